@@ -1,0 +1,24 @@
+# Flags of every target of ours: link tarn_options.
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+set(CMAKE_C_FLAGS_RELEASE "-O3 -g")
+set(CMAKE_C_FLAGS_DEBUG "-O1 -g3")
+
+add_library(tarn_options INTERFACE)
+target_include_directories(tarn_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(tarn_options INTERFACE
+    $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror>
+    # The same bits everywhere: no contraction into fused multiply-add that nobody wrote.
+    $<$<COMPILE_LANGUAGE:C>:-ffp-contract=off -fno-math-errno -fvisibility=hidden>)
+target_compile_definitions(tarn_options INTERFACE _GNU_SOURCE TARN_VERSION="${PROJECT_VERSION}")
+if(TARN_SANITIZE)
+    target_compile_options(tarn_options INTERFACE -fsanitize=${TARN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    target_link_options(tarn_options INTERFACE -fsanitize=${TARN_SANITIZE})
+endif()

@@ -1,0 +1,183 @@
+// The CPU device: memory is the host's, launches run on a pool of threads (cpu_pool.c) and have finished when they
+// return, with the best instruction set that the processor has.
+#include "kernels/device/cpu_pool.h"
+#include "kernels/device/device_internal.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ALIGNMENT = 64 };
+
+typedef struct cpu_device {
+    tarn_device base;
+    tarn_isa isa;
+    cpu_pool *pool;
+} cpu_device;
+
+static void cpu_launch(tarn_device *base, const tarn_kernel *kernel, const void *args, const uint32_t *count,
+                       uint32_t count_max)
+{
+    cpu_device *device = (cpu_device *)base;
+    uint32_t tile_count = count != NULL && *count < count_max ? *count : count_max;
+    cpu_pool_launch(device->pool, kernel->cpu[device->isa], args, tile_count);
+}
+
+static void cpu_repeat(tarn_device *base, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
+{
+    (void)base;
+    for (uint32_t i = 0; i < times && *go != 0; i++)
+        body(context);
+}
+
+static void cpu_run(tarn_device *base, tarn_replay **replay, void (*body)(void *), void *context)
+{
+    (void)base;
+    (void)replay;
+    body(context);
+}
+
+static void cpu_replay_destroy(tarn_device *base, tarn_replay *replay)
+{
+    (void)base;
+    (void)replay;
+}
+
+static void *cpu_alloc(tarn_device *base, size_t bytes)
+{
+    (void)base;
+    if (bytes > SIZE_MAX - ALIGNMENT)
+        return NULL;
+    size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    void *memory = aligned_alloc(ALIGNMENT, rounded > 0 ? rounded : ALIGNMENT);
+    if (memory != NULL)
+        memset(memory, 0, rounded);
+    return memory;
+}
+
+static void cpu_release(tarn_device *base, void *memory)
+{
+    (void)base;
+    free(memory);
+}
+
+static tarn_status cpu_copy(tarn_device *base, void *to, const void *from, size_t bytes)
+{
+    (void)base;
+    if (bytes > 0)
+        memcpy(to, from, bytes);
+    return TARN_OK;
+}
+
+static tarn_status cpu_zero(tarn_device *base, void *to, size_t bytes)
+{
+    (void)base;
+    if (bytes > 0)
+        memset(to, 0, bytes);
+    return TARN_OK;
+}
+
+static tarn_status cpu_wait(tarn_device *base)
+{
+    (void)base;
+    return TARN_OK;
+}
+
+static void cpu_destroy(tarn_device *base)
+{
+    cpu_device *device = (cpu_device *)base;
+    cpu_pool_destroy(device->pool);
+    free(device);
+}
+
+static const tarn_device_ops cpu_ops = {
+    .destroy = cpu_destroy,
+    .alloc = cpu_alloc,
+    .release = cpu_release,
+    .upload = cpu_copy,
+    .download = cpu_copy,
+    .zero = cpu_zero,
+    .wait = cpu_wait,
+    .launch = cpu_launch,
+    .repeat = cpu_repeat,
+    .run = cpu_run,
+    .replay_destroy = cpu_replay_destroy,
+};
+
+static const char *const isa_names[TARN_ISA_COUNT] = {"v2", "v3", "v4"};
+
+static int isa_supported(tarn_isa isa)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    switch (isa) {
+    case TARN_ISA_V2:
+        return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
+    case TARN_ISA_V3:
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
+    case TARN_ISA_V4:
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl");
+    default:
+        return 0;
+    }
+#else
+    return isa == TARN_ISA_V2;
+#endif
+}
+
+static tarn_status choose_isa(const char *name, tarn_isa *chosen)
+{
+    for (int isa = TARN_ISA_COUNT - 1; isa >= 0; isa--) {
+        if (name != NULL && strcmp(name, isa_names[isa]) != 0)
+            continue;
+        if (isa_supported((tarn_isa)isa)) {
+            *chosen = (tarn_isa)isa;
+            return TARN_OK;
+        }
+        if (name != NULL)
+            return TARN_E_UNAVAILABLE;
+    }
+    return name != NULL ? TARN_E_ARGUMENT : TARN_E_UNAVAILABLE;
+}
+
+static uint32_t usable_processors(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return (uint32_t)CPU_COUNT(&set);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (uint32_t)online : 1;
+}
+
+tarn_status tarn_cpu_device_create(const tarn_device_desc *desc, tarn_device **out)
+{
+    tarn_isa isa;
+    tarn_status status = choose_isa(desc->isa, &isa);
+    if (status != TARN_OK)
+        return status;
+    uint32_t threads = desc->threads != 0 ? desc->threads : usable_processors();
+    if (threads > TARN_DEVICE_THREADS_MAX) {
+        if (desc->threads != 0)
+            return TARN_E_ARGUMENT;
+        threads = TARN_DEVICE_THREADS_MAX;
+    }
+    cpu_device *device = calloc(1, sizeof *device);
+    if (device == NULL)
+        return TARN_E_MEMORY;
+    device->base.ops = &cpu_ops;
+    device->base.is_host = 1;
+    device->isa = isa;
+    status = cpu_pool_create(threads, threads > usable_processors(), &device->pool);
+    if (status != TARN_OK) {
+        free(device);
+        return status;
+    }
+    snprintf(device->base.name, sizeof device->base.name, "CPU, %u thread%s, x86-64-%s", threads,
+             threads == 1 ? "" : "s", isa_names[isa]);
+    *out = &device->base;
+    return TARN_OK;
+}

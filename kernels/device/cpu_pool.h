@@ -1,0 +1,22 @@
+/// The CPU device's threads: the owner and its helpers take a launch's tiles piece by piece. Private to kernels/device.
+///
+/// Who works on which tile is left to chance; kernels give the same result whoever runs them (tile.h).
+#ifndef TARN_KERNELS_CPU_POOL_H
+#define TARN_KERNELS_CPU_POOL_H
+
+#include "kernels/device/device_work.h"
+
+typedef struct cpu_pool cpu_pool;
+
+/// @param threads  1..TARN_DEVICE_THREADS_MAX, the owner's own included
+/// @param crowded  more threads than processors: waiting threads sleep at once instead of spinning
+/// @return TARN_OK or TARN_E_MEMORY (memory or threads)
+tarn_status cpu_pool_create(uint32_t threads, int crowded, cpu_pool **pool);
+
+/// Takes NULL. Owner only, between launches.
+void cpu_pool_destroy(cpu_pool *pool);
+
+/// Runs the kernel over tiles 0..tile_count-1 and returns when all are done. Owner only.
+void cpu_pool_launch(cpu_pool *pool, tarn_cpu_entry entry, const void *args, uint32_t tile_count);
+
+#endif

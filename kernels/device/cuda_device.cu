@@ -1,0 +1,267 @@
+// The CUDA device: one stream in which everything happens in order.
+//
+// Errors of CUDA are sticky: after an illegal address the context of the whole process is gone. The first error is
+// kept, nothing is sent afterwards, and every upload, download and wait returns TARN_E_DEVICE. Running out of memory is
+// no such error: the allocation gives NULL and the device goes on.
+//
+// Nothing here may run in a process that was forked after CUDA started; a fork followed by exec is fine.
+#include "kernels/device/cuda_device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    COMPUTE_CAPABILITY_MIN = 80, // what the kernels are compiled for
+    THREADS_PER_MULTIPROCESSOR = 2048,
+    WAVES = 4, // of resident blocks in a launch: uneven tiles balance, and a launch whose count is small stays small
+};
+
+static const size_t PIECE_BYTES = CUDA_STAGING_BYTES / CUDA_STAGING_PIECES;
+
+int cuda_device_note(cuda_device *device, cudaError_t error)
+{
+    if (error != cudaSuccess && device->failure == cudaSuccess) {
+        device->failure = error;
+        snprintf(device->base.error, sizeof device->base.error, "CUDA: %s (%s)", cudaGetErrorString(error),
+                 cudaGetErrorName(error));
+    }
+    return device->failure == cudaSuccess;
+}
+
+int cuda_device_ready(cuda_device *device)
+{
+    return device->failure == cudaSuccess && cuda_device_note(device, cudaSetDevice(device->index));
+}
+
+tarn_status cuda_device_status(const cuda_device *device)
+{
+    return device->failure == cudaSuccess ? TARN_OK : TARN_E_DEVICE;
+}
+
+// ----------------------------------------------------------------------------------------------------------------
+// memory
+
+static void *cuda_alloc(tarn_device *base, size_t bytes)
+{
+    cuda_device *device = (cuda_device *)base;
+    if (device->mode != CUDA_MODE_DIRECT || !cuda_device_ready(device))
+        return NULL;
+    void *memory = NULL;
+    cudaError_t error = cudaMalloc(&memory, bytes > 0 ? bytes : 1);
+    if (error == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError(); // it is reported by the NULL
+        return NULL;
+    }
+    if (!cuda_device_note(device, error))
+        return NULL;
+    if (!cuda_device_note(device, cudaMemsetAsync(memory, 0, bytes, device->stream))) {
+        (void)cudaFree(memory);
+        return NULL;
+    }
+    return memory;
+}
+
+static void cuda_release(tarn_device *base, void *memory)
+{
+    cuda_device *device = (cuda_device *)base;
+    (void)cudaSetDevice(device->index);
+    (void)cudaStreamSynchronize(device->stream);
+    (void)cudaFree(memory);
+}
+
+/// The next piece of pinned memory, free for use, or NULL.
+static unsigned char *take_piece(cuda_device *device, uint32_t *piece)
+{
+    *piece = device->next_piece;
+    device->next_piece = (*piece + 1) % CUDA_STAGING_PIECES;
+    if (!cuda_device_note(device, cudaEventSynchronize(device->staged[*piece])))
+        return NULL;
+    return device->staging + (size_t)*piece * PIECE_BYTES;
+}
+
+static size_t piece_bytes(size_t bytes, size_t at)
+{
+    return bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
+}
+
+static tarn_status cuda_upload(tarn_device *base, void *to, const void *from, size_t bytes)
+{
+    cuda_device *device = (cuda_device *)base;
+    if (device->mode != CUDA_MODE_DIRECT)
+        return TARN_E_STATE;
+    for (size_t at = 0; at < bytes && cuda_device_ready(device); at += PIECE_BYTES) {
+        uint32_t piece;
+        unsigned char *pinned = take_piece(device, &piece);
+        if (pinned == NULL)
+            break;
+        size_t count = piece_bytes(bytes, at);
+        memcpy(pinned, (const unsigned char *)from + at, count);
+        if (cuda_device_note(device, cudaMemcpyAsync((unsigned char *)to + at, pinned, count, cudaMemcpyHostToDevice,
+                                                     device->stream)))
+            cuda_device_note(device, cudaEventRecord(device->staged[piece], device->stream));
+    }
+    return cuda_device_status(device);
+}
+
+/// One piece of a download: sent by the first pass, taken out by the second.
+typedef struct download_piece {
+    uint32_t piece;
+    unsigned char *pinned;
+} download_piece;
+
+static int download_send(cuda_device *device, download_piece *piece, const void *from, size_t at, size_t bytes)
+{
+    piece->pinned = take_piece(device, &piece->piece);
+    if (piece->pinned == NULL)
+        return 0;
+    cudaError_t error = cudaMemcpyAsync(piece->pinned, (const unsigned char *)from + at, piece_bytes(bytes, at),
+                                        cudaMemcpyDeviceToHost, device->stream);
+    return cuda_device_note(device, error) &&
+           cuda_device_note(device, cudaEventRecord(device->staged[piece->piece], device->stream));
+}
+
+static tarn_status cuda_download(tarn_device *base, void *to, const void *from, size_t bytes)
+{
+    cuda_device *device = (cuda_device *)base;
+    if (device->mode != CUDA_MODE_DIRECT)
+        return TARN_E_STATE;
+    download_piece pieces[CUDA_STAGING_PIECES];
+    size_t sent = 0;
+    for (size_t taken = 0; taken < bytes && cuda_device_ready(device); taken += PIECE_BYTES) {
+        for (; sent < bytes && sent < taken + CUDA_STAGING_BYTES; sent += PIECE_BYTES)
+            if (!download_send(device, &pieces[sent / PIECE_BYTES % CUDA_STAGING_PIECES], from, sent, bytes))
+                return TARN_E_DEVICE;
+        const download_piece *piece = &pieces[taken / PIECE_BYTES % CUDA_STAGING_PIECES];
+        if (cuda_device_note(device, cudaEventSynchronize(device->staged[piece->piece])))
+            memcpy((unsigned char *)to + taken, piece->pinned, piece_bytes(bytes, taken));
+    }
+    return cuda_device_status(device);
+}
+
+static tarn_status cuda_zero(tarn_device *base, void *to, size_t bytes)
+{
+    cuda_device *device = (cuda_device *)base;
+    if (bytes > 0 && device->mode != CUDA_MODE_LOAD && cuda_device_ready(device))
+        cuda_device_note(device, cudaMemsetAsync(to, 0, bytes, device->target));
+    return cuda_device_status(device);
+}
+
+static tarn_status cuda_wait(tarn_device *base)
+{
+    cuda_device *device = (cuda_device *)base;
+    if (device->mode != CUDA_MODE_DIRECT)
+        return TARN_E_STATE;
+    if (cuda_device_ready(device))
+        cuda_device_note(device, cudaStreamSynchronize(device->stream));
+    return cuda_device_status(device);
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// launches
+
+void cuda_device_launch(tarn_device *base, const tarn_kernel *kernel, const void *args, const uint32_t *count,
+                        uint32_t count_max)
+{
+    cuda_device *device = (cuda_device *)base;
+    if (count_max == 0 || !cuda_device_ready(device))
+        return;
+    uint32_t lanes, args_bytes;
+    const void *function = kernel->cuda(&lanes, &args_bytes);
+    if (device->mode == CUDA_MODE_LOAD) {
+        cudaFuncAttributes attributes;
+        cuda_device_note(device, cudaFuncGetAttributes(&attributes, function));
+        return;
+    }
+    uint32_t blocks_max = device->multiprocessors * (THREADS_PER_MULTIPROCESSOR / lanes) * WAVES;
+    uint32_t blocks = count_max < blocks_max ? count_max : blocks_max;
+    void *parameters[] = {(void *)args, &count, &count_max};
+    cuda_device_note(device, cudaLaunchKernel(function, dim3(blocks), dim3(lanes), parameters, 0, device->target));
+}
+
+// ---------------------------------------------------------------------------------------------------- creation and the
+// end
+
+static void cuda_destroy(tarn_device *base)
+{
+    cuda_device *device = (cuda_device *)base;
+    (void)cudaSetDevice(device->index);
+    if (device->stream != NULL)
+        (void)cudaStreamSynchronize(device->stream);
+    cuda_graph_teardown(device);
+    for (int i = 0; i < CUDA_STAGING_PIECES; i++)
+        if (device->staged[i] != NULL)
+            (void)cudaEventDestroy(device->staged[i]);
+    if (device->staging != NULL)
+        (void)cudaFreeHost(device->staging);
+    if (device->stream != NULL)
+        (void)cudaStreamDestroy(device->stream);
+    (void)cudaGetLastError();
+    free(device);
+}
+
+static const tarn_device_ops cuda_ops = {
+    cuda_destroy,
+    cuda_alloc,
+    cuda_release,
+    cuda_upload,
+    cuda_download,
+    cuda_zero,
+    cuda_wait,
+    cuda_device_launch,
+    cuda_graph_repeat,
+    cuda_graph_run,
+    cuda_graph_replay_destroy,
+};
+
+static cudaError_t set_up(cuda_device *device)
+{
+    cudaError_t error = cudaSetDevice(device->index);
+    if (error == cudaSuccess)
+        error = cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking);
+    if (error == cudaSuccess)
+        error = cudaMallocHost((void **)&device->staging, CUDA_STAGING_BYTES);
+    for (int i = 0; i < CUDA_STAGING_PIECES && error == cudaSuccess; i++)
+        error = cudaEventCreateWithFlags(&device->staged[i], cudaEventDisableTiming);
+    device->target = device->stream;
+    return error == cudaSuccess ? cuda_graph_setup(device) : error;
+}
+
+int tarn_cuda_device_count(void)
+{
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return 0;
+    }
+    return count;
+}
+
+tarn_status tarn_cuda_device_create(const tarn_device_desc *desc, tarn_device **out)
+{
+    int count = tarn_cuda_device_count();
+    if (count == 0)
+        return TARN_E_UNAVAILABLE;
+    if (desc->index < 0 || desc->index >= count)
+        return TARN_E_ARGUMENT;
+    cudaDeviceProp properties;
+    if (cudaGetDeviceProperties(&properties, desc->index) != cudaSuccess ||
+        properties.major * 10 + properties.minor < COMPUTE_CAPABILITY_MIN) {
+        (void)cudaGetLastError();
+        return TARN_E_UNAVAILABLE;
+    }
+    cuda_device *device = (cuda_device *)calloc(1, sizeof *device);
+    if (device == NULL)
+        return TARN_E_MEMORY;
+    device->base.ops = &cuda_ops;
+    device->index = desc->index;
+    device->multiprocessors = (uint32_t)properties.multiProcessorCount;
+    snprintf(device->base.name, sizeof device->base.name, "%.*s", TARN_DEVICE_NAME_BYTES - 1, properties.name);
+    cudaError_t error = set_up(device);
+    if (error != cudaSuccess) {
+        cuda_destroy(&device->base);
+        return error == cudaErrorMemoryAllocation ? TARN_E_MEMORY : TARN_E_UNAVAILABLE;
+    }
+    *out = &device->base;
+    return TARN_OK;
+}

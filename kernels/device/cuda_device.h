@@ -1,0 +1,62 @@
+/// What the files of the CUDA device share. Private to kernels/device.
+#ifndef TARN_KERNELS_CUDA_DEVICE_H
+#define TARN_KERNELS_CUDA_DEVICE_H
+
+#include "kernels/device/device_internal.h"
+
+#include <cuda_runtime.h>
+
+enum {
+    CUDA_LOOP_DEPTH_MAX = 3,      // repeats inside repeats, in a graph
+    CUDA_LOOPS_MAX = 256,         // repeats in one graph; further ones are unrolled
+    CUDA_STAGING_BYTES = 1 << 20, // pinned memory that transfers go through
+    CUDA_STAGING_PIECES = 4,
+};
+
+/// What a launch does at present.
+typedef enum cuda_mode {
+    CUDA_MODE_DIRECT,  // runs
+    CUDA_MODE_LOAD,    // loads the kernel's code, so that nothing is loaded during a capture
+    CUDA_MODE_CAPTURE, // becomes a node of a graph
+} cuda_mode;
+
+typedef struct cuda_device {
+    tarn_device base;
+    int index;
+    uint32_t multiprocessors;
+    cudaError_t failure; // the first error; nothing is sent to the device after it
+    cudaStream_t stream;
+
+    // Transfers go through pieces of pinned memory, used in turn; an event tells when a piece is free again.
+    unsigned char *staging;
+    cudaEvent_t staged[CUDA_STAGING_PIECES];
+    uint32_t next_piece;
+
+    // Capture
+    cuda_mode mode;
+    cudaStream_t target; // where launches go: `stream`, or the stream that captures the innermost loop
+    cudaStream_t loop_streams[CUDA_LOOP_DEPTH_MAX];
+    int loops_possible; // whether this driver's graphs can loop
+    uint32_t depth, loop_count;
+    uint32_t *rounds; // device memory: what is left of each loop's rounds
+} cuda_device;
+
+/// Keeps the first error. @return whether the device is well
+int cuda_device_note(cuda_device *device, cudaError_t error);
+
+/// Whether operations may be sent: the device is well; makes it the calling thread's current one.
+int cuda_device_ready(cuda_device *device);
+
+tarn_status cuda_device_status(const cuda_device *device);
+
+void cuda_device_launch(tarn_device *base, const tarn_kernel *kernel, const void *args, const uint32_t *count,
+                        uint32_t count_max);
+
+// cuda_graph.cu
+cudaError_t cuda_graph_setup(cuda_device *device);
+void cuda_graph_teardown(cuda_device *device);
+void cuda_graph_repeat(tarn_device *base, const uint32_t *go, uint32_t times, void (*body)(void *), void *context);
+void cuda_graph_run(tarn_device *base, tarn_replay **replay, void (*body)(void *), void *context);
+void cuda_graph_replay_destroy(tarn_device *base, tarn_replay *replay);
+
+#endif

@@ -1,0 +1,238 @@
+// Replays of the CUDA device: a sequence of launches is captured into a graph once and launched as one from then on.
+//
+// A repeat becomes a loop inside the graph, a conditional node that the device itself decides about:
+//
+//     ... ── loop_begin ──▶ WHILE { body's launches ── loop_next } ──▶ ...
+//
+// loop_begin and loop_next set the node's condition: *go is not zero and rounds are left. The body is captured from a
+// second stream into the node's own graph; loops may contain loops. Where the driver cannot do that, the repeat is
+// unrolled: kernels of a body do nothing when *go is zero (device_work.h).
+//
+// Before a capture the sequence is walked once in CUDA_MODE_LOAD: code is loaded lazily, and loading may need to
+// synchronise, which a capture forbids.
+#include "kernels/device/cuda_device.h"
+
+#include <stdlib.h>
+
+#define HAVE_LOOPS (CUDART_VERSION >= 12040)
+
+enum { LOOP_DRIVER_VERSION_MIN = 12040 };
+
+struct tarn_replay {
+    cudaGraphExec_t graph;
+};
+
+#if HAVE_LOOPS
+static __global__ void loop_begin(cudaGraphConditionalHandle condition, const uint32_t *go, uint32_t *rounds,
+                                  uint32_t times)
+{
+    *rounds = times;
+    cudaGraphSetConditional(condition, times > 0 && *go != 0 ? 1 : 0);
+}
+
+static __global__ void loop_next(cudaGraphConditionalHandle condition, const uint32_t *go, uint32_t *rounds)
+{
+    uint32_t left = *rounds - 1;
+    *rounds = left;
+    cudaGraphSetConditional(condition, left > 0 && *go != 0 ? 1 : 0);
+}
+
+static cudaError_t load_loop_kernels(void)
+{
+    cudaFuncAttributes attributes;
+    cudaError_t error = cudaFuncGetAttributes(&attributes, (const void *)loop_begin);
+    return error == cudaSuccess ? cudaFuncGetAttributes(&attributes, (const void *)loop_next) : error;
+}
+
+/// Appends a node to what `stream` captures.
+static cudaError_t append_node(cudaStream_t stream, cudaGraphNodeParams *parameters)
+{
+    cudaStreamCaptureStatus status;
+    cudaGraph_t graph;
+    const cudaGraphNode_t *after;
+    size_t after_count;
+    cudaGraphNode_t node;
+#if CUDART_VERSION >= 13000
+    const cudaGraphEdgeData *edges;
+    cudaError_t error = cudaStreamGetCaptureInfo(stream, &status, NULL, &graph, &after, &edges, &after_count);
+    if (error == cudaSuccess)
+        error = cudaGraphAddNode(&node, graph, after, edges, after_count, parameters);
+    if (error == cudaSuccess)
+        error = cudaStreamUpdateCaptureDependencies(stream, &node, NULL, 1, cudaStreamSetCaptureDependencies);
+#else
+    cudaError_t error = cudaStreamGetCaptureInfo(stream, &status, NULL, &graph, &after, &after_count);
+    if (error == cudaSuccess)
+        error = cudaGraphAddNode(&node, graph, after, after_count, parameters);
+    if (error == cudaSuccess)
+        error = cudaStreamUpdateCaptureDependencies(stream, &node, 1, cudaStreamSetCaptureDependencies);
+#endif
+    return error;
+}
+
+static cudaError_t create_condition(cudaStream_t stream, cudaGraphConditionalHandle *condition)
+{
+    cudaStreamCaptureStatus status;
+    cudaGraph_t graph;
+#if CUDART_VERSION >= 13000
+    cudaError_t error = cudaStreamGetCaptureInfo(stream, &status, NULL, &graph, NULL, NULL, NULL);
+#else
+    cudaError_t error = cudaStreamGetCaptureInfo(stream, &status, NULL, &graph, NULL, NULL);
+#endif
+    return error == cudaSuccess ? cudaGraphConditionalHandleCreate(condition, graph, 0, 0) : error;
+}
+
+/// Captures a repeat as a loop of the graph.
+static void capture_loop(cuda_device *device, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
+{
+    cudaStream_t outer = device->target, inner = device->loop_streams[device->depth];
+    uint32_t *rounds = device->rounds + device->loop_count++;
+    cudaGraphConditionalHandle condition;
+    if (!cuda_device_note(device, create_condition(outer, &condition)))
+        return;
+    loop_begin<<<1, 1, 0, outer>>>(condition, go, rounds, times);
+    cudaGraphNodeParams node = {};
+    node.type = cudaGraphNodeTypeConditional;
+    node.conditional.handle = condition;
+    node.conditional.type = cudaGraphCondTypeWhile;
+    node.conditional.size = 1;
+    if (!cuda_device_note(device, cudaGetLastError()) || !cuda_device_note(device, append_node(outer, &node)))
+        return;
+    if (!cuda_device_note(device, cudaStreamBeginCaptureToGraph(inner, node.conditional.phGraph_out[0], NULL, NULL, 0,
+                                                                cudaStreamCaptureModeThreadLocal)))
+        return;
+    device->target = inner;
+    device->depth++;
+    body(context);
+    loop_next<<<1, 1, 0, inner>>>(condition, go, rounds);
+    cuda_device_note(device, cudaGetLastError());
+    device->depth--;
+    device->target = outer;
+    cudaGraph_t ended; // the node's own
+    cuda_device_note(device, cudaStreamEndCapture(inner, &ended));
+}
+#else
+static cudaError_t load_loop_kernels(void)
+{
+    return cudaSuccess;
+}
+
+static void capture_loop(cuda_device *, const uint32_t *, uint32_t, void (*)(void *), void *)
+{
+}
+#endif
+
+cudaError_t cuda_graph_setup(cuda_device *device)
+{
+    int driver = 0;
+    cudaError_t error = cudaDriverGetVersion(&driver);
+    device->loops_possible = HAVE_LOOPS && driver >= LOOP_DRIVER_VERSION_MIN;
+    for (int i = 0; i < CUDA_LOOP_DEPTH_MAX && error == cudaSuccess; i++)
+        error = cudaStreamCreateWithFlags(&device->loop_streams[i], cudaStreamNonBlocking);
+    if (error == cudaSuccess)
+        error = cudaMalloc((void **)&device->rounds, CUDA_LOOPS_MAX * sizeof *device->rounds);
+    return error == cudaSuccess ? load_loop_kernels() : error;
+}
+
+void cuda_graph_teardown(cuda_device *device)
+{
+    if (device->rounds != NULL)
+        (void)cudaFree(device->rounds);
+    for (int i = 0; i < CUDA_LOOP_DEPTH_MAX; i++)
+        if (device->loop_streams[i] != NULL)
+            (void)cudaStreamDestroy(device->loop_streams[i]);
+}
+
+/// Outside a graph the host looks at *go before each round.
+static void repeat_directly(cuda_device *device, const uint32_t *go, uint32_t times, void (*body)(void *),
+                            void *context)
+{
+    for (uint32_t round = 0; round < times; round++) {
+        uint32_t going = 0;
+        if (device->base.ops->download(&device->base, &going, go, sizeof going) != TARN_OK || going == 0)
+            return;
+        body(context);
+    }
+}
+
+void cuda_graph_repeat(tarn_device *base, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
+{
+    cuda_device *device = (cuda_device *)base;
+    if (times == 0 || !cuda_device_ready(device))
+        return;
+    if (device->mode == CUDA_MODE_LOAD)
+        body(context);
+    else if (device->mode == CUDA_MODE_DIRECT)
+        repeat_directly(device, go, times, body, context);
+    else if (device->loops_possible && device->depth < CUDA_LOOP_DEPTH_MAX && device->loop_count < CUDA_LOOPS_MAX)
+        capture_loop(device, go, times, body, context);
+    else
+        for (uint32_t round = 0; round < times; round++)
+            body(context);
+}
+
+static void capture(cuda_device *device, cudaGraphExec_t *executable, void (*body)(void *), void *context)
+{
+    if (!cuda_device_note(device, cudaStreamBeginCapture(device->stream, cudaStreamCaptureModeThreadLocal)))
+        return;
+    device->mode = CUDA_MODE_CAPTURE;
+    device->loop_count = 0;
+    body(context);
+    device->mode = CUDA_MODE_DIRECT;
+    cudaGraph_t graph = NULL;
+    if (cuda_device_note(device, cudaStreamEndCapture(device->stream, &graph)))
+        cuda_device_note(device, cudaGraphInstantiate(executable, graph, 0));
+    if (graph != NULL)
+        (void)cudaGraphDestroy(graph);
+}
+
+static tarn_replay *make_replay(cuda_device *device, void (*body)(void *), void *context)
+{
+    device->mode = CUDA_MODE_LOAD;
+    body(context);
+    device->mode = CUDA_MODE_DIRECT;
+    if (device->failure != cudaSuccess)
+        return NULL;
+    tarn_replay *replay = (tarn_replay *)calloc(1, sizeof *replay);
+    if (replay == NULL) {
+        cuda_device_note(device, cudaErrorMemoryAllocation);
+        return NULL;
+    }
+    capture(device, &replay->graph, body, context);
+    if (device->failure != cudaSuccess && device->loops_possible) {
+        // A driver that refuses the loops still takes them unrolled. If something else was wrong, it is so again.
+        (void)cudaGetLastError();
+        device->failure = cudaSuccess;
+        device->base.error[0] = 0;
+        device->loops_possible = 0;
+        capture(device, &replay->graph, body, context);
+    }
+    if (device->failure != cudaSuccess) {
+        free(replay);
+        return NULL;
+    }
+    return replay;
+}
+
+void cuda_graph_run(tarn_device *base, tarn_replay **replay, void (*body)(void *), void *context)
+{
+    cuda_device *device = (cuda_device *)base;
+    if (device->mode != CUDA_MODE_DIRECT) { // part of a larger sequence
+        body(context);
+        return;
+    }
+    if (!cuda_device_ready(device))
+        return;
+    if (*replay == NULL)
+        *replay = make_replay(device, body, context);
+    if (*replay != NULL)
+        cuda_device_note(device, cudaGraphLaunch((*replay)->graph, device->stream));
+}
+
+void cuda_graph_replay_destroy(tarn_device *base, tarn_replay *replay)
+{
+    cuda_device *device = (cuda_device *)base;
+    (void)cudaSetDevice(device->index);
+    (void)cudaStreamSynchronize(device->stream);
+    (void)cudaGraphExecDestroy(replay->graph);
+    free(replay);
+}

@@ -1,0 +1,122 @@
+// Dispatch from the public device API to the device kind that was created.
+#include "kernels/device/device_internal.h"
+
+#include <time.h>
+
+int tarn_device_has_cuda(void)
+{
+    return TARN_HAVE_CUDA;
+}
+
+int tarn_device_count(tarn_device_kind kind)
+{
+    switch (kind) {
+    case TARN_DEVICE_CPU:
+        return 1;
+    case TARN_DEVICE_CUDA:
+#if TARN_HAVE_CUDA
+        return tarn_cuda_device_count();
+#else
+        return 0;
+#endif
+    }
+    return 0;
+}
+
+tarn_status tarn_device_create(const tarn_device_desc *desc, tarn_device **device)
+{
+    *device = NULL;
+    switch (desc->kind) {
+    case TARN_DEVICE_CPU:
+        return tarn_cpu_device_create(desc, device);
+    case TARN_DEVICE_CUDA:
+#if TARN_HAVE_CUDA
+        return tarn_cuda_device_create(desc, device);
+#else
+        return TARN_E_UNAVAILABLE;
+#endif
+    }
+    return TARN_E_ARGUMENT;
+}
+
+void tarn_device_destroy(tarn_device *device)
+{
+    if (device != NULL)
+        device->ops->destroy(device);
+}
+
+const char *tarn_device_name(const tarn_device *device)
+{
+    return device->name;
+}
+
+const char *tarn_device_error(const tarn_device *device)
+{
+    return device->error;
+}
+
+int tarn_device_is_host(const tarn_device *device)
+{
+    return device->is_host;
+}
+
+void *tarn_device_alloc(tarn_device *device, size_t bytes)
+{
+    return device->ops->alloc(device, bytes);
+}
+
+void tarn_device_free(tarn_device *device, void *memory)
+{
+    if (memory != NULL)
+        device->ops->release(device, memory);
+}
+
+tarn_status tarn_device_upload(tarn_device *device, void *to, const void *from, size_t bytes)
+{
+    return device->ops->upload(device, to, from, bytes);
+}
+
+tarn_status tarn_device_download(tarn_device *device, void *to, const void *from, size_t bytes)
+{
+    return device->ops->download(device, to, from, bytes);
+}
+
+tarn_status tarn_device_zero(tarn_device *device, void *to, size_t bytes)
+{
+    return device->ops->zero(device, to, bytes);
+}
+
+tarn_status tarn_device_wait(tarn_device *device)
+{
+    return device->ops->wait(device);
+}
+
+void tarn_device_launch(tarn_device *device, const tarn_kernel *kernel, const void *args, const uint32_t *count,
+                        uint32_t count_max)
+{
+    device->ops->launch(device, kernel, args, count, count_max);
+}
+
+void tarn_device_repeat(tarn_device *device, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
+{
+    device->ops->repeat(device, go, times, body, context);
+}
+
+void tarn_device_run(tarn_device *device, tarn_replay **replay, void (*body)(void *), void *context)
+{
+    device->ops->run(device, replay, body, context);
+}
+
+void tarn_device_replay_destroy(tarn_device *device, tarn_replay *replay)
+{
+    if (replay != NULL)
+        device->ops->replay_destroy(device, replay);
+}
+
+double tarn_device_clock_s(tarn_device *device)
+{
+    (void)device->ops->wait(device);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}

@@ -1,0 +1,56 @@
+/// A device runs kernels on memory of its own: the CPU (a pool of threads), or a CUDA GPU.
+/// Both run the same kernel source (tile.h) and give the same bits.
+///
+/// A device belongs to the thread that created it, and outlives everything made from it.
+#ifndef TARN_KERNELS_DEVICE_H
+#define TARN_KERNELS_DEVICE_H
+
+#include "protocol/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    TARN_DEVICE_THREADS_MAX = 256,
+    TARN_DEVICE_NAME_BYTES = 128,
+    TARN_DEVICE_ERROR_BYTES = 256,
+};
+
+typedef enum tarn_device_kind { TARN_DEVICE_CPU = 0, TARN_DEVICE_CUDA = 1 } tarn_device_kind;
+
+typedef struct tarn_device_desc {
+    tarn_device_kind kind;
+    int index;        ///< which GPU; ignored for the CPU
+    uint32_t threads; ///< CPU: 1..TARN_DEVICE_THREADS_MAX, 0: one per processor this process may use
+    const char *isa;  ///< CPU: "v2", "v3", "v4", or NULL: the best that the processor has
+} tarn_device_desc;
+
+typedef struct tarn_device tarn_device;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// How many devices of a kind this build and machine have: 1 for the CPU; 0 for CUDA where it isn't compiled in or
+/// there is no GPU or driver.
+int tarn_device_count(tarn_device_kind kind);
+
+/// Whether this build contains the CUDA device.
+int tarn_device_has_cuda(void);
+
+/// @return TARN_OK, TARN_E_ARGUMENT, TARN_E_UNAVAILABLE or TARN_E_MEMORY
+tarn_status tarn_device_create(const tarn_device_desc *desc, tarn_device **device);
+
+/// Takes NULL. Everything made from the device must be gone.
+void tarn_device_destroy(tarn_device *device);
+
+/// For people: "CPU, 2 threads, x86-64-v3" or "NVIDIA H200". Lives as long as the device.
+const char *tarn_device_name(const tarn_device *device);
+
+/// For people: why the device answers TARN_E_DEVICE; empty while it is well. Lives as long as the device.
+const char *tarn_device_error(const tarn_device *device);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

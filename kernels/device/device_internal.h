@@ -1,0 +1,41 @@
+/// The table of operations that a device kind provides. Private to kernels/device.
+#ifndef TARN_KERNELS_DEVICE_INTERNAL_H
+#define TARN_KERNELS_DEVICE_INTERNAL_H
+
+#include "kernels/device/device_work.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tarn_device_ops {
+    void (*destroy)(tarn_device *device);
+    void *(*alloc)(tarn_device *device, size_t bytes);
+    void (*release)(tarn_device *device, void *memory);
+    tarn_status (*upload)(tarn_device *device, void *to, const void *from, size_t bytes);
+    tarn_status (*download)(tarn_device *device, void *to, const void *from, size_t bytes);
+    tarn_status (*zero)(tarn_device *device, void *to, size_t bytes);
+    tarn_status (*wait)(tarn_device *device);
+    void (*launch)(tarn_device *device, const tarn_kernel *kernel, const void *args, const uint32_t *count,
+                   uint32_t count_max);
+    void (*repeat)(tarn_device *device, const uint32_t *go, uint32_t times, void (*body)(void *), void *context);
+    void (*run)(tarn_device *device, tarn_replay **replay, void (*body)(void *), void *context);
+    void (*replay_destroy)(tarn_device *device, tarn_replay *replay);
+} tarn_device_ops;
+
+/// The first member of every device kind's own structure.
+struct tarn_device {
+    const tarn_device_ops *ops;
+    int is_host;
+    char name[TARN_DEVICE_NAME_BYTES];
+    char error[TARN_DEVICE_ERROR_BYTES];
+};
+
+tarn_status tarn_cpu_device_create(const tarn_device_desc *desc, tarn_device **device);
+int tarn_cuda_device_count(void);
+tarn_status tarn_cuda_device_create(const tarn_device_desc *desc, tarn_device **device);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,89 @@
+/// What the kernels library does with a device: memory, transfers, launches, replays. Thread of the device only.
+///
+/// Launches run in order. On the CPU a launch has finished when the call returns; on CUDA it runs asynchronously in the
+/// device's stream, and tarn_device_download and tarn_device_wait wait for it.
+#ifndef TARN_KERNELS_DEVICE_WORK_H
+#define TARN_KERNELS_DEVICE_WORK_H
+
+#include "kernels/device/device.h"
+
+typedef enum tarn_isa { TARN_ISA_V2, TARN_ISA_V3, TARN_ISA_V4, TARN_ISA_COUNT } tarn_isa;
+
+typedef void (*tarn_cpu_entry)(const void *args, uint32_t tile_begin, uint32_t tile_end, void *scratch);
+typedef const void *(*tarn_cuda_entry)(uint32_t *lanes, uint32_t *args_bytes);
+
+/// A kernel in all its compiled forms; made by TARN_KERNEL_DEFINE from what tile.h emits.
+typedef struct tarn_kernel {
+    const char *name;
+    tarn_cpu_entry cpu[TARN_ISA_COUNT];
+    tarn_cuda_entry cuda; ///< NULL in a build without CUDA
+} tarn_kernel;
+
+#if TARN_HAVE_CUDA
+#define TARN_KERNEL_CUDA_DECLARE(name) const void *tarn_cuda_entry_##name(uint32_t *, uint32_t *);
+#define TARN_KERNEL_CUDA(name) tarn_cuda_entry_##name
+#else
+#define TARN_KERNEL_CUDA_DECLARE(name)
+#define TARN_KERNEL_CUDA(name) NULL
+#endif
+#if defined(__x86_64__)
+#define TARN_KERNEL_DECLARE(name)                                                                                      \
+    void tarn_cpu_##name##_v2(const void *, uint32_t, uint32_t, void *);                                               \
+    void tarn_cpu_##name##_v3(const void *, uint32_t, uint32_t, void *);                                               \
+    void tarn_cpu_##name##_v4(const void *, uint32_t, uint32_t, void *);                                               \
+    TARN_KERNEL_CUDA_DECLARE(name)
+#define TARN_KERNEL_DEFINE(name)                                                                                       \
+    {                                                                                                                  \
+#name, {tarn_cpu_##name##_v2, tarn_cpu_##name##_v3, tarn_cpu_##name##_v4 }, TARN_KERNEL_CUDA(name)             \
+    }
+#else
+#define TARN_KERNEL_DECLARE(name)                                                                                      \
+    void tarn_cpu_##name##_v2(const void *, uint32_t, uint32_t, void *);                                               \
+    TARN_KERNEL_CUDA_DECLARE(name)
+#define TARN_KERNEL_DEFINE(name)                                                                                       \
+    {                                                                                                                  \
+#name, {tarn_cpu_##name##_v2, tarn_cpu_##name##_v2, tarn_cpu_##name##_v2 }, TARN_KERNEL_CUDA(name)             \
+    }
+#endif
+
+/// A sequence of launches that is replayed as one.
+typedef struct tarn_replay tarn_replay;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Device memory, zeroed, aligned to 64 bytes or more. NULL when there is none left.
+void *tarn_device_alloc(tarn_device *device, size_t bytes);
+void tarn_device_free(tarn_device *device, void *memory);
+
+/// Whether host code may read and write device memory in place (the CPU device).
+int tarn_device_is_host(const tarn_device *device);
+
+/// Copies and fills, in the order of the launches. The host memory may be reused when the call returns.
+tarn_status tarn_device_upload(tarn_device *device, void *to, const void *from, size_t bytes);
+tarn_status tarn_device_download(tarn_device *device, void *to, const void *from, size_t bytes);
+tarn_status tarn_device_zero(tarn_device *device, void *to, size_t bytes);
+tarn_status tarn_device_wait(tarn_device *device);
+
+/// Runs a kernel over tiles 0..n-1, n = count_max, or min(*count, count_max) where count (device memory) is given.
+/// Errors are kept by the device and returned by the next upload, download or wait.
+void tarn_device_launch(tarn_device *device, const tarn_kernel *kernel, const void *args, const uint32_t *count,
+                        uint32_t count_max);
+
+/// Runs body up to `times` times, as long as *go (device memory) is not zero before each. Kernels of the body must do
+/// nothing when *go is zero: a device that cannot look runs them all.
+void tarn_device_repeat(tarn_device *device, const uint32_t *go, uint32_t times, void (*body)(void *), void *context);
+
+/// Runs `body`, which only launches, zeroes and repeats, always with the same arguments: the CPU runs it each time,
+/// CUDA captures it into a graph the first time (*replay NULL) and launches the graph from then on.
+void tarn_device_run(tarn_device *device, tarn_replay **replay, void (*body)(void *), void *context);
+void tarn_device_replay_destroy(tarn_device *device, tarn_replay *replay);
+
+/// Seconds on the device's own clock, for profiles. Waits.
+double tarn_device_clock_s(tarn_device *device);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,441 @@
+/// The kernel dialect: kernels for CPU and GPU from one source.
+///
+/// A kernel works on numbered *tiles*. One tile is worked on by a group of *lanes* that share a small scratch memory.
+/// nvcc makes a tile a thread block and a lane a thread; the C compiler makes a tile a task of the thread pool and the
+/// lanes a loop, which it vectorises. The body is written as loops over lanes with barriers between them:
+///
+///     struct saxpy_args {
+///         const float *x;
+///         float *y;
+///         float a;
+///         uint32_t count;
+///     };
+///     struct saxpy_scratch {
+///         float part[128];
+///     };
+///
+///     TILE_KERNEL(saxpy, 128, struct saxpy_args, struct saxpy_scratch)
+///     {
+///         // in scope: args, tile (this tile's number), s (the scratch)
+///         FOR_LANES (i) {
+///             uint32_t at = tile * 128u + i;
+///             s->part[i] = at < args->count ? args->a * args->x[at] + args->y[at] : 0.0f;
+///         }
+///         TILE_BARRIER();
+///         FOR_LANES (i) {
+///             uint32_t at = tile * 128u + i;
+///             if (at < args->count)
+///                 args->y[at] = s->part[i];
+///         }
+///     }
+///
+/// The host launches it over as many tiles as cover `count`: tests/kernels/dialect_checks.c does.
+///
+/// Lane loops: FOR_LANES (one round per lane), FOR_RANGE (any range), FOR_RANGE_ATOMIC (any range, with tile_add_*) and
+/// FOR_BOX (a box of cells, x fastest; sizes above zero). `continue` ends a round; `break` and `return` have no place
+/// in one. Functions besides kernels (TILE_FN) use FOR_RANGE and FOR_BOX; FOR_LANES knows its lanes only in a kernel's
+/// body.
+///
+/// Rules that keep the result bit-identical on both devices and for every number of threads and lanes:
+/// - A lane loop's rounds are independent: no round reads what another round of the same loop writes. Where several add
+///   into one place they use the atomics below, on integers, inside a FOR_RANGE_ATOMIC.
+/// - A barrier stands between two loops when one writes what another lane of the other reads *or writes*: also between
+///   the last read of a scratch value and its next write, and around what is read outside any loop.
+/// - Barriers, collectives and `return` outside lane loops are reached by all lanes or by none: conditions on them come
+///   from args, tile, or memory that no lane has written since the last barrier.
+/// - What lives across a barrier lives in the scratch or in device memory, never in a local variable, unless it is the
+///   same for all lanes. The scratch is undefined when a tile begins.
+/// - What runs outside lane loops runs once on the CPU and in every lane on a GPU: writes stand inside
+///   `if (TILE_SINGLE())`.
+/// - Tiles of a launch run in any order and at the same time: they share only what they all read, and the global_*
+///   atomics. A launch doesn't write its own count.
+/// - Reductions of floats go through tile_sum_*: a fixed tree. Maxima and integer sums may go in any order.
+/// - No fused multiply-add, no libm transcendental. Clamp before converting a float to an integer.
+/// - The source is C17 and C++17 at once: cast void pointers, no designated initialisers. On CUDA the files of one
+/// library
+///   are one translation unit: static names are unique across them.
+///
+/// tests/kernels runs the CUDA form of kernels on the CPU, lane by lane in several orders, and compares: broken rules
+/// show.
+#ifndef TARN_KERNELS_TILE_H
+#define TARN_KERNELS_TILE_H
+
+#include <stdint.h>
+#ifndef __CUDACC__
+#include <math.h>
+#include <string.h>
+#endif
+
+enum {
+    TARN_TILE_SCRATCH_BYTES_MAX = 48 * 1024 - 256, ///< what every CUDA device gives a block, less the collectives' own
+    TARN_TILE_ARGS_BYTES_MAX = 4000,               ///< of an argument structure: CUDA passes 4096 bytes in all
+    TARN_TILE_LANES_MAX = 1024,
+};
+
+typedef struct tile_no_scratch {
+    uint32_t unused;
+} tile_no_scratch;
+
+#define TILE_JOIN_(a, b) a##b
+#define TILE_JOIN(a, b) TILE_JOIN_(a, b)
+
+#ifdef __cplusplus
+#define TILE_ASSERT static_assert
+#else
+#define TILE_ASSERT _Static_assert
+#endif
+
+/// Limits of a kernel, the same on both devices, so that what compiles for one compiles for the other.
+#define TILE_KERNEL_ASSERT(name, lanes, args_type, scratch_type)                                                       \
+    TILE_ASSERT((lanes) % 32 == 0 && (lanes) >= 32 && (lanes) <= (int)TARN_TILE_LANES_MAX, "lanes of " #name);              \
+    TILE_ASSERT(sizeof(args_type) <= (size_t)TARN_TILE_ARGS_BYTES_MAX, "arguments of " #name);                                 \
+    TILE_ASSERT(sizeof(scratch_type) <= (size_t)TARN_TILE_SCRATCH_BYTES_MAX, "scratch of " #name)
+
+#ifdef __CUDACC__
+// ------------------------------------------------------------------------------------------------ CUDA: tile = block
+
+#define TILE_FN static __device__ __forceinline__
+#define TILE_TABLE static __device__ const ///< constant tables
+#define TILE_RESTRICT __restrict__
+#ifndef TILE_ARGUMENT
+#define TILE_ARGUMENT(type) const __grid_constant__ type
+#endif
+
+#define TILE_KERNEL(name, lanes, args_type, scratch_type)                                                              \
+    TILE_KERNEL_ASSERT(name, lanes, args_type, scratch_type);                                                          \
+    static __device__ __forceinline__ void name##_body(const args_type *args, uint32_t tile, scratch_type *s);         \
+    static __global__ void __launch_bounds__(lanes)                                                                    \
+        tarn_cuda_##name(TILE_ARGUMENT(args_type) args, const uint32_t *count, uint32_t count_max)                     \
+    {                                                                                                                  \
+        __shared__ __align__(16) unsigned char scratch[sizeof(scratch_type)];                                          \
+        uint32_t end = count != nullptr && *count < count_max ? *count : count_max;                                    \
+        for (uint32_t tile = blockIdx.x; tile < end; tile += gridDim.x) {                                              \
+            name##_body(&args, tile, reinterpret_cast<scratch_type *>(scratch));                                       \
+            __syncthreads();                                                                                           \
+        }                                                                                                              \
+    }                                                                                                                  \
+    extern "C" const void *tarn_cuda_entry_##name(uint32_t *block_lanes, uint32_t *args_bytes)                         \
+    {                                                                                                                  \
+        *block_lanes = lanes;                                                                                          \
+        *args_bytes = sizeof(args_type);                                                                               \
+        return reinterpret_cast<const void *>(&tarn_cuda_##name);                                                      \
+    }                                                                                                                  \
+    static __device__ __forceinline__ void name##_body(const args_type *args, uint32_t tile, scratch_type *s)
+
+#define TILE_BARRIER() __syncthreads()
+#define TILE_SINGLE() (threadIdx.x == 0)
+#define FOR_LANES(i) for (uint32_t i = threadIdx.x, i##_once = 1; i##_once; i##_once = 0)
+#define FOR_RANGE(i, begin, end) for (uint32_t i = (begin) + threadIdx.x; i < (end); i += blockDim.x)
+#define FOR_RANGE_ATOMIC(i, begin, end) FOR_RANGE (i, begin, end)
+#define FOR_BOX(x, y, z, nx, ny, nz)                                                                                   \
+    for (int x##_at = (int)threadIdx.x; x##_at < (nx) * (ny) * (nz); x##_at += (int)blockDim.x)                        \
+        for (int x = x##_at % (nx), y = x##_at / (nx) % (ny), z = x##_at / ((nx) * (ny)), x##_once = 1; x##_once;      \
+             x##_once = 0)
+
+TILE_FN void tile_add_i32(int32_t *p, int32_t v)
+{
+    atomicAdd(p, v);
+}
+TILE_FN void tile_add_u32(uint32_t *p, uint32_t v)
+{
+    atomicAdd(p, v);
+}
+TILE_FN void global_add_u32(uint32_t *p, uint32_t v)
+{
+    atomicAdd(p, v);
+}
+TILE_FN void global_add_u64(uint64_t *p, uint64_t v)
+{
+    atomicAdd((unsigned long long *)p, (unsigned long long)v);
+}
+TILE_FN void global_max_u32(uint32_t *p, uint32_t v)
+{
+    atomicMax(p, v);
+}
+
+TILE_FN int32_t tile_round_i32(float x)
+{
+    return __float2int_rn(x);
+}
+TILE_FN float tile_floor_f32(float x)
+{
+    return floorf(x);
+}
+TILE_FN float tile_sqrt_f32(float x)
+{
+    return __fsqrt_rn(x);
+}
+TILE_FN uint32_t tile_bits_f32(float x)
+{
+    return __float_as_uint(x);
+}
+TILE_FN float tile_f32_bits(uint32_t x)
+{
+    return __uint_as_float(x);
+}
+
+#else
+// ---------------------------------------------------------------------------------------- CPU: tile = task, lanes =
+// loop
+
+#ifndef TARN_TILE_ISA
+#define TARN_TILE_ISA v2
+#endif
+#define TILE_SYMBOL(name) TILE_JOIN(TILE_JOIN(tarn_cpu_##name, _), TARN_TILE_ISA)
+
+#define TILE_FN static inline __attribute__((always_inline, unused))
+#define TILE_TABLE static const
+#define TILE_RESTRICT restrict
+
+#define TILE_KERNEL(name, lanes, args_type, scratch_type)                                                              \
+    TILE_KERNEL_ASSERT(name, lanes, args_type, scratch_type);                                                          \
+    static inline void name##_body(const args_type *args, uint32_t tile, uint32_t lanes_, scratch_type *s);            \
+    void TILE_SYMBOL(name)(const void *args, uint32_t tile_begin, uint32_t tile_end, void *scratch);                   \
+    void TILE_SYMBOL(name)(const void *args, uint32_t tile_begin, uint32_t tile_end, void *scratch)                    \
+    {                                                                                                                  \
+        for (uint32_t tile = tile_begin; tile < tile_end; tile++)                                                      \
+            name##_body((const args_type *)args, tile, (lanes), (scratch_type *)scratch);                              \
+    }                                                                                                                  \
+    static inline __attribute__((always_inline)) void name##_body(                                                     \
+        __attribute__((unused)) const args_type *args, __attribute__((unused)) uint32_t tile,                          \
+        __attribute__((unused)) uint32_t lanes_, __attribute__((unused)) scratch_type *s)
+
+#define TILE_IVDEP _Pragma("GCC ivdep")
+#define TILE_BARRIER() ((void)0)
+#define TILE_SINGLE() 1
+#define FOR_LANES(i) TILE_IVDEP for (uint32_t i = 0; i < lanes_; i++)
+#define FOR_RANGE(i, begin, end) TILE_IVDEP for (uint32_t i = (begin); i < (end); i++)
+#define FOR_RANGE_ATOMIC(i, begin, end) for (uint32_t i = (begin); i < (end); i++)
+#define FOR_BOX(x, y, z, nx, ny, nz)                                                                                   \
+    for (int z = 0; z < (nz); z++)                                                                                     \
+        for (int y = 0; y < (ny); y++)                                                                                 \
+    TILE_IVDEP for (int x = 0; x < (nx); x++)
+
+TILE_FN void tile_add_i32(int32_t *p, int32_t v)
+{
+    *p += v;
+}
+TILE_FN void tile_add_u32(uint32_t *p, uint32_t v)
+{
+    *p += v;
+}
+TILE_FN void global_add_u32(uint32_t *p, uint32_t v)
+{
+    __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
+}
+TILE_FN void global_add_u64(uint64_t *p, uint64_t v)
+{
+    __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
+}
+TILE_FN void global_max_u32(uint32_t *p, uint32_t v)
+{
+    uint32_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
+    while (old < v && !__atomic_compare_exchange_n(p, &old, v, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+/// Nearest integer, halves to even; |x| must be under 2^31.
+TILE_FN int32_t tile_round_i32(float x)
+{
+    return (int32_t)__builtin_rintf(x);
+}
+TILE_FN float tile_floor_f32(float x)
+{
+    return __builtin_floorf(x);
+}
+TILE_FN float tile_sqrt_f32(float x)
+{
+    return __builtin_sqrtf(x);
+}
+TILE_FN uint32_t tile_bits_f32(float x)
+{
+    uint32_t u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+TILE_FN float tile_f32_bits(uint32_t u)
+{
+    float x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+#endif
+
+// ------------------------------------------------------------------------------------------------------ the same for
+// both
+
+TILE_FN float tile_min_f32(float a, float b)
+{
+    return a < b ? a : b;
+}
+TILE_FN float tile_max2_f32(float a, float b)
+{
+    return a > b ? a : b;
+}
+TILE_FN float tile_clamp_f32(float x, float lo, float hi)
+{
+    return x < lo ? lo : (x > hi ? hi : x);
+}
+TILE_FN float tile_abs_f32(float x)
+{
+    return x < 0.0f ? -x : x;
+}
+TILE_FN int tile_min_i32(int a, int b)
+{
+    return a < b ? a : b;
+}
+TILE_FN int tile_max_i32(int a, int b)
+{
+    return a > b ? a : b;
+}
+TILE_FN int tile_clamp_i32(int x, int lo, int hi)
+{
+    return x < lo ? lo : (x > hi ? hi : x);
+}
+
+/// Mixes 64 bits (splitmix64's finaliser, Steele et al. 2014).
+TILE_FN uint64_t tile_mix_u64(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+
+// -------------------------------------------------------------------------------------------------------------
+// collectives All lanes call them, after a barrier; they end with one.
+//
+//     tile_sum_f32(x, n), tile_sum_f64(x, n): n a power of two; the sum ends in x[0], what else is in x is undefined.
+//         The tree is fixed: x[i] += x[i + n/2], then n/4, ... 1.
+//     tile_max_f32(x, n): the same for the maximum.
+//     tile_scan_u32(x, n, total): exclusive prefix sum in place, any n; *total receives the sum.
+//     tile_rank_u32(key, rank, n, first): stable ranks, any n: rank[i] = first[key[i]] + the number of j < i with the
+//     same
+//         key; afterwards first[k] has grown by the number of i with key k. Keys of 0xffffffff take no part.
+
+#ifdef __CUDACC__
+
+/// Halves the range lane by lane down to 64 values, then inside one warp: the same tree.
+#define TILE_REDUCE(name, type, merge)                                                                                 \
+    TILE_FN void name(type *x, uint32_t n)                                                                             \
+    {                                                                                                                  \
+        uint32_t half = n / 2;                                                                                         \
+        for (; half > 32; half /= 2) {                                                                                 \
+            FOR_RANGE (i, 0, half)                                                                                     \
+                x[i] = merge(x[i], x[i + half]);                                                                       \
+            TILE_BARRIER();                                                                                            \
+        }                                                                                                              \
+        if (threadIdx.x < 32) {                                                                                        \
+            type value = threadIdx.x < n ? x[threadIdx.x] : (type)0;                                                   \
+            if (half == 32) {                                                                                          \
+                value = merge(value, x[threadIdx.x + 32]);                                                             \
+                half = 16;                                                                                             \
+            }                                                                                                          \
+            for (; half > 0; half /= 2) {                                                                              \
+                type other = __shfl_down_sync(0xffffffffu, value, half);                                               \
+                value = merge(value, other);                                                                           \
+            }                                                                                                          \
+            if (threadIdx.x == 0)                                                                                      \
+                x[0] = value;                                                                                          \
+        }                                                                                                              \
+        TILE_BARRIER();                                                                                                \
+    }
+
+/// Inclusive prefix sum over a warp.
+TILE_FN uint32_t tile_warp_scan_u32(uint32_t value)
+{
+    for (uint32_t step = 1; step < 32; step *= 2) {
+        uint32_t lower = __shfl_up_sync(0xffffffffu, value, step);
+        if (threadIdx.x % 32 >= step)
+            value += lower;
+    }
+    return value;
+}
+
+TILE_FN void tile_scan_u32(uint32_t *x, uint32_t n, uint32_t *total)
+{
+    __shared__ uint32_t warp_sum[32];
+    uint32_t before = 0; // sum of the rounds so far, the same for all lanes
+    for (uint32_t base = 0; base < n; base += blockDim.x) {
+        uint32_t i = base + threadIdx.x;
+        uint32_t own = i < n ? x[i] : 0;
+        uint32_t sum = tile_warp_scan_u32(own);
+        if (threadIdx.x % 32 == 31)
+            warp_sum[threadIdx.x / 32] = sum;
+        TILE_BARRIER();
+        uint32_t all = before;
+        for (uint32_t warp = 0; warp < blockDim.x / 32; warp++) {
+            if (warp == threadIdx.x / 32 && i < n)
+                x[i] = all + sum - own;
+            all += warp_sum[warp];
+        }
+        before = all;
+        TILE_BARRIER();
+    }
+    if (threadIdx.x == 0)
+        *total = before;
+    TILE_BARRIER();
+}
+
+TILE_FN void tile_rank_u32(const uint32_t *key, uint32_t *rank, uint32_t n, uint32_t *first)
+{
+    for (uint32_t base = 0; base < n; base += blockDim.x) {
+        uint32_t i = base + threadIdx.x, lane = threadIdx.x % 32;
+        uint32_t own = i < n ? key[i] : 0xffffffffu;
+        uint32_t peers = __match_any_sync(0xffffffffu, own);
+        // Warp by warp, so that the order of the lanes is the order of the ranks. The last of equals counts them.
+        for (uint32_t warp = 0; warp < blockDim.x / 32 && base + warp * 32 < n; warp++) {
+            if (threadIdx.x / 32 == warp) {
+                if (own != 0xffffffffu)
+                    rank[i] = first[own] + (uint32_t)__popc(peers & ((1u << lane) - 1u));
+                __syncwarp();
+                if (own != 0xffffffffu && lane == 31u - (uint32_t)__clz((int)peers))
+                    first[own] += (uint32_t)__popc(peers);
+            }
+            TILE_BARRIER();
+        }
+    }
+}
+
+#else
+
+#define TILE_REDUCE(name, type, merge)                                                                                 \
+    TILE_FN void name(type *x, uint32_t n)                                                                             \
+    {                                                                                                                  \
+        for (uint32_t half = n / 2; half > 0; half /= 2) {                                                             \
+            FOR_RANGE (i, 0, half)                                                                                     \
+                x[i] = merge(x[i], x[i + half]);                                                                       \
+        }                                                                                                              \
+    }
+
+TILE_FN void tile_scan_u32(uint32_t *x, uint32_t n, uint32_t *total)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t value = x[i];
+        x[i] = sum;
+        sum += value;
+    }
+    *total = sum;
+}
+
+TILE_FN void tile_rank_u32(const uint32_t *key, uint32_t *rank, uint32_t n, uint32_t *first)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (key[i] != 0xffffffffu)
+            rank[i] = first[key[i]]++;
+}
+#endif
+
+TILE_FN float tile_add_pair_f32(float a, float b)
+{
+    return a + b;
+}
+TILE_FN double tile_add_pair_f64(double a, double b)
+{
+    return a + b;
+}
+TILE_REDUCE(tile_sum_f32, float, tile_add_pair_f32)
+TILE_REDUCE(tile_sum_f64, double, tile_add_pair_f64)
+TILE_REDUCE(tile_max_f32, float, tile_max2_f32)
+
+#endif

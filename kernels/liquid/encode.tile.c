@@ -1,0 +1,124 @@
+// What leaves the device: tile payloads of frames (protocol/SPEC.md), and totals for reports and hashes.
+#include "kernels/liquid/liquid.h"
+
+enum {
+    GRID_EDGE = 4, ///< velocity nodes of a tile, per axis
+    GRID_NODES = 64,
+    GRID_BYTES = 3 * GRID_NODES,
+    FRAME_BITS = 8, ///< of a position inside a tile
+    SUM_BITS = 10,  ///< fraction bits of the velocity sums: 2^15 * 2^16 particles fit
+};
+
+typedef struct encode_scratch {
+    int32_t sum[3][GRID_NODES];
+    uint32_t count[GRID_NODES];
+    float value[2][3][GRID_NODES], known[2][GRID_NODES];
+} encode_scratch;
+
+TILE_FN uint32_t position_byte(uint32_t position)
+{
+    return position >> (TILE_POSITION_BITS - FRAME_BITS) & 0xffu;
+}
+
+TILE_FN uint32_t grid_node(const liquid_memory *m, uint32_t particle)
+{
+    const int shift = TILE_POSITION_BITS - 2;
+    return (m->position[2][particle] >> shift & 3u) * 16 + (m->position[1][particle] >> shift & 3u) * 4 +
+           (m->position[0][particle] >> shift & 3u);
+}
+
+/// Nodes without particles take the mean of their known neighbours, so that interpolation stays smooth at the surface.
+TILE_FN void spread(encode_scratch *s, int from, int to)
+{
+    FOR_RANGE (n, 0, GRID_NODES) {
+        const int x = (int)n & 3, y = (int)n >> 2 & 3, z = (int)n >> 4;
+        float weight = 0.0f, total[3] = {0.0f, 0.0f, 0.0f};
+        for (int side = 0; side < 6; side++) {
+            const int d = side % 2 == 0 ? -1 : 1;
+            const int ox = x + (side / 2 == 0 ? d : 0), oy = y + (side / 2 == 1 ? d : 0), oz = z + (side / 2 == 2 ? d : 0);
+            if (ox >= 0 && oy >= 0 && oz >= 0 && ox < GRID_EDGE && oy < GRID_EDGE && oz < GRID_EDGE) {
+                const int other = (oz * GRID_EDGE + oy) * GRID_EDGE + ox;
+                const float w = s->known[from][other];
+                weight += w;
+                for (int c = 0; c < 3; c++)
+                    total[c] += w * s->value[from][c][other];
+            }
+        }
+        const int fill = s->known[from][n] == 0.0f && weight > 0.0f;
+        for (int c = 0; c < 3; c++)
+            s->value[to][c][n] = fill ? total[c] / weight : s->value[from][c][n];
+        s->known[to][n] = fill ? 1.0f : s->known[from][n];
+    }
+    TILE_BARRIER();
+}
+
+/// One tile's payload: mean velocities of 2^3 cells, then x, y and z of its particles. One tile per occupied tile.
+TILE_KERNEL(liquid_encode, PARTICLE_LANES, liquid_args, encode_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t dense = m->level[0].tile[tile];
+    const uint32_t first = m->tile_first[dense], count = m->tile_count[dense];
+    uint8_t *to = args->bytes + (uint64_t)tile * GRID_BYTES + 3 * (uint64_t)first;
+    FOR_RANGE (n, 0, GRID_NODES) {
+        s->count[n] = 0;
+        for (int c = 0; c < 3; c++)
+            s->sum[c][n] = 0;
+    }
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, first, first + count) {
+        const uint32_t node = grid_node(m, i);
+        tile_add_u32(&s->count[node], 1);
+        for (int c = 0; c < 3; c++)
+            tile_add_i32(&s->sum[c][node], tile_round_i32(m->velocity[c][i] * (1 << SUM_BITS)));
+    }
+    TILE_BARRIER();
+    FOR_RANGE (n, 0, GRID_NODES) {
+        const float unit = s->count[n] > 0 ? args->velocity_scale / ((float)s->count[n] * (1 << SUM_BITS)) : 0.0f;
+        for (int c = 0; c < 3; c++)
+            s->value[0][c][n] = (float)s->sum[c][n] * unit;
+        s->known[0][n] = s->count[n] > 0 ? 1.0f : 0.0f;
+    }
+    TILE_BARRIER();
+    for (int round = 0; round < 4; round++)
+        spread(s, round & 1, ~round & 1);
+    FOR_RANGE (n, 0, GRID_NODES) {
+        for (int c = 0; c < 3; c++)
+            to[c * GRID_NODES + n] =
+                (uint8_t)(int8_t)tile_round_i32(tile_clamp_f32(s->value[0][c][n], -127.0f, 127.0f));
+    }
+    for (uint32_t c = 0; c < 3; c++) {
+        uint8_t *axis = to + GRID_BYTES + (uint64_t)c * count;
+        const uint32_t *position = m->position[c] + first;
+        FOR_RANGE (i, 0, count)
+            axis[i] = (uint8_t)position_byte(position[i]);
+    }
+    if (TILE_SINGLE()) {
+        args->tile_info[2 * tile] = dense;
+        args->tile_info[2 * tile + 1] = count;
+    }
+}
+
+/// Adds up what reports and hashes need; integers, so that the order doesn't matter. One tile per 256 particles;
+/// args->level holds the number of particles.
+TILE_KERNEL(liquid_totals_sum, PARTICLE_LANES, liquid_args, tile_no_scratch)
+{
+    const liquid_memory *m = &args->m;
+    liquid_totals *totals = m->totals;
+    const uint32_t first = tile * PARTICLE_LANES;
+    const uint32_t end = args->level - first < PARTICLE_LANES ? args->level : first + PARTICLE_LANES;
+    FOR_RANGE_ATOMIC (i, first, end) {
+        uint64_t hash = tile_mix_u64(m->id[i] + 0x9e3779b97f4a7c15ull);
+        float energy = 0.0f;
+        for (int c = 0; c < 3; c++) {
+            const float v = m->velocity[c][i];
+            hash = tile_mix_u64(hash ^ ((uint64_t)m->position[c][i] << 32 | tile_bits_f32(v)));
+            energy += v * v;
+            global_add_u64((uint64_t *)&totals->position[c], m->position[c][i] >> 10);
+            global_add_u64((uint64_t *)&totals->velocity[c],
+                           (uint64_t)(int64_t)tile_round_i32(v * (float)(1 << 20)));
+        }
+        global_add_u64(&totals->energy, (uint64_t)(energy * (float)(1 << 20)));
+        global_add_u64(&totals->hash_lo, hash);
+        global_add_u64(&totals->hash_hi, tile_mix_u64(hash ^ 0xd1b54a32d192ed03ull));
+    }
+}

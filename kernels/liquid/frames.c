@@ -1,0 +1,148 @@
+// Frames, reports, hashes and copies of the particles.
+#include "kernels/liquid/tank_internal.h"
+
+#include <string.h>
+
+enum { VELOCITY_UNITS = 127 };
+
+static float metres_per_second(const tarn_tank *tank)
+{
+    return tank->desc.cell_m / tank->desc.dt_s;
+}
+
+size_t tarn_tank_frame_bytes_max(const tarn_tank *tank)
+{
+    return tarn_frame_bound(TARN_FRAME_INPUTS_MAX, tank->args.shape.tile_total[0], tank->particle_count);
+}
+
+static void fill_header(const tarn_tank *tank, const tarn_tank_frame_info *info, float speed, size_t frame_bytes,
+                        tarn_frame_header *header)
+{
+    memset(header, 0, sizeof *header);
+    header->kind = TARN_FRAME_KEY;
+    header->flags = info->flags;
+    header->frame_bytes = (uint32_t)frame_bytes;
+    header->epoch = info->epoch;
+    header->step = tank->step;
+    header->sim_time_s = tank->sim_time_s;
+    header->server_time_us = info->server_time_us;
+    header->realtime_factor = info->realtime_factor;
+    header->particle_count = tank->particle_count;
+    header->tile_count = tank->counters.occupied;
+    header->input_count = info->input_count;
+    memcpy(header->cells, tank->desc.cells, sizeof header->cells);
+    header->position_bits = TARN_FRAME_POSITION_BITS;
+    header->layer_count = 1;
+    header->cell_m = tank->desc.cell_m;
+    header->orientation[3] = 1.0f;
+    header->gravity_m_s2[1] = -tank->parameters[TARN_PARAMETER_GRAVITY];
+    header->velocity_scale_m_s = speed * metres_per_second(tank) / VELOCITY_UNITS;
+}
+
+/// Runs the encoder; the payloads end up at `to`.
+static tarn_status encode_payloads(tarn_tank *tank, float speed, uint8_t *to, size_t bytes)
+{
+    const uint32_t tiles = tank->counters.occupied;
+    liquid_args args = tank->args;
+    args.bytes = tank->payloads != NULL ? tank->payloads : to;
+    args.tile_info = tank->tile_info;
+    args.velocity_scale = VELOCITY_UNITS / speed;
+    tank_launch(tank, &args, liquid_encode_id, NULL, tiles);
+    tarn_status status =
+        tarn_device_download(tank->device, tank->tile_info_host, tank->tile_info, (size_t)tiles * 2 * sizeof(uint32_t));
+    if (status == TARN_OK && tank->payloads != NULL)
+        status = tarn_device_download(tank->device, to, tank->payloads, bytes);
+    return status;
+}
+
+static void fill_tiles(tarn_tank *tank)
+{
+    for (uint32_t i = 0; i < tank->counters.occupied; i++) {
+        const tile_place place = tile_place_of(&tank->args.shape, 0, tank->tile_info_host[2 * i]);
+        tarn_frame_tile *tile = &tank->frame_tiles[i];
+        memset(tile, 0, sizeof *tile);
+        tile->tile[0] = (uint16_t)place.x;
+        tile->tile[1] = (uint16_t)place.y;
+        tile->tile[2] = (uint16_t)place.z;
+        tile->particle_count = tank->tile_info_host[2 * i + 1];
+        tile->payload_bytes = (uint32_t)tarn_frame_payload_bytes(tile->particle_count);
+    }
+}
+
+tarn_status tarn_tank_encode(tarn_tank *tank, const tarn_tank_frame_info *info, uint8_t *bytes, size_t bytes_max,
+                             size_t *byte_count)
+{
+    if (info->input_count > TARN_FRAME_INPUTS_MAX)
+        return TARN_E_ARGUMENT;
+    const uint32_t tiles = tank->counters.occupied;
+    const size_t head = tarn_frame_head_bytes(info->input_count, tiles);
+    const size_t payloads =
+        (size_t)tiles * tarn_frame_payload_bytes(0) + (size_t)tank->particle_count * (tarn_frame_payload_bytes(1) - tarn_frame_payload_bytes(0));
+    if (bytes_max < head || bytes_max - head < payloads)
+        return TARN_E_SPACE;
+    tank_mark(tank, STAGE_COUNT);
+    const float speed = tile_max2_f32(tile_f32_bits(tank->counters.speed_max_bits), 1e-6f);
+    tarn_status status = encode_payloads(tank, speed, bytes + head, payloads);
+    if (status != TARN_OK)
+        return status;
+    tarn_frame_header header;
+    fill_header(tank, info, speed, head + payloads, &header);
+    fill_tiles(tank);
+    status = tarn_frame_write_head(&header, info->inputs, tank->frame_tiles, bytes, bytes_max);
+    tank_mark(tank, STAGE_ENCODE);
+    *byte_count = head + payloads;
+    return status;
+}
+
+static tarn_status sum_totals(tarn_tank *tank, liquid_totals *totals)
+{
+    tarn_status status = tarn_device_zero(tank->device, tank->args.m.totals, sizeof *totals);
+    if (status != TARN_OK)
+        return status;
+    liquid_args args = tank->args;
+    args.level = tank->particle_count;
+    tank_launch(tank, &args, liquid_totals_sum_id, NULL, (tank->particle_count + PARTICLE_LANES - 1) / PARTICLE_LANES);
+    return tarn_device_download(tank->device, totals, tank->args.m.totals, sizeof *totals);
+}
+
+tarn_status tarn_tank_report_get(tarn_tank *tank, tarn_tank_report *report)
+{
+    liquid_totals totals;
+    tarn_status status = sum_totals(tank, &totals);
+    if (status != TARN_OK)
+        return status;
+    memset(report, 0, sizeof *report);
+    report->step = tank->step;
+    report->sim_time_s = tank->sim_time_s;
+    report->particle_count = tank->particle_count;
+    report->active_tiles = tank->counters.active;
+    report->liquid_cells = tank->counters.liquid_cells_last;
+    report->substeps = tank->substeps;
+    report->pressure_iterations = tank->counters.pressure_iterations;
+    report->residual = tank->counters.pressure_residual;
+    const double speed = (double)metres_per_second(tank), count = tank->particle_count > 0 ? tank->particle_count : 1;
+    report->speed_max_m_s = tile_f32_bits(tank->counters.speed_max_bits) * metres_per_second(tank);
+    report->kinetic_j_kg = 0.5 * (double)totals.energy * 0x1p-20 / count * speed * speed;
+    for (int a = 0; a < 3; a++) {
+        report->momentum_m_s[a] = (double)totals.velocity[a] * 0x1p-20 / count * speed;
+        report->center_m[a] = ((double)totals.position[a] / count + 0.5) * 0x1p-10 * (double)tank->desc.cell_m;
+    }
+    report->potential_j_kg = (double)tank->parameters[TARN_PARAMETER_GRAVITY] * report->center_m[1];
+    report->bytes = tank->bytes;
+    return TARN_OK;
+}
+
+tarn_status tarn_tank_hash_get(tarn_tank *tank, tarn_tank_hash *hash)
+{
+    liquid_totals totals;
+    tarn_status status = sum_totals(tank, &totals);
+    if (status != TARN_OK)
+        return status;
+    uint64_t rest = tile_mix_u64(tank->step + 1);
+    for (int i = 0; i < TARN_PARAMETER_COUNT; i++)
+        rest = tile_mix_u64(rest ^ tile_bits_f32(tank->parameters[i]));
+    rest = tile_mix_u64(rest ^ tank->counters.speed_max_bits);
+    hash->lo = totals.hash_lo ^ rest;
+    hash->hi = totals.hash_hi ^ tile_mix_u64(rest);
+    return TARN_OK;
+}

@@ -1,0 +1,244 @@
+/// What the host code and the kernels of the liquid share: layout of the memory, units, limits. Private to
+/// kernels/liquid; included by kernels, so it is C17 and C++17 at once.
+///
+/// Units: lengths in cells, velocities in cells per step (the fixed step dt_s), so that a substep of the share `frac`
+/// of a step moves a particle by frac * velocity cells.
+///
+/// The tank is cut into tiles of 8^3 cells. Tables over all tiles ("dense") say which are in use; fields exist for those
+/// only:
+///
+///     occupied  tiles that hold particles; pressure lives here          index o, in ascending dense order
+///     active    occupied tiles and their 26 neighbours; velocity        index s, in ascending dense order
+///     level l   coarsened occupied tiles of the multigrid, l >= 1       index i, in ascending dense order
+///
+/// Particles are sorted by dense tile. A particle moves at most TARN_MOVE_CELLS_MAX < 8 cells in a substep, so whatever
+/// it needs and wherever it goes is active.
+#ifndef TARN_KERNELS_LIQUID_H
+#define TARN_KERNELS_LIQUID_H
+
+#include "kernels/device/tile.h"
+
+#include <stdint.h>
+
+enum {
+    TILE_LOG2 = 3,
+    TILE_EDGE = 8,
+    TILE_CELLS = 512,
+    TILE_FACES = 576,       ///< faces normal to one axis, both borders included: 9 * 8 * 8
+    NODE_EDGE = 10,         ///< a tile's nodes for the P2G: cells -1..8
+    NODE_COUNT = 1000,
+    POSITION_BITS = 20,     ///< fraction bits of a position; a particle sits at (X + 0.5) / 2^20 cells
+    TILE_POSITION_BITS = 23,
+    LEVELS_MAX = 8,         ///< 8 * 2^(LEVELS_MAX - 1) = 1024 cells
+    EXTRAPOLATION_LAYERS = 3,
+    PARTICLE_LANES = 256,
+    CELL_LANES = 256,
+    CHANNELS = 4, ///< u, v, w, density
+};
+
+#define TILE_NONE 0xffffffffu
+
+/// Fixed point of the P2G. A face's weight is at most 8 cells' worth of particles: along its normal two cells reach it
+/// with weights up to 1, across it one with weights up to 1 and two with weights up to 1/2, so 2 * 2 * 2 = 8. A cell
+/// counts for at most PARTICLES_PER_CELL_MAX particles: those of a fuller cell are scaled down together. Speeds are at
+/// most SPEED_MAX. Hence |sum| <= 8 * 32 * 2^22 = 2^30 plus half a unit per contribution (under 2^24 * 0.5 even if every
+/// particle of the largest tank were in reach), which fits 31 bits.
+#define PARTICLES_PER_CELL_MAX 32.0f
+#define SPEED_MAX 32.0f                        ///< cells per step: the largest cfl times the most substeps
+#define WEIGHT_SCALE 4194304.0f                ///< 2^22
+#define MOMENTUM_SCALE (WEIGHT_SCALE / SPEED_MAX)
+#define WEIGHT_MIN 4096                        ///< fixed point; a face with less weight has no velocity of its own
+#define MOVE_CELLS_MAX 4.0f                    ///< per axis and substep
+#define DENSITY_STEP_MAX 0.25f                 ///< largest density error that is corrected in one substep
+
+enum { CELL_AIR = 0, CELL_LIQUID = 1, CELL_SOLID = 2 };
+
+/// Shape of the tank and of the multigrid's levels. Constant after creation.
+typedef struct liquid_shape {
+    int32_t cells[3];
+    int32_t tiles[LEVELS_MAX][3]; ///< per level
+    uint32_t tile_total[LEVELS_MAX];
+    uint32_t level_count;
+    uint32_t particles_max;
+    float rest_density; ///< particles per cell at rest
+} liquid_shape;
+
+typedef struct liquid_push {
+    float center[3]; ///< cells
+    float radius;    ///< cells
+    float velocity[3];
+    float strength;
+} liquid_push;
+
+enum { LIQUID_PUSHES_MAX = 64 };
+
+/// What the host sets before a step.
+typedef struct liquid_control {
+    float frac;          ///< of a step, that one substep covers
+    float gravity[3];    ///< cells per step^2
+    float flip;
+    float tolerance;         ///< max abs(div u) * dt
+    float density_tolerance; ///< max abs(density error)
+    float density_gain;      ///< share of the density error that is corrected in a substep
+    float speed_max;         ///< cells per step, at most SPEED_MAX
+    uint32_t push_count;
+    liquid_push pushes[LIQUID_PUSHES_MAX];
+} liquid_control;
+
+/// What the device counts.
+typedef struct liquid_counters {
+    uint32_t occupied, active;
+    uint32_t level_tiles[LEVELS_MAX]; ///< [0] == occupied
+    uint32_t liquid_cells;      ///< being counted
+    uint32_t liquid_cells_last; ///< of the last substep
+    uint32_t speed_max_bits; ///< of the fastest component, as float bits: non-negative floats order as integers
+    uint32_t go;             ///< the solver's loop goes on
+    uint32_t iterations;     ///< of the solve in progress
+    uint32_t pressure_iterations;
+    float residual;          ///< of the solve in progress
+    float pressure_residual; ///< max abs(div u) * dt
+    float rz, alpha, beta;   ///< of the conjugate gradients
+} liquid_counters;
+
+/// Totals for reports: integer sums, so that the order doesn't matter.
+typedef struct liquid_totals {
+    uint64_t hash_lo, hash_hi;
+    int64_t position[3]; ///< sum of positions, 1/2^10 cell
+    int64_t velocity[3]; ///< sum of velocities, 1/2^20 cell per step
+    uint64_t energy;     ///< sum of velocity^2, 1/2^20
+} liquid_totals;
+
+/// The matrix and vectors of one multigrid level; per tile.
+typedef struct liquid_level {
+    uint32_t *tile;  ///< [i]: dense tile
+    uint32_t *index; ///< [dense]: i, or TILE_NONE
+    /// Off-diagonal coefficients (positive, the matrix has their negatives), one per face:
+    /// ax[i][z][y][0..8], ay[i][z][0..8][x], az[i][0..8][y][x]
+    float *ax, *ay, *az;
+    float *diagonal; ///< [i][512]; 0 where the cell has no equation
+    float *b;        ///< right-hand side
+    float *x;        ///< pre-smoothed
+    float *y;        ///< result
+} liquid_level;
+
+/// Device memory of a tank.
+typedef struct liquid_memory {
+    liquid_control *control;
+    liquid_counters *counters;
+    liquid_totals *totals;
+
+    // particles, sorted by tile; and as they are after a substep, still in the old order
+    uint32_t *position[3], *id;
+    float *velocity[3];
+    uint32_t *moved_position[3];
+    float *moved_velocity[3];
+    uint32_t *moved_id;
+    uint8_t *moved_to; ///< which of the 27 neighbours
+
+    // dense tables
+    uint32_t *tile_first, *tile_count;           ///< particles
+    uint32_t *tile_first_next, *tile_count_next; ///< after the move
+    uint32_t *slot;                              ///< active index or TILE_NONE
+
+    // active
+    uint32_t *active_tile; ///< dense tile
+    float *u[3];           ///< [s][512] on the lower faces: with forces, then projected
+    float *u_old[3];       ///< as transferred
+    float *u_ext[3];       ///< projected and extrapolated
+    float *shift[3];       ///< displacement of the density correction, cells
+    uint8_t *cell_type;    ///< [s][512]
+    uint8_t *face_valid;   ///< [s][512], bit per axis
+    // occupied
+    int32_t *momentum[3], *weight[3], *density; ///< [o][1000]
+    uint8_t *cell_count;   ///< [o][512], saturated
+    float *density_error;  ///< [o][512]
+    uint32_t *move_count;  ///< [o][27]
+    float *residual, *direction, *product, *pressure; ///< [o][512]
+    float *partial;        ///< [o]: of dot products and maxima
+
+    liquid_level level[LEVELS_MAX];
+} liquid_memory;
+
+/// The argument of every kernel of the liquid.
+typedef struct liquid_args {
+    liquid_shape shape;
+    liquid_memory m;
+    uint32_t level;       ///< for the multigrid's kernels
+    uint32_t is_density;  ///< 0: the solve is for pressure, 1: for the density correction
+    uint32_t is_first;    ///< the check before the solver's first iteration
+    uint8_t *bytes;       ///< for the encoder
+    uint32_t *tile_info;  ///< for the encoder: [o][2] dense tile, particle count
+    float velocity_scale; ///< for the encoder: units per (cell per step)
+} liquid_args;
+
+/// Kernels, in the order of a step.
+#define LIQUID_KERNEL_LIST(K)                                                                                          \
+    K(liquid_tiles)                                                                                                    \
+    K(liquid_p2g)                                                                                                      \
+    K(liquid_grid)                                                                                                     \
+    K(liquid_matrix)                                                                                                   \
+    K(liquid_coarsen)                                                                                                  \
+    K(liquid_solve_start)                                                                                              \
+    K(liquid_solve_check)                                                                                              \
+    K(liquid_mg_smooth)                                                                                                \
+    K(liquid_mg_restrict)                                                                                              \
+    K(liquid_mg_top)                                                                                                   \
+    K(liquid_mg_prolong)                                                                                               \
+    K(liquid_cg_beta)                                                                                                  \
+    K(liquid_cg_direction)                                                                                             \
+    K(liquid_cg_apply)                                                                                                 \
+    K(liquid_cg_alpha)                                                                                                 \
+    K(liquid_cg_update)                                                                                                \
+    K(liquid_project)                                                                                                  \
+    K(liquid_extrapolate)                                                                                              \
+    K(liquid_advect)                                                                                                   \
+    K(liquid_arrivals)                                                                                                 \
+    K(liquid_offsets)                                                                                                  \
+    K(liquid_scatter)                                                                                                  \
+    K(liquid_totals_sum)                                                                                               \
+    K(liquid_encode)
+
+// ---------------------------------------------------------------------------------------------------- small geometry
+
+typedef struct tile_place {
+    int x, y, z;
+} tile_place;
+
+TILE_FN tile_place tile_place_of(const liquid_shape *shape, uint32_t level, uint32_t dense)
+{
+    const int nx = shape->tiles[level][0], ny = shape->tiles[level][1];
+    tile_place place;
+    place.x = (int)dense % nx;
+    place.y = (int)dense / nx % ny;
+    place.z = (int)dense / (nx * ny);
+    return place;
+}
+
+/// Dense index of a place, or TILE_NONE outside the tank.
+TILE_FN uint32_t tile_dense_of(const liquid_shape *shape, uint32_t level, int x, int y, int z)
+{
+    const int nx = shape->tiles[level][0], ny = shape->tiles[level][1], nz = shape->tiles[level][2];
+    if (x < 0 || y < 0 || z < 0 || x >= nx || y >= ny || z >= nz)
+        return TILE_NONE;
+    return (uint32_t)((z * ny + y) * nx + x);
+}
+
+/// Neighbour n (0..26, x fastest, 13 is the tile itself) of a place.
+TILE_FN uint32_t tile_neighbour(const liquid_shape *shape, uint32_t level, tile_place place, uint32_t n)
+{
+    return tile_dense_of(shape, level, place.x + (int)(n % 3) - 1, place.y + (int)(n / 3 % 3) - 1,
+                         place.z + (int)(n / 9) - 1);
+}
+
+TILE_FN uint32_t cell_index(int x, int y, int z)
+{
+    return (uint32_t)((z * TILE_EDGE + y) * TILE_EDGE + x);
+}
+
+/// Cells of the tank in a tile, along an axis: 8, or less in the last tile.
+TILE_FN int tile_extent(const liquid_shape *shape, int axis, int tile_at)
+{
+    return tile_min_i32(TILE_EDGE, shape->cells[axis] - tile_at * TILE_EDGE);
+}
+
+#endif

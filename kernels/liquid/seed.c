@@ -1,0 +1,193 @@
+// Initial particles: a jittered lattice inside the fluid blocks, tile by tile, so that they come sorted.
+#include "kernels/liquid/tank_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct seed_arrays {
+    uint32_t *position[3], *id;
+    float *velocity[3];
+    uint32_t count, count_max;
+} seed_arrays;
+
+/// The block that holds a point, or -1; the first one counts.
+static int block_at(const tarn_tank_desc *desc, const double *point_m)
+{
+    for (uint32_t b = 0; b < desc->block_count; b++) {
+        const tarn_fluid_block *block = &desc->blocks[b];
+        int inside = 1;
+        for (int a = 0; a < 3; a++)
+            inside &= point_m[a] >= (double)block->min_m[a] && point_m[a] < (double)block->max_m[a];
+        if (inside)
+            return (int)b;
+    }
+    return -1;
+}
+
+/// Calls visit for every lattice point of the cells [first, end) that lies in a block.
+typedef void (*seed_visit)(void *context, const int *cell, const int *point, int block);
+
+static void visit_cells(const tarn_tank_desc *desc, const int *first, const int *end, seed_visit visit, void *context)
+{
+    const int per_axis = (int)desc->particles_per_axis;
+    for (int z = first[2]; z < end[2]; z++)
+        for (int y = first[1]; y < end[1]; y++)
+            for (int x = first[0]; x < end[0]; x++)
+                for (int p = 0; p < per_axis * per_axis * per_axis; p++) {
+                    const int cell[3] = {x, y, z};
+                    const int point[3] = {p % per_axis, p / per_axis % per_axis, p / (per_axis * per_axis)};
+                    double at_m[3];
+                    for (int a = 0; a < 3; a++)
+                        at_m[a] = (cell[a] + (point[a] + 0.5) / per_axis) * (double)desc->cell_m;
+                    const int block = block_at(desc, at_m);
+                    if (block >= 0)
+                        visit(context, cell, point, block);
+                }
+}
+
+static int touches_block(const tarn_tank_desc *desc, const int *first, const int *end)
+{
+    for (uint32_t b = 0; b < desc->block_count; b++) {
+        int meets = 1;
+        for (int a = 0; a < 3; a++)
+            meets &= (double)desc->blocks[b].max_m[a] >= first[a] * (double)desc->cell_m &&
+                     (double)desc->blocks[b].min_m[a] <= end[a] * (double)desc->cell_m;
+        if (meets)
+            return 1;
+    }
+    return 0;
+}
+
+static void visit_tiles(const tarn_tank_desc *desc, seed_visit visit, void *context,
+                        void (*tile_done)(void *context, uint32_t dense))
+{
+    int tiles[3];
+    for (int a = 0; a < 3; a++)
+        tiles[a] = (desc->cells[a] + TILE_EDGE - 1) / TILE_EDGE;
+    for (int t = 0; t < tiles[0] * tiles[1] * tiles[2]; t++) {
+        const int at[3] = {t % tiles[0], t / tiles[0] % tiles[1], t / (tiles[0] * tiles[1])};
+        int first[3], end[3];
+        for (int a = 0; a < 3; a++) {
+            first[a] = at[a] * TILE_EDGE;
+            end[a] = first[a] + TILE_EDGE < desc->cells[a] ? first[a] + TILE_EDGE : desc->cells[a];
+        }
+        if (touches_block(desc, first, end))
+            visit_cells(desc, first, end, visit, context);
+        if (tile_done != NULL)
+            tile_done(context, (uint32_t)t);
+    }
+}
+
+static void count_one(void *context, const int *cell, const int *point, int block)
+{
+    (void)cell;
+    (void)point;
+    (void)block;
+    ++*(uint64_t *)context;
+}
+
+uint64_t tarn_tank_desc_particles(const tarn_tank_desc *desc)
+{
+    uint64_t count = 0;
+    visit_tiles(desc, count_one, &count, NULL);
+    return count;
+}
+
+typedef struct seed_context {
+    const tarn_tank_desc *desc;
+    seed_arrays arrays;
+    uint32_t *tile_first, *tile_count;
+} seed_context;
+
+static void put_one(void *context, const int *cell, const int *point, int block)
+{
+    seed_context *c = context;
+    seed_arrays *to = &c->arrays;
+    if (to->count >= to->count_max)
+        return;
+    const tarn_tank_desc *desc = c->desc;
+    const double per_axis = desc->particles_per_axis, share = 1 << POSITION_BITS;
+    for (int a = 0; a < 3; a++) {
+        // 53 bits of a hash of what names the point: the same particle in every run and every tank with it.
+        const uint64_t key = ((uint64_t)cell[a] << 32 | (uint64_t)(uint32_t)(cell[(a + 1) % 3] * 2048 + cell[(a + 2) % 3])) ^
+                             (uint64_t)(point[0] + 4 * point[1] + 16 * point[2]) << 56 ^ (uint64_t)a << 50;
+        const double random = (double)(tile_mix_u64(key + desc->seed * 0x9e3779b97f4a7c15ull) >> 11) * 0x1p-53;
+        const double offset = (point[a] + 0.5 + (random - 0.5) * (double)desc->jitter) / per_axis;
+        const double scaled = floor((cell[a] + offset) * share);
+        const double last = (double)desc->cells[a] * share - 1.0;
+        to->position[a][to->count] = (uint32_t)(scaled < 0.0 ? 0.0 : scaled > last ? last : scaled);
+        const float v = desc->blocks[block].velocity_m_s[a] * desc->dt_s / desc->cell_m;
+        to->velocity[a][to->count] = tile_clamp_f32(v, -SPEED_MAX, SPEED_MAX);
+    }
+    to->id[to->count] = to->count;
+    to->count++;
+}
+
+static void close_tile(void *context, uint32_t dense)
+{
+    seed_context *c = context;
+    const uint32_t before = dense > 0 ? c->tile_first[dense - 1] + c->tile_count[dense - 1] : 0;
+    c->tile_first[dense] = before;
+    c->tile_count[dense] = c->arrays.count - before;
+}
+
+static tarn_status upload_seed(tarn_tank *tank, const seed_context *c)
+{
+    tarn_device *device = tank->device;
+    const liquid_memory *m = &tank->args.m;
+    const size_t bytes = (size_t)c->arrays.count * 4, table = (size_t)tank->args.shape.tile_total[0] * 4;
+    tarn_status status = TARN_OK;
+    for (int a = 0; a < 3 && status == TARN_OK; a++) {
+        status = tarn_device_upload(device, m->position[a], c->arrays.position[a], bytes);
+        if (status == TARN_OK)
+            status = tarn_device_upload(device, m->velocity[a], c->arrays.velocity[a], bytes);
+    }
+    if (status == TARN_OK)
+        status = tarn_device_upload(device, m->id, c->arrays.id, bytes);
+    if (status == TARN_OK)
+        status = tarn_device_upload(device, m->tile_first_next, c->tile_first, table);
+    if (status == TARN_OK)
+        status = tarn_device_upload(device, m->tile_count_next, c->tile_count, table);
+    return status;
+}
+
+static float fastest_block(const tarn_tank_desc *desc)
+{
+    float fastest = 0.0f;
+    for (uint32_t b = 0; b < desc->block_count; b++)
+        for (int a = 0; a < 3; a++) {
+            const float v = desc->blocks[b].velocity_m_s[a] * desc->dt_s / desc->cell_m;
+            fastest = tile_max2_f32(fastest, tile_min_f32(tile_abs_f32(v), SPEED_MAX));
+        }
+    return fastest;
+}
+
+tarn_status tank_seed(tarn_tank *tank)
+{
+    const liquid_shape *shape = &tank->args.shape;
+    const size_t most = shape->particles_max;
+    seed_context c = {.desc = &tank->desc, .arrays = {.count_max = shape->particles_max}};
+    uint32_t *words = malloc((7 * most + 2 * (size_t)shape->tile_total[0]) * sizeof *words);
+    if (words == NULL)
+        return TARN_E_MEMORY;
+    for (int a = 0; a < 3; a++) {
+        c.arrays.position[a] = words + (size_t)a * most;
+        c.arrays.velocity[a] = (float *)(words + (size_t)(3 + a) * most);
+    }
+    c.arrays.id = words + 6 * most;
+    c.tile_first = words + 7 * most;
+    c.tile_count = c.tile_first + shape->tile_total[0];
+    visit_tiles(&tank->desc, put_one, &c, close_tile);
+    tarn_status status = upload_seed(tank, &c);
+    free(words);
+    if (status != TARN_OK)
+        return status;
+    tank->particle_count = c.arrays.count;
+    tank->step = 0;
+    tank->sim_time_s = 0.0;
+    tank->substeps = 0;
+    tank_launch(tank, &tank->args, liquid_tiles_id, NULL, 1);
+    status = tarn_device_download(tank->device, &tank->counters, tank->args.m.counters, sizeof tank->counters);
+    tank->counters.speed_max_bits = tile_bits_f32(fastest_block(&tank->desc));
+    return status;
+}

@@ -1,0 +1,184 @@
+// One fixed step: substeps, each a fixed sequence of launches.
+//
+//     p2g ─ grid ─ matrix ─ pressure ─ project ─ density ─ extrapolate ─ g2p + advect ─ sort
+#include "kernels/liquid/tank_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { DENSITY_ITERATIONS = 6 };
+#define DENSITY_TOLERANCE 0.02f
+
+void tank_launch(tarn_tank *tank, const liquid_args *args, liquid_kernel_id kernel, const uint32_t *count,
+                 uint32_t most)
+{
+    tarn_device_launch(tank->device, &tarn_liquid_kernels[kernel], args, count, most);
+}
+
+void tank_mark(tarn_tank *tank, tank_stage stage)
+{
+    if (!tank->profiling)
+        return;
+    const double now_s = tarn_device_clock_s(tank->device);
+    if (stage < STAGE_COUNT)
+        tank->stage_s[stage] += now_s - tank->stage_mark_s;
+    tank->stage_mark_s = now_s;
+}
+
+static void launch_occupied(tarn_tank *tank, const liquid_args *args, liquid_kernel_id kernel)
+{
+    tank_launch(tank, args, kernel, &args->m.counters->occupied, args->shape.tile_total[0]);
+}
+
+static void launch_active(tarn_tank *tank, const liquid_args *args, liquid_kernel_id kernel)
+{
+    tank_launch(tank, args, kernel, &args->m.counters->active, args->shape.tile_total[0]);
+}
+
+static void launch_level(tarn_tank *tank, liquid_args *args, liquid_kernel_id kernel, uint32_t level)
+{
+    args->level = level;
+    tank_launch(tank, args, kernel, &args->m.counters->level_tiles[level], args->shape.tile_total[level]);
+}
+
+typedef struct solve_context {
+    tarn_tank *tank;
+    liquid_args args;
+} solve_context;
+
+static void v_cycle(tarn_tank *tank, liquid_args *args)
+{
+    const uint32_t top = args->shape.level_count - 1;
+    for (uint32_t level = 0; level < top; level++) {
+        launch_level(tank, args, liquid_mg_smooth_id, level);
+        launch_level(tank, args, liquid_mg_restrict_id, level);
+    }
+    launch_level(tank, args, liquid_mg_top_id, top);
+    for (uint32_t level = top; level-- > 0;)
+        launch_level(tank, args, liquid_mg_prolong_id, level);
+}
+
+static void iterate(void *context)
+{
+    solve_context *c = context;
+    liquid_args *args = &c->args;
+    v_cycle(c->tank, args);
+    tank_launch(c->tank, args, liquid_cg_beta_id, NULL, 1);
+    launch_occupied(c->tank, args, liquid_cg_direction_id);
+    launch_occupied(c->tank, args, liquid_cg_apply_id);
+    tank_launch(c->tank, args, liquid_cg_alpha_id, NULL, 1);
+    launch_occupied(c->tank, args, liquid_cg_update_id);
+    tank_launch(c->tank, args, liquid_solve_check_id, NULL, 1);
+}
+
+static void solve(tarn_tank *tank, int is_density, uint32_t iterations)
+{
+    solve_context c = {.tank = tank, .args = tank->args};
+    c.args.is_density = (uint32_t)is_density;
+    launch_occupied(tank, &c.args, liquid_solve_start_id);
+    c.args.is_first = 1;
+    tank_launch(tank, &c.args, liquid_solve_check_id, NULL, 1);
+    c.args.is_first = 0;
+    tarn_device_repeat(tank->device, &c.args.m.counters->go, iterations, iterate, &c);
+    launch_active(tank, &c.args, liquid_project_id);
+}
+
+static void substep(void *context)
+{
+    tarn_tank *tank = context;
+    liquid_args args = tank->args;
+    tank_mark(tank, STAGE_COUNT);
+    launch_occupied(tank, &args, liquid_p2g_id);
+    tank_mark(tank, STAGE_P2G);
+    launch_active(tank, &args, liquid_grid_id);
+    tank_mark(tank, STAGE_GRID);
+    launch_occupied(tank, &args, liquid_matrix_id);
+    for (uint32_t level = 1; level < args.shape.level_count; level++)
+        launch_level(tank, &args, liquid_coarsen_id, level);
+    tank_mark(tank, STAGE_MATRIX);
+    solve(tank, 0, (uint32_t)tank->parameters[TARN_PARAMETER_ITERATIONS]);
+    tank_mark(tank, STAGE_PRESSURE);
+    solve(tank, 1, DENSITY_ITERATIONS);
+    tank_mark(tank, STAGE_DENSITY);
+    launch_active(tank, &args, liquid_extrapolate_id);
+    tank_mark(tank, STAGE_EXTRAPOLATE);
+    launch_occupied(tank, &args, liquid_advect_id);
+    tank_mark(tank, STAGE_ADVECT);
+    launch_active(tank, &args, liquid_arrivals_id);
+    tank_launch(tank, &args, liquid_offsets_id, NULL, 1);
+    launch_occupied(tank, &args, liquid_scatter_id);
+    tank_launch(tank, &args, liquid_tiles_id, NULL, 1);
+    tank_mark(tank, STAGE_SORT);
+}
+
+static float length3(const float *v)
+{
+    return sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+}
+
+static void fill_push(const tarn_tank *tank, const tarn_push *from, liquid_push *to)
+{
+    const float per_cell = 1.0f / tank->desc.cell_m, per_step = tank->desc.dt_s / tank->desc.cell_m;
+    const float speed = length3(from->velocity_m_s);
+    const float limit = speed > TARN_TANK_PUSH_SPEED_MAX_M_S ? TARN_TANK_PUSH_SPEED_MAX_M_S / speed : 1.0f;
+    for (int a = 0; a < 3; a++) {
+        to->center[a] = from->center_m[a] * per_cell;
+        to->velocity[a] = tile_clamp_f32(from->velocity_m_s[a] * limit * per_step, -SPEED_MAX, SPEED_MAX);
+    }
+    to->radius = tile_clamp_f32(from->radius_m * per_cell, 0.0f, (float)TARN_TANK_CELLS_MAX);
+    to->strength = tile_clamp_f32(from->strength, 0.0f, 1.0f);
+}
+
+static int push_is_finite(const tarn_push *push)
+{
+    int finite = isfinite(push->radius_m) && isfinite(push->strength);
+    for (int a = 0; a < 3; a++)
+        finite = finite && isfinite(push->center_m[a]) && isfinite(push->velocity_m_s[a]);
+    return finite;
+}
+
+/// Substeps such that the fastest particle crosses at most cfl cells in each.
+static uint32_t substeps_for(const tarn_tank *tank, const liquid_control *control)
+{
+    const float fastest = tile_f32_bits(tank->counters.speed_max_bits) + length3(control->gravity);
+    const float wanted = ceilf(fastest / tank->parameters[TARN_PARAMETER_CFL]);
+    const float most = tank->parameters[TARN_PARAMETER_SUBSTEPS];
+    return (uint32_t)tile_clamp_f32(wanted, 1.0f, most);
+}
+
+tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t push_count)
+{
+    if (push_count > TARN_TANK_PUSHES_MAX)
+        return TARN_E_ARGUMENT;
+    liquid_control control;
+    memset(&control, 0, sizeof control);
+    const float *p = tank->parameters;
+    const float dt_s = tank->desc.dt_s;
+    control.gravity[1] = -p[TARN_PARAMETER_GRAVITY] * dt_s * dt_s / tank->desc.cell_m;
+    control.flip = p[TARN_PARAMETER_FLIP];
+    control.tolerance = p[TARN_PARAMETER_TOLERANCE];
+    control.density_tolerance = DENSITY_TOLERANCE;
+    control.density_gain = p[TARN_PARAMETER_DENSITY];
+    control.speed_max = tile_min_f32(SPEED_MAX, p[TARN_PARAMETER_CFL] * p[TARN_PARAMETER_SUBSTEPS]);
+    control.push_count = push_count;
+    for (uint32_t i = 0; i < push_count; i++) {
+        if (!push_is_finite(&pushes[i]))
+            return TARN_E_ARGUMENT;
+        fill_push(tank, &pushes[i], &control.pushes[i]);
+    }
+    tank->substeps = substeps_for(tank, &control);
+    control.frac = 1.0f / (float)tank->substeps;
+    tarn_status status = tarn_device_upload(tank->device, tank->args.m.control, &control, sizeof control);
+    if (status != TARN_OK)
+        return status;
+    for (uint32_t i = 0; i < tank->substeps; i++) {
+        if (tank->profiling)
+            substep(tank);
+        else
+            tarn_device_run(tank->device, &tank->substep, substep, tank);
+    }
+    status = tarn_device_download(tank->device, &tank->counters, tank->args.m.counters, sizeof tank->counters);
+    tank->step++;
+    tank->sim_time_s = (double)tank->step * (double)dt_s;
+    return status;
+}

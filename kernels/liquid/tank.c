@@ -1,0 +1,396 @@
+// A tank's life: description, memory, parameters.
+#include "kernels/liquid/tank_internal.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const tarn_parameter_spec parameter_specs[TARN_PARAMETER_COUNT] = {
+#define PARAMETER_SPEC(id, name, value, min, max, text) {name, value, min, max, text},
+    TARN_PARAMETER_LIST(PARAMETER_SPEC)
+#undef PARAMETER_SPEC
+};
+
+const tarn_parameter_spec *tarn_tank_parameter_spec(tarn_parameter id)
+{
+    return (unsigned)id < TARN_PARAMETER_COUNT ? &parameter_specs[id] : NULL;
+}
+
+int tarn_tank_parameter_find(const char *name)
+{
+    for (int i = 0; i < TARN_PARAMETER_COUNT; i++)
+        if (strcmp(name, parameter_specs[i].name) == 0)
+            return i;
+    return -1;
+}
+
+void tarn_tank_desc_default(tarn_tank_desc *desc)
+{
+    memset(desc, 0, sizeof *desc);
+    desc->cells[0] = desc->cells[1] = desc->cells[2] = 32;
+    desc->cell_m = 1.0f / 32.0f;
+    desc->dt_s = 1.0f / 60.0f;
+    desc->particles_per_axis = 2;
+    desc->seed = 1;
+    desc->jitter = 0.5f;
+    for (int i = 0; i < TARN_PARAMETER_COUNT; i++)
+        desc->parameters[i] = parameter_specs[i].initial;
+}
+
+// ---------------------------------------------------------------------------------------------------------- validation
+
+typedef struct complaint {
+    char *text;
+    size_t bytes;
+} complaint;
+
+__attribute__((format(printf, 3, 4))) static tarn_status refuse(complaint *why, tarn_status status, const char *format,
+                                                                ...)
+{
+    if (why->text != NULL && why->bytes > 0) {
+        va_list list;
+        va_start(list, format);
+        vsnprintf(why->text, why->bytes, format, list);
+        va_end(list);
+    }
+    return status;
+}
+
+static tarn_status check_range(complaint *why, const char *field, float value, float min, float max)
+{
+    if (value >= min && value <= max) // false for NaN
+        return TARN_OK;
+    return refuse(why, TARN_E_ARGUMENT, "%s is %g; allowed is %g to %g", field, (double)value, (double)min,
+                  (double)max);
+}
+
+static tarn_status check_block(complaint *why, const tarn_tank_desc *desc, uint32_t index)
+{
+    const tarn_fluid_block *block = &desc->blocks[index];
+    for (int a = 0; a < 3; a++) {
+        const float size = (float)desc->cells[a] * desc->cell_m, slack = 1e-4f * desc->cell_m;
+        if (!(block->min_m[a] >= -slack && block->max_m[a] <= size + slack && block->min_m[a] < block->max_m[a]))
+            return refuse(why, TARN_E_ARGUMENT,
+                          "blocks[%u] spans %g to %g m on axis %c; it must have a size and lie inside 0 to %g m", index,
+                          (double)block->min_m[a], (double)block->max_m[a], "xyz"[a], (double)size);
+        if (!isfinite(block->velocity_m_s[a]))
+            return refuse(why, TARN_E_ARGUMENT, "blocks[%u].velocity_m_s[%d] is not a finite number", index, a);
+    }
+    return TARN_OK;
+}
+
+static tarn_status check_desc(complaint *why, const tarn_tank_desc *desc)
+{
+    uint64_t cells = 1;
+    for (int a = 0; a < 3; a++) {
+        if (desc->cells[a] < TARN_TANK_CELLS_MIN || desc->cells[a] > TARN_TANK_CELLS_MAX)
+            return refuse(why, TARN_E_ARGUMENT, "cells[%d] is %u; allowed is %d to %d", a, desc->cells[a],
+                          TARN_TANK_CELLS_MIN, TARN_TANK_CELLS_MAX);
+        cells *= desc->cells[a];
+    }
+    if (cells > TARN_TANK_CELL_COUNT_MAX)
+        return refuse(why, TARN_E_LIMIT, "the tank has %llu cells; allowed are %d", (unsigned long long)cells,
+                      TARN_TANK_CELL_COUNT_MAX);
+    tarn_status status = check_range(why, "cell_m", desc->cell_m, 1e-4f, 10.0f);
+    if (status == TARN_OK)
+        status = check_range(why, "dt_s", desc->dt_s, 1e-4f, 0.1f);
+    if (status == TARN_OK)
+        status = check_range(why, "particles_per_axis", (float)desc->particles_per_axis, 1.0f, 4.0f);
+    if (status == TARN_OK)
+        status = check_range(why, "jitter", desc->jitter, 0.0f, 1.0f);
+    for (int i = 0; i < TARN_PARAMETER_COUNT && status == TARN_OK; i++)
+        status = check_range(why, parameter_specs[i].name, desc->parameters[i], parameter_specs[i].min,
+                             parameter_specs[i].max);
+    if (status == TARN_OK && desc->block_count > TARN_TANK_BLOCKS_MAX)
+        status = refuse(why, TARN_E_LIMIT, "there are %u blocks; allowed are %d", desc->block_count,
+                        TARN_TANK_BLOCKS_MAX);
+    for (uint32_t i = 0; status == TARN_OK && i < desc->block_count; i++)
+        status = check_block(why, desc, i);
+    return status;
+}
+
+static tarn_status check_particles(complaint *why, const tarn_tank_desc *desc, uint32_t *particles_max)
+{
+    const uint64_t seeded = tarn_tank_desc_particles(desc);
+    if (desc->particles_max > TARN_TANK_PARTICLES_MAX)
+        return refuse(why, TARN_E_LIMIT, "particles_max is %u; allowed is 0 to %d", desc->particles_max,
+                      TARN_TANK_PARTICLES_MAX);
+    const uint64_t most = desc->particles_max != 0 ? desc->particles_max : TARN_TANK_PARTICLES_MAX;
+    if (seeded > most)
+        return refuse(why, TARN_E_LIMIT, "the blocks hold %llu particles; allowed are %llu", (unsigned long long)seeded,
+                      (unsigned long long)most);
+    *particles_max = desc->particles_max != 0 ? desc->particles_max : (uint32_t)(seeded > 0 ? seeded : 1);
+    return TARN_OK;
+}
+
+// -------------------------------------------------------------------------------------------------------------- memory
+
+static void fill_shape(const tarn_tank_desc *desc, uint32_t particles_max, liquid_shape *shape)
+{
+    shape->particles_max = particles_max;
+    shape->rest_density = (float)(desc->particles_per_axis * desc->particles_per_axis * desc->particles_per_axis);
+    uint32_t level = 0;
+    for (int a = 0; a < 3; a++) {
+        shape->cells[a] = desc->cells[a];
+        shape->tiles[0][a] = (desc->cells[a] + TILE_EDGE - 1) / TILE_EDGE;
+    }
+    for (;;) {
+        shape->tile_total[level] =
+            (uint32_t)(shape->tiles[level][0] * shape->tiles[level][1] * shape->tiles[level][2]);
+        if (shape->tile_total[level] == 1 || level + 1 == LEVELS_MAX)
+            break;
+        for (int a = 0; a < 3; a++)
+            shape->tiles[level + 1][a] = (shape->tiles[level][a] + 1) / 2;
+        level++;
+    }
+    shape->level_count = level + 1;
+}
+
+/// Takes device memory; remembers failure, so that callers need not check each piece.
+typedef struct taker {
+    tarn_tank *tank;
+    int failed;
+} taker;
+
+static void *take(taker *t, uint64_t count, size_t size)
+{
+    void *memory = t->failed ? NULL : tarn_device_alloc(t->tank->device, (size_t)(count * size));
+    t->failed |= memory == NULL;
+    t->tank->bytes += count * size;
+    return memory;
+}
+
+static void take_particles(taker *t, liquid_memory *m, uint64_t n)
+{
+    for (int a = 0; a < 3; a++) {
+        m->position[a] = take(t, n, sizeof *m->position[a]);
+        m->velocity[a] = take(t, n, sizeof *m->velocity[a]);
+        m->moved_position[a] = take(t, n, sizeof *m->moved_position[a]);
+        m->moved_velocity[a] = take(t, n, sizeof *m->moved_velocity[a]);
+    }
+    m->id = take(t, n, sizeof *m->id);
+    m->moved_id = take(t, n, sizeof *m->moved_id);
+    m->moved_to = take(t, n, sizeof *m->moved_to);
+}
+
+static void take_tiles(taker *t, liquid_memory *m, uint64_t tiles, uint64_t occupied)
+{
+    m->tile_first = take(t, tiles, 4);
+    m->tile_count = take(t, tiles, 4);
+    m->tile_first_next = take(t, tiles, 4);
+    m->tile_count_next = take(t, tiles, 4);
+    m->slot = take(t, tiles, 4);
+    m->active_tile = take(t, tiles, 4);
+    for (int a = 0; a < 3; a++) {
+        m->u[a] = take(t, tiles * TILE_CELLS, 4);
+        m->u_old[a] = take(t, tiles * TILE_CELLS, 4);
+        m->u_ext[a] = take(t, tiles * TILE_CELLS, 4);
+        m->shift[a] = take(t, tiles * TILE_CELLS, 4);
+        m->momentum[a] = take(t, occupied * NODE_COUNT, 4);
+        m->weight[a] = take(t, occupied * NODE_COUNT, 4);
+    }
+    m->density = take(t, occupied * NODE_COUNT, 4);
+    m->cell_type = take(t, tiles * TILE_CELLS, 1);
+    m->face_valid = take(t, tiles * TILE_CELLS, 1);
+    m->cell_count = take(t, occupied * TILE_CELLS, 1);
+    m->density_error = take(t, occupied * TILE_CELLS, 4);
+    m->move_count = take(t, occupied * 27, 4);
+    m->residual = take(t, occupied * TILE_CELLS, 4);
+    m->direction = take(t, occupied * TILE_CELLS, 4);
+    m->product = take(t, occupied * TILE_CELLS, 4);
+    m->pressure = take(t, occupied * TILE_CELLS, 4);
+    m->partial = take(t, occupied, 4);
+}
+
+static void take_level(taker *t, liquid_level *level, uint64_t dense, uint64_t used)
+{
+    level->tile = take(t, used, 4);
+    level->index = take(t, dense, 4);
+    level->ax = take(t, used * TILE_FACES, 4);
+    level->ay = take(t, used * TILE_FACES, 4);
+    level->az = take(t, used * TILE_FACES, 4);
+    level->diagonal = take(t, used * TILE_CELLS, 4);
+    level->x = take(t, used * TILE_CELLS, 4);
+    level->y = take(t, used * TILE_CELLS, 4);
+}
+
+static tarn_status take_memory(tarn_tank *tank)
+{
+    const liquid_shape *shape = &tank->args.shape;
+    liquid_memory *m = &tank->args.m;
+    taker t = {.tank = tank};
+    m->control = take(&t, 1, sizeof *m->control);
+    m->counters = take(&t, 1, sizeof *m->counters);
+    m->totals = take(&t, 1, sizeof *m->totals);
+    take_particles(&t, m, shape->particles_max);
+    const uint64_t tiles = shape->tile_total[0];
+    const uint64_t occupied = tiles < shape->particles_max ? tiles : shape->particles_max;
+    take_tiles(&t, m, tiles, occupied);
+    for (uint32_t l = 0; l < shape->level_count; l++) {
+        const uint64_t dense = shape->tile_total[l];
+        take_level(&t, &m->level[l], dense, dense < occupied ? dense : occupied);
+        m->level[l].b = l == 0 ? m->residual : take(&t, (dense < occupied ? dense : occupied) * TILE_CELLS, 4);
+    }
+    tank->tile_info = take(&t, occupied * 2, sizeof *tank->tile_info);
+    if (!tarn_device_is_host(tank->device))
+        tank->payloads = take(&t, (uint64_t)tarn_frame_bound(0, (uint32_t)occupied, shape->particles_max), 1);
+    tank->tile_info_host = calloc(occupied * 2, sizeof *tank->tile_info_host);
+    tank->frame_tiles = calloc(occupied, sizeof *tank->frame_tiles);
+    return t.failed || tank->tile_info_host == NULL || tank->frame_tiles == NULL ? TARN_E_MEMORY : TARN_OK;
+}
+
+static void give_memory(tarn_tank *tank)
+{
+    tarn_device *device = tank->device;
+    liquid_memory *m = &tank->args.m;
+    void *const pieces[] = {
+        m->control,      m->counters,    m->totals,      m->id,           m->moved_id,        m->moved_to,
+        m->tile_first,   m->tile_count,  m->tile_first_next, m->tile_count_next, m->slot,     m->active_tile,
+        m->density,      m->cell_type,   m->face_valid,  m->cell_count,   m->density_error,   m->move_count,
+        m->residual,     m->direction,   m->product,     m->pressure,     m->partial,         tank->tile_info,
+        tank->payloads,
+    };
+    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++)
+        tarn_device_free(device, pieces[i]);
+    for (int a = 0; a < 3; a++) {
+        void *const fields[] = {m->position[a], m->velocity[a], m->moved_position[a], m->moved_velocity[a],
+                                m->u[a],        m->u_old[a],    m->u_ext[a],          m->shift[a],
+                                m->momentum[a], m->weight[a]};
+        for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+            tarn_device_free(device, fields[i]);
+    }
+    for (uint32_t l = 0; l < LEVELS_MAX; l++) {
+        liquid_level *level = &m->level[l];
+        void *const fields[] = {level->tile, level->index,          level->ax, level->ay, level->az, level->diagonal,
+                                level->x,    l > 0 ? level->b : NULL, level->y};
+        for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+            tarn_device_free(device, fields[i]);
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------------------- life
+
+tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, tarn_tank **out, char *why,
+                             size_t why_bytes)
+{
+    *out = NULL;
+    complaint c = {why, why_bytes};
+    uint32_t particles_max = 0;
+    tarn_status status = check_desc(&c, desc);
+    if (status == TARN_OK)
+        status = check_particles(&c, desc, &particles_max);
+    if (status != TARN_OK)
+        return status;
+    tarn_tank *tank = calloc(1, sizeof *tank);
+    if (tank == NULL)
+        return refuse(&c, TARN_E_MEMORY, "out of memory");
+    tank->device = device;
+    tank->desc = *desc;
+    memcpy(tank->parameters, desc->parameters, sizeof tank->parameters);
+    fill_shape(desc, particles_max, &tank->args.shape);
+    status = take_memory(tank);
+    if (status == TARN_OK)
+        status = tank_seed(tank);
+    if (status != TARN_OK) {
+        status = refuse(&c, status, "the tank needs %.1f MiB of device memory: %s", (double)tank->bytes / 1048576.0,
+                        tarn_status_text(status));
+        tarn_tank_destroy(tank);
+        return status;
+    }
+    *out = tank;
+    return TARN_OK;
+}
+
+void tarn_tank_destroy(tarn_tank *tank)
+{
+    if (tank == NULL)
+        return;
+    tarn_device_replay_destroy(tank->device, tank->substep);
+    give_memory(tank);
+    free(tank->tile_info_host);
+    free(tank->frame_tiles);
+    free(tank);
+}
+
+tarn_status tarn_tank_reset(tarn_tank *tank)
+{
+    return tank_seed(tank);
+}
+
+tarn_status tarn_tank_set_parameter(tarn_tank *tank, tarn_parameter id, float value)
+{
+    const tarn_parameter_spec *spec = tarn_tank_parameter_spec(id);
+    if (spec == NULL || !(value >= spec->min && value <= spec->max))
+        return TARN_E_ARGUMENT;
+    if (id == TARN_PARAMETER_ITERATIONS && value != tank->parameters[id]) { // part of the captured sequence
+        tarn_device_replay_destroy(tank->device, tank->substep);
+        tank->substep = NULL;
+    }
+    tank->parameters[id] = value;
+    return TARN_OK;
+}
+
+float tarn_tank_parameter(const tarn_tank *tank, tarn_parameter id)
+{
+    return (unsigned)id < TARN_PARAMETER_COUNT ? tank->parameters[id] : 0.0f;
+}
+
+const tarn_tank_desc *tarn_tank_desc_of(const tarn_tank *tank)
+{
+    return &tank->desc;
+}
+
+void tarn_tank_profile(tarn_tank *tank, int on)
+{
+    tank->profiling = on;
+}
+
+uint32_t tarn_tank_profile_get(tarn_tank *tank, const char **names, double *seconds, int reset)
+{
+    static const char *const stage_names[STAGE_COUNT] = {
+#define STAGE_NAME(id, name) name,
+        TANK_STAGE_LIST(STAGE_NAME)
+#undef STAGE_NAME
+    };
+    for (int i = 0; i < TARN_TANK_STAGES_MAX; i++) {
+        names[i] = i < STAGE_COUNT ? stage_names[i] : NULL;
+        seconds[i] = i < STAGE_COUNT ? tank->stage_s[i] : 0.0;
+    }
+    if (reset)
+        memset(tank->stage_s, 0, sizeof tank->stage_s);
+    return STAGE_COUNT;
+}
+
+tarn_status tarn_tank_particles(tarn_tank *tank, float *positions_m, float *velocities_m_s, uint32_t *ids,
+                                uint32_t particles_max, uint32_t *particle_count)
+{
+    const uint32_t n = tank->particle_count;
+    if (n > particles_max)
+        return TARN_E_SPACE;
+    uint32_t *id = malloc(((size_t)n + 1) * sizeof *id);
+    uint32_t *field = malloc(((size_t)n + 1) * sizeof *field);
+    const liquid_memory *m = &tank->args.m;
+    tarn_status status = id != NULL && field != NULL ? TARN_OK : TARN_E_MEMORY;
+    if (status == TARN_OK)
+        status = tarn_device_download(tank->device, id, m->id, (size_t)n * 4);
+    const float speed = tank->desc.cell_m / tank->desc.dt_s;
+    for (int a = 0; a < 3 && status == TARN_OK && positions_m != NULL; a++) {
+        status = tarn_device_download(tank->device, field, m->position[a], (size_t)n * 4);
+        for (uint32_t i = 0; i < n && status == TARN_OK; i++)
+            positions_m[3 * (size_t)id[i] + (size_t)a] =
+                (float)(((double)field[i] + 0.5) / (1 << POSITION_BITS) * (double)tank->desc.cell_m);
+    }
+    for (int a = 0; a < 3 && status == TARN_OK && velocities_m_s != NULL; a++) {
+        status = tarn_device_download(tank->device, field, m->velocity[a], (size_t)n * 4);
+        for (uint32_t i = 0; i < n && status == TARN_OK; i++)
+            velocities_m_s[3 * (size_t)id[i] + (size_t)a] = tile_f32_bits(field[i]) * speed;
+    }
+    for (uint32_t i = 0; i < n && status == TARN_OK && ids != NULL; i++)
+        ids[i] = i;
+    free(id);
+    free(field);
+    *particle_count = n;
+    return status;
+}

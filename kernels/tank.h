@@ -1,0 +1,186 @@
+/// A tank of liquid on one device: created from a description, stepped with a fixed time step, pushed by impulses,
+/// encoded into frames. All functions run on the thread that created the tank. Nothing allocates after creation.
+///
+/// Coordinates are tank coordinates: metres, y up, origin at the tank's lowest corner. The result of a step depends on
+/// the description and the inputs alone: not on the device, the number of threads or the instruction set.
+#ifndef TARN_KERNELS_TANK_H
+#define TARN_KERNELS_TANK_H
+
+#include "kernels/device/device.h"
+#include "protocol/frame.h"
+#include "protocol/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    TARN_TANK_CELLS_MIN = 4,        ///< per axis
+    TARN_TANK_CELLS_MAX = 1024,     ///< per axis
+    TARN_TANK_CELL_COUNT_MAX = 1 << 27,
+    TARN_TANK_PARTICLES_MAX = 1 << 24,
+    TARN_TANK_BLOCKS_MAX = 64,      ///< fluid blocks of a description
+    TARN_TANK_PUSHES_MAX = 64,      ///< that act in one step
+    TARN_TANK_SUBSTEPS_MAX = 8,
+    TARN_TANK_ITERATIONS_MAX = 200,
+};
+
+/// An axis-aligned block of liquid at the start.
+typedef struct tarn_fluid_block {
+    float min_m[3];
+    float max_m[3];
+    float velocity_m_s[3];
+} tarn_fluid_block;
+
+/// Parameters that may change while the tank runs. X(id, name, default, min, max, text)
+#define TARN_PARAMETER_LIST(X)                                                                                         \
+    X(TARN_PARAMETER_GRAVITY, "gravity_m_s2", 9.81f, 0.0f, 50.0f, "strength of gravity, straight down")               \
+    X(TARN_PARAMETER_FLIP, "flip_ratio", 0.97f, 0.0f, 1.0f, "share of FLIP; the rest is PIC")                           \
+    X(TARN_PARAMETER_TOLERANCE, "pressure_tolerance", 1e-4f, 1e-7f, 1e-1f, "pressure residual, max abs(div u) dt")     \
+    X(TARN_PARAMETER_ITERATIONS, "pressure_iterations", 20.0f, 1.0f, 200.0f, "cap on pressure iterations")             \
+    X(TARN_PARAMETER_CFL, "cfl", 2.0f, 0.5f, 4.0f, "cells that the fastest particle may cross in a substep")           \
+    X(TARN_PARAMETER_SUBSTEPS, "substeps_max", 4.0f, 1.0f, 8.0f, "cap on substeps in a step")                          \
+    X(TARN_PARAMETER_DENSITY, "density_correction", 1.0f, 0.0f, 1.0f, "strength of the volume correction")
+
+typedef enum tarn_parameter {
+#define TARN_PARAMETER_ENUM(id, name, value, min, max, text) id,
+    TARN_PARAMETER_LIST(TARN_PARAMETER_ENUM)
+#undef TARN_PARAMETER_ENUM
+        TARN_PARAMETER_COUNT
+} tarn_parameter;
+
+typedef struct tarn_parameter_spec {
+    const char *name;
+    float initial, min, max;
+    const char *text;
+} tarn_parameter_spec;
+
+/// What a tank is made from. Fill it with tarn_tank_desc_default first.
+typedef struct tarn_tank_desc {
+    uint16_t cells[3];     ///< TARN_TANK_CELLS_MIN..TARN_TANK_CELLS_MAX each, product <= TARN_TANK_CELL_COUNT_MAX
+    float cell_m;          ///< 1e-4..10
+    float dt_s;            ///< 1e-4..0.1; the fixed step
+    uint32_t particles_per_axis; ///< per cell and axis when seeding: 1..4 (2: eight particles in a cell)
+    uint32_t particles_max; ///< capacity, 1..TARN_TANK_PARTICLES_MAX; 0: what the blocks need
+    uint32_t seed;         ///< of the jitter
+    float jitter;          ///< 0..1: share of a particle's own sub-cell it may be moved by
+    float parameters[TARN_PARAMETER_COUNT];
+    uint32_t block_count;
+    tarn_fluid_block blocks[TARN_TANK_BLOCKS_MAX];
+} tarn_tank_desc;
+
+/// A sphere that drags the liquid in it along. Imposed on the grid before the projection.
+typedef struct tarn_push {
+    float center_m[3];
+    float radius_m;
+    float velocity_m_s[3]; ///< of the sphere; clamped to TARN_TANK_PUSH_SPEED_MAX_M_S
+    float strength;        ///< 0..1: how much of the difference to the sphere's velocity is taken away in a step
+} tarn_push;
+
+#define TARN_TANK_PUSH_SPEED_MAX_M_S 10.0f
+
+/// Where one step's time went. Names are those of tarn_tank_stage_name.
+enum { TARN_TANK_STAGES_MAX = 24 };
+
+/// What the last step did.
+typedef struct tarn_tank_report {
+    uint64_t step;
+    double sim_time_s;
+    uint32_t particle_count;
+    uint32_t active_tiles, liquid_cells;
+    uint32_t substeps, pressure_iterations; ///< iterations: of the last substep
+    float residual;        ///< max over liquid cells of abs(div u) * dt after projection
+    float speed_max_m_s;
+    double kinetic_j_kg;   ///< mean kinetic energy per kg
+    double potential_j_kg; ///< mean g*y per kg
+    double momentum_m_s[3]; ///< mean velocity
+    double center_m[3];    ///< centre of mass
+    uint64_t bytes;        ///< of device memory that the tank holds
+} tarn_tank_report;
+
+/// 128-bit hash of the whole state that later steps depend on.
+typedef struct tarn_tank_hash {
+    uint64_t lo, hi;
+} tarn_tank_hash;
+
+typedef struct tarn_tank tarn_tank;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Documented defaults for everything; no blocks.
+void tarn_tank_desc_default(tarn_tank_desc *desc);
+
+/// Name, default and range of a parameter; static storage. NULL when the id is out of range.
+const tarn_parameter_spec *tarn_tank_parameter_spec(tarn_parameter id);
+
+/// Parameter id for a name, or -1.
+int tarn_tank_parameter_find(const char *name);
+
+/// Number of particles that the blocks of a valid description are seeded with.
+uint64_t tarn_tank_desc_particles(const tarn_tank_desc *desc);
+
+/// Creates a tank and seeds its liquid.
+/// @param why  where not NULL: what was wrong, with the field's name, what was found and what is allowed
+/// @return TARN_OK, TARN_E_ARGUMENT, TARN_E_LIMIT, TARN_E_MEMORY or TARN_E_DEVICE
+tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, tarn_tank **tank, char *why,
+                             size_t why_bytes);
+
+/// Takes NULL.
+void tarn_tank_destroy(tarn_tank *tank);
+
+/// Seeds the liquid anew: the state is what tarn_tank_create made.
+tarn_status tarn_tank_reset(tarn_tank *tank);
+
+/// Changes a parameter from the next step on. @return TARN_OK or TARN_E_ARGUMENT (out of range)
+tarn_status tarn_tank_set_parameter(tarn_tank *tank, tarn_parameter id, float value);
+float tarn_tank_parameter(const tarn_tank *tank, tarn_parameter id);
+
+/// Advances by one fixed step. `pushes` act in every substep of it.
+/// @return TARN_OK, TARN_E_ARGUMENT (push_count > TARN_TANK_PUSHES_MAX or a push that isn't finite) or TARN_E_DEVICE
+tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t push_count);
+
+/// Report on the last step. Waits for the device.
+tarn_status tarn_tank_report_get(tarn_tank *tank, tarn_tank_report *report);
+
+/// Hash of the state. Waits for the device.
+tarn_status tarn_tank_hash_get(tarn_tank *tank, tarn_tank_hash *hash);
+
+/// Seconds that each stage took since creation or the last call with reset; only filled while profiling is on.
+/// @param seconds  TARN_TANK_STAGES_MAX values; unused ones are 0
+void tarn_tank_profile(tarn_tank *tank, int on);
+uint32_t tarn_tank_profile_get(tarn_tank *tank, const char **names, double *seconds, int reset);
+
+/// Frame values that the tank doesn't know.
+typedef struct tarn_tank_frame_info {
+    uint32_t epoch;
+    uint32_t flags;
+    uint64_t server_time_us;
+    float realtime_factor;
+    uint32_t input_count;
+    const tarn_frame_input *inputs;
+    float orientation[4]; ///< of the tank in the room, unit quaternion; all zero: upright
+} tarn_tank_frame_info;
+
+/// Upper bound for one frame of this tank, in bytes, whatever it does.
+size_t tarn_tank_frame_bytes_max(const tarn_tank *tank);
+
+/// Encodes the present state as a key frame.
+/// @return TARN_OK, TARN_E_SPACE, TARN_E_ARGUMENT or TARN_E_DEVICE
+tarn_status tarn_tank_encode(tarn_tank *tank, const tarn_tank_frame_info *info, uint8_t *bytes, size_t bytes_max,
+                             size_t *byte_count);
+
+/// Copies particles out, unquantized, ordered by id: for exports and tests. Any of the arrays may be NULL.
+/// @param positions_m     3 floats per particle
+/// @param velocities_m_s  3 floats per particle
+/// @param particles_max   what the arrays hold
+tarn_status tarn_tank_particles(tarn_tank *tank, float *positions_m, float *velocities_m_s, uint32_t *ids,
+                                uint32_t particles_max, uint32_t *particle_count);
+
+/// The tank's description as it was created.
+const tarn_tank_desc *tarn_tank_desc_of(const tarn_tank *tank);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

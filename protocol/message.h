@@ -1,0 +1,308 @@
+/// The messages of tarn.v1 other than frames: msgpack maps, bounded and validated before anything is believed.
+/// SPEC.md is the authority; this header is the C interface.
+///
+/// Reading never allocates outside the caller's tarn_message and never follows a declared size that the buffer cannot
+/// hold. Unknown fields are skipped; an unknown kind gives TARN_E_UNKNOWN_KIND. All numbers are checked to be finite
+/// and inside their range, so that what comes out of tarn_message_read can be used as it is.
+///
+/// Coordinates are tank coordinates: metres, y up, origin at the tank's lowest corner.
+#ifndef TARN_PROTOCOL_MESSAGE_H
+#define TARN_PROTOCOL_MESSAGE_H
+
+#include "protocol/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TARN_PROTOCOL_SUBPROTOCOL "tarn.v1"
+
+enum {
+    TARN_PROTOCOL_VERSION = 1,
+    TARN_MESSAGE_BYTES_MAX = 16384,        ///< of one message from a client
+    TARN_MESSAGE_SERVER_BYTES_MAX = 32768, ///< of one message from the server; a buffer of this size fits every message
+    TARN_MESSAGE_DEPTH_MAX = 4,            ///< nesting of maps and arrays
+    TARN_MESSAGE_OBJECTS_MAX = 2048,       ///< msgpack objects in one message, keys included
+    TARN_NAME_BYTES_MAX = 63,              ///< names of viewers, sessions, scenes, parameters; UTF-8, without the NUL
+    TARN_TEXT_BYTES_MAX = 511,             ///< sentences
+    TARN_VERSIONS_MAX = 8,
+    TARN_VIEWERS_MAX = 256, ///< of one session
+    TARN_SCENES_MAX = 64,
+    TARN_PARAMETERS_MAX = 32,
+    TARN_HAND_JOINTS = 25,              ///< of WebXR's hand model
+    TARN_FRAMES_UNACKNOWLEDGED_MAX = 2, ///< in flight per viewer; the server sends no more until an ack comes
+};
+
+typedef enum tarn_message_kind {
+    TARN_MESSAGE_NONE = 0,
+    // client to server
+    TARN_MESSAGE_HELLO = 1,
+    TARN_MESSAGE_JOIN = 2,
+    TARN_MESSAGE_INPUT = 3,
+    TARN_MESSAGE_CONTROL = 4,
+    TARN_MESSAGE_ACK = 5,
+    TARN_MESSAGE_PING = 6,
+    // server to client
+    TARN_MESSAGE_WELCOME = 32,
+    TARN_MESSAGE_JOINED = 33,
+    TARN_MESSAGE_VIEWERS = 34,
+    TARN_MESSAGE_PONG = 35,
+    TARN_MESSAGE_ERROR = 36,
+    TARN_MESSAGE_STATE = 37, ///< the session changed: scene, paused, parameters, worker lost or back
+} tarn_message_kind;
+
+typedef char tarn_name[TARN_NAME_BYTES_MAX + 1]; ///< NUL-terminated UTF-8
+typedef char tarn_text[TARN_TEXT_BYTES_MAX + 1];
+
+// ---- client to server ----
+
+typedef struct tarn_hello {
+    uint32_t version_count;
+    uint32_t versions[TARN_VERSIONS_MAX]; ///< that the client speaks
+    tarn_name client;                     ///< program and version, for logs
+} tarn_hello;
+
+typedef struct tarn_join {
+    tarn_name session; ///< empty: the server's default session
+    tarn_name viewer;  ///< display name; empty: the server picks one
+} tarn_join;
+
+typedef enum tarn_tool {
+    TARN_TOOL_PUSH = 0,
+    TARN_TOOL_PULL = 1,
+    TARN_TOOL_VORTEX = 2,
+    TARN_TOOL_POUR = 3,
+    TARN_TOOL_DRAIN = 4,
+    TARN_TOOL_COUNT
+} tarn_tool;
+
+typedef enum tarn_phase { TARN_PHASE_DOWN = 0, TARN_PHASE_MOVE = 1, TARN_PHASE_UP = 2, TARN_PHASE_COUNT } tarn_phase;
+typedef enum tarn_side { TARN_SIDE_LEFT = 0, TARN_SIDE_RIGHT = 1, TARN_SIDE_COUNT } tarn_side;
+
+/// Mouse, finger or pen: a ray into the tank.
+typedef struct tarn_input_pointer {
+    uint32_t pointer_id; ///< 0..15, distinguishes fingers
+    tarn_phase phase;
+    tarn_tool tool;
+    float origin_m[3];  ///< each |x| <= 1000
+    float direction[3]; ///< unit length; normalised by the reader, refused when shorter than 1e-3
+    float radius_m;     ///< 0.001..10
+    float strength;     ///< 0..1
+} tarn_input_pointer;
+
+/// A tracked controller of a headset.
+typedef struct tarn_input_controller {
+    tarn_side side;
+    uint8_t tracked; ///< 0: the pose is meaningless
+    tarn_tool tool;
+    float position_m[3];
+    float orientation[4];            ///< unit quaternion x y z w
+    float velocity_m_s[3];           ///< each |x| <= 100
+    float angular_velocity_rad_s[3]; ///< each |x| <= 100
+    float grip;                      ///< 0..1
+    float trigger;                   ///< 0..1
+    float thumbstick[2];             ///< -1..1
+    uint32_t buttons;                ///< bit set
+    float radius_m;
+    float strength;
+} tarn_input_controller;
+
+/// A tracked hand: the palm as a pose, and optionally WebXR's 25 joints.
+typedef struct tarn_input_hand {
+    tarn_side side;
+    uint8_t tracked;
+    tarn_tool tool;
+    float position_m[3]; ///< palm
+    float orientation[4];
+    float velocity_m_s[3];
+    float pinch;          ///< 0..1
+    float grip;           ///< 0..1
+    uint32_t joint_count; ///< 0 or TARN_HAND_JOINTS
+    float joints_m[TARN_HAND_JOINTS][3];
+    float radius_m;
+    float strength;
+} tarn_input_hand;
+
+typedef struct tarn_input_orientation {
+    float orientation[4]; ///< of the tank in the room, unit quaternion
+    float angular_velocity_rad_s[3];
+} tarn_input_orientation;
+
+typedef struct tarn_input_parameter {
+    tarn_name name;
+    float value; ///< finite; its range is checked against the session's parameter list by the server
+} tarn_input_parameter;
+
+typedef enum tarn_input_kind {
+    TARN_INPUT_POINTER = 0,
+    TARN_INPUT_CONTROLLER = 1,
+    TARN_INPUT_HAND = 2,
+    TARN_INPUT_ORIENTATION = 3,
+    TARN_INPUT_PARAMETER = 4,
+    TARN_INPUT_COUNT
+} tarn_input_kind;
+
+typedef struct tarn_input {
+    uint32_t sequence; ///< 1, 2, 3... per connection; never falls
+    tarn_input_kind kind;
+    union {
+        tarn_input_pointer pointer;
+        tarn_input_controller controller;
+        tarn_input_hand hand;
+        tarn_input_orientation orientation;
+        tarn_input_parameter parameter;
+    };
+} tarn_input;
+
+typedef enum tarn_control_action {
+    TARN_CONTROL_PAUSE = 0,
+    TARN_CONTROL_RESUME = 1,
+    TARN_CONTROL_STEP = 2, ///< one step, while paused
+    TARN_CONTROL_RESET = 3,
+    TARN_CONTROL_LOAD = 4, ///< another scene
+    TARN_CONTROL_COUNT
+} tarn_control_action;
+
+typedef struct tarn_control {
+    uint32_t sequence; ///< shares the numbering of inputs
+    tarn_control_action action;
+    tarn_name scene; ///< for TARN_CONTROL_LOAD
+} tarn_control;
+
+/// The newest frame that the client has decoded.
+typedef struct tarn_ack {
+    uint32_t epoch;
+    uint64_t step;
+} tarn_ack;
+
+typedef struct tarn_ping {
+    uint32_t id;
+    double client_time_ms; ///< echoed
+} tarn_ping;
+
+// ---- server to client ----
+
+typedef struct tarn_welcome {
+    uint32_t version;
+    tarn_name server; ///< program and version
+    tarn_name device; ///< what simulates, for people
+    uint32_t scene_count;
+    tarn_name scenes[TARN_SCENES_MAX];
+} tarn_welcome;
+
+typedef struct tarn_parameter_info {
+    tarn_name name;
+    float value, min, max;
+} tarn_parameter_info;
+
+/// State of the session. Sent as part of `joined`, and as `state` whenever it changes.
+typedef struct tarn_session_state {
+    tarn_name scene;
+    uint8_t paused;
+    uint8_t worker_ready; ///< 0 while the worker is being started again
+    float size_m[3];      ///< of the tank
+    float cell_m;
+    float dt_s;
+    uint32_t parameter_count;
+    tarn_parameter_info parameters[TARN_PARAMETERS_MAX];
+} tarn_session_state;
+
+typedef struct tarn_joined {
+    tarn_name session;
+    uint32_t viewer_id; ///< of this connection; frames name it in their input table
+    tarn_name viewer;
+    tarn_session_state state;
+} tarn_joined;
+
+typedef struct tarn_viewer_info {
+    uint32_t viewer_id;
+    tarn_name name;
+} tarn_viewer_info;
+
+typedef struct tarn_viewers {
+    uint32_t viewer_count;
+    const tarn_viewer_info *viewers; ///< writing: the caller's array; NULL after tarn_message_read
+} tarn_viewers;
+
+typedef struct tarn_pong {
+    uint32_t id;
+    double client_time_ms;
+    uint64_t server_time_us;
+} tarn_pong;
+
+/// Error codes on the wire. The close code of the WebSocket is 4000 + code where the connection ends with it.
+typedef enum tarn_error_code {
+    TARN_ERROR_MALFORMED = 1, ///< closes
+    TARN_ERROR_VERSION = 2,   ///< closes
+    TARN_ERROR_LIMIT = 3,     ///< closes: too large, too many, too fast
+    TARN_ERROR_ORDER = 4,     ///< closes: hello and join come first
+    TARN_ERROR_SESSION = 5,   ///< closes: no such session
+    TARN_ERROR_FULL = 6,      ///< closes: the session or server is full
+    TARN_ERROR_INPUT = 7,     ///< stays open: this input was refused
+    TARN_ERROR_SCENE = 8,     ///< stays open: no such scene, or it is wrong
+    TARN_ERROR_WORKER = 9,    ///< stays open: the simulation failed and is being started again
+    TARN_ERROR_SHUTDOWN = 10, ///< closes: the server is ending
+} tarn_error_code;
+
+typedef struct tarn_error {
+    uint32_t code; ///< tarn_error_code; unknown codes are shown by their text
+    tarn_text text;
+} tarn_error;
+
+typedef struct tarn_message {
+    tarn_message_kind kind;
+    union {
+        tarn_hello hello;
+        tarn_join join;
+        tarn_input input;
+        tarn_control control;
+        tarn_ack ack;
+        tarn_ping ping;
+        tarn_welcome welcome;
+        tarn_joined joined;
+        tarn_session_state state;
+        tarn_viewers viewers;
+        tarn_pong pong;
+        tarn_error error;
+    };
+} tarn_message;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The word that stands for a kind on the wire ("hello"); NULL for TARN_MESSAGE_NONE and unknown values.
+const char *tarn_message_kind_name(tarn_message_kind kind);
+
+/// Whether a kind goes from the client to the server. A receiver treats a kind of the wrong direction as malformed.
+int tarn_message_from_client(tarn_message_kind kind);
+
+/// Reads one message of either direction.
+/// A direction and an orientation come out with unit length. Optional fields that are absent come out as zero. Of
+/// `viewers` only the count comes out: see tarn_message_read_viewers.
+/// @param message  written only on TARN_OK
+/// @param why      where not NULL, receives a sentence that names the field, what was found and what is allowed,
+///                 whenever the result is not TARN_OK; printable ASCII
+/// @return TARN_OK;
+///         TARN_E_UNKNOWN_KIND: well formed, but of a kind, input kind or word (tool, action...) that a newer end may
+///         know: ignore it;
+///         TARN_E_TRUNCATED: ends too early; TARN_E_LIMIT: too large, too deep, too long, or a number outside its
+///         range; TARN_E_MALFORMED: anything else
+tarn_status tarn_message_read(const uint8_t *bytes, size_t byte_count, tarn_message *message, tarn_text *why);
+
+/// The list in a `viewers` message.
+/// @param viewers_max   what the array holds; TARN_VIEWERS_MAX is always enough
+/// @param viewer_count  receives how many were written
+/// @return as tarn_message_read; TARN_E_SPACE where the array is too small, TARN_E_ARGUMENT for another kind
+tarn_status tarn_message_read_viewers(const uint8_t *bytes, size_t byte_count, tarn_viewer_info *viewers,
+                                      uint32_t viewers_max, uint32_t *viewer_count, tarn_text *why);
+
+/// Writes any message, client's or server's. Allocates nothing. What was written is one that tarn_message_read takes;
+/// the same message always gives the same bytes.
+/// @param bytes_max  TARN_MESSAGE_SERVER_BYTES_MAX is always enough
+/// @return TARN_OK, TARN_E_SPACE, or TARN_E_ARGUMENT (a value outside its range); `bytes` may be overwritten on failure
+tarn_status tarn_message_write(const tarn_message *message, uint8_t *bytes, size_t bytes_max, size_t *byte_count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
