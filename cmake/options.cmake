@@ -11,8 +11,9 @@ endif()
 set(CMAKE_C_FLAGS_RELEASE "-O3 -g")
 set(CMAKE_C_FLAGS_DEBUG "-O1 -g3")
 
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH TARN_ROOT) # also when another project includes this: tests/gpu
 add_library(tarn_options INTERFACE)
-target_include_directories(tarn_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_include_directories(tarn_options INTERFACE ${TARN_ROOT})
 target_compile_options(tarn_options INTERFACE
     $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror>
     # The same bits everywhere: no contraction into fused multiply-add that nobody wrote.

@@ -177,6 +177,12 @@ tarn_status tarn_tank_encode(tarn_tank *tank, const tarn_tank_frame_info *info, 
 tarn_status tarn_tank_particles(tarn_tank *tank, float *positions_m, float *velocities_m_s, uint32_t *ids,
                                 uint32_t particles_max, uint32_t *particle_count);
 
+/// Copies out the pressure of the last substep, for tests and diagnostics.
+/// @param pressure_m2_s2  pressure over density, one per cell of the tank, [z][y][x]; 0 where there was no liquid
+/// @param cells_max       what the array holds
+/// @return TARN_OK, TARN_E_SPACE, TARN_E_STATE (before the first step), TARN_E_MEMORY or TARN_E_DEVICE
+tarn_status tarn_tank_pressure(tarn_tank *tank, float *pressure_m2_s2, size_t cells_max);
+
 /// The tank's description as it was created.
 const tarn_tank_desc *tarn_tank_desc_of(const tarn_tank *tank);
 

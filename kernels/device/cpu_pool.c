@@ -7,9 +7,8 @@
 // launch costs less than a microsecond while helpers spin, and never more than the owner's own work plus one piece
 // when they sleep or when the processor is busy with something else.
 //
-// `ticket` holds the job's generation and the number of the next piece. Taking a piece is a compare-and-swap on both,
-// so a helper that read the job of an older generation takes nothing: the swap fails. When it succeeds the job was
-// the present one all along, because the owner doesn't write the next job before every piece of this one is done.
+// `ticket` holds the job's generation and how many pieces are left. Taking a piece is a compare-and-swap on both, and
+// only who took one reads the job: the owner doesn't write the next job before every piece of this one is done.
 //
 // Sleeping is announced before the last look (`sleepers`, `owner_waits`) and both sides use sequentially consistent
 // operations there, so that a wake is sent whenever somebody sleeps, and no system call is made when nobody does.
@@ -46,12 +45,12 @@ struct cpu_pool {
     cpu_helper *helpers;
     void *scratch; // the owner's
 
-    // The job: written by the owner while no piece is out. Helpers read it before they know whether they may.
-    _Alignas(LINE_BYTES) _Atomic(tarn_cpu_entry) entry;
-    _Atomic(const void *) args;
-    atomic_uint tile_count, piece_tiles, piece_count;
+    // The job: written by the owner while no piece is out, read by who holds a piece.
+    _Alignas(LINE_BYTES) tarn_cpu_entry entry;
+    const void *args;
+    uint32_t tile_count, piece_tiles, piece_count;
 
-    _Alignas(LINE_BYTES) atomic_uint_fast64_t ticket; // generation << 32 | next piece
+    _Alignas(LINE_BYTES) atomic_uint_fast64_t ticket; // generation << 32 | pieces left
     _Alignas(LINE_BYTES) atomic_uint done;            // futex: pieces that helpers have finished, of this job
     _Alignas(LINE_BYTES) atomic_uint generation;      // futex: grows with every job
     atomic_int stop;
@@ -85,28 +84,31 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/// Takes a piece of the present job. @return 0 when none is left
-static int take_piece(cpu_pool *pool, uint32_t *piece)
+/// Takes a piece of the present job. @return how many were left, this one included; 0 when none is
+static uint32_t take_piece(cpu_pool *pool)
 {
     uint_fast64_t ticket = atomic_load_explicit(&pool->ticket, memory_order_acquire);
-    do {
-        if ((uint32_t)ticket >= atomic_load_explicit(&pool->piece_count, memory_order_relaxed))
-            return 0;
-    } while (!atomic_compare_exchange_weak_explicit(&pool->ticket, &ticket, ticket + 1, memory_order_acq_rel,
-                                                    memory_order_acquire));
-    *piece = (uint32_t)ticket;
-    return 1;
+    while ((uint32_t)ticket > 0)
+        if (atomic_compare_exchange_weak_explicit(&pool->ticket, &ticket, ticket - 1, memory_order_acq_rel,
+                                                  memory_order_acquire))
+            break;
+    return (uint32_t)ticket;
 }
 
-static void run_piece(cpu_pool *pool, uint32_t piece, void *scratch)
+static void run_piece(const cpu_pool *pool, uint32_t left, void *scratch)
 {
-    uint32_t tiles = atomic_load_explicit(&pool->piece_tiles, memory_order_relaxed);
-    uint32_t end = atomic_load_explicit(&pool->tile_count, memory_order_relaxed);
-    uint32_t begin = piece * tiles;
-    if (end - begin > tiles)
-        end = begin + tiles;
-    tarn_cpu_entry entry = atomic_load_explicit(&pool->entry, memory_order_relaxed);
-    entry(atomic_load_explicit(&pool->args, memory_order_relaxed), begin, end, scratch);
+    const uint32_t begin = (pool->piece_count - left) * pool->piece_tiles;
+    const uint32_t rest = pool->tile_count - begin;
+    pool->entry(pool->args, begin, begin + (rest < pool->piece_tiles ? rest : pool->piece_tiles), scratch);
+}
+
+/// Takes and runs pieces until none is left. @return how many
+static uint32_t work(cpu_pool *pool, void *scratch)
+{
+    uint32_t taken = 0;
+    for (uint32_t left; (left = take_piece(pool)) > 0; taken++)
+        run_piece(pool, left, scratch);
+    return taken;
 }
 
 /// Waits until *word is not `seen`, spinning at first. @return whether it changed while spinning
@@ -145,9 +147,7 @@ static void *helper_main(void *argument)
         unsigned seen = atomic_load_explicit(&pool->generation, memory_order_acquire);
         if (atomic_load_explicit(&pool->stop, memory_order_relaxed))
             return NULL;
-        unsigned taken = 0;
-        for (uint32_t piece; take_piece(pool, &piece); taken++)
-            run_piece(pool, piece, helper->scratch);
+        const uint32_t taken = work(pool, helper->scratch);
         if (taken > 0) {
             atomic_fetch_add(&pool->done, taken);
             if (atomic_load(&pool->owner_waits))
@@ -189,20 +189,17 @@ void cpu_pool_launch(cpu_pool *pool, tarn_cpu_entry entry, const void *args, uin
     uint32_t pieces_max = (pool->helper_count + 1) * PIECES_PER_THREAD;
     uint32_t piece_tiles = (tile_count - 1) / pieces_max + 1;
     uint32_t piece_count = (tile_count - 1) / piece_tiles + 1;
-    atomic_store_explicit(&pool->entry, entry, memory_order_relaxed);
-    atomic_store_explicit(&pool->args, args, memory_order_relaxed);
-    atomic_store_explicit(&pool->tile_count, tile_count, memory_order_relaxed);
-    atomic_store_explicit(&pool->piece_tiles, piece_tiles, memory_order_relaxed);
-    atomic_store_explicit(&pool->piece_count, piece_count, memory_order_relaxed);
+    pool->entry = entry;
+    pool->args = args;
+    pool->tile_count = tile_count;
+    pool->piece_tiles = piece_tiles;
+    pool->piece_count = piece_count;
     atomic_store_explicit(&pool->done, 0, memory_order_relaxed);
-    uint_fast64_t generation = (atomic_load_explicit(&pool->ticket, memory_order_relaxed) >> 32) + 1;
-    atomic_store_explicit(&pool->ticket, generation << 32, memory_order_release);
+    const uint_fast64_t generation = (atomic_load_explicit(&pool->ticket, memory_order_relaxed) >> 32) + 1;
+    atomic_store_explicit(&pool->ticket, generation << 32 | piece_count, memory_order_release);
     wake_helpers(pool, piece_count - 1);
-
-    unsigned by_others = piece_count;
-    for (uint32_t piece; take_piece(pool, &piece); by_others--)
-        run_piece(pool, piece, pool->scratch);
-    wait_for_pieces(pool, by_others);
+    const uint32_t taken = work(pool, pool->scratch);
+    wait_for_pieces(pool, piece_count - taken);
 }
 
 /// Starts the helpers with all signals blocked: signals are the owner's business.

@@ -120,17 +120,19 @@ typedef struct tile_no_scratch {
         *args_bytes = sizeof(args_type);                                                                               \
         return reinterpret_cast<const void *>(&tarn_cuda_##name);                                                      \
     }                                                                                                                  \
-    static __device__ __forceinline__ void name##_body(const args_type *args, uint32_t tile, scratch_type *s)
+    static __device__ __forceinline__ void name##_body(                                                                \
+        [[maybe_unused]] const args_type *args, [[maybe_unused]] uint32_t tile, [[maybe_unused]] scratch_type *s)
 
+#define TILE_UNROLL _Pragma("unroll") ///< in front of a short loop with a constant count
 #define TILE_BARRIER() __syncthreads()
 #define TILE_SINGLE() (threadIdx.x == 0)
 #define FOR_LANES(i) for (uint32_t i = threadIdx.x, i##_once = 1; i##_once; i##_once = 0)
 #define FOR_RANGE(i, begin, end) for (uint32_t i = (begin) + threadIdx.x; i < (end); i += blockDim.x)
 #define FOR_RANGE_ATOMIC(i, begin, end) FOR_RANGE (i, begin, end)
-#define FOR_BOX(x, y, z, nx, ny, nz)                                                                                   \
-    for (int x##_at = (int)threadIdx.x; x##_at < (nx) * (ny) * (nz); x##_at += (int)blockDim.x)                        \
-        for (int x = x##_at % (nx), y = x##_at / (nx) % (ny), z = x##_at / ((nx) * (ny)), x##_once = 1; x##_once;      \
-             x##_once = 0)
+#define FOR_BOX(ix, iy, iz, nx, ny, nz)                                                                                \
+    for (int ix##_at = (int)threadIdx.x; ix##_at < (nx) * (ny) * (nz); ix##_at += (int)blockDim.x)                     \
+        for (int ix = ix##_at % (nx), iy = ix##_at / (nx) % (ny), iz = ix##_at / ((nx) * (ny)), ix##_once = 1;         \
+             ix##_once; ix##_once = 0)
 
 TILE_FN void tile_add_i32(int32_t *p, int32_t v)
 {
@@ -200,16 +202,17 @@ TILE_FN float tile_f32_bits(uint32_t x)
         __attribute__((unused)) const args_type *args, __attribute__((unused)) uint32_t tile,                          \
         __attribute__((unused)) uint32_t lanes_, __attribute__((unused)) scratch_type *s)
 
+#define TILE_UNROLL _Pragma("GCC unroll 8")
 #define TILE_IVDEP _Pragma("GCC ivdep")
 #define TILE_BARRIER() ((void)0)
 #define TILE_SINGLE() 1
 #define FOR_LANES(i) TILE_IVDEP for (uint32_t i = 0; i < lanes_; i++)
 #define FOR_RANGE(i, begin, end) TILE_IVDEP for (uint32_t i = (begin); i < (end); i++)
 #define FOR_RANGE_ATOMIC(i, begin, end) for (uint32_t i = (begin); i < (end); i++)
-#define FOR_BOX(x, y, z, nx, ny, nz)                                                                                   \
-    for (int z = 0; z < (nz); z++)                                                                                     \
-        for (int y = 0; y < (ny); y++)                                                                                 \
-    TILE_IVDEP for (int x = 0; x < (nx); x++)
+#define FOR_BOX(ix, iy, iz, nx, ny, nz)                                                                                \
+    for (int iz = 0; iz < (nz); iz++)                                                                                  \
+        for (int iy = 0; iy < (ny); iy++)                                                                              \
+    TILE_IVDEP for (int ix = 0; ix < (nx); ix++)
 
 TILE_FN void tile_add_i32(int32_t *p, int32_t v)
 {
@@ -272,9 +275,11 @@ TILE_FN float tile_max2_f32(float a, float b)
 {
     return a > b ? a : b;
 }
+/// Not a number becomes `hi`.
 TILE_FN float tile_clamp_f32(float x, float lo, float hi)
 {
-    return x < lo ? lo : (x > hi ? hi : x);
+    const float below = x < hi ? x : hi;
+    return below > lo ? below : lo;
 }
 TILE_FN float tile_abs_f32(float x)
 {
@@ -291,6 +296,66 @@ TILE_FN int tile_max_i32(int a, int b)
 TILE_FN int tile_clamp_i32(int x, int lo, int hi)
 {
     return x < lo ? lo : (x > hi ? hi : x);
+}
+
+/// Four floats that lie side by side: one register on the CPU. Element i of a sum is the sum of the elements i.
+#ifdef __CUDACC__
+typedef struct tile_f32x4 {
+    float v[4];
+} tile_f32x4;
+TILE_FN tile_f32x4 tile_load_f32x4(const float *p)
+{
+    tile_f32x4 r = {{p[0], p[1], p[2], p[3]}};
+    return r;
+}
+TILE_FN tile_f32x4 tile_scale_f32x4(float s, tile_f32x4 a)
+{
+    tile_f32x4 r = {{s * a.v[0], s * a.v[1], s * a.v[2], s * a.v[3]}};
+    return r;
+}
+TILE_FN tile_f32x4 tile_add_f32x4(tile_f32x4 a, tile_f32x4 b)
+{
+    tile_f32x4 r = {{a.v[0] + b.v[0], a.v[1] + b.v[1], a.v[2] + b.v[2], a.v[3] + b.v[3]}};
+    return r;
+}
+TILE_FN float tile_get_f32x4(tile_f32x4 a, int i) { return a.v[i]; }
+#else
+typedef float tile_f32x4 __attribute__((vector_size(16)));
+TILE_FN tile_f32x4 tile_load_f32x4(const float *p)
+{
+    tile_f32x4 r;
+    memcpy(&r, p, sizeof r);
+    return r;
+}
+TILE_FN tile_f32x4 tile_scale_f32x4(float s, tile_f32x4 a)
+{
+    return s * a;
+}
+TILE_FN tile_f32x4 tile_add_f32x4(tile_f32x4 a, tile_f32x4 b)
+{
+    return a + b;
+}
+TILE_FN float tile_get_f32x4(tile_f32x4 a, int i)
+{
+    return a[i];
+}
+#endif
+
+/// The same address, of which the compiler no longer knows that it is: where a lane loop writes into an array that it
+/// also reads at other places, writing through this lets the C compiler believe that the rounds are independent.
+TILE_FN float *tile_forget_f32(float *p)
+{
+#ifndef __CUDACC__
+    __asm__("" : "+r"(p));
+#endif
+    return p;
+}
+
+/// take ? a : b, by bits, so that compilers don't turn it into a branch that keeps a loop from being vectorised.
+TILE_FN float tile_select_f32(int take, float a, float b)
+{
+    const uint32_t mask = take ? 0xffffffffu : 0u;
+    return tile_f32_bits((tile_bits_f32(a) & mask) | (tile_bits_f32(b) & ~mask));
 }
 
 /// Mixes 64 bits (splitmix64's finaliser, Steele et al. 2014).

@@ -17,7 +17,7 @@ TILE_KERNEL(liquid_project, CELL_LANES, liquid_args, project_scratch)
     const uint32_t dense = m->active_tile[tile];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     load_types(args, place, tile, s->type);
-    load_rim(args, 0, place, m->level[0].index[dense], m->pressure, s->pressure);
+    load_rim(args, 0, place, m->level[0].index[dense], args->solution, s->pressure);
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const int at = rim_index(x, y, z);
         const int below[3] = {at - 1, at - RIM_EDGE, at - RIM_EDGE * RIM_EDGE};
@@ -45,35 +45,34 @@ enum {
     EXTEND_CELLS = EXTEND_EDGE * EXTEND_EDGE * EXTEND_EDGE,
 };
 
+/// Two copies, so that a layer reads one and writes the other. Unknown values are zero.
 typedef struct extend_scratch {
-    float value[EXTEND_CELLS];
-    float layer[EXTEND_CELLS]; ///< 0 unknown, 1 valid, 2.. the layer in which it was filled, plus one
+    float value[2][EXTEND_CELLS];
+    float known[2][EXTEND_CELLS]; ///< 1 or 0
     uint8_t valid[EXTEND_CELLS];
     uint32_t neighbour[27];
 } extend_scratch;
 
-/// Fills the unknown faces next to known ones with the mean of those.
+TILE_FN int extend_index(int x, int y, int z)
+{
+    return (z * EXTEND_EDGE + y) * EXTEND_EDGE + x;
+}
+
+/// Gives the unknown faces next to known ones the mean of those; leaves out `layer` cells at the border.
 TILE_FN void extend_layer(extend_scratch *s, int layer)
 {
-    const float newest = (float)layer;
-    const int size = EXTEND_EDGE - 2 * layer;
-    FOR_BOX (bx, by, bz, size, size, size) {
-        const int at = ((bz + layer) * EXTEND_EDGE + (by + layer)) * EXTEND_EDGE + (bx + layer);
-        const int around[6] = {at - 1,           at + 1,
-                               at - EXTEND_EDGE, at + EXTEND_EDGE,
-                               at - EXTEND_EDGE * EXTEND_EDGE, at + EXTEND_EDGE * EXTEND_EDGE};
-        float weight[6];
-        for (int n = 0; n < 6; n++) {
-            const float of = s->layer[around[n]];
-            weight[n] = of > 0.0f && of <= newest ? 1.0f : 0.0f;
-        }
-        const float count = ((weight[0] + weight[1]) + (weight[2] + weight[3])) + (weight[4] + weight[5]);
-        const float sum = ((weight[0] * s->value[around[0]] + weight[1] * s->value[around[1]]) +
-                           (weight[2] * s->value[around[2]] + weight[3] * s->value[around[3]])) +
-                          (weight[4] * s->value[around[4]] + weight[5] * s->value[around[5]]);
-        const int fill = s->layer[at] == 0.0f && count > 0.0f;
-        s->value[at] = fill ? sum / tile_max2_f32(count, 1.0f) : s->value[at];
-        s->layer[at] = fill ? newest + 1.0f : s->layer[at];
+    const float *value = s->value[~layer & 1], *known = s->known[~layer & 1];
+    float *next_value = s->value[layer & 1], *next_known = s->known[layer & 1];
+    const int size = EXTEND_EDGE - 2 * layer, y_step = EXTEND_EDGE, z_step = EXTEND_EDGE * EXTEND_EDGE;
+    FOR_BOX (x, y, z, size, size, size) {
+        const int at = extend_index(x + layer, y + layer, z + layer);
+        const float count = ((known[at - 1] + known[at + 1]) + (known[at - y_step] + known[at + y_step])) +
+                            (known[at - z_step] + known[at + z_step]);
+        const float sum = ((value[at - 1] + value[at + 1]) + (value[at - y_step] + value[at + y_step])) +
+                          (value[at - z_step] + value[at + z_step]);
+        const float mean = sum / tile_max2_f32(count, 1.0f);
+        next_value[at] = known[at] > 0.0f ? value[at] : mean;
+        next_known[at] = known[at] > 0.0f || count > 0.0f ? 1.0f : 0.0f;
     }
     TILE_BARRIER();
 }
@@ -88,17 +87,20 @@ TILE_KERNEL(liquid_extrapolate, CELL_LANES, liquid_args, extend_scratch)
     halo_load_u8(s->valid, EXTEND_BORDER, m->face_valid, s->neighbour);
     TILE_BARRIER();
     for (int axis = 0; axis < 3; axis++) {
-        halo_load_f32(s->value, EXTEND_BORDER, m->u[axis], s->neighbour);
-        FOR_RANGE (i, 0, EXTEND_CELLS)
-            s->layer[i] = (float)(s->valid[i] >> axis & 1);
+        halo_load_f32(s->value[0], EXTEND_BORDER, m->u[axis], s->neighbour);
+        TILE_BARRIER();
+        FOR_RANGE (i, 0, EXTEND_CELLS) {
+            const float known = (float)(s->valid[i] >> axis & 1);
+            s->known[0][i] = known;
+            s->value[0][i] = known > 0.0f ? s->value[0][i] : 0.0f;
+        }
         TILE_BARRIER();
         for (int layer = 1; layer <= EXTRAPOLATION_LAYERS; layer++)
             extend_layer(s, layer);
-        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-            const int at = ((z + EXTEND_BORDER) * EXTEND_EDGE + (y + EXTEND_BORDER)) * EXTEND_EDGE + (x + EXTEND_BORDER);
-            m->u_ext[axis][(uint64_t)tile * TILE_CELLS + cell_index(x, y, z)] =
-                s->layer[at] > 0.0f ? s->value[at] : 0.0f;
-        }
+        float *to = m->u_ext[axis] + (uint64_t)tile * TILE_CELLS;
+        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
+            to[cell_index(x, y, z)] =
+                s->value[EXTRAPOLATION_LAYERS & 1][extend_index(x + EXTEND_BORDER, y + EXTEND_BORDER, z + EXTEND_BORDER)];
         TILE_BARRIER();
     }
 }
@@ -114,9 +116,8 @@ enum {
 };
 
 typedef struct advect_scratch {
-    float velocity[3][NEAR_NODES]; ///< new
-    float change[3][NEAR_NODES];   ///< new less old
-    float carrier[3][FAR_NODES];   ///< new, and the density correction
+    float near[3][NEAR_NODES][2]; ///< new velocity, and how much it changed: both with one set of weights
+    float carrier[3][FAR_NODES + 4]; ///< new velocity and the density correction; rows are read four values at a time
     uint32_t neighbour[27];
     uint32_t move_count[27];
     float speed[PARTICLE_LANES];
@@ -138,22 +139,59 @@ TILE_FN node_weights weights_at(float x, float offset)
     return n;
 }
 
-TILE_FN float interpolate(const float *field, int edge, int border, node_weights x, node_weights y, node_weights z)
+/// Nodes and weights of one component: on faces along its own axis, at centres along the others.
+typedef struct component_weights {
+    node_weights x, y, z;
+} component_weights;
+
+TILE_FN component_weights weights_of(int c, const node_weights *face, const node_weights *center)
 {
-    const float *at = field + ((z.at + border) * edge + (y.at + border)) * edge + (x.at + border);
-    const float v00 = x.w[0] * at[0] + x.w[1] * at[1];
-    const float v10 = x.w[0] * at[edge] + x.w[1] * at[edge + 1];
-    at += edge * edge;
-    const float v01 = x.w[0] * at[0] + x.w[1] * at[1];
-    const float v11 = x.w[0] * at[edge] + x.w[1] * at[edge + 1];
-    return (v00 * y.w[0] + v10 * y.w[1]) * z.w[0] + (v01 * y.w[0] + v11 * y.w[1]) * z.w[1];
+    component_weights w;
+    w.x = c == 0 ? face[0] : center[0];
+    w.y = c == 1 ? face[1] : center[1];
+    w.z = c == 2 ? face[2] : center[2];
+    return w;
 }
 
-TILE_FN float interpolate_component(const float *field, int edge, int border, int c, const node_weights *face,
-                                    const node_weights *center)
+/// Weights of the four rows along x.
+typedef struct row_weights {
+    float w00, w10, w01, w11;
+} row_weights;
+
+TILE_FN row_weights weights_of_rows(component_weights w)
 {
-    return interpolate(field, edge, border, c == 0 ? face[0] : center[0], c == 1 ? face[1] : center[1],
-                       c == 2 ? face[2] : center[2]);
+    row_weights r;
+    r.w00 = w.y.w[0] * w.z.w[0];
+    r.w10 = w.y.w[1] * w.z.w[0];
+    r.w01 = w.y.w[0] * w.z.w[1];
+    r.w11 = w.y.w[1] * w.z.w[1];
+    return r;
+}
+
+/// Weighted sum of four rows of four values each: symmetric under reflection.
+TILE_FN tile_f32x4 sum_rows(const float *at, int y_step, int z_step, row_weights w)
+{
+    return tile_add_f32x4(tile_add_f32x4(tile_scale_f32x4(w.w00, tile_load_f32x4(at)),
+                                         tile_scale_f32x4(w.w10, tile_load_f32x4(at + y_step))),
+                          tile_add_f32x4(tile_scale_f32x4(w.w01, tile_load_f32x4(at + z_step)),
+                                         tile_scale_f32x4(w.w11, tile_load_f32x4(at + y_step + z_step))));
+}
+
+/// Trilinear interpolation in carrier[c].
+TILE_FN float interpolate_far(const float *field, component_weights w)
+{
+    const float *at = field + ((w.z.at + FAR_BORDER) * FAR_EDGE + (w.y.at + FAR_BORDER)) * FAR_EDGE + w.x.at + FAR_BORDER;
+    const tile_f32x4 row = sum_rows(at, FAR_EDGE, FAR_EDGE * FAR_EDGE, weights_of_rows(w));
+    return w.x.w[0] * tile_get_f32x4(row, 0) + w.x.w[1] * tile_get_f32x4(row, 1);
+}
+
+/// The same for the pairs of near[c].
+TILE_FN void interpolate_near(const float (*field)[2], component_weights w, float *value, float *change)
+{
+    const float *at = field[((w.z.at + 1) * NEAR_EDGE + (w.y.at + 1)) * NEAR_EDGE + w.x.at + 1];
+    const tile_f32x4 row = sum_rows(at, 2 * NEAR_EDGE, 2 * NEAR_EDGE * NEAR_EDGE, weights_of_rows(w));
+    *value = w.x.w[0] * tile_get_f32x4(row, 0) + w.x.w[1] * tile_get_f32x4(row, 2);
+    *change = w.x.w[0] * tile_get_f32x4(row, 1) + w.x.w[1] * tile_get_f32x4(row, 3);
 }
 
 /// One face value of the velocity that carries particles, anywhere in the tank.
@@ -174,45 +212,51 @@ TILE_FN float carrier_anywhere(const liquid_args *args, int c, int x, int y, int
     return args->m.u_ext[c][cell] + shift_scale * args->m.shift[c][cell];
 }
 
-/// The slow path of a fast particle, whose midpoint lies beyond what the scratch holds.
-TILE_FN float interpolate_anywhere(const liquid_args *args, tile_place place, int c, const node_weights *face,
-                                   const node_weights *center, float shift_scale)
+/// The slow path of a fast particle, whose midpoint lies beyond what the scratch holds: the same sum.
+TILE_FN float interpolate_anywhere(const liquid_args *args, tile_place place, int c, component_weights w,
+                                   float shift_scale)
 {
-    const node_weights n[3] = {c == 0 ? face[0] : center[0], c == 1 ? face[1] : center[1], c == 2 ? face[2] : center[2]};
-    const int x = place.x * TILE_EDGE + n[0].at, y = place.y * TILE_EDGE + n[1].at, z = place.z * TILE_EDGE + n[2].at;
-    float part[2];
-    for (int k = 0; k < 2; k++) {
-        float row[2];
-        for (int j = 0; j < 2; j++)
-            row[j] = n[0].w[0] * carrier_anywhere(args, c, x, y + j, z + k, shift_scale) +
-                     n[0].w[1] * carrier_anywhere(args, c, x + 1, y + j, z + k, shift_scale);
-        part[k] = row[0] * n[1].w[0] + row[1] * n[1].w[1];
+    const int x = place.x * TILE_EDGE + w.x.at, y = place.y * TILE_EDGE + w.y.at, z = place.z * TILE_EDGE + w.z.at;
+    const row_weights r = weights_of_rows(w);
+    float row[2];
+    for (int i = 0; i < 2; i++)
+        row[i] = (r.w00 * carrier_anywhere(args, c, x + i, y, z, shift_scale) +
+                  r.w10 * carrier_anywhere(args, c, x + i, y + 1, z, shift_scale)) +
+                 (r.w01 * carrier_anywhere(args, c, x + i, y, z + 1, shift_scale) +
+                  r.w11 * carrier_anywhere(args, c, x + i, y + 1, z + 1, shift_scale));
+    return w.x.w[0] * row[0] + w.x.w[1] * row[1];
+}
+
+/// The new velocities lie in carrier[0] and the old ones in carrier[1] for a moment, before they are paired.
+TILE_FN void load_near(const liquid_args *args, advect_scratch *s, tile_place place, int c)
+{
+    const liquid_memory *m = &args->m;
+    float *fresh = s->carrier[0], *old = s->carrier[1];
+    halo_load_f32(fresh, 1, m->u_ext[c], s->neighbour);
+    halo_load_f32(old, 1, m->u_old[c], s->neighbour);
+    TILE_BARRIER();
+    halo_walls(&args->shape, place, fresh, 1, c);
+    halo_walls(&args->shape, place, old, 1, c);
+    FOR_RANGE (i, 0, NEAR_NODES) {
+        s->near[c][i][0] = fresh[i];
+        s->near[c][i][1] = fresh[i] - old[i];
     }
-    return part[0] * n[2].w[0] + part[1] * n[2].w[1];
+    TILE_BARRIER();
 }
 
 TILE_FN void load_velocities(const liquid_args *args, advect_scratch *s, tile_place place, float shift_scale)
 {
     const liquid_memory *m = &args->m;
+    for (int c = 0; c < 3; c++)
+        load_near(args, s, place, c);
     for (int c = 0; c < 3; c++) {
-        halo_load_f32(s->velocity[c], 1, m->u_ext[c], s->neighbour);
-        halo_load_f32(s->change[c], 1, m->u_old[c], s->neighbour);
         halo_load_f32(s->carrier[c], FAR_BORDER, m->u_ext[c], s->neighbour);
         TILE_BARRIER();
         halo_add_f32(s->carrier[c], FAR_BORDER, m->shift[c], s->neighbour, shift_scale);
         TILE_BARRIER();
-        halo_walls(&args->shape, place, s->velocity[c], 1, c);
-        halo_walls(&args->shape, place, s->change[c], 1, c);
         halo_walls(&args->shape, place, s->carrier[c], FAR_BORDER, c);
-        FOR_RANGE (i, 0, NEAR_NODES)
-            s->change[c][i] = s->velocity[c][i] - s->change[c][i];
     }
     TILE_BARRIER();
-}
-
-TILE_FN float position_in_tile(uint32_t position)
-{
-    return ((float)(position & ((1u << TILE_POSITION_BITS) - 1)) + 0.5f) * (1.0f / (1 << POSITION_BITS));
 }
 
 /// Displacement over the substep by the midpoint rule, cells.
@@ -222,16 +266,17 @@ TILE_FN void midpoint(const liquid_args *args, const advect_scratch *s, tile_pla
     const float frac = args->m.control->frac;
     node_weights face[3], center[3];
     int near = 1;
-    for (int c = 0; c < 3; c++) {
+    TILE_UNROLL for (int c = 0; c < 3; c++) {
         const float half = tile_clamp_f32(0.5f * frac * velocity[c], -0.5f * MOVE_CELLS_MAX, 0.5f * MOVE_CELLS_MAX);
         const float middle = at[c] + half;
         face[c] = weights_at(middle, 0.0f);
         center[c] = weights_at(middle, 0.5f);
         near &= middle >= -1.5f && middle < 9.0f;
     }
-    for (int c = 0; c < 3; c++) {
-        const float carrier = near ? interpolate_component(s->carrier[c], FAR_EDGE, FAR_BORDER, c, face, center)
-                                   : interpolate_anywhere(args, place, c, face, center, shift_scale);
+    TILE_UNROLL for (int c = 0; c < 3; c++) {
+        const component_weights w = weights_of(c, face, center);
+        const float carrier = near ? interpolate_far(s->carrier[c], w)
+                                   : interpolate_anywhere(args, place, c, w, shift_scale);
         moved[c] = tile_clamp_f32(frac * carrier, -MOVE_CELLS_MAX, MOVE_CELLS_MAX);
     }
 }
@@ -246,21 +291,26 @@ TILE_FN void advect_particle(const liquid_args *args, const advect_scratch *s, t
     const float flip = m->control->flip, limit = m->control->speed_max;
     float at[3], velocity[3], moved[3];
     node_weights face[3], center[3];
-    for (int c = 0; c < 3; c++) {
-        at[c] = position_in_tile(m->position[c][particle]);
-        face[c] = weights_at(at[c], 0.0f);
-        center[c] = weights_at(at[c], 0.5f);
+    TILE_UNROLL for (int c = 0; c < 3; c++) {
+        const particle_axis axis = axis_weights(m->position[c][particle]);
+        at[c] = (float)axis.face + axis.face_weight[1];
+        for (int i = 0; i < 2; i++) {
+            face[c].w[i] = axis.face_weight[i];
+            center[c].w[i] = axis.center_weight[i];
+        }
+        face[c].at = axis.face;
+        center[c].at = axis.center;
     }
-    for (int c = 0; c < 3; c++) {
-        velocity[c] = interpolate_component(s->velocity[c], NEAR_EDGE, 1, c, face, center);
-        const float change = interpolate_component(s->change[c], NEAR_EDGE, 1, c, face, center);
+    TILE_UNROLL for (int c = 0; c < 3; c++) {
+        float change;
+        interpolate_near(s->near[c], weights_of(c, face, center), &velocity[c], &change);
         const float kept = m->velocity[c][particle] + change;
         m->moved_velocity[c][particle] = tile_clamp_f32(velocity[c] + flip * (kept - velocity[c]), -limit, limit);
     }
     midpoint(args, s, place, at, velocity, shift_scale, moved);
     const int tile_at[3] = {place.x, place.y, place.z};
     uint32_t to = 0;
-    for (int c = 2; c >= 0; c--) {
+    TILE_UNROLL for (int c = 2; c >= 0; c--) {
         const int32_t wanted = (int32_t)m->position[c][particle] + tile_round_i32(moved[c] * (1 << POSITION_BITS));
         const int32_t last = (args->shape.cells[c] << POSITION_BITS) - 1 - WALL_MARGIN;
         const int32_t position = tile_clamp_i32(wanted, WALL_MARGIN, last);

@@ -34,7 +34,9 @@ static void fill_header(const tarn_tank *tank, const tarn_tank_frame_info *info,
     header->position_bits = TARN_FRAME_POSITION_BITS;
     header->layer_count = 1;
     header->cell_m = tank->desc.cell_m;
-    header->orientation[3] = 1.0f;
+    memcpy(header->orientation, info->orientation, sizeof header->orientation);
+    if (!info->orientation[0] && !info->orientation[1] && !info->orientation[2] && !info->orientation[3])
+        header->orientation[3] = 1.0f;
     header->gravity_m_s2[1] = -tank->parameters[TARN_PARAMETER_GRAVITY];
     header->velocity_scale_m_s = speed * metres_per_second(tank) / VELOCITY_UNITS;
 }

@@ -88,6 +88,7 @@ typedef struct liquid_control {
 /// What the device counts.
 typedef struct liquid_counters {
     uint32_t occupied, active;
+    uint32_t solved; ///< tiles of the last pressure solve
     uint32_t level_tiles[LEVELS_MAX]; ///< [0] == occupied
     uint32_t liquid_cells;      ///< being counted
     uint32_t liquid_cells_last; ///< of the last substep
@@ -153,7 +154,9 @@ typedef struct liquid_memory {
     uint8_t *cell_count;   ///< [o][512], saturated
     float *density_error;  ///< [o][512]
     uint32_t *move_count;  ///< [o][27]
-    float *residual, *direction, *product, *pressure; ///< [o][512]
+    float *residual, *direction, *product; ///< [o][512]
+    float *pressure, *potential; ///< [o][512]: solutions of the two solves
+    uint32_t *solved_tile; ///< [o]: dense tile, as it was when the pressure was solved
     float *partial;        ///< [o]: of dot products and maxima
 
     liquid_level level[LEVELS_MAX];
@@ -165,6 +168,7 @@ typedef struct liquid_args {
     liquid_memory m;
     uint32_t level;       ///< for the multigrid's kernels
     uint32_t is_density;  ///< 0: the solve is for pressure, 1: for the density correction
+    float *solution;      ///< of the solve: pressure or potential
     uint32_t is_first;    ///< the check before the solver's first iteration
     uint8_t *bytes;       ///< for the encoder
     uint32_t *tile_info;  ///< for the encoder: [o][2] dense tile, particle count
@@ -239,6 +243,29 @@ TILE_FN uint32_t cell_index(int x, int y, int z)
 TILE_FN int tile_extent(const liquid_shape *shape, int axis, int tile_at)
 {
     return tile_min_i32(TILE_EDGE, shape->cells[axis] - tile_at * TILE_EDGE);
+}
+
+/// A position's two nodes along one axis, for nodes on faces and for nodes at cell centres, in cells of the tile (the
+/// centre of cell -1 comes before the tile); and their weights, which are exact.
+typedef struct particle_axis {
+    int face, center;
+    float face_weight[2], center_weight[2];
+} particle_axis;
+
+TILE_FN particle_axis axis_weights(uint32_t position)
+{
+    const int local = (int)(position & ((1u << TILE_POSITION_BITS) - 1));
+    const int centered = local - (1 << (POSITION_BITS - 1));
+    const int mask = (1 << POSITION_BITS) - 1;
+    const float unit = 1.0f / (1 << POSITION_BITS);
+    particle_axis a;
+    a.face = local >> POSITION_BITS;
+    a.face_weight[1] = ((float)(local & mask) + 0.5f) * unit;
+    a.face_weight[0] = 1.0f - a.face_weight[1];
+    a.center = centered >> POSITION_BITS;
+    a.center_weight[1] = ((float)(centered & mask) + 0.5f) * unit;
+    a.center_weight[0] = 1.0f - a.center_weight[1];
+    return a;
 }
 
 #endif

@@ -51,14 +51,19 @@ TILE_FN tile_matrix matrix_of(const liquid_level *level, uint32_t tile)
     return a;
 }
 
-/// One half sweep of Gauss-Seidel over the cells of a colour. A cell without an equation stays zero.
+/// One half sweep of Gauss-Seidel over the cells of a colour. A cell without an equation stays zero. Every other row goes
+/// first, so that no row waits for the one before it.
 TILE_FN void relax(tile_matrix a, const float *inverse, const float *b, float *rim, int colour)
 {
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        const int at = rim_index(x, y, z);
-        const uint32_t cell = cell_index(x, y, z);
-        const float value = (b[cell] + neighbour_sum(a.ax, a.ay, a.az, rim, x, y, z)) * inverse[cell];
-        rim[at] = ((x + y + z) & 1) == colour ? value : rim[at];
+    float *to = tile_forget_f32(rim);
+    for (int parity = 0; parity < 2; parity++) {
+        FOR_BOX (x, half, z, TILE_EDGE, TILE_EDGE / 2, TILE_EDGE) {
+            const int y = 2 * half + ((z + parity) & 1);
+            const int at = rim_index(x, y, z);
+            const uint32_t cell = cell_index(x, y, z);
+            const float value = (b[cell] + neighbour_sum(a.ax, a.ay, a.az, rim, x, y, z)) * inverse[cell];
+            to[at] = tile_select_f32(((x + parity) & 1) == colour, value, rim[at]);
+        }
     }
     TILE_BARRIER();
 }
@@ -89,8 +94,11 @@ TILE_KERNEL(liquid_matrix, CELL_LANES, liquid_args, matrix_scratch)
     const liquid_level *level = &m->level[0];
     const uint32_t dense = level->tile[tile];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         s->liquid = 0;
+        m->solved_tile[tile] = dense;
+        m->counters->solved = m->counters->occupied;
+    }
     load_types(args, place, m->slot[dense], s->type);
     const uint8_t *type = s->type;
     float *ax = level->ax + (uint64_t)tile * TILE_FACES, *ay = level->ay + (uint64_t)tile * TILE_FACES,
@@ -408,7 +416,7 @@ TILE_KERNEL(liquid_solve_start, CELL_LANES, liquid_args, start_scratch)
                                        : -divergence(args, place, slot, upper, x, y, z);
         value = a.diagonal[at] > 0.0f ? value : 0.0f;
         m->residual[base + at] = value;
-        m->pressure[base + at] = 0.0f;
+        args->solution[base + at] = 0.0f;
         m->direction[base + at] = 0.0f;
         s->value[at] = tile_abs_f32(value);
     }
@@ -545,7 +553,7 @@ TILE_KERNEL(liquid_cg_update, CELL_LANES, liquid_args, start_scratch)
     const uint64_t base = (uint64_t)tile * TILE_CELLS;
     FOR_RANGE (i, 0, TILE_CELLS) {
         const float residual = m->residual[base + i] - alpha * m->product[base + i];
-        m->pressure[base + i] += alpha * m->direction[base + i];
+        args->solution[base + i] += alpha * m->direction[base + i];
         m->residual[base + i] = residual;
         s->value[i] = tile_abs_f32(residual);
     }

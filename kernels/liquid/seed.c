@@ -99,6 +99,16 @@ typedef struct seed_context {
     uint32_t *tile_first, *tile_count;
 } seed_context;
 
+/// Fixed-point position of `offset` (cells, about 0..1) in a cell, clamped to the tank. The upper half of a cell is the
+/// mirror image of the lower, so that a lattice without jitter is symmetric to the last bit.
+static uint32_t fixed_position(int cell, double offset, int cells)
+{
+    const double share = 1 << POSITION_BITS;
+    const double inside = offset <= 0.5 ? floor(offset * share) : share - 1.0 - floor((1.0 - offset) * share);
+    const double position = (double)cell * share + inside, last = (double)cells * share - 1.0;
+    return (uint32_t)(position < 0.0 ? 0.0 : position > last ? last : position);
+}
+
 static void put_one(void *context, const int *cell, const int *point, int block)
 {
     seed_context *c = context;
@@ -106,16 +116,14 @@ static void put_one(void *context, const int *cell, const int *point, int block)
     if (to->count >= to->count_max)
         return;
     const tarn_tank_desc *desc = c->desc;
-    const double per_axis = desc->particles_per_axis, share = 1 << POSITION_BITS;
+    const double per_axis = desc->particles_per_axis;
     for (int a = 0; a < 3; a++) {
         // 53 bits of a hash of what names the point: the same particle in every run and every tank with it.
         const uint64_t key = ((uint64_t)cell[a] << 32 | (uint64_t)(uint32_t)(cell[(a + 1) % 3] * 2048 + cell[(a + 2) % 3])) ^
                              (uint64_t)(point[0] + 4 * point[1] + 16 * point[2]) << 56 ^ (uint64_t)a << 50;
         const double random = (double)(tile_mix_u64(key + desc->seed * 0x9e3779b97f4a7c15ull) >> 11) * 0x1p-53;
         const double offset = (point[a] + 0.5 + (random - 0.5) * (double)desc->jitter) / per_axis;
-        const double scaled = floor((cell[a] + offset) * share);
-        const double last = (double)desc->cells[a] * share - 1.0;
-        to->position[a][to->count] = (uint32_t)(scaled < 0.0 ? 0.0 : scaled > last ? last : scaled);
+        to->position[a][to->count] = fixed_position(cell[a], offset, desc->cells[a]);
         const float v = desc->blocks[block].velocity_m_s[a] * desc->dt_s / desc->cell_m;
         to->velocity[a][to->count] = tile_clamp_f32(v, -SPEED_MAX, SPEED_MAX);
     }

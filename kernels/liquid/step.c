@@ -75,6 +75,7 @@ static void solve(tarn_tank *tank, int is_density, uint32_t iterations)
 {
     solve_context c = {.tank = tank, .args = tank->args};
     c.args.is_density = (uint32_t)is_density;
+    c.args.solution = is_density ? tank->args.m.potential : tank->args.m.pressure;
     launch_occupied(tank, &c.args, liquid_solve_start_id);
     c.args.is_first = 1;
     tank_launch(tank, &c.args, liquid_solve_check_id, NULL, 1);

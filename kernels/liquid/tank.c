@@ -201,6 +201,8 @@ static void take_tiles(taker *t, liquid_memory *m, uint64_t tiles, uint64_t occu
     m->direction = take(t, occupied * TILE_CELLS, 4);
     m->product = take(t, occupied * TILE_CELLS, 4);
     m->pressure = take(t, occupied * TILE_CELLS, 4);
+    m->potential = take(t, occupied * TILE_CELLS, 4);
+    m->solved_tile = take(t, occupied, 4);
     m->partial = take(t, occupied, 4);
 }
 
@@ -249,7 +251,8 @@ static void give_memory(tarn_tank *tank)
         m->control,      m->counters,    m->totals,      m->id,           m->moved_id,        m->moved_to,
         m->tile_first,   m->tile_count,  m->tile_first_next, m->tile_count_next, m->slot,     m->active_tile,
         m->density,      m->cell_type,   m->face_valid,  m->cell_count,   m->density_error,   m->move_count,
-        m->residual,     m->direction,   m->product,     m->pressure,     m->partial,         tank->tile_info,
+        m->residual,     m->direction,   m->product,     m->pressure,     m->potential,       m->solved_tile,
+        m->partial,      tank->tile_info,
         tank->payloads,
     };
     for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++)
@@ -361,36 +364,4 @@ uint32_t tarn_tank_profile_get(tarn_tank *tank, const char **names, double *seco
     if (reset)
         memset(tank->stage_s, 0, sizeof tank->stage_s);
     return STAGE_COUNT;
-}
-
-tarn_status tarn_tank_particles(tarn_tank *tank, float *positions_m, float *velocities_m_s, uint32_t *ids,
-                                uint32_t particles_max, uint32_t *particle_count)
-{
-    const uint32_t n = tank->particle_count;
-    if (n > particles_max)
-        return TARN_E_SPACE;
-    uint32_t *id = malloc(((size_t)n + 1) * sizeof *id);
-    uint32_t *field = malloc(((size_t)n + 1) * sizeof *field);
-    const liquid_memory *m = &tank->args.m;
-    tarn_status status = id != NULL && field != NULL ? TARN_OK : TARN_E_MEMORY;
-    if (status == TARN_OK)
-        status = tarn_device_download(tank->device, id, m->id, (size_t)n * 4);
-    const float speed = tank->desc.cell_m / tank->desc.dt_s;
-    for (int a = 0; a < 3 && status == TARN_OK && positions_m != NULL; a++) {
-        status = tarn_device_download(tank->device, field, m->position[a], (size_t)n * 4);
-        for (uint32_t i = 0; i < n && status == TARN_OK; i++)
-            positions_m[3 * (size_t)id[i] + (size_t)a] =
-                (float)(((double)field[i] + 0.5) / (1 << POSITION_BITS) * (double)tank->desc.cell_m);
-    }
-    for (int a = 0; a < 3 && status == TARN_OK && velocities_m_s != NULL; a++) {
-        status = tarn_device_download(tank->device, field, m->velocity[a], (size_t)n * 4);
-        for (uint32_t i = 0; i < n && status == TARN_OK; i++)
-            velocities_m_s[3 * (size_t)id[i] + (size_t)a] = tile_f32_bits(field[i]) * speed;
-    }
-    for (uint32_t i = 0; i < n && status == TARN_OK && ids != NULL; i++)
-        ids[i] = i;
-    free(id);
-    free(field);
-    *particle_count = n;
-    return status;
 }

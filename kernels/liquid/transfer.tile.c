@@ -17,27 +17,6 @@ typedef struct p2g_scratch {
     float scale[TILE_CELLS];
 } p2g_scratch;
 
-typedef struct p2g_axis {
-    int face, center; ///< first of the two nodes that an axis contributes, on faces and at cell centres
-    float face_weight[2], center_weight[2];
-} p2g_axis;
-
-TILE_FN p2g_axis axis_weights(uint32_t position)
-{
-    const int local = (int)(position & ((1u << TILE_POSITION_BITS) - 1));
-    const int centered = local - (1 << (POSITION_BITS - 1));
-    const int mask = (1 << POSITION_BITS) - 1;
-    const float unit = 1.0f / (1 << POSITION_BITS);
-    p2g_axis a;
-    a.face = local >> POSITION_BITS;
-    a.face_weight[1] = ((float)(local & mask) + 0.5f) * unit;
-    a.face_weight[0] = 1.0f - a.face_weight[1];
-    a.center = centered >> POSITION_BITS;
-    a.center_weight[1] = ((float)(centered & mask) + 0.5f) * unit;
-    a.center_weight[0] = 1.0f - a.center_weight[1];
-    return a;
-}
-
 /// Adds one particle's momentum and weight to the 8 nodes around it.
 TILE_FN void deposit(int32_t (*sum)[2], int node, const float *wx, const float *wy, const float *wz, float momentum,
                      float weight)
@@ -128,9 +107,9 @@ TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
     }
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, first, end) {
-        const p2g_axis x = axis_weights(m->position[0][i]);
-        const p2g_axis y = axis_weights(m->position[1][i]);
-        const p2g_axis z = axis_weights(m->position[2][i]);
+        const particle_axis x = axis_weights(m->position[0][i]);
+        const particle_axis y = axis_weights(m->position[1][i]);
+        const particle_axis z = axis_weights(m->position[2][i]);
         const float weight = WEIGHT_SCALE * s->scale[cell_of(m, i)];
         const float momentum = weight / SPEED_MAX;
         deposit(s->sum[0], node_index(x.face, y.center, z.center), x.face_weight, y.center_weight, z.center_weight,

@@ -1,0 +1,227 @@
+#include "protocol/message_fields.h"
+
+#define U32_MAX 4294967295.0
+#define INTEGER_MAX 9007199254740991.0 // 2^53 - 1: exact in a float64
+#define COORDINATE TARN_MESSAGE_COORDINATE_M_MAX
+#define SPEED TARN_MESSAGE_SPEED_MAX
+
+enum { REQUIRED = 0, OPTIONAL = 1 };
+
+// A field of tarn_message: key, type, optional, count, member, min, max.
+#define FIELD(key, type, optional, count, member, min, max)                                                            \
+    {                                                                                                                  \
+        key, TARN_FIELD_##type, optional, count, offsetof(tarn_message, member), min, max, NULL                        \
+    }
+#define WORD(key, optional, member, words)                                                                             \
+    {                                                                                                                  \
+        key, TARN_FIELD_WORD, optional, 1, offsetof(tarn_message, member), 0, 0, words                                 \
+    }
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define SHAPE(word, value, fields)                                                                                     \
+    {                                                                                                                  \
+        word, value, COUNT(fields), fields                                                                             \
+    }
+
+static const char *const tool_words[] = {"push", "pull", "vortex", "pour", "drain", NULL};
+static const char *const phase_words[] = {"down", "move", "up", NULL};
+static const char *const side_words[] = {"left", "right", NULL};
+static const char *const action_words[] = {"pause", "resume", "step", "reset", "load", NULL};
+
+_Static_assert(COUNT(tool_words) == TARN_TOOL_COUNT + 1, "a word per tool");
+_Static_assert(COUNT(phase_words) == TARN_PHASE_COUNT + 1, "a word per phase");
+_Static_assert(COUNT(side_words) == TARN_SIDE_COUNT + 1, "a word per side");
+_Static_assert(COUNT(action_words) == TARN_CONTROL_COUNT + 1, "a word per action");
+
+// ---- client to server ----
+
+static const tarn_field hello_fields[] = {
+    FIELD("versions", VERSIONS, REQUIRED, TARN_VERSIONS_MAX, hello, 1, U32_MAX),
+    FIELD("client", STRING, OPTIONAL, 1, hello.client, 0, TARN_NAME_BYTES_MAX),
+};
+
+static const tarn_field join_fields[] = {
+    FIELD("session", STRING, OPTIONAL, 1, join.session, 0, TARN_NAME_BYTES_MAX),
+    FIELD("viewer", STRING, OPTIONAL, 1, join.viewer, 0, TARN_NAME_BYTES_MAX),
+};
+
+static const tarn_field input_fields[] = {
+    FIELD("seq", U32, REQUIRED, 1, input.sequence, 1, U32_MAX),
+};
+
+static const tarn_field control_fields[] = {
+    FIELD("seq", U32, REQUIRED, 1, control.sequence, 1, U32_MAX),
+    WORD("action", REQUIRED, control.action, action_words),
+    FIELD("scene", STRING, OPTIONAL, 1, control.scene, 0, TARN_NAME_BYTES_MAX),
+};
+
+static const tarn_field ack_fields[] = {
+    FIELD("epoch", U32, REQUIRED, 1, ack.epoch, 0, U32_MAX),
+    FIELD("step", U64, REQUIRED, 1, ack.step, 0, INTEGER_MAX),
+};
+
+static const tarn_field ping_fields[] = {
+    FIELD("id", U32, REQUIRED, 1, ping.id, 0, U32_MAX),
+    FIELD("client_time_ms", F64, REQUIRED, 1, ping.client_time_ms, -INTEGER_MAX, INTEGER_MAX),
+};
+
+static const tarn_field pointer_fields[] = {
+    FIELD("id", U32, REQUIRED, 1, input.pointer.pointer_id, 0, 15),
+    WORD("phase", REQUIRED, input.pointer.phase, phase_words),
+    WORD("tool", REQUIRED, input.pointer.tool, tool_words),
+    FIELD("origin_m", VECTOR, REQUIRED, 3, input.pointer.origin_m, -COORDINATE, COORDINATE),
+    FIELD("direction", DIRECTION, REQUIRED, 3, input.pointer.direction, -COORDINATE, COORDINATE),
+    FIELD("radius_m", F32, REQUIRED, 1, input.pointer.radius_m, 0.001, 10),
+    FIELD("strength", F32, REQUIRED, 1, input.pointer.strength, 0, 1),
+};
+
+static const tarn_field controller_fields[] = {
+    WORD("side", REQUIRED, input.controller.side, side_words),
+    FIELD("tracked", BOOL, REQUIRED, 1, input.controller.tracked, 0, 1),
+    WORD("tool", REQUIRED, input.controller.tool, tool_words),
+    FIELD("position_m", VECTOR, REQUIRED, 3, input.controller.position_m, -COORDINATE, COORDINATE),
+    FIELD("orientation", QUATERNION, REQUIRED, 4, input.controller.orientation, -COORDINATE, COORDINATE),
+    FIELD("velocity_m_s", VECTOR, OPTIONAL, 3, input.controller.velocity_m_s, -SPEED, SPEED),
+    FIELD("angular_velocity_rad_s", VECTOR, OPTIONAL, 3, input.controller.angular_velocity_rad_s, -SPEED, SPEED),
+    FIELD("grip", F32, OPTIONAL, 1, input.controller.grip, 0, 1),
+    FIELD("trigger", F32, OPTIONAL, 1, input.controller.trigger, 0, 1),
+    FIELD("thumbstick", VECTOR, OPTIONAL, 2, input.controller.thumbstick, -1, 1),
+    FIELD("buttons", U32, OPTIONAL, 1, input.controller.buttons, 0, U32_MAX),
+    FIELD("radius_m", F32, REQUIRED, 1, input.controller.radius_m, 0.001, 10),
+    FIELD("strength", F32, REQUIRED, 1, input.controller.strength, 0, 1),
+};
+
+static const tarn_field hand_fields[] = {
+    WORD("side", REQUIRED, input.hand.side, side_words),
+    FIELD("tracked", BOOL, REQUIRED, 1, input.hand.tracked, 0, 1),
+    WORD("tool", REQUIRED, input.hand.tool, tool_words),
+    FIELD("position_m", VECTOR, REQUIRED, 3, input.hand.position_m, -COORDINATE, COORDINATE),
+    FIELD("orientation", QUATERNION, REQUIRED, 4, input.hand.orientation, -COORDINATE, COORDINATE),
+    FIELD("velocity_m_s", VECTOR, OPTIONAL, 3, input.hand.velocity_m_s, -SPEED, SPEED),
+    FIELD("pinch", F32, OPTIONAL, 1, input.hand.pinch, 0, 1),
+    FIELD("grip", F32, OPTIONAL, 1, input.hand.grip, 0, 1),
+    FIELD("joints_m", JOINTS, OPTIONAL, 3 * TARN_HAND_JOINTS, input.hand, -COORDINATE, COORDINATE),
+    FIELD("radius_m", F32, REQUIRED, 1, input.hand.radius_m, 0.001, 10),
+    FIELD("strength", F32, REQUIRED, 1, input.hand.strength, 0, 1),
+};
+
+static const tarn_field orientation_fields[] = {
+    FIELD("orientation", QUATERNION, REQUIRED, 4, input.orientation.orientation, -COORDINATE, COORDINATE),
+    FIELD("angular_velocity_rad_s", VECTOR, OPTIONAL, 3, input.orientation.angular_velocity_rad_s, -SPEED, SPEED),
+};
+
+static const tarn_field parameter_fields[] = {
+    FIELD("name", STRING, REQUIRED, 1, input.parameter.name, 1, TARN_NAME_BYTES_MAX),
+    FIELD("value", F32, REQUIRED, 1, input.parameter.value, -3.40282347e38, 3.40282347e38),
+};
+
+const tarn_shape tarn_input_shapes[TARN_INPUT_COUNT] = {
+    SHAPE("pointer", TARN_INPUT_POINTER, pointer_fields),
+    SHAPE("controller", TARN_INPUT_CONTROLLER, controller_fields),
+    SHAPE("hand", TARN_INPUT_HAND, hand_fields),
+    SHAPE("orientation", TARN_INPUT_ORIENTATION, orientation_fields),
+    SHAPE("parameter", TARN_INPUT_PARAMETER, parameter_fields),
+};
+
+// ---- server to client ----
+
+static const tarn_field welcome_fields[] = {
+    FIELD("version", U32, REQUIRED, 1, welcome.version, 1, U32_MAX),
+    FIELD("server", STRING, REQUIRED, 1, welcome.server, 0, TARN_NAME_BYTES_MAX),
+    FIELD("device", STRING, REQUIRED, 1, welcome.device, 0, TARN_NAME_BYTES_MAX),
+    FIELD("scenes", SCENES, REQUIRED, TARN_SCENES_MAX, welcome, 1, TARN_NAME_BYTES_MAX),
+};
+
+static const tarn_field joined_fields[] = {
+    FIELD("session", STRING, REQUIRED, 1, joined.session, 1, TARN_NAME_BYTES_MAX),
+    FIELD("viewer_id", U32, REQUIRED, 1, joined.viewer_id, 1, U32_MAX),
+    FIELD("viewer", STRING, REQUIRED, 1, joined.viewer, 0, TARN_NAME_BYTES_MAX),
+    FIELD("state", STATE, REQUIRED, 1, joined.state, 0, 0),
+};
+
+static const tarn_field viewers_fields[] = {
+    FIELD("viewers", VIEWERS, REQUIRED, TARN_VIEWERS_MAX, viewers, 0, 0),
+};
+
+static const tarn_field pong_fields[] = {
+    FIELD("id", U32, REQUIRED, 1, pong.id, 0, U32_MAX),
+    FIELD("client_time_ms", F64, REQUIRED, 1, pong.client_time_ms, -INTEGER_MAX, INTEGER_MAX),
+    FIELD("server_time_us", U64, REQUIRED, 1, pong.server_time_us, 0, INTEGER_MAX),
+};
+
+static const tarn_field error_fields[] = {
+    FIELD("code", U32, REQUIRED, 1, error.code, 1, 999),
+    FIELD("text", STRING, REQUIRED, 1, error.text, 0, TARN_TEXT_BYTES_MAX),
+};
+
+static const tarn_field state_message_fields[] = {
+    FIELD("state", STATE, REQUIRED, 1, state, 0, 0),
+};
+
+#undef FIELD
+#define FIELD(key, type, count, member, min, max)                                                                      \
+    {                                                                                                                  \
+        key, TARN_FIELD_##type, REQUIRED, count, offsetof(tarn_session_state, member), min, max, NULL                  \
+    }
+
+static const tarn_field state_fields[] = {
+    FIELD("scene", STRING, 1, scene, 0, TARN_NAME_BYTES_MAX),
+    FIELD("paused", BOOL, 1, paused, 0, 1),
+    FIELD("worker_ready", BOOL, 1, worker_ready, 0, 1),
+    FIELD("size_m", VECTOR, 3, size_m, 0, 20480),
+    FIELD("cell_m", F32, 1, cell_m, 0, 10),
+    FIELD("dt_s", F32, 1, dt_s, 0, 1),
+    {"parameters", TARN_FIELD_PARAMETERS, REQUIRED, TARN_PARAMETERS_MAX, 0, 0, 0, NULL},
+};
+
+#undef FIELD
+#define FIELD(key, type, member, min, max)                                                                             \
+    {                                                                                                                  \
+        key, TARN_FIELD_##type, REQUIRED, 1, offsetof(tarn_parameter_info, member), min, max, NULL                     \
+    }
+
+static const tarn_field parameter_info_fields[] = {
+    FIELD("name", STRING, name, 1, TARN_NAME_BYTES_MAX),
+    FIELD("value", F32, value, -3.40282347e38, 3.40282347e38),
+    FIELD("min", F32, min, -3.40282347e38, 3.40282347e38),
+    FIELD("max", F32, max, -3.40282347e38, 3.40282347e38),
+};
+
+static const tarn_field viewer_info_fields[] = {
+    {"viewer_id", TARN_FIELD_U32, REQUIRED, 1, offsetof(tarn_viewer_info, viewer_id), 1, U32_MAX, NULL},
+    {"name", TARN_FIELD_STRING, REQUIRED, 1, offsetof(tarn_viewer_info, name), 0, TARN_NAME_BYTES_MAX, NULL},
+};
+
+const tarn_shape tarn_viewer_shape = SHAPE("viewer", 0, viewer_info_fields);
+const tarn_shape tarn_state_shape = SHAPE("state", 0, state_fields);
+const tarn_shape tarn_parameter_shape = SHAPE("parameter", 0, parameter_info_fields);
+
+const tarn_shape tarn_message_shapes[] = {
+    SHAPE("hello", TARN_MESSAGE_HELLO, hello_fields),
+    SHAPE("join", TARN_MESSAGE_JOIN, join_fields),
+    SHAPE("input", TARN_MESSAGE_INPUT, input_fields),
+    SHAPE("control", TARN_MESSAGE_CONTROL, control_fields),
+    SHAPE("ack", TARN_MESSAGE_ACK, ack_fields),
+    SHAPE("ping", TARN_MESSAGE_PING, ping_fields),
+    SHAPE("welcome", TARN_MESSAGE_WELCOME, welcome_fields),
+    SHAPE("joined", TARN_MESSAGE_JOINED, joined_fields),
+    SHAPE("viewers", TARN_MESSAGE_VIEWERS, viewers_fields),
+    SHAPE("pong", TARN_MESSAGE_PONG, pong_fields),
+    SHAPE("error", TARN_MESSAGE_ERROR, error_fields),
+    SHAPE("state", TARN_MESSAGE_STATE, state_message_fields),
+};
+const uint32_t tarn_message_shape_count = COUNT(tarn_message_shapes);
+
+const char *tarn_message_kind_name(tarn_message_kind kind)
+{
+    for (uint32_t i = 0; i < tarn_message_shape_count; i++) {
+        if (tarn_message_shapes[i].value == (int)kind) {
+            return tarn_message_shapes[i].word;
+        }
+    }
+    return NULL;
+}
+
+int tarn_message_from_client(tarn_message_kind kind)
+{
+    return kind >= TARN_MESSAGE_HELLO && kind <= TARN_MESSAGE_PING;
+}

@@ -1,0 +1,60 @@
+/// The fields of every message as tables: one description that the reader, the writer and the test of SPEC.md share.
+/// Private to tarn_message and its tests.
+#ifndef TARN_PROTOCOL_MESSAGE_FIELDS_H
+#define TARN_PROTOCOL_MESSAGE_FIELDS_H
+
+#include "protocol/message.h"
+
+typedef enum tarn_field_type {
+    TARN_FIELD_U32,        ///< uint32_t
+    TARN_FIELD_U64,        ///< uint64_t
+    TARN_FIELD_F32,        ///< float
+    TARN_FIELD_F64,        ///< double
+    TARN_FIELD_BOOL,       ///< uint8_t
+    TARN_FIELD_WORD,       ///< an enumeration (int), on the wire one of `words`
+    TARN_FIELD_STRING,     ///< NUL-terminated; min and max are bytes without the NUL
+    TARN_FIELD_VECTOR,     ///< float[count]
+    TARN_FIELD_DIRECTION,  ///< float[3], made unit length
+    TARN_FIELD_QUATERNION, ///< float[4], made unit length
+    // The rest have an array or a map of their own; the offset is that of the struct that holds it.
+    TARN_FIELD_VERSIONS,   ///< tarn_hello
+    TARN_FIELD_SCENES,     ///< tarn_welcome
+    TARN_FIELD_JOINTS,     ///< tarn_input_hand
+    TARN_FIELD_PARAMETERS, ///< tarn_session_state
+    TARN_FIELD_VIEWERS,    ///< tarn_viewers
+    TARN_FIELD_STATE,      ///< tarn_session_state
+} tarn_field_type;
+
+typedef struct tarn_field {
+    const char *key;
+    tarn_field_type type;
+    int optional;
+    uint32_t count;           ///< of a vector
+    uint32_t offset;          ///< in the struct that the shape describes
+    double min, max;          ///< inclusive, each component's
+    const char *const *words; ///< of a word; ends with NULL; the index is the value
+} tarn_field;
+
+/// A map's fields.
+typedef struct tarn_shape {
+    const char *word; ///< value of "t" or "k"
+    int value;        ///< tarn_message_kind or tarn_input_kind
+    uint32_t field_count;
+    const tarn_field *fields;
+} tarn_shape;
+
+/// Offsets in these are those in tarn_message.
+extern const tarn_shape tarn_message_shapes[];
+extern const uint32_t tarn_message_shape_count;
+extern const tarn_shape tarn_input_shapes[TARN_INPUT_COUNT];
+
+/// Offsets in these are those in tarn_session_state, tarn_parameter_info and tarn_viewer_info.
+extern const tarn_shape tarn_state_shape;
+extern const tarn_shape tarn_parameter_shape;
+extern const tarn_shape tarn_viewer_shape;
+
+/// Absolute bound of coordinates in metres, and of speeds.
+#define TARN_MESSAGE_COORDINATE_M_MAX 1000.0
+#define TARN_MESSAGE_SPEED_MAX 100.0
+
+#endif

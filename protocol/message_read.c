@@ -1,0 +1,545 @@
+// Reading a message: a bounded walk over the whole of it first (message_scan.c), then each field that the kind's table
+// names is looked up in the map, checked and stored. Fields that no table names are never looked at.
+//
+//     bytes -> scan -> "t" -> shape of the kind -> fields -> ("k" -> shape of the input kind -> fields) -> message
+#include "protocol/message_fields.h"
+#include "protocol/message_text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/// A map whose children are still to be looked at.
+typedef struct map_view {
+    tarn_cursor cursor; ///< behind the head
+    uint32_t pair_count;
+} map_view;
+
+/// Where in the message the reader is, for sentences; `index` is that of an array's entry or -1.
+typedef struct reader {
+    tarn_text *why;
+    const char *message; ///< kind
+    const char *key;
+    int index;
+} reader;
+
+enum { PLACE_BYTES = 64 };
+
+/// The field that is being read: "versions[2]".
+static const char *place(const reader *r, char text[PLACE_BYTES])
+{
+    if (r->index < 0) {
+        return r->key;
+    }
+    snprintf(text, PLACE_BYTES, "%s[%d]", r->key, r->index);
+    return text;
+}
+
+static tarn_status refuse_item(const reader *r, tarn_status status, const tarn_item *item, const char *allowed)
+{
+    char found[TARN_DESCRIPTION_BYTES], where[PLACE_BYTES];
+    tarn_describe_item(item, found);
+    tarn_sentence(r->why, "%s: %s is %s; allowed is %s", r->message, place(r, where), found, allowed);
+    return status;
+}
+
+static tarn_status refuse_range(const reader *r, const tarn_item *item, const char *what, double min, double max)
+{
+    char found[TARN_DESCRIPTION_BYTES], where[PLACE_BYTES];
+    tarn_describe_item(item, found);
+    tarn_sentence(r->why, "%s: %s is %s; allowed is %s from %.9g to %.9g", r->message, place(r, where), found, what,
+                  min, max);
+    return TARN_E_LIMIT;
+}
+
+static int key_equals(const tarn_item *item, const char *key)
+{
+    return item->type == TARN_ITEM_STRING && item->count == strlen(key) && memcmp(item->data, key, item->count) == 0;
+}
+
+/// Looks a key up. A missing one leaves *found at 0.
+static tarn_status find_value(const reader *r, const map_view *map, const char *key, tarn_cursor *value, int *found)
+{
+    tarn_cursor cursor = map->cursor;
+    *found = 0;
+    for (uint32_t i = 0; i < map->pair_count; i++) {
+        tarn_item item;
+        tarn_cursor_next(&cursor, &item);
+        if (item.type != TARN_ITEM_STRING) {
+            char text[TARN_DESCRIPTION_BYTES];
+            tarn_describe_item(&item, text);
+            tarn_sentence(r->why, "%s: a field's name is %s; allowed is a string", r->message, text);
+            return TARN_E_MALFORMED;
+        }
+        if (key_equals(&item, key)) {
+            if (*found) {
+                tarn_sentence(r->why, "%s: %s is there twice; allowed is once", r->message, key);
+                return TARN_E_MALFORMED;
+            }
+            *found = 1;
+            *value = cursor;
+        }
+        tarn_cursor_skip(&cursor);
+    }
+    return TARN_OK;
+}
+
+// ---- single values ----
+
+static tarn_status read_integer(const reader *r, const tarn_item *item, const tarn_field *field, uint64_t *value)
+{
+    if (item->type != TARN_ITEM_UINT && item->type != TARN_ITEM_INT) {
+        return refuse_item(r, TARN_E_MALFORMED, item, "an integer");
+    }
+    if (item->type == TARN_ITEM_INT || item->uint_value < (uint64_t)field->min ||
+        item->uint_value > (uint64_t)field->max) {
+        return refuse_range(r, item, "an integer", field->min, field->max);
+    }
+    *value = item->uint_value;
+    return TARN_OK;
+}
+
+static tarn_status read_number(const reader *r, const tarn_item *item, const tarn_field *field, double *value)
+{
+    switch (item->type) {
+    case TARN_ITEM_UINT:
+        *value = (double)item->uint_value;
+        break;
+    case TARN_ITEM_INT:
+        *value = (double)item->int_value;
+        break;
+    case TARN_ITEM_FLOAT:
+        *value = item->float_value;
+        break;
+    default:
+        return refuse_item(r, TARN_E_MALFORMED, item, "a number");
+    }
+    // Bounds such as 0.001 are no binary fractions: a float32 on the bound must pass, so that bound is rounded too.
+    int low = *value < field->min && !((float)*value >= (float)field->min);
+    int high = *value > field->max && !((float)*value <= (float)field->max);
+    if (isnan(*value) || isinf(*value) || fabs(*value) > 1e300 || low || high) {
+        return refuse_range(r, item, "a number", field->min, field->max);
+    }
+    return TARN_OK;
+}
+
+static tarn_status read_f32(const reader *r, const tarn_item *item, const tarn_field *field, float *value)
+{
+    double number;
+    tarn_status status = read_number(r, item, field, &number);
+    if (status == TARN_OK) {
+        *value = (float)number;
+    }
+    return status;
+}
+
+static tarn_status read_string(const reader *r, const tarn_item *item, const tarn_field *field, char *text)
+{
+    if (item->type != TARN_ITEM_STRING) {
+        return refuse_item(r, TARN_E_MALFORMED, item, "a string");
+    }
+    if (item->count < (uint32_t)field->min || item->count > (uint32_t)field->max) {
+        tarn_sentence(r->why, "%s: %s has %u bytes; allowed are %u to %u", r->message, r->key, (unsigned)item->count,
+                      (unsigned)field->min, (unsigned)field->max);
+        return TARN_E_LIMIT;
+    }
+    const char *fault = tarn_text_fault(item->data, item->count);
+    if (fault) {
+        tarn_sentence(r->why, "%s: %s %s; allowed is printable UTF-8", r->message, r->key, fault);
+        return TARN_E_MALFORMED;
+    }
+    memcpy(text, item->data, item->count);
+    text[item->count] = 0;
+    return TARN_OK;
+}
+
+static tarn_status read_word(const reader *r, const tarn_item *item, const char *const *words, int *value)
+{
+    tarn_text allowed = "one of";
+    size_t used = strlen(allowed);
+    for (int i = 0; words[i]; i++) {
+        if (key_equals(item, words[i])) {
+            *value = i;
+            return TARN_OK;
+        }
+        size_t bytes = strlen(words[i]);
+        if (bytes + 2 < sizeof allowed - used) {
+            allowed[used++] = ' ';
+            memcpy(allowed + used, words[i], bytes + 1);
+            used += bytes;
+        }
+    }
+    return refuse_item(r, item->type == TARN_ITEM_STRING ? TARN_E_UNKNOWN_KIND : TARN_E_MALFORMED, item, allowed);
+}
+
+// ---- arrays of numbers ----
+
+static tarn_status open_array(const reader *r, const tarn_item *item, uint32_t min, uint32_t max)
+{
+    if (item->type != TARN_ITEM_ARRAY) {
+        return refuse_item(r, TARN_E_MALFORMED, item, "an array");
+    }
+    if (item->count < min || item->count > max) {
+        tarn_sentence(r->why, "%s: %s has %u entries; allowed are %u to %u", r->message, r->key, (unsigned)item->count,
+                      (unsigned)min, (unsigned)max);
+        return min == max ? TARN_E_MALFORMED : TARN_E_LIMIT;
+    }
+    return TARN_OK;
+}
+
+static tarn_status read_vector(reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
+                               float *values)
+{
+    tarn_status status = open_array(r, array, field->count, field->count);
+    for (uint32_t i = 0; status == TARN_OK && i < field->count; i++) {
+        tarn_item item;
+        tarn_cursor_next(cursor, &item);
+        r->index = (int)i;
+        status = read_f32(r, &item, field, &values[i]);
+    }
+    r->index = -1;
+    return status;
+}
+
+/// Scales to unit length. What is one already (to 1e-5) stays as it is, so that reading twice changes nothing.
+static tarn_status make_unit(const reader *r, float *values, uint32_t count)
+{
+    double square = 0.0;
+    for (uint32_t i = 0; i < count; i++) {
+        square += (double)values[i] * values[i];
+    }
+    if (square < 1e-6) {
+        tarn_sentence(r->why, "%s: %s has the length %.9g; allowed is 0.001 or more", r->message, r->key, sqrt(square));
+        return TARN_E_LIMIT;
+    }
+    if (fabs(square - 1.0) > 1e-5) {
+        double scale = 1.0 / sqrt(square);
+        for (uint32_t i = 0; i < count; i++) {
+            values[i] = (float)(values[i] * scale);
+        }
+    }
+    return TARN_OK;
+}
+
+static tarn_status read_versions(reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
+                                 tarn_hello *hello)
+{
+    tarn_status status = open_array(r, array, 1, TARN_VERSIONS_MAX);
+    for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
+        tarn_item item;
+        uint64_t version = 0;
+        tarn_cursor_next(cursor, &item);
+        r->index = (int)i;
+        status = read_integer(r, &item, field, &version);
+        hello->versions[i] = (uint32_t)version;
+    }
+    r->index = -1;
+    hello->version_count = array->count;
+    return status;
+}
+
+static tarn_status read_joints(reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
+                               tarn_input_hand *hand)
+{
+    if (array->type == TARN_ITEM_ARRAY && array->count == 0) {
+        return TARN_OK;
+    }
+    hand->joint_count = TARN_HAND_JOINTS;
+    return read_vector(r, cursor, array, field, &hand->joints_m[0][0]);
+}
+
+static tarn_status read_scenes(reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
+                               tarn_welcome *welcome)
+{
+    tarn_status status = open_array(r, array, 0, TARN_SCENES_MAX);
+    for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
+        tarn_item item;
+        tarn_cursor_next(cursor, &item);
+        status = read_string(r, &item, field, welcome->scenes[i]);
+    }
+    welcome->scene_count = array->count;
+    return status;
+}
+
+// ---- maps ----
+
+static tarn_status read_fields(reader *r, const map_view *map, const tarn_shape *shape, void *base);
+
+static tarn_status open_map(const reader *r, const tarn_cursor *cursor, const tarn_item *item, map_view *map)
+{
+    if (item->type != TARN_ITEM_MAP) {
+        return refuse_item(r, TARN_E_MALFORMED, item, "a map");
+    }
+    *map = (map_view){*cursor, item->count};
+    return TARN_OK;
+}
+
+/// Reads one map of an array and goes on behind it.
+static tarn_status read_entry(reader *r, tarn_cursor *cursor, const tarn_shape *shape, void *base)
+{
+    tarn_item item;
+    tarn_cursor at = *cursor;
+    map_view map;
+    tarn_cursor_next(&at, &item);
+    tarn_cursor_skip(cursor);
+    tarn_status status = open_map(r, &at, &item, &map);
+    return status ? status : read_fields(r, &map, shape, base);
+}
+
+static tarn_status read_parameter(reader *r, tarn_cursor *cursor, tarn_parameter_info *info)
+{
+    tarn_status status = read_entry(r, cursor, &tarn_parameter_shape, info);
+    if (status == TARN_OK && !(info->min <= info->max)) {
+        tarn_sentence(r->why, "%s: the parameter %s has min %.9g above max %.9g", r->message, info->name,
+                      (double)info->min, (double)info->max);
+        status = TARN_E_LIMIT;
+    }
+    return status;
+}
+
+static tarn_status read_parameters(reader *r, tarn_cursor *cursor, const tarn_item *array, tarn_session_state *state)
+{
+    tarn_status status = open_array(r, array, 0, TARN_PARAMETERS_MAX);
+    for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
+        status = read_parameter(r, cursor, &state->parameters[i]);
+    }
+    state->parameter_count = array->count;
+    return status;
+}
+
+static tarn_status read_viewers(reader *r, tarn_cursor *cursor, const tarn_item *array, tarn_viewers *viewers)
+{
+    tarn_status status = open_array(r, array, 0, TARN_VIEWERS_MAX);
+    for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
+        tarn_viewer_info info;
+        status = read_entry(r, cursor, &tarn_viewer_shape, &info);
+    }
+    viewers->viewer_count = array->count;
+    viewers->viewers = NULL;
+    return status;
+}
+
+static tarn_status read_state(reader *r, tarn_cursor *cursor, const tarn_item *item, tarn_session_state *state)
+{
+    map_view map;
+    tarn_status status = open_map(r, cursor, item, &map);
+    return status ? status : read_fields(r, &map, &tarn_state_shape, state);
+}
+
+// ---- fields ----
+
+static tarn_status read_scalar(reader *r, const tarn_item *item, const tarn_field *field, void *to)
+{
+    tarn_status status = TARN_OK;
+    uint64_t integer = 0;
+    double number = 0;
+    int word = 0;
+    switch (field->type) {
+    case TARN_FIELD_U32:
+        status = read_integer(r, item, field, &integer);
+        *(uint32_t *)to = (uint32_t)integer;
+        return status;
+    case TARN_FIELD_U64:
+        status = read_integer(r, item, field, &integer);
+        *(uint64_t *)to = integer;
+        return status;
+    case TARN_FIELD_F64:
+        status = read_number(r, item, field, &number);
+        *(double *)to = number;
+        return status;
+    case TARN_FIELD_F32:
+        return read_f32(r, item, field, to);
+    case TARN_FIELD_BOOL:
+        *(uint8_t *)to = item->uint_value != 0;
+        return item->type == TARN_ITEM_BOOL ? TARN_OK : refuse_item(r, TARN_E_MALFORMED, item, "true or false");
+    case TARN_FIELD_WORD:
+        status = read_word(r, item, field->words, &word);
+        memcpy(to, &word, sizeof word);
+        return status;
+    default:
+        return read_string(r, item, field, to);
+    }
+}
+
+static tarn_status read_field(reader *r, tarn_cursor *cursor, const tarn_field *field, void *to)
+{
+    tarn_item item;
+    tarn_cursor_next(cursor, &item);
+    tarn_status status;
+    switch (field->type) {
+    case TARN_FIELD_VECTOR:
+        return read_vector(r, cursor, &item, field, to);
+    case TARN_FIELD_DIRECTION:
+    case TARN_FIELD_QUATERNION:
+        status = read_vector(r, cursor, &item, field, to);
+        return status ? status : make_unit(r, to, field->count);
+    case TARN_FIELD_VERSIONS:
+        return read_versions(r, cursor, &item, field, to);
+    case TARN_FIELD_SCENES:
+        return read_scenes(r, cursor, &item, field, to);
+    case TARN_FIELD_JOINTS:
+        return read_joints(r, cursor, &item, field, to);
+    case TARN_FIELD_PARAMETERS:
+        return read_parameters(r, cursor, &item, to);
+    case TARN_FIELD_VIEWERS:
+        return read_viewers(r, cursor, &item, to);
+    case TARN_FIELD_STATE:
+        return read_state(r, cursor, &item, to);
+    default:
+        return read_scalar(r, &item, field, to);
+    }
+}
+
+static tarn_status read_fields(reader *r, const map_view *map, const tarn_shape *shape, void *base)
+{
+    for (uint32_t i = 0; i < shape->field_count; i++) {
+        const tarn_field *field = &shape->fields[i];
+        tarn_cursor value;
+        int found;
+        tarn_status status = find_value(r, map, field->key, &value, &found);
+        if (status == TARN_OK && found) {
+            r->key = field->key;
+            r->index = -1;
+            status = read_field(r, &value, field, (char *)base + field->offset);
+        } else if (status == TARN_OK && !field->optional) {
+            tarn_sentence(r->why, "%s: the field %s is missing", r->message, field->key);
+            status = TARN_E_MALFORMED;
+        }
+        if (status) {
+            return status;
+        }
+    }
+    return TARN_OK;
+}
+
+/// Finds which of `shapes` the word under `key` names.
+static tarn_status find_shape(reader *r, const map_view *map, const char *key, const tarn_shape *shapes,
+                              uint32_t shape_count, const tarn_shape **shape)
+{
+    tarn_cursor value;
+    tarn_item item;
+    int found;
+    tarn_status status = find_value(r, map, key, &value, &found);
+    if (status) {
+        return status;
+    }
+    if (!found) {
+        tarn_sentence(r->why, "%s: the field %s is missing", r->message, key);
+        return TARN_E_MALFORMED;
+    }
+    tarn_cursor_next(&value, &item);
+    for (uint32_t i = 0; i < shape_count; i++) {
+        if (key_equals(&item, shapes[i].word)) {
+            *shape = &shapes[i];
+            return TARN_OK;
+        }
+    }
+    r->key = key;
+    r->index = -1;
+    return refuse_item(r, item.type == TARN_ITEM_STRING ? TARN_E_UNKNOWN_KIND : TARN_E_MALFORMED, &item,
+                       "a kind that SPEC.md lists");
+}
+
+static tarn_status read_input_kind(reader *r, const map_view *map, tarn_message *message)
+{
+    const tarn_shape *shape;
+    tarn_status status = find_shape(r, map, "k", tarn_input_shapes, TARN_INPUT_COUNT, &shape);
+    if (status) {
+        return status;
+    }
+    message->input.kind = (tarn_input_kind)shape->value;
+    return read_fields(r, map, shape, message);
+}
+
+static tarn_status read_kind(reader *r, const map_view *map, size_t byte_count, tarn_message *message)
+{
+    const tarn_shape *shape;
+    tarn_status status = find_shape(r, map, "t", tarn_message_shapes, tarn_message_shape_count, &shape);
+    if (status) {
+        return status;
+    }
+    r->message = shape->word;
+    message->kind = (tarn_message_kind)shape->value;
+    if (tarn_message_from_client(message->kind) && byte_count > TARN_MESSAGE_BYTES_MAX) {
+        tarn_sentence(r->why, "%s: the message has %zu bytes; allowed are up to %d", r->message, byte_count,
+                      TARN_MESSAGE_BYTES_MAX);
+        return TARN_E_LIMIT;
+    }
+    if ((status = read_fields(r, map, shape, message))) {
+        return status;
+    }
+    if (message->kind == TARN_MESSAGE_INPUT) {
+        return read_input_kind(r, map, message);
+    }
+    if (message->kind == TARN_MESSAGE_CONTROL && message->control.action == TARN_CONTROL_LOAD &&
+        message->control.scene[0] == 0) {
+        tarn_sentence(r->why, "control: the field scene is missing or empty; the action load needs a scene's name");
+        return TARN_E_MALFORMED;
+    }
+    return TARN_OK;
+}
+
+/// Scans the bytes and opens the map on top.
+static tarn_status open_message(const uint8_t *bytes, size_t byte_count, map_view *map, tarn_text *why)
+{
+    tarn_status status = tarn_scan_message(bytes, byte_count, why);
+    if (status) {
+        return status;
+    }
+    tarn_item item;
+    tarn_cursor cursor = {bytes, bytes + byte_count};
+    tarn_cursor_next(&cursor, &item);
+    *map = (map_view){cursor, item.count};
+    return TARN_OK;
+}
+
+tarn_status tarn_message_read(const uint8_t *bytes, size_t byte_count, tarn_message *message, tarn_text *why)
+{
+    map_view map;
+    tarn_status status = open_message(bytes, byte_count, &map, why);
+    if (status) {
+        return status;
+    }
+    tarn_message read;
+    memset(&read, 0, sizeof read);
+    reader r = {.why = why, .message = "message", .key = "t", .index = -1};
+    status = read_kind(&r, &map, byte_count, &read);
+    if (status == TARN_OK) {
+        *message = read;
+    }
+    return status;
+}
+
+tarn_status tarn_message_read_viewers(const uint8_t *bytes, size_t byte_count, tarn_viewer_info *viewers,
+                                      uint32_t viewers_max, uint32_t *viewer_count, tarn_text *why)
+{
+    tarn_message message;
+    tarn_status status = tarn_message_read(bytes, byte_count, &message, why);
+    if (status) {
+        return status;
+    }
+    if (message.kind != TARN_MESSAGE_VIEWERS) {
+        tarn_sentence(why, "the message is %s, not viewers", tarn_message_kind_name(message.kind));
+        return TARN_E_ARGUMENT;
+    }
+    if (message.viewers.viewer_count > viewers_max) {
+        tarn_sentence(why, "viewers: there are %u, the array holds %u", (unsigned)message.viewers.viewer_count,
+                      (unsigned)viewers_max);
+        return TARN_E_SPACE;
+    }
+    reader r = {.why = why, .message = "viewers", .key = "viewers", .index = -1};
+    map_view map;
+    tarn_cursor cursor;
+    tarn_item item;
+    int found;
+    // Everything was read once above, so nothing here can fail.
+    open_message(bytes, byte_count, &map, why);
+    find_value(&r, &map, "viewers", &cursor, &found);
+    tarn_cursor_next(&cursor, &item);
+    for (uint32_t i = 0; i < item.count; i++) {
+        memset(&viewers[i], 0, sizeof viewers[i]);
+        read_entry(&r, &cursor, &tarn_viewer_shape, &viewers[i]);
+    }
+    *viewer_count = item.count;
+    return TARN_OK;
+}

@@ -1,0 +1,256 @@
+// Writing a message with msgpack-c's packer into the caller's buffer. The same tables as for reading say what to write;
+// afterwards the result is read back, so that nothing leaves that the other end would refuse.
+#include "protocol/message_fields.h"
+
+#include <msgpack/pack.h>
+#include <string.h>
+
+typedef struct fixed_buffer {
+    uint8_t *bytes;
+    size_t bytes_max, byte_count;
+    int full;
+} fixed_buffer;
+
+/// The packer, and whether a value was one that has no form on the wire.
+typedef struct writer {
+    msgpack_packer packer;
+    fixed_buffer buffer;
+    int wrong;
+} writer;
+
+static int append(void *data, const char *bytes, size_t byte_count)
+{
+    fixed_buffer *buffer = data;
+    if (buffer->full || byte_count > buffer->bytes_max - buffer->byte_count) {
+        buffer->full = 1;
+        return -1;
+    }
+    memcpy(buffer->bytes + buffer->byte_count, bytes, byte_count);
+    buffer->byte_count += byte_count;
+    return 0;
+}
+
+static void write_bytes(writer *w, const char *text, size_t byte_count)
+{
+    msgpack_pack_str(&w->packer, byte_count);
+    msgpack_pack_str_body(&w->packer, text, byte_count);
+}
+
+static void write_word(writer *w, const char *word)
+{
+    write_bytes(w, word, strlen(word));
+}
+
+/// A NUL-terminated string in a field of max + 1 bytes.
+static void write_string(writer *w, const char *text, size_t max)
+{
+    size_t byte_count = strnlen(text, max + 1);
+    if (byte_count > max) {
+        w->wrong = 1;
+    } else {
+        write_bytes(w, text, byte_count);
+    }
+}
+
+static void write_floats(writer *w, const float *values, uint32_t count)
+{
+    msgpack_pack_array(&w->packer, count);
+    for (uint32_t i = 0; i < count; i++) {
+        msgpack_pack_float(&w->packer, values[i]);
+    }
+}
+
+/// Opens an array of up to `max` entries; 0 where there are more.
+static int open_array(writer *w, uint32_t count, uint32_t max)
+{
+    if (count > max) {
+        w->wrong = 1;
+        return 0;
+    }
+    msgpack_pack_array(&w->packer, count);
+    return 1;
+}
+
+static void write_enum(writer *w, const tarn_field *field, const void *from)
+{
+    int value, count = 0;
+    memcpy(&value, from, sizeof value);
+    while (field->words[count]) {
+        count++;
+    }
+    if (value < 0 || value >= count) {
+        w->wrong = 1;
+    } else {
+        write_word(w, field->words[value]);
+    }
+}
+
+static void write_versions(writer *w, const tarn_hello *hello)
+{
+    if (open_array(w, hello->version_count, TARN_VERSIONS_MAX)) {
+        for (uint32_t i = 0; i < hello->version_count; i++) {
+            msgpack_pack_uint32(&w->packer, hello->versions[i]);
+        }
+    }
+}
+
+static void write_scenes(writer *w, const tarn_welcome *welcome)
+{
+    if (open_array(w, welcome->scene_count, TARN_SCENES_MAX)) {
+        for (uint32_t i = 0; i < welcome->scene_count; i++) {
+            write_string(w, welcome->scenes[i], TARN_NAME_BYTES_MAX);
+        }
+    }
+}
+
+static void write_joints(writer *w, const tarn_input_hand *hand)
+{
+    if (hand->joint_count != 0 && hand->joint_count != TARN_HAND_JOINTS) {
+        w->wrong = 1;
+    } else {
+        write_floats(w, &hand->joints_m[0][0], 3 * hand->joint_count);
+    }
+}
+
+static void write_fields(writer *w, const tarn_shape *shape, const void *base);
+
+static void write_map(writer *w, const tarn_shape *shape, const void *base)
+{
+    msgpack_pack_map(&w->packer, shape->field_count);
+    write_fields(w, shape, base);
+}
+
+static void write_parameters(writer *w, const tarn_session_state *state)
+{
+    if (open_array(w, state->parameter_count, TARN_PARAMETERS_MAX)) {
+        for (uint32_t i = 0; i < state->parameter_count; i++) {
+            write_map(w, &tarn_parameter_shape, &state->parameters[i]);
+        }
+    }
+}
+
+static void write_viewers(writer *w, const tarn_viewers *viewers)
+{
+    if (open_array(w, viewers->viewer_count, TARN_VIEWERS_MAX)) {
+        for (uint32_t i = 0; i < viewers->viewer_count; i++) {
+            write_map(w, &tarn_viewer_shape, &viewers->viewers[i]);
+        }
+    }
+}
+
+static void write_list(writer *w, const tarn_field *field, const void *from)
+{
+    switch (field->type) {
+    case TARN_FIELD_VERSIONS:
+        write_versions(w, from);
+        break;
+    case TARN_FIELD_SCENES:
+        write_scenes(w, from);
+        break;
+    case TARN_FIELD_JOINTS:
+        write_joints(w, from);
+        break;
+    case TARN_FIELD_PARAMETERS:
+        write_parameters(w, from);
+        break;
+    case TARN_FIELD_VIEWERS:
+        write_viewers(w, from);
+        break;
+    case TARN_FIELD_STATE:
+        write_map(w, &tarn_state_shape, from);
+        break;
+    default:
+        write_floats(w, from, field->count);
+        break;
+    }
+}
+
+static void write_field(writer *w, const tarn_field *field, const void *from)
+{
+    switch (field->type) {
+    case TARN_FIELD_U32:
+        msgpack_pack_uint32(&w->packer, *(const uint32_t *)from);
+        break;
+    case TARN_FIELD_U64:
+        msgpack_pack_uint64(&w->packer, *(const uint64_t *)from);
+        break;
+    case TARN_FIELD_F32:
+        msgpack_pack_float(&w->packer, *(const float *)from);
+        break;
+    case TARN_FIELD_F64:
+        msgpack_pack_double(&w->packer, *(const double *)from);
+        break;
+    case TARN_FIELD_BOOL:
+        *(const uint8_t *)from ? msgpack_pack_true(&w->packer) : msgpack_pack_false(&w->packer);
+        break;
+    case TARN_FIELD_WORD:
+        write_enum(w, field, from);
+        break;
+    case TARN_FIELD_STRING:
+        write_string(w, from, (size_t)field->max);
+        break;
+    default:
+        write_list(w, field, from);
+        break;
+    }
+}
+
+static void write_fields(writer *w, const tarn_shape *shape, const void *base)
+{
+    for (uint32_t i = 0; i < shape->field_count; i++) {
+        write_word(w, shape->fields[i].key);
+        write_field(w, &shape->fields[i], (const char *)base + shape->fields[i].offset);
+    }
+}
+
+static const tarn_shape *shape_of(tarn_message_kind kind)
+{
+    for (uint32_t i = 0; i < tarn_message_shape_count; i++) {
+        if (tarn_message_shapes[i].value == (int)kind) {
+            return &tarn_message_shapes[i];
+        }
+    }
+    return NULL;
+}
+
+static void write_message(writer *w, const tarn_message *message, const tarn_shape *shape, const tarn_shape *input)
+{
+    msgpack_pack_map(&w->packer, 1 + shape->field_count + (input ? 1 + input->field_count : 0));
+    write_word(w, "t");
+    write_word(w, shape->word);
+    write_fields(w, shape, message);
+    if (input) {
+        write_word(w, "k");
+        write_word(w, input->word);
+        write_fields(w, input, message);
+    }
+}
+
+tarn_status tarn_message_write(const tarn_message *message, uint8_t *bytes, size_t bytes_max, size_t *byte_count)
+{
+    const tarn_shape *shape = shape_of(message->kind), *input = NULL;
+    if (!shape) {
+        return TARN_E_ARGUMENT;
+    }
+    if (message->kind == TARN_MESSAGE_INPUT) {
+        if ((unsigned)message->input.kind >= TARN_INPUT_COUNT) {
+            return TARN_E_ARGUMENT;
+        }
+        input = &tarn_input_shapes[message->input.kind];
+    }
+    writer w = {.buffer = {.bytes = bytes, .bytes_max = bytes_max}};
+    msgpack_packer_init(&w.packer, &w.buffer, append);
+    write_message(&w, message, shape, input);
+    if (w.wrong) {
+        return TARN_E_ARGUMENT;
+    }
+    if (w.buffer.full) {
+        return TARN_E_SPACE;
+    }
+    tarn_message check;
+    if (tarn_message_read(bytes, w.buffer.byte_count, &check, NULL)) {
+        return TARN_E_ARGUMENT;
+    }
+    *byte_count = w.buffer.byte_count;
+    return TARN_OK;
+}

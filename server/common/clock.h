@@ -1,0 +1,22 @@
+/// The two clocks: a monotonic one for intervals and deadlines, and Unix time for what people and other machines read.
+#ifndef TARN_SERVER_COMMON_CLOCK_H
+#define TARN_SERVER_COMMON_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t tarn_clock_monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t tarn_clock_unix_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
+}
+
+#endif

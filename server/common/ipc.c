@@ -1,0 +1,371 @@
+// One function, `payload`, lists the fields of each kind and serves both directions, so that what is written and what
+// is read cannot drift apart.
+#include "server/common/ipc.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct ipc_codec {
+    uint8_t *at, *end;
+    int writing;
+    tarn_status status;
+} ipc_codec;
+
+/// The next `count` bytes, or NULL when they do not fit or something failed before.
+static uint8_t *take(ipc_codec *codec, size_t count)
+{
+    if (codec->status != TARN_OK)
+        return NULL;
+    if (count > (size_t)(codec->end - codec->at)) {
+        codec->status = codec->writing ? TARN_E_SPACE : TARN_E_TRUNCATED;
+        return NULL;
+    }
+    uint8_t *bytes = codec->at;
+    codec->at += count;
+    return bytes;
+}
+
+static void refuse_when(ipc_codec *codec, int wrong)
+{
+    if (wrong && codec->status == TARN_OK)
+        codec->status = codec->writing ? TARN_E_ARGUMENT : TARN_E_MALFORMED;
+}
+
+static void integer(ipc_codec *codec, void *value, size_t size)
+{
+    uint8_t *bytes = take(codec, size);
+    if (!bytes)
+        return;
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the socketpair's codec copies integers and assumes a little-endian processor"
+#endif
+    if (codec->writing)
+        memcpy(bytes, value, size);
+    else
+        memcpy(value, bytes, size);
+}
+
+static void u32(ipc_codec *codec, uint32_t *value)
+{
+    integer(codec, value, sizeof *value);
+}
+
+static void u64(ipc_codec *codec, uint64_t *value)
+{
+    integer(codec, value, sizeof *value);
+}
+
+static void u8_up_to(ipc_codec *codec, uint8_t *value, uint8_t max)
+{
+    integer(codec, value, sizeof *value);
+    refuse_when(codec, *value > max);
+}
+
+static void count_up_to(ipc_codec *codec, uint32_t *value, uint32_t max)
+{
+    u32(codec, value);
+    refuse_when(codec, *value > max);
+}
+
+static void f32(ipc_codec *codec, float *value)
+{
+    integer(codec, value, sizeof *value);
+    refuse_when(codec, !isfinite(*value));
+}
+
+static void f64(ipc_codec *codec, double *value)
+{
+    integer(codec, value, sizeof *value);
+    refuse_when(codec, !isfinite(*value));
+}
+
+/// A text of at most size - 1 bytes: u16 length, bytes without a NUL.
+static void text(ipc_codec *codec, char *value, size_t size)
+{
+    uint16_t length = 0;
+    if (codec->writing) {
+        size_t found = strnlen(value, size);
+        refuse_when(codec, found == size);
+        length = (uint16_t)found;
+    }
+    integer(codec, &length, sizeof length);
+    refuse_when(codec, length >= size);
+    uint8_t *bytes = take(codec, length);
+    if (!bytes)
+        return;
+    if (codec->writing) {
+        memcpy(bytes, value, length);
+    } else {
+        refuse_when(codec, memchr(bytes, 0, length) != NULL);
+        memcpy(value, bytes, length);
+        value[length] = 0;
+    }
+}
+
+static void worker_hello(ipc_codec *codec, tarn_ipc_worker_hello *hello)
+{
+    u32(codec, &hello->version);
+    text(codec, hello->program, sizeof hello->program);
+    text(codec, hello->device, sizeof hello->device);
+    count_up_to(codec, &hello->scene_count, TARN_SCENES_MAX);
+    for (uint32_t i = 0; codec->status == TARN_OK && i < hello->scene_count; i++)
+        text(codec, hello->scenes[i], sizeof hello->scenes[i]);
+}
+
+static void load(ipc_codec *codec, tarn_ipc_load *message)
+{
+    u32(codec, &message->epoch);
+    u32(codec, &message->viewer_id);
+    u32(codec, &message->sequence);
+    u8_up_to(codec, &message->paused, 1);
+    text(codec, message->scene, sizeof message->scene);
+}
+
+static void input(ipc_codec *codec, tarn_ipc_input *message)
+{
+    u32(codec, &message->viewer_id);
+    count_up_to(codec, &message->byte_count, TARN_IPC_INPUT_BYTES_MAX);
+    refuse_when(codec, message->byte_count == 0);
+    uint8_t *bytes = take(codec, message->byte_count);
+    if (!bytes)
+        return;
+    if (codec->writing)
+        memcpy(bytes, message->bytes, message->byte_count);
+    else
+        message->bytes = bytes;
+}
+
+static void state(ipc_codec *codec, tarn_ipc_state *message)
+{
+    tarn_session_state *session = &message->session;
+    u32(codec, &message->epoch);
+    text(codec, session->scene, sizeof session->scene);
+    u8_up_to(codec, &session->paused, 1);
+    for (int axis = 0; axis < 3; axis++)
+        f32(codec, &session->size_m[axis]);
+    f32(codec, &session->cell_m);
+    f32(codec, &session->dt_s);
+    count_up_to(codec, &session->parameter_count, TARN_PARAMETERS_MAX);
+    for (uint32_t i = 0; codec->status == TARN_OK && i < session->parameter_count; i++) {
+        tarn_parameter_info *parameter = &session->parameters[i];
+        text(codec, parameter->name, sizeof parameter->name);
+        f32(codec, &parameter->value);
+        f32(codec, &parameter->min);
+        f32(codec, &parameter->max);
+    }
+}
+
+static void refused(ipc_codec *codec, tarn_ipc_refused *message)
+{
+    u32(codec, &message->viewer_id);
+    u32(codec, &message->sequence);
+    u32(codec, &message->code);
+    text(codec, message->text, sizeof message->text);
+}
+
+static void report(ipc_codec *codec, tarn_ipc_report *message)
+{
+    u64(codec, &message->step);
+    f64(codec, &message->sim_time_s);
+    f32(codec, &message->realtime_factor);
+    f32(codec, &message->step_s);
+    f32(codec, &message->encode_s);
+    u32(codec, &message->particle_count);
+    u32(codec, &message->frames_replaced);
+}
+
+/// The fields of a message. @return 0 for a kind that is unknown
+static int payload(ipc_codec *codec, tarn_ipc_message *message)
+{
+    switch (message->kind) {
+    case TARN_IPC_GATEWAY_HELLO:
+        u32(codec, &message->gateway_hello.version);
+        text(codec, message->gateway_hello.program, sizeof message->gateway_hello.program);
+        return 1;
+    case TARN_IPC_LOAD:
+        load(codec, &message->load);
+        return 1;
+    case TARN_IPC_RESET:
+        u32(codec, &message->reset.epoch);
+        u32(codec, &message->reset.viewer_id);
+        u32(codec, &message->reset.sequence);
+        return 1;
+    case TARN_IPC_CONTROL:
+        u32(codec, &message->control.viewer_id);
+        u32(codec, &message->control.sequence);
+        u8_up_to(codec, &message->control.action, TARN_CONTROL_STEP);
+        return 1;
+    case TARN_IPC_AUDIENCE:
+        u32(codec, &message->audience.viewer_count);
+        return 1;
+    case TARN_IPC_INPUT:
+        input(codec, &message->input);
+        return 1;
+    case TARN_IPC_VIEWER_GONE:
+        u32(codec, &message->viewer_gone.viewer_id);
+        return 1;
+    case TARN_IPC_PING:
+    case TARN_IPC_PONG:
+        u32(codec, &message->ping.id);
+        return 1;
+    case TARN_IPC_SHUTDOWN:
+        return 1;
+    case TARN_IPC_WORKER_HELLO:
+        worker_hello(codec, &message->worker_hello);
+        return 1;
+    case TARN_IPC_STATE:
+        state(codec, &message->state);
+        return 1;
+    case TARN_IPC_REFUSED:
+        refused(codec, &message->refused);
+        return 1;
+    case TARN_IPC_REPORT:
+        report(codec, &message->report);
+        return 1;
+    case TARN_IPC_FAULT:
+        text(codec, message->fault.text, sizeof message->fault.text);
+        return 1;
+    case TARN_IPC_FRAME:
+        break;
+    }
+    return 0;
+}
+
+static void header_write(uint32_t kind, uint32_t tank, uint32_t payload_bytes, uint8_t *bytes)
+{
+    uint32_t words[4] = {TARN_IPC_MAGIC, kind, tank, payload_bytes};
+    memcpy(bytes, words, TARN_IPC_HEADER_BYTES);
+}
+
+tarn_status tarn_ipc_write(const tarn_ipc_message *message, uint8_t *bytes, size_t bytes_max, size_t *byte_count)
+{
+    if (bytes_max < TARN_IPC_HEADER_BYTES)
+        return TARN_E_SPACE;
+    size_t room = bytes_max - TARN_IPC_HEADER_BYTES;
+    if (room > TARN_IPC_PAYLOAD_BYTES_MAX)
+        room = TARN_IPC_PAYLOAD_BYTES_MAX;
+    uint8_t *start = bytes + TARN_IPC_HEADER_BYTES;
+    ipc_codec codec = {.at = start, .end = start + room, .writing = 1};
+    // While writing, `payload` only reads from the message.
+    if (!payload(&codec, (tarn_ipc_message *)message))
+        return TARN_E_ARGUMENT;
+    if (codec.status != TARN_OK)
+        return codec.status;
+    header_write(message->kind, message->tank, (uint32_t)(codec.at - start), bytes);
+    *byte_count = (size_t)(codec.at - bytes);
+    return TARN_OK;
+}
+
+void tarn_ipc_frame_header(uint32_t tank, uint32_t frame_bytes, uint8_t *bytes)
+{
+    header_write(TARN_IPC_FRAME, tank, frame_bytes, bytes);
+}
+
+tarn_status tarn_ipc_read(uint32_t kind, uint32_t tank, const uint8_t *bytes, size_t payload_bytes,
+                          tarn_ipc_message *message)
+{
+    tarn_ipc_message read;
+    memset(&read, 0, sizeof read);
+    read.kind = (tarn_ipc_kind)kind;
+    read.tank = tank;
+    // While reading, `payload` only reads from the bytes.
+    ipc_codec codec = {.at = (uint8_t *)bytes, .end = (uint8_t *)bytes + payload_bytes};
+    if (!payload(&codec, &read))
+        return TARN_E_UNKNOWN_KIND;
+    if (codec.status != TARN_OK)
+        return codec.status;
+    if (codec.at != codec.end)
+        return TARN_E_MALFORMED;
+    *message = read;
+    return TARN_OK;
+}
+
+void tarn_ipc_reader_init(tarn_ipc_reader *reader, const tarn_ipc_sink *sink)
+{
+    reader->sink = *sink;
+    reader->frame = NULL;
+    reader->staged = 0;
+}
+
+uint8_t *tarn_ipc_reader_space(tarn_ipc_reader *reader, size_t *bytes_max)
+{
+    if (reader->frame) {
+        *bytes_max = reader->frame_bytes - reader->frame_have;
+        return reader->frame + reader->frame_have;
+    }
+    *bytes_max = sizeof reader->staging - reader->staged;
+    return reader->staging + reader->staged;
+}
+
+static tarn_status frame_take(tarn_ipc_reader *reader, size_t byte_count)
+{
+    reader->frame_have += (uint32_t)byte_count;
+    if (reader->frame_have < reader->frame_bytes)
+        return TARN_OK;
+    reader->frame = NULL;
+    return reader->sink.frame(reader->sink.user, reader->frame_tank, reader->frame_bytes);
+}
+
+/// Moves what is staged of a frame to where the frame goes. @return how many bytes were taken, or a negative status
+static int64_t frame_begin(tarn_ipc_reader *reader, uint32_t tank, uint32_t frame_bytes, const uint8_t *bytes,
+                           size_t available)
+{
+    if (frame_bytes == 0 || frame_bytes > TARN_IPC_FRAME_BYTES_MAX || !reader->sink.frame_space)
+        return TARN_E_LIMIT;
+    reader->frame = reader->sink.frame_space(reader->sink.user, tank, frame_bytes);
+    if (!reader->frame)
+        return TARN_E_LIMIT;
+    reader->frame_tank = tank;
+    reader->frame_bytes = frame_bytes;
+    reader->frame_have = 0;
+    size_t taken = available < frame_bytes ? available : frame_bytes;
+    memcpy(reader->frame, bytes, taken);
+    tarn_status status = frame_take(reader, taken);
+    return status == TARN_OK ? (int64_t)taken : status;
+}
+
+/// Handles the message at `bytes`. @return how many bytes it took, 0 when it isn't complete, or a negative status
+static int64_t message_take(tarn_ipc_reader *reader, const uint8_t *bytes, size_t available)
+{
+    if (available < TARN_IPC_HEADER_BYTES)
+        return 0;
+    uint32_t words[4];
+    memcpy(words, bytes, sizeof words);
+    uint32_t kind = words[1], tank = words[2], payload_bytes = words[3];
+    if (words[0] != TARN_IPC_MAGIC)
+        return TARN_E_MALFORMED;
+    available -= TARN_IPC_HEADER_BYTES;
+    bytes += TARN_IPC_HEADER_BYTES;
+    if (kind == TARN_IPC_FRAME) {
+        int64_t taken = frame_begin(reader, tank, payload_bytes, bytes, available);
+        return taken < 0 ? taken : taken + TARN_IPC_HEADER_BYTES;
+    }
+    if (payload_bytes > TARN_IPC_PAYLOAD_BYTES_MAX)
+        return TARN_E_LIMIT;
+    if (available < payload_bytes)
+        return 0;
+    tarn_ipc_message message;
+    tarn_status status = tarn_ipc_read(kind, tank, bytes, payload_bytes, &message);
+    if (status == TARN_OK)
+        status = reader->sink.message(reader->sink.user, &message);
+    return status == TARN_OK ? (int64_t)payload_bytes + TARN_IPC_HEADER_BYTES : status;
+}
+
+tarn_status tarn_ipc_reader_commit(tarn_ipc_reader *reader, size_t byte_count)
+{
+    if (reader->frame)
+        return frame_take(reader, byte_count);
+    reader->staged += byte_count;
+    size_t used = 0;
+    while (!reader->frame) {
+        int64_t taken = message_take(reader, reader->staging + used, reader->staged - used);
+        if (taken < 0)
+            return (tarn_status)taken;
+        if (taken == 0)
+            break;
+        used += (size_t)taken;
+    }
+    memmove(reader->staging, reader->staging + used, reader->staged - used);
+    reader->staged -= used;
+    return TARN_OK;
+}

@@ -1,0 +1,184 @@
+/// What crosses the socketpair between tarnd and a tarn-worker: length-framed messages, written and read field by
+/// field, little-endian. Neither end trusts the other: every size is bounded before anything is stored, every text is
+/// terminated, every number checked to be finite.
+///
+///     message = magic u32 | kind u16 | zero u16 | tank u32 | payload bytes u32 | payload
+///
+/// Client inputs cross as the msgpack bytes that the client sent; the worker validates them once more with the
+/// protocol's reader. Frames are received straight into the buffer that viewers are served from.
+///
+/// Nothing here does I/O: the owner of the socket receives into what tarn_ipc_reader_space offers and commits it.
+#ifndef TARN_SERVER_COMMON_IPC_H
+#define TARN_SERVER_COMMON_IPC_H
+
+#include "protocol/message.h"
+#include "protocol/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    TARN_IPC_VERSION = 1, ///< gateway and worker must agree on it exactly
+    TARN_IPC_MAGIC = 0x43504954,
+    TARN_IPC_HEADER_BYTES = 16,
+    TARN_IPC_PAYLOAD_BYTES_MAX = 32768,    ///< of every kind but frames
+    TARN_IPC_FRAME_BYTES_MAX = 64 << 20,   ///< of a frame
+    TARN_IPC_STAGING_BYTES = 65536,        ///< what a reader buffers
+    TARN_IPC_SCENE_BYTES_MAX = 1023,       ///< a scene's name, or on behalf of the operator its path
+    TARN_IPC_INPUT_BYTES_MAX = 1024,       ///< a written tarn_input; a hand with joints takes about 600
+};
+
+typedef enum tarn_ipc_kind {
+    // gateway to worker
+    TARN_IPC_GATEWAY_HELLO = 1, ///< first
+    TARN_IPC_LOAD = 2,          ///< make the tank, or make it anew from another scene
+    TARN_IPC_RESET = 3,
+    TARN_IPC_CONTROL = 4,  ///< pause, resume, single step
+    TARN_IPC_AUDIENCE = 5, ///< how many watch; with none the tank rests
+    TARN_IPC_INPUT = 6,
+    TARN_IPC_VIEWER_GONE = 7,
+    TARN_IPC_PING = 8,
+    TARN_IPC_SHUTDOWN = 9,
+    // worker to gateway
+    TARN_IPC_WORKER_HELLO = 32, ///< first
+    TARN_IPC_STATE = 33,        ///< the tank was made or changed
+    TARN_IPC_REFUSED = 34,      ///< of one viewer's input, control or load: why
+    TARN_IPC_REPORT = 35,       ///< about once a second
+    TARN_IPC_FRAME = 36,
+    TARN_IPC_PONG = 37,
+    TARN_IPC_FAULT = 38, ///< the worker ends after this
+} tarn_ipc_kind;
+
+typedef struct tarn_ipc_gateway_hello {
+    uint32_t version;
+    tarn_name program;
+} tarn_ipc_gateway_hello;
+
+typedef struct tarn_ipc_worker_hello {
+    uint32_t version;
+    tarn_name program;
+    tarn_name device;
+    uint32_t scene_count;
+    tarn_name scenes[TARN_SCENES_MAX];
+} tarn_ipc_worker_hello;
+
+typedef struct tarn_ipc_load {
+    uint32_t epoch; ///< of the tank when it is made
+    uint32_t viewer_id, sequence; ///< who asked; 0: the gateway
+    uint8_t paused;
+    char scene[TARN_IPC_SCENE_BYTES_MAX + 1];
+} tarn_ipc_load;
+
+typedef struct tarn_ipc_reset {
+    uint32_t epoch;
+    uint32_t viewer_id, sequence;
+} tarn_ipc_reset;
+
+typedef struct tarn_ipc_control {
+    uint32_t viewer_id, sequence;
+    uint8_t action; ///< tarn_control_action: PAUSE, RESUME or STEP
+} tarn_ipc_control;
+
+typedef struct tarn_ipc_audience {
+    uint32_t viewer_count;
+} tarn_ipc_audience;
+
+typedef struct tarn_ipc_input {
+    uint32_t viewer_id;
+    uint32_t byte_count;  ///< 1..TARN_IPC_INPUT_BYTES_MAX
+    const uint8_t *bytes; ///< read: into the reader's buffer, valid during the callback
+} tarn_ipc_input;
+
+typedef struct tarn_ipc_viewer_gone {
+    uint32_t viewer_id;
+} tarn_ipc_viewer_gone;
+
+typedef struct tarn_ipc_ping {
+    uint32_t id;
+} tarn_ipc_ping;
+
+typedef struct tarn_ipc_state {
+    uint32_t epoch;
+    tarn_session_state session; ///< worker_ready is not carried: what sends this is ready
+} tarn_ipc_state;
+
+typedef struct tarn_ipc_refused {
+    uint32_t viewer_id, sequence; ///< 0: the gateway's own load
+    uint32_t code;                ///< tarn_error_code
+    tarn_text text;
+} tarn_ipc_refused;
+
+typedef struct tarn_ipc_report {
+    uint64_t step;
+    double sim_time_s;
+    float realtime_factor;
+    float step_s;   ///< mean time of a step over the last second
+    float encode_s; ///< mean time to encode a frame
+    uint32_t particle_count;
+    uint32_t frames_replaced; ///< since the start: newer ones took their place before they were sent
+} tarn_ipc_report;
+
+typedef struct tarn_ipc_fault {
+    tarn_text text;
+} tarn_ipc_fault;
+
+typedef struct tarn_ipc_message {
+    tarn_ipc_kind kind;
+    uint32_t tank; ///< 0 where the message is about no tank
+    union {
+        tarn_ipc_gateway_hello gateway_hello;
+        tarn_ipc_worker_hello worker_hello;
+        tarn_ipc_load load;
+        tarn_ipc_reset reset;
+        tarn_ipc_control control;
+        tarn_ipc_audience audience;
+        tarn_ipc_input input;
+        tarn_ipc_viewer_gone viewer_gone;
+        tarn_ipc_ping ping; ///< and pong
+        tarn_ipc_state state;
+        tarn_ipc_refused refused;
+        tarn_ipc_report report;
+        tarn_ipc_fault fault;
+    };
+} tarn_ipc_message;
+
+/// Writes a message with its header. Frames are written with tarn_ipc_frame_header instead.
+/// @return TARN_OK, TARN_E_SPACE or TARN_E_ARGUMENT
+tarn_status tarn_ipc_write(const tarn_ipc_message *message, uint8_t *bytes, size_t bytes_max, size_t *byte_count);
+
+/// Writes the TARN_IPC_HEADER_BYTES in front of a frame of so many bytes.
+void tarn_ipc_frame_header(uint32_t tank, uint32_t frame_bytes, uint8_t *bytes);
+
+/// Reads the payload of one message of any kind but a frame.
+/// @return TARN_OK, TARN_E_TRUNCATED, TARN_E_MALFORMED or TARN_E_UNKNOWN_KIND; *message is set only on TARN_OK
+tarn_status tarn_ipc_read(uint32_t kind, uint32_t tank, const uint8_t *payload, size_t payload_bytes,
+                          tarn_ipc_message *message);
+
+/// What a reader calls. Anything but TARN_OK from it ends the reading and is returned by the commit.
+typedef struct tarn_ipc_sink {
+    void *user;
+    tarn_status (*message)(void *user, const tarn_ipc_message *message);
+    /// Where to put a frame; NULL refuses it. The memory must last until `frame` is called or the reader is dropped.
+    uint8_t *(*frame_space)(void *user, uint32_t tank, uint32_t frame_bytes);
+    tarn_status (*frame)(void *user, uint32_t tank, uint32_t frame_bytes);
+} tarn_ipc_sink;
+
+typedef struct tarn_ipc_reader {
+    tarn_ipc_sink sink;
+    uint8_t *frame; ///< where the frame being received goes; NULL between frames
+    uint32_t frame_tank, frame_bytes, frame_have;
+    size_t staged;
+    uint8_t staging[TARN_IPC_STAGING_BYTES];
+} tarn_ipc_reader;
+
+/// A sink without frame_space refuses frames.
+void tarn_ipc_reader_init(tarn_ipc_reader *reader, const tarn_ipc_sink *sink);
+
+/// Where the next bytes from the socket go, and how many fit; never 0.
+uint8_t *tarn_ipc_reader_space(tarn_ipc_reader *reader, size_t *bytes_max);
+
+/// Takes the bytes that were put there; calls the sink for every complete message.
+/// @return TARN_OK, or why the stream cannot be continued
+tarn_status tarn_ipc_reader_commit(tarn_ipc_reader *reader, size_t byte_count);
+
+#endif

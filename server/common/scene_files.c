@@ -1,0 +1,167 @@
+// Where scenes lie: the shipped directory, its listing, and what a person's argument means.
+#include "server/common/scene.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SCENE_SUFFIX ".json"
+#define SCENE_SHARE "/../share/tarn/scenes"
+
+bool tarn_scene_name_valid(const char *name)
+{
+    size_t bytes = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-");
+    return bytes > 0 && name[bytes] == '\0' && bytes <= TARN_NAME_BYTES_MAX;
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/// The directory of the running executable, without a slash at the end.
+static bool executable_directory(char *path, size_t path_bytes)
+{
+    ssize_t bytes = readlink("/proc/self/exe", path, path_bytes - 1);
+    if (bytes <= 0 || (size_t)bytes >= path_bytes - 1) {
+        return false;
+    }
+    path[bytes] = '\0';
+    char *slash = strrchr(path, '/');
+    if (slash == NULL) {
+        return false;
+    }
+    *slash = '\0';
+    return true;
+}
+
+tarn_status tarn_scene_directory(char *path, size_t path_bytes)
+{
+    const char *chosen = getenv("TARN_SCENES");
+    char candidate[PATH_MAX + sizeof SCENE_SHARE];
+    if (chosen != NULL && chosen[0] != '\0') {
+        // A directory that somebody named is the only one tried: falling back would hide the mistake.
+        int bytes = snprintf(candidate, sizeof candidate, "%s", chosen);
+        if (bytes < 0 || (size_t)bytes >= sizeof candidate) {
+            return TARN_E_NOT_FOUND;
+        }
+    } else {
+        if (!executable_directory(candidate, PATH_MAX)) {
+            return TARN_E_NOT_FOUND;
+        }
+        strcat(candidate, SCENE_SHARE);
+    }
+    char real[PATH_MAX];
+    if (!is_directory(candidate) || realpath(candidate, real) == NULL || strlen(real) >= path_bytes) {
+        return TARN_E_NOT_FOUND;
+    }
+    strcpy(path, real);
+    return TARN_OK;
+}
+
+/// Cuts the suffix off a scene's file name. The schema and hidden files aren't scenes, by their names.
+static bool scene_name_of(const char *file, tarn_name name)
+{
+    size_t bytes = strlen(file), suffix = strlen(SCENE_SUFFIX);
+    if (bytes <= suffix || bytes - suffix > TARN_NAME_BYTES_MAX || strcmp(file + bytes - suffix, SCENE_SUFFIX) != 0) {
+        return false;
+    }
+    memcpy(name, file, bytes - suffix);
+    name[bytes - suffix] = '\0';
+    return tarn_scene_name_valid(name);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+tarn_status tarn_scene_list(const char *directory, tarn_name *names, uint32_t names_max, uint32_t *name_count)
+{
+    DIR *stream = opendir(directory);
+    if (stream == NULL) {
+        return errno == ENOENT || errno == ENOTDIR ? TARN_E_NOT_FOUND : TARN_E_IO;
+    }
+    if (names_max > TARN_SCENES_MAX) {
+        names_max = TARN_SCENES_MAX;
+    }
+    // A directory comes in no order: with more scenes than fit, the first by name are kept.
+    uint32_t count = 0;
+    for (struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream)) {
+        tarn_name name = {0};
+        if (!scene_name_of(entry->d_name, name)) {
+            continue;
+        }
+        if (count < names_max) {
+            memcpy(names[count++], name, sizeof name);
+        } else if (count > 0 && strcmp(name, names[count - 1]) < 0) {
+            memcpy(names[count - 1], name, sizeof name);
+        } else {
+            continue;
+        }
+        qsort(names, count, sizeof names[0], compare_names);
+    }
+    closedir(stream);
+    *name_count = count;
+    return TARN_OK;
+}
+
+/// Says which scenes there are; for the sentence about one that isn't.
+static void say_not_found(const char *argument, const char *directory, char *why, size_t why_bytes)
+{
+    if (why == NULL || why_bytes == 0) {
+        return;
+    }
+    size_t used = 0;
+    int bytes = snprintf(why, why_bytes, "scene %.100s: no such file", argument);
+    used = bytes < 0 ? 0 : (size_t)bytes;
+    tarn_name *names = calloc(TARN_SCENES_MAX, sizeof *names);
+    uint32_t count = 0;
+    if (names != NULL && directory != NULL) {
+        tarn_scene_list(directory, names, TARN_SCENES_MAX, &count);
+    }
+    for (uint32_t i = 0; i < count && used < why_bytes; i++) {
+        bytes = snprintf(why + used, why_bytes - used, "%s%s",
+                         i == 0 ? "; allowed is a path to a .json file or one of: " : ", ", names[i]);
+        used += bytes < 0 ? 0 : (size_t)bytes;
+    }
+    free(names);
+}
+
+tarn_status tarn_scene_resolve(const char *argument, char *path, size_t path_bytes, char *why, size_t why_bytes)
+{
+    char directory[PATH_MAX];
+    bool shipped = tarn_scene_directory(directory, sizeof directory) == TARN_OK;
+    tarn_name name = {0};
+    bool is_name = tarn_scene_name_valid(argument);
+    if (is_name) {
+        snprintf(name, sizeof name, "%s", argument);
+    }
+    int bytes = snprintf(path, path_bytes, "%s", argument);
+    if (bytes < 0 || (size_t)bytes >= path_bytes) {
+        say_not_found(argument, shipped ? directory : NULL, why, why_bytes);
+        return TARN_E_NOT_FOUND;
+    }
+    // A bare name means the shipped scene; a file of that name here is meant only when its path says so.
+    if (!is_name && access(path, F_OK) == 0) {
+        return TARN_OK;
+    }
+    if (!is_name && strchr(argument, '/') == NULL) {
+        is_name = scene_name_of(argument, name);
+    }
+    if (is_name && shipped) {
+        bytes = snprintf(path, path_bytes, "%s/%s" SCENE_SUFFIX, directory, name);
+        if (bytes > 0 && (size_t)bytes < path_bytes && access(path, F_OK) == 0) {
+            return TARN_OK;
+        }
+    }
+    say_not_found(argument, shipped ? directory : NULL, why, why_bytes);
+    return TARN_E_NOT_FOUND;
+}

@@ -1,0 +1,42 @@
+/// What the parts of the gateway share: one thread, one loop, one of each of these.
+///
+///     listener --sockets--> web (libwebsockets) --> http: pages, health, metrics
+///                                               --> viewer: one WebSocket --> session: a tank and who watches it
+///                                                                               |  fanout: its newest frame
+///     worker_process <--------------- inputs, controls; frames, states ---------+
+#ifndef TARN_SERVER_GATEWAY_GATEWAY_H
+#define TARN_SERVER_GATEWAY_GATEWAY_H
+
+#include "server/gateway/gateway_options.h"
+#include "server/gateway/listener.h"
+#include "server/gateway/metrics.h"
+#include "server/gateway/pages.h"
+#include "server/gateway/session.h"
+#include "server/gateway/worker_process.h"
+
+#include <libwebsockets.h>
+#include <uv.h>
+
+typedef struct tarn_gateway {
+    tarn_gateway_options options;
+    uv_loop_t loop;
+    uv_timer_t tick;
+    uv_signal_t signals[2];
+    struct lws_context *web;
+    struct lws_vhost *vhost;
+    tarn_listener listener;
+    tarn_pages pages;
+    tarn_metrics metrics;
+    tarn_worker_process worker;
+    tarn_ipc_worker_hello hello; ///< of the newest worker: its device, its scenes
+    tarn_sessions sessions;
+    uint32_t viewer_id_last;
+    struct tarn_viewer *viewers; ///< all connections that speak tarn.v1, joined or not
+    uint8_t serving;             ///< the first tank was made
+    uint8_t ending;
+    uint64_t ending_since_ns;
+    int exit_code;
+    tarn_text failure; ///< why the start failed
+} tarn_gateway;
+
+#endif

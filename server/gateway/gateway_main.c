@@ -1,0 +1,234 @@
+// tarnd: the order of things.
+//
+//     options -> port bound -> page read -> worker spawned -> its tank made -> connections accepted -> ... -> signal
+//             -> viewers told -> worker ended -> libwebsockets gone -> exit
+//
+// What a person can get wrong (port, directory, scene) is found before anything is served, and ends the program with
+// one sentence and exit status 1.
+#include "server/common/clock.h"
+#include "server/common/log.h"
+#include "server/gateway/gateway.h"
+#include "server/gateway/viewer.h"
+#include "server/gateway/web.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static tarn_gateway gateway;
+
+static void end(int exit_code)
+{
+    if (gateway.ending)
+        return;
+    gateway.ending = 1;
+    gateway.ending_since_ns = tarn_clock_monotonic_ns();
+    gateway.exit_code = exit_code;
+    tarn_listener_stop(&gateway.listener);
+    for (tarn_viewer *viewer = gateway.viewers; viewer; viewer = viewer->next)
+        tarn_viewer_fail(viewer, TARN_ERROR_SHUTDOWN, "the server is ending; reconnect later");
+    tarn_worker_process_end(&gateway.worker);
+}
+
+static void on_signal(uv_signal_t *handle, int signal_number)
+{
+    (void)handle;
+    if (gateway.ending) {
+        // Somebody is in a hurry. The worker ends with its parent.
+        _exit(1);
+    }
+    tarn_log_info("ending: %s", strsignal(signal_number));
+    end(0);
+}
+
+static void fail_start(const char *sentence)
+{
+    snprintf(gateway.failure, sizeof gateway.failure, "%s", sentence);
+    end(1);
+}
+
+static void announce(void)
+{
+    const char *host = gateway.options.host;
+    int is_v6 = strchr(host, ':') != NULL;
+    printf("tarnd is serving on http://%s%s%s:%u/\n", is_v6 ? "[" : "", host, is_v6 ? "]" : "", gateway.listener.port);
+    fflush(stdout);
+}
+
+/// The first tank is there: from now on viewers may come.
+static void serve(void)
+{
+    tarn_text why;
+    gateway.serving = 1;
+    if (tarn_listener_start(&gateway.listener, &gateway.loop, tarn_web_adopt, &gateway, why) == TARN_OK)
+        announce();
+    else
+        fail_start(why);
+}
+
+static void on_worker_ready(void *user, const tarn_ipc_worker_hello *hello)
+{
+    tarn_gateway *self = user;
+    self->hello = *hello;
+    tarn_log_info("worker ready: %s, %s", hello->program, hello->device);
+    tarn_session_worker_ready(self);
+}
+
+static void on_worker_lost(void *user, const char *sentence, int given_up)
+{
+    tarn_gateway *self = user;
+    tarn_log_error("%s%s", sentence, given_up ? "; it is not started again by itself" : "");
+    if (self->serving)
+        tarn_session_worker_lost(self, sentence, given_up);
+    else
+        fail_start(sentence);
+}
+
+static tarn_status on_worker_message(void *user, const tarn_ipc_message *message)
+{
+    tarn_gateway *self = user;
+    tarn_status status = tarn_session_worker_message(self, message);
+    if (status == TARN_OK && !self->serving && !self->ending) {
+        if (message->kind == TARN_IPC_STATE)
+            serve();
+        else if (message->kind == TARN_IPC_REFUSED)
+            fail_start(message->refused.text);
+    }
+    return status;
+}
+
+static uint8_t *on_worker_frame_space(void *user, uint32_t tank, uint32_t frame_bytes)
+{
+    return tarn_session_frame_space(user, tank, frame_bytes);
+}
+
+static tarn_status on_worker_frame(void *user, uint32_t tank, uint32_t frame_bytes)
+{
+    return tarn_session_frame(user, tank, frame_bytes);
+}
+
+static void close_handle(uv_handle_t *handle, void *user)
+{
+    (void)user;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+/// Goes through the stages of the end, each with a deadline.
+static void tick_ending(uint64_t now_ns)
+{
+    uint64_t since_ms = (now_ns - gateway.ending_since_ns) / 1000000;
+    int viewers_told = !gateway.viewers || since_ms > TARN_GATEWAY_END_VIEWERS_MS_MAX;
+    if (viewers_told && tarn_worker_process_is_gone(&gateway.worker)) {
+        uv_close((uv_handle_t *)&gateway.tick, NULL);
+        for (int i = 0; i < 2; i++)
+            close_handle((uv_handle_t *)&gateway.signals[i], NULL);
+        tarn_web_close(&gateway);
+    } else if (since_ms > TARN_GATEWAY_END_MS_MAX) {
+        _exit(gateway.exit_code);
+    }
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    (void)timer;
+    uint64_t now_ns = tarn_clock_monotonic_ns();
+    tarn_worker_process_tick(&gateway.worker, now_ns);
+    tarn_viewer_tick(&gateway, now_ns);
+    tarn_session_tick(&gateway, now_ns);
+    if (gateway.ending)
+        tick_ending(now_ns);
+}
+
+/// A path next to the program: its directory, then `relative`.
+static tarn_status beside_program(const char *relative, char *path, size_t path_bytes)
+{
+    ssize_t length = readlink("/proc/self/exe", path, path_bytes - 1);
+    if (length <= 0)
+        return TARN_E_IO;
+    path[length] = 0;
+    char *slash = strrchr(path, '/');
+    size_t room = path_bytes - (size_t)(slash + 1 - path);
+    return (size_t)snprintf(slash + 1, room, "%s", relative) < room ? TARN_OK : TARN_E_LIMIT;
+}
+
+/// A page that was named must be there; the default one may not be built yet, and other clients need none.
+static tarn_status load_pages(tarn_text why)
+{
+    char path[4096];
+    if (gateway.options.client)
+        return tarn_pages_load(&gateway.pages, gateway.options.client, why);
+    tarn_status status = beside_program("../share/tarn/client", path, sizeof path);
+    if (status == TARN_OK)
+        status = tarn_pages_load(&gateway.pages, path, why);
+    if (status != TARN_OK)
+        tarn_log_warn("there is no page to serve: %s", why);
+    return TARN_OK;
+}
+
+static tarn_status start_worker(tarn_text why)
+{
+    static char program[4096];
+    const tarn_gateway_options *options = &gateway.options;
+    if (options->worker)
+        snprintf(program, sizeof program, "%s", options->worker);
+    else if (beside_program("tarn-worker", program, sizeof program) != TARN_OK)
+        return TARN_E_IO;
+    tarn_worker_config config = {
+        .program = program,
+        .device = options->device,
+        .scenes = options->scenes,
+        .threads = options->threads,
+        .fps = options->fps,
+        .timeout_s = options->worker_timeout_s,
+        .log_level = tarn_log_level_name(options->log_level),
+    };
+    tarn_worker_events events = {&gateway,          on_worker_ready,       on_worker_lost,
+                                 on_worker_message, on_worker_frame_space, on_worker_frame};
+    return tarn_worker_process_start(&gateway.worker, &gateway.loop, &config, &events, why);
+}
+
+static tarn_status start(tarn_text why)
+{
+    tarn_status status = tarn_listener_bind(&gateway.listener, gateway.options.host, gateway.options.port, why);
+    if (status == TARN_OK)
+        status = load_pages(why);
+    if (status == TARN_OK)
+        status = tarn_web_open(&gateway, why);
+    if (status != TARN_OK)
+        return status;
+    // After libwebsockets, which would take the signals for itself.
+    static const int numbers[2] = {SIGTERM, SIGINT};
+    for (int i = 0; i < 2; i++) {
+        uv_signal_init(&gateway.loop, &gateway.signals[i]);
+        uv_signal_start(&gateway.signals[i], on_signal, numbers[i]);
+    }
+    uv_timer_init(&gateway.loop, &gateway.tick);
+    uv_timer_start(&gateway.tick, on_tick, TARN_GATEWAY_TICK_MS, TARN_GATEWAY_TICK_MS);
+    if (!tarn_session_open(&gateway, "main", gateway.options.scene))
+        return TARN_E_LIMIT;
+    return start_worker(why);
+}
+
+int main(int argc, char **argv)
+{
+    tarn_gateway_options_parse(argc, argv, &gateway.options);
+    tarn_log_open("tarnd", gateway.options.log_level);
+    signal(SIGPIPE, SIG_IGN);
+    uv_loop_init(&gateway.loop);
+    tarn_text why = "it cannot be started";
+    if (start(why) != TARN_OK) {
+        fprintf(stderr, "tarnd: %s\n", why);
+        return 1;
+    }
+    uv_run(&gateway.loop, UV_RUN_DEFAULT);
+    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++)
+        if (gateway.sessions.sessions[i].id)
+            tarn_session_close(&gateway.sessions.sessions[i]);
+    tarn_pages_free(&gateway.pages);
+    uv_loop_close(&gateway.loop);
+    if (gateway.exit_code)
+        fprintf(stderr, "tarnd: %s\n", gateway.failure);
+    return gateway.exit_code;
+}

@@ -1,0 +1,28 @@
+/// The command line of tarnd.
+#ifndef TARN_SERVER_GATEWAY_OPTIONS_H
+#define TARN_SERVER_GATEWAY_OPTIONS_H
+
+#include "server/common/log.h"
+#include "server/gateway/gateway_limits.h"
+
+#include <stdint.h>
+
+typedef struct tarn_gateway_options {
+    const char *host;
+    uint16_t port; ///< 0: any free one
+    const char *scene;  ///< name, or path of a scene file
+    const char *scenes; ///< NULL: those that came with the program
+    const char *client; ///< NULL: next to the program
+    const char *worker; ///< NULL: next to the program
+    const char *device;
+    uint32_t threads, fps;
+    uint32_t worker_timeout_s;
+    const char *origins[TARN_GATEWAY_ORIGINS_MAX];
+    uint32_t origin_count;
+    tarn_log_level log_level;
+} tarn_gateway_options;
+
+/// Fills the options or ends the program with a sentence on stderr, as --help and --version do.
+void tarn_gateway_options_parse(int argc, char **argv, tarn_gateway_options *options);
+
+#endif

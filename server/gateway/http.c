@@ -1,0 +1,199 @@
+#include "server/gateway/http.h"
+#include "server/common/log.h"
+#include "server/gateway/gateway.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+typedef struct header_writer {
+    struct lws *wsi;
+    uint8_t *start, *at, *end;
+    int failed;
+} header_writer;
+
+// A page may load and connect to nothing but this server. 'wasm-unsafe-eval' lets it compile the codec; styles may
+// be set from scripts.
+static const char *const page_headers[][2] = {
+    {"content-security-policy:",
+     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+     "img-src 'self' data: blob:; worker-src 'self' blob:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
+     "form-action 'none'; frame-ancestors 'none'"},
+    {"cross-origin-opener-policy:", "same-origin"},
+    {"cross-origin-embedder-policy:", "require-corp"},
+    {"cross-origin-resource-policy:", "same-origin"},
+    {"x-content-type-options:", "nosniff"},
+    {"referrer-policy:", "no-referrer"},
+};
+
+static void add_header(header_writer *writer, const char *name, const char *value)
+{
+    writer->failed |= lws_add_http_header_by_name(writer->wsi, (const unsigned char *)name,
+                                                  (const unsigned char *)value, (int)strlen(value), &writer->at,
+                                                  writer->end);
+}
+
+/// Sends status and headers; the body follows from tarn_http_writable.
+static int begin(struct lws *wsi, unsigned status, const char *type, size_t byte_count, const char *etag,
+                 const char *cache)
+{
+    uint8_t bytes[LWS_PRE + 2048];
+    header_writer writer = {wsi, bytes + LWS_PRE, bytes + LWS_PRE, bytes + sizeof bytes - 1, 0};
+    writer.failed = lws_add_http_common_headers(wsi, status, type, byte_count, &writer.at, writer.end);
+    for (size_t i = 0; i < sizeof page_headers / sizeof page_headers[0]; i++)
+        add_header(&writer, page_headers[i][0], page_headers[i][1]);
+    add_header(&writer, "cache-control:", cache);
+    if (etag)
+        add_header(&writer, "etag:", etag);
+    if (status == 405)
+        add_header(&writer, "allow:", "GET, HEAD");
+    return writer.failed || lws_finalize_write_http_header(wsi, writer.start, &writer.at, writer.end) ? -1 : 0;
+}
+
+static int complete(struct lws *wsi)
+{
+    return lws_http_transaction_completed(wsi) ? -1 : 0;
+}
+
+static int respond(tarn_http_response *response, struct lws *wsi, unsigned status, const char *type, const char *etag,
+                   const char *cache)
+{
+    int is_head = lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) > 0;
+    if (begin(wsi, status, type, response->byte_count, etag, cache))
+        return -1;
+    if (is_head || response->byte_count == 0)
+        return complete(wsi);
+    response->sent = 0;
+    lws_callback_on_writable(wsi);
+    return 0;
+}
+
+static int respond_text(tarn_http_response *response, struct lws *wsi, unsigned status, const char *text)
+{
+    int length = snprintf((char *)response->text, sizeof response->text, "%s\n", text);
+    response->bytes = response->text;
+    response->byte_count = (size_t)length;
+    return respond(response, wsi, status, "text/plain; charset=utf-8", NULL, "no-store");
+}
+
+static int client_has(struct lws *wsi, const char *etag)
+{
+    char found[256];
+    return lws_hdr_copy(wsi, found, sizeof found, WSI_TOKEN_HTTP_IF_NONE_MATCH) > 0 && strstr(found, etag) != NULL;
+}
+
+static int respond_page(tarn_http_response *response, struct lws *wsi, const tarn_page *page)
+{
+    const char *cache = page->immutable ? "public, max-age=31536000, immutable" : "no-cache";
+    response->bytes = page->bytes;
+    response->byte_count = page->byte_count;
+    if (client_has(wsi, page->etag)) {
+        response->byte_count = 0;
+        return respond(response, wsi, 304, page->type, page->etag, cache);
+    }
+    return respond(response, wsi, 200, page->type, page->etag, cache);
+}
+
+static int respond_metrics(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
+{
+    tarn_metrics *metrics = &gateway->metrics;
+    metrics->connections_total = gateway->listener.accepted_total;
+    metrics->connections_refused_total = gateway->listener.refused_total;
+    metrics->inputs_coalesced_total = gateway->worker.queue.coalesced;
+    metrics->worker_starts_total = gateway->worker.starts_total;
+    metrics->worker_failures_total = gateway->worker.failures_total;
+    metrics->worker_ready = gateway->worker.phase == TARN_WORKER_READY;
+    response->bytes = response->text;
+    response->byte_count = tarn_metrics_write(metrics, (char *)response->text, sizeof response->text);
+    return respond(response, wsi, 200, "text/plain; version=0.0.4; charset=utf-8", NULL, "no-store");
+}
+
+int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
+{
+    if (lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) <= 0 && lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) <= 0)
+        return respond_text(response, wsi, 405, "only GET and HEAD are allowed");
+    if (strcmp(path, "/healthz") == 0) {
+        int healthy = gateway->worker.phase == TARN_WORKER_READY && !gateway->ending;
+        return respond_text(response, wsi, healthy ? 200 : 503, healthy ? "ok" : "the worker is not ready");
+    }
+    if (strcmp(path, "/metrics") == 0)
+        return respond_metrics(gateway, response, wsi);
+    const tarn_page *page = tarn_pages_find(&gateway->pages, path);
+    if (page)
+        return respond_page(response, wsi, page);
+    if (gateway->pages.page_count == 0 && strcmp(path, "/") == 0)
+        return respond_text(response, wsi, 404, "The server runs, but its page is not there: build web-client, or name "
+                                                "its directory with --client.");
+    return respond_text(response, wsi, 404, "not found");
+}
+
+int tarn_http_writable(tarn_http_response *response, struct lws *wsi)
+{
+    static uint8_t chunk[LWS_PRE + TARN_GATEWAY_HTTP_CHUNK_BYTES];
+    if (!response || response->byte_count == 0)
+        return 0;
+    size_t left = response->byte_count - response->sent;
+    size_t count = left < TARN_GATEWAY_HTTP_CHUNK_BYTES ? left : TARN_GATEWAY_HTTP_CHUNK_BYTES;
+    memcpy(chunk + LWS_PRE, response->bytes + response->sent, count);
+    enum lws_write_protocol kind = count == left ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP;
+    if (lws_write(wsi, chunk + LWS_PRE, count, kind) != (int)count)
+        return -1;
+    response->sent += count;
+    if (count == left)
+        return complete(wsi);
+    lws_callback_on_writable(wsi);
+    return 0;
+}
+
+/// Whether a page of this origin may connect. Programs that are no browsers send no origin.
+static int origin_is_allowed(const tarn_gateway *gateway, struct lws *wsi)
+{
+    char origin[256], host[256];
+    if (lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) <= 0)
+        return 1;
+    if (lws_hdr_copy(wsi, origin, sizeof origin, WSI_TOKEN_ORIGIN) <= 0)
+        return 0;
+    const char *origin_host = strstr(origin, "://");
+    if (origin_host && lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 &&
+        strcasecmp(origin_host + 3, host) == 0)
+        return 1;
+    for (uint32_t i = 0; i < gateway->options.origin_count; i++)
+        if (strcasecmp(origin, gateway->options.origins[i]) == 0)
+            return 1;
+    tarn_log_warn("a page of %s was refused; --origin would allow it", origin);
+    return 0;
+}
+
+/// Whether a list of subprotocols ("a, b") has ours.
+static int offers_subprotocol(struct lws *wsi)
+{
+    char list[256];
+    char *rest, *name;
+    if (lws_hdr_copy(wsi, list, sizeof list, WSI_TOKEN_PROTOCOL) <= 0)
+        return 0;
+    for (name = strtok_r(list, ", \t", &rest); name; name = strtok_r(NULL, ", \t", &rest))
+        if (strcmp(name, TARN_PROTOCOL_SUBPROTOCOL) == 0)
+            return 1;
+    return 0;
+}
+
+static int refuse_upgrade(struct lws *wsi, unsigned status, const char *text)
+{
+    if (lws_return_http_status(wsi, status, text))
+        return -1;
+    return 1;
+}
+
+int tarn_http_upgrade(tarn_gateway *gateway, struct lws *wsi, const char *path)
+{
+    char wanted[32];
+    if (lws_hdr_copy(wsi, wanted, sizeof wanted, WSI_TOKEN_UPGRADE) <= 0 || strcasecmp(wanted, "websocket") != 0)
+        return refuse_upgrade(wsi, 400, "only an upgrade to a WebSocket is possible");
+    if (path && strcmp(path, "/ws") != 0)
+        return refuse_upgrade(wsi, 404, "the WebSocket is at /ws");
+    if (!offers_subprotocol(wsi))
+        return refuse_upgrade(wsi, 400, "the subprotocol " TARN_PROTOCOL_SUBPROTOCOL " is required");
+    if (!origin_is_allowed(gateway, wsi))
+        return refuse_upgrade(wsi, 403, "pages of this origin may not connect");
+    return 0;
+}

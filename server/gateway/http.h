@@ -1,0 +1,30 @@
+/// HTTP: the page's files, /healthz and /metrics, with the headers that keep a page to itself. GET and HEAD only.
+#ifndef TARN_SERVER_GATEWAY_HTTP_H
+#define TARN_SERVER_GATEWAY_HTTP_H
+
+#include "server/gateway/gateway_limits.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct lws;
+struct tarn_gateway;
+
+/// One response on its way.
+typedef struct tarn_http_response {
+    const uint8_t *bytes; ///< a page's, or `text`
+    size_t byte_count, sent;
+    uint8_t text[TARN_GATEWAY_HTTP_TEXT_BYTES_MAX];
+} tarn_http_response;
+
+/// Answers a request for a path. @return what the libwebsockets callback is to return
+int tarn_http_request(struct tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path);
+
+/// Goes on with a response.
+int tarn_http_writable(tarn_http_response *response, struct lws *wsi);
+
+/// Decides on an upgrade: only to a WebSocket, at /ws, with the subprotocol tarn.v1, from a page of this host or of an
+/// allowed origin. @return 0 to go on, another number when it was refused
+int tarn_http_upgrade(struct tarn_gateway *gateway, struct lws *wsi, const char *path);
+
+#endif

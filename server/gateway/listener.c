@@ -1,0 +1,167 @@
+#include "server/gateway/listener.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void normalise(const struct sockaddr_storage *from, struct in6_addr *address)
+{
+    memset(address, 0, sizeof *address);
+    if (from->ss_family == AF_INET6) {
+        *address = ((const struct sockaddr_in6 *)from)->sin6_addr;
+    } else if (from->ss_family == AF_INET) {
+        address->s6_addr[10] = address->s6_addr[11] = 0xff;
+        memcpy(address->s6_addr + 12, &((const struct sockaddr_in *)from)->sin_addr, 4);
+    }
+}
+
+static int is_loopback(const struct in6_addr *address)
+{
+    return IN6_IS_ADDR_LOOPBACK(address) || (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);
+}
+
+/// A place for a connection from this address; NULL where a limit is reached.
+static tarn_connection *place_for(tarn_listener *listener, const struct in6_addr *address)
+{
+    tarn_connection *free_place = NULL;
+    int same = 0;
+    for (int i = 0; i < TARN_GATEWAY_CONNECTIONS_MAX; i++) {
+        tarn_connection *connection = &listener->connections[i];
+        if (!connection->used)
+            free_place = connection;
+        else
+            same += memcmp(&connection->address, address, sizeof *address) == 0;
+    }
+    return same < TARN_GATEWAY_CONNECTIONS_PER_IP_MAX || is_loopback(address) ? free_place : NULL;
+}
+
+static void refuse(int fd)
+{
+    static const char answer[] = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\n"
+                                 "Connection: close\r\n\r\n";
+    ssize_t sent = send(fd, answer, sizeof answer - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)sent; // whoever does not get it is refused all the same
+    close(fd);
+}
+
+static void set_options(int fd)
+{
+    int on = 1, notsent = TARN_GATEWAY_NOTSENT_BYTES;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &notsent, sizeof notsent);
+}
+
+static void on_acceptable(uv_poll_t *poll, int status, int events)
+{
+    tarn_listener *listener = poll->data;
+    (void)events;
+    if (status < 0)
+        return;
+    for (int i = 0; i < TARN_GATEWAY_BACKLOG; i++) {
+        struct sockaddr_storage from = {0};
+        socklen_t from_bytes = sizeof from;
+        int fd = accept4(listener->fd, (struct sockaddr *)&from, &from_bytes, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0)
+            return;
+        struct in6_addr address;
+        normalise(&from, &address);
+        tarn_connection *connection = place_for(listener, &address);
+        if (!connection) {
+            listener->refused_total++;
+            refuse(fd);
+            continue;
+        }
+        listener->accepted_total++;
+        connection->used = 1;
+        connection->address = address;
+        set_options(fd);
+        listener->accepted(listener->user, fd, connection);
+    }
+}
+
+static tarn_status bind_to(tarn_listener *listener, const struct addrinfo *found)
+{
+    int on = 1;
+    int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return TARN_E_IO;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    // Listening at once as well: with SO_REUSEADDR two programs may bind a port, but only one may listen on it.
+    if (bind(fd, found->ai_addr, found->ai_addrlen) != 0 || listen(fd, TARN_GATEWAY_BACKLOG) != 0) {
+        int error = errno;
+        close(fd);
+        errno = error;
+        return TARN_E_IO;
+    }
+    struct sockaddr_storage bound;
+    socklen_t bound_bytes = sizeof bound;
+    getsockname(fd, (struct sockaddr *)&bound, &bound_bytes);
+    listener->port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
+                                                       : ((struct sockaddr_in *)&bound)->sin_port);
+    listener->fd = fd;
+    return TARN_OK;
+}
+
+tarn_status tarn_listener_bind(tarn_listener *listener, const char *host, uint16_t port, tarn_text why)
+{
+    char service[8];
+    struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *found = NULL;
+    memset(listener, 0, sizeof *listener);
+    listener->fd = -1;
+    snprintf(service, sizeof service, "%u", port);
+    int error = getaddrinfo(host, service, &wanted, &found);
+    if (error) {
+        snprintf(why, sizeof(tarn_text), "--host %.200s: %s", host, gai_strerror(error));
+        return TARN_E_IO;
+    }
+    tarn_status status = bind_to(listener, found);
+    if (status != TARN_OK && errno == EADDRINUSE)
+        snprintf(why, sizeof(tarn_text), "port %u on %.200s is in use by another program; choose another with --port",
+                 port, host);
+    else if (status != TARN_OK)
+        snprintf(why, sizeof(tarn_text), "port %u on %.200s cannot be opened: %s", port, host, strerror(errno));
+    freeaddrinfo(found);
+    return status;
+}
+
+tarn_status tarn_listener_start(tarn_listener *listener, uv_loop_t *loop,
+                                void (*accepted)(void *user, int fd, tarn_connection *connection), void *user,
+                                tarn_text why)
+{
+    listener->accepted = accepted;
+    listener->user = user;
+    listener->poll.data = listener;
+    int error = uv_poll_init(loop, &listener->poll, listener->fd);
+    listener->open = error == 0;
+    if (!error)
+        error = uv_poll_start(&listener->poll, UV_READABLE, on_acceptable);
+    if (!error)
+        return TARN_OK;
+    snprintf(why, sizeof(tarn_text), "connections cannot be accepted: %s", uv_strerror(error));
+    return TARN_E_IO;
+}
+
+void tarn_listener_release(tarn_connection *connection)
+{
+    connection->used = 0;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    tarn_listener *listener = handle->data;
+    close(listener->fd);
+    listener->fd = -1;
+}
+
+void tarn_listener_stop(tarn_listener *listener)
+{
+    if (listener->open)
+        uv_close((uv_handle_t *)&listener->poll, on_closed);
+    else if (listener->fd >= 0)
+        close(listener->fd);
+    listener->open = 0;
+}

@@ -1,0 +1,33 @@
+/// Counters of the gateway and their text for Prometheus.
+#ifndef TARN_SERVER_GATEWAY_METRICS_H
+#define TARN_SERVER_GATEWAY_METRICS_H
+
+#include "server/common/ipc.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TARN_METRICS_LATENCY_BUCKETS = 10 };
+
+typedef struct tarn_metrics {
+    uint64_t connections_total, connections_refused_total;
+    uint64_t viewers; ///< that have joined and are there
+    uint64_t messages_total, messages_unknown_total, messages_refused_total;
+    uint64_t inputs_total, inputs_coalesced_total;
+    uint64_t frames_received_total, frames_sent_total, frames_skipped_total;
+    uint64_t bytes_sent_total;
+    uint64_t worker_starts_total, worker_failures_total;
+    uint32_t worker_ready;
+    uint64_t latency_buckets[TARN_METRICS_LATENCY_BUCKETS + 1]; ///< the last one is for everything above
+    uint64_t latency_count;
+    double latency_sum_s;
+    tarn_ipc_report report; ///< of the first session's tank
+} tarn_metrics;
+
+/// Notes the time from the arrival of an input to the arrival of the first frame that contains it.
+void tarn_metrics_latency(tarn_metrics *metrics, double seconds);
+
+/// @return bytes written, without the NUL; what does not fit is cut off at a line's end
+size_t tarn_metrics_write(const tarn_metrics *metrics, char *text, size_t text_bytes);
+
+#endif

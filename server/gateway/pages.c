@@ -1,0 +1,171 @@
+#include "server/gateway/pages.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct {
+    const char *ending, *type;
+} types[] = {
+    {".html", "text/html; charset=utf-8"},
+    {".js", "text/javascript; charset=utf-8"},
+    {".mjs", "text/javascript; charset=utf-8"},
+    {".css", "text/css; charset=utf-8"},
+    {".wasm", "application/wasm"},
+    {".json", "application/json"},
+    {".map", "application/json"},
+    {".svg", "image/svg+xml"},
+    {".png", "image/png"},
+    {".jpg", "image/jpeg"},
+    {".ico", "image/x-icon"},
+    {".webp", "image/webp"},
+    {".glb", "model/gltf-binary"},
+    {".woff2", "font/woff2"},
+    {".txt", "text/plain; charset=utf-8"},
+    {".webmanifest", "application/manifest+json"},
+};
+
+static const char *type_of(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < sizeof types / sizeof types[0]; i++)
+        if (strcmp(dot, types[i].ending) == 0)
+            return types[i].type;
+    return "application/octet-stream";
+}
+
+/// FNV-1a, 64 bits: tells versions of a file apart, promises nothing more.
+static uint64_t hash_of(const uint8_t *bytes, size_t count)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    return hash;
+}
+
+static tarn_status read_whole(int fd, uint8_t *bytes, size_t count)
+{
+    for (size_t have = 0; have < count;) {
+        ssize_t got = read(fd, bytes + have, count - have);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return TARN_E_IO;
+        have += (size_t)got;
+    }
+    return TARN_OK;
+}
+
+static tarn_status refuse(tarn_text why, tarn_status status, const char *path, const char *sentence)
+{
+    snprintf(why, sizeof(tarn_text), "client file %.300s: %s", path, sentence);
+    return status;
+}
+
+static tarn_status add_file(tarn_pages *pages, int fd, const char *path, size_t size, tarn_text why)
+{
+    if (pages->page_count == TARN_GATEWAY_PAGES_MAX)
+        return refuse(why, TARN_E_LIMIT, path, "there are too many files");
+    if (size > TARN_GATEWAY_PAGE_BYTES_MAX || size > TARN_GATEWAY_PAGES_BYTES_MAX - pages->byte_count)
+        return refuse(why, TARN_E_LIMIT, path, "it is too large");
+    tarn_page *page = &pages->pages[pages->page_count];
+    page->bytes = malloc(size ? size : 1);
+    page->path = strdup(path);
+    tarn_status status = page->bytes && page->path ? read_whole(fd, page->bytes, size) : TARN_E_MEMORY;
+    if (status != TARN_OK) {
+        free(page->bytes);
+        free(page->path);
+        return refuse(why, status, path, tarn_status_text(status));
+    }
+    page->byte_count = size;
+    page->type = type_of(path);
+    page->immutable = strncmp(path, "/assets/", 8) == 0;
+    snprintf(page->etag, sizeof page->etag, "\"%016" PRIx64 "\"", hash_of(page->bytes, size));
+    pages->page_count++;
+    pages->byte_count += size;
+    return TARN_OK;
+}
+
+static tarn_status add_directory(tarn_pages *pages, int fd, const char *path, int depth, tarn_text why);
+
+static tarn_status add_entry(tarn_pages *pages, int directory_fd, const char *path, const char *name, int depth,
+                             tarn_text why)
+{
+    char entry_path[1024];
+    if ((size_t)snprintf(entry_path, sizeof entry_path, "%s/%s", path, name) >= sizeof entry_path)
+        return refuse(why, TARN_E_LIMIT, name, "its path is too long");
+    int fd = openat(directory_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return errno == ELOOP ? TARN_OK : refuse(why, TARN_E_IO, entry_path, strerror(errno));
+    struct stat found;
+    tarn_status status = fstat(fd, &found) == 0 ? TARN_OK : TARN_E_IO;
+    if (status == TARN_OK && S_ISDIR(found.st_mode))
+        return add_directory(pages, fd, entry_path, depth + 1, why);
+    if (status == TARN_OK && S_ISREG(found.st_mode))
+        status = add_file(pages, fd, entry_path, (size_t)found.st_size, why);
+    close(fd);
+    return status;
+}
+
+/// Takes over the descriptor.
+static tarn_status add_directory(tarn_pages *pages, int fd, const char *path, int depth, tarn_text why)
+{
+    DIR *directory = fdopendir(fd);
+    if (!directory || depth > TARN_GATEWAY_PAGES_DEPTH_MAX) {
+        if (directory)
+            closedir(directory);
+        else
+            close(fd);
+        return refuse(why, TARN_E_LIMIT, path, "the directory cannot be read, or lies too deep");
+    }
+    tarn_status status = TARN_OK;
+    struct dirent *entry;
+    while (status == TARN_OK && (entry = readdir(directory)) != NULL)
+        if (entry->d_name[0] != '.')
+            status = add_entry(pages, fd, path, entry->d_name, depth, why);
+    closedir(directory);
+    return status;
+}
+
+tarn_status tarn_pages_load(tarn_pages *pages, const char *directory, tarn_text why)
+{
+    memset(pages, 0, sizeof *pages);
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        snprintf(why, sizeof(tarn_text), "client directory %.300s: %s", directory, strerror(errno));
+        return TARN_E_NOT_FOUND;
+    }
+    tarn_status status = add_directory(pages, fd, "", 0, why);
+    if (status == TARN_OK && !tarn_pages_find(pages, "/")) {
+        snprintf(why, sizeof(tarn_text), "client directory %.300s: it has no index.html", directory);
+        status = TARN_E_NOT_FOUND;
+    }
+    if (status != TARN_OK)
+        tarn_pages_free(pages);
+    return status;
+}
+
+void tarn_pages_free(tarn_pages *pages)
+{
+    for (uint32_t i = 0; i < pages->page_count; i++) {
+        free(pages->pages[i].bytes);
+        free(pages->pages[i].path);
+    }
+    memset(pages, 0, sizeof *pages);
+}
+
+const tarn_page *tarn_pages_find(const tarn_pages *pages, const char *path)
+{
+    if (strcmp(path, "/") == 0)
+        path = "/index.html";
+    for (uint32_t i = 0; i < pages->page_count; i++)
+        if (strcmp(pages->pages[i].path, path) == 0)
+            return &pages->pages[i];
+    return NULL;
+}

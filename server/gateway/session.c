@@ -1,0 +1,336 @@
+#include "server/gateway/session.h"
+#include "server/common/clock.h"
+#include "server/common/log.h"
+#include "server/gateway/gateway.h"
+#include "server/gateway/viewer.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { PLACE_BITS = 8 };
+
+static tarn_session *session_of_tank(tarn_gateway *gateway, uint32_t tank)
+{
+    uint32_t place = tank & ((1u << PLACE_BITS) - 1);
+    if (tank == 0 || place >= TARN_GATEWAY_SESSIONS_MAX || gateway->sessions.sessions[place].id != tank)
+        return NULL;
+    return &gateway->sessions.sessions[place];
+}
+
+static void tell_worker(tarn_gateway *gateway, const tarn_ipc_message *message)
+{
+    tarn_worker_process_send(&gateway->worker, message, (tarn_worker_queue_key){0}, 0);
+}
+
+static void tell_state(tarn_session *session)
+{
+    for (uint32_t i = 0; i < session->viewer_count; i++)
+        tarn_viewer_tell(session->viewers[i], TARN_VIEWER_TELL_STATE);
+}
+
+static void tell_error(tarn_session *session, tarn_error_code code, const char *sentence)
+{
+    for (uint32_t i = 0; i < session->viewer_count; i++)
+        tarn_viewer_error(session->viewers[i], code, sentence);
+}
+
+static void send_audience(tarn_gateway *gateway, tarn_session *session, uint32_t count)
+{
+    tarn_ipc_message message = {.kind = TARN_IPC_AUDIENCE, .tank = session->id};
+    message.audience.viewer_count = count;
+    session->audience_told = count;
+    tell_worker(gateway, &message);
+}
+
+static void send_load(tarn_gateway *gateway, tarn_session *session, const char *scene, uint8_t paused,
+                      uint32_t viewer_id, uint32_t sequence)
+{
+    tarn_ipc_message message = {.kind = TARN_IPC_LOAD, .tank = session->id};
+    message.load.epoch = ++session->epoch;
+    message.load.viewer_id = viewer_id;
+    message.load.sequence = sequence;
+    message.load.paused = paused;
+    snprintf(message.load.scene, sizeof message.load.scene, "%s", scene);
+    tell_worker(gateway, &message);
+}
+
+tarn_session *tarn_session_open(tarn_gateway *gateway, const char *name, const char *scene)
+{
+    for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
+        tarn_session *session = &gateway->sessions.sessions[place];
+        if (session->id)
+            continue;
+        memset(session, 0, sizeof *session);
+        session->id = ++gateway->sessions.generation << PLACE_BITS | place;
+        // Epochs go on from the time of day, so that a tank of a restarted gateway is not taken for an older one.
+        session->epoch = (uint32_t)time(NULL);
+        snprintf(session->name, sizeof session->name, "%s", name);
+        snprintf(session->scene, sizeof session->scene, "%s", scene);
+        tarn_fanout_init(&session->fanout);
+        return session;
+    }
+    return NULL;
+}
+
+void tarn_session_close(tarn_session *session)
+{
+    tarn_fanout_free(&session->fanout);
+    session->id = 0;
+}
+
+tarn_session *tarn_session_find(tarn_gateway *gateway, const char *name)
+{
+    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
+        tarn_session *session = &gateway->sessions.sessions[i];
+        if (session->id && (name[0] == 0 || strcmp(session->name, name) == 0))
+            return session;
+    }
+    return NULL;
+}
+
+tarn_status tarn_session_join(tarn_gateway *gateway, tarn_session *session, tarn_viewer *viewer)
+{
+    if (session->viewer_count == TARN_VIEWERS_MAX)
+        return TARN_E_LIMIT;
+    session->viewers[session->viewer_count++] = viewer;
+    gateway->metrics.viewers++;
+    send_audience(gateway, session, session->viewer_count);
+    for (uint32_t i = 0; i < session->viewer_count; i++)
+        tarn_viewer_tell(session->viewers[i], TARN_VIEWER_TELL_VIEWERS);
+    return TARN_OK;
+}
+
+void tarn_session_leave(tarn_gateway *gateway, tarn_session *session, tarn_viewer *viewer)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < session->viewer_count; i++)
+        if (session->viewers[i] != viewer)
+            session->viewers[kept++] = session->viewers[i];
+    if (kept == session->viewer_count)
+        return;
+    session->viewer_count = kept;
+    gateway->metrics.viewers--;
+    tarn_ipc_message message = {.kind = TARN_IPC_VIEWER_GONE, .tank = session->id};
+    message.viewer_gone.viewer_id = viewer->id;
+    tell_worker(gateway, &message);
+    if (kept == 0)
+        session->empty_since_ns = tarn_clock_monotonic_ns();
+    for (uint32_t i = 0; i < kept; i++)
+        tarn_viewer_tell(session->viewers[i], TARN_VIEWER_TELL_VIEWERS);
+}
+
+static int scene_is_known(const tarn_gateway *gateway, const char *scene)
+{
+    for (uint32_t i = 0; i < gateway->hello.scene_count; i++)
+        if (strcmp(gateway->hello.scenes[i], scene) == 0)
+            return 1;
+    return 0;
+}
+
+static void control_load(tarn_gateway *gateway, tarn_session *session, tarn_viewer *viewer, const tarn_control *control)
+{
+    tarn_text why;
+    if (!scene_is_known(gateway, control->scene)) {
+        snprintf(why, sizeof why, "control.scene: there is no scene \"%s\"; allowed: those that welcome lists",
+                 control->scene);
+        tarn_viewer_error(viewer, TARN_ERROR_SCENE, why);
+        return;
+    }
+    if (gateway->worker.phase == TARN_WORKER_READY) {
+        send_load(gateway, session, control->scene, 0, viewer->id, control->sequence);
+        snprintf(session->scene_asked, sizeof session->scene_asked, "%s", control->scene);
+        session->scene_asked_epoch = session->epoch;
+        return;
+    }
+    // The tank is made from this scene as soon as there is a worker again.
+    snprintf(session->scene, sizeof session->scene, "%s", control->scene);
+    session->state.paused = 0;
+    tarn_worker_process_retry(&gateway->worker);
+}
+
+void tarn_session_control(tarn_gateway *gateway, tarn_session *session, tarn_viewer *viewer,
+                          const tarn_control *control)
+{
+    tarn_ipc_message message = {.tank = session->id};
+    if (control->action == TARN_CONTROL_LOAD) {
+        control_load(gateway, session, viewer, control);
+        return;
+    }
+    if (gateway->worker.phase != TARN_WORKER_READY) {
+        if (control->action == TARN_CONTROL_RESET)
+            tarn_worker_process_retry(&gateway->worker);
+        tarn_viewer_error(viewer, TARN_ERROR_WORKER, "the simulation is being started again; try again in a moment");
+        return;
+    }
+    if (control->action == TARN_CONTROL_RESET) {
+        message.kind = TARN_IPC_RESET;
+        message.reset.epoch = ++session->epoch;
+        message.reset.viewer_id = viewer->id;
+        message.reset.sequence = control->sequence;
+    } else {
+        message.kind = TARN_IPC_CONTROL;
+        message.control.viewer_id = viewer->id;
+        message.control.sequence = control->sequence;
+        message.control.action = (uint8_t)control->action;
+    }
+    tell_worker(gateway, &message);
+}
+
+/// Which of a viewer's inputs replace each other, and whether this one may be replaced.
+static int input_is_move(const tarn_input *input, tarn_worker_queue_key *key)
+{
+    key->kind = (uint16_t)(input->kind + 1);
+    switch (input->kind) {
+    case TARN_INPUT_POINTER:
+        key->index = (uint16_t)input->pointer.pointer_id;
+        return input->pointer.phase == TARN_PHASE_MOVE;
+    case TARN_INPUT_CONTROLLER:
+        key->index = (uint16_t)input->controller.side;
+        return 1;
+    case TARN_INPUT_HAND:
+        key->index = (uint16_t)input->hand.side;
+        return 1;
+    case TARN_INPUT_ORIENTATION:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+void tarn_session_input(tarn_gateway *gateway, tarn_session *session, tarn_viewer *viewer, const tarn_input *input,
+                        const uint8_t *bytes, size_t byte_count)
+{
+    tarn_ipc_message message = {.kind = TARN_IPC_INPUT, .tank = session->id};
+    message.input.viewer_id = viewer->id;
+    message.input.bytes = bytes;
+    message.input.byte_count = (uint32_t)byte_count;
+    tarn_worker_queue_key key = {.viewer_id = viewer->id};
+    int is_move = input_is_move(input, &key);
+    gateway->metrics.inputs_total++;
+    tarn_worker_process_send(&gateway->worker, &message, key, is_move);
+}
+
+void tarn_session_worker_ready(tarn_gateway *gateway)
+{
+    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
+        tarn_session *session = &gateway->sessions.sessions[i];
+        if (!session->id)
+            continue;
+        send_load(gateway, session, session->scene, session->state.paused, 0, 0);
+        send_audience(gateway, session, session->viewer_count);
+    }
+}
+
+void tarn_session_worker_lost(tarn_gateway *gateway, const char *sentence, int given_up)
+{
+    tarn_text text;
+    snprintf(text, sizeof text,
+             given_up ? "%.400s; it failed too often and is not started again until somebody resets the tank or loads "
+                        "a scene"
+                      : "%.400s; it is being started again and the tank starts afresh",
+             sentence);
+    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
+        tarn_session *session = &gateway->sessions.sessions[i];
+        if (!session->id)
+            continue;
+        session->state.worker_ready = 0;
+        tell_state(session);
+        tell_error(session, TARN_ERROR_WORKER, text);
+    }
+}
+
+static void take_state(tarn_session *session, const tarn_ipc_state *state)
+{
+    if (session->epoch_served != state->epoch)
+        tarn_fanout_clear(&session->fanout);
+    session->epoch_served = state->epoch;
+    if (session->scene_asked[0] && session->scene_asked_epoch == state->epoch) {
+        memcpy(session->scene, session->scene_asked, sizeof session->scene_asked);
+        session->scene_asked[0] = 0;
+    }
+    session->state = state->session;
+    session->state.worker_ready = 1;
+    tell_state(session);
+}
+
+static void take_refused(tarn_gateway *gateway, tarn_session *session, const tarn_ipc_refused *refused)
+{
+    tarn_error_code code = refused->code == TARN_ERROR_SCENE ? TARN_ERROR_SCENE : TARN_ERROR_INPUT;
+    if (refused->viewer_id == 0) {
+        tarn_log_error("%s", refused->text);
+        snprintf(gateway->failure, sizeof gateway->failure, "%s", refused->text);
+        tell_error(session, TARN_ERROR_SCENE, refused->text);
+        return;
+    }
+    for (uint32_t i = 0; i < session->viewer_count; i++)
+        if (session->viewers[i]->id == refused->viewer_id)
+            tarn_viewer_error(session->viewers[i], code, refused->text);
+}
+
+tarn_status tarn_session_worker_message(tarn_gateway *gateway, const tarn_ipc_message *message)
+{
+    tarn_session *session = session_of_tank(gateway, message->tank);
+    if (!session)
+        return TARN_OK; // closed in the meantime
+    switch (message->kind) {
+    case TARN_IPC_STATE:
+        take_state(session, &message->state);
+        return TARN_OK;
+    case TARN_IPC_REFUSED:
+        take_refused(gateway, session, &message->refused);
+        return TARN_OK;
+    case TARN_IPC_REPORT:
+        if (session == tarn_session_find(gateway, ""))
+            gateway->metrics.report = message->report;
+        return TARN_OK;
+    default:
+        return TARN_E_MALFORMED;
+    }
+}
+
+uint8_t *tarn_session_frame_space(tarn_gateway *gateway, uint32_t tank, uint32_t frame_bytes)
+{
+    (void)frame_bytes; // the reader has checked it
+    tarn_session *session = session_of_tank(gateway, tank);
+    return session ? tarn_fanout_space(&session->fanout) : NULL;
+}
+
+static void note_latency(tarn_gateway *gateway, tarn_session *session, const tarn_frame *frame)
+{
+    uint64_t now_ns = tarn_clock_monotonic_ns();
+    for (uint32_t i = 0; i < frame->header.input_count; i++) {
+        tarn_frame_input input = tarn_frame_input_at(frame, i);
+        for (uint32_t v = 0; v < session->viewer_count; v++)
+            if (session->viewers[v]->id == input.viewer_id)
+                tarn_viewer_input_shown(gateway, session->viewers[v], input.sequence, now_ns);
+    }
+}
+
+tarn_status tarn_session_frame(tarn_gateway *gateway, uint32_t tank, uint32_t frame_bytes)
+{
+    tarn_session *session = session_of_tank(gateway, tank);
+    if (!session)
+        return TARN_OK;
+    tarn_frame frame;
+    tarn_status status = tarn_fanout_take(&session->fanout, frame_bytes, session->epoch_served, &frame);
+    if (status == TARN_E_STATE)
+        return TARN_OK; // of a tank that is no more
+    if (status != TARN_OK)
+        return status;
+    gateway->metrics.frames_received_total++;
+    note_latency(gateway, session, &frame);
+    for (uint32_t i = 0; i < session->viewer_count; i++)
+        tarn_viewer_frame_ready(session->viewers[i]);
+    return TARN_OK;
+}
+
+void tarn_session_tick(tarn_gateway *gateway, uint64_t now_ns)
+{
+    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
+        tarn_session *session = &gateway->sessions.sessions[i];
+        if (session->id && session->viewer_count == 0 && session->audience_told > 0 &&
+            now_ns - session->empty_since_ns >= TARN_GATEWAY_IDLE_MS * (uint64_t)1000000)
+            send_audience(gateway, session, 0);
+    }
+}

@@ -1,0 +1,66 @@
+/// A session: a tank on the worker and the viewers that watch it. What it should be (scene, paused) outlives the worker:
+/// when the worker comes back, the tank is made again and starts afresh under a new epoch.
+///
+/// A tank without viewers rests after TARN_GATEWAY_IDLE_MS and goes on when somebody joins.
+#ifndef TARN_SERVER_GATEWAY_SESSION_H
+#define TARN_SERVER_GATEWAY_SESSION_H
+
+#include "protocol/message.h"
+#include "server/common/ipc.h"
+#include "server/gateway/fanout.h"
+#include "server/gateway/gateway_limits.h"
+
+struct tarn_gateway;
+struct tarn_viewer;
+
+typedef struct tarn_session {
+    uint32_t id; ///< place in the low 8 bits, generation above; 0: free. The worker's name for the tank
+    tarn_name name;
+    char scene[TARN_IPC_SCENE_BYTES_MAX + 1]; ///< what a new worker makes the tank from: name or path
+    tarn_name scene_asked;                    ///< by a viewer, not yet made
+    uint32_t scene_asked_epoch;
+    uint32_t epoch;        ///< of the newest load or reset that was asked for
+    uint32_t epoch_served; ///< of the tank that is there, as its newest state said
+    tarn_session_state state;
+    tarn_fanout fanout;
+    uint32_t viewer_count;
+    struct tarn_viewer *viewers[TARN_VIEWERS_MAX];
+    uint32_t audience_told; ///< to the worker
+    uint64_t empty_since_ns;
+} tarn_session;
+
+typedef struct tarn_sessions {
+    tarn_session sessions[TARN_GATEWAY_SESSIONS_MAX];
+    uint32_t generation;
+} tarn_sessions;
+
+/// Opens a session; its tank is made when the worker is ready. NULL when all places are taken.
+tarn_session *tarn_session_open(struct tarn_gateway *gateway, const char *name, const char *scene);
+void tarn_session_close(tarn_session *session);
+
+/// By name; the empty name means the first session. NULL where there is none.
+tarn_session *tarn_session_find(struct tarn_gateway *gateway, const char *name);
+
+/// @return TARN_OK or TARN_E_LIMIT: it is full
+tarn_status tarn_session_join(struct tarn_gateway *gateway, tarn_session *session, struct tarn_viewer *viewer);
+void tarn_session_leave(struct tarn_gateway *gateway, tarn_session *session, struct tarn_viewer *viewer);
+
+/// Carries out a control, or tells the viewer why not.
+void tarn_session_control(struct tarn_gateway *gateway, tarn_session *session, struct tarn_viewer *viewer,
+                          const tarn_control *control);
+
+/// Hands an input to the worker. `bytes` is the message as written by tarn_message_write.
+void tarn_session_input(struct tarn_gateway *gateway, tarn_session *session, struct tarn_viewer *viewer,
+                        const tarn_input *input, const uint8_t *bytes, size_t byte_count);
+
+// What the worker says. Those that return a status end the worker with anything but TARN_OK.
+void tarn_session_worker_ready(struct tarn_gateway *gateway);
+void tarn_session_worker_lost(struct tarn_gateway *gateway, const char *sentence, int given_up);
+tarn_status tarn_session_worker_message(struct tarn_gateway *gateway, const tarn_ipc_message *message);
+uint8_t *tarn_session_frame_space(struct tarn_gateway *gateway, uint32_t tank, uint32_t frame_bytes);
+tarn_status tarn_session_frame(struct tarn_gateway *gateway, uint32_t tank, uint32_t frame_bytes);
+
+/// Lets tanks without viewers rest.
+void tarn_session_tick(struct tarn_gateway *gateway, uint64_t now_ns);
+
+#endif

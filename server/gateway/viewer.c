@@ -1,0 +1,298 @@
+#include "server/gateway/viewer.h"
+#include "server/common/clock.h"
+#include "server/common/log.h"
+#include "server/gateway/gateway.h"
+#include "server/gateway/viewer_send.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { CLOSE_TEXT_MESSAGE = 1003, CLOSE_ERROR_BASE = 4000 };
+
+void tarn_viewer_open(tarn_gateway *gateway, tarn_viewer *viewer, struct lws *wsi)
+{
+    memset(viewer, 0, sizeof *viewer);
+    viewer->wsi = wsi;
+    if (++gateway->viewer_id_last == 0)
+        gateway->viewer_id_last = 1;
+    viewer->id = gateway->viewer_id_last;
+    viewer->since_ns = viewer->tokens_ns = tarn_clock_monotonic_ns();
+    viewer->tokens = TARN_GATEWAY_MESSAGES_BURST_MAX;
+    viewer->next = gateway->viewers;
+    gateway->viewers = viewer;
+    if (gateway->ending)
+        tarn_viewer_fail(viewer, TARN_ERROR_SHUTDOWN, "the server is ending");
+}
+
+static void leave(tarn_gateway *gateway, tarn_viewer *viewer)
+{
+    if (viewer->session)
+        tarn_session_leave(gateway, viewer->session, viewer);
+    viewer->session = NULL;
+}
+
+void tarn_viewer_closed(tarn_gateway *gateway, tarn_viewer *viewer)
+{
+    leave(gateway, viewer);
+    for (tarn_viewer **link = &gateway->viewers; *link; link = &(*link)->next) {
+        if (*link != viewer)
+            continue;
+        *link = viewer->next;
+        return;
+    }
+}
+
+void tarn_viewer_tell(tarn_viewer *viewer, uint32_t what)
+{
+    viewer->to_tell |= what;
+    lws_callback_on_writable(viewer->wsi);
+}
+
+static void close_with(tarn_viewer *viewer, uint16_t close_code)
+{
+    viewer->phase = TARN_VIEWER_CLOSING;
+    viewer->close_code = close_code;
+    viewer->closing_since_ns = tarn_clock_monotonic_ns();
+    viewer->to_tell = 0;
+    lws_callback_on_writable(viewer->wsi);
+}
+
+static void queue_error(tarn_viewer *viewer, tarn_error_code code, const char *sentence)
+{
+    uint32_t place = (viewer->error_first + viewer->error_count) % TARN_GATEWAY_ERRORS_QUEUED_MAX;
+    viewer->errors[place].code = code;
+    snprintf(viewer->errors[place].text, sizeof viewer->errors[place].text, "%s", sentence);
+    viewer->error_count++;
+    lws_callback_on_writable(viewer->wsi);
+}
+
+void tarn_viewer_error(tarn_viewer *viewer, tarn_error_code code, const char *sentence)
+{
+    if (viewer->phase != TARN_VIEWER_CLOSING && viewer->error_count < TARN_GATEWAY_ERRORS_QUEUED_MAX)
+        queue_error(viewer, code, sentence);
+}
+
+void tarn_viewer_fail(tarn_viewer *viewer, tarn_error_code code, const char *sentence)
+{
+    if (viewer->phase == TARN_VIEWER_CLOSING)
+        return;
+    tarn_log_info("viewer %u: closed with %d: %s", viewer->id, CLOSE_ERROR_BASE + code, sentence);
+    viewer->error_count = 0; // only the last word counts
+    close_with(viewer, (uint16_t)(CLOSE_ERROR_BASE + code));
+    queue_error(viewer, code, sentence);
+}
+
+static int speaks(const tarn_hello *hello, uint32_t version)
+{
+    for (uint32_t i = 0; i < hello->version_count; i++)
+        if (hello->versions[i] == version)
+            return 1;
+    return 0;
+}
+
+static void take_hello(tarn_viewer *viewer, const tarn_hello *hello)
+{
+    tarn_text why;
+    if (!speaks(hello, TARN_PROTOCOL_VERSION)) {
+        snprintf(why, sizeof why, "hello.versions: this server speaks version %d; the newest that was offered is %u",
+                 TARN_PROTOCOL_VERSION, hello->versions[0]);
+        tarn_viewer_fail(viewer, TARN_ERROR_VERSION, why);
+        return;
+    }
+    tarn_log_debug("viewer %u: hello from \"%s\"", viewer->id, hello->client);
+    viewer->phase = TARN_VIEWER_GREETED;
+    tarn_viewer_tell(viewer, TARN_VIEWER_TELL_WELCOME);
+}
+
+static void take_join(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_join *join)
+{
+    tarn_text why;
+    tarn_session *session = tarn_session_find(gateway, join->session);
+    if (!session) {
+        snprintf(why, sizeof why, "join.session: there is no session \"%s\"", join->session);
+        tarn_viewer_fail(viewer, TARN_ERROR_SESSION, why);
+        return;
+    }
+    if (join->viewer[0])
+        snprintf(viewer->name, sizeof viewer->name, "%s", join->viewer);
+    else
+        snprintf(viewer->name, sizeof viewer->name, "viewer %u", viewer->id);
+    if (tarn_session_join(gateway, session, viewer) != TARN_OK) {
+        snprintf(why, sizeof why, "the session \"%s\" is full; allowed: %d viewers", session->name, TARN_VIEWERS_MAX);
+        tarn_viewer_fail(viewer, TARN_ERROR_FULL, why);
+        return;
+    }
+    viewer->session = session;
+    viewer->phase = TARN_VIEWER_JOINED;
+    tarn_viewer_tell(viewer, TARN_VIEWER_TELL_JOINED);
+    tarn_viewer_frame_ready(viewer);
+}
+
+/// @return whether a sequence number is larger than all before
+static int take_sequence(tarn_viewer *viewer, uint32_t sequence)
+{
+    if (sequence > viewer->sequence) {
+        viewer->sequence = sequence;
+        return 1;
+    }
+    tarn_text why;
+    snprintf(why, sizeof why, "seq: found %u after %u; allowed: a larger number than before", sequence,
+             viewer->sequence);
+    tarn_viewer_error(viewer, TARN_ERROR_INPUT, why);
+    return 0;
+}
+
+static void take_input(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_message *message)
+{
+    uint8_t bytes[TARN_IPC_INPUT_BYTES_MAX];
+    size_t byte_count;
+    if (!take_sequence(viewer, message->input.sequence))
+        return;
+    // Written anew, so that fields nobody knows do not travel further.
+    if (tarn_message_write(message, bytes, sizeof bytes, &byte_count) != TARN_OK) {
+        tarn_viewer_error(viewer, TARN_ERROR_INPUT, "input: it is too large");
+        return;
+    }
+    viewer->timed[viewer->timed_next].sequence = message->input.sequence;
+    viewer->timed[viewer->timed_next].arrived_ns = tarn_clock_monotonic_ns();
+    viewer->timed_next = (viewer->timed_next + 1) % TARN_GATEWAY_INPUTS_TIMED_MAX;
+    tarn_session_input(gateway, viewer->session, viewer, &message->input, bytes, byte_count);
+}
+
+static void take_ack(tarn_viewer *viewer, const tarn_ack *ack)
+{
+    for (uint32_t i = viewer->in_flight; i > 0; i--) {
+        if (viewer->frames[i - 1].epoch != ack->epoch || viewer->frames[i - 1].step != ack->step)
+            continue;
+        memmove(viewer->frames, viewer->frames + i, (viewer->in_flight - i) * sizeof viewer->frames[0]);
+        viewer->in_flight -= i;
+        tarn_viewer_frame_ready(viewer);
+        return;
+    }
+}
+
+/// Messages that need a session.
+static void take_joined(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_message *message)
+{
+    if (message->kind == TARN_MESSAGE_INPUT)
+        take_input(gateway, viewer, message);
+    else if (message->kind == TARN_MESSAGE_ACK)
+        take_ack(viewer, &message->ack);
+    else if (take_sequence(viewer, message->control.sequence))
+        tarn_session_control(gateway, viewer->session, viewer, &message->control);
+}
+
+static void take_message(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_message *message)
+{
+    tarn_message_kind kind = message->kind;
+    if (kind == TARN_MESSAGE_HELLO && viewer->phase == TARN_VIEWER_NEW) {
+        take_hello(viewer, &message->hello);
+    } else if (kind == TARN_MESSAGE_PING && viewer->phase != TARN_VIEWER_NEW) {
+        viewer->ping = message->ping;
+        tarn_viewer_tell(viewer, TARN_VIEWER_TELL_PONG);
+    } else if (kind == TARN_MESSAGE_JOIN && viewer->phase == TARN_VIEWER_GREETED) {
+        take_join(gateway, viewer, &message->join);
+    } else if ((kind == TARN_MESSAGE_INPUT || kind == TARN_MESSAGE_CONTROL || kind == TARN_MESSAGE_ACK) &&
+               viewer->phase == TARN_VIEWER_JOINED) {
+        take_joined(gateway, viewer, message);
+    } else {
+        static const char *const expected[] = {"hello", "join", "anything but hello and join"};
+        tarn_text why;
+        snprintf(why, sizeof why, "this message may not come now; allowed: %s", expected[viewer->phase]);
+        tarn_viewer_fail(viewer, TARN_ERROR_ORDER, why);
+    }
+}
+
+static void take_bytes(tarn_gateway *gateway, tarn_viewer *viewer, const uint8_t *bytes, size_t byte_count)
+{
+    tarn_message message;
+    tarn_text why = "";
+    tarn_status status = tarn_message_read(bytes, byte_count, &message, &why);
+    gateway->metrics.messages_total++;
+    if (status == TARN_OK && !tarn_message_from_client(message.kind)) {
+        status = TARN_E_MALFORMED;
+        snprintf(why, sizeof why, "t: found \"%s\", which only a server sends", tarn_message_kind_name(message.kind));
+    }
+    if (status == TARN_OK) {
+        take_message(gateway, viewer, &message);
+    } else if (status == TARN_E_UNKNOWN_KIND) {
+        gateway->metrics.messages_unknown_total++;
+    } else {
+        gateway->metrics.messages_refused_total++;
+        tarn_viewer_fail(viewer, status == TARN_E_LIMIT ? TARN_ERROR_LIMIT : TARN_ERROR_MALFORMED, why);
+    }
+}
+
+/// @return whether another message may come now
+static int within_rate(tarn_viewer *viewer)
+{
+    uint64_t now_ns = tarn_clock_monotonic_ns();
+    viewer->tokens += (double)(now_ns - viewer->tokens_ns) * 1e-9 * TARN_GATEWAY_MESSAGES_PER_S_MAX;
+    viewer->tokens_ns = now_ns;
+    if (viewer->tokens > TARN_GATEWAY_MESSAGES_BURST_MAX)
+        viewer->tokens = TARN_GATEWAY_MESSAGES_BURST_MAX;
+    if (viewer->tokens < 1)
+        return 0;
+    viewer->tokens -= 1;
+    return 1;
+}
+
+void tarn_viewer_receive(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_viewer_piece *piece)
+{
+    tarn_text why;
+    if (viewer->phase == TARN_VIEWER_CLOSING)
+        return;
+    if (!piece->binary) {
+        tarn_log_info("viewer %u: closed with %d: it sent a text message", viewer->id, CLOSE_TEXT_MESSAGE);
+        viewer->error_count = 0;
+        close_with(viewer, CLOSE_TEXT_MESSAGE);
+        return;
+    }
+    if (piece->first)
+        viewer->assembled = 0;
+    uint64_t declared = viewer->assembled + (uint64_t)piece->byte_count + piece->bytes_to_come;
+    if (declared > TARN_MESSAGE_BYTES_MAX) {
+        snprintf(why, sizeof why, "a message of %llu bytes or more; allowed: %d", (unsigned long long)declared,
+                 TARN_MESSAGE_BYTES_MAX);
+        tarn_viewer_fail(viewer, TARN_ERROR_LIMIT, why);
+        return;
+    }
+    memcpy(viewer->assembly + viewer->assembled, piece->bytes, piece->byte_count);
+    viewer->assembled += (uint32_t)piece->byte_count;
+    if (!piece->last)
+        return;
+    if (!within_rate(viewer)) {
+        snprintf(why, sizeof why, "too many messages; allowed: %d a second", TARN_GATEWAY_MESSAGES_PER_S_MAX);
+        tarn_viewer_fail(viewer, TARN_ERROR_LIMIT, why);
+        return;
+    }
+    take_bytes(gateway, viewer, viewer->assembly, viewer->assembled);
+}
+
+void tarn_viewer_frame_ready(tarn_viewer *viewer)
+{
+    if (tarn_viewer_frame_is_due(viewer))
+        lws_callback_on_writable(viewer->wsi);
+}
+
+void tarn_viewer_input_shown(tarn_gateway *gateway, tarn_viewer *viewer, uint32_t sequence, uint64_t now_ns)
+{
+    for (int i = 0; i < TARN_GATEWAY_INPUTS_TIMED_MAX; i++) {
+        if (viewer->timed[i].sequence == 0 || viewer->timed[i].sequence > sequence)
+            continue;
+        tarn_metrics_latency(&gateway->metrics, (double)(now_ns - viewer->timed[i].arrived_ns) * 1e-9);
+        viewer->timed[i].sequence = 0;
+    }
+}
+
+void tarn_viewer_tick(tarn_gateway *gateway, uint64_t now_ns)
+{
+    const uint64_t handshake_ns = TARN_GATEWAY_HANDSHAKE_MS_MAX * (uint64_t)1000000;
+    const uint64_t close_ns = TARN_GATEWAY_CLOSE_MS_MAX * (uint64_t)1000000;
+    for (tarn_viewer *viewer = gateway->viewers; viewer; viewer = viewer->next) {
+        if (viewer->phase < TARN_VIEWER_JOINED && now_ns - viewer->since_ns > handshake_ns)
+            tarn_viewer_fail(viewer, TARN_ERROR_ORDER, "hello and join did not come in time");
+        if (viewer->phase == TARN_VIEWER_CLOSING && now_ns - viewer->closing_since_ns > close_ns)
+            lws_set_timeout(viewer->wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC);
+    }
+}

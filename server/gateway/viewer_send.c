@@ -1,0 +1,166 @@
+// Order of what is due: welcome and joined first, since everything else refers to them; then what changed, errors,
+// pongs, and frames last. Frames still flow: everything else is bounded and rare.
+#include "server/gateway/viewer_send.h"
+#include "server/common/clock.h"
+#include "server/common/log.h"
+#include "server/gateway/gateway.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    CLOSE_REASON_BYTES_MAX = 123,
+    CLOSE_CODE_OWN_MIN = 4000,
+    WRITE_CLOSE = 4, ///< lws_write's kind for a close frame, which lws-write.h leaves out of its list
+};
+
+// One thread writes one message at a time.
+static uint8_t scratch[LWS_PRE + TARN_MESSAGE_SERVER_BYTES_MAX];
+static tarn_message outgoing;
+static tarn_viewer_info viewer_infos[TARN_VIEWERS_MAX];
+
+int tarn_viewer_frame_is_due(const tarn_viewer *viewer)
+{
+    return viewer->phase == TARN_VIEWER_JOINED && viewer->in_flight < TARN_FRAMES_UNACKNOWLEDGED_MAX &&
+           viewer->session->fanout.newest >= 0 && viewer->session->fanout.serial != viewer->frame_serial;
+}
+
+/// @return 0, or -1 when the connection is broken
+static int write_bytes(tarn_gateway *gateway, tarn_viewer *viewer, uint8_t *bytes, size_t byte_count)
+{
+    int written = lws_write(viewer->wsi, bytes, byte_count, LWS_WRITE_BINARY);
+    if (written < (int)byte_count)
+        return -1;
+    gateway->metrics.bytes_sent_total += byte_count;
+    return 0;
+}
+
+static void fill_welcome(const tarn_gateway *gateway, tarn_welcome *welcome)
+{
+    welcome->version = TARN_PROTOCOL_VERSION;
+    snprintf(welcome->server, sizeof welcome->server, "tarnd %s", TARN_VERSION);
+    memcpy(welcome->device, gateway->hello.device, sizeof welcome->device);
+    welcome->scene_count = gateway->hello.scene_count;
+    memcpy(welcome->scenes, gateway->hello.scenes, sizeof welcome->scenes);
+}
+
+static void fill_viewers(const tarn_session *session, tarn_viewers *viewers)
+{
+    viewers->viewer_count = session->viewer_count;
+    viewers->viewers = viewer_infos;
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
+        viewer_infos[i].viewer_id = session->viewers[i]->id;
+        memcpy(viewer_infos[i].name, session->viewers[i]->name, sizeof viewer_infos[i].name);
+    }
+}
+
+static uint32_t next_to_tell(const tarn_viewer *viewer)
+{
+    return viewer->to_tell & (~viewer->to_tell + 1); // the lowest bit
+}
+
+/// Makes the message that is due first. @return whether there is one
+static int next_message(tarn_gateway *gateway, tarn_viewer *viewer)
+{
+    uint32_t what = next_to_tell(viewer);
+    memset(&outgoing, 0, sizeof outgoing);
+    if (what == 0 || (what > TARN_VIEWER_TELL_VIEWERS && viewer->error_count > 0)) {
+        if (viewer->error_count == 0)
+            return 0;
+        outgoing.kind = TARN_MESSAGE_ERROR;
+        outgoing.error = viewer->errors[viewer->error_first];
+        viewer->error_first = (viewer->error_first + 1) % TARN_GATEWAY_ERRORS_QUEUED_MAX;
+        viewer->error_count--;
+        return 1;
+    }
+    viewer->to_tell &= ~what;
+    switch ((tarn_viewer_tell_what)what) {
+    case TARN_VIEWER_TELL_WELCOME:
+        outgoing.kind = TARN_MESSAGE_WELCOME;
+        fill_welcome(gateway, &outgoing.welcome);
+        break;
+    case TARN_VIEWER_TELL_JOINED:
+        outgoing.kind = TARN_MESSAGE_JOINED;
+        memcpy(outgoing.joined.session, viewer->session->name, sizeof outgoing.joined.session);
+        outgoing.joined.viewer_id = viewer->id;
+        memcpy(outgoing.joined.viewer, viewer->name, sizeof outgoing.joined.viewer);
+        outgoing.joined.state = viewer->session->state;
+        viewer->to_tell &= ~(uint32_t)TARN_VIEWER_TELL_STATE;
+        break;
+    case TARN_VIEWER_TELL_STATE:
+        outgoing.kind = TARN_MESSAGE_STATE;
+        outgoing.state = viewer->session->state;
+        break;
+    case TARN_VIEWER_TELL_VIEWERS:
+        outgoing.kind = TARN_MESSAGE_VIEWERS;
+        fill_viewers(viewer->session, &outgoing.viewers);
+        break;
+    case TARN_VIEWER_TELL_PONG:
+        outgoing.kind = TARN_MESSAGE_PONG;
+        outgoing.pong.id = viewer->ping.id;
+        outgoing.pong.client_time_ms = viewer->ping.client_time_ms;
+        outgoing.pong.server_time_us = tarn_clock_unix_us();
+        break;
+    }
+    return 1;
+}
+
+static int send_message(tarn_gateway *gateway, tarn_viewer *viewer)
+{
+    size_t bytes;
+    tarn_status status = tarn_message_write(&outgoing, scratch + LWS_PRE, TARN_MESSAGE_SERVER_BYTES_MAX, &bytes);
+    if (status != TARN_OK) {
+        tarn_log_error("viewer %u: a message of kind %d cannot be written: %s", viewer->id, (int)outgoing.kind,
+                       tarn_status_text(status));
+        return 0;
+    }
+    return write_bytes(gateway, viewer, scratch + LWS_PRE, bytes);
+}
+
+static int send_frame(tarn_gateway *gateway, tarn_viewer *viewer)
+{
+    tarn_fanout *fanout = &viewer->session->fanout;
+    if (viewer->frame_serial && fanout->serial > viewer->frame_serial + 1)
+        gateway->metrics.frames_skipped_total += fanout->serial - viewer->frame_serial - 1;
+    viewer->frame_serial = fanout->serial;
+    viewer->frames[viewer->in_flight].epoch = fanout->epoch;
+    viewer->frames[viewer->in_flight].step = fanout->step;
+    viewer->in_flight++;
+    gateway->metrics.frames_sent_total++;
+    return write_bytes(gateway, viewer, tarn_fanout_newest(fanout), fanout->frame_bytes);
+}
+
+/// Sends the close frame ourselves: where libwebsockets was built for debugging it forgets the one that it was asked
+/// for when the connection is closed from a callback. The connection ends when the peer answers, or by the deadline.
+static int close_now(tarn_gateway *gateway, tarn_viewer *viewer)
+{
+    const tarn_error *last = &viewer->errors[(viewer->error_first + TARN_GATEWAY_ERRORS_QUEUED_MAX - 1) %
+                                             TARN_GATEWAY_ERRORS_QUEUED_MAX];
+    const char *reason = viewer->close_code < CLOSE_CODE_OWN_MIN ? "binary messages only" : last->text;
+    size_t bytes = strnlen(reason, CLOSE_REASON_BYTES_MAX);
+    // A reason must be whole UTF-8: not cut inside a character.
+    while (bytes > 0 && ((unsigned char)reason[bytes] & 0xc0) == 0x80)
+        bytes--;
+    uint8_t *frame = scratch + LWS_PRE;
+    frame[0] = (uint8_t)(viewer->close_code >> 8);
+    frame[1] = (uint8_t)viewer->close_code;
+    memcpy(frame + 2, reason, bytes);
+    viewer->close_sent = 1;
+    gateway->metrics.bytes_sent_total += 2 + bytes;
+    return lws_write(viewer->wsi, frame, 2 + bytes, (enum lws_write_protocol)WRITE_CLOSE) < 0 ? -1 : 0;
+}
+
+int tarn_viewer_writable(tarn_gateway *gateway, tarn_viewer *viewer)
+{
+    int result = 0;
+    if (next_message(gateway, viewer))
+        result = send_message(gateway, viewer);
+    else if (viewer->phase == TARN_VIEWER_CLOSING)
+        return viewer->close_sent ? 0 : close_now(gateway, viewer);
+    else if (tarn_viewer_frame_is_due(viewer))
+        result = send_frame(gateway, viewer);
+    if (viewer->to_tell || viewer->error_count || viewer->phase == TARN_VIEWER_CLOSING ||
+        tarn_viewer_frame_is_due(viewer))
+        lws_callback_on_writable(viewer->wsi);
+    return result;
+}

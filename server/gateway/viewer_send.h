@@ -1,0 +1,10 @@
+/// The sending half of a viewer: which message is due next, and writing it.
+#ifndef TARN_SERVER_GATEWAY_VIEWER_SEND_H
+#define TARN_SERVER_GATEWAY_VIEWER_SEND_H
+
+#include "server/gateway/viewer.h"
+
+/// Whether there is a frame that this viewer has not got and may get now.
+int tarn_viewer_frame_is_due(const tarn_viewer *viewer);
+
+#endif

@@ -1,0 +1,154 @@
+// Why it is set up so: HTTP/1.1 only (over HTTP/2 large messages fail in libwebsockets 4.1); whole frames in one send;
+// a sign of life every few seconds instead of minutes; no extensions, since frames do not compress.
+#include "server/gateway/web.h"
+#include "server/common/log.h"
+#include "server/gateway/gateway.h"
+#include "server/gateway/http.h"
+#include "server/gateway/viewer.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static tarn_gateway *gateway_of(struct lws *wsi)
+{
+    return lws_context_user(lws_get_context(wsi));
+}
+
+/// The path of the request that is being answered, without what follows a '?'.
+static const char *request_path(struct lws *wsi, char *path, int path_bytes)
+{
+    return lws_hdr_copy(wsi, path, path_bytes, WSI_TOKEN_GET_URI) > 0 ? path : NULL;
+}
+
+static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length)
+{
+    char path[256];
+    switch (reason) {
+    case LWS_CALLBACK_HTTP:
+        // A NUL in a path, which may come as %00, would hide what follows it.
+        return tarn_http_request(gateway_of(wsi), user, wsi, strlen(in) == length ? in : "");
+    case LWS_CALLBACK_HTTP_WRITEABLE:
+        return tarn_http_writable(user, wsi);
+    case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
+        return tarn_http_upgrade(gateway_of(wsi), wsi, request_path(wsi, path, sizeof path));
+    case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
+        return 1; // a WebSocket without the subprotocol
+    case LWS_CALLBACK_WSI_DESTROY: {
+        tarn_connection *connection = lws_get_opaque_user_data(wsi);
+        if (connection)
+            tarn_listener_release(connection);
+        return 0;
+    }
+    case LWS_CALLBACK_HTTP_BODY:
+    case LWS_CALLBACK_HTTP_BODY_COMPLETION:
+        return -1;
+    default:
+        return lws_callback_http_dummy(wsi, reason, user, in, length);
+    }
+}
+
+static void receive(tarn_gateway *gateway, tarn_viewer *viewer, struct lws *wsi, const void *bytes, size_t length)
+{
+    tarn_viewer_piece piece = {
+        .bytes = bytes,
+        .byte_count = length,
+        .bytes_to_come = lws_remaining_packet_payload(wsi),
+        .first = lws_is_first_fragment(wsi),
+        .last = lws_is_final_fragment(wsi),
+        .binary = lws_frame_is_binary(wsi),
+    };
+    tarn_viewer_receive(gateway, viewer, &piece);
+}
+
+static int on_viewer(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length)
+{
+    switch (reason) {
+    case LWS_CALLBACK_ESTABLISHED:
+        tarn_viewer_open(gateway_of(wsi), user, wsi);
+        return 0;
+    case LWS_CALLBACK_CLOSED:
+        tarn_viewer_closed(gateway_of(wsi), user);
+        return 0;
+    case LWS_CALLBACK_RECEIVE:
+        receive(gateway_of(wsi), user, wsi, in, length);
+        return 0;
+    case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
+        // The answer to our close ends the connection; one that the peer began is answered by libwebsockets.
+        return ((tarn_viewer *)user)->close_sent ? -1 : 0;
+    case LWS_CALLBACK_SERVER_WRITEABLE:
+        return tarn_viewer_writable(gateway_of(wsi), user);
+    default:
+        return lws_callback_http_dummy(wsi, reason, NULL, in, length);
+    }
+}
+
+static const struct lws_protocols protocols[] = {
+    {"http", on_http, sizeof(tarn_http_response), 0, 0, NULL, TARN_GATEWAY_HTTP_CHUNK_BYTES},
+    {TARN_PROTOCOL_SUBPROTOCOL, on_viewer, sizeof(tarn_viewer), TARN_MESSAGE_BYTES_MAX, 0, NULL, TARN_GATEWAY_TX_BYTES},
+    {0},
+};
+
+static const lws_retry_bo_t signs_of_life = {
+    .secs_since_valid_ping = TARN_GATEWAY_VALID_PING_S,
+    .secs_since_valid_hangup = TARN_GATEWAY_VALID_HANGUP_S,
+};
+
+static void on_log(int level, const char *line)
+{
+    tarn_log(level & LLL_ERR ? TARN_LOG_WARN : TARN_LOG_DEBUG, "web: %.*s", (int)strcspn(line, "\n"), line);
+}
+
+tarn_status tarn_web_open(tarn_gateway *gateway, tarn_text why)
+{
+    void *loops[] = {&gateway->loop};
+    struct lws_context_creation_info info = {
+        .port = CONTEXT_PORT_NO_LISTEN_SERVER,
+        .protocols = protocols,
+        .options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_UV_NO_SIGSEGV_SIGFPE_SPIN |
+                   LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS,
+        .foreign_loops = loops,
+        .user = gateway,
+        .gid = -1,
+        .uid = -1,
+        .alpn = "http/1.1",
+        .server_string = "tarnd",
+        .timeout_secs = TARN_GATEWAY_HTTP_TIMEOUT_S,
+        .timeout_secs_ah_idle = TARN_GATEWAY_HTTP_TIMEOUT_S,
+        .keepalive_timeout = TARN_GATEWAY_HTTP_KEEPALIVE_S,
+        .max_http_header_data2 = TARN_GATEWAY_HEADER_BYTES_MAX,
+        .max_http_header_pool2 = TARN_GATEWAY_CONNECTIONS_MAX,
+        .retry_and_idle_policy = &signs_of_life,
+        .vhost_name = "tarn",
+    };
+    lws_set_log_level(LLL_ERR | LLL_WARN | (gateway->options.log_level >= TARN_LOG_DEBUG ? LLL_NOTICE : 0), on_log);
+    gateway->web = lws_create_context(&info);
+    if (gateway->web)
+        gateway->vhost = lws_create_vhost(gateway->web, &info);
+    if (gateway->vhost)
+        return TARN_OK;
+    snprintf(why, sizeof(tarn_text), "libwebsockets cannot be set up; its libuv plugin (libwebsockets-evlib-uv) may be "
+                                     "missing");
+    return TARN_E_UNAVAILABLE;
+}
+
+void tarn_web_adopt(void *user, int fd, tarn_connection *connection)
+{
+    tarn_gateway *gateway = user;
+    lws_adopt_desc_t desc = {
+        .vh = gateway->vhost,
+        .type = LWS_ADOPT_HTTP | LWS_ADOPT_SOCKET | LWS_ADOPT_ALLOW_SSL,
+        .fd.sockfd = fd,
+        .opaque = connection,
+    };
+    if (!lws_adopt_descriptor_vhost_via_info(&desc))
+        tarn_listener_release(connection);
+}
+
+void tarn_web_close(tarn_gateway *gateway)
+{
+    if (gateway->web)
+        lws_context_destroy(gateway->web);
+    gateway->web = NULL;
+    gateway->vhost = NULL;
+}

@@ -1,0 +1,20 @@
+/// libwebsockets on the gateway's loop: its context, its protocols, and from its callbacks to http and viewer.
+#ifndef TARN_SERVER_GATEWAY_WEB_H
+#define TARN_SERVER_GATEWAY_WEB_H
+
+#include "protocol/message.h"
+#include "protocol/status.h"
+
+struct tarn_connection;
+struct tarn_gateway;
+
+/// @param why  on failure a sentence
+tarn_status tarn_web_open(struct tarn_gateway *gateway, tarn_text why);
+
+/// Serves a connection that was accepted. Fits tarn_listener_start.
+void tarn_web_adopt(void *gateway, int fd, struct tarn_connection *connection);
+
+/// Closes what is left of all connections. The loop must run on for libwebsockets to let go of its handles.
+void tarn_web_close(struct tarn_gateway *gateway);
+
+#endif

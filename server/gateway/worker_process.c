@@ -1,0 +1,404 @@
+#include "server/gateway/worker_process.h"
+#include "server/common/clock.h"
+#include "server/common/log.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { CHILD_FD = 3, ARGUMENTS_MAX = 16 };
+
+static uint64_t ms(uint64_t count)
+{
+    return count * 1000000u;
+}
+
+static void enter(tarn_worker_process *worker, tarn_worker_phase phase)
+{
+    worker->phase = phase;
+    worker->phase_since_ns = tarn_clock_monotonic_ns();
+}
+
+static void on_poll_closed(uv_handle_t *handle)
+{
+    tarn_worker_process *worker = handle->data;
+    worker->poll_open = 0;
+    close(worker->fd);
+    worker->fd = -1;
+}
+
+static void on_process_closed(uv_handle_t *handle)
+{
+    ((tarn_worker_process *)handle->data)->process_open = 0;
+}
+
+static void close_poll(tarn_worker_process *worker)
+{
+    if (worker->poll_open && !uv_is_closing((uv_handle_t *)&worker->poll))
+        uv_close((uv_handle_t *)&worker->poll, on_poll_closed);
+}
+
+/// Ends what is left of the worker and tells why; `sentence` is kept if the worker gave none itself.
+static void lose(tarn_worker_process *worker, const char *sentence)
+{
+    int ending = worker->phase == TARN_WORKER_ENDING;
+    if (worker->phase != TARN_WORKER_GREETING && worker->phase != TARN_WORKER_READY && !ending)
+        return;
+    if (worker->alive)
+        uv_process_kill(&worker->process, SIGKILL);
+    close_poll(worker);
+    tarn_worker_queue_clear(&worker->queue);
+    if (ending)
+        return;
+    uint64_t now_ns = tarn_clock_monotonic_ns();
+    if (worker->phase == TARN_WORKER_READY && now_ns - worker->phase_since_ns >= ms(TARN_GATEWAY_WORKER_STABLE_MS))
+        worker->failures = 0;
+    worker->failures++;
+    worker->failures_total++;
+    int given_up = worker->failures >= TARN_GATEWAY_WORKER_FAILURES_MAX;
+    uint64_t backoff_ms = (uint64_t)TARN_GATEWAY_WORKER_BACKOFF_MS << (worker->failures - 1);
+    if (backoff_ms > TARN_GATEWAY_WORKER_BACKOFF_MS_MAX)
+        backoff_ms = TARN_GATEWAY_WORKER_BACKOFF_MS_MAX;
+    enter(worker, given_up ? TARN_WORKER_GIVEN_UP : TARN_WORKER_WAITING);
+    worker->retry_ns = now_ns + ms(backoff_ms);
+    tarn_text why;
+    snprintf(why, sizeof why, "%s", worker->sentence[0] ? worker->sentence : sentence);
+    worker->events.lost(worker->events.user, why, given_up);
+}
+
+static tarn_status receive(tarn_worker_process *worker);
+
+static void on_exit_seen(uv_process_t *process, int64_t status, int term_signal)
+{
+    tarn_worker_process *worker = process->data;
+    worker->alive = 0;
+    // Its last words may still be in the socket.
+    if (worker->poll_open && !uv_is_closing((uv_handle_t *)&worker->poll))
+        receive(worker);
+    tarn_text sentence;
+    if (term_signal)
+        snprintf(sentence, sizeof sentence, "the worker ended by signal %d (%s)", term_signal, strsignal(term_signal));
+    else
+        snprintf(sentence, sizeof sentence, "the worker ended with exit status %d", (int)status);
+    uv_close((uv_handle_t *)process, on_process_closed);
+    lose(worker, sentence);
+}
+
+static tarn_status take_message(void *user, const tarn_ipc_message *message)
+{
+    tarn_worker_process *worker = user;
+    if (message->kind == TARN_IPC_FAULT) {
+        snprintf(worker->sentence, sizeof worker->sentence, "%s", message->fault.text);
+        return TARN_OK;
+    }
+    if (worker->phase == TARN_WORKER_GREETING) {
+        if (message->kind != TARN_IPC_WORKER_HELLO)
+            return TARN_E_MALFORMED;
+        if (message->worker_hello.version != TARN_IPC_VERSION) {
+            snprintf(worker->sentence, sizeof worker->sentence,
+                     "the worker \"%s\" speaks version %u of the socketpair's messages; this program speaks %d",
+                     message->worker_hello.program, message->worker_hello.version, TARN_IPC_VERSION);
+            return TARN_E_VERSION;
+        }
+        enter(worker, TARN_WORKER_READY);
+        worker->answered_ns = worker->ping_ns = worker->phase_since_ns;
+        worker->events.ready(worker->events.user, &message->worker_hello);
+        return TARN_OK;
+    }
+    if (worker->phase != TARN_WORKER_READY)
+        return TARN_OK;
+    worker->answered_ns = tarn_clock_monotonic_ns();
+    switch (message->kind) {
+    case TARN_IPC_PONG:
+        return TARN_OK;
+    case TARN_IPC_STATE:
+    case TARN_IPC_REFUSED:
+        worker->loads_open = 0;
+        return worker->events.message(worker->events.user, message);
+    case TARN_IPC_REPORT:
+        return worker->events.message(worker->events.user, message);
+    default:
+        return TARN_E_MALFORMED; // what only a gateway says
+    }
+}
+
+static uint8_t *frame_space(void *user, uint32_t tank, uint32_t frame_bytes)
+{
+    tarn_worker_process *worker = user;
+    return worker->phase == TARN_WORKER_READY ? worker->events.frame_space(worker->events.user, tank, frame_bytes)
+                                              : NULL;
+}
+
+static tarn_status frame(void *user, uint32_t tank, uint32_t frame_bytes)
+{
+    tarn_worker_process *worker = user;
+    worker->answered_ns = tarn_clock_monotonic_ns();
+    return worker->events.frame(worker->events.user, tank, frame_bytes);
+}
+
+/// @return TARN_OK, TARN_E_IO when the other end is closed, or why the stream cannot be continued
+static tarn_status receive(tarn_worker_process *worker)
+{
+    for (size_t total = 0; total < TARN_GATEWAY_WORKER_READ_BYTES_MAX;) {
+        size_t room;
+        uint8_t *space = tarn_ipc_reader_space(&worker->reader, &room);
+        ssize_t got = recv(worker->fd, space, room, MSG_DONTWAIT);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return TARN_OK;
+        if (got <= 0)
+            return TARN_E_IO;
+        tarn_status status = tarn_ipc_reader_commit(&worker->reader, (size_t)got);
+        if (status != TARN_OK || worker->phase == TARN_WORKER_WAITING || worker->phase == TARN_WORKER_GIVEN_UP)
+            return status;
+        total += (size_t)got;
+    }
+    return TARN_OK;
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events);
+
+static void watch(tarn_worker_process *worker, int events)
+{
+    if (worker->polled == events || !worker->poll_open || uv_is_closing((uv_handle_t *)&worker->poll))
+        return;
+    worker->polled = events;
+    uv_poll_start(&worker->poll, events, on_poll);
+}
+
+static void flush(tarn_worker_process *worker)
+{
+    size_t bytes;
+    const uint8_t *head;
+    while ((head = tarn_worker_queue_head(&worker->queue, &bytes)) != NULL) {
+        ssize_t sent = send(worker->fd, head, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0)
+            break; // a full socket is waited for; a broken one is seen by the reader
+        tarn_worker_queue_sent(&worker->queue, (size_t)sent);
+    }
+    watch(worker, head ? UV_READABLE | UV_WRITABLE : UV_READABLE);
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+    tarn_worker_process *worker = poll->data;
+    tarn_status read = status < 0 ? TARN_E_IO : TARN_OK;
+    if (read == TARN_OK && (events & UV_READABLE))
+        read = receive(worker);
+    if (read == TARN_E_IO) {
+        // The exit status says more than a closed socket: leave it a moment to arrive.
+        close_poll(worker);
+        worker->answered_ns = 0;
+        return;
+    }
+    if (read != TARN_OK) {
+        tarn_text sentence;
+        snprintf(sentence, sizeof sentence, "the worker's messages cannot be read: %s", tarn_status_text(read));
+        lose(worker, sentence);
+        return;
+    }
+    if (events & UV_WRITABLE)
+        flush(worker);
+}
+
+static void push(tarn_worker_process *worker, const tarn_ipc_message *message, tarn_worker_queue_key key, int is_move)
+{
+    if (worker->fd < 0)
+        return;
+    if (tarn_worker_queue_push(&worker->queue, message, key, is_move) != TARN_OK) {
+        lose(worker, "the worker does not read what viewers do");
+        return;
+    }
+    flush(worker);
+}
+
+/// Arguments of the program; `numbers` holds the texts of the numeric ones.
+static void make_arguments(const tarn_worker_config *config, char numbers[3][16], char *arguments[ARGUMENTS_MAX])
+{
+    int n = 0;
+    snprintf(numbers[0], 16, "%d", CHILD_FD);
+    snprintf(numbers[1], 16, "%u", config->threads);
+    snprintf(numbers[2], 16, "%u", config->fps);
+    const char *list[] = {config->program, "--fd",  numbers[0],     "--device", config->device,    "--threads",
+                          numbers[1],      "--fps", numbers[2],     "--log",    config->log_level};
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
+        arguments[n++] = (char *)list[i];
+    if (config->scenes) {
+        arguments[n++] = (char *)"--scenes";
+        arguments[n++] = (char *)config->scenes;
+    }
+    arguments[n] = NULL;
+}
+
+static int spawn_process(tarn_worker_process *worker, int child_fd)
+{
+    char numbers[3][16];
+    char *arguments[ARGUMENTS_MAX];
+    make_arguments(&worker->config, numbers, arguments);
+    uv_stdio_container_t stdio[CHILD_FD + 1] = {
+        {.flags = UV_IGNORE},
+        {.flags = UV_INHERIT_FD, .data.fd = STDOUT_FILENO},
+        {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
+        {.flags = UV_INHERIT_FD, .data.fd = child_fd},
+    };
+    uv_process_options_t options = {
+        .exit_cb = on_exit_seen,
+        .file = worker->config.program,
+        .args = arguments,
+        .stdio_count = CHILD_FD + 1,
+        .stdio = stdio,
+    };
+    worker->process.data = worker;
+    int error = uv_spawn(worker->loop, &worker->process, &options);
+    worker->process_open = 1;
+    worker->alive = error == 0;
+    if (error)
+        uv_close((uv_handle_t *)&worker->process, on_process_closed);
+    return error;
+}
+
+/// @return 0, or a libuv error; then only handles that are closing are left
+static int spawn(tarn_worker_process *worker)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return uv_translate_sys_error(errno);
+    int error = spawn_process(worker, ends[1]);
+    close(ends[1]);
+    worker->fd = ends[0];
+    if (!error)
+        error = uv_poll_init(worker->loop, &worker->poll, ends[0]);
+    if (error) {
+        close(ends[0]);
+        worker->fd = -1;
+        if (worker->alive)
+            uv_process_kill(&worker->process, SIGKILL);
+        return error;
+    }
+    worker->poll.data = worker;
+    worker->poll_open = 1;
+    worker->polled = 0;
+    worker->loads_open = 0;
+    worker->sentence[0] = 0;
+    worker->starts_total++;
+    tarn_ipc_sink sink = {worker, take_message, frame_space, frame};
+    tarn_ipc_reader_init(&worker->reader, &sink);
+    tarn_worker_queue_clear(&worker->queue);
+    enter(worker, TARN_WORKER_GREETING);
+    watch(worker, UV_READABLE);
+    tarn_ipc_message hello = {.kind = TARN_IPC_GATEWAY_HELLO};
+    hello.gateway_hello.version = TARN_IPC_VERSION;
+    snprintf(hello.gateway_hello.program, sizeof hello.gateway_hello.program, "tarnd %s", TARN_VERSION);
+    push(worker, &hello, (tarn_worker_queue_key){0}, 0);
+    return 0;
+}
+
+tarn_status tarn_worker_process_start(tarn_worker_process *worker, uv_loop_t *loop, const tarn_worker_config *config,
+                                      const tarn_worker_events *events, tarn_text why)
+{
+    memset(worker, 0, sizeof *worker);
+    worker->fd = -1;
+    worker->loop = loop;
+    worker->config = *config;
+    worker->events = *events;
+    int error = spawn(worker);
+    if (!error)
+        return TARN_OK;
+    snprintf(why, sizeof(tarn_text), "the worker %.300s cannot be started: %s", config->program, uv_strerror(error));
+    return TARN_E_IO;
+}
+
+void tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc_message *message, tarn_worker_queue_key key,
+                              int is_move)
+{
+    if (worker->phase != TARN_WORKER_READY)
+        return;
+    if (message->kind == TARN_IPC_LOAD) {
+        worker->loads_open++;
+        worker->answered_ns = tarn_clock_monotonic_ns();
+    }
+    push(worker, message, key, is_move);
+}
+
+static void check_answers(tarn_worker_process *worker, uint64_t now_ns)
+{
+    uint64_t limit_ns = ms(worker->loads_open ? (uint64_t)TARN_GATEWAY_WORKER_LOAD_MS_MAX
+                                              : (uint64_t)worker->config.timeout_s * 1000);
+    if (now_ns > worker->answered_ns && now_ns - worker->answered_ns > limit_ns) {
+        lose(worker, worker->answered_ns ? "the worker did not answer in time and was killed"
+                                         : "the worker closed its socket");
+        return;
+    }
+    if (now_ns >= worker->ping_ns + ms(TARN_GATEWAY_WORKER_PING_MS)) {
+        tarn_ipc_message ping = {.kind = TARN_IPC_PING};
+        ping.ping.id = ++worker->ping_id;
+        worker->ping_ns = now_ns;
+        // Pings are moves with a key of their own: of those that wait, only the newest stays.
+        push(worker, &ping, (tarn_worker_queue_key){UINT32_MAX, 0, 0}, 1);
+    }
+}
+
+void tarn_worker_process_tick(tarn_worker_process *worker, uint64_t now_ns)
+{
+    switch (worker->phase) {
+    case TARN_WORKER_GREETING:
+        if (now_ns - worker->phase_since_ns > ms(TARN_GATEWAY_WORKER_HELLO_MS_MAX))
+            lose(worker, "the worker did not say hello in time");
+        break;
+    case TARN_WORKER_READY:
+        check_answers(worker, now_ns);
+        break;
+    case TARN_WORKER_WAITING: {
+        if (now_ns < worker->retry_ns || worker->process_open || worker->poll_open)
+            break;
+        int error = spawn(worker);
+        if (error) {
+            snprintf(worker->sentence, sizeof worker->sentence, "the worker cannot be started: %s", uv_strerror(error));
+            enter(worker, TARN_WORKER_GREETING);
+            lose(worker, "");
+        }
+        break;
+    }
+    case TARN_WORKER_ENDING:
+        if (worker->alive && now_ns - worker->phase_since_ns > ms(TARN_GATEWAY_END_WORKER_MS_MAX))
+            uv_process_kill(&worker->process, SIGKILL);
+        break;
+    case TARN_WORKER_NONE:
+    case TARN_WORKER_GIVEN_UP:
+        break;
+    }
+}
+
+void tarn_worker_process_retry(tarn_worker_process *worker)
+{
+    if (worker->phase != TARN_WORKER_GIVEN_UP)
+        return;
+    worker->failures = 0;
+    worker->retry_ns = 0;
+    enter(worker, TARN_WORKER_WAITING);
+}
+
+void tarn_worker_process_end(tarn_worker_process *worker)
+{
+    if (worker->phase == TARN_WORKER_NONE || worker->phase == TARN_WORKER_ENDING)
+        return;
+    tarn_ipc_message message = {.kind = TARN_IPC_SHUTDOWN};
+    if (worker->fd >= 0 && worker->alive)
+        push(worker, &message, (tarn_worker_queue_key){0}, 0);
+    if (worker->phase == TARN_WORKER_GREETING && worker->alive)
+        uv_process_kill(&worker->process, SIGKILL);
+    enter(worker, TARN_WORKER_ENDING);
+    if (!worker->alive)
+        close_poll(worker);
+}
+
+int tarn_worker_process_is_gone(const tarn_worker_process *worker)
+{
+    return !worker->alive && !worker->process_open && !worker->poll_open;
+}

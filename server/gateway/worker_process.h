@@ -1,0 +1,87 @@
+/// The worker as the gateway sees it: a process that is started, greeted, asked every half second whether it lives, killed
+/// when it does not answer, and started again when it ended. What it says is untrusted: one malformed message ends it.
+///
+///     start -> spawn -> hello both ways -> ready -> (lost -> wait, ever longer -> spawn ...) -> given up
+///
+/// Runs on the gateway's loop. The owner calls tick often and is told through the events.
+#ifndef TARN_SERVER_GATEWAY_WORKER_PROCESS_H
+#define TARN_SERVER_GATEWAY_WORKER_PROCESS_H
+
+#include "server/common/ipc.h"
+#include "server/gateway/worker_queue.h"
+
+#include <uv.h>
+
+typedef struct tarn_worker_events {
+    void *user;
+    void (*ready)(void *user, const tarn_ipc_worker_hello *hello);
+    /// The worker is gone. @param sentence  why, for people  @param given_up  it is not started again by itself
+    void (*lost)(void *user, const char *sentence, int given_up);
+    /// A message; anything but TARN_OK ends the worker.
+    tarn_status (*message)(void *user, const tarn_ipc_message *message);
+    uint8_t *(*frame_space)(void *user, uint32_t tank, uint32_t frame_bytes);
+    tarn_status (*frame)(void *user, uint32_t tank, uint32_t frame_bytes);
+} tarn_worker_events;
+
+typedef struct tarn_worker_config {
+    const char *program;
+    const char *device;
+    const char *scenes; ///< NULL: the worker finds them
+    uint32_t threads, fps;
+    uint32_t timeout_s;
+    const char *log_level;
+} tarn_worker_config;
+
+typedef enum tarn_worker_phase {
+    TARN_WORKER_NONE = 0,
+    TARN_WORKER_GREETING = 1, ///< spawned, hello not yet received
+    TARN_WORKER_READY = 2,
+    TARN_WORKER_WAITING = 3,  ///< lost; started again at `retry_ns`
+    TARN_WORKER_GIVEN_UP = 4,
+    TARN_WORKER_ENDING = 5,
+} tarn_worker_phase;
+
+typedef struct tarn_worker_process {
+    tarn_worker_config config;
+    tarn_worker_events events;
+    uv_loop_t *loop;
+    uv_process_t process;
+    uv_poll_t poll;
+    int process_open, poll_open; ///< handles that libuv still knows
+    int alive;                   ///< the process has not ended yet
+    int fd;
+    int polled; ///< uv events that are asked for
+    tarn_worker_phase phase;
+    uint64_t phase_since_ns, retry_ns;
+    uint64_t ping_ns, answered_ns;
+    uint32_t ping_id;
+    uint32_t loads_open; ///< loads that were not answered yet
+    uint32_t failures;   ///< in a row
+    uint64_t starts_total, failures_total;
+    tarn_text sentence; ///< the worker's own, why it ends
+    tarn_ipc_reader reader;
+    tarn_worker_queue queue;
+} tarn_worker_process;
+
+/// Starts the worker. @return TARN_OK, or TARN_E_IO with a sentence in why; then nothing runs
+tarn_status tarn_worker_process_start(tarn_worker_process *worker, uv_loop_t *loop, const tarn_worker_config *config,
+                                      const tarn_worker_events *events, tarn_text why);
+
+/// Sends a message, or queues it (worker_queue.h). Dropped unless the worker is ready. A worker that lets its queue
+/// fill up with what cannot be dropped is ended.
+void tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc_message *message, tarn_worker_queue_key key,
+                              int is_move);
+
+/// Deadlines, pings, restarts. To be called every TARN_GATEWAY_TICK_MS.
+void tarn_worker_process_tick(tarn_worker_process *worker, uint64_t now_ns);
+
+/// Tries again after it was given up, or without waiting longer.
+void tarn_worker_process_retry(tarn_worker_process *worker);
+
+/// Asks the worker to end; it is killed after TARN_GATEWAY_END_WORKER_MS_MAX.
+void tarn_worker_process_end(tarn_worker_process *worker);
+
+/// Whether nothing of it is left: no process, no handles in the loop.
+int tarn_worker_process_is_gone(const tarn_worker_process *worker);
+
+#endif

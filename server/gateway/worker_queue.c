@@ -1,0 +1,101 @@
+#include "server/gateway/worker_queue.h"
+
+#include <string.h>
+
+static tarn_worker_queue_entry *entry_at(tarn_worker_queue *queue, uint32_t index)
+{
+    return &queue->entries[(queue->first + index) % TARN_GATEWAY_WORKER_QUEUE_MAX];
+}
+
+static int same_key(const tarn_worker_queue_key *a, const tarn_worker_queue_key *b)
+{
+    return a->viewer_id == b->viewer_id && a->kind == b->kind && a->index == b->index;
+}
+
+void tarn_worker_queue_clear(tarn_worker_queue *queue)
+{
+    queue->first = queue->count = queue->sent = 0;
+}
+
+/// The first entry that may still be changed: one that was begun must be finished.
+static uint32_t first_whole(const tarn_worker_queue *queue)
+{
+    return queue->sent > 0 ? 1 : 0;
+}
+
+static void remove_at(tarn_worker_queue *queue, uint32_t index)
+{
+    for (uint32_t i = index; i + 1 < queue->count; i++)
+        *entry_at(queue, i) = *entry_at(queue, i + 1);
+    queue->count--;
+}
+
+/// Removes the waiting move that a new one with the same key replaces. The new one goes to the end, so that a viewer's
+/// sequence numbers still arrive in order.
+static void remove_older_move(tarn_worker_queue *queue, const tarn_worker_queue_key *key)
+{
+    for (uint32_t i = queue->count; i > first_whole(queue); i--) {
+        tarn_worker_queue_entry *entry = entry_at(queue, i - 1);
+        if (!same_key(&entry->key, key))
+            continue;
+        if (entry->is_move) {
+            remove_at(queue, i - 1);
+            queue->coalesced++;
+        }
+        return;
+    }
+}
+
+static int remove_oldest_move(tarn_worker_queue *queue)
+{
+    for (uint32_t i = first_whole(queue); i < queue->count; i++) {
+        if (!entry_at(queue, i)->is_move)
+            continue;
+        remove_at(queue, i);
+        queue->coalesced++;
+        return 1;
+    }
+    return 0;
+}
+
+tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_message *message,
+                                   tarn_worker_queue_key key, int is_move)
+{
+    if (is_move)
+        remove_older_move(queue, &key);
+    if (queue->count == TARN_GATEWAY_WORKER_QUEUE_MAX && !remove_oldest_move(queue)) {
+        if (!is_move)
+            return TARN_E_LIMIT;
+        queue->coalesced++;
+        return TARN_OK;
+    }
+    tarn_worker_queue_entry *entry = entry_at(queue, queue->count);
+    size_t bytes;
+    tarn_status status = tarn_ipc_write(message, entry->bytes, sizeof entry->bytes, &bytes);
+    if (status != TARN_OK)
+        return status;
+    entry->key = key;
+    entry->is_move = is_move != 0;
+    entry->byte_count = (uint32_t)bytes;
+    queue->count++;
+    return TARN_OK;
+}
+
+const uint8_t *tarn_worker_queue_head(const tarn_worker_queue *queue, size_t *byte_count)
+{
+    if (queue->count == 0)
+        return NULL;
+    const tarn_worker_queue_entry *entry = &queue->entries[queue->first];
+    *byte_count = entry->byte_count - queue->sent;
+    return entry->bytes + queue->sent;
+}
+
+void tarn_worker_queue_sent(tarn_worker_queue *queue, size_t byte_count)
+{
+    queue->sent += (uint32_t)byte_count;
+    if (queue->sent < queue->entries[queue->first].byte_count)
+        return;
+    queue->sent = 0;
+    queue->first = (queue->first + 1) % TARN_GATEWAY_WORKER_QUEUE_MAX;
+    queue->count--;
+}

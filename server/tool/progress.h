@@ -1,0 +1,25 @@
+/// Progress of a run on standard error: a bar on a terminal, plain lines elsewhere, nothing when quiet.
+#ifndef TARN_SERVER_TOOL_PROGRESS_H
+#define TARN_SERVER_TOOL_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct progress {
+    uint32_t steps; ///< in all
+    double dt_s;    ///< of one step
+    double start_s;
+    double shown_s;       ///< when the bar was drawn last
+    uint32_t shown_tenth; ///< tenths of the steps that plain lines have told
+    bool quiet, terminal;
+} progress;
+
+void progress_start(progress *p, uint32_t steps, double dt_s, bool quiet);
+
+/// After each step; cheap when there is nothing new to show.
+void progress_show(progress *p, uint32_t step);
+
+/// Takes the bar away.
+void progress_end(progress *p);
+
+#endif

@@ -1,0 +1,57 @@
+/// What the subcommands of `tarn` share. Private to the tool: it may print and end the process.
+#ifndef TARN_SERVER_TOOL_TOOL_H
+#define TARN_SERVER_TOOL_TOOL_H
+
+#include "kernels/device/device.h"
+#include "kernels/tank.h"
+#include "server/common/scene.h"
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    TOOL_STEPS_MAX = 100000000,
+    TOOL_STEPS_RUN = 300,   ///< of `tarn run` where nobody says
+    TOOL_STEPS_BENCH = 120, ///< of `tarn bench` where nobody says
+    TOOL_EXIT_USAGE = 2,
+    TOOL_EXIT_INTERRUPTED = 130,
+};
+
+/// The arguments after the subcommand's name; argv[0] is the name for messages ("tarn run"). @return the exit status
+int tool_run(int argc, char **argv);
+int tool_bench(int argc, char **argv);
+int tool_check(int argc, char **argv);
+
+/// --device, --threads, --isa: a child parser whose input is a tarn_device_desc.
+extern const struct argp tool_device_argp;
+#define TOOL_DEVICE_CHILDREN                                                                                           \
+    {                                                                                                                  \
+        {&tool_device_argp, 0, "Where it runs:", 0},                                                                   \
+        {                                                                                                              \
+            0                                                                                                          \
+        }                                                                                                              \
+    }
+
+/// A whole number from an option; ends with a usage error that names the option and the range.
+uint32_t tool_parse_count(struct argp_state *state, const char *option, const char *text, uint32_t min, uint32_t max);
+
+/// A scene, its device and its tank.
+typedef struct tool_tank {
+    tarn_scene scene;
+    tarn_device *device;
+    tarn_tank *tank;
+} tool_tank;
+
+/// Reads a scene by path or name and makes its tank. On failure a sentence went to stderr and nothing needs closing.
+bool tool_tank_open(tool_tank *tank, const char *command, const char *scene, const tarn_device_desc *device);
+void tool_tank_close(tool_tank *tank);
+
+/// Monotonic seconds.
+double tool_now_s(void);
+
+/// SIGINT and SIGTERM set a flag once; a second signal ends the process as usual.
+void tool_catch_interrupts(void);
+bool tool_interrupted(void);
+
+#endif

@@ -1,0 +1,80 @@
+// `tarn`: the tool for people. Picks the subcommand; each parses its own options.
+#include "server/tool/tool.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} commands[] = {{"run", tool_run}, {"bench", tool_bench}, {"check", tool_check}};
+
+typedef struct tool_arguments {
+    int (*run)(int argc, char **argv);
+    const char *name;
+    int first; // index of the subcommand's name in argv
+} tool_arguments;
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    tool_arguments *arguments = state->input;
+    if (key == ARGP_KEY_ARG) {
+        for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+            if (strcmp(argument, commands[i].name) == 0) {
+                arguments->run = commands[i].run;
+                arguments->name = commands[i].name;
+                arguments->first = state->next - 1;
+                state->next = state->argc;
+                return 0;
+            }
+        }
+        argp_error(state, "found the command \"%s\", allowed are run, bench and check", argument);
+        return 0;
+    }
+    if (key == ARGP_KEY_NO_ARGS) {
+        argp_error(state, "a command is missing, allowed are run, bench and check");
+        return 0;
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+static void print_version(FILE *stream, struct argp_state *state)
+{
+    (void)state;
+    fprintf(stream, "tarn %s (CUDA device: %s)\n", TARN_VERSION, tarn_device_has_cuda() ? "built in" : "not built in");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .parser = parse,
+        .args_doc = "COMMAND [OPTION...]",
+        .doc = "Runs, measures and checks tanks of liquid, without a server.\n"
+               "\v"
+               "Commands:\n"
+               "  run    simulate a scene; state hash, PLY export\n"
+               "  bench  measure a scene, stage by stage\n"
+               "  check  validate scene files\n"
+               "\n"
+               "`tarn COMMAND --help` describes a command. A SCENE is a path to a .json file or the name of a scene "
+               "that came with Tarn, such as dam-break.",
+    };
+    argp_program_version_hook = print_version;
+    argp_err_exit_status = TOOL_EXIT_USAGE;
+    // A file-size limit is then a write error, which is reported with the file's name.
+    signal(SIGXFSZ, SIG_IGN);
+
+    tool_arguments arguments = {0};
+    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments);
+    char name[32];
+    snprintf(name, sizeof name, "tarn %s", arguments.name);
+    argv[arguments.first] = name;
+    int status = arguments.run(argc - arguments.first, argv + arguments.first);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        perror("tarn: standard output");
+        return status != 0 ? status : EXIT_FAILURE;
+    }
+    return status;
+}

@@ -1,0 +1,125 @@
+// From a command line to a tank: device options, scene, and the signals and clock of the loops that step it.
+#include "server/tool/tool.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+uint32_t tool_parse_count(struct argp_state *state, const char *option, const char *text, uint32_t min, uint32_t max)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < min || value > max) {
+        argp_error(state, "--%s: found \"%s\", allowed is a whole number from %u to %u", option, text, min, max);
+        return min;
+    }
+    return (uint32_t)value;
+}
+
+static error_t parse_device(int key, char *argument, struct argp_state *state)
+{
+    tarn_device_desc *device = state->input;
+    switch (key) {
+    case 't':
+        device->threads = tool_parse_count(state, "threads", argument, 1, TARN_DEVICE_THREADS_MAX);
+        return 0;
+    case 'd':
+        if (strcmp(argument, "cpu") != 0 && strcmp(argument, "cuda") != 0) {
+            argp_error(state, "--device: found \"%s\", allowed are cpu and cuda", argument);
+        }
+        device->kind = strcmp(argument, "cuda") == 0 ? TARN_DEVICE_CUDA : TARN_DEVICE_CPU;
+        return 0;
+    case 'i':
+        if (strcmp(argument, "v2") != 0 && strcmp(argument, "v3") != 0 && strcmp(argument, "v4") != 0) {
+            argp_error(state, "--isa: found \"%s\", allowed are v2, v3 and v4", argument);
+        }
+        device->isa = argument;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option device_options[] = {
+    {"device", 'd', "NAME", 0, "cpu (the default) or cuda", 0},
+    {"threads", 't', "N", 0, "threads of the CPU device, 1 to 256; default: one per processor", 0},
+    {"isa", 'i', "LEVEL", 0, "x86-64 level of the CPU device: v2, v3, v4; default: the best this processor has", 0},
+    {0},
+};
+const struct argp tool_device_argp = {device_options, parse_device, NULL, NULL, NULL, NULL, NULL};
+_Static_assert(TARN_DEVICE_THREADS_MAX == 256, "the help text above names the limit");
+
+static void say_no_device(const char *command, const tarn_device_desc *device, tarn_status status)
+{
+    if (device->kind == TARN_DEVICE_CUDA && !tarn_device_has_cuda()) {
+        fprintf(stderr, "%s: --device cuda: this build has no CUDA device; allowed is cpu\n", command);
+    } else if (device->kind == TARN_DEVICE_CUDA && tarn_device_count(TARN_DEVICE_CUDA) == 0) {
+        fprintf(stderr, "%s: --device cuda: this machine has no GPU that can be used; allowed is cpu\n", command);
+    } else if (device->isa != NULL && status == TARN_E_UNAVAILABLE) {
+        fprintf(stderr, "%s: --isa %s: this build or this processor doesn't have it; allowed is a lower level\n",
+                command, device->isa);
+    } else {
+        fprintf(stderr, "%s: the device can't be opened: %s\n", command, tarn_status_text(status));
+    }
+}
+
+bool tool_tank_open(tool_tank *tank, const char *command, const char *scene, const tarn_device_desc *device)
+{
+    *tank = (tool_tank){0};
+    char path[PATH_MAX], why[TARN_SCENE_WHY_BYTES] = "";
+    if (tarn_scene_resolve(scene, path, sizeof path, why, sizeof why) != TARN_OK ||
+        tarn_scene_read_file(path, &tank->scene, why, sizeof why) != TARN_OK) {
+        fprintf(stderr, "%s: %s\n", command, why);
+        return false;
+    }
+    tarn_status status = tarn_device_create(device, &tank->device);
+    if (status != TARN_OK) {
+        say_no_device(command, device, status);
+        return false;
+    }
+    status = tarn_tank_create(tank->device, &tank->scene.tank, &tank->tank, why, sizeof why);
+    if (status != TARN_OK) {
+        fprintf(stderr, "%s: %s: %s\n", command, path, why[0] != '\0' ? why : tarn_status_text(status));
+        tarn_device_destroy(tank->device);
+        return false;
+    }
+    return true;
+}
+
+void tool_tank_close(tool_tank *tank)
+{
+    tarn_tank_destroy(tank->tank);
+    tarn_device_destroy(tank->device);
+}
+
+double tool_now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+void tool_catch_interrupts(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+bool tool_interrupted(void)
+{
+    return interrupted != 0;
+}

@@ -1,0 +1,129 @@
+#include "server/worker/input_ray.h"
+#include "server/worker/worker_limits.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLES_PER_TILE = 8, SAMPLES_MAX = 16384 };
+
+static float dot(const float a[3], const float b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static void ray_at(const tarn_ray *ray, float distance_m, float point_m[3])
+{
+    for (int axis = 0; axis < 3; axis++)
+        point_m[axis] = ray->origin_m[axis] + distance_m * ray->direction[axis];
+}
+
+tarn_status tarn_tile_map_init(tarn_tile_map *map, const uint16_t cells[3], float cell_m)
+{
+    size_t count = 1;
+    memset(map, 0, sizeof *map);
+    map->tile_m = cell_m * (float)(1 << TARN_FRAME_TILE_CELLS_LOG2);
+    for (int axis = 0; axis < 3; axis++) {
+        map->size_m[axis] = cell_m * (float)cells[axis];
+        map->tiles[axis] = (cells[axis] + (1u << TARN_FRAME_TILE_CELLS_LOG2) - 1) >> TARN_FRAME_TILE_CELLS_LOG2;
+        count *= map->tiles[axis];
+    }
+    map->bits_bytes = (count + 7) / 8;
+    map->bits = calloc(1, map->bits_bytes);
+    return map->bits ? TARN_OK : TARN_E_MEMORY;
+}
+
+void tarn_tile_map_free(tarn_tile_map *map)
+{
+    free(map->bits);
+    memset(map, 0, sizeof *map);
+}
+
+static size_t tile_index(const tarn_tile_map *map, const uint32_t tile[3])
+{
+    return ((size_t)tile[2] * map->tiles[1] + tile[1]) * map->tiles[0] + tile[0];
+}
+
+void tarn_tile_map_update(tarn_tile_map *map, const tarn_frame *frame)
+{
+    memset(map->bits, 0, map->bits_bytes);
+    for (uint32_t i = 0; i < frame->header.tile_count; i++) {
+        tarn_frame_tile entry = tarn_frame_tile_at(frame, i);
+        uint32_t tile[3] = {entry.tile[0], entry.tile[1], entry.tile[2]};
+        if (entry.particle_count == 0 || tile[0] >= map->tiles[0] || tile[1] >= map->tiles[1] ||
+            tile[2] >= map->tiles[2])
+            continue;
+        size_t index = tile_index(map, tile);
+        map->bits[index / 8] |= (uint8_t)(1u << (index % 8));
+    }
+}
+
+static int tile_has_liquid(const tarn_tile_map *map, const float point_m[3])
+{
+    uint32_t tile[3];
+    for (int axis = 0; axis < 3; axis++) {
+        float at = point_m[axis] / map->tile_m;
+        if (!(at >= 0.0f) || at >= (float)map->tiles[axis])
+            return 0;
+        tile[axis] = (uint32_t)at;
+    }
+    size_t index = tile_index(map, tile);
+    return map->bits[index / 8] >> (index % 8) & 1;
+}
+
+int tarn_ray_box(const tarn_ray *ray, const float size_m[3], float *enter_m, float *leave_m)
+{
+    float enter = 0.0f, leave = INFINITY;
+    for (int axis = 0; axis < 3; axis++) {
+        float origin = ray->origin_m[axis], direction = ray->direction[axis];
+        if (fabsf(direction) < 1e-12f) {
+            if (origin < 0.0f || origin > size_m[axis])
+                return 0;
+            continue;
+        }
+        float a = (0.0f - origin) / direction, b = (size_m[axis] - origin) / direction;
+        enter = fmaxf(enter, fminf(a, b));
+        leave = fminf(leave, fmaxf(a, b));
+    }
+    if (!(enter <= leave))
+        return 0;
+    *enter_m = enter;
+    *leave_m = leave;
+    return 1;
+}
+
+float tarn_ray_depth(const tarn_ray *ray, const tarn_tile_map *map)
+{
+    float enter, leave;
+    if (!tarn_ray_box(ray, map->size_m, &enter, &leave)) {
+        float to_center[3];
+        for (int axis = 0; axis < 3; axis++)
+            to_center[axis] = 0.5f * map->size_m[axis] - ray->origin_m[axis];
+        return fmaxf(0.0f, dot(to_center, ray->direction));
+    }
+    float spacing = fmaxf(map->tile_m / SAMPLES_PER_TILE, (leave - enter) / SAMPLES_MAX);
+    float first = -1.0f;
+    for (float depth = enter + 0.5f * spacing; depth < leave; depth += spacing) {
+        float point[3];
+        ray_at(ray, depth, point);
+        int liquid = tile_has_liquid(map, point);
+        if (first < 0.0f && liquid)
+            first = depth;
+        if (first >= 0.0f && (!liquid || depth - first >= map->tile_m))
+            return 0.5f * (first + depth);
+    }
+    return 0.5f * ((first >= 0.0f ? first : enter) + leave);
+}
+
+int tarn_ray_plane(const tarn_ray *ray, const float point_m[3], const float normal[3], float hit_m[3])
+{
+    float along = dot(ray->direction, normal);
+    if (fabsf(along) < TARN_INPUT_GRAZE_MIN)
+        return 0;
+    float offset[3] = {point_m[0] - ray->origin_m[0], point_m[1] - ray->origin_m[1], point_m[2] - ray->origin_m[2]};
+    float distance = dot(offset, normal) / along;
+    if (distance < 0.0f)
+        return 0;
+    ray_at(ray, distance, hit_m);
+    return 1;
+}

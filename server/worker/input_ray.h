@@ -1,0 +1,44 @@
+/// Where a pointer's ray meets the tank and its liquid. Pure geometry; no state but the map that the caller keeps.
+#ifndef TARN_SERVER_WORKER_INPUT_RAY_H
+#define TARN_SERVER_WORKER_INPUT_RAY_H
+
+#include "protocol/frame.h"
+#include "protocol/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tarn_ray {
+    float origin_m[3];
+    float direction[3]; ///< unit length
+} tarn_ray;
+
+/// Which tiles of the tank hold liquid, from the newest frame.
+typedef struct tarn_tile_map {
+    float size_m[3]; ///< of the tank
+    float tile_m;
+    uint32_t tiles[3];
+    uint8_t *bits;
+    size_t bits_bytes;
+} tarn_tile_map;
+
+/// Makes a map without liquid. @return TARN_OK or TARN_E_MEMORY
+tarn_status tarn_tile_map_init(tarn_tile_map *map, const uint16_t cells[3], float cell_m);
+void tarn_tile_map_free(tarn_tile_map *map);
+
+/// Takes the tiles of a frame of the same tank.
+void tarn_tile_map_update(tarn_tile_map *map, const tarn_frame *frame);
+
+/// The part of a ray inside the box from 0 to size_m, as distances from the origin. @return 0 where it misses
+int tarn_ray_box(const tarn_ray *ray, const float size_m[3], float *enter_m, float *leave_m);
+
+/// The depth at which a press takes hold: in the middle of the first stretch of tiles with liquid, at most one tile
+/// deep; without liquid on the ray the middle of the ray's way through the tank; where the ray misses the tank, the
+/// point nearest to the tank's centre. Never behind the origin.
+float tarn_ray_depth(const tarn_ray *ray, const tarn_tile_map *map);
+
+/// Where the ray meets the plane through point_m with this normal.
+/// @return 0 where it is too flat to it, or meets it behind the origin
+int tarn_ray_plane(const tarn_ray *ray, const float point_m[3], const float normal[3], float hit_m[3]);
+
+#endif

@@ -1,0 +1,75 @@
+/// What the viewers of one tank are doing to it: pressed pointers, controllers and hands, folded as their messages
+/// arrive and turned into pushes once per step.
+///
+/// A press of a pointer takes hold of a point in the tank (input_ray.h) and of the plane through it that faces the
+/// viewer. Moves slide the point along that plane. In each step a sphere at the point pushes the liquid with the
+/// point's speed in simulated time, smoothed over a few steps and never above TARN_TANK_PUSH_SPEED_MAX_M_S; a fast
+/// point leaves several spheres along its way. A controller pushes while its trigger or grip is pressed, a hand while
+/// it is open, both with the velocity that their client measured.
+///
+/// Moves coalesce: only the newest before a step counts. A press and a release between two steps still act in the
+/// next one. Pure state: no clock, no I/O, no allocation.
+#ifndef TARN_SERVER_WORKER_INPUT_STATE_H
+#define TARN_SERVER_WORKER_INPUT_STATE_H
+
+#include "kernels/tank.h"
+#include "protocol/message.h"
+#include "server/worker/input_ray.h"
+#include "server/worker/worker_limits.h"
+
+typedef struct tarn_input_source {
+    uint32_t viewer_id; ///< 0: free
+    tarn_input_kind kind;
+    uint32_t index; ///< pointer id, or side
+    uint8_t released; ///< ends with the next step
+    uint32_t silent_steps;
+    float hold_m[3], normal[3]; ///< the plane of a pointer
+    float target_m[3];          ///< where the newest message puts the sphere
+    float center_m[3];          ///< where the last step left it
+    float velocity_m_s[3];
+    float radius_m, strength;
+} tarn_input_source;
+
+typedef struct tarn_input_viewer {
+    uint32_t viewer_id; ///< 0: free
+    uint32_t received, latched; ///< sequence numbers
+    uint64_t latched_order;     ///< of the step that latched the newest
+    uint32_t tools_told;        ///< bit per tool: this viewer knows that it does nothing
+} tarn_input_viewer;
+
+typedef struct tarn_input_state {
+    tarn_input_source sources[TARN_INPUT_SOURCES_MAX];
+    tarn_input_viewer viewers[TARN_INPUT_VIEWERS_MAX];
+    uint64_t order;
+} tarn_input_state;
+
+/// Lets go of everything; for a new tank.
+void tarn_input_state_init(tarn_input_state *state);
+
+/// Forgets the presses but not which inputs were seen; for a tank that starts afresh.
+void tarn_input_state_release(tarn_input_state *state);
+
+/// Takes a pointer, controller or hand.
+/// @param why  on failure a sentence for the viewer
+/// @return TARN_OK, TARN_E_UNAVAILABLE (a tool that does nothing yet; told once per viewer and tool),
+///         TARN_E_LIMIT or TARN_E_ARGUMENT (another kind of input)
+tarn_status tarn_input_state_take(tarn_input_state *state, uint32_t viewer_id, const tarn_input *input,
+                                  const tarn_tile_map *map, tarn_text why);
+
+/// Notes that an input of this viewer will be part of the next step. Inputs that other modules act on are noted too.
+void tarn_input_state_note(tarn_input_state *state, uint32_t viewer_id, uint32_t sequence);
+
+/// Removes a viewer; what it holds is released.
+void tarn_input_state_viewer_gone(tarn_input_state *state, uint32_t viewer_id);
+
+/// The pushes of the next step, which contains everything noted so far. @return how many
+uint32_t tarn_input_state_latch(tarn_input_state *state, float dt_s,
+                                tarn_push pushes[TARN_TANK_PUSHES_MAX]);
+
+/// Marks what was noted as contained without a step: for controls that act at once.
+void tarn_input_state_latch_notes(tarn_input_state *state);
+
+/// The newest contained input of each viewer, the most recent first. @return how many, <= TARN_FRAME_INPUTS_MAX
+uint32_t tarn_input_state_contained(const tarn_input_state *state, tarn_frame_input inputs[TARN_FRAME_INPUTS_MAX]);
+
+#endif

@@ -1,0 +1,26 @@
+/// The clock of one tank: when its next step is due, and how much slower than real time it runs. Pure; the caller
+/// brings the monotonic time.
+///
+/// Steps are due every dt. A tank that is late by no more than TARN_WORKER_LAG_MS_MAX catches up; one that is later
+/// lets go of the difference, which slows its clock. It never takes a larger step.
+#ifndef TARN_SERVER_WORKER_PACE_H
+#define TARN_SERVER_WORKER_PACE_H
+
+#include <stdint.h>
+
+typedef struct tarn_pace {
+    uint64_t dt_ns, due_ns;
+    uint64_t window_ns[2];    ///< when the previous and the present window of the measurement began
+    uint32_t window_steps[2];
+} tarn_pace;
+
+/// Begins, or goes on after a pause: the first step is due now, nothing is owed.
+void tarn_pace_start(tarn_pace *pace, float dt_s, uint64_t now_ns);
+
+/// Notes that a step was finished.
+void tarn_pace_stepped(tarn_pace *pace, uint64_t now_ns);
+
+/// Simulated seconds per second, over the last half to one second since the start; 1 before the first step.
+float tarn_pace_factor(const tarn_pace *pace, uint64_t now_ns);
+
+#endif

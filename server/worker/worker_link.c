@@ -1,0 +1,178 @@
+#include "server/worker/worker_link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { BUFFER_BYTES = TARN_IPC_HEADER_BYTES + TARN_IPC_FRAME_BYTES_MAX };
+
+tarn_status tarn_worker_link_open(tarn_worker_link *link, int fd, const tarn_ipc_sink *sink)
+{
+    memset(link, 0, sizeof *link);
+    link->fd = fd;
+    link->slot_sending = -1;
+    for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++)
+        link->slots[i].filled = link->slots[i].sending = -1;
+    tarn_ipc_reader_init(&link->reader, sink);
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+        return TARN_E_IO;
+    return TARN_OK;
+}
+
+void tarn_worker_link_close(tarn_worker_link *link)
+{
+    for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++)
+        for (int b = 0; b < 2; b++)
+            if (link->slots[i].buffers[b])
+                munmap(link->slots[i].buffers[b], BUFFER_BYTES);
+    close(link->fd);
+    link->fd = -1;
+}
+
+tarn_status tarn_worker_link_put(tarn_worker_link *link, const tarn_ipc_message *message)
+{
+    if (message->kind == TARN_IPC_REFUSED && link->out_bytes > TARN_WORKER_REFUSALS_BYTES_MAX)
+        return TARN_E_SPACE;
+    size_t bytes;
+    tarn_status status =
+        tarn_ipc_write(message, link->out + link->out_bytes, sizeof link->out - link->out_bytes, &bytes);
+    if (status == TARN_OK)
+        link->out_bytes += bytes;
+    return status;
+}
+
+/// The buffer of a slot that is not being sent.
+static int slot_free(const tarn_frame_slot *slot)
+{
+    return slot->sending == 0 ? 1 : 0;
+}
+
+uint8_t *tarn_worker_link_frame_space(tarn_worker_link *link, uint32_t index)
+{
+    tarn_frame_slot *slot = &link->slots[index];
+    int buffer = slot_free(slot);
+    if (!slot->buffers[buffer]) {
+        void *memory = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED)
+            return NULL;
+        slot->buffers[buffer] = memory;
+    }
+    if (slot->filled >= 0)
+        slot->replaced++;
+    slot->filled = -1;
+    return slot->buffers[buffer] + TARN_IPC_HEADER_BYTES;
+}
+
+void tarn_worker_link_frame_put(tarn_worker_link *link, uint32_t index, uint32_t tank, uint32_t frame_bytes)
+{
+    tarn_frame_slot *slot = &link->slots[index];
+    slot->filled = slot_free(slot);
+    slot->bytes[slot->filled] = TARN_IPC_HEADER_BYTES + (size_t)frame_bytes;
+    tarn_ipc_frame_header(tank, frame_bytes, slot->buffers[slot->filled]);
+}
+
+void tarn_worker_link_frame_drop(tarn_worker_link *link, uint32_t index)
+{
+    link->slots[index].filled = -1;
+}
+
+/// The next slot, in turn, whose frame waits; or -1.
+static int slot_next(const tarn_worker_link *link)
+{
+    for (int i = 1; i <= TARN_WORKER_TANKS_MAX; i++) {
+        int index = (link->slot_last + i) % TARN_WORKER_TANKS_MAX;
+        if (link->slots[index].filled >= 0)
+            return index;
+    }
+    return -1;
+}
+
+int tarn_worker_link_waiting(const tarn_worker_link *link)
+{
+    return link->slot_sending >= 0 || link->out_bytes > 0 || slot_next(link) >= 0;
+}
+
+/// @return how many bytes went out, 0 when the socket is full, or a negative status
+static ssize_t send_some(int fd, const uint8_t *bytes, size_t count)
+{
+    ssize_t sent;
+    do
+        sent = send(fd, bytes, count, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    if (sent < 0)
+        return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : TARN_E_IO;
+    return sent;
+}
+
+static ssize_t flush_frame(tarn_worker_link *link)
+{
+    tarn_frame_slot *slot = &link->slots[link->slot_sending];
+    ssize_t sent = send_some(link->fd, slot->buffers[slot->sending] + link->slot_sent,
+                             slot->bytes[slot->sending] - link->slot_sent);
+    if (sent <= 0)
+        return sent;
+    link->slot_sent += (size_t)sent;
+    if (link->slot_sent == slot->bytes[slot->sending]) {
+        slot->sending = -1;
+        link->slot_sending = -1;
+    }
+    return sent;
+}
+
+static ssize_t flush_messages(tarn_worker_link *link)
+{
+    ssize_t sent = send_some(link->fd, link->out, link->out_bytes);
+    if (sent <= 0)
+        return sent;
+    memmove(link->out, link->out + sent, link->out_bytes - (size_t)sent);
+    link->out_bytes -= (size_t)sent;
+    return sent;
+}
+
+tarn_status tarn_worker_link_flush(tarn_worker_link *link)
+{
+    for (;;) {
+        ssize_t sent;
+        if (link->slot_sending >= 0) {
+            sent = flush_frame(link);
+        } else if (link->out_bytes > 0) {
+            sent = flush_messages(link);
+        } else {
+            int next = slot_next(link);
+            if (next < 0)
+                return TARN_OK;
+            tarn_frame_slot *slot = &link->slots[next];
+            slot->sending = slot->filled;
+            slot->filled = -1;
+            link->slot_sending = link->slot_last = next;
+            link->slot_sent = 0;
+            continue;
+        }
+        if (sent <= 0)
+            return sent == 0 ? TARN_OK : TARN_E_IO;
+    }
+}
+
+tarn_status tarn_worker_link_read(tarn_worker_link *link)
+{
+    for (size_t total = 0; total < TARN_WORKER_READ_BYTES_MAX;) {
+        size_t room;
+        uint8_t *space = tarn_ipc_reader_space(&link->reader, &room);
+        ssize_t got = recv(link->fd, space, room, 0);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return TARN_OK;
+        if (got <= 0)
+            return TARN_E_IO;
+        tarn_status status = tarn_ipc_reader_commit(&link->reader, (size_t)got);
+        if (status != TARN_OK)
+            return status;
+        total += (size_t)got;
+    }
+    return TARN_OK;
+}

@@ -1,0 +1,60 @@
+/// The worker's end of the socketpair: messages out through a bounded buffer, frames out through two buffers per tank
+/// of which the newest wins, messages in through the reader. The socket never blocks; a gateway that does not read
+/// costs frames, never steps.
+///
+/// A tank's frame is encoded into the buffer that is not being sent. Messages go before frames, and a frame that was
+/// begun is finished first.
+#ifndef TARN_SERVER_WORKER_LINK_H
+#define TARN_SERVER_WORKER_LINK_H
+
+#include "protocol/status.h"
+#include "server/common/ipc.h"
+#include "server/worker/worker_limits.h"
+
+/// The frames of one tank. A buffer is TARN_IPC_FRAME_BYTES_MAX of address space; memory is used as frames need it.
+typedef struct tarn_frame_slot {
+    uint8_t *buffers[2]; ///< header of the message, then the frame
+    size_t bytes[2];
+    int filled;  ///< the buffer that waits to be sent, or -1
+    int sending; ///< the buffer that is being sent, or -1
+    uint32_t replaced; ///< frames that gave way to newer ones
+} tarn_frame_slot;
+
+typedef struct tarn_worker_link {
+    int fd;
+    tarn_ipc_reader reader;
+    tarn_frame_slot slots[TARN_WORKER_TANKS_MAX];
+    int slot_sending; ///< or -1
+    int slot_last;    ///< whose frame was sent last, so that all get their turn
+    size_t slot_sent;
+    size_t out_bytes;
+    uint8_t out[TARN_WORKER_OUT_BYTES_MAX];
+} tarn_worker_link;
+
+/// Takes the descriptor as it is, nonblocking. `sink` gets what arrives.
+tarn_status tarn_worker_link_open(tarn_worker_link *link, int fd, const tarn_ipc_sink *sink);
+void tarn_worker_link_close(tarn_worker_link *link);
+
+/// Queues a message. @return TARN_OK, or TARN_E_SPACE: the gateway does not read; try again later or let it be
+tarn_status tarn_worker_link_put(tarn_worker_link *link, const tarn_ipc_message *message);
+
+/// Where to encode the next frame of the tank in this slot: TARN_IPC_FRAME_BYTES_MAX bytes; NULL without memory.
+uint8_t *tarn_worker_link_frame_space(tarn_worker_link *link, uint32_t slot);
+
+/// Queues what was encoded there, in place of an older frame that still waits.
+void tarn_worker_link_frame_put(tarn_worker_link *link, uint32_t slot, uint32_t tank, uint32_t frame_bytes);
+
+/// Forgets a frame that waits; one that is being sent is finished.
+void tarn_worker_link_frame_drop(tarn_worker_link *link, uint32_t slot);
+
+/// Whether something waits to be sent.
+int tarn_worker_link_waiting(const tarn_worker_link *link);
+
+/// Sends what the socket takes. @return TARN_OK or TARN_E_IO: the gateway is gone
+tarn_status tarn_worker_link_flush(tarn_worker_link *link);
+
+/// Reads what is there, at most TARN_WORKER_READ_BYTES_MAX.
+/// @return TARN_OK, TARN_E_IO (the gateway is gone), or what the reader or the sink returned
+tarn_status tarn_worker_link_read(tarn_worker_link *link);
+
+#endif

@@ -1,0 +1,88 @@
+#include "server/worker/worker_options.h"
+#include "kernels/device/device.h"
+#include "server/worker/worker_limits.h"
+
+#include <argp.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_OF(value) TEXT_OF_(value)
+#define TEXT_OF_(value) #value
+
+enum { OPTION_FD = 256, OPTION_DEVICE, OPTION_THREADS, OPTION_FPS, OPTION_SCENES, OPTION_LOG };
+
+static const struct argp_option option_list[] = {
+    {"fd", OPTION_FD, "N", 0, "Descriptor of the socket to tarnd (required)", 0},
+    {"device", OPTION_DEVICE, "cpu|cuda|auto", 0, "Where to simulate; auto takes a GPU where there is one (default)", 0},
+    {"threads", OPTION_THREADS, "N", 0, "Threads of the CPU device; 0: one per processor (default)", 0},
+    {"fps", OPTION_FPS, "N", 0, "Frames sent per second and tank, 1 to 120 (default 30)", 0},
+    {"scenes", OPTION_SCENES, "DIR", 0, "Directory of scene files", 0},
+    {"log", OPTION_LOG, "error|warn|info|debug", 0, "How much to log", 0},
+    {0},
+};
+
+static long number(struct argp_state *state, const char *option, const char *text, long min, long max)
+{
+    char *end;
+    long value = strtol(text, &end, 10);
+    if (end == text || *end || value < min || value > max)
+        argp_error(state, "--%s: found \"%s\"; allowed: a whole number from %ld to %ld", option, text, min, max);
+    return value;
+}
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+    static const char *const devices[] = {"auto", "cpu", "cuda"};
+    tarn_worker_options *options = state->input;
+    switch (key) {
+    case OPTION_FD:
+        options->fd = (int)number(state, "fd", text, 0, INT_MAX);
+        return 0;
+    case OPTION_DEVICE:
+        for (int i = 0; i < 3; i++)
+            if (strcmp(text, devices[i]) == 0) {
+                options->device = (tarn_device_choice)i;
+                return 0;
+            }
+        argp_error(state, "--device: found \"%s\"; allowed: cpu, cuda, auto", text);
+        return 0;
+    case OPTION_THREADS:
+        options->threads = (uint32_t)number(state, "threads", text, 0, TARN_DEVICE_THREADS_MAX);
+        return 0;
+    case OPTION_FPS:
+        options->fps = (uint32_t)number(state, "fps", text, TARN_WORKER_FPS_MIN, TARN_WORKER_FPS_MAX);
+        return 0;
+    case OPTION_SCENES:
+        options->scenes = text;
+        return 0;
+    case OPTION_LOG: {
+        int level = tarn_log_level_find(text);
+        if (level < 0)
+            argp_error(state, "--log: found \"%s\"; allowed: error, warn, info, debug", text);
+        options->log_level = (tarn_log_level)level;
+        return 0;
+    }
+    case ARGP_KEY_ARG:
+        argp_error(state, "found \"%s\"; there are only options", text);
+        return 0;
+    case ARGP_KEY_END:
+        if (options->fd < 0)
+            argp_error(state, "--fd is missing: tarn-worker is started by tarnd");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+void tarn_worker_options_parse(int argc, char **argv, tarn_worker_options *options)
+{
+    static const struct argp argp = {option_list, parse_option, NULL,
+                                     "Simulates Tarn's tanks on one device, for the tarnd that started it.", NULL, NULL,
+                                     NULL};
+    argp_program_version = "tarn-worker " TARN_VERSION;
+    argp_err_exit_status = 1;
+    *options = (tarn_worker_options){.fd = -1, .fps = TARN_WORKER_FPS, .log_level = TARN_LOG_INFO};
+    argp_parse(&argp, argc, argv, 0, NULL, options);
+}

@@ -1,0 +1,23 @@
+/// The command line of tarn-worker, which tarnd starts; people rarely do.
+#ifndef TARN_SERVER_WORKER_OPTIONS_H
+#define TARN_SERVER_WORKER_OPTIONS_H
+
+#include "server/common/log.h"
+
+#include <stdint.h>
+
+typedef enum tarn_device_choice { TARN_DEVICE_CHOOSE_AUTO, TARN_DEVICE_CHOOSE_CPU, TARN_DEVICE_CHOOSE_CUDA } tarn_device_choice;
+
+typedef struct tarn_worker_options {
+    int fd; ///< the socket to the gateway
+    tarn_device_choice device;
+    uint32_t threads; ///< 0: one per processor
+    uint32_t fps;
+    const char *scenes; ///< NULL: those that came with the program
+    tarn_log_level log_level;
+} tarn_worker_options;
+
+/// Fills the options or ends the program with a sentence on stderr, as --help and --version do.
+void tarn_worker_options_parse(int argc, char **argv, tarn_worker_options *options);
+
+#endif

@@ -1,0 +1,319 @@
+#include "server/worker/worker_tank.h"
+#include "server/common/clock.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int is_path(const char *scene)
+{
+    size_t length = strlen(scene);
+    return strchr(scene, '/') || (length > 5 && strcmp(scene + length - 5, ".json") == 0);
+}
+
+static tarn_status scene_read(const char *scenes_dir, const char *scene, tarn_scene *read, tarn_text why)
+{
+    char path[4096];
+    if (is_path(scene))
+        return tarn_scene_read_file(scene, read, why, sizeof(tarn_text));
+    if (!tarn_scene_name_valid(scene)) {
+        snprintf(why, sizeof(tarn_text), "\"%.64s\" is no name of a scene; allowed: 1 to %d of a-z, 0-9 and -", scene,
+                 TARN_NAME_BYTES_MAX);
+        return TARN_E_MALFORMED;
+    }
+    int length = snprintf(path, sizeof path, "%s/%s.json", scenes_dir, scene);
+    if (length < 0 || (size_t)length >= sizeof path)
+        return TARN_E_LIMIT;
+    return tarn_scene_read_file(path, read, why, sizeof(tarn_text));
+}
+
+/// What every fresh start has in common: no presses, step 0, a frame at once.
+static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t now_ns)
+{
+    tank->epoch = epoch;
+    tank->step = 0;
+    tank->steps_asked = 0;
+    tank->state_changed = 1;
+    tank->frame_wanted = 1;
+    tank->frame_due_ns = now_ns;
+    tank->too_large_told = 0;
+    tarn_input_state_release(&tank->inputs);
+    tarn_input_state_latch_notes(&tank->inputs);
+    tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
+}
+
+tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir, uint32_t fps,
+                                  const tarn_ipc_load *load, uint64_t now_ns, tarn_text why)
+{
+    tarn_tank *made = NULL;
+    tarn_tile_map map = {0};
+    tarn_scene *scene = malloc(sizeof *scene);
+    snprintf(why, sizeof(tarn_text), "out of memory");
+    tarn_status status = scene ? scene_read(scenes_dir, load->scene, scene, why) : TARN_E_MEMORY;
+    if (status != TARN_OK)
+        goto fail;
+    char found[TARN_SCENE_WHY_BYTES] = "";
+    status = tarn_tank_create(device, &scene->tank, &made, found, sizeof found);
+    if (status != TARN_OK) {
+        snprintf(why, sizeof(tarn_text), "scene \"%s\": %.400s", scene->name,
+                 found[0] ? found : tarn_status_text(status));
+        goto fail;
+    }
+    status = tarn_tile_map_init(&map, scene->tank.cells, scene->tank.cell_m);
+    if (status != TARN_OK)
+        goto fail;
+
+    tarn_tank_destroy(tank->tank);
+    tarn_tile_map_free(&tank->map);
+    tank->tank = made;
+    tank->map = map;
+    tank->scene = *scene;
+    tank->paused = load->paused;
+    tank->frame_period_ns = 1000000000u / fps;
+    memcpy(tank->orientation, (float[4]){0, 0, 0, 1}, sizeof tank->orientation);
+    tarn_input_state_note(&tank->inputs, load->viewer_id, load->sequence);
+    begin(tank, load->epoch, now_ns);
+    free(scene);
+    return TARN_OK;
+fail:
+    tarn_tank_destroy(made);
+    free(scene);
+    return status;
+}
+
+void tarn_worker_tank_free(tarn_worker_tank *tank)
+{
+    tarn_tank_destroy(tank->tank);
+    tarn_tile_map_free(&tank->map);
+    memset(tank, 0, sizeof *tank);
+}
+
+tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset *reset, uint64_t now_ns)
+{
+    tarn_status status = tarn_tank_reset(tank->tank);
+    if (status != TARN_OK)
+        return status;
+    tarn_input_state_note(&tank->inputs, reset->viewer_id, reset->sequence);
+    begin(tank, reset->epoch, now_ns);
+    return TARN_OK;
+}
+
+void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control, uint64_t now_ns)
+{
+    tarn_input_state_note(&tank->inputs, control->viewer_id, control->sequence);
+    if (control->action == TARN_CONTROL_STEP) {
+        if (tank->paused && tank->steps_asked < TARN_WORKER_STEPS_QUEUED_MAX)
+            tank->steps_asked++;
+        return; // the step that it asks for contains it
+    }
+    tarn_input_state_latch_notes(&tank->inputs);
+    tank->paused = control->action == TARN_CONTROL_PAUSE;
+    tank->steps_asked = 0;
+    tank->state_changed = 1;
+    tank->frame_wanted = 1;
+    tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
+}
+
+void tarn_worker_tank_audience(tarn_worker_tank *tank, uint32_t viewer_count, uint64_t now_ns)
+{
+    if (tank->viewer_count == 0 && viewer_count > 0) {
+        tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
+        tank->frame_wanted = 1;
+        tank->frame_due_ns = now_ns;
+    }
+    tank->viewer_count = viewer_count;
+}
+
+static tarn_status parameter_take(tarn_worker_tank *tank, const tarn_input_parameter *parameter, tarn_text why)
+{
+    int id = tarn_tank_parameter_find(parameter->name);
+    if (id < 0) {
+        snprintf(why, sizeof(tarn_text), "input.name: this tank has no parameter \"%s\"", parameter->name);
+        return TARN_E_NOT_FOUND;
+    }
+    tarn_status status = tarn_tank_set_parameter(tank->tank, (tarn_parameter)id, parameter->value);
+    if (status != TARN_OK) {
+        const tarn_parameter_spec *spec = tarn_tank_parameter_spec((tarn_parameter)id);
+        snprintf(why, sizeof(tarn_text), "input.value: %g is outside the range of \"%s\"; allowed: %g to %g",
+                 (double)parameter->value, spec->name, (double)spec->min, (double)spec->max);
+        return status;
+    }
+    tank->state_changed = 1;
+    return TARN_OK;
+}
+
+tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, const tarn_input *input, tarn_text why)
+{
+    tarn_input_state_note(&tank->inputs, viewer_id, input->sequence);
+    if (input->kind == TARN_INPUT_PARAMETER)
+        return parameter_take(tank, &input->parameter, why);
+    if (input->kind == TARN_INPUT_ORIENTATION) {
+        memcpy(tank->orientation, input->orientation.orientation, sizeof tank->orientation);
+        return TARN_OK;
+    }
+    return tarn_input_state_take(&tank->inputs, viewer_id, input, &tank->map, why);
+}
+
+static int is_stepping(const tarn_worker_tank *tank)
+{
+    return tank->paused ? tank->steps_asked > 0 : tank->viewer_count > 0;
+}
+
+uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
+{
+    uint64_t due = UINT64_MAX;
+    if (tank->id == 0 || !tank->tank)
+        return due;
+    if (is_stepping(tank))
+        due = tank->pace.due_ns;
+    if (tank->frame_wanted && tank->viewer_count > 0 && tank->frame_due_ns < due)
+        due = tank->frame_due_ns;
+    return due;
+}
+
+static tarn_status step(tarn_worker_tank *tank, uint64_t now_ns)
+{
+    tarn_push pushes[TARN_TANK_PUSHES_MAX];
+    uint32_t push_count = tarn_input_state_latch(&tank->inputs, tank->scene.tank.dt_s, pushes);
+    tarn_status status = tarn_tank_step(tank->tank, pushes, push_count);
+    if (status != TARN_OK)
+        return status;
+    uint64_t done_ns = tarn_clock_monotonic_ns();
+    tank->step_ns += done_ns - now_ns;
+    tank->step_count++;
+    tank->step++;
+    if (tank->paused) {
+        tank->steps_asked--;
+        tank->frame_wanted = 1;
+    }
+    tarn_pace_stepped(&tank->pace, done_ns);
+    return TARN_OK;
+}
+
+static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, uint64_t now_ns)
+{
+    uint8_t *space = tarn_worker_link_frame_space(link, tank->slot);
+    if (!space)
+        return TARN_E_MEMORY;
+    tarn_frame_input inputs[TARN_FRAME_INPUTS_MAX];
+    tarn_tank_frame_info info = {
+        .epoch = tank->epoch,
+        .flags = tank->paused ? TARN_FRAME_FLAG_PAUSED : 0,
+        .server_time_us = tarn_clock_unix_us(),
+        .realtime_factor = tank->paused ? 0.0f : tarn_pace_factor(&tank->pace, now_ns),
+        .input_count = tarn_input_state_contained(&tank->inputs, inputs),
+        .inputs = inputs,
+    };
+    memcpy(info.orientation, tank->orientation, sizeof info.orientation);
+    size_t bytes;
+    tarn_status status = tarn_tank_encode(tank->tank, &info, space, TARN_IPC_FRAME_BYTES_MAX, &bytes);
+    if (status != TARN_OK)
+        return status;
+    tarn_frame frame;
+    if (tarn_frame_open(space, bytes, &frame) == TARN_OK)
+        tarn_tile_map_update(&tank->map, &frame);
+    tarn_worker_link_frame_put(link, tank->slot, tank->id, (uint32_t)bytes);
+    tank->encode_ns += tarn_clock_monotonic_ns() - now_ns;
+    tank->encode_count++;
+    return TARN_OK;
+}
+
+/// Says once that frames do not fit, instead of with every frame.
+static void tell_too_large(tarn_worker_tank *tank, tarn_worker_link *link)
+{
+    if (tank->too_large_told)
+        return;
+    tarn_ipc_message message = {.kind = TARN_IPC_REFUSED, .tank = tank->id};
+    message.refused.code = TARN_ERROR_SCENE;
+    snprintf(message.refused.text, sizeof message.refused.text,
+             "scene \"%s\": a frame of it takes more than the %d MiB that are allowed", tank->scene.name,
+             TARN_IPC_FRAME_BYTES_MAX >> 20);
+    tank->too_large_told = tarn_worker_link_put(link, &message) == TARN_OK;
+}
+
+tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link, uint64_t now_ns)
+{
+    int stepped = 0;
+    if (is_stepping(tank) && tank->pace.due_ns <= now_ns) {
+        tarn_status status = step(tank, now_ns);
+        if (status != TARN_OK)
+            return status;
+        stepped = 1;
+        now_ns = tarn_clock_monotonic_ns();
+    }
+    // Half a step early counts as due: the frame belongs to the step that is nearest to its time.
+    int due = tank->frame_due_ns <= now_ns + (stepped ? tank->pace.dt_ns / 2 : 0);
+    if (tank->viewer_count == 0 || !due || !(stepped || tank->frame_wanted))
+        return TARN_OK;
+    tank->frame_wanted = 0;
+    tank->frame_due_ns += tank->frame_period_ns;
+    if (tank->frame_due_ns < now_ns)
+        tank->frame_due_ns = now_ns + tank->frame_period_ns / 2;
+    tarn_status status = encode(tank, link, now_ns);
+    if (status == TARN_E_SPACE || status == TARN_E_MEMORY) {
+        tell_too_large(tank, link);
+        return TARN_OK;
+    }
+    return status;
+}
+
+static void fill_state(const tarn_worker_tank *tank, tarn_ipc_state *state)
+{
+    const tarn_tank_desc *desc = &tank->scene.tank;
+    tarn_session_state *session = &state->session;
+    state->epoch = tank->epoch;
+    memcpy(session->scene, tank->scene.name, sizeof session->scene);
+    session->paused = tank->paused;
+    session->worker_ready = 1;
+    session->cell_m = desc->cell_m;
+    session->dt_s = desc->dt_s;
+    for (int axis = 0; axis < 3; axis++)
+        session->size_m[axis] = desc->cell_m * (float)desc->cells[axis];
+    _Static_assert((int)TARN_PARAMETER_COUNT <= (int)TARN_PARAMETERS_MAX, "a state message holds all parameters");
+    session->parameter_count = TARN_PARAMETER_COUNT;
+    for (int id = 0; id < TARN_PARAMETER_COUNT; id++) {
+        const tarn_parameter_spec *spec = tarn_tank_parameter_spec((tarn_parameter)id);
+        tarn_parameter_info *info = &session->parameters[id];
+        snprintf(info->name, sizeof info->name, "%s", spec->name);
+        info->value = tarn_tank_parameter(tank->tank, (tarn_parameter)id);
+        info->min = spec->min;
+        info->max = spec->max;
+    }
+}
+
+static void fill_report(tarn_worker_tank *tank, const tarn_worker_link *link, uint64_t now_ns, tarn_ipc_report *report)
+{
+    tarn_tank_report simulated;
+    memset(&simulated, 0, sizeof simulated);
+    tarn_tank_report_get(tank->tank, &simulated);
+    report->step = tank->step;
+    report->sim_time_s = (double)tank->step * (double)tank->scene.tank.dt_s;
+    report->realtime_factor = is_stepping(tank) && !tank->paused ? tarn_pace_factor(&tank->pace, now_ns) : 0.0f;
+    report->step_s = tank->step_count ? (float)((double)tank->step_ns * 1e-9 / tank->step_count) : 0.0f;
+    report->encode_s = tank->encode_count ? (float)((double)tank->encode_ns * 1e-9 / tank->encode_count) : 0.0f;
+    report->particle_count = simulated.particle_count;
+    report->frames_replaced = link->slots[tank->slot].replaced;
+    tank->step_ns = tank->encode_ns = 0;
+    tank->step_count = tank->encode_count = 0;
+}
+
+void tarn_worker_tank_tell(tarn_worker_tank *tank, tarn_worker_link *link, uint64_t now_ns)
+{
+    tarn_ipc_message message;
+    if (tank->state_changed) {
+        memset(&message, 0, sizeof message);
+        message.kind = TARN_IPC_STATE;
+        message.tank = tank->id;
+        fill_state(tank, &message.state);
+        tank->state_changed = tarn_worker_link_put(link, &message) != TARN_OK;
+    }
+    if (now_ns >= tank->report_due_ns) {
+        memset(&message, 0, sizeof message);
+        message.kind = TARN_IPC_REPORT;
+        message.tank = tank->id;
+        fill_report(tank, link, now_ns, &message.report);
+        tarn_worker_link_put(link, &message);
+        tank->report_due_ns = now_ns + TARN_WORKER_REPORT_MS * (uint64_t)1000000;
+    }
+}

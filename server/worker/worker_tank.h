@@ -1,0 +1,67 @@
+/// One tank on the worker: its scene, simulation, inputs, clock and frames, and what the gateway may ask of it.
+///
+///     messages --> inputs, parameters, pause ... latched at the next step
+///     due? --> latch --> step --> (frame due?) encode --> frame slot of the link
+///
+/// A tank that nobody watches rests: it makes no steps until somebody does.
+#ifndef TARN_SERVER_WORKER_TANK_H
+#define TARN_SERVER_WORKER_TANK_H
+
+#include "kernels/tank.h"
+#include "server/common/ipc.h"
+#include "server/common/scene.h"
+#include "server/worker/input_ray.h"
+#include "server/worker/input_state.h"
+#include "server/worker/pace.h"
+#include "server/worker/worker_link.h"
+
+typedef struct tarn_worker_tank {
+    uint32_t id;   ///< the gateway's; 0: this place is free
+    uint32_t slot; ///< of the link
+    uint32_t epoch;
+    tarn_scene scene;
+    tarn_tank *tank;
+    tarn_tile_map map;
+    tarn_input_state inputs;
+    float orientation[4];
+    uint8_t paused;
+    uint32_t steps_asked; ///< single steps, while paused
+    uint32_t viewer_count;
+    uint64_t step; ///< since the epoch began
+    tarn_pace pace;
+    uint64_t frame_period_ns, frame_due_ns;
+    uint8_t frame_wanted; ///< although no step is made: the tank was reset, paused, or got its first viewer
+    uint8_t state_changed; ///< and the gateway doesn't know it yet
+    uint8_t too_large_told;
+    uint64_t report_due_ns;
+    uint64_t step_ns, encode_ns; ///< spent since the last report
+    uint32_t step_count, encode_count;
+} tarn_worker_tank;
+
+/// Makes the tank from a scene, or makes it anew; a tank that is there stays as it is on failure.
+/// @param scenes_dir  where names of scenes are looked up; load->scene with a '/' or ".json" is a path
+/// @param why  on failure a sentence
+tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir, uint32_t fps,
+                                  const tarn_ipc_load *load, uint64_t now_ns, tarn_text why);
+
+void tarn_worker_tank_free(tarn_worker_tank *tank);
+
+/// Starts afresh from the same scene. @return TARN_OK or TARN_E_DEVICE
+tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset *reset, uint64_t now_ns);
+
+void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control, uint64_t now_ns);
+void tarn_worker_tank_audience(tarn_worker_tank *tank, uint32_t viewer_count, uint64_t now_ns);
+
+/// Takes one input of a viewer. @param why  on failure a sentence for the viewer
+tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, const tarn_input *input, tarn_text why);
+
+/// When the tank next has something to do; UINT64_MAX: not before a message arrives.
+uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank);
+
+/// Makes one step if it is due, and a frame if one is. @return TARN_OK or TARN_E_DEVICE
+tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link, uint64_t now_ns);
+
+/// Puts the state and the report into the link where they are due. What finds no room is tried again.
+void tarn_worker_tank_tell(tarn_worker_tank *tank, tarn_worker_link *link, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,66 @@
+import { assert, assertEqual, test, until } from "../harness.mjs";
+import { look, said } from "../world.mjs";
+import { SMALL_POOL } from "./stream.mjs";
+
+/** What is promised; the browser's own share of it is small. */
+const WATER_AGAIN_MS = 3000;
+const UNREACHABLE = [/WebSocket connection to .* failed/];
+
+test("kill -9 of the worker: the page stays connected and sees water again", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const page = await world.watch(server.url);
+  const before = await look(page, "epoch");
+  const [worker] = server.workers();
+  assert(worker !== undefined, "tarnd has no worker");
+  process.kill(worker, "SIGKILL");
+  await until(
+    async () => {
+      const now = await look(page, "epoch", "workerReady", "step");
+      return now.epoch !== before.epoch && now.workerReady && now.step > 0;
+    },
+    "frames of a new epoch arrive",
+    WATER_AGAIN_MS,
+  );
+  const after = await look(page, "connections", "connection", "particles");
+  assertEqual(after, { connections: 1, connection: "connected", particles: 4096 }, "after the fault");
+});
+
+test("kill -9 of the server: the page says so, comes back by itself and sees water", async (world) => {
+  world.expected.push(...UNREACHABLE);
+  const server = await world.tank({ scene: SMALL_POOL });
+  const page = await world.watch(server.url);
+  await server.kill("SIGKILL");
+  const text = await until(
+    async () => /Trying again/.test(await said(page)) && said(page),
+    "the page says it lost",
+  );
+  assert(/lost/i.test(text), `it says: ${text}`);
+  await world.tank({ scene: SMALL_POOL, port: server.port });
+  await until(async () => (await look(page, "connections")).connections === 2, "it joined again", 30_000);
+  const decoded = (await look(page, "framesDecoded")).framesDecoded;
+  await until(
+    async () => (await look(page, "framesDecoded")).framesDecoded > decoded + 3,
+    "frames arrive again",
+  );
+  await until(async () => !/Trying again/.test(await said(page)), "the line is gone");
+});
+
+test("a server that shuts down says goodbye", async (world) => {
+  world.expected.push(...UNREACHABLE);
+  const server = await world.tank({ scene: SMALL_POOL });
+  const page = await world.watch(server.url);
+  await server.kill("SIGTERM");
+  await until(async () => /shutting down/.test(await said(page)), "the page says that the server shuts down");
+  assertEqual(server.child.exitCode, 0, "tarnd's exit status");
+});
+
+test("a session that doesn't exist is named in a plain sentence", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const page = await world.open(`${server.url}?session=nowhere`);
+  const text = await until(
+    async () => /session is gone/.test(await said(page)) && said(page),
+    "the page says so",
+  );
+  assert(/nowhere|session/.test(text), `it says: ${text}`);
+  assertEqual((await look(page, "connection")).connection, "ended", "connection");
+});

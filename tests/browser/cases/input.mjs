@@ -1,0 +1,124 @@
+import { assert, assertEqual, sleep, test, until } from "../harness.mjs";
+import { SMALL_POOL } from "./stream.mjs";
+
+const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+
+/** Drags the mouse from one point of the tank to another, in steps that each reach a picture. */
+async function drag(page, from, to) {
+  const [a, b] = await page.evaluate(
+    (points) => points.map((point) => window.tarn.project(point)),
+    [from, to],
+  );
+  await page.mouse.move(a[0], a[1]);
+  await page.mouse.down();
+  const steps = 12;
+  for (let i = 1; i <= steps; i++) {
+    await page.mouse.move(a[0] + ((b[0] - a[0]) * i) / steps, a[1] + ((b[1] - a[1]) * i) / steps);
+    await sleep(25);
+  }
+  await page.mouse.up();
+}
+
+/** Makes the push as large as it goes: an eighth of the small pool is little water. */
+async function enlargeTool(page) {
+  await page.mouse.move(5, 5);
+  await page.keyboard.down("Shift");
+  for (let i = 0; i < 8; i++) await page.mouse.wheel(0, -240);
+  await page.keyboard.up("Shift");
+}
+
+for (const [word, from, to, direction] of [
+  ["right", [0.3, 0.2, 0.25], [0.75, 0.2, 0.25], [1, 0, 0]],
+  ["left", [0.75, 0.2, 0.25], [0.3, 0.2, 0.25], [-1, 0, 0]],
+]) {
+  test(`a drag to the ${word} moves the water there within 3 frames of containing it`, async (world) => {
+    const server = await world.tank({ scene: SMALL_POOL });
+    const page = await world.watch(server.url);
+    await enlargeTool(page);
+    const [still] = await page.evaluate(() => window.tarn.nextFrames(1));
+    const before = dot(still.meanVelocity, direction);
+    await page.evaluate(() => {
+      window.watched = window.tarn.nextFrames(40);
+    });
+    await drag(page, from, to);
+    const frames = await page.evaluate(() => window.watched);
+    // The press is input 1; the first move is what has a direction.
+    const first = frames.findIndex((frame) => frame.ownSequence >= 2);
+    assert(first >= 0, "no frame contains the drag");
+    const gains = frames.slice(first, first + 3).map((frame) => dot(frame.meanVelocity, direction) - before);
+    assert(
+      Math.max(...gains) > 0.05,
+      `momentum gained within 3 frames: ${gains.map((x) => x.toFixed(4))} m/s`,
+    );
+  });
+}
+
+test("the wheel zooms and a drag beside the water turns, without a word to the server", async (world) => {
+  const server = await world.fake({ particles: 500 });
+  const page = await world.watch(`http://127.0.0.1:${server.port}/`);
+  const corner = () => page.evaluate(() => window.tarn.project([0, 0, 0]));
+  const before = await corner();
+  const corners = [0, 2].flatMap((x) => [0, 1].flatMap((y) => [0, 1].map((z) => [x, y, z])));
+  const places = await page.evaluate((points) => points.map((point) => window.tarn.project(point)), corners);
+  const beside = Math.min(...places.map(([x]) => x)) - 8;
+  assert(beside > 2, `there is no room beside the tank: ${beside}`);
+  await page.mouse.move(beside, 135);
+  await page.mouse.down();
+  await page.mouse.move(beside + 40, 135);
+  await page.mouse.up();
+  await until(async () => Math.abs((await corner())[0] - before[0]) > 3, "the view turns");
+  const turned = await corner();
+  await page.mouse.wheel(0, 300);
+  await until(async () => Math.hypot(...(await corner()).map((x, i) => x - turned[i])) > 3, "the view zooms");
+  assert(!server.received.some((message) => message.t === "input"), "looking around was sent as input");
+});
+
+test("one finger pushes, two fingers look around", async (world) => {
+  const server = await world.fake({ particles: 500 });
+  const page = await world.watch(`http://127.0.0.1:${server.port}/`, { context: { hasTouch: true } });
+  const touch = await page.context().newCDPSession(page);
+  const send = (type, points) =>
+    touch.send("Input.dispatchTouchEvent", { type, touchPoints: points.map(([x, y], id) => ({ x, y, id })) });
+  const [x, y] = await page.evaluate(() => window.tarn.project([1, 0.3, 0.5]));
+  const phases = () => server.received.filter((m) => m.t === "input").map((m) => m.phase);
+
+  await send("touchStart", [[x, y]]);
+  await send("touchMove", [[x + 20, y]]);
+  await until(() => phases().includes("move"), "a finger's move is sent");
+  await send("touchEnd", []);
+  await until(() => phases().at(-1) === "up", "the finger's release is sent");
+  const pushes = phases().length;
+
+  await send("touchStart", [[x, y]]);
+  await send("touchStart", [
+    [x, y],
+    [x + 40, y],
+  ]);
+  await until(() => phases().at(-1) === "up" && phases().length > pushes, "the second finger ends the push");
+  const ended = phases().length;
+  await send("touchMove", [
+    [x - 30, y],
+    [x + 70, y],
+  ]);
+  await send("touchEnd", []);
+  await sleep(300);
+  assertEqual(phases().length, ended, "inputs after the second finger");
+});
+
+test("inputs are numbered without gaps and moves are sent once per picture at most", async (world) => {
+  const server = await world.fake({ particles: 500 });
+  const page = await world.watch(`http://127.0.0.1:${server.port}/`);
+  await drag(page, [0.6, 0.3, 0.5], [1.4, 0.3, 0.5]);
+  await until(() => server.received.some((m) => m.phase === "up"), "the release is sent");
+  const inputs = server.received.filter((m) => m.t === "input");
+  assertEqual(
+    inputs.map((m) => m.seq),
+    inputs.map((_, i) => i + 1),
+    "sequence numbers",
+  );
+  assertEqual([inputs[0].phase, inputs.at(-1).phase], ["down", "up"], "first and last");
+  assert(inputs.length <= 14, `${inputs.length} inputs for 12 moves`);
+  for (const { direction } of inputs) {
+    assert(Math.abs(Math.hypot(...direction) - 1) < 1e-6, "a direction isn't of unit length");
+  }
+});

@@ -1,0 +1,127 @@
+import { join } from "node:path";
+import { assert, assertEqual, test, until } from "../harness.mjs";
+import { HERE } from "../places.mjs";
+import { look } from "../world.mjs";
+
+export const SMALL_POOL = join(HERE, "scenes", "small-pool.json");
+/** 16 x 4 x 8 cells of water with 8 particles each. */
+const SMALL_POOL_PARTICLES = 4096;
+
+test("the page connects and decodes every particle of a scene", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const page = await world.watch(server.url);
+  const seen = await look(page, "connection", "particles", "framesRefused", "connections", "sizeM");
+  assertEqual(
+    seen,
+    {
+      connection: "connected",
+      particles: SMALL_POOL_PARTICLES,
+      framesRefused: 0,
+      connections: 1,
+      sizeM: [1, 0.5, 0.5],
+    },
+    "what the page knows",
+  );
+});
+
+test("the water is drawn: its pixels differ from those of an empty tank", async (world) => {
+  const empty = await world.fake({ particles: 0, cells: [16, 8, 8], cellM: 0.0625 });
+  const before = await world.pixels(await world.watch(`http://127.0.0.1:${empty.port}/`));
+  const server = await world.tank({ scene: SMALL_POOL });
+  const page = await world.watch(server.url);
+  const at = await page.evaluate(() => window.tarn.project([0.5, 0.2, 0.25]));
+  const after = await world.pixels(page);
+  let changed = 0;
+  for (let y = 0; y < after.height; y++) {
+    for (let x = 0; x < after.width; x++) {
+      const [now, then] = [after.at(x, y), before.at(x, y)];
+      if (now.reduce((sum, value, i) => sum + Math.abs(value - then[i]), 0) > 60) changed++;
+    }
+  }
+  const share = changed / (after.width * after.height);
+  assert(share > 0.05, `only ${(100 * share).toFixed(1)} % of the pixels changed`);
+  const middle = after.at(Math.round(at[0]), Math.round(at[1]));
+  const [red, , blue] = middle;
+  assert(blue > red + 30, `the middle of the water isn't blue: ${middle}`);
+});
+
+test("the default scene runs: steps rise and the water moves", async (world) => {
+  const server = await world.tank();
+  const page = await world.watch(server.url);
+  const frames = await page.evaluate(() => window.tarn.nextFrames(6));
+  for (let i = 1; i < frames.length; i++) {
+    assert(
+      frames[i].epoch !== frames[i - 1].epoch || frames[i].step > frames[i - 1].step,
+      "a step didn't rise",
+    );
+  }
+  assert(new Set(frames.map((frame) => frame.hash)).size === frames.length, "frames repeat");
+  const fastest = Math.max(...frames.map((frame) => Math.hypot(...frame.meanVelocity)));
+  assert(fastest > 0.02, `the water doesn't move: ${fastest} m/s`);
+  const { particles } = await look(page, "particles");
+  assert(particles > 50_000, `only ${particles} particles`);
+});
+
+test("a second page on the same session sees the same steps and the same bytes", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const pages = [await world.watch(server.url), await world.watch(server.url)];
+  const [a, b] = await Promise.all(pages.map((page) => page.evaluate(() => window.tarn.nextFrames(24))));
+  const hashes = new Map(a.map((frame) => [`${frame.epoch}/${frame.step}`, frame.hash]));
+  const common = b.filter((frame) => hashes.has(`${frame.epoch}/${frame.step}`));
+  assert(common.length >= 3, `only ${common.length} steps were seen by both`);
+  for (const frame of common) {
+    assertEqual(frame.hash, hashes.get(`${frame.epoch}/${frame.step}`), `bytes of step ${frame.step}`);
+  }
+  const viewers = await pages[0].evaluate(() => document.querySelectorAll("#panel .viewers li").length);
+  assertEqual(viewers, 2, "viewers in the list");
+});
+
+test("a page that is served under a path connects beside it", async (world) => {
+  const server = await world.fake({ base: "/far/away/", particles: 500 });
+  const page = await world.watch(`http://127.0.0.1:${server.port}/far/away/`);
+  await until(async () => (await look(page, "framesDecoded")).framesDecoded > 5, "frames go on");
+});
+
+test("a hidden page asks for no frames, and goes on where the tank is once it is seen again", async (world) => {
+  const server = await world.fake({ particles: 500 });
+  const page = await world.watch(`http://127.0.0.1:${server.port}/`, {
+    prepare: (blank) =>
+      blank.addInitScript(() => {
+        window.isHidden = false;
+        Object.defineProperty(document, "hidden", { get: () => window.isHidden });
+      }),
+  });
+  const show = (shown) =>
+    page.evaluate((hidden) => {
+      window.isHidden = hidden;
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, !shown);
+  await show(false);
+  await page.waitForTimeout(400);
+  const acks = () => server.received.filter((message) => message.t === "ack").length;
+  const before = acks();
+  const { step } = await look(page, "step");
+  await page.waitForTimeout(800);
+  assertEqual(acks(), before, "acknowledgements while hidden");
+  await show(true);
+  await until(async () => (await look(page, "step")).step > step + 40, "it shows the present");
+  assert(acks() > before, "frames are acknowledged again");
+});
+
+test("every frame is acknowledged, and a frame that can't be decoded as well", async (world) => {
+  let spoiled = 0;
+  const server = await world.fake({
+    particles: 500,
+    spoil: (bytes) => {
+      if (++spoiled % 7 === 0) bytes[12] = 1; // a kind that version 1 doesn't have
+    },
+  });
+  const page = await world.watch(`http://127.0.0.1:${server.port}/`);
+  await until(
+    async () => (await look(page, "framesRefused")).framesRefused > 3,
+    "frames are refused and others follow",
+  );
+  const { framesDecoded } = await look(page, "framesDecoded");
+  assert(framesDecoded > 6, "the stream stopped at a refused frame");
+  assert(server.received.filter((message) => message.t === "ack").length > 6, "frames were not acknowledged");
+});

@@ -1,0 +1,191 @@
+// Serves the built page and a fake tank: for working on the page, and for answers that a healthy server never gives.
+//
+//     node tests/browser/fake-server.mjs [--port N] [--particles N]
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import { dirname, extname, join, normalize } from "node:path";
+import { fileURLToPath } from "node:url";
+import { encodeFrame, seeds, waterAt } from "./fake-tank.mjs";
+
+const web = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "web-client");
+const require = createRequire(join(web, "package.json"));
+const { WebSocketServer } = require("ws");
+const { decode, encode } = require("@msgpack/msgpack");
+
+const TYPES = {
+  ".html": "text/html",
+  ".js": "text/javascript",
+  ".css": "text/css",
+  ".svg": "image/svg+xml",
+  ".wasm": "application/wasm",
+};
+export const POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'";
+
+/**
+ * @param options.behave  may answer a client's message itself: (message, socket, send) => true where it did
+ * @param options.spoil   may change a frame's bytes before they are sent
+ * @returns {Promise<{port: number, close(): Promise<void>, received: object[]}>}
+ */
+export async function startFakeServer(options = {}) {
+  const { port = 0, particles = 20000, base = "/", behave = () => false, spoil = () => {} } = options;
+  const { cells = [64, 32, 32], cellM = 0.03125 } = options;
+  const tank = { paused: false, step: 0, epoch: 1, members: seeds(particles), gravity: 9.81, cells, cellM };
+  const received = [];
+  const http = createServer((request, response) => servePage(base, request, response));
+  const sockets = new WebSocketServer({ server: http, path: `${base}ws`, handleProtocols: () => "tarn.v1" });
+  let viewers = 0;
+  sockets.on("connection", (socket) => {
+    const viewer = { id: ++viewers, sequence: 0, unacked: 0, joined: false, sent: "" };
+    const send = (message) => socket.send(encode(message));
+    socket.tarn = viewer;
+    socket.on("error", () => {});
+    socket.on("message", (data) => {
+      const message = decode(data);
+      received.push(message);
+      if (!behave(message, socket, send)) answer(tank, viewer, message, send);
+    });
+  });
+  const clock = setInterval(() => {
+    if (!tank.paused) tank.step++;
+    if (tank.paused || tank.step % 2 === 0) sendFrame(tank, [...sockets.clients], spoil);
+  }, 1000 / 60);
+  await new Promise((resolve) => http.listen(port, "127.0.0.1", resolve));
+  return {
+    port: http.address().port,
+    received,
+    close: async () => {
+      clearInterval(clock);
+      for (const socket of sockets.clients) socket.terminate();
+      sockets.close();
+      await new Promise((resolve) => http.close(resolve));
+    },
+  };
+}
+
+function servePage(base, request, response) {
+  const path = new URL(request.url, "http://x").pathname;
+  const inside = path.startsWith(base) ? path.slice(base.length) : "missing";
+  try {
+    const file = join(web, "dist", normalize(`/${inside === "" ? "index.html" : inside}`));
+    const body = readFileSync(file);
+    response.writeHead(200, {
+      "content-type": TYPES[extname(file)] ?? "application/octet-stream",
+      "content-security-policy": POLICY,
+    });
+    response.end(body);
+  } catch {
+    response.writeHead(404).end();
+  }
+}
+
+/** Sends the tank's frame to everybody who doesn't have it and has room for it. */
+function sendFrame(tank, sockets, spoil) {
+  const name = `${tank.epoch}/${tank.step}`;
+  const takers = sockets.filter(
+    ({ tarn, readyState }) => tarn.joined && tarn.unacked < 2 && tarn.sent !== name && readyState === 1,
+  );
+  if (takers.length === 0) return;
+  const bytes = frameOf(
+    tank,
+    sockets.map((socket) => socket.tarn),
+  );
+  spoil(bytes);
+  for (const socket of takers) {
+    socket.tarn.unacked++;
+    socket.tarn.sent = name;
+    socket.send(bytes);
+  }
+}
+
+function frameOf(tank, viewers) {
+  const t = tank.step / 60;
+  const size = tank.cells.map((n) => n * tank.cellM);
+  const particles = tank.members.map((seed) => waterAt(seed, t, size));
+  const inputs = viewers.filter((v) => v.joined).map((v) => [v.id, v.sequence]);
+  const head = {
+    cells: tank.cells,
+    cellM: tank.cellM,
+    velocityScale: 0.03,
+    step: tank.step,
+    epoch: tank.epoch,
+    simTimeS: t,
+    paused: tank.paused,
+    inputs,
+  };
+  return encodeFrame(particles, head);
+}
+
+function stateOf(tank) {
+  return {
+    scene: "dam-break",
+    paused: tank.paused,
+    worker_ready: true,
+    size_m: tank.cells.map((n) => n * tank.cellM),
+    cell_m: tank.cellM,
+    dt_s: 1 / 60,
+    parameters: [
+      { name: "gravity_m_s2", value: tank.gravity, min: 0, max: 50 },
+      { name: "flip_ratio", value: 0.97, min: 0, max: 1 },
+    ],
+  };
+}
+
+function answer(tank, viewer, message, send) {
+  switch (message.t) {
+    case "hello":
+      return send({
+        t: "welcome",
+        version: 1,
+        server: "fake 0",
+        device: "fake tank",
+        scenes: ["dam-break", "still-pool"],
+      });
+    case "join":
+      viewer.joined = true;
+      send({
+        t: "joined",
+        session: message.session || "default",
+        viewer_id: viewer.id,
+        viewer: message.viewer || `viewer ${viewer.id}`,
+        state: stateOf(tank),
+      });
+      return send({
+        t: "viewers",
+        viewers: [{ viewer_id: viewer.id, name: message.viewer || `viewer ${viewer.id}` }],
+      });
+    case "ping":
+      return send({
+        t: "pong",
+        id: message.id,
+        client_time_ms: message.client_time_ms,
+        server_time_us: Date.now() * 1000,
+      });
+    case "ack":
+      viewer.unacked = Math.max(0, viewer.unacked - 1);
+      return undefined;
+    case "input":
+      viewer.sequence = message.seq;
+      if (message.k === "parameter") tank.gravity = message.value;
+      return undefined;
+    case "control":
+      viewer.sequence = message.seq;
+      if (message.action === "pause" || message.action === "resume") tank.paused = message.action === "pause";
+      if (message.action === "step") tank.step++;
+      if (message.action === "reset") Object.assign(tank, { step: 0, epoch: tank.epoch + 1 });
+      return send({ t: "state", state: stateOf(tank) });
+  }
+  return undefined;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const option = (name, otherwise) => {
+    const at = process.argv.indexOf(name);
+    return at > 0 ? Number(process.argv[at + 1]) : otherwise;
+  };
+  const server = await startFakeServer({
+    port: option("--port", 8090),
+    particles: option("--particles", 60000),
+  });
+  console.log(`http://127.0.0.1:${server.port}/`);
+}

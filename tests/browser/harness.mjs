@@ -1,0 +1,73 @@
+// The smallest test runner that does: cases run one after the other, each says what it needs to be true.
+
+const CASE_MS = 90_000;
+
+export class Skip extends Error {}
+
+export function assert(condition, text) {
+  if (!condition) throw new Error(text);
+}
+
+export function assertEqual(found, expected, what) {
+  assert(
+    JSON.stringify(found) === JSON.stringify(expected),
+    `${what}: found ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}`,
+  );
+}
+
+export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Polls until `look` gives something true. @returns what it gave */
+export async function until(look, what, timeoutMs = 15_000) {
+  const end = Date.now() + timeoutMs;
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    if (Date.now() > end) throw new Error(`still not so after ${timeoutMs / 1000} s: ${what}`);
+    await sleep(50);
+  }
+}
+
+const cases = [];
+
+/** Registers a case; `run` gets the world: browser, servers, and the means to make pages. */
+export function test(name, run) {
+  cases.push({ name, run });
+}
+
+/**
+ * Runs the cases whose names contain `filter`.
+ * @param makeWorld  gives each case a world of its own: {world, check(), end()}
+ */
+export async function runCases(filter, makeWorld) {
+  const counts = { passed: 0, failed: 0, skipped: 0 };
+  for (const { name, run } of cases.filter((one) => one.name.includes(filter))) {
+    const began = Date.now();
+    const outcome = await runCase(run, makeWorld);
+    counts[outcome.result]++;
+    const word = { passed: "ok  ", failed: "FAIL", skipped: "skip" }[outcome.result];
+    console.log(`${word} ${name} (${((Date.now() - began) / 1000).toFixed(1)} s)${outcome.text}`);
+  }
+  return counts;
+}
+
+async function runCase(run, makeWorld) {
+  let made = null;
+  let timer = null;
+  try {
+    made = await makeWorld();
+    const late = new Promise((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`not finished after ${CASE_MS / 1000} s`)), CASE_MS);
+    });
+    await Promise.race([run(made.world), late]);
+    made.check();
+    return { result: "passed", text: "" };
+  } catch (error) {
+    if (error instanceof Skip) return { result: "skipped", text: `: ${error.message}` };
+    const details = made === null ? "" : made.details();
+    return { result: "failed", text: `\n     ${error.message.split("\n").join("\n     ")}${details}` };
+  } finally {
+    clearTimeout(timer);
+    if (made !== null) await made.end();
+  }
+}

@@ -1,0 +1,46 @@
+// Drives the built page in a real headless Chromium against a real tarnd, and against a fake server for answers that
+// a healthy one never gives.
+//
+//     node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture]
+//
+// TARN_BUILD   the build with tarnd (default: build/release)
+// CHROMIUM     the browser (default: /usr/bin/chromium)
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { runCases } from "./harness.mjs";
+import { takePicture } from "./picture.mjs";
+import { WEB } from "./places.mjs";
+import { launch, World } from "./world.mjs";
+import "./cases/stream.mjs";
+import "./cases/input.mjs";
+import "./cases/controls.mjs";
+import "./cases/faults.mjs";
+import "./cases/refusals.mjs";
+
+const words = process.argv.slice(2).filter((word) => !word.startsWith("--"));
+
+async function main() {
+  if (!existsSync(join(WEB, "dist", "index.html"))) {
+    console.error('the page is not built: run "npm run build" in web-client first');
+    return 1;
+  }
+  const browser = await launch();
+  if (browser === null) {
+    console.log("skip the browser tests: no Chromium (CHROMIUM names one)");
+    console.log("0 passed, 0 failed, 1 skipped");
+    return 0;
+  }
+  try {
+    if (process.argv.includes("--picture")) {
+      await takePicture(browser);
+      return 0;
+    }
+    const counts = await runCases(words.join(" "), () => World.make(browser));
+    console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+    return counts.failed === 0 ? 0 : 1;
+  } finally {
+    await browser.close();
+  }
+}
+
+process.exitCode = await main();

@@ -1,0 +1,138 @@
+// What a case works with: pages that are watched for console errors and foreign requests, and servers that end with it.
+import { existsSync } from "node:fs";
+import { startFakeServer } from "./fake-server.mjs";
+import { until } from "./harness.mjs";
+import { webRequire } from "./places.mjs";
+import { readPng } from "./png.mjs";
+import { TankServer } from "./tank-server.mjs";
+
+const { chromium } = webRequire("playwright-core");
+
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--use-angle=swiftshader",
+  "--enable-unsafe-swiftshader",
+];
+/** Small: the pictures are drawn without a graphics card. */
+export const VIEWPORT = { width: 480, height: 270 };
+
+/** @returns null where there is no browser */
+export async function launch() {
+  const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+  if (!existsSync(executablePath)) return null;
+  return chromium.launch({ executablePath, args: FLAGS });
+}
+
+export class World {
+  constructor(browser) {
+    this.browser = browser;
+    this.servers = [];
+    this.contexts = [];
+    this.complaints = [];
+    /** Complaints of the browser that the case provokes on purpose. */
+    this.expected = [];
+  }
+
+  static async make(browser) {
+    const world = new World(browser);
+    return {
+      world,
+      check: () => world.check(),
+      details: () => world.details(),
+      end: () => world.end(),
+    };
+  }
+
+  async tank(options) {
+    const server = await TankServer.start(options);
+    this.servers.push(server);
+    return server;
+  }
+
+  async fake(options) {
+    const server = await startFakeServer(options);
+    this.servers.push({ stop: () => server.close(), log: [] });
+    return server;
+  }
+
+  /** Opens a page; `prepare` may change it before it loads. */
+  async open(url, { context: options = {}, prepare = async () => {} } = {}) {
+    const context = await this.browser.newContext({ viewport: VIEWPORT, ...options });
+    this.contexts.push(context);
+    const page = await context.newPage();
+    const own = new URL(url).host;
+    page.on("console", (message) => {
+      if (message.type() === "error" || message.type() === "warning") this.complain(message.text());
+    });
+    page.on("pageerror", (error) => this.complain(`uncaught: ${error.message}`));
+    page.on("request", (request) => {
+      const target = new URL(request.url());
+      if (/^(https?|wss?):$/.test(target.protocol) && target.host !== own)
+        this.complain(`asked ${request.url()}`);
+    });
+    page.on("websocket", (socket) => {
+      if (new URL(socket.url()).host !== own) this.complain(`connected to ${socket.url()}`);
+    });
+    await prepare(page);
+    await page.goto(url);
+    return page;
+  }
+
+  /** Opens a page and waits until it has decoded frames. */
+  async watch(url, options) {
+    const page = await this.open(url, options);
+    await until(
+      () => page.evaluate(() => (window.tarn?.framesDecoded ?? 0) > 1),
+      "frames are decoded",
+      30_000,
+    );
+    return page;
+  }
+
+  async pixels(page) {
+    return readPng(await page.screenshot());
+  }
+
+  complain(text) {
+    if (!this.expected.some((pattern) => pattern.test(text))) this.complaints.push(text);
+  }
+
+  check() {
+    const complaints = this.complaints.filter((text) => !this.expected.some((pattern) => pattern.test(text)));
+    if (complaints.length > 0) throw new Error(`the page complained:\n${complaints.join("\n")}`);
+  }
+
+  details() {
+    const logs = this.servers.flatMap((server) => server.log).join("");
+    const complaints = this.complaints.map((text) => `\n     page: ${text}`).join("");
+    const tail = logs.trim().split("\n").slice(-8).join("\n     ");
+    return complaints + (tail === "" ? "" : `\n     server: ${tail}`);
+  }
+
+  async end() {
+    for (const context of this.contexts) await context.close().catch(() => {});
+    for (const server of this.servers) await server.stop().catch(() => {});
+  }
+}
+
+/** What window.tarn says, for the fields asked. */
+export function look(page, ...fields) {
+  return page.evaluate((names) => Object.fromEntries(names.map((name) => [name, window.tarn[name]])), fields);
+}
+
+/** The text of what the page says to people: the line, or the notice. */
+export function said(page) {
+  return page.evaluate(() => {
+    const visible = (id) => {
+      const element = document.getElementById(id);
+      return element.hidden ? "" : element.textContent;
+    };
+    return `${visible("status")}\n${visible("notice")}`.trim();
+  });
+}

@@ -1,0 +1,136 @@
+#!/bin/sh
+# Holds the tree to its structure. Takes the top folder; prints one line for each check: "ok ...", "not ok ..." or
+# "skipped ...". The rules are those that a reader relies on: who may include whom, where to find a name, how long a
+# file gets, and that nothing in the tree knows the machine it was written on.
+set -u
+cd "${1:-.}" || exit 1
+export LC_ALL=C
+
+files() {
+    find . \( -path ./build -o -path './build-*' -o -name .git -o -name node_modules -o -path ./web-client/dist \) \
+        -prune -o -type f ! -name '*.wasm' ! -name '*.log' -print | sed 's|^\./||' | sort
+}
+
+# verdict NAME: the lines on standard input are what is wrong.
+verdict() {
+    wrong=$(cat)
+    if [ -z "$wrong" ]; then
+        echo "ok $1"
+    else
+        printf '%s\n' "$wrong" | sed "s|^|not ok $1: |"
+    fi
+}
+
+sources=$(files | grep -E '\.(c|h|cu|cuh|inc)$')
+all=$(files)
+
+# ---- includes ----
+
+# "file included" for every quoted include.
+includes() {
+    # shellcheck disable=SC2086 # one word per file
+    [ -z "$sources" ] || grep -HoE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^"]+"' $sources |
+        sed -E 's/^([^:]+):.*"([^"]+)"$/\1 \2/'
+}
+includes=$(includes)
+
+includes_exist() {
+    printf '%s\n' "$includes" | while read -r file included; do
+        [ -z "$file" ] || [ -f "$included" ] ||
+            echo "$file includes \"$included\", allowed are paths from the top folder"
+    done
+}
+
+directions() {
+    printf '%s\n' "$includes" | awk '
+        function top(path) { sub("/.*", "", path); return path }
+        function part(path) { split(path, names, "/"); return names[1] "/" names[2] }
+        NF < 2 { next }
+        {
+            from = top($1); to = top($2); why = ""
+            if (from == "protocol" && to != "protocol") why = "protocol depends on nothing of ours"
+            if (from == "kernels" && to != "kernels" && to != "protocol") why = "kernels depends on protocol only"
+            if (to == "server" && from != "server" && from != "tests") why = "nothing depends on server"
+            if (to == "tests" && from != "tests") why = "nothing depends on tests"
+            if (from == "server" && to == "server") {
+                a = part($1); b = part($2)
+                if (a != b && b != "server/common") why = a " may include server/common only"
+            }
+            if (part($1) == "server/gateway" && $2 ~ /^kernels\// && $2 != "kernels/tank.h")
+                why = "the gateway runs no kernels; it knows kernels/tank.h for scenes"
+            if (why != "") print $1 " includes \"" $2 "\": " why
+        }'
+}
+
+# ---- names and sizes ----
+
+# Names that tools fix, or that say the same thing everywhere.
+unique_names() {
+    printf '%s\n' "$all" | awk -F/ '
+        $NF ~ /^(README\.md|CMakeLists\.txt|run|index\.(ts|html)|package\.json|\.gitignore)$/ { next }
+        $0 ~ /^tests\/.*\/(golden|corpus|scenes|bad_scenes|pages)\// { next }
+        { where[$NF] = where[$NF] " " $0; count[$NF]++ }
+        END { for (name in count) if (count[name] > 1) print "the name " name " is used by" where[name] }' | sort
+}
+
+sizes() {
+    printf '%s\n' "$all" | grep -E '\.(c|h|cu|ts|mjs|js|css|sh|cmake|md)$|/run$' | while read -r file; do
+        lines=$(wc -l <"$file")
+        [ "$lines" -le 800 ] || echo "$file has $lines lines, allowed are 800"
+    done
+}
+
+readmes() {
+    printf '%s\n' "$all" | awk -F/ '
+        NF > 1 && $1 !~ /^\./ { print $1 }
+        NF > 2 && $1 ~ /^(kernels|protocol|server|tests)$/ { print $1 "/" $2 }' | sort -u | while read -r folder; do
+        [ -f "$folder/README.md" ] || echo "$folder has no README.md"
+    done
+}
+
+# ---- words ----
+
+# This script names what it looks for, so its patterns are put together from pieces.
+words() {
+    pattern=$1
+    why=$2
+    # shellcheck disable=SC2086 # one word per file
+    grep -HInE "$pattern" $(printf '%s\n' "$all" | grep -vE '^(LICENSE|tests/build/|web-client/package-lock\.json)') /dev/null |
+        cut -c 1-160 | sed "s|\$| ($why)|"
+}
+
+machine_paths() {
+    words '(^|[^A-Za-z0-9_.$}/-])/tmp/' 'a folder that not every machine has; ask for a temporary one' |
+        grep -v '^tests/'
+    words '(^|[^A-Za-z0-9_.$}/-])/(work|root|home|var/tmp)/' 'a path of one machine'
+    words 'deb\.debian\.org|registry\.npmjs\.org|snapshot\.debian\.org|pypi\.org' 'a host that packages come from'
+}
+
+unfinished() {
+    words '\b(TODO|FIXME|XXX|HACK)\b' 'unfinished'
+}
+
+# ---- what is linked ----
+
+gateway_without_cuda() {
+    program=build/release/bin/tarnd
+    if readelf -d "$program" 2>/dev/null | grep -iE 'NEEDED.*(cuda|nvidia|cublas)'; then
+        echo "$program is linked to CUDA, allowed is that the worker is"
+    fi
+    nm "$program" 2>/dev/null | awk '$NF ~ /^_*(cuda[A-Z]|cu[A-Z]|nv[A-Z]|tarn_device_create$|tarn_tank_step$)/ {
+        print "'"$program"' holds the symbol " $NF ", allowed is that the worker does"; if (++n == 5) exit }'
+}
+
+[ -n "$all" ] || { echo "not ok structure: no files found"; exit 1; }
+includes_exist | verdict "includes are paths from the top folder"
+directions | verdict "dependencies point from server to kernels to protocol"
+unique_names | verdict "file names are unique"
+sizes | verdict "files are short"
+readmes | verdict "folders have a README"
+machine_paths | verdict "no paths or hosts of a machine"
+unfinished | verdict "nothing is marked as unfinished"
+if [ -x build/release/bin/tarnd ]; then
+    gateway_without_cuda | verdict "the gateway links no CUDA"
+else
+    echo "skipped the gateway links no CUDA: build/release/bin/tarnd isn't built"
+fi

@@ -1,0 +1,54 @@
+#!/bin/sh
+# Shows that structure.sh can fail: builds small wrong trees and expects each mistake to be found, and a right one.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+tree=$(mktemp -d) || exit 1
+trap 'rm -rf "$tree"' EXIT
+
+right_tree() {
+    rm -rf "${tree:?}"/*
+    for folder in protocol kernels server server/common server/gateway server/worker; do
+        mkdir -p "$tree/$folder"
+        echo "What lives here." >"$tree/$folder/README.md"
+    done
+    echo >"$tree/protocol/frame.h"
+    echo '#include "protocol/frame.h"' >"$tree/kernels/tank.h"
+    echo '#include "kernels/tank.h"' >"$tree/server/common/scene.h"
+    echo '#include "server/common/scene.h"' >"$tree/server/gateway/session.h"
+    echo '#include "server/common/scene.h"' >"$tree/server/worker/loop.h"
+}
+
+# expect NAME PATTERN: structure.sh must report it as wrong.
+expect() {
+    if sh "$here/structure.sh" "$tree" | grep -q "^not ok .*$2"; then
+        echo "ok finds $1"
+    else
+        echo "not ok finds $1: structure.sh did not report it"
+    fi
+    right_tree
+}
+
+right_tree
+if sh "$here/structure.sh" "$tree" | grep '^not ok'; then
+    echo "not ok accepts a right tree"
+else
+    echo "ok accepts a right tree"
+fi
+echo '#include "kernels/tank.h"' >"$tree/protocol/frame.h"
+expect "an include from protocol to kernels" "protocol depends on nothing"
+echo '#include "server/common/scene.h"' >>"$tree/kernels/tank.h"
+expect "an include from kernels to server" "nothing depends on server"
+echo '  #  include "server/worker/loop.h"' >>"$tree/server/gateway/session.h"
+expect "an include from gateway to worker" "server/gateway may include"
+echo '#include "scene.h"' >>"$tree/server/common/scene.h"
+expect "an include that isn't a path from the top" "paths from the top"
+echo >"$tree/server/worker/session.h"
+expect "a name used twice" "session.h is used by"
+yes '' | head -n 801 >"$tree/kernels/long.c"
+expect "a file that is too long" "801 lines"
+rm "$tree/server/worker/README.md"
+expect "a folder without README" "server/worker has no README"
+echo "cd /""work/main" >"$tree/protocol/notes.md"
+expect "a path of a machine" "a path of one machine"
+echo "// TO""DO" >>"$tree/kernels/tank.h"
+expect "a mark of unfinished work" "unfinished"

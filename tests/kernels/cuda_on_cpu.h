@@ -1,0 +1,123 @@
+/// Enough of CUDA for kernels/device/tile.h to compile its CUDA form for the CPU: included before it, in C++.
+///
+/// A block's lanes are fibres that run one at a time, each until its next barrier or collective, in an order that the
+/// test chooses. What a missing barrier leaves to chance on a GPU thus happens here, always, in one of the orders.
+#ifndef TARN_TESTS_CUDA_ON_CPU_H
+#define TARN_TESTS_CUDA_ON_CPU_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define __CUDACC__ 1
+#define __device__
+#define __global__
+#define __shared__ static __attribute__((section("emulated_shared"))) // filled with rubbish before every block
+#define __forceinline__ inline __attribute__((always_inline, unused))
+#define __launch_bounds__(lanes)
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define TILE_ARGUMENT(type) const type &
+
+struct emulated_index {
+    uint32_t x;
+};
+extern emulated_index threadIdx, blockIdx, blockDim, gridDim;
+
+/// Ends this lane's turn until all lanes of the block, or of its warp, have come here.
+void emulated_block_barrier(void);
+void emulated_warp_barrier(void);
+
+/// Gives a value to the warp. @return all 32 lanes' values, until the lane's next collective
+const uint64_t *emulated_warp_share(uint64_t value);
+
+static inline void __syncthreads(void)
+{
+    emulated_block_barrier();
+}
+
+static inline void __syncwarp(void)
+{
+    emulated_warp_barrier();
+}
+
+template <typename T>
+static inline T emulated_shuffle(T value, int from)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, &value, sizeof value);
+    bits = emulated_warp_share(bits)[from >= 0 && from < 32 ? from : (int)(threadIdx.x % 32)];
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+template <typename T>
+static inline T __shfl_down_sync(uint32_t, T value, uint32_t by)
+{
+    return emulated_shuffle(value, (int)(threadIdx.x % 32 + by));
+}
+
+template <typename T>
+static inline T __shfl_up_sync(uint32_t, T value, uint32_t by)
+{
+    return emulated_shuffle(value, (int)(threadIdx.x % 32) - (int)by);
+}
+
+static inline uint32_t __match_any_sync(uint32_t, uint32_t value)
+{
+    const uint64_t *all = emulated_warp_share(value);
+    uint32_t same = 0;
+    for (uint32_t lane = 0; lane < 32; lane++)
+        same |= (uint32_t)(all[lane] == value) << lane;
+    return same;
+}
+
+template <typename T>
+static inline T atomicAdd(T *place, T value)
+{
+    const T before = *place;
+    *place = before + value;
+    return before;
+}
+
+static inline uint32_t atomicMax(uint32_t *place, uint32_t value)
+{
+    const uint32_t before = *place;
+    *place = value > before ? value : before;
+    return before;
+}
+
+static inline int __popc(uint32_t x)
+{
+    return __builtin_popcount(x);
+}
+
+static inline int __clz(int x)
+{
+    return x == 0 ? 32 : __builtin_clz((uint32_t)x);
+}
+
+static inline int __float2int_rn(float x)
+{
+    return (int)rintf(x);
+}
+
+static inline float __fsqrt_rn(float x)
+{
+    return sqrtf(x);
+}
+
+static inline uint32_t __float_as_uint(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline float __uint_as_float(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+#endif

@@ -1,0 +1,198 @@
+// Kernels that test the dialect by itself: each uses one thing in all the ways that kernels may use it.
+#include "tests/kernels/dialect.h"
+#include "kernels/device/tile.h"
+
+typedef struct lanes_scratch {
+    uint32_t value[DIALECT_LANES];
+} lanes_scratch;
+
+/// Lanes and barriers: reverses u inside each tile, three times over, with reads and writes kept apart by barriers.
+TILE_KERNEL(dialect_reverse, DIALECT_LANES, dialect_args, lanes_scratch)
+{
+    uint32_t *u = args->u + (uint64_t)tile * DIALECT_LANES;
+    for (int round = 0; round < 3; round++) {
+        FOR_LANES (i)
+            s->value[i] = u[i];
+        TILE_BARRIER();
+        FOR_LANES (i)
+            u[i] = s->value[DIALECT_LANES - 1 - i];
+        TILE_BARRIER();
+    }
+}
+
+/// Ranges that are longer, shorter and as long as the lanes; `continue` skips a round.
+TILE_KERNEL(dialect_range, DIALECT_LANES, dialect_args, tile_no_scratch)
+{
+    const uint32_t begin = tile * args->n, end = begin + args->n;
+    FOR_RANGE (i, begin, end) {
+        if (i % 5 == 3)
+            continue;
+        args->u[i] = args->u[i] * 3 + i;
+    }
+}
+
+/// Boxes: every cell once, x fastest; `continue` skips a round.
+TILE_KERNEL(dialect_box, DIALECT_LANES, dialect_args, tile_no_scratch)
+{
+    uint32_t *u = args->u + (uint64_t)tile * DIALECT_BOX_CELLS;
+    FOR_BOX (x, y, z, DIALECT_BOX_X, DIALECT_BOX_Y, DIALECT_BOX_Z) {
+        const int at = (z * DIALECT_BOX_Y + y) * DIALECT_BOX_X + x;
+        if (at % 11 == 4)
+            continue;
+        u[at] += (uint32_t)(10000 * z + 100 * y + x + 1);
+    }
+}
+
+typedef struct sum_scratch {
+    float f[DIALECT_SUM_MAX];
+    double d[DIALECT_SUM_MAX];
+    float m[DIALECT_SUM_MAX];
+} sum_scratch;
+
+/// Sums in the fixed tree and the maximum, over n values.
+TILE_KERNEL(dialect_sum, 256, dialect_args, sum_scratch)
+{
+    const uint64_t first = (uint64_t)tile * args->n;
+    FOR_RANGE (i, 0, args->n) {
+        s->f[i] = args->x[first + i];
+        s->m[i] = args->x[first + i];
+        s->d[i] = args->xd[first + i];
+    }
+    TILE_BARRIER();
+    tile_sum_f32(s->f, args->n);
+    tile_max_f32(s->m, args->n);
+    tile_sum_f64(s->d, args->n);
+    if (TILE_SINGLE()) {
+        args->y[2 * tile] = s->f[0];
+        args->y[2 * tile + 1] = s->m[0];
+        args->yd[tile] = s->d[0];
+    }
+}
+
+typedef struct scan_scratch {
+    uint32_t value[DIALECT_SUM_MAX];
+    uint32_t total;
+} scan_scratch;
+
+/// Prefix sums of n values, twice in a row.
+TILE_KERNEL(dialect_scan, DIALECT_LANES, dialect_args, scan_scratch)
+{
+    uint32_t *out = args->u + (uint64_t)tile * (args->n + 1);
+    FOR_RANGE (i, 0, args->n)
+        s->value[i] = args->key[i] + tile;
+    TILE_BARRIER();
+    tile_scan_u32(s->value, args->n, &s->total);
+    tile_scan_u32(s->value, args->n, &s->total);
+    FOR_RANGE (i, 0, args->n)
+        out[i] = s->value[i];
+    if (TILE_SINGLE())
+        out[args->n] = s->total;
+}
+
+typedef struct rank_scratch {
+    uint32_t key[DIALECT_RANK_MAX], rank[DIALECT_RANK_MAX];
+    uint32_t first[DIALECT_KEYS];
+} rank_scratch;
+
+/// Stable ranks of n keys: a counting sort's positions.
+TILE_KERNEL(dialect_rank, DIALECT_LANES, dialect_args, rank_scratch)
+{
+    const uint32_t *key = args->key + (uint64_t)tile * args->n;
+    uint32_t *out = args->u + (uint64_t)tile * (args->n + DIALECT_KEYS);
+    FOR_RANGE (i, 0, args->n) {
+        s->key[i] = key[i];
+        s->rank[i] = 0;
+    }
+    FOR_RANGE (k, 0, DIALECT_KEYS)
+        s->first[k] = k * 1000;
+    TILE_BARRIER();
+    tile_rank_u32(s->key, s->rank, args->n, s->first);
+    FOR_RANGE (i, 0, args->n)
+        out[i] = s->rank[i];
+    FOR_RANGE (k, 0, DIALECT_KEYS)
+        out[args->n + k] = s->first[k];
+}
+
+typedef struct histogram_scratch {
+    uint32_t count[DIALECT_KEYS];
+    int32_t balance;
+} histogram_scratch;
+
+/// Atomics in the scratch and in device memory.
+TILE_KERNEL(dialect_atomics, DIALECT_LANES, dialect_args, histogram_scratch)
+{
+    FOR_RANGE (k, 0, DIALECT_KEYS)
+        s->count[k] = 0;
+    if (TILE_SINGLE())
+        s->balance = 0;
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, tile * args->n, (tile + 1) * args->n) {
+        tile_add_u32(&s->count[args->key[i]], 1);
+        tile_add_i32(&s->balance, 8 - (int32_t)args->key[i]);
+        global_max_u32(&args->u[DIALECT_KEYS + 1], args->key[i] * 977 + i);
+    }
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (k, 0, DIALECT_KEYS) {
+        global_add_u32(&args->u[k], s->count[k]);
+        global_add_u64(&args->w[0], (uint64_t)s->count[k] << 33);
+    }
+    if (TILE_SINGLE())
+        global_add_u32(&args->u[DIALECT_KEYS], (uint32_t)s->balance);
+}
+
+/// Arithmetic whose bits must be those of plain IEEE operations, one rounding each.
+TILE_KERNEL(dialect_arithmetic, DIALECT_LANES, dialect_args, tile_no_scratch)
+{
+    FOR_LANES (i) {
+        const uint32_t at = tile * DIALECT_LANES + i;
+        if (at < args->n) {
+            const float a = args->x[at], b = args->x[(at + 1) % args->n], c = args->x[(at + 2) % args->n];
+            const double da = args->xd[at], db = args->xd[(at + 1) % args->n], dc = args->xd[(at + 2) % args->n];
+            args->y[6 * at] = a * b + c; // two roundings
+            args->y[6 * at + 1] = a / b;
+            args->y[6 * at + 2] = tile_sqrt_f32(tile_abs_f32(a));
+            args->y[6 * at + 3] = tile_floor_f32(a);
+            args->y[6 * at + 4] = tile_min_f32(a, b) - tile_max2_f32(b, c);
+            args->y[6 * at + 5] = tile_f32_bits(tile_bits_f32(a) ^ 0x80000000u) * (1.0f / 3.0f);
+            args->yd[at] = da * db + dc / da;
+            args->u[at] = (uint32_t)tile_round_i32(tile_clamp_f32(a, -1e6f, 1e6f));
+            args->w[at] = tile_mix_u64((uint64_t)at << 32 | tile_bits_f32(c));
+        }
+    }
+}
+
+/// Counts the times that each tile ran.
+TILE_KERNEL(dialect_count, 32, dialect_args, tile_no_scratch)
+{
+    if (TILE_SINGLE())
+        args->u[tile] += 1;
+}
+
+/// One link of a chain: the order of launches shows in the values.
+TILE_KERNEL(dialect_chain, 64, dialect_args, tile_no_scratch)
+{
+    FOR_LANES (i)
+        args->u[tile * 64 + i] = args->u[tile * 64 + i] * 1664525u + args->n;
+}
+
+/// For repeats: u[0] is `go`, u[1] counts rounds, and `go` falls when the count reaches u[2]. Does nothing without go.
+TILE_KERNEL(dialect_round, 32, dialect_args, tile_no_scratch)
+{
+    if (TILE_SINGLE() && args->u[0] != 0) {
+        args->u[1] += 1;
+        if (args->u[1] >= args->u[2])
+            args->u[0] = 0;
+    }
+}
+
+/// Sets up u for dialect_round: u[3] holds what u[2] becomes, and counts up.
+TILE_KERNEL(dialect_rewind, 32, dialect_args, tile_no_scratch)
+{
+    if (TILE_SINGLE()) {
+        args->u[0] = 1;
+        args->u[4] += args->u[1];
+        args->u[1] = 0;
+        args->u[2] = args->u[3];
+        args->u[3] += 1;
+    }
+}

@@ -1,0 +1,659 @@
+#include "tests/kernels/dialect_checks.h"
+
+#include "tests/kernels/dialect.h"
+#include "tests/kernels/dialect_kernels.h"
+#include "tests/kernels/saxpy.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char message[256];
+
+const char *dialect_check_message(void)
+{
+    return message;
+}
+
+__attribute__((format(printf, 1, 2))) static int wrong(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    return 1;
+}
+
+static uint32_t random_u32(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*seed >> 33) * 2654435761u;
+}
+
+/// Floats of all signs and many sizes.
+static float random_f32(uint64_t *seed)
+{
+    const float unit = (float)(random_u32(seed) >> 8) / 8388608.0f - 1.0f;
+    return ldexpf(unit, (int)(random_u32(seed) % 24) - 8);
+}
+
+// ------------------------------------------------------------------------------------- arrays on the host and the
+// device
+
+enum { ARRAYS_MAX = 8 };
+
+/// Device memory of a check, with a copy on the host. Everything goes at once at the end.
+typedef struct arrays {
+    tarn_device *device;
+    uint32_t count;
+    struct {
+        void *host, *device;
+        size_t bytes;
+    } of[ARRAYS_MAX];
+    int failed;
+} arrays;
+
+static void *array_add(arrays *all, size_t bytes)
+{
+    void *host = calloc(bytes, 1), *device = tarn_device_alloc(all->device, bytes);
+    all->failed |= host == NULL || device == NULL;
+    all->of[all->count].host = host;
+    all->of[all->count].device = device;
+    all->of[all->count++].bytes = bytes;
+    return host;
+}
+
+static void *array_device(const arrays *all, const void *host)
+{
+    for (uint32_t i = 0; i < all->count; i++)
+        if (all->of[i].host == host)
+            return all->of[i].device;
+    return NULL;
+}
+
+static void arrays_upload(arrays *all)
+{
+    for (uint32_t i = 0; i < all->count; i++)
+        all->failed |= tarn_device_upload(all->device, all->of[i].device, all->of[i].host, all->of[i].bytes) != TARN_OK;
+}
+
+static void arrays_download(arrays *all)
+{
+    for (uint32_t i = 0; i < all->count; i++)
+        all->failed |=
+            tarn_device_download(all->device, all->of[i].host, all->of[i].device, all->of[i].bytes) != TARN_OK;
+}
+
+/// Frees everything. @return what the check returns
+static int arrays_end(arrays *all, int result)
+{
+    for (uint32_t i = 0; i < all->count; i++) {
+        tarn_device_free(all->device, all->of[i].device);
+        free(all->of[i].host);
+    }
+    return result == 0 && all->failed ? wrong("memory or a transfer failed: %s", tarn_device_error(all->device))
+                                      : result;
+}
+
+/// The arguments with host arrays replaced by their device memory.
+static dialect_args to_device(const arrays *all, dialect_args args)
+{
+    args.x = array_device(all, args.x);
+    args.xd = array_device(all, args.xd);
+    args.key = array_device(all, args.key);
+    args.y = array_device(all, args.y);
+    args.yd = array_device(all, args.yd);
+    args.u = array_device(all, args.u);
+    args.w = array_device(all, args.w);
+    return args;
+}
+
+/// Uploads, launches once, downloads.
+static void launch(arrays *all, const tarn_kernel *kernel, dialect_args args, uint32_t tiles)
+{
+    if (all->failed)
+        return;
+    arrays_upload(all);
+    const dialect_args on_device = to_device(all, args);
+    tarn_device_launch(all->device, kernel, &on_device, NULL, tiles);
+    arrays_download(all);
+}
+
+static int same_u32(const char *what, uint32_t at, uint32_t found, uint32_t wanted)
+{
+    return found == wanted ? 0 : wrong("%s[%u] is %u, not %u", what, at, found, wanted);
+}
+
+static int same_f32(const char *what, uint32_t at, float found, float wanted)
+{
+    return memcmp(&found, &wanted, sizeof found) == 0
+               ? 0
+               : wrong("%s[%u] is %a, not %a", what, at, (double)found, (double)wanted);
+}
+
+static int same_f64(const char *what, uint32_t at, double found, double wanted)
+{
+    return memcmp(&found, &wanted, sizeof found) == 0 ? 0 : wrong("%s[%u] is %a, not %a", what, at, found, wanted);
+}
+
+// -----------------------------------------------------------------------------------------------------------------
+// checks
+
+static int check_saxpy(tarn_device *device)
+{
+    enum { COUNT = 128 * 37 + 5 };
+    arrays all = {.device = device};
+    float *x = array_add(&all, COUNT * sizeof *x), *y = array_add(&all, COUNT * sizeof *y);
+    float *before = array_add(&all, COUNT * sizeof *y);
+    uint64_t seed = 1;
+    for (uint32_t i = 0; i < COUNT && !all.failed; i++) {
+        x[i] = random_f32(&seed);
+        y[i] = before[i] = random_f32(&seed);
+    }
+    if (!all.failed) {
+        arrays_upload(&all);
+        const struct saxpy_args args = {array_device(&all, x), array_device(&all, y), 1.7f, COUNT};
+        tarn_device_launch(device, &kernel_saxpy, &args, NULL, (COUNT + 127) / 128);
+        arrays_download(&all);
+    }
+    int result = 0;
+    for (uint32_t i = 0; i < COUNT && result == 0 && !all.failed; i++) {
+        const volatile float product = 1.7f * x[i];
+        result = same_f32("y", i, y[i], product + before[i]);
+    }
+    return arrays_end(&all, result);
+}
+
+static int check_lanes(tarn_device *device)
+{
+    enum { TILES = 29, COUNT = TILES * DIALECT_LANES };
+    arrays all = {.device = device};
+    uint32_t *u = array_add(&all, COUNT * sizeof *u);
+    for (uint32_t i = 0; i < COUNT && !all.failed; i++)
+        u[i] = i;
+    launch(&all, &kernel_dialect_reverse, (dialect_args){.u = u}, TILES);
+    int result = 0;
+    for (uint32_t i = 0; i < COUNT && result == 0 && !all.failed; i++)
+        result = same_u32("u", i, u[i], i / DIALECT_LANES * DIALECT_LANES + DIALECT_LANES - 1 - i % DIALECT_LANES);
+    return arrays_end(&all, result);
+}
+
+static int check_range_of(tarn_device *device, uint32_t n)
+{
+    enum { TILES = 13 };
+    arrays all = {.device = device};
+    uint32_t *u = array_add(&all, (TILES * n + 1) * sizeof *u);
+    for (uint32_t i = 0; i < TILES * n && !all.failed; i++)
+        u[i] = 7 * i + 1;
+    launch(&all, &kernel_dialect_range, (dialect_args){.u = u, .n = n}, TILES);
+    int result = 0;
+    for (uint32_t i = 0; i < TILES * n && result == 0 && !all.failed; i++)
+        result = same_u32("u", i, u[i], i % 5 == 3 ? 7 * i + 1 : 3 * (7 * i + 1) + i);
+    return arrays_end(&all, result);
+}
+
+static int check_ranges(tarn_device *device)
+{
+    const uint32_t sizes[] = {0, 1, 31, DIALECT_LANES - 1, DIALECT_LANES, DIALECT_LANES + 1, 1000};
+    for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        if (check_range_of(device, sizes[i]))
+            return 1;
+    return 0;
+}
+
+static int check_boxes(tarn_device *device)
+{
+    enum { TILES = 11, COUNT = TILES * DIALECT_BOX_CELLS };
+    arrays all = {.device = device};
+    uint32_t *u = array_add(&all, COUNT * sizeof *u);
+    launch(&all, &kernel_dialect_box, (dialect_args){.u = u}, TILES);
+    int result = 0;
+    for (uint32_t i = 0; i < COUNT && result == 0 && !all.failed; i++) {
+        const uint32_t at = i % DIALECT_BOX_CELLS;
+        const uint32_t x = at % DIALECT_BOX_X, y = at / DIALECT_BOX_X % DIALECT_BOX_Y,
+                       z = at / (DIALECT_BOX_X * DIALECT_BOX_Y);
+        result = same_u32("u", i, u[i], at % 11 == 4 ? 0 : 10000 * z + 100 * y + x + 1);
+    }
+    return arrays_end(&all, result);
+}
+
+/// The tree of tile_sum_f32, computed plainly.
+static float tree_f32(const float *x, uint32_t n, uint32_t stride)
+{
+    return n == 1 ? x[0] : tree_f32(x, n / 2, stride * 2) + tree_f32(x + stride, n / 2, stride * 2);
+}
+
+static double tree_f64(const double *x, uint32_t n, uint32_t stride)
+{
+    return n == 1 ? x[0] : tree_f64(x, n / 2, stride * 2) + tree_f64(x + stride, n / 2, stride * 2);
+}
+
+static int check_sum_of(tarn_device *device, uint32_t n, int ascending)
+{
+    enum { TILES = 5 };
+    arrays all = {.device = device};
+    float *x = array_add(&all, TILES * n * sizeof *x), *y = array_add(&all, 2 * TILES * sizeof *y);
+    double *xd = array_add(&all, TILES * n * sizeof *xd), *yd = array_add(&all, TILES * sizeof *yd);
+    uint64_t seed = n;
+    for (uint32_t i = 0; i < TILES * n && !all.failed; i++) {
+        x[i] = ascending ? (float)(i % n + 1) : random_f32(&seed);
+        xd[i] = ascending ? (double)(i % n + 1) : (double)random_f32(&seed) / 3.0;
+    }
+    launch(&all, &kernel_dialect_sum, (dialect_args){.x = x, .xd = xd, .y = y, .yd = yd, .n = n}, TILES);
+    int result = 0;
+    for (uint32_t t = 0; t < TILES && result == 0 && !all.failed; t++) {
+        float most = x[t * n];
+        for (uint32_t i = 1; i < n; i++)
+            most = x[t * n + i] > most ? x[t * n + i] : most;
+        const float gauss = (float)(n * (n + 1) / 2);
+        result = same_f32("sum", t, y[2 * t], ascending ? gauss : tree_f32(x + t * n, n, 1)) ||
+                 same_f32("max", t, y[2 * t + 1], most) ||
+                 same_f64("sum", t, yd[t], ascending ? (double)gauss : tree_f64(xd + t * n, n, 1));
+    }
+    return arrays_end(&all, result);
+}
+
+static int check_sums(tarn_device *device)
+{
+    for (uint32_t n = 1; n <= DIALECT_SUM_MAX; n *= 2)
+        if (check_sum_of(device, n, 0) || check_sum_of(device, n, 1))
+            return 1;
+    return 0;
+}
+
+static int check_scan_of(tarn_device *device, uint32_t n)
+{
+    enum { TILES = 4 };
+    arrays all = {.device = device};
+    uint32_t *key = array_add(&all, (n + 1) * sizeof *key), *u = array_add(&all, TILES * (n + 1) * sizeof *u);
+    uint64_t seed = n;
+    for (uint32_t i = 0; i < n && !all.failed; i++)
+        key[i] = random_u32(&seed) % 1000;
+    launch(&all, &kernel_dialect_scan, (dialect_args){.key = key, .u = u, .n = n}, TILES);
+    int result = 0;
+    for (uint32_t t = 0; t < TILES && result == 0 && !all.failed; t++) {
+        uint32_t once = 0, twice = 0;
+        for (uint32_t i = 0; i < n && result == 0; i++) {
+            result = same_u32("scan", t * (n + 1) + i, u[t * (n + 1) + i], twice);
+            twice += once;
+            once += key[i] + t;
+        }
+        result |= result == 0 && same_u32("total", t, u[t * (n + 1) + n], twice);
+    }
+    return arrays_end(&all, result);
+}
+
+static int check_scans(tarn_device *device)
+{
+    const uint32_t sizes[] = {0, 1, 2, 31, 32, 33, 95, 96, 97, 256, 1000, 1024};
+    for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        if (check_scan_of(device, sizes[i]))
+            return 1;
+    return 0;
+}
+
+static int check_rank_of(tarn_device *device, uint32_t n, uint32_t keys)
+{
+    enum { TILES = 6 };
+    arrays all = {.device = device};
+    const uint32_t stride = n + DIALECT_KEYS;
+    uint32_t *key = array_add(&all, (TILES * n + 1) * sizeof *key), *u = array_add(&all, TILES * stride * sizeof *u);
+    uint64_t seed = n + keys;
+    for (uint32_t i = 0; i < TILES * n && !all.failed; i++)
+        key[i] = random_u32(&seed) % 9 == 0 ? DIALECT_NO_KEY : random_u32(&seed) % keys;
+    launch(&all, &kernel_dialect_rank, (dialect_args){.key = key, .u = u, .n = n}, TILES);
+    int result = 0;
+    for (uint32_t t = 0; t < TILES && result == 0 && !all.failed; t++) {
+        uint32_t first[DIALECT_KEYS];
+        for (uint32_t k = 0; k < DIALECT_KEYS; k++)
+            first[k] = k * 1000;
+        for (uint32_t i = 0; i < n && result == 0; i++) {
+            const uint32_t k = key[t * n + i];
+            result = same_u32("rank", t * n + i, u[t * stride + i], k == DIALECT_NO_KEY ? 0 : first[k]++);
+        }
+        for (uint32_t k = 0; k < DIALECT_KEYS && result == 0; k++)
+            result = same_u32("first", k, u[t * stride + n + k], first[k]);
+    }
+    return arrays_end(&all, result);
+}
+
+static int check_ranks(tarn_device *device)
+{
+    const uint32_t sizes[] = {0, 1, 20, 32, 64, 95, 96, 97, 500, DIALECT_RANK_MAX};
+    for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        if (check_rank_of(device, sizes[i], DIALECT_KEYS) || check_rank_of(device, sizes[i], 1))
+            return 1;
+    return 0;
+}
+
+static int check_atomics(tarn_device *device)
+{
+    enum { TILES = 40, N = 333, COUNT = TILES * N };
+    arrays all = {.device = device};
+    uint32_t *key = array_add(&all, COUNT * sizeof *key), *u = array_add(&all, (DIALECT_KEYS + 2) * sizeof *u);
+    uint64_t *w = array_add(&all, sizeof *w);
+    uint32_t wanted[DIALECT_KEYS + 2] = {0};
+    uint64_t seed = 5;
+    for (uint32_t i = 0; i < COUNT && !all.failed; i++) {
+        key[i] = random_u32(&seed) % DIALECT_KEYS;
+        wanted[key[i]]++;
+        wanted[DIALECT_KEYS] += 8 - key[i];
+        const uint32_t value = key[i] * 977 + i;
+        wanted[DIALECT_KEYS + 1] = value > wanted[DIALECT_KEYS + 1] ? value : wanted[DIALECT_KEYS + 1];
+    }
+    launch(&all, &kernel_dialect_atomics, (dialect_args){.key = key, .u = u, .w = w, .n = N}, TILES);
+    int result = 0;
+    for (uint32_t k = 0; k < DIALECT_KEYS + 2 && result == 0 && !all.failed; k++)
+        result = same_u32("u", k, u[k], wanted[k]);
+    if (result == 0 && !all.failed && *w != (uint64_t)COUNT << 33)
+        result = wrong("w is %llu, not %llu", (unsigned long long)*w, (unsigned long long)COUNT << 33);
+    return arrays_end(&all, result);
+}
+
+static const float edges[] = {0.0f,   -0.0f,   0.5f,    -0.5f,    1.5f,     -1.5f,      2.5f,       -2.5f,  3.5f,
+                              1e-40f, -1e-45f, 8388609, -0.4999f, 0.50001f, 1048576.5f, -999999.5f, 1e-20f, 3e18f};
+
+static uint64_t mixed(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+
+/// What dialect_arithmetic must give at `at`, one operation at a time.
+static int compare_arithmetic(const dialect_args *k, uint32_t at)
+{
+    const float a = k->x[at], b = k->x[(at + 1) % k->n], c = k->x[(at + 2) % k->n];
+    const double da = k->xd[at], db = k->xd[(at + 1) % k->n], dc = k->xd[(at + 2) % k->n];
+    const volatile float product = a * b, third = 1.0f / 3.0f;
+    const volatile double product_d = da * db, ratio_d = dc / da;
+    const float held = a < -1e6f ? -1e6f : a > 1e6f ? 1e6f : a;
+    uint32_t bits;
+    memcpy(&bits, &c, sizeof bits);
+    return same_f32("a * b + c", at, k->y[6 * at], product + c) || same_f32("a / b", at, k->y[6 * at + 1], a / b) ||
+           same_f32("sqrt", at, k->y[6 * at + 2], sqrtf(a < 0.0f ? -a : a)) ||
+           same_f32("floor", at, k->y[6 * at + 3], floorf(a)) ||
+           same_f32("min - max", at, k->y[6 * at + 4], (a < b ? a : b) - (b > c ? b : c)) ||
+           same_f32("-a / 3", at, k->y[6 * at + 5], -a * third) ||
+           same_f64("da * db + dc / da", at, k->yd[at], product_d + ratio_d) ||
+           same_u32("round", at, k->u[at], (uint32_t)lrint((double)held)) ||
+           same_u32("mix", at, (uint32_t)(k->w[at] ^ k->w[at] >> 32),
+                    (uint32_t)(mixed((uint64_t)at << 32 | bits) ^ mixed((uint64_t)at << 32 | bits) >> 32));
+}
+
+static int check_arithmetic(tarn_device *device)
+{
+    enum { COUNT = 20 * DIALECT_LANES + 17, EDGES = sizeof edges / sizeof edges[0] };
+    arrays all = {.device = device};
+    dialect_args args = {.n = COUNT};
+    float *x = array_add(&all, COUNT * sizeof *x);
+    double *xd = array_add(&all, COUNT * sizeof *xd);
+    args.y = array_add(&all, 6 * COUNT * sizeof *args.y);
+    args.yd = array_add(&all, COUNT * sizeof *args.yd);
+    args.u = array_add(&all, COUNT * sizeof *args.u);
+    args.w = array_add(&all, COUNT * sizeof *args.w);
+    uint64_t seed = 9;
+    for (uint32_t i = 0; i < COUNT && !all.failed; i++) {
+        // Zeros stand where nothing divides by them: a NaN's sign and payload are nobody's promise.
+        const float edge = edges[i % EDGES];
+        x[i] = i >= 7 * EDGES ? random_f32(&seed) : edge != 0.0f ? edge : 0.25f;
+        xd[i] = (double)random_f32(&seed) * (1.0 + 1e-9 * i) + 1e-30;
+    }
+    args.x = x;
+    args.xd = xd;
+    launch(&all, &kernel_dialect_arithmetic, args, (COUNT + DIALECT_LANES - 1) / DIALECT_LANES);
+    int result = 0;
+    for (uint32_t i = 0; i < COUNT && result == 0 && !all.failed; i++)
+        result = compare_arithmetic(&args, i);
+    return arrays_end(&all, result);
+}
+
+static int check_count_of(tarn_device *device, uint32_t count, uint32_t max, uint32_t wanted)
+{
+    enum { TILES_MAX = 20000 };
+    arrays all = {.device = device};
+    uint32_t *u = array_add(&all, TILES_MAX * sizeof *u), *given = array_add(&all, sizeof *given);
+    if (!all.failed) {
+        *given = count;
+        arrays_upload(&all);
+        const dialect_args args = to_device(&all, (dialect_args){.u = u});
+        const uint32_t *on_device = count == UINT32_MAX ? NULL : array_device(&all, given);
+        tarn_device_launch(device, &kernel_dialect_count, &args, on_device, max);
+        arrays_download(&all);
+    }
+    int result = 0;
+    for (uint32_t i = 0; i < TILES_MAX && result == 0 && !all.failed; i++)
+        result = same_u32("runs", i, u[i], i < wanted);
+    return arrays_end(&all, result);
+}
+
+static int check_counts(tarn_device *device)
+{
+    const uint32_t none = UINT32_MAX; // no count is given
+    const uint32_t cases[][3] = {{none, 0, 0}, {none, 1, 1}, {none, 20000, 20000},  {0, 77, 0}, {5, 77, 5},
+                                 {77, 77, 77}, {78, 77, 77}, {4000000000u, 12, 12}, {3, 0, 0},  {19999, 20000, 19999}};
+    for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        if (check_count_of(device, cases[i][0], cases[i][1], cases[i][2]))
+            return 1;
+    return 0;
+}
+
+/// Many tiny launches, the values of each made from those of the one before.
+static int check_order(tarn_device *device)
+{
+    enum { TILES = 3, COUNT = TILES * 64, LAUNCHES = 2000 };
+    arrays all = {.device = device};
+    uint32_t *u = array_add(&all, COUNT * sizeof *u);
+    for (uint32_t i = 0; i < COUNT && !all.failed; i++)
+        u[i] = i;
+    if (!all.failed) {
+        arrays_upload(&all);
+        for (uint32_t n = 0; n < LAUNCHES; n++) {
+            const dialect_args args = to_device(&all, (dialect_args){.u = u, .n = n});
+            tarn_device_launch(device, &kernel_dialect_chain, &args, NULL, TILES);
+        }
+        arrays_download(&all);
+    }
+    int result = 0;
+    for (uint32_t i = 0; i < COUNT && result == 0 && !all.failed; i++) {
+        uint32_t value = i;
+        for (uint32_t n = 0; n < LAUNCHES; n++)
+            value = value * 1664525u + n;
+        result = same_u32("chain", i, u[i], value);
+    }
+    return arrays_end(&all, result);
+}
+
+// ------------------------------------------------------------------------------------------------------ repeats and
+// replays
+
+enum { ROUNDS_MAX = 12, OUTER_ROUNDS = 3 };
+
+typedef struct repeat_context {
+    tarn_device *device;
+    dialect_args inner, outer; // u of each: go, rounds done, rounds wanted
+    const uint32_t *inner_go, *outer_go;
+    uint32_t times;
+} repeat_context;
+
+static void one_round(void *context)
+{
+    const repeat_context *c = context;
+    tarn_device_launch(c->device, &kernel_dialect_round, &c->inner, NULL, 1);
+}
+
+static void outer_round(void *context)
+{
+    const repeat_context *c = context;
+    tarn_device_launch(c->device, &kernel_dialect_rewind, &c->inner, NULL, 1);
+    tarn_device_repeat(c->device, c->inner_go, c->times, one_round, context);
+    tarn_device_launch(c->device, &kernel_dialect_round, &c->outer, NULL, 1);
+}
+
+static void simple_repeat(void *context)
+{
+    const repeat_context *c = context;
+    tarn_device_launch(c->device, &kernel_dialect_rewind, &c->inner, NULL, 1);
+    tarn_device_repeat(c->device, c->inner_go, c->times, one_round, context);
+}
+
+static void nested_repeat(void *context)
+{
+    const repeat_context *c = context;
+    tarn_device_zero(c->device, c->inner.u, 8 * sizeof(uint32_t));
+    tarn_device_repeat(c->device, c->outer_go, ROUNDS_MAX, outer_round, context);
+}
+
+static repeat_context repeat_context_of(const arrays *all, const uint32_t *inner, const uint32_t *outer, uint32_t times)
+{
+    repeat_context c = {.device = all->device, .times = times};
+    c.inner.u = array_device(all, inner);
+    c.outer.u = array_device(all, outer);
+    c.inner_go = c.inner.u;
+    c.outer_go = c.outer.u;
+    return c;
+}
+
+/// The rounds wanted grow by one with every repeat; `times` caps them.
+static int check_repeat_of(tarn_device *device, uint32_t times, int as_replay)
+{
+    arrays all = {.device = device};
+    uint32_t *inner = array_add(&all, 8 * sizeof *inner), *outer = array_add(&all, 8 * sizeof *outer);
+    tarn_replay *replay = NULL;
+    int result = 0;
+    if (!all.failed) {
+        inner[3] = 1;
+        arrays_upload(&all);
+    }
+    repeat_context c = repeat_context_of(&all, inner, outer, times);
+    for (uint32_t wanted = 1; wanted <= ROUNDS_MAX && result == 0 && !all.failed; wanted++) {
+        if (as_replay)
+            tarn_device_run(device, &replay, simple_repeat, &c);
+        else
+            simple_repeat(&c);
+        arrays_download(&all);
+        result = all.failed ? 0
+                            : same_u32("rounds", wanted, inner[1], wanted < times ? wanted : times) ||
+                                  same_u32("go", wanted, inner[0], wanted > times);
+    }
+    tarn_device_replay_destroy(device, replay);
+    return arrays_end(&all, result);
+}
+
+/// A loop in a loop, replayed: the outer one runs three times, its inner ones 0, 1 and 2 rounds more each time.
+static int check_nested(tarn_device *device, int as_replay)
+{
+    arrays all = {.device = device};
+    uint32_t *inner = array_add(&all, 8 * sizeof *inner), *outer = array_add(&all, 8 * sizeof *outer);
+    repeat_context c = repeat_context_of(&all, inner, outer, ROUNDS_MAX);
+    tarn_replay *replay = NULL;
+    int result = 0;
+    for (int again = 0; again < 3 && result == 0 && !all.failed; again++) {
+        memset(outer, 0, 8 * sizeof *outer);
+        outer[0] = 1;
+        outer[2] = OUTER_ROUNDS;
+        arrays_upload(&all);
+        if (as_replay)
+            tarn_device_run(device, &replay, nested_repeat, &c);
+        else
+            nested_repeat(&c);
+        arrays_download(&all);
+        // Wanted rounds are 0, 1, 2; a repeat that starts does at least one.
+        result = all.failed ? 0
+                            : same_u32("outer rounds", 1, outer[1], OUTER_ROUNDS) ||
+                                  same_u32("inner rounds", 1, inner[1] + inner[4], 1 + 1 + 2);
+    }
+    tarn_device_replay_destroy(device, replay);
+    return arrays_end(&all, result);
+}
+
+static int check_repeats(tarn_device *device)
+{
+    const uint32_t times[] = {0, 1, 5, ROUNDS_MAX};
+    for (uint32_t i = 0; i < sizeof times / sizeof times[0]; i++)
+        if (check_repeat_of(device, times[i], 0) || check_repeat_of(device, times[i], 1))
+            return 1;
+    return check_nested(device, 0) || check_nested(device, 1);
+}
+
+static int check_repeat_without_go(tarn_device *device)
+{
+    arrays all = {.device = device};
+    uint32_t *u = array_add(&all, 8 * sizeof *u), *unused = array_add(&all, 8 * sizeof *unused);
+    repeat_context c = repeat_context_of(&all, u, unused, 5);
+    if (!all.failed) {
+        tarn_device_repeat(device, c.inner_go, 5, one_round, &c);
+        arrays_download(&all);
+    }
+    return arrays_end(&all, all.failed ? 0 : same_u32("rounds", 1, u[1], 0));
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// transfers
+
+static int check_transfer_of(tarn_device *device, size_t bytes)
+{
+    arrays all = {.device = device};
+    uint8_t *data = array_add(&all, bytes + 1), *back = array_add(&all, bytes + 1);
+    int result = 0;
+    if (!all.failed) {
+        uint64_t seed = bytes;
+        uint8_t *there = array_device(&all, data);
+        arrays_download(&all);
+        for (size_t i = 0; i <= bytes && result == 0; i++)
+            result = data[i] == 0 ? 0 : wrong("new memory isn't zero at %zu of %zu", i, bytes);
+        for (size_t i = 0; i <= bytes; i++)
+            data[i] = (uint8_t)random_u32(&seed);
+        memcpy(back, data, bytes + 1);
+        all.failed |= tarn_device_upload(device, there, data, bytes + 1) != TARN_OK;
+        memset(data, 0, bytes + 1); // it may be reused when the call returns
+        all.failed |= tarn_device_zero(device, there, bytes / 3) != TARN_OK;
+        memset(back, 0, bytes / 3);
+        all.failed |= tarn_device_download(device, data, there, bytes + 1) != TARN_OK;
+        if (result == 0 && memcmp(data, back, bytes + 1) != 0)
+            result = wrong("%zu bytes came back different", bytes + 1);
+    }
+    return arrays_end(&all, result);
+}
+
+static int check_transfers(tarn_device *device)
+{
+    const size_t sizes[] = {0, 1, 63, 4096, (1 << 18) - 1, 1 << 18, (1 << 20) + 1, 5000003};
+    for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        if (check_transfer_of(device, sizes[i]))
+            return 1;
+    return 0;
+}
+
+static int check_too_much_memory(tarn_device *device)
+{
+    void *memory = tarn_device_alloc(device, SIZE_MAX / 2);
+    if (memory != NULL) {
+        tarn_device_free(device, memory);
+        return wrong("half the address space was given out");
+    }
+    if (tarn_device_wait(device) != TARN_OK)
+        return wrong("the device didn't survive running out of memory: %s", tarn_device_error(device));
+    return check_lanes(device);
+}
+
+const dialect_check dialect_checks[] = {
+    {"the worked example", check_saxpy},
+    {"lanes and barriers", check_lanes},
+    {"ranges", check_ranges},
+    {"boxes", check_boxes},
+    {"sums and maxima in the fixed tree", check_sums},
+    {"prefix sums", check_scans},
+    {"stable ranks", check_ranks},
+    {"atomics", check_atomics},
+    {"arithmetic, one rounding each", check_arithmetic},
+    {"launches limited by a count", check_counts},
+    {"order of many tiny launches", check_order},
+    {"repeats and replays", check_repeats},
+    {"a repeat without go", check_repeat_without_go},
+    {"transfers", check_transfers},
+    {"running out of memory", check_too_much_memory},
+};
+const uint32_t dialect_check_count = sizeof dialect_checks / sizeof dialect_checks[0];

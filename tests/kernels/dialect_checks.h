@@ -1,0 +1,19 @@
+/// Checks of the kernel dialect on one device, without a test framework: tests/kernels runs them on every instruction
+/// set and number of threads, tests/gpu on a bare machine with a GPU.
+#ifndef TARN_TESTS_DIALECT_CHECKS_H
+#define TARN_TESTS_DIALECT_CHECKS_H
+
+#include "kernels/device/device.h"
+
+typedef struct dialect_check {
+    const char *name;
+    int (*run)(tarn_device *device); ///< 0 when right
+} dialect_check;
+
+extern const dialect_check dialect_checks[];
+extern const uint32_t dialect_check_count;
+
+/// What the last failed check found; empty when none failed. Thread of the checks only.
+const char *dialect_check_message(void);
+
+#endif

@@ -1,0 +1,26 @@
+/// The test kernels in all their compiled forms.
+#ifndef TARN_TESTS_DIALECT_KERNELS_H
+#define TARN_TESTS_DIALECT_KERNELS_H
+
+#include "kernels/device/device_work.h"
+
+#define DIALECT_KERNEL_LIST(X)                                                                                         \
+    X(saxpy)                                                                                                           \
+    X(dialect_reverse)                                                                                                 \
+    X(dialect_range)                                                                                                   \
+    X(dialect_box)                                                                                                     \
+    X(dialect_sum)                                                                                                     \
+    X(dialect_scan)                                                                                                    \
+    X(dialect_rank)                                                                                                    \
+    X(dialect_atomics)                                                                                                 \
+    X(dialect_arithmetic)                                                                                              \
+    X(dialect_count)                                                                                                   \
+    X(dialect_chain)                                                                                                   \
+    X(dialect_round)                                                                                                   \
+    X(dialect_rewind)
+
+#define DIALECT_KERNEL_EXTERN(name) extern const tarn_kernel kernel_##name;
+DIALECT_KERNEL_LIST(DIALECT_KERNEL_EXTERN)
+#undef DIALECT_KERNEL_EXTERN
+
+#endif

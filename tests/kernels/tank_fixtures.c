@@ -1,0 +1,83 @@
+#include "tests/kernels/tank_fixtures.h"
+
+#include <string.h>
+
+static void set_cells(tarn_tank_desc *desc, uint16_t x, uint16_t y, uint16_t z, float width_m)
+{
+    tarn_tank_desc_default(desc);
+    desc->cells[0] = x;
+    desc->cells[1] = y;
+    desc->cells[2] = z;
+    desc->cell_m = width_m / (float)x;
+}
+
+/// A block given in shares of the tank.
+static void add_block(tarn_tank_desc *desc, const float min[3], const float max[3], float speed_m_s)
+{
+    tarn_fluid_block *block = &desc->blocks[desc->block_count++];
+    memset(block, 0, sizeof *block);
+    for (int a = 0; a < 3; a++) {
+        const float size_m = (float)desc->cells[a] * desc->cell_m;
+        block->min_m[a] = min[a] * size_m;
+        block->max_m[a] = max[a] * size_m;
+    }
+    block->velocity_m_s[0] = speed_m_s;
+}
+
+static void describe_tiny(tarn_tank_desc *desc)
+{
+    set_cells(desc, 13, 11, 9, 0.5f); // no multiple of a tile's edge
+    add_block(desc, (const float[3]){0.1f, 0.0f, 0.2f}, (const float[3]){0.6f, 0.8f, 0.9f}, 0.0f);
+    add_block(desc, (const float[3]){0.7f, 0.5f, 0.1f}, (const float[3]){0.9f, 0.9f, 0.4f}, -2.0f);
+}
+
+static void describe_dam_break(tarn_tank_desc *desc)
+{
+    set_cells(desc, 32, 32, 32, 1.0f);
+    add_block(desc, (const float[3]){0.0f, 0.0f, 0.0f}, (const float[3]){0.4f, 0.8f, 1.0f}, 0.0f);
+}
+
+static void describe_still_pool(tarn_tank_desc *desc)
+{
+    set_cells(desc, 40, 24, 24, 1.0f);
+    add_block(desc, (const float[3]){0.0f, 0.0f, 0.0f}, (const float[3]){1.0f, 0.5f, 1.0f}, 0.0f);
+}
+
+static void describe_drop(tarn_tank_desc *desc)
+{
+    set_cells(desc, 48, 48, 48, 1.0f);
+    add_block(desc, (const float[3]){0.0f, 0.0f, 0.0f}, (const float[3]){1.0f, 0.25f, 1.0f}, 0.0f);
+    add_block(desc, (const float[3]){0.4f, 0.6f, 0.4f}, (const float[3]){0.6f, 0.8f, 0.6f}, 0.0f);
+}
+
+static void describe_large(tarn_tank_desc *desc)
+{
+    set_cells(desc, 64, 64, 64, 1.0f);
+    add_block(desc, (const float[3]){0.0f, 0.0f, 0.0f}, (const float[3]){0.3f, 0.7f, 1.0f}, 0.0f);
+    add_block(desc, (const float[3]){0.8f, 0.0f, 0.0f}, (const float[3]){1.0f, 0.5f, 1.0f}, 0.0f);
+}
+
+const tank_fixture tank_fixtures[TANK_FIXTURE_COUNT] = {
+    {"tiny", describe_tiny, 40, 0.5f},
+    {"dam break 32", describe_dam_break, 60, 0.0f},
+    {"still pool", describe_still_pool, 60, 1.0f},
+    {"drop into a pool", describe_drop, 40, 0.0f},
+    {"double dam break 64", describe_large, 30, 0.8f},
+};
+
+uint32_t tank_fixture_push(const tank_fixture *fixture, const tarn_tank_desc *desc, uint32_t step, tarn_push *push)
+{
+    if (fixture->push_strength <= 0.0f)
+        return 0;
+    const float turn[4][2] = {{1.0f, 0.0f}, {0.0f, 1.0f}, {-1.0f, 0.0f}, {0.0f, -1.0f}};
+    const float *direction = turn[step / 5 % 4];
+    for (int a = 0; a < 3; a++)
+        push->center_m[a] = 0.5f * (float)desc->cells[a] * desc->cell_m;
+    push->center_m[1] *= 0.5f;
+    push->radius_m = 0.2f * (float)desc->cells[1] * desc->cell_m;
+    push->velocity_m_s[0] = 1.5f * direction[0];
+    push->velocity_m_s[1] = 0.3f;
+    push->velocity_m_s[2] = 1.5f * direction[1];
+    push->strength = fixture->push_strength;
+    return 1;
+}

@@ -1,0 +1,20 @@
+/// Tanks that the device comparisons step: small, with everything in them that a tank can do.
+#ifndef TARN_TESTS_TANK_FIXTURES_H
+#define TARN_TESTS_TANK_FIXTURES_H
+
+#include "kernels/tank.h"
+
+typedef struct tank_fixture {
+    const char *name;
+    void (*describe)(tarn_tank_desc *desc);
+    uint32_t steps;
+    float push_strength; ///< of a sphere that circles in the tank; 0: none
+} tank_fixture;
+
+enum { TANK_FIXTURE_COUNT = 5 };
+extern const tank_fixture tank_fixtures[TANK_FIXTURE_COUNT];
+
+/// The push of a fixture at a step. @return how many pushes there are, at most 1
+uint32_t tank_fixture_push(const tank_fixture *fixture, const tarn_tank_desc *desc, uint32_t step, tarn_push *push);
+
+#endif

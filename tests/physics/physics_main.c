@@ -1,0 +1,21 @@
+// clang-format off: cmocka.h needs these in front
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+#include "tests/physics/physics.h"
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(physics_rest),
+        cmocka_unit_test(physics_drift),
+        cmocka_unit_test(physics_volume),
+        cmocka_unit_test(physics_wave),
+    };
+    const int failed = cmocka_run_group_tests_name("physics", tests, NULL, NULL);
+    physics_print_table();
+    return failed;
+}

@@ -1,0 +1,202 @@
+#include "tests/protocol/golden_messages.h"
+
+#include <string.h>
+
+static const tarn_viewer_info viewers[] = {{1, "Ada"}, {4294967295u, "Łukasz 🌊"}};
+
+static void hello(tarn_message *m)
+{
+    m->hello = (tarn_hello){.version_count = 2, .versions = {1, 2}, .client = "golden 1.0"};
+}
+
+static void join(tarn_message *m)
+{
+    m->join = (tarn_join){.session = "", .viewer = "Zoë"};
+}
+
+static void pointer(tarn_message *m)
+{
+    m->input.sequence = 1;
+    m->input.kind = TARN_INPUT_POINTER;
+    m->input.pointer = (tarn_input_pointer){
+        .pointer_id = 15,
+        .phase = TARN_PHASE_MOVE,
+        .tool = TARN_TOOL_VORTEX,
+        .origin_m = {-1000.0f, 0.1f, 1000.0f},
+        .direction = {0.6f, 0.0f, -0.8f},
+        .radius_m = 0.001f,
+        .strength = 1.0f,
+    };
+}
+
+static void controller(tarn_message *m)
+{
+    m->input.sequence = 65536;
+    m->input.kind = TARN_INPUT_CONTROLLER;
+    m->input.controller = (tarn_input_controller){
+        .side = TARN_SIDE_RIGHT,
+        .tracked = 1,
+        .tool = TARN_TOOL_PULL,
+        .position_m = {0.5f, 1.25f, -0.5f},
+        .orientation = {0.0f, 0.6f, 0.0f, 0.8f},
+        .velocity_m_s = {-1.5f, 0.0f, 100.0f},
+        .angular_velocity_rad_s = {0.0f, -100.0f, 3.14159f},
+        .grip = 0.25f,
+        .trigger = 1.0f,
+        .thumbstick = {-1.0f, 0.5f},
+        .buttons = 0x80000001,
+        .radius_m = 0.1f,
+        .strength = 0.5f,
+    };
+}
+
+static void hand(tarn_message *m)
+{
+    m->input.sequence = 4294967295u;
+    m->input.kind = TARN_INPUT_HAND;
+    m->input.hand = (tarn_input_hand){
+        .side = TARN_SIDE_LEFT,
+        .tracked = 1,
+        .tool = TARN_TOOL_POUR,
+        .position_m = {0.25f, 0.75f, 0.125f},
+        .orientation = {1.0f, 0.0f, 0.0f, 0.0f},
+        .velocity_m_s = {0.0f, -0.5f, 0.0f},
+        .pinch = 0.5f,
+        .grip = 0.0f,
+        .joint_count = TARN_HAND_JOINTS,
+        .radius_m = 10.0f,
+        .strength = 0.0f,
+    };
+    for (int i = 0; i < TARN_HAND_JOINTS; i++) {
+        m->input.hand.joints_m[i][0] = 0.25f + 0.015625f * (float)i;
+        m->input.hand.joints_m[i][1] = 0.75f;
+        m->input.hand.joints_m[i][2] = -0.03125f * (float)i;
+    }
+}
+
+static void hand_without_joints(tarn_message *m)
+{
+    hand(m);
+    m->input.hand.tracked = 0;
+    m->input.hand.joint_count = 0;
+    memset(m->input.hand.joints_m, 0, sizeof m->input.hand.joints_m);
+}
+
+static void orientation(tarn_message *m)
+{
+    m->input.sequence = 9;
+    m->input.kind = TARN_INPUT_ORIENTATION;
+    m->input.orientation = (tarn_input_orientation){.orientation = {0.5f, 0.5f, -0.5f, 0.5f},
+                                                    .angular_velocity_rad_s = {0.0f, 1.0f, 0.0f}};
+}
+
+static void parameter(tarn_message *m)
+{
+    m->input.sequence = 10;
+    m->input.kind = TARN_INPUT_PARAMETER;
+    m->input.parameter = (tarn_input_parameter){.name = "gravity_m_s2", .value = 1.62f};
+}
+
+static void control_pause(tarn_message *m)
+{
+    m->control = (tarn_control){.sequence = 11, .action = TARN_CONTROL_PAUSE};
+}
+
+static void control_load(tarn_message *m)
+{
+    m->control = (tarn_control){.sequence = 12, .action = TARN_CONTROL_LOAD, .scene = "dam-break"};
+}
+
+static void ack(tarn_message *m)
+{
+    m->ack = (tarn_ack){.epoch = 3, .step = 9007199254740991};
+}
+
+static void ping(tarn_message *m)
+{
+    m->ping = (tarn_ping){.id = 0, .client_time_ms = 1767225600123.456};
+}
+
+static void welcome(tarn_message *m)
+{
+    m->welcome = (tarn_welcome){.version = 1,
+                                .server = "tarnd 0.1.0",
+                                .device = "CPU, 2 threads, x86-64-v3",
+                                .scene_count = 2,
+                                .scenes = {"dam-break", "still-pool"}};
+}
+
+static const tarn_session_state session_state = {
+    .scene = "dam-break",
+    .worker_ready = 1,
+    .size_m = {2.0f, 1.0f, 1.0f},
+    .cell_m = 0.03125f,
+    .dt_s = 0.0166666675f,
+    .parameter_count = 2,
+    .parameters = {{"gravity_m_s2", 9.81f, 0.0f, 50.0f}, {"flip_ratio", 0.97f, 0.0f, 1.0f}},
+};
+
+static void joined(tarn_message *m)
+{
+    m->joined = (tarn_joined){.session = "lobby", .viewer_id = 42, .viewer = "Zoë", .state = session_state};
+}
+
+static void state(tarn_message *m)
+{
+    m->state = session_state;
+    m->state.paused = 1;
+    m->state.worker_ready = 0;
+}
+
+static void viewer_list(tarn_message *m)
+{
+    m->viewers = (tarn_viewers){.viewer_count = 2, .viewers = viewers};
+}
+
+static void pong(tarn_message *m)
+{
+    m->pong = (tarn_pong){.id = 4294967295u, .client_time_ms = 0.5, .server_time_us = 1767225600123456};
+}
+
+static void error(tarn_message *m)
+{
+    m->error = (tarn_error){.code = TARN_ERROR_VERSION, .text = "The server speaks version 1; the client offered 2."};
+}
+
+static const struct {
+    const char *name;
+    tarn_message_kind kind;
+    void (*fill)(tarn_message *message);
+} messages[] = {
+    {"message-hello", TARN_MESSAGE_HELLO, hello},
+    {"message-join", TARN_MESSAGE_JOIN, join},
+    {"message-input-pointer", TARN_MESSAGE_INPUT, pointer},
+    {"message-input-controller", TARN_MESSAGE_INPUT, controller},
+    {"message-input-hand", TARN_MESSAGE_INPUT, hand},
+    {"message-input-hand-lost", TARN_MESSAGE_INPUT, hand_without_joints},
+    {"message-input-orientation", TARN_MESSAGE_INPUT, orientation},
+    {"message-input-parameter", TARN_MESSAGE_INPUT, parameter},
+    {"message-control-pause", TARN_MESSAGE_CONTROL, control_pause},
+    {"message-control-load", TARN_MESSAGE_CONTROL, control_load},
+    {"message-ack", TARN_MESSAGE_ACK, ack},
+    {"message-ping", TARN_MESSAGE_PING, ping},
+    {"message-welcome", TARN_MESSAGE_WELCOME, welcome},
+    {"message-joined", TARN_MESSAGE_JOINED, joined},
+    {"message-viewers", TARN_MESSAGE_VIEWERS, viewer_list},
+    {"message-pong", TARN_MESSAGE_PONG, pong},
+    {"message-error", TARN_MESSAGE_ERROR, error},
+    {"message-state", TARN_MESSAGE_STATE, state},
+};
+
+int golden_message_count(void)
+{
+    return (int)(sizeof messages / sizeof messages[0]);
+}
+
+const char *golden_message(int index, tarn_message *message)
+{
+    memset(message, 0, sizeof *message);
+    message->kind = messages[index].kind;
+    messages[index].fill(message);
+    return messages[index].name;
+}

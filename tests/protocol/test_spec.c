@@ -1,0 +1,354 @@
+// Holds protocol/SPEC.md to the code: its byte tables, its table of limits, its fields with types and ranges, its error
+// codes and statuses are compared with the headers and tables that the code is compiled from, both ways.
+#include "protocol/frame_layout.h"
+#include "protocol/message_fields.h"
+#include "tests/protocol/test_support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELLS_MAX = 4, CELL_BYTES = 256, ROWS_MAX = 64 };
+
+/// A table row's cells, trimmed and without backquotes.
+typedef struct spec_row {
+    char cells[CELLS_MAX][CELL_BYTES];
+} spec_row;
+
+static char *spec;
+
+static int load_spec(void **context)
+{
+    (void)context;
+    FILE *file = fopen(TARN_SPEC_PATH, "rb");
+    if (!file) {
+        return -1;
+    }
+    spec = calloc(1, 1 << 20);
+    size_t read = fread(spec, 1, (1 << 20) - 1, file);
+    fclose(file);
+    return read > 0 ? 0 : -1;
+}
+
+static int free_spec(void **context)
+{
+    (void)context;
+    free(spec);
+    return 0;
+}
+
+static void parse_row(const char *line, size_t line_bytes, spec_row *row)
+{
+    memset(row, 0, sizeof *row);
+    const char *end = line + line_bytes;
+    for (int cell = 0; cell < CELLS_MAX && line < end && *line == '|'; cell++) {
+        const char *begin = ++line;
+        while (line < end && *line != '|') {
+            line++;
+        }
+        const char *last = line;
+        for (; begin < last && *begin == ' '; begin++) {
+        }
+        for (; begin < last && last[-1] == ' '; last--) {
+        }
+        for (size_t used = 0; begin < last && used < CELL_BYTES - 1; begin++) {
+            if (*begin != '`') {
+                row->cells[cell][used++] = *begin;
+            }
+        }
+    }
+}
+
+/// The first table below a heading ("### 5.1 Header"), without its head. @return its rows
+static int read_table(const char *heading, spec_row rows[ROWS_MAX])
+{
+    char pattern[256];
+    snprintf(pattern, sizeof pattern, "\n%s\n", heading);
+    const char *at = strstr(spec, pattern);
+    if (!at) {
+        fail_msg("SPEC.md has no heading \"%s\"", heading);
+        return 0;
+    }
+    at += strlen(pattern);
+    int count = -2; // the head and the line below it
+    for (int inside = 0; *at;) {
+        size_t line_bytes = strcspn(at, "\n");
+        if (*at == '|') {
+            inside = 1;
+            if (count >= 0) {
+                assert_true(count < ROWS_MAX);
+                parse_row(at, line_bytes, &rows[count]);
+            }
+            count++;
+        } else if (inside || *at == '#') {
+            break;
+        }
+        at += line_bytes + (at[line_bytes] == '\n');
+    }
+    assert_true(count > 0);
+    return count;
+}
+
+static void expect_cell(const char *where, const char *found, const char *expected)
+{
+    if (strcmp(found, expected) != 0) {
+        fail_msg("SPEC.md, %s: \"%s\", the code has \"%s\"", where, found, expected);
+    }
+}
+
+// ---- byte tables ----
+
+typedef struct layout_field {
+    const char *name;
+    int offset;
+    const char *type;
+} layout_field;
+
+#define LAYOUT_FIELD(id, name, offset, type) {name, offset, type},
+static const layout_field header_fields[] = {TARN_FRAME_HEADER_FIELDS(LAYOUT_FIELD)};
+static const layout_field tile_fields[] = {TARN_FRAME_TILE_FIELDS(LAYOUT_FIELD)};
+static const layout_field input_fields[] = {TARN_FRAME_INPUT_FIELDS(LAYOUT_FIELD)};
+
+static int type_bytes(const char *type)
+{
+    int bits = atoi(type + 1), count = 1;
+    const char *bracket = strchr(type, '[');
+    if (bracket) {
+        count = atoi(bracket + 1);
+    }
+    return bits / 8 * count;
+}
+
+/// Compares a byte table with the layout, and the layout with itself: no gaps, no overlaps, the right size.
+static void check_layout(const char *heading, const layout_field *fields, int field_count, int total_bytes)
+{
+    spec_row rows[ROWS_MAX];
+    int row_count = read_table(heading, rows), offset = 0;
+    assert_int_equal(row_count, field_count);
+    for (int i = 0; i < field_count; i++) {
+        assert_int_equal(fields[i].offset, offset);
+        assert_int_equal(atoi(rows[i].cells[0]), offset);
+        expect_cell(heading, rows[i].cells[1], fields[i].type);
+        expect_cell(heading, rows[i].cells[2], fields[i].name);
+        offset += type_bytes(fields[i].type);
+    }
+    assert_int_equal(offset, total_bytes);
+}
+
+static void byte_tables_are_the_layout_of_the_code(void **context)
+{
+    (void)context;
+#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+    check_layout("### 5.1 Header", header_fields, COUNT(header_fields), TARN_FRAME_HEADER_BYTES);
+    check_layout("### 5.2 Input table", input_fields, COUNT(input_fields), TARN_FRAME_INPUT_BYTES);
+    check_layout("### 5.3 Tile table", tile_fields, COUNT(tile_fields), TARN_FRAME_TILE_BYTES);
+}
+
+// ---- limits ----
+
+static void limits_are_the_constants_of_the_code(void **context)
+{
+    (void)context;
+#define LIMIT(name)                                                                                                    \
+    {                                                                                                                  \
+#name, name                                                                                                    \
+    }
+    static const struct {
+        const char *name;
+        long value;
+    } limits[] = {
+        LIMIT(TARN_PROTOCOL_VERSION),
+        LIMIT(TARN_MESSAGE_BYTES_MAX),
+        LIMIT(TARN_MESSAGE_SERVER_BYTES_MAX),
+        LIMIT(TARN_MESSAGE_DEPTH_MAX),
+        LIMIT(TARN_MESSAGE_OBJECTS_MAX),
+        LIMIT(TARN_NAME_BYTES_MAX),
+        LIMIT(TARN_TEXT_BYTES_MAX),
+        LIMIT(TARN_VERSIONS_MAX),
+        LIMIT(TARN_VIEWERS_MAX),
+        LIMIT(TARN_SCENES_MAX),
+        LIMIT(TARN_PARAMETERS_MAX),
+        LIMIT(TARN_HAND_JOINTS),
+        LIMIT(TARN_FRAMES_UNACKNOWLEDGED_MAX),
+        LIMIT(TARN_FRAME_VERSION),
+        LIMIT(TARN_FRAME_HEADER_BYTES),
+        LIMIT(TARN_FRAME_HEADER_BYTES_MAX),
+        LIMIT(TARN_FRAME_INPUT_BYTES),
+        LIMIT(TARN_FRAME_TILE_BYTES),
+        LIMIT(TARN_FRAME_TILE_CELLS_LOG2),
+        LIMIT(TARN_FRAME_VELOCITY_NODES),
+        LIMIT(TARN_FRAME_VELOCITY_BYTES),
+        LIMIT(TARN_FRAME_POSITION_BITS),
+        LIMIT(TARN_FRAME_CELLS_MAX),
+        LIMIT(TARN_FRAME_PARTICLES_MAX),
+        LIMIT(TARN_FRAME_TILES_MAX),
+        LIMIT(TARN_FRAME_INPUTS_MAX),
+    };
+    spec_row rows[ROWS_MAX];
+    assert_int_equal(read_table("## 7. Limits", rows), COUNT(limits));
+    for (int i = 0; i < COUNT(limits); i++) {
+        char value[32];
+        snprintf(value, sizeof value, "%ld", limits[i].value);
+        expect_cell("limits", rows[i].cells[0], limits[i].name);
+        expect_cell(limits[i].name, rows[i].cells[1], value);
+    }
+}
+
+// ---- messages ----
+
+/// A field's type as SPEC.md writes it.
+static void type_text(const tarn_field *field, char text[CELL_BYTES])
+{
+    static const char *const types[] = {
+        [TARN_FIELD_U32] = "u32",
+        [TARN_FIELD_U64] = "u64",
+        [TARN_FIELD_F32] = "number",
+        [TARN_FIELD_F64] = "f64",
+        [TARN_FIELD_BOOL] = "bool",
+        [TARN_FIELD_WORD] = "word",
+        [TARN_FIELD_STRING] = "string",
+        [TARN_FIELD_VECTOR] = "number[%u]",
+        [TARN_FIELD_DIRECTION] = "unit[%u]",
+        [TARN_FIELD_QUATERNION] = "unit[%u]",
+        [TARN_FIELD_VERSIONS] = "u32[1..%u]",
+        [TARN_FIELD_SCENES] = "string[0..%u]",
+        [TARN_FIELD_JOINTS] = "number[%u]",
+        [TARN_FIELD_PARAMETERS] = "map[0..%u]",
+        [TARN_FIELD_VIEWERS] = "map[0..%u]",
+        [TARN_FIELD_STATE] = "map",
+    };
+    const char *form = types[field->type], *mark = strstr(form, "%u");
+    int before = mark ? (int)(mark - form) : (int)strlen(form);
+    char count[16] = "";
+    if (mark) {
+        snprintf(count, sizeof count, "%u", (unsigned)field->count);
+    }
+    snprintf(text, CELL_BYTES, "%.*s%s%s", before, form, count, mark ? mark + 2 : "");
+}
+
+/// A field's range as SPEC.md writes it.
+static void range_text(const tarn_field *field, char text[CELL_BYTES])
+{
+    text[0] = 0;
+    if (field->type == TARN_FIELD_WORD) {
+        for (int i = 0; field->words[i]; i++) {
+            strcat(strcat(text, i ? ", " : ""), field->words[i]);
+        }
+    } else if (field->type != TARN_FIELD_BOOL && (field->min != 0 || field->max != 0)) {
+        if (field->max > 1e38) {
+            strcpy(text, "any finite");
+        } else {
+            snprintf(text, CELL_BYTES, "%.16g..%.16g", field->min, field->max);
+        }
+    }
+}
+
+static void check_shape(const char *heading, const tarn_shape *shape)
+{
+    spec_row rows[ROWS_MAX];
+    if (read_table(heading, rows) != (int)shape->field_count) {
+        fail_msg("SPEC.md, %s: another number of fields than the code's %u", heading, (unsigned)shape->field_count);
+    }
+    for (uint32_t i = 0; i < shape->field_count; i++) {
+        const tarn_field *field = &shape->fields[i];
+        char where[CELL_BYTES], text[CELL_BYTES];
+        snprintf(where, sizeof where, "%s, %s", heading, field->key);
+        expect_cell(where, rows[i].cells[0], field->key);
+        type_text(field, text);
+        expect_cell(where, rows[i].cells[1], text);
+        range_text(field, text);
+        expect_cell(where, rows[i].cells[2], text);
+        int optional = strncmp(rows[i].cells[3], "optional", 8) == 0;
+        if (optional != field->optional) {
+            fail_msg("SPEC.md, %s: optional in one of document and code only", where);
+        }
+    }
+}
+
+static void fields_are_those_of_the_code(void **context)
+{
+    (void)context;
+    char heading[64];
+    for (uint32_t i = 0; i < tarn_message_shape_count; i++) {
+        snprintf(heading, sizeof heading, "#### %s", tarn_message_shapes[i].word);
+        check_shape(heading, &tarn_message_shapes[i]);
+    }
+    for (int i = 0; i < TARN_INPUT_COUNT; i++) {
+        snprintf(heading, sizeof heading, "#### input %s", tarn_input_shapes[i].word);
+        assert_int_equal(tarn_input_shapes[i].value, i);
+        check_shape(heading, &tarn_input_shapes[i]);
+    }
+    check_shape("#### state map", &tarn_state_shape);
+    check_shape("#### parameter map", &tarn_parameter_shape);
+    check_shape("#### viewer map", &tarn_viewer_shape);
+}
+
+static void every_heading_of_a_message_is_one_that_the_code_knows(void **context)
+{
+    (void)context;
+    int headings = 0;
+    for (const char *at = spec; (at = strstr(at, "\n#### ")); at++) {
+        headings++;
+    }
+    assert_int_equal(headings, (int)tarn_message_shape_count + TARN_INPUT_COUNT + 3);
+}
+
+// ---- errors ----
+
+static void error_codes_are_those_of_the_code(void **context)
+{
+    (void)context;
+#define ERROR_CODE(name, closes)                                                                                       \
+    {                                                                                                                  \
+#name, name, closes                                                                                            \
+    }
+    static const struct {
+        const char *name;
+        int code, closes;
+    } codes[] = {
+        ERROR_CODE(TARN_ERROR_MALFORMED, 1), ERROR_CODE(TARN_ERROR_VERSION, 1), ERROR_CODE(TARN_ERROR_LIMIT, 1),
+        ERROR_CODE(TARN_ERROR_ORDER, 1),     ERROR_CODE(TARN_ERROR_SESSION, 1), ERROR_CODE(TARN_ERROR_FULL, 1),
+        ERROR_CODE(TARN_ERROR_INPUT, 0),     ERROR_CODE(TARN_ERROR_SCENE, 0),   ERROR_CODE(TARN_ERROR_WORKER, 0),
+        ERROR_CODE(TARN_ERROR_SHUTDOWN, 1),
+    };
+    spec_row rows[ROWS_MAX];
+    assert_int_equal(read_table("## 4. Errors and close codes", rows), COUNT(codes));
+    for (int i = 0; i < COUNT(codes); i++) {
+        assert_int_equal(atoi(rows[i].cells[0]), codes[i].code);
+        expect_cell("errors", rows[i].cells[1], codes[i].name);
+        if (codes[i].closes) {
+            assert_int_equal(atoi(rows[i].cells[2]), 4000 + codes[i].code);
+        } else {
+            expect_cell(codes[i].name, rows[i].cells[2], "stays open");
+        }
+    }
+}
+
+static void statuses_that_are_named_exist(void **context)
+{
+    (void)context;
+    for (const char *at = spec; (at = strstr(at, "`TARN_E_"));) {
+        size_t bytes = strcspn(++at, "`");
+        int known = 0;
+        for (int status = 0; status > -32; status--) {
+            const char *name = tarn_status_name((tarn_status)status);
+            known |= strlen(name) == bytes && strncmp(name, at, bytes) == 0;
+        }
+        if (!known) {
+            fail_msg("SPEC.md names %.*s, which is no status", (int)bytes, at);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(byte_tables_are_the_layout_of_the_code),
+        cmocka_unit_test(limits_are_the_constants_of_the_code),
+        cmocka_unit_test(fields_are_those_of_the_code),
+        cmocka_unit_test(every_heading_of_a_message_is_one_that_the_code_knows),
+        cmocka_unit_test(error_codes_are_those_of_the_code),
+        cmocka_unit_test(statuses_that_are_named_exist),
+    };
+    return cmocka_run_group_tests_name("SPEC.md against the code", tests, load_spec, free_spec);
+}

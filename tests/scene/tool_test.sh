@@ -1,0 +1,106 @@
+#!/bin/bash
+# Runs `tarn` as a person would: tool_test.sh TARN. Prints what failed; the status is the number of failures.
+set -u
+tarn=$1
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+failures=0
+cat >"$folder/small.json" <<'END'
+{ "size_m": [1, 1, 1], "cell_m": 0.0625, "blocks": [{ "min_m": [0, 0, 0], "max_m": [0.5, 0.5, 1] }] }
+END
+
+fail() {
+    echo "FAILED: $1"
+    sed 's/^/    | /' "$folder/out" "$folder/err"
+    failures=$((failures + 1))
+}
+
+# run STATUS ARGUMENT...: runs the tool and expects an exit status.
+run() {
+    local want=$1 got
+    shift
+    "$tarn" "$@" >"$folder/out" 2>"$folder/err" </dev/null
+    got=$?
+    [ "$got" = "$want" ] || fail "tarn $*: status $got instead of $want"
+}
+
+says() { grep -qF -- "$1" "$folder/out" "$folder/err" || fail "no \"$1\" in what tarn said"; }
+silent() { [ ! -s "$folder/$1" ] || fail "something on $1"; }
+
+# The hash is the last line, alone when quiet, and the same for any number of threads.
+run 0 run "$folder/small.json" --steps 20 --threads 1 --hash --quiet
+silent err
+grep -qxE '[0-9a-f]{32}' "$folder/out" || fail "a hash of 32 hexadecimal digits"
+one=$(cat "$folder/out")
+run 0 run "$folder/small.json" --steps 20 --threads 2 --hash
+[ "$(tail -n 1 "$folder/out")" = "$one" ] || fail "another hash with 2 threads"
+run 0 run "$folder/small.json" --steps 20 --threads 3 --isa v2 --hash --quiet
+[ "$(cat "$folder/out")" = "$one" ] || fail "another hash with 3 threads and x86-64-v2"
+run 0 run "$folder/small.json" --steps 21 --hash --quiet
+[ "$(cat "$folder/out")" != "$one" ] || fail "the same hash after another step"
+
+# PLY: every second step and the start, complete, nothing left over.
+run 0 run "$folder/small.json" --steps 5 --ply "$folder/ply" --ply-every 2
+says "3 PLY files"
+[ "$(ls "$folder/ply")" = "small-000000.ply
+small-000002.ply
+small-000004.ply" ] || fail "PLY files: $(ls "$folder/ply")"
+header=$(sed '/^end_header$/q' "$folder/ply/small-000000.ply" | wc -c)
+count=$(sed -n 's/^element vertex //p;/^end_header$/q' "$folder/ply/small-000000.ply")
+[ "$count" = 8192 ] || fail "$count particles in the PLY file instead of 8192"
+[ "$(stat -c %s "$folder/ply/small-000000.ply")" = $((header + count * 24)) ] || fail "the PLY file's size"
+
+# A limit on the size of files stands for a full disk.
+(
+    ulimit -f 100
+    "$tarn" run "$folder/small.json" --steps 1 --ply "$folder/full" >"$folder/out" 2>"$folder/err"
+) && fail "a full disk went unnoticed"
+says "full/small-000000.ply: File too large"
+[ -z "$(ls "$folder/full")" ] || fail "a part of a file was left: $(ls "$folder/full")"
+
+# An interrupt ends after a step, says how far it came, and keeps what is complete.
+"$tarn" run "$folder/small.json" --steps 1000000 --hash >"$folder/out" 2>"$folder/err" &
+sleep 0.7
+kill -INT $!
+wait $!
+[ $? = 130 ] || fail "an interrupted run doesn't end with status 130"
+says "interrupted after step"
+if tail -n 1 "$folder/out" | grep -qxE '[0-9a-f]{32}'; then fail "a hash of an interrupted run"; fi
+
+# Wrong arguments name the option, what was found, what is allowed.
+run 2 run "$folder/small.json" --steps -1
+says '--steps: found "-1", allowed is a whole number from 0 to 100000000'
+run 2 run "$folder/small.json" --steps 1x
+run 2 run "$folder/small.json" --threads 0
+says '--threads: found "0", allowed is a whole number from 1 to 256'
+run 2 run "$folder/small.json" --isa v9
+says 'allowed are v2, v3 and v4'
+run 2 run "$folder/small.json" --device tpu
+run 2 run
+says 'the scene is missing'
+run 2 frobnicate
+says 'allowed are run, bench and check'
+run 2
+run 1 run no-such-scene
+says 'no-such-scene'
+says 'dam-break'
+
+# check goes through all files.
+echo '{ "size_m": [1, -1, 1], "cell_m": 0.0625, "blocks": [] }' >"$folder/wrong.json"
+run 1 check "$folder/wrong.json" dam-break "$folder/small.json"
+says 'wrong.json: size_m[1]: found -1, allowed is a number above 0'
+says 'dam-break.json: right: 64x32x32 cells'
+says 'small.json: right'
+run 0 check -q dam-break
+silent out
+
+run 0 bench "$folder/small.json" --steps 3
+says 'all stages'
+says 'steps and encoding'
+run 0 --version
+says 'tarn '
+run 0 run --help
+says '--ply-every=K'
+"$tarn" check dam-break >/dev/full 2>"$folder/err" && fail "a full standard output went unnoticed"
+
+exit "$failures"

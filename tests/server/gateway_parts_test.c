@@ -1,0 +1,214 @@
+// The gateway's parts that need no loop: the queue to the worker, the page's files, the metrics.
+#include "server/gateway/metrics.h"
+#include "server/gateway/pages.h"
+#include "server/gateway/worker_queue.h"
+#include "tests/server/test_cmocka.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static tarn_worker_queue queue;
+
+static tarn_status push(uint32_t id, uint32_t viewer, uint16_t index, int is_move)
+{
+    tarn_ipc_message message = {.kind = TARN_IPC_PING, .ping.id = id};
+    return tarn_worker_queue_push(&queue, &message, (tarn_worker_queue_key){viewer, 1, index}, is_move);
+}
+
+/// Takes the first message out. @return its id, or 0 when nothing waits
+static uint32_t pop(void)
+{
+    size_t bytes;
+    const uint8_t *head = tarn_worker_queue_head(&queue, &bytes);
+    if (!head)
+        return 0;
+    uint32_t id;
+    memcpy(&id, head + TARN_IPC_HEADER_BYTES, sizeof id);
+    tarn_worker_queue_sent(&queue, bytes);
+    return id;
+}
+
+static void test_messages_leave_in_order(void **state)
+{
+    (void)state;
+    tarn_worker_queue_clear(&queue);
+    for (uint32_t i = 1; i <= 2000; i++) {
+        assert_int_equal(push(i, 0, 0, 0), TARN_OK);
+        if (i % 3 == 0)
+            for (uint32_t k = i - 2; k <= i; k++)
+                assert_int_equal(pop(), k);
+    }
+    assert_int_equal(pop(), 1999);
+    assert_int_equal(pop(), 2000);
+    assert_int_equal(pop(), 0);
+}
+
+static void test_moves_of_one_pointer_coalesce_between_edges(void **state)
+{
+    (void)state;
+    tarn_worker_queue_clear(&queue);
+    push(1, 7, 0, 0); // down
+    push(2, 7, 0, 1);
+    push(3, 7, 1, 1); // another finger
+    push(4, 8, 0, 1); // another viewer
+    push(5, 7, 0, 1); // replaces 2
+    push(6, 7, 0, 0); // up
+    push(7, 7, 0, 1); // does not replace 5: an edge lies between
+    push(8, 7, 0, 1); // replaces 7
+    static const uint32_t expected[] = {1, 3, 4, 5, 6, 8, 0};
+    for (int i = 0; i < 7; i++)
+        assert_int_equal(pop(), expected[i]);
+}
+
+static void test_a_full_queue_lets_go_of_moves_and_never_of_edges(void **state)
+{
+    (void)state;
+    tarn_worker_queue_clear(&queue);
+    for (uint32_t i = 1; i <= TARN_GATEWAY_WORKER_QUEUE_MAX; i++)
+        assert_int_equal(push(i, i, 0, i <= 2), TARN_OK); // the first two are moves
+    assert_int_equal(push(1001, 1001, 0, 0), TARN_OK); // takes the place of 1
+    assert_int_equal(push(1002, 1002, 0, 1), TARN_OK); // takes the place of 2
+    assert_int_equal(push(1003, 1003, 0, 0), TARN_OK); // takes the place of 1002
+    assert_int_equal(push(1004, 1004, 0, 0), TARN_E_LIMIT);
+    assert_int_equal(push(1005, 1005, 0, 1), TARN_OK); // a move with no place is let go
+    for (uint32_t i = 3; i <= TARN_GATEWAY_WORKER_QUEUE_MAX; i++)
+        assert_int_equal(pop(), i);
+    assert_int_equal(pop(), 1001);
+    assert_int_equal(pop(), 1003);
+    assert_int_equal(pop(), 0);
+}
+
+static void test_a_message_that_was_begun_is_finished(void **state)
+{
+    (void)state;
+    size_t bytes;
+    tarn_worker_queue_clear(&queue);
+    push(1, 7, 0, 1);
+    assert_non_null(tarn_worker_queue_head(&queue, &bytes));
+    tarn_worker_queue_sent(&queue, 3);
+    push(2, 7, 0, 1); // may not replace what is half sent
+    assert_non_null(tarn_worker_queue_head(&queue, &bytes));
+    assert_int_equal(bytes, TARN_IPC_HEADER_BYTES + 4 - 3);
+    tarn_worker_queue_sent(&queue, bytes);
+    assert_int_equal(pop(), 2);
+}
+
+static char folder[] = "/tmp/tarn-pages-XXXXXX";
+
+static void put_file(const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static int make_folder(void **state)
+{
+    char path[256];
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/assets", folder);
+    return mkdir(path, 0700);
+}
+
+static int remove_folder(void **state)
+{
+    char command[256];
+    (void)state;
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
+    return system(command) == 0 ? 0 : -1;
+}
+
+static void test_pages_are_found_by_their_path_and_nothing_else_is(void **state)
+{
+    (void)state;
+    static tarn_pages pages;
+    tarn_text why;
+    char link_path[256];
+    assert_int_equal(tarn_pages_load(&pages, folder, why), TARN_E_NOT_FOUND);
+    assert_non_null(strstr(why, "index.html"));
+    put_file("index.html", "<html>");
+    put_file("assets/codec.wasm", "wasm");
+    put_file(".secret", "no");
+    snprintf(link_path, sizeof link_path, "%s/link.html", folder);
+    assert_int_equal(symlink("/etc/passwd", link_path), 0);
+    assert_int_equal(tarn_pages_load(&pages, folder, why), TARN_OK);
+    assert_int_equal(pages.page_count, 2);
+    const tarn_page *page = tarn_pages_find(&pages, "/");
+    assert_non_null(page);
+    assert_string_equal(page->type, "text/html; charset=utf-8");
+    assert_int_equal(page->byte_count, 6);
+    assert_false(page->immutable);
+    page = tarn_pages_find(&pages, "/assets/codec.wasm");
+    assert_non_null(page);
+    assert_string_equal(page->type, "application/wasm");
+    assert_true(page->immutable);
+    assert_null(tarn_pages_find(&pages, "/.secret"));
+    assert_null(tarn_pages_find(&pages, "/link.html"));
+    assert_null(tarn_pages_find(&pages, "/assets"));
+    assert_null(tarn_pages_find(&pages, "/assets/../index.html"));
+    assert_null(tarn_pages_find(&pages, ""));
+    tarn_pages_free(&pages);
+    assert_int_equal(tarn_pages_load(&pages, "/no/such/folder", why), TARN_E_NOT_FOUND);
+    assert_non_null(strstr(why, "/no/such/folder"));
+}
+
+static void test_an_etag_changes_with_the_content(void **state)
+{
+    (void)state;
+    static tarn_pages pages;
+    tarn_text why;
+    char first[20];
+    put_file("index.html", "one");
+    assert_int_equal(tarn_pages_load(&pages, folder, why), TARN_OK);
+    memcpy(first, tarn_pages_find(&pages, "/")->etag, sizeof first);
+    tarn_pages_free(&pages);
+    put_file("index.html", "two");
+    assert_int_equal(tarn_pages_load(&pages, folder, why), TARN_OK);
+    assert_string_not_equal(first, tarn_pages_find(&pages, "/")->etag);
+    tarn_pages_free(&pages);
+}
+
+static void test_metrics_are_whole_lines_however_little_room_there_is(void **state)
+{
+    (void)state;
+    static char text[16384];
+    tarn_metrics metrics = {.viewers = 3};
+    tarn_metrics_latency(&metrics, 0.004);
+    tarn_metrics_latency(&metrics, 0.04);
+    tarn_metrics_latency(&metrics, 4);
+    size_t whole = tarn_metrics_write(&metrics, text, sizeof text);
+    assert_non_null(strstr(text, "\ntarn_viewers 3\n"));
+    assert_non_null(strstr(text, "_bucket{le=\"0.005\"} 1\n"));
+    assert_non_null(strstr(text, "_bucket{le=\"0.05\"} 2\n"));
+    assert_non_null(strstr(text, "_bucket{le=\"1\"} 2\n"));
+    assert_non_null(strstr(text, "_bucket{le=\"+Inf\"} 3\n"));
+    for (size_t room = 1; room < whole; room += 13) {
+        size_t length = tarn_metrics_write(&metrics, text, room);
+        assert_true(length < room);
+        assert_int_equal(strlen(text), length);
+        assert_true(length == 0 || text[length - 1] == '\n');
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_messages_leave_in_order),
+        cmocka_unit_test(test_moves_of_one_pointer_coalesce_between_edges),
+        cmocka_unit_test(test_a_full_queue_lets_go_of_moves_and_never_of_edges),
+        cmocka_unit_test(test_a_message_that_was_begun_is_finished),
+        cmocka_unit_test(test_pages_are_found_by_their_path_and_nothing_else_is),
+        cmocka_unit_test(test_an_etag_changes_with_the_content),
+        cmocka_unit_test(test_metrics_are_whole_lines_however_little_room_there_is),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,392 @@
+// Rays, presses and pushes of the worker, and its clock: pure code against small cases worked out by hand.
+#include "server/worker/input_state.h"
+#include "server/worker/pace.h"
+#include "tests/server/test_cmocka.h"
+
+#include <math.h>
+#include <string.h>
+
+static const float dt_s = 1.0f / 64;
+
+/// A tank of 4 x 4 x 4 m in cells of 1/8 m: tiles of 1 m. Liquid in the tiles with y < 2.
+static void fill_map(tarn_tile_map *map)
+{
+    uint16_t cells[3] = {32, 32, 32};
+    assert_int_equal(tarn_tile_map_init(map, cells, 0.125f), TARN_OK);
+    assert_int_equal(map->tiles[0], 4);
+    for (uint32_t z = 0; z < 4; z++)
+        for (uint32_t y = 0; y < 2; y++)
+            for (uint32_t x = 0; x < 4; x++) {
+                uint32_t index = (z * 4 + y) * 4 + x;
+                map->bits[index / 8] |= (uint8_t)(1u << index % 8);
+            }
+}
+
+static tarn_input pointer(uint32_t sequence, tarn_phase phase, float x, float y)
+{
+    tarn_input input = {.sequence = sequence, .kind = TARN_INPUT_POINTER};
+    input.pointer.phase = phase;
+    input.pointer.origin_m[0] = x;
+    input.pointer.origin_m[1] = y;
+    input.pointer.origin_m[2] = -3;
+    input.pointer.direction[2] = 1;
+    input.pointer.radius_m = 0.25f;
+    input.pointer.strength = 0.5f;
+    return input;
+}
+
+static tarn_status take(tarn_input_state *state, uint32_t viewer, const tarn_input *input, const tarn_tile_map *map)
+{
+    tarn_text why = "";
+    tarn_input_state_note(state, viewer, input->sequence);
+    tarn_status status = tarn_input_state_take(state, viewer, input, map, why);
+    assert_true((status == TARN_OK) == (why[0] == 0));
+    return status;
+}
+
+static void test_a_ray_enters_and_leaves_the_tank(void **unused)
+{
+    (void)unused;
+    const float size[3] = {4, 4, 4};
+    tarn_ray ray = {{1, 1, -3}, {0, 0, 1}};
+    float enter, leave;
+    assert_true(tarn_ray_box(&ray, size, &enter, &leave));
+    assert_float_equal(enter, 3, 1e-6);
+    assert_float_equal(leave, 7, 1e-6);
+    ray.origin_m[2] = 2; // from inside
+    assert_true(tarn_ray_box(&ray, size, &enter, &leave));
+    assert_float_equal(enter, 0, 1e-6);
+    assert_float_equal(leave, 2, 1e-6);
+    ray.origin_m[2] = 5; // behind it
+    assert_false(tarn_ray_box(&ray, size, &enter, &leave));
+    ray = (tarn_ray){{-1, 5, 1}, {1, 0, 0}}; // passes above
+    assert_false(tarn_ray_box(&ray, size, &enter, &leave));
+}
+
+static void test_a_press_takes_hold_where_the_ray_meets_liquid(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    fill_map(&map);
+    // Straight down through the air of y 2..4 into the first tile of liquid, y 1..2.
+    tarn_ray down = {{2.5f, 6, 2.5f}, {0, -1, 0}};
+    assert_float_equal(tarn_ray_depth(&down, &map), 4.5f, 0.1);
+    // Level through the air: the middle of the way through the tank.
+    tarn_ray level = {{-2, 3, 2}, {1, 0, 0}};
+    assert_float_equal(tarn_ray_depth(&level, &map), 4, 1e-3);
+    // Past the tank: the point nearest to its centre.
+    tarn_ray past = {{-2, 9, 2}, {1, 0, 0}};
+    assert_float_equal(tarn_ray_depth(&past, &map), 4, 1e-3);
+    // Away from it: not behind the viewer.
+    tarn_ray away = {{-2, 9, 2}, {-1, 0, 0}};
+    assert_float_equal(tarn_ray_depth(&away, &map), 0, 0);
+    tarn_tile_map_free(&map);
+}
+
+static void test_a_drag_pushes_along_its_motion(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    static tarn_input_state state;
+    tarn_push pushes[TARN_TANK_PUSHES_MAX];
+    fill_map(&map);
+    tarn_input_state_init(&state);
+    tarn_input input = pointer(1, TARN_PHASE_DOWN, 1, 1);
+    assert_int_equal(take(&state, 9, &input, &map), TARN_OK);
+    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0); // pressed, but it does not move
+    for (uint32_t i = 0; i < 8; i++) {
+        input = pointer(2 + i, TARN_PHASE_MOVE, 1 + 0.02f * (float)(i + 1), 1);
+        assert_int_equal(take(&state, 9, &input, &map), TARN_OK);
+        assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 1);
+    }
+    // 0.02 m in each 1/64 s; the smoothing has come close to it after 8 steps.
+    assert_float_equal(pushes[0].velocity_m_s[0], 0.02 * 64, 0.02);
+    assert_float_equal(pushes[0].velocity_m_s[1], 0, 1e-6);
+    assert_float_equal(pushes[0].center_m[0], 1.16, 1e-4);
+    assert_float_equal(pushes[0].center_m[2], 0.5, 0.1); // where it took hold: in the first tile
+    assert_float_equal(pushes[0].radius_m, 0.25, 0);
+    assert_float_equal(pushes[0].strength, 0.5, 0);
+    tarn_tile_map_free(&map);
+}
+
+static void test_a_press_moves_in_the_plane_that_faces_the_viewer(void **unused)
+{
+    (void)unused;
+    // From straight above: moving the ray moves the sphere level, at the depth where it took hold.
+    tarn_tile_map map;
+    static tarn_input_state state;
+    tarn_push pushes[TARN_TANK_PUSHES_MAX];
+    fill_map(&map);
+    tarn_input_state_init(&state);
+    tarn_input input = pointer(1, TARN_PHASE_DOWN, 0, 0);
+    memcpy(input.pointer.origin_m, (float[3]){2, 6, 2}, sizeof input.pointer.origin_m);
+    memcpy(input.pointer.direction, (float[3]){0, -1, 0}, sizeof input.pointer.direction);
+    take(&state, 1, &input, &map);
+    input.pointer.phase = TARN_PHASE_MOVE;
+    memcpy(input.pointer.direction, (float[3]){0.6f, -0.8f, 0}, sizeof input.pointer.direction);
+    take(&state, 1, &input, &map);
+    uint32_t count = tarn_input_state_latch(&state, dt_s, pushes);
+    assert_true(count > 1); // a long way leaves several spheres
+    assert_float_equal(pushes[count - 1].center_m[1], 1.5f, 0.1);
+    assert_float_equal(pushes[count - 1].center_m[0], 2 + 4.5f * 0.75f, 0.1);
+    assert_float_equal(pushes[count - 1].velocity_m_s[1], 0, 1e-3);
+    tarn_tile_map_free(&map);
+}
+
+static void test_no_push_is_faster_than_the_cap(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    static tarn_input_state state;
+    tarn_push pushes[TARN_TANK_PUSHES_MAX];
+    fill_map(&map);
+    tarn_input_state_init(&state);
+    tarn_input input = pointer(1, TARN_PHASE_DOWN, 1, 1);
+    take(&state, 1, &input, &map);
+    input = pointer(2, TARN_PHASE_MOVE, 900, -900);
+    take(&state, 1, &input, &map);
+    uint32_t count = tarn_input_state_latch(&state, dt_s, pushes);
+    assert_int_equal(count, TARN_INPUT_SWEEP_MAX);
+    for (uint32_t i = 0; i < count; i++) {
+        const float *v = pushes[i].velocity_m_s;
+        assert_float_equal(sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]), TARN_TANK_PUSH_SPEED_MAX_M_S, 1e-3);
+        assert_true(pushes[i].center_m[0] <= 8 && pushes[i].center_m[1] >= -4);
+    }
+    tarn_input hand = {.sequence = 3, .kind = TARN_INPUT_HAND};
+    hand.hand.tracked = 1;
+    hand.hand.velocity_m_s[1] = 100;
+    hand.hand.radius_m = 0.1f;
+    hand.hand.strength = 1;
+    tarn_input_state_release(&state);
+    take(&state, 1, &hand, &map);
+    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 1);
+    assert_float_equal(pushes[0].velocity_m_s[1], TARN_TANK_PUSH_SPEED_MAX_M_S, 1e-3);
+    tarn_tile_map_free(&map);
+}
+
+static void test_moves_coalesce_and_a_short_press_still_acts(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    static tarn_input_state state;
+    tarn_push pushes[TARN_TANK_PUSHES_MAX];
+    tarn_frame_input contained[TARN_FRAME_INPUTS_MAX];
+    fill_map(&map);
+    tarn_input_state_init(&state);
+    tarn_input inputs[4] = {pointer(1, TARN_PHASE_DOWN, 1, 1), pointer(2, TARN_PHASE_MOVE, 1.5f, 1),
+                            pointer(3, TARN_PHASE_MOVE, 1.1f, 1), pointer(4, TARN_PHASE_UP, 1.1f, 1)};
+    for (int i = 0; i < 4; i++)
+        take(&state, 1, &inputs[i], &map);
+    assert_int_equal(tarn_input_state_contained(&state, contained), 0);
+    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 1);
+    assert_float_equal(pushes[0].center_m[0], 1.1, 1e-5);
+    assert_true(pushes[0].velocity_m_s[0] > 0);
+    assert_int_equal(tarn_input_state_contained(&state, contained), 1);
+    assert_int_equal(contained[0].sequence, 4);
+    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0); // it was released
+    tarn_tile_map_free(&map);
+}
+
+static void test_hovering_does_nothing(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    static tarn_input_state state;
+    tarn_push pushes[TARN_TANK_PUSHES_MAX];
+    fill_map(&map);
+    tarn_input_state_init(&state);
+    tarn_input input = pointer(1, TARN_PHASE_MOVE, 1, 1);
+    take(&state, 1, &input, &map);
+    input = pointer(2, TARN_PHASE_UP, 3, 1);
+    take(&state, 1, &input, &map);
+    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0);
+    tarn_tile_map_free(&map);
+}
+
+static void test_controllers_push_while_pressed_and_hands_while_open(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    static tarn_input_state state;
+    tarn_push pushes[TARN_TANK_PUSHES_MAX];
+    fill_map(&map);
+    tarn_input_state_init(&state);
+    tarn_input input = {.sequence = 1, .kind = TARN_INPUT_CONTROLLER};
+    input.controller.tracked = 1;
+    input.controller.velocity_m_s[0] = 2;
+    input.controller.radius_m = 0.1f;
+    input.controller.strength = 0.5f;
+    take(&state, 1, &input, &map);
+    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0);
+    input.controller.trigger = 0.5f;
+    take(&state, 1, &input, &map);
+    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 1);
+    assert_float_equal(pushes[0].velocity_m_s[0], 2, 1e-6);
+    assert_float_equal(pushes[0].strength, 0.25, 1e-6);
+    input.controller.tracked = 0;
+    take(&state, 1, &input, &map);
+    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0);
+
+    tarn_input hand = {.sequence = 2, .kind = TARN_INPUT_HAND};
+    hand.hand.tracked = 1;
+    hand.hand.velocity_m_s[2] = 1;
+    hand.hand.radius_m = 0.1f;
+    hand.hand.strength = 1;
+    take(&state, 1, &hand, &map);
+    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 1);
+    hand.hand.grip = 1;
+    take(&state, 1, &hand, &map);
+    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0);
+    tarn_tile_map_free(&map);
+}
+
+static void test_a_silent_controller_stops_acting(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    static tarn_input_state state;
+    tarn_push pushes[TARN_TANK_PUSHES_MAX];
+    fill_map(&map);
+    tarn_input_state_init(&state);
+    tarn_input hand = {.sequence = 1, .kind = TARN_INPUT_HAND};
+    hand.hand.tracked = 1;
+    hand.hand.velocity_m_s[2] = 1;
+    hand.hand.radius_m = 0.1f;
+    take(&state, 1, &hand, &map);
+    for (int i = 0; i < TARN_INPUT_STALE_STEPS; i++)
+        assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 1);
+    tarn_input_state_latch(&state, dt_s, pushes);
+    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0);
+    tarn_tile_map_free(&map);
+}
+
+static void test_tools_that_do_nothing_are_told_once(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    static tarn_input_state state;
+    fill_map(&map);
+    tarn_input_state_init(&state);
+    tarn_input input = pointer(1, TARN_PHASE_DOWN, 1, 1);
+    input.pointer.tool = TARN_TOOL_VORTEX;
+    assert_int_equal(take(&state, 1, &input, &map), TARN_E_UNAVAILABLE);
+    assert_int_equal(take(&state, 1, &input, &map), TARN_OK);
+    input.pointer.tool = TARN_TOOL_POUR;
+    assert_int_equal(take(&state, 1, &input, &map), TARN_E_UNAVAILABLE);
+    assert_int_equal(take(&state, 2, &input, &map), TARN_E_UNAVAILABLE); // another viewer
+    tarn_push pushes[TARN_TANK_PUSHES_MAX];
+    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0);
+    tarn_tile_map_free(&map);
+}
+
+static void test_more_presses_than_fit_are_refused_and_all_get_a_sphere(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    static tarn_input_state state;
+    tarn_push pushes[TARN_TANK_PUSHES_MAX];
+    fill_map(&map);
+    tarn_input_state_init(&state);
+    for (uint32_t viewer = 1; viewer <= TARN_INPUT_SOURCES_MAX; viewer++) {
+        tarn_input input = pointer(1, TARN_PHASE_DOWN, 1, 1);
+        assert_int_equal(take(&state, viewer, &input, &map), TARN_OK);
+        input = pointer(2, TARN_PHASE_MOVE, 3, 1); // a long way: wants several spheres
+        take(&state, viewer, &input, &map);
+    }
+    tarn_input input = pointer(1, TARN_PHASE_DOWN, 1, 1);
+    assert_int_equal(take(&state, 1000, &input, &map), TARN_E_LIMIT);
+    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), TARN_TANK_PUSHES_MAX);
+    tarn_input_state_viewer_gone(&state, 1);
+    assert_int_equal(take(&state, 1000, &input, &map), TARN_OK);
+    tarn_tile_map_free(&map);
+}
+
+static void test_frames_name_the_newest_inputs_of_the_most_recent_viewers(void **unused)
+{
+    (void)unused;
+    static tarn_input_state state;
+    tarn_push pushes[TARN_TANK_PUSHES_MAX];
+    tarn_frame_input contained[TARN_FRAME_INPUTS_MAX];
+    tarn_input_state_init(&state);
+    for (uint32_t viewer = 1; viewer <= 100; viewer++) {
+        tarn_input_state_note(&state, viewer, viewer * 10);
+        tarn_input_state_latch(&state, dt_s, pushes);
+    }
+    tarn_input_state_note(&state, 1, 11);
+    tarn_input_state_latch(&state, dt_s, pushes);
+    tarn_input_state_note(&state, 2, 21); // noted, not yet in a step
+    assert_int_equal(tarn_input_state_contained(&state, contained), TARN_FRAME_INPUTS_MAX);
+    assert_int_equal(contained[0].viewer_id, 1);
+    assert_int_equal(contained[0].sequence, 11);
+    for (uint32_t i = 1; i < TARN_FRAME_INPUTS_MAX; i++)
+        assert_int_equal(contained[i].viewer_id, 101 - i);
+    tarn_input_state_viewer_gone(&state, 1);
+    tarn_input_state_contained(&state, contained);
+    assert_int_equal(contained[0].viewer_id, 100);
+}
+
+enum { MS = 1000000 };
+
+static void test_a_tank_that_keeps_up_runs_at_one(void **unused)
+{
+    (void)unused;
+    tarn_pace pace;
+    uint64_t now = 1000 * (uint64_t)MS;
+    tarn_pace_start(&pace, 0.01f, now);
+    assert_float_equal(tarn_pace_factor(&pace, now), 1, 0);
+    for (int i = 0; i < 300; i++) {
+        now = pace.due_ns + 2 * MS; // each step takes 2 ms
+        tarn_pace_stepped(&pace, now);
+    }
+    assert_float_equal(tarn_pace_factor(&pace, now), 1, 0.03);
+}
+
+static void test_a_slow_tank_slows_its_clock_and_says_so(void **unused)
+{
+    (void)unused;
+    tarn_pace pace;
+    uint64_t now = 1000 * (uint64_t)MS;
+    tarn_pace_start(&pace, 0.01f, now);
+    for (int i = 0; i < 200; i++) {
+        now += 40 * MS;
+        tarn_pace_stepped(&pace, now);
+        assert_true(pace.due_ns + TARN_WORKER_LAG_MS_MAX * (uint64_t)MS >= now); // never owes more than the lag
+    }
+    assert_float_equal(tarn_pace_factor(&pace, now), 0.25, 0.01);
+}
+
+static void test_a_hiccup_is_made_up_for(void **unused)
+{
+    (void)unused;
+    tarn_pace pace;
+    uint64_t start = 1000 * (uint64_t)MS, now = start;
+    tarn_pace_start(&pace, 0.01f, now);
+    now += 45 * MS;
+    tarn_pace_stepped(&pace, now);
+    assert_true(pace.due_ns == start + 10 * MS); // the next steps are due at once
+    now += 60 * MS;
+    tarn_pace_stepped(&pace, now);
+    assert_true(pace.due_ns == now); // too late: let go
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_ray_enters_and_leaves_the_tank),
+        cmocka_unit_test(test_a_press_takes_hold_where_the_ray_meets_liquid),
+        cmocka_unit_test(test_a_drag_pushes_along_its_motion),
+        cmocka_unit_test(test_a_press_moves_in_the_plane_that_faces_the_viewer),
+        cmocka_unit_test(test_no_push_is_faster_than_the_cap),
+        cmocka_unit_test(test_moves_coalesce_and_a_short_press_still_acts),
+        cmocka_unit_test(test_hovering_does_nothing),
+        cmocka_unit_test(test_controllers_push_while_pressed_and_hands_while_open),
+        cmocka_unit_test(test_a_silent_controller_stops_acting),
+        cmocka_unit_test(test_tools_that_do_nothing_are_told_once),
+        cmocka_unit_test(test_more_presses_than_fit_are_refused_and_all_get_a_sphere),
+        cmocka_unit_test(test_frames_name_the_newest_inputs_of_the_most_recent_viewers),
+        cmocka_unit_test(test_a_tank_that_keeps_up_runs_at_one),
+        cmocka_unit_test(test_a_slow_tank_slows_its_clock_and_says_so),
+        cmocka_unit_test(test_a_hiccup_is_made_up_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,253 @@
+// What goes wrong around the server: its worker dies or hangs, it is started wrongly, it is told to end.
+#include "tests/server/server_process.h"
+#include "tests/server/test_cmocka.h"
+#include "tests/server/ws_client.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const small_pool[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", NULL};
+
+/// Waits until the viewer has seen the worker go and come back, and a frame of the new tank.
+static void expect_recovery(ws_client *client, uint32_t old_epoch)
+{
+    tarn_message message;
+    tarn_frame frame;
+    assert_true(ws_client_wait(client, TARN_MESSAGE_STATE, &message));
+    assert_false(message.state.worker_ready);
+    assert_true(ws_client_wait(client, TARN_MESSAGE_ERROR, &message));
+    assert_int_equal(message.error.code, TARN_ERROR_WORKER);
+    do
+        assert_true(ws_client_wait_frame(client, &frame));
+    while (frame.header.epoch == old_epoch);
+    assert_true(frame.header.epoch > old_epoch);
+    assert_true(client->state.worker_ready);
+    assert_int_equal(client->close_code, 0);
+}
+
+static void test_a_killed_worker_is_replaced_while_viewers_stay(void **state)
+{
+    (void)state;
+    static server_process server;
+    ws_client clients[2];
+    tarn_frame frame;
+    server_start(&server, small_pool);
+    ws_client_enter(&clients[0], server.port);
+    ws_client_enter(&clients[1], server.port);
+    assert_true(ws_client_wait_frame(&clients[0], &frame));
+    for (int round = 0; round < 2; round++) {
+        uint32_t epoch = frame.header.epoch;
+        pid_t worker = server_worker(&server);
+        assert_true(worker > 0);
+        assert_int_equal(kill(worker, SIGKILL), 0);
+        for (int i = 0; i < 2; i++)
+            expect_recovery(&clients[i], epoch);
+        assert_true(server_worker(&server) != worker);
+        do
+            assert_true(ws_client_wait_frame(&clients[0], &frame));
+        while (frame.header.epoch == epoch);
+    }
+    assert_true(server_metric(server.port, "tarn_worker_failures_total") == 2);
+    for (int i = 0; i < 2; i++)
+        ws_client_close(&clients[i]);
+    server_stop(&server);
+}
+
+static void test_what_was_loaded_and_paused_outlives_the_worker(void **state)
+{
+    (void)state;
+    static server_process server;
+    ws_client client;
+    tarn_frame frame;
+    server_start(&server, small_pool);
+    ws_client_enter(&client, server.port);
+    ws_client_control(&client, TARN_CONTROL_LOAD, "small-dam");
+    ws_client_control(&client, TARN_CONTROL_PAUSE, NULL);
+    do
+        assert_true(ws_client_wait_frame(&client, &frame));
+    while (!(frame.header.flags & TARN_FRAME_FLAG_PAUSED));
+    uint32_t epoch = frame.header.epoch;
+    kill(server_worker(&server), SIGKILL);
+    expect_recovery(&client, epoch);
+    assert_string_equal(client.state.scene, "small-dam");
+    assert_true(client.state.paused);
+    ws_client_close(&client);
+    server_stop(&server);
+}
+
+static void test_a_hanging_worker_is_killed_and_replaced(void **state)
+{
+    (void)state;
+    static const char *const arguments[] = {"--scenes",   TARN_TEST_SCENES,   "--scene", "small-pool",
+                                            "--worker-timeout", "2", NULL};
+    static server_process server;
+    ws_client client;
+    tarn_frame frame;
+    server_start(&server, arguments);
+    ws_client_enter(&client, server.port);
+    assert_true(ws_client_wait_frame(&client, &frame));
+    uint32_t epoch = frame.header.epoch;
+    kill(server_worker(&server), SIGSTOP);
+    expect_recovery(&client, epoch);
+    ws_client_close(&client);
+    server_stop(&server);
+}
+
+static void test_a_worker_that_keeps_failing_is_given_up_until_somebody_asks(void **state)
+{
+    (void)state;
+    static server_process server;
+    ws_client client;
+    tarn_message message;
+    tarn_frame frame;
+    server_start(&server, small_pool);
+    ws_client_enter(&client, server.port);
+    assert_true(ws_client_wait_frame(&client, &frame));
+    int failures = 0;
+    do {
+        pid_t worker = 0;
+        for (int i = 0; i < 2000 && (worker = server_worker(&server)) == 0; i++)
+            usleep(10000);
+        assert_true(worker > 0);
+        kill(worker, SIGKILL);
+        failures++;
+        do
+            assert_true(ws_client_wait(&client, TARN_MESSAGE_ERROR, &message));
+        while (message.error.code != TARN_ERROR_WORKER);
+    } while (!strstr(message.error.text, "not started again") && failures < 20);
+    assert_true(failures > 2 && failures < 20);
+    char answer[4096];
+    assert_int_equal(server_http(server.port, "GET", "/healthz", NULL, answer, sizeof answer), 503);
+    uint32_t epoch = frame.header.epoch;
+    ws_client_control(&client, TARN_CONTROL_RESET, NULL);
+    do
+        assert_true(ws_client_wait_frame(&client, &frame));
+    while (frame.header.epoch == epoch);
+    ws_client_close(&client);
+    server_stop(&server);
+}
+
+static void test_the_worker_ends_with_a_killed_gateway(void **state)
+{
+    (void)state;
+    static server_process server;
+    server_start(&server, small_pool);
+    pid_t worker = server_worker(&server);
+    assert_true(worker > 0);
+    kill(server.pid, SIGKILL);
+    assert_int_equal(server_wait(&server), 128 + SIGKILL);
+    int gone = 0;
+    for (int i = 0; i < 2000 && !gone; i++) {
+        char path[64], line[256] = "";
+        snprintf(path, sizeof path, "/proc/%d/stat", (int)worker);
+        FILE *file = fopen(path, "r");
+        if (file && fgets(line, sizeof line, file))
+            gone = strstr(line, ") Z ") != NULL; // whoever inherited it may be slow to collect it
+        else
+            gone = 1;
+        if (file)
+            fclose(file);
+        usleep(10000);
+    }
+    assert_true(gone);
+}
+
+/// Starts with arguments that are wrong: one clear sentence, status 1, nothing on stdout.
+static void expect_refusal(const char *const *arguments, const char *part, const char *other_part)
+{
+    static server_process server;
+    server_spawn(&server, arguments);
+    int status = server_wait(&server);
+    if (status != 1 || !strstr(server.err, part) || !strstr(server.err, other_part) || server.out[0])
+        fail_msg("expected a refusal with \"%s\" and \"%s\"; status %d\nstdout: %s\nstderr: %s", part, other_part, status,
+                 server.out, server.err);
+}
+
+static void test_wrong_starts_say_what_is_wrong(void **state)
+{
+    (void)state;
+    static const char bad_scene[] = TARN_TEST_SCENES "/../bad_scenes/negative-size.json";
+    expect_refusal((const char *[]){"--port", "0", "--scene", "no-such-scene", NULL}, "no-such-scene", "tarnd: ");
+    expect_refusal((const char *[]){"--port", "0", "--scene", "/no/such.json", NULL}, "/no/such.json", "tarnd: ");
+    expect_refusal((const char *[]){"--port", "0", "--scene", bad_scene, NULL}, "negative-size.json", "size_m");
+    expect_refusal((const char *[]){"--port", "0", "--scenes", "/no/such/folder", NULL}, "/no/such/folder", "--scenes");
+    expect_refusal((const char *[]){"--port", "0", "--client", "/no/such/folder", NULL}, "/no/such/folder", "client");
+    expect_refusal((const char *[]){"--port", "0", "--worker", "/no/such/worker", NULL}, "/no/such/worker", "started");
+    expect_refusal((const char *[]){"--port", "0", "--worker", "/bin/false", NULL}, "exit status 1", "worker");
+    expect_refusal((const char *[]){"--port", "seventy", NULL}, "seventy", "0 to 65535");
+    expect_refusal((const char *[]){"--host", "256.1.1.1", NULL}, "256.1.1.1", "--host");
+    expect_refusal((const char *[]){"--device", "abacus", NULL}, "abacus", "cpu, cuda, auto");
+    expect_refusal((const char *[]){"--fps", "0", NULL}, "\"0\"", "1 to 120");
+    expect_refusal((const char *[]){"--origin", "nowhere", NULL}, "nowhere", "scheme://host");
+    expect_refusal((const char *[]){"--log", "loud", NULL}, "loud", "debug");
+    expect_refusal((const char *[]){"stray", NULL}, "stray", "options");
+}
+
+static void test_a_port_in_use_is_named_and_the_other_server_goes_on(void **state)
+{
+    (void)state;
+    static server_process server;
+    ws_client client;
+    tarn_frame frame;
+    char port[8];
+    server_start(&server, small_pool);
+    snprintf(port, sizeof port, "%u", server.port);
+    expect_refusal((const char *[]){"--port", port, NULL}, port, "in use");
+    ws_client_enter(&client, server.port);
+    assert_true(ws_client_wait_frame(&client, &frame));
+    ws_client_close(&client);
+    server_stop(&server);
+}
+
+static void test_signals_end_it_cleanly_and_viewers_are_told(void **state)
+{
+    (void)state;
+    static const int signals[] = {SIGTERM, SIGINT};
+    for (int i = 0; i < 2; i++) {
+        static server_process server;
+        ws_client client;
+        tarn_message message;
+        tarn_frame frame;
+        server_start(&server, small_pool);
+        ws_client_enter(&client, server.port);
+        assert_true(ws_client_wait_frame(&client, &frame));
+        pid_t worker = server_worker(&server);
+        kill(server.pid, signals[i]);
+        assert_true(ws_client_wait(&client, TARN_MESSAGE_ERROR, &message));
+        assert_int_equal(message.error.code, TARN_ERROR_SHUTDOWN);
+        assert_int_equal(ws_client_wait_close(&client), 4010);
+        assert_int_equal(server_wait(&server), 0);
+        assert_true(kill(worker, 0) != 0);
+        ws_client_close(&client);
+    }
+}
+
+static void test_a_signal_during_the_start_ends_it_too(void **state)
+{
+    (void)state;
+    static server_process server;
+    server_spawn(&server, (const char *[]){"--port", "0", "--worker", "/bin/cat", NULL});
+    usleep(200000);
+    kill(server.pid, SIGTERM);
+    int status = server_wait(&server);
+    assert_true(status == 0 || status == 1); // 1: cat has refused its arguments before
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_killed_worker_is_replaced_while_viewers_stay),
+        cmocka_unit_test(test_what_was_loaded_and_paused_outlives_the_worker),
+        cmocka_unit_test(test_a_hanging_worker_is_killed_and_replaced),
+        cmocka_unit_test(test_a_worker_that_keeps_failing_is_given_up_until_somebody_asks),
+        cmocka_unit_test(test_the_worker_ends_with_a_killed_gateway),
+        cmocka_unit_test(test_wrong_starts_say_what_is_wrong),
+        cmocka_unit_test(test_a_port_in_use_is_named_and_the_other_server_goes_on),
+        cmocka_unit_test(test_signals_end_it_cleanly_and_viewers_are_told),
+        cmocka_unit_test(test_a_signal_during_the_start_ends_it_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

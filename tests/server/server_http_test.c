@@ -1,0 +1,218 @@
+// The page over HTTP: types, caching, headers, and that nothing but the page can be had.
+#include "tests/server/server_process.h"
+#include "tests/server/test_cmocka.h"
+#include "tests/server/ws_client.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static server_process server;
+static char answer[1 << 20];
+
+static int start(void **state)
+{
+    (void)state;
+    static const char *const arguments[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool",
+                                            "--client", TARN_TEST_PAGES,  NULL};
+    server_start(&server, arguments);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    server_stop(&server);
+    return 0;
+}
+
+static int get(const char *target)
+{
+    return server_http(server.port, "GET", target, NULL, answer, sizeof answer);
+}
+
+static void assert_says(const char *part)
+{
+    if (!strstr(answer, part))
+        fail_msg("the answer does not have \"%s\":\n%s", part, answer);
+}
+
+static void test_the_page_comes_with_its_type_and_headers(void **state)
+{
+    (void)state;
+    assert_int_equal(get("/"), 200);
+    assert_says("content-type: text/html; charset=utf-8");
+    assert_says("cache-control: no-cache");
+    assert_says("content-security-policy: default-src 'self'");
+    assert_says("cross-origin-opener-policy: same-origin");
+    assert_says("cross-origin-embedder-policy: require-corp");
+    assert_says("x-content-type-options: nosniff");
+    assert_says("A page for tests");
+    assert_int_equal(get("/index.html?session=main"), 200);
+    assert_says("A page for tests");
+    assert_int_equal(get("/assets/page.js"), 200);
+    assert_says("content-type: text/javascript; charset=utf-8");
+    assert_says("immutable");
+    assert_says("a script for tests");
+}
+
+static void test_what_the_browser_has_is_not_sent_again(void **state)
+{
+    (void)state;
+    char header[128];
+    assert_int_equal(get("/"), 200);
+    char *etag = strstr(answer, "etag: ");
+    assert_non_null(etag);
+    snprintf(header, sizeof header, "If-None-Match: %.18s\r\n", etag + 6);
+    assert_int_equal(server_http(server.port, "GET", "/", header, answer, sizeof answer), 304);
+    assert_null(strstr(answer, "A page for tests"));
+    assert_int_equal(server_http(server.port, "GET", "/", "If-None-Match: \"other\"\r\n", answer, sizeof answer), 200);
+}
+
+static void test_head_has_no_body_and_other_methods_are_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(server_http(server.port, "HEAD", "/", NULL, answer, sizeof answer), 200);
+    assert_null(strstr(answer, "A page for tests"));
+    assert_int_equal(server_http(server.port, "POST", "/", "Content-Length: 0\r\n", answer, sizeof answer), 405);
+    int status = server_http(server.port, "DELETE", "/", NULL, answer, sizeof answer);
+    assert_true(status == 405 || status == 0);
+    assert_int_equal(get("/"), 200);
+}
+
+static void test_nothing_outside_the_page_can_be_had(void **state)
+{
+    (void)state;
+    static const char *const targets[] = {
+        "/../../../../etc/passwd",
+        "/..%2f..%2f..%2f..%2fetc%2fpasswd",
+        "/%2e%2e/%2e%2e/%2e%2e/etc/passwd",
+        "/assets/../../../../etc/passwd",
+        "//etc/passwd",
+        "/./../etc/passwd",
+        "/etc/passwd",
+        "/assets/",
+        "/assets",
+        "/..\\..\\etc\\passwd",
+        "/%00/etc/passwd",
+        "/index.html%00.js",
+        "/.git/config",
+        "http://127.0.0.1/etc/passwd",
+    };
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+        int status = get(targets[i]);
+        if (status == 200 || strstr(answer, "root:"))
+            fail_msg("%s was answered with %d", targets[i], status);
+    }
+    assert_int_equal(get("/no-such-page"), 404);
+}
+
+static void test_health_and_metrics_tell_how_it_goes(void **state)
+{
+    (void)state;
+    ws_client client;
+    tarn_frame frame;
+    const float origin[3] = {0.5f, 3, 0.5f}, down[3] = {0, -1, 0};
+    assert_int_equal(get("/healthz"), 200);
+    ws_client_enter(&client, server.port);
+    ws_client_pointer(&client, TARN_PHASE_DOWN, origin, down, 0.1f);
+    for (int i = 0; i < 40; i++)
+        assert_true(ws_client_wait_frame(&client, &frame));
+    assert_true(server_metric(server.port, "tarn_viewers") == 1);
+    assert_true(server_metric(server.port, "tarn_frames_sent_total") >= 40);
+    assert_true(server_metric(server.port, "tarn_bytes_sent_total") > 10000);
+    assert_true(server_metric(server.port, "tarn_worker_starts_total") == 1);
+    assert_true(server_metric(server.port, "tarn_worker_ready") == 1);
+    assert_true(server_metric(server.port, "tarn_input_to_frame_seconds_count") == 1);
+    assert_true(server_metric(server.port, "tarn_realtime_factor") > 0);
+    assert_true(server_metric(server.port, "tarn_particles") > 1000);
+    ws_client_close(&client);
+}
+
+/// Sends a request as it is. @return the status, 0 when the connection just ended
+static int raw_request(const char *request, size_t bytes)
+{
+    int fd = ws_connect(server.port), status = 0, have = 0;
+    assert_true(fd >= 0);
+    ws_send_raw(fd, request, bytes);
+    shutdown(fd, SHUT_WR);
+    struct pollfd pollfd = {.fd = fd, .events = POLLIN};
+    while (have < 4096 && poll(&pollfd, 1, WS_CLIENT_WAIT_MS) > 0) {
+        ssize_t got = recv(fd, answer + have, 4096, 0);
+        if (got <= 0)
+            break;
+        have += (int)got;
+    }
+    answer[have] = 0;
+    sscanf(answer, "HTTP/1.1 %d", &status);
+    close(fd);
+    return status;
+}
+
+static void test_an_upgrade_to_http2_is_refused(void **state)
+{
+    (void)state;
+    static const char request[] = "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+                                  "HTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n";
+    assert_int_not_equal(raw_request(request, sizeof request - 1), 101);
+    assert_int_equal(get("/"), 200);
+}
+
+static void test_requests_that_are_no_http_harm_nobody(void **state)
+{
+    (void)state;
+    static char noise[10000];
+    srand(11);
+    for (int round = 0; round < 30; round++) {
+        size_t bytes = (size_t)(rand() % (int)sizeof noise);
+        for (size_t i = 0; i < bytes; i++)
+            noise[i] = round % 2 ? (char)rand() : (char)('a' + rand() % 26);
+        if (round % 3 == 0 && bytes > 20)
+            memcpy(noise, "GET / HTTP/1.1\r\nX: ", 19);
+        raw_request(noise, bytes);
+    }
+    assert_int_equal(get("/"), 200);
+}
+
+static void test_more_connections_than_allowed_are_turned_away(void **state)
+{
+    (void)state;
+    enum { MANY = 600 };
+    static int fds[MANY];
+    int opened = 0, status = 0;
+    for (; opened < MANY; opened++)
+        if ((fds[opened] = ws_connect(server.port)) < 0)
+            break;
+    // The last ones are answered at once, without having asked.
+    struct pollfd pollfd = {.fd = fds[opened - 1], .events = POLLIN};
+    if (poll(&pollfd, 1, WS_CLIENT_WAIT_MS) > 0) {
+        ssize_t got = recv(fds[opened - 1], answer, sizeof answer - 1, 0);
+        answer[got > 0 ? got : 0] = 0;
+        sscanf(answer, "HTTP/1.1 %d", &status);
+    }
+    for (int i = 0; i < opened; i++)
+        close(fds[i]);
+    assert_int_equal(status, 503);
+    // Their places are free again.
+    for (int i = 0; i < 1000 && get("/") != 200; i++)
+        usleep(10000);
+    assert_int_equal(get("/"), 200);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_page_comes_with_its_type_and_headers),
+        cmocka_unit_test(test_what_the_browser_has_is_not_sent_again),
+        cmocka_unit_test(test_head_has_no_body_and_other_methods_are_refused),
+        cmocka_unit_test(test_nothing_outside_the_page_can_be_had),
+        cmocka_unit_test(test_health_and_metrics_tell_how_it_goes),
+        cmocka_unit_test(test_an_upgrade_to_http2_is_refused),
+        cmocka_unit_test(test_requests_that_are_no_http_harm_nobody),
+        cmocka_unit_test(test_more_connections_than_allowed_are_turned_away),
+    };
+    return cmocka_run_group_tests(tests, start, stop);
+}

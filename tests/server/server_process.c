@@ -1,0 +1,189 @@
+#include "tests/server/server_process.h"
+#include "server/common/clock.h"
+#include "tests/server/test_cmocka.h"
+#include "tests/server/ws_client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static uint64_t deadline_ns(void)
+{
+    return tarn_clock_monotonic_ns() + 3 * WS_CLIENT_WAIT_MS * (uint64_t)1000000;
+}
+
+static const char *program(void)
+{
+    const char *named = getenv("TARN_TEST_SERVER");
+    return named ? named : TARN_TEST_SERVER_BUILT;
+}
+
+static void run_child(const char *const *arguments, int out_fd, int err_fd)
+{
+    char *list[SERVER_ARGUMENTS_MAX] = {(char *)program()};
+    int n = 1;
+    for (; *arguments && n < SERVER_ARGUMENTS_MAX - 1; arguments++)
+        list[n++] = (char *)*arguments;
+    // A test that dies leaves no server behind.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(out_fd, STDOUT_FILENO);
+    dup2(err_fd, STDERR_FILENO);
+    execv(list[0], list);
+    _exit(127);
+}
+
+void server_spawn(server_process *server, const char *const *arguments)
+{
+    int out[2], err[2];
+    memset(server, 0, sizeof *server);
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(err, O_CLOEXEC), 0);
+    server->pid = fork();
+    assert_true(server->pid >= 0);
+    if (server->pid == 0)
+        run_child(arguments, out[1], err[1]);
+    close(out[1]);
+    close(err[1]);
+    server->out_fd = out[0];
+    server->err_fd = err[0];
+}
+
+/// Appends what a pipe has to a text. @return 0 at its end
+static int drain(int fd, char *text)
+{
+    char rest[4096];
+    size_t have = strlen(text), room = SERVER_OUTPUT_BYTES_MAX - 1 - have;
+    ssize_t got = room ? read(fd, text + have, room) : read(fd, rest, sizeof rest);
+    if (room && got > 0)
+        text[have + (size_t)got] = 0;
+    return got > 0;
+}
+
+/// Reads both pipes for a moment. @return 0 when both have ended
+static int listen_to(server_process *server)
+{
+    struct pollfd fds[2] = {{.fd = server->out_fd, .events = POLLIN}, {.fd = server->err_fd, .events = POLLIN}};
+    poll(fds, 2, 20);
+    if (fds[0].revents && !drain(server->out_fd, server->out)) {
+        close(server->out_fd);
+        server->out_fd = -1;
+    }
+    if (fds[1].revents && !drain(server->err_fd, server->err)) {
+        close(server->err_fd);
+        server->err_fd = -1;
+    }
+    return server->out_fd >= 0 || server->err_fd >= 0;
+}
+
+void server_start(server_process *server, const char *const *arguments)
+{
+    const char *list[SERVER_ARGUMENTS_MAX] = {"--port", "0", "--threads", "1"};
+    int n = 4;
+    for (; arguments && *arguments && n < SERVER_ARGUMENTS_MAX - 1; arguments++)
+        list[n++] = *arguments;
+    server_spawn(server, list);
+    uint64_t until_ns = deadline_ns();
+    while (tarn_clock_monotonic_ns() < until_ns && listen_to(server)) {
+        char *address = strstr(server->out, "http://127.0.0.1:");
+        if (address && strchr(address, '\n')) {
+            server->port = (uint16_t)atoi(address + strlen("http://127.0.0.1:"));
+            return;
+        }
+    }
+    fail_msg("the server did not start: %s", server->err);
+}
+
+int server_wait(server_process *server)
+{
+    int status;
+    uint64_t until_ns = deadline_ns();
+    for (;;) {
+        int open = listen_to(server);
+        pid_t ended = waitpid(server->pid, &status, WNOHANG);
+        if (ended == server->pid && !open)
+            break;
+        if (ended == server->pid) {
+            while (listen_to(server) && tarn_clock_monotonic_ns() < until_ns)
+                ;
+            break;
+        }
+        if (tarn_clock_monotonic_ns() > until_ns) {
+            kill(server->pid, SIGKILL);
+            return -1;
+        }
+        if (!open)
+            usleep(10000);
+    }
+    server->pid = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void server_stop(server_process *server)
+{
+    kill(server->pid, SIGTERM);
+    int status = server_wait(server);
+    // The worker's findings are on the same stderr.
+    if (status != 0 || strstr(server->err, "Sanitizer") || strstr(server->err, "runtime error:"))
+        fail_msg("the server ended with %d:\n%s", status, server->err);
+}
+
+pid_t server_worker(const server_process *server)
+{
+    char path[64], text[64] = "";
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)server->pid, (int)server->pid);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return 0;
+    if (!fgets(text, sizeof text, file))
+        text[0] = 0;
+    fclose(file);
+    return (pid_t)atoi(text);
+}
+
+int server_runs(const server_process *server)
+{
+    return server->pid > 0 && kill(server->pid, 0) == 0;
+}
+
+int server_http(uint16_t port, const char *method, const char *target, const char *headers, char *answer,
+                int answer_bytes)
+{
+    char request[2048];
+    int fd = ws_connect(port), status = 0, have = 0;
+    if (fd < 0)
+        return 0;
+    int length = snprintf(request, sizeof request, "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n%s\r\n", method,
+                          target, headers ? headers : "");
+    if (ws_send_raw(fd, request, (size_t)length) == 0) {
+        struct pollfd pollfd = {.fd = fd, .events = POLLIN};
+        while (have < answer_bytes - 1 && poll(&pollfd, 1, WS_CLIENT_WAIT_MS) > 0) {
+            ssize_t got = recv(fd, answer + have, (size_t)(answer_bytes - 1 - have), 0);
+            if (got <= 0)
+                break;
+            have += (int)got;
+        }
+    }
+    answer[have] = 0;
+    close(fd);
+    sscanf(answer, "HTTP/1.%*d %d", &status);
+    return status;
+}
+
+double server_metric(uint16_t port, const char *name)
+{
+    static char answer[65536];
+    char line[128];
+    if (server_http(port, "GET", "/metrics", NULL, answer, sizeof answer) != 200)
+        return -1;
+    snprintf(line, sizeof line, "\n%s ", name);
+    char *found = strstr(answer, line);
+    return found ? atof(found + strlen(line)) : -1;
+}

@@ -1,0 +1,42 @@
+/// A tarnd for tests: started on a free port, with what it prints kept, ended by its pid.
+#ifndef TARN_TESTS_SERVER_SERVER_PROCESS_H
+#define TARN_TESTS_SERVER_SERVER_PROCESS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { SERVER_ARGUMENTS_MAX = 32, SERVER_OUTPUT_BYTES_MAX = 65536 };
+
+typedef struct server_process {
+    pid_t pid;
+    uint16_t port; ///< 0 until it serves
+    int out_fd, err_fd;
+    char out[SERVER_OUTPUT_BYTES_MAX], err[SERVER_OUTPUT_BYTES_MAX];
+} server_process;
+
+/// Starts the program named by TARN_TEST_SERVER (or the one built with the tests) with these arguments, ended by NULL.
+void server_spawn(server_process *server, const char *const *arguments);
+
+/// Starts it on a free port and waits until it serves; asserts.
+void server_start(server_process *server, const char *const *arguments);
+
+/// Waits for its end. @return the exit status, or 128 + signal; -1: it did not end
+int server_wait(server_process *server);
+
+/// Ends it with SIGTERM; asserts that it ends with status 0 and that no sanitizer reported anything.
+void server_stop(server_process *server);
+
+/// The pid of its worker: its only child. @return 0 where there is none
+pid_t server_worker(const server_process *server);
+
+/// Whether it still runs.
+int server_runs(const server_process *server);
+
+/// One HTTP request with a method and a raw target; the whole answer goes to `answer`. @return its status or 0
+int server_http(uint16_t port, const char *method, const char *target, const char *headers, char *answer,
+                int answer_bytes);
+
+/// The value of a metric; -1 where it is missing.
+double server_metric(uint16_t port, const char *name);
+
+#endif

@@ -1,0 +1,339 @@
+// What viewers do to the tank, through gateway and worker: the same bytes for all, pushes, parameters, pause, step,
+// reset, load.
+#include "tests/server/server_process.h"
+#include "tests/server/test_cmocka.h"
+#include "tests/server/ws_client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static server_process server;
+
+static int start(void **state)
+{
+    (void)state;
+    static const char *const arguments[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", NULL};
+    server_start(&server, arguments);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    server_stop(&server);
+    return 0;
+}
+
+/// Every test begins with a running tank of the small pool.
+static int begin(void **state)
+{
+    static ws_client client;
+    tarn_message message;
+    ws_client_enter(&client, server.port);
+    ws_client_control(&client, TARN_CONTROL_LOAD, "small-pool");
+    do
+        if (!ws_client_wait(&client, TARN_MESSAGE_STATE, &message))
+            return -1;
+    while (strcmp(message.state.scene, "small-pool") != 0 || message.state.paused);
+    *state = &client;
+    return 0;
+}
+
+static int end(void **state)
+{
+    ws_client_close(*state);
+    return 0;
+}
+
+/// Waits for a frame that contains this client's inputs up to a sequence number.
+static void wait_contained(ws_client *client, uint32_t sequence, tarn_frame *frame)
+{
+    for (int i = 0; i < 1000; i++) {
+        assert_true(ws_client_wait_frame(client, frame));
+        for (uint32_t k = 0; k < frame->header.input_count; k++) {
+            tarn_frame_input input = tarn_frame_input_at(frame, k);
+            if (input.viewer_id == client->viewer_id && input.sequence >= sequence)
+                return;
+        }
+    }
+    fail_msg("no frame contained input %u", sequence);
+}
+
+typedef struct kept_frame {
+    uint32_t epoch;
+    uint64_t step;
+    uint8_t *bytes;
+    size_t byte_count;
+} kept_frame;
+
+static int collect(ws_client *client, kept_frame *kept, int count)
+{
+    int n = 0;
+    ws_message raw;
+    tarn_frame frame;
+    while (n < count && ws_client_next(client, &raw, WS_CLIENT_WAIT_MS) == 1) {
+        if (raw.opcode != WS_BINARY || tarn_frame_open(raw.bytes, raw.byte_count, &frame) != TARN_OK)
+            continue;
+        kept[n] = (kept_frame){frame.header.epoch, frame.header.step, malloc(raw.byte_count), raw.byte_count};
+        memcpy(kept[n++].bytes, raw.bytes, raw.byte_count);
+        tarn_message ack = {.kind = TARN_MESSAGE_ACK, .ack = {frame.header.epoch, frame.header.step}};
+        ws_client_tell(client, &ack);
+    }
+    return n;
+}
+
+static void test_two_viewers_see_the_same_bytes_for_the_same_step(void **state)
+{
+    enum { FRAMES = 40 };
+    static kept_frame a[FRAMES], b[FRAMES];
+    ws_client other;
+    int same = 0;
+    ws_client_enter(&other, server.port);
+    for (int i = 0; i < FRAMES; i++) { // in turns, so that neither falls behind
+        assert_int_equal(collect(*state, &a[i], 1), 1);
+        assert_int_equal(collect(&other, &b[i], 1), 1);
+    }
+    for (int i = 0; i < FRAMES; i++)
+        for (int k = 0; k < FRAMES; k++) {
+            if (a[i].epoch != b[k].epoch || a[i].step != b[k].step)
+                continue;
+            same++;
+            assert_int_equal(a[i].byte_count, b[k].byte_count);
+            assert_memory_equal(a[i].bytes, b[k].bytes, a[i].byte_count);
+        }
+    assert_true(same >= 5);
+    for (int i = 0; i < FRAMES; i++) {
+        free(a[i].bytes);
+        free(b[i].bytes);
+    }
+    ws_client_close(&other);
+}
+
+/// Drags through the pool from above, once along x and once against it. @return the mean speed along x afterwards
+static double drag(ws_client *client, float direction)
+{
+    tarn_frame frame;
+    double velocity[3];
+    const float down[3] = {0, -1, 0};
+    float at[3] = {0.5f - 0.35f * direction, 3, 0.5f};
+    ws_client_pointer(client, TARN_PHASE_DOWN, at, down, 0.3f);
+    wait_contained(client, client->sequence, &frame);
+    uint64_t steps[3];
+    for (int i = 0; i < 3; i++) { // three frames' worth of motion
+        at[0] += 0.12f * direction;
+        ws_client_pointer(client, TARN_PHASE_MOVE, at, down, 0.3f);
+        wait_contained(client, client->sequence, &frame);
+        steps[i] = frame.header.step;
+    }
+    assert_true(steps[2] > steps[0]);
+    ws_frame_velocity(&frame, velocity);
+    ws_client_pointer(client, TARN_PHASE_UP, at, down, 0.3f);
+    return velocity[0];
+}
+
+static void test_a_drag_moves_the_water_along_within_three_frames(void **state)
+{
+    double right = drag(*state, 1);
+    ws_client_control(*state, TARN_CONTROL_RESET, NULL);
+    double left = drag(*state, -1);
+    if (right < 0.01 || left > -0.01)
+        fail_msg("dragged to the right: %g m/s, to the left: %g m/s", right, left);
+}
+
+static void test_inputs_of_every_kind_are_taken(void **state)
+{
+    ws_client *client = *state;
+    tarn_frame frame;
+    tarn_message message = {.kind = TARN_MESSAGE_INPUT};
+    message.input.kind = TARN_INPUT_CONTROLLER;
+    message.input.sequence = ++client->sequence;
+    message.input.controller.tracked = 1;
+    message.input.controller.orientation[3] = 1;
+    message.input.controller.trigger = 1;
+    message.input.controller.velocity_m_s[1] = 3;
+    message.input.controller.radius_m = 0.3f;
+    message.input.controller.strength = 1;
+    assert_int_equal(ws_client_tell(client, &message), 0);
+    wait_contained(client, client->sequence, &frame);
+    message = (tarn_message){.kind = TARN_MESSAGE_INPUT};
+    message.input.kind = TARN_INPUT_HAND;
+    message.input.sequence = ++client->sequence;
+    message.input.hand.tracked = 1;
+    message.input.hand.orientation[3] = 1;
+    message.input.hand.radius_m = 0.3f;
+    message.input.hand.joint_count = TARN_HAND_JOINTS;
+    assert_int_equal(ws_client_tell(client, &message), 0);
+    wait_contained(client, client->sequence, &frame);
+    message = (tarn_message){.kind = TARN_MESSAGE_INPUT};
+    message.input.kind = TARN_INPUT_ORIENTATION;
+    message.input.sequence = ++client->sequence;
+    message.input.orientation.orientation[0] = 0.6f;
+    message.input.orientation.orientation[3] = 0.8f;
+    assert_int_equal(ws_client_tell(client, &message), 0);
+    wait_contained(client, client->sequence, &frame);
+    assert_float_equal(frame.header.orientation[0], 0.6, 1e-5);
+    assert_float_equal(frame.header.orientation[3], 0.8, 1e-5);
+}
+
+static void expect_error(ws_client *client, uint32_t code, const char *part)
+{
+    tarn_message message;
+    tarn_frame frame;
+    assert_true(ws_client_wait(client, TARN_MESSAGE_ERROR, &message));
+    assert_int_equal(message.error.code, code);
+    if (!strstr(message.error.text, part))
+        fail_msg("\"%s\" does not say \"%s\"", message.error.text, part);
+    assert_true(ws_client_wait_frame(client, &frame)); // the connection goes on
+}
+
+static void test_refused_inputs_say_why_and_the_connection_goes_on(void **state)
+{
+    ws_client *client = *state;
+    const float origin[3] = {0.5f, 3, 0.5f}, down[3] = {0, -1, 0};
+    ws_client_parameter(client, "no_such_thing", 1);
+    expect_error(client, TARN_ERROR_INPUT, "no_such_thing");
+    ws_client_parameter(client, "flip_ratio", 7);
+    expect_error(client, TARN_ERROR_INPUT, "allowed: 0 to 1");
+    client->sequence -= 1; // the number of the one before
+    ws_client_pointer(client, TARN_PHASE_DOWN, origin, down, 0.3f);
+    expect_error(client, TARN_ERROR_INPUT, "seq");
+    tarn_message message = {.kind = TARN_MESSAGE_INPUT};
+    message.input.sequence = ++client->sequence;
+    message.input.kind = TARN_INPUT_POINTER;
+    message.input.pointer.tool = TARN_TOOL_VORTEX;
+    message.input.pointer.direction[1] = -1;
+    message.input.pointer.radius_m = 0.1f;
+    ws_client_tell(client, &message);
+    expect_error(client, TARN_ERROR_INPUT, "vortex");
+    ws_client_control(client, TARN_CONTROL_LOAD, "no-such-scene");
+    expect_error(client, TARN_ERROR_SCENE, "no-such-scene");
+    ws_client_control(client, TARN_CONTROL_LOAD, "../bad_scenes/negative-size");
+    expect_error(client, TARN_ERROR_SCENE, "negative-size");
+}
+
+static void test_a_parameter_changes_for_everybody(void **state)
+{
+    ws_client other;
+    tarn_message message;
+    ws_client_enter(&other, server.port);
+    ws_client_parameter(*state, "gravity_m_s2", 3);
+    float value = 0;
+    do {
+        assert_true(ws_client_wait(&other, TARN_MESSAGE_STATE, &message));
+        for (uint32_t i = 0; i < message.state.parameter_count; i++)
+            if (strcmp(message.state.parameters[i].name, "gravity_m_s2") == 0)
+                value = message.state.parameters[i].value;
+    } while (value != 3);
+    ws_client_close(&other);
+}
+
+static void wait_paused(ws_client *client, int paused, tarn_frame *frame)
+{
+    do
+        assert_true(ws_client_wait_frame(client, frame));
+    while ((frame->header.flags & TARN_FRAME_FLAG_PAUSED) != (paused ? TARN_FRAME_FLAG_PAUSED : 0u));
+}
+
+static void test_pause_stops_and_single_steps_go_one_by_one(void **state)
+{
+    ws_client *client = *state, other;
+    tarn_frame frame;
+    ws_client_control(client, TARN_CONTROL_PAUSE, NULL);
+    wait_paused(client, 1, &frame);
+    uint64_t step = frame.header.step;
+    assert_true(client->state.paused);
+    for (uint64_t i = 1; i <= 3; i++) {
+        ws_client_control(client, TARN_CONTROL_STEP, NULL);
+        wait_contained(client, client->sequence, &frame);
+        assert_int_equal(frame.header.step, step + i);
+        assert_int_equal(frame.header.flags, TARN_FRAME_FLAG_PAUSED);
+    }
+    // Who joins a paused tank sees it all the same.
+    ws_client_enter(&other, server.port);
+    assert_true(other.state.paused);
+    assert_true(ws_client_wait_frame(&other, &frame));
+    assert_int_equal(frame.header.step, step + 3);
+    ws_client_close(&other);
+    ws_client_control(client, TARN_CONTROL_RESUME, NULL);
+    wait_paused(client, 0, &frame);
+    do
+        assert_true(ws_client_wait_frame(client, &frame));
+    while (frame.header.step <= step + 5);
+}
+
+static void test_reset_starts_afresh_under_a_new_epoch(void **state)
+{
+    ws_client *client = *state;
+    tarn_frame frame;
+    do
+        assert_true(ws_client_wait_frame(client, &frame));
+    while (frame.header.step < 20);
+    uint32_t epoch = frame.header.epoch;
+    ws_client_control(client, TARN_CONTROL_RESET, NULL);
+    do
+        assert_true(ws_client_wait_frame(client, &frame));
+    while (frame.header.epoch == epoch);
+    assert_true(frame.header.step < 20);
+}
+
+static void test_load_brings_another_scene_for_everybody(void **state)
+{
+    ws_client *client = *state, other;
+    tarn_message message;
+    tarn_frame frame;
+    ws_client_enter(&other, server.port);
+    assert_true(ws_client_wait_frame(&other, &frame));
+    uint32_t epoch = frame.header.epoch;
+    assert_int_equal(frame.header.cells[1], 16);
+    ws_client_control(client, TARN_CONTROL_LOAD, "small-dam");
+    do
+        assert_true(ws_client_wait(&other, TARN_MESSAGE_STATE, &message));
+    while (strcmp(message.state.scene, "small-dam") != 0);
+    assert_float_equal(message.state.size_m[1], 0.5, 1e-6);
+    do
+        assert_true(ws_client_wait_frame(&other, &frame));
+    while (frame.header.epoch == epoch);
+    assert_int_equal(frame.header.cells[1], 8);
+    ws_client_close(&other);
+}
+
+static void test_a_tank_that_nobody_watches_rests(void **state)
+{
+    (void)state;
+    ws_client client;
+    tarn_frame frame;
+    ws_client_close(*state);
+    // Rested, when two reports in a row have the same step.
+    double before = -1, now = -2;
+    for (int i = 0; i < 200 && before != now; i++) {
+        before = now;
+        usleep(1500000);
+        now = server_metric(server.port, "tarn_steps");
+    }
+    assert_true(before == now);
+    ws_client_enter(&client, server.port);
+    assert_true(ws_client_wait_frame(&client, &frame));
+    uint64_t step = frame.header.step;
+    do
+        assert_true(ws_client_wait_frame(&client, &frame));
+    while (frame.header.step < step + 5);
+    *(ws_client *)*state = client;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_two_viewers_see_the_same_bytes_for_the_same_step, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_drag_moves_the_water_along_within_three_frames, begin, end),
+        cmocka_unit_test_setup_teardown(test_inputs_of_every_kind_are_taken, begin, end),
+        cmocka_unit_test_setup_teardown(test_refused_inputs_say_why_and_the_connection_goes_on, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_parameter_changes_for_everybody, begin, end),
+        cmocka_unit_test_setup_teardown(test_pause_stops_and_single_steps_go_one_by_one, begin, end),
+        cmocka_unit_test_setup_teardown(test_reset_starts_afresh_under_a_new_epoch, begin, end),
+        cmocka_unit_test_setup_teardown(test_load_brings_another_scene_for_everybody, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_tank_that_nobody_watches_rests, begin, end),
+    };
+    return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,87 @@
+/// A WebSocket client for tests, on a raw socket: it can be as wrong as a test needs it to be. Every call waits at most
+/// WS_CLIENT_WAIT_MS and never blocks for ever.
+#ifndef TARN_TESTS_SERVER_WS_CLIENT_H
+#define TARN_TESTS_SERVER_WS_CLIENT_H
+
+#include "protocol/frame.h"
+#include "protocol/message.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    WS_CLIENT_WAIT_MS = 20000, ///< generous: sanitizers and busy machines
+    WS_CLIENT_BUFFER_BYTES = 8 << 20,
+    WS_TEXT = 1,
+    WS_BINARY = 2,
+    WS_CLOSE = 8,
+    WS_PING = 9,
+    WS_PONG = 10,
+};
+
+typedef struct ws_client {
+    int fd;
+    uint8_t *buffer; ///< received and not yet taken
+    size_t have;
+    size_t taken;       ///< of the buffer, by the newest ws_client_next
+    int auto_ack;       ///< acknowledge frames as they come (default)
+    uint32_t sequence;  ///< of the newest input sent by the helpers
+    uint32_t viewer_id; ///< from joined
+    tarn_session_state state; ///< the newest seen
+    uint16_t close_code;      ///< once the server has closed
+    char close_reason[128];
+} ws_client;
+
+/// One WebSocket message. Valid until the next call.
+typedef struct ws_message {
+    int opcode;
+    const uint8_t *bytes;
+    size_t byte_count;
+} ws_message;
+
+/// A plain connection. @return a socket or -1
+int ws_connect(uint16_t port);
+
+/// Sends bytes as they are. @return 0 or -1
+int ws_send_raw(int fd, const void *bytes, size_t byte_count);
+
+/// Connects and upgrades. NULL leaves a header out. @return the HTTP status; 101 opens the client, 0: no answer
+int ws_client_open(ws_client *client, uint16_t port, const char *path, const char *subprotocol, const char *origin);
+void ws_client_close(ws_client *client);
+
+/// Sends one WebSocket frame, masked.
+int ws_client_send(ws_client *client, int opcode, const void *bytes, size_t byte_count);
+
+/// Sends a header only: what it declares is up to the test.
+int ws_client_send_header(ws_client *client, uint8_t first_byte, uint64_t declared_bytes, int masked);
+
+/// Sends a message of tarn.v1.
+int ws_client_tell(ws_client *client, const tarn_message *message);
+
+/// The next WebSocket message. Answers pings; notes close codes and states. @return 1; 0: nothing came; -1: closed
+int ws_client_next(ws_client *client, ws_message *message, int wait_ms);
+
+/// Waits for a message of a kind, letting others go by. @return 1 or 0
+int ws_client_wait(ws_client *client, tarn_message_kind kind, tarn_message *message);
+
+/// Waits for a frame, letting messages go by. @return 1 or 0
+int ws_client_wait_frame(ws_client *client, tarn_frame *frame);
+
+/// Waits until the server closes. @return the close code, 1006 for a connection that just ended, 0: it stayed open
+uint16_t ws_client_wait_close(ws_client *client);
+
+// What most tests begin with.
+int ws_client_hello(ws_client *client);
+int ws_client_join(ws_client *client, const char *session);
+/// open + hello + join; asserts.
+void ws_client_enter(ws_client *client, uint16_t port);
+
+int ws_client_control(ws_client *client, tarn_control_action action, const char *scene);
+int ws_client_pointer(ws_client *client, tarn_phase phase, const float origin_m[3], const float direction[3],
+                      float radius_m);
+int ws_client_parameter(ws_client *client, const char *name, float value);
+
+/// Mean velocity of a frame's particles, metres per second.
+void ws_frame_velocity(const tarn_frame *frame, double velocity_m_s[3]);
+
+#endif

@@ -1,0 +1,59 @@
+// The Web Worker that turns frames into arrays ready for the GPU, so that decoding never costs the display a frame.
+import { byteHash } from "./byte-hash.js";
+import { FrameCodec } from "./frame-codec.js";
+import { slotBytes, slotCapacity, slotViews } from "./frame-info.js";
+import { LightVolume } from "./light-volume.js";
+import type { FromWorker, ToWorker } from "./worker-messages.js";
+
+const port = self as unknown as {
+  postMessage(message: FromWorker, transfer: Transferable[]): void;
+  onmessage: ((event: MessageEvent<ToWorker>) => void) | null;
+};
+
+const lightVolume = new LightVolume();
+let codec: FrameCodec | null = null;
+
+port.onmessage = (event) => {
+  const message = event.data;
+  if (message.kind === "start") {
+    FrameCodec.create(message.wasm).then(
+      (created) => {
+        codec = created;
+        port.postMessage({ kind: "ready" }, []);
+      },
+      (error: unknown) => port.postMessage({ kind: "failed", why: String(error) }, []),
+    );
+    return;
+  }
+  try {
+    if (codec === null) throw new Error("the frame codec is not ready");
+    decode(codec, message.bytes, message.slot, message.viewerId, message.hash);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    port.postMessage({ kind: "refused", slot: message.slot, why }, [message.slot]);
+  }
+};
+
+function decode(
+  c: FrameCodec,
+  bytes: ArrayBuffer,
+  offered: ArrayBuffer,
+  viewerId: number,
+  hash: boolean,
+): void {
+  const began = performance.now();
+  c.decode(new Uint8Array(bytes));
+  const info = c.info(viewerId);
+  let slot = offered;
+  let views = slotViews(slot);
+  if (views.capacity < info.particleCount) {
+    slot = new ArrayBuffer(slotBytes(slotCapacity(info.particleCount)));
+    views = slotViews(slot);
+  }
+  views.positions.set(c.positions(info.particleCount));
+  views.velocities.set(c.velocities(info.particleCount));
+  lightVolume.compute(views.positions, info.particleCount, info.cells, views.light);
+  info.lightDims = [lightVolume.dims[0], lightVolume.dims[1], lightVolume.dims[2]];
+  info.decodeMs = performance.now() - began;
+  port.postMessage({ kind: "decoded", info, slot, hash: hash ? byteHash(c.bytes()) : "" }, [slot]);
+}

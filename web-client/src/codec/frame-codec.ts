@@ -1,0 +1,101 @@
+// The C frame codec behind its WebAssembly ABI (protocol/wasm/README.md). One instance per thread.
+import type { FrameInfo } from "./frame-info.js";
+
+const ABI = 1;
+const HEADER_VALUES = 26;
+const FLAG_PAUSED = 1;
+
+interface CodecExports {
+  memory: WebAssembly.Memory;
+  tarn_codec_abi(): number;
+  tarn_codec_reserve(inputBytes: number, particles: number): number;
+  tarn_codec_input(): number;
+  tarn_codec_decode(byteCount: number): number;
+  tarn_codec_header(): number;
+  tarn_codec_inputs(): number;
+  tarn_codec_positions(): number;
+  tarn_codec_velocities(): number;
+  tarn_codec_status_name(status: number): number;
+  tarn_codec_status_text(status: number): number;
+}
+
+export class FrameError extends Error {}
+
+export class FrameCodec {
+  private byteCount = 0;
+
+  private constructor(private readonly wasm: CodecExports) {}
+
+  static async create(bytes: BufferSource): Promise<FrameCodec> {
+    const { instance } = await WebAssembly.instantiate(bytes, {});
+    const wasm = instance.exports as unknown as CodecExports;
+    const abi = wasm.tarn_codec_abi();
+    if (abi !== ABI) throw new FrameError(`the frame codec has ABI ${abi}, this page needs ${ABI}`);
+    return new FrameCodec(wasm);
+  }
+
+  /** Decodes a frame; what positions() and velocities() show is overwritten by the next one. */
+  decode(frame: Uint8Array): void {
+    this.byteCount = 0;
+    this.check(this.wasm.tarn_codec_reserve(frame.byteLength, 0));
+    new Uint8Array(this.wasm.memory.buffer, this.wasm.tarn_codec_input(), frame.byteLength).set(frame);
+    this.check(this.wasm.tarn_codec_decode(frame.byteLength));
+    this.byteCount = frame.byteLength;
+  }
+
+  /** The bytes of the last frame that decoded. */
+  bytes(): Uint8Array {
+    return new Uint8Array(this.wasm.memory.buffer, this.wasm.tarn_codec_input(), this.byteCount);
+  }
+
+  positions(particleCount: number): Uint16Array {
+    return new Uint16Array(this.wasm.memory.buffer, this.wasm.tarn_codec_positions(), particleCount * 4);
+  }
+
+  velocities(particleCount: number): Int8Array {
+    return new Int8Array(this.wasm.memory.buffer, this.wasm.tarn_codec_velocities(), particleCount * 4);
+  }
+
+  info(viewerId: number): FrameInfo {
+    const h = new Float64Array(this.wasm.memory.buffer, this.wasm.tarn_codec_header(), HEADER_VALUES);
+    const at = (index: number): number => h[index] as number;
+    return {
+      frameBytes: at(2),
+      epoch: at(3),
+      step: at(4),
+      simTimeS: at(5),
+      serverTimeUs: at(6),
+      realtimeFactor: at(7),
+      paused: (at(1) & FLAG_PAUSED) !== 0,
+      particleCount: at(8),
+      tileCount: at(9),
+      cells: [at(11), at(12), at(13)],
+      cellM: at(16),
+      orientation: [at(17), at(18), at(19), at(20)],
+      gravity: [at(21), at(22), at(23)],
+      velocityScale: at(24),
+      ownSequence: this.sequenceOf(viewerId, at(10)),
+      lightDims: [1, 1, 1],
+      decodeMs: 0,
+    };
+  }
+
+  private sequenceOf(viewerId: number, inputCount: number): number {
+    const inputs = new Uint32Array(this.wasm.memory.buffer, this.wasm.tarn_codec_inputs(), inputCount * 2);
+    for (let i = 0; i < inputs.length; i += 2) {
+      if (inputs[i] === viewerId) return inputs[i + 1] as number;
+    }
+    return 0;
+  }
+
+  private check(status: number): void {
+    if (status === 0) return;
+    const name = this.text(this.wasm.tarn_codec_status_name(status));
+    throw new FrameError(`${this.text(this.wasm.tarn_codec_status_text(status))} (${name})`);
+  }
+
+  private text(pointer: number): string {
+    const bytes = new Uint8Array(this.wasm.memory.buffer, pointer);
+    return new TextDecoder().decode(bytes.subarray(0, bytes.indexOf(0)));
+  }
+}

@@ -1,0 +1,64 @@
+// What a decoded frame says of the tank as a whole, and the memory its particles travel in.
+//
+// A slot is one ArrayBuffer that wanders between the page and the decoding worker: the page lends it out with a
+// frame's bytes, the worker fills it and gives it back. Two slots are enough for ever, so the stream allocates only
+// when a tank outgrows them.
+//
+//     | positions: 4 x uint16 per particle | velocities: 4 x int8 per particle | light volume: 2 x uint8 per voxel |
+
+export const POSITION_BYTES = 8;
+export const VELOCITY_BYTES = 4;
+/** Voxels of the light volume, at most. */
+export const LIGHT_VOXELS_MAX = 1 << 16;
+export const LIGHT_BYTES_MAX = LIGHT_VOXELS_MAX * 2;
+
+export interface FrameInfo {
+  epoch: number;
+  step: number;
+  simTimeS: number;
+  serverTimeUs: number;
+  realtimeFactor: number;
+  paused: boolean;
+  particleCount: number;
+  tileCount: number;
+  frameBytes: number;
+  cells: [number, number, number];
+  cellM: number;
+  orientation: [number, number, number, number];
+  gravity: [number, number, number];
+  /** Metres per second of one velocity unit. */
+  velocityScale: number;
+  /** Newest of this viewer's inputs that the frame contains; 0 where there is none. */
+  ownSequence: number;
+  /** Voxels of the light volume per axis. */
+  lightDims: [number, number, number];
+  decodeMs: number;
+}
+
+export function slotBytes(particlesMax: number): number {
+  return particlesMax * (POSITION_BYTES + VELOCITY_BYTES) + LIGHT_BYTES_MAX;
+}
+
+/** Capacity for a particle count, with room to grow so that small changes don't reallocate. */
+export function slotCapacity(particleCount: number): number {
+  return Math.max(4096, Math.ceil((particleCount * 1.125) / 4096) * 4096);
+}
+
+export interface SlotViews {
+  capacity: number;
+  positions: Uint16Array<ArrayBuffer>;
+  velocities: Int8Array<ArrayBuffer>;
+  light: Uint8Array<ArrayBuffer>;
+}
+
+export function slotViews(slot: ArrayBuffer): SlotViews {
+  const capacity = Math.floor((slot.byteLength - LIGHT_BYTES_MAX) / (POSITION_BYTES + VELOCITY_BYTES));
+  const velocitiesAt = capacity * POSITION_BYTES;
+  const lightAt = velocitiesAt + capacity * VELOCITY_BYTES;
+  return {
+    capacity,
+    positions: new Uint16Array(slot, 0, capacity * 4),
+    velocities: new Int8Array(slot, velocitiesAt, capacity * 4),
+    light: new Uint8Array(slot, lightAt, LIGHT_BYTES_MAX),
+  };
+}

@@ -1,0 +1,20 @@
+// What the page and the decoding worker say to each other.
+import type { FrameInfo } from "./frame-info.js";
+
+export type ToWorker =
+  | { kind: "start"; wasm: ArrayBuffer }
+  /** Decode `bytes` into `slot`. A slot that is too small is replaced by a larger one. */
+  | { kind: "frame"; bytes: ArrayBuffer; slot: ArrayBuffer; viewerId: number; hash: boolean };
+
+export type FromWorker =
+  | { kind: "ready" }
+  | { kind: "decoded"; info: FrameInfo; slot: ArrayBuffer; hash: string }
+  /** The frame was refused; the stream goes on with the next. */
+  | { kind: "refused"; slot: ArrayBuffer; why: string }
+  | { kind: "failed"; why: string };
+
+/** The page's end of the worker: a real Worker, or a test's. */
+export interface DecoderPort {
+  postMessage(message: ToWorker, transfer: Transferable[]): void;
+  onmessage: ((event: MessageEvent<FromWorker>) => void) | null;
+}

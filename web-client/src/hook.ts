@@ -1,0 +1,150 @@
+// `window.tarn`: what the page has decoded, for embedding, debugging and the browser tests. Read-only.
+import type { App } from "./app.js";
+
+export interface Fingerprint {
+  epoch: number;
+  step: number;
+  hash: string;
+}
+
+export interface FrameSample extends Fingerprint {
+  particles: number;
+  /** Mean velocity of the particles, m/s: their momentum for each kilogram. */
+  meanVelocity: [number, number, number];
+  ownSequence: number;
+}
+
+export interface TarnHook {
+  readonly connection: string;
+  readonly session: string;
+  readonly viewerId: number;
+  /** How often the page has joined a session since it was loaded. */
+  readonly connections: number;
+  readonly framesDecoded: number;
+  readonly framesRefused: number;
+  readonly framesOvertaken: number;
+  readonly epoch: number;
+  readonly step: number;
+  readonly simTimeS: number;
+  readonly particles: number;
+  readonly paused: boolean;
+  readonly workerReady: boolean;
+  readonly sequence: number;
+  readonly decodeMs: number;
+  readonly roundTripMs: number;
+  readonly latencyMs: number;
+  readonly sizeM: readonly number[];
+  /** Mean velocity of the particles in the newest frame, m/s. */
+  meanVelocity(): [number, number, number];
+  /** The next `count` frames as they are decoded. */
+  nextFrames(count: number): Promise<FrameSample[]>;
+  /** Place on the page (CSS pixels) of a point in tank coordinates. */
+  project(point: readonly number[]): [number, number];
+}
+
+declare global {
+  interface Window {
+    tarn?: TarnHook;
+  }
+}
+
+export function installHook(app: App): void {
+  const { model, stream } = app;
+  const info = () => stream.latest?.info;
+  const hook: TarnHook = {
+    get connection() {
+      return model.connection;
+    },
+    get session() {
+      return model.session;
+    },
+    get viewerId() {
+      return model.viewerId;
+    },
+    get connections() {
+      return model.connections;
+    },
+    get framesDecoded() {
+      return model.framesDecoded;
+    },
+    get framesRefused() {
+      return model.framesRefused;
+    },
+    get framesOvertaken() {
+      return stream.overtaken;
+    },
+    get epoch() {
+      return info()?.epoch ?? 0;
+    },
+    get step() {
+      return info()?.step ?? 0;
+    },
+    get simTimeS() {
+      return info()?.simTimeS ?? 0;
+    },
+    get particles() {
+      return info()?.particleCount ?? 0;
+    },
+    get paused() {
+      return model.state?.paused ?? false;
+    },
+    get workerReady() {
+      return model.state?.workerReady ?? false;
+    },
+    get sequence() {
+      return app.conversation.sequence;
+    },
+    get decodeMs() {
+      return info()?.decodeMs ?? 0;
+    },
+    get roundTripMs() {
+      return model.roundTrip.value;
+    },
+    get latencyMs() {
+      return model.latency.value;
+    },
+    get sizeM() {
+      return app.stage.sizeM;
+    },
+    meanVelocity: () => meanVelocity(app),
+    nextFrames: (count) => nextFrames(app, count),
+    project: (point) => app.stage.project(point),
+  };
+  Object.defineProperty(window, "tarn", { value: Object.freeze(hook), writable: false });
+}
+
+function meanVelocity(app: App): [number, number, number] {
+  const latest = app.stream.latest;
+  const mean: [number, number, number] = [0, 0, 0];
+  if (latest === null || latest.info.particleCount === 0) return mean;
+  const { velocities } = latest.views;
+  const values = latest.info.particleCount * 4;
+  for (let i = 0; i < values; i += 4) {
+    mean[0] += velocities[i] as number;
+    mean[1] += velocities[i + 1] as number;
+    mean[2] += velocities[i + 2] as number;
+  }
+  const unit = latest.info.velocityScale / latest.info.particleCount;
+  return [mean[0] * unit, mean[1] * unit, mean[2] * unit];
+}
+
+function nextFrames(app: App, count: number): Promise<FrameSample[]> {
+  return new Promise((resolve) => {
+    const samples: FrameSample[] = [];
+    const stop = app.watchFrames((frame, hash) => {
+      if (hash === "") return; // was with the worker already when the watching began
+      const { epoch, step, particleCount, ownSequence } = frame.info;
+      samples.push({
+        epoch,
+        step,
+        hash,
+        particles: particleCount,
+        ownSequence,
+        meanVelocity: meanVelocity(app),
+      });
+      if (samples.length < count) return;
+      stop();
+      resolve(samples);
+    });
+  });
+}

@@ -1,0 +1,180 @@
+// The conversation with a server over a link: hello, join, then frames and messages both ways. Numbers the inputs,
+// keeps the round trip measured, and tells a failure that passes from one that doesn't.
+import type { Link } from "../net/link.js";
+import {
+  type Action,
+  CLOSE_BASE,
+  type ClientMessage,
+  COORDINATE_M_MAX,
+  ERROR,
+  isFrame,
+  type PointerInput,
+  readMessage,
+  type ServerMessage,
+  VERSION,
+  writeMessage,
+} from "./messages.js";
+
+/** Errors after which the server closes the connection. */
+const CLOSING: ReadonlySet<number> = new Set([
+  ERROR.malformed,
+  ERROR.version,
+  ERROR.limit,
+  ERROR.order,
+  ERROR.session,
+  ERROR.full,
+  ERROR.shutdown,
+]);
+
+/** Refusals that another try would only meet again. */
+const ENDS: ReadonlyMap<number, EndReason> = new Map([
+  [ERROR.version, "version"],
+  [ERROR.session, "session"],
+  [ERROR.malformed, "refused"],
+  [ERROR.order, "refused"],
+]);
+
+export interface ConversationEvents {
+  onJoined(message: Extract<ServerMessage, { t: "joined" }>): void;
+  onMessage(message: ServerMessage): void;
+  onFrame(bytes: ArrayBuffer): void;
+  onRoundTrip(ms: number): void;
+  onLost(why: string, retryMs: number): void;
+  /** It makes no sense to try again by itself. */
+  onEnded(why: EndReason, text: string): void;
+  onProblem(text: string): void;
+}
+
+export type EndReason = "version" | "session" | "refused";
+
+export interface Identity {
+  session: string;
+  viewer: string;
+  client: string;
+  versions: readonly number[];
+}
+
+export class Conversation {
+  joined = false;
+  /** Of the newest input or control sent. */
+  sequence = 0;
+
+  private link: Link | null = null;
+  private pingId = 0;
+  private refusal: { code: number; text: string } | null = null;
+
+  constructor(
+    private readonly identity: Identity,
+    private readonly nowMs: () => number,
+    private readonly events: ConversationEvents,
+  ) {}
+
+  /** The link whose events go to linkOpened, linkBinary and linkDown. */
+  attach(link: Link): void {
+    this.link = link;
+  }
+
+  linkOpened(): void {
+    this.joined = false;
+    this.sequence = 0;
+    this.refusal = null;
+    this.say({ t: "hello", versions: this.identity.versions, client: this.identity.client });
+  }
+
+  linkBinary(bytes: ArrayBuffer): void {
+    if (isFrame(bytes)) {
+      if (this.joined) this.events.onFrame(bytes);
+      return;
+    }
+    let message: ServerMessage | null;
+    try {
+      message = readMessage(bytes);
+    } catch (error) {
+      this.events.onProblem(`The server sent a message that can't be read: ${(error as Error).message}.`);
+      return;
+    }
+    if (message !== null) this.hear(message);
+  }
+
+  linkDown(code: number, reason: string, retryMs: number): void {
+    this.joined = false;
+    const refused = this.refusal?.code ?? (code > CLOSE_BASE ? code - CLOSE_BASE : 0);
+    const text = this.refusal?.text || reason;
+    const end = ENDS.get(refused);
+    if (end !== undefined) this.end(end, text);
+    else if (refused === ERROR.shutdown) this.events.onLost("The server is shutting down", retryMs);
+    else this.events.onLost(text || "The connection was lost", retryMs);
+  }
+
+  pointer(input: PointerInput): number {
+    // What the protocol can't say isn't said: the server would close the connection.
+    if (!input.origin_m.every((x) => Math.abs(x) <= COORDINATE_M_MAX)) return 0;
+    return this.numbered((seq) => ({ t: "input", seq, k: "pointer", ...input }));
+  }
+
+  parameter(name: string, value: number): number {
+    return this.numbered((seq) => ({ t: "input", seq, k: "parameter", name, value }));
+  }
+
+  control(action: Action, scene = ""): number {
+    return this.numbered((seq) =>
+      action === "load" ? { t: "control", seq, action, scene } : { t: "control", seq, action },
+    );
+  }
+
+  ack(epoch: number, step: number): void {
+    if (this.joined) this.say({ t: "ack", epoch, step });
+  }
+
+  ping(): void {
+    if (!this.joined) return;
+    this.pingId = (this.pingId + 1) >>> 0;
+    this.say({ t: "ping", id: this.pingId, client_time_ms: this.nowMs() });
+  }
+
+  private hear(message: ServerMessage): void {
+    switch (message.t) {
+      case "welcome":
+        if (!this.identity.versions.includes(message.version)) {
+          this.end("version", `The server speaks version ${message.version} of the protocol.`);
+          return;
+        }
+        this.say({ t: "join", session: this.identity.session, viewer: this.identity.viewer });
+        break;
+      case "joined":
+        this.joined = true;
+        this.link?.proven();
+        this.events.onJoined(message);
+        return;
+      case "pong":
+        if (message.id === this.pingId) this.events.onRoundTrip(this.nowMs() - message.clientTimeMs);
+        return;
+      case "error":
+        if (CLOSING.has(message.code)) this.refusal = { code: message.code, text: message.text };
+        break;
+    }
+    this.events.onMessage(message);
+  }
+
+  /** @return the sequence, or 0 where nothing was sent */
+  private numbered(make: (seq: number) => ClientMessage): number {
+    if (!this.joined) return 0;
+    const seq = this.sequence + 1;
+    if (!this.say(make(seq))) return 0;
+    this.sequence = seq;
+    return seq;
+  }
+
+  private say(message: ClientMessage): boolean {
+    return this.link?.send(writeMessage(message)) ?? false;
+  }
+
+  private end(why: EndReason, text: string): void {
+    if (why === "version") this.link?.stop(CLOSE_BASE + ERROR.version);
+    else this.link?.stop();
+    this.joined = false;
+    this.events.onEnded(why, text);
+  }
+}
+
+export const OWN_VERSIONS: readonly number[] = [VERSION];

@@ -1,0 +1,225 @@
+// The messages of tarn.v1 other than frames. protocol/SPEC.md is the authority; golden vectors hold this file to it.
+//
+// What comes from the server is read defensively: a message that lacks something is refused as a whole, unknown kinds
+// and unknown fields are ignored.
+import { decode, Encoder } from "@msgpack/msgpack";
+
+export const SUBPROTOCOL = "tarn.v1";
+export const VERSION = 1;
+/** First bytes of a frame ("TRNF"); a message is a msgpack map and never begins so. */
+const FRAME_MAGIC = 0x464e5254;
+
+export const TOOLS = ["push", "pull", "vortex", "pour", "drain"] as const;
+export type Tool = (typeof TOOLS)[number];
+export type Phase = "down" | "move" | "up";
+export type Action = "pause" | "resume" | "step" | "reset" | "load";
+
+export interface PointerInput {
+  id: number;
+  phase: Phase;
+  tool: Tool;
+  origin_m: readonly number[];
+  direction: readonly number[];
+  radius_m: number;
+  strength: number;
+}
+
+export type ClientMessage =
+  | { t: "hello"; versions: readonly number[]; client: string }
+  | { t: "join"; session: string; viewer: string }
+  | ({ t: "input"; seq: number; k: "pointer" } & PointerInput)
+  | { t: "input"; seq: number; k: "parameter"; name: string; value: number }
+  | { t: "control"; seq: number; action: Action; scene?: string }
+  | { t: "ack"; epoch: number; step: number }
+  | { t: "ping"; id: number; client_time_ms: number };
+
+export interface ParameterInfo {
+  name: string;
+  value: number;
+  min: number;
+  max: number;
+}
+
+export interface SessionState {
+  scene: string;
+  paused: boolean;
+  workerReady: boolean;
+  sizeM: [number, number, number];
+  cellM: number;
+  dtS: number;
+  parameters: ParameterInfo[];
+}
+
+export interface ViewerInfo {
+  viewerId: number;
+  name: string;
+}
+
+export type ServerMessage =
+  | { t: "welcome"; version: number; server: string; device: string; scenes: string[] }
+  | { t: "joined"; session: string; viewerId: number; viewer: string; state: SessionState }
+  | { t: "viewers"; viewers: ViewerInfo[] }
+  | { t: "pong"; id: number; clientTimeMs: number; serverTimeUs: number }
+  | { t: "error"; code: number; text: string }
+  | { t: "state"; state: SessionState };
+
+/** Error codes on the wire; the WebSocket's close code is 4000 + code. */
+export const ERROR = {
+  malformed: 1,
+  version: 2,
+  limit: 3,
+  order: 4,
+  session: 5,
+  full: 6,
+  input: 7,
+  scene: 8,
+  worker: 9,
+  shutdown: 10,
+} as const;
+export const CLOSE_BASE = 4000;
+
+const encoder = new Encoder();
+
+export function writeMessage(message: ClientMessage): Uint8Array<ArrayBuffer> {
+  return encoder.encode(message);
+}
+
+export function isFrame(bytes: ArrayBuffer): boolean {
+  return bytes.byteLength >= 4 && new DataView(bytes).getUint32(0, true) === FRAME_MAGIC;
+}
+
+const EPOCH_AT = 20;
+const STEP_AT = 24;
+
+/** Epoch and step of a frame that need not be valid otherwise; null where it is too short to say. */
+export function frameStep(bytes: ArrayBuffer): { epoch: number; step: number } | null {
+  if (bytes.byteLength < STEP_AT + 8) return null;
+  const view = new DataView(bytes);
+  const step = view.getUint32(STEP_AT, true) + view.getUint32(STEP_AT + 4, true) * 2 ** 32;
+  return { epoch: view.getUint32(EPOCH_AT, true), step: Math.min(step, Number.MAX_SAFE_INTEGER) };
+}
+
+/** A name as the protocol allows it: no control characters, at most 63 bytes. */
+export function clipName(text: string): string {
+  let name = "";
+  let bytes = 0;
+  for (const character of text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu, "").toWellFormed()) {
+    bytes += new TextEncoder().encode(character).length;
+    if (bytes > NAME_BYTES_MAX) break;
+    name += character;
+  }
+  return name.trim();
+}
+
+/** Absolute bound of coordinates, metres. */
+export const COORDINATE_M_MAX = 1000;
+const NAME_BYTES_MAX = 63;
+
+/** @return null where the kind is unknown, @throws MessageError where the message is wrong */
+export function readMessage(bytes: ArrayBuffer): ServerMessage | null {
+  let map: Fields;
+  try {
+    map = fields(decode(bytes), "message");
+  } catch (error) {
+    throw error instanceof MessageError ? error : new MessageError("it is not msgpack");
+  }
+  switch (map.t) {
+    case "welcome":
+      return {
+        t: "welcome",
+        version: number(map, "version"),
+        server: string(map, "server"),
+        device: string(map, "device"),
+        scenes: list(map, "scenes").map((item) =>
+          typeof item === "string" ? item : fail("scenes", "strings"),
+        ),
+      };
+    case "joined":
+      return {
+        t: "joined",
+        session: string(map, "session"),
+        viewerId: number(map, "viewer_id"),
+        viewer: string(map, "viewer"),
+        state: sessionState(fields(map.state, "state")),
+      };
+    case "viewers":
+      return {
+        t: "viewers",
+        viewers: list(map, "viewers").map((item) => {
+          const viewer = fields(item, "viewers");
+          return { viewerId: number(viewer, "viewer_id"), name: string(viewer, "name") };
+        }),
+      };
+    case "pong":
+      return {
+        t: "pong",
+        id: number(map, "id"),
+        clientTimeMs: number(map, "client_time_ms"),
+        serverTimeUs: number(map, "server_time_us"),
+      };
+    case "error":
+      return { t: "error", code: number(map, "code"), text: string(map, "text") };
+    case "state":
+      return { t: "state", state: sessionState(fields(map.state, "state")) };
+    default:
+      return typeof map.t === "string" ? null : fail("t", "a string");
+  }
+}
+
+export class MessageError extends Error {}
+
+type Fields = Record<string, unknown>;
+
+function sessionState(map: Fields): SessionState {
+  const size = list(map, "size_m");
+  const [x, y, z] = size;
+  if (size.length !== 3 || typeof x !== "number" || typeof y !== "number" || typeof z !== "number") {
+    return fail("size_m", "three numbers");
+  }
+  return {
+    scene: string(map, "scene"),
+    paused: boolean(map, "paused"),
+    workerReady: boolean(map, "worker_ready"),
+    sizeM: [x, y, z],
+    cellM: number(map, "cell_m"),
+    dtS: number(map, "dt_s"),
+    parameters: list(map, "parameters").map((item) => {
+      const p = fields(item, "parameters");
+      return {
+        name: string(p, "name"),
+        value: number(p, "value"),
+        min: number(p, "min"),
+        max: number(p, "max"),
+      };
+    }),
+  };
+}
+
+function fields(value: unknown, name: string): Fields {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Fields;
+  return fail(name, "a map");
+}
+
+function number(map: Fields, key: string): number {
+  const value = map[key];
+  return typeof value === "number" && Number.isFinite(value) ? value : fail(key, "a number");
+}
+
+function string(map: Fields, key: string): string {
+  const value = map[key];
+  return typeof value === "string" ? value : fail(key, "a string");
+}
+
+function boolean(map: Fields, key: string): boolean {
+  const value = map[key];
+  return typeof value === "boolean" ? value : fail(key, "a boolean");
+}
+
+function list(map: Fields, key: string): unknown[] {
+  const value = map[key];
+  return Array.isArray(value) ? value : fail(key, "an array");
+}
+
+function fail(key: string, allowed: string): never {
+  throw new MessageError(`"${key}" is not ${allowed}`);
+}

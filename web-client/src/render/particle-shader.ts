@@ -1,0 +1,104 @@
+// The particles' shader: one point sprite each, shaded as a sphere. Positions arrive as the integers that the frame
+// holds; the vertex shader scales them, moves them on by their velocity and looks up how much light reaches them.
+
+export const particleVertex = /* glsl */ `
+in vec4 quantized;   // 1/32 cell
+in vec4 motion;      // velocity units
+
+uniform float quantum;        // metres of 1/32 cell
+uniform float velocityScale;  // metres per second of a velocity unit
+uniform float lead;           // seconds that the display is ahead of the frame
+uniform vec3 tankSize;
+uniform float radius;
+uniform float pixelsPerUnit;  // at distance 1
+uniform float speedRange;
+uniform vec3 voxelsPerMetre;  // texture coordinates of the light volume per metre
+uniform vec3 voxel;           // 0.58 of a voxel in those coordinates
+uniform mediump sampler3D lightVolume;
+
+flat out vec3 centre;   // view space
+flat out vec3 tint;
+flat out vec3 facing;   // of the water's surface as a whole, view space
+flat out vec2 exposure; // daylight, foam
+
+vec3 ramp(float t) {
+  const vec3 deep = vec3(0.004, 0.036, 0.160);
+  const vec3 blue = vec3(0.008, 0.150, 0.460);
+  const vec3 cyan = vec3(0.040, 0.500, 0.760);
+  const vec3 pale = vec3(0.420, 0.820, 0.930);
+  const vec3 foam = vec3(0.860, 0.945, 0.975);
+  vec3 c = mix(deep, blue, smoothstep(0.00, 0.34, t));
+  c = mix(c, cyan, smoothstep(0.24, 0.60, t));
+  c = mix(c, pale, smoothstep(0.56, 0.84, t));
+  return mix(c, foam, smoothstep(0.82, 1.00, t));
+}
+
+void main() {
+  vec3 velocity = motion.xyz * velocityScale;
+  vec3 at = (quantized.xyz + 0.5) * quantum + velocity * lead;
+  at = clamp(at, vec3(0.35 * radius), tankSize - 0.35 * radius);
+
+  vec3 uvw = at * voxelsPerMetre;
+  // Four samples on a tetrahedron give both the mean around the particle and the density's gradient.
+  vec2 a = textureLod(lightVolume, uvw + voxel * vec3(1, 1, 1), 0.0).rg;
+  vec2 b = textureLod(lightVolume, uvw + voxel * vec3(1, -1, -1), 0.0).rg;
+  vec2 c = textureLod(lightVolume, uvw + voxel * vec3(-1, 1, -1), 0.0).rg;
+  vec2 d = textureLod(lightVolume, uvw + voxel * vec3(-1, -1, 1), 0.0).rg;
+  vec2 here = 0.25 * (a + b + c + d);
+  vec3 rising = vec3(a.g + b.g - c.g - d.g, a.g - b.g + c.g - d.g, a.g - b.g - c.g + d.g);
+
+  float speed = clamp(length(velocity) / speedRange, 0.0, 1.0);
+  float thin = 1.0 - smoothstep(0.08, 0.36, here.g);
+  float foam = clamp(thin * smoothstep(0.18, 0.75, speed) * 1.2, 0.0, 1.0);
+  tint = ramp(clamp(pow(speed, 0.62) * 0.90 + 0.26 * foam, 0.0, 1.0));
+  exposure = vec2(here.r, foam);
+  facing = (modelViewMatrix * vec4(-0.5 * rising, 0.0)).xyz;
+
+  vec4 view = modelViewMatrix * vec4(at, 1.0);
+  centre = view.xyz;
+  gl_Position = projectionMatrix * view;
+  gl_PointSize = max(1.5, 2.0 * radius * (1.0 - 0.38 * thin) * pixelsPerUnit / -view.z);
+}
+`;
+
+export const particleFragment = /* glsl */ `
+precision highp float;
+
+uniform mat4 projectionMatrix;
+uniform float radius;
+uniform vec3 sunDirection; // view space
+uniform vec3 upDirection;  // view space
+
+flat in vec3 centre;
+flat in vec3 tint;
+flat in vec3 facing;
+flat in vec2 exposure;
+out vec4 colour;
+
+void main() {
+  vec2 disc = vec2(gl_PointCoord.x * 2.0 - 1.0, 1.0 - gl_PointCoord.y * 2.0);
+  float r2 = dot(disc, disc);
+  if (r2 > 1.0) discard;
+  vec3 sphere = vec3(disc, sqrt(1.0 - r2));
+
+  // The sphere's own normal, bent towards that of the surface that it is part of.
+  vec3 normal = normalize(sphere + 4.5 * facing * (1.0 - 0.85 * exposure.y));
+
+  float daylight = exposure.x;
+  float sun = 0.5 + 0.5 * dot(normal, sunDirection);
+  float sky = 0.5 + 0.5 * dot(normal, upDirection);
+  vec3 toEye = normalize(-centre);
+  float glint = pow(max(dot(normal, normalize(sunDirection + toEye)), 0.0), 48.0);
+  float rim = pow(1.0 - clamp(dot(normal, toEye), 0.0, 1.0), 3.0);
+
+  vec3 lit = tint * (vec3(0.30, 0.38, 0.46) * (0.45 + 0.55 * sky) + vec3(1.30, 1.24, 1.14) * sun * sun * (0.25 + 0.75 * daylight));
+  lit = mix(lit, tint * vec3(0.25, 0.38, 0.55), 0.45 * (1.0 - daylight));
+  lit += vec3(0.85, 0.95, 1.0) * glint * 0.42 * daylight;
+  lit += vec3(0.10, 0.24, 0.34) * rim * (0.2 + 0.8 * daylight);
+  lit = lit / (1.0 + 0.22 * lit);
+  colour = vec4(pow(lit, vec3(1.0 / 2.2)), 1.0);
+
+  float z = centre.z + sphere.z * radius;
+  gl_FragDepth = 0.5 + 0.5 * (projectionMatrix[2][2] * z + projectionMatrix[3][2]) / -z;
+}
+`;

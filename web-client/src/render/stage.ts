@@ -1,0 +1,134 @@
+// The picture: renderer, camera, the tank and everything in it. The tank's group carries the tank's orientation, so
+// what hangs in it works in tank coordinates.
+import * as THREE from "three";
+import type { FrameInfo } from "../codec/frame-info.js";
+import type { Orbit } from "../state/orbit.js";
+import type { Ray, Vec3 } from "../state/ray.js";
+import { createBackdrop, Table } from "./backdrop.js";
+import { Cursor } from "./cursor.js";
+import { Particles } from "./particles.js";
+import { TankBox } from "./tank-box.js";
+
+const FOV_DEGREES = 34;
+/** More pixels than this per CSS pixel cost much and show little. */
+const PIXEL_RATIO_MAX = 2;
+const PANEL_SHIFT_PX = 96;
+
+export class Stage {
+  readonly particles: Particles;
+  readonly cursor = new Cursor();
+  readonly camera = new THREE.PerspectiveCamera(FOV_DEGREES, 1, 0.01, 100);
+
+  private readonly renderer: THREE.WebGLRenderer;
+  private readonly scene = new THREE.Scene();
+  private readonly room = new THREE.Group(); // turned as the tank is, about its centre
+  private readonly tank = new THREE.Group(); // tank coordinates
+  private readonly box = new TankBox();
+  private readonly table = new Table();
+  private readonly size = new THREE.Vector3(2, 1, 1);
+  private readonly sun = new THREE.Vector3(-0.42, 0.8, 0.43).normalize();
+  private readonly pointer = new THREE.Vector2();
+  private readonly caster = new THREE.Raycaster();
+  private readonly inverse = new THREE.Matrix4();
+  private reach = 1;
+
+  /** @throws where the browser has no WebGL2 */
+  constructor(
+    private readonly canvas: HTMLCanvasElement,
+    smoothEdges: boolean,
+  ) {
+    const context = canvas.getContext("webgl2", {
+      antialias: smoothEdges,
+      alpha: false,
+      powerPreference: "high-performance",
+    });
+    if (context === null) throw new Error("no WebGL2");
+    this.renderer = new THREE.WebGLRenderer({ canvas, context });
+    this.renderer.outputColorSpace = THREE.LinearSRGBColorSpace; // the shaders write display values themselves
+    this.renderer.info.autoReset = true;
+    this.particles = new Particles(context);
+    this.tank.add(this.box.group, this.particles.points, this.cursor.mesh);
+    this.room.add(this.tank);
+    this.scene.add(createBackdrop(), this.table.mesh, this.room);
+    this.fitTank([2, 1, 1]);
+    this.resize();
+  }
+
+  /** Makes the tank so large, metres. */
+  fitTank(size: readonly number[]): void {
+    this.size.set(size[0] as number, size[1] as number, size[2] as number);
+    this.tank.position.copy(this.size).multiplyScalar(-0.5);
+    this.box.fit(this.size);
+    this.table.fit(this.size);
+    this.reach = 0.5 * this.size.length();
+  }
+
+  /** Takes the canvas's present size over. @param detail  share of the screen's own pixels */
+  resize(detail = 1): void {
+    const width = Math.max(1, this.canvas.clientWidth);
+    const height = Math.max(1, this.canvas.clientHeight);
+    this.renderer.setPixelRatio(Math.min(PIXEL_RATIO_MAX, window.devicePixelRatio) * detail);
+    this.renderer.setSize(width, height, false);
+    this.camera.aspect = width / height;
+    // The panel covers the right of a wide window: the tank moves out of its way.
+    const shift = width > 900 ? Math.min(PANEL_SHIFT_PX, width * 0.08) : 0;
+    if (shift > 0) this.camera.setViewOffset(width, height, shift, 0, width, height);
+    else this.camera.clearViewOffset();
+    this.camera.updateProjectionMatrix();
+  }
+
+  orient(info: FrameInfo): void {
+    this.room.quaternion.fromArray(info.orientation);
+  }
+
+  look(orbit: Orbit): void {
+    // A narrow window needs a longer distance to show the whole tank.
+    const narrow = Math.max(1, 1.25 / this.camera.aspect);
+    const distance = (orbit.distance * narrow * this.reach) / Math.tan((FOV_DEGREES * Math.PI) / 360) / 1.08;
+    const flat = Math.cos(orbit.pitch) * distance;
+    this.camera.position.set(
+      Math.sin(orbit.yaw) * flat,
+      Math.sin(orbit.pitch) * distance,
+      Math.cos(orbit.yaw) * flat,
+    );
+    this.camera.near = Math.max(distance * 0.02, distance - 4 * this.reach);
+    this.camera.far = distance + 12 * this.reach;
+    this.camera.lookAt(0, -0.06 * this.size.y, 0);
+    this.camera.updateProjectionMatrix();
+    this.camera.updateMatrixWorld();
+  }
+
+  draw(leadS: number): void {
+    this.particles.prepare(leadS, this.camera, this.renderer.domElement.height, this.sun);
+    this.renderer.render(this.scene, this.camera);
+  }
+
+  /** The ray under a place of the canvas (CSS pixels), in tank coordinates. */
+  rayAt(x: number, y: number, ray: Ray): void {
+    this.pointer.set((2 * x) / this.canvas.clientWidth - 1, 1 - (2 * y) / this.canvas.clientHeight);
+    this.caster.setFromCamera(this.pointer, this.camera);
+    this.tank.updateWorldMatrix(true, false);
+    this.inverse.copy(this.tank.matrixWorld).invert();
+    const { origin, direction } = this.caster.ray.applyMatrix4(this.inverse);
+    direction.normalize();
+    copy(origin, ray.origin);
+    copy(direction, ray.direction);
+  }
+
+  /** A canvas place (CSS pixels) for a point in tank coordinates. */
+  project(at: readonly number[]): [number, number] {
+    this.tank.updateWorldMatrix(true, false);
+    const p = new THREE.Vector3(at[0], at[1], at[2]).applyMatrix4(this.tank.matrixWorld).project(this.camera);
+    return [(0.5 + 0.5 * p.x) * this.canvas.clientWidth, (0.5 - 0.5 * p.y) * this.canvas.clientHeight];
+  }
+
+  get sizeM(): Vec3 {
+    return [this.size.x, this.size.y, this.size.z];
+  }
+}
+
+function copy(from: THREE.Vector3, to: Vec3): void {
+  to[0] = from.x;
+  to[1] = from.y;
+  to[2] = from.z;
+}

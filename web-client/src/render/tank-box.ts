@@ -1,0 +1,114 @@
+// The tank itself: panes of thin glass, a frame of slender bars and a floor with a grid. Everything is built in tank
+// coordinates (metres, origin at the lowest corner).
+import * as THREE from "three";
+
+const glassVertex = /* glsl */ `
+out vec3 toEye;
+out vec3 facing;
+out vec3 at;
+void main() {
+  vec4 view = modelViewMatrix * vec4(position, 1.0);
+  toEye = -view.xyz;
+  facing = normalMatrix * normal;
+  at = uv.xyx;
+  gl_Position = projectionMatrix * view;
+}`;
+
+const glassFragment = /* glsl */ `
+uniform float strength;
+in vec3 toEye;
+in vec3 facing;
+in vec3 at;
+out vec4 colour;
+void main() {
+  float cosine = abs(dot(normalize(facing), normalize(toEye)));
+  float fresnel = 0.04 + 0.96 * pow(1.0 - cosine, 4.0);
+  float streak = smoothstep(0.32, 0.36, at.x + 0.35 * at.y) * (1.0 - smoothstep(0.52, 0.60, at.x + 0.35 * at.y));
+  float a = strength * (0.10 + 0.50 * fresnel + 0.10 * streak);
+  colour = vec4(vec3(0.62, 0.86, 0.96), a);
+}`;
+
+export class TankBox {
+  readonly group = new THREE.Group();
+  private readonly size = new THREE.Vector3();
+
+  /** Builds the tank for a size; does nothing where it is built already. */
+  fit(size: THREE.Vector3): void {
+    if (this.size.equals(size)) return;
+    this.size.copy(size);
+    for (const child of [...this.group.children]) {
+      this.group.remove(child);
+      if (child instanceof THREE.Mesh) child.geometry.dispose();
+    }
+    const box = new THREE.BoxGeometry(size.x, size.y, size.z);
+    box.translate(size.x / 2, size.y / 2, size.z / 2);
+    const back = new THREE.Mesh(box, glass(THREE.BackSide, 0.3));
+    back.renderOrder = 0;
+    const front = new THREE.Mesh(box, glass(THREE.FrontSide, 0.22));
+    front.renderOrder = 20;
+    this.group.add(this.floor(size), back, front, ...this.bars(size));
+  }
+
+  private bars(size: THREE.Vector3): THREE.Mesh[] {
+    const width = 0.0042 * Math.cbrt(size.x * size.y * size.z);
+    const material = new THREE.MeshBasicMaterial({ color: 0xa9d3e4, transparent: true, opacity: 0.62 });
+    const meshes: THREE.Mesh[] = [];
+    const lengths = [size.x, size.y, size.z];
+    for (let axis = 0; axis < 3; axis++) {
+      for (let corner = 0; corner < 4; corner++) {
+        const dims = [width, width, width];
+        dims[axis] = (lengths[axis] as number) + width;
+        const centre = [0, 0, 0];
+        centre[axis] = (lengths[axis] as number) / 2;
+        const [b, c] = [(axis + 1) % 3, (axis + 2) % 3];
+        centre[b] = corner & 1 ? (lengths[b] as number) : 0;
+        centre[c] = corner & 2 ? (lengths[c] as number) : 0;
+        const bar = new THREE.Mesh(new THREE.BoxGeometry(...(dims as [number, number, number])), material);
+        bar.position.set(...(centre as [number, number, number]));
+        bar.renderOrder = 5;
+        meshes.push(bar);
+      }
+    }
+    return meshes;
+  }
+
+  private floor(size: THREE.Vector3): THREE.Mesh {
+    const material = new THREE.ShaderMaterial({
+      glslVersion: THREE.GLSL3,
+      transparent: true,
+      depthWrite: false,
+      side: THREE.DoubleSide,
+      uniforms: { pitch: { value: Math.max(size.x, size.z) / 16 } },
+      vertexShader: /* glsl */ `
+        out vec2 at;
+        void main() { at = position.xz; gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0); }`,
+      fragmentShader: /* glsl */ `
+        uniform float pitch;
+        in vec2 at;
+        out vec4 colour;
+        void main() {
+          vec2 p = at / pitch;
+          vec2 d = abs(fract(p - 0.5) - 0.5) / max(fwidth(p), vec2(1e-5));
+          float grid = 1.0 - smoothstep(0.0, 1.2, min(d.x, d.y));
+          colour = vec4(mix(vec3(0.03, 0.09, 0.14), vec3(0.40, 0.72, 0.86), grid * 0.55), 0.45 + 0.30 * grid);
+        }`,
+    });
+    const geometry = new THREE.PlaneGeometry(size.x, size.z).rotateX(-Math.PI / 2);
+    geometry.translate(size.x / 2, 0, size.z / 2);
+    const mesh = new THREE.Mesh(geometry, material);
+    mesh.renderOrder = -1;
+    return mesh;
+  }
+}
+
+function glass(side: THREE.Side, strength: number): THREE.ShaderMaterial {
+  return new THREE.ShaderMaterial({
+    glslVersion: THREE.GLSL3,
+    vertexShader: glassVertex,
+    fragmentShader: glassFragment,
+    uniforms: { strength: { value: strength } },
+    transparent: true,
+    depthWrite: false,
+    side,
+  });
+}

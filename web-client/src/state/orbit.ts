@@ -1,0 +1,52 @@
+// The camera's motion around the tank: angles, distance and a little inertia. Pure state; the stage reads it.
+
+export const ORBIT_PITCH_MIN = -0.15;
+export const ORBIT_PITCH_MAX = 1.45;
+export const ORBIT_DISTANCE_MIN = 0.6;
+export const ORBIT_DISTANCE_MAX = 6;
+
+export class Orbit {
+  yaw: number;
+  pitch: number;
+  /** In multiples of the distance that shows the whole tank. */
+  distance = 1;
+
+  private yawGoal: number;
+  private pitchGoal: number;
+  private distanceGoal = 1;
+  private readonly home: readonly [number, number];
+
+  constructor(yaw = -0.52, pitch = 0.38) {
+    this.home = [yaw, pitch];
+    this.yaw = this.yawGoal = yaw;
+    this.pitch = this.pitchGoal = pitch;
+  }
+
+  /** Turns by shares of the canvas's height. */
+  turn(dx: number, dy: number): void {
+    this.yawGoal -= dx * 3.4;
+    this.pitchGoal = clamp(this.pitchGoal + dy * 2.4, ORBIT_PITCH_MIN, ORBIT_PITCH_MAX);
+  }
+
+  zoom(factor: number): void {
+    this.distanceGoal = clamp(this.distanceGoal * factor, ORBIT_DISTANCE_MIN, ORBIT_DISTANCE_MAX);
+  }
+
+  goHome(): void {
+    this.yawGoal = this.home[0];
+    this.pitchGoal = this.home[1];
+    this.distanceGoal = 1;
+  }
+
+  /** Moves towards the goal; at once where people asked for less motion. */
+  tick(elapsedS: number, atOnce: boolean): void {
+    const share = atOnce ? 1 : 1 - Math.exp(-elapsedS / 0.07);
+    this.yaw += (this.yawGoal - this.yaw) * share;
+    this.pitch += (this.pitchGoal - this.pitch) * share;
+    this.distance += (this.distanceGoal - this.distance) * share;
+  }
+}
+
+function clamp(x: number, low: number, high: number): number {
+  return Math.min(high, Math.max(low, x));
+}

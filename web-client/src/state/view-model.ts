@@ -1,0 +1,29 @@
+// What the page knows of its session: who, where, what is running, and the running measurements.
+import type { SessionState, ViewerInfo } from "../protocol/messages.js";
+import { Drops, InputTimes, Rate, Smoothed } from "./rates.js";
+
+export type Connection = "connecting" | "connected" | "lost" | "ended";
+
+export class ViewModel {
+  connection: Connection = "connecting";
+  session = "";
+  viewerId = 0;
+  server = "";
+  device = "";
+  scenes: string[] = [];
+  viewers: ViewerInfo[] = [];
+  state: SessionState | null = null;
+
+  /** Since the page was loaded. */
+  framesDecoded = 0;
+  framesRefused = 0;
+  connections = 0;
+
+  readonly displayRate = new Rate();
+  readonly byteRate = new Rate();
+  readonly frameRate = new Rate();
+  readonly roundTrip = new Smoothed(0.3);
+  readonly latency = new Smoothed(0.2);
+  readonly inputTimes = new InputTimes();
+  readonly drops = new Drops();
+}

@@ -1,0 +1,173 @@
+// By path: the package exports no style sheet.
+import "../../node_modules/lil-gui/dist/lil-gui.css";
+// The panel of controls. It shows the session's state as the server tells it; what people change here becomes a
+// message, and shows for good once the server has confirmed it.
+import { type Controller, GUI } from "lil-gui";
+import type { ParameterInfo, SessionState, ViewerInfo } from "../protocol/messages.js";
+
+export interface PanelActions {
+  load(scene: string): void;
+  togglePause(): void;
+  step(): void;
+  reset(): void;
+  parameter(name: string, value: number): void;
+  radius(metres: number): void;
+  strength(share: number): void;
+  view(): void;
+}
+
+export interface PanelTool {
+  radiusM: number;
+  strength: number;
+}
+
+/** Words for the parameters that are known; the others show their own name. */
+const LABELS: Readonly<Record<string, string>> = {
+  gravity_m_s2: "Gravity, m/s²",
+  flip_ratio: "FLIP share",
+  pressure_tolerance: "Tolerance",
+  pressure_iterations: "Iterations",
+  cfl: "CFL",
+  substeps_max: "Substeps",
+  density_correction: "Volume keeping",
+};
+const WHOLE: ReadonlySet<string> = new Set(["pressure_iterations", "substeps_max"]);
+
+export class Panel {
+  private readonly gui: GUI;
+  private readonly sceneFolder: GUI;
+  private readonly parameterFolder: GUI;
+  private readonly viewerFolder: GUI;
+  private readonly viewerList = document.createElement("ul");
+  private readonly pauseButton: Controller;
+  private readonly stepButton: Controller;
+  private sceneChoice: Controller | null = null;
+  private readonly chosen = { scene: "" };
+  private scenes = "";
+  private parameters = "";
+  private readonly values: Record<string, number> = {};
+  private readonly sliders = new Map<string, Controller>();
+  private radiusSlider: Controller | null = null;
+
+  constructor(
+    host: HTMLElement,
+    private readonly actions: PanelActions,
+    private readonly tool: PanelTool,
+  ) {
+    this.gui = new GUI({ container: host, title: "Controls", injectStyles: false });
+    this.sceneFolder = this.gui.addFolder("Scene");
+    const buttons = {
+      pause: () => actions.togglePause(),
+      step: () => actions.step(),
+      reset: () => actions.reset(),
+      view: () => actions.view(),
+    };
+    this.pauseButton = this.sceneFolder.add(buttons, "pause").name("Pause (P)");
+    this.stepButton = this.sceneFolder.add(buttons, "step").name("Single step (S)").disable();
+    this.sceneFolder.add(buttons, "reset").name("Reset (R)");
+    this.sceneFolder.add(buttons, "view").name("Centre the view (V)");
+    this.toolFolder = this.gui.addFolder("Push");
+    this.toolFolder
+      .add(tool, "strength", 0, 1, 0.01)
+      .name("Strength")
+      .onChange((value: number) => actions.strength(value));
+    this.parameterFolder = this.gui.addFolder("Parameters").close();
+    this.viewerFolder = this.gui.addFolder("Viewers").close();
+    this.viewerList.className = "viewers";
+    this.viewerFolder.$children.append(this.viewerList);
+    if (window.innerWidth < 641) this.gui.close();
+  }
+
+  private readonly toolFolder: GUI;
+
+  showScenes(scenes: readonly string[], current: string): void {
+    const key = scenes.join("\n");
+    this.chosen.scene = current;
+    if (key !== this.scenes || this.sceneChoice === null) {
+      this.scenes = key;
+      this.sceneChoice?.destroy();
+      const options: Record<string, string> = {};
+      for (const scene of scenes.includes(current) ? scenes : [current, ...scenes])
+        options[sceneTitle(scene)] = scene;
+      this.sceneChoice = this.sceneFolder
+        .add(this.chosen, "scene", options)
+        .name("Scene")
+        .onChange((scene: string) => this.actions.load(scene));
+      this.sceneFolder.$children.prepend(this.sceneChoice.domElement);
+    }
+    this.sceneChoice.updateDisplay();
+  }
+
+  showState(state: SessionState): void {
+    this.pauseButton.name(state.paused ? "Resume (P)" : "Pause (P)");
+    this.stepButton.enable(state.paused);
+    this.showRadius(Math.max(...state.sizeM));
+    this.showParameters(state.parameters);
+  }
+
+  showTool(): void {
+    this.radiusSlider?.updateDisplay();
+  }
+
+  showViewers(viewers: readonly ViewerInfo[], own: number): void {
+    this.viewerFolder.title(`Viewers (${viewers.length})`);
+    this.viewerList.replaceChildren(
+      ...viewers.map((viewer) => {
+        const item = document.createElement("li");
+        item.textContent = viewer.viewerId === own ? `${viewer.name} (you)` : viewer.name;
+        item.classList.toggle("own", viewer.viewerId === own);
+        return item;
+      }),
+    );
+  }
+
+  private showRadius(tankM: number): void {
+    const max = Number((tankM / 4).toPrecision(2));
+    if (this.radiusSlider === null) {
+      this.radiusSlider = this.toolFolder
+        .add(this.tool, "radiusM", max / 25, max, max / 100)
+        .name("Radius, m")
+        .onChange((value: number) => this.actions.radius(value));
+    } else {
+      this.radiusSlider
+        .min(max / 25)
+        .max(max)
+        .step(max / 100)
+        .updateDisplay();
+    }
+  }
+
+  private showParameters(parameters: readonly ParameterInfo[]): void {
+    const key = parameters.map((p) => `${p.name} ${p.min} ${p.max}`).join("\n");
+    for (const p of parameters) {
+      // A slider that is being dragged stays under the finger.
+      if (!this.sliders.get(p.name)?.domElement.matches(":active, :focus-within"))
+        this.values[p.name] = p.value;
+    }
+    if (key === this.parameters) {
+      for (const slider of this.sliders.values()) slider.updateDisplay();
+      return;
+    }
+    this.parameters = key;
+    for (const slider of this.sliders.values()) slider.destroy();
+    this.sliders.clear();
+    for (const p of parameters) {
+      this.values[p.name] = p.value;
+      const slider = this.parameterFolder.add(this.values, p.name, p.min, p.max, stepOf(p));
+      slider.name(LABELS[p.name] ?? p.name.replaceAll("_", " "));
+      slider.onFinishChange((value: number) => this.actions.parameter(p.name, value));
+      this.sliders.set(p.name, slider);
+    }
+  }
+}
+
+function stepOf(parameter: ParameterInfo): number {
+  if (WHOLE.has(parameter.name)) return 1;
+  const span = parameter.max - parameter.min;
+  return span > 0 && span < 0.5 ? span / 10000 : span / 500;
+}
+
+function sceneTitle(name: string): string {
+  const words = name.replaceAll("-", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

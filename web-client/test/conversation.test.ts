@@ -1,0 +1,186 @@
+import { decode, encode } from "@msgpack/msgpack";
+import { beforeEach, expect, test } from "vitest";
+import { Backoff } from "../src/net/backoff.js";
+import { Link } from "../src/net/link.js";
+import { Conversation, OWN_VERSIONS } from "../src/protocol/conversation.js";
+
+let sent: Record<string, unknown>[];
+let log: string[];
+let now: number;
+let conversation: Conversation;
+let hear: (message: unknown) => void;
+let drop: (code: number, reason?: string) => void;
+let link: Link;
+
+const STATE = {
+  scene: "s",
+  paused: false,
+  worker_ready: true,
+  size_m: [1, 1, 1],
+  cell_m: 0.1,
+  dt_s: 0.01,
+  parameters: [],
+};
+const POINTER = {
+  id: 0,
+  phase: "down",
+  tool: "push",
+  origin_m: [0, 0, 0],
+  direction: [0, 0, 1],
+  radius_m: 0.1,
+  strength: 1,
+} as const;
+
+beforeEach(() => {
+  sent = [];
+  log = [];
+  now = 0;
+  conversation = new Conversation(
+    { session: "room", viewer: "Ada", client: "test", versions: OWN_VERSIONS },
+    () => now,
+    {
+      onJoined: (message) => log.push(`joined ${message.viewerId}`),
+      onMessage: (message) => log.push(message.t),
+      onFrame: (bytes) => log.push(`frame ${bytes.byteLength}`),
+      onRoundTrip: (ms) => log.push(`round trip ${ms}`),
+      onLost: (why, retryMs) => log.push(`lost: ${why}, ${retryMs}`),
+      onEnded: (why, text) => log.push(`ended ${why}: ${text}`),
+      onProblem: (text) => log.push(text),
+    },
+  );
+  link = new Link(
+    {
+      open: () => {
+        const socket = {
+          binaryType: "blob" as BinaryType,
+          bufferedAmount: 0,
+          onopen: null as ((event: Event) => void) | null,
+          onmessage: null as ((event: MessageEvent) => void) | null,
+          onclose: null as ((event: CloseEvent) => void) | null,
+          onerror: null,
+          send: (data: Uint8Array) => void sent.push(decode(data) as Record<string, unknown>),
+          close: () => {},
+        };
+        queueMicrotask(() => socket.onopen?.({} as Event));
+        hear = (message) => socket.onmessage?.({ data: encode(message).slice().buffer } as MessageEvent);
+        drop = (code, reason = "") => socket.onclose?.({ code, reason } as CloseEvent);
+        return socket;
+      },
+      nowMs: () => now,
+      setTimer: () => 1,
+      clearTimer: () => {},
+    },
+    new Backoff(() => 1),
+    {
+      onOpen: () => conversation.linkOpened(),
+      onBinary: (bytes) => conversation.linkBinary(bytes),
+      onDown: (code, reason, retryMs) => conversation.linkDown(code, reason, retryMs),
+    },
+  );
+  conversation.attach(link);
+});
+
+async function open(): Promise<void> {
+  link.start();
+  await Promise.resolve();
+}
+
+async function join(): Promise<void> {
+  await open();
+  hear({ t: "welcome", version: 1, server: "s", device: "d", scenes: [] });
+  hear({ t: "joined", session: "room", viewer_id: 4, viewer: "Ada", state: STATE });
+}
+
+test("hello, then join after the welcome, then joined", async () => {
+  await join();
+  expect(sent).toEqual([
+    { t: "hello", versions: [1], client: "test" },
+    { t: "join", session: "room", viewer: "Ada" },
+  ]);
+  expect(log).toEqual(["welcome", "joined 4"]);
+});
+
+test("inputs and controls share one rising numbering that starts again with each connection", async () => {
+  await join();
+  expect(conversation.pointer(POINTER)).toBe(1);
+  expect(conversation.control("pause")).toBe(2);
+  expect(conversation.parameter("cfl", 1)).toBe(3);
+  drop(1006);
+  await join();
+  expect(conversation.pointer(POINTER)).toBe(1);
+});
+
+test("nothing is numbered while nobody listens", async () => {
+  expect(conversation.pointer(POINTER)).toBe(0);
+  await open();
+  expect(conversation.control("reset")).toBe(0);
+  expect(conversation.sequence).toBe(0);
+});
+
+test("a ray beyond the protocol's coordinates is not sent", async () => {
+  await join();
+  expect(conversation.pointer({ ...POINTER, origin_m: [0, 0, 1001] })).toBe(0);
+});
+
+test("a scene is named only when one is loaded", async () => {
+  await join();
+  conversation.control("load", "pool");
+  conversation.control("reset");
+  expect(sent.slice(2)).toEqual([
+    { t: "control", seq: 1, action: "load", scene: "pool" },
+    { t: "control", seq: 2, action: "reset" },
+  ]);
+});
+
+test("the round trip is that of the newest ping", async () => {
+  await join();
+  now = 100;
+  conversation.ping();
+  now = 130;
+  hear({ t: "pong", id: 99, client_time_ms: 0, server_time_us: 0 });
+  hear({ t: "pong", id: 1, client_time_ms: 100, server_time_us: 0 });
+  expect(log.at(-1)).toBe("round trip 30");
+  expect(log.filter((line) => line.startsWith("round"))).toHaveLength(1);
+});
+
+test("a version that wasn't offered ends the conversation", async () => {
+  await open();
+  hear({ t: "welcome", version: 2, server: "s", device: "d", scenes: [] });
+  expect(log).toEqual(["ended version: The server speaks version 2 of the protocol."]);
+  expect(link.state).toBe("stopped");
+});
+
+test("a missing session ends, by error or by close code alone", async () => {
+  await open();
+  hear({ t: "error", code: 5, text: "no session named room" });
+  drop(4005);
+  expect(log).toEqual(["error", "ended session: no session named room"]);
+  await open();
+  drop(4005, "no such session");
+  expect(log.at(-1)).toBe("ended session: no such session");
+});
+
+test("a server that shuts down or is full is tried again", async () => {
+  await join();
+  drop(4010, "bye");
+  expect(log.at(-1)).toBe("lost: The server is shutting down, 500");
+  await open();
+  hear({ t: "error", code: 6, text: "the session is full" });
+  drop(4006);
+  expect(log.at(-1)).toBe("lost: the session is full, 1000");
+});
+
+test("an error that leaves the connection open does not colour a later loss", async () => {
+  await join();
+  hear({ t: "error", code: 7, text: "no such parameter" });
+  drop(1006);
+  expect(log.at(-1)).toBe("lost: The connection was lost, 500");
+});
+
+test("a message that can't be read is reported and survived", async () => {
+  await join();
+  hear({ t: "pong", id: 1 });
+  expect(log.at(-1)).toMatch(/client_time_ms/);
+  hear({ t: "state", state: STATE });
+  expect(log.at(-1)).toBe("state");
+});

@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import { type ClockFrame, DisplayClock, LEAD_MAX_S } from "../src/state/display-clock.js";
+
+function frame(step: number, change: Partial<ClockFrame> = {}): ClockFrame {
+  return { epoch: 1, simTimeS: step / 60, realtimeFactor: 1, paused: false, ...change };
+}
+
+/** A small generator with a fixed seed. */
+function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+test("follows an even stream at its pace", () => {
+  const clock = new DisplayClock();
+  let before = 0;
+  for (let ms = 0, step = 0; ms < 3000; ms += 4) {
+    if (ms >= (step * 1000) / 60) clock.onFrame(frame(step++), ms);
+    clock.tick(ms);
+    if (ms > 1000) expect(clock.shownS - before).toBeCloseTo(0.004, 3);
+    before = clock.shownS;
+  }
+  expect(clock.shownS).toBeCloseTo(3, 1);
+});
+
+test("never goes backwards and stays near, however unevenly frames arrive", () => {
+  const clock = new DisplayClock();
+  const next = random(7);
+  let step = 0;
+  let arrival = 0;
+  let before = 0;
+  for (let ms = 0; ms < 5000; ms += 7) {
+    while (arrival <= ms) {
+      clock.onFrame(frame(step++), arrival);
+      arrival = (step * 1000) / 60 + 40 * next();
+    }
+    const lead = clock.tick(ms);
+    expect(Math.abs(lead)).toBeLessThanOrEqual(LEAD_MAX_S);
+    expect(clock.shownS).toBeGreaterThanOrEqual(before);
+    before = clock.shownS;
+  }
+  expect(Math.abs(clock.shownS - step / 60)).toBeLessThan(0.08);
+});
+
+test("stands still soon when no more frames come", () => {
+  const clock = new DisplayClock();
+  clock.onFrame(frame(0), 0);
+  for (let ms = 0; ms <= 3000; ms += 16) clock.tick(ms);
+  const stood = clock.shownS;
+  expect(stood).toBeLessThanOrEqual(LEAD_MAX_S + 1e-3);
+  clock.tick(4000);
+  expect(clock.shownS).toBeCloseTo(stood, 3);
+});
+
+test("a paused tank is drawn exactly where its frame has it", () => {
+  const clock = new DisplayClock();
+  clock.onFrame(frame(10), 0);
+  clock.tick(20);
+  clock.onFrame(frame(11, { paused: true }), 30);
+  expect(clock.tick(40)).toBe(0);
+  expect(clock.tick(900)).toBe(0);
+});
+
+test("a slow tank is shown at its own pace", () => {
+  const clock = new DisplayClock();
+  for (let step = 0, ms = 0; ms < 4000; ms += 5) {
+    if (ms >= (step * 1000) / 30) clock.onFrame(frame(step++, { realtimeFactor: 0.5 }), ms);
+    clock.tick(ms);
+  }
+  expect(clock.shownS).toBeCloseTo(2, 1);
+});
+
+test("a new epoch starts the clock afresh", () => {
+  const clock = new DisplayClock();
+  clock.onFrame(frame(600), 0);
+  clock.tick(16);
+  clock.onFrame(frame(0, { epoch: 2 }), 20);
+  clock.tick(20);
+  expect(clock.shownS).toBeCloseTo(0, 6);
+});
+
+test("after a gap the clock jumps forward instead of racing", () => {
+  const clock = new DisplayClock();
+  clock.onFrame(frame(0), 0);
+  clock.tick(10);
+  clock.onFrame(frame(600), 10_000);
+  clock.tick(10_000);
+  expect(clock.shownS).toBeCloseTo(10, 2);
+});

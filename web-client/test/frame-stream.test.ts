@@ -1,0 +1,119 @@
+import { expect, test } from "vitest";
+import { type FrameInfo, slotBytes, slotCapacity, slotViews } from "../src/codec/frame-info.js";
+import type { DecoderPort, FromWorker, ToWorker } from "../src/codec/worker-messages.js";
+import { FrameStream } from "../src/state/frame-stream.js";
+
+const INFO: FrameInfo = {
+  epoch: 1,
+  step: 1,
+  simTimeS: 0,
+  serverTimeUs: 0,
+  realtimeFactor: 1,
+  paused: false,
+  particleCount: 10,
+  tileCount: 1,
+  frameBytes: 100,
+  cells: [8, 8, 8],
+  cellM: 0.1,
+  orientation: [0, 0, 0, 1],
+  gravity: [0, -9.81, 0],
+  velocityScale: 0.1,
+  ownSequence: 0,
+  lightDims: [4, 4, 4],
+  decodeMs: 0,
+};
+
+class FakePort implements DecoderPort {
+  onmessage: DecoderPort["onmessage"] = null;
+  frames: Extract<ToWorker, { kind: "frame" }>[] = [];
+
+  postMessage(message: ToWorker): void {
+    if (message.kind === "frame") this.frames.push(message);
+  }
+  say(message: FromWorker): void {
+    this.onmessage?.({ data: message } as MessageEvent<FromWorker>);
+  }
+  answer(step: number): void {
+    const frame = this.frames.at(-1);
+    if (frame === undefined) throw new Error("nothing to decode");
+    this.say({ kind: "decoded", info: { ...INFO, step }, slot: frame.slot, hash: "" });
+  }
+}
+
+function stream(): { port: FakePort; frames: FrameStream; log: string[] } {
+  const port = new FakePort();
+  const log: string[] = [];
+  const frames = new FrameStream(port, new ArrayBuffer(0), {
+    onDecoded: (frame) => log.push(`decoded ${frame.info.step} at ${frame.arrivedMs}`),
+    onRefused: (why) => log.push(`refused ${why}`),
+    onFailed: (why) => log.push(`failed ${why}`),
+  });
+  return { port, frames, log };
+}
+
+const bytes = (n: number): ArrayBuffer => new ArrayBuffer(n);
+
+test("frames wait until the codec is ready, and only the newest waits", () => {
+  const { port, frames } = stream();
+  frames.push(bytes(1), 10);
+  frames.push(bytes(2), 20);
+  expect(port.frames.length).toBe(0);
+  port.say({ kind: "ready" });
+  expect(port.frames.map((frame) => frame.bytes.byteLength)).toEqual([2]);
+  expect(frames.overtaken).toBe(1);
+});
+
+test("one frame is with the worker at a time; the newest follows", () => {
+  const { port, frames, log } = stream();
+  port.say({ kind: "ready" });
+  frames.push(bytes(1), 10);
+  frames.push(bytes(2), 20);
+  frames.push(bytes(3), 30);
+  port.answer(1);
+  port.answer(3);
+  expect(port.frames.map((frame) => frame.bytes.byteLength)).toEqual([1, 3]);
+  expect(log).toEqual(["decoded 1 at 10", "decoded 3 at 30"]);
+  expect(frames.overtaken).toBe(1);
+});
+
+test("two slots serve for ever", () => {
+  const { port, frames } = stream();
+  port.say({ kind: "ready" });
+  const slots = new Set<ArrayBuffer>();
+  for (let step = 1; step <= 50; step++) {
+    frames.push(bytes(step), step);
+    slots.add((port.frames.at(-1) as { slot: ArrayBuffer }).slot);
+    port.answer(step);
+  }
+  expect(slots.size).toBe(2);
+});
+
+test("a slot that grew in the worker sets the size of the next", () => {
+  const { port, frames } = stream();
+  port.say({ kind: "ready" });
+  frames.push(bytes(1), 1);
+  const large = new ArrayBuffer(slotBytes(100_000));
+  port.say({ kind: "decoded", info: INFO, slot: large, hash: "" });
+  expect(frames.latest?.views.capacity).toBe(100_000);
+  frames.push(bytes(2), 2);
+  expect(port.frames.at(-1)?.slot.byteLength).toBeGreaterThanOrEqual(slotBytes(100_000));
+});
+
+test("a refused frame is reported and the stream goes on", () => {
+  const { port, frames, log } = stream();
+  port.say({ kind: "ready" });
+  frames.push(bytes(1), 1);
+  port.say({ kind: "refused", slot: (port.frames.at(-1) as { slot: ArrayBuffer }).slot, why: "bad" });
+  frames.push(bytes(2), 2);
+  port.answer(2);
+  expect(log).toEqual(["refused bad", "decoded 2 at 2"]);
+});
+
+test("a slot's arrays don't overlap and fill it", () => {
+  const slot = new ArrayBuffer(slotBytes(slotCapacity(5000)));
+  const { positions, velocities, light, capacity } = slotViews(slot);
+  expect(capacity).toBe(slotCapacity(5000));
+  expect(positions.byteOffset + positions.byteLength).toBe(velocities.byteOffset);
+  expect(velocities.byteOffset + velocities.byteLength).toBe(light.byteOffset);
+  expect(light.byteOffset + light.byteLength).toBe(slot.byteLength);
+});

@@ -1,0 +1,154 @@
+import { decode, encode } from "@msgpack/msgpack";
+import { expect, test } from "vitest";
+import {
+  clipName,
+  frameStep,
+  isFrame,
+  MessageError,
+  readMessage,
+  writeMessage,
+} from "../src/protocol/messages.js";
+
+function buffer(value: unknown): ArrayBuffer {
+  return encode(value).slice().buffer;
+}
+
+const STATE = {
+  scene: "dam-break",
+  paused: false,
+  worker_ready: true,
+  size_m: [2, 1, 1],
+  cell_m: 0.03125,
+  dt_s: 1 / 60,
+  parameters: [{ name: "gravity_m_s2", value: 9.81, min: 0, max: 50 }],
+};
+
+test("a joined message is read whole", () => {
+  const message = readMessage(
+    buffer({ t: "joined", session: "a", viewer_id: 7, viewer: "Ada", state: STATE }),
+  );
+  expect(message).toEqual({
+    t: "joined",
+    session: "a",
+    viewerId: 7,
+    viewer: "Ada",
+    state: {
+      scene: "dam-break",
+      paused: false,
+      workerReady: true,
+      sizeM: [2, 1, 1],
+      cellM: 0.03125,
+      dtS: 1 / 60,
+      parameters: [{ name: "gravity_m_s2", value: 9.81, min: 0, max: 50 }],
+    },
+  });
+});
+
+test("the other kinds are read", () => {
+  expect(
+    readMessage(buffer({ t: "welcome", version: 1, server: "s", device: "d", scenes: ["a", "b"] })),
+  ).toEqual({ t: "welcome", version: 1, server: "s", device: "d", scenes: ["a", "b"] });
+  expect(readMessage(buffer({ t: "viewers", viewers: [{ viewer_id: 1, name: "x" }] }))).toEqual({
+    t: "viewers",
+    viewers: [{ viewerId: 1, name: "x" }],
+  });
+  expect(readMessage(buffer({ t: "pong", id: 1, client_time_ms: 1.5, server_time_us: 2 ** 50 }))).toEqual({
+    t: "pong",
+    id: 1,
+    clientTimeMs: 1.5,
+    serverTimeUs: 2 ** 50,
+  });
+  expect(readMessage(buffer({ t: "error", code: 99, text: "odd" }))).toEqual({
+    t: "error",
+    code: 99,
+    text: "odd",
+  });
+  expect(readMessage(buffer({ t: "state", state: STATE }))?.t).toBe("state");
+});
+
+test("unknown kinds and unknown fields are ignored", () => {
+  expect(readMessage(buffer({ t: "weather", rain: true }))).toBe(null);
+  expect(readMessage(buffer({ t: "error", code: 1, text: "", colour: ["red"] }))).toEqual({
+    t: "error",
+    code: 1,
+    text: "",
+  });
+});
+
+test("a message that lacks a field or has a wrong type is refused, naming the field", () => {
+  const wrong: [unknown, RegExp][] = [
+    [{ t: "error", code: 1 }, /"text"/],
+    [{ t: "error", code: "1", text: "" }, /"code"/],
+    [{ t: "welcome", version: 1, server: "s", device: "d", scenes: [1] }, /"scenes"/],
+    [{ t: "state", state: { ...STATE, size_m: [1, 2] } }, /"size_m"/],
+    [{ t: "state", state: { ...STATE, paused: 0 } }, /"paused"/],
+    [
+      { t: "state", state: { ...STATE, parameters: [{ name: "a", value: Number.NaN, min: 0, max: 1 }] } },
+      /"value"/,
+    ],
+    [{ t: "viewers", viewers: {} }, /"viewers"/],
+    [{ t: 5 }, /"t"/],
+    [[1, 2], /"message"/],
+  ];
+  for (const [value, why] of wrong) expect(() => readMessage(buffer(value))).toThrow(why);
+});
+
+test("every truncation of a message is refused", () => {
+  const whole = encode({ t: "joined", session: "a", viewer_id: 7, viewer: "Ada", state: STATE });
+  for (let length = 0; length < whole.length; length++) {
+    expect(() => readMessage(whole.slice(0, length).buffer)).toThrow(MessageError);
+  }
+});
+
+test("what is written is one map with the kind first", () => {
+  const bytes = writeMessage({
+    t: "input",
+    seq: 3,
+    k: "pointer",
+    id: 0,
+    phase: "down",
+    tool: "push",
+    origin_m: [1, 2, 3],
+    direction: [0, 0, -1],
+    radius_m: 0.1,
+    strength: 1,
+  });
+  const map = decode(bytes) as Record<string, unknown>;
+  expect(Object.keys(map)).toEqual([
+    "t",
+    "seq",
+    "k",
+    "id",
+    "phase",
+    "tool",
+    "origin_m",
+    "direction",
+    "radius_m",
+    "strength",
+  ]);
+});
+
+test("whole numbers are written as integers, as the protocol asks of steps", () => {
+  const bytes = writeMessage({ t: "ack", epoch: 1, step: 2 ** 40 });
+  expect([...bytes]).not.toContain(0xcb); // float64
+  expect(decode(bytes)).toEqual({ t: "ack", epoch: 1, step: 2 ** 40 });
+});
+
+test("frames are told from messages by their first bytes", () => {
+  expect(isFrame(new TextEncoder().encode("TRNF....").slice().buffer)).toBe(true);
+  expect(isFrame(buffer({ t: "state", state: STATE }))).toBe(false);
+  expect(isFrame(new ArrayBuffer(0))).toBe(false);
+});
+
+test("a frame's epoch and step are found without decoding it", () => {
+  const bytes = new ArrayBuffer(32);
+  new DataView(bytes).setUint32(20, 5, true);
+  new DataView(bytes).setBigUint64(24, 2n ** 40n + 3n, true);
+  expect(frameStep(bytes)).toEqual({ epoch: 5, step: 2 ** 40 + 3 });
+  expect(frameStep(new ArrayBuffer(31))).toBe(null);
+});
+
+test("names are cut to what the protocol allows", () => {
+  expect(clipName(" Ada\n\u202e ")).toBe("Ada");
+  expect(new TextEncoder().encode(clipName("ü".repeat(80))).length).toBe(62);
+});

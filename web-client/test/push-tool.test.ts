@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { PushTool } from "../src/input/push-tool.js";
+
+function tool(): { push: PushTool; log: string[] } {
+  const log: string[] = [];
+  const push = new PushTool({
+    rayAt: (x, _y, ray) => {
+      ray.origin[0] = x;
+    },
+    depth: () => 2,
+    send: (input) => log.push(`${input.id} ${input.phase} ${input.origin_m[0]}`),
+  });
+  return { push, log };
+}
+
+test("moves between two pictures become one, presses and releases are sent at once", () => {
+  const { push, log } = tool();
+  push.down(0, 1, 0);
+  push.move(0, 2, 0);
+  push.move(0, 3, 0);
+  push.flush();
+  push.flush();
+  push.move(0, 4, 0);
+  push.up(0, 5, 0);
+  push.flush();
+  expect(log).toEqual(["0 down 1", "0 move 3", "0 up 5"]);
+});
+
+test("fingers push independently", () => {
+  const { push, log } = tool();
+  push.down(0, 1, 0);
+  push.down(1, 10, 0);
+  push.move(1, 11, 0);
+  push.flush();
+  push.up(0, 2, 0);
+  expect(log).toEqual(["0 down 1", "1 down 10", "1 move 11", "0 up 2"]);
+  expect(push.pressed).toBe(true);
+});
+
+test("a release that was never pressed is not sent", () => {
+  const { push, log } = tool();
+  push.up(0, 1, 0);
+  push.move(0, 1, 0);
+  push.flush();
+  expect(log).toEqual([]);
+});
+
+test("a press slides along the plane that it took hold of", () => {
+  const { push } = tool();
+  const at: [number, number, number] = [0, 0, 0];
+  expect(push.place(at)).toBe(false);
+  push.down(0, 1, 0);
+  push.move(0, 5, 0);
+  expect(push.place(at)).toBe(true);
+  expect(at).toEqual([5, 0, -2]);
+});

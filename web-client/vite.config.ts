@@ -1,0 +1,27 @@
+import type { Plugin } from "vite";
+import { defineConfig } from "vitest/config";
+
+// lil-gui carries its icons as a font in a data: URL, which the content security policy refuses; the same characters
+// exist in every system's fonts.
+const withoutIconFont: Plugin = {
+  name: "without-icon-font",
+  enforce: "pre",
+  transform: (code, id) => (id.includes("lil-gui.css") ? code.replace(/@font-face\s*\{[^}]*\}/g, "") : null),
+};
+
+export default defineConfig({
+  // Relative, so that the page can be served under any path.
+  base: "./",
+  plugins: [withoutIconFont],
+  build: {
+    target: "es2022",
+    // Inlined data: URLs would need an exception in the content security policy.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 1024,
+  },
+  worker: { format: "es" },
+  // A development page talks to a server started beside it.
+  server: { proxy: { "/ws": { target: "ws://127.0.0.1:8080", ws: true } } },
+  test: { include: ["test/**/*.test.ts"], environment: "node", testTimeout: 30_000 },
+});
