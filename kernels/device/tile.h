@@ -87,8 +87,8 @@ typedef struct tile_no_scratch {
 
 /// Limits of a kernel, the same on both devices, so that what compiles for one compiles for the other.
 #define TILE_KERNEL_ASSERT(name, lanes, args_type, scratch_type)                                                       \
-    TILE_ASSERT((lanes) % 32 == 0 && (lanes) >= 32 && (lanes) <= (int)TARN_TILE_LANES_MAX, "lanes of " #name);              \
-    TILE_ASSERT(sizeof(args_type) <= (size_t)TARN_TILE_ARGS_BYTES_MAX, "arguments of " #name);                                 \
+    TILE_ASSERT((lanes) % 32 == 0 && (lanes) >= 32 && (lanes) <= (int)TARN_TILE_LANES_MAX, "lanes of " #name);         \
+    TILE_ASSERT(sizeof(args_type) <= (size_t)TARN_TILE_ARGS_BYTES_MAX, "arguments of " #name);                         \
     TILE_ASSERT(sizeof(scratch_type) <= (size_t)TARN_TILE_SCRATCH_BYTES_MAX, "scratch of " #name)
 
 #ifdef __CUDACC__
@@ -177,8 +177,7 @@ TILE_FN float tile_f32_bits(uint32_t x)
 }
 
 #else
-// ---------------------------------------------------------------------------------------- CPU: tile = task, lanes =
-// loop
+// ---------------------------------------------------------------------------------- CPU: tile = task, lanes = loop
 
 #ifndef TARN_TILE_ISA
 #define TARN_TILE_ISA v2
@@ -264,8 +263,7 @@ TILE_FN float tile_f32_bits(uint32_t u)
 }
 #endif
 
-// ------------------------------------------------------------------------------------------------------ the same for
-// both
+// ---------------------------------------------------------------------------------------------------- for both devices
 
 TILE_FN float tile_min_f32(float a, float b)
 {
@@ -318,7 +316,10 @@ TILE_FN tile_f32x4 tile_add_f32x4(tile_f32x4 a, tile_f32x4 b)
     tile_f32x4 r = {{a.v[0] + b.v[0], a.v[1] + b.v[1], a.v[2] + b.v[2], a.v[3] + b.v[3]}};
     return r;
 }
-TILE_FN float tile_get_f32x4(tile_f32x4 a, int i) { return a.v[i]; }
+TILE_FN float tile_get_f32x4(tile_f32x4 a, int i)
+{
+    return a.v[i];
+}
 #else
 typedef float tile_f32x4 __attribute__((vector_size(16)));
 TILE_FN tile_f32x4 tile_load_f32x4(const float *p)
@@ -366,16 +367,16 @@ TILE_FN uint64_t tile_mix_u64(uint64_t x)
     return x ^ (x >> 31);
 }
 
-// -------------------------------------------------------------------------------------------------------------
-// collectives All lanes call them, after a barrier; they end with one.
+// --------------------------------------------------------------------------------------------------------- collectives
+//
+// All lanes call them, after a barrier; they end with one.
 //
 //     tile_sum_f32(x, n), tile_sum_f64(x, n): n a power of two; the sum ends in x[0], what else is in x is undefined.
 //         The tree is fixed: x[i] += x[i + n/2], then n/4, ... 1.
 //     tile_max_f32(x, n): the same for the maximum.
 //     tile_scan_u32(x, n, total): exclusive prefix sum in place, any n; *total receives the sum.
 //     tile_rank_u32(key, rank, n, first): stable ranks, any n: rank[i] = first[key[i]] + the number of j < i with the
-//     same
-//         key; afterwards first[k] has grown by the number of i with key k. Keys of 0xffffffff take no part.
+//         same key; afterwards first[k] has grown by the number of i with key k. Keys of 0xffffffff take no part.
 
 #ifdef __CUDACC__
 

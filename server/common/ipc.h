@@ -21,11 +21,11 @@ enum {
     TARN_IPC_VERSION = 1, ///< gateway and worker must agree on it exactly
     TARN_IPC_MAGIC = 0x43504954,
     TARN_IPC_HEADER_BYTES = 16,
-    TARN_IPC_PAYLOAD_BYTES_MAX = 32768,    ///< of every kind but frames
-    TARN_IPC_FRAME_BYTES_MAX = 64 << 20,   ///< of a frame
-    TARN_IPC_STAGING_BYTES = 65536,        ///< what a reader buffers
-    TARN_IPC_SCENE_BYTES_MAX = 1023,       ///< a scene's name, or on behalf of the operator its path
-    TARN_IPC_INPUT_BYTES_MAX = 1024,       ///< a written tarn_input; a hand with joints takes about 600
+    TARN_IPC_PAYLOAD_BYTES_MAX = 32768,  ///< of every kind but frames
+    TARN_IPC_FRAME_BYTES_MAX = 64 << 20, ///< of a frame
+    TARN_IPC_STAGING_BYTES = 65536,      ///< what a reader buffers
+    TARN_IPC_SCENE_BYTES_MAX = 1023,     ///< a scene's name, or on behalf of the operator its path
+    TARN_IPC_INPUT_BYTES_MAX = 1024,     ///< a written tarn_input; a hand with joints takes about 600
 };
 
 typedef enum tarn_ipc_kind {
@@ -63,7 +63,7 @@ typedef struct tarn_ipc_worker_hello {
 } tarn_ipc_worker_hello;
 
 typedef struct tarn_ipc_load {
-    uint32_t epoch; ///< of the tank when it is made
+    uint32_t epoch;               ///< of the tank when it is made
     uint32_t viewer_id, sequence; ///< who asked; 0: the gateway
     uint8_t paused;
     char scene[TARN_IPC_SCENE_BYTES_MAX + 1];

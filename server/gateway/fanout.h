@@ -1,5 +1,5 @@
-/// A session's newest frame, shared by all its viewers. Frames are received into one of two buffers while the other one is
-/// served; a finished frame takes the other's place at once.
+/// A session's newest frame, shared by all its viewers. Frames are received into one of two buffers while the other one
+/// is served; a finished frame takes the other's place at once.
 ///
 /// Two buffers suffice: a viewer is handed the newest frame when its socket takes it, in one write, and libwebsockets
 /// keeps what the socket did not take. The bytes are the same for everybody; only the LWS_PRE bytes in front of them,
@@ -14,7 +14,7 @@
 
 typedef struct tarn_fanout {
     uint8_t *buffers[2];
-    int newest; ///< index of the newest frame's buffer, or -1
+    int newest;      ///< index of the newest frame's buffer, or -1
     uint64_t serial; ///< of the newest frame; 0: none yet
     uint32_t epoch;
     uint64_t step;

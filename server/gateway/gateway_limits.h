@@ -7,55 +7,57 @@
 
 enum {
     // connections
-    TARN_GATEWAY_CONNECTIONS_MAX = 512,        ///< of all kinds; more get an HTTP 503
-    TARN_GATEWAY_CONNECTIONS_PER_IP_MAX = 32,  ///< except from this machine, where a proxy may run
+    TARN_GATEWAY_CONNECTIONS_MAX = 512,       ///< of all kinds; more get an HTTP 503
+    TARN_GATEWAY_CONNECTIONS_PER_IP_MAX = 32, ///< except from this machine, where a proxy may run
     TARN_GATEWAY_BACKLOG = 128,
-    TARN_GATEWAY_HTTP_TIMEOUT_S = 10,          ///< to send a request
+    TARN_GATEWAY_HTTP_TIMEOUT_S = 10, ///< to send a request
     TARN_GATEWAY_HTTP_KEEPALIVE_S = 15,
     TARN_GATEWAY_HTTP_CHUNK_BYTES = 65536,
-    TARN_GATEWAY_HTTP_TEXT_BYTES_MAX = 16384,  ///< of /metrics and other made-up pages
-    TARN_GATEWAY_HEADER_BYTES_MAX = 4096,      ///< of a request
+    TARN_GATEWAY_HTTP_TEXT_BYTES_MAX = 16384, ///< of /metrics and other made-up pages
+    TARN_GATEWAY_HEADER_BYTES_MAX = 4096,     ///< of a request
     TARN_GATEWAY_ORIGINS_MAX = 16,
-    TARN_GATEWAY_NOTSENT_BYTES = 131072,       ///< stale frame bytes that the kernel may hold for a viewer
-    TARN_GATEWAY_TX_BYTES = 2000000,           ///< that one send may take
+    TARN_GATEWAY_NOTSENT_BYTES = 131072, ///< stale frame bytes that the kernel may hold for a viewer
+    TARN_GATEWAY_TX_BYTES = 2000000,     ///< that one send may take
 
     // the page's files, held in memory
     TARN_GATEWAY_PAGES_MAX = 256,
-    TARN_GATEWAY_PAGE_BYTES_MAX = 32 << 20,    ///< of one file
-    TARN_GATEWAY_PAGES_BYTES_MAX = 64 << 20,   ///< of all
+    TARN_GATEWAY_PAGE_BYTES_MAX = 32 << 20,  ///< of one file
+    TARN_GATEWAY_PAGES_BYTES_MAX = 64 << 20, ///< of all
     TARN_GATEWAY_PAGES_DEPTH_MAX = 8,
 
     // viewers
-    TARN_GATEWAY_HANDSHAKE_MS_MAX = 10000,     ///< from the upgrade to `join`
-    TARN_GATEWAY_CLOSE_MS_MAX = 2000,          ///< to take the last message
-    TARN_GATEWAY_VALID_PING_S = 10,            ///< without a sign of life before a ping
-    TARN_GATEWAY_VALID_HANGUP_S = 25,          ///< without a sign of life before the end
-    TARN_GATEWAY_MESSAGES_PER_S_MAX = 1000,    ///< of one viewer, sustained
+    TARN_GATEWAY_HANDSHAKE_MS_MAX = 10000,  ///< from the upgrade to `join`
+    TARN_GATEWAY_CLOSE_MS_MAX = 2000,       ///< to take the last message
+    TARN_GATEWAY_VALID_PING_S = 10,         ///< without a sign of life before a ping
+    TARN_GATEWAY_VALID_HANGUP_S = 25,       ///< without a sign of life before the end
+    TARN_GATEWAY_MESSAGES_PER_S_MAX = 1000, ///< of one viewer, sustained
     TARN_GATEWAY_MESSAGES_BURST_MAX = 2000,
-    TARN_GATEWAY_ERRORS_QUEUED_MAX = 8,        ///< of one viewer; further ones are dropped
-    TARN_GATEWAY_INPUTS_TIMED_MAX = 64,        ///< inputs of a viewer whose way into a frame is timed
+    TARN_GATEWAY_ERRORS_QUEUED_MAX = 8, ///< of one viewer; further ones are dropped
+    TARN_GATEWAY_INPUTS_TIMED_MAX = 64, ///< inputs of a viewer whose way into a frame is timed
 
     // sessions
     TARN_GATEWAY_SESSIONS_MAX = 16,
-    TARN_GATEWAY_IDLE_MS = 3000,               ///< without viewers before a tank rests
+    TARN_GATEWAY_IDLE_MS = 3000, ///< without viewers before a tank rests
 
     // the worker
-    TARN_GATEWAY_WORKER_QUEUE_MAX = 512,       ///< messages that wait for it
+    TARN_GATEWAY_WORKER_QUEUE_MAX = 512,          ///< messages that wait for it
+    TARN_GATEWAY_WORKER_QUEUE_OWN = 64,           ///< of them kept for the gateway's own
+    TARN_GATEWAY_WORKER_QUEUE_SHARE = 64,         ///< of one viewer's that cannot be dropped
     TARN_GATEWAY_WORKER_READ_BYTES_MAX = 8 << 20, ///< read from it before others get their turn
-    TARN_GATEWAY_WORKER_HELLO_MS_MAX = 20000,  ///< from spawn to hello; a GPU takes seconds to open
-    TARN_GATEWAY_WORKER_LOAD_MS_MAX = 60000,   ///< to make a tank
+    TARN_GATEWAY_WORKER_HELLO_MS_MAX = 20000,     ///< from spawn to hello; a GPU takes seconds to open
+    TARN_GATEWAY_WORKER_LOAD_MS_MAX = 60000,      ///< to make a tank
     TARN_GATEWAY_WORKER_PING_MS = 500,
-    TARN_GATEWAY_WORKER_TIMEOUT_S = 10,        ///< without an answer before it is killed; --worker-timeout
-    TARN_GATEWAY_WORKER_BACKOFF_MS = 100,      ///< before the first restart; doubles
+    TARN_GATEWAY_WORKER_TIMEOUT_S = 10,   ///< without an answer before it is killed; --worker-timeout
+    TARN_GATEWAY_WORKER_BACKOFF_MS = 100, ///< before the first restart; doubles
     TARN_GATEWAY_WORKER_BACKOFF_MS_MAX = 5000,
-    TARN_GATEWAY_WORKER_FAILURES_MAX = 8,      ///< in a row before it is given up
-    TARN_GATEWAY_WORKER_STABLE_MS = 10000,     ///< of service that end a row of failures
+    TARN_GATEWAY_WORKER_FAILURES_MAX = 8,  ///< in a row before it is given up
+    TARN_GATEWAY_WORKER_STABLE_MS = 10000, ///< of service that end a row of failures
 
     // ending
     TARN_GATEWAY_TICK_MS = 50,
-    TARN_GATEWAY_END_VIEWERS_MS_MAX = 500,     ///< to tell viewers
-    TARN_GATEWAY_END_WORKER_MS_MAX = 1000,     ///< for the worker to end by itself
-    TARN_GATEWAY_END_MS_MAX = 1800,            ///< for everything
+    TARN_GATEWAY_END_VIEWERS_MS_MAX = 500, ///< to tell viewers
+    TARN_GATEWAY_END_WORKER_MS_MAX = 1000, ///< for the worker to end by itself
+    TARN_GATEWAY_END_MS_MAX = 1800,        ///< for everything
 };
 
 #endif

@@ -9,7 +9,7 @@
 
 typedef struct tarn_gateway_options {
     const char *host;
-    uint16_t port; ///< 0: any free one
+    uint16_t port;      ///< 0: any free one
     const char *scene;  ///< name, or path of a scene file
     const char *scenes; ///< NULL: those that came with the program
     const char *client; ///< NULL: next to the program

@@ -14,11 +14,12 @@ typedef struct header_writer {
 
 // A page may load and connect to nothing but this server. 'wasm-unsafe-eval' lets it compile the codec; styles may
 // be set from scripts.
+#define POLICY                                                                                                         \
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "                     \
+    "img-src 'self' data: blob:; worker-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'none'; "    \
+    "frame-ancestors 'none'; connect-src 'self'"
+
 static const char *const page_headers[][2] = {
-    {"content-security-policy:",
-     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-     "img-src 'self' data: blob:; worker-src 'self' blob:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
-     "form-action 'none'; frame-ancestors 'none'"},
     {"cross-origin-opener-policy:", "same-origin"},
     {"cross-origin-embedder-policy:", "require-corp"},
     {"cross-origin-resource-policy:", "same-origin"},
@@ -28,9 +29,22 @@ static const char *const page_headers[][2] = {
 
 static void add_header(header_writer *writer, const char *name, const char *value)
 {
-    writer->failed |= lws_add_http_header_by_name(writer->wsi, (const unsigned char *)name,
-                                                  (const unsigned char *)value, (int)strlen(value), &writer->at,
-                                                  writer->end);
+    writer->failed |=
+        lws_add_http_header_by_name(writer->wsi, (const unsigned char *)name, (const unsigned char *)value,
+                                    (int)strlen(value), &writer->at, writer->end);
+}
+
+/// Adds the policy. Not every browser takes 'self' to mean WebSockets too, so the host is named for them.
+static void add_policy(header_writer *writer)
+{
+    char host[128], policy[sizeof POLICY + 2 * sizeof host + 32];
+    int length = lws_hdr_copy(writer->wsi, host, sizeof host, WSI_TOKEN_HOST);
+    size_t plain = length > 0 ? strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:-[]") : 0;
+    if (plain > 0 && host[plain] == 0)
+        snprintf(policy, sizeof policy, "%s ws://%s wss://%s", POLICY, host, host);
+    else
+        snprintf(policy, sizeof policy, "%s", POLICY);
+    add_header(writer, "content-security-policy:", policy);
 }
 
 /// Sends status and headers; the body follows from tarn_http_writable.
@@ -40,6 +54,7 @@ static int begin(struct lws *wsi, unsigned status, const char *type, size_t byte
     uint8_t bytes[LWS_PRE + 2048];
     header_writer writer = {wsi, bytes + LWS_PRE, bytes + LWS_PRE, bytes + sizeof bytes - 1, 0};
     writer.failed = lws_add_http_common_headers(wsi, status, type, byte_count, &writer.at, writer.end);
+    add_policy(&writer);
     for (size_t i = 0; i < sizeof page_headers / sizeof page_headers[0]; i++)
         add_header(&writer, page_headers[i][0], page_headers[i][1]);
     add_header(&writer, "cache-control:", cache);
@@ -50,19 +65,20 @@ static int begin(struct lws *wsi, unsigned status, const char *type, size_t byte
     return writer.failed || lws_finalize_write_http_header(wsi, writer.start, &writer.at, writer.end) ? -1 : 0;
 }
 
-static int complete(struct lws *wsi)
+static int complete(const tarn_http_response *response, struct lws *wsi)
 {
-    return lws_http_transaction_completed(wsi) ? -1 : 0;
+    return response->ends || lws_http_transaction_completed(wsi) ? -1 : 0;
 }
 
 static int respond(tarn_http_response *response, struct lws *wsi, unsigned status, const char *type, const char *etag,
                    const char *cache)
 {
     int is_head = lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) > 0;
+    response->ends = status == 405;
     if (begin(wsi, status, type, response->byte_count, etag, cache))
         return -1;
     if (is_head || response->byte_count == 0)
-        return complete(wsi);
+        return complete(response, wsi);
     response->sent = 0;
     lws_callback_on_writable(wsi);
     return 0;
@@ -122,8 +138,9 @@ int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struc
     if (page)
         return respond_page(response, wsi, page);
     if (gateway->pages.page_count == 0 && strcmp(path, "/") == 0)
-        return respond_text(response, wsi, 404, "The server runs, but its page is not there: build web-client, or name "
-                                                "its directory with --client.");
+        return respond_text(response, wsi, 404,
+                            "The server runs, but its page is not there: build web-client, or name "
+                            "its directory with --client.");
     return respond_text(response, wsi, 404, "not found");
 }
 
@@ -140,7 +157,7 @@ int tarn_http_writable(tarn_http_response *response, struct lws *wsi)
         return -1;
     response->sent += count;
     if (count == left)
-        return complete(wsi);
+        return complete(response, wsi);
     lws_callback_on_writable(wsi);
     return 0;
 }

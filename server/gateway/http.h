@@ -14,6 +14,7 @@ struct tarn_gateway;
 typedef struct tarn_http_response {
     const uint8_t *bytes; ///< a page's, or `text`
     size_t byte_count, sent;
+    uint8_t ends; ///< the connection ends after it: a request with a body, which nobody reads
     uint8_t text[TARN_GATEWAY_HTTP_TEXT_BYTES_MAX];
 } tarn_http_response;
 

@@ -1,5 +1,5 @@
-/// The listening socket. Connections are counted here, in all and by address, before libwebsockets sees them; those above
-/// a limit get an HTTP 503.
+/// The listening socket. Connections are counted here, in all and by address, before libwebsockets sees them; those
+/// above a limit get an HTTP 503.
 #ifndef TARN_SERVER_GATEWAY_LISTENER_H
 #define TARN_SERVER_GATEWAY_LISTENER_H
 

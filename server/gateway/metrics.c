@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 static const double latency_bounds_s[TARN_METRICS_LATENCY_BUCKETS] = {0.005, 0.01, 0.02, 0.03, 0.05,
-                                                                     0.075, 0.1,  0.2,  0.5,  1.0};
+                                                                      0.075, 0.1,  0.2,  0.5,  1.0};
 
 typedef struct metrics_text {
     char *at;

@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 typedef struct tarn_page {
-    char *path;       ///< as in a URL: "/assets/main.js"
-    const char *type; ///< media type
-    char etag[20];    ///< with its quotes; of the content
+    char *path;        ///< as in a URL: "/assets/main.js"
+    const char *type;  ///< media type
+    char etag[20];     ///< with its quotes; of the content
     uint8_t immutable; ///< its name changes with its content
     uint8_t *bytes;
     size_t byte_count;

@@ -18,9 +18,16 @@ static tarn_session *session_of_tank(tarn_gateway *gateway, uint32_t tank)
     return &gateway->sessions.sessions[place];
 }
 
-static void tell_worker(tarn_gateway *gateway, const tarn_ipc_message *message)
+/// Where the gateway's own messages find no place the worker hangs, which its pings will show.
+static tarn_status tell_worker(tarn_gateway *gateway, const tarn_ipc_message *message, uint32_t viewer_id)
 {
-    tarn_worker_process_send(&gateway->worker, message, (tarn_worker_queue_key){0}, 0);
+    tarn_worker_queue_key key = {.viewer_id = viewer_id, .kind = (uint16_t)message->kind};
+    return tarn_worker_process_send(&gateway->worker, message, key, 0);
+}
+
+static void too_fast(tarn_viewer *viewer)
+{
+    tarn_viewer_fail(viewer, TARN_ERROR_LIMIT, "inputs come faster than the simulation takes them");
 }
 
 static void tell_state(tarn_session *session)
@@ -39,20 +46,25 @@ static void send_audience(tarn_gateway *gateway, tarn_session *session, uint32_t
 {
     tarn_ipc_message message = {.kind = TARN_IPC_AUDIENCE, .tank = session->id};
     message.audience.viewer_count = count;
-    session->audience_told = count;
-    tell_worker(gateway, &message);
+    if (tell_worker(gateway, &message, 0) == TARN_OK)
+        session->audience_told = count;
 }
 
-static void send_load(tarn_gateway *gateway, tarn_session *session, const char *scene, uint8_t paused,
-                      uint32_t viewer_id, uint32_t sequence)
+static tarn_status send_load(tarn_gateway *gateway, tarn_session *session, const char *scene, uint8_t paused,
+                             uint32_t viewer_id, uint32_t sequence)
 {
     tarn_ipc_message message = {.kind = TARN_IPC_LOAD, .tank = session->id};
-    message.load.epoch = ++session->epoch;
+    message.load.epoch = session->epoch + 1;
     message.load.viewer_id = viewer_id;
     message.load.sequence = sequence;
     message.load.paused = paused;
     snprintf(message.load.scene, sizeof message.load.scene, "%s", scene);
-    tell_worker(gateway, &message);
+    tarn_status status = tell_worker(gateway, &message, viewer_id);
+    if (status == TARN_OK) {
+        session->epoch++;
+        session->pending = 1;
+    }
+    return status;
 }
 
 tarn_session *tarn_session_open(tarn_gateway *gateway, const char *name, const char *scene)
@@ -113,7 +125,7 @@ void tarn_session_leave(tarn_gateway *gateway, tarn_session *session, tarn_viewe
     gateway->metrics.viewers--;
     tarn_ipc_message message = {.kind = TARN_IPC_VIEWER_GONE, .tank = session->id};
     message.viewer_gone.viewer_id = viewer->id;
-    tell_worker(gateway, &message);
+    tell_worker(gateway, &message, 0);
     if (kept == 0)
         session->empty_since_ns = tarn_clock_monotonic_ns();
     for (uint32_t i = 0; i < kept; i++)
@@ -138,9 +150,12 @@ static void control_load(tarn_gateway *gateway, tarn_session *session, tarn_view
         return;
     }
     if (gateway->worker.phase == TARN_WORKER_READY) {
-        send_load(gateway, session, control->scene, 0, viewer->id, control->sequence);
-        snprintf(session->scene_asked, sizeof session->scene_asked, "%s", control->scene);
-        session->scene_asked_epoch = session->epoch;
+        if (session->pending)
+            tarn_viewer_error(viewer, TARN_ERROR_SCENE, "the tank is being made already; try again in a moment");
+        else if (send_load(gateway, session, control->scene, 0, viewer->id, control->sequence) == TARN_OK)
+            snprintf(session->scene_asked, sizeof session->scene_asked, "%s", control->scene);
+        else
+            too_fast(viewer);
         return;
     }
     // The tank is made from this scene as soon as there is a worker again.
@@ -164,8 +179,10 @@ void tarn_session_control(tarn_gateway *gateway, tarn_session *session, tarn_vie
         return;
     }
     if (control->action == TARN_CONTROL_RESET) {
+        if (session->pending)
+            return; // it is about to start afresh
         message.kind = TARN_IPC_RESET;
-        message.reset.epoch = ++session->epoch;
+        message.reset.epoch = session->epoch + 1;
         message.reset.viewer_id = viewer->id;
         message.reset.sequence = control->sequence;
     } else {
@@ -174,7 +191,12 @@ void tarn_session_control(tarn_gateway *gateway, tarn_session *session, tarn_vie
         message.control.sequence = control->sequence;
         message.control.action = (uint8_t)control->action;
     }
-    tell_worker(gateway, &message);
+    if (tell_worker(gateway, &message, viewer->id) != TARN_OK) {
+        too_fast(viewer);
+    } else if (control->action == TARN_CONTROL_RESET) {
+        session->epoch++;
+        session->pending = 1;
+    }
 }
 
 /// Which of a viewer's inputs replace each other, and whether this one may be replaced.
@@ -208,7 +230,8 @@ void tarn_session_input(tarn_gateway *gateway, tarn_session *session, tarn_viewe
     tarn_worker_queue_key key = {.viewer_id = viewer->id};
     int is_move = input_is_move(input, &key);
     gateway->metrics.inputs_total++;
-    tarn_worker_process_send(&gateway->worker, &message, key, is_move);
+    if (tarn_worker_process_send(&gateway->worker, &message, key, is_move) == TARN_E_LIMIT)
+        too_fast(viewer);
 }
 
 void tarn_session_worker_ready(tarn_gateway *gateway)
@@ -235,6 +258,9 @@ void tarn_session_worker_lost(tarn_gateway *gateway, const char *sentence, int g
         if (!session->id)
             continue;
         session->state.worker_ready = 0;
+        session->pending = 0;
+        session->audience_told = 0;
+        session->scene_asked[0] = 0;
         tell_state(session);
         tell_error(session, TARN_ERROR_WORKER, text);
     }
@@ -245,8 +271,10 @@ static void take_state(tarn_session *session, const tarn_ipc_state *state)
     if (session->epoch_served != state->epoch)
         tarn_fanout_clear(&session->fanout);
     session->epoch_served = state->epoch;
-    if (session->scene_asked[0] && session->scene_asked_epoch == state->epoch) {
-        memcpy(session->scene, session->scene_asked, sizeof session->scene_asked);
+    if (session->pending && state->epoch == session->epoch) {
+        session->pending = 0;
+        if (session->scene_asked[0])
+            memcpy(session->scene, session->scene_asked, sizeof session->scene_asked);
         session->scene_asked[0] = 0;
     }
     session->state = state->session;
@@ -257,6 +285,10 @@ static void take_state(tarn_session *session, const tarn_ipc_state *state)
 static void take_refused(tarn_gateway *gateway, tarn_session *session, const tarn_ipc_refused *refused)
 {
     tarn_error_code code = refused->code == TARN_ERROR_SCENE ? TARN_ERROR_SCENE : TARN_ERROR_INPUT;
+    if (code == TARN_ERROR_SCENE) {
+        session->pending = 0;
+        session->scene_asked[0] = 0;
+    }
     if (refused->viewer_id == 0) {
         tarn_log_error("%s", refused->text);
         snprintf(gateway->failure, sizeof gateway->failure, "%s", refused->text);
@@ -329,8 +361,9 @@ void tarn_session_tick(tarn_gateway *gateway, uint64_t now_ns)
 {
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session *session = &gateway->sessions.sessions[i];
-        if (session->id && session->viewer_count == 0 && session->audience_told > 0 &&
-            now_ns - session->empty_since_ns >= TARN_GATEWAY_IDLE_MS * (uint64_t)1000000)
-            send_audience(gateway, session, 0);
+        int rests = session->viewer_count == 0;
+        if (session->id && session->audience_told != session->viewer_count &&
+            (!rests || now_ns - session->empty_since_ns >= TARN_GATEWAY_IDLE_MS * (uint64_t)1000000))
+            send_audience(gateway, session, session->viewer_count);
     }
 }

@@ -1,5 +1,5 @@
-/// A session: a tank on the worker and the viewers that watch it. What it should be (scene, paused) outlives the worker:
-/// when the worker comes back, the tank is made again and starts afresh under a new epoch.
+/// A session: a tank on the worker and the viewers that watch it. What it should be (scene, paused) outlives the
+/// worker: when the worker comes back, the tank is made again and starts afresh under a new epoch.
 ///
 /// A tank without viewers rests after TARN_GATEWAY_IDLE_MS and goes on when somebody joins.
 #ifndef TARN_SERVER_GATEWAY_SESSION_H
@@ -17,10 +17,10 @@ typedef struct tarn_session {
     uint32_t id; ///< place in the low 8 bits, generation above; 0: free. The worker's name for the tank
     tarn_name name;
     char scene[TARN_IPC_SCENE_BYTES_MAX + 1]; ///< what a new worker makes the tank from: name or path
-    tarn_name scene_asked;                    ///< by a viewer, not yet made
-    uint32_t scene_asked_epoch;
-    uint32_t epoch;        ///< of the newest load or reset that was asked for
-    uint32_t epoch_served; ///< of the tank that is there, as its newest state said
+    tarn_name scene_asked;                    ///< by a viewer, with the load that is pending
+    uint32_t epoch;                           ///< of the newest load or reset that was asked for
+    uint8_t pending;                          ///< the worker has not answered it
+    uint32_t epoch_served;                    ///< of the tank that is there, as its newest state said
     tarn_session_state state;
     tarn_fanout fanout;
     uint32_t viewer_count;

@@ -1,8 +1,8 @@
 /// One WebSocket connection that speaks tarn.v1: hello, join, then frames out and inputs in.
 ///
-/// What goes out is bounded by its kind and not by a queue: whether welcome, joined, state and viewers are due are flags,
-/// and each is made from what is true when the socket takes it; of pongs and frames only the newest counts; errors
-/// have TARN_GATEWAY_ERRORS_QUEUED_MAX places. One message is written per writable callback.
+/// What goes out is bounded by its kind and not by a queue: whether welcome, joined, state and viewers are due are
+/// flags, and each is made from what is true when the socket takes it; of pongs and frames only the newest counts;
+/// errors have TARN_GATEWAY_ERRORS_QUEUED_MAX places. One message is written per writable callback.
 ///
 /// Frames are sent while fewer than TARN_FRAMES_UNACKNOWLEDGED_MAX are unacknowledged, always the session's newest.
 #ifndef TARN_SERVER_GATEWAY_VIEWER_H
@@ -56,7 +56,7 @@ typedef struct tarn_viewer {
         uint64_t step;
     } frames[TARN_FRAMES_UNACKNOWLEDGED_MAX]; ///< oldest first
 
-    uint32_t sequence;     ///< newest received
+    uint32_t sequence; ///< newest received
     uint32_t timed_next;
     struct {
         uint32_t sequence; ///< 0: none

@@ -134,8 +134,8 @@ static int send_frame(tarn_gateway *gateway, tarn_viewer *viewer)
 /// for when the connection is closed from a callback. The connection ends when the peer answers, or by the deadline.
 static int close_now(tarn_gateway *gateway, tarn_viewer *viewer)
 {
-    const tarn_error *last = &viewer->errors[(viewer->error_first + TARN_GATEWAY_ERRORS_QUEUED_MAX - 1) %
-                                             TARN_GATEWAY_ERRORS_QUEUED_MAX];
+    const tarn_error *last =
+        &viewer->errors[(viewer->error_first + TARN_GATEWAY_ERRORS_QUEUED_MAX - 1) % TARN_GATEWAY_ERRORS_QUEUED_MAX];
     const char *reason = viewer->close_code < CLOSE_CODE_OWN_MIN ? "binary messages only" : last->text;
     size_t bytes = strnlen(reason, CLOSE_REASON_BYTES_MAX);
     // A reason must be whole UTF-8: not cut inside a character.

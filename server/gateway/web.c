@@ -105,8 +105,8 @@ tarn_status tarn_web_open(tarn_gateway *gateway, tarn_text why)
     struct lws_context_creation_info info = {
         .port = CONTEXT_PORT_NO_LISTEN_SERVER,
         .protocols = protocols,
-        .options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_UV_NO_SIGSEGV_SIGFPE_SPIN |
-                   LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS,
+        .options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_EXPLICIT_VHOSTS |
+                   LWS_SERVER_OPTION_UV_NO_SIGSEGV_SIGFPE_SPIN | LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS,
         .foreign_loops = loops,
         .user = gateway,
         .gid = -1,
@@ -127,8 +127,9 @@ tarn_status tarn_web_open(tarn_gateway *gateway, tarn_text why)
         gateway->vhost = lws_create_vhost(gateway->web, &info);
     if (gateway->vhost)
         return TARN_OK;
-    snprintf(why, sizeof(tarn_text), "libwebsockets cannot be set up; its libuv plugin (libwebsockets-evlib-uv) may be "
-                                     "missing");
+    snprintf(why, sizeof(tarn_text),
+             "libwebsockets cannot be set up; its libuv plugin (libwebsockets-evlib-uv) may be "
+             "missing");
     return TARN_E_UNAVAILABLE;
 }
 

@@ -207,15 +207,15 @@ static void on_poll(uv_poll_t *poll, int status, int events)
         flush(worker);
 }
 
-static void push(tarn_worker_process *worker, const tarn_ipc_message *message, tarn_worker_queue_key key, int is_move)
+static tarn_status push(tarn_worker_process *worker, const tarn_ipc_message *message, tarn_worker_queue_key key,
+                        int is_move)
 {
     if (worker->fd < 0)
-        return;
-    if (tarn_worker_queue_push(&worker->queue, message, key, is_move) != TARN_OK) {
-        lose(worker, "the worker does not read what viewers do");
-        return;
-    }
-    flush(worker);
+        return TARN_E_STATE;
+    tarn_status status = tarn_worker_queue_push(&worker->queue, message, key, is_move);
+    if (status == TARN_OK)
+        flush(worker);
+    return status;
 }
 
 /// Arguments of the program; `numbers` holds the texts of the numeric ones.
@@ -225,8 +225,8 @@ static void make_arguments(const tarn_worker_config *config, char numbers[3][16]
     snprintf(numbers[0], 16, "%d", CHILD_FD);
     snprintf(numbers[1], 16, "%u", config->threads);
     snprintf(numbers[2], 16, "%u", config->fps);
-    const char *list[] = {config->program, "--fd",  numbers[0],     "--device", config->device,    "--threads",
-                          numbers[1],      "--fps", numbers[2],     "--log",    config->log_level};
+    const char *list[] = {config->program, "--fd",  numbers[0], "--device", config->device,   "--threads",
+                          numbers[1],      "--fps", numbers[2], "--log",    config->log_level};
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
         arguments[n++] = (char *)list[i];
     if (config->scenes) {
@@ -314,33 +314,34 @@ tarn_status tarn_worker_process_start(tarn_worker_process *worker, uv_loop_t *lo
     return TARN_E_IO;
 }
 
-void tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc_message *message, tarn_worker_queue_key key,
-                              int is_move)
+tarn_status tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc_message *message,
+                                     tarn_worker_queue_key key, int is_move)
 {
     if (worker->phase != TARN_WORKER_READY)
-        return;
-    if (message->kind == TARN_IPC_LOAD) {
+        return TARN_E_STATE;
+    tarn_status status = push(worker, message, key, is_move);
+    if (status == TARN_OK && message->kind == TARN_IPC_LOAD) {
         worker->loads_open++;
         worker->answered_ns = tarn_clock_monotonic_ns();
     }
-    push(worker, message, key, is_move);
+    return status;
 }
 
 static void check_answers(tarn_worker_process *worker, uint64_t now_ns)
 {
-    uint64_t limit_ns = ms(worker->loads_open ? (uint64_t)TARN_GATEWAY_WORKER_LOAD_MS_MAX
-                                              : (uint64_t)worker->config.timeout_s * 1000);
+    uint64_t limit_ns =
+        ms(worker->loads_open ? (uint64_t)TARN_GATEWAY_WORKER_LOAD_MS_MAX : (uint64_t)worker->config.timeout_s * 1000);
     if (now_ns > worker->answered_ns && now_ns - worker->answered_ns > limit_ns) {
-        lose(worker, worker->answered_ns ? "the worker did not answer in time and was killed"
-                                         : "the worker closed its socket");
+        lose(worker,
+             worker->answered_ns ? "the worker did not answer in time and was killed" : "the worker closed its socket");
         return;
     }
     if (now_ns >= worker->ping_ns + ms(TARN_GATEWAY_WORKER_PING_MS)) {
         tarn_ipc_message ping = {.kind = TARN_IPC_PING};
         ping.ping.id = ++worker->ping_id;
         worker->ping_ns = now_ns;
-        // Pings are moves with a key of their own: of those that wait, only the newest stays.
-        push(worker, &ping, (tarn_worker_queue_key){UINT32_MAX, 0, 0}, 1);
+        // As a move: of the pings that wait, only the newest stays.
+        push(worker, &ping, (tarn_worker_queue_key){.kind = TARN_IPC_PING}, 1);
     }
 }
 

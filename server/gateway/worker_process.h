@@ -1,5 +1,6 @@
-/// The worker as the gateway sees it: a process that is started, greeted, asked every half second whether it lives, killed
-/// when it does not answer, and started again when it ended. What it says is untrusted: one malformed message ends it.
+/// The worker as the gateway sees it: a process that is started, greeted, asked every half second whether it lives,
+/// killed when it does not answer, and started again when it ended. What it says is untrusted: one malformed message
+/// ends it.
 ///
 ///     start -> spawn -> hello both ways -> ready -> (lost -> wait, ever longer -> spawn ...) -> given up
 ///
@@ -36,7 +37,7 @@ typedef enum tarn_worker_phase {
     TARN_WORKER_NONE = 0,
     TARN_WORKER_GREETING = 1, ///< spawned, hello not yet received
     TARN_WORKER_READY = 2,
-    TARN_WORKER_WAITING = 3,  ///< lost; started again at `retry_ns`
+    TARN_WORKER_WAITING = 3, ///< lost; started again at `retry_ns`
     TARN_WORKER_GIVEN_UP = 4,
     TARN_WORKER_ENDING = 5,
 } tarn_worker_phase;
@@ -67,10 +68,10 @@ typedef struct tarn_worker_process {
 tarn_status tarn_worker_process_start(tarn_worker_process *worker, uv_loop_t *loop, const tarn_worker_config *config,
                                       const tarn_worker_events *events, tarn_text why);
 
-/// Sends a message, or queues it (worker_queue.h). Dropped unless the worker is ready. A worker that lets its queue
-/// fill up with what cannot be dropped is ended.
-void tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc_message *message, tarn_worker_queue_key key,
-                              int is_move);
+/// Sends a message, or queues it (worker_queue.h).
+/// @return TARN_OK, TARN_E_STATE (the worker is not ready) or TARN_E_LIMIT (no place in the queue)
+tarn_status tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc_message *message,
+                                     tarn_worker_queue_key key, int is_move);
 
 /// Deadlines, pings, restarts. To be called every TARN_GATEWAY_TICK_MS.
 void tarn_worker_process_tick(tarn_worker_process *worker, uint64_t now_ns);

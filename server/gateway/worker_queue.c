@@ -58,11 +58,26 @@ static int remove_oldest_move(tarn_worker_queue *queue)
     return 0;
 }
 
-tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_message *message,
-                                   tarn_worker_queue_key key, int is_move)
+/// Whether an edge of this viewer finds a place.
+static int has_room(tarn_worker_queue *queue, uint32_t viewer_id)
+{
+    uint32_t edges = 0, same = 0;
+    for (uint32_t i = 0; i < queue->count; i++) {
+        const tarn_worker_queue_entry *entry = entry_at(queue, i);
+        edges += !entry->is_move;
+        same += !entry->is_move && entry->key.viewer_id == viewer_id;
+    }
+    return viewer_id == 0 || (same < TARN_GATEWAY_WORKER_QUEUE_SHARE &&
+                              edges < TARN_GATEWAY_WORKER_QUEUE_MAX - TARN_GATEWAY_WORKER_QUEUE_OWN);
+}
+
+tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_message *message, tarn_worker_queue_key key,
+                                   int is_move)
 {
     if (is_move)
         remove_older_move(queue, &key);
+    else if (!has_room(queue, key.viewer_id))
+        return TARN_E_LIMIT;
     if (queue->count == TARN_GATEWAY_WORKER_QUEUE_MAX && !remove_oldest_move(queue)) {
         if (!is_move)
             return TARN_E_LIMIT;

@@ -4,7 +4,9 @@
 /// - a move (an input that only says where something is now) takes the place of a waiting move with the same key, if
 ///   nothing else with that key came in between;
 /// - when all places are taken, the oldest move gives way;
-/// - edges (presses, releases, controls, everything else) are never dropped: without a place for one, the push fails.
+/// - edges (presses, releases, controls, everything else) are never dropped: without a place for one, the push fails,
+///   and whoever sent it is to be told. No viewer may have more than TARN_GATEWAY_WORKER_QUEUE_SHARE of them waiting,
+///   and TARN_GATEWAY_WORKER_QUEUE_OWN places are for the gateway's own messages, whose key names no viewer.
 ///
 /// Pure; the owner sends what tarn_worker_queue_head offers.
 #ifndef TARN_SERVER_GATEWAY_WORKER_QUEUE_H
@@ -17,7 +19,7 @@
 enum { TARN_WORKER_QUEUE_BYTES_MAX = 1280 }; ///< of one message with its header
 
 typedef struct tarn_worker_queue_key {
-    uint32_t viewer_id; ///< 0: has no key
+    uint32_t viewer_id; ///< 0: the gateway's own
     uint16_t kind, index;
 } tarn_worker_queue_key;
 
@@ -30,7 +32,7 @@ typedef struct tarn_worker_queue_entry {
 
 typedef struct tarn_worker_queue {
     uint32_t first, count;
-    uint32_t sent; ///< bytes of the first entry
+    uint32_t sent;      ///< bytes of the first entry
     uint64_t coalesced; ///< moves that gave way to others, since the start
     tarn_worker_queue_entry entries[TARN_GATEWAY_WORKER_QUEUE_MAX];
 } tarn_worker_queue;
@@ -38,8 +40,8 @@ typedef struct tarn_worker_queue {
 void tarn_worker_queue_clear(tarn_worker_queue *queue);
 
 /// @return TARN_OK, TARN_E_LIMIT (no place for an edge), or what tarn_ipc_write returned
-tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_message *message,
-                                   tarn_worker_queue_key key, int is_move);
+tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_message *message, tarn_worker_queue_key key,
+                                   int is_move);
 
 /// The bytes to send next; NULL when nothing waits.
 const uint8_t *tarn_worker_queue_head(const tarn_worker_queue *queue, size_t *byte_count);

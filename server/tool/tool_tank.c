@@ -61,7 +61,7 @@ static void say_no_device(const char *command, const tarn_device_desc *device, t
     } else if (device->kind == TARN_DEVICE_CUDA && tarn_device_count(TARN_DEVICE_CUDA) == 0) {
         fprintf(stderr, "%s: --device cuda: this machine has no GPU that can be used; allowed is cpu\n", command);
     } else if (device->isa != NULL && status == TARN_E_UNAVAILABLE) {
-        fprintf(stderr, "%s: --isa %s: this build or this processor doesn't have it; allowed is a lower level\n",
+        fprintf(stderr, "%s: --isa %s: not available in this build or on this processor; allowed is a lower level\n",
                 command, device->isa);
     } else {
         fprintf(stderr, "%s: the device can't be opened: %s\n", command, tarn_status_text(status));

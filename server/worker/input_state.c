@@ -58,6 +58,16 @@ static tarn_input_source *source_find(tarn_input_state *state, uint32_t viewer_i
     return NULL;
 }
 
+/// The source that may be taken from its owner: the one that was silent for longest, if that was long.
+static tarn_input_source *source_most_silent(tarn_input_state *state)
+{
+    tarn_input_source *most = &state->sources[0];
+    for (int i = 1; i < TARN_INPUT_SOURCES_MAX; i++)
+        if (state->sources[i].silent_steps > most->silent_steps)
+            most = &state->sources[i];
+    return most->silent_steps > TARN_INPUT_SILENT_STEPS ? most : NULL;
+}
+
 static tarn_input_source *source_find_or_add(tarn_input_state *state, uint32_t viewer_id, tarn_input_kind kind,
                                              uint32_t index, tarn_text why)
 {
@@ -65,6 +75,8 @@ static tarn_input_source *source_find_or_add(tarn_input_state *state, uint32_t v
     if (source)
         return source;
     source = source_find(state, 0, kind, index);
+    if (!source)
+        source = source_most_silent(state);
     if (!source) {
         snprintf(why, sizeof(tarn_text), "%d pointers, controllers and hands act in this tank already; no more fit",
                  TARN_INPUT_SOURCES_MAX);
@@ -108,8 +120,7 @@ static tarn_status pointer_down(tarn_input_state *state, uint32_t viewer_id, con
     tarn_status status = TARN_OK;
     if (!tool_acts(state, viewer_id, pointer->tool, &status, why))
         return status;
-    tarn_input_source *source =
-        source_find_or_add(state, viewer_id, TARN_INPUT_POINTER, pointer->pointer_id, why);
+    tarn_input_source *source = source_find_or_add(state, viewer_id, TARN_INPUT_POINTER, pointer->pointer_id, why);
     if (!source)
         return TARN_E_LIMIT;
     float depth = tarn_ray_depth(ray, map);
@@ -121,6 +132,7 @@ static tarn_status pointer_down(tarn_input_state *state, uint32_t viewer_id, con
     memcpy(source->center_m, source->hold_m, sizeof source->center_m);
     memset(source->velocity_m_s, 0, sizeof source->velocity_m_s);
     source->released = 0;
+    source->silent_steps = 0;
     source->radius_m = pointer->radius_m;
     source->strength = pointer->strength;
     return TARN_OK;
@@ -143,6 +155,7 @@ static tarn_status pointer_take(tarn_input_state *state, uint32_t viewer_id, con
         keep_in_reach(map, hit);
         memcpy(source->target_m, hit, sizeof hit);
     }
+    source->silent_steps = 0;
     source->radius_m = pointer->radius_m;
     source->strength = pointer->strength;
     source->released = pointer->phase == TARN_PHASE_UP;
@@ -189,26 +202,17 @@ tarn_status tarn_input_state_take(tarn_input_state *state, uint32_t viewer_id, c
     if (input->kind == TARN_INPUT_CONTROLLER) {
         const tarn_input_controller *controller = &input->controller;
         float pressed = fmaxf(controller->grip, controller->trigger);
-        tracked_pose pose = {TARN_INPUT_CONTROLLER,
-                             controller->side,
-                             controller->tool,
-                             controller->tracked && pressed >= TARN_INPUT_TRIGGER_MIN,
-                             controller->position_m,
-                             controller->velocity_m_s,
-                             controller->radius_m,
-                             controller->strength * pressed};
+        tracked_pose pose = {TARN_INPUT_CONTROLLER,  controller->side,
+                             controller->tool,       controller->tracked && pressed >= TARN_INPUT_TRIGGER_MIN,
+                             controller->position_m, controller->velocity_m_s,
+                             controller->radius_m,   controller->strength * pressed};
         return tracked_take(state, viewer_id, &pose, why);
     }
     if (input->kind == TARN_INPUT_HAND) {
         const tarn_input_hand *hand = &input->hand;
-        tracked_pose pose = {TARN_INPUT_HAND,
-                             hand->side,
-                             hand->tool,
-                             hand->tracked && hand->grip < TARN_INPUT_HAND_CLOSED,
-                             hand->position_m,
-                             hand->velocity_m_s,
-                             hand->radius_m,
-                             hand->strength};
+        tracked_pose pose = {
+            TARN_INPUT_HAND,  hand->side,         hand->tool,     hand->tracked && hand->grip < TARN_INPUT_HAND_CLOSED,
+            hand->position_m, hand->velocity_m_s, hand->radius_m, hand->strength};
         return tracked_take(state, viewer_id, &pose, why);
     }
     snprintf(why, sizeof(tarn_text), "input.kind: %d is neither a pointer, a controller nor a hand", (int)input->kind);
@@ -266,8 +270,9 @@ static uint32_t source_latch(tarn_input_source *source, float dt_s, uint32_t roo
         }
     } else {
         memcpy(from, source->target_m, sizeof from);
-        source->released = ++source->silent_steps > TARN_INPUT_STALE_STEPS;
+        source->released = source->silent_steps >= TARN_INPUT_STALE_STEPS;
     }
+    source->silent_steps++;
     clamp_length(source->velocity_m_s, TARN_TANK_PUSH_SPEED_MAX_M_S);
     uint32_t count = push_sweep(source, from, room, pushes);
     memcpy(source->center_m, source->target_m, sizeof source->center_m);

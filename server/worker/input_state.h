@@ -20,7 +20,7 @@
 typedef struct tarn_input_source {
     uint32_t viewer_id; ///< 0: free
     tarn_input_kind kind;
-    uint32_t index; ///< pointer id, or side
+    uint32_t index;   ///< pointer id, or side
     uint8_t released; ///< ends with the next step
     uint32_t silent_steps;
     float hold_m[3], normal[3]; ///< the plane of a pointer
@@ -31,7 +31,7 @@ typedef struct tarn_input_source {
 } tarn_input_source;
 
 typedef struct tarn_input_viewer {
-    uint32_t viewer_id; ///< 0: free
+    uint32_t viewer_id;         ///< 0: free
     uint32_t received, latched; ///< sequence numbers
     uint64_t latched_order;     ///< of the step that latched the newest
     uint32_t tools_told;        ///< bit per tool: this viewer knows that it does nothing
@@ -63,8 +63,7 @@ void tarn_input_state_note(tarn_input_state *state, uint32_t viewer_id, uint32_t
 void tarn_input_state_viewer_gone(tarn_input_state *state, uint32_t viewer_id);
 
 /// The pushes of the next step, which contains everything noted so far. @return how many
-uint32_t tarn_input_state_latch(tarn_input_state *state, float dt_s,
-                                tarn_push pushes[TARN_TANK_PUSHES_MAX]);
+uint32_t tarn_input_state_latch(tarn_input_state *state, float dt_s, tarn_push pushes[TARN_TANK_PUSHES_MAX]);
 
 /// Marks what was noted as contained without a step: for controls that act at once.
 void tarn_input_state_latch_notes(tarn_input_state *state);

@@ -10,7 +10,7 @@
 
 typedef struct tarn_pace {
     uint64_t dt_ns, due_ns;
-    uint64_t window_ns[2];    ///< when the previous and the present window of the measurement began
+    uint64_t window_ns[2]; ///< when the previous and the present window of the measurement began
     uint32_t window_steps[2];
 } tarn_pace;
 

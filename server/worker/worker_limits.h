@@ -7,28 +7,29 @@
 
 enum {
     TARN_WORKER_TANKS_MAX = 16,
-    TARN_WORKER_OUT_BYTES_MAX = 256 * 1024,   ///< messages waiting for the gateway; frames wait elsewhere
+    TARN_WORKER_OUT_BYTES_MAX = 256 * 1024,     ///< messages waiting for the gateway; frames wait elsewhere
     TARN_WORKER_REFUSALS_BYTES_MAX = 64 * 1024, ///< above this much waiting, refusals are dropped
     TARN_WORKER_FPS_MIN = 1,
     TARN_WORKER_FPS_MAX = 120,
-    TARN_WORKER_FPS = 30,                     ///< frames sent per second and tank
-    TARN_WORKER_STEPS_QUEUED_MAX = 240,       ///< single steps asked for and not yet made
-    TARN_WORKER_LAG_MS_MAX = 50,              ///< that a tank makes up for; what is beyond it slows the tank's clock
+    TARN_WORKER_FPS = 30,               ///< frames sent per second and tank
+    TARN_WORKER_STEPS_QUEUED_MAX = 240, ///< single steps asked for and not yet made
+    TARN_WORKER_LAG_MS_MAX = 50,        ///< that a tank makes up for; what is beyond it slows the tank's clock
     TARN_WORKER_REPORT_MS = 1000,
-    TARN_WORKER_READ_BYTES_MAX = 1 << 20,     ///< read from the gateway between two steps
+    TARN_WORKER_READ_BYTES_MAX = 1 << 20, ///< read from the gateway between two steps
     TARN_WORKER_WAIT_MS_MAX = 1000,
 
     TARN_INPUT_SOURCES_MAX = TARN_TANK_PUSHES_MAX, ///< pointers, controllers and hands that act at once in a tank
     TARN_INPUT_VIEWERS_MAX = TARN_VIEWERS_MAX,     ///< whose newest input is remembered
-    TARN_INPUT_SWEEP_MAX = 4,      ///< spheres along one step's path of a fast pointer
-    TARN_INPUT_STALE_STEPS = 30,   ///< steps after which a silent controller or hand no longer acts
+    TARN_INPUT_SWEEP_MAX = 4,                      ///< spheres along one step's path of a fast pointer
+    TARN_INPUT_STALE_STEPS = 30,                   ///< steps after which a silent controller or hand no longer acts
+    TARN_INPUT_SILENT_STEPS = 600,                 ///< steps after which a silent pointer may lose its place to another
 };
 
-#define TARN_INPUT_SMOOTHING 0.5f        ///< share of a new speed that is taken over in each step
-#define TARN_INPUT_SPEED_MIN_M_S 0.01f   ///< slower spheres do nothing, so that a finger at rest is no wall
-#define TARN_INPUT_REACH_TANKS 1.0f      ///< how far outside the tank a pointer's sphere may be, in tank sizes
-#define TARN_INPUT_GRAZE_MIN 0.05f       ///< cosine below which a ray is too flat for a pointer's plane
-#define TARN_INPUT_TRIGGER_MIN 0.1f      ///< of a controller's trigger or grip, to act
-#define TARN_INPUT_HAND_CLOSED 0.5f      ///< a hand's grip from which on it is a fist, which does not act
+#define TARN_INPUT_SMOOTHING 0.5f      ///< share of a new speed that is taken over in each step
+#define TARN_INPUT_SPEED_MIN_M_S 0.01f ///< slower spheres do nothing, so that a finger at rest is no wall
+#define TARN_INPUT_REACH_TANKS 1.0f    ///< how far outside the tank a pointer's sphere may be, in tank sizes
+#define TARN_INPUT_GRAZE_MIN 0.05f     ///< cosine below which a ray is too flat for a pointer's plane
+#define TARN_INPUT_TRIGGER_MIN 0.1f    ///< of a controller's trigger or grip, to act
+#define TARN_INPUT_HAND_CLOSED 0.5f    ///< a hand's grip from which on it is a fist, which does not act
 
 #endif

@@ -56,7 +56,8 @@ uint8_t *tarn_worker_link_frame_space(tarn_worker_link *link, uint32_t index)
     tarn_frame_slot *slot = &link->slots[index];
     int buffer = slot_free(slot);
     if (!slot->buffers[buffer]) {
-        void *memory = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *memory =
+            mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (memory == MAP_FAILED)
             return NULL;
         slot->buffers[buffer] = memory;

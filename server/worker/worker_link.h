@@ -15,8 +15,8 @@
 typedef struct tarn_frame_slot {
     uint8_t *buffers[2]; ///< header of the message, then the frame
     size_t bytes[2];
-    int filled;  ///< the buffer that waits to be sent, or -1
-    int sending; ///< the buffer that is being sent, or -1
+    int filled;        ///< the buffer that waits to be sent, or -1
+    int sending;       ///< the buffer that is being sent, or -1
     uint32_t replaced; ///< frames that gave way to newer ones
 } tarn_frame_slot;
 

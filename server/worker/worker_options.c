@@ -15,7 +15,8 @@ enum { OPTION_FD = 256, OPTION_DEVICE, OPTION_THREADS, OPTION_FPS, OPTION_SCENES
 
 static const struct argp_option option_list[] = {
     {"fd", OPTION_FD, "N", 0, "Descriptor of the socket to tarnd (required)", 0},
-    {"device", OPTION_DEVICE, "cpu|cuda|auto", 0, "Where to simulate; auto takes a GPU where there is one (default)", 0},
+    {"device", OPTION_DEVICE, "cpu|cuda|auto", 0, "Where to simulate; auto takes a GPU where there is one (default)",
+     0},
     {"threads", OPTION_THREADS, "N", 0, "Threads of the CPU device; 0: one per processor (default)", 0},
     {"fps", OPTION_FPS, "N", 0, "Frames sent per second and tank, 1 to 120 (default 30)", 0},
     {"scenes", OPTION_SCENES, "DIR", 0, "Directory of scene files", 0},
@@ -78,9 +79,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 
 void tarn_worker_options_parse(int argc, char **argv, tarn_worker_options *options)
 {
-    static const struct argp argp = {option_list, parse_option, NULL,
-                                     "Simulates Tarn's tanks on one device, for the tarnd that started it.", NULL, NULL,
-                                     NULL};
+    static const struct argp argp = {
+        option_list, parse_option, NULL, "Simulates Tarn's tanks on one device, for the tarnd that started it.",
+        NULL,        NULL,         NULL};
     argp_program_version = "tarn-worker " TARN_VERSION;
     argp_err_exit_status = 1;
     *options = (tarn_worker_options){.fd = -1, .fps = TARN_WORKER_FPS, .log_level = TARN_LOG_INFO};

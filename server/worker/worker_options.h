@@ -6,7 +6,11 @@
 
 #include <stdint.h>
 
-typedef enum tarn_device_choice { TARN_DEVICE_CHOOSE_AUTO, TARN_DEVICE_CHOOSE_CPU, TARN_DEVICE_CHOOSE_CUDA } tarn_device_choice;
+typedef enum tarn_device_choice {
+    TARN_DEVICE_CHOOSE_AUTO,
+    TARN_DEVICE_CHOOSE_CPU,
+    TARN_DEVICE_CHOOSE_CUDA
+} tarn_device_choice;
 
 typedef struct tarn_worker_options {
     int fd; ///< the socket to the gateway

@@ -30,7 +30,7 @@ typedef struct tarn_worker_tank {
     uint64_t step; ///< since the epoch began
     tarn_pace pace;
     uint64_t frame_period_ns, frame_due_ns;
-    uint8_t frame_wanted; ///< although no step is made: the tank was reset, paused, or got its first viewer
+    uint8_t frame_wanted;  ///< although no step is made: the tank was reset, paused, or got its first viewer
     uint8_t state_changed; ///< and the gateway doesn't know it yet
     uint8_t too_large_told;
     uint64_t report_due_ns;

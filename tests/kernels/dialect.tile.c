@@ -161,6 +161,24 @@ TILE_KERNEL(dialect_arithmetic, DIALECT_LANES, dialect_args, tile_no_scratch)
     }
 }
 
+/// Helpers that are written differently for the two devices, or for the sake of the vectoriser.
+TILE_KERNEL(dialect_helpers, DIALECT_LANES, dialect_args, tile_no_scratch)
+{
+    FOR_LANES (i) {
+        const uint32_t at = tile * DIALECT_LANES + i;
+        if (at < args->n) {
+            const float x = args->x[at + 1];
+            const tile_f32x4 four = tile_load_f32x4(args->x + at), scaled = tile_scale_f32x4(x, four);
+            const tile_f32x4 sum = tile_add_f32x4(scaled, tile_load_f32x4(args->x + at + 3));
+            float *y = tile_forget_f32(args->y + (uint64_t)at * 6);
+            for (int k = 0; k < 4; k++)
+                y[k] = tile_get_f32x4(sum, k);
+            y[4] = tile_select_f32(at % 3 == 0, x, -x);
+            y[5] = tile_clamp_f32(x, -2.0f, 3.0f);
+        }
+    }
+}
+
 /// Counts the times that each tile ran.
 TILE_KERNEL(dialect_count, 32, dialect_args, tile_no_scratch)
 {

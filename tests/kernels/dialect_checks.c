@@ -410,6 +410,37 @@ static int check_arithmetic(tarn_device *device)
     return arrays_end(&all, result);
 }
 
+static int compare_helpers(const float *x, const float *y, uint32_t at)
+{
+    for (uint32_t k = 0; k < 4; k++) {
+        const volatile float product = x[at + 1] * x[at + k];
+        if (same_f32("x * four + four", at, y[6 * at + k], product + x[at + 3 + k]))
+            return 1;
+    }
+    const float own = x[at + 1];
+    return same_f32("select", at, y[6 * at + 4], at % 3 == 0 ? own : -own) ||
+           same_f32("clamp", at, y[6 * at + 5], own > -2.0f ? (own < 3.0f ? own : 3.0f) : -2.0f);
+}
+
+static int check_helpers(tarn_device *device)
+{
+    enum { COUNT = 5 * DIALECT_LANES + 1, NAN_AT = COUNT + 1 };
+    arrays all = {.device = device};
+    float *x = array_add(&all, (COUNT + 8) * sizeof *x), *y = array_add(&all, 6 * (COUNT + 1) * sizeof *y);
+    uint64_t seed = 3;
+    for (uint32_t i = 0; i < COUNT + 8 && !all.failed; i++)
+        x[i] = random_f32(&seed);
+    if (!all.failed)
+        x[NAN_AT] = NAN;
+    launch(&all, &kernel_dialect_helpers, (dialect_args){.x = x, .y = y, .n = COUNT + 1}, COUNT / DIALECT_LANES + 1);
+    int result = 0;
+    for (uint32_t i = 0; i + 6 < COUNT && result == 0 && !all.failed; i++)
+        result = compare_helpers(x, y, i);
+    if (result == 0 && !all.failed)
+        result = same_f32("clamp of not a number", COUNT, y[6 * COUNT + 5], 3.0f);
+    return arrays_end(&all, result);
+}
+
 static int check_count_of(tarn_device *device, uint32_t count, uint32_t max, uint32_t wanted)
 {
     enum { TILES_MAX = 20000 };
@@ -649,6 +680,7 @@ const dialect_check dialect_checks[] = {
     {"stable ranks", check_ranks},
     {"atomics", check_atomics},
     {"arithmetic, one rounding each", check_arithmetic},
+    {"helpers", check_helpers},
     {"launches limited by a count", check_counts},
     {"order of many tiny launches", check_order},
     {"repeats and replays", check_repeats},

@@ -14,6 +14,7 @@
     X(dialect_rank)                                                                                                    \
     X(dialect_atomics)                                                                                                 \
     X(dialect_arithmetic)                                                                                              \
+    X(dialect_helpers)                                                                                                 \
     X(dialect_count)                                                                                                   \
     X(dialect_chain)                                                                                                   \
     X(dialect_round)                                                                                                   \

@@ -61,8 +61,8 @@ const tank_fixture tank_fixtures[TANK_FIXTURE_COUNT] = {
     {"tiny", describe_tiny, 40, 0.5f},
     {"dam break 32", describe_dam_break, 60, 0.0f},
     {"still pool", describe_still_pool, 60, 1.0f},
-    {"drop into a pool", describe_drop, 40, 0.0f},
-    {"double dam break 64", describe_large, 30, 0.8f},
+    {"drop into a pool", describe_drop, 30, 0.0f},
+    {"double dam break 64", describe_large, 20, 0.8f},
 };
 
 uint32_t tank_fixture_push(const tank_fixture *fixture, const tarn_tank_desc *desc, uint32_t step, tarn_push *push)

@@ -69,17 +69,41 @@ static void test_a_full_queue_lets_go_of_moves_and_never_of_edges(void **state)
     (void)state;
     tarn_worker_queue_clear(&queue);
     for (uint32_t i = 1; i <= TARN_GATEWAY_WORKER_QUEUE_MAX; i++)
-        assert_int_equal(push(i, i, 0, i <= 2), TARN_OK); // the first two are moves
-    assert_int_equal(push(1001, 1001, 0, 0), TARN_OK); // takes the place of 1
-    assert_int_equal(push(1002, 1002, 0, 1), TARN_OK); // takes the place of 2
-    assert_int_equal(push(1003, 1003, 0, 0), TARN_OK); // takes the place of 1002
-    assert_int_equal(push(1004, 1004, 0, 0), TARN_E_LIMIT);
+        assert_int_equal(push(i, i <= 2 ? i : 0, 0, i <= 2), TARN_OK); // the first two are moves
+    assert_int_equal(push(1001, 0, 0, 0), TARN_OK);                    // takes the place of 1
+    assert_int_equal(push(1002, 1002, 0, 1), TARN_OK);                 // takes the place of 2
+    assert_int_equal(push(1003, 0, 0, 0), TARN_OK);                    // takes the place of 1002
+    assert_int_equal(push(1004, 0, 0, 0), TARN_E_LIMIT);
     assert_int_equal(push(1005, 1005, 0, 1), TARN_OK); // a move with no place is let go
     for (uint32_t i = 3; i <= TARN_GATEWAY_WORKER_QUEUE_MAX; i++)
         assert_int_equal(pop(), i);
     assert_int_equal(pop(), 1001);
     assert_int_equal(pop(), 1003);
     assert_int_equal(pop(), 0);
+}
+
+static void test_one_viewer_cannot_take_all_places(void **state)
+{
+    (void)state;
+    tarn_worker_queue_clear(&queue);
+    for (uint32_t i = 1; i <= TARN_GATEWAY_WORKER_QUEUE_SHARE; i++)
+        assert_int_equal(push(i, 7, 0, 0), TARN_OK);
+    assert_int_equal(push(1000, 7, 0, 0), TARN_E_LIMIT);
+    assert_int_equal(push(1001, 7, 0, 1), TARN_OK);
+    assert_int_equal(push(1002, 8, 0, 0), TARN_OK);
+}
+
+static void test_viewers_leave_places_for_the_gateway(void **state)
+{
+    (void)state;
+    uint32_t viewer = 1;
+    tarn_worker_queue_clear(&queue);
+    while (push(viewer, viewer, 0, 0) == TARN_OK)
+        viewer++;
+    assert_int_equal(viewer - 1, TARN_GATEWAY_WORKER_QUEUE_MAX - TARN_GATEWAY_WORKER_QUEUE_OWN);
+    for (int i = 0; i < TARN_GATEWAY_WORKER_QUEUE_OWN; i++)
+        assert_int_equal(push(1, 0, 0, 0), TARN_OK);
+    assert_int_equal(push(1, 0, 0, 0), TARN_E_LIMIT);
 }
 
 static void test_a_message_that_was_begun_is_finished(void **state)
@@ -205,6 +229,8 @@ int main(void)
         cmocka_unit_test(test_messages_leave_in_order),
         cmocka_unit_test(test_moves_of_one_pointer_coalesce_between_edges),
         cmocka_unit_test(test_a_full_queue_lets_go_of_moves_and_never_of_edges),
+        cmocka_unit_test(test_one_viewer_cannot_take_all_places),
+        cmocka_unit_test(test_viewers_leave_places_for_the_gateway),
         cmocka_unit_test(test_a_message_that_was_begun_is_finished),
         cmocka_unit_test(test_pages_are_found_by_their_path_and_nothing_else_is),
         cmocka_unit_test(test_an_etag_changes_with_the_content),

@@ -298,6 +298,11 @@ static void test_more_presses_than_fit_are_refused_and_all_get_a_sphere(void **u
     assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), TARN_TANK_PUSHES_MAX);
     tarn_input_state_viewer_gone(&state, 1);
     assert_int_equal(take(&state, 1000, &input, &map), TARN_OK);
+    // A pointer that was silent for long gives its place to another.
+    assert_int_equal(take(&state, 1001, &input, &map), TARN_E_LIMIT);
+    for (int i = 0; i <= TARN_INPUT_SILENT_STEPS; i++)
+        tarn_input_state_latch(&state, dt_s, pushes);
+    assert_int_equal(take(&state, 1001, &input, &map), TARN_OK);
     tarn_tile_map_free(&map);
 }
 

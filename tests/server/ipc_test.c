@@ -314,8 +314,8 @@ static void test_random_bytes_never_harm_the_reader(void **state)
         assert_int_equal(tarn_ipc_write(sample, bytes, sizeof bytes, &n), TARN_OK);
         for (int k = 0; k < 3; k++)
             bytes[TARN_IPC_HEADER_BYTES + (size_t)rand() % (n - TARN_IPC_HEADER_BYTES + 1)] = (uint8_t)rand();
-        tarn_status status = tarn_ipc_read((uint32_t)sample->kind, 1, bytes + TARN_IPC_HEADER_BYTES,
-                                           n - TARN_IPC_HEADER_BYTES, &read);
+        tarn_status status =
+            tarn_ipc_read((uint32_t)sample->kind, 1, bytes + TARN_IPC_HEADER_BYTES, n - TARN_IPC_HEADER_BYTES, &read);
         assert_true(status == TARN_OK || status == TARN_E_TRUNCATED || status == TARN_E_MALFORMED);
     }
 }

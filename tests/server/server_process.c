@@ -160,8 +160,8 @@ int server_http(uint16_t port, const char *method, const char *target, const cha
     int fd = ws_connect(port), status = 0, have = 0;
     if (fd < 0)
         return 0;
-    int length = snprintf(request, sizeof request, "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n%s\r\n", method,
-                          target, headers ? headers : "");
+    int length = snprintf(request, sizeof request, "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n%s\r\n",
+                          method, target, headers ? headers : "");
     if (ws_send_raw(fd, request, (size_t)length) == 0) {
         struct pollfd pollfd = {.fd = fd, .events = POLLIN};
         while (have < answer_bytes - 1 && poll(&pollfd, 1, WS_CLIENT_WAIT_MS) > 0) {

@@ -1,5 +1,5 @@
-// tarn.v1 against a real server, right and wrong: who speaks out of turn is closed with the code that SPEC.md names, and
-// nobody else notices.
+// tarn.v1 against a real server, right and wrong: who speaks out of turn is closed with the code that SPEC.md names,
+// and nobody else notices.
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"
@@ -256,7 +256,8 @@ static void test_a_message_in_fragments_is_put_together(void **state)
 static void test_malformed_messages_close(void **state)
 {
     (void)state;
-    static const uint8_t not_a_map[] = {0x93, 1, 2, 3}, cut_off[] = {0x82, 0xa1, 't'}, deep[] = {0xdf, 0xff, 0xff, 0xff, 0xff};
+    static const uint8_t not_a_map[] = {0x93, 1, 2, 3}, cut_off[] = {0x82, 0xa1, 't'},
+                         deep[] = {0xdf, 0xff, 0xff, 0xff, 0xff};
     ws_client client;
     open_plain(&client);
     ws_client_send(&client, WS_BINARY, not_a_map, sizeof not_a_map);
@@ -326,7 +327,8 @@ static void test_wrong_websocket_frames_harm_nobody(void **state)
         uint8_t first;
         uint64_t bytes;
         int masked;
-    } cases[] = {{0xf2, 5, 1}, {0x83, 5, 1}, {0x8b, 5, 1}, {0x89, 126, 1}, {0x80, 5, 1}, {0x82, 5, 0}, {0x82, UINT64_MAX, 1}};
+    } cases[] = {{0xf2, 5, 1}, {0x83, 5, 1}, {0x8b, 5, 1},         {0x89, 126, 1},
+                 {0x80, 5, 1}, {0x82, 5, 0}, {0x82, UINT64_MAX, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         open_plain(&client);
         ws_client_send_header(&client, cases[i].first, cases[i].bytes, cases[i].masked);

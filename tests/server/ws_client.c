@@ -92,12 +92,12 @@ int ws_client_open(ws_client *client, uint16_t port, const char *path, const cha
         ws_client_close(client);
         return 0;
     }
-    int length = snprintf(request, sizeof request,
-                          "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                          "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n%s%s%s%s%s%s\r\n",
-                          path, port, subprotocol ? "Sec-WebSocket-Protocol: " : "", subprotocol ? subprotocol : "",
-                          subprotocol ? "\r\n" : "", origin ? "Origin: " : "", origin ? origin : "",
-                          origin ? "\r\n" : "");
+    int length =
+        snprintf(request, sizeof request,
+                 "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                 "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n%s%s%s%s%s%s\r\n",
+                 path, port, subprotocol ? "Sec-WebSocket-Protocol: " : "", subprotocol ? subprotocol : "",
+                 subprotocol ? "\r\n" : "", origin ? "Origin: " : "", origin ? origin : "", origin ? "\r\n" : "");
     int status = ws_send_raw(client->fd, request, (size_t)length) == 0 ? read_upgrade_answer(client) : 0;
     if (status != 101)
         ws_client_close(client);

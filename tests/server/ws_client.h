@@ -23,10 +23,10 @@ typedef struct ws_client {
     int fd;
     uint8_t *buffer; ///< received and not yet taken
     size_t have;
-    size_t taken;       ///< of the buffer, by the newest ws_client_next
-    int auto_ack;       ///< acknowledge frames as they come (default)
-    uint32_t sequence;  ///< of the newest input sent by the helpers
-    uint32_t viewer_id; ///< from joined
+    size_t taken;             ///< of the buffer, by the newest ws_client_next
+    int auto_ack;             ///< acknowledge frames as they come (default)
+    uint32_t sequence;        ///< of the newest input sent by the helpers
+    uint32_t viewer_id;       ///< from joined
     tarn_session_state state; ///< the newest seen
     uint16_t close_code;      ///< once the server has closed
     char close_reason[128];

@@ -1,7 +1,7 @@
 // Puts the page together: socket -> conversation -> frame stream -> display clock -> picture, and pointers back.
 import type { DecoderPort } from "./codec/worker-messages.js";
 import { Gestures } from "./input/gestures.js";
-import { isTyping, pressKey } from "./input/keys.js";
+import { listenToKeys, listenToPointers } from "./input/listeners.js";
 import { PushTool } from "./input/push-tool.js";
 import { Backoff } from "./net/backoff.js";
 import { Link, type SocketLike } from "./net/link.js";
@@ -109,42 +109,10 @@ export class App {
       onRefused: (why, position) => this.refused(why, position),
       onFailed: (why) => this.notices.stop("The frames can't be decoded", `${why}.`, RELOAD),
     });
-    this.conversation = new Conversation(
-      { session: options.session, viewer: options.viewer, client: "tarn-web 0.1.0", versions: OWN_VERSIONS },
-      () => performance.now(),
-      {
-        onJoined: (message) => this.joined(message),
-        onMessage: (message) => this.heard(message),
-        onFrame: (bytes) => this.frame(bytes),
-        onRoundTrip: (ms) => this.model.roundTrip.add(ms),
-        onLost: (why, retryMs) => this.lost(why, retryMs),
-        onEnded: (why, text) => this.ended(why, text),
-        onProblem: (text) => this.say(text),
-      },
-    );
-    this.link = new Link(
-      {
-        open: () => new WebSocket(options.socketUrl, SUBPROTOCOL) as SocketLike,
-        nowMs: () => performance.now(),
-        setTimer: (callback, delayMs) => window.setTimeout(callback, delayMs),
-        clearTimer: (id) => window.clearTimeout(id),
-      },
-      new Backoff(),
-      {
-        onOpen: () => this.conversation.linkOpened(),
-        onBinary: (bytes) => this.conversation.linkBinary(bytes),
-        onDown: (code, reason, retryMs) => this.conversation.linkDown(code, reason, retryMs),
-      },
-    );
+    this.conversation = this.createConversation(options);
+    this.link = this.createLink(options.socketUrl);
     this.conversation.attach(this.link);
-    this.push = new PushTool({
-      rayAt: (x, y, ray) => this.stage.rayAt(x, y, ray),
-      depth: (ray) => this.liquid.depth(ray, this.stage.sizeM, this.stream.latest),
-      send: (input) => {
-        const sequence = this.conversation.pointer(input);
-        if (sequence > 0) this.model.inputTimes.sent(sequence, performance.now());
-      },
-    });
+    this.push = this.createPushTool();
     this.gestures = this.createGestures();
     this.panel = new Panel(parts.panel, this.panelActions(), this.push);
     this.listen();
@@ -154,7 +122,7 @@ export class App {
     this.notices.say("Connecting…");
     this.link.start();
     window.setInterval(() => this.beat(), PING_EVERY_MS);
-    requestAnimationFrame(() => this.animate());
+    requestAnimationFrame(this.animate);
   }
 
   /** Calls back with each decoded frame and its fingerprint until the returned function is called. */
@@ -292,8 +260,8 @@ export class App {
     }
   }
 
-  private animate(): void {
-    requestAnimationFrame(() => this.animate());
+  private readonly animate = (): void => {
+    requestAnimationFrame(this.animate);
     const now = performance.now();
     const elapsedS = Math.min(0.1, (now - this.drawnMs) / 1000);
     this.drawnMs = now;
@@ -316,7 +284,7 @@ export class App {
       this.readoutMs = now;
       this.measure(now);
     }
-  }
+  };
 
   private showCursor(): void {
     const connected = this.model.connection === "connected";
@@ -367,6 +335,49 @@ export class App {
 
   // ---- what people do ----
 
+  private createConversation(options: AppOptions): Conversation {
+    const identity = {
+      session: options.session,
+      viewer: options.viewer,
+      client: "tarn-web 0.1.0",
+      versions: OWN_VERSIONS,
+    };
+    return new Conversation(identity, () => performance.now(), {
+      onJoined: (message) => this.joined(message),
+      onMessage: (message) => this.heard(message),
+      onFrame: (bytes) => this.frame(bytes),
+      onRoundTrip: (ms) => this.model.roundTrip.add(ms),
+      onLost: (why, retryMs) => this.lost(why, retryMs),
+      onEnded: (why, text) => this.ended(why, text),
+      onProblem: (text) => this.say(text),
+    });
+  }
+
+  private createLink(url: string): Link {
+    const environment = {
+      open: () => new WebSocket(url, SUBPROTOCOL) as SocketLike,
+      nowMs: () => performance.now(),
+      setTimer: (callback: () => void, delayMs: number) => window.setTimeout(callback, delayMs),
+      clearTimer: (id: number) => window.clearTimeout(id),
+    };
+    return new Link(environment, new Backoff(), {
+      onOpen: () => this.conversation.linkOpened(),
+      onBinary: (bytes) => this.conversation.linkBinary(bytes),
+      onDown: (code, reason, retryMs) => this.conversation.linkDown(code, reason, retryMs),
+    });
+  }
+
+  private createPushTool(): PushTool {
+    return new PushTool({
+      rayAt: (x, y, ray) => this.stage.rayAt(x, y, ray),
+      depth: (ray) => this.liquid.depth(ray, this.stage.sizeM, this.stream.latest),
+      send: (input) => {
+        const sequence = this.conversation.pointer(input);
+        if (sequence > 0) this.model.inputTimes.sent(sequence, performance.now());
+      },
+    });
+  }
+
   private createGestures(): Gestures {
     return new Gestures({
       overTank: (x, y) => {
@@ -411,35 +422,20 @@ export class App {
   }
 
   private listen(): void {
-    const { canvas } = this.parts;
-    const at = (event: PointerEvent) => ({
-      pointerId: event.pointerId,
-      pointerType: event.pointerType,
-      button: event.button,
-      x: event.offsetX,
-      y: event.offsetY,
-    });
-    canvas.addEventListener("pointerdown", (event) => {
-      canvas.setPointerCapture(event.pointerId);
-      canvas.focus({ preventScroll: true });
-      this.gestures.down(at(event));
-      event.preventDefault();
-    });
-    canvas.addEventListener("pointermove", (event) => this.gestures.move(at(event), canvas.clientHeight));
-    canvas.addEventListener("pointerup", (event) => this.gestures.up(at(event)));
-    canvas.addEventListener("pointercancel", (event) => this.gestures.up(at(event)));
-    canvas.addEventListener("pointerleave", () => this.gestures.leave());
-    canvas.addEventListener("contextmenu", (event) => event.preventDefault());
-    canvas.addEventListener(
-      "wheel",
-      (event) => {
-        event.preventDefault();
-        const pixels = (event.deltaY || event.deltaX) * (event.deltaMode === 1 ? 16 : 1);
-        this.gestures.wheel(pixels, event.shiftKey);
+    listenToPointers(this.parts.canvas, this.gestures);
+    listenToKeys({
+      togglePause: () => this.togglePause(),
+      step: () => void this.conversation.control("step"),
+      reset: () => void this.conversation.control("reset"),
+      toggleHelp: () => this.help.toggle(),
+      toggleReadout: () => {
+        this.parts.readout.hidden = !this.parts.readout.hidden;
       },
-      { passive: false },
-    );
-    canvas.addEventListener("webglcontextlost", (event) => {
+      goHome: () => this.orbit.goHome(),
+      turn: (dx, dy) => this.orbit.turn(dx, dy),
+      zoom: (factor) => this.orbit.zoom(factor),
+    });
+    this.parts.canvas.addEventListener("webglcontextlost", (event) => {
       event.preventDefault();
       this.notices.stop(
         "The graphics card stopped drawing",
@@ -448,24 +444,7 @@ export class App {
       );
     });
     window.addEventListener("resize", () => this.stage.resize(this.detail.scale));
-    window.addEventListener("blur", () => this.gestures.cancel());
     window.addEventListener("online", () => this.link.hurry());
-    window.addEventListener("keydown", (event) => {
-      if (isTyping(document.activeElement)) return;
-      const target = {
-        togglePause: () => this.togglePause(),
-        step: () => void this.conversation.control("step"),
-        reset: () => void this.conversation.control("reset"),
-        toggleHelp: () => this.help.toggle(),
-        toggleReadout: () => {
-          this.parts.readout.hidden = !this.parts.readout.hidden;
-        },
-        goHome: () => this.orbit.goHome(),
-        turn: (dx: number, dy: number) => this.orbit.turn(dx, dy),
-        zoom: (factor: number) => this.orbit.zoom(factor),
-      };
-      if (pressKey(event, target)) event.preventDefault();
-    });
     document.addEventListener("visibilitychange", () => this.visibilityChanged());
   }
 

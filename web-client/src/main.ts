@@ -60,12 +60,15 @@ async function start(): Promise<void> {
     );
     return;
   }
+  const decoder = new DecodeWorker();
+  decoder.onerror = () =>
+    notices.stop("The page is incomplete", "The part that decodes frames could not be started.", reload);
   const query = new URLSearchParams(window.location.search);
   const app = new App(parts, {
     socketUrl: socketUrl(),
     session: clipName(query.get("session") ?? ""),
     viewer: clipName(query.get("name") ?? ""),
-    decoder: new DecodeWorker(),
+    decoder,
     wasm: await response.arrayBuffer(),
     fullDetail: query.get("detail") === "full",
     software: isSoftware(probe),

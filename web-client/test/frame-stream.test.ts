@@ -20,6 +20,7 @@ const INFO: FrameInfo = {
   velocityScale: 0.1,
   ownSequence: 0,
   lightDims: [4, 4, 4],
+  lightCells: 2,
   decodeMs: 0,
 };
 

@@ -45,4 +45,11 @@ test("the volume stays within its bound for the largest tank", () => {
   const { volume } = compute(new Uint16Array(0), [2048, 2048, 2048]);
   const [nx, ny, nz] = volume.dims;
   expect(nx * ny * nz).toBeLessThanOrEqual(LIGHT_VOXELS_MAX);
+  expect(nx * volume.voxelCells).toBeGreaterThanOrEqual(2048);
+});
+
+test("a long thin tank has voxels that are wider than it", () => {
+  const { volume } = compute(new Uint16Array(0), [4, 1024, 1024]);
+  expect(volume.dims[0]).toBe(1);
+  expect(volume.dims[1] * volume.voxelCells).toBe(1024);
 });

@@ -17,7 +17,12 @@ function frame(cells: readonly (readonly [number, number, number])[]): DecodedFr
   });
   const volume = new LightVolume();
   volume.compute(views.positions, cells.length, [32, 16, 16], views.light);
-  const info = { cells: [32, 16, 16], cellM: CELL_M, lightDims: volume.dims } as unknown as FrameInfo;
+  const info = {
+    cells: [32, 16, 16],
+    cellM: CELL_M,
+    lightDims: volume.dims,
+    lightCells: volume.voxelCells,
+  } as unknown as FrameInfo;
   return { info, slot, views, arrivedMs: 0 };
 }
 

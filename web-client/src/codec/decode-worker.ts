@@ -54,6 +54,7 @@ function decode(
   views.velocities.set(c.velocities(info.particleCount));
   lightVolume.compute(views.positions, info.particleCount, info.cells, views.light);
   info.lightDims = [lightVolume.dims[0], lightVolume.dims[1], lightVolume.dims[2]];
+  info.lightCells = lightVolume.voxelCells;
   info.decodeMs = performance.now() - began;
   port.postMessage({ kind: "decoded", info, slot, hash: hash ? byteHash(c.bytes()) : "" }, [slot]);
 }

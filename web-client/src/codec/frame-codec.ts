@@ -76,6 +76,7 @@ export class FrameCodec {
       velocityScale: at(24),
       ownSequence: this.sequenceOf(viewerId, at(10)),
       lightDims: [1, 1, 1],
+      lightCells: 1,
       decodeMs: 0,
     };
   }

@@ -32,6 +32,8 @@ export interface FrameInfo {
   ownSequence: number;
   /** Voxels of the light volume per axis. */
   lightDims: [number, number, number];
+  /** Cells of the tank along a voxel's edge. */
+  lightCells: number;
   decodeMs: number;
 }
 

@@ -7,6 +7,8 @@ const EXTINCTION = 2.6;
 
 export class LightVolume {
   readonly dims: [number, number, number] = [1, 1, 1];
+  /** Cells of the tank along a voxel's edge: a power of two. */
+  voxelCells = 2;
   private readonly counts = new Uint16Array(LIGHT_VOXELS_MAX);
 
   /**
@@ -19,6 +21,7 @@ export class LightVolume {
     const cz = cells[2] ?? 1;
     let log2 = 1;
     while (voxels(cx, log2) * voxels(cy, log2) * voxels(cz, log2) > LIGHT_VOXELS_MAX) log2++;
+    this.voxelCells = 1 << log2;
     const nx = voxels(cx, log2);
     const ny = voxels(cy, log2);
     const nz = voxels(cz, log2);

@@ -78,6 +78,7 @@ out vec4 colour;
 void main() {
   vec2 disc = vec2(gl_PointCoord.x * 2.0 - 1.0, 1.0 - gl_PointCoord.y * 2.0);
   float r2 = dot(disc, disc);
+  float rimWidth = fwidth(r2);
   if (r2 > 1.0) discard;
   vec3 sphere = vec3(disc, sqrt(1.0 - r2));
 
@@ -96,7 +97,8 @@ void main() {
   lit += vec3(0.85, 0.95, 1.0) * glint * 0.42 * daylight;
   lit += vec3(0.10, 0.24, 0.34) * rim * (0.2 + 0.8 * daylight);
   lit = lit / (1.0 + 0.22 * lit);
-  colour = vec4(pow(lit, vec3(1.0 / 2.2)), 1.0);
+  // Where the screen has several samples a pixel, the rim covers only some of them.
+  colour = vec4(pow(lit, vec3(1.0 / 2.2)), clamp((1.0 - r2) / max(rimWidth, 1e-4) + 0.35, 0.0, 1.0));
 
   float z = centre.z + sphere.z * radius;
   gl_FragDepth = 0.5 + 0.5 * (projectionMatrix[2][2] * z + projectionMatrix[3][2]) / -z;

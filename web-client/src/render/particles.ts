@@ -37,6 +37,7 @@ export class Particles {
       glslVersion: THREE.GLSL3,
       vertexShader: particleVertex,
       fragmentShader: particleFragment,
+      alphaToCoverage: true,
       uniforms: {
         quantum: { value: 1 },
         velocityScale: { value: 1 },
@@ -83,8 +84,7 @@ export class Particles {
     this.light.needsUpdate = true;
 
     const [cx, cy, cz] = info.cells;
-    const voxelCells = 2 ** Math.ceil(Math.log2(cx / nx));
-    const voxelM = voxelCells * info.cellM;
+    const voxelM = info.lightCells * info.cellM;
     this.uniform("quantum").value = info.cellM / 32;
     this.uniform("velocityScale").value = info.velocityScale;
     (this.uniform("tankSize").value as THREE.Vector3).set(cx, cy, cz).multiplyScalar(info.cellM);

@@ -17,6 +17,8 @@ const PANEL_SHIFT_PX = 96;
 export class Stage {
   readonly particles: Particles;
   readonly cursor = new Cursor();
+  /** Of the tank, metres. */
+  readonly sizeM: Vec3 = [2, 1, 1];
   readonly camera = new THREE.PerspectiveCamera(FOV_DEGREES, 1, 0.01, 100);
 
   private readonly renderer: THREE.WebGLRenderer;
@@ -57,6 +59,7 @@ export class Stage {
   /** Makes the tank so large, metres. */
   fitTank(size: readonly number[]): void {
     this.size.set(size[0] as number, size[1] as number, size[2] as number);
+    copy(this.size, this.sizeM);
     this.tank.position.copy(this.size).multiplyScalar(-0.5);
     this.box.fit(this.size);
     this.table.fit(this.size);
@@ -120,10 +123,6 @@ export class Stage {
     this.tank.updateWorldMatrix(true, false);
     const p = new THREE.Vector3(at[0], at[1], at[2]).applyMatrix4(this.tank.matrixWorld).project(this.camera);
     return [(0.5 + 0.5 * p.x) * this.canvas.clientWidth, (0.5 - 0.5 * p.y) * this.canvas.clientHeight];
-  }
-
-  get sizeM(): Vec3 {
-    return [this.size.x, this.size.y, this.size.z];
   }
 }
 

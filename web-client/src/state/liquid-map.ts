@@ -33,9 +33,8 @@ export class LiquidMap {
   private hasLiquid(ray: Ray, depth: number, frame: DecodedFrame): boolean {
     const { info, views } = frame;
     const [nx, ny, nz] = info.lightDims;
-    const voxelCells = 2 ** Math.ceil(Math.log2(info.cells[0] / nx));
-    const perTile = Math.max(1, TILE_CELLS / voxelCells);
-    const tileM = perTile * voxelCells * info.cellM;
+    const perTile = Math.max(1, TILE_CELLS / info.lightCells);
+    const tileM = perTile * info.lightCells * info.cellM;
     const x0 = perTile * Math.floor((ray.origin[0] + depth * ray.direction[0]) / tileM);
     const y0 = perTile * Math.floor((ray.origin[1] + depth * ray.direction[1]) / tileM);
     const z0 = perTile * Math.floor((ray.origin[2] + depth * ray.direction[2]) / tileM);

@@ -40,7 +40,13 @@ export class Orbit {
 
   /** Moves towards the goal; at once where people asked for less motion. */
   tick(elapsedS: number, atOnce: boolean): void {
-    const share = atOnce ? 1 : 1 - Math.exp(-elapsedS / 0.07);
+    if (atOnce) {
+      this.yaw = this.yawGoal;
+      this.pitch = this.pitchGoal;
+      this.distance = this.distanceGoal;
+      return;
+    }
+    const share = 1 - Math.exp(-elapsedS / 0.07);
     this.yaw += (this.yawGoal - this.yaw) * share;
     this.pitch += (this.pitchGoal - this.pitch) * share;
     this.distance += (this.distanceGoal - this.distance) * share;
