@@ -14,12 +14,12 @@
 #include <stdint.h>
 
 enum {
-    TARN_TANK_CELLS_MIN = 4,        ///< per axis
-    TARN_TANK_CELLS_MAX = 1024,     ///< per axis
+    TARN_TANK_CELLS_MIN = 4,    ///< per axis
+    TARN_TANK_CELLS_MAX = 1024, ///< per axis
     TARN_TANK_CELL_COUNT_MAX = 1 << 27,
     TARN_TANK_PARTICLES_MAX = 1 << 24,
-    TARN_TANK_BLOCKS_MAX = 64,      ///< fluid blocks of a description
-    TARN_TANK_PUSHES_MAX = 64,      ///< that act in one step
+    TARN_TANK_BLOCKS_MAX = 64, ///< fluid blocks of a description
+    TARN_TANK_PUSHES_MAX = 64, ///< that act in one step
     TARN_TANK_SUBSTEPS_MAX = 8,
     TARN_TANK_ITERATIONS_MAX = 200,
 };
@@ -33,8 +33,8 @@ typedef struct tarn_fluid_block {
 
 /// Parameters that may change while the tank runs. X(id, name, default, min, max, text)
 #define TARN_PARAMETER_LIST(X)                                                                                         \
-    X(TARN_PARAMETER_GRAVITY, "gravity_m_s2", 9.81f, 0.0f, 50.0f, "strength of gravity, straight down")               \
-    X(TARN_PARAMETER_FLIP, "flip_ratio", 0.97f, 0.0f, 1.0f, "share of FLIP; the rest is PIC")                           \
+    X(TARN_PARAMETER_GRAVITY, "gravity_m_s2", 9.81f, 0.0f, 50.0f, "strength of gravity, straight down")                \
+    X(TARN_PARAMETER_FLIP, "flip_ratio", 0.97f, 0.0f, 1.0f, "share of FLIP; the rest is PIC")                          \
     X(TARN_PARAMETER_TOLERANCE, "pressure_tolerance", 1e-4f, 1e-7f, 1e-1f, "pressure residual, max abs(div u) dt")     \
     X(TARN_PARAMETER_ITERATIONS, "pressure_iterations", 20.0f, 1.0f, 200.0f, "cap on pressure iterations")             \
     X(TARN_PARAMETER_CFL, "cfl", 2.0f, 0.5f, 4.0f, "cells that the fastest particle may cross in a substep")           \
@@ -56,13 +56,13 @@ typedef struct tarn_parameter_spec {
 
 /// What a tank is made from. Fill it with tarn_tank_desc_default first.
 typedef struct tarn_tank_desc {
-    uint16_t cells[3];     ///< TARN_TANK_CELLS_MIN..TARN_TANK_CELLS_MAX each, product <= TARN_TANK_CELL_COUNT_MAX
-    float cell_m;          ///< 1e-4..10
-    float dt_s;            ///< 1e-4..0.1; the fixed step
+    uint16_t cells[3];           ///< TARN_TANK_CELLS_MIN..TARN_TANK_CELLS_MAX each, product <= TARN_TANK_CELL_COUNT_MAX
+    float cell_m;                ///< 1e-4..10
+    float dt_s;                  ///< 1e-4..0.1; the fixed step
     uint32_t particles_per_axis; ///< per cell and axis when seeding: 1..4 (2: eight particles in a cell)
-    uint32_t particles_max; ///< capacity, 1..TARN_TANK_PARTICLES_MAX; 0: what the blocks need
-    uint32_t seed;         ///< of the jitter
-    float jitter;          ///< 0..1: share of a particle's own sub-cell it may be moved by
+    uint32_t particles_max;      ///< capacity, 1..TARN_TANK_PARTICLES_MAX; 0: what the blocks need
+    uint32_t seed;               ///< of the jitter
+    float jitter;                ///< 0..1: share of a particle's own sub-cell it may be moved by
     float parameters[TARN_PARAMETER_COUNT];
     uint32_t block_count;
     tarn_fluid_block blocks[TARN_TANK_BLOCKS_MAX];
@@ -88,13 +88,13 @@ typedef struct tarn_tank_report {
     uint32_t particle_count;
     uint32_t active_tiles, liquid_cells;
     uint32_t substeps, pressure_iterations; ///< iterations: of the last substep
-    float residual;        ///< max over liquid cells of abs(div u) * dt after projection
+    float residual;                         ///< max over liquid cells of abs(div u) * dt after projection
     float speed_max_m_s;
-    double kinetic_j_kg;   ///< mean kinetic energy per kg
-    double potential_j_kg; ///< mean g*y per kg
+    double kinetic_j_kg;    ///< mean kinetic energy per kg
+    double potential_j_kg;  ///< mean g*y per kg
     double momentum_m_s[3]; ///< mean velocity
-    double center_m[3];    ///< centre of mass
-    uint64_t bytes;        ///< of device memory that the tank holds
+    double center_m[3];     ///< centre of mass
+    uint64_t bytes;         ///< of device memory that the tank holds
 } tarn_tank_report;
 
 /// 128-bit hash of the whole state that later steps depend on.

@@ -99,13 +99,14 @@ TILE_KERNEL(liquid_extrapolate, CELL_LANES, liquid_args, extend_scratch)
             extend_layer(s, layer);
         float *to = m->u_ext[axis] + (uint64_t)tile * TILE_CELLS;
         FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
-            to[cell_index(x, y, z)] =
-                s->value[EXTRAPOLATION_LAYERS & 1][extend_index(x + EXTEND_BORDER, y + EXTEND_BORDER, z + EXTEND_BORDER)];
+            to[cell_index(x, y, z)] = s->value[EXTRAPOLATION_LAYERS & 1]
+                                              [extend_index(x + EXTEND_BORDER, y + EXTEND_BORDER, z + EXTEND_BORDER)];
         TILE_BARRIER();
     }
 }
 
-// ----------------------------------------------------------------------------------------- grid to particles, advection
+// ----------------------------------------------------------------------------------------- grid to particles,
+// advection
 
 enum {
     NEAR_EDGE = 10, ///< velocities at the particles
@@ -116,7 +117,7 @@ enum {
 };
 
 typedef struct advect_scratch {
-    float near[3][NEAR_NODES][2]; ///< new velocity, and how much it changed: both with one set of weights
+    float near[3][NEAR_NODES][2];    ///< new velocity, and how much it changed: both with one set of weights
     float carrier[3][FAR_NODES + 4]; ///< new velocity and the density correction; rows are read four values at a time
     uint32_t neighbour[27];
     uint32_t move_count[27];
@@ -180,7 +181,8 @@ TILE_FN tile_f32x4 sum_rows(const float *at, int y_step, int z_step, row_weights
 /// Trilinear interpolation in carrier[c].
 TILE_FN float interpolate_far(const float *field, component_weights w)
 {
-    const float *at = field + ((w.z.at + FAR_BORDER) * FAR_EDGE + (w.y.at + FAR_BORDER)) * FAR_EDGE + w.x.at + FAR_BORDER;
+    const float *at =
+        field + ((w.z.at + FAR_BORDER) * FAR_EDGE + (w.y.at + FAR_BORDER)) * FAR_EDGE + w.x.at + FAR_BORDER;
     const tile_f32x4 row = sum_rows(at, FAR_EDGE, FAR_EDGE * FAR_EDGE, weights_of_rows(w));
     return w.x.w[0] * tile_get_f32x4(row, 0) + w.x.w[1] * tile_get_f32x4(row, 1);
 }
@@ -266,17 +268,19 @@ TILE_FN void midpoint(const liquid_args *args, const advect_scratch *s, tile_pla
     const float frac = args->m.control->frac;
     node_weights face[3], center[3];
     int near = 1;
-    TILE_UNROLL for (int c = 0; c < 3; c++) {
+    TILE_UNROLL for (int c = 0; c < 3; c++)
+    {
         const float half = tile_clamp_f32(0.5f * frac * velocity[c], -0.5f * MOVE_CELLS_MAX, 0.5f * MOVE_CELLS_MAX);
         const float middle = at[c] + half;
         face[c] = weights_at(middle, 0.0f);
         center[c] = weights_at(middle, 0.5f);
         near &= middle >= -1.5f && middle < 9.0f;
     }
-    TILE_UNROLL for (int c = 0; c < 3; c++) {
+    TILE_UNROLL for (int c = 0; c < 3; c++)
+    {
         const component_weights w = weights_of(c, face, center);
-        const float carrier = near ? interpolate_far(s->carrier[c], w)
-                                   : interpolate_anywhere(args, place, c, w, shift_scale);
+        const float carrier =
+            near ? interpolate_far(s->carrier[c], w) : interpolate_anywhere(args, place, c, w, shift_scale);
         moved[c] = tile_clamp_f32(frac * carrier, -MOVE_CELLS_MAX, MOVE_CELLS_MAX);
     }
 }
@@ -291,7 +295,8 @@ TILE_FN void advect_particle(const liquid_args *args, const advect_scratch *s, t
     const float flip = m->control->flip, limit = m->control->speed_max;
     float at[3], velocity[3], moved[3];
     node_weights face[3], center[3];
-    TILE_UNROLL for (int c = 0; c < 3; c++) {
+    TILE_UNROLL for (int c = 0; c < 3; c++)
+    {
         const particle_axis axis = axis_weights(m->position[c][particle]);
         at[c] = (float)axis.face + axis.face_weight[1];
         for (int i = 0; i < 2; i++) {
@@ -301,7 +306,8 @@ TILE_FN void advect_particle(const liquid_args *args, const advect_scratch *s, t
         face[c].at = axis.face;
         center[c].at = axis.center;
     }
-    TILE_UNROLL for (int c = 0; c < 3; c++) {
+    TILE_UNROLL for (int c = 0; c < 3; c++)
+    {
         float change;
         interpolate_near(s->near[c], weights_of(c, face, center), &velocity[c], &change);
         const float kept = m->velocity[c][particle] + change;
@@ -310,7 +316,8 @@ TILE_FN void advect_particle(const liquid_args *args, const advect_scratch *s, t
     midpoint(args, s, place, at, velocity, shift_scale, moved);
     const int tile_at[3] = {place.x, place.y, place.z};
     uint32_t to = 0;
-    TILE_UNROLL for (int c = 2; c >= 0; c--) {
+    TILE_UNROLL for (int c = 2; c >= 0; c--)
+    {
         const int32_t wanted = (int32_t)m->position[c][particle] + tile_round_i32(moved[c] * (1 << POSITION_BITS));
         const int32_t last = (args->shape.cells[c] << POSITION_BITS) - 1 - WALL_MARGIN;
         const int32_t position = tile_clamp_i32(wanted, WALL_MARGIN, last);

@@ -68,8 +68,8 @@ tarn_status tarn_tank_pressure(tarn_tank *tank, float *pressure_m2_s2, size_t ce
         status = tarn_device_download(tank->device, pressure, tank->args.m.pressure,
                                       (size_t)tiles * TILE_CELLS * sizeof *pressure);
     // u -= grad p in cells per step: p is in cells^2 per step and substep.
-    const float scale = tank->desc.cell_m * tank->desc.cell_m * (float)tank->substeps /
-                        (tank->desc.dt_s * tank->desc.dt_s);
+    const float scale =
+        tank->desc.cell_m * tank->desc.cell_m * (float)tank->substeps / (tank->desc.dt_s * tank->desc.dt_s);
     for (uint32_t i = 0; i < tiles && status == TARN_OK; i++)
         place_tile(tank, dense[i], pressure + (size_t)i * TILE_CELLS, scale, pressure_m2_s2);
     free(dense);

@@ -35,7 +35,8 @@ TILE_FN void spread(encode_scratch *s, int from, int to)
         float weight = 0.0f, total[3] = {0.0f, 0.0f, 0.0f};
         for (int side = 0; side < 6; side++) {
             const int d = side % 2 == 0 ? -1 : 1;
-            const int ox = x + (side / 2 == 0 ? d : 0), oy = y + (side / 2 == 1 ? d : 0), oz = z + (side / 2 == 2 ? d : 0);
+            const int ox = x + (side / 2 == 0 ? d : 0), oy = y + (side / 2 == 1 ? d : 0),
+                      oz = z + (side / 2 == 2 ? d : 0);
             if (ox >= 0 && oy >= 0 && oz >= 0 && ox < GRID_EDGE && oy < GRID_EDGE && oz < GRID_EDGE) {
                 const int other = (oz * GRID_EDGE + oy) * GRID_EDGE + ox;
                 const float w = s->known[from][other];
@@ -114,8 +115,7 @@ TILE_KERNEL(liquid_totals_sum, PARTICLE_LANES, liquid_args, tile_no_scratch)
             hash = tile_mix_u64(hash ^ ((uint64_t)m->position[c][i] << 32 | tile_bits_f32(v)));
             energy += v * v;
             global_add_u64((uint64_t *)&totals->position[c], m->position[c][i] >> 10);
-            global_add_u64((uint64_t *)&totals->velocity[c],
-                           (uint64_t)(int64_t)tile_round_i32(v * (float)(1 << 20)));
+            global_add_u64((uint64_t *)&totals->velocity[c], (uint64_t)(int64_t)tile_round_i32(v * (float)(1 << 20)));
         }
         global_add_u64(&totals->energy, (uint64_t)(energy * (float)(1 << 20)));
         global_add_u64(&totals->hash_lo, hash);

@@ -78,8 +78,8 @@ tarn_status tarn_tank_encode(tarn_tank *tank, const tarn_tank_frame_info *info, 
         return TARN_E_ARGUMENT;
     const uint32_t tiles = tank->counters.occupied;
     const size_t head = tarn_frame_head_bytes(info->input_count, tiles);
-    const size_t payloads =
-        (size_t)tiles * tarn_frame_payload_bytes(0) + (size_t)tank->particle_count * (tarn_frame_payload_bytes(1) - tarn_frame_payload_bytes(0));
+    const size_t payloads = (size_t)tiles * tarn_frame_payload_bytes(0) +
+                            (size_t)tank->particle_count * (tarn_frame_payload_bytes(1) - tarn_frame_payload_bytes(0));
     if (bytes_max < head || bytes_max - head < payloads)
         return TARN_E_SPACE;
     tank_mark(tank, STAGE_COUNT);

@@ -25,9 +25,15 @@ TILE_FN void halo_neighbours(const liquid_args *args, tile_place place, uint32_t
                       nz = sz == 0 ? TILE_EDGE : border;                                                               \
             const int fx = sx < 0 ? TILE_EDGE - border : 0, fy = sy < 0 ? TILE_EDGE - border : 0,                      \
                       fz = sz < 0 ? TILE_EDGE - border : 0;                                                            \
-            const int tx = sx < 0 ? 0 : sx == 0 ? border : border + TILE_EDGE,                                         \
-                      ty = sy < 0 ? 0 : sy == 0 ? border : border + TILE_EDGE,                                         \
-                      tz = sz < 0 ? 0 : sz == 0 ? border : border + TILE_EDGE;                                         \
+            const int tx = sx < 0    ? 0                                                                               \
+                           : sx == 0 ? border                                                                          \
+                                     : border + TILE_EDGE,                                                             \
+                      ty = sy < 0    ? 0                                                                               \
+                           : sy == 0 ? border                                                                          \
+                                     : border + TILE_EDGE,                                                             \
+                      tz = sz < 0    ? 0                                                                               \
+                           : sz == 0 ? border                                                                          \
+                                     : border + TILE_EDGE;                                                             \
             const uint32_t slot = neighbour[n];                                                                        \
             type *target = to + (tz * edge + ty) * edge + tx;                                                          \
             if (slot == TILE_NONE) {                                                                                   \

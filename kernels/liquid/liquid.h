@@ -4,8 +4,8 @@
 /// Units: lengths in cells, velocities in cells per step (the fixed step dt_s), so that a substep of the share `frac`
 /// of a step moves a particle by frac * velocity cells.
 ///
-/// The tank is cut into tiles of 8^3 cells. Tables over all tiles ("dense") say which are in use; fields exist for those
-/// only:
+/// The tank is cut into tiles of 8^3 cells. Tables over all tiles ("dense") say which are in use; fields exist for
+/// those only:
 ///
 ///     occupied  tiles that hold particles; pressure lives here          index o, in ascending dense order
 ///     active    occupied tiles and their 26 neighbours; velocity        index s, in ascending dense order
@@ -24,12 +24,12 @@ enum {
     TILE_LOG2 = 3,
     TILE_EDGE = 8,
     TILE_CELLS = 512,
-    TILE_FACES = 576,       ///< faces normal to one axis, both borders included: 9 * 8 * 8
-    NODE_EDGE = 10,         ///< a tile's nodes for the P2G: cells -1..8
+    TILE_FACES = 576, ///< faces normal to one axis, both borders included: 9 * 8 * 8
+    NODE_EDGE = 10,   ///< a tile's nodes for the P2G: cells -1..8
     NODE_COUNT = 1000,
-    POSITION_BITS = 20,     ///< fraction bits of a position; a particle sits at (X + 0.5) / 2^20 cells
+    POSITION_BITS = 20, ///< fraction bits of a position; a particle sits at (X + 0.5) / 2^20 cells
     TILE_POSITION_BITS = 23,
-    LEVELS_MAX = 8,         ///< 8 * 2^(LEVELS_MAX - 1) = 1024 cells
+    LEVELS_MAX = 8, ///< 8 * 2^(LEVELS_MAX - 1) = 1024 cells
     EXTRAPOLATION_LAYERS = 3,
     PARTICLE_LANES = 256,
     CELL_LANES = 256,
@@ -41,15 +41,15 @@ enum {
 /// Fixed point of the P2G. A face's weight is at most 8 cells' worth of particles: along its normal two cells reach it
 /// with weights up to 1, across it one with weights up to 1 and two with weights up to 1/2, so 2 * 2 * 2 = 8. A cell
 /// counts for at most PARTICLES_PER_CELL_MAX particles: those of a fuller cell are scaled down together. Speeds are at
-/// most SPEED_MAX. Hence |sum| <= 8 * 32 * 2^22 = 2^30 plus half a unit per contribution (under 2^24 * 0.5 even if every
-/// particle of the largest tank were in reach), which fits 31 bits.
+/// most SPEED_MAX. Hence |sum| <= 8 * 32 * 2^22 = 2^30 plus half a unit per contribution (under 2^24 * 0.5 even if
+/// every particle of the largest tank were in reach), which fits 31 bits.
 #define PARTICLES_PER_CELL_MAX 32.0f
-#define SPEED_MAX 32.0f                        ///< cells per step: the largest cfl times the most substeps
-#define WEIGHT_SCALE 4194304.0f                ///< 2^22
+#define SPEED_MAX 32.0f         ///< cells per step: the largest cfl times the most substeps
+#define WEIGHT_SCALE 4194304.0f ///< 2^22
 #define MOMENTUM_SCALE (WEIGHT_SCALE / SPEED_MAX)
-#define WEIGHT_MIN 4096                        ///< fixed point; a face with less weight has no velocity of its own
-#define MOVE_CELLS_MAX 4.0f                    ///< per axis and substep
-#define DENSITY_STEP_MAX 0.25f                 ///< largest density error that is corrected in one substep
+#define WEIGHT_MIN 4096        ///< fixed point; a face with less weight has no velocity of its own
+#define MOVE_CELLS_MAX 4.0f    ///< per axis and substep
+#define DENSITY_STEP_MAX 0.25f ///< largest density error that is corrected in one substep
 
 enum { CELL_AIR = 0, CELL_LIQUID = 1, CELL_SOLID = 2 };
 
@@ -74,8 +74,8 @@ enum { LIQUID_PUSHES_MAX = 64 };
 
 /// What the host sets before a step.
 typedef struct liquid_control {
-    float frac;          ///< of a step, that one substep covers
-    float gravity[3];    ///< cells per step^2
+    float frac;       ///< of a step, that one substep covers
+    float gravity[3]; ///< cells per step^2
     float flip;
     float tolerance;         ///< max abs(div u) * dt
     float density_tolerance; ///< max abs(density error)
@@ -88,10 +88,10 @@ typedef struct liquid_control {
 /// What the device counts.
 typedef struct liquid_counters {
     uint32_t occupied, active;
-    uint32_t solved; ///< tiles of the last pressure solve
+    uint32_t solved;                  ///< tiles of the last pressure solve
     uint32_t level_tiles[LEVELS_MAX]; ///< [0] == occupied
-    uint32_t liquid_cells;      ///< being counted
-    uint32_t liquid_cells_last; ///< of the last substep
+    uint32_t liquid_cells;            ///< being counted
+    uint32_t liquid_cells_last;       ///< of the last substep
     uint32_t speed_max_bits; ///< of the fastest component, as float bits: non-negative floats order as integers
     uint32_t go;             ///< the solver's loop goes on
     uint32_t iterations;     ///< of the solve in progress
@@ -151,13 +151,13 @@ typedef struct liquid_memory {
     uint8_t *face_valid;   ///< [s][512], bit per axis
     // occupied
     int32_t *momentum[3], *weight[3], *density; ///< [o][1000]
-    uint8_t *cell_count;   ///< [o][512], saturated
-    float *density_error;  ///< [o][512]
-    uint32_t *move_count;  ///< [o][27]
-    float *residual, *direction, *product; ///< [o][512]
-    float *pressure, *potential; ///< [o][512]: solutions of the two solves
-    uint32_t *solved_tile; ///< [o]: dense tile, as it was when the pressure was solved
-    float *partial;        ///< [o]: of dot products and maxima
+    uint8_t *cell_count;                        ///< [o][512], saturated
+    float *density_error;                       ///< [o][512]
+    uint32_t *move_count;                       ///< [o][27]
+    float *residual, *direction, *product;      ///< [o][512]
+    float *pressure, *potential;                ///< [o][512]: solutions of the two solves
+    uint32_t *solved_tile;                      ///< [o]: dense tile, as it was when the pressure was solved
+    float *partial;                             ///< [o]: of dot products and maxima
 
     liquid_level level[LEVELS_MAX];
 } liquid_memory;

@@ -3,10 +3,10 @@
 //     pressure            A p = -div u           then  u -= grad p
 //     density correction  A q = density error    then  particles move by -grad q   (Kugelstadt et al. 2019)
 //
-// A is the 7-point Laplacian of the liquid cells: air is zero (Dirichlet), walls let nothing through (Neumann). A coarse
-// cell gathers 2^3 cells and the coarse matrix is the Galerkin product with piecewise constant transfers, which stays a
-// 7-point matrix (Shao, Huang & Michels 2022). Piecewise constant transfers correct too little, which OVERCORRECTION
-// makes up for.
+// A is the 7-point Laplacian of the liquid cells: air is zero (Dirichlet), walls let nothing through (Neumann). A
+// coarse cell gathers 2^3 cells and the coarse matrix is the Galerkin product with piecewise constant transfers, which
+// stays a 7-point matrix (Shao, Huang & Michels 2022). Piecewise constant transfers correct too little, which
+// OVERCORRECTION makes up for.
 //
 // The smoother is red-black Gauss-Seidel inside each tile with nothing from outside (block Jacobi over tiles), forward
 // before and backward after the coarse correction, so that the V-cycle is symmetric. It needs no neighbour's values, so
@@ -51,8 +51,8 @@ TILE_FN tile_matrix matrix_of(const liquid_level *level, uint32_t tile)
     return a;
 }
 
-/// One half sweep of Gauss-Seidel over the cells of a colour. A cell without an equation stays zero. Every other row goes
-/// first, so that no row waits for the one before it.
+/// One half sweep of Gauss-Seidel over the cells of a colour. A cell without an equation stays zero. Every other row
+/// goes first, so that no row waits for the one before it.
 TILE_FN void relax(tile_matrix a, const float *inverse, const float *b, float *rim, int colour)
 {
     float *to = tile_forget_f32(rim);
@@ -113,7 +113,8 @@ TILE_KERNEL(liquid_matrix, CELL_LANES, liquid_args, matrix_scratch)
         const int at = rim_index(x, y, z);
         const int open = (type[at - 1] != CELL_SOLID) + (type[at + 1] != CELL_SOLID) +
                          (type[at - RIM_EDGE] != CELL_SOLID) + (type[at + RIM_EDGE] != CELL_SOLID) +
-                         (type[at - RIM_EDGE * RIM_EDGE] != CELL_SOLID) + (type[at + RIM_EDGE * RIM_EDGE] != CELL_SOLID);
+                         (type[at - RIM_EDGE * RIM_EDGE] != CELL_SOLID) +
+                         (type[at + RIM_EDGE * RIM_EDGE] != CELL_SOLID);
         diagonal[cell_index(x, y, z)] = type[at] == CELL_LIQUID ? (float)open : 0.0f;
     }
     FOR_RANGE_ATOMIC (i, 0, TILE_CELLS)
@@ -244,12 +245,12 @@ TILE_KERNEL(liquid_mg_restrict, CELL_LANES, liquid_args, smooth_scratch)
     }
     TILE_BARRIER();
     const uint32_t parent = coarse->index[tile_dense_of(&args->shape, l + 1, place.x >> 1, place.y >> 1, place.z >> 1)];
-    float *to = coarse->b + (uint64_t)parent * TILE_CELLS +
-                cell_index((place.x & 1) * 4, (place.y & 1) * 4, (place.z & 1) * 4);
+    float *to =
+        coarse->b + (uint64_t)parent * TILE_CELLS + cell_index((place.x & 1) * 4, (place.y & 1) * 4, (place.z & 1) * 4);
     FOR_BOX (x, y, z, 4, 4, 4) {
         const float *from = s->b + cell_index(2 * x, 2 * y, 2 * z);
-        to[cell_index(x, y, z)] = ((from[0] + from[1]) + (from[8] + from[9])) +
-                                  ((from[64] + from[65]) + (from[72] + from[73]));
+        to[cell_index(x, y, z)] =
+            ((from[0] + from[1]) + (from[8] + from[9])) + ((from[64] + from[65]) + (from[72] + from[73]));
     }
 }
 
@@ -291,14 +292,14 @@ TILE_FN void add_coarse(const liquid_args *args, uint32_t l, tile_place place, f
     const liquid_level *coarse = &args->m.level[l + 1];
     for (int part = 0; part < 7; part++) { // the tile itself, then its six sides
         const int side = part - 1;
-        const uint32_t dense = part == 0 ? tile_dense_of(&args->shape, l, place.x, place.y, place.z)
-                                         : side_tile(args, l, place, side);
+        const uint32_t dense =
+            part == 0 ? tile_dense_of(&args->shape, l, place.x, place.y, place.z) : side_tile(args, l, place, side);
         if (dense == TILE_NONE || args->m.level[l].index[dense] == TILE_NONE)
             continue;
         const tile_place at = tile_place_of(&args->shape, l, dense);
         const uint32_t parent = coarse->index[tile_dense_of(&args->shape, l + 1, at.x >> 1, at.y >> 1, at.z >> 1)];
-        const float *y = coarse->y + (uint64_t)parent * TILE_CELLS +
-                         cell_index((at.x & 1) * 4, (at.y & 1) * 4, (at.z & 1) * 4);
+        const float *y =
+            coarse->y + (uint64_t)parent * TILE_CELLS + cell_index((at.x & 1) * 4, (at.y & 1) * 4, (at.z & 1) * 4);
         if (part == 0) {
             FOR_BOX (i, j, k, TILE_EDGE, TILE_EDGE, TILE_EDGE)
                 rim[rim_index(i, j, k)] += OVERCORRECTION * y[cell_index(i >> 1, j >> 1, k >> 1)];
@@ -337,8 +338,8 @@ TILE_KERNEL(liquid_mg_prolong, CELL_LANES, liquid_args, prolong_scratch)
     zero_rim(s->fix);
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const uint32_t at = cell_index(x, y, z);
-        s->residual[at] = b[at] - (a.diagonal[at] * s->rim[rim_index(x, y, z)] -
-                                   neighbour_sum(a.ax, a.ay, a.az, s->rim, x, y, z));
+        s->residual[at] =
+            b[at] - (a.diagonal[at] * s->rim[rim_index(x, y, z)] - neighbour_sum(a.ax, a.ay, a.az, s->rim, x, y, z));
     }
     TILE_BARRIER();
     for (int sweep = 0; sweep < SWEEPS; sweep++) {

@@ -119,8 +119,9 @@ static void put_one(void *context, const int *cell, const int *point, int block)
     const double per_axis = desc->particles_per_axis;
     for (int a = 0; a < 3; a++) {
         // 53 bits of a hash of what names the point: the same particle in every run and every tank with it.
-        const uint64_t key = ((uint64_t)cell[a] << 32 | (uint64_t)(uint32_t)(cell[(a + 1) % 3] * 2048 + cell[(a + 2) % 3])) ^
-                             (uint64_t)(point[0] + 4 * point[1] + 16 * point[2]) << 56 ^ (uint64_t)a << 50;
+        const uint64_t key =
+            ((uint64_t)cell[a] << 32 | (uint64_t)(uint32_t)(cell[(a + 1) % 3] * 2048 + cell[(a + 2) % 3])) ^
+            (uint64_t)(point[0] + 4 * point[1] + 16 * point[2]) << 56 ^ (uint64_t)a << 50;
         const double random = (double)(tile_mix_u64(key + desc->seed * 0x9e3779b97f4a7c15ull) >> 11) * 0x1p-53;
         const double offset = (point[a] + 0.5 + (random - 0.5) * (double)desc->jitter) / per_axis;
         to->position[a][to->count] = fixed_position(cell[a], offset, desc->cells[a]);

@@ -104,8 +104,8 @@ static tarn_status check_desc(complaint *why, const tarn_tank_desc *desc)
         status = check_range(why, parameter_specs[i].name, desc->parameters[i], parameter_specs[i].min,
                              parameter_specs[i].max);
     if (status == TARN_OK && desc->block_count > TARN_TANK_BLOCKS_MAX)
-        status = refuse(why, TARN_E_LIMIT, "there are %u blocks; allowed are %d", desc->block_count,
-                        TARN_TANK_BLOCKS_MAX);
+        status =
+            refuse(why, TARN_E_LIMIT, "there are %u blocks; allowed are %d", desc->block_count, TARN_TANK_BLOCKS_MAX);
     for (uint32_t i = 0; status == TARN_OK && i < desc->block_count; i++)
         status = check_block(why, desc, i);
     return status;
@@ -137,8 +137,7 @@ static void fill_shape(const tarn_tank_desc *desc, uint32_t particles_max, liqui
         shape->tiles[0][a] = (desc->cells[a] + TILE_EDGE - 1) / TILE_EDGE;
     }
     for (;;) {
-        shape->tile_total[level] =
-            (uint32_t)(shape->tiles[level][0] * shape->tiles[level][1] * shape->tiles[level][2]);
+        shape->tile_total[level] = (uint32_t)(shape->tiles[level][0] * shape->tiles[level][1] * shape->tiles[level][2]);
         if (shape->tile_total[level] == 1 || level + 1 == LEVELS_MAX)
             break;
         for (int a = 0; a < 3; a++)
@@ -248,12 +247,13 @@ static void give_memory(tarn_tank *tank)
     tarn_device *device = tank->device;
     liquid_memory *m = &tank->args.m;
     void *const pieces[] = {
-        m->control,      m->counters,    m->totals,      m->id,           m->moved_id,        m->moved_to,
-        m->tile_first,   m->tile_count,  m->tile_first_next, m->tile_count_next, m->slot,     m->active_tile,
-        m->density,      m->cell_type,   m->face_valid,  m->cell_count,   m->density_error,   m->move_count,
-        m->residual,     m->direction,   m->product,     m->pressure,     m->potential,       m->solved_tile,
-        m->partial,      tank->tile_info,
-        tank->payloads,
+        m->control,         m->counters,        m->totals,      m->id,
+        m->moved_id,        m->moved_to,        m->tile_first,  m->tile_count,
+        m->tile_first_next, m->tile_count_next, m->slot,        m->active_tile,
+        m->density,         m->cell_type,       m->face_valid,  m->cell_count,
+        m->density_error,   m->move_count,      m->residual,    m->direction,
+        m->product,         m->pressure,        m->potential,   m->solved_tile,
+        m->partial,         tank->tile_info,    tank->payloads,
     };
     for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++)
         tarn_device_free(device, pieces[i]);
@@ -266,8 +266,9 @@ static void give_memory(tarn_tank *tank)
     }
     for (uint32_t l = 0; l < LEVELS_MAX; l++) {
         liquid_level *level = &m->level[l];
-        void *const fields[] = {level->tile, level->index,          level->ax, level->ay, level->az, level->diagonal,
-                                level->x,    l > 0 ? level->b : NULL, level->y};
+        void *const fields[] = {level->tile, level->index,    level->ax, level->ay,
+                                level->az,   level->diagonal, level->x,  l > 0 ? level->b : NULL,
+                                level->y};
         for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
             tarn_device_free(device, fields[i]);
     }

@@ -34,8 +34,8 @@ struct tarn_tank {
     uint64_t bytes; ///< of device memory
     uint64_t step;
     double sim_time_s;
-    uint32_t substeps;         ///< of the last step
-    liquid_counters counters;  ///< as the last step left them
+    uint32_t substeps;        ///< of the last step
+    liquid_counters counters; ///< as the last step left them
     tarn_replay *substep;
     uint8_t *payloads;   ///< device; NULL where the device writes into host memory
     uint32_t *tile_info; ///< device: [occupied][2]

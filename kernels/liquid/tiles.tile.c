@@ -27,8 +27,8 @@ TILE_FN uint32_t coarse_is_occupied(const liquid_args *args, uint32_t level, uin
     const liquid_shape *shape = &args->shape;
     tile_place place = tile_place_of(shape, level, dense);
     for (int n = 0; n < 8; n++) {
-        uint32_t at = tile_dense_of(shape, level - 1, 2 * place.x + (n & 1), 2 * place.y + (n >> 1 & 1),
-                                    2 * place.z + (n >> 2));
+        uint32_t at =
+            tile_dense_of(shape, level - 1, 2 * place.x + (n & 1), 2 * place.y + (n >> 1 & 1), 2 * place.z + (n >> 2));
         if (at != TILE_NONE && args->m.level[level - 1].index[at] != TILE_NONE)
             return 1;
     }

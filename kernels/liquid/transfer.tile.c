@@ -1,5 +1,5 @@
-// Particles to grid. Each tile sums its own particles in fixed point into a scratch grid one node wider than itself; the
-// overlaps of neighbouring tiles are added afterwards, so that no two tiles write to one place.
+// Particles to grid. Each tile sums its own particles in fixed point into a scratch grid one node wider than itself;
+// the overlaps of neighbouring tiles are added afterwards, so that no two tiles write to one place.
 //
 // Source of the method: Zhu & Bridson 2005, "Animating sand as a fluid"; weights are trilinear.
 #include "kernels/liquid/liquid.h"
@@ -57,9 +57,11 @@ TILE_FN uint32_t cell_of(const liquid_memory *m, uint32_t particle)
 /// What fell beyond a wall, across the flow, belongs to the cell before it: free slip, and no loss of density.
 TILE_FN void fold_plane(p2g_scratch *s, int axis, int from, int to)
 {
-    FOR_RANGE (i, 0, NODE_EDGE *NODE_EDGE) {
+    FOR_RANGE (i, 0, NODE_EDGE * NODE_EDGE) {
         const int a = (int)i % NODE_EDGE - 1, b = (int)i / NODE_EDGE - 1;
-        const int source = axis == 0 ? node_index(from, a, b) : axis == 1 ? node_index(a, from, b) : node_index(a, b, from);
+        const int source = axis == 0   ? node_index(from, a, b)
+                           : axis == 1 ? node_index(a, from, b)
+                                       : node_index(a, b, from);
         const int target = axis == 0 ? node_index(to, a, b) : axis == 1 ? node_index(a, to, b) : node_index(a, b, to);
         for (int c = 0; c < 3; c++) {
             if (c != axis) {
@@ -207,8 +209,7 @@ TILE_FN void finish_velocity(const liquid_args *args, grid_scratch *s, uint32_t 
         const int normal = first + (axis == 0 ? x : axis == 1 ? y : z);
         const int32_t weight = s->weight[axis][at];
         const int known = weight >= WEIGHT_MIN && normal > 0 && normal < wall;
-        const float old =
-            known ? (float)s->momentum[axis][at] / (float)tile_max_i32(weight, 1) * SPEED_MAX : 0.0f;
+        const float old = known ? (float)s->momentum[axis][at] / (float)tile_max_i32(weight, 1) * SPEED_MAX : 0.0f;
         m->u_old[axis][(uint64_t)tile * TILE_CELLS + at] = old;
         m->u[axis][(uint64_t)tile * TILE_CELLS + at] = known ? old + force : 0.0f;
     }
@@ -241,7 +242,9 @@ TILE_FN void finish_cells(const liquid_args *args, grid_scratch *s, uint32_t til
         const uint32_t at = cell_index(x, y, z);
         const int solid = x >= ex || y >= ey || z >= ez;
         const int liquid = o != TILE_NONE && m->cell_count[(uint64_t)(o != TILE_NONE ? o : 0) * TILE_CELLS + at] > 0;
-        m->cell_type[(uint64_t)tile * TILE_CELLS + at] = (uint8_t)(solid ? CELL_SOLID : liquid ? CELL_LIQUID : CELL_AIR);
+        m->cell_type[(uint64_t)tile * TILE_CELLS + at] = (uint8_t)(solid    ? CELL_SOLID
+                                                                   : liquid ? CELL_LIQUID
+                                                                            : CELL_AIR);
         if (o != TILE_NONE)
             m->density_error[(uint64_t)o * TILE_CELLS + at] = (float)s->density[at] * unit - 1.0f;
     }

@@ -1,13 +1,12 @@
 // V1: a tank at rest. The free surface is of first order: air's zero pressure sits at the centre of the cell above the
 // topmost liquid cell, half a cell above the surface, so the pressure is that of a depth half a cell greater.
-// clang-format off: cmocka.h needs these in front
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-// clang-format on
+
 #include "tests/physics/physics.h"
+#include <cmocka.h> // needs those above
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,11 +1,10 @@
-// clang-format off: cmocka.h needs these in front
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-// clang-format on
+
 #include "tests/physics/physics.h"
+#include <cmocka.h> // needs those above
 
 #include <stdio.h>
 

@@ -1,12 +1,11 @@
 // V2 over 10 s: the volume of a dam break that sloshes, as the number of cells that are at least half full.
-// clang-format off: cmocka.h needs these in front
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-// clang-format on
+
 #include "tests/physics/physics.h"
+#include <cmocka.h> // needs those above
 
 #include <math.h>
 #include <stdlib.h>

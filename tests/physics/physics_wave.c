@@ -1,13 +1,12 @@
-// V3: a standing wave in a closed tank. The surface starts as a cosine, column by column; the centre of mass then swings
-// from side to side with the period of the first mode.
-// clang-format off: cmocka.h needs these in front
+// V3: a standing wave in a closed tank. The surface starts as a cosine, column by column; the centre of mass then
+// swings from side to side with the period of the first mode.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-// clang-format on
+
 #include "tests/physics/physics.h"
+#include <cmocka.h> // needs those above
 
 #include <math.h>
 

@@ -1,11 +1,10 @@
-// clang-format off: cmocka.h needs these in front
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-// clang-format on
+
 #include "kernels/tank.h"
+#include <cmocka.h> // needs those above
 
 #include <math.h>
 #include <stdlib.h>
@@ -85,7 +84,8 @@ static void hash_tells_states_apart(void **state)
     const tarn_tank_desc desc = half_full(16, 16, 16);
     tarn_tank_desc other = desc;
     other.seed++;
-    const tarn_tank_hash a = run_hash(1, NULL, &desc, 3), b = run_hash(1, NULL, &desc, 4), c = run_hash(1, NULL, &other, 3);
+    const tarn_tank_hash a = run_hash(1, NULL, &desc, 3), b = run_hash(1, NULL, &desc, 4),
+                         c = run_hash(1, NULL, &other, 3);
     assert_true(a.lo != b.lo && a.hi != b.hi);
     assert_true(a.lo != c.lo && a.hi != c.hi);
 }
@@ -215,14 +215,16 @@ static void violent_pushes_lose_nothing(void **state)
             float r[8];
             for (int k = 0; k < 8; k++)
                 r[k] = (float)((random = random * 1664525u + 1013904223u) >> 8) / 8388608.0f - 1.0f;
-            pushes[i] = (tarn_push){{r[0], r[1], r[2]}, fabsf(r[3]), {1e6f * r[4], 1e6f * r[5], 1e6f * r[6]}, 10.0f * r[7]};
+            pushes[i] =
+                (tarn_push){{r[0], r[1], r[2]}, fabsf(r[3]), {1e6f * r[4], 1e6f * r[5], 1e6f * r[6]}, 10.0f * r[7]};
         }
         assert_int_equal(tarn_tank_step(tank, pushes, (uint32_t)(step % (TARN_TANK_PUSHES_MAX + 1))), TARN_OK);
     }
     check_particles(tank);
     tarn_tank_report report;
     assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
-    const float cap = tarn_tank_parameter(tank, TARN_PARAMETER_CFL) * tarn_tank_parameter(tank, TARN_PARAMETER_SUBSTEPS);
+    const float cap =
+        tarn_tank_parameter(tank, TARN_PARAMETER_CFL) * tarn_tank_parameter(tank, TARN_PARAMETER_SUBSTEPS);
     assert_true(report.speed_max_m_s <= cap * desc.cell_m / desc.dt_s * 1.0001f);
     const tarn_push wrong = {{NAN, 0.0f, 0.0f}, 0.1f, {0.0f, 0.0f, 0.0f}, 1.0f};
     assert_int_equal(tarn_tank_step(tank, &wrong, 1), TARN_E_ARGUMENT);
@@ -341,7 +343,8 @@ static void frame_decodes_to_the_particles(void **state)
         found[i] = wanted[i] = 0;
         for (int a = 0; a < 3; a++) {
             found[i] = found[i] << 16 | quantized[4 * i + (uint32_t)a];
-            wanted[i] = wanted[i] << 16 | (uint64_t)((double)positions[3 * i + (uint32_t)a] / (double)desc.cell_m * 32.0);
+            wanted[i] =
+                wanted[i] << 16 | (uint64_t)((double)positions[3 * i + (uint32_t)a] / (double)desc.cell_m * 32.0);
         }
         mean_frame += velocities[4 * i] * (double)frame.header.velocity_scale_m_s / n;
         mean_exact += (double)exact[3 * i] / n;

@@ -103,7 +103,9 @@ export function frameStep(bytes: ArrayBuffer): { epoch: number; step: number } |
 export function clipName(text: string): string {
   let name = "";
   let bytes = 0;
-  for (const character of text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu, "").toWellFormed()) {
+  // A lone half of a surrogate pair (\p{Cs}) has no UTF-8.
+  const clean = text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu, "").replace(/\p{Cs}/gu, "\ufffd");
+  for (const character of clean) {
     bytes += new TextEncoder().encode(character).length;
     if (bytes > NAME_BYTES_MAX) break;
     name += character;
