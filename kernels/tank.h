@@ -140,7 +140,11 @@ float tarn_tank_parameter(const tarn_tank *tank, tarn_parameter id);
 /// @return TARN_OK, TARN_E_ARGUMENT (push_count > TARN_TANK_PUSHES_MAX or a push that isn't finite) or TARN_E_DEVICE
 tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t push_count);
 
-/// Report on the last step. Waits for the device.
+/// What is known of the last step without asking the device: all but the energies, the momentum and the centre, which
+/// are 0. Costs nothing.
+void tarn_tank_report_light(const tarn_tank *tank, tarn_tank_report *report);
+
+/// Report on the last step, with the sums over all particles. Waits for the device.
 tarn_status tarn_tank_report_get(tarn_tank *tank, tarn_tank_report *report);
 
 /// Hash of the state. Waits for the device.

@@ -99,26 +99,38 @@ TILE_KERNEL(liquid_encode, PARTICLE_LANES, liquid_args, encode_scratch)
     }
 }
 
+typedef struct totals_scratch {
+    uint64_t sum[TOTAL_COUNT][PARTICLE_LANES];
+} totals_scratch;
+
 /// Adds up what reports and hashes need; integers, so that the order doesn't matter. One tile per 256 particles;
 /// args->level holds the number of particles.
-TILE_KERNEL(liquid_totals_sum, PARTICLE_LANES, liquid_args, tile_no_scratch)
+TILE_KERNEL(liquid_totals_sum, PARTICLE_LANES, liquid_args, totals_scratch)
 {
     const liquid_memory *m = &args->m;
-    liquid_totals *totals = m->totals;
     const uint32_t first = tile * PARTICLE_LANES;
-    const uint32_t end = args->level - first < PARTICLE_LANES ? args->level : first + PARTICLE_LANES;
-    FOR_RANGE_ATOMIC (i, first, end) {
+    const uint32_t count = args->level - first < PARTICLE_LANES ? args->level - first : PARTICLE_LANES;
+    FOR_LANES (lane) {
+        const uint32_t i = first + (lane < count ? lane : 0);
+        const uint64_t counts = lane < count;
         uint64_t hash = tile_mix_u64(m->id[i] + 0x9e3779b97f4a7c15ull);
         float energy = 0.0f;
         for (int c = 0; c < 3; c++) {
             const float v = m->velocity[c][i];
             hash = tile_mix_u64(hash ^ ((uint64_t)m->position[c][i] << 32 | tile_bits_f32(v)));
             energy += v * v;
-            global_add_u64((uint64_t *)&totals->position[c], m->position[c][i] >> 10);
-            global_add_u64((uint64_t *)&totals->velocity[c], (uint64_t)(int64_t)tile_round_i32(v * (float)(1 << 20)));
+            s->sum[TOTAL_POSITION + c][lane] = counts * (m->position[c][i] >> 10);
+            s->sum[TOTAL_VELOCITY + c][lane] = counts * (uint64_t)(int64_t)tile_round_i32(v * (float)(1 << 20));
         }
-        global_add_u64(&totals->energy, (uint64_t)(energy * (float)(1 << 20)));
-        global_add_u64(&totals->hash_lo, hash);
-        global_add_u64(&totals->hash_hi, tile_mix_u64(hash ^ 0xd1b54a32d192ed03ull));
+        s->sum[TOTAL_ENERGY][lane] = counts * (uint64_t)(energy * (float)(1 << 20));
+        s->sum[TOTAL_HASH][lane] = counts * hash;
+        s->sum[TOTAL_HASH + 1][lane] = counts * tile_mix_u64(hash ^ 0xd1b54a32d192ed03ull);
+    }
+    TILE_BARRIER();
+    FOR_RANGE (k, 0, TOTAL_COUNT) {
+        uint64_t sum = 0;
+        for (uint32_t lane = 0; lane < PARTICLE_LANES; lane++)
+            sum += s->sum[k][lane];
+        global_add_u64(&m->totals->sum[k], sum);
     }
 }

@@ -107,12 +107,8 @@ static tarn_status sum_totals(tarn_tank *tank, liquid_totals *totals)
     return tarn_device_download(tank->device, totals, tank->args.m.totals, sizeof *totals);
 }
 
-tarn_status tarn_tank_report_get(tarn_tank *tank, tarn_tank_report *report)
+void tarn_tank_report_light(const tarn_tank *tank, tarn_tank_report *report)
 {
-    liquid_totals totals;
-    tarn_status status = sum_totals(tank, &totals);
-    if (status != TARN_OK)
-        return status;
     memset(report, 0, sizeof *report);
     report->step = tank->step;
     report->sim_time_s = tank->sim_time_s;
@@ -122,15 +118,25 @@ tarn_status tarn_tank_report_get(tarn_tank *tank, tarn_tank_report *report)
     report->substeps = tank->substeps;
     report->pressure_iterations = tank->counters.pressure_iterations;
     report->residual = tank->counters.pressure_residual;
-    const double speed = (double)metres_per_second(tank), count = tank->particle_count > 0 ? tank->particle_count : 1;
+    report->bytes = tank->bytes;
     report->speed_max_m_s = tile_f32_bits(tank->counters.speed_max_bits) * metres_per_second(tank);
-    report->kinetic_j_kg = 0.5 * (double)totals.energy * 0x1p-20 / count * speed * speed;
+}
+
+tarn_status tarn_tank_report_get(tarn_tank *tank, tarn_tank_report *report)
+{
+    liquid_totals totals;
+    tarn_status status = sum_totals(tank, &totals);
+    if (status != TARN_OK)
+        return status;
+    tarn_tank_report_light(tank, report);
+    const double speed = (double)metres_per_second(tank), count = tank->particle_count > 0 ? tank->particle_count : 1;
+    report->kinetic_j_kg = 0.5 * (double)totals.sum[TOTAL_ENERGY] * 0x1p-20 / count * speed * speed;
     for (int a = 0; a < 3; a++) {
-        report->momentum_m_s[a] = (double)totals.velocity[a] * 0x1p-20 / count * speed;
-        report->center_m[a] = ((double)totals.position[a] / count + 0.5) * 0x1p-10 * (double)tank->desc.cell_m;
+        report->momentum_m_s[a] = (double)(int64_t)totals.sum[TOTAL_VELOCITY + a] * 0x1p-20 / count * speed;
+        report->center_m[a] =
+            ((double)totals.sum[TOTAL_POSITION + a] / count + 0.5) * 0x1p-10 * (double)tank->desc.cell_m;
     }
     report->potential_j_kg = (double)tank->parameters[TARN_PARAMETER_GRAVITY] * report->center_m[1];
-    report->bytes = tank->bytes;
     return TARN_OK;
 }
 
@@ -144,7 +150,7 @@ tarn_status tarn_tank_hash_get(tarn_tank *tank, tarn_tank_hash *hash)
     for (int i = 0; i < TARN_PARAMETER_COUNT; i++)
         rest = tile_mix_u64(rest ^ tile_bits_f32(tank->parameters[i]));
     rest = tile_mix_u64(rest ^ tank->counters.speed_max_bits);
-    hash->lo = totals.hash_lo ^ rest;
-    hash->hi = totals.hash_hi ^ tile_mix_u64(rest);
+    hash->lo = totals.sum[TOTAL_HASH] ^ rest;
+    hash->hi = totals.sum[TOTAL_HASH + 1] ^ tile_mix_u64(rest);
     return TARN_OK;
 }

@@ -101,12 +101,17 @@ typedef struct liquid_counters {
     float rz, alpha, beta;   ///< of the conjugate gradients
 } liquid_counters;
 
-/// Totals for reports: integer sums, so that the order doesn't matter.
+/// Totals for reports and hashes: sums modulo 2^64, so that the order doesn't matter.
+enum {
+    TOTAL_POSITION = 0, ///< three sums of positions, 1/2^10 cell
+    TOTAL_VELOCITY = 3, ///< three sums of velocities, 1/2^20 cell per step, signed
+    TOTAL_ENERGY = 6,   ///< sum of velocity^2, 1/2^20
+    TOTAL_HASH = 7,     ///< two sums of the particles' hashes
+    TOTAL_COUNT = 9,
+};
+
 typedef struct liquid_totals {
-    uint64_t hash_lo, hash_hi;
-    int64_t position[3]; ///< sum of positions, 1/2^10 cell
-    int64_t velocity[3]; ///< sum of velocities, 1/2^20 cell per step
-    uint64_t energy;     ///< sum of velocity^2, 1/2^20
+    uint64_t sum[TOTAL_COUNT];
 } liquid_totals;
 
 /// The matrix and vectors of one multigrid level; per tile.

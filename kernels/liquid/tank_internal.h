@@ -11,7 +11,6 @@
     X(STAGE_GRID, "grid")                                                                                              \
     X(STAGE_MATRIX, "matrix")                                                                                          \
     X(STAGE_PRESSURE, "pressure")                                                                                      \
-    X(STAGE_PROJECT, "project")                                                                                        \
     X(STAGE_DENSITY, "density")                                                                                        \
     X(STAGE_EXTRAPOLATE, "extrapolate")                                                                                \
     X(STAGE_ADVECT, "g2p+advect")                                                                                      \

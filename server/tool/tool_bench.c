@@ -68,9 +68,7 @@ static tarn_status take_steps(tool_tank *tank, uint32_t steps, uint8_t *frame, s
             status = tarn_tank_encode(tank->tank, &info, frame, frame_bytes_max, &bytes);
             pass->frame_bytes += bytes;
         }
-        if (status == TARN_OK) {
-            status = tarn_tank_report_get(tank->tank, &report);
-        }
+        tarn_tank_report_light(tank->tank, &report);
         if (report.pressure_iterations > pass->iterations_max) {
             pass->iterations_max = report.pressure_iterations;
         }

@@ -285,8 +285,7 @@ static void fill_state(const tarn_worker_tank *tank, tarn_ipc_state *state)
 static void fill_report(tarn_worker_tank *tank, const tarn_worker_link *link, uint64_t now_ns, tarn_ipc_report *report)
 {
     tarn_tank_report simulated;
-    memset(&simulated, 0, sizeof simulated);
-    tarn_tank_report_get(tank->tank, &simulated);
+    tarn_tank_report_light(tank->tank, &simulated);
     report->step = tank->step;
     report->sim_time_s = (double)tank->step * (double)tank->scene.tank.dt_s;
     report->realtime_factor = is_stepping(tank) && !tank->paused ? tarn_pace_factor(&tank->pace, now_ns) : 0.0f;
