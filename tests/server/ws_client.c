@@ -239,11 +239,24 @@ static void acknowledge(ws_client *client, const tarn_frame *frame)
         ws_client_tell(client, &message);
 }
 
+/// The next message before a deadline, whatever else the server sends meanwhile.
+static int next_until(ws_client *client, ws_message *message, uint64_t until_ns)
+{
+    uint64_t now_ns = tarn_clock_monotonic_ns();
+    return now_ns < until_ns ? ws_client_next(client, message, (int)((until_ns - now_ns) / 1000000)) : 0;
+}
+
+static uint64_t wait_until_ns(void)
+{
+    return tarn_clock_monotonic_ns() + WS_CLIENT_WAIT_MS * (uint64_t)1000000;
+}
+
 int ws_client_wait(ws_client *client, tarn_message_kind kind, tarn_message *message)
 {
     ws_message raw;
     tarn_frame frame;
-    while (ws_client_next(client, &raw, WS_CLIENT_WAIT_MS) == 1) {
+    uint64_t until_ns = wait_until_ns();
+    while (next_until(client, &raw, until_ns) == 1) {
         if (raw.opcode != WS_BINARY)
             continue;
         if (tarn_frame_open(raw.bytes, raw.byte_count, &frame) == TARN_OK)
@@ -257,7 +270,8 @@ int ws_client_wait(ws_client *client, tarn_message_kind kind, tarn_message *mess
 int ws_client_wait_frame(ws_client *client, tarn_frame *frame)
 {
     ws_message raw;
-    while (ws_client_next(client, &raw, WS_CLIENT_WAIT_MS) == 1) {
+    uint64_t until_ns = wait_until_ns();
+    while (next_until(client, &raw, until_ns) == 1) {
         if (raw.opcode != WS_BINARY || tarn_frame_open(raw.bytes, raw.byte_count, frame) != TARN_OK)
             continue;
         acknowledge(client, frame);
@@ -269,8 +283,9 @@ int ws_client_wait_frame(ws_client *client, tarn_frame *frame)
 uint16_t ws_client_wait_close(ws_client *client)
 {
     ws_message raw;
+    uint64_t until_ns = wait_until_ns();
     for (;;) {
-        int got = ws_client_next(client, &raw, WS_CLIENT_WAIT_MS);
+        int got = next_until(client, &raw, until_ns);
         if (client->close_code)
             return client->close_code;
         if (got <= 0)
