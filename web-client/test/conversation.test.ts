@@ -54,6 +54,7 @@ beforeEach(() => {
         const socket = {
           binaryType: "blob" as BinaryType,
           bufferedAmount: 0,
+          readyState: 1,
           onopen: null as ((event: Event) => void) | null,
           onmessage: null as ((event: MessageEvent) => void) | null,
           onclose: null as ((event: CloseEvent) => void) | null,

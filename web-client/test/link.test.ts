@@ -5,6 +5,7 @@ import { LINK_BUFFERED_BYTES_MAX, LINK_SILENCE_MS, Link, type SocketLike } from 
 class FakeSocket implements SocketLike {
   binaryType: BinaryType = "blob";
   bufferedAmount = 0;
+  readyState = 0;
   onopen: SocketLike["onopen"] = null;
   onmessage: SocketLike["onmessage"] = null;
   onclose: SocketLike["onclose"] = null;
@@ -19,6 +20,7 @@ class FakeSocket implements SocketLike {
     this.closed = true;
   }
   open(): void {
+    this.readyState = 1;
     this.onopen?.({} as Event);
   }
   message(data: unknown): void {
@@ -144,4 +146,11 @@ test("a waiting link can be hurried", () => {
   link.hurry();
   expect(sockets.length).toBe(2);
   expect(timers).toEqual([]);
+});
+
+test("a socket that is closing takes nothing more", () => {
+  socket().open();
+  socket().readyState = 2;
+  expect(link.send(new Uint8Array(1))).toBe(false);
+  expect(socket().sent.length).toBe(0);
 });

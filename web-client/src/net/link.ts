@@ -6,6 +6,8 @@ import type { Backoff } from "./backoff.js";
 export interface SocketLike {
   binaryType: BinaryType;
   readonly bufferedAmount: number;
+  /** 1 while open; a socket that is closing still has its close event to come. */
+  readonly readyState: number;
   onopen: ((event: Event) => void) | null;
   onmessage: ((event: MessageEvent) => void) | null;
   onclose: ((event: CloseEvent) => void) | null;
@@ -32,6 +34,7 @@ export type LinkState = "idle" | "connecting" | "open" | "waiting" | "stopped";
 
 /** Nothing heard for so long: the connection is dead whatever TCP says. */
 export const LINK_SILENCE_MS = 8000;
+const SOCKET_OPEN = 1;
 /** Messages are dropped rather than queued beyond this. */
 export const LINK_BUFFERED_BYTES_MAX = 256 * 1024;
 
@@ -82,7 +85,7 @@ export class Link {
 
   /** Sends now or not at all. */
   send(bytes: Uint8Array<ArrayBuffer>): boolean {
-    if (this.state !== "open" || this.socket === null) return false;
+    if (this.state !== "open" || this.socket?.readyState !== SOCKET_OPEN) return false;
     if (this.socket.bufferedAmount > LINK_BUFFERED_BYTES_MAX) return false;
     this.socket.send(bytes);
     return true;
