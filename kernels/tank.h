@@ -34,7 +34,7 @@ typedef struct tarn_fluid_block {
 /// Parameters that may change while the tank runs. X(id, name, default, min, max, text)
 #define TARN_PARAMETER_LIST(X)                                                                                         \
     X(TARN_PARAMETER_GRAVITY, "gravity_m_s2", 9.81f, 0.0f, 50.0f, "strength of gravity, straight down")                \
-    X(TARN_PARAMETER_FLIP, "flip_ratio", 0.97f, 0.0f, 1.0f, "share of FLIP; the rest is PIC")                          \
+    X(TARN_PARAMETER_FLIP, "flip_ratio", 0.97f, 0.0f, 1.0f, "share of FLIP in a step; the rest is PIC")                \
     X(TARN_PARAMETER_TOLERANCE, "pressure_tolerance", 1e-4f, 1e-7f, 1e-1f, "pressure residual, max abs(div u) dt")     \
     X(TARN_PARAMETER_ITERATIONS, "pressure_iterations", 20.0f, 1.0f, 200.0f, "cap on pressure iterations")             \
     X(TARN_PARAMETER_CFL, "cfl", 2.0f, 0.5f, 4.0f, "cells that the fastest particle may cross in a substep")           \

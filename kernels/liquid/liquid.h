@@ -40,16 +40,16 @@ enum {
 
 /// Fixed point of the P2G. A face's weight is at most 8 cells' worth of particles: along its normal two cells reach it
 /// with weights up to 1, across it one with weights up to 1 and two with weights up to 1/2, so 2 * 2 * 2 = 8. A cell
-/// counts for at most PARTICLES_PER_CELL_MAX particles: those of a fuller cell are scaled down together. Speeds are at
-/// most SPEED_MAX. Hence |sum| <= 8 * 32 * 2^22 = 2^30 plus half a unit per contribution (under 2^24 * 0.5 even if
-/// every particle of the largest tank were in reach), which fits 31 bits.
-#define PARTICLES_PER_CELL_MAX 32.0f
-#define SPEED_MAX 32.0f         ///< cells per step: the largest cfl times the most substeps
-#define WEIGHT_SCALE 4194304.0f ///< 2^22
-#define MOMENTUM_SCALE (WEIGHT_SCALE / SPEED_MAX)
-#define WEIGHT_MIN 4096        ///< fixed point; a face with less weight has no velocity of its own
-#define MOVE_CELLS_MAX 4.0f    ///< per axis and substep
-#define DENSITY_STEP_MAX 0.25f ///< largest density error that is corrected in one substep
+/// counts for at most cell_particles_max particles: those of a fuller cell are scaled down together. That is several
+/// times the density at rest, or a resting tank would count as thinned out and be pulled together. Speeds are at most
+/// SPEED_MAX, and weight_scale is 2^27 over cell_particles_max. Hence |sum| <= 8 * 2^27 = 2^30 plus half a unit per
+/// contribution (under 2^24 * 0.5 even if every particle of the largest tank were in reach), which fits 31 bits.
+#define CELL_PARTICLES_MAX_LOWEST 32.0f ///< of cell_particles_max
+#define CELL_WEIGHT_MAX 134217728.0f    ///< 2^27: a cell's particles in fixed point
+#define SPEED_MAX 32.0f                 ///< cells per step: the largest cfl times the most substeps
+#define WEIGHT_MIN_SHARE 1024           ///< a face with less than a particle over this has no velocity of its own
+#define MOVE_CELLS_MAX 4.0f             ///< per axis and substep
+#define DENSITY_STEP_MAX 0.25f          ///< largest density error that is corrected in one substep
 
 enum { CELL_AIR = 0, CELL_LIQUID = 1, CELL_SOLID = 2 };
 
@@ -60,7 +60,10 @@ typedef struct liquid_shape {
     uint32_t tile_total[LEVELS_MAX];
     uint32_t level_count;
     uint32_t particles_max;
-    float rest_density; ///< particles per cell at rest
+    float rest_density;       ///< particles per cell at rest
+    float cell_particles_max; ///< that a cell counts for in the P2G, a power of two
+    float weight_scale;       ///< of one particle in fixed point
+    int32_t weight_min;       ///< fixed point
 } liquid_shape;
 
 typedef struct liquid_push {

@@ -52,7 +52,8 @@ TILE_FN tile_matrix matrix_of(const liquid_level *level, uint32_t tile)
 }
 
 /// One half sweep of Gauss-Seidel over the cells of a colour. A cell without an equation stays zero. Every other row
-/// goes first, so that no row waits for the one before it.
+/// goes first, so that no row waits for the one before it. Cells of the other colour are written back as they are,
+/// which keeps the loop free of branches; rounds that read them at the same time find the same value before and after.
 TILE_FN void relax(tile_matrix a, const float *inverse, const float *b, float *rim, int colour)
 {
     float *to = tile_forget_f32(rim);
@@ -97,7 +98,8 @@ TILE_KERNEL(liquid_matrix, CELL_LANES, liquid_args, matrix_scratch)
     if (TILE_SINGLE()) {
         s->liquid = 0;
         m->solved_tile[tile] = dense;
-        m->counters->solved = m->counters->occupied;
+        if (tile == 0)
+            m->counters->solved = m->counters->occupied;
     }
     load_types(args, place, m->slot[dense], s->type);
     const uint8_t *type = s->type;

@@ -112,11 +112,31 @@ static void substep(void *context)
     tank_mark(tank, STAGE_SORT);
 }
 
+/// The n-th root of a number of 0..1, n up to TARN_TANK_SUBSTEPS_MAX, by Newton's method from above: additions,
+/// multiplications and divisions only, so that every machine gets the same bits, which pow doesn't promise.
+static float nth_root(float of, uint32_t n)
+{
+    if (of <= 0.0f || n == 1)
+        return of;
+    double root = 1.0;
+    for (int round = 0; round < 200; round++) {
+        double power = 1.0;
+        for (uint32_t i = 1; i < n; i++)
+            power *= root;
+        const double next = root - (power * root - (double)of) / ((double)n * power);
+        if (next >= root)
+            break;
+        root = next;
+    }
+    return (float)root;
+}
+
 static float length3(const float *v)
 {
     return sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
 }
 
+/// The push of one substep: what the substeps leave of the difference in speed multiplies to 1 - strength.
 static void fill_push(const tarn_tank *tank, const tarn_push *from, liquid_push *to)
 {
     const float per_cell = 1.0f / tank->desc.cell_m, per_step = tank->desc.dt_s / tank->desc.cell_m;
@@ -127,7 +147,7 @@ static void fill_push(const tarn_tank *tank, const tarn_push *from, liquid_push 
         to->velocity[a] = tile_clamp_f32(from->velocity_m_s[a] * limit * per_step, -SPEED_MAX, SPEED_MAX);
     }
     to->radius = tile_clamp_f32(from->radius_m * per_cell, 0.0f, (float)TARN_TANK_CELLS_MAX);
-    to->strength = tile_clamp_f32(from->strength, 0.0f, 1.0f);
+    to->strength = 1.0f - nth_root(1.0f - tile_clamp_f32(from->strength, 0.0f, 1.0f), tank->substeps);
 }
 
 static int push_is_finite(const tarn_push *push)
@@ -138,11 +158,21 @@ static int push_is_finite(const tarn_push *push)
     return finite;
 }
 
-/// Substeps such that the fastest particle crosses at most cfl cells in each.
-static uint32_t substeps_for(const tarn_tank *tank, const liquid_control *control)
+/// Speed that pushes may give the water, cells per step.
+static float fastest_push(const tarn_tank *tank, const tarn_push *pushes, uint32_t push_count)
 {
-    const float fastest = tile_f32_bits(tank->counters.speed_max_bits) + length3(control->gravity);
-    const float wanted = ceilf(fastest / tank->parameters[TARN_PARAMETER_CFL]);
+    float fastest = 0.0f;
+    for (uint32_t i = 0; i < push_count; i++)
+        fastest = tile_max2_f32(fastest, tile_min_f32(length3(pushes[i].velocity_m_s), TARN_TANK_PUSH_SPEED_MAX_M_S) *
+                                             tile_clamp_f32(pushes[i].strength, 0.0f, 1.0f));
+    return fastest * tank->desc.dt_s / tank->desc.cell_m;
+}
+
+/// Substeps such that the fastest particle crosses at most cfl cells in each.
+static uint32_t substeps_for(const tarn_tank *tank, const liquid_control *control, float push)
+{
+    const float falling = tile_f32_bits(tank->counters.speed_max_bits) + length3(control->gravity);
+    const float wanted = ceilf(tile_max2_f32(falling, push) / tank->parameters[TARN_PARAMETER_CFL]);
     const float most = tank->parameters[TARN_PARAMETER_SUBSTEPS];
     return (uint32_t)tile_clamp_f32(wanted, 1.0f, most);
 }
@@ -156,18 +186,19 @@ tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t pu
     const float *p = tank->parameters;
     const float dt_s = tank->desc.dt_s;
     control.gravity[1] = -p[TARN_PARAMETER_GRAVITY] * dt_s * dt_s / tank->desc.cell_m;
-    control.flip = p[TARN_PARAMETER_FLIP];
     control.tolerance = p[TARN_PARAMETER_TOLERANCE];
     control.density_tolerance = DENSITY_TOLERANCE;
     control.density_gain = p[TARN_PARAMETER_DENSITY];
-    control.speed_max = tile_min_f32(SPEED_MAX, p[TARN_PARAMETER_CFL] * p[TARN_PARAMETER_SUBSTEPS]);
-    control.push_count = push_count;
-    for (uint32_t i = 0; i < push_count; i++) {
+    // What substeps can carry at all, not what the CFL number asks for: else a fine grid would brake a plain fall.
+    control.speed_max = tile_min_f32(SPEED_MAX, MOVE_CELLS_MAX * p[TARN_PARAMETER_SUBSTEPS]);
+    for (uint32_t i = 0; i < push_count; i++)
         if (!push_is_finite(&pushes[i]))
             return TARN_E_ARGUMENT;
+    tank->substeps = substeps_for(tank, &control, fastest_push(tank, pushes, push_count));
+    control.flip = nth_root(p[TARN_PARAMETER_FLIP], tank->substeps);
+    control.push_count = push_count;
+    for (uint32_t i = 0; i < push_count; i++)
         fill_push(tank, &pushes[i], &control.pushes[i]);
-    }
-    tank->substeps = substeps_for(tank, &control);
     control.frac = 1.0f / (float)tank->substeps;
     tarn_status status = tarn_device_upload(tank->device, tank->args.m.control, &control, sizeof control);
     if (status != TARN_OK)

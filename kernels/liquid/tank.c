@@ -131,6 +131,11 @@ static void fill_shape(const tarn_tank_desc *desc, uint32_t particles_max, liqui
 {
     shape->particles_max = particles_max;
     shape->rest_density = (float)(desc->particles_per_axis * desc->particles_per_axis * desc->particles_per_axis);
+    shape->cell_particles_max = CELL_PARTICLES_MAX_LOWEST;
+    while (shape->cell_particles_max < 4.0f * shape->rest_density)
+        shape->cell_particles_max *= 2.0f;
+    shape->weight_scale = CELL_WEIGHT_MAX / shape->cell_particles_max;
+    shape->weight_min = (int32_t)shape->weight_scale / WEIGHT_MIN_SHARE;
     uint32_t level = 0;
     for (int a = 0; a < 3; a++) {
         shape->cells[a] = desc->cells[a];

@@ -92,6 +92,7 @@ TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
     const liquid_memory *m = &args->m;
     const uint32_t dense = m->level[0].tile[tile];
     const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
+    const float most = args->shape.cell_particles_max;
     FOR_RANGE (i, 0, 3 * NODE_COUNT * 2)
         ((int32_t *)s->sum)[i] = 0;
     FOR_RANGE (i, 0, NODE_COUNT)
@@ -104,7 +105,7 @@ TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
     TILE_BARRIER();
     FOR_RANGE (i, 0, TILE_CELLS) {
         const uint32_t count = s->count[i];
-        s->scale[i] = (float)count > PARTICLES_PER_CELL_MAX ? PARTICLES_PER_CELL_MAX / (float)count : 1.0f;
+        s->scale[i] = (float)count > most ? most / (float)count : 1.0f;
         m->cell_count[(uint64_t)tile * TILE_CELLS + i] = (uint8_t)(count < 255 ? count : 255);
     }
     TILE_BARRIER();
@@ -112,7 +113,7 @@ TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
         const particle_axis x = axis_weights(m->position[0][i]);
         const particle_axis y = axis_weights(m->position[1][i]);
         const particle_axis z = axis_weights(m->position[2][i]);
-        const float weight = WEIGHT_SCALE * s->scale[cell_of(m, i)];
+        const float weight = args->shape.weight_scale * s->scale[cell_of(m, i)];
         const float momentum = weight / SPEED_MAX;
         deposit(s->sum[0], node_index(x.face, y.center, z.center), x.face_weight, y.center_weight, z.center_weight,
                 m->velocity[0][i] * momentum, weight);
@@ -208,7 +209,7 @@ TILE_FN void finish_velocity(const liquid_args *args, grid_scratch *s, uint32_t 
         const uint32_t at = cell_index(x, y, z);
         const int normal = first + (axis == 0 ? x : axis == 1 ? y : z);
         const int32_t weight = s->weight[axis][at];
-        const int known = weight >= WEIGHT_MIN && normal > 0 && normal < wall;
+        const int known = weight >= args->shape.weight_min && normal > 0 && normal < wall;
         const float old = known ? (float)s->momentum[axis][at] / (float)tile_max_i32(weight, 1) * SPEED_MAX : 0.0f;
         m->u_old[axis][(uint64_t)tile * TILE_CELLS + at] = old;
         m->u[axis][(uint64_t)tile * TILE_CELLS + at] = known ? old + force : 0.0f;
@@ -218,7 +219,7 @@ TILE_FN void finish_velocity(const liquid_args *args, grid_scratch *s, uint32_t 
         FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
             const uint32_t at = cell_index(x, y, z);
             const int normal = first + (axis == 0 ? x : axis == 1 ? y : z);
-            if (s->weight[axis][at] >= WEIGHT_MIN && normal > 0 && normal < wall) {
+            if (s->weight[axis][at] >= args->shape.weight_min && normal > 0 && normal < wall) {
                 const float fx = (float)(place.x * TILE_EDGE + x) + (axis == 0 ? 0.0f : 0.5f);
                 const float fy = (float)(place.y * TILE_EDGE + y) + (axis == 1 ? 0.0f : 0.5f);
                 const float fz = (float)(place.z * TILE_EDGE + z) + (axis == 2 ? 0.0f : 0.5f);
@@ -237,7 +238,7 @@ TILE_FN void finish_cells(const liquid_args *args, grid_scratch *s, uint32_t til
     const uint32_t o = s->neighbour[13];
     const int ex = tile_extent(&args->shape, 0, place.x), ey = tile_extent(&args->shape, 1, place.y),
               ez = tile_extent(&args->shape, 2, place.z);
-    const float unit = 1.0f / (WEIGHT_SCALE * args->shape.rest_density);
+    const float unit = 1.0f / (args->shape.weight_scale * args->shape.rest_density);
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const uint32_t at = cell_index(x, y, z);
         const int solid = x >= ex || y >= ey || z >= ez;

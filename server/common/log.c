@@ -1,5 +1,6 @@
 #include "server/common/log.h"
 
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,7 +51,11 @@ void tarn_log(tarn_log_level level, const char *format, ...)
         if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
             line[i] = '?';
     line[end++] = '\n';
-    // A log that cannot be written has nowhere to be reported.
-    ssize_t written = write(STDERR_FILENO, line, end);
-    (void)written;
+    // A log that cannot be written has nowhere to be reported, and a reader that has stopped, such as a terminal after
+    // Ctrl-S, stops nobody else.
+    struct pollfd pollfd = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (poll(&pollfd, 1, 0) == 1 && (pollfd.revents & POLLOUT)) {
+        ssize_t written = write(STDERR_FILENO, line, end);
+        (void)written;
+    }
 }

@@ -21,7 +21,7 @@ typedef struct tarn_gateway {
     tarn_gateway_options options;
     uv_loop_t loop;
     uv_timer_t tick;
-    uv_signal_t signals[2];
+    uv_signal_t signals[3];
     struct lws_context *web;
     struct lws_vhost *vhost;
     tarn_listener listener;

@@ -5,12 +5,12 @@
 #include "server/gateway/gateway_limits.h"
 
 static const char tarn_gateway_help[] =
-    "Serves live tanks of fluid to browsers and headsets.\v"
+    "Serves live tanks of fluid to browsers.\v"
     "Limits: 512 connections, 32 from one address (this machine excepted), 256 viewers in a session; a message from a "
     "viewer 16384 bytes, 1000 messages a second; 2 frames sent and not acknowledged. A tank that nobody watches rests "
     "after 3 seconds. A worker that fails is started again after 0.1 s, then ever more slowly, 8 times in a row.\n\n"
-    "/healthz answers 200 while water is simulated, /metrics is for Prometheus. SIGTERM and SIGINT end the program "
-    "within 2 seconds; a second one ends it at once.";
+    "/healthz answers 200 while the worker is ready, /metrics is for Prometheus. SIGTERM, SIGINT and SIGHUP end the "
+    "program within 2 seconds; a second one ends it at once.";
 
 _Static_assert(TARN_GATEWAY_CONNECTIONS_MAX == 512 && TARN_GATEWAY_CONNECTIONS_PER_IP_MAX == 32 &&
                    TARN_VIEWERS_MAX == 256 && TARN_MESSAGE_BYTES_MAX == 16384 &&

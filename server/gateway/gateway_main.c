@@ -7,14 +7,18 @@
 // one sentence and exit status 1.
 #include "server/common/clock.h"
 #include "server/common/log.h"
+#include "server/common/standard_files.h"
 #include "server/gateway/gateway.h"
 #include "server/gateway/viewer.h"
+#include "server/gateway/viewer_send.h"
 #include "server/gateway/web.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { SIGNAL_COUNT = sizeof((tarn_gateway *)0)->signals / sizeof(uv_signal_t) };
 
 static tarn_gateway gateway;
 
@@ -67,12 +71,15 @@ static void serve(void)
         fail_start(why);
 }
 
-static void on_worker_ready(void *user, const tarn_ipc_worker_hello *hello)
+static tarn_status on_worker_ready(void *user, const tarn_ipc_worker_hello *hello)
 {
     tarn_gateway *self = user;
     self->hello = *hello;
+    if (!tarn_viewer_can_tell_hello(self))
+        return TARN_E_MALFORMED;
     tarn_log_info("worker ready: %s, %s", hello->program, hello->device);
     tarn_session_worker_ready(self);
+    return TARN_OK;
 }
 
 static void on_worker_lost(void *user, const char *sentence, int given_up)
@@ -122,8 +129,9 @@ static void tick_ending(uint64_t now_ns)
     int viewers_told = !gateway.viewers || since_ms > TARN_GATEWAY_END_VIEWERS_MS_MAX;
     if (viewers_told && tarn_worker_process_is_gone(&gateway.worker)) {
         uv_close((uv_handle_t *)&gateway.tick, NULL);
-        for (int i = 0; i < 2; i++)
-            close_handle((uv_handle_t *)&gateway.signals[i], NULL);
+        for (int i = 0; i < SIGNAL_COUNT; i++)
+            if (gateway.signals[i].loop)
+                close_handle((uv_handle_t *)&gateway.signals[i], NULL);
         tarn_web_close(&gateway);
     } else if (since_ms > TARN_GATEWAY_END_MS_MAX) {
         _exit(gateway.exit_code);
@@ -189,6 +197,19 @@ static tarn_status start_worker(tarn_text why)
     return tarn_worker_process_start(&gateway.worker, &gateway.loop, &config, &events, why);
 }
 
+/// A closed terminal ends the program like Ctrl-C, except under nohup, which has the signal ignored.
+static void catch_signals(void)
+{
+    static const int numbers[SIGNAL_COUNT] = {SIGTERM, SIGINT, SIGHUP};
+    for (int i = 0; i < SIGNAL_COUNT; i++) {
+        struct sigaction found;
+        if (numbers[i] == SIGHUP && sigaction(SIGHUP, NULL, &found) == 0 && found.sa_handler == SIG_IGN)
+            continue;
+        uv_signal_init(&gateway.loop, &gateway.signals[i]);
+        uv_signal_start(&gateway.signals[i], on_signal, numbers[i]);
+    }
+}
+
 static tarn_status start(tarn_text why)
 {
     tarn_status status = tarn_listener_bind(&gateway.listener, gateway.options.host, gateway.options.port, why);
@@ -199,11 +220,7 @@ static tarn_status start(tarn_text why)
     if (status != TARN_OK)
         return status;
     // After libwebsockets, which would take the signals for itself.
-    static const int numbers[2] = {SIGTERM, SIGINT};
-    for (int i = 0; i < 2; i++) {
-        uv_signal_init(&gateway.loop, &gateway.signals[i]);
-        uv_signal_start(&gateway.signals[i], on_signal, numbers[i]);
-    }
+    catch_signals();
     uv_timer_init(&gateway.loop, &gateway.tick);
     uv_timer_start(&gateway.tick, on_tick, TARN_GATEWAY_TICK_MS, TARN_GATEWAY_TICK_MS);
     if (!tarn_session_open(&gateway, "main", gateway.options.scene))
@@ -213,6 +230,7 @@ static tarn_status start(tarn_text why)
 
 int main(int argc, char **argv)
 {
+    tarn_standard_files_open();
     tarn_gateway_options_parse(argc, argv, &gateway.options);
     tarn_log_open("tarnd", gateway.options.log_level);
     signal(SIGPIPE, SIG_IGN);

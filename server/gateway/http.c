@@ -206,8 +206,10 @@ int tarn_http_upgrade(tarn_gateway *gateway, struct lws *wsi, const char *path)
     char wanted[32];
     if (lws_hdr_copy(wsi, wanted, sizeof wanted, WSI_TOKEN_UPGRADE) <= 0 || strcasecmp(wanted, "websocket") != 0)
         return refuse_upgrade(wsi, 400, "only an upgrade to a WebSocket is possible");
-    if (path && strcmp(path, "/ws") != 0)
-        return refuse_upgrade(wsi, 404, "the WebSocket is at /ws");
+    if (!path || strcmp(path, "/ws") != 0)
+        return refuse_upgrade(wsi, 404, "the WebSocket is at /ws, for GET");
+    if (lws_hdr_copy(wsi, wanted, sizeof wanted, WSI_TOKEN_VERSION) <= 0 || strcmp(wanted, "13") != 0)
+        return refuse_upgrade(wsi, 426, "Sec-WebSocket-Version: 13 is required");
     if (!offers_subprotocol(wsi))
         return refuse_upgrade(wsi, 400, "the subprotocol " TARN_PROTOCOL_SUBPROTOCOL " is required");
     if (!origin_is_allowed(gateway, wsi))

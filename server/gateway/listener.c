@@ -1,6 +1,7 @@
 #include "server/gateway/listener.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -48,6 +49,21 @@ static void refuse(int fd)
     close(fd);
 }
 
+/// Accepts and refuses a connection although there is no descriptor left: one that stayed in the backlog would wake the
+/// loop again and again. @return whether there was one
+static int turn_away(tarn_listener *listener)
+{
+    if (listener->spare_fd >= 0)
+        close(listener->spare_fd);
+    int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0) {
+        listener->refused_total++;
+        refuse(fd);
+    }
+    listener->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return fd >= 0;
+}
+
 static void set_options(int fd)
 {
     int on = 1, notsent = TARN_GATEWAY_NOTSENT_BYTES;
@@ -65,6 +81,8 @@ static void on_acceptable(uv_poll_t *poll, int status, int events)
         struct sockaddr_storage from = {0};
         socklen_t from_bytes = sizeof from;
         int fd = accept4(listener->fd, (struct sockaddr *)&from, &from_bytes, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE) && turn_away(listener))
+            continue;
         if (fd < 0)
             return;
         struct in6_addr address;
@@ -112,6 +130,7 @@ tarn_status tarn_listener_bind(tarn_listener *listener, const char *host, uint16
     struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *found = NULL;
     memset(listener, 0, sizeof *listener);
     listener->fd = -1;
+    listener->spare_fd = -1;
     snprintf(service, sizeof service, "%u", port);
     int error = getaddrinfo(host, service, &wanted, &found);
     if (error) {
@@ -134,6 +153,7 @@ tarn_status tarn_listener_start(tarn_listener *listener, uv_loop_t *loop,
 {
     listener->accepted = accepted;
     listener->user = user;
+    listener->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     listener->poll.data = listener;
     int error = uv_poll_init(loop, &listener->poll, listener->fd);
     listener->open = error == 0;
@@ -163,5 +183,8 @@ void tarn_listener_stop(tarn_listener *listener)
         uv_close((uv_handle_t *)&listener->poll, on_closed);
     else if (listener->fd >= 0)
         close(listener->fd);
+    if (listener->spare_fd >= 0)
+        close(listener->spare_fd);
+    listener->spare_fd = -1;
     listener->open = 0;
 }

@@ -1,5 +1,5 @@
 /// The listening socket. Connections are counted here, in all and by address, before libwebsockets sees them; those
-/// above a limit get an HTTP 503.
+/// above a limit get an HTTP 503, and so do those that come when the process has no descriptor left.
 #ifndef TARN_SERVER_GATEWAY_LISTENER_H
 #define TARN_SERVER_GATEWAY_LISTENER_H
 
@@ -22,6 +22,7 @@ typedef struct tarn_listener {
     void *user;
     /// Takes over the descriptor; the connection is to be given back with tarn_listener_release.
     void (*accepted)(void *user, int fd, tarn_connection *connection);
+    int spare_fd; ///< given up for a moment to turn a connection away when descriptors have run out
     uint64_t accepted_total, refused_total;
     tarn_connection connections[TARN_GATEWAY_CONNECTIONS_MAX];
 } tarn_listener;

@@ -3,6 +3,7 @@
 #include "server/common/log.h"
 #include "server/gateway/gateway.h"
 #include "server/gateway/viewer.h"
+#include "server/gateway/viewer_send.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -307,6 +308,8 @@ tarn_status tarn_session_worker_message(tarn_gateway *gateway, const tarn_ipc_me
         return TARN_OK; // closed in the meantime
     switch (message->kind) {
     case TARN_IPC_STATE:
+        if (!tarn_viewer_can_tell_state(&message->state.session))
+            return TARN_E_MALFORMED;
         take_state(session, &message->state);
         return TARN_OK;
     case TARN_IPC_REFUSED:

@@ -105,6 +105,28 @@ static int next_message(tarn_gateway *gateway, tarn_viewer *viewer)
     return 1;
 }
 
+static int can_be_written(void)
+{
+    size_t bytes;
+    return tarn_message_write(&outgoing, scratch + LWS_PRE, TARN_MESSAGE_SERVER_BYTES_MAX, &bytes) == TARN_OK;
+}
+
+int tarn_viewer_can_tell_hello(const tarn_gateway *gateway)
+{
+    memset(&outgoing, 0, sizeof outgoing);
+    outgoing.kind = TARN_MESSAGE_WELCOME;
+    fill_welcome(gateway, &outgoing.welcome);
+    return can_be_written();
+}
+
+int tarn_viewer_can_tell_state(const tarn_session_state *state)
+{
+    memset(&outgoing, 0, sizeof outgoing);
+    outgoing.kind = TARN_MESSAGE_STATE;
+    outgoing.state = *state;
+    return can_be_written();
+}
+
 static int send_message(tarn_gateway *gateway, tarn_viewer *viewer)
 {
     size_t bytes;

@@ -105,8 +105,7 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
         }
         enter(worker, TARN_WORKER_READY);
         worker->answered_ns = worker->ping_ns = worker->phase_since_ns;
-        worker->events.ready(worker->events.user, &message->worker_hello);
-        return TARN_OK;
+        return worker->events.ready(worker->events.user, &message->worker_hello);
     }
     if (worker->phase != TARN_WORKER_READY)
         return TARN_OK;

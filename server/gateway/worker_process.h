@@ -15,7 +15,8 @@
 
 typedef struct tarn_worker_events {
     void *user;
-    void (*ready)(void *user, const tarn_ipc_worker_hello *hello);
+    /// Anything but TARN_OK ends the worker.
+    tarn_status (*ready)(void *user, const tarn_ipc_worker_hello *hello);
     /// The worker is gone. @param sentence  why, for people  @param given_up  it is not started again by itself
     void (*lost)(void *user, const char *sentence, int given_up);
     /// A message; anything but TARN_OK ends the worker.

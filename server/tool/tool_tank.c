@@ -117,6 +117,11 @@ void tool_catch_interrupts(void)
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    // A closed terminal as well, except under nohup, which has the signal ignored.
+    struct sigaction found;
+    if (sigaction(SIGHUP, NULL, &found) == 0 && found.sa_handler != SIG_IGN) {
+        sigaction(SIGHUP, &action, NULL);
+    }
 }
 
 bool tool_interrupted(void)

@@ -266,9 +266,10 @@ static tarn_status run(worker *self)
 
 int main(int argc, char **argv)
 {
-    // The gateway decides when a worker ends; Ctrl-C in a terminal reaches both.
+    // The gateway decides when a worker ends; Ctrl-C in a terminal and its closing reach both.
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
     pid_t parent = getppid();
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
         return 1;

@@ -47,7 +47,7 @@ void physics_wave(void **state)
     assert_int_equal(crossings, CROSSINGS);
     const double period = 2.0 * (crossing[CROSSINGS - 1] - crossing[0]) / (CROSSINGS - 1);
     const double k = pi / length_m, reference = 2.0 * pi / sqrt(9.81 * k * tanh(k * depth_m));
-    physics_row("V3 standing wave, period of mode 1", period, reference, "s", "+- 5 %");
-    assert_true(fabs(period / reference - 1.0) < 0.05);
+    physics_row("V3 standing wave, period of mode 1", period, reference, "s", "+- 2 %");
+    assert_true(fabs(period / reference - 1.0) < 0.02);
     physics_close(&t);
 }

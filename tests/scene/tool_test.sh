@@ -67,6 +67,14 @@ wait $!
 says "interrupted after step"
 if tail -n 1 "$folder/out" | grep -qxE '[0-9a-f]{32}'; then fail "a hash of an interrupted run"; fi
 
+# So does a terminal that closes, and no part of a file is left.
+"$tarn" run "$folder/small.json" --steps 1000000 --ply "$folder/hung" >"$folder/out" 2>"$folder/err" &
+sleep 0.7
+kill -HUP $!
+wait $!
+[ $? = 130 ] || fail "a run whose terminal closed doesn't end with status 130"
+[ -z "$(find "$folder/hung" -name '*.part')" ] || fail "a part of a file was left: $(ls "$folder/hung")"
+
 # Wrong arguments name the option, what was found, what is allowed.
 run 2 run "$folder/small.json" --steps -1
 says '--steps: found "-1", allowed is a whole number from 0 to 100000000'

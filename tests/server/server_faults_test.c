@@ -3,10 +3,13 @@
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static const char *const small_pool[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", NULL};
@@ -186,6 +189,18 @@ static void test_wrong_starts_say_what_is_wrong(void **state)
     expect_refusal((const char *[]){"stray", NULL}, "stray", "options");
 }
 
+static void test_a_worker_that_leaves_the_protocol_is_not_believed(void **state)
+{
+    (void)state;
+    static const char *const what[] = {"hello", "state"};
+    for (int i = 0; i < 2; i++) {
+        setenv("TARN_FAKE_WORKER", what[i], 1);
+        expect_refusal((const char *[]){"--port", "0", "--worker", TARN_TEST_FAKE_WORKER, NULL},
+                       "the worker's messages cannot be read", "tarnd: ");
+    }
+    unsetenv("TARN_FAKE_WORKER");
+}
+
 static void test_a_port_in_use_is_named_and_the_other_server_goes_on(void **state)
 {
     (void)state;
@@ -205,8 +220,8 @@ static void test_a_port_in_use_is_named_and_the_other_server_goes_on(void **stat
 static void test_signals_end_it_cleanly_and_viewers_are_told(void **state)
 {
     (void)state;
-    static const int signals[] = {SIGTERM, SIGINT};
-    for (int i = 0; i < 2; i++) {
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+    for (int i = 0; i < 3; i++) {
         static server_process server;
         ws_client client;
         tarn_message message;
@@ -223,6 +238,98 @@ static void test_signals_end_it_cleanly_and_viewers_are_told(void **state)
         assert_true(kill(worker, 0) != 0);
         ws_client_close(&client);
     }
+}
+
+static void test_a_closed_terminal_does_not_end_it_under_nohup(void **state)
+{
+    (void)state;
+    static server_process server;
+    ws_client client;
+    tarn_frame frame;
+    signal(SIGHUP, SIG_IGN); // as nohup does
+    server_start(&server, small_pool);
+    signal(SIGHUP, SIG_DFL);
+    ws_client_enter(&client, server.port);
+    assert_true(ws_client_wait_frame(&client, &frame));
+    uint32_t epoch = frame.header.epoch;
+    pid_t worker = server_worker(&server);
+    kill(server.pid, SIGHUP);
+    kill(worker, SIGHUP);
+    for (int i = 0; i < 10; i++)
+        assert_true(ws_client_wait_frame(&client, &frame));
+    assert_int_equal(frame.header.epoch, epoch);
+    assert_int_equal(server_worker(&server), worker);
+    ws_client_close(&client);
+    server_stop(&server);
+}
+
+static void test_it_runs_without_standard_files(void **state)
+{
+    (void)state;
+    static server_process server;
+    ws_client client;
+    tarn_frame frame;
+    server_start_closed(&server, small_pool);
+    ws_client_enter(&client, server.port);
+    ws_client_send(&client, WS_TEXT, "x", 1); // is logged
+    assert_int_equal(ws_client_wait_close(&client), 1003);
+    ws_client_close(&client);
+    ws_client_enter(&client, server.port);
+    assert_true(ws_client_wait_frame(&client, &frame));
+    ws_client_close(&client);
+    server_stop(&server);
+}
+
+static void test_a_log_that_nobody_reads_stops_nothing(void **state)
+{
+    (void)state;
+    enum { LINES = 500, ORIGIN_BYTES = 240, PIPE_BYTES = 65536 };
+    _Static_assert(LINES * ORIGIN_BYTES > PIPE_BYTES, "more than fits into a pipe");
+    static server_process server;
+    static char origin[ORIGIN_BYTES] = "http://", answer[4096];
+    ws_client client;
+    memset(origin + strlen(origin), 'a', sizeof origin - strlen(origin) - 1);
+    server_start(&server, small_pool); // whose output is read again when it ends
+    for (int i = 0; i < LINES; i++) {
+        int status = ws_client_open(&client, server.port, "/ws", "tarn.v1", origin);
+        if (status != 403)
+            fail_msg("refusal %d was answered with %d", i, status);
+    }
+    assert_int_equal(server_http(server.port, "GET", "/healthz", NULL, answer, sizeof answer), 200);
+    server_stop(&server);
+}
+
+static void test_a_lack_of_descriptors_turns_connections_away(void **state)
+{
+    (void)state;
+    enum { FEW = 40, MANY = 60 };
+    static server_process server;
+    static char answer[4096];
+    ws_client client;
+    tarn_frame frame;
+    struct rlimit before, few;
+    int fds[MANY], refused = 0;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    few.rlim_cur = FEW;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    server_start(&server, small_pool);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ws_client_enter(&client, server.port);
+    for (int i = 0; i < MANY; i++)
+        assert_true((fds[i] = ws_connect(server.port)) >= 0);
+    struct pollfd pollfd = {.fd = fds[MANY - 1], .events = POLLIN};
+    if (poll(&pollfd, 1, 3000) > 0 && recv(pollfd.fd, answer, sizeof answer - 1, 0) > 0)
+        refused = strncmp(answer, "HTTP/1.1 503", 12) == 0;
+    assert_true(ws_client_wait_frame(&client, &frame));
+    for (int i = 0; i < MANY; i++)
+        close(fds[i]);
+    assert_true(refused);
+    for (int i = 0; i < 1000 && server_http(server.port, "GET", "/healthz", NULL, answer, sizeof answer) != 200; i++)
+        usleep(10000);
+    assert_int_equal(server_http(server.port, "GET", "/healthz", NULL, answer, sizeof answer), 200);
+    ws_client_close(&client);
+    server_stop(&server);
 }
 
 static void test_a_signal_during_the_start_ends_it_too(void **state)
@@ -247,8 +354,13 @@ int main(void)
         cmocka_unit_test(test_a_worker_that_keeps_failing_is_given_up_until_somebody_asks),
         cmocka_unit_test(test_the_worker_ends_with_a_killed_gateway),
         cmocka_unit_test(test_wrong_starts_say_what_is_wrong),
+        cmocka_unit_test(test_a_worker_that_leaves_the_protocol_is_not_believed),
         cmocka_unit_test(test_a_port_in_use_is_named_and_the_other_server_goes_on),
         cmocka_unit_test(test_signals_end_it_cleanly_and_viewers_are_told),
+        cmocka_unit_test(test_a_closed_terminal_does_not_end_it_under_nohup),
+        cmocka_unit_test(test_it_runs_without_standard_files),
+        cmocka_unit_test(test_a_log_that_nobody_reads_stops_nothing),
+        cmocka_unit_test(test_a_lack_of_descriptors_turns_connections_away),
         cmocka_unit_test(test_a_signal_during_the_start_ends_it_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

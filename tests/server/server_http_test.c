@@ -155,7 +155,7 @@ static int raw_request(const char *request, size_t bytes)
         have += (int)got;
     }
     answer[have] = 0;
-    sscanf(answer, "HTTP/1.1 %d", &status);
+    sscanf(answer, "HTTP/1.%*d %d", &status);
     close(fd);
     return status;
 }
@@ -166,6 +166,34 @@ static void test_an_upgrade_to_http2_is_refused(void **state)
     static const char request[] = "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
                                   "HTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n";
     assert_int_not_equal(raw_request(request, sizeof request - 1), 101);
+    assert_int_equal(get("/"), 200);
+}
+
+static void test_a_websocket_is_upgraded_only_as_its_standard_says(void **state)
+{
+    (void)state;
+    static char path[400], request[1024];
+    static const char rest[] = "Connection: Upgrade\r\nUpgrade: websocket\r\n"
+                               "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: tarn.v1\r\n";
+    memset(path, 'a', sizeof path - 1);
+    path[0] = '/';
+    const struct {
+        const char *method, *path, *version;
+        int status;
+    } cases[] = {
+        {"GET", "/ws", "Sec-WebSocket-Version: 13\r\n", 101},    {"POST", "/ws", "Sec-WebSocket-Version: 13\r\n", 404},
+        {"HEAD", "/ws", "Sec-WebSocket-Version: 13\r\n", 404},   {"GET", path, "Sec-WebSocket-Version: 13\r\n", 404},
+        {"GET", "/ws", "Sec-WebSocket-Version: 8\r\n", 426},     {"GET", "/ws", "", 426},
+        {"GET", "/other", "Sec-WebSocket-Version: 13\r\n", 404},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int length = snprintf(request, sizeof request, "%s %s HTTP/1.1\r\nHost: a\r\n%s%s\r\n", cases[i].method,
+                              cases[i].path, rest, cases[i].version);
+        int status = raw_request(request, (size_t)length);
+        if (status != cases[i].status)
+            fail_msg("%s %.10s with \"%s\" was answered with %d instead of %d", cases[i].method, cases[i].path,
+                     cases[i].version, status, cases[i].status);
+    }
     assert_int_equal(get("/"), 200);
 }
 
@@ -222,6 +250,7 @@ int main(void)
         cmocka_unit_test(test_nothing_outside_the_page_can_be_had),
         cmocka_unit_test(test_health_and_metrics_tell_how_it_goes),
         cmocka_unit_test(test_an_upgrade_to_http2_is_refused),
+        cmocka_unit_test(test_a_websocket_is_upgraded_only_as_its_standard_says),
         cmocka_unit_test(test_requests_that_are_no_http_harm_nobody),
         cmocka_unit_test(test_more_connections_than_allowed_are_turned_away),
     };

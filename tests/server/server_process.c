@@ -26,6 +26,7 @@ static const char *program(void)
     return named ? named : TARN_TEST_SERVER_BUILT;
 }
 
+/// @param err_fd  -1: standard input and standard error are closed
 static void run_child(const char *const *arguments, int out_fd, int err_fd)
 {
     char *list[SERVER_ARGUMENTS_MAX] = {(char *)program()};
@@ -35,12 +36,17 @@ static void run_child(const char *const *arguments, int out_fd, int err_fd)
     // A test that dies leaves no server behind.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(out_fd, STDOUT_FILENO);
-    dup2(err_fd, STDERR_FILENO);
+    if (err_fd >= 0) {
+        dup2(err_fd, STDERR_FILENO);
+    } else {
+        close(STDIN_FILENO);
+        close(STDERR_FILENO);
+    }
     execv(list[0], list);
     _exit(127);
 }
 
-void server_spawn(server_process *server, const char *const *arguments)
+static void spawn(server_process *server, const char *const *arguments, int closed)
 {
     int out[2], err[2];
     memset(server, 0, sizeof *server);
@@ -49,11 +55,16 @@ void server_spawn(server_process *server, const char *const *arguments)
     server->pid = fork();
     assert_true(server->pid >= 0);
     if (server->pid == 0)
-        run_child(arguments, out[1], err[1]);
+        run_child(arguments, out[1], closed ? -1 : err[1]);
     close(out[1]);
     close(err[1]);
     server->out_fd = out[0];
     server->err_fd = err[0];
+}
+
+void server_spawn(server_process *server, const char *const *arguments)
+{
+    spawn(server, arguments, 0);
 }
 
 /// Appends what a pipe has to a text. @return 0 at its end
@@ -83,13 +94,13 @@ static int listen_to(server_process *server)
     return server->out_fd >= 0 || server->err_fd >= 0;
 }
 
-void server_start(server_process *server, const char *const *arguments)
+static void start(server_process *server, const char *const *arguments, int closed)
 {
     const char *list[SERVER_ARGUMENTS_MAX] = {"--port", "0", "--threads", "1"};
     int n = 4;
     for (; arguments && *arguments && n < SERVER_ARGUMENTS_MAX - 1; arguments++)
         list[n++] = *arguments;
-    server_spawn(server, list);
+    spawn(server, list, closed);
     uint64_t until_ns = deadline_ns();
     while (tarn_clock_monotonic_ns() < until_ns && listen_to(server)) {
         char *address = strstr(server->out, "http://127.0.0.1:");
@@ -99,6 +110,16 @@ void server_start(server_process *server, const char *const *arguments)
         }
     }
     fail_msg("the server did not start: %s", server->err);
+}
+
+void server_start(server_process *server, const char *const *arguments)
+{
+    start(server, arguments, 0);
+}
+
+void server_start_closed(server_process *server, const char *const *arguments)
+{
+    start(server, arguments, 1);
 }
 
 int server_wait(server_process *server)

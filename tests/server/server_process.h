@@ -20,6 +20,9 @@ void server_spawn(server_process *server, const char *const *arguments);
 /// Starts it on a free port and waits until it serves; asserts.
 void server_start(server_process *server, const char *const *arguments);
 
+/// As server_start, without standard input and standard error.
+void server_start_closed(server_process *server, const char *const *arguments);
+
 /// Waits for its end. @return the exit status, or 128 + signal; -1: it did not end
 int server_wait(server_process *server);
 

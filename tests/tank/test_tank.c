@@ -177,6 +177,27 @@ static void odd_sizes_work(void **state)
     tarn_device_destroy(device);
 }
 
+/// A pool keeps its height, however finely it is seeded: the density at rest is what the volume correction keeps.
+static void pools_keep_their_height_for_every_seeding(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(2, NULL);
+    for (uint32_t per_axis = 1; per_axis <= 4; per_axis++) {
+        tarn_tank_desc desc = half_full(16, 20, 16);
+        desc.particles_per_axis = per_axis;
+        desc.blocks[0].max_m[0] = 16.0f * desc.cell_m;
+        desc.blocks[0].max_m[1] = 10.0f * desc.cell_m;
+        tarn_tank *tank = open_tank(device, &desc);
+        tarn_tank_report report;
+        for (int step = 0; step < 60; step++)
+            assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+        assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
+        assert_true(fabs(report.center_m[1] / (double)desc.cell_m - 5.0) < 0.1);
+        tarn_tank_destroy(tank);
+    }
+    tarn_device_destroy(device);
+}
+
 static void full_and_empty_tanks_work(void **state)
 {
     (void)state;
@@ -223,8 +244,7 @@ static void violent_pushes_lose_nothing(void **state)
     check_particles(tank);
     tarn_tank_report report;
     assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
-    const float cap =
-        tarn_tank_parameter(tank, TARN_PARAMETER_CFL) * tarn_tank_parameter(tank, TARN_PARAMETER_SUBSTEPS);
+    const float cap = 4.0f * tarn_tank_parameter(tank, TARN_PARAMETER_SUBSTEPS); // cells per step: 4 in each substep
     assert_true(report.speed_max_m_s <= cap * desc.cell_m / desc.dt_s * 1.0001f);
     const tarn_push wrong = {{NAN, 0.0f, 0.0f}, 0.1f, {0.0f, 0.0f, 0.0f}, 1.0f};
     assert_int_equal(tarn_tank_step(tank, &wrong, 1), TARN_E_ARGUMENT);
@@ -252,6 +272,38 @@ static void push_carries_water_along(void **state)
         assert_true(fabs(report.momentum_m_s[2 - axis]) < 0.2 * report.momentum_m_s[axis]);
         tarn_tank_destroy(tank);
     }
+    // A small sphere, in the middle of a tile.
+    tarn_tank *tank = open_tank(device, &desc);
+    const tarn_push small = {{0.5f, 0.12f, 0.125f}, 0.06f, {2.0f, 0.0f, 0.0f}, 1.0f};
+    tarn_tank_report report;
+    assert_int_equal(tarn_tank_step(tank, &small, 1), TARN_OK);
+    assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
+    assert_true(report.momentum_m_s[0] > 0.001);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+/// A push takes away its share of the difference in speed in a step, however many substeps the step has.
+static void push_strength_does_not_depend_on_substeps(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(2, NULL);
+    double energy[2];
+    for (int many = 0; many < 2; many++) {
+        tarn_tank_desc desc = half_full(32, 32, 32);
+        desc.parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
+        desc.parameters[TARN_PARAMETER_CFL] = many ? 0.5f : 4.0f;
+        tarn_tank *tank = open_tank(device, &desc);
+        const tarn_push push = {{0.25f, 0.5f, 0.5f}, 0.25f, {0.0f, 4.0f, 0.0f}, 0.3f};
+        tarn_tank_report report;
+        assert_int_equal(tarn_tank_step(tank, &push, 1), TARN_OK);
+        assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
+        assert_int_equal(report.substeps, many ? 2 : 1);
+        energy[many] = report.kinetic_j_kg;
+        tarn_tank_destroy(tank);
+    }
+    assert_true(energy[0] > 0.0);
+    assert_true(fabs(energy[1] / energy[0] - 1.0) < 0.15);
     tarn_device_destroy(device);
 }
 
@@ -369,6 +421,122 @@ static void frame_decodes_to_the_particles(void **state)
     tarn_device_destroy(device);
 }
 
+/// A particle keeps its id when it changes tiles: between two steps nobody moves farther than the fastest can.
+static void ids_stay_with_their_particles(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(2, NULL);
+    tarn_tank_desc desc = half_full(32, 16, 16);
+    desc.blocks[0].velocity_m_s[0] = 2.0f;
+    tarn_tank *tank = open_tank(device, &desc);
+    const uint32_t n = (uint32_t)tarn_tank_desc_particles(&desc);
+    float *before = malloc((size_t)n * 3 * sizeof *before), *after = malloc((size_t)n * 3 * sizeof *after);
+    uint32_t count;
+    assert_int_equal(tarn_tank_particles(tank, before, NULL, NULL, n, &count), TARN_OK);
+    for (int step = 0; step < 10; step++) {
+        assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+        assert_int_equal(tarn_tank_particles(tank, after, NULL, NULL, n, &count), TARN_OK);
+        for (size_t i = 0; i < (size_t)n * 3; i++)
+            assert_true(fabsf(after[i] - before[i]) < 4.0f * desc.cell_m);
+        memcpy(before, after, (size_t)n * 3 * sizeof *before);
+    }
+    free(before);
+    free(after);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+/// Water that fills a tank's width flies straight, without gravity, as fast as a substep allows: midpoints of particles
+/// near a tile's border then lie beyond what the tile has loaded.
+static void fast_water_flies_straight(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(2, NULL);
+    for (int axis = 0; axis < 3; axis++)
+        for (int sign = -1; sign <= 1; sign += 2) {
+            tarn_tank_desc desc = half_full(16, 16, 16);
+            desc.cells[axis] = 48;
+            desc.jitter = 0.0f;
+            desc.parameters[TARN_PARAMETER_GRAVITY] = desc.parameters[TARN_PARAMETER_DENSITY] = 0.0f;
+            desc.parameters[TARN_PARAMETER_CFL] = 4.0f;
+            desc.parameters[TARN_PARAMETER_SUBSTEPS] = 2.0f;
+            for (int a = 0; a < 3; a++)
+                desc.blocks[0].max_m[a] = (float)desc.cells[a] * desc.cell_m;
+            desc.blocks[0].min_m[axis] = 19.0f * desc.cell_m;
+            desc.blocks[0].max_m[axis] = 29.0f * desc.cell_m;
+            const float way_m = (float)sign * 7.5f * desc.cell_m;
+            desc.blocks[0].velocity_m_s[axis] = way_m / desc.dt_s;
+            tarn_tank *tank = open_tank(device, &desc);
+            const uint32_t n = (uint32_t)tarn_tank_desc_particles(&desc);
+            float *before = malloc((size_t)n * 3 * sizeof *before), *after = malloc((size_t)n * 3 * sizeof *after);
+            uint32_t count;
+            assert_int_equal(tarn_tank_particles(tank, before, NULL, NULL, n, &count), TARN_OK);
+            assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+            assert_int_equal(tarn_tank_particles(tank, after, NULL, NULL, n, &count), TARN_OK);
+            for (size_t i = 0; i < n; i++)
+                for (int a = 0; a < 3; a++) {
+                    const float moved = after[3 * i + (size_t)a] - before[3 * i + (size_t)a];
+                    assert_true(fabsf(moved - (a == axis ? way_m : 0.0f)) < 0.01f * desc.cell_m);
+                }
+            free(before);
+            free(after);
+            tarn_tank_destroy(tank);
+        }
+    tarn_device_destroy(device);
+}
+
+enum { NODES = 4 }; // of a tile's velocity grid, per axis
+
+static float node_velocity(int node, int axis)
+{
+    static const float slope[3][3] = {{1.0f, 0.0f, 0.5f}, {0.25f, -1.0f, 0.0f}, {-0.5f, 0.25f, 0.75f}};
+    float velocity = 0.0f;
+    for (int a = 0, rest = node; a < 3; a++, rest /= NODES)
+        velocity += slope[axis][a] * (float)(rest % NODES);
+    return velocity;
+}
+
+/// One tile, each node of whose grid is a block with a velocity of its own; the first block is left out, so that its
+/// node has the mean of its three neighbours.
+static void frame_velocities_are_those_of_the_blocks(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(1, NULL);
+    tarn_tank_desc desc = half_full(8, 8, 8);
+    desc.block_count = 0;
+    float fastest = 0.0f;
+    for (int node = 1; node < NODES * NODES * NODES; node++) {
+        tarn_fluid_block *block = &desc.blocks[desc.block_count++];
+        for (int a = 0, rest = node; a < 3; a++, rest /= NODES) {
+            block->min_m[a] = 2.0f * (float)(rest % NODES) * desc.cell_m;
+            block->max_m[a] = block->min_m[a] + 2.0f * desc.cell_m;
+            block->velocity_m_s[a] = node_velocity(node, a);
+            fastest = fmaxf(fastest, fabsf(block->velocity_m_s[a]));
+        }
+    }
+    tarn_tank *tank = open_tank(device, &desc);
+    const size_t bytes_max = tarn_tank_frame_bytes_max(tank);
+    uint8_t *bytes = malloc(bytes_max);
+    assert_non_null(bytes);
+    const tarn_tank_frame_info info = {.epoch = 1};
+    size_t byte_count;
+    tarn_frame frame;
+    assert_int_equal(tarn_tank_encode(tank, &info, bytes, bytes_max, &byte_count), TARN_OK);
+    assert_int_equal(tarn_frame_open(bytes, byte_count, &frame), TARN_OK);
+    assert_true(fabsf(frame.header.velocity_scale_m_s * 127.0f - fastest) < 1e-4f * fastest);
+    for (int a = 0; a < 3; a++)
+        for (int node = 0; node < NODES * NODES * NODES; node++) {
+            const float wanted =
+                node > 0 ? node_velocity(node, a)
+                         : (node_velocity(1, a) + node_velocity(NODES, a) + node_velocity(NODES * NODES, a)) / 3.0f;
+            const float found = (float)(int8_t)frame.payloads[a * NODES * NODES * NODES + node];
+            assert_true(fabsf(found - wanted / frame.header.velocity_scale_m_s) < 1.0f);
+        }
+    free(bytes);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -376,12 +544,17 @@ int main(void)
         cmocka_unit_test(hash_tells_states_apart),
         cmocka_unit_test(wrong_descriptions_are_refused_with_a_sentence),
         cmocka_unit_test(odd_sizes_work),
+        cmocka_unit_test(pools_keep_their_height_for_every_seeding),
         cmocka_unit_test(full_and_empty_tanks_work),
         cmocka_unit_test(violent_pushes_lose_nothing),
         cmocka_unit_test(push_carries_water_along),
+        cmocka_unit_test(push_strength_does_not_depend_on_substeps),
         cmocka_unit_test(reset_gives_the_first_state_again),
         cmocka_unit_test(parameters_have_ranges_and_names),
         cmocka_unit_test(frame_decodes_to_the_particles),
+        cmocka_unit_test(ids_stay_with_their_particles),
+        cmocka_unit_test(fast_water_flies_straight),
+        cmocka_unit_test(frame_velocities_are_those_of_the_blocks),
     };
     return cmocka_run_group_tests_name("tank", tests, NULL, NULL);
 }
