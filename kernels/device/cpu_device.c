@@ -45,6 +45,13 @@ static void cpu_replay_destroy(tarn_device *base, tarn_replay *replay)
     (void)replay;
 }
 
+static uint64_t cpu_memory_bytes(tarn_device *base)
+{
+    (void)base;
+    const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes / 4 * 3 : UINT64_MAX;
+}
+
 static void *cpu_alloc(tarn_device *base, size_t bytes)
 {
     (void)base;
@@ -94,6 +101,7 @@ static void cpu_destroy(tarn_device *base)
 
 static const tarn_device_ops cpu_ops = {
     .destroy = cpu_destroy,
+    .memory_bytes = cpu_memory_bytes,
     .alloc = cpu_alloc,
     .release = cpu_release,
     .upload = cpu_copy,

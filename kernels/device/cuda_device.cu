@@ -42,6 +42,14 @@ tarn_status cuda_device_status(const cuda_device *device)
 // ----------------------------------------------------------------------------------------------------------------
 // memory
 
+static uint64_t cuda_memory_bytes(tarn_device *base)
+{
+    size_t free_bytes = 0, total_bytes = 0;
+    if (!cuda_device_ready((cuda_device *)base) || cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess)
+        return 0;
+    return free_bytes;
+}
+
 static void *cuda_alloc(tarn_device *base, size_t bytes)
 {
     cuda_device *device = (cuda_device *)base;
@@ -202,6 +210,7 @@ static void cuda_destroy(tarn_device *base)
 
 static const tarn_device_ops cuda_ops = {
     cuda_destroy,
+    cuda_memory_bytes,
     cuda_alloc,
     cuda_release,
     cuda_upload,

@@ -60,6 +60,11 @@ int tarn_device_is_host(const tarn_device *device)
     return device->is_host;
 }
 
+uint64_t tarn_device_memory_bytes(tarn_device *device)
+{
+    return device->ops->memory_bytes(device);
+}
+
 void *tarn_device_alloc(tarn_device *device, size_t bytes)
 {
     return device->ops->alloc(device, bytes);

@@ -10,6 +10,7 @@ extern "C" {
 
 typedef struct tarn_device_ops {
     void (*destroy)(tarn_device *device);
+    uint64_t (*memory_bytes)(tarn_device *device);
     void *(*alloc)(tarn_device *device, size_t bytes);
     void (*release)(tarn_device *device, void *memory);
     tarn_status (*upload)(tarn_device *device, void *to, const void *from, size_t bytes);

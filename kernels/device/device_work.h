@@ -53,6 +53,9 @@ typedef struct tarn_replay tarn_replay;
 extern "C" {
 #endif
 
+/// Memory that can be had at most: what a GPU has free, three quarters of the machine's for the CPU.
+uint64_t tarn_device_memory_bytes(tarn_device *device);
+
 /// Device memory, zeroed, aligned to 64 bytes or more. NULL when there is none left.
 void *tarn_device_alloc(tarn_device *device, size_t bytes);
 void tarn_device_free(tarn_device *device, void *memory);

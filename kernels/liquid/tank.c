@@ -156,13 +156,16 @@ static void fill_shape(const tarn_tank_desc *desc, uint32_t particles_max, liqui
 typedef struct taker {
     tarn_tank *tank;
     int failed;
+    int measuring; ///< adds up what it would take, takes nothing
 } taker;
 
 static void *take(taker *t, uint64_t count, size_t size)
 {
-    void *memory = t->failed ? NULL : tarn_device_alloc(t->tank->device, (size_t)(count * size));
-    t->failed |= memory == NULL;
     t->tank->bytes += count * size;
+    if (t->measuring || t->failed)
+        return NULL;
+    void *memory = tarn_device_alloc(t->tank->device, (size_t)(count * size));
+    t->failed = memory == NULL;
     return memory;
 }
 
@@ -222,26 +225,43 @@ static void take_level(taker *t, liquid_level *level, uint64_t dense, uint64_t u
     level->y = take(t, used * TILE_CELLS, 4);
 }
 
-static tarn_status take_memory(tarn_tank *tank)
+static uint64_t occupied_max(const liquid_shape *shape)
 {
+    return shape->tile_total[0] < shape->particles_max ? shape->tile_total[0] : shape->particles_max;
+}
+
+static void take_all(taker *t)
+{
+    tarn_tank *tank = t->tank;
     const liquid_shape *shape = &tank->args.shape;
     liquid_memory *m = &tank->args.m;
-    taker t = {.tank = tank};
-    m->control = take(&t, 1, sizeof *m->control);
-    m->counters = take(&t, 1, sizeof *m->counters);
-    m->totals = take(&t, 1, sizeof *m->totals);
-    take_particles(&t, m, shape->particles_max);
-    const uint64_t tiles = shape->tile_total[0];
-    const uint64_t occupied = tiles < shape->particles_max ? tiles : shape->particles_max;
-    take_tiles(&t, m, tiles, occupied);
+    const uint64_t tiles = shape->tile_total[0], occupied = occupied_max(shape);
+    m->control = take(t, 1, sizeof *m->control);
+    m->counters = take(t, 1, sizeof *m->counters);
+    m->totals = take(t, 1, sizeof *m->totals);
+    take_particles(t, m, shape->particles_max);
+    take_tiles(t, m, tiles, occupied);
     for (uint32_t l = 0; l < shape->level_count; l++) {
-        const uint64_t dense = shape->tile_total[l];
-        take_level(&t, &m->level[l], dense, dense < occupied ? dense : occupied);
-        m->level[l].b = l == 0 ? m->residual : take(&t, (dense < occupied ? dense : occupied) * TILE_CELLS, 4);
+        const uint64_t dense = shape->tile_total[l], used = dense < occupied ? dense : occupied;
+        take_level(t, &m->level[l], dense, used);
+        m->level[l].b = l == 0 ? m->residual : take(t, used * TILE_CELLS, 4);
     }
-    tank->tile_info = take(&t, occupied * 2, sizeof *tank->tile_info);
+    tank->tile_info = take(t, occupied * 2, sizeof *tank->tile_info);
     if (!tarn_device_is_host(tank->device))
-        tank->payloads = take(&t, (uint64_t)tarn_frame_bound(0, (uint32_t)occupied, shape->particles_max), 1);
+        tank->payloads = take(t, (uint64_t)tarn_frame_bound(0, (uint32_t)occupied, shape->particles_max), 1);
+}
+
+/// Asks before it takes: where memory is overcommitted, taking too much succeeds and kills somebody later.
+static tarn_status take_memory(tarn_tank *tank)
+{
+    taker measure = {.tank = tank, .measuring = 1};
+    take_all(&measure);
+    if (tank->bytes > tarn_device_memory_bytes(tank->device))
+        return TARN_E_MEMORY;
+    tank->bytes = 0;
+    taker t = {.tank = tank};
+    take_all(&t);
+    const uint64_t occupied = occupied_max(&tank->args.shape);
     tank->tile_info_host = calloc(occupied * 2, sizeof *tank->tile_info_host);
     tank->frame_tiles = calloc(occupied, sizeof *tank->frame_tiles);
     return t.failed || tank->tile_info_host == NULL || tank->frame_tiles == NULL ? TARN_E_MEMORY : TARN_OK;
@@ -303,7 +323,8 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
     if (status == TARN_OK)
         status = tank_seed(tank);
     if (status != TARN_OK) {
-        status = refuse(&c, status, "the tank needs %.1f MiB of device memory: %s", (double)tank->bytes / 1048576.0,
+        status = refuse(&c, status, "the tank needs %.1f MiB of device memory, allowed are %.1f MiB: %s",
+                        (double)tank->bytes / 1048576.0, (double)tarn_device_memory_bytes(device) / 1048576.0,
                         tarn_status_text(status));
         tarn_tank_destroy(tank);
         return status;

@@ -74,7 +74,10 @@ static void make_printable(char *text)
     unsigned char *c = (unsigned char *)text;
     while (*c != '\0') {
         size_t bytes = utf8_bytes(c);
-        if (bytes == 0 || *c < 32 || *c == 127) {
+        // Besides the controls of ASCII: those of Latin-1 (C2 80..9F), and marks of line and direction (E2 80 A8..AE).
+        bool is_control = *c < 32 || *c == 127 || (c[0] == 0xc2 && c[1] < 0xa0) ||
+                          (c[0] == 0xe2 && c[1] == 0x80 && c[2] >= 0xa8 && c[2] <= 0xae);
+        if (bytes == 0 || is_control) {
             *c = '?';
             bytes = 1;
         }

@@ -45,9 +45,11 @@ tarn_status tarn_scene_read_text(const char *origin, const char *name, const cha
 /// Whether a name is one that a scene may have: [a-z0-9-]+, at most TARN_NAME_BYTES_MAX bytes.
 bool tarn_scene_name_valid(const char *name);
 
-/// What a person's argument means: a path to a scene file, or the name of a shipped scene ("dam-break").
+/// What a person's argument means: a path to a scene file, or the name of a scene ("dam-break") in `directory`; NULL
+/// means the scenes that came with the program.
 /// @return TARN_OK or TARN_E_NOT_FOUND, with the names there are in `why`
-tarn_status tarn_scene_resolve(const char *argument, char *path, size_t path_bytes, char *why, size_t why_bytes);
+tarn_status tarn_scene_resolve(const char *argument, const char *directory, char *path, size_t path_bytes, char *why,
+                               size_t why_bytes);
 
 /// The directory with the scenes that came with the program: $TARN_SCENES, else ../share/tarn/scenes from the
 /// executable's directory; an install prefix and a build tree look the same. @return TARN_OK or TARN_E_NOT_FOUND

@@ -120,7 +120,8 @@ static void say_not_found(const char *argument, const char *directory, char *why
         return;
     }
     size_t used = 0;
-    int bytes = snprintf(why, why_bytes, "scene %.100s: no such file", argument);
+    int bytes = snprintf(why, why_bytes, "scene %.100s: no such file%s%.200s", argument,
+                         directory != NULL ? ", and none of that name in " : "", directory != NULL ? directory : "");
     used = bytes < 0 ? 0 : (size_t)bytes;
     tarn_name *names = calloc(TARN_SCENES_MAX, sizeof *names);
     uint32_t count = 0;
@@ -135,10 +136,13 @@ static void say_not_found(const char *argument, const char *directory, char *why
     free(names);
 }
 
-tarn_status tarn_scene_resolve(const char *argument, char *path, size_t path_bytes, char *why, size_t why_bytes)
+tarn_status tarn_scene_resolve(const char *argument, const char *directory, char *path, size_t path_bytes, char *why,
+                               size_t why_bytes)
 {
-    char directory[PATH_MAX];
-    bool shipped = tarn_scene_directory(directory, sizeof directory) == TARN_OK;
+    char own[PATH_MAX];
+    if (directory == NULL && tarn_scene_directory(own, sizeof own) == TARN_OK) {
+        directory = own;
+    }
     tarn_name name = {0};
     bool is_name = tarn_scene_name_valid(argument);
     if (is_name) {
@@ -146,7 +150,7 @@ tarn_status tarn_scene_resolve(const char *argument, char *path, size_t path_byt
     }
     int bytes = snprintf(path, path_bytes, "%s", argument);
     if (bytes < 0 || (size_t)bytes >= path_bytes) {
-        say_not_found(argument, shipped ? directory : NULL, why, why_bytes);
+        say_not_found(argument, directory, why, why_bytes);
         return TARN_E_NOT_FOUND;
     }
     // A bare name means the shipped scene; a file of that name here is meant only when its path says so.
@@ -156,12 +160,12 @@ tarn_status tarn_scene_resolve(const char *argument, char *path, size_t path_byt
     if (!is_name && strchr(argument, '/') == NULL) {
         is_name = scene_name_of(argument, name);
     }
-    if (is_name && shipped) {
+    if (is_name && directory != NULL) {
         bytes = snprintf(path, path_bytes, "%s/%s" SCENE_SUFFIX, directory, name);
         if (bytes > 0 && (size_t)bytes < path_bytes && access(path, F_OK) == 0) {
             return TARN_OK;
         }
     }
-    say_not_found(argument, shipped ? directory : NULL, why, why_bytes);
+    say_not_found(argument, directory, why, why_bytes);
     return TARN_E_NOT_FOUND;
 }

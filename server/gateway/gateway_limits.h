@@ -37,7 +37,9 @@ enum {
 
     // sessions
     TARN_GATEWAY_SESSIONS_MAX = 16,
-    TARN_GATEWAY_IDLE_MS = 3000, ///< without viewers before a tank rests
+    TARN_GATEWAY_FRESH_MS = 250,        ///< between fresh starts (reset, load) that viewers ask for, in the long run
+    TARN_GATEWAY_FRESH_BURST_MS = 2500, ///< worth of them that may come at once
+    TARN_GATEWAY_IDLE_MS = 3000,        ///< without viewers before a tank rests
 
     // the worker
     TARN_GATEWAY_WORKER_QUEUE_MAX = 512,          ///< messages that wait for it

@@ -55,8 +55,12 @@ static void fail_start(const char *sentence)
 static void announce(void)
 {
     const char *host = gateway.options.host;
+    int is_any = strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
+    if (is_any)
+        host = "localhost"; // nobody can open the address that means all
     int is_v6 = strchr(host, ':') != NULL;
-    printf("tarnd is serving on http://%s%s%s:%u/\n", is_v6 ? "[" : "", host, is_v6 ? "]" : "", gateway.listener.port);
+    printf("tarnd is serving on http://%s%s%s:%u/%s\n", is_v6 ? "[" : "", host, is_v6 ? "]" : "", gateway.listener.port,
+           is_any ? " and on every address of this machine" : "");
     fflush(stdout);
 }
 

@@ -2,6 +2,8 @@
 #include "server/common/log.h"
 #include "server/gateway/gateway.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -162,7 +164,28 @@ int tarn_http_writable(tarn_http_response *response, struct lws *wsi)
     return 0;
 }
 
-/// Whether a page of this origin may connect. Programs that are no browsers send no origin.
+/// Whether a Host header names an address or this machine itself, rather than a name that somebody's DNS made up.
+static int host_is_plain(const char *host)
+{
+    char name[256];
+    snprintf(name, sizeof name, "%s", host[0] == '[' ? host + 1 : host);
+    char *end = host[0] == '[' ? strchr(name, ']') : strrchr(name, ':');
+    if (end)
+        *end = '\0';
+    unsigned char address[sizeof(struct in6_addr)];
+    return inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1 ||
+           strcasecmp(name, "localhost") == 0;
+}
+
+static int listens_on_loopback(const tarn_gateway *gateway)
+{
+    const char *host = gateway->options.host;
+    return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 || strcasecmp(host, "localhost") == 0;
+}
+
+/// Whether a page of this origin may connect. Programs that are no browsers send no origin. A server that only this
+/// machine can reach trusts no names but its own: a page elsewhere whose name leads here (DNS rebinding) would else
+/// pass for one of ours.
 static int origin_is_allowed(const tarn_gateway *gateway, struct lws *wsi)
 {
     char origin[256], host[256];
@@ -172,7 +195,7 @@ static int origin_is_allowed(const tarn_gateway *gateway, struct lws *wsi)
         return 0;
     const char *origin_host = strstr(origin, "://");
     if (origin_host && lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 &&
-        strcasecmp(origin_host + 3, host) == 0)
+        strcasecmp(origin_host + 3, host) == 0 && (!listens_on_loopback(gateway) || host_is_plain(host)))
         return 1;
     for (uint32_t i = 0; i < gateway->options.origin_count; i++)
         if (strcasecmp(origin, gateway->options.origins[i]) == 0)

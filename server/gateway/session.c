@@ -141,6 +141,20 @@ static int scene_is_known(const tarn_gateway *gateway, const char *scene)
     return 0;
 }
 
+/// Fresh starts cost everybody their frames: a few in a row, then one every TARN_GATEWAY_FRESH_MS (the generic cell
+/// rate algorithm).
+static int fresh_start_is_due(tarn_session *session, tarn_viewer *viewer)
+{
+    const uint64_t now_ns = tarn_clock_monotonic_ns(), ms = 1000000;
+    const uint64_t due_ns = session->fresh_due_ns > now_ns ? session->fresh_due_ns : now_ns;
+    if (due_ns - now_ns > TARN_GATEWAY_FRESH_BURST_MS * ms) {
+        tarn_viewer_error(viewer, TARN_ERROR_INPUT, "the tank was started afresh just now; try again in a moment");
+        return 0;
+    }
+    session->fresh_due_ns = due_ns + TARN_GATEWAY_FRESH_MS * ms;
+    return 1;
+}
+
 static void control_load(tarn_gateway *gateway, tarn_session *session, tarn_viewer *viewer, const tarn_control *control)
 {
     tarn_text why;
@@ -150,6 +164,8 @@ static void control_load(tarn_gateway *gateway, tarn_session *session, tarn_view
         tarn_viewer_error(viewer, TARN_ERROR_SCENE, why);
         return;
     }
+    if (!fresh_start_is_due(session, viewer))
+        return;
     if (gateway->worker.phase == TARN_WORKER_READY) {
         if (session->pending)
             tarn_viewer_error(viewer, TARN_ERROR_SCENE, "the tank is being made already; try again in a moment");
@@ -180,8 +196,8 @@ void tarn_session_control(tarn_gateway *gateway, tarn_session *session, tarn_vie
         return;
     }
     if (control->action == TARN_CONTROL_RESET) {
-        if (session->pending)
-            return; // it is about to start afresh
+        if (session->pending || !fresh_start_is_due(session, viewer))
+            return; // it is about to start afresh, or has just done so
         message.kind = TARN_IPC_RESET;
         message.reset.epoch = session->epoch + 1;
         message.reset.viewer_id = viewer->id;
@@ -291,7 +307,8 @@ static void take_refused(tarn_gateway *gateway, tarn_session *session, const tar
         session->scene_asked[0] = 0;
     }
     if (refused->viewer_id == 0) {
-        tarn_log_error("%s", refused->text);
+        if (gateway->serving)
+            tarn_log_error("%s", refused->text);
         snprintf(gateway->failure, sizeof gateway->failure, "%s", refused->text);
         tell_error(session, TARN_ERROR_SCENE, refused->text);
         return;

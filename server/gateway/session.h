@@ -27,6 +27,7 @@ typedef struct tarn_session {
     struct tarn_viewer *viewers[TARN_VIEWERS_MAX];
     uint32_t audience_told; ///< to the worker
     uint64_t empty_since_ns;
+    uint64_t fresh_due_ns; ///< up to when fresh starts are used up
 } tarn_session;
 
 typedef struct tarn_sessions {

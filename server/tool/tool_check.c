@@ -41,7 +41,7 @@ static bool check_scene(const char *command, const char *argument, bool quiet)
 {
     char path[PATH_MAX], why[TARN_SCENE_WHY_BYTES] = "";
     tarn_scene scene;
-    if (tarn_scene_resolve(argument, path, sizeof path, why, sizeof why) != TARN_OK ||
+    if (tarn_scene_resolve(argument, NULL, path, sizeof path, why, sizeof why) != TARN_OK ||
         tarn_scene_read_file(path, &scene, why, sizeof why) != TARN_OK) {
         fprintf(stderr, "%s: %s\n", command, why);
         return false;

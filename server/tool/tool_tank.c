@@ -72,7 +72,7 @@ bool tool_tank_open(tool_tank *tank, const char *command, const char *scene, con
 {
     *tank = (tool_tank){0};
     char path[PATH_MAX], why[TARN_SCENE_WHY_BYTES] = "";
-    if (tarn_scene_resolve(scene, path, sizeof path, why, sizeof why) != TARN_OK ||
+    if (tarn_scene_resolve(scene, NULL, path, sizeof path, why, sizeof why) != TARN_OK ||
         tarn_scene_read_file(path, &tank->scene, why, sizeof why) != TARN_OK) {
         fprintf(stderr, "%s: %s\n", command, why);
         return false;

@@ -6,26 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int is_path(const char *scene)
-{
-    size_t length = strlen(scene);
-    return strchr(scene, '/') || (length > 5 && strcmp(scene + length - 5, ".json") == 0);
-}
-
 static tarn_status scene_read(const char *scenes_dir, const char *scene, tarn_scene *read, tarn_text why)
 {
     char path[4096];
-    if (is_path(scene))
-        return tarn_scene_read_file(scene, read, why, sizeof(tarn_text));
-    if (!tarn_scene_name_valid(scene)) {
-        snprintf(why, sizeof(tarn_text), "\"%.64s\" is no name of a scene; allowed: 1 to %d of a-z, 0-9 and -", scene,
-                 TARN_NAME_BYTES_MAX);
-        return TARN_E_MALFORMED;
-    }
-    int length = snprintf(path, sizeof path, "%s/%s.json", scenes_dir, scene);
-    if (length < 0 || (size_t)length >= sizeof path)
-        return TARN_E_LIMIT;
-    return tarn_scene_read_file(path, read, why, sizeof(tarn_text));
+    tarn_status status = tarn_scene_resolve(scene, scenes_dir, path, sizeof path, why, sizeof(tarn_text));
+    return status == TARN_OK ? tarn_scene_read_file(path, read, why, sizeof(tarn_text)) : status;
 }
 
 /// What every fresh start has in common: no presses, step 0, a frame at once.

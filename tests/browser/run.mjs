@@ -17,6 +17,10 @@ import "./cases/controls.mjs";
 import "./cases/faults.mjs";
 import "./cases/refusals.mjs";
 
+if (process.argv.includes("--help")) {
+  console.log("usage: node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture]");
+  process.exit(0);
+}
 const words = process.argv.slice(2).filter((word) => !word.startsWith("--"));
 
 async function main() {

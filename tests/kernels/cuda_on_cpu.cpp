@@ -218,6 +218,11 @@ void destroy(tarn_device *base)
     delete of(base);
 }
 
+uint64_t memory_bytes(tarn_device *)
+{
+    return UINT64_MAX;
+}
+
 void *take(tarn_device *, size_t bytes)
 {
     if (bytes > SIZE_MAX / 4)
@@ -304,7 +309,7 @@ void replay_destroy(tarn_device *, tarn_replay *replay)
     delete replay;
 }
 
-const tarn_device_ops operations = {destroy, take, give, copy, copy, zero, wait, launch, repeat, run, replay_destroy};
+const tarn_device_ops operations = {destroy, memory_bytes, take, give, copy, copy, zero, wait, launch, repeat, run, replay_destroy};
 
 } // namespace
 

@@ -273,7 +273,7 @@ static void test_shipped_scenes_are_valid_and_found_by_name(void **state)
     for (uint32_t i = 0; i < count; i++) {
         tarn_scene scene;
         assert_true(i == 0 || strcmp(names[i - 1], names[i]) < 0);
-        assert_int_equal(tarn_scene_resolve(names[i], path, sizeof path, why, sizeof why), TARN_OK);
+        assert_int_equal(tarn_scene_resolve(names[i], NULL, path, sizeof path, why, sizeof why), TARN_OK);
         if (tarn_scene_read_file(path, &scene, why, sizeof why) != TARN_OK) {
             fail_msg("%s", why);
         }
@@ -281,11 +281,11 @@ static void test_shipped_scenes_are_valid_and_found_by_name(void **state)
         assert_in_range(tarn_tank_desc_particles(&scene.tank), 10000, 110000);
     }
     tarn_scene scene;
-    assert_int_equal(tarn_scene_resolve("dam-break.json", path, sizeof path, why, sizeof why), TARN_OK);
+    assert_int_equal(tarn_scene_resolve("dam-break.json", NULL, path, sizeof path, why, sizeof why), TARN_OK);
     assert_int_equal(tarn_scene_read_file(path, &scene, why, sizeof why), TARN_OK);
     assert_int_equal(tarn_tank_desc_particles(&scene.tank), 102400);
     assert_true(scene.tank.dt_s == 1.0f / 60.0f);
-    assert_int_equal(tarn_scene_resolve("no-such-scene", path, sizeof path, why, sizeof why), TARN_E_NOT_FOUND);
+    assert_int_equal(tarn_scene_resolve("no-such-scene", NULL, path, sizeof path, why, sizeof why), TARN_E_NOT_FOUND);
     assert_non_null(strstr(why, "no-such-scene"));
     assert_non_null(strstr(why, "dam-break"));
     // Few places: the first by name.

@@ -24,6 +24,16 @@ run() {
     [ "$got" = "$want" ] || fail "tarn $*: status $got instead of $want"
 }
 
+# wait_for_files FOLDER: until a run has written there, at most 20 s.
+wait_for_files() {
+    local tries
+    for tries in $(seq 200); do
+        [ -z "$(ls "$1" 2>/dev/null)" ] || return
+        sleep 0.1
+    done
+    fail "nothing was written to $1"
+}
+
 says() { grep -qF -- "$1" "$folder/out" "$folder/err" || fail "no \"$1\" in what tarn said"; }
 silent() { [ ! -s "$folder/$1" ] || fail "something on $1"; }
 
@@ -59,8 +69,8 @@ says "full/small-000000.ply: File too large"
 [ -z "$(ls "$folder/full")" ] || fail "a part of a file was left: $(ls "$folder/full")"
 
 # An interrupt ends after a step, says how far it came, and keeps what is complete.
-"$tarn" run "$folder/small.json" --steps 1000000 --hash >"$folder/out" 2>"$folder/err" &
-sleep 0.7
+"$tarn" run "$folder/small.json" --steps 1000000 --hash --ply "$folder/cut" >"$folder/out" 2>"$folder/err" &
+wait_for_files "$folder/cut"
 kill -INT $!
 wait $!
 [ $? = 130 ] || fail "an interrupted run doesn't end with status 130"
@@ -69,7 +79,7 @@ if tail -n 1 "$folder/out" | grep -qxE '[0-9a-f]{32}'; then fail "a hash of an i
 
 # So does a terminal that closes, and no part of a file is left.
 "$tarn" run "$folder/small.json" --steps 1000000 --ply "$folder/hung" >"$folder/out" 2>"$folder/err" &
-sleep 0.7
+wait_for_files "$folder/hung"
 kill -HUP $!
 wait $!
 [ $? = 130 ] || fail "a run whose terminal closed doesn't end with status 130"

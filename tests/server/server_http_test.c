@@ -197,6 +197,31 @@ static void test_a_websocket_is_upgraded_only_as_its_standard_says(void **state)
     assert_int_equal(get("/"), 200);
 }
 
+/// A page elsewhere whose name leads to this machine (DNS rebinding) sends an origin that equals the host.
+static void test_only_pages_of_this_server_may_connect(void **state)
+{
+    (void)state;
+    static const char rest[] = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                               "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: tarn.v1\r\n";
+    const struct {
+        const char *host, *origin;
+        int status;
+    } cases[] = {
+        {"127.0.0.1:80", "http://127.0.0.1:80", 101}, {"localhost:80", "http://localhost:80", 101},
+        {"[::1]:80", "http://[::1]:80", 101},         {"evil.example:80", "http://evil.example:80", 403},
+        {"127.0.0.1:80", "http://evil.example", 403}, {"127.0.0.1:80", "null", 403},
+    };
+    char request[1024];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int length = snprintf(request, sizeof request, "GET /ws HTTP/1.1\r\nHost: %s\r\nOrigin: %s\r\n%s\r\n",
+                              cases[i].host, cases[i].origin, rest);
+        int status = raw_request(request, (size_t)length);
+        if (status != cases[i].status)
+            fail_msg("a page of %s at host %s was answered with %d instead of %d", cases[i].origin, cases[i].host,
+                     status, cases[i].status);
+    }
+}
+
 static void test_requests_that_are_no_http_harm_nobody(void **state)
 {
     (void)state;
@@ -251,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_health_and_metrics_tell_how_it_goes),
         cmocka_unit_test(test_an_upgrade_to_http2_is_refused),
         cmocka_unit_test(test_a_websocket_is_upgraded_only_as_its_standard_says),
+        cmocka_unit_test(test_only_pages_of_this_server_may_connect),
         cmocka_unit_test(test_requests_that_are_no_http_harm_nobody),
         cmocka_unit_test(test_more_connections_than_allowed_are_turned_away),
     };

@@ -278,6 +278,19 @@ static void test_reset_starts_afresh_under_a_new_epoch(void **state)
     assert_true(frame.header.step < 20);
 }
 
+/// Fresh starts in a row are refused before they cost everybody their frames. It runs last: it uses them up.
+static void test_fresh_starts_in_a_row_are_refused(void **state)
+{
+    ws_client *client = *state;
+    tarn_frame frame;
+    for (int i = 0; i < 40; i++) { // a reset while one is pending does nothing, so some time has to go by
+        ws_client_control(client, TARN_CONTROL_RESET, NULL);
+        usleep(20000);
+    }
+    expect_error(client, TARN_ERROR_INPUT, "afresh");
+    assert_true(ws_client_wait_frame(client, &frame));
+}
+
 static void test_load_brings_another_scene_for_everybody(void **state)
 {
     ws_client *client = *state, other;
@@ -334,6 +347,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_reset_starts_afresh_under_a_new_epoch, begin, end),
         cmocka_unit_test_setup_teardown(test_load_brings_another_scene_for_everybody, begin, end),
         cmocka_unit_test_setup_teardown(test_a_tank_that_nobody_watches_rests, begin, end),
+        cmocka_unit_test_setup_teardown(test_fresh_starts_in_a_row_are_refused, begin, end),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }
