@@ -139,7 +139,7 @@ static void wrong_descriptions_are_refused_with_a_sentence(void **state)
     expect_refusal(device, &bad, TARN_E_ARGUMENT, "velocity_m_s[1]");
     bad = good;
     bad.cells[0] = bad.cells[1] = bad.cells[2] = 512;
-    bad.blocks[0] = (tarn_fluid_block){.max_m = {16.0f, 8.0f, 1.0f}};
+    bad.blocks[0] = (tarn_fluid_block){.max_m = {16.0f, 4.0f, 0.5f}};
     if (tarn_device_memory_bytes(device) < (uint64_t)20 << 30)
         expect_refusal(device, &bad, TARN_E_MEMORY, "MiB");
     bad = good;
