@@ -209,18 +209,8 @@ static void cuda_destroy(tarn_device *base)
 }
 
 static const tarn_device_ops cuda_ops = {
-    cuda_destroy,
-    cuda_memory_bytes,
-    cuda_alloc,
-    cuda_release,
-    cuda_upload,
-    cuda_download,
-    cuda_zero,
-    cuda_wait,
-    cuda_device_launch,
-    cuda_graph_repeat,
-    cuda_graph_run,
-    cuda_graph_replay_destroy,
+    cuda_destroy, cuda_memory_bytes, cuda_alloc,         cuda_release,      cuda_upload,    cuda_download,
+    cuda_zero,    cuda_wait,         cuda_device_launch, cuda_graph_repeat, cuda_graph_run, cuda_graph_replay_destroy,
 };
 
 static cudaError_t set_up(cuda_device *device)

@@ -309,7 +309,8 @@ void replay_destroy(tarn_device *, tarn_replay *replay)
     delete replay;
 }
 
-const tarn_device_ops operations = {destroy, memory_bytes, take, give, copy, copy, zero, wait, launch, repeat, run, replay_destroy};
+const tarn_device_ops operations = {destroy, memory_bytes, take,   give,   copy, copy,
+                                    zero,    wait,         launch, repeat, run,  replay_destroy};
 
 } // namespace
 
