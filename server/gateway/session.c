@@ -196,8 +196,8 @@ void tarn_session_control(tarn_gateway *gateway, tarn_session *session, tarn_vie
         return;
     }
     if (control->action == TARN_CONTROL_RESET) {
-        if (session->pending || !fresh_start_is_due(session, viewer))
-            return; // it is about to start afresh, or has just done so
+        if (!fresh_start_is_due(session, viewer) || session->pending)
+            return; // it has just started afresh, or is about to
         message.kind = TARN_IPC_RESET;
         message.reset.epoch = session->epoch + 1;
         message.reset.viewer_id = viewer->id;

@@ -283,7 +283,7 @@ static void test_fresh_starts_in_a_row_are_refused(void **state)
 {
     ws_client *client = *state;
     tarn_frame frame;
-    for (int i = 0; i < 40; i++) { // a reset while one is pending does nothing, so some time has to go by
+    for (int i = 0; i < 40; i++) { // those that come while one is pending count, too
         ws_client_control(client, TARN_CONTROL_RESET, NULL);
         usleep(20000);
     }
