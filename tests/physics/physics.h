@@ -25,6 +25,7 @@ void physics_rest(void **state);
 void physics_drift(void **state);
 void physics_volume(void **state);
 void physics_wave(void **state);
+void physics_multigrid(void **state);
 void physics_shear(void **state);
 void physics_fall(void **state);
 
