@@ -78,7 +78,7 @@ typedef struct tarn_push {
 
 #define TARN_TANK_PUSH_SPEED_MAX_M_S 10.0f
 
-/// Where one step's time went. Names are those of tarn_tank_stage_name.
+/// Room for the stages of tarn_tank_profile_get.
 enum { TARN_TANK_STAGES_MAX = 24 };
 
 /// What the last step did.

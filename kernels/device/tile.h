@@ -95,8 +95,6 @@ typedef struct tile_no_scratch {
 // ------------------------------------------------------------------------------------------------ CUDA: tile = block
 
 #define TILE_FN static __device__ __forceinline__
-#define TILE_TABLE static __device__ const ///< constant tables
-#define TILE_RESTRICT __restrict__
 #ifndef TILE_ARGUMENT
 #define TILE_ARGUMENT(type) const __grid_constant__ type
 #endif
@@ -185,8 +183,6 @@ TILE_FN float tile_f32_bits(uint32_t x)
 #define TILE_SYMBOL(name) TILE_JOIN(TILE_JOIN(tarn_cpu_##name, _), TARN_TILE_ISA)
 
 #define TILE_FN static inline __attribute__((always_inline, unused))
-#define TILE_TABLE static const
-#define TILE_RESTRICT restrict
 
 #define TILE_KERNEL(name, lanes, args_type, scratch_type)                                                              \
     TILE_KERNEL_ASSERT(name, lanes, args_type, scratch_type);                                                          \

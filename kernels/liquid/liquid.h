@@ -33,7 +33,6 @@ enum {
     EXTRAPOLATION_LAYERS = 3,
     PARTICLE_LANES = 256,
     CELL_LANES = 256,
-    CHANNELS = 4, ///< u, v, w, density
 };
 
 #define TILE_NONE 0xffffffffu

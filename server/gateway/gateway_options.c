@@ -1,4 +1,5 @@
 #include "server/gateway/gateway_options.h"
+#include "server/common/option_number.h"
 #include "server/gateway/gateway_help.h"
 
 #include <argp.h>
@@ -39,15 +40,6 @@ static const struct argp_option option_list[] = {
     {0},
 };
 
-static long number(struct argp_state *state, const char *option, const char *text, long min, long max)
-{
-    char *end;
-    long value = strtol(text, &end, 10);
-    if (end == text || *end || value < min || value > max)
-        argp_error(state, "--%s: found \"%s\"; allowed: a whole number from %ld to %ld", option, text, min, max);
-    return value;
-}
-
 static void add_origin(struct argp_state *state, tarn_gateway_options *options, const char *origin)
 {
     if (options->origin_count == TARN_GATEWAY_ORIGINS_MAX)
@@ -63,7 +55,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     tarn_gateway_options *options = state->input;
     switch (key) {
     case OPTION_PORT:
-        options->port = (uint16_t)number(state, "port", text, 0, 65535);
+        options->port = (uint16_t)tarn_option_number(state, "port", text, 0, 65535);
         return 0;
     case OPTION_HOST:
         options->host = text;
@@ -81,7 +73,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         options->worker = text;
         return 0;
     case OPTION_THREADS:
-        options->threads = (uint32_t)number(state, "threads", text, 0, 256);
+        options->threads = (uint32_t)tarn_option_number(state, "threads", text, 0, 256);
         return 0;
     case OPTION_DEVICE:
         if (strcmp(text, "cpu") && strcmp(text, "cuda") && strcmp(text, "auto"))
@@ -89,13 +81,13 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         options->device = text;
         return 0;
     case OPTION_FPS:
-        options->fps = (uint32_t)number(state, "fps", text, 1, 120);
+        options->fps = (uint32_t)tarn_option_number(state, "fps", text, 1, 120);
         return 0;
     case OPTION_ORIGIN:
         add_origin(state, options, text);
         return 0;
     case OPTION_TIMEOUT:
-        options->worker_timeout_s = (uint32_t)number(state, "worker-timeout", text, 1, 600);
+        options->worker_timeout_s = (uint32_t)tarn_option_number(state, "worker-timeout", text, 1, 600);
         return 0;
     case OPTION_LOG: {
         int level = tarn_log_level_find(text);

@@ -1,5 +1,6 @@
 #include "server/worker/worker_options.h"
 #include "kernels/device/device.h"
+#include "server/common/option_number.h"
 #include "server/worker/worker_limits.h"
 
 #include <argp.h>
@@ -24,22 +25,13 @@ static const struct argp_option option_list[] = {
     {0},
 };
 
-static long number(struct argp_state *state, const char *option, const char *text, long min, long max)
-{
-    char *end;
-    long value = strtol(text, &end, 10);
-    if (end == text || *end || value < min || value > max)
-        argp_error(state, "--%s: found \"%s\"; allowed: a whole number from %ld to %ld", option, text, min, max);
-    return value;
-}
-
 static error_t parse_option(int key, char *text, struct argp_state *state)
 {
     static const char *const devices[] = {"auto", "cpu", "cuda"};
     tarn_worker_options *options = state->input;
     switch (key) {
     case OPTION_FD:
-        options->fd = (int)number(state, "fd", text, 0, INT_MAX);
+        options->fd = (int)tarn_option_number(state, "fd", text, 0, INT_MAX);
         return 0;
     case OPTION_DEVICE:
         for (int i = 0; i < 3; i++)
@@ -50,10 +42,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         argp_error(state, "--device: found \"%s\"; allowed: cpu, cuda, auto", text);
         return 0;
     case OPTION_THREADS:
-        options->threads = (uint32_t)number(state, "threads", text, 0, TARN_DEVICE_THREADS_MAX);
+        options->threads = (uint32_t)tarn_option_number(state, "threads", text, 0, TARN_DEVICE_THREADS_MAX);
         return 0;
     case OPTION_FPS:
-        options->fps = (uint32_t)number(state, "fps", text, TARN_WORKER_FPS_MIN, TARN_WORKER_FPS_MAX);
+        options->fps = (uint32_t)tarn_option_number(state, "fps", text, TARN_WORKER_FPS_MIN, TARN_WORKER_FPS_MAX);
         return 0;
     case OPTION_SCENES:
         options->scenes = text;

@@ -1,0 +1,11 @@
+/// Numbers on the command lines of tarnd and tarn-worker.
+#ifndef TARN_SERVER_COMMON_OPTION_NUMBER_H
+#define TARN_SERVER_COMMON_OPTION_NUMBER_H
+
+#include <argp.h>
+
+/// A whole number from min to max; else ends the program with a sentence that names the option, what was found and what
+/// is allowed.
+long tarn_option_number(struct argp_state *state, const char *option, const char *text, long min, long max);
+
+#endif
