@@ -7,6 +7,7 @@
 #define TARN_KERNELS_TANK_H
 
 #include "kernels/device/device.h"
+#include "kernels/shapes/shape.h"
 #include "protocol/frame.h"
 #include "protocol/status.h"
 
@@ -14,22 +15,113 @@
 #include <stdint.h>
 
 enum {
-    TARN_TANK_CELLS_MIN = 4,    ///< per axis
+    TARN_TANK_CELLS_MIN = 4,    ///< per axis; z may also have a single cell, which makes the tank two-dimensional
     TARN_TANK_CELLS_MAX = 1024, ///< per axis
     TARN_TANK_CELL_COUNT_MAX = 1 << 27,
     TARN_TANK_PARTICLES_MAX = 1 << 24,
     TARN_TANK_BLOCKS_MAX = 64, ///< fluid blocks of a description
+    TARN_TANK_FLUIDS_MAX = 32, ///< fluid shapes
+    TARN_TANK_LIQUIDS_MAX = 4,
+    TARN_TANK_SOLIDS_MAX = 64,
+    TARN_TANK_BODIES_MAX = 16, ///< solids that move
+    TARN_TANK_KEYFRAMES_MAX = 256,
+    TARN_TANK_EMITTERS_MAX = 16,
+    TARN_TANK_DRAINS_MAX = 16,
+    TARN_TANK_FIELDS_MAX = 16,
+    TARN_TANK_GRABS_MAX = 16,  ///< that act in one step
     TARN_TANK_PUSHES_MAX = 64, ///< that act in one step
     TARN_TANK_SUBSTEPS_MAX = 8,
     TARN_TANK_ITERATIONS_MAX = 200,
 };
+
+/// One of the liquids of a tank. The first is what blocks hold that don't say otherwise.
+typedef struct tarn_liquid {
+    float density_kg_m3;  ///< 0.01..20000; at most TARN_TANK_DENSITY_RATIO_MAX times that of the lightest
+    float viscosity_m2_s; ///< kinematic, 0..100; 0: none
+    uint8_t colour[3];    ///< sRGB, of new particles
+} tarn_liquid;
+
+#define TARN_TANK_DENSITY_RATIO_MAX 1000.0f
 
 /// An axis-aligned block of liquid at the start.
 typedef struct tarn_fluid_block {
     float min_m[3];
     float max_m[3];
     float velocity_m_s[3];
+    uint32_t liquid;   ///< index
+    uint8_t colour[4]; ///< sRGB dye; the fourth is 0 where the liquid's own colour holds
 } tarn_fluid_block;
+
+/// Liquid of any shape at the start; blocks come first where both hold a point.
+typedef struct tarn_fluid_shape {
+    tarn_shape shape;
+    tarn_pose pose;
+    float velocity_m_s[3];
+    uint32_t liquid;
+    uint8_t colour[4];
+} tarn_fluid_shape;
+
+typedef enum tarn_motion {
+    TARN_MOTION_STATIC,
+    TARN_MOTION_KEYFRAMES, ///< follows its key frames, and pushes liquid without being pushed
+    TARN_MOTION_FREE,      ///< floats: liquid, walls and hands move it
+    TARN_MOTION_COUNT
+} tarn_motion;
+
+/// A solid in the tank. Those that move are its bodies, numbered in their order.
+typedef struct tarn_solid {
+    tarn_shape shape;
+    tarn_pose pose; ///< at the start
+    tarn_motion motion;
+    float density_kg_m3;                     ///< of a free one, 1..20000
+    float velocity_m_s[3];                   ///< of a free one, at the start
+    uint32_t keyframe_first, keyframe_count; ///< in the description's keyframes
+    uint32_t keyframes_loop;                 ///< 1: from the last key frame's time on it starts again
+    uint8_t colour[3];
+} tarn_solid;
+
+/// Where a body is at a time; between key frames it moves evenly.
+typedef struct tarn_keyframe {
+    float time_s; ///< ascending within a solid
+    tarn_pose pose;
+} tarn_keyframe;
+
+/// A region that is kept full of liquid of a velocity: a tap.
+typedef struct tarn_emitter {
+    tarn_shape shape;
+    tarn_pose pose;
+    float velocity_m_s[3];
+    float start_s, end_s; ///< end_s 0: never ends
+    uint32_t liquid;
+    uint8_t colour[4];
+} tarn_emitter;
+
+/// A region that takes away liquid that enters it.
+typedef struct tarn_drain {
+    tarn_shape shape;
+    tarn_pose pose;
+} tarn_drain;
+
+/// How particles and grid exchange velocities.
+typedef enum tarn_transfer {
+    TARN_TRANSFER_FLIP, ///< PIC/FLIP blend (Zhu & Bridson 2005)
+    TARN_TRANSFER_APIC, ///< affine (Jiang et al. 2015); flip_ratio has no effect
+    TARN_TRANSFER_COUNT
+} tarn_transfer;
+
+typedef enum tarn_weights {
+    TARN_WEIGHTS_LINEAR,
+    TARN_WEIGHTS_QUADRATIC, ///< B-splines of degree 2
+    TARN_WEIGHTS_COUNT
+} tarn_weights;
+
+/// What solves for the pressure. All but the first are for teaching and comparison.
+typedef enum tarn_solver {
+    TARN_SOLVER_MULTIGRID,    ///< conjugate gradients preconditioned by multigrid
+    TARN_SOLVER_JACOBI,       ///< damped by `relaxation`
+    TARN_SOLVER_GAUSS_SEIDEL, ///< red-black, over-relaxed by `relaxation` (SOR)
+    TARN_SOLVER_COUNT
+} tarn_solver;
 
 /// Parameters that may change while the tank runs. X(id, name, default, min, max, text)
 #define TARN_PARAMETER_LIST(X)                                                                                         \
@@ -39,7 +131,10 @@ typedef struct tarn_fluid_block {
     X(TARN_PARAMETER_ITERATIONS, "pressure_iterations", 20.0f, 1.0f, 200.0f, "cap on pressure iterations")             \
     X(TARN_PARAMETER_CFL, "cfl", 2.0f, 0.5f, 4.0f, "cells that the fastest particle may cross in a substep")           \
     X(TARN_PARAMETER_SUBSTEPS, "substeps_max", 4.0f, 1.0f, 8.0f, "cap on substeps in a step")                          \
-    X(TARN_PARAMETER_DENSITY, "density_correction", 1.0f, 0.0f, 1.0f, "strength of the volume correction")
+    X(TARN_PARAMETER_DENSITY, "density_correction", 1.0f, 0.0f, 1.0f, "strength of the volume correction")             \
+    X(TARN_PARAMETER_RELAXATION, "relaxation", 1.0f, 0.1f, 1.95f, "of Jacobi (up to 1) and Gauss-Seidel (SOR)")        \
+    X(TARN_PARAMETER_SURFACE_TENSION, "surface_tension_n_m", 0.0f, 0.0f, 10.0f, "pull of the free surface")            \
+    X(TARN_PARAMETER_DYE_MIXING, "dye_mixing", 0.0f, 0.0f, 1.0f, "share of a cell's dye that mixes in a step")
 
 typedef enum tarn_parameter {
 #define TARN_PARAMETER_ENUM(id, name, value, min, max, text) id,
@@ -64,8 +159,26 @@ typedef struct tarn_tank_desc {
     uint32_t seed;               ///< of the jitter
     float jitter;                ///< 0..1: share of a particle's own sub-cell it may be moved by
     float parameters[TARN_PARAMETER_COUNT];
+    tarn_transfer transfer;
+    tarn_weights weights;
+    tarn_solver solver;
+    uint32_t reseed; ///< 1: thinned-out cells inside the liquid get new particles, crowded ones lose some
+    uint32_t liquid_count;
+    tarn_liquid liquids[TARN_TANK_LIQUIDS_MAX];
     uint32_t block_count;
     tarn_fluid_block blocks[TARN_TANK_BLOCKS_MAX];
+    uint32_t fluid_count;
+    tarn_fluid_shape fluids[TARN_TANK_FLUIDS_MAX];
+    uint32_t solid_count;
+    tarn_solid solids[TARN_TANK_SOLIDS_MAX];
+    uint32_t keyframe_count;
+    tarn_keyframe keyframes[TARN_TANK_KEYFRAMES_MAX];
+    uint32_t emitter_count;
+    tarn_emitter emitters[TARN_TANK_EMITTERS_MAX];
+    uint32_t drain_count;
+    tarn_drain drains[TARN_TANK_DRAINS_MAX];
+    uint32_t field_count;
+    tarn_distance_field fields[TARN_TANK_FIELDS_MAX]; ///< borrowed until tarn_tank_create returns, and copied
 } tarn_tank_desc;
 
 /// A sphere that drags the liquid in it along. Imposed on the grid before the projection.
@@ -77,6 +190,21 @@ typedef struct tarn_push {
 } tarn_push;
 
 #define TARN_TANK_PUSH_SPEED_MAX_M_S 10.0f
+
+/// A hand that holds a free body: a spring from the point that is held to the target.
+typedef struct tarn_grab {
+    uint32_t body;
+    float point_m[3];  ///< on the body, in the body's frame
+    float target_m[3]; ///< in the tank
+    float strength;    ///< 0..1: share of the distance that is made up in a step
+} tarn_grab;
+
+/// Where a body is and how it moves.
+typedef struct tarn_body_state {
+    uint32_t solid; ///< index in the description
+    tarn_pose pose;
+    float velocity_m_s[3], angular_velocity_rad_s[3];
+} tarn_body_state;
 
 /// Room for the stages of tarn_tank_profile_get.
 enum { TARN_TANK_STAGES_MAX = 24 };
@@ -90,11 +218,14 @@ typedef struct tarn_tank_report {
     uint32_t substeps, pressure_iterations; ///< iterations: of the last substep
     float residual;                         ///< max over liquid cells of abs(div u) * dt after projection
     float speed_max_m_s;
-    double kinetic_j_kg;    ///< mean kinetic energy per kg
-    double potential_j_kg;  ///< mean g*y per kg
-    double momentum_m_s[3]; ///< mean velocity
-    double center_m[3];     ///< centre of mass
-    uint64_t bytes;         ///< of device memory that the tank holds
+    double kinetic_j_kg;                 ///< mean kinetic energy per kg
+    double potential_j_kg;               ///< mean g*y per kg
+    double momentum_m_s[3];              ///< mean velocity
+    double center_m[3];                  ///< centre of mass
+    uint64_t bytes;                      ///< of device memory that the tank uses
+    uint64_t particle_bytes, cell_bytes; ///< of these: per particle of its capacity, and per cell of active tiles
+    double volume_m3;                    ///< of the liquid, as the grid sees it
+    uint64_t born, gone;                 ///< particles that entered and left since the start
 } tarn_tank_report;
 
 /// 128-bit hash of the whole state that later steps depend on.
@@ -140,6 +271,33 @@ float tarn_tank_parameter(const tarn_tank *tank, tarn_parameter id);
 /// @return TARN_OK, TARN_E_ARGUMENT (push_count > TARN_TANK_PUSHES_MAX or a push that isn't finite) or TARN_E_DEVICE
 tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t push_count);
 
+/// Turns and shakes the tank: where it will be in the room at the end of the next step. The liquid feels it as
+/// gravity's direction and the fictitious forces. Rates are limited to TARN_TANK_TURN_MAX_RAD_S and
+/// TARN_TANK_SHAKE_MAX_M_S2, so that a tank that is told to jump gets there as fast as these allow. A tank that nobody
+/// turns stays where it is.
+/// @return TARN_OK or TARN_E_ARGUMENT (not finite, or not a rotation)
+tarn_status tarn_tank_set_pose(tarn_tank *tank, const tarn_pose *pose);
+void tarn_tank_pose(const tarn_tank *tank, tarn_pose *pose);
+
+#define TARN_TANK_TURN_MAX_RAD_S 6.3f
+#define TARN_TANK_SHAKE_MAX_M_S2 30.0f
+
+/// Hands on floating bodies in the next step.
+/// @return TARN_OK or TARN_E_ARGUMENT (grab_count > TARN_TANK_GRABS_MAX, no such free body, or not finite)
+tarn_status tarn_tank_set_grabs(tarn_tank *tank, const tarn_grab *grabs, uint32_t grab_count);
+
+/// The bodies as the last step left them, in their order. Waits for nothing.
+/// @param bodies  TARN_TANK_BODIES_MAX values
+uint32_t tarn_tank_bodies(const tarn_tank *tank, tarn_body_state *bodies);
+
+/// The whole state that later steps depend on, as bytes: restored into a tank of the same description, on any device,
+/// it continues bit for bit.
+size_t tarn_tank_save_bytes_max(const tarn_tank *tank);
+tarn_status tarn_tank_save(tarn_tank *tank, uint8_t *bytes, size_t bytes_max, size_t *byte_count);
+
+/// @return TARN_OK, TARN_E_MALFORMED (not of such a tank; the tank is as it was) or TARN_E_DEVICE
+tarn_status tarn_tank_load(tarn_tank *tank, const uint8_t *bytes, size_t byte_count);
+
 /// What is known of the last step without asking the device: all but the energies, the momentum and the centre, which
 /// are 0. Costs nothing.
 void tarn_tank_report_light(const tarn_tank *tank, tarn_tank_report *report);
@@ -177,9 +335,15 @@ tarn_status tarn_tank_encode(tarn_tank *tank, const tarn_tank_frame_info *info, 
 /// Copies particles out, unquantized, ordered by id: for exports and tests. Any of the arrays may be NULL.
 /// @param positions_m     3 floats per particle
 /// @param velocities_m_s  3 floats per particle
+/// @param ids             ascending; an id is never used again
 /// @param particles_max   what the arrays hold
 tarn_status tarn_tank_particles(tarn_tank *tank, float *positions_m, float *velocities_m_s, uint32_t *ids,
                                 uint32_t particles_max, uint32_t *particle_count);
+
+/// The particles' liquid and dye in the same order. Either array may be NULL.
+/// @param colours  3 bytes per particle, sRGB
+tarn_status tarn_tank_particle_colours(tarn_tank *tank, uint8_t *liquids, uint8_t *colours, uint32_t particles_max,
+                                       uint32_t *particle_count);
 
 /// Copies out the pressure of the last substep, for tests and diagnostics.
 /// @param pressure_m2_s2  pressure over density, one per cell of the tank, [z][y][x]; 0 where there was no liquid

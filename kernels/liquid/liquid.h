@@ -142,6 +142,9 @@ typedef struct liquid_memory {
     float *moved_velocity[3];
     uint32_t *moved_id;
     uint8_t *moved_to; ///< which of the 27 neighbours
+    // particles' optional values: NULL in a tank that has no use for them
+    float *affine[9], *moved_affine[9];    ///< APIC: [3 c + a] is d velocity[c] / d x[a], 1 / step
+    uint32_t *attribute, *moved_attribute; ///< liquid | red << 8 | green << 16 | blue << 24
 
     // dense tables
     uint32_t *tile_first, *tile_count;           ///< particles
@@ -156,6 +159,10 @@ typedef struct liquid_memory {
     float *shift[3];       ///< displacement of the density correction, cells
     uint8_t *cell_type;    ///< [s][512]
     uint8_t *face_valid;   ///< [s][512], bit per axis
+    // active, and NULL in a tank without solids
+    uint8_t *open[3];  ///< [s][512] share of the lower face that no solid covers, 0..255
+    uint8_t *room;     ///< [s][512] share of the density kernel around the cell's centre that no solid covers, 0..255
+    float *solid_flux; ///< [s][512] sum over a cell's faces of covered share times the solid's velocity outwards
     // occupied
     int32_t *momentum[3], *weight[3], *density; ///< [o][1000]
     uint8_t *cell_count;                        ///< [o][512], saturated

@@ -35,6 +35,8 @@ void tarn_tank_desc_default(tarn_tank_desc *desc)
     desc->particles_per_axis = 2;
     desc->seed = 1;
     desc->jitter = 0.5f;
+    desc->liquid_count = 1;
+    desc->liquids[0] = (tarn_liquid){.density_kg_m3 = 1000.0f, .colour = {38, 110, 190}};
     for (int i = 0; i < TARN_PARAMETER_COUNT; i++)
         desc->parameters[i] = parameter_specs[i].initial;
 }
