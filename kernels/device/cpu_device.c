@@ -7,9 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, MAPPED_BYTES_MIN = 1 << 20 };
 
 typedef struct cpu_device {
     tarn_device base;
@@ -52,22 +53,42 @@ static uint64_t cpu_memory_bytes(tarn_device *base)
     return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes / 4 * 3 : UINT64_MAX;
 }
 
+/// What stands in front of every piece of memory.
+typedef union piece_head {
+    size_t mapped_bytes; // 0: it came from the heap
+    unsigned char space[ALIGNMENT];
+} piece_head;
+
+/// Large pieces are mapped: their pages are zero, and come into being when they are written.
 static void *cpu_alloc(tarn_device *base, size_t bytes)
 {
     (void)base;
-    if (bytes > SIZE_MAX - ALIGNMENT)
+    if (bytes > SIZE_MAX / 2)
         return NULL;
-    size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    void *memory = aligned_alloc(ALIGNMENT, rounded > 0 ? rounded : ALIGNMENT);
-    if (memory != NULL)
-        memset(memory, 0, rounded);
-    return memory;
+    const size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + sizeof(piece_head);
+    if (rounded >= MAPPED_BYTES_MIN) {
+        piece_head *head =
+            mmap(NULL, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (head == MAP_FAILED)
+            return NULL;
+        head->mapped_bytes = rounded;
+        return head + 1;
+    }
+    piece_head *head = aligned_alloc(ALIGNMENT, rounded);
+    if (head == NULL)
+        return NULL;
+    memset(head, 0, rounded);
+    return head + 1;
 }
 
 static void cpu_release(tarn_device *base, void *memory)
 {
     (void)base;
-    free(memory);
+    piece_head *head = memory == NULL ? NULL : (piece_head *)memory - 1;
+    if (head != NULL && head->mapped_bytes > 0)
+        munmap(head, head->mapped_bytes);
+    else
+        free(head);
 }
 
 static tarn_status cpu_copy(tarn_device *base, void *to, const void *from, size_t bytes)

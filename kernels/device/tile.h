@@ -152,6 +152,25 @@ TILE_FN void global_max_u32(uint32_t *p, uint32_t v)
 {
     atomicMax(p, v);
 }
+TILE_FN void global_or_u32(uint32_t *p, uint32_t v)
+{
+    atomicOr(p, v);
+}
+/// For a place into which several tiles write, all the same.
+TILE_FN void global_store_u32(uint32_t *p, uint32_t v)
+{
+    *(volatile uint32_t *)p = v;
+}
+
+TILE_FN uint32_t tile_popcount_u32(uint32_t x)
+{
+    return (uint32_t)__popc(x);
+}
+/// Number of the lowest bit that is set; x must not be 0.
+TILE_FN uint32_t tile_lowest_bit_u32(uint32_t x)
+{
+    return (uint32_t)__ffs((int)x) - 1;
+}
 
 TILE_FN int32_t tile_round_i32(float x)
 {
@@ -232,6 +251,24 @@ TILE_FN void global_max_u32(uint32_t *p, uint32_t v)
     }
 }
 
+TILE_FN void global_or_u32(uint32_t *p, uint32_t v)
+{
+    __atomic_fetch_or(p, v, __ATOMIC_RELAXED);
+}
+TILE_FN void global_store_u32(uint32_t *p, uint32_t v)
+{
+    __atomic_store_n(p, v, __ATOMIC_RELAXED);
+}
+
+TILE_FN uint32_t tile_popcount_u32(uint32_t x)
+{
+    return (uint32_t)__builtin_popcount(x);
+}
+TILE_FN uint32_t tile_lowest_bit_u32(uint32_t x)
+{
+    return (uint32_t)__builtin_ctz(x);
+}
+
 /// Nearest integer, halves to even; |x| must be under 2^31.
 TILE_FN int32_t tile_round_i32(float x)
 {
@@ -278,6 +315,14 @@ TILE_FN float tile_clamp_f32(float x, float lo, float hi)
 TILE_FN float tile_abs_f32(float x)
 {
     return x < 0.0f ? -x : x;
+}
+TILE_FN uint32_t tile_min_u32(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+TILE_FN uint32_t tile_max_u32(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
 }
 TILE_FN int tile_min_i32(int a, int b)
 {

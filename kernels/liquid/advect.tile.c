@@ -120,7 +120,7 @@ typedef struct advect_scratch {
     float near[3][NEAR_NODES][2];    ///< new velocity, and how much it changed: both with one set of weights
     float carrier[3][FAR_NODES + 4]; ///< new velocity and the density correction; rows are read four values at a time
     uint32_t neighbour[27];
-    uint32_t move_count[27];
+    uint32_t move_count[MOVED_GONE + 1];
     float speed[PARTICLE_LANES];
 } advect_scratch;
 
@@ -337,7 +337,7 @@ TILE_KERNEL(liquid_advect, PARTICLE_LANES, liquid_args, advect_scratch)
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const float shift_scale = 1.0f / m->control->frac;
     halo_neighbours(args, place, s->neighbour);
-    FOR_RANGE (n, 0, 27)
+    FOR_RANGE (n, 0, MOVED_GONE + 1)
         s->move_count[n] = 0;
     TILE_BARRIER();
     load_velocities(args, s, place, shift_scale);

@@ -12,7 +12,7 @@ static float metres_per_second(const tarn_tank *tank)
 
 size_t tarn_tank_frame_bytes_max(const tarn_tank *tank)
 {
-    return tarn_frame_bound(TARN_FRAME_INPUTS_MAX, tank->args.shape.tile_total[0], tank->particle_count);
+    return tarn_frame_bound(TARN_FRAME_INPUTS_MAX, tank->args.shape.occupied_max, tank->args.shape.particles_max);
 }
 
 static void fill_header(const tarn_tank *tank, const tarn_tank_frame_info *info, float speed, size_t frame_bytes,
@@ -107,6 +107,14 @@ static tarn_status sum_totals(tarn_tank *tank, liquid_totals *totals)
     return tarn_device_download(tank->device, totals, tank->args.m.totals, sizeof *totals);
 }
 
+/// Of the cells in active tiles, pressure and sums included, which only occupied ones have.
+static uint64_t grid_bytes_per_cell(const tarn_tank *tank)
+{
+    const uint64_t *bytes = tank->group_bytes, active = tank->counters.active;
+    const uint64_t all = bytes[GROUP_ACTIVE] * active + bytes[GROUP_OCCUPIED] * tank->counters.occupied;
+    return active > 0 ? (all + active * TILE_CELLS - 1) / (active * TILE_CELLS) : 0;
+}
+
 void tarn_tank_report_light(const tarn_tank *tank, tarn_tank_report *report)
 {
     memset(report, 0, sizeof *report);
@@ -118,7 +126,9 @@ void tarn_tank_report_light(const tarn_tank *tank, tarn_tank_report *report)
     report->substeps = tank->substeps;
     report->pressure_iterations = tank->counters.pressure_iterations;
     report->residual = tank->counters.pressure_residual;
-    report->bytes = tank->bytes;
+    report->bytes = tank_bytes(tank);
+    report->particle_bytes = tank->group_bytes[GROUP_PARTICLE];
+    report->cell_bytes = grid_bytes_per_cell(tank);
     report->speed_max_m_s = tile_f32_bits(tank->counters.speed_max_bits) * metres_per_second(tank);
 }
 

@@ -33,6 +33,8 @@ enum {
     EXTRAPOLATION_LAYERS = 3,
     PARTICLE_LANES = 256,
     CELL_LANES = 256,
+    MOVED_GONE = 27, ///< instead of a neighbour: the particle leaves the tank
+    CLEAR_TILES = 256,
 };
 
 #define TILE_NONE 0xffffffffu
@@ -59,10 +61,11 @@ typedef struct liquid_shape {
     uint32_t tile_total[LEVELS_MAX];
     uint32_t level_count;
     uint32_t particles_max;
-    float rest_density;       ///< particles per cell at rest
-    float cell_particles_max; ///< that a cell counts for in the P2G, a power of two
-    float weight_scale;       ///< of one particle in fixed point
-    int32_t weight_min;       ///< fixed point
+    uint32_t active_max, occupied_max; ///< tiles that memory is there for
+    float rest_density;                ///< particles per cell at rest
+    float cell_particles_max;          ///< that a cell counts for in the P2G, a power of two
+    float weight_scale;                ///< of one particle in fixed point
+    int32_t weight_min;                ///< fixed point
 } liquid_shape;
 
 typedef struct liquid_push {
@@ -90,6 +93,11 @@ typedef struct liquid_control {
 /// What the device counts.
 typedef struct liquid_counters {
     uint32_t occupied, active;
+    uint32_t active_next, level_tiles_next[LEVELS_MAX]; ///< of the lists to come
+    uint32_t overflow;                                  ///< the liquid needs more tiles than there is memory for
+    uint32_t particles;
+    uint32_t next_id;                 ///< of the next particle to be born
+    uint32_t births;                  ///< in the substep
     uint32_t solved;                  ///< tiles of the last pressure solve
     uint32_t level_tiles[LEVELS_MAX]; ///< [0] == occupied
     uint32_t liquid_cells;            ///< being counted
@@ -118,8 +126,10 @@ typedef struct liquid_totals {
 
 /// The matrix and vectors of one multigrid level; per tile.
 typedef struct liquid_level {
-    uint32_t *tile;  ///< [i]: dense tile
-    uint32_t *index; ///< [dense]: i, or TILE_NONE
+    uint32_t *tile;      ///< [i]: dense tile
+    uint32_t *index;     ///< [dense]: i, or TILE_NONE
+    uint32_t *tile_next; ///< the list to come
+    uint32_t *bits;      ///< bitmap over dense tiles: the list to come, before it is a list
     /// Off-diagonal coefficients (positive, the matrix has their negatives), one per face:
     /// ax[i][z][y][0..8], ay[i][z][0..8][x], az[i][0..8][y][x]
     float *ax, *ay, *az;
@@ -141,7 +151,7 @@ typedef struct liquid_memory {
     uint32_t *moved_position[3];
     float *moved_velocity[3];
     uint32_t *moved_id;
-    uint8_t *moved_to; ///< which of the 27 neighbours
+    uint8_t *moved_to; ///< which of the 27 neighbours, or MOVED_GONE
     // particles' optional values: NULL in a tank that has no use for them
     float *affine[9], *moved_affine[9];    ///< APIC: [3 c + a] is d velocity[c] / d x[a], 1 / step
     uint32_t *attribute, *moved_attribute; ///< liquid | red << 8 | green << 16 | blue << 24
@@ -153,12 +163,15 @@ typedef struct liquid_memory {
 
     // active
     uint32_t *active_tile; ///< dense tile
-    float *u[3];           ///< [s][512] on the lower faces: with forces, then projected
-    float *u_old[3];       ///< as transferred
-    float *u_ext[3];       ///< projected and extrapolated
-    float *shift[3];       ///< displacement of the density correction, cells
-    uint8_t *cell_type;    ///< [s][512]
-    uint8_t *face_valid;   ///< [s][512], bit per axis
+    uint32_t *active_tile_next, *active_bits;
+    uint32_t *births;       ///< [s] particles born in a tile; NULL where none ever are
+    uint32_t *births_first; ///< [s] of these, those in tiles before
+    float *u[3];            ///< [s][512] on the lower faces: with forces, then projected
+    float *u_old[3];        ///< as transferred
+    float *u_ext[3];        ///< projected and extrapolated
+    float *shift[3];        ///< displacement of the density correction, cells
+    uint8_t *cell_type;     ///< [s][512]
+    uint8_t *face_valid;    ///< [s][512], bit per axis
     // active, and NULL in a tank without solids
     uint8_t *open[3];  ///< [s][512] share of the lower face that no solid covers, 0..255
     uint8_t *room;     ///< [s][512] share of the density kernel around the cell's centre that no solid covers, 0..255
@@ -172,6 +185,8 @@ typedef struct liquid_memory {
     float *pressure, *potential;                ///< [o][512]: solutions of the two solves
     uint32_t *solved_tile;                      ///< [o]: dense tile, as it was when the pressure was solved
     float *partial;                             ///< [o]: of dot products and maxima
+
+    uint32_t *kept_tile; ///< dense tiles that are always active; NULL where there are none
 
     liquid_level level[LEVELS_MAX];
 } liquid_memory;
@@ -191,7 +206,8 @@ typedef struct liquid_args {
 
 /// Kernels, in the order of a step.
 #define LIQUID_KERNEL_LIST(K)                                                                                          \
-    K(liquid_tiles)                                                                                                    \
+    K(liquid_clear)                                                                                                    \
+    K(liquid_mark)                                                                                                     \
     K(liquid_p2g)                                                                                                      \
     K(liquid_grid)                                                                                                     \
     K(liquid_matrix)                                                                                                   \
@@ -211,8 +227,11 @@ typedef struct liquid_args {
     K(liquid_extrapolate)                                                                                              \
     K(liquid_advect)                                                                                                   \
     K(liquid_arrivals)                                                                                                 \
-    K(liquid_offsets)                                                                                                  \
+    K(liquid_keep_active)                                                                                              \
+    K(liquid_list)                                                                                                     \
     K(liquid_scatter)                                                                                                  \
+    K(liquid_retire)                                                                                                   \
+    K(liquid_adopt)                                                                                                    \
     K(liquid_totals_sum)                                                                                               \
     K(liquid_encode)
 

@@ -4,12 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-typedef struct seed_arrays {
-    uint32_t *position[3], *id;
-    float *velocity[3];
-    uint32_t count, count_max;
-} seed_arrays;
-
 /// The block that holds a point, or -1; the first one counts.
 static int block_at(const tarn_tank_desc *desc, const double *point_m)
 {
@@ -58,8 +52,7 @@ static int touches_block(const tarn_tank_desc *desc, const int *first, const int
     return 0;
 }
 
-static void visit_tiles(const tarn_tank_desc *desc, seed_visit visit, void *context,
-                        void (*tile_done)(void *context, uint32_t dense))
+static void visit_tiles(const tarn_tank_desc *desc, seed_visit visit, void *context)
 {
     int tiles[3];
     for (int a = 0; a < 3; a++)
@@ -73,8 +66,6 @@ static void visit_tiles(const tarn_tank_desc *desc, seed_visit visit, void *cont
         }
         if (touches_block(desc, first, end))
             visit_cells(desc, first, end, visit, context);
-        if (tile_done != NULL)
-            tile_done(context, (uint32_t)t);
     }
 }
 
@@ -89,14 +80,14 @@ static void count_one(void *context, const int *cell, const int *point, int bloc
 uint64_t tarn_tank_desc_particles(const tarn_tank_desc *desc)
 {
     uint64_t count = 0;
-    visit_tiles(desc, count_one, &count, NULL);
+    visit_tiles(desc, count_one, &count);
     return count;
 }
 
 typedef struct seed_context {
     const tarn_tank_desc *desc;
-    seed_arrays arrays;
-    uint32_t *tile_first, *tile_count;
+    tank_arrays arrays;
+    uint32_t count_max;
 } seed_context;
 
 /// Fixed-point position of `offset` (cells, about 0..1) in a cell, clamped to the tank. The upper half of a cell is the
@@ -112,8 +103,8 @@ static uint32_t fixed_position(int cell, double offset, int cells)
 static void put_one(void *context, const int *cell, const int *point, int block)
 {
     seed_context *c = context;
-    seed_arrays *to = &c->arrays;
-    if (to->count >= to->count_max)
+    tank_arrays *to = &c->arrays;
+    if (to->count >= c->count_max)
         return;
     const tarn_tank_desc *desc = c->desc;
     const double per_axis = desc->particles_per_axis;
@@ -132,34 +123,6 @@ static void put_one(void *context, const int *cell, const int *point, int block)
     to->count++;
 }
 
-static void close_tile(void *context, uint32_t dense)
-{
-    seed_context *c = context;
-    const uint32_t before = dense > 0 ? c->tile_first[dense - 1] + c->tile_count[dense - 1] : 0;
-    c->tile_first[dense] = before;
-    c->tile_count[dense] = c->arrays.count - before;
-}
-
-static tarn_status upload_seed(tarn_tank *tank, const seed_context *c)
-{
-    tarn_device *device = tank->device;
-    const liquid_memory *m = &tank->args.m;
-    const size_t bytes = (size_t)c->arrays.count * 4, table = (size_t)tank->args.shape.tile_total[0] * 4;
-    tarn_status status = TARN_OK;
-    for (int a = 0; a < 3 && status == TARN_OK; a++) {
-        status = tarn_device_upload(device, m->position[a], c->arrays.position[a], bytes);
-        if (status == TARN_OK)
-            status = tarn_device_upload(device, m->velocity[a], c->arrays.velocity[a], bytes);
-    }
-    if (status == TARN_OK)
-        status = tarn_device_upload(device, m->id, c->arrays.id, bytes);
-    if (status == TARN_OK)
-        status = tarn_device_upload(device, m->tile_first_next, c->tile_first, table);
-    if (status == TARN_OK)
-        status = tarn_device_upload(device, m->tile_count_next, c->tile_count, table);
-    return status;
-}
-
 static float fastest_block(const tarn_tank_desc *desc)
 {
     float fastest = 0.0f;
@@ -173,30 +136,17 @@ static float fastest_block(const tarn_tank_desc *desc)
 
 tarn_status tank_seed(tarn_tank *tank)
 {
-    const liquid_shape *shape = &tank->args.shape;
-    const size_t most = shape->particles_max;
-    seed_context c = {.desc = &tank->desc, .arrays = {.count_max = shape->particles_max}};
-    uint32_t *words = malloc((7 * most + 2 * (size_t)shape->tile_total[0]) * sizeof *words);
-    if (words == NULL)
-        return TARN_E_MEMORY;
-    for (int a = 0; a < 3; a++) {
-        c.arrays.position[a] = words + (size_t)a * most;
-        c.arrays.velocity[a] = (float *)(words + (size_t)(3 + a) * most);
+    seed_context c = {.desc = &tank->desc, .count_max = tank->args.shape.particles_max};
+    tarn_status status = tank_arrays_alloc(tank, c.count_max, &c.arrays);
+    c.arrays.count = 0;
+    if (status == TARN_OK) {
+        visit_tiles(&tank->desc, put_one, &c);
+        status = tank_place(tank, &c.arrays, c.arrays.count);
     }
-    c.arrays.id = words + 6 * most;
-    c.tile_first = words + 7 * most;
-    c.tile_count = c.tile_first + shape->tile_total[0];
-    visit_tiles(&tank->desc, put_one, &c, close_tile);
-    tarn_status status = upload_seed(tank, &c);
-    free(words);
-    if (status != TARN_OK)
-        return status;
-    tank->particle_count = c.arrays.count;
+    tank_arrays_free(&c.arrays);
     tank->step = 0;
     tank->sim_time_s = 0.0;
     tank->substeps = 0;
-    tank_launch(tank, &tank->args, liquid_tiles_id, NULL, 1);
-    status = tarn_device_download(tank->device, &tank->counters, tank->args.m.counters, sizeof tank->counters);
     tank->counters.speed_max_bits = tile_bits_f32(fastest_block(&tank->desc));
     return status;
 }

@@ -27,18 +27,19 @@ void tank_mark(tarn_tank *tank, tank_stage stage)
 
 static void launch_occupied(tarn_tank *tank, const liquid_args *args, liquid_kernel_id kernel)
 {
-    tank_launch(tank, args, kernel, &args->m.counters->occupied, args->shape.tile_total[0]);
+    tank_launch(tank, args, kernel, &args->m.counters->occupied, args->shape.occupied_max);
 }
 
 static void launch_active(tarn_tank *tank, const liquid_args *args, liquid_kernel_id kernel)
 {
-    tank_launch(tank, args, kernel, &args->m.counters->active, args->shape.tile_total[0]);
+    tank_launch(tank, args, kernel, &args->m.counters->active, args->shape.active_max);
 }
 
 static void launch_level(tarn_tank *tank, liquid_args *args, liquid_kernel_id kernel, uint32_t level)
 {
     args->level = level;
-    tank_launch(tank, args, kernel, &args->m.counters->level_tiles[level], args->shape.tile_total[level]);
+    const uint32_t most = tile_min_u32(args->shape.tile_total[level], args->shape.occupied_max);
+    tank_launch(tank, args, kernel, &args->m.counters->level_tiles[level], most);
 }
 
 typedef struct solve_context {
@@ -84,6 +85,15 @@ static void solve(tarn_tank *tank, int is_density, uint32_t iterations)
     launch_active(tank, &c.args, liquid_project_id);
 }
 
+static void sort(tarn_tank *tank, const liquid_args *args)
+{
+    launch_active(tank, args, liquid_arrivals_id);
+    tank_list_tiles(tank, args);
+    launch_occupied(tank, args, liquid_scatter_id);
+    launch_active(tank, args, liquid_retire_id);
+    tank_adopt_tiles(tank, args);
+}
+
 static void substep(void *context)
 {
     tarn_tank *tank = context;
@@ -105,10 +115,7 @@ static void substep(void *context)
     tank_mark(tank, STAGE_EXTRAPOLATE);
     launch_occupied(tank, &args, liquid_advect_id);
     tank_mark(tank, STAGE_ADVECT);
-    launch_active(tank, &args, liquid_arrivals_id);
-    tank_launch(tank, &args, liquid_offsets_id, NULL, 1);
-    launch_occupied(tank, &args, liquid_scatter_id);
-    tank_launch(tank, &args, liquid_tiles_id, NULL, 1);
+    sort(tank, &args);
     tank_mark(tank, STAGE_SORT);
 }
 
@@ -210,6 +217,9 @@ tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t pu
             tarn_device_run(tank->device, &tank->substep, substep, tank);
     }
     status = tarn_device_download(tank->device, &tank->counters, tank->args.m.counters, sizeof tank->counters);
+    if (status == TARN_OK && tank->counters.overflow)
+        status = TARN_E_MEMORY;
+    tank->particle_count = tank->counters.particles;
     tank->step++;
     tank->sim_time_s = (double)tank->step * (double)dt_s;
     return status;

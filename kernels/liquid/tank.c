@@ -127,7 +127,7 @@ static tarn_status check_particles(complaint *why, const tarn_tank_desc *desc, u
     return TARN_OK;
 }
 
-// -------------------------------------------------------------------------------------------------------------- memory
+// --------------------------------------------------------------------------------------------------------------- shape
 
 static void fill_shape(const tarn_tank_desc *desc, uint32_t particles_max, liquid_shape *shape)
 {
@@ -154,153 +154,6 @@ static void fill_shape(const tarn_tank_desc *desc, uint32_t particles_max, liqui
     shape->level_count = level + 1;
 }
 
-/// Takes device memory; remembers failure, so that callers need not check each piece.
-typedef struct taker {
-    tarn_tank *tank;
-    int failed;
-    int measuring; ///< adds up what it would take, takes nothing
-} taker;
-
-static void *take(taker *t, uint64_t count, size_t size)
-{
-    t->tank->bytes += count * size;
-    if (t->measuring || t->failed)
-        return NULL;
-    void *memory = tarn_device_alloc(t->tank->device, (size_t)(count * size));
-    t->failed = memory == NULL;
-    return memory;
-}
-
-static void take_particles(taker *t, liquid_memory *m, uint64_t n)
-{
-    for (int a = 0; a < 3; a++) {
-        m->position[a] = take(t, n, sizeof *m->position[a]);
-        m->velocity[a] = take(t, n, sizeof *m->velocity[a]);
-        m->moved_position[a] = take(t, n, sizeof *m->moved_position[a]);
-        m->moved_velocity[a] = take(t, n, sizeof *m->moved_velocity[a]);
-    }
-    m->id = take(t, n, sizeof *m->id);
-    m->moved_id = take(t, n, sizeof *m->moved_id);
-    m->moved_to = take(t, n, sizeof *m->moved_to);
-}
-
-static void take_tiles(taker *t, liquid_memory *m, uint64_t tiles, uint64_t occupied)
-{
-    m->tile_first = take(t, tiles, 4);
-    m->tile_count = take(t, tiles, 4);
-    m->tile_first_next = take(t, tiles, 4);
-    m->tile_count_next = take(t, tiles, 4);
-    m->slot = take(t, tiles, 4);
-    m->active_tile = take(t, tiles, 4);
-    for (int a = 0; a < 3; a++) {
-        m->u[a] = take(t, tiles * TILE_CELLS, 4);
-        m->u_old[a] = take(t, tiles * TILE_CELLS, 4);
-        m->u_ext[a] = take(t, tiles * TILE_CELLS, 4);
-        m->shift[a] = take(t, tiles * TILE_CELLS, 4);
-        m->momentum[a] = take(t, occupied * NODE_COUNT, 4);
-        m->weight[a] = take(t, occupied * NODE_COUNT, 4);
-    }
-    m->density = take(t, occupied * NODE_COUNT, 4);
-    m->cell_type = take(t, tiles * TILE_CELLS, 1);
-    m->face_valid = take(t, tiles * TILE_CELLS, 1);
-    m->cell_count = take(t, occupied * TILE_CELLS, 1);
-    m->density_error = take(t, occupied * TILE_CELLS, 4);
-    m->move_count = take(t, occupied * 27, 4);
-    m->residual = take(t, occupied * TILE_CELLS, 4);
-    m->direction = take(t, occupied * TILE_CELLS, 4);
-    m->product = take(t, occupied * TILE_CELLS, 4);
-    m->pressure = take(t, occupied * TILE_CELLS, 4);
-    m->potential = take(t, occupied * TILE_CELLS, 4);
-    m->solved_tile = take(t, occupied, 4);
-    m->partial = take(t, occupied, 4);
-}
-
-static void take_level(taker *t, liquid_level *level, uint64_t dense, uint64_t used)
-{
-    level->tile = take(t, used, 4);
-    level->index = take(t, dense, 4);
-    level->ax = take(t, used * TILE_FACES, 4);
-    level->ay = take(t, used * TILE_FACES, 4);
-    level->az = take(t, used * TILE_FACES, 4);
-    level->diagonal = take(t, used * TILE_CELLS, 4);
-    level->x = take(t, used * TILE_CELLS, 4);
-    level->y = take(t, used * TILE_CELLS, 4);
-}
-
-static uint64_t occupied_max(const liquid_shape *shape)
-{
-    return shape->tile_total[0] < shape->particles_max ? shape->tile_total[0] : shape->particles_max;
-}
-
-static void take_all(taker *t)
-{
-    tarn_tank *tank = t->tank;
-    const liquid_shape *shape = &tank->args.shape;
-    liquid_memory *m = &tank->args.m;
-    const uint64_t tiles = shape->tile_total[0], occupied = occupied_max(shape);
-    m->control = take(t, 1, sizeof *m->control);
-    m->counters = take(t, 1, sizeof *m->counters);
-    m->totals = take(t, 1, sizeof *m->totals);
-    take_particles(t, m, shape->particles_max);
-    take_tiles(t, m, tiles, occupied);
-    for (uint32_t l = 0; l < shape->level_count; l++) {
-        const uint64_t dense = shape->tile_total[l], used = dense < occupied ? dense : occupied;
-        take_level(t, &m->level[l], dense, used);
-        m->level[l].b = l == 0 ? m->residual : take(t, used * TILE_CELLS, 4);
-    }
-    tank->tile_info = take(t, occupied * 2, sizeof *tank->tile_info);
-    if (!tarn_device_is_host(tank->device))
-        tank->payloads = take(t, (uint64_t)tarn_frame_bound(0, (uint32_t)occupied, shape->particles_max), 1);
-}
-
-/// Asks before it takes: where memory is overcommitted, taking too much succeeds and kills somebody later.
-static tarn_status take_memory(tarn_tank *tank)
-{
-    taker measure = {.tank = tank, .measuring = 1};
-    take_all(&measure);
-    if (tank->bytes > tarn_device_memory_bytes(tank->device))
-        return TARN_E_MEMORY;
-    tank->bytes = 0;
-    taker t = {.tank = tank};
-    take_all(&t);
-    const uint64_t occupied = occupied_max(&tank->args.shape);
-    tank->tile_info_host = calloc(occupied * 2, sizeof *tank->tile_info_host);
-    tank->frame_tiles = calloc(occupied, sizeof *tank->frame_tiles);
-    return t.failed || tank->tile_info_host == NULL || tank->frame_tiles == NULL ? TARN_E_MEMORY : TARN_OK;
-}
-
-static void give_memory(tarn_tank *tank)
-{
-    tarn_device *device = tank->device;
-    liquid_memory *m = &tank->args.m;
-    void *const pieces[] = {
-        m->control,         m->counters,        m->totals,      m->id,
-        m->moved_id,        m->moved_to,        m->tile_first,  m->tile_count,
-        m->tile_first_next, m->tile_count_next, m->slot,        m->active_tile,
-        m->density,         m->cell_type,       m->face_valid,  m->cell_count,
-        m->density_error,   m->move_count,      m->residual,    m->direction,
-        m->product,         m->pressure,        m->potential,   m->solved_tile,
-        m->partial,         tank->tile_info,    tank->payloads,
-    };
-    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++)
-        tarn_device_free(device, pieces[i]);
-    for (int a = 0; a < 3; a++) {
-        void *const fields[] = {m->position[a], m->velocity[a], m->moved_position[a], m->moved_velocity[a],
-                                m->u[a],        m->u_old[a],    m->u_ext[a],          m->shift[a],
-                                m->momentum[a], m->weight[a]};
-        for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
-            tarn_device_free(device, fields[i]);
-    }
-    for (uint32_t l = 0; l < LEVELS_MAX; l++) {
-        liquid_level *level = &m->level[l];
-        void *const fields[] = {level->tile, level->index,    level->ax, level->ay,
-                                level->az,   level->diagonal, level->x,  l > 0 ? level->b : NULL,
-                                level->y};
-        for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
-            tarn_device_free(device, fields[i]);
-    }
-}
-
 // ---------------------------------------------------------------------------------------------------------------- life
 
 tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, tarn_tank **out, char *why,
@@ -321,13 +174,13 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
     tank->desc = *desc;
     memcpy(tank->parameters, desc->parameters, sizeof tank->parameters);
     fill_shape(desc, particles_max, &tank->args.shape);
-    status = take_memory(tank);
+    status = tank_take_memory(tank);
     if (status == TARN_OK)
         status = tank_seed(tank);
     if (status != TARN_OK) {
-        status = refuse(&c, status, "the tank needs %.1f MiB of device memory, allowed are %.1f MiB: %s",
-                        (double)tank->bytes / 1048576.0, (double)tarn_device_memory_bytes(device) / 1048576.0,
-                        tarn_status_text(status));
+        status = refuse(&c, status, "the tank needs at least %.1f MiB of device memory, allowed are %.1f MiB: %s",
+                        (double)tank_bytes_least(tank) / 1048576.0,
+                        (double)tarn_device_memory_bytes(device) / 1048576.0, tarn_status_text(status));
         tarn_tank_destroy(tank);
         return status;
     }
@@ -340,9 +193,7 @@ void tarn_tank_destroy(tarn_tank *tank)
     if (tank == NULL)
         return;
     tarn_device_replay_destroy(tank->device, tank->substep);
-    give_memory(tank);
-    free(tank->tile_info_host);
-    free(tank->frame_tiles);
+    tank_give_memory(tank);
     free(tank);
 }
 

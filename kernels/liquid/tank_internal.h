@@ -24,13 +24,31 @@ typedef enum tank_stage {
         STAGE_COUNT
 } tank_stage;
 
+/// What pieces of memory there is one of for each of.
+typedef enum tank_group {
+    GROUP_TANK,
+    GROUP_PARTICLE,
+    GROUP_ACTIVE,
+    GROUP_OCCUPIED,
+    GROUP_COARSE,
+    GROUP_COUNT
+} tank_group;
+
+/// Particles on the host, sorted by tile.
+typedef struct tank_arrays {
+    uint32_t *position[3], *id, *attribute;
+    float *velocity[3], *affine[9];
+    uint32_t count;
+} tank_arrays;
+
 struct tarn_tank {
     tarn_device *device;
     tarn_tank_desc desc;
     float parameters[TARN_PARAMETER_COUNT];
     liquid_args args; ///< shape and memory, the same for every launch
     uint32_t particle_count;
-    uint64_t bytes; ///< of device memory
+    uint64_t group_bytes[GROUP_COUNT]; ///< of device memory, per thing of its group
+    uint32_t kept_count;               ///< tiles that are always active
     uint64_t step;
     double sim_time_s;
     uint32_t substeps;        ///< of the last step
@@ -51,7 +69,27 @@ void tank_launch(tarn_tank *tank, const liquid_args *args, liquid_kernel_id kern
 /// Books the time since the last mark under a stage, while profiling.
 void tank_mark(tarn_tank *tank, tank_stage stage);
 
-/// Puts the description's particles into the tank, and lists the tiles.
+/// Puts the description's particles into the tank.
 tarn_status tank_seed(tarn_tank *tank);
+
+/// Room for `count` particles with what this tank's particles have. tank_arrays_free takes what failed, too.
+tarn_status tank_arrays_alloc(const tarn_tank *tank, uint32_t count, tank_arrays *arrays);
+void tank_arrays_free(tank_arrays *arrays);
+
+/// Replaces all particles, and lists the tiles in use.
+/// @return TARN_OK, TARN_E_MALFORMED (not sorted, or beyond the tank), TARN_E_MEMORY or TARN_E_DEVICE
+tarn_status tank_place(tarn_tank *tank, const tank_arrays *arrays, uint32_t next_id);
+
+/// Launches that turn the marked tiles into lists, and these into the present ones.
+void tank_list_tiles(tarn_tank *tank, const liquid_args *args);
+void tank_adopt_tiles(tarn_tank *tank, const liquid_args *args);
+
+/// Takes a tank's memory for as many tiles as fit; gives it back, also what was taken by a call that failed.
+tarn_status tank_take_memory(tarn_tank *tank);
+void tank_give_memory(tarn_tank *tank);
+
+/// Bytes of device memory in use, and what the tank needs at least.
+uint64_t tank_bytes(const tarn_tank *tank);
+uint64_t tank_bytes_least(const tarn_tank *tank);
 
 #endif

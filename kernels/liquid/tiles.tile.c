@@ -1,175 +1,98 @@
-// Which tiles are in use: occupied, active and coarse lists from the particle counts; and the particles' move to their
-// new tiles: a stable sort that only ever moves a particle to one of 27 tiles.
+// Which tiles are in use, and the particles' move to their new tiles. Time follows the tiles in use: nothing walks all
+// tiles of the tank but bitmaps, of which a word covers 32 tiles.
+//
+//     arrivals   particles each active tile will have; marks it, its neighbours and its coarse tiles in the bitmaps
+//     list       bitmaps -> ascending lists of the tiles to come, and their particles' places
+//     scatter    particles to their places: a stable sort that only ever moves one to 27 tiles
+//     retire     the present lists leave the tables
+//     adopt      the lists to come become the present ones
 #include "kernels/liquid/liquid.h"
 
-enum { SCAN_LANES = 256 };
+enum { LIST_LANES = 256 };
 
-typedef struct tiles_scratch {
-    uint32_t occupied[SCAN_LANES], active[SCAN_LANES];
-    uint32_t occupied_total, active_total;
-    uint32_t occupied_base, active_base;
-} tiles_scratch;
+// ------------------------------------------------------------------------------------------------------------ bitmaps
 
-TILE_FN uint32_t tile_is_active(const liquid_args *args, uint32_t dense)
+TILE_FN void mark(uint32_t *bits, uint32_t dense)
+{
+    global_or_u32(&bits[dense >> 5], 1u << (dense & 31));
+}
+
+/// Marks a tile that will hold particles, the neighbours that they can reach, and the coarse tiles above.
+TILE_FN void mark_occupied(const liquid_args *args, tile_place place)
 {
     const liquid_shape *shape = &args->shape;
-    tile_place place = tile_place_of(shape, 0, dense);
+    const liquid_memory *m = &args->m;
     for (uint32_t n = 0; n < 27; n++) {
-        uint32_t at = tile_neighbour(shape, 0, place, n);
-        if (at != TILE_NONE && args->m.tile_count_next[at] > 0)
-            return 1;
+        const uint32_t at = tile_neighbour(shape, 0, place, n);
+        if (at != TILE_NONE)
+            mark(m->active_bits, at);
     }
-    return 0;
+    for (uint32_t level = 0; level < shape->level_count; level++)
+        mark(m->level[level].bits, tile_dense_of(shape, level, place.x >> level, place.y >> level, place.z >> level));
 }
 
-TILE_FN uint32_t coarse_is_occupied(const liquid_args *args, uint32_t level, uint32_t dense)
-{
-    const liquid_shape *shape = &args->shape;
-    tile_place place = tile_place_of(shape, level, dense);
-    for (int n = 0; n < 8; n++) {
-        uint32_t at =
-            tile_dense_of(shape, level - 1, 2 * place.x + (n & 1), 2 * place.y + (n >> 1 & 1), 2 * place.z + (n >> 2));
-        if (at != TILE_NONE && args->m.level[level - 1].index[at] != TILE_NONE)
-            return 1;
-    }
-    return 0;
-}
-
-/// Level 0: occupied and active tiles, and the particles' ranges.
-TILE_FN void list_fine_tiles(const liquid_args *args, tiles_scratch *s)
-{
-    const liquid_memory *m = &args->m;
-    const uint32_t total = args->shape.tile_total[0];
-    if (TILE_SINGLE())
-        s->occupied_base = s->active_base = 0;
-    TILE_BARRIER();
-    for (uint32_t base = 0; base < total; base += SCAN_LANES) {
-        FOR_RANGE (i, 0, SCAN_LANES) {
-            uint32_t at = base + i;
-            s->occupied[i] = at < total && m->tile_count_next[at] > 0;
-            s->active[i] = at < total && tile_is_active(args, at);
-        }
-        TILE_BARRIER();
-        tile_scan_u32(s->occupied, SCAN_LANES, &s->occupied_total);
-        tile_scan_u32(s->active, SCAN_LANES, &s->active_total);
-        TILE_BARRIER();
-        FOR_RANGE (i, 0, SCAN_LANES) {
-            uint32_t at = base + i;
-            if (at < total) {
-                uint32_t count = m->tile_count_next[at];
-                uint32_t o = s->occupied_base + s->occupied[i], a = s->active_base + s->active[i];
-                uint32_t occupied = count > 0, active = tile_is_active(args, at);
-                m->tile_count[at] = count;
-                m->tile_first[at] = m->tile_first_next[at];
-                m->level[0].index[at] = occupied ? o : TILE_NONE;
-                m->slot[at] = active ? a : TILE_NONE;
-                if (occupied)
-                    m->level[0].tile[o] = at;
-                if (active)
-                    m->active_tile[a] = at;
-            }
-        }
-        TILE_BARRIER();
-        if (TILE_SINGLE()) {
-            s->occupied_base += s->occupied_total;
-            s->active_base += s->active_total;
-        }
-        TILE_BARRIER();
-    }
-    if (TILE_SINGLE()) {
-        m->counters->occupied = m->counters->level_tiles[0] = s->occupied_base;
-        m->counters->active = s->active_base;
-        m->counters->liquid_cells_last = m->counters->liquid_cells;
-        m->counters->liquid_cells = 0;
-    }
-    TILE_BARRIER();
-}
-
-TILE_FN void list_coarse_tiles(const liquid_args *args, tiles_scratch *s, uint32_t level)
-{
-    const liquid_memory *m = &args->m;
-    const uint32_t total = args->shape.tile_total[level];
-    if (TILE_SINGLE())
-        s->occupied_base = 0;
-    TILE_BARRIER();
-    for (uint32_t base = 0; base < total; base += SCAN_LANES) {
-        FOR_RANGE (i, 0, SCAN_LANES)
-            s->occupied[i] = base + i < total && coarse_is_occupied(args, level, base + i);
-        TILE_BARRIER();
-        tile_scan_u32(s->occupied, SCAN_LANES, &s->occupied_total);
-        TILE_BARRIER();
-        FOR_RANGE (i, 0, SCAN_LANES) {
-            uint32_t at = base + i, o = s->occupied_base + s->occupied[i];
-            if (at < total) {
-                uint32_t occupied = coarse_is_occupied(args, level, at);
-                m->level[level].index[at] = occupied ? o : TILE_NONE;
-                if (occupied)
-                    m->level[level].tile[o] = at;
-            }
-        }
-        TILE_BARRIER();
-        if (TILE_SINGLE())
-            s->occupied_base += s->occupied_total;
-        TILE_BARRIER();
-    }
-    if (TILE_SINGLE())
-        m->counters->level_tiles[level] = s->occupied_base;
-    TILE_BARRIER();
-}
-
-/// Lists the tiles in use. One tile; reads tile_count_next and tile_first_next, which become the present ones.
-TILE_KERNEL(liquid_tiles, SCAN_LANES, liquid_args, tiles_scratch)
-{
-    list_fine_tiles(args, s);
-    for (uint32_t level = 1; level < args->shape.level_count; level++)
-        list_coarse_tiles(args, s, level);
-}
+typedef struct arrivals_scratch {
+    uint32_t count[27];
+} arrivals_scratch;
 
 /// How many particles each active tile will have. One tile per active tile.
-TILE_KERNEL(liquid_arrivals, 32, liquid_args, tile_no_scratch)
+TILE_KERNEL(liquid_arrivals, 32, liquid_args, arrivals_scratch)
 {
     const liquid_memory *m = &args->m;
+    const uint32_t dense = m->active_tile[tile];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    FOR_RANGE (n, 0, 27) {
+        const uint32_t from = tile_neighbour(&args->shape, 0, place, n);
+        const uint32_t o = from != TILE_NONE ? m->level[0].index[from] : TILE_NONE;
+        s->count[n] = o != TILE_NONE ? m->move_count[o * 27 + (26 - n)] : 0;
+    }
+    TILE_BARRIER();
     if (TILE_SINGLE()) {
-        const uint32_t dense = m->active_tile[tile];
-        const tile_place place = tile_place_of(&args->shape, 0, dense);
-        uint32_t count = 0;
-        for (uint32_t n = 0; n < 27; n++) {
-            uint32_t from = tile_neighbour(&args->shape, 0, place, n);
-            uint32_t o = from != TILE_NONE ? m->level[0].index[from] : TILE_NONE;
-            if (o != TILE_NONE)
-                count += m->move_count[o * 27 + (26 - n)];
-        }
+        uint32_t count = m->births != NULL ? m->births[tile] : 0;
+        for (uint32_t n = 0; n < 27; n++)
+            count += s->count[n];
         m->tile_count_next[dense] = count;
+        if (count > 0)
+            mark_occupied(args, place);
     }
 }
 
-typedef struct offsets_scratch {
-    uint32_t count[SCAN_LANES];
-    uint32_t total, base;
-} offsets_scratch;
-
-/// First particle of each tile after the move. One tile.
-TILE_KERNEL(liquid_offsets, SCAN_LANES, liquid_args, offsets_scratch)
+/// Tiles that stay active although they are empty: liquid may be born there. One tile per args->level of them.
+TILE_KERNEL(liquid_keep_active, 32, liquid_args, tile_no_scratch)
 {
-    const liquid_memory *m = &args->m;
-    const uint32_t total = args->shape.tile_total[0];
+    if (TILE_SINGLE())
+        mark(args->m.active_bits, args->m.kept_tile[tile]);
+}
+
+// -------------------------------------------------------------------------------------------------------------- lists
+
+typedef struct list_scratch {
+    uint32_t count[LIST_LANES];
+    uint32_t total, base;
+} list_scratch;
+
+/// Writes the tiles of a bitmap in ascending order, at most `most`, clears it, and returns how many it held through
+/// s->base.
+TILE_FN void list_bits(list_scratch *s, uint32_t *bits, uint32_t tile_total, uint32_t *list, uint32_t most)
+{
+    const uint32_t words = (tile_total + 31) / 32;
     if (TILE_SINGLE())
         s->base = 0;
     TILE_BARRIER();
-    for (uint32_t base = 0; base < total; base += SCAN_LANES) {
-        FOR_RANGE (i, 0, SCAN_LANES) {
-            uint32_t at = base + i;
-            uint32_t count = at < total && m->slot[at] != TILE_NONE ? m->tile_count_next[at] : 0;
-            if (at < total)
-                m->tile_count_next[at] = count;
-            s->count[i] = count;
-        }
+    for (uint32_t first = 0; first < words; first += LIST_LANES) {
+        FOR_RANGE (i, 0, LIST_LANES)
+            s->count[i] = first + i < words ? tile_popcount_u32(bits[first + i]) : 0;
         TILE_BARRIER();
-        tile_scan_u32(s->count, SCAN_LANES, &s->total);
+        tile_scan_u32(s->count, LIST_LANES, &s->total);
         TILE_BARRIER();
-        FOR_RANGE (i, 0, SCAN_LANES) {
-            if (base + i < total)
-                m->tile_first_next[base + i] = s->base + s->count[i];
+        FOR_RANGE (i, 0, LIST_LANES) {
+            if (first + i < words) {
+                uint32_t at = s->base + s->count[i];
+                for (uint32_t word = bits[first + i]; word != 0; word &= word - 1, at++)
+                    if (at < most)
+                        list[at] = (first + i) * 32 + tile_lowest_bit_u32(word);
+                bits[first + i] = 0;
+            }
         }
         TILE_BARRIER();
         if (TILE_SINGLE())
@@ -178,19 +101,143 @@ TILE_KERNEL(liquid_offsets, SCAN_LANES, liquid_args, offsets_scratch)
     }
 }
 
+/// Places of the particles: first particle of each listed tile.
+TILE_FN void list_particles(const liquid_args *args, list_scratch *s, uint32_t count)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t *list = m->level[0].tile_next;
+    if (TILE_SINGLE())
+        s->base = 0;
+    TILE_BARRIER();
+    for (uint32_t first = 0; first < count; first += LIST_LANES) {
+        FOR_RANGE (i, 0, LIST_LANES)
+            s->count[i] = first + i < count ? m->tile_count_next[list[first + i]] : 0;
+        TILE_BARRIER();
+        tile_scan_u32(s->count, LIST_LANES, &s->total);
+        TILE_BARRIER();
+        FOR_RANGE (i, 0, LIST_LANES) {
+            if (first + i < count)
+                m->tile_first_next[list[first + i]] = s->base + s->count[i];
+        }
+        TILE_BARRIER();
+        if (TILE_SINGLE())
+            s->base += s->total;
+        TILE_BARRIER();
+    }
+}
+
+/// The tiles in use after the move. One tile.
+TILE_KERNEL(liquid_list, LIST_LANES, liquid_args, list_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const liquid_shape *shape = &args->shape;
+    liquid_counters *counters = m->counters;
+    list_bits(s, m->active_bits, shape->tile_total[0], m->active_tile_next, shape->active_max);
+    if (TILE_SINGLE()) {
+        counters->active_next = tile_min_u32(s->base, shape->active_max);
+        counters->overflow |= s->base > shape->active_max;
+    }
+    TILE_BARRIER();
+    for (uint32_t level = 0; level < shape->level_count; level++) {
+        const uint32_t most = tile_min_u32(shape->occupied_max, shape->tile_total[level]);
+        list_bits(s, m->level[level].bits, shape->tile_total[level], m->level[level].tile_next, most);
+        if (TILE_SINGLE()) {
+            counters->level_tiles_next[level] = tile_min_u32(s->base, most);
+            counters->overflow |= s->base > most;
+        }
+        TILE_BARRIER();
+    }
+    list_particles(args, s, counters->level_tiles_next[0]);
+    if (TILE_SINGLE()) {
+        counters->particles = s->base;
+        counters->liquid_cells_last = counters->liquid_cells;
+        counters->liquid_cells = 0;
+    }
+}
+
+/// Takes the present tiles out of the tables. One tile per active tile.
+TILE_KERNEL(liquid_retire, 32, liquid_args, tile_no_scratch)
+{
+    if (TILE_SINGLE()) {
+        const liquid_memory *m = &args->m;
+        const uint32_t dense = m->active_tile[tile];
+        const tile_place place = tile_place_of(&args->shape, 0, dense);
+        m->slot[dense] = TILE_NONE;
+        for (uint32_t level = 0; level < args->shape.level_count; level++)
+            global_store_u32(&m->level[level].index[tile_dense_of(&args->shape, level, place.x >> level,
+                                                                  place.y >> level, place.z >> level)],
+                             TILE_NONE);
+    }
+}
+
+/// The lists to come become the present ones. One tile per active tile to come.
+TILE_KERNEL(liquid_adopt, 32, liquid_args, tile_no_scratch)
+{
+    if (TILE_SINGLE()) {
+        const liquid_memory *m = &args->m;
+        liquid_counters *counters = m->counters;
+        const uint32_t active = m->active_tile_next[tile];
+        m->active_tile[tile] = active;
+        m->slot[active] = tile;
+        for (uint32_t level = 0; level < args->shape.level_count; level++) {
+            if (tile < counters->level_tiles_next[level]) {
+                const uint32_t dense = m->level[level].tile_next[tile];
+                m->level[level].tile[tile] = dense;
+                m->level[level].index[dense] = tile;
+            }
+            if (tile == 0)
+                counters->level_tiles[level] = counters->level_tiles_next[level];
+        }
+        if (tile < counters->level_tiles_next[0]) {
+            const uint32_t dense = m->level[0].tile_next[tile];
+            m->tile_first[dense] = m->tile_first_next[dense];
+            m->tile_count[dense] = m->tile_count_next[dense];
+        }
+        if (tile == 0) {
+            counters->active = counters->active_next;
+            counters->occupied = counters->level_tiles_next[0];
+        }
+    }
+}
+
+/// A tank without liquid: empty tables. One tile per 256 tiles of the tank.
+TILE_KERNEL(liquid_clear, LIST_LANES, liquid_args, tile_no_scratch)
+{
+    const liquid_memory *m = &args->m;
+    FOR_LANES (lane) {
+        const uint32_t at = tile * LIST_LANES + lane;
+        for (uint32_t level = 0; level < args->shape.level_count; level++) {
+            if (at < args->shape.tile_total[level])
+                m->level[level].index[at] = TILE_NONE;
+            if (at < (args->shape.tile_total[level] + 31) / 32)
+                m->level[level].bits[at] = 0;
+        }
+        if (at < args->shape.tile_total[0])
+            m->slot[at] = TILE_NONE;
+        if (at < (args->shape.tile_total[0] + 31) / 32)
+            m->active_bits[at] = 0;
+    }
+}
+
+/// What a seeded tank begins with: marks the tiles that hold particles. One tile per listed tile.
+TILE_KERNEL(liquid_mark, 32, liquid_args, tile_no_scratch)
+{
+    if (TILE_SINGLE())
+        mark_occupied(args, tile_place_of(&args->shape, 0, args->m.level[0].tile_next[tile]));
+}
+
+// --------------------------------------------------------------------------------------------------------------
+// scatter
+
 typedef struct scatter_scratch {
     uint32_t first[32]; ///< where this tile's next particle for each neighbour goes
     uint32_t key[PARTICLE_LANES], rank[PARTICLE_LANES];
 } scatter_scratch;
 
-/// Puts a tile's particles where they belong; particles of one tile stay in order, tiles arrive in the order of the
-/// neighbours. One tile per occupied tile.
-TILE_KERNEL(liquid_scatter, PARTICLE_LANES, liquid_args, scatter_scratch)
+/// Where the particles that go to each neighbour begin.
+TILE_FN void scatter_targets(const liquid_args *args, scatter_scratch *s, tile_place place)
 {
     const liquid_memory *m = &args->m;
-    const uint32_t dense = m->level[0].tile[tile];
-    const uint32_t first = m->tile_first[dense], count = m->tile_count[dense];
-    const tile_place place = tile_place_of(&args->shape, 0, dense);
     FOR_RANGE (n, 0, 27) {
         uint32_t to = tile_neighbour(&args->shape, 0, place, n), start = 0;
         if (to != TILE_NONE) {
@@ -205,19 +252,40 @@ TILE_KERNEL(liquid_scatter, PARTICLE_LANES, liquid_args, scatter_scratch)
         s->first[n] = start;
     }
     TILE_BARRIER();
+}
+
+/// Puts a tile's particles where they belong; particles of one tile stay in order, tiles arrive in the order of the
+/// neighbours. Those that are gone go nowhere. One tile per occupied tile.
+TILE_KERNEL(liquid_scatter, PARTICLE_LANES, liquid_args, scatter_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t dense = m->level[0].tile[tile];
+    const uint32_t first = m->tile_first[dense], count = m->tile_count[dense];
+    scatter_targets(args, s, tile_place_of(&args->shape, 0, dense));
     for (uint32_t base = 0; base < count; base += PARTICLE_LANES) {
         const uint32_t n = count - base < PARTICLE_LANES ? count - base : PARTICLE_LANES;
-        FOR_RANGE (i, 0, n)
-            s->key[i] = m->moved_to[first + base + i];
+        FOR_RANGE (i, 0, n) {
+            const uint32_t to = m->moved_to[first + base + i];
+            s->key[i] = to == MOVED_GONE ? 0xffffffffu : to;
+            s->rank[i] = 0xffffffffu;
+        }
         TILE_BARRIER();
         tile_rank_u32(s->key, s->rank, n, s->first);
         FOR_RANGE (i, 0, n) {
             uint32_t from = first + base + i, to = s->rank[i];
-            for (int c = 0; c < 3; c++) {
-                m->position[c][to] = m->moved_position[c][from];
-                m->velocity[c][to] = m->moved_velocity[c][from];
+            if (to < args->shape.particles_max) {
+                for (int c = 0; c < 3; c++) {
+                    m->position[c][to] = m->moved_position[c][from];
+                    m->velocity[c][to] = m->moved_velocity[c][from];
+                }
+                m->id[to] = m->moved_id[from];
             }
-            m->id[to] = m->moved_id[from];
+        }
+        if (m->attribute != NULL) {
+            FOR_RANGE (i, 0, n) {
+                if (s->rank[i] < args->shape.particles_max)
+                    m->attribute[s->rank[i]] = m->moved_attribute[first + base + i];
+            }
         }
         TILE_BARRIER();
     }

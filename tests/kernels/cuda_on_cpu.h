@@ -86,6 +86,18 @@ static inline uint32_t atomicMax(uint32_t *place, uint32_t value)
     return before;
 }
 
+static inline uint32_t atomicOr(uint32_t *place, uint32_t value)
+{
+    const uint32_t before = *place;
+    *place = before | value;
+    return before;
+}
+
+static inline int __ffs(int x)
+{
+    return __builtin_ffs(x);
+}
+
 static inline int __popc(uint32_t x)
 {
     return __builtin_popcount(x);
