@@ -159,6 +159,7 @@ typedef struct tarn_tank_desc {
     uint32_t seed;               ///< of the jitter
     float jitter;                ///< 0..1: share of a particle's own sub-cell it may be moved by
     float parameters[TARN_PARAMETER_COUNT];
+    float spin_rad_s[3]; ///< the tank turns from the start, and the liquid with it; see tarn_tank_set_pose
     tarn_transfer transfer;
     tarn_weights weights;
     tarn_solver solver;
@@ -321,7 +322,6 @@ typedef struct tarn_tank_frame_info {
     float realtime_factor;
     uint32_t input_count;
     const tarn_frame_input *inputs;
-    float orientation[4]; ///< of the tank in the room, unit quaternion; all zero: upright
 } tarn_tank_frame_info;
 
 /// Upper bound for one frame of this tank, in bytes, whatever it does.

@@ -171,6 +171,11 @@ TILE_FN uint32_t tile_lowest_bit_u32(uint32_t x)
 {
     return (uint32_t)__ffs((int)x) - 1;
 }
+/// Zeros above the highest bit that is set; x must not be 0.
+TILE_FN uint32_t tile_leading_zeros_u32(uint32_t x)
+{
+    return (uint32_t)__clz((int)x);
+}
 
 TILE_FN int32_t tile_round_i32(float x)
 {
@@ -267,6 +272,10 @@ TILE_FN uint32_t tile_popcount_u32(uint32_t x)
 TILE_FN uint32_t tile_lowest_bit_u32(uint32_t x)
 {
     return (uint32_t)__builtin_ctz(x);
+}
+TILE_FN uint32_t tile_leading_zeros_u32(uint32_t x)
+{
+    return (uint32_t)__builtin_clz(x);
 }
 
 /// Nearest integer, halves to even; |x| must be under 2^31.

@@ -1,5 +1,5 @@
 // From the solved pressure back to the particles: projection, extrapolation into the air, grid to particles and their
-// advection by the midpoint rule (RK2).
+// advection (RK3).
 #include "kernels/liquid/halo.h"
 
 // ---------------------------------------------------------------------------------------------------------- projection
@@ -261,27 +261,48 @@ TILE_FN void load_velocities(const liquid_args *args, advect_scratch *s, tile_pl
     TILE_BARRIER();
 }
 
-/// Displacement over the substep by the midpoint rule, cells.
-TILE_FN void midpoint(const liquid_args *args, const advect_scratch *s, tile_place place, const float *at,
-                      const float *velocity, float shift_scale, float *moved)
+/// The velocity that carries particles at a point, cells of the tile; from the scratch or, beyond it, from anywhere.
+TILE_FN void carrier_at(const liquid_args *args, const advect_scratch *s, tile_place place, const float *point,
+                        float shift_scale, float *carrier)
 {
-    const float frac = args->m.control->frac;
     node_weights face[3], center[3];
     int near = 1;
     TILE_UNROLL for (int c = 0; c < 3; c++)
     {
-        const float half = tile_clamp_f32(0.5f * frac * velocity[c], -0.5f * MOVE_CELLS_MAX, 0.5f * MOVE_CELLS_MAX);
-        const float middle = at[c] + half;
-        face[c] = weights_at(middle, 0.0f);
-        center[c] = weights_at(middle, 0.5f);
-        near &= middle >= -1.5f && middle < 9.0f;
+        face[c] = weights_at(point[c], 0.0f);
+        center[c] = weights_at(point[c], 0.5f);
+        near &= point[c] >= -1.5f && point[c] < 9.0f;
     }
     TILE_UNROLL for (int c = 0; c < 3; c++)
     {
         const component_weights w = weights_of(c, face, center);
-        const float carrier =
-            near ? interpolate_far(s->carrier[c], w) : interpolate_anywhere(args, place, c, w, shift_scale);
-        moved[c] = tile_clamp_f32(frac * carrier, -MOVE_CELLS_MAX, MOVE_CELLS_MAX);
+        carrier[c] = near ? interpolate_far(s->carrier[c], w) : interpolate_anywhere(args, place, c, w, shift_scale);
+    }
+}
+
+/// Where a stage of the integration looks: `at` moved by `share` of the substep with `velocity`.
+TILE_FN void stage_point(const float *at, const float *velocity, float share, float *point)
+{
+    TILE_UNROLL for (int c = 0; c < 3; c++) point[c] =
+        at[c] + tile_clamp_f32(share * velocity[c], -MOVE_CELLS_MAX, MOVE_CELLS_MAX);
+}
+
+/// Displacement over the substep, cells, by Ralston's third-order Runge-Kutta method. The first stage's velocity, which
+/// the transfer has anyway, lacks the density correction's displacement; the other two carry 7/9 of the step, which
+/// shift_scale makes up for.
+TILE_FN void displacement(const liquid_args *args, const advect_scratch *s, tile_place place, const float *at,
+                          const float *velocity, float shift_scale, float *moved)
+{
+    const float frac = args->m.control->frac;
+    float point[3], second[3], third[3];
+    stage_point(at, velocity, 0.5f * frac, point);
+    carrier_at(args, s, place, point, shift_scale, second);
+    stage_point(at, second, 0.75f * frac, point);
+    carrier_at(args, s, place, point, shift_scale, third);
+    TILE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        const float sum = 2.0f * velocity[c] + 3.0f * second[c] + 4.0f * third[c];
+        moved[c] = tile_clamp_f32(frac * (1.0f / 9.0f) * sum, -MOVE_CELLS_MAX, MOVE_CELLS_MAX);
     }
 }
 
@@ -313,7 +334,7 @@ TILE_FN void advect_particle(const liquid_args *args, const advect_scratch *s, t
         const float kept = m->velocity[c][particle] + change;
         m->moved_velocity[c][particle] = tile_clamp_f32(velocity[c] + flip * (kept - velocity[c]), -limit, limit);
     }
-    midpoint(args, s, place, at, velocity, shift_scale, moved);
+    displacement(args, s, place, at, velocity, shift_scale, moved);
     const int tile_at[3] = {place.x, place.y, place.z};
     uint32_t to = 0;
     TILE_UNROLL for (int c = 2; c >= 0; c--)
@@ -335,7 +356,7 @@ TILE_KERNEL(liquid_advect, PARTICLE_LANES, liquid_args, advect_scratch)
     const uint32_t dense = m->level[0].tile[tile];
     const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
-    const float shift_scale = 1.0f / m->control->frac;
+    const float shift_scale = (9.0f / 7.0f) / m->control->frac;
     halo_neighbours(args, place, s->neighbour);
     FOR_RANGE (n, 0, MOVED_GONE + 1)
         s->move_count[n] = 0;

@@ -4,35 +4,97 @@
 #include <stdlib.h>
 #include <string.h>
 
+/// Identity and place of a particle, for sorting.
+typedef struct particle_name {
+    uint32_t id, at;
+} particle_name;
+
+static int compare_names(const void *a, const void *b)
+{
+    const uint32_t x = ((const particle_name *)a)->id, y = ((const particle_name *)b)->id;
+    return x < y ? -1 : x > y;
+}
+
+/// What copies of particles need: their order by id, and room for one array.
+typedef struct copier {
+    tarn_tank *tank;
+    particle_name *name; ///< ascending by id
+    uint32_t *field;
+    uint32_t count;
+} copier;
+
+static tarn_status copier_open(copier *c, tarn_tank *tank)
+{
+    c->tank = tank;
+    c->count = tank->particle_count;
+    c->name = malloc(((size_t)c->count + 1) * sizeof *c->name);
+    c->field = malloc(((size_t)c->count + 1) * sizeof *c->field);
+    if (c->name == NULL || c->field == NULL)
+        return TARN_E_MEMORY;
+    tarn_status status = tarn_device_download(tank->device, c->field, tank->args.m.id, (size_t)c->count * 4);
+    for (uint32_t i = 0; i < c->count; i++)
+        c->name[i] = (particle_name){c->field[i], i};
+    qsort(c->name, c->count, sizeof *c->name, compare_names);
+    return status;
+}
+
+static void copier_close(copier *c)
+{
+    free(c->name);
+    free(c->field);
+}
+
+static tarn_status copier_load(copier *c, const void *from)
+{
+    return tarn_device_download(c->tank->device, c->field, from, (size_t)c->count * 4);
+}
+
 tarn_status tarn_tank_particles(tarn_tank *tank, float *positions_m, float *velocities_m_s, uint32_t *ids,
                                 uint32_t particles_max, uint32_t *particle_count)
 {
-    const uint32_t n = tank->particle_count;
-    if (n > particles_max)
+    *particle_count = tank->particle_count;
+    if (tank->particle_count > particles_max)
         return TARN_E_SPACE;
-    uint32_t *id = malloc(((size_t)n + 1) * sizeof *id);
-    uint32_t *field = malloc(((size_t)n + 1) * sizeof *field);
     const liquid_memory *m = &tank->args.m;
-    tarn_status status = id != NULL && field != NULL ? TARN_OK : TARN_E_MEMORY;
-    if (status == TARN_OK)
-        status = tarn_device_download(tank->device, id, m->id, (size_t)n * 4);
+    copier c;
+    tarn_status status = copier_open(&c, tank);
     const float speed = tank->desc.cell_m / tank->desc.dt_s;
     for (int a = 0; a < 3 && status == TARN_OK && positions_m != NULL; a++) {
-        status = tarn_device_download(tank->device, field, m->position[a], (size_t)n * 4);
-        for (uint32_t i = 0; i < n && status == TARN_OK; i++)
-            positions_m[3 * (size_t)id[i] + (size_t)a] =
-                (float)(((double)field[i] + 0.5) / (1 << POSITION_BITS) * (double)tank->desc.cell_m);
+        status = copier_load(&c, m->position[a]);
+        for (uint32_t i = 0; i < c.count && status == TARN_OK; i++)
+            positions_m[3 * (size_t)i + (size_t)a] =
+                (float)(((double)c.field[c.name[i].at] + 0.5) / (1 << POSITION_BITS) * (double)tank->desc.cell_m);
     }
     for (int a = 0; a < 3 && status == TARN_OK && velocities_m_s != NULL; a++) {
-        status = tarn_device_download(tank->device, field, m->velocity[a], (size_t)n * 4);
-        for (uint32_t i = 0; i < n && status == TARN_OK; i++)
-            velocities_m_s[3 * (size_t)id[i] + (size_t)a] = tile_f32_bits(field[i]) * speed;
+        status = copier_load(&c, m->velocity[a]);
+        for (uint32_t i = 0; i < c.count && status == TARN_OK; i++)
+            velocities_m_s[3 * (size_t)i + (size_t)a] = tile_f32_bits(c.field[c.name[i].at]) * speed;
     }
-    for (uint32_t i = 0; i < n && status == TARN_OK && ids != NULL; i++)
-        ids[i] = i;
-    free(id);
-    free(field);
-    *particle_count = n;
+    for (uint32_t i = 0; i < c.count && status == TARN_OK && ids != NULL; i++)
+        ids[i] = c.name[i].id;
+    copier_close(&c);
+    return status;
+}
+
+tarn_status tarn_tank_particle_colours(tarn_tank *tank, uint8_t *liquids, uint8_t *colours, uint32_t particles_max,
+                                       uint32_t *particle_count)
+{
+    *particle_count = tank->particle_count;
+    if (tank->particle_count > particles_max)
+        return TARN_E_SPACE;
+    copier c;
+    tarn_status status = copier_open(&c, tank);
+    if (status == TARN_OK && tank->args.m.attribute != NULL)
+        status = copier_load(&c, tank->args.m.attribute);
+    for (uint32_t i = 0; i < c.count && status == TARN_OK; i++) {
+        const uint32_t attribute =
+            tank->args.m.attribute != NULL ? c.field[c.name[i].at] : tank_attribute(&tank->desc, 0, NULL);
+        if (liquids != NULL)
+            liquids[i] = (uint8_t)attribute;
+        for (int k = 0; k < 3 && colours != NULL; k++)
+            colours[3 * (size_t)i + (size_t)k] = (uint8_t)(attribute >> (8 * (k + 1)));
+    }
+    copier_close(&c);
     return status;
 }
 

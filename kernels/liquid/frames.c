@@ -34,10 +34,10 @@ static void fill_header(const tarn_tank *tank, const tarn_tank_frame_info *info,
     header->position_bits = TARN_FRAME_POSITION_BITS;
     header->layer_count = 1;
     header->cell_m = tank->desc.cell_m;
-    memcpy(header->orientation, info->orientation, sizeof header->orientation);
-    if (!info->orientation[0] && !info->orientation[1] && !info->orientation[2] && !info->orientation[3])
-        header->orientation[3] = 1.0f;
-    header->gravity_m_s2[1] = -tank->parameters[TARN_PARAMETER_GRAVITY];
+    for (int i = 0; i < 4; i++)
+        header->orientation[i] = (float)tank->motion.rotation[i];
+    for (int a = 0; a < 3; a++)
+        header->gravity_m_s2[a] = (float)tank->motion.gravity_m_s2[a];
     header->velocity_scale_m_s = speed * metres_per_second(tank) / VELOCITY_UNITS;
 }
 
@@ -126,6 +126,8 @@ void tarn_tank_report_light(const tarn_tank *tank, tarn_tank_report *report)
     report->substeps = tank->substeps;
     report->pressure_iterations = tank->counters.pressure_iterations;
     report->residual = tank->counters.pressure_residual;
+    report->born = tank->born;
+    report->gone = tank->seeded + tank->born - tank->particle_count;
     report->bytes = tank_bytes(tank);
     report->particle_bytes = tank->group_bytes[GROUP_PARTICLE];
     report->cell_bytes = grid_bytes_per_cell(tank);
@@ -150,6 +152,16 @@ tarn_status tarn_tank_report_get(tarn_tank *tank, tarn_tank_report *report)
     return TARN_OK;
 }
 
+static uint64_t mix_doubles(uint64_t hash, const double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bits;
+        memcpy(&bits, &values[i], sizeof bits);
+        hash = tile_mix_u64(hash ^ bits);
+    }
+    return hash;
+}
+
 tarn_status tarn_tank_hash_get(tarn_tank *tank, tarn_tank_hash *hash)
 {
     liquid_totals totals;
@@ -160,6 +172,13 @@ tarn_status tarn_tank_hash_get(tarn_tank *tank, tarn_tank_hash *hash)
     for (int i = 0; i < TARN_PARAMETER_COUNT; i++)
         rest = tile_mix_u64(rest ^ tile_bits_f32(tank->parameters[i]));
     rest = tile_mix_u64(rest ^ tank->counters.speed_max_bits);
+    rest = tile_mix_u64(rest ^ ((uint64_t)tank->counters.next_id << 32 | tank->counters.births_refused));
+    rest = mix_doubles(rest, tank->motion.position_m, 3);
+    rest = mix_doubles(rest, tank->motion.rotation, 4);
+    rest = mix_doubles(rest, tank->motion.target_m, 3);
+    rest = mix_doubles(rest, tank->motion.target_rotation, 4);
+    rest = mix_doubles(rest, tank->motion.velocity_m_s, 3);
+    rest = mix_doubles(rest, tank->motion.spin, 3);
     hash->lo = totals.sum[TOTAL_HASH] ^ rest;
     hash->hi = totals.sum[TOTAL_HASH + 1] ^ tile_mix_u64(rest);
     return TARN_OK;

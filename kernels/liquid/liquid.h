@@ -35,6 +35,7 @@ enum {
     CELL_LANES = 256,
     MOVED_GONE = 27, ///< instead of a neighbour: the particle leaves the tank
     CLEAR_TILES = 256,
+    AGE_CLASSES = 256, ///< of spray, eight to a doubling
 };
 
 #define TILE_NONE 0xffffffffu
@@ -75,12 +76,31 @@ typedef struct liquid_push {
     float strength;
 } liquid_push;
 
-enum { LIQUID_PUSHES_MAX = 64 };
+enum { LIQUID_PUSHES_MAX = 64, LIQUID_REGIONS_MAX = 16 };
+
+enum { REGION_BOX, REGION_ROUND, REGION_CYLINDER };
+
+/// Where liquid enters or leaves. A sphere is round with a half height of 0, a capsule with more.
+typedef struct liquid_region {
+    uint32_t kind;
+    float center[3];      ///< cells
+    float to_local[3][3]; ///< rotation from the tank to the shape
+    float half[3];        ///< cells: half extents, or radius and half height
+    float reach;          ///< cells: radius of a sphere around it all
+    float velocity[3];    ///< cells per step
+    float births;         ///< of an emitter: particles per cell and step
+    uint32_t attribute;
+} liquid_region;
 
 /// What the host sets before a step.
 typedef struct liquid_control {
     float frac;       ///< of a step, that one substep covers
-    float gravity[3]; ///< cells per step^2
+    float gravity[3]; ///< cells per step^2, and what a shaken tank adds
+    // of a turning tank
+    uint32_t is_turning;
+    float pivot[3];          ///< cells
+    float force_slope[3][3]; ///< centrifugal and Euler force per cell from the pivot, 1 / step^2
+    float coriolis[3][3];    ///< rotation of velocities in a substep
     float flip;
     float tolerance;         ///< max abs(div u) * dt
     float density_tolerance; ///< max abs(density error)
@@ -88,16 +108,23 @@ typedef struct liquid_control {
     float speed_max;         ///< cells per step, at most SPEED_MAX
     uint32_t push_count;
     liquid_push pushes[LIQUID_PUSHES_MAX];
+    uint32_t emitter_count, drain_count;
+    liquid_region emitters[LIQUID_REGIONS_MAX], drains[LIQUID_REGIONS_MAX];
+    uint32_t seed; ///< of what is random in this step
 } liquid_control;
 
 /// What the device counts.
 typedef struct liquid_counters {
     uint32_t occupied, active;
     uint32_t active_next, level_tiles_next[LEVELS_MAX]; ///< of the lists to come
+    uint32_t adopting;                                  ///< tiles of the launch that makes them the present ones
     uint32_t overflow;                                  ///< the liquid needs more tiles than there is memory for
     uint32_t particles;
     uint32_t next_id;                 ///< of the next particle to be born
     uint32_t births;                  ///< in the substep
+    uint32_t births_refused;          ///< in the substep, for want of room: spray makes way for them
+    uint32_t spray_age[AGE_CLASSES];  ///< spray by age, while it must make way
+    uint32_t spray_age_max;           ///< spray of this class of age or older goes; AGE_CLASSES: none
     uint32_t solved;                  ///< tiles of the last pressure solve
     uint32_t level_tiles[LEVELS_MAX]; ///< [0] == occupied
     uint32_t liquid_cells;            ///< being counted
@@ -198,6 +225,7 @@ typedef struct liquid_args {
     uint32_t level;       ///< for the multigrid's kernels
     uint32_t is_density;  ///< 0: the solve is for pressure, 1: for the density correction
     float *solution;      ///< of the solve: pressure or potential
+    uint32_t reseed;      ///< 1: thinned-out cells get particles, crowded ones lose some
     uint32_t is_first;    ///< the check before the solver's first iteration
     uint8_t *bytes;       ///< for the encoder
     uint32_t *tile_info;  ///< for the encoder: [o][2] dense tile, particle count
@@ -226,10 +254,16 @@ typedef struct liquid_args {
     K(liquid_project)                                                                                                  \
     K(liquid_extrapolate)                                                                                              \
     K(liquid_advect)                                                                                                   \
+    K(liquid_events)                                                                                                   \
+    K(liquid_spray)                                                                                                    \
+    K(liquid_spray_choose)                                                                                             \
+    K(liquid_births)                                                                                                   \
+    K(liquid_births_limit)                                                                                             \
     K(liquid_arrivals)                                                                                                 \
     K(liquid_keep_active)                                                                                              \
     K(liquid_list)                                                                                                     \
     K(liquid_scatter)                                                                                                  \
+    K(liquid_spawn)                                                                                                    \
     K(liquid_retire)                                                                                                   \
     K(liquid_adopt)                                                                                                    \
     K(liquid_totals_sum)                                                                                               \
@@ -270,6 +304,15 @@ TILE_FN uint32_t tile_neighbour(const liquid_shape *shape, uint32_t level, tile_
 TILE_FN uint32_t cell_index(int x, int y, int z)
 {
     return (uint32_t)((z * TILE_EDGE + y) * TILE_EDGE + x);
+}
+
+/// The cell of its tile that a particle is in.
+TILE_FN uint32_t particle_cell(const liquid_memory *m, uint32_t particle)
+{
+    const uint32_t mask = TILE_EDGE - 1;
+    return cell_index((int)(m->position[0][particle] >> POSITION_BITS & mask),
+                      (int)(m->position[1][particle] >> POSITION_BITS & mask),
+                      (int)(m->position[2][particle] >> POSITION_BITS & mask));
 }
 
 /// Cells of the tank in a tile, along an axis: 8, or less in the last tile.

@@ -57,6 +57,10 @@ static void take_particles(taker *t, liquid_memory *m)
     take(t, &m->id, 4);
     take(t, &m->moved_id, 4);
     take(t, &m->moved_to, 1);
+    if (tank_has_attributes(&t->tank->desc)) {
+        take(t, &m->attribute, 4);
+        take(t, &m->moved_attribute, 4);
+    }
 }
 
 static void take_active(taker *t, liquid_memory *m)
@@ -72,6 +76,10 @@ static void take_active(taker *t, liquid_memory *m)
     }
     take(t, &m->cell_type, TILE_CELLS);
     take(t, &m->face_valid, TILE_CELLS);
+    if (t->tank->has_births) {
+        take(t, &m->births, 4);
+        take(t, &m->births_first, 4);
+    }
 }
 
 static void take_occupied(taker *t, liquid_memory *m)
@@ -181,6 +189,8 @@ tarn_status tank_take_memory(tarn_tank *tank)
     taker t = {.tank = tank};
     take_all(&t);
     const uint64_t occupied = tank->args.shape.occupied_max;
+    if (!t.failed)
+        t.failed = tank_keep_tiles(tank) != TARN_OK;
     tank->tile_info_host = calloc(occupied * 2, sizeof *tank->tile_info_host);
     tank->frame_tiles = calloc(occupied, sizeof *tank->frame_tiles);
     return t.failed || tank->tile_info_host == NULL || tank->frame_tiles == NULL ? TARN_E_MEMORY : TARN_OK;
@@ -190,6 +200,7 @@ void tank_give_memory(tarn_tank *tank)
 {
     taker t = {.tank = tank, .giving = 1};
     take_all(&t);
+    tarn_device_free(tank->device, tank->args.m.kept_tile);
     free(tank->tile_info_host);
     free(tank->frame_tiles);
 }

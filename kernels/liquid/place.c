@@ -106,7 +106,7 @@ void tank_list_tiles(tarn_tank *tank, const liquid_args *args)
 
 void tank_adopt_tiles(tarn_tank *tank, const liquid_args *args)
 {
-    tank_launch(tank, args, liquid_adopt_id, &args->m.counters->active_next, args->shape.active_max);
+    tank_launch(tank, args, liquid_adopt_id, &args->m.counters->adopting, args->shape.active_max);
 }
 
 static tarn_status list_placed(tarn_tank *tank, const tank_arrays *arrays, uint32_t next_id, uint32_t listed)
@@ -115,6 +115,7 @@ static tarn_status list_placed(tarn_tank *tank, const tank_arrays *arrays, uint3
     const uint32_t tiles = args->shape.tile_total[0];
     memset(&tank->counters, 0, sizeof tank->counters);
     tank->counters.next_id = next_id;
+    tank->counters.spray_age_max = AGE_CLASSES;
     tarn_status status = tarn_device_upload(tank->device, args->m.counters, &tank->counters, sizeof tank->counters);
     if (status != TARN_OK)
         return status;

@@ -120,6 +120,8 @@ static void put_one(void *context, const int *cell, const int *point, int block)
         to->velocity[a][to->count] = tile_clamp_f32(v, -SPEED_MAX, SPEED_MAX);
     }
     to->id[to->count] = to->count;
+    if (to->attribute != NULL)
+        to->attribute[to->count] = tank_attribute(desc, desc->blocks[block].liquid, desc->blocks[block].colour);
     to->count++;
 }
 
@@ -145,6 +147,12 @@ tarn_status tank_seed(tarn_tank *tank)
     }
     tank_arrays_free(&c.arrays);
     tank->step = 0;
+    tank->seeded = c.arrays.count;
+    tank->born = 0;
+    tank_motion_reset(&tank->motion);
+    for (int a = 0; a < 3; a++)
+        tank->motion.spin[a] = (double)tank->desc.spin_rad_s[a];
+    tank->motion.gravity_m_s2[1] = -(double)tank->parameters[TARN_PARAMETER_GRAVITY];
     tank->sim_time_s = 0.0;
     tank->substeps = 0;
     tank->counters.speed_max_bits = tile_bits_f32(fastest_block(&tank->desc));

@@ -85,11 +85,28 @@ static void solve(tarn_tank *tank, int is_density, uint32_t iterations)
     launch_active(tank, &c.args, liquid_project_id);
 }
 
+/// What becomes of particles besides moving; only launched in tanks where anything may.
+static void happen(tarn_tank *tank, const liquid_args *args)
+{
+    if (tank->has_births) {
+        launch_occupied(tank, args, liquid_spray_id);
+        tank_launch(tank, args, liquid_spray_choose_id, NULL, 1);
+    }
+    if (tank->has_births || tank->has_events)
+        launch_occupied(tank, args, liquid_events_id);
+    if (tank->has_births) {
+        launch_active(tank, args, liquid_births_id);
+        tank_launch(tank, args, liquid_births_limit_id, NULL, 1);
+    }
+}
+
 static void sort(tarn_tank *tank, const liquid_args *args)
 {
     launch_active(tank, args, liquid_arrivals_id);
     tank_list_tiles(tank, args);
     launch_occupied(tank, args, liquid_scatter_id);
+    if (tank->has_births)
+        launch_active(tank, args, liquid_spawn_id);
     launch_active(tank, args, liquid_retire_id);
     tank_adopt_tiles(tank, args);
 }
@@ -115,6 +132,7 @@ static void substep(void *context)
     tank_mark(tank, STAGE_EXTRAPOLATE);
     launch_occupied(tank, &args, liquid_advect_id);
     tank_mark(tank, STAGE_ADVECT);
+    happen(tank, &args);
     sort(tank, &args);
     tank_mark(tank, STAGE_SORT);
 }
@@ -175,6 +193,14 @@ static float fastest_push(const tarn_tank *tank, const tarn_push *pushes, uint32
     return fastest * tank->desc.dt_s / tank->desc.cell_m;
 }
 
+static float fastest_emitter(const liquid_control *control)
+{
+    float fastest = 0.0f;
+    for (uint32_t e = 0; e < control->emitter_count; e++)
+        fastest = tile_max2_f32(fastest, length3(control->emitters[e].velocity));
+    return fastest;
+}
+
 /// Substeps such that the fastest particle crosses at most cfl cells in each.
 static uint32_t substeps_for(const tarn_tank *tank, const liquid_control *control, float push)
 {
@@ -184,29 +210,59 @@ static uint32_t substeps_for(const tarn_tank *tank, const liquid_control *contro
     return (uint32_t)tile_clamp_f32(wanted, 1.0f, most);
 }
 
+/// Whether this step needs the events' launch; a captured sequence is one with it or one without.
+static void choose_events(tarn_tank *tank, const liquid_control *control)
+{
+    const int has_events = control->drain_count > 0 || control->is_turning || tank->args.m.attribute != NULL;
+    if (has_events != tank->has_events) {
+        tarn_device_replay_destroy(tank->device, tank->substep);
+        tank->substep = NULL;
+    }
+    tank->has_events = has_events;
+}
+
+static void fill_control(tarn_tank *tank, const tarn_push *pushes, uint32_t push_count, liquid_control *control)
+{
+    const float *p = tank->parameters;
+    memset(control, 0, sizeof *control);
+    control->tolerance = p[TARN_PARAMETER_TOLERANCE];
+    control->density_tolerance = DENSITY_TOLERANCE;
+    control->density_gain = p[TARN_PARAMETER_DENSITY];
+    control->seed = (uint32_t)tile_mix_u64(tank->step + 1);
+    // What substeps can carry at all, not what the CFL number asks for: else a fine grid would brake a plain fall.
+    control->speed_max = tile_min_f32(SPEED_MAX, MOVE_CELLS_MAX * p[TARN_PARAMETER_SUBSTEPS]);
+    tank_motion_step(tank, control);
+    tank_sources_fill(tank, control);
+    const float pushed = tile_max2_f32(fastest_push(tank, pushes, push_count), fastest_emitter(control));
+    tank->substeps = substeps_for(tank, control, pushed);
+    control->frac = 1.0f / (float)tank->substeps;
+    control->flip = nth_root(p[TARN_PARAMETER_FLIP], tank->substeps);
+    tank_motion_fill(tank, control);
+    control->push_count = push_count;
+    for (uint32_t i = 0; i < push_count; i++)
+        fill_push(tank, &pushes[i], &control->pushes[i]);
+    choose_events(tank, control);
+}
+
+static tarn_status read_counters(tarn_tank *tank)
+{
+    const uint32_t next_id = tank->counters.next_id;
+    tarn_status status =
+        tarn_device_download(tank->device, &tank->counters, tank->args.m.counters, sizeof tank->counters);
+    tank->born += tank->counters.next_id - next_id;
+    tank->particle_count = tank->counters.particles;
+    return status == TARN_OK && tank->counters.overflow ? TARN_E_MEMORY : status;
+}
+
 tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t push_count)
 {
     if (push_count > TARN_TANK_PUSHES_MAX)
         return TARN_E_ARGUMENT;
-    liquid_control control;
-    memset(&control, 0, sizeof control);
-    const float *p = tank->parameters;
-    const float dt_s = tank->desc.dt_s;
-    control.gravity[1] = -p[TARN_PARAMETER_GRAVITY] * dt_s * dt_s / tank->desc.cell_m;
-    control.tolerance = p[TARN_PARAMETER_TOLERANCE];
-    control.density_tolerance = DENSITY_TOLERANCE;
-    control.density_gain = p[TARN_PARAMETER_DENSITY];
-    // What substeps can carry at all, not what the CFL number asks for: else a fine grid would brake a plain fall.
-    control.speed_max = tile_min_f32(SPEED_MAX, MOVE_CELLS_MAX * p[TARN_PARAMETER_SUBSTEPS]);
     for (uint32_t i = 0; i < push_count; i++)
         if (!push_is_finite(&pushes[i]))
             return TARN_E_ARGUMENT;
-    tank->substeps = substeps_for(tank, &control, fastest_push(tank, pushes, push_count));
-    control.flip = nth_root(p[TARN_PARAMETER_FLIP], tank->substeps);
-    control.push_count = push_count;
-    for (uint32_t i = 0; i < push_count; i++)
-        fill_push(tank, &pushes[i], &control.pushes[i]);
-    control.frac = 1.0f / (float)tank->substeps;
+    liquid_control control;
+    fill_control(tank, pushes, push_count, &control);
     tarn_status status = tarn_device_upload(tank->device, tank->args.m.control, &control, sizeof control);
     if (status != TARN_OK)
         return status;
@@ -216,11 +272,8 @@ tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t pu
         else
             tarn_device_run(tank->device, &tank->substep, substep, tank);
     }
-    status = tarn_device_download(tank->device, &tank->counters, tank->args.m.counters, sizeof tank->counters);
-    if (status == TARN_OK && tank->counters.overflow)
-        status = TARN_E_MEMORY;
-    tank->particle_count = tank->counters.particles;
+    status = read_counters(tank);
     tank->step++;
-    tank->sim_time_s = (double)tank->step * (double)dt_s;
+    tank->sim_time_s = (double)tank->step * (double)tank->desc.dt_s;
     return status;
 }

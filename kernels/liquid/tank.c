@@ -102,6 +102,9 @@ static tarn_status check_desc(complaint *why, const tarn_tank_desc *desc)
         status = check_range(why, "particles_per_axis", (float)desc->particles_per_axis, 1.0f, 4.0f);
     if (status == TARN_OK)
         status = check_range(why, "jitter", desc->jitter, 0.0f, 1.0f);
+    for (int a = 0; a < 3 && status == TARN_OK; a++)
+        status =
+            check_range(why, "spin_rad_s", desc->spin_rad_s[a], -TARN_TANK_TURN_MAX_RAD_S, TARN_TANK_TURN_MAX_RAD_S);
     for (int i = 0; i < TARN_PARAMETER_COUNT && status == TARN_OK; i++)
         status = check_range(why, parameter_specs[i].name, desc->parameters[i], parameter_specs[i].min,
                              parameter_specs[i].max);
@@ -174,6 +177,14 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
     tank->desc = *desc;
     memcpy(tank->parameters, desc->parameters, sizeof tank->parameters);
     fill_shape(desc, particles_max, &tank->args.shape);
+    tank->args.reseed = desc->reseed;
+    const int small = tank_emitters_measure(tank);
+    if (small >= 0) {
+        free(tank);
+        return refuse(&c, TARN_E_ARGUMENT, "emitters[%d] lies outside the tank or is too small to hold a cell's centre",
+                      small);
+    }
+    tank->has_births = desc->reseed || desc->emitter_count > 0;
     status = tank_take_memory(tank);
     if (status == TARN_OK)
         status = tank_seed(tank);

@@ -41,6 +41,17 @@ typedef struct tank_arrays {
     uint32_t count;
 } tank_arrays;
 
+/// The tank in the room; part of the state.
+typedef struct tank_motion {
+    double position_m[3], rotation[4]; ///< of the tank's middle against where it began; unit quaternion x y z w
+    double target_m[3], target_rotation[4];
+    double velocity_m_s[3], spin[3]; ///< in the room; rad/s
+    // what the step in progress feels, in the tank's frame: not part of the state
+    double gravity_m_s2[3];
+    double turn[3], turn_change[3]; ///< rad per step, and its change
+    int is_moving;
+} tank_motion;
+
 struct tarn_tank {
     tarn_device *device;
     tarn_tank_desc desc;
@@ -51,8 +62,13 @@ struct tarn_tank {
     uint32_t kept_count;               ///< tiles that are always active
     uint64_t step;
     double sim_time_s;
-    uint32_t substeps;        ///< of the last step
-    liquid_counters counters; ///< as the last step left them
+    tank_motion motion;
+    uint64_t seeded, born;                        ///< particles at the start, and since
+    float emitter_births[TARN_TANK_EMITTERS_MAX]; ///< particles per cell of the emitter and step
+    int has_births;                               ///< particles may come into being
+    int has_events;                               ///< something may become of particles besides moving
+    uint32_t substeps;                            ///< of the last step
+    liquid_counters counters;                     ///< as the last step left them
     tarn_replay *substep;
     uint8_t *payloads;   ///< device; NULL where the device writes into host memory
     uint32_t *tile_info; ///< device: [occupied][2]
@@ -83,6 +99,29 @@ tarn_status tank_place(tarn_tank *tank, const tank_arrays *arrays, uint32_t next
 /// Launches that turn the marked tiles into lists, and these into the present ones.
 void tank_list_tiles(tarn_tank *tank, const liquid_args *args);
 void tank_adopt_tiles(tarn_tank *tank, const liquid_args *args);
+
+void tank_motion_reset(tank_motion *motion);
+
+/// Moves the tank by a step and sets gravity as the liquid in it feels it.
+void tank_motion_step(tarn_tank *tank, liquid_control *control);
+
+/// The other fictitious forces of that step, for tank->substeps substeps.
+void tank_motion_fill(const tarn_tank *tank, liquid_control *control);
+
+/// Liquid and dye of a particle; colour may be NULL.
+uint32_t tank_attribute(const tarn_tank_desc *desc, uint32_t liquid, const uint8_t *colour);
+
+/// Whether particles carry a liquid and a dye.
+int tank_has_attributes(const tarn_tank_desc *desc);
+
+/// Emitters that are on, and drains.
+void tank_sources_fill(const tarn_tank *tank, liquid_control *control);
+
+/// Lists the tiles that stay active for the emitters' sake.
+tarn_status tank_keep_tiles(tarn_tank *tank);
+
+/// Emitters' rates. @return the index of an emitter that holds no cell's centre, or -1
+int tank_emitters_measure(tarn_tank *tank);
 
 /// Takes a tank's memory for as many tiles as fit; gives it back, also what was taken by a call that failed.
 tarn_status tank_take_memory(tarn_tank *tank);

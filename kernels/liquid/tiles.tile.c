@@ -135,6 +135,7 @@ TILE_KERNEL(liquid_list, LIST_LANES, liquid_args, list_scratch)
     list_bits(s, m->active_bits, shape->tile_total[0], m->active_tile_next, shape->active_max);
     if (TILE_SINGLE()) {
         counters->active_next = tile_min_u32(s->base, shape->active_max);
+        counters->adopting = tile_max_u32(counters->active_next, 1);
         counters->overflow |= s->base > shape->active_max;
     }
     TILE_BARRIER();
@@ -170,15 +171,17 @@ TILE_KERNEL(liquid_retire, 32, liquid_args, tile_no_scratch)
     }
 }
 
-/// The lists to come become the present ones. One tile per active tile to come.
+/// The lists to come become the present ones. One tile per active tile to come, at least one.
 TILE_KERNEL(liquid_adopt, 32, liquid_args, tile_no_scratch)
 {
     if (TILE_SINGLE()) {
         const liquid_memory *m = &args->m;
         liquid_counters *counters = m->counters;
-        const uint32_t active = m->active_tile_next[tile];
-        m->active_tile[tile] = active;
-        m->slot[active] = tile;
+        if (tile < counters->active_next) {
+            const uint32_t active = m->active_tile_next[tile];
+            m->active_tile[tile] = active;
+            m->slot[active] = tile;
+        }
         for (uint32_t level = 0; level < args->shape.level_count; level++) {
             if (tile < counters->level_tiles_next[level]) {
                 const uint32_t dense = m->level[level].tile_next[tile];
@@ -196,6 +199,8 @@ TILE_KERNEL(liquid_adopt, 32, liquid_args, tile_no_scratch)
         if (tile == 0) {
             counters->active = counters->active_next;
             counters->occupied = counters->level_tiles_next[0];
+            counters->next_id += counters->births;
+            counters->births = 0;
         }
     }
 }

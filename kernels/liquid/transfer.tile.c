@@ -2,7 +2,7 @@
 // the overlaps of neighbouring tiles are added afterwards, so that no two tiles write to one place.
 //
 // Source of the method: Zhu & Bridson 2005, "Animating sand as a fluid"; weights are trilinear.
-#include "kernels/liquid/liquid.h"
+#include "kernels/liquid/region.h"
 
 /// Node of a tile's scratch grid, each coordinate -1..8.
 TILE_FN int node_index(int x, int y, int z)
@@ -44,14 +44,6 @@ TILE_FN void deposit_density(int32_t *sum, int node, const float *wx, const floa
             tile_add_i32(&row[1], tile_round_i32(wx[1] * across));
         }
     }
-}
-
-TILE_FN uint32_t cell_of(const liquid_memory *m, uint32_t particle)
-{
-    const uint32_t mask = TILE_EDGE - 1;
-    return cell_index((int)(m->position[0][particle] >> POSITION_BITS & mask),
-                      (int)(m->position[1][particle] >> POSITION_BITS & mask),
-                      (int)(m->position[2][particle] >> POSITION_BITS & mask));
 }
 
 /// What fell beyond a wall, across the flow, belongs to the cell before it: free slip, and no loss of density.
@@ -101,7 +93,7 @@ TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
         s->count[i] = 0;
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, first, end)
-        tile_add_u32(&s->count[cell_of(m, i)], 1);
+        tile_add_u32(&s->count[particle_cell(m, i)], 1);
     TILE_BARRIER();
     FOR_RANGE (i, 0, TILE_CELLS) {
         const uint32_t count = s->count[i];
@@ -113,7 +105,7 @@ TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
         const particle_axis x = axis_weights(m->position[0][i]);
         const particle_axis y = axis_weights(m->position[1][i]);
         const particle_axis z = axis_weights(m->position[2][i]);
-        const float weight = args->shape.weight_scale * s->scale[cell_of(m, i)];
+        const float weight = args->shape.weight_scale * s->scale[particle_cell(m, i)];
         const float momentum = weight / SPEED_MAX;
         deposit(s->sum[0], node_index(x.face, y.center, z.center), x.face_weight, y.center_weight, z.center_weight,
                 m->velocity[0][i] * momentum, weight);
@@ -182,6 +174,23 @@ TILE_FN float apply_pushes(const liquid_control *control, float x, float y, floa
     return velocity;
 }
 
+/// An emitter gives the liquid in it its own velocity.
+TILE_FN float apply_emitters(const liquid_control *control, float x, float y, float z, int axis, float velocity)
+{
+    for (uint32_t e = 0; e < control->emitter_count; e++)
+        if (region_holds(&control->emitters[e], x, y, z))
+            return control->emitters[e].velocity[axis];
+    return velocity;
+}
+
+/// What a turning tank adds to a velocity in a substep, besides turning it.
+TILE_FN float turning_force(const liquid_control *control, int axis, float x, float y, float z)
+{
+    const float *slope = control->force_slope[axis];
+    return control->frac * (slope[0] * (x - control->pivot[0]) + slope[1] * (y - control->pivot[1]) +
+                            slope[2] * (z - control->pivot[2]));
+}
+
 TILE_FN int in_reach(const liquid_control *control, tile_place place)
 {
     for (uint32_t i = 0; i < control->push_count; i++) {
@@ -194,6 +203,9 @@ TILE_FN int in_reach(const liquid_control *control, tile_place place)
         if (inside)
             return 1;
     }
+    for (uint32_t e = 0; e < control->emitter_count; e++)
+        if (region_meets(&control->emitters[e], place))
+            return 1;
     return 0;
 }
 
@@ -215,6 +227,18 @@ TILE_FN void finish_velocity(const liquid_args *args, grid_scratch *s, uint32_t 
         m->u[axis][(uint64_t)tile * TILE_CELLS + at] = known ? old + force : 0.0f;
     }
     TILE_BARRIER();
+    if (control->is_turning) {
+        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+            const uint32_t at = cell_index(x, y, z);
+            const int normal = first + (axis == 0 ? x : axis == 1 ? y : z);
+            if (s->weight[axis][at] >= args->shape.weight_min && normal > 0 && normal < wall)
+                m->u[axis][(uint64_t)tile * TILE_CELLS + at] +=
+                    turning_force(control, axis, (float)(place.x * TILE_EDGE + x) + (axis == 0 ? 0.0f : 0.5f),
+                                  (float)(place.y * TILE_EDGE + y) + (axis == 1 ? 0.0f : 0.5f),
+                                  (float)(place.z * TILE_EDGE + z) + (axis == 2 ? 0.0f : 0.5f));
+        }
+        TILE_BARRIER();
+    }
     if (pushed) {
         FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
             const uint32_t at = cell_index(x, y, z);
@@ -224,7 +248,8 @@ TILE_FN void finish_velocity(const liquid_args *args, grid_scratch *s, uint32_t 
                 const float fy = (float)(place.y * TILE_EDGE + y) + (axis == 1 ? 0.0f : 0.5f);
                 const float fz = (float)(place.z * TILE_EDGE + z) + (axis == 2 ? 0.0f : 0.5f);
                 const uint64_t face = (uint64_t)tile * TILE_CELLS + at;
-                m->u[axis][face] = apply_pushes(control, fx, fy, fz, axis, m->u[axis][face]);
+                const float carried = apply_emitters(control, fx, fy, fz, axis, m->u[axis][face]);
+                m->u[axis][face] = apply_pushes(control, fx, fy, fz, axis, carried);
             }
         }
         TILE_BARRIER();

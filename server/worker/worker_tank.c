@@ -56,7 +56,6 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     tank->scene = *scene;
     tank->paused = load->paused;
     tank->frame_period_ns = 1000000000u / fps;
-    memcpy(tank->orientation, (float[4]){0, 0, 0, 1}, sizeof tank->orientation);
     tarn_input_state_note(&tank->inputs, load->viewer_id, load->sequence);
     begin(tank, load->epoch, now_ns);
     free(scene);
@@ -134,8 +133,9 @@ tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, c
     if (input->kind == TARN_INPUT_PARAMETER)
         return parameter_take(tank, &input->parameter, why);
     if (input->kind == TARN_INPUT_ORIENTATION) {
-        memcpy(tank->orientation, input->orientation.orientation, sizeof tank->orientation);
-        return TARN_OK;
+        tarn_pose pose = {0};
+        memcpy(pose.rotation, input->orientation.orientation, sizeof pose.rotation);
+        return tarn_tank_set_pose(tank->tank, &pose);
     }
     return tarn_input_state_take(&tank->inputs, viewer_id, input, &tank->map, why);
 }
@@ -190,7 +190,6 @@ static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, uint64
         .input_count = tarn_input_state_contained(&tank->inputs, inputs),
         .inputs = inputs,
     };
-    memcpy(info.orientation, tank->orientation, sizeof info.orientation);
     size_t bytes;
     tarn_status status = tarn_tank_encode(tank->tank, &info, space, TARN_IPC_FRAME_BYTES_MAX, &bytes);
     if (status != TARN_OK)

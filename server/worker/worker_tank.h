@@ -23,7 +23,6 @@ typedef struct tarn_worker_tank {
     tarn_tank *tank;
     tarn_tile_map map;
     tarn_input_state inputs;
-    float orientation[4];
     uint8_t paused;
     uint32_t steps_asked; ///< single steps, while paused
     uint32_t viewer_count;

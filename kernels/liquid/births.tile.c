@@ -1,0 +1,360 @@
+// Particles come into being and leave.
+//
+// A substep's births: an emitter gives birth all over its region, at the rate at which liquid of its velocity leaves
+// the region; at the end where it leaves it then has the liquid's density. Cells inside the liquid that have thinned
+// out get particles. Each active tile counts its births; the sum is cut to the room there is; the move makes places for
+// them behind the tile's own particles, and they are written there with the velocity of the grid or the emitter.
+//
+// Where there is no room, spray makes way, the oldest first: particles alone in their surroundings are counted by
+// classes of age, and in the next substep the oldest classes go.
+#include "kernels/liquid/halo.h"
+#include "kernels/liquid/region.h"
+
+enum {
+    RESEED_SHARE = 4,  ///< a cell inside the liquid with less than 1/4 of its particles gets some
+    JAMMED_SHARE = 2,  ///< an emitter's cell with more than twice its particles gets none
+    CROWDED_SHARE = 3, ///< one with more than 3 times its particles loses some
+};
+#define SPRAY_DENSITY 0.25f ///< of a cell whose particles are spray
+
+TILE_FN float random_share(uint64_t key)
+{
+    return (float)(tile_mix_u64(key) >> 40) * (1.0f / (1 << 24));
+}
+
+/// Names a cell, a substep and a number.
+TILE_FN uint64_t random_key(const liquid_args *args, uint32_t dense, uint32_t cell, uint32_t number)
+{
+    const uint64_t place = (uint64_t)dense * TILE_CELLS + cell;
+    return (tile_mix_u64(place) ^ args->m.control->seed) + (uint64_t)number * 0x9e3779b97f4a7c15ull +
+           ((uint64_t)args->m.counters->next_id << 32);
+}
+
+// ------------------------------------------------------------------------------------------------------------- births
+
+typedef struct births_scratch {
+    uint8_t type[RIM_CELLS];
+    uint32_t count[TILE_CELLS];
+    uint32_t total;
+} births_scratch;
+
+/// Which emitter a cell belongs to, or LIQUID_REGIONS_MAX.
+TILE_FN uint32_t emitter_at(const liquid_control *control, tile_place place, int x, int y, int z)
+{
+    for (uint32_t e = 0; e < control->emitter_count; e++)
+        if (region_holds(&control->emitters[e], (float)(place.x * TILE_EDGE + x) + 0.5f,
+                         (float)(place.y * TILE_EDGE + y) + 0.5f, (float)(place.z * TILE_EDGE + z) + 0.5f))
+            return e;
+    return LIQUID_REGIONS_MAX;
+}
+
+/// Whether there is neither air in a cell nor beside it.
+TILE_FN int is_enclosed(const uint8_t *type, int at)
+{
+    return type[at] == CELL_LIQUID && type[at - 1] != CELL_AIR && type[at + 1] != CELL_AIR &&
+           type[at - RIM_EDGE] != CELL_AIR && type[at + RIM_EDGE] != CELL_AIR &&
+           type[at - RIM_EDGE * RIM_EDGE] != CELL_AIR && type[at + RIM_EDGE * RIM_EDGE] != CELL_AIR;
+}
+
+/// Particles that are born in a cell which has `has`.
+TILE_FN uint32_t cell_births(const liquid_args *args, const births_scratch *s, uint32_t dense, tile_place place,
+                             uint32_t has, int x, int y, int z)
+{
+    const liquid_control *control = args->m.control;
+    const uint32_t rest = (uint32_t)args->shape.rest_density;
+    const int at = rim_index(x, y, z);
+    const uint32_t e = emitter_at(control, place, x, y, z);
+    if (e < LIQUID_REGIONS_MAX) {
+        const float expected = control->emitters[e].births * control->frac;
+        const uint32_t births =
+            (uint32_t)(expected + random_share(random_key(args, dense, cell_index(x, y, z), 0x10000)));
+        return s->type[at] == CELL_SOLID || has >= JAMMED_SHARE * rest ? 0 : births;
+    }
+    const uint32_t wants = args->reseed && is_enclosed(s->type, at) ? rest / RESEED_SHARE : 0;
+    return wants > has ? wants - has : 0;
+}
+
+/// Births in each cell of a tile into s->count.
+TILE_FN void count_births(const liquid_args *args, births_scratch *s, uint32_t tile, tile_place place)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t dense = m->active_tile[tile], o = m->level[0].index[dense];
+    load_types(args, place, tile, s->type);
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const uint32_t cell = cell_index(x, y, z);
+        const uint32_t has = o != TILE_NONE ? m->cell_count[(uint64_t)o * TILE_CELLS + cell] : 0;
+        s->count[cell] = cell_births(args, s, dense, place, has, x, y, z);
+    }
+    TILE_BARRIER();
+}
+
+TILE_FN int has_births(const liquid_args *args, uint32_t tile, tile_place place)
+{
+    const liquid_control *control = args->m.control;
+    if (args->reseed && args->m.level[0].index[args->m.active_tile[tile]] != TILE_NONE)
+        return 1;
+    for (uint32_t e = 0; e < control->emitter_count; e++)
+        if (region_meets(&control->emitters[e], place))
+            return 1;
+    return 0;
+}
+
+/// How many particles a tile wants to be born. One tile per active tile.
+TILE_KERNEL(liquid_births, CELL_LANES, liquid_args, births_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const tile_place place = tile_place_of(&args->shape, 0, m->active_tile[tile]);
+    if (!has_births(args, tile, place)) {
+        if (TILE_SINGLE())
+            m->births[tile] = 0;
+        return;
+    }
+    count_births(args, s, tile, place);
+    tile_scan_u32(s->count, TILE_CELLS, &s->total);
+    if (TILE_SINGLE())
+        m->births[tile] = s->total;
+}
+
+enum { LIMIT_LANES = 256 };
+
+typedef struct limit_scratch {
+    uint32_t count[LIMIT_LANES];
+    uint32_t total, base;
+} limit_scratch;
+
+/// Cuts the births to the room there is, tile by tile, and gives each tile its first identity. One tile.
+TILE_KERNEL(liquid_births_limit, LIMIT_LANES, liquid_args, limit_scratch)
+{
+    const liquid_memory *m = &args->m;
+    liquid_counters *counters = m->counters;
+    const uint32_t room = args->shape.particles_max - counters->particles, tiles = counters->active;
+    if (TILE_SINGLE())
+        s->base = 0;
+    TILE_BARRIER();
+    for (uint32_t first = 0; first < tiles; first += LIMIT_LANES) {
+        FOR_RANGE (i, 0, LIMIT_LANES)
+            s->count[i] = first + i < tiles ? m->births[first + i] : 0;
+        TILE_BARRIER();
+        tile_scan_u32(s->count, LIMIT_LANES, &s->total);
+        TILE_BARRIER();
+        FOR_RANGE (i, 0, LIMIT_LANES) {
+            if (first + i < tiles) {
+                const uint32_t before = s->base + s->count[i], left = before < room ? room - before : 0;
+                m->births_first[first + i] = before;
+                m->births[first + i] = tile_min_u32(m->births[first + i], left);
+            }
+        }
+        TILE_BARRIER();
+        if (TILE_SINGLE())
+            s->base += s->total;
+        TILE_BARRIER();
+    }
+    if (TILE_SINGLE()) {
+        counters->births = tile_min_u32(s->base, room);
+        counters->births_refused = s->base - counters->births;
+    }
+}
+
+typedef struct spawn_scratch {
+    births_scratch births;
+    uint32_t residents; ///< particles that were there before or moved here
+} spawn_scratch;
+
+/// One value of the extrapolated velocity at a point of the tank, cells, by the nearest face.
+TILE_FN float velocity_near(const liquid_args *args, int c, float x, float y, float z)
+{
+    const float p[3] = {x, y, z};
+    int at[3];
+    for (int a = 0; a < 3; a++)
+        at[a] = tile_clamp_i32((int)tile_floor_f32(a == c ? p[a] + 0.5f : p[a]), 0, args->shape.cells[a] - 1);
+    const uint32_t slot =
+        args->m.slot[tile_dense_of(&args->shape, 0, at[0] >> TILE_LOG2, at[1] >> TILE_LOG2, at[2] >> TILE_LOG2)];
+    return slot != TILE_NONE
+               ? args->m.u_ext[c][(uint64_t)slot * TILE_CELLS + cell_index(at[0] & 7, at[1] & 7, at[2] & 7)]
+               : 0.0f;
+}
+
+/// Dye and liquid of a reseeded particle: those of the tile's particle that is nearest to it, of those that were there
+/// before the move; the arrays after it are being written.
+TILE_FN uint32_t nearest_attribute(const liquid_args *args, uint32_t dense, const uint32_t *position)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
+    uint64_t least = ~0ull;
+    uint32_t nearest = first;
+    for (uint32_t i = first; i < end; i++) {
+        uint64_t distance = 0;
+        for (int a = 0; a < 3; a++) {
+            const int64_t d = ((int64_t)m->moved_position[a][i] - (int64_t)position[a]) >> 8;
+            distance += (uint64_t)(d * d);
+        }
+        nearest = distance < least ? i : nearest;
+        least = distance < least ? distance : least;
+    }
+    return m->moved_attribute[nearest];
+}
+
+TILE_FN void spawn_one(const liquid_args *args, uint32_t dense, tile_place place, uint32_t cell, uint32_t number,
+                       uint32_t to, uint32_t id)
+{
+    const liquid_memory *m = &args->m;
+    const int at[3] = {(int)cell & 7, (int)cell >> 3 & 7, (int)cell >> 6};
+    const int tile_at[3] = {place.x, place.y, place.z};
+    const uint32_t e = emitter_at(m->control, place, at[0], at[1], at[2]);
+    float p[3];
+    uint32_t position[3];
+    for (uint32_t a = 0; a < 3; a++) {
+        const float share = random_share(random_key(args, dense, cell, 3 * number + a));
+        const int32_t first = (tile_at[a] * TILE_EDGE + at[a]) << POSITION_BITS;
+        position[a] = (uint32_t)(first + tile_clamp_i32((int)(share * (1 << POSITION_BITS)), 1 << 14,
+                                                        (1 << POSITION_BITS) - 1 - (1 << 14)));
+        p[a] = (float)(tile_at[a] * TILE_EDGE + at[a]) + share;
+    }
+    const float limit = m->control->speed_max;
+    for (int c = 0; c < 3; c++) {
+        const float v =
+            e < LIQUID_REGIONS_MAX ? m->control->emitters[e].velocity[c] : velocity_near(args, c, p[0], p[1], p[2]);
+        m->position[c][to] = position[c];
+        m->velocity[c][to] = tile_clamp_f32(v, -limit, limit);
+    }
+    m->id[to] = id;
+    if (m->attribute != NULL)
+        m->attribute[to] =
+            e < LIQUID_REGIONS_MAX ? m->control->emitters[e].attribute : nearest_attribute(args, dense, position);
+    for (int i = 0; i < 9 && m->affine[0] != NULL; i++)
+        m->affine[i][to] = 0.0f;
+}
+
+/// Writes a tile's births behind the particles that moved there; the present lists still hold. One tile per active
+/// tile.
+TILE_KERNEL(liquid_spawn, CELL_LANES, liquid_args, spawn_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t births = m->births[tile];
+    if (births == 0)
+        return;
+    const uint32_t dense = m->active_tile[tile];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    count_births(args, &s->births, tile, place);
+    tile_scan_u32(s->births.count, TILE_CELLS, &s->births.total);
+    const uint32_t to = m->tile_first_next[dense] + m->tile_count_next[dense] - births;
+    const uint32_t id = m->counters->next_id + m->births_first[tile];
+    FOR_RANGE (cell, 0, TILE_CELLS) {
+        const uint32_t first = s->births.count[cell];
+        const uint32_t end = cell + 1 < TILE_CELLS ? s->births.count[cell + 1] : s->births.total;
+        for (uint32_t i = first; i < end && i < births; i++)
+            spawn_one(args, dense, place, cell, i - first, to + i, id + i);
+    }
+}
+
+// ------------------------------------------------------------------------------------------------------ spray makes
+// way
+
+/// Class of an age: eight to a doubling, so that 256 cover all ages.
+TILE_FN uint32_t age_class(uint32_t age)
+{
+    if (age < 8)
+        return age;
+    const uint32_t top = 31 - tile_leading_zeros_u32(age);
+    return (top - 2) * 8 + (age >> (top - 3) & 7);
+}
+
+TILE_FN int is_spray(const liquid_args *args, uint32_t tile, uint32_t particle)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t cell = particle_cell(m, particle);
+    return m->density_error[(uint64_t)tile * TILE_CELLS + cell] < SPRAY_DENSITY - 1.0f;
+}
+
+/// Counts spray by age, when the last substep had no room for births. One tile per occupied tile.
+TILE_KERNEL(liquid_spray, PARTICLE_LANES, liquid_args, tile_no_scratch)
+{
+    const liquid_memory *m = &args->m;
+    if (m->counters->births_refused == 0)
+        return;
+    const uint32_t dense = m->level[0].tile[tile];
+    const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
+    FOR_RANGE_ATOMIC (i, first, end)
+        if (is_spray(args, tile, i))
+            global_add_u32(&m->counters->spray_age[age_class(m->counters->next_id - m->id[i])], 1);
+}
+
+/// Which ages of spray go: the oldest, as many as wanted to be born, in whole classes. One tile.
+TILE_KERNEL(liquid_spray_choose, 32, liquid_args, tile_no_scratch)
+{
+    if (TILE_SINGLE()) {
+        liquid_counters *counters = args->m.counters;
+        uint32_t chosen = AGE_CLASSES, going = 0;
+        while (chosen > 0 && going < counters->births_refused)
+            going += counters->spray_age[--chosen];
+        counters->spray_age_max = counters->births_refused > 0 ? chosen : AGE_CLASSES;
+        for (uint32_t i = 0; i < AGE_CLASSES; i++)
+            counters->spray_age[i] = 0;
+    }
+}
+
+// -------------------------------------------------------------------------------------------------------------- events
+
+typedef struct events_scratch {
+    uint32_t move_count[MOVED_GONE + 1];
+    uint32_t meets_drain;
+} events_scratch;
+
+TILE_FN int leaves(const liquid_args *args, uint32_t tile, uint32_t particle, int meets_drain)
+{
+    const liquid_memory *m = &args->m;
+    const float unit = 1.0f / (1 << POSITION_BITS);
+    for (uint32_t d = 0; meets_drain && d < m->control->drain_count; d++)
+        if (region_holds(&m->control->drains[d], (float)m->moved_position[0][particle] * unit,
+                         (float)m->moved_position[1][particle] * unit, (float)m->moved_position[2][particle] * unit))
+            return 1;
+    if (m->births == NULL)
+        return 0;
+    if (m->counters->spray_age_max < AGE_CLASSES && is_spray(args, tile, particle) &&
+        age_class(m->counters->next_id - m->id[particle]) >= m->counters->spray_age_max)
+        return 1;
+    if (!args->reseed)
+        return 0;
+    const uint32_t cell = particle_cell(m, particle);
+    const float count = (float)m->cell_count[(uint64_t)tile * TILE_CELLS + cell];
+    const float most = CROWDED_SHARE * args->shape.rest_density;
+    return count > most && random_share(random_key(args, m->id[particle], cell, 1)) * count > most;
+}
+
+/// What happens to particles after they moved: drains and crowds take them away, a turning tank turns their
+/// velocities, dye goes with them. One tile per occupied tile.
+TILE_KERNEL(liquid_events, PARTICLE_LANES, liquid_args, events_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const liquid_control *control = m->control;
+    const uint32_t dense = m->level[0].tile[tile];
+    const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    int meets = 0;
+    for (uint32_t d = 0; d < control->drain_count; d++)
+        meets |= region_meets(&control->drains[d], place);
+    FOR_RANGE (n, 0, MOVED_GONE + 1)
+        s->move_count[n] = 0;
+    FOR_RANGE (i, first, end) {
+        if (leaves(args, tile, i, meets))
+            m->moved_to[i] = MOVED_GONE;
+    }
+    if (control->is_turning) {
+        FOR_RANGE (i, first, end) {
+            const float v[3] = {m->moved_velocity[0][i], m->moved_velocity[1][i], m->moved_velocity[2][i]};
+            for (int c = 0; c < 3; c++)
+                m->moved_velocity[c][i] =
+                    control->coriolis[c][0] * v[0] + control->coriolis[c][1] * v[1] + control->coriolis[c][2] * v[2];
+        }
+    }
+    if (m->attribute != NULL) {
+        FOR_RANGE (i, first, end)
+            m->moved_attribute[i] = m->attribute[i];
+    }
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, first, end)
+        tile_add_u32(&s->move_count[m->moved_to[i]], 1);
+    TILE_BARRIER();
+    FOR_RANGE (n, 0, 27)
+        m->move_count[tile * 27 + n] = s->move_count[n];
+}

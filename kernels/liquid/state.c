@@ -1,0 +1,209 @@
+// The whole state as bytes. Little-endian, in this order:
+//
+//     head        magic, version, cells, particle count, step, the counters that later steps depend on, parameters
+//     motion      the tank in the room
+//     particles   by arrays, in the order of the device: tiles ascending, and stable within a tile, on which the next
+//                 move depends
+//
+// The description is not part of it: a state is restored into a tank that was made from the same one.
+#include "kernels/liquid/tank_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STATE_VERSION = 1, STATE_MAGIC = 0x534e5254 }; // "TRNS"
+
+/// Fixed-size part, by value: 8-byte fields first, no padding.
+typedef struct state_head {
+    uint64_t step, seeded, born;
+    double position_m[3], rotation[4], target_m[3], target_rotation[4], velocity_m_s[3], spin[3];
+    uint32_t magic, version, head_bytes, cells[3], particle_count, array_count;
+    uint32_t next_id, births_refused, speed_max_bits, liquid_cells;
+    float parameters[TARN_PARAMETER_COUNT];
+    uint32_t reserved[1 + (TARN_PARAMETER_COUNT + 1) % 2];
+} state_head;
+
+_Static_assert(sizeof(state_head) % 8 == 0, "no padding at the end");
+
+/// The particles' arrays in the order of the file; returns how many.
+static uint32_t list_arrays(tank_arrays *arrays, uint32_t **list)
+{
+    uint32_t count = 0;
+    for (int a = 0; a < 3; a++)
+        list[count++] = arrays->position[a];
+    for (int a = 0; a < 3; a++)
+        list[count++] = (uint32_t *)arrays->velocity[a];
+    list[count++] = arrays->id;
+    if (arrays->attribute != NULL)
+        list[count++] = arrays->attribute;
+    for (int i = 0; i < 9 && arrays->affine[0] != NULL; i++)
+        list[count++] = (uint32_t *)arrays->affine[i];
+    return count;
+}
+
+enum { ARRAYS_MAX = 17 };
+
+/// Where these arrays lie on the device.
+static uint32_t list_device(const tarn_tank *tank, void **list)
+{
+    const liquid_memory *m = &tank->args.m;
+    uint32_t count = 0;
+    for (int a = 0; a < 3; a++)
+        list[count++] = m->position[a];
+    for (int a = 0; a < 3; a++)
+        list[count++] = m->velocity[a];
+    list[count++] = m->id;
+    if (m->attribute != NULL)
+        list[count++] = m->attribute;
+    for (int i = 0; i < 9 && m->affine[0] != NULL; i++)
+        list[count++] = m->affine[i];
+    return count;
+}
+
+size_t tarn_tank_save_bytes_max(const tarn_tank *tank)
+{
+    return sizeof(state_head) + (size_t)tank->args.shape.particles_max * ARRAYS_MAX * 4;
+}
+
+static void fill_head(const tarn_tank *tank, uint32_t array_count, state_head *head)
+{
+    const tank_motion *motion = &tank->motion;
+    memset(head, 0, sizeof *head);
+    head->magic = STATE_MAGIC;
+    head->version = STATE_VERSION;
+    head->head_bytes = sizeof *head;
+    head->step = tank->step;
+    head->seeded = tank->seeded;
+    head->born = tank->born;
+    head->particle_count = tank->particle_count;
+    head->array_count = array_count;
+    head->next_id = tank->counters.next_id;
+    head->births_refused = tank->counters.births_refused;
+    head->speed_max_bits = tank->counters.speed_max_bits;
+    head->liquid_cells = tank->counters.liquid_cells_last;
+    memcpy(head->position_m, motion->position_m, sizeof head->position_m);
+    memcpy(head->rotation, motion->rotation, sizeof head->rotation);
+    memcpy(head->target_m, motion->target_m, sizeof head->target_m);
+    memcpy(head->target_rotation, motion->target_rotation, sizeof head->target_rotation);
+    memcpy(head->velocity_m_s, motion->velocity_m_s, sizeof head->velocity_m_s);
+    memcpy(head->spin, motion->spin, sizeof head->spin);
+    memcpy(head->parameters, tank->parameters, sizeof head->parameters);
+    for (int a = 0; a < 3; a++)
+        head->cells[a] = tank->desc.cells[a];
+}
+
+tarn_status tarn_tank_save(tarn_tank *tank, uint8_t *bytes, size_t bytes_max, size_t *byte_count)
+{
+    void *arrays[ARRAYS_MAX];
+    state_head head;
+    const uint32_t array_count = list_device(tank, arrays);
+    const size_t each = (size_t)tank->particle_count * 4;
+    *byte_count = 0;
+    if (bytes_max < sizeof head + array_count * each)
+        return TARN_E_SPACE;
+    fill_head(tank, array_count, &head);
+    memcpy(bytes, &head, sizeof head);
+    tarn_status status = TARN_OK;
+    for (uint32_t i = 0; i < array_count && status == TARN_OK; i++)
+        status = tarn_device_download(tank->device, bytes + sizeof head + i * each, arrays[i], each);
+    if (status == TARN_OK)
+        *byte_count = sizeof head + array_count * each;
+    return status;
+}
+
+static int all_finite(const double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(values[i]))
+            return 0;
+    return 1;
+}
+
+static int head_fits(const tarn_tank *tank, const state_head *head, size_t byte_count)
+{
+    void *arrays[ARRAYS_MAX];
+    if (head->magic != STATE_MAGIC || head->version != STATE_VERSION || head->head_bytes != sizeof *head)
+        return 0;
+    if (head->array_count != list_device(tank, arrays) || head->particle_count > tank->args.shape.particles_max ||
+        byte_count - sizeof *head != (size_t)head->particle_count * 4 * head->array_count)
+        return 0;
+    for (int a = 0; a < 3; a++)
+        if (head->cells[a] != tank->desc.cells[a])
+            return 0;
+    for (int i = 0; i < TARN_PARAMETER_COUNT; i++) {
+        const tarn_parameter_spec *spec = tarn_tank_parameter_spec((tarn_parameter)i);
+        if (!(head->parameters[i] >= spec->min && head->parameters[i] <= spec->max))
+            return 0;
+    }
+    const float speed = tile_f32_bits(head->speed_max_bits);
+    const double *q = head->rotation, *t = head->target_rotation;
+    const double norm = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3],
+                 target_norm = t[0] * t[0] + t[1] * t[1] + t[2] * t[2] + t[3] * t[3];
+    return speed >= 0.0f && speed <= SPEED_MAX && norm > 0.99 && norm < 1.01 && target_norm > 0.99 &&
+           target_norm < 1.01 && all_finite(head->position_m, 3) && all_finite(head->target_m, 3) &&
+           all_finite(head->velocity_m_s, 3) && all_finite(head->spin, 3);
+}
+
+/// Velocities within bounds; whether positions lie in the tank, and in order, tank_place looks.
+static int particles_fit(const tarn_tank *tank, const tank_arrays *arrays)
+{
+    for (uint32_t i = 0; i < arrays->count; i++) {
+        for (int a = 0; a < 3; a++)
+            if (!(fabsf(arrays->velocity[a][i]) <= SPEED_MAX))
+                return 0;
+        for (int k = 0; k < 9 && arrays->affine[0] != NULL; k++)
+            if (!(fabsf(arrays->affine[k][i]) <= 4.0f * SPEED_MAX))
+                return 0;
+        if (arrays->attribute != NULL && (arrays->attribute[i] & 0xff) >= tank->desc.liquid_count)
+            return 0;
+    }
+    return 1;
+}
+
+static void take_head(tarn_tank *tank, const state_head *head)
+{
+    tank_motion *motion = &tank->motion;
+    tank_motion_reset(motion);
+    memcpy(motion->position_m, head->position_m, sizeof head->position_m);
+    memcpy(motion->rotation, head->rotation, sizeof head->rotation);
+    memcpy(motion->target_m, head->target_m, sizeof head->target_m);
+    memcpy(motion->target_rotation, head->target_rotation, sizeof head->target_rotation);
+    memcpy(motion->velocity_m_s, head->velocity_m_s, sizeof head->velocity_m_s);
+    memcpy(motion->spin, head->spin, sizeof head->spin);
+    tank->step = head->step;
+    tank->sim_time_s = (double)head->step * (double)tank->desc.dt_s;
+    tank->seeded = head->seeded;
+    tank->born = head->born;
+    for (int i = 0; i < TARN_PARAMETER_COUNT; i++)
+        (void)tarn_tank_set_parameter(tank, (tarn_parameter)i, head->parameters[i]);
+    tank->counters.speed_max_bits = head->speed_max_bits;
+    tank->counters.births_refused = head->births_refused;
+    tank->counters.liquid_cells_last = head->liquid_cells;
+}
+
+tarn_status tarn_tank_load(tarn_tank *tank, const uint8_t *bytes, size_t byte_count)
+{
+    state_head head;
+    if (byte_count < sizeof head)
+        return TARN_E_MALFORMED;
+    memcpy(&head, bytes, sizeof head);
+    if (!head_fits(tank, &head, byte_count))
+        return TARN_E_MALFORMED;
+    tank_arrays arrays;
+    uint32_t *list[ARRAYS_MAX];
+    tarn_status status = tank_arrays_alloc(tank, head.particle_count, &arrays);
+    if (status == TARN_OK) {
+        const uint32_t array_count = list_arrays(&arrays, list);
+        const size_t each = (size_t)head.particle_count * 4;
+        for (uint32_t i = 0; i < array_count; i++)
+            memcpy(list[i], bytes + sizeof head + i * each, each);
+        status = particles_fit(tank, &arrays) ? tank_place(tank, &arrays, head.next_id) : TARN_E_MALFORMED;
+    }
+    if (status == TARN_OK) {
+        take_head(tank, &head);
+        status = tarn_device_upload(tank->device, tank->args.m.counters, &tank->counters, sizeof tank->counters);
+    }
+    tank_arrays_free(&arrays);
+    return status;
+}

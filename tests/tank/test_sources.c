@@ -1,0 +1,378 @@
+// Liquid that enters and leaves, a tank that turns, and states that are saved and restored.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h> // needs those above
+
+#include "kernels/tank.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tarn_device *open_device(uint32_t threads)
+{
+    const tarn_device_desc desc = {.kind = TARN_DEVICE_CPU, .threads = threads};
+    tarn_device *device = NULL;
+    assert_int_equal(tarn_device_create(&desc, &device), TARN_OK);
+    return device;
+}
+
+static tarn_tank *open_tank(tarn_device *device, const tarn_tank_desc *desc)
+{
+    char why[256] = "";
+    tarn_tank *tank = NULL;
+    if (tarn_tank_create(device, desc, &tank, why, sizeof why) != TARN_OK)
+        fail_msg("%s", why);
+    return tank;
+}
+
+static void steps(tarn_tank *tank, int count)
+{
+    for (int i = 0; i < count; i++)
+        assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+}
+
+static tarn_tank_report report_of(tarn_tank *tank)
+{
+    tarn_tank_report report;
+    assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
+    return report;
+}
+
+/// 1 m^3 in 32^3 cells with a tap of 1/64 m^2 under the ceiling that lets 1 m/s fall.
+static void tap_desc(tarn_tank_desc *desc)
+{
+    tarn_tank_desc_default(desc);
+    desc->particles_max = 60000;
+    desc->emitter_count = 1;
+    desc->emitters[0] = (tarn_emitter){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {0.0625f, 0.03125f, 0.0625f}},
+                                       .pose = {{0.5f, 0.9375f, 0.5f}, {0, 0, 0, 1}},
+                                       .velocity_m_s = {0.0f, -1.0f, 0.0f}};
+}
+
+static void tap_fills_at_its_rate(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(2);
+    tarn_tank_desc desc;
+    tap_desc(&desc);
+    tarn_tank *tank = open_tank(device, &desc);
+    steps(tank, 30);
+    const uint64_t before = report_of(tank).particle_count;
+    steps(tank, 60);
+    const tarn_tank_report after = report_of(tank);
+    const double per_m3 = 8.0 * 32 * 32 * 32, wanted = per_m3 * 1.0 / 64.0;
+    const double found = (double)(after.particle_count - before);
+    if (fabs(found / wanted - 1.0) >= 0.1)
+        fail_msg("%g particles in a second, expected %g", found, wanted);
+    assert_int_equal(after.born, after.particle_count);
+    assert_int_equal(after.gone, 0);
+    uint32_t *ids = malloc(after.particle_count * sizeof *ids), count = 0;
+    assert_int_equal(tarn_tank_particles(tank, NULL, NULL, ids, after.particle_count, &count), TARN_OK);
+    for (uint32_t i = 1; i < count; i++)
+        assert_true(ids[i] > ids[i - 1]);
+    free(ids);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+static void tap_opens_and_closes_in_time(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(1);
+    tarn_tank_desc desc;
+    tap_desc(&desc);
+    desc.emitters[0].start_s = 0.25f;
+    desc.emitters[0].end_s = 0.5f;
+    tarn_tank *tank = open_tank(device, &desc);
+    steps(tank, 15);
+    assert_int_equal(report_of(tank).particle_count, 0);
+    steps(tank, 15);
+    const uint32_t count = report_of(tank).particle_count;
+    assert_true(count > 0);
+    steps(tank, 15);
+    assert_int_equal(report_of(tank).particle_count, count);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+static void drain_empties_a_pool(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(2);
+    tarn_tank_desc desc;
+    tarn_tank_desc_default(&desc);
+    desc.block_count = 1;
+    desc.blocks[0] = (tarn_fluid_block){.max_m = {1.0f, 0.25f, 1.0f}};
+    desc.drain_count = 1;
+    desc.drains[0] = (tarn_drain){.shape = {.kind = TARN_SHAPE_CYLINDER, .half_m = {0.25f, 0.0625f}},
+                                  .pose = {{0.5f, 0.0f, 0.5f}, {0, 0, 0, 1}}};
+    tarn_tank *tank = open_tank(device, &desc);
+    const uint32_t before = report_of(tank).particle_count;
+    steps(tank, 240);
+    const tarn_tank_report after = report_of(tank);
+    assert_true(after.particle_count < before / 8);
+    assert_int_equal(after.gone, before - after.particle_count);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+/// All liquid may go, and come back.
+static void tank_may_run_dry(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(2);
+    tarn_tank_desc desc;
+    tap_desc(&desc);
+    desc.block_count = 1;
+    desc.blocks[0] = (tarn_fluid_block){.max_m = {1.0f, 0.125f, 1.0f}};
+    desc.emitters[0].start_s = 0.5f;
+    desc.emitters[0].end_s = 0.6f;
+    desc.drain_count = 1;
+    desc.drains[0] = (tarn_drain){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {1.0f, 0.25f, 1.0f}},
+                                  .pose = {{0.5f, 0.0f, 0.5f}, {0, 0, 0, 1}}};
+    tarn_tank *tank = open_tank(device, &desc);
+    steps(tank, 5);
+    assert_int_equal(report_of(tank).particle_count, 0);
+    steps(tank, 30);
+    assert_true(report_of(tank).particle_count > 0);
+    steps(tank, 60);
+    assert_int_equal(report_of(tank).particle_count, 0);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+/// Where the capacity is reached, old spray makes way for what the tap brings, and the pool stays.
+static void spray_makes_way_at_the_cap(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(2);
+    tarn_tank_desc desc;
+    tap_desc(&desc);
+    desc.block_count = 2;
+    desc.blocks[0] = (tarn_fluid_block){.max_m = {1.0f, 0.125f, 1.0f}};
+    // A mist: single particles far apart come from blocks of a sub-cell.
+    desc.blocks[1] = (tarn_fluid_block){.min_m = {0.0f, 0.5f, 0.0f}, .max_m = {0.016f, 0.9f, 1.0f}};
+    desc.parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
+    const uint64_t seeded = tarn_tank_desc_particles(&desc);
+    desc.particles_max = (uint32_t)seeded + 100;
+    tarn_tank *tank = open_tank(device, &desc);
+    steps(tank, 120);
+    const tarn_tank_report report = report_of(tank);
+    assert_true(report.particle_count <= desc.particles_max);
+    assert_true(report.born > 200);
+    assert_true(report.gone > 100);
+    // Identities below those of the block belong to the pool, which is seeded first in tile order of height.
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+static void thinned_out_liquid_is_reseeded(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(2);
+    uint32_t empty[2];
+    for (uint32_t reseed = 0; reseed < 2; reseed++) {
+        tarn_tank_desc desc;
+        tarn_tank_desc_default(&desc);
+        desc.jitter = 1.0f;
+        desc.block_count = 1;
+        desc.blocks[0] = (tarn_fluid_block){.max_m = {0.5f, 0.75f, 1.0f}};
+        desc.particles_max = 120000;
+        desc.reseed = reseed;
+        tarn_tank *tank = open_tank(device, &desc);
+        const tarn_push push = {{0.5f, 0.2f, 0.5f}, 0.2f, {8.0f, 4.0f, 2.0f}, 1.0f};
+        for (int i = 0; i < 120; i++)
+            assert_int_equal(tarn_tank_step(tank, &push, i % 8 < 4), TARN_OK);
+        const tarn_tank_report report = report_of(tank);
+        empty[reseed] = (uint32_t)(report.born + report.gone);
+        assert_true(report.particle_count > 0);
+        tarn_tank_destroy(tank);
+    }
+    assert_int_equal(empty[0], 0);
+    assert_true(empty[1] > 0);
+    tarn_device_destroy(device);
+}
+
+static void turned_tank_lets_water_find_its_level(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(2);
+    tarn_tank_desc desc;
+    tarn_tank_desc_default(&desc);
+    desc.block_count = 1;
+    desc.blocks[0] = (tarn_fluid_block){.max_m = {1.0f, 0.25f, 1.0f}};
+    desc.parameters[TARN_PARAMETER_FLIP] = 0.5f;
+    tarn_tank *tank = open_tank(device, &desc);
+    steps(tank, 10);
+    // A quarter turn about z: what was the wall at x = 0 is the floor.
+    const float half = sqrtf(0.5f);
+    const tarn_pose pose = {{0, 0, 0}, {0, 0, half, half}};
+    assert_int_equal(tarn_tank_set_pose(tank, &pose), TARN_OK);
+    for (int i = 0; i < 600; i++)
+        steps(tank, 1);
+    tarn_pose found;
+    tarn_tank_pose(tank, &found);
+    assert_true(fabsf(found.rotation[2] - half) < 1e-5f);
+    // Down in the room is (0, -1, 0), in the tank the quarter turn back: (-1, 0, 0).
+    const tarn_tank_report report = report_of(tank);
+    assert_true(fabs(report.center_m[0] - 0.125) < 0.01);
+    if (fabs(report.center_m[1] - 0.5) >= 0.02)
+        fail_msg("centre at y = %g m, KE %g", report.center_m[1], report.kinetic_j_kg);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+static void wrong_poses_are_refused(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(1);
+    tarn_tank_desc desc;
+    tap_desc(&desc);
+    tarn_tank *tank = open_tank(device, &desc);
+    const tarn_pose wrong[] = {{{0, 0, 0}, {0, 0, 0, 0}},
+                               {{0, 0, 0}, {0, 0, 0, 2}},
+                               {{0, 0, 0}, {NAN, 0, 0, 1}},
+                               {{INFINITY, 0, 0}, {0, 0, 0, 1}},
+                               {{0, 1e9f, 0}, {0, 0, 0, 1}}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_int_equal(tarn_tank_set_pose(tank, &wrong[i]), TARN_E_ARGUMENT);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+/// Everything at once: taps, drains, turning, reseeding, two liquids.
+static void busy_desc(tarn_tank_desc *desc)
+{
+    tap_desc(desc);
+    desc->reseed = 1;
+    desc->liquid_count = 2;
+    desc->liquids[1] = desc->liquids[0];
+    desc->emitters[0].liquid = 1;
+    desc->drain_count = 1;
+    desc->drains[0] = (tarn_drain){.shape = {.kind = TARN_SHAPE_SPHERE, .half_m = {0.1f}},
+                                   .pose = {{0.9f, 0.1f, 0.9f}, {0, 0, 0, 1}}};
+    desc->block_count = 1;
+    desc->blocks[0] = (tarn_fluid_block){.max_m = {0.5f, 0.4f, 1.0f}, .colour = {255, 0, 0, 255}};
+}
+
+static void turn(tarn_tank *tank, int step)
+{
+    const float angle = 0.02f * (float)(step % 40), c = 1.0f / sqrtf(1.0f + angle * angle);
+    const tarn_pose pose = {{0.001f * (float)(step % 7), 0, 0}, {angle * c, 0, 0, c}};
+    assert_int_equal(tarn_tank_set_pose(tank, &pose), TARN_OK);
+    steps(tank, 1);
+}
+
+static void busy_tank_has_the_same_bits_everywhere(void **state)
+{
+    (void)state;
+    tarn_tank_hash hash[3];
+    const uint32_t threads[3] = {1, 2, 8};
+    for (int i = 0; i < 3; i++) {
+        tarn_device *device = open_device(threads[i]);
+        tarn_tank_desc desc;
+        busy_desc(&desc);
+        tarn_tank *tank = open_tank(device, &desc);
+        for (int step = 0; step < 40; step++)
+            turn(tank, step);
+        assert_int_equal(tarn_tank_hash_get(tank, &hash[i]), TARN_OK);
+        tarn_tank_destroy(tank);
+        tarn_device_destroy(device);
+    }
+    assert_memory_equal(&hash[0], &hash[1], sizeof hash[0]);
+    assert_memory_equal(&hash[0], &hash[2], sizeof hash[0]);
+}
+
+static void restored_state_continues_bit_for_bit(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(2);
+    tarn_tank_desc desc;
+    busy_desc(&desc);
+    tarn_tank *tank = open_tank(device, &desc);
+    for (int step = 0; step < 30; step++)
+        turn(tank, step);
+    const size_t most = tarn_tank_save_bytes_max(tank);
+    uint8_t *bytes = malloc(most);
+    size_t count = 0;
+    assert_int_equal(tarn_tank_save(tank, bytes, most, &count), TARN_OK);
+    tarn_tank_hash saved, wanted, found;
+    assert_int_equal(tarn_tank_hash_get(tank, &saved), TARN_OK);
+    for (int step = 30; step < 50; step++)
+        turn(tank, step);
+    assert_int_equal(tarn_tank_hash_get(tank, &wanted), TARN_OK);
+    tarn_tank *other = open_tank(device, &desc);
+    tarn_tank *const into[2] = {tank, other};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(tarn_tank_load(into[i], bytes, count), TARN_OK);
+        assert_int_equal(tarn_tank_hash_get(into[i], &found), TARN_OK);
+        assert_memory_equal(&found, &saved, sizeof found);
+        for (int step = 30; step < 50; step++)
+            turn(into[i], step);
+        assert_int_equal(tarn_tank_hash_get(into[i], &found), TARN_OK);
+        assert_memory_equal(&found, &wanted, sizeof found);
+    }
+    free(bytes);
+    tarn_tank_destroy(other);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+/// A damaged state is refused or, where the damage cannot be told from a state, leaves a tank that still works.
+static void damaged_states_do_no_harm(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(1);
+    tarn_tank_desc desc;
+    busy_desc(&desc);
+    desc.blocks[0].max_m[0] = 0.1f;
+    tarn_tank *tank = open_tank(device, &desc);
+    steps(tank, 5);
+    const size_t most = tarn_tank_save_bytes_max(tank);
+    uint8_t *bytes = malloc(most), *damaged = malloc(most);
+    size_t count = 0;
+    assert_int_equal(tarn_tank_save(tank, bytes, most, &count), TARN_OK);
+    assert_int_equal(tarn_tank_save(tank, bytes, count - 1, &(size_t){0}), TARN_E_SPACE);
+    for (size_t cut = 0; cut < count; cut += 1 + cut / 3)
+        assert_int_equal(tarn_tank_load(tank, bytes, cut), TARN_E_MALFORMED);
+    uint32_t random = 12345, refused = 0;
+    for (int i = 0; i < 400; i++) {
+        random = random * 1664525u + 1013904223u;
+        const size_t at = i < 200 ? random % 500 : random % count;
+        memcpy(damaged, bytes, count);
+        damaged[at] ^= (uint8_t)(1u << (random >> 28 & 7));
+        const tarn_status status = tarn_tank_load(tank, damaged, count);
+        assert_true(status == TARN_OK || status == TARN_E_MALFORMED);
+        refused += status != TARN_OK;
+        if (i % 20 == 0)
+            steps(tank, 1);
+    }
+    assert_true(refused > 20);
+    assert_int_equal(tarn_tank_load(tank, bytes, count), TARN_OK);
+    free(bytes);
+    free(damaged);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tap_fills_at_its_rate),
+        cmocka_unit_test(tap_opens_and_closes_in_time),
+        cmocka_unit_test(drain_empties_a_pool),
+        cmocka_unit_test(tank_may_run_dry),
+        cmocka_unit_test(spray_makes_way_at_the_cap),
+        cmocka_unit_test(thinned_out_liquid_is_reseeded),
+        cmocka_unit_test(turned_tank_lets_water_find_its_level),
+        cmocka_unit_test(wrong_poses_are_refused),
+        cmocka_unit_test(busy_tank_has_the_same_bits_everywhere),
+        cmocka_unit_test(restored_state_continues_bit_for_bit),
+        cmocka_unit_test(damaged_states_do_no_harm),
+    };
+    return cmocka_run_group_tests_name("sources", tests, NULL, NULL);
+}
