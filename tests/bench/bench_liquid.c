@@ -8,21 +8,23 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum {
-    TURN_STEPS = 10,    ///< that a contestant takes at a time
-    FRONT_STEP = 12,    ///< at which the fronts are compared, 0.2 s: before the far wall
-    KINDS = 3,          ///< of contestants
-    CONTESTANTS_MAX = 6 ///< one thread and all threads
+    TURN_STEPS = 10, ///< that a contestant takes at a time
+    FRONT_STEP = 12, ///< at which the fronts are compared, 0.2 s: before the far wall
+    CONTESTANTS_MAX = 5
 };
 
 typedef struct bench_options {
     uint32_t threads, steps, rounds;
-    int quick;
+    uint32_t particles; ///< one size only; 0: the list
+    const char *isa;
+    int quick, only_compare, only_growth;
 } bench_options;
 
-static const char *const kind_names[KINDS] = {"Tarn", "Tarn, bare", "textbook"};
+static const char *const kind_names[] = {"Tarn", "Tarn, bare", "textbook"};
 
 // ------------------------------------------------------------------------------------------------------------ the case
 
@@ -53,20 +55,29 @@ typedef struct match {
     uint32_t count;
 } match;
 
-static int match_open(match *m, const tarn_tank_desc *desc, const bench_options *options)
+static int match_add(match *m, contestant_kind kind, const tarn_tank_desc *desc, uint32_t threads,
+                     const bench_options *options)
 {
     char why[256] = "";
-    *m = (match){0};
-    for (uint32_t threads = 1; threads <= options->threads; threads += options->threads > 1 ? options->threads - 1 : 1)
-        for (int kind = 0; kind < KINDS; kind++) {
-            if (!contestant_open(&m->contestants[m->count], (contestant_kind)kind, desc, threads, options->steps, why,
-                                 sizeof why)) {
-                fprintf(stderr, "bench_liquid: %s: %s\n", kind_names[kind], why);
-                return 0;
-            }
-            m->count++;
-        }
+    if (!contestant_open(&m->contestants[m->count], kind, desc, threads, options->isa, options->steps, why,
+                         sizeof why)) {
+        fprintf(stderr, "bench_liquid: %s: %s\n", kind_names[kind], why);
+        return 0;
+    }
+    m->count++;
     return 1;
+}
+
+/// The textbook's solver is the first.
+static int match_open(match *m, const tarn_tank_desc *desc, const bench_options *options)
+{
+    *m = (match){0};
+    int good = match_add(m, CONTESTANT_TEXTBOOK, desc, 1, options) && match_add(m, CONTESTANT_TARN, desc, 1, options) &&
+               match_add(m, CONTESTANT_TARN_BARE, desc, 1, options);
+    if (good && options->threads > 1)
+        good = match_add(m, CONTESTANT_TARN, desc, options->threads, options) &&
+               match_add(m, CONTESTANT_TARN_BARE, desc, options->threads, options);
+    return good;
 }
 
 static void match_close(match *m)
@@ -103,28 +114,37 @@ static tarn_status match_round(match *m, const tarn_tank_desc *desc, const bench
     return status;
 }
 
-static double ms_per_step(const contestant *c)
-{
-    return 1e3 * contestant_seconds(c) / c->steps;
-}
-
-static double million_steps_per_s(const contestant *c, double steps)
+/// Millions of particle-steps per second, or of particle-substeps.
+static double million_per_s(const contestant *c, double steps)
 {
     return 1e-6 * c->particle_count * steps / contestant_seconds(c);
 }
 
-static void print_speed(const match *m, const tarn_tank_desc *desc)
+static void print_head(uint32_t front_step, uint32_t steps, double dt_s)
 {
-    for (uint32_t i = 0; i < m->count; i += KINDS) {
-        const contestant *c = &m->contestants[i];
-        printf("%9u %3u^3 %7u |", c->particle_count, desc->cells[0], c->threads);
-        for (int kind = 0; kind < KINDS; kind++)
-            printf(" %9.2f", ms_per_step(&c[kind]));
-        printf(" |");
-        for (int kind = 0; kind < KINDS; kind++)
-            printf(" %9.2f", million_steps_per_s(&c[kind], c[kind].steps));
-        printf(" | %6.2f %10.2f\n", contestant_seconds(&c[2]) / contestant_seconds(&c[0]),
-               contestant_seconds(&c[2]) / contestant_seconds(&c[1]));
+    char front[32], center[32];
+    snprintf(front, sizeof front, "front at %.2f s", front_step * dt_s);
+    snprintf(center, sizeof center, "center at %.2f s", steps * dt_s);
+    printf("%9s %5s %7s %-10s | %17s | %9s %9s | %15s | %8s %10s %8s | %15s %17s\n", "", "", "", "", "ms/step",
+           "M part.-", "M part.-", "textbook / this", "substeps", "iterations", "", front, center);
+    printf("%9s %5s %7s %-10s | %8s %8s | %9s %9s | %7s %7s | %8s %10s %8s | %15s %8s %8s\n", "particles", "cells",
+           "threads", "solver", "elapsed", "CPU", "steps/s", "subst./s", "elapsed", "CPU", "per step", "(last)",
+           "residual", "x m", "x m", "y m");
+}
+
+/// One line for each contestant. The textbook's result is what it should be only where front and centre agree.
+static void print_match(const match *m, const tarn_tank_desc *desc)
+{
+    for (uint32_t i = 0; i < m->count; i++) {
+        const contestant *c = &m->contestants[i], *textbook = &m->contestants[0];
+        const double seconds = contestant_seconds(c), cpu_s = contestant_cpu_seconds(c);
+        printf("%9u %3u^3 %7u %-10s | %8.2f %8.2f | %9.2f %9.2f | %7.2f %7.2f | ", c->particle_count, desc->cells[0],
+               c->threads, kind_names[c->kind], 1e3 * seconds / c->steps, 1e3 * cpu_s / c->steps,
+               million_per_s(c, c->steps), million_per_s(c, (double)c->substeps),
+               contestant_seconds(textbook) / seconds, contestant_cpu_seconds(textbook) / cpu_s);
+        printf("%8.2f %10.1f %8.1e | %15.4f %8.4f %8.4f\n", (double)c->substeps / c->steps,
+               (double)c->iterations / c->steps, (double)c->residual_max, m->at_front[i].front_m,
+               m->at_end[i].center_m[0], m->at_end[i].center_m[1]);
     }
 }
 
@@ -139,20 +159,6 @@ static void print_stages(const contestant *c)
     printf("\n");
 }
 
-/// What both did: the textbook's result is what it should be only where these agree.
-static void print_physics(const match *m, const bench_options *options, double dt_s)
-{
-    const uint32_t front_step = options->steps < FRONT_STEP ? options->steps : FRONT_STEP;
-    printf("  %-10s %7s %8s %10s %10s   front at %.2f s   centre x, y at %.2f s\n", "", "threads", "substeps",
-           "iterations", "residual", front_step * dt_s, options->steps * dt_s);
-    for (uint32_t i = 0; i < m->count; i++) {
-        const contestant *c = &m->contestants[i];
-        printf("  %-10s %7u %8.2f %10.1f %10.2e %14.4f m %14.4f m %.4f m\n", kind_names[c->kind], c->threads,
-               (double)c->substeps / c->steps, (double)c->iterations / c->steps, (double)c->residual_max,
-               m->at_front[i].front_m, m->at_end[i].center_m[0], m->at_end[i].center_m[1]);
-    }
-}
-
 static int compare(const bench_options *options, uint32_t particles, match *m)
 {
     tarn_tank_desc desc;
@@ -165,8 +171,8 @@ static int compare(const bench_options *options, uint32_t particles, match *m)
         fprintf(stderr, "bench_liquid: %s\n", tarn_status_text(status));
     good = good && status == TARN_OK;
     if (good) {
-        print_speed(m, &desc);
-        print_physics(m, options, (double)desc.dt_s);
+        print_head(options->steps < FRONT_STEP ? options->steps : FRONT_STEP, options->steps, (double)desc.dt_s);
+        print_match(m, &desc);
         for (uint32_t i = 0; i < m->count; i++)
             print_stages(&m->contestants[i]);
         printf("\n");
@@ -179,24 +185,16 @@ static int compare(const bench_options *options, uint32_t particles, match *m)
 static int print_comparison(const bench_options *options)
 {
     static const uint32_t sizes[] = {50000, 100000, 200000, 500000};
-    const size_t count = options->quick ? 2 : sizeof sizes / sizeof sizes[0];
+    const size_t count = options->particles != 0 ? 1 : options->quick ? 2 : sizeof sizes / sizeof sizes[0];
     printf(
         "Tarn and the textbook's FLIP: a dam break from the start, %u steps of 1/60 s, least of %u rounds in turns.\n"
         "Bare is Tarn without the correction of the volume, which the textbook's doesn't have either.\n"
-        "%s\n\n",
-        options->steps, options->rounds,
-        textbook_flip_has_threads()
-            ? "With more threads the textbook's runs its loops without dependencies on them (OpenMP)."
-            : "The textbook's runs on one thread: it was compiled without OpenMP.");
-    printf("%9s %5s %7s | %29s | %29s | %17s\n", "", "", "", "ms/step", "M particle-steps/s", "textbook / Tarn");
-    printf("%9s %5s %7s |", "particles", "cells", "threads");
-    for (int half = 0; half < 2; half++)
-        printf(" %9s %9s %9s |", "Tarn", "bare", "textbook");
-    printf(" %6s %10s\n", "ratio", "bare ratio");
+        "The textbook's runs on one thread.\n\n",
+        options->steps, options->rounds);
     match *m = calloc(1, sizeof *m);
     int good = m != NULL;
     for (size_t i = 0; good && i < count; i++)
-        good = compare(options, sizes[i], m);
+        good = compare(options, options->particles != 0 ? options->particles : sizes[i], m);
     free(m);
     return good;
 }
@@ -214,7 +212,7 @@ static double bytes_per_particle(void)
         contestant c;
         describe_dam_break(&desc, 50000);
         particles[i] = desc.particles_max = 100000u * (uint32_t)(i + 1);
-        if (!contestant_open(&c, CONTESTANT_TARN, &desc, 1, 1, why, sizeof why))
+        if (!contestant_open(&c, CONTESTANT_TARN, &desc, 1, NULL, 1, why, sizeof why))
             return 0.0;
         tarn_tank_report report;
         tarn_tank_report_light(c.tank, &report);
@@ -224,17 +222,27 @@ static double bytes_per_particle(void)
     return (double)(bytes[1] - bytes[0]) / (particles[1] - particles[0]);
 }
 
+static void print_growth_head(void)
+{
+    const char *const format = "%9s %5s %8s %10s %9s %11s %11s %11s %9s %10s %9s %9s\n";
+    printf(format, "", "", "substeps", "iterations", "", "ms/step", "ms/substep", "CPU ms", "M part.-", "M part.-",
+           "bytes/", "bytes/");
+    printf(format, "particles", "cells", "per step", "(last)", "ms/step", "per million", "per million", "per million",
+           "steps/s", "substeps/s", "particle", "act. cell");
+}
+
 static void print_growth_row(const contestant *c, const tarn_tank_desc *desc, double particle_bytes)
 {
     tarn_tank_report report;
     tarn_tank_report_light(c->tank, &report);
-    const double seconds = contestant_seconds(c), millions = 1e-6 * c->particle_count;
-    const double cell_bytes =
-        ((double)report.bytes - particle_bytes * c->particle_count) / (512.0 * (double)report.active_tiles);
-    printf("%9u %3u^3 %8.2f %10.1f %9.2f %11.2f %14.2f %9.2f %12.2f %8.1f %10.1f\n", c->particle_count, desc->cells[0],
-           (double)c->substeps / c->steps, (double)c->iterations / c->steps, 1e3 * seconds / c->steps,
-           1e3 * seconds / c->steps / millions, 1e3 * seconds / (double)c->substeps / millions,
-           million_steps_per_s(c, c->steps), million_steps_per_s(c, (double)c->substeps), particle_bytes, cell_bytes);
+    const double step_ms = 1e3 * contestant_seconds(c) / c->steps, millions = 1e-6 * c->particle_count;
+    const double substeps = (double)c->substeps / c->steps;
+    const double cells = (double)report.active_tiles * 8 * 8 * 8;
+    printf("%9u %3u^3 %8.2f %10.1f %9.2f %11.2f %11.2f %11.2f %9.2f %10.2f %9.1f %9.1f\n", c->particle_count,
+           desc->cells[0], substeps, (double)c->iterations / c->steps, step_ms, step_ms / millions,
+           step_ms / substeps / millions, 1e3 * contestant_cpu_seconds(c) / (double)c->substeps / millions,
+           million_per_s(c, c->steps), million_per_s(c, (double)c->substeps), particle_bytes,
+           ((double)report.bytes - particle_bytes * c->particle_count) / cells);
     print_stages(c);
     fflush(stdout);
 }
@@ -245,7 +253,7 @@ static int grow(const bench_options *options, uint32_t particles, double particl
     contestant c;
     char why[256] = "";
     describe_dam_break(&desc, particles);
-    if (!contestant_open(&c, CONTESTANT_TARN, &desc, options->threads, options->steps, why, sizeof why)) {
+    if (!contestant_open(&c, CONTESTANT_TARN, &desc, options->threads, options->isa, options->steps, why, sizeof why)) {
         fprintf(stderr, "bench_liquid: %s\n", why);
         return 0;
     }
@@ -267,25 +275,22 @@ static int grow(const bench_options *options, uint32_t particles, double particl
 static int print_growth(const bench_options *options)
 {
     static const uint32_t sizes[] = {50000, 100000, 200000, 500000, 1000000, 2000000};
-    const size_t count = options->quick ? 3 : sizeof sizes / sizeof sizes[0];
+    const size_t count = options->particles != 0 ? 1 : options->quick ? 3 : sizeof sizes / sizeof sizes[0];
     const double particle_bytes = bytes_per_particle();
     printf("Tarn alone, the same dam break in finer grids: %u threads, %u steps, least of %u rounds.\n"
-           "A finer grid takes more substeps for the same time; per substep is what should stay the same.\n"
+           "A finer grid takes more substeps for the same time; per substep, also in CPU time, is what should stay.\n"
            "Bytes per particle grow with the room for particles; all others are shared among the active cells.\n\n",
            options->threads, options->steps, options->rounds);
-    printf("%9s %5s %8s %10s %9s %11s %14s %9s %12s %8s %10s\n", "", "", "substeps", "iterations", "", "ms/step",
-           "ms/substep", "M part.-", "M part.-", "bytes/", "bytes/");
-    printf("%9s %5s %8s %10s %9s %11s %14s %9s %12s %8s %10s\n", "particles", "cells", "per step", "(last)", "ms/step",
-           "per million", "per million", "steps/s", "substeps/s", "particle", "act. cell");
+    print_growth_head();
     int good = 1;
     for (size_t i = 0; good && i < count; i++)
-        good = grow(options, sizes[i], particle_bytes);
+        good = grow(options, options->particles != 0 ? options->particles : sizes[i], particle_bytes);
     return good;
 }
 
 // ------------------------------------------------------------------------------------------------------------- options
 
-enum { OPTION_QUICK = 256, OPTION_ROUNDS };
+enum { OPTION_QUICK = 256, OPTION_ROUNDS, OPTION_ISA, OPTION_COMPARE, OPTION_GROWTH };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -300,6 +305,20 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case OPTION_ROUNDS:
         options->rounds = (uint32_t)tarn_option_number(state, "rounds", argument, 1, 1000);
         return 0;
+    case 'p':
+        options->particles = (uint32_t)tarn_option_number(state, "particles", argument, 1000, TARN_TANK_PARTICLES_MAX);
+        return 0;
+    case OPTION_ISA:
+        if (strcmp(argument, "v2") != 0 && strcmp(argument, "v3") != 0 && strcmp(argument, "v4") != 0)
+            argp_error(state, "--isa: found \"%s\"; allowed: v2, v3, v4", argument);
+        options->isa = argument;
+        return 0;
+    case OPTION_COMPARE:
+        options->only_compare = 1;
+        return 0;
+    case OPTION_GROWTH:
+        options->only_growth = 1;
+        return 0;
     case OPTION_QUICK:
         options->quick = 1;
         return 0;
@@ -312,9 +331,13 @@ int main(int argument_count, char **arguments)
 {
     static const struct argp_option table[] = {
         {"quick", OPTION_QUICK, NULL, 0, "smaller tanks, 20 steps, 2 rounds: under a minute", 0},
-        {"threads", 't', "N", 0, "1 to 256; default: one per processor. Both solvers also run on one thread", 0},
+        {"threads", 't', "N", 0, "1 to 256; default: one per processor. Tarn is also compared on one thread", 0},
         {"steps", 's', "N", 0, "in a round, 1 to 100000; default: 60", 0},
         {"rounds", OPTION_ROUNDS, "N", 0, "1 to 1000; default: 3", 0},
+        {"particles", 'p', "N", 0, "one size of about so many, 1000 to 16777216; default: several", 0},
+        {"isa", OPTION_ISA, "ISA", 0, "of Tarn's kernels: v2, v3, v4; default: the best of the processor", 0},
+        {"compare", OPTION_COMPARE, NULL, 0, "only the comparison", 0},
+        {"growth", OPTION_GROWTH, NULL, 0, "only the growth", 0},
         {0},
     };
     static const struct argp argp = {.options = table,
@@ -333,5 +356,6 @@ int main(int argument_count, char **arguments)
         return EXIT_FAILURE;
     }
 #endif
-    return print_comparison(&options) && print_growth(&options) ? EXIT_SUCCESS : EXIT_FAILURE;
+    const int compared = options.only_growth || print_comparison(&options);
+    return compared && (options.only_compare || print_growth(&options)) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <time.h>
 
-static double now_s(void)
+static double clock_s(clockid_t clock)
 {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(clock, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
@@ -25,7 +25,7 @@ static tarn_status open_textbook(contestant *c, const tarn_tank_desc *desc)
     if (status == TARN_OK)
         status = tarn_tank_particles(c->tank, positions_m, velocities_m_s, NULL, n, &count);
     if (status == TARN_OK)
-        status = textbook_flip_create(desc, positions_m, velocities_m_s, count, c->threads, &c->flip);
+        status = textbook_flip_create(desc, positions_m, velocities_m_s, count, &c->flip);
     free(positions_m);
     free(velocities_m_s);
     tarn_tank_destroy(c->tank);
@@ -35,13 +35,13 @@ static tarn_status open_textbook(contestant *c, const tarn_tank_desc *desc)
     return status;
 }
 
-int contestant_open(contestant *c, contestant_kind kind, const tarn_tank_desc *desc, uint32_t threads, uint32_t steps,
-                    char *why, size_t why_bytes)
+int contestant_open(contestant *c, contestant_kind kind, const tarn_tank_desc *desc, uint32_t threads, const char *isa,
+                    uint32_t steps, char *why, size_t why_bytes)
 {
     *c = (contestant){.kind = kind, .threads = threads, .steps = steps};
     tarn_tank_desc own = *desc;
     own.parameters[TARN_PARAMETER_DENSITY] = kind == CONTESTANT_TARN ? 1.0f : 0.0f;
-    const tarn_device_desc device = {.kind = TARN_DEVICE_CPU, .threads = threads};
+    const tarn_device_desc device = {.kind = TARN_DEVICE_CPU, .threads = threads, .isa = isa};
     tarn_status status = tarn_device_create(&device, &c->device);
     snprintf(why, why_bytes, "the device: %s", tarn_status_text(status));
     if (status == TARN_OK)
@@ -51,7 +51,8 @@ int contestant_open(contestant *c, contestant_kind kind, const tarn_tank_desc *d
         tarn_tank_report_light(c->tank, &report);
         c->particle_count = report.particle_count;
         c->step_s = calloc(steps, sizeof *c->step_s);
-        status = c->step_s != NULL ? TARN_OK : TARN_E_MEMORY;
+        c->step_cpu_s = calloc(steps, sizeof *c->step_cpu_s);
+        status = c->step_s != NULL && c->step_cpu_s != NULL ? TARN_OK : TARN_E_MEMORY;
         snprintf(why, why_bytes, "%s", tarn_status_text(TARN_E_MEMORY));
     }
     if (status == TARN_OK && kind == CONTESTANT_TEXTBOOK)
@@ -69,6 +70,7 @@ void contestant_close(contestant *c)
     tarn_device_destroy(c->device);
     textbook_flip_destroy(c->flip);
     free(c->step_s);
+    free(c->step_cpu_s);
     *c = (contestant){0};
 }
 
@@ -120,18 +122,23 @@ static void count_step(contestant *c)
     c->residual_max = done.residual > c->residual_max ? done.residual : c->residual_max;
 }
 
+static void keep_least(double *least, double value)
+{
+    *least = *least <= 0.0 || value < *least ? value : *least;
+}
+
 tarn_status contestant_steps(contestant *c, uint32_t count)
 {
+    const clockid_t cpu = c->threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID;
     tarn_status status = TARN_OK;
     for (; count > 0 && c->step < c->steps && status == TARN_OK; count--, c->step++) {
-        const double start_s = now_s();
+        const double start_s = clock_s(CLOCK_MONOTONIC), start_cpu_s = clock_s(cpu);
         if (c->tank != NULL)
             status = tarn_tank_step(c->tank, NULL, 0);
         else
             textbook_flip_step(c->flip);
-        const double took_s = now_s() - start_s;
-        double *best_s = &c->step_s[c->step];
-        *best_s = *best_s <= 0.0 || took_s < *best_s ? took_s : *best_s;
+        keep_least(&c->step_cpu_s[c->step], clock_s(cpu) - start_cpu_s);
+        keep_least(&c->step_s[c->step], clock_s(CLOCK_MONOTONIC) - start_s);
         count_step(c);
     }
     return status;
@@ -149,12 +156,22 @@ void contestant_end(contestant *c)
     memcpy(c->stage_s, c->round_stage_s, sizeof c->stage_s);
 }
 
+static double sum_of(const double *values, uint32_t count)
+{
+    double sum = 0.0;
+    for (uint32_t i = 0; i < count; i++)
+        sum += values[i];
+    return sum;
+}
+
 double contestant_seconds(const contestant *c)
 {
-    double sum_s = 0.0;
-    for (uint32_t i = 0; i < c->steps; i++)
-        sum_s += c->step_s[i];
-    return sum_s;
+    return sum_of(c->step_s, c->steps);
+}
+
+double contestant_cpu_seconds(const contestant *c)
+{
+    return sum_of(c->step_cpu_s, c->steps);
 }
 
 // ------------------------------------------------------------------------------------------------------------- physics

@@ -22,10 +22,10 @@ typedef struct contestant {
     tarn_tank *tank;
     textbook_flip *flip;
 
-    uint32_t step;       ///< of the round
-    double *step_s;      ///< least time of each step
-    uint64_t substeps;   ///< of the last round's steps
-    uint64_t iterations; ///< sum over the last round's steps, each of its last substep
+    uint32_t step;               ///< of the round
+    double *step_s, *step_cpu_s; ///< least time of each step: elapsed, and of all processors
+    uint64_t substeps;           ///< of the last round's steps
+    uint64_t iterations;         ///< sum over the last round's steps, each of its last substep
     float residual_max;
 
     // the round in which the stages took least
@@ -34,10 +34,11 @@ typedef struct contestant {
 } contestant;
 
 /// @param desc  a dam break; its volume correction is set by the kind
+/// @param isa   of Tarn's kernels, as in tarn_device_desc
 /// @param why   what was wrong
 /// @return 0 on failure; then there is nothing to close
-int contestant_open(contestant *c, contestant_kind kind, const tarn_tank_desc *desc, uint32_t threads, uint32_t steps,
-                    char *why, size_t why_bytes);
+int contestant_open(contestant *c, contestant_kind kind, const tarn_tank_desc *desc, uint32_t threads, const char *isa,
+                    uint32_t steps, char *why, size_t why_bytes);
 void contestant_close(contestant *c);
 
 /// Back to the start, for the next round.
@@ -51,6 +52,9 @@ void contestant_end(contestant *c);
 
 /// Seconds of all steps together, each at its least.
 double contestant_seconds(const contestant *c);
+
+/// The same in time of the processors, which other programs on the machine disturb less; with one thread, of that one.
+double contestant_cpu_seconds(const contestant *c);
 
 uint32_t contestant_stages(const contestant *c, const char **names);
 

@@ -36,7 +36,6 @@ struct textbook_flip {
     size_t cells; ///< with the border
     float cell_m, dt_s, gravity_s2, flip_ratio, tolerance, cfl;
     uint32_t substeps_max;
-    int threads;
 
     uint32_t particle_count;
     flip_particle *particles, *start;
@@ -58,6 +57,17 @@ struct textbook_flip {
     textbook_report report;
     double stage_s[TEXTBOOK_STAGE_COUNT], mark_s;
 };
+
+// fminf and fmaxf treat NaN and are calls of a library for that.
+static inline float min_of(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+static inline float max_of(float a, float b)
+{
+    return a > b ? a : b;
+}
 
 // -------------------------------------------------------------------------------------------------------------- timing
 
@@ -184,7 +194,6 @@ static void particles_to_grid(textbook_flip *f)
     for (int c = 0; c < 3; c++) {
         float *u = f->u[c];
         const float *weight = f->weight[c];
-#pragma omp parallel for num_threads(f->threads) schedule(static)
         for (size_t i = 0; i < f->cells; i++)
             u[i] = weight[i] > 0.0f ? u[i] / weight[i] : 0.0f;
     }
@@ -198,7 +207,6 @@ static void add_gravity(textbook_flip *f, float dt_s)
     const float change = -f->gravity_s2 * dt_s;
     float *u = f->u[1];
     const float *weight = f->weight[1];
-#pragma omp parallel for num_threads(f->threads) schedule(static)
     for (size_t i = 0; i < f->cells; i++)
         u[i] += weight[i] > 0.0f ? change : 0.0f;
     apply_walls(f, f->u);
@@ -225,7 +233,6 @@ static void build_cell(textbook_flip *f, size_t i)
 static void build_matrix(textbook_flip *f)
 {
     f->row_count = 0;
-#pragma omp parallel for num_threads(f->threads) schedule(static)
     for (int z = 1; z < f->size[2] - 1; z++)
         for (int y = 1; y < f->size[1] - 1; y++)
             for (int x = 1; x < f->size[0] - 1; x++)
@@ -295,7 +302,6 @@ static double apply_matrix(textbook_flip *f)
     const float *px = f->plus[0], *py = f->plus[1], *pz = f->plus[2], *diagonal = f->diagonal, *s = f->s;
     float *z = f->z;
     double sum = 0.0;
-#pragma omp parallel for num_threads(f->threads) schedule(static) reduction(+ : sum)
     for (uint32_t row = 0; row < f->row_count; row++) {
         float part = 0.0f;
         for (size_t i = f->rows[row].first; i < f->rows[row].end; i++) {
@@ -313,7 +319,6 @@ static double apply_matrix(textbook_flip *f)
 static double dot_zr(const textbook_flip *f)
 {
     double sum = 0.0;
-#pragma omp parallel for num_threads(f->threads) schedule(static) reduction(+ : sum)
     for (uint32_t row = 0; row < f->row_count; row++) {
         float part = 0.0f;
         for (size_t i = f->rows[row].first; i < f->rows[row].end; i++)
@@ -329,12 +334,11 @@ static float update(textbook_flip *f, float alpha)
     float largest = 0.0f;
     float *p = f->p, *r = f->r;
     const float *s = f->s, *z = f->z;
-#pragma omp parallel for num_threads(f->threads) schedule(static) reduction(max : largest)
     for (uint32_t row = 0; row < f->row_count; row++)
         for (size_t i = f->rows[row].first; i < f->rows[row].end; i++) {
             p[i] += alpha * s[i];
             r[i] -= alpha * z[i];
-            largest = fmaxf(largest, fabsf(r[i]));
+            largest = max_of(largest, fabsf(r[i]));
         }
     return largest;
 }
@@ -344,7 +348,6 @@ static void turn(textbook_flip *f, float beta)
 {
     float *s = f->s;
     const float *z = f->z;
-#pragma omp parallel for num_threads(f->threads) schedule(static)
     for (uint32_t row = 0; row < f->row_count; row++)
         for (size_t i = f->rows[row].first; i < f->rows[row].end; i++)
             s[i] = z[i] + beta * s[i];
@@ -384,7 +387,6 @@ static inline int is_open(const textbook_flip *f, size_t cell, size_t before)
 static void project(textbook_flip *f)
 {
     for (int c = 0; c < 3; c++) {
-#pragma omp parallel for num_threads(f->threads) schedule(static)
         for (int z = 1; z < f->size[2] - 1; z++)
             for (int y = 1; y < f->size[1] - 1; y++)
                 for (int x = 1; x < f->size[0] - 1; x++) {
@@ -400,7 +402,6 @@ static void project(textbook_flip *f)
 static void mark_known(textbook_flip *f, int c)
 {
     memset(f->layer, LAYER_BORDER, f->cells);
-#pragma omp parallel for num_threads(f->threads) schedule(static)
     for (int z = 1; z < f->size[2] - 1; z++)
         for (int y = 1; y < f->size[1] - 1; y++)
             for (int x = 1; x < f->size[0] - 1; x++) {
@@ -447,7 +448,7 @@ static void extrapolate(textbook_flip *f)
         for (size_t i = 0; i < f->cells; i++)
             if (f->layer[i] == LAYER_KNOWN)
                 end = spread(f, i, 1, end);
-        for (uint8_t layer = 1; layer <= LAYERS; layer++) {
+        for (int layer = 1; layer <= LAYERS; layer++) {
             for (uint32_t i = begin; i < end; i++)
                 f->u[c][f->front[i]] = mean_of_earlier(f, f->u[c], f->front[i]);
             const uint32_t last = end;
@@ -465,7 +466,7 @@ static void extrapolate(textbook_flip *f)
 static inline void stay_inside(const textbook_flip *f, float *at)
 {
     for (int a = 0; a < 3; a++)
-        at[a] = fminf(fmaxf(at[a], WALL_MARGIN), (float)(f->size[a] - 2) - WALL_MARGIN);
+        at[a] = min_of(max_of(at[a], WALL_MARGIN), (float)(f->size[a] - 2) - WALL_MARGIN);
 }
 
 /// FLIP with a share of PIC, then the midpoint rule (RK2) through the new velocities.
@@ -479,7 +480,7 @@ static inline float advect_particle(const textbook_flip *f, flip_particle *parti
         const float change = velocity[c] - sample(f, f->u_old[c], at, w);
         particle->velocity[c] = ratio * (particle->velocity[c] + change) + (1.0f - ratio) * velocity[c];
         middle[c] = particle->at[c] + 0.5f * dt_s * velocity[c];
-        fastest = fmaxf(fastest, fabsf(particle->velocity[c]));
+        fastest = max_of(fastest, fabsf(particle->velocity[c]));
     }
     stay_inside(f, middle);
     const point_nodes m = nodes_of(middle);
@@ -494,9 +495,8 @@ static inline float advect_particle(const textbook_flip *f, flip_particle *parti
 static void grid_to_particles(textbook_flip *f, float dt_s, float ratio)
 {
     float fastest = 0.0f;
-#pragma omp parallel for num_threads(f->threads) schedule(static) reduction(max : fastest)
     for (uint32_t i = 0; i < f->particle_count; i++)
-        fastest = fmaxf(fastest, advect_particle(f, &f->particles[i], dt_s, ratio));
+        fastest = max_of(fastest, advect_particle(f, &f->particles[i], dt_s, ratio));
     f->speed_max = fastest;
 }
 
@@ -523,7 +523,7 @@ static void substep(textbook_flip *f, float dt_s, float ratio)
 void textbook_flip_step(textbook_flip *f)
 {
     const float cells = (f->speed_max + f->gravity_s2 * f->dt_s) * f->dt_s; // that the fastest may cross in the step
-    const float wanted = fminf(fmaxf(ceilf(cells / f->cfl), 1.0f), (float)f->substeps_max);
+    const float wanted = min_of(max_of(ceilf(cells / f->cfl), 1.0f), (float)f->substeps_max);
     f->report.substeps = (uint32_t)wanted;
     const float ratio = powf(f->flip_ratio, 1.0f / wanted);
     for (uint32_t i = 0; i < f->report.substeps; i++)
@@ -573,7 +573,7 @@ static void fill_empty(textbook_flip *f)
 }
 
 tarn_status textbook_flip_create(const tarn_tank_desc *desc, const float *positions_m, const float *velocities_m_s,
-                                 uint32_t particle_count, uint32_t threads, textbook_flip **out)
+                                 uint32_t particle_count, textbook_flip **out)
 {
     *out = NULL;
     textbook_flip *f = calloc(1, sizeof *f);
@@ -592,7 +592,6 @@ tarn_status textbook_flip_create(const tarn_tank_desc *desc, const float *positi
     f->tolerance = desc->parameters[TARN_PARAMETER_TOLERANCE];
     f->cfl = desc->parameters[TARN_PARAMETER_CFL];
     f->substeps_max = (uint32_t)desc->parameters[TARN_PARAMETER_SUBSTEPS];
-    f->threads = (int)threads;
     f->particle_count = particle_count;
     if (!take_all(f)) {
         textbook_flip_destroy(f);
@@ -627,7 +626,7 @@ void textbook_flip_reset(textbook_flip *f)
     f->speed_max = 0.0f;
     for (uint32_t i = 0; i < f->particle_count; i++)
         for (int a = 0; a < 3; a++)
-            f->speed_max = fmaxf(f->speed_max, fabsf(f->particles[i].velocity[a]));
+            f->speed_max = max_of(f->speed_max, fabsf(f->particles[i].velocity[a]));
 }
 
 void textbook_flip_report(const textbook_flip *f, textbook_report *report)
@@ -656,13 +655,4 @@ const char *textbook_stage_name(textbook_stage stage)
 #undef TEXTBOOK_STAGE_NAME
     };
     return names[stage];
-}
-
-int textbook_flip_has_threads(void)
-{
-#ifdef _OPENMP
-    return 1;
-#else
-    return 0;
-#endif
 }

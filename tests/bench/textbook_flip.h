@@ -7,7 +7,7 @@
 /// (ch. 7, after Zhu & Bridson 2005).
 ///
 /// It does less than Tarn: there is no correction of the volume, no sorting of particles, no push, no frame, and the
-/// bits depend on compiler and threads.
+/// bits depend on the compiler. It runs on one thread.
 #ifndef TARN_TESTS_TEXTBOOK_FLIP_H
 #define TARN_TESTS_TEXTBOOK_FLIP_H
 
@@ -43,11 +43,9 @@ enum { TEXTBOOK_ITERATIONS_MAX = 1000 };
 /// @param desc            a valid description; blocks, pushes and the volume correction are ignored
 /// @param positions_m     3 floats per particle; copied
 /// @param velocities_m_s  3 floats per particle; copied
-/// @param threads         1..TARN_DEVICE_THREADS_MAX that the loops without dependencies use: all but the splat onto
-///                        the grid, the preconditioner and the extrapolation; ignored where there is no OpenMP
 /// @return TARN_OK or TARN_E_MEMORY
 tarn_status textbook_flip_create(const tarn_tank_desc *desc, const float *positions_m, const float *velocities_m_s,
-                                 uint32_t particle_count, uint32_t threads, textbook_flip **flip);
+                                 uint32_t particle_count, textbook_flip **flip);
 
 /// Takes NULL.
 void textbook_flip_destroy(textbook_flip *flip);
@@ -68,8 +66,5 @@ void textbook_flip_particles(const textbook_flip *flip, float *positions_m);
 void textbook_flip_profile(textbook_flip *flip, double *seconds);
 
 const char *textbook_stage_name(textbook_stage stage);
-
-/// Whether it was compiled with OpenMP.
-int textbook_flip_has_threads(void);
 
 #endif
