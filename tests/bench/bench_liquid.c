@@ -193,6 +193,8 @@ static int print_comparison(const bench_options *options)
         options->steps, options->rounds);
     match *m = calloc(1, sizeof *m);
     int good = m != NULL;
+    if (!good)
+        fprintf(stderr, "bench_liquid: %s\n", tarn_status_text(TARN_E_MEMORY));
     for (size_t i = 0; good && i < count; i++)
         good = compare(options, options->particles != 0 ? options->particles : sizes[i], m);
     free(m);
