@@ -129,8 +129,8 @@ static int finish(const run_arguments *arguments, tool_tank *tank, const tool_ex
 int tool_run(int argc, char **argv)
 {
     static const struct argp_child children[] = {
-        {&tool_export_argp, 0, "What it writes (folders are made where they are missing):", 0},
-        {&tool_device_argp, 0, "Where it runs:", 0},
+        {&tool_export_argp, 0, "What it writes (folders are made where they are missing):", 1},
+        {&tool_device_argp, 0, "Where it runs:", 2},
         {0},
     };
     static const struct argp argp = {

@@ -83,7 +83,7 @@ kill -INT $!
 wait $!
 [ $? = 130 ] || fail "an interrupted run doesn't end with status 130"
 says "frames in $folder/cut.pvd are complete, the rest is missing"
-[ "$(grep -c '<DataSet' "$folder/cut.pvd")" = "$(ls "$folder/cut" | wc -l)" ] || fail "an interrupted .pvd"
+[ "$(grep -c '<DataSet' "$folder/cut.pvd")" = "$(find "$folder/cut" -type f | wc -l)" ] || fail "an interrupted .pvd"
 
 # Wrong options name what was found and what is allowed.
 run 2 --export "$folder/run.obj"

@@ -13,13 +13,13 @@ enum {
     PAIRS_MAX = 32, // of samples in the filter
 };
 
-static const float CROWD_SPACINGS = 2.0f;     // edge of a cell that neighbours are counted in
-static const float RADIUS_SPACINGS = 1.05f;   // of a sphere amid others: no gaps between them
-static const float DROP_SPACINGS = 0.34f;     // of a lone one
-static const float SIGMA_SPACINGS = 1.5f;     // of the filter
-static const float RANGE_SPACINGS = 9.0f;     // a sample that far in front or behind is of another surface
-static const float BEND_SPACINGS = 2.6f;      // a pair whose mean is that far off is across an edge
-static const float DISTANCE_SMALLEST = 0.05f; // of a drawn particle from the eye, in units of the tank's diagonal
+static const float CROWD_SPACINGS = 2.0f;              // edge of a cell that neighbours are counted in
+static const float RADIUS_SPACINGS = 1.05f;            // of a sphere amid others: no gaps between them
+static const float DROP_SPACINGS = 0.34f;              // of a lone one
+static const float SIGMA_SPACINGS = 1.5f;              // of the filter
+static const float RANGE_SPACINGS = 9.0f;              // a sample that far in front or behind is of another surface
+static const float BEND_SPACINGS = 2.6f;               // a pair whose mean is that far off is across an edge
+static const float NEAREST = 0.05f, FARTHEST = 200.0f; // of drawn particles from the eye, in diagonals of the tank
 
 /// What a pixel of half the resolution sums up.
 typedef struct inside_sums {
@@ -186,14 +186,15 @@ static void project(void *context, uint32_t begin, uint32_t end)
 {
     const project_job *job = context;
     const surface *s = job->s;
-    float nearest_m = DISTANCE_SMALLEST * sqrtf(vec3_dot(s->size_m, s->size_m));
+    float diagonal_m = sqrtf(vec3_dot(s->size_m, s->size_m));
     for (size_t i = begin; i < end; i++) {
         ball *b = &job->s->balls[i];
         const float *p = job->frame->positions_m + 3 * i;
         *b = (ball){.radius_px = 0.0f};
         float depth_m = camera_project(job->cam, (vec3){p[0], p[1], p[2]}, &b->x_px, &b->y_px);
-        if (!(depth_m > nearest_m && fabsf(b->x_px) < 1e6f && fabsf(b->y_px) < 1e6f)) {
-            continue; // behind the eye, or not finite
+        if (!(depth_m > NEAREST * diagonal_m && depth_m < FARTHEST * diagonal_m && fabsf(b->x_px) < 1e6f &&
+              fabsf(b->y_px) < 1e6f)) {
+            continue; // behind the eye, nowhere, or not finite
         }
         float crowd = crowding(s, p);
         float amid = smoothf(0.02f, 0.35f, crowd);
