@@ -37,6 +37,7 @@ libwebsockets-evlib-uv = libwebsockets' event library for libuv, loaded at run t
 libuv1-dev = event loop and processes
 libmsgpack-dev = messages
 libjansson-dev = scenes and settings in JSON
+zlib1g-dev = pictures of a run as PNG
 clang-$clang clang-$clang compiles the frame codec to WebAssembly
 lld-$clang wasm-ld-$clang links the frame codec for WebAssembly
 nodejs node runs the tools that build the page

@@ -54,7 +54,7 @@ int main(int argc, char **argv)
         .doc = "Runs, measures and checks tanks of liquid, without a server.\n"
                "\v"
                "Commands:\n"
-               "  run    simulate a scene; state hash, PLY export\n"
+               "  run    simulate a scene; state hash, exports, pictures\n"
                "  bench  measure a scene, stage by stage\n"
                "  check  validate scene files\n"
                "\n"

@@ -1,0 +1,57 @@
+#include "server/tool/export/export.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const export_format *const formats[] = {&export_vtk, &export_usda, &export_png, &export_apng, &export_y4m};
+enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
+
+uint32_t export_attributes(const export_frame *frame, export_attribute attributes[EXPORT_ATTRIBUTES_MAX])
+{
+    const export_attribute all[] = {
+        {"velocity", EXPORT_FLOAT32, 3, frame->velocities_m_s},
+        {"id", EXPORT_UINT32, 1, frame->ids},
+        {"liquid", EXPORT_UINT8, 1, frame->liquids},
+        {"colour", EXPORT_UINT8, 3, frame->colours},
+    };
+    _Static_assert(sizeof all / sizeof all[0] == EXPORT_ATTRIBUTES_MAX, "room for all of them");
+    uint32_t count = 0;
+    for (size_t i = 0; i < EXPORT_ATTRIBUTES_MAX; i++) {
+        if (all[i].values != NULL) {
+            attributes[count++] = all[i];
+        }
+    }
+    return count;
+}
+
+size_t export_type_bytes(export_type type)
+{
+    return type == EXPORT_UINT8 ? 1 : 4;
+}
+
+const export_format *export_format_find(const char *path, bool is_picture, char *allowed, size_t allowed_bytes)
+{
+    size_t length = strlen(path), used = 0;
+    for (size_t i = 0; i < FORMAT_COUNT; i++) {
+        const export_format *format = formats[i];
+        if (format->is_picture != is_picture) {
+            continue;
+        }
+        size_t ending = strlen(format->ending);
+        if (length > ending && strcmp(path + length - ending, format->ending) == 0) {
+            return format;
+        }
+        int bytes = used < allowed_bytes
+                        ? snprintf(allowed + used, allowed_bytes - used, "%s%s", used > 0 ? ", " : "", format->ending)
+                        : 0;
+        used += bytes > 0 ? (size_t)bytes : 0;
+    }
+    return is_picture && strcmp(path, "-") == 0 ? &export_y4m : NULL;
+}
+
+tarn_status export_why_errno(const char *path, char *why)
+{
+    snprintf(why, EXPORT_WHY_BYTES, "%s: %s", path, strerror(errno));
+    return TARN_E_IO;
+}

@@ -1,0 +1,81 @@
+/// Particles of a run, frame by frame, into files. A format is three functions behind `export_format`; which one a file
+/// gets is chosen by the ending of its name. The number of particles may change from frame to frame.
+#ifndef TARN_SERVER_TOOL_EXPORT_EXPORT_H
+#define TARN_SERVER_TOOL_EXPORT_EXPORT_H
+
+#include "protocol/status.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    EXPORT_WHY_BYTES = PATH_MAX + 256, ///< enough for every sentence of this module
+    EXPORT_ATTRIBUTES_MAX = 4,
+};
+
+/// What all frames of a run have in common. The strings live as long as the writer.
+typedef struct export_info {
+    const char *scene;      ///< the scene's name: [a-z0-9-]+
+    float size_m[3];        ///< of the tank, which begins at the origin
+    float spacing_m;        ///< between neighbouring particles at rest
+    double frames_per_s;    ///< of simulated time, above 0
+    uint32_t width, height; ///< of pictures, in pixels
+    uint32_t threads;       ///< for pictures; 0: one per processor
+} export_info;
+
+/// The particles of one moment; borrowed for the call.
+typedef struct export_frame {
+    uint32_t step;
+    double time_s;
+    uint32_t particle_count;
+    const float *positions_m;    ///< x y z, y up
+    const float *velocities_m_s; ///< x y z
+    const uint32_t *ids;         ///< ascending, not necessarily dense; a particle keeps its id
+    const uint8_t *liquids;      ///< which liquid each is of; NULL: there is one
+    const uint8_t *colours;      ///< red green blue; NULL: none of their own
+} export_frame;
+
+/// Values that go with the positions. A new one is one line in export_attributes().
+typedef enum export_type { EXPORT_FLOAT32, EXPORT_UINT32, EXPORT_INT32, EXPORT_UINT8 } export_type;
+
+typedef struct export_attribute {
+    const char *name;
+    export_type type;
+    uint32_t components;
+    const void *values;
+} export_attribute;
+
+/// The attributes that a frame has: velocity, id, and where present liquid and colour. @return their number
+uint32_t export_attributes(const export_frame *frame, export_attribute attributes[EXPORT_ATTRIBUTES_MAX]);
+
+size_t export_type_bytes(export_type type);
+
+/// A format. All functions return TARN_OK, TARN_E_IO or TARN_E_MEMORY, and on failure a sentence in `why`
+/// (EXPORT_WHY_BYTES) that names the file.
+typedef struct export_format {
+    const char *ending; ///< of file names, with the dot; NULL: never chosen by name
+    const char *unit;   ///< what a frame becomes, in the plural
+    bool is_picture;
+    /// On failure there is nothing to close.
+    tarn_status (*open)(const char *path, const export_info *info, void **writer, char *why);
+    tarn_status (*frame)(void *writer, const export_frame *frame, char *why);
+    /// Frees the writer in any case. `keep`: makes the files whole; else removes what isn't.
+    tarn_status (*close)(void *writer, bool keep, char *why);
+} export_format;
+
+extern const export_format export_ply;  ///< path is a folder that exists
+extern const export_format export_vtk;  ///< FILE.pvd and a folder FILE with a .vtp for each frame
+extern const export_format export_usda; ///< one file
+extern const export_format export_png;  ///< FILE-000000.png and so on
+extern const export_format export_apng; ///< one animation
+extern const export_format export_y4m;  ///< one video, uncompressed; "-" is standard output
+
+/// The format for a file name. NULL: none has this ending; `allowed` then lists those that there are, for a sentence.
+const export_format *export_format_find(const char *path, bool is_picture, char *allowed, size_t allowed_bytes);
+
+/// Puts "PATH: what errno says" into `why`. @return TARN_E_IO
+tarn_status export_why_errno(const char *path, char *why);
+
+#endif

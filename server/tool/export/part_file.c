@@ -1,0 +1,76 @@
+#include "server/tool/export/part_file.h"
+
+#include "server/tool/export/export.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+tarn_status part_file_open(part_file *file, const char *path, char *why)
+{
+    file->file = NULL;
+    file->part[0] = '\0';
+    int bytes = snprintf(file->path, sizeof file->path, "%s", path);
+    if (bytes < 0 || (size_t)bytes >= sizeof file->path) {
+        errno = ENAMETOOLONG;
+        return export_why_errno(path, why);
+    }
+    struct stat found;
+    if (strcmp(path, "-") == 0) {
+        file->file = stdout;
+        return TARN_OK;
+    }
+    if (stat(path, &found) == 0 && !S_ISREG(found.st_mode)) {
+        file->file = fopen(path, "wbe");
+        return file->file != NULL ? TARN_OK : export_why_errno(path, why);
+    }
+    bytes = snprintf(file->part, sizeof file->part, "%s.%ld.part", path, (long)getpid());
+    if (bytes < 0 || (size_t)bytes >= sizeof file->part) {
+        errno = ENAMETOOLONG;
+        return export_why_errno(path, why);
+    }
+    file->file = fopen(file->part, "w+be");
+    return file->file != NULL ? TARN_OK : export_why_errno(path, why);
+}
+
+static int close_stream(part_file *file)
+{
+    FILE *stream = file->file;
+    file->file = NULL;
+    return stream == stdout ? fflush(stream) : fclose(stream);
+}
+
+tarn_status part_file_close(part_file *file, char *why)
+{
+    if (ferror(file->file)) {
+        errno = errno != 0 ? errno : EIO;
+        return part_file_fail(file, why);
+    }
+    if (close_stream(file) != 0 || (file->part[0] != '\0' && rename(file->part, file->path) != 0)) {
+        tarn_status status = export_why_errno(file->path, why);
+        if (file->part[0] != '\0') {
+            unlink(file->part);
+        }
+        return status;
+    }
+    return TARN_OK;
+}
+
+void part_file_drop(part_file *file)
+{
+    if (file->file != NULL) {
+        close_stream(file);
+        if (file->part[0] != '\0') {
+            unlink(file->part);
+        }
+    }
+}
+
+tarn_status part_file_fail(part_file *file, char *why)
+{
+    tarn_status status = export_why_errno(file->path, why);
+    part_file_drop(file);
+    return status;
+}

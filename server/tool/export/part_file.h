@@ -1,0 +1,32 @@
+/// A file that is written under a name of its own and renamed when it is whole: who finds the name finds all of it.
+#ifndef TARN_SERVER_TOOL_EXPORT_PART_FILE_H
+#define TARN_SERVER_TOOL_EXPORT_PART_FILE_H
+
+#include "protocol/status.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+typedef struct part_file {
+    FILE *file; ///< to write to; NULL when closed
+    char path[PATH_MAX];
+    char part[PATH_MAX]; ///< empty: written in place, because it is a pipe or a device
+} part_file;
+
+/// Opens PATH.PID.part for reading and writing. What exists and is no regular file, such as a named pipe, is opened
+/// itself, for writing only; "-" is standard output.
+/// @param why  EXPORT_WHY_BYTES; on failure the file's name and what went wrong
+/// @return TARN_OK or TARN_E_IO; after a failure nothing needs closing
+tarn_status part_file_open(part_file *file, const char *path, char *why);
+
+/// Closes and renames. Closed in any case; on failure the part is gone.
+tarn_status part_file_close(part_file *file, char *why);
+
+/// Closes and removes the part. Does nothing to a closed file.
+void part_file_drop(part_file *file);
+
+/// Drops the file and says why, from errno. @return TARN_E_IO
+tarn_status part_file_fail(part_file *file, char *why);
+
+#endif

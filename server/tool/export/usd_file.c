@@ -1,0 +1,275 @@
+// Particles as a USD text layer: one Points prim whose attributes have a time sample for each frame.
+//
+// USD lists all samples of an attribute before the next attribute, and a run delivers all attributes of a frame before
+// the next frame. So each attribute is collected in a file of its own, which has no name, and these are put together
+// at the end:
+//
+//     frame 0, 1, 2 ... -> extent | ids | points | velocities | ... -> header + all of them -> run.usda
+//
+// Schema: "UsdGeomPoints", https://openusd.org/release/api/class_usd_geom_points.html
+#include "server/tool/export/export.h"
+#include "server/tool/export/part_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// X(id, declaration, metadata)
+#define USD_SERIES_LIST(X)                                                                                             \
+    X(USD_EXTENT, "float3[] extent", "")                                                                               \
+    X(USD_IDS, "int64[] ids", "")                                                                                      \
+    X(USD_POINTS, "point3f[] points", "")                                                                              \
+    X(USD_VELOCITIES, "vector3f[] velocities", "")                                                                     \
+    X(USD_LIQUIDS, "int[] primvars:liquid", "vertex")                                                                  \
+    X(USD_COLOURS, "color3f[] primvars:displayColor", "vertex")
+
+enum {
+#define USD_SERIES_ENUM(id, declaration, interpolation) id,
+    USD_SERIES_LIST(USD_SERIES_ENUM)
+#undef USD_SERIES_ENUM
+        USD_SERIES_COUNT
+};
+
+static const struct {
+    const char *declaration, *interpolation;
+} series_specs[USD_SERIES_COUNT] = {
+#define USD_SERIES_SPEC(id, declaration, interpolation) {declaration, interpolation},
+    USD_SERIES_LIST(USD_SERIES_SPEC)
+#undef USD_SERIES_SPEC
+};
+
+typedef struct usd_writer {
+    export_info info;
+    part_file out;
+    FILE *series[USD_SERIES_COUNT];
+    bool used[USD_SERIES_COUNT]; // by at least one frame
+    bool has_frames;
+    double first_code, last_code;
+} usd_writer;
+
+/// A file that is gone when it is closed, beside the one that it becomes a part of: there is room where that fits.
+static FILE *open_nameless(const char *part, int number)
+{
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s.%d", part, number);
+    FILE *file = fopen(path, "w+be");
+    if (file != NULL) {
+        unlink(path);
+    }
+    return file;
+}
+
+static void close_series(usd_writer *usd)
+{
+    for (int i = 0; i < USD_SERIES_COUNT; i++) {
+        if (usd->series[i] != NULL) {
+            fclose(usd->series[i]);
+        }
+    }
+}
+
+static tarn_status usd_open(const char *path, const export_info *info, void **writer, char *why)
+{
+    usd_writer *usd = calloc(1, sizeof *usd);
+    if (usd == NULL) {
+        snprintf(why, EXPORT_WHY_BYTES, "%s: out of memory", path);
+        return TARN_E_MEMORY;
+    }
+    tarn_status status = part_file_open(&usd->out, path, why);
+    if (status == TARN_OK && usd->out.part[0] == '\0') {
+        errno = EINVAL; // a pipe: there is no folder to collect in
+        status = part_file_fail(&usd->out, why);
+    }
+    for (int i = 0; status == TARN_OK && i < USD_SERIES_COUNT; i++) {
+        usd->series[i] = open_nameless(usd->out.part, i);
+        if (usd->series[i] == NULL) {
+            status = part_file_fail(&usd->out, why);
+        }
+    }
+    if (status != TARN_OK) {
+        close_series(usd);
+        free(usd);
+        return status;
+    }
+    usd->info = *info;
+    *writer = usd;
+    return TARN_OK;
+}
+
+// ---- samples ----
+
+/// "[(x, y, z), ...]" with as many digits as a float has.
+static void write_vectors(FILE *file, const float *values, size_t count)
+{
+    putc('[', file);
+    for (size_t i = 0; i < count; i++) {
+        const float *v = values + 3 * i;
+        fprintf(file, "%s(%.9g, %.9g, %.9g)", i > 0 ? ", " : "", (double)v[0], (double)v[1], (double)v[2]);
+    }
+    putc(']', file);
+}
+
+/// The box around all spheres. Of no particles: an empty box at the origin.
+static void extent(const export_frame *frame, float radius_m, float box[6])
+{
+    memset(box, 0, 6 * sizeof(float));
+    for (size_t i = 0; i < frame->particle_count; i++) {
+        for (int axis = 0; axis < 3; axis++) {
+            float value = frame->positions_m[3 * i + (size_t)axis];
+            box[axis] = i == 0 || value - radius_m < box[axis] ? value - radius_m : box[axis];
+            box[3 + axis] = i == 0 || value + radius_m > box[3 + axis] ? value + radius_m : box[3 + axis];
+        }
+    }
+}
+
+static void write_ids(FILE *file, const export_frame *frame)
+{
+    putc('[', file);
+    for (size_t i = 0; i < frame->particle_count; i++) {
+        fprintf(file, "%s%" PRIu32, i > 0 ? ", " : "", frame->ids[i]);
+    }
+    putc(']', file);
+}
+
+static void write_liquids(FILE *file, const export_frame *frame)
+{
+    putc('[', file);
+    for (size_t i = 0; i < frame->particle_count; i++) {
+        fprintf(file, "%s%u", i > 0 ? ", " : "", frame->liquids[i]);
+    }
+    putc(']', file);
+}
+
+/// displayColor is linear, our bytes are sRGB.
+static void write_colours(FILE *file, const export_frame *frame)
+{
+    double linear[256];
+    for (int i = 0; i < 256; i++) {
+        double c = i / 255.0;
+        linear[i] = c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
+    }
+    putc('[', file);
+    for (size_t i = 0; i < frame->particle_count; i++) {
+        const uint8_t *c = frame->colours + 3 * i;
+        fprintf(file, "%s(%.6g, %.6g, %.6g)", i > 0 ? ", " : "", linear[c[0]], linear[c[1]], linear[c[2]]);
+    }
+    putc(']', file);
+}
+
+static void write_sample(usd_writer *usd, int id, const export_frame *frame)
+{
+    FILE *file = usd->series[id];
+    float box[6];
+    switch (id) {
+    case USD_EXTENT:
+        extent(frame, 0.5f * usd->info.spacing_m, box);
+        write_vectors(file, box, 2);
+        break;
+    case USD_IDS:
+        write_ids(file, frame);
+        break;
+    case USD_POINTS:
+        write_vectors(file, frame->positions_m, frame->particle_count);
+        break;
+    case USD_VELOCITIES:
+        write_vectors(file, frame->velocities_m_s, frame->particle_count);
+        break;
+    case USD_LIQUIDS:
+        write_liquids(file, frame);
+        break;
+    case USD_COLOURS:
+        write_colours(file, frame);
+        break;
+    default:
+        break;
+    }
+}
+
+static tarn_status usd_frame(void *writer, const export_frame *frame, char *why)
+{
+    usd_writer *usd = writer;
+    // A step has a rounded length in binary: 3 must not become 3.00000002.
+    double code = round(frame->time_s * usd->info.frames_per_s * 1e4) / 1e4;
+    for (int id = 0; id < USD_SERIES_COUNT; id++) {
+        if ((id == USD_LIQUIDS && frame->liquids == NULL) || (id == USD_COLOURS && frame->colours == NULL)) {
+            continue;
+        }
+        fprintf(usd->series[id], "            %.12g: ", code);
+        write_sample(usd, id, frame);
+        fprintf(usd->series[id], ",\n");
+        if (fflush(usd->series[id]) != 0 || ferror(usd->series[id])) {
+            return export_why_errno(usd->out.path, why);
+        }
+        usd->used[id] = true;
+    }
+    usd->first_code = usd->has_frames ? usd->first_code : code;
+    usd->last_code = code;
+    usd->has_frames = true;
+    return TARN_OK;
+}
+
+// ---- putting together ----
+
+static bool append(FILE *to, FILE *from)
+{
+    char bytes[1 << 16];
+    rewind(from);
+    for (size_t count; (count = fread(bytes, 1, sizeof bytes, from)) > 0;) {
+        if (fwrite(bytes, 1, count, to) != count) {
+            return false;
+        }
+    }
+    return !ferror(from);
+}
+
+static bool write_layer(usd_writer *usd)
+{
+    FILE *file = usd->out.file;
+    fprintf(file,
+            "#usda 1.0\n(\n    defaultPrim = \"Tank\"\n    doc = \"tarn %s, scene %s\"\n    endTimeCode = %.12g\n"
+            "    metersPerUnit = 1\n    startTimeCode = %.12g\n    timeCodesPerSecond = %.6g\n    upAxis = \"Y\"\n)\n\n"
+            "def Xform \"Tank\"\n{\n    def Points \"Liquid\"\n    {\n",
+            TARN_VERSION, usd->info.scene, usd->last_code, usd->first_code, usd->info.frames_per_s);
+    for (int id = 0; id < USD_SERIES_COUNT; id++) {
+        if (!usd->used[id]) {
+            continue;
+        }
+        if (series_specs[id].interpolation[0] != '\0') {
+            fprintf(file, "        %s (\n            interpolation = \"%s\"\n        )\n", series_specs[id].declaration,
+                    series_specs[id].interpolation);
+        }
+        fprintf(file, "        %s.timeSamples = {\n", series_specs[id].declaration);
+        if (!append(file, usd->series[id])) {
+            return false;
+        }
+        fprintf(file, "        }\n");
+    }
+    if (!usd->used[USD_COLOURS]) {
+        fprintf(file, "        color3f[] primvars:displayColor = [(0.04, 0.26, 0.5)] (\n"
+                      "            interpolation = \"constant\"\n        )\n");
+    }
+    fprintf(file, "        float[] widths = [%.9g] (\n            interpolation = \"constant\"\n        )\n    }\n}\n",
+            (double)usd->info.spacing_m);
+    return fflush(file) == 0;
+}
+
+static tarn_status usd_close(void *writer, bool keep, char *why)
+{
+    usd_writer *usd = writer;
+    tarn_status status = TARN_OK;
+    if (!keep) {
+        part_file_drop(&usd->out);
+    } else if (write_layer(usd)) {
+        status = part_file_close(&usd->out, why);
+    } else {
+        status = part_file_fail(&usd->out, why);
+    }
+    close_series(usd);
+    free(usd);
+    return status;
+}
+
+const export_format export_usda = {".usda", "frames", false, usd_open, usd_frame, usd_close};

@@ -1,0 +1,25 @@
+/// Pictures of a tank of liquid: particles drawn as a lit, refracting surface in a room. Software, no GPU. The same
+/// particles give the same picture for any number of threads.
+#ifndef TARN_SERVER_TOOL_RENDER_RENDER_H
+#define TARN_SERVER_TOOL_RENDER_RENDER_H
+
+#include "protocol/status.h"
+#include "server/tool/export/export.h"
+
+enum { RENDER_PIXELS_MIN = 16, RENDER_PIXELS_MAX = 7680 }; ///< of a picture, per axis
+
+typedef struct render render;
+
+/// Uses the tank's size, the spacing, and width, height and threads of `info`, which is not kept.
+/// @return TARN_OK, TARN_E_ARGUMENT (a size out of its range) or TARN_E_MEMORY
+tarn_status render_create(const export_info *info, render **out);
+
+/// Takes NULL.
+void render_destroy(render *r);
+
+/// Draws a frame. `colours` of the frame tint the liquid; else `liquids` do.
+/// @param rgb  3 bytes per pixel, sRGB, from the upper left, width * height * 3 in all
+/// @return TARN_OK or TARN_E_MEMORY
+tarn_status render_draw(render *r, const export_frame *frame, uint8_t *rgb);
+
+#endif

@@ -1,0 +1,372 @@
+#include "server/tool/tool_export.h"
+
+#include "server/tool/render/render.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const double RENDER_FPS = 30.0, FPS_MAX = 10000.0;
+enum { WIDTH = 960, HEIGHT = 540 };
+
+// ---- options ----
+
+enum { KEY_PLY = 'p', KEY_EXPORT = 'e', KEY_RENDER = 'r', KEY_PLY_EVERY = 256, KEY_EVERY, KEY_FPS, KEY_SIZE };
+
+static const struct argp_option options[] = {
+    {"export", KEY_EXPORT, "FILE", 0,
+     "write particles to FILE: .pvd for ParaView (a .vtp for each frame beside it), .usda for USD", 0},
+    {"render", KEY_RENDER, "FILE", 0,
+     "draw pictures: .apng is an animation that browsers play, .png a picture for each frame with the step in its "
+     "name, .y4m a video for other programs, - the same on standard output",
+     0},
+    {"size", KEY_SIZE, "WxH", 0, "pixels of the pictures, 16x16 to 7680x7680; default: 960x540", 0},
+    {"every", KEY_EVERY, "K", 0, "a frame every K steps, and one of the start; default: 1, for pictures --fps 30", 0},
+    {"fps", KEY_FPS, "F", 0, "F frames in a second of the tank's time, as far as there are steps; at most 10000", 0},
+    {"ply", KEY_PLY, "DIR", 0, "write particles to DIR as binary PLY files", 0},
+    {"ply-every", KEY_PLY_EVERY, "K", 0, "a PLY file every K steps, and one of the start; default: as --every", 0},
+    {0},
+};
+_Static_assert(WIDTH == 960 && HEIGHT == 540 && RENDER_PIXELS_MIN == 16 && RENDER_PIXELS_MAX == 7680,
+               "the help text names these");
+
+static void add_file(struct argp_state *state, tool_export_options *to, const char *path, const export_format *format)
+{
+    for (uint32_t i = 0; i < to->file_count; i++) {
+        if (strcmp(to->files[i].path, path) == 0) {
+            argp_error(state, "found \"%s\" twice, allowed are different files", path);
+        }
+    }
+    if (to->file_count == TOOL_EXPORTS_MAX) {
+        argp_error(state, "found more than %d files to write, allowed are %d", TOOL_EXPORTS_MAX, TOOL_EXPORTS_MAX);
+        return;
+    }
+    to->files[to->file_count].path = path;
+    to->files[to->file_count++].format = format;
+    to->uses_standard_output |= strcmp(path, "-") == 0;
+}
+
+static void parse_file(struct argp_state *state, tool_export_options *to, const char *option, const char *path,
+                       bool is_picture)
+{
+    char allowed[128] = "";
+    const export_format *format = export_format_find(path, is_picture, allowed, sizeof allowed);
+    if (format == NULL) {
+        argp_error(state, "--%s: found \"%s\", allowed is a name that ends in one of %s%s", option, path, allowed,
+                   is_picture ? ", or -" : "");
+        return;
+    }
+    add_file(state, to, path, format);
+}
+
+static double parse_fps(struct argp_state *state, const char *text)
+{
+    char *end = NULL;
+    double fps = strtod(text, &end);
+    if (end == text || *end != '\0' || !(fps > 0.0 && fps <= FPS_MAX)) {
+        argp_error(state, "--fps: found \"%s\", allowed is a number above 0, at most %g", text, FPS_MAX);
+    }
+    return fps;
+}
+
+static void parse_size(struct argp_state *state, tool_export_options *to, const char *text)
+{
+    unsigned width = 0, height = 0;
+    char rest = 0;
+    if (strspn(text, "0123456789x") != strlen(text) || strlen(text) > 9 ||
+        sscanf(text, "%ux%u%c", &width, &height, &rest) != 2 || width < RENDER_PIXELS_MIN ||
+        width > RENDER_PIXELS_MAX || height < RENDER_PIXELS_MIN || height > RENDER_PIXELS_MAX) {
+        argp_error(state, "--size: found \"%s\", allowed is a width and a height from %d to %d, such as 1280x720", text,
+                   RENDER_PIXELS_MIN, RENDER_PIXELS_MAX);
+    }
+    to->width = width;
+    to->height = height;
+}
+
+/// Options that ask for something of files that nobody asked for.
+static void check(struct argp_state *state, const tool_export_options *to)
+{
+    bool has_ply = false, has_picture = false, has_other = false;
+    for (uint32_t i = 0; i < to->file_count; i++) {
+        const export_format *format = to->files[i].format;
+        has_ply |= format == &export_ply;
+        has_picture |= format->is_picture;
+        has_other |= format != &export_ply;
+    }
+    if (to->ply_every != 0 && !has_ply) {
+        argp_error(state, "--ply-every needs --ply DIR");
+    }
+    if (to->width != 0 && !has_picture) {
+        argp_error(state, "--size needs --render FILE");
+    }
+    if ((to->every != 0 || to->fps > 0.0) && !has_ply && !has_other) {
+        argp_error(state, "--%s needs --export, --render or --ply", to->every != 0 ? "every" : "fps");
+    }
+    if (to->every != 0 && to->fps > 0.0) {
+        argp_error(state, "found both --every and --fps, allowed is one of them");
+    }
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    tool_export_options *to = state->input;
+    switch (key) {
+    case KEY_EXPORT:
+        parse_file(state, to, "export", argument, false);
+        return 0;
+    case KEY_RENDER:
+        parse_file(state, to, "render", argument, true);
+        return 0;
+    case KEY_PLY:
+        add_file(state, to, argument, &export_ply);
+        return 0;
+    case KEY_PLY_EVERY:
+        to->ply_every = tool_parse_count(state, "ply-every", argument, 1, TOOL_STEPS_MAX);
+        return 0;
+    case KEY_EVERY:
+        to->every = tool_parse_count(state, "every", argument, 1, TOOL_STEPS_MAX);
+        return 0;
+    case KEY_FPS:
+        to->fps = parse_fps(state, argument);
+        return 0;
+    case KEY_SIZE:
+        parse_size(state, to, argument);
+        return 0;
+    case ARGP_KEY_END:
+        check(state, to);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp tool_export_argp = {options, parse, NULL, NULL, NULL, NULL, NULL};
+
+// ---- writers ----
+
+/// One of the files, or one folder of PLY files.
+typedef struct tool_output {
+    const char *path;
+    const export_format *format;
+    void *writer;   // NULL: closed
+    uint32_t every; // steps; 0: by fps
+    double fps;
+    uint32_t frame_count;
+} tool_output;
+
+struct tool_exports {
+    const char *command;
+    const tool_tank *tank;
+    double dt_s;
+    tool_output outputs[TOOL_EXPORTS_MAX];
+    uint32_t output_count;
+    uint32_t particles_max;
+    float *positions_m, *velocities_m_s;
+    uint32_t *ids;
+};
+
+static void choose_steps(tool_output *out, const tool_export_options *from)
+{
+    if (out->format == &export_ply && from->ply_every != 0) {
+        out->every = from->ply_every;
+    } else if (from->every != 0) {
+        out->every = from->every;
+    } else if (from->fps > 0.0) {
+        out->fps = from->fps;
+    } else if (out->format->is_picture) {
+        out->fps = RENDER_FPS;
+    } else {
+        out->every = 1;
+    }
+}
+
+static bool is_due(const tool_exports *exports, const tool_output *out, uint32_t step)
+{
+    if (step == 0 || out->every != 0) {
+        return step == 0 || step % out->every == 0;
+    }
+    // The first step at or after each multiple of 1 / fps. A step that falls on one may be a rounding short of it.
+    const double rounding = 1e-3;
+    double frames = exports->dt_s * out->fps;
+    return floor(step * frames + rounding) > floor((step - 1) * frames + rounding);
+}
+
+/// Makes the folder that a path lies in, or is, unless it is there.
+static bool make_folder(const char *path, bool is_folder)
+{
+    char folder[PATH_MAX];
+    const char *end = is_folder ? path + strlen(path) : strrchr(path, '/');
+    if (end == NULL || end == path) {
+        return true;
+    }
+    if ((size_t)(end - path) >= sizeof folder) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    snprintf(folder, sizeof folder, "%.*s", (int)(end - path), path);
+    return mkdir(folder, 0777) == 0 || errno == EEXIST;
+}
+
+static export_info describe(const tool_export_options *from, const tool_exports *exports, const tool_output *out,
+                            uint32_t threads)
+{
+    const tarn_tank_desc *desc = &exports->tank->scene.tank;
+    double per_s = 1.0 / exports->dt_s;
+    export_info info = {
+        .scene = exports->tank->scene.name,
+        .spacing_m = desc->cell_m / (float)desc->particles_per_axis,
+        .frames_per_s = out->every != 0 ? per_s / out->every : fmin(out->fps, per_s),
+        .width = from->width != 0 ? from->width : WIDTH,
+        .height = from->height != 0 ? from->height : HEIGHT,
+        .threads = threads,
+    };
+    for (int axis = 0; axis < 3; axis++) {
+        info.size_m[axis] = (float)desc->cells[axis] * desc->cell_m;
+    }
+    return info;
+}
+
+static bool open_output(const tool_export_options *from, tool_exports *exports, tool_output *out, uint32_t threads)
+{
+    choose_steps(out, from);
+    if (!make_folder(out->path, out->format == &export_ply)) {
+        fprintf(stderr, "%s: %s%s: %s\n", exports->command, out->format == &export_ply ? "--ply " : "", out->path,
+                strerror(errno));
+        return false;
+    }
+    char why[EXPORT_WHY_BYTES] = "";
+    export_info info = describe(from, exports, out, threads);
+    if (out->format->open(out->path, &info, &out->writer, why) != TARN_OK) {
+        out->writer = NULL;
+        fprintf(stderr, "%s: %s\n", exports->command, why);
+        return false;
+    }
+    return true;
+}
+
+static bool take_memory(tool_exports *exports)
+{
+    const tarn_tank_desc *desc = &exports->tank->scene.tank;
+    uint64_t seeded = tarn_tank_desc_particles(desc);
+    exports->particles_max = desc->particles_max > seeded ? desc->particles_max : (uint32_t)seeded;
+    exports->positions_m = malloc((size_t)exports->particles_max * 3 * sizeof(float));
+    exports->velocities_m_s = malloc((size_t)exports->particles_max * 3 * sizeof(float));
+    exports->ids = malloc((size_t)exports->particles_max * sizeof(uint32_t));
+    if (exports->positions_m == NULL || exports->velocities_m_s == NULL || exports->ids == NULL) {
+        fprintf(stderr, "%s: out of memory for %u particles\n", exports->command, exports->particles_max);
+        return false;
+    }
+    return true;
+}
+
+tool_exports *tool_exports_open(const char *command, const tool_export_options *from, const tool_tank *tank,
+                                uint32_t threads)
+{
+    tool_exports *exports = calloc(1, sizeof *exports);
+    if (exports == NULL) {
+        fprintf(stderr, "%s: out of memory\n", command);
+        return NULL;
+    }
+    *exports = (tool_exports){.command = command, .tank = tank, .dt_s = (double)tank->scene.tank.dt_s};
+    if (from->file_count > 0 && !take_memory(exports)) {
+        tool_exports_free(exports);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < from->file_count; i++) {
+        tool_output *out = &exports->outputs[exports->output_count++];
+        *out = (tool_output){.path = from->files[i].path, .format = from->files[i].format};
+        if (!open_output(from, exports, out, threads)) {
+            tool_exports_free(exports);
+            return NULL;
+        }
+    }
+    return exports;
+}
+
+/// The one place where a frame gets its attributes from the tank.
+static tarn_status read_frame(tool_exports *exports, uint32_t step, export_frame *frame)
+{
+    *frame = (export_frame){
+        .step = step,
+        .time_s = step * exports->dt_s,
+        .positions_m = exports->positions_m,
+        .velocities_m_s = exports->velocities_m_s,
+        .ids = exports->ids,
+    };
+    return tarn_tank_particles(exports->tank->tank, exports->positions_m, exports->velocities_m_s, exports->ids,
+                               exports->particles_max, &frame->particle_count);
+}
+
+bool tool_exports_step(tool_exports *exports, uint32_t step, progress *bar)
+{
+    export_frame frame;
+    bool has_frame = false;
+    char why[EXPORT_WHY_BYTES] = "";
+    for (uint32_t i = 0; i < exports->output_count; i++) {
+        tool_output *out = &exports->outputs[i];
+        if (!is_due(exports, out, step)) {
+            continue;
+        }
+        tarn_status status = has_frame ? TARN_OK : read_frame(exports, step, &frame);
+        has_frame = status == TARN_OK;
+        if (!has_frame) {
+            progress_end(bar);
+            fprintf(stderr, "%s: reading the particles of step %u: %s\n", exports->command, step,
+                    tarn_status_text(status));
+            return false;
+        }
+        if (out->format->frame(out->writer, &frame, why) != TARN_OK) {
+            progress_end(bar);
+            fprintf(stderr, "%s: %s\n", exports->command, why);
+            return false;
+        }
+        out->frame_count++;
+    }
+    return true;
+}
+
+bool tool_exports_finish(tool_exports *exports, bool failed)
+{
+    bool finished = true;
+    for (uint32_t i = 0; i < exports->output_count; i++) {
+        tool_output *out = &exports->outputs[i];
+        char why[EXPORT_WHY_BYTES] = "";
+        void *writer = out->writer;
+        out->writer = NULL;
+        if (writer != NULL && out->format->close(writer, !failed, why) != TARN_OK) {
+            fprintf(stderr, "%s: %s\n", exports->command, why);
+            finished = false;
+        }
+    }
+    return finished;
+}
+
+void tool_exports_print(const tool_exports *exports, FILE *file)
+{
+    for (uint32_t i = 0; i < exports->output_count; i++) {
+        const tool_output *out = &exports->outputs[i];
+        fprintf(file, "%u %s in %s\n", out->frame_count, out->format->unit, out->path);
+    }
+}
+
+void tool_exports_print_cut(const tool_exports *exports, FILE *file)
+{
+    for (uint32_t i = 0; i < exports->output_count; i++) {
+        const tool_output *out = &exports->outputs[i];
+        fprintf(file, "; the %u %s in %s are complete, the rest is missing", out->frame_count, out->format->unit,
+                out->path);
+    }
+}
+
+void tool_exports_free(tool_exports *exports)
+{
+    if (exports != NULL) {
+        tool_exports_finish(exports, true);
+        free(exports->positions_m);
+        free(exports->velocities_m_s);
+        free(exports->ids);
+        free(exports);
+    }
+}

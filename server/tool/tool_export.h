@@ -1,0 +1,54 @@
+/// What `tarn run` writes: the options, the writers that they ask for, and which steps each of them gets.
+#ifndef TARN_SERVER_TOOL_TOOL_EXPORT_H
+#define TARN_SERVER_TOOL_TOOL_EXPORT_H
+
+#include "server/tool/export/export.h"
+#include "server/tool/progress.h"
+#include "server/tool/tool.h"
+
+#include <stdio.h>
+
+enum { TOOL_EXPORTS_MAX = 8 };
+
+/// --export, --render, --ply and how often; the input of tool_export_argp.
+typedef struct tool_export_options {
+    struct {
+        const char *path;
+        const export_format *format;
+    } files[TOOL_EXPORTS_MAX];
+    uint32_t file_count;
+    uint32_t ply_every, every; ///< 0: not given
+    double fps;                ///< 0: not given
+    uint32_t width, height;    ///< 0: not given
+    bool uses_standard_output; ///< for a video, so nothing else may go there
+} tool_export_options;
+
+extern const struct argp tool_export_argp;
+
+typedef struct tool_exports tool_exports;
+
+/// Makes the folders that are missing and opens the writers. Options without files make one that does nothing.
+/// @param options  lives as long as the exports
+/// @param threads  for pictures; 0: one per processor
+/// @return NULL: a sentence went to stderr
+tool_exports *tool_exports_open(const char *command, const tool_export_options *options, const tool_tank *tank,
+                                uint32_t threads);
+
+/// After a step, and before the first one as step 0: writes the frames that are due.
+/// @return false: a sentence went to stderr
+bool tool_exports_step(tool_exports *exports, uint32_t step, progress *bar);
+
+/// Makes the files whole; where something failed, removes what isn't. Once, before the two below.
+/// @return false: a sentence went to stderr
+bool tool_exports_finish(tool_exports *exports, bool failed);
+
+/// "3 PLY files in out", a line for each.
+void tool_exports_print(const tool_exports *exports, FILE *file);
+
+/// "; the 3 PLY files in out are complete, the rest is missing", without an end of line.
+void tool_exports_print_cut(const tool_exports *exports, FILE *file);
+
+/// Takes NULL. What was not finished is dropped.
+void tool_exports_free(tool_exports *exports);
+
+#endif

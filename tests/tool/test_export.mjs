@@ -1,0 +1,291 @@
+// Reads back what `tarn run` and export_probe write: test_export.mjs TARN PROBE. Prints what failed and ends with 1;
+// with 77 when all is right but USD could not be read for want of tinyusdz.
+//
+//     PLY --same particles--> .vtp --same--> .usda          PNG --same pixels--> APNG, Y4M
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readApng, readPicture, readPly, readPvd, readUsd, readVtp, readY4m } from "./read_export.mjs";
+
+const [tarn, probe] = process.argv.slice(2);
+const folder = mkdtempSync(join(tmpdir(), "tarn-export-"));
+const at = (...names) => join(folder, ...names);
+let failures = 0;
+let skipped = false;
+
+function expect(right, what) {
+  if (!right) {
+    failures++;
+    console.log(`FAILED: ${what}`);
+  }
+}
+const equal = (found, wanted, what) =>
+  expect(
+    JSON.stringify(found) === JSON.stringify(wanted),
+    `${what}: ${JSON.stringify(found)?.slice(0, 200)} instead of ${JSON.stringify(wanted)?.slice(0, 200)}`,
+  );
+
+/** Largest difference of two arrays of tuples, relative to 1 where the values are smaller than that. */
+function difference(a, b) {
+  if (a.length !== b.length) return Number.POSITIVE_INFINITY;
+  let most = 0;
+  a.forEach((tuple, i) => {
+    tuple.forEach((value, k) => {
+      const off = Math.abs(value - b[i][k]) / Math.max(1, Math.abs(b[i][k]));
+      most = Math.max(most, Number.isNaN(off) ? Number.POSITIVE_INFINITY : off);
+    });
+  });
+  return most;
+}
+const zip = (...columns) => columns[0].map((_, i) => columns.map((column) => column[i]));
+const PRINTED = 2e-7; // tinyusdz prints eight digits
+
+const particlesOf = (ply) => ({
+  positions: zip(ply.x, ply.y, ply.z),
+  velocities: zip(ply.vx, ply.vy, ply.vz),
+});
+
+function compareVtp(path, time, wanted, what) {
+  const vtp = readVtp(path);
+  const count = wanted.positions.length;
+  expect(Math.abs(vtp.time - time) < 1e-6, `${what}: time ${vtp.time} instead of ${time}`);
+  equal([vtp.count, vtp.verts], [count, count], `${what}: points and vertices`);
+  equal(vtp.arrays.position, wanted.positions, `${what}: positions`);
+  equal(vtp.arrays.velocity, wanted.velocities, `${what}: velocities`);
+  equal(
+    vtp.arrays.id,
+    wanted.ids.map((id) => [id]),
+    `${what}: ids`,
+  );
+  const speeds = wanted.velocities.map((v) => [Math.hypot(...v)]);
+  expect(difference(vtp.arrays.speed, speeds) < 1e-6, `${what}: speeds`);
+  equal(
+    vtp.arrays.connectivity,
+    wanted.ids.map((_, i) => [i]),
+    `${what}: connectivity`,
+  );
+  equal(
+    vtp.arrays.offsets,
+    wanted.ids.map((_, i) => [i + 1]),
+    `${what}: offsets`,
+  );
+  return vtp;
+}
+
+function compareUsdSample(usd, code, wanted, radius, what) {
+  const sample = (name) => usd.attributes[name].samples?.get(code);
+  expect(sample("points") !== undefined, `${what}: no sample`);
+  if (sample("points") === undefined) return;
+  expect(difference(sample("points"), wanted.positions) < PRINTED, `${what}: points`);
+  expect(difference(sample("velocities"), wanted.velocities) < PRINTED, `${what}: velocities`);
+  equal(sample("ids"), wanted.ids, `${what}: ids`);
+  const bound = (pick, off) =>
+    [0, 1, 2].map((k) => (wanted.ids.length ? pick(...wanted.positions.map((p) => p[k])) + off : 0));
+  const box = [bound(Math.min, -radius), bound(Math.max, radius)];
+  expect(difference(sample("extent"), box) < 1e-6, `${what}: extent`);
+}
+
+// ---- a run: all formats hold the same particles ----
+
+writeFileSync(
+  at("small.json"),
+  '{ "size_m": [1, 1, 1], "cell_m": 0.125, "blocks": [{ "min_m": [0, 0, 0], "max_m": [0.5, 0.5, 1] }] }',
+);
+
+function run(...options) {
+  return execFileSync(tarn, ["run", at("small.json"), ...options], { stdio: ["ignore", "pipe", "pipe"] });
+}
+
+async function testRun() {
+  const said = run(
+    ...[
+      "--steps",
+      "8",
+      "--every",
+      "4",
+      "--ply",
+      at("ply"),
+      "--export",
+      at("run.pvd"),
+      "--export",
+      at("run.usda"),
+    ],
+  ).toString();
+  expect(said.includes(`3 frames in ${at("run.pvd")}`), `the report names the files: ${said}`);
+  const wanted = [0, 4, 8].map((step) => {
+    const ply = particlesOf(readPly(at("ply", `small-${String(step).padStart(6, "0")}.ply`)));
+    return { step, ...ply, ids: ply.positions.map((_, i) => i) };
+  });
+  expect(wanted[0].positions.length === 1024, "1024 particles in the first frame");
+  expect(difference(wanted[0].positions, wanted[2].positions) > 0.01, "the particles move");
+
+  const collection = readPvd(at("run.pvd"));
+  equal(collection.length, 3, "frames in the .pvd");
+  collection.forEach((entry, i) => {
+    const time = wanted[i].step / 60;
+    expect(Math.abs(entry.time - time) < 1e-6, `.pvd: time ${entry.time} of step ${wanted[i].step}`);
+    compareVtp(entry.file, time, wanted[i], `.vtp of step ${wanted[i].step}`);
+  });
+  equal(readdirSync(at("run")).length, 3, "files beside the .pvd");
+
+  const usd = await readUsd(at("run.usda"));
+  if (usd === null) {
+    skipped = true;
+    console.log("skipped: USD isn't read back, tinyusdz isn't installed (npm ci in web-client)");
+    return;
+  }
+  const { doc, ...layer } = usd.layer;
+  equal(
+    layer,
+    {
+      metersPerUnit: 1,
+      upAxis: "Y",
+      timeCodesPerSecond: 15,
+      startTimeCode: 0,
+      endTimeCode: 2,
+      defaultPrim: "Tank",
+    },
+    "USD's layer",
+  );
+  equal(
+    usd.prims,
+    [
+      ["Xform", "Tank"],
+      ["Points", "Liquid"],
+    ],
+    "USD's prims",
+  );
+  equal(usd.attributes.widths.value, [0.0625], "USD's widths");
+  equal(usd.attributes.widths.interpolation, "constant", "how widths are meant");
+  equal(usd.attributes["primvars:displayColor"].interpolation, "constant", "how the colour is meant");
+  const types = ["points", "velocities", "ids", "extent", "widths"].map((name) => usd.attributes[name].type);
+  equal(types, ["point3f", "vector3f", "int64", "float3", "float"], "USD's types");
+  equal([...usd.attributes.points.samples.keys()], [0, 1, 2], "USD's time codes");
+  wanted.forEach((frame, code) => {
+    compareUsdSample(usd, code, frame, 0.03125, `USD, time code ${code}`);
+  });
+}
+
+// ---- frames with changing counts, gaps in the ids, liquids and colours ----
+
+function probeFrame(number) {
+  const count = [5, 0, 7][number];
+  const rows = Array.from({ length: count }, (_, i) => i);
+  const vector = (value) => rows.map((i) => [0, 1, 2].map((axis) => value(i, axis)));
+  return {
+    step: 3 * number,
+    positions: vector((i, axis) => 0.1 * (i + 1) + 0.01 * axis + 0.001 * number),
+    velocities: vector((i, axis) => i - 2.5 * axis),
+    ids: rows.map((i) => 10 * i + 3 + number + (i === count - 1 ? 4000000000 : 0)),
+    liquids: rows.map((i) => i % 3),
+    colours: vector((i, axis) => 30 * i + 20 * axis + number),
+  };
+}
+
+async function testProbe() {
+  execFileSync(probe, [folder], { stdio: "inherit" });
+  const collection = readPvd(at("probe.pvd"));
+  equal(collection.length, 3, "the probe's frames");
+  const usd = await readUsd(at("probe.usda"));
+  for (let number = 0; number < 3; number++) {
+    const wanted = probeFrame(number);
+    const what = `the probe's frame ${number}`;
+    const ply = readPly(at(`probe-${String(wanted.step).padStart(6, "0")}.ply`));
+    const positions = zip(ply.x, ply.y, ply.z);
+    expect(difference(positions, wanted.positions) < 1e-6, `${what}: PLY's positions`);
+    equal(ply.liquid, wanted.liquids, `${what}: PLY's liquids`);
+    equal(zip(ply.red, ply.green, ply.blue), wanted.colours, `${what}: PLY's colours`);
+    const vtp = compareVtp(collection[number].file, 0.05 * number, { ...wanted, positions }, what);
+    equal(
+      vtp.arrays.liquid,
+      wanted.liquids.map((l) => [l]),
+      `${what}: liquids`,
+    );
+    equal(vtp.arrays.colour, wanted.colours, `${what}: colours`);
+    if (usd !== null) {
+      compareUsdSample(usd, number, { ...wanted, positions }, 0.025, `USD, ${what}`);
+      equal(usd.attributes["primvars:liquid"].samples.get(number), wanted.liquids, `USD, ${what}: liquids`);
+      const linear = wanted.colours.map((c) =>
+        c.map((byte) => (byte <= 10 ? byte / 255 / 12.92 : ((byte / 255 + 0.055) / 1.055) ** 2.4)),
+      );
+      const found = usd.attributes["primvars:displayColor"].samples.get(number);
+      expect(difference(found, linear) < 1e-5, `USD, ${what}: colours`);
+    }
+  }
+  if (usd !== null) {
+    equal(usd.attributes["primvars:displayColor"].interpolation, "vertex", "USD: a colour for each particle");
+    equal(usd.attributes["primvars:liquid"].interpolation, "vertex", "USD: a liquid for each particle");
+  }
+}
+
+// ---- pictures: the three formats show the same ----
+
+const isWater = (rgb, i) => rgb[3 * i + 2] - rgb[3 * i] > 30;
+
+function countWater(rgb) {
+  let count = 0;
+  for (let i = 0; i < rgb.length / 3; i++) count += isWater(rgb, i) ? 1 : 0;
+  return count;
+}
+
+function testPictures() {
+  run(
+    ...["--steps", "40", "--every", "20", "--size", "161x91", "--quiet"],
+    ...["--render", at("p", "see.png"), "--render", at("see.apng"), "--render", at("see.y4m")],
+  );
+  equal(readdirSync(at("p")), ["see-000000.png", "see-000020.png", "see-000040.png"], "the pictures' names");
+  const stills = [0, 20, 40].map((step) => readPicture(at("p", `see-0000${step || "00"}.png`)));
+  const animation = readApng(at("see.apng"));
+  const video = readY4m(at("see.y4m"));
+  equal([animation.width, animation.height, animation.frames.length], [161, 91, 3], "the animation");
+  equal([video.width, video.height, video.frames.length], [161, 91, 3], "the video");
+  expect(/ F3000:1000( |$)/.test(video.header), `the video's pace: ${video.header}`);
+  expect(
+    animation.delays.every((delay) => Math.abs(delay - 1 / 3) < 1e-3),
+    `the animation's pace: ${animation.delays}`,
+  );
+  stills.forEach((still, i) => {
+    expect(
+      Buffer.compare(animation.frames[i], still.rgb) === 0,
+      `frame ${i} of the animation is the picture`,
+    );
+    let most = 0;
+    video.frames[i].forEach((luma, k) => {
+      const [r, g, b] = still.rgb.subarray(3 * k, 3 * k + 3);
+      most = Math.max(most, Math.abs(luma - (0.299 * r + 0.587 * g + 0.114 * b)));
+    });
+    expect(most <= 1, `frame ${i} of the video is the picture: off by ${most}`);
+    const water = countWater(still.rgb) / (161 * 91);
+    expect(water > 0.05 && water < 0.6, `picture ${i} shows water: ${(100 * water).toFixed(1)} %`);
+    expect(i === 0 || Buffer.compare(still.rgb, stills[i - 1].rgb) !== 0, `picture ${i} shows something new`);
+  });
+  const standard = run("--steps", "40", "--every", "20", "--size", "161x91", "--render", "-");
+  writeFileSync(at("piped.y4m"), standard);
+  const piped = readY4m(at("piped.y4m"));
+  expect(Buffer.compare(piped.frames[2], video.frames[2]) === 0, "the same video on standard output");
+  expect(standard.length === piped.header.length + 1 + 3 * (6 + 161 * 91 + 2 * 81 * 46), "and nothing else");
+}
+
+/** Frames by time: of 60 steps a second, every second one, or two of three. */
+function testPace() {
+  run("--steps", "12", "--fps", "30", "--export", at("half.pvd"), "--quiet");
+  equal(readdirSync(at("half")).length, 7, "frames at 30 a second");
+  run("--steps", "12", "--fps", "40", "--export", at("some.pvd"), "--quiet");
+  const times = readPvd(at("some.pvd")).map((entry) => Math.round(entry.time * 60));
+  equal(times, [0, 2, 3, 5, 6, 8, 9, 11, 12], "steps at 40 frames a second");
+  run("--steps", "3", "--fps", "1000", "--export", at("all.pvd"), "--quiet");
+  equal(readdirSync(at("all")).length, 4, "frames when more are asked for than there are steps");
+}
+
+try {
+  await testRun();
+  await testProbe();
+  testPictures();
+  testPace();
+  expect(!readdirSync(folder).some((name) => name.endsWith(".part")), "no part of a file is left");
+  expect(existsSync(at("run.usda")), "the files are there");
+} finally {
+  rmSync(folder, { recursive: true });
+}
+process.exitCode = failures > 0 ? 1 : skipped ? 77 : 0;

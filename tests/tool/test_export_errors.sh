@@ -1,0 +1,116 @@
+#!/bin/bash
+# What can go wrong while `tarn run` writes: test_export_errors.sh TARN. The status is the number of failures.
+set -u
+tarn=$1
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+failures=0
+cat >"$folder/small.json" <<'END'
+{ "size_m": [1, 1, 1], "cell_m": 0.0625, "blocks": [{ "min_m": [0, 0, 0], "max_m": [0.5, 0.5, 1] }] }
+END
+
+fail() {
+    echo "FAILED: $1"
+    sed 's/^/    | /' "$folder/out" "$folder/err"
+    failures=$((failures + 1))
+}
+
+# run STATUS ARGUMENT...: `tarn run` of the small scene; expects an exit status.
+run() {
+    local want=$1 got
+    shift
+    "$tarn" run "$folder/small.json" "$@" >"$folder/out" 2>"$folder/err" </dev/null
+    got=$?
+    [ "$got" = "$want" ] || fail "tarn run $*: status $got instead of $want"
+}
+
+says() { grep -qF -- "$1" "$folder/out" "$folder/err" || fail "no \"$1\" in what tarn said"; }
+
+# A limit on the size of files stands for a full disk: nothing is left that looks whole, and no part of it.
+for file in run.pvd run.usda pictures.png film.apng film.y4m; do
+    option=--export
+    case $file in *.png | *.apng | *.y4m) option=--render ;; esac
+    mkdir "$folder/full"
+    (
+        ulimit -f 20
+        run 1 --steps 2 --every 1 "$option" "$folder/full/$file"
+        exit "$failures"
+    )
+    failures=$?
+    says "full/${file%.*}"
+    says "File too large"
+    [ -z "$(find "$folder/full" -type f)" ] || fail "left behind: $(find "$folder/full" -type f)"
+    rm -r "$folder/full"
+done
+
+# Folders are made, but not of files, nor several levels at once.
+run 0 --steps 1 --export "$folder/new/run.usda" --quiet
+[ -s "$folder/new/run.usda" ] || fail "no folder was made"
+run 1 --steps 1 --export "$folder/small.json/run.usda"
+says "small.json/run.usda: Not a directory"
+run 1 --steps 1 --render "$folder/no/such/folder/film.apng"
+says "No such file or directory"
+: >"$folder/taken"
+run 1 --steps 1 --export "$folder/taken.pvd" --ply "$folder/small.json/ply"
+says "Not a directory"
+
+# The folder beside a .pvd has its name.
+mkdir "$folder/in-the-way.d"
+: >"$folder/in-the-way.d/run"
+run 1 --steps 1 --export "$folder/in-the-way.d/run.pvd"
+says "run-000000.vtp: Not a directory"
+
+# A reader that goes away is a write error, not a silent death.
+"$tarn" run "$folder/small.json" --steps 50 --render - 2>"$folder/err" | head -c 100 >/dev/null
+[ "${PIPESTATUS[0]}" = 1 ] || fail "a reader that went away: status ${PIPESTATUS[0]}"
+says "Broken pipe"
+
+# A named pipe is written to, not replaced.
+mkfifo "$folder/pipe.y4m"
+timeout 60 cat "$folder/pipe.y4m" >"$folder/from-pipe" &
+run 0 --steps 2 --size 64x48 --render "$folder/pipe.y4m" --quiet
+wait $!
+[ -p "$folder/pipe.y4m" ] || fail "a named pipe was replaced"
+[ "$(head -c 9 "$folder/from-pipe")" = YUV4MPEG2 ] || fail "no video came through the pipe"
+
+# What an interrupt leaves is whole.
+"$tarn" run "$folder/small.json" --steps 1000000 --export "$folder/cut.pvd" >"$folder/out" 2>"$folder/err" &
+for _ in $(seq 200); do
+    [ -z "$(ls "$folder/cut" 2>/dev/null)" ] || break
+    sleep 0.1
+done
+kill -INT $!
+wait $!
+[ $? = 130 ] || fail "an interrupted run doesn't end with status 130"
+says "frames in $folder/cut.pvd are complete, the rest is missing"
+[ "$(grep -c '<DataSet' "$folder/cut.pvd")" = "$(find "$folder/cut" -type f | wc -l)" ] || fail "an interrupted .pvd"
+
+# Wrong options name what was found and what is allowed.
+run 2 --export "$folder/run.obj"
+says 'allowed is a name that ends in one of .pvd, .usda'
+run 2 --render "$folder/film.gif"
+says 'allowed is a name that ends in one of .png, .apng, .y4m, or -'
+run 2 --export .pvd
+run 2 --render "$folder/a.png" --size 10x2000
+says '--size: found "10x2000", allowed is a width and a height from 16 to 7680, such as 1280x720'
+run 2 --render "$folder/a.png" --size 640
+run 2 --render "$folder/a.png" --size 640x360x2
+run 2 --render "$folder/a.png" --size 64x-36
+run 2 --size 640x360
+says '--size needs --render FILE'
+run 2 --every 2
+says '--every needs --export, --render or --ply'
+run 2 --render "$folder/a.png" --every 0
+run 2 --render "$folder/a.png" --fps 0
+says '--fps: found "0", allowed is a number above 0, at most 10000'
+run 2 --render "$folder/a.png" --fps nan
+run 2 --render "$folder/a.png" --fps 30 --every 2
+says 'found both --every and --fps'
+run 2 --render - --hash
+says 'found both --hash and --render -'
+run 2 --export "$folder/a.usda" --export "$folder/a.usda"
+says 'twice'
+run 2 --ply-every 3
+says '--ply-every needs --ply DIR'
+
+exit "$failures"
