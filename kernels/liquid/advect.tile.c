@@ -18,6 +18,7 @@ TILE_KERNEL(liquid_project, CELL_LANES, liquid_args, project_scratch)
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     load_types(args, place, tile, s->type);
     load_rim(args, 0, place, m->level[0].index[dense], args->solution, s->pressure);
+    const int solved = m->counters->failed == 0;
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const int at = rim_index(x, y, z);
         const int below[3] = {at - 1, at - RIM_EDGE, at - RIM_EDGE * RIM_EDGE};
@@ -26,7 +27,7 @@ TILE_KERNEL(liquid_project, CELL_LANES, liquid_args, project_scratch)
         for (int axis = 0; axis < 3; axis++) {
             const uint8_t a = s->type[below[axis]], b = s->type[at];
             const int open = a != CELL_SOLID && b != CELL_SOLID && (a == CELL_LIQUID || b == CELL_LIQUID);
-            const float gradient = open ? s->pressure[at] - s->pressure[below[axis]] : 0.0f;
+            const float gradient = open && solved ? s->pressure[at] - s->pressure[below[axis]] : 0.0f;
             if (args->is_density)
                 m->shift[axis][cell] = tile_clamp_f32(-gradient, -0.5f * DENSITY_STEP_MAX, 0.5f * DENSITY_STEP_MAX);
             else
@@ -129,15 +130,15 @@ typedef struct node_weights {
     float w[2];
 } node_weights;
 
-/// First of the two nodes around x on an axis whose nodes sit at integers (faces) or at halves (centres), and weights.
-TILE_FN node_weights weights_at(float x, float offset)
+/// A position's nodes and weights along one axis, for nodes on faces and at centres.
+TILE_FN void nodes_of(particle_axis axis, node_weights *face, node_weights *center)
 {
-    const float shifted = x - offset, below = tile_floor_f32(shifted);
-    node_weights n;
-    n.at = (int)below;
-    n.w[1] = shifted - below;
-    n.w[0] = 1.0f - n.w[1];
-    return n;
+    for (int i = 0; i < 2; i++) {
+        face->w[i] = axis.face_weight[i];
+        center->w[i] = axis.center_weight[i];
+    }
+    face->at = axis.face;
+    center->at = axis.center;
 }
 
 /// Nodes and weights of one component: on faces along its own axis, at centres along the others.
@@ -261,17 +262,17 @@ TILE_FN void load_velocities(const liquid_args *args, advect_scratch *s, tile_pl
     TILE_BARRIER();
 }
 
-/// The velocity that carries particles at a point, cells of the tile; from the scratch or, beyond it, from anywhere.
-TILE_FN void carrier_at(const liquid_args *args, const advect_scratch *s, tile_place place, const float *point,
+/// The velocity that carries particles at a point, fixed-point cells of the tile; from the scratch or, beyond it, from
+/// anywhere.
+TILE_FN void carrier_at(const liquid_args *args, const advect_scratch *s, tile_place place, const int *point,
                         float shift_scale, float *carrier)
 {
     node_weights face[3], center[3];
     int near = 1;
     TILE_UNROLL for (int c = 0; c < 3; c++)
     {
-        face[c] = weights_at(point[c], 0.0f);
-        center[c] = weights_at(point[c], 0.5f);
-        near &= point[c] >= -1.5f && point[c] < 9.0f;
+        nodes_of(axis_weights_local(point[c]), &face[c], &center[c]);
+        near &= point[c] >= -3 * (1 << (POSITION_BITS - 1)) && point[c] < 9 * (1 << POSITION_BITS);
     }
     TILE_UNROLL for (int c = 0; c < 3; c++)
     {
@@ -280,21 +281,25 @@ TILE_FN void carrier_at(const liquid_args *args, const advect_scratch *s, tile_p
     }
 }
 
-/// Where a stage of the integration looks: `at` moved by `share` of the substep with `velocity`.
-TILE_FN void stage_point(const float *at, const float *velocity, float share, float *point)
+/// Where a stage of the integration looks: `at` moved by `share` of the step with `velocity`.
+TILE_FN void stage_point(const int *at, const float *velocity, float share, int *point)
 {
-    TILE_UNROLL for (int c = 0; c < 3; c++) point[c] =
-        at[c] + tile_clamp_f32(share * velocity[c], -MOVE_CELLS_MAX, MOVE_CELLS_MAX);
+    TILE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        const float way = tile_clamp_f32(share * velocity[c], -MOVE_CELLS_MAX, MOVE_CELLS_MAX);
+        point[c] = at[c] + tile_round_i32(way * (1 << POSITION_BITS));
+    }
 }
 
 /// Displacement over the substep, cells, by Ralston's third-order Runge-Kutta method. The first stage's velocity, which
 /// the transfer has anyway, lacks the density correction's displacement; the other two carry 7/9 of the step, which
 /// shift_scale makes up for.
-TILE_FN void displacement(const liquid_args *args, const advect_scratch *s, tile_place place, const float *at,
+TILE_FN void displacement(const liquid_args *args, const advect_scratch *s, tile_place place, const int *at,
                           const float *velocity, float shift_scale, float *moved)
 {
     const float frac = args->m.control->frac;
-    float point[3], second[3], third[3];
+    int point[3];
+    float second[3], third[3];
     stage_point(at, velocity, 0.5f * frac, point);
     carrier_at(args, s, place, point, shift_scale, second);
     stage_point(at, second, 0.75f * frac, point);
@@ -314,18 +319,13 @@ TILE_FN void advect_particle(const liquid_args *args, const advect_scratch *s, t
 {
     const liquid_memory *m = &args->m;
     const float flip = m->control->flip, limit = m->control->speed_max;
-    float at[3], velocity[3], moved[3];
+    float velocity[3], moved[3];
+    int at[3];
     node_weights face[3], center[3];
     TILE_UNROLL for (int c = 0; c < 3; c++)
     {
-        const particle_axis axis = axis_weights(m->position[c][particle]);
-        at[c] = (float)axis.face + axis.face_weight[1];
-        for (int i = 0; i < 2; i++) {
-            face[c].w[i] = axis.face_weight[i];
-            center[c].w[i] = axis.center_weight[i];
-        }
-        face[c].at = axis.face;
-        center[c].at = axis.center;
+        at[c] = (int)(m->position[c][particle] & ((1u << TILE_POSITION_BITS) - 1));
+        nodes_of(axis_weights_local(at[c]), &face[c], &center[c]);
     }
     TILE_UNROLL for (int c = 0; c < 3; c++)
     {

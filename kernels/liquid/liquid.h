@@ -131,6 +131,8 @@ typedef struct liquid_counters {
     uint32_t liquid_cells_last;       ///< of the last substep
     uint32_t speed_max_bits; ///< of the fastest component, as float bits: non-negative floats order as integers
     uint32_t go;             ///< the solver's loop goes on
+    uint32_t failed;         ///< the solve in progress came to something that isn't finite: it is not applied
+    uint32_t broken;         ///< a solve has failed since the tank was seeded
     uint32_t iterations;     ///< of the solve in progress
     uint32_t pressure_iterations;
     float residual;          ///< of the solve in progress
@@ -328,9 +330,9 @@ typedef struct particle_axis {
     float face_weight[2], center_weight[2];
 } particle_axis;
 
-TILE_FN particle_axis axis_weights(uint32_t position)
+/// `local`: position in the tile, in 1/2^20 cells. What a mirrored position gets are the mirrored weights, exactly.
+TILE_FN particle_axis axis_weights_local(int local)
 {
-    const int local = (int)(position & ((1u << TILE_POSITION_BITS) - 1));
     const int centered = local - (1 << (POSITION_BITS - 1));
     const int mask = (1 << POSITION_BITS) - 1;
     const float unit = 1.0f / (1 << POSITION_BITS);
@@ -342,6 +344,11 @@ TILE_FN particle_axis axis_weights(uint32_t position)
     a.center_weight[1] = ((float)(centered & mask) + 0.5f) * unit;
     a.center_weight[0] = 1.0f - a.center_weight[1];
     return a;
+}
+
+TILE_FN particle_axis axis_weights(uint32_t position)
+{
+    return axis_weights_local((int)(position & ((1u << TILE_POSITION_BITS) - 1)));
 }
 
 #endif
