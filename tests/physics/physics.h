@@ -1,32 +1,108 @@
-/// Helpers of the physics tests: a tank on the CPU, and the table of figures.
+/// Helpers of the physics tests: a tank on the CPU, figures measured from particles, and the table.
 #ifndef TARN_TESTS_PHYSICS_H
 #define TARN_TESTS_PHYSICS_H
 
 #include "kernels/tank.h"
+
+#include <stdio.h>
 
 typedef struct physics_tank {
     tarn_device *device;
     tarn_tank *tank;
 } physics_tank;
 
-/// Creates a tank on all processors; fails the test when that fails.
+/// Creates a tank on one thread, as cases run beside each other; fails the test when that fails.
 physics_tank physics_open(const tarn_tank_desc *desc);
+
+/// The same on all processors, for a case that runs alone.
+physics_tank physics_open_alone(const tarn_tank_desc *desc);
 void physics_close(physics_tank *t);
 
 /// Steps without anybody pushing.
 void physics_steps(physics_tank *t, uint32_t steps);
 tarn_tank_report physics_report(physics_tank *t);
 
-/// Remembers a row of the table: figure and reference with their unit and the bound that is asserted.
-void physics_row(const char *name, double measured, double reference, const char *unit, const char *bound);
-void physics_print_table(void);
+// ------------------------------------------------------------------------------------------------ physics_measure.c
 
-void physics_rest(void **state);
-void physics_drift(void **state);
-void physics_volume(void **state);
-void physics_wave(void **state);
-void physics_multigrid(void **state);
-void physics_shear(void **state);
-void physics_fall(void **state);
+/// Copies of a tank's particles and room to measure them.
+typedef struct physics_particles {
+    uint32_t count;
+    float *position_m;   ///< three per particle, by id
+    float *velocity_m_s; ///< three per particle, by id
+    float *density;      ///< per cell, [z][y][x], for physics_volume_m3
+    float *sorted;       ///< for physics_percentile
+} physics_particles;
+
+/// Takes the memory for a tank's particles; fails the test when there is none.
+physics_particles physics_particles_open(physics_tank *t);
+void physics_particles_close(physics_particles *p);
+
+/// Copies positions and velocities as they are now.
+void physics_particles_read(physics_tank *t, physics_particles *p);
+
+/// Volume in which the density of the particles, smoothed over a cell, is at least half of that at rest: each column of
+/// cells counts with the length over which the density, linear between the centres of cells, is above half. Of a calm
+/// liquid this is the mean height of its surface times the floor, without steps of a cell.
+double physics_volume_m3(physics_tank *t, physics_particles *p);
+
+/// The value of `axis` that `percent` of the particles are below, among those whose coordinate `among` is less than
+/// `below_m`. 0 when there are none.
+double physics_percentile_m(physics_particles *p, int axis, double percent, int among, double below_m);
+
+/// Slope, per unit of x, of the straight line through points by least squares.
+double physics_slope(const double *x, const double *y, int count);
+
+// -------------------------------------------------------------------------------------------------- physics_table.c
+
+/// A case fails by figures that are required; the others are printed with what is wrong with them.
+typedef enum physics_need {
+    PHYSICS_REPORTED = 0,
+    PHYSICS_REQUIRED = 1,
+    // Figures that the solver doesn't reach yet; to be required as soon as it does.
+    PHYSICS_NEED_SURFACE = PHYSICS_REPORTED,    ///< waits for a free surface of second order
+    PHYSICS_NEED_SYMMETRY = PHYSICS_REPORTED,   ///< waits for a solver whose order of work is its own mirror image
+    PHYSICS_NEED_ITERATIONS = PHYSICS_REPORTED, ///< waits for a multigrid that doesn't slow down up to 256^3
+} physics_need;
+
+/// Each adds a row to the table: the figure, what it is compared with, the bound and whether it is within.
+void physics_within(physics_need need, const char *name, double measured, double reference, double tolerance,
+                    const char *unit);
+void physics_within_percent(physics_need need, const char *name, double measured, double reference, double percent,
+                            const char *unit);
+void physics_at_most(physics_need need, const char *name, double measured, double limit, const char *unit);
+
+/// A row without a bound.
+void physics_figure(const char *name, double measured, const char *unit);
+
+/// Begins a case: what follows, up to the next one, is its rows.
+void physics_table_begin(void);
+
+/// Number of the case's required rows that are not within their bound.
+int physics_table_missed(void);
+
+/// Writes the case's rows for physics_table_load, one per line. @return 0, or -1 when the file can't be written
+int physics_table_save(const char *path);
+
+/// Adds the rows of a file. @return 0, or -1 when there is no such file or a line of it isn't a row
+int physics_table_load(const char *path);
+
+/// Adds a row that says that a case was broken off.
+void physics_table_lost(const char *case_name);
+
+void physics_table_print(FILE *to, int as_markdown);
+
+// ------------------------------------------------------------------------------------------------------- the cases
+
+void physics_rest(void);
+void physics_volume(void);
+void physics_wave(void);
+void physics_column(void);
+void physics_gauges(void);
+void physics_divergence(void);
+void physics_multigrid(void);
+void physics_multigrid_large(void);
+void physics_mirror(void);
+void physics_shear(void);
+void physics_fall(void);
 
 #endif

@@ -1,3 +1,5 @@
+// Runs cases and prints the table of their figures. CTest runs each case as a program of its own with --rows, and
+// tests/run then prints the table of them all with --table.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,14 +8,166 @@
 #include "tests/physics/physics.h"
 #include <cmocka.h> // needs those above
 
-int main(void)
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 512 };
+
+typedef struct physics_case {
+    const char *name;
+    void (*run)(void);
+} physics_case;
+
+/// In the order of the table.
+static const physics_case cases[] = {
+    {"v1", physics_rest},
+    {"v2", physics_volume},
+    {"v3", physics_wave},
+    {"v4", physics_column},
+    {"v5", physics_gauges},
+    {"v7", physics_divergence},
+    {"v7_multigrid", physics_multigrid},
+    {"v7_large", physics_multigrid_large},
+    {"v8", physics_mirror},
+    {"shear", physics_shear},
+    {"fall", physics_fall},
+};
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+typedef struct physics_options {
+    const char *rows; ///< folder, or NULL
+    int table, markdown;
+    int chosen[CASES];
+} physics_options;
+
+static void usage(FILE *to)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(physics_rest), cmocka_unit_test(physics_drift),     cmocka_unit_test(physics_volume),
-        cmocka_unit_test(physics_wave), cmocka_unit_test(physics_multigrid), cmocka_unit_test(physics_shear),
-        cmocka_unit_test(physics_fall),
+    fputs("Usage: physics_cases [--markdown] [--rows FOLDER] [CASE...]\n"
+          "       physics_cases [--markdown] --rows FOLDER --table\n\n"
+          "Runs the cases named, by default all, and prints the table of their figures.\n\n"
+          "  --rows FOLDER  also saves the rows of each case as FOLDER/CASE.rows\n"
+          "  --table        runs nothing: prints the rows that were saved\n"
+          "  --markdown     the table as Markdown\n\n"
+          "Cases:",
+          to);
+    for (int i = 0; i < CASES; i++)
+        fprintf(to, " %s", cases[i].name);
+    fputs("\n", to);
+}
+
+static int choose(physics_options *options, const char *name)
+{
+    for (int i = 0; i < CASES; i++)
+        if (strcmp(cases[i].name, name) == 0) {
+            options->chosen[i] = 1;
+            return 0;
+        }
+    fprintf(stderr, "physics_cases: found \"%s\", allowed are options and cases:\n", name);
+    usage(stderr);
+    return -1;
+}
+
+/// @return 0: go on, 1: done, -1: refused
+static int read_options(int argc, char **argv, physics_options *options)
+{
+    int named = 0;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0) {
+            usage(stdout);
+            return 1;
+        }
+        if (strcmp(argv[i], "--rows") == 0 && i + 1 < argc)
+            options->rows = argv[++i];
+        else if (strcmp(argv[i], "--table") == 0)
+            options->table = 1;
+        else if (strcmp(argv[i], "--markdown") == 0)
+            options->markdown = 1;
+        else if (choose(options, argv[i]) == 0)
+            named = 1;
+        else
+            return -1;
+    }
+    if (options->table && options->rows == NULL) {
+        fputs("physics_cases: --table needs --rows FOLDER\n", stderr);
+        return -1;
+    }
+    for (int i = 0; i < CASES && !named; i++)
+        options->chosen[i] = 1;
+    return 0;
+}
+
+static void rows_path(const physics_options *options, int number, char *path)
+{
+    snprintf(path, PATH_BYTES, "%s/%s.rows", options->rows, cases[number].name);
+}
+
+static int case_ended;
+
+static void run_case(void **state)
+{
+    const physics_case *it = *state;
+    it->run();
+    case_ended = 1;
+    if (physics_table_missed() > 0)
+        fail_msg("%d required figures of %s are not within their bounds", physics_table_missed(), it->name);
+}
+
+/// Runs a case and keeps its rows.
+static int run_and_save(const physics_options *options, int number)
+{
+    char path[PATH_BYTES];
+    if (options->rows != NULL) {
+        rows_path(options, number, path);
+        unlink(path);
+    }
+    physics_table_begin();
+    case_ended = 0;
+    const struct CMUnitTest test[] = {
+        {cases[number].name, run_case, NULL, NULL, (void *)(uintptr_t)&cases[number]},
     };
-    const int failed = cmocka_run_group_tests_name("physics", tests, NULL, NULL);
-    physics_print_table();
+    int failed = cmocka_run_group_tests_name("physics", test, NULL, NULL);
+    if (!case_ended)
+        physics_table_lost(cases[number].name);
+    if (options->rows != NULL && physics_table_save(path) != 0) {
+        fprintf(stderr, "physics_cases: can't write %s: %s\n", path, strerror(errno));
+        failed = 1;
+    }
     return failed;
+}
+
+static int print_saved(const physics_options *options)
+{
+    int lost = 0;
+    for (int i = 0; i < CASES; i++) {
+        char path[PATH_BYTES];
+        rows_path(options, i, path);
+        if (options->chosen[i] && physics_table_load(path) != 0) {
+            physics_table_lost(cases[i].name);
+            lost++;
+        }
+    }
+    physics_table_print(stdout, options->markdown);
+    return lost;
+}
+
+int main(int argc, char **argv)
+{
+    physics_options options = {0};
+    const int read = read_options(argc, argv, &options);
+    if (read != 0)
+        return read < 0 ? 2 : 0;
+    if (options.table)
+        return print_saved(&options) > 0;
+    if (options.rows != NULL && mkdir(options.rows, 0777) != 0 && errno != EEXIST) {
+        fprintf(stderr, "physics_cases: can't make the folder %s: %s\n", options.rows, strerror(errno));
+        return 1;
+    }
+    int failed = 0;
+    for (int i = 0; i < CASES; i++)
+        if (options.chosen[i])
+            failed += run_and_save(&options, i);
+    physics_table_print(stdout, options.markdown);
+    return failed > 0;
 }

@@ -1,0 +1,118 @@
+// V5: the dam break of Zhou et al. 1999, a tank 3.22 m long with 1.2 x 0.6 m of water in one end, as a slice. Gauges
+// read the water that stands above a strip of the floor 5 cm wide, as depth, air left out; the pressure at the far wall
+// is that of the cells beside the gauge.
+//
+// After about 1.4 s the wave that falls back from the wall encloses air, which this liquid doesn't know and in which
+// published runs differ from the experiment and from each other: the peaks have a wide bound.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tests/physics/physics.h"
+#include <cmocka.h> // needs those above
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { GAUGES = 2, STEPS = 144 };
+
+static const double length_m = 3.22, density_kg_m3 = 1000.0, strip_m = 0.05;
+static const double gauge_x_m[GAUGES] = {2.228, 2.725};
+
+static tarn_tank_desc gauges_desc(void)
+{
+    tarn_tank_desc desc;
+    tarn_tank_desc_default(&desc);
+    desc.cells[0] = 128;
+    desc.cells[1] = 80;
+    desc.cells[2] = 8;
+    desc.cell_m = (float)(length_m / 128.0);
+    desc.block_count = 1;
+    desc.blocks[0] = (tarn_fluid_block){.max_m = {1.2f, 0.6f, 8.0f * desc.cell_m}};
+    return desc;
+}
+
+/// Depth of water at x: every particle stands for its share of the volume at the start.
+static double depth_m(const physics_particles *p, double x_m)
+{
+    uint32_t above = 0;
+    for (size_t i = 0; i < p->count; i++)
+        above += fabs((double)p->position_m[3 * i] - x_m) < 0.5 * strip_m;
+    return above * (1.2 * 0.6 / p->count) / strip_m;
+}
+
+/// Pressure at the far wall, 0.16 m up: the mean over the slice, linear between the centres of two cells.
+static double wall_pressure_pa(physics_tank *t, float *pressure, size_t cells)
+{
+    const tarn_tank_desc *desc = tarn_tank_desc_of(t->tank);
+    const size_t nx = desc->cells[0], ny = desc->cells[1], nz = desc->cells[2];
+    assert_int_equal(tarn_tank_pressure(t->tank, pressure, cells), TARN_OK);
+    const double at = 0.16 / (double)desc->cell_m - 0.5;
+    const size_t y = (size_t)at;
+    double sum = 0.0;
+    for (size_t z = 0; z < nz; z++) {
+        const double below = (double)pressure[(z * ny + y) * nx + nx - 1];
+        const double above = (double)pressure[(z * ny + y + 1) * nx + nx - 1];
+        sum += below + (above - below) * (at - (double)y);
+    }
+    return density_kg_m3 * sum / (double)nz;
+}
+
+/// When a curve first rises over a threshold, linear between its samples; NAN when it doesn't.
+static double time_over_s(const double *curve, int count, double threshold, double dt_s)
+{
+    for (int i = 1; i < count; i++)
+        if (curve[i] > threshold && curve[i - 1] <= threshold)
+            return dt_s * (i - 1 + (threshold - curve[i - 1]) / (curve[i] - curve[i - 1]));
+    return NAN;
+}
+
+static double peak(const double *curve, int count, double dt_s, double *time_s)
+{
+    int highest = 0;
+    for (int i = 1; i < count; i++)
+        if (curve[i] > curve[highest])
+            highest = i;
+    *time_s = highest * dt_s;
+    return curve[highest];
+}
+
+static void report_gauges(double curve[GAUGES][STEPS + 1], const double *pressure_pa, double dt_s)
+{
+    double peak_s[GAUGES], peak_m[GAUGES];
+    for (int gauge = 0; gauge < GAUGES; gauge++)
+        peak_m[gauge] = peak(curve[gauge], STEPS + 1, dt_s, &peak_s[gauge]);
+    physics_within(PHYSICS_REQUIRED, "V5 gauges: over 2 cm at x = 2.228 m",
+                   time_over_s(curve[0], STEPS + 1, 0.02, dt_s), 0.40, 0.05, "s");
+    physics_within(PHYSICS_REQUIRED, "V5 gauges: over 2 cm at x = 2.725 m",
+                   time_over_s(curve[1], STEPS + 1, 0.02, dt_s), 0.50, 0.05, "s");
+    physics_within(PHYSICS_REPORTED, "V5 gauges: over 2 kPa at the wall, 0.16 m up",
+                   time_over_s(pressure_pa, STEPS + 1, 2000.0, dt_s), 0.64, 0.05, "s");
+    physics_within_percent(PHYSICS_REPORTED, "V5 gauges: peak at x = 2.228 m", peak_m[0], 0.408, 15.0, "m");
+    physics_within(PHYSICS_REPORTED, "V5 gauges: time of the peak at x = 2.228 m", peak_s[0], 1.77, 0.1, "s");
+    physics_within_percent(PHYSICS_REPORTED, "V5 gauges: peak at x = 2.725 m", peak_m[1], 0.457, 15.0, "m");
+    physics_within(PHYSICS_REPORTED, "V5 gauges: time of the peak at x = 2.725 m", peak_s[1], 1.92, 0.1, "s");
+}
+
+void physics_gauges(void)
+{
+    const tarn_tank_desc desc = gauges_desc();
+    physics_tank t = physics_open(&desc);
+    physics_particles p = physics_particles_open(&t);
+    const size_t cells = (size_t)desc.cells[0] * desc.cells[1] * desc.cells[2];
+    float *pressure = calloc(cells, sizeof *pressure);
+    assert_non_null(pressure);
+    double curve[GAUGES][STEPS + 1] = {{0.0}}, pressure_pa[STEPS + 1] = {0.0};
+    for (int step = 1; step <= STEPS; step++) {
+        physics_steps(&t, 1);
+        physics_particles_read(&t, &p);
+        for (int gauge = 0; gauge < GAUGES; gauge++)
+            curve[gauge][step] = depth_m(&p, gauge_x_m[gauge]);
+        pressure_pa[step] = wall_pressure_pa(&t, pressure, cells);
+    }
+    report_gauges(curve, pressure_pa, (double)desc.dt_s);
+    free(pressure);
+    physics_particles_close(&p);
+    physics_close(&t);
+}
