@@ -246,10 +246,11 @@ TILE_FN void load_near(const liquid_args *args, advect_scratch *s, tile_place pl
     TILE_BARRIER();
 }
 
-TILE_FN void load_velocities(const liquid_args *args, advect_scratch *s, tile_place place, float shift_scale)
+TILE_FN void load_velocities(const liquid_args *args, advect_scratch *s, tile_place place, float shift_scale,
+                             int gathered)
 {
     const liquid_memory *m = &args->m;
-    for (int c = 0; c < 3; c++)
+    for (int c = 0; c < 3 && !gathered; c++)
         load_near(args, s, place, c);
     for (int c = 0; c < 3; c++) {
         halo_load_f32(s->carrier[c], FAR_BORDER, m->u_ext[c], s->neighbour);
@@ -287,9 +288,10 @@ TILE_FN void midpoint(const liquid_args *args, const advect_scratch *s, tile_pla
 
 enum { WALL_MARGIN = 1 << (POSITION_BITS - 6) }; // particles keep 1/64 cell from the walls
 
-/// New position, velocity and tile of one particle; returns the neighbour it goes to.
+/// New position, velocity and tile of one particle. Where the velocity is `gathered` already (gather.tile.c), the
+/// carrier's own value stands for the velocity at the start.
 TILE_FN void advect_particle(const liquid_args *args, const advect_scratch *s, tile_place place, uint32_t particle,
-                             float shift_scale)
+                             float shift_scale, int gathered)
 {
     const liquid_memory *m = &args->m;
     const float flip = m->control->flip, limit = m->control->speed_max;
@@ -308,6 +310,10 @@ TILE_FN void advect_particle(const liquid_args *args, const advect_scratch *s, t
     }
     TILE_UNROLL for (int c = 0; c < 3; c++)
     {
+        if (gathered) {
+            velocity[c] = interpolate_far(s->carrier[c], weights_of(c, face, center));
+            continue;
+        }
         float change;
         interpolate_near(s->near[c], weights_of(c, face, center), &velocity[c], &change);
         const float kept = m->velocity[c][particle] + change;
@@ -325,11 +331,12 @@ TILE_FN void advect_particle(const liquid_args *args, const advect_scratch *s, t
         to = to * 3 + (uint32_t)((position >> TILE_POSITION_BITS) - tile_at[c] + 1);
     }
     m->moved_id[particle] = m->id[particle];
+    if (m->attribute != NULL)
+        m->moved_attribute[particle] = m->attribute[particle];
     m->moved_to[particle] = (uint8_t)to;
 }
 
-/// Moves a tile's particles. One tile per occupied tile.
-TILE_KERNEL(liquid_advect, PARTICLE_LANES, liquid_args, advect_scratch)
+TILE_FN void advect_tile(const liquid_args *args, uint32_t tile, advect_scratch *s, int gathered)
 {
     const liquid_memory *m = &args->m;
     const uint32_t dense = m->level[0].tile[tile];
@@ -340,13 +347,13 @@ TILE_KERNEL(liquid_advect, PARTICLE_LANES, liquid_args, advect_scratch)
     FOR_RANGE (n, 0, 27)
         s->move_count[n] = 0;
     TILE_BARRIER();
-    load_velocities(args, s, place, shift_scale);
+    load_velocities(args, s, place, shift_scale, gathered);
     FOR_RANGE (i, first, end)
-        advect_particle(args, s, place, i, shift_scale);
+        advect_particle(args, s, place, i, shift_scale, gathered);
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, first, end)
         tile_add_u32(&s->move_count[m->moved_to[i]], 1);
-    FOR_LANES (lane) {
+    FOR_RANGE (lane, 0, PARTICLE_LANES) {
         float fastest = 0.0f;
         for (uint32_t i = first + lane; i < end; i += PARTICLE_LANES)
             for (int c = 0; c < 3; c++)
@@ -359,4 +366,16 @@ TILE_KERNEL(liquid_advect, PARTICLE_LANES, liquid_args, advect_scratch)
         m->move_count[tile * 27 + n] = s->move_count[n];
     if (TILE_SINGLE())
         global_max_u32(&m->counters->speed_max_bits, tile_bits_f32(s->speed[0]));
+}
+
+/// Moves a tile's particles. One tile per occupied tile.
+TILE_KERNEL(liquid_advect, PARTICLE_LANES, liquid_args, advect_scratch)
+{
+    advect_tile(args, tile, s, 0);
+}
+
+/// The same after one of the gathering kernels.
+TILE_KERNEL(liquid_advect_gathered, PARTICLE_LANES, liquid_args, advect_scratch)
+{
+    advect_tile(args, tile, s, 1);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 typedef struct seed_arrays {
-    uint32_t *position[3], *id;
+    uint32_t *position[3], *id, *attribute;
     float *velocity[3];
     uint32_t count, count_max;
 } seed_arrays;
@@ -109,6 +109,13 @@ static uint32_t fixed_position(int cell, double offset, int cells)
     return (uint32_t)(position < 0.0 ? 0.0 : position > last ? last : position);
 }
 
+/// A new particle's attribute; colour[3] 0: the liquid's own colour.
+static uint32_t attribute_of(const tarn_tank_desc *desc, uint32_t liquid, const uint8_t colour[4])
+{
+    const uint8_t *rgb = colour[3] != 0 ? colour : desc->liquids[liquid].colour;
+    return liquid | (uint32_t)rgb[0] << 8 | (uint32_t)rgb[1] << 16 | (uint32_t)rgb[2] << 24;
+}
+
 static void put_one(void *context, const int *cell, const int *point, int block)
 {
     seed_context *c = context;
@@ -129,6 +136,7 @@ static void put_one(void *context, const int *cell, const int *point, int block)
         to->velocity[a][to->count] = tile_clamp_f32(v, -SPEED_MAX, SPEED_MAX);
     }
     to->id[to->count] = to->count;
+    to->attribute[to->count] = attribute_of(desc, desc->blocks[block].liquid, desc->blocks[block].colour);
     to->count++;
 }
 
@@ -153,6 +161,10 @@ static tarn_status upload_seed(tarn_tank *tank, const seed_context *c)
     }
     if (status == TARN_OK)
         status = tarn_device_upload(device, m->id, c->arrays.id, bytes);
+    if (status == TARN_OK && m->attribute != NULL)
+        status = tarn_device_upload(device, m->attribute, c->arrays.attribute, bytes);
+    for (int c9 = 0; c9 < 9 && status == TARN_OK && m->affine[0] != NULL; c9++)
+        status = tarn_device_zero(device, m->affine[c9], bytes);
     if (status == TARN_OK)
         status = tarn_device_upload(device, m->tile_first_next, c->tile_first, table);
     if (status == TARN_OK)
@@ -176,7 +188,7 @@ tarn_status tank_seed(tarn_tank *tank)
     const liquid_shape *shape = &tank->args.shape;
     const size_t most = shape->particles_max;
     seed_context c = {.desc = &tank->desc, .arrays = {.count_max = shape->particles_max}};
-    uint32_t *words = malloc((7 * most + 2 * (size_t)shape->tile_total[0]) * sizeof *words);
+    uint32_t *words = malloc((8 * most + 2 * (size_t)shape->tile_total[0]) * sizeof *words);
     if (words == NULL)
         return TARN_E_MEMORY;
     for (int a = 0; a < 3; a++) {
@@ -184,7 +196,8 @@ tarn_status tank_seed(tarn_tank *tank)
         c.arrays.velocity[a] = (float *)(words + (size_t)(3 + a) * most);
     }
     c.arrays.id = words + 6 * most;
-    c.tile_first = words + 7 * most;
+    c.arrays.attribute = words + 7 * most;
+    c.tile_first = words + 8 * most;
     c.tile_count = c.tile_first + shape->tile_total[0];
     visit_tiles(&tank->desc, put_one, &c, close_tile);
     tarn_status status = upload_seed(tank, &c);

@@ -84,14 +84,41 @@ static void solve(tarn_tank *tank, int is_density, uint32_t iterations)
     launch_active(tank, &c.args, liquid_project_id);
 }
 
+void tank_launch_p2g(tarn_tank *tank, const liquid_args *args)
+{
+    const int quadratic = tank->desc.weights == TARN_WEIGHTS_QUADRATIC, mixed = args->m.mass[0] != NULL;
+    const int affine = tank->desc.transfer == TARN_TRANSFER_APIC, plain = !quadratic && !affine && !mixed;
+    launch_occupied(tank, args,
+                    plain                 ? liquid_p2g_id
+                    : quadratic && affine ? liquid_p2g_apic_quadratic_id
+                    : quadratic           ? liquid_p2g_quadratic_id
+                    : affine              ? liquid_p2g_apic_id
+                                          : liquid_p2g_mixed_id);
+    tank_mark(tank, STAGE_P2G);
+    launch_active(tank, args, plain ? liquid_grid_id : liquid_grid_any_id);
+    if (mixed)
+        launch_active(tank, args, liquid_beta_id);
+}
+
+int tank_launch_gather(tarn_tank *tank, const liquid_args *args)
+{
+    const int quadratic = tank->desc.weights == TARN_WEIGHTS_QUADRATIC;
+    const int affine = tank->desc.transfer == TARN_TRANSFER_APIC;
+    if (!quadratic && !affine)
+        return 0;
+    launch_occupied(tank, args,
+                    quadratic && affine ? liquid_gather_apic_quadratic_id
+                    : quadratic         ? liquid_gather_quadratic_id
+                                        : liquid_gather_apic_id);
+    return 1;
+}
+
 static void substep(void *context)
 {
     tarn_tank *tank = context;
     liquid_args args = tank->args;
     tank_mark(tank, STAGE_COUNT);
-    launch_occupied(tank, &args, liquid_p2g_id);
-    tank_mark(tank, STAGE_P2G);
-    launch_active(tank, &args, liquid_grid_id);
+    tank_launch_p2g(tank, &args);
     tank_mark(tank, STAGE_GRID);
     launch_occupied(tank, &args, liquid_matrix_id);
     for (uint32_t level = 1; level < args.shape.level_count; level++)
@@ -103,7 +130,9 @@ static void substep(void *context)
     tank_mark(tank, STAGE_DENSITY);
     launch_active(tank, &args, liquid_extrapolate_id);
     tank_mark(tank, STAGE_EXTRAPOLATE);
-    launch_occupied(tank, &args, liquid_advect_id);
+    const int gathered = tank_launch_gather(tank, &args);
+    tank_mark(tank, STAGE_GATHER);
+    launch_occupied(tank, &args, gathered ? liquid_advect_gathered_id : liquid_advect_id);
     tank_mark(tank, STAGE_ADVECT);
     launch_active(tank, &args, liquid_arrivals_id);
     tank_launch(tank, &args, liquid_offsets_id, NULL, 1);

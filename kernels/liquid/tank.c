@@ -68,6 +68,36 @@ static tarn_status check_range(complaint *why, const char *field, float value, f
                   (double)max);
 }
 
+static tarn_status check_liquids(complaint *why, const tarn_tank_desc *desc)
+{
+    if (desc->liquid_count < 1 || desc->liquid_count > TARN_TANK_LIQUIDS_MAX)
+        return refuse(why, TARN_E_LIMIT, "there are %u liquids; allowed are 1 to %d", desc->liquid_count,
+                      TARN_TANK_LIQUIDS_MAX);
+    float lightest = INFINITY, heaviest = 0.0f;
+    for (uint32_t i = 0; i < desc->liquid_count; i++) {
+        char field[48];
+        snprintf(field, sizeof field, "liquids[%u].density_kg_m3", i);
+        tarn_status status = check_range(why, field, desc->liquids[i].density_kg_m3, 0.01f, 20000.0f);
+        snprintf(field, sizeof field, "liquids[%u].viscosity_m2_s", i);
+        if (status == TARN_OK)
+            status = check_range(why, field, desc->liquids[i].viscosity_m2_s, 0.0f, 100.0f);
+        if (status != TARN_OK)
+            return status;
+        lightest = fminf(lightest, desc->liquids[i].density_kg_m3);
+        heaviest = fmaxf(heaviest, desc->liquids[i].density_kg_m3);
+    }
+    if (heaviest > TARN_TANK_DENSITY_RATIO_MAX * lightest)
+        return refuse(why, TARN_E_ARGUMENT, "the liquids' densities are %g to %g kg/m3; allowed is a ratio of %g",
+                      (double)lightest, (double)heaviest, (double)TARN_TANK_DENSITY_RATIO_MAX);
+    if ((unsigned)desc->transfer >= TARN_TRANSFER_COUNT)
+        return refuse(why, TARN_E_ARGUMENT, "transfer is %d; allowed is 0 to %d", (int)desc->transfer,
+                      TARN_TRANSFER_COUNT - 1);
+    if ((unsigned)desc->weights >= TARN_WEIGHTS_COUNT)
+        return refuse(why, TARN_E_ARGUMENT, "weights is %d; allowed is 0 to %d", (int)desc->weights,
+                      TARN_WEIGHTS_COUNT - 1);
+    return TARN_OK;
+}
+
 static tarn_status check_block(complaint *why, const tarn_tank_desc *desc, uint32_t index)
 {
     const tarn_fluid_block *block = &desc->blocks[index];
@@ -80,6 +110,9 @@ static tarn_status check_block(complaint *why, const tarn_tank_desc *desc, uint3
         if (!isfinite(block->velocity_m_s[a]))
             return refuse(why, TARN_E_ARGUMENT, "blocks[%u].velocity_m_s[%d] is not a finite number", index, a);
     }
+    if (block->liquid >= desc->liquid_count)
+        return refuse(why, TARN_E_ARGUMENT, "blocks[%u].liquid is %u; allowed is 0 to %u", index, block->liquid,
+                      desc->liquid_count - 1);
     return TARN_OK;
 }
 
@@ -105,6 +138,8 @@ static tarn_status check_desc(complaint *why, const tarn_tank_desc *desc)
     for (int i = 0; i < TARN_PARAMETER_COUNT && status == TARN_OK; i++)
         status = check_range(why, parameter_specs[i].name, desc->parameters[i], parameter_specs[i].min,
                              parameter_specs[i].max);
+    if (status == TARN_OK)
+        status = check_liquids(why, desc);
     if (status == TARN_OK && desc->block_count > TARN_TANK_BLOCKS_MAX)
         status =
             refuse(why, TARN_E_LIMIT, "there are %u blocks; allowed are %d", desc->block_count, TARN_TANK_BLOCKS_MAX);
@@ -129,6 +164,30 @@ static tarn_status check_particles(complaint *why, const tarn_tank_desc *desc, u
 
 // -------------------------------------------------------------------------------------------------------------- memory
 
+static void fill_liquids(const tarn_tank_desc *desc, liquid_shape *shape)
+{
+    const int quadratic = desc->weights == TARN_WEIGHTS_QUADRATIC;
+    shape->node_edge = quadratic ? NODE_EDGE_QUADRATIC : NODE_EDGE;
+    shape->node_count = quadratic ? NODE_COUNT_QUADRATIC : NODE_COUNT;
+    float heaviest = 0.0f;
+    for (uint32_t i = 0; i < desc->liquid_count; i++)
+        heaviest = fmaxf(heaviest, desc->liquids[i].density_kg_m3);
+    shape->lightest_mass = 1.0f;
+    for (uint32_t i = 0; i < LIQUIDS_MAX; i++) {
+        shape->liquid_mass[i] = i < desc->liquid_count ? desc->liquids[i].density_kg_m3 / heaviest : 1.0f;
+        shape->lightest_mass = fminf(shape->lightest_mass, shape->liquid_mass[i]);
+    }
+}
+
+/// Whether particles need to know their liquid or colour.
+static int has_attributes(const tarn_tank_desc *desc)
+{
+    int dyed = 0;
+    for (uint32_t i = 0; i < desc->block_count; i++)
+        dyed |= desc->blocks[i].colour[3] != 0;
+    return desc->liquid_count > 1 || dyed;
+}
+
 static void fill_shape(const tarn_tank_desc *desc, uint32_t particles_max, liquid_shape *shape)
 {
     shape->particles_max = particles_max;
@@ -138,6 +197,7 @@ static void fill_shape(const tarn_tank_desc *desc, uint32_t particles_max, liqui
         shape->cell_particles_max *= 2.0f;
     shape->weight_scale = CELL_WEIGHT_MAX / shape->cell_particles_max;
     shape->weight_min = (int32_t)shape->weight_scale / WEIGHT_MIN_SHARE;
+    fill_liquids(desc, shape);
     uint32_t level = 0;
     for (int a = 0; a < 3; a++) {
         shape->cells[a] = desc->cells[a];
@@ -171,6 +231,19 @@ static void *take(taker *t, uint64_t count, size_t size)
     return memory;
 }
 
+static void take_optional(taker *t, liquid_memory *m, uint64_t particles)
+{
+    const tarn_tank_desc *desc = &t->tank->desc;
+    for (int c = 0; c < 9 && desc->transfer == TARN_TRANSFER_APIC; c++) {
+        m->affine[c] = take(t, particles, sizeof *m->affine[c]);
+        m->moved_affine[c] = take(t, particles, sizeof *m->moved_affine[c]);
+    }
+    if (has_attributes(desc)) {
+        m->attribute = take(t, particles, sizeof *m->attribute);
+        m->moved_attribute = take(t, particles, sizeof *m->moved_attribute);
+    }
+}
+
 static void take_particles(taker *t, liquid_memory *m, uint64_t n)
 {
     for (int a = 0; a < 3; a++) {
@@ -186,6 +259,7 @@ static void take_particles(taker *t, liquid_memory *m, uint64_t n)
 
 static void take_tiles(taker *t, liquid_memory *m, uint64_t tiles, uint64_t occupied)
 {
+    const uint64_t nodes = t->tank->args.shape.node_count;
     m->tile_first = take(t, tiles, 4);
     m->tile_count = take(t, tiles, 4);
     m->tile_first_next = take(t, tiles, 4);
@@ -197,10 +271,14 @@ static void take_tiles(taker *t, liquid_memory *m, uint64_t tiles, uint64_t occu
         m->u_old[a] = take(t, tiles * TILE_CELLS, 4);
         m->u_ext[a] = take(t, tiles * TILE_CELLS, 4);
         m->shift[a] = take(t, tiles * TILE_CELLS, 4);
-        m->momentum[a] = take(t, occupied * NODE_COUNT, 4);
-        m->weight[a] = take(t, occupied * NODE_COUNT, 4);
+        m->momentum[a] = take(t, occupied * nodes, 4);
+        m->weight[a] = take(t, occupied * nodes, 4);
+        if (t->tank->args.shape.lightest_mass < 1.0f) {
+            m->mass[a] = take(t, occupied * nodes, 4);
+            m->beta[a] = take(t, tiles * TILE_CELLS, 4);
+        }
     }
-    m->density = take(t, occupied * NODE_COUNT, 4);
+    m->density = take(t, occupied * nodes, 4);
     m->cell_type = take(t, tiles * TILE_CELLS, 1);
     m->face_valid = take(t, tiles * TILE_CELLS, 1);
     m->cell_count = take(t, occupied * TILE_CELLS, 1);
@@ -242,6 +320,7 @@ static void take_all(taker *t)
     m->counters = take(t, 1, sizeof *m->counters);
     m->totals = take(t, 1, sizeof *m->totals);
     take_particles(t, m, shape->particles_max);
+    take_optional(t, m, shape->particles_max);
     take_tiles(t, m, tiles, occupied);
     for (uint32_t l = 0; l < shape->level_count; l++) {
         const uint64_t dense = shape->tile_total[l], used = dense < occupied ? dense : occupied;
@@ -280,16 +359,21 @@ static void give_memory(tarn_tank *tank)
         m->density,         m->cell_type,       m->face_valid,  m->cell_count,
         m->density_error,   m->move_count,      m->residual,    m->direction,
         m->product,         m->pressure,        m->potential,   m->solved_tile,
-        m->partial,         tank->tile_info,    tank->payloads,
+        m->partial,         tank->tile_info,    tank->payloads, m->attribute,
+        m->moved_attribute,
     };
     for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++)
         tarn_device_free(device, pieces[i]);
     for (int a = 0; a < 3; a++) {
         void *const fields[] = {m->position[a], m->velocity[a], m->moved_position[a], m->moved_velocity[a],
                                 m->u[a],        m->u_old[a],    m->u_ext[a],          m->shift[a],
-                                m->momentum[a], m->weight[a]};
+                                m->momentum[a], m->weight[a],   m->mass[a],           m->beta[a]};
         for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
             tarn_device_free(device, fields[i]);
+    }
+    for (int c = 0; c < 9; c++) {
+        tarn_device_free(device, m->affine[c]);
+        tarn_device_free(device, m->moved_affine[c]);
     }
     for (uint32_t l = 0; l < LEVELS_MAX; l++) {
         liquid_level *level = &m->level[l];

@@ -13,6 +13,7 @@
     X(STAGE_PRESSURE, "pressure")                                                                                      \
     X(STAGE_DENSITY, "density")                                                                                        \
     X(STAGE_EXTRAPOLATE, "extrapolate")                                                                                \
+    X(STAGE_GATHER, "g2p") /* where it is not part of the next */                                                      \
     X(STAGE_ADVECT, "g2p+advect")                                                                                      \
     X(STAGE_SORT, "sort")                                                                                              \
     X(STAGE_ENCODE, "encode")
@@ -47,6 +48,12 @@ struct tarn_tank {
 /// Launches one kernel with the tank's arguments over *count (device memory) or `most` tiles.
 void tank_launch(tarn_tank *tank, const liquid_args *args, liquid_kernel_id kernel, const uint32_t *count,
                  uint32_t most);
+
+/// Particles to grid, with forces: p2g and grid, by what the tank was made for.
+void tank_launch_p2g(tarn_tank *tank, const liquid_args *args);
+
+/// Grid to particles: moved_velocity and moved_affine. @return 0 where the advection does that
+int tank_launch_gather(tarn_tank *tank, const liquid_args *args);
 
 /// Books the time since the last mark under a stage, while profiling.
 void tank_mark(tarn_tank *tank, tank_stage stage);
