@@ -310,14 +310,15 @@ TILE_FN void advect_particle(const liquid_args *args, const advect_scratch *s, t
     }
     TILE_UNROLL for (int c = 0; c < 3; c++)
     {
+        const component_weights w = weights_of(c, face, center);
         if (gathered) {
-            velocity[c] = interpolate_far(s->carrier[c], weights_of(c, face, center));
-            continue;
+            velocity[c] = interpolate_far(s->carrier[c], w);
+        } else {
+            float change;
+            interpolate_near(s->near[c], w, &velocity[c], &change);
+            const float kept = m->velocity[c][particle] + change;
+            m->moved_velocity[c][particle] = tile_clamp_f32(velocity[c] + flip * (kept - velocity[c]), -limit, limit);
         }
-        float change;
-        interpolate_near(s->near[c], weights_of(c, face, center), &velocity[c], &change);
-        const float kept = m->velocity[c][particle] + change;
-        m->moved_velocity[c][particle] = tile_clamp_f32(velocity[c] + flip * (kept - velocity[c]), -limit, limit);
     }
     midpoint(args, s, place, at, velocity, shift_scale, moved);
     const int tile_at[3] = {place.x, place.y, place.z};
@@ -331,8 +332,6 @@ TILE_FN void advect_particle(const liquid_args *args, const advect_scratch *s, t
         to = to * 3 + (uint32_t)((position >> TILE_POSITION_BITS) - tile_at[c] + 1);
     }
     m->moved_id[particle] = m->id[particle];
-    if (m->attribute != NULL)
-        m->moved_attribute[particle] = m->attribute[particle];
     m->moved_to[particle] = (uint8_t)to;
 }
 
@@ -350,6 +349,10 @@ TILE_FN void advect_tile(const liquid_args *args, uint32_t tile, advect_scratch 
     load_velocities(args, s, place, shift_scale, gathered);
     FOR_RANGE (i, first, end)
         advect_particle(args, s, place, i, shift_scale, gathered);
+    if (m->attribute != NULL) {
+        FOR_RANGE (i, first, end)
+            m->moved_attribute[i] = m->attribute[i];
+    }
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, first, end)
         tile_add_u32(&s->move_count[m->moved_to[i]], 1);

@@ -30,6 +30,7 @@ enum {
     NODE_EDGE_QUADRATIC = 11, ///< -1..9: face 8's far neighbour is face 9
     NODE_COUNT_QUADRATIC = 1331,
     LIQUIDS_MAX = 4,
+    VISCOSITY_ITERATIONS_MAX = 96,
     POSITION_BITS = 20, ///< fraction bits of a position; a particle sits at (X + 0.5) / 2^20 cells
     TILE_POSITION_BITS = 23,
     LEVELS_MAX = 8, ///< 8 * 2^(LEVELS_MAX - 1) = 1024 cells
@@ -65,6 +66,7 @@ enum {
 #define WEIGHT_MIN_SHARE 1024           ///< a face with less than a particle over this has no velocity of its own
 #define MASS_MIN 128                    ///< nor one with less mass, in fixed point: rounding would be its velocity
 #define NODE_REACH 1.5f                 ///< cells along an axis from a particle to its nodes
+#define VISCOSITY_MAX 50.0f             // nu dt / dx^2: thicker liquids are taken for liquids of this
 #define MOVE_CELLS_MAX 4.0f             ///< per axis and substep
 #define DENSITY_STEP_MAX 0.25f          ///< largest density error that is corrected in one substep
 
@@ -101,10 +103,14 @@ typedef struct liquid_control {
     float frac;       ///< of a step, that one substep covers
     float gravity[3]; ///< cells per step^2
     float flip;
-    float tolerance;         ///< max abs(div u) * dt
-    float density_tolerance; ///< max abs(density error)
-    float density_gain;      ///< share of the density error that is corrected in a substep
-    float speed_max;         ///< cells per step, at most SPEED_MAX
+    float tolerance;              ///< max abs(div u) * dt
+    float density_tolerance;      ///< max abs(density error)
+    float density_gain;           ///< share of the density error that is corrected in a substep
+    float speed_max;              ///< cells per step, at most SPEED_MAX
+    float viscosity[LIQUIDS_MAX]; ///< nu dt / dx^2 of a substep, at most VISCOSITY_MAX
+    float viscosity_alpha[VISCOSITY_ITERATIONS_MAX], viscosity_gamma[VISCOSITY_ITERATIONS_MAX];
+    float dye_share;   ///< of the difference to the cell's colour that a particle takes
+    uint32_t dye_step; ///< the step's number
     uint32_t push_count;
     liquid_push pushes[LIQUID_PUSHES_MAX];
 } liquid_control;
@@ -186,6 +192,7 @@ typedef struct liquid_memory {
     uint8_t *open[3];  ///< [s][512] share of the lower face that no solid covers, 0..255
     uint8_t *room;     ///< [s][512] share of the density kernel around the cell's centre that no solid covers, 0..255
     float *solid_flux; ///< [s][512] sum over a cell's faces of covered share times the solid's velocity outwards
+    float *viscosity;  ///< [s][512] mean of the cell's particles, of a substep; NULL in a tank of one liquid
     // occupied
     int32_t *momentum[3], *weight[3], *density; ///< [o][node_count]
     uint8_t *cell_count;                        ///< [o][512], saturated
@@ -204,13 +211,14 @@ typedef struct liquid_memory {
 typedef struct liquid_args {
     liquid_shape shape;
     liquid_memory m;
-    uint32_t level;       ///< for the multigrid's kernels
-    uint32_t is_density;  ///< 0: the solve is for pressure, 1: for the density correction
-    float *solution;      ///< of the solve: pressure or potential
-    uint32_t is_first;    ///< the check before the solver's first iteration
-    uint8_t *bytes;       ///< for the encoder
-    uint32_t *tile_info;  ///< for the encoder: [o][2] dense tile, particle count
-    float velocity_scale; ///< for the encoder: units per (cell per step)
+    uint32_t level;                      ///< for the multigrid's kernels
+    uint32_t is_density;                 ///< 0: the solve is for pressure, 1: for the density correction
+    float *solution;                     ///< of the solve: pressure or potential
+    uint32_t is_first;                   ///< the check before the solver's first iteration
+    uint32_t iteration, iteration_count; ///< of viscosity
+    uint8_t *bytes;                      ///< for the encoder
+    uint32_t *tile_info;                 ///< for the encoder: [o][2] dense tile, particle count
+    float velocity_scale;                ///< for the encoder: units per (cell per step)
 } liquid_args;
 
 /// Kernels, in the order of a step.
@@ -224,6 +232,10 @@ typedef struct liquid_args {
     K(liquid_grid)                                                                                                     \
     K(liquid_grid_any)                                                                                                 \
     K(liquid_beta)                                                                                                     \
+    K(liquid_viscous_faces)                                                                                            \
+    K(liquid_viscous_cells)                                                                                            \
+    K(liquid_viscosity)                                                                                                \
+    K(liquid_viscosity_mixed)                                                                                          \
     K(liquid_matrix)                                                                                                   \
     K(liquid_coarsen)                                                                                                  \
     K(liquid_solve_start)                                                                                              \
@@ -247,6 +259,7 @@ typedef struct liquid_args {
     K(liquid_arrivals)                                                                                                 \
     K(liquid_offsets)                                                                                                  \
     K(liquid_scatter)                                                                                                  \
+    K(liquid_dye)                                                                                                      \
     K(liquid_totals_sum)                                                                                               \
     K(liquid_encode)
 

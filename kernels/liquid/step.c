@@ -100,6 +100,20 @@ void tank_launch_p2g(tarn_tank *tank, const liquid_args *args)
         launch_active(tank, args, liquid_beta_id);
 }
 
+void tank_launch_viscosity(tarn_tank *tank, const liquid_args *with)
+{
+    liquid_args args = *with;
+    const int mixed = args.m.viscosity != NULL;
+    args.iteration_count = tank_viscosity_iterations(tank);
+    if (args.iteration_count == 0)
+        return;
+    launch_active(tank, &args, liquid_viscous_faces_id);
+    if (mixed)
+        launch_active(tank, &args, liquid_viscous_cells_id);
+    for (args.iteration = 0; args.iteration < args.iteration_count; args.iteration++)
+        launch_active(tank, &args, mixed ? liquid_viscosity_mixed_id : liquid_viscosity_id);
+}
+
 int tank_launch_gather(tarn_tank *tank, const liquid_args *args)
 {
     const int quadratic = tank->desc.weights == TARN_WEIGHTS_QUADRATIC;
@@ -120,6 +134,8 @@ static void substep(void *context)
     tank_mark(tank, STAGE_COUNT);
     tank_launch_p2g(tank, &args);
     tank_mark(tank, STAGE_GRID);
+    tank_launch_viscosity(tank, &args);
+    tank_mark(tank, STAGE_VISCOSITY);
     launch_occupied(tank, &args, liquid_matrix_id);
     for (uint32_t level = 1; level < args.shape.level_count; level++)
         launch_level(tank, &args, liquid_coarsen_id, level);
@@ -229,6 +245,9 @@ tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t pu
     for (uint32_t i = 0; i < push_count; i++)
         fill_push(tank, &pushes[i], &control.pushes[i]);
     control.frac = 1.0f / (float)tank->substeps;
+    control.dye_share = p[TARN_PARAMETER_DYE_MIXING];
+    control.dye_step = (uint32_t)tank->step;
+    tank_fill_viscosity(tank, &control);
     tarn_status status = tarn_device_upload(tank->device, tank->args.m.control, &control, sizeof control);
     if (status != TARN_OK)
         return status;
@@ -238,6 +257,8 @@ tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t pu
         else
             tarn_device_run(tank->device, &tank->substep, substep, tank);
     }
+    if (control.dye_share > 0.0f && tank->args.m.attribute != NULL)
+        launch_occupied(tank, &tank->args, liquid_dye_id);
     status = tarn_device_download(tank->device, &tank->counters, tank->args.m.counters, sizeof tank->counters);
     tank->step++;
     tank->sim_time_s = (double)tank->step * (double)dt_s;

@@ -279,6 +279,8 @@ static void take_tiles(taker *t, liquid_memory *m, uint64_t tiles, uint64_t occu
         }
     }
     m->density = take(t, occupied * nodes, 4);
+    if (t->tank->desc.liquid_count > 1 && tank_viscosity_iterations(t->tank) > 0)
+        m->viscosity = take(t, tiles * TILE_CELLS, 4);
     m->cell_type = take(t, tiles * TILE_CELLS, 1);
     m->face_valid = take(t, tiles * TILE_CELLS, 1);
     m->cell_count = take(t, occupied * TILE_CELLS, 1);
@@ -360,7 +362,7 @@ static void give_memory(tarn_tank *tank)
         m->density_error,   m->move_count,      m->residual,    m->direction,
         m->product,         m->pressure,        m->potential,   m->solved_tile,
         m->partial,         tank->tile_info,    tank->payloads, m->attribute,
-        m->moved_attribute,
+        m->moved_attribute, m->viscosity,
     };
     for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++)
         tarn_device_free(device, pieces[i]);

@@ -9,6 +9,7 @@
 #define TANK_STAGE_LIST(X)                                                                                             \
     X(STAGE_P2G, "p2g")                                                                                                \
     X(STAGE_GRID, "grid")                                                                                              \
+    X(STAGE_VISCOSITY, "viscosity")                                                                                    \
     X(STAGE_MATRIX, "matrix")                                                                                          \
     X(STAGE_PRESSURE, "pressure")                                                                                      \
     X(STAGE_DENSITY, "density")                                                                                        \
@@ -54,6 +55,13 @@ void tank_launch_p2g(tarn_tank *tank, const liquid_args *args);
 
 /// Grid to particles: moved_velocity and moved_affine. @return 0 where the advection does that
 int tank_launch_gather(tarn_tank *tank, const liquid_args *args);
+
+/// Iterations of the viscosity: 0 where no liquid has any.
+uint32_t tank_viscosity_iterations(const tarn_tank *tank);
+/// The strengths and coefficients of these for a substep of control->frac.
+void tank_fill_viscosity(const tarn_tank *tank, liquid_control *control);
+/// Viscosity's launches, between the forces and the pressure.
+void tank_launch_viscosity(tarn_tank *tank, const liquid_args *args);
 
 /// Books the time since the last mark under a stage, while profiling.
 void tank_mark(tarn_tank *tank, tank_stage stage);

@@ -218,10 +218,14 @@ TILE_KERNEL(liquid_scatter, PARTICLE_LANES, liquid_args, scatter_scratch)
                 m->velocity[c][to] = m->moved_velocity[c][from];
             }
             m->id[to] = m->moved_id[from];
-            for (int c = 0; m->affine[0] != NULL && c < 9; c++)
-                m->affine[c][to] = m->moved_affine[c][from];
-            if (m->attribute != NULL)
-                m->attribute[to] = m->moved_attribute[from];
+        }
+        if (m->attribute != NULL) {
+            FOR_RANGE (i, 0, n)
+                m->attribute[s->rank[i]] = m->moved_attribute[first + base + i];
+        }
+        for (int c = 0; m->affine[0] != NULL && c < 9; c++) {
+            FOR_RANGE (i, 0, n)
+                m->affine[c][s->rank[i]] = m->moved_affine[c][first + base + i];
         }
         TILE_BARRIER();
     }
