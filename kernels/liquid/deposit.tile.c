@@ -8,10 +8,13 @@
 // each component of the MAC grid; Steffen, Kirby & Berzins 2008 for the splines.
 #include "kernels/liquid/spline.h"
 
-enum { DENSITY_PASS = 3 }; // after the three components
+enum {
+    DENSITY_PASS = 3,                ///< after the three components
+    SUMS = NODE_COUNT_QUADRATIC + 3, ///< rows are added four values at a time
+};
 
 typedef struct deposit_scratch {
-    int32_t momentum[NODE_COUNT_QUADRATIC], weight[NODE_COUNT_QUADRATIC], mass[NODE_COUNT_QUADRATIC];
+    int32_t momentum[SUMS], weight[SUMS], mass[SUMS];
     uint32_t count[TILE_CELLS];
     float scale[TILE_CELLS];
 } deposit_scratch;
@@ -47,23 +50,24 @@ TILE_FN void deposit_particle(const liquid_args *args, deposit_scratch *s, uint3
     const axis_nodes z = nodes_of(m->position[2][particle], c != 2, quadratic);
     const particle_share p = share_of(args, s, particle, c, affine, mixed);
     const int first = node_at(edge, x.at, y.at, z.at);
+    const tile_f32x4 along = tile_set_f32x4(x.w[0], x.w[1], x.w[2], 0.0f);
+    const tile_f32x4 ahead = tile_scale_f32x4(
+        p.slope[0], tile_set_f32x4(x.distance, x.distance + 1.0f, x.distance + 2.0f, x.distance + 3.0f));
     TILE_UNROLL for (int k = 0; k < reach; k++)
     {
         TILE_UNROLL for (int j = 0; j < reach; j++)
         {
-            const float across = y.w[j] * z.w[k];
+            const tile_f32x4 w = tile_scale_f32x4(y.w[j] * z.w[k], along);
             const float row =
                 p.momentum + (p.slope[1] * (y.distance + (float)j) + p.slope[2] * (z.distance + (float)k));
             const int node = first + (k * edge + j) * edge;
-            TILE_UNROLL for (int i = 0; i < reach; i++)
-            {
-                const float w = x.w[i] * across;
-                const float momentum = affine ? row + p.slope[0] * (x.distance + (float)i) : p.momentum;
-                tile_add_i32(&s->momentum[node + i], tile_round_i32(w * momentum));
-                tile_add_i32(&s->weight[node + i], tile_round_i32(w * p.weight));
-                if (mixed)
-                    tile_add_i32(&s->mass[node + i], tile_round_i32(w * p.mass));
-            }
+            const tile_f32x4 momentum =
+                affine ? tile_mul_f32x4(w, tile_add_f32x4(tile_set_f32x4(row, row, row, row), ahead))
+                       : tile_scale_f32x4(p.momentum, w);
+            tile_add_row_i32(&s->momentum[node], momentum, reach);
+            tile_add_row_i32(&s->weight[node], tile_scale_f32x4(p.weight, w), reach);
+            if (mixed)
+                tile_add_row_i32(&s->mass[node], tile_scale_f32x4(p.mass, w), reach);
         }
     }
 }
@@ -77,14 +81,11 @@ TILE_FN void deposit_density_of(const liquid_args *args, deposit_scratch *s, uin
     const axis_nodes z = nodes_of(m->position[2][particle], 1, quadratic);
     const float weight = args->shape.weight_scale * s->scale[cell_of(m, particle)];
     const int first = node_at(edge, x.at, y.at, z.at);
+    const tile_f32x4 along = tile_set_f32x4(x.w[0], x.w[1], x.w[2], 0.0f);
     TILE_UNROLL for (int k = 0; k < reach; k++)
     {
-        TILE_UNROLL for (int j = 0; j < reach; j++)
-        {
-            const float across = y.w[j] * z.w[k] * weight;
-            TILE_UNROLL for (int i = 0; i < reach; i++)
-                tile_add_i32(&s->weight[first + (k * edge + j) * edge + i], tile_round_i32(x.w[i] * across));
-        }
+        TILE_UNROLL for (int j = 0; j < reach; j++) tile_add_row_i32(
+            &s->weight[first + (k * edge + j) * edge], tile_scale_f32x4(y.w[j] * z.w[k] * weight, along), reach);
     }
 }
 
