@@ -370,6 +370,20 @@ TILE_FN float tile_get_f32x4(tile_f32x4 a, int i)
 {
     return a.v[i];
 }
+TILE_FN tile_f32x4 tile_set_f32x4(float x, float y, float z, float w)
+{
+    tile_f32x4 r = {{x, y, z, w}};
+    return r;
+}
+TILE_FN tile_f32x4 tile_mul_f32x4(tile_f32x4 a, tile_f32x4 b)
+{
+    tile_f32x4 r = {{a.v[0] * b.v[0], a.v[1] * b.v[1], a.v[2] * b.v[2], a.v[3] * b.v[3]}};
+    return r;
+}
+TILE_FN void tile_add_row_i32(int32_t *p, tile_f32x4 a, int n)
+{
+    TILE_UNROLL for (int i = 0; i < n; i++) tile_add_i32(p + i, tile_round_i32(a.v[i]));
+}
 #else
 typedef float tile_f32x4 __attribute__((vector_size(16)));
 TILE_FN tile_f32x4 tile_load_f32x4(const float *p)
@@ -389,6 +403,25 @@ TILE_FN tile_f32x4 tile_add_f32x4(tile_f32x4 a, tile_f32x4 b)
 TILE_FN float tile_get_f32x4(tile_f32x4 a, int i)
 {
     return a[i];
+}
+TILE_FN tile_f32x4 tile_set_f32x4(float x, float y, float z, float w)
+{
+    return (tile_f32x4){x, y, z, w};
+}
+TILE_FN tile_f32x4 tile_mul_f32x4(tile_f32x4 a, tile_f32x4 b)
+{
+    return a * b;
+}
+/// Adds the first n of four numbers, rounded, to integers side by side, as tile_add_i32 does. The others must be zero:
+/// the CPU adds all four, so p has room for four.
+TILE_FN void tile_add_row_i32(int32_t *p, tile_f32x4 a, int n)
+{
+    (void)n;
+    typedef int32_t four __attribute__((vector_size(16)));
+    four sum;
+    memcpy(&sum, p, sizeof sum);
+    sum += (four){tile_round_i32(a[0]), tile_round_i32(a[1]), tile_round_i32(a[2]), tile_round_i32(a[3])};
+    memcpy(p, &sum, sizeof sum);
 }
 #endif
 

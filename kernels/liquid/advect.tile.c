@@ -131,7 +131,7 @@ typedef struct node_weights {
 } node_weights;
 
 /// A position's nodes and weights along one axis, for nodes on faces and at centres.
-TILE_FN void nodes_of(particle_axis axis, node_weights *face, node_weights *center)
+TILE_FN void trilinear_nodes(particle_axis axis, node_weights *face, node_weights *center)
 {
     for (int i = 0; i < 2; i++) {
         face->w[i] = axis.face_weight[i];
@@ -247,10 +247,11 @@ TILE_FN void load_near(const liquid_args *args, advect_scratch *s, tile_place pl
     TILE_BARRIER();
 }
 
-TILE_FN void load_velocities(const liquid_args *args, advect_scratch *s, tile_place place, float shift_scale)
+TILE_FN void load_velocities(const liquid_args *args, advect_scratch *s, tile_place place, float shift_scale,
+                             int gathered)
 {
     const liquid_memory *m = &args->m;
-    for (int c = 0; c < 3; c++)
+    for (int c = 0; c < 3 && !gathered; c++)
         load_near(args, s, place, c);
     for (int c = 0; c < 3; c++) {
         halo_load_f32(s->carrier[c], FAR_BORDER, m->u_ext[c], s->neighbour);
@@ -271,7 +272,7 @@ TILE_FN void carrier_at(const liquid_args *args, const advect_scratch *s, tile_p
     int near = 1;
     TILE_UNROLL for (int c = 0; c < 3; c++)
     {
-        nodes_of(axis_weights_local(point[c]), &face[c], &center[c]);
+        trilinear_nodes(axis_weights_local(point[c]), &face[c], &center[c]);
         near &= point[c] >= -3 * (1 << (POSITION_BITS - 1)) && point[c] < 9 * (1 << POSITION_BITS);
     }
     TILE_UNROLL for (int c = 0; c < 3; c++)
@@ -313,9 +314,10 @@ TILE_FN void displacement(const liquid_args *args, const advect_scratch *s, tile
 
 enum { WALL_MARGIN = 1 << (POSITION_BITS - 6) }; // particles keep 1/64 cell from the walls
 
-/// New position, velocity and tile of one particle; returns the neighbour it goes to.
+/// New position, velocity and tile of one particle. Where the velocity is `gathered` already (gather.tile.c), the
+/// carrier's own value stands for the velocity at the start.
 TILE_FN void advect_particle(const liquid_args *args, const advect_scratch *s, tile_place place, uint32_t particle,
-                             float shift_scale)
+                             float shift_scale, int gathered)
 {
     const liquid_memory *m = &args->m;
     const float flip = m->control->flip, limit = m->control->speed_max;
@@ -325,14 +327,19 @@ TILE_FN void advect_particle(const liquid_args *args, const advect_scratch *s, t
     TILE_UNROLL for (int c = 0; c < 3; c++)
     {
         at[c] = (int)(m->position[c][particle] & ((1u << TILE_POSITION_BITS) - 1));
-        nodes_of(axis_weights_local(at[c]), &face[c], &center[c]);
+        trilinear_nodes(axis_weights_local(at[c]), &face[c], &center[c]);
     }
     TILE_UNROLL for (int c = 0; c < 3; c++)
     {
-        float change;
-        interpolate_near(s->near[c], weights_of(c, face, center), &velocity[c], &change);
-        const float kept = m->velocity[c][particle] + change;
-        m->moved_velocity[c][particle] = tile_clamp_f32(velocity[c] + flip * (kept - velocity[c]), -limit, limit);
+        const component_weights w = weights_of(c, face, center);
+        if (gathered) {
+            velocity[c] = interpolate_far(s->carrier[c], w);
+        } else {
+            float change;
+            interpolate_near(s->near[c], w, &velocity[c], &change);
+            const float kept = m->velocity[c][particle] + change;
+            m->moved_velocity[c][particle] = tile_clamp_f32(velocity[c] + flip * (kept - velocity[c]), -limit, limit);
+        }
     }
     displacement(args, s, place, at, velocity, shift_scale, moved);
     const int tile_at[3] = {place.x, place.y, place.z};
@@ -349,8 +356,7 @@ TILE_FN void advect_particle(const liquid_args *args, const advect_scratch *s, t
     m->moved_to[particle] = (uint8_t)to;
 }
 
-/// Moves a tile's particles. One tile per occupied tile.
-TILE_KERNEL(liquid_advect, PARTICLE_LANES, liquid_args, advect_scratch)
+TILE_FN void advect_tile(const liquid_args *args, uint32_t tile, advect_scratch *s, int gathered)
 {
     const liquid_memory *m = &args->m;
     const uint32_t dense = m->level[0].tile[tile];
@@ -361,13 +367,17 @@ TILE_KERNEL(liquid_advect, PARTICLE_LANES, liquid_args, advect_scratch)
     FOR_RANGE (n, 0, MOVED_GONE + 1)
         s->move_count[n] = 0;
     TILE_BARRIER();
-    load_velocities(args, s, place, shift_scale);
+    load_velocities(args, s, place, shift_scale, gathered);
     FOR_RANGE (i, first, end)
-        advect_particle(args, s, place, i, shift_scale);
+        advect_particle(args, s, place, i, shift_scale, gathered);
+    if (m->attribute != NULL) {
+        FOR_RANGE (i, first, end)
+            m->moved_attribute[i] = m->attribute[i];
+    }
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, first, end)
         tile_add_u32(&s->move_count[m->moved_to[i]], 1);
-    FOR_LANES (lane) {
+    FOR_RANGE (lane, 0, PARTICLE_LANES) {
         float fastest = 0.0f;
         for (uint32_t i = first + lane; i < end; i += PARTICLE_LANES)
             for (int c = 0; c < 3; c++)
@@ -380,4 +390,16 @@ TILE_KERNEL(liquid_advect, PARTICLE_LANES, liquid_args, advect_scratch)
         m->move_count[tile * 27 + n] = s->move_count[n];
     if (TILE_SINGLE())
         global_max_u32(&m->counters->speed_max_bits, tile_bits_f32(s->speed[0]));
+}
+
+/// Moves a tile's particles. One tile per occupied tile.
+TILE_KERNEL(liquid_advect, PARTICLE_LANES, liquid_args, advect_scratch)
+{
+    advect_tile(args, tile, s, 0);
+}
+
+/// The same after one of the gathering kernels.
+TILE_KERNEL(liquid_advect_gathered, PARTICLE_LANES, liquid_args, advect_scratch)
+{
+    advect_tile(args, tile, s, 1);
 }

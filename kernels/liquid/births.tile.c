@@ -322,7 +322,7 @@ TILE_FN int leaves(const liquid_args *args, uint32_t tile, uint32_t particle, in
 }
 
 /// What happens to particles after they moved: drains and crowds take them away, a turning tank turns their
-/// velocities, dye goes with them. One tile per occupied tile.
+/// velocities. One tile per occupied tile.
 TILE_KERNEL(liquid_events, PARTICLE_LANES, liquid_args, events_scratch)
 {
     const liquid_memory *m = &args->m;
@@ -346,10 +346,6 @@ TILE_KERNEL(liquid_events, PARTICLE_LANES, liquid_args, events_scratch)
                 m->moved_velocity[c][i] =
                     control->coriolis[c][0] * v[0] + control->coriolis[c][1] * v[1] + control->coriolis[c][2] * v[2];
         }
-    }
-    if (m->attribute != NULL) {
-        FOR_RANGE (i, first, end)
-            m->moved_attribute[i] = m->attribute[i];
     }
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, first, end)

@@ -126,6 +126,10 @@ TILE_KERNEL(liquid_totals_sum, PARTICLE_LANES, liquid_args, totals_scratch)
             s->sum[TOTAL_POSITION + c][lane] = counts * (m->position[c][i] >> 10);
             s->sum[TOTAL_VELOCITY + c][lane] = counts * (uint64_t)(int64_t)tile_round_i32(v * (float)(1 << 20));
         }
+        for (int c = 0; m->affine[0] != NULL && c < 9; c++)
+            hash = tile_mix_u64(hash ^ tile_bits_f32(m->affine[c][i]));
+        if (m->attribute != NULL)
+            hash = tile_mix_u64(hash ^ m->attribute[i]);
         s->sum[TOTAL_ENERGY][lane] = counts * (uint64_t)(energy * (float)(1 << 20));
         s->sum[TOTAL_HASH][lane] = counts * hash;
         s->sum[TOTAL_HASH + 1][lane] = counts * tile_mix_u64(hash ^ 0xd1b54a32d192ed03ull);

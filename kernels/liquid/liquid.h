@@ -27,6 +27,10 @@ enum {
     TILE_FACES = 576, ///< faces normal to one axis, both borders included: 9 * 8 * 8
     NODE_EDGE = 10,   ///< a tile's nodes for the P2G: cells -1..8
     NODE_COUNT = 1000,
+    NODE_EDGE_QUADRATIC = 11, ///< -1..9: face 8's far neighbour is face 9
+    NODE_COUNT_QUADRATIC = 1331,
+    LIQUIDS_MAX = 4,
+    VISCOSITY_ITERATIONS_MAX = 96,
     POSITION_BITS = 20, ///< fraction bits of a position; a particle sits at (X + 0.5) / 2^20 cells
     TILE_POSITION_BITS = 23,
     LEVELS_MAX = 8, ///< 8 * 2^(LEVELS_MAX - 1) = 1024 cells
@@ -46,10 +50,26 @@ enum {
 /// times the density at rest, or a resting tank would count as thinned out and be pulled together. Speeds are at most
 /// SPEED_MAX, and weight_scale is 2^27 over cell_particles_max. Hence |sum| <= 8 * 2^27 = 2^30 plus half a unit per
 /// contribution (under 2^24 * 0.5 even if every particle of the largest tank were in reach), which fits 31 bits.
+///
+/// Quadratic B-splines weigh less: along an axis a cell's particles reach a face with weights up to 3/4 from the two
+/// cells beside it and up to 1/8 from the two behind those, and a centre with up to 3/4 from its own cell and up to 1/2
+/// from the two beside it: 7/4 in both cases, (7/4)^3 < 8. Mirror images of cells, which walls fold back, count as
+/// cells.
+///
+/// Affine particles bring v + C (node - particle) with |node - particle| <= NODE_REACH along each axis. The gathering
+/// keeps |v_c| + NODE_REACH (|C_cx| + |C_cy| + |C_cz|) <= SPEED_MAX but for rounding, so that no contribution is
+/// faster.
+///
+/// Liquids of different density weigh momentum and mass by rho / rho of the heaviest <= 1, which keeps both within the
+/// same bounds. At a ratio of 1000 a particle of the lightest has 2^22 / 1000 = 4194 units of mass in a tank of 8
+/// particles a cell: a face with eight of them knows its density to 1e-4 and its velocity to 1/1000 cell per step.
 #define CELL_PARTICLES_MAX_LOWEST 32.0f ///< of cell_particles_max
 #define CELL_WEIGHT_MAX 134217728.0f    ///< 2^27: a cell's particles in fixed point
 #define SPEED_MAX 32.0f                 ///< cells per step: the largest cfl times the most substeps
 #define WEIGHT_MIN_SHARE 1024           ///< a face with less than a particle over this has no velocity of its own
+#define MASS_MIN 128                    ///< nor one with less mass, in fixed point: rounding would be its velocity
+#define NODE_REACH 1.5f                 ///< cells along an axis from a particle to its nodes
+#define VISCOSITY_MAX 50.0f             // nu dt / dx^2: thicker liquids are taken for liquids of this
 #define MOVE_CELLS_MAX 4.0f             ///< per axis and substep
 #define DENSITY_STEP_MAX 0.25f          ///< largest density error that is corrected in one substep
 
@@ -67,6 +87,10 @@ typedef struct liquid_shape {
     float cell_particles_max;          ///< that a cell counts for in the P2G, a power of two
     float weight_scale;                ///< of one particle in fixed point
     int32_t weight_min;                ///< fixed point
+    uint32_t node_edge;                ///< of a tile's nodes: NODE_EDGE or NODE_EDGE_QUADRATIC
+    uint32_t node_count;
+    float liquid_mass[LIQUIDS_MAX]; ///< density over that of the heaviest
+    float lightest_mass;            ///< the smallest of these
 } liquid_shape;
 
 typedef struct liquid_push {
@@ -102,10 +126,14 @@ typedef struct liquid_control {
     float force_slope[3][3]; ///< centrifugal and Euler force per cell from the pivot, 1 / step^2
     float coriolis[3][3];    ///< rotation of velocities in a substep
     float flip;
-    float tolerance;         ///< max abs(div u) * dt
-    float density_tolerance; ///< max abs(density error)
-    float density_gain;      ///< share of the density error that is corrected in a substep
-    float speed_max;         ///< cells per step, at most SPEED_MAX
+    float tolerance;              ///< max abs(div u) * dt
+    float density_tolerance;      ///< max abs(density error)
+    float density_gain;           ///< share of the density error that is corrected in a substep
+    float speed_max;              ///< cells per step, at most SPEED_MAX
+    float viscosity[LIQUIDS_MAX]; ///< nu dt / dx^2 of a substep, at most VISCOSITY_MAX
+    float viscosity_alpha[VISCOSITY_ITERATIONS_MAX], viscosity_gamma[VISCOSITY_ITERATIONS_MAX];
+    float dye_share;   ///< of the difference to the cell's colour that a particle takes
+    uint32_t dye_step; ///< the step's number
     uint32_t push_count;
     liquid_push pushes[LIQUID_PUSHES_MAX];
     uint32_t emitter_count, drain_count;
@@ -201,14 +229,17 @@ typedef struct liquid_memory {
     float *shift[3];        ///< displacement of the density correction, cells
     uint8_t *cell_type;     ///< [s][512]
     uint8_t *face_valid;    ///< [s][512], bit per axis
+    float *beta[3]; ///< [s][512] lower faces: density of the lightest liquid over the face's; NULL where all are equal
     // active, and NULL in a tank without solids
     uint8_t *open[3];  ///< [s][512] share of the lower face that no solid covers, 0..255
     uint8_t *room;     ///< [s][512] share of the density kernel around the cell's centre that no solid covers, 0..255
     float *solid_flux; ///< [s][512] sum over a cell's faces of covered share times the solid's velocity outwards
+    float *viscosity;  ///< [s][512] mean of the cell's particles, of a substep; NULL in a tank of one liquid
     // occupied
-    int32_t *momentum[3], *weight[3], *density; ///< [o][1000]
+    int32_t *momentum[3], *weight[3], *density; ///< [o][node_count]
     uint8_t *cell_count;                        ///< [o][512], saturated
     float *density_error;                       ///< [o][512]
+    int32_t *mass[3];                           ///< [o][node_count]; NULL in a tank whose liquids are equally heavy
     uint32_t *move_count;                       ///< [o][27]
     float *residual, *direction, *product;      ///< [o][512]
     float *pressure, *potential;                ///< [o][512]: solutions of the two solves
@@ -224,14 +255,15 @@ typedef struct liquid_memory {
 typedef struct liquid_args {
     liquid_shape shape;
     liquid_memory m;
-    uint32_t level;       ///< for the multigrid's kernels
-    uint32_t is_density;  ///< 0: the solve is for pressure, 1: for the density correction
-    float *solution;      ///< of the solve: pressure or potential
-    uint32_t reseed;      ///< 1: thinned-out cells get particles, crowded ones lose some
-    uint32_t is_first;    ///< the check before the solver's first iteration
-    uint8_t *bytes;       ///< for the encoder
-    uint32_t *tile_info;  ///< for the encoder: [o][2] dense tile, particle count
-    float velocity_scale; ///< for the encoder: units per (cell per step)
+    uint32_t level;                      ///< for the multigrid's kernels
+    uint32_t is_density;                 ///< 0: the solve is for pressure, 1: for the density correction
+    float *solution;                     ///< of the solve: pressure or potential
+    uint32_t reseed;                     ///< 1: thinned-out cells get particles, crowded ones lose some
+    uint32_t is_first;                   ///< the check before the solver's first iteration
+    uint32_t iteration, iteration_count; ///< of viscosity
+    uint8_t *bytes;                      ///< for the encoder
+    uint32_t *tile_info;                 ///< for the encoder: [o][2] dense tile, particle count
+    float velocity_scale;                ///< for the encoder: units per (cell per step)
 } liquid_args;
 
 /// Kernels, in the order of a step.
@@ -239,7 +271,17 @@ typedef struct liquid_args {
     K(liquid_clear)                                                                                                    \
     K(liquid_mark)                                                                                                     \
     K(liquid_p2g)                                                                                                      \
+    K(liquid_p2g_mixed)                                                                                                \
+    K(liquid_p2g_apic)                                                                                                 \
+    K(liquid_p2g_quadratic)                                                                                            \
+    K(liquid_p2g_apic_quadratic)                                                                                       \
     K(liquid_grid)                                                                                                     \
+    K(liquid_grid_any)                                                                                                 \
+    K(liquid_beta)                                                                                                     \
+    K(liquid_viscous_faces)                                                                                            \
+    K(liquid_viscous_cells)                                                                                            \
+    K(liquid_viscosity)                                                                                                \
+    K(liquid_viscosity_mixed)                                                                                          \
     K(liquid_matrix)                                                                                                   \
     K(liquid_coarsen)                                                                                                  \
     K(liquid_solve_start)                                                                                              \
@@ -255,12 +297,16 @@ typedef struct liquid_args {
     K(liquid_cg_update)                                                                                                \
     K(liquid_project)                                                                                                  \
     K(liquid_extrapolate)                                                                                              \
+    K(liquid_gather_apic)                                                                                              \
+    K(liquid_gather_quadratic)                                                                                         \
+    K(liquid_gather_apic_quadratic)                                                                                    \
     K(liquid_advect)                                                                                                   \
     K(liquid_events)                                                                                                   \
     K(liquid_spray)                                                                                                    \
     K(liquid_spray_choose)                                                                                             \
     K(liquid_births)                                                                                                   \
     K(liquid_births_limit)                                                                                             \
+    K(liquid_advect_gathered)                                                                                          \
     K(liquid_arrivals)                                                                                                 \
     K(liquid_keep_active)                                                                                              \
     K(liquid_list)                                                                                                     \
@@ -268,6 +314,7 @@ typedef struct liquid_args {
     K(liquid_spawn)                                                                                                    \
     K(liquid_retire)                                                                                                   \
     K(liquid_adopt)                                                                                                    \
+    K(liquid_dye)                                                                                                      \
     K(liquid_totals_sum)                                                                                               \
     K(liquid_encode)
 

@@ -61,10 +61,15 @@ static void take_particles(taker *t, liquid_memory *m)
         take(t, &m->attribute, 4);
         take(t, &m->moved_attribute, 4);
     }
+    for (int i = 0; i < 9 && t->tank->desc.transfer == TARN_TRANSFER_APIC; i++) {
+        take(t, &m->affine[i], 4);
+        take(t, &m->moved_affine[i], 4);
+    }
 }
 
 static void take_active(taker *t, liquid_memory *m)
 {
+    const liquid_shape *shape = &t->tank->args.shape;
     t->group = GROUP_ACTIVE;
     take(t, &m->active_tile, 4);
     take(t, &m->active_tile_next, 4);
@@ -76,6 +81,10 @@ static void take_active(taker *t, liquid_memory *m)
     }
     take(t, &m->cell_type, TILE_CELLS);
     take(t, &m->face_valid, TILE_CELLS);
+    for (int a = 0; a < 3 && shape->lightest_mass < 1.0f; a++)
+        take(t, &m->beta[a], TILE_CELLS * 4);
+    if (t->tank->desc.liquid_count > 1 && tank_viscosity_iterations(t->tank) > 0)
+        take(t, &m->viscosity, TILE_CELLS * 4);
     if (t->tank->has_births) {
         take(t, &m->births, 4);
         take(t, &m->births_first, 4);
@@ -84,12 +93,15 @@ static void take_active(taker *t, liquid_memory *m)
 
 static void take_occupied(taker *t, liquid_memory *m)
 {
+    const uint64_t nodes = t->tank->args.shape.node_count;
     t->group = GROUP_OCCUPIED;
     for (int a = 0; a < 3; a++) {
-        take(t, &m->momentum[a], NODE_COUNT * 4);
-        take(t, &m->weight[a], NODE_COUNT * 4);
+        take(t, &m->momentum[a], nodes * 4);
+        take(t, &m->weight[a], nodes * 4);
+        if (t->tank->args.shape.lightest_mass < 1.0f)
+            take(t, &m->mass[a], nodes * 4);
     }
-    take(t, &m->density, NODE_COUNT * 4);
+    take(t, &m->density, nodes * 4);
     take(t, &m->cell_count, TILE_CELLS);
     take(t, &m->density_error, TILE_CELLS * 4);
     take(t, &m->move_count, 27 * 4);

@@ -111,15 +111,58 @@ static void sort(tarn_tank *tank, const liquid_args *args)
     tank_adopt_tiles(tank, args);
 }
 
+void tank_launch_p2g(tarn_tank *tank, const liquid_args *args)
+{
+    const int quadratic = tank->desc.weights == TARN_WEIGHTS_QUADRATIC, mixed = args->m.mass[0] != NULL;
+    const int affine = tank->desc.transfer == TARN_TRANSFER_APIC, plain = !quadratic && !affine && !mixed;
+    launch_occupied(tank, args,
+                    plain                 ? liquid_p2g_id
+                    : quadratic && affine ? liquid_p2g_apic_quadratic_id
+                    : quadratic           ? liquid_p2g_quadratic_id
+                    : affine              ? liquid_p2g_apic_id
+                                          : liquid_p2g_mixed_id);
+    tank_mark(tank, STAGE_P2G);
+    launch_active(tank, args, plain ? liquid_grid_id : liquid_grid_any_id);
+    if (mixed)
+        launch_active(tank, args, liquid_beta_id);
+}
+
+void tank_launch_viscosity(tarn_tank *tank, const liquid_args *with)
+{
+    liquid_args args = *with;
+    const int mixed = args.m.viscosity != NULL;
+    args.iteration_count = tank_viscosity_iterations(tank);
+    if (args.iteration_count == 0)
+        return;
+    launch_active(tank, &args, liquid_viscous_faces_id);
+    if (mixed)
+        launch_active(tank, &args, liquid_viscous_cells_id);
+    for (args.iteration = 0; args.iteration < args.iteration_count; args.iteration++)
+        launch_active(tank, &args, mixed ? liquid_viscosity_mixed_id : liquid_viscosity_id);
+}
+
+int tank_launch_gather(tarn_tank *tank, const liquid_args *args)
+{
+    const int quadratic = tank->desc.weights == TARN_WEIGHTS_QUADRATIC;
+    const int affine = tank->desc.transfer == TARN_TRANSFER_APIC;
+    if (!quadratic && !affine)
+        return 0;
+    launch_occupied(tank, args,
+                    quadratic && affine ? liquid_gather_apic_quadratic_id
+                    : quadratic         ? liquid_gather_quadratic_id
+                                        : liquid_gather_apic_id);
+    return 1;
+}
+
 static void substep(void *context)
 {
     tarn_tank *tank = context;
     liquid_args args = tank->args;
     tank_mark(tank, STAGE_COUNT);
-    launch_occupied(tank, &args, liquid_p2g_id);
-    tank_mark(tank, STAGE_P2G);
-    launch_active(tank, &args, liquid_grid_id);
+    tank_launch_p2g(tank, &args);
     tank_mark(tank, STAGE_GRID);
+    tank_launch_viscosity(tank, &args);
+    tank_mark(tank, STAGE_VISCOSITY);
     launch_occupied(tank, &args, liquid_matrix_id);
     for (uint32_t level = 1; level < args.shape.level_count; level++)
         launch_level(tank, &args, liquid_coarsen_id, level);
@@ -130,7 +173,9 @@ static void substep(void *context)
     tank_mark(tank, STAGE_DENSITY);
     launch_active(tank, &args, liquid_extrapolate_id);
     tank_mark(tank, STAGE_EXTRAPOLATE);
-    launch_occupied(tank, &args, liquid_advect_id);
+    const int gathered = tank_launch_gather(tank, &args);
+    tank_mark(tank, STAGE_GATHER);
+    launch_occupied(tank, &args, gathered ? liquid_advect_gathered_id : liquid_advect_id);
     tank_mark(tank, STAGE_ADVECT);
     happen(tank, &args);
     sort(tank, &args);
@@ -213,7 +258,7 @@ static uint32_t substeps_for(const tarn_tank *tank, const liquid_control *contro
 /// Whether this step needs the events' launch; a captured sequence is one with it or one without.
 static void choose_events(tarn_tank *tank, const liquid_control *control)
 {
-    const int has_events = control->drain_count > 0 || control->is_turning || tank->args.m.attribute != NULL;
+    const int has_events = control->drain_count > 0 || control->is_turning;
     if (has_events != tank->has_events) {
         tarn_device_replay_destroy(tank->device, tank->substep);
         tank->substep = NULL;
@@ -241,6 +286,9 @@ static void fill_control(tarn_tank *tank, const tarn_push *pushes, uint32_t push
     control->push_count = push_count;
     for (uint32_t i = 0; i < push_count; i++)
         fill_push(tank, &pushes[i], &control->pushes[i]);
+    control->dye_share = p[TARN_PARAMETER_DYE_MIXING];
+    control->dye_step = (uint32_t)tank->step;
+    tank_fill_viscosity(tank, control);
     choose_events(tank, control);
 }
 
@@ -272,6 +320,8 @@ tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t pu
         else
             tarn_device_run(tank->device, &tank->substep, substep, tank);
     }
+    if (control.dye_share > 0.0f && tank->args.m.attribute != NULL)
+        launch_occupied(tank, &tank->args, liquid_dye_id);
     status = read_counters(tank);
     tank->step++;
     tank->sim_time_s = (double)tank->step * (double)tank->desc.dt_s;

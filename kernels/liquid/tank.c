@@ -68,6 +68,36 @@ static tarn_status check_range(complaint *why, const char *field, float value, f
                   (double)max);
 }
 
+static tarn_status check_liquids(complaint *why, const tarn_tank_desc *desc)
+{
+    if (desc->liquid_count < 1 || desc->liquid_count > TARN_TANK_LIQUIDS_MAX)
+        return refuse(why, TARN_E_LIMIT, "there are %u liquids; allowed are 1 to %d", desc->liquid_count,
+                      TARN_TANK_LIQUIDS_MAX);
+    float lightest = INFINITY, heaviest = 0.0f;
+    for (uint32_t i = 0; i < desc->liquid_count; i++) {
+        char field[48];
+        snprintf(field, sizeof field, "liquids[%u].density_kg_m3", i);
+        tarn_status status = check_range(why, field, desc->liquids[i].density_kg_m3, 0.01f, 20000.0f);
+        snprintf(field, sizeof field, "liquids[%u].viscosity_m2_s", i);
+        if (status == TARN_OK)
+            status = check_range(why, field, desc->liquids[i].viscosity_m2_s, 0.0f, 100.0f);
+        if (status != TARN_OK)
+            return status;
+        lightest = fminf(lightest, desc->liquids[i].density_kg_m3);
+        heaviest = fmaxf(heaviest, desc->liquids[i].density_kg_m3);
+    }
+    if (heaviest > TARN_TANK_DENSITY_RATIO_MAX * lightest)
+        return refuse(why, TARN_E_ARGUMENT, "the liquids' densities are %g to %g kg/m3; allowed is a ratio of %g",
+                      (double)lightest, (double)heaviest, (double)TARN_TANK_DENSITY_RATIO_MAX);
+    if ((unsigned)desc->transfer >= TARN_TRANSFER_COUNT)
+        return refuse(why, TARN_E_ARGUMENT, "transfer is %d; allowed is 0 to %d", (int)desc->transfer,
+                      TARN_TRANSFER_COUNT - 1);
+    if ((unsigned)desc->weights >= TARN_WEIGHTS_COUNT)
+        return refuse(why, TARN_E_ARGUMENT, "weights is %d; allowed is 0 to %d", (int)desc->weights,
+                      TARN_WEIGHTS_COUNT - 1);
+    return TARN_OK;
+}
+
 static tarn_status check_block(complaint *why, const tarn_tank_desc *desc, uint32_t index)
 {
     const tarn_fluid_block *block = &desc->blocks[index];
@@ -80,6 +110,9 @@ static tarn_status check_block(complaint *why, const tarn_tank_desc *desc, uint3
         if (!isfinite(block->velocity_m_s[a]))
             return refuse(why, TARN_E_ARGUMENT, "blocks[%u].velocity_m_s[%d] is not a finite number", index, a);
     }
+    if (block->liquid >= desc->liquid_count)
+        return refuse(why, TARN_E_ARGUMENT, "blocks[%u].liquid is %u; allowed is 0 to %u", index, block->liquid,
+                      desc->liquid_count - 1);
     return TARN_OK;
 }
 
@@ -108,6 +141,8 @@ static tarn_status check_desc(complaint *why, const tarn_tank_desc *desc)
     for (int i = 0; i < TARN_PARAMETER_COUNT && status == TARN_OK; i++)
         status = check_range(why, parameter_specs[i].name, desc->parameters[i], parameter_specs[i].min,
                              parameter_specs[i].max);
+    if (status == TARN_OK)
+        status = check_liquids(why, desc);
     if (status == TARN_OK && desc->block_count > TARN_TANK_BLOCKS_MAX)
         status =
             refuse(why, TARN_E_LIMIT, "there are %u blocks; allowed are %d", desc->block_count, TARN_TANK_BLOCKS_MAX);
@@ -132,6 +167,21 @@ static tarn_status check_particles(complaint *why, const tarn_tank_desc *desc, u
 
 // --------------------------------------------------------------------------------------------------------------- shape
 
+static void fill_liquids(const tarn_tank_desc *desc, liquid_shape *shape)
+{
+    const int quadratic = desc->weights == TARN_WEIGHTS_QUADRATIC;
+    shape->node_edge = quadratic ? NODE_EDGE_QUADRATIC : NODE_EDGE;
+    shape->node_count = quadratic ? NODE_COUNT_QUADRATIC : NODE_COUNT;
+    float heaviest = 0.0f;
+    for (uint32_t i = 0; i < desc->liquid_count; i++)
+        heaviest = fmaxf(heaviest, desc->liquids[i].density_kg_m3);
+    shape->lightest_mass = 1.0f;
+    for (uint32_t i = 0; i < LIQUIDS_MAX; i++) {
+        shape->liquid_mass[i] = i < desc->liquid_count ? desc->liquids[i].density_kg_m3 / heaviest : 1.0f;
+        shape->lightest_mass = fminf(shape->lightest_mass, shape->liquid_mass[i]);
+    }
+}
+
 static void fill_shape(const tarn_tank_desc *desc, uint32_t particles_max, liquid_shape *shape)
 {
     shape->particles_max = particles_max;
@@ -141,6 +191,7 @@ static void fill_shape(const tarn_tank_desc *desc, uint32_t particles_max, liqui
         shape->cell_particles_max *= 2.0f;
     shape->weight_scale = CELL_WEIGHT_MAX / shape->cell_particles_max;
     shape->weight_min = (int32_t)shape->weight_scale / WEIGHT_MIN_SHARE;
+    fill_liquids(desc, shape);
     uint32_t level = 0;
     for (int a = 0; a < 3; a++) {
         shape->cells[a] = desc->cells[a];

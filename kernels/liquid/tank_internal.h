@@ -9,10 +9,12 @@
 #define TANK_STAGE_LIST(X)                                                                                             \
     X(STAGE_P2G, "p2g")                                                                                                \
     X(STAGE_GRID, "grid")                                                                                              \
+    X(STAGE_VISCOSITY, "viscosity")                                                                                    \
     X(STAGE_MATRIX, "matrix")                                                                                          \
     X(STAGE_PRESSURE, "pressure")                                                                                      \
     X(STAGE_DENSITY, "density")                                                                                        \
     X(STAGE_EXTRAPOLATE, "extrapolate")                                                                                \
+    X(STAGE_GATHER, "g2p") /* where it is not part of the next */                                                      \
     X(STAGE_ADVECT, "g2p+advect")                                                                                      \
     X(STAGE_SORT, "sort")                                                                                              \
     X(STAGE_ENCODE, "encode")
@@ -81,6 +83,19 @@ struct tarn_tank {
 /// Launches one kernel with the tank's arguments over *count (device memory) or `most` tiles.
 void tank_launch(tarn_tank *tank, const liquid_args *args, liquid_kernel_id kernel, const uint32_t *count,
                  uint32_t most);
+
+/// Particles to grid, with forces: p2g and grid, by what the tank was made for.
+void tank_launch_p2g(tarn_tank *tank, const liquid_args *args);
+
+/// Grid to particles: moved_velocity and moved_affine. @return 0 where the advection does that
+int tank_launch_gather(tarn_tank *tank, const liquid_args *args);
+
+/// Iterations of the viscosity: 0 where no liquid has any.
+uint32_t tank_viscosity_iterations(const tarn_tank *tank);
+/// The strengths and coefficients of these for a substep of control->frac.
+void tank_fill_viscosity(const tarn_tank *tank, liquid_control *control);
+/// Viscosity's launches, between the forces and the pressure.
+void tank_launch_viscosity(tarn_tank *tank, const liquid_args *args);
 
 /// Books the time since the last mark under a stage, while profiling.
 void tank_mark(tarn_tank *tank, tank_stage stage);

@@ -292,6 +292,12 @@ TILE_KERNEL(liquid_scatter, PARTICLE_LANES, liquid_args, scatter_scratch)
                     m->attribute[s->rank[i]] = m->moved_attribute[first + base + i];
             }
         }
+        for (int c = 0; m->affine[0] != NULL && c < 9; c++) {
+            FOR_RANGE (i, 0, n) {
+                if (s->rank[i] < args->shape.particles_max)
+                    m->affine[c][s->rank[i]] = m->moved_affine[c][first + base + i];
+            }
+        }
         TILE_BARRIER();
     }
 }

@@ -2,7 +2,9 @@
 // the overlaps of neighbouring tiles are added afterwards, so that no two tiles write to one place.
 //
 // Source of the method: Zhu & Bridson 2005, "Animating sand as a fluid"; weights are trilinear.
+#include "kernels/liquid/halo.h"
 #include "kernels/liquid/region.h"
+#include "kernels/liquid/spline.h"
 
 /// Node of a tile's scratch grid, each coordinate -1..8.
 TILE_FN int node_index(int x, int y, int z)
@@ -84,7 +86,6 @@ TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
     const liquid_memory *m = &args->m;
     const uint32_t dense = m->level[0].tile[tile];
     const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
-    const float most = args->shape.cell_particles_max;
     FOR_RANGE (i, 0, 3 * NODE_COUNT * 2)
         ((int32_t *)s->sum)[i] = 0;
     FOR_RANGE (i, 0, NODE_COUNT)
@@ -92,15 +93,7 @@ TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
     FOR_RANGE (i, 0, TILE_CELLS)
         s->count[i] = 0;
     TILE_BARRIER();
-    FOR_RANGE_ATOMIC (i, first, end)
-        tile_add_u32(&s->count[particle_cell(m, i)], 1);
-    TILE_BARRIER();
-    FOR_RANGE (i, 0, TILE_CELLS) {
-        const uint32_t count = s->count[i];
-        s->scale[i] = (float)count > most ? most / (float)count : 1.0f;
-        m->cell_count[(uint64_t)tile * TILE_CELLS + i] = (uint8_t)(count < 255 ? count : 255);
-    }
-    TILE_BARRIER();
+    count_cells(args, tile, first, end, s->count, s->scale);
     FOR_RANGE_ATOMIC (i, first, end) {
         const particle_axis x = axis_weights(m->position[0][i]);
         const particle_axis y = axis_weights(m->position[1][i]);
@@ -132,28 +125,39 @@ typedef struct grid_scratch {
     int32_t momentum[3][TILE_CELLS], weight[3][TILE_CELLS], density[TILE_CELLS];
 } grid_scratch;
 
-/// Adds what one neighbour's scratch grid holds of this tile's cells.
-TILE_FN void add_overlap(const liquid_memory *m, grid_scratch *s, uint32_t n)
+typedef struct face_sums {
+    int32_t of[3][TILE_CELLS];
+} face_sums;
+
+typedef struct grid_any_scratch {
+    grid_scratch grid;
+    face_sums mass;
+} grid_any_scratch;
+
+/// Adds what one neighbour's scratch grid, with `edge` nodes an axis, holds of this tile's cells.
+TILE_FN void add_overlap(const liquid_memory *m, grid_scratch *s, face_sums *mass, uint32_t n, int edge)
 {
     const uint32_t o = s->neighbour[n];
     if (o == TILE_NONE)
         return;
     const int step[3] = {(int)(n % 3) - 1, (int)(n / 3 % 3) - 1, (int)(n / 9) - 1};
     int begin[3], size[3];
-    for (int a = 0; a < 3; a++) { // our cells that the neighbour's nodes -1..8 reach
+    for (int a = 0; a < 3; a++) { // our cells that the neighbour's nodes -1..8 or -1..9 reach
         begin[a] = step[a] > 0 ? TILE_EDGE - 1 : 0;
-        size[a] = step[a] == 0 ? TILE_EDGE : 1;
+        size[a] = step[a] == 0 ? TILE_EDGE : step[a] > 0 ? 1 : edge - NODE_EDGE + 1;
     }
-    const uint64_t base = (uint64_t)o * NODE_COUNT;
+    const uint64_t base = (uint64_t)o * (uint64_t)(edge * edge * edge);
     FOR_BOX (bx, by, bz, size[0], size[1], size[2]) {
         const int x = begin[0] + bx, y = begin[1] + by, z = begin[2] + bz;
         const uint32_t at = cell_index(x, y, z);
         const uint64_t node =
-            base + (uint64_t)node_index(x - TILE_EDGE * step[0], y - TILE_EDGE * step[1], z - TILE_EDGE * step[2]);
+            base + (uint64_t)node_at(edge, x - TILE_EDGE * step[0], y - TILE_EDGE * step[1], z - TILE_EDGE * step[2]);
         for (int c = 0; c < 3; c++) {
             s->momentum[c][at] += m->momentum[c][node];
             s->weight[c][at] += m->weight[c][node];
         }
+        for (int c = 0; mass != NULL && c < 3; c++)
+            mass->of[c][at] += m->mass[c][node];
         s->density[at] += m->density[node];
     }
     TILE_BARRIER();
@@ -209,8 +213,9 @@ TILE_FN int in_reach(const liquid_control *control, tile_place place)
     return 0;
 }
 
-TILE_FN void finish_velocity(const liquid_args *args, grid_scratch *s, uint32_t tile, tile_place place, int axis,
-                             int pushed)
+/// `mass` is what momentum counts against: the weight itself where all liquids are equally heavy.
+TILE_FN void finish_velocity(const liquid_args *args, grid_scratch *s, const face_sums *mass, uint32_t tile,
+                             tile_place place, int axis, int pushed)
 {
     const liquid_memory *m = &args->m;
     const liquid_control *control = m->control;
@@ -221,8 +226,10 @@ TILE_FN void finish_velocity(const liquid_args *args, grid_scratch *s, uint32_t 
         const uint32_t at = cell_index(x, y, z);
         const int normal = first + (axis == 0 ? x : axis == 1 ? y : z);
         const int32_t weight = s->weight[axis][at];
-        const int known = weight >= args->shape.weight_min && normal > 0 && normal < wall;
-        const float old = known ? (float)s->momentum[axis][at] / (float)tile_max_i32(weight, 1) * SPEED_MAX : 0.0f;
+        const int32_t heavy = mass != NULL ? mass->of[axis][at] : weight;
+        const int known =
+            weight >= args->shape.weight_min && normal > 0 && normal < wall && (mass == NULL || heavy >= MASS_MIN);
+        const float old = known ? (float)s->momentum[axis][at] / (float)tile_max_i32(heavy, 1) * SPEED_MAX : 0.0f;
         m->u_old[axis][(uint64_t)tile * TILE_CELLS + at] = old;
         m->u[axis][(uint64_t)tile * TILE_CELLS + at] = known ? old + force : 0.0f;
     }
@@ -276,8 +283,24 @@ TILE_FN void finish_cells(const liquid_args *args, grid_scratch *s, uint32_t til
     }
 }
 
-/// Velocities before and after the forces, cell types, density. One tile per active tile.
-TILE_KERNEL(liquid_grid, CELL_LANES, liquid_args, grid_scratch)
+/// Of faces that particles reach, the share of the lightest liquid's density; 0 of others. Kept in `shift`, which is
+/// free until the density is corrected, for liquid_beta.
+TILE_FN void keep_beta(const liquid_args *args, const grid_scratch *s, const face_sums *mass, uint32_t tile)
+{
+    const float light = args->shape.lightest_mass;
+    for (int axis = 0; axis < 3; axis++) {
+        float *to = args->m.shift[axis] + (uint64_t)tile * TILE_CELLS;
+        FOR_RANGE (i, 0, TILE_CELLS) {
+            const int32_t heavy = mass->of[axis][i];
+            const float ratio = light * (float)s->weight[axis][i] / (float)tile_max_i32(heavy, 1);
+            to[i] = heavy >= MASS_MIN ? tile_clamp_f32(ratio, light, 1.0f) : 0.0f;
+        }
+    }
+}
+
+/// Velocities before and after the forces, cell types, density; and where `mass` isn't NULL, the mass that each face
+/// has.
+TILE_FN void grid_tile(const liquid_args *args, uint32_t tile, grid_scratch *s, face_sums *mass, int edge)
 {
     const liquid_memory *m = &args->m;
     const tile_place place = tile_place_of(&args->shape, 0, m->active_tile[tile]);
@@ -293,9 +316,58 @@ TILE_KERNEL(liquid_grid, CELL_LANES, liquid_args, grid_scratch)
         s->density[i] = 0;
     TILE_BARRIER();
     for (uint32_t n = 0; n < 27; n++)
-        add_overlap(m, s, n);
+        add_overlap(m, s, mass, n, edge);
     const int pushed = in_reach(m->control, place);
     for (int axis = 0; axis < 3; axis++)
-        finish_velocity(args, s, tile, place, axis, pushed);
+        finish_velocity(args, s, mass, tile, place, axis, pushed);
     finish_cells(args, s, tile, place);
+    if (mass != NULL)
+        keep_beta(args, s, mass, tile);
+}
+
+/// One tile per active tile.
+TILE_KERNEL(liquid_grid, CELL_LANES, liquid_args, grid_scratch)
+{
+    grid_tile(args, tile, s, NULL, NODE_EDGE);
+}
+
+/// The same for the sums of deposit.tile.c.
+TILE_KERNEL(liquid_grid_any, CELL_LANES, liquid_args, grid_any_scratch)
+{
+    if (args->m.mass[0] == NULL) {
+        grid_tile(args, tile, &s->grid, NULL, (int)args->shape.node_edge);
+    } else {
+        FOR_RANGE (i, 0, 3 * TILE_CELLS)
+            ((int32_t *)s->mass.of)[i] = 0;
+        grid_tile(args, tile, &s->grid, &s->mass, (int)args->shape.node_edge);
+    }
+}
+
+typedef struct beta_scratch {
+    float known[RIM_CELLS];
+    uint32_t neighbour[27];
+} beta_scratch;
+
+/// Beta of every face: faces without particles take the mean of the faces around them that have some, else the
+/// lightest liquid's. One tile per active tile.
+TILE_KERNEL(liquid_beta, CELL_LANES, liquid_args, beta_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const float *known = s->known;
+    halo_neighbours(args, tile_place_of(&args->shape, 0, m->active_tile[tile]), s->neighbour);
+    TILE_BARRIER();
+    for (int axis = 0; axis < 3; axis++) {
+        float *to = m->beta[axis] + (uint64_t)tile * TILE_CELLS;
+        halo_load_f32(s->known, 1, m->shift[axis], s->neighbour);
+        TILE_BARRIER();
+        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+            const int at = rim_index(x, y, z), dy = RIM_EDGE, dz = RIM_EDGE * RIM_EDGE;
+            const float sum = ((known[at - 1] + known[at + 1]) + (known[at - dy] + known[at + dy])) +
+                              (known[at - dz] + known[at + dz]);
+            const int count = (known[at - 1] > 0.0f) + (known[at + 1] > 0.0f) + (known[at - dy] > 0.0f) +
+                              (known[at + dy] > 0.0f) + (known[at - dz] > 0.0f) + (known[at + dz] > 0.0f);
+            to[cell_index(x, y, z)] = known[at] > 0.0f ? known[at] : count > 0 ? sum / (float)count : 1.0f;
+        }
+        TILE_BARRIER();
+    }
 }

@@ -1,0 +1,198 @@
+// Particles to grid in tanks that ask for more than FLIP with trilinear weights and one liquid, which transfer.tile.c
+// does in one go: affine particles (APIC), quadratic B-splines, liquids of different density. Here a tile's scratch
+// grid holds one component at a time, since 11^3 nodes of all sums together don't fit.
+//
+//     for each component: clear ─ add particles ─ fold what fell beyond walls ─ store;  then the same for the density
+//
+// Sources: Jiang, Schroeder, Selle, Teran & Stomakhin 2015, "The affine particle-in-cell method", with a vector c_p for
+// each component of the MAC grid; Steffen, Kirby & Berzins 2008 for the splines.
+#include "kernels/liquid/spline.h"
+
+enum {
+    DENSITY_PASS = 3,                ///< after the three components
+    SUMS = NODE_COUNT_QUADRATIC + 3, ///< rows are added four values at a time
+};
+
+typedef struct deposit_scratch {
+    int32_t momentum[SUMS], weight[SUMS], mass[SUMS];
+    uint32_t count[TILE_CELLS];
+    float scale[TILE_CELLS];
+} deposit_scratch;
+
+/// What a particle brings to one component: per fixed-point unit of its mass, velocity at the particle and slopes.
+typedef struct particle_share {
+    float weight, mass;
+    float momentum, slope[3]; ///< times mass
+} particle_share;
+
+TILE_FN particle_share share_of(const liquid_args *args, const deposit_scratch *s, uint32_t particle, int c, int affine,
+                                int mixed)
+{
+    const liquid_memory *m = &args->m;
+    particle_share p;
+    p.weight = args->shape.weight_scale * s->scale[cell_of(m, particle)];
+    p.mass = mixed ? p.weight * args->shape.liquid_mass[m->attribute[particle] & (LIQUIDS_MAX - 1)] : p.weight;
+    const float unit = p.mass / SPEED_MAX;
+    p.momentum = m->velocity[c][particle] * unit;
+    for (int a = 0; a < 3; a++)
+        p.slope[a] = affine ? m->affine[3 * c + a][particle] * unit : 0.0f;
+    return p;
+}
+
+/// Adds one particle to the nodes of component c.
+TILE_FN void deposit_particle(const liquid_args *args, deposit_scratch *s, uint32_t particle, int c, int quadratic,
+                              int affine, int mixed)
+{
+    const liquid_memory *m = &args->m;
+    const int edge = node_edge_of(quadratic), reach = quadratic ? 3 : 2;
+    const axis_nodes x = nodes_of(m->position[0][particle], c != 0, quadratic);
+    const axis_nodes y = nodes_of(m->position[1][particle], c != 1, quadratic);
+    const axis_nodes z = nodes_of(m->position[2][particle], c != 2, quadratic);
+    const particle_share p = share_of(args, s, particle, c, affine, mixed);
+    const int first = node_at(edge, x.at, y.at, z.at);
+    const tile_f32x4 along = tile_set_f32x4(x.w[0], x.w[1], x.w[2], 0.0f);
+    const tile_f32x4 ahead = tile_scale_f32x4(
+        p.slope[0], tile_set_f32x4(x.distance, x.distance + 1.0f, x.distance + 2.0f, x.distance + 3.0f));
+    TILE_UNROLL for (int k = 0; k < reach; k++)
+    {
+        TILE_UNROLL for (int j = 0; j < reach; j++)
+        {
+            const tile_f32x4 w = tile_scale_f32x4(y.w[j] * z.w[k], along);
+            const float row =
+                p.momentum + (p.slope[1] * (y.distance + (float)j) + p.slope[2] * (z.distance + (float)k));
+            const int node = first + (k * edge + j) * edge;
+            const tile_f32x4 momentum =
+                affine ? tile_mul_f32x4(w, tile_add_f32x4(tile_set_f32x4(row, row, row, row), ahead))
+                       : tile_scale_f32x4(p.momentum, w);
+            tile_add_row_i32(&s->momentum[node], momentum, reach);
+            tile_add_row_i32(&s->weight[node], tile_scale_f32x4(p.weight, w), reach);
+            if (mixed)
+                tile_add_row_i32(&s->mass[node], tile_scale_f32x4(p.mass, w), reach);
+        }
+    }
+}
+
+TILE_FN void deposit_density_of(const liquid_args *args, deposit_scratch *s, uint32_t particle, int quadratic)
+{
+    const liquid_memory *m = &args->m;
+    const int edge = node_edge_of(quadratic), reach = quadratic ? 3 : 2;
+    const axis_nodes x = nodes_of(m->position[0][particle], 1, quadratic);
+    const axis_nodes y = nodes_of(m->position[1][particle], 1, quadratic);
+    const axis_nodes z = nodes_of(m->position[2][particle], 1, quadratic);
+    const float weight = args->shape.weight_scale * s->scale[cell_of(m, particle)];
+    const int first = node_at(edge, x.at, y.at, z.at);
+    const tile_f32x4 along = tile_set_f32x4(x.w[0], x.w[1], x.w[2], 0.0f);
+    TILE_UNROLL for (int k = 0; k < reach; k++)
+    {
+        TILE_UNROLL for (int j = 0; j < reach; j++) tile_add_row_i32(
+            &s->weight[first + (k * edge + j) * edge], tile_scale_f32x4(y.w[j] * z.w[k] * weight, along), reach);
+    }
+}
+
+/// Moves a plane of nodes beyond a wall onto its mirror image; sign -1: what flows out comes back the other way.
+TILE_FN void fold_nodes(deposit_scratch *s, int edge, int axis, int from, int to, int sign)
+{
+    const int stride = axis == 0 ? 1 : axis == 1 ? edge : edge * edge;
+    const int a = axis == 0 ? edge : 1, b = axis == 2 ? edge : edge * edge;
+    FOR_RANGE (n, 0, (uint32_t)(edge * edge)) {
+        const int line = (int)n % edge * a + (int)n / edge * b;
+        const int source = line + (from + 1) * stride, target = line + (to + 1) * stride;
+        s->momentum[target] += sign * s->momentum[source];
+        s->weight[target] += s->weight[source];
+        s->mass[target] += s->mass[source];
+    }
+    TILE_BARRIER();
+}
+
+/// What fell beyond a wall is what the mirrored liquid behind it would bring to this side: free slip, and no loss of
+/// density. Nodes at centres mirror onto their neighbour, the faces of component c along its own axis onto the face
+/// after the wall's.
+TILE_FN void fold_all(const liquid_args *args, deposit_scratch *s, tile_place place, int c, int quadratic)
+{
+    const int at[3] = {place.x, place.y, place.z};
+    const int edge = node_edge_of(quadratic);
+    for (int axis = 0; axis < 3; axis++) {
+        const int extent = tile_extent(&args->shape, axis, at[axis]);
+        const int last = at[axis] == args->shape.tiles[0][axis] - 1;
+        if (axis != c) {
+            if (at[axis] == 0)
+                fold_nodes(s, edge, axis, -1, 0, 1);
+            if (last)
+                fold_nodes(s, edge, axis, extent, extent - 1, 1);
+        } else if (quadratic) {
+            if (at[axis] == 0)
+                fold_nodes(s, edge, axis, -1, 1, -1);
+            if (last)
+                fold_nodes(s, edge, axis, extent + 1, extent - 1, -1);
+        }
+    }
+}
+
+TILE_FN void deposit_range(const liquid_args *args, deposit_scratch *s, uint32_t first, uint32_t end, int c,
+                           int quadratic, int affine)
+{
+    if (c == DENSITY_PASS) {
+        FOR_RANGE_ATOMIC (i, first, end)
+            deposit_density_of(args, s, i, quadratic);
+    } else if (args->m.mass[0] != NULL) {
+        FOR_RANGE_ATOMIC (i, first, end)
+            deposit_particle(args, s, i, c, quadratic, affine, 1);
+    } else {
+        FOR_RANGE_ATOMIC (i, first, end)
+            deposit_particle(args, s, i, c, quadratic, affine, 0);
+    }
+    TILE_BARRIER();
+}
+
+TILE_FN void deposit_tile(const liquid_args *args, uint32_t tile, deposit_scratch *s, int quadratic, int affine)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t dense = m->level[0].tile[tile];
+    const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    const uint32_t nodes = (uint32_t)(node_edge_of(quadratic) * node_edge_of(quadratic) * node_edge_of(quadratic));
+    FOR_RANGE (i, 0, TILE_CELLS)
+        s->count[i] = 0;
+    TILE_BARRIER();
+    count_cells(args, tile, first, end, s->count, s->scale);
+    for (int c = 0; c <= DENSITY_PASS; c++) {
+        FOR_RANGE (i, 0, nodes)
+            s->momentum[i] = s->weight[i] = s->mass[i] = 0;
+        TILE_BARRIER();
+        deposit_range(args, s, first, end, c, quadratic, affine);
+        fold_all(args, s, place, c, quadratic);
+        const uint64_t base = (uint64_t)tile * nodes;
+        FOR_RANGE (i, 0, nodes) {
+            if (c == DENSITY_PASS) {
+                m->density[base + i] = s->weight[i];
+            } else {
+                m->momentum[c][base + i] = s->momentum[i];
+                m->weight[c][base + i] = s->weight[i];
+                if (m->mass[c] != NULL)
+                    m->mass[c][base + i] = s->mass[i];
+            }
+        }
+        TILE_BARRIER();
+    }
+}
+
+/// FLIP and trilinear weights, for liquids of different density. One tile per occupied tile, as in all of these.
+TILE_KERNEL(liquid_p2g_mixed, PARTICLE_LANES, liquid_args, deposit_scratch)
+{
+    deposit_tile(args, tile, s, 0, 0);
+}
+
+TILE_KERNEL(liquid_p2g_apic, PARTICLE_LANES, liquid_args, deposit_scratch)
+{
+    deposit_tile(args, tile, s, 0, 1);
+}
+
+TILE_KERNEL(liquid_p2g_quadratic, PARTICLE_LANES, liquid_args, deposit_scratch)
+{
+    deposit_tile(args, tile, s, 1, 0);
+}
+
+TILE_KERNEL(liquid_p2g_apic_quadratic, PARTICLE_LANES, liquid_args, deposit_scratch)
+{
+    deposit_tile(args, tile, s, 1, 1);
+}

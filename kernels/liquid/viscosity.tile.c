@@ -1,0 +1,271 @@
+// Implicit viscosity: (1 - nu dt L) u = u* for each component on the faces that touch liquid, between the forces and
+// the pressure. L is the 7-point Laplacian: no stress at the free surface, no slip at walls, which hold still. In a
+// tank that is one cell deep nothing rubs at the walls in front and behind.
+//
+// Solved by Chebyshev's semi-iteration (Golub & Varga 1961), which needs bounds of the spectrum but no dot products:
+// rows are diagonally dominant with at most six links of weight k = nu dt / dx^2, so that all eigenvalues lie in
+// 1..1 + 12 k, with liquids of different density, see below, in 1..1 + 24 k. From u* on, n iterations multiply a mode
+// of eigenvalue e by 1/e + p(e) (1 - 1/e) with |p| <= 1: no mode grows, however few they are.
+//
+//     x(j + 1) = x(j) + alpha(j) (u* - A x(j)) + gamma(j) (x(j) - x(j - 1)),  alpha and gamma from viscosity.c
+//
+// x(j) lies in u, u_ext, shift, u_ext, shift ... and the last one in u again; the two fields are free at this time.
+#include "kernels/liquid/halo.h"
+
+enum {
+    VISCOUS = 1, ///< the face's value is sought; shifted by the component
+    WALL = 8,    ///< the face lies in or beside something solid
+    WALLS = 7 * WALL,
+};
+
+typedef struct viscous_faces_scratch {
+    uint8_t type[RIM_CELLS];
+} viscous_faces_scratch;
+
+/// Which faces take part, kept in face_valid, which the projection sets later. One tile per active tile.
+TILE_KERNEL(liquid_viscous_faces, CELL_LANES, liquid_args, viscous_faces_scratch)
+{
+    const uint8_t *type = s->type;
+    uint8_t *to = args->m.face_valid + (uint64_t)tile * TILE_CELLS;
+    load_types(args, tile_place_of(&args->shape, 0, args->m.active_tile[tile]), tile, s->type);
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const int at = rim_index(x, y, z);
+        const int below[3] = {at - 1, at - RIM_EDGE, at - RIM_EDGE * RIM_EDGE};
+        uint32_t faces = 0;
+        for (int c = 0; c < 3; c++) {
+            const uint8_t a = type[below[c]], b = type[at];
+            const int solid = a == CELL_SOLID || b == CELL_SOLID, liquid = a == CELL_LIQUID || b == CELL_LIQUID;
+            faces |= (uint32_t)(solid ? WALL : liquid ? VISCOUS : 0) << c;
+        }
+        to[cell_index(x, y, z)] = (uint8_t)faces;
+    }
+}
+
+typedef struct viscous_cells_scratch {
+    uint32_t count[TILE_CELLS][LIQUIDS_MAX];
+} viscous_cells_scratch;
+
+/// Mean viscosity of each cell's particles in tanks with several liquids; -1 where there are none. One tile per active
+/// tile.
+TILE_KERNEL(liquid_viscous_cells, PARTICLE_LANES, liquid_args, viscous_cells_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t dense = m->active_tile[tile];
+    const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
+    const float *k = m->control->viscosity;
+    const uint32_t mask = TILE_EDGE - 1;
+    float *to = m->viscosity + (uint64_t)tile * TILE_CELLS;
+    FOR_RANGE (i, 0, TILE_CELLS * LIQUIDS_MAX)
+        s->count[i / LIQUIDS_MAX][i % LIQUIDS_MAX] = 0;
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, first, end) {
+        const uint32_t cell = cell_index((int)(m->position[0][i] >> POSITION_BITS & mask),
+                                         (int)(m->position[1][i] >> POSITION_BITS & mask),
+                                         (int)(m->position[2][i] >> POSITION_BITS & mask));
+        tile_add_u32(&s->count[cell][m->attribute[i] & (LIQUIDS_MAX - 1)], 1);
+    }
+    TILE_BARRIER();
+    FOR_RANGE (i, 0, TILE_CELLS) {
+        const uint32_t *n = s->count[i];
+        const uint32_t total = n[0] + n[1] + n[2] + n[3];
+        const float sum = ((float)n[0] * k[0] + (float)n[1] * k[1]) + ((float)n[2] * k[2] + (float)n[3] * k[3]);
+        to[i] = total > 0 ? sum / (float)total : -1.0f;
+    }
+}
+
+enum {
+    DEEP_BORDER = 2, ///< cells around a tile that its faces and those next to them lie between
+    DEEP_EDGE = TILE_EDGE + 2 * DEEP_BORDER,
+    DEEP_CELLS = DEEP_EDGE * DEEP_EDGE * DEEP_EDGE,
+};
+
+typedef struct viscosity_scratch {
+    float u[RIM_CELLS];
+    float link[RIM_CELLS]; ///< of a face to its neighbours across: 1, 2 where it is a wall half a cell away, or 0
+    uint8_t faces[RIM_CELLS];
+    uint32_t viscous; ///< faces of the tile
+} viscosity_scratch;
+
+typedef struct viscosity_mixed_scratch {
+    viscosity_scratch v;
+    float deep[DEEP_CELLS];   ///< the cells' viscosities
+    float dynamic[RIM_CELLS]; ///< the faces' viscosity times density
+    float beta[RIM_CELLS];
+    uint32_t neighbour[27];
+} viscosity_mixed_scratch;
+
+/// Loads an active field with one cell of the six neighbours; `missing` where there is no tile, and outside `outside`.
+#define LOAD_SIDES(name, type)                                                                                         \
+    TILE_FN void name(const liquid_args *args, tile_place place, uint32_t slot, const type *field, type *rim,          \
+                      type missing, type outside)                                                                      \
+    {                                                                                                                  \
+        const type *own = field + (uint64_t)slot * TILE_CELLS;                                                         \
+        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)                                                             \
+            rim[rim_index(x, y, z)] = own[cell_index(x, y, z)];                                                        \
+        for (int side = 0; side < 6; side++) {                                                                         \
+            const uint32_t dense = side_tile(args, 0, place, side);                                                    \
+            const uint32_t other = dense != TILE_NONE ? args->m.slot[dense] : TILE_NONE;                               \
+            const type *from = field + (uint64_t)(other != TILE_NONE ? other : 0) * TILE_CELLS;                        \
+            const type none = dense != TILE_NONE ? missing : outside;                                                  \
+            FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)                                                              \
+                rim[rim_of_side(side, i, j) + once] = other != TILE_NONE ? from[cell_of_side(side, i, j)] : none;      \
+        }                                                                                                              \
+        TILE_BARRIER();                                                                                                \
+    }
+
+LOAD_SIDES(load_sides_f32, float)
+LOAD_SIDES(load_sides_u8, uint8_t)
+
+/// Whether the tile has any face to solve for; the same for all lanes.
+TILE_FN int load_faces(const liquid_args *args, viscosity_scratch *s, tile_place place, uint32_t tile)
+{
+    if (TILE_SINGLE())
+        s->viscous = 0;
+    load_sides_u8(args, place, tile, args->m.face_valid, s->faces, 0, WALLS);
+    FOR_RANGE_ATOMIC (i, 0, TILE_EDGE * TILE_EDGE) {
+        uint32_t any = 0;
+        for (int x = 0; x < TILE_EDGE; x++)
+            any |= s->faces[rim_index(x, (int)i & 7, (int)i >> 3)];
+        tile_add_u32(&s->viscous, (any & 7 * VISCOUS) != 0);
+    }
+    TILE_BARRIER();
+    return s->viscous > 0;
+}
+
+/// The values of component c, zero where they aren't sought, and the links to them.
+TILE_FN void load_component(const liquid_args *args, viscosity_scratch *s, tile_place place, uint32_t tile,
+                            const float *field, int c)
+{
+    load_sides_f32(args, place, tile, field, s->u, 0.0f, 0.0f);
+    FOR_RANGE (i, 0, RIM_CELLS) {
+        const int viscous = s->faces[i] >> c & VISCOUS, wall = s->faces[i] >> c & WALL;
+        s->link[i] = viscous ? 1.0f : wall ? 2.0f : 0.0f;
+        s->u[i] = viscous ? s->u[i] : 0.0f;
+    }
+    TILE_BARRIER();
+}
+
+/// The vectors of an iteration: which field x(j) and x(j - 1) lie in, and where x(j + 1) goes.
+typedef struct viscosity_vectors {
+    const float *now, *before;
+    float *next;
+} viscosity_vectors;
+
+TILE_FN viscosity_vectors vectors_of(const liquid_args *args, int c)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t j = args->iteration;
+    viscosity_vectors v;
+    v.now = j == 0 ? m->u[c] : j % 2 == 1 ? m->u_ext[c] : m->shift[c];
+    v.before = j <= 1 ? m->u[c] : j % 2 == 1 ? m->shift[c] : m->u_ext[c];
+    v.next = j + 1 == args->iteration_count ? m->u[c] : j % 2 == 0 ? m->u_ext[c] : m->shift[c];
+    return v;
+}
+
+/// Links of a face to its two neighbours along an axis: along its own axis a wall is a whole cell away.
+TILE_FN float link_of(float link, int own)
+{
+    return own ? tile_min_f32(link, 1.0f) : link;
+}
+
+/// What of u flows to a face's neighbours, in a tank with one viscosity.
+TILE_FN float even_flow(const viscosity_scratch *s, int at, int c, float depth)
+{
+    const float u = s->u[at];
+    const int step[3] = {1, RIM_EDGE, RIM_EDGE * RIM_EDGE};
+    float part[3];
+    for (int a = 0; a < 3; a++) {
+        const int lower = at - step[a], upper = at + step[a];
+        part[a] =
+            link_of(s->link[lower], a == c) * (u - s->u[lower]) + link_of(s->link[upper], a == c) * (u - s->u[upper]);
+    }
+    return (part[0] + part[1]) + depth * part[2];
+}
+
+TILE_FN void finish_viscosity(const liquid_args *args, const viscosity_vectors *v, uint32_t tile, int c,
+                              const viscosity_scratch *s, uint32_t cell, int at, float flow)
+{
+    const uint32_t j = args->iteration;
+    const float alpha = args->m.control->viscosity_alpha[j], gamma = args->m.control->viscosity_gamma[j];
+    const uint64_t face = (uint64_t)tile * TILE_CELLS + cell;
+    const float now = s->u[at], forced = args->m.u[c][face];
+    const float next = now + (alpha * (forced - (now + flow)) + gamma * (now - v->before[face]));
+    v->next[face] = s->faces[at] >> c & VISCOUS ? next : forced;
+}
+
+/// One iteration, args->iteration, in a tank of one liquid. One tile per active tile.
+TILE_KERNEL(liquid_viscosity, CELL_LANES, liquid_args, viscosity_scratch)
+{
+    const tile_place place = tile_place_of(&args->shape, 0, args->m.active_tile[tile]);
+    const float k = args->m.control->viscosity[0], depth = args->shape.cells[2] > 1 ? 1.0f : 0.0f;
+    if (!load_faces(args, s, place, tile))
+        return;
+    for (int c = 0; c < 3; c++) {
+        const viscosity_vectors v = vectors_of(args, c);
+        load_component(args, s, place, tile, v.now, c);
+        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+            const int at = rim_index(x, y, z);
+            finish_viscosity(args, &v, tile, c, s, cell_index(x, y, z), at, k * even_flow(s, at, c, depth));
+        }
+        TILE_BARRIER();
+    }
+}
+
+/// A face's viscosity times its density over that of the lightest liquid: the mean of the cells beside it that have
+/// particles, over beta.
+TILE_FN void load_dynamic(const liquid_args *args, viscosity_mixed_scratch *s, tile_place place, uint32_t tile, int c)
+{
+    if (args->m.beta[c] != NULL) {
+        load_sides_f32(args, place, tile, args->m.beta[c], s->beta, 1.0f, 1.0f);
+    } else {
+        FOR_RANGE (i, 0, RIM_CELLS)
+            s->beta[i] = 1.0f;
+        TILE_BARRIER();
+    }
+    const int step = c == 0 ? 1 : c == 1 ? DEEP_EDGE : DEEP_EDGE * DEEP_EDGE;
+    FOR_BOX (x, y, z, RIM_EDGE, RIM_EDGE, RIM_EDGE) {
+        const int at = ((z + 1) * DEEP_EDGE + y + 1) * DEEP_EDGE + x + 1, to = rim_index(x - 1, y - 1, z - 1);
+        const float a = s->deep[at - step], b = s->deep[at];
+        const float k = a < 0.0f ? tile_max2_f32(b, 0.0f) : b < 0.0f ? a : 0.5f * (a + b);
+        const int inner = (x == 0 || x == 9) + (y == 0 || y == 9) + (z == 0 || z == 9) < 2; // no edges, no corners
+        s->dynamic[to] = inner ? k / s->beta[to] : 0.0f;
+    }
+    TILE_BARRIER();
+}
+
+/// The flow to one neighbour: the harmonic mean of both faces' dynamic viscosities, at most twice the smaller one,
+/// hence 24 k above; at a wall the face's own.
+TILE_FN float mixed_flow_to(const viscosity_mixed_scratch *s, int at, int other, int c, int own)
+{
+    const float mine = s->dynamic[at], theirs = s->dynamic[other];
+    const int viscous = s->v.faces[other] >> c & VISCOUS;
+    const float mean = 2.0f * mine * theirs / tile_max2_f32(mine + theirs, 1e-20f);
+    return (viscous ? mean : mine) * link_of(s->v.link[other], own) * (s->v.u[at] - s->v.u[other]);
+}
+
+/// One iteration in a tank of several liquids. One tile per active tile.
+TILE_KERNEL(liquid_viscosity_mixed, CELL_LANES, liquid_args, viscosity_mixed_scratch)
+{
+    const tile_place place = tile_place_of(&args->shape, 0, args->m.active_tile[tile]);
+    const float depth = args->shape.cells[2] > 1 ? 1.0f : 0.0f;
+    halo_neighbours(args, place, s->neighbour);
+    if (!load_faces(args, &s->v, place, tile))
+        return;
+    halo_load_f32(s->deep, DEEP_BORDER, args->m.viscosity, s->neighbour);
+    TILE_BARRIER();
+    for (int c = 0; c < 3; c++) {
+        const viscosity_vectors v = vectors_of(args, c);
+        load_component(args, &s->v, place, tile, v.now, c);
+        load_dynamic(args, s, place, tile, c);
+        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+            const int at = rim_index(x, y, z);
+            const int step[3] = {1, RIM_EDGE, RIM_EDGE * RIM_EDGE};
+            float part[3];
+            for (int a = 0; a < 3; a++)
+                part[a] = mixed_flow_to(s, at, at - step[a], c, a == c) + mixed_flow_to(s, at, at + step[a], c, a == c);
+            const float flow = ((part[0] + part[1]) + depth * part[2]) * s->beta[at];
+            finish_viscosity(args, &v, tile, c, &s->v, cell_index(x, y, z), at, flow);
+        }
+        TILE_BARRIER();
+    }
+}

@@ -1,0 +1,617 @@
+// Transfers between particles and grid, alone and within steps: against sums in double precision, at the extremes of
+// the fixed point, in what they conserve, and mirrored. Works on the CPU device's memory in place.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/liquid/tank_internal.h"
+#include <cmocka.h> // needs those above
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct variant {
+    const char *name;
+    tarn_transfer transfer;
+    tarn_weights weights;
+    int mixed; ///< two liquids
+} variant;
+
+static const variant variants[] = {
+    {"flip linear", TARN_TRANSFER_FLIP, TARN_WEIGHTS_LINEAR, 0},
+    {"flip quadratic", TARN_TRANSFER_FLIP, TARN_WEIGHTS_QUADRATIC, 0},
+    {"apic linear", TARN_TRANSFER_APIC, TARN_WEIGHTS_LINEAR, 0},
+    {"apic quadratic", TARN_TRANSFER_APIC, TARN_WEIGHTS_QUADRATIC, 0},
+    {"flip linear, two liquids", TARN_TRANSFER_FLIP, TARN_WEIGHTS_LINEAR, 1},
+    {"flip quadratic, two liquids", TARN_TRANSFER_FLIP, TARN_WEIGHTS_QUADRATIC, 1},
+    {"apic linear, two liquids", TARN_TRANSFER_APIC, TARN_WEIGHTS_LINEAR, 1},
+    {"apic quadratic, two liquids", TARN_TRANSFER_APIC, TARN_WEIGHTS_QUADRATIC, 1},
+};
+enum { VARIANT_COUNT = sizeof variants / sizeof variants[0] };
+
+static tarn_device *device;
+
+static int open_device(void **state)
+{
+    (void)state;
+    const tarn_device_desc desc = {.kind = TARN_DEVICE_CPU, .threads = 2};
+    return tarn_device_create(&desc, &device) != TARN_OK;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    tarn_device_destroy(device);
+    return 0;
+}
+
+/// A tank without gravity, liquid from cell `first` to cell `end` along each axis.
+static tarn_tank_desc block_desc(const variant *v, const uint16_t cells[3], const int first[3], const int end[3])
+{
+    tarn_tank_desc desc;
+    tarn_tank_desc_default(&desc);
+    desc.transfer = v->transfer;
+    desc.weights = v->weights;
+    desc.parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
+    desc.parameters[TARN_PARAMETER_FLIP] = 0.0f;
+    desc.jitter = 1.0f;
+    desc.block_count = 1;
+    for (int a = 0; a < 3; a++) {
+        desc.cells[a] = cells[a];
+        desc.blocks[0].min_m[a] = (float)first[a] * desc.cell_m;
+        desc.blocks[0].max_m[a] = (float)end[a] * desc.cell_m;
+    }
+    if (v->mixed) {
+        desc.liquid_count = 2;
+        desc.liquids[1] = desc.liquids[0];
+        desc.liquids[1].density_kg_m3 = 40.0f;
+    }
+    return desc;
+}
+
+static tarn_tank *open_tank(const tarn_tank_desc *desc)
+{
+    tarn_tank *tank = NULL;
+    char why[256] = "";
+    if (tarn_tank_create(device, desc, &tank, why, sizeof why) != TARN_OK)
+        fail_msg("%s", why);
+    memset(tank->args.m.control, 0, sizeof *tank->args.m.control);
+    tank->args.m.control->frac = 1.0f;
+    tank->args.m.control->speed_max = SPEED_MAX;
+    return tank;
+}
+
+static double random_double(uint64_t *seed) // -1..1
+{
+    *seed += 0x9e3779b97f4a7c15ull;
+    return (double)(tile_mix_u64(*seed) >> 11) * 0x1p-52 - 1.0;
+}
+
+static double position_of(const tarn_tank *tank, int axis, uint32_t particle)
+{
+    return ((double)tank->args.m.position[axis][particle] + 0.5) / (1 << POSITION_BITS);
+}
+
+static float affine_of(const tarn_tank *tank, int c, int a, uint32_t particle)
+{
+    return tank->args.m.affine[0] != NULL ? tank->args.m.affine[3 * c + a][particle] : 0.0f;
+}
+
+static void random_motion(tarn_tank *tank, uint64_t seed, double speed, double slope)
+{
+    const liquid_memory *m = &tank->args.m;
+    for (uint32_t i = 0; i < tank->particle_count; i++) {
+        for (int c = 0; c < 3; c++)
+            m->velocity[c][i] = (float)(speed * random_double(&seed));
+        for (int c = 0; c < 9 && m->affine[0] != NULL; c++)
+            m->affine[c][i] = (float)(slope * random_double(&seed));
+        if (m->attribute != NULL)
+            m->attribute[i] = random_double(&seed) > 0.0;
+    }
+}
+
+// ----------------------------------------------------------------------------------- the same in double precision
+
+/// Weight of a node at a distance, and what C gains from a value there is weight * slope_factor * distance.
+static double weight_at(double distance, int quadratic)
+{
+    const double d = fabs(distance);
+    if (!quadratic)
+        return d < 1.0 ? 1.0 - d : 0.0;
+    return d < 0.5 ? 0.75 - d * d : d < 1.5 ? 0.5 * (1.5 - d) * (1.5 - d) : 0.0;
+}
+
+/// Sums over all nodes of the tank, [z][y][x] with one node more than cells.
+typedef struct reference {
+    double *momentum[4], *mass[4], *weight[4]; ///< 3: at centres
+    int nodes[3];
+} reference;
+
+static size_t node_of(const reference *r, const int *at)
+{
+    return ((size_t)at[2] * (size_t)r->nodes[1] + (size_t)at[1]) * (size_t)r->nodes[0] + (size_t)at[0];
+}
+
+/// Where the mirror image of a node in the walls lies, in the tank; *sign turns for what flows through a wall.
+static int mirror_node(int at, int cells, int is_face, double *sign)
+{
+    const int beyond = at < 0 || at > (is_face ? cells : cells - 1);
+    if (beyond && is_face)
+        *sign = -*sign;
+    return !beyond ? at : at < 0 ? (is_face ? -at : -1 - at) : is_face ? 2 * cells - at : 2 * cells - 1 - at;
+}
+
+/// Adds one particle's share to component c; c 3: density.
+static void refer_particle(const tarn_tank *tank, reference *r, uint32_t i, int c, double scale)
+{
+    const int quadratic = tank->desc.weights == TARN_WEIGHTS_QUADRATIC;
+    double x[3];
+    int first[3];
+    for (int a = 0; a < 3; a++) {
+        x[a] = position_of(tank, a, i) - (a == c ? 0.0 : 0.5);
+        first[a] = (int)floor(x[a]) - 1;
+    }
+    const uint32_t *attribute = tank->args.m.attribute;
+    const double density = attribute != NULL ? (double)tank->desc.liquids[attribute[i] & 255].density_kg_m3 : 1.0;
+    for (int n = 0; n < 64; n++) {
+        const int step[3] = {n % 4, n / 4 % 4, n / 16};
+        int at[3];
+        double w = scale, sign = 1.0, speed = c < 3 ? (double)tank->args.m.velocity[c][i] : 0.0;
+        for (int a = 0; a < 3; a++) {
+            const double distance = first[a] + step[a] - x[a];
+            w *= weight_at(distance, quadratic);
+            speed += c < 3 ? (double)affine_of(tank, c, a, i) * distance : 0.0;
+            at[a] = mirror_node(first[a] + step[a], tank->desc.cells[a], a == c, &sign);
+        }
+        if (w == 0.0)
+            continue;
+        const size_t node = node_of(r, at);
+        r->weight[c][node] += w;
+        r->mass[c][node] += w * density;
+        r->momentum[c][node] += w * density * sign * speed;
+    }
+}
+
+static reference refer(const tarn_tank *tank)
+{
+    reference r;
+    size_t count = 1;
+    for (int a = 0; a < 3; a++) {
+        r.nodes[a] = tank->desc.cells[a] + 1;
+        count *= (size_t)r.nodes[a];
+    }
+    uint32_t *crowd = calloc(count, sizeof *crowd);
+    assert_non_null(crowd);
+    for (uint32_t pass = 0, i = 0; pass < 2; pass++)
+        for (i = 0; pass == 0 && i < tank->particle_count; i++)
+            crowd[node_of(&r, (int[3]){(int)position_of(tank, 0, i), (int)position_of(tank, 1, i),
+                                       (int)position_of(tank, 2, i)})]++;
+    for (int c = 0; c < 4; c++) {
+        r.momentum[c] = calloc(count, sizeof(double));
+        r.mass[c] = calloc(count, sizeof(double));
+        r.weight[c] = calloc(count, sizeof(double));
+        assert_true(r.momentum[c] != NULL && r.mass[c] != NULL && r.weight[c] != NULL);
+        for (uint32_t i = 0; i < tank->particle_count; i++) {
+            const uint32_t others =
+                crowd[node_of(&r, (int[3]){(int)position_of(tank, 0, i), (int)position_of(tank, 1, i),
+                                           (int)position_of(tank, 2, i)})];
+            refer_particle(tank, &r, i, c, fmin(1.0, (double)tank->args.shape.cell_particles_max / others));
+        }
+    }
+    free(crowd);
+    return r;
+}
+
+static void refer_end(reference *r)
+{
+    for (int c = 0; c < 4; c++) {
+        free(r->momentum[c]);
+        free(r->mass[c]);
+        free(r->weight[c]);
+    }
+}
+
+/// A value of an active field [s][512] at a cell of the tank; 0 where there is none.
+static double field_at(const tarn_tank *tank, const float *field, const int *at)
+{
+    for (int a = 0; a < 3; a++)
+        if (at[a] < 0 || at[a] >= tank->desc.cells[a])
+            return 0.0;
+    const uint32_t dense = tile_dense_of(&tank->args.shape, 0, at[0] >> 3, at[1] >> 3, at[2] >> 3);
+    const uint32_t slot = tank->args.m.slot[dense];
+    return slot != TILE_NONE ? (double)field[(size_t)slot * TILE_CELLS + cell_index(at[0] & 7, at[1] & 7, at[2] & 7)]
+                             : 0.0;
+}
+
+/// Largest difference to the reference: velocities of faces with at least 1/4 particle's mass, in parts of `speed`;
+/// beta, relative; density of occupied cells, in parts of the largest.
+static double worst_grid_error(tarn_tank *tank, double speed)
+{
+    reference r = refer(tank);
+    const liquid_memory *m = &tank->args.m;
+    double worst = 0.0, heaviest = 1.0, lightest = 1.0;
+    if (m->attribute != NULL) {
+        heaviest = (double)tank->desc.liquids[0].density_kg_m3;
+        lightest = (double)tank->desc.liquids[1].density_kg_m3;
+    }
+    uint32_t checked = 0;
+    for (int z = 0; z < tank->desc.cells[2]; z++)
+        for (int y = 0; y < tank->desc.cells[1]; y++)
+            for (int x = 0; x < tank->desc.cells[0]; x++) {
+                const int at[3] = {x, y, z};
+                const size_t node = node_of(&r, at);
+                for (int c = 0; c < 3; c++) {
+                    if (at[c] == 0 || r.mass[c][node] < 0.25 * heaviest)
+                        continue;
+                    const double wanted = r.momentum[c][node] / r.mass[c][node];
+                    worst = fmax(worst, fabs(field_at(tank, m->u[c], at) - wanted) / speed);
+                    if (m->beta[c] != NULL) {
+                        const double beta = lightest * r.weight[c][node] / r.mass[c][node];
+                        worst = fmax(worst, fabs(field_at(tank, m->beta[c], at) / beta - 1.0));
+                    }
+                    checked++;
+                }
+                const uint32_t o = m->level[0].index[tile_dense_of(&tank->args.shape, 0, x >> 3, y >> 3, z >> 3)];
+                if (o != TILE_NONE) {
+                    const double rest = (double)tank->args.shape.rest_density;
+                    const double error =
+                        (double)m->density_error[(size_t)o * TILE_CELLS + cell_index(x & 7, y & 7, z & 7)];
+                    worst = fmax(worst, fabs((error + 1.0) * rest - r.weight[3][node]) /
+                                            (double)tank->args.shape.cell_particles_max);
+                }
+            }
+    refer_end(&r);
+    assert_true(checked > 0);
+    return worst;
+}
+
+static void grid_velocities_are_those_of_the_particles(void **state)
+{
+    (void)state;
+    const uint16_t cells[3] = {19, 17, 9};
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        const tarn_tank_desc desc = block_desc(&variants[v], cells, (const int[3]){0, 0, 0}, (const int[3]){19, 12, 9});
+        tarn_tank *tank = open_tank(&desc);
+        random_motion(tank, 7, 1.0, 0.5);
+        tank_launch_p2g(tank, &tank->args);
+        const double worst = worst_grid_error(tank, 1.0);
+        print_message("%-30s %.2g of the speed\n", variants[v].name, worst);
+        assert_true(worst < 3e-3);
+        tarn_tank_destroy(tank);
+    }
+}
+
+/// All particles of the block crowd in the cells around one face and one centre, at the places that weigh most there,
+/// at the greatest speed that there is.
+static void pile_up(tarn_tank *tank, int axis)
+{
+    const liquid_memory *m = &tank->args.m;
+    const int quadratic = tank->desc.weights == TARN_WEIGHTS_QUADRATIC;
+    const uint32_t one = 1u << POSITION_BITS;
+    for (uint32_t i = 0; i < tank->particle_count; i++) {
+        for (int a = 0; a < 3; a++) {
+            uint32_t face = 4 * one, at;
+            const uint32_t way = (uint32_t)(tile_mix_u64(i * 3u + (uint64_t)a) >> 32);
+            if (a == axis) // beside face 4, and with splines at the near ends of the cells behind
+                at = way % 4 == 0 && quadratic   ? face + one
+                     : way % 4 == 1 && quadratic ? face - one - 1
+                                                 : face - way % 2;
+            else // around the centre of cell 4
+                at = way % 3 == 0 ? face + one / 2 : way % 3 == 1 ? face + one : face - 1;
+            m->position[a][i] = at;
+        }
+        for (int c = 0; c < 3; c++)
+            m->velocity[c][i] = SPEED_MAX;
+    }
+}
+
+static void sums_hold_at_the_extremes(void **state)
+{
+    (void)state;
+    const uint16_t cells[3] = {8, 8, 8};
+    for (int v = 0; v < VARIANT_COUNT; v++)
+        for (int axis = 0; axis < 3; axis++) {
+            tarn_tank_desc desc = block_desc(&variants[v], cells, (const int[3]){0, 0, 0}, (const int[3]){8, 8, 8});
+            desc.particles_per_axis = 4;
+            tarn_tank *tank = open_tank(&desc);
+            pile_up(tank, axis);
+            if (tank->args.m.affine[0] != NULL) { // half the speed from the slope: as fast as can be where it reaches
+                for (uint32_t i = 0; i < tank->particle_count; i++)
+                    for (int c = 0; c < 3; c++) {
+                        tank->args.m.velocity[c][i] = 0.5f * SPEED_MAX;
+                        tank->args.m.affine[3 * c + axis][i] = (i & 1 ? 0.5f : -0.5f) * SPEED_MAX / NODE_REACH;
+                    }
+            }
+            tank_launch_p2g(tank, &tank->args);
+            assert_true(worst_grid_error(tank, (double)SPEED_MAX) < 1e-3);
+            tarn_tank_destroy(tank);
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ there and back
+
+/// Grid to particles as in a substep without forces; the particles stay where they are.
+static void round_trip(tarn_tank *tank)
+{
+    liquid_args args = tank->args;
+    const liquid_memory *m = &tank->args.m;
+    tank_launch_p2g(tank, &args);
+    for (int c = 0; c < 3; c++)
+        args.m.u_ext[c] = m->u[c];
+    if (!tank_launch_gather(tank, &args)) {
+        for (int c = 0; c < 3; c++)
+            memset(m->shift[c], 0, (size_t)tank->counters.active * TILE_CELLS * sizeof(float));
+        tank_launch(tank, &args, liquid_advect_id, &m->counters->occupied, args.shape.tile_total[0]);
+    }
+    const size_t bytes = (size_t)tank->particle_count * sizeof(float);
+    for (int c = 0; c < 3; c++)
+        memcpy(m->velocity[c], m->moved_velocity[c], bytes);
+    for (int c = 0; c < 9 && m->affine[0] != NULL; c++)
+        memcpy(m->affine[c], m->moved_affine[c], bytes);
+}
+
+/// Gives every particle the velocity, and the slopes, of v + B x about a centre.
+static void affine_motion(tarn_tank *tank, const double v[3], const double b[9], const double center[3])
+{
+    const liquid_memory *m = &tank->args.m;
+    for (uint32_t i = 0; i < tank->particle_count; i++)
+        for (int c = 0; c < 3; c++) {
+            double speed = v[c];
+            for (int a = 0; a < 3; a++) {
+                speed += b[3 * c + a] * (position_of(tank, a, i) - center[a]);
+                if (m->affine[0] != NULL)
+                    m->affine[3 * c + a][i] = (float)b[3 * c + a];
+            }
+            m->velocity[c][i] = (float)speed;
+        }
+}
+
+static void affine_particles_keep_affine_fields(void **state)
+{
+    (void)state;
+    const uint16_t cells[3] = {24, 24, 24};
+    const double v[3] = {0.3, -0.7, 0.2}, center[3] = {12.0, 12.0, 12.0};
+    const double b[9] = {0.02, -0.05, 0.03, 0.04, -0.06, 0.01, -0.03, 0.02, 0.05};
+    for (int n = 0; n < VARIANT_COUNT; n++) {
+        if (variants[n].transfer != TARN_TRANSFER_APIC)
+            continue;
+        const tarn_tank_desc desc =
+            block_desc(&variants[n], cells, (const int[3]){5, 6, 7}, (const int[3]){17, 18, 19});
+        tarn_tank *tank = open_tank(&desc);
+        for (uint32_t i = 0; i < tank->particle_count && variants[n].mixed; i++)
+            tank->args.m.attribute[i] = i / 100 % 2;
+        affine_motion(tank, v, b, center);
+        const liquid_memory *m = &tank->args.m;
+        const size_t count = tank->particle_count;
+        float *before = malloc(12 * count * sizeof *before);
+        assert_non_null(before);
+        for (size_t c = 0; c < 3; c++)
+            memcpy(before + c * count, m->velocity[c], count * sizeof *before);
+        for (size_t c = 0; c < 9; c++)
+            memcpy(before + (3 + c) * count, m->affine[c], count * sizeof *before);
+        for (int trip = 0; trip < 3; trip++)
+            round_trip(tank);
+        double worst = 0.0;
+        for (size_t c = 0; c < 12; c++) {
+            const float *after = c < 3 ? m->velocity[c] : m->affine[c - 3];
+            for (size_t i = 0; i < count; i++) {
+                int inside = 1; // at the surface nodes may have less than a node's least weight
+                for (int a = 0; a < 3; a++) {
+                    const double x = position_of(tank, a, (uint32_t)i);
+                    inside &= x > 9.0 && x < 15.0;
+                }
+                if (inside)
+                    worst = fmax(worst, fabs((double)(after[i] - before[c * count + i])));
+            }
+        }
+        print_message("%-30s %.2g cells per step\n", variants[n].name, worst);
+        assert_true(worst < (variants[n].mixed ? 1e-3 : 2e-5));
+        free(before);
+        tarn_tank_destroy(tank);
+    }
+}
+
+/// Momentum and angular momentum about `center`, with what the slopes carry.
+static void moments(const tarn_tank *tank, const double center[3], double *linear, double *angular)
+{
+    const liquid_memory *m = &tank->args.m;
+    memset(linear, 0, 3 * sizeof *linear);
+    memset(angular, 0, 3 * sizeof *angular);
+    const double inertia = 0.25; // of quadratic splines, cells^2; trilinear weights have past * (1 - past)
+    for (uint32_t i = 0; i < tank->particle_count; i++) {
+        const double mass = m->attribute != NULL ? (double)tank->args.shape.liquid_mass[m->attribute[i] & 255] : 1.0;
+        double d[3][3]; // [c][a]: inertia of component c's nodes around the particle along a
+        for (int c = 0; c < 3; c++)
+            for (int a = 0; a < 3; a++) {
+                const double past = position_of(tank, a, i) - (a == c ? 0.0 : 0.5), part = past - floor(past);
+                d[c][a] = tank->desc.weights == TARN_WEIGHTS_QUADRATIC ? inertia : part * (1.0 - part);
+            }
+        for (int c = 0; c < 3; c++) {
+            const int a = (c + 1) % 3, b = (c + 2) % 3;
+            const double xa = position_of(tank, a, i) - center[a], xb = position_of(tank, b, i) - center[b];
+            linear[c] += mass * (double)m->velocity[c][i];
+            angular[c] +=
+                mass * (xa * (double)m->velocity[b][i] - xb * (double)m->velocity[a][i] +
+                        (double)affine_of(tank, b, a, i) * d[b][a] - (double)affine_of(tank, a, b, i) * d[a][b]);
+        }
+    }
+}
+
+static void turning_survives_affine_transfers(void **state)
+{
+    (void)state;
+    const uint16_t cells[3] = {24, 24, 24};
+    const double none[3] = {0.0, 0.0, 0.0}, center[3] = {12.0, 12.0, 12.0};
+    const double spin[9] = {0.0, -0.05, 0.02, 0.05, 0.0, -0.03, -0.02, 0.03, 0.0};
+    for (int n = 0; n < VARIANT_COUNT; n++) {
+        const tarn_tank_desc desc =
+            block_desc(&variants[n], cells, (const int[3]){8, 8, 8}, (const int[3]){16, 16, 16});
+        tarn_tank *tank = open_tank(&desc);
+        affine_motion(tank, none, spin, center);
+        double momentum[3], before[3], after[3];
+        moments(tank, center, momentum, before);
+        const double drift = momentum[0];
+        for (int trip = 0; trip < 100; trip++)
+            round_trip(tank);
+        moments(tank, center, momentum, after);
+        const double kept = after[2] / before[2];
+        print_message("%-30s keeps %.2f %% of its angular momentum over 100 transfers\n", variants[n].name,
+                      100.0 * kept);
+        assert_true(fabs(momentum[0] - drift) < 1e-3 * tank->particle_count);
+        if (variants[n].transfer == TARN_TRANSFER_APIC)
+            assert_true(kept > 0.99 && kept < 1.01);
+        else
+            assert_true(kept < 0.5);
+        tarn_tank_destroy(tank);
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------- whole steps
+
+typedef struct place {
+    uint32_t at[3], particle;
+} place;
+
+static int order_places(const void *a, const void *b)
+{
+    const place *p = a, *q = b;
+    for (int i = 0; i < 3; i++)
+        if (p->at[i] != q->at[i])
+            return p->at[i] < q->at[i] ? -1 : 1;
+    return 0;
+}
+
+static uint32_t mirrored(const tarn_tank *tank, int axis, uint32_t at)
+{
+    return ((uint32_t)tank->desc.cells[axis] << POSITION_BITS) - 1 - at;
+}
+
+/// For every particle of a scene that is its own mirror image along an axis, the particle in its image.
+static uint32_t *mirror_pairs(const tarn_tank *tank, int axis)
+{
+    const uint32_t count = tank->particle_count;
+    uint32_t *pair = malloc(count * sizeof *pair);
+    place *here = malloc(2 * (size_t)count * sizeof *here), *there = here + count;
+    assert_true(pair != NULL && here != NULL);
+    for (uint32_t i = 0; i < count; i++) {
+        here[i].particle = there[i].particle = i;
+        for (int a = 0; a < 3; a++) {
+            here[i].at[a] = there[i].at[a] = tank->args.m.position[a][i];
+            if (a == axis)
+                there[i].at[a] = mirrored(tank, axis, here[i].at[a]);
+        }
+    }
+    qsort(here, count, sizeof *here, order_places);
+    qsort(there, count, sizeof *there, order_places);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_memory_equal(here[i].at, there[i].at, sizeof here[i].at);
+        pair[here[i].particle] = there[i].particle;
+    }
+    free(here);
+    return pair;
+}
+
+/// Random places in the cells, random velocities and slopes, each pair with its own, mirrored.
+static void random_pairs(tarn_tank *tank, int axis, const uint32_t *pair)
+{
+    const liquid_memory *m = &tank->args.m;
+    uint64_t seed = 3;
+    random_motion(tank, 5, 2.0, 0.5);
+    for (uint32_t i = 0; i < tank->particle_count; i++) {
+        const uint32_t to = pair[i];
+        if (to < i)
+            continue;
+        for (int a = 0; a < 3; a++) {
+            m->position[a][i] += (uint32_t)((random_double(&seed) + 1.0) * 0.1 * (1 << POSITION_BITS));
+            m->position[a][to] = a == axis ? mirrored(tank, a, m->position[a][i]) : m->position[a][i];
+            m->velocity[a][to] = a == axis ? -m->velocity[a][i] : m->velocity[a][i];
+            for (int c = 0; c < 3 && m->affine[0] != NULL; c++)
+                m->affine[3 * c + a][to] = m->affine[3 * c + a][i] * ((c == axis) != (a == axis) ? -1.0f : 1.0f);
+        }
+        if (m->attribute != NULL)
+            m->attribute[to] = m->attribute[i];
+    }
+}
+
+static void mirrored_particles_get_mirrored_bits(void **state)
+{
+    (void)state;
+    const uint16_t cells[3] = {20, 21, 22};
+    for (int n = 0; n < VARIANT_COUNT; n++)
+        for (int axis = 0; axis < 3; axis++) {
+            tarn_tank_desc desc = block_desc(&variants[n], cells, (const int[3]){0, 0, 0}, (const int[3]){20, 21, 22});
+            desc.jitter = 0.0f;
+            desc.parameters[TARN_PARAMETER_FLIP] = 0.5f;
+            tarn_tank *tank = open_tank(&desc);
+            tank->args.m.control->flip = 0.5f;
+            uint32_t *pair = mirror_pairs(tank, axis);
+            random_pairs(tank, axis, pair);
+            for (int trip = 0; trip < 3; trip++)
+                round_trip(tank);
+            const liquid_memory *m = &tank->args.m;
+            for (uint32_t i = 0; i < tank->particle_count; i++)
+                for (int c = 0; c < 3; c++) {
+                    int same = m->velocity[c][pair[i]] == (c == axis ? -m->velocity[c][i] : m->velocity[c][i]);
+                    for (int a = 0; a < 3 && m->affine[0] != NULL; a++)
+                        same &= m->affine[3 * c + a][pair[i]] ==
+                                m->affine[3 * c + a][i] * ((c == axis) != (a == axis) ? -1.0f : 1.0f);
+                    if (!same)
+                        fail_msg("%s: component %d of a particle is not its mirror image's along %c", variants[n].name,
+                                 c, "xyz"[axis]);
+                }
+            free(pair);
+            tarn_tank_destroy(tank);
+        }
+}
+
+static tarn_tank_hash run_hash(const tarn_tank_desc *desc, uint32_t threads, const char *isa)
+{
+    tarn_tank_hash hash = {0, 0};
+    tarn_device *own = NULL;
+    const tarn_device_desc on = {.kind = TARN_DEVICE_CPU, .threads = threads, .isa = isa};
+    if (tarn_device_create(&on, &own) != TARN_OK)
+        return hash; // not on this processor
+    tarn_tank *tank = NULL;
+    assert_int_equal(tarn_tank_create(own, desc, &tank, NULL, 0), TARN_OK);
+    for (int i = 0; i < 15; i++)
+        assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+    assert_int_equal(tarn_tank_hash_get(tank, &hash), TARN_OK);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(own);
+    return hash;
+}
+
+static void same_bits_for_every_isa_and_thread_count(void **state)
+{
+    (void)state;
+    const uint16_t cells[3] = {21, 17, 11};
+    for (int n = 0; n < VARIANT_COUNT; n++) {
+        tarn_tank_desc desc = block_desc(&variants[n], cells, (const int[3]){0, 0, 0}, (const int[3]){9, 15, 11});
+        desc.parameters[TARN_PARAMETER_GRAVITY] = 9.81f;
+        const tarn_tank_hash one = run_hash(&desc, 1, "v2");
+        assert_true(one.lo != 0 || one.hi != 0);
+        const char *const isas[] = {"v2", "v3", "v4"};
+        for (int i = 0; i < 3; i++) {
+            const tarn_tank_hash other = run_hash(&desc, 2, isas[i]);
+            if (other.lo == 0 && other.hi == 0)
+                print_message("skipped: this processor has no %s\n", isas[i]);
+            else if (other.lo != one.lo || other.hi != one.hi)
+                fail_msg("%s: %s with 2 threads differs from v2 with one", variants[n].name, isas[i]);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grid_velocities_are_those_of_the_particles),
+        cmocka_unit_test(sums_hold_at_the_extremes),
+        cmocka_unit_test(affine_particles_keep_affine_fields),
+        cmocka_unit_test(turning_survives_affine_transfers),
+        cmocka_unit_test(mirrored_particles_get_mirrored_bits),
+        cmocka_unit_test(same_bits_for_every_isa_and_thread_count),
+    };
+    return cmocka_run_group_tests_name("transfer", tests, open_device, close_device);
+}
