@@ -120,7 +120,8 @@ static tarn_status check_desc(complaint *why, const tarn_tank_desc *desc)
 {
     uint64_t cells = 1;
     for (int a = 0; a < 3; a++) {
-        if (desc->cells[a] < TARN_TANK_CELLS_MIN || desc->cells[a] > TARN_TANK_CELLS_MAX)
+        const int flat = a == 2 && desc->cells[a] == 1;
+        if ((desc->cells[a] < TARN_TANK_CELLS_MIN && !flat) || desc->cells[a] > TARN_TANK_CELLS_MAX)
             return refuse(why, TARN_E_ARGUMENT, "cells[%d] is %u; allowed is %d to %d", a, desc->cells[a],
                           TARN_TANK_CELLS_MIN, TARN_TANK_CELLS_MAX);
         cells *= desc->cells[a];
