@@ -245,27 +245,24 @@ static void field_bounds(const tarn_distance_field *field, double min_m[3], doub
     }
 }
 
-/// Half extents of a box around the shape in its own frame, and the box's centre, which is the origin but for fields.
+/// Half extents of the box that a box or a field has in its own frame, 0 for round shapes; and the shape's centre,
+/// which is the origin but for fields.
 static void local_box(const tarn_shape *shape, const tarn_distance_field *fields, double center_m[3], double half_m[3])
 {
-    const double radius = shape->half_m[0], half_height = shape->half_m[1];
+    const double scale = shape->half_m[0];
     for (int a = 0; a < 3; a++) {
         center_m[a] = 0.0;
-        half_m[a] = radius;
+        half_m[a] = 0.0;
     }
     if (shape->kind == TARN_SHAPE_BOX) {
         for (int a = 0; a < 3; a++)
             half_m[a] = shape->half_m[a];
-    } else if (shape->kind == TARN_SHAPE_CAPSULE) {
-        half_m[1] = radius + half_height;
-    } else if (shape->kind == TARN_SHAPE_CYLINDER) {
-        half_m[1] = half_height;
     } else if (shape->kind == TARN_SHAPE_FIELD) {
         double min_m[3], max_m[3];
         field_bounds(&fields[shape->field], min_m, max_m);
         for (int a = 0; a < 3; a++) {
-            center_m[a] = 0.5 * (min_m[a] + max_m[a]) * radius;
-            half_m[a] = 0.5 * (max_m[a] - min_m[a]) * radius;
+            center_m[a] = 0.5 * (min_m[a] + max_m[a]) * scale;
+            half_m[a] = 0.5 * (max_m[a] - min_m[a]) * scale;
         }
     }
 }

@@ -216,6 +216,28 @@ static void small_defects_do_no_harm(void **state)
     free_mesh(&mesh);
 }
 
+/// A triangle without area that sticks out of a ball: distances are to it too, but nothing of it is inside.
+static void triangles_without_area_are_segments(void **state)
+{
+    (void)state;
+    tarn_mesh mesh = {.vertex_count = 0};
+    add_ball(&mesh, origin, 0.3, 30);
+    const uint32_t root = mesh.vertex_count;
+    add_vertex(&mesh, 0.3, 0.0, 0.0);
+    add_vertex(&mesh, 0.5, 0.0, 0.0);
+    add_triangle(&mesh, root, root, root + 1);
+    tarn_distance_field field = voxelize(&mesh, 48, 3);
+    for (size_t i = 0; i < node_count(&field); i++) {
+        double p[3];
+        node_place(&field, i, p);
+        const double side = sqrt(p[1] * p[1] + p[2] * p[2]);
+        if (p[0] > 0.42 && p[0] < 0.5 && side < 0.03)
+            assert_true(fabs((double)field.distance_m[i] - side) < 1e-6);
+    }
+    tarn_distance_field_free(&field);
+    free_mesh(&mesh);
+}
+
 static void expect_refusal(const tarn_mesh *mesh, float spacing, uint32_t margin, tarn_status status, const char *part)
 {
     tarn_distance_field field = {.nodes = {7, 7, 7}};
@@ -486,6 +508,7 @@ int main(void)
         cmocka_unit_test(overlapping_parts_are_one_solid),
         cmocka_unit_test(inner_surfaces_make_cavities),
         cmocka_unit_test(small_defects_do_no_harm),
+        cmocka_unit_test(triangles_without_area_are_segments),
         cmocka_unit_test(open_meshes_are_refused),
         cmocka_unit_test(wrong_meshes_and_numbers_are_refused),
         cmocka_unit_test(spacing_gives_the_nodes_asked_for),
