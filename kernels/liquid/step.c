@@ -154,6 +154,17 @@ int tank_launch_gather(tarn_tank *tank, const liquid_args *args)
     return 1;
 }
 
+void tank_launch_advection(tarn_tank *tank, const liquid_args *args)
+{
+    const int gathered = tank_launch_gather(tank, args);
+    tank_mark(tank, STAGE_GATHER);
+    launch_occupied(tank, args, gathered ? liquid_advect_gathered_id : liquid_advect_id);
+    tank_mark(tank, STAGE_ADVECT);
+    happen(tank, args);
+    sort(tank, args);
+    tank_mark(tank, STAGE_SORT);
+}
+
 static void substep(void *context)
 {
     tarn_tank *tank = context;
@@ -173,13 +184,7 @@ static void substep(void *context)
     tank_mark(tank, STAGE_DENSITY);
     launch_active(tank, &args, liquid_extrapolate_id);
     tank_mark(tank, STAGE_EXTRAPOLATE);
-    const int gathered = tank_launch_gather(tank, &args);
-    tank_mark(tank, STAGE_GATHER);
-    launch_occupied(tank, &args, gathered ? liquid_advect_gathered_id : liquid_advect_id);
-    tank_mark(tank, STAGE_ADVECT);
-    happen(tank, &args);
-    sort(tank, &args);
-    tank_mark(tank, STAGE_SORT);
+    tank_launch_advection(tank, &args);
 }
 
 /// The n-th root of a number of 0..1, n up to TARN_TANK_SUBSTEPS_MAX, by Newton's method from above: additions,

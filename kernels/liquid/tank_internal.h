@@ -115,6 +115,9 @@ tarn_status tank_place(tarn_tank *tank, const tank_arrays *arrays, uint32_t next
 void tank_list_tiles(tarn_tank *tank, const liquid_args *args);
 void tank_adopt_tiles(tarn_tank *tank, const liquid_args *args);
 
+/// Launches that bring the grid's velocities to the particles, move these and sort them.
+void tank_launch_advection(tarn_tank *tank, const liquid_args *args);
+
 void tank_motion_reset(tank_motion *motion);
 
 /// Moves the tank by a step and sets gravity as the liquid in it feels it.

@@ -102,6 +102,8 @@ void physics_divergence(void);
 void physics_multigrid(void);
 void physics_multigrid_large(void);
 void physics_mirror(void);
+void physics_spin(void);
+void physics_disc(void);
 void physics_shear(void);
 void physics_fall(void);
 

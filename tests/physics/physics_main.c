@@ -27,10 +27,12 @@ static const physics_case cases[] = {
     {"v3", physics_wave},
     {"v4", physics_column},
     {"v5", physics_gauges},
+    {"v6", physics_spin},
     {"v7", physics_divergence},
     {"v7_multigrid", physics_multigrid},
     {"v7_large", physics_multigrid_large},
     {"v8", physics_mirror},
+    {"v13", physics_disc},
     {"shear", physics_shear},
     {"fall", physics_fall},
 };
