@@ -92,7 +92,7 @@ run 2 --render "$folder/film.gif"
 says 'allowed is a name that ends in one of .png, .apng, .y4m, or -'
 run 2 --export .pvd
 run 2 --render "$folder/a.png" --size 10x2000
-says '--size: found "10x2000", allowed is a width and a height from 16 to 7680, such as 1280x720'
+says '--size: found "10x2000", allowed is a width and a height from 16 to 4096, such as 1280x720'
 run 2 --render "$folder/a.png" --size 640
 run 2 --render "$folder/a.png" --size 640x360x2
 run 2 --render "$folder/a.png" --size 64x-36
