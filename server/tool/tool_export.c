@@ -17,19 +17,21 @@ enum { KEY_PLY = 'p', KEY_EXPORT = 'e', KEY_RENDER = 'r', KEY_PLY_EVERY = 256, K
 
 static const struct argp_option options[] = {
     {"export", KEY_EXPORT, "FILE", 0,
-     "write particles to FILE: .pvd for ParaView (a .vtp for each frame beside it), .usda for USD", 0},
+     "write particles to FILE: .pvd for ParaView (a .vtp for each frame beside it), .usda and .usdc for USD, as text "
+     "and binary",
+     0},
     {"render", KEY_RENDER, "FILE", 0,
      "draw pictures: .apng is an animation that browsers play, .png a picture for each frame with the step in its "
      "name, .y4m a video for other programs, - the same on standard output",
      0},
-    {"size", KEY_SIZE, "WxH", 0, "pixels of the pictures, 16x16 to 7680x7680; default: 960x540", 0},
+    {"size", KEY_SIZE, "WxH", 0, "pixels of the pictures, 16x16 to 4096x4096; default: 960x540", 0},
     {"every", KEY_EVERY, "K", 0, "a frame every K steps, and one of the start; default: 1, for pictures --fps 30", 0},
     {"fps", KEY_FPS, "F", 0, "F frames in a second of the tank's time, as far as there are steps; at most 10000", 0},
     {"ply", KEY_PLY, "DIR", 0, "write particles to DIR as binary PLY files", 0},
     {"ply-every", KEY_PLY_EVERY, "K", 0, "a PLY file every K steps, and one of the start; default: as --every", 0},
     {0},
 };
-_Static_assert(WIDTH == 960 && HEIGHT == 540 && RENDER_PIXELS_MIN == 16 && RENDER_PIXELS_MAX == 7680,
+_Static_assert(WIDTH == 960 && HEIGHT == 540 && RENDER_PIXELS_MIN == 16 && RENDER_PIXELS_MAX == 4096,
                "the help text names these");
 
 static void add_file(struct argp_state *state, tool_export_options *to, const char *path, const export_format *format)
@@ -343,20 +345,33 @@ bool tool_exports_finish(tool_exports *exports, bool failed)
     return finished;
 }
 
+/// "3 PLY files in out", where pictures are numbered with their pattern.
+static void print_output(const tool_output *out, FILE *file)
+{
+    bool is_numbered = out->format == &export_png;
+    int length = (int)(strlen(out->path) - (is_numbered ? strlen(out->format->ending) : 0));
+    fprintf(file, "%u %s in ", out->frame_count, out->format->unit);
+    if (strcmp(out->path, "-") == 0) {
+        fprintf(file, "standard output");
+    } else {
+        fprintf(file, "%.*s%s", length, out->path, is_numbered ? "-*.png" : "");
+    }
+}
+
 void tool_exports_print(const tool_exports *exports, FILE *file)
 {
     for (uint32_t i = 0; i < exports->output_count; i++) {
-        const tool_output *out = &exports->outputs[i];
-        fprintf(file, "%u %s in %s\n", out->frame_count, out->format->unit, out->path);
+        print_output(&exports->outputs[i], file);
+        fprintf(file, "\n");
     }
 }
 
 void tool_exports_print_cut(const tool_exports *exports, FILE *file)
 {
     for (uint32_t i = 0; i < exports->output_count; i++) {
-        const tool_output *out = &exports->outputs[i];
-        fprintf(file, "; the %u %s in %s are complete, the rest is missing", out->frame_count, out->format->unit,
-                out->path);
+        fprintf(file, "; the ");
+        print_output(&exports->outputs[i], file);
+        fprintf(file, " are complete, the rest is missing");
     }
 }
 

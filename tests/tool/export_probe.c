@@ -62,7 +62,8 @@ static int write_all(const export_format *format, const char *path)
 
 int main(int argc, char **argv)
 {
-    static const char *const names[] = {"probe.pvd", "probe.usda", "probe.png", "probe.apng", "probe.y4m"};
+    static const char *const names[] = {"probe.pvd", "probe.usda", "probe.usdc",
+                                        "probe.png", "probe.apng", "probe.y4m"};
     if (argc != 2) {
         fprintf(stderr, "usage: export_probe FOLDER\n");
         return 2;
@@ -71,7 +72,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[PATH_MAX], allowed[128];
         snprintf(path, sizeof path, "%s/%s", argv[1], names[i]);
-        failures += write_all(export_format_find(path, i >= 2, allowed, sizeof allowed), path);
+        failures += write_all(export_format_find(path, i >= 3, allowed, sizeof allowed), path);
     }
     return failures != 0;
 }

@@ -102,28 +102,42 @@ async function loadTinyUsd() {
 /**
  * What tinyusdz understood of a layer: it prints the layer anew, in a layout of its own.
  * @returns {Promise<{layer: Record<string, string>, attributes: Record<string, object>} | null>} an attribute has
- * type, interpolation, and `value` or `samples` (arrays of tuples by time code)
+ * type, interpolation, and `value` or `samples` (arrays of tuples by time code). Of a binary layer `ids` are not whole:
+ * ask hasIds(code, ids)
  */
 export async function readUsd(path) {
   const usd = await loadTinyUsd();
   if (usd === null) return null;
-  const file = readFileSync(path, "utf8");
+  const file = readFileSync(path);
   const reprint = (content) => {
     const loader = new usd.TinyUSDZLoaderNative();
-    if (!loader.loadAsLayerFromBinary(Buffer.from(content), path))
-      throw new Error(`${path}: ${loader.error()}`);
+    if (!loader.loadAsLayerFromBinary(content, path)) throw new Error(`${path}: ${loader.error()}`);
     return loader.layerToString();
   };
   const read = parseLayer(reprint(file));
-  // It prints only the first digit of 64-bit integers; of doubles it prints all that are needed.
-  const { ids } = parseLayer(reprint(file.replace("int64[] ids", "double[] ids"))).attributes;
-  const digits = (samples) =>
-    JSON.stringify([...samples].map(([code, list]) => [code, list.map((n) => `${n}`[0])]));
-  if (digits(ids.samples) !== digits(read.attributes.ids.samples))
-    throw new Error(`${path}: ids differ by type`);
-  read.attributes.ids.samples = ids.samples;
+  // It prints only the first digit of 64-bit integers. In a text they can be doubles, of which it prints all that are
+  // needed; in a binary layer they can be looked for.
+  const { samples } = read.attributes.ids;
+  if (path.endsWith(".usda")) {
+    const asDoubles = Buffer.from(file.toString("utf8").replace("int64[] ids", "double[] ids"));
+    const { ids } = parseLayer(reprint(asDoubles)).attributes;
+    if (firstDigits(ids.samples) !== firstDigits(samples)) throw new Error(`${path}: ids differ by type`);
+    read.attributes.ids.samples = ids.samples;
+  } else {
+    read.hasIds = (code, ids) => {
+      const bytes = Buffer.alloc(8 * (ids.length + 1));
+      [ids.length, ...ids].forEach((value, i) => {
+        bytes.writeBigInt64LE(BigInt(value), 8 * i);
+      });
+      const found = ids.length === 0 || file.includes(bytes);
+      return found && firstDigits([[code, ids]]) === firstDigits([[code, samples.get(code)]]);
+    };
+  }
   return read;
 }
+
+const firstDigits = (samples) =>
+  JSON.stringify([...samples].map(([code, ids]) => [code, ids.map((id) => `${id}`[0])]));
 
 function parseLayer(text) {
   const layer = {};

@@ -1,7 +1,7 @@
 // Reads back what `tarn run` and export_probe write: test_export.mjs TARN PROBE. Prints what failed and ends with 1;
 // with 77 when all is right but USD could not be read for want of tinyusdz.
 //
-//     PLY --same particles--> .vtp --same--> .usda          PNG --same pixels--> APNG, Y4M
+//     PLY --same particles--> .vtp, .usda, .usdc            PNG --same pixels--> APNG, Y4M
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -79,7 +79,8 @@ function compareUsdSample(usd, code, wanted, radius, what) {
   if (sample("points") === undefined) return;
   expect(difference(sample("points"), wanted.positions) < PRINTED, `${what}: points`);
   expect(difference(sample("velocities"), wanted.velocities) < PRINTED, `${what}: velocities`);
-  equal(sample("ids"), wanted.ids, `${what}: ids`);
+  if (usd.hasIds) expect(usd.hasIds(code, wanted.ids), `${what}: ids`);
+  else equal(sample("ids"), wanted.ids, `${what}: ids`);
   const bound = (pick, off) =>
     [0, 1, 2].map((k) => (wanted.ids.length ? pick(...wanted.positions.map((p) => p[k])) + off : 0));
   const box = [bound(Math.min, -radius), bound(Math.max, radius)];
@@ -98,20 +99,8 @@ function run(...options) {
 }
 
 async function testRun() {
-  const said = run(
-    ...[
-      "--steps",
-      "8",
-      "--every",
-      "4",
-      "--ply",
-      at("ply"),
-      "--export",
-      at("run.pvd"),
-      "--export",
-      at("run.usda"),
-    ],
-  ).toString();
+  const files = ["run.pvd", "run.usda", "run.usdc"].flatMap((name) => ["--export", at(name)]);
+  const said = run("--steps", "8", "--every", "4", "--ply", at("ply"), ...files).toString();
   expect(said.includes(`3 frames in ${at("run.pvd")}`), `the report names the files: ${said}`);
   const wanted = [0, 4, 8].map((step) => {
     const ply = particlesOf(readPly(at("ply", `small-${String(step).padStart(6, "0")}.ply`)));
@@ -129,13 +118,17 @@ async function testRun() {
   });
   equal(readdirSync(at("run")).length, 3, "files beside the .pvd");
 
-  const usd = await readUsd(at("run.usda"));
+  for (const name of ["run.usda", "run.usdc"]) checkRunUsd(name, await readUsd(at(name)), wanted);
+}
+
+function checkRunUsd(name, usd, wanted) {
   if (usd === null) {
     skipped = true;
-    console.log("skipped: USD isn't read back, tinyusdz isn't installed (npm ci in web-client)");
+    console.log(`skipped: ${name} isn't read back, tinyusdz isn't installed (npm ci in web-client)`);
     return;
   }
   const { doc, ...layer } = usd.layer;
+  expect(/^tarn .*, scene small$/.test(doc), `${name}: where it comes from: ${doc}`);
   equal(
     layer,
     {
@@ -146,7 +139,7 @@ async function testRun() {
       endTimeCode: 2,
       defaultPrim: "Tank",
     },
-    "USD's layer",
+    `${name}: the layer`,
   );
   equal(
     usd.prims,
@@ -154,16 +147,18 @@ async function testRun() {
       ["Xform", "Tank"],
       ["Points", "Liquid"],
     ],
-    "USD's prims",
+    `${name}: the prims`,
   );
-  equal(usd.attributes.widths.value, [0.0625], "USD's widths");
-  equal(usd.attributes.widths.interpolation, "constant", "how widths are meant");
-  equal(usd.attributes["primvars:displayColor"].interpolation, "constant", "how the colour is meant");
-  const types = ["points", "velocities", "ids", "extent", "widths"].map((name) => usd.attributes[name].type);
-  equal(types, ["point3f", "vector3f", "int64", "float3", "float"], "USD's types");
-  equal([...usd.attributes.points.samples.keys()], [0, 1, 2], "USD's time codes");
+  equal(usd.attributes.widths.value, [0.0625], `${name}: widths`);
+  equal(usd.attributes.widths.interpolation, "constant", `${name}: how widths are meant`);
+  const colour = usd.attributes["primvars:displayColor"];
+  expect(difference(colour.value, [[0.04, 0.26, 0.5]]) < 1e-6, `${name}: the colour`);
+  equal(colour.interpolation, "constant", `${name}: how the colour is meant`);
+  const types = ["points", "velocities", "ids", "extent", "widths"].map((key) => usd.attributes[key].type);
+  equal(types, ["point3f", "vector3f", "int64", "float3", "float"], `${name}: types`);
+  equal([...usd.attributes.points.samples.keys()], [0, 1, 2], `${name}: time codes`);
   wanted.forEach((frame, code) => {
-    compareUsdSample(usd, code, frame, 0.03125, `USD, time code ${code}`);
+    compareUsdSample(usd, code, frame, 0.03125, `${name}, time code ${code}`);
   });
 }
 
@@ -187,7 +182,8 @@ async function testProbe() {
   execFileSync(probe, [folder], { stdio: "inherit" });
   const collection = readPvd(at("probe.pvd"));
   equal(collection.length, 3, "the probe's frames");
-  const usd = await readUsd(at("probe.usda"));
+  const layers = [];
+  for (const name of ["probe.usda", "probe.usdc"]) layers.push([name, await readUsd(at(name))]);
   for (let number = 0; number < 3; number++) {
     const wanted = probeFrame(number);
     const what = `the probe's frame ${number}`;
@@ -203,20 +199,23 @@ async function testProbe() {
       `${what}: liquids`,
     );
     equal(vtp.arrays.colour, wanted.colours, `${what}: colours`);
-    if (usd !== null) {
-      compareUsdSample(usd, number, { ...wanted, positions }, 0.025, `USD, ${what}`);
-      equal(usd.attributes["primvars:liquid"].samples.get(number), wanted.liquids, `USD, ${what}: liquids`);
-      const linear = wanted.colours.map((c) =>
-        c.map((byte) => (byte <= 10 ? byte / 255 / 12.92 : ((byte / 255 + 0.055) / 1.055) ** 2.4)),
-      );
-      const found = usd.attributes["primvars:displayColor"].samples.get(number);
-      expect(difference(found, linear) < 1e-5, `USD, ${what}: colours`);
+    for (const [name, usd] of layers) {
+      if (usd !== null) checkProbeUsd(`${name}, ${what}`, usd, number, { ...wanted, positions });
     }
   }
-  if (usd !== null) {
-    equal(usd.attributes["primvars:displayColor"].interpolation, "vertex", "USD: a colour for each particle");
-    equal(usd.attributes["primvars:liquid"].interpolation, "vertex", "USD: a liquid for each particle");
-  }
+}
+
+function checkProbeUsd(what, usd, number, wanted) {
+  compareUsdSample(usd, number, wanted, 0.025, what);
+  const liquids = usd.attributes["primvars:liquid"];
+  equal(liquids.samples.get(number), wanted.liquids, `${what}: liquids`);
+  equal(liquids.interpolation, "vertex", `${what}: a liquid for each particle`);
+  const linear = wanted.colours.map((c) =>
+    c.map((byte) => (byte <= 10 ? byte / 255 / 12.92 : ((byte / 255 + 0.055) / 1.055) ** 2.4)),
+  );
+  const colours = usd.attributes["primvars:displayColor"];
+  expect(difference(colours.samples.get(number), linear) < 1e-5, `${what}: colours`);
+  equal(colours.interpolation, "vertex", `${what}: a colour for each particle`);
 }
 
 // ---- pictures: the three formats show the same ----

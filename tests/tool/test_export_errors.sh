@@ -27,7 +27,7 @@ run() {
 says() { grep -qF -- "$1" "$folder/out" "$folder/err" || fail "no \"$1\" in what tarn said"; }
 
 # A limit on the size of files stands for a full disk: nothing is left that looks whole, and no part of it.
-for file in run.pvd run.usda pictures.png film.apng film.y4m; do
+for file in run.pvd run.usda run.usdc pictures.png film.apng film.y4m; do
     option=--export
     case $file in *.png | *.apng | *.y4m) option=--render ;; esac
     mkdir "$folder/full"
@@ -87,12 +87,12 @@ says "frames in $folder/cut.pvd are complete, the rest is missing"
 
 # Wrong options name what was found and what is allowed.
 run 2 --export "$folder/run.obj"
-says 'allowed is a name that ends in one of .pvd, .usda'
+says 'allowed is a name that ends in one of .pvd, .usda, .usdc'
 run 2 --render "$folder/film.gif"
 says 'allowed is a name that ends in one of .png, .apng, .y4m, or -'
 run 2 --export .pvd
 run 2 --render "$folder/a.png" --size 10x2000
-says '--size: found "10x2000", allowed is a width and a height from 16 to 7680, such as 1280x720'
+says '--size: found "10x2000", allowed is a width and a height from 16 to 4096, such as 1280x720'
 run 2 --render "$folder/a.png" --size 640
 run 2 --render "$folder/a.png" --size 640x360x2
 run 2 --render "$folder/a.png" --size 64x-36

@@ -177,7 +177,7 @@ static vec3 seen_through(const render *r, const surface_inside *in, vec3 point, 
         scatter = vec3_scale(c, 0.75f);
     }
     vec3 through = {expf(-absorb.x * depth), expf(-absorb.y * depth), expf(-absorb.z * depth)};
-    float lit = 0.62f + 0.38f * vec3_dot(normal, r->around.light);
+    float lit = 0.5f + 0.5f * vec3_dot(normal, r->around.light);
     vec3 light = vec3_along(vec3_mul(behind, through), scatter, (1.0f - expf(-3.0f * depth)) * lit);
     // Drops in the air are white: they mirror and bend light every which way.
     float spray = 0.75f * in->spray * smoothf(0.0f, 2.0f * r->spacing_m, in->thickness_m + 0.7f * r->spacing_m);

@@ -6,7 +6,7 @@
 #include "protocol/status.h"
 #include "server/tool/export/export.h"
 
-enum { RENDER_PIXELS_MIN = 16, RENDER_PIXELS_MAX = 7680 }; ///< of a picture, per axis
+enum { RENDER_PIXELS_MIN = 16, RENDER_PIXELS_MAX = 4096 }; ///< of a picture, per axis
 
 typedef struct render render;
 

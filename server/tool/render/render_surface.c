@@ -407,7 +407,7 @@ static void blur_rows(void *context, uint32_t begin, uint32_t end)
 
 static void blur_inside(surface *s, float spacing_px)
 {
-    int radius_px = (int)clampf(0.25f * spacing_px + 0.5f, 1.0f, 16.0f);
+    int radius_px = (int)clampf(0.4f * spacing_px + 0.5f, 1.0f, 16.0f);
     for (int pass = 0; pass < 2; pass++) {
         blur_job across = {s, s->inside, s->inside_work, radius_px, true};
         render_rows(s->threads, s->height / 2, BAND_ROWS / 2, blur_rows, &across);

@@ -5,41 +5,15 @@
 // at the end:
 //
 //     frame 0, 1, 2 ... -> extent | ids | points | velocities | ... -> header + all of them -> run.usda
-//
-// Schema: "UsdGeomPoints", https://openusd.org/release/api/class_usd_geom_points.html
 #include "server/tool/export/export.h"
 #include "server/tool/export/part_file.h"
+#include "server/tool/export/usd_values.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-// X(id, declaration, metadata)
-#define USD_SERIES_LIST(X)                                                                                             \
-    X(USD_EXTENT, "float3[] extent", "")                                                                               \
-    X(USD_IDS, "int64[] ids", "")                                                                                      \
-    X(USD_POINTS, "point3f[] points", "")                                                                              \
-    X(USD_VELOCITIES, "vector3f[] velocities", "")                                                                     \
-    X(USD_LIQUIDS, "int[] primvars:liquid", "vertex")                                                                  \
-    X(USD_COLOURS, "color3f[] primvars:displayColor", "vertex")
-
-enum {
-#define USD_SERIES_ENUM(id, declaration, interpolation) id,
-    USD_SERIES_LIST(USD_SERIES_ENUM)
-#undef USD_SERIES_ENUM
-        USD_SERIES_COUNT
-};
-
-static const struct {
-    const char *declaration, *interpolation;
-} series_specs[USD_SERIES_COUNT] = {
-#define USD_SERIES_SPEC(id, declaration, interpolation) {declaration, interpolation},
-    USD_SERIES_LIST(USD_SERIES_SPEC)
-#undef USD_SERIES_SPEC
-};
 
 typedef struct usd_writer {
     export_info info;
@@ -112,19 +86,6 @@ static void write_vectors(FILE *file, const float *values, size_t count)
     putc(']', file);
 }
 
-/// The box around all spheres. Of no particles: an empty box at the origin.
-static void extent(const export_frame *frame, float radius_m, float box[6])
-{
-    memset(box, 0, 6 * sizeof(float));
-    for (size_t i = 0; i < frame->particle_count; i++) {
-        for (int axis = 0; axis < 3; axis++) {
-            float value = frame->positions_m[3 * i + (size_t)axis];
-            box[axis] = i == 0 || value - radius_m < box[axis] ? value - radius_m : box[axis];
-            box[3 + axis] = i == 0 || value + radius_m > box[3 + axis] ? value + radius_m : box[3 + axis];
-        }
-    }
-}
-
 static void write_ids(FILE *file, const export_frame *frame)
 {
     putc('[', file);
@@ -143,18 +104,15 @@ static void write_liquids(FILE *file, const export_frame *frame)
     putc(']', file);
 }
 
-/// displayColor is linear, our bytes are sRGB.
 static void write_colours(FILE *file, const export_frame *frame)
 {
-    double linear[256];
-    for (int i = 0; i < 256; i++) {
-        double c = i / 255.0;
-        linear[i] = c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
-    }
+    float linear[256];
+    usd_linear(linear);
     putc('[', file);
     for (size_t i = 0; i < frame->particle_count; i++) {
         const uint8_t *c = frame->colours + 3 * i;
-        fprintf(file, "%s(%.6g, %.6g, %.6g)", i > 0 ? ", " : "", linear[c[0]], linear[c[1]], linear[c[2]]);
+        fprintf(file, "%s(%.6g, %.6g, %.6g)", i > 0 ? ", " : "", (double)linear[c[0]], (double)linear[c[1]],
+                (double)linear[c[2]]);
     }
     putc(']', file);
 }
@@ -165,7 +123,7 @@ static void write_sample(usd_writer *usd, int id, const export_frame *frame)
     float box[6];
     switch (id) {
     case USD_EXTENT:
-        extent(frame, 0.5f * usd->info.spacing_m, box);
+        usd_extent(frame, 0.5f * usd->info.spacing_m, box);
         write_vectors(file, box, 2);
         break;
     case USD_IDS:
@@ -191,10 +149,9 @@ static void write_sample(usd_writer *usd, int id, const export_frame *frame)
 static tarn_status usd_frame(void *writer, const export_frame *frame, char *why)
 {
     usd_writer *usd = writer;
-    // A step has a rounded length in binary: 3 must not become 3.00000002.
-    double code = round(frame->time_s * usd->info.frames_per_s * 1e4) / 1e4;
+    double code = usd_code(&usd->info, frame->time_s);
     for (int id = 0; id < USD_SERIES_COUNT; id++) {
-        if ((id == USD_LIQUIDS && frame->liquids == NULL) || (id == USD_COLOURS && frame->colours == NULL)) {
+        if (!usd_has_series(frame, id)) {
             continue;
         }
         fprintf(usd->series[id], "            %.12g: ", code);
@@ -228,28 +185,31 @@ static bool append(FILE *to, FILE *from)
 static bool write_layer(usd_writer *usd)
 {
     FILE *file = usd->out.file;
-    fprintf(file,
-            "#usda 1.0\n(\n    defaultPrim = \"Tank\"\n    doc = \"tarn %s, scene %s\"\n    endTimeCode = %.12g\n"
-            "    metersPerUnit = 1\n    startTimeCode = %.12g\n    timeCodesPerSecond = %.6g\n    upAxis = \"Y\"\n)\n\n"
-            "def Xform \"Tank\"\n{\n    def Points \"Liquid\"\n    {\n",
-            TARN_VERSION, usd->info.scene, usd->last_code, usd->first_code, usd->info.frames_per_s);
+    fprintf(
+        file,
+        "#usda 1.0\n(\n    defaultPrim = \"Tank\"\n    doc = \"tarn %s, scene %s\"\n    endTimeCode = %.12g\n"
+        "    metersPerUnit = 1\n    startTimeCode = %.12g\n    timeCodesPerSecond = %.12g\n    upAxis = \"Y\"\n)\n\n"
+        "def Xform \"Tank\"\n{\n    def Points \"Liquid\"\n    {\n",
+        TARN_VERSION, usd->info.scene, usd->last_code, usd->first_code, usd_codes_per_s(&usd->info));
     for (int id = 0; id < USD_SERIES_COUNT; id++) {
         if (!usd->used[id]) {
             continue;
         }
-        if (series_specs[id].interpolation[0] != '\0') {
-            fprintf(file, "        %s (\n            interpolation = \"%s\"\n        )\n", series_specs[id].declaration,
-                    series_specs[id].interpolation);
+        const usd_series_spec *spec = &usd_series[id];
+        if (spec->interpolation[0] != '\0') {
+            fprintf(file, "        %s %s (\n            interpolation = \"%s\"\n        )\n", spec->type, spec->name,
+                    spec->interpolation);
         }
-        fprintf(file, "        %s.timeSamples = {\n", series_specs[id].declaration);
+        fprintf(file, "        %s %s.timeSamples = {\n", spec->type, spec->name);
         if (!append(file, usd->series[id])) {
             return false;
         }
         fprintf(file, "        }\n");
     }
     if (!usd->used[USD_COLOURS]) {
-        fprintf(file, "        color3f[] primvars:displayColor = [(0.04, 0.26, 0.5)] (\n"
-                      "            interpolation = \"constant\"\n        )\n");
+        fprintf(file, "        %s %s = [(%g, %g, %g)] (\n            interpolation = \"constant\"\n        )\n",
+                usd_series[USD_COLOURS].type, usd_series[USD_COLOURS].name, (double)usd_water_colour[0],
+                (double)usd_water_colour[1], (double)usd_water_colour[2]);
     }
     fprintf(file, "        float[] widths = [%.9g] (\n            interpolation = \"constant\"\n        )\n    }\n}\n",
             (double)usd->info.spacing_m);
