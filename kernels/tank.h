@@ -155,7 +155,8 @@ typedef struct tarn_tank_desc {
     float cell_m;                ///< 1e-4..10
     float dt_s;                  ///< 1e-4..0.1; the fixed step
     uint32_t particles_per_axis; ///< per cell and axis when seeding: 1..4 (2: eight particles in a cell)
-    uint32_t particles_max;      ///< capacity, 1..TARN_TANK_PARTICLES_MAX; 0: what the blocks need
+    uint32_t particles_max;      ///< capacity, 1..TARN_TANK_PARTICLES_MAX; 0: what the liquid at the start needs, more
+                                 ///< where it is reseeded, and up to a full tank or 2^20 where emitters add to it
     uint32_t seed;               ///< of the jitter
     float jitter;                ///< 0..1: share of a particle's own sub-cell it may be moved by
     float parameters[TARN_PARAMETER_COUNT];
@@ -340,6 +341,9 @@ tarn_status tarn_tank_encode(tarn_tank *tank, const tarn_tank_frame_info *info, 
 tarn_status tarn_tank_particles(tarn_tank *tank, float *positions_m, float *velocities_m_s, uint32_t *ids,
                                 uint32_t particles_max, uint32_t *particle_count);
 
+/// Whether particles have a liquid and a dye of their own: several liquids, or dye somewhere.
+int tarn_tank_has_colours(const tarn_tank *tank);
+
 /// The particles' liquid and dye in the same order. Either array may be NULL.
 /// @param colours  3 bytes per particle, sRGB
 tarn_status tarn_tank_particle_colours(tarn_tank *tank, uint8_t *liquids, uint8_t *colours, uint32_t particles_max,
@@ -350,6 +354,9 @@ tarn_status tarn_tank_particle_colours(tarn_tank *tank, uint8_t *liquids, uint8_
 /// @param cells_max       what the array holds
 /// @return TARN_OK, TARN_E_SPACE, TARN_E_STATE (before the first step), TARN_E_MEMORY or TARN_E_DEVICE
 tarn_status tarn_tank_pressure(tarn_tank *tank, float *pressure_m2_s2, size_t cells_max);
+
+/// How many particles fit.
+uint32_t tarn_tank_particles_max(const tarn_tank *tank);
 
 /// The tank's description as it was created.
 const tarn_tank_desc *tarn_tank_desc_of(const tarn_tank *tank);

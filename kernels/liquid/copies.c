@@ -76,6 +76,11 @@ tarn_status tarn_tank_particles(tarn_tank *tank, float *positions_m, float *velo
     return status;
 }
 
+int tarn_tank_has_colours(const tarn_tank *tank)
+{
+    return tank->args.m.attribute != NULL;
+}
+
 tarn_status tarn_tank_particle_colours(tarn_tank *tank, uint8_t *liquids, uint8_t *colours, uint32_t particles_max,
                                        uint32_t *particle_count)
 {

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CAPACITY_WITH_EMITTERS = 1 << 20 }; // particles, where a description names none
+
 static const tarn_parameter_spec parameter_specs[TARN_PARAMETER_COUNT] = {
 #define PARAMETER_SPEC(id, name, value, min, max, text) {name, value, min, max, text},
     TARN_PARAMETER_LIST(PARAMETER_SPEC)
@@ -152,6 +154,21 @@ static tarn_status check_desc(complaint *why, const tarn_tank_desc *desc)
     return status;
 }
 
+static uint32_t automatic_capacity(const tarn_tank_desc *desc, uint64_t seeded)
+{
+    uint64_t most = seeded > 0 ? seeded : 1;
+    if (desc->reseed)
+        most += most / 4 + 1024;
+    if (desc->emitter_count > 0) {
+        const uint64_t per_axis = desc->particles_per_axis, full = per_axis * per_axis * per_axis *
+                                                                   ((uint64_t)desc->cells[0] * desc->cells[1]) *
+                                                                   desc->cells[2];
+        const uint64_t limited = full < CAPACITY_WITH_EMITTERS ? full : CAPACITY_WITH_EMITTERS;
+        most = most > limited ? most : limited;
+    }
+    return (uint32_t)(most < TARN_TANK_PARTICLES_MAX ? most : TARN_TANK_PARTICLES_MAX);
+}
+
 static tarn_status check_particles(complaint *why, const tarn_tank_desc *desc, uint32_t *particles_max)
 {
     const uint64_t seeded = tarn_tank_desc_particles(desc);
@@ -162,7 +179,7 @@ static tarn_status check_particles(complaint *why, const tarn_tank_desc *desc, u
     if (seeded > most)
         return refuse(why, TARN_E_LIMIT, "the blocks hold %llu particles; allowed are %llu", (unsigned long long)seeded,
                       (unsigned long long)most);
-    *particles_max = desc->particles_max != 0 ? desc->particles_max : (uint32_t)(seeded > 0 ? seeded : 1);
+    *particles_max = desc->particles_max != 0 ? desc->particles_max : automatic_capacity(desc, seeded);
     return TARN_OK;
 }
 
@@ -281,6 +298,11 @@ tarn_status tarn_tank_set_parameter(tarn_tank *tank, tarn_parameter id, float va
 float tarn_tank_parameter(const tarn_tank *tank, tarn_parameter id)
 {
     return (unsigned)id < TARN_PARAMETER_COUNT ? tank->parameters[id] : 0.0f;
+}
+
+uint32_t tarn_tank_particles_max(const tarn_tank *tank)
+{
+    return tank->args.shape.particles_max;
 }
 
 const tarn_tank_desc *tarn_tank_desc_of(const tarn_tank *tank)

@@ -167,6 +167,7 @@ struct tool_exports {
     uint32_t particles_max;
     float *positions_m, *velocities_m_s;
     uint32_t *ids;
+    uint8_t *liquids, *colours; // NULL where particles have none of their own
 };
 
 static void choose_steps(tool_output *out, const tool_export_options *from)
@@ -250,13 +251,15 @@ static bool open_output(const tool_export_options *from, tool_exports *exports, 
 
 static bool take_memory(tool_exports *exports)
 {
-    const tarn_tank_desc *desc = &exports->tank->scene.tank;
-    uint64_t seeded = tarn_tank_desc_particles(desc);
-    exports->particles_max = desc->particles_max > seeded ? desc->particles_max : (uint32_t)seeded;
+    exports->particles_max = tarn_tank_particles_max(exports->tank->tank);
     exports->positions_m = malloc((size_t)exports->particles_max * 3 * sizeof(float));
     exports->velocities_m_s = malloc((size_t)exports->particles_max * 3 * sizeof(float));
     exports->ids = malloc((size_t)exports->particles_max * sizeof(uint32_t));
-    if (exports->positions_m == NULL || exports->velocities_m_s == NULL || exports->ids == NULL) {
+    const bool coloured = tarn_tank_has_colours(exports->tank->tank);
+    exports->liquids = coloured ? malloc((size_t)exports->particles_max) : NULL;
+    exports->colours = coloured ? malloc((size_t)exports->particles_max * 3) : NULL;
+    if (exports->positions_m == NULL || exports->velocities_m_s == NULL || exports->ids == NULL ||
+        (coloured && (exports->liquids == NULL || exports->colours == NULL))) {
         fprintf(stderr, "%s: out of memory for %u particles\n", exports->command, exports->particles_max);
         return false;
     }
@@ -296,9 +299,14 @@ static tarn_status read_frame(tool_exports *exports, uint32_t step, export_frame
         .positions_m = exports->positions_m,
         .velocities_m_s = exports->velocities_m_s,
         .ids = exports->ids,
+        .liquids = exports->liquids,
+        .colours = exports->colours,
     };
-    return tarn_tank_particles(exports->tank->tank, exports->positions_m, exports->velocities_m_s, exports->ids,
-                               exports->particles_max, &frame->particle_count);
+    tarn_status status = tarn_tank_particles(exports->tank->tank, exports->positions_m, exports->velocities_m_s,
+                                             exports->ids, exports->particles_max, &frame->particle_count);
+    return status != TARN_OK ? status
+                             : tarn_tank_particle_colours(exports->tank->tank, exports->liquids, exports->colours,
+                                                          exports->particles_max, &frame->particle_count);
 }
 
 bool tool_exports_step(tool_exports *exports, uint32_t step, progress *bar)
@@ -382,6 +390,8 @@ void tool_exports_free(tool_exports *exports)
         free(exports->positions_m);
         free(exports->velocities_m_s);
         free(exports->ids);
+        free(exports->liquids);
+        free(exports->colours);
         free(exports);
     }
 }
