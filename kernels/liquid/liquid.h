@@ -161,14 +161,16 @@ typedef struct liquid_memory {
     float *shift[3];       ///< displacement of the density correction, cells
     uint8_t *cell_type;    ///< [s][512]
     uint8_t *face_valid;   ///< [s][512], bit per axis
+    float *density_error;  ///< [s][512] smoothed density over that at rest, less 1
     // active, and NULL in a tank without solids
     uint8_t *open[3];  ///< [s][512] share of the lower face that no solid covers, 0..255
     uint8_t *room;     ///< [s][512] share of the density kernel around the cell's centre that no solid covers, 0..255
     float *solid_flux; ///< [s][512] sum over a cell's faces of covered share times the solid's velocity outwards
+    // active, and NULL where all liquids weigh the same
+    float *beta[3]; ///< [s][512] density at rest over that on the lower face
     // occupied
     int32_t *momentum[3], *weight[3], *density; ///< [o][1000]
     uint8_t *cell_count;                        ///< [o][512], saturated
-    float *density_error;                       ///< [o][512]
     uint32_t *move_count;                       ///< [o][27]
     float *residual, *direction, *product;      ///< [o][512]
     float *pressure, *potential;                ///< [o][512]: solutions of the two solves

@@ -204,7 +204,7 @@ static void take_tiles(taker *t, liquid_memory *m, uint64_t tiles, uint64_t occu
     m->cell_type = take(t, tiles * TILE_CELLS, 1);
     m->face_valid = take(t, tiles * TILE_CELLS, 1);
     m->cell_count = take(t, occupied * TILE_CELLS, 1);
-    m->density_error = take(t, occupied * TILE_CELLS, 4);
+    m->density_error = take(t, tiles * TILE_CELLS, 4);
     m->move_count = take(t, occupied * 27, 4);
     m->residual = take(t, occupied * TILE_CELLS, 4);
     m->direction = take(t, occupied * TILE_CELLS, 4);
