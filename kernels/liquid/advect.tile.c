@@ -1,41 +1,106 @@
 // From the solved pressure back to the particles: projection, extrapolation into the air, grid to particles and their
 // advection (RK3).
-#include "kernels/liquid/halo.h"
+#include "kernels/liquid/poisson.h"
 
 // ---------------------------------------------------------------------------------------------------------- projection
 
 typedef struct project_scratch {
-    uint8_t type[RIM_CELLS];
+    cell_rim cells;
     float pressure[RIM_CELLS];
+    float change[TILE_CELLS];
 } project_scratch;
 
+/// Whether a lower face of a tile may touch liquid, which is in occupied tiles only.
+TILE_FN int is_near_liquid(const liquid_args *args, tile_place place, uint32_t dense)
+{
+    const uint32_t *index = args->m.level[0].index;
+    int near = index[dense] != TILE_NONE;
+    for (int side = 0; side < 6; side += 2) {
+        const uint32_t lower = side_tile(args, 0, place, side);
+        near |= lower != TILE_NONE && index[lower] != TILE_NONE;
+    }
+    return near;
+}
+
+TILE_FN void project_axis(const liquid_args *args, project_scratch *s, int axis, uint64_t own)
+{
+    const int stride = axis == 0 ? 1 : axis == 1 ? RIM_EDGE : RIM_EDGE * RIM_EDGE;
+    const float *beta = args->m.beta[axis];
+    float *change = s->change;
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const int at = rim_index(x, y, z);
+        const float steepness = face_steepness(&s->cells, at - stride, at);
+        change[cell_index(x, y, z)] = steepness * (s->pressure[at - stride] - s->pressure[at]);
+    }
+    TILE_BARRIER();
+    if (beta != NULL) {
+        FOR_RANGE (i, 0, TILE_CELLS)
+            change[i] *= beta[own + i];
+        TILE_BARRIER();
+    }
+    if (args->is_density) {
+        float *shift = args->m.shift[axis] + own;
+        FOR_RANGE (i, 0, TILE_CELLS)
+            shift[i] = tile_clamp_f32(change[i], -0.5f * DENSITY_STEP_MAX, 0.5f * DENSITY_STEP_MAX);
+    } else {
+        float *u = args->m.u[axis] + own;
+        FOR_RANGE (i, 0, TILE_CELLS)
+            u[i] += change[i];
+    }
+    TILE_BARRIER();
+}
+
+/// The faces that touch liquid and are not shut by a solid, which pressure gives a velocity.
+TILE_FN void mark_valid(const liquid_memory *m, const float *kind, uint64_t own)
+{
+    uint8_t *valid = m->face_valid + own;
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const int at = rim_index(x, y, z), y_step = RIM_EDGE, z_step = RIM_EDGE * RIM_EDGE;
+        const int along_x = kind[at - 1] + kind[at] > KIND_SURFACE,
+                  along_y = kind[at - y_step] + kind[at] > KIND_SURFACE,
+                  along_z = kind[at - z_step] + kind[at] > KIND_SURFACE;
+        valid[cell_index(x, y, z)] = (uint8_t)(along_x | along_y << 1 | along_z << 2);
+    }
+    TILE_BARRIER();
+    for (int axis = 0; axis < 3; axis++) {
+        if (m->open[axis] != NULL) {
+            FOR_RANGE (i, 0, TILE_CELLS)
+                valid[i] &= (uint8_t)(m->open[axis][own + i] > 0 ? 7 : ~(1u << axis));
+            TILE_BARRIER();
+        }
+    }
+}
+
 /// u -= grad p on the faces that touch liquid, which become the valid ones; or, for the density correction, the
-/// displacement -grad q. One tile per active tile.
+/// displacement -grad q. What failed is not applied. One tile per active tile.
 TILE_KERNEL(liquid_project, CELL_LANES, liquid_args, project_scratch)
 {
     const liquid_memory *m = &args->m;
     const uint32_t dense = m->active_tile[tile];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
-    load_types(args, place, tile, s->type);
-    load_rim(args, 0, place, m->level[0].index[dense], args->solution, s->pressure);
-    const int solved = m->counters->failed == 0;
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        const int at = rim_index(x, y, z);
-        const int below[3] = {at - 1, at - RIM_EDGE, at - RIM_EDGE * RIM_EDGE};
-        const uint64_t cell = (uint64_t)tile * TILE_CELLS + cell_index(x, y, z);
-        uint32_t valid = 0;
-        for (int axis = 0; axis < 3; axis++) {
-            const uint8_t a = s->type[below[axis]], b = s->type[at];
-            const int open = a != CELL_SOLID && b != CELL_SOLID && (a == CELL_LIQUID || b == CELL_LIQUID);
-            const float gradient = open && solved ? s->pressure[at] - s->pressure[below[axis]] : 0.0f;
-            if (args->is_density)
-                m->shift[axis][cell] = tile_clamp_f32(-gradient, -0.5f * DENSITY_STEP_MAX, 0.5f * DENSITY_STEP_MAX);
-            else
-                m->u[axis][cell] -= gradient;
-            valid |= (uint32_t)open << axis;
+    const uint64_t own = (uint64_t)tile * TILE_CELLS;
+    if (!is_near_liquid(args, place, dense)) {
+        if (!args->is_density) {
+            FOR_RANGE (i, 0, TILE_CELLS)
+                m->face_valid[own + i] = 0;
         }
-        m->face_valid[cell] = (uint8_t)valid;
+        for (int axis = 0; axis < 3 && args->is_density; axis++) {
+            FOR_RANGE (i, 0, TILE_CELLS)
+                m->shift[axis][own + i] = 0.0f;
+        }
+        return;
     }
+    load_cells(args, place, tile, &s->cells);
+    load_rim(args, 0, place, m->level[0].index[dense], args->solution, s->pressure);
+    if (m->counters->failed != 0) {
+        FOR_RANGE (i, 0, RIM_CELLS)
+            s->pressure[i] = 0.0f;
+        TILE_BARRIER();
+    }
+    for (int axis = 0; axis < 3; axis++)
+        project_axis(args, s, axis, own);
+    if (!args->is_density)
+        mark_valid(m, s->cells.kind, own);
 }
 
 // ------------------------------------------------------------------------------------------------------- extrapolation

@@ -259,11 +259,12 @@ TILE_FN uint32_t age_class(uint32_t age)
     return (top - 2) * 8 + (age >> (top - 3) & 7);
 }
 
-TILE_FN int is_spray(const liquid_args *args, uint32_t tile, uint32_t particle)
+/// `slot` is the active index of the particle's tile.
+TILE_FN int is_spray(const liquid_args *args, uint32_t slot, uint32_t particle)
 {
     const liquid_memory *m = &args->m;
     const uint32_t cell = particle_cell(m, particle);
-    return m->density_error[(uint64_t)tile * TILE_CELLS + cell] < SPRAY_DENSITY - 1.0f;
+    return m->density_error[(uint64_t)slot * TILE_CELLS + cell] < SPRAY_DENSITY - 1.0f;
 }
 
 /// Counts spray by age, when the last substep had no room for births. One tile per occupied tile.
@@ -273,9 +274,9 @@ TILE_KERNEL(liquid_spray, PARTICLE_LANES, liquid_args, tile_no_scratch)
     if (m->counters->births_refused == 0)
         return;
     const uint32_t dense = m->level[0].tile[tile];
-    const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
+    const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense], slot = m->slot[dense];
     FOR_RANGE_ATOMIC (i, first, end)
-        if (is_spray(args, tile, i))
+        if (is_spray(args, slot, i))
             global_add_u32(&m->counters->spray_age[age_class(m->counters->next_id - m->id[i])], 1);
 }
 
@@ -310,7 +311,7 @@ TILE_FN int leaves(const liquid_args *args, uint32_t tile, uint32_t particle, in
             return 1;
     if (m->births == NULL)
         return 0;
-    if (m->counters->spray_age_max < AGE_CLASSES && is_spray(args, tile, particle) &&
+    if (m->counters->spray_age_max < AGE_CLASSES && is_spray(args, m->slot[m->level[0].tile[tile]], particle) &&
         age_class(m->counters->next_id - m->id[particle]) >= m->counters->spray_age_max)
         return 1;
     if (!args->reseed)

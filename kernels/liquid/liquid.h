@@ -229,6 +229,7 @@ typedef struct liquid_memory {
     float *shift[3];        ///< displacement of the density correction, cells
     uint8_t *cell_type;     ///< [s][512]
     uint8_t *face_valid;    ///< [s][512], bit per axis
+    float *density_error;   ///< [s][512] smoothed density over that at rest, less 1
     float *beta[3]; ///< [s][512] lower faces: density of the lightest liquid over the face's; NULL where all are equal
     // active, and NULL in a tank without solids
     uint8_t *open[3];  ///< [s][512] share of the lower face that no solid covers, 0..255
@@ -238,7 +239,6 @@ typedef struct liquid_memory {
     // occupied
     int32_t *momentum[3], *weight[3], *density; ///< [o][node_count]
     uint8_t *cell_count;                        ///< [o][512], saturated
-    float *density_error;                       ///< [o][512]
     int32_t *mass[3];                           ///< [o][node_count]; NULL in a tank whose liquids are equally heavy
     uint32_t *move_count;                       ///< [o][27]
     float *residual, *direction, *product;      ///< [o][512]

@@ -81,6 +81,7 @@ static void take_active(taker *t, liquid_memory *m)
     }
     take(t, &m->cell_type, TILE_CELLS);
     take(t, &m->face_valid, TILE_CELLS);
+    take(t, &m->density_error, TILE_CELLS * 4);
     for (int a = 0; a < 3 && shape->lightest_mass < 1.0f; a++)
         take(t, &m->beta[a], TILE_CELLS * 4);
     if (t->tank->desc.liquid_count > 1 && tank_viscosity_iterations(t->tank) > 0)
@@ -103,7 +104,6 @@ static void take_occupied(taker *t, liquid_memory *m)
     }
     take(t, &m->density, nodes * 4);
     take(t, &m->cell_count, TILE_CELLS);
-    take(t, &m->density_error, TILE_CELLS * 4);
     take(t, &m->move_count, 27 * 4);
     take(t, &m->residual, TILE_CELLS * 4);
     take(t, &m->direction, TILE_CELLS * 4);

@@ -7,14 +7,15 @@
 // mirror; and it needs no neighbour's values, so that a V-cycle takes three launches a level.
 #include "kernels/liquid/poisson.h"
 
-#define OVERCORRECTION 1.6f
+#define OVERCORRECTION 1.8f
 
-/// Spectra lie in 0..2: of D^-1 A by Gershgorin. A smoother acts on their upper part alone; the coarsest level's
-/// polynomial on nearly all, and is as good as a solution.
-#define SMOOTH_LOWEST 0.4f
+/// Spectra lie in 0..2: of D^-1 A by Gershgorin. A smoother acts on their upper part; more of it on the coarser levels,
+/// where it costs little. The coarsest level's polynomial acts on nearly all, and is as good as a solution.
+#define FINE_LOWEST 0.4f
+#define COARSE_LOWEST 0.3f
 #define TOP_LOWEST (1.0f / 30.0f)
 
-enum { SMOOTH_DEGREE = 3, TOP_DEGREE = 16 };
+enum { FINE_DEGREE = 3, COARSE_DEGREE = 4, TOP_DEGREE = 16 };
 
 typedef struct smooth_scratch {
     float rim[2][RIM_CELLS]; ///< two iterates, with zeros around them
@@ -56,7 +57,7 @@ TILE_FN void smooth_more(tile_matrix a, const float *inverse, const float *scale
 }
 
 /// The Chebyshev polynomial for the spectrum lowest..2. Returns the last iterate.
-TILE_FN const float *smooth(tile_matrix a, const float *b, int degree, float lowest, smooth_scratch *s)
+TILE_FN const float *chebyshev(tile_matrix a, const float *b, int degree, float lowest, smooth_scratch *s)
 {
     const float center = 0.5f * (2.0f + lowest), radius = 0.5f * (2.0f - lowest);
     float rho = radius / center;
@@ -67,6 +68,12 @@ TILE_FN const float *smooth(tile_matrix a, const float *b, int degree, float low
         rho = next;
     }
     return s->rim[(degree - 1) & 1];
+}
+
+TILE_FN const float *smooth(const liquid_args *args, tile_matrix a, const float *b, smooth_scratch *s)
+{
+    return args->level == 0 ? chebyshev(a, b, FINE_DEGREE, FINE_LOWEST, s)
+                            : chebyshev(a, b, COARSE_DEGREE, COARSE_LOWEST, s);
 }
 
 TILE_FN void store_rim(const float *rim, float *to)
@@ -81,8 +88,7 @@ TILE_KERNEL(liquid_mg_smooth, CELL_LANES, liquid_args, smooth_scratch)
     if (args->m.counters->go == 0)
         return;
     const liquid_level *level = &args->m.level[args->level];
-    const float *rim =
-        smooth(matrix_of(level, tile), level->b + (uint64_t)tile * TILE_CELLS, SMOOTH_DEGREE, SMOOTH_LOWEST, s);
+    const float *rim = smooth(args, matrix_of(level, tile), level->b + (uint64_t)tile * TILE_CELLS, s);
     store_rim(rim, level->x + (uint64_t)tile * TILE_CELLS);
 }
 
@@ -126,7 +132,7 @@ TILE_KERNEL(liquid_mg_top, CELL_LANES, liquid_args, smooth_scratch)
     const liquid_level *level = &args->m.level[args->level];
     const tile_matrix a = matrix_of(level, tile);
     const float *b = level->b + (uint64_t)tile * TILE_CELLS;
-    const float *rim = smooth(a, b, TOP_DEGREE, TOP_LOWEST, s);
+    const float *rim = chebyshev(a, b, TOP_DEGREE, TOP_LOWEST, s);
     store_rim(rim, level->y + (uint64_t)tile * TILE_CELLS);
     if (args->level == 0) { // a tank of one tile: the level is the finest, too
         FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
@@ -140,43 +146,45 @@ TILE_KERNEL(liquid_mg_top, CELL_LANES, liquid_args, smooth_scratch)
     }
 }
 
-/// Adds the coarse correction to the rim: value of the fine cell's coarse cell.
-TILE_FN void add_coarse(const liquid_args *args, uint32_t l, tile_place place, float *rim)
+typedef struct prolong_scratch {
+    float rim[RIM_CELLS];
+    float coarse[TILE_CELLS / 4]; ///< rows of the coarse correction, each value twice
+    smooth_scratch fix;
+} prolong_scratch;
+
+/// First of the coarse cells that a tile's cells are part of, or NULL where there is no such tile.
+TILE_FN const float *coarse_part(const liquid_args *args, uint32_t l, uint32_t dense)
 {
     const liquid_level *coarse = &args->m.level[l + 1];
-    for (int part = 0; part < 7; part++) { // the tile itself, then its six sides
-        const int side = part - 1;
-        const uint32_t dense =
-            part == 0 ? tile_dense_of(&args->shape, l, place.x, place.y, place.z) : side_tile(args, l, place, side);
-        if (dense == TILE_NONE || args->m.level[l].index[dense] == TILE_NONE)
-            continue;
-        const tile_place at = tile_place_of(&args->shape, l, dense);
-        const uint32_t parent = coarse->index[tile_dense_of(&args->shape, l + 1, at.x >> 1, at.y >> 1, at.z >> 1)];
-        const float *y =
-            coarse->y + (uint64_t)parent * TILE_CELLS + cell_index((at.x & 1) * 4, (at.y & 1) * 4, (at.z & 1) * 4);
-        if (part == 0) {
-            FOR_BOX (i, j, k, TILE_EDGE / 2, TILE_EDGE, TILE_EDGE) {
-                const float add = OVERCORRECTION * y[cell_index(i, j >> 1, k >> 1)];
-                rim[rim_index(2 * i, j, k)] += add;
-                rim[rim_index(2 * i + 1, j, k)] += add;
-            }
-        } else {
-            const int in = side % 2 == 0 ? 3 : 0;
-            FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
-                const uint32_t from = side / 2 == 0   ? cell_index(in, i >> 1, j >> 1)
-                                      : side / 2 == 1 ? cell_index(i >> 1, in, j >> 1)
-                                                      : cell_index(i >> 1, j >> 1, in);
-                rim[rim_of_side(side, i, j) + once] += OVERCORRECTION * y[from];
-            }
+    if (dense == TILE_NONE || args->m.level[l].index[dense] == TILE_NONE)
+        return NULL;
+    const tile_place at = tile_place_of(&args->shape, l, dense);
+    const uint32_t parent = coarse->index[tile_dense_of(&args->shape, l + 1, at.x >> 1, at.y >> 1, at.z >> 1)];
+    return coarse->y + (uint64_t)parent * TILE_CELLS + cell_index((at.x & 1) * 4, (at.y & 1) * 4, (at.z & 1) * 4);
+}
+
+/// Adds the coarse correction to the rim: value of the fine cell's coarse cell.
+TILE_FN void add_coarse(const liquid_args *args, uint32_t l, tile_place place, uint32_t dense, prolong_scratch *s)
+{
+    float *rim = tile_forget_f32(s->rim);
+    const float *own = coarse_part(args, l, dense);
+    FOR_BOX (i, j, k, TILE_EDGE, TILE_EDGE / 2, TILE_EDGE / 2)
+        s->coarse[(k * 4 + j) * 8 + i] = OVERCORRECTION * own[cell_index(i >> 1, j, k)];
+    TILE_BARRIER();
+    FOR_BOX (i, j, k, TILE_EDGE, TILE_EDGE, TILE_EDGE)
+        rim[rim_index(i, j, k)] = s->rim[rim_index(i, j, k)] + s->coarse[((k >> 1) * 4 + (j >> 1)) * 8 + i];
+    for (int side = 0; side < 6; side++) {
+        const float *from = coarse_part(args, l, side_tile(args, l, place, side));
+        const side_walk w = side_walk_of(side);
+        const int first = w.cell == 0 ? 0 : side == 0 ? 3 : side == 2 ? 24 : 192; // the last of four on its axis
+        if (from != NULL) {
+            FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)
+                rim[w.rim + i * w.i_rim + j * w.j_rim + once] +=
+                    OVERCORRECTION * from[first + (i >> 1) * w.i_cell + (j >> 1) * w.j_cell];
         }
     }
     TILE_BARRIER();
 }
-
-typedef struct prolong_scratch {
-    float rim[RIM_CELLS];
-    smooth_scratch fix;
-} prolong_scratch;
 
 /// y = x + coarse correction, smoothed; on the finest level also the partial dot product of b and y.
 /// One tile per tile of args->level.
@@ -190,18 +198,19 @@ TILE_KERNEL(liquid_mg_prolong, CELL_LANES, liquid_args, prolong_scratch)
     const tile_place place = tile_place_of(&args->shape, l, level->tile[tile]);
     const float *b = level->b + (uint64_t)tile * TILE_CELLS;
     load_rim(args, l, place, tile, level->x, s->rim);
-    add_coarse(args, l, place, s->rim);
+    add_coarse(args, l, place, level->tile[tile], s);
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const uint32_t at = cell_index(x, y, z);
         s->fix.b[at] =
             b[at] - (a.diagonal[at] * s->rim[rim_index(x, y, z)] - neighbour_sum(a.ax, a.ay, a.az, s->rim, x, y, z));
     }
     TILE_BARRIER();
-    const float *fix = smooth(a, s->fix.b, SMOOTH_DEGREE, SMOOTH_LOWEST, &s->fix);
+    const float *fix = smooth(args, a, s->fix.b, &s->fix);
     float *to = level->y + (uint64_t)tile * TILE_CELLS;
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const uint32_t at = cell_index(x, y, z);
-        const float value = a.diagonal[at] > 0.0f ? s->rim[rim_index(x, y, z)] + fix[rim_index(x, y, z)] : 0.0f;
+        const float sum = s->rim[rim_index(x, y, z)] + fix[rim_index(x, y, z)];
+        const float value = tile_select_f32(a.diagonal[at] > 0.0f, sum, 0.0f);
         to[at] = value;
         s->fix.b[at] = value * b[at];
     }

@@ -3,33 +3,70 @@
 
 typedef struct start_scratch {
     float value[TILE_CELLS];
+    float flow[TILE_CELLS], next[TILE_CELLS]; ///< through the lower and the upper faces of cells
 } start_scratch;
 
-TILE_FN float divergence(const liquid_args *args, tile_place place, uint32_t slot, const uint32_t *upper, int x, int y,
-                         int z)
+/// Velocity times open share.
+TILE_FN float face_flow(const liquid_memory *m, int axis, uint64_t face)
 {
-    const liquid_memory *m = &args->m;
-    const int at[3] = {place.x * TILE_EDGE + x, place.y * TILE_EDGE + y, place.z * TILE_EDGE + z};
-    const uint64_t cell = (uint64_t)slot * TILE_CELLS + cell_index(x, y, z);
-    const int last[3] = {x == TILE_EDGE - 1, y == TILE_EDGE - 1, z == TILE_EDGE - 1};
-    const int stride[3] = {1, TILE_EDGE, TILE_EDGE * TILE_EDGE};
-    float part[3];
-    for (int a = 0; a < 3; a++) {
-        const int wall = at[a] + 1 >= args->shape.cells[a];
-        const uint64_t next = last[a] ? (uint64_t)(upper[a] != TILE_NONE ? upper[a] : 0) * TILE_CELLS +
-                                            cell_index(x, y, z) - (uint32_t)(stride[a] * (TILE_EDGE - 1))
-                                      : cell + (uint64_t)stride[a];
-        part[a] = (wall ? 0.0f : m->u[a][next]) - m->u[a][cell];
-    }
-    return (part[0] + part[1]) + part[2];
+    const float u = m->u[axis][face];
+    return m->open[axis] != NULL ? u * ((float)m->open[axis][face] * (1.0f / 255.0f)) : u;
 }
 
-/// The density error that a substep corrects. At the surface a cell is not full by nature: only crowding counts there.
-TILE_FN float density_to_correct(const liquid_args *args, uint32_t tile, uint32_t at, int enclosed)
+/// What flows out of a tile's cells: s->value.
+TILE_FN void divergence(const liquid_args *args, tile_place place, uint32_t slot, start_scratch *s)
 {
-    const float error = args->m.density_error[(uint64_t)tile * TILE_CELLS + at];
-    const float wanted = enclosed ? error : tile_max2_f32(error, 0.0f);
-    return tile_clamp_f32(wanted, -DENSITY_STEP_MAX, DENSITY_STEP_MAX) * args->m.control->density_gain;
+    const liquid_memory *m = &args->m;
+    const uint64_t own = (uint64_t)slot * TILE_CELLS;
+    TILE_UNROLL for (int axis = 0; axis < 3; axis++)
+    {
+        const uint32_t stride = axis == 0 ? 1 : axis == 1 ? TILE_EDGE : TILE_EDGE * TILE_EDGE;
+        const uint32_t upper = upper_slot(args, place, axis);
+        const uint64_t other = (uint64_t)(upper != TILE_NONE ? upper : 0) * TILE_CELLS;
+        FOR_RANGE (i, 0, TILE_CELLS)
+            s->flow[i] = face_flow(m, axis, own + i);
+        TILE_BARRIER();
+        FOR_RANGE (i, 0, TILE_CELLS - stride)
+            s->next[i] = s->flow[i + stride];
+        TILE_BARRIER();
+        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
+            const uint32_t from = cell_of_side(2 * axis + 1, i, j) + (uint32_t)once;
+            s->next[from + (TILE_EDGE - 1) * stride] = upper != TILE_NONE ? face_flow(m, axis, other + from) : 0.0f;
+        }
+        TILE_BARRIER();
+        FOR_RANGE (i, 0, TILE_CELLS)
+            s->value[i] = axis == 0 ? s->next[i] - s->flow[i] : s->value[i] + (s->next[i] - s->flow[i]);
+        TILE_BARRIER();
+    }
+    if (m->solid_flux != NULL) {
+        FOR_RANGE (i, 0, TILE_CELLS)
+            s->value[i] += m->solid_flux[own + i];
+        TILE_BARRIER();
+    }
+}
+
+/// The density errors that a substep corrects: s->value. At the surface a cell is not full by nature: only crowding
+/// counts there. Where a solid leaves little room nothing counts.
+TILE_FN void density_to_correct(const liquid_args *args, tile_matrix a, uint32_t slot, start_scratch *s)
+{
+    const liquid_memory *m = &args->m;
+    const float gain = m->control->density_gain;
+    const uint64_t own = (uint64_t)slot * TILE_CELLS;
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const uint32_t at = cell_index(x, y, z);
+        const float inner = ((a.ax[(z * 8 + y) * 9 + x] + a.ax[(z * 8 + y) * 9 + x + 1]) +
+                             (a.ay[(z * 9 + y) * 8 + x] + a.ay[(z * 9 + y) * 8 + x + 8])) +
+                            (a.az[(z * 8 + y) * 8 + x] + a.az[(z * 8 + y) * 8 + x + 64]);
+        const float error = density_of(m, own + at) - 1.0f;
+        const float wanted = inner == a.diagonal[at] ? error : tile_max2_f32(error, 0.0f);
+        s->value[at] = tile_clamp_f32(wanted, -DENSITY_STEP_MAX, DENSITY_STEP_MAX) * gain;
+    }
+    TILE_BARRIER();
+    if (m->room != NULL) {
+        FOR_RANGE (i, 0, TILE_CELLS)
+            s->value[i] = m->room[own + i] >= ROOM_MIN ? s->value[i] : 0.0f;
+        TILE_BARRIER();
+    }
 }
 
 /// Right-hand side, zero solution, and the largest residual. One tile per occupied tile.
@@ -38,26 +75,19 @@ TILE_KERNEL(liquid_solve_start, CELL_LANES, liquid_args, start_scratch)
     const liquid_memory *m = &args->m;
     const liquid_level *level = &m->level[0];
     const uint32_t dense = level->tile[tile], slot = m->slot[dense];
-    const tile_place place = tile_place_of(&args->shape, 0, dense);
     const tile_matrix a = matrix_of(level, tile);
-    uint32_t upper[3]; // the same for all lanes
-    for (int axis = 0; axis < 3; axis++) {
-        const uint32_t side = side_tile(args, 0, place, 2 * axis + 1);
-        upper[axis] = side != TILE_NONE ? m->slot[side] : TILE_NONE;
-    }
+    const float sign = args->is_density ? 1.0f : -1.0f;
+    if (args->is_density)
+        density_to_correct(args, a, slot, s);
+    else
+        divergence(args, tile_place_of(&args->shape, 0, dense), slot, s);
     const uint64_t base = (uint64_t)tile * TILE_CELLS;
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        const uint32_t at = cell_index(x, y, z);
-        const float inner = ((a.ax[(z * 8 + y) * 9 + x] + a.ax[(z * 8 + y) * 9 + x + 1]) +
-                             (a.ay[(z * 9 + y) * 8 + x] + a.ay[(z * 9 + y) * 8 + x + 8])) +
-                            (a.az[(z * 8 + y) * 8 + x] + a.az[(z * 8 + y) * 8 + x + 64]);
-        float value = args->is_density ? density_to_correct(args, tile, at, inner == a.diagonal[at])
-                                       : -divergence(args, place, slot, upper, x, y, z);
-        value = a.diagonal[at] > 0.0f ? value : 0.0f;
-        m->residual[base + at] = value;
-        args->solution[base + at] = 0.0f;
-        m->direction[base + at] = 0.0f;
-        s->value[at] = tile_magnitude_f32(value);
+    FOR_RANGE (i, 0, TILE_CELLS) {
+        const float value = a.diagonal[i] > 0.0f ? sign * s->value[i] : 0.0f;
+        m->residual[base + i] = value;
+        args->solution[base + i] = 0.0f;
+        m->direction[base + i] = 0.0f;
+        s->value[i] = tile_magnitude_f32(value);
     }
     TILE_BARRIER();
     tile_max_f32(s->value, TILE_CELLS);
@@ -207,8 +237,12 @@ TILE_KERNEL(liquid_cg_alpha, CHECK_LANES, liquid_args, check_scratch)
     }
 }
 
+typedef struct update_scratch {
+    float value[TILE_CELLS];
+} update_scratch;
+
 /// pressure += alpha direction, residual -= alpha product, and the largest residual. One tile per occupied tile.
-TILE_KERNEL(liquid_cg_update, CELL_LANES, liquid_args, start_scratch)
+TILE_KERNEL(liquid_cg_update, CELL_LANES, liquid_args, update_scratch)
 {
     const liquid_memory *m = &args->m;
     if (m->counters->go == 0)

@@ -253,11 +253,12 @@ static double worst_grid_error(tarn_tank *tank, double speed)
                     }
                     checked++;
                 }
-                const uint32_t o = m->level[0].index[tile_dense_of(&tank->args.shape, 0, x >> 3, y >> 3, z >> 3)];
-                if (o != TILE_NONE) {
+                const uint32_t dense = tile_dense_of(&tank->args.shape, 0, x >> 3, y >> 3, z >> 3);
+                const uint32_t slot = m->slot[dense];
+                if (m->level[0].index[dense] != TILE_NONE) {
                     const double rest = (double)tank->args.shape.rest_density;
                     const double error =
-                        (double)m->density_error[(size_t)o * TILE_CELLS + cell_index(x & 7, y & 7, z & 7)];
+                        (double)m->density_error[(size_t)slot * TILE_CELLS + cell_index(x & 7, y & 7, z & 7)];
                     worst = fmax(worst, fabs((error + 1.0) * rest - r.weight[3][node]) /
                                             (double)tank->args.shape.cell_particles_max);
                 }
