@@ -28,5 +28,6 @@ void physics_wave(void **state);
 void physics_multigrid(void **state);
 void physics_shear(void **state);
 void physics_fall(void **state);
+void physics_viscosity(void **state);
 
 #endif

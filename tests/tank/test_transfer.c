@@ -413,6 +413,56 @@ static void affine_particles_keep_affine_fields(void **state)
     }
 }
 
+static void each_face(tarn_tank *tank, void (*visit)(tarn_tank *tank, int c, const int *at, float *u, void *context),
+                      void *context)
+{
+    for (int z = 0; z < tank->desc.cells[2]; z++)
+        for (int y = 0; y < tank->desc.cells[1]; y++)
+            for (int x = 0; x < tank->desc.cells[0]; x++)
+                for (int c = 0; c < 3; c++) {
+                    const int at[3] = {x, y, z};
+                    const uint32_t dense = tile_dense_of(&tank->args.shape, 0, x >> 3, y >> 3, z >> 3);
+                    const size_t cell = (size_t)tank->args.m.slot[dense] * TILE_CELLS + cell_index(x & 7, y & 7, z & 7);
+                    visit(tank, c, at, &tank->args.m.u[c][cell], context);
+                }
+}
+
+static void set_extreme(tarn_tank *tank, int c, const int *at, float *u, void *context)
+{
+    (void)tank;
+    (void)c;
+    (void)context;
+    *u = tile_mix_u64((uint64_t)(at[0] * 31 + at[1] * 7 + at[2])) % 2 == 0 ? SPEED_MAX : -SPEED_MAX;
+}
+
+static void slopes_reach_no_further_than_the_greatest_speed(void **state)
+{
+    (void)state;
+    const uint16_t cells[3] = {16, 16, 16};
+    for (int n = 2; n < 4; n++) {
+        const tarn_tank_desc desc =
+            block_desc(&variants[n], cells, (const int[3]){0, 0, 0}, (const int[3]){16, 16, 16});
+        tarn_tank *tank = open_tank(&desc);
+        const liquid_memory *m = &tank->args.m;
+        liquid_args args = tank->args;
+        each_face(tank, set_extreme, NULL);
+        for (int c = 0; c < 3; c++)
+            args.m.u_ext[c] = m->u[c];
+        assert_true(tank_launch_gather(tank, &args));
+        double steepest = 0.0;
+        for (uint32_t i = 0; i < tank->particle_count; i++)
+            for (int c = 0; c < 3; c++) {
+                double reach = 0.0;
+                for (int a = 0; a < 3; a++)
+                    reach += (double)NODE_REACH * fabs((double)m->moved_affine[3 * c + a][i]);
+                steepest = fmax(steepest, reach);
+                assert_true(fabs((double)m->moved_velocity[c][i]) + reach < (double)SPEED_MAX * (1.0 + 1e-6));
+            }
+        assert_true(steepest > 0.5 * (double)SPEED_MAX);
+        tarn_tank_destroy(tank);
+    }
+}
+
 /// Momentum and angular momentum about `center`, with what the slopes carry.
 static void moments(const tarn_tank *tank, const double center[3], double *linear, double *angular)
 {
@@ -683,20 +733,6 @@ static double mode_eigenvalue(const tarn_tank *tank, double k)
     return 1.0 + k * sum;
 }
 
-static void each_face(tarn_tank *tank, void (*visit)(tarn_tank *tank, int c, const int *at, float *u, void *context),
-                      void *context)
-{
-    for (int z = 0; z < tank->desc.cells[2]; z++)
-        for (int y = 0; y < tank->desc.cells[1]; y++)
-            for (int x = 0; x < tank->desc.cells[0]; x++)
-                for (int c = 0; c < 3; c++) {
-                    const int at[3] = {x, y, z};
-                    const uint32_t dense = tile_dense_of(&tank->args.shape, 0, x >> 3, y >> 3, z >> 3);
-                    const size_t cell = (size_t)tank->args.m.slot[dense] * TILE_CELLS + cell_index(x & 7, y & 7, z & 7);
-                    visit(tank, c, at, &tank->args.m.u[c][cell], context);
-                }
-}
-
 static void set_mode(tarn_tank *tank, int c, const int *at, float *u, void *context)
 {
     (void)context;
@@ -851,6 +887,7 @@ int main(void)
         cmocka_unit_test(grid_velocities_are_those_of_the_particles),
         cmocka_unit_test(sums_hold_at_the_extremes),
         cmocka_unit_test(affine_particles_keep_affine_fields),
+        cmocka_unit_test(slopes_reach_no_further_than_the_greatest_speed),
         cmocka_unit_test(turning_survives_affine_transfers),
         cmocka_unit_test(mirrored_particles_get_mirrored_bits),
         cmocka_unit_test(light_liquids_keep_their_velocity),
