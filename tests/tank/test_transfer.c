@@ -5,94 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/liquid/tank_internal.h"
+#include "tests/tank/liquid_tank.h"
 #include <cmocka.h> // needs those above
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct variant {
-    const char *name;
-    tarn_transfer transfer;
-    tarn_weights weights;
-    int mixed; ///< two liquids
-} variant;
-
-static const variant variants[] = {
-    {"flip linear", TARN_TRANSFER_FLIP, TARN_WEIGHTS_LINEAR, 0},
-    {"flip quadratic", TARN_TRANSFER_FLIP, TARN_WEIGHTS_QUADRATIC, 0},
-    {"apic linear", TARN_TRANSFER_APIC, TARN_WEIGHTS_LINEAR, 0},
-    {"apic quadratic", TARN_TRANSFER_APIC, TARN_WEIGHTS_QUADRATIC, 0},
-    {"flip linear, two liquids", TARN_TRANSFER_FLIP, TARN_WEIGHTS_LINEAR, 1},
-    {"flip quadratic, two liquids", TARN_TRANSFER_FLIP, TARN_WEIGHTS_QUADRATIC, 1},
-    {"apic linear, two liquids", TARN_TRANSFER_APIC, TARN_WEIGHTS_LINEAR, 1},
-    {"apic quadratic, two liquids", TARN_TRANSFER_APIC, TARN_WEIGHTS_QUADRATIC, 1},
-};
-enum { VARIANT_COUNT = sizeof variants / sizeof variants[0] };
-
-static tarn_device *device;
-
-static int open_device(void **state)
-{
-    (void)state;
-    const tarn_device_desc desc = {.kind = TARN_DEVICE_CPU, .threads = 2};
-    return tarn_device_create(&desc, &device) != TARN_OK;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    tarn_device_destroy(device);
-    return 0;
-}
-
-/// A tank without gravity, liquid from cell `first` to cell `end` along each axis.
-static tarn_tank_desc block_desc(const variant *v, const uint16_t cells[3], const int first[3], const int end[3])
-{
-    tarn_tank_desc desc;
-    tarn_tank_desc_default(&desc);
-    desc.transfer = v->transfer;
-    desc.weights = v->weights;
-    desc.parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
-    desc.parameters[TARN_PARAMETER_FLIP] = 0.0f;
-    desc.jitter = 1.0f;
-    desc.block_count = 1;
-    for (int a = 0; a < 3; a++) {
-        desc.cells[a] = cells[a];
-        desc.blocks[0].min_m[a] = (float)first[a] * desc.cell_m;
-        desc.blocks[0].max_m[a] = (float)end[a] * desc.cell_m;
-    }
-    if (v->mixed) {
-        desc.liquid_count = 2;
-        desc.liquids[1] = desc.liquids[0];
-        desc.liquids[1].density_kg_m3 = 40.0f;
-    }
-    return desc;
-}
-
-static tarn_tank *open_tank(const tarn_tank_desc *desc)
-{
-    tarn_tank *tank = NULL;
-    char why[256] = "";
-    if (tarn_tank_create(device, desc, &tank, why, sizeof why) != TARN_OK)
-        fail_msg("%s", why);
-    memset(tank->args.m.control, 0, sizeof *tank->args.m.control);
-    tank->args.m.control->frac = 1.0f;
-    tank->args.m.control->speed_max = SPEED_MAX;
-    return tank;
-}
-
-static double random_double(uint64_t *seed) // -1..1
-{
-    *seed += 0x9e3779b97f4a7c15ull;
-    return (double)(tile_mix_u64(*seed) >> 11) * 0x1p-52 - 1.0;
-}
-
-static double position_of(const tarn_tank *tank, int axis, uint32_t particle)
-{
-    return ((double)tank->args.m.position[axis][particle] + 0.5) / (1 << POSITION_BITS);
-}
 
 static float affine_of(const tarn_tank *tank, int c, int a, uint32_t particle)
 {
@@ -211,18 +129,6 @@ static void refer_end(reference *r)
         free(r->mass[c]);
         free(r->weight[c]);
     }
-}
-
-/// A value of an active field [s][512] at a cell of the tank; 0 where there is none.
-static double field_at(const tarn_tank *tank, const float *field, const int *at)
-{
-    for (int a = 0; a < 3; a++)
-        if (at[a] < 0 || at[a] >= tank->desc.cells[a])
-            return 0.0;
-    const uint32_t dense = tile_dense_of(&tank->args.shape, 0, at[0] >> 3, at[1] >> 3, at[2] >> 3);
-    const uint32_t slot = tank->args.m.slot[dense];
-    return slot != TILE_NONE ? (double)field[(size_t)slot * TILE_CELLS + cell_index(at[0] & 7, at[1] & 7, at[2] & 7)]
-                             : 0.0;
 }
 
 /// Largest difference to the reference: velocities of faces with at least 1/4 particle's mass, in parts of `speed`;
@@ -411,20 +317,6 @@ static void affine_particles_keep_affine_fields(void **state)
         free(before);
         tarn_tank_destroy(tank);
     }
-}
-
-static void each_face(tarn_tank *tank, void (*visit)(tarn_tank *tank, int c, const int *at, float *u, void *context),
-                      void *context)
-{
-    for (int z = 0; z < tank->desc.cells[2]; z++)
-        for (int y = 0; y < tank->desc.cells[1]; y++)
-            for (int x = 0; x < tank->desc.cells[0]; x++)
-                for (int c = 0; c < 3; c++) {
-                    const int at[3] = {x, y, z};
-                    const uint32_t dense = tile_dense_of(&tank->args.shape, 0, x >> 3, y >> 3, z >> 3);
-                    const size_t cell = (size_t)tank->args.m.slot[dense] * TILE_CELLS + cell_index(x & 7, y & 7, z & 7);
-                    visit(tank, c, at, &tank->args.m.u[c][cell], context);
-                }
 }
 
 static void set_extreme(tarn_tank *tank, int c, const int *at, float *u, void *context)
@@ -653,234 +545,6 @@ static void same_bits_for_every_isa_and_thread_count(void **state)
     }
 }
 
-// ------------------------------------------------------------------------------------------- liquids that differ
-
-static void light_liquids_keep_their_velocity(void **state)
-{
-    (void)state;
-    const uint16_t cells[3] = {16, 16, 16};
-    for (int n = 4; n < VARIANT_COUNT; n++) {
-        tarn_tank_desc desc = block_desc(&variants[n], cells, (const int[3]){0, 0, 0}, (const int[3]){16, 16, 16});
-        desc.liquids[1].density_kg_m3 = 1.0f; // a ratio of 1000
-        tarn_tank *tank = open_tank(&desc);
-        const liquid_memory *m = &tank->args.m;
-        for (uint32_t i = 0; i < tank->particle_count; i++) {
-            m->attribute[i] = m->position[1][i] >> POSITION_BITS >= 8;
-            for (int c = 0; c < 3; c++)
-                m->velocity[c][i] = m->attribute[i] ? 0.5f : -0.25f;
-        }
-        tank_launch_p2g(tank, &tank->args);
-        double worst = 0.0;
-        for (int z = 2; z < 14; z++)
-            for (int y = 2; y < 14; y++)
-                for (int x = 2; x < 14; x++)
-                    for (int c = 0; c < 3; c++) {
-                        const int at[3] = {x, y, z};
-                        const double beta = field_at(tank, m->beta[c], at), u = field_at(tank, m->u[c], at);
-                        if (y < 7)
-                            assert_true(fabs(beta - 1e-3) < 1e-6);
-                        assert_true(beta > 0.99e-3 && beta <= 1.0);
-                        if (y > 9) {
-                            assert_true(beta > 0.998);
-                            worst = fmax(worst, fabs(u - 0.5));
-                        } else if (y < 7) {
-                            worst = fmax(worst, fabs(u + 0.25));
-                        } else if (y == 8 && c == 1) { // between the two the heavy one decides
-                            worst = fmax(worst, fabs(u + 0.25) - 0.02);
-                        }
-                    }
-        print_message("%-30s %.2g cells per step off at a ratio of 1000\n", variants[n].name, worst);
-        assert_true(worst < 2e-3);
-        tarn_tank_destroy(tank);
-    }
-}
-
-/// What liquid_beta makes of faces that no particle reaches: the mean of those around that some do.
-static void beta_reaches_faces_without_particles(void **state)
-{
-    (void)state;
-    const uint16_t cells[3] = {24, 24, 24};
-    const tarn_tank_desc desc = block_desc(&variants[4], cells, (const int[3]){8, 8, 8}, (const int[3]){16, 16, 16});
-    tarn_tank *tank = open_tank(&desc);
-    tank_launch_p2g(tank, &tank->args); // all heavy
-    const liquid_memory *m = &tank->args.m;
-    const double share = (double)tank->args.shape.lightest;
-    assert_true(fabs(field_at(tank, m->beta[0], (const int[3]){12, 12, 12}) - share) < 1e-6);
-    // Face 16 is the last that particles reach, and lies in the next tile, as face 7 does on the other side of the
-    // block.
-    assert_true(fabs(field_at(tank, m->beta[0], (const int[3]){17, 12, 12}) - share) < 1e-6);
-    assert_true(fabs(field_at(tank, m->beta[0], (const int[3]){7, 12, 12}) - share) < 1e-6);
-    assert_true(field_at(tank, m->beta[0], (const int[3]){19, 12, 12}) == 1.0);
-    tarn_tank_destroy(tank);
-}
-
-/// An eigenmode of the viscosity's matrix in a full box: component c's value at a face.
-static double mode_at(const tarn_tank *tank, int c, const int *at)
-{
-    const int waves[3] = {1, 2, 3};
-    double value = 1.0;
-    for (int a = 0; a < 3; a++)
-        value *= sin(3.14159265358979 * waves[a] * (at[a] + (a == c ? 0.0 : 0.5)) / tank->desc.cells[a]);
-    return value;
-}
-
-static double mode_eigenvalue(const tarn_tank *tank, double k)
-{
-    const int waves[3] = {1, 2, 3};
-    double sum = 0.0;
-    for (int a = 0; a < 3; a++)
-        sum += 2.0 - 2.0 * cos(3.14159265358979 * waves[a] / tank->desc.cells[a]);
-    return 1.0 + k * sum;
-}
-
-static void set_mode(tarn_tank *tank, int c, const int *at, float *u, void *context)
-{
-    (void)context;
-    *u = (float)mode_at(tank, c, at);
-}
-
-static void compare_mode(tarn_tank *tank, int c, const int *at, float *u, void *context)
-{
-    double *most = context; // [0] factor expected, [1] largest difference
-    most[1] = fmax(most[1], fabs((double)*u - most[0] * mode_at(tank, c, at)));
-}
-
-static tarn_tank *open_viscous(double k, int mixed)
-{
-    const uint16_t cells[3] = {13, 16, 18};
-    tarn_tank_desc desc =
-        block_desc(&variants[mixed ? 4 : 0], cells, (const int[3]){0, 0, 0}, (const int[3]){13, 16, 18});
-    desc.jitter = 0.0f;
-    for (uint32_t i = 0; i < desc.liquid_count; i++)
-        desc.liquids[i].viscosity_m2_s = (float)(k * (double)(desc.cell_m * desc.cell_m / desc.dt_s));
-    tarn_tank *tank = open_tank(&desc);
-    tank_fill_viscosity(tank, tank->args.m.control);
-    tank_launch_p2g(tank, &tank->args);
-    return tank;
-}
-
-static void viscosity_damps_modes_by_their_eigenvalues(void **state)
-{
-    (void)state;
-    const double strengths[] = {0.01, 0.3, 2.0, 10.0, 50.0};
-    for (int mixed = 0; mixed < 2; mixed++)
-        for (int n = 0; n < 5; n++) {
-            tarn_tank *tank = open_viscous(strengths[n], mixed);
-            each_face(tank, set_mode, NULL);
-            tank_launch_viscosity(tank, &tank->args);
-            double most[2] = {1.0 / mode_eigenvalue(tank, strengths[n]), 0.0};
-            each_face(tank, compare_mode, most);
-            print_message("k = %g: %u iterations, factor %.4f, off by %.2g\n", strengths[n],
-                          tank_viscosity_iterations(tank), most[0], most[1]);
-            assert_true(most[1] < 1e-2);
-            tarn_tank_destroy(tank);
-        }
-}
-
-typedef struct motion {
-    uint64_t seed;
-    double energy;
-} motion;
-
-static void set_random(tarn_tank *tank, int c, const int *at, float *u, void *context)
-{
-    motion *random = context;
-    (void)tank;
-    *u = at[c] == 0 ? 0.0f : (float)random_double(&random->seed);
-}
-
-static void add_energy(tarn_tank *tank, int c, const int *at, float *u, void *context)
-{
-    motion *sum = context;
-    const double beta = tank->args.m.beta[c] != NULL ? field_at(tank, tank->args.m.beta[c], at) : 1.0;
-    sum->energy += (double)*u * (double)*u / beta;
-}
-
-static void viscosity_adds_no_energy(void **state)
-{
-    (void)state;
-    for (int mixed = 0; mixed < 2; mixed++)
-        for (double k = 1e-3; k < 1500.0; k *= 30.0) {
-            tarn_tank *tank = open_viscous(k, mixed);
-            for (uint32_t i = 0; i < tank->particle_count && mixed; i++)
-                tank->args.m.attribute[i] = i / 37 % 2;
-            tank_launch_p2g(tank, &tank->args);
-            motion m = {.seed = 5};
-            each_face(tank, set_random, &m);
-            each_face(tank, add_energy, &m);
-            for (int round = 0; round < 4; round++) {
-                const double before = m.energy;
-                tank_launch_viscosity(tank, &tank->args);
-                m.energy = 0.0;
-                each_face(tank, add_energy, &m);
-                assert_true(m.energy <= before * (1.0 + 1e-5));
-            }
-            tarn_tank_destroy(tank);
-        }
-}
-
-static void liquid_as_thick_as_can_be_is_stable(void **state)
-{
-    (void)state;
-    const uint16_t cells[3] = {24, 24, 16};
-    tarn_tank_desc desc = block_desc(&variants[0], cells, (const int[3]){0, 0, 0}, (const int[3]){10, 18, 16});
-    desc.parameters[TARN_PARAMETER_GRAVITY] = 9.81f;
-    desc.liquids[0].viscosity_m2_s = 100.0f;
-    tarn_tank *thick = open_tank(&desc);
-    desc.liquids[0].viscosity_m2_s = 0.0f;
-    tarn_tank *thin = open_tank(&desc);
-    tarn_tank_report report;
-    for (int step = 0; step < 30; step++) {
-        assert_int_equal(tarn_tank_step(thick, NULL, 0), TARN_OK);
-        assert_int_equal(tarn_tank_step(thin, NULL, 0), TARN_OK);
-        tarn_tank_report_light(thick, &report);
-        assert_true(report.speed_max_m_s < 0.5f);
-    }
-    tarn_tank_report_light(thin, &report);
-    assert_true(report.speed_max_m_s > 1.0f);
-    tarn_tank_destroy(thick);
-    tarn_tank_destroy(thin);
-}
-
-// ------------------------------------------------------------------------------------------------------------- dye
-
-static void dye_mixes_and_none_is_lost(void **state)
-{
-    (void)state;
-    const uint16_t cells[3] = {8, 8, 8};
-    const tarn_tank_desc desc = block_desc(&variants[4], cells, (const int[3]){0, 0, 0}, (const int[3]){8, 8, 8});
-    tarn_tank *tank = open_tank(&desc);
-    const liquid_memory *m = &tank->args.m;
-    // In every cell: water, half of it with 200 of red, all with 100 of green; and oil, with 77 of blue.
-    for (uint32_t i = 0; i < tank->particle_count; i++)
-        m->attribute[i] = i % 4 == 3 ? 1u | 77u << 24 : (i % 2 ? 200u << 8 : 0u) | 100u << 16;
-    double before = 0.0, after = 0.0;
-    uint32_t least = 255, most = 0;
-    for (uint32_t i = 0; i < tank->particle_count; i++)
-        before += m->attribute[i] >> 8 & 255;
-    m->control->dye_share = 0.05f;
-    for (uint32_t step = 0; step < 1000; step++) {
-        m->control->dye_step = step;
-        tank_launch(tank, &tank->args, liquid_dye_id, &m->counters->occupied, tank->args.shape.tile_total[0]);
-    }
-    for (uint32_t i = 0; i < tank->particle_count; i++) {
-        const uint32_t red = m->attribute[i] >> 8 & 255;
-        after += red;
-        if (i % 4 == 3) {
-            assert_int_equal(m->attribute[i], 1u | 77u << 24);
-        } else {
-            assert_int_equal(m->attribute[i] >> 16, 100);
-            least = red < least ? red : least;
-            most = red > most ? red : most;
-        }
-    }
-    print_message("mean %.2f -> %.2f, %u to %u\n", before / tank->particle_count, after / tank->particle_count, least,
-                  most);
-    assert_true(fabs(after - before) < 0.5 * tank->particle_count);
-    assert_true(least > 40 && most < 95); // 66.7 in each cell but for chance
-    tarn_tank_destroy(tank);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -890,12 +554,6 @@ int main(void)
         cmocka_unit_test(slopes_reach_no_further_than_the_greatest_speed),
         cmocka_unit_test(turning_survives_affine_transfers),
         cmocka_unit_test(mirrored_particles_get_mirrored_bits),
-        cmocka_unit_test(light_liquids_keep_their_velocity),
-        cmocka_unit_test(beta_reaches_faces_without_particles),
-        cmocka_unit_test(viscosity_damps_modes_by_their_eigenvalues),
-        cmocka_unit_test(viscosity_adds_no_energy),
-        cmocka_unit_test(liquid_as_thick_as_can_be_is_stable),
-        cmocka_unit_test(dye_mixes_and_none_is_lost),
         cmocka_unit_test(same_bits_for_every_isa_and_thread_count),
     };
     return cmocka_run_group_tests_name("transfer", tests, open_device, close_device);
