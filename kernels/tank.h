@@ -37,7 +37,8 @@ enum {
 /// One of the liquids of a tank. The first is what blocks hold that don't say otherwise.
 typedef struct tarn_liquid {
     float density_kg_m3;  ///< 0.01..20000; at most TARN_TANK_DENSITY_RATIO_MAX times that of the lightest
-    float viscosity_m2_s; ///< kinematic, 0..100; 0: none
+    float viscosity_m2_s; ///< kinematic, 0..100; 0: none. Above 0 nothing slips along walls any more; at most
+                          ///< 50 cell_m^2 / dt_s has an effect in a substep
     uint8_t colour[3];    ///< sRGB, of new particles
 } tarn_liquid;
 

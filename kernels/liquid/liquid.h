@@ -60,14 +60,18 @@ enum {
 /// keeps |v_c| + NODE_REACH (|C_cx| + |C_cy| + |C_cz|) <= SPEED_MAX but for rounding, so that no contribution is
 /// faster.
 ///
-/// Liquids of different density weigh momentum and mass by rho / rho of the heaviest <= 1, which keeps both within the
-/// same bounds. At a ratio of 1000 a particle of the lightest has 2^22 / 1000 = 4194 units of mass in a tank of 8
-/// particles a cell: a face with eight of them knows its density to 1e-4 and its velocity to 1/1000 cell per step.
+/// Liquids of different density weigh momentum by q = rho / rho of the heaviest <= 1, which keeps it within the same
+/// bounds, and divide it by the sum of q. Where a liquid is over 64 times lighter than the heaviest, its velocity would
+/// drown in rounding: there q = a + (1 - a) rho / rho of the heaviest, with an `a` that gives the lightest 1/64. At a
+/// face between the two the heavy one still has 98 % of the say, and as q is linear, the mean density follows from the
+/// mean q. A particle of the lightest has at least 2^22 / 64 units in a tank of 8 particles a cell: a face with eight
+/// of them knows its velocity to 1/1000 cell per step.
 #define CELL_PARTICLES_MAX_LOWEST 32.0f ///< of cell_particles_max
 #define CELL_WEIGHT_MAX 134217728.0f    ///< 2^27: a cell's particles in fixed point
 #define SPEED_MAX 32.0f                 ///< cells per step: the largest cfl times the most substeps
 #define WEIGHT_MIN_SHARE 1024           ///< a face with less than a particle over this has no velocity of its own
-#define MASS_MIN 128                    ///< nor one with less mass, in fixed point: rounding would be its velocity
+#define MASS_MIN 1024                   ///< nor one with less mass, in fixed point: rounding would be its velocity
+#define MASS_SHARE_MIN (1.0f / 64.0f)   ///< of the lightest liquid: least q
 #define NODE_REACH 1.5f                 ///< cells along an axis from a particle to its nodes
 #define VISCOSITY_MAX 50.0f             // nu dt / dx^2: thicker liquids are taken for liquids of this
 #define MOVE_CELLS_MAX 4.0f             ///< per axis and substep
@@ -89,8 +93,9 @@ typedef struct liquid_shape {
     int32_t weight_min;                ///< fixed point
     uint32_t node_edge;                ///< of a tile's nodes: NODE_EDGE or NODE_EDGE_QUADRATIC
     uint32_t node_count;
-    float liquid_mass[LIQUIDS_MAX]; ///< density over that of the heaviest
-    float lightest_mass;            ///< the smallest of these
+    float liquid_mass[LIQUIDS_MAX]; ///< q
+    float mass_base;                ///< a
+    float lightest;                 ///< density of the lightest liquid over that of the heaviest
 } liquid_shape;
 
 typedef struct liquid_push {

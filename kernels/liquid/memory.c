@@ -82,7 +82,7 @@ static void take_active(taker *t, liquid_memory *m)
     take(t, &m->cell_type, TILE_CELLS);
     take(t, &m->face_valid, TILE_CELLS);
     take(t, &m->density_error, TILE_CELLS * 4);
-    for (int a = 0; a < 3 && shape->lightest_mass < 1.0f; a++)
+    for (int a = 0; a < 3 && shape->lightest < 1.0f; a++)
         take(t, &m->beta[a], TILE_CELLS * 4);
     if (t->tank->desc.liquid_count > 1 && tank_viscosity_iterations(t->tank) > 0)
         take(t, &m->viscosity, TILE_CELLS * 4);
@@ -99,7 +99,7 @@ static void take_occupied(taker *t, liquid_memory *m)
     for (int a = 0; a < 3; a++) {
         take(t, &m->momentum[a], nodes * 4);
         take(t, &m->weight[a], nodes * 4);
-        if (t->tank->args.shape.lightest_mass < 1.0f)
+        if (t->tank->args.shape.lightest < 1.0f)
             take(t, &m->mass[a], nodes * 4);
     }
     take(t, &m->density, nodes * 4);

@@ -193,11 +193,14 @@ static void fill_liquids(const tarn_tank_desc *desc, liquid_shape *shape)
     float heaviest = 0.0f;
     for (uint32_t i = 0; i < desc->liquid_count; i++)
         heaviest = fmaxf(heaviest, desc->liquids[i].density_kg_m3);
-    shape->lightest_mass = 1.0f;
-    for (uint32_t i = 0; i < LIQUIDS_MAX; i++) {
-        shape->liquid_mass[i] = i < desc->liquid_count ? desc->liquids[i].density_kg_m3 / heaviest : 1.0f;
-        shape->lightest_mass = fminf(shape->lightest_mass, shape->liquid_mass[i]);
-    }
+    shape->lightest = 1.0f;
+    for (uint32_t i = 0; i < desc->liquid_count; i++)
+        shape->lightest = fminf(shape->lightest, desc->liquids[i].density_kg_m3 / heaviest);
+    const float base = fmaxf(MASS_SHARE_MIN - shape->lightest, 0.0f) / fmaxf(1.0f - shape->lightest, MASS_SHARE_MIN);
+    for (uint32_t i = 0; i < LIQUIDS_MAX; i++)
+        shape->liquid_mass[i] =
+            i < desc->liquid_count ? base + (1.0f - base) * (desc->liquids[i].density_kg_m3 / heaviest) : 1.0f;
+    shape->mass_base = base;
 }
 
 static void fill_shape(const tarn_tank_desc *desc, uint32_t particles_max, liquid_shape *shape)

@@ -286,13 +286,14 @@ TILE_FN void finish_cells(const liquid_args *args, grid_scratch *s, uint32_t til
 /// free until the density is corrected, for liquid_beta.
 TILE_FN void keep_beta(const liquid_args *args, const grid_scratch *s, const face_sums *mass, uint32_t tile)
 {
-    const float light = args->shape.lightest_mass;
+    const float light = args->shape.lightest, base = args->shape.mass_base;
     for (int axis = 0; axis < 3; axis++) {
         float *to = args->m.shift[axis] + (uint64_t)tile * TILE_CELLS;
         FOR_RANGE (i, 0, TILE_CELLS) {
             const int32_t heavy = mass->of[axis][i];
-            const float ratio = light * (float)s->weight[axis][i] / (float)tile_max_i32(heavy, 1);
-            to[i] = heavy >= MASS_MIN ? tile_clamp_f32(ratio, light, 1.0f) : 0.0f;
+            const float q = (float)heavy / (float)tile_max_i32(s->weight[axis][i], 1);
+            const float beta = light * (1.0f - base) / tile_max2_f32(q - base, light * 0.5f);
+            to[i] = heavy >= MASS_MIN ? tile_clamp_f32(beta, light, 1.0f) : 0.0f;
         }
     }
 }

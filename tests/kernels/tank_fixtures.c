@@ -31,6 +31,28 @@ static void describe_tiny(tarn_tank_desc *desc)
     add_block(desc, (const float[3]){0.7f, 0.5f, 0.1f}, (const float[3]){0.9f, 0.9f, 0.4f}, -2.0f);
 }
 
+/// Particles with slopes and quadratic splines; thick, so that viscosity is in it.
+static void describe_affine(tarn_tank_desc *desc)
+{
+    describe_tiny(desc);
+    desc->transfer = TARN_TRANSFER_APIC;
+    desc->weights = TARN_WEIGHTS_QUADRATIC;
+    desc->liquids[0].viscosity_m2_s = 0.02f;
+}
+
+static void describe_two_liquids(tarn_tank_desc *desc)
+{
+    describe_tiny(desc);
+    desc->weights = TARN_WEIGHTS_QUADRATIC;
+    desc->liquid_count = 2;
+    desc->liquids[1] = (tarn_liquid){.density_kg_m3 = 100.0f, .viscosity_m2_s = 0.01f, .colour = {200, 60, 20}};
+    desc->blocks[1].liquid = 1;
+    desc->parameters[TARN_PARAMETER_DYE_MIXING] = 0.3f;
+    add_block(desc, (const float[3]){0.1f, 0.8f, 0.2f}, (const float[3]){0.6f, 1.0f, 0.9f}, 0.0f);
+    desc->blocks[2].liquid = 1;
+    desc->blocks[2].colour[3] = 255;
+}
+
 static void describe_dam_break(tarn_tank_desc *desc)
 {
     set_cells(desc, 32, 32, 32, 1.0f);
@@ -59,6 +81,8 @@ static void describe_large(tarn_tank_desc *desc)
 
 const tank_fixture tank_fixtures[TANK_FIXTURE_COUNT] = {
     {"tiny", describe_tiny, 40, 0.5f},
+    {"tiny, affine", describe_affine, 30, 0.5f},
+    {"tiny, two liquids", describe_two_liquids, 30, 0.5f},
     {"dam break 32", describe_dam_break, 60, 0.0f},
     {"still pool", describe_still_pool, 60, 1.0f},
     {"drop into a pool", describe_drop, 30, 0.0f},

@@ -104,6 +104,8 @@ void physics_multigrid_large(void);
 void physics_mirror(void);
 void physics_spin(void);
 void physics_disc(void);
+void physics_rayleigh_taylor(void);
+void physics_viscosity(void);
 void physics_shear(void);
 void physics_fall(void);
 

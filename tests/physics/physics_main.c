@@ -32,8 +32,10 @@ static const physics_case cases[] = {
     {"v7_multigrid", physics_multigrid},
     {"v7_large", physics_multigrid_large},
     {"v8", physics_mirror},
+    {"v10", physics_rayleigh_taylor},
     {"v13", physics_disc},
     {"shear", physics_shear},
+    {"viscosity", physics_viscosity},
     {"fall", physics_fall},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };

@@ -5,94 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/liquid/tank_internal.h"
+#include "tests/tank/liquid_tank.h"
 #include <cmocka.h> // needs those above
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct variant {
-    const char *name;
-    tarn_transfer transfer;
-    tarn_weights weights;
-    int mixed; ///< two liquids
-} variant;
-
-static const variant variants[] = {
-    {"flip linear", TARN_TRANSFER_FLIP, TARN_WEIGHTS_LINEAR, 0},
-    {"flip quadratic", TARN_TRANSFER_FLIP, TARN_WEIGHTS_QUADRATIC, 0},
-    {"apic linear", TARN_TRANSFER_APIC, TARN_WEIGHTS_LINEAR, 0},
-    {"apic quadratic", TARN_TRANSFER_APIC, TARN_WEIGHTS_QUADRATIC, 0},
-    {"flip linear, two liquids", TARN_TRANSFER_FLIP, TARN_WEIGHTS_LINEAR, 1},
-    {"flip quadratic, two liquids", TARN_TRANSFER_FLIP, TARN_WEIGHTS_QUADRATIC, 1},
-    {"apic linear, two liquids", TARN_TRANSFER_APIC, TARN_WEIGHTS_LINEAR, 1},
-    {"apic quadratic, two liquids", TARN_TRANSFER_APIC, TARN_WEIGHTS_QUADRATIC, 1},
-};
-enum { VARIANT_COUNT = sizeof variants / sizeof variants[0] };
-
-static tarn_device *device;
-
-static int open_device(void **state)
-{
-    (void)state;
-    const tarn_device_desc desc = {.kind = TARN_DEVICE_CPU, .threads = 2};
-    return tarn_device_create(&desc, &device) != TARN_OK;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    tarn_device_destroy(device);
-    return 0;
-}
-
-/// A tank without gravity, liquid from cell `first` to cell `end` along each axis.
-static tarn_tank_desc block_desc(const variant *v, const uint16_t cells[3], const int first[3], const int end[3])
-{
-    tarn_tank_desc desc;
-    tarn_tank_desc_default(&desc);
-    desc.transfer = v->transfer;
-    desc.weights = v->weights;
-    desc.parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
-    desc.parameters[TARN_PARAMETER_FLIP] = 0.0f;
-    desc.jitter = 1.0f;
-    desc.block_count = 1;
-    for (int a = 0; a < 3; a++) {
-        desc.cells[a] = cells[a];
-        desc.blocks[0].min_m[a] = (float)first[a] * desc.cell_m;
-        desc.blocks[0].max_m[a] = (float)end[a] * desc.cell_m;
-    }
-    if (v->mixed) {
-        desc.liquid_count = 2;
-        desc.liquids[1] = desc.liquids[0];
-        desc.liquids[1].density_kg_m3 = 40.0f;
-    }
-    return desc;
-}
-
-static tarn_tank *open_tank(const tarn_tank_desc *desc)
-{
-    tarn_tank *tank = NULL;
-    char why[256] = "";
-    if (tarn_tank_create(device, desc, &tank, why, sizeof why) != TARN_OK)
-        fail_msg("%s", why);
-    memset(tank->args.m.control, 0, sizeof *tank->args.m.control);
-    tank->args.m.control->frac = 1.0f;
-    tank->args.m.control->speed_max = SPEED_MAX;
-    return tank;
-}
-
-static double random_double(uint64_t *seed) // -1..1
-{
-    *seed += 0x9e3779b97f4a7c15ull;
-    return (double)(tile_mix_u64(*seed) >> 11) * 0x1p-52 - 1.0;
-}
-
-static double position_of(const tarn_tank *tank, int axis, uint32_t particle)
-{
-    return ((double)tank->args.m.position[axis][particle] + 0.5) / (1 << POSITION_BITS);
-}
 
 static float affine_of(const tarn_tank *tank, int c, int a, uint32_t particle)
 {
@@ -211,18 +129,6 @@ static void refer_end(reference *r)
         free(r->mass[c]);
         free(r->weight[c]);
     }
-}
-
-/// A value of an active field [s][512] at a cell of the tank; 0 where there is none.
-static double field_at(const tarn_tank *tank, const float *field, const int *at)
-{
-    for (int a = 0; a < 3; a++)
-        if (at[a] < 0 || at[a] >= tank->desc.cells[a])
-            return 0.0;
-    const uint32_t dense = tile_dense_of(&tank->args.shape, 0, at[0] >> 3, at[1] >> 3, at[2] >> 3);
-    const uint32_t slot = tank->args.m.slot[dense];
-    return slot != TILE_NONE ? (double)field[(size_t)slot * TILE_CELLS + cell_index(at[0] & 7, at[1] & 7, at[2] & 7)]
-                             : 0.0;
 }
 
 /// Largest difference to the reference: velocities of faces with at least 1/4 particle's mass, in parts of `speed`;
@@ -410,6 +316,42 @@ static void affine_particles_keep_affine_fields(void **state)
         print_message("%-30s %.2g cells per step\n", variants[n].name, worst);
         assert_true(worst < (variants[n].mixed ? 1e-3 : 2e-5));
         free(before);
+        tarn_tank_destroy(tank);
+    }
+}
+
+static void set_extreme(tarn_tank *tank, int c, const int *at, float *u, void *context)
+{
+    (void)tank;
+    (void)c;
+    (void)context;
+    *u = tile_mix_u64((uint64_t)(at[0] * 31 + at[1] * 7 + at[2])) % 2 == 0 ? SPEED_MAX : -SPEED_MAX;
+}
+
+static void slopes_reach_no_further_than_the_greatest_speed(void **state)
+{
+    (void)state;
+    const uint16_t cells[3] = {16, 16, 16};
+    for (int n = 2; n < 4; n++) {
+        const tarn_tank_desc desc =
+            block_desc(&variants[n], cells, (const int[3]){0, 0, 0}, (const int[3]){16, 16, 16});
+        tarn_tank *tank = open_tank(&desc);
+        const liquid_memory *m = &tank->args.m;
+        liquid_args args = tank->args;
+        each_face(tank, set_extreme, NULL);
+        for (int c = 0; c < 3; c++)
+            args.m.u_ext[c] = m->u[c];
+        assert_true(tank_launch_gather(tank, &args));
+        double steepest = 0.0;
+        for (uint32_t i = 0; i < tank->particle_count; i++)
+            for (int c = 0; c < 3; c++) {
+                double reach = 0.0;
+                for (int a = 0; a < 3; a++)
+                    reach += (double)NODE_REACH * fabs((double)m->moved_affine[3 * c + a][i]);
+                steepest = fmax(steepest, reach);
+                assert_true(fabs((double)m->moved_velocity[c][i]) + reach < (double)SPEED_MAX * (1.0 + 1e-6));
+            }
+        assert_true(steepest > 0.5 * (double)SPEED_MAX);
         tarn_tank_destroy(tank);
     }
 }
@@ -610,6 +552,7 @@ int main(void)
         cmocka_unit_test(grid_velocities_are_those_of_the_particles),
         cmocka_unit_test(sums_hold_at_the_extremes),
         cmocka_unit_test(affine_particles_keep_affine_fields),
+        cmocka_unit_test(slopes_reach_no_further_than_the_greatest_speed),
         cmocka_unit_test(turning_survives_affine_transfers),
         cmocka_unit_test(mirrored_particles_get_mirrored_bits),
         cmocka_unit_test(same_bits_for_every_isa_and_thread_count),

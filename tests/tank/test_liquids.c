@@ -1,0 +1,251 @@
+// What liquids of a tank have of their own: density, viscosity, dye.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tests/tank/liquid_tank.h"
+#include <cmocka.h> // needs those above
+
+#include <math.h>
+
+static void light_liquids_keep_their_velocity(void **state)
+{
+    (void)state;
+    const uint16_t cells[3] = {16, 16, 16};
+    for (int n = VARIANT_MIXED; n < VARIANT_COUNT; n++) {
+        tarn_tank_desc desc = block_desc(&variants[n], cells, (const int[3]){0, 0, 0}, (const int[3]){16, 16, 16});
+        desc.liquids[1].density_kg_m3 = 1.0f; // a ratio of 1000
+        tarn_tank *tank = open_tank(&desc);
+        const liquid_memory *m = &tank->args.m;
+        for (uint32_t i = 0; i < tank->particle_count; i++) {
+            m->attribute[i] = m->position[1][i] >> POSITION_BITS >= 8;
+            for (int c = 0; c < 3; c++)
+                m->velocity[c][i] = m->attribute[i] ? 0.5f : -0.25f;
+        }
+        tank_launch_p2g(tank, &tank->args);
+        double worst = 0.0;
+        for (int z = 2; z < 14; z++)
+            for (int y = 2; y < 14; y++)
+                for (int x = 2; x < 14; x++)
+                    for (int c = 0; c < 3; c++) {
+                        const int at[3] = {x, y, z};
+                        const double beta = field_at(tank, m->beta[c], at), u = field_at(tank, m->u[c], at);
+                        if (y < 7)
+                            assert_true(fabs(beta - 1e-3) < 1e-6);
+                        assert_true(beta > 0.99e-3 && beta <= 1.0);
+                        if (y > 9) {
+                            assert_true(beta > 0.998);
+                            worst = fmax(worst, fabs(u - 0.5));
+                        } else if (y < 7) {
+                            worst = fmax(worst, fabs(u + 0.25));
+                        } else if (y == 8 && c == 1) { // between the two the heavy one decides
+                            worst = fmax(worst, fabs(u + 0.25) - 0.02);
+                        }
+                    }
+        print_message("%-30s %.2g cells per step off at a ratio of 1000\n", variants[n].name, worst);
+        assert_true(worst < 2e-3);
+        tarn_tank_destroy(tank);
+    }
+}
+
+/// What liquid_beta makes of faces that no particle reaches: the mean of those around that some do.
+static void beta_reaches_faces_without_particles(void **state)
+{
+    (void)state;
+    const uint16_t cells[3] = {24, 24, 24};
+    const tarn_tank_desc desc =
+        block_desc(&variants[VARIANT_MIXED], cells, (const int[3]){8, 8, 8}, (const int[3]){16, 16, 16});
+    tarn_tank *tank = open_tank(&desc);
+    tank_launch_p2g(tank, &tank->args); // all heavy
+    const liquid_memory *m = &tank->args.m;
+    const double share = (double)tank->args.shape.lightest;
+    assert_true(fabs(field_at(tank, m->beta[0], (const int[3]){12, 12, 12}) - share) < 1e-6);
+    // Face 16 is the last that particles reach, and lies in the next tile, as face 7 does on the other side of the
+    // block.
+    assert_true(fabs(field_at(tank, m->beta[0], (const int[3]){17, 12, 12}) - share) < 1e-6);
+    assert_true(fabs(field_at(tank, m->beta[0], (const int[3]){7, 12, 12}) - share) < 1e-6);
+    assert_true(field_at(tank, m->beta[0], (const int[3]){19, 12, 12}) == 1.0);
+    tarn_tank_destroy(tank);
+}
+
+/// An eigenmode of the viscosity's matrix in a full box: component c's value at a face.
+static double mode_at(const tarn_tank *tank, int c, const int *at)
+{
+    const int waves[3] = {1, 2, 3};
+    double value = 1.0;
+    for (int a = 0; a < 3; a++)
+        value *= sin(3.14159265358979 * waves[a] * (at[a] + (a == c ? 0.0 : 0.5)) / tank->desc.cells[a]);
+    return value;
+}
+
+static double mode_eigenvalue(const tarn_tank *tank, double k)
+{
+    const int waves[3] = {1, 2, 3};
+    double sum = 0.0;
+    for (int a = 0; a < 3; a++)
+        sum += 2.0 - 2.0 * cos(3.14159265358979 * waves[a] / tank->desc.cells[a]);
+    return 1.0 + k * sum;
+}
+
+static void set_mode(tarn_tank *tank, int c, const int *at, float *u, void *context)
+{
+    (void)context;
+    *u = (float)mode_at(tank, c, at);
+}
+
+static void compare_mode(tarn_tank *tank, int c, const int *at, float *u, void *context)
+{
+    double *most = context; // [0] factor expected, [1] largest difference
+    most[1] = fmax(most[1], fabs((double)*u - most[0] * mode_at(tank, c, at)));
+}
+
+static tarn_tank *open_viscous(double k, int mixed)
+{
+    const uint16_t cells[3] = {13, 16, 18};
+    tarn_tank_desc desc =
+        block_desc(&variants[mixed ? VARIANT_MIXED : 0], cells, (const int[3]){0, 0, 0}, (const int[3]){13, 16, 18});
+    desc.jitter = 0.0f;
+    for (uint32_t i = 0; i < desc.liquid_count; i++)
+        desc.liquids[i].viscosity_m2_s = (float)(k * (double)(desc.cell_m * desc.cell_m / desc.dt_s));
+    tarn_tank *tank = open_tank(&desc);
+    tank_fill_viscosity(tank, tank->args.m.control);
+    tank_launch_p2g(tank, &tank->args);
+    return tank;
+}
+
+static void viscosity_damps_modes_by_their_eigenvalues(void **state)
+{
+    (void)state;
+    const double strengths[] = {0.01, 0.3, 2.0, 10.0, 50.0};
+    for (int mixed = 0; mixed < 2; mixed++)
+        for (int n = 0; n < 5; n++) {
+            tarn_tank *tank = open_viscous(strengths[n], mixed);
+            each_face(tank, set_mode, NULL);
+            tank_launch_viscosity(tank, &tank->args);
+            double most[2] = {1.0 / mode_eigenvalue(tank, strengths[n]), 0.0};
+            each_face(tank, compare_mode, most);
+            print_message("k = %g: %u iterations, factor %.4f, off by %.2g\n", strengths[n],
+                          tank_viscosity_iterations(tank), most[0], most[1]);
+            assert_true(most[1] < 1e-2);
+            tarn_tank_destroy(tank);
+        }
+}
+
+typedef struct motion {
+    uint64_t seed;
+    double energy;
+} motion;
+
+static void set_random(tarn_tank *tank, int c, const int *at, float *u, void *context)
+{
+    motion *random = context;
+    (void)tank;
+    *u = at[c] == 0 ? 0.0f : (float)random_double(&random->seed);
+}
+
+static void add_energy(tarn_tank *tank, int c, const int *at, float *u, void *context)
+{
+    motion *sum = context;
+    const double beta = tank->args.m.beta[c] != NULL ? field_at(tank, tank->args.m.beta[c], at) : 1.0;
+    sum->energy += (double)*u * (double)*u / beta;
+}
+
+static void viscosity_adds_no_energy(void **state)
+{
+    (void)state;
+    for (int mixed = 0; mixed < 2; mixed++)
+        for (double k = 1e-3; k < 1500.0; k *= 30.0) {
+            tarn_tank *tank = open_viscous(k, mixed);
+            for (uint32_t i = 0; i < tank->particle_count && mixed; i++)
+                tank->args.m.attribute[i] = i / 37 % 2;
+            tank_launch_p2g(tank, &tank->args);
+            motion m = {.seed = 5};
+            each_face(tank, set_random, &m);
+            each_face(tank, add_energy, &m);
+            for (int round = 0; round < 4; round++) {
+                const double before = m.energy;
+                tank_launch_viscosity(tank, &tank->args);
+                m.energy = 0.0;
+                each_face(tank, add_energy, &m);
+                assert_true(m.energy <= before * (1.0 + 1e-5));
+            }
+            tarn_tank_destroy(tank);
+        }
+}
+
+static void liquid_as_thick_as_can_be_is_stable(void **state)
+{
+    (void)state;
+    const uint16_t cells[3] = {24, 24, 16};
+    tarn_tank_desc desc = block_desc(&variants[0], cells, (const int[3]){0, 0, 0}, (const int[3]){10, 18, 16});
+    desc.parameters[TARN_PARAMETER_GRAVITY] = 9.81f;
+    desc.liquids[0].viscosity_m2_s = 100.0f;
+    tarn_tank *thick = open_tank(&desc);
+    desc.liquids[0].viscosity_m2_s = 0.0f;
+    tarn_tank *thin = open_tank(&desc);
+    tarn_tank_report report;
+    for (int step = 0; step < 30; step++) {
+        assert_int_equal(tarn_tank_step(thick, NULL, 0), TARN_OK);
+        assert_int_equal(tarn_tank_step(thin, NULL, 0), TARN_OK);
+        tarn_tank_report_light(thick, &report);
+        assert_true(report.speed_max_m_s < 0.5f);
+    }
+    tarn_tank_report_light(thin, &report);
+    assert_true(report.speed_max_m_s > 1.0f);
+    tarn_tank_destroy(thick);
+    tarn_tank_destroy(thin);
+}
+
+// ------------------------------------------------------------------------------------------------------------- dye
+
+static void dye_mixes_and_none_is_lost(void **state)
+{
+    (void)state;
+    const uint16_t cells[3] = {8, 8, 8};
+    const tarn_tank_desc desc =
+        block_desc(&variants[VARIANT_MIXED], cells, (const int[3]){0, 0, 0}, (const int[3]){8, 8, 8});
+    tarn_tank *tank = open_tank(&desc);
+    const liquid_memory *m = &tank->args.m;
+    // In every cell: water, half of it with 200 of red, all with 100 of green; and oil, with 77 of blue.
+    for (uint32_t i = 0; i < tank->particle_count; i++)
+        m->attribute[i] = i % 4 == 3 ? 1u | 77u << 24 : (i % 2 ? 200u << 8 : 0u) | 100u << 16;
+    double before = 0.0, after = 0.0;
+    uint32_t least = 255, most = 0;
+    for (uint32_t i = 0; i < tank->particle_count; i++)
+        before += m->attribute[i] >> 8 & 255;
+    m->control->dye_share = 0.05f;
+    for (uint32_t step = 0; step < 1000; step++) {
+        m->control->dye_step = step;
+        tank_launch(tank, &tank->args, liquid_dye_id, &m->counters->occupied, tank->args.shape.tile_total[0]);
+    }
+    for (uint32_t i = 0; i < tank->particle_count; i++) {
+        const uint32_t red = m->attribute[i] >> 8 & 255;
+        after += red;
+        if (i % 4 == 3) {
+            assert_int_equal(m->attribute[i], 1u | 77u << 24);
+        } else {
+            assert_int_equal(m->attribute[i] >> 16, 100);
+            least = red < least ? red : least;
+            most = red > most ? red : most;
+        }
+    }
+    print_message("mean %.2f -> %.2f, %u to %u\n", before / tank->particle_count, after / tank->particle_count, least,
+                  most);
+    assert_true(fabs(after - before) < 0.5 * tank->particle_count);
+    assert_true(least > 40 && most < 95); // 66.7 in each cell but for chance
+    tarn_tank_destroy(tank);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(light_liquids_keep_their_velocity),
+        cmocka_unit_test(beta_reaches_faces_without_particles),
+        cmocka_unit_test(viscosity_damps_modes_by_their_eigenvalues),
+        cmocka_unit_test(viscosity_adds_no_energy),
+        cmocka_unit_test(liquid_as_thick_as_can_be_is_stable),
+        cmocka_unit_test(dye_mixes_and_none_is_lost),
+    };
+    return cmocka_run_group_tests_name("liquids", tests, open_device, close_device);
+}
