@@ -133,6 +133,7 @@ typedef struct liquid_control {
     float flip;
     float tolerance;              ///< max abs(div u) * dt
     float density_tolerance;      ///< max abs(density error)
+    float relaxation;             ///< of Jacobi's and Gauss-Seidel's iterations
     float density_gain;           ///< share of the density error that is corrected in a substep
     float speed_max;              ///< cells per step, at most SPEED_MAX
     float viscosity[LIQUIDS_MAX]; ///< nu dt / dx^2 of a substep, at most VISCOSITY_MAX
@@ -256,15 +257,18 @@ typedef struct liquid_memory {
     liquid_level level[LEVELS_MAX];
 } liquid_memory;
 
+enum { COLOUR_ALL = 2 };
+
 /// The argument of every kernel of the liquid.
 typedef struct liquid_args {
     liquid_shape shape;
     liquid_memory m;
-    uint32_t level;                      ///< for the multigrid's kernels
-    uint32_t is_density;                 ///< 0: the solve is for pressure, 1: for the density correction
-    float *solution;                     ///< of the solve: pressure or potential
-    uint32_t reseed;                     ///< 1: thinned-out cells get particles, crowded ones lose some
-    uint32_t is_first;                   ///< the check before the solver's first iteration
+    uint32_t level;      ///< for the multigrid's kernels
+    uint32_t is_density; ///< 0: the solve is for pressure, 1: for the density correction
+    float *solution;     ///< of the solve: pressure or potential
+    uint32_t reseed;     ///< 1: thinned-out cells get particles, crowded ones lose some
+    uint32_t colour;     ///< for liquid_relax: cells whose coordinates have an even (0) or odd (1) sum, or COLOUR_ALL
+    uint32_t is_first;   ///< the check before the solver's first iteration
     uint32_t iteration, iteration_count; ///< of viscosity
     uint8_t *bytes;                      ///< for the encoder
     uint32_t *tile_info;                 ///< for the encoder: [o][2] dense tile, particle count
@@ -300,6 +304,7 @@ typedef struct liquid_args {
     K(liquid_cg_apply)                                                                                                 \
     K(liquid_cg_alpha)                                                                                                 \
     K(liquid_cg_update)                                                                                                \
+    K(liquid_relax)                                                                                                    \
     K(liquid_project)                                                                                                  \
     K(liquid_extrapolate)                                                                                              \
     K(liquid_gather_apic)                                                                                              \

@@ -15,7 +15,7 @@
 #include "kernels/liquid/halo.h"
 
 /// Where the free surface lies between a liquid cell and an air cell, it is no nearer to the liquid cell's centre.
-#define THETA_MIN 0.1f
+#define THETA_MIN 0.05f
 
 /// Kinds of cells as numbers, so that the sum of two cells' tells what the face between them is.
 #define KIND_SOLID (-8.0f)

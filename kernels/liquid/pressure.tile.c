@@ -1,4 +1,6 @@
-// Conjugate gradients for the Poisson equation, preconditioned by one V-cycle (multigrid.tile.c).
+// Conjugate gradients for the Poisson equation, preconditioned by one V-cycle (multigrid.tile.c). For teaching and
+// comparison also Jacobi's and Gauss-Seidel's iterations, in the same steps: a direction, the matrix times it, and an
+// update of solution and residual.
 #include "kernels/liquid/poisson.h"
 
 typedef struct start_scratch {
@@ -190,6 +192,27 @@ TILE_KERNEL(liquid_cg_direction, CELL_LANES, liquid_args, tile_no_scratch)
     float *direction = m->direction + (uint64_t)tile * TILE_CELLS;
     FOR_RANGE (i, 0, TILE_CELLS)
         direction[i] = z[i] + beta * direction[i];
+}
+
+/// direction = D^-1 residual in the cells of args->colour, of all where that is COLOUR_ALL, and alpha = relaxation: a
+/// step of Jacobi's iteration, or half a sweep of red-black Gauss-Seidel. One tile per occupied tile.
+TILE_KERNEL(liquid_relax, CELL_LANES, liquid_args, tile_no_scratch)
+{
+    const liquid_memory *m = &args->m;
+    if (m->counters->go == 0)
+        return;
+    const uint64_t base = (uint64_t)tile * TILE_CELLS;
+    const float *diagonal = m->level[0].diagonal + base, *residual = m->residual + base;
+    float *direction = m->direction + base;
+    FOR_RANGE (i, 0, TILE_CELLS) {
+        const uint32_t colour = (i ^ i >> 3 ^ i >> 6) & 1; // tiles have even edges: it fits across their borders
+        const int moves = diagonal[i] > 0.0f && (args->colour == COLOUR_ALL || args->colour == colour);
+        direction[i] = moves ? residual[i] / diagonal[i] : 0.0f;
+    }
+    if (tile == 0 && TILE_SINGLE()) {
+        m->counters->alpha = m->control->relaxation;
+        m->counters->iterations += args->colour != 0;
+    }
 }
 
 typedef struct apply_scratch {

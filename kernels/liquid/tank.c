@@ -146,6 +146,9 @@ static tarn_status check_desc(complaint *why, const tarn_tank_desc *desc)
                              parameter_specs[i].max);
     if (status == TARN_OK)
         status = check_liquids(why, desc);
+    if (status == TARN_OK && (unsigned)desc->solver >= TARN_SOLVER_COUNT)
+        status = refuse(why, TARN_E_ARGUMENT, "solver is %u; allowed is 0 to %d", (unsigned)desc->solver,
+                        TARN_SOLVER_COUNT - 1);
     if (status == TARN_OK && desc->block_count > TARN_TANK_BLOCKS_MAX)
         status =
             refuse(why, TARN_E_LIMIT, "there are %u blocks; allowed are %d", desc->block_count, TARN_TANK_BLOCKS_MAX);
