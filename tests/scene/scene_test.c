@@ -25,6 +25,7 @@ static void test_reads_every_field(void **state)
     assert_int_equal(scene_read_probe(text, &scene, why), TARN_OK);
     assert_string_equal(scene.name, "a");
     assert_string_equal(scene.title, "Hi");
+    assert_string_equal(scene.description, "d");
     const tarn_tank_desc *tank = &scene.tank;
     assert_int_equal(tank->cells[0], 16);
     assert_int_equal(tank->cells[1], 8);
@@ -42,6 +43,7 @@ static void test_reads_every_field(void **state)
     assert_true(tank->parameters[TARN_PARAMETER_CFL] == 1.0f);
     assert_true(tank->parameters[TARN_PARAMETER_SUBSTEPS] == 2.0f);
     assert_true(tank->parameters[TARN_PARAMETER_DENSITY] == 0.0f);
+    tarn_scene_free(&scene);
 }
 
 static void test_missing_fields_take_the_tanks_defaults(void **state)
@@ -56,6 +58,7 @@ static void test_missing_fields_take_the_tanks_defaults(void **state)
     assert_int_equal(scene.tank.seed, usual.seed);
     assert_memory_equal(scene.tank.parameters, usual.parameters, sizeof usual.parameters);
     assert_string_equal(scene.title, "a");
+    tarn_scene_free(&scene);
 }
 
 static void test_refusals_name_file_path_found_and_allowed(void **state)
@@ -122,6 +125,7 @@ static void test_a_size_between_cells_tells_the_nearest(void **state)
         TARN_OK);
     assert_int_equal(scene.tank.cells[0], 7);
     assert_true(scene.tank.blocks[0].max_m[0] <= 7.0f * scene.tank.cell_m);
+    tarn_scene_free(&scene);
 }
 
 static void test_blocks_must_fit_the_tank_and_the_particles(void **state)
@@ -157,6 +161,7 @@ static void test_sentences_carry_no_control_characters(void **state)
     assert_non_null(cut);
     assert_int_equal(scene_read_probe("{" GOOD_SIZE "," GOOD_BLOCKS ",\"title\":\"a\\u001bb\"}", &scene, why), TARN_OK);
     assert_string_equal(scene.title, "a?b");
+    tarn_scene_free(&scene);
 }
 
 static void test_every_truncation_is_refused(void **state)
@@ -234,6 +239,25 @@ static void test_files_are_named_in_their_refusals(void **state)
     rmdir(directory);
 }
 
+/// What people who look at a shipped scene may expect: it says what it is, runs on two cores, and nothing that floats
+/// begins inside a wall.
+static void expect_pleasant(const tarn_scene *scene)
+{
+    const tarn_tank_desc *tank = &scene->tank;
+    assert_string_not_equal(scene->title, scene->name);
+    assert_true(strlen(scene->description) > 20);
+    assert_in_range(tarn_tank_desc_particles(tank), 30000, 110000);
+    assert_in_range(tank->particles_max, 0, 110000);
+    for (uint32_t i = 0; i < tank->solid_count; i++) {
+        const tarn_solid *solid = &tank->solids[i];
+        double low_m[3], high_m[3];
+        tarn_shape_bounds_m(&solid->shape, &solid->pose, tank->fields, low_m, high_m);
+        for (int axis = 0; axis < 3 && solid->motion == TARN_MOTION_FREE; axis++) {
+            assert_true(low_m[axis] > 0 && high_m[axis] < (double)((float)tank->cells[axis] * tank->cell_m));
+        }
+    }
+}
+
 static void test_shipped_scenes_are_valid_and_found_by_name(void **state)
 {
     (void)state;
@@ -242,7 +266,7 @@ static void test_shipped_scenes_are_valid_and_found_by_name(void **state)
     static tarn_name names[TARN_SCENES_MAX];
     uint32_t count = 0;
     assert_int_equal(tarn_scene_list(directory, names, TARN_SCENES_MAX, &count), TARN_OK);
-    assert_in_range(count, 5, TARN_SCENES_MAX);
+    assert_in_range(count, 13, TARN_SCENES_MAX);
     for (uint32_t i = 0; i < count; i++) {
         tarn_scene scene;
         assert_true(i == 0 || strcmp(names[i - 1], names[i]) < 0);
@@ -251,13 +275,15 @@ static void test_shipped_scenes_are_valid_and_found_by_name(void **state)
             fail_msg("%s", why);
         }
         assert_string_equal(scene.name, names[i]);
-        assert_in_range(tarn_tank_desc_particles(&scene.tank), 10000, 110000);
+        expect_pleasant(&scene);
+        tarn_scene_free(&scene);
     }
     tarn_scene scene;
     assert_int_equal(tarn_scene_resolve("dam-break.json", NULL, path, sizeof path, why, sizeof why), TARN_OK);
     assert_int_equal(tarn_scene_read_file(path, &scene, why, sizeof why), TARN_OK);
     assert_int_equal(tarn_tank_desc_particles(&scene.tank), 102400);
     assert_true(scene.tank.dt_s == 1.0f / 60.0f);
+    tarn_scene_free(&scene);
     assert_int_equal(tarn_scene_resolve("no-such-scene", NULL, path, sizeof path, why, sizeof why), TARN_E_NOT_FOUND);
     assert_non_null(strstr(why, "no-such-scene"));
     assert_non_null(strstr(why, "dam-break"));
