@@ -12,7 +12,7 @@
 // cmocka.h needs the headers above it.
 #include <cmocka.h>
 
-static char folder[64];
+static char folder[64], elsewhere[64]; // with paths of one length
 
 static const char tetrahedron[] = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
 
@@ -43,6 +43,10 @@ static int make_folder(void **state)
     if (mkdir(sub, 0700) != 0) {
         return -1;
     }
+    snprintf(elsewhere, sizeof elsewhere, P_tmpdir "/tarn-others-XXXXXX");
+    if (mkdtemp(elsewhere) == NULL) {
+        return -1;
+    }
     write_file("solid.obj", tetrahedron, strlen(tetrahedron));
     write_file("sub/solid.obj", tetrahedron, strlen(tetrahedron));
     write_file("open.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", 33);
@@ -54,15 +58,16 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     (void)state;
-    static const char *const names[] = {"solid.obj", "sub/solid.obj", "open.obj",  "words.obj", "ground.pgm",
-                                        "link.obj",  "inside.obj",    "large.obj", "a.json",    "pipe.obj"};
+    static const char *const names[] = {"solid.obj",  "sub/solid.obj", "open.obj",  "words.obj",
+                                        "ground.pgm", "link.obj",      "other.obj", "inside.obj",
+                                        "large.obj",  "a.json",        "pipe.obj"};
     char path[256];
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         path_of(path, names[i]);
         unlink(path);
     }
     path_of(path, "sub");
-    return rmdir(path) == 0 && rmdir(folder) == 0 ? 0 : -1;
+    return rmdir(elsewhere) == 0 && rmdir(path) == 0 && rmdir(folder) == 0 ? 0 : -1;
 }
 
 static tarn_status read_solid(const char *shape, tarn_scene *scene, char *why)
@@ -117,6 +122,21 @@ static void test_a_picture_becomes_ground(void **state)
     tarn_scene_free(&scene);
 }
 
+/// Makes a good mesh there and a link to it in the folder, and takes both away.
+static void expect_link_refused(const char *target)
+{
+    char link[256];
+    path_of(link, "other.obj");
+    FILE *file = fopen(target, "w");
+    assert_non_null(file);
+    assert_true(fputs(tetrahedron, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(symlink(target, link), 0);
+    expect_refusal("'mesh':{'file':'other.obj'}", TARN_E_LIMIT, "solids[0].shape.mesh.file: ", "leads out of");
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(unlink(target), 0);
+}
+
 static void test_files_stay_in_the_folder(void **state)
 {
     (void)state;
@@ -134,6 +154,12 @@ static void test_files_stay_in_the_folder(void **state)
         expect_refusal(shape, TARN_E_MALFORMED, "a.json: solids[0].shape.mesh.file: ", "in the scene's folder");
     }
     expect_refusal("'mesh':{'file':'link.obj'}", TARN_E_LIMIT, "solids[0].shape.mesh.file: ", "leads out of");
+    // A folder whose path is as long, and a file whose path begins as the folder's.
+    char target[256];
+    snprintf(target, sizeof target, "%s/solid.obj", elsewhere);
+    expect_link_refused(target);
+    snprintf(target, sizeof target, "%s2.obj", folder);
+    expect_link_refused(target);
     static tarn_scene scene;
     char why[TARN_SCENE_WHY_BYTES];
     assert_int_equal(read_solid("'mesh':{'file':'inside.obj'}", &scene, why), TARN_OK);

@@ -300,10 +300,10 @@ static void probe_strings(json_t *root, json_t *object, const char *key, json_t 
                           const json_t *rule)
 {
     static const char *const strings[] = {
-        "",          "a",          "A",           "oil",        "#00ff7F",  "#00ff7",       "#00ff7g",  "00ff7f7",
-        "#00ff7f0",  "duck.obj",   "../duck.obj", "/duck.obj",  "a//b.obj", "a/.b.obj",     ".obj",     "a/.obj",
-        "duck.OBJ",  "a/b-_c.stl", "a.b.pgm",     "a/../b.pgm", "b .pgm",   "\xc3\xbc.pgm", "a\\b.obj", "ab.obj/",
-        "multigrid", "apic",       "quadratic",   "free",       "Free"};
+        "",         "a",         "A",          "oil",         "#00ff7F",    "#00ff7",   "#00ff7g",      "00ff7f7",
+        "#00ff7f0", "#00ff7fg",  "duck.obj",   "../duck.obj", "/duck.obj",  "a//b.obj", "a/.b.obj",     ".obj",
+        "a/.obj",   "duck.OBJ",  "a/b-_c.stl", "a.b.pgm",     "a/../b.pgm", "b .pgm",   "\xc3\xbc.pgm", "a\\b.obj",
+        "ab.obj/",  "multigrid", "apic",       "quadratic",   "free",       "Free"};
     for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++) {
         probe_slot(root, object, key, array, index, json_string(strings[i]));
     }
