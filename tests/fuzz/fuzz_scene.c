@@ -1,5 +1,6 @@
 // Any bytes as a scene: what is refused says why, and what is taken is a description that the tank's parts can rely on.
-// Sampling meshes is left to fuzz_mesh: there is no folder here, so that a scene has heights of its own at most.
+// Sampling meshes and heights is left to fuzz_mesh, since it takes long: here every field is a small cube.
+#include "kernels/shapes/voxelize.h"
 #include "server/common/scene.h"
 
 #include <math.h>
@@ -8,7 +9,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
 
-/// The reader needs two functions of the tank. These stand in for them, since kernels aren't written for clang.
+static void require(int condition)
+{
+    if (!condition) {
+        abort();
+    }
+}
+
+// What the reader needs of the kernels, which aren't written for clang.
+
 void tarn_tank_desc_default(tarn_tank_desc *desc)
 {
     memset(desc, 0, sizeof *desc);
@@ -23,11 +32,45 @@ uint64_t tarn_tank_desc_particles(const tarn_tank_desc *desc)
     return desc->block_count + desc->fluid_count;
 }
 
-static void require(int condition)
+tarn_status tarn_voxelize_heights(const tarn_height_map *heights, float bottom_m, float spacing_m,
+                                  uint32_t margin_cells, tarn_distance_field *field, char *why, size_t why_bytes)
 {
-    if (!condition) {
-        abort();
+    (void)why;
+    (void)why_bytes;
+    require(heights->columns >= 2 && heights->columns <= TARN_SCENE_HEIGHTS_MAX);
+    require(heights->rows >= 2 && heights->rows <= TARN_SCENE_HEIGHTS_MAX);
+    require(spacing_m > 0 && isfinite(spacing_m) && margin_cells > 0);
+    float sum = 0;
+    for (uint32_t i = 0; i < heights->columns * heights->rows; i++) {
+        require(heights->heights_m[i] > bottom_m);
+        sum += heights->heights_m[i];
     }
+    *field = (tarn_distance_field){{2, 2, 2}, spacing_m, {0, 0, 0}, malloc(8 * sizeof(float))};
+    for (int i = 0; i < 8 && field->distance_m != NULL; i++) {
+        field->distance_m[i] = sum;
+    }
+    return field->distance_m != NULL ? TARN_OK : TARN_E_MEMORY;
+}
+
+float tarn_voxelize_spacing_m(const tarn_mesh *mesh, uint32_t nodes, uint32_t margin_cells)
+{
+    (void)mesh;
+    (void)nodes;
+    (void)margin_cells;
+    return 0;
+}
+
+/// There is no folder, so no mesh gets here.
+tarn_status tarn_voxelize_mesh(const tarn_mesh *mesh, float spacing_m, uint32_t margin_cells,
+                               tarn_distance_field *field, char *why, size_t why_bytes)
+{
+    (void)mesh;
+    (void)spacing_m;
+    (void)margin_cells;
+    (void)field;
+    (void)why;
+    (void)why_bytes;
+    abort();
 }
 
 static void require_shape(const tarn_tank_desc *tank, const tarn_shape *shape, const tarn_pose *pose)
