@@ -3,7 +3,7 @@
 ///
 /// Two kinds of mistakes are told apart: TARN_E_MALFORMED is what the schema refuses too (syntax, names, types, the
 /// range of a single field), TARN_E_LIMIT is what no schema can see (fields that don't fit together: cells, blocks,
-/// particles).
+/// liquids, particles; files that the scene names and that can't be used).
 #ifndef TARN_SERVER_COMMON_SCENE_H
 #define TARN_SERVER_COMMON_SCENE_H
 
@@ -14,33 +14,78 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define TARN_SCENE_SPEED_MAX_M_S 20.0 ///< of a block's liquid at the start, per axis
+#define TARN_SCENE_SPEED_MAX_M_S 20.0 ///< of liquid and bodies at the start, and of taps, per axis
 #define TARN_SCENE_CELL_M_MIN 1e-4
 #define TARN_SCENE_CELL_M_MAX 10.0
 #define TARN_SCENE_DT_S_MIN 1e-4
 #define TARN_SCENE_DT_S_MAX 0.1
+#define TARN_SCENE_LENGTH_M_MIN 2e-4 ///< of a shape: edges, radii, lengths
+#define TARN_SCENE_LENGTH_M_MAX 1e4
+#define TARN_SCENE_SCALE_MIN 1e-4 ///< of a mesh
+#define TARN_SCENE_SCALE_MAX 1e4
+#define TARN_SCENE_TIME_S_MAX 1e5 ///< of key frames and taps
+/// Between two key frames of a solid that are given in degrees more are put in, so that none turns further than this.
+#define TARN_SCENE_KEYFRAME_TURN_DEG 30.0
 
 enum {
-    TARN_SCENE_BYTES_MAX = 1 << 20, ///< of a scene file
-    TARN_SCENE_TITLE_MAX = 120,     ///< characters
-    TARN_SCENE_SIZE_M_MAX = 10240,  ///< per axis
-    TARN_SCENE_PER_AXIS_MAX = 4,    ///< particles per cell and axis
-    TARN_SCENE_WHY_BYTES = 512,     ///< enough for every sentence of this module
+    TARN_SCENE_BYTES_MAX = 1 << 20,      ///< of a scene file
+    TARN_SCENE_TITLE_MAX = 120,          ///< characters
+    TARN_SCENE_DESCRIPTION_MAX = 500,    ///< characters
+    TARN_SCENE_FILE_NAME_MAX = 120,      ///< bytes of the name of a file in a scene
+    TARN_SCENE_FILE_BYTES_MAX = 8 << 20, ///< of a file that a scene names
+    TARN_SCENE_HEIGHTS_MAX = 256,        ///< of a heightfield, per axis
+    TARN_SCENE_SIZE_M_MAX = 10240,       ///< per axis
+    TARN_SCENE_PER_AXIS_MAX = 4,         ///< particles per cell and axis
+    TARN_SCENE_WHY_BYTES = 512,          ///< enough for every sentence of this module
 };
 
+/// Where the tank itself is at a time. Position and angles change evenly between key frames, so that from 0 to 360
+/// degrees is one turn.
+typedef struct tarn_scene_keyframe {
+    double time_s; ///< ascending
+    double position_m[3];
+    double rotation_deg[3]; ///< about x, then y, then z
+} tarn_scene_keyframe;
+
+/// How a scene moves its tank. Without key frames it doesn't.
+typedef struct tarn_scene_motion {
+    uint32_t keyframe_count;
+    bool is_loop; ///< from the last key frame's time on it starts again
+    tarn_scene_keyframe keyframes[TARN_TANK_KEYFRAMES_MAX];
+} tarn_scene_motion;
+
 typedef struct tarn_scene {
-    tarn_name name;  ///< the file's name without ".json": [a-z0-9-]+
-    tarn_text title; ///< for people
-    tarn_tank_desc tank;
+    tarn_name name;                                       ///< the file's name without ".json": [a-z0-9-]+
+    tarn_text title;                                      ///< for people
+    char description[TARN_SCENE_DESCRIPTION_MAX * 4 + 1]; ///< for people; may be empty
+    tarn_name liquid_names[TARN_TANK_LIQUIDS_MAX];        ///< empty: it has none
+    tarn_scene_motion tank_motion;
+    tarn_tank_desc tank; ///< its fields' memory is the scene's
 } tarn_scene;
 
-/// Reads a scene file. `why` names the file, the field's path, what was found and what is allowed.
-/// @return TARN_OK, TARN_E_IO, TARN_E_NOT_FOUND, TARN_E_MALFORMED or TARN_E_LIMIT
+/// Reads a scene file and the files that it names, which lie in its folder or below. `why` names the file, the field's
+/// path, what was found and what is allowed.
+/// @param scene  what was in it is not freed
+/// @return TARN_OK: give it to tarn_scene_free at the end; TARN_E_IO, TARN_E_NOT_FOUND, TARN_E_MALFORMED,
+///     TARN_E_LIMIT or TARN_E_MEMORY: there is nothing to free
 tarn_status tarn_scene_read_file(const char *path, tarn_scene *scene, char *why, size_t why_bytes);
 
 /// The same from memory; `origin` stands for the file's name in sentences, `name` becomes scene->name.
-tarn_status tarn_scene_read_text(const char *origin, const char *name, const char *text, size_t text_bytes,
-                                 tarn_scene *scene, char *why, size_t why_bytes);
+/// @param folder  where the files lie that the scene names; NULL: nowhere, so that it can't name any
+tarn_status tarn_scene_read_text(const char *origin, const char *folder, const char *name, const char *text,
+                                 size_t text_bytes, tarn_scene *scene, char *why, size_t why_bytes);
+
+/// Gives back the memory of a scene that was read, whose distance fields are gone then. Takes NULL, a scene that was
+/// zeroed, and one that was freed before.
+void tarn_scene_free(tarn_scene *scene);
+
+/// Whether the scene turns or shakes its tank.
+bool tarn_scene_moves_tank(const tarn_scene *scene);
+
+/// Where the scene puts its tank at a time, for tarn_tank_set_pose before the step that ends then. The rotation is
+/// about the tank's centre, and the position is how far that has moved. The same bits on every machine.
+/// @param time_s  since the start, >= 0
+void tarn_scene_tank_pose(const tarn_scene *scene, double time_s, tarn_pose *pose);
 
 /// Whether a name is one that a scene may have: [a-z0-9-]+, at most TARN_NAME_BYTES_MAX bytes.
 bool tarn_scene_name_valid(const char *name);

@@ -37,22 +37,99 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
+static const char *plural(uint32_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void print_liquids(const tarn_scene *scene)
+{
+    const tarn_tank_desc *tank = &scene->tank;
+    printf("    liquid: %u block%s, %u shape%s", tank->block_count, plural(tank->block_count), tank->fluid_count,
+           plural(tank->fluid_count));
+    for (uint32_t i = 0; i < tank->liquid_count; i++) {
+        const tarn_liquid *liquid = &tank->liquids[i];
+        const char *name = scene->liquid_names[i];
+        printf("%s%s%s%g kg/m3", i == 0 ? " of " : ", ", name, name[0] != '\0' ? " " : "",
+               (double)liquid->density_kg_m3);
+        if (liquid->viscosity_m2_s > 0) {
+            printf(" and %g m2/s", (double)liquid->viscosity_m2_s);
+        }
+    }
+    printf("\n");
+    if (tank->emitter_count + tank->drain_count > 0) {
+        printf("    sources: %u emitter%s, %u drain%s, room for %u particles\n", tank->emitter_count,
+               plural(tank->emitter_count), tank->drain_count, plural(tank->drain_count), tank->particles_max);
+    }
+}
+
+static void print_solids(const tarn_scene *scene)
+{
+    const tarn_tank_desc *tank = &scene->tank;
+    if (tank->solid_count > 0) {
+        uint32_t counts[TARN_MOTION_COUNT] = {0};
+        for (uint32_t i = 0; i < tank->solid_count; i++) {
+            counts[tank->solids[i].motion]++;
+        }
+        printf("    solids: %u static, %u on key frames, %u free\n", counts[TARN_MOTION_STATIC],
+               counts[TARN_MOTION_KEYFRAMES], counts[TARN_MOTION_FREE]);
+    }
+    for (uint32_t i = 0; i < tank->field_count; i++) {
+        const tarn_distance_field *field = &tank->fields[i];
+        printf("    distance field: %ux%ux%u nodes of %.4g m\n", field->nodes[0], field->nodes[1], field->nodes[2],
+               (double)field->spacing_m);
+    }
+    if (tarn_scene_moves_tank(scene)) {
+        const tarn_scene_motion *motion = &scene->tank_motion;
+        printf("    the tank moves for %g s%s\n", motion->keyframes[motion->keyframe_count - 1].time_s,
+               motion->is_loop ? ", again and again" : "");
+    }
+}
+
+static void print_solver(const tarn_tank_desc *tank)
+{
+    static const char *const solvers[TARN_SOLVER_COUNT] = {"multigrid", "Jacobi", "Gauss-Seidel"};
+    printf("    solver: %s, at most %g iterations; ", solvers[tank->solver],
+           (double)tank->parameters[TARN_PARAMETER_ITERATIONS]);
+    if (tank->transfer == TARN_TRANSFER_APIC) {
+        printf("APIC");
+    } else {
+        printf("FLIP %g", (double)tank->parameters[TARN_PARAMETER_FLIP]);
+    }
+    printf(", %s weights%s\n", tank->weights == TARN_WEIGHTS_QUADRATIC ? "quadratic" : "linear",
+           tank->reseed ? ", reseeded" : "");
+}
+
+/// What the scene holds, so that a person sees whether it was read as it was meant.
+static void print_scene(const char *path, const tarn_scene *scene)
+{
+    const tarn_tank_desc *tank = &scene->tank;
+    printf("%s: right: %ux%ux%u cells of %.6g m, %" PRIu64 " particles, step %.6g s\n", path, tank->cells[0],
+           tank->cells[1], tank->cells[2], (double)tank->cell_m, tarn_tank_desc_particles(tank), (double)tank->dt_s);
+    printf("    %s%s%s\n", scene->title, scene->description[0] != '\0' ? ": " : "", scene->description);
+    print_liquids(scene);
+    print_solids(scene);
+    print_solver(tank);
+}
+
 static bool check_scene(const char *command, const char *argument, bool quiet)
 {
     char path[PATH_MAX], why[TARN_SCENE_WHY_BYTES] = "";
-    tarn_scene scene;
-    if (tarn_scene_resolve(argument, NULL, path, sizeof path, why, sizeof why) != TARN_OK ||
-        tarn_scene_read_file(path, &scene, why, sizeof why) != TARN_OK) {
-        fprintf(stderr, "%s: %s\n", command, why);
+    tarn_scene *scene = calloc(1, sizeof *scene);
+    if (scene == NULL) {
+        fprintf(stderr, "%s: out of memory\n", command);
         return false;
     }
-    if (!quiet) {
-        const tarn_tank_desc *tank = &scene.tank;
-        printf("%s: right: %ux%ux%u cells of %.6g m, %u block%s, %" PRIu64 " particles, step %.6g s\n", path,
-               tank->cells[0], tank->cells[1], tank->cells[2], (double)tank->cell_m, tank->block_count,
-               tank->block_count == 1 ? "" : "s", tarn_tank_desc_particles(tank), (double)tank->dt_s);
+    bool right = tarn_scene_resolve(argument, NULL, path, sizeof path, why, sizeof why) == TARN_OK &&
+                 tarn_scene_read_file(path, scene, why, sizeof why) == TARN_OK;
+    if (!right) {
+        fprintf(stderr, "%s: %s\n", command, why);
+    } else if (!quiet) {
+        print_scene(path, scene);
     }
-    return true;
+    tarn_scene_free(scene);
+    free(scene);
+    return right;
 }
 
 int tool_check(int argc, char **argv)

@@ -80,12 +80,14 @@ bool tool_tank_open(tool_tank *tank, const char *command, const char *scene, con
     tarn_status status = tarn_device_create(device, &tank->device);
     if (status != TARN_OK) {
         say_no_device(command, device, status);
+        tarn_scene_free(&tank->scene);
         return false;
     }
     status = tarn_tank_create(tank->device, &tank->scene.tank, &tank->tank, why, sizeof why);
     if (status != TARN_OK) {
         fprintf(stderr, "%s: %s: %s\n", command, path, why[0] != '\0' ? why : tarn_status_text(status));
         tarn_device_destroy(tank->device);
+        tarn_scene_free(&tank->scene);
         return false;
     }
     return true;
@@ -95,6 +97,7 @@ void tool_tank_close(tool_tank *tank)
 {
     tarn_tank_destroy(tank->tank);
     tarn_device_destroy(tank->device);
+    tarn_scene_free(&tank->scene);
 }
 
 double tool_now_s(void)

@@ -33,7 +33,7 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
 {
     tarn_tank *made = NULL;
     tarn_tile_map map = {0};
-    tarn_scene *scene = malloc(sizeof *scene);
+    tarn_scene *scene = calloc(1, sizeof *scene);
     snprintf(why, sizeof(tarn_text), "out of memory");
     tarn_status status = scene ? scene_read(scenes_dir, load->scene, scene, why) : TARN_E_MEMORY;
     if (status != TARN_OK)
@@ -51,6 +51,7 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
 
     tarn_tank_destroy(tank->tank);
     tarn_tile_map_free(&tank->map);
+    tarn_scene_free(&tank->scene);
     tank->tank = made;
     tank->map = map;
     tank->scene = *scene;
@@ -62,6 +63,7 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     return TARN_OK;
 fail:
     tarn_tank_destroy(made);
+    tarn_scene_free(scene);
     free(scene);
     return status;
 }
@@ -70,6 +72,7 @@ void tarn_worker_tank_free(tarn_worker_tank *tank)
 {
     tarn_tank_destroy(tank->tank);
     tarn_tile_map_free(&tank->map);
+    tarn_scene_free(&tank->scene);
     memset(tank, 0, sizeof *tank);
 }
 

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <regex.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,14 +24,55 @@ static uint32_t scene_count;
 
 // ---- the keywords of JSON Schema that ours uses ----
 
-static bool type_matches(const char *type, const json_t *value)
+/// What a rule refers to, or the rule itself.
+static const json_t *resolve(const json_t *rule)
+{
+    const char *name = json_string_value(json_object_get(rule, "$ref"));
+    if (name == NULL) {
+        return rule;
+    }
+    assert_int_equal(strncmp(name, "#/$defs/", 8), 0);
+    const json_t *found = json_object_get(json_object_get(schema, "$defs"), name + 8);
+    assert_non_null(found);
+    return found;
+}
+
+static bool type_matches(const json_t *types, const json_t *value);
+
+static bool one_type_matches(const char *type, const json_t *value)
 {
     double number = json_number_value(value);
     return (strcmp(type, "object") == 0 && json_is_object(value)) ||
            (strcmp(type, "array") == 0 && json_is_array(value)) ||
            (strcmp(type, "string") == 0 && json_is_string(value)) ||
+           (strcmp(type, "boolean") == 0 && json_is_boolean(value)) ||
            (strcmp(type, "number") == 0 && json_is_number(value)) ||
            (strcmp(type, "integer") == 0 && json_is_number(value) && number == floor(number));
+}
+
+static bool type_matches(const json_t *types, const json_t *value)
+{
+    if (json_is_string(types)) {
+        return one_type_matches(json_string_value(types), value);
+    }
+    size_t i;
+    json_t *type;
+    json_array_foreach(types, i, type)
+    {
+        if (one_type_matches(json_string_value(type), value)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool pattern_matches(const char *pattern, const char *text)
+{
+    regex_t expression;
+    assert_int_equal(regcomp(&expression, pattern, REG_EXTENDED | REG_NOSUB), 0);
+    bool matches = regexec(&expression, text, 0, NULL, 0) == 0;
+    regfree(&expression);
+    return matches;
 }
 
 static size_t characters(const char *text)
@@ -43,6 +85,7 @@ static size_t characters(const char *text)
 }
 
 static bool validates(const json_t *rule, const json_t *value);
+static bool has_required(const json_t *names, const json_t *value);
 
 static bool object_validates(const json_t *rule, const json_t *value)
 {
@@ -56,14 +99,32 @@ static bool object_validates(const json_t *rule, const json_t *value)
             return false;
         }
     }
+    return true;
+}
+
+static bool has_required(const json_t *names, const json_t *value)
+{
     size_t i;
-    json_array_foreach(json_object_get(rule, "required"), i, member)
+    json_t *name;
+    json_array_foreach(names, i, name)
     {
-        if (json_object_get(value, json_string_value(member)) == NULL) {
+        if (json_object_get(value, json_string_value(name)) == NULL) {
             return false;
         }
     }
     return true;
+}
+
+/// Of a list of rules or values: how many hold.
+static size_t count_matches(const json_t *list, const json_t *value, bool are_rules)
+{
+    size_t i, count = 0;
+    json_t *item;
+    json_array_foreach(list, i, item)
+    {
+        count += are_rules ? validates(item, value) : json_equal(item, value);
+    }
+    return count;
 }
 
 /// A keyword that this validator doesn't know fails the test, so that none is passed over.
@@ -71,7 +132,19 @@ static bool keyword_validates(const json_t *rule, const char *keyword, const jso
 {
     double number = json_number_value(value), bound = json_number_value(limit);
     if (strcmp(keyword, "type") == 0) {
-        return type_matches(json_string_value(limit), value);
+        return type_matches(limit, value);
+    } else if (strcmp(keyword, "$ref") == 0) {
+        return validates(resolve(rule), value);
+    } else if (strcmp(keyword, "enum") == 0) {
+        return count_matches(limit, value, false) == 1;
+    } else if (strcmp(keyword, "oneOf") == 0) {
+        return count_matches(limit, value, true) == 1;
+    } else if (strcmp(keyword, "not") == 0) {
+        return !validates(limit, value);
+    } else if (strcmp(keyword, "required") == 0) {
+        return !json_is_object(value) || has_required(limit, value);
+    } else if (strcmp(keyword, "pattern") == 0) {
+        return !json_is_string(value) || pattern_matches(json_string_value(limit), json_string_value(value));
     } else if (strcmp(keyword, "minimum") == 0) {
         return !json_is_number(value) || number >= bound;
     } else if (strcmp(keyword, "maximum") == 0) {
@@ -97,7 +170,7 @@ static bool keyword_validates(const json_t *rule, const char *keyword, const jso
     } else if (strcmp(keyword, "properties") == 0) {
         return !json_is_object(value) || object_validates(rule, value);
     }
-    const char *others[] = {"$schema", "$id", "title", "description", "default", "required", "additionalProperties"};
+    const char *others[] = {"$schema", "$id", "title", "description", "default", "$defs", "additionalProperties"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         if (strcmp(keyword, others[i]) == 0) {
             return true;
@@ -127,7 +200,11 @@ static bool agrees(const json_t *scene)
     assert_non_null(text);
     static tarn_scene read;
     char why[TARN_SCENE_WHY_BYTES] = "";
-    tarn_status status = tarn_scene_read_text("probe.json", "probe", text, strlen(text), &read, why, sizeof why);
+    // Without a folder, so that meshes aren't sampled thousands of times; a file is then what doesn't fit.
+    tarn_status status = tarn_scene_read_text("probe.json", NULL, "probe", text, strlen(text), &read, why, sizeof why);
+    if (status == TARN_OK) {
+        tarn_scene_free(&read);
+    }
     bool accepted = validates(schema, scene);
     bool same = accepted ? status == TARN_OK || status == TARN_E_LIMIT : status == TARN_E_MALFORMED;
     if (!same) {
@@ -188,19 +265,59 @@ static void probe_slot(json_t *root, json_t *object, const char *key, json_t *ar
     }
 }
 
-static void probe_rule(json_t *root, json_t *object, const char *key, json_t *array, size_t index, const json_t *rule)
+/// The rules that were probed; the whole schema must be among them at the end.
+static const json_t *probed[512];
+static size_t probed_count;
+
+static bool is_probed(const json_t *rule)
 {
-    for (unsigned i = 0; i < STRANGE_VALUES; i++) {
-        probe_slot(root, object, key, array, index, strange_value(i));
-    }
-    const char *bounds[] = {"minimum", "maximum", "exclusiveMinimum"};
-    bool whole = strcmp(json_string_value(json_object_get(rule, "type")), "integer") == 0;
-    for (size_t i = 0; i < 3; i++) {
-        const json_t *bound = json_object_get(rule, bounds[i]);
-        double step = whole ? 1 : fmax(fabs(json_number_value(bound)) * 1e-3, 1e-9);
-        for (int side = -1; side <= 1 && bound != NULL; side++) {
-            probe_slot(root, object, key, array, index, json_real(json_number_value(bound) + side * step));
+    for (size_t i = 0; i < probed_count; i++) {
+        if (probed[i] == rule) {
+            return true;
         }
+    }
+    return false;
+}
+
+static void note_probed(const json_t *rule)
+{
+    if (!is_probed(rule)) {
+        assert_in_range(probed_count, 0, sizeof probed / sizeof probed[0] - 1);
+        probed[probed_count++] = rule;
+    }
+}
+
+static bool has_type(const json_t *rule, const char *name)
+{
+    const json_t *types = json_object_get(rule, "type");
+    json_t *wanted = json_string(name);
+    bool found = json_equal(types, wanted) || count_matches(types, wanted, false) > 0;
+    json_decref(wanted);
+    return found;
+}
+
+static void probe_strings(json_t *root, json_t *object, const char *key, json_t *array, size_t index,
+                          const json_t *rule)
+{
+    static const char *const strings[] = {
+        "",         "a",         "A",          "oil",         "#00ff7F",    "#00ff7",   "#00ff7g",      "00ff7f7",
+        "#00ff7f0", "#00ff7fg",  "duck.obj",   "../duck.obj", "/duck.obj",  "a//b.obj", "a/.b.obj",     ".obj",
+        "a/.obj",   "duck.OBJ",  "a/b-_c.stl", "a.b.pgm",     "a/../b.pgm", "b .pgm",   "\xc3\xbc.pgm", "a\\b.obj",
+        "ab.obj/",  "multigrid", "apic",       "quadratic",   "free",       "Free"};
+    for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++) {
+        probe_slot(root, object, key, array, index, json_string(strings[i]));
+    }
+    // Lengths around those of names and file names.
+    static const size_t lengths[] = {63, 64, 120, 121};
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        char text[256];
+        memset(text, 'a', lengths[i]);
+        text[lengths[i]] = '\0';
+        probe_slot(root, object, key, array, index, json_string(text));
+        memcpy(text + lengths[i] - 4, ".obj", 4);
+        probe_slot(root, object, key, array, index, json_string(text));
+        memcpy(text + lengths[i] - 4, ".pgm", 4);
+        probe_slot(root, object, key, array, index, json_string(text));
     }
     const json_t *length = json_object_get(rule, "maxLength");
     for (int extra = 0; extra <= 1 && length != NULL; extra++) {
@@ -212,63 +329,180 @@ static void probe_rule(json_t *root, json_t *object, const char *key, json_t *ar
     }
 }
 
+static void probe_rule(json_t *root, json_t *object, const char *key, json_t *array, size_t index, const json_t *rule)
+{
+    note_probed(rule);
+    for (unsigned i = 0; i < STRANGE_VALUES; i++) {
+        probe_slot(root, object, key, array, index, strange_value(i));
+    }
+    const char *bounds[] = {"minimum", "maximum", "exclusiveMinimum"};
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *bound = json_object_get(rule, bounds[i]);
+        double step = has_type(rule, "integer") ? 1 : fmax(fabs(json_number_value(bound)) * 1e-3, 1e-9);
+        for (int side = -1; side <= 1 && bound != NULL; side++) {
+            probe_slot(root, object, key, array, index, json_real(json_number_value(bound) + side * step));
+        }
+    }
+    if (has_type(rule, "string")) {
+        probe_strings(root, object, key, array, index, rule);
+    }
+}
+
 static void probe_members(json_t *root, json_t *object, const json_t *rule);
+static void probe_array(json_t *root, json_t *object, const char *key, json_t *outer, size_t index, const json_t *rule);
+
+/// A value and what is in it.
+static void probe_value(json_t *root, json_t *object, const char *key, json_t *array, size_t index, const json_t *rule)
+{
+    rule = resolve(rule);
+    probe_rule(root, object, key, array, index, rule);
+    json_t *value = object != NULL ? json_object_get(object, key) : json_array_get(array, index);
+    if (json_is_array(value)) {
+        probe_array(root, object, key, array, index, rule);
+    } else if (json_is_object(value)) {
+        probe_members(root, value, rule);
+    }
+}
 
 /// Arrays: every length up to one too many, and the items' own rule.
-static void probe_array(json_t *root, json_t *object, const char *key, const json_t *rule)
+static void probe_array(json_t *root, json_t *object, const char *key, json_t *outer, size_t index, const json_t *rule)
 {
-    json_t *items = json_object_get(rule, "items");
-    json_t *array = json_object_get(object, key);
+    json_t *array = json_incref(object != NULL ? json_object_get(object, key) : json_array_get(outer, index));
     json_int_t most = json_integer_value(json_object_get(rule, "maxItems"));
     json_t *longer = json_array();
     for (json_int_t count = 0; count <= most + 1; count++) {
-        probe_slot(root, object, key, NULL, 0, json_deep_copy(longer));
+        probe_slot(root, object, key, outer, index, json_deep_copy(longer));
         json_array_append(longer, json_array_get(array, 0));
     }
     json_decref(longer);
     for (size_t i = 0; i < json_array_size(array); i++) {
-        probe_rule(root, NULL, NULL, array, i, items);
-        if (json_object_get(items, "properties") != NULL) {
-            probe_members(root, json_array_get(array, i), items);
-        }
+        probe_value(root, NULL, NULL, array, i, json_object_get(rule, "items"));
     }
+    json_decref(array);
 }
 
 static void probe_members(json_t *root, json_t *object, const json_t *rule)
 {
     const char *key;
     json_t *inner;
+    note_probed(rule);
     probe_slot(root, object, "surprise", NULL, 0, json_integer(1));
     json_object_foreach(json_object_get(rule, "properties"), key, inner)
     {
-        probe_rule(root, object, key, NULL, 0, inner);
         json_t *old = json_incref(json_object_get(object, key));
         if (old == NULL) {
+            probe_rule(root, object, key, NULL, 0, resolve(inner));
             continue;
         }
+        probe_value(root, object, key, NULL, 0, inner);
         json_object_del(object, key);
         assert_true(agrees(root));
         json_object_set_new(object, key, old);
-        if (json_is_array(old)) {
-            probe_array(root, object, key, inner);
-        } else if (json_is_object(old)) {
-            probe_members(root, old, inner);
-        }
     }
 }
+
+/// Every rule below this one was probed and says what it is about.
+static void expect_probed(const char *name, const json_t *rule)
+{
+    const json_t *target = resolve(rule);
+    if (!is_probed(target)) {
+        fail_msg("no probe reached the rule of \"%s\": the example lacks it", name);
+    }
+    const char *key;
+    json_t *inner;
+    json_object_foreach(json_object_get(target, "properties"), key, inner)
+    {
+        expect_probed(key, inner);
+    }
+    inner = json_object_get(target, "items");
+    if (inner != NULL) {
+        expect_probed(name, inner);
+    }
+}
+
+/// A scene that has every field somewhere.
+static const char example[] =
+    "{\"$schema\":\"s\",\"title\":\"t\",\"description\":\"d\",\"size_m\":[1,1,1],\"cell_m\":0.125,\"dt_s\":0.01,"
+    "\"gravity_m_s2\":9,\"surface_tension_n_m\":0.07,\"dye_mixing\":0.5,\"particles_per_axis\":1,\"jitter\":0.1,"
+    "\"seed\":3,\"particles_max\":4000,"
+    "\"liquids\":[{\"name\":\"water\",\"density_kg_m3\":1000,\"viscosity_m2_s\":0,\"colour\":\"#102030\"},"
+    "{\"name\":\"oil\",\"density_kg_m3\":900}],"
+    "\"blocks\":[{\"min_m\":[0,0,0],\"max_m\":[0.5,0.5,0.5],\"velocity_m_s\":[1,1,1],\"liquid\":\"oil\","
+    "\"colour\":\"#ffffff\"}],"
+    "\"fluids\":[{\"shape\":{\"sphere\":{\"radius_m\":0.2}},\"position_m\":[0.5,0.7,0.5],"
+    "\"rotation\":[0,0,0,1],\"velocity_m_s\":[0,1,0],\"liquid\":1,\"colour\":\"#ffffff\"}],"
+    "\"solids\":[{\"shape\":{\"box\":{\"size_m\":[0.1,0.1,0.1]},\"inverted\":false},\"position_m\":[0.5,0,0],"
+    "\"rotation_deg\":[1,2,3],\"motion\":\"free\",\"density_kg_m3\":300,\"velocity_m_s\":[0,1,0],"
+    "\"colour\":\"#aabbcc\"},"
+    "{\"shape\":{\"capsule\":{\"radius_m\":0.1,\"length_m\":0.1}},\"motion\":\"keyframes\",\"loop\":true,"
+    "\"keyframes\":[{\"time_s\":0,\"position_m\":[0.5,0.5,0.5],\"rotation_deg\":[0,0,0]},"
+    "{\"time_s\":1,\"position_m\":[0.5,0.5,0.5],\"rotation\":[0,0,0,1]}]},"
+    "{\"shape\":{\"heightfield\":{\"heights_m\":[[0,0.001],[0.001,0]],\"spacing_m\":0.001}},\"position_m\":[0,0,0]}],"
+    "\"emitters\":[{\"shape\":{\"cylinder\":{\"radius_m\":0.1,\"height_m\":0.1}},\"position_m\":[0.5,0.5,0.5],"
+    "\"rotation_deg\":[0,0,90],\"velocity_m_s\":[0,-1,0],\"liquid\":0,\"colour\":\"#ffffff\",\"start_s\":1,"
+    "\"end_s\":2}],"
+    "\"drains\":[{\"shape\":{\"box\":{\"size_m\":[1,1,1]}},\"position_m\":[0.5,0.5,0.5],\"rotation_deg\":[0,0,0]}],"
+    "\"tank_motion\":{\"loop\":true,\"keyframes\":[{\"time_s\":0,\"position_m\":[0,0,0],\"rotation_deg\":[0,0,0]},"
+    "{\"time_s\":2,\"rotation_deg\":[0,360,0]}]},"
+    "\"solver\":{\"kind\":\"jacobi\",\"transfer\":\"apic\",\"weights\":\"quadratic\",\"flip_ratio\":0.9,"
+    "\"pressure_tolerance\":0.001,\"pressure_iterations\":5,\"relaxation\":0.5,\"cfl\":1,\"substeps_max\":2,"
+    "\"density_correction\":0.5,\"reseed\":true}}";
+
+/// The same with files, which don't fit where there is no folder.
+static const char example_of_files[] =
+    "{\"size_m\":[1,1,1],\"cell_m\":0.125,\"blocks\":[{\"min_m\":[0,0,0],\"max_m\":[0.5,0.5,0.5]}],"
+    "\"solids\":[{\"shape\":{\"mesh\":{\"file\":\"duck.obj\",\"scale\":2}},\"position_m\":[0,0,0]},"
+    "{\"shape\":{\"heightfield\":{\"file\":\"ground.pgm\",\"height_m\":1,\"spacing_m\":1}},\"position_m\":[0,0,0]}]}";
 
 static void test_reader_and_schema_agree_at_every_bound(void **state)
 {
     (void)state;
-    json_t *scene =
-        json_pack("{s:[f,f,f],s:f,s:[{s:[f,f,f],s:[f,f,f],s:[f,f,f]}],s:{s:f,s:i,s:i,s:f,s:f,s:f}}", "size_m", 1.0, 1.0,
-                  1.0, "cell_m", 0.125, "blocks", "min_m", 0.0, 0.0, 0.0, "max_m", 0.5, 0.5, 0.5, "velocity_m_s", 1.0,
-                  1.0, 1.0, "solver", "flip_ratio", 0.9, "pressure_iterations", 5, "substeps_max", 2, "cfl", 1.0,
-                  "pressure_tolerance", 0.001, "density_correction", 0.5);
-    assert_non_null(scene);
-    assert_true(agrees(scene));
-    probe_members(scene, scene, schema);
-    json_decref(scene);
+    const char *examples[] = {example, example_of_files};
+    for (int i = 0; i < 2; i++) {
+        json_t *scene = json_loads(examples[i], 0, NULL);
+        assert_non_null(scene);
+        static tarn_scene read;
+        char why[TARN_SCENE_WHY_BYTES] = "";
+        tarn_status status =
+            tarn_scene_read_text("a.json", NULL, "a", examples[i], strlen(examples[i]), &read, why, sizeof why);
+        if (status != (i == 0 ? TARN_OK : TARN_E_LIMIT)) {
+            fail_msg("%s", why);
+        }
+        if (status == TARN_OK) {
+            tarn_scene_free(&read);
+        }
+        assert_true(agrees(scene));
+        probe_members(scene, scene, schema);
+        json_decref(scene);
+    }
+    expect_probed("the scene", schema);
+}
+
+static void expect_described(const char *name, const json_t *rule)
+{
+    const json_t *target = resolve(rule);
+    const char *key;
+    json_t *inner;
+    json_object_foreach(json_object_get(target, "properties"), key, inner)
+    {
+        // What a field means stands with the field, or with what it refers to; kinds of shapes name themselves.
+        bool is_said = json_object_get(inner, "description") != NULL ||
+                       json_object_get(resolve(inner), "description") != NULL || has_type(inner, "object");
+        if (!is_said) {
+            fail_msg("\"%s\" of %s has no description", key, name);
+        }
+        expect_described(key, inner);
+    }
+    inner = json_object_get(target, "items");
+    if (inner != NULL) {
+        expect_described(name, inner);
+    }
+}
+
+static void test_every_field_is_described(void **state)
+{
+    (void)state;
+    expect_described("the scene", schema);
 }
 
 static uint32_t random_next(uint64_t *state)
@@ -335,15 +569,21 @@ static void test_reader_and_schema_agree_on_mutants(void **state)
     assert_in_range(accepted, MUTANTS / 20, MUTANTS - MUTANTS / 20);
 }
 
-static double default_of(const char *const *path)
+static const json_t *default_of(const char *const *path)
 {
     const json_t *rule = schema;
     for (; *path != NULL; path++) {
-        rule = json_object_get(json_object_get(rule, "properties"), *path);
+        rule = resolve(json_object_get(json_object_get(rule, "properties"), *path));
+        rule = json_object_get(rule, "items") != NULL ? resolve(json_object_get(rule, "items")) : rule;
     }
-    assert_true(json_is_number(json_object_get(rule, "default")));
-    return json_number_value(json_object_get(rule, "default"));
+    const json_t *found = json_object_get(rule, "default");
+    assert_non_null(found);
+    return found;
 }
+
+#define DEFAULT_OF(...) default_of((const char *const[]){__VA_ARGS__, NULL})
+#define NUMBER_OF(...) json_number_value(DEFAULT_OF(__VA_ARGS__))
+#define STRING_OF(...) json_string_value(DEFAULT_OF(__VA_ARGS__))
 
 static void test_schema_states_the_tanks_defaults(void **state)
 {
@@ -352,16 +592,23 @@ static void test_schema_states_the_tanks_defaults(void **state)
     tarn_tank_desc_default(&tank);
     for (int id = 0; id < TARN_PARAMETER_COUNT; id++) {
         const char *name = tarn_tank_parameter_spec((tarn_parameter)id)->name;
-        const char *in_solver[] = {"solver", name, NULL}, *at_top[] = {name, NULL};
-        double stated = default_of(id == TARN_PARAMETER_GRAVITY ? at_top : in_solver);
+        bool at_top = json_object_get(json_object_get(schema, "properties"), name) != NULL;
+        double stated = at_top ? NUMBER_OF(name) : NUMBER_OF("solver", name);
         assert_true((float)stated == tank.parameters[id]);
     }
-    const char *dt[] = {"dt_s", NULL}, *per_axis[] = {"particles_per_axis", NULL}, *jitter[] = {"jitter", NULL},
-               *seed[] = {"seed", NULL};
-    assert_true((float)default_of(dt) == tank.dt_s);
-    assert_true(default_of(per_axis) == tank.particles_per_axis);
-    assert_true((float)default_of(jitter) == tank.jitter);
-    assert_true(default_of(seed) == tank.seed);
+    assert_true((float)NUMBER_OF("dt_s") == tank.dt_s);
+    assert_true(NUMBER_OF("particles_per_axis") == tank.particles_per_axis);
+    assert_true((float)NUMBER_OF("jitter") == tank.jitter);
+    assert_true(NUMBER_OF("seed") == tank.seed);
+    assert_true((float)NUMBER_OF("liquids", "density_kg_m3") == tank.liquids[0].density_kg_m3);
+    assert_true((float)NUMBER_OF("liquids", "viscosity_m2_s") == tank.liquids[0].viscosity_m2_s);
+    assert_int_equal(tank.solver, TARN_SOLVER_MULTIGRID);
+    assert_string_equal(STRING_OF("solver", "kind"), "multigrid");
+    assert_int_equal(tank.transfer, TARN_TRANSFER_FLIP);
+    assert_string_equal(STRING_OF("solver", "transfer"), "flip");
+    assert_int_equal(tank.weights, TARN_WEIGHTS_LINEAR);
+    assert_string_equal(STRING_OF("solver", "weights"), "linear");
+    assert_true(json_is_false(DEFAULT_OF("solver", "reseed")) && tank.reseed == 0);
 }
 
 static int load_all(void **state)
@@ -398,6 +645,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reader_and_schema_agree_at_every_bound),
         cmocka_unit_test(test_reader_and_schema_agree_on_mutants),
+        cmocka_unit_test(test_every_field_is_described),
         cmocka_unit_test(test_schema_states_the_tanks_defaults),
     };
     return cmocka_run_group_tests(tests, load_all, free_all);

@@ -1,5 +1,5 @@
 // Scenes are read whole or refused with a sentence that names the file, the field, what was found and what is allowed.
-#include "server/common/scene.h"
+#include "tests/scene/scene_expect.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,38 +10,6 @@
 #include <unistd.h>
 // cmocka.h needs the four headers above it.
 #include <cmocka.h>
-
-#define GOOD_SIZE "\"size_m\":[1,1,1],\"cell_m\":0.125"
-#define GOOD_BLOCKS "\"blocks\":[{\"min_m\":[0,0,0],\"max_m\":[0.5,0.5,1]}]"
-
-static tarn_status read_text(const char *text, tarn_scene *scene, char *why)
-{
-    why[0] = '\0';
-    return tarn_scene_read_text("a.json", "a", text, strlen(text), scene, why, TARN_SCENE_WHY_BYTES);
-}
-
-/// The sentence must hold every part.
-static void expect_refusal(const char *text, tarn_status status, const char *const *parts)
-{
-    tarn_scene scene, untouched;
-    char why[TARN_SCENE_WHY_BYTES];
-    memset(&scene, 0x5a, sizeof scene);
-    memcpy(&untouched, &scene, sizeof scene);
-    tarn_status found = read_text(text, &scene, why);
-    if (found != status) {
-        print_error("%s\nwas answered with %d: %s\n", text, found, why);
-    }
-    assert_int_equal(found, status);
-    assert_memory_equal(&scene, &untouched, sizeof scene);
-    for (; *parts != NULL; parts++) {
-        if (strstr(why, *parts) == NULL) {
-            print_error("\"%s\" isn't in: %s\n", *parts, why);
-        }
-        assert_non_null(strstr(why, *parts));
-    }
-}
-
-#define REFUSES(text, status, ...) expect_refusal(text, status, (const char *const[]){__VA_ARGS__, NULL})
 
 static void test_reads_every_field(void **state)
 {
@@ -54,9 +22,10 @@ static void test_reads_every_field(void **state)
         "\"particles_max\":5000,\"blocks\":[{\"min_m\":[0,0,0],\"max_m\":[0.5,0.5,0.5],"
         "\"velocity_m_s\":[1,-2,3]}],\"solver\":{\"flip_ratio\":0.5,\"pressure_tolerance\":0.001,"
         "\"pressure_iterations\":7,\"cfl\":1,\"substeps_max\":2,\"density_correction\":0}}";
-    assert_int_equal(read_text(text, &scene, why), TARN_OK);
+    assert_int_equal(scene_read_probe(text, &scene, why), TARN_OK);
     assert_string_equal(scene.name, "a");
     assert_string_equal(scene.title, "Hi");
+    assert_string_equal(scene.description, "d");
     const tarn_tank_desc *tank = &scene.tank;
     assert_int_equal(tank->cells[0], 16);
     assert_int_equal(tank->cells[1], 8);
@@ -74,6 +43,7 @@ static void test_reads_every_field(void **state)
     assert_true(tank->parameters[TARN_PARAMETER_CFL] == 1.0f);
     assert_true(tank->parameters[TARN_PARAMETER_SUBSTEPS] == 2.0f);
     assert_true(tank->parameters[TARN_PARAMETER_DENSITY] == 0.0f);
+    tarn_scene_free(&scene);
 }
 
 static void test_missing_fields_take_the_tanks_defaults(void **state)
@@ -81,13 +51,14 @@ static void test_missing_fields_take_the_tanks_defaults(void **state)
     (void)state;
     tarn_scene scene;
     char why[TARN_SCENE_WHY_BYTES];
-    assert_int_equal(read_text("{" GOOD_SIZE "," GOOD_BLOCKS "}", &scene, why), TARN_OK);
+    assert_int_equal(scene_read_probe("{" GOOD_SIZE "," GOOD_BLOCKS "}", &scene, why), TARN_OK);
     tarn_tank_desc usual;
     tarn_tank_desc_default(&usual);
     assert_true(scene.tank.dt_s == usual.dt_s && scene.tank.jitter == usual.jitter);
     assert_int_equal(scene.tank.seed, usual.seed);
     assert_memory_equal(scene.tank.parameters, usual.parameters, sizeof usual.parameters);
     assert_string_equal(scene.title, "a");
+    tarn_scene_free(&scene);
 }
 
 static void test_refusals_name_file_path_found_and_allowed(void **state)
@@ -102,7 +73,8 @@ static void test_refusals_name_file_path_found_and_allowed(void **state)
             "gravity_m_s2");
     REFUSES("{" GOOD_SIZE "," GOOD_BLOCKS ",\"solver\":{\"flip\":1}}", TARN_E_MALFORMED, "solver: ", "\"flip\"",
             "flip_ratio");
-    REFUSES("{" GOOD_SIZE "}", TARN_E_MALFORMED, "blocks: ", "missing");
+    REFUSES("{" GOOD_SIZE "}", TARN_E_LIMIT, "blocks: ", "no liquid", "fluids and emitters");
+    REFUSES("{\"size_m\":[1,1,1]," GOOD_BLOCKS "}", TARN_E_MALFORMED, "cell_m: ", "missing");
     REFUSES("{" GOOD_SIZE ",\"blocks\":[]}", TARN_E_MALFORMED, "blocks: ", "an array of 0", "1 to 64");
     REFUSES("{" GOOD_SIZE "," GOOD_BLOCKS ",\"particles_per_axis\":2.5}", TARN_E_MALFORMED,
             "particles_per_axis: ", "found 2.5", "whole number from 1 to 4");
@@ -141,16 +113,19 @@ static void test_a_size_between_cells_tells_the_nearest(void **state)
     tarn_scene scene;
     char why[TARN_SCENE_WHY_BYTES];
     // Decimal fractions aren't exact in binary; people write them all the same.
-    assert_int_equal(read_text("{\"size_m\":[0.7,0.6,0.3],\"cell_m\":0.1,\"blocks\":[{\"min_m\":[0,0,0],\"max_m\":"
-                               "[0.7,0.6,0.3]}]}",
-                               &scene, why),
-                     TARN_E_LIMIT);
-    assert_int_equal(read_text("{\"size_m\":[0.7,0.6,0.4],\"cell_m\":0.1,\"blocks\":[{\"min_m\":[0,0,0],\"max_m\":"
-                               "[0.7,0.6,0.4]}]}",
-                               &scene, why),
-                     TARN_OK);
+    assert_int_equal(
+        scene_read_probe("{\"size_m\":[0.7,0.6,0.3],\"cell_m\":0.1,\"blocks\":[{\"min_m\":[0,0,0],\"max_m\":"
+                         "[0.7,0.6,0.3]}]}",
+                         &scene, why),
+        TARN_E_LIMIT);
+    assert_int_equal(
+        scene_read_probe("{\"size_m\":[0.7,0.6,0.4],\"cell_m\":0.1,\"blocks\":[{\"min_m\":[0,0,0],\"max_m\":"
+                         "[0.7,0.6,0.4]}]}",
+                         &scene, why),
+        TARN_OK);
     assert_int_equal(scene.tank.cells[0], 7);
     assert_true(scene.tank.blocks[0].max_m[0] <= 7.0f * scene.tank.cell_m);
+    tarn_scene_free(&scene);
 }
 
 static void test_blocks_must_fit_the_tank_and_the_particles(void **state)
@@ -161,7 +136,7 @@ static void test_blocks_must_fit_the_tank_and_the_particles(void **state)
     REFUSES("{" GOOD_SIZE ",\"blocks\":[{\"min_m\":[0,0.5,0],\"max_m\":[1,0.5,1]}]}", TARN_E_LIMIT,
             "blocks[0].max_m[1]: ", "more than min_m[1], 0.5 m");
     REFUSES("{" GOOD_SIZE ",\"particles_max\":100," GOOD_BLOCKS "}", TARN_E_LIMIT,
-            "particles_max: ", "need 1024 particles", "allowed are 100");
+            "particles_max: ", "needs 1024 particles", "allowed are 100");
     REFUSES("{" GOOD_SIZE ",\"blocks\":[{\"min_m\":[0,0,0],\"max_m\":[0.001,1,1]}]}", TARN_E_LIMIT,
             "blocks: ", "too thin");
     REFUSES("{\"size_m\":[32,16,16],\"cell_m\":0.0625,\"blocks\":[{\"min_m\":[0,0,0],\"max_m\":[32,16,16]}]}",
@@ -173,7 +148,7 @@ static void test_sentences_carry_no_control_characters(void **state)
     (void)state;
     tarn_scene scene;
     char why[TARN_SCENE_WHY_BYTES];
-    read_text("{" GOOD_SIZE "," GOOD_BLOCKS ",\"\\u001b[31mred\\u0007\":1}", &scene, why);
+    scene_read_probe("{" GOOD_SIZE "," GOOD_BLOCKS ",\"\\u001b[31mred\\u0007\":1}", &scene, why);
     assert_null(strpbrk(why, "\033\a\n"));
     // A key cut in the middle of a character must not leave half of it.
     char long_key[256] = "{\"abc";
@@ -181,11 +156,12 @@ static void test_sentences_carry_no_control_characters(void **state)
         strcat(long_key, "\xc3\xbc");
     }
     strcat(long_key, "\":1}");
-    read_text(long_key, &scene, why);
+    scene_read_probe(long_key, &scene, why);
     const char *cut = strstr(why, "?\"");
     assert_non_null(cut);
-    assert_int_equal(read_text("{" GOOD_SIZE "," GOOD_BLOCKS ",\"title\":\"a\\u001bb\"}", &scene, why), TARN_OK);
+    assert_int_equal(scene_read_probe("{" GOOD_SIZE "," GOOD_BLOCKS ",\"title\":\"a\\u001bb\"}", &scene, why), TARN_OK);
     assert_string_equal(scene.title, "a?b");
+    tarn_scene_free(&scene);
 }
 
 static void test_every_truncation_is_refused(void **state)
@@ -198,7 +174,8 @@ static void test_every_truncation_is_refused(void **state)
         memcpy(copy, text, bytes);
         tarn_scene scene;
         char why[TARN_SCENE_WHY_BYTES];
-        assert_int_equal(tarn_scene_read_text("a.json", "a", copy, bytes, &scene, why, sizeof why), TARN_E_MALFORMED);
+        assert_int_equal(tarn_scene_read_text("a.json", NULL, "a", copy, bytes, &scene, why, sizeof why),
+                         TARN_E_MALFORMED);
         free(copy);
     }
 }
@@ -211,7 +188,8 @@ static void test_small_sentence_buffers_stay_inside(void **state)
         char *why = malloc(bytes + 1);
         why[bytes] = 'x';
         const char *text = "{" GOOD_SIZE "," GOOD_BLOCKS ",\"unknown\":1}";
-        assert_int_equal(tarn_scene_read_text("a.json", "a", text, strlen(text), &scene, why, bytes), TARN_E_MALFORMED);
+        assert_int_equal(tarn_scene_read_text("a.json", NULL, "a", text, strlen(text), &scene, why, bytes),
+                         TARN_E_MALFORMED);
         assert_int_equal(why[bytes], 'x');
         free(why);
     }
@@ -261,6 +239,25 @@ static void test_files_are_named_in_their_refusals(void **state)
     rmdir(directory);
 }
 
+/// What people who look at a shipped scene may expect: it says what it is, runs on two cores, and nothing that floats
+/// begins inside a wall.
+static void expect_pleasant(const tarn_scene *scene)
+{
+    const tarn_tank_desc *tank = &scene->tank;
+    assert_string_not_equal(scene->title, scene->name);
+    assert_true(strlen(scene->description) > 20);
+    assert_in_range(tarn_tank_desc_particles(tank), 30000, 110000);
+    assert_in_range(tank->particles_max, 0, 110000);
+    for (uint32_t i = 0; i < tank->solid_count; i++) {
+        const tarn_solid *solid = &tank->solids[i];
+        double low_m[3], high_m[3];
+        tarn_shape_bounds_m(&solid->shape, &solid->pose, tank->fields, low_m, high_m);
+        for (int axis = 0; axis < 3 && solid->motion == TARN_MOTION_FREE; axis++) {
+            assert_true(low_m[axis] > 0 && high_m[axis] < (double)((float)tank->cells[axis] * tank->cell_m));
+        }
+    }
+}
+
 static void test_shipped_scenes_are_valid_and_found_by_name(void **state)
 {
     (void)state;
@@ -269,7 +266,7 @@ static void test_shipped_scenes_are_valid_and_found_by_name(void **state)
     static tarn_name names[TARN_SCENES_MAX];
     uint32_t count = 0;
     assert_int_equal(tarn_scene_list(directory, names, TARN_SCENES_MAX, &count), TARN_OK);
-    assert_in_range(count, 5, TARN_SCENES_MAX);
+    assert_in_range(count, 13, TARN_SCENES_MAX);
     for (uint32_t i = 0; i < count; i++) {
         tarn_scene scene;
         assert_true(i == 0 || strcmp(names[i - 1], names[i]) < 0);
@@ -278,13 +275,15 @@ static void test_shipped_scenes_are_valid_and_found_by_name(void **state)
             fail_msg("%s", why);
         }
         assert_string_equal(scene.name, names[i]);
-        assert_in_range(tarn_tank_desc_particles(&scene.tank), 10000, 110000);
+        expect_pleasant(&scene);
+        tarn_scene_free(&scene);
     }
     tarn_scene scene;
     assert_int_equal(tarn_scene_resolve("dam-break.json", NULL, path, sizeof path, why, sizeof why), TARN_OK);
     assert_int_equal(tarn_scene_read_file(path, &scene, why, sizeof why), TARN_OK);
     assert_int_equal(tarn_tank_desc_particles(&scene.tank), 102400);
     assert_true(scene.tank.dt_s == 1.0f / 60.0f);
+    tarn_scene_free(&scene);
     assert_int_equal(tarn_scene_resolve("no-such-scene", NULL, path, sizeof path, why, sizeof why), TARN_E_NOT_FOUND);
     assert_non_null(strstr(why, "no-such-scene"));
     assert_non_null(strstr(why, "dam-break"));

@@ -109,6 +109,20 @@ run 1 check "$folder/wrong.json" dam-break "$folder/small.json"
 says 'wrong.json: size_m[1]: found -1, allowed is a number above 0'
 says 'dam-break.json: right: 64x32x32 cells'
 says 'small.json: right'
+says 'liquid: 1 block, 0 shapes of 1000 kg/m3'
+says 'solver: multigrid, at most 20 iterations; FLIP 0.97, linear weights'
+run 0 check floating-ducks oil-and-water rotating-tank pouring-taps
+says 'solids: 0 static, 0 on key frames, 6 free'
+says 'distance field: '
+says 'of water 1000 kg/m3 and 1e-06 m2/s, oil 850 kg/m3'
+says 'the tank moves for 24 s, again and again'
+says 'sources: 3 emitters, 1 drain, room for 100000 particles'
+
+# A mesh that isn't there is named, with the place in the scene.
+echo '{ "size_m": [1, 1, 1], "cell_m": 0.125, "blocks": [{ "min_m": [0, 0, 0], "max_m": [1, 0.5, 1] }],
+  "solids": [{ "shape": { "mesh": { "file": "none.obj" } }, "position_m": [0, 0, 0] }] }' >"$folder/mesh.json"
+run 1 check "$folder/mesh.json"
+says 'mesh.json: solids[0].shape.mesh.file: found "none.obj", allowed is a file'
 run 0 check -q dam-break
 silent out
 

@@ -1,0 +1,168 @@
+/// What is being read: the fields as the file has them, in its precision. First everything is read, field by field;
+/// then the parts are fitted together and written to the scene. Private to the reader of scenes.
+///
+/// Readers (scene_read_...) refuse what the schema refuses; fitters (scene_fit_...) refuse with TARN_E_LIMIT.
+#ifndef TARN_SERVER_COMMON_SCENE_DRAFT_H
+#define TARN_SERVER_COMMON_SCENE_DRAFT_H
+
+#include "server/common/scene/scene_reader.h"
+
+/// The order of the three in tables that hold a pose: they come first.
+enum { POSE_POSITION, POSE_DEGREES, POSE_ROTATION, POSE_FIELDS };
+
+typedef struct pose_draft {
+    double position_m[3], degrees[3], rotation[4];
+    bool has_position, has_degrees, has_rotation;
+} pose_draft;
+
+/// In the order of the table of shapes.
+typedef enum shape_kind {
+    SHAPE_BOX,
+    SHAPE_SPHERE,
+    SHAPE_CAPSULE,
+    SHAPE_CYLINDER,
+    SHAPE_MESH,
+    SHAPE_HEIGHTFIELD,
+    SHAPE_KINDS,
+} shape_kind;
+
+typedef struct shape_draft {
+    shape_kind kind;
+    double size_m[3];           ///< box
+    double radius_m, length_m;  ///< sphere, capsule, cylinder
+    const char *file;           ///< of a mesh or heightfield; borrowed from the JSON
+    double scale;               ///< mesh
+    const json_t *heights;      ///< rows of numbers, borrowed
+    double spacing_m, height_m; ///< heightfield
+    bool has_height;
+    uint32_t inverted;
+} shape_draft;
+
+typedef struct liquid_draft {
+    const char *name; ///< NULL: none; borrowed
+    float density_kg_m3, viscosity_m2_s;
+    uint8_t colour[4];
+} liquid_draft;
+
+/// Which liquid: by name where that isn't NULL, otherwise by index.
+typedef struct liquid_reference {
+    const char *name;
+    uint32_t index;
+} liquid_reference;
+
+typedef struct block_draft {
+    double min_m[3], max_m[3];
+    float velocity_m_s[3];
+    liquid_reference liquid;
+    uint8_t colour[4];
+} block_draft;
+
+/// A fluid shape, an emitter or a drain.
+typedef struct region_draft {
+    shape_draft shape;
+    pose_draft pose;
+    float velocity_m_s[3];
+    float start_s, end_s;
+    bool has_end;
+    liquid_reference liquid;
+    uint8_t colour[4];
+} region_draft;
+
+typedef struct keyframe_draft {
+    double time_s;
+    pose_draft pose;
+} keyframe_draft;
+
+typedef struct motion_draft {
+    uint32_t keyframe_count;
+    uint32_t is_loop;
+    keyframe_draft keyframes[TARN_TANK_KEYFRAMES_MAX];
+} motion_draft;
+
+typedef struct solid_draft {
+    shape_draft shape;
+    pose_draft pose;
+    uint32_t motion; ///< tarn_motion
+    float density_kg_m3;
+    float velocity_m_s[3];
+    bool has_density, has_velocity, has_keyframes, has_loop;
+    motion_draft path;
+    uint8_t colour[4];
+} solid_draft;
+
+typedef struct scene_draft {
+    tarn_scene scene; ///< what is made of the rest
+    double size_m[3];
+    double cell_m;
+    uint32_t transfer, weights, solver;
+    uint32_t liquid_count, block_count, fluid_count, solid_count, emitter_count, drain_count;
+    liquid_draft liquids[TARN_TANK_LIQUIDS_MAX];
+    block_draft blocks[TARN_TANK_BLOCKS_MAX];
+    region_draft fluids[TARN_TANK_FLUIDS_MAX];
+    region_draft emitters[TARN_TANK_EMITTERS_MAX];
+    region_draft drains[TARN_TANK_DRAINS_MAX];
+    solid_draft solids[TARN_TANK_SOLIDS_MAX];
+    motion_draft tank_motion;
+    /// The shapes that the fields of the description were made from, so that equal ones share a field.
+    const shape_draft *field_shapes[TARN_TANK_FIELDS_MAX];
+} scene_draft;
+
+extern const scene_range scene_speeds; ///< m/s, per axis
+extern const scene_range scene_places; ///< m, per axis
+
+// ---- scene_tank.c: the tank itself ----
+
+/// The whole file's fields.
+bool scene_read_scene(scene_reader *r, const json_t *value, scene_draft *d);
+bool scene_fit_cells(scene_reader *r, scene_draft *d);
+bool scene_fit_particles(scene_reader *r, scene_draft *d);
+
+// ---- scene_liquids.c: liquids, blocks, fluids, emitters, drains ----
+
+extern const scene_list scene_liquid_list, scene_block_list, scene_fluid_list, scene_emitter_list, scene_drain_list;
+
+bool scene_fit_liquids(scene_reader *r, scene_draft *d);
+bool scene_fit_blocks(scene_reader *r, scene_draft *d);
+bool scene_fit_regions(scene_reader *r, scene_draft *d);
+
+// ---- scene_solids.c: solids, and how they and the tank move ----
+
+extern const scene_list scene_solid_list;
+
+scene_read scene_read_tank_motion; ///< NULL; motion_draft
+bool scene_fit_solids(scene_reader *r, scene_draft *d);
+bool scene_fit_tank_motion(scene_reader *r, scene_draft *d);
+
+// ---- scene_shapes.c: shapes and poses ----
+
+scene_read scene_read_shape; ///< NULL; shape_draft
+
+/// The fields of a pose, for the first places of a table.
+#define SCENE_POSE_FIELDS(type, member, is_position_required)                                                          \
+    [POSE_POSITION] = {"position_m", is_position_required, scene_read_vector, offsetof(type, member.position_m),       \
+                       &scene_places},                                                                                 \
+    [POSE_DEGREES] = {"rotation_deg", false, scene_read_vector, offsetof(type, member.degrees), &scene_angles},        \
+    [POSE_ROTATION] = {"rotation", false, scene_read_rotation, offsetof(type, member.rotation), NULL}
+
+extern const scene_range scene_angles; ///< degrees
+scene_read scene_read_rotation;        ///< NULL; double[4]
+
+/// Notes which fields of a pose a table found. @return false: refused, there were two rotations
+bool scene_note_pose(scene_reader *r, const char *path, uint32_t given, pose_draft *pose);
+
+bool scene_fit_pose(scene_reader *r, const char *path, const pose_draft *pose, tarn_pose *fitted);
+
+/// The shape of a description; reads files and makes distance fields where it needs them.
+bool scene_fit_shape(scene_reader *r, scene_draft *d, const char *path, const shape_draft *shape, tarn_shape *fitted);
+
+// ---- scene_assets.c: distance fields from meshes and heights ----
+
+/// Rule: whether the file is a mesh (NULL) or heights (anything else). const char *, borrowed.
+scene_read scene_read_file_name;
+
+/// Makes the distance field of a mesh or heightfield.
+/// @param cell_m  of the tank: how fine
+bool scene_make_field(scene_reader *r, const char *path, const shape_draft *shape, double cell_m,
+                      tarn_distance_field *field);
+
+#endif

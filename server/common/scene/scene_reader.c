@@ -1,0 +1,166 @@
+// Sentences, objects and arrays.
+#include "server/common/scene/scene_reader.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FOUND_BYTES = 64,   // of a value that is quoted in a sentence
+    ORIGIN_BYTES = 160, // of a file's name in a sentence
+};
+
+// ---- sentences ----
+
+/// Bytes of the UTF-8 character at `text`, 0 where there is none.
+static size_t utf8_bytes(const unsigned char *text)
+{
+    size_t bytes = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
+    for (size_t i = 1; i < bytes; i++) {
+        if ((text[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    return text[0] < 0xf5 ? bytes : 0;
+}
+
+void scene_make_printable(char *text)
+{
+    unsigned char *c = (unsigned char *)text;
+    while (*c != '\0') {
+        size_t bytes = utf8_bytes(c);
+        // Besides the controls of ASCII: those of Latin-1 (C2 80..9F), and marks of line and direction (E2 80 A8..AE).
+        bool is_control = *c < 32 || *c == 127 || (c[0] == 0xc2 && c[1] < 0xa0) ||
+                          (c[0] == 0xe2 && c[1] == 0x80 && c[2] >= 0xa8 && c[2] <= 0xae);
+        if (bytes == 0 || is_control) {
+            *c = '?';
+            bytes = 1;
+        }
+        c += bytes;
+    }
+}
+
+bool scene_refuse(scene_reader *r, tarn_status status, const char *path, const char *format, ...)
+{
+    r->status = status;
+    if (r->why == NULL || r->why_bytes == 0) {
+        return false;
+    }
+    // The end of a long name says more than its beginning.
+    size_t origin_bytes = strlen(r->origin);
+    bool cut = origin_bytes > ORIGIN_BYTES;
+    int bytes = snprintf(r->why, r->why_bytes, "%s%s: %s%s", cut ? "..." : "",
+                         cut ? r->origin + origin_bytes - ORIGIN_BYTES : r->origin, path, path[0] ? ": " : "");
+    if (bytes >= 0 && (size_t)bytes < r->why_bytes) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(r->why + bytes, r->why_bytes - (size_t)bytes, format, arguments);
+        va_end(arguments);
+    }
+    scene_make_printable(r->why);
+    return false;
+}
+
+/// Quotes a value in at most FOUND_BYTES.
+static void describe(const json_t *value, char *text)
+{
+    if (json_is_object(value)) {
+        snprintf(text, FOUND_BYTES, "an object");
+    } else if (json_is_array(value)) {
+        snprintf(text, FOUND_BYTES, "an array of %zu", json_array_size(value));
+    } else if (json_is_real(value)) {
+        snprintf(text, FOUND_BYTES, "%.9g", json_real_value(value));
+    } else {
+        char *dump = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+        bool cut = dump != NULL && strlen(dump) > 40;
+        snprintf(text, FOUND_BYTES, "%.40s%s", dump == NULL ? "a value" : dump, cut ? "...\"" : "");
+        free(dump);
+    }
+}
+
+bool scene_refuse_value(scene_reader *r, const char *path, const json_t *value, const char *allowed)
+{
+    char found[FOUND_BYTES];
+    describe(value, found);
+    return scene_refuse(r, TARN_E_MALFORMED, path, "found %s, allowed is %s", found, allowed);
+}
+
+void scene_write_path(char path[SCENE_PATH_BYTES], const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(path, SCENE_PATH_BYTES, format, arguments);
+    va_end(arguments);
+}
+
+// ---- objects and arrays ----
+
+static bool refuse_unknown(scene_reader *r, const char *path, const char *key, const scene_field *fields,
+                           size_t field_count)
+{
+    char allowed[SCENE_ALLOWED_BYTES] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < field_count && used < sizeof allowed; i++) {
+        used += (size_t)snprintf(allowed + used, sizeof allowed - used, "%s%s", i == 0 ? "" : ", ", fields[i].name);
+    }
+    return scene_refuse(r, TARN_E_MALFORMED, path, "found the unknown field \"%.40s\", allowed are %s", key, allowed);
+}
+
+bool scene_read_object(scene_reader *r, const char *path, const json_t *value, void *into, const scene_field *fields,
+                       size_t field_count, uint32_t *given)
+{
+    if (!json_is_object(value)) {
+        return scene_refuse_value(r, path, value, "an object");
+    }
+    const char *key;
+    json_t *member;
+    json_object_foreach((json_t *)value, key, member)
+    {
+        size_t i = 0;
+        while (i < field_count && strcmp(fields[i].name, key) != 0) {
+            i++;
+        }
+        if (i == field_count) {
+            return refuse_unknown(r, path, key, fields, field_count);
+        }
+    }
+    uint32_t found = 0;
+    for (size_t i = 0; i < field_count; i++) {
+        member = json_object_get(value, fields[i].name);
+        char inner[SCENE_PATH_BYTES];
+        scene_write_path(inner, "%s%s%s", path, path[0] ? "." : "", fields[i].name);
+        if (member == NULL && fields[i].required) {
+            return scene_refuse(r, TARN_E_MALFORMED, inner, "the field is missing, and it has no default");
+        }
+        if (member != NULL && !fields[i].read(r, inner, member, (char *)into + fields[i].offset, fields[i].rule)) {
+            return false;
+        }
+        found |= member != NULL ? 1u << i : 0;
+    }
+    if (given != NULL) {
+        *given = found;
+    }
+    return true;
+}
+
+bool scene_read_list(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
+{
+    const scene_list *list = rule;
+    size_t count = json_array_size(value);
+    if (!json_is_array(value) || count < list->min || count > list->max) {
+        char allowed[SCENE_ALLOWED_BYTES];
+        snprintf(allowed, sizeof allowed, "an array of %u to %u %s", list->min, list->max, list->what);
+        return scene_refuse_value(r, path, value, allowed);
+    }
+    for (size_t i = 0; i < count; i++) {
+        char element[SCENE_PATH_BYTES];
+        scene_write_path(element, "%s[%zu]", path, i);
+        void *item = (char *)into + list->items_offset + i * list->item_bytes;
+        if (!list->item(r, element, json_array_get(value, i), item, NULL)) {
+            return false;
+        }
+    }
+    *(uint32_t *)((char *)into + list->count_offset) = (uint32_t)count;
+    return true;
+}

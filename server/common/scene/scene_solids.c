@@ -1,0 +1,309 @@
+// Solids, and how they and the tank itself move along key frames.
+#include "server/common/scene/scene_draft.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    SOLID_SHAPE = POSE_FIELDS,
+    SOLID_MOTION,
+    SOLID_DENSITY,
+    SOLID_VELOCITY,
+    SOLID_KEYFRAMES,
+    SOLID_LOOP,
+    SOLID_COLOUR
+};
+enum { FRAME_TIME = POSE_FIELDS };
+
+#define SOLID_DENSITY_KG_M3 500.0f ///< of a free one that doesn't say: wood
+
+static const scene_range times = {0, TARN_SCENE_TIME_S_MAX, " s", false, false};
+
+// ---- reading ----
+
+static bool read_keyframe(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
+{
+    (void)rule;
+    static const scene_field fields[] = {
+        SCENE_POSE_FIELDS(keyframe_draft, pose, true),
+        [FRAME_TIME] = {"time_s", true, scene_read_double, offsetof(keyframe_draft, time_s), &times},
+    };
+    keyframe_draft *keyframe = into;
+    uint32_t given = 0;
+    return SCENE_READ_OBJECT(r, path, value, into, fields, &given) && scene_note_pose(r, path, given, &keyframe->pose);
+}
+
+/// The tank's key frames have angles only, which say how often it turns; and it may stay where it is.
+static bool read_tank_keyframe(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
+{
+    (void)rule;
+    static const scene_field fields[] = {
+        {"time_s", true, scene_read_double, offsetof(keyframe_draft, time_s), &times},
+        {"position_m", false, scene_read_vector, offsetof(keyframe_draft, pose.position_m), &scene_places},
+        {"rotation_deg", false, scene_read_vector, offsetof(keyframe_draft, pose.degrees), &scene_angles},
+    };
+    return SCENE_READ_OBJECT(r, path, value, into, fields, NULL);
+}
+
+#define KEYFRAME_LIST(read)                                                                                            \
+    {                                                                                                                  \
+        "key frames", 1, TARN_TANK_KEYFRAMES_MAX, read, offsetof(motion_draft, keyframes), sizeof(keyframe_draft),     \
+            offsetof(motion_draft, keyframe_count)                                                                     \
+    }
+
+bool scene_read_tank_motion(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
+{
+    (void)rule;
+    static const scene_list list = KEYFRAME_LIST(read_tank_keyframe);
+    static const scene_field fields[] = {
+        {"keyframes", true, scene_read_list, 0, &list},
+        {"loop", false, scene_read_flag, offsetof(motion_draft, is_loop), NULL},
+    };
+    return SCENE_READ_OBJECT(r, path, value, into, fields, NULL);
+}
+
+static bool read_solid(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
+{
+    (void)rule;
+    static const char *const motions[TARN_MOTION_COUNT] = {"static", "keyframes", "free"};
+    static const scene_choice motion = {motions, TARN_MOTION_COUNT};
+    static const scene_range densities = {1, 20000, " kg/m3", false, false};
+    static const scene_list list = KEYFRAME_LIST(read_keyframe);
+    static const scene_field fields[] = {
+        SCENE_POSE_FIELDS(solid_draft, pose, false),
+        [SOLID_SHAPE] = {"shape", true, scene_read_shape, offsetof(solid_draft, shape), NULL},
+        [SOLID_MOTION] = {"motion", false, scene_read_choice, offsetof(solid_draft, motion), &motion},
+        [SOLID_DENSITY] = {"density_kg_m3", false, scene_read_float, offsetof(solid_draft, density_kg_m3), &densities},
+        [SOLID_VELOCITY] = {"velocity_m_s", false, scene_read_vector_float, offsetof(solid_draft, velocity_m_s),
+                            &scene_speeds},
+        [SOLID_KEYFRAMES] = {"keyframes", false, scene_read_list, offsetof(solid_draft, path), &list},
+        [SOLID_LOOP] = {"loop", false, scene_read_flag, offsetof(solid_draft, path.is_loop), NULL},
+        [SOLID_COLOUR] = {"colour", false, scene_read_colour, offsetof(solid_draft, colour), NULL},
+    };
+    solid_draft *solid = into;
+    uint32_t given = 0;
+    if (!SCENE_READ_OBJECT(r, path, value, into, fields, &given)) {
+        return false;
+    }
+    solid->has_density = (given & 1u << SOLID_DENSITY) != 0;
+    solid->has_velocity = (given & 1u << SOLID_VELOCITY) != 0;
+    solid->has_keyframes = (given & 1u << SOLID_KEYFRAMES) != 0;
+    solid->has_loop = (given & 1u << SOLID_LOOP) != 0;
+    return scene_note_pose(r, path, given, &solid->pose);
+}
+
+const scene_list scene_solid_list = {"solids",
+                                     1,
+                                     TARN_TANK_SOLIDS_MAX,
+                                     read_solid,
+                                     offsetof(scene_draft, solids),
+                                     sizeof(solid_draft),
+                                     offsetof(scene_draft, solid_count)};
+
+// ---- key frames together ----
+
+static bool check_times(scene_reader *r, const char *path, const motion_draft *motion)
+{
+    for (uint32_t i = 1; i < motion->keyframe_count; i++) {
+        double before = motion->keyframes[i - 1].time_s, time = motion->keyframes[i].time_s;
+        if ((float)time <= (float)before) {
+            char inner[SCENE_PATH_BYTES];
+            scene_write_path(inner, "%s.keyframes[%u].time_s", path, i);
+            return scene_refuse(r, TARN_E_LIMIT, inner, "found %.9g s, allowed is more than the one before, %.9g s",
+                                time, before);
+        }
+    }
+    return true;
+}
+
+/// What goes round must end where it began: otherwise it would jump, and take the liquid along.
+static bool check_loop(scene_reader *r, const char *path, const motion_draft *motion)
+{
+    if (!motion->is_loop) {
+        return true;
+    }
+    char inner[SCENE_PATH_BYTES];
+    scene_write_path(inner, "%s.loop", path);
+    if (motion->keyframe_count < 2 || motion->keyframes[0].time_s != 0) {
+        return scene_refuse(r, TARN_E_LIMIT, inner,
+                            "found true with %u key frame%s, the first at %.9g s; allowed are two or more, the first "
+                            "at 0 s",
+                            motion->keyframe_count, motion->keyframe_count == 1 ? "" : "s",
+                            motion->keyframes[0].time_s);
+    }
+    const keyframe_draft *last = &motion->keyframes[motion->keyframe_count - 1];
+    tarn_pose a = {0}, b = {0};
+    if (!scene_fit_pose(r, path, &motion->keyframes[0].pose, &a) || !scene_fit_pose(r, path, &last->pose, &b)) {
+        return false;
+    }
+    double apart_m = 0, alike = 0;
+    for (int i = 0; i < 3; i++) {
+        apart_m = fmax(apart_m, fabs((double)a.position_m[i] - (double)b.position_m[i]));
+    }
+    for (int i = 0; i < 4; i++) {
+        alike += (double)a.rotation[i] * (double)b.rotation[i];
+    }
+    if (apart_m > 1e-4 || fabs(alike) < 1 - 1e-6) {
+        return scene_refuse(r, TARN_E_LIMIT, inner,
+                            "the last key frame isn't where the first is, allowed is the same place and rotation, so "
+                            "that nothing jumps");
+    }
+    return true;
+}
+
+/// Between two key frames in degrees: how many pieces of at most TARN_SCENE_KEYFRAME_TURN_DEG. Rotations as quaternions
+/// go the shortest way, in which no turn can get lost.
+static uint32_t piece_count(const keyframe_draft *a, const keyframe_draft *b)
+{
+    double turn_deg = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        turn_deg = fmax(turn_deg, fabs(b->pose.degrees[axis] - a->pose.degrees[axis]));
+    }
+    if (a->pose.has_rotation || b->pose.has_rotation) {
+        return 1;
+    }
+    return (uint32_t)fmax(1, ceil(turn_deg / TARN_SCENE_KEYFRAME_TURN_DEG));
+}
+
+static bool put_keyframe(scene_reader *r, scene_draft *d, const char *path, const keyframe_draft *keyframe)
+{
+    tarn_tank_desc *tank = &d->scene.tank;
+    if (tank->keyframe_count == TARN_TANK_KEYFRAMES_MAX) {
+        return scene_refuse(r, TARN_E_LIMIT, path,
+                            "the solids need more than %d key frames, where one is added for every %g degrees of a "
+                            "turn; allowed are fewer",
+                            TARN_TANK_KEYFRAMES_MAX, TARN_SCENE_KEYFRAME_TURN_DEG);
+    }
+    tarn_keyframe *fitted = &tank->keyframes[tank->keyframe_count++];
+    fitted->time_s = (float)keyframe->time_s;
+    return scene_fit_pose(r, path, &keyframe->pose, &fitted->pose);
+}
+
+static bool fit_keyframes(scene_reader *r, scene_draft *d, const char *path, const motion_draft *motion)
+{
+    for (uint32_t i = 0; i < motion->keyframe_count; i++) {
+        const keyframe_draft *keyframe = &motion->keyframes[i];
+        char inner[SCENE_PATH_BYTES];
+        scene_write_path(inner, "%s.keyframes[%u]", path, i);
+        if (!put_keyframe(r, d, inner, keyframe)) {
+            return false;
+        }
+        if (i + 1 == motion->keyframe_count) {
+            break;
+        }
+        uint32_t pieces = piece_count(keyframe, keyframe + 1);
+        for (uint32_t piece = 1; piece < pieces; piece++) {
+            double share = (double)piece / pieces;
+            keyframe_draft between = {.pose.has_degrees = true};
+            between.time_s = keyframe->time_s + share * (keyframe[1].time_s - keyframe->time_s);
+            for (int axis = 0; axis < 3; axis++) {
+                const pose_draft *a = &keyframe->pose, *b = &keyframe[1].pose;
+                between.pose.position_m[axis] =
+                    a->position_m[axis] + share * (b->position_m[axis] - a->position_m[axis]);
+                between.pose.degrees[axis] = a->degrees[axis] + share * (b->degrees[axis] - a->degrees[axis]);
+            }
+            if (!put_keyframe(r, d, inner, &between)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+// ---- solids together ----
+
+/// Fields that have no effect with a solid's motion are refused: somebody meant something by them.
+static bool check_motion(scene_reader *r, const char *path, const solid_draft *solid)
+{
+    const bool is_free = solid->motion == TARN_MOTION_FREE, has_path = solid->motion == TARN_MOTION_KEYFRAMES;
+    const struct {
+        const char *name;
+        bool is_wrong;
+        const char *sentence;
+    } rules[] = {
+        {"density_kg_m3", solid->has_density && !is_free, "the field has an effect only with \"motion\": \"free\""},
+        {"velocity_m_s", solid->has_velocity && !is_free, "the field has an effect only with \"motion\": \"free\""},
+        {"keyframes", solid->has_keyframes && !has_path, "the field has an effect only with \"motion\": \"keyframes\""},
+        {"loop", solid->has_loop && !has_path, "the field has an effect only with \"motion\": \"keyframes\""},
+        {"keyframes", has_path && !solid->has_keyframes, "the field is missing; \"motion\": \"keyframes\" needs it"},
+        {"position_m", has_path && solid->pose.has_position, "the key frames say where the solid is; leave it out"},
+        {"rotation_deg", has_path && solid->pose.has_degrees,
+         "the key frames say how the solid is turned; leave it out"},
+        {"rotation", has_path && solid->pose.has_rotation, "the key frames say how the solid is turned; leave it out"},
+        {"position_m", !has_path && !solid->pose.has_position, "the field is missing, and it has no default"},
+        {"shape.inverted", is_free && solid->shape.inverted, "found true, allowed is false with \"motion\": \"free\""},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        if (rules[i].is_wrong) {
+            char inner[SCENE_PATH_BYTES];
+            scene_write_path(inner, "%s.%s", path, rules[i].name);
+            return scene_refuse(r, TARN_E_LIMIT, inner, "%s", rules[i].sentence);
+        }
+    }
+    return true;
+}
+
+static bool fit_solid(scene_reader *r, scene_draft *d, uint32_t index)
+{
+    static const uint8_t grey[3] = {158, 162, 168};
+    const solid_draft *solid = &d->solids[index];
+    tarn_tank_desc *tank = &d->scene.tank;
+    tarn_solid *fitted = &tank->solids[index];
+    char path[SCENE_PATH_BYTES], shape[SCENE_PATH_BYTES];
+    scene_write_path(path, "solids[%u]", index);
+    scene_write_path(shape, "solids[%u].shape", index);
+    if (!check_motion(r, path, solid) || !check_times(r, path, &solid->path)) {
+        return false;
+    }
+    fitted->motion = (tarn_motion)solid->motion;
+    fitted->density_kg_m3 = solid->has_density ? solid->density_kg_m3 : SOLID_DENSITY_KG_M3;
+    memcpy(fitted->velocity_m_s, solid->velocity_m_s, sizeof fitted->velocity_m_s);
+    memcpy(fitted->colour, solid->colour[3] != 0 ? solid->colour : grey, sizeof fitted->colour);
+    fitted->keyframes_loop = solid->path.is_loop;
+    fitted->keyframe_first = tank->keyframe_count;
+    if (!scene_fit_pose(r, path, &solid->pose, &fitted->pose) || !fit_keyframes(r, d, path, &solid->path) ||
+        !check_loop(r, path, &solid->path)) {
+        return false;
+    }
+    fitted->keyframe_count = tank->keyframe_count - fitted->keyframe_first;
+    if (fitted->keyframe_count > 0) {
+        fitted->pose = tank->keyframes[fitted->keyframe_first].pose;
+    }
+    return scene_fit_shape(r, d, shape, &solid->shape, &fitted->shape);
+}
+
+bool scene_fit_solids(scene_reader *r, scene_draft *d)
+{
+    uint32_t body_count = 0;
+    for (uint32_t i = 0; i < d->solid_count; i++) {
+        body_count += d->solids[i].motion != TARN_MOTION_STATIC;
+        if (body_count > TARN_TANK_BODIES_MAX) {
+            char path[SCENE_PATH_BYTES];
+            scene_write_path(path, "solids[%u].motion", i);
+            return scene_refuse(r, TARN_E_LIMIT, path, "found one more solid that moves, allowed are %d",
+                                TARN_TANK_BODIES_MAX);
+        }
+        if (!fit_solid(r, d, i)) {
+            return false;
+        }
+    }
+    d->scene.tank.solid_count = d->solid_count;
+    return true;
+}
+
+bool scene_fit_tank_motion(scene_reader *r, scene_draft *d)
+{
+    motion_draft *motion = &d->tank_motion;
+    tarn_scene_motion *fitted = &d->scene.tank_motion;
+    for (uint32_t i = 0; i < motion->keyframe_count; i++) {
+        const keyframe_draft *keyframe = &motion->keyframes[i];
+        motion->keyframes[i].pose.has_degrees = true;
+        fitted->keyframes[i].time_s = keyframe->time_s;
+        memcpy(fitted->keyframes[i].position_m, keyframe->pose.position_m, sizeof keyframe->pose.position_m);
+        memcpy(fitted->keyframes[i].rotation_deg, keyframe->pose.degrees, sizeof keyframe->pose.degrees);
+    }
+    fitted->keyframe_count = motion->keyframe_count;
+    fitted->is_loop = motion->is_loop != 0;
+    return check_times(r, "tank_motion", motion) && check_loop(r, "tank_motion", motion);
+}

@@ -1,0 +1,191 @@
+// The tank itself: its size, step, solver, and what must hold of a scene as a whole.
+#include "server/common/scene/scene_draft.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PARAMETER(id) offsetof(scene_draft, scene.tank.parameters) + (id) * sizeof(float)
+
+static const scene_range parameter_ranges[TARN_PARAMETER_COUNT] = {
+#define PARAMETER_RANGE(id, name, value, min, max, text)                                                               \
+    {(double)min, (double)max, NULL, false, (id) == TARN_PARAMETER_ITERATIONS || (id) == TARN_PARAMETER_SUBSTEPS},
+    TARN_PARAMETER_LIST(PARAMETER_RANGE)
+#undef PARAMETER_RANGE
+};
+
+static bool read_title(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
+{
+    (void)rule;
+    const char *text = json_string_value(value);
+    if (text == NULL || scene_characters(text) > TARN_SCENE_TITLE_MAX) {
+        char allowed[SCENE_ALLOWED_BYTES];
+        snprintf(allowed, sizeof allowed, "a string of up to %d characters", TARN_SCENE_TITLE_MAX);
+        return scene_refuse_value(r, path, value, allowed);
+    }
+    snprintf(into, sizeof(tarn_text), "%s", text);
+    scene_make_printable(into);
+    return true;
+}
+
+static bool read_description(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
+{
+    (void)rule;
+    const char *text = json_string_value(value);
+    if (text == NULL || scene_characters(text) > TARN_SCENE_DESCRIPTION_MAX) {
+        char allowed[SCENE_ALLOWED_BYTES];
+        snprintf(allowed, sizeof allowed, "a string of up to %d characters", TARN_SCENE_DESCRIPTION_MAX);
+        return scene_refuse_value(r, path, value, allowed);
+    }
+    snprintf(into, TARN_SCENE_DESCRIPTION_MAX * 4 + 1, "%s", text);
+    scene_make_printable(into);
+    return true;
+}
+
+static bool read_solver(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
+{
+    (void)rule;
+    static const char *const kinds[TARN_SOLVER_COUNT] = {"multigrid", "jacobi", "gauss-seidel"};
+    static const char *const transfers[TARN_TRANSFER_COUNT] = {"flip", "apic"};
+    static const char *const weights[TARN_WEIGHTS_COUNT] = {"linear", "quadratic"};
+    static const scene_choice kind = {kinds, TARN_SOLVER_COUNT}, transfer = {transfers, TARN_TRANSFER_COUNT},
+                              weight = {weights, TARN_WEIGHTS_COUNT};
+#define SOLVER_PARAMETER(name, id)                                                                                     \
+    {                                                                                                                  \
+        name, false, scene_read_float, PARAMETER(id), &parameter_ranges[id]                                            \
+    }
+    static const scene_field fields[] = {
+        {"kind", false, scene_read_choice, offsetof(scene_draft, solver), &kind},
+        {"transfer", false, scene_read_choice, offsetof(scene_draft, transfer), &transfer},
+        {"weights", false, scene_read_choice, offsetof(scene_draft, weights), &weight},
+        SOLVER_PARAMETER("flip_ratio", TARN_PARAMETER_FLIP),
+        SOLVER_PARAMETER("pressure_tolerance", TARN_PARAMETER_TOLERANCE),
+        SOLVER_PARAMETER("pressure_iterations", TARN_PARAMETER_ITERATIONS),
+        SOLVER_PARAMETER("relaxation", TARN_PARAMETER_RELAXATION),
+        SOLVER_PARAMETER("cfl", TARN_PARAMETER_CFL),
+        SOLVER_PARAMETER("substeps_max", TARN_PARAMETER_SUBSTEPS),
+        SOLVER_PARAMETER("density_correction", TARN_PARAMETER_DENSITY),
+        {"reseed", false, scene_read_flag, offsetof(scene_draft, scene.tank.reseed), NULL},
+    };
+#undef SOLVER_PARAMETER
+    return SCENE_READ_OBJECT(r, path, value, into, fields, NULL);
+}
+
+bool scene_read_scene(scene_reader *r, const json_t *value, scene_draft *d)
+{
+    static const scene_range sizes = {0, TARN_SCENE_SIZE_M_MAX, " m", true, false};
+    static const scene_range cells = {TARN_SCENE_CELL_M_MIN, TARN_SCENE_CELL_M_MAX, " m", false, false};
+    static const scene_range steps = {TARN_SCENE_DT_S_MIN, TARN_SCENE_DT_S_MAX, " s", false, false};
+    static const scene_range shares = {0, 1, NULL, false, false};
+    static const scene_range seeds = {0, UINT32_MAX, NULL, false, true};
+    static const scene_range per_axis = {1, TARN_SCENE_PER_AXIS_MAX, NULL, false, true};
+    static const scene_range particles = {1, TARN_TANK_PARTICLES_MAX, NULL, false, true};
+#define TANK(member) offsetof(scene_draft, scene.tank.member)
+#define TANK_PARAMETER(name, id)                                                                                       \
+    {                                                                                                                  \
+        name, false, scene_read_float, PARAMETER(id), &parameter_ranges[id]                                            \
+    }
+    static const scene_field fields[] = {
+        {"$schema", false, scene_read_remark, 0, NULL},
+        {"title", false, read_title, offsetof(scene_draft, scene.title), NULL},
+        {"description", false, read_description, offsetof(scene_draft, scene.description), NULL},
+        {"size_m", true, scene_read_vector, offsetof(scene_draft, size_m), &sizes},
+        {"cell_m", true, scene_read_double, offsetof(scene_draft, cell_m), &cells},
+        {"dt_s", false, scene_read_float, TANK(dt_s), &steps},
+        TANK_PARAMETER("gravity_m_s2", TARN_PARAMETER_GRAVITY),
+        TANK_PARAMETER("surface_tension_n_m", TARN_PARAMETER_SURFACE_TENSION),
+        TANK_PARAMETER("dye_mixing", TARN_PARAMETER_DYE_MIXING),
+        {"particles_per_axis", false, scene_read_whole, TANK(particles_per_axis), &per_axis},
+        {"jitter", false, scene_read_float, TANK(jitter), &shares},
+        {"seed", false, scene_read_whole, TANK(seed), &seeds},
+        {"particles_max", false, scene_read_whole, TANK(particles_max), &particles},
+        {"liquids", false, scene_read_list, 0, &scene_liquid_list},
+        {"blocks", false, scene_read_list, 0, &scene_block_list},
+        {"fluids", false, scene_read_list, 0, &scene_fluid_list},
+        {"solids", false, scene_read_list, 0, &scene_solid_list},
+        {"emitters", false, scene_read_list, 0, &scene_emitter_list},
+        {"drains", false, scene_read_list, 0, &scene_drain_list},
+        {"tank_motion", false, scene_read_tank_motion, offsetof(scene_draft, tank_motion), NULL},
+        {"solver", false, read_solver, 0, NULL},
+    };
+#undef TANK_PARAMETER
+#undef TANK
+    return SCENE_READ_OBJECT(r, "", value, d, fields, NULL);
+}
+
+// ---- the fields together ----
+
+/// The nearest number of cells that an axis may have.
+static double allowed_cells(int axis, double cells)
+{
+    // A single layer of cells in z makes the tank two-dimensional.
+    if (axis == 2 && cells < 0.5 * (1 + TARN_TANK_CELLS_MIN)) {
+        return 1;
+    }
+    return fmin(fmax(round(cells), TARN_TANK_CELLS_MIN), TARN_TANK_CELLS_MAX);
+}
+
+/// The size in cells. A size that isn't a whole number of cells is refused, never rounded in silence.
+bool scene_fit_cells(scene_reader *r, scene_draft *d)
+{
+    double product = 1;
+    for (int axis = 0; axis < 3; axis++) {
+        char path[SCENE_PATH_BYTES];
+        scene_write_path(path, "size_m[%d]", axis);
+        double cells = d->size_m[axis] / d->cell_m, nearest = allowed_cells(axis, cells);
+        if (fabs(cells - round(cells)) > 1e-4 || round(cells) != nearest) {
+            return scene_refuse(r, TARN_E_LIMIT, path,
+                                "found %.9g m, which is %.7g cells of %.9g m; allowed is a whole number of cells from "
+                                "%d to %d%s; the nearest is %.9g m (%.0f cell%s)",
+                                d->size_m[axis], cells, d->cell_m, TARN_TANK_CELLS_MIN, TARN_TANK_CELLS_MAX,
+                                axis == 2 ? ", or one in a two-dimensional tank" : "", nearest * d->cell_m, nearest,
+                                nearest == 1 ? "" : "s");
+        }
+        d->scene.tank.cells[axis] = (uint16_t)nearest;
+        product *= nearest;
+    }
+    if (product > TARN_TANK_CELL_COUNT_MAX) {
+        return scene_refuse(r, TARN_E_LIMIT, "cell_m",
+                            "found %.9g m, which makes %.0f cells; allowed are %d cells in all", d->cell_m, product,
+                            TARN_TANK_CELL_COUNT_MAX);
+    }
+    tarn_tank_desc *tank = &d->scene.tank;
+    tank->cell_m = (float)d->cell_m;
+    tank->transfer = (tarn_transfer)d->transfer;
+    tank->weights = (tarn_weights)d->weights;
+    tank->solver = (tarn_solver)d->solver;
+    if (tank->solver == TARN_SOLVER_JACOBI && tank->parameters[TARN_PARAMETER_RELAXATION] > 1.0f) {
+        return scene_refuse(r, TARN_E_LIMIT, "solver.relaxation",
+                            "found %g, allowed is at most 1 with \"jacobi\": beyond that it doesn't converge",
+                            (double)tank->parameters[TARN_PARAMETER_RELAXATION]);
+    }
+    return true;
+}
+
+bool scene_fit_particles(scene_reader *r, scene_draft *d)
+{
+    const tarn_tank_desc *tank = &d->scene.tank;
+    if (tank->block_count + tank->fluid_count + tank->emitter_count == 0) {
+        return scene_refuse(r, TARN_E_LIMIT, "blocks",
+                            "found no liquid in the scene; allowed is at least one of blocks, fluids and emitters");
+    }
+    if (tank->emitter_count > 0 && tank->particles_max == 0) {
+        return scene_refuse(r, TARN_E_LIMIT, "particles_max",
+                            "the field is missing; a scene with emitters needs it, as room for what they bring");
+    }
+    const char *where = tank->block_count > 0 ? "blocks" : "fluids";
+    uint64_t particles = tarn_tank_desc_particles(tank);
+    uint32_t max = tank->particles_max != 0 ? tank->particles_max : TARN_TANK_PARTICLES_MAX;
+    if (particles == 0 && tank->emitter_count == 0) {
+        return scene_refuse(r, TARN_E_LIMIT, where,
+                            "found %s too thin to hold a particle, or outside the tank; allowed is at least one, with "
+                            "cells of %.9g m",
+                            where, d->cell_m);
+    }
+    if (particles > max) {
+        return scene_refuse(r, TARN_E_LIMIT, tank->particles_max != 0 ? "particles_max" : where,
+                            "the scene's liquid needs %llu particles with particles_per_axis %u, allowed are %u",
+                            (unsigned long long)particles, tank->particles_per_axis, max);
+    }
+    return true;
+}
