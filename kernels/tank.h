@@ -129,7 +129,7 @@ typedef enum tarn_solver {
     X(TARN_PARAMETER_GRAVITY, "gravity_m_s2", 9.81f, 0.0f, 50.0f, "strength of gravity, straight down")                \
     X(TARN_PARAMETER_FLIP, "flip_ratio", 0.97f, 0.0f, 1.0f, "share of FLIP in a step; the rest is PIC")                \
     X(TARN_PARAMETER_TOLERANCE, "pressure_tolerance", 1e-4f, 1e-7f, 1e-1f, "pressure residual, max abs(div u) dt")     \
-    X(TARN_PARAMETER_ITERATIONS, "pressure_iterations", 20.0f, 1.0f, 2000.0f, "cap on pressure iterations")             \
+    X(TARN_PARAMETER_ITERATIONS, "pressure_iterations", 20.0f, 1.0f, 2000.0f, "cap on pressure iterations")            \
     X(TARN_PARAMETER_CFL, "cfl", 2.0f, 0.5f, 4.0f, "cells that the fastest particle may cross in a substep")           \
     X(TARN_PARAMETER_SUBSTEPS, "substeps_max", 4.0f, 1.0f, 8.0f, "cap on substeps in a step")                          \
     X(TARN_PARAMETER_DENSITY, "density_correction", 1.0f, 0.0f, 1.0f, "strength of the volume correction")             \
@@ -271,7 +271,9 @@ tarn_status tarn_tank_set_parameter(tarn_tank *tank, tarn_parameter id, float va
 float tarn_tank_parameter(const tarn_tank *tank, tarn_parameter id);
 
 /// Advances by one fixed step. `pushes` act in every substep of it.
-/// @return TARN_OK, TARN_E_ARGUMENT (push_count > TARN_TANK_PUSHES_MAX or a push that isn't finite) or TARN_E_DEVICE
+/// @return TARN_OK, TARN_E_ARGUMENT (push_count > TARN_TANK_PUSHES_MAX or a push that isn't finite), TARN_E_UNSTABLE (a
+///         value that isn't finite came up: load a state or reset), TARN_E_MEMORY (the liquid spread over more tiles
+///         than there is memory for) or TARN_E_DEVICE
 tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t push_count);
 
 /// Turns and shakes the tank: where it will be in the room at the end of the next step. The liquid feels it as

@@ -357,9 +357,9 @@ TILE_FN void stage_point(const int *at, const float *velocity, float share, int 
     }
 }
 
-/// Displacement over the substep, cells, by Ralston's third-order Runge-Kutta method. The first stage's velocity, which
-/// the transfer has anyway, lacks the density correction's displacement; the other two carry 7/9 of the step, which
-/// shift_scale makes up for.
+/// Displacement over the substep, cells, by Ralston's third-order Runge-Kutta method. Where the first stage's velocity
+/// is that of the transfer, it lacks the density correction's displacement; the other two carry 7/9 of the step, which
+/// shift_scale then makes up for.
 TILE_FN void displacement(const liquid_args *args, const advect_scratch *s, tile_place place, const int *at,
                           const float *velocity, float shift_scale, float *moved)
 {
@@ -427,7 +427,7 @@ TILE_FN void advect_tile(const liquid_args *args, uint32_t tile, advect_scratch 
     const uint32_t dense = m->level[0].tile[tile];
     const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
-    const float shift_scale = (9.0f / 7.0f) / m->control->frac;
+    const float shift_scale = (gathered ? 1.0f : 9.0f / 7.0f) / m->control->frac;
     halo_neighbours(args, place, s->neighbour);
     FOR_RANGE (n, 0, MOVED_GONE + 1)
         s->move_count[n] = 0;

@@ -324,6 +324,8 @@ static tarn_status read_counters(tarn_tank *tank)
         tarn_device_download(tank->device, &tank->counters, tank->args.m.counters, sizeof tank->counters);
     tank->born += tank->counters.next_id - next_id;
     tank->particle_count = tank->counters.particles;
+    if (status == TARN_OK && tank->counters.broken)
+        status = TARN_E_UNSTABLE;
     return status == TARN_OK && tank->counters.overflow ? TARN_E_MEMORY : status;
 }
 

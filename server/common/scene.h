@@ -87,6 +87,11 @@ bool tarn_scene_moves_tank(const tarn_scene *scene);
 /// @param time_s  since the start, >= 0
 void tarn_scene_tank_pose(const tarn_scene *scene, double time_s, tarn_pose *pose);
 
+/// Tells a tank where the scene puts it at the end of its next step.
+/// @param step  steps that the tank has made since its start
+/// @return what tarn_tank_set_pose says; TARN_OK where the scene leaves its tank alone
+tarn_status tarn_scene_drive(const tarn_scene *scene, tarn_tank *tank, uint64_t step);
+
 /// Whether a name is one that a scene may have: [a-z0-9-]+, at most TARN_NAME_BYTES_MAX bytes.
 bool tarn_scene_name_valid(const char *name);
 

@@ -61,7 +61,10 @@ static tarn_status take_steps(tool_tank *tank, uint32_t steps, uint8_t *frame, s
     }
     double start_s = tool_now_s();
     for (uint32_t step = 0; status == TARN_OK && step < steps && !tool_interrupted(); step++) {
-        status = tarn_tank_step(tank->tank, NULL, 0);
+        status = tarn_scene_drive(&tank->scene, tank->tank, step);
+        if (status == TARN_OK) {
+            status = tarn_tank_step(tank->tank, NULL, 0);
+        }
         if (status == TARN_OK && frame != NULL) {
             tarn_tank_frame_info info = {.epoch = 1, .realtime_factor = 1.0f};
             size_t bytes = 0;

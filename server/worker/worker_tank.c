@@ -23,6 +23,7 @@ static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t now_ns)
     tank->frame_wanted = 1;
     tank->frame_due_ns = now_ns;
     tank->too_large_told = 0;
+    tank->turned_by_hand = 0;
     tarn_input_state_release(&tank->inputs);
     tarn_input_state_latch_notes(&tank->inputs);
     tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
@@ -138,6 +139,7 @@ tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, c
     if (input->kind == TARN_INPUT_ORIENTATION) {
         tarn_pose pose = {0};
         memcpy(pose.rotation, input->orientation.orientation, sizeof pose.rotation);
+        tank->turned_by_hand = 1;
         return tarn_tank_set_pose(tank->tank, &pose);
     }
     return tarn_input_state_take(&tank->inputs, viewer_id, input, &tank->map, why);
@@ -164,7 +166,9 @@ static tarn_status step(tarn_worker_tank *tank, uint64_t now_ns)
 {
     tarn_push pushes[TARN_TANK_PUSHES_MAX];
     uint32_t push_count = tarn_input_state_latch(&tank->inputs, tank->scene.tank.dt_s, pushes);
-    tarn_status status = tarn_tank_step(tank->tank, pushes, push_count);
+    tarn_status status = tank->turned_by_hand ? TARN_OK : tarn_scene_drive(&tank->scene, tank->tank, tank->step);
+    if (status == TARN_OK)
+        status = tarn_tank_step(tank->tank, pushes, push_count);
     if (status != TARN_OK)
         return status;
     uint64_t done_ns = tarn_clock_monotonic_ns();
