@@ -25,7 +25,8 @@ TILE_KERNEL(liquid_project, CELL_LANES, liquid_args, project_scratch)
         uint32_t valid = 0;
         for (int axis = 0; axis < 3; axis++) {
             const uint8_t a = s->type[below[axis]], b = s->type[at];
-            const int open = a != CELL_SOLID && b != CELL_SOLID && (a == CELL_LIQUID || b == CELL_LIQUID);
+            const int open = a != CELL_SOLID && b != CELL_SOLID && (a == CELL_LIQUID || b == CELL_LIQUID) &&
+                             face_share(m, axis, cell) > 0.0f;
             const float gradient = open ? s->pressure[at] - s->pressure[below[axis]] : 0.0f;
             if (args->is_density)
                 m->shift[axis][cell] = tile_clamp_f32(-gradient, -0.5f * DENSITY_STEP_MAX, 0.5f * DENSITY_STEP_MAX);

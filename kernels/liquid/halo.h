@@ -171,4 +171,10 @@ TILE_FN void load_types(const liquid_args *args, tile_place place, uint32_t slot
     TILE_BARRIER();
 }
 
+/// Share of a lower face that no solid covers.
+TILE_FN float face_share(const liquid_memory *m, int axis, uint64_t cell)
+{
+    return m->open[axis] != (uint8_t *)0 ? (float)m->open[axis][cell] * (1.0f / 255.0f) : 1.0f;
+}
+
 #endif

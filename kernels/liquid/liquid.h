@@ -36,6 +36,7 @@ enum {
 };
 
 #define TILE_NONE 0xffffffffu
+#define TILE_FULL 0xfffffffeu ///< in solid_tile: all of it lies deep inside a solid
 
 /// Fixed point of the P2G. A face's weight is at most 8 cells' worth of particles: along its normal two cells reach it
 /// with weights up to 1, across it one with weights up to 1 and two with weights up to 1/2, so 2 * 2 * 2 = 8. A cell
@@ -51,6 +52,13 @@ enum {
 #define DENSITY_STEP_MAX 0.25f          ///< largest density error that is corrected in one substep
 
 enum { CELL_AIR = 0, CELL_LIQUID = 1, CELL_SOLID = 2 };
+
+enum {
+    SOLID_EDGE = 9, ///< nodes of a tile per axis: its cells' corners
+    SOLID_NODES = SOLID_EDGE * SOLID_EDGE * SOLID_EDGE,
+    SOLID_NODE_UNIT = 1024, ///< per cell
+    SOLID_NEAR_CELLS = 4,   ///< tiles that come this close to a surface have nodes
+};
 
 /// Shape of the tank and of the multigrid's levels. Constant after creation.
 typedef struct liquid_shape {
@@ -102,6 +110,59 @@ typedef struct liquid_counters {
     float pressure_residual; ///< max abs(div u) * dt
     float rz, alpha, beta;   ///< of the conjugate gradients
 } liquid_counters;
+
+enum { BODIES_MAX = 16, BODY_POINTS_MAX = 56, GRABS_MAX = 16, FIELDS_MAX = 16 };
+
+/// Shapes of bodies. BODY_ROUND: sphere and capsule.
+enum { BODY_BOX = 0, BODY_ROUND = 1, BODY_CYLINDER = 2, BODY_FIELD = 3 };
+
+/// A sampled distance of a shape, cells.
+typedef struct liquid_field {
+    int32_t nodes[3];
+    float per_spacing, min[3];
+    const float *distance; ///< device memory
+} liquid_field;
+
+/// A solid that moves. Lengths in cells, times in steps; masses in cells of the first liquid.
+typedef struct liquid_body {
+    // constant
+    uint32_t kind, field, is_free;
+    float half[3];            ///< as tarn_shape's
+    float center[3];          ///< of mass, in the shape's frame
+    float reach;              ///< from the centre of mass to the farthest point
+    float inverse_mass;       ///< 0: keyframed
+    float inverse_inertia[6]; ///< along the shape's axes: xx yy zz xy xz yz
+    float volume;
+    uint32_t point_count;
+    float point[BODY_POINTS_MAX][3]; ///< on the surface, from the centre of mass, for contacts
+    float point_radius;              ///< of balls around the points
+    // state
+    float position[3]; ///< of the centre of mass
+    float rotation[4];
+    float velocity[3], spin[3];
+    float turn[9]; ///< the rotation as a matrix, rows first
+} liquid_body;
+
+typedef struct liquid_bodies {
+    uint32_t count;
+    liquid_field field[FIELDS_MAX];
+    liquid_body body[BODIES_MAX];
+    float change[BODIES_MAX][6]; ///< velocity and spin that a pressure field gives: M^-1 J^T p
+} liquid_bodies;
+
+typedef struct liquid_grab {
+    uint32_t body;
+    float point[3], target[3]; ///< from the centre of mass in the body's frame; in the tank
+    float strength;
+} liquid_grab;
+
+/// What the host tells the bodies before a step.
+typedef struct liquid_body_control {
+    float from[BODIES_MAX][7], to[BODIES_MAX][7]; ///< keyframed: position and rotation at the step's ends
+    uint32_t substep, substeps;                   ///< the device counts the first
+    uint32_t grab_count;
+    liquid_grab grab[GRABS_MAX];
+} liquid_body_control;
 
 /// Totals for reports and hashes: sums modulo 2^64, so that the order doesn't matter.
 enum {
@@ -163,6 +224,17 @@ typedef struct liquid_memory {
     uint8_t *open[3];  ///< [s][512] share of the lower face that no solid covers, 0..255
     uint8_t *room;     ///< [s][512] share of the density kernel around the cell's centre that no solid covers, 0..255
     float *solid_flux; ///< [s][512] sum over a cell's faces of covered share times the solid's velocity outwards
+    // solids that don't move: NULL in a tank without solids
+    uint32_t *solid_tile;                 ///< [dense]: i, TILE_NONE (no surface near) or TILE_FULL
+    uint32_t *solid_dense;                ///< [i]: dense tile
+    int16_t *solid_node;                  ///< [i][729] signed distance, 1/SOLID_NODE_UNIT cell
+    uint8_t *solid_open[3], *solid_room;  ///< [i][512] as open and room, of these solids alone
+    uint8_t *solid_sides;                 ///< [i][512] bit per side of a cell that isn't all covered: -x +x -y +y -z +z
+    // bodies: NULL in a tank without
+    liquid_bodies *bodies;
+    liquid_body_control *body_control;
+    uint8_t *face_owner[3]; ///< [s][512] body that covers a lower face, or BODY_NONE
+    float *body_partial;    ///< [o][BODIES_MAX][6]
     // occupied
     int32_t *momentum[3], *weight[3], *density; ///< [o][1000]
     uint8_t *cell_count;                        ///< [o][512], saturated
@@ -194,6 +266,9 @@ typedef struct liquid_args {
     K(liquid_tiles)                                                                                                    \
     K(liquid_p2g)                                                                                                      \
     K(liquid_grid)                                                                                                     \
+    K(liquid_solid_shares)                                                                                             \
+    K(liquid_solids)                                                                                                   \
+    K(liquid_collide)                                                                                                  \
     K(liquid_matrix)                                                                                                   \
     K(liquid_coarsen)                                                                                                  \
     K(liquid_solve_start)                                                                                              \

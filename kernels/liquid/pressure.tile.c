@@ -88,6 +88,41 @@ TILE_FN float open_face(uint8_t a, uint8_t b)
     return a == CELL_LIQUID && b == CELL_LIQUID ? 1.0f : 0.0f;
 }
 
+/// Open share of a cell's face on an axis, `up`: the upper one. Beyond the tank: 0.
+TILE_FN float share_of_face(const liquid_args *args, tile_place place, int axis, int up, int x, int y, int z)
+{
+    int at[3] = {place.x * TILE_EDGE + x, place.y * TILE_EDGE + y, place.z * TILE_EDGE + z};
+    at[axis] += up;
+    if (at[axis] >= args->shape.cells[axis])
+        return 0.0f;
+    const uint32_t dense = tile_dense_of(&args->shape, 0, at[0] >> TILE_LOG2, at[1] >> TILE_LOG2, at[2] >> TILE_LOG2);
+    const uint32_t slot = dense != TILE_NONE ? args->m.slot[dense] : TILE_NONE;
+    if (slot == TILE_NONE)
+        return 0.0f;
+    return face_share(&args->m, axis, (uint64_t)slot * TILE_CELLS + cell_index(at[0] & 7, at[1] & 7, at[2] & 7));
+}
+
+/// Weighs the matrix by what solids leave open of the faces.
+TILE_FN void open_matrix(const liquid_args *args, tile_place place, const uint8_t *type, float *ax, float *ay,
+                         float *az, float *diagonal)
+{
+    FOR_BOX (x, y, z, 9, 8, 8)
+        ax[(z * 8 + y) * 9 + x] *= share_of_face(args, place, 0, x == 8, x - (x == 8), y, z);
+    FOR_BOX (x, y, z, 8, 9, 8)
+        ay[(z * 9 + y) * 8 + x] *= share_of_face(args, place, 1, y == 8, x, y - (y == 8), z);
+    FOR_BOX (x, y, z, 8, 8, 9)
+        az[(z * 8 + y) * 8 + x] *= share_of_face(args, place, 2, z == 8, x, y, z - (z == 8));
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const int at = rim_index(x, y, z), step[3] = {1, RIM_EDGE, RIM_EDGE * RIM_EDGE};
+        float sum[3];
+        for (int axis = 0; axis < 3; axis++)
+            sum[axis] = (type[at - step[axis]] != CELL_SOLID ? share_of_face(args, place, axis, 0, x, y, z) : 0.0f) +
+                        (type[at + step[axis]] != CELL_SOLID ? share_of_face(args, place, axis, 1, x, y, z) : 0.0f);
+        diagonal[cell_index(x, y, z)] = type[at] == CELL_LIQUID ? (sum[0] + sum[1]) + sum[2] : 0.0f;
+    }
+    TILE_BARRIER();
+}
+
 /// The matrix of the finest level. One tile per occupied tile.
 TILE_KERNEL(liquid_matrix, CELL_LANES, liquid_args, matrix_scratch)
 {
@@ -119,6 +154,9 @@ TILE_KERNEL(liquid_matrix, CELL_LANES, liquid_args, matrix_scratch)
                          (type[at + RIM_EDGE * RIM_EDGE] != CELL_SOLID);
         diagonal[cell_index(x, y, z)] = type[at] == CELL_LIQUID ? (float)open : 0.0f;
     }
+    TILE_BARRIER();
+    if (m->open[0] != (uint8_t *)0)
+        open_matrix(args, place, type, ax, ay, az, diagonal);
     FOR_RANGE_ATOMIC (i, 0, TILE_CELLS)
         tile_add_u32(&s->liquid, type[rim_index((int)i & 7, (int)i >> 3 & 7, (int)i >> 6)] == CELL_LIQUID);
     TILE_BARRIER();
@@ -383,9 +421,10 @@ TILE_FN float divergence(const liquid_args *args, tile_place place, uint32_t slo
         const uint64_t next = last[a] ? (uint64_t)(upper[a] != TILE_NONE ? upper[a] : 0) * TILE_CELLS +
                                             cell_index(x, y, z) - (uint32_t)(stride[a] * (TILE_EDGE - 1))
                                       : cell + (uint64_t)stride[a];
-        part[a] = (wall ? 0.0f : m->u[a][next]) - m->u[a][cell];
+        part[a] = (wall ? 0.0f : face_share(m, a, next) * m->u[a][next]) - face_share(m, a, cell) * m->u[a][cell];
     }
-    return (part[0] + part[1]) + part[2];
+    const float flux = m->solid_flux != (float *)0 ? m->solid_flux[cell] : 0.0f;
+    return ((part[0] + part[1]) + part[2]) + flux;
 }
 
 /// The density error that a substep corrects. At the surface a cell is not full by nature: only crowding counts there.

@@ -92,6 +92,8 @@ static void substep(void *context)
     launch_occupied(tank, &args, liquid_p2g_id);
     tank_mark(tank, STAGE_P2G);
     launch_active(tank, &args, liquid_grid_id);
+    if (tank->desc.solid_count > 0)
+        launch_active(tank, &args, liquid_solids_id);
     tank_mark(tank, STAGE_GRID);
     launch_occupied(tank, &args, liquid_matrix_id);
     for (uint32_t level = 1; level < args.shape.level_count; level++)
@@ -104,6 +106,8 @@ static void substep(void *context)
     launch_active(tank, &args, liquid_extrapolate_id);
     tank_mark(tank, STAGE_EXTRAPOLATE);
     launch_occupied(tank, &args, liquid_advect_id);
+    if (tank->desc.solid_count > 0)
+        launch_occupied(tank, &args, liquid_collide_id);
     tank_mark(tank, STAGE_ADVECT);
     launch_active(tank, &args, liquid_arrivals_id);
     tank_launch(tank, &args, liquid_offsets_id, NULL, 1);

@@ -110,7 +110,7 @@ static tarn_status check_desc(complaint *why, const tarn_tank_desc *desc)
             refuse(why, TARN_E_LIMIT, "there are %u blocks; allowed are %d", desc->block_count, TARN_TANK_BLOCKS_MAX);
     for (uint32_t i = 0; status == TARN_OK && i < desc->block_count; i++)
         status = check_block(why, desc, i);
-    return status;
+    return status == TARN_OK ? tank_solids_check(desc, why->text, why->bytes) : status;
 }
 
 static tarn_status check_particles(complaint *why, const tarn_tank_desc *desc, uint32_t *particles_max)
@@ -215,6 +215,21 @@ static void take_tiles(taker *t, liquid_memory *m, uint64_t tiles, uint64_t occu
     m->partial = take(t, occupied, 4);
 }
 
+static void take_solids(taker *t, liquid_memory *m, uint64_t tiles, uint64_t near)
+{
+    for (int a = 0; a < 3; a++) {
+        m->open[a] = take(t, tiles * TILE_CELLS, 1);
+        m->solid_open[a] = take(t, near * TILE_CELLS, 1);
+    }
+    m->room = take(t, tiles * TILE_CELLS, 1);
+    m->solid_flux = take(t, tiles * TILE_CELLS, 4);
+    m->solid_tile = take(t, tiles, 4);
+    m->solid_dense = take(t, near, 4);
+    m->solid_node = take(t, near * SOLID_NODES, 2);
+    m->solid_room = take(t, near * TILE_CELLS, 1);
+    m->solid_sides = take(t, near * TILE_CELLS, 1);
+}
+
 static void take_level(taker *t, liquid_level *level, uint64_t dense, uint64_t used)
 {
     level->tile = take(t, used, 4);
@@ -243,6 +258,8 @@ static void take_all(taker *t)
     m->totals = take(t, 1, sizeof *m->totals);
     take_particles(t, m, shape->particles_max);
     take_tiles(t, m, tiles, occupied);
+    if (tank->desc.solid_count > 0)
+        take_solids(t, m, tiles, tank->solid_tiles > 0 ? tank->solid_tiles : 1);
     for (uint32_t l = 0; l < shape->level_count; l++) {
         const uint64_t dense = shape->tile_total[l], used = dense < occupied ? dense : occupied;
         take_level(t, &m->level[l], dense, used);
@@ -280,14 +297,16 @@ static void give_memory(tarn_tank *tank)
         m->density,         m->cell_type,       m->face_valid,  m->cell_count,
         m->density_error,   m->move_count,      m->residual,    m->direction,
         m->product,         m->pressure,        m->potential,   m->solved_tile,
-        m->partial,         tank->tile_info,    tank->payloads,
+        m->partial,         tank->tile_info,    tank->payloads, m->room,
+        m->solid_flux,      m->solid_tile,      m->solid_dense, m->solid_node,
+        m->solid_room,      m->solid_sides,
     };
     for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++)
         tarn_device_free(device, pieces[i]);
     for (int a = 0; a < 3; a++) {
         void *const fields[] = {m->position[a], m->velocity[a], m->moved_position[a], m->moved_velocity[a],
                                 m->u[a],        m->u_old[a],    m->u_ext[a],          m->shift[a],
-                                m->momentum[a], m->weight[a]};
+                                m->momentum[a], m->weight[a],   m->open[a],           m->solid_open[a]};
         for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
             tarn_device_free(device, fields[i]);
     }
@@ -321,7 +340,13 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
     tank->desc = *desc;
     memcpy(tank->parameters, desc->parameters, sizeof tank->parameters);
     fill_shape(desc, particles_max, &tank->args.shape);
-    status = take_memory(tank);
+    status = tank_fields_copy(tank);
+    if (status == TARN_OK)
+        status = tank_solids_sample(tank);
+    if (status == TARN_OK)
+        status = take_memory(tank);
+    if (status == TARN_OK)
+        status = tank_solids_upload(tank);
     if (status == TARN_OK)
         status = tank_seed(tank);
     if (status != TARN_OK) {
@@ -341,6 +366,9 @@ void tarn_tank_destroy(tarn_tank *tank)
         return;
     tarn_device_replay_destroy(tank->device, tank->substep);
     give_memory(tank);
+    tank_solids_free_samples(tank);
+    for (uint32_t f = 0; f < TARN_TANK_FIELDS_MAX; f++)
+        free(tank->desc.fields[f].distance_m);
     free(tank->tile_info_host);
     free(tank->frame_tiles);
     free(tank);

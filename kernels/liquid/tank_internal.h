@@ -24,6 +24,13 @@ typedef enum tank_stage {
         STAGE_COUNT
 } tank_stage;
 
+/// Distances that the host sampled.
+typedef struct solid_samples {
+    uint32_t *tile, *dense; ///< [dense] and [i] as solid_tile and solid_dense
+    int16_t *node;          ///< [i][SOLID_NODES]
+    uint32_t count, count_max;
+} solid_samples;
+
 struct tarn_tank {
     tarn_device *device;
     tarn_tank_desc desc;
@@ -40,6 +47,8 @@ struct tarn_tank {
     uint32_t *tile_info; ///< device: [occupied][2]
     uint32_t *tile_info_host;
     tarn_frame_tile *frame_tiles;
+    uint32_t solid_tiles;   ///< near solids that don't move
+    solid_samples *samples; ///< of these, while the tank is being made
     int profiling;
     double stage_s[STAGE_COUNT], stage_mark_s;
 };
@@ -50,6 +59,25 @@ void tank_launch(tarn_tank *tank, const liquid_args *args, liquid_kernel_id kern
 
 /// Books the time since the last mark under a stage, while profiling.
 void tank_mark(tarn_tank *tank, tank_stage stage);
+
+/// Whether solids, fields, key frames and fluid shapes are sound. @return TARN_OK, TARN_E_ARGUMENT or TARN_E_LIMIT
+tarn_status tank_solids_check(const tarn_tank_desc *desc, char *why, size_t why_bytes);
+
+/// Makes the tank's description own its fields' distances; tarn_tank_destroy frees them.
+tarn_status tank_fields_copy(tarn_tank *tank);
+
+/// Samples the solids that don't move into tank->samples: before the memory is taken, which follows from them.
+tarn_status tank_solids_sample(tarn_tank *tank);
+
+/// Brings the samples to the device and computes what they leave open.
+tarn_status tank_solids_upload(tarn_tank *tank);
+void tank_solids_free_samples(tarn_tank *tank);
+
+/// Which of the first 64 shapes may come within margin_m of a box: a bit each.
+uint64_t tank_shapes_near(const tarn_tank_desc *desc, const double min_m[3], const double max_m[3], double margin_m);
+
+/// Distance of a point, metres, to the solids of a mask as they stand at the start.
+double tank_solids_distance_m(const tarn_tank_desc *desc, uint64_t solids, const double point_m[3]);
 
 /// Puts the description's particles into the tank, and lists the tiles.
 tarn_status tank_seed(tarn_tank *tank);
