@@ -150,6 +150,7 @@ tarn_status tarn_tank_hash_get(tarn_tank *tank, tarn_tank_hash *hash)
     for (int i = 0; i < TARN_PARAMETER_COUNT; i++)
         rest = tile_mix_u64(rest ^ tile_bits_f32(tank->parameters[i]));
     rest = tile_mix_u64(rest ^ tank->counters.speed_max_bits);
+    rest = tank_bodies_hash(tank, rest);
     hash->lo = totals.sum[TOTAL_HASH] ^ rest;
     hash->hi = totals.sum[TOTAL_HASH + 1] ^ tile_mix_u64(rest);
     return TARN_OK;

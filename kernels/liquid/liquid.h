@@ -123,31 +123,35 @@ typedef struct liquid_field {
     const float *distance; ///< device memory
 } liquid_field;
 
-/// A solid that moves. Lengths in cells, times in steps; masses in cells of the first liquid.
+/// A solid that moves, as far as it never changes. Lengths in cells; masses in cells of the first liquid.
 typedef struct liquid_body {
-    // constant
     uint32_t kind, field, is_free;
     float half[3];            ///< as tarn_shape's
     float center[3];          ///< of mass, in the shape's frame
     float reach;              ///< from the centre of mass to the farthest point
     float inverse_mass;       ///< 0: keyframed
-    float inverse_inertia[6]; ///< along the shape's axes: xx yy zz xy xz yz
-    float volume;
+    float inverse_inertia[6]; ///< along the shape's axes: xx yy zz yz xz xy
     uint32_t point_count;
     float point[BODY_POINTS_MAX][3]; ///< on the surface, from the centre of mass, for contacts
     float point_radius;              ///< of balls around the points
-    // state
-    float position[3]; ///< of the centre of mass
-    float rotation[4];
-    float velocity[3], spin[3];
-    float turn[9]; ///< the rotation as a matrix, rows first
 } liquid_body;
 
+/// Where a body is and how it moves; cells, steps, radians.
+typedef struct liquid_body_state {
+    float position[3]; ///< of the centre of mass
+    float rotation[4]; ///< unit quaternion x, y, z, w
+    float velocity[3], spin[3];
+    float turn[9];    ///< the rotation as a matrix, rows first
+    float contact[6]; ///< velocity and spin that contacts gave in the last substep: the next one's first guess
+} liquid_body_state;
+
 typedef struct liquid_bodies {
+    liquid_body_state state[BODIES_MAX];
+    float change[BODIES_MAX][6]; ///< velocity and spin that a pressure gives: M^-1 J^T p
     uint32_t count;
+    uint32_t tile_count; ///< of body_tile
     liquid_field field[FIELDS_MAX];
     liquid_body body[BODIES_MAX];
-    float change[BODIES_MAX][6]; ///< velocity and spin that a pressure field gives: M^-1 J^T p
 } liquid_bodies;
 
 typedef struct liquid_grab {
@@ -159,7 +163,8 @@ typedef struct liquid_grab {
 /// What the host tells the bodies before a step.
 typedef struct liquid_body_control {
     float from[BODIES_MAX][7], to[BODIES_MAX][7]; ///< keyframed: position and rotation at the step's ends
-    uint32_t substep, substeps;                   ///< the device counts the first
+    uint32_t substep;                             ///< the device counts them
+    float grab_limit;                             ///< change of velocity that a hand may make in a step
     uint32_t grab_count;
     liquid_grab grab[GRABS_MAX];
 } liquid_body_control;
@@ -225,16 +230,18 @@ typedef struct liquid_memory {
     uint8_t *room;     ///< [s][512] share of the density kernel around the cell's centre that no solid covers, 0..255
     float *solid_flux; ///< [s][512] sum over a cell's faces of covered share times the solid's velocity outwards
     // solids that don't move: NULL in a tank without solids
-    uint32_t *solid_tile;                 ///< [dense]: i, TILE_NONE (no surface near) or TILE_FULL
-    uint32_t *solid_dense;                ///< [i]: dense tile
-    int16_t *solid_node;                  ///< [i][729] signed distance, 1/SOLID_NODE_UNIT cell
-    uint8_t *solid_open[3], *solid_room;  ///< [i][512] as open and room, of these solids alone
-    uint8_t *solid_sides;                 ///< [i][512] bit per side of a cell that isn't all covered: -x +x -y +y -z +z
+    uint32_t *solid_tile;                ///< [dense]: i, TILE_NONE (no surface near) or TILE_FULL
+    uint32_t *solid_dense;               ///< [i]: dense tile
+    int16_t *solid_node;                 ///< [i][729] signed distance, 1/SOLID_NODE_UNIT cell
+    uint8_t *solid_open[3], *solid_room; ///< [i][512] as open and room, of these solids alone
+    uint8_t *solid_sides;                ///< [i][512] bit per side of a cell that isn't all covered: -x +x -y +y -z +z
     // bodies: NULL in a tank without
     liquid_bodies *bodies;
     liquid_body_control *body_control;
-    uint8_t *face_owner[3]; ///< [s][512] body that covers a lower face, or BODY_NONE
-    float *body_partial;    ///< [o][BODIES_MAX][6]
+    uint8_t *cover_owner; ///< [s][512] body that covers faces of a cell, or BODY_NONE
+    int16_t *cover[3];    ///< [s][512] what it covers of the upper face less of the lower one, 1/255
+    uint32_t *body_tile;  ///< [k] occupied index of tiles that free bodies may cover
+    float *body_partial;  ///< [k][BODIES_MAX][6]
     // occupied
     int32_t *momentum[3], *weight[3], *density; ///< [o][1000]
     uint8_t *cell_count;                        ///< [o][512], saturated
@@ -252,13 +259,14 @@ typedef struct liquid_memory {
 typedef struct liquid_args {
     liquid_shape shape;
     liquid_memory m;
-    uint32_t level;       ///< for the multigrid's kernels
-    uint32_t is_density;  ///< 0: the solve is for pressure, 1: for the density correction
-    float *solution;      ///< of the solve: pressure or potential
-    uint32_t is_first;    ///< the check before the solver's first iteration
-    uint8_t *bytes;       ///< for the encoder
-    uint32_t *tile_info;  ///< for the encoder: [o][2] dense tile, particle count
-    float velocity_scale; ///< for the encoder: units per (cell per step)
+    uint32_t level;        ///< for the multigrid's kernels
+    uint32_t is_density;   ///< 0: the solve is for pressure, 1: for the density correction
+    float *solution;       ///< of the solve: pressure or potential
+    uint32_t is_first;     ///< the check before the solver's first iteration
+    uint8_t *bytes;        ///< for the encoder
+    uint32_t *tile_info;   ///< for the encoder: [o][2] dense tile, particle count
+    float velocity_scale;  ///< for the encoder: units per (cell per step)
+    const float *gathered; ///< for the bodies: the pressure that acts on them
 } liquid_args;
 
 /// Kernels, in the order of a step.
@@ -268,6 +276,13 @@ typedef struct liquid_args {
     K(liquid_grid)                                                                                                     \
     K(liquid_solid_shares)                                                                                             \
     K(liquid_solids)                                                                                                   \
+    K(liquid_bodies_begin)                                                                                             \
+    K(liquid_body_tiles)                                                                                               \
+    K(liquid_body_gather)                                                                                              \
+    K(liquid_body_respond)                                                                                             \
+    K(liquid_body_apply)                                                                                               \
+    K(liquid_bodies_kick)                                                                                              \
+    K(liquid_bodies_end)                                                                                               \
     K(liquid_collide)                                                                                                  \
     K(liquid_matrix)                                                                                                   \
     K(liquid_coarsen)                                                                                                  \

@@ -74,6 +74,26 @@ TILE_FN float solid_distance(const liquid_args *args, const int32_t *position, f
 
 // -------------------------------------------------------------------------------------------------------------- bodies
 
+/// to = R v and to = R^T v.
+TILE_FN void turn_by(const float *turn, const float *v, float *to)
+{
+    for (int a = 0; a < 3; a++)
+        to[a] = (turn[3 * a] * v[0] + turn[3 * a + 1] * v[1]) + turn[3 * a + 2] * v[2];
+}
+
+TILE_FN void turn_back(const float *turn, const float *v, float *to)
+{
+    for (int a = 0; a < 3; a++)
+        to[a] = (turn[a] * v[0] + turn[3 + a] * v[1]) + turn[6 + a] * v[2];
+}
+
+TILE_FN void cross3(const float *a, const float *b, float *to)
+{
+    to[0] = a[1] * b[2] - a[2] * b[1];
+    to[1] = a[2] * b[0] - a[0] * b[2];
+    to[2] = a[0] * b[1] - a[1] * b[0];
+}
+
 /// Distance to a sampled field, trilinear; outside its grid the distance to the grid is added.
 TILE_FN float field_distance(const liquid_field *field, const float *local)
 {
@@ -131,10 +151,10 @@ TILE_FN float body_shape_distance(const liquid_bodies *bodies, const liquid_body
 TILE_FN float body_distance(const liquid_bodies *bodies, uint32_t b, const float *at)
 {
     const liquid_body *body = &bodies->body[b];
-    const float from[3] = {at[0] - body->position[0], at[1] - body->position[1], at[2] - body->position[2]};
+    const liquid_body_state *state = &bodies->state[b];
+    const float from[3] = {at[0] - state->position[0], at[1] - state->position[1], at[2] - state->position[2]};
     float local[3];
-    for (int a = 0; a < 3; a++)
-        local[a] = (body->turn[a] * from[0] + body->turn[3 + a] * from[1]) + body->turn[6 + a] * from[2];
+    turn_back(state->turn, from, local);
     for (int a = 0; a < 3; a++)
         local[a] += body->center[a];
     return body_shape_distance(bodies, body, local);
@@ -154,13 +174,13 @@ TILE_FN float body_gradient(const liquid_bodies *bodies, uint32_t b, const float
 }
 
 /// Velocity of a body's matter at a point, cells per step.
-TILE_FN void body_velocity(const liquid_body *body, const float *at, float *velocity)
+TILE_FN void body_velocity(const liquid_body_state *body, const float *at, float *velocity)
 {
     const float r[3] = {at[0] - body->position[0], at[1] - body->position[1], at[2] - body->position[2]};
-    const float *w = body->spin;
-    velocity[0] = body->velocity[0] + (w[1] * r[2] - w[2] * r[1]);
-    velocity[1] = body->velocity[1] + (w[2] * r[0] - w[0] * r[2]);
-    velocity[2] = body->velocity[2] + (w[0] * r[1] - w[1] * r[0]);
+    float turning[3];
+    cross3(body->spin, r, turning);
+    for (int a = 0; a < 3; a++)
+        velocity[a] = body->velocity[a] + turning[a];
 }
 
 /// Bit per body that may come within `margin` cells of a tile. The same for all lanes.
@@ -173,10 +193,9 @@ TILE_FN uint32_t bodies_near_tile(const liquid_args *args, tile_place place, flo
     const float center[3] = {(float)(place.x * TILE_EDGE + TILE_EDGE / 2), (float)(place.y * TILE_EDGE + TILE_EDGE / 2),
                              (float)(place.z * TILE_EDGE + TILE_EDGE / 2)};
     for (uint32_t b = 0; b < bodies->count; b++) {
-        const liquid_body *body = &bodies->body[b];
-        const float away[3] = {body->position[0] - center[0], body->position[1] - center[1],
-                               body->position[2] - center[2]};
-        const float reach = body->reach + margin + 6.93f; // half a tile's diagonal
+        const float *position = bodies->state[b].position;
+        const float away[3] = {position[0] - center[0], position[1] - center[1], position[2] - center[2]};
+        const float reach = bodies->body[b].reach + margin + 6.93f; // half a tile's diagonal
         near |= (uint32_t)(dot3(away, away) < reach * reach) << b;
     }
     return near;

@@ -25,7 +25,6 @@ typedef struct share_scratch {
     uint16_t pass_y[TILE_EDGE * TILE_EDGE * HALF_EDGE];
     uint8_t open[3][TILE_FACES]; ///< like the matrix' faces: both borders
     uint8_t face_owner[3][TILE_FACES];
-    float flux[3][TILE_FACES]; ///< covered share times the solid's velocity
     uint8_t room[TILE_CELLS], sides[TILE_CELLS];
     uint8_t filled[RIM_CELLS]; ///< 1 where there are particles
 } share_scratch;
@@ -123,7 +122,6 @@ TILE_FN void share_faces(const liquid_args *args, share_scratch *s, tile_place p
                 square_share(s->node[corner], s->node[corner + u], s->node[corner + u + v], s->node[corner + v]);
             s->open[axis][i] = wall ? 0 : open;
             s->face_owner[axis][i] = BODY_NONE;
-            s->flux[axis][i] = 0.0f;
         }
     }
     TILE_BARRIER();
@@ -219,7 +217,7 @@ TILE_KERNEL(liquid_solid_shares, CELL_LANES, liquid_args, share_scratch)
 
 // -------------------------------------------------------------------------------------------------------- each substep
 
-/// Whose a covered face is, its solid's velocity through it, and what that makes of a cell.
+/// Which body covers a face.
 TILE_FN void share_owners(const liquid_args *args, share_scratch *s, tile_place place)
 {
     const int at_tile[3] = {place.x, place.y, place.z};
@@ -242,13 +240,7 @@ TILE_FN void share_owners(const liquid_args *args, share_scratch *s, tile_place 
             const uint32_t covered = 255u - s->open[axis][i];
             if (owner == BODY_NONE || covered == 0 || normal <= 0 || normal >= args->shape.cells[axis])
                 continue;
-            const float at[3] = {(float)(at_tile[0] * TILE_EDGE + x) + (axis == 0 ? 0.0f : 0.5f),
-                                 (float)(at_tile[1] * TILE_EDGE + y) + (axis == 1 ? 0.0f : 0.5f),
-                                 (float)(at_tile[2] * TILE_EDGE + z) + (axis == 2 ? 0.0f : 0.5f)};
-            float velocity[3];
-            body_velocity(&args->m.bodies->body[owner], at, velocity);
             s->face_owner[axis][i] = owner;
-            s->flux[axis][i] = (float)covered * (1.0f / 255.0f) * velocity[axis];
         }
     }
     TILE_BARRIER();
@@ -269,31 +261,46 @@ TILE_FN void put_still(const liquid_args *args, share_scratch *s, uint32_t tile,
         s->room[c] = known ? m->solid_room[from + c] : open;
         s->sides[c] = known ? m->solid_sides[from + c] : open & 63;
     }
-    if (m->face_owner[0] != (uint8_t *)0) {
-        FOR_RANGE (c, 0, TILE_CELLS) {
-            for (int axis = 0; axis < 3; axis++)
-                m->face_owner[axis][to + c] = BODY_NONE;
-        }
+    if (m->cover_owner != (uint8_t *)0) {
+        FOR_RANGE (c, 0, TILE_CELLS)
+            m->cover_owner[to + c] = BODY_NONE;
     }
     TILE_BARRIER();
 }
 
-TILE_FN void put_moving(const liquid_args *args, share_scratch *s, uint32_t tile)
+/// What a body covers of a cell, and how much of the cell it therefore pushes away. Where several bodies meet in a
+/// cell, the first of them counts.
+TILE_FN void put_moving(const liquid_args *args, share_scratch *s, uint32_t tile, tile_place place)
 {
     const liquid_memory *m = &args->m;
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const uint32_t c = cell_index(x, y, z);
         const uint64_t to = (uint64_t)tile * TILE_CELLS + c;
-        float out[3];
+        uint8_t owner = BODY_NONE;
+        int face[3], next[3];
+        float part[3] = {0.0f, 0.0f, 0.0f};
         for (int axis = 0; axis < 3; axis++) {
-            const int face = face_index(axis, x, y, z),
-                      next = face_index(axis, x + (axis == 0), y + (axis == 1), z + (axis == 2));
-            m->open[axis][to] = s->open[axis][face];
-            m->face_owner[axis][to] = s->face_owner[axis][face];
-            out[axis] = s->flux[axis][next] - s->flux[axis][face];
+            face[axis] = face_index(axis, x, y, z);
+            next[axis] = face_index(axis, x + (axis == 0), y + (axis == 1), z + (axis == 2));
+            owner = (uint8_t)tile_min_i32(
+                owner, tile_min_i32(s->face_owner[axis][face[axis]], s->face_owner[axis][next[axis]]));
+            m->open[axis][to] = s->open[axis][face[axis]];
         }
+        const float at[3] = {(float)(place.x * TILE_EDGE + x) + 0.5f, (float)(place.y * TILE_EDGE + y) + 0.5f,
+                             (float)(place.z * TILE_EDGE + z) + 0.5f};
+        float velocity[3] = {0.0f, 0.0f, 0.0f};
+        if (owner != BODY_NONE)
+            body_velocity(&m->bodies->state[owner], at, velocity);
+        for (int axis = 0; axis < 3; axis++) {
+            const int above = s->face_owner[axis][next[axis]] == owner ? 255 - s->open[axis][next[axis]] : 0;
+            const int below = s->face_owner[axis][face[axis]] == owner ? 255 - s->open[axis][face[axis]] : 0;
+            const int cover = owner != BODY_NONE ? above - below : 0;
+            m->cover[axis][to] = (int16_t)cover;
+            part[axis] = (float)cover * (1.0f / 255.0f) * velocity[axis];
+        }
+        m->cover_owner[to] = owner;
         m->room[to] = s->room[c];
-        m->solid_flux[to] = (out[0] + out[1]) + out[2];
+        m->solid_flux[to] = (part[0] + part[1]) + part[2];
     }
     TILE_BARRIER();
 }
@@ -362,7 +369,7 @@ TILE_KERNEL(liquid_solids, CELL_LANES, liquid_args, share_scratch)
         share_rooms(s);
         share_sides(s);
         share_owners(args, s, place);
-        put_moving(args, s, tile);
+        put_moving(args, s, tile, place);
     }
     const uint32_t o = m->level[0].index[dense];
     load_filled(args, s, place, o);
@@ -401,7 +408,7 @@ TILE_FN float nearest_solid(const liquid_args *args, uint32_t near, const int32_
                 distance = other;
                 if (distance < SOLID_MARGIN) {
                     body_gradient(args->m.bodies, b, at, normal);
-                    body_velocity(&args->m.bodies->body[b], at, velocity);
+                    body_velocity(&args->m.bodies->state[b], at, velocity);
                 }
             }
         }

@@ -41,6 +41,19 @@ static void launch_level(tarn_tank *tank, liquid_args *args, liquid_kernel_id ke
     tank_launch(tank, args, kernel, &args->m.counters->level_tiles[level], args->shape.tile_total[level]);
 }
 
+/// M^-1 J^T of a field of pressures: what it does to the free bodies.
+static void bodies_respond(tarn_tank *tank, liquid_args *args, const float *pressure)
+{
+    args->gathered = pressure;
+    tank_launch(tank, args, liquid_body_gather_id, &args->m.bodies->tile_count, args->shape.tile_total[0]);
+    tank_launch(tank, args, liquid_body_respond_id, NULL, 1);
+}
+
+static int couples(const tarn_tank *tank, const liquid_args *args)
+{
+    return tank->body_count > 0 && !args->is_density;
+}
+
 typedef struct solve_context {
     tarn_tank *tank;
     liquid_args args;
@@ -66,6 +79,10 @@ static void iterate(void *context)
     tank_launch(c->tank, args, liquid_cg_beta_id, NULL, 1);
     launch_occupied(c->tank, args, liquid_cg_direction_id);
     launch_occupied(c->tank, args, liquid_cg_apply_id);
+    if (couples(c->tank, args)) {
+        bodies_respond(c->tank, args, args->m.direction);
+        tank_launch(c->tank, args, liquid_body_apply_id, &args->m.bodies->tile_count, args->shape.tile_total[0]);
+    }
     tank_launch(c->tank, args, liquid_cg_alpha_id, NULL, 1);
     launch_occupied(c->tank, args, liquid_cg_update_id);
     tank_launch(c->tank, args, liquid_solve_check_id, NULL, 1);
@@ -81,6 +98,11 @@ static void solve(tarn_tank *tank, int is_density, uint32_t iterations)
     tank_launch(tank, &c.args, liquid_solve_check_id, NULL, 1);
     c.args.is_first = 0;
     tarn_device_repeat(tank->device, &c.args.m.counters->go, iterations, iterate, &c);
+    if (couples(tank, &c.args)) {
+        c.args.is_first = 1;
+        bodies_respond(tank, &c.args, c.args.solution);
+        tank_launch(tank, &c.args, liquid_bodies_kick_id, NULL, 1);
+    }
     launch_active(tank, &c.args, liquid_project_id);
 }
 
@@ -92,6 +114,10 @@ static void substep(void *context)
     launch_occupied(tank, &args, liquid_p2g_id);
     tank_mark(tank, STAGE_P2G);
     launch_active(tank, &args, liquid_grid_id);
+    if (tank->body_count > 0) {
+        tank_launch(tank, &args, liquid_bodies_begin_id, NULL, 1);
+        tank_launch(tank, &args, liquid_body_tiles_id, NULL, 1);
+    }
     if (tank->desc.solid_count > 0)
         launch_active(tank, &args, liquid_solids_id);
     tank_mark(tank, STAGE_GRID);
@@ -106,6 +132,8 @@ static void substep(void *context)
     launch_active(tank, &args, liquid_extrapolate_id);
     tank_mark(tank, STAGE_EXTRAPOLATE);
     launch_occupied(tank, &args, liquid_advect_id);
+    if (tank->body_count > 0)
+        tank_launch(tank, &args, liquid_bodies_end_id, NULL, 1);
     if (tank->desc.solid_count > 0)
         launch_occupied(tank, &args, liquid_collide_id);
     tank_mark(tank, STAGE_ADVECT);
@@ -198,13 +226,16 @@ tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t pu
     for (uint32_t i = 0; i < push_count; i++)
         if (!push_is_finite(&pushes[i]))
             return TARN_E_ARGUMENT;
-    tank->substeps = substeps_for(tank, &control, fastest_push(tank, pushes, push_count));
+    const float driven = tile_max2_f32(fastest_push(tank, pushes, push_count), tank_bodies_speed(tank));
+    tank->substeps = substeps_for(tank, &control, driven);
     control.flip = nth_root(p[TARN_PARAMETER_FLIP], tank->substeps);
     control.push_count = push_count;
     for (uint32_t i = 0; i < push_count; i++)
         fill_push(tank, &pushes[i], &control.pushes[i]);
     control.frac = 1.0f / (float)tank->substeps;
     tarn_status status = tarn_device_upload(tank->device, tank->args.m.control, &control, sizeof control);
+    if (status == TARN_OK)
+        status = tank_bodies_before_step(tank);
     if (status != TARN_OK)
         return status;
     for (uint32_t i = 0; i < tank->substeps; i++) {
@@ -214,6 +245,8 @@ tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t pu
             tarn_device_run(tank->device, &tank->substep, substep, tank);
     }
     status = tarn_device_download(tank->device, &tank->counters, tank->args.m.counters, sizeof tank->counters);
+    if (status == TARN_OK)
+        status = tank_bodies_after_step(tank);
     tank->step++;
     tank->sim_time_s = (double)tank->step * (double)dt_s;
     return status;

@@ -230,6 +230,22 @@ static void take_solids(taker *t, liquid_memory *m, uint64_t tiles, uint64_t nea
     m->solid_sides = take(t, near * TILE_CELLS, 1);
 }
 
+static void take_bodies(taker *t, tarn_tank *tank, uint64_t tiles, uint64_t occupied)
+{
+    liquid_memory *m = &tank->args.m;
+    m->bodies = take(t, 1, sizeof *m->bodies);
+    m->body_control = take(t, 1, sizeof *m->body_control);
+    m->cover_owner = take(t, tiles * TILE_CELLS, 1);
+    for (int a = 0; a < 3; a++)
+        m->cover[a] = take(t, tiles * TILE_CELLS, sizeof *m->cover[a]);
+    m->body_tile = take(t, occupied, sizeof *m->body_tile);
+    m->body_partial = take(t, occupied * BODIES_MAX * 6, sizeof *m->body_partial);
+    for (uint32_t f = 0; f < tank->desc.field_count; f++) {
+        const uint32_t *nodes = tank->desc.fields[f].nodes;
+        tank->field_distance[f] = take(t, (uint64_t)nodes[0] * nodes[1] * nodes[2], sizeof(float));
+    }
+}
+
 static void take_level(taker *t, liquid_level *level, uint64_t dense, uint64_t used)
 {
     level->tile = take(t, used, 4);
@@ -260,6 +276,8 @@ static void take_all(taker *t)
     take_tiles(t, m, tiles, occupied);
     if (tank->desc.solid_count > 0)
         take_solids(t, m, tiles, tank->solid_tiles > 0 ? tank->solid_tiles : 1);
+    if (tank->body_count > 0)
+        take_bodies(t, tank, tiles, occupied);
     for (uint32_t l = 0; l < shape->level_count; l++) {
         const uint64_t dense = shape->tile_total[l], used = dense < occupied ? dense : occupied;
         take_level(t, &m->level[l], dense, used);
@@ -291,25 +309,29 @@ static void give_memory(tarn_tank *tank)
     tarn_device *device = tank->device;
     liquid_memory *m = &tank->args.m;
     void *const pieces[] = {
-        m->control,         m->counters,        m->totals,      m->id,
-        m->moved_id,        m->moved_to,        m->tile_first,  m->tile_count,
-        m->tile_first_next, m->tile_count_next, m->slot,        m->active_tile,
-        m->density,         m->cell_type,       m->face_valid,  m->cell_count,
-        m->density_error,   m->move_count,      m->residual,    m->direction,
-        m->product,         m->pressure,        m->potential,   m->solved_tile,
-        m->partial,         tank->tile_info,    tank->payloads, m->room,
-        m->solid_flux,      m->solid_tile,      m->solid_dense, m->solid_node,
-        m->solid_room,      m->solid_sides,
+        m->control,         m->counters,        m->totals,       m->id,
+        m->moved_id,        m->moved_to,        m->tile_first,   m->tile_count,
+        m->tile_first_next, m->tile_count_next, m->slot,         m->active_tile,
+        m->density,         m->cell_type,       m->face_valid,   m->cell_count,
+        m->density_error,   m->move_count,      m->residual,     m->direction,
+        m->product,         m->pressure,        m->potential,    m->solved_tile,
+        m->partial,         tank->tile_info,    tank->payloads,  m->room,
+        m->solid_flux,      m->solid_tile,      m->solid_dense,  m->solid_node,
+        m->solid_room,      m->solid_sides,     m->bodies,       m->body_control,
+        m->cover_owner,     m->body_tile,       m->body_partial,
     };
     for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++)
         tarn_device_free(device, pieces[i]);
     for (int a = 0; a < 3; a++) {
         void *const fields[] = {m->position[a], m->velocity[a], m->moved_position[a], m->moved_velocity[a],
                                 m->u[a],        m->u_old[a],    m->u_ext[a],          m->shift[a],
-                                m->momentum[a], m->weight[a],   m->open[a],           m->solid_open[a]};
+                                m->momentum[a], m->weight[a],   m->open[a],           m->solid_open[a],
+                                m->cover[a]};
         for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
             tarn_device_free(device, fields[i]);
     }
+    for (uint32_t f = 0; f < FIELDS_MAX; f++)
+        tarn_device_free(device, tank->field_distance[f]);
     for (uint32_t l = 0; l < LEVELS_MAX; l++) {
         liquid_level *level = &m->level[l];
         void *const fields[] = {level->tile, level->index,    level->ax, level->ay,
@@ -339,6 +361,9 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
     tank->device = device;
     tank->desc = *desc;
     memcpy(tank->parameters, desc->parameters, sizeof tank->parameters);
+    for (uint32_t i = 0; i < desc->solid_count; i++)
+        if (desc->solids[i].motion != TARN_MOTION_STATIC)
+            tank->body_solid[tank->body_count++] = i;
     fill_shape(desc, particles_max, &tank->args.shape);
     status = tank_fields_copy(tank);
     if (status == TARN_OK)
@@ -348,7 +373,7 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
     if (status == TARN_OK)
         status = tank_solids_upload(tank);
     if (status == TARN_OK)
-        status = tank_seed(tank);
+        status = tarn_tank_reset(tank);
     if (status != TARN_OK) {
         status = refuse(&c, status, "the tank needs %.1f MiB of device memory, allowed are %.1f MiB: %s",
                         (double)tank->bytes / 1048576.0, (double)tarn_device_memory_bytes(device) / 1048576.0,
@@ -376,7 +401,8 @@ void tarn_tank_destroy(tarn_tank *tank)
 
 tarn_status tarn_tank_reset(tarn_tank *tank)
 {
-    return tank_seed(tank);
+    const tarn_status status = tank_seed(tank);
+    return status == TARN_OK ? tank_bodies_reset(tank) : status;
 }
 
 tarn_status tarn_tank_set_parameter(tarn_tank *tank, tarn_parameter id, float value)

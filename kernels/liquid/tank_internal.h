@@ -47,8 +47,15 @@ struct tarn_tank {
     uint32_t *tile_info; ///< device: [occupied][2]
     uint32_t *tile_info_host;
     tarn_frame_tile *frame_tiles;
-    uint32_t solid_tiles;   ///< near solids that don't move
-    solid_samples *samples; ///< of these, while the tank is being made
+    uint32_t body_count;
+    uint32_t body_solid[BODIES_MAX];          ///< index in the description
+    liquid_body_state body_state[BODIES_MAX]; ///< as the last step left them
+    float body_center[BODIES_MAX][3];         ///< of mass, in the shape's frame
+    float body_reach[BODIES_MAX];
+    float *field_distance[FIELDS_MAX]; ///< device
+    liquid_body_control body_control;  ///< of the next step
+    uint32_t solid_tiles;              ///< near solids that don't move
+    solid_samples *samples;            ///< of these, while the tank is being made
     int profiling;
     double stage_s[STAGE_COUNT], stage_mark_s;
 };
@@ -72,6 +79,19 @@ tarn_status tank_solids_sample(tarn_tank *tank);
 /// Brings the samples to the device and computes what they leave open.
 tarn_status tank_solids_upload(tarn_tank *tank);
 void tank_solids_free_samples(tarn_tank *tank);
+
+/// Puts the bodies where the description has them.
+tarn_status tank_bodies_reset(tarn_tank *tank);
+
+/// Tells the device of the key frames and grabs of the next step, and reads back where the last one left the bodies.
+tarn_status tank_bodies_before_step(tarn_tank *tank);
+tarn_status tank_bodies_after_step(tarn_tank *tank);
+
+/// Fastest point of a body in the next step as far as is known, cells per step.
+float tank_bodies_speed(const tarn_tank *tank);
+
+/// Mixes the bodies into a hash.
+uint64_t tank_bodies_hash(const tarn_tank *tank, uint64_t hash);
 
 /// Which of the first 64 shapes may come within margin_m of a box: a bit each.
 uint64_t tank_shapes_near(const tarn_tank_desc *desc, const double min_m[3], const double max_m[3], double margin_m);
