@@ -32,8 +32,8 @@ typedef enum tarn_shape_kind {
 
 typedef struct tarn_shape {
     tarn_shape_kind kind;
-    float half_m[3]; ///< box: half extents; sphere: {radius}; capsule, cylinder: {radius, half height of the
-                     ///< cylindrical part}; field: {scale, without unit}
+    float half_m[3];   ///< box: half extents; sphere: {radius}; capsule, cylinder: {radius, half height of the
+                       ///< cylindrical part}; field: {scale, without unit}
     uint32_t field;    ///< index into the caller's array of fields; read for TARN_SHAPE_FIELD only
     uint32_t inverted; ///< 1: a container, solid outside; 0: solid inside
 } tarn_shape;

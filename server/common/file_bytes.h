@@ -1,0 +1,17 @@
+/// Whole files into memory.
+#ifndef TARN_SERVER_COMMON_FILE_BYTES_H
+#define TARN_SERVER_COMMON_FILE_BYTES_H
+
+#include "protocol/status.h"
+
+#include <stddef.h>
+
+/// Reads a regular file; a device, a pipe or a directory is refused, and a pipe isn't waited for.
+/// @param bytes  made by malloc, the caller frees it; written on success only
+/// @param what   what is allowed, for the sentence: "a mesh file"
+/// @param why    where not NULL: the file's name, what was found and what is allowed
+/// @return TARN_OK, TARN_E_NOT_FOUND, TARN_E_IO, TARN_E_LIMIT (more than bytes_max) or TARN_E_MEMORY
+tarn_status tarn_file_bytes_read(const char *path, size_t bytes_max, const char *what, char **bytes, size_t *byte_count,
+                                 char *why, size_t why_bytes);
+
+#endif

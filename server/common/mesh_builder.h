@@ -1,0 +1,25 @@
+/// A mesh that grows while its file is read; for mesh_file.c and mesh_stl.c.
+#ifndef TARN_SERVER_COMMON_MESH_BUILDER_H
+#define TARN_SERVER_COMMON_MESH_BUILDER_H
+
+#include "server/common/mesh_file.h"
+#include "server/common/text_cursor.h"
+
+typedef struct tarn_mesh_builder {
+    tarn_text_cursor *cursor; // for sentences
+    tarn_mesh mesh;
+    uint32_t vertices_room, triangles_room;
+} tarn_mesh_builder;
+
+/// @return TARN_OK, TARN_E_LIMIT or TARN_E_MEMORY, with the sentence
+tarn_status tarn_mesh_builder_vertex(tarn_mesh_builder *builder, const float at_m[3]);
+tarn_status tarn_mesh_builder_triangle(tarn_mesh_builder *builder, const uint32_t corners[3]);
+
+/// Reads three coordinates from the cursor's line, or from all lines.
+tarn_status tarn_mesh_builder_read_point(tarn_text_cursor *cursor, tarn_text_word (*next)(tarn_text_cursor *cursor),
+                                         float at_m[3]);
+
+/// Reads an STL file into an empty builder.
+tarn_status tarn_mesh_stl_read(tarn_mesh_builder *builder);
+
+#endif

@@ -1,0 +1,49 @@
+/// Triangle meshes and heights from files: OBJ, STL (binary and text), PGM. A file is read whole or not at all: on
+/// failure nothing is written but the sentence, which names the file, the line where there are lines, what was found
+/// and what is allowed. Nothing in a file reaches an assert, and memory follows the file's size.
+#ifndef TARN_SERVER_COMMON_MESH_FILE_H
+#define TARN_SERVER_COMMON_MESH_FILE_H
+
+#include "kernels/shapes/voxelize.h"
+#include "protocol/status.h"
+
+#include <stddef.h>
+
+enum {
+    TARN_MESH_FILE_BYTES_MAX = 256 << 20,
+    TARN_HEIGHT_FILE_BYTES_MAX = 4 << 20,
+    TARN_MESH_FILE_WHY_BYTES = 512, ///< enough for every sentence of this module
+};
+
+typedef enum tarn_mesh_format { TARN_MESH_FORMAT_OBJ, TARN_MESH_FORMAT_STL } tarn_mesh_format;
+
+/// Reads a mesh. Its limits are those of voxelize.h: triangles, vertices, coordinates.
+///
+/// OBJ: of `v` the first three numbers, of `f` each corner's first index, counted from 1, or from the last vertex back
+/// where negative, and always among the vertices above; a polygon becomes a fan from its first corner. All other
+/// statements are passed over. STL: the file is binary when its size fits the number of triangles that it declares,
+/// else text; corners at the very same place become one vertex, and normals are passed over.
+///
+/// @param path  ends in .obj or .stl, in either case
+/// @param mesh  written on success; free it with tarn_mesh_free
+/// @return TARN_OK, TARN_E_NOT_FOUND, TARN_E_IO, TARN_E_MALFORMED, TARN_E_LIMIT or TARN_E_MEMORY
+tarn_status tarn_mesh_file_read(const char *path, tarn_mesh *mesh, char *why, size_t why_bytes);
+
+/// The same from memory; `origin` stands for the file's name in sentences.
+tarn_status tarn_mesh_bytes_read(const char *origin, tarn_mesh_format format, const void *bytes, size_t byte_count,
+                                 tarn_mesh *mesh, char *why, size_t why_bytes);
+
+/// Takes a mesh that holds nothing. Leaves one that holds nothing.
+void tarn_mesh_free(tarn_mesh *mesh);
+
+/// Reads heights from a PGM picture (P2 or P5, 1 to 65535 shades): black is 0, white is white_m. The picture's columns
+/// run along x, its rows along z.
+/// @param spacing_m  between pixels; becomes map->spacing_m as it is
+/// @param map        written on success; free it with tarn_height_map_free
+tarn_status tarn_height_file_read(const char *path, float spacing_m, float white_m, tarn_height_map *map, char *why,
+                                  size_t why_bytes);
+tarn_status tarn_height_bytes_read(const char *origin, float spacing_m, float white_m, const void *bytes,
+                                   size_t byte_count, tarn_height_map *map, char *why, size_t why_bytes);
+void tarn_height_map_free(tarn_height_map *map);
+
+#endif

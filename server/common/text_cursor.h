@@ -1,0 +1,59 @@
+/// Walks through the words of a text file and says what is wrong where. Knows no locale and needs no zero at the end.
+#ifndef TARN_SERVER_COMMON_TEXT_CURSOR_H
+#define TARN_SERVER_COMMON_TEXT_CURSOR_H
+
+#include "protocol/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TARN_TEXT_WORD_SHOWN = 24 }; ///< characters of a word that a sentence quotes
+
+typedef struct tarn_text_cursor {
+    const char *at, *end;
+    const char *origin; ///< the file's name in sentences
+    uint32_t line;      ///< from 1; 0: the sentence names no line
+    char comment;       ///< starts what is skipped to the end of the line; 0: nothing does
+    char *why;          ///< may be NULL
+    size_t why_bytes;
+} tarn_text_cursor;
+
+typedef struct tarn_text_word {
+    const char *text;
+    size_t bytes; ///< 0: there is no further word
+} tarn_text_word;
+
+/// A word with its quotation marks as a sentence shows it: printable and cut.
+typedef struct tarn_text_shown {
+    char text[TARN_TEXT_WORD_SHOWN + 8];
+} tarn_text_shown;
+
+/// The next word of this line. A backslash at the end of a line joins it to the next one.
+tarn_text_word tarn_text_next(tarn_text_cursor *cursor);
+
+/// The next word, on whatever line.
+tarn_text_word tarn_text_next_of_all(tarn_text_cursor *cursor);
+
+/// To the beginning of the next line. @return false at the end of the text
+bool tarn_text_next_line(tarn_text_cursor *cursor);
+
+bool tarn_text_is(tarn_text_word word, const char *text);
+
+/// "..." as found, or "the end of the line" for no word.
+tarn_text_shown tarn_text_show(tarn_text_word word);
+
+/// A decimal number; "nan" and "inf" are none. Computed with operations of IEEE 754 alone: the same bits everywhere,
+/// and at most one unit in the last place of a float from the true value.
+/// @return false where the word is something else; the number may be infinite where it's too large for a double
+bool tarn_text_number(tarn_text_word word, double *number);
+
+/// A whole number from the beginning of a word. @param rest  what follows it
+/// @return false where there is none, or one beyond 2^31 either side
+bool tarn_text_integer(tarn_text_word word, int64_t *number, tarn_text_word *rest);
+
+/// Writes "origin: line N: " and the sentence, without control characters. @return status
+__attribute__((format(printf, 3, 4))) tarn_status tarn_text_refuse(const tarn_text_cursor *cursor, tarn_status status,
+                                                                   const char *format, ...);
+
+#endif
