@@ -49,18 +49,23 @@ static outcome play(tarn_device_desc on, const tank_fixture *fixture)
     return out;
 }
 
-static void compare(void **state)
+static void compare_fixture(int order, const tank_fixture *fixture)
 {
-    const int order = *(const int *)*state;
-    const outcome cpu = play((tarn_device_desc){.kind = TARN_DEVICE_CPU, .threads = 2}, &tank_fixtures[0]);
-    const outcome cuda = play((tarn_device_desc){.kind = TARN_DEVICE_CUDA, .index = order}, &tank_fixtures[0]);
+    const outcome cpu = play((tarn_device_desc){.kind = TARN_DEVICE_CPU, .threads = 2}, fixture);
+    const outcome cuda = play((tarn_device_desc){.kind = TARN_DEVICE_CUDA, .index = order}, fixture);
     for (uint32_t step = 0; step < STEPS + 2; step++)
         if (cpu.hash[step].lo != cuda.hash[step].lo || cpu.hash[step].hi != cuda.hash[step].hi)
-            fail_msg("after %u steps the state differs from the CPU's", step);
+            fail_msg("%s: after %u steps the state differs from the CPU's", fixture->name, step);
     assert_int_equal(cpu.frame_bytes, cuda.frame_bytes);
     assert_memory_equal(cpu.frame, cuda.frame, cpu.frame_bytes);
     free(cpu.frame);
     free(cuda.frame);
+}
+
+static void compare(void **state)
+{
+    for (int i = 0; i < TANK_FIXTURE_TINY; i++)
+        compare_fixture(*(const int *)*state, &tank_fixtures[i]);
 }
 
 int main(void)
