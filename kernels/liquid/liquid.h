@@ -229,12 +229,12 @@ typedef struct liquid_memory {
     uint8_t *open[3];  ///< [s][512] share of the lower face that no solid covers, 0..255
     uint8_t *room;     ///< [s][512] share of the density kernel around the cell's centre that no solid covers, 0..255
     float *solid_flux; ///< [s][512] sum over a cell's faces of covered share times the solid's velocity outwards
+    uint8_t *sides;    ///< [s][512] bit per side of a cell that isn't all covered: -x +x -y +y -z +z
     // solids that don't move: NULL in a tank without solids
-    uint32_t *solid_tile;                ///< [dense]: i, TILE_NONE (no surface near) or TILE_FULL
-    uint32_t *solid_dense;               ///< [i]: dense tile
-    int16_t *solid_node;                 ///< [i][729] signed distance, 1/SOLID_NODE_UNIT cell
-    uint8_t *solid_open[3], *solid_room; ///< [i][512] as open and room, of these solids alone
-    uint8_t *solid_sides;                ///< [i][512] bit per side of a cell that isn't all covered: -x +x -y +y -z +z
+    uint32_t *solid_tile;                              ///< [dense]: i, TILE_NONE (no surface near) or TILE_FULL
+    uint32_t *solid_dense;                             ///< [i]: dense tile
+    int16_t *solid_node;                               ///< [i][729] signed distance, 1/SOLID_NODE_UNIT cell
+    uint8_t *solid_open[3], *solid_room, *solid_sides; ///< [i][512] as open, room, sides; of these solids alone
     // bodies: NULL in a tank without
     liquid_bodies *bodies;
     liquid_body_control *body_control;
@@ -276,6 +276,7 @@ typedef struct liquid_args {
     K(liquid_grid)                                                                                                     \
     K(liquid_solid_shares)                                                                                             \
     K(liquid_solids)                                                                                                   \
+    K(liquid_solid_cells)                                                                                              \
     K(liquid_bodies_begin)                                                                                             \
     K(liquid_body_tiles)                                                                                               \
     K(liquid_body_gather)                                                                                              \

@@ -43,7 +43,7 @@ static double jittered(const tarn_tank_desc *desc, const int *cell, const int *p
     return (point[a] + 0.5 + (random - 0.5) * (double)desc->jitter) / per_axis;
 }
 
-#define SEED_MARGIN_CELLS 0.0625 // that particles keep from solids
+#define SEED_MARGIN_CELLS 0.03125 // that particles keep from solids
 
 static int in_solid(const tarn_tank_desc *desc, uint64_t solids, const int *cell, const int *point)
 {

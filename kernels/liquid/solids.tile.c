@@ -26,7 +26,6 @@ typedef struct share_scratch {
     uint8_t open[3][TILE_FACES]; ///< like the matrix' faces: both borders
     uint8_t face_owner[3][TILE_FACES];
     uint8_t room[TILE_CELLS], sides[TILE_CELLS];
-    uint8_t filled[RIM_CELLS]; ///< 1 where there are particles
 } share_scratch;
 
 TILE_FN int area_index(int x, int y, int z)
@@ -34,7 +33,7 @@ TILE_FN int area_index(int x, int y, int z)
     return ((z + 1) * AREA_EDGE + (y + 1)) * AREA_EDGE + (x + 1);
 }
 
-TILE_FN int face_index(int axis, int x, int y, int z)
+TILE_FN int share_face(int axis, int x, int y, int z)
 {
     return axis == 0 ? (z * 8 + y) * 9 + x : axis == 1 ? (z * 9 + y) * 8 + x : (z * 8 + y) * 8 + x;
 }
@@ -189,8 +188,8 @@ TILE_FN void share_sides(share_scratch *s)
         uint32_t sides = 0;
         for (int axis = 0; axis < 3; axis++) {
             const int up[3] = {axis == 0, axis == 1, axis == 2};
-            sides |= (uint32_t)(s->open[axis][face_index(axis, x, y, z)] > 0) << (2 * axis);
-            sides |= (uint32_t)(s->open[axis][face_index(axis, x + up[0], y + up[1], z + up[2])] > 0) << (2 * axis + 1);
+            sides |= (uint32_t)(s->open[axis][share_face(axis, x, y, z)] > 0) << (2 * axis);
+            sides |= (uint32_t)(s->open[axis][share_face(axis, x + up[0], y + up[1], z + up[2])] > 0) << (2 * axis + 1);
         }
         s->sides[cell_index(x, y, z)] = (uint8_t)sides;
     }
@@ -209,7 +208,7 @@ TILE_KERNEL(liquid_solid_shares, CELL_LANES, liquid_args, share_scratch)
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const uint64_t cell = (uint64_t)tile * TILE_CELLS + cell_index(x, y, z);
         for (int axis = 0; axis < 3; axis++)
-            m->solid_open[axis][cell] = s->open[axis][face_index(axis, x, y, z)];
+            m->solid_open[axis][cell] = s->open[axis][share_face(axis, x, y, z)];
         m->solid_room[cell] = s->room[cell_index(x, y, z)];
         m->solid_sides[cell] = s->sides[cell_index(x, y, z)];
     }
@@ -247,7 +246,7 @@ TILE_FN void share_owners(const liquid_args *args, share_scratch *s, tile_place 
 }
 
 /// The shares of a tile that no body is near: what was computed once, or all, or nothing.
-TILE_FN void put_still(const liquid_args *args, share_scratch *s, uint32_t tile, uint32_t i)
+TILE_FN void put_still(const liquid_args *args, uint32_t tile, uint32_t i)
 {
     const liquid_memory *m = &args->m;
     const uint8_t open = i == TILE_FULL ? 0 : 255;
@@ -258,8 +257,7 @@ TILE_FN void put_still(const liquid_args *args, share_scratch *s, uint32_t tile,
             m->open[axis][to + c] = known ? m->solid_open[axis][from + c] : open;
         m->room[to + c] = known ? m->solid_room[from + c] : open;
         m->solid_flux[to + c] = 0.0f;
-        s->room[c] = known ? m->solid_room[from + c] : open;
-        s->sides[c] = known ? m->solid_sides[from + c] : open & 63;
+        m->sides[to + c] = known ? m->solid_sides[from + c] : open & 63;
     }
     if (m->cover_owner != (uint8_t *)0) {
         FOR_RANGE (c, 0, TILE_CELLS)
@@ -280,8 +278,8 @@ TILE_FN void put_moving(const liquid_args *args, share_scratch *s, uint32_t tile
         int face[3], next[3];
         float part[3] = {0.0f, 0.0f, 0.0f};
         for (int axis = 0; axis < 3; axis++) {
-            face[axis] = face_index(axis, x, y, z);
-            next[axis] = face_index(axis, x + (axis == 0), y + (axis == 1), z + (axis == 2));
+            face[axis] = share_face(axis, x, y, z);
+            next[axis] = share_face(axis, x + (axis == 0), y + (axis == 1), z + (axis == 2));
             owner = (uint8_t)tile_min_i32(
                 owner, tile_min_i32(s->face_owner[axis][face[axis]], s->face_owner[axis][next[axis]]));
             m->open[axis][to] = s->open[axis][face[axis]];
@@ -300,59 +298,13 @@ TILE_FN void put_moving(const liquid_args *args, share_scratch *s, uint32_t tile
         }
         m->cover_owner[to] = owner;
         m->room[to] = s->room[c];
+        m->sides[to] = s->sides[c];
         m->solid_flux[to] = (part[0] + part[1]) + part[2];
     }
     TILE_BARRIER();
 }
 
-TILE_FN void load_filled(const liquid_args *args, share_scratch *s, tile_place place, uint32_t o)
-{
-    const liquid_memory *m = &args->m;
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
-        s->filled[rim_index(x, y, z)] =
-            o != TILE_NONE && m->cell_count[(uint64_t)(o != TILE_NONE ? o : 0) * TILE_CELLS + cell_index(x, y, z)] > 0;
-    for (int side = 0; side < 6; side++) {
-        const uint32_t dense = side_tile(args, 0, place, side);
-        const uint32_t other = dense != TILE_NONE ? m->level[0].index[dense] : TILE_NONE;
-        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)
-            s->filled[rim_of_side(side, i, j) + once] =
-                other != TILE_NONE &&
-                m->cell_count[(uint64_t)(other != TILE_NONE ? other : 0) * TILE_CELLS + cell_of_side(side, i, j)] > 0;
-    }
-    TILE_BARRIER();
-}
-
-/// Cell types and density errors near solids. A sliver beside a solid is too small to be sure of a particle, so one
-/// that has none takes its neighbours' word for being under water; where no pressure is kept for it, it is closed.
-TILE_FN void share_cells(const liquid_args *args, share_scratch *s, uint32_t tile, uint32_t o)
-{
-    const liquid_memory *m = &args->m;
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        const uint32_t c = cell_index(x, y, z);
-        const uint64_t to = (uint64_t)tile * TILE_CELLS + c;
-        const int at = rim_index(x, y, z);
-        const int around[6] = {
-            at - 1, at + 1, at - RIM_EDGE, at + RIM_EDGE, at - RIM_EDGE * RIM_EDGE, at + RIM_EDGE * RIM_EDGE};
-        uint32_t wet = 0;
-        for (int side = 0; side < 6; side++)
-            wet |= (uint32_t)s->filled[around[side]] & (uint32_t)(s->sides[c] >> side & 1);
-        uint8_t type = m->cell_type[to];
-        if (s->sides[c] == 0)
-            type = CELL_SOLID;
-        else if (type == CELL_AIR && s->room[c] < 128 && wet != 0)
-            type = o != TILE_NONE ? CELL_LIQUID : CELL_SOLID;
-        m->cell_type[to] = type;
-        if (o != TILE_NONE) {
-            const uint64_t error = (uint64_t)o * TILE_CELLS + c;
-            const float room = (float)s->room[c] * (1.0f / 255.0f);
-            // How much of the cell itself is open, as a plane would leave it, times the water's compression there.
-            const float open = tile_clamp_f32((room - 0.125f) * (4.0f / 3.0f), 0.0f, 1.0f);
-            m->density_error[error] = (m->density_error[error] + (1.0f - room)) / tile_max2_f32(room, 0.125f) * open;
-        }
-    }
-}
-
-/// What solids leave open of each tile in use. One tile per active tile.
+/// What solids leave open of each tile in use: faces, rooms and what they push away. One tile per active tile.
 TILE_KERNEL(liquid_solids, CELL_LANES, liquid_args, share_scratch)
 {
     const liquid_memory *m = &args->m;
@@ -360,9 +312,7 @@ TILE_KERNEL(liquid_solids, CELL_LANES, liquid_args, share_scratch)
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const uint32_t near = bodies_near_tile(args, place, 2.5f), i = m->solid_tile[dense];
     if (near == 0) {
-        put_still(args, s, tile, i);
-        if (i == TILE_NONE)
-            return;
+        put_still(args, tile, i);
     } else {
         load_area(args, s, place, near);
         share_faces(args, s, place);
@@ -371,9 +321,78 @@ TILE_KERNEL(liquid_solids, CELL_LANES, liquid_args, share_scratch)
         share_owners(args, s, place);
         put_moving(args, s, tile, place);
     }
-    const uint32_t o = m->level[0].index[dense];
-    load_filled(args, s, place, o);
-    share_cells(args, s, tile, o);
+}
+
+typedef struct solid_cells_scratch {
+    uint8_t state[RIM_CELLS]; ///< CELL_WET, CELL_ROOMY
+} solid_cells_scratch;
+
+enum { CELL_WET = 1, CELL_ROOMY = 2, SLIVER_ROOM = 160, SLIVER_ROOM_MIN = 8 };
+
+/// Whether there are particles in a cell, and whether it has so much room that there would be if it were under water.
+TILE_FN uint8_t wetness(const liquid_memory *m, uint32_t slot, uint32_t o, uint32_t c)
+{
+    if (slot == TILE_NONE)
+        return 0;
+    const int wet = o != TILE_NONE && m->cell_count[(uint64_t)(o != TILE_NONE ? o : 0) * TILE_CELLS + c] > 0;
+    const int roomy = m->room[(uint64_t)slot * TILE_CELLS + c] >= SLIVER_ROOM;
+    return (uint8_t)((wet ? CELL_WET : 0) | (roomy ? CELL_ROOMY : 0));
+}
+
+TILE_FN void load_wetness(const liquid_args *args, tile_place place, uint32_t slot, uint32_t o, uint8_t *state)
+{
+    const liquid_memory *m = &args->m;
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
+        state[rim_index(x, y, z)] = wetness(m, slot, o, cell_index(x, y, z));
+    for (int side = 0; side < 6; side++) {
+        const uint32_t dense = side_tile(args, 0, place, side);
+        const uint32_t other = dense != TILE_NONE ? m->slot[dense] : TILE_NONE,
+                       occupied = dense != TILE_NONE ? m->level[0].index[dense] : TILE_NONE;
+        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)
+            state[rim_of_side(side, i, j) + once] = wetness(m, other, occupied, cell_of_side(side, i, j));
+    }
+    TILE_BARRIER();
+}
+
+/// Cell types near solids. A sliver beside a solid is too small to be sure of a particle: one that has none is under
+/// water if a roomy neighbour is, or, where it has none of those, if another sliver is. Where no pressure is kept for
+/// it, it is closed. One tile per active tile.
+TILE_KERNEL(liquid_solid_cells, CELL_LANES, liquid_args, solid_cells_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t dense = m->active_tile[tile], o = m->level[0].index[dense];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    if (m->solid_tile[dense] == TILE_NONE && bodies_near_tile(args, place, 2.5f) == 0)
+        return;
+    load_wetness(args, place, tile, o, s->state);
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const uint64_t at = (uint64_t)tile * TILE_CELLS + cell_index(x, y, z);
+        const int rim = rim_index(x, y, z), around[3] = {1, RIM_EDGE, RIM_EDGE * RIM_EDGE};
+        const uint32_t room = m->room[at], sides = m->sides[at];
+        uint32_t wet = 0, roomy = 0, roomy_wet = 0;
+        for (int side = 0; side < 6; side++) {
+            const uint8_t other = s->state[rim + (side % 2 == 0 ? -around[side / 2] : around[side / 2])];
+            const uint32_t joined = sides >> side & 1, is_wet = joined & (uint32_t)(other & CELL_WET);
+            wet += is_wet;
+            roomy += joined & (uint32_t)(other >> 1);
+            roomy_wet += is_wet & (uint32_t)(other >> 1);
+        }
+        const uint32_t under = roomy > 0 ? roomy_wet : wet;
+        const uint8_t type = m->cell_type[at];
+        const int sliver = type == CELL_AIR && room < SLIVER_ROOM && under != 0;
+        const uint8_t filled = o != TILE_NONE && room >= SLIVER_ROOM_MIN ? CELL_LIQUID : CELL_SOLID;
+        m->cell_type[at] = sides == 0 ? CELL_SOLID : sliver ? filled : type;
+    }
+    TILE_BARRIER();
+    if (o == TILE_NONE)
+        return;
+    FOR_RANGE (c, 0, TILE_CELLS) {
+        const uint64_t error = (uint64_t)o * TILE_CELLS + c;
+        const float room = (float)m->room[(uint64_t)tile * TILE_CELLS + c] * (1.0f / 255.0f);
+        // How much of the cell itself is open, as a plane would leave it, times the water's compression there.
+        const float open = tile_clamp_f32((room - 0.125f) * (4.0f / 3.0f), 0.0f, 1.0f);
+        m->density_error[error] = (m->density_error[error] + 1.0f - room) / tile_max2_f32(room, 0.125f) * open;
+    }
 }
 
 // ----------------------------------------------------------------------------------------------------------- particles

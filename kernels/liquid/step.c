@@ -118,8 +118,10 @@ static void substep(void *context)
         tank_launch(tank, &args, liquid_bodies_begin_id, NULL, 1);
         tank_launch(tank, &args, liquid_body_tiles_id, NULL, 1);
     }
-    if (tank->desc.solid_count > 0)
+    if (tank->desc.solid_count > 0) {
         launch_active(tank, &args, liquid_solids_id);
+        launch_active(tank, &args, liquid_solid_cells_id);
+    }
     tank_mark(tank, STAGE_GRID);
     launch_occupied(tank, &args, liquid_matrix_id);
     for (uint32_t level = 1; level < args.shape.level_count; level++)

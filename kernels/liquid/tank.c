@@ -222,6 +222,7 @@ static void take_solids(taker *t, liquid_memory *m, uint64_t tiles, uint64_t nea
         m->solid_open[a] = take(t, near * TILE_CELLS, 1);
     }
     m->room = take(t, tiles * TILE_CELLS, 1);
+    m->sides = take(t, tiles * TILE_CELLS, 1);
     m->solid_flux = take(t, tiles * TILE_CELLS, 4);
     m->solid_tile = take(t, tiles, 4);
     m->solid_dense = take(t, near, 4);
@@ -318,7 +319,7 @@ static void give_memory(tarn_tank *tank)
         m->partial,         tank->tile_info,    tank->payloads,  m->room,
         m->solid_flux,      m->solid_tile,      m->solid_dense,  m->solid_node,
         m->solid_room,      m->solid_sides,     m->bodies,       m->body_control,
-        m->cover_owner,     m->body_tile,       m->body_partial,
+        m->cover_owner,     m->body_tile,       m->body_partial, m->sides,
     };
     for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++)
         tarn_device_free(device, pieces[i]);
