@@ -31,7 +31,7 @@ enum {
     TARN_TANK_GRABS_MAX = 16,  ///< that act in one step
     TARN_TANK_PUSHES_MAX = 64, ///< that act in one step
     TARN_TANK_SUBSTEPS_MAX = 8,
-    TARN_TANK_ITERATIONS_MAX = 200,
+    TARN_TANK_ITERATIONS_MAX = 2000,
 };
 
 /// One of the liquids of a tank. The first is what blocks hold that don't say otherwise.
@@ -128,7 +128,7 @@ typedef enum tarn_solver {
     X(TARN_PARAMETER_GRAVITY, "gravity_m_s2", 9.81f, 0.0f, 50.0f, "strength of gravity, straight down")                \
     X(TARN_PARAMETER_FLIP, "flip_ratio", 0.97f, 0.0f, 1.0f, "share of FLIP in a step; the rest is PIC")                \
     X(TARN_PARAMETER_TOLERANCE, "pressure_tolerance", 1e-4f, 1e-7f, 1e-1f, "pressure residual, max abs(div u) dt")     \
-    X(TARN_PARAMETER_ITERATIONS, "pressure_iterations", 20.0f, 1.0f, 200.0f, "cap on pressure iterations")             \
+    X(TARN_PARAMETER_ITERATIONS, "pressure_iterations", 20.0f, 1.0f, 2000.0f, "cap on pressure iterations")             \
     X(TARN_PARAMETER_CFL, "cfl", 2.0f, 0.5f, 4.0f, "cells that the fastest particle may cross in a substep")           \
     X(TARN_PARAMETER_SUBSTEPS, "substeps_max", 4.0f, 1.0f, 8.0f, "cap on substeps in a step")                          \
     X(TARN_PARAMETER_DENSITY, "density_correction", 1.0f, 0.0f, 1.0f, "strength of the volume correction")             \

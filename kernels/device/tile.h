@@ -348,6 +348,24 @@ TILE_FN float *tile_forget_f32(float *p)
     return p;
 }
 
+/// 2^n, n = -252..254.
+TILE_FN double tile_power_of_2_f64(int n)
+{
+    const int half = n / 2, rest = n - half;
+    return (double)tile_f32_bits((uint32_t)(127 + half) << 23) * (double)tile_f32_bits((uint32_t)(127 + rest) << 23);
+}
+
+/// Magnitude of a number; infinite where it is not a number, so that a maximum shows that there was one.
+TILE_FN float tile_magnitude_f32(float x)
+{
+    const uint32_t bits = tile_bits_f32(x) & 0x7fffffffu;
+    return tile_f32_bits(bits < 0x7f800000u ? bits : 0x7f800000u);
+}
+TILE_FN int tile_is_finite_f32(float x)
+{
+    return (tile_bits_f32(x) & 0x7f800000u) != 0x7f800000u;
+}
+
 /// take ? a : b, by bits, so that compilers don't turn it into a branch that keeps a loop from being vectorised.
 TILE_FN float tile_select_f32(int take, float a, float b)
 {
@@ -367,7 +385,8 @@ TILE_FN uint64_t tile_mix_u64(uint64_t x)
 //
 // All lanes call them, after a barrier; they end with one.
 //
-//     tile_sum_f32(x, n), tile_sum_f64(x, n): n a power of two; the sum ends in x[0], what else is in x is undefined.
+//     tile_sum_f32(x, n), tile_sum_f64(x, n), tile_sum_i64(x, n): n a power of two; the sum ends in x[0], what else is
+//     in x is undefined.
 //         The tree is fixed: x[i] += x[i + n/2], then n/4, ... 1.
 //     tile_max_f32(x, n): the same for the maximum.
 //     tile_scan_u32(x, n, total): exclusive prefix sum in place, any n; *total receives the sum.
@@ -496,6 +515,11 @@ TILE_FN double tile_add_pair_f64(double a, double b)
 {
     return a + b;
 }
+TILE_FN int64_t tile_add_pair_i64(int64_t a, int64_t b)
+{
+    return a + b;
+}
+TILE_REDUCE(tile_sum_i64, int64_t, tile_add_pair_i64)
 TILE_REDUCE(tile_sum_f32, float, tile_add_pair_f32)
 TILE_REDUCE(tile_sum_f64, double, tile_add_pair_f64)
 TILE_REDUCE(tile_max_f32, float, tile_max2_f32)

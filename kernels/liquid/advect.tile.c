@@ -1,41 +1,106 @@
 // From the solved pressure back to the particles: projection, extrapolation into the air, grid to particles and their
 // advection by the midpoint rule (RK2).
-#include "kernels/liquid/halo.h"
+#include "kernels/liquid/poisson.h"
 
 // ---------------------------------------------------------------------------------------------------------- projection
 
 typedef struct project_scratch {
-    uint8_t type[RIM_CELLS];
+    cell_rim cells;
     float pressure[RIM_CELLS];
+    float change[TILE_CELLS];
 } project_scratch;
 
+/// Whether a lower face of a tile may touch liquid, which is in occupied tiles only.
+TILE_FN int is_near_liquid(const liquid_args *args, tile_place place, uint32_t dense)
+{
+    const uint32_t *index = args->m.level[0].index;
+    int near = index[dense] != TILE_NONE;
+    for (int side = 0; side < 6; side += 2) {
+        const uint32_t lower = side_tile(args, 0, place, side);
+        near |= lower != TILE_NONE && index[lower] != TILE_NONE;
+    }
+    return near;
+}
+
+TILE_FN void project_axis(const liquid_args *args, project_scratch *s, int axis, uint64_t own)
+{
+    const int stride = axis == 0 ? 1 : axis == 1 ? RIM_EDGE : RIM_EDGE * RIM_EDGE;
+    const float *beta = args->m.beta[axis];
+    float *change = s->change;
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const int at = rim_index(x, y, z);
+        const float steepness = face_steepness(&s->cells, at - stride, at);
+        change[cell_index(x, y, z)] = steepness * (s->pressure[at - stride] - s->pressure[at]);
+    }
+    TILE_BARRIER();
+    if (beta != NULL) {
+        FOR_RANGE (i, 0, TILE_CELLS)
+            change[i] *= beta[own + i];
+        TILE_BARRIER();
+    }
+    if (args->is_density) {
+        float *shift = args->m.shift[axis] + own;
+        FOR_RANGE (i, 0, TILE_CELLS)
+            shift[i] = tile_clamp_f32(change[i], -0.5f * DENSITY_STEP_MAX, 0.5f * DENSITY_STEP_MAX);
+    } else {
+        float *u = args->m.u[axis] + own;
+        FOR_RANGE (i, 0, TILE_CELLS)
+            u[i] += change[i];
+    }
+    TILE_BARRIER();
+}
+
+/// The faces that touch liquid and are not shut by a solid, which pressure gives a velocity.
+TILE_FN void mark_valid(const liquid_memory *m, const float *kind, uint64_t own)
+{
+    uint8_t *valid = m->face_valid + own;
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const int at = rim_index(x, y, z), y_step = RIM_EDGE, z_step = RIM_EDGE * RIM_EDGE;
+        const int along_x = kind[at - 1] + kind[at] > KIND_SURFACE,
+                  along_y = kind[at - y_step] + kind[at] > KIND_SURFACE,
+                  along_z = kind[at - z_step] + kind[at] > KIND_SURFACE;
+        valid[cell_index(x, y, z)] = (uint8_t)(along_x | along_y << 1 | along_z << 2);
+    }
+    TILE_BARRIER();
+    for (int axis = 0; axis < 3; axis++) {
+        if (m->open[axis] != NULL) {
+            FOR_RANGE (i, 0, TILE_CELLS)
+                valid[i] &= (uint8_t)(m->open[axis][own + i] > 0 ? 7 : ~(1u << axis));
+            TILE_BARRIER();
+        }
+    }
+}
+
 /// u -= grad p on the faces that touch liquid, which become the valid ones; or, for the density correction, the
-/// displacement -grad q. One tile per active tile.
+/// displacement -grad q. What failed is not applied. One tile per active tile.
 TILE_KERNEL(liquid_project, CELL_LANES, liquid_args, project_scratch)
 {
     const liquid_memory *m = &args->m;
     const uint32_t dense = m->active_tile[tile];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
-    load_types(args, place, tile, s->type);
-    load_rim(args, 0, place, m->level[0].index[dense], args->solution, s->pressure);
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        const int at = rim_index(x, y, z);
-        const int below[3] = {at - 1, at - RIM_EDGE, at - RIM_EDGE * RIM_EDGE};
-        const uint64_t cell = (uint64_t)tile * TILE_CELLS + cell_index(x, y, z);
-        uint32_t valid = 0;
-        for (int axis = 0; axis < 3; axis++) {
-            const uint8_t a = s->type[below[axis]], b = s->type[at];
-            const int open = a != CELL_SOLID && b != CELL_SOLID && (a == CELL_LIQUID || b == CELL_LIQUID) &&
-                             face_share(m, axis, cell) > 0.0f;
-            const float gradient = open ? s->pressure[at] - s->pressure[below[axis]] : 0.0f;
-            if (args->is_density)
-                m->shift[axis][cell] = tile_clamp_f32(-gradient, -0.5f * DENSITY_STEP_MAX, 0.5f * DENSITY_STEP_MAX);
-            else
-                m->u[axis][cell] -= gradient;
-            valid |= (uint32_t)open << axis;
+    const uint64_t own = (uint64_t)tile * TILE_CELLS;
+    if (!is_near_liquid(args, place, dense)) {
+        if (!args->is_density) {
+            FOR_RANGE (i, 0, TILE_CELLS)
+                m->face_valid[own + i] = 0;
         }
-        m->face_valid[cell] = (uint8_t)valid;
+        for (int axis = 0; axis < 3 && args->is_density; axis++) {
+            FOR_RANGE (i, 0, TILE_CELLS)
+                m->shift[axis][own + i] = 0.0f;
+        }
+        return;
     }
+    load_cells(args, place, tile, &s->cells);
+    load_rim(args, 0, place, m->level[0].index[dense], args->solution, s->pressure);
+    if (m->counters->failed != 0) {
+        FOR_RANGE (i, 0, RIM_CELLS)
+            s->pressure[i] = 0.0f;
+        TILE_BARRIER();
+    }
+    for (int axis = 0; axis < 3; axis++)
+        project_axis(args, s, axis, own);
+    if (!args->is_density)
+        mark_valid(m, s->cells.kind, own);
 }
 
 // ------------------------------------------------------------------------------------------------------- extrapolation
@@ -130,15 +195,15 @@ typedef struct node_weights {
     float w[2];
 } node_weights;
 
-/// First of the two nodes around x on an axis whose nodes sit at integers (faces) or at halves (centres), and weights.
-TILE_FN node_weights weights_at(float x, float offset)
+/// A position's nodes and weights along one axis, for nodes on faces and at centres.
+TILE_FN void nodes_of(particle_axis axis, node_weights *face, node_weights *center)
 {
-    const float shifted = x - offset, below = tile_floor_f32(shifted);
-    node_weights n;
-    n.at = (int)below;
-    n.w[1] = shifted - below;
-    n.w[0] = 1.0f - n.w[1];
-    return n;
+    for (int i = 0; i < 2; i++) {
+        face->w[i] = axis.face_weight[i];
+        center->w[i] = axis.center_weight[i];
+    }
+    face->at = axis.face;
+    center->at = axis.center;
 }
 
 /// Nodes and weights of one component: on faces along its own axis, at centres along the others.
@@ -263,7 +328,7 @@ TILE_FN void load_velocities(const liquid_args *args, advect_scratch *s, tile_pl
 }
 
 /// Displacement over the substep by the midpoint rule, cells.
-TILE_FN void midpoint(const liquid_args *args, const advect_scratch *s, tile_place place, const float *at,
+TILE_FN void midpoint(const liquid_args *args, const advect_scratch *s, tile_place place, const int *at,
                       const float *velocity, float shift_scale, float *moved)
 {
     const float frac = args->m.control->frac;
@@ -272,10 +337,9 @@ TILE_FN void midpoint(const liquid_args *args, const advect_scratch *s, tile_pla
     TILE_UNROLL for (int c = 0; c < 3; c++)
     {
         const float half = tile_clamp_f32(0.5f * frac * velocity[c], -0.5f * MOVE_CELLS_MAX, 0.5f * MOVE_CELLS_MAX);
-        const float middle = at[c] + half;
-        face[c] = weights_at(middle, 0.0f);
-        center[c] = weights_at(middle, 0.5f);
-        near &= middle >= -1.5f && middle < 9.0f;
+        const int middle = at[c] + tile_round_i32(half * (1 << POSITION_BITS));
+        nodes_of(axis_weights_local(middle), &face[c], &center[c]);
+        near &= middle >= -3 * (1 << (POSITION_BITS - 1)) && middle < 9 * (1 << POSITION_BITS);
     }
     TILE_UNROLL for (int c = 0; c < 3; c++)
     {
@@ -294,18 +358,13 @@ TILE_FN void advect_particle(const liquid_args *args, const advect_scratch *s, t
 {
     const liquid_memory *m = &args->m;
     const float flip = m->control->flip, limit = m->control->speed_max;
-    float at[3], velocity[3], moved[3];
+    float velocity[3], moved[3];
+    int at[3];
     node_weights face[3], center[3];
     TILE_UNROLL for (int c = 0; c < 3; c++)
     {
-        const particle_axis axis = axis_weights(m->position[c][particle]);
-        at[c] = (float)axis.face + axis.face_weight[1];
-        for (int i = 0; i < 2; i++) {
-            face[c].w[i] = axis.face_weight[i];
-            center[c].w[i] = axis.center_weight[i];
-        }
-        face[c].at = axis.face;
-        center[c].at = axis.center;
+        at[c] = (int)(m->position[c][particle] & ((1u << TILE_POSITION_BITS) - 1));
+        nodes_of(axis_weights_local(at[c]), &face[c], &center[c]);
     }
     TILE_UNROLL for (int c = 0; c < 3; c++)
     {

@@ -125,16 +125,52 @@ TILE_FN uint32_t side_tile(const liquid_args *args, uint32_t level, tile_place p
     return dense;
 }
 
+/// Where the cells of a side lie, cell (i, j) at first + i * i_step + j * j_step: those around a tile, in its rim; and
+/// those of the neighbour on that side, in a field.
+typedef struct side_walk {
+    int rim, cell;
+    int i_rim, j_rim, i_cell, j_cell;
+} side_walk;
+
+TILE_FN side_walk side_walk_of(int side)
+{
+    const int axis = side / 2, out = side % 2 == 0 ? -1 : TILE_EDGE, in = side % 2 == 0 ? TILE_EDGE - 1 : 0;
+    side_walk w;
+    w.rim = rim_index(axis == 0 ? out : 0, axis == 1 ? out : 0, axis == 2 ? out : 0);
+    w.cell = (int)cell_index(axis == 0 ? in : 0, axis == 1 ? in : 0, axis == 2 ? in : 0);
+    w.i_rim = axis == 0 ? RIM_EDGE : 1;
+    w.j_rim = axis == 2 ? RIM_EDGE : RIM_EDGE * RIM_EDGE;
+    w.i_cell = axis == 0 ? TILE_EDGE : 1;
+    w.j_cell = axis == 2 ? TILE_EDGE : TILE_EDGE * TILE_EDGE;
+    return w;
+}
+
 TILE_FN int rim_of_side(int side, int i, int j)
 {
-    const int out = side % 2 == 0 ? -1 : TILE_EDGE;
-    return side / 2 == 0 ? rim_index(out, i, j) : side / 2 == 1 ? rim_index(i, out, j) : rim_index(i, j, out);
+    const side_walk w = side_walk_of(side);
+    return w.rim + i * w.i_rim + j * w.j_rim;
 }
 
 TILE_FN uint32_t cell_of_side(int side, int i, int j)
 {
-    const int in = side % 2 == 0 ? TILE_EDGE - 1 : 0;
-    return side / 2 == 0 ? cell_index(in, i, j) : side / 2 == 1 ? cell_index(i, in, j) : cell_index(i, j, in);
+    const side_walk w = side_walk_of(side);
+    return (uint32_t)(w.cell + i * w.i_cell + j * w.j_cell);
+}
+
+/// Fills the rim on one side from a neighbour's cells, or with zeros where `from` is NULL.
+TILE_FN void load_side(int side, const float *from, float *rim)
+{
+    const side_walk w = side_walk_of(side);
+    if (from == NULL) {
+        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)
+            rim[w.rim + i * w.i_rim + j * w.j_rim + once] = 0.0f;
+    } else if (side < 2) {
+        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)
+            rim[w.rim + i * RIM_EDGE + j * RIM_EDGE * RIM_EDGE + once] = from[w.cell + i * 8 + j * 64];
+    } else { // rows along x
+        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)
+            rim[w.rim + i + j * w.j_rim + once] = from[w.cell + i + j * w.j_cell];
+    }
 }
 
 /// Loads a level's field with one cell of the six neighbours around it; edges and corners stay untouched. `tile` is the
@@ -148,33 +184,9 @@ TILE_FN void load_rim(const liquid_args *args, uint32_t level, tile_place place,
     for (int side = 0; side < 6; side++) {
         const uint32_t dense = side_tile(args, level, place, side);
         const uint32_t other = dense != TILE_NONE ? args->m.level[level].index[dense] : TILE_NONE;
-        const float *from = field + (uint64_t)(other != TILE_NONE ? other : 0) * TILE_CELLS;
-        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)
-            rim[rim_of_side(side, i, j) + once] = other != TILE_NONE ? from[cell_of_side(side, i, j)] : 0.0f;
+        load_side(side, other != TILE_NONE ? field + (uint64_t)other * TILE_CELLS : NULL, rim);
     }
     TILE_BARRIER();
-}
-
-TILE_FN void load_types(const liquid_args *args, tile_place place, uint32_t slot, uint8_t *type)
-{
-    const uint8_t *own = args->m.cell_type + (uint64_t)slot * TILE_CELLS;
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
-        type[rim_index(x, y, z)] = own[cell_index(x, y, z)];
-    for (int side = 0; side < 6; side++) {
-        const uint32_t dense = side_tile(args, 0, place, side);
-        const uint32_t other = dense != TILE_NONE ? args->m.slot[dense] : TILE_NONE;
-        const uint8_t missing = dense == TILE_NONE ? CELL_SOLID : CELL_AIR;
-        const uint8_t *from = args->m.cell_type + (uint64_t)(other != TILE_NONE ? other : 0) * TILE_CELLS;
-        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)
-            type[rim_of_side(side, i, j) + once] = other != TILE_NONE ? from[cell_of_side(side, i, j)] : missing;
-    }
-    TILE_BARRIER();
-}
-
-/// Share of a lower face that no solid covers.
-TILE_FN float face_share(const liquid_memory *m, int axis, uint64_t cell)
-{
-    return m->open[axis] != (uint8_t *)0 ? (float)m->open[axis][cell] * (1.0f / 255.0f) : 1.0f;
 }
 
 #endif

@@ -89,6 +89,7 @@ typedef struct liquid_control {
     float flip;
     float tolerance;         ///< max abs(div u) * dt
     float density_tolerance; ///< max abs(density error)
+    float relaxation;        ///< of Jacobi's and Gauss-Seidel's iterations
     float density_gain;      ///< share of the density error that is corrected in a substep
     float speed_max;         ///< cells per step, at most SPEED_MAX
     uint32_t push_count;
@@ -104,6 +105,8 @@ typedef struct liquid_counters {
     uint32_t liquid_cells_last;       ///< of the last substep
     uint32_t speed_max_bits; ///< of the fastest component, as float bits: non-negative floats order as integers
     uint32_t go;             ///< the solver's loop goes on
+    uint32_t failed;         ///< the solve in progress came to something that isn't finite: it is not applied
+    uint32_t broken;         ///< a solve has failed since the tank was seeded
     uint32_t iterations;     ///< of the solve in progress
     uint32_t pressure_iterations;
     float residual;          ///< of the solve in progress
@@ -225,6 +228,7 @@ typedef struct liquid_memory {
     float *shift[3];       ///< displacement of the density correction, cells
     uint8_t *cell_type;    ///< [s][512]
     uint8_t *face_valid;   ///< [s][512], bit per axis
+    float *density_error;  ///< [s][512] smoothed density over that at rest, less 1
     // active, and NULL in a tank without solids
     uint8_t *open[3];  ///< [s][512] share of the lower face that no solid covers, 0..255
     uint8_t *room;     ///< [s][512] share of the density kernel around the cell's centre that no solid covers, 0..255
@@ -242,10 +246,11 @@ typedef struct liquid_memory {
     int16_t *cover[3];    ///< [s][512] what it covers of the upper face less of the lower one, 1/255
     uint32_t *body_tile;  ///< [k] occupied index of tiles that free bodies may cover
     float *body_partial;  ///< [k][BODIES_MAX][6]
+    // active, and NULL where all liquids weigh the same
+    float *beta[3]; ///< [s][512] density at rest over that on the lower face
     // occupied
     int32_t *momentum[3], *weight[3], *density; ///< [o][1000]
     uint8_t *cell_count;                        ///< [o][512], saturated
-    float *density_error;                       ///< [o][512]
     uint32_t *move_count;                       ///< [o][27]
     float *residual, *direction, *product;      ///< [o][512]
     float *pressure, *potential;                ///< [o][512]: solutions of the two solves
@@ -255,6 +260,8 @@ typedef struct liquid_memory {
     liquid_level level[LEVELS_MAX];
 } liquid_memory;
 
+enum { COLOUR_ALL = 2 };
+
 /// The argument of every kernel of the liquid.
 typedef struct liquid_args {
     liquid_shape shape;
@@ -262,6 +269,7 @@ typedef struct liquid_args {
     uint32_t level;        ///< for the multigrid's kernels
     uint32_t is_density;   ///< 0: the solve is for pressure, 1: for the density correction
     float *solution;       ///< of the solve: pressure or potential
+    uint32_t colour;       ///< for liquid_relax: cells whose coordinates have an even (0) or odd (1) sum, or COLOUR_ALL
     uint32_t is_first;     ///< the check before the solver's first iteration
     uint8_t *bytes;        ///< for the encoder
     uint32_t *tile_info;   ///< for the encoder: [o][2] dense tile, particle count
@@ -298,6 +306,7 @@ typedef struct liquid_args {
     K(liquid_cg_apply)                                                                                                 \
     K(liquid_cg_alpha)                                                                                                 \
     K(liquid_cg_update)                                                                                                \
+    K(liquid_relax)                                                                                                    \
     K(liquid_project)                                                                                                  \
     K(liquid_extrapolate)                                                                                              \
     K(liquid_advect)                                                                                                   \
@@ -357,9 +366,9 @@ typedef struct particle_axis {
     float face_weight[2], center_weight[2];
 } particle_axis;
 
-TILE_FN particle_axis axis_weights(uint32_t position)
+/// `local`: position in the tile, in 1/2^20 cells. What a mirrored position gets are the mirrored weights, exactly.
+TILE_FN particle_axis axis_weights_local(int local)
 {
-    const int local = (int)(position & ((1u << TILE_POSITION_BITS) - 1));
     const int centered = local - (1 << (POSITION_BITS - 1));
     const int mask = (1 << POSITION_BITS) - 1;
     const float unit = 1.0f / (1 << POSITION_BITS);
@@ -371,6 +380,11 @@ TILE_FN particle_axis axis_weights(uint32_t position)
     a.center_weight[1] = ((float)(centered & mask) + 0.5f) * unit;
     a.center_weight[0] = 1.0f - a.center_weight[1];
     return a;
+}
+
+TILE_FN particle_axis axis_weights(uint32_t position)
+{
+    return axis_weights_local((int)(position & ((1u << TILE_POSITION_BITS) - 1)));
 }
 
 #endif

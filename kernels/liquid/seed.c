@@ -234,6 +234,9 @@ tarn_status tank_seed(tarn_tank *tank)
     tank->step = 0;
     tank->sim_time_s = 0.0;
     tank->substeps = 0;
+    status = tarn_device_zero(tank->device, tank->args.m.counters, sizeof *tank->args.m.counters);
+    if (status != TARN_OK)
+        return status;
     tank_launch(tank, &tank->args, liquid_tiles_id, NULL, 1);
     status = tarn_device_download(tank->device, &tank->counters, tank->args.m.counters, sizeof tank->counters);
     tank->counters.speed_max_bits = tile_bits_f32(fastest_block(&tank->desc));

@@ -383,16 +383,6 @@ TILE_KERNEL(liquid_solid_cells, CELL_LANES, liquid_args, solid_cells_scratch)
         const uint8_t filled = o != TILE_NONE && room >= SLIVER_ROOM_MIN ? CELL_LIQUID : CELL_SOLID;
         m->cell_type[at] = sides == 0 ? CELL_SOLID : sliver ? filled : type;
     }
-    TILE_BARRIER();
-    if (o == TILE_NONE)
-        return;
-    FOR_RANGE (c, 0, TILE_CELLS) {
-        const uint64_t error = (uint64_t)o * TILE_CELLS + c;
-        const float room = (float)m->room[(uint64_t)tile * TILE_CELLS + c] * (1.0f / 255.0f);
-        // How much of the cell itself is open, as a plane would leave it, times the water's compression there.
-        const float open = tile_clamp_f32((room - 0.125f) * (4.0f / 3.0f), 0.0f, 1.0f);
-        m->density_error[error] = (m->density_error[error] + 1.0f - room) / tile_max2_f32(room, 0.125f) * open;
-    }
 }
 
 // ----------------------------------------------------------------------------------------------------------- particles

@@ -88,16 +88,34 @@ static void iterate(void *context)
     tank_launch(c->tank, args, liquid_solve_check_id, NULL, 1);
 }
 
-static void solve(tarn_tank *tank, int is_density, uint32_t iterations)
+/// One iteration of Jacobi or of Gauss-Seidel.
+static void relax(void *context)
+{
+    solve_context *c = context;
+    liquid_args *args = &c->args;
+    const int is_jacobi = c->tank->desc.solver == TARN_SOLVER_JACOBI;
+    for (uint32_t colour = 0; colour < (is_jacobi ? 1 : 2); colour++) {
+        args->colour = is_jacobi ? COLOUR_ALL : colour;
+        launch_occupied(c->tank, args, liquid_relax_id);
+        launch_occupied(c->tank, args, liquid_cg_apply_id);
+        launch_occupied(c->tank, args, liquid_cg_update_id);
+    }
+    tank_launch(c->tank, args, liquid_solve_check_id, NULL, 1);
+}
+
+static void solve(tarn_tank *tank, int is_density)
 {
     solve_context c = {.tank = tank, .args = tank->args};
+    const int is_multigrid = tank->desc.solver == TARN_SOLVER_MULTIGRID;
+    const uint32_t iterations =
+        is_density && is_multigrid ? DENSITY_ITERATIONS : (uint32_t)tank->parameters[TARN_PARAMETER_ITERATIONS];
     c.args.is_density = (uint32_t)is_density;
     c.args.solution = is_density ? tank->args.m.potential : tank->args.m.pressure;
     launch_occupied(tank, &c.args, liquid_solve_start_id);
     c.args.is_first = 1;
     tank_launch(tank, &c.args, liquid_solve_check_id, NULL, 1);
     c.args.is_first = 0;
-    tarn_device_repeat(tank->device, &c.args.m.counters->go, iterations, iterate, &c);
+    tarn_device_repeat(tank->device, &c.args.m.counters->go, iterations, is_multigrid ? iterate : relax, &c);
     if (couples(tank, &c.args)) {
         c.args.is_first = 1;
         bodies_respond(tank, &c.args, c.args.solution);
@@ -124,12 +142,12 @@ static void substep(void *context)
     }
     tank_mark(tank, STAGE_GRID);
     launch_occupied(tank, &args, liquid_matrix_id);
-    for (uint32_t level = 1; level < args.shape.level_count; level++)
+    for (uint32_t level = 1; level < args.shape.level_count && tank->desc.solver == TARN_SOLVER_MULTIGRID; level++)
         launch_level(tank, &args, liquid_coarsen_id, level);
     tank_mark(tank, STAGE_MATRIX);
-    solve(tank, 0, (uint32_t)tank->parameters[TARN_PARAMETER_ITERATIONS]);
+    solve(tank, 0);
     tank_mark(tank, STAGE_PRESSURE);
-    solve(tank, 1, DENSITY_ITERATIONS);
+    solve(tank, 1);
     tank_mark(tank, STAGE_DENSITY);
     launch_active(tank, &args, liquid_extrapolate_id);
     tank_mark(tank, STAGE_EXTRAPOLATE);
@@ -222,6 +240,8 @@ tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t pu
     control.gravity[1] = -p[TARN_PARAMETER_GRAVITY] * dt_s * dt_s / tank->desc.cell_m;
     control.tolerance = p[TARN_PARAMETER_TOLERANCE];
     control.density_tolerance = DENSITY_TOLERANCE;
+    const float relaxation_max = tank->desc.solver == TARN_SOLVER_JACOBI ? 1.0f : 2.0f; // beyond that it diverges
+    control.relaxation = tile_min_f32(p[TARN_PARAMETER_RELAXATION], relaxation_max);
     control.density_gain = p[TARN_PARAMETER_DENSITY];
     // What substeps can carry at all, not what the CFL number asks for: else a fine grid would brake a plain fall.
     control.speed_max = tile_min_f32(SPEED_MAX, MOVE_CELLS_MAX * p[TARN_PARAMETER_SUBSTEPS]);

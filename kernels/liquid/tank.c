@@ -105,6 +105,9 @@ static tarn_status check_desc(complaint *why, const tarn_tank_desc *desc)
     for (int i = 0; i < TARN_PARAMETER_COUNT && status == TARN_OK; i++)
         status = check_range(why, parameter_specs[i].name, desc->parameters[i], parameter_specs[i].min,
                              parameter_specs[i].max);
+    if (status == TARN_OK && (unsigned)desc->solver >= TARN_SOLVER_COUNT)
+        status = refuse(why, TARN_E_ARGUMENT, "solver is %u; allowed is 0 to %d", (unsigned)desc->solver,
+                        TARN_SOLVER_COUNT - 1);
     if (status == TARN_OK && desc->block_count > TARN_TANK_BLOCKS_MAX)
         status =
             refuse(why, TARN_E_LIMIT, "there are %u blocks; allowed are %d", desc->block_count, TARN_TANK_BLOCKS_MAX);
@@ -204,7 +207,7 @@ static void take_tiles(taker *t, liquid_memory *m, uint64_t tiles, uint64_t occu
     m->cell_type = take(t, tiles * TILE_CELLS, 1);
     m->face_valid = take(t, tiles * TILE_CELLS, 1);
     m->cell_count = take(t, occupied * TILE_CELLS, 1);
-    m->density_error = take(t, occupied * TILE_CELLS, 4);
+    m->density_error = take(t, tiles * TILE_CELLS, 4);
     m->move_count = take(t, occupied * 27, 4);
     m->residual = take(t, occupied * TILE_CELLS, 4);
     m->direction = take(t, occupied * TILE_CELLS, 4);

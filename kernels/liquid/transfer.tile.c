@@ -231,7 +231,7 @@ TILE_FN void finish_velocity(const liquid_args *args, grid_scratch *s, uint32_t 
     }
 }
 
-/// Cell types and, where there is liquid, by how much its density is off.
+/// Cell types, and by how much the density is off.
 TILE_FN void finish_cells(const liquid_args *args, grid_scratch *s, uint32_t tile, tile_place place)
 {
     const liquid_memory *m = &args->m;
@@ -246,8 +246,7 @@ TILE_FN void finish_cells(const liquid_args *args, grid_scratch *s, uint32_t til
         m->cell_type[(uint64_t)tile * TILE_CELLS + at] = (uint8_t)(solid    ? CELL_SOLID
                                                                    : liquid ? CELL_LIQUID
                                                                             : CELL_AIR);
-        if (o != TILE_NONE)
-            m->density_error[(uint64_t)o * TILE_CELLS + at] = (float)s->density[at] * unit - 1.0f;
+        m->density_error[(uint64_t)tile * TILE_CELLS + at] = (float)s->density[at] * unit - 1.0f;
     }
 }
 

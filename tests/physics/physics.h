@@ -22,6 +22,7 @@ void physics_row(const char *name, double measured, double reference, const char
 void physics_print_table(void);
 
 void physics_rest(void **state);
+void physics_surface(void **state);
 void physics_drift(void **state);
 void physics_volume(void **state);
 void physics_wave(void **state);

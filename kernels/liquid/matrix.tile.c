@@ -1,0 +1,175 @@
+// The matrices of the Poisson solver: the finest level's from the cells, the coarser ones' from that. A coarse cell
+// gathers 2^3 cells and the coarse matrix is the Galerkin product with piecewise constant transfers, which stays a
+// 7-point matrix (Shao, Huang & Michels 2022).
+#include "kernels/liquid/poisson.h"
+
+typedef struct matrix_scratch {
+    cell_rim cells;
+    float x[TILE_FACES], y[TILE_FACES], z[TILE_FACES]; ///< what faces add to the diagonals of their liquid cells
+    uint32_t liquid;
+} matrix_scratch;
+
+TILE_FN int face_index(int axis, int x, int y, int z)
+{
+    return axis == 0 ? (z * 8 + y) * 9 + x : axis == 1 ? (z * 9 + y) * 8 + x : (z * 8 + y) * 8 + x;
+}
+
+TILE_FN void find_faces(const cell_rim *cells, int axis, float *face)
+{
+    const int nx = axis == 0 ? 9 : 8, ny = axis == 1 ? 9 : 8, nz = axis == 2 ? 9 : 8;
+    const int stride = axis == 0 ? 1 : axis == 1 ? RIM_EDGE : RIM_EDGE * RIM_EDGE;
+    FOR_BOX (x, y, z, nx, ny, nz) {
+        const int at = rim_index(x, y, z);
+        face[face_index(axis, x, y, z)] = face_steepness(cells, at - stride, at);
+    }
+    TILE_BARRIER();
+}
+
+/// Multiplies faces by a field that the active tiles have for their lower faces; the last plane is the next tile's.
+#define SCALE_FACES(name, type)                                                                                        \
+    TILE_FN void name(const type *field, float unit, int axis, uint32_t slot, uint32_t upper, float *face)             \
+    {                                                                                                                  \
+        const type *own = field + (uint64_t)slot * TILE_CELLS;                                                         \
+        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)                                                             \
+            face[face_index(axis, x, y, z)] *= (float)own[cell_index(x, y, z)] * unit;                                 \
+        if (upper != TILE_NONE) {                                                                                      \
+            const type *next = field + (uint64_t)upper * TILE_CELLS;                                                   \
+            FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {                                                            \
+                const int x = axis == 0 ? 0 : i, y = axis == 0 ? i : axis == 1 ? 0 : j, z = axis == 2 ? once : j;      \
+                face[face_index(axis, axis == 0 ? 8 : x, axis == 1 ? 8 : y, axis == 2 ? 8 : z)] *=                     \
+                    (float)next[cell_index(x, y, z)] * unit;                                                           \
+            }                                                                                                          \
+        }                                                                                                              \
+        TILE_BARRIER();                                                                                                \
+    }
+
+SCALE_FACES(scale_faces_u8, uint8_t)
+SCALE_FACES(scale_faces_f32, float)
+
+/// The off-diagonal coefficients: those of the faces with liquid on both sides.
+TILE_FN void store_faces(const cell_rim *cells, int axis, const float *face, float *to)
+{
+    const int nx = axis == 0 ? 9 : 8, ny = axis == 1 ? 9 : 8, nz = axis == 2 ? 9 : 8;
+    const int stride = axis == 0 ? 1 : axis == 1 ? RIM_EDGE : RIM_EDGE * RIM_EDGE;
+    FOR_BOX (x, y, z, nx, ny, nz) {
+        const int at = rim_index(x, y, z), i = face_index(axis, x, y, z);
+        to[i] = cells->kind[at - stride] + cells->kind[at] > KIND_INSIDE ? face[i] : 0.0f;
+    }
+}
+
+/// The matrix of the finest level. One tile per occupied tile.
+TILE_KERNEL(liquid_matrix, CELL_LANES, liquid_args, matrix_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const liquid_level *level = &m->level[0];
+    const uint32_t dense = level->tile[tile], slot = m->slot[dense];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    if (TILE_SINGLE()) {
+        s->liquid = 0;
+        m->solved_tile[tile] = dense;
+        if (tile == 0)
+            m->counters->solved = m->counters->occupied;
+    }
+    load_cells(args, place, slot, &s->cells);
+    float *const to[3] = {level->ax + (uint64_t)tile * TILE_FACES, level->ay + (uint64_t)tile * TILE_FACES,
+                          level->az + (uint64_t)tile * TILE_FACES};
+    float *diagonal = level->diagonal + (uint64_t)tile * TILE_CELLS;
+    TILE_UNROLL for (int axis = 0; axis < 3; axis++)
+    {
+        float *face = axis == 0 ? s->x : axis == 1 ? s->y : s->z;
+        find_faces(&s->cells, axis, face);
+        const uint32_t upper = upper_slot(args, place, axis);
+        if (m->open[axis] != NULL)
+            scale_faces_u8(m->open[axis], 1.0f / 255.0f, axis, slot, upper, face);
+        if (m->beta[axis] != NULL)
+            scale_faces_f32(m->beta[axis], 1.0f, axis, slot, upper, face);
+        store_faces(&s->cells, axis, face, to[axis]);
+    }
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const int fx = face_index(0, x, y, z), fy = face_index(1, x, y, z), fz = face_index(2, x, y, z);
+        const float sum = ((s->x[fx] + s->x[fx + 1]) + (s->y[fy] + s->y[fy + 8])) + (s->z[fz] + s->z[fz + 64]);
+        diagonal[cell_index(x, y, z)] = s->cells.kind[rim_index(x, y, z)] > KIND_SURFACE ? sum : 0.0f;
+    }
+    FOR_RANGE_ATOMIC (i, 0, TILE_CELLS)
+        tile_add_u32(&s->liquid, s->cells.kind[rim_index((int)i & 7, (int)i >> 3 & 7, (int)i >> 6)] > KIND_SURFACE);
+    TILE_BARRIER();
+    if (TILE_SINGLE())
+        global_add_u32(&m->counters->liquid_cells, s->liquid);
+}
+
+/// Fine tile that holds a coarse tile's cell (x, y, z), or TILE_NONE; (fx, fy, fz) is its first fine cell there.
+TILE_FN uint32_t child_of(const liquid_args *args, uint32_t level, tile_place place, int x, int y, int z)
+{
+    const uint32_t dense =
+        tile_dense_of(&args->shape, level - 1, 2 * place.x + (x >> 2), 2 * place.y + (y >> 2), 2 * place.z + (z >> 2));
+    return dense != TILE_NONE ? args->m.level[level - 1].index[dense] : TILE_NONE;
+}
+
+/// Sum of the four fine coefficients that make up one coarse face; plane 0..8 along the axis.
+TILE_FN float coarse_face(const liquid_args *args, uint32_t level, tile_place place, int axis, int plane, int i, int j)
+{
+    const liquid_level *fine = &args->m.level[level - 1];
+    const int inside = plane < TILE_EDGE ? plane : TILE_EDGE - 1; // the coarse cell that has the face
+    const int x = axis == 0 ? inside : i, y = axis == 1 ? inside : axis == 0 ? i : j, z = axis == 2 ? inside : j;
+    const uint32_t child = child_of(args, level, place, x, y, z);
+    if (child == TILE_NONE)
+        return 0.0f;
+    const int p = (inside & 3) * 2 + (plane - inside) * 2;
+    const int a = (i & 3) * 2, b = (j & 3) * 2;
+    float sum[2];
+    for (int k = 0; k < 2; k++) {
+        if (axis == 0) {
+            const float *ax = fine->ax + (uint64_t)child * TILE_FACES;
+            sum[k] = ax[((b + k) * 8 + a) * 9 + p] + ax[((b + k) * 8 + a + 1) * 9 + p];
+        } else if (axis == 1) {
+            const float *ay = fine->ay + (uint64_t)child * TILE_FACES;
+            sum[k] = ay[((b + k) * 9 + p) * 8 + a] + ay[((b + k) * 9 + p) * 8 + a + 1];
+        } else {
+            const float *az = fine->az + (uint64_t)child * TILE_FACES;
+            sum[k] = az[(p * 8 + b + k) * 8 + a] + az[(p * 8 + b + k) * 8 + a + 1];
+        }
+    }
+    return sum[0] + sum[1];
+}
+
+/// Sums of 2^3 cells of a field, and of 2^2 faces in the middle of them: pairs, then pairs of pairs.
+TILE_FN float cell_sum(const float *v, int y, int z)
+{
+    return ((v[0] + v[1]) + (v[y] + v[y + 1])) + ((v[z] + v[z + 1]) + (v[z + y] + v[z + y + 1]));
+}
+TILE_FN float face_sum(const float *v, int a, int b)
+{
+    return (v[0] + v[a]) + (v[b] + v[a + b]);
+}
+
+/// Galerkin diagonal: the sum of the diagonals less twice the coefficients inside the coarse cell.
+TILE_FN float coarse_diagonal(const liquid_level *fine, uint32_t child, int x, int y, int z)
+{
+    const int fx = (x & 3) * 2, fy = (y & 3) * 2, fz = (z & 3) * 2;
+    const tile_matrix a = matrix_of(fine, child);
+    const float inner = (face_sum(a.ax + face_index(0, fx + 1, fy, fz), 9, 72) +
+                         face_sum(a.ay + face_index(1, fx, fy + 1, fz), 1, 72)) +
+                        face_sum(a.az + face_index(2, fx, fy, fz + 1), 1, 8);
+    return cell_sum(a.diagonal + cell_index(fx, fy, fz), 8, 64) - 2.0f * inner;
+}
+
+/// The matrix of level args->level from the one below. One tile per tile of that level.
+TILE_KERNEL(liquid_coarsen, CELL_LANES, liquid_args, tile_no_scratch)
+{
+    const uint32_t l = args->level;
+    const liquid_level *level = &args->m.level[l];
+    const tile_place place = tile_place_of(&args->shape, l, level->tile[tile]);
+    float *ax = level->ax + (uint64_t)tile * TILE_FACES, *ay = level->ay + (uint64_t)tile * TILE_FACES,
+          *az = level->az + (uint64_t)tile * TILE_FACES, *diagonal = level->diagonal + (uint64_t)tile * TILE_CELLS;
+    FOR_BOX (x, y, z, 9, 8, 8)
+        ax[(z * 8 + y) * 9 + x] = coarse_face(args, l, place, 0, x, y, z);
+    FOR_BOX (x, y, z, 8, 9, 8)
+        ay[(z * 9 + y) * 8 + x] = coarse_face(args, l, place, 1, y, x, z);
+    FOR_BOX (x, y, z, 8, 8, 9)
+        az[(z * 8 + y) * 8 + x] = coarse_face(args, l, place, 2, z, x, y);
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const uint32_t child = child_of(args, l, place, x, y, z);
+        diagonal[cell_index(x, y, z)] =
+            child != TILE_NONE ? coarse_diagonal(&args->m.level[l - 1], child, x, y, z) : 0.0f;
+    }
+}

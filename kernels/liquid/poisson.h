@@ -1,0 +1,159 @@
+/// The matrix of a Poisson equation as its kernels see it. Private to the liquid's kernels.
+///
+///     pressure            A p = -div u           then  u -= grad p
+///     density correction  A q = density error    then  particles move by -grad q   (Kugelstadt et al. 2019)
+///
+/// A is the 7-point Laplacian of the liquid cells: the free surface is zero (Dirichlet), walls let nothing through
+/// (Neumann).
+///
+/// Every sum here runs in pairs of opposite neighbours, and nothing depends on the order of tiles, so that a mirrored
+/// tank gets the mirrored bits where its tiles pair up the same way on every level: along an axis whose number of tiles
+/// is a power of two.
+#ifndef TARN_KERNELS_LIQUID_POISSON_H
+#define TARN_KERNELS_LIQUID_POISSON_H
+
+#include "kernels/liquid/halo.h"
+
+/// Where the free surface lies between a liquid cell and an air cell, it is no nearer to the liquid cell's centre.
+#define THETA_MIN 0.05f
+
+/// Kinds of cells as numbers, so that the sum of two cells' tells what the face between them is.
+#define KIND_SOLID (-8.0f)
+#define KIND_AIR 0.0f
+#define KIND_LIQUID 1.0f
+#define KIND_SURFACE 0.5f ///< over this the face touches liquid, and pressure moves what flows through it
+#define KIND_INSIDE 1.5f  ///< over this it has liquid on both sides
+
+/// A tile's cells with one cell of the six neighbours around it; edges and corners stay untouched.
+typedef struct cell_rim {
+    float kind[RIM_CELLS];
+    float distance[RIM_CELLS]; ///< to the free surface, cells, positive in the liquid, -1..1
+} cell_rim;
+
+/// Distance of a cell's centre to a plane surface, from the smoothed density: the integral of the hat function that
+/// smooths it, solved for the distance.
+TILE_FN float surface_distance(float density)
+{
+    const float inside = 1.0f - density;
+    const int deep = inside <= density;
+    const float root = tile_sqrt_f32(2.0f * tile_clamp_f32(deep ? inside : density, 0.0f, 0.5f));
+    return tile_select_f32(deep, 1.0f - root, root - 1.0f);
+}
+
+enum { ROOM_MIN = 32 }; ///< of 255: beside that much of a solid a density says nothing
+
+/// Smoothed density over that at rest, of the part of a cell's surroundings that no solid covers.
+TILE_FN float density_of(const liquid_memory *m, uint64_t cell)
+{
+    const float density = m->density_error[cell] + 1.0f;
+    return m->room != NULL ? density * 255.0f / (float)tile_max_i32(m->room[cell], ROOM_MIN) : density;
+}
+
+TILE_FN float kind_of(uint8_t type)
+{
+    const int solid = type >> 1; // CELL_SOLID is 2
+    return (float)((int)type - 10 * solid);
+}
+
+/// Densities where solids take room: over the share that they leave.
+TILE_FN void load_densities_in_rooms(const liquid_args *args, tile_place place, uint32_t slot, float *density)
+{
+    const liquid_memory *m = &args->m;
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
+        density[rim_index(x, y, z)] = density_of(m, (uint64_t)slot * TILE_CELLS + cell_index(x, y, z));
+    for (int side = 0; side < 6; side++) {
+        const uint32_t dense = side_tile(args, 0, place, side);
+        const uint32_t other = dense != TILE_NONE ? m->slot[dense] : TILE_NONE;
+        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
+            const int at = rim_of_side(side, i, j) + once;
+            density[at] =
+                other != TILE_NONE ? density_of(m, (uint64_t)other * TILE_CELLS + cell_of_side(side, i, j)) : 0.0f;
+        }
+    }
+}
+
+TILE_FN void load_cells(const liquid_args *args, tile_place place, uint32_t slot, cell_rim *to)
+{
+    const liquid_memory *m = &args->m;
+    const uint8_t *type = m->cell_type + (uint64_t)slot * TILE_CELLS;
+    const float *error = m->density_error + (uint64_t)slot * TILE_CELLS;
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        to->kind[rim_index(x, y, z)] = kind_of(type[cell_index(x, y, z)]);
+        to->distance[rim_index(x, y, z)] = error[cell_index(x, y, z)] + 1.0f;
+    }
+    for (int side = 0; side < 6; side++) {
+        const side_walk w = side_walk_of(side);
+        const uint32_t dense = side_tile(args, 0, place, side);
+        const uint32_t other = dense != TILE_NONE ? m->slot[dense] : TILE_NONE;
+        if (other != TILE_NONE) {
+            type = m->cell_type + (uint64_t)other * TILE_CELLS;
+            error = m->density_error + (uint64_t)other * TILE_CELLS;
+            FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
+                const int at = w.rim + i * w.i_rim + j * w.j_rim + once, from = w.cell + i * w.i_cell + j * w.j_cell;
+                to->kind[at] = kind_of(type[from]);
+                to->distance[at] = error[from] + 1.0f;
+            }
+        } else {
+            const float kind = dense == TILE_NONE ? KIND_SOLID : KIND_AIR;
+            FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
+                const int at = w.rim + i * w.i_rim + j * w.j_rim + once;
+                to->kind[at] = kind;
+                to->distance[at] = 0.0f;
+            }
+        }
+    }
+    TILE_BARRIER();
+    if (m->room != NULL)
+        load_densities_in_rooms(args, place, slot, to->distance);
+    TILE_BARRIER();
+    FOR_RANGE (i, 0, RIM_CELLS)
+        to->distance[i] = surface_distance(to->distance[i]);
+    TILE_BARRIER();
+}
+
+/// By what the difference of two cells' pressures is to be multiplied for the gradient on the face between them: 1 in
+/// the liquid; where the free surface crosses, one over the share of the way to the air cell's centre at which it does
+/// (ghost fluid method, Gibou et al. 2002); 0 where pressure moves nothing.
+TILE_FN float face_steepness(const cell_rim *cells, int a, int b)
+{
+    const float kind = cells->kind[a] + cells->kind[b];
+    const int a_is_liquid = cells->kind[a] > KIND_SURFACE;
+    const float inside = tile_select_f32(a_is_liquid, cells->distance[a], cells->distance[b]);
+    const float outside = tile_select_f32(a_is_liquid, cells->distance[b], cells->distance[a]);
+    const float deep = tile_max2_f32(inside, 1e-3f);
+    const float steepness = tile_clamp_f32(1.0f - outside / deep, 1.0f, 1.0f / THETA_MIN);
+    return tile_select_f32(kind > KIND_INSIDE, 1.0f, tile_select_f32(kind > KIND_SURFACE, steepness, 0.0f));
+}
+
+/// Active index of the next tile along an axis, or TILE_NONE.
+TILE_FN uint32_t upper_slot(const liquid_args *args, tile_place place, int axis)
+{
+    const uint32_t dense = side_tile(args, 0, place, 2 * axis + 1);
+    return dense != TILE_NONE ? args->m.slot[dense] : TILE_NONE;
+}
+
+/// Sum over the neighbours of coefficient times value.
+TILE_FN float neighbour_sum(const float *ax, const float *ay, const float *az, const float *rim, int x, int y, int z)
+{
+    const int at = rim_index(x, y, z);
+    const int fx = (z * 8 + y) * 9 + x, fy = (z * 9 + y) * 8 + x, fz = (z * 8 + y) * 8 + x;
+    return ((ax[fx] * rim[at - 1] + ax[fx + 1] * rim[at + 1]) +
+            (ay[fy] * rim[at - RIM_EDGE] + ay[fy + 8] * rim[at + RIM_EDGE])) +
+           (az[fz] * rim[at - RIM_EDGE * RIM_EDGE] + az[fz + 64] * rim[at + RIM_EDGE * RIM_EDGE]);
+}
+
+typedef struct tile_matrix {
+    const float *ax, *ay, *az, *diagonal;
+} tile_matrix;
+
+TILE_FN tile_matrix matrix_of(const liquid_level *level, uint32_t tile)
+{
+    tile_matrix a;
+    a.ax = level->ax + (uint64_t)tile * TILE_FACES;
+    a.ay = level->ay + (uint64_t)tile * TILE_FACES;
+    a.az = level->az + (uint64_t)tile * TILE_FACES;
+    a.diagonal = level->diagonal + (uint64_t)tile * TILE_CELLS;
+    return a;
+}
+
+#endif
