@@ -179,6 +179,7 @@ tarn_status tarn_tank_hash_get(tarn_tank *tank, tarn_tank_hash *hash)
     rest = mix_doubles(rest, tank->motion.target_rotation, 4);
     rest = mix_doubles(rest, tank->motion.velocity_m_s, 3);
     rest = mix_doubles(rest, tank->motion.spin, 3);
+    rest = tank_bodies_hash(tank, rest);
     hash->lo = totals.sum[TOTAL_HASH] ^ rest;
     hash->hi = totals.sum[TOTAL_HASH + 1] ^ tile_mix_u64(rest);
     return TARN_OK;

@@ -43,6 +43,7 @@ enum {
 };
 
 #define TILE_NONE 0xffffffffu
+#define TILE_FULL 0xfffffffeu ///< in solid_tile: all of it lies deep inside a solid
 
 /// Fixed point of the P2G. A face's weight is at most 8 cells' worth of particles: along its normal two cells reach it
 /// with weights up to 1, across it one with weights up to 1 and two with weights up to 1/2, so 2 * 2 * 2 = 8. A cell
@@ -78,6 +79,13 @@ enum {
 #define DENSITY_STEP_MAX 0.25f          ///< largest density error that is corrected in one substep
 
 enum { CELL_AIR = 0, CELL_LIQUID = 1, CELL_SOLID = 2 };
+
+enum {
+    SOLID_EDGE = 9, ///< nodes of a tile per axis: its cells' corners
+    SOLID_NODES = SOLID_EDGE * SOLID_EDGE * SOLID_EDGE,
+    SOLID_NODE_UNIT = 1024, ///< per cell
+    SOLID_NEAR_CELLS = 4,   ///< tiles that come this close to a surface have nodes
+};
 
 /// Shape of the tank and of the multigrid's levels. Constant after creation.
 typedef struct liquid_shape {
@@ -174,6 +182,64 @@ typedef struct liquid_counters {
     float rz, alpha, beta;   ///< of the conjugate gradients
 } liquid_counters;
 
+enum { BODIES_MAX = 16, BODY_POINTS_MAX = 56, GRABS_MAX = 16, FIELDS_MAX = 16 };
+
+/// Shapes of bodies. BODY_ROUND: sphere and capsule.
+enum { BODY_BOX = 0, BODY_ROUND = 1, BODY_CYLINDER = 2, BODY_FIELD = 3 };
+
+/// A sampled distance of a shape, cells.
+typedef struct liquid_field {
+    int32_t nodes[3];
+    float per_spacing, min[3];
+    const float *distance; ///< device memory
+} liquid_field;
+
+/// A solid that moves, as far as it never changes. Lengths in cells; masses in cells of the lightest liquid.
+typedef struct liquid_body {
+    uint32_t kind, field, is_free;
+    float half[3];            ///< as tarn_shape's
+    float center[3];          ///< of mass, in the shape's frame
+    float reach;              ///< from the centre of mass to the farthest point
+    float inverse_mass;       ///< 0: keyframed
+    float inverse_inertia[6]; ///< along the shape's axes: xx yy zz yz xz xy
+    uint32_t point_count;
+    float point[BODY_POINTS_MAX][3]; ///< on the surface, from the centre of mass, for contacts
+    float point_radius;              ///< of balls around the points
+} liquid_body;
+
+/// Where a body is and how it moves; cells, steps, radians.
+typedef struct liquid_body_state {
+    float position[3]; ///< of the centre of mass
+    float rotation[4]; ///< unit quaternion x, y, z, w
+    float velocity[3], spin[3];
+    float turn[9];    ///< the rotation as a matrix, rows first
+    float contact[6]; ///< velocity and spin that contacts gave in the last substep: the next one's first guess
+} liquid_body_state;
+
+typedef struct liquid_bodies {
+    liquid_body_state state[BODIES_MAX];
+    float change[BODIES_MAX][6]; ///< velocity and spin that a pressure gives: M^-1 J^T p
+    uint32_t count;
+    uint32_t tile_count; ///< of body_tile
+    liquid_field field[FIELDS_MAX];
+    liquid_body body[BODIES_MAX];
+} liquid_bodies;
+
+typedef struct liquid_grab {
+    uint32_t body;
+    float point[3], target[3]; ///< from the centre of mass in the body's frame; in the tank
+    float strength;
+} liquid_grab;
+
+/// What the host tells the bodies before a step.
+typedef struct liquid_body_control {
+    float from[BODIES_MAX][7], to[BODIES_MAX][7]; ///< keyframed: position and rotation at the step's ends
+    uint32_t substep;                             ///< the device counts them
+    float grab_limit;                             ///< change of velocity that a hand may make in a step
+    uint32_t grab_count;
+    liquid_grab grab[GRABS_MAX];
+} liquid_body_control;
+
 /// Totals for reports and hashes: sums modulo 2^64, so that the order doesn't matter.
 enum {
     TOTAL_POSITION = 0, ///< three sums of positions, 1/2^10 cell
@@ -242,6 +308,19 @@ typedef struct liquid_memory {
     uint8_t *room;     ///< [s][512] share of the density kernel around the cell's centre that no solid covers, 0..255
     float *solid_flux; ///< [s][512] sum over a cell's faces of covered share times the solid's velocity outwards
     float *viscosity;  ///< [s][512] mean of the cell's particles, of a substep; NULL in a tank of one liquid
+    uint8_t *sides;    ///< [s][512] bit per side of a cell that isn't all covered: -x +x -y +y -z +z
+    // solids that don't move: NULL in a tank without solids
+    uint32_t *solid_tile;                              ///< [dense]: i, TILE_NONE (no surface near) or TILE_FULL
+    uint32_t *solid_dense;                             ///< [i]: dense tile
+    int16_t *solid_node;                               ///< [i][729] signed distance, 1/SOLID_NODE_UNIT cell
+    uint8_t *solid_open[3], *solid_room, *solid_sides; ///< [i][512] as open, room, sides; of these solids alone
+    // bodies: NULL in a tank without
+    liquid_bodies *bodies;
+    liquid_body_control *body_control;
+    uint8_t *cover_owner; ///< [s][512] body that covers faces of a cell, or BODY_NONE
+    int16_t *cover[3];    ///< [s][512] what it covers of the upper face less of the lower one, 1/255
+    uint32_t *body_tile;  ///< [k] occupied index of tiles that free bodies may cover
+    float *body_partial;  ///< [k][BODIES_MAX][6]
     // occupied
     int32_t *momentum[3], *weight[3], *density; ///< [o][node_count]
     uint8_t *cell_count;                        ///< [o][512], saturated
@@ -273,6 +352,7 @@ typedef struct liquid_args {
     uint8_t *bytes;                      ///< for the encoder
     uint32_t *tile_info;                 ///< for the encoder: [o][2] dense tile, particle count
     float velocity_scale;                ///< for the encoder: units per (cell per step)
+    const float *gathered;               ///< for the bodies: the pressure that acts on them
 } liquid_args;
 
 /// Kernels, in the order of a step.
@@ -291,6 +371,17 @@ typedef struct liquid_args {
     K(liquid_viscous_cells)                                                                                            \
     K(liquid_viscosity)                                                                                                \
     K(liquid_viscosity_mixed)                                                                                          \
+    K(liquid_solid_shares)                                                                                             \
+    K(liquid_solids)                                                                                                   \
+    K(liquid_solid_cells)                                                                                              \
+    K(liquid_bodies_begin)                                                                                             \
+    K(liquid_body_tiles)                                                                                               \
+    K(liquid_body_gather)                                                                                              \
+    K(liquid_body_respond)                                                                                             \
+    K(liquid_body_apply)                                                                                               \
+    K(liquid_bodies_kick)                                                                                              \
+    K(liquid_bodies_end)                                                                                               \
+    K(liquid_collide)                                                                                                  \
     K(liquid_matrix)                                                                                                   \
     K(liquid_coarsen)                                                                                                  \
     K(liquid_solve_start)                                                                                              \

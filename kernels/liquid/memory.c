@@ -67,6 +67,47 @@ static void take_particles(taker *t, liquid_memory *m)
     }
 }
 
+/// What solids and bodies cover of the active tiles.
+static void take_covers(taker *t, liquid_memory *m)
+{
+    for (int a = 0; a < 3; a++)
+        take(t, &m->open[a], TILE_CELLS);
+    take(t, &m->room, TILE_CELLS);
+    take(t, &m->sides, TILE_CELLS);
+    take(t, &m->solid_flux, TILE_CELLS * 4);
+    if (t->tank->body_count == 0)
+        return;
+    take(t, &m->cover_owner, TILE_CELLS);
+    for (int a = 0; a < 3; a++)
+        take(t, &m->cover[a], TILE_CELLS * sizeof *m->cover[a]);
+}
+
+/// The tank's own of solids and bodies: distances near those that don't move, and what bodies are.
+static void take_solids(taker *t, liquid_memory *m)
+{
+    tarn_tank *tank = t->tank;
+    const uint64_t near = tank->solid_tiles > 0 ? tank->solid_tiles : 1;
+    t->group = GROUP_TANK;
+    for (int a = 0; a < 3; a++)
+        take(t, &m->solid_open[a], near * TILE_CELLS);
+    take(t, &m->solid_tile, (uint64_t)tank->args.shape.tile_total[0] * 4);
+    take(t, &m->solid_dense, near * 4);
+    take(t, &m->solid_node, near * SOLID_NODES * 2);
+    take(t, &m->solid_room, near * TILE_CELLS);
+    take(t, &m->solid_sides, near * TILE_CELLS);
+    if (tank->body_count == 0)
+        return;
+    take(t, &m->bodies, sizeof *m->bodies);
+    take(t, &m->body_control, sizeof *m->body_control);
+    for (uint32_t f = 0; f < tank->desc.field_count; f++) {
+        const uint32_t *nodes = tank->desc.fields[f].nodes;
+        take(t, &tank->field_distance[f], (uint64_t)nodes[0] * nodes[1] * nodes[2] * sizeof(float));
+    }
+    t->group = GROUP_OCCUPIED;
+    take(t, &m->body_tile, sizeof *m->body_tile);
+    take(t, &m->body_partial, BODIES_MAX * 6 * sizeof *m->body_partial);
+}
+
 static void take_active(taker *t, liquid_memory *m)
 {
     const liquid_shape *shape = &t->tank->args.shape;
@@ -86,6 +127,8 @@ static void take_active(taker *t, liquid_memory *m)
         take(t, &m->beta[a], TILE_CELLS * 4);
     if (t->tank->desc.liquid_count > 1 && tank_viscosity_iterations(t->tank) > 0)
         take(t, &m->viscosity, TILE_CELLS * 4);
+    if (t->tank->desc.solid_count > 0)
+        take_covers(t, m);
     if (t->tank->has_births) {
         take(t, &m->births, 4);
         take(t, &m->births_first, 4);
@@ -156,6 +199,8 @@ static void take_all(taker *t)
     take_particles(t, m);
     take_active(t, m);
     take_occupied(t, m);
+    if (tank->desc.solid_count > 0)
+        take_solids(t, m);
     for (uint32_t l = 0; l < shape->level_count; l++)
         take_level(t, &m->level[l], l);
     if (!t->giving)

@@ -4,7 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/// The block that holds a point, or -1; the first one counts.
+/// The block that holds a point, or block_count and the index of the fluid shape that does, or -1; the first one
+/// counts.
 static int block_at(const tarn_tank_desc *desc, const double *point_m)
 {
     for (uint32_t b = 0; b < desc->block_count; b++) {
@@ -15,15 +16,51 @@ static int block_at(const tarn_tank_desc *desc, const double *point_m)
         if (inside)
             return (int)b;
     }
+    for (uint32_t f = 0; f < desc->fluid_count; f++) {
+        double local_m[3];
+        tarn_pose_to_shape(&desc->fluids[f].pose, point_m, local_m);
+        if (tarn_shape_distance_m(&desc->fluids[f].shape, desc->fields, local_m) < 0.0)
+            return (int)(desc->block_count + f);
+    }
     return -1;
 }
 
-/// Calls visit for every lattice point of the cells [first, end) that lies in a block.
+/// Cells by which a lattice point is moved, along an axis: 53 bits of a hash of what names the point, the same in every
+/// run and every tank with it.
+static double jittered(const tarn_tank_desc *desc, const int *cell, const int *point, int a)
+{
+    const double per_axis = desc->particles_per_axis;
+    const uint64_t key =
+        ((uint64_t)cell[a] << 32 | (uint64_t)(uint32_t)(cell[(a + 1) % 3] * 2048 + cell[(a + 2) % 3])) ^
+        (uint64_t)(point[0] + 4 * point[1] + 16 * point[2]) << 56 ^ (uint64_t)a << 50;
+    const double random = (double)(tile_mix_u64(key + desc->seed * 0x9e3779b97f4a7c15ull) >> 11) * 0x1p-53;
+    return (point[a] + 0.5 + (random - 0.5) * (double)desc->jitter) / per_axis;
+}
+
+#define SEED_MARGIN_CELLS 0.03125 // that particles keep from solids
+
+static int in_solid(const tarn_tank_desc *desc, uint64_t solids, const int *cell, const int *point)
+{
+    double at_m[3];
+    if (solids == 0)
+        return 0;
+    for (int a = 0; a < 3; a++)
+        at_m[a] = (cell[a] + jittered(desc, cell, point, a)) * (double)desc->cell_m;
+    return tank_solids_distance_m(desc, solids, at_m) < SEED_MARGIN_CELLS * (double)desc->cell_m;
+}
+
+/// Calls visit for every lattice point of the cells [first, end) that lies in a block or fluid shape and in no solid.
 typedef void (*seed_visit)(void *context, const int *cell, const int *point, int block);
 
 static void visit_cells(const tarn_tank_desc *desc, const int *first, const int *end, seed_visit visit, void *context)
 {
     const int per_axis = (int)desc->particles_per_axis;
+    double min_m[3], max_m[3];
+    for (int a = 0; a < 3; a++) {
+        min_m[a] = first[a] * (double)desc->cell_m;
+        max_m[a] = end[a] * (double)desc->cell_m;
+    }
+    const uint64_t solids = tank_shapes_near(desc, min_m, max_m, (double)desc->cell_m);
     for (int z = first[2]; z < end[2]; z++)
         for (int y = first[1]; y < end[1]; y++)
             for (int x = first[0]; x < end[0]; x++)
@@ -34,7 +71,7 @@ static void visit_cells(const tarn_tank_desc *desc, const int *first, const int 
                     for (int a = 0; a < 3; a++)
                         at_m[a] = (cell[a] + (point[a] + 0.5) / per_axis) * (double)desc->cell_m;
                     const int block = block_at(desc, at_m);
-                    if (block >= 0)
+                    if (block >= 0 && !in_solid(desc, solids, cell, point))
                         visit(context, cell, point, block);
                 }
 }
@@ -49,7 +86,7 @@ static int touches_block(const tarn_tank_desc *desc, const int *first, const int
         if (meets)
             return 1;
     }
-    return 0;
+    return desc->fluid_count > 0;
 }
 
 static void visit_tiles(const tarn_tank_desc *desc, seed_visit visit, void *context)
@@ -107,21 +144,20 @@ static void put_one(void *context, const int *cell, const int *point, int block)
     if (to->count >= c->count_max)
         return;
     const tarn_tank_desc *desc = c->desc;
-    const double per_axis = desc->particles_per_axis;
+    const int is_block = (uint32_t)block < desc->block_count;
+    const tarn_fluid_shape *fluid = is_block ? NULL : &desc->fluids[(uint32_t)block - desc->block_count];
+    const float *velocity_m_s = is_block ? desc->blocks[block].velocity_m_s : fluid->velocity_m_s;
+    const uint32_t liquid = is_block ? desc->blocks[block].liquid : fluid->liquid;
+    const uint8_t *colour = is_block ? desc->blocks[block].colour : fluid->colour;
     for (int a = 0; a < 3; a++) {
-        // 53 bits of a hash of what names the point: the same particle in every run and every tank with it.
-        const uint64_t key =
-            ((uint64_t)cell[a] << 32 | (uint64_t)(uint32_t)(cell[(a + 1) % 3] * 2048 + cell[(a + 2) % 3])) ^
-            (uint64_t)(point[0] + 4 * point[1] + 16 * point[2]) << 56 ^ (uint64_t)a << 50;
-        const double random = (double)(tile_mix_u64(key + desc->seed * 0x9e3779b97f4a7c15ull) >> 11) * 0x1p-53;
-        const double offset = (point[a] + 0.5 + (random - 0.5) * (double)desc->jitter) / per_axis;
+        const double offset = jittered(desc, cell, point, a);
         to->position[a][to->count] = fixed_position(cell[a], offset, desc->cells[a]);
-        const float v = desc->blocks[block].velocity_m_s[a] * desc->dt_s / desc->cell_m;
+        const float v = velocity_m_s[a] * desc->dt_s / desc->cell_m;
         to->velocity[a][to->count] = tile_clamp_f32(v, -SPEED_MAX, SPEED_MAX);
     }
     to->id[to->count] = to->count;
     if (to->attribute != NULL)
-        to->attribute[to->count] = tank_attribute(desc, desc->blocks[block].liquid, desc->blocks[block].colour);
+        to->attribute[to->count] = tank_attribute(desc, liquid, colour);
     to->count++;
 }
 
@@ -131,6 +167,11 @@ static float fastest_block(const tarn_tank_desc *desc)
     for (uint32_t b = 0; b < desc->block_count; b++)
         for (int a = 0; a < 3; a++) {
             const float v = desc->blocks[b].velocity_m_s[a] * desc->dt_s / desc->cell_m;
+            fastest = tile_max2_f32(fastest, tile_min_f32(tile_abs_f32(v), SPEED_MAX));
+        }
+    for (uint32_t f = 0; f < desc->fluid_count; f++)
+        for (int a = 0; a < 3; a++) {
+            const float v = desc->fluids[f].velocity_m_s[a] * desc->dt_s / desc->cell_m;
             fastest = tile_max2_f32(fastest, tile_min_f32(tile_abs_f32(v), SPEED_MAX));
         }
     return fastest;

@@ -42,6 +42,19 @@ static void launch_level(tarn_tank *tank, liquid_args *args, liquid_kernel_id ke
     tank_launch(tank, args, kernel, &args->m.counters->level_tiles[level], most);
 }
 
+/// M^-1 J^T of a field of pressures: what it does to the free bodies.
+static void bodies_respond(tarn_tank *tank, liquid_args *args, const float *pressure)
+{
+    args->gathered = pressure;
+    tank_launch(tank, args, liquid_body_gather_id, &args->m.bodies->tile_count, args->shape.tile_total[0]);
+    tank_launch(tank, args, liquid_body_respond_id, NULL, 1);
+}
+
+static int couples(const tarn_tank *tank, const liquid_args *args)
+{
+    return tank->body_count > 0 && !args->is_density;
+}
+
 typedef struct solve_context {
     tarn_tank *tank;
     liquid_args args;
@@ -67,6 +80,10 @@ static void iterate(void *context)
     tank_launch(c->tank, args, liquid_cg_beta_id, NULL, 1);
     launch_occupied(c->tank, args, liquid_cg_direction_id);
     launch_occupied(c->tank, args, liquid_cg_apply_id);
+    if (couples(c->tank, args)) {
+        bodies_respond(c->tank, args, args->m.direction);
+        tank_launch(c->tank, args, liquid_body_apply_id, &args->m.bodies->tile_count, args->shape.tile_total[0]);
+    }
     tank_launch(c->tank, args, liquid_cg_alpha_id, NULL, 1);
     launch_occupied(c->tank, args, liquid_cg_update_id);
     tank_launch(c->tank, args, liquid_solve_check_id, NULL, 1);
@@ -100,6 +117,11 @@ static void solve(tarn_tank *tank, int is_density)
     tank_launch(tank, &c.args, liquid_solve_check_id, NULL, 1);
     c.args.is_first = 0;
     tarn_device_repeat(tank->device, &c.args.m.counters->go, iterations, is_multigrid ? iterate : relax, &c);
+    if (couples(tank, &c.args)) {
+        c.args.is_first = 1;
+        bodies_respond(tank, &c.args, c.args.solution);
+        tank_launch(tank, &c.args, liquid_bodies_kick_id, NULL, 1);
+    }
     launch_active(tank, &c.args, liquid_project_id);
 }
 
@@ -177,6 +199,10 @@ void tank_launch_advection(tarn_tank *tank, const liquid_args *args)
     const int gathered = tank_launch_gather(tank, args);
     tank_mark(tank, STAGE_GATHER);
     launch_occupied(tank, args, gathered ? liquid_advect_gathered_id : liquid_advect_id);
+    if (tank->body_count > 0)
+        tank_launch(tank, args, liquid_bodies_end_id, NULL, 1);
+    if (tank->desc.solid_count > 0)
+        launch_occupied(tank, args, liquid_collide_id);
     tank_mark(tank, STAGE_ADVECT);
     happen(tank, args);
     sort(tank, args);
@@ -189,6 +215,14 @@ static void substep(void *context)
     liquid_args args = tank->args;
     tank_mark(tank, STAGE_COUNT);
     tank_launch_p2g(tank, &args);
+    if (tank->body_count > 0) {
+        tank_launch(tank, &args, liquid_bodies_begin_id, NULL, 1);
+        tank_launch(tank, &args, liquid_body_tiles_id, NULL, 1);
+    }
+    if (tank->desc.solid_count > 0) {
+        launch_active(tank, &args, liquid_solids_id);
+        launch_active(tank, &args, liquid_solid_cells_id);
+    }
     tank_mark(tank, STAGE_GRID);
     tank_launch_viscosity(tank, &args);
     tank_mark(tank, STAGE_VISCOSITY);
@@ -304,7 +338,7 @@ static void fill_control(tarn_tank *tank, const tarn_push *pushes, uint32_t push
     tank_motion_step(tank, control);
     tank_sources_fill(tank, control);
     const float pushed = tile_max2_f32(fastest_push(tank, pushes, push_count), fastest_emitter(control));
-    tank->substeps = substeps_for(tank, control, pushed);
+    tank->substeps = substeps_for(tank, control, tile_max2_f32(pushed, tank_bodies_speed(tank)));
     control->frac = 1.0f / (float)tank->substeps;
     control->flip = nth_root(p[TARN_PARAMETER_FLIP], tank->substeps);
     tank_motion_fill(tank, control);
@@ -339,6 +373,8 @@ tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t pu
     liquid_control control;
     fill_control(tank, pushes, push_count, &control);
     tarn_status status = tarn_device_upload(tank->device, tank->args.m.control, &control, sizeof control);
+    if (status == TARN_OK)
+        status = tank_bodies_before_step(tank);
     if (status != TARN_OK)
         return status;
     for (uint32_t i = 0; i < tank->substeps; i++) {
@@ -350,6 +386,8 @@ tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t pu
     if (control.dye_share > 0.0f && tank->args.m.attribute != NULL)
         launch_occupied(tank, &tank->args, liquid_dye_id);
     status = read_counters(tank);
+    if (status == TARN_OK)
+        status = tank_bodies_after_step(tank);
     tank->step++;
     tank->sim_time_s = (double)tank->step * (double)tank->desc.dt_s;
     return status;

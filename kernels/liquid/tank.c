@@ -154,7 +154,7 @@ static tarn_status check_desc(complaint *why, const tarn_tank_desc *desc)
             refuse(why, TARN_E_LIMIT, "there are %u blocks; allowed are %d", desc->block_count, TARN_TANK_BLOCKS_MAX);
     for (uint32_t i = 0; status == TARN_OK && i < desc->block_count; i++)
         status = check_block(why, desc, i);
-    return status;
+    return status == TARN_OK ? tank_solids_check(desc, why->text, why->bytes) : status;
 }
 
 static uint32_t automatic_capacity(const tarn_tank_desc *desc, uint64_t seeded)
@@ -251,6 +251,9 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
     tank->device = device;
     tank->desc = *desc;
     memcpy(tank->parameters, desc->parameters, sizeof tank->parameters);
+    for (uint32_t i = 0; i < desc->solid_count; i++)
+        if (desc->solids[i].motion != TARN_MOTION_STATIC)
+            tank->body_solid[tank->body_count++] = i;
     fill_shape(desc, particles_max, &tank->args.shape);
     tank->args.reseed = desc->reseed;
     const int small = tank_emitters_measure(tank);
@@ -260,9 +263,15 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
                       small);
     }
     tank->has_births = desc->reseed || desc->emitter_count > 0;
-    status = tank_take_memory(tank);
+    status = tank_fields_copy(tank);
     if (status == TARN_OK)
-        status = tank_seed(tank);
+        status = tank_solids_sample(tank);
+    if (status == TARN_OK)
+        status = tank_take_memory(tank);
+    if (status == TARN_OK)
+        status = tank_solids_upload(tank);
+    if (status == TARN_OK)
+        status = tarn_tank_reset(tank);
     if (status != TARN_OK) {
         status = refuse(&c, status, "the tank needs at least %.1f MiB of device memory, allowed are %.1f MiB: %s",
                         (double)tank_bytes_least(tank) / 1048576.0,
@@ -280,12 +289,16 @@ void tarn_tank_destroy(tarn_tank *tank)
         return;
     tarn_device_replay_destroy(tank->device, tank->substep);
     tank_give_memory(tank);
+    tank_solids_free_samples(tank);
+    for (uint32_t f = 0; f < TARN_TANK_FIELDS_MAX; f++)
+        free(tank->desc.fields[f].distance_m);
     free(tank);
 }
 
 tarn_status tarn_tank_reset(tarn_tank *tank)
 {
-    return tank_seed(tank);
+    const tarn_status status = tank_seed(tank);
+    return status == TARN_OK ? tank_bodies_reset(tank) : status;
 }
 
 tarn_status tarn_tank_set_parameter(tarn_tank *tank, tarn_parameter id, float value)

@@ -54,6 +54,13 @@ typedef struct tank_motion {
     int is_moving;
 } tank_motion;
 
+/// Distances that the host sampled.
+typedef struct solid_samples {
+    uint32_t *tile, *dense; ///< [dense] and [i] as solid_tile and solid_dense
+    int16_t *node;          ///< [i][SOLID_NODES]
+    uint32_t count, count_max;
+} solid_samples;
+
 struct tarn_tank {
     tarn_device *device;
     tarn_tank_desc desc;
@@ -76,6 +83,15 @@ struct tarn_tank {
     uint32_t *tile_info; ///< device: [occupied][2]
     uint32_t *tile_info_host;
     tarn_frame_tile *frame_tiles;
+    uint32_t body_count;
+    uint32_t body_solid[BODIES_MAX];          ///< index in the description
+    liquid_body_state body_state[BODIES_MAX]; ///< as the last step left them
+    float body_center[BODIES_MAX][3];         ///< of mass, in the shape's frame
+    float body_reach[BODIES_MAX];
+    float *field_distance[FIELDS_MAX]; ///< device
+    liquid_body_control body_control;  ///< of the next step
+    uint32_t solid_tiles;              ///< near solids that don't move
+    solid_samples *samples;            ///< of these, while the tank is being made
     int profiling;
     double stage_s[STAGE_COUNT], stage_mark_s;
 };
@@ -99,6 +115,38 @@ void tank_launch_viscosity(tarn_tank *tank, const liquid_args *args);
 
 /// Books the time since the last mark under a stage, while profiling.
 void tank_mark(tarn_tank *tank, tank_stage stage);
+
+/// Whether solids, fields, key frames and fluid shapes are sound. @return TARN_OK, TARN_E_ARGUMENT or TARN_E_LIMIT
+tarn_status tank_solids_check(const tarn_tank_desc *desc, char *why, size_t why_bytes);
+
+/// Makes the tank's description own its fields' distances; tarn_tank_destroy frees them.
+tarn_status tank_fields_copy(tarn_tank *tank);
+
+/// Samples the solids that don't move into tank->samples: before the memory is taken, which follows from them.
+tarn_status tank_solids_sample(tarn_tank *tank);
+
+/// Brings the samples to the device and computes what they leave open.
+tarn_status tank_solids_upload(tarn_tank *tank);
+void tank_solids_free_samples(tarn_tank *tank);
+
+/// Puts the bodies where the description has them.
+tarn_status tank_bodies_reset(tarn_tank *tank);
+
+/// Tells the device of the key frames and grabs of the next step, and reads back where the last one left the bodies.
+tarn_status tank_bodies_before_step(tarn_tank *tank);
+tarn_status tank_bodies_after_step(tarn_tank *tank);
+
+/// Fastest point of a body in the next step as far as is known, cells per step.
+float tank_bodies_speed(const tarn_tank *tank);
+
+/// Mixes the bodies into a hash.
+uint64_t tank_bodies_hash(const tarn_tank *tank, uint64_t hash);
+
+/// Which of the first 64 shapes may come within margin_m of a box: a bit each.
+uint64_t tank_shapes_near(const tarn_tank_desc *desc, const double min_m[3], const double max_m[3], double margin_m);
+
+/// Distance of a point, metres, to the solids of a mask as they stand at the start.
+double tank_solids_distance_m(const tarn_tank_desc *desc, uint64_t solids, const double point_m[3]);
 
 /// Puts the description's particles into the tank.
 tarn_status tank_seed(tarn_tank *tank);

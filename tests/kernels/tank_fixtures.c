@@ -79,10 +79,45 @@ static void describe_large(tarn_tank_desc *desc)
     add_block(desc, (const float[3]){0.8f, 0.0f, 0.0f}, (const float[3]){1.0f, 0.5f, 1.0f}, 0.0f);
 }
 
+static tarn_solid *add_solid(tarn_tank_desc *desc, tarn_shape_kind kind, tarn_motion motion, const float half_m[3],
+                             const float at_m[3])
+{
+    tarn_solid *solid = &desc->solids[desc->solid_count++];
+    memset(solid, 0, sizeof *solid);
+    solid->shape.kind = kind;
+    solid->motion = motion;
+    solid->density_kg_m3 = 300.0f;
+    solid->pose.rotation[2] = 0.6f;
+    solid->pose.rotation[3] = 0.8f;
+    memcpy(solid->shape.half_m, half_m, sizeof solid->shape.half_m);
+    memcpy(solid->pose.position_m, at_m, sizeof solid->pose.position_m);
+    return solid;
+}
+
+/// A leaning plate, a paddle that sweeps, a box that floats and a ball that falls on it.
+static void describe_solids(tarn_tank_desc *desc)
+{
+    set_cells(desc, 17, 15, 13, 0.5f);
+    add_block(desc, (const float[3]){0.0f, 0.0f, 0.0f}, (const float[3]){0.8f, 0.5f, 1.0f}, 0.5f);
+    const float thin[3] = {0.15f, 0.03f, 0.3f}, small[3] = {0.05f, 0.04f, 0.06f};
+    add_solid(desc, TARN_SHAPE_BOX, TARN_MOTION_STATIC, thin, (const float[3]){0.4f, 0.1f, 0.2f});
+    tarn_solid *paddle =
+        add_solid(desc, TARN_SHAPE_CAPSULE, TARN_MOTION_KEYFRAMES, small, (const float[3]){0.1f, 0.2f, 0.1f});
+    paddle->keyframe_count = desc->keyframe_count = 2;
+    for (uint32_t k = 0; k < 2; k++) {
+        desc->keyframes[k].time_s = 0.2f * (float)k;
+        desc->keyframes[k].pose = paddle->pose;
+        desc->keyframes[k].pose.position_m[0] += 0.2f * (float)k;
+    }
+    add_solid(desc, TARN_SHAPE_BOX, TARN_MOTION_FREE, small, (const float[3]){0.2f, 0.25f, 0.25f});
+    add_solid(desc, TARN_SHAPE_SPHERE, TARN_MOTION_FREE, small, (const float[3]){0.22f, 0.36f, 0.26f});
+}
+
 const tank_fixture tank_fixtures[TANK_FIXTURE_COUNT] = {
     {"tiny", describe_tiny, 40, 0.5f},
     {"tiny, affine", describe_affine, 30, 0.5f},
     {"tiny, two liquids", describe_two_liquids, 30, 0.5f},
+    {"tiny, solids", describe_solids, 40, 0.5f},
     {"dam break 32", describe_dam_break, 60, 0.0f},
     {"still pool", describe_still_pool, 60, 1.0f},
     {"drop into a pool", describe_drop, 30, 0.0f},

@@ -1,0 +1,551 @@
+// Bodies: solids that follow key frames or float.
+//
+// Water and free bodies are solved for together (Batty, Bertails & Bridson 2007): a body's velocity after the pressure
+// p is V + M^-1 J^T p, where J gives the volume that moving it displaces in each cell, so that the solver's matrix gets
+// J M^-1 J^T. It has rank six for each body, and is applied by gathering J^T p over the few tiles that the body covers:
+//
+//     gather (partial sums of a tile) ─ respond (M^-1 of their sum) ─ apply (J of that)
+//
+// A light body is then as stable as a heavy one. What a body touches is not part of that system; the push of the last
+// substep's contacts stands in for it, or a body that lies on the floor would press water out from under it for ever.
+//
+// Contacts: points on the surface against the tank's walls and other solids' distances, one velocity constraint each,
+// solved in turn (projected Gauss-Seidel). A point that isn't there yet may come as close as it is far.
+#include "kernels/liquid/solids.h"
+
+enum {
+    BODY_LANES = 64,
+    TILES_LANES = 256,
+    CONTACT_KINDS = 5, ///< of a point: three walls, static solids, another body
+    CONTACTS_MAX = BODY_POINTS_MAX * CONTACT_KINDS,
+    CONTACT_ROUNDS = 8,
+};
+
+#define CONTACT_MARGIN 0.5f   ///< cells: what is farther than that beside the way of a substep is no contact
+#define CONTACT_SLOP 0.02f    ///< cells that bodies may stand in each other
+#define CONTACT_PUSH 0.2f     ///< share of the rest that a substep takes away
+#define CONTACT_FRICTION 0.3f ///< Coulomb's
+#define BODY_SPEED_MAX (0.5f * SPEED_MAX)
+#define BODY_SPIN_MAX 1.0f ///< radians per step
+
+TILE_FN void set_turn(liquid_body_state *state)
+{
+    const float *q = state->rotation;
+    float *t = state->turn;
+    const float xx = q[0] * q[0], yy = q[1] * q[1], zz = q[2] * q[2];
+    const float xy = q[0] * q[1], xz = q[0] * q[2], yz = q[1] * q[2];
+    const float xw = q[0] * q[3], yw = q[1] * q[3], zw = q[2] * q[3];
+    t[0] = 1.0f - 2.0f * (yy + zz);
+    t[1] = 2.0f * (xy - zw);
+    t[2] = 2.0f * (xz + yw);
+    t[3] = 2.0f * (xy + zw);
+    t[4] = 1.0f - 2.0f * (xx + zz);
+    t[5] = 2.0f * (yz - xw);
+    t[6] = 2.0f * (xz - yw);
+    t[7] = 2.0f * (yz + xw);
+    t[8] = 1.0f - 2.0f * (xx + yy);
+}
+
+TILE_FN void normalize4(float *q)
+{
+    const float length = tile_sqrt_f32((q[0] * q[0] + q[1] * q[1]) + (q[2] * q[2] + q[3] * q[3]));
+    for (int a = 0; a < 4; a++)
+        q[a] = length > 1e-6f ? q[a] / length : (a == 3 ? 1.0f : 0.0f);
+}
+
+/// Spin that an impulse's moment gives.
+TILE_FN void spin_of(const liquid_body *body, const liquid_body_state *state, const float *moment, float *spin)
+{
+    const float *k = body->inverse_inertia;
+    float local[3], turned[3];
+    turn_back(state->turn, moment, local);
+    turned[0] = (k[0] * local[0] + k[5] * local[1]) + k[4] * local[2];
+    turned[1] = (k[5] * local[0] + k[1] * local[1]) + k[3] * local[2];
+    turned[2] = (k[4] * local[0] + k[3] * local[1]) + k[2] * local[2];
+    turn_by(state->turn, turned, spin);
+}
+
+/// Velocity along n that an impulse of one along n gives the matter at r.
+TILE_FN float yielding(const liquid_body *body, const liquid_body_state *state, const float *r, const float *n)
+{
+    float moment[3], spin[3], moved[3];
+    cross3(r, n, moment);
+    spin_of(body, state, moment, spin);
+    cross3(spin, r, moved);
+    return body->inverse_mass + dot3(moved, n);
+}
+
+TILE_FN void push_body(const liquid_body *body, liquid_body_state *state, const float *r, const float *n, float impulse)
+{
+    float moment[3], spin[3];
+    cross3(r, n, moment);
+    spin_of(body, state, moment, spin);
+    for (int a = 0; a < 3; a++) {
+        state->velocity[a] += impulse * body->inverse_mass * n[a];
+        state->spin[a] += impulse * spin[a];
+    }
+}
+
+TILE_FN void limit_speed(liquid_body_state *state)
+{
+    for (int a = 0; a < 3; a++) {
+        state->velocity[a] = tile_clamp_f32(state->velocity[a], -BODY_SPEED_MAX, BODY_SPEED_MAX);
+        state->spin[a] = tile_clamp_f32(state->spin[a], -BODY_SPIN_MAX, BODY_SPIN_MAX);
+    }
+}
+
+// ------------------------------------------------------------------------------------------------ before the
+// projection
+
+/// Position and rotation between the ends of the step.
+TILE_FN void pose_between(const liquid_body_control *control, uint32_t b, float share, float *pose)
+{
+    const float *from = control->from[b], *to = control->to[b];
+    for (int i = 0; i < 7; i++)
+        pose[i] = from[i] + share * (to[i] - from[i]);
+    normalize4(pose + 3);
+}
+
+/// Takes a keyframed body to the beginning of the substep, with the velocity that leads to its end.
+TILE_FN void follow_keyframes(const liquid_body_control *control, uint32_t b, float frac, liquid_body_state *state)
+{
+    const float done = (float)control->substep * frac;
+    float now[7], next[7];
+    pose_between(control, b, done, now);
+    pose_between(control, b, done + frac, next);
+    // Vector part of next * conjugate(now): half the angle's sine along the axis.
+    const float *p = next + 3, *q = now + 3;
+    const float turn[3] = {((q[3] * p[0] - p[3] * q[0]) + p[2] * q[1]) - p[1] * q[2],
+                           ((q[3] * p[1] - p[3] * q[1]) + p[0] * q[2]) - p[2] * q[0],
+                           ((q[3] * p[2] - p[3] * q[2]) + p[1] * q[0]) - p[0] * q[1]};
+    for (int a = 0; a < 3; a++) {
+        state->position[a] = now[a];
+        state->velocity[a] = (next[a] - now[a]) / frac;
+        state->spin[a] = 2.0f * turn[a] / frac;
+    }
+    for (int a = 0; a < 4; a++)
+        state->rotation[a] = now[3 + a];
+    limit_speed(state);
+    set_turn(state);
+}
+
+/// A hand's pull: the held point shall make up its share of the way, as far as the hand's strength goes.
+TILE_FN void pull(const liquid_args *args, const liquid_grab *grab, liquid_bodies *bodies, float frac)
+{
+    const liquid_body_control *control = args->m.body_control;
+    const liquid_body *body = &bodies->body[grab->body];
+    liquid_body_state *state = &bodies->state[grab->body];
+    float r[3], velocity[3], at[3], wanted[3];
+    turn_by(state->turn, grab->point, r);
+    for (int a = 0; a < 3; a++)
+        at[a] = state->position[a] + r[a];
+    body_velocity(state, at, velocity);
+    for (int a = 0; a < 3; a++)
+        wanted[a] = grab->strength * (grab->target[a] - at[a]) - velocity[a];
+    const float length = tile_sqrt_f32(dot3(wanted, wanted));
+    if (length < 1e-6f)
+        return;
+    for (int a = 0; a < 3; a++)
+        wanted[a] /= length;
+    const float most = control->grab_limit * frac / tile_max2_f32(body->inverse_mass, 1e-12f);
+    push_body(body, state, r, wanted, tile_min_f32(length / yielding(body, state, r, wanted), most));
+}
+
+/// Velocities of the bodies before the pressure acts. One tile.
+TILE_KERNEL(liquid_bodies_begin, BODY_LANES, liquid_args, tile_no_scratch)
+{
+    const liquid_memory *m = &args->m;
+    liquid_bodies *bodies = m->bodies;
+    const float frac = m->control->frac;
+    FOR_RANGE (b, 0, bodies->count) {
+        liquid_body_state *state = &bodies->state[b];
+        if (!bodies->body[b].is_free) {
+            follow_keyframes(m->body_control, b, frac, state);
+            continue;
+        }
+        for (int a = 0; a < 3; a++) {
+            state->velocity[a] += m->control->gravity[a] * frac + state->contact[a];
+            state->spin[a] += state->contact[3 + a];
+        }
+        set_turn(state);
+    }
+    TILE_BARRIER();
+    if (TILE_SINGLE()) {
+        for (uint32_t g = 0; g < m->body_control->grab_count; g++)
+            pull(args, &m->body_control->grab[g], bodies, frac);
+        m->body_control->substep++;
+    }
+}
+
+typedef struct body_tiles_scratch {
+    uint32_t rank[TILES_LANES];
+    uint32_t total, base;
+} body_tiles_scratch;
+
+/// Free bodies that may cover faces in a tile: bits.
+TILE_FN uint32_t free_near_tile(const liquid_args *args, uint32_t o)
+{
+    const uint32_t near = bodies_near_tile(args, tile_place_of(&args->shape, 0, args->m.level[0].tile[o]), 2.5f);
+    uint32_t free = 0;
+    for (uint32_t b = 0; b < args->m.bodies->count; b++)
+        free |= (near >> b & 1) != 0 && args->m.bodies->body[b].is_free ? 1u << b : 0u;
+    return free;
+}
+
+/// Lists the occupied tiles that free bodies may cover. One tile.
+TILE_KERNEL(liquid_body_tiles, TILES_LANES, liquid_args, body_tiles_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t total = m->counters->occupied;
+    if (TILE_SINGLE())
+        s->base = 0;
+    TILE_BARRIER();
+    for (uint32_t first = 0; first < total; first += TILES_LANES) {
+        FOR_RANGE (i, 0, TILES_LANES)
+            s->rank[i] = first + i < total && free_near_tile(args, first + i) != 0;
+        TILE_BARRIER();
+        tile_scan_u32(s->rank, TILES_LANES, &s->total);
+        TILE_BARRIER();
+        FOR_RANGE (i, 0, TILES_LANES) {
+            if (first + i < total && free_near_tile(args, first + i) != 0)
+                m->body_tile[s->base + s->rank[i]] = first + i;
+        }
+        TILE_BARRIER();
+        if (TILE_SINGLE())
+            s->base += s->total;
+        TILE_BARRIER();
+    }
+    if (TILE_SINGLE())
+        m->bodies->tile_count = s->base;
+}
+
+// ---------------------------------------------------------------------------------------------------- in the
+// projection
+
+typedef struct body_gather_scratch {
+    float value[6][TILE_CELLS];
+} body_gather_scratch;
+
+/// Covered area of a cell and where the cell lies from a body's centre.
+TILE_FN int cover_of(const liquid_args *args, uint64_t cell, uint32_t c, tile_place place, uint32_t b, float *area,
+                     float *r)
+{
+    const liquid_memory *m = &args->m;
+    const int owned = m->cover_owner[cell] == b;
+    const float *position = m->bodies->state[b].position;
+    const float at[3] = {(float)(place.x * TILE_EDGE + (int)(c & 7)) + 0.5f,
+                         (float)(place.y * TILE_EDGE + (int)(c >> 3 & 7)) + 0.5f,
+                         (float)(place.z * TILE_EDGE + (int)(c >> 6)) + 0.5f};
+    for (int a = 0; a < 3; a++) {
+        area[a] = owned ? (float)m->cover[a][cell] * (1.0f / 255.0f) : 0.0f;
+        r[a] = at[a] - position[a];
+    }
+    return owned;
+}
+
+/// J^T of args->gathered: force and moment on each body from a tile. One tile per listed tile.
+TILE_KERNEL(liquid_body_gather, CELL_LANES, liquid_args, body_gather_scratch)
+{
+    const liquid_memory *m = &args->m;
+    if (args->is_first == 0 && m->counters->go == 0)
+        return;
+    const uint32_t o = m->body_tile[tile], dense = m->level[0].tile[o], slot = m->slot[dense];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    const uint32_t near = free_near_tile(args, o);
+    for (uint32_t b = 0; b < m->bodies->count; b++) {
+        float *to = m->body_partial + ((uint64_t)tile * BODIES_MAX + b) * 6;
+        if ((near >> b & 1) != 0) {
+            FOR_RANGE (c, 0, TILE_CELLS) {
+                const float p = args->gathered[(uint64_t)o * TILE_CELLS + c];
+                float area[3], r[3], moment[3];
+                const int owned = cover_of(args, (uint64_t)slot * TILE_CELLS + c, c, place, b, area, r);
+                cross3(r, area, moment);
+                for (int a = 0; a < 3; a++) {
+                    s->value[a][c] = owned ? p * area[a] : 0.0f;
+                    s->value[3 + a][c] = owned ? p * moment[a] : 0.0f;
+                }
+            }
+            TILE_BARRIER();
+            for (int k = 0; k < 6; k++)
+                tile_sum_f32(s->value[k], TILE_CELLS);
+        }
+        if (TILE_SINGLE()) {
+            for (int k = 0; k < 6; k++)
+                to[k] = (near >> b & 1) != 0 ? s->value[k][0] : 0.0f;
+        }
+        TILE_BARRIER();
+    }
+}
+
+typedef struct respond_scratch {
+    double sum[BODIES_MAX * 6];
+} respond_scratch;
+
+/// M^-1 of the gathered forces. One tile.
+TILE_KERNEL(liquid_body_respond, 96, liquid_args, respond_scratch)
+{
+    const liquid_memory *m = &args->m;
+    liquid_bodies *bodies = m->bodies;
+    if (args->is_first == 0 && m->counters->go == 0)
+        return;
+    FOR_RANGE (i, 0, bodies->count * 6) {
+        double sum = 0.0;
+        for (uint32_t k = 0; k < bodies->tile_count; k++)
+            sum += (double)m->body_partial[(uint64_t)k * BODIES_MAX * 6 + i];
+        s->sum[i] = sum;
+    }
+    TILE_BARRIER();
+    FOR_RANGE (b, 0, bodies->count) {
+        const liquid_body *body = &bodies->body[b];
+        const float moment[3] = {(float)s->sum[6 * b + 3], (float)s->sum[6 * b + 4], (float)s->sum[6 * b + 5]};
+        float spin[3];
+        spin_of(body, &bodies->state[b], moment, spin);
+        for (int a = 0; a < 3; a++) {
+            bodies->change[b][a] = body->inverse_mass * (float)s->sum[6 * b + (uint32_t)a];
+            bodies->change[b][3 + a] = spin[a];
+        }
+    }
+}
+
+typedef struct body_apply_scratch {
+    float value[TILE_CELLS];
+} body_apply_scratch;
+
+/// product += J of the bodies' change, and its partial dot product anew. One tile per listed tile.
+TILE_KERNEL(liquid_body_apply, CELL_LANES, liquid_args, body_apply_scratch)
+{
+    const liquid_memory *m = &args->m;
+    if (m->counters->go == 0)
+        return;
+    const uint32_t o = m->body_tile[tile], dense = m->level[0].tile[o], slot = m->slot[dense];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    const float *diagonal = m->level[0].diagonal + (uint64_t)o * TILE_CELLS;
+    FOR_RANGE (c, 0, TILE_CELLS) {
+        const uint64_t at = (uint64_t)o * TILE_CELLS + c, cell = (uint64_t)slot * TILE_CELLS + c;
+        const uint32_t b = m->cover_owner[cell];
+        float value = m->product[at];
+        if (b != BODY_NONE && diagonal[c] > 0.0f) {
+            float area[3], r[3], moved[3];
+            const float *change = m->bodies->change[b];
+            cover_of(args, cell, c, place, b, area, r);
+            cross3(change + 3, r, moved);
+            for (int a = 0; a < 3; a++)
+                moved[a] += change[a];
+            value += dot3(area, moved);
+        }
+        m->product[at] = value;
+        s->value[c] = value * m->direction[at];
+    }
+    TILE_BARRIER();
+    tile_sum_f32(s->value, TILE_CELLS);
+    if (TILE_SINGLE())
+        m->partial[o] = s->value[0];
+}
+
+/// What the solved pressure does to the bodies. One tile.
+TILE_KERNEL(liquid_bodies_kick, BODY_LANES, liquid_args, tile_no_scratch)
+{
+    liquid_bodies *bodies = args->m.bodies;
+    FOR_RANGE (b, 0, bodies->count) {
+        for (int a = 0; a < 3 && bodies->body[b].is_free; a++) {
+            bodies->state[b].velocity[a] += bodies->change[b][a];
+            bodies->state[b].spin[a] += bodies->change[b][3 + a];
+        }
+    }
+}
+
+// -------------------------------------------------------------------------------------------------------------
+// contacts
+
+typedef struct contact {
+    float distance, normal[3], r[3]; ///< r: from the centre of mass
+    float pushed;                    ///< impulse so far
+    uint32_t other;                  ///< body, or BODY_NONE
+} contact;
+
+typedef struct contacts_scratch {
+    contact at[CONTACTS_MAX];
+} contacts_scratch;
+
+TILE_FN void set_contact(contact *to, const float *r, float radius, float distance, const float *normal, uint32_t other)
+{
+    to->distance = distance - radius;
+    to->other = other;
+    to->pushed = 0.0f;
+    for (int a = 0; a < 3; a++) {
+        to->normal[a] = normal[a];
+        to->r[a] = r[a] - radius * normal[a];
+    }
+}
+
+TILE_FN void normalize3(float *n)
+{
+    const float length = tile_sqrt_f32(dot3(n, n));
+    for (int a = 0; a < 3; a++)
+        n[a] = length > 1e-6f ? n[a] / length : (a == 1 ? 1.0f : 0.0f);
+}
+
+/// The contacts of one of a body's points.
+TILE_FN void find_contacts(const liquid_args *args, uint32_t b, uint32_t point, contact *to)
+{
+    const liquid_bodies *bodies = args->m.bodies;
+    const liquid_body *body = &bodies->body[b];
+    const liquid_body_state *state = &bodies->state[b];
+    float r[3], at[3], normal[3];
+    int32_t position[3];
+    turn_by(state->turn, body->point[point], r);
+    for (int a = 0; a < 3; a++) {
+        const float size = (float)args->shape.cells[a];
+        at[a] = state->position[a] + r[a];
+        position[a] = (int32_t)(tile_clamp_f32(at[a], 0.0f, size - 0.001f) * (1 << POSITION_BITS));
+        normal[0] = normal[1] = normal[2] = 0.0f;
+        normal[a] = at[a] < 0.5f * size ? 1.0f : -1.0f;
+        set_contact(&to[a], r, body->point_radius, at[a] < 0.5f * size ? at[a] : size - at[a], normal, BODY_NONE);
+    }
+    const float still = solid_distance(args, position, normal);
+    normalize3(normal);
+    set_contact(&to[3], r, body->point_radius, still < (float)SOLID_NEAR_CELLS ? still : 1e9f, normal, BODY_NONE);
+    float least = 1e9f;
+    uint32_t other = BODY_NONE;
+    for (uint32_t i = 0; i < bodies->count; i++) {
+        const float distance = i != b ? body_distance(bodies, i, at) : 1e9f;
+        other = distance < least ? i : other;
+        least = tile_min_f32(distance, least);
+    }
+    if (other != BODY_NONE)
+        body_gradient(bodies, other, at, normal);
+    normalize3(normal);
+    set_contact(&to[4], r, body->point_radius, least, normal, other);
+}
+
+/// Velocity of a body seen from what it touches.
+TILE_FN void seen_velocity(const liquid_bodies *bodies, uint32_t b, const contact *c, float *velocity)
+{
+    const liquid_body_state *state = &bodies->state[b];
+    const float at[3] = {state->position[0] + c->r[0], state->position[1] + c->r[1], state->position[2] + c->r[2]};
+    float of_other[3] = {0.0f, 0.0f, 0.0f};
+    body_velocity(state, at, velocity);
+    if (c->other != BODY_NONE)
+        body_velocity(&bodies->state[c->other], at, of_other);
+    for (int a = 0; a < 3; a++)
+        velocity[a] -= of_other[a];
+}
+
+/// An impulse on a body, and its opposite on the other.
+TILE_FN void push_pair(liquid_bodies *bodies, uint32_t b, const contact *c, const float *n, float impulse)
+{
+    push_body(&bodies->body[b], &bodies->state[b], c->r, n, impulse);
+    if (c->other == BODY_NONE || !bodies->body[c->other].is_free)
+        return;
+    const float *from = bodies->state[b].position, *to = bodies->state[c->other].position;
+    const float r[3] = {from[0] + c->r[0] - to[0], from[1] + c->r[1] - to[1], from[2] + c->r[2] - to[2]};
+    push_body(&bodies->body[c->other], &bodies->state[c->other], r, n, -impulse);
+}
+
+TILE_FN float pair_yielding(const liquid_bodies *bodies, uint32_t b, const contact *c, const float *n)
+{
+    float sum = yielding(&bodies->body[b], &bodies->state[b], c->r, n);
+    if (c->other != BODY_NONE && bodies->body[c->other].is_free) {
+        const float *from = bodies->state[b].position, *to = bodies->state[c->other].position;
+        const float r[3] = {from[0] + c->r[0] - to[0], from[1] + c->r[1] - to[1], from[2] + c->r[2] - to[2]};
+        sum += yielding(&bodies->body[c->other], &bodies->state[c->other], r, n);
+    }
+    return sum;
+}
+
+/// One contact: no faster towards the other than the distance allows; friction along it.
+TILE_FN void solve_contact(liquid_bodies *bodies, uint32_t b, contact *c, float frac)
+{
+    float velocity[3], along[3];
+    seen_velocity(bodies, b, c, velocity);
+    const float away =
+        c->distance > 0.0f
+            ? -c->distance / frac
+            : tile_min_f32(CONTACT_PUSH * tile_max2_f32(-c->distance - CONTACT_SLOP, 0.0f), 0.25f) / frac;
+    const float wanted = (away - dot3(velocity, c->normal)) / pair_yielding(bodies, b, c, c->normal);
+    const float sum = tile_max2_f32(c->pushed + wanted, 0.0f);
+    push_pair(bodies, b, c, c->normal, sum - c->pushed);
+    c->pushed = sum;
+    seen_velocity(bodies, b, c, velocity);
+    const float normal = dot3(velocity, c->normal);
+    for (int a = 0; a < 3; a++)
+        along[a] = velocity[a] - normal * c->normal[a];
+    const float speed = tile_sqrt_f32(dot3(along, along));
+    if (speed < 1e-7f || sum <= 0.0f)
+        return;
+    for (int a = 0; a < 3; a++)
+        along[a] /= speed;
+    const float stop = speed / pair_yielding(bodies, b, c, along);
+    push_pair(bodies, b, c, along, -tile_min_f32(stop, CONTACT_FRICTION * sum / CONTACT_ROUNDS));
+}
+
+TILE_FN void solve_contacts(liquid_bodies *bodies, uint32_t b, contact *contacts, float frac)
+{
+    const uint32_t count = bodies->body[b].point_count * CONTACT_KINDS;
+    const liquid_body_state *state = &bodies->state[b];
+    const float speed = tile_sqrt_f32(dot3(state->velocity, state->velocity)) +
+                        tile_sqrt_f32(dot3(state->spin, state->spin)) * bodies->body[b].reach;
+    const float near = CONTACT_MARGIN + speed * frac;
+    for (int round = 0; round < CONTACT_ROUNDS; round++)
+        for (uint32_t i = 0; i < count; i++)
+            if (contacts[i].distance < near)
+                solve_contact(bodies, b, &contacts[i], frac);
+}
+
+/// Moves a body by its velocities.
+TILE_FN void move_body(liquid_body_state *state, float frac)
+{
+    const float *w = state->spin, h = 0.5f * frac;
+    float *q = state->rotation;
+    const float turned[4] = {
+        q[0] + h * ((w[0] * q[3] + w[1] * q[2]) - w[2] * q[1]), q[1] + h * ((w[1] * q[3] + w[2] * q[0]) - w[0] * q[2]),
+        q[2] + h * ((w[2] * q[3] + w[0] * q[1]) - w[1] * q[0]), q[3] - h * ((w[0] * q[0] + w[1] * q[1]) + w[2] * q[2])};
+    for (int a = 0; a < 4; a++)
+        q[a] = turned[a];
+    normalize4(q);
+    for (int a = 0; a < 3; a++)
+        state->position[a] += frac * state->velocity[a];
+    set_turn(state);
+}
+
+/// Contacts, and the bodies' move. One tile.
+TILE_KERNEL(liquid_bodies_end, BODY_LANES, liquid_args, contacts_scratch)
+{
+    const liquid_memory *m = &args->m;
+    liquid_bodies *bodies = m->bodies;
+    const float frac = m->control->frac;
+    // What stood in for the contacts goes, and becomes the velocity before them.
+    FOR_RANGE (b, 0, bodies->count) {
+        liquid_body_state *state = &bodies->state[b];
+        for (int a = 0; a < 3 && bodies->body[b].is_free; a++) {
+            state->velocity[a] -= state->contact[a];
+            state->spin[a] -= state->contact[3 + a];
+            state->contact[a] = state->velocity[a];
+            state->contact[3 + a] = state->spin[a];
+        }
+        limit_speed(state);
+    }
+    TILE_BARRIER();
+    for (uint32_t b = 0; b < bodies->count; b++) {
+        if (!bodies->body[b].is_free)
+            continue;
+        FOR_RANGE (i, 0, bodies->body[b].point_count)
+            find_contacts(args, b, i, &s->at[i * CONTACT_KINDS]);
+        TILE_BARRIER();
+        if (TILE_SINGLE())
+            solve_contacts(bodies, b, s->at, frac);
+        TILE_BARRIER();
+    }
+    FOR_RANGE (b, 0, bodies->count) {
+        liquid_body_state *state = &bodies->state[b];
+        for (int a = 0; a < 3 && bodies->body[b].is_free; a++) {
+            state->contact[a] = state->velocity[a] - state->contact[a];
+            state->contact[3 + a] = state->spin[a] - state->contact[3 + a];
+        }
+        if (bodies->body[b].is_free)
+            limit_speed(state);
+        move_body(state, frac);
+        for (int a = 0; a < 3 && bodies->body[b].is_free; a++)
+            state->position[a] = tile_clamp_f32(state->position[a], 0.0f, (float)args->shape.cells[a]);
+    }
+}

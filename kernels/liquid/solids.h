@@ -1,0 +1,204 @@
+/// Distances to the solids of a tank, for kernels. Private to kernels/liquid.
+///
+/// Solids that don't move are sampled once at the cells' corners near their surfaces; bodies are evaluated where they
+/// are. Distances are in cells, negative inside; the solids' union is the least of all.
+#ifndef TARN_KERNELS_LIQUID_SOLIDS_H
+#define TARN_KERNELS_LIQUID_SOLIDS_H
+
+#include "kernels/liquid/liquid.h"
+
+enum { BODY_NONE = 255 }; ///< whose a surface is that doesn't move
+
+TILE_FN float dot3(const float *a, const float *b)
+{
+    return (a[0] * b[0] + a[1] * b[1]) + a[2] * b[2];
+}
+
+TILE_FN uint32_t node_of_tile(int x, int y, int z)
+{
+    return (uint32_t)((z * SOLID_EDGE + y) * SOLID_EDGE + x);
+}
+
+// --------------------------------------------------------------------------------------------- solids that don't move
+
+/// Distance at a corner of a cell, anywhere in the tank. Where no surface is near: SOLID_NEAR_CELLS, which is less.
+TILE_FN float solid_node_at(const liquid_args *args, int x, int y, int z)
+{
+    const int g[3] = {x, y, z};
+    int place[3], local[3];
+    for (int a = 0; a < 3; a++) {
+        place[a] = tile_clamp_i32(g[a] >> TILE_LOG2, 0, args->shape.tiles[0][a] - 1);
+        local[a] = tile_clamp_i32(g[a] - place[a] * TILE_EDGE, 0, TILE_EDGE);
+    }
+    const uint32_t i = args->m.solid_tile[tile_dense_of(&args->shape, 0, place[0], place[1], place[2])];
+    if (i == TILE_NONE || i == TILE_FULL)
+        return i == TILE_NONE ? (float)SOLID_NEAR_CELLS : -(float)SOLID_NEAR_CELLS;
+    const int16_t node = args->m.solid_node[(uint64_t)i * SOLID_NODES + node_of_tile(local[0], local[1], local[2])];
+    return (float)node * (1.0f / SOLID_NODE_UNIT);
+}
+
+/// Distance at a position by trilinear interpolation, and its gradient. Mirrored input gives mirrored bits.
+TILE_FN float solid_distance(const liquid_args *args, const int32_t *position, float *gradient)
+{
+    const liquid_memory *m = &args->m;
+    const float unit = 1.0f / (1 << POSITION_BITS);
+    int cell[3];
+    float w[3][2];
+    for (int a = 0; a < 3; a++) {
+        const int32_t last = (args->shape.cells[a] << POSITION_BITS) - 1;
+        const int32_t at = tile_clamp_i32(position[a], 0, last);
+        cell[a] = at >> POSITION_BITS;
+        w[a][1] = ((float)(at & ((1 << POSITION_BITS) - 1)) + 0.5f) * unit;
+        w[a][0] = 1.0f - w[a][1];
+    }
+    const uint32_t i =
+        m->solid_tile[tile_dense_of(&args->shape, 0, cell[0] >> TILE_LOG2, cell[1] >> TILE_LOG2, cell[2] >> TILE_LOG2)];
+    gradient[0] = gradient[1] = gradient[2] = 0.0f;
+    if (i == TILE_NONE || i == TILE_FULL)
+        return i == TILE_NONE ? (float)SOLID_NEAR_CELLS : -(float)SOLID_NEAR_CELLS;
+    const int16_t *node =
+        m->solid_node + (uint64_t)i * SOLID_NODES + node_of_tile(cell[0] & 7, cell[1] & 7, cell[2] & 7);
+    float v[8];
+    for (int k = 0; k < 8; k++)
+        v[k] = (float)node[node_of_tile(k & 1, k >> 1 & 1, k >> 2)] * (1.0f / SOLID_NODE_UNIT);
+    const float w00 = w[1][0] * w[2][0], w10 = w[1][1] * w[2][0], w01 = w[1][0] * w[2][1], w11 = w[1][1] * w[2][1];
+    const float low = (w00 * v[0] + w10 * v[2]) + (w01 * v[4] + w11 * v[6]);
+    const float high = (w00 * v[1] + w10 * v[3]) + (w01 * v[5] + w11 * v[7]);
+    gradient[0] = high - low;
+    gradient[1] = w[2][0] * (w[0][0] * (v[2] - v[0]) + w[0][1] * (v[3] - v[1])) +
+                  w[2][1] * (w[0][0] * (v[6] - v[4]) + w[0][1] * (v[7] - v[5]));
+    gradient[2] = w[1][0] * (w[0][0] * (v[4] - v[0]) + w[0][1] * (v[5] - v[1])) +
+                  w[1][1] * (w[0][0] * (v[6] - v[2]) + w[0][1] * (v[7] - v[3]));
+    return w[0][0] * low + w[0][1] * high;
+}
+
+// -------------------------------------------------------------------------------------------------------------- bodies
+
+/// to = R v and to = R^T v.
+TILE_FN void turn_by(const float *turn, const float *v, float *to)
+{
+    for (int a = 0; a < 3; a++)
+        to[a] = (turn[3 * a] * v[0] + turn[3 * a + 1] * v[1]) + turn[3 * a + 2] * v[2];
+}
+
+TILE_FN void turn_back(const float *turn, const float *v, float *to)
+{
+    for (int a = 0; a < 3; a++)
+        to[a] = (turn[a] * v[0] + turn[3 + a] * v[1]) + turn[6 + a] * v[2];
+}
+
+TILE_FN void cross3(const float *a, const float *b, float *to)
+{
+    to[0] = a[1] * b[2] - a[2] * b[1];
+    to[1] = a[2] * b[0] - a[0] * b[2];
+    to[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+/// Distance to a sampled field, trilinear; outside its grid the distance to the grid is added.
+TILE_FN float field_distance(const liquid_field *field, const float *local)
+{
+    int64_t at = 0;
+    float share[3], outside = 0.0f;
+    const int64_t stride[3] = {1, field->nodes[0], (int64_t)field->nodes[0] * field->nodes[1]};
+    for (int a = 0; a < 3; a++) {
+        const float wanted = (local[a] - field->min[a]) * field->per_spacing, last = (float)(field->nodes[a] - 1);
+        const float inside = tile_clamp_f32(wanted, 0.0f, last);
+        const int node = tile_min_i32((int)inside, field->nodes[a] - 2);
+        outside += (wanted - inside) * (wanted - inside);
+        share[a] = inside - (float)node;
+        at += node * stride[a];
+    }
+    float sum = 0.0f;
+    for (int k = 0; k < 8; k++) {
+        float weight = 1.0f;
+        int64_t index = at;
+        for (int a = 0; a < 3; a++) {
+            weight *= k >> a & 1 ? share[a] : 1.0f - share[a];
+            index += k >> a & 1 ? stride[a] : 0;
+        }
+        sum += weight * field->distance[index];
+    }
+    return sum + tile_sqrt_f32(outside) / field->per_spacing;
+}
+
+/// Distance in a body's own frame.
+TILE_FN float body_shape_distance(const liquid_bodies *bodies, const liquid_body *body, const float *p)
+{
+    const float *half = body->half;
+    if (body->kind == BODY_BOX) {
+        float square = 0.0f, inside = -1e9f;
+        for (int a = 0; a < 3; a++) {
+            const float beyond = tile_abs_f32(p[a]) - half[a], out = tile_max2_f32(beyond, 0.0f);
+            square += out * out;
+            inside = tile_max2_f32(inside, beyond);
+        }
+        return inside > 0.0f ? tile_sqrt_f32(square) : inside;
+    }
+    if (body->kind == BODY_FIELD) {
+        const float unscaled[3] = {p[0] / half[0], p[1] / half[0], p[2] / half[0]};
+        return half[0] * field_distance(&bodies->field[body->field], unscaled);
+    }
+    const float end = tile_abs_f32(p[1]) - half[1], y = tile_max2_f32(end, 0.0f);
+    if (body->kind == BODY_ROUND)
+        return tile_sqrt_f32((p[0] * p[0] + p[2] * p[2]) + y * y) - half[0];
+    const float side = tile_sqrt_f32(p[0] * p[0] + p[2] * p[2]) - half[0];
+    if (side > 0.0f && end > 0.0f)
+        return tile_sqrt_f32(side * side + end * end);
+    return tile_max2_f32(side, end);
+}
+
+/// Distance to a body at a point of the tank, cells.
+TILE_FN float body_distance(const liquid_bodies *bodies, uint32_t b, const float *at)
+{
+    const liquid_body *body = &bodies->body[b];
+    const liquid_body_state *state = &bodies->state[b];
+    const float from[3] = {at[0] - state->position[0], at[1] - state->position[1], at[2] - state->position[2]};
+    float local[3];
+    turn_back(state->turn, from, local);
+    for (int a = 0; a < 3; a++)
+        local[a] += body->center[a];
+    return body_shape_distance(bodies, body, local);
+}
+
+/// Distance, and the direction away from the surface by differences.
+TILE_FN float body_gradient(const liquid_bodies *bodies, uint32_t b, const float *at, float *gradient)
+{
+    const float step = 0.0625f;
+    for (int a = 0; a < 3; a++) {
+        float high[3] = {at[0], at[1], at[2]}, low[3] = {at[0], at[1], at[2]};
+        high[a] += step;
+        low[a] -= step;
+        gradient[a] = (body_distance(bodies, b, high) - body_distance(bodies, b, low)) * (0.5f / step);
+    }
+    return body_distance(bodies, b, at);
+}
+
+/// Velocity of a body's matter at a point, cells per step.
+TILE_FN void body_velocity(const liquid_body_state *body, const float *at, float *velocity)
+{
+    const float r[3] = {at[0] - body->position[0], at[1] - body->position[1], at[2] - body->position[2]};
+    float turning[3];
+    cross3(body->spin, r, turning);
+    for (int a = 0; a < 3; a++)
+        velocity[a] = body->velocity[a] + turning[a];
+}
+
+/// Bit per body that may come within `margin` cells of a tile. The same for all lanes.
+TILE_FN uint32_t bodies_near_tile(const liquid_args *args, tile_place place, float margin)
+{
+    const liquid_bodies *bodies = args->m.bodies;
+    uint32_t near = 0;
+    if (bodies == (const liquid_bodies *)0)
+        return 0;
+    const float center[3] = {(float)(place.x * TILE_EDGE + TILE_EDGE / 2), (float)(place.y * TILE_EDGE + TILE_EDGE / 2),
+                             (float)(place.z * TILE_EDGE + TILE_EDGE / 2)};
+    for (uint32_t b = 0; b < bodies->count; b++) {
+        const float *position = bodies->state[b].position;
+        const float away[3] = {position[0] - center[0], position[1] - center[1], position[2] - center[2]};
+        const float reach = bodies->body[b].reach + margin + 6.93f; // half a tile's diagonal
+        near |= (uint32_t)(dot3(away, away) < reach * reach) << b;
+    }
+    return near;
+}
+
+#endif

@@ -1,0 +1,557 @@
+// What solids leave open: shares of faces and cells, and particles that keep out of them.
+//
+//     node distances ─ openness of half cells ─ room of the density kernel
+//                    └ shares of the faces, whose solid it is and how it moves
+//
+// A face's open share is the positive part of four triangles round its centre (Batty, Bertails & Bridson 2007 want
+// such shares; theirs come from the same corner distances). Everything is summed in pairs or in integers, so that a
+// mirrored solid has mirrored shares to the last bit.
+//
+// Shares of solids that don't move are computed once, when the tank is made.
+#include "kernels/liquid/solids.h"
+#include "kernels/liquid/halo.h"
+
+enum {
+    AREA_EDGE = 11, ///< nodes -1..9 around a tile
+    AREA_NODES = AREA_EDGE * AREA_EDGE * AREA_EDGE,
+    HALF_EDGE = 18, ///< half cells from -0.5 to 8.5
+};
+
+typedef struct share_scratch {
+    float node[AREA_NODES];
+    uint8_t owner[AREA_NODES];                          ///< body that a node's distance is to
+    uint8_t half[HALF_EDGE * HALF_EDGE * HALF_EDGE];    ///< openness, 0..255
+    uint16_t pass_z[TILE_EDGE * HALF_EDGE * HALF_EDGE]; ///< after the kernel along z: [8][18][18]
+    uint16_t pass_y[TILE_EDGE * TILE_EDGE * HALF_EDGE];
+    uint8_t open[3][TILE_FACES]; ///< like the matrix' faces: both borders
+    uint8_t face_owner[3][TILE_FACES];
+    uint8_t room[TILE_CELLS], sides[TILE_CELLS];
+} share_scratch;
+
+TILE_FN int area_index(int x, int y, int z)
+{
+    return ((z + 1) * AREA_EDGE + (y + 1)) * AREA_EDGE + (x + 1);
+}
+
+TILE_FN int share_face(int axis, int x, int y, int z)
+{
+    return axis == 0 ? (z * 8 + y) * 9 + x : axis == 1 ? (z * 9 + y) * 8 + x : (z * 8 + y) * 8 + x;
+}
+
+/// Beyond the tank's walls lies its mirror image: what particles count for there is folded back (transfer.tile.c).
+TILE_FN int mirrored_node(const liquid_shape *shape, int axis, int at)
+{
+    const int last = shape->cells[axis];
+    const int inside = at < 0 ? -at : at > last ? 2 * last - at : at;
+    return tile_clamp_i32(inside, 0, last);
+}
+
+/// Distances at the nodes of a tile and around it; `near`: bodies that may reach it.
+TILE_FN void load_area(const liquid_args *args, share_scratch *s, tile_place place, uint32_t near)
+{
+    const liquid_shape *shape = &args->shape;
+    FOR_RANGE (i, 0, AREA_NODES) {
+        const int local[3] = {(int)(i % AREA_EDGE) - 1, (int)(i / AREA_EDGE % AREA_EDGE) - 1,
+                              (int)(i / (AREA_EDGE * AREA_EDGE)) - 1};
+        const int x = mirrored_node(shape, 0, place.x * TILE_EDGE + local[0]),
+                  y = mirrored_node(shape, 1, place.y * TILE_EDGE + local[1]),
+                  z = mirrored_node(shape, 2, place.z * TILE_EDGE + local[2]);
+        const float at[3] = {(float)x, (float)y, (float)z};
+        float least = solid_node_at(args, x, y, z);
+        uint8_t owner = BODY_NONE;
+        for (uint32_t b = 0; b < BODIES_MAX; b++) {
+            if ((near >> b & 1) == 0)
+                continue;
+            const float distance = body_distance(args->m.bodies, b, at);
+            owner = distance < least ? (uint8_t)b : owner;
+            least = tile_min_f32(distance, least);
+        }
+        s->node[i] = least;
+        s->owner[i] = owner;
+    }
+    TILE_BARRIER();
+}
+
+/// Positive share of a triangle over which a distance is linear.
+TILE_FN float triangle_share(float a, float b, float c)
+{
+    const int inside = (a < 0.0f) + (b < 0.0f) + (c < 0.0f);
+    if (inside == 0)
+        return 1.0f;
+    if (inside == 3)
+        return 0.0f;
+    const int odd = inside == 1; // the corner whose sign differs is the negative one
+    const float tip = (a < 0.0f) == odd ? a : (b < 0.0f) == odd ? b : c;
+    // The other two in an order that a mirror image keeps: their product commutes.
+    const float p = tip == a ? b : a, q = tip == c ? b : c;
+    const float cut = tip * tip / ((tip - p) * (tip - q));
+    return odd ? 1.0f - cut : cut;
+}
+
+/// Open share of a square from the distances at its corners, around it: 0..255.
+TILE_FN uint8_t square_share(float v00, float v10, float v11, float v01)
+{
+    const float center = ((v00 + v11) + (v10 + v01)) * 0.25f;
+    const float share = ((triangle_share(v00, v10, center) + triangle_share(v01, v11, center)) +
+                         (triangle_share(v00, v01, center) + triangle_share(v10, v11, center))) *
+                        0.25f;
+    return (uint8_t)tile_clamp_i32(tile_round_i32(share * 255.0f), 0, 255);
+}
+
+/// Steps in the area from a face's lowest corner to the others.
+TILE_FN void face_strides(int axis, int *u, int *v)
+{
+    *u = axis == 0 ? AREA_EDGE : 1;
+    *v = axis == 2 ? AREA_EDGE : AREA_EDGE * AREA_EDGE;
+}
+
+TILE_FN void share_faces(const liquid_args *args, share_scratch *s, tile_place place)
+{
+    const int at_tile[3] = {place.x, place.y, place.z};
+    for (int axis = 0; axis < 3; axis++) {
+        const int nx = TILE_EDGE + (axis == 0), ny = TILE_EDGE + (axis == 1), nz = TILE_EDGE + (axis == 2);
+        int u, v;
+        face_strides(axis, &u, &v);
+        FOR_RANGE (i, 0, TILE_FACES) {
+            const int x = (int)i % nx, y = (int)i / nx % ny, z = (int)i / (nx * ny) % nz;
+            const int corner = area_index(x, y, z);
+            const int normal = at_tile[axis] * TILE_EDGE + (axis == 0 ? x : axis == 1 ? y : z);
+            const int wall = normal <= 0 || normal >= args->shape.cells[axis];
+            const uint8_t open =
+                square_share(s->node[corner], s->node[corner + u], s->node[corner + u + v], s->node[corner + v]);
+            s->open[axis][i] = wall ? 0 : open;
+            s->face_owner[axis][i] = BODY_NONE;
+        }
+    }
+    TILE_BARRIER();
+}
+
+/// Openness of half cells from the distance at their centres.
+TILE_FN void share_halves(share_scratch *s)
+{
+    FOR_RANGE (i, 0, HALF_EDGE * HALF_EDGE * HALF_EDGE) {
+        const int h[3] = {(int)i % HALF_EDGE, (int)i / HALF_EDGE % HALF_EDGE, (int)i / (HALF_EDGE * HALF_EDGE)};
+        int node[3];
+        float w[3][2];
+        for (int a = 0; a < 3; a++) { // half cell h has its centre at h / 2 - 1/4
+            node[a] = ((h[a] + 1) >> 1) - 1;
+            w[a][1] = (h[a] & 1) != 0 ? 0.25f : 0.75f;
+            w[a][0] = 1.0f - w[a][1];
+        }
+        const float *v = s->node + area_index(node[0], node[1], node[2]);
+        float row[2][2];
+        for (int k = 0; k < 2; k++)
+            for (int j = 0; j < 2; j++) {
+                const float *r = v + k * AREA_EDGE * AREA_EDGE + j * AREA_EDGE;
+                row[k][j] = w[0][0] * r[0] + w[0][1] * r[1];
+            }
+        const float distance = w[2][0] * (w[1][0] * row[0][0] + w[1][1] * row[0][1]) +
+                               w[2][1] * (w[1][0] * row[1][0] + w[1][1] * row[1][1]);
+        const float open = tile_clamp_f32(2.0f * distance + 0.5f, 0.0f, 1.0f);
+        s->half[i] = (uint8_t)tile_round_i32(open * 255.0f);
+    }
+    TILE_BARRIER();
+}
+
+/// Four half cells under the density kernel 1 - |x|: an eighth, three, three, and one.
+TILE_FN uint32_t under_kernel(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+    return (a + d) + 3 * (b + c);
+}
+
+TILE_FN void share_rooms(share_scratch *s)
+{
+    const int row = HALF_EDGE, plane = HALF_EDGE * HALF_EDGE;
+    share_halves(s);
+    FOR_BOX (x, y, z, HALF_EDGE, HALF_EDGE, TILE_EDGE) {
+        const uint8_t *from = s->half + 2 * z * plane + y * row + x;
+        s->pass_z[z * plane + y * row + x] =
+            (uint16_t)under_kernel(from[0], from[plane], from[2 * plane], from[3 * plane]);
+    }
+    TILE_BARRIER();
+    FOR_BOX (x, y, z, HALF_EDGE, TILE_EDGE, TILE_EDGE) {
+        const uint16_t *from = s->pass_z + z * plane + 2 * y * row + x;
+        s->pass_y[(z * TILE_EDGE + y) * row + x] =
+            (uint16_t)under_kernel(from[0], from[row], from[2 * row], from[3 * row]);
+    }
+    TILE_BARRIER();
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const uint16_t *from = s->pass_y + (z * TILE_EDGE + y) * row + 2 * x;
+        s->room[cell_index(x, y, z)] = (uint8_t)((under_kernel(from[0], from[1], from[2], from[3]) + 256) >> 9);
+    }
+    TILE_BARRIER();
+}
+
+TILE_FN void share_sides(share_scratch *s)
+{
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        uint32_t sides = 0;
+        for (int axis = 0; axis < 3; axis++) {
+            const int up[3] = {axis == 0, axis == 1, axis == 2};
+            sides |= (uint32_t)(s->open[axis][share_face(axis, x, y, z)] > 0) << (2 * axis);
+            sides |= (uint32_t)(s->open[axis][share_face(axis, x + up[0], y + up[1], z + up[2])] > 0) << (2 * axis + 1);
+        }
+        s->sides[cell_index(x, y, z)] = (uint8_t)sides;
+    }
+    TILE_BARRIER();
+}
+
+/// Shares of the solids that don't move. One tile per tile near them.
+TILE_KERNEL(liquid_solid_shares, CELL_LANES, liquid_args, share_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const tile_place place = tile_place_of(&args->shape, 0, m->solid_dense[tile]);
+    load_area(args, s, place, 0);
+    share_faces(args, s, place);
+    share_rooms(s);
+    share_sides(s);
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const uint64_t cell = (uint64_t)tile * TILE_CELLS + cell_index(x, y, z);
+        for (int axis = 0; axis < 3; axis++)
+            m->solid_open[axis][cell] = s->open[axis][share_face(axis, x, y, z)];
+        m->solid_room[cell] = s->room[cell_index(x, y, z)];
+        m->solid_sides[cell] = s->sides[cell_index(x, y, z)];
+    }
+}
+
+// -------------------------------------------------------------------------------------------------------- each substep
+
+/// Which body covers a face.
+TILE_FN void share_owners(const liquid_args *args, share_scratch *s, tile_place place)
+{
+    const int at_tile[3] = {place.x, place.y, place.z};
+    for (int axis = 0; axis < 3; axis++) {
+        const int nx = TILE_EDGE + (axis == 0), ny = TILE_EDGE + (axis == 1), nz = TILE_EDGE + (axis == 2);
+        int u, v;
+        face_strides(axis, &u, &v);
+        FOR_RANGE (i, 0, TILE_FACES) {
+            const int x = (int)i % nx, y = (int)i / nx % ny, z = (int)i / (nx * ny) % nz;
+            const int normal = at_tile[axis] * TILE_EDGE + (axis == 0 ? x : axis == 1 ? y : z);
+            const int corner = area_index(x, y, z), corners[4] = {corner, corner + u, corner + v, corner + u + v};
+            uint8_t owner = BODY_NONE;
+            float least = 1e9f;
+            for (int k = 0; k < 4; k++) {
+                const float distance = s->node[corners[k]];
+                const uint8_t other = s->owner[corners[k]];
+                owner = distance < least || (distance == least && other < owner) ? other : owner;
+                least = tile_min_f32(distance, least);
+            }
+            const uint32_t covered = 255u - s->open[axis][i];
+            if (owner == BODY_NONE || covered == 0 || normal <= 0 || normal >= args->shape.cells[axis])
+                continue;
+            s->face_owner[axis][i] = owner;
+        }
+    }
+    TILE_BARRIER();
+}
+
+/// The shares of a tile that no body is near: what was computed once, or all, or nothing.
+TILE_FN void put_still(const liquid_args *args, uint32_t tile, uint32_t i)
+{
+    const liquid_memory *m = &args->m;
+    const uint8_t open = i == TILE_FULL ? 0 : 255;
+    const uint64_t from = (uint64_t)i * TILE_CELLS, to = (uint64_t)tile * TILE_CELLS;
+    FOR_RANGE (c, 0, TILE_CELLS) {
+        const int known = i != TILE_NONE && i != TILE_FULL;
+        for (int axis = 0; axis < 3; axis++)
+            m->open[axis][to + c] = known ? m->solid_open[axis][from + c] : open;
+        m->room[to + c] = known ? m->solid_room[from + c] : open;
+        m->solid_flux[to + c] = 0.0f;
+        m->sides[to + c] = known ? m->solid_sides[from + c] : open & 63;
+    }
+    if (m->cover_owner != (uint8_t *)0) {
+        FOR_RANGE (c, 0, TILE_CELLS)
+            m->cover_owner[to + c] = BODY_NONE;
+    }
+    TILE_BARRIER();
+}
+
+/// What a body covers of a cell, and how much of the cell it therefore pushes away. Where several bodies meet in a
+/// cell, the first of them counts.
+TILE_FN void put_moving(const liquid_args *args, share_scratch *s, uint32_t tile, tile_place place)
+{
+    const liquid_memory *m = &args->m;
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const uint32_t c = cell_index(x, y, z);
+        const uint64_t to = (uint64_t)tile * TILE_CELLS + c;
+        uint8_t owner = BODY_NONE;
+        int face[3], next[3];
+        float part[3] = {0.0f, 0.0f, 0.0f};
+        for (int axis = 0; axis < 3; axis++) {
+            face[axis] = share_face(axis, x, y, z);
+            next[axis] = share_face(axis, x + (axis == 0), y + (axis == 1), z + (axis == 2));
+            owner = (uint8_t)tile_min_i32(
+                owner, tile_min_i32(s->face_owner[axis][face[axis]], s->face_owner[axis][next[axis]]));
+            m->open[axis][to] = s->open[axis][face[axis]];
+        }
+        const float at[3] = {(float)(place.x * TILE_EDGE + x) + 0.5f, (float)(place.y * TILE_EDGE + y) + 0.5f,
+                             (float)(place.z * TILE_EDGE + z) + 0.5f};
+        float velocity[3] = {0.0f, 0.0f, 0.0f};
+        if (owner != BODY_NONE)
+            body_velocity(&m->bodies->state[owner], at, velocity);
+        for (int axis = 0; axis < 3; axis++) {
+            const int above = s->face_owner[axis][next[axis]] == owner ? 255 - s->open[axis][next[axis]] : 0;
+            const int below = s->face_owner[axis][face[axis]] == owner ? 255 - s->open[axis][face[axis]] : 0;
+            const int cover = owner != BODY_NONE ? above - below : 0;
+            m->cover[axis][to] = (int16_t)cover;
+            part[axis] = (float)cover * (1.0f / 255.0f) * velocity[axis];
+        }
+        m->cover_owner[to] = owner;
+        m->room[to] = s->room[c];
+        m->sides[to] = s->sides[c];
+        m->solid_flux[to] = (part[0] + part[1]) + part[2];
+    }
+    TILE_BARRIER();
+}
+
+/// What solids leave open of each tile in use: faces, rooms and what they push away. One tile per active tile.
+TILE_KERNEL(liquid_solids, CELL_LANES, liquid_args, share_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t dense = m->active_tile[tile];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    const uint32_t near = bodies_near_tile(args, place, 2.5f), i = m->solid_tile[dense];
+    if (near == 0) {
+        put_still(args, tile, i);
+    } else {
+        load_area(args, s, place, near);
+        share_faces(args, s, place);
+        share_rooms(s);
+        share_sides(s);
+        share_owners(args, s, place);
+        put_moving(args, s, tile, place);
+    }
+}
+
+typedef struct solid_cells_scratch {
+    uint8_t state[RIM_CELLS]; ///< CELL_WET, CELL_ROOMY
+} solid_cells_scratch;
+
+enum { CELL_WET = 1, CELL_ROOMY = 2, SLIVER_ROOM = 160, SLIVER_ROOM_MIN = 8 };
+
+/// Whether there are particles in a cell, and whether it has so much room that there would be if it were under water.
+TILE_FN uint8_t wetness(const liquid_memory *m, uint32_t slot, uint32_t o, uint32_t c)
+{
+    if (slot == TILE_NONE)
+        return 0;
+    const int wet = o != TILE_NONE && m->cell_count[(uint64_t)(o != TILE_NONE ? o : 0) * TILE_CELLS + c] > 0;
+    const int roomy = m->room[(uint64_t)slot * TILE_CELLS + c] >= SLIVER_ROOM;
+    return (uint8_t)((wet ? CELL_WET : 0) | (roomy ? CELL_ROOMY : 0));
+}
+
+TILE_FN void load_wetness(const liquid_args *args, tile_place place, uint32_t slot, uint32_t o, uint8_t *state)
+{
+    const liquid_memory *m = &args->m;
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
+        state[rim_index(x, y, z)] = wetness(m, slot, o, cell_index(x, y, z));
+    for (int side = 0; side < 6; side++) {
+        const uint32_t dense = side_tile(args, 0, place, side);
+        const uint32_t other = dense != TILE_NONE ? m->slot[dense] : TILE_NONE,
+                       occupied = dense != TILE_NONE ? m->level[0].index[dense] : TILE_NONE;
+        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)
+            state[rim_of_side(side, i, j) + once] = wetness(m, other, occupied, cell_of_side(side, i, j));
+    }
+    TILE_BARRIER();
+}
+
+/// Cell types near solids. A sliver beside a solid is too small to be sure of a particle: one that has none is under
+/// water if a roomy neighbour is, or, where it has none of those, if another sliver is. Where no pressure is kept for
+/// it, it is closed. One tile per active tile.
+TILE_KERNEL(liquid_solid_cells, CELL_LANES, liquid_args, solid_cells_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t dense = m->active_tile[tile], o = m->level[0].index[dense];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    if (m->solid_tile[dense] == TILE_NONE && bodies_near_tile(args, place, 2.5f) == 0)
+        return;
+    load_wetness(args, place, tile, o, s->state);
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const uint64_t at = (uint64_t)tile * TILE_CELLS + cell_index(x, y, z);
+        const int rim = rim_index(x, y, z), around[3] = {1, RIM_EDGE, RIM_EDGE * RIM_EDGE};
+        const uint32_t room = m->room[at], sides = m->sides[at];
+        uint32_t wet = 0, roomy = 0, roomy_wet = 0;
+        for (int side = 0; side < 6; side++) {
+            const uint8_t other = s->state[rim + (side % 2 == 0 ? -around[side / 2] : around[side / 2])];
+            const uint32_t joined = sides >> side & 1, is_wet = joined & (uint32_t)(other & CELL_WET);
+            wet += is_wet;
+            roomy += joined & (uint32_t)(other >> 1);
+            roomy_wet += is_wet & (uint32_t)(other >> 1);
+        }
+        const uint32_t under = roomy > 0 ? roomy_wet : wet;
+        const uint8_t type = m->cell_type[at];
+        const int sliver = type == CELL_AIR && room < SLIVER_ROOM && under != 0;
+        const uint8_t filled = o != TILE_NONE && room >= SLIVER_ROOM_MIN ? CELL_LIQUID : CELL_SOLID;
+        m->cell_type[at] = sides == 0 ? CELL_SOLID : sliver ? filled : type;
+    }
+}
+
+// ----------------------------------------------------------------------------------------------------------- particles
+
+#define SOLID_MARGIN 0.0625f ///< cells that particles keep from a solid
+
+enum {
+    COLLIDE_ROUNDS = 24,
+    COLLIDE_MOVE_MAX = 6 << POSITION_BITS, ///< per axis: less than a tile, so that the way ends in a neighbour
+};
+
+typedef struct collide_scratch {
+    uint32_t move_count[27];
+    float speed[PARTICLE_LANES];
+} collide_scratch;
+
+/// The nearest solid's distance at a position, the way out of it, and its velocity.
+TILE_FN float nearest_solid(const liquid_args *args, uint32_t near, const int32_t *position, float *normal,
+                            float *velocity)
+{
+    float distance = solid_distance(args, position, normal);
+    velocity[0] = velocity[1] = velocity[2] = 0.0f;
+    if (near != 0) {
+        float at[3];
+        for (int a = 0; a < 3; a++)
+            at[a] = ((float)position[a] + 0.5f) * (1.0f / (1 << POSITION_BITS));
+        for (uint32_t b = 0; b < BODIES_MAX; b++) {
+            if ((near >> b & 1) == 0)
+                continue;
+            const float other = body_distance(args->m.bodies, b, at);
+            if (other < distance) {
+                distance = other;
+                if (distance < SOLID_MARGIN) {
+                    body_gradient(args->m.bodies, b, at, normal);
+                    body_velocity(&args->m.bodies->state[b], at, velocity);
+                }
+            }
+        }
+    }
+    const float length = tile_sqrt_f32(dot3(normal, normal));
+    for (int a = 0; a < 3; a++)
+        normal[a] = length > 1e-6f ? normal[a] / length : 0.0f;
+    return distance;
+}
+
+/// Takes what points into a solid from a velocity, seen from the solid.
+TILE_FN void slip(float *velocity, const float *normal, const float *of_solid)
+{
+    const float seen[3] = {velocity[0] - of_solid[0], velocity[1] - of_solid[1], velocity[2] - of_solid[2]};
+    const float into = tile_min_f32(dot3(seen, normal), 0.0f);
+    for (int a = 0; a < 3; a++)
+        velocity[a] -= into * normal[a];
+}
+
+TILE_FN void shift_position(int32_t *position, const float *cells, float scale)
+{
+    for (int a = 0; a < 3; a++) {
+        const float step = tile_clamp_f32(cells[a] * scale, -MOVE_CELLS_MAX, MOVE_CELLS_MAX);
+        position[a] += tile_round_i32(step * (1 << POSITION_BITS));
+    }
+}
+
+/// Walks a particle along its way and around the solids in it: steps as long as the distance allows, pushed out and
+/// turned along the surface wherever it comes too near. @return whether anything was in its way
+TILE_FN int walk(const liquid_args *args, uint32_t near, int32_t *position, float *rest, float *velocity)
+{
+    int touched = 0;
+    for (int round = 0; round < COLLIDE_ROUNDS; round++) {
+        float normal[3], of_solid[3];
+        float distance = nearest_solid(args, near, position, normal, of_solid);
+        float length = tile_sqrt_f32(dot3(rest, rest));
+        if (round == 0 && distance > length + 0.5f)
+            return 0;
+        const int pushed = distance < SOLID_MARGIN;
+        if (pushed) {
+            shift_position(position, normal, SOLID_MARGIN - distance);
+            slip(velocity, normal, of_solid);
+            const float still[3] = {0.0f, 0.0f, 0.0f};
+            slip(rest, normal, still);
+            length = tile_sqrt_f32(dot3(rest, rest));
+            touched = 1;
+        }
+        if (length < 1e-5f) {
+            if (!pushed)
+                break;
+            continue;
+        }
+        const float step = tile_min_f32(tile_max2_f32(distance - 0.5f * SOLID_MARGIN, 0.25f) / length, 1.0f);
+        shift_position(position, rest, step);
+        for (int a = 0; a < 3; a++)
+            rest[a] *= 1.0f - step;
+    }
+    return touched;
+}
+
+enum { TANK_MARGIN = 1 << (POSITION_BITS - 6) }; ///< that particles keep from the tank's walls
+
+TILE_FN void collide_particle(const liquid_args *args, tile_place place, uint32_t near, uint32_t particle)
+{
+    const liquid_memory *m = &args->m;
+    const float limit = m->control->speed_max;
+    int32_t from[3], at[3];
+    float rest[3], velocity[3], unused[3];
+    if (m->moved_to[particle] >= 27)
+        return;
+    for (int c = 0; c < 3; c++) {
+        from[c] = at[c] = (int32_t)m->position[c][particle];
+        rest[c] = (float)((int32_t)m->moved_position[c][particle] - from[c]) * (1.0f / (1 << POSITION_BITS));
+        velocity[c] = m->moved_velocity[c][particle];
+    }
+    if (!walk(args, near, at, rest, velocity))
+        return;
+    for (int c = 0; c < 3; c++) {
+        const int32_t last = (args->shape.cells[c] << POSITION_BITS) - 1 - TANK_MARGIN;
+        at[c] = tile_clamp_i32(at[c], from[c] - COLLIDE_MOVE_MAX, from[c] + COLLIDE_MOVE_MAX);
+        at[c] = tile_clamp_i32(at[c], TANK_MARGIN, last);
+    }
+    // Squeezed between solids: rather not move than end in one that stands still.
+    const int stay = solid_distance(args, at, unused) < 0.0f && solid_distance(args, from, unused) >= 0.0f;
+    const int tile_at[3] = {place.x, place.y, place.z};
+    uint32_t to = 0;
+    for (int c = 2; c >= 0; c--) {
+        const int32_t position = stay ? from[c] : at[c];
+        m->moved_position[c][particle] = (uint32_t)position;
+        m->moved_velocity[c][particle] = tile_clamp_f32(velocity[c], -limit, limit);
+        to = to * 3 + (uint32_t)((position >> TILE_POSITION_BITS) - tile_at[c] + 1);
+    }
+    m->moved_to[particle] = (uint8_t)to;
+}
+
+/// Whether there is a solid that stands still within reach of a tile's particles. The same for all lanes.
+TILE_FN int solids_near_tile(const liquid_args *args, tile_place place)
+{
+    int near = 0;
+    for (uint32_t n = 0; n < 27; n++) {
+        const uint32_t dense = tile_neighbour(&args->shape, 0, place, n);
+        near |= dense != TILE_NONE && args->m.solid_tile[dense] != TILE_NONE;
+    }
+    return near;
+}
+
+/// Keeps moved particles out of the solids. One tile per occupied tile.
+TILE_KERNEL(liquid_collide, PARTICLE_LANES, liquid_args, collide_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t dense = m->level[0].tile[tile];
+    const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    const uint32_t near = bodies_near_tile(args, place, 7.5f);
+    if (near == 0 && !solids_near_tile(args, place))
+        return;
+    FOR_RANGE (n, 0, 27)
+        s->move_count[n] = 0;
+    FOR_RANGE (i, first, end)
+        collide_particle(args, place, near, i);
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, first, end)
+        tile_add_u32(&s->move_count[m->moved_to[i] < 27 ? m->moved_to[i] : 13], m->moved_to[i] < 27);
+    FOR_LANES (lane) {
+        float fastest = 0.0f;
+        for (uint32_t i = first + lane; i < end; i += PARTICLE_LANES)
+            for (int c = 0; c < 3; c++)
+                fastest = tile_max2_f32(fastest, tile_abs_f32(m->moved_velocity[c][i]));
+        s->speed[lane] = fastest;
+    }
+    TILE_BARRIER();
+    tile_max_f32(s->speed, PARTICLE_LANES);
+    FOR_RANGE (n, 0, 27)
+        m->move_count[tile * 27 + n] = s->move_count[n];
+    if (TILE_SINGLE())
+        global_max_u32(&m->counters->speed_max_bits, tile_bits_f32(s->speed[0]));
+}
