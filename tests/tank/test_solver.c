@@ -227,8 +227,11 @@ static void what_is_not_finite_is_not_applied(void **state)
     assert_int_equal(tank->counters.broken, 0);
     liquid_memory *m = &tank->args.m;
     m->solid_flux = take_field(tank, sizeof(float));
-    for (int bad = 0; bad < 2; bad++) {
-        m->solid_flux[(size_t)m->slot[0] * TILE_CELLS + cell_index(3, 2, 3)] = bad == 0 ? NAN : INFINITY;
+    const float bad[] = {NAN, INFINITY, 3e38f}; // the last is finite until it is multiplied
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(tarn_tank_reset(tank), TARN_OK);
+        assert_int_equal(tank->counters.broken, 0);
+        m->solid_flux[(size_t)m->slot[0] * TILE_CELLS + cell_index(3, 2, 3)] = bad[i];
         assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
         assert_int_equal(tank->counters.broken, 1);
         tarn_tank_report report;
