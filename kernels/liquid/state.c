@@ -2,6 +2,7 @@
 //
 //     head        magic, version, cells, particle count, step, the counters that later steps depend on, parameters
 //     motion      the tank in the room
+//     bodies      where they are and how they move
 //     particles   by arrays, in the order of the device: tiles ascending, and stable within a tile, on which the next
 //                 move depends
 //
@@ -18,10 +19,10 @@ enum { STATE_VERSION = 1, STATE_MAGIC = 0x534e5254 }; // "TRNS"
 typedef struct state_head {
     uint64_t step, seeded, born;
     double position_m[3], rotation[4], target_m[3], target_rotation[4], velocity_m_s[3], spin[3];
-    uint32_t magic, version, head_bytes, cells[3], particle_count, array_count;
+    uint32_t magic, version, head_bytes, cells[3], particle_count, array_count, body_count;
     uint32_t next_id, births_refused, speed_max_bits, liquid_cells;
     float parameters[TARN_PARAMETER_COUNT];
-    uint32_t reserved[1 + (TARN_PARAMETER_COUNT + 1) % 2];
+    uint32_t reserved[1 + TARN_PARAMETER_COUNT % 2];
 } state_head;
 
 _Static_assert(sizeof(state_head) % 8 == 0, "no padding at the end");
@@ -63,7 +64,7 @@ static uint32_t list_device(const tarn_tank *tank, void **list)
 
 size_t tarn_tank_save_bytes_max(const tarn_tank *tank)
 {
-    return sizeof(state_head) + (size_t)tank->args.shape.particles_max * ARRAYS_MAX * 4;
+    return sizeof(state_head) + sizeof(tank->body_state) + (size_t)tank->args.shape.particles_max * ARRAYS_MAX * 4;
 }
 
 static void fill_head(const tarn_tank *tank, uint32_t array_count, state_head *head)
@@ -78,6 +79,7 @@ static void fill_head(const tarn_tank *tank, uint32_t array_count, state_head *h
     head->born = tank->born;
     head->particle_count = tank->particle_count;
     head->array_count = array_count;
+    head->body_count = tank->body_count;
     head->next_id = tank->counters.next_id;
     head->births_refused = tank->counters.births_refused;
     head->speed_max_bits = tank->counters.speed_max_bits;
@@ -93,22 +95,28 @@ static void fill_head(const tarn_tank *tank, uint32_t array_count, state_head *h
         head->cells[a] = tank->desc.cells[a];
 }
 
+static size_t bodies_bytes(const tarn_tank *tank)
+{
+    return tank->body_count * sizeof tank->body_state[0];
+}
+
 tarn_status tarn_tank_save(tarn_tank *tank, uint8_t *bytes, size_t bytes_max, size_t *byte_count)
 {
     void *arrays[ARRAYS_MAX];
     state_head head;
     const uint32_t array_count = list_device(tank, arrays);
-    const size_t each = (size_t)tank->particle_count * 4;
+    const size_t each = (size_t)tank->particle_count * 4, bodies = bodies_bytes(tank);
     *byte_count = 0;
-    if (bytes_max < sizeof head + array_count * each)
+    if (bytes_max < sizeof head + bodies + array_count * each)
         return TARN_E_SPACE;
     fill_head(tank, array_count, &head);
     memcpy(bytes, &head, sizeof head);
+    memcpy(bytes + sizeof head, tank->body_state, bodies);
     tarn_status status = TARN_OK;
     for (uint32_t i = 0; i < array_count && status == TARN_OK; i++)
-        status = tarn_device_download(tank->device, bytes + sizeof head + i * each, arrays[i], each);
+        status = tarn_device_download(tank->device, bytes + sizeof head + bodies + i * each, arrays[i], each);
     if (status == TARN_OK)
-        *byte_count = sizeof head + array_count * each;
+        *byte_count = sizeof head + bodies + array_count * each;
     return status;
 }
 
@@ -126,7 +134,8 @@ static int head_fits(const tarn_tank *tank, const state_head *head, size_t byte_
     if (head->magic != STATE_MAGIC || head->version != STATE_VERSION || head->head_bytes != sizeof *head)
         return 0;
     if (head->array_count != list_device(tank, arrays) || head->particle_count > tank->args.shape.particles_max ||
-        byte_count - sizeof *head != (size_t)head->particle_count * 4 * head->array_count)
+        head->body_count != tank->body_count ||
+        byte_count - sizeof *head != bodies_bytes(tank) + (size_t)head->particle_count * 4 * head->array_count)
         return 0;
     for (int a = 0; a < 3; a++)
         if (head->cells[a] != tank->desc.cells[a])
@@ -161,6 +170,29 @@ static int particles_fit(const tarn_tank *tank, const tank_arrays *arrays)
     return 1;
 }
 
+#define BODY_VALUE_MAX 1e5f ///< cells, cells per step and the like: more is no state of a body
+
+static int bodies_fit(const tarn_tank *tank, const liquid_body_state *bodies)
+{
+    for (uint32_t b = 0; b < tank->body_count; b++) {
+        const float *values = (const float *)&bodies[b], *q = bodies[b].rotation;
+        for (size_t i = 0; i < sizeof bodies[b] / sizeof *values; i++)
+            if (!(fabsf(values[i]) <= BODY_VALUE_MAX))
+                return 0;
+        if (fabsf(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1.0f) > 0.01f)
+            return 0;
+    }
+    return 1;
+}
+
+static tarn_status take_bodies(tarn_tank *tank, const liquid_body_state *bodies)
+{
+    if (tank->body_count == 0)
+        return TARN_OK;
+    memcpy(tank->body_state, bodies, bodies_bytes(tank));
+    return tarn_device_upload(tank->device, tank->args.m.bodies->state, tank->body_state, bodies_bytes(tank));
+}
+
 static void take_head(tarn_tank *tank, const state_head *head)
 {
     tank_motion *motion = &tank->motion;
@@ -192,18 +224,25 @@ tarn_status tarn_tank_load(tarn_tank *tank, const uint8_t *bytes, size_t byte_co
         return TARN_E_MALFORMED;
     tank_arrays arrays;
     uint32_t *list[ARRAYS_MAX];
+    liquid_body_state bodies[BODIES_MAX];
+    const size_t particles_at = sizeof head + bodies_bytes(tank);
+    memcpy(bodies, bytes + sizeof head, bodies_bytes(tank));
+    if (!bodies_fit(tank, bodies))
+        return TARN_E_MALFORMED;
     tarn_status status = tank_arrays_alloc(tank, head.particle_count, &arrays);
     if (status == TARN_OK) {
         const uint32_t array_count = list_arrays(&arrays, list);
         const size_t each = (size_t)head.particle_count * 4;
         for (uint32_t i = 0; i < array_count; i++)
-            memcpy(list[i], bytes + sizeof head + i * each, each);
+            memcpy(list[i], bytes + particles_at + i * each, each);
         status = particles_fit(tank, &arrays) ? tank_place(tank, &arrays, head.next_id) : TARN_E_MALFORMED;
     }
     if (status == TARN_OK) {
         take_head(tank, &head);
         status = tarn_device_upload(tank->device, tank->args.m.counters, &tank->counters, sizeof tank->counters);
     }
+    if (status == TARN_OK)
+        status = take_bodies(tank, bodies);
     tank_arrays_free(&arrays);
     return status;
 }

@@ -249,7 +249,7 @@ static void wrong_poses_are_refused(void **state)
     tarn_device_destroy(device);
 }
 
-/// Everything at once: taps, drains, turning, reseeding, two liquids.
+/// Everything at once: taps, drains, turning, reseeding, two liquids, a solid and a floating body.
 static void busy_desc(tarn_tank_desc *desc)
 {
     tap_desc(desc);
@@ -257,6 +257,13 @@ static void busy_desc(tarn_tank_desc *desc)
     desc->liquid_count = 2;
     desc->liquids[1] = desc->liquids[0];
     desc->emitters[0].liquid = 1;
+    desc->solid_count = 2;
+    desc->solids[0] = (tarn_solid){.shape = {.kind = TARN_SHAPE_SPHERE, .half_m = {0.15f}},
+                                   .pose = {{0.6f, 0.1f, 0.5f}, {0, 0, 0, 1}}};
+    desc->solids[1] = (tarn_solid){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {0.1f, 0.1f, 0.1f}},
+                                   .pose = {{0.3f, 0.55f, 0.4f}, {0, 0, 0, 1}},
+                                   .motion = TARN_MOTION_FREE,
+                                   .density_kg_m3 = 300.0f};
     desc->drain_count = 1;
     desc->drains[0] = (tarn_drain){.shape = {.kind = TARN_SHAPE_SPHERE, .half_m = {0.1f}},
                                    .pose = {{0.9f, 0.1f, 0.9f}, {0, 0, 0, 1}}};
