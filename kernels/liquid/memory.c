@@ -12,8 +12,10 @@ typedef struct taker {
     tank_group group;
     uint32_t level; ///< of GROUP_COARSE
     int failed;
-    int measuring; ///< adds up what it would take, takes nothing
-    int giving;    ///< gives back instead
+    int measuring;        ///< adds up what it would take, takes nothing
+    int giving;           ///< gives back instead
+    uint64_t shared_each; ///< bytes of tank->shared that are spoken for, per tile
+    int sharing;          ///< pieces come from tank->shared
 } taker;
 
 static uint64_t group_count(const liquid_shape *shape, const taker *t)
@@ -25,11 +27,25 @@ static uint64_t group_count(const liquid_shape *shape, const taker *t)
                                         : 1;
 }
 
+/// A piece of the memory that two stages use in turn: particle to grid its sums, the solver its matrix and vectors.
+static void take_shared(taker *t, void *piece, uint64_t count, uint64_t each)
+{
+    if (!t->measuring && !t->giving) {
+        void *memory = (unsigned char *)t->tank->shared + t->shared_each * count;
+        memcpy(piece, &memory, sizeof memory);
+    }
+    t->shared_each += each;
+}
+
 /// One piece of `each` bytes for every thing of the group.
 static void take(taker *t, void *piece, uint64_t each)
 {
     void *memory = NULL;
     const uint64_t count = group_count(&t->tank->args.shape, t);
+    if (t->sharing) {
+        take_shared(t, piece, count, each);
+        return;
+    }
     if (t->giving) {
         memcpy(&memory, piece, sizeof memory);
         tarn_device_free(t->tank->device, memory);
@@ -137,8 +153,19 @@ static void take_active(taker *t, liquid_memory *m)
 
 static void take_occupied(taker *t, liquid_memory *m)
 {
-    const uint64_t nodes = t->tank->args.shape.node_count;
     t->group = GROUP_OCCUPIED;
+    take(t, &m->cell_count, TILE_CELLS);
+    take(t, &m->move_count, 27 * 4);
+    take(t, &m->pressure, TILE_CELLS * 4);
+    take(t, &m->solved_tile, 4);
+    take(t, &m->partial, 4);
+    take(t, &t->tank->tile_info, 2 * 4);
+}
+
+/// The sums of particle to grid, which are done with when the solver begins.
+static void take_sums(taker *t, liquid_memory *m)
+{
+    const uint64_t nodes = t->tank->args.shape.node_count;
     for (int a = 0; a < 3; a++) {
         take(t, &m->momentum[a], nodes * 4);
         take(t, &m->weight[a], nodes * 4);
@@ -146,16 +173,42 @@ static void take_occupied(taker *t, liquid_memory *m)
             take(t, &m->mass[a], nodes * 4);
     }
     take(t, &m->density, nodes * 4);
-    take(t, &m->cell_count, TILE_CELLS);
-    take(t, &m->move_count, 27 * 4);
+}
+
+static void take_matrix(taker *t, liquid_level *level)
+{
+    take(t, &level->ax, TILE_FACES * 4);
+    take(t, &level->ay, TILE_FACES * 4);
+    take(t, &level->az, TILE_FACES * 4);
+    take(t, &level->diagonal, TILE_CELLS * 4);
+    take(t, &level->x, TILE_CELLS * 4);
+    take(t, &level->y, TILE_CELLS * 4);
+}
+
+static void take_solver(taker *t, liquid_memory *m)
+{
+    take_matrix(t, &m->level[0]);
     take(t, &m->residual, TILE_CELLS * 4);
     take(t, &m->direction, TILE_CELLS * 4);
     take(t, &m->product, TILE_CELLS * 4);
-    take(t, &m->pressure, TILE_CELLS * 4);
     take(t, &m->potential, TILE_CELLS * 4);
-    take(t, &m->solved_tile, 4);
-    take(t, &m->partial, 4);
-    take(t, &t->tank->tile_info, 2 * 4);
+}
+
+/// One piece of memory per occupied tile that is large enough for the sums and for the solver's fields.
+static void take_both(taker *t, liquid_memory *m)
+{
+    taker sums = {.tank = t->tank, .group = GROUP_OCCUPIED, .sharing = 1, .measuring = 1}, solver = sums;
+    take_sums(&sums, m);
+    take_solver(&solver, m);
+    t->group = GROUP_OCCUPIED;
+    take(t, &t->tank->shared, sums.shared_each > solver.shared_each ? sums.shared_each : solver.shared_each);
+    if (t->measuring || t->giving || t->failed)
+        return;
+    sums = (taker){.tank = t->tank, .group = GROUP_OCCUPIED, .sharing = 1};
+    solver = sums;
+    take_sums(&sums, m);
+    take_solver(&solver, m);
+    m->level[0].b = m->residual;
 }
 
 /// A level's tables cover all tiles, its fields those in use.
@@ -171,14 +224,10 @@ static void take_level(taker *t, liquid_level *level, uint32_t l)
         return;
     take(t, &level->tile, 4);
     take(t, &level->tile_next, 4);
-    take(t, &level->ax, TILE_FACES * 4);
-    take(t, &level->ay, TILE_FACES * 4);
-    take(t, &level->az, TILE_FACES * 4);
-    take(t, &level->diagonal, TILE_CELLS * 4);
-    take(t, &level->x, TILE_CELLS * 4);
-    take(t, &level->y, TILE_CELLS * 4);
-    if (l > 0)
-        take(t, &level->b, TILE_CELLS * 4);
+    if (l == 0)
+        return;
+    take_matrix(t, level);
+    take(t, &level->b, TILE_CELLS * 4);
 }
 
 static void take_all(taker *t)
@@ -199,12 +248,11 @@ static void take_all(taker *t)
     take_particles(t, m);
     take_active(t, m);
     take_occupied(t, m);
+    take_both(t, m);
     if (tank->desc.solid_count > 0)
         take_solids(t, m);
     for (uint32_t l = 0; l < shape->level_count; l++)
         take_level(t, &m->level[l], l);
-    if (!t->giving)
-        m->level[0].b = m->residual;
     if (!tarn_device_is_host(tank->device)) {
         t->group = GROUP_TANK;
         take(t, &tank->payloads, (uint64_t)tarn_frame_bound(0, shape->occupied_max, shape->particles_max));

@@ -68,6 +68,7 @@ struct tarn_tank {
     liquid_args args; ///< shape and memory, the same for every launch
     uint32_t particle_count;
     uint64_t group_bytes[GROUP_COUNT]; ///< of device memory, per thing of its group
+    void *shared;                      ///< device: of particle to grid and the solver in turn
     uint32_t kept_count;               ///< tiles that are always active
     uint64_t step;
     double sim_time_s;
