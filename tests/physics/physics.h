@@ -59,8 +59,7 @@ typedef enum physics_need {
     PHYSICS_REPORTED = 0,
     PHYSICS_REQUIRED = 1,
     // Figures that the solver doesn't reach yet; to be required as soon as it does.
-    PHYSICS_NEED_SURFACE = PHYSICS_REPORTED,    ///< waits for a free surface of second order
-    PHYSICS_NEED_SYMMETRY = PHYSICS_REPORTED,   ///< waits for a solver whose order of work is its own mirror image
+    PHYSICS_NEED_SURFACE = PHYSICS_REPORTED,    ///< waits for a surface of second order in nearly empty cells, too
     PHYSICS_NEED_ITERATIONS = PHYSICS_REPORTED, ///< waits for a multigrid that doesn't slow down up to 256^3
 } physics_need;
 

@@ -134,8 +134,8 @@ static void compare(const mirror_run *plain, int axis, const char *differ_name, 
             a == axis ? desc.cells[a] * (double)desc.cell_m - plain->center_m[a] : plain->center_m[a];
         center = fmax(center, fabs(mirrored.center_m[a] - there_m) / (double)desc.cell_m);
     }
-    physics_at_most(PHYSICS_NEED_SYMMETRY, differ_name, differ, 0.0, "");
-    physics_at_most(PHYSICS_NEED_SYMMETRY, center_name, center, 1e-9, "cells");
+    physics_at_most(PHYSICS_REQUIRED, differ_name, differ, 0.0, "");
+    physics_at_most(PHYSICS_REQUIRED, center_name, center, 1e-9, "cells");
     physics_figure(far_name, farthest, "cells");
     close_run(&mirrored);
 }

@@ -76,5 +76,5 @@ static void measure_mode(physics_need need, int mode, const char *name)
 void physics_wave(void)
 {
     measure_mode(PHYSICS_REQUIRED, 1, "V3 standing wave: period of mode 1");
-    measure_mode(PHYSICS_NEED_SURFACE, 2, "V3 standing wave: period of mode 2");
+    measure_mode(PHYSICS_REQUIRED, 2, "V3 standing wave: period of mode 2");
 }
