@@ -115,6 +115,11 @@ TILE_FN void pack_fetch4(const float *from, const pack_places *at, pack_f32 *out
     for (int k = 0; k < 4; k++)
         out[k] = from[at->of[0] + (uint32_t)k];
 }
+TILE_FN void pack_add_i32(int32_t *to, const pack_places *at, const pack_i32 *parts, int count)
+{
+    for (int k = 0; k < count; k++)
+        tile_add_i32(to + at->of[0] + k, parts[k]);
+}
 TILE_FN void pack_keep_max_f32(float *kept, pack_f32 a)
 {
     kept[threadIdx.x] = tile_max2_f32(kept[threadIdx.x], a);
@@ -151,38 +156,46 @@ typedef struct pack_places {
     for (uint32_t i = (begin), n; i < (end) && ((n = tile_min_u32((end)-i, PACK_WIDTH)), 1); i += PACK_WIDTH)
 
 /// The first n numbers from memory, zeros behind them. Nothing behind them is read.
-TILE_FN pack_f32 pack_load_f32(const float *p, uint32_t n)
-{
-    pack_f32 r = {0};
-    if (n >= PACK_WIDTH)
-        memcpy(&r, p, sizeof r);
-    else
-        memcpy(&r, p, n * sizeof *p);
-    return r;
-}
 TILE_FN pack_i32 pack_load_i32(const uint32_t *p, uint32_t n)
 {
+#if PACK_WIDTH == 16
+    return (pack_i32)_mm512_maskz_loadu_epi32((__mmask16)(0xffffu >> (16 - n)), p);
+#elif PACK_WIDTH == 8
+    const pack_i32 lane = {0, 1, 2, 3, 4, 5, 6, 7}, there = lane < (int32_t)n;
+    return (pack_i32)_mm256_maskload_epi32((const int *)p, (__m256i)there);
+#else
     pack_i32 r = {0};
     if (n >= PACK_WIDTH)
         memcpy(&r, p, sizeof r);
     else
-        memcpy(&r, p, n * sizeof *p);
+        for (uint32_t l = 0; l < n; l++)
+            r[l] = (int32_t)p[l];
     return r;
+#endif
 }
 /// Stores the first n.
-TILE_FN void pack_store_f32(float *p, pack_f32 a, uint32_t n)
-{
-    if (n >= PACK_WIDTH)
-        memcpy(p, &a, sizeof a);
-    else
-        memcpy(p, &a, n * sizeof *p);
-}
 TILE_FN void pack_store_i32(uint32_t *p, pack_i32 a, uint32_t n)
 {
+#if PACK_WIDTH == 16
+    _mm512_mask_storeu_epi32(p, (__mmask16)(0xffffu >> (16 - n)), (__m512i)a);
+#elif PACK_WIDTH == 8
+    const pack_i32 lane = {0, 1, 2, 3, 4, 5, 6, 7}, there = lane < (int32_t)n;
+    _mm256_maskstore_epi32((int *)p, (__m256i)there, (__m256i)a);
+#else
     if (n >= PACK_WIDTH)
         memcpy(p, &a, sizeof a);
     else
-        memcpy(p, &a, n * sizeof *p);
+        for (uint32_t l = 0; l < n; l++)
+            p[l] = (uint32_t)a[l];
+#endif
+}
+TILE_FN pack_f32 pack_load_f32(const float *p, uint32_t n)
+{
+    return (pack_f32)pack_load_i32((const uint32_t *)p, n);
+}
+TILE_FN void pack_store_f32(float *p, pack_f32 a, uint32_t n)
+{
+    pack_store_i32((uint32_t *)p, (pack_i32)a, n);
 }
 TILE_FN void pack_store_u8(uint8_t *p, pack_i32 a, uint32_t n)
 {
@@ -191,7 +204,8 @@ TILE_FN void pack_store_u8(uint8_t *p, pack_i32 a, uint32_t n)
     if (n >= PACK_WIDTH)
         memcpy(p, &narrow, sizeof narrow);
     else
-        memcpy(p, &narrow, n);
+        for (uint32_t l = 0; l < n; l++)
+            p[l] = narrow[l];
 }
 TILE_FN pack_f32 pack_all_f32(float x)
 {
@@ -291,6 +305,7 @@ TILE_FN pack_places pack_places_of(pack_i32 at)
 {
     pack_places places;
     memcpy(places.of, &at, sizeof at);
+    __asm__("" : "+m"(places)); // loads from memory are cheaper than taking a register apart
     return places;
 }
 
@@ -344,6 +359,71 @@ TILE_FN void pack_fetch4(const float *from, const pack_places *at, pack_f32 *out
     pack_f32 row[4];
     TILE_UNROLL for (int i = 0; i < 4; i++) row[i] = pack_join4(from, at->of + i);
     pack_transpose4(row, out);
+}
+
+typedef int32_t pack_i32x4 __attribute__((vector_size(16)));
+typedef int32_t pack_i32x8 __attribute__((vector_size(32)));
+
+/// Two groups of four from each pack.
+TILE_FN void pack_add8(int32_t *to, pack_i32x8 part)
+{
+    pack_i32x8 sum;
+    memcpy(&sum, to, sizeof sum);
+    sum += part;
+    memcpy(to, &sum, sizeof sum);
+}
+
+/// Adds the first `count` numbers of every particle, a multiple of 8 up to 16, to integers side by side at its place.
+TILE_FN void pack_add_i32(int32_t *to, const pack_places *at, const pack_i32 *parts, int count)
+{
+    pack_i32 rows[4][4]; // [g][i]: numbers 4 g .. 4 g + 3 of the particles i, i + 4, ...
+    TILE_UNROLL for (int g = 0; g < count / 4; g++)
+        pack_transpose4((const pack_f32 *)&parts[4 * g], (pack_f32 *)rows[g]);
+    TILE_UNROLL for (int i = 0; i < 4; i++)
+    {
+#if PACK_WIDTH == 4
+        TILE_UNROLL for (int g = 0; g < count / 4; g++)
+        {
+            pack_i32 sum;
+            memcpy(&sum, to + at->of[i] + 4 * g, sizeof sum);
+            sum += rows[g][i];
+            memcpy(to + at->of[i] + 4 * g, &sum, sizeof sum);
+        }
+#elif PACK_WIDTH == 8
+        TILE_UNROLL for (int g = 0; g < count / 4; g += 2)
+        {
+            pack_add8(to + at->of[i] + 4 * g,
+                      __builtin_shufflevector(rows[g][i], rows[g + 1][i], 0, 1, 2, 3, 8, 9, 10, 11));
+            pack_add8(to + at->of[i + 4] + 4 * g,
+                      __builtin_shufflevector(rows[g][i], rows[g + 1][i], 4, 5, 6, 7, 12, 13, 14, 15));
+        }
+#else
+        if (count == 8) {
+            const __m512i a = (__m512i)rows[0][i], b = (__m512i)rows[1][i];
+            const __m256i a0 = _mm512_castsi512_si256(a), b0 = _mm512_castsi512_si256(b);
+            const __m256i a1 = _mm512_extracti64x4_epi64(a, 1), b1 = _mm512_extracti64x4_epi64(b, 1);
+            pack_add8(to + at->of[i], (pack_i32x8)_mm256_permute2x128_si256(a0, b0, 0x20));
+            pack_add8(to + at->of[i + 4], (pack_i32x8)_mm256_permute2x128_si256(a0, b0, 0x31));
+            pack_add8(to + at->of[i + 8], (pack_i32x8)_mm256_permute2x128_si256(a1, b1, 0x20));
+            pack_add8(to + at->of[i + 12], (pack_i32x8)_mm256_permute2x128_si256(a1, b1, 0x31));
+        } else {
+            const __m512i a = (__m512i)rows[0][i], b = (__m512i)rows[1][i], c = (__m512i)rows[2][i],
+                          d = (__m512i)rows[3][i];
+            const __m512i ab0 = _mm512_shuffle_i32x4(a, b, 0x44), ab1 = _mm512_shuffle_i32x4(a, b, 0xee);
+            const __m512i cd0 = _mm512_shuffle_i32x4(c, d, 0x44), cd1 = _mm512_shuffle_i32x4(c, d, 0xee);
+            const pack_i32 part[4] = {
+                (pack_i32)_mm512_shuffle_i32x4(ab0, cd0, 0x88), (pack_i32)_mm512_shuffle_i32x4(ab0, cd0, 0xdd),
+                (pack_i32)_mm512_shuffle_i32x4(ab1, cd1, 0x88), (pack_i32)_mm512_shuffle_i32x4(ab1, cd1, 0xdd)};
+            TILE_UNROLL for (int j = 0; j < 4; j++)
+            {
+                pack_i32 sum;
+                memcpy(&sum, to + at->of[i + 4 * j], sizeof sum);
+                sum += part[j];
+                memcpy(to + at->of[i + 4 * j], &sum, sizeof sum);
+            }
+        }
+#endif
+    }
 }
 
 /// kept: TARN_TILE_LANES_MAX or as many as the kernel has lanes; their maximum is that of all that was kept.
