@@ -20,7 +20,9 @@ typedef struct p2g_scratch {
     int32_t sum[BY_BLOCKS ? BLOCK_SUMS : NODE_COUNT * 2]; ///< of one component: [node][momentum, weight]
     uint32_t count[TILE_CELLS];
     float scale[TILE_CELLS];
-    uint32_t is_crowded; ///< some of `scale` are not 1
+    uint32_t row_count[TILE_EDGE * TILE_EDGE]; ///< of `count` along x
+    uint32_t reached[NODE_EDGE];               ///< [z] rows of nodes that particles reach, a bit for each y
+    uint32_t is_crowded;                       ///< some of `scale` are not 1
 } p2g_scratch;
 
 /// Numbers of the scratch for each node: momentum and weight, or density, which is a fourth component without faces.
@@ -105,29 +107,54 @@ TILE_FN void deposit_pack(const liquid_args *args, p2g_scratch *s, int c, uint32
 }
 
 #ifndef __CUDACC__
-/// Sums of one row of nodes along x, all `values` of a node side by side: of the blocks on its four sides.
-TILE_FN void add_up_row(const int32_t *sum, int c, int y, int z, int32_t *row)
+/// Sums of a row of nodes along x, of the blocks on its four sides; y and z count from -1.
+TILE_FN void add_up_row(const int32_t *sum, int c, int y, int z, int32_t *momentum, int32_t *weight)
 {
-    const int values = values_of(c), first = c == 0, nx = blocks_of(c, 0), ny = blocks_of(c, 1), nz = blocks_of(c, 2);
-    int32_t total[BLOCK_EDGE * 4] = {0};
+    static const int32_t zeros[BLOCK_EDGE * 2 * CORNERS] = {0};
+    const int first = c == 0, nx = blocks_of(c, 0), ny = blocks_of(c, 1), nz = blocks_of(c, 2);
+    const int32_t *from[4];
     for (int side = 0; side < 4; side++) {
         const int by = y - (c == 1) - side % 2, bz = z - (c == 2) - side / 2;
-        if (by < 0 || by >= ny || bz < 0 || bz >= nz)
-            continue;
-        const int32_t *from = sum + ((bz * ny + by) * nx * 4 + side) * 2 * values;
-        for (int b = 0; b < nx; b++)
-            for (int i = 0; i < 2 * values; i++)
-                total[b * 2 * values + i] += from[b * CORNERS * values + i];
+        const int is_there = by >= 0 && by < ny && bz >= 0 && bz < nz;
+        from[side] = is_there ? sum + (bz * ny + by) * nx * 2 * CORNERS + 4 * side : zeros;
     }
-    for (int i = 0; i < NODE_EDGE * 2; i++)
-        row[i] = 0;
-    for (int i = 0; i < values; i++)
-        row[first * values + i] = total[i];
-    for (int b = 1; b < nx; b++)
-        for (int i = 0; i < values; i++)
-            row[(first + b) * values + i] = total[2 * b * values + i] + total[(2 * b - 1) * values + i];
-    for (int i = 0; i < values; i++)
-        row[(first + nx) * values + i] = total[(2 * nx - 1) * values + i];
+    pack_i32x4 before = {0}; // momentum and weight at the block's lower and its upper node
+    int32_t row[2 * NODE_EDGE] = {0};
+    for (int b = 0; b < nx; b++) {
+        pack_i32x4 at[4];
+        TILE_UNROLL for (int side = 0; side < 4; side++)
+            memcpy(&at[side], from[side] + b * 2 * CORNERS, sizeof at[side]);
+        const pack_i32x4 total = (at[0] + at[1]) + (at[2] + at[3]);
+        const pack_i32x4 node = total + __builtin_shufflevector(before, before, 2, 3, 2, 3);
+        memcpy(row + 2 * (first + b), &node, 2 * sizeof *row);
+        before = total;
+    }
+    row[2 * (first + nx)] = before[2];
+    row[2 * (first + nx) + 1] = before[3];
+    for (int i = 0; i < NODE_EDGE; i++) {
+        momentum[i] = row[2 * i];
+        weight[i] = row[2 * i + 1];
+    }
+}
+
+/// The same for density.
+TILE_FN void add_up_density(const int32_t *sum, int y, int z, int32_t *density)
+{
+    int32_t total[2 * BLOCK_EDGE] = {0};
+    for (int side = 0; side < 4; side++) {
+        const int by = y - side % 2, bz = z - side / 2;
+        if (by < 0 || by >= BLOCK_EDGE || bz < 0 || bz >= BLOCK_EDGE)
+            continue;
+        const int32_t *from = sum + (bz * BLOCK_EDGE + by) * BLOCK_EDGE * CORNERS + 2 * side;
+        for (int b = 0; b < BLOCK_EDGE; b++) {
+            total[2 * b] += from[b * CORNERS];
+            total[2 * b + 1] += from[b * CORNERS + 1];
+        }
+    }
+    density[0] = total[0];
+    for (int b = 1; b < BLOCK_EDGE; b++)
+        density[b] = total[2 * b] + total[2 * b - 1];
+    density[BLOCK_EDGE] = total[2 * BLOCK_EDGE - 1];
 }
 #endif
 
@@ -135,23 +162,25 @@ TILE_FN void add_up_row(const int32_t *sum, int c, int y, int z, int32_t *row)
 TILE_FN void write_sums(const liquid_args *args, const p2g_scratch *s, int c, uint32_t tile)
 {
     const liquid_memory *m = &args->m;
-    int32_t *momentum = c == DENSITY ? m->density : m->momentum[c];
-    int32_t *weight = c == DENSITY ? NULL : m->weight[c];
     const uint64_t base = (uint64_t)tile * NODE_COUNT;
+    int32_t *to = (c == DENSITY ? m->density : m->momentum[c]) + base,
+            *weight = c == DENSITY ? to : m->weight[c] + base;
 #ifdef __CUDACC__
     FOR_RANGE (i, 0, NODE_COUNT) {
-        momentum[base + i] = s->sum[i * (uint32_t)values_of(c)];
-        if (weight != NULL)
-            weight[base + i] = s->sum[2 * i + 1];
+        to[i] = s->sum[i * (uint32_t)values_of(c)];
+        if (c != DENSITY)
+            weight[i] = s->sum[2 * i + 1];
     }
 #else
     for (int r = 0; r < NODE_EDGE * NODE_EDGE; r++) {
-        int32_t row[2 * NODE_EDGE];
-        add_up_row(s->sum, c, r % NODE_EDGE, r / NODE_EDGE, row);
-        for (int i = 0; i < NODE_EDGE; i++) {
-            momentum[base + (uint32_t)(r * NODE_EDGE + i)] = row[i * values_of(c)];
-            if (weight != NULL)
-                weight[base + (uint32_t)(r * NODE_EDGE + i)] = row[2 * i + 1];
+        const int y = r % NODE_EDGE, z = r / NODE_EDGE;
+        if ((s->reached[z] >> y & 1) == 0) {
+            memset(to + r * NODE_EDGE, 0, NODE_EDGE * sizeof *to);
+            memset(weight + r * NODE_EDGE, 0, NODE_EDGE * sizeof *weight);
+        } else if (c == DENSITY) {
+            add_up_density(s->sum, y, z, to + r * NODE_EDGE);
+        } else {
+            add_up_row(s->sum, c, y, z, to + r * NODE_EDGE, weight + r * NODE_EDGE);
         }
     }
 #endif
@@ -209,6 +238,25 @@ TILE_FN void deposit_component(const liquid_args *args, p2g_scratch *s, int c, u
     }
 }
 
+/// Which rows of nodes particles reach.
+TILE_FN void find_rows(p2g_scratch *s)
+{
+    FOR_RANGE (row, 0, TILE_EDGE * TILE_EDGE) {
+        uint32_t count = 0;
+        for (uint32_t x = 0; x < TILE_EDGE; x++)
+            count += s->count[row * TILE_EDGE + x];
+        s->row_count[row] = count;
+    }
+    TILE_BARRIER();
+    FOR_RANGE (z, 0, NODE_EDGE) {
+        uint32_t reached = 0;
+        for (int row = tile_max_i32((int)z - 2, 0) * TILE_EDGE; row < tile_min_i32((int)z + 1, TILE_EDGE) * TILE_EDGE;
+             row++)
+            reached |= s->row_count[row] > 0 ? 7u << row % TILE_EDGE : 0;
+        s->reached[z] = reached;
+    }
+}
+
 /// Sums momentum, weight and density of a tile's particles. One tile per occupied tile.
 TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
 {
@@ -221,6 +269,7 @@ TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
         s->is_crowded = 0;
     TILE_BARRIER();
     count_cells(args, tile, first, end, s->count, s->scale);
+    find_rows(s);
     FOR_RANGE_ATOMIC (i, 0, TILE_CELLS)
         if (s->scale[i] < 1.0f)
             tile_add_u32(&s->is_crowded, 1);
