@@ -53,6 +53,7 @@ typedef struct extend_scratch {
     float known[2][EXTEND_CELLS]; ///< 1 or 0
     uint8_t valid[EXTEND_CELLS];
     uint32_t neighbour[27];
+    uint32_t unknown, known_near; ///< bit per axis: some face of the tile is unknown, some that may reach it known
 } extend_scratch;
 
 TILE_FN int extend_index(int x, int y, int z)
@@ -60,14 +61,15 @@ TILE_FN int extend_index(int x, int y, int z)
     return (z * EXTEND_EDGE + y) * EXTEND_EDGE + x;
 }
 
-/// Gives the unknown faces next to known ones the mean of those; leaves out `layer` cells at the border.
+/// Gives the unknown faces next to known ones the mean of those. Goes over whole planes but for `layer` rows at their
+/// borders: rows run into each other, and what comes of it at their ends is read by nobody.
 TILE_FN void extend_layer(extend_scratch *s, int layer)
 {
     const float *value = s->value[~layer & 1], *known = s->known[~layer & 1];
     float *next_value = s->value[layer & 1], *next_known = s->known[layer & 1];
     const int size = EXTEND_EDGE - 2 * layer, y_step = EXTEND_EDGE, z_step = EXTEND_EDGE * EXTEND_EDGE;
-    FOR_BOX (x, y, z, size, size, size) {
-        const int at = extend_index(x + layer, y + layer, z + layer);
+    FOR_BOX (i, z, once, size * EXTEND_EDGE - 2 * layer, size, 1) {
+        const int at = extend_index(layer + i, layer, layer + z) + once;
         const float count = ((known[at - 1] + known[at + 1]) + (known[at - y_step] + known[at + y_step])) +
                             (known[at - z_step] + known[at + z_step]);
         const float sum = ((value[at - 1] + value[at + 1]) + (value[at - y_step] + value[at + y_step])) +
@@ -79,31 +81,52 @@ TILE_FN void extend_layer(extend_scratch *s, int layer)
     TILE_BARRIER();
 }
 
+/// One component of a tile that has unknown faces.
+TILE_FN void extend_component(const liquid_args *args, extend_scratch *s, int axis, float *to)
+{
+    halo_load_f32(s->value[0], EXTEND_BORDER, args->m.u[axis], s->neighbour);
+    TILE_BARRIER();
+    FOR_RANGE (i, 0, EXTEND_CELLS) {
+        const float known = (float)(s->valid[i] >> axis & 1);
+        s->known[0][i] = known;
+        s->value[0][i] = known > 0.0f ? s->value[0][i] : 0.0f;
+    }
+    TILE_BARRIER();
+    for (int layer = 1; layer <= EXTRAPOLATION_LAYERS; layer++)
+        extend_layer(s, layer);
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
+        to[cell_index(x, y, z)] =
+            s->value[EXTRAPOLATION_LAYERS & 1][extend_index(x + EXTEND_BORDER, y + EXTEND_BORDER, z + EXTEND_BORDER)];
+    TILE_BARRIER();
+}
+
 /// Velocities of the faces that touch no liquid, up to EXTRAPOLATION_LAYERS away. One tile per active tile.
 TILE_KERNEL(liquid_extrapolate, CELL_LANES, liquid_args, extend_scratch)
 {
     const liquid_memory *m = &args->m;
+    const uint64_t first = (uint64_t)tile * TILE_CELLS;
     const tile_place place = tile_place_of(&args->shape, 0, m->active_tile[tile]);
     halo_neighbours(args, place, s->neighbour);
+    if (TILE_SINGLE())
+        s->unknown = s->known_near = 0;
     TILE_BARRIER();
     halo_load_u8(s->valid, EXTEND_BORDER, m->face_valid, s->neighbour);
+    FOR_RANGE_ATOMIC (i, 0, TILE_CELLS)
+        tile_or_u32(&s->unknown, m->face_valid[first + i] ^ 7u);
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, 0, EXTEND_CELLS)
+        tile_or_u32(&s->known_near, s->valid[i]);
     TILE_BARRIER();
     for (int axis = 0; axis < 3; axis++) {
-        halo_load_f32(s->value[0], EXTEND_BORDER, m->u[axis], s->neighbour);
-        TILE_BARRIER();
-        FOR_RANGE (i, 0, EXTEND_CELLS) {
-            const float known = (float)(s->valid[i] >> axis & 1);
-            s->known[0][i] = known;
-            s->value[0][i] = known > 0.0f ? s->value[0][i] : 0.0f;
+        const float *from = m->u[axis] + first;
+        float *to = m->u_ext[axis] + first;
+        if ((s->unknown & s->known_near) >> axis & 1) {
+            extend_component(args, s, axis, to);
+        } else {
+            const int known = (s->unknown >> axis & 1) == 0;
+            FOR_RANGE (i, 0, TILE_CELLS)
+                to[i] = known ? from[i] : 0.0f;
         }
-        TILE_BARRIER();
-        for (int layer = 1; layer <= EXTRAPOLATION_LAYERS; layer++)
-            extend_layer(s, layer);
-        float *to = m->u_ext[axis] + (uint64_t)tile * TILE_CELLS;
-        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
-            to[cell_index(x, y, z)] = s->value[EXTRAPOLATION_LAYERS & 1]
-                                              [extend_index(x + EXTEND_BORDER, y + EXTEND_BORDER, z + EXTEND_BORDER)];
-        TILE_BARRIER();
     }
 }
 
