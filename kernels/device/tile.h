@@ -31,10 +31,10 @@
 ///
 /// The host launches it over as many tiles as cover `count`: tests/kernels/dialect_checks.c does.
 ///
-/// Lane loops: FOR_LANES (one round per lane), FOR_RANGE (any range), FOR_RANGE_ATOMIC (any range, with tile_add_*) and
-/// FOR_BOX (a box of cells, x fastest; sizes above zero). `continue` ends a round; `break` and `return` have no place
-/// in one. Functions besides kernels (TILE_FN) use FOR_RANGE and FOR_BOX; FOR_LANES knows its lanes only in a kernel's
-/// body.
+/// Lane loops: FOR_LANES (one round per lane), FOR_RANGE (any range), FOR_RANGE_ATOMIC (any range, with tile_add_* and
+/// tile_or_*) and FOR_BOX (a box of cells, x fastest; sizes above zero). `continue` ends a round; `break` and `return`
+/// have no place in one. Functions besides kernels (TILE_FN) use FOR_RANGE and FOR_BOX; FOR_LANES knows its lanes only
+/// in a kernel's body.
 ///
 /// Rules that keep the result bit-identical on both devices and for every number of threads and lanes:
 /// - A lane loop's rounds are independent: no round reads what another round of the same loop writes. Where several add
@@ -140,6 +140,11 @@ TILE_FN void tile_add_u32(uint32_t *p, uint32_t v)
 {
     atomicAdd(p, v);
 }
+TILE_FN void tile_or_u32(uint32_t *p, uint32_t v)
+{
+    if (v != 0)
+        atomicOr(p, v);
+}
 TILE_FN void global_add_u32(uint32_t *p, uint32_t v)
 {
     atomicAdd(p, v);
@@ -240,6 +245,10 @@ TILE_FN void tile_add_i32(int32_t *p, int32_t v)
 TILE_FN void tile_add_u32(uint32_t *p, uint32_t v)
 {
     *p += v;
+}
+TILE_FN void tile_or_u32(uint32_t *p, uint32_t v)
+{
+    *p |= v;
 }
 TILE_FN void global_add_u32(uint32_t *p, uint32_t v)
 {

@@ -3,80 +3,257 @@
 //
 // Source of the method: Zhu & Bridson 2005, "Animating sand as a fluid"; weights are trilinear.
 #include "kernels/liquid/halo.h"
+#include "kernels/liquid/pack_axis.h"
 #include "kernels/liquid/region.h"
 #include "kernels/liquid/spline.h"
 
-/// Node of a tile's scratch grid, each coordinate -1..8.
-TILE_FN int node_index(int x, int y, int z)
-{
-    return ((z + 1) * NODE_EDGE + (y + 1)) * NODE_EDGE + (x + 1);
-}
+enum {
+    CORNERS = 8, ///< nodes around a particle
+    // A CPU keeps the sums of the particles between the same eight nodes side by side, so that a particle adds to one
+    // place, and adds up at the end what belongs to one node: 8 * 9 * 9 places of momentum and weight, 9^3 of density.
+    BLOCK_EDGE = TILE_EDGE + 1,
+    BLOCK_SUMS = TILE_EDGE * BLOCK_EDGE * BLOCK_EDGE * CORNERS * 2,
+    BY_BLOCKS = PACK_WIDTH > 1,
+};
 
 typedef struct p2g_scratch {
-    int32_t sum[3][NODE_COUNT][2]; ///< momentum, weight
-    int32_t density[NODE_COUNT];
+    int32_t sum[BY_BLOCKS ? BLOCK_SUMS : NODE_COUNT * 2]; ///< of one component: [node][momentum, weight]
     uint32_t count[TILE_CELLS];
     float scale[TILE_CELLS];
+    uint32_t row_count[TILE_EDGE * TILE_EDGE]; ///< of `count` along x
+    uint32_t reached[NODE_EDGE];               ///< [z] rows of nodes that particles reach, a bit for each y
+    uint32_t is_crowded;                       ///< some of `scale` are not 1
 } p2g_scratch;
 
-/// Adds one particle's momentum and weight to the 8 nodes around it.
-TILE_FN void deposit(int32_t (*sum)[2], int node, const float *wx, const float *wy, const float *wz, float momentum,
-                     float weight)
+/// Numbers of the scratch for each node: momentum and weight, or density, which is a fourth component without faces.
+enum { DENSITY = 3 };
+
+TILE_FN int values_of(int c)
 {
-    for (int k = 0; k < 2; k++) {
-        for (int j = 0; j < 2; j++) {
-            const float across = wy[j] * wz[k];
-            int32_t *row = sum[node + k * NODE_EDGE * NODE_EDGE + j * NODE_EDGE];
-            const float w0 = wx[0] * across, w1 = wx[1] * across;
-            tile_add_i32(&row[0], tile_round_i32(w0 * momentum));
-            tile_add_i32(&row[1], tile_round_i32(w0 * weight));
-            tile_add_i32(&row[2], tile_round_i32(w1 * momentum));
-            tile_add_i32(&row[3], tile_round_i32(w1 * weight));
+    return c == DENSITY ? 1 : 2;
+}
+
+/// Blocks along an axis: a particle's lower face is 0..7, its lower centre -1..7.
+TILE_FN int blocks_of(int c, int axis)
+{
+    return c == axis ? (int)TILE_EDGE : (int)BLOCK_EDGE;
+}
+
+/// Where a pack's sums begin.
+TILE_FN pack_places deposit_places(int c, pack_node x, pack_node y, pack_node z)
+{
+    if (!BY_BLOCKS)
+        return pack_places_of(((z.at + 1) * (NODE_EDGE * NODE_EDGE) + (y.at + 1) * NODE_EDGE + (x.at + 1)) *
+                              values_of(c));
+    const pack_i32 bx = x.at + (c != 0), by = y.at + (c != 1), bz = z.at + (c != 2);
+    return pack_places_of(((bz * blocks_of(c, 1) + by) * blocks_of(c, 0) + bx) * (CORNERS * values_of(c)));
+}
+
+/// Adds parts[corner][value] to the sums of the corners, x fastest.
+TILE_FN void deposit_parts(int32_t *sum, int c, pack_places at, const pack_i32 *parts)
+{
+    if (BY_BLOCKS) {
+        pack_add_i32(sum, &at, parts, CORNERS * values_of(c));
+        return;
+    }
+    TILE_UNROLL for (int row = 0; row < 4; row++)
+        pack_add_i32(sum + ((row / 2) * NODE_EDGE * NODE_EDGE + (row % 2) * NODE_EDGE) * values_of(c), &at,
+                     parts + 2 * row * values_of(c), 2 * values_of(c));
+}
+
+/// Weights of a pack of particles; those of crowded cells count for less.
+TILE_FN pack_f32 pack_weights(const liquid_args *args, const p2g_scratch *s, uint32_t particle, uint32_t n)
+{
+    pack_f32 weight = pack_first_f32(args->shape.weight_scale, n);
+    if (s->is_crowded) {
+        for (uint32_t l = 0; l < n; l++)
+            pack_set_f32(&weight, (int)l, args->shape.weight_scale * s->scale[cell_of(&args->m, particle + l)]);
+    }
+    return weight;
+}
+
+/// Adds a pack's momentum and weight to the eight nodes around each particle, or its density.
+TILE_FN void deposit_pack(const liquid_args *args, p2g_scratch *s, int c, uint32_t particle, uint32_t n)
+{
+    const liquid_memory *m = &args->m;
+    pack_node node[3];
+    pack_i32 parts[2 * CORNERS];
+    TILE_UNROLL for (int a = 0; a < 3; a++)
+    {
+        const pack_i32 local = pack_load_i32(m->position[a] + particle, n) & ((1 << TILE_POSITION_BITS) - 1);
+        node[a] = pack_node_of(a == c ? local : local - (1 << (POSITION_BITS - 1)));
+    }
+    const pack_f32 weight = pack_weights(args, s, particle, n);
+    if (c == DENSITY) {
+        TILE_UNROLL for (int row = 0; row < 4; row++)
+        {
+            const pack_f32 across = node[1].w[row % 2] * node[2].w[row / 2] * weight;
+            TILE_UNROLL for (int i = 0; i < 2; i++) parts[2 * row + i] = pack_round_i32(node[0].w[i] * across);
         }
+    } else {
+        const pack_f32 momentum = pack_load_f32(m->velocity[c < 3 ? c : 0] + particle, n) * (weight / SPEED_MAX);
+        TILE_UNROLL for (int row = 0; row < 4; row++)
+        {
+            const pack_f32 across = node[1].w[row % 2] * node[2].w[row / 2];
+            TILE_UNROLL for (int i = 0; i < 2; i++)
+            {
+                const pack_f32 share = node[0].w[i] * across;
+                parts[4 * row + 2 * i] = pack_round_i32(share * momentum);
+                parts[4 * row + 2 * i + 1] = pack_round_i32(share * weight);
+            }
+        }
+    }
+    deposit_parts(s->sum, c, deposit_places(c, node[0], node[1], node[2]), parts);
+}
+
+#ifndef __CUDACC__
+/// Sums of a row of nodes along x, of the blocks on its four sides; y and z count from -1.
+TILE_FN void add_up_row(const int32_t *sum, int c, int y, int z, int32_t *momentum, int32_t *weight)
+{
+    static const int32_t zeros[BLOCK_EDGE * 2 * CORNERS] = {0};
+    const int first = c == 0, nx = blocks_of(c, 0), ny = blocks_of(c, 1), nz = blocks_of(c, 2);
+    const int32_t *from[4];
+    for (int side = 0; side < 4; side++) {
+        const int by = y - (c == 1) - side % 2, bz = z - (c == 2) - side / 2;
+        const int is_there = by >= 0 && by < ny && bz >= 0 && bz < nz;
+        from[side] = is_there ? sum + (bz * ny + by) * nx * 2 * CORNERS + 4 * side : zeros;
+    }
+    pack_i32x4 before = {0}; // momentum and weight at the block's lower and its upper node
+    int32_t row[2 * NODE_EDGE] = {0};
+    for (int b = 0; b < nx; b++) {
+        pack_i32x4 at[4];
+        TILE_UNROLL for (int side = 0; side < 4; side++)
+            memcpy(&at[side], from[side] + b * 2 * CORNERS, sizeof at[side]);
+        const pack_i32x4 total = (at[0] + at[1]) + (at[2] + at[3]);
+        const pack_i32x4 node = total + __builtin_shufflevector(before, before, 2, 3, 2, 3);
+        memcpy(row + 2 * (first + b), &node, 2 * sizeof *row);
+        before = total;
+    }
+    row[2 * (first + nx)] = before[2];
+    row[2 * (first + nx) + 1] = before[3];
+    for (int i = 0; i < NODE_EDGE; i++) {
+        momentum[i] = row[2 * i];
+        weight[i] = row[2 * i + 1];
     }
 }
 
-TILE_FN void deposit_density(int32_t *sum, int node, const float *wx, const float *wy, const float *wz, float weight)
+/// The same for density.
+TILE_FN void add_up_density(const int32_t *sum, int y, int z, int32_t *density)
 {
-    for (int k = 0; k < 2; k++) {
-        for (int j = 0; j < 2; j++) {
-            const float across = wy[j] * wz[k] * weight;
-            int32_t *row = &sum[node + k * NODE_EDGE * NODE_EDGE + j * NODE_EDGE];
-            tile_add_i32(&row[0], tile_round_i32(wx[0] * across));
-            tile_add_i32(&row[1], tile_round_i32(wx[1] * across));
+    int32_t total[2 * BLOCK_EDGE] = {0};
+    for (int side = 0; side < 4; side++) {
+        const int by = y - side % 2, bz = z - side / 2;
+        if (by < 0 || by >= BLOCK_EDGE || bz < 0 || bz >= BLOCK_EDGE)
+            continue;
+        const int32_t *from = sum + (bz * BLOCK_EDGE + by) * BLOCK_EDGE * CORNERS + 2 * side;
+        for (int b = 0; b < BLOCK_EDGE; b++) {
+            total[2 * b] += from[b * CORNERS];
+            total[2 * b + 1] += from[b * CORNERS + 1];
         }
     }
+    density[0] = total[0];
+    for (int b = 1; b < BLOCK_EDGE; b++)
+        density[b] = total[2 * b] + total[2 * b - 1];
+    density[BLOCK_EDGE] = total[2 * BLOCK_EDGE - 1];
+}
+#endif
+
+/// Brings the sums of a component to device memory.
+TILE_FN void write_sums(const liquid_args *args, const p2g_scratch *s, int c, uint32_t tile)
+{
+    const liquid_memory *m = &args->m;
+    const uint64_t base = (uint64_t)tile * NODE_COUNT;
+    int32_t *to = (c == DENSITY ? m->density : m->momentum[c]) + base,
+            *weight = c == DENSITY ? to : m->weight[c] + base;
+#ifdef __CUDACC__
+    FOR_RANGE (i, 0, NODE_COUNT) {
+        to[i] = s->sum[i * (uint32_t)values_of(c)];
+        if (c != DENSITY)
+            weight[i] = s->sum[2 * i + 1];
+    }
+#else
+    for (int r = 0; r < NODE_EDGE * NODE_EDGE; r++) {
+        const int y = r % NODE_EDGE, z = r / NODE_EDGE;
+        if ((s->reached[z] >> y & 1) == 0) {
+            memset(to + r * NODE_EDGE, 0, NODE_EDGE * sizeof *to);
+            memset(weight + r * NODE_EDGE, 0, NODE_EDGE * sizeof *weight);
+        } else if (c == DENSITY) {
+            add_up_density(s->sum, y, z, to + r * NODE_EDGE);
+        } else {
+            add_up_row(s->sum, c, y, z, to + r * NODE_EDGE, weight + r * NODE_EDGE);
+        }
+    }
+#endif
+    TILE_BARRIER();
 }
 
 /// What fell beyond a wall, across the flow, belongs to the cell before it: free slip, and no loss of density.
-TILE_FN void fold_plane(p2g_scratch *s, int axis, int from, int to)
+TILE_FN void fold_plane(int32_t *sum, int axis, int from, int to)
 {
     FOR_RANGE (i, 0, NODE_EDGE * NODE_EDGE) {
         const int a = (int)i % NODE_EDGE - 1, b = (int)i / NODE_EDGE - 1;
-        const int source = axis == 0   ? node_index(from, a, b)
-                           : axis == 1 ? node_index(a, from, b)
-                                       : node_index(a, b, from);
-        const int target = axis == 0 ? node_index(to, a, b) : axis == 1 ? node_index(a, to, b) : node_index(a, b, to);
-        for (int c = 0; c < 3; c++) {
-            if (c != axis) {
-                s->sum[c][target][0] += s->sum[c][source][0];
-                s->sum[c][target][1] += s->sum[c][source][1];
-            }
-        }
-        s->density[target] += s->density[source];
+        const int source = axis == 0   ? node_at(NODE_EDGE, from, a, b)
+                           : axis == 1 ? node_at(NODE_EDGE, a, from, b)
+                                       : node_at(NODE_EDGE, a, b, from);
+        const int target = axis == 0   ? node_at(NODE_EDGE, to, a, b)
+                           : axis == 1 ? node_at(NODE_EDGE, a, to, b)
+                                       : node_at(NODE_EDGE, a, b, to);
+        sum[target] += sum[source];
     }
     TILE_BARRIER();
 }
 
-TILE_FN void fold_walls(const liquid_args *args, p2g_scratch *s, tile_place place)
+TILE_FN void fold_walls(const liquid_args *args, int32_t *sum, int c, tile_place place)
 {
     const int at[3] = {place.x, place.y, place.z};
     for (int axis = 0; axis < 3; axis++) {
         const int extent = tile_extent(&args->shape, axis, at[axis]);
+        if (axis == c)
+            continue;
         if (at[axis] == 0)
-            fold_plane(s, axis, -1, 0);
+            fold_plane(sum, axis, -1, 0);
         if (at[axis] == args->shape.tiles[0][axis] - 1)
-            fold_plane(s, axis, extent, extent - 1);
+            fold_plane(sum, axis, extent, extent - 1);
+    }
+}
+
+TILE_FN void deposit_component(const liquid_args *args, p2g_scratch *s, int c, uint32_t tile, uint32_t dense)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    const uint64_t base = (uint64_t)tile * NODE_COUNT;
+    FOR_RANGE (i, 0, sizeof s->sum / sizeof s->sum[0])
+        s->sum[i] = 0;
+    TILE_BARRIER();
+    FOR_PACKS(i, n, first, end)
+    deposit_pack(args, s, c, i, n);
+    TILE_BARRIER();
+    write_sums(args, s, c, tile);
+    if (c == DENSITY) {
+        fold_walls(args, m->density + base, c, place);
+    } else {
+        fold_walls(args, m->momentum[c] + base, c, place);
+        fold_walls(args, m->weight[c] + base, c, place);
+    }
+}
+
+/// Which rows of nodes particles reach.
+TILE_FN void find_rows(p2g_scratch *s)
+{
+    FOR_RANGE (row, 0, TILE_EDGE * TILE_EDGE) {
+        uint32_t count = 0;
+        for (uint32_t x = 0; x < TILE_EDGE; x++)
+            count += s->count[row * TILE_EDGE + x];
+        s->row_count[row] = count;
+    }
+    TILE_BARRIER();
+    FOR_RANGE (z, 0, NODE_EDGE) {
+        uint32_t reached = 0;
+        for (int row = tile_max_i32((int)z - 2, 0) * TILE_EDGE; row < tile_min_i32((int)z + 1, TILE_EDGE) * TILE_EDGE;
+             row++)
+            reached |= s->row_count[row] > 0 ? 7u << row % TILE_EDGE : 0;
+        s->reached[z] = reached;
     }
 }
 
@@ -86,38 +263,18 @@ TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
     const liquid_memory *m = &args->m;
     const uint32_t dense = m->level[0].tile[tile];
     const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
-    FOR_RANGE (i, 0, 3 * NODE_COUNT * 2)
-        ((int32_t *)s->sum)[i] = 0;
-    FOR_RANGE (i, 0, NODE_COUNT)
-        s->density[i] = 0;
     FOR_RANGE (i, 0, TILE_CELLS)
         s->count[i] = 0;
+    if (TILE_SINGLE())
+        s->is_crowded = 0;
     TILE_BARRIER();
     count_cells(args, tile, first, end, s->count, s->scale);
-    FOR_RANGE_ATOMIC (i, first, end) {
-        const particle_axis x = axis_weights(m->position[0][i]);
-        const particle_axis y = axis_weights(m->position[1][i]);
-        const particle_axis z = axis_weights(m->position[2][i]);
-        const float weight = args->shape.weight_scale * s->scale[particle_cell(m, i)];
-        const float momentum = weight / SPEED_MAX;
-        deposit(s->sum[0], node_index(x.face, y.center, z.center), x.face_weight, y.center_weight, z.center_weight,
-                m->velocity[0][i] * momentum, weight);
-        deposit(s->sum[1], node_index(x.center, y.face, z.center), x.center_weight, y.face_weight, z.center_weight,
-                m->velocity[1][i] * momentum, weight);
-        deposit(s->sum[2], node_index(x.center, y.center, z.face), x.center_weight, y.center_weight, z.face_weight,
-                m->velocity[2][i] * momentum, weight);
-        deposit_density(s->density, node_index(x.center, y.center, z.center), x.center_weight, y.center_weight,
-                        z.center_weight, weight);
-    }
+    find_rows(s);
+    FOR_RANGE_ATOMIC (i, 0, TILE_CELLS)
+        if (s->scale[i] < 1.0f)
+            tile_add_u32(&s->is_crowded, 1);
     TILE_BARRIER();
-    fold_walls(args, s, tile_place_of(&args->shape, 0, dense));
-    FOR_RANGE (i, 0, NODE_COUNT) {
-        for (int c = 0; c < 3; c++) {
-            m->momentum[c][(uint64_t)tile * NODE_COUNT + i] = s->sum[c][i][0];
-            m->weight[c][(uint64_t)tile * NODE_COUNT + i] = s->sum[c][i][1];
-        }
-        m->density[(uint64_t)tile * NODE_COUNT + i] = s->density[i];
-    }
+    TILE_UNROLL for (int c = 0; c <= DENSITY; c++) deposit_component(args, s, c, tile, dense);
 }
 
 typedef struct grid_scratch {

@@ -1,0 +1,438 @@
+/// Packs: numbers of several particles side by side, for kernels whose loops the C compiler doesn't vectorise because
+/// they look values up. On the CPU a pack is as wide as a register, on CUDA one number: the lanes are the particles
+/// there.
+///
+///     FOR_PACKS (i, n, first, end) {                      // n: how many particles of the pack are there
+///         pack_f32 x = pack_load_f32(args->x + i, n);     // zeros for the others
+///         pack_store_f32(args->y + i, args->a * x, n);
+///     }
+///
+/// Packs are added, multiplied, shifted, masked and compared with the language's operators, with each other or, on
+/// either side, with a scalar; a comparison gives a mask for pack_select_f32, pack_any and `&`. Each particle's numbers
+/// go through the operations that a scalar would, so the width leaves no trace in the bits.
+#ifndef TARN_KERNELS_PACK_H
+#define TARN_KERNELS_PACK_H
+
+#include "kernels/device/tile.h"
+
+#ifdef __CUDACC__
+// ------------------------------------------------------------------------------------------- CUDA: one particle a lane
+
+#define PACK_WIDTH 1
+typedef float pack_f32;
+typedef int32_t pack_i32;
+typedef struct pack_places {
+    uint32_t of[PACK_WIDTH];
+} pack_places;
+
+#define FOR_PACKS(i, n, begin, end)                                                                                    \
+    FOR_RANGE (i, begin, end)                                                                                          \
+        for (uint32_t n = 1; n > 0; n = 0)
+
+TILE_FN pack_f32 pack_load_f32(const float *p, uint32_t)
+{
+    return *p;
+}
+TILE_FN pack_i32 pack_load_i32(const uint32_t *p, uint32_t)
+{
+    return (int32_t)*p;
+}
+TILE_FN void pack_store_f32(float *p, pack_f32 a, uint32_t)
+{
+    *p = a;
+}
+TILE_FN void pack_store_i32(uint32_t *p, pack_i32 a, uint32_t)
+{
+    *p = (uint32_t)a;
+}
+TILE_FN void pack_store_u8(uint8_t *p, pack_i32 a, uint32_t)
+{
+    *p = (uint8_t)a;
+}
+TILE_FN pack_f32 pack_all_f32(float x)
+{
+    return x;
+}
+TILE_FN pack_i32 pack_all_i32(int32_t x)
+{
+    return x;
+}
+TILE_FN pack_f32 pack_abs_f32(pack_f32 a)
+{
+    return tile_f32_bits(tile_bits_f32(a) & 0x7fffffffu);
+}
+TILE_FN pack_f32 pack_first_f32(float x, uint32_t)
+{
+    return x;
+}
+TILE_FN pack_f32 pack_to_f32(pack_i32 a)
+{
+    return (float)a;
+}
+TILE_FN pack_i32 pack_round_i32(pack_f32 a)
+{
+    return tile_round_i32(a);
+}
+TILE_FN pack_f32 pack_max_f32(pack_f32 a, pack_f32 b)
+{
+    return a > b ? a : b;
+}
+TILE_FN pack_f32 pack_clamp_f32(pack_f32 a, float lo, float hi)
+{
+    return tile_clamp_f32(a, lo, hi);
+}
+TILE_FN pack_i32 pack_clamp_i32(pack_i32 a, int32_t lo, int32_t hi)
+{
+    return tile_clamp_i32(a, lo, hi);
+}
+TILE_FN int pack_any(pack_i32 mask)
+{
+    return mask != 0;
+}
+TILE_FN pack_i32 pack_bits_f32(pack_f32 a)
+{
+    return (int32_t)tile_bits_f32(a);
+}
+TILE_FN pack_f32 pack_f32_bits(pack_i32 a)
+{
+    return tile_f32_bits((uint32_t)a);
+}
+TILE_FN int32_t pack_get_i32(pack_i32 a, int)
+{
+    return a;
+}
+TILE_FN void pack_set_f32(pack_f32 *a, int, float x)
+{
+    *a = x;
+}
+TILE_FN pack_places pack_places_of(pack_i32 at)
+{
+    pack_places places = {{(uint32_t)at}};
+    return places;
+}
+TILE_FN void pack_fetch4(const float *from, const pack_places *at, pack_f32 *out)
+{
+    for (int k = 0; k < 4; k++)
+        out[k] = from[at->of[0] + (uint32_t)k];
+}
+TILE_FN void pack_add_i32(int32_t *to, const pack_places *at, const pack_i32 *parts, int count)
+{
+    for (int k = 0; k < count; k++)
+        tile_add_i32(to + at->of[0] + k, parts[k]);
+}
+TILE_FN void pack_keep_max_f32(float *kept, pack_f32 a)
+{
+    kept[threadIdx.x] = tile_max2_f32(kept[threadIdx.x], a);
+}
+
+#else
+// ---------------------------------------------------------------------------------------- CPU: one register of
+// particles
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#define PACK_WIDTH 16
+#define PACK_X86(name) _mm512_##name
+#elif defined(__AVX2__)
+#define PACK_WIDTH 8
+#define PACK_X86(name) _mm256_##name
+#else
+#define PACK_WIDTH 4
+#ifdef __SSE4_1__
+#define PACK_X86(name) _mm_##name
+#endif
+#endif
+#ifdef PACK_X86
+#include <immintrin.h>
+#endif
+
+typedef float pack_f32 __attribute__((vector_size(4 * PACK_WIDTH)));
+typedef int32_t pack_i32 __attribute__((vector_size(4 * PACK_WIDTH)));
+/// Where each particle looks up, as scalars.
+typedef struct pack_places {
+    uint32_t of[PACK_WIDTH];
+} __attribute__((aligned(4 * PACK_WIDTH))) pack_places;
+
+#define FOR_PACKS(i, n, begin, end)                                                                                    \
+    for (uint32_t i = (begin), n; i < (end) && ((n = tile_min_u32((end)-i, PACK_WIDTH)), 1); i += PACK_WIDTH)
+
+/// The first n numbers from memory, zeros behind them. Nothing behind them is read.
+TILE_FN pack_i32 pack_load_i32(const uint32_t *p, uint32_t n)
+{
+#if PACK_WIDTH == 16
+    return (pack_i32)_mm512_maskz_loadu_epi32((__mmask16)(0xffffu >> (16 - n)), p);
+#elif PACK_WIDTH == 8
+    const pack_i32 lane = {0, 1, 2, 3, 4, 5, 6, 7}, there = lane < (int32_t)n;
+    return (pack_i32)_mm256_maskload_epi32((const int *)p, (__m256i)there);
+#else
+    pack_i32 r = {0};
+    if (n >= PACK_WIDTH)
+        memcpy(&r, p, sizeof r);
+    else
+        for (uint32_t l = 0; l < n; l++)
+            r[l] = (int32_t)p[l];
+    return r;
+#endif
+}
+/// Stores the first n.
+TILE_FN void pack_store_i32(uint32_t *p, pack_i32 a, uint32_t n)
+{
+#if PACK_WIDTH == 16
+    _mm512_mask_storeu_epi32(p, (__mmask16)(0xffffu >> (16 - n)), (__m512i)a);
+#elif PACK_WIDTH == 8
+    const pack_i32 lane = {0, 1, 2, 3, 4, 5, 6, 7}, there = lane < (int32_t)n;
+    _mm256_maskstore_epi32((int *)p, (__m256i)there, (__m256i)a);
+#else
+    if (n >= PACK_WIDTH)
+        memcpy(p, &a, sizeof a);
+    else
+        for (uint32_t l = 0; l < n; l++)
+            p[l] = (uint32_t)a[l];
+#endif
+}
+TILE_FN pack_f32 pack_load_f32(const float *p, uint32_t n)
+{
+    return (pack_f32)pack_load_i32((const uint32_t *)p, n);
+}
+TILE_FN void pack_store_f32(float *p, pack_f32 a, uint32_t n)
+{
+    pack_store_i32((uint32_t *)p, (pack_i32)a, n);
+}
+TILE_FN void pack_store_u8(uint8_t *p, pack_i32 a, uint32_t n)
+{
+    typedef uint8_t bytes __attribute__((vector_size(PACK_WIDTH)));
+    const bytes narrow = __builtin_convertvector(a, bytes);
+    if (n >= PACK_WIDTH)
+        memcpy(p, &narrow, sizeof narrow);
+    else
+        for (uint32_t l = 0; l < n; l++)
+            p[l] = narrow[l];
+}
+TILE_FN pack_f32 pack_all_f32(float x)
+{
+    return x - (pack_f32){0};
+}
+TILE_FN pack_i32 pack_all_i32(int32_t x)
+{
+    return x - (pack_i32){0};
+}
+/// Also of a zero.
+TILE_FN pack_f32 pack_abs_f32(pack_f32 a)
+{
+    return (pack_f32)((pack_i32)a & 0x7fffffff);
+}
+/// x for the first n, zero for the others.
+TILE_FN pack_f32 pack_first_f32(float x, uint32_t n)
+{
+    pack_i32 lane;
+    for (int l = 0; l < PACK_WIDTH; l++)
+        lane[l] = l;
+    return (pack_f32)((pack_i32)pack_all_f32(x) & (lane < (int32_t)n));
+}
+TILE_FN pack_f32 pack_to_f32(pack_i32 a)
+{
+    return __builtin_convertvector(a, pack_f32);
+}
+/// As tile_round_i32.
+TILE_FN pack_i32 pack_round_i32(pack_f32 a)
+{
+#if PACK_WIDTH == 16
+    return (pack_i32)_mm512_cvtps_epi32((__m512)a);
+#elif PACK_WIDTH == 8
+    return (pack_i32)_mm256_cvtps_epi32((__m256)a);
+#elif defined(PACK_X86)
+    return (pack_i32)_mm_cvtps_epi32((__m128)a);
+#else
+    pack_i32 r;
+    for (int l = 0; l < PACK_WIDTH; l++)
+        r[l] = tile_round_i32(a[l]);
+    return r;
+#endif
+}
+TILE_FN pack_f32 pack_max_f32(pack_f32 a, pack_f32 b)
+{
+    const pack_i32 more = a > b;
+    return (pack_f32)(((pack_i32)a & more) | ((pack_i32)b & ~more));
+}
+/// As tile_clamp_f32.
+TILE_FN pack_f32 pack_clamp_f32(pack_f32 a, float lo, float hi)
+{
+#ifdef PACK_X86
+    return (pack_f32)PACK_X86(max_ps)(PACK_X86(min_ps)(a, pack_all_f32(hi)), pack_all_f32(lo));
+#else
+    const pack_i32 under = a < hi;
+    const pack_f32 below = (pack_f32)(((pack_i32)a & under) | ((pack_i32)pack_all_f32(hi) & ~under));
+    return pack_max_f32(below, pack_all_f32(lo));
+#endif
+}
+TILE_FN pack_i32 pack_clamp_i32(pack_i32 a, int32_t lo, int32_t hi)
+{
+    const pack_i32 high = a > hi, low = a < lo;
+    return (((a & ~high) | (hi & high)) & ~low) | (lo & low);
+}
+/// Whether a mask holds for any particle.
+TILE_FN int pack_any(pack_i32 mask)
+{
+#if PACK_WIDTH == 16
+    return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) != 0;
+#elif PACK_WIDTH == 8
+    return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
+#elif defined(PACK_X86)
+    return !_mm_testz_si128((__m128i)mask, (__m128i)mask);
+#else
+    int any = 0;
+    for (int l = 0; l < PACK_WIDTH; l++)
+        any |= mask[l];
+    return any != 0;
+#endif
+}
+TILE_FN pack_i32 pack_bits_f32(pack_f32 a)
+{
+    return (pack_i32)a;
+}
+TILE_FN pack_f32 pack_f32_bits(pack_i32 a)
+{
+    return (pack_f32)a;
+}
+TILE_FN int32_t pack_get_i32(pack_i32 a, int l)
+{
+    return a[l];
+}
+TILE_FN void pack_set_f32(pack_f32 *a, int l, float x)
+{
+    (*a)[l] = x;
+}
+TILE_FN pack_places pack_places_of(pack_i32 at)
+{
+    pack_places places;
+    memcpy(places.of, &at, sizeof at);
+    __asm__("" : "+m"(places)); // loads from memory are cheaper than taking a register apart
+    return places;
+}
+
+// A shuffle of two packs that does the same in every group of four: i..l < PACK_WIDTH are of the first.
+#if PACK_WIDTH == 16
+#define PACK_SHUFFLE(a, b, i, j, k, l)                                                                                 \
+    __builtin_shufflevector(a, b, i, j, k, l, (i) + 4, (j) + 4, (k) + 4, (l) + 4, (i) + 8, (j) + 8, (k) + 8, (l) + 8,  \
+                            (i) + 12, (j) + 12, (k) + 12, (l) + 12)
+#elif PACK_WIDTH == 8
+#define PACK_SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l, (i) + 4, (j) + 4, (k) + 4, (l) + 4)
+#else
+#define PACK_SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#endif
+
+/// Transposes in every group of four: element g of out[k] is element k of in[g].
+TILE_FN void pack_transpose4(const pack_f32 *in, pack_f32 *out)
+{
+    enum { B = PACK_WIDTH };
+    const pack_f32 low01 = PACK_SHUFFLE(in[0], in[1], 0, B, 1, B + 1),
+                   low23 = PACK_SHUFFLE(in[2], in[3], 0, B, 1, B + 1);
+    const pack_f32 high01 = PACK_SHUFFLE(in[0], in[1], 2, B + 2, 3, B + 3),
+                   high23 = PACK_SHUFFLE(in[2], in[3], 2, B + 2, 3, B + 3);
+    out[0] = PACK_SHUFFLE(low01, low23, 0, 1, B, B + 1);
+    out[1] = PACK_SHUFFLE(low01, low23, 2, 3, B + 2, B + 3);
+    out[2] = PACK_SHUFFLE(high01, high23, 0, 1, B, B + 1);
+    out[3] = PACK_SHUFFLE(high01, high23, 2, 3, B + 2, B + 3);
+}
+
+/// Fours from PACK_WIDTH / 4 places.
+TILE_FN pack_f32 pack_join4(const float *from, const uint32_t *at)
+{
+#if PACK_WIDTH == 4
+    return tile_load_f32x4(from + at[0]);
+#else
+    typedef float eight __attribute__((vector_size(32)));
+    const tile_f32x4 a = tile_load_f32x4(from + at[0]), b = tile_load_f32x4(from + at[4]);
+    const eight low = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+#if PACK_WIDTH == 8
+    return low;
+#else
+    const tile_f32x4 c = tile_load_f32x4(from + at[8]), d = tile_load_f32x4(from + at[12]);
+    const eight high = __builtin_shufflevector(c, d, 0, 1, 2, 3, 4, 5, 6, 7);
+    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+#endif
+#endif
+}
+
+/// Looks up four numbers side by side for every particle: out[k] has those k behind the particles' places.
+TILE_FN void pack_fetch4(const float *from, const pack_places *at, pack_f32 *out)
+{
+    pack_f32 row[4];
+    TILE_UNROLL for (int i = 0; i < 4; i++) row[i] = pack_join4(from, at->of + i);
+    pack_transpose4(row, out);
+}
+
+typedef int32_t pack_i32x4 __attribute__((vector_size(16)));
+typedef int32_t pack_i32x8 __attribute__((vector_size(32)));
+
+/// Two groups of four from each pack.
+TILE_FN void pack_add8(int32_t *to, pack_i32x8 part)
+{
+    pack_i32x8 sum;
+    memcpy(&sum, to, sizeof sum);
+    sum += part;
+    memcpy(to, &sum, sizeof sum);
+}
+
+/// Adds the first `count` numbers of every particle, a multiple of 8 up to 16, to integers side by side at its place.
+TILE_FN void pack_add_i32(int32_t *to, const pack_places *at, const pack_i32 *parts, int count)
+{
+    pack_i32 rows[4][4]; // [g][i]: numbers 4 g .. 4 g + 3 of the particles i, i + 4, ...
+    TILE_UNROLL for (int g = 0; g < count / 4; g++)
+        pack_transpose4((const pack_f32 *)&parts[4 * g], (pack_f32 *)rows[g]);
+    TILE_UNROLL for (int i = 0; i < 4; i++)
+    {
+#if PACK_WIDTH == 4
+        TILE_UNROLL for (int g = 0; g < count / 4; g++)
+        {
+            pack_i32 sum;
+            memcpy(&sum, to + at->of[i] + 4 * g, sizeof sum);
+            sum += rows[g][i];
+            memcpy(to + at->of[i] + 4 * g, &sum, sizeof sum);
+        }
+#elif PACK_WIDTH == 8
+        TILE_UNROLL for (int g = 0; g < count / 4; g += 2)
+        {
+            pack_add8(to + at->of[i] + 4 * g,
+                      __builtin_shufflevector(rows[g][i], rows[g + 1][i], 0, 1, 2, 3, 8, 9, 10, 11));
+            pack_add8(to + at->of[i + 4] + 4 * g,
+                      __builtin_shufflevector(rows[g][i], rows[g + 1][i], 4, 5, 6, 7, 12, 13, 14, 15));
+        }
+#else
+        if (count == 8) {
+            const __m512i a = (__m512i)rows[0][i], b = (__m512i)rows[1][i];
+            const __m256i a0 = _mm512_castsi512_si256(a), b0 = _mm512_castsi512_si256(b);
+            const __m256i a1 = _mm512_extracti64x4_epi64(a, 1), b1 = _mm512_extracti64x4_epi64(b, 1);
+            pack_add8(to + at->of[i], (pack_i32x8)_mm256_permute2x128_si256(a0, b0, 0x20));
+            pack_add8(to + at->of[i + 4], (pack_i32x8)_mm256_permute2x128_si256(a0, b0, 0x31));
+            pack_add8(to + at->of[i + 8], (pack_i32x8)_mm256_permute2x128_si256(a1, b1, 0x20));
+            pack_add8(to + at->of[i + 12], (pack_i32x8)_mm256_permute2x128_si256(a1, b1, 0x31));
+        } else {
+            const __m512i a = (__m512i)rows[0][i], b = (__m512i)rows[1][i], c = (__m512i)rows[2][i],
+                          d = (__m512i)rows[3][i];
+            const __m512i ab0 = _mm512_shuffle_i32x4(a, b, 0x44), ab1 = _mm512_shuffle_i32x4(a, b, 0xee);
+            const __m512i cd0 = _mm512_shuffle_i32x4(c, d, 0x44), cd1 = _mm512_shuffle_i32x4(c, d, 0xee);
+            const pack_i32 part[4] = {
+                (pack_i32)_mm512_shuffle_i32x4(ab0, cd0, 0x88), (pack_i32)_mm512_shuffle_i32x4(ab0, cd0, 0xdd),
+                (pack_i32)_mm512_shuffle_i32x4(ab1, cd1, 0x88), (pack_i32)_mm512_shuffle_i32x4(ab1, cd1, 0xdd)};
+            TILE_UNROLL for (int j = 0; j < 4; j++)
+            {
+                pack_i32 sum;
+                memcpy(&sum, to + at->of[i + 4 * j], sizeof sum);
+                sum += part[j];
+                memcpy(to + at->of[i + 4 * j], &sum, sizeof sum);
+            }
+        }
+#endif
+    }
+}
+
+/// kept: TARN_TILE_LANES_MAX or as many as the kernel has lanes; their maximum is that of all that was kept.
+TILE_FN void pack_keep_max_f32(float *kept, pack_f32 a)
+{
+    pack_f32 old;
+    memcpy(&old, kept, sizeof old);
+    old = pack_max_f32(old, a);
+    memcpy(kept, &old, sizeof old);
+}
+#endif
+#endif
