@@ -18,7 +18,8 @@
     X(TARN_E_IO, -10, "input or output failed")                                                                        \
     X(TARN_E_NOT_FOUND, -11, "not found")                                                                              \
     X(TARN_E_STATE, -12, "not allowed in the present state")                                                           \
-    X(TARN_E_UNKNOWN_KIND, -13, "a well-formed message of an unknown kind; ignore it")
+    X(TARN_E_UNKNOWN_KIND, -13, "a well-formed message of an unknown kind; ignore it")                                 \
+    X(TARN_E_UNSTABLE, -14, "the simulation left its bounds; load an earlier state")
 
 typedef enum tarn_status {
 #define TARN_STATUS_ENUM(name, value, text) name = value,
