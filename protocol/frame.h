@@ -70,9 +70,9 @@ typedef struct tarn_frame_header {
     uint8_t kind; ///< tarn_frame_kind
     uint32_t flags;
     uint32_t frame_bytes;     ///< of the whole frame
-    uint32_t epoch;           ///< changes whenever the tank starts afresh: reset, another scene, another worker
-    uint64_t step;            ///< steps since the epoch began, <= TARN_FRAME_INTEGER_MAX
-    double sim_time_s;        ///< simulated seconds since the epoch began, >= 0
+    uint32_t epoch;           ///< changes whenever the tank starts afresh (reset, scene, worker) or is set back
+    uint64_t step;            ///< steps since the tank started afresh, <= TARN_FRAME_INTEGER_MAX
+    double sim_time_s;        ///< simulated seconds since the tank started afresh, >= 0
     uint64_t server_time_us;  ///< Unix time at which the step finished, <= TARN_FRAME_INTEGER_MAX
     float realtime_factor;    ///< simulated seconds per second, over the last second or so, >= 0; 1 keeps up
     uint32_t particle_count;  ///< 0..TARN_FRAME_PARTICLES_MAX
