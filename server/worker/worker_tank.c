@@ -190,26 +190,29 @@ static tarn_status simulate(tarn_worker_tank *tank)
     return status == TARN_OK ? tarn_snapshot_stepped(&tank->snapshot, tank->tank, tank->step + 1) : status;
 }
 
+/// Why a step failed, for people.
+static const char *plain_cause(tarn_status failure)
+{
+    return failure == TARN_E_MEMORY ? "needed more memory than there is" : "became unstable";
+}
+
 /// Goes on from the last good state, or afresh where there is none or the tank has just been set back to it.
 /// @return TARN_OK or TARN_E_DEVICE
 static tarn_status recover(tarn_worker_tank *tank, tarn_status failure, uint64_t now_ns)
 {
-    const float dt_s = tank->scene.tank.dt_s;
+    const double dt_s = (double)tank->scene.tank.dt_s;
     const uint64_t failed = tank->step + 1;
     uint64_t step = 0;
     tarn_status status = tarn_snapshot_restore(&tank->snapshot, tank->tank);
     if (status == TARN_OK) {
         step = tank->snapshot.step;
-        snprintf(tank->notice, sizeof tank->notice,
-                 "the simulation of \"%s\" became unstable; the tank was set back by %.2f s", tank->scene.name,
-                 (double)(failed - step) * (double)dt_s);
+        snprintf(tank->notice, sizeof tank->notice, "the simulation of \"%s\" %s; the tank was set back by %.2f s",
+                 tank->scene.name, plain_cause(failure), (double)(failed - step) * dt_s);
     } else {
-        status = status == TARN_E_DEVICE ? status : tarn_tank_reset(tank->tank);
-        if (status != TARN_OK)
+        if (status == TARN_E_DEVICE || tarn_tank_reset(tank->tank) != TARN_OK)
             return TARN_E_DEVICE;
-        snprintf(tank->notice, sizeof tank->notice,
-                 "the simulation of \"%s\" became unstable after %.2f s; the tank starts afresh", tank->scene.name,
-                 (double)failed * (double)dt_s);
+        snprintf(tank->notice, sizeof tank->notice, "the simulation of \"%s\" %s after %.2f s; the tank starts afresh",
+                 tank->scene.name, plain_cause(failure), (double)failed * dt_s);
         tarn_snapshot_forget(&tank->snapshot);
     }
     tarn_log_warn("tank %u, step %llu: %s: %s", tank->id, (unsigned long long)failed, tarn_status_name(failure),

@@ -28,6 +28,7 @@ export const POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'"
  * @param options.files   what lies in the scenes' folder besides the scenes: text by name; a scene that isn't there is empty
  * @param options.bodies  the bodies at a time, as encodeFrame takes them
  * @param options.colour  a particle's colour by its seed
+ * @param options.orientation  of the tank in the room
  * @returns {Promise<{port: number, close(): Promise<void>, received: object[]}>}
  */
 export async function startFakeServer(options = {}) {
@@ -35,6 +36,7 @@ export async function startFakeServer(options = {}) {
   const { cells = [64, 32, 32], cellM = 0.03125 } = options;
   const { files = {}, bodies = () => [], colour = () => undefined } = options;
   const tank = {
+    orientation: options.orientation,
     bodies,
     colour,
     paused: false,
@@ -132,6 +134,7 @@ function frameOf(tank, viewers) {
     paused: tank.paused,
     inputs,
     bodies: tank.bodies(t),
+    orientation: tank.orientation,
   };
   return encodeFrame(particles, head);
 }

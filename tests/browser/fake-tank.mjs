@@ -92,7 +92,9 @@ function writeHead(bytes, head, particles, tiles, inputs, total) {
   bytes[70] = 3;
   bytes[71] = 16;
   bytes.writeFloatLE(head.cellM, 72);
-  bytes.writeFloatLE(1, 88); // orientation 0 0 0 1
+  (head.orientation ?? [0, 0, 0, 1]).forEach((part, i) => {
+    bytes.writeFloatLE(part, 76 + 4 * i);
+  });
   bytes.writeFloatLE(-9.81, 96); // gravity 0 -9.81 0
   bytes.writeFloatLE(head.velocityScale, 104);
 }

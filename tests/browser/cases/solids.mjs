@@ -109,3 +109,21 @@ test("what can't be had of a scene is said, and the water goes on", async (world
   );
   assertEqual((await look(page, "solids")).solids, 0, "solids");
 });
+
+test("a tank that is turned is shown turned, about its centre", async (world) => {
+  const places = [];
+  for (const orientation of [
+    [0, 0, 0, 1],
+    [0, 0, Math.SQRT1_2, Math.SQRT1_2],
+  ]) {
+    const server = await world.fake({ particles: 300, orientation });
+    const page = await world.watch(`http://127.0.0.1:${server.port}/`);
+    places.push(
+      await page.evaluate(() => [window.tarn.project([2, 0.5, 0.5]), window.tarn.project([1, 0.5, 0.5])]),
+    );
+  }
+  const [[[right], [, middle]], [[x, y], [centre, still]]] = places;
+  assert(Math.abs(middle - still) < 1, `the centre moved from ${middle} to ${still}`);
+  assert(right > centre + 40, `the right end is at ${right}, the centre at ${centre}`);
+  assert(Math.abs(x - centre) < 15 && y < still - 40, `turned to the left, it is at ${x}, ${y}`);
+});
