@@ -22,10 +22,35 @@ static int unit_quaternion(const float q[4])
     return sum >= 0.98f && sum <= 1.02f;
 }
 
+static int body_rotation_is_unit(const int16_t rotation[4])
+{
+    float q[4];
+    for (int i = 0; i < 4; i++) {
+        q[i] = (float)rotation[i] / TARN_FRAME_ROTATION_ONE;
+    }
+    return unit_quaternion(q);
+}
+
+static tarn_status check_bodies(const tarn_frame_header *header)
+{
+    for (uint32_t i = 0; i < header->body_count; i++) {
+        const tarn_frame_body *body = &header->bodies[i];
+        if ((i > 0 && body->solid <= header->bodies[i - 1].solid) || !body_rotation_is_unit(body->rotation)) {
+            return TARN_E_MALFORMED;
+        }
+        for (int axis = 0; axis < 3; axis++) {
+            if (!finite_f32(body->position_m[axis])) {
+                return TARN_E_MALFORMED;
+            }
+        }
+    }
+    return TARN_OK;
+}
+
 static tarn_status check_counts(const tarn_frame_header *header)
 {
     if (header->particle_count > TARN_FRAME_PARTICLES_MAX || header->tile_count > TARN_FRAME_TILES_MAX ||
-        header->input_count > TARN_FRAME_INPUTS_MAX) {
+        header->input_count > TARN_FRAME_INPUTS_MAX || header->body_count > TARN_FRAME_BODIES_MAX) {
         return TARN_E_LIMIT;
     }
     for (int axis = 0; axis < 3; axis++) {
@@ -68,7 +93,10 @@ tarn_status tarn_frame_check_header(const tarn_frame_header *header)
         return TARN_E_MALFORMED;
     }
     tarn_status status = check_counts(header);
-    return status ? status : check_numbers(header);
+    if (!status) {
+        status = check_numbers(header);
+    }
+    return status ? status : check_bodies(header);
 }
 
 void tarn_frame_tile_check_begin(tarn_frame_tile_check *check, const tarn_frame_header *header, size_t payloads_bytes)
@@ -77,6 +105,7 @@ void tarn_frame_tile_check_begin(tarn_frame_tile_check *check, const tarn_frame_
         check->tiles[axis] =
             (uint16_t)((header->cells[axis] + (1 << TARN_FRAME_TILE_CELLS_LOG2) - 1) >> TARN_FRAME_TILE_CELLS_LOG2);
     }
+    check->coding = TARN_FRAME_CODING_RAW;
     check->next_key = 0;
     check->particles_left = header->particle_count;
     check->payload_bytes_left = payloads_bytes;
@@ -84,16 +113,19 @@ void tarn_frame_tile_check_begin(tarn_frame_tile_check *check, const tarn_frame_
 
 tarn_status tarn_frame_tile_check_next(tarn_frame_tile_check *check, const tarn_frame_tile *tile)
 {
-    if (tile->coding != 0) {
+    if (tile->coding != TARN_FRAME_CODING_RAW && tile->coding != TARN_FRAME_CODING_COLOURS) {
         return TARN_E_VERSION;
     }
-    if (tile->layer != 0 || tile->tile[0] >= check->tiles[0] || tile->tile[1] >= check->tiles[1] ||
-        tile->tile[2] >= check->tiles[2]) {
+    if (check->next_key == 0) {
+        check->coding = tile->coding;
+    }
+    if (tile->coding != check->coding || tile->layer != 0 || tile->tile[0] >= check->tiles[0] ||
+        tile->tile[1] >= check->tiles[1] || tile->tile[2] >= check->tiles[2]) {
         return TARN_E_MALFORMED;
     }
     uint64_t key = (uint64_t)tile->tile[2] << 32 | (uint64_t)tile->tile[1] << 16 | tile->tile[0];
     if (key < check->next_key || tile->particle_count > check->particles_left ||
-        tile->payload_bytes != tarn_frame_payload_bytes(tile->particle_count) ||
+        tile->payload_bytes != tarn_frame_payload_bytes((tarn_frame_coding)tile->coding, tile->particle_count) ||
         tile->payload_bytes > check->payload_bytes_left) {
         return TARN_E_MALFORMED;
     }

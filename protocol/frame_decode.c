@@ -99,7 +99,7 @@ static inline void interpolate(const velocity_node *node, uint32_t fx, uint32_t 
 }
 
 static void decode_positions(const tarn_frame_tile *tile, const uint8_t *x, const uint8_t *y, const uint8_t *z,
-                             uint32_t count, uint16_t *positions)
+                             const uint8_t *colours, uint32_t count, uint16_t *positions)
 {
     const uint16_t x0 = (uint16_t)(tile->tile[0] << 8);
     const uint16_t y0 = (uint16_t)(tile->tile[1] << 8);
@@ -108,7 +108,7 @@ static void decode_positions(const tarn_frame_tile *tile, const uint8_t *x, cons
         positions[4 * (size_t)i + 0] = (uint16_t)(x0 | x[i]);
         positions[4 * (size_t)i + 1] = (uint16_t)(y0 | y[i]);
         positions[4 * (size_t)i + 2] = (uint16_t)(z0 | z[i]);
-        positions[4 * (size_t)i + 3] = 0;
+        positions[4 * (size_t)i + 3] = colours ? colours[i] : 0;
     }
 }
 
@@ -120,7 +120,8 @@ static void decode_tile(const tarn_frame_tile *tile, const uint8_t *payload, uin
     const uint8_t *x = payload + TARN_FRAME_VELOCITY_BYTES;
     const uint8_t *y = x + tile->particle_count;
     const uint8_t *z = y + tile->particle_count;
-    decode_positions(tile, x, y, z, tile->particle_count, positions);
+    const uint8_t *colours = tile->coding == TARN_FRAME_CODING_COLOURS ? z + tile->particle_count : NULL;
+    decode_positions(tile, x, y, z, colours, tile->particle_count, positions);
     for (uint32_t done = 0; done < tile->particle_count; done += CHUNK) {
         uint32_t count = tile->particle_count - done;
         count = count < CHUNK ? count : CHUNK;

@@ -34,7 +34,14 @@
     X(GRAVITY, "gravity_m_s2", 92, "f32[3]")                                                                           \
     X(VELOCITY_SCALE, "velocity_scale_m_s", 104, "f32")                                                                \
     X(RESERVED, "reserved", 108, "u8[12]")                                                                             \
-    X(UNUSED, "unused", 120, "u8[16]")
+    X(BODY_COUNT, "body_count", 120, "u32")                                                                            \
+    X(UNUSED, "unused", 124, "u8[12]")
+
+#define TARN_FRAME_BODY_FIELDS(X)                                                                                      \
+    X(SOLID, "solid", 0, "u16")                                                                                        \
+    X(RESERVED, "reserved", 2, "u16")                                                                                  \
+    X(POSITION, "position_m", 4, "f32[3]")                                                                             \
+    X(ROTATION, "rotation", 16, "i16[4]")
 
 #define TARN_FRAME_TILE_FIELDS(X)                                                                                      \
     X(TILE, "tile", 0, "u16[3]")                                                                                       \
@@ -51,11 +58,14 @@ enum {
 #define TARN_FRAME_AT(id, name, offset, type) FRAME_AT_##id = offset,
     TARN_FRAME_HEADER_FIELDS(TARN_FRAME_AT)
 #undef TARN_FRAME_AT
+#define TARN_FRAME_AT(id, name, offset, type) BODY_AT_##id = offset,
+        TARN_FRAME_BODY_FIELDS(TARN_FRAME_AT)
+#undef TARN_FRAME_AT
 #define TARN_FRAME_AT(id, name, offset, type) TILE_AT_##id = offset,
-        TARN_FRAME_TILE_FIELDS(TARN_FRAME_AT)
+            TARN_FRAME_TILE_FIELDS(TARN_FRAME_AT)
 #undef TARN_FRAME_AT
 #define TARN_FRAME_AT(id, name, offset, type) INPUT_AT_##id = offset,
-            TARN_FRAME_INPUT_FIELDS(TARN_FRAME_AT)
+                TARN_FRAME_INPUT_FIELDS(TARN_FRAME_AT)
 #undef TARN_FRAME_AT
 };
 
@@ -132,10 +142,11 @@ static inline void put_f64(uint8_t *p, double value)
 /// @return TARN_OK, TARN_E_VERSION, TARN_E_LIMIT or TARN_E_MALFORMED
 tarn_status tarn_frame_check_header(const tarn_frame_header *header);
 
-/// Checks a tile table entry by entry: order, place, sums.
+/// Checks a tile table entry by entry: order, place, coding, sums.
 typedef struct tarn_frame_tile_check {
     uint16_t tiles[3];       ///< of the tank
-    uint64_t next_key;       ///< smallest z-major key that the next tile may have
+    uint8_t coding;          ///< of the first tile, which the others share
+    uint64_t next_key;       ///< smallest z-major key that the next tile may have; 0 before the first
     uint32_t particles_left; ///< of header.particle_count
     size_t payload_bytes_left;
 } tarn_frame_tile_check;

@@ -2,6 +2,32 @@
 // no sum of untrusted numbers can wrap around.
 #include "protocol/frame_layout.h"
 
+static void read_body(const uint8_t *p, tarn_frame_body *body)
+{
+    body->solid = get_u16(p + BODY_AT_SOLID);
+    for (int axis = 0; axis < 3; axis++) {
+        body->position_m[axis] = get_f32(p + BODY_AT_POSITION + 4 * axis);
+    }
+    for (int i = 0; i < 4; i++) {
+        body->rotation[i] = (int16_t)get_u16(p + BODY_AT_ROTATION + 2 * i);
+    }
+}
+
+/// Reads the bodies that the header has room for; check_layout and tarn_frame_check_header judge the number.
+static void read_bodies(const uint8_t *bytes, tarn_frame_header *header)
+{
+    uint32_t room =
+        (uint32_t)(get_u16(bytes + FRAME_AT_HEADER_BYTES) - TARN_FRAME_HEADER_BYTES) / TARN_FRAME_BODY_BYTES;
+    header->body_count = get_u32(bytes + FRAME_AT_BODY_COUNT);
+    for (uint32_t i = 0; i < TARN_FRAME_BODIES_MAX; i++) {
+        if (i < header->body_count && i < room) {
+            read_body(bytes + TARN_FRAME_HEADER_BYTES + (size_t)i * TARN_FRAME_BODY_BYTES, &header->bodies[i]);
+        } else {
+            header->bodies[i] = (tarn_frame_body){0};
+        }
+    }
+}
+
 static void read_header(const uint8_t *p, tarn_frame_header *header)
 {
     header->kind = p[FRAME_AT_KIND];
@@ -26,6 +52,7 @@ static void read_header(const uint8_t *p, tarn_frame_header *header)
         header->gravity_m_s2[axis] = get_f32(p + FRAME_AT_GRAVITY + 4 * axis);
     }
     header->velocity_scale_m_s = get_f32(p + FRAME_AT_VELOCITY_SCALE);
+    read_bodies(p, header);
 }
 
 /// Checks what comes before any other field can be believed.
@@ -61,8 +88,22 @@ static tarn_status check_layout(const uint8_t *bytes)
         return TARN_E_VERSION;
     }
     uint8_t reserved = 0;
-    for (int i = FRAME_AT_RESERVED; i < FRAME_AT_UNUSED; i++) {
+    for (int i = FRAME_AT_RESERVED; i < FRAME_AT_BODY_COUNT; i++) {
         reserved |= bytes[i];
+    }
+    return reserved ? TARN_E_MALFORMED : TARN_OK;
+}
+
+/// Whether the header has room for its bodies, whose number is inside its limit here.
+static tarn_status check_body_bytes(const uint8_t *bytes, uint32_t body_count)
+{
+    size_t room = (size_t)get_u16(bytes + FRAME_AT_HEADER_BYTES) - TARN_FRAME_HEADER_BYTES;
+    if (body_count * (size_t)TARN_FRAME_BODY_BYTES > room) {
+        return TARN_E_MALFORMED;
+    }
+    uint16_t reserved = 0;
+    for (uint32_t i = 0; i < body_count; i++) {
+        reserved |= get_u16(bytes + TARN_FRAME_HEADER_BYTES + (size_t)i * TARN_FRAME_BODY_BYTES + BODY_AT_RESERVED);
     }
     return reserved ? TARN_E_MALFORMED : TARN_OK;
 }
@@ -87,7 +128,7 @@ static tarn_status place_tables(const uint8_t *bytes, size_t byte_count, tarn_fr
     return TARN_OK;
 }
 
-static tarn_status check_tiles(const tarn_frame *frame)
+static tarn_status check_tiles(tarn_frame *frame)
 {
     tarn_frame_tile_check check;
     tarn_frame_tile_check_begin(&check, &frame->header, frame->payloads_bytes);
@@ -98,6 +139,7 @@ static tarn_status check_tiles(const tarn_frame *frame)
             return status;
         }
     }
+    frame->has_colours = check.coding == TARN_FRAME_CODING_COLOURS;
     return tarn_frame_tile_check_end(&check);
 }
 
@@ -110,6 +152,7 @@ tarn_status tarn_frame_open(const uint8_t *bytes, size_t byte_count, tarn_frame 
     tarn_frame opened;
     read_header(bytes, &opened.header);
     if ((status = check_layout(bytes)) || (status = tarn_frame_check_header(&opened.header)) ||
+        (status = check_body_bytes(bytes, opened.header.body_count)) ||
         (status = place_tables(bytes, byte_count, &opened)) || (status = check_tiles(&opened))) {
         return status;
     }

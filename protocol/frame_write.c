@@ -1,26 +1,34 @@
 #include "protocol/frame_layout.h"
 
-size_t tarn_frame_head_bytes(uint32_t input_count, uint32_t tile_count)
+static size_t particle_bytes(tarn_frame_coding coding)
 {
-    return TARN_FRAME_HEADER_BYTES + (size_t)input_count * TARN_FRAME_INPUT_BYTES +
-           (size_t)tile_count * TARN_FRAME_TILE_BYTES;
+    return coding == TARN_FRAME_CODING_COLOURS ? 4 : 3;
 }
 
-size_t tarn_frame_payload_bytes(uint32_t particle_count)
+size_t tarn_frame_head_bytes(uint32_t body_count, uint32_t input_count, uint32_t tile_count)
 {
-    return TARN_FRAME_VELOCITY_BYTES + (size_t)particle_count * 3;
+    return TARN_FRAME_HEADER_BYTES + (size_t)body_count * TARN_FRAME_BODY_BYTES +
+           (size_t)input_count * TARN_FRAME_INPUT_BYTES + (size_t)tile_count * TARN_FRAME_TILE_BYTES;
 }
 
-size_t tarn_frame_bound(uint32_t input_count, uint32_t tile_count, uint32_t particle_count)
+size_t tarn_frame_payload_bytes(tarn_frame_coding coding, uint32_t particle_count)
 {
-    return tarn_frame_head_bytes(input_count, tile_count) + (size_t)tile_count * TARN_FRAME_VELOCITY_BYTES +
-           (size_t)particle_count * 3;
+    return TARN_FRAME_VELOCITY_BYTES + particle_count * particle_bytes(coding);
+}
+
+size_t tarn_frame_bound(tarn_frame_coding coding, uint32_t input_count, uint32_t tile_count, uint32_t particle_count)
+{
+    return tarn_frame_head_bytes(TARN_FRAME_BODIES_MAX, input_count, tile_count) +
+           (size_t)tile_count * TARN_FRAME_VELOCITY_BYTES + particle_count * particle_bytes(coding);
 }
 
 static tarn_status check_head(const tarn_frame_header *header, const tarn_frame_tile *tiles)
 {
-    size_t head_bytes = tarn_frame_head_bytes(header->input_count, header->tile_count);
-    if (tarn_frame_check_header(header) || header->frame_bytes < head_bytes) {
+    if (tarn_frame_check_header(header)) {
+        return TARN_E_ARGUMENT;
+    }
+    size_t head_bytes = tarn_frame_head_bytes(header->body_count, header->input_count, header->tile_count);
+    if (header->frame_bytes < head_bytes) {
         return TARN_E_ARGUMENT;
     }
     tarn_frame_tile_check check;
@@ -40,7 +48,8 @@ static void write_header(const tarn_frame_header *header, uint8_t *p)
     }
     put_u32(p + FRAME_AT_MAGIC, TARN_FRAME_MAGIC);
     put_u16(p + FRAME_AT_VERSION, TARN_FRAME_VERSION);
-    put_u16(p + FRAME_AT_HEADER_BYTES, TARN_FRAME_HEADER_BYTES);
+    put_u16(p + FRAME_AT_HEADER_BYTES,
+            (uint16_t)(TARN_FRAME_HEADER_BYTES + header->body_count * TARN_FRAME_BODY_BYTES));
     put_u32(p + FRAME_AT_FRAME_BYTES, header->frame_bytes);
     p[FRAME_AT_KIND] = header->kind;
     p[FRAME_AT_POSITION_BITS] = header->position_bits;
@@ -66,6 +75,19 @@ static void write_header(const tarn_frame_header *header, uint8_t *p)
         put_f32(p + FRAME_AT_GRAVITY + 4 * axis, header->gravity_m_s2[axis]);
     }
     put_f32(p + FRAME_AT_VELOCITY_SCALE, header->velocity_scale_m_s);
+    put_u32(p + FRAME_AT_BODY_COUNT, header->body_count);
+}
+
+static void write_body(const tarn_frame_body *body, uint8_t *p)
+{
+    put_u16(p + BODY_AT_SOLID, body->solid);
+    put_u16(p + BODY_AT_RESERVED, 0);
+    for (int axis = 0; axis < 3; axis++) {
+        put_f32(p + BODY_AT_POSITION + 4 * axis, body->position_m[axis]);
+    }
+    for (int i = 0; i < 4; i++) {
+        put_u16(p + BODY_AT_ROTATION + 2 * i, (uint16_t)body->rotation[i]);
+    }
 }
 
 static void write_tile(const tarn_frame_tile *tile, uint8_t *p)
@@ -86,11 +108,14 @@ tarn_status tarn_frame_write_head(const tarn_frame_header *header, const tarn_fr
     if (status) {
         return status;
     }
-    if (bytes_max < tarn_frame_head_bytes(header->input_count, header->tile_count)) {
+    if (bytes_max < tarn_frame_head_bytes(header->body_count, header->input_count, header->tile_count)) {
         return TARN_E_SPACE;
     }
     write_header(header, bytes);
     uint8_t *p = bytes + TARN_FRAME_HEADER_BYTES;
+    for (uint32_t i = 0; i < header->body_count; i++, p += TARN_FRAME_BODY_BYTES) {
+        write_body(&header->bodies[i], p);
+    }
     for (uint32_t i = 0; i < header->input_count; i++, p += TARN_FRAME_INPUT_BYTES) {
         put_u32(p + INPUT_AT_VIEWER_ID, inputs[i].viewer_id);
         put_u32(p + INPUT_AT_SEQUENCE, inputs[i].sequence);
@@ -102,19 +127,20 @@ tarn_status tarn_frame_write_head(const tarn_frame_header *header, const tarn_fr
 }
 
 tarn_status tarn_frame_write_payload(const int8_t *velocities, const uint8_t *x, const uint8_t *y, const uint8_t *z,
-                                     uint32_t particle_count, uint8_t *bytes, size_t bytes_max)
+                                     const uint8_t *colours, uint32_t particle_count, uint8_t *bytes, size_t bytes_max)
 {
-    if (bytes_max < tarn_frame_payload_bytes(particle_count)) {
+    tarn_frame_coding coding = colours ? TARN_FRAME_CODING_COLOURS : TARN_FRAME_CODING_RAW;
+    if (bytes_max < tarn_frame_payload_bytes(coding, particle_count)) {
         return TARN_E_SPACE;
     }
     for (uint32_t i = 0; i < TARN_FRAME_VELOCITY_BYTES; i++) {
         bytes[i] = (uint8_t)velocities[i];
     }
-    const uint8_t *axes[3] = {x, y, z};
+    const uint8_t *columns[4] = {x, y, z, colours};
     uint8_t *p = bytes + TARN_FRAME_VELOCITY_BYTES;
-    for (int axis = 0; axis < 3; axis++, p += particle_count) {
+    for (size_t column = 0; column < particle_bytes(coding); column++, p += particle_count) {
         for (uint32_t i = 0; i < particle_count; i++) {
-            p[i] = axes[axis][i];
+            p[i] = columns[column][i];
         }
     }
     return TARN_OK;

@@ -22,6 +22,8 @@ export default defineConfig({
   },
   worker: { format: "es" },
   // A development page talks to a server started beside it.
-  server: { proxy: { "/ws": { target: "ws://127.0.0.1:8080", ws: true } } },
+  server: {
+    proxy: { "/ws": { target: "ws://127.0.0.1:8080", ws: true }, "/scenes": "http://127.0.0.1:8080" },
+  },
   test: { include: ["test/**/*.test.ts"], environment: "node", testTimeout: 30_000 },
 });

@@ -20,6 +20,18 @@ TILE_FN uint32_t position_byte(uint32_t position)
     return position >> (TILE_POSITION_BITS - FRAME_BITS) & 0xffu;
 }
 
+/// Nearest of `steps` + 1 levels to one of 256.
+TILE_FN uint32_t level_of(uint32_t component, uint32_t steps)
+{
+    return ((component & 0xffu) * steps + 127) / 255;
+}
+
+/// A particle's dye as red << 5 | green << 2 | blue.
+TILE_FN uint32_t colour_byte(uint32_t attribute)
+{
+    return level_of(attribute >> 8, 7) << 5 | level_of(attribute >> 16, 7) << 2 | level_of(attribute >> 24, 3);
+}
+
 TILE_FN uint32_t grid_node(const liquid_memory *m, uint32_t particle)
 {
     const int shift = TILE_POSITION_BITS - 2;
@@ -53,13 +65,15 @@ TILE_FN void spread(encode_scratch *s, int from, int to)
     TILE_BARRIER();
 }
 
-/// One tile's payload: mean velocities of 2^3 cells, then x, y and z of its particles. One tile per occupied tile.
+/// One tile's payload: mean velocities of 2^3 cells, then x, y and z of its particles, and their colours where they
+/// have any. One tile per occupied tile.
 TILE_KERNEL(liquid_encode, PARTICLE_LANES, liquid_args, encode_scratch)
 {
     const liquid_memory *m = &args->m;
     const uint32_t dense = m->level[0].tile[tile];
     const uint32_t first = m->tile_first[dense], count = m->tile_count[dense];
-    uint8_t *to = args->bytes + (uint64_t)tile * GRID_BYTES + 3 * (uint64_t)first;
+    const uint32_t columns = m->attribute != NULL ? 4 : 3;
+    uint8_t *to = args->bytes + (uint64_t)tile * GRID_BYTES + columns * (uint64_t)first;
     FOR_RANGE (n, 0, GRID_NODES) {
         s->count[n] = 0;
         for (int c = 0; c < 3; c++)
@@ -92,6 +106,11 @@ TILE_KERNEL(liquid_encode, PARTICLE_LANES, liquid_args, encode_scratch)
         const uint32_t *position = m->position[c] + first;
         FOR_RANGE (i, 0, count)
             axis[i] = (uint8_t)position_byte(position[i]);
+    }
+    if (m->attribute != NULL) {
+        uint8_t *colour = to + GRID_BYTES + (uint64_t)3 * count;
+        FOR_RANGE (i, 0, count)
+            colour[i] = (uint8_t)colour_byte(m->attribute[first + i]);
     }
     if (TILE_SINGLE()) {
         args->tile_info[2 * tile] = dense;

@@ -1,6 +1,7 @@
 // Frames, reports, hashes and copies of the particles.
 #include "kernels/liquid/tank_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { VELOCITY_UNITS = 127 };
@@ -10,18 +11,49 @@ static float metres_per_second(const tarn_tank *tank)
     return tank->desc.cell_m / tank->desc.dt_s;
 }
 
-size_t tarn_tank_frame_bytes_max(const tarn_tank *tank)
+static tarn_frame_coding coding_of(const tarn_tank *tank)
 {
-    return tarn_frame_bound(TARN_FRAME_INPUTS_MAX, tank->args.shape.occupied_max, tank->args.shape.particles_max);
+    return tank->args.m.attribute != NULL ? TARN_FRAME_CODING_COLOURS : TARN_FRAME_CODING_RAW;
 }
 
-static void fill_header(const tarn_tank *tank, const tarn_tank_frame_info *info, float speed, size_t frame_bytes,
-                        tarn_frame_header *header)
+size_t tarn_tank_frame_bytes_max(const tarn_tank *tank)
+{
+    return tarn_frame_bound(coding_of(tank), TARN_FRAME_INPUTS_MAX, tank->args.shape.occupied_max,
+                            tank->args.shape.particles_max);
+}
+
+/// A unit quaternion as a frame has it; of one without length, no rotation.
+static void pack_rotation(const float rotation[4], int16_t packed[4])
+{
+    float length = 0.0f;
+    for (int i = 0; i < 4; i++)
+        length += rotation[i] * rotation[i];
+    length = sqrtf(length);
+    for (int i = 0; i < 4; i++) {
+        const float component = length > 0.0f ? rotation[i] / length : i == 3;
+        packed[i] = (int16_t)tile_round_i32(tile_clamp_f32(component, -1.0f, 1.0f) * TARN_FRAME_ROTATION_ONE);
+    }
+}
+
+static void fill_bodies(const tarn_tank *tank, tarn_frame_header *header)
+{
+    _Static_assert((int)TARN_TANK_BODIES_MAX <= (int)TARN_FRAME_BODIES_MAX, "a frame holds all bodies");
+    tarn_body_state states[TARN_TANK_BODIES_MAX];
+    header->body_count = tarn_tank_bodies(tank, states);
+    for (uint32_t i = 0; i < header->body_count; i++) {
+        tarn_frame_body *body = &header->bodies[i];
+        body->solid = (uint16_t)states[i].solid;
+        memcpy(body->position_m, states[i].pose.position_m, sizeof body->position_m);
+        pack_rotation(states[i].pose.rotation, body->rotation);
+    }
+}
+
+/// All but frame_bytes.
+static void fill_header(const tarn_tank *tank, const tarn_tank_frame_info *info, float speed, tarn_frame_header *header)
 {
     memset(header, 0, sizeof *header);
     header->kind = TARN_FRAME_KEY;
     header->flags = info->flags;
-    header->frame_bytes = (uint32_t)frame_bytes;
     header->epoch = info->epoch;
     header->step = tank->step;
     header->sim_time_s = tank->sim_time_s;
@@ -39,6 +71,7 @@ static void fill_header(const tarn_tank *tank, const tarn_tank_frame_info *info,
     for (int a = 0; a < 3; a++)
         header->gravity_m_s2[a] = (float)tank->motion.gravity_m_s2[a];
     header->velocity_scale_m_s = speed * metres_per_second(tank) / VELOCITY_UNITS;
+    fill_bodies(tank, header);
 }
 
 /// Runs the encoder; the payloads end up at `to`.
@@ -63,11 +96,12 @@ static void fill_tiles(tarn_tank *tank)
         const tile_place place = tile_place_of(&tank->args.shape, 0, tank->tile_info_host[2 * i]);
         tarn_frame_tile *tile = &tank->frame_tiles[i];
         memset(tile, 0, sizeof *tile);
+        tile->coding = (uint8_t)coding_of(tank);
         tile->tile[0] = (uint16_t)place.x;
         tile->tile[1] = (uint16_t)place.y;
         tile->tile[2] = (uint16_t)place.z;
         tile->particle_count = tank->tile_info_host[2 * i + 1];
-        tile->payload_bytes = (uint32_t)tarn_frame_payload_bytes(tile->particle_count);
+        tile->payload_bytes = (uint32_t)tarn_frame_payload_bytes(coding_of(tank), tile->particle_count);
     }
 }
 
@@ -76,19 +110,19 @@ tarn_status tarn_tank_encode(tarn_tank *tank, const tarn_tank_frame_info *info, 
 {
     if (info->input_count > TARN_FRAME_INPUTS_MAX)
         return TARN_E_ARGUMENT;
-    const uint32_t tiles = tank->counters.occupied;
-    const size_t head = tarn_frame_head_bytes(info->input_count, tiles);
-    const size_t payloads = (size_t)tiles * tarn_frame_payload_bytes(0) +
-                            (size_t)tank->particle_count * (tarn_frame_payload_bytes(1) - tarn_frame_payload_bytes(0));
+    tarn_frame_header header;
+    const float speed = tile_max2_f32(tile_f32_bits(tank->counters.speed_max_bits), 1e-6f);
+    fill_header(tank, info, speed, &header);
+    const size_t head = tarn_frame_head_bytes(header.body_count, info->input_count, header.tile_count);
+    const size_t payloads = tarn_frame_payload_bytes(coding_of(tank), tank->particle_count) +
+                            (size_t)header.tile_count * TARN_FRAME_VELOCITY_BYTES - TARN_FRAME_VELOCITY_BYTES;
     if (bytes_max < head || bytes_max - head < payloads)
         return TARN_E_SPACE;
     tank_mark(tank, STAGE_COUNT);
-    const float speed = tile_max2_f32(tile_f32_bits(tank->counters.speed_max_bits), 1e-6f);
+    header.frame_bytes = (uint32_t)(head + payloads);
     tarn_status status = encode_payloads(tank, speed, bytes + head, payloads);
     if (status != TARN_OK)
         return status;
-    tarn_frame_header header;
-    fill_header(tank, info, speed, head + payloads, &header);
     fill_tiles(tank);
     status = tarn_frame_write_head(&header, info->inputs, tank->frame_tiles, bytes, bytes_max);
     tank_mark(tank, STAGE_ENCODE);

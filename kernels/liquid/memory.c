@@ -254,8 +254,10 @@ static void take_all(taker *t)
     for (uint32_t l = 0; l < shape->level_count; l++)
         take_level(t, &m->level[l], l);
     if (!tarn_device_is_host(tank->device)) {
+        const tarn_frame_coding coding =
+            tank_has_attributes(&tank->desc) ? TARN_FRAME_CODING_COLOURS : TARN_FRAME_CODING_RAW;
         t->group = GROUP_TANK;
-        take(t, &tank->payloads, (uint64_t)tarn_frame_bound(0, shape->occupied_max, shape->particles_max));
+        take(t, &tank->payloads, (uint64_t)tarn_frame_bound(coding, 0, shape->occupied_max, shape->particles_max));
     }
 }
 

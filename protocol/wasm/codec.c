@@ -13,8 +13,9 @@
 #define EXPORT(name) __attribute__((export_name(#name))) name
 
 enum {
-    ABI = 1,
-    HEADER_VALUES = 26,
+    ABI = 2,
+    HEADER_VALUES = 28,
+    BODY_VALUES = 8,
     PAGE_BYTES = 65536,
     ALIGN_BYTES = 16,
 };
@@ -27,6 +28,7 @@ static struct {
 } room;
 
 static double header_values[HEADER_VALUES] __attribute__((aligned(ALIGN_BYTES)));
+static double body_values[BODY_VALUES * TARN_FRAME_BODIES_MAX] __attribute__((aligned(ALIGN_BYTES)));
 static uint32_t input_pairs[2 * TARN_FRAME_INPUTS_MAX] __attribute__((aligned(ALIGN_BYTES)));
 
 static uint64_t align(uint64_t address)
@@ -71,8 +73,10 @@ int EXPORT(tarn_codec_abi)(void)
 
 tarn_status EXPORT(tarn_codec_reserve)(uint32_t input_bytes, uint32_t particles)
 {
-    size_t bytes_max = tarn_frame_bound(TARN_FRAME_INPUTS_MAX, TARN_FRAME_TILES_MAX, TARN_FRAME_PARTICLES_MAX) +
-                       (TARN_FRAME_HEADER_BYTES_MAX - TARN_FRAME_HEADER_BYTES);
+    size_t head_min = tarn_frame_head_bytes(TARN_FRAME_BODIES_MAX, 0, 0);
+    size_t bytes_max = tarn_frame_bound(TARN_FRAME_CODING_COLOURS, TARN_FRAME_INPUTS_MAX, TARN_FRAME_TILES_MAX,
+                                        TARN_FRAME_PARTICLES_MAX) +
+                       (TARN_FRAME_HEADER_BYTES_MAX - head_min);
     if (input_bytes > bytes_max || particles > TARN_FRAME_PARTICLES_MAX) {
         return TARN_E_LIMIT;
     }
@@ -114,6 +118,11 @@ const uint32_t *EXPORT(tarn_codec_inputs)(void)
     return input_pairs;
 }
 
+const double *EXPORT(tarn_codec_bodies)(void)
+{
+    return body_values;
+}
+
 const char *EXPORT(tarn_codec_status_name)(tarn_status status)
 {
     return tarn_status_name(status);
@@ -124,8 +133,24 @@ const char *EXPORT(tarn_codec_status_text)(tarn_status status)
     return tarn_status_text(status);
 }
 
-static void store_header(const tarn_frame_header *header)
+static void store_bodies(const tarn_frame_header *header)
 {
+    double *v = body_values;
+    for (uint32_t i = 0; i < header->body_count; i++) {
+        const tarn_frame_body *body = &header->bodies[i];
+        *v++ = body->solid;
+        for (int axis = 0; axis < 3; axis++) {
+            *v++ = (double)body->position_m[axis];
+        }
+        for (int k = 0; k < 4; k++) {
+            *v++ = (double)body->rotation[k] / TARN_FRAME_ROTATION_ONE;
+        }
+    }
+}
+
+static void store_header(const tarn_frame *frame)
+{
+    const tarn_frame_header *header = &frame->header;
     double *v = header_values;
     *v++ = header->kind;
     *v++ = header->flags;
@@ -152,6 +177,8 @@ static void store_header(const tarn_frame_header *header)
     }
     *v++ = (double)header->velocity_scale_m_s;
     *v++ = TARN_FRAME_VERSION;
+    *v++ = header->body_count;
+    *v++ = frame->has_colours;
 }
 
 static tarn_status open_input(uint32_t byte_count, tarn_frame *frame)
@@ -163,7 +190,8 @@ static tarn_status open_input(uint32_t byte_count, tarn_frame *frame)
     if (status) {
         return status;
     }
-    store_header(&frame->header);
+    store_header(frame);
+    store_bodies(&frame->header);
     for (uint32_t i = 0; i < frame->header.input_count; i++) {
         tarn_frame_input input = tarn_frame_input_at(frame, i);
         input_pairs[2 * i] = input.viewer_id;

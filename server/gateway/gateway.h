@@ -26,6 +26,7 @@ typedef struct tarn_gateway {
     struct lws_vhost *vhost;
     tarn_listener listener;
     tarn_pages pages;
+    char scenes_dir[4096]; ///< empty: not found
     tarn_metrics metrics;
     tarn_worker_process worker;
     tarn_ipc_worker_hello hello; ///< of the newest worker: its device, its scenes

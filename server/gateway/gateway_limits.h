@@ -24,6 +24,7 @@ enum {
     TARN_GATEWAY_PAGE_BYTES_MAX = 32 << 20,  ///< of one file
     TARN_GATEWAY_PAGES_BYTES_MAX = 64 << 20, ///< of all
     TARN_GATEWAY_PAGES_DEPTH_MAX = 8,
+    TARN_SCENE_PAGES_PATH_BYTES_MAX = 200, ///< of a file below the scenes' directory
 
     // viewers
     TARN_GATEWAY_HANDSHAKE_MS_MAX = 10000,  ///< from the upgrade to `join`

@@ -7,6 +7,7 @@
 // one sentence and exit status 1.
 #include "server/common/clock.h"
 #include "server/common/log.h"
+#include "server/common/scene.h"
 #include "server/common/standard_files.h"
 #include "server/gateway/gateway.h"
 #include "server/gateway/viewer.h"
@@ -179,6 +180,18 @@ static tarn_status load_pages(tarn_text why)
     return TARN_OK;
 }
 
+/// Where the page finds scenes: where the worker does. Without them the tank is shown without its solids.
+static void find_scenes(void)
+{
+    const char *chosen = gateway.options.scenes;
+    const size_t room = sizeof gateway.scenes_dir;
+    if (chosen ? (size_t)snprintf(gateway.scenes_dir, room, "%s", chosen) < room
+               : tarn_scene_directory(gateway.scenes_dir, room) == TARN_OK)
+        return;
+    gateway.scenes_dir[0] = 0;
+    tarn_log_warn("the directory with the scenes was not found: pages cannot show solids");
+}
+
 static tarn_status start_worker(tarn_text why)
 {
     static char program[4096];
@@ -219,6 +232,7 @@ static tarn_status start(tarn_text why)
     tarn_status status = tarn_listener_bind(&gateway.listener, gateway.options.host, gateway.options.port, why);
     if (status == TARN_OK)
         status = load_pages(why);
+    find_scenes();
     if (status == TARN_OK)
         status = tarn_web_open(&gateway, why);
     if (status != TARN_OK)

@@ -1,10 +1,12 @@
 #include "server/gateway/http.h"
 #include "server/common/log.h"
 #include "server/gateway/gateway.h"
+#include "server/gateway/scene_pages.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -67,9 +69,20 @@ static int begin(struct lws *wsi, unsigned status, const char *type, size_t byte
     return writer.failed || lws_finalize_write_http_header(wsi, writer.start, &writer.at, writer.end) ? -1 : 0;
 }
 
-static int complete(const tarn_http_response *response, struct lws *wsi)
+void tarn_http_release(tarn_http_response *response)
 {
-    return response->ends || lws_http_transaction_completed(wsi) ? -1 : 0;
+    if (!response)
+        return;
+    free(response->owned);
+    response->owned = NULL;
+    response->byte_count = 0;
+}
+
+static int complete(tarn_http_response *response, struct lws *wsi)
+{
+    const int ends = response->ends;
+    tarn_http_release(response);
+    return ends || lws_http_transaction_completed(wsi) ? -1 : 0;
 }
 
 static int respond(tarn_http_response *response, struct lws *wsi, unsigned status, const char *type, const char *etag,
@@ -112,6 +125,18 @@ static int respond_page(tarn_http_response *response, struct lws *wsi, const tar
     return respond(response, wsi, 200, page->type, page->etag, cache);
 }
 
+static int respond_scene(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
+{
+    tarn_page page;
+    tarn_status status =
+        gateway->scenes_dir[0] ? tarn_scene_page_read(gateway->scenes_dir, path, &page) : TARN_E_NOT_FOUND;
+    if (status != TARN_OK)
+        return respond_text(response, wsi, status == TARN_E_NOT_FOUND ? 404 : 500,
+                            status == TARN_E_NOT_FOUND ? "not found" : "the file cannot be read, or is too large");
+    response->owned = page.bytes;
+    return respond_page(response, wsi, &page);
+}
+
 static int respond_metrics(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
 {
     tarn_metrics *metrics = &gateway->metrics;
@@ -128,6 +153,7 @@ static int respond_metrics(tarn_gateway *gateway, tarn_http_response *response, 
 
 int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
 {
+    tarn_http_release(response);
     if (lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) <= 0 && lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) <= 0)
         return respond_text(response, wsi, 405, "only GET and HEAD are allowed");
     if (strcmp(path, "/healthz") == 0) {
@@ -136,6 +162,8 @@ int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struc
     }
     if (strcmp(path, "/metrics") == 0)
         return respond_metrics(gateway, response, wsi);
+    if (strncmp(path, TARN_SCENE_PAGES_PREFIX, strlen(TARN_SCENE_PAGES_PREFIX)) == 0)
+        return respond_scene(gateway, response, wsi, path);
     const tarn_page *page = tarn_pages_find(&gateway->pages, path);
     if (page)
         return respond_page(response, wsi, page);

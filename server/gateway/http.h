@@ -12,7 +12,8 @@ struct tarn_gateway;
 
 /// One response on its way.
 typedef struct tarn_http_response {
-    const uint8_t *bytes; ///< a page's, or `text`
+    const uint8_t *bytes; ///< a page's, `text` or `owned`
+    uint8_t *owned;       ///< of a file that was read for this response; NULL: none
     size_t byte_count, sent;
     uint8_t ends; ///< the connection ends after it: a request with a body, which nobody reads
     uint8_t text[TARN_GATEWAY_HTTP_TEXT_BYTES_MAX];
@@ -20,6 +21,9 @@ typedef struct tarn_http_response {
 
 /// Answers a request for a path. @return what the libwebsockets callback is to return
 int tarn_http_request(struct tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path);
+
+/// Gives back what a response holds, when it is over or its connection ends. Takes NULL and one that holds nothing.
+void tarn_http_release(tarn_http_response *response);
 
 /// Goes on with a response.
 int tarn_http_writable(tarn_http_response *response, struct lws *wsi);

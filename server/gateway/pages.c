@@ -49,6 +49,11 @@ static uint64_t hash_of(const uint8_t *bytes, size_t count)
     return hash;
 }
 
+void tarn_page_tag(tarn_page *page)
+{
+    snprintf(page->etag, sizeof page->etag, "\"%016" PRIx64 "\"", hash_of(page->bytes, page->byte_count));
+}
+
 static tarn_status read_whole(int fd, uint8_t *bytes, size_t count)
 {
     for (size_t have = 0; have < count;) {
@@ -86,7 +91,7 @@ static tarn_status add_file(tarn_pages *pages, int fd, const char *path, size_t 
     page->byte_count = size;
     page->type = type_of(path);
     page->immutable = strncmp(path, "/assets/", 8) == 0;
-    snprintf(page->etag, sizeof page->etag, "\"%016" PRIx64 "\"", hash_of(page->bytes, size));
+    tarn_page_tag(page);
     pages->page_count++;
     pages->byte_count += size;
     return TARN_OK;

@@ -30,6 +30,9 @@ typedef struct tarn_pages {
 tarn_status tarn_pages_load(tarn_pages *pages, const char *directory, tarn_text why);
 void tarn_pages_free(tarn_pages *pages);
 
+/// Fills a page's etag from its bytes.
+void tarn_page_tag(tarn_page *page);
+
 /// The page of a URL's path; "/" stands for "/index.html". NULL where there is none.
 const tarn_page *tarn_pages_find(const tarn_pages *pages, const char *path);
 

@@ -287,6 +287,8 @@ static void take_state(tarn_session *session, const tarn_ipc_state *state)
 {
     if (session->epoch_served != state->epoch)
         tarn_fanout_clear(&session->fanout);
+    if (state->epoch > session->epoch)
+        session->epoch = state->epoch; // the worker set the tank back
     session->epoch_served = state->epoch;
     if (session->pending && state->epoch == session->epoch) {
         session->pending = 0;
@@ -301,6 +303,11 @@ static void take_state(tarn_session *session, const tarn_ipc_state *state)
 
 static void take_refused(tarn_gateway *gateway, tarn_session *session, const tarn_ipc_refused *refused)
 {
+    if (refused->code == TARN_ERROR_WORKER) {
+        tarn_log_warn("%s", refused->text);
+        tell_error(session, TARN_ERROR_WORKER, refused->text);
+        return;
+    }
     tarn_error_code code = refused->code == TARN_ERROR_SCENE ? TARN_ERROR_SCENE : TARN_ERROR_INPUT;
     if (code == TARN_ERROR_SCENE) {
         session->pending = 0;

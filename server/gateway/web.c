@@ -40,6 +40,10 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user
             tarn_listener_release(connection);
         return 0;
     }
+    case LWS_CALLBACK_CLOSED_HTTP:
+    case LWS_CALLBACK_HTTP_DROP_PROTOCOL: // before the response's memory goes
+        tarn_http_release(user);
+        return 0;
     case LWS_CALLBACK_HTTP_BODY:
     case LWS_CALLBACK_HTTP_BODY_COMPLETION:
         return -1;

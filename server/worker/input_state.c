@@ -114,8 +114,21 @@ static void keep_in_reach(const tarn_tile_map *map, float point_m[3])
     }
 }
 
+/// Takes hold of a body at a point, both in the tank.
+static void hold(tarn_input_source *source, const tarn_body_grip *grip, const float point_m[3])
+{
+    const double point[3] = {(double)point_m[0], (double)point_m[1], (double)point_m[2]};
+    double local[3];
+    tarn_pose_to_shape(&grip->pose, point, local);
+    for (int axis = 0; axis < 3; axis++)
+        source->point_m[axis] = (float)local[axis];
+    source->body = grip->body;
+    source->holds = 1;
+}
+
 static tarn_status pointer_down(tarn_input_state *state, uint32_t viewer_id, const tarn_input_pointer *pointer,
-                                const tarn_ray *ray, const tarn_tile_map *map, tarn_text why)
+                                const tarn_ray *ray, const tarn_tile_map *map, const tarn_body_map *bodies,
+                                tarn_text why)
 {
     tarn_status status = TARN_OK;
     if (!tool_acts(state, viewer_id, pointer->tool, &status, why))
@@ -123,9 +136,15 @@ static tarn_status pointer_down(tarn_input_state *state, uint32_t viewer_id, con
     tarn_input_source *source = source_find_or_add(state, viewer_id, TARN_INPUT_POINTER, pointer->pointer_id, why);
     if (!source)
         return TARN_E_LIMIT;
-    float depth = tarn_ray_depth(ray, map);
-    for (int axis = 0; axis < 3; axis++)
-        source->hold_m[axis] = ray->origin_m[axis] + depth * ray->direction[axis];
+    const tarn_body_grip *grip = tarn_body_map_ray(bodies, ray, source->hold_m);
+    source->holds = 0;
+    if (grip) {
+        hold(source, grip, source->hold_m);
+    } else {
+        float depth = tarn_ray_depth(ray, map);
+        for (int axis = 0; axis < 3; axis++)
+            source->hold_m[axis] = ray->origin_m[axis] + depth * ray->direction[axis];
+    }
     keep_in_reach(map, source->hold_m);
     memcpy(source->normal, ray->direction, sizeof source->normal);
     memcpy(source->target_m, source->hold_m, sizeof source->target_m);
@@ -139,13 +158,13 @@ static tarn_status pointer_down(tarn_input_state *state, uint32_t viewer_id, con
 }
 
 static tarn_status pointer_take(tarn_input_state *state, uint32_t viewer_id, const tarn_input_pointer *pointer,
-                                const tarn_tile_map *map, tarn_text why)
+                                const tarn_tile_map *map, const tarn_body_map *bodies, tarn_text why)
 {
     tarn_ray ray;
     memcpy(ray.origin_m, pointer->origin_m, sizeof ray.origin_m);
     memcpy(ray.direction, pointer->direction, sizeof ray.direction);
     if (pointer->phase == TARN_PHASE_DOWN)
-        return pointer_down(state, viewer_id, pointer, &ray, map, why);
+        return pointer_down(state, viewer_id, pointer, &ray, map, bodies, why);
 
     tarn_input_source *source = source_find(state, viewer_id, TARN_INPUT_POINTER, pointer->pointer_id);
     if (!source || source->released)
@@ -167,25 +186,48 @@ typedef struct tracked_pose {
     tarn_input_kind kind;
     tarn_side side;
     tarn_tool tool;
-    int acts;
+    int pushes; ///< its sphere moves liquid
+    int closes; ///< it is closed, and may hold something
     const float *position_m, *velocity_m_s;
     float radius_m, strength;
 } tracked_pose;
 
-static tarn_status tracked_take(tarn_input_state *state, uint32_t viewer_id, const tracked_pose *pose, tarn_text why)
+/// A controller or hand that has just closed takes hold of the body that its sphere touches; an open one lets go. A
+/// hand that came closed into sight doesn't take hold of what it runs into.
+static int tracked_holds(tarn_input_source *source, int is_new, const tracked_pose *pose, const tarn_body_map *bodies)
+{
+    const int closes_now = pose->closes && !source->closed && !(is_new && pose->kind == TARN_INPUT_HAND);
+    source->closed = pose->closes != 0;
+    if (!pose->closes)
+        source->holds = 0;
+    if (closes_now) {
+        const tarn_body_grip *grip = tarn_body_map_point(bodies, pose->position_m, pose->radius_m);
+        if (grip)
+            hold(source, grip, pose->position_m);
+    }
+    return source->holds;
+}
+
+static tarn_status tracked_take(tarn_input_state *state, uint32_t viewer_id, const tracked_pose *pose,
+                                const tarn_body_map *bodies, tarn_text why)
 {
     tarn_status status = TARN_OK;
-    int acts = pose->acts && tool_acts(state, viewer_id, pose->tool, &status, why);
     tarn_input_source *source = source_find(state, viewer_id, pose->kind, pose->side);
-    if (!acts) {
+    const int may_hold = pose->closes && (source || pose->kind == TARN_INPUT_CONTROLLER);
+    if (!(pose->pushes || may_hold) || !tool_acts(state, viewer_id, pose->tool, &status, why)) {
         if (source)
             source->viewer_id = 0;
         return status;
     }
+    const int is_new = !source;
     if (!source)
         source = source_find_or_add(state, viewer_id, pose->kind, pose->side, why);
     if (!source)
         return TARN_E_LIMIT;
+    if (!tracked_holds(source, is_new, pose, bodies) && !pose->pushes) {
+        source->viewer_id = 0;
+        return status;
+    }
     memcpy(source->target_m, pose->position_m, sizeof source->target_m);
     memcpy(source->velocity_m_s, pose->velocity_m_s, sizeof source->velocity_m_s);
     source->radius_m = pose->radius_m;
@@ -195,25 +237,38 @@ static tarn_status tracked_take(tarn_input_state *state, uint32_t viewer_id, con
 }
 
 tarn_status tarn_input_state_take(tarn_input_state *state, uint32_t viewer_id, const tarn_input *input,
-                                  const tarn_tile_map *map, tarn_text why)
+                                  const tarn_tile_map *map, const tarn_body_map *bodies, tarn_text why)
 {
     if (input->kind == TARN_INPUT_POINTER)
-        return pointer_take(state, viewer_id, &input->pointer, map, why);
+        return pointer_take(state, viewer_id, &input->pointer, map, bodies, why);
     if (input->kind == TARN_INPUT_CONTROLLER) {
         const tarn_input_controller *controller = &input->controller;
         float pressed = fmaxf(controller->grip, controller->trigger);
-        tracked_pose pose = {TARN_INPUT_CONTROLLER,  controller->side,
-                             controller->tool,       controller->tracked && pressed >= TARN_INPUT_TRIGGER_MIN,
-                             controller->position_m, controller->velocity_m_s,
-                             controller->radius_m,   controller->strength * pressed};
-        return tracked_take(state, viewer_id, &pose, why);
+        int acts = controller->tracked && pressed >= TARN_INPUT_TRIGGER_MIN;
+        tracked_pose pose = {.kind = TARN_INPUT_CONTROLLER,
+                             .side = controller->side,
+                             .tool = controller->tool,
+                             .pushes = acts,
+                             .closes = acts,
+                             .position_m = controller->position_m,
+                             .velocity_m_s = controller->velocity_m_s,
+                             .radius_m = controller->radius_m,
+                             .strength = controller->strength * pressed};
+        return tracked_take(state, viewer_id, &pose, bodies, why);
     }
     if (input->kind == TARN_INPUT_HAND) {
         const tarn_input_hand *hand = &input->hand;
-        tracked_pose pose = {
-            TARN_INPUT_HAND,  hand->side,         hand->tool,     hand->tracked && hand->grip < TARN_INPUT_HAND_CLOSED,
-            hand->position_m, hand->velocity_m_s, hand->radius_m, hand->strength};
-        return tracked_take(state, viewer_id, &pose, why);
+        int is_fist = hand->grip >= TARN_INPUT_HAND_CLOSED;
+        tracked_pose pose = {.kind = TARN_INPUT_HAND,
+                             .side = hand->side,
+                             .tool = hand->tool,
+                             .pushes = hand->tracked && !is_fist,
+                             .closes = hand->tracked && (is_fist || hand->pinch >= TARN_INPUT_HAND_PINCHED),
+                             .position_m = hand->position_m,
+                             .velocity_m_s = hand->velocity_m_s,
+                             .radius_m = hand->radius_m,
+                             .strength = hand->strength};
+        return tracked_take(state, viewer_id, &pose, bodies, why);
     }
     snprintf(why, sizeof(tarn_text), "input.kind: %d is neither a pointer, a controller nor a hand", (int)input->kind);
     return TARN_E_ARGUMENT;
@@ -258,6 +313,22 @@ static uint32_t push_sweep(const tarn_input_source *source, const float from_m[3
     return count;
 }
 
+uint32_t tarn_input_state_grabs(const tarn_input_state *state, tarn_grab grabs[TARN_TANK_GRABS_MAX])
+{
+    uint32_t count = 0;
+    for (int i = 0; i < TARN_INPUT_SOURCES_MAX && count < TARN_TANK_GRABS_MAX; i++) {
+        const tarn_input_source *source = &state->sources[i];
+        if (source->viewer_id == 0 || !source->holds)
+            continue;
+        tarn_grab *grab = &grabs[count++];
+        grab->body = source->body;
+        grab->strength = TARN_INPUT_GRAB_STRENGTH;
+        memcpy(grab->point_m, source->point_m, sizeof grab->point_m);
+        memcpy(grab->target_m, source->target_m, sizeof grab->target_m);
+    }
+    return count;
+}
+
 /// The pushes of one source in this step.
 static uint32_t source_latch(tarn_input_source *source, float dt_s, uint32_t room, tarn_push *pushes)
 {
@@ -274,7 +345,7 @@ static uint32_t source_latch(tarn_input_source *source, float dt_s, uint32_t roo
     }
     source->silent_steps++;
     clamp_length(source->velocity_m_s, TARN_TANK_PUSH_SPEED_MAX_M_S);
-    uint32_t count = push_sweep(source, from, room, pushes);
+    uint32_t count = source->holds ? 0 : push_sweep(source, from, room, pushes);
     memcpy(source->center_m, source->target_m, sizeof source->center_m);
     if (source->released)
         source->viewer_id = 0;

@@ -7,6 +7,11 @@
 /// point leaves several spheres along its way. A controller pushes while its trigger or grip is pressed, a hand while
 /// it is open, both with the velocity that their client measured.
 ///
+/// A press on a floating body takes hold of the body instead: the drag moves it, by a tarn_grab in each step, and
+/// pushes nothing. A pointer does so where its ray meets a body, a controller where its sphere touches one when it is
+/// pressed, a hand where its sphere touches one when it closes (a pinch or a fist). Release lets it go with the speed
+/// it has.
+///
 /// Moves coalesce: only the newest before a step counts. A press and a release between two steps still act in the
 /// next one. Pure state: no clock, no I/O, no allocation.
 #ifndef TARN_SERVER_WORKER_INPUT_STATE_H
@@ -14,6 +19,7 @@
 
 #include "kernels/tank.h"
 #include "protocol/message.h"
+#include "server/worker/input_bodies.h"
 #include "server/worker/input_ray.h"
 #include "server/worker/worker_limits.h"
 
@@ -22,6 +28,10 @@ typedef struct tarn_input_source {
     tarn_input_kind kind;
     uint32_t index;   ///< pointer id, or side
     uint8_t released; ///< ends with the next step
+    uint8_t closed;   ///< of a hand: it pinches or is a fist
+    uint8_t holds;    ///< a body, and at which point of its frame:
+    uint32_t body;
+    float point_m[3];
     uint32_t silent_steps;
     float hold_m[3], normal[3]; ///< the plane of a pointer
     float target_m[3];          ///< where the newest message puts the sphere
@@ -50,17 +60,22 @@ void tarn_input_state_init(tarn_input_state *state);
 void tarn_input_state_release(tarn_input_state *state);
 
 /// Takes a pointer, controller or hand.
+/// @param bodies  what can be taken hold of
 /// @param why  on failure a sentence for the viewer
 /// @return TARN_OK, TARN_E_UNAVAILABLE (a tool that does nothing yet; told once per viewer and tool),
 ///         TARN_E_LIMIT or TARN_E_ARGUMENT (another kind of input)
 tarn_status tarn_input_state_take(tarn_input_state *state, uint32_t viewer_id, const tarn_input *input,
-                                  const tarn_tile_map *map, tarn_text why);
+                                  const tarn_tile_map *map, const tarn_body_map *bodies, tarn_text why);
 
 /// Notes that an input of this viewer will be part of the next step. Inputs that other modules act on are noted too.
 void tarn_input_state_note(tarn_input_state *state, uint32_t viewer_id, uint32_t sequence);
 
 /// Removes a viewer; what it holds is released.
 void tarn_input_state_viewer_gone(tarn_input_state *state, uint32_t viewer_id);
+
+/// The hands on bodies in the next step; before tarn_input_state_latch, which lets go of what was released. Where more
+/// hold something than may act in a step, the rest wait. @return how many
+uint32_t tarn_input_state_grabs(const tarn_input_state *state, tarn_grab grabs[TARN_TANK_GRABS_MAX]);
 
 /// The pushes of the next step, which contains everything noted so far. @return how many
 uint32_t tarn_input_state_latch(tarn_input_state *state, float dt_s, tarn_push pushes[TARN_TANK_PUSHES_MAX]);

@@ -30,6 +30,8 @@ enum {
 #define TARN_INPUT_REACH_TANKS 1.0f    ///< how far outside the tank a pointer's sphere may be, in tank sizes
 #define TARN_INPUT_GRAZE_MIN 0.05f     ///< cosine below which a ray is too flat for a pointer's plane
 #define TARN_INPUT_TRIGGER_MIN 0.1f    ///< of a controller's trigger or grip, to act
-#define TARN_INPUT_HAND_CLOSED 0.5f    ///< a hand's grip from which on it is a fist, which does not act
+#define TARN_INPUT_HAND_CLOSED 0.5f    ///< a hand's grip from which on it is a fist, which does not push
+#define TARN_INPUT_HAND_PINCHED 0.7f   ///< a hand's pinch from which on it takes hold of a body
+#define TARN_INPUT_GRAB_STRENGTH 0.5f  ///< share of the way to the hand that a held body makes in a step
 
 #endif

@@ -1,5 +1,6 @@
 #include "server/worker/worker_tank.h"
 #include "server/common/clock.h"
+#include "server/common/log.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +17,8 @@ static tarn_status scene_read(const char *scenes_dir, const char *scene, tarn_sc
 /// What every fresh start has in common: no presses, step 0, a frame at once.
 static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t now_ns)
 {
-    tank->epoch = epoch;
+    // A tank that was set back has gone on to an epoch that the gateway didn't know when it chose this one.
+    tank->epoch = epoch > tank->epoch ? epoch : tank->epoch + 1;
     tank->step = 0;
     tank->steps_asked = 0;
     tank->state_changed = 1;
@@ -29,11 +31,20 @@ static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t now_ns)
     tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
 }
 
+/// Takes where the bodies are, for what comes in until the next step.
+static void find_bodies(tarn_worker_tank *tank)
+{
+    tarn_body_state bodies[TARN_TANK_BODIES_MAX];
+    if (tank->bodies.count > 0)
+        tarn_body_map_update(&tank->bodies, bodies, tarn_tank_bodies(tank->tank, bodies));
+}
+
 tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir, uint32_t fps,
                                   const tarn_ipc_load *load, uint64_t now_ns, tarn_text why)
 {
     tarn_tank *made = NULL;
     tarn_tile_map map = {0};
+    tarn_snapshot snapshot = {0};
     tarn_scene *scene = calloc(1, sizeof *scene);
     snprintf(why, sizeof(tarn_text), "out of memory");
     tarn_status status = scene ? scene_read(scenes_dir, load->scene, scene, why) : TARN_E_MEMORY;
@@ -47,14 +58,19 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
         goto fail;
     }
     status = tarn_tile_map_init(&map, scene->tank.cells, scene->tank.cell_m);
+    if (status == TARN_OK)
+        status = tarn_snapshot_init(&snapshot, made, scene->tank.dt_s);
     if (status != TARN_OK)
         goto fail;
 
     tarn_tank_destroy(tank->tank);
     tarn_tile_map_free(&tank->map);
     tarn_scene_free(&tank->scene);
+    tarn_snapshot_free(&tank->snapshot);
     tank->tank = made;
     tank->map = map;
+    tank->snapshot = snapshot;
+    tarn_body_map_init(&tank->bodies, &scene->tank);
     tank->scene = *scene;
     tank->paused = load->paused;
     tank->frame_period_ns = 1000000000u / fps;
@@ -65,6 +81,7 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
 fail:
     tarn_tank_destroy(made);
     tarn_scene_free(scene);
+    tarn_tile_map_free(&map);
     free(scene);
     return status;
 }
@@ -74,6 +91,7 @@ void tarn_worker_tank_free(tarn_worker_tank *tank)
     tarn_tank_destroy(tank->tank);
     tarn_tile_map_free(&tank->map);
     tarn_scene_free(&tank->scene);
+    tarn_snapshot_free(&tank->snapshot);
     memset(tank, 0, sizeof *tank);
 }
 
@@ -83,6 +101,7 @@ tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset 
     if (status != TARN_OK)
         return status;
     tarn_input_state_note(&tank->inputs, reset->viewer_id, reset->sequence);
+    tarn_snapshot_forget(&tank->snapshot);
     begin(tank, reset->epoch, now_ns);
     return TARN_OK;
 }
@@ -142,7 +161,8 @@ tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, c
         tank->turned_by_hand = 1;
         return tarn_tank_set_pose(tank->tank, &pose);
     }
-    return tarn_input_state_take(&tank->inputs, viewer_id, input, &tank->map, why);
+    find_bodies(tank);
+    return tarn_input_state_take(&tank->inputs, viewer_id, input, &tank->map, &tank->bodies, why);
 }
 
 static int is_stepping(const tarn_worker_tank *tank)
@@ -162,15 +182,58 @@ uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
     return due;
 }
 
-static tarn_status step(tarn_worker_tank *tank, uint64_t now_ns)
+/// Steps the simulation with what the viewers do.
+static tarn_status simulate(tarn_worker_tank *tank)
 {
     tarn_push pushes[TARN_TANK_PUSHES_MAX];
+    tarn_grab grabs[TARN_TANK_GRABS_MAX];
+    uint32_t grab_count = tarn_input_state_grabs(&tank->inputs, grabs);
     uint32_t push_count = tarn_input_state_latch(&tank->inputs, tank->scene.tank.dt_s, pushes);
     tarn_status status = tank->turned_by_hand ? TARN_OK : tarn_scene_drive(&tank->scene, tank->tank, tank->step);
     if (status == TARN_OK)
+        status = tarn_tank_set_grabs(tank->tank, grabs, grab_count);
+    if (status == TARN_OK)
         status = tarn_tank_step(tank->tank, pushes, push_count);
+    return status == TARN_OK ? tarn_snapshot_stepped(&tank->snapshot, tank->tank, tank->step + 1) : status;
+}
+
+/// Why a step failed, for people.
+static const char *plain_cause(tarn_status failure)
+{
+    return failure == TARN_E_MEMORY ? "needed more memory than there is" : "became unstable";
+}
+
+/// Goes on from the last good state, or afresh where there is none or the tank has just been set back to it.
+/// @return TARN_OK or TARN_E_DEVICE
+static tarn_status recover(tarn_worker_tank *tank, tarn_status failure, uint64_t now_ns)
+{
+    const double dt_s = (double)tank->scene.tank.dt_s;
+    const uint64_t failed = tank->step + 1;
+    uint64_t step = 0;
+    tarn_status status = tarn_snapshot_restore(&tank->snapshot, tank->tank);
+    if (status == TARN_OK) {
+        step = tank->snapshot.step;
+        snprintf(tank->notice, sizeof tank->notice, "the simulation of \"%s\" %s; the tank was set back by %.2f s",
+                 tank->scene.name, plain_cause(failure), (double)(failed - step) * dt_s);
+    } else {
+        if (status == TARN_E_DEVICE || tarn_tank_reset(tank->tank) != TARN_OK)
+            return TARN_E_DEVICE;
+        snprintf(tank->notice, sizeof tank->notice, "the simulation of \"%s\" %s after %.2f s; the tank starts afresh",
+                 tank->scene.name, plain_cause(failure), (double)failed * dt_s);
+        tarn_snapshot_forget(&tank->snapshot);
+    }
+    tarn_log_warn("tank %u, step %llu: %s: %s", tank->id, (unsigned long long)failed, tarn_status_name(failure),
+                  tank->notice);
+    begin(tank, tank->epoch + 1, now_ns);
+    tank->step = step;
+    return TARN_OK;
+}
+
+static tarn_status step(tarn_worker_tank *tank, uint64_t now_ns)
+{
+    tarn_status status = simulate(tank);
     if (status != TARN_OK)
-        return status;
+        return status == TARN_E_DEVICE ? status : recover(tank, status, now_ns);
     uint64_t done_ns = tarn_clock_monotonic_ns();
     tank->step_ns += done_ns - now_ns;
     tank->step_count++;
@@ -297,6 +360,16 @@ void tarn_worker_tank_tell(tarn_worker_tank *tank, tarn_worker_link *link, uint6
         message.tank = tank->id;
         fill_state(tank, &message.state);
         tank->state_changed = tarn_worker_link_put(link, &message) != TARN_OK;
+    }
+    // After the state, whose epoch it belongs to.
+    if (tank->notice[0] && !tank->state_changed) {
+        memset(&message, 0, sizeof message);
+        message.kind = TARN_IPC_REFUSED;
+        message.tank = tank->id;
+        message.refused.code = TARN_ERROR_WORKER;
+        memcpy(message.refused.text, tank->notice, sizeof message.refused.text);
+        if (tarn_worker_link_put(link, &message) == TARN_OK)
+            tank->notice[0] = 0;
     }
     if (now_ns >= tank->report_due_ns) {
         memset(&message, 0, sizeof message);

@@ -3,6 +3,9 @@
 ///     messages --> inputs, parameters, pause ... latched at the next step
 ///     due? --> latch --> step --> (frame due?) encode --> frame slot of the link
 ///
+/// A step that fails sets the tank back to its last snapshot, or, where that doesn't help, starts it afresh; the
+/// viewers are told, and the epoch changes.
+///
 /// A tank that nobody watches rests: it makes no steps until somebody does.
 #ifndef TARN_SERVER_WORKER_TANK_H
 #define TARN_SERVER_WORKER_TANK_H
@@ -13,6 +16,7 @@
 #include "server/worker/input_ray.h"
 #include "server/worker/input_state.h"
 #include "server/worker/pace.h"
+#include "server/worker/snapshot.h"
 #include "server/worker/worker_link.h"
 
 typedef struct tarn_worker_tank {
@@ -22,11 +26,14 @@ typedef struct tarn_worker_tank {
     tarn_scene scene;
     tarn_tank *tank;
     tarn_tile_map map;
+    tarn_body_map bodies;
     tarn_input_state inputs;
+    tarn_snapshot snapshot;
+    tarn_text notice; ///< for all viewers, until the gateway has it
     uint8_t paused;
     uint32_t steps_asked; ///< single steps, while paused
     uint32_t viewer_count;
-    uint64_t step; ///< since the epoch began
+    uint64_t step; ///< since the tank started afresh
     tarn_pace pace;
     uint64_t frame_period_ns, frame_due_ns;
     uint8_t frame_wanted;  ///< although no step is made: the tank was reset, paused, or got its first viewer
@@ -58,10 +65,11 @@ tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, c
 /// When the tank next has something to do; UINT64_MAX: not before a message arrives.
 uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank);
 
-/// Makes one step if it is due, and a frame if one is. @return TARN_OK or TARN_E_DEVICE
+/// Makes one step if it is due, and a frame if one is. A step that fails for another reason than the device's end sets
+/// the tank back. @return TARN_OK or TARN_E_DEVICE
 tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link, uint64_t now_ns);
 
-/// Puts the state and the report into the link where they are due. What finds no room is tried again.
+/// Puts the state, a notice and the report into the link where they are due. What finds no room is tried again.
 void tarn_worker_tank_tell(tarn_worker_tank *tank, tarn_worker_link *link, uint64_t now_ns);
 
 #endif

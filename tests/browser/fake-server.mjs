@@ -25,14 +25,30 @@ export const POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'"
 /**
  * @param options.behave  may answer a client's message itself: (message, socket, send) => true where it did
  * @param options.spoil   may change a frame's bytes before they are sent
+ * @param options.files   what lies in the scenes' folder besides the scenes: text by name; a scene that isn't there is empty
+ * @param options.bodies  the bodies at a time, as encodeFrame takes them
+ * @param options.colour  a particle's colour by its seed
+ * @param options.orientation  of the tank in the room
  * @returns {Promise<{port: number, close(): Promise<void>, received: object[]}>}
  */
 export async function startFakeServer(options = {}) {
   const { port = 0, particles = 20000, base = "/", behave = () => false, spoil = () => {} } = options;
   const { cells = [64, 32, 32], cellM = 0.03125 } = options;
-  const tank = { paused: false, step: 0, epoch: 1, members: seeds(particles), gravity: 9.81, cells, cellM };
+  const { files = {}, bodies = () => [], colour = () => undefined } = options;
+  const tank = {
+    orientation: options.orientation,
+    bodies,
+    colour,
+    paused: false,
+    step: 0,
+    epoch: 1,
+    members: seeds(particles),
+    gravity: 9.81,
+    cells,
+    cellM,
+  };
   const received = [];
-  const http = createServer((request, response) => servePage(base, request, response));
+  const http = createServer((request, response) => servePage(base, files, request, response));
   const sockets = new WebSocketServer({ server: http, path: `${base}ws`, handleProtocols: () => "tarn.v1" });
   let viewers = 0;
   sockets.on("connection", (socket) => {
@@ -63,9 +79,14 @@ export async function startFakeServer(options = {}) {
   };
 }
 
-function servePage(base, request, response) {
+function servePage(base, files, request, response) {
   const path = new URL(request.url, "http://x").pathname;
   const inside = path.startsWith(base) ? path.slice(base.length) : "missing";
+  if (inside.startsWith("scenes/")) {
+    const file = files[inside.slice("scenes/".length)] ?? (inside.endsWith(".json") ? "{}" : null);
+    response.writeHead(file === null ? 404 : 200, { "content-type": "text/plain" }).end(file ?? "");
+    return;
+  }
   try {
     const file = join(web, "dist", normalize(`/${inside === "" ? "index.html" : inside}`));
     const body = readFileSync(file);
@@ -81,7 +102,7 @@ function servePage(base, request, response) {
 
 /** Sends the tank's frame to everybody who doesn't have it and has room for it. */
 function sendFrame(tank, sockets, spoil) {
-  const name = `${tank.epoch}/${tank.step}`;
+  const name = `${tank.epoch}/${tank.step}/${tank.paused}`;
   const takers = sockets.filter(
     ({ tarn, readyState }) => tarn.joined && tarn.unacked < 2 && tarn.sent !== name && readyState === 1,
   );
@@ -101,7 +122,7 @@ function sendFrame(tank, sockets, spoil) {
 function frameOf(tank, viewers) {
   const t = tank.step / 60;
   const size = tank.cells.map((n) => n * tank.cellM);
-  const particles = tank.members.map((seed) => waterAt(seed, t, size));
+  const particles = tank.members.map((seed) => ({ ...waterAt(seed, t, size), colour: tank.colour(seed) }));
   const inputs = viewers.filter((v) => v.joined).map((v) => [v.id, v.sequence]);
   const head = {
     cells: tank.cells,
@@ -112,6 +133,8 @@ function frameOf(tank, viewers) {
     simTimeS: t,
     paused: tank.paused,
     inputs,
+    bodies: tank.bodies(t),
+    orientation: tank.orientation,
   };
   return encodeFrame(particles, head);
 }

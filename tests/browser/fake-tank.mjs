@@ -5,6 +5,7 @@ const TILE_CELLS = 8;
 const NODES = 4;
 const VELOCITY_BYTES = 3 * NODES ** 3;
 const HEADER_BYTES = 136;
+const BODY_BYTES = 24;
 
 /** A particle's place and velocity at a time: water that sloshes to and fro between the walls. */
 export function waterAt(seed, t, size) {
@@ -24,7 +25,10 @@ export function seeds(count) {
   return Array.from({ length: count }, (_, i) => [(i / g) % 1, (i / (g * g)) % 1, (i / (g * g * g)) % 1]);
 }
 
-/** Encodes particles ({at, velocity}) as a key frame. */
+/**
+ * Encodes particles ({at, velocity, colour}) as a key frame; colours count where the first particle has one.
+ * @param head.bodies  [{solid, at, rotation}], ascending
+ */
 export function encodeFrame(particles, head) {
   const { cells, cellM, velocityScale } = head;
   const tiles = cells.map((n) => Math.ceil(n / TILE_CELLS));
@@ -36,25 +40,34 @@ export function encodeFrame(particles, head) {
     const tile = q.map((x) => x >> 8);
     const key = (tile[2] * tiles[1] + tile[1]) * tiles[0] + tile[0];
     if (!lists.has(key)) lists.set(key, { tile, members: [] });
-    lists.get(key).members.push({ q, velocity: particle.velocity });
+    lists.get(key).members.push({ q, velocity: particle.velocity, colour: particle.colour });
   }
   const order = [...lists.keys()].sort((a, b) => a - b).map((key) => lists.get(key));
   const inputs = head.inputs ?? [];
-  const headBytes = HEADER_BYTES + 8 * inputs.length + 16 * order.length;
-  const total = headBytes + order.reduce((sum, list) => sum + VELOCITY_BYTES + 3 * list.members.length, 0);
+  const bodies = head.bodies ?? [];
+  const coloured = particles[0]?.colour !== undefined;
+  const headerBytes = HEADER_BYTES + BODY_BYTES * bodies.length;
+  const headBytes = headerBytes + 8 * inputs.length + 16 * order.length;
+  const payloadBytes = (list) => VELOCITY_BYTES + (coloured ? 4 : 3) * list.members.length;
+  const total = headBytes + order.reduce((sum, list) => sum + payloadBytes(list), 0);
   const bytes = Buffer.alloc(total);
   writeHead(bytes, head, particles.length, order.length, inputs.length, total);
+  bytes.writeUInt16LE(headerBytes, 6);
+  bytes.writeUInt32LE(bodies.length, 120);
+  for (const [i, body] of bodies.entries()) writeBody(bytes, HEADER_BYTES + BODY_BYTES * i, body);
   inputs.forEach(([viewer, sequence], i) => {
-    bytes.writeUInt32LE(viewer, HEADER_BYTES + 8 * i);
-    bytes.writeUInt32LE(sequence, HEADER_BYTES + 8 * i + 4);
+    bytes.writeUInt32LE(viewer, headerBytes + 8 * i);
+    bytes.writeUInt32LE(sequence, headerBytes + 8 * i + 4);
   });
   let at = headBytes;
   order.forEach((list, i) => {
-    const entry = HEADER_BYTES + 8 * inputs.length + 16 * i;
+    const entry = headerBytes + 8 * inputs.length + 16 * i;
     for (let axis = 0; axis < 3; axis++) bytes.writeUInt16LE(list.tile[axis], entry + 2 * axis);
+    bytes[entry + 7] = coloured ? 1 : 0;
     bytes.writeUInt32LE(list.members.length, entry + 8);
-    bytes.writeUInt32LE(VELOCITY_BYTES + 3 * list.members.length, entry + 12);
+    bytes.writeUInt32LE(payloadBytes(list), entry + 12);
     at = writeTile(bytes, at, list.members, velocityScale);
+    if (coloured) for (const { colour } of list.members) bytes[at++] = colour;
   });
   return bytes;
 }
@@ -62,7 +75,6 @@ export function encodeFrame(particles, head) {
 function writeHead(bytes, head, particles, tiles, inputs, total) {
   bytes.writeUInt32LE(0x464e5254, 0);
   bytes.writeUInt16LE(1, 4);
-  bytes.writeUInt16LE(HEADER_BYTES, 6);
   bytes.writeUInt32LE(total, 8);
   bytes[13] = 8;
   bytes[14] = 1;
@@ -80,9 +92,17 @@ function writeHead(bytes, head, particles, tiles, inputs, total) {
   bytes[70] = 3;
   bytes[71] = 16;
   bytes.writeFloatLE(head.cellM, 72);
-  bytes.writeFloatLE(1, 88); // orientation 0 0 0 1
+  (head.orientation ?? [0, 0, 0, 1]).forEach((part, i) => {
+    bytes.writeFloatLE(part, 76 + 4 * i);
+  });
   bytes.writeFloatLE(-9.81, 96); // gravity 0 -9.81 0
   bytes.writeFloatLE(head.velocityScale, 104);
+}
+
+function writeBody(bytes, at, { solid, at: place, rotation }) {
+  bytes.writeUInt16LE(solid, at);
+  for (let axis = 0; axis < 3; axis++) bytes.writeFloatLE(place[axis], at + 4 + 4 * axis);
+  for (let i = 0; i < 4; i++) bytes.writeInt16LE(Math.round(rotation[i] * 32767), at + 16 + 2 * i);
 }
 
 function writeTile(bytes, start, members, velocityScale) {

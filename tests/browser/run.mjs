@@ -16,6 +16,7 @@ import "./cases/input.mjs";
 import "./cases/controls.mjs";
 import "./cases/faults.mjs";
 import "./cases/refusals.mjs";
+import "./cases/solids.mjs";
 
 if (process.argv.includes("--help")) {
   console.log("usage: node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture]");

@@ -22,7 +22,7 @@ static void check_positions(const tarn_frame *frame, const uint16_t *positions)
             for (int axis = 0; axis < 3; axis++) {
                 require(positions[axis] >> 8 == tile.tile[axis]);
             }
-            require(positions[3] == 0);
+            require(positions[3] <= (frame->has_colours ? 0xff : 0));
         }
     }
 }
@@ -31,7 +31,7 @@ static void check_positions(const tarn_frame *frame, const uint16_t *positions)
 static void check_rewrite(const tarn_frame *frame, const uint8_t *bytes)
 {
     uint32_t input_count = frame->header.input_count, tile_count = frame->header.tile_count;
-    size_t head_bytes = tarn_frame_head_bytes(input_count, tile_count);
+    size_t head_bytes = tarn_frame_head_bytes(frame->header.body_count, input_count, tile_count);
     tarn_frame_input inputs[TARN_FRAME_INPUTS_MAX];
     tarn_frame_tile *tiles = malloc((tile_count + 1) * sizeof *tiles);
     uint8_t *again = malloc(head_bytes);
@@ -43,7 +43,8 @@ static void check_rewrite(const tarn_frame *frame, const uint8_t *bytes)
     }
     require(tarn_frame_write_head(&frame->header, inputs, tiles, again, head_bytes) == TARN_OK);
     require(memcmp(again, bytes, FRAME_AT_UNUSED) == 0);
-    require(memcmp(again + TARN_FRAME_HEADER_BYTES, frame->inputs, head_bytes - TARN_FRAME_HEADER_BYTES) == 0);
+    require(memcmp(again + TARN_FRAME_HEADER_BYTES, bytes + TARN_FRAME_HEADER_BYTES,
+                   head_bytes - TARN_FRAME_HEADER_BYTES) == 0);
     free(tiles);
     free(again);
 }
@@ -60,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
     require(tarn_frame_decode(&frame, positions, velocities, count) == TARN_OK);
     require(count == 0 || tarn_frame_decode(&frame, positions, velocities, count - 1) == TARN_E_SPACE);
     check_positions(&frame, positions);
-    if (get_u16(bytes + FRAME_AT_HEADER_BYTES) == TARN_FRAME_HEADER_BYTES) {
+    if (get_u16(bytes + FRAME_AT_HEADER_BYTES) == tarn_frame_head_bytes(frame.header.body_count, 0, 0)) {
         check_rewrite(&frame, bytes);
     }
     free(positions);

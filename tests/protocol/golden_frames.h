@@ -14,6 +14,8 @@ typedef struct golden_frame {
     uint32_t input_count;
     uint32_t tile_count;
     uint32_t extra_header_bytes; ///< as a newer sender may append
+    uint32_t body_count;
+    int has_colours;
     struct {
         uint16_t tile[3];
         uint32_t particle_count;

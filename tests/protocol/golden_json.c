@@ -27,6 +27,19 @@ static void describe_header(FILE *out, const tarn_frame_header *h)
     fprintf(out, "  \"velocity_scale_m_s\": %.17g,\n", (double)h->velocity_scale_m_s);
 }
 
+static void describe_bodies(FILE *out, const tarn_frame_header *h)
+{
+    fprintf(out, "  \"bodies_solid_x_y_z_rotation\": [");
+    for (uint32_t i = 0; i < h->body_count; i++) {
+        const tarn_frame_body *b = &h->bodies[i];
+        fprintf(out, "%s\n    [%d, %.17g, %.17g, %.17g, %d, %d, %d, %d]", i ? "," : "", b->solid,
+                (double)b->position_m[0], (double)b->position_m[1], (double)b->position_m[2], b->rotation[0],
+                b->rotation[1], b->rotation[2], b->rotation[3]);
+    }
+    fprintf(out, "\n  ],\n");
+}
+
+/// Particles with their colour only where the frame has colours, bodies only where it has any.
 static int describe_frame(FILE *out, const golden_vector *vector)
 {
     tarn_frame frame;
@@ -39,16 +52,23 @@ static int describe_frame(FILE *out, const golden_vector *vector)
     tarn_status status = tarn_frame_decode(&frame, positions, velocities, count);
     fprintf(out, "{\n");
     describe_header(out, &frame.header);
+    if (frame.header.body_count > 0) {
+        describe_bodies(out, &frame.header);
+    }
     fprintf(out, "  \"inputs\": [");
     for (uint32_t i = 0; i < frame.header.input_count; i++) {
         tarn_frame_input input = tarn_frame_input_at(&frame, i);
         fprintf(out, "%s[%" PRIu32 ", %" PRIu32 "]", i ? ", " : "", input.viewer_id, input.sequence);
     }
-    fprintf(out, "],\n  \"particles_x_y_z_u_v_w_layer\": [");
+    fprintf(out, "],\n  \"particles_x_y_z_u_v_w_layer%s\": [", frame.has_colours ? "_colour" : "");
     for (uint32_t i = 0; i < count; i++) {
         const uint16_t *p = positions + 4 * (size_t)i;
         const int8_t *v = velocities + 4 * (size_t)i;
-        fprintf(out, "%s\n    [%d, %d, %d, %d, %d, %d, %d]", i ? "," : "", p[0], p[1], p[2], v[0], v[1], v[2], v[3]);
+        fprintf(out, "%s\n    [%d, %d, %d, %d, %d, %d, %d", i ? "," : "", p[0], p[1], p[2], v[0], v[1], v[2], v[3]);
+        if (frame.has_colours) {
+            fprintf(out, ", %d", p[3]);
+        }
+        fprintf(out, "]");
     }
     fprintf(out, "%s]\n}\n", count ? "\n  " : "");
     free(positions);

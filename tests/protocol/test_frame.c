@@ -62,13 +62,13 @@ static void check_tile(const decoded *d, const tarn_frame_tile *tile, const uint
         const int8_t *v = d->velocities + 4 * (first + i);
         uint8_t p[3];
         for (int axis = 0; axis < 3; axis++) {
-            p[axis] = payload[192 + axis * tile->particle_count + i];
+            p[axis] = payload[192 + (uint32_t)axis * tile->particle_count + i];
             assert_int_equal(q[axis], 256 * tile->tile[axis] + p[axis]);
         }
         for (int component = 0; component < 3; component++) {
             assert_int_equal(v[component], reference_velocity(grid + 64 * component, p));
         }
-        assert_int_equal(q[3], 0);
+        assert_int_equal(q[3], tile->coding ? payload[192 + 3 * tile->particle_count + i] : 0);
         assert_int_equal(v[3], tile->layer);
     }
 }
@@ -78,12 +78,15 @@ static void check_all(const uint8_t *bytes, size_t byte_count)
     decoded d = decode(bytes, byte_count);
     const uint8_t *payload = d.frame.payloads;
     size_t first = 0;
+    int coloured = 0;
     for (uint32_t i = 0; i < d.frame.header.tile_count; i++) {
         tarn_frame_tile tile = tarn_frame_tile_at(&d.frame, i);
         check_tile(&d, &tile, payload, first);
+        coloured |= tile.coding == TARN_FRAME_CODING_COLOURS;
         first += tile.particle_count;
         payload += tile.payload_bytes;
     }
+    assert_int_equal(d.frame.has_colours, coloured);
     assert_int_equal(first, d.frame.header.particle_count);
     assert_ptr_equal(payload, bytes + byte_count);
     release(&d);
@@ -119,7 +122,8 @@ static size_t diagonal_frame(const int8_t *grid, uint8_t *bytes)
                                 .cell_m = 1.0f,
                                 .orientation = {0, 0, 0, 1}};
     assert_int_equal(tarn_frame_write_head(&header, NULL, &tile, bytes, BYTES_MAX), TARN_OK);
-    assert_int_equal(tarn_frame_write_payload(grid, ramp, ramp, ramp, 256, bytes + 152, BYTES_MAX - 152), TARN_OK);
+    assert_int_equal(tarn_frame_write_payload(grid, ramp, ramp, ramp, NULL, 256, bytes + 152, BYTES_MAX - 152),
+                     TARN_OK);
     return header.frame_bytes;
 }
 
@@ -174,18 +178,22 @@ static void decoding_refuses_arrays_that_are_too_small(void **context)
     assert_int_equal(tarn_frame_decode(&frame, positions, velocities, 255), TARN_E_SPACE);
 }
 
-/// Changes to a good frame of six tiles, and what they must give.
-static const struct {
+/// A change to a good frame, and what it must give.
+typedef struct damage {
     const char *what;
     size_t offset;
     const char *bytes;
     size_t byte_count;
     tarn_status status;
-} damages[] = {
+} damage;
+
 #define DAMAGE(what, offset, bytes, status)                                                                            \
     {                                                                                                                  \
         what, offset, bytes, sizeof bytes - 1, status                                                                  \
     }
+
+/// Changes to a good frame of six tiles.
+static const damage frame_damages[] = {
     DAMAGE("nothing", 0, "", TARN_OK),
     DAMAGE("magic", 0, "TRNG", TARN_E_MALFORMED),
     DAMAGE("version 2", 4, "\2\0", TARN_E_VERSION),
@@ -232,8 +240,12 @@ static const struct {
     DAMAGE("velocity_scale_m_s -1", 104, "\0\0\x80\xbf", TARN_E_MALFORMED),
     DAMAGE("first reserved byte", 108, "\1", TARN_E_MALFORMED),
     DAMAGE("last reserved byte", 119, "\1", TARN_E_MALFORMED),
-    DAMAGE("first unused byte", 120, "\1", TARN_OK),
+    DAMAGE("a body without room for it", 120, "\1", TARN_E_MALFORMED),
+    DAMAGE("17 bodies", 120, "\x11", TARN_E_LIMIT),
+    DAMAGE("2^32 - 1 bodies", 120, "\xff\xff\xff\xff", TARN_E_LIMIT),
+    DAMAGE("first unused byte", 124, "\1", TARN_OK),
     DAMAGE("last unused byte", 135, "\xff", TARN_OK),
+    DAMAGE("header that takes the input table for more of itself", 6, "\x90\0", TARN_E_MALFORMED),
     // The tile table begins at 136 + 3 * 8 = 160.
     DAMAGE("tile outside along x", 160, "\3", TARN_E_MALFORMED),
     DAMAGE("tile outside along y", 162, "\3", TARN_E_MALFORMED),
@@ -241,28 +253,118 @@ static const struct {
     DAMAGE("second tile at the first one's place", 176, "\0", TARN_E_MALFORMED),
     DAMAGE("third tile before the second", 192 + 2, "\0", TARN_E_MALFORMED),
     DAMAGE("layer 1", 166, "\1", TARN_E_MALFORMED),
-    DAMAGE("coding 1", 167, "\1", TARN_E_VERSION),
+    DAMAGE("coding 2", 167, "\2", TARN_E_VERSION),
+    DAMAGE("coding 255", 167, "\xff", TARN_E_VERSION),
+    DAMAGE("coding 1 with the payload of coding 0", 167, "\1", TARN_E_MALFORMED),
     DAMAGE("a particle more than the payload holds", 168, "\x29", TARN_E_MALFORMED),
     DAMAGE("2^32 - 1 particles in a tile", 168, "\xff\xff\xff\xff", TARN_E_MALFORMED),
     DAMAGE("payload of no bytes", 172, "\0\0", TARN_E_MALFORMED),
     DAMAGE("payload that wraps around", 172, "\xff\xff\xff\xff", TARN_E_MALFORMED),
-#undef DAMAGE
 };
 
-static void damaged_frames_are_refused_with_their_status(void **context)
+/// Changes to frame-bodies-and-colours: bodies from 136 on, the tile table from 136 + 16 * 24 + 16 + 2 * 8 = 552 on, of
+/// tiles of 9 and 4 particles.
+static const damage body_damages[] = {
+    DAMAGE("nothing", 0, "", TARN_OK),
+    DAMAGE("a body less", 120, "\x0f", TARN_OK),
+    DAMAGE("no bodies", 120, "\0", TARN_OK),
+    DAMAGE("17 bodies", 120, "\x11", TARN_E_LIMIT),
+    DAMAGE("header too short for its bodies", 6, "\x00\2", TARN_E_MALFORMED),
+    DAMAGE("first body after the second", 136, "\x08", TARN_E_MALFORMED),
+    DAMAGE("second body is the first's solid", 160, "\0", TARN_E_MALFORMED),
+    DAMAGE("reserved word of the first", 138, "\1", TARN_E_MALFORMED),
+    DAMAGE("reserved word of the last", 136 + 15 * 24 + 3, "\x80", TARN_E_MALFORMED),
+    DAMAGE("position NaN", 140, "\0\0\xc0\x7f", TARN_E_MALFORMED),
+    DAMAGE("position of the last infinite", 136 + 15 * 24 + 12, "\0\0\x80\x7f", TARN_E_MALFORMED),
+    DAMAGE("position negative", 140, "\0\0\x80\xbf", TARN_OK),
+    DAMAGE("rotation of no length", 158, "\0\0", TARN_E_MALFORMED),
+    DAMAGE("rotation 2 % short", 158, "\x6f\x7d", TARN_E_MALFORMED),
+    DAMAGE("rotation 0.5 % short", 158, "\x5b\x7f", TARN_OK),
+    DAMAGE("rotation too long", 152, "\xff\x7f", TARN_E_MALFORMED),
+    DAMAGE("coding 0 with the payload of coding 1", 552 + 7, "\0", TARN_E_MALFORMED),
+    DAMAGE("first tile of coding 0", 552 + 7, "\0\x09\0\0\0\xdb", TARN_E_MALFORMED),
+    DAMAGE("second tile of coding 0", 568 + 7, "\0\4\0\0\0\xcc", TARN_E_MALFORMED),
+    DAMAGE("a particle more than the payload holds", 552 + 8, "\x0a", TARN_E_MALFORMED),
+    DAMAGE("payload a byte short", 552 + 12, "\xe3", TARN_E_MALFORMED),
+};
+#undef DAMAGE
+
+static void refuse_damages(const golden_frame *frame, const damage *damages, size_t damage_count)
 {
-    (void)context;
     uint8_t good[BYTES_MAX], bytes[BYTES_MAX];
-    size_t byte_count = golden_frame_encode(&golden_frames[3], good, sizeof good);
-    for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
+    size_t byte_count = golden_frame_encode(frame, good, sizeof good);
+    assert_true(byte_count > 0);
+    for (size_t i = 0; i < damage_count; i++) {
         memcpy(bytes, good, byte_count);
         memcpy(bytes + damages[i].offset, damages[i].bytes, damages[i].byte_count);
         tarn_status status = test_decode_frame(bytes, byte_count);
         if (status != damages[i].status) {
-            fail_msg("%s: %s instead of %s", damages[i].what, tarn_status_name(status),
+            fail_msg("%s, %s: %s instead of %s", frame->name, damages[i].what, tarn_status_name(status),
                      tarn_status_name(damages[i].status));
         }
     }
+}
+
+static void damaged_frames_are_refused_with_their_status(void **context)
+{
+    (void)context;
+    refuse_damages(&golden_frames[3], frame_damages, sizeof frame_damages / sizeof frame_damages[0]);
+    refuse_damages(&golden_frames[8], body_damages, sizeof body_damages / sizeof body_damages[0]);
+}
+
+/// A frame whose tiles have different codings and whose sums are right all the same.
+static void codings_are_not_mixed(void **context)
+{
+    (void)context;
+    int8_t grid[TARN_FRAME_VELOCITY_BYTES] = {0};
+    uint8_t column[4] = {0}, bytes[1024];
+    tarn_frame_tile tiles[2] = {
+        {.coding = 1, .particle_count = 4, .payload_bytes = 208},
+        {.tile = {1, 0, 0}, .coding = 1, .particle_count = 3, .payload_bytes = 204},
+    };
+    tarn_frame_header header = {.frame_bytes = 168 + 208 + 204,
+                                .particle_count = 7,
+                                .tile_count = 2,
+                                .cells = {16, 8, 8},
+                                .position_bits = 8,
+                                .layer_count = 1,
+                                .cell_m = 1.0f,
+                                .orientation = {0, 0, 0, 1}};
+    tarn_frame frame;
+    assert_int_equal(tarn_frame_write_head(&header, NULL, tiles, bytes, sizeof bytes), TARN_OK);
+    assert_int_equal(tarn_frame_write_payload(grid, column, column, column, column, 4, bytes + 168, 208), TARN_OK);
+    assert_int_equal(tarn_frame_write_payload(grid, column, column, column, column, 3, bytes + 376, 204), TARN_OK);
+    assert_int_equal(tarn_frame_open(bytes, header.frame_bytes, &frame), TARN_OK);
+    assert_int_equal(frame.has_colours, 1);
+    // The second as four particles of coding 0: 192 + 3 * 4 = 204.
+    tiles[1].coding = 0;
+    tiles[1].particle_count = 4;
+    header.particle_count = 8;
+    assert_int_equal(tarn_frame_write_head(&header, NULL, tiles, bytes, sizeof bytes), TARN_E_ARGUMENT);
+    bytes[52] = 8;
+    bytes[152 + 7] = 0;
+    bytes[152 + 8] = 4;
+    assert_int_equal(tarn_frame_open(bytes, header.frame_bytes, &frame), TARN_E_MALFORMED);
+}
+
+static void bodies_are_read_as_they_were_written(void **context)
+{
+    (void)context;
+    uint8_t bytes[BYTES_MAX];
+    tarn_frame frame;
+    size_t byte_count = golden_frame_encode(&golden_frames[6], bytes, sizeof bytes);
+    assert_int_equal(tarn_frame_open(bytes, byte_count, &frame), TARN_OK);
+    const tarn_frame_body *bodies = frame.header.bodies;
+    assert_int_equal(frame.header.body_count, 3);
+    assert_int_equal(bodies[0].solid, 0);
+    assert_int_equal(bodies[1].solid, 7);
+    assert_int_equal(bodies[2].solid, 10);
+    assert_true(bodies[1].position_m[0] == -0.25f && bodies[1].position_m[1] == 1e3f);
+    assert_int_equal(bodies[0].rotation[3], 32767);
+    assert_int_equal(bodies[1].rotation[0], -32767);
+    assert_int_equal(bytes[6], 136 + 3 * 24);
+    assert_int_equal(bodies[3].solid, 0); // behind the last nothing is left of anything
+    assert_int_equal(bodies[3].rotation[3], 0);
 }
 
 static void a_failed_open_leaves_the_frame_alone(void **context)
@@ -273,7 +375,7 @@ static void a_failed_open_leaves_the_frame_alone(void **context)
     memcpy(&before, &frame, sizeof frame);
     uint8_t bytes[BYTES_MAX];
     size_t byte_count = golden_frame_encode(&golden_frames[3], bytes, sizeof bytes);
-    bytes[167] = 1;
+    bytes[167] = 2;
     assert_int_equal(tarn_frame_open(bytes, byte_count, &frame), TARN_E_VERSION);
     assert_memory_equal(&frame, &before, sizeof frame);
 }
@@ -312,6 +414,9 @@ static void the_writer_refuses_what_would_not_open(void **context)
     REFUSED(tile.tile[0] = 1);
     REFUSED(tile.layer = 1);
     REFUSED(tile.coding = 1);
+    REFUSED(tile.coding = 2);
+    REFUSED(header.body_count = 1);
+    REFUSED(header.body_count = TARN_FRAME_BODIES_MAX + 1);
     REFUSED(tile.payload_bytes--);
 #undef REFUSED
 }
@@ -319,15 +424,23 @@ static void the_writer_refuses_what_would_not_open(void **context)
 static void sizes_are_what_the_specification_says(void **context)
 {
     (void)context;
-    assert_int_equal(tarn_frame_head_bytes(0, 0), 136);
-    assert_int_equal(tarn_frame_head_bytes(3, 6), 136 + 24 + 96);
-    assert_int_equal(tarn_frame_payload_bytes(0), 192);
-    assert_int_equal(tarn_frame_payload_bytes(TARN_FRAME_PARTICLES_MAX), 192 + 3 * (size_t)TARN_FRAME_PARTICLES_MAX);
-    assert_int_equal(tarn_frame_bound(3, 6, 149), 136 + 24 + 96 + 6 * 192 + 3 * 149);
+    const tarn_frame_coding raw = TARN_FRAME_CODING_RAW, colours = TARN_FRAME_CODING_COLOURS;
+    const uint32_t most = TARN_FRAME_PARTICLES_MAX;
+    assert_int_equal(tarn_frame_head_bytes(0, 0, 0), 136);
+    assert_int_equal(tarn_frame_head_bytes(0, 3, 6), 136 + 24 + 96);
+    assert_int_equal(tarn_frame_head_bytes(16, 3, 6), 136 + 384 + 24 + 96);
+    assert_int_equal(tarn_frame_payload_bytes(raw, 0), 192);
+    assert_int_equal(tarn_frame_payload_bytes(raw, most), 192 + 3 * (size_t)most);
+    assert_int_equal(tarn_frame_payload_bytes(colours, 0), 192);
+    assert_int_equal(tarn_frame_payload_bytes(colours, most), 192 + 4 * (size_t)most);
+    assert_int_equal(tarn_frame_bound(raw, 3, 6, 149), 136 + 384 + 24 + 96 + 6 * 192 + 3 * 149);
+    assert_int_equal(tarn_frame_bound(colours, 3, 6, 149), 136 + 384 + 24 + 96 + 6 * 192 + 4 * 149);
     int8_t grid[TARN_FRAME_VELOCITY_BYTES] = {0};
-    uint8_t one[1] = {0}, bytes[195];
-    assert_int_equal(tarn_frame_write_payload(grid, one, one, one, 1, bytes, 195), TARN_OK);
-    assert_int_equal(tarn_frame_write_payload(grid, one, one, one, 1, bytes, 194), TARN_E_SPACE);
+    uint8_t one[1] = {0}, bytes[196];
+    assert_int_equal(tarn_frame_write_payload(grid, one, one, one, NULL, 1, bytes, 195), TARN_OK);
+    assert_int_equal(tarn_frame_write_payload(grid, one, one, one, NULL, 1, bytes, 194), TARN_E_SPACE);
+    assert_int_equal(tarn_frame_write_payload(grid, one, one, one, one, 1, bytes, 196), TARN_OK);
+    assert_int_equal(tarn_frame_write_payload(grid, one, one, one, one, 1, bytes, 195), TARN_E_SPACE);
 }
 
 static void every_status_has_a_name_and_a_text(void **context)
@@ -347,6 +460,8 @@ int main(void)
         cmocka_unit_test(a_linear_grid_is_interpolated_linearly_and_clamped_at_the_border),
         cmocka_unit_test(decoding_refuses_arrays_that_are_too_small),
         cmocka_unit_test(damaged_frames_are_refused_with_their_status),
+        cmocka_unit_test(codings_are_not_mixed),
+        cmocka_unit_test(bodies_are_read_as_they_were_written),
         cmocka_unit_test(a_failed_open_leaves_the_frame_alone),
         cmocka_unit_test(the_writer_refuses_what_would_not_open),
         cmocka_unit_test(sizes_are_what_the_specification_says),

@@ -153,7 +153,7 @@ static void every_changed_byte_is_harmless(void **context)
     for (int i = 0; i < golden_count(); i++) {
         assert_true(golden_make(i, &vector));
         // All values where the structure is; in long payloads, whose every value is legal, a few.
-        size_t dense = vector.is_frame ? 264 : vector.byte_count;
+        size_t dense = vector.is_frame && vector.byte_count > 664 ? 664 : vector.byte_count;
         uint8_t *alone = copy_alone(vector.bytes, vector.byte_count);
         for (size_t at = 0; at < vector.byte_count; at++) {
             for (int change = 1; change < 256; change = at < dense ? change + 1 : change * 4) {

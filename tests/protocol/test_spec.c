@@ -106,6 +106,7 @@ typedef struct layout_field {
 
 #define LAYOUT_FIELD(id, name, offset, type) {name, offset, type},
 static const layout_field header_fields[] = {TARN_FRAME_HEADER_FIELDS(LAYOUT_FIELD)};
+static const layout_field body_fields[] = {TARN_FRAME_BODY_FIELDS(LAYOUT_FIELD)};
 static const layout_field tile_fields[] = {TARN_FRAME_TILE_FIELDS(LAYOUT_FIELD)};
 static const layout_field input_fields[] = {TARN_FRAME_INPUT_FIELDS(LAYOUT_FIELD)};
 
@@ -141,6 +142,7 @@ static void byte_tables_are_the_layout_of_the_code(void **context)
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
     check_layout("### 5.1 Header", header_fields, COUNT(header_fields), TARN_FRAME_HEADER_BYTES);
     check_layout("### 5.2 Input table", input_fields, COUNT(input_fields), TARN_FRAME_INPUT_BYTES);
+    check_layout("### 5.6 Bodies", body_fields, COUNT(body_fields), TARN_FRAME_BODY_BYTES);
     check_layout("### 5.3 Tile table", tile_fields, COUNT(tile_fields), TARN_FRAME_TILE_BYTES);
 }
 
@@ -173,6 +175,7 @@ static void limits_are_the_constants_of_the_code(void **context)
         LIMIT(TARN_FRAME_VERSION),
         LIMIT(TARN_FRAME_HEADER_BYTES),
         LIMIT(TARN_FRAME_HEADER_BYTES_MAX),
+        LIMIT(TARN_FRAME_BODY_BYTES),
         LIMIT(TARN_FRAME_INPUT_BYTES),
         LIMIT(TARN_FRAME_TILE_BYTES),
         LIMIT(TARN_FRAME_TILE_CELLS_LOG2),
@@ -183,6 +186,8 @@ static void limits_are_the_constants_of_the_code(void **context)
         LIMIT(TARN_FRAME_PARTICLES_MAX),
         LIMIT(TARN_FRAME_TILES_MAX),
         LIMIT(TARN_FRAME_INPUTS_MAX),
+        LIMIT(TARN_FRAME_BODIES_MAX),
+        LIMIT(TARN_FRAME_ROTATION_ONE),
     };
     spec_row rows[ROWS_MAX];
     assert_int_equal(read_table("## 7. Limits", rows), COUNT(limits));

@@ -8,8 +8,8 @@ import { join } from "node:path";
 
 const [wasmPath, goldenPath] = process.argv.slice(2);
 const wasm = readFileSync(wasmPath);
-const HEADER_VALUES = 26;
-const INPUT_BYTES_MAX = 136 + 888 + 8 * 64 + (16 + 192) * 2 ** 20 + 3 * 2 ** 24;
+const HEADER_VALUES = 28;
+const INPUT_BYTES_MAX = 1024 + 8 * 64 + (16 + 192) * 2 ** 20 + 4 * 2 ** 24;
 const STATUS = { memory: -2, space: -5, truncated: -6, malformed: -7, version: -8, limit: -9 };
 
 const vectors = readdirSync(goldenPath)
@@ -23,7 +23,7 @@ const vectors = readdirSync(goldenPath)
 async function fresh() {
   const { instance, module } = await WebAssembly.instantiate(wasm, {});
   assert.deepEqual(WebAssembly.Module.imports(module), []);
-  assert.equal(instance.exports.tarn_codec_abi(), 1);
+  assert.equal(instance.exports.tarn_codec_abi(), 2);
   return instance.exports;
 }
 
@@ -46,17 +46,26 @@ function result(codec) {
   const inputs = new Uint32Array(buffer, codec.tarn_codec_inputs(), 2 * h[10]);
   const positions = new Uint16Array(buffer, codec.tarn_codec_positions(), 4 * count);
   const velocities = new Int8Array(buffer, codec.tarn_codec_velocities(), 4 * count);
+  const bodies = new Float64Array(buffer, codec.tarn_codec_bodies(), 8 * h[26]);
   assert.equal(h[25], 1);
+  const particles = Array.from({ length: count }, (_, i) => {
+    if (!h[27]) assert.equal(positions[4 * i + 3], 0);
+    const colour = h[27] ? [positions[4 * i + 3]] : [];
+    return [...positions.subarray(4 * i, 4 * i + 3), ...velocities.subarray(4 * i, 4 * i + 4), ...colour];
+  });
+  const rotation = (value) => Math.round(value * 32767);
   return {
     kind: h[0], flags: h[1], frame_bytes: h[2], epoch: h[3], step: h[4], sim_time_s: h[5], server_time_us: h[6],
     realtime_factor: h[7], particle_count: count, tile_count: h[9], input_count: h[10], cells: h.slice(11, 14),
     position_bits: h[14], layer_count: h[15], cell_m: h[16], orientation: h.slice(17, 21),
     gravity_m_s2: h.slice(21, 24), velocity_scale_m_s: h[24],
     inputs: Array.from({ length: h[10] }, (_, i) => [inputs[2 * i], inputs[2 * i + 1]]),
-    particles_x_y_z_u_v_w_layer: Array.from({ length: count }, (_, i) => {
-      assert.equal(positions[4 * i + 3], 0);
-      return [...positions.subarray(4 * i, 4 * i + 3), ...velocities.subarray(4 * i, 4 * i + 4)];
+    ...(h[26] && {
+      bodies_solid_x_y_z_rotation: Array.from({ length: h[26] }, (_, i) => [
+        ...bodies.subarray(8 * i, 8 * i + 4), ...Array.from(bodies.subarray(8 * i + 4, 8 * i + 8), rotation),
+      ]),
     }),
+    [h[27] ? "particles_x_y_z_u_v_w_layer_colour" : "particles_x_y_z_u_v_w_layer"]: particles,
   };
 }
 
@@ -134,7 +143,7 @@ const tests = {
   },
 };
 
-assert.ok(vectors.length >= 6, "the golden frames are there");
+assert.ok(vectors.length >= 9, "the golden frames are there");
 let failed = 0;
 for (const [name, test] of Object.entries(tests)) {
   try {

@@ -1,6 +1,7 @@
 // The gateway's parts that need no loop: the queue to the worker, the page's files, the metrics.
 #include "server/gateway/metrics.h"
 #include "server/gateway/pages.h"
+#include "server/gateway/scene_pages.h"
 #include "server/gateway/worker_queue.h"
 #include "tests/server/test_cmocka.h"
 
@@ -151,6 +152,99 @@ static int remove_folder(void **state)
     return system(command) == 0 ? 0 : -1;
 }
 
+static void expect_scene_page(const char *path, const char *type, const char *text)
+{
+    tarn_page page;
+    tarn_status status = tarn_scene_page_read(folder, path, &page);
+    if (!text) {
+        if (status != TARN_E_NOT_FOUND || page.bytes)
+            fail_msg("%s: %s instead of TARN_E_NOT_FOUND", path, tarn_status_name(status));
+        return;
+    }
+    if (status != TARN_OK)
+        fail_msg("%s: %s", path, tarn_status_name(status));
+    assert_string_equal(page.type, type);
+    assert_int_equal(page.byte_count, strlen(text));
+    assert_memory_equal(page.bytes, text, strlen(text));
+    assert_int_equal(page.etag[0], '"');
+    assert_false(page.immutable);
+    free(page.bytes);
+}
+
+static void test_scenes_are_read_from_their_folder_and_nothing_else_is(void **state)
+{
+    (void)state;
+    char path[512], long_path[600] = "/scenes/";
+    put_file("pool.json", "{}");
+    put_file("empty.json", "");
+    put_file("notes.txt", "no");
+    put_file("no-ending", "no");
+    put_file(".hidden.json", "no");
+    put_file("assets/duck.obj", "v 0 0 0");
+    put_file("assets/.json", "no");
+    const char *const links[][2] = {{"/etc/passwd", "out.json"}, {"pool.json", "in.json"}, {"/", "root"}};
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, links[i][1]);
+        assert_int_equal(symlink(links[i][0], path), 0);
+    }
+    snprintf(path, sizeof path, "%s/pipe.json", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    snprintf(path, sizeof path, "%s/folder.json", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+
+    expect_scene_page("/scenes/pool.json", "application/json", "{}");
+    expect_scene_page("/scenes/empty.json", "application/json", "");
+    expect_scene_page("/scenes/assets/duck.obj", "text/plain; charset=utf-8", "v 0 0 0");
+    put_file("pool.json", "{ }"); // as it is now, not as it was
+    expect_scene_page("/scenes/pool.json", "application/json", "{ }");
+    snprintf(path, sizeof path, "/scenes/../%s/pool.json", strrchr(folder, '/') + 1);
+    expect_scene_page(path, NULL, NULL);
+    snprintf(path, sizeof path, "/scenes//%s/pool.json", folder);
+    expect_scene_page(path, NULL, NULL);
+    memset(long_path + 8, 'a', 580);
+    memcpy(long_path + 588, ".json", 6);
+    static const char *const others[] = {
+        "/scenes/",
+        "/scenes/missing.json",
+        "/scenes/notes.txt",
+        "/scenes/no-ending",
+        "/scenes/.hidden.json",
+        "/scenes/assets/.json",
+        "/scenes/.json",
+        "/scenes/assets",
+        "/scenes/assets/",
+        "/scenes//pool.json",
+        "/scenes/./pool.json",
+        "/scenes/assets/../pool.json",
+        "/scenes/assets//duck.obj",
+        "/scenes/pool.json/",
+        "/scenes/pool.json/pool.json",
+        "/scenes/pool.json.",
+        "/scenes/po ol.json",
+        "/scenes/po\\ol.json",
+        "/scenes/out.json",
+        "/scenes/in.json",
+        "/scenes/root/etc/x.json",
+        "/scenes/pipe.json",
+        "/scenes/folder.json",
+        "/pool.json",
+        "pool.json",
+        "",
+    };
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        expect_scene_page(others[i], NULL, NULL);
+    expect_scene_page(long_path, NULL, NULL);
+
+    tarn_page page;
+    snprintf(path, sizeof path, "%s/large.obj", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(ftruncate(fileno(file), TARN_GATEWAY_PAGE_BYTES_MAX + 1), 0);
+    fclose(file);
+    assert_int_equal(tarn_scene_page_read(folder, "/scenes/large.obj", &page), TARN_E_LIMIT);
+    assert_int_equal(tarn_scene_page_read("/no/such/folder", "/scenes/pool.json", &page), TARN_E_NOT_FOUND);
+}
+
 static void test_pages_are_found_by_their_path_and_nothing_else_is(void **state)
 {
     (void)state;
@@ -234,6 +328,7 @@ int main(void)
         cmocka_unit_test(test_a_message_that_was_begun_is_finished),
         cmocka_unit_test(test_pages_are_found_by_their_path_and_nothing_else_is),
         cmocka_unit_test(test_an_etag_changes_with_the_content),
+        cmocka_unit_test(test_scenes_are_read_from_their_folder_and_nothing_else_is),
         cmocka_unit_test(test_metrics_are_whole_lines_however_little_room_there_is),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -35,13 +35,21 @@ static tarn_input pointer(uint32_t sequence, tarn_phase phase, float x, float y)
     return input;
 }
 
-static tarn_status take(tarn_input_state *state, uint32_t viewer, const tarn_input *input, const tarn_tile_map *map)
+static tarn_body_map no_bodies;
+
+static tarn_status take_with(tarn_input_state *state, uint32_t viewer, const tarn_input *input,
+                             const tarn_tile_map *map, const tarn_body_map *bodies)
 {
     tarn_text why = "";
     tarn_input_state_note(state, viewer, input->sequence);
-    tarn_status status = tarn_input_state_take(state, viewer, input, map, why);
+    tarn_status status = tarn_input_state_take(state, viewer, input, map, bodies, why);
     assert_true((status == TARN_OK) == (why[0] == 0));
     return status;
+}
+
+static tarn_status take(tarn_input_state *state, uint32_t viewer, const tarn_input *input, const tarn_tile_map *map)
+{
+    return take_with(state, viewer, input, map, &no_bodies);
 }
 
 static void test_a_ray_enters_and_leaves_the_tank(void **unused)
@@ -374,6 +382,206 @@ static void test_a_hiccup_is_made_up_for(void **unused)
     assert_true(pace.due_ns == now); // too late: let go
 }
 
+/// A box that lies still, a paddle that follows a path, and two floating balls: body 1 at (1, 1, 2) with a radius of
+/// 1/4 m, body 2 behind it, at (1, 1, 3), with 1/2 m.
+static void fill_bodies(tarn_body_map *bodies)
+{
+    static tarn_tank_desc desc;
+    desc.solid_count = 4;
+    desc.solids[0] = (tarn_solid){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {9, 9, 9}}};
+    desc.solids[1] = desc.solids[0];
+    desc.solids[1].motion = TARN_MOTION_KEYFRAMES;
+    desc.solids[2] = (tarn_solid){.shape = {.kind = TARN_SHAPE_SPHERE, .half_m = {0.25f}},
+                                  .pose = {{0, 0, 0}, {0, 0, 0, 1}},
+                                  .motion = TARN_MOTION_FREE};
+    desc.solids[3] = desc.solids[2];
+    desc.solids[3].shape.half_m[0] = 0.5f;
+    tarn_body_map_init(bodies, &desc);
+    const float turn = 0.70710678f; // a quarter turn about z
+    const tarn_body_state states[3] = {{.solid = 1},
+                                       {.solid = 2, .pose = {{1, 1, 2}, {0, 0, turn, turn}}},
+                                       {.solid = 3, .pose = {{1, 1, 3}, {0, 0, 0, 1}}}};
+    tarn_body_map_update(bodies, states, 3);
+}
+
+static void test_a_ray_meets_the_nearest_body(void **unused)
+{
+    (void)unused;
+    tarn_body_map bodies;
+    float hit[3];
+    fill_bodies(&bodies);
+    assert_int_equal(bodies.count, 2);
+    tarn_ray ray = {{1.1f, 1, -3}, {0, 0, 1}};
+    assert_int_equal(tarn_body_map_ray(&bodies, &ray, hit)->body, 1);
+    assert_float_equal(hit[0], 1.1, 1e-6);
+    assert_float_equal(hit[2], 2, 1e-6);
+    ray.origin_m[0] = 1.3f; // past the small one
+    assert_int_equal(tarn_body_map_ray(&bodies, &ray, hit)->body, 2);
+    ray.origin_m[0] = 1.6f; // past both
+    assert_null(tarn_body_map_ray(&bodies, &ray, hit));
+    ray = (tarn_ray){{1, 1, 2.4f}, {0, 0, 1}}; // the small one is behind it
+    assert_int_equal(tarn_body_map_ray(&bodies, &ray, hit)->body, 2);
+    ray.origin_m[2] = 3.1f; // from inside, beyond the middle: where it begins
+    assert_int_equal(tarn_body_map_ray(&bodies, &ray, hit)->body, 2);
+    assert_float_equal(hit[2], 3.1, 1e-6);
+    ray.origin_m[2] = 3.6f;
+    assert_null(tarn_body_map_ray(&bodies, &ray, hit));
+}
+
+static void test_a_press_on_a_body_drags_it(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    tarn_body_map bodies;
+    static tarn_input_state state;
+    tarn_push pushes[TARN_TANK_PUSHES_MAX];
+    tarn_grab grabs[TARN_TANK_GRABS_MAX];
+    fill_map(&map);
+    fill_bodies(&bodies);
+    tarn_input_state_init(&state);
+    tarn_input input = pointer(1, TARN_PHASE_DOWN, 1.1f, 1);
+    take_with(&state, 9, &input, &map, &bodies);
+    input = pointer(2, TARN_PHASE_MOVE, 1.6f, 1.2f);
+    take_with(&state, 9, &input, &map, &bodies);
+    for (int step = 0; step < 3; step++) {
+        assert_int_equal(tarn_input_state_grabs(&state, grabs), 1);
+        assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0);
+    }
+    assert_int_equal(grabs[0].body, 1);
+    // 0.1 m along x in the tank; the body's own frame is turned by a quarter about z.
+    assert_float_equal(grabs[0].point_m[0], 0, 1e-6);
+    assert_float_equal(grabs[0].point_m[1], -0.1, 1e-6);
+    assert_float_equal(grabs[0].point_m[2], 0, 1e-6);
+    // In the plane through the body's middle, wherever the body is by now.
+    assert_float_equal(grabs[0].target_m[0], 1.6, 1e-6);
+    assert_float_equal(grabs[0].target_m[1], 1.2, 1e-6);
+    assert_float_equal(grabs[0].target_m[2], 2, 1e-6);
+    assert_true(grabs[0].strength > 0 && grabs[0].strength <= 1);
+    // It is held in the step that contains the release, and then no more.
+    input = pointer(3, TARN_PHASE_UP, 1.7f, 1.2f);
+    take_with(&state, 9, &input, &map, &bodies);
+    assert_int_equal(tarn_input_state_grabs(&state, grabs), 1);
+    assert_float_equal(grabs[0].target_m[0], 1.7, 1e-6);
+    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0);
+    assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
+    // The next press, beside the bodies, pushes.
+    input = pointer(4, TARN_PHASE_DOWN, 3, 1);
+    take_with(&state, 9, &input, &map, &bodies);
+    input = pointer(5, TARN_PHASE_MOVE, 3.2f, 1);
+    take_with(&state, 9, &input, &map, &bodies);
+    assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
+    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 1);
+    tarn_tile_map_free(&map);
+}
+
+static void test_a_controller_holds_what_it_touches_when_it_is_pressed(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    tarn_body_map bodies;
+    static tarn_input_state state;
+    tarn_push pushes[TARN_TANK_PUSHES_MAX];
+    tarn_grab grabs[TARN_TANK_GRABS_MAX];
+    fill_map(&map);
+    fill_bodies(&bodies);
+    tarn_input_state_init(&state);
+    tarn_input input = {.sequence = 1, .kind = TARN_INPUT_CONTROLLER};
+    tarn_input_controller *controller = &input.controller;
+    controller->tracked = 1;
+    controller->trigger = 1;
+    controller->radius_m = 0.1f;
+    controller->strength = 1;
+    controller->velocity_m_s[0] = 1;
+    memcpy(controller->position_m, (float[3]){0.6f, 1, 2}, sizeof controller->position_m);
+    take_with(&state, 9, &input, &map, &bodies); // 0.15 m beside it
+    assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
+    controller->position_m[0] = 0.7f; // pressed already: it pushes against it
+    take_with(&state, 9, &input, &map, &bodies);
+    assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
+    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 1);
+    controller->trigger = 0;
+    take_with(&state, 9, &input, &map, &bodies);
+    controller->trigger = 1; // 0.05 m beside it, less than its radius
+    take_with(&state, 9, &input, &map, &bodies);
+    assert_int_equal(tarn_input_state_grabs(&state, grabs), 1);
+    assert_int_equal(grabs[0].body, 1);
+    assert_float_equal(grabs[0].point_m[1], 0.3, 1e-6);
+    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0);
+    controller->trigger = 0;
+    take_with(&state, 9, &input, &map, &bodies);
+    assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
+    tarn_tile_map_free(&map);
+}
+
+static void test_a_hand_holds_what_it_closes_around(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    tarn_body_map bodies;
+    static tarn_input_state state;
+    tarn_push pushes[TARN_TANK_PUSHES_MAX];
+    tarn_grab grabs[TARN_TANK_GRABS_MAX];
+    fill_map(&map);
+    fill_bodies(&bodies);
+    tarn_input_state_init(&state);
+    tarn_input input = {.sequence = 1, .kind = TARN_INPUT_HAND};
+    tarn_input_hand *hand = &input.hand;
+    hand->tracked = 1;
+    hand->radius_m = 0.1f;
+    hand->strength = 1;
+    hand->velocity_m_s[0] = 1;
+    memcpy(hand->position_m, (float[3]){1, 1, 2}, sizeof hand->position_m);
+    hand->grip = 1; // a fist that comes into sight there
+    take_with(&state, 9, &input, &map, &bodies);
+    assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
+    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0);
+    for (int way = 0; way < 2; way++) {
+        hand->grip = hand->pinch = 0;
+        take_with(&state, 9, &input, &map, &bodies);
+        assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
+        assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 1);
+        *(way ? &hand->pinch : &hand->grip) = 1;
+        take_with(&state, 9, &input, &map, &bodies);
+        assert_int_equal(tarn_input_state_grabs(&state, grabs), 1);
+        assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0);
+    }
+    // A hand that is out of sight lets go after a while.
+    for (int step = 0; step <= TARN_INPUT_STALE_STEPS; step++)
+        tarn_input_state_latch(&state, dt_s, pushes);
+    assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
+    // A pinch beside every body pushes as an open hand does.
+    hand->pinch = 0;
+    hand->position_m[0] = 3;
+    take_with(&state, 9, &input, &map, &bodies);
+    hand->pinch = 1;
+    take_with(&state, 9, &input, &map, &bodies);
+    assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
+    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 1);
+    tarn_tile_map_free(&map);
+}
+
+static void test_no_more_hands_act_than_a_step_takes(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    tarn_body_map bodies;
+    static tarn_input_state state;
+    tarn_grab grabs[TARN_TANK_GRABS_MAX];
+    fill_map(&map);
+    fill_bodies(&bodies);
+    tarn_input_state_init(&state);
+    for (uint32_t viewer = 1; viewer <= TARN_TANK_GRABS_MAX + 2; viewer++) {
+        tarn_input input = pointer(1, TARN_PHASE_DOWN, 1, 1);
+        take_with(&state, viewer, &input, &map, &bodies);
+    }
+    assert_int_equal(tarn_input_state_grabs(&state, grabs), TARN_TANK_GRABS_MAX);
+    tarn_input_state_viewer_gone(&state, 1);
+    tarn_input_state_viewer_gone(&state, 2);
+    tarn_input_state_viewer_gone(&state, 3);
+    assert_int_equal(tarn_input_state_grabs(&state, grabs), TARN_TANK_GRABS_MAX - 1);
+    tarn_tile_map_free(&map);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,6 +600,11 @@ int main(void)
         cmocka_unit_test(test_a_tank_that_keeps_up_runs_at_one),
         cmocka_unit_test(test_a_slow_tank_slows_its_clock_and_says_so),
         cmocka_unit_test(test_a_hiccup_is_made_up_for),
+        cmocka_unit_test(test_a_ray_meets_the_nearest_body),
+        cmocka_unit_test(test_a_press_on_a_body_drags_it),
+        cmocka_unit_test(test_a_controller_holds_what_it_touches_when_it_is_pressed),
+        cmocka_unit_test(test_a_hand_holds_what_it_closes_around),
+        cmocka_unit_test(test_no_more_hands_act_than_a_step_takes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -201,6 +201,65 @@ static void test_a_worker_that_leaves_the_protocol_is_not_believed(void **state)
     unsetenv("TARN_FAKE_WORKER");
 }
 
+/// Waits for the notice of a failed step and for a frame from after it; no worker is replaced.
+static void expect_notice(ws_client *client, const char *part, tarn_frame *frame, tarn_text text)
+{
+    tarn_message message;
+    const uint32_t epoch = frame->header.epoch;
+    assert_true(ws_client_wait(client, TARN_MESSAGE_ERROR, &message));
+    assert_int_equal(message.error.code, TARN_ERROR_WORKER);
+    if (!strstr(message.error.text, part))
+        fail_msg("\"%s\" does not say \"%s\"", message.error.text, part);
+    snprintf(text, sizeof(tarn_text), "%s", message.error.text);
+    do
+        assert_true(ws_client_wait_frame(client, frame));
+    while (frame->header.epoch == epoch);
+    assert_true(frame->header.epoch > epoch);
+    assert_true(client->state.worker_ready);
+}
+
+static void test_a_failing_step_sets_the_tank_back(void **state)
+{
+    (void)state;
+    static const char *const arguments[] = {"--scenes", TARN_TEST_SCENES,          "--scene", "small-pool",
+                                            "--worker", TARN_TEST_UNSTABLE_WORKER, NULL};
+    static server_process server;
+    ws_client client;
+    tarn_frame frame;
+    tarn_text text;
+    // Snapshots are kept at every 60th step. Call 30 comes before the first of them: the tank starts afresh, at step 0.
+    // Call 30 + 75 fails at step 75: back to 60. Call 105 + 20 fails at step 80, too soon after: afresh once more. From
+    // there on, call 125 + 190 fails at step 190: back to 180, and then 125 more steps are fine.
+    setenv("TARN_UNSTABLE_CALLS", "30,105,125,315", 1);
+    server_start(&server, arguments);
+    unsetenv("TARN_UNSTABLE_CALLS");
+    ws_client_enter(&client, server.port);
+    assert_true(ws_client_wait_frame(&client, &frame));
+    assert_true(frame.header.step < 30);
+    pid_t worker = server_worker(&server);
+    expect_notice(&client, "starts afresh", &frame, text);
+    assert_true(frame.header.step < 60);
+    expect_notice(&client, "set back by 0.25 s", &frame, text);
+    assert_in_range(frame.header.step, 60, 80);
+    expect_notice(&client, "starts afresh", &frame, text);
+    assert_true(frame.header.step < 60);
+    expect_notice(&client, "set back by 0.17 s", &frame, text);
+    assert_in_range(frame.header.step, 180, 260);
+    // Resetting goes on to a newer epoch than the one that the worker chose.
+    uint32_t epoch = frame.header.epoch;
+    ws_client_control(&client, TARN_CONTROL_RESET, NULL);
+    do
+        assert_true(ws_client_wait_frame(&client, &frame));
+    while (frame.header.epoch == epoch);
+    assert_true(frame.header.epoch > epoch);
+    assert_true(frame.header.step < 60);
+    assert_int_equal(server_worker(&server), worker);
+    assert_true(server_metric(server.port, "tarn_worker_failures_total") == 0);
+    assert_int_equal(client.close_code, 0);
+    ws_client_close(&client);
+    server_stop(&server);
+}
+
 static void test_a_port_in_use_is_named_and_the_other_server_goes_on(void **state)
 {
     (void)state;
@@ -355,6 +414,7 @@ int main(void)
         cmocka_unit_test(test_the_worker_ends_with_a_killed_gateway),
         cmocka_unit_test(test_wrong_starts_say_what_is_wrong),
         cmocka_unit_test(test_a_worker_that_leaves_the_protocol_is_not_believed),
+        cmocka_unit_test(test_a_failing_step_sets_the_tank_back),
         cmocka_unit_test(test_a_port_in_use_is_named_and_the_other_server_goes_on),
         cmocka_unit_test(test_signals_end_it_cleanly_and_viewers_are_told),
         cmocka_unit_test(test_a_closed_terminal_does_not_end_it_under_nohup),

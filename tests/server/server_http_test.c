@@ -118,6 +118,47 @@ static void test_nothing_outside_the_page_can_be_had(void **state)
     assert_int_equal(get("/no-such-page"), 404);
 }
 
+static void test_scenes_and_what_they_name_can_be_had(void **state)
+{
+    (void)state;
+    char header[128];
+    assert_int_equal(get("/scenes/small-pool.json"), 200);
+    assert_says("content-type: application/json");
+    assert_says("cache-control: no-cache");
+    assert_says("content-security-policy: default-src 'self'");
+    assert_says("Small pool");
+    char *etag = strstr(answer, "etag: ");
+    assert_non_null(etag);
+    snprintf(header, sizeof header, "If-None-Match: %.18s\r\n", etag + 6);
+    assert_int_equal(server_http(server.port, "GET", "/scenes/small-pool.json", header, answer, sizeof answer), 304);
+    assert_int_equal(server_http(server.port, "HEAD", "/scenes/small-pool.json", NULL, answer, sizeof answer), 200);
+    assert_null(strstr(answer, "Small pool"));
+    static const char *const targets[] = {
+        "/scenes",
+        "/scenes/",
+        "/scenes/small-pool",
+        "/scenes/no-such.json",
+        "/scenes/../bad_scenes/negative-size.json",
+        "/scenes/..%2fbad_scenes/negative-size.json",
+        "/scenes/%2e%2e/bad_scenes/negative-size.json",
+        "/scenes/small-pool.json%00.obj",
+        "/scenes/..%5c..%5csmall-pool.json",
+        "/scenes//etc/passwd",
+    };
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
+        if (get(targets[i]) == 200)
+            fail_msg("%s was answered", targets[i]);
+    // Many at once, some of them left in the middle.
+    for (int i = 0; i < 50; i++) {
+        int fd = ws_connect(server.port);
+        assert_true(fd >= 0);
+        static const char request[] = "GET /scenes/small-pool.json HTTP/1.1\r\nHost: a\r\n\r\n";
+        ws_send_raw(fd, request, sizeof request - 1);
+        close(fd);
+    }
+    assert_int_equal(get("/scenes/small-dam.json"), 200);
+}
+
 static void test_health_and_metrics_tell_how_it_goes(void **state)
 {
     (void)state;
@@ -273,6 +314,7 @@ int main(void)
         cmocka_unit_test(test_what_the_browser_has_is_not_sent_again),
         cmocka_unit_test(test_head_has_no_body_and_other_methods_are_refused),
         cmocka_unit_test(test_nothing_outside_the_page_can_be_had),
+        cmocka_unit_test(test_scenes_and_what_they_name_can_be_had),
         cmocka_unit_test(test_health_and_metrics_tell_how_it_goes),
         cmocka_unit_test(test_an_upgrade_to_http2_is_refused),
         cmocka_unit_test(test_a_websocket_is_upgraded_only_as_its_standard_says),

@@ -8,6 +8,8 @@ import { Link, type SocketLike } from "./net/link.js";
 import { Conversation, type EndReason, OWN_VERSIONS } from "./protocol/conversation.js";
 import { ERROR, type ServerMessage, type SessionState, SUBPROTOCOL } from "./protocol/messages.js";
 import { Stage } from "./render/stage.js";
+import { SceneLoader } from "./scene-loader.js";
+import { BodyTrack } from "./state/body-track.js";
 import { Detail } from "./state/detail.js";
 import { DisplayClock } from "./state/display-clock.js";
 import { type DecodedFrame, type FramePosition, FrameStream } from "./state/frame-stream.js";
@@ -42,6 +44,8 @@ export interface AppOptions {
   session: string;
   viewer: string;
   decoder: DecoderPort;
+  /** Gets a file of the scenes' folder. */
+  fetchScene: (path: string) => Promise<Response>;
   wasm: ArrayBuffer;
   /** Draws as finely as the screen shows, however slow the machine. */
   fullDetail: boolean;
@@ -54,7 +58,9 @@ export class App {
   readonly stage: Stage;
   readonly stream: FrameStream;
   readonly conversation: Conversation;
+  readonly bodies = new BodyTrack();
 
+  private readonly scenes: SceneLoader;
   private readonly link: Link;
   private readonly clock = new DisplayClock();
   private readonly liquid = new LiquidMap();
@@ -108,6 +114,10 @@ export class App {
       onDecoded: (frame, hash) => this.decoded(frame, hash),
       onRefused: (why, position) => this.refused(why, position),
       onFailed: (why) => this.notices.stop("The frames can't be decoded", `${why}.`, RELOAD),
+    });
+    this.scenes = new SceneLoader(options.fetchScene, {
+      onSolids: (solids, files) => this.stage.solids.show(solids, files),
+      onProblem: (text) => this.say(sentence(text)),
     });
     this.conversation = this.createConversation(options);
     this.link = this.createLink(options.socketUrl);
@@ -166,7 +176,8 @@ export class App {
         this.showState(message.state);
         break;
       case "error":
-        if (message.code !== ERROR.worker) this.say(sentence(message.text));
+        // A simulation that is being started again has a line of its own.
+        if (message.code !== ERROR.worker || this.model.state?.workerReady) this.say(sentence(message.text));
         break;
     }
   }
@@ -174,6 +185,8 @@ export class App {
   private showState(state: SessionState): void {
     this.model.state = state;
     if (state.sizeM.every((m) => m > 0)) this.fit(state.sizeM);
+    // Only those of the server's own folder can be had.
+    this.scenes.use(this.model.scenes.includes(state.scene) ? state.scene : "");
     this.panel.showScenes(this.model.scenes, state.scene);
     this.panel.showState(state);
     this.parts.subtitle.textContent = `${state.scene.replaceAll("-", " ")} · ${this.model.device}`;
@@ -276,10 +289,11 @@ export class App {
       this.stage.fitTank(sizeOf(latest, this.point));
       this.stage.orient(latest.info);
       this.stage.particles.show(latest);
+      this.bodies.onFrame(latest.info, latest.views.bodies);
     }
     this.push.flush();
     this.showCursor();
-    this.stage.draw(this.clock.tick(now));
+    this.stage.draw(this.clock.tick(now), this.bodies);
     if (now - this.readoutMs > READOUT_EVERY_MS) {
       this.readoutMs = now;
       this.measure(now);

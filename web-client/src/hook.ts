@@ -38,6 +38,12 @@ export interface TarnHook {
   meanVelocity(): [number, number, number];
   /** The next `count` frames as they are decoded. */
   nextFrames(count: number): Promise<FrameSample[]>;
+  /** Solids that are drawn. */
+  readonly solids: number;
+  /** Whether the particles of the newest frame have colours of their own. */
+  readonly coloured: boolean;
+  /** Where a solid that moves is drawn, in tank coordinates; null where there is none. */
+  bodyAt(solid: number): [number, number, number] | null;
   /** Place on the page (CSS pixels) of a point in tank coordinates. */
   project(point: readonly number[]): [number, number];
 }
@@ -106,6 +112,13 @@ export function installHook(app: App): void {
     get sizeM() {
       return app.stage.sizeM;
     },
+    get solids() {
+      return app.stage.solids.count;
+    },
+    get coloured() {
+      return info()?.coloured ?? false;
+    },
+    bodyAt: (solid) => app.stage.solids.placeOf(solid)?.toArray() ?? null,
     meanVelocity: () => meanVelocity(app),
     nextFrames: (count) => nextFrames(app, count),
     project: (point) => app.stage.project(point),

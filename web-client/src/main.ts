@@ -69,6 +69,7 @@ async function start(): Promise<void> {
     session: clipName(query.get("session") ?? ""),
     viewer: clipName(query.get("name") ?? ""),
     decoder,
+    fetchScene: (path) => fetch(new URL(`scenes/${path}`, document.baseURI)),
     wasm: await response.arrayBuffer(),
     fullDetail: query.get("detail") === "full",
     software: isSoftware(probe),

@@ -18,6 +18,8 @@ const INFO: FrameInfo = {
   orientation: [0, 0, 0, 1],
   gravity: [0, -9.81, 0],
   velocityScale: 0.1,
+  bodyCount: 0,
+  coloured: false,
   ownSequence: 0,
   lightDims: [4, 4, 4],
   lightCells: 2,
@@ -112,9 +114,10 @@ test("a refused frame is reported and the stream goes on", () => {
 
 test("a slot's arrays don't overlap and fill it", () => {
   const slot = new ArrayBuffer(slotBytes(slotCapacity(5000)));
-  const { positions, velocities, light, capacity } = slotViews(slot);
+  const { positions, velocities, light, bodies, capacity } = slotViews(slot);
   expect(capacity).toBe(slotCapacity(5000));
   expect(positions.byteOffset + positions.byteLength).toBe(velocities.byteOffset);
   expect(velocities.byteOffset + velocities.byteLength).toBe(light.byteOffset);
-  expect(light.byteOffset + light.byteLength).toBe(slot.byteLength);
+  expect(light.byteOffset + light.byteLength).toBe(bodies.byteOffset);
+  expect(bodies.byteOffset + bodies.byteLength).toBe(slot.byteLength);
 });

@@ -98,8 +98,18 @@ for (const name of vectors("frame-")) {
     const particles = Array.from({ length: info.particleCount }, (_, i) => [
       ...positions.subarray(4 * i, 4 * i + 3),
       ...velocities.subarray(4 * i, 4 * i + 4),
+      ...(info.coloured ? positions.subarray(4 * i + 3, 4 * i + 4) : []),
     ]);
-    expect(particles).toEqual(meaning.particles_x_y_z_u_v_w_layer);
+    const coloured = "particles_x_y_z_u_v_w_layer_colour" in meaning;
+    expect(info.coloured).toBe(coloured);
+    expect(particles).toEqual(meaning[`particles_x_y_z_u_v_w_layer${coloured ? "_colour" : ""}`]);
+    const bodies = (meaning.bodies_solid_x_y_z_rotation ?? []) as number[][];
+    const values = codec.bodies(info.bodyCount);
+    const found = Array.from({ length: info.bodyCount }, (_, i) => [
+      ...values.subarray(8 * i, 8 * i + 4),
+      ...values.subarray(8 * i + 4, 8 * i + 8).map((part) => Math.round(part * 32767)),
+    ]);
+    expect(found).toEqual(bodies);
   });
 
   test.skipIf(!available)(`${name} is refused when its end is missing, and the codec goes on`, async () => {

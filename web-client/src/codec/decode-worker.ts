@@ -52,6 +52,7 @@ function decode(
   }
   views.positions.set(c.positions(info.particleCount));
   views.velocities.set(c.velocities(info.particleCount));
+  views.bodies.set(c.bodies(info.bodyCount));
   lightVolume.compute(views.positions, info.particleCount, info.cells, views.light);
   info.lightDims = [lightVolume.dims[0], lightVolume.dims[1], lightVolume.dims[2]];
   info.lightCells = lightVolume.voxelCells;

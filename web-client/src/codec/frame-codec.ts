@@ -1,8 +1,8 @@
 // The C frame codec behind its WebAssembly ABI (protocol/wasm/README.md). One instance per thread.
-import type { FrameInfo } from "./frame-info.js";
+import { BODY_VALUES, type FrameInfo } from "./frame-info.js";
 
-const ABI = 1;
-const HEADER_VALUES = 26;
+const ABI = 2;
+const HEADER_VALUES = 28;
 const FLAG_PAUSED = 1;
 
 interface CodecExports {
@@ -13,6 +13,7 @@ interface CodecExports {
   tarn_codec_decode(byteCount: number): number;
   tarn_codec_header(): number;
   tarn_codec_inputs(): number;
+  tarn_codec_bodies(): number;
   tarn_codec_positions(): number;
   tarn_codec_velocities(): number;
   tarn_codec_status_name(status: number): number;
@@ -56,6 +57,10 @@ export class FrameCodec {
     return new Int8Array(this.wasm.memory.buffer, this.wasm.tarn_codec_velocities(), particleCount * 4);
   }
 
+  bodies(bodyCount: number): Float64Array {
+    return new Float64Array(this.wasm.memory.buffer, this.wasm.tarn_codec_bodies(), bodyCount * BODY_VALUES);
+  }
+
   info(viewerId: number): FrameInfo {
     const h = new Float64Array(this.wasm.memory.buffer, this.wasm.tarn_codec_header(), HEADER_VALUES);
     const at = (index: number): number => h[index] as number;
@@ -74,6 +79,8 @@ export class FrameCodec {
       orientation: [at(17), at(18), at(19), at(20)],
       gravity: [at(21), at(22), at(23)],
       velocityScale: at(24),
+      bodyCount: at(26),
+      coloured: at(27) !== 0,
       ownSequence: this.sequenceOf(viewerId, at(10)),
       lightDims: [1, 1, 1],
       lightCells: 1,

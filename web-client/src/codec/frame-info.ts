@@ -5,12 +5,20 @@
 // when a tank outgrows them.
 //
 //     | positions: 4 x uint16 per particle | velocities: 4 x int8 per particle | light volume: 2 x uint8 per voxel |
+//     | bodies: 8 x float32 each |
+//
+// The fourth value of a position is the particle's colour, red << 5 | green << 2 | blue, where the frame has colours.
 
 export const POSITION_BYTES = 8;
 export const VELOCITY_BYTES = 4;
 /** Voxels of the light volume, at most. */
 export const LIGHT_VOXELS_MAX = 1 << 16;
 export const LIGHT_BYTES_MAX = LIGHT_VOXELS_MAX * 2;
+/** Of a frame. */
+export const BODIES_MAX = 16;
+/** The solid's index, position x y z in metres, rotation x y z w. */
+export const BODY_VALUES = 8;
+const BODIES_BYTES = BODIES_MAX * BODY_VALUES * 4;
 
 export interface FrameInfo {
   epoch: number;
@@ -28,6 +36,10 @@ export interface FrameInfo {
   gravity: [number, number, number];
   /** Metres per second of one velocity unit. */
   velocityScale: number;
+  /** Solids that move, and where they are. */
+  bodyCount: number;
+  /** The particles have colours of their own. */
+  coloured: boolean;
   /** Newest of this viewer's inputs that the frame contains; 0 where there is none. */
   ownSequence: number;
   /** Voxels of the light volume per axis. */
@@ -38,7 +50,7 @@ export interface FrameInfo {
 }
 
 export function slotBytes(particlesMax: number): number {
-  return particlesMax * (POSITION_BYTES + VELOCITY_BYTES) + LIGHT_BYTES_MAX;
+  return particlesMax * (POSITION_BYTES + VELOCITY_BYTES) + LIGHT_BYTES_MAX + BODIES_BYTES;
 }
 
 /** Capacity for a particle count, with room to grow so that small changes don't reallocate. */
@@ -51,10 +63,12 @@ export interface SlotViews {
   positions: Uint16Array<ArrayBuffer>;
   velocities: Int8Array<ArrayBuffer>;
   light: Uint8Array<ArrayBuffer>;
+  bodies: Float32Array<ArrayBuffer>;
 }
 
 export function slotViews(slot: ArrayBuffer): SlotViews {
-  const capacity = Math.floor((slot.byteLength - LIGHT_BYTES_MAX) / (POSITION_BYTES + VELOCITY_BYTES));
+  const rest = LIGHT_BYTES_MAX + BODIES_BYTES;
+  const capacity = Math.floor((slot.byteLength - rest) / (POSITION_BYTES + VELOCITY_BYTES));
   const velocitiesAt = capacity * POSITION_BYTES;
   const lightAt = velocitiesAt + capacity * VELOCITY_BYTES;
   return {
@@ -62,5 +76,6 @@ export function slotViews(slot: ArrayBuffer): SlotViews {
     positions: new Uint16Array(slot, 0, capacity * 4),
     velocities: new Int8Array(slot, velocitiesAt, capacity * 4),
     light: new Uint8Array(slot, lightAt, LIGHT_BYTES_MAX),
+    bodies: new Float32Array(slot, lightAt + LIGHT_BYTES_MAX, BODIES_MAX * BODY_VALUES),
   };
 }

@@ -2,7 +2,7 @@
 // holds; the vertex shader scales them, moves them on by their velocity and looks up how much light reaches them.
 
 export const particleVertex = /* glsl */ `
-in vec4 quantized;   // 1/32 cell
+in vec4 quantized;   // 1/32 cell; then the colour, where there are any
 in vec4 motion;      // velocity units
 
 uniform float quantum;        // metres of 1/32 cell
@@ -33,6 +33,13 @@ vec3 ramp(float t) {
   return mix(c, foam, smoothstep(0.82, 1.00, t));
 }
 
+#ifdef COLOURED
+/** sRGB in 3, 3 and 2 bits to linear. */
+vec3 dye(int c) {
+  return pow(vec3(c >> 5, c >> 2 & 7, c & 3) / vec3(7.0, 7.0, 3.0), vec3(2.2));
+}
+#endif
+
 void main() {
   vec3 velocity = motion.xyz * velocityScale;
   vec3 at = (quantized.xyz + 0.5) * quantum + velocity * lead;
@@ -50,7 +57,12 @@ void main() {
   float speed = clamp(length(velocity) / speedRange, 0.0, 1.0);
   float thin = 1.0 - smoothstep(0.08, 0.36, here.g);
   float foam = clamp(thin * smoothstep(0.18, 0.75, speed) * 1.2, 0.0, 1.0);
+#ifdef COLOURED
+  // Its own colour, paler where it is fast and where it foams.
+  tint = mix(0.01 + 0.62 * dye(int(quantized.w)), vec3(0.860, 0.945, 0.975), 0.22 * speed + 0.40 * foam);
+#else
   tint = ramp(clamp(pow(speed, 0.62) * 0.90 + 0.26 * foam, 0.0, 1.0));
+#endif
   exposure = vec2(here.r, foam);
   facing = (modelViewMatrix * vec4(-0.5 * rising, 0.0)).xyz;
 

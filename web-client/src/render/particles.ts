@@ -38,6 +38,7 @@ export class Particles {
       vertexShader: particleVertex,
       fragmentShader: particleFragment,
       alphaToCoverage: true,
+      defines: {},
       uniforms: {
         quantum: { value: 1 },
         velocityScale: { value: 1 },
@@ -71,6 +72,7 @@ export class Particles {
     this.velocities.count = count;
     this.geometry.setDrawRange(0, count);
     this.points.visible = count > 0;
+    this.colour(info.coloured);
 
     const [nx, ny, nz] = info.lightDims;
     const image = this.light.image;
@@ -109,6 +111,14 @@ export class Particles {
 
   hide(): void {
     this.points.visible = false;
+  }
+
+  /** Another program where the frames have colours: without them there is nothing to pay. */
+  private colour(coloured: boolean): void {
+    if (coloured === "COLOURED" in this.material.defines) return;
+    if (coloured) this.material.defines.COLOURED = 1;
+    else delete this.material.defines.COLOURED;
+    this.material.needsUpdate = true;
   }
 
   private uniform(name: string): THREE.IUniform {

@@ -2,11 +2,13 @@
 // what hangs in it works in tank coordinates.
 import * as THREE from "three";
 import type { FrameInfo } from "../codec/frame-info.js";
+import type { BodyTrack } from "../state/body-track.js";
 import type { Orbit } from "../state/orbit.js";
 import type { Ray, Vec3 } from "../state/ray.js";
 import { createBackdrop, Table } from "./backdrop.js";
 import { Cursor } from "./cursor.js";
 import { Particles } from "./particles.js";
+import { Solids } from "./solids.js";
 import { TankBox } from "./tank-box.js";
 
 const FOV_DEGREES = 34;
@@ -17,6 +19,7 @@ const PANEL_SHIFT_PX = 96;
 export class Stage {
   readonly particles: Particles;
   readonly cursor = new Cursor();
+  readonly solids = new Solids();
   /** Of the tank, metres. */
   readonly sizeM: Vec3 = [2, 1, 1];
   readonly camera = new THREE.PerspectiveCamera(FOV_DEGREES, 1, 0.01, 100);
@@ -49,7 +52,7 @@ export class Stage {
     this.renderer.outputColorSpace = THREE.LinearSRGBColorSpace; // the shaders write display values themselves
     this.renderer.info.autoReset = true;
     this.particles = new Particles(context);
-    this.tank.add(this.box.group, this.particles.points, this.cursor.mesh);
+    this.tank.add(this.box.group, this.solids.group, this.particles.points, this.cursor.mesh);
     this.room.add(this.tank);
     this.scene.add(createBackdrop(), this.table.mesh, this.room);
     this.fitTank([2, 1, 1]);
@@ -101,7 +104,10 @@ export class Stage {
     this.camera.updateMatrixWorld();
   }
 
-  draw(leadS: number): void {
+  /** @param leadS  seconds by which the newest frame is to be moved on */
+  draw(leadS: number, bodies: BodyTrack): void {
+    this.solids.move(bodies, leadS);
+    this.solids.prepare(this.camera, this.sun);
     this.particles.prepare(leadS, this.camera, this.renderer.domElement.height, this.sun);
     this.renderer.render(this.scene, this.camera);
   }

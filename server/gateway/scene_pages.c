@@ -1,0 +1,102 @@
+#include "server/gateway/scene_pages.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+
+static const struct {
+    const char *ending, *type;
+} types[] = {
+    {".json", "application/json"},
+    {".obj", "text/plain; charset=utf-8"},
+    {".stl", "application/octet-stream"},
+    {".pgm", "application/octet-stream"},
+};
+
+/// NULL for what isn't served.
+static const char *type_of(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < sizeof types / sizeof types[0]; i++)
+        if (strcmp(dot, types[i].ending) == 0)
+            return types[i].type;
+    return NULL;
+}
+
+/// The number of bytes of the path's first name, or 0 where it isn't one.
+static size_t name_bytes(const char *path)
+{
+    const size_t bytes = strspn(path, NAME_BYTES);
+    return path[0] == '.' || (path[bytes] != '/' && path[bytes] != 0) ? 0 : bytes;
+}
+
+/// Opens the file, folder by folder. @return a descriptor or -1
+static int open_below(const char *directory, const char *path)
+{
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (size_t bytes; fd >= 0; path += bytes + 1) {
+        char name[TARN_SCENE_PAGES_PATH_BYTES_MAX + 1];
+        bytes = name_bytes(path);
+        memcpy(name, path, bytes);
+        name[bytes] = 0;
+        const int is_last = path[bytes] == 0;
+        int next = -1;
+        if (bytes > 0)
+            next = openat(fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | (is_last ? O_NONBLOCK : O_DIRECTORY));
+        close(fd);
+        fd = next;
+        if (is_last)
+            return fd;
+    }
+    return fd;
+}
+
+static tarn_status read_whole(int fd, tarn_page *page)
+{
+    struct stat found;
+    if (fstat(fd, &found) != 0 || !S_ISREG(found.st_mode))
+        return TARN_E_NOT_FOUND;
+    if (found.st_size > TARN_GATEWAY_PAGE_BYTES_MAX)
+        return TARN_E_LIMIT;
+    const size_t size = (size_t)found.st_size;
+    page->bytes = malloc(size ? size : 1);
+    if (!page->bytes)
+        return TARN_E_MEMORY;
+    while (page->byte_count < size) {
+        ssize_t got = read(fd, page->bytes + page->byte_count, size - page->byte_count);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return TARN_E_IO; // it became shorter
+        page->byte_count += (size_t)got;
+    }
+    return TARN_OK;
+}
+
+tarn_status tarn_scene_page_read(const char *directory, const char *path, tarn_page *page)
+{
+    memset(page, 0, sizeof *page);
+    const size_t prefix = strlen(TARN_SCENE_PAGES_PREFIX);
+    if (strncmp(path, TARN_SCENE_PAGES_PREFIX, prefix) != 0 || strlen(path + prefix) > TARN_SCENE_PAGES_PATH_BYTES_MAX)
+        return TARN_E_NOT_FOUND;
+    page->type = type_of(path + prefix);
+    if (!page->type)
+        return TARN_E_NOT_FOUND;
+    int fd = open_below(directory, path + prefix);
+    if (fd < 0)
+        return TARN_E_NOT_FOUND;
+    tarn_status status = read_whole(fd, page);
+    close(fd);
+    if (status != TARN_OK) {
+        free(page->bytes);
+        memset(page, 0, sizeof *page);
+        return status;
+    }
+    tarn_page_tag(page);
+    return TARN_OK;
+}

@@ -1,0 +1,49 @@
+#include "server/worker/snapshot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+tarn_status tarn_snapshot_init(tarn_snapshot *snapshot, const tarn_tank *tank, float dt_s)
+{
+    memset(snapshot, 0, sizeof *snapshot);
+    snapshot->bytes_max = tarn_tank_save_bytes_max(tank);
+    snapshot->bytes = malloc(snapshot->bytes_max);
+    snapshot->steps_per_s = (uint64_t)fmaxf(1.0f, roundf(1.0f / dt_s));
+    return snapshot->bytes ? TARN_OK : TARN_E_MEMORY;
+}
+
+void tarn_snapshot_free(tarn_snapshot *snapshot)
+{
+    free(snapshot->bytes);
+    memset(snapshot, 0, sizeof *snapshot);
+}
+
+void tarn_snapshot_forget(tarn_snapshot *snapshot)
+{
+    snapshot->byte_count = 0;
+    snapshot->steps_since = 0;
+    snapshot->was_restored = 0;
+}
+
+tarn_status tarn_snapshot_stepped(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step)
+{
+    if (++snapshot->steps_since < snapshot->steps_per_s)
+        return TARN_OK;
+    snapshot->was_restored = 0;
+    snapshot->steps_since = 0;
+    snapshot->step = step;
+    tarn_status status = tarn_tank_save(tank, snapshot->bytes, snapshot->bytes_max, &snapshot->byte_count);
+    if (status != TARN_OK)
+        snapshot->byte_count = 0;
+    return status;
+}
+
+tarn_status tarn_snapshot_restore(tarn_snapshot *snapshot, tarn_tank *tank)
+{
+    if (snapshot->byte_count == 0 || snapshot->was_restored)
+        return TARN_E_STATE;
+    snapshot->was_restored = 1;
+    snapshot->steps_since = 0;
+    return tarn_tank_load(tank, snapshot->bytes, snapshot->byte_count);
+}

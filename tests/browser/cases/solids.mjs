@@ -1,0 +1,129 @@
+// What stands and floats in the tank, and colours: from the fake server, whose bodies and dyes are known exactly.
+import { assert, assertEqual, test, until } from "../harness.mjs";
+import { look, said } from "../world.mjs";
+
+const SCENE = {
+  solids: [
+    { shape: { box: { size_m: [0.3, 0.3, 0.3] } }, position_m: [0.3, 0.15, 0.5], colour: "#b98b5e" },
+    { shape: { sphere: { radius_m: 0.1 } }, motion: "free", position_m: [1, 0.5, 0.5], colour: "#e02020" },
+    {
+      shape: { mesh: { file: "parts/tent.obj", scale: 0.3 } },
+      motion: "keyframes",
+      keyframes: [{ time_s: 0, position_m: [1.6, 0.5, 0.5] }],
+    },
+    { shape: { heightfield: { spacing_m: 0.5, file: "hills.pgm", height_m: 0.2 } }, position_m: [1, 0, 0.5] },
+    { shape: { cylinder: { radius_m: 0.45, height_m: 0.9 }, inverted: true }, position_m: [1, 0.5, 0.5] },
+    {
+      shape: { capsule: { radius_m: 0.05, length_m: 0.2 } },
+      position_m: [1.9, 0.5, 0.2],
+      rotation_deg: [0, 0, 45],
+    },
+  ],
+};
+const FILES = {
+  "dam-break.json": JSON.stringify(SCENE),
+  "parts/tent.obj": "v 0 0 0\nv 1 0 0\nv 0 0 1\nv 0 1 0\nf 1 2 3\nf 1 4 2\nf 1 3 4\nf 2 4 3\n",
+  "hills.pgm": "P2 5 3 10  0 2 4 2 0  1 5 10 5 1  0 2 4 2 0",
+};
+const SPEED = 0.4;
+/** The ball goes along z and back, every second. */
+const ballAt = (t) => 0.3 + SPEED * Math.abs(((t + 0.5) % 1) - 0.5);
+const bodies = (t) => [
+  { solid: 1, at: [1.2, 0.6, ballAt(t)], rotation: [0, 0, 0, 1] },
+  { solid: 2, at: [1.6, 0.6, 0.5], rotation: [0, Math.SQRT1_2, 0, Math.SQRT1_2] },
+];
+
+test("a scene's solids are drawn, and bodies are where the frames have them", async (world) => {
+  const server = await world.fake({ particles: 300, files: FILES, bodies });
+  const page = await world.watch(`http://127.0.0.1:${server.port}/`);
+  await until(async () => (await look(page, "solids")).solids === 6, "all six solids are drawn");
+  const places = await page.evaluate(async () => {
+    const seen = [];
+    while (seen.length < 40) {
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+      seen.push(window.tarn.bodyAt(1));
+    }
+    return seen;
+  });
+  const along = places.map((at) => at[2]);
+  assert(Math.max(...along) - Math.min(...along) > 0.02, `the ball stays at z ${along[0]}`);
+  for (const [x, y, z] of places) {
+    assert(Math.abs(x - 1.2) < 1e-6 && Math.abs(y - 0.6) < 1e-6, `the ball leaves its path: ${x} ${y} ${z}`);
+    // Beyond the newest frame it goes on for 50 ms at most.
+    assert(z > 0.3 - 0.05 * SPEED - 1e-6 && z < 0.5 + 0.05 * SPEED + 1e-6, `the ball is at z ${z}`);
+  }
+  await page.keyboard.press("p");
+  await until(async () => (await look(page, "paused")).paused, "it is paused");
+  await page.waitForTimeout(300);
+  const { simTimeS } = await look(page, "simTimeS");
+  const [, , z] = await page.evaluate(() => window.tarn.bodyAt(1));
+  assert(Math.abs(z - ballAt(simTimeS)) < 1e-5, `paused at z ${z}, the frame has ${ballAt(simTimeS)}`);
+  const tent = await page.evaluate(() => window.tarn.bodyAt(2));
+  assert(Math.hypot(tent[0] - 1.6, tent[1] - 0.6, tent[2] - 0.5) < 1e-6, `the tent is at ${tent}`);
+  // The ball's own pixels: red where it is drawn.
+  const [px, py] = await page.evaluate((at) => window.tarn.project(at), [1.2, 0.6, z]);
+  const [red, green, blue] = (await world.pixels(page)).at(Math.round(px), Math.round(py));
+  assert(red > green + 40 && red > blue + 40, `the ball isn't red: ${[red, green, blue]}`);
+});
+
+test("particles are drawn in the colours that the frames bring", async (world) => {
+  const shades = [];
+  for (const colour of [7 << 5, 7 << 2]) {
+    const server = await world.fake({ particles: 20000, colour: () => colour });
+    const page = await world.watch(`http://127.0.0.1:${server.port}/`);
+    await page.keyboard.press("p");
+    await until(async () => (await look(page, "paused")).paused, "it is paused");
+    await page.waitForTimeout(300);
+    assertEqual((await look(page, "coloured")).coloured, true, "coloured");
+    const [x, y] = await page.evaluate(() => window.tarn.project([1, 0.2, 0.5]));
+    shades.push((await world.pixels(page)).at(Math.round(x), Math.round(y)));
+  }
+  const [[red, , blueOfRed], [redOfGreen, green]] = shades;
+  assert(red > blueOfRed + 30, `red liquid looks like ${shades[0]}`);
+  assert(green > redOfGreen + 30, `green liquid looks like ${shades[1]}`);
+});
+
+test("a frame without colours is drawn as water, also after one with colours", async (world) => {
+  let coloured = true;
+  const server = await world.fake({ particles: 500, colour: () => (coloured ? 7 << 5 : undefined) });
+  const page = await world.watch(`http://127.0.0.1:${server.port}/`);
+  assertEqual((await look(page, "coloured")).coloured, true, "coloured");
+  coloured = false;
+  await until(async () => !(await look(page, "coloured")).coloured, "colours go");
+  coloured = true;
+  await until(async () => (await look(page, "coloured")).coloured, "colours come back");
+});
+
+test("what can't be had of a scene is said, and the water goes on", async (world) => {
+  world.expected.push(/404/);
+  const server = await world.fake({
+    particles: 300,
+    files: { "dam-break.json": JSON.stringify({ solids: [{ shape: { mesh: { file: "gone.obj" } } }] }) },
+  });
+  const page = await world.watch(`http://127.0.0.1:${server.port}/`);
+  await until(async () => (await said(page)).includes("gone.obj: the server answers 404"), "it says so");
+  const { framesDecoded } = await look(page, "framesDecoded");
+  await until(
+    async () => (await look(page, "framesDecoded")).framesDecoded > framesDecoded + 5,
+    "frames go on",
+  );
+  assertEqual((await look(page, "solids")).solids, 0, "solids");
+});
+
+test("a tank that is turned is shown turned, about its centre", async (world) => {
+  const places = [];
+  for (const orientation of [
+    [0, 0, 0, 1],
+    [0, 0, Math.SQRT1_2, Math.SQRT1_2],
+  ]) {
+    const server = await world.fake({ particles: 300, orientation });
+    const page = await world.watch(`http://127.0.0.1:${server.port}/`);
+    places.push(
+      await page.evaluate(() => [window.tarn.project([2, 0.5, 0.5]), window.tarn.project([1, 0.5, 0.5])]),
+    );
+  }
+  const [[[right], [, middle]], [[x, y], [centre, still]]] = places;
+  assert(Math.abs(middle - still) < 1, `the centre moved from ${middle} to ${still}`);
+  assert(right > centre + 40, `the right end is at ${right}, the centre at ${centre}`);
+  assert(Math.abs(x - centre) < 15 && y < still - 40, `turned to the left, it is at ${x}, ${y}`);
+});

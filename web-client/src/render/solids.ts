@@ -1,0 +1,219 @@
+// The solids in the tank. Those that stand still are tinted glass, so that the water behind them is seen; ground,
+// meshes and what moves are opaque; a container is a thin wall with its edges drawn.
+import * as THREE from "three";
+import type { BodyTrack } from "../state/body-track.js";
+import type { Solid, SolidShape } from "../state/scene-solids.js";
+import type { Triangles } from "../state/solid-files.js";
+
+const vertex = /* glsl */ `
+out vec3 facing;
+out vec3 toEye;
+void main() {
+  vec4 view = modelViewMatrix * vec4(position, 1.0);
+  toEye = -view.xyz;
+  facing = normalMatrix * normal;
+  gl_Position = projectionMatrix * view;
+}`;
+
+// The light is the particles': a sun, a sky, a glint and a rim.
+const fragment = /* glsl */ `
+uniform vec3 tint; // linear
+uniform float opacity;
+uniform vec3 sunDirection; // view space
+uniform vec3 upDirection;  // view space
+in vec3 facing;
+in vec3 toEye;
+out vec4 colour;
+void main() {
+  vec3 eye = normalize(toEye);
+  vec3 normal = normalize(facing);
+  normal *= gl_FrontFacing ? 1.0 : -1.0;
+  float sun = 0.5 + 0.5 * dot(normal, sunDirection);
+  float sky = 0.5 + 0.5 * dot(normal, upDirection);
+  float glint = pow(max(dot(normal, normalize(sunDirection + eye)), 0.0), 40.0);
+  float rim = pow(1.0 - clamp(dot(normal, eye), 0.0, 1.0), 3.0);
+  vec3 lit = tint * (vec3(0.26, 0.32, 0.40) * (0.45 + 0.55 * sky) + vec3(1.05, 1.0, 0.92) * sun * sun);
+  lit += vec3(0.9, 0.95, 1.0) * glint * 0.25 + vec3(0.08, 0.14, 0.18) * rim;
+  lit = lit / (1.0 + 0.22 * lit);
+  colour = vec4(pow(lit, vec3(1.0 / 2.2)), mix(opacity, 1.0, 0.5 * rim * step(opacity, 0.999)));
+}`;
+
+const STILL_OPACITY = 0.52;
+const WALL_OPACITY = 0.14;
+const ROUND_SEGMENTS = 40;
+
+/** What a solid's file holds, once it has been read. */
+export type SolidFile = Triangles | { geometry: THREE.BufferGeometry } | { rows: number[][] };
+
+export class Solids {
+  /** In tank coordinates. */
+  readonly group = new THREE.Group();
+  /** Objects by the solid's index, for those that move. */
+  private readonly moving = new Map<number, THREE.Object3D>();
+  private readonly pose = new Float64Array(7);
+  private readonly sun = { value: new THREE.Vector3(0, 1, 0) };
+  private readonly up = { value: new THREE.Vector3(0, 1, 0) };
+
+  /** Shows these solids in place of those shown before. @param files  what the files that they name hold */
+  show(solids: readonly Solid[], files: ReadonlyMap<string, SolidFile>): void {
+    this.clear();
+    for (const solid of solids) {
+      const geometry = geometryOf(solid.shape, files);
+      if (geometry === null) continue;
+      const object = this.objectOf(solid, geometry);
+      object.position.fromArray(solid.position);
+      object.quaternion.fromArray(solid.rotation);
+      this.group.add(object);
+      if (solid.moves) this.moving.set(solid.index, object);
+    }
+  }
+
+  clear(): void {
+    this.group.traverse((object) => {
+      if (!(object instanceof THREE.Mesh || object instanceof THREE.LineSegments)) return;
+      object.geometry.dispose();
+      (object.material as THREE.Material).dispose();
+    });
+    this.group.clear();
+    this.moving.clear();
+  }
+
+  /** How many are shown. */
+  get count(): number {
+    return this.group.children.length;
+  }
+
+  /** Moves the bodies to where they are `leadS` seconds after the newest frame. */
+  move(track: BodyTrack, leadS: number): void {
+    for (let body = 0; body < track.count; body++) {
+      const object = this.moving.get(track.solid(body));
+      if (object === undefined) continue;
+      const { pose } = this;
+      track.pose(body, leadS, pose);
+      object.position.set(pose[0] as number, pose[1] as number, pose[2] as number);
+      object.quaternion.set(pose[3] as number, pose[4] as number, pose[5] as number, pose[6] as number);
+    }
+  }
+
+  /** Where a moving solid is shown; null where there is none. */
+  placeOf(solid: number): THREE.Vector3 | null {
+    return this.moving.get(solid)?.position ?? null;
+  }
+
+  /** Sets what changes with every picture. @param sun, up  directions in the room */
+  prepare(camera: THREE.PerspectiveCamera, sun: THREE.Vector3): void {
+    this.sun.value.copy(sun).transformDirection(camera.matrixWorldInverse);
+    this.up.value.set(0, 1, 0).transformDirection(camera.matrixWorldInverse);
+  }
+
+  private objectOf(solid: Solid, geometry: THREE.BufferGeometry): THREE.Object3D {
+    if (solid.inverted) return this.container(solid, geometry);
+    const { kind } = solid.shape;
+    const opaque = solid.moves || kind === "mesh" || kind === "heights" || kind === "picture";
+    const mesh = new THREE.Mesh(geometry, this.material(solid.colour, opaque ? 1 : STILL_OPACITY));
+    mesh.renderOrder = opaque ? 1 : 8;
+    return mesh;
+  }
+
+  private container(solid: Solid, geometry: THREE.BufferGeometry): THREE.Object3D {
+    const wall = new THREE.Mesh(geometry, this.material(solid.colour, WALL_OPACITY, THREE.BackSide));
+    wall.renderOrder = 8;
+    const line = new THREE.LineBasicMaterial({ color: solid.colour, transparent: true, opacity: 0.7 });
+    const edges = new THREE.LineSegments(new THREE.EdgesGeometry(geometry, 30), line);
+    edges.renderOrder = 9;
+    wall.add(edges);
+    return wall;
+  }
+
+  private material(
+    colour: number,
+    opacity: number,
+    side: THREE.Side = THREE.DoubleSide,
+  ): THREE.ShaderMaterial {
+    return new THREE.ShaderMaterial({
+      glslVersion: THREE.GLSL3,
+      vertexShader: vertex,
+      fragmentShader: fragment,
+      uniforms: {
+        tint: { value: new THREE.Color(colour) },
+        opacity: { value: opacity },
+        sunDirection: this.sun,
+        upDirection: this.up,
+      },
+      transparent: opacity < 1,
+      depthWrite: opacity === 1,
+      // A closed surface shows its outside; of glass the back would be seen through the front.
+      side: opacity === 1 ? side : side === THREE.DoubleSide ? THREE.FrontSide : side,
+    });
+  }
+}
+
+function geometryOf(shape: SolidShape, files: ReadonlyMap<string, SolidFile>): THREE.BufferGeometry | null {
+  switch (shape.kind) {
+    case "box":
+      return new THREE.BoxGeometry(...shape.size);
+    case "sphere":
+      return new THREE.SphereGeometry(shape.radius, ROUND_SEGMENTS, ROUND_SEGMENTS / 2);
+    case "capsule":
+      return new THREE.CapsuleGeometry(shape.radius, shape.length, ROUND_SEGMENTS / 4, ROUND_SEGMENTS);
+    case "cylinder":
+      return new THREE.CylinderGeometry(shape.radius, shape.radius, shape.height, ROUND_SEGMENTS);
+    case "heights":
+      return ground(shape.rows, shape.spacing);
+    case "picture": {
+      const file = files.get(shape.file);
+      return file !== undefined && "rows" in file ? ground(file.rows, shape.spacing) : null;
+    }
+    case "mesh": {
+      const file = files.get(shape.file);
+      if (file === undefined || "rows" in file) return null;
+      const geometry = "geometry" in file ? file.geometry.clone() : triangles(file);
+      return geometry.scale(shape.scale, shape.scale, shape.scale);
+    }
+  }
+}
+
+function triangles(from: Triangles): THREE.BufferGeometry {
+  const geometry = new THREE.BufferGeometry();
+  geometry.setAttribute("position", new THREE.BufferAttribute(from.positions.slice(), 3));
+  geometry.setIndex(new THREE.BufferAttribute(from.indices.slice(), 1));
+  geometry.computeVertexNormals();
+  return geometry;
+}
+
+/** A surface of heights, its middle at the origin, with skirts down to the lowest height or to height 0. */
+function ground(rows: number[][], spacing: number): THREE.BufferGeometry {
+  const [nz, nx] = [rows.length, (rows[0] as number[]).length];
+  const bottom = rows.reduce((low, row) => Math.min(low, ...row), 0);
+  const height = (x: number, z: number): number => (rows[z] as number[])[x] as number;
+  const place = (x: number, y: number, z: number): [number, number, number] => [
+    (x - 0.5 * (nx - 1)) * spacing,
+    y,
+    (z - 0.5 * (nz - 1)) * spacing,
+  ];
+  const positions: number[] = [];
+  const indices: number[] = [];
+  for (let z = 0; z < nz; z++) for (let x = 0; x < nx; x++) positions.push(...place(x, height(x, z), z));
+  for (let z = 0; z + 1 < nz; z++)
+    for (let x = 0; x + 1 < nx; x++) {
+      const i = z * nx + x;
+      indices.push(i, i + nx, i + 1, i + 1, i + nx, i + nx + 1);
+    }
+  // Around the border, with vertices of its own: the edge is sharp.
+  const border: [number, number][] = [];
+  for (let x = 0; x < nx; x++) border.push([x, nz - 1]);
+  for (let z = nz - 2; z >= 0; z--) border.push([nx - 1, z]);
+  for (let x = nx - 2; x >= 0; x--) border.push([x, 0]);
+  for (let z = 1; z < nz; z++) border.push([0, z]);
+  const first = positions.length / 3;
+  border.forEach(([x, z], i) => {
+    positions.push(...place(x, height(x, z), z), ...place(x, bottom, z));
+    const at = first + 2 * i;
+    if (i + 1 < border.length) indices.push(at, at + 1, at + 2, at + 2, at + 1, at + 3);
+  });
+  const geometry = new THREE.BufferGeometry();
+  geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(positions), 3));
+  geometry.setIndex(indices);
+  geometry.computeVertexNormals();
+  return geometry;
+}

@@ -1,0 +1,84 @@
+import { expect, test } from "vitest";
+import { SceneLoader } from "../src/scene-loader.js";
+import type { Solid } from "../src/state/scene-solids.js";
+
+const TRIANGLE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
+
+function loader(files: Record<string, string | Promise<string>>) {
+  const asked: string[] = [];
+  const shown: { solids: readonly Solid[]; files: string[] }[] = [];
+  const problems: string[] = [];
+  const made = new SceneLoader(
+    async (path) => {
+      asked.push(path);
+      const body = files[path];
+      return body === undefined ? new Response("", { status: 404 }) : new Response(await body);
+    },
+    {
+      onSolids: (solids, found) => shown.push({ solids, files: [...found.keys()] }),
+      onProblem: (text) => problems.push(text),
+    },
+  );
+  return { made, asked, shown, problems };
+}
+
+const settle = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+test("a scene is fetched once, and each of its files", async () => {
+  const mesh = { shape: { mesh: { file: "duck.obj" } } };
+  const { made, asked, shown, problems } = loader({
+    "pond.json": JSON.stringify({ solids: [mesh, { shape: { sphere: { radius_m: 1 } } }, mesh] }),
+    "duck.obj": TRIANGLE,
+  });
+  made.use("pond");
+  made.use("pond");
+  await settle();
+  expect(asked).toEqual(["pond.json", "duck.obj"]);
+  expect(shown.at(-1)?.solids.map((solid) => solid.index)).toEqual([0, 1, 2]);
+  expect(shown.at(-1)?.files).toEqual(["duck.obj"]);
+  expect(problems).toEqual([]);
+});
+
+test("an answer that comes after another scene was loaded is worthless", async () => {
+  let answer = (_: string) => {};
+  const late = new Promise<string>((resolve) => {
+    answer = resolve;
+  });
+  const box = { shape: { box: { size_m: [1, 1, 1] } } };
+  const { made, shown } = loader({
+    "slow.json": late,
+    "quick.json": JSON.stringify({ solids: [box, box] }),
+  });
+  made.use("slow");
+  made.use("quick");
+  await settle();
+  answer(JSON.stringify({ solids: [box] }));
+  await settle();
+  expect(shown.at(-1)?.solids).toHaveLength(2);
+});
+
+test("a scene that the server doesn't give out has no solids, and nobody is asked", async () => {
+  const { made, asked, shown } = loader({});
+  made.use("");
+  await settle();
+  expect(asked).toEqual([]);
+  made.use("gone");
+  made.use("");
+  expect(shown.at(-1)?.solids).toEqual([]);
+});
+
+test("what goes wrong is said in words", async () => {
+  const missing = loader({});
+  missing.made.use("gone");
+  const broken = loader({ "bad.json": "{" });
+  broken.made.use("bad");
+  const wrong = loader({
+    "pond.json": JSON.stringify({ solids: [{ shape: { mesh: { file: "duck.obj" } } }] }),
+    "duck.obj": "nothing",
+  });
+  wrong.made.use("pond");
+  await settle();
+  expect(missing.problems[0]).toContain("gone.json: the server answers 404");
+  expect(broken.problems).toHaveLength(1);
+  expect(wrong.problems[0]).toContain("duck.obj: it has no faces");
+});
