@@ -23,7 +23,7 @@ static const float NEAREST = 0.05f, FARTHEST = 200.0f; // of drawn particles fro
 
 /// What a pixel of half the resolution sums up.
 typedef struct inside_sums {
-    float thickness_m, spray_m;
+    float thickness_m, front_m, spray_m;
     float red_m, green_m, blue_m;
 } inside_sums;
 
@@ -39,6 +39,7 @@ struct surface {
     vec3 size_m;
     float spacing_m;
     float *depth, *work;
+    const float *solid_depth; // during surface_draw
     inside_sums *inside, *inside_work;
     uint8_t *crowd; // particles in a cell, at most 255
     uint32_t crowd_cells[3];
@@ -247,6 +248,7 @@ static void draw_inside(const surface *s, const ball *b, uint32_t begin, uint32_
     float scale_m = s->spacing_m * s->spacing_m * s->spacing_m / (2.0944f * radius_m * radius_m);
     for (int y = top; y <= bottom; y++) {
         inside_sums *row = s->inside + (size_t)y * width;
+        const float *hidden = s->solid_depth != NULL ? s->solid_depth + (size_t)2 * (size_t)y * s->width : NULL;
         float dy = ((float)y + 0.5f - y_px) * per_px;
         for (int x = left; x <= right; x++) {
             float dx = ((float)x + 0.5f - x_px) * per_px;
@@ -254,6 +256,7 @@ static void draw_inside(const surface *s, const ball *b, uint32_t begin, uint32_
             if (off < 1.0f) {
                 float length_m = scale_m * s->ball_height[(int)(off * BALL_STEPS)];
                 row[x].thickness_m += length_m;
+                row[x].front_m += hidden == NULL || hidden[2 * x] > b->depth_m ? length_m : 0.0f;
                 row[x].spray_m += length_m * b->spray;
                 if (s->has_colour) {
                     row[x].red_m += length_m * b->red;
@@ -393,6 +396,7 @@ static void blur_rows(void *context, uint32_t begin, uint32_t end)
                 yy = yy < 0 ? 0 : yy >= height ? height - 1 : yy;
                 const inside_sums *one = &job->from[(size_t)yy * (size_t)width + (size_t)xx];
                 sum.thickness_m += one->thickness_m * share;
+                sum.front_m += one->front_m * share;
                 sum.spray_m += one->spray_m * share;
                 if (job->s->has_colour) {
                     sum.red_m += one->red_m * share;
@@ -418,7 +422,7 @@ static void blur_inside(surface *s, float spacing_px)
 
 // ---- together ----
 
-tarn_status surface_draw(surface *s, const camera *cam, const export_frame *frame)
+tarn_status surface_draw(surface *s, const camera *cam, const export_frame *frame, const float *solid_depth)
 {
     if (frame->particle_count > s->ball_capacity) {
         ball *balls = realloc(s->balls, frame->particle_count * sizeof *balls);
@@ -429,6 +433,7 @@ tarn_status surface_draw(surface *s, const camera *cam, const export_frame *fram
         s->ball_capacity = frame->particle_count;
     }
     s->has_colour = frame->colours != NULL || frame->liquids != NULL;
+    s->solid_depth = solid_depth;
     count_crowd(s, frame);
     project_job particles = {s, cam, frame};
     render_rows(s->threads, frame->particle_count, PARTICLE_RANGE, project, &particles);
@@ -450,7 +455,7 @@ const float *surface_depth(const surface *s)
 surface_inside surface_look(const surface *s, uint32_t x, uint32_t y)
 {
     const inside_sums *sums = &s->inside[(size_t)(y / 2) * (s->width / 2) + x / 2];
-    surface_inside look = {.thickness_m = sums->thickness_m, .has_colour = s->has_colour};
+    surface_inside look = {.thickness_m = sums->thickness_m, .front_m = sums->front_m, .has_colour = s->has_colour};
     if (sums->thickness_m > 0.0f) {
         float per_m = 1.0f / sums->thickness_m;
         look.spray = sums->spray_m * per_m;
