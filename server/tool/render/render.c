@@ -179,7 +179,7 @@ static float way_out_m(vec3 size_m, vec3 from, vec3 direction)
 /// @param view  unit vector towards the point
 static vec3 shade_solid(const render *r, vec3 point, const solids_hit *hit, vec3 view)
 {
-    const vec3 below = {0.34f, 0.33f, 0.32f}, above = {0.60f, 0.62f, 0.65f}, sun = {0.66f, 0.64f, 0.60f};
+    const vec3 below = {0.30f, 0.29f, 0.28f}, above = {0.50f, 0.52f, 0.55f}, sun = {0.52f, 0.51f, 0.48f};
     float facing = vec3_dot(hit->normal, r->around.light);
     float up = room_direction(&r->around, hit->normal).y;
     vec3 light = vec3_mix(below, above, 0.5f + 0.5f * up);
@@ -286,8 +286,9 @@ static vec3 inside_tank(vec3 size_m, vec3 p)
 static vec3 seen_through(const render *r, const surface_inside *in, bool is_hidden, vec3 point, vec3 normal, vec3 view)
 {
     vec3 from = inside_tank(r->size_m, point), inward = bend(view, normal);
-    // Thin liquid bends a ray twice, to and fro: only what is thick shows its back elsewhere.
-    float thick = smoothf(0.5f * r->spacing_m, 4.0f * r->spacing_m, in->thickness_m);
+    // Thin liquid, and a drop before more of it, bend a ray twice, to and fro: only what is thick shows its back
+    // elsewhere.
+    float thick = smoothf(0.5f * r->spacing_m, 4.0f * r->spacing_m, in->thickness_m) * (1.0f - in->drop);
     inward = vec3_normal(vec3_mix(view, inward, thick));
     vec3 behind;
     float way_m = 0.0f, thickness_m = in->thickness_m;
@@ -310,6 +311,7 @@ static vec3 seen_through(const render *r, const surface_inside *in, bool is_hidd
     vec3 light = vec3_along(vec3_mul(behind, through), scatter, (1.0f - expf(-3.0f * depth)) * lit);
     // Drops in the air are white: they mirror and bend light every which way.
     float spray = 0.75f * in->spray * smoothf(0.0f, 2.0f * r->spacing_m, in->thickness_m + 0.7f * r->spacing_m);
+    spray = fmaxf(spray, 0.45f * in->drop);
     return vec3_mix(light, vec3_scale((vec3){0.92f, 0.95f, 0.97f}, 0.75f + 0.25f * lit), spray);
 }
 
@@ -349,6 +351,7 @@ static vec3 shade_water(const render *r, uint32_t x, uint32_t y, float depth_m)
     float slant = clampf(1.0f + vec3_dot(view, normal), 0.0f, 1.0f);
     float mirror = 0.02f + 0.98f * slant * slant * slant * slant * slant;
     mirror *= smoothf(0.2f * r->spacing_m, 2.0f * r->spacing_m, in.thickness_m); // a rim has no normal worth the name
+    mirror *= 1.0f - 0.8f * in.drop;
     bool is_hidden = r->solid_depth[(size_t)y * SAMPLES * r->width + x] < SURFACE_NO_DEPTH;
     vec3 through = seen_through(r, &in, is_hidden, point, normal, view);
     return vec3_mix(through, mirrored(r, point, normal, view), fminf(mirror, 0.75f));

@@ -40,6 +40,7 @@ struct surface {
     float spacing_m;
     float *depth, *work;
     const float *solid_depth; // during surface_draw
+    uint8_t *front_spray;     // of the particle that is in front of all
     inside_sums *inside, *inside_work;
     uint8_t *crowd; // particles in a cell, at most 255
     uint32_t crowd_cells[3];
@@ -80,10 +81,12 @@ tarn_status surface_create(uint32_t width, uint32_t height, vec3 size_m, float s
     size_t pixels = (size_t)width * height;
     s->depth = malloc(pixels * sizeof(float));
     s->work = malloc(pixels * sizeof(float));
+    s->front_spray = malloc(pixels);
     s->inside = malloc(pixels / 4 * sizeof(inside_sums));
     s->inside_work = malloc(pixels / 4 * sizeof(inside_sums));
     s->crowd = malloc((size_t)s->crowd_cells[0] * s->crowd_cells[1] * s->crowd_cells[2]);
-    if (s->depth == NULL || s->work == NULL || s->inside == NULL || s->inside_work == NULL || s->crowd == NULL) {
+    if (s->depth == NULL || s->work == NULL || s->front_spray == NULL || s->inside == NULL || s->inside_work == NULL ||
+        s->crowd == NULL) {
         surface_destroy(s);
         return TARN_E_MEMORY;
     }
@@ -103,6 +106,7 @@ void surface_destroy(surface *s)
     if (s != NULL) {
         free(s->depth);
         free(s->work);
+        free(s->front_spray);
         free(s->inside);
         free(s->inside_work);
         free(s->crowd);
@@ -183,6 +187,13 @@ static void ball_colour(const surface *s, const export_frame *frame, size_t i, b
     b->blue = s->linear[c[2]];
 }
 
+/// Lone drops that lie somewhere are no spray: they are wet spots. 1 for what moves like liquid that falls.
+static float flying(const surface *s, const float *v)
+{
+    float fall2 = 2.0f * 9.81f * s->size_m.y, speed2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+    return 0.1f + 0.9f * smoothf(0.0f, 0.03f, speed2 / fall2);
+}
+
 static void project(void *context, uint32_t begin, uint32_t end)
 {
     const project_job *job = context;
@@ -202,7 +213,7 @@ static void project(void *context, uint32_t begin, uint32_t end)
         b->depth_m = depth_m;
         b->radius_m = s->spacing_m * (DROP_SPACINGS + (RADIUS_SPACINGS - DROP_SPACINGS) * amid);
         b->radius_px = fmaxf(b->radius_m * job->cam->focal_px / depth_m, 0.75f);
-        b->spray = 1.0f - smoothf(0.02f, 0.5f, crowd);
+        b->spray = (1.0f - smoothf(0.02f, 0.5f, crowd)) * flying(s, job->frame->velocities_m_s + 3 * i);
         ball_colour(s, job->frame, i, b);
     }
 }
@@ -218,6 +229,7 @@ static void draw_depth(const surface *s, const ball *b, uint32_t begin, uint32_t
     float per_px = 1.0f / b->radius_px, nearest_m = b->depth_m - b->radius_m;
     for (int y = top; y <= bottom; y++) {
         float *row = s->depth + (size_t)y * s->width;
+        uint8_t *spray = s->front_spray + (size_t)y * s->width;
         float dy = ((float)y + 0.5f - b->y_px) * per_px;
         for (int x = left; x <= right; x++) {
             if (row[x] <= nearest_m) {
@@ -227,7 +239,10 @@ static void draw_depth(const surface *s, const ball *b, uint32_t begin, uint32_t
             float off = dx * dx + dy * dy;
             if (off < 1.0f) {
                 float depth_m = b->depth_m - b->radius_m * s->ball_height[(int)(off * BALL_STEPS)];
-                row[x] = depth_m < row[x] ? depth_m : row[x];
+                if (depth_m < row[x]) {
+                    row[x] = depth_m;
+                    spray[x] = (uint8_t)(255.0f * b->spray);
+                }
             }
         }
     }
@@ -456,6 +471,9 @@ surface_inside surface_look(const surface *s, uint32_t x, uint32_t y)
 {
     const inside_sums *sums = &s->inside[(size_t)(y / 2) * (s->width / 2) + x / 2];
     surface_inside look = {.thickness_m = sums->thickness_m, .front_m = sums->front_m, .has_colour = s->has_colour};
+    if (s->depth[(size_t)y * s->width + x] < SURFACE_NO_DEPTH) {
+        look.drop = smoothf(0.3f, 0.85f, (float)s->front_spray[(size_t)y * s->width + x] / 255.0f);
+    }
     if (sums->thickness_m > 0.0f) {
         float per_m = 1.0f / sums->thickness_m;
         look.spray = sums->spray_m * per_m;

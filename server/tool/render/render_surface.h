@@ -38,6 +38,7 @@ typedef struct surface_inside {
     float thickness_m; ///< of liquid, also behind solids
     float front_m;     ///< of liquid in front of solids
     float spray;       ///< 0..1: share of it that is lone drops
+    float drop;        ///< 0..1: how much what is in front of all is a lone drop
     vec3 colour;       ///< 0..1, linear; mean over the liquid. Only where has_colour
     bool has_colour;
 } surface_inside;
