@@ -16,13 +16,14 @@ enum {
     HEIGHT = 180,
     PER_AXIS = 24,
     COUNT_MAX = PER_AXIS * PER_AXIS * PER_AXIS,
+    WILD_MAX = 8,
     BYTES = WIDTH * HEIGHT * 3
 };
 
 static const float spacing_m = 1.0F / 48;
 static const vec3 size_m = {2, 1, 1};
 
-static float positions_m[3 * COUNT_MAX], velocities_m_s[3 * COUNT_MAX];
+static float positions_m[3 * COUNT_MAX], velocities_m_s[3 * (COUNT_MAX + WILD_MAX)];
 static uint32_t ids[COUNT_MAX];
 static uint8_t colours[3 * COUNT_MAX], liquids[COUNT_MAX];
 static uint8_t rgb[BYTES], other_rgb[BYTES];
@@ -261,6 +262,9 @@ static void wild_particles_do_no_harm(void **state)
     memcpy(with_m, positions_m, sizeof positions_m);
     memcpy(with_m + 3 * (size_t)COUNT_MAX, wild, sizeof wild);
     frame.positions_m = with_m;
+    for (size_t i = 0; i < 3; i++) {
+        velocities_m_s[3 * COUNT_MAX + i] = NAN;
+    }
     frame.particle_count = COUNT_MAX + WILD;
     draw(&frame, 2, other_rgb);
     assert_memory_equal(rgb, other_rgb, BYTES);

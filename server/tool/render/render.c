@@ -348,6 +348,10 @@ static vec3 shade_water(const render *r, uint32_t x, uint32_t y, float depth_m)
     vec3 point = depth_m > entry_m ? here : vec3_along(r->cam.eye, ray, entry_m);
     vec3 normal = surface_normal(r, x, y, here, point, view);
     surface_inside in = surface_look(r->water, x, y);
+    if (r->around.is_flat) { // a sheet between two panes, as thick as the tank wherever there is more than a drop
+        normal = (vec3){0, 0, 1};
+        in.thickness_m = r->size_m.z * smoothf(0.05f, 0.6f, in.thickness_m / r->size_m.z);
+    }
     float slant = clampf(1.0f + vec3_dot(view, normal), 0.0f, 1.0f);
     float mirror = 0.02f + 0.98f * slant * slant * slant * slant * slant;
     mirror *= smoothf(0.2f * r->spacing_m, 2.0f * r->spacing_m, in.thickness_m); // a rim has no normal worth the name

@@ -191,7 +191,7 @@ static void ball_colour(const surface *s, const export_frame *frame, size_t i, b
 static float flying(const surface *s, const float *v)
 {
     float fall2 = 2.0f * 9.81f * s->size_m.y, speed2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
-    return 0.1f + 0.9f * smoothf(0.0f, 0.03f, speed2 / fall2);
+    return speed2 < fall2 ? 0.1f + 0.9f * smoothf(0.0f, 0.03f, speed2 / fall2) : 1.0f; // 1 also for what is no number
 }
 
 static void project(void *context, uint32_t begin, uint32_t end)
