@@ -168,6 +168,7 @@ struct tool_exports {
     float *positions_m, *velocities_m_s;
     uint32_t *ids;
     uint8_t *liquids, *colours; // NULL where particles have none of their own
+    tarn_body_state bodies[TARN_TANK_BODIES_MAX];
 };
 
 static void choose_steps(tool_output *out, const tool_export_options *from)
@@ -212,6 +213,34 @@ static bool make_folder(const char *path, bool is_folder)
     return mkdir(folder, 0777) == 0 || errno == EEXIST;
 }
 
+/// The box around all places that the scene takes its tank to.
+static void find_reach(const tarn_scene *scene, export_info *info)
+{
+    enum { TIMES = 2000 };
+    if (!tarn_scene_moves_tank(scene)) {
+        return;
+    }
+    const tarn_scene_motion *motion = &scene->tank_motion;
+    const double end_s = motion->keyframes[motion->keyframe_count - 1].time_s;
+    for (int axis = 0; axis < 3; axis++) {
+        info->reach_max_m[axis] = info->size_m[axis];
+    }
+    for (int i = 0; i <= TIMES; i++) {
+        tarn_pose pose;
+        double turn[3][3];
+        tarn_scene_tank_pose(scene, end_s * i / TIMES, &pose);
+        tarn_pose_matrix(&pose, turn);
+        for (int axis = 0; axis < 3; axis++) {
+            double half_m = 0.0, middle_m = 0.5 * (double)info->size_m[axis] + (double)pose.position_m[axis];
+            for (int k = 0; k < 3; k++) {
+                half_m += 0.5 * (double)info->size_m[k] * fabs(turn[axis][k]);
+            }
+            info->reach_min_m[axis] = fminf(info->reach_min_m[axis], (float)(middle_m - half_m));
+            info->reach_max_m[axis] = fmaxf(info->reach_max_m[axis], (float)(middle_m + half_m));
+        }
+    }
+}
+
 static export_info describe(const tool_export_options *from, const tool_exports *exports, const tool_output *out,
                             uint32_t threads)
 {
@@ -224,10 +253,15 @@ static export_info describe(const tool_export_options *from, const tool_exports 
         .width = from->width != 0 ? from->width : WIDTH,
         .height = from->height != 0 ? from->height : HEIGHT,
         .threads = threads,
+        .is_flat = desc->cells[2] == 1,
+        .solid_count = desc->solid_count,
+        .solids = desc->solids,
+        .fields = desc->fields,
     };
     for (int axis = 0; axis < 3; axis++) {
         info.size_m[axis] = (float)desc->cells[axis] * desc->cell_m;
     }
+    find_reach(&exports->tank->scene, &info);
     return info;
 }
 
@@ -301,7 +335,10 @@ static tarn_status read_frame(tool_exports *exports, uint32_t step, export_frame
         .ids = exports->ids,
         .liquids = exports->liquids,
         .colours = exports->colours,
+        .body_count = tarn_tank_bodies(exports->tank->tank, exports->bodies),
+        .bodies = exports->bodies,
     };
+    tarn_tank_pose(exports->tank->tank, &frame->pose);
     tarn_status status = tarn_tank_particles(exports->tank->tank, exports->positions_m, exports->velocities_m_s,
                                              exports->ids, exports->particles_max, &frame->particle_count);
     return status != TARN_OK ? status

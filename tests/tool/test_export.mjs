@@ -266,6 +266,45 @@ function testPictures() {
   expect(standard.length === piped.header.length + 1 + 3 * (6 + 161 * 91 + 2 * 81 * 46), "and nothing else");
 }
 
+// ---- what pictures show beside water ----
+
+writeFileSync(
+  at("moving.json"),
+  `{ "size_m": [1, 1, 1], "cell_m": 0.125, "blocks": [{ "min_m": [0, 0, 0], "max_m": [1, 0.25, 1] }],
+     "solids": [
+       { "shape": { "sphere": { "radius_m": 0.1 } }, "position_m": [0.7, 0.8, 0.5], "motion": "free",
+         "density_kg_m3": 300, "colour": "#e02020" },
+       { "shape": { "box": { "size_m": [0.2, 0.5, 0.2] } }, "position_m": [0.25, 0.25, 0.25], "colour": "#20d020" }
+     ],
+     "tank_motion": { "keyframes": [{ "time_s": 0.3 }, { "time_s": 0.6, "rotation_deg": [0, 30, 0] }] } }`,
+);
+
+/** Number and mean place of the pixels in which one channel is far above the others. */
+function spotOf({ rgb, width }, channel) {
+  let [count, x, y] = [0, 0, 0];
+  for (let i = 0; i < rgb.length / 3; i++) {
+    const others = Math.max(rgb[3 * i + ((channel + 1) % 3)], rgb[3 * i + ((channel + 2) % 3)]);
+    if (rgb[3 * i + channel] - others > 50) [count, x, y] = [count + 1, x + (i % width), y + Math.floor(i / width)];
+  }
+  return { count, x: x / count, y: y / count };
+}
+
+/** A ball falls, and then the tank turns with all that is in it. */
+function testMovingPictures() {
+  const options = ["--steps", "36", "--every", "18", "--size", "160x90", "--render", at("m", "see.png"), "--quiet"];
+  execFileSync(tarn, ["run", at("moving.json"), ...options]);
+  const pictures = [0, 18, 36].map((step) => readPicture(at("m", `see-0000${String(step).padStart(2, "0")}.png`)));
+  const balls = pictures.map((picture) => spotOf(picture, 0));
+  const posts = pictures.map((picture) => spotOf(picture, 1));
+  expect(
+    [...balls, ...posts].every((spot) => spot.count > 15),
+    `ball and post are seen: ${JSON.stringify([balls, posts])}`,
+  );
+  expect(balls[1].y > balls[0].y + 5, `the ball falls: ${JSON.stringify(balls)}`);
+  const moved = posts.map((post) => Math.hypot(post.x - posts[0].x, post.y - posts[0].y));
+  expect(moved[1] < 2 && moved[2] > 4, `the post turns with the tank: ${JSON.stringify(posts)}`);
+}
+
 /** Frames by time: of 60 steps a second, every second one, or two of three. */
 function testPace() {
   run("--steps", "12", "--fps", "30", "--export", at("half.pvd"), "--quiet");
@@ -281,6 +320,7 @@ try {
   await testRun();
   await testProbe();
   testPictures();
+  testMovingPictures();
   testPace();
   expect(!readdirSync(folder).some((name) => name.endsWith(".part")), "no part of a file is left");
   expect(existsSync(at("run.usda")), "the files are there");

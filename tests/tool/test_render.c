@@ -16,13 +16,14 @@ enum {
     HEIGHT = 180,
     PER_AXIS = 24,
     COUNT_MAX = PER_AXIS * PER_AXIS * PER_AXIS,
+    WILD_MAX = 8,
     BYTES = WIDTH * HEIGHT * 3
 };
 
 static const float spacing_m = 1.0F / 48;
 static const vec3 size_m = {2, 1, 1};
 
-static float positions_m[3 * COUNT_MAX], velocities_m_s[3 * COUNT_MAX];
+static float positions_m[3 * COUNT_MAX], velocities_m_s[3 * (COUNT_MAX + WILD_MAX)];
 static uint32_t ids[COUNT_MAX];
 static uint8_t colours[3 * COUNT_MAX], liquids[COUNT_MAX];
 static uint8_t rgb[BYTES], other_rgb[BYTES];
@@ -70,7 +71,7 @@ static int blueness(const uint8_t *picture, int x, int y)
 static void mark(const export_frame *frame, uint8_t *marks)
 {
     enum { NEAR_PX = 12 };
-    const camera cam = camera_fit(size_m, WIDTH, HEIGHT);
+    const camera cam = camera_fit((box3){{0, 0, 0}, size_m}, false, WIDTH, HEIGHT);
     memset(marks, 0, WIDTH * HEIGHT);
     for (size_t i = 0; i < frame->particle_count; i++) {
         const float *p = frame->positions_m + 3 * i;
@@ -118,7 +119,7 @@ static void the_whole_tank_is_in_the_picture(void **state)
     const float shapes[][3] = {{1, 1, 1}, {10, 1, 1}, {1, 10, 1}, {0.01F, 0.02F, 0.5F}, {200, 3, 100}};
     for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++) {
         const vec3 size = {shapes[k][0], shapes[k][1], shapes[k][2]};
-        const camera cam = camera_fit(size, WIDTH, HEIGHT);
+        const camera cam = camera_fit((box3){{0, 0, 0}, size}, k % 2 == 0, WIDTH, HEIGHT);
         float min_x = 1e9F, max_x = -1e9F, min_y = 1e9F, max_y = -1e9F;
         for (int corner = 0; corner < 8; corner++) {
             const vec3 point = {corner & 1 ? size.x : 0, corner & 2 ? size.y : 0, corner & 4 ? size.z : 0};
@@ -138,7 +139,7 @@ static void the_whole_tank_is_in_the_picture(void **state)
 static void a_ray_leads_back_to_its_point(void **state)
 {
     (void)state;
-    const camera cam = camera_fit(size_m, WIDTH, HEIGHT);
+    const camera cam = camera_fit((box3){{0, 0, 0}, size_m}, false, WIDTH, HEIGHT);
     for (int i = 0; i < 100; i++) {
         const vec3 point = {0.02F * (float)i, 0.01F * (float)(i * 7 % 100), 0.01F * (float)(i * 13 % 100)};
         float x, y;
@@ -156,11 +157,11 @@ static void the_surface_lies_on_the_particles(void **state)
     (void)state;
     surface *s = NULL;
     assert_int_equal(surface_create(WIDTH, HEIGHT, size_m, spacing_m, 2, &s), TARN_OK);
-    const camera cam = camera_fit(size_m, WIDTH, HEIGHT);
+    const camera cam = camera_fit((box3){{0, 0, 0}, size_m}, false, WIDTH, HEIGHT);
     for (int k = 0; k < 2; k++) {
         const float x_m = 1.0F - (float)k;
         const export_frame frame = block_at(x_m);
-        assert_int_equal(surface_draw(s, &cam, &frame), TARN_OK);
+        assert_int_equal(surface_draw(s, &cam, &frame, NULL), TARN_OK);
         const vec3 on_it[] = {{x_m + 0.25F, 0.5F, 0.25F}, {x_m + 0.25F, 0.25F, 0.5F}, {x_m + 0.1F, 0.5F, 0.3F}};
         for (size_t i = 0; i < 3; i++) {
             float x, y;
@@ -234,7 +235,7 @@ static void colours_and_liquids_tint(void **state)
         memcpy(colours + 3 * i, (uint8_t[3]){220, 40, 40}, 3);
         liquids[i] = 1;
     }
-    const camera cam = camera_fit(size_m, WIDTH, HEIGHT);
+    const camera cam = camera_fit((box3){{0, 0, 0}, size_m}, false, WIDTH, HEIGHT);
     float x, y;
     camera_project(&cam, (vec3){1, 0.25F, 0.25F}, &x, &y);
     draw(&frame, 2, rgb);
@@ -261,6 +262,9 @@ static void wild_particles_do_no_harm(void **state)
     memcpy(with_m, positions_m, sizeof positions_m);
     memcpy(with_m + 3 * (size_t)COUNT_MAX, wild, sizeof wild);
     frame.positions_m = with_m;
+    for (size_t i = 0; i < 3; i++) {
+        velocities_m_s[3 * COUNT_MAX + i] = NAN;
+    }
     frame.particle_count = COUNT_MAX + WILD;
     draw(&frame, 2, other_rgb);
     assert_memory_equal(rgb, other_rgb, BYTES);

@@ -3,6 +3,7 @@
 #ifndef TARN_SERVER_TOOL_EXPORT_EXPORT_H
 #define TARN_SERVER_TOOL_EXPORT_EXPORT_H
 
+#include "kernels/tank.h"
 #include "protocol/status.h"
 
 #include <limits.h>
@@ -17,15 +18,21 @@ enum {
 
 /// What all frames of a run have in common. The strings live as long as the writer.
 typedef struct export_info {
-    const char *scene;      ///< the scene's name: [a-z0-9-]+
-    float size_m[3];        ///< of the tank, which begins at the origin
-    float spacing_m;        ///< between neighbouring particles at rest
-    double frames_per_s;    ///< of simulated time, above 0
-    uint32_t width, height; ///< of pictures, in pixels
-    uint32_t threads;       ///< for pictures; 0: one per processor
+    const char *scene;    ///< the scene's name: [a-z0-9-]+
+    float size_m[3];      ///< of the tank, which begins at the origin
+    float reach_min_m[3]; ///< where the tank gets when it is turned and shaken; both zero: nowhere else
+    float reach_max_m[3];
+    bool is_flat;             ///< one cell deep: pictures show it from the front
+    float spacing_m;          ///< between neighbouring particles at rest
+    double frames_per_s;      ///< of simulated time, above 0
+    uint32_t width, height;   ///< of pictures, in pixels
+    uint32_t threads;         ///< for pictures; 0: one per processor
+    uint32_t solid_count;     ///< for pictures
+    const tarn_solid *solids; ///< live as long as the writer, as do the fields of their shapes
+    const tarn_distance_field *fields;
 } export_info;
 
-/// The particles of one moment; borrowed for the call.
+/// The particles, bodies and the tank of one moment; borrowed for the call.
 typedef struct export_frame {
     uint32_t step;
     double time_s;
@@ -35,6 +42,9 @@ typedef struct export_frame {
     const uint32_t *ids;         ///< ascending, not necessarily dense; a particle keeps its id
     const uint8_t *liquids;      ///< which liquid each is of; NULL: there is one
     const uint8_t *colours;      ///< red green blue; NULL: none of their own
+    uint32_t body_count;
+    const tarn_body_state *bodies; ///< solids that are not where they were at the start
+    tarn_pose pose;                ///< of the tank in the room, about its middle
 } export_frame;
 
 /// Values that go with the positions. A new one is one line in export_attributes().

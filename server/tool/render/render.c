@@ -1,16 +1,19 @@
 // From particles to a picture. Everything is drawn with twice the pixels each way and averaged at the end, which makes
 // edges smooth:
 //
-//     particles -> surface (depth, thickness) -+
-//     particles -> shadow on the floor --------+-> light per pixel -> tank's edges -> picture
+//     solids -> depth, light of their pixels --+
+//     particles -> surface (depth, thickness) -+-> light per pixel -> tank's edges -> picture
+//     both -> shadows on the floor ------------+
 //
+// All of it happens in the tank's frame: where the tank is turned, the camera and the room are turned the other way.
 // A pixel of liquid is a mix of what its surface mirrors and what is seen through it (Fresnel's equations, Schlick's
-// approximation): the ray is bent by Snell's law, followed to where it leaves the tank, and what it finds there is
-// dimmed by the liquid's thickness (Beer-Lambert), to which the liquid adds the light that it scatters.
+// approximation): the ray is bent by Snell's law, followed to a solid or to where it leaves the tank, and what it
+// finds there is dimmed by the liquid's thickness (Beer-Lambert), to which the liquid adds the light that it scatters.
 #include "server/tool/render/render.h"
 
 #include "server/tool/render/render_room.h"
 #include "server/tool/render/render_rows.h"
+#include "server/tool/render/render_solids.h"
 #include "server/tool/render/render_surface.h"
 
 #include <stdlib.h>
@@ -22,14 +25,49 @@ struct render {
     uint32_t threads;
     vec3 size_m;
     float spacing_m;
-    camera cam; // of the larger picture
+    float optical_m; // liquid as thick as this is of medium depth to the eye
+    camera room_cam; // of the larger picture, in the room
+    camera cam;      // the same in the tank's frame
     room around;
     surface *water;
-    vec3 *light; // of the larger picture
+    solids *stuff;
+    float *solid_depth; // of the larger picture; SURFACE_NO_DEPTH where there is none
+    vec3 *light;        // of the larger picture
     float *shadow;
     uint8_t gamma[GAMMA_STEPS + 1];
     uint8_t *rgb; // during render_draw
 };
+
+/// What the picture shows: all places that the tank gets to.
+static box3 seen_box(const export_info *info)
+{
+    const float *lo = info->reach_min_m, *hi = info->reach_max_m;
+    box3 seen = {{lo[0], lo[1], lo[2]}, {hi[0], hi[1], hi[2]}};
+    bool stays = lo[0] >= hi[0] || lo[1] >= hi[1] || lo[2] >= hi[2];
+    return stays ? (box3){{0, 0, 0}, {info->size_m[0], info->size_m[1], info->size_m[2]}} : seen;
+}
+
+/// The camera, the room, and what the picture is made in.
+static bool take_memory(render *r, const export_info *info)
+{
+    uint32_t width = SAMPLES * r->width, height = SAMPLES * r->height;
+    box3 seen = seen_box(info);
+    r->room_cam = camera_fit(seen, info->is_flat, (float)width, (float)height);
+    float distance_m = camera_project(&r->room_cam, vec3_scale(r->size_m, 0.5f), &(float){0}, &(float){0});
+    float sample_m = distance_m / r->room_cam.focal_px, tank_m = sqrtf(vec3_dot(r->size_m, r->size_m));
+    r->light = malloc((size_t)width * height * sizeof(vec3));
+    r->solid_depth = malloc((size_t)width * height * sizeof(float));
+    r->shadow = malloc(ROOM_SHADOW_FLOATS * sizeof(float));
+    if (r->light == NULL || r->solid_depth == NULL || r->shadow == NULL ||
+        surface_create(width, height, r->size_m, r->spacing_m, r->threads, &r->water) != TARN_OK ||
+        solids_create(info, fmaxf(0.25f * sample_m, 2e-5f * tank_m), &r->stuff) != TARN_OK) {
+        return false;
+    }
+    r->around = room_make(r->size_m, SAMPLES * sample_m, r->shadow);
+    r->around.is_flat = info->is_flat;
+    r->around.table_m = fminf(seen.min.y, 0.0f);
+    return true;
+}
 
 tarn_status render_create(const export_info *info, render **out)
 {
@@ -46,17 +84,11 @@ tarn_status render_create(const export_info *info, render **out)
     r->threads = info->threads != 0 ? info->threads : render_rows_threads();
     r->size_m = (vec3){info->size_m[0], info->size_m[1], info->size_m[2]};
     r->spacing_m = info->spacing_m;
-    uint32_t width = SAMPLES * r->width, height = SAMPLES * r->height;
-    r->cam = camera_fit(r->size_m, (float)width, (float)height);
-    r->light = malloc((size_t)width * height * sizeof(vec3));
-    r->shadow = malloc(2 * sizeof(float) * ROOM_SHADOW_CELLS * ROOM_SHADOW_CELLS);
-    if (r->light == NULL || r->shadow == NULL ||
-        surface_create(width, height, r->size_m, r->spacing_m, r->threads, &r->water) != TARN_OK) {
+    r->optical_m = info->is_flat ? 1.2f * r->size_m.z : cbrtf(r->size_m.x * r->size_m.y * r->size_m.z);
+    if (!take_memory(r, info)) {
         render_destroy(r);
         return TARN_E_MEMORY;
     }
-    float distance_m = camera_project(&r->cam, vec3_scale(r->size_m, 0.5f), &(float){0}, &(float){0});
-    r->around = room_make(r->size_m, SAMPLES * distance_m / r->cam.focal_px, r->shadow);
     for (int i = 0; i <= GAMMA_STEPS; i++) {
         float c = (float)i / GAMMA_STEPS;
         c = c <= 0.0031308f ? 12.92f * c : 1.055f * powf(c, 1.0f / 2.4f) - 0.055f;
@@ -70,13 +102,15 @@ void render_destroy(render *r)
 {
     if (r != NULL) {
         surface_destroy(r->water);
+        solids_destroy(r->stuff);
         free(r->light);
+        free(r->solid_depth);
         free(r->shadow);
         free(r);
     }
 }
 
-// ---- a pixel of liquid ----
+// ---- the liquid's surface ----
 
 static vec3 surface_point(const camera *cam, uint32_t x, uint32_t y, float depth_m)
 {
@@ -140,6 +174,99 @@ static float way_out_m(vec3 size_m, vec3 from, vec3 direction)
     return fmaxf(nearest, 0.0f);
 }
 
+// ---- solids ----
+
+/// @param view  unit vector towards the point
+static vec3 shade_solid(const render *r, vec3 point, const solids_hit *hit, vec3 view)
+{
+    const vec3 below = {0.30f, 0.29f, 0.28f}, above = {0.50f, 0.52f, 0.55f}, sun = {0.52f, 0.51f, 0.48f};
+    float facing = vec3_dot(hit->normal, r->around.light);
+    float up = room_direction(&r->around, hit->normal).y;
+    vec3 light = vec3_mix(below, above, 0.5f + 0.5f * up);
+    light = vec3_along(light, (vec3){1, 1, 1}, 0.12f * fmaxf(-vec3_dot(hit->normal, view), 0.0f));
+    float glint = 0.0f;
+    if (facing > 0.0f &&
+        !solids_block(r->stuff, vec3_along(point, hit->normal, 0.4f * r->spacing_m), r->around.light)) {
+        light = vec3_along(light, sun, facing);
+        vec3 away = vec3_along(view, hit->normal, -2.0f * vec3_dot(view, hit->normal));
+        glint = 0.22f * powf(fmaxf(vec3_dot(away, r->around.light), 0.0f), 40.0f);
+    }
+    return vec3_along(vec3_mul(hit->colour, light), (vec3){1, 1, 1}, glint);
+}
+
+/// What a ray within the tank comes to: a solid, the floor, or the room. Sides of containers that it leaves on its way
+/// are added.
+/// @param view     goes on in the room
+/// @param way_m    where a solid was hit: how far; else left as it is
+static bool meet(const render *r, vec3 from, vec3 inward, vec3 view, vec3 *light, float *way_m)
+{
+    float out_m = way_out_m(r->size_m, from, inward);
+    solids_hit hit;
+    bool is_hit = solids_any(r->stuff) && solids_trace(r->stuff, from, inward, out_m, &hit);
+    if (is_hit) {
+        *way_m = hit.way_m;
+        out_m = hit.way_m;
+        *light = shade_solid(r, vec3_along(from, inward, hit.way_m), &hit, inward);
+    } else {
+        vec3 exit = vec3_along(from, inward, out_m);
+        *light = exit.y <= 1e-4f * r->size_m.y
+                     ? room_floor(&r->around, exit.x, exit.z)
+                     : room_light(&r->around, exit, vec3_normal(vec3_mix(inward, view, 0.7f)));
+    }
+    if (solids_any_glass(r->stuff)) {
+        solids_glass_seen glass = solids_glass(r->stuff, from, inward, out_m);
+        *light = vec3_mix(*light, glass.left_colour, glass.left);
+    }
+    return is_hit;
+}
+
+static void trace_rows(void *context, uint32_t begin, uint32_t end)
+{
+    render *r = context;
+    uint32_t width = SAMPLES * r->width;
+    for (uint32_t y = begin; y < end; y++) {
+        for (uint32_t x = 0; x < width; x++) {
+            size_t at = (size_t)y * width + x;
+            vec3 view = vec3_normal(camera_ray(&r->cam, (float)x + 0.5f, (float)y + 0.5f));
+            solids_hit hit;
+            r->solid_depth[at] = SURFACE_NO_DEPTH;
+            if (solids_trace(r->stuff, r->cam.eye, view, 1e30f, &hit)) {
+                vec3 point = vec3_along(r->cam.eye, view, hit.way_m);
+                r->solid_depth[at] = -hit.way_m * vec3_dot(view, r->cam.back);
+                r->light[at] = shade_solid(r, point, &hit, view);
+            }
+        }
+    }
+}
+
+static void shade_floor_rows(void *context, uint32_t begin, uint32_t end)
+{
+    render *r = context;
+    for (uint32_t z = begin; z < end; z++) {
+        for (uint32_t x = 0; x < ROOM_SHADOW_CELLS; x++) {
+            r->around.shade[(size_t)z * ROOM_SHADOW_CELLS + x] =
+                solids_block(r->stuff, room_shade_cell(&r->around, x, z), r->around.light) ? 1.0f : 0.0f;
+        }
+    }
+}
+
+static void draw_solids(render *r, const export_frame *frame)
+{
+    solids_place(r->stuff, frame);
+    if (!solids_any(r->stuff)) {
+        size_t pixels = (size_t)SAMPLES * SAMPLES * r->width * r->height;
+        for (size_t i = 0; i < pixels; i++) {
+            r->solid_depth[i] = SURFACE_NO_DEPTH;
+        }
+        return;
+    }
+    render_rows(r->threads, ROOM_SHADOW_CELLS, SHADE_ROWS, shade_floor_rows, r);
+    room_soften_shade(&r->around);
+    render_rows(r->threads, SAMPLES * r->height, SHADE_ROWS, trace_rows, r);
+}
+
+// ---- a pixel of liquid ----
+
 /// Snell's law into water; a unit vector.
 static vec3 bend(vec3 view, vec3 normal)
 {
@@ -155,18 +282,21 @@ static vec3 inside_tank(vec3 size_m, vec3 p)
 }
 
 /// What is seen through the surface: what lies behind, dimmed, and the light that the liquid scatters.
-static vec3 seen_through(const render *r, const surface_inside *in, vec3 point, vec3 normal, vec3 view)
+/// @param is_hidden  straight behind the surface is a solid
+static vec3 seen_through(const render *r, const surface_inside *in, bool is_hidden, vec3 point, vec3 normal, vec3 view)
 {
     vec3 from = inside_tank(r->size_m, point), inward = bend(view, normal);
-    // Thin liquid bends a ray twice, to and fro: only what is thick shows its back elsewhere.
-    float thick = smoothf(0.5f * r->spacing_m, 4.0f * r->spacing_m, in->thickness_m);
+    // Thin liquid, and a drop before more of it, bend a ray twice, to and fro: only what is thick shows its back
+    // elsewhere.
+    float thick = smoothf(0.5f * r->spacing_m, 4.0f * r->spacing_m, in->thickness_m) * (1.0f - in->drop);
     inward = vec3_normal(vec3_mix(view, inward, thick));
-    vec3 exit = vec3_along(from, inward, way_out_m(r->size_m, from, inward));
-    vec3 behind = exit.y <= 1e-4f * r->size_m.y
-                      ? room_floor(&r->around, exit.x, exit.z)
-                      : room_light(&r->around, exit, vec3_normal(vec3_mix(inward, view, 0.7f)));
-
-    float tank_m = cbrtf(r->size_m.x * r->size_m.y * r->size_m.z), depth = in->thickness_m / tank_m;
+    vec3 behind;
+    float way_m = 0.0f, thickness_m = in->thickness_m;
+    if (meet(r, from, inward, view, &behind, &way_m)) {
+        // The bent ray's liquid is not known: it is what the straight one goes through, if that ends at a solid too.
+        thickness_m = is_hidden ? in->front_m : fminf(thickness_m, way_m);
+    }
+    float depth = thickness_m / r->optical_m;
     // Where a body of liquid thins out towards its outline it keeps some colour, or one couldn't tell where it ends.
     depth += 0.10f * (1.0f - in->spray) * smoothf(0.0f, 1.5f * r->spacing_m, in->thickness_m);
     vec3 absorb = {5.6f, 1.7f, 0.8f}, scatter = {0.012f, 0.115f, 0.215f};
@@ -181,6 +311,7 @@ static vec3 seen_through(const render *r, const surface_inside *in, vec3 point, 
     vec3 light = vec3_along(vec3_mul(behind, through), scatter, (1.0f - expf(-3.0f * depth)) * lit);
     // Drops in the air are white: they mirror and bend light every which way.
     float spray = 0.75f * in->spray * smoothf(0.0f, 2.0f * r->spacing_m, in->thickness_m + 0.7f * r->spacing_m);
+    spray = fmaxf(spray, 0.45f * in->drop);
     return vec3_mix(light, vec3_scale((vec3){0.92f, 0.95f, 0.97f}, 0.75f + 0.25f * lit), spray);
 }
 
@@ -188,9 +319,15 @@ static vec3 seen_through(const render *r, const surface_inside *in, vec3 point, 
 static vec3 mirrored(const render *r, vec3 point, vec3 normal, vec3 view)
 {
     vec3 away = vec3_along(view, normal, -2.0f * vec3_dot(view, normal));
-    vec3 light = away.y < 0.0f ? vec3_scale(room_light(&r->around, point, away), 0.6f) : room_sky(&r->around, away);
-    if (away.y > 0.05f) {
-        float x = away.x / away.y, z = away.z / away.y;
+    vec3 up = room_direction(&r->around, away);
+    vec3 light = up.y < 0.0f ? vec3_scale(room_light(&r->around, point, away), 0.6f) : room_sky(&r->around, away);
+    solids_hit hit;
+    if (solids_any(r->stuff) &&
+        solids_trace(r->stuff, vec3_along(point, normal, 0.5f * r->spacing_m), away, 1e30f, &hit)) {
+        return shade_solid(r, vec3_along(point, away, hit.way_m), &hit, away);
+    }
+    if (up.y > 0.05f) {
+        float x = up.x / up.y, z = up.z / up.y;
         float lamp =
             smoothf(-1.5f, -1.1f, x) * smoothf(-0.5f, -0.1f, -x) * smoothf(-1.6f, -1.2f, z) * smoothf(-0.4f, 0.0f, -z);
         light = vec3_along(light, (vec3){1, 1, 1}, 2.4f * lamp);
@@ -199,38 +336,48 @@ static vec3 mirrored(const render *r, vec3 point, vec3 normal, vec3 view)
     return vec3_along(light, (vec3){1.0f, 0.97f, 0.92f}, 10.0f * powf(glint, 240.0f));
 }
 
-/// Where a ray enters the tank, in units of the ray; the spheres of particles at a wall reach through it. Negative: it
-/// misses the tank.
-static float way_in(vec3 size_m, vec3 from, vec3 ray)
-{
-    const float size[3] = {size_m.x, size_m.y, size_m.z}, at[3] = {from.x, from.y, from.z},
-                d[3] = {ray.x, ray.y, ray.z};
-    float in = 0.0f, out = 1e30f;
-    for (int axis = 0; axis < 3; axis++) {
-        float slow = fabsf(d[axis]) > 1e-9f ? d[axis] : 1e-9f;
-        float a = -at[axis] / slow, b = (size[axis] - at[axis]) / slow;
-        in = fmaxf(in, fminf(a, b));
-        out = fminf(out, fmaxf(a, b));
-    }
-    return in < out ? in : -1.0f;
-}
-
 static vec3 shade_water(const render *r, uint32_t x, uint32_t y, float depth_m)
 {
     vec3 ray = camera_ray(&r->cam, (float)x + 0.5f, (float)y + 0.5f), view = vec3_normal(ray);
-    float entry_m = way_in(r->size_m, r->cam.eye, ray);
-    if (entry_m < 0.0f) {
+    const box3 tank = {{0, 0, 0}, r->size_m};
+    float entry_m, exit_m;
+    if (!box3_cut(&tank, r->cam.eye, ray, &entry_m, &exit_m)) { // spheres of particles at a wall reach through it
         return room_light(&r->around, r->cam.eye, view);
     }
     vec3 here = surface_point(&r->cam, x, y, depth_m);
     vec3 point = depth_m > entry_m ? here : vec3_along(r->cam.eye, ray, entry_m);
     vec3 normal = surface_normal(r, x, y, here, point, view);
     surface_inside in = surface_look(r->water, x, y);
+    if (r->around.is_flat) { // a sheet between two panes, as thick as the tank wherever there is more than a drop
+        normal = (vec3){0, 0, 1};
+        in.thickness_m = r->size_m.z * smoothf(0.05f, 0.6f, in.thickness_m / r->size_m.z);
+    }
     float slant = clampf(1.0f + vec3_dot(view, normal), 0.0f, 1.0f);
     float mirror = 0.02f + 0.98f * slant * slant * slant * slant * slant;
     mirror *= smoothf(0.2f * r->spacing_m, 2.0f * r->spacing_m, in.thickness_m); // a rim has no normal worth the name
-    vec3 through = seen_through(r, &in, point, normal, view);
+    mirror *= 1.0f - 0.8f * in.drop;
+    bool is_hidden = r->solid_depth[(size_t)y * SAMPLES * r->width + x] < SURFACE_NO_DEPTH;
+    vec3 through = seen_through(r, &in, is_hidden, point, normal, view);
     return vec3_mix(through, mirrored(r, point, normal, view), fminf(mirror, 0.75f));
+}
+
+/// Sides of containers before all else; and, where no liquid is before them, those behind.
+static void add_glass(render *r, uint32_t x, uint32_t y)
+{
+    if (!solids_any_glass(r->stuff)) {
+        return;
+    }
+    size_t at = (size_t)y * SAMPLES * r->width + x;
+    float water_m = surface_depth(r->water)[at], solid_m = r->solid_depth[at];
+    vec3 view = vec3_normal(camera_ray(&r->cam, (float)x + 0.5f, (float)y + 0.5f));
+    float per_depth = -1.0f / vec3_dot(view, r->cam.back);
+    // Spheres of particles reach through the glass.
+    float far_m = fminf(solid_m, water_m + 2.0f * r->spacing_m) * per_depth;
+    solids_glass_seen glass = solids_glass(r->stuff, r->cam.eye, view, far_m);
+    if (water_m >= solid_m) {
+        r->light[at] = vec3_mix(r->light[at], glass.left_colour, glass.left);
+    }
+    r->light[at] = vec3_mix(r->light[at], glass.entered_colour, glass.entered);
 }
 
 static void shade_rows(void *context, uint32_t begin, uint32_t end)
@@ -241,12 +388,13 @@ static void shade_rows(void *context, uint32_t begin, uint32_t end)
     for (uint32_t y = begin; y < end; y++) {
         for (uint32_t x = 0; x < width; x++) {
             size_t at = (size_t)y * width + x;
-            if (depth[at] < SURFACE_NO_DEPTH) {
+            if (depth[at] < r->solid_depth[at]) {
                 r->light[at] = shade_water(r, x, y, depth[at]);
-            } else {
-                vec3 ray = vec3_normal(camera_ray(&r->cam, (float)x + 0.5f, (float)y + 0.5f));
-                r->light[at] = room_light(&r->around, r->cam.eye, ray);
+            } else if (r->solid_depth[at] >= SURFACE_NO_DEPTH) {
+                vec3 view = vec3_normal(camera_ray(&r->cam, (float)x + 0.5f, (float)y + 0.5f));
+                r->light[at] = room_light(&r->around, r->cam.eye, view);
             }
+            add_glass(r, x, y);
         }
     }
 }
@@ -275,9 +423,12 @@ static void draw_edge(render *r, vec3 from, vec3 to, float half_px, float streng
             }
             size_t at = (size_t)y * (size_t)width + (size_t)x;
             float depth_m = 1.0f / ((1.0f - t) / depth_a + t / depth_b); // 1/depth is linear in the picture
+            if (r->solid_depth[at] < depth_m - 0.1f * r->spacing_m) {
+                continue;
+            }
             if (surface_depth(r->water)[at] < depth_m - r->spacing_m) {
                 surface_inside in = surface_look(r->water, (uint32_t)x, (uint32_t)y);
-                alpha *= expf(-6.0f * in.thickness_m / cbrtf(r->size_m.x * r->size_m.y * r->size_m.z));
+                alpha *= expf(-6.0f * in.thickness_m / r->optical_m);
             }
             r->light[at] = vec3_mix(r->light[at], colour, alpha);
         }
@@ -335,7 +486,10 @@ static void average_rows(void *context, uint32_t begin, uint32_t end)
 
 tarn_status render_draw(render *r, const export_frame *frame, uint8_t *rgb)
 {
-    tarn_status status = surface_draw(r->water, &r->cam, frame);
+    room_turn(&r->around, &frame->pose);
+    r->cam = camera_in_frame(&r->room_cam, &r->around.turn, room_middle(&r->around), r->around.moved_m);
+    draw_solids(r, frame);
+    tarn_status status = surface_draw(r->water, &r->cam, frame, solids_any(r->stuff) ? r->solid_depth : NULL);
     if (status != TARN_OK) {
         return status;
     }

@@ -1,5 +1,5 @@
-/// Pictures of a tank of liquid: particles drawn as a lit, refracting surface in a room. Software, no GPU. The same
-/// particles give the same picture for any number of threads.
+/// Pictures of a tank of liquid: particles drawn as a lit, refracting surface, with the tank's solids, in a room.
+/// Software, no GPU. The same frame gives the same picture for any number of threads.
 #ifndef TARN_SERVER_TOOL_RENDER_RENDER_H
 #define TARN_SERVER_TOOL_RENDER_RENDER_H
 
@@ -10,7 +10,7 @@ enum { RENDER_PIXELS_MIN = 16, RENDER_PIXELS_MAX = 4096 }; ///< of a picture, pe
 
 typedef struct render render;
 
-/// Uses the tank's size, the spacing, and width, height and threads of `info`, which is not kept.
+/// Uses what `info` says of the tank, its solids and the pictures. It is not kept, but solids and fields are.
 /// @return TARN_OK, TARN_E_ARGUMENT (a size out of its range) or TARN_E_MEMORY
 tarn_status render_create(const export_info *info, render **out);
 

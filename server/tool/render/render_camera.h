@@ -4,15 +4,20 @@
 
 #include "server/tool/render/render_math.h"
 
+#include <stdbool.h>
+
 typedef struct camera {
     vec3 eye, right, up, back;
     float focal_px;
     float center_x_px, center_y_px; ///< where the camera points
 } camera;
 
-/// Looks at a box that begins at the origin, from the right, the front (+z) and above, so that all of it is in the
-/// picture's middle.
-camera camera_fit(vec3 size_m, float width_px, float height_px);
+/// Looks at a box from the right, the front (+z) and above, so that all of it is in the picture's middle.
+/// @param is_flat  from the front, and from so far away that only the front shows
+camera camera_fit(box3 seen, bool is_flat, float width_px, float height_px);
+
+/// The same camera in a frame that is turned about a point and then moved.
+camera camera_in_frame(const camera *cam, const mat3 *turn, vec3 about_m, vec3 moved_m);
 
 /// @return depth; the other two are meaningful where it is above 0
 static inline float camera_project(const camera *cam, vec3 point_m, float *x_px, float *y_px)

@@ -60,6 +60,42 @@ static inline float clampf(float value, float min, float max)
     return value < min ? min : value > max ? max : value;
 }
 
+/// Three rows.
+typedef struct mat3 {
+    vec3 row[3];
+} mat3;
+
+static inline vec3 mat3_mul(const mat3 *m, vec3 v)
+{
+    return (vec3){vec3_dot(m->row[0], v), vec3_dot(m->row[1], v), vec3_dot(m->row[2], v)};
+}
+
+/// By the transposed matrix: a rotation's way back.
+static inline vec3 mat3_back(const mat3 *m, vec3 v)
+{
+    return vec3_along(vec3_along(vec3_scale(m->row[0], v.x), m->row[1], v.y), m->row[2], v.z);
+}
+
+typedef struct box3 {
+    vec3 min, max;
+} box3;
+
+/// The part of a ray within a box, in units of the ray. @return whether there is one at or after 0
+static inline int box3_cut(const box3 *box, vec3 from, vec3 ray, float *in, float *out)
+{
+    const float lo[3] = {box->min.x, box->min.y, box->min.z}, hi[3] = {box->max.x, box->max.y, box->max.z},
+                at[3] = {from.x, from.y, from.z}, d[3] = {ray.x, ray.y, ray.z};
+    *in = 0.0f;
+    *out = 1e30f;
+    for (int axis = 0; axis < 3; axis++) {
+        float slow = fabsf(d[axis]) > 1e-9f ? d[axis] : 1e-9f;
+        float a = (lo[axis] - at[axis]) / slow, b = (hi[axis] - at[axis]) / slow;
+        *in = fmaxf(*in, fminf(a, b));
+        *out = fminf(*out, fmaxf(a, b));
+    }
+    return *in < *out;
+}
+
 /// 0 below a, 1 above b, smooth between; a < b.
 static inline float smoothf(float a, float b, float value)
 {

@@ -23,7 +23,7 @@ static const float NEAREST = 0.05f, FARTHEST = 200.0f; // of drawn particles fro
 
 /// What a pixel of half the resolution sums up.
 typedef struct inside_sums {
-    float thickness_m, spray_m;
+    float thickness_m, front_m, spray_m;
     float red_m, green_m, blue_m;
 } inside_sums;
 
@@ -39,6 +39,8 @@ struct surface {
     vec3 size_m;
     float spacing_m;
     float *depth, *work;
+    const float *solid_depth; // during surface_draw
+    uint8_t *front_spray;     // of the particle that is in front of all
     inside_sums *inside, *inside_work;
     uint8_t *crowd; // particles in a cell, at most 255
     uint32_t crowd_cells[3];
@@ -79,10 +81,12 @@ tarn_status surface_create(uint32_t width, uint32_t height, vec3 size_m, float s
     size_t pixels = (size_t)width * height;
     s->depth = malloc(pixels * sizeof(float));
     s->work = malloc(pixels * sizeof(float));
+    s->front_spray = malloc(pixels);
     s->inside = malloc(pixels / 4 * sizeof(inside_sums));
     s->inside_work = malloc(pixels / 4 * sizeof(inside_sums));
     s->crowd = malloc((size_t)s->crowd_cells[0] * s->crowd_cells[1] * s->crowd_cells[2]);
-    if (s->depth == NULL || s->work == NULL || s->inside == NULL || s->inside_work == NULL || s->crowd == NULL) {
+    if (s->depth == NULL || s->work == NULL || s->front_spray == NULL || s->inside == NULL || s->inside_work == NULL ||
+        s->crowd == NULL) {
         surface_destroy(s);
         return TARN_E_MEMORY;
     }
@@ -102,6 +106,7 @@ void surface_destroy(surface *s)
     if (s != NULL) {
         free(s->depth);
         free(s->work);
+        free(s->front_spray);
         free(s->inside);
         free(s->inside_work);
         free(s->crowd);
@@ -182,6 +187,13 @@ static void ball_colour(const surface *s, const export_frame *frame, size_t i, b
     b->blue = s->linear[c[2]];
 }
 
+/// Lone drops that lie somewhere are no spray: they are wet spots. 1 for what moves like liquid that falls.
+static float flying(const surface *s, const float *v)
+{
+    float fall2 = 2.0f * 9.81f * s->size_m.y, speed2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+    return speed2 < fall2 ? 0.1f + 0.9f * smoothf(0.0f, 0.03f, speed2 / fall2) : 1.0f; // 1 also for what is no number
+}
+
 static void project(void *context, uint32_t begin, uint32_t end)
 {
     const project_job *job = context;
@@ -201,7 +213,7 @@ static void project(void *context, uint32_t begin, uint32_t end)
         b->depth_m = depth_m;
         b->radius_m = s->spacing_m * (DROP_SPACINGS + (RADIUS_SPACINGS - DROP_SPACINGS) * amid);
         b->radius_px = fmaxf(b->radius_m * job->cam->focal_px / depth_m, 0.75f);
-        b->spray = 1.0f - smoothf(0.02f, 0.5f, crowd);
+        b->spray = (1.0f - smoothf(0.02f, 0.5f, crowd)) * flying(s, job->frame->velocities_m_s + 3 * i);
         ball_colour(s, job->frame, i, b);
     }
 }
@@ -217,6 +229,7 @@ static void draw_depth(const surface *s, const ball *b, uint32_t begin, uint32_t
     float per_px = 1.0f / b->radius_px, nearest_m = b->depth_m - b->radius_m;
     for (int y = top; y <= bottom; y++) {
         float *row = s->depth + (size_t)y * s->width;
+        uint8_t *spray = s->front_spray + (size_t)y * s->width;
         float dy = ((float)y + 0.5f - b->y_px) * per_px;
         for (int x = left; x <= right; x++) {
             if (row[x] <= nearest_m) {
@@ -226,7 +239,10 @@ static void draw_depth(const surface *s, const ball *b, uint32_t begin, uint32_t
             float off = dx * dx + dy * dy;
             if (off < 1.0f) {
                 float depth_m = b->depth_m - b->radius_m * s->ball_height[(int)(off * BALL_STEPS)];
-                row[x] = depth_m < row[x] ? depth_m : row[x];
+                if (depth_m < row[x]) {
+                    row[x] = depth_m;
+                    spray[x] = (uint8_t)(255.0f * b->spray);
+                }
             }
         }
     }
@@ -247,6 +263,7 @@ static void draw_inside(const surface *s, const ball *b, uint32_t begin, uint32_
     float scale_m = s->spacing_m * s->spacing_m * s->spacing_m / (2.0944f * radius_m * radius_m);
     for (int y = top; y <= bottom; y++) {
         inside_sums *row = s->inside + (size_t)y * width;
+        const float *hidden = s->solid_depth != NULL ? s->solid_depth + (size_t)2 * (size_t)y * s->width : NULL;
         float dy = ((float)y + 0.5f - y_px) * per_px;
         for (int x = left; x <= right; x++) {
             float dx = ((float)x + 0.5f - x_px) * per_px;
@@ -254,6 +271,7 @@ static void draw_inside(const surface *s, const ball *b, uint32_t begin, uint32_
             if (off < 1.0f) {
                 float length_m = scale_m * s->ball_height[(int)(off * BALL_STEPS)];
                 row[x].thickness_m += length_m;
+                row[x].front_m += hidden == NULL || hidden[2 * x] > b->depth_m ? length_m : 0.0f;
                 row[x].spray_m += length_m * b->spray;
                 if (s->has_colour) {
                     row[x].red_m += length_m * b->red;
@@ -393,6 +411,7 @@ static void blur_rows(void *context, uint32_t begin, uint32_t end)
                 yy = yy < 0 ? 0 : yy >= height ? height - 1 : yy;
                 const inside_sums *one = &job->from[(size_t)yy * (size_t)width + (size_t)xx];
                 sum.thickness_m += one->thickness_m * share;
+                sum.front_m += one->front_m * share;
                 sum.spray_m += one->spray_m * share;
                 if (job->s->has_colour) {
                     sum.red_m += one->red_m * share;
@@ -418,7 +437,7 @@ static void blur_inside(surface *s, float spacing_px)
 
 // ---- together ----
 
-tarn_status surface_draw(surface *s, const camera *cam, const export_frame *frame)
+tarn_status surface_draw(surface *s, const camera *cam, const export_frame *frame, const float *solid_depth)
 {
     if (frame->particle_count > s->ball_capacity) {
         ball *balls = realloc(s->balls, frame->particle_count * sizeof *balls);
@@ -429,6 +448,7 @@ tarn_status surface_draw(surface *s, const camera *cam, const export_frame *fram
         s->ball_capacity = frame->particle_count;
     }
     s->has_colour = frame->colours != NULL || frame->liquids != NULL;
+    s->solid_depth = solid_depth;
     count_crowd(s, frame);
     project_job particles = {s, cam, frame};
     render_rows(s->threads, frame->particle_count, PARTICLE_RANGE, project, &particles);
@@ -450,7 +470,10 @@ const float *surface_depth(const surface *s)
 surface_inside surface_look(const surface *s, uint32_t x, uint32_t y)
 {
     const inside_sums *sums = &s->inside[(size_t)(y / 2) * (s->width / 2) + x / 2];
-    surface_inside look = {.thickness_m = sums->thickness_m, .has_colour = s->has_colour};
+    surface_inside look = {.thickness_m = sums->thickness_m, .front_m = sums->front_m, .has_colour = s->has_colour};
+    if (s->depth[(size_t)y * s->width + x] < SURFACE_NO_DEPTH) {
+        look.drop = smoothf(0.3f, 0.85f, (float)s->front_spray[(size_t)y * s->width + x] / 255.0f);
+    }
     if (sums->thickness_m > 0.0f) {
         float per_m = 1.0f / sums->thickness_m;
         look.spray = sums->spray_m * per_m;

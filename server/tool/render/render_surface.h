@@ -23,8 +23,9 @@ tarn_status surface_create(uint32_t width, uint32_t height, vec3 size_m, float s
 /// Takes NULL.
 void surface_destroy(surface *s);
 
+/// @param solid_depth  width x height, depth of what hides liquid behind it; NULL: nothing does
 /// @return TARN_OK or TARN_E_MEMORY (more particles than ever before)
-tarn_status surface_draw(surface *s, const camera *cam, const export_frame *frame);
+tarn_status surface_draw(surface *s, const camera *cam, const export_frame *frame, const float *solid_depth);
 
 /// Where there is no liquid.
 #define SURFACE_NO_DEPTH 1e30f
@@ -34,8 +35,10 @@ const float *surface_depth(const surface *s);
 
 /// What a ray through a pixel meets.
 typedef struct surface_inside {
-    float thickness_m; ///< of liquid
+    float thickness_m; ///< of liquid, also behind solids
+    float front_m;     ///< of liquid in front of solids
     float spray;       ///< 0..1: share of it that is lone drops
+    float drop;        ///< 0..1: how much what is in front of all is a lone drop
     vec3 colour;       ///< 0..1, linear; mean over the liquid. Only where has_colour
     bool has_colour;
 } surface_inside;
