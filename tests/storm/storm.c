@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QUICK_STORM_S 1.5
-#define QUICK_REST_S 0.5
+#define QUICK_STORM_S 1.0
+#define QUICK_REST_S 0.25
 #define REST_S 10.0
 
 typedef struct storm_job {
@@ -146,7 +146,7 @@ int main(int argc, char **argv)
         {"seconds", 's', "S", 0, "simulated seconds of storm per scene, 1 to 100000; default: 600", 0},
         {"seed", 'n', "N", 0, "of the input; default: 1", 0},
         {"threads", 't', "N", 0, "scenes beside each other, 1 to 256; each runs on one thread; default: 1", 0},
-        {"quick", 'q', NULL, 0, "two simulated seconds per scene", 0},
+        {"quick", 'q', NULL, 0, "a simulated second per scene", 0},
         {0},
     };
     static const struct argp argp = {

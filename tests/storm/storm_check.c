@@ -9,7 +9,8 @@
 #define SPEED_MAX_CELLS 32.0f       ///< per step; kernels/liquid/liquid.h
 #define SUBSTEP_CELLS 4.0f          ///< per substep
 #define BODY_SPEED_MAX_CELLS 16.0f  ///< per step and axis
-#define SOLID_DEPTH_MAX_CELLS 0.125 ///< of a particle
+#define SOLID_DEPTH_MAX_CELLS 0.125 ///< of a particle, in solids as the grid sees them
+#define EDGE_DEPTH_MAX_CELLS 0.75   ///< in the solids themselves, whose sharp edges the grid rounds
 #define ROUNDING 1.0001f
 
 bool storm_wrong(storm_tank *storm, const char *format, ...)
@@ -74,6 +75,42 @@ static void list_static(const tarn_tank_desc *desc, static_solids *solids)
     }
 }
 
+/// Depth in the solids as the grid sees them: distances at a cell's corners, and trilinear between them.
+static double sampled_depth_cells(const tarn_tank_desc *desc, const static_solids *solids, const double *point_m)
+{
+    const double cell_m = (double)desc->cell_m;
+    double sum = 0.0;
+    for (int k = 0; k < 8; k++) {
+        double corner_m[3], weight = 1.0;
+        for (int a = 0; a < 3; a++) {
+            const double at = point_m[a] / cell_m, share = at - floor(at);
+            corner_m[a] = cell_m * (floor(at) + (k >> a & 1));
+            weight *= k >> a & 1 ? share : 1.0 - share;
+        }
+        sum +=
+            weight * tarn_shapes_distance_m(solids->shapes, solids->poses, solids->count, desc->fields, corner_m, NULL);
+    }
+    return -sum / cell_m;
+}
+
+static bool check_depth(storm_tank *storm, const static_solids *solids, const float *at_m, uint32_t id)
+{
+    const tarn_tank_desc *desc = &storm->scene->tank;
+    const double point_m[3] = {(double)at_m[0], (double)at_m[1], (double)at_m[2]};
+    uint32_t nearest = 0;
+    const double depth =
+        -tarn_shapes_distance_m(solids->shapes, solids->poses, solids->count, desc->fields, point_m, &nearest) /
+        (double)desc->cell_m;
+    storm->result->deepest_cells = fmax(storm->result->deepest_cells, depth);
+    if (depth <= SOLID_DEPTH_MAX_CELLS)
+        return true;
+    const double sampled = sampled_depth_cells(desc, solids, point_m);
+    if (depth <= EDGE_DEPTH_MAX_CELLS && sampled <= SOLID_DEPTH_MAX_CELLS)
+        return true;
+    return storm_wrong(storm, "particle %u at %.9g %.9g %.9g m is %.3f cells deep in static solid %u, as sampled %.3f",
+                       id, point_m[0], point_m[1], point_m[2], depth, nearest, sampled);
+}
+
 static bool check_particle(storm_tank *storm, const static_solids *solids, uint32_t i)
 {
     const tarn_tank_desc *desc = &storm->scene->tank;
@@ -88,18 +125,7 @@ static bool check_particle(storm_tank *storm, const static_solids *solids, uint3
     }
     if (i > 0 && storm->ids[i] <= storm->ids[i - 1])
         return storm_wrong(storm, "particle %u comes after particle %u", storm->ids[i], storm->ids[i - 1]);
-    if (solids->count == 0)
-        return true;
-    uint32_t nearest = 0;
-    const double point_m[3] = {(double)at_m[0], (double)at_m[1], (double)at_m[2]};
-    const double depth =
-        -tarn_shapes_distance_m(solids->shapes, solids->poses, solids->count, desc->fields, point_m, &nearest) /
-        (double)desc->cell_m;
-    storm->result->deepest_cells = fmax(storm->result->deepest_cells, depth);
-    if (depth > SOLID_DEPTH_MAX_CELLS)
-        return storm_wrong(storm, "particle %u at %.9g %.9g %.9g m is %.3f cells deep in static solid %u",
-                           storm->ids[i], point_m[0], point_m[1], point_m[2], depth, nearest);
-    return true;
+    return solids->count == 0 || check_depth(storm, solids, at_m, storm->ids[i]);
 }
 
 static bool check_bodies(storm_tank *storm)
