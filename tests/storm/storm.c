@@ -108,7 +108,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     storm_options *options = state->input;
     switch (key) {
     case 's':
-        options->seconds = tarn_option_number(state, "seconds", argument, 1, 100000);
+        options->seconds = tarn_option_number(state, "seconds", argument, 1, 60000000);
         return 0;
     case 'n':
         options->seed = tarn_option_number(state, "seed", argument, 0, LONG_MAX);
@@ -143,7 +143,7 @@ static void run_threads(storm_jobs *jobs, uint32_t threads)
 int main(int argc, char **argv)
 {
     static const struct argp_option list[] = {
-        {"seconds", 's', "S", 0, "simulated seconds of storm per scene, 1 to 100000; default: 600", 0},
+        {"seconds", 's', "S", 0, "simulated seconds of storm per scene, 1 to 60000000; default: 600", 0},
         {"seed", 'n', "N", 0, "of the input; default: 1", 0},
         {"threads", 't', "N", 0, "scenes beside each other, 1 to 256; each runs on one thread; default: 1", 0},
         {"quick", 'q', NULL, 0, "a simulated second per scene", 0},

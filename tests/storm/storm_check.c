@@ -133,7 +133,6 @@ static bool check_bodies(storm_tank *storm)
     const tarn_tank_desc *desc = &storm->scene->tank;
     tarn_body_state bodies[TARN_TANK_BODIES_MAX];
     const uint32_t count = tarn_tank_bodies(storm->tank, bodies);
-    const float most_m_s = BODY_SPEED_MAX_CELLS * desc->cell_m / desc->dt_s * ROUNDING;
     for (uint32_t b = 0; b < count; b++) {
         const tarn_body_state *body = &bodies[b];
         const float *q = body->pose.rotation;
@@ -148,10 +147,16 @@ static bool check_bodies(storm_tank *storm)
         if (tarn_shape_mass_get(&desc->solids[body->solid].shape, desc->fields, &mass) != TARN_OK)
             return storm_wrong(storm, "body %u has no mass", b);
         tarn_pose_from_shape(&body->pose, mass.center_m, center_m);
+        // The velocity is that of the pose's point, which the turning moves about the centre.
+        const float *spin = body->angular_velocity_rad_s;
+        const double arm_m = sqrt(mass.center_m[0] * mass.center_m[0] + mass.center_m[1] * mass.center_m[1] +
+                                  mass.center_m[2] * mass.center_m[2]);
+        const double turning_m_s = arm_m * sqrt((double)(spin[0] * spin[0] + spin[1] * spin[1] + spin[2] * spin[2]));
+        const double most_m_s = (double)(BODY_SPEED_MAX_CELLS * desc->cell_m / desc->dt_s * ROUNDING) + turning_m_s;
         for (int a = 0; a < 3; a++) {
             const double size_m = (double)desc->cells[a] * (double)desc->cell_m, slack_m = 1e-3 * (double)desc->cell_m;
             if (!(center_m[a] >= -slack_m && center_m[a] <= size_m + slack_m) ||
-                !(fabsf(body->velocity_m_s[a]) <= most_m_s) || !isfinite(body->angular_velocity_rad_s[a]))
+                !(fabs((double)body->velocity_m_s[a]) <= most_m_s) || !isfinite(spin[a]))
                 return storm_wrong(storm, "body %u has its centre at %g %g %g m, %g %g %g m/s, %g %g %g rad/s", b,
                                    center_m[0], center_m[1], center_m[2], (double)body->velocity_m_s[0],
                                    (double)body->velocity_m_s[1], (double)body->velocity_m_s[2],
