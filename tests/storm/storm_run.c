@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { RESET_CHANCES = 1500, SAVE_CHANCES = 400, REPLAY_STEPS = 4 };
+enum { RESET_CHANCES = 1000, SAVE_CHANCES = 200, REPLAY_STEPS = 4 };
 #define REST_STILL_J_KG 0.1  ///< of a tank that nothing moves
 #define REST_DRIVEN_J_KG 1.5 ///< of one with taps, key frames or motion of its own
 #define REST_VOLUME_MIN 0.6
@@ -117,7 +117,7 @@ static bool rage(storm_tank *storm, storm_random *random)
             return false;
         if (storm_below(random, RESET_CHANCES) == 0 && !reset(storm, first))
             return false;
-        if (storm_below(random, SAVE_CHANCES) == 0 && !save_and_load(storm, &input))
+        if ((storm_below(random, SAVE_CHANCES) == 0 || i == steps / 2) && !save_and_load(storm, &input))
             return false;
     }
     return storm_check_all(storm);
