@@ -13,6 +13,8 @@
 #include <ucontext.h>
 
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 // All kernels' shared memory, as the linker gathers it.
@@ -52,6 +54,7 @@ warp warps[WARPS_MAX];
 ucontext_t scheduler;
 uint32_t block_waiting;
 block_run running;
+std::set<std::string> have_run;
 
 void lane_main()
 {
@@ -190,6 +193,8 @@ void launch_now(emulated_device *device, const tarn_kernel *kernel, const void *
 {
     if (count_max == 0)
         return;
+    if (count == nullptr || *count > 0)
+        have_run.insert(kernel->name);
     uint32_t args_bytes;
     const void *function = kernel->cuda(&blockDim.x, &args_bytes);
     running = {reinterpret_cast<kernel_function>(const_cast<void *>(function)), args, count, count_max};
@@ -313,6 +318,11 @@ const tarn_device_ops operations = {destroy, memory_bytes, take,   give,   copy,
                                     zero,    wait,         launch, repeat, run,  replay_destroy};
 
 } // namespace
+
+extern "C" int emulated_has_run(const char *kernel)
+{
+    return have_run.count(kernel) > 0;
+}
 
 extern "C" int tarn_cuda_device_count(void)
 {

@@ -23,6 +23,9 @@ struct emulated_index {
 };
 extern emulated_index threadIdx, blockIdx, blockDim, gridDim;
 
+/// Whether a kernel has run on any tile so far.
+extern "C" int emulated_has_run(const char *kernel);
+
 /// Ends this lane's turn until all lanes of the block, or of its warp, have come here.
 void emulated_block_barrier(void);
 void emulated_warp_barrier(void);

@@ -53,6 +53,40 @@ static void describe_two_liquids(tarn_tank_desc *desc)
     desc->blocks[2].colour[3] = 255;
 }
 
+/// Particles with slopes and linear weights, under red-black over-relaxation.
+static void describe_relaxed(tarn_tank_desc *desc)
+{
+    describe_tiny(desc);
+    desc->transfer = TARN_TRANSFER_APIC;
+    desc->solver = TARN_SOLVER_GAUSS_SEIDEL;
+    desc->parameters[TARN_PARAMETER_RELAXATION] = 1.6f;
+}
+
+/// Two liquids with linear weights, taps of both and a drain in a tank that turns; thinned-out cells are filled up.
+static void describe_taps(tarn_tank_desc *desc)
+{
+    describe_tiny(desc);
+    desc->solver = TARN_SOLVER_JACOBI;
+    desc->liquid_count = 2;
+    desc->liquids[1] = (tarn_liquid){.density_kg_m3 = 700.0f, .viscosity_m2_s = 0.002f, .colour = {30, 160, 90}};
+    desc->blocks[1].liquid = 1;
+    desc->reseed = 1;
+    desc->spin_rad_s[1] = 2.0f;
+    desc->spin_rad_s[2] = 0.5f;
+    desc->emitter_count = 2;
+    for (uint32_t e = 0; e < 2; e++) {
+        tarn_emitter *tap = &desc->emitters[e];
+        tap->shape =
+            (tarn_shape){.kind = e == 0 ? TARN_SHAPE_CYLINDER : TARN_SHAPE_BOX, .half_m = {0.06f, 0.05f, 0.06f}};
+        tap->pose = (tarn_pose){.position_m = {0.15f + 0.2f * (float)e, 0.35f, 0.15f}, .rotation = {0, 0, 0, 1}};
+        tap->velocity_m_s[1] = -1.5f;
+        tap->liquid = e;
+    }
+    desc->drain_count = 1;
+    desc->drains[0].shape = (tarn_shape){.kind = TARN_SHAPE_SPHERE, .half_m = {0.08f}};
+    desc->drains[0].pose = (tarn_pose){.position_m = {0.25f, 0.0f, 0.2f}, .rotation = {0, 0, 0, 1}};
+}
+
 static void describe_dam_break(tarn_tank_desc *desc)
 {
     set_cells(desc, 32, 32, 32, 1.0f);
@@ -118,6 +152,8 @@ const tank_fixture tank_fixtures[TANK_FIXTURE_COUNT] = {
     {"tiny, affine", describe_affine, 30, 0.5f},
     {"tiny, two liquids", describe_two_liquids, 30, 0.5f},
     {"tiny, solids", describe_solids, 40, 0.5f},
+    {"tiny, relaxed", describe_relaxed, 30, 0.5f},
+    {"tiny, taps", describe_taps, 40, 0.5f},
     {"dam break 32", describe_dam_break, 60, 0.0f},
     {"still pool", describe_still_pool, 60, 1.0f},
     {"drop into a pool", describe_drop, 30, 0.0f},

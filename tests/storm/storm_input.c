@@ -1,0 +1,160 @@
+// What people and programs may do to a tank at most: hands of any size, speed and place, parameters that jump to their
+// limits, a tank that is turned and shaken, bodies that are pulled out of it.
+#include "tests/storm/storm.h"
+
+#include <math.h>
+#include <string.h>
+
+uint64_t storm_next(storm_random *random)
+{
+    uint64_t x = random->state += 0x9e3779b97f4a7c15ull;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}
+
+uint32_t storm_below(storm_random *random, uint32_t limit)
+{
+    return (uint32_t)((storm_next(random) >> 32) * limit >> 32);
+}
+
+double storm_between(storm_random *random, double from, double to)
+{
+    return from + (to - from) * ((double)(storm_next(random) >> 11) * 0x1p-53);
+}
+
+static bool one_in(storm_random *random, uint32_t chances)
+{
+    return storm_below(random, chances) == 0;
+}
+
+static double tank_size_m(const tarn_tank_desc *desc, int axis)
+{
+    return (double)desc->cells[axis] * (double)desc->cell_m;
+}
+
+/// Anywhere in the tank, or as far outside as it is large.
+static void any_point(storm_random *random, const tarn_tank_desc *desc, float *point_m)
+{
+    const double beyond = one_in(random, 4) ? 1.0 : 0.0;
+    for (int a = 0; a < 3; a++)
+        point_m[a] = (float)(tank_size_m(desc, a) * storm_between(random, -beyond, 1.0 + beyond));
+}
+
+static void any_push(storm_random *random, const tarn_tank_desc *desc, tarn_push *push)
+{
+    static const float speeds_m_s[] = {0.0f, 0.5f, 3.0f, TARN_TANK_PUSH_SPEED_MAX_M_S, TARN_TANK_PUSH_SPEED_MAX_M_S,
+                                       1e6f};
+    static const float strengths[] = {1.0f, 1.0f, 0.3f, 0.01f, 1e6f, -1.0f}; // the last two are clamped
+    const float speed_m_s = speeds_m_s[storm_below(random, 6)];
+    any_point(random, desc, push->center_m);
+    for (int a = 0; a < 3; a++)
+        push->velocity_m_s[a] = speed_m_s * (float)storm_between(random, -1.0, 1.0);
+    push->strength = strengths[storm_below(random, 6)];
+    push->radius_m = (float)(tank_size_m(desc, 1) * storm_between(random, 0.02, 0.3));
+    if (one_in(random, 12))
+        push->radius_m = one_in(random, 2) ? 0.0f : 1e6f;
+}
+
+static void next_pushes(storm_random *random, const tarn_tank_desc *desc, storm_input *input)
+{
+    for (uint32_t i = 0; i < input->push_count; i++)
+        for (int a = 0; a < 3; a++)
+            input->pushes[i].center_m[a] += input->pushes[i].velocity_m_s[a] * desc->dt_s;
+    if (!one_in(random, 12))
+        return;
+    static const uint32_t counts[] = {0, 0, 1, 1, 2, 5, 16, TARN_TANK_PUSHES_MAX};
+    input->push_count = counts[storm_below(random, 8)];
+    for (uint32_t i = 0; i < input->push_count; i++)
+        any_push(random, desc, &input->pushes[i]);
+}
+
+static void next_pose(storm_random *random, storm_input *input)
+{
+    if (one_in(random, 90)) // let go: back to where it was
+        input->pose = (tarn_pose){.rotation = {0.0f, 0.0f, 0.0f, 1.0f}};
+    if (!one_in(random, 45))
+        return;
+    input->poses = true;
+    double q[4], square = 0.0;
+    for (int i = 0; i < 4; i++) {
+        q[i] = storm_between(random, -1.0, 1.0);
+        square += q[i] * q[i];
+    }
+    for (int i = 0; i < 4; i++)
+        input->pose.rotation[i] = square > 0.01 ? (float)(q[i] / sqrt(square)) : i == 3 ? 1.0f : 0.0f;
+    for (int a = 0; a < 3; a++)
+        input->pose.position_m[a] = (float)storm_between(random, -2.0, 2.0);
+}
+
+static void next_grabs(const storm_tank *storm, storm_random *random, storm_input *input)
+{
+    if (!one_in(random, 25))
+        return;
+    tarn_body_state bodies[TARN_TANK_BODIES_MAX];
+    const tarn_tank_desc *desc = &storm->scene->tank;
+    const uint32_t count = tarn_tank_bodies(storm->tank, bodies);
+    const uint32_t wanted = one_in(random, 3) ? 0 : 1 + storm_below(random, TARN_TANK_GRABS_MAX);
+    input->grab_count = 0;
+    for (uint32_t i = 0; i < wanted && count > 0; i++) {
+        const uint32_t body = storm_below(random, count);
+        if (desc->solids[bodies[body].solid].motion != TARN_MOTION_FREE)
+            continue;
+        tarn_grab *grab = &input->grabs[input->grab_count++];
+        grab->body = body;
+        for (int a = 0; a < 3; a++) {
+            grab->point_m[a] = (float)storm_between(random, -0.3, 0.3);
+            grab->target_m[a] = (float)(tank_size_m(desc, a) * storm_between(random, -1.0, 2.0));
+        }
+        if (one_in(random, 10))
+            grab->target_m[storm_below(random, 3)] = 1e6f;
+        grab->strength = one_in(random, 3) ? 1.0f : (float)storm_between(random, 0.0, 1.0);
+    }
+}
+
+static void next_parameters(const storm_tank *storm, storm_random *random, storm_input *input)
+{
+    for (int p = 0; p < TARN_PARAMETER_COUNT; p++) {
+        if (input->hold[p] > 0 && --input->hold[p] == 0)
+            input->value[p] = storm->scene->tank.parameters[p];
+    }
+    if (!one_in(random, 40))
+        return;
+    const int p = (int)storm_below(random, TARN_PARAMETER_COUNT);
+    const tarn_parameter_spec *spec = tarn_tank_parameter_spec((tarn_parameter)p);
+    const uint32_t kind = storm_below(random, 3);
+    input->value[p] = kind == 0   ? spec->min
+                      : kind == 1 ? spec->max
+                                  : (float)storm_between(random, (double)spec->min, (double)spec->max);
+    input->hold[p] = 1 + storm_below(random, 40);
+}
+
+void storm_input_start(const storm_tank *storm, storm_input *input)
+{
+    memset(input, 0, sizeof *input);
+    input->pose.rotation[3] = 1.0f;
+    memcpy(input->value, storm->scene->tank.parameters, sizeof input->value);
+}
+
+void storm_input_next(const storm_tank *storm, storm_random *random, storm_input *input)
+{
+    next_pushes(random, &storm->scene->tank, input);
+    next_pose(random, input);
+    next_grabs(storm, random, input);
+    next_parameters(storm, random, input);
+}
+
+bool storm_input_has_own_parameters(const storm_tank *storm, const storm_input *input)
+{
+    return memcmp(input->value, storm->scene->tank.parameters, sizeof input->value) == 0;
+}
+
+tarn_status storm_input_apply(const storm_tank *storm, const storm_input *input)
+{
+    tarn_status status = tarn_tank_set_grabs(storm->tank, input->grabs, input->grab_count);
+    if (status == TARN_OK && input->poses)
+        status = tarn_tank_set_pose(storm->tank, &input->pose);
+    for (int p = 0; p < TARN_PARAMETER_COUNT && status == TARN_OK; p++)
+        status = tarn_tank_set_parameter(storm->tank, (tarn_parameter)p, input->value[p]);
+    return status;
+}
