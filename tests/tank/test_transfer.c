@@ -325,7 +325,7 @@ static void set_extreme(tarn_tank *tank, int c, const int *at, float *u, void *c
     (void)tank;
     (void)c;
     (void)context;
-    *u = tile_mix_u64((uint64_t)(at[0] * 31 + at[1] * 7 + at[2])) % 2 == 0 ? SPEED_MAX : -SPEED_MAX;
+    *u = tile_mix_u64((uint64_t)at[0] * 31 + (uint64_t)at[1] * 7 + (uint64_t)at[2]) % 2 == 0 ? SPEED_MAX : -SPEED_MAX;
 }
 
 static void slopes_reach_no_further_than_the_greatest_speed(void **state)
@@ -436,8 +436,10 @@ static uint32_t *mirror_pairs(const tarn_tank *tank, int axis)
 {
     const uint32_t count = tank->particle_count;
     uint32_t *pair = malloc(count * sizeof *pair);
-    place *here = malloc(2 * (size_t)count * sizeof *here), *there = here + count;
-    assert_true(pair != NULL && here != NULL);
+    place *here = malloc(2 * (size_t)count * sizeof *here);
+    if (pair == NULL || here == NULL)
+        abort();
+    place *there = here + count;
     for (uint32_t i = 0; i < count; i++) {
         here[i].particle = there[i].particle = i;
         for (int a = 0; a < 3; a++) {
