@@ -105,10 +105,9 @@ TILE_FN void pack_set_f32(pack_f32 *a, int, float x)
 {
     *a = x;
 }
-TILE_FN pack_places pack_places_of(pack_i32 at)
+TILE_FN void pack_set_places(pack_places *places, pack_i32 at)
 {
-    pack_places places = {{(uint32_t)at}};
-    return places;
+    places->of[0] = (uint32_t)at;
 }
 TILE_FN void pack_fetch4(const float *from, const pack_places *at, pack_f32 *out)
 {
@@ -301,12 +300,10 @@ TILE_FN void pack_set_f32(pack_f32 *a, int l, float x)
 {
     (*a)[l] = x;
 }
-TILE_FN pack_places pack_places_of(pack_i32 at)
+TILE_FN void pack_set_places(pack_places *places, pack_i32 at)
 {
-    pack_places places;
-    memcpy(places.of, &at, sizeof at);
-    __asm__("" : "+m"(places)); // loads from memory are cheaper than taking a register apart
-    return places;
+    memcpy(places->of, &at, sizeof at);
+    __asm__("" : "+m"(*places)); // loads from memory are cheaper than taking a register apart
 }
 
 // A shuffle of two packs that does the same in every group of four: i..l < PACK_WIDTH are of the first.
@@ -337,19 +334,17 @@ TILE_FN void pack_transpose4(const pack_f32 *in, pack_f32 *out)
 /// Fours from PACK_WIDTH / 4 places.
 TILE_FN pack_f32 pack_join4(const float *from, const uint32_t *at)
 {
-#if PACK_WIDTH == 4
+#if PACK_WIDTH == 16
+    // Masked broadcasts are loads and blends, which need no shuffle unit.
+    __m512 r = _mm512_castps128_ps512(_mm_loadu_ps(from + at[0]));
+    r = _mm512_mask_broadcast_f32x4(r, 0x00f0, _mm_loadu_ps(from + at[4]));
+    r = _mm512_mask_broadcast_f32x4(r, 0x0f00, _mm_loadu_ps(from + at[8]));
+    return (pack_f32)_mm512_mask_broadcast_f32x4(r, 0xf000, _mm_loadu_ps(from + at[12]));
+#elif PACK_WIDTH == 8
+    return (pack_f32)_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(from + at[0])),
+                                          _mm_loadu_ps(from + at[4]), 1);
+#else
     return tile_load_f32x4(from + at[0]);
-#else
-    typedef float eight __attribute__((vector_size(32)));
-    const tile_f32x4 a = tile_load_f32x4(from + at[0]), b = tile_load_f32x4(from + at[4]);
-    const eight low = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
-#if PACK_WIDTH == 8
-    return low;
-#else
-    const tile_f32x4 c = tile_load_f32x4(from + at[8]), d = tile_load_f32x4(from + at[12]);
-    const eight high = __builtin_shufflevector(c, d, 0, 1, 2, 3, 4, 5, 6, 7);
-    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-#endif
 #endif
 }
 

@@ -196,19 +196,17 @@ typedef struct pack_corners {
 } pack_corners;
 
 /// @param node, row  numbers of the scratch from one node to the next along x, and along y; edge: rows of a plane
-TILE_FN pack_corners corners_of(int c, const pack_axis *axes, int border, int node, int row, int edge)
+TILE_FN void find_corners(int c, const pack_axis *axes, int border, int node, int row, int edge, pack_corners *n)
 {
     const pack_node x = c == 0 ? axes[0].face : axes[0].center, y = c == 1 ? axes[1].face : axes[1].center,
                     z = c == 2 ? axes[2].face : axes[2].center;
-    pack_corners n;
-    n.first = pack_places_of((z.at + border) * (edge * row) + (y.at + border) * row + (x.at + border) * node);
-    n.x[0] = x.w[0];
-    n.x[1] = x.w[1];
-    n.w00 = y.w[0] * z.w[0];
-    n.w10 = y.w[1] * z.w[0];
-    n.w01 = y.w[0] * z.w[1];
-    n.w11 = y.w[1] * z.w[1];
-    return n;
+    pack_set_places(&n->first, (z.at + border) * (edge * row) + (y.at + border) * row + (x.at + border) * node);
+    n->x[0] = x.w[0];
+    n->x[1] = x.w[1];
+    n->w00 = y.w[0] * z.w[0];
+    n->w10 = y.w[1] * z.w[0];
+    n->w01 = y.w[0] * z.w[1];
+    n->w11 = y.w[1] * z.w[1];
 }
 
 /// Trilinear interpolation of the pairs of near.field[c]: symmetric under reflection.
@@ -216,8 +214,9 @@ TILE_FN void interpolate_near(const near_scratch *s, int c, const pack_axis *axe
 {
     enum { ROW = 2 * NEAR_EDGE, PLANE = ROW * NEAR_EDGE };
     const float *field = s->field[c][0];
-    const pack_corners n = corners_of(c, axes, 1, 2, ROW, NEAR_EDGE);
     pack_f32 a[4], b[4], sum[4];
+    pack_corners n;
+    find_corners(c, axes, 1, 2, ROW, NEAR_EDGE, &n);
     pack_fetch4(field, &n.first, a);
     pack_fetch4(field + ROW, &n.first, b);
     TILE_UNROLL for (int k = 0; k < 4; k++) sum[k] = n.w00 * a[k] + n.w10 * b[k];
@@ -249,8 +248,9 @@ TILE_FN pack_f32 interpolate_far(const far_scratch *s, int c, const pack_axis *a
 {
     enum { ROW = FAR_COPIES * FAR_EDGE, ROWS = FAR_COPIES > 1 ? FAR_EDGE - 1 : FAR_EDGE };
     const float *field = s->carrier[c][0];
-    const pack_corners n = corners_of(c, axes, FAR_BORDER, FAR_COPIES, ROW, ROWS);
     pack_f32 low[4], high[4], sum[2];
+    pack_corners n;
+    find_corners(c, axes, FAR_BORDER, FAR_COPIES, ROW, ROWS, &n);
     fetch_square(field, &n.first, low);
     fetch_square(field + ROW * ROWS, &n.first, high);
     TILE_UNROLL for (int i = 0; i < 2; i++) sum[i] =

@@ -40,24 +40,23 @@ TILE_FN int blocks_of(int c, int axis)
 }
 
 /// Where a pack's sums begin.
-TILE_FN pack_places deposit_places(int c, pack_node x, pack_node y, pack_node z)
+TILE_FN pack_i32 deposit_places(int c, pack_node x, pack_node y, pack_node z)
 {
     if (!BY_BLOCKS)
-        return pack_places_of(((z.at + 1) * (NODE_EDGE * NODE_EDGE) + (y.at + 1) * NODE_EDGE + (x.at + 1)) *
-                              values_of(c));
+        return ((z.at + 1) * (NODE_EDGE * NODE_EDGE) + (y.at + 1) * NODE_EDGE + (x.at + 1)) * values_of(c);
     const pack_i32 bx = x.at + (c != 0), by = y.at + (c != 1), bz = z.at + (c != 2);
-    return pack_places_of(((bz * blocks_of(c, 1) + by) * blocks_of(c, 0) + bx) * (CORNERS * values_of(c)));
+    return ((bz * blocks_of(c, 1) + by) * blocks_of(c, 0) + bx) * (CORNERS * values_of(c));
 }
 
 /// Adds parts[corner][value] to the sums of the corners, x fastest.
-TILE_FN void deposit_parts(int32_t *sum, int c, pack_places at, const pack_i32 *parts)
+TILE_FN void deposit_parts(int32_t *sum, int c, const pack_places *at, const pack_i32 *parts)
 {
     if (BY_BLOCKS) {
-        pack_add_i32(sum, &at, parts, CORNERS * values_of(c));
+        pack_add_i32(sum, at, parts, CORNERS * values_of(c));
         return;
     }
     TILE_UNROLL for (int row = 0; row < 4; row++)
-        pack_add_i32(sum + ((row / 2) * NODE_EDGE * NODE_EDGE + (row % 2) * NODE_EDGE) * values_of(c), &at,
+        pack_add_i32(sum + ((row / 2) * NODE_EDGE * NODE_EDGE + (row % 2) * NODE_EDGE) * values_of(c), at,
                      parts + 2 * row * values_of(c), 2 * values_of(c));
 }
 
@@ -103,7 +102,9 @@ TILE_FN void deposit_pack(const liquid_args *args, p2g_scratch *s, int c, uint32
             }
         }
     }
-    deposit_parts(s->sum, c, deposit_places(c, node[0], node[1], node[2]), parts);
+    pack_places places;
+    pack_set_places(&places, deposit_places(c, node[0], node[1], node[2]));
+    deposit_parts(s->sum, c, &places, parts);
 }
 
 #ifndef __CUDACC__
