@@ -161,7 +161,7 @@ typedef struct advect_scratch {
         far_scratch far;   ///< then
     } of;
     uint32_t neighbour[27];
-    uint32_t move_count[MOVED_GONE + 1];
+    uint32_t move_count[27];
     float speed[PARTICLE_LANES];
 } advect_scratch;
 
@@ -417,6 +417,18 @@ TILE_FN void transfer_pack(const liquid_args *args, const near_scratch *s, uint3
 
 enum { WALL_MARGIN = 1 << (POSITION_BITS - 6) }; // particles keep 1/64 cell from the walls
 
+enum { STAYS = 13 };
+
+/// Counts the particles that leave their tile; most don't, and all would count in one place.
+TILE_FN void count_moves(advect_scratch *s, pack_i32 to, uint32_t n)
+{
+    if (pack_any(to != STAYS)) {
+        for (uint32_t l = 0; l < n; l++)
+            if (pack_get_i32(to, (int)l) != STAYS)
+                tile_add_u32(&s->move_count[pack_get_i32(to, (int)l)], 1);
+    }
+}
+
 /// New positions and tiles of a pack of particles. Where the velocity is `gathered` already (gather.tile.c), the
 /// carrier's own value stands for the velocity at the start.
 TILE_FN void move_pack(const liquid_args *args, advect_scratch *s, tile_place place, uint32_t particle, uint32_t n,
@@ -446,6 +458,7 @@ TILE_FN void move_pack(const liquid_args *args, advect_scratch *s, tile_place pl
         to = to * 3 + ((position >> TILE_POSITION_BITS) - (tile_at[c] - 1));
         fastest = pack_max_f32(fastest, pack_abs_f32(pack_load_f32(m->moved_velocity[c] + particle, n)));
     }
+    count_moves(s, to, n);
     pack_keep_max_f32(s->speed, fastest);
     pack_store_i32(m->moved_id + particle, pack_load_i32(m->id + particle, n), n);
     pack_store_u8(m->moved_to + particle, to, n);
@@ -461,7 +474,7 @@ TILE_FN void advect_tile(const liquid_args *args, uint32_t tile, advect_scratch 
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const float shift_scale = (9.0f / 7.0f) / m->control->frac;
     halo_neighbours(args, place, s->neighbour);
-    FOR_RANGE (n, 0, MOVED_GONE + 1)
+    FOR_RANGE (n, 0, 27)
         s->move_count[n] = 0;
     FOR_RANGE (lane, 0, PARTICLE_LANES)
         s->speed[lane] = 0.0f;
@@ -476,8 +489,12 @@ TILE_FN void advect_tile(const liquid_args *args, uint32_t tile, advect_scratch 
     FOR_PACKS(i, n, first, end)
     move_pack(args, s, place, i, n, shift_scale, gathered);
     TILE_BARRIER();
-    FOR_RANGE_ATOMIC (i, first, end)
-        tile_add_u32(&s->move_count[m->moved_to[i]], 1);
+    if (TILE_SINGLE()) {
+        uint32_t gone = 0;
+        for (uint32_t n = 0; n < 27; n++)
+            gone += s->move_count[n];
+        s->move_count[STAYS] = end - first - gone;
+    }
     TILE_BARRIER();
     tile_max_f32(s->speed, PARTICLE_LANES);
     FOR_RANGE (n, 0, 27)

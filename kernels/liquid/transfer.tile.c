@@ -60,6 +60,18 @@ TILE_FN void deposit_parts(int32_t *sum, int c, const pack_places *at, const pac
                      parts + 2 * row * values_of(c), 2 * values_of(c));
 }
 
+/// Counts a pack of particles in their cells.
+TILE_FN void count_pack(const liquid_memory *m, p2g_scratch *s, uint32_t particle, uint32_t n)
+{
+    pack_i32 at[3];
+    pack_places cell;
+    TILE_UNROLL for (int a = 0; a < 3; a++) at[a] =
+        pack_load_i32(m->position[a] + particle, n) >> POSITION_BITS & (TILE_EDGE - 1);
+    pack_set_places(&cell, (at[2] * TILE_EDGE + at[1]) * TILE_EDGE + at[0]);
+    for (uint32_t l = 0; l < n; l++)
+        tile_add_u32(&s->count[cell.of[l]], 1);
+}
+
 /// Weights of a pack of particles; those of crowded cells count for less.
 TILE_FN pack_f32 pack_weights(const liquid_args *args, const p2g_scratch *s, uint32_t particle, uint32_t n)
 {
@@ -269,7 +281,10 @@ TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
     if (TILE_SINGLE())
         s->is_crowded = 0;
     TILE_BARRIER();
-    count_cells(args, tile, first, end, s->count, s->scale);
+    FOR_PACKS(i, n, first, end)
+    count_pack(m, s, i, n);
+    TILE_BARRIER();
+    scale_cells(args, tile, s->count, s->scale);
     find_rows(s);
     FOR_RANGE_ATOMIC (i, 0, TILE_CELLS)
         if (s->scale[i] < 1.0f)
