@@ -36,7 +36,7 @@ TILE_FN int values_of(int c)
 /// Blocks along an axis: a particle's lower face is 0..7, its lower centre -1..7.
 TILE_FN int blocks_of(int c, int axis)
 {
-    return c == axis ? TILE_EDGE : BLOCK_EDGE;
+    return TILE_EDGE + (c != axis);
 }
 
 /// Where a pack's sums begin.
