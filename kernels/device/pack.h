@@ -168,7 +168,7 @@ TILE_FN pack_i32 pack_load_i32(const uint32_t *p, uint32_t n)
         memcpy(&r, p, sizeof r);
     else
         for (uint32_t l = 0; l < n; l++)
-            r[l] = (int32_t)p[l];
+            memcpy((char *)&r + l * sizeof *p, p + l, sizeof *p);
     return r;
 #endif
 }
@@ -185,7 +185,7 @@ TILE_FN void pack_store_i32(uint32_t *p, pack_i32 a, uint32_t n)
         memcpy(p, &a, sizeof a);
     else
         for (uint32_t l = 0; l < n; l++)
-            p[l] = (uint32_t)a[l];
+            memcpy(p + l, (const char *)&a + l * sizeof *p, sizeof *p);
 #endif
 }
 TILE_FN pack_f32 pack_load_f32(const float *p, uint32_t n)
@@ -373,7 +373,12 @@ TILE_FN void pack_add_i32(int32_t *to, const pack_places *at, const pack_i32 *pa
 {
     pack_i32 rows[4][4]; // [g][i]: numbers 4 g .. 4 g + 3 of the particles i, i + 4, ...
     TILE_UNROLL for (int g = 0; g < count / 4; g++)
-        pack_transpose4((const pack_f32 *)&parts[4 * g], (pack_f32 *)rows[g]);
+    {
+        pack_f32 in[4], out[4];
+        TILE_UNROLL for (int k = 0; k < 4; k++) in[k] = (pack_f32)parts[4 * g + k];
+        pack_transpose4(in, out);
+        TILE_UNROLL for (int k = 0; k < 4; k++) rows[g][k] = (pack_i32)out[k];
+    }
     TILE_UNROLL for (int i = 0; i < 4; i++)
     {
 #if PACK_WIDTH == 4
