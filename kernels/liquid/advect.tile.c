@@ -402,6 +402,13 @@ TILE_FN void transfer_pack(const liquid_args *args, const near_scratch *s, uint3
     const float flip = m->control->flip, limit = m->control->speed_max;
     pack_i32 at[3];
     pack_axis axes[3];
+    TILE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        pack_prefetch(m->position[c] + particle);
+        pack_prefetch(m->velocity[c] + particle);
+        pack_prefetch(m->moved_velocity[c] + particle);
+        pack_prefetch(m->moved_position[c] + particle);
+    }
     load_places(m, particle, n, at);
     TILE_UNROLL for (int c = 0; c < 3; c++) axes[c] = pack_axis_of(at[c]);
     TILE_UNROLL for (int c = 0; c < 3; c++)
@@ -438,6 +445,8 @@ TILE_FN void move_pack(const liquid_args *args, advect_scratch *s, tile_place pl
     const int tile_at[3] = {place.x, place.y, place.z};
     pack_f32 velocity[3], moved[3], fastest = pack_all_f32(0.0f);
     pack_i32 at[3], to = pack_all_i32(0);
+    pack_prefetch(m->id + particle);
+    pack_prefetch(m->moved_id + particle);
     load_places(m, particle, n, at);
     if (gathered) {
         pack_axis axes[3];
