@@ -29,6 +29,9 @@ typedef struct pack_places {
     FOR_RANGE (i, begin, end)                                                                                          \
         for (uint32_t n = 1; n > 0; n = 0)
 
+TILE_FN void pack_prefetch(const void *)
+{
+}
 TILE_FN pack_f32 pack_load_f32(const float *p, uint32_t)
 {
     return *p;
@@ -105,10 +108,9 @@ TILE_FN void pack_set_f32(pack_f32 *a, int, float x)
 {
     *a = x;
 }
-TILE_FN pack_places pack_places_of(pack_i32 at)
+TILE_FN void pack_set_places(pack_places *places, pack_i32 at)
 {
-    pack_places places = {{(uint32_t)at}};
-    return places;
+    places->of[0] = (uint32_t)at;
 }
 TILE_FN void pack_fetch4(const float *from, const pack_places *at, pack_f32 *out)
 {
@@ -155,6 +157,12 @@ typedef struct pack_places {
 #define FOR_PACKS(i, n, begin, end)                                                                                    \
     for (uint32_t i = (begin), n; i < (end) && ((n = tile_min_u32((end)-i, PACK_WIDTH)), 1); i += PACK_WIDTH)
 
+/// Brings the values some packs behind p nearer, of an array of four-byte numbers that a loop goes through once: the
+/// loops of the liquid follow more arrays than a processor does by itself. No harm beyond an array's end.
+TILE_FN void pack_prefetch(const void *p)
+{
+    __builtin_prefetch((const char *)p + 1024);
+}
 /// The first n numbers from memory, zeros behind them. Nothing behind them is read.
 TILE_FN pack_i32 pack_load_i32(const uint32_t *p, uint32_t n)
 {
@@ -169,7 +177,7 @@ TILE_FN pack_i32 pack_load_i32(const uint32_t *p, uint32_t n)
         memcpy(&r, p, sizeof r);
     else
         for (uint32_t l = 0; l < n; l++)
-            r[l] = (int32_t)p[l];
+            memcpy((char *)&r + l * sizeof *p, p + l, sizeof *p);
     return r;
 #endif
 }
@@ -186,7 +194,7 @@ TILE_FN void pack_store_i32(uint32_t *p, pack_i32 a, uint32_t n)
         memcpy(p, &a, sizeof a);
     else
         for (uint32_t l = 0; l < n; l++)
-            p[l] = (uint32_t)a[l];
+            memcpy(p + l, (const char *)&a + l * sizeof *p, sizeof *p);
 #endif
 }
 TILE_FN pack_f32 pack_load_f32(const float *p, uint32_t n)
@@ -301,12 +309,10 @@ TILE_FN void pack_set_f32(pack_f32 *a, int l, float x)
 {
     (*a)[l] = x;
 }
-TILE_FN pack_places pack_places_of(pack_i32 at)
+TILE_FN void pack_set_places(pack_places *places, pack_i32 at)
 {
-    pack_places places;
-    memcpy(places.of, &at, sizeof at);
-    __asm__("" : "+m"(places)); // loads from memory are cheaper than taking a register apart
-    return places;
+    memcpy(places->of, &at, sizeof at);
+    __asm__("" : "+m"(*places)); // loads from memory are cheaper than taking a register apart
 }
 
 // A shuffle of two packs that does the same in every group of four: i..l < PACK_WIDTH are of the first.
@@ -337,19 +343,17 @@ TILE_FN void pack_transpose4(const pack_f32 *in, pack_f32 *out)
 /// Fours from PACK_WIDTH / 4 places.
 TILE_FN pack_f32 pack_join4(const float *from, const uint32_t *at)
 {
-#if PACK_WIDTH == 4
+#if PACK_WIDTH == 16
+    // Masked broadcasts are loads and blends, which need no shuffle unit.
+    __m512 r = _mm512_castps128_ps512(_mm_loadu_ps(from + at[0]));
+    r = _mm512_mask_broadcast_f32x4(r, 0x00f0, _mm_loadu_ps(from + at[4]));
+    r = _mm512_mask_broadcast_f32x4(r, 0x0f00, _mm_loadu_ps(from + at[8]));
+    return (pack_f32)_mm512_mask_broadcast_f32x4(r, 0xf000, _mm_loadu_ps(from + at[12]));
+#elif PACK_WIDTH == 8
+    return (pack_f32)_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(from + at[0])),
+                                          _mm_loadu_ps(from + at[4]), 1);
+#else
     return tile_load_f32x4(from + at[0]);
-#else
-    typedef float eight __attribute__((vector_size(32)));
-    const tile_f32x4 a = tile_load_f32x4(from + at[0]), b = tile_load_f32x4(from + at[4]);
-    const eight low = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
-#if PACK_WIDTH == 8
-    return low;
-#else
-    const tile_f32x4 c = tile_load_f32x4(from + at[8]), d = tile_load_f32x4(from + at[12]);
-    const eight high = __builtin_shufflevector(c, d, 0, 1, 2, 3, 4, 5, 6, 7);
-    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-#endif
 #endif
 }
 
@@ -378,7 +382,12 @@ TILE_FN void pack_add_i32(int32_t *to, const pack_places *at, const pack_i32 *pa
 {
     pack_i32 rows[4][4]; // [g][i]: numbers 4 g .. 4 g + 3 of the particles i, i + 4, ...
     TILE_UNROLL for (int g = 0; g < count / 4; g++)
-        pack_transpose4((const pack_f32 *)&parts[4 * g], (pack_f32 *)rows[g]);
+    {
+        pack_f32 in[4], out[4];
+        TILE_UNROLL for (int k = 0; k < 4; k++) in[k] = (pack_f32)parts[4 * g + k];
+        pack_transpose4(in, out);
+        TILE_UNROLL for (int k = 0; k < 4; k++) rows[g][k] = (pack_i32)out[k];
+    }
     TILE_UNROLL for (int i = 0; i < 4; i++)
     {
 #if PACK_WIDTH == 4

@@ -226,7 +226,7 @@ typedef struct advect_scratch {
         far_scratch far;   ///< then
     } of;
     uint32_t neighbour[27];
-    uint32_t move_count[MOVED_GONE + 1];
+    uint32_t move_count[27];
     float speed[PARTICLE_LANES];
 } advect_scratch;
 
@@ -261,19 +261,17 @@ typedef struct pack_corners {
 } pack_corners;
 
 /// @param node, row  numbers of the scratch from one node to the next along x, and along y; edge: rows of a plane
-TILE_FN pack_corners corners_of(int c, const pack_axis *axes, int border, int node, int row, int edge)
+TILE_FN void find_corners(int c, const pack_axis *axes, int border, int node, int row, int edge, pack_corners *n)
 {
     const pack_node x = c == 0 ? axes[0].face : axes[0].center, y = c == 1 ? axes[1].face : axes[1].center,
                     z = c == 2 ? axes[2].face : axes[2].center;
-    pack_corners n;
-    n.first = pack_places_of((z.at + border) * (edge * row) + (y.at + border) * row + (x.at + border) * node);
-    n.x[0] = x.w[0];
-    n.x[1] = x.w[1];
-    n.w00 = y.w[0] * z.w[0];
-    n.w10 = y.w[1] * z.w[0];
-    n.w01 = y.w[0] * z.w[1];
-    n.w11 = y.w[1] * z.w[1];
-    return n;
+    pack_set_places(&n->first, (z.at + border) * (edge * row) + (y.at + border) * row + (x.at + border) * node);
+    n->x[0] = x.w[0];
+    n->x[1] = x.w[1];
+    n->w00 = y.w[0] * z.w[0];
+    n->w10 = y.w[1] * z.w[0];
+    n->w01 = y.w[0] * z.w[1];
+    n->w11 = y.w[1] * z.w[1];
 }
 
 /// Trilinear interpolation of the pairs of near.field[c]: symmetric under reflection.
@@ -281,8 +279,9 @@ TILE_FN void interpolate_near(const near_scratch *s, int c, const pack_axis *axe
 {
     enum { ROW = 2 * NEAR_EDGE, PLANE = ROW * NEAR_EDGE };
     const float *field = s->field[c][0];
-    const pack_corners n = corners_of(c, axes, 1, 2, ROW, NEAR_EDGE);
     pack_f32 a[4], b[4], sum[4];
+    pack_corners n;
+    find_corners(c, axes, 1, 2, ROW, NEAR_EDGE, &n);
     pack_fetch4(field, &n.first, a);
     pack_fetch4(field + ROW, &n.first, b);
     TILE_UNROLL for (int k = 0; k < 4; k++) sum[k] = n.w00 * a[k] + n.w10 * b[k];
@@ -314,8 +313,9 @@ TILE_FN pack_f32 interpolate_far(const far_scratch *s, int c, const pack_axis *a
 {
     enum { ROW = FAR_COPIES * FAR_EDGE, ROWS = FAR_COPIES > 1 ? FAR_EDGE - 1 : FAR_EDGE };
     const float *field = s->carrier[c][0];
-    const pack_corners n = corners_of(c, axes, FAR_BORDER, FAR_COPIES, ROW, ROWS);
     pack_f32 low[4], high[4], sum[2];
+    pack_corners n;
+    find_corners(c, axes, FAR_BORDER, FAR_COPIES, ROW, ROWS, &n);
     fetch_square(field, &n.first, low);
     fetch_square(field + ROW * ROWS, &n.first, high);
     TILE_UNROLL for (int i = 0; i < 2; i++) sum[i] =
@@ -467,6 +467,13 @@ TILE_FN void transfer_pack(const liquid_args *args, const near_scratch *s, uint3
     const float flip = m->control->flip, limit = m->control->speed_max;
     pack_i32 at[3];
     pack_axis axes[3];
+    TILE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        pack_prefetch(m->position[c] + particle);
+        pack_prefetch(m->velocity[c] + particle);
+        pack_prefetch(m->moved_velocity[c] + particle);
+        pack_prefetch(m->moved_position[c] + particle);
+    }
     load_places(m, particle, n, at);
     TILE_UNROLL for (int c = 0; c < 3; c++) axes[c] = pack_axis_of(at[c]);
     TILE_UNROLL for (int c = 0; c < 3; c++)
@@ -482,6 +489,18 @@ TILE_FN void transfer_pack(const liquid_args *args, const near_scratch *s, uint3
 
 enum { WALL_MARGIN = 1 << (POSITION_BITS - 6) }; // particles keep 1/64 cell from the walls
 
+enum { STAYS = 13 };
+
+/// Counts the particles that leave their tile; most don't, and all would count in one place.
+TILE_FN void count_moves(advect_scratch *s, pack_i32 to, uint32_t n)
+{
+    if (pack_any(to != STAYS)) {
+        for (uint32_t l = 0; l < n; l++)
+            if (pack_get_i32(to, (int)l) != STAYS)
+                tile_add_u32(&s->move_count[pack_get_i32(to, (int)l)], 1);
+    }
+}
+
 /// New positions and tiles of a pack of particles. Where the velocity is `gathered` already (gather.tile.c), the
 /// carrier's own value stands for the velocity at the start.
 TILE_FN void move_pack(const liquid_args *args, advect_scratch *s, tile_place place, uint32_t particle, uint32_t n,
@@ -491,6 +510,8 @@ TILE_FN void move_pack(const liquid_args *args, advect_scratch *s, tile_place pl
     const int tile_at[3] = {place.x, place.y, place.z};
     pack_f32 velocity[3], moved[3], fastest = pack_all_f32(0.0f);
     pack_i32 at[3], to = pack_all_i32(0);
+    pack_prefetch(m->id + particle);
+    pack_prefetch(m->moved_id + particle);
     load_places(m, particle, n, at);
     if (gathered) {
         pack_axis axes[3];
@@ -511,6 +532,7 @@ TILE_FN void move_pack(const liquid_args *args, advect_scratch *s, tile_place pl
         to = to * 3 + ((position >> TILE_POSITION_BITS) - (tile_at[c] - 1));
         fastest = pack_max_f32(fastest, pack_abs_f32(pack_load_f32(m->moved_velocity[c] + particle, n)));
     }
+    count_moves(s, to, n);
     pack_keep_max_f32(s->speed, fastest);
     pack_store_i32(m->moved_id + particle, pack_load_i32(m->id + particle, n), n);
     pack_store_u8(m->moved_to + particle, to, n);
@@ -526,7 +548,7 @@ TILE_FN void advect_tile(const liquid_args *args, uint32_t tile, advect_scratch 
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const float shift_scale = (gathered ? 1.0f : 9.0f / 7.0f) / m->control->frac;
     halo_neighbours(args, place, s->neighbour);
-    FOR_RANGE (n, 0, MOVED_GONE + 1)
+    FOR_RANGE (n, 0, 27)
         s->move_count[n] = 0;
     FOR_RANGE (lane, 0, PARTICLE_LANES)
         s->speed[lane] = 0.0f;
@@ -541,8 +563,12 @@ TILE_FN void advect_tile(const liquid_args *args, uint32_t tile, advect_scratch 
     FOR_PACKS(i, n, first, end)
     move_pack(args, s, place, i, n, shift_scale, gathered);
     TILE_BARRIER();
-    FOR_RANGE_ATOMIC (i, first, end)
-        tile_add_u32(&s->move_count[m->moved_to[i]], 1);
+    if (TILE_SINGLE()) {
+        uint32_t gone = 0;
+        for (uint32_t n = 0; n < 27; n++)
+            gone += s->move_count[n];
+        s->move_count[STAYS] = end - first - gone;
+    }
     TILE_BARRIER();
     tile_max_f32(s->speed, PARTICLE_LANES);
     FOR_RANGE (n, 0, 27)

@@ -64,22 +64,28 @@ TILE_FN uint32_t cell_of(const liquid_memory *m, uint32_t particle)
                       (int)(m->position[2][particle] >> POSITION_BITS & mask));
 }
 
-/// Counts a tile's particles per cell, and says by how much those of crowded cells are scaled down. All counts are zero
-/// before; ends with a barrier.
-TILE_FN void count_cells(const liquid_args *args, uint32_t tile, uint32_t first, uint32_t end, uint32_t *cell_count,
-                         float *scale)
+/// Scales by which particles of crowded cells count for less, and keeps the counts. Ends with a barrier.
+TILE_FN void scale_cells(const liquid_args *args, uint32_t tile, const uint32_t *cell_count, float *scale)
 {
     const liquid_memory *m = &args->m;
     const float most = args->shape.cell_particles_max;
-    FOR_RANGE_ATOMIC (i, first, end)
-        tile_add_u32(&cell_count[cell_of(m, i)], 1);
-    TILE_BARRIER();
     FOR_RANGE (i, 0, TILE_CELLS) {
         const uint32_t count = cell_count[i];
         scale[i] = (float)count > most ? most / (float)count : 1.0f;
         m->cell_count[(uint64_t)tile * TILE_CELLS + i] = (uint8_t)(count < 255 ? count : 255);
     }
     TILE_BARRIER();
+}
+
+/// Counts a tile's particles per cell, and says by how much those of crowded cells are scaled down. All counts are zero
+/// before; ends with a barrier.
+TILE_FN void count_cells(const liquid_args *args, uint32_t tile, uint32_t first, uint32_t end, uint32_t *cell_count,
+                         float *scale)
+{
+    FOR_RANGE_ATOMIC (i, first, end)
+        tile_add_u32(&cell_count[cell_of(&args->m, i)], 1);
+    TILE_BARRIER();
+    scale_cells(args, tile, cell_count, scale);
 }
 
 #endif

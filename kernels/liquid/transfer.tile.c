@@ -36,29 +36,40 @@ TILE_FN int values_of(int c)
 /// Blocks along an axis: a particle's lower face is 0..7, its lower centre -1..7.
 TILE_FN int blocks_of(int c, int axis)
 {
-    return c == axis ? (int)TILE_EDGE : (int)BLOCK_EDGE;
+    return TILE_EDGE + (c != axis);
 }
 
 /// Where a pack's sums begin.
-TILE_FN pack_places deposit_places(int c, pack_node x, pack_node y, pack_node z)
+TILE_FN pack_i32 deposit_places(int c, pack_node x, pack_node y, pack_node z)
 {
     if (!BY_BLOCKS)
-        return pack_places_of(((z.at + 1) * (NODE_EDGE * NODE_EDGE) + (y.at + 1) * NODE_EDGE + (x.at + 1)) *
-                              values_of(c));
+        return ((z.at + 1) * (NODE_EDGE * NODE_EDGE) + (y.at + 1) * NODE_EDGE + (x.at + 1)) * values_of(c);
     const pack_i32 bx = x.at + (c != 0), by = y.at + (c != 1), bz = z.at + (c != 2);
-    return pack_places_of(((bz * blocks_of(c, 1) + by) * blocks_of(c, 0) + bx) * (CORNERS * values_of(c)));
+    return ((bz * blocks_of(c, 1) + by) * blocks_of(c, 0) + bx) * (CORNERS * values_of(c));
 }
 
 /// Adds parts[corner][value] to the sums of the corners, x fastest.
-TILE_FN void deposit_parts(int32_t *sum, int c, pack_places at, const pack_i32 *parts)
+TILE_FN void deposit_parts(int32_t *sum, int c, const pack_places *at, const pack_i32 *parts)
 {
     if (BY_BLOCKS) {
-        pack_add_i32(sum, &at, parts, CORNERS * values_of(c));
+        pack_add_i32(sum, at, parts, CORNERS * values_of(c));
         return;
     }
     TILE_UNROLL for (int row = 0; row < 4; row++)
-        pack_add_i32(sum + ((row / 2) * NODE_EDGE * NODE_EDGE + (row % 2) * NODE_EDGE) * values_of(c), &at,
+        pack_add_i32(sum + ((row / 2) * NODE_EDGE * NODE_EDGE + (row % 2) * NODE_EDGE) * values_of(c), at,
                      parts + 2 * row * values_of(c), 2 * values_of(c));
+}
+
+/// Counts a pack of particles in their cells.
+TILE_FN void count_pack(const liquid_memory *m, p2g_scratch *s, uint32_t particle, uint32_t n)
+{
+    pack_i32 at[3];
+    pack_places cell;
+    TILE_UNROLL for (int a = 0; a < 3; a++) at[a] =
+        pack_load_i32(m->position[a] + particle, n) >> POSITION_BITS & (TILE_EDGE - 1);
+    pack_set_places(&cell, (at[2] * TILE_EDGE + at[1]) * TILE_EDGE + at[0]);
+    for (uint32_t l = 0; l < n; l++)
+        tile_add_u32(&s->count[cell.of[l]], 1);
 }
 
 /// Weights of a pack of particles; those of crowded cells count for less.
@@ -103,7 +114,9 @@ TILE_FN void deposit_pack(const liquid_args *args, p2g_scratch *s, int c, uint32
             }
         }
     }
-    deposit_parts(s->sum, c, deposit_places(c, node[0], node[1], node[2]), parts);
+    pack_places places;
+    pack_set_places(&places, deposit_places(c, node[0], node[1], node[2]));
+    deposit_parts(s->sum, c, &places, parts);
 }
 
 #ifndef __CUDACC__
@@ -268,7 +281,10 @@ TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
     if (TILE_SINGLE())
         s->is_crowded = 0;
     TILE_BARRIER();
-    count_cells(args, tile, first, end, s->count, s->scale);
+    FOR_PACKS(i, n, first, end)
+    count_pack(m, s, i, n);
+    TILE_BARRIER();
+    scale_cells(args, tile, s->count, s->scale);
     find_rows(s);
     FOR_RANGE_ATOMIC (i, 0, TILE_CELLS)
         if (s->scale[i] < 1.0f)

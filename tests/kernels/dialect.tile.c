@@ -1,5 +1,6 @@
 // Kernels that test the dialect by itself: each uses one thing in all the ways that kernels may use it.
 #include "tests/kernels/dialect.h"
+#include "kernels/device/pack.h"
 #include "kernels/device/tile.h"
 
 typedef struct lanes_scratch {
@@ -176,6 +177,59 @@ TILE_KERNEL(dialect_helpers, DIALECT_LANES, dialect_args, tile_no_scratch)
             y[4] = tile_select_f32(at % 3 == 0, x, -x);
             y[5] = tile_clamp_f32(x, -2.0f, 3.0f);
         }
+    }
+}
+
+typedef struct pack_scratch {
+    int32_t sum[DIALECT_KEYS * DIALECT_PACK_PARTS];
+    float largest[DIALECT_LANES];
+    uint32_t bits;
+} pack_scratch;
+
+/// What packs do, for a number of values that fills none of the last pack's widths: look-ups, sums side by side,
+/// arithmetic, and stores that leave what lies behind them alone.
+TILE_KERNEL(dialect_pack, DIALECT_LANES, dialect_args, pack_scratch)
+{
+    const uint32_t first = tile * args->n, end = first + args->n;
+    uint32_t *out = args->u + args->limit + (uint64_t)tile * (DIALECT_KEYS * DIALECT_PACK_PARTS + 2);
+    FOR_RANGE (i, 0, DIALECT_KEYS * DIALECT_PACK_PARTS)
+        s->sum[i] = 0;
+    FOR_RANGE (i, 0, DIALECT_LANES)
+        s->largest[i] = 0.0f;
+    if (TILE_SINGLE())
+        s->bits = 0;
+    TILE_BARRIER();
+    FOR_PACKS(i, n, first, end)
+    {
+        const pack_i32 key = pack_load_i32(args->key + i, n);
+        const pack_f32 x = pack_load_f32(args->x + i, n);
+        pack_places at;
+        pack_f32 four[4];
+        pack_i32 parts[DIALECT_PACK_PARTS];
+        pack_set_places(&at, key);
+        pack_fetch4(args->x, &at, four);
+        const pack_f32 value = (four[0] + x * four[1]) - (four[2] + pack_to_f32(key) * four[3]);
+        pack_store_f32(args->y + i, pack_clamp_f32(value, -1.0f, 100.0f), n);
+        pack_store_i32(args->u + i, pack_clamp_i32(pack_bits_f32(x) >> 3, -5, 1 << 24), n);
+        pack_store_u8((uint8_t *)args->w + i, key + 3, n);
+        pack_keep_max_f32(s->largest, pack_abs_f32(x));
+        for (int k = 0; k < DIALECT_PACK_PARTS; k++)
+            parts[k] = pack_round_i32(x * ((float)k + 0.5f));
+        pack_set_places(&at, key * DIALECT_PACK_PARTS);
+        pack_add_i32(s->sum, &at, parts, DIALECT_PACK_PARTS);
+        pack_add_i32(s->sum, &at, parts + 4, DIALECT_PACK_PARTS / 2);
+        if (pack_any(key == DIALECT_KEYS - 1))
+            tile_or_u32(&s->bits, 1u);
+    }
+    TILE_BARRIER();
+    FOR_RANGE (i, 0, DIALECT_KEYS * DIALECT_PACK_PARTS)
+        out[i] = (uint32_t)s->sum[i];
+    if (TILE_SINGLE()) {
+        float largest = 0.0f;
+        for (int i = 0; i < DIALECT_LANES; i++)
+            largest = tile_max2_f32(largest, s->largest[i]);
+        out[DIALECT_KEYS * DIALECT_PACK_PARTS] = tile_bits_f32(largest);
+        out[DIALECT_KEYS * DIALECT_PACK_PARTS + 1] = s->bits;
     }
 }
 

@@ -441,6 +441,71 @@ static int check_helpers(tarn_device *device)
     return arrays_end(&all, result);
 }
 
+enum { PACK_TILES = 9, PACK_N = 37, PACK_COUNT = PACK_TILES * PACK_N, PACK_SUMS = DIALECT_KEYS * DIALECT_PACK_PARTS };
+
+/// One tile's sums, maximum and bit.
+static int compare_pack_tile(const float *x, const uint32_t *key, uint32_t tile, const uint32_t *out)
+{
+    uint32_t sum[PACK_SUMS] = {0}, bits = 0;
+    float largest = 0.0f;
+    for (uint32_t i = tile * PACK_N; i < (tile + 1) * PACK_N; i++) {
+        uint32_t *own = sum + (size_t)key[i] * DIALECT_PACK_PARTS;
+        for (uint32_t k = 0; k < DIALECT_PACK_PARTS; k++)
+            own[k] += (uint32_t)lrintf(x[i] * ((float)k + 0.5f));
+        for (uint32_t k = 0; k < DIALECT_PACK_PARTS / 2; k++)
+            own[k] += (uint32_t)lrintf(x[i] * ((float)(k + 4) + 0.5f));
+        largest = fabsf(x[i]) > largest ? fabsf(x[i]) : largest;
+        bits |= key[i] == DIALECT_KEYS - 1;
+    }
+    int result = 0;
+    for (uint32_t i = 0; i < PACK_SUMS && result == 0; i++)
+        result = same_u32("sum", i, out[i], sum[i]);
+    float found;
+    memcpy(&found, out + PACK_SUMS, sizeof found);
+    return result || same_f32("largest of tile", tile, found, largest) ||
+           same_u32("bits of tile", tile, out[PACK_SUMS + 1], bits);
+}
+
+static int compare_pack_value(const float *x, const uint32_t *key, const dialect_args *args, uint32_t i)
+{
+    const volatile float a = x[i] * x[key[i] + 1], b = (float)key[i] * x[key[i] + 3];
+    const volatile float low = x[key[i]] + a, high = x[key[i] + 2] + b;
+    const float value = low - high;
+    int32_t whole;
+    memcpy(&whole, &x[i], sizeof whole);
+    whole = whole >> 3 < -5 ? -5 : whole >> 3 > 1 << 24 ? 1 << 24 : whole >> 3;
+    return same_f32("value", i, args->y[i], value > -1.0f ? (value < 100.0f ? value : 100.0f) : -1.0f) ||
+           same_u32("whole", i, args->u[i], (uint32_t)whole) ||
+           same_u32("byte", i, ((const uint8_t *)args->w)[i], key[i] + 3);
+}
+
+static int check_packs(tarn_device *device)
+{
+    arrays all = {.device = device};
+    float *x = array_add(&all, PACK_COUNT * sizeof *x);
+    uint32_t *key = array_add(&all, PACK_COUNT * sizeof *key);
+    dialect_args args = {.x = x, .key = key, .n = PACK_N, .limit = PACK_COUNT + 1};
+    args.y = array_add(&all, (PACK_COUNT + 1) * sizeof *args.y);
+    args.u = array_add(&all, (args.limit + PACK_TILES * (PACK_SUMS + 2)) * sizeof *args.u);
+    args.w = array_add(&all, PACK_COUNT + 1);
+    uint64_t seed = 12;
+    for (uint32_t i = 0; i < PACK_COUNT && !all.failed; i++) {
+        x[i] = random_f32(&seed);
+        key[i] = random_u32(&seed) % (i / PACK_N % 2 == 0 ? DIALECT_KEYS : DIALECT_KEYS - 1);
+    }
+    launch(&all, &kernel_dialect_pack, args, PACK_TILES);
+    int result = 0;
+    for (uint32_t i = 0; i < PACK_COUNT && result == 0 && !all.failed; i++)
+        result = compare_pack_value(x, key, &args, i);
+    for (uint32_t tile = 0; tile < PACK_TILES && result == 0 && !all.failed; tile++)
+        result = compare_pack_tile(x, key, tile, args.u + args.limit + (size_t)tile * (PACK_SUMS + 2));
+    if (result == 0 && !all.failed)
+        result = same_f32("behind the last value", PACK_COUNT, args.y[PACK_COUNT], 0.0f) ||
+                 same_u32("behind the last whole", PACK_COUNT, args.u[PACK_COUNT], 0) ||
+                 same_u32("behind the last byte", PACK_COUNT, ((const uint8_t *)args.w)[PACK_COUNT], 0);
+    return arrays_end(&all, result);
+}
+
 static int check_count_of(tarn_device *device, uint32_t count, uint32_t max, uint32_t wanted)
 {
     enum { TILES_MAX = 20000 };
@@ -681,6 +746,7 @@ const dialect_check dialect_checks[] = {
     {"atomics", check_atomics},
     {"arithmetic, one rounding each", check_arithmetic},
     {"helpers", check_helpers},
+    {"packs", check_packs},
     {"launches limited by a count", check_counts},
     {"order of many tiny launches", check_order},
     {"repeats and replays", check_repeats},

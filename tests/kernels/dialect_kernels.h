@@ -15,6 +15,7 @@
     X(dialect_atomics)                                                                                                 \
     X(dialect_arithmetic)                                                                                              \
     X(dialect_helpers)                                                                                                 \
+    X(dialect_pack)                                                                                                    \
     X(dialect_count)                                                                                                   \
     X(dialect_chain)                                                                                                   \
     X(dialect_round)                                                                                                   \
