@@ -284,16 +284,29 @@ function spotOf({ rgb, width }, channel) {
   let [count, x, y] = [0, 0, 0];
   for (let i = 0; i < rgb.length / 3; i++) {
     const others = Math.max(rgb[3 * i + ((channel + 1) % 3)], rgb[3 * i + ((channel + 2) % 3)]);
-    if (rgb[3 * i + channel] - others > 50) [count, x, y] = [count + 1, x + (i % width), y + Math.floor(i / width)];
+    if (rgb[3 * i + channel] - others > 50)
+      [count, x, y] = [count + 1, x + (i % width), y + Math.floor(i / width)];
   }
   return { count, x: x / count, y: y / count };
 }
 
 /** A ball falls, and then the tank turns with all that is in it. */
 function testMovingPictures() {
-  const options = ["--steps", "36", "--every", "18", "--size", "160x90", "--render", at("m", "see.png"), "--quiet"];
+  const options = [
+    "--steps",
+    "36",
+    "--every",
+    "18",
+    "--size",
+    "160x90",
+    "--render",
+    at("m", "see.png"),
+    "--quiet",
+  ];
   execFileSync(tarn, ["run", at("moving.json"), ...options]);
-  const pictures = [0, 18, 36].map((step) => readPicture(at("m", `see-0000${String(step).padStart(2, "0")}.png`)));
+  const pictures = [0, 18, 36].map((step) =>
+    readPicture(at("m", `see-0000${String(step).padStart(2, "0")}.png`)),
+  );
   const balls = pictures.map((picture) => spotOf(picture, 0));
   const posts = pictures.map((picture) => spotOf(picture, 1));
   expect(

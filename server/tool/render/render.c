@@ -291,10 +291,11 @@ static vec3 seen_through(const render *r, const surface_inside *in, bool is_hidd
     float thick = smoothf(0.5f * r->spacing_m, 4.0f * r->spacing_m, in->thickness_m) * (1.0f - in->drop);
     inward = vec3_normal(vec3_mix(view, inward, thick));
     vec3 behind;
-    float way_m = 0.0f, thickness_m = in->thickness_m;
+    float way_m = 0.0f, thickness_m = in->thickness_m, in_air = 1.0f;
     if (meet(r, from, inward, view, &behind, &way_m)) {
         // The bent ray's liquid is not known: it is what the straight one goes through, if that ends at a solid too.
         thickness_m = is_hidden ? in->front_m : fminf(thickness_m, way_m);
+        in_air = smoothf(1.0f * r->spacing_m, 3.5f * r->spacing_m, way_m);
     }
     float depth = thickness_m / r->optical_m;
     // Where a body of liquid thins out towards its outline it keeps some colour, or one couldn't tell where it ends.
@@ -311,7 +312,7 @@ static vec3 seen_through(const render *r, const surface_inside *in, bool is_hidd
     vec3 light = vec3_along(vec3_mul(behind, through), scatter, (1.0f - expf(-3.0f * depth)) * lit);
     // Drops in the air are white: they mirror and bend light every which way.
     float spray = 0.75f * in->spray * smoothf(0.0f, 2.0f * r->spacing_m, in->thickness_m + 0.7f * r->spacing_m);
-    spray = fmaxf(spray, 0.45f * in->drop);
+    spray = fmaxf(spray, 0.45f * in->drop) * (0.2f + 0.8f * in_air); // on a solid they are a film
     return vec3_mix(light, vec3_scale((vec3){0.92f, 0.95f, 0.97f}, 0.75f + 0.25f * lit), spray);
 }
 
