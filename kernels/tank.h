@@ -124,7 +124,10 @@ typedef enum tarn_solver {
     TARN_SOLVER_COUNT
 } tarn_solver;
 
-/// Parameters that may change while the tank runs. X(id, name, default, min, max, text)
+/// Parameters that may change while the tank runs. Surface tension costs nothing at 0; above 0 a step takes as many
+/// substeps as it needs to be stable, and where substeps_max is fewer, it counts only as far as it is stable: up to
+/// rho cell_m^3 (substeps_max / dt_s)^2 / (4 pi). Surfaces curved more than 1 / (3 cell_m) pull less than they should.
+/// X(id, name, default, min, max, text)
 #define TARN_PARAMETER_LIST(X)                                                                                         \
     X(TARN_PARAMETER_GRAVITY, "gravity_m_s2", 9.81f, 0.0f, 50.0f, "strength of gravity, straight down")                \
     X(TARN_PARAMETER_FLIP, "flip_ratio", 0.97f, 0.0f, 1.0f, "share of FLIP in a step; the rest is PIC")                \

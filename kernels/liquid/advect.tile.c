@@ -11,18 +11,6 @@ typedef struct project_scratch {
     float change[TILE_CELLS];
 } project_scratch;
 
-/// Whether a lower face of a tile may touch liquid, which is in occupied tiles only.
-TILE_FN int is_near_liquid(const liquid_args *args, tile_place place, uint32_t dense)
-{
-    const uint32_t *index = args->m.level[0].index;
-    int near = index[dense] != TILE_NONE;
-    for (int side = 0; side < 6; side += 2) {
-        const uint32_t lower = side_tile(args, 0, place, side);
-        near |= lower != TILE_NONE && index[lower] != TILE_NONE;
-    }
-    return near;
-}
-
 TILE_FN void project_axis(const liquid_args *args, project_scratch *s, int axis, uint64_t own)
 {
     const int stride = axis == 0 ? 1 : axis == 1 ? RIM_EDGE : RIM_EDGE * RIM_EDGE;

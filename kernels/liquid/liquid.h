@@ -146,6 +146,7 @@ typedef struct liquid_control {
     float speed_max;              ///< cells per step, at most SPEED_MAX
     float viscosity[LIQUIDS_MAX]; ///< nu dt / dx^2 of a substep, at most VISCOSITY_MAX
     float viscosity_alpha[VISCOSITY_ITERATIONS_MAX], viscosity_gamma[VISCOSITY_ITERATIONS_MAX];
+    float tension;     ///< pressure of a substep at a surface of curvature 1, in the solver's units
     float dye_share;   ///< of the difference to the cell's colour that a particle takes
     uint32_t dye_step; ///< the step's number
     uint32_t push_count;
@@ -298,7 +299,7 @@ typedef struct liquid_memory {
     float *u[3];            ///< [s][512] on the lower faces: with forces, then projected
     float *u_old[3];        ///< as transferred
     float *u_ext[3];        ///< projected and extrapolated
-    float *shift[3];        ///< displacement of the density correction, cells
+    float *shift[3];        ///< displacement of the density correction, cells; until then free
     uint8_t *cell_type;     ///< [s][512]
     uint8_t *face_valid;    ///< [s][512], bit per axis
     float *density_error;   ///< [s][512] smoothed density over that at rest, less 1
@@ -382,6 +383,8 @@ typedef struct liquid_args {
     K(liquid_bodies_kick)                                                                                              \
     K(liquid_bodies_end)                                                                                               \
     K(liquid_collide)                                                                                                  \
+    K(liquid_tension_smooth)                                                                                           \
+    K(liquid_tension)                                                                                                  \
     K(liquid_matrix)                                                                                                   \
     K(liquid_coarsen)                                                                                                  \
     K(liquid_solve_start)                                                                                              \

@@ -132,6 +132,18 @@ TILE_FN uint32_t upper_slot(const liquid_args *args, tile_place place, int axis)
     return dense != TILE_NONE ? args->m.slot[dense] : TILE_NONE;
 }
 
+/// Whether a lower face of a tile may touch liquid, which is in occupied tiles only.
+TILE_FN int is_near_liquid(const liquid_args *args, tile_place place, uint32_t dense)
+{
+    const uint32_t *index = args->m.level[0].index;
+    int near = index[dense] != TILE_NONE;
+    for (int side = 0; side < 6; side += 2) {
+        const uint32_t lower = side_tile(args, 0, place, side);
+        near |= lower != TILE_NONE && index[lower] != TILE_NONE;
+    }
+    return near;
+}
+
 /// Sum over the neighbours of coefficient times value.
 TILE_FN float neighbour_sum(const float *ax, const float *ay, const float *az, const float *rim, int x, int y, int z)
 {

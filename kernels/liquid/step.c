@@ -226,6 +226,10 @@ static void substep(void *context)
     tank_mark(tank, STAGE_GRID);
     tank_launch_viscosity(tank, &args);
     tank_mark(tank, STAGE_VISCOSITY);
+    if (tank->parameters[TARN_PARAMETER_SURFACE_TENSION] > 0.0f) {
+        launch_active(tank, &args, liquid_tension_smooth_id);
+        launch_active(tank, &args, liquid_tension_id);
+    }
     launch_occupied(tank, &args, liquid_matrix_id);
     for (uint32_t level = 1; level < args.shape.level_count && tank->desc.solver == TARN_SOLVER_MULTIGRID; level++)
         launch_level(tank, &args, liquid_coarsen_id, level);
@@ -303,11 +307,12 @@ static float fastest_emitter(const liquid_control *control)
     return fastest;
 }
 
-/// Substeps such that the fastest particle crosses at most cfl cells in each.
+/// Substeps such that the fastest particle crosses at most cfl cells in each, and ripples no more than one.
 static uint32_t substeps_for(const tarn_tank *tank, const liquid_control *control, float push)
 {
     const float falling = tile_f32_bits(tank->counters.speed_max_bits) + length3(control->gravity);
-    const float wanted = ceilf(tile_max2_f32(falling, push) / tank->parameters[TARN_PARAMETER_CFL]);
+    const float moving = ceilf(tile_max2_f32(falling, push) / tank->parameters[TARN_PARAMETER_CFL]);
+    const float wanted = tile_max2_f32(moving, tank_tension_substeps(tank));
     const float most = tank->parameters[TARN_PARAMETER_SUBSTEPS];
     return (uint32_t)tile_clamp_f32(wanted, 1.0f, most);
 }
@@ -348,6 +353,7 @@ static void fill_control(tarn_tank *tank, const tarn_push *pushes, uint32_t push
     control->dye_share = p[TARN_PARAMETER_DYE_MIXING];
     control->dye_step = (uint32_t)tank->step;
     tank_fill_viscosity(tank, control);
+    tank_fill_tension(tank, control);
     choose_events(tank, control);
 }
 

@@ -306,7 +306,9 @@ tarn_status tarn_tank_set_parameter(tarn_tank *tank, tarn_parameter id, float va
     const tarn_parameter_spec *spec = tarn_tank_parameter_spec(id);
     if (spec == NULL || !(value >= spec->min && value <= spec->max))
         return TARN_E_ARGUMENT;
-    if (id == TARN_PARAMETER_ITERATIONS && value != tank->parameters[id]) { // part of the captured sequence
+    const float before = tank->parameters[id];
+    if ((id == TARN_PARAMETER_ITERATIONS && value != before) ||
+        (id == TARN_PARAMETER_SURFACE_TENSION && (value > 0.0f) != (before > 0.0f))) { // part of the captured sequence
         tarn_device_replay_destroy(tank->device, tank->substep);
         tank->substep = NULL;
     }

@@ -114,6 +114,10 @@ void tank_fill_viscosity(const tarn_tank *tank, liquid_control *control);
 /// Viscosity's launches, between the forces and the pressure.
 void tank_launch_viscosity(tarn_tank *tank, const liquid_args *args);
 
+/// Substeps that surface tension asks for, 0 where there is none; and its strength in them.
+float tank_tension_substeps(const tarn_tank *tank);
+void tank_fill_tension(const tarn_tank *tank, liquid_control *control);
+
 /// Books the time since the last mark under a stage, while profiling.
 void tank_mark(tarn_tank *tank, tank_stage stage);
 

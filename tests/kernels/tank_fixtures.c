@@ -31,13 +31,14 @@ static void describe_tiny(tarn_tank_desc *desc)
     add_block(desc, (const float[3]){0.7f, 0.5f, 0.1f}, (const float[3]){0.9f, 0.9f, 0.4f}, -2.0f);
 }
 
-/// Particles with slopes and quadratic splines; thick, so that viscosity is in it.
+/// Particles with slopes and quadratic splines; thick, so that viscosity is in it, and with surface tension.
 static void describe_affine(tarn_tank_desc *desc)
 {
     describe_tiny(desc);
     desc->transfer = TARN_TRANSFER_APIC;
     desc->weights = TARN_WEIGHTS_QUADRATIC;
     desc->liquids[0].viscosity_m2_s = 0.02f;
+    desc->parameters[TARN_PARAMETER_SURFACE_TENSION] = 5.0f;
 }
 
 static void describe_two_liquids(tarn_tank_desc *desc)
@@ -48,6 +49,7 @@ static void describe_two_liquids(tarn_tank_desc *desc)
     desc->liquids[1] = (tarn_liquid){.density_kg_m3 = 100.0f, .viscosity_m2_s = 0.01f, .colour = {200, 60, 20}};
     desc->blocks[1].liquid = 1;
     desc->parameters[TARN_PARAMETER_DYE_MIXING] = 0.3f;
+    desc->parameters[TARN_PARAMETER_SURFACE_TENSION] = 5.0f;
     add_block(desc, (const float[3]){0.1f, 0.8f, 0.2f}, (const float[3]){0.6f, 1.0f, 0.9f}, 0.0f);
     desc->blocks[2].liquid = 1;
     desc->blocks[2].colour[3] = 255;

@@ -37,6 +37,7 @@ static const physics_case cases[] = {
     {"shear", physics_shear},
     {"viscosity", physics_viscosity},
     {"fall", physics_fall},
+    {"tension", physics_tension},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 

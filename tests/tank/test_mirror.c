@@ -84,11 +84,18 @@ static particle *play(const tarn_tank_desc *desc, int axis, uint32_t *count)
     return particles;
 }
 
+typedef struct mirror_case {
+    int axis;
+    float tension_n_m;
+} mirror_case;
+
 static void mirrored_scene_gives_the_mirrored_state(void **state)
 {
-    const int axis = *(const int *)*state;
+    const mirror_case *it = *state;
+    const int axis = it->axis;
     uint32_t count, other_count;
     tarn_tank_desc desc = scene();
+    desc.parameters[TARN_PARAMETER_SURFACE_TENSION] = it->tension_n_m;
     particle *particles = play(&desc, -1, &count);
     mirror(&desc, axis);
     particle *others = play(&desc, axis, &other_count);
@@ -105,10 +112,11 @@ static void mirrored_scene_gives_the_mirrored_state(void **state)
 
 int main(void)
 {
-    static int x = 0, z = 2;
+    static mirror_case x = {0, 0.0f}, z = {2, 0.0f}, tension = {0, 10.0f};
     const struct CMUnitTest tests[] = {
         {"mirrored in x", mirrored_scene_gives_the_mirrored_state, NULL, NULL, &x},
         {"mirrored in z", mirrored_scene_gives_the_mirrored_state, NULL, NULL, &z},
+        {"mirrored in x, with surface tension", mirrored_scene_gives_the_mirrored_state, NULL, NULL, &tension},
     };
     return cmocka_run_group_tests_name("mirror", tests, NULL, NULL);
 }

@@ -1,0 +1,162 @@
+// Surface tension: at the free surface the pressure is not zero but tension times curvature.
+//
+// The curvature comes from the smoothed density f alone. Where the liquid is the set that a Gaussian G of variance v
+// smooths, the area of its surface is
+//
+//     sqrt(2 pi / v) integral over the liquid of (1 - f),   f = G * liquid
+//
+// as v goes to 0 (Esedoglu & Otto 2015), and the pressure that takes the least away from it is its derivative,
+//
+//     p = tension sqrt(2 pi / v) (1 - 2 f)
+//
+// at the surface. It derives from an energy that is bounded, whatever the particles do: single particles, drops and
+// rough surfaces are drawn together, and nothing has to be divided by a slope or cut off.
+//
+// A pressure at the surface is the same as a kick to the velocity of the faces that it crosses, given before the solver
+// that takes the surface's pressure for zero (ghost fluid method, Gibou et al. 2002):
+//
+//     u - s (p_surface - p_liquid)     =     (u - s p_surface) - s (0 - p_liquid)
+//
+// s being the face's steepness. Hence the solver, its matrix and the projection know nothing of it.
+//
+// Walls and solids take no part in the smoothing, as if the liquid went on behind them as it is in front: the surface
+// meets them at a right angle. The kick is explicit: tension.c takes as many substeps as that needs, and where the most
+// aren't enough, it takes the tension for the largest that is stable.
+#include "kernels/liquid/poisson.h"
+
+/// Along each axis the deposit, the interpolation and every smoothing add 1/6, 1/6 and 1/2 to the variance.
+#define SMOOTH_VARIANCE (1.0f / 3.0f + 0.5f * SMOOTHINGS)
+
+enum {
+    SMOOTHINGS = 3,
+    SMOOTH_EDGE = TILE_EDGE + 2 * SMOOTHINGS,
+    SMOOTH_CELLS = SMOOTH_EDGE * SMOOTH_EDGE * SMOOTH_EDGE,
+    NORMAL_TO_NONE = 3, ///< of a field at cells' centres: halo_walls mirrors it at every wall
+};
+
+#define TWO_PI 6.2831853f
+#define ROOM_LEAST 0.02f ///< with less room around than this a cell has no density
+
+typedef struct tension_smooth_scratch {
+    float density[2][SMOOTH_CELLS];
+    float room[2][SMOOTH_CELLS];
+    uint8_t byte[SMOOTH_CELLS];
+    uint32_t neighbour[27];
+} tension_smooth_scratch;
+
+/// (1 2 1) / 4 along an axis; the cells at the border stay as they are.
+TILE_FN void binomial_axis(const float *from, int axis, float *to)
+{
+    const int stride = axis == 0 ? 1 : axis == 1 ? SMOOTH_EDGE : SMOOTH_EDGE * SMOOTH_EDGE;
+    FOR_BOX (x, y, z, SMOOTH_EDGE, SMOOTH_EDGE, SMOOTH_EDGE) {
+        const int at = (z * SMOOTH_EDGE + y) * SMOOTH_EDGE + x, along = axis == 0 ? x : axis == 1 ? y : z;
+        const int step = along > 0 && along < SMOOTH_EDGE - 1 ? stride : 0;
+        to[at] = 0.25f * ((from[at - step] + from[at + step]) + 2.0f * from[at]);
+    }
+    TILE_BARRIER();
+}
+
+/// SMOOTHINGS times along each axis. @return which of the two holds the result
+TILE_FN int binomial(float (*field)[SMOOTH_CELLS])
+{
+    int from = 0;
+    for (int i = 0; i < 3 * SMOOTHINGS; i++) {
+        binomial_axis(field[from], i % 3, field[1 - from]);
+        from = 1 - from;
+    }
+    return from;
+}
+
+/// Which of three tiles in a row a haloed coordinate is in.
+TILE_FN int haloed_third(int at)
+{
+    return (at >= SMOOTHINGS) + (at >= SMOOTHINGS + TILE_EDGE);
+}
+
+/// Densities over that at rest, and what room solids leave for them, with a border of SMOOTHINGS cells.
+TILE_FN void load_to_smooth(const liquid_args *args, tile_place place, tension_smooth_scratch *s)
+{
+    const liquid_memory *m = &args->m;
+    halo_load_f32(s->density[0], SMOOTHINGS, m->density_error, s->neighbour);
+    if (m->room != NULL)
+        halo_load_u8(s->byte, SMOOTHINGS, m->room, s->neighbour);
+    TILE_BARRIER();
+    FOR_BOX (x, y, z, SMOOTH_EDGE, SMOOTH_EDGE, SMOOTH_EDGE) {
+        const int at = (z * SMOOTH_EDGE + y) * SMOOTH_EDGE + x;
+        const int is_kept = s->neighbour[(haloed_third(z) * 3 + haloed_third(y)) * 3 + haloed_third(x)] != TILE_NONE;
+        s->density[0][at] += is_kept ? 1.0f : 0.0f;
+        if (m->room != NULL)
+            s->room[0][at] = is_kept ? (float)s->byte[at] * (1.0f / 255.0f) : 1.0f;
+    }
+    TILE_BARRIER();
+    halo_walls(&args->shape, place, s->density[0], SMOOTHINGS, NORMAL_TO_NONE);
+    if (m->room != NULL)
+        halo_walls(&args->shape, place, s->room[0], SMOOTHINGS, NORMAL_TO_NONE);
+}
+
+/// The pressure that the surface has where it passes a cell's centre: shift[0], which is free until the density is
+/// corrected. One tile per active tile.
+TILE_KERNEL(liquid_tension_smooth, CELL_LANES, liquid_args, tension_smooth_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const tile_place place = tile_place_of(&args->shape, 0, m->active_tile[tile]);
+    halo_neighbours(args, place, s->neighbour);
+    TILE_BARRIER();
+    load_to_smooth(args, place, s);
+    const int in = binomial(s->density);
+    if (m->room != NULL)
+        (void)binomial(s->room);
+    const float scale = m->control->tension * tile_sqrt_f32(TWO_PI / SMOOTH_VARIANCE);
+    float *to = m->shift[0] + (uint64_t)tile * TILE_CELLS;
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const int at = ((z + SMOOTHINGS) * SMOOTH_EDGE + y + SMOOTHINGS) * SMOOTH_EDGE + x + SMOOTHINGS;
+        const float density = s->density[in][at];
+        const float full = m->room != NULL ? density / tile_max2_f32(s->room[in][at], ROOM_LEAST) : density;
+        to[cell_index(x, y, z)] = scale * (1.0f - 2.0f * full);
+    }
+}
+
+typedef struct tension_scratch {
+    cell_rim cells;
+    float pressure[RIM_CELLS];
+    uint32_t neighbour[27];
+} tension_scratch;
+
+/// The kick that the surface's pressure gives a face: 0 where there is no surface.
+TILE_FN float tension_kick(const tension_scratch *s, int a, int b)
+{
+    const cell_rim *cells = &s->cells;
+    const float kind = cells->kind[a] + cells->kind[b], steepness = face_steepness(cells, a, b);
+    const int a_is_liquid = cells->kind[a] > KIND_SURFACE;
+    const float liquid = a_is_liquid ? s->pressure[a] : s->pressure[b],
+                air = a_is_liquid ? s->pressure[b] : s->pressure[a];
+    const float kick = steepness * liquid + (air - liquid); // the pressure between them, times steepness
+    return kind > KIND_SURFACE && kind < KIND_INSIDE ? (a_is_liquid ? -kick : kick) : 0.0f;
+}
+
+/// Kicks the lower faces of a tile that the surface crosses. One tile per active tile.
+TILE_KERNEL(liquid_tension, CELL_LANES, liquid_args, tension_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t dense = m->active_tile[tile];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    const uint64_t own = (uint64_t)tile * TILE_CELLS;
+    if (!is_near_liquid(args, place, dense))
+        return;
+    halo_neighbours(args, place, s->neighbour);
+    TILE_BARRIER();
+    halo_load_f32(s->pressure, 1, m->shift[0], s->neighbour);
+    TILE_BARRIER();
+    load_cells(args, place, tile, &s->cells);
+    for (int axis = 0; axis < 3; axis++) {
+        const int stride = axis == 0 ? 1 : axis == 1 ? RIM_EDGE : RIM_EDGE * RIM_EDGE;
+        float *u = m->u[axis] + own;
+        const float *beta = m->beta[axis];
+        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+            const uint32_t i = cell_index(x, y, z);
+            const int at = rim_index(x, y, z);
+            const float kick = tension_kick(s, at - stride, at);
+            u[i] += beta != NULL ? kick * beta[own + i] : kick;
+        }
+    }
+}
