@@ -164,7 +164,8 @@ typedef struct tarn_tank_desc {
     uint32_t seed;               ///< of the jitter
     float jitter;                ///< 0..1: share of a particle's own sub-cell it may be moved by
     float parameters[TARN_PARAMETER_COUNT];
-    float spin_rad_s[3]; ///< the tank turns from the start, and the liquid with it; see tarn_tank_set_pose
+    float spin_rad_s[3]; ///< the tank turns at the start, and the liquid with it; poses have to go on from there
+                         ///< (tarn_tank_set_pose), or it brakes
     tarn_transfer transfer;
     tarn_weights weights;
     tarn_solver solver;
@@ -230,8 +231,8 @@ typedef struct tarn_tank_report {
     double center_m[3];                  ///< centre of mass
     uint64_t bytes;                      ///< of device memory that the tank uses
     uint64_t particle_bytes, cell_bytes; ///< of these: per particle of its capacity, and per cell of active tiles
-    double volume_m3;                    ///< of the liquid, as the grid sees it
-    uint64_t born, gone;                 ///< particles that entered and left since the start
+    double volume_m3;    ///< of the liquid as the last substep's grid saw it; crowded cells count as full
+    uint64_t born, gone; ///< particles that entered and left since the start
 } tarn_tank_report;
 
 /// 128-bit hash of the whole state that later steps depend on.

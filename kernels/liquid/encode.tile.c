@@ -118,8 +118,32 @@ TILE_KERNEL(liquid_encode, PARTICLE_LANES, liquid_args, encode_scratch)
     }
 }
 
+typedef struct volume_scratch {
+    uint64_t sum[PARTICLE_LANES];
+} volume_scratch;
+
+/// Adds up the liquid's volume as the last substep's grid saw it. One tile per tile that was active then.
+TILE_KERNEL(liquid_volume, PARTICLE_LANES, liquid_args, volume_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const float *error = m->density_error + (uint64_t)tile * TILE_CELLS;
+    FOR_LANES (lane) {
+        uint64_t sum = 0;
+        for (uint32_t i = lane; i < TILE_CELLS; i += PARTICLE_LANES)
+            sum += (uint64_t)tile_round_i32(tile_clamp_f32(error[i] + 1.0f, 0.0f, 1.0f) * (float)(1 << 20));
+        s->sum[lane] = sum;
+    }
+    TILE_BARRIER();
+    if (TILE_SINGLE()) {
+        uint64_t sum = 0;
+        for (uint32_t lane = 0; lane < PARTICLE_LANES; lane++)
+            sum += s->sum[lane];
+        global_add_u64(&m->totals->sum[TOTAL_VOLUME], sum);
+    }
+}
+
 typedef struct totals_scratch {
-    uint64_t sum[TOTAL_COUNT][PARTICLE_LANES];
+    uint64_t sum[TOTAL_VOLUME][PARTICLE_LANES];
 } totals_scratch;
 
 /// Adds up what reports and hashes need; integers, so that the order doesn't matter. One tile per 256 particles;
@@ -154,7 +178,7 @@ TILE_KERNEL(liquid_totals_sum, PARTICLE_LANES, liquid_args, totals_scratch)
         s->sum[TOTAL_HASH + 1][lane] = counts * tile_mix_u64(hash ^ 0xd1b54a32d192ed03ull);
     }
     TILE_BARRIER();
-    FOR_RANGE (k, 0, TOTAL_COUNT) {
+    FOR_RANGE (k, 0, TOTAL_VOLUME) {
         uint64_t sum = 0;
         for (uint32_t lane = 0; lane < PARTICLE_LANES; lane++)
             sum += s->sum[k][lane];

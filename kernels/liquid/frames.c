@@ -138,6 +138,7 @@ static tarn_status sum_totals(tarn_tank *tank, liquid_totals *totals)
     liquid_args args = tank->args;
     args.level = tank->particle_count;
     tank_launch(tank, &args, liquid_totals_sum_id, NULL, (tank->particle_count + PARTICLE_LANES - 1) / PARTICLE_LANES);
+    tank_launch(tank, &args, liquid_volume_id, NULL, tank->counters.solved_active);
     return tarn_device_download(tank->device, totals, tank->args.m.totals, sizeof *totals);
 }
 
@@ -175,6 +176,8 @@ tarn_status tarn_tank_report_get(tarn_tank *tank, tarn_tank_report *report)
     if (status != TARN_OK)
         return status;
     tarn_tank_report_light(tank, report);
+    const double cell_m = (double)tank->desc.cell_m;
+    report->volume_m3 = (double)totals.sum[TOTAL_VOLUME] * 0x1p-20 * cell_m * cell_m * cell_m;
     const double speed = (double)metres_per_second(tank), count = tank->particle_count > 0 ? tank->particle_count : 1;
     report->kinetic_j_kg = 0.5 * (double)totals.sum[TOTAL_ENERGY] * 0x1p-20 / count * speed * speed;
     for (int a = 0; a < 3; a++) {

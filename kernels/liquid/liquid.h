@@ -168,6 +168,7 @@ typedef struct liquid_counters {
     uint32_t births_refused;          ///< in the substep, for want of room: spray makes way for them
     uint32_t spray_age[AGE_CLASSES];  ///< spray by age, while it must make way
     uint32_t spray_age_max;           ///< spray of this class of age or older goes; AGE_CLASSES: none
+    uint32_t solved_active;           ///< active tiles of the last pressure solve
     uint32_t solved;                  ///< tiles of the last pressure solve
     uint32_t level_tiles[LEVELS_MAX]; ///< [0] == occupied
     uint32_t liquid_cells;            ///< being counted
@@ -247,7 +248,8 @@ enum {
     TOTAL_VELOCITY = 3, ///< three sums of velocities, 1/2^20 cell per step, signed
     TOTAL_ENERGY = 6,   ///< sum of velocity^2, 1/2^20
     TOTAL_HASH = 7,     ///< two sums of the particles' hashes
-    TOTAL_COUNT = 9,
+    TOTAL_VOLUME = 9, ///< sum over cells of the smoothed density, at most that at rest, 1/2^20 cell
+    TOTAL_COUNT = 10,
 };
 
 typedef struct liquid_totals {
@@ -419,6 +421,7 @@ typedef struct liquid_args {
     K(liquid_retire)                                                                                                   \
     K(liquid_adopt)                                                                                                    \
     K(liquid_dye)                                                                                                      \
+    K(liquid_volume)                                                                                                   \
     K(liquid_totals_sum)                                                                                               \
     K(liquid_encode)
 

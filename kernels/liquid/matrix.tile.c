@@ -67,8 +67,10 @@ TILE_KERNEL(liquid_matrix, CELL_LANES, liquid_args, matrix_scratch)
     if (TILE_SINGLE()) {
         s->liquid = 0;
         m->solved_tile[tile] = dense;
-        if (tile == 0)
+        if (tile == 0) {
             m->counters->solved = m->counters->occupied;
+            m->counters->solved_active = m->counters->active;
+        }
     }
     load_cells(args, place, slot, &s->cells);
     float *const to[3] = {level->ax + (uint64_t)tile * TILE_FACES, level->ay + (uint64_t)tile * TILE_FACES,
