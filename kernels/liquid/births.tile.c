@@ -11,11 +11,12 @@
 #include "kernels/liquid/region.h"
 
 enum {
-    RESEED_SHARE = 4,  ///< a cell inside the liquid with less than 1/4 of its particles gets some
-    JAMMED_SHARE = 2,  ///< an emitter's cell with more than twice its particles gets none
-    CROWDED_SHARE = 3, ///< one with more than 3 times its particles loses some
+    RESEED_SHARE = 4, ///< a cell inside the liquid with less than 1/4 of its particles gets some
+    JAMMED_SHARE = 2, ///< an emitter's cell with more than twice its particles gets none
 };
-#define SPRAY_DENSITY 0.25f ///< of a cell whose particles are spray
+#define CROWDED 3.0f         ///< a cell with more than so many times its particles loses some
+#define CROWDED_IN_DEBT 1.5f ///< the same, while reseeding has to make up for births
+#define SPRAY_DENSITY 0.25f  ///< of a cell whose particles are spray
 
 TILE_FN float random_share(uint64_t key)
 {
@@ -56,6 +57,13 @@ TILE_FN int is_enclosed(const uint8_t *type, int at)
            type[at - RIM_EDGE * RIM_EDGE] != CELL_AIR && type[at + RIM_EDGE * RIM_EDGE] != CELL_AIR;
 }
 
+/// Beside a solid a cell has fewer particles by nature.
+TILE_FN int is_roomy(const liquid_args *args, uint32_t dense, uint32_t cell)
+{
+    const liquid_memory *m = &args->m;
+    return m->room == NULL || m->room[(uint64_t)m->slot[dense] * TILE_CELLS + cell] == 255;
+}
+
 /// Particles that are born in a cell which has `has`.
 TILE_FN uint32_t cell_births(const liquid_args *args, const births_scratch *s, uint32_t dense, tile_place place,
                              uint32_t has, int x, int y, int z)
@@ -71,7 +79,7 @@ TILE_FN uint32_t cell_births(const liquid_args *args, const births_scratch *s, u
         return s->type[at] == CELL_SOLID || has >= JAMMED_SHARE * rest ? 0 : births;
     }
     const uint32_t wants = args->reseed && is_enclosed(s->type, at) ? rest / RESEED_SHARE : 0;
-    return wants > has ? wants - has : 0;
+    return wants > has && is_roomy(args, dense, cell_index(x, y, z)) ? wants - has : 0;
 }
 
 /// Births in each cell of a tile into s->count.
@@ -218,6 +226,8 @@ TILE_FN void spawn_one(const liquid_args *args, uint32_t dense, tile_place place
         m->velocity[c][to] = tile_clamp_f32(v, -limit, limit);
     }
     m->id[to] = id;
+    if (e == LIQUID_REGIONS_MAX)
+        global_add_u32(&m->counters->reseed_debt, 1);
     if (m->attribute != NULL)
         m->attribute[to] =
             e < LIQUID_REGIONS_MAX ? m->control->emitters[e].attribute : nearest_attribute(args, dense, position);
@@ -242,7 +252,7 @@ TILE_KERNEL(liquid_spawn, CELL_LANES, liquid_args, spawn_scratch)
     FOR_RANGE (cell, 0, TILE_CELLS) {
         const uint32_t first = s->births.count[cell];
         const uint32_t end = cell + 1 < TILE_CELLS ? s->births.count[cell + 1] : s->births.total;
-        for (uint32_t i = first; i < end && i < births; i++)
+        for (uint32_t i = first; i < end && i < births && to + i < args->shape.particles_max; i++)
             spawn_one(args, dense, place, cell, i - first, to + i, id + i);
     }
 }
@@ -288,6 +298,7 @@ TILE_KERNEL(liquid_spray_choose, 32, liquid_args, tile_no_scratch)
         uint32_t chosen = AGE_CLASSES, going = 0;
         while (chosen > 0 && going < counters->births_refused)
             going += counters->spray_age[--chosen];
+        counters->reseed_pays = (int32_t)counters->reseed_debt > 0;
         counters->spray_age_max = counters->births_refused > 0 ? chosen : AGE_CLASSES;
         for (uint32_t i = 0; i < AGE_CLASSES; i++)
             counters->spray_age[i] = 0;
@@ -317,9 +328,24 @@ TILE_FN int leaves(const liquid_args *args, uint32_t tile, uint32_t particle, in
     if (!args->reseed)
         return 0;
     const uint32_t cell = particle_cell(m, particle);
+    // Where more were born than have gone, moderate crowds lose some, too, so that the volume stays.
     const float count = (float)m->cell_count[(uint64_t)tile * TILE_CELLS + cell];
-    const float most = CROWDED_SHARE * args->shape.rest_density;
-    return count > most && random_share(random_key(args, m->id[particle], cell, 1)) * count > most;
+    const float most = (m->counters->reseed_pays ? CROWDED_IN_DEBT : CROWDED) * args->shape.rest_density;
+    if (count <= most || random_share(random_key(args, m->id[particle], cell, 1)) * count <= most)
+        return 0;
+    global_add_u32(&m->counters->reseed_debt, 0xffffffffu);
+    return 1;
+}
+
+/// Slopes leave room for a velocity that has changed: |v| + NODE_REACH sum |C| <= SPEED_MAX.
+TILE_FN void fit_slopes(const liquid_memory *m, uint32_t particle, int c, float velocity)
+{
+    float sum = 0.0f;
+    for (int a = 0; a < 3; a++)
+        sum += tile_abs_f32(m->moved_affine[3 * c + a][particle]);
+    const float room = SPEED_MAX - tile_abs_f32(velocity), reach = NODE_REACH * sum;
+    for (int a = 0; a < 3 && reach > room; a++)
+        m->moved_affine[3 * c + a][particle] *= room / reach;
 }
 
 /// What happens to particles after they moved: drains and crowds take them away, a turning tank turns their
@@ -343,9 +369,14 @@ TILE_KERNEL(liquid_events, PARTICLE_LANES, liquid_args, events_scratch)
     if (control->is_turning) {
         FOR_RANGE (i, first, end) {
             const float v[3] = {m->moved_velocity[0][i], m->moved_velocity[1][i], m->moved_velocity[2][i]};
-            for (int c = 0; c < 3; c++)
-                m->moved_velocity[c][i] =
-                    control->coriolis[c][0] * v[0] + control->coriolis[c][1] * v[1] + control->coriolis[c][2] * v[2];
+            for (int c = 0; c < 3; c++) {
+                const float *row = control->coriolis[c];
+                const float turned = row[0] * v[0] + row[1] * v[1] + row[2] * v[2];
+                const float kept = tile_clamp_f32(turned, -control->speed_max, control->speed_max);
+                m->moved_velocity[c][i] = kept;
+                if (m->affine[0] != NULL)
+                    fit_slopes(m, i, c, kept);
+            }
         }
     }
     TILE_BARRIER();

@@ -30,7 +30,7 @@ TILE_FN particle_share share_of(const liquid_args *args, const deposit_scratch *
 {
     const liquid_memory *m = &args->m;
     particle_share p;
-    p.weight = args->shape.weight_scale * s->scale[cell_of(m, particle)];
+    p.weight = args->shape.weight_scale * s->scale[particle_cell(m, particle)];
     p.mass = mixed ? p.weight * args->shape.liquid_mass[m->attribute[particle] & (LIQUIDS_MAX - 1)] : p.weight;
     const float unit = p.mass / SPEED_MAX;
     p.momentum = m->velocity[c][particle] * unit;
@@ -79,7 +79,7 @@ TILE_FN void deposit_density_of(const liquid_args *args, deposit_scratch *s, uin
     const axis_nodes x = nodes_of(m->position[0][particle], 1, quadratic);
     const axis_nodes y = nodes_of(m->position[1][particle], 1, quadratic);
     const axis_nodes z = nodes_of(m->position[2][particle], 1, quadratic);
-    const float weight = args->shape.weight_scale * s->scale[cell_of(m, particle)];
+    const float weight = args->shape.weight_scale * s->scale[particle_cell(m, particle)];
     const int first = node_at(edge, x.at, y.at, z.at);
     const tile_f32x4 along = tile_set_f32x4(x.w[0], x.w[1], x.w[2], 0.0f);
     TILE_UNROLL for (int k = 0; k < reach; k++)

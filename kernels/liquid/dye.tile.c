@@ -28,14 +28,14 @@ TILE_KERNEL(liquid_dye, PARTICLE_LANES, liquid_args, dye_scratch)
     }
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, first, end) {
-        const uint32_t attribute = m->attribute[i], liquid = attribute & (LIQUIDS_MAX - 1), cell = cell_of(m, i);
+        const uint32_t attribute = m->attribute[i], liquid = attribute & (LIQUIDS_MAX - 1), cell = particle_cell(m, i);
         tile_add_u32(&s->count[liquid][cell], 1);
         for (int c = 0; c < 3; c++)
             tile_add_u32(&s->sum[c][liquid][cell], attribute >> (8 * c + 8) & 0xffu);
     }
     TILE_BARRIER();
     FOR_RANGE (i, first, end) {
-        const uint32_t attribute = m->attribute[i], liquid = attribute & (LIQUIDS_MAX - 1), cell = cell_of(m, i);
+        const uint32_t attribute = m->attribute[i], liquid = attribute & (LIQUIDS_MAX - 1), cell = particle_cell(m, i);
         uint32_t mixed = attribute & 0xffu;
         for (int c = 0; c < 3; c++) {
             const float colour = (float)(attribute >> (8 * c + 8) & 0xffu);

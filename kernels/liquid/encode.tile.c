@@ -157,10 +157,6 @@ TILE_KERNEL(liquid_totals_sum, PARTICLE_LANES, liquid_args, totals_scratch)
         const uint32_t i = first + (lane < count ? lane : 0);
         const uint64_t counts = lane < count;
         uint64_t hash = tile_mix_u64(m->id[i] + 0x9e3779b97f4a7c15ull);
-        if (m->attribute != NULL)
-            hash = tile_mix_u64(hash ^ m->attribute[i]);
-        for (int k = 0; k < 9 && m->affine[0] != NULL; k++)
-            hash = tile_mix_u64(hash ^ tile_bits_f32(m->affine[k][i]));
         float energy = 0.0f;
         for (int c = 0; c < 3; c++) {
             const float v = m->velocity[c][i];

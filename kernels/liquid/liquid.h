@@ -163,9 +163,11 @@ typedef struct liquid_counters {
     uint32_t adopting;                                  ///< tiles of the launch that makes them the present ones
     uint32_t overflow;                                  ///< the liquid needs more tiles than there is memory for
     uint32_t particles;
-    uint32_t next_id;                 ///< of the next particle to be born
-    uint32_t births;                  ///< in the substep
-    uint32_t births_refused;          ///< in the substep, for want of room: spray makes way for them
+    uint32_t next_id;        ///< of the next particle to be born
+    uint32_t births;         ///< in the substep
+    uint32_t reseed_debt;    ///< particles that reseeding has brought, less those it has taken: signed, mod 2^32
+    uint32_t reseed_pays;    ///< the debt was above zero when the particles of this substep had moved
+    uint32_t births_refused; ///< in the substep, for want of room: spray makes way for them
     uint32_t spray_age[AGE_CLASSES];  ///< spray by age, while it must make way
     uint32_t spray_age_max;           ///< spray of this class of age or older goes; AGE_CLASSES: none
     uint32_t solved_active;           ///< active tiles of the last pressure solve
@@ -248,7 +250,7 @@ enum {
     TOTAL_VELOCITY = 3, ///< three sums of velocities, 1/2^20 cell per step, signed
     TOTAL_ENERGY = 6,   ///< sum of velocity^2, 1/2^20
     TOTAL_HASH = 7,     ///< two sums of the particles' hashes
-    TOTAL_VOLUME = 9, ///< sum over cells of the smoothed density, at most that at rest, 1/2^20 cell
+    TOTAL_VOLUME = 9,   ///< sum over cells of the smoothed density, at most that at rest, 1/2^20 cell
     TOTAL_COUNT = 10,
 };
 

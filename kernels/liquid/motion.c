@@ -180,6 +180,12 @@ static void settle(tank_motion *motion)
     }
 }
 
+void tank_motion_weigh(tarn_tank *tank)
+{
+    const double down[3] = {0.0, -(double)tank->parameters[TARN_PARAMETER_GRAVITY], 0.0};
+    to_tank(tank->motion.rotation, down, tank->motion.gravity_m_s2);
+}
+
 void tank_motion_step(tarn_tank *tank, liquid_control *control)
 {
     tank_motion *motion = &tank->motion;

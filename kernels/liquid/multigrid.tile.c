@@ -33,7 +33,9 @@ TILE_FN void smooth_begin(const float *diagonal, const float *b, float first, sm
     TILE_BARRIER();
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const uint32_t at = cell_index(x, y, z);
-        const float inverse = diagonal[at] > 0.0f ? 1.0f / diagonal[at] : 0.0f, value = inverse * b[at];
+        const float inverse = diagonal[at] > 0.0f ? 1.0f / diagonal[at] : 0.0f;
+        const float value =
+            tile_select_f32(diagonal[at] > 0.0f, inverse * b[at], 0.0f); // no trace of what b held before
         s->inverse[at] = inverse;
         s->scaled[at] = value;
         s->rim[0][rim_index(x, y, z)] = first * value;

@@ -4,10 +4,43 @@
 #include <math.h>
 #include <stdlib.h>
 
+/// An axis-aligned box, metres.
+typedef struct seed_box {
+    double min_m[3], max_m[3];
+} seed_box;
+
+/// A walk over the lattice of a description, with boxes around its fluid shapes.
+typedef struct seed_walk {
+    const tarn_tank_desc *desc;
+    seed_box fluid[TARN_TANK_FLUIDS_MAX];
+} seed_walk;
+
+static void walk_open(seed_walk *walk, const tarn_tank_desc *desc)
+{
+    walk->desc = desc;
+    for (uint32_t f = 0; f < desc->fluid_count; f++) {
+        const tarn_fluid_shape *fluid = &desc->fluids[f];
+        tarn_shape_bounds_m(&fluid->shape, &fluid->pose, desc->fields, walk->fluid[f].min_m, walk->fluid[f].max_m);
+        for (int a = 0; a < 3 && fluid->shape.inverted; a++) { // everything outside
+            walk->fluid[f].min_m[a] = 0.0;
+            walk->fluid[f].max_m[a] = desc->cells[a] * (double)desc->cell_m;
+        }
+    }
+}
+
+static int box_meets(const seed_box *box, const double *min_m, const double *max_m)
+{
+    int meets = 1;
+    for (int a = 0; a < 3; a++)
+        meets &= box->max_m[a] >= min_m[a] && box->min_m[a] <= max_m[a];
+    return meets;
+}
+
 /// The block that holds a point, or block_count and the index of the fluid shape that does, or -1; the first one
 /// counts.
-static int block_at(const tarn_tank_desc *desc, const double *point_m)
+static int block_at(const seed_walk *walk, const double *point_m)
 {
+    const tarn_tank_desc *desc = walk->desc;
     for (uint32_t b = 0; b < desc->block_count; b++) {
         const tarn_fluid_block *block = &desc->blocks[b];
         int inside = 1;
@@ -18,6 +51,8 @@ static int block_at(const tarn_tank_desc *desc, const double *point_m)
     }
     for (uint32_t f = 0; f < desc->fluid_count; f++) {
         double local_m[3];
+        if (!box_meets(&walk->fluid[f], point_m, point_m))
+            continue;
         tarn_pose_to_shape(&desc->fluids[f].pose, point_m, local_m);
         if (tarn_shape_distance_m(&desc->fluids[f].shape, desc->fields, local_m) < 0.0)
             return (int)(desc->block_count + f);
@@ -52,8 +87,9 @@ static int in_solid(const tarn_tank_desc *desc, uint64_t solids, const int *cell
 /// Calls visit for every lattice point of the cells [first, end) that lies in a block or fluid shape and in no solid.
 typedef void (*seed_visit)(void *context, const int *cell, const int *point, int block);
 
-static void visit_cells(const tarn_tank_desc *desc, const int *first, const int *end, seed_visit visit, void *context)
+static void visit_cells(const seed_walk *walk, const int *first, const int *end, seed_visit visit, void *context)
 {
+    const tarn_tank_desc *desc = walk->desc;
     const int per_axis = (int)desc->particles_per_axis;
     double min_m[3], max_m[3];
     for (int a = 0; a < 3; a++) {
@@ -70,14 +106,20 @@ static void visit_cells(const tarn_tank_desc *desc, const int *first, const int 
                     double at_m[3];
                     for (int a = 0; a < 3; a++)
                         at_m[a] = (cell[a] + (point[a] + 0.5) / per_axis) * (double)desc->cell_m;
-                    const int block = block_at(desc, at_m);
+                    const int block = block_at(walk, at_m);
                     if (block >= 0 && !in_solid(desc, solids, cell, point))
                         visit(context, cell, point, block);
                 }
 }
 
-static int touches_block(const tarn_tank_desc *desc, const int *first, const int *end)
+static int touches_block(const seed_walk *walk, const int *first, const int *end)
 {
+    const tarn_tank_desc *desc = walk->desc;
+    double min_m[3], max_m[3];
+    for (int a = 0; a < 3; a++) {
+        min_m[a] = first[a] * (double)desc->cell_m;
+        max_m[a] = end[a] * (double)desc->cell_m;
+    }
     for (uint32_t b = 0; b < desc->block_count; b++) {
         int meets = 1;
         for (int a = 0; a < 3; a++)
@@ -86,12 +128,17 @@ static int touches_block(const tarn_tank_desc *desc, const int *first, const int
         if (meets)
             return 1;
     }
-    return desc->fluid_count > 0;
+    for (uint32_t f = 0; f < desc->fluid_count; f++)
+        if (box_meets(&walk->fluid[f], min_m, max_m))
+            return 1;
+    return 0;
 }
 
 static void visit_tiles(const tarn_tank_desc *desc, seed_visit visit, void *context)
 {
+    seed_walk walk;
     int tiles[3];
+    walk_open(&walk, desc);
     for (int a = 0; a < 3; a++)
         tiles[a] = (desc->cells[a] + TILE_EDGE - 1) / TILE_EDGE;
     for (int t = 0; t < tiles[0] * tiles[1] * tiles[2]; t++) {
@@ -101,8 +148,8 @@ static void visit_tiles(const tarn_tank_desc *desc, seed_visit visit, void *cont
             first[a] = at[a] * TILE_EDGE;
             end[a] = first[a] + TILE_EDGE < desc->cells[a] ? first[a] + TILE_EDGE : desc->cells[a];
         }
-        if (touches_block(desc, first, end))
-            visit_cells(desc, first, end, visit, context);
+        if (touches_block(&walk, first, end))
+            visit_cells(&walk, first, end, visit, context);
     }
 }
 
@@ -193,7 +240,7 @@ tarn_status tank_seed(tarn_tank *tank)
     tank_motion_reset(&tank->motion);
     for (int a = 0; a < 3; a++)
         tank->motion.spin[a] = (double)tank->desc.spin_rad_s[a];
-    tank->motion.gravity_m_s2[1] = -(double)tank->parameters[TARN_PARAMETER_GRAVITY];
+    tank_motion_weigh(tank);
     tank->sim_time_s = 0.0;
     tank->substeps = 0;
     tank->counters.speed_max_bits = tile_bits_f32(fastest_block(&tank->desc));

@@ -132,6 +132,14 @@ static tarn_status check_motion(const solid_check *c, element of, const tarn_sol
     return status;
 }
 
+static tarn_status check_liquid(const solid_check *c, element of, uint32_t liquid)
+{
+    return liquid < c->desc->liquid_count
+               ? TARN_OK
+               : refuse_solid(c, TARN_E_ARGUMENT, "%s[%u].liquid is %u; there are %u liquids", of.list, of.index,
+                              liquid, c->desc->liquid_count);
+}
+
 static tarn_status check_fluids(const solid_check *c)
 {
     tarn_status status = check_count(c, "fluids", c->desc->fluid_count, TARN_TANK_FLUIDS_MAX);
@@ -142,7 +150,49 @@ static tarn_status check_fluids(const solid_check *c)
             status = check_pose(c, of, &c->desc->fluids[i].pose);
         if (status == TARN_OK)
             status = check_speed(c, of, c->desc->fluids[i].velocity_m_s);
+        if (status == TARN_OK)
+            status = check_liquid(c, of, c->desc->fluids[i].liquid);
     }
+    return status;
+}
+
+#define REGION_HALF_M_MAX 100.0f
+
+/// A shape that liquid comes from or goes into: a plain one.
+static tarn_status check_region(const solid_check *c, element of, const tarn_shape *shape, const tarn_pose *pose)
+{
+    if ((unsigned)shape->kind >= TARN_SHAPE_FIELD || shape->inverted)
+        return refuse_solid(c, TARN_E_ARGUMENT,
+                            "%s[%u].shape is a field, inverted or unknown; allowed are boxes, balls, capsules and "
+                            "cylinders",
+                            of.list, of.index);
+    tarn_status status = check_shape(c, of, shape);
+    for (int a = 0; a < 3 && status == TARN_OK; a++)
+        status = check_number(c, of, "shape.half_m", shape->half_m[a], 0.0f, REGION_HALF_M_MAX);
+    return status == TARN_OK ? check_pose(c, of, pose) : status;
+}
+
+static tarn_status check_sources(const solid_check *c)
+{
+    const tarn_tank_desc *desc = c->desc;
+    tarn_status status = check_count(c, "emitters", desc->emitter_count, TARN_TANK_EMITTERS_MAX);
+    if (status == TARN_OK)
+        status = check_count(c, "drains", desc->drain_count, TARN_TANK_DRAINS_MAX);
+    for (uint32_t i = 0; status == TARN_OK && i < desc->emitter_count; i++) {
+        const element of = {"emitters", i};
+        const tarn_emitter *emitter = &desc->emitters[i];
+        status = check_region(c, of, &emitter->shape, &emitter->pose);
+        if (status == TARN_OK)
+            status = check_speed(c, of, emitter->velocity_m_s);
+        if (status == TARN_OK)
+            status = check_liquid(c, of, emitter->liquid);
+        if (status == TARN_OK)
+            status = check_number(c, of, "start_s", emitter->start_s, 0.0f, 1e9f);
+        if (status == TARN_OK)
+            status = check_number(c, of, "end_s", emitter->end_s, 0.0f, 1e9f);
+    }
+    for (uint32_t i = 0; status == TARN_OK && i < desc->drain_count; i++)
+        status = check_region(c, (element){"drains", i}, &desc->drains[i].shape, &desc->drains[i].pose);
     return status;
 }
 
@@ -171,7 +221,9 @@ tarn_status tank_solids_check(const tarn_tank_desc *desc, char *why, size_t why_
     }
     if (status == TARN_OK)
         status = check_count(&c, "solids that move", bodies, TARN_TANK_BODIES_MAX);
-    return status == TARN_OK ? check_fluids(&c) : status;
+    if (status == TARN_OK)
+        status = check_fluids(&c);
+    return status == TARN_OK ? check_sources(&c) : status;
 }
 
 // ------------------------------------------------------------------------------------------------------------

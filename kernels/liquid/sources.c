@@ -5,13 +5,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/// Rows of the rotation from the room to the shape's frame, from a unit quaternion.
+/// Rows of the rotation from the room to the shape's frame, from a quaternion.
 static void inverse_matrix(const float *q, float m[3][3])
 {
-    const float x = q[0], y = q[1], z = q[2], w = q[3];
-    const float rows[3][3] = {{1.0f - 2.0f * (y * y + z * z), 2.0f * (x * y + w * z), 2.0f * (x * z - w * y)},
-                              {2.0f * (x * y - w * z), 1.0f - 2.0f * (x * x + z * z), 2.0f * (y * z + w * x)},
-                              {2.0f * (x * z + w * y), 2.0f * (y * z - w * x), 1.0f - 2.0f * (x * x + y * y)}};
+    const float x = q[0], y = q[1], z = q[2], w = q[3], square = x * x + y * y + z * z + w * w;
+    const float n = square > 0.0f ? 2.0f / square : 0.0f; // all zero: not turned
+    const float rows[3][3] = {{1.0f - n * (y * y + z * z), n * (x * y + w * z), n * (x * z - w * y)},
+                              {n * (x * y - w * z), 1.0f - n * (x * x + z * z), n * (y * z + w * x)},
+                              {n * (x * z + w * y), n * (y * z - w * x), 1.0f - n * (x * x + y * y)}};
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             m[i][j] = rows[i][j];
@@ -94,15 +95,19 @@ static double projected_area(const liquid_region *region, const float *velocity)
     return pi * x * x * end + 4.0 * x * y * across;
 }
 
-/// Cells whose centres a region holds.
-static uint64_t cells_held(const tarn_tank *tank, const liquid_region *region)
+enum { REACH_CELLS_MAX = 4 * TARN_TANK_CELLS_MAX };
+
+/// Cells whose centres a region holds, in the tank, or in a lattice without end of which the tank is a part: what
+/// reaches beyond the tank pours there, too, as it were.
+static uint64_t cells_held(const tarn_tank *tank, const liquid_region *region, int anywhere)
 {
     uint64_t count = 0;
     int first[3], end[3];
     for (int a = 0; a < 3; a++) {
-        const int cells = tank->desc.cells[a];
-        first[a] = (int)tile_clamp_f32(region->center[a] - region->reach, 0.0f, (float)cells);
-        end[a] = (int)tile_clamp_f32(region->center[a] + region->reach + 1.0f, 0.0f, (float)cells);
+        const float low = anywhere ? -(float)REACH_CELLS_MAX : 0.0f;
+        const float high = anywhere ? (float)REACH_CELLS_MAX : (float)tank->desc.cells[a];
+        first[a] = (int)floorf(tile_clamp_f32(region->center[a] - region->reach, low, high));
+        end[a] = (int)tile_clamp_f32(region->center[a] + region->reach + 1.0f, low, high);
     }
     for (int z = first[2]; z < end[2]; z++)
         for (int y = first[1]; y < end[1]; y++)
@@ -121,9 +126,9 @@ int tank_emitters_measure(tarn_tank *tank)
         fill_region(tank, &emitter->shape, &emitter->pose, &region);
         for (int a = 0; a < 3; a++)
             velocity[a] = emitter->velocity_m_s[a] * per_step;
-        const uint64_t cells = cells_held(tank, &region);
-        if (cells == 0)
+        if (cells_held(tank, &region, 0) == 0)
             return (int)i;
+        const uint64_t cells = cells_held(tank, &region, 1);
         tank->emitter_births[i] =
             (float)((double)tank->args.shape.rest_density * projected_area(&region, velocity) / (double)cells);
     }

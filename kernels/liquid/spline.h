@@ -56,14 +56,6 @@ TILE_FN int node_at(int edge, int x, int y, int z)
     return ((z + 1) * edge + (y + 1)) * edge + (x + 1);
 }
 
-TILE_FN uint32_t cell_of(const liquid_memory *m, uint32_t particle)
-{
-    const uint32_t mask = TILE_EDGE - 1;
-    return cell_index((int)(m->position[0][particle] >> POSITION_BITS & mask),
-                      (int)(m->position[1][particle] >> POSITION_BITS & mask),
-                      (int)(m->position[2][particle] >> POSITION_BITS & mask));
-}
-
 /// Scales by which particles of crowded cells count for less, and keeps the counts. Ends with a barrier.
 TILE_FN void scale_cells(const liquid_args *args, uint32_t tile, const uint32_t *cell_count, float *scale)
 {
@@ -83,7 +75,7 @@ TILE_FN void count_cells(const liquid_args *args, uint32_t tile, uint32_t first,
                          float *scale)
 {
     FOR_RANGE_ATOMIC (i, first, end)
-        tile_add_u32(&cell_count[cell_of(&args->m, i)], 1);
+        tile_add_u32(&cell_count[particle_cell(&args->m, i)], 1);
     TILE_BARRIER();
     scale_cells(args, tile, cell_count, scale);
 }

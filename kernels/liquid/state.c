@@ -21,8 +21,9 @@ typedef struct state_head {
     double position_m[3], rotation[4], target_m[3], target_rotation[4], velocity_m_s[3], spin[3];
     uint32_t magic, version, head_bytes, cells[3], particle_count, array_count, body_count;
     uint32_t next_id, births_refused, speed_max_bits, liquid_cells;
+    uint32_t reseed_debt;
     float parameters[TARN_PARAMETER_COUNT];
-    uint32_t reserved[1 + TARN_PARAMETER_COUNT % 2];
+    uint32_t reserved[1 + (TARN_PARAMETER_COUNT + 1) % 2];
 } state_head;
 
 _Static_assert(sizeof(state_head) % 8 == 0, "no padding at the end");
@@ -82,6 +83,7 @@ static void fill_head(const tarn_tank *tank, uint32_t array_count, state_head *h
     head->body_count = tank->body_count;
     head->next_id = tank->counters.next_id;
     head->births_refused = tank->counters.births_refused;
+    head->reseed_debt = tank->counters.reseed_debt;
     head->speed_max_bits = tank->counters.speed_max_bits;
     head->liquid_cells = tank->counters.liquid_cells_last;
     memcpy(head->position_m, motion->position_m, sizeof head->position_m);
@@ -209,8 +211,10 @@ static void take_head(tarn_tank *tank, const state_head *head)
     tank->born = head->born;
     for (int i = 0; i < TARN_PARAMETER_COUNT; i++)
         (void)tarn_tank_set_parameter(tank, (tarn_parameter)i, head->parameters[i]);
+    tank_motion_weigh(tank);
     tank->counters.speed_max_bits = head->speed_max_bits;
     tank->counters.births_refused = head->births_refused;
+    tank->counters.reseed_debt = head->reseed_debt;
     tank->counters.liquid_cells_last = head->liquid_cells;
 }
 

@@ -173,6 +173,9 @@ void tank_launch_advection(tarn_tank *tank, const liquid_args *args);
 
 void tank_motion_reset(tank_motion *motion);
 
+/// Sets gravity as the tank feels it where it is, at rest.
+void tank_motion_weigh(tarn_tank *tank);
+
 /// Moves the tank by a step and sets gravity as the liquid in it feels it.
 void tank_motion_step(tarn_tank *tank, liquid_control *control);
 

@@ -78,7 +78,7 @@ TILE_FN pack_f32 pack_weights(const liquid_args *args, const p2g_scratch *s, uin
     pack_f32 weight = pack_first_f32(args->shape.weight_scale, n);
     if (s->is_crowded) {
         for (uint32_t l = 0; l < n; l++)
-            pack_set_f32(&weight, (int)l, args->shape.weight_scale * s->scale[cell_of(&args->m, particle + l)]);
+            pack_set_f32(&weight, (int)l, args->shape.weight_scale * s->scale[particle_cell(&args->m, particle + l)]);
     }
     return weight;
 }

@@ -51,17 +51,15 @@ TILE_KERNEL(liquid_viscous_cells, PARTICLE_LANES, liquid_args, viscous_cells_scr
 {
     const liquid_memory *m = &args->m;
     const uint32_t dense = m->active_tile[tile];
-    const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
+    const int occupied = m->level[0].index[dense] != TILE_NONE; // the tables hold nothing of other tiles
+    const uint32_t first = occupied ? m->tile_first[dense] : 0, end = first + (occupied ? m->tile_count[dense] : 0);
     const float *k = m->control->viscosity;
-    const uint32_t mask = TILE_EDGE - 1;
     float *to = m->viscosity + (uint64_t)tile * TILE_CELLS;
     FOR_RANGE (i, 0, TILE_CELLS * LIQUIDS_MAX)
         s->count[i / LIQUIDS_MAX][i % LIQUIDS_MAX] = 0;
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, first, end) {
-        const uint32_t cell = cell_index((int)(m->position[0][i] >> POSITION_BITS & mask),
-                                         (int)(m->position[1][i] >> POSITION_BITS & mask),
-                                         (int)(m->position[2][i] >> POSITION_BITS & mask));
+        const uint32_t cell = particle_cell(m, i);
         tile_add_u32(&s->count[cell][m->attribute[i] & (LIQUIDS_MAX - 1)], 1);
     }
     TILE_BARRIER();

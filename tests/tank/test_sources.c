@@ -189,6 +189,9 @@ static void thinned_out_liquid_is_reseeded(void **state)
             assert_int_equal(tarn_tank_step(tank, &push, i % 8 < 4), TARN_OK);
         const tarn_tank_report report = report_of(tank);
         empty[reseed] = (uint32_t)(report.born + report.gone);
+        const double change = ((double)report.born - (double)report.gone) / (double)report.particle_count;
+        if (fabs(change) > 0.01)
+            fail_msg("%g of the particles came by reseeding", change);
         assert_true(report.particle_count > 0);
         tarn_tank_destroy(tank);
     }
@@ -231,24 +234,6 @@ static void turned_tank_lets_water_find_its_level(void **state)
     tarn_device_destroy(device);
 }
 
-static void wrong_poses_are_refused(void **state)
-{
-    (void)state;
-    tarn_device *device = open_device(1);
-    tarn_tank_desc desc;
-    tap_desc(&desc);
-    tarn_tank *tank = open_tank(device, &desc);
-    const tarn_pose wrong[] = {{{0, 0, 0}, {0, 0, 0, 0}},
-                               {{0, 0, 0}, {0, 0, 0, 2}},
-                               {{0, 0, 0}, {NAN, 0, 0, 1}},
-                               {{INFINITY, 0, 0}, {0, 0, 0, 1}},
-                               {{0, 1e9f, 0}, {0, 0, 0, 1}}};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        assert_int_equal(tarn_tank_set_pose(tank, &wrong[i]), TARN_E_ARGUMENT);
-    tarn_tank_destroy(tank);
-    tarn_device_destroy(device);
-}
-
 /// Everything at once: taps, drains, turning, reseeding, two liquids, a solid and a floating body.
 static void busy_desc(tarn_tank_desc *desc)
 {
@@ -256,6 +241,10 @@ static void busy_desc(tarn_tank_desc *desc)
     desc->reseed = 1;
     desc->liquid_count = 2;
     desc->liquids[1] = desc->liquids[0];
+    desc->liquids[0].viscosity_m2_s = 0.002f;
+    desc->liquids[1].viscosity_m2_s = 0.02f;
+    desc->liquids[1].density_kg_m3 = 700.0f;
+    desc->transfer = TARN_TRANSFER_APIC;
     desc->emitters[0].liquid = 1;
     desc->solid_count = 2;
     desc->solids[0] = (tarn_solid){.shape = {.kind = TARN_SHAPE_SPHERE, .half_m = {0.15f}},
@@ -318,6 +307,111 @@ static void turn(tarn_tank *tank, int step)
     const tarn_pose pose = {{0.001f * (float)(step % 7), 0, 0}, {angle * c, 0, 0, c}};
     assert_int_equal(tarn_tank_set_pose(tank, &pose), TARN_OK);
     steps(tank, 1);
+}
+
+static void expect_refusal(tarn_device *device, const tarn_tank_desc *desc, tarn_status wanted, const char *names)
+{
+    char why[256] = "";
+    tarn_tank *tank = NULL;
+    assert_int_equal(tarn_tank_create(device, desc, &tank, why, sizeof why), wanted);
+    assert_non_null(strstr(why, names));
+}
+
+static void wrong_sources_are_refused(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(1);
+    tarn_tank_desc good, bad;
+    busy_desc(&good);
+    bad = good;
+    bad.emitter_count = TARN_TANK_EMITTERS_MAX + 1;
+    expect_refusal(device, &bad, TARN_E_LIMIT, "emitters");
+    bad = good;
+    bad.emitters[0].liquid = 99;
+    expect_refusal(device, &bad, TARN_E_ARGUMENT, "emitters[0].liquid");
+    bad = good;
+    bad.emitters[0].shape.kind = TARN_SHAPE_FIELD;
+    expect_refusal(device, &bad, TARN_E_ARGUMENT, "emitters[0].shape");
+    bad = good;
+    bad.emitters[0].velocity_m_s[2] = NAN;
+    expect_refusal(device, &bad, TARN_E_ARGUMENT, "emitters[0].velocity_m_s");
+    bad = good;
+    bad.emitters[0].pose.position_m[0] = 5.0f;
+    expect_refusal(device, &bad, TARN_E_ARGUMENT, "emitters[0]");
+    bad = good;
+    bad.drains[0].shape.kind = (tarn_shape_kind)77;
+    expect_refusal(device, &bad, TARN_E_ARGUMENT, "drains[0].shape");
+    bad = good;
+    bad.drains[0].pose.position_m[1] = NAN;
+    expect_refusal(device, &bad, TARN_E_ARGUMENT, "drains[0].pose");
+    bad = good;
+    bad.fluid_count = 1;
+    bad.fluids[0] = (tarn_fluid_shape){.shape = {.kind = TARN_SHAPE_SPHERE, .half_m = {0.1f}},
+                                       .pose = {{0.5f, 0.5f, 0.5f}, {0, 0, 0, 1}},
+                                       .liquid = 1000000};
+    expect_refusal(device, &bad, TARN_E_ARGUMENT, "fluids[0].liquid");
+    tarn_device_destroy(device);
+}
+
+/// A still pool around a ball needs no new particles: cells that the ball cuts have fewer by nature.
+static void solids_are_not_reseeded(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(2);
+    tarn_tank_desc desc;
+    tarn_tank_desc_default(&desc);
+    desc.reseed = 1;
+    desc.block_count = 1;
+    desc.blocks[0] = (tarn_fluid_block){.max_m = {1.0f, 0.6f, 1.0f}};
+    desc.solid_count = 1;
+    desc.solids[0] = (tarn_solid){.shape = {.kind = TARN_SHAPE_SPHERE, .half_m = {0.2f}},
+                                  .pose = {{0.5f, 0.3f, 0.5f}, {0, 0, 0, 1}}};
+    tarn_tank *tank = open_tank(device, &desc);
+    const uint32_t before = report_of(tank).particle_count;
+    steps(tank, 120);
+    const tarn_tank_report after = report_of(tank);
+    if (fabs((double)after.particle_count / before - 1.0) > 0.002)
+        fail_msg("%u particles became %u", before, after.particle_count);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+/// A reset tank is one that was just made, whatever happened in it.
+static void reset_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(2);
+    tarn_tank_desc desc;
+    busy_desc(&desc);
+    tarn_tank_hash hash[2];
+    tarn_tank *tank = open_tank(device, &desc);
+    for (int i = 0; i < 2; i++) {
+        for (int step = 0; step < 25; step++)
+            turn(tank, step);
+        assert_int_equal(tarn_tank_hash_get(tank, &hash[i]), TARN_OK);
+        assert_int_equal(tarn_tank_reset(tank), TARN_OK);
+    }
+    assert_memory_equal(&hash[0], &hash[1], sizeof hash[0]);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+static void wrong_poses_are_refused(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(1);
+    tarn_tank_desc desc;
+    tap_desc(&desc);
+    tarn_tank *tank = open_tank(device, &desc);
+    const tarn_pose wrong[] = {{{0, 0, 0}, {0, 0, 0, 0}},
+                               {{0, 0, 0}, {0, 0, 0, 2}},
+                               {{0, 0, 0}, {NAN, 0, 0, 1}},
+                               {{INFINITY, 0, 0}, {0, 0, 0, 1}},
+                               {{0, 1e9f, 0}, {0, 0, 0, 1}}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_int_equal(tarn_tank_set_pose(tank, &wrong[i]), TARN_E_ARGUMENT);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
 }
 
 static void busy_tank_has_the_same_bits_everywhere(void **state)
@@ -423,6 +517,9 @@ int main(void)
         cmocka_unit_test(thinned_out_liquid_is_reseeded),
         cmocka_unit_test(frames_carry_the_dye),
         cmocka_unit_test(turned_tank_lets_water_find_its_level),
+        cmocka_unit_test(wrong_sources_are_refused),
+        cmocka_unit_test(solids_are_not_reseeded),
+        cmocka_unit_test(reset_leaves_nothing_behind),
         cmocka_unit_test(wrong_poses_are_refused),
         cmocka_unit_test(busy_tank_has_the_same_bits_everywhere),
         cmocka_unit_test(restored_state_continues_bit_for_bit),
