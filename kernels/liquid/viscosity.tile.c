@@ -51,7 +51,9 @@ TILE_KERNEL(liquid_viscous_cells, PARTICLE_LANES, liquid_args, viscous_cells_scr
 {
     const liquid_memory *m = &args->m;
     const uint32_t dense = m->active_tile[tile];
-    const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
+    // Of tiles without particles the table still says what they had last.
+    const uint32_t first = m->tile_first[dense];
+    const uint32_t end = first + (m->level[0].index[dense] != TILE_NONE ? m->tile_count[dense] : 0);
     const float *k = m->control->viscosity;
     const uint32_t mask = TILE_EDGE - 1;
     float *to = m->viscosity + (uint64_t)tile * TILE_CELLS;
