@@ -51,8 +51,9 @@ TILE_KERNEL(liquid_viscous_cells, PARTICLE_LANES, liquid_args, viscous_cells_scr
 {
     const liquid_memory *m = &args->m;
     const uint32_t dense = m->active_tile[tile];
-    const int occupied = m->level[0].index[dense] != TILE_NONE; // the tables hold nothing of other tiles
-    const uint32_t first = occupied ? m->tile_first[dense] : 0, end = first + (occupied ? m->tile_count[dense] : 0);
+    // Of tiles without particles the table still says what they had last.
+    const uint32_t first = m->tile_first[dense];
+    const uint32_t end = first + (m->level[0].index[dense] != TILE_NONE ? m->tile_count[dense] : 0);
     const float *k = m->control->viscosity;
     float *to = m->viscosity + (uint64_t)tile * TILE_CELLS;
     FOR_RANGE (i, 0, TILE_CELLS * LIQUIDS_MAX)

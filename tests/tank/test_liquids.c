@@ -197,6 +197,40 @@ static void liquid_as_thick_as_can_be_is_stable(void **state)
     tarn_tank_destroy(thin);
 }
 
+static void launch_viscous_cells(tarn_tank *tank)
+{
+    tank_launch(tank, &tank->args, liquid_viscous_cells_id, &tank->args.m.counters->active,
+                tank->args.shape.active_max);
+}
+
+/// Liquid that has moved on leaves tiles that stay active for a while, with what they held still in their memory.
+static void emptied_tiles_have_no_viscosity(void **state)
+{
+    (void)state;
+    const uint16_t cells[3] = {48, 16, 16};
+    tarn_tank_desc desc =
+        block_desc(&variants[VARIANT_MIXED], cells, (const int[3]){1, 4, 4}, (const int[3]){7, 12, 12});
+    desc.liquids[0].viscosity_m2_s = desc.liquids[1].viscosity_m2_s = 1e-3f;
+    desc.blocks[0].velocity_m_s[0] = desc.cell_m / desc.dt_s;
+    tarn_tank *tank = open_tank(&desc);
+    const liquid_memory *m = &tank->args.m;
+    uint32_t emptied = 0;
+    for (uint32_t step = 0; step < 25; step++) {
+        assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+        launch_viscous_cells(tank);
+        for (uint32_t slot = 0; slot < m->counters->active; slot++) {
+            const uint32_t dense = m->active_tile[slot];
+            if (m->level[0].index[dense] != TILE_NONE)
+                continue;
+            emptied += m->tile_count[dense] > 0;
+            for (uint32_t i = 0; i < TILE_CELLS; i++)
+                assert_true(m->viscosity[(size_t)slot * TILE_CELLS + i] < 0.0f);
+        }
+    }
+    assert_true(emptied > 0);
+    tarn_tank_destroy(tank);
+}
+
 // ------------------------------------------------------------------------------------------------------------- dye
 
 static void dye_mixes_and_none_is_lost(void **state)
@@ -245,6 +279,7 @@ int main(void)
         cmocka_unit_test(viscosity_damps_modes_by_their_eigenvalues),
         cmocka_unit_test(viscosity_adds_no_energy),
         cmocka_unit_test(liquid_as_thick_as_can_be_is_stable),
+        cmocka_unit_test(emptied_tiles_have_no_viscosity),
         cmocka_unit_test(dye_mixes_and_none_is_lost),
     };
     return cmocka_run_group_tests_name("liquids", tests, open_device, close_device);
