@@ -355,7 +355,7 @@ TILE_FN void load_near(const liquid_args *args, advect_scratch *s, tile_place pl
         halo_walls(&args->shape, place, near->old, 1, c);
         FOR_RANGE (i, 0, NEAR_NODES) {
             near->field[c][i][0] = near->fresh[i];
-            near->field[c][i][1] = near->fresh[i] - near->old[i];
+            near->field[c][i][1] = change_of(near->fresh[i], near->old[i]);
         }
         TILE_BARRIER();
     }

@@ -133,7 +133,7 @@ TILE_FN void gather_tile(const liquid_args *args, uint32_t tile, gather_scratch 
         if (!affine) {
             load_gathered(args, s, place, m->u_old[c], s->change, c, quadratic);
             FOR_RANGE (i, 0, GATHER_NODES)
-                s->change[i] = s->fresh[i] - s->change[i];
+                s->change[i] = change_of(s->fresh[i], s->change[i]);
         }
         TILE_BARRIER();
         FOR_RANGE (i, first, end)

@@ -106,6 +106,12 @@ TILE_FN void halo_walls(const liquid_shape *shape, tile_place place, float *fiel
     }
 }
 
+/// By how much a step changed a face's velocity, as FLIP passes it on to the particles.
+TILE_FN float change_of(float fresh, float old)
+{
+    return tile_select_f32(old < SPEED_UNKNOWN, fresh - old, 0.0f);
+}
+
 enum {
     RIM_EDGE = 10, ///< a tile with one cell around it
     RIM_CELLS = RIM_EDGE * RIM_EDGE * RIM_EDGE,

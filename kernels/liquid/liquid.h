@@ -72,6 +72,7 @@ enum {
 #define SPEED_MAX 32.0f                 ///< cells per step: the largest cfl times the most substeps
 #define WEIGHT_MIN_SHARE 1024           ///< a face with less than a particle over this has no velocity of its own
 #define MASS_MIN 1024                   ///< nor one with less mass, in fixed point: rounding would be its velocity
+#define SPEED_UNKNOWN 1e6f              ///< of such a face in u_old; it gives particles no change
 #define MASS_SHARE_MIN (1.0f / 64.0f)   ///< of the lightest liquid: least q
 #define NODE_REACH 1.5f                 ///< cells along an axis from a particle to its nodes
 #define VISCOSITY_MAX 50.0f             // nu dt / dx^2: thicker liquids are taken for liquids of this
@@ -301,11 +302,11 @@ typedef struct liquid_memory {
     uint32_t *births;       ///< [s] particles born in a tile; NULL where none ever are
     uint32_t *births_first; ///< [s] of these, those in tiles before
     float *u[3];            ///< [s][512] on the lower faces: with forces, then projected
-    float *u_old[3];        ///< as transferred
+    float *u_old[3];        ///< as transferred, or SPEED_UNKNOWN
     float *u_ext[3];        ///< projected and extrapolated
     float *shift[3];        ///< displacement of the density correction, cells; until then free
     uint8_t *cell_type;     ///< [s][512]
-    uint8_t *face_valid;    ///< [s][512], bit per axis
+    uint8_t *face_valid;    ///< [s][512], bit per axis; until the projection free
     float *density_error;   ///< [s][512] smoothed density over that at rest, less 1
     float *beta[3]; ///< [s][512] lower faces: density of the lightest liquid over the face's; NULL where all are equal
     // active, and NULL in a tank without solids
@@ -371,6 +372,7 @@ typedef struct liquid_args {
     K(liquid_p2g_apic_quadratic)                                                                                       \
     K(liquid_grid)                                                                                                     \
     K(liquid_grid_any)                                                                                                 \
+    K(liquid_fill)                                                                                                     \
     K(liquid_beta)                                                                                                     \
     K(liquid_viscous_faces)                                                                                            \
     K(liquid_viscous_cells)                                                                                            \

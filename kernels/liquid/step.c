@@ -163,6 +163,7 @@ void tank_launch_p2g(tarn_tank *tank, const liquid_args *args)
                                           : liquid_p2g_mixed_id);
     tank_mark(tank, STAGE_P2G);
     launch_active(tank, args, plain ? liquid_grid_id : liquid_grid_any_id);
+    launch_active(tank, args, liquid_fill_id);
     if (mixed)
         launch_active(tank, args, liquid_beta_id);
 }

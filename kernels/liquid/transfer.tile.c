@@ -4,6 +4,7 @@
 // Source of the method: Zhu & Bridson 2005, "Animating sand as a fluid"; weights are trilinear.
 #include "kernels/liquid/halo.h"
 #include "kernels/liquid/pack_axis.h"
+#include "kernels/liquid/poisson.h"
 #include "kernels/liquid/region.h"
 #include "kernels/liquid/spline.h"
 
@@ -386,7 +387,14 @@ TILE_FN int in_reach(const liquid_control *control, tile_place place)
     return 0;
 }
 
-/// `mass` is what momentum counts against: the weight itself where all liquids are equally heavy.
+/// Whether particles give a face, not in a wall, a velocity. `mass` is what momentum counts against: the weight itself
+/// where all liquids are equally heavy.
+TILE_FN int face_is_known(const liquid_args *args, const grid_scratch *s, const face_sums *mass, int axis, uint32_t at)
+{
+    return s->weight[axis][at] >= args->shape.weight_min && (mass == NULL || mass->of[axis][at] >= MASS_MIN);
+}
+
+/// Velocities before and after the forces; of faces that aren't known SPEED_UNKNOWN and 0.
 TILE_FN void finish_velocity(const liquid_args *args, grid_scratch *s, const face_sums *mass, uint32_t tile,
                              tile_place place, int axis, int pushed)
 {
@@ -398,11 +406,12 @@ TILE_FN void finish_velocity(const liquid_args *args, grid_scratch *s, const fac
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const uint32_t at = cell_index(x, y, z);
         const int normal = first + (axis == 0 ? x : axis == 1 ? y : z);
-        const int32_t weight = s->weight[axis][at];
-        const int32_t heavy = mass != NULL ? mass->of[axis][at] : weight;
-        const int known =
-            weight >= args->shape.weight_min && normal > 0 && normal < wall && (mass == NULL || heavy >= MASS_MIN);
-        const float old = known ? (float)s->momentum[axis][at] / (float)tile_max_i32(heavy, 1) * SPEED_MAX : 0.0f;
+        const int inside = normal > 0 && normal < wall;
+        const int known = inside && face_is_known(args, s, mass, axis, at);
+        const int32_t heavy = mass != NULL ? mass->of[axis][at] : s->weight[axis][at];
+        const float old = known    ? (float)s->momentum[axis][at] / (float)tile_max_i32(heavy, 1) * SPEED_MAX
+                          : inside ? SPEED_UNKNOWN
+                                   : 0.0f;
         m->u_old[axis][(uint64_t)tile * TILE_CELLS + at] = old;
         m->u[axis][(uint64_t)tile * TILE_CELLS + at] = known ? old + force : 0.0f;
     }
@@ -411,7 +420,7 @@ TILE_FN void finish_velocity(const liquid_args *args, grid_scratch *s, const fac
         FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
             const uint32_t at = cell_index(x, y, z);
             const int normal = first + (axis == 0 ? x : axis == 1 ? y : z);
-            if (s->weight[axis][at] >= args->shape.weight_min && normal > 0 && normal < wall)
+            if (normal > 0 && normal < wall && face_is_known(args, s, mass, axis, at))
                 m->u[axis][(uint64_t)tile * TILE_CELLS + at] +=
                     turning_force(control, axis, (float)(place.x * TILE_EDGE + x) + (axis == 0 ? 0.0f : 0.5f),
                                   (float)(place.y * TILE_EDGE + y) + (axis == 1 ? 0.0f : 0.5f),
@@ -423,7 +432,7 @@ TILE_FN void finish_velocity(const liquid_args *args, grid_scratch *s, const fac
         FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
             const uint32_t at = cell_index(x, y, z);
             const int normal = first + (axis == 0 ? x : axis == 1 ? y : z);
-            if (s->weight[axis][at] >= args->shape.weight_min && normal > 0 && normal < wall) {
+            if (normal > 0 && normal < wall && face_is_known(args, s, mass, axis, at)) {
                 const float fx = (float)(place.x * TILE_EDGE + x) + (axis == 0 ? 0.0f : 0.5f);
                 const float fy = (float)(place.y * TILE_EDGE + y) + (axis == 1 ? 0.0f : 0.5f);
                 const float fz = (float)(place.z * TILE_EDGE + z) + (axis == 2 ? 0.0f : 0.5f);
@@ -434,6 +443,17 @@ TILE_FN void finish_velocity(const liquid_args *args, grid_scratch *s, const fac
         }
         TILE_BARRIER();
     }
+}
+
+/// Keeps in face_valid, which the projection sets later, which faces have no velocity and lie in no wall: liquid_fill
+/// gives some of them one, but reads here which ones had.
+TILE_FN void mark_unknown(const liquid_args *args, uint32_t tile)
+{
+    const uint64_t own = (uint64_t)tile * TILE_CELLS;
+    const float *x = args->m.u_old[0] + own, *y = args->m.u_old[1] + own, *z = args->m.u_old[2] + own;
+    uint8_t *to = args->m.face_valid + own;
+    FOR_RANGE (i, 0, TILE_CELLS)
+        to[i] = (uint8_t)((x[i] >= SPEED_UNKNOWN) | (y[i] >= SPEED_UNKNOWN) << 1 | (z[i] >= SPEED_UNKNOWN) << 2);
 }
 
 /// Cell types, and by how much the density is off.
@@ -493,6 +513,7 @@ TILE_FN void grid_tile(const liquid_args *args, uint32_t tile, grid_scratch *s, 
     const int pushed = in_reach(m->control, place);
     for (int axis = 0; axis < 3; axis++)
         finish_velocity(args, s, mass, tile, place, axis, pushed);
+    mark_unknown(args, tile);
     finish_cells(args, s, tile, place);
     if (mass != NULL)
         keep_beta(args, s, mass, tile);
@@ -513,6 +534,77 @@ TILE_KERNEL(liquid_grid_any, CELL_LANES, liquid_args, grid_any_scratch)
         FOR_RANGE (i, 0, 3 * TILE_CELLS)
             ((int32_t *)s->mass.of)[i] = 0;
         grid_tile(args, tile, &s->grid, &s->mass, (int)args->shape.node_edge);
+    }
+}
+
+typedef struct fill_scratch {
+    uint8_t type[RIM_CELLS];
+    uint32_t neighbour[27];
+    uint32_t unknown;
+} fill_scratch;
+
+/// Place of a face in the active fields, up to a cell outside the tile; UINT64_MAX where there is no tile.
+TILE_FN uint64_t active_place(const uint32_t *neighbour, int x, int y, int z)
+{
+    const uint32_t slot =
+        neighbour[((z + TILE_EDGE) / TILE_EDGE * 3 + (y + TILE_EDGE) / TILE_EDGE) * 3 + (x + TILE_EDGE) / TILE_EDGE];
+    return slot == TILE_NONE ? UINT64_MAX : (uint64_t)slot * TILE_CELLS + cell_index(x & 7, y & 7, z & 7);
+}
+
+/// Gives a face the mean of the faces around it that are known and lie in no wall. Those are written by nobody.
+TILE_FN void fill_face(const liquid_args *args, const fill_scratch *s, tile_place place, int axis, int x, int y, int z)
+{
+    const liquid_memory *m = &args->m;
+    const int first = (axis == 0 ? place.x : axis == 1 ? place.y : place.z) * TILE_EDGE;
+    const int wall = args->shape.cells[axis];
+    float u[6], old[6];
+    int count = 0;
+    for (int side = 0; side < 6; side++) {
+        const int d = side % 2 == 0 ? -1 : 1;
+        const int at[3] = {x + (side / 2 == 0 ? d : 0), y + (side / 2 == 1 ? d : 0), z + (side / 2 == 2 ? d : 0)};
+        const int normal = first + at[axis];
+        const uint64_t from = active_place(s->neighbour, at[0], at[1], at[2]);
+        const int known = from != UINT64_MAX && normal > 0 && normal < wall && (m->face_valid[from] >> axis & 1) == 0;
+        u[side] = known ? m->u[axis][from] : 0.0f;
+        old[side] = known ? m->u_old[axis][from] : 0.0f;
+        count += known;
+    }
+    if (count > 0) {
+        const uint64_t to = active_place(s->neighbour, x, y, z);
+        m->u[axis][to] = (((u[0] + u[1]) + (u[2] + u[3])) + (u[4] + u[5])) / (float)count;
+        m->u_old[axis][to] = (((old[0] + old[1]) + (old[2] + old[3])) + (old[4] + old[5])) / (float)count;
+    }
+}
+
+/// A drop close to a face gives its cell's other faces a velocity, but hardly weighs on this one, which would count as
+/// one that nothing flows through: pressure would brake the drop. Such faces of cells with liquid take the mean of
+/// those around them. One tile per active tile.
+TILE_KERNEL(liquid_fill, CELL_LANES, liquid_args, fill_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t dense = m->active_tile[tile];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    const uint8_t *unknown = m->face_valid + (uint64_t)tile * TILE_CELLS;
+    if (!is_near_liquid(args, place, dense))
+        return;
+    if (TILE_SINGLE())
+        s->unknown = 0;
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, 0, TILE_CELLS)
+        tile_or_u32(&s->unknown, unknown[i]);
+    TILE_BARRIER();
+    if (s->unknown == 0)
+        return;
+    halo_neighbours(args, place, s->neighbour);
+    load_types(args, place, tile, s->type);
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const int at = rim_index(x, y, z), faces = unknown[cell_index(x, y, z)];
+        for (int axis = 0; faces != 0 && axis < 3; axis++) {
+            const int below = s->type[at - (axis == 0 ? 1 : axis == 1 ? RIM_EDGE : RIM_EDGE * RIM_EDGE)];
+            const int liquid = s->type[at] == CELL_LIQUID || below == CELL_LIQUID;
+            if ((faces >> axis & 1) && liquid && s->type[at] != CELL_SOLID && below != CELL_SOLID)
+                fill_face(args, s, place, axis, x, y, z);
+        }
     }
 }
 
