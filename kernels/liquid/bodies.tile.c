@@ -385,26 +385,58 @@ TILE_FN void normalize3(float *n)
         n[a] = length > 1e-6f ? n[a] / length : (a == 1 ? 1.0f : 0.0f);
 }
 
+/// The contact of a surface point with a solid that doesn't move.
+TILE_FN void find_still(const liquid_args *args, const liquid_body_state *state, const float *r, float radius,
+                        contact *to)
+{
+    int32_t position[3];
+    float normal[3];
+    for (int a = 0; a < 3; a++) {
+        const float at = tile_clamp_f32(state->position[a] + r[a], 0.0f, (float)args->shape.cells[a] - 0.001f);
+        position[a] = (int32_t)(at * (1 << POSITION_BITS));
+    }
+    const float distance = solid_distance(args, position, normal);
+    normalize3(normal);
+    set_contact(to, r, radius, distance < (float)SOLID_NEAR_CELLS ? distance : 1e9f, normal, BODY_NONE);
+}
+
+/// A point on a round body is a first guess: what lies on the surface straight towards the solid touches first.
+TILE_FN void find_round(const liquid_args *args, const liquid_body *body, const liquid_body_state *state,
+                        const float *point, contact *to)
+{
+    const float y = point[1] + body->center[1],
+                axis[3] = {0.0f, tile_clamp_f32(y, -body->half[1], body->half[1]), 0.0f};
+    float local[3], r[3];
+    contact nearer;
+    for (int a = 0; a < 3; a++)
+        local[a] = axis[a] - body->center[a];
+    turn_by(state->turn, local, r);
+    for (int a = 0; a < 3; a++)
+        r[a] -= body->half[0] * to->normal[a];
+    find_still(args, state, r, 0.0f, &nearer);
+    if (nearer.distance < to->distance)
+        *to = nearer;
+}
+
 /// The contacts of one of a body's points.
 TILE_FN void find_contacts(const liquid_args *args, uint32_t b, uint32_t point, contact *to)
 {
     const liquid_bodies *bodies = args->m.bodies;
     const liquid_body *body = &bodies->body[b];
     const liquid_body_state *state = &bodies->state[b];
+    const float radius = point < body->axis_points ? body->half[0] : 0.0f;
     float r[3], at[3], normal[3];
-    int32_t position[3];
     turn_by(state->turn, body->point[point], r);
     for (int a = 0; a < 3; a++) {
         const float size = (float)args->shape.cells[a];
         at[a] = state->position[a] + r[a];
-        position[a] = (int32_t)(tile_clamp_f32(at[a], 0.0f, size - 0.001f) * (1 << POSITION_BITS));
         normal[0] = normal[1] = normal[2] = 0.0f;
         normal[a] = at[a] < 0.5f * size ? 1.0f : -1.0f;
-        set_contact(&to[a], r, body->point_radius, at[a] < 0.5f * size ? at[a] : size - at[a], normal, BODY_NONE);
+        set_contact(&to[a], r, radius, at[a] < 0.5f * size ? at[a] : size - at[a], normal, BODY_NONE);
     }
-    const float still = solid_distance(args, position, normal);
-    normalize3(normal);
-    set_contact(&to[3], r, body->point_radius, still < (float)SOLID_NEAR_CELLS ? still : 1e9f, normal, BODY_NONE);
+    find_still(args, state, r, radius, &to[3]);
+    if (body->kind == BODY_ROUND && radius == 0.0f && to[3].distance < (float)SOLID_NEAR_CELLS)
+        find_round(args, body, state, body->point[point], &to[3]);
     float least = 1e9f;
     uint32_t other = BODY_NONE;
     for (uint32_t i = 0; i < bodies->count; i++) {
@@ -415,7 +447,7 @@ TILE_FN void find_contacts(const liquid_args *args, uint32_t b, uint32_t point, 
     if (other != BODY_NONE)
         body_gradient(bodies, other, at, normal);
     normalize3(normal);
-    set_contact(&to[4], r, body->point_radius, least, normal, other);
+    set_contact(&to[4], r, radius, least, normal, other);
 }
 
 /// Velocity of a body seen from what it touches.

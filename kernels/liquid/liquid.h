@@ -184,7 +184,7 @@ typedef struct liquid_counters {
     float rz, alpha, beta;   ///< of the conjugate gradients
 } liquid_counters;
 
-enum { BODIES_MAX = 16, BODY_POINTS_MAX = 56, GRABS_MAX = 16, FIELDS_MAX = 16 };
+enum { BODIES_MAX = 16, BODY_POINTS_MAX = 61, GRABS_MAX = 16, FIELDS_MAX = 16 };
 
 /// Shapes of bodies. BODY_ROUND: sphere and capsule.
 enum { BODY_BOX = 0, BODY_ROUND = 1, BODY_CYLINDER = 2, BODY_FIELD = 3 };
@@ -205,8 +205,8 @@ typedef struct liquid_body {
     float inverse_mass;       ///< 0: keyframed
     float inverse_inertia[6]; ///< along the shape's axes: xx yy zz yz xz xy
     uint32_t point_count;
-    float point[BODY_POINTS_MAX][3]; ///< on the surface, from the centre of mass, for contacts
-    float point_radius;              ///< of balls around the points
+    float point[BODY_POINTS_MAX][3]; ///< for contacts, from the centre of mass: first those on a round body's axis
+    uint32_t axis_points;            ///< which are middles of balls of half[0]; the others lie on the surface
 } liquid_body;
 
 /// Where a body is and how it moves; cells, steps, radians.
@@ -248,7 +248,7 @@ enum {
     TOTAL_VELOCITY = 3, ///< three sums of velocities, 1/2^20 cell per step, signed
     TOTAL_ENERGY = 6,   ///< sum of velocity^2, 1/2^20
     TOTAL_HASH = 7,     ///< two sums of the particles' hashes
-    TOTAL_VOLUME = 9, ///< sum over cells of the smoothed density, at most that at rest, 1/2^20 cell
+    TOTAL_VOLUME = 9,   ///< sum over cells of the smoothed density, at most that at rest, 1/2^20 cell
     TOTAL_COUNT = 10,
 };
 

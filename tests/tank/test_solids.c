@@ -520,6 +520,37 @@ static void a_heavy_ball_sinks_and_lies_still(void **state)
     tarn_device_destroy(device);
 }
 
+/// Bodies far wider than the reach of what is known about the distance to a solid that stands still.
+static void wide_round_bodies_lie_on_a_plate(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(2, NULL);
+    for (int i = 0; i < 4; i++) {
+        const int lying = i == 3;
+        const float c = 1.0f / 32.0f, radius = (const float[4]){2.0f, 4.5f, 9.0f, 6.0f}[i];
+        tarn_tank_desc desc = pool(48, 48, 48, c, 0.0f);
+        desc.block_count = 1;
+        desc.blocks[0] = (tarn_fluid_block){{0.0f, 0.0f, 0.0f}, {c, c, c}, {0.0f, 0.0f, 0.0f}, 0, {0}};
+        add_solid(&desc, TARN_SHAPE_BOX, (const float[3]){20 * c, 3 * c, 20 * c},
+                  (const float[3]){24 * c, 7 * c, 24 * c});
+        tarn_solid *body =
+            add_free(&desc, lying ? TARN_SHAPE_CAPSULE : TARN_SHAPE_SPHERE, (const float[3]){radius * c, 5 * c, 0},
+                     (const float[3]){23.7f * c, (12.0f + radius) * c, 24.2f * c}, 800.0f);
+        if (lying)
+            turn_z(body, 0.5 * 3.14159265);
+        tarn_tank *tank = open_tank(device, &desc);
+        step(tank, 120);
+        const tarn_body_state at = body_of(tank, 0);
+        const double lowest = (double)(at.pose.position_m[1] / c - radius);
+        print_message("%s of radius %g cells: lies %.3f cells above the plate, %.4f m/s\n", lying ? "capsule" : "ball",
+                      (double)radius, lowest - 10.0, length(at.velocity_m_s));
+        assert_true(fabs(lowest - 10.0) < 0.1);
+        assert_true(length(at.velocity_m_s) < 0.02);
+        tarn_tank_destroy(tank);
+    }
+    tarn_device_destroy(device);
+}
+
 /// Without gravity, a ball that moves inside a block of water: what it loses, the water gets.
 static void momentum_goes_from_ball_to_water(void **state)
 {
@@ -760,6 +791,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_box_of_half_the_density_floats_half_under),
         cmocka_unit_test(a_light_box_is_stable),
         cmocka_unit_test(a_heavy_ball_sinks_and_lies_still),
+        cmocka_unit_test(wide_round_bodies_lie_on_a_plate),
         cmocka_unit_test(momentum_goes_from_ball_to_water),
         cmocka_unit_test(a_hand_takes_a_body_along),
         cmocka_unit_test(same_bits_for_every_isa_and_thread_count),
