@@ -200,7 +200,9 @@ tarn_status tank_bodies_reset(tarn_tank *tank)
         place_body(desc, keyed ? &desc->keyframes[solid->keyframe_first].pose : &solid->pose, bodies->body[b].center,
                    state);
         for (int a = 0; a < 3; a++) {
-            state->velocity[a] = keyed ? 0.0f : solid->velocity_m_s[a] * desc->dt_s / desc->cell_m;
+            state->velocity[a] = keyed ? 0.0f
+                                       : tile_clamp_f32(solid->velocity_m_s[a] * desc->dt_s / desc->cell_m,
+                                                        -BODY_SPEED_MAX, BODY_SPEED_MAX);
             tank->body_center[b][a] = bodies->body[b].center[a];
         }
         tank->body_reach[b] = bodies->body[b].reach;

@@ -25,26 +25,6 @@ enum {
 #define CONTACT_SLOP 0.02f    ///< cells that bodies may stand in each other
 #define CONTACT_PUSH 0.2f     ///< share of the rest that a substep takes away
 #define CONTACT_FRICTION 0.3f ///< Coulomb's
-#define BODY_SPEED_MAX (0.5f * SPEED_MAX)
-#define BODY_SPIN_MAX 1.0f ///< radians per step
-
-TILE_FN void set_turn(liquid_body_state *state)
-{
-    const float *q = state->rotation;
-    float *t = state->turn;
-    const float xx = q[0] * q[0], yy = q[1] * q[1], zz = q[2] * q[2];
-    const float xy = q[0] * q[1], xz = q[0] * q[2], yz = q[1] * q[2];
-    const float xw = q[0] * q[3], yw = q[1] * q[3], zw = q[2] * q[3];
-    t[0] = 1.0f - 2.0f * (yy + zz);
-    t[1] = 2.0f * (xy - zw);
-    t[2] = 2.0f * (xz + yw);
-    t[3] = 2.0f * (xy + zw);
-    t[4] = 1.0f - 2.0f * (xx + zz);
-    t[5] = 2.0f * (yz - xw);
-    t[6] = 2.0f * (xz - yw);
-    t[7] = 2.0f * (yz + xw);
-    t[8] = 1.0f - 2.0f * (xx + yy);
-}
 
 TILE_FN void normalize4(float *q)
 {
@@ -151,6 +131,26 @@ TILE_FN void pull(const liquid_args *args, const liquid_grab *grab, liquid_bodie
     push_body(body, state, r, wanted, tile_min_f32(length / yielding(body, state, r, wanted), most));
 }
 
+/// What the frame of a turning tank adds in a substep to how a body moves (motion.c). The spin turns with the room: as
+/// a rotation by Cayley's transform, because an explicit step would let it grow.
+TILE_FN void turn_with_room(const liquid_control *control, liquid_body_state *state)
+{
+    const float frac = control->frac;
+    float velocity[3], at[3], half[3], once[3], twice[3];
+    for (int a = 0; a < 3; a++) {
+        velocity[a] = state->velocity[a];
+        at[a] = state->position[a] - control->pivot[a];
+        half[a] = -0.5f * frac * control->turn[a];
+    }
+    const float cayley = 2.0f / (1.0f + dot3(half, half));
+    cross3(half, state->spin, once);
+    cross3(half, once, twice);
+    for (int a = 0; a < 3; a++) {
+        state->velocity[a] = dot3(control->coriolis[a], velocity) + frac * dot3(control->force_slope[a], at);
+        state->spin[a] += cayley * (once[a] + twice[a]) - frac * control->turn_change[a];
+    }
+}
+
 /// Velocities of the bodies before the pressure acts. One tile.
 TILE_KERNEL(liquid_bodies_begin, BODY_LANES, liquid_args, tile_no_scratch)
 {
@@ -163,9 +163,11 @@ TILE_KERNEL(liquid_bodies_begin, BODY_LANES, liquid_args, tile_no_scratch)
             follow_keyframes(m->body_control, b, frac, state);
             continue;
         }
+        if (m->control->is_turning)
+            turn_with_room(m->control, state);
         for (int a = 0; a < 3; a++) {
-            state->velocity[a] += m->control->gravity[a] * frac + state->contact[a];
-            state->spin[a] += state->contact[3 + a];
+            state->velocity[a] += (m->control->gravity[a] + state->contact[a]) * frac;
+            state->spin[a] += state->contact[3 + a] * frac;
         }
         set_turn(state);
     }
@@ -342,10 +344,12 @@ TILE_KERNEL(liquid_body_apply, CELL_LANES, liquid_args, body_apply_scratch)
         m->partial[o] = s->value[0];
 }
 
-/// What the solved pressure does to the bodies. One tile.
+/// What the solved pressure does to the bodies. What failed is not applied. One tile.
 TILE_KERNEL(liquid_bodies_kick, BODY_LANES, liquid_args, tile_no_scratch)
 {
     liquid_bodies *bodies = args->m.bodies;
+    if (args->m.counters->failed != 0)
+        return;
     FOR_RANGE (b, 0, bodies->count) {
         for (int a = 0; a < 3 && bodies->body[b].is_free; a++) {
             bodies->state[b].velocity[a] += bodies->change[b][a];
@@ -550,8 +554,8 @@ TILE_KERNEL(liquid_bodies_end, BODY_LANES, liquid_args, contacts_scratch)
     FOR_RANGE (b, 0, bodies->count) {
         liquid_body_state *state = &bodies->state[b];
         for (int a = 0; a < 3 && bodies->body[b].is_free; a++) {
-            state->velocity[a] -= state->contact[a];
-            state->spin[a] -= state->contact[3 + a];
+            state->velocity[a] -= state->contact[a] * frac;
+            state->spin[a] -= state->contact[3 + a] * frac;
             state->contact[a] = state->velocity[a];
             state->contact[3 + a] = state->spin[a];
         }
@@ -571,8 +575,8 @@ TILE_KERNEL(liquid_bodies_end, BODY_LANES, liquid_args, contacts_scratch)
     FOR_RANGE (b, 0, bodies->count) {
         liquid_body_state *state = &bodies->state[b];
         for (int a = 0; a < 3 && bodies->body[b].is_free; a++) {
-            state->contact[a] = state->velocity[a] - state->contact[a];
-            state->contact[3 + a] = state->spin[a] - state->contact[3 + a];
+            state->contact[a] = (state->velocity[a] - state->contact[a]) / frac;
+            state->contact[3 + a] = (state->spin[a] - state->contact[3 + a]) / frac;
         }
         if (bodies->body[b].is_free)
             limit_speed(state);

@@ -67,16 +67,18 @@ enum {
 /// face between the two the heavy one still has 98 % of the say, and as q is linear, the mean density follows from the
 /// mean q. A particle of the lightest has at least 2^22 / 64 units in a tank of 8 particles a cell: a face with eight
 /// of them knows its velocity to 1/1000 cell per step.
-#define CELL_PARTICLES_MAX_LOWEST 32.0f ///< of cell_particles_max
-#define CELL_WEIGHT_MAX 134217728.0f    ///< 2^27: a cell's particles in fixed point
-#define SPEED_MAX 32.0f                 ///< cells per step: the largest cfl times the most substeps
-#define WEIGHT_MIN_SHARE 1024           ///< a face with less than a particle over this has no velocity of its own
-#define MASS_MIN 1024                   ///< nor one with less mass, in fixed point: rounding would be its velocity
-#define MASS_SHARE_MIN (1.0f / 64.0f)   ///< of the lightest liquid: least q
-#define NODE_REACH 1.5f                 ///< cells along an axis from a particle to its nodes
-#define VISCOSITY_MAX 50.0f             // nu dt / dx^2: thicker liquids are taken for liquids of this
-#define MOVE_CELLS_MAX 4.0f             ///< per axis and substep
-#define DENSITY_STEP_MAX 0.25f          ///< largest density error that is corrected in one substep
+#define CELL_PARTICLES_MAX_LOWEST 32.0f   ///< of cell_particles_max
+#define CELL_WEIGHT_MAX 134217728.0f      ///< 2^27: a cell's particles in fixed point
+#define SPEED_MAX 32.0f                   ///< cells per step: the largest cfl times the most substeps
+#define WEIGHT_MIN_SHARE 1024             ///< a face with less than a particle over this has no velocity of its own
+#define MASS_MIN 1024                     ///< nor one with less mass, in fixed point: rounding would be its velocity
+#define MASS_SHARE_MIN (1.0f / 64.0f)     ///< of the lightest liquid: least q
+#define NODE_REACH 1.5f                   ///< cells along an axis from a particle to its nodes
+#define VISCOSITY_MAX 50.0f               // nu dt / dx^2: thicker liquids are taken for liquids of this
+#define BODY_SPEED_MAX (0.5f * SPEED_MAX) ///< of a body, per axis
+#define BODY_SPIN_MAX 1.0f                ///< radians per step, per axis
+#define MOVE_CELLS_MAX 4.0f               ///< per axis and substep
+#define DENSITY_STEP_MAX 0.25f            ///< largest density error that is corrected in one substep
 
 enum { CELL_AIR = 0, CELL_LIQUID = 1, CELL_SOLID = 2 };
 
@@ -138,6 +140,8 @@ typedef struct liquid_control {
     float pivot[3];          ///< cells
     float force_slope[3][3]; ///< centrifugal and Euler force per cell from the pivot, 1 / step^2
     float coriolis[3][3];    ///< rotation of velocities in a substep
+    float turn[3];           ///< the tank's own, in its frame: radians per step
+    float turn_change[3];    ///< radians per step^2
     float flip;
     float tolerance;              ///< max abs(div u) * dt
     float density_tolerance;      ///< max abs(density error)
@@ -215,7 +219,7 @@ typedef struct liquid_body_state {
     float rotation[4]; ///< unit quaternion x, y, z, w
     float velocity[3], spin[3];
     float turn[9];    ///< the rotation as a matrix, rows first
-    float contact[6]; ///< velocity and spin that contacts gave in the last substep: the next one's first guess
+    float contact[6]; ///< velocity and spin per step that contacts gave in the last substep: the next one's first guess
 } liquid_body_state;
 
 typedef struct liquid_bodies {
