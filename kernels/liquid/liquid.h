@@ -67,18 +67,16 @@ enum {
 /// face between the two the heavy one still has 98 % of the say, and as q is linear, the mean density follows from the
 /// mean q. A particle of the lightest has at least 2^22 / 64 units in a tank of 8 particles a cell: a face with eight
 /// of them knows its velocity to 1/1000 cell per step.
-#define CELL_PARTICLES_MAX_LOWEST 32.0f   ///< of cell_particles_max
-#define CELL_WEIGHT_MAX 134217728.0f      ///< 2^27: a cell's particles in fixed point
-#define SPEED_MAX 32.0f                   ///< cells per step: the largest cfl times the most substeps
-#define WEIGHT_MIN_SHARE 1024             ///< a face with less than a particle over this has no velocity of its own
-#define MASS_MIN 1024                     ///< nor one with less mass, in fixed point: rounding would be its velocity
-#define MASS_SHARE_MIN (1.0f / 64.0f)     ///< of the lightest liquid: least q
-#define NODE_REACH 1.5f                   ///< cells along an axis from a particle to its nodes
-#define VISCOSITY_MAX 50.0f               // nu dt / dx^2: thicker liquids are taken for liquids of this
-#define BODY_SPEED_MAX (0.5f * SPEED_MAX) ///< of a body, per axis
-#define BODY_SPIN_MAX 1.0f                ///< radians per step, per axis
-#define MOVE_CELLS_MAX 4.0f               ///< per axis and substep
-#define DENSITY_STEP_MAX 0.25f            ///< largest density error that is corrected in one substep
+#define CELL_PARTICLES_MAX_LOWEST 32.0f ///< of cell_particles_max
+#define CELL_WEIGHT_MAX 134217728.0f    ///< 2^27: a cell's particles in fixed point
+#define SPEED_MAX 32.0f                 ///< cells per step: the largest cfl times the most substeps
+#define WEIGHT_MIN_SHARE 1024           ///< a face with less than a particle over this has no velocity of its own
+#define MASS_MIN 1024                   ///< nor one with less mass, in fixed point: rounding would be its velocity
+#define MASS_SHARE_MIN (1.0f / 64.0f)   ///< of the lightest liquid: least q
+#define NODE_REACH 1.5f                 ///< cells along an axis from a particle to its nodes
+#define VISCOSITY_MAX 50.0f             // nu dt / dx^2: thicker liquids are taken for liquids of this
+#define MOVE_CELLS_MAX 4.0f             ///< per axis and substep
+#define DENSITY_STEP_MAX 0.25f          ///< largest density error that is corrected in one substep
 
 enum { CELL_AIR = 0, CELL_LIQUID = 1, CELL_SOLID = 2 };
 
@@ -189,6 +187,9 @@ typedef struct liquid_counters {
 } liquid_counters;
 
 enum { BODIES_MAX = 16, BODY_POINTS_MAX = 61, GRABS_MAX = 16, FIELDS_MAX = 16 };
+
+#define BODY_SPEED_MAX (0.5f * SPEED_MAX) ///< cells per step, per axis
+#define BODY_SPIN_MAX 1.0f                ///< radians per step, per axis
 
 /// Shapes of bodies. BODY_ROUND: sphere and capsule.
 enum { BODY_BOX = 0, BODY_ROUND = 1, BODY_CYLINDER = 2, BODY_FIELD = 3 };
