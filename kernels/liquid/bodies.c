@@ -87,19 +87,22 @@ static void fill_surface_points(const tarn_tank_desc *desc, const tarn_shape *sh
     }
 }
 
-/// A ball and a capsule are balls around points of their axis.
+#define WIDE_CELLS 3.0f ///< beyond this radius the axis is too far from the surface: below SOLID_NEAR_CELLS
+
+/// A ball and a capsule are balls around points of their axis. Those of a wide one are too far from what it touches to
+/// know the distance to a solid that stands still, so that points on its surface are needed too.
 static void fill_points(const tarn_tank_desc *desc, const tarn_shape *shape, liquid_body *body)
 {
-    if (body->kind != BODY_ROUND) {
+    if (body->kind == BODY_ROUND) {
+        const uint32_t points = shape->kind == TARN_SHAPE_SPHERE ? 1 : 5;
+        for (uint32_t i = 0; i < points; i++) {
+            const double share = points > 1 ? 2.0 * i / (points - 1) - 1.0 : 0.0;
+            put_point(body, (const double[3]){0.0, share * (double)shape->half_m[1], 0.0}, (double)desc->cell_m);
+        }
+        body->axis_points = points;
+    }
+    if (body->kind != BODY_ROUND || body->half[0] > WIDE_CELLS)
         fill_surface_points(desc, shape, body);
-        return;
-    }
-    body->point_radius = body->half[0];
-    const int points = shape->kind == TARN_SHAPE_SPHERE ? 1 : 5;
-    for (int i = 0; i < points; i++) {
-        const double share = points > 1 ? 2.0 * i / (points - 1) - 1.0 : 0.0;
-        put_point(body, (const double[3]){0.0, share * (double)shape->half_m[1], 0.0}, (double)desc->cell_m);
-    }
 }
 
 static void fill_body(const tarn_tank_desc *desc, const tarn_solid *solid, liquid_body *body)
@@ -197,7 +200,9 @@ tarn_status tank_bodies_reset(tarn_tank *tank)
         place_body(desc, keyed ? &desc->keyframes[solid->keyframe_first].pose : &solid->pose, bodies->body[b].center,
                    state);
         for (int a = 0; a < 3; a++) {
-            state->velocity[a] = keyed ? 0.0f : solid->velocity_m_s[a] * desc->dt_s / desc->cell_m;
+            state->velocity[a] = keyed ? 0.0f
+                                       : tile_clamp_f32(solid->velocity_m_s[a] * desc->dt_s / desc->cell_m,
+                                                        -BODY_SPEED_MAX, BODY_SPEED_MAX);
             tank->body_center[b][a] = bodies->body[b].center[a];
         }
         tank->body_reach[b] = bodies->body[b].reach;

@@ -25,26 +25,6 @@ enum {
 #define CONTACT_SLOP 0.02f    ///< cells that bodies may stand in each other
 #define CONTACT_PUSH 0.2f     ///< share of the rest that a substep takes away
 #define CONTACT_FRICTION 0.3f ///< Coulomb's
-#define BODY_SPEED_MAX (0.5f * SPEED_MAX)
-#define BODY_SPIN_MAX 1.0f ///< radians per step
-
-TILE_FN void set_turn(liquid_body_state *state)
-{
-    const float *q = state->rotation;
-    float *t = state->turn;
-    const float xx = q[0] * q[0], yy = q[1] * q[1], zz = q[2] * q[2];
-    const float xy = q[0] * q[1], xz = q[0] * q[2], yz = q[1] * q[2];
-    const float xw = q[0] * q[3], yw = q[1] * q[3], zw = q[2] * q[3];
-    t[0] = 1.0f - 2.0f * (yy + zz);
-    t[1] = 2.0f * (xy - zw);
-    t[2] = 2.0f * (xz + yw);
-    t[3] = 2.0f * (xy + zw);
-    t[4] = 1.0f - 2.0f * (xx + zz);
-    t[5] = 2.0f * (yz - xw);
-    t[6] = 2.0f * (xz - yw);
-    t[7] = 2.0f * (yz + xw);
-    t[8] = 1.0f - 2.0f * (xx + yy);
-}
 
 TILE_FN void normalize4(float *q)
 {
@@ -151,6 +131,26 @@ TILE_FN void pull(const liquid_args *args, const liquid_grab *grab, liquid_bodie
     push_body(body, state, r, wanted, tile_min_f32(length / yielding(body, state, r, wanted), most));
 }
 
+/// What the frame of a turning tank adds in a substep to how a body moves (motion.c). The spin turns with the room: as
+/// a rotation by Cayley's transform, because an explicit step would let it grow.
+TILE_FN void turn_with_room(const liquid_control *control, liquid_body_state *state)
+{
+    const float frac = control->frac;
+    float velocity[3], at[3], half[3], once[3], twice[3];
+    for (int a = 0; a < 3; a++) {
+        velocity[a] = state->velocity[a];
+        at[a] = state->position[a] - control->pivot[a];
+        half[a] = -0.5f * frac * control->turn[a];
+    }
+    const float cayley = 2.0f / (1.0f + dot3(half, half));
+    cross3(half, state->spin, once);
+    cross3(half, once, twice);
+    for (int a = 0; a < 3; a++) {
+        state->velocity[a] = dot3(control->coriolis[a], velocity) + frac * dot3(control->force_slope[a], at);
+        state->spin[a] += cayley * (once[a] + twice[a]) - frac * control->turn_change[a];
+    }
+}
+
 /// Velocities of the bodies before the pressure acts. One tile.
 TILE_KERNEL(liquid_bodies_begin, BODY_LANES, liquid_args, tile_no_scratch)
 {
@@ -163,9 +163,11 @@ TILE_KERNEL(liquid_bodies_begin, BODY_LANES, liquid_args, tile_no_scratch)
             follow_keyframes(m->body_control, b, frac, state);
             continue;
         }
+        if (m->control->is_turning)
+            turn_with_room(m->control, state);
         for (int a = 0; a < 3; a++) {
-            state->velocity[a] += m->control->gravity[a] * frac + state->contact[a];
-            state->spin[a] += state->contact[3 + a];
+            state->velocity[a] += (m->control->gravity[a] + state->contact[a]) * frac;
+            state->spin[a] += state->contact[3 + a] * frac;
         }
         set_turn(state);
     }
@@ -342,10 +344,12 @@ TILE_KERNEL(liquid_body_apply, CELL_LANES, liquid_args, body_apply_scratch)
         m->partial[o] = s->value[0];
 }
 
-/// What the solved pressure does to the bodies. One tile.
+/// What the solved pressure does to the bodies. What failed is not applied. One tile.
 TILE_KERNEL(liquid_bodies_kick, BODY_LANES, liquid_args, tile_no_scratch)
 {
     liquid_bodies *bodies = args->m.bodies;
+    if (args->m.counters->failed != 0)
+        return;
     FOR_RANGE (b, 0, bodies->count) {
         for (int a = 0; a < 3 && bodies->body[b].is_free; a++) {
             bodies->state[b].velocity[a] += bodies->change[b][a];
@@ -385,26 +389,58 @@ TILE_FN void normalize3(float *n)
         n[a] = length > 1e-6f ? n[a] / length : (a == 1 ? 1.0f : 0.0f);
 }
 
+/// The contact of a surface point with a solid that doesn't move.
+TILE_FN void find_still(const liquid_args *args, const liquid_body_state *state, const float *r, float radius,
+                        contact *to)
+{
+    int32_t position[3];
+    float normal[3];
+    for (int a = 0; a < 3; a++) {
+        const float at = tile_clamp_f32(state->position[a] + r[a], 0.0f, (float)args->shape.cells[a] - 0.001f);
+        position[a] = (int32_t)(at * (1 << POSITION_BITS));
+    }
+    const float distance = solid_distance(args, position, normal);
+    normalize3(normal);
+    set_contact(to, r, radius, distance < (float)SOLID_NEAR_CELLS ? distance : 1e9f, normal, BODY_NONE);
+}
+
+/// A point on a round body is a first guess: what lies on the surface straight towards the solid touches first.
+TILE_FN void find_round(const liquid_args *args, const liquid_body *body, const liquid_body_state *state,
+                        const float *point, contact *to)
+{
+    const float y = point[1] + body->center[1],
+                axis[3] = {0.0f, tile_clamp_f32(y, -body->half[1], body->half[1]), 0.0f};
+    float local[3], r[3];
+    contact nearer;
+    for (int a = 0; a < 3; a++)
+        local[a] = axis[a] - body->center[a];
+    turn_by(state->turn, local, r);
+    for (int a = 0; a < 3; a++)
+        r[a] -= body->half[0] * to->normal[a];
+    find_still(args, state, r, 0.0f, &nearer);
+    if (nearer.distance < to->distance)
+        *to = nearer;
+}
+
 /// The contacts of one of a body's points.
 TILE_FN void find_contacts(const liquid_args *args, uint32_t b, uint32_t point, contact *to)
 {
     const liquid_bodies *bodies = args->m.bodies;
     const liquid_body *body = &bodies->body[b];
     const liquid_body_state *state = &bodies->state[b];
+    const float radius = point < body->axis_points ? body->half[0] : 0.0f;
     float r[3], at[3], normal[3];
-    int32_t position[3];
     turn_by(state->turn, body->point[point], r);
     for (int a = 0; a < 3; a++) {
         const float size = (float)args->shape.cells[a];
         at[a] = state->position[a] + r[a];
-        position[a] = (int32_t)(tile_clamp_f32(at[a], 0.0f, size - 0.001f) * (1 << POSITION_BITS));
         normal[0] = normal[1] = normal[2] = 0.0f;
         normal[a] = at[a] < 0.5f * size ? 1.0f : -1.0f;
-        set_contact(&to[a], r, body->point_radius, at[a] < 0.5f * size ? at[a] : size - at[a], normal, BODY_NONE);
+        set_contact(&to[a], r, radius, at[a] < 0.5f * size ? at[a] : size - at[a], normal, BODY_NONE);
     }
-    const float still = solid_distance(args, position, normal);
-    normalize3(normal);
-    set_contact(&to[3], r, body->point_radius, still < (float)SOLID_NEAR_CELLS ? still : 1e9f, normal, BODY_NONE);
+    find_still(args, state, r, radius, &to[3]);
+    if (body->kind == BODY_ROUND && radius == 0.0f && to[3].distance < (float)SOLID_NEAR_CELLS)
+        find_round(args, body, state, body->point[point], &to[3]);
     float least = 1e9f;
     uint32_t other = BODY_NONE;
     for (uint32_t i = 0; i < bodies->count; i++) {
@@ -415,7 +451,7 @@ TILE_FN void find_contacts(const liquid_args *args, uint32_t b, uint32_t point, 
     if (other != BODY_NONE)
         body_gradient(bodies, other, at, normal);
     normalize3(normal);
-    set_contact(&to[4], r, body->point_radius, least, normal, other);
+    set_contact(&to[4], r, radius, least, normal, other);
 }
 
 /// Velocity of a body seen from what it touches.
@@ -518,8 +554,8 @@ TILE_KERNEL(liquid_bodies_end, BODY_LANES, liquid_args, contacts_scratch)
     FOR_RANGE (b, 0, bodies->count) {
         liquid_body_state *state = &bodies->state[b];
         for (int a = 0; a < 3 && bodies->body[b].is_free; a++) {
-            state->velocity[a] -= state->contact[a];
-            state->spin[a] -= state->contact[3 + a];
+            state->velocity[a] -= state->contact[a] * frac;
+            state->spin[a] -= state->contact[3 + a] * frac;
             state->contact[a] = state->velocity[a];
             state->contact[3 + a] = state->spin[a];
         }
@@ -539,8 +575,8 @@ TILE_KERNEL(liquid_bodies_end, BODY_LANES, liquid_args, contacts_scratch)
     FOR_RANGE (b, 0, bodies->count) {
         liquid_body_state *state = &bodies->state[b];
         for (int a = 0; a < 3 && bodies->body[b].is_free; a++) {
-            state->contact[a] = state->velocity[a] - state->contact[a];
-            state->contact[3 + a] = state->spin[a] - state->contact[3 + a];
+            state->contact[a] = (state->velocity[a] - state->contact[a]) / frac;
+            state->contact[3 + a] = (state->spin[a] - state->contact[3 + a]) / frac;
         }
         if (bodies->body[b].is_free)
             limit_speed(state);

@@ -139,6 +139,8 @@ typedef struct liquid_control {
     float pivot[3];          ///< cells
     float force_slope[3][3]; ///< centrifugal and Euler force per cell from the pivot, 1 / step^2
     float coriolis[3][3];    ///< rotation of velocities in a substep
+    float turn[3];           ///< the tank's own, in its frame: radians per step
+    float turn_change[3];    ///< radians per step^2
     float flip;
     float tolerance;              ///< max abs(div u) * dt
     float density_tolerance;      ///< max abs(density error)
@@ -187,7 +189,10 @@ typedef struct liquid_counters {
     float rz, alpha, beta;   ///< of the conjugate gradients
 } liquid_counters;
 
-enum { BODIES_MAX = 16, BODY_POINTS_MAX = 56, GRABS_MAX = 16, FIELDS_MAX = 16 };
+enum { BODIES_MAX = 16, BODY_POINTS_MAX = 61, GRABS_MAX = 16, FIELDS_MAX = 16 };
+
+#define BODY_SPEED_MAX (0.5f * SPEED_MAX) ///< cells per step, per axis
+#define BODY_SPIN_MAX 1.0f                ///< radians per step, per axis
 
 /// Shapes of bodies. BODY_ROUND: sphere and capsule.
 enum { BODY_BOX = 0, BODY_ROUND = 1, BODY_CYLINDER = 2, BODY_FIELD = 3 };
@@ -208,8 +213,8 @@ typedef struct liquid_body {
     float inverse_mass;       ///< 0: keyframed
     float inverse_inertia[6]; ///< along the shape's axes: xx yy zz yz xz xy
     uint32_t point_count;
-    float point[BODY_POINTS_MAX][3]; ///< on the surface, from the centre of mass, for contacts
-    float point_radius;              ///< of balls around the points
+    float point[BODY_POINTS_MAX][3]; ///< for contacts, from the centre of mass: first those on a round body's axis
+    uint32_t axis_points;            ///< which are middles of balls of half[0]; the others lie on the surface
 } liquid_body;
 
 /// Where a body is and how it moves; cells, steps, radians.
@@ -218,7 +223,7 @@ typedef struct liquid_body_state {
     float rotation[4]; ///< unit quaternion x, y, z, w
     float velocity[3], spin[3];
     float turn[9];    ///< the rotation as a matrix, rows first
-    float contact[6]; ///< velocity and spin that contacts gave in the last substep: the next one's first guess
+    float contact[6]; ///< velocity and spin per step that contacts gave in the last substep: the next one's first guess
 } liquid_body_state;
 
 typedef struct liquid_bodies {

@@ -215,6 +215,10 @@ void tank_motion_fill(const tarn_tank *tank, liquid_control *control)
     for (int a = 0; a < 3; a++)
         control->pivot[a] = 0.5f * (float)tank->desc.cells[a];
     control->is_turning = motion->is_moving && (length3(motion->turn) > 0.0 || length3(motion->turn_change) > 0.0);
+    for (int a = 0; a < 3; a++) {
+        control->turn[a] = (float)motion->turn[a];
+        control->turn_change[a] = (float)motion->turn_change[a];
+    }
     if (control->is_turning)
         fill_turning(control, motion->turn, motion->turn_change, 1.0 / (double)tank->substeps);
 }

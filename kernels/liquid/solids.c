@@ -121,6 +121,9 @@ static tarn_status check_motion(const solid_check *c, element of, const tarn_sol
     if (c->desc->solver != TARN_SOLVER_MULTIGRID)
         return refuse_solid(c, TARN_E_ARGUMENT, "%s[%u] floats, which takes the multigrid solver; solver is %d",
                             of.list, of.index, (int)c->desc->solver);
+    if (c->desc->cells[2] == 1)
+        return refuse_solid(c, TARN_E_ARGUMENT, "%s[%u] floats; a tank one cell deep has no floating bodies", of.list,
+                            of.index);
     tarn_status status = check_number(c, of, "density_kg_m3", solid->density_kg_m3, 1.0f, 20000.0f);
     if (status == TARN_OK)
         status = check_speed(c, of, solid->velocity_m_s);

@@ -94,6 +94,25 @@ TILE_FN void cross3(const float *a, const float *b, float *to)
     to[2] = a[0] * b[1] - a[1] * b[0];
 }
 
+/// The rotation as a matrix, from that as a quaternion.
+TILE_FN void set_turn(liquid_body_state *state)
+{
+    const float *q = state->rotation;
+    float *t = state->turn;
+    const float xx = q[0] * q[0], yy = q[1] * q[1], zz = q[2] * q[2];
+    const float xy = q[0] * q[1], xz = q[0] * q[2], yz = q[1] * q[2];
+    const float xw = q[0] * q[3], yw = q[1] * q[3], zw = q[2] * q[3];
+    t[0] = 1.0f - 2.0f * (yy + zz);
+    t[1] = 2.0f * (xy - zw);
+    t[2] = 2.0f * (xz + yw);
+    t[3] = 2.0f * (xy + zw);
+    t[4] = 1.0f - 2.0f * (xx + zz);
+    t[5] = 2.0f * (yz - xw);
+    t[6] = 2.0f * (xz - yw);
+    t[7] = 2.0f * (yz + xw);
+    t[8] = 1.0f - 2.0f * (xx + yy);
+}
+
 /// Distance to a sampled field, trilinear; outside its grid the distance to the grid is added.
 TILE_FN float field_distance(const liquid_field *field, const float *local)
 {

@@ -7,6 +7,7 @@
 //                 move depends
 //
 // The description is not part of it: a state is restored into a tank that was made from the same one.
+#include "kernels/liquid/solids.h"
 #include "kernels/liquid/tank_internal.h"
 
 #include <math.h>
@@ -130,6 +131,14 @@ static int all_finite(const double *values, size_t count)
     return 1;
 }
 
+static int within(const double *vector, double longest)
+{
+    return vector[0] * vector[0] + vector[1] * vector[1] + vector[2] * vector[2] <= longest * longest; // not for NaN
+}
+
+#define SPIN_MAX_RAD_S (2.0 * (double)TARN_TANK_TURN_MAX_RAD_S) ///< about a slanted axis a tank may start beyond one
+#define SPEED_MAX_M_S 10.0
+
 static int head_fits(const tarn_tank *tank, const state_head *head, size_t byte_count)
 {
     void *arrays[ARRAYS_MAX];
@@ -153,7 +162,7 @@ static int head_fits(const tarn_tank *tank, const state_head *head, size_t byte_
                  target_norm = t[0] * t[0] + t[1] * t[1] + t[2] * t[2] + t[3] * t[3];
     return speed >= 0.0f && speed <= SPEED_MAX && norm > 0.99 && norm < 1.01 && target_norm > 0.99 &&
            target_norm < 1.01 && all_finite(head->position_m, 3) && all_finite(head->target_m, 3) &&
-           all_finite(head->velocity_m_s, 3) && all_finite(head->spin, 3);
+           within(head->velocity_m_s, SPEED_MAX_M_S) && within(head->spin, SPIN_MAX_RAD_S);
 }
 
 /// Velocities within bounds; whether positions lie in the tank, and in order, tank_place looks.
@@ -172,7 +181,7 @@ static int particles_fit(const tarn_tank *tank, const tank_arrays *arrays)
     return 1;
 }
 
-#define BODY_VALUE_MAX 1e5f ///< cells, cells per step and the like: more is no state of a body
+#define BODY_VALUE_MAX 1e5f ///< cells, cells per step^2 and the like: more is no state of a body
 
 static int bodies_fit(const tarn_tank *tank, const liquid_body_state *bodies)
 {
@@ -181,7 +190,10 @@ static int bodies_fit(const tarn_tank *tank, const liquid_body_state *bodies)
         for (size_t i = 0; i < sizeof bodies[b] / sizeof *values; i++)
             if (!(fabsf(values[i]) <= BODY_VALUE_MAX))
                 return 0;
-        if (fabsf(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1.0f) > 0.01f)
+        for (int a = 0; a < 3; a++)
+            if (fabsf(bodies[b].velocity[a]) > BODY_SPEED_MAX || fabsf(bodies[b].spin[a]) > BODY_SPIN_MAX)
+                return 0;
+        if (fabsf(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1.0f) > 1e-4f)
             return 0;
     }
     return 1;
@@ -192,6 +204,8 @@ static tarn_status take_bodies(tarn_tank *tank, const liquid_body_state *bodies)
     if (tank->body_count == 0)
         return TARN_OK;
     memcpy(tank->body_state, bodies, bodies_bytes(tank));
+    for (uint32_t b = 0; b < tank->body_count; b++)
+        set_turn(&tank->body_state[b]); // a matrix that isn't the rotation's would scale the body
     return tarn_device_upload(tank->device, tank->args.m.bodies->state, tank->body_state, bodies_bytes(tank));
 }
 

@@ -520,6 +520,207 @@ static void a_heavy_ball_sinks_and_lies_still(void **state)
     tarn_device_destroy(device);
 }
 
+/// Bodies far wider than the reach of what is known about the distance to a solid that stands still.
+static void wide_round_bodies_lie_on_a_plate(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(2, NULL);
+    for (int i = 0; i < 4; i++) {
+        const int lying = i == 3;
+        const float c = 1.0f / 32.0f, radius = (const float[4]){2.0f, 4.5f, 9.0f, 6.0f}[i];
+        tarn_tank_desc desc = pool(48, 48, 48, c, 0.0f);
+        desc.block_count = 1;
+        desc.blocks[0] = (tarn_fluid_block){{0.0f, 0.0f, 0.0f}, {c, c, c}, {0.0f, 0.0f, 0.0f}, 0, {0}};
+        add_solid(&desc, TARN_SHAPE_BOX, (const float[3]){20 * c, 3 * c, 20 * c},
+                  (const float[3]){24 * c, 7 * c, 24 * c});
+        tarn_solid *body =
+            add_free(&desc, lying ? TARN_SHAPE_CAPSULE : TARN_SHAPE_SPHERE, (const float[3]){radius * c, 5 * c, 0},
+                     (const float[3]){23.7f * c, (12.0f + radius) * c, 24.2f * c}, 800.0f);
+        if (lying)
+            turn_z(body, 0.5 * 3.14159265);
+        tarn_tank *tank = open_tank(device, &desc);
+        step(tank, 120);
+        const tarn_body_state at = body_of(tank, 0);
+        const double lowest = (double)(at.pose.position_m[1] / c - radius);
+        print_message("%s of radius %g cells: lies %.3f cells above the plate, %.4f m/s\n", lying ? "capsule" : "ball",
+                      (double)radius, lowest - 10.0, length(at.velocity_m_s));
+        assert_true(fabs(lowest - 10.0) < 0.1);
+        assert_true(length(at.velocity_m_s) < 0.02);
+        tarn_tank_destroy(tank);
+    }
+    tarn_device_destroy(device);
+}
+
+/// Turns a tank evenly about y for a step: so far ahead of it lies what it follows that it needn't brake yet.
+static void turn_evenly(tarn_tank *tank, double rate_rad_s)
+{
+    const double braking_rad_s2 = 60.0, ahead = 0.5 * rate_rad_s * rate_rad_s / braking_rad_s2;
+    const double half = 0.5 * (rate_rad_s * tank->sim_time_s + ahead);
+    const tarn_pose pose = {.rotation = {0.0f, (float)sin(half), 0.0f, (float)cos(half)}};
+    assert_int_equal(tarn_tank_set_pose(tank, &pose), TARN_OK);
+    step(tank, 1);
+    assert_true(fabs(tank->motion.spin[1] - rate_rad_s) < 0.01 * rate_rad_s);
+}
+
+/// In the frame of a tank that turns evenly, full of water that turns with it, a ball as heavy as water has no reason
+/// to move: what holds the water on its circle holds the ball too. Turning against the room alone, it would roll
+/// backwards.
+static void a_ball_keeps_its_place_in_a_turning_tank(void **state)
+{
+    (void)state;
+    enum { STEPS = 60 };
+    const double rate = 6.0;
+    tarn_tank_desc desc = pool(32, 16, 32, 1.0f / 64.0f, 0.25f);
+    const float c = desc.cell_m;
+    desc.dt_s = 1.0f / 120.0f;
+    desc.spin_rad_s[1] = (float)rate;
+    desc.parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
+    add_free(&desc, TARN_SHAPE_SPHERE, (const float[3]){4 * c, 0, 0}, (const float[3]){24 * c, 8 * c, 16 * c}, 1000.0f);
+    tarn_device *device = open_device(2, NULL);
+    tarn_tank *tank = open_tank(device, &desc);
+    for (int s = 0; s < STEPS; s++)
+        turn_evenly(tank, rate);
+    const tarn_body_state ball = body_of(tank, 0);
+    const double x = (double)(ball.pose.position_m[0] / c) - 16.0, z = (double)(ball.pose.position_m[2] / c) - 16.0;
+    print_message("turning: ball from 8 cells to %.3f, %.3f cells of the axis, %.4f m/s, spin %.3f rad/s\n", x, z,
+                  length(ball.velocity_m_s), length(ball.angular_velocity_rad_s));
+    assert_true(fabs(sqrt(x * x + z * z) - 8.0) < 0.25);
+    assert_true(length(ball.velocity_m_s) < 0.05);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+/// A ball in the air of a turning tank flies straight and turns evenly, seen from the room.
+static void a_ball_flies_straight_past_a_turning_tank(void **state)
+{
+    (void)state;
+    enum { STEPS = 60 };
+    const double rate = 5.0, dt_s = 1.0 / 240.0;
+    tarn_tank_desc desc = pool(32, 32, 32, 0.03125f, 0.0f);
+    const float c = desc.cell_m;
+    desc.block_count = 1;
+    desc.blocks[0] = (tarn_fluid_block){{0, 0, 0}, {c, c, c}, {0, 0, 0}, 0, {0}};
+    desc.dt_s = (float)dt_s;
+    desc.spin_rad_s[1] = (float)rate;
+    desc.parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
+    tarn_solid *ball = add_free(&desc, TARN_SHAPE_SPHERE, (const float[3]){2 * c, 0, 0},
+                                (const float[3]){20 * c, 16 * c, 16 * c}, 800.0f);
+    ball->velocity_m_s[2] = (float)(rate * 4.0) * c; // at rest in the room: -w x r
+    tarn_device *device = open_device(2, NULL);
+    tarn_tank *tank = open_tank(device, &desc);
+    double farthest = 0.0;
+    for (int s = 0; s < STEPS; s++) {
+        turn_evenly(tank, rate);
+        const double angle = rate * tank->sim_time_s;
+        const tarn_body_state at = body_of(tank, 0);
+        const double x = (double)(at.pose.position_m[0] / c) - 16.0, z = (double)(at.pose.position_m[2] / c) - 16.0;
+        // The room's x and z: turned by the tank's angle about y.
+        const double room_x = cos(angle) * x + sin(angle) * z, room_z = cos(angle) * z - sin(angle) * x;
+        farthest = fmax(farthest, hypot(room_x - 4.0, room_z));
+    }
+    print_message("at rest in the room: ball %.3f cells away at most\n", farthest);
+    assert_true(farthest < 0.2);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+/// What a floor gives a body counts for the time that it takes, however many substeps share it.
+static void a_lying_body_is_held_in_steps_of_any_length(void **state)
+{
+    (void)state;
+    const float c = 0.03125f;
+    tarn_tank_desc desc = pool(16, 16, 16, c, 0.0f);
+    desc.block_count = 1;
+    desc.blocks[0] = (tarn_fluid_block){{0, 0, 0}, {c, c, c}, {0, 0, 0}, 0, {0}};
+    add_free(&desc, TARN_SHAPE_SPHERE, (const float[3]){3 * c, 0, 0}, (const float[3]){8 * c, 3 * c, 8 * c}, 800.0f);
+    tarn_device *device = open_device(1, NULL);
+    tarn_tank *tank = open_tank(device, &desc);
+    step(tank, 60);
+    assert_int_equal(tank->substeps, 1);
+    const double per_step = 9.81 * (double)desc.dt_s * (double)desc.dt_s / (double)c;
+    assert_true(fabs((double)tank->body_state[0].contact[1] / per_step - 1.0) < 0.02);
+    const tarn_push push = {
+        .center_m = {0.4f, 0.4f, 0.4f}, .radius_m = 0.01f, .velocity_m_s = {5.0f}, .strength = 1.0f};
+    assert_int_equal(tarn_tank_step(tank, &push, 1), TARN_OK);
+    assert_true(tank->substeps > 1);
+    assert_true(fabs((double)tank->body_state[0].contact[1] / per_step - 1.0) < 0.02);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+static void a_solve_that_failed_pushes_no_body(void **state)
+{
+    (void)state;
+    tarn_tank_desc desc = pool(16, 16, 16, 0.03125f, 0.25f);
+    add_free(&desc, TARN_SHAPE_SPHERE, (const float[3]){0.1f, 0, 0}, (const float[3]){0.25f, 0.2f, 0.25f}, 800.0f);
+    tarn_device *device = open_device(1, NULL);
+    tarn_tank *tank = open_tank(device, &desc);
+    step(tank, 1);
+    liquid_bodies *bodies = tank->args.m.bodies;
+    for (uint32_t failed = 0; failed < 2; failed++) {
+        const float before = bodies->state[0].velocity[0];
+        tank->args.m.counters->failed = failed;
+        bodies->change[0][0] = failed ? NAN : 1.0f;
+        tank_launch(tank, &tank->args, liquid_bodies_kick_id, NULL, 1);
+        assert_true(bodies->state[0].velocity[0] == before + (failed ? 0.0f : 1.0f));
+    }
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+/// Saves a tank as it is told to believe that it is, and loads that.
+static tarn_status load_of(tarn_tank *tank)
+{
+    const size_t bytes_max = tarn_tank_save_bytes_max(tank);
+    size_t byte_count = 0;
+    uint8_t *bytes = malloc(bytes_max);
+    assert_non_null(bytes);
+    assert_int_equal(tarn_tank_save(tank, bytes, bytes_max, &byte_count), TARN_OK);
+    const tarn_status status = tarn_tank_load(tank, bytes, byte_count);
+    free(bytes);
+    return status;
+}
+
+static void loaded_motion_is_checked(void **state)
+{
+    (void)state;
+    tarn_tank_desc desc = pool(16, 16, 16, 0.03125f, 0.25f);
+    for (int a = 0; a < 3; a++)
+        desc.spin_rad_s[a] = TARN_TANK_TURN_MAX_RAD_S;
+    tarn_solid *box = add_free(&desc, TARN_SHAPE_BOX, (const float[3]){0.1f, 0.06f, 0.08f},
+                               (const float[3]){0.25f, 0.2f, 0.25f}, 800.0f);
+    turn_z(box, 0.4);
+    box->velocity_m_s[0] = 1000.0f; // the most that is allowed
+    tarn_device *device = open_device(1, NULL);
+    tarn_tank *tank = open_tank(device, &desc);
+    assert_int_equal(load_of(tank), TARN_OK); // the first state of all
+    step(tank, 5);
+    assert_int_equal(load_of(tank), TARN_OK);
+    liquid_body_state *body = &tank->body_state[0], good;
+    memcpy(&good, body, sizeof good);
+    for (int i = 0; i < 9; i++)
+        body->turn[i] = 7.0f;
+    assert_int_equal(load_of(tank), TARN_OK);
+    assert_memory_equal(body->turn, good.turn, sizeof good.turn);
+    float *const tampered[] = {&body->velocity[1], &body->spin[2], &body->rotation[3]};
+    for (size_t i = 0; i < sizeof tampered / sizeof tampered[0]; i++) {
+        *tampered[i] += 2000.0f;
+        assert_int_equal(load_of(tank), TARN_E_MALFORMED);
+        memcpy(body, &good, sizeof good);
+    }
+    double *const moved[] = {&tank->motion.spin[1], &tank->motion.velocity_m_s[2]};
+    const double most[] = {2.0 * (double)TARN_TANK_TURN_MAX_RAD_S, 10.0};
+    for (int i = 0; i < 2; i++) {
+        const double before = *moved[i];
+        *moved[i] = 1.01 * most[i];
+        assert_int_equal(load_of(tank), TARN_E_MALFORMED);
+        *moved[i] = before;
+    }
+    assert_int_equal(load_of(tank), TARN_OK);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
 /// Without gravity, a ball that moves inside a block of water: what it loses, the water gets.
 static void momentum_goes_from_ball_to_water(void **state)
 {
@@ -698,6 +899,10 @@ static void wrong_solids_are_refused_with_a_sentence(void **state)
     bad.solids[3].shape.inverted = 1;
     expect_refusal(device, &bad, "solids[3].shape is inverted");
     bad = good;
+    bad.cells[2] = 1;
+    bad.blocks[0].max_m[2] = bad.cell_m;
+    expect_refusal(device, &bad, "solids[3] floats; a tank one cell deep has no floating bodies");
+    bad = good;
     bad.keyframes[1].time_s = 0.0f;
     expect_refusal(device, &bad, "keyframes[1].time_s is 0");
     bad = good;
@@ -760,6 +965,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_box_of_half_the_density_floats_half_under),
         cmocka_unit_test(a_light_box_is_stable),
         cmocka_unit_test(a_heavy_ball_sinks_and_lies_still),
+        cmocka_unit_test(wide_round_bodies_lie_on_a_plate),
+        cmocka_unit_test(a_ball_keeps_its_place_in_a_turning_tank),
+        cmocka_unit_test(a_ball_flies_straight_past_a_turning_tank),
+        cmocka_unit_test(a_lying_body_is_held_in_steps_of_any_length),
+        cmocka_unit_test(a_solve_that_failed_pushes_no_body),
+        cmocka_unit_test(loaded_motion_is_checked),
         cmocka_unit_test(momentum_goes_from_ball_to_water),
         cmocka_unit_test(a_hand_takes_a_body_along),
         cmocka_unit_test(same_bits_for_every_isa_and_thread_count),
