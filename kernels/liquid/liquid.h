@@ -311,7 +311,7 @@ typedef struct liquid_memory {
     float *u_ext[3];        ///< projected and extrapolated
     float *shift[3];        ///< displacement of the density correction, cells; until then free
     uint8_t *cell_type;     ///< [s][512]
-    uint8_t *face_valid;    ///< [s][512], bit per axis; until the projection free
+    uint8_t *face_valid;    ///< [s][512], bit per axis; after the P2G the faces without a velocity
     float *density_error;   ///< [s][512] smoothed density over that at rest, less 1
     float *beta[3]; ///< [s][512] lower faces: density of the lightest liquid over the face's; NULL where all are equal
     // active, and NULL in a tank without solids

@@ -387,14 +387,14 @@ TILE_FN int in_reach(const liquid_control *control, tile_place place)
     return 0;
 }
 
-/// Whether particles give a face, not in a wall, a velocity. `mass` is what momentum counts against: the weight itself
-/// where all liquids are equally heavy.
+/// Whether particles give a face, if it lies in no wall, a velocity. `mass` is what momentum counts against: the weight
+/// itself where all liquids are equally heavy.
 TILE_FN int face_is_known(const liquid_args *args, const grid_scratch *s, const face_sums *mass, int axis, uint32_t at)
 {
     return s->weight[axis][at] >= args->shape.weight_min && (mass == NULL || mass->of[axis][at] >= MASS_MIN);
 }
 
-/// Velocities before and after the forces; of faces that aren't known SPEED_UNKNOWN and 0.
+/// Velocities before and after the forces; 0 where there are none.
 TILE_FN void finish_velocity(const liquid_args *args, grid_scratch *s, const face_sums *mass, uint32_t tile,
                              tile_place place, int axis, int pushed)
 {
@@ -406,12 +406,11 @@ TILE_FN void finish_velocity(const liquid_args *args, grid_scratch *s, const fac
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const uint32_t at = cell_index(x, y, z);
         const int normal = first + (axis == 0 ? x : axis == 1 ? y : z);
-        const int inside = normal > 0 && normal < wall;
-        const int known = inside && face_is_known(args, s, mass, axis, at);
-        const int32_t heavy = mass != NULL ? mass->of[axis][at] : s->weight[axis][at];
-        const float old = known    ? (float)s->momentum[axis][at] / (float)tile_max_i32(heavy, 1) * SPEED_MAX
-                          : inside ? SPEED_UNKNOWN
-                                   : 0.0f;
+        const int32_t weight = s->weight[axis][at];
+        const int32_t heavy = mass != NULL ? mass->of[axis][at] : weight;
+        const int known =
+            weight >= args->shape.weight_min && normal > 0 && normal < wall && (mass == NULL || heavy >= MASS_MIN);
+        const float old = known ? (float)s->momentum[axis][at] / (float)tile_max_i32(heavy, 1) * SPEED_MAX : 0.0f;
         m->u_old[axis][(uint64_t)tile * TILE_CELLS + at] = old;
         m->u[axis][(uint64_t)tile * TILE_CELLS + at] = known ? old + force : 0.0f;
     }
@@ -445,15 +444,32 @@ TILE_FN void finish_velocity(const liquid_args *args, grid_scratch *s, const fac
     }
 }
 
-/// Keeps in face_valid, which the projection sets later, which faces have no velocity and lie in no wall: liquid_fill
-/// gives some of them one, but reads here which ones had.
-TILE_FN void mark_unknown(const liquid_args *args, uint32_t tile)
+/// Marks the faces without a velocity in u_old, and keeps in face_valid, which the projection sets later, which ones
+/// they are: liquid_fill gives some of them one, but reads there which ones had.
+TILE_FN void mark_unknown(const liquid_args *args, grid_scratch *s, const face_sums *mass, uint32_t tile)
 {
     const uint64_t own = (uint64_t)tile * TILE_CELLS;
-    const float *x = args->m.u_old[0] + own, *y = args->m.u_old[1] + own, *z = args->m.u_old[2] + own;
+    const int32_t weight_min = args->shape.weight_min;
     uint8_t *to = args->m.face_valid + own;
+    int32_t *unknown = s->density; // of no more use
+    TILE_BARRIER();
     FOR_RANGE (i, 0, TILE_CELLS)
-        to[i] = (uint8_t)((x[i] >= SPEED_UNKNOWN) | (y[i] >= SPEED_UNKNOWN) << 1 | (z[i] >= SPEED_UNKNOWN) << 2);
+        unknown[i] = 0;
+    TILE_UNROLL for (int axis = 0; axis < 3; axis++)
+    {
+        const int32_t *weight = s->weight[axis], *heavy = mass != NULL ? mass->of[axis] : weight;
+        const int32_t mass_min = mass != NULL ? MASS_MIN : weight_min;
+        float *old = args->m.u_old[axis] + own;
+        TILE_BARRIER();
+        FOR_RANGE (i, 0, TILE_CELLS) {
+            const int known = (weight[i] >= weight_min) & (heavy[i] >= mass_min);
+            old[i] = tile_select_f32(known, old[i], SPEED_UNKNOWN);
+            unknown[i] |= (known ^ 1) << axis;
+        }
+    }
+    TILE_BARRIER();
+    FOR_RANGE (i, 0, TILE_CELLS)
+        to[i] = (uint8_t)unknown[i];
 }
 
 /// Cell types, and by how much the density is off.
@@ -513,8 +529,8 @@ TILE_FN void grid_tile(const liquid_args *args, uint32_t tile, grid_scratch *s, 
     const int pushed = in_reach(m->control, place);
     for (int axis = 0; axis < 3; axis++)
         finish_velocity(args, s, mass, tile, place, axis, pushed);
-    mark_unknown(args, tile);
     finish_cells(args, s, tile, place);
+    mark_unknown(args, s, mass, tile);
     if (mass != NULL)
         keep_beta(args, s, mass, tile);
 }
@@ -539,9 +555,19 @@ TILE_KERNEL(liquid_grid_any, CELL_LANES, liquid_args, grid_any_scratch)
 
 typedef struct fill_scratch {
     uint8_t type[RIM_CELLS];
+    uint8_t wanted[TILE_CELLS]; ///< bit per axis: faces beside liquid without a velocity
     uint32_t neighbour[27];
-    uint32_t unknown;
+    uint32_t unknown; ///< some face of the tile has no velocity
 } fill_scratch;
+
+/// Whether any of eight cells has bits.
+TILE_FN int row_has_bits(const uint8_t *row)
+{
+    uint32_t all = 0;
+    for (int i = 0; i < TILE_EDGE; i++)
+        all |= row[i];
+    return all != 0;
+}
 
 /// Place of a face in the active fields, up to a cell outside the tile; UINT64_MAX where there is no tile.
 TILE_FN uint64_t active_place(const uint32_t *neighbour, int x, int y, int z)
@@ -551,12 +577,13 @@ TILE_FN uint64_t active_place(const uint32_t *neighbour, int x, int y, int z)
     return slot == TILE_NONE ? UINT64_MAX : (uint64_t)slot * TILE_CELLS + cell_index(x & 7, y & 7, z & 7);
 }
 
-/// Gives a face the mean of the faces around it that are known and lie in no wall. Those are written by nobody.
+/// Gives a face that lies in no wall the mean of the known ones around it. Those are written by nobody.
 TILE_FN void fill_face(const liquid_args *args, const fill_scratch *s, tile_place place, int axis, int x, int y, int z)
 {
     const liquid_memory *m = &args->m;
     const int first = (axis == 0 ? place.x : axis == 1 ? place.y : place.z) * TILE_EDGE;
     const int wall = args->shape.cells[axis];
+    const int own = first + (axis == 0 ? x : axis == 1 ? y : z);
     float u[6], old[6];
     int count = 0;
     for (int side = 0; side < 6; side++) {
@@ -569,7 +596,7 @@ TILE_FN void fill_face(const liquid_args *args, const fill_scratch *s, tile_plac
         old[side] = known ? m->u_old[axis][from] : 0.0f;
         count += known;
     }
-    if (count > 0) {
+    if (count > 0 && own > 0 && own < wall) {
         const uint64_t to = active_place(s->neighbour, x, y, z);
         m->u[axis][to] = (((u[0] + u[1]) + (u[2] + u[3])) + (u[4] + u[5])) / (float)count;
         m->u_old[axis][to] = (((old[0] + old[1]) + (old[2] + old[3])) + (old[4] + old[5])) / (float)count;
@@ -590,21 +617,28 @@ TILE_KERNEL(liquid_fill, CELL_LANES, liquid_args, fill_scratch)
     if (TILE_SINGLE())
         s->unknown = 0;
     TILE_BARRIER();
-    FOR_RANGE_ATOMIC (i, 0, TILE_CELLS)
-        tile_or_u32(&s->unknown, unknown[i]);
+    FOR_RANGE_ATOMIC (row, 0, TILE_CELLS / TILE_EDGE)
+        tile_or_u32(&s->unknown, (uint32_t)row_has_bits(unknown + row * TILE_EDGE));
     TILE_BARRIER();
     if (s->unknown == 0)
         return;
     halo_neighbours(args, place, s->neighbour);
     load_types(args, place, tile, s->type);
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        const int at = rim_index(x, y, z), faces = unknown[cell_index(x, y, z)];
-        for (int axis = 0; faces != 0 && axis < 3; axis++) {
-            const int below = s->type[at - (axis == 0 ? 1 : axis == 1 ? RIM_EDGE : RIM_EDGE * RIM_EDGE)];
-            const int liquid = s->type[at] == CELL_LIQUID || below == CELL_LIQUID;
-            if ((faces >> axis & 1) && liquid && s->type[at] != CELL_SOLID && below != CELL_SOLID)
-                fill_face(args, s, place, axis, x, y, z);
-        }
+        const uint8_t *type = s->type + rim_index(x, y, z);
+        const uint8_t beside =
+            (uint8_t)((type[0] == CELL_LIQUID) * 7 | (type[-1] == CELL_LIQUID) | (type[-RIM_EDGE] == CELL_LIQUID) << 1 |
+                      (type[-RIM_EDGE * RIM_EDGE] == CELL_LIQUID) << 2);
+        s->wanted[cell_index(x, y, z)] = unknown[cell_index(x, y, z)] & beside;
+    }
+    TILE_BARRIER();
+    FOR_RANGE (row, 0, TILE_CELLS / TILE_EDGE) {
+        const uint8_t *wanted = s->wanted + row * TILE_EDGE;
+        if (!row_has_bits(wanted))
+            continue;
+        for (int i = 0; i < 3 * TILE_EDGE; i++)
+            if (wanted[i / 3] >> i % 3 & 1)
+                fill_face(args, s, place, i % 3, i / 3, (int)row & 7, (int)row >> 3);
     }
 }
 
