@@ -224,7 +224,7 @@ static void test_scenes_are_read_from_their_folder_and_nothing_else_is(void **st
         "/scenes/po\\ol.json",
         "/scenes/out.json",
         "/scenes/in.json",
-        "/scenes/root/etc/x.json",
+        "/scenes/home/etc/x.json",
         "/scenes/pipe.json",
         "/scenes/folder.json",
         "/pool.json",
