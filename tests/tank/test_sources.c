@@ -341,6 +341,11 @@ static void wrong_sources_are_refused(void **state)
     bad = good;
     bad.emitters[0].pose.position_m[0] = 5.0f;
     expect_refusal(device, &bad, TARN_E_ARGUMENT, "emitters[0]");
+    bad = good; // to measure it would take hours
+    bad.cell_m = 0.01f;
+    bad.block_count = 0;
+    bad.emitters[0].shape = (tarn_shape){.kind = TARN_SHAPE_SPHERE, .half_m = {40.0f}};
+    expect_refusal(device, &bad, TARN_E_ARGUMENT, "emitters[0] is too large");
     bad = good;
     bad.drains[0].shape.kind = (tarn_shape_kind)77;
     expect_refusal(device, &bad, TARN_E_ARGUMENT, "drains[0].shape");
