@@ -32,6 +32,14 @@ uint64_t tarn_tank_desc_particles(const tarn_tank_desc *desc)
     return desc->block_count + desc->fluid_count;
 }
 
+/// There is no tank, so none is driven.
+tarn_status tarn_tank_set_pose(tarn_tank *tank, const tarn_pose *pose)
+{
+    (void)tank;
+    (void)pose;
+    return TARN_E_STATE;
+}
+
 tarn_status tarn_voxelize_heights(const tarn_height_map *heights, float bottom_m, float spacing_m,
                                   uint32_t margin_cells, tarn_distance_field *field, char *why, size_t why_bytes)
 {
