@@ -43,12 +43,16 @@ static tarn_status refuse_item(const reader *r, tarn_status status, const tarn_i
     return status;
 }
 
-static tarn_status refuse_range(const reader *r, const tarn_item *item, const char *what, double min, double max)
+enum { INTEGER_DIGITS = 16, FLOAT_DIGITS = 9 };
+
+/// @param digits  of the bounds: as many as they have
+static tarn_status refuse_range(const reader *r, const tarn_item *item, const char *what, int digits, double min,
+                                double max)
 {
     char found[TARN_DESCRIPTION_BYTES], where[PLACE_BYTES];
     tarn_describe_item(item, found);
-    tarn_sentence(r->why, "%s: %s is %s; allowed is %s from %.9g to %.9g", r->message, place(r, where), found, what,
-                  min, max);
+    tarn_sentence(r->why, "%s: %s is %s; allowed is %s from %.*g to %.*g", r->message, place(r, where), found, what,
+                  digits, min, digits, max);
     return TARN_E_LIMIT;
 }
 
@@ -93,7 +97,7 @@ static tarn_status read_integer(const reader *r, const tarn_item *item, const ta
     }
     if (item->type == TARN_ITEM_INT || item->uint_value < (uint64_t)field->min ||
         item->uint_value > (uint64_t)field->max) {
-        return refuse_range(r, item, "an integer", field->min, field->max);
+        return refuse_range(r, item, "an integer", INTEGER_DIGITS, field->min, field->max);
     }
     *value = item->uint_value;
     return TARN_OK;
@@ -118,7 +122,7 @@ static tarn_status read_number(const reader *r, const tarn_item *item, const tar
     int low = *value < field->min && !((float)*value >= (float)field->min);
     int high = *value > field->max && !((float)*value <= (float)field->max);
     if (isnan(*value) || isinf(*value) || fabs(*value) > 1e300 || low || high) {
-        return refuse_range(r, item, "a number", field->min, field->max);
+        return refuse_range(r, item, "a number", FLOAT_DIGITS, field->min, field->max);
     }
     return TARN_OK;
 }

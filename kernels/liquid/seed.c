@@ -9,15 +9,28 @@ typedef struct seed_box {
     double min_m[3], max_m[3];
 } seed_box;
 
-/// A walk over the lattice of a description, with boxes around its fluid shapes.
+/// A walk over the lattice of a description, with boxes around its fluid shapes. Plain shapes, those that aren't
+/// fields, have distances that change by no more than the way: what is far from the middle of a tile or cell need not
+/// be asked at every point of it. Bits are by index.
 typedef struct seed_walk {
     const tarn_tank_desc *desc;
     seed_box fluid[TARN_TANK_FLUIDS_MAX];
+    uint64_t plain_fluids, plain_solids;
 } seed_walk;
+
+/// The cells [first, end) of a tile, and what may hold points of them.
+typedef struct seed_tile {
+    int first[3], end[3];
+    double center_m[3];
+    uint64_t blocks, fluids, solids;
+} seed_tile;
+
+#define CELL_RADIUS 0.87 // cells, a little more than half a diagonal
 
 static void walk_open(seed_walk *walk, const tarn_tank_desc *desc)
 {
     walk->desc = desc;
+    walk->plain_fluids = walk->plain_solids = 0;
     for (uint32_t f = 0; f < desc->fluid_count; f++) {
         const tarn_fluid_shape *fluid = &desc->fluids[f];
         tarn_shape_bounds_m(&fluid->shape, &fluid->pose, desc->fields, walk->fluid[f].min_m, walk->fluid[f].max_m);
@@ -25,7 +38,10 @@ static void walk_open(seed_walk *walk, const tarn_tank_desc *desc)
             walk->fluid[f].min_m[a] = 0.0;
             walk->fluid[f].max_m[a] = desc->cells[a] * (double)desc->cell_m;
         }
+        walk->plain_fluids |= (uint64_t)(fluid->shape.kind != TARN_SHAPE_FIELD) << f;
     }
+    for (uint32_t i = 0; i < desc->solid_count; i++)
+        walk->plain_solids |= (uint64_t)(desc->solids[i].shape.kind != TARN_SHAPE_FIELD) << i;
 }
 
 static int box_meets(const seed_box *box, const double *min_m, const double *max_m)
@@ -36,27 +52,40 @@ static int box_meets(const seed_box *box, const double *min_m, const double *max
     return meets;
 }
 
+static double fluid_distance_m(const tarn_tank_desc *desc, uint32_t f, const double *point_m)
+{
+    double local_m[3];
+    tarn_pose_to_shape(&desc->fluids[f].pose, point_m, local_m);
+    return tarn_shape_distance_m(&desc->fluids[f].shape, desc->fields, local_m);
+}
+
+/// Those of some fluid shapes that may hold a point within a radius.
+static uint64_t fluids_near(const seed_walk *walk, uint64_t fluids, const double *center_m, double radius_m)
+{
+    uint64_t near = fluids & ~walk->plain_fluids;
+    for (uint32_t f = 0; f < walk->desc->fluid_count; f++)
+        if (fluids & walk->plain_fluids & 1ull << f)
+            near |= (uint64_t)(fluid_distance_m(walk->desc, f, center_m) < radius_m) << f;
+    return near;
+}
+
 /// The block that holds a point, or block_count and the index of the fluid shape that does, or -1; the first one
 /// counts.
-static int block_at(const seed_walk *walk, const double *point_m)
+static int block_at(const seed_walk *walk, uint64_t blocks, uint64_t fluids, const double *point_m)
 {
     const tarn_tank_desc *desc = walk->desc;
     for (uint32_t b = 0; b < desc->block_count; b++) {
         const tarn_fluid_block *block = &desc->blocks[b];
-        int inside = 1;
+        int inside = (int)(blocks >> b & 1);
         for (int a = 0; a < 3; a++)
             inside &= point_m[a] >= (double)block->min_m[a] && point_m[a] < (double)block->max_m[a];
         if (inside)
             return (int)b;
     }
-    for (uint32_t f = 0; f < desc->fluid_count; f++) {
-        double local_m[3];
-        if (!box_meets(&walk->fluid[f], point_m, point_m))
-            continue;
-        tarn_pose_to_shape(&desc->fluids[f].pose, point_m, local_m);
-        if (tarn_shape_distance_m(&desc->fluids[f].shape, desc->fields, local_m) < 0.0)
+    for (uint32_t f = 0; f < desc->fluid_count; f++)
+        if ((fluids >> f & 1) && box_meets(&walk->fluid[f], point_m, point_m) &&
+            fluid_distance_m(desc, f, point_m) < 0.0)
             return (int)(desc->block_count + f);
-    }
     return -1;
 }
 
@@ -87,51 +116,77 @@ static int in_solid(const tarn_tank_desc *desc, uint64_t solids, const int *cell
 /// Calls visit for every lattice point of the cells [first, end) that lies in a block or fluid shape and in no solid.
 typedef void (*seed_visit)(void *context, const int *cell, const int *point, int block);
 
-static void visit_cells(const seed_walk *walk, const int *first, const int *end, seed_visit visit, void *context)
+static void visit_cell(const seed_walk *walk, const seed_tile *tile, const int *cell, seed_visit visit, void *context)
 {
     const tarn_tank_desc *desc = walk->desc;
     const int per_axis = (int)desc->particles_per_axis;
-    double min_m[3], max_m[3];
-    for (int a = 0; a < 3; a++) {
-        min_m[a] = first[a] * (double)desc->cell_m;
-        max_m[a] = end[a] * (double)desc->cell_m;
+    double at_m[3];
+    for (int a = 0; a < 3; a++)
+        at_m[a] = (cell[a] + 0.5) * (double)desc->cell_m;
+    const uint64_t fluids = fluids_near(walk, tile->fluids, at_m, CELL_RADIUS * (double)desc->cell_m);
+    if (tile->blocks == 0 && fluids == 0)
+        return;
+    for (int p = 0; p < per_axis * per_axis * per_axis; p++) {
+        const int point[3] = {p % per_axis, p / per_axis % per_axis, p / (per_axis * per_axis)};
+        for (int a = 0; a < 3; a++)
+            at_m[a] = (cell[a] + (point[a] + 0.5) / per_axis) * (double)desc->cell_m;
+        const int block = block_at(walk, tile->blocks, fluids, at_m);
+        if (block >= 0 && !in_solid(desc, tile->solids, cell, point))
+            visit(context, cell, point, block);
     }
-    const uint64_t solids = tank_shapes_near(desc, min_m, max_m, (double)desc->cell_m);
-    for (int z = first[2]; z < end[2]; z++)
-        for (int y = first[1]; y < end[1]; y++)
-            for (int x = first[0]; x < end[0]; x++)
-                for (int p = 0; p < per_axis * per_axis * per_axis; p++) {
-                    const int cell[3] = {x, y, z};
-                    const int point[3] = {p % per_axis, p / per_axis % per_axis, p / (per_axis * per_axis)};
-                    double at_m[3];
-                    for (int a = 0; a < 3; a++)
-                        at_m[a] = (cell[a] + (point[a] + 0.5) / per_axis) * (double)desc->cell_m;
-                    const int block = block_at(walk, at_m);
-                    if (block >= 0 && !in_solid(desc, solids, cell, point))
-                        visit(context, cell, point, block);
-                }
 }
 
-static int touches_block(const seed_walk *walk, const int *first, const int *end)
+static void visit_cells(const seed_walk *walk, const seed_tile *tile, seed_visit visit, void *context)
+{
+    for (int z = tile->first[2]; z < tile->end[2]; z++)
+        for (int y = tile->first[1]; y < tile->end[1]; y++)
+            for (int x = tile->first[0]; x < tile->end[0]; x++)
+                visit_cell(walk, tile, (const int[3]){x, y, z}, visit, context);
+}
+
+/// Notes what may hold points of a tile. @return 0: nothing does, or a solid holds all of it
+static int look_at_tile(const seed_walk *walk, seed_tile *tile)
 {
     const tarn_tank_desc *desc = walk->desc;
+    const double cell_m = (double)desc->cell_m, radius_m = CELL_RADIUS * TILE_EDGE * cell_m;
     double min_m[3], max_m[3];
     for (int a = 0; a < 3; a++) {
-        min_m[a] = first[a] * (double)desc->cell_m;
-        max_m[a] = end[a] * (double)desc->cell_m;
+        min_m[a] = tile->first[a] * cell_m;
+        max_m[a] = tile->end[a] * cell_m;
+        tile->center_m[a] = 0.5 * (min_m[a] + max_m[a]);
     }
+    tile->blocks = tile->fluids = tile->solids = 0;
     for (uint32_t b = 0; b < desc->block_count; b++) {
         int meets = 1;
         for (int a = 0; a < 3; a++)
-            meets &= (double)desc->blocks[b].max_m[a] >= first[a] * (double)desc->cell_m &&
-                     (double)desc->blocks[b].min_m[a] <= end[a] * (double)desc->cell_m;
-        if (meets)
-            return 1;
+            meets &= (double)desc->blocks[b].max_m[a] >= min_m[a] && (double)desc->blocks[b].min_m[a] <= max_m[a];
+        tile->blocks |= (uint64_t)meets << b;
     }
     for (uint32_t f = 0; f < desc->fluid_count; f++)
-        if (box_meets(&walk->fluid[f], min_m, max_m))
-            return 1;
-    return 0;
+        tile->fluids |= (uint64_t)box_meets(&walk->fluid[f], min_m, max_m) << f;
+    tile->fluids = fluids_near(walk, tile->fluids, tile->center_m, radius_m);
+    if (tile->blocks == 0 && tile->fluids == 0)
+        return 0;
+    tile->solids = tank_shapes_near(desc, min_m, max_m, cell_m);
+    return tank_solids_distance_m(desc, tile->solids & walk->plain_solids, tile->center_m) >= -radius_m;
+}
+
+static void tile_open(const tarn_tank_desc *desc, const int *tiles, int t, seed_tile *tile)
+{
+    const int at[3] = {t % tiles[0], t / tiles[0] % tiles[1], t / (tiles[0] * tiles[1])};
+    for (int a = 0; a < 3; a++) {
+        const int first = at[a] * TILE_EDGE, end = first + TILE_EDGE;
+        tile->first[a] = first;
+        tile->end[a] = end < desc->cells[a] ? end : desc->cells[a];
+    }
+}
+
+/// How many tiles there are along the axes. @return and in all
+static int count_tiles(const tarn_tank_desc *desc, int *tiles)
+{
+    for (int a = 0; a < 3; a++)
+        tiles[a] = (desc->cells[a] + TILE_EDGE - 1) / TILE_EDGE;
+    return tiles[0] * tiles[1] * tiles[2];
 }
 
 static void visit_tiles(const tarn_tank_desc *desc, seed_visit visit, void *context)
@@ -139,17 +194,12 @@ static void visit_tiles(const tarn_tank_desc *desc, seed_visit visit, void *cont
     seed_walk walk;
     int tiles[3];
     walk_open(&walk, desc);
-    for (int a = 0; a < 3; a++)
-        tiles[a] = (desc->cells[a] + TILE_EDGE - 1) / TILE_EDGE;
-    for (int t = 0; t < tiles[0] * tiles[1] * tiles[2]; t++) {
-        const int at[3] = {t % tiles[0], t / tiles[0] % tiles[1], t / (tiles[0] * tiles[1])};
-        int first[3], end[3];
-        for (int a = 0; a < 3; a++) {
-            first[a] = at[a] * TILE_EDGE;
-            end[a] = first[a] + TILE_EDGE < desc->cells[a] ? first[a] + TILE_EDGE : desc->cells[a];
-        }
-        if (touches_block(&walk, first, end))
-            visit_cells(&walk, first, end, visit, context);
+    const int tile_count = count_tiles(desc, tiles);
+    for (int t = 0; t < tile_count; t++) {
+        seed_tile tile;
+        tile_open(desc, tiles, t, &tile);
+        if (look_at_tile(&walk, &tile))
+            visit_cells(&walk, &tile, visit, context);
     }
 }
 
@@ -161,10 +211,49 @@ static void count_one(void *context, const int *cell, const int *point, int bloc
     ++*(uint64_t *)context;
 }
 
+/// Whether a block or a plain fluid shape holds all of a tile, and no solid is near.
+static int is_full(const seed_walk *walk, const seed_tile *tile)
+{
+    const tarn_tank_desc *desc = walk->desc;
+    const double cell_m = (double)desc->cell_m;
+    if (tile->solids != 0)
+        return 0;
+    for (uint32_t b = 0; b < desc->block_count; b++) {
+        int holds = 1;
+        for (int a = 0; a < 3; a++)
+            holds &= (double)desc->blocks[b].min_m[a] <= tile->first[a] * cell_m &&
+                     (double)desc->blocks[b].max_m[a] >= tile->end[a] * cell_m;
+        if (holds)
+            return 1;
+    }
+    for (uint32_t f = 0; f < desc->fluid_count; f++)
+        if ((tile->fluids & walk->plain_fluids & 1ull << f) &&
+            fluid_distance_m(desc, f, tile->center_m) < -CELL_RADIUS * TILE_EDGE * cell_m)
+            return 1;
+    return 0;
+}
+
 uint64_t tarn_tank_desc_particles(const tarn_tank_desc *desc)
 {
+    const uint64_t per_axis = desc->particles_per_axis;
+    seed_walk walk;
     uint64_t count = 0;
-    visit_tiles(desc, count_one, &count);
+    int tiles[3];
+    walk_open(&walk, desc);
+    const int tile_count = count_tiles(desc, tiles);
+    for (int t = 0; t < tile_count; t++) {
+        seed_tile tile;
+        tile_open(desc, tiles, t, &tile);
+        if (!look_at_tile(&walk, &tile))
+            continue;
+        uint64_t points = per_axis * per_axis * per_axis;
+        for (int a = 0; a < 3; a++)
+            points *= (uint64_t)(tile.end[a] - tile.first[a]);
+        if (is_full(&walk, &tile))
+            count += points;
+        else
+            visit_cells(&walk, &tile, count_one, &count);
+    }
     return count;
 }
 

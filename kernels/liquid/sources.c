@@ -95,40 +95,65 @@ static double projected_area(const liquid_region *region, const float *velocity)
     return pi * x * x * end + 4.0 * x * y * across;
 }
 
-enum { REACH_CELLS_MAX = 4 * TARN_TANK_CELLS_MAX };
+enum {
+    REACH_CELLS_MAX = 4 * TARN_TANK_CELLS_MAX,
+    HELD_CELL_COUNT_MAX = 1 << 29, // that may be looked at for a description's emitters: a few seconds
+    BOX_MARGIN_CELLS = 2,          // for the rounding of floats
+};
 
-/// Cells whose centres a region holds, in the tank, or in a lattice without end of which the tank is a part: what
-/// reaches beyond the tank pours there, too, as it were.
-static uint64_t cells_held(const tarn_tank *tank, const liquid_region *region, int anywhere)
+/// A range of cells that have to be looked at.
+typedef struct cell_box {
+    int first[3], end[3];
+} cell_box;
+
+/// Around a region, in the tank, or in a lattice without end of which the tank is a part. @return the number of cells
+static uint64_t box_of(const tarn_tank *tank, const tarn_emitter *emitter, int anywhere, cell_box *box)
+{
+    const double per_cell = 1.0 / (double)tank->desc.cell_m;
+    double min_m[3], max_m[3];
+    uint64_t count = 1;
+    tarn_shape_bounds_m(&emitter->shape, &emitter->pose, tank->desc.fields, min_m, max_m);
+    for (int a = 0; a < 3; a++) {
+        const double low = anywhere ? -REACH_CELLS_MAX : 0.0, high = anywhere ? REACH_CELLS_MAX : tank->desc.cells[a];
+        box->first[a] = (int)fmin(fmax(floor(min_m[a] * per_cell) - BOX_MARGIN_CELLS, low), high);
+        box->end[a] = (int)fmin(fmax(ceil(max_m[a] * per_cell) + BOX_MARGIN_CELLS, low), high);
+        count *= (uint64_t)(box->end[a] > box->first[a] ? box->end[a] - box->first[a] : 0);
+    }
+    return count;
+}
+
+/// Cells of a box whose centres a region holds.
+static uint64_t cells_held(const liquid_region *region, const cell_box *box)
 {
     uint64_t count = 0;
-    int first[3], end[3];
-    for (int a = 0; a < 3; a++) {
-        const float low = anywhere ? -(float)REACH_CELLS_MAX : 0.0f;
-        const float high = anywhere ? (float)REACH_CELLS_MAX : (float)tank->desc.cells[a];
-        first[a] = (int)floorf(tile_clamp_f32(region->center[a] - region->reach, low, high));
-        end[a] = (int)tile_clamp_f32(region->center[a] + region->reach + 1.0f, low, high);
-    }
-    for (int z = first[2]; z < end[2]; z++)
-        for (int y = first[1]; y < end[1]; y++)
-            for (int x = first[0]; x < end[0]; x++)
+    for (int z = box->first[2]; z < box->end[2]; z++)
+        for (int y = box->first[1]; y < box->end[1]; y++)
+            for (int x = box->first[0]; x < box->end[0]; x++)
                 count += (uint64_t)region_holds(region, (float)x + 0.5f, (float)y + 0.5f, (float)z + 0.5f);
     return count;
 }
 
-int tank_emitters_measure(tarn_tank *tank)
+int tank_emitters_measure(tarn_tank *tank, const char **complaint)
 {
     const float per_step = tank->desc.dt_s / tank->desc.cell_m;
+    uint64_t looked_at = 0;
     for (uint32_t i = 0; i < tank->desc.emitter_count; i++) {
         const tarn_emitter *emitter = &tank->desc.emitters[i];
         liquid_region region;
         float velocity[3];
+        cell_box inside, all;
+        looked_at += box_of(tank, emitter, 0, &inside) + box_of(tank, emitter, 1, &all);
+        *complaint = "is too large for so small cells; emitters are allowed boxes of 2^29 cells in all";
+        if (looked_at > HELD_CELL_COUNT_MAX)
+            return (int)i;
         fill_region(tank, &emitter->shape, &emitter->pose, &region);
         for (int a = 0; a < 3; a++)
             velocity[a] = emitter->velocity_m_s[a] * per_step;
-        if (cells_held(tank, &region, 0) == 0)
+        *complaint = "lies outside the tank or is too small to hold a cell's centre";
+        if (cells_held(&region, &inside) == 0)
             return (int)i;
-        const uint64_t cells = cells_held(tank, &region, 1);
+        // What reaches beyond the tank pours there, too, as it were.
+        const uint64_t cells = cells_held(&region, &all);
         tank->emitter_births[i] =
             (float)((double)tank->args.shape.rest_density * projected_area(&region, velocity) / (double)cells);
     }

@@ -123,14 +123,6 @@ tarn_status tarn_tank_save(tarn_tank *tank, uint8_t *bytes, size_t bytes_max, si
     return status;
 }
 
-static int all_finite(const double *values, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!isfinite(values[i]))
-            return 0;
-    return 1;
-}
-
 static int within(const double *vector, double longest)
 {
     return vector[0] * vector[0] + vector[1] * vector[1] + vector[2] * vector[2] <= longest * longest; // not for NaN
@@ -138,11 +130,14 @@ static int within(const double *vector, double longest)
 
 #define SPIN_MAX_RAD_S (2.0 * (double)TARN_TANK_TURN_MAX_RAD_S) ///< about a slanted axis a tank may start beyond one
 #define SPEED_MAX_M_S 10.0
+#define PLACE_MAX_M 2e4 ///< poses that are set end at 1e4 per axis
 
 static int head_fits(const tarn_tank *tank, const state_head *head, size_t byte_count)
 {
     void *arrays[ARRAYS_MAX];
     if (head->magic != STATE_MAGIC || head->version != STATE_VERSION || head->head_bytes != sizeof *head)
+        return 0;
+    if (head->step > TARN_FRAME_INTEGER_MAX / 2) // frames have to be able to say it, and those to come
         return 0;
     if (head->array_count != list_device(tank, arrays) || head->particle_count > tank->args.shape.particles_max ||
         head->body_count != tank->body_count ||
@@ -161,7 +156,7 @@ static int head_fits(const tarn_tank *tank, const state_head *head, size_t byte_
     const double norm = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3],
                  target_norm = t[0] * t[0] + t[1] * t[1] + t[2] * t[2] + t[3] * t[3];
     return speed >= 0.0f && speed <= SPEED_MAX && norm > 0.99 && norm < 1.01 && target_norm > 0.99 &&
-           target_norm < 1.01 && all_finite(head->position_m, 3) && all_finite(head->target_m, 3) &&
+           target_norm < 1.01 && within(head->position_m, PLACE_MAX_M) && within(head->target_m, PLACE_MAX_M) &&
            within(head->velocity_m_s, SPEED_MAX_M_S) && within(head->spin, SPIN_MAX_RAD_S);
 }
 

@@ -256,11 +256,11 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
             tank->body_solid[tank->body_count++] = i;
     fill_shape(desc, particles_max, &tank->args.shape);
     tank->args.reseed = desc->reseed;
-    const int small = tank_emitters_measure(tank);
-    if (small >= 0) {
+    const char *fault = "";
+    const int wrong = tank_emitters_measure(tank, &fault);
+    if (wrong >= 0) {
         free(tank);
-        return refuse(&c, TARN_E_ARGUMENT, "emitters[%d] lies outside the tank or is too small to hold a cell's centre",
-                      small);
+        return refuse(&c, TARN_E_ARGUMENT, "emitters[%d] %s", wrong, fault);
     }
     tank->has_births = desc->reseed || desc->emitter_count > 0;
     status = tank_fields_copy(tank);

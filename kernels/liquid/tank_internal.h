@@ -194,8 +194,8 @@ void tank_sources_fill(const tarn_tank *tank, liquid_control *control);
 /// Lists the tiles that stay active for the emitters' sake.
 tarn_status tank_keep_tiles(tarn_tank *tank);
 
-/// Emitters' rates. @return the index of an emitter that holds no cell's centre, or -1
-int tank_emitters_measure(tarn_tank *tank);
+/// Emitters' rates. @return the index of an emitter that can't be one, and what is wrong with it; or -1
+int tank_emitters_measure(tarn_tank *tank, const char **complaint);
 
 /// Takes a tank's memory for as many tiles as fit; gives it back, also what was taken by a call that failed.
 tarn_status tank_take_memory(tarn_tank *tank);

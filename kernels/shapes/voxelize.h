@@ -22,8 +22,9 @@ enum {
     TARN_VOXELIZE_WHY_BYTES = 320, ///< enough for every sentence of this module
 };
 
-/// Nodes that all triangles together may be compared with; many triangles as large as the grid would take hours.
-#define TARN_VOXELIZE_VISITS_MAX (1ull << 32)
+/// Nodes that all triangles together may be compared with: some seconds. Fine meshes take 2^27, and a scene may have
+/// several; many triangles as large as the grid would take hours.
+#define TARN_VOXELIZE_VISITS_MAX (1ull << 29)
 
 /// Three coordinates in metres for each vertex, three indices for each triangle. Either order of a triangle's corners
 /// is right when it's the same for all.

@@ -5,13 +5,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/// Opens those of them that are closed, on /dev/null. To be called before anything else is opened: a loop or a socket
-/// would take their numbers, and get what is meant for the log.
+/// Opens those of them that are closed, on /dev/null and for reading, so that writing still fails. To be called before
+/// anything else is opened: a loop, a socket or a file would take their numbers, and get what is meant for the log.
 static inline void tarn_standard_files_open(void)
 {
     int fd;
     do
-        fd = open("/dev/null", O_RDWR);
+        fd = open("/dev/null", O_RDONLY);
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd >= 0)
         close(fd);

@@ -11,6 +11,7 @@
 #include "server/gateway/listener.h"
 #include "server/gateway/metrics.h"
 #include "server/gateway/pages.h"
+#include "server/gateway/scene_pages.h"
 #include "server/gateway/session.h"
 #include "server/gateway/worker_process.h"
 
@@ -27,6 +28,7 @@ typedef struct tarn_gateway {
     tarn_listener listener;
     tarn_pages pages;
     char scenes_dir[4096]; ///< empty: not found
+    tarn_scene_pages scene_pages;
     tarn_metrics metrics;
     tarn_worker_process worker;
     tarn_ipc_worker_hello hello; ///< of the newest worker: its device, its scenes

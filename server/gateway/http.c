@@ -73,8 +73,8 @@ void tarn_http_release(tarn_http_response *response)
 {
     if (!response)
         return;
-    free(response->owned);
-    response->owned = NULL;
+    tarn_scene_page_give(response->scene_page);
+    response->scene_page = NULL;
     response->byte_count = 0;
 }
 
@@ -127,14 +127,15 @@ static int respond_page(tarn_http_response *response, struct lws *wsi, const tar
 
 static int respond_scene(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
 {
-    tarn_page page;
-    tarn_status status =
-        gateway->scenes_dir[0] ? tarn_scene_page_read(gateway->scenes_dir, path, &page) : TARN_E_NOT_FOUND;
+    tarn_scene_page *page = NULL;
+    tarn_status status = gateway->scenes_dir[0]
+                             ? tarn_scene_page_take(&gateway->scene_pages, gateway->scenes_dir, path, &page)
+                             : TARN_E_NOT_FOUND;
     if (status != TARN_OK)
         return respond_text(response, wsi, status == TARN_E_NOT_FOUND ? 404 : 500,
                             status == TARN_E_NOT_FOUND ? "not found" : "the file cannot be read, or is too large");
-    response->owned = page.bytes;
-    return respond_page(response, wsi, &page);
+    response->scene_page = page;
+    return respond_page(response, wsi, &page->page);
 }
 
 static int respond_metrics(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)

@@ -12,8 +12,8 @@ struct tarn_gateway;
 
 /// One response on its way.
 typedef struct tarn_http_response {
-    const uint8_t *bytes; ///< a page's, `text` or `owned`
-    uint8_t *owned;       ///< of a file that was read for this response; NULL: none
+    const uint8_t *bytes;               ///< a page's or `text`
+    struct tarn_scene_page *scene_page; ///< whose bytes these are; NULL: none
     size_t byte_count, sent;
     uint8_t ends; ///< the connection ends after it: a request with a body, which nobody reads
     uint8_t text[TARN_GATEWAY_HTTP_TEXT_BYTES_MAX];

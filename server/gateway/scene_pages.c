@@ -56,14 +56,8 @@ static int open_below(const char *directory, const char *path)
     return fd;
 }
 
-static tarn_status read_whole(int fd, tarn_page *page)
+static tarn_status read_whole(int fd, tarn_page *page, size_t size)
 {
-    struct stat found;
-    if (fstat(fd, &found) != 0 || !S_ISREG(found.st_mode))
-        return TARN_E_NOT_FOUND;
-    if (found.st_size > TARN_GATEWAY_PAGE_BYTES_MAX)
-        return TARN_E_LIMIT;
-    const size_t size = (size_t)found.st_size;
     page->bytes = malloc(size ? size : 1);
     if (!page->bytes)
         return TARN_E_MEMORY;
@@ -78,25 +72,82 @@ static tarn_status read_whole(int fd, tarn_page *page)
     return TARN_OK;
 }
 
-tarn_status tarn_scene_page_read(const char *directory, const char *path, tarn_page *page)
+static int is_same_time(const struct timespec *a, const struct timespec *b)
 {
-    memset(page, 0, sizeof *page);
+    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/// The page in use that holds this state of a file, with the type that a path gives it; or NULL.
+static tarn_scene_page *find_used(const tarn_scene_pages *pages, const struct stat *found, const char *type)
+{
+    for (tarn_scene_page *page = pages->first; page; page = page->next) {
+        const struct stat *held = &page->found;
+        if (held->st_dev == found->st_dev && held->st_ino == found->st_ino && held->st_size == found->st_size &&
+            is_same_time(&held->st_mtim, &found->st_mtim) && is_same_time(&held->st_ctim, &found->st_ctim) &&
+            page->page.type == type)
+            return page;
+    }
+    return NULL;
+}
+
+/// Takes over a share of what is in use, or reads the file.
+static tarn_status take_open(tarn_scene_pages *pages, int fd, const char *type, tarn_scene_page **taken)
+{
+    struct stat found;
+    if (fstat(fd, &found) != 0 || !S_ISREG(found.st_mode))
+        return TARN_E_NOT_FOUND;
+    if (found.st_size > TARN_GATEWAY_PAGE_BYTES_MAX)
+        return TARN_E_LIMIT;
+    tarn_scene_page *page = find_used(pages, &found, type);
+    if (!page) {
+        page = calloc(1, sizeof *page);
+        tarn_status status = page ? read_whole(fd, &page->page, (size_t)found.st_size) : TARN_E_MEMORY;
+        if (status != TARN_OK) {
+            if (page)
+                free(page->page.bytes);
+            free(page);
+            return status;
+        }
+        page->page.type = type;
+        tarn_page_tag(&page->page);
+        page->found = found;
+        page->pages = pages;
+        page->next = pages->first;
+        pages->first = page;
+    }
+    page->user_count++;
+    *taken = page;
+    return TARN_OK;
+}
+
+tarn_status tarn_scene_page_take(tarn_scene_pages *pages, const char *directory, const char *path,
+                                 tarn_scene_page **page)
+{
+    *page = NULL;
     const size_t prefix = strlen(TARN_SCENE_PAGES_PREFIX);
     if (strncmp(path, TARN_SCENE_PAGES_PREFIX, prefix) != 0 || strlen(path + prefix) > TARN_SCENE_PAGES_PATH_BYTES_MAX)
         return TARN_E_NOT_FOUND;
-    page->type = type_of(path + prefix);
-    if (!page->type)
+    const char *type = type_of(path + prefix);
+    if (!type)
         return TARN_E_NOT_FOUND;
     int fd = open_below(directory, path + prefix);
     if (fd < 0)
         return TARN_E_NOT_FOUND;
-    tarn_status status = read_whole(fd, page);
+    tarn_status status = take_open(pages, fd, type, page);
     close(fd);
-    if (status != TARN_OK) {
-        free(page->bytes);
-        memset(page, 0, sizeof *page);
-        return status;
+    return status;
+}
+
+void tarn_scene_page_give(tarn_scene_page *page)
+{
+    if (!page || --page->user_count > 0)
+        return;
+    for (tarn_scene_page **link = &page->pages->first; *link; link = &(*link)->next) {
+        if (*link != page)
+            continue;
+        *link = page->next;
+        break;
     }
-    tarn_page_tag(page);
-    return TARN_OK;
+    free(page->page.bytes);
+    free(page);
 }

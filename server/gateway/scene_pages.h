@@ -8,16 +8,37 @@
 
 #include "server/gateway/pages.h"
 
+#include <sys/stat.h>
+
 #define TARN_SCENE_PAGES_PREFIX "/scenes/"
 
-/// Reads one file.
+/// A file that responses are sent from. Those of the same file that are on their way together share it: what slow
+/// readers hold is bounded by the files that there are, not by the connections.
+typedef struct tarn_scene_page {
+    tarn_page page; ///< path NULL
+    struct tarn_scene_pages *pages;
+    struct tarn_scene_page *next;
+    struct stat found; ///< the file when it was read
+    uint32_t user_count;
+} tarn_scene_page;
+
+/// The files that are in use. Starts zeroed.
+typedef struct tarn_scene_pages {
+    tarn_scene_page *first;
+} tarn_scene_pages;
+
+/// Reads one file, or shares it with who reads the same state of it.
 /// @param directory  of the scenes
 /// @param path       as in a URL: "/scenes/dam-break.json". The rest consists of names of letters, digits, '.', '-' and
-/// '_'
-///                   with slashes between them, none of which begins with a dot; it ends in .json, .obj, .stl or .pgm
-/// @param page       filled on success: bytes and byte_count by malloc, for the caller to free; path NULL
+///                   '_' with slashes between them, none of which begins with a dot; it ends in .json, .obj, .stl or
+///                   .pgm
+/// @param page       on success for tarn_scene_page_give, otherwise NULL
 /// @return TARN_OK, TARN_E_NOT_FOUND (also of anything that isn't such a path), TARN_E_LIMIT (more than
 ///         TARN_GATEWAY_PAGE_BYTES_MAX), TARN_E_IO or TARN_E_MEMORY
-tarn_status tarn_scene_page_read(const char *directory, const char *path, tarn_page *page);
+tarn_status tarn_scene_page_take(tarn_scene_pages *pages, const char *directory, const char *path,
+                                 tarn_scene_page **page);
+
+/// Gives a page back; it is gone with its last user. Takes NULL.
+void tarn_scene_page_give(tarn_scene_page *page);
 
 #endif

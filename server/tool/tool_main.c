@@ -1,4 +1,5 @@
 // `tarn`: the tool for people. Picks the subcommand; each parses its own options.
+#include "server/common/standard_files.h"
 #include "server/tool/tool.h"
 
 #include <signal.h>
@@ -61,6 +62,8 @@ int main(int argc, char **argv)
                "`tarn COMMAND --help` describes a command. A SCENE is a path to a .json file or the name of a scene "
                "that came with Tarn, such as dam-break.",
     };
+    // A file that is written must not get the number of a closed standard error, and what is said there with it.
+    tarn_standard_files_open();
     argp_program_version_hook = print_version;
     argp_err_exit_status = TOOL_EXIT_USAGE;
     // A file-size limit is then a write error, which is reported with the file's name.

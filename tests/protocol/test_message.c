@@ -94,6 +94,9 @@ static void numbers_outside_their_range_are_refused_by_name(void **context)
     const tarn_status limit = TARN_E_LIMIT;
     refused(POINTER("16", "'up'", "'push'", "[0,0,0]", "[0,1,0]", "1", "1"), limit,
             "input: id is 16; allowed is an integer from 0 to 15");
+    refused("{'t':'ping','id':4294967296,'client_time_ms':0}", limit,
+            "ping: id is 4294967296; allowed is an integer from 0 to 4294967295");
+    refused("{'t':'ack','epoch':1,'step':9007199254740992}", limit, "an integer from 0 to 9007199254740991");
     refused(POINTER("-1", "'up'", "'push'", "[0,0,0]", "[0,1,0]", "1", "1"), limit, "id is -1");
     refused(POINTER("0", "'up'", "'push'", "[0,0,-1000.1]", "[0,1,0]", "1", "1"), limit,
             "input: origin_m[2] is -1000.1; allowed is a number from -1000 to 1000");

@@ -325,6 +325,9 @@ static void test_fields_that_do_not_fit_are_refused_with_their_place(void **stat
         {SOLID("'motion':'keyframes','keyframes':[{'time_s':1,'position_m':[0,0,0]},"
                "{'time_s':1,'position_m':[0,0,0]}]"),
          TARN_E_LIMIT, "solids[0].keyframes[1].time_s", "more than the one before, 1 s"},
+        {SOLID("'motion':'keyframes','keyframes':[{'time_s':100,'position_m':[0,0,0],'rotation_deg':[0,0,0]},"
+               "{'time_s':100.00001,'position_m':[0,0,0],'rotation_deg':[0,720,0]}]"),
+         TARN_E_LIMIT, "solids[0].keyframes[1].time_s", "too short a time for the turn"},
         {SOLID("'motion':'keyframes','loop':true,'keyframes':[{'time_s':0,'position_m':[0,0,0]},"
                "{'time_s':1,'position_m':[0,0.1,0]}]"),
          TARN_E_LIMIT, "solids[0].loop", "isn't where the first is"},

@@ -152,23 +152,26 @@ static int remove_folder(void **state)
     return system(command) == 0 ? 0 : -1;
 }
 
+static tarn_scene_pages scene_pages;
+
 static void expect_scene_page(const char *path, const char *type, const char *text)
 {
-    tarn_page page;
-    tarn_status status = tarn_scene_page_read(folder, path, &page);
+    tarn_scene_page *page;
+    tarn_status status = tarn_scene_page_take(&scene_pages, folder, path, &page);
     if (!text) {
-        if (status != TARN_E_NOT_FOUND || page.bytes)
+        if (status != TARN_E_NOT_FOUND || page)
             fail_msg("%s: %s instead of TARN_E_NOT_FOUND", path, tarn_status_name(status));
         return;
     }
     if (status != TARN_OK)
         fail_msg("%s: %s", path, tarn_status_name(status));
-    assert_string_equal(page.type, type);
-    assert_int_equal(page.byte_count, strlen(text));
-    assert_memory_equal(page.bytes, text, strlen(text));
-    assert_int_equal(page.etag[0], '"');
-    assert_false(page.immutable);
-    free(page.bytes);
+    assert_string_equal(page->page.type, type);
+    assert_int_equal(page->page.byte_count, strlen(text));
+    assert_memory_equal(page->page.bytes, text, strlen(text));
+    assert_int_equal(page->page.etag[0], '"');
+    assert_false(page->page.immutable);
+    tarn_scene_page_give(page);
+    assert_null(scene_pages.first);
 }
 
 static void test_scenes_are_read_from_their_folder_and_nothing_else_is(void **state)
@@ -235,14 +238,40 @@ static void test_scenes_are_read_from_their_folder_and_nothing_else_is(void **st
         expect_scene_page(others[i], NULL, NULL);
     expect_scene_page(long_path, NULL, NULL);
 
-    tarn_page page;
+    tarn_scene_page *page;
     snprintf(path, sizeof path, "%s/large.obj", folder);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     assert_int_equal(ftruncate(fileno(file), TARN_GATEWAY_PAGE_BYTES_MAX + 1), 0);
     fclose(file);
-    assert_int_equal(tarn_scene_page_read(folder, "/scenes/large.obj", &page), TARN_E_LIMIT);
-    assert_int_equal(tarn_scene_page_read("/no/such/folder", "/scenes/pool.json", &page), TARN_E_NOT_FOUND);
+    assert_int_equal(tarn_scene_page_take(&scene_pages, folder, "/scenes/large.obj", &page), TARN_E_LIMIT);
+    assert_int_equal(tarn_scene_page_take(&scene_pages, "/no/such/folder", "/scenes/pool.json", &page),
+                     TARN_E_NOT_FOUND);
+}
+
+/// What slow readers hold doesn't grow with how many they are, and nobody gets what isn't there any more.
+static void test_responses_share_a_scenes_file(void **state)
+{
+    (void)state;
+    tarn_scene_page *first, *second, *newer, *other;
+    put_file("pool.json", "{}");
+    put_file("twin.json", "{}");
+    assert_int_equal(tarn_scene_page_take(&scene_pages, folder, "/scenes/pool.json", &first), TARN_OK);
+    assert_int_equal(tarn_scene_page_take(&scene_pages, folder, "/scenes/pool.json", &second), TARN_OK);
+    assert_ptr_equal(first, second);
+    assert_int_equal(tarn_scene_page_take(&scene_pages, folder, "/scenes/twin.json", &other), TARN_OK);
+    assert_ptr_not_equal(other, first);
+    put_file("pool.json", "{ }");
+    assert_int_equal(tarn_scene_page_take(&scene_pages, folder, "/scenes/pool.json", &newer), TARN_OK);
+    assert_ptr_not_equal(newer, first);
+    assert_int_equal(newer->page.byte_count, 3);
+    tarn_scene_page_give(first);
+    assert_int_equal(second->page.byte_count, 2);
+    assert_memory_equal(second->page.bytes, "{}", 2);
+    tarn_scene_page_give(newer);
+    tarn_scene_page_give(second);
+    tarn_scene_page_give(other);
+    assert_null(scene_pages.first);
 }
 
 static void test_pages_are_found_by_their_path_and_nothing_else_is(void **state)
@@ -329,6 +358,7 @@ int main(void)
         cmocka_unit_test(test_pages_are_found_by_their_path_and_nothing_else_is),
         cmocka_unit_test(test_an_etag_changes_with_the_content),
         cmocka_unit_test(test_scenes_are_read_from_their_folder_and_nothing_else_is),
+        cmocka_unit_test(test_responses_share_a_scenes_file),
         cmocka_unit_test(test_metrics_are_whole_lines_however_little_room_there_is),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -341,6 +341,11 @@ static void wrong_sources_are_refused(void **state)
     bad = good;
     bad.emitters[0].pose.position_m[0] = 5.0f;
     expect_refusal(device, &bad, TARN_E_ARGUMENT, "emitters[0]");
+    bad = good; // to measure it would take hours
+    bad.cell_m = 0.01f;
+    bad.block_count = 0;
+    bad.emitters[0].shape = (tarn_shape){.kind = TARN_SHAPE_SPHERE, .half_m = {40.0f}};
+    expect_refusal(device, &bad, TARN_E_ARGUMENT, "emitters[0] is too large");
     bad = good;
     bad.drains[0].shape.kind = (tarn_shape_kind)77;
     expect_refusal(device, &bad, TARN_E_ARGUMENT, "drains[0].shape");
@@ -511,6 +516,42 @@ static void damaged_states_do_no_harm(void **state)
     tarn_device_destroy(device);
 }
 
+/// Steps that no frame could tell, and places beyond all poses that may be set.
+static void states_out_of_all_bounds_are_refused(void **state)
+{
+    (void)state;
+    enum { STEP_AT = 0, POSITION_AT = 24, TARGET_AT = 80 }; // as state.c lays them out
+    tarn_device *device = open_device(1);
+    tarn_tank_desc desc;
+    tap_desc(&desc);
+    tarn_tank *tank = open_tank(device, &desc);
+    const tarn_pose far_away = {.position_m = {1e4f, -1e4f, 1e4f}, .rotation = {0, 0, 0, 1}};
+    assert_int_equal(tarn_tank_set_pose(tank, &far_away), TARN_OK);
+    steps(tank, 2);
+    const size_t most = tarn_tank_save_bytes_max(tank);
+    uint8_t *bytes = malloc(most);
+    size_t count = 0;
+    assert_int_equal(tarn_tank_save(tank, bytes, most, &count), TARN_OK);
+    assert_int_equal(tarn_tank_load(tank, bytes, count), TARN_OK);
+    const uint64_t step = 1ull << 53;
+    const double place_m = 1e300;
+    const struct {
+        size_t at;
+        const void *value;
+    } damages[] = {{STEP_AT, &step}, {POSITION_AT + 8, &place_m}, {TARGET_AT + 16, &place_m}};
+    for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
+        uint8_t good[8];
+        memcpy(good, bytes + damages[i].at, sizeof good);
+        memcpy(bytes + damages[i].at, damages[i].value, sizeof good);
+        assert_int_equal(tarn_tank_load(tank, bytes, count), TARN_E_MALFORMED);
+        memcpy(bytes + damages[i].at, good, sizeof good);
+    }
+    assert_int_equal(tarn_tank_load(tank, bytes, count), TARN_OK);
+    free(bytes);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -529,6 +570,7 @@ int main(void)
         cmocka_unit_test(busy_tank_has_the_same_bits_everywhere),
         cmocka_unit_test(restored_state_continues_bit_for_bit),
         cmocka_unit_test(damaged_states_do_no_harm),
+        cmocka_unit_test(states_out_of_all_bounds_are_refused),
     };
     return cmocka_run_group_tests_name("sources", tests, NULL, NULL);
 }

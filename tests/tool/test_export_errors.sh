@@ -73,6 +73,27 @@ wait $!
 [ -p "$folder/pipe.y4m" ] || fail "a named pipe was replaced"
 [ "$(head -c 9 "$folder/from-pipe")" = YUV4MPEG2 ] || fail "no video came through the pipe"
 
+# What goes back in its file doesn't wait for a pipe's other end.
+for file in pipe.apng pipe.usda pipe.usdc; do
+    option=--export
+    [ $file = pipe.apng ] && option=--render
+    mkfifo "$folder/$file"
+    timeout -s KILL 20 "$tarn" run "$folder/small.json" --steps 1 $option "$folder/$file" \
+        >"$folder/out" 2>"$folder/err" || [ $? = 1 ] || fail "$file: it wasn't refused"
+    says "$file: found a pipe or a device, allowed is a file"
+done
+
+# What a closed standard error would have said doesn't get into the file that has its number.
+"$tarn" run "$folder/small.json" --steps 1 --export "$folder/closed.usda" >"$folder/out" 2>&-
+grep -q 'simulated' "$folder/closed.usda" && fail "the progress went into a file"
+"$tarn" run "$folder/small.json" --steps 1 --hash >&- 2>"$folder/err" && fail "a closed standard output went unnoticed"
+
+# One file by two names is whole in the end; parts with the same name are left alone.
+run 0 --steps 2 --quiet --export "$folder/same.usda" --export "$folder/./same.usda"
+run 0 --steps 2 --quiet --export "$folder/once.usda"
+cmp -s "$folder/same.usda" "$folder/once.usda" || fail "a file that was written twice differs"
+[ -z "$(find "$folder" -name '*.part')" ] || fail "left behind: $(find "$folder" -name '*.part')"
+
 # What an interrupt leaves is whole.
 "$tarn" run "$folder/small.json" --steps 1000000 --export "$folder/cut.pvd" >"$folder/out" 2>"$folder/err" &
 for _ in $(seq 200); do

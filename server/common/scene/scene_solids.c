@@ -180,6 +180,44 @@ static bool put_keyframe(scene_reader *r, scene_draft *d, const char *path, cons
     return scene_fit_pose(r, path, &keyframe->pose, &fitted->pose);
 }
 
+/// The key frame that lies `share` of the way between two.
+static keyframe_draft keyframe_between(const keyframe_draft *first, const keyframe_draft *second, double share)
+{
+    keyframe_draft between = {.pose.has_degrees = true};
+    const pose_draft *a = &first->pose, *b = &second->pose;
+    between.time_s = first->time_s + share * (second->time_s - first->time_s);
+    for (int axis = 0; axis < 3; axis++) {
+        between.pose.position_m[axis] = a->position_m[axis] + share * (b->position_m[axis] - a->position_m[axis]);
+        between.pose.degrees[axis] = a->degrees[axis] + share * (b->degrees[axis] - a->degrees[axis]);
+    }
+    return between;
+}
+
+/// Puts in what a turn needs between two key frames, at times that the tank can tell apart.
+static bool put_between(scene_reader *r, scene_draft *d, const char *path, uint32_t index,
+                        const keyframe_draft *keyframe)
+{
+    char inner[SCENE_PATH_BYTES];
+    const uint32_t pieces = piece_count(keyframe, keyframe + 1);
+    float last_s = (float)keyframe->time_s;
+    for (uint32_t piece = 1; piece <= pieces; piece++) {
+        const keyframe_draft between = keyframe_between(keyframe, keyframe + 1, (double)piece / pieces);
+        if ((float)between.time_s <= last_s) {
+            scene_write_path(inner, "%s.keyframes[%u].time_s", path, index + 1);
+            return scene_refuse(r, TARN_E_LIMIT, inner,
+                                "found %.9g s, %.3g s after the one before, which is too short a time for the turn "
+                                "between them, in %u pieces; allowed is a later time",
+                                keyframe[1].time_s, keyframe[1].time_s - keyframe->time_s, pieces);
+        }
+        last_s = (float)between.time_s;
+        scene_write_path(inner, "%s.keyframes[%u]", path, index);
+        if (piece < pieces && !put_keyframe(r, d, inner, &between)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool fit_keyframes(scene_reader *r, scene_draft *d, const char *path, const motion_draft *motion)
 {
     for (uint32_t i = 0; i < motion->keyframe_count; i++) {
@@ -189,23 +227,8 @@ static bool fit_keyframes(scene_reader *r, scene_draft *d, const char *path, con
         if (!put_keyframe(r, d, inner, keyframe)) {
             return false;
         }
-        if (i + 1 == motion->keyframe_count) {
-            break;
-        }
-        uint32_t pieces = piece_count(keyframe, keyframe + 1);
-        for (uint32_t piece = 1; piece < pieces; piece++) {
-            double share = (double)piece / pieces;
-            keyframe_draft between = {.pose.has_degrees = true};
-            between.time_s = keyframe->time_s + share * (keyframe[1].time_s - keyframe->time_s);
-            for (int axis = 0; axis < 3; axis++) {
-                const pose_draft *a = &keyframe->pose, *b = &keyframe[1].pose;
-                between.pose.position_m[axis] =
-                    a->position_m[axis] + share * (b->position_m[axis] - a->position_m[axis]);
-                between.pose.degrees[axis] = a->degrees[axis] + share * (b->degrees[axis] - a->degrees[axis]);
-            }
-            if (!put_keyframe(r, d, inner, &between)) {
-                return false;
-            }
+        if (i + 1 < motion->keyframe_count && !put_between(r, d, path, i, keyframe)) {
+            return false;
         }
     }
     return true;

@@ -8,6 +8,50 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { NAMES_MAX = 100 };
+
+/// Opens a new file beside `path`; what is there under such a name belongs to somebody else, and is no link to follow.
+static tarn_status open_part(part_file *file, const char *path, char *why)
+{
+    for (int i = 0; i < NAMES_MAX; i++) {
+        char number[16] = "";
+        if (i > 0) {
+            snprintf(number, sizeof number, "-%d", i);
+        }
+        int bytes = snprintf(file->part, sizeof file->part, "%s.%ld%s.part", path, (long)getpid(), number);
+        if (bytes < 0 || (size_t)bytes >= sizeof file->part) {
+            errno = ENAMETOOLONG;
+            break;
+        }
+        file->file = fopen(file->part, "w+bex");
+        if (file->file != NULL) {
+            return TARN_OK;
+        }
+        if (errno != EEXIST) {
+            break;
+        }
+    }
+    return export_why_errno(path, why);
+}
+
+/// What is there and isn't a file that could be replaced.
+static bool is_stream(const char *path)
+{
+    struct stat found;
+    return strcmp(path, "-") == 0 || (stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode));
+}
+
+tarn_status part_file_open_whole(part_file *file, const char *path, char *why)
+{
+    if (!is_stream(path)) {
+        return part_file_open(file, path, why);
+    }
+    file->file = NULL;
+    snprintf(why, EXPORT_WHY_BYTES, "%s: found a pipe or a device, allowed is a file; .y4m can go through a pipe",
+             path);
+    return TARN_E_IO;
+}
+
 tarn_status part_file_open(part_file *file, const char *path, char *why)
 {
     file->file = NULL;
@@ -26,13 +70,7 @@ tarn_status part_file_open(part_file *file, const char *path, char *why)
         file->file = fopen(path, "wbe");
         return file->file != NULL ? TARN_OK : export_why_errno(path, why);
     }
-    bytes = snprintf(file->part, sizeof file->part, "%s.%ld.part", path, (long)getpid());
-    if (bytes < 0 || (size_t)bytes >= sizeof file->part) {
-        errno = ENAMETOOLONG;
-        return export_why_errno(path, why);
-    }
-    file->file = fopen(file->part, "w+be");
-    return file->file != NULL ? TARN_OK : export_why_errno(path, why);
+    return open_part(file, path, why);
 }
 
 static int close_stream(part_file *file)

@@ -14,11 +14,14 @@ typedef struct part_file {
     char part[PATH_MAX]; ///< empty: written in place, because it is a pipe or a device
 } part_file;
 
-/// Opens PATH.PID.part for reading and writing. What exists and is no regular file, such as a named pipe, is opened
-/// itself, for writing only; "-" is standard output.
+/// Opens PATH.PID.part, or where that is taken PATH.PID-1.part and so on, for reading and writing. What exists and is
+/// no regular file, such as a named pipe, is opened itself, for writing only; "-" is standard output.
 /// @param why  EXPORT_WHY_BYTES; on failure the file's name and what went wrong
 /// @return TARN_OK or TARN_E_IO; after a failure nothing needs closing
 tarn_status part_file_open(part_file *file, const char *path, char *why);
+
+/// The same for a format that goes back in its file: a pipe or a device is refused, and not waited for.
+tarn_status part_file_open_whole(part_file *file, const char *path, char *why);
 
 /// Closes and renames. Closed in any case; on failure the part is gone.
 tarn_status part_file_close(part_file *file, char *why);

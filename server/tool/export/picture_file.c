@@ -148,14 +148,8 @@ static tarn_status apng_open(const char *path, const export_info *info, void **w
     }
     picture_writer *p = *writer;
     p->previous_rgb = malloc((size_t)p->width * p->height * 3);
-    status = p->previous_rgb != NULL ? part_file_open(&p->out, path, why) : no_memory(path, why);
-    if (status == TARN_OK && p->out.part[0] == '\0') {
-        // The number of frames stands at the start and is known at the end.
-        part_file_drop(&p->out);
-        snprintf(why, EXPORT_WHY_BYTES, "%s: found a pipe or a device, allowed is a file; .y4m can go through a pipe",
-                 path);
-        status = TARN_E_IO;
-    }
+    // The number of frames stands at the start and is known at the end.
+    status = p->previous_rgb != NULL ? part_file_open_whole(&p->out, path, why) : no_memory(path, why);
     if (status != TARN_OK) {
         picture_free(p);
     }

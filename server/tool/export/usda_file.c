@@ -52,11 +52,7 @@ static tarn_status usd_open(const char *path, const export_info *info, void **wr
         snprintf(why, EXPORT_WHY_BYTES, "%s: out of memory", path);
         return TARN_E_MEMORY;
     }
-    tarn_status status = part_file_open(&usd->out, path, why);
-    if (status == TARN_OK && usd->out.part[0] == '\0') {
-        errno = EINVAL; // a pipe: there is no folder to collect in
-        status = part_file_fail(&usd->out, why);
-    }
+    tarn_status status = part_file_open_whole(&usd->out, path, why); // its parts are collected beside it
     for (int i = 0; status == TARN_OK && i < USD_SERIES_COUNT; i++) {
         usd->series[i] = open_nameless(usd->out.part, i);
         if (usd->series[i] == NULL) {

@@ -479,11 +479,7 @@ static tarn_status usdc_open(const char *path, const export_info *info, void **w
         return no_memory(path, why);
     }
     usd->info = *info;
-    tarn_status status = part_file_open(&usd->out, path, why);
-    if (status == TARN_OK && usd->out.part[0] == '\0') {
-        errno = ESPIPE; // the bootstrap is written last
-        status = part_file_fail(&usd->out, why);
-    }
+    tarn_status status = part_file_open_whole(&usd->out, path, why); // the bootstrap is written last
     if (status != TARN_OK) {
         usdc_free(usd);
         return status;
