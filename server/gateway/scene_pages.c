@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -99,4 +101,20 @@ tarn_status tarn_scene_page_read(const char *directory, const char *path, tarn_p
     }
     tarn_page_tag(page);
     return TARN_OK;
+}
+
+tarn_status tarn_scene_page_read_own(const char *scene_file, const char *path, tarn_page *page)
+{
+    memset(page, 0, sizeof *page);
+    const char *slash = strrchr(scene_file, '/'), *ending = strrchr(path, '.');
+    const char *name = slash ? slash + 1 : scene_file;
+    const size_t prefix = strlen(TARN_SCENE_PAGES_PREFIX);
+    if (strncmp(path, TARN_SCENE_PAGES_PREFIX, prefix) != 0 || access(scene_file, F_OK) != 0)
+        return TARN_E_NOT_FOUND;
+    if (ending && strcmp(ending, ".json") == 0 && strcmp(path + prefix, name) != 0)
+        return TARN_E_NOT_FOUND;
+    char directory[PATH_MAX + 2];
+    if (snprintf(directory, sizeof directory, "%.*s.", (int)(name - scene_file), scene_file) >= (int)sizeof directory)
+        return TARN_E_NOT_FOUND;
+    return tarn_scene_page_read(directory, path, page);
 }

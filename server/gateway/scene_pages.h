@@ -20,4 +20,9 @@
 ///         TARN_GATEWAY_PAGE_BYTES_MAX), TARN_E_IO or TARN_E_MEMORY
 tarn_status tarn_scene_page_read(const char *directory, const char *path, tarn_page *page);
 
+/// The same for a scene that somebody named by its file: of what lies beside it only the meshes and heights can be had,
+/// and no other .json, which may be anything.
+/// @param scene_file  as it was named
+tarn_status tarn_scene_page_read_own(const char *scene_file, const char *path, tarn_page *page);
+
 #endif
