@@ -66,6 +66,7 @@ export class Stage {
     this.tank.position.copy(this.size).multiplyScalar(-0.5);
     this.box.fit(this.size);
     this.table.fit(this.size);
+    this.solids.fit(this.size);
     this.reach = 0.5 * this.size.length();
   }
 
