@@ -140,6 +140,25 @@ static void print_scene(const char *path, const tarn_scene *scene)
     print_solver(tank);
 }
 
+/// Whether a tank can be made of the scene: some things show only then, such as an emitter outside of it.
+static bool check_tank(const char *command, const tarn_scene *scene, const char *path)
+{
+    const tarn_device_desc desc = {.kind = TARN_DEVICE_CPU, .threads = 1};
+    char why[TARN_SCENE_WHY_BYTES] = "";
+    tarn_device *device = NULL;
+    tarn_tank *tank = NULL;
+    tarn_status status = tarn_device_create(&desc, &device);
+    if (status == TARN_OK) {
+        status = tarn_tank_create(device, &scene->tank, &tank, why, sizeof why);
+    }
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+    if (status != TARN_OK) {
+        fprintf(stderr, "%s: %s: %s\n", command, path, why[0] != '\0' ? why : tarn_status_text(status));
+    }
+    return status == TARN_OK;
+}
+
 static bool check_scene(const char *command, const char *argument, bool quiet)
 {
     char path[PATH_MAX], why[TARN_SCENE_WHY_BYTES] = "";
@@ -152,7 +171,9 @@ static bool check_scene(const char *command, const char *argument, bool quiet)
                  tarn_scene_read_file(path, scene, why, sizeof why) == TARN_OK;
     if (!right) {
         fprintf(stderr, "%s: %s\n", command, why);
-    } else if (!quiet) {
+    }
+    right = right && check_tank(command, scene, path);
+    if (right && !quiet) {
         print_scene(path, scene);
     }
     tarn_scene_free(scene);
