@@ -90,11 +90,12 @@ static tarn_status on_worker_ready(void *user, const tarn_ipc_worker_hello *hell
 static void on_worker_lost(void *user, const char *sentence, int given_up)
 {
     tarn_gateway *self = user;
-    tarn_log_error("%s%s", sentence, given_up ? "; it is not started again by itself" : "");
-    if (self->serving)
-        tarn_session_worker_lost(self, sentence, given_up);
-    else
+    if (!self->serving) {
         fail_start(sentence);
+        return;
+    }
+    tarn_log_error("%s%s", sentence, given_up ? "; it is not started again by itself" : "");
+    tarn_session_worker_lost(self, sentence, given_up);
 }
 
 static tarn_status on_worker_message(void *user, const tarn_ipc_message *message)

@@ -3,6 +3,7 @@
 #include "server/gateway/gateway_help.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +110,8 @@ void tarn_gateway_options_parse(int argc, char **argv, tarn_gateway_options *opt
     static const struct argp argp = {option_list, parse_option, NULL, tarn_gateway_help, NULL, NULL, NULL};
     argp_program_version = "tarnd " TARN_VERSION;
     argp_err_exit_status = 1;
+    if (argc > 0)
+        argv[0] = program_invocation_short_name; // the C library's sentences would begin with the whole path
     *options = (tarn_gateway_options){.host = "127.0.0.1",
                                       .port = 8080,
                                       .scene = "dam-break",

@@ -1,5 +1,6 @@
 #include "server/gateway/http.h"
 #include "server/common/log.h"
+#include "server/common/scene.h"
 #include "server/gateway/gateway.h"
 #include "server/gateway/scene_pages.h"
 
@@ -125,12 +126,22 @@ static int respond_page(tarn_http_response *response, struct lws *wsi, const tar
     return respond(response, wsi, 200, page->type, page->etag, cache);
 }
 
+/// A file that the server was started with comes before a scene of the directory that has the same name.
+static tarn_status take_scene(tarn_gateway *gateway, const char *path, tarn_scene_page **page)
+{
+    const tarn_session *session = tarn_session_find(gateway, "");
+    tarn_status status = TARN_E_NOT_FOUND;
+    if (session && !tarn_scene_name_valid(session->scene))
+        status = tarn_scene_page_take_own(&gateway->scene_pages, session->scene, path, page);
+    if (status == TARN_E_NOT_FOUND && gateway->scenes_dir[0])
+        status = tarn_scene_page_take(&gateway->scene_pages, gateway->scenes_dir, path, page);
+    return status;
+}
+
 static int respond_scene(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
 {
     tarn_scene_page *page = NULL;
-    tarn_status status = gateway->scenes_dir[0]
-                             ? tarn_scene_page_take(&gateway->scene_pages, gateway->scenes_dir, path, &page)
-                             : TARN_E_NOT_FOUND;
+    tarn_status status = take_scene(gateway, path, &page);
     if (status != TARN_OK)
         return respond_text(response, wsi, status == TARN_E_NOT_FOUND ? 404 : 500,
                             status == TARN_E_NOT_FOUND ? "not found" : "the file cannot be read, or is too large");

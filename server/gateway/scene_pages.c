@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -150,4 +152,21 @@ void tarn_scene_page_give(tarn_scene_page *page)
     }
     free(page->page.bytes);
     free(page);
+}
+
+tarn_status tarn_scene_page_take_own(tarn_scene_pages *pages, const char *scene_file, const char *path,
+                                     tarn_scene_page **page)
+{
+    *page = NULL;
+    const char *slash = strrchr(scene_file, '/'), *ending = strrchr(path, '.');
+    const char *name = slash ? slash + 1 : scene_file;
+    const size_t prefix = strlen(TARN_SCENE_PAGES_PREFIX);
+    if (strncmp(path, TARN_SCENE_PAGES_PREFIX, prefix) != 0 || access(scene_file, F_OK) != 0)
+        return TARN_E_NOT_FOUND;
+    if (ending && strcmp(ending, ".json") == 0 && strcmp(path + prefix, name) != 0)
+        return TARN_E_NOT_FOUND;
+    char directory[PATH_MAX + 2];
+    if (snprintf(directory, sizeof directory, "%.*s.", (int)(name - scene_file), scene_file) >= (int)sizeof directory)
+        return TARN_E_NOT_FOUND;
+    return tarn_scene_page_take(pages, directory, path, page);
 }

@@ -38,6 +38,12 @@ typedef struct tarn_scene_pages {
 tarn_status tarn_scene_page_take(tarn_scene_pages *pages, const char *directory, const char *path,
                                  tarn_scene_page **page);
 
+/// The same for a scene that somebody named by its file: of what lies beside it only the meshes and heights can be had,
+/// and no other .json, which may be anything.
+/// @param scene_file  as it was named
+tarn_status tarn_scene_page_take_own(tarn_scene_pages *pages, const char *scene_file, const char *path,
+                                     tarn_scene_page **page);
+
 /// Gives a page back; it is gone with its last user. Takes NULL.
 void tarn_scene_page_give(tarn_scene_page *page);
 

@@ -42,15 +42,34 @@ static const char *plural(uint32_t count)
     return count == 1 ? "" : "s";
 }
 
+typedef struct counted {
+    uint32_t count;
+    const char *what;
+} counted;
+
+/// " 2 blocks, 1 shape": what there is none of is left out. @return whether there is anything
+static bool print_counts(const counted *parts, size_t part_count, bool has_plural)
+{
+    const char *separator = " ";
+    for (size_t i = 0; i < part_count; i++) {
+        if (parts[i].count > 0) {
+            printf("%s%u %s%s", separator, parts[i].count, parts[i].what, has_plural ? plural(parts[i].count) : "");
+            separator = ", ";
+        }
+    }
+    return separator[0] == ',';
+}
+
 static void print_liquids(const tarn_scene *scene)
 {
     const tarn_tank_desc *tank = &scene->tank;
-    printf("    liquid: %u block%s, %u shape%s", tank->block_count, plural(tank->block_count), tank->fluid_count,
-           plural(tank->fluid_count));
+    printf("    liquid:");
+    const counted parts[] = {{tank->block_count, "block"}, {tank->fluid_count, "shape"}};
+    const char *before = print_counts(parts, 2, true) ? " of " : " ";
     for (uint32_t i = 0; i < tank->liquid_count; i++) {
         const tarn_liquid *liquid = &tank->liquids[i];
         const char *name = scene->liquid_names[i];
-        printf("%s%s%s%g kg/m3", i == 0 ? " of " : ", ", name, name[0] != '\0' ? " " : "",
+        printf("%s%s%s%g kg/m3", i == 0 ? before : ", ", name, name[0] != '\0' ? " " : "",
                (double)liquid->density_kg_m3);
         if (liquid->viscosity_m2_s > 0) {
             printf(" and %g m2/s", (double)liquid->viscosity_m2_s);
@@ -58,8 +77,13 @@ static void print_liquids(const tarn_scene *scene)
     }
     printf("\n");
     if (tank->emitter_count + tank->drain_count > 0) {
-        printf("    sources: %u emitter%s, %u drain%s, room for %u particles\n", tank->emitter_count,
-               plural(tank->emitter_count), tank->drain_count, plural(tank->drain_count), tank->particles_max);
+        const counted sources[] = {{tank->emitter_count, "emitter"}, {tank->drain_count, "drain"}};
+        printf("    sources:");
+        print_counts(sources, 2, true);
+        if (tank->emitter_count > 0) {
+            printf(", room for %u particles", tank->particles_max);
+        }
+        printf("\n");
     }
 }
 
@@ -71,8 +95,12 @@ static void print_solids(const tarn_scene *scene)
         for (uint32_t i = 0; i < tank->solid_count; i++) {
             counts[tank->solids[i].motion]++;
         }
-        printf("    solids: %u static, %u on key frames, %u free\n", counts[TARN_MOTION_STATIC],
-               counts[TARN_MOTION_KEYFRAMES], counts[TARN_MOTION_FREE]);
+        const counted solids[] = {{counts[TARN_MOTION_STATIC], "static"},
+                                  {counts[TARN_MOTION_KEYFRAMES], "on key frames"},
+                                  {counts[TARN_MOTION_FREE], "free"}};
+        printf("    solids:");
+        print_counts(solids, 3, false);
+        printf("\n");
     }
     for (uint32_t i = 0; i < tank->field_count; i++) {
         const tarn_distance_field *field = &tank->fields[i];
@@ -112,6 +140,25 @@ static void print_scene(const char *path, const tarn_scene *scene)
     print_solver(tank);
 }
 
+/// Whether a tank can be made of the scene: some things show only then, such as an emitter outside of it.
+static bool check_tank(const char *command, const tarn_scene *scene, const char *path)
+{
+    const tarn_device_desc desc = {.kind = TARN_DEVICE_CPU, .threads = 1};
+    char why[TARN_SCENE_WHY_BYTES] = "";
+    tarn_device *device = NULL;
+    tarn_tank *tank = NULL;
+    tarn_status status = tarn_device_create(&desc, &device);
+    if (status == TARN_OK) {
+        status = tarn_tank_create(device, &scene->tank, &tank, why, sizeof why);
+    }
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+    if (status != TARN_OK) {
+        fprintf(stderr, "%s: %s: %s\n", command, path, why[0] != '\0' ? why : tarn_status_text(status));
+    }
+    return status == TARN_OK;
+}
+
 static bool check_scene(const char *command, const char *argument, bool quiet)
 {
     char path[PATH_MAX], why[TARN_SCENE_WHY_BYTES] = "";
@@ -124,7 +171,9 @@ static bool check_scene(const char *command, const char *argument, bool quiet)
                  tarn_scene_read_file(path, scene, why, sizeof why) == TARN_OK;
     if (!right) {
         fprintf(stderr, "%s: %s\n", command, why);
-    } else if (!quiet) {
+    }
+    right = right && check_tank(command, scene, path);
+    if (right && !quiet) {
         print_scene(path, scene);
     }
     tarn_scene_free(scene);

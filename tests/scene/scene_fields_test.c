@@ -340,6 +340,8 @@ static void test_fields_that_do_not_fit_are_refused_with_their_place(void **stat
         {SOLID("'motion':'keyframes','keyframes':[{'time_s':0,'position_m':[0,0,0]},"
                "{'time_s':1,'position_m':[0,0,0],'rotation_deg':[0,0,9000]}]"),
          TARN_E_LIMIT, "solids[0].keyframes[0]", "more than 256 key frames"},
+        {"'solver':{'kind':'jacobi'},'solids':[{" BOX "," AT ",'motion':'free'}]", TARN_E_LIMIT, "solids[0].motion",
+         "\"multigrid\""},
         {"'solids':[{'shape':{'sphere':{'radius_m':0.1},'inverted':true}," AT ",'motion':'free'}]", TARN_E_LIMIT,
          "solids[0].shape.inverted", "allowed is false"},
         {"'solids':[{'shape':{'heightfield':{'spacing_m':1,'heights_m':[[0,0],[0,0,0]]}}," AT "}]", TARN_E_LIMIT,

@@ -444,7 +444,7 @@ static const char example[] =
     "\"drains\":[{\"shape\":{\"box\":{\"size_m\":[1,1,1]}},\"position_m\":[0.5,0.5,0.5],\"rotation_deg\":[0,0,0]}],"
     "\"tank_motion\":{\"loop\":true,\"keyframes\":[{\"time_s\":0,\"position_m\":[0,0,0],\"rotation_deg\":[0,0,0]},"
     "{\"time_s\":2,\"rotation_deg\":[0,360,0]}]},"
-    "\"solver\":{\"kind\":\"jacobi\",\"transfer\":\"apic\",\"weights\":\"quadratic\",\"flip_ratio\":0.9,"
+    "\"solver\":{\"kind\":\"multigrid\",\"transfer\":\"apic\",\"weights\":\"quadratic\",\"flip_ratio\":0.9,"
     "\"pressure_tolerance\":0.001,\"pressure_iterations\":5,\"relaxation\":0.5,\"cfl\":1,\"substeps_max\":2,"
     "\"density_correction\":0.5,\"reseed\":true}}";
 

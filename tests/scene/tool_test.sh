@@ -109,10 +109,20 @@ run 1 check "$folder/wrong.json" dam-break "$folder/small.json"
 says 'wrong.json: size_m[1]: found -1, allowed is a number above 0'
 says 'dam-break.json: right: 64x32x32 cells'
 says 'small.json: right'
-says 'liquid: 1 block, 0 shapes of 1000 kg/m3'
+says 'liquid: 1 block of 1000 kg/m3'
 says 'solver: multigrid, at most 20 iterations; FLIP 0.97, linear weights'
+# What only a tank can tell: an emitter in which no cell's centre lies.
+echo '{ "size_m": [1, 1, 1], "cell_m": 0.0625, "particles_max": 1000, "emitters": [ { "shape":
+  { "sphere": { "radius_m": 0.01 } }, "position_m": [0.5, 0.5, 0.5], "velocity_m_s": [0, -1, 0] } ] }' >"$folder/dry.json"
+run 1 check "$folder/dry.json"
+says 'dry.json: emitters[0] lies outside the tank or is too small'
+echo '{ "size_m": [1, 1, 0.0625], "cell_m": 0.0625, "blocks": [ { "min_m": [0, 0, 0], "max_m": [0.5, 0.5, 0.0625] } ],
+  "solids": [ { "shape": { "sphere": { "radius_m": 0.1 } }, "position_m": [0.8, 0.5, 0.03], "motion": "free" } ] }' \
+    >"$folder/flat.json"
+run 1 check "$folder/flat.json"
+says 'flat.json: solids[0].motion: found "free", not allowed in a tank one cell deep'
 run 0 check floating-ducks oil-and-water rotating-tank pouring-taps
-says 'solids: 0 static, 0 on key frames, 6 free'
+says 'solids: 6 free'
 says 'distance field: '
 says 'of water 1000 kg/m3 and 1e-06 m2/s, oil 850 kg/m3'
 says 'the tank moves for 24 s, again and again'

@@ -274,6 +274,40 @@ static void test_responses_share_a_scenes_file(void **state)
     assert_null(scene_pages.first);
 }
 
+static void test_beside_a_named_scene_other_json_is_not_given_out(void **state)
+{
+    (void)state;
+    char file[512];
+    put_file("own.json", "{}");
+    put_file("secrets.json", "no");
+    put_file("assets/hill.pgm", "P2");
+    put_file("assets/own.json", "no");
+    static const struct {
+        const char *path;
+        tarn_status status;
+    } cases[] = {
+        {"/scenes/own.json", TARN_OK},
+        {"/scenes/assets/hill.pgm", TARN_OK},
+        {"/scenes/secrets.json", TARN_E_NOT_FOUND},
+        {"/scenes/assets/own.json", TARN_E_NOT_FOUND},
+        {"/scenes/../own.json", TARN_E_NOT_FOUND},
+        {"/scenes/", TARN_E_NOT_FOUND},
+        {"own.json", TARN_E_NOT_FOUND},
+    };
+    snprintf(file, sizeof file, "%s/own.json", folder);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        tarn_scene_page *page;
+        tarn_status status = tarn_scene_page_take_own(&scene_pages, file, cases[i].path, &page);
+        if (status != cases[i].status)
+            fail_msg("%s: %s instead of %s", cases[i].path, tarn_status_name(status),
+                     tarn_status_name(cases[i].status));
+        tarn_scene_page_give(page);
+    }
+    tarn_scene_page *page;
+    snprintf(file, sizeof file, "%s/no-such.json", folder);
+    assert_int_equal(tarn_scene_page_take_own(&scene_pages, file, "/scenes/assets/hill.pgm", &page), TARN_E_NOT_FOUND);
+}
+
 static void test_pages_are_found_by_their_path_and_nothing_else_is(void **state)
 {
     (void)state;
@@ -359,6 +393,7 @@ int main(void)
         cmocka_unit_test(test_an_etag_changes_with_the_content),
         cmocka_unit_test(test_scenes_are_read_from_their_folder_and_nothing_else_is),
         cmocka_unit_test(test_responses_share_a_scenes_file),
+        cmocka_unit_test(test_beside_a_named_scene_other_json_is_not_given_out),
         cmocka_unit_test(test_metrics_are_whole_lines_however_little_room_there_is),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -159,6 +159,19 @@ static void test_scenes_and_what_they_name_can_be_had(void **state)
     assert_int_equal(get("/scenes/small-dam.json"), 200);
 }
 
+static void test_a_scene_named_by_its_file_can_be_had(void **state)
+{
+    (void)state;
+    static server_process own;
+    static const char file[] = TARN_TEST_SCENES "/small-dam.json";
+    static const char *const arguments[] = {"--scenes", TARN_TEST_PAGES, "--scene", file, NULL};
+    server_start(&own, arguments);
+    assert_int_equal(server_http(own.port, "GET", "/scenes/small-dam.json", NULL, answer, sizeof answer), 200);
+    assert_says("Small dam");
+    assert_int_equal(server_http(own.port, "GET", "/scenes/small-pool.json", NULL, answer, sizeof answer), 404);
+    server_stop(&own);
+}
+
 static void test_health_and_metrics_tell_how_it_goes(void **state)
 {
     (void)state;
@@ -315,6 +328,7 @@ int main(void)
         cmocka_unit_test(test_head_has_no_body_and_other_methods_are_refused),
         cmocka_unit_test(test_nothing_outside_the_page_can_be_had),
         cmocka_unit_test(test_scenes_and_what_they_name_can_be_had),
+        cmocka_unit_test(test_a_scene_named_by_its_file_can_be_had),
         cmocka_unit_test(test_health_and_metrics_tell_how_it_goes),
         cmocka_unit_test(test_an_upgrade_to_http2_is_refused),
         cmocka_unit_test(test_a_websocket_is_upgraded_only_as_its_standard_says),

@@ -185,8 +185,7 @@ export class App {
   private showState(state: SessionState): void {
     this.model.state = state;
     if (state.sizeM.every((m) => m > 0)) this.fit(state.sizeM);
-    // Only those of the server's own folder can be had.
-    this.scenes.use(this.model.scenes.includes(state.scene) ? state.scene : "");
+    this.scenes.use(state.scene);
     this.panel.showScenes(this.model.scenes, state.scene);
     this.panel.showState(state);
     this.parts.subtitle.textContent = `${state.scene.replaceAll("-", " ")} · ${this.model.device}`;

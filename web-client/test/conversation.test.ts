@@ -171,6 +171,19 @@ test("a server that shuts down or is full is tried again", async () => {
   expect(log.at(-1)).toBe("lost: the session is full, 1000");
 });
 
+test("a server that can't be reached isn't said to be anything else", async () => {
+  link.start();
+  drop(1006);
+  expect(log.at(-1)).toBe("lost: The server doesn't answer, 500");
+  await open();
+  hear({ t: "error", code: 10, text: "the server is ending" });
+  drop(4010);
+  expect(log.at(-1)).toBe("lost: The server is shutting down, 1000");
+  link.start();
+  drop(1006);
+  expect(log.at(-1)).toBe("lost: The server has shut down, 2000");
+});
+
 test("an error that leaves the connection open does not colour a later loss", async () => {
   await join();
   hear({ t: "error", code: 7, text: "no such parameter" });

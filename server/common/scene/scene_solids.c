@@ -237,7 +237,7 @@ static bool fit_keyframes(scene_reader *r, scene_draft *d, const char *path, con
 // ---- solids together ----
 
 /// Fields that have no effect with a solid's motion are refused: somebody meant something by them.
-static bool check_motion(scene_reader *r, const char *path, const solid_draft *solid)
+static bool check_motion(scene_reader *r, const scene_draft *d, const char *path, const solid_draft *solid)
 {
     const bool is_free = solid->motion == TARN_MOTION_FREE, has_path = solid->motion == TARN_MOTION_KEYFRAMES;
     const struct {
@@ -256,6 +256,9 @@ static bool check_motion(scene_reader *r, const char *path, const solid_draft *s
         {"rotation", has_path && solid->pose.has_rotation, "the key frames say how the solid is turned; leave it out"},
         {"position_m", !has_path && !solid->pose.has_position, "the field is missing, and it has no default"},
         {"shape.inverted", is_free && solid->shape.inverted, "found true, allowed is false with \"motion\": \"free\""},
+        {"motion", is_free && d->solver != TARN_SOLVER_MULTIGRID,
+         "found \"free\", allowed only with the solver's kind \"multigrid\""},
+        {"motion", is_free && d->scene.tank.cells[2] == 1, "found \"free\", not allowed in a tank one cell deep"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         if (rules[i].is_wrong) {
@@ -276,7 +279,7 @@ static bool fit_solid(scene_reader *r, scene_draft *d, uint32_t index)
     char path[SCENE_PATH_BYTES], shape[SCENE_PATH_BYTES];
     scene_write_path(path, "solids[%u]", index);
     scene_write_path(shape, "solids[%u].shape", index);
-    if (!check_motion(r, path, solid) || !check_times(r, path, &solid->path)) {
+    if (!check_motion(r, d, path, solid) || !check_times(r, path, &solid->path)) {
         return false;
     }
     fitted->motion = (tarn_motion)solid->motion;

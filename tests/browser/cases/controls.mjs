@@ -38,7 +38,7 @@ test("the panel loads another scene for everybody", async (world) => {
   const server = await world.tank({ scene: SMALL_POOL });
   const [a, b] = [await world.watch(server.url, WIDE), await world.watch(server.url, WIDE)];
   const names = await a.locator("#panel select option").allTextContents();
-  assert(names.includes("Still pool"), `the list has: ${names}`);
+  assert(names.includes("Still pool") && names[0] === "Small pool", `the list has: ${names}`);
   await a.locator("#panel select").selectOption({ label: "Still pool" });
   await until(
     async () => (await look(b, "sizeM")).sizeM[2] === 1,
@@ -48,6 +48,8 @@ test("the panel loads another scene for everybody", async (world) => {
   await until(async () => (await look(b, "particles")).particles === 65_536, "with its particles", 20_000);
   const shown = await b.locator("#panel select").evaluate((select) => select.selectedOptions[0].textContent);
   assertEqual(shown, "Still pool", "the second page's list");
+  const left = await b.locator("#panel select option").allTextContents();
+  assert(!left.includes("Small pool"), `a scene that can't be loaded again is still in the list: ${left}`);
 });
 
 test("a parameter that one page changes shows on the other", async (world) => {

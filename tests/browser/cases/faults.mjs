@@ -50,7 +50,10 @@ test("a server that shuts down says goodbye", async (world) => {
   const server = await world.tank({ scene: SMALL_POOL });
   const page = await world.watch(server.url);
   await server.kill("SIGTERM");
-  await until(async () => /shutting down/.test(await said(page)), "the page says that the server shuts down");
+  await until(
+    async () => /is shutting down|has shut down/.test(await said(page)),
+    "the page says that the server shuts down",
+  );
   assertEqual(server.child.exitCode, 0, "tarnd's exit status");
 });
 

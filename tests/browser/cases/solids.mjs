@@ -1,5 +1,7 @@
 // What stands and floats in the tank, and colours: from the fake server, whose bodies and dyes are known exactly.
+import { join } from "node:path";
 import { assert, assertEqual, test, until } from "../harness.mjs";
+import { HERE } from "../places.mjs";
 import { look, said } from "../world.mjs";
 
 const SCENE = {
@@ -126,4 +128,26 @@ test("a tank that is turned is shown turned, about its centre", async (world) =>
   assert(Math.abs(middle - still) < 1, `the centre moved from ${middle} to ${still}`);
   assert(right > centre + 40, `the right end is at ${right}, the centre at ${centre}`);
   assert(Math.abs(x - centre) < 15 && y < still - 40, `turned to the left, it is at ${x}, ${y}`);
+});
+
+test("the solids of a scene that the server got as a file are drawn", async (world) => {
+  const server = await world.tank({ scene: join(HERE, "scenes", "small-rock.json") });
+  const page = await world.watch(server.url);
+  await until(async () => (await look(page, "solids")).solids === 1, "the rock is drawn");
+});
+
+test("a solid that sticks out of the tank ends at its wall", async (world) => {
+  const box = { shape: { box: { size_m: [1, 0.2, 0.2] } }, position_m: [2, 0.5, 0.5], colour: "#ff0000" };
+  const server = await world.fake({
+    particles: 100,
+    files: { "dam-break.json": JSON.stringify({ solids: [box] }) },
+  });
+  const page = await world.watch(`http://127.0.0.1:${server.port}/`);
+  await until(async () => (await look(page, "solids")).solids === 1, "the box is drawn");
+  await page.waitForTimeout(300);
+  const places = await page.evaluate(() => [1.8, 2.2].map((x) => window.tarn.project([x, 0.5, 0.5])));
+  const pixels = await world.pixels(page);
+  const [inside, outside] = places.map(([x, y]) => pixels.at(Math.round(x), Math.round(y)));
+  assert(inside[0] > inside[2] + 40, `inside there is ${inside}`);
+  assert(outside[0] <= outside[2], `outside there is ${outside}`);
 });

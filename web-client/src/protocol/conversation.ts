@@ -62,6 +62,7 @@ export class Conversation {
   private link: Link | null = null;
   private pingId = 0;
   private refusal: { code: number; text: string } | null = null;
+  private opened = false;
 
   constructor(
     private readonly identity: Identity,
@@ -76,6 +77,7 @@ export class Conversation {
 
   linkOpened(): void {
     this.joined = false;
+    this.opened = true;
     this.sequence = 0;
     this.refusal = null;
     this.say({ t: "hello", versions: this.identity.versions, client: this.identity.client });
@@ -101,7 +103,14 @@ export class Conversation {
     const refused = this.refusal?.code ?? (code > CLOSE_BASE ? code - CLOSE_BASE : 0);
     const text = this.refusal?.text || reason;
     const end = ENDS.get(refused);
+    const opened = this.opened;
+    this.opened = false;
     if (end !== undefined) this.end(end, text);
+    else if (!opened)
+      this.events.onLost(
+        refused === ERROR.shutdown ? "The server has shut down" : "The server doesn't answer",
+        retryMs,
+      );
     else if (refused === ERROR.shutdown) this.events.onLost("The server is shutting down", retryMs);
     else this.events.onLost(text || "The connection was lost", retryMs);
   }

@@ -2,6 +2,8 @@
 // meshes and what moves are opaque; a container is a thin wall with its edges drawn.
 import * as THREE from "three";
 import type { BodyTrack } from "../state/body-track.js";
+import { clipConvex } from "../state/clip-convex.js";
+import type { Vec3 } from "../state/ray.js";
 import type { Solid, SolidShape } from "../state/scene-solids.js";
 import type { Triangles } from "../state/solid-files.js";
 
@@ -41,6 +43,7 @@ void main() {
 const STILL_OPACITY = 0.52;
 const WALL_OPACITY = 0.14;
 const ROUND_SEGMENTS = 40;
+const CONVEX: ReadonlySet<string> = new Set(["box", "sphere", "capsule", "cylinder"]);
 
 /** What a solid's file holds, once it has been read. */
 export type SolidFile = Triangles | { geometry: THREE.BufferGeometry } | { rows: number[][] };
@@ -51,21 +54,36 @@ export class Solids {
   /** Objects by the solid's index, for those that move. */
   private readonly moving = new Map<number, THREE.Object3D>();
   private readonly pose = new Float64Array(7);
+  private readonly tankM = new THREE.Vector3();
+  private shown: readonly Solid[] = [];
+  private files: ReadonlyMap<string, SolidFile> = new Map();
   private readonly sun = { value: new THREE.Vector3(0, 1, 0) };
   private readonly up = { value: new THREE.Vector3(0, 1, 0) };
 
   /** Shows these solids in place of those shown before. @param files  what the files that they name hold */
   show(solids: readonly Solid[], files: ReadonlyMap<string, SolidFile>): void {
     this.clear();
+    this.shown = solids;
+    this.files = files;
     for (const solid of solids) {
       const geometry = geometryOf(solid.shape, files);
       if (geometry === null) continue;
-      const object = this.objectOf(solid, geometry);
-      object.position.fromArray(solid.position);
-      object.quaternion.fromArray(solid.rotation);
+      const inside = this.cutToTank(solid, geometry);
+      const object = this.objectOf(solid, inside ?? geometry);
+      if (inside === null) {
+        object.position.fromArray(solid.position);
+        object.quaternion.fromArray(solid.rotation);
+      }
       this.group.add(object);
       if (solid.moves) this.moving.set(solid.index, object);
     }
+  }
+
+  /** The tank is so large, metres: what stands still ends at its walls. */
+  fit(size: THREE.Vector3): void {
+    if (this.tankM.equals(size)) return;
+    this.tankM.copy(size);
+    this.show(this.shown, this.files);
   }
 
   clear(): void {
@@ -104,6 +122,26 @@ export class Solids {
   prepare(camera: THREE.PerspectiveCamera, sun: THREE.Vector3): void {
     this.sun.value.copy(sun).transformDirection(camera.matrixWorldInverse);
     this.up.value.set(0, 1, 0).transformDirection(camera.matrixWorldInverse);
+  }
+
+  /** A solid that sticks out of the tank without what is outside, in tank coordinates; null where nothing is cut off. */
+  private cutToTank(solid: Solid, geometry: THREE.BufferGeometry): THREE.BufferGeometry | null {
+    if (solid.moves || solid.inverted || !CONVEX.has(solid.shape.kind)) return null;
+    const placed = geometry.toNonIndexed();
+    placed.applyQuaternion(new THREE.Quaternion().fromArray(solid.rotation));
+    placed.translate(...solid.position);
+    placed.computeBoundingBox();
+    if (new THREE.Box3(new THREE.Vector3(), this.tankM).containsBox(placed.boundingBox as THREE.Box3))
+      return null;
+    const surface = {
+      positions: placed.getAttribute("position").array,
+      normals: placed.getAttribute("normal").array,
+    };
+    const { positions, normals } = clipConvex(surface, this.tankM.toArray() as Vec3);
+    const inside = new THREE.BufferGeometry();
+    inside.setAttribute("position", new THREE.Float32BufferAttribute(positions, 3));
+    inside.setAttribute("normal", new THREE.Float32BufferAttribute(normals, 3));
+    return inside;
   }
 
   private objectOf(solid: Solid, geometry: THREE.BufferGeometry): THREE.Object3D {

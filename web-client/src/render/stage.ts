@@ -14,7 +14,12 @@ import { TankBox } from "./tank-box.js";
 const FOV_DEGREES = 34;
 /** More pixels than this per CSS pixel cost much and show little. */
 const PIXEL_RATIO_MAX = 2;
+/** The panel covers so much of the right of a window wider than that, CSS pixels (page.css). */
+const PANEL_PX = 280;
+const PANEL_WINDOW_PX = 640;
 const PANEL_SHIFT_PX = 96;
+/** Half the width of a long tank in the home view, in heights of the window. */
+const TANK_HALF_WIDTH = 0.57;
 
 export class Stage {
   readonly particles: Particles;
@@ -36,6 +41,8 @@ export class Stage {
   private readonly caster = new THREE.Raycaster();
   private readonly inverse = new THREE.Matrix4();
   private reach = 1;
+  /** Of the canvas without what the panel covers. */
+  private freeAspect = 1;
 
   /** @throws where the browser has no WebGL2 */
   constructor(
@@ -66,6 +73,7 @@ export class Stage {
     this.tank.position.copy(this.size).multiplyScalar(-0.5);
     this.box.fit(this.size);
     this.table.fit(this.size);
+    this.solids.fit(this.size);
     this.reach = 0.5 * this.size.length();
   }
 
@@ -76,8 +84,11 @@ export class Stage {
     this.renderer.setPixelRatio(Math.min(PIXEL_RATIO_MAX, window.devicePixelRatio) * detail);
     this.renderer.setSize(width, height, false);
     this.camera.aspect = width / height;
-    // The panel covers the right of a wide window: the tank moves out of its way.
-    const shift = width > 900 ? Math.min(PANEL_SHIFT_PX, width * 0.08) : 0;
+    // The tank moves out of the panel's way, and farther off where that isn't enough.
+    const panel = width > PANEL_WINDOW_PX ? PANEL_PX : 0;
+    const overlap = TANK_HALF_WIDTH * height + panel - 0.5 * width;
+    const shift = Math.min(0.5 * panel, Math.max(overlap, PANEL_SHIFT_PX));
+    this.freeAspect = (width - panel) / height;
     if (shift > 0) this.camera.setViewOffset(width, height, shift, 0, width, height);
     else this.camera.clearViewOffset();
     this.camera.updateProjectionMatrix();
@@ -89,7 +100,7 @@ export class Stage {
 
   look(orbit: Orbit): void {
     // A narrow window needs a longer distance to show the whole tank.
-    const narrow = Math.max(1, 1.25 / this.camera.aspect);
+    const narrow = Math.max(1, 1.25 / this.freeAspect);
     const distance = (orbit.distance * narrow * this.reach) / Math.tan((FOV_DEGREES * Math.PI) / 360) / 1.08;
     const flat = Math.cos(orbit.pitch) * distance;
     this.camera.position.set(

@@ -81,14 +81,15 @@ export class Panel {
   private readonly toolFolder: GUI;
 
   showScenes(scenes: readonly string[], current: string): void {
-    const key = scenes.join("\n");
+    // The server was started with a scene of its own: it is named while it runs, but can't be loaded again.
+    const listed = scenes.includes(current) ? scenes : [current, ...scenes];
+    const key = listed.join("\n");
     this.chosen.scene = current;
     if (key !== this.scenes || this.sceneChoice === null) {
       this.scenes = key;
       this.sceneChoice?.destroy();
       const options: Record<string, string> = {};
-      for (const scene of scenes.includes(current) ? scenes : [current, ...scenes])
-        options[sceneTitle(scene)] = scene;
+      for (const scene of listed) options[sceneTitle(scene)] = scene;
       this.sceneChoice = this.sceneFolder
         .add(this.chosen, "scene", options)
         .name("Scene")
