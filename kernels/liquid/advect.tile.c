@@ -196,13 +196,14 @@ enum {
     FAR_COPIES = PACK_WIDTH > 1 ? 2 : 1, ///< a CPU looks a node and the next along y up at once
 };
 
-/// What the transfer looks up: new velocity, and how much it changed, both with one set of weights.
+/// What is looked up where particles are: the first stage of their way, and what the grid adds to their velocity, both
+/// with one set of weights.
 typedef struct near_scratch {
     float field[3][NEAR_NODES][2];
-    float fresh[NEAR_NODES], old[NEAR_NODES];
+    float fresh[NEAR_NODES], old[NEAR_NODES], shift[NEAR_NODES];
 } near_scratch;
 
-/// What the way looks up: new velocity and the density correction.
+/// What the way looks up: the grid's velocity.
 typedef struct far_scratch {
     float carrier[3][FAR_COPIES > 1 ? FAR_SQUARES : FAR_NODES][FAR_COPIES];
     float plain[FAR_COPIES > 1 ? FAR_NODES : 1];
@@ -263,7 +264,7 @@ TILE_FN void find_corners(int c, const pack_axis *axes, int border, int node, in
 }
 
 /// Trilinear interpolation of the pairs of near.field[c]: symmetric under reflection.
-TILE_FN void interpolate_near(const near_scratch *s, int c, const pack_axis *axes, pack_f32 *value, pack_f32 *change)
+TILE_FN void interpolate_near(const near_scratch *s, int c, const pack_axis *axes, pack_f32 *stage, pack_f32 *added)
 {
     enum { ROW = 2 * NEAR_EDGE, PLANE = ROW * NEAR_EDGE };
     const float *field = s->field[c][0];
@@ -276,8 +277,8 @@ TILE_FN void interpolate_near(const near_scratch *s, int c, const pack_axis *axe
     pack_fetch4(field + PLANE, &n.first, a);
     pack_fetch4(field + PLANE + ROW, &n.first, b);
     TILE_UNROLL for (int k = 0; k < 4; k++) sum[k] = sum[k] + (n.w01 * a[k] + n.w11 * b[k]);
-    *value = n.x[0] * sum[0] + n.x[1] * sum[2];
-    *change = n.x[0] * sum[1] + n.x[1] * sum[3];
+    *stage = n.x[0] * sum[0] + n.x[1] * sum[2];
+    *added = n.x[0] * sum[1] + n.x[1] * sum[3];
 }
 
 /// Four nodes of a plane of far.carrier[c]: [2 x + y].
@@ -312,7 +313,7 @@ TILE_FN pack_f32 interpolate_far(const far_scratch *s, int c, const pack_axis *a
 }
 
 /// One face value of the velocity that carries particles, anywhere in the tank.
-TILE_FN float carrier_anywhere(const liquid_args *args, int c, int x, int y, int z, float shift_scale)
+TILE_FN float carrier_anywhere(const liquid_args *args, int c, int x, int y, int z)
 {
     int at[3] = {x, y, z};
     for (int a = 0; a < 3; a++) {
@@ -325,37 +326,41 @@ TILE_FN float carrier_anywhere(const liquid_args *args, int c, int x, int y, int
     const uint32_t slot = args->m.slot[dense];
     if (slot == TILE_NONE)
         return 0.0f;
-    const uint64_t cell = (uint64_t)slot * TILE_CELLS + cell_index(at[0] & 7, at[1] & 7, at[2] & 7);
-    return args->m.u_ext[c][cell] + shift_scale * args->m.shift[c][cell];
+    return args->m.u_ext[c][(uint64_t)slot * TILE_CELLS + cell_index(at[0] & 7, at[1] & 7, at[2] & 7)];
 }
 
 /// The slow path of a fast particle, whose midpoint lies beyond what the scratch holds: the same sum.
-TILE_FN float interpolate_anywhere(const liquid_args *args, tile_place place, int c, component_weights w,
-                                   float shift_scale)
+TILE_FN float interpolate_anywhere(const liquid_args *args, tile_place place, int c, component_weights w)
 {
     const int x = place.x * TILE_EDGE + w.x.at, y = place.y * TILE_EDGE + w.y.at, z = place.z * TILE_EDGE + w.z.at;
     float row[2];
     for (int i = 0; i < 2; i++)
-        row[i] = (w.y.w[0] * w.z.w[0] * carrier_anywhere(args, c, x + i, y, z, shift_scale) +
-                  w.y.w[1] * w.z.w[0] * carrier_anywhere(args, c, x + i, y + 1, z, shift_scale)) +
-                 (w.y.w[0] * w.z.w[1] * carrier_anywhere(args, c, x + i, y, z + 1, shift_scale) +
-                  w.y.w[1] * w.z.w[1] * carrier_anywhere(args, c, x + i, y + 1, z + 1, shift_scale));
+        row[i] = (w.y.w[0] * w.z.w[0] * carrier_anywhere(args, c, x + i, y, z) +
+                  w.y.w[1] * w.z.w[0] * carrier_anywhere(args, c, x + i, y + 1, z)) +
+                 (w.y.w[0] * w.z.w[1] * carrier_anywhere(args, c, x + i, y, z + 1) +
+                  w.y.w[1] * w.z.w[1] * carrier_anywhere(args, c, x + i, y + 1, z + 1));
     return w.x.w[0] * row[0] + w.x.w[1] * row[1];
 }
 
-TILE_FN void load_near(const liquid_args *args, advect_scratch *s, tile_place place)
+/// The density correction's displacement is that of the place where a particle starts, on whose density it rests: the
+/// first stage has all of it. What is added to the velocity, besides flip times what it was, is the rest of the blend
+/// v + flip (old + change - v).
+TILE_FN void load_near(const liquid_args *args, advect_scratch *s, tile_place place, float shift_scale)
 {
     const liquid_memory *m = &args->m;
+    const float flip = m->control->flip, pic = 1.0f - flip;
     near_scratch *near = &s->of.near;
     for (int c = 0; c < 3; c++) {
         halo_load_f32(near->fresh, 1, m->u_ext[c], s->neighbour);
         halo_load_f32(near->old, 1, m->u_old[c], s->neighbour);
+        halo_load_f32(near->shift, 1, m->shift[c], s->neighbour);
         TILE_BARRIER();
         halo_walls(&args->shape, place, near->fresh, 1, c);
         halo_walls(&args->shape, place, near->old, 1, c);
+        halo_walls(&args->shape, place, near->shift, 1, c);
         FOR_RANGE (i, 0, NEAR_NODES) {
-            near->field[c][i][0] = near->fresh[i];
-            near->field[c][i][1] = change_of(near->fresh[i], near->old[i]);
+            near->field[c][i][0] = near->fresh[i] + shift_scale * near->shift[i];
+            near->field[c][i][1] = pic * near->fresh[i] + flip * change_of(near->fresh[i], near->old[i]);
         }
         TILE_BARRIER();
     }
@@ -369,8 +374,10 @@ TILE_FN void load_far(const liquid_args *args, advect_scratch *s, tile_place pla
         float *plain = FAR_COPIES > 1 ? far->plain : far->carrier[c][0];
         halo_load_f32(plain, FAR_BORDER, m->u_ext[c], s->neighbour);
         TILE_BARRIER();
-        halo_add_f32(plain, FAR_BORDER, m->shift[c], s->neighbour, shift_scale);
-        TILE_BARRIER();
+        if (shift_scale > 0.0f) {
+            halo_add_f32(plain, FAR_BORDER, m->shift[c], s->neighbour, shift_scale);
+            TILE_BARRIER();
+        }
         halo_walls(&args->shape, place, plain, FAR_BORDER, c);
         if (FAR_COPIES > 1) {
             for (int z = 0; z < FAR_EDGE; z++) {
@@ -389,7 +396,7 @@ TILE_FN void load_far(const liquid_args *args, advect_scratch *s, tile_place pla
 /// The velocity that carries particles at points, fixed-point cells of the tile; from the scratch or, beyond it, from
 /// anywhere.
 TILE_FN void carrier_at(const liquid_args *args, const far_scratch *s, tile_place place, const pack_i32 *point,
-                        float shift_scale, pack_f32 *carrier)
+                        pack_f32 *carrier)
 {
     pack_axis axes[3];
     pack_i32 beyond = pack_all_i32(0);
@@ -406,7 +413,7 @@ TILE_FN void carrier_at(const liquid_args *args, const far_scratch *s, tile_plac
                 continue;
             const int at[3] = {pack_get_i32(point[0], l), pack_get_i32(point[1], l), pack_get_i32(point[2], l)};
             for (int c = 0; c < 3; c++)
-                pack_set_f32(&carrier[c], l, interpolate_anywhere(args, place, c, weights_at(c, at), shift_scale));
+                pack_set_f32(&carrier[c], l, interpolate_anywhere(args, place, c, weights_at(c, at)));
         }
     }
 }
@@ -421,19 +428,18 @@ TILE_FN void stage_point(const pack_i32 *at, const pack_f32 *velocity, float sha
     }
 }
 
-/// Displacement over the substep, cells, by Ralston's third-order Runge-Kutta method. Where the first stage's velocity
-/// is that of the transfer, it lacks the density correction's displacement; the other two carry 7/9 of the step, which
-/// shift_scale then makes up for.
+/// Displacement over the substep, cells, by Ralston's third-order Runge-Kutta method.
+/// @param velocity  the first stage's
 TILE_FN void displacement(const liquid_args *args, const far_scratch *s, tile_place place, const pack_i32 *at,
-                          const pack_f32 *velocity, float shift_scale, pack_f32 *moved)
+                          const pack_f32 *velocity, pack_f32 *moved)
 {
     const float frac = args->m.control->frac;
     pack_i32 point[3];
     pack_f32 second[3], third[3];
     stage_point(at, velocity, 0.5f * frac, point);
-    carrier_at(args, s, place, point, shift_scale, second);
+    carrier_at(args, s, place, point, second);
     stage_point(at, second, 0.75f * frac, point);
-    carrier_at(args, s, place, point, shift_scale, third);
+    carrier_at(args, s, place, point, third);
     TILE_UNROLL for (int c = 0; c < 3; c++)
     {
         const pack_f32 sum = 2.0f * velocity[c] + 3.0f * second[c] + 4.0f * third[c];
@@ -448,7 +454,7 @@ TILE_FN void load_places(const liquid_memory *m, uint32_t particle, uint32_t n, 
         pack_load_i32(m->position[c] + particle, n) & ((1 << TILE_POSITION_BITS) - 1);
 }
 
-/// New velocities of a pack of particles. The grid's velocity at them, the way's first stage, waits in moved_position.
+/// New velocities of a pack of particles. The way's first stage waits in moved_position.
 TILE_FN void transfer_pack(const liquid_args *args, const near_scratch *s, uint32_t particle, uint32_t n)
 {
     const liquid_memory *m = &args->m;
@@ -466,13 +472,23 @@ TILE_FN void transfer_pack(const liquid_args *args, const near_scratch *s, uint3
     TILE_UNROLL for (int c = 0; c < 3; c++) axes[c] = pack_axis_of(at[c]);
     TILE_UNROLL for (int c = 0; c < 3; c++)
     {
-        pack_f32 velocity, change;
-        interpolate_near(s, c, axes, &velocity, &change);
-        const pack_f32 kept = pack_load_f32(m->velocity[c] + particle, n) + change;
-        const pack_f32 moved = pack_clamp_f32(velocity + flip * (kept - velocity), -limit, limit);
-        pack_store_f32(m->moved_velocity[c] + particle, moved, n);
-        pack_store_i32(m->moved_position[c] + particle, pack_bits_f32(velocity), n);
+        pack_f32 stage, added;
+        interpolate_near(s, c, axes, &stage, &added);
+        const pack_f32 kept = flip * pack_load_f32(m->velocity[c] + particle, n);
+        pack_store_f32(m->moved_velocity[c] + particle, pack_clamp_f32(kept + added, -limit, limit), n);
+        pack_store_i32(m->moved_position[c] + particle, pack_bits_f32(stage), n);
     }
+}
+
+/// The first stage of particles that have their new velocities already (gather.tile.c): likewise in moved_position.
+TILE_FN void start_pack(const liquid_args *args, const far_scratch *s, uint32_t particle, uint32_t n)
+{
+    pack_i32 at[3];
+    pack_axis axes[3];
+    load_places(&args->m, particle, n, at);
+    TILE_UNROLL for (int c = 0; c < 3; c++) axes[c] = pack_axis_of(at[c]);
+    TILE_UNROLL for (int c = 0; c < 3; c++)
+        pack_store_i32(args->m.moved_position[c] + particle, pack_bits_f32(interpolate_far(s, c, axes)), n);
 }
 
 enum { WALL_MARGIN = 1 << (POSITION_BITS - 6) }; // particles keep 1/64 cell from the walls
@@ -489,10 +505,8 @@ TILE_FN void count_moves(advect_scratch *s, pack_i32 to, uint32_t n)
     }
 }
 
-/// New positions and tiles of a pack of particles. Where the velocity is `gathered` already (gather.tile.c), the
-/// carrier's own value stands for the velocity at the start.
-TILE_FN void move_pack(const liquid_args *args, advect_scratch *s, tile_place place, uint32_t particle, uint32_t n,
-                       float shift_scale, int gathered)
+/// New positions and tiles of a pack of particles.
+TILE_FN void move_pack(const liquid_args *args, advect_scratch *s, tile_place place, uint32_t particle, uint32_t n)
 {
     const liquid_memory *m = &args->m;
     const int tile_at[3] = {place.x, place.y, place.z};
@@ -501,15 +515,9 @@ TILE_FN void move_pack(const liquid_args *args, advect_scratch *s, tile_place pl
     pack_prefetch(m->id + particle);
     pack_prefetch(m->moved_id + particle);
     load_places(m, particle, n, at);
-    if (gathered) {
-        pack_axis axes[3];
-        TILE_UNROLL for (int c = 0; c < 3; c++) axes[c] = pack_axis_of(at[c]);
-        TILE_UNROLL for (int c = 0; c < 3; c++) velocity[c] = interpolate_far(&s->of.far, c, axes);
-    } else {
-        TILE_UNROLL for (int c = 0; c < 3; c++) velocity[c] =
-            pack_f32_bits(pack_load_i32(m->moved_position[c] + particle, n));
-    }
-    displacement(args, &s->of.far, place, at, velocity, shift_scale, moved);
+    TILE_UNROLL for (int c = 0; c < 3; c++) velocity[c] =
+        pack_f32_bits(pack_load_i32(m->moved_position[c] + particle, n));
+    displacement(args, &s->of.far, place, at, velocity, moved);
     TILE_UNROLL for (int c = 2; c >= 0; c--)
     {
         const int32_t last = (args->shape.cells[c] << POSITION_BITS) - 1 - WALL_MARGIN;
@@ -534,22 +542,26 @@ TILE_FN void advect_tile(const liquid_args *args, uint32_t tile, advect_scratch 
     const uint32_t dense = m->level[0].tile[tile];
     const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
-    const float shift_scale = (gathered ? 1.0f : 9.0f / 7.0f) / m->control->frac;
+    const float shift_scale = 4.5f / m->control->frac; // the first stage carries 2/9 of the step
     halo_neighbours(args, place, s->neighbour);
     FOR_RANGE (n, 0, 27)
         s->move_count[n] = 0;
     FOR_RANGE (lane, 0, PARTICLE_LANES)
         s->speed[lane] = 0.0f;
     TILE_BARRIER();
-    if (!gathered) {
-        load_near(args, s, place);
+    if (gathered) {
+        load_far(args, s, place, shift_scale);
+        FOR_PACKS(i, n, first, end)
+        start_pack(args, &s->of.far, i, n);
+    } else {
+        load_near(args, s, place, shift_scale);
         FOR_PACKS(i, n, first, end)
         transfer_pack(args, &s->of.near, i, n);
-        TILE_BARRIER();
     }
-    load_far(args, s, place, shift_scale);
+    TILE_BARRIER();
+    load_far(args, s, place, 0.0f);
     FOR_PACKS(i, n, first, end)
-    move_pack(args, s, place, i, n, shift_scale, gathered);
+    move_pack(args, s, place, i, n);
     TILE_BARRIER();
     if (TILE_SINGLE()) {
         uint32_t gone = 0;

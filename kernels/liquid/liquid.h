@@ -79,7 +79,8 @@ enum {
 #define MOVE_CELLS_MAX 4.0f             ///< per axis and substep
 #define DENSITY_STEP_MAX 0.25f          ///< largest density error that is corrected in one substep
 
-enum { CELL_AIR = 0, CELL_LIQUID = 1, CELL_SOLID = 2 };
+/// CELL_FRINGE: has liquid, but the surface passes below its centre; pressure takes it for air (liquid_fringe).
+enum { CELL_AIR = 0, CELL_LIQUID = 1, CELL_SOLID = 2, CELL_FRINGE = 4 };
 
 enum {
     SOLID_EDGE = 9, ///< nodes of a tile per axis: its cells' corners
@@ -394,6 +395,7 @@ typedef struct liquid_args {
     K(liquid_bodies_kick)                                                                                              \
     K(liquid_bodies_end)                                                                                               \
     K(liquid_collide)                                                                                                  \
+    K(liquid_fringe)                                                                                                   \
     K(liquid_tension_smooth)                                                                                           \
     K(liquid_tension)                                                                                                  \
     K(liquid_matrix)                                                                                                   \

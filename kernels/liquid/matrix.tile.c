@@ -3,6 +3,81 @@
 // 7-point matrix (Shao, Huang & Michels 2022).
 #include "kernels/liquid/poisson.h"
 
+#define SURFACE_DENSITY 0.5f ///< over that at rest, of a cell whose centre the surface passes
+
+enum { FRINGE_ROOM = 160 }; ///< of 255: beside more of a solid than this, density doesn't tell where the surface is
+
+typedef struct fringe_scratch {
+    float density[RIM_CELLS];
+    uint8_t air[RIM_CELLS];
+    uint32_t hollow; ///< some cells of the tile are less than half full
+} fringe_scratch;
+
+/// Whether a cell of the tank, of an active and an occupied tile if there are any, is roomy and empty. Not by its type,
+/// which is being changed.
+TILE_FN uint8_t holds_air(const liquid_memory *m, uint32_t slot, uint32_t occupied, uint32_t cell)
+{
+    const int empty = occupied == TILE_NONE || m->cell_count[(uint64_t)occupied * TILE_CELLS + cell] == 0;
+    const int roomy =
+        m->room == NULL || slot == TILE_NONE || m->room[(uint64_t)slot * TILE_CELLS + cell] >= FRINGE_ROOM;
+    return (uint8_t)(empty & roomy);
+}
+
+TILE_FN void load_air(const liquid_args *args, tile_place place, uint32_t slot, uint32_t occupied, uint8_t *air)
+{
+    const liquid_memory *m = &args->m;
+    const int ex = tile_extent(&args->shape, 0, place.x), ey = tile_extent(&args->shape, 1, place.y),
+              ez = tile_extent(&args->shape, 2, place.z);
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
+        air[rim_index(x, y, z)] =
+            x < ex && y < ey && z < ez ? holds_air(m, slot, occupied, cell_index(x, y, z)) : (uint8_t)0;
+    for (int side = 0; side < 6; side++) {
+        const uint32_t dense = side_tile(args, 0, place, side);
+        const uint32_t other = dense != TILE_NONE ? m->slot[dense] : TILE_NONE,
+                       beside = dense != TILE_NONE ? m->level[0].index[dense] : TILE_NONE;
+        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)
+            air[rim_of_side(side, i, j) + once] =
+                dense != TILE_NONE ? holds_air(m, other, beside, cell_of_side(side, i, j)) : (uint8_t)0;
+    }
+}
+
+/// Takes cells out of the liquid whose centre is in the air, between such whose centre is not and empty ones: there the
+/// surface lies between the two centres, and the pressure at theirs would be below air's. Their velocities are
+/// extrapolated. Cells of drops and sheets that are thinner than a cell everywhere stay, and hollows in the liquid. One
+/// tile per occupied tile.
+TILE_KERNEL(liquid_fringe, CELL_LANES, liquid_args, fringe_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t dense = m->level[0].tile[tile], slot = m->slot[dense];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    const uint64_t own = (uint64_t)slot * TILE_CELLS;
+    uint8_t *type = m->cell_type + own;
+    if (TILE_SINGLE())
+        s->hollow = 0;
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, 0, TILE_CELLS)
+        tile_or_u32(&s->hollow, (type[i] == CELL_LIQUID) & (density_of(m, own + i) < SURFACE_DENSITY));
+    TILE_BARRIER();
+    if (s->hollow == 0)
+        return;
+    load_densities(args, place, slot, s->density);
+    load_air(args, place, slot, tile, s->air);
+    TILE_BARRIER();
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const int at = rim_index(x, y, z), dy = RIM_EDGE, dz = RIM_EDGE * RIM_EDGE;
+        const float *density = s->density + at;
+        const uint8_t *air = s->air + at;
+        const uint32_t cell = cell_index(x, y, z);
+        const float fullest = tile_max2_f32(
+            tile_max2_f32(tile_max2_f32(density[-1], density[1]), tile_max2_f32(density[-dy], density[dy])),
+            tile_max2_f32(density[-dz], density[dz]));
+        const int between = (fullest > SURFACE_DENSITY) & (air[-1] | air[1] | air[-dy] | air[dy] | air[-dz] | air[dz]);
+        const int roomy = m->room == NULL || m->room[own + cell] >= FRINGE_ROOM;
+        const int fringe = (type[cell] == CELL_LIQUID) & (density[0] < SURFACE_DENSITY) & between & roomy;
+        type[cell] = fringe ? CELL_FRINGE : type[cell];
+    }
+}
+
 typedef struct matrix_scratch {
     cell_rim cells;
     float x[TILE_FACES], y[TILE_FACES], z[TILE_FACES]; ///< what faces add to the diagonals of their liquid cells

@@ -51,12 +51,12 @@ TILE_FN float density_of(const liquid_memory *m, uint64_t cell)
 
 TILE_FN float kind_of(uint8_t type)
 {
-    const int solid = type >> 1; // CELL_SOLID is 2
-    return (float)((int)type - 10 * solid);
+    const int liquid = type & CELL_LIQUID, solid = type >> 1 & 1; // CELL_SOLID is 2
+    return (float)(liquid - 8 * solid);
 }
 
-/// Densities where solids take room: over the share that they leave.
-TILE_FN void load_densities_in_rooms(const liquid_args *args, tile_place place, uint32_t slot, float *density)
+/// Densities; where solids take room, over the share that they leave.
+TILE_FN void load_densities(const liquid_args *args, tile_place place, uint32_t slot, float *density)
 {
     const liquid_memory *m = &args->m;
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
@@ -104,7 +104,7 @@ TILE_FN void load_cells(const liquid_args *args, tile_place place, uint32_t slot
     }
     TILE_BARRIER();
     if (m->room != NULL)
-        load_densities_in_rooms(args, place, slot, to->distance);
+        load_densities(args, place, slot, to->distance);
     TILE_BARRIER();
     FOR_RANGE (i, 0, RIM_CELLS)
         to->distance[i] = surface_distance(to->distance[i]);

@@ -227,6 +227,7 @@ static void substep(void *context)
     tank_mark(tank, STAGE_GRID);
     tank_launch_viscosity(tank, &args);
     tank_mark(tank, STAGE_VISCOSITY);
+    launch_occupied(tank, &args, liquid_fringe_id);
     if (tank->parameters[TARN_PARAMETER_SURFACE_TENSION] > 0.0f) {
         launch_active(tank, &args, liquid_tension_smooth_id);
         launch_active(tank, &args, liquid_tension_id);

@@ -16,8 +16,8 @@ static float strength(const tarn_tank *tank)
 }
 
 /// What is stable in a step: the usual bound for ripples of two cells' length (Brackbill, Kothe & Zemach 1992). The
-/// smoothed density resists a ripple of wave number k with 2 k / v of its height and at most 3.5 of the strength, so
-/// that its phase advances by no more than about 1/2 in a substep.
+/// smoothed density resists a ripple of wave number k with 2.4 k / v of its height and at most 4.3 of the strength, so
+/// that its phase advances by no more than about 0.6 in a substep.
 static const float strength_max = 1.0f / (4.0f * 3.14159265f);
 
 float tank_tension_substeps(const tarn_tank *tank)

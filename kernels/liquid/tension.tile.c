@@ -9,8 +9,12 @@
 //
 //     p = tension sqrt(2 pi / v) (1 - 2 f)
 //
-// at the surface. It derives from an energy that is bounded, whatever the particles do: single particles, drops and
-// rough surfaces are drawn together, and nothing has to be divided by a slope or cut off.
+// at the surface. It derives from an energy that is bounded, whatever the particles do: drops and rough surfaces are
+// drawn together, and nothing has to be divided by a slope. What is curved more than a ball of two cells' radius counts
+// as no more: single particles and single hollow cells come and go between steps, and would bring energy.
+//
+// Where the surface is, is known from a density that is smoothed, too, by a variance w, and so lies curvature w / 2 too
+// far inside, where f is larger and p less by the share w / v: p is scaled up by v / (v - w).
 //
 // A pressure at the surface is the same as a kick to the velocity of the faces that it crosses, given before the solver
 // that takes the surface's pressure for zero (ghost fluid method, Gibou et al. 2002):
@@ -25,7 +29,8 @@
 #include "kernels/liquid/poisson.h"
 
 /// Along each axis the deposit, the interpolation and every smoothing add 1/6, 1/6 and 1/2 to the variance.
-#define SMOOTH_VARIANCE (1.0f / 3.0f + 0.5f * SMOOTHINGS)
+#define PLACE_VARIANCE (1.0f / 3.0f)
+#define SMOOTH_VARIANCE (PLACE_VARIANCE + 0.5f * SMOOTHINGS)
 
 enum {
     SMOOTHINGS = 3,
@@ -35,6 +40,7 @@ enum {
 };
 
 #define TWO_PI 6.2831853f
+#define CURVED_MOST 0.5f ///< of 1 - 2 f
 #define ROOM_LEAST 0.02f ///< with less room around than this a cell has no density
 
 typedef struct tension_smooth_scratch {
@@ -106,13 +112,14 @@ TILE_KERNEL(liquid_tension_smooth, CELL_LANES, liquid_args, tension_smooth_scrat
     const int in = binomial(s->density);
     if (m->room != NULL)
         (void)binomial(s->room);
-    const float scale = m->control->tension * tile_sqrt_f32(TWO_PI / SMOOTH_VARIANCE);
+    const float unbiased = SMOOTH_VARIANCE / (SMOOTH_VARIANCE - PLACE_VARIANCE);
+    const float scale = m->control->tension * unbiased * tile_sqrt_f32(TWO_PI / SMOOTH_VARIANCE);
     float *to = m->shift[0] + (uint64_t)tile * TILE_CELLS;
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const int at = ((z + SMOOTHINGS) * SMOOTH_EDGE + y + SMOOTHINGS) * SMOOTH_EDGE + x + SMOOTHINGS;
         const float density = s->density[in][at];
         const float full = m->room != NULL ? density / tile_max2_f32(s->room[in][at], ROOM_LEAST) : density;
-        to[cell_index(x, y, z)] = scale * (1.0f - 2.0f * full);
+        to[cell_index(x, y, z)] = scale * tile_clamp_f32(1.0f - 2.0f * full, -CURVED_MOST, CURVED_MOST);
     }
 }
 

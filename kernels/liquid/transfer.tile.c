@@ -472,7 +472,7 @@ TILE_FN void mark_unknown(const liquid_args *args, grid_scratch *s, const face_s
         to[i] = (uint8_t)unknown[i];
 }
 
-/// Cell types, and by how much the density is off.
+/// Cell types, and by how much the density is off. Beyond the tank's walls is none: what fell there counts inside.
 TILE_FN void finish_cells(const liquid_args *args, grid_scratch *s, uint32_t tile, tile_place place)
 {
     const liquid_memory *m = &args->m;
@@ -487,7 +487,7 @@ TILE_FN void finish_cells(const liquid_args *args, grid_scratch *s, uint32_t til
         m->cell_type[(uint64_t)tile * TILE_CELLS + at] = (uint8_t)(solid    ? CELL_SOLID
                                                                    : liquid ? CELL_LIQUID
                                                                             : CELL_AIR);
-        m->density_error[(uint64_t)tile * TILE_CELLS + at] = (float)s->density[at] * unit - 1.0f;
+        m->density_error[(uint64_t)tile * TILE_CELLS + at] = (solid ? 0.0f : (float)s->density[at] * unit) - 1.0f;
     }
 }
 

@@ -178,6 +178,27 @@ static void odd_sizes_work(void **state)
     tarn_device_destroy(device);
 }
 
+/// What particles bring to nodes beyond a wall counts inside, once.
+static void reports_know_the_volume(void **state)
+{
+    (void)state;
+    const uint16_t sizes[][3] = {{16, 16, 16}, {12, 12, 1}, {13, 11, 9}};
+    tarn_device *device = open_device(2, NULL);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        tarn_tank_desc desc = half_full(sizes[i][0], sizes[i][1], sizes[i][2]);
+        desc.jitter = 0.0f;
+        desc.parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
+        tarn_tank *tank = open_tank(device, &desc);
+        tarn_tank_report report;
+        assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+        assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
+        const double volume_m3 = report.particle_count / 8.0 * pow((double)desc.cell_m, 3.0);
+        assert_true(fabs(report.volume_m3 / volume_m3 - 1.0) < 0.001);
+        tarn_tank_destroy(tank);
+    }
+    tarn_device_destroy(device);
+}
+
 /// A pool keeps its height, however finely it is seeded: the density at rest is what the volume correction keeps.
 static void pools_keep_their_height_for_every_seeding(void **state)
 {
@@ -576,6 +597,7 @@ int main(void)
         cmocka_unit_test(hash_tells_states_apart),
         cmocka_unit_test(wrong_descriptions_are_refused_with_a_sentence),
         cmocka_unit_test(odd_sizes_work),
+        cmocka_unit_test(reports_know_the_volume),
         cmocka_unit_test(pools_keep_their_height_for_every_seeding),
         cmocka_unit_test(full_and_empty_tanks_work),
         cmocka_unit_test(violent_pushes_lose_nothing),
