@@ -477,14 +477,12 @@ TILE_FN void transfer_pack(const liquid_args *args, const near_scratch *s, uint3
 
 enum { WALL_MARGIN = 1 << (POSITION_BITS - 6) }; // particles keep 1/64 cell from the walls
 
-enum { STAYS = 13 };
-
 /// Counts the particles that leave their tile; most don't, and all would count in one place.
 TILE_FN void count_moves(advect_scratch *s, pack_i32 to, uint32_t n)
 {
-    if (pack_any(to != STAYS)) {
+    if (pack_any(to != MOVED_STAYS)) {
         for (uint32_t l = 0; l < n; l++)
-            if (pack_get_i32(to, (int)l) != STAYS)
+            if (pack_get_i32(to, (int)l) != MOVED_STAYS)
                 tile_add_u32(&s->move_count[pack_get_i32(to, (int)l)], 1);
     }
 }
@@ -555,7 +553,7 @@ TILE_FN void advect_tile(const liquid_args *args, uint32_t tile, advect_scratch 
         uint32_t gone = 0;
         for (uint32_t n = 0; n < 27; n++)
             gone += s->move_count[n];
-        s->move_count[STAYS] = end - first - gone;
+        s->move_count[MOVED_STAYS] = end - first - gone;
     }
     TILE_BARRIER();
     tile_max_f32(s->speed, PARTICLE_LANES);

@@ -37,7 +37,8 @@ enum {
     EXTRAPOLATION_LAYERS = 3,
     PARTICLE_LANES = 256,
     CELL_LANES = 256,
-    MOVED_GONE = 27, ///< instead of a neighbour: the particle leaves the tank
+    MOVED_STAYS = 13, ///< of the 27 neighbours: the particle's own tile
+    MOVED_GONE = 27,  ///< instead of a neighbour: the particle leaves the tank
     CLEAR_TILES = 256,
     AGE_CLASSES = 256, ///< of spray, eight to a doubling
 };
@@ -336,7 +337,7 @@ typedef struct liquid_memory {
     int32_t *momentum[3], *weight[3], *density; ///< [o][node_count]
     uint8_t *cell_count;                        ///< [o][512], saturated
     int32_t *mass[3];                           ///< [o][node_count]; NULL in a tank whose liquids are equally heavy
-    uint32_t *move_count;                       ///< [o][27]
+    uint32_t *move_count;                       ///< [o][27]: to each neighbour; then where there they begin
     float *residual, *direction, *product;      ///< [o][512]
     float *pressure, *potential;                ///< [o][512]: solutions of the two solves
     uint32_t *solved_tile;                      ///< [o]: dense tile, as it was when the pressure was solved
