@@ -179,7 +179,7 @@ typedef struct liquid_counters {
     uint32_t level_tiles[LEVELS_MAX]; ///< [0] == occupied
     uint32_t liquid_cells;            ///< being counted
     uint32_t liquid_cells_last;       ///< of the last substep
-    uint32_t speed_max_bits; ///< of the fastest component, as float bits: non-negative floats order as integers
+    uint32_t speed_max_bits; ///< along an axis, of what moved farthest; as bits: non-negative floats order as integers
     uint32_t go;             ///< the solver's loop goes on
     uint32_t failed;         ///< the solve in progress came to something that isn't finite: it is not applied
     uint32_t broken;         ///< a solve has failed since the tank was seeded
