@@ -235,7 +235,7 @@ TILE_FN void spawn_one(const liquid_args *args, uint32_t dense, tile_place place
         m->affine[i][to] = 0.0f;
 }
 
-/// Writes a tile's births behind the particles that moved there; the present lists still hold. One tile per active
+/// Writes a tile's births behind the particles that will move there; the present lists still hold. One tile per active
 /// tile.
 TILE_KERNEL(liquid_spawn, CELL_LANES, liquid_args, spawn_scratch)
 {

@@ -428,7 +428,6 @@ typedef struct liquid_args {
     K(liquid_list)                                                                                                     \
     K(liquid_scatter)                                                                                                  \
     K(liquid_spawn)                                                                                                    \
-    K(liquid_retire)                                                                                                   \
     K(liquid_adopt)                                                                                                    \
     K(liquid_dye)                                                                                                      \
     K(liquid_volume)                                                                                                   \

@@ -3,8 +3,8 @@
 //
 //     arrivals   particles each active tile will have; marks it, its neighbours and its coarse tiles in the bitmaps
 //     list       bitmaps -> ascending lists of the tiles to come, and their particles' places
-//     scatter    particles to their places: a stable sort that only ever moves one to 27 tiles
-//     retire     the present lists leave the tables
+//     scatter    particles to their places: a stable sort that only ever moves one to 27 tiles; the present lists leave
+//                the tables
 //     adopt      the lists to come become the present ones
 #include "kernels/device/pack_move.h"
 #include "kernels/liquid/liquid.h"
@@ -169,21 +169,6 @@ TILE_KERNEL(liquid_list, LIST_LANES, liquid_args, list_scratch)
     }
 }
 
-/// Takes the present tiles out of the tables. One tile per active tile.
-TILE_KERNEL(liquid_retire, 32, liquid_args, tile_no_scratch)
-{
-    if (TILE_SINGLE()) {
-        const liquid_memory *m = &args->m;
-        const uint32_t dense = m->active_tile[tile];
-        const tile_place place = tile_place_of(&args->shape, 0, dense);
-        m->slot[dense] = TILE_NONE;
-        for (uint32_t level = 0; level < args->shape.level_count; level++)
-            global_store_u32(&m->level[level].index[tile_dense_of(&args->shape, level, place.x >> level,
-                                                                  place.y >> level, place.z >> level)],
-                             TILE_NONE);
-    }
-}
-
 /// The lists to come become the present ones. One tile per active tile to come, at least one.
 TILE_KERNEL(liquid_adopt, 32, liquid_args, tile_no_scratch)
 {
@@ -251,25 +236,43 @@ typedef struct scatter_scratch {
     pack_move move;
 } scatter_scratch;
 
+/// Takes an active tile out of the tables.
+TILE_FN void retire(const liquid_args *args, uint32_t dense, tile_place place)
+{
+    const liquid_shape *shape = &args->shape;
+    args->m.slot[dense] = TILE_NONE;
+    for (uint32_t level = 0; level < shape->level_count; level++)
+        global_store_u32(&args->m.level[level]
+                              .index[tile_dense_of(shape, level, place.x >> level, place.y >> level, place.z >> level)],
+                         TILE_NONE);
+}
+
 /// Where the particles that go to each neighbour begin; beyond all places for those that go nowhere.
-TILE_FN void scatter_targets(const liquid_args *args, uint32_t tile, scatter_scratch *s, tile_place place)
+TILE_FN void scatter_targets(const liquid_args *args, uint32_t o, scatter_scratch *s, tile_place place)
 {
     const liquid_memory *m = &args->m;
     FOR_RANGE (n, 0, 32) {
         const uint32_t to = n < 27 ? tile_neighbour(&args->shape, 0, place, n) : TILE_NONE;
-        s->first[n] =
-            to != TILE_NONE ? m->tile_first_next[to] + m->move_count[tile * 27 + n] : args->shape.particles_max;
+        s->first[n] = to != TILE_NONE ? m->tile_first_next[to] + m->move_count[o * 27 + n] : args->shape.particles_max;
     }
     TILE_BARRIER();
 }
 
 /// Puts a tile's particles where they belong; particles of one tile stay in order, tiles arrive in the order of the
-/// neighbours. Those that are gone go nowhere. One tile per occupied tile.
+/// neighbours. Those that are gone go nowhere. One tile per active tile, of which nobody else reads the tables any
+/// more.
 TILE_KERNEL(liquid_scatter, PARTICLE_LANES, liquid_args, scatter_scratch)
 {
     const liquid_memory *m = &args->m;
-    const uint32_t dense = m->level[0].tile[tile], end = m->tile_first[dense] + m->tile_count[dense];
-    scatter_targets(args, tile, s, tile_place_of(&args->shape, 0, dense));
+    const uint32_t dense = m->active_tile[tile], o = m->level[0].index[dense];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    TILE_BARRIER();
+    if (TILE_SINGLE())
+        retire(args, dense, place);
+    if (o == TILE_NONE)
+        return;
+    const uint32_t end = m->tile_first[dense] + m->tile_count[dense];
+    scatter_targets(args, o, s, place);
     for (uint32_t from = m->tile_first[dense]; from < end; from += PACK_MOVE_MAX) {
         const uint32_t n = tile_min_u32(end - from, PACK_MOVE_MAX);
         pack_move_rank(&s->move, m->moved_to + from, n, MOVED_STAYS, args->shape.particles_max, s->first);
