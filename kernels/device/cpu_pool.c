@@ -1,14 +1,17 @@
-// A launch is cut into pieces, and whoever is awake takes them:
+// A launch is cut into pieces, and whoever is awake takes them, large ones first and single tiles in the end, so that
+// uneven tiles balance:
 //
-//     owner:   write the job ── publish it in `ticket` ── take pieces until none is left ── wait for pieces in others'
-//     hands helper:  take pieces while there are any ── wait for a new generation (spin, then sleep)
+//     owner:   write the job ── publish it in `ticket` ── take pieces until none is left ── wait for tiles in others'
+//     hands helper:  take pieces while there are any ── wait for tiles in the ticket (spin, then sleep)
 //
-// A helper that is late is not waited for: the owner waits for the pieces that helpers took, not for the helpers. So a
-// launch costs less than a microsecond while helpers spin, and never more than the owner's own work plus one piece
+// A helper that is late is not waited for: the owner waits for the tiles that helpers took, not for the helpers. So a
+// launch costs a fraction of a microsecond while helpers spin, and never more than the owner's own work plus one piece
 // when they sleep or when the processor is busy with something else.
 //
-// `ticket` holds the job's generation and how many pieces are left. Taking a piece is a compare-and-swap on both, and
-// only who took one reads the job: the owner doesn't write the next job before every piece of this one is done.
+// `ticket` holds the job's generation and how many tiles are left; the job lies in the same cache line, which is all
+// that a launch sends to a helper. Taking a piece is a compare-and-swap on both, and only who took one reads the job:
+// the owner doesn't write the next job before every tile of this one is done. The owner takes its first piece by
+// publishing the job without it.
 //
 // Sleeping is announced before the last look (`sleepers`, `owner_waits`) and both sides use sequentially consistent
 // operations there, so that a wake is sent whenever somebody sleeps, and no system call is made when nobody does.
@@ -29,7 +32,7 @@
 enum {
     SPIN_NS = 100000,      // launches of a step are closer together than this
     SPIN_ROUNDS = 32,      // looks between two looks at the clock
-    PIECES_PER_THREAD = 4, // so that uneven tiles balance
+    PIECES_PER_THREAD = 2, // of what is left
     LINE_BYTES = 64,
 };
 
@@ -40,19 +43,23 @@ typedef struct cpu_helper {
 } cpu_helper;
 
 struct cpu_pool {
+    uint32_t threads; // the owner included
     uint32_t helper_count;
     int64_t spin_ns;
     cpu_helper *helpers;
-    void *scratch; // the owner's
 
-    // The job: written by the owner while no piece is out, read by who holds a piece.
+    // The owner's.
+    _Alignas(LINE_BYTES) void *scratch;
+    uint32_t taken; // tiles that helpers took, of all jobs, mod 2^32
+
+    // Written by the owner while no piece is out, read by who holds a piece.
     _Alignas(LINE_BYTES) tarn_cpu_entry entry;
     const void *args;
-    uint32_t tile_count, piece_tiles, piece_count;
+    uint32_t tile_count;
+    atomic_uint_fast64_t ticket; // generation << 32 | tiles left
 
-    _Alignas(LINE_BYTES) atomic_uint_fast64_t ticket; // generation << 32 | pieces left
-    _Alignas(LINE_BYTES) atomic_uint done;            // futex: pieces that helpers have finished, of this job
-    _Alignas(LINE_BYTES) atomic_uint generation;      // futex: grows with every job
+    _Alignas(LINE_BYTES) atomic_uint done;       // futex: tiles that helpers have finished, of all jobs, mod 2^32
+    _Alignas(LINE_BYTES) atomic_uint generation; // futex: grows when sleepers shall look again
     atomic_int stop;
     _Alignas(LINE_BYTES) atomic_uint sleepers; // helpers that sleep or are about to
     atomic_int owner_waits;
@@ -84,42 +91,58 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/// Takes a piece of the present job. @return how many were left, this one included; 0 when none is
-static uint32_t take_piece(cpu_pool *pool)
+/// Of so many tiles that are left.
+static uint32_t piece_of(const cpu_pool *pool, uint32_t left)
 {
-    uint_fast64_t ticket = atomic_load_explicit(&pool->ticket, memory_order_acquire);
-    while ((uint32_t)ticket > 0)
-        if (atomic_compare_exchange_weak_explicit(&pool->ticket, &ticket, ticket - 1, memory_order_acq_rel,
-                                                  memory_order_acquire))
-            break;
-    return (uint32_t)ticket;
+    return (left - 1) / (pool->threads * PIECES_PER_THREAD) + 1;
 }
 
 static void run_piece(const cpu_pool *pool, uint32_t left, void *scratch)
 {
-    const uint32_t begin = (pool->piece_count - left) * pool->piece_tiles;
-    const uint32_t rest = pool->tile_count - begin;
-    pool->entry(pool->args, begin, begin + (rest < pool->piece_tiles ? rest : pool->piece_tiles), scratch);
+    const uint32_t begin = pool->tile_count - left;
+    pool->entry(pool->args, begin, begin + piece_of(pool, left), scratch);
 }
 
-/// Takes and runs pieces until none is left. @return how many
+/// Takes a piece of the present job. @return how many tiles were left, its own included; 0 when none is
+static uint32_t take_piece(cpu_pool *pool)
+{
+    uint_fast64_t ticket = atomic_load_explicit(&pool->ticket, memory_order_acquire);
+    while ((uint32_t)ticket > 0)
+        if (atomic_compare_exchange_weak_explicit(&pool->ticket, &ticket, ticket - piece_of(pool, (uint32_t)ticket),
+                                                  memory_order_acq_rel, memory_order_acquire))
+            break;
+    return (uint32_t)ticket;
+}
+
+/// Takes and runs pieces until none is left. @return how many tiles
 static uint32_t work(cpu_pool *pool, void *scratch)
 {
-    uint32_t taken = 0;
-    for (uint32_t left; (left = take_piece(pool)) > 0; taken++)
+    uint32_t tiles = 0;
+    for (uint32_t left; (left = take_piece(pool)) > 0; tiles += piece_of(pool, left))
         run_piece(pool, left, scratch);
-    return taken;
+    return tiles;
 }
 
-/// Waits until *word is not `seen`, spinning at first. @return whether it changed while spinning
-static int spin_while(cpu_pool *pool, atomic_uint *word, unsigned seen)
+static int has_tiles(cpu_pool *pool, unsigned unused)
+{
+    (void)unused;
+    return (uint32_t)atomic_load_explicit(&pool->ticket, memory_order_acquire) > 0;
+}
+
+static int has_done(cpu_pool *pool, unsigned tiles)
+{
+    return atomic_load_explicit(&pool->done, memory_order_acquire) == tiles;
+}
+
+/// Spins until something is so, but not for long. @return whether it is
+static int spin_until(cpu_pool *pool, int (*is_so)(cpu_pool *, unsigned), unsigned what)
 {
     if (pool->spin_ns == 0)
-        return atomic_load_explicit(word, memory_order_acquire) != seen;
+        return is_so(pool, what);
     int64_t until = 0;
     do {
         for (int round = 0; round < SPIN_ROUNDS; round++) {
-            if (atomic_load_explicit(word, memory_order_acquire) != seen)
+            if (is_so(pool, what))
                 return 1;
             pause_briefly();
         }
@@ -129,12 +152,13 @@ static int spin_while(cpu_pool *pool, atomic_uint *word, unsigned seen)
     return 0;
 }
 
+/// @param seen  the generation before the last look for tiles
 static void wait_for_job(cpu_pool *pool, unsigned seen)
 {
-    if (spin_while(pool, &pool->generation, seen))
+    if (spin_until(pool, has_tiles, 0))
         return;
     atomic_fetch_add(&pool->sleepers, 1);
-    while (atomic_load(&pool->generation) == seen)
+    if ((uint32_t)atomic_load(&pool->ticket) == 0)
         futex_wait(&pool->generation, seen);
     atomic_fetch_sub(&pool->sleepers, 1);
 }
@@ -144,12 +168,12 @@ static void *helper_main(void *argument)
     cpu_helper *helper = argument;
     cpu_pool *pool = helper->pool;
     for (;;) {
-        unsigned seen = atomic_load_explicit(&pool->generation, memory_order_acquire);
-        if (atomic_load_explicit(&pool->stop, memory_order_relaxed))
+        const unsigned seen = atomic_load(&pool->generation);
+        if (atomic_load(&pool->stop))
             return NULL;
-        const uint32_t taken = work(pool, helper->scratch);
-        if (taken > 0) {
-            atomic_fetch_add(&pool->done, taken);
+        const uint32_t tiles = work(pool, helper->scratch);
+        if (tiles > 0) {
+            atomic_fetch_add(&pool->done, tiles);
             if (atomic_load(&pool->owner_waits))
                 futex_wake(&pool->done, 1);
         }
@@ -157,16 +181,12 @@ static void *helper_main(void *argument)
     }
 }
 
-static void wait_for_pieces(cpu_pool *pool, unsigned pieces)
+static void wait_for_helpers(cpu_pool *pool)
 {
-    for (;;) {
-        unsigned done = atomic_load_explicit(&pool->done, memory_order_acquire);
-        if (done == pieces)
-            return;
-        if (spin_while(pool, &pool->done, done))
-            continue;
+    while (!spin_until(pool, has_done, pool->taken)) {
+        const unsigned done = atomic_load(&pool->done);
         atomic_store(&pool->owner_waits, 1);
-        if (atomic_load(&pool->done) == done)
+        if (done != pool->taken && atomic_load(&pool->done) == done)
             futex_wait(&pool->done, done);
         atomic_store(&pool->owner_waits, 0);
     }
@@ -175,31 +195,27 @@ static void wait_for_pieces(cpu_pool *pool, unsigned pieces)
 static void wake_helpers(cpu_pool *pool, unsigned wanted)
 {
     atomic_fetch_add(&pool->generation, 1);
-    if (atomic_load(&pool->sleepers) > 0)
-        futex_wake(&pool->generation, wanted < INT_MAX ? (int)wanted : INT_MAX);
+    futex_wake(&pool->generation, wanted < INT_MAX ? (int)wanted : INT_MAX);
 }
 
 void cpu_pool_launch(cpu_pool *pool, tarn_cpu_entry entry, const void *args, uint32_t tile_count)
 {
-    if (tile_count <= 1 || pool->helper_count == 0) {
+    if (tile_count <= 1 || pool->threads == 1) {
         if (tile_count > 0)
             entry(args, 0, tile_count, pool->scratch);
         return;
     }
-    uint32_t pieces_max = (pool->helper_count + 1) * PIECES_PER_THREAD;
-    uint32_t piece_tiles = (tile_count - 1) / pieces_max + 1;
-    uint32_t piece_count = (tile_count - 1) / piece_tiles + 1;
+    const uint32_t first = piece_of(pool, tile_count);
+    const uint_fast64_t generation = (atomic_load_explicit(&pool->ticket, memory_order_relaxed) >> 32) + 1;
     pool->entry = entry;
     pool->args = args;
     pool->tile_count = tile_count;
-    pool->piece_tiles = piece_tiles;
-    pool->piece_count = piece_count;
-    atomic_store_explicit(&pool->done, 0, memory_order_relaxed);
-    const uint_fast64_t generation = (atomic_load_explicit(&pool->ticket, memory_order_relaxed) >> 32) + 1;
-    atomic_store_explicit(&pool->ticket, generation << 32 | piece_count, memory_order_release);
-    wake_helpers(pool, piece_count - 1);
-    const uint32_t taken = work(pool, pool->scratch);
-    wait_for_pieces(pool, piece_count - taken);
+    atomic_exchange(&pool->ticket, generation << 32 | (tile_count - first));
+    if (atomic_load(&pool->sleepers) > 0)
+        wake_helpers(pool, tile_count - first);
+    entry(args, 0, first, pool->scratch);
+    pool->taken += tile_count - first - work(pool, pool->scratch);
+    wait_for_helpers(pool);
 }
 
 /// Starts the helpers with all signals blocked: signals are the owner's business.
@@ -230,6 +246,7 @@ tarn_status cpu_pool_create(uint32_t threads, int crowded, cpu_pool **out)
     if (pool == NULL)
         return TARN_E_MEMORY;
     memset(pool, 0, sizeof *pool);
+    pool->threads = threads;
     pool->spin_ns = crowded ? 0 : SPIN_NS;
     tarn_status status = TARN_E_MEMORY;
     pool->scratch = aligned_alloc(LINE_BYTES, TARN_TILE_SCRATCH_BYTES_MAX);

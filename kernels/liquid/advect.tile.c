@@ -216,7 +216,7 @@ typedef struct advect_scratch {
     } of;
     uint32_t neighbour[27];
     uint32_t move_count[27];
-    float speed[PARTICLE_LANES];
+    float way[PARTICLE_LANES]; ///< cells along an axis
 } advect_scratch;
 
 typedef struct node_weights {
@@ -493,14 +493,12 @@ TILE_FN void start_pack(const liquid_args *args, const far_scratch *s, uint32_t 
 
 enum { WALL_MARGIN = 1 << (POSITION_BITS - 6) }; // particles keep 1/64 cell from the walls
 
-enum { STAYS = 13 };
-
 /// Counts the particles that leave their tile; most don't, and all would count in one place.
 TILE_FN void count_moves(advect_scratch *s, pack_i32 to, uint32_t n)
 {
-    if (pack_any(to != STAYS)) {
+    if (pack_any(to != MOVED_STAYS)) {
         for (uint32_t l = 0; l < n; l++)
-            if (pack_get_i32(to, (int)l) != STAYS)
+            if (pack_get_i32(to, (int)l) != MOVED_STAYS)
                 tile_add_u32(&s->move_count[pack_get_i32(to, (int)l)], 1);
     }
 }
@@ -510,7 +508,7 @@ TILE_FN void move_pack(const liquid_args *args, advect_scratch *s, tile_place pl
 {
     const liquid_memory *m = &args->m;
     const int tile_at[3] = {place.x, place.y, place.z};
-    pack_f32 velocity[3], moved[3], fastest = pack_all_f32(0.0f);
+    pack_f32 velocity[3], moved[3], farthest = pack_all_f32(0.0f);
     pack_i32 at[3], to = pack_all_i32(0);
     pack_prefetch(m->id + particle);
     pack_prefetch(m->moved_id + particle);
@@ -526,10 +524,10 @@ TILE_FN void move_pack(const liquid_args *args, advect_scratch *s, tile_place pl
         const pack_i32 position = pack_clamp_i32(wanted, WALL_MARGIN, last);
         pack_store_i32(m->moved_position[c] + particle, position, n);
         to = to * 3 + ((position >> TILE_POSITION_BITS) - (tile_at[c] - 1));
-        fastest = pack_max_f32(fastest, pack_abs_f32(pack_load_f32(m->moved_velocity[c] + particle, n)));
+        farthest = pack_max_f32(farthest, pack_abs_f32(moved[c]));
     }
     count_moves(s, to, n);
-    pack_keep_max_f32(s->speed, fastest);
+    pack_keep_max_f32(s->way, farthest * pack_first_f32(1.0f, n));
     pack_store_i32(m->moved_id + particle, pack_load_i32(m->id + particle, n), n);
     pack_store_u8(m->moved_to + particle, to, n);
     if (m->attribute != NULL)
@@ -547,7 +545,7 @@ TILE_FN void advect_tile(const liquid_args *args, uint32_t tile, advect_scratch 
     FOR_RANGE (n, 0, 27)
         s->move_count[n] = 0;
     FOR_RANGE (lane, 0, PARTICLE_LANES)
-        s->speed[lane] = 0.0f;
+        s->way[lane] = 0.0f;
     TILE_BARRIER();
     if (gathered) {
         load_far(args, s, place, shift_scale);
@@ -567,14 +565,16 @@ TILE_FN void advect_tile(const liquid_args *args, uint32_t tile, advect_scratch 
         uint32_t gone = 0;
         for (uint32_t n = 0; n < 27; n++)
             gone += s->move_count[n];
-        s->move_count[STAYS] = end - first - gone;
+        s->move_count[MOVED_STAYS] = end - first - gone;
     }
     TILE_BARRIER();
-    tile_max_f32(s->speed, PARTICLE_LANES);
+    tile_max_f32(s->way, PARTICLE_LANES);
     FOR_RANGE (n, 0, 27)
         m->move_count[tile * 27 + n] = s->move_count[n];
-    if (TILE_SINGLE())
-        global_max_u32(&m->counters->speed_max_bits, tile_bits_f32(s->speed[0]));
+    if (TILE_SINGLE()) {
+        const float speed = tile_min_f32(s->way[0] / m->control->frac, m->control->speed_max);
+        global_max_u32(&m->counters->speed_max_bits, tile_bits_f32(speed));
+    }
 }
 
 /// Moves a tile's particles. One tile per occupied tile.

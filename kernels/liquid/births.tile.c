@@ -235,7 +235,7 @@ TILE_FN void spawn_one(const liquid_args *args, uint32_t dense, tile_place place
         m->affine[i][to] = 0.0f;
 }
 
-/// Writes a tile's births behind the particles that moved there; the present lists still hold. One tile per active
+/// Writes a tile's births behind the particles that will move there; the present lists still hold. One tile per active
 /// tile.
 TILE_KERNEL(liquid_spawn, CELL_LANES, liquid_args, spawn_scratch)
 {
@@ -290,18 +290,30 @@ TILE_KERNEL(liquid_spray, PARTICLE_LANES, liquid_args, tile_no_scratch)
             global_add_u32(&m->counters->spray_age[age_class(m->counters->next_id - m->id[i])], 1);
 }
 
+typedef struct choose_scratch {
+    uint32_t older[AGE_CLASSES]; ///< spray of older classes, the oldest class first
+    uint32_t total, going;
+} choose_scratch;
+
 /// Which ages of spray go: the oldest, as many as wanted to be born, in whole classes. One tile.
-TILE_KERNEL(liquid_spray_choose, 32, liquid_args, tile_no_scratch)
+TILE_KERNEL(liquid_spray_choose, AGE_CLASSES, liquid_args, choose_scratch)
 {
+    liquid_counters *counters = args->m.counters;
+    const uint32_t refused = counters->births_refused;
+    FOR_RANGE (i, 0, AGE_CLASSES) {
+        s->older[i] = counters->spray_age[AGE_CLASSES - 1 - i];
+        counters->spray_age[AGE_CLASSES - 1 - i] = 0;
+    }
+    if (TILE_SINGLE())
+        s->going = 0;
+    TILE_BARRIER();
+    tile_scan_u32(s->older, AGE_CLASSES, &s->total);
+    FOR_RANGE_ATOMIC (i, 0, AGE_CLASSES)
+        tile_add_u32(&s->going, s->older[i] < refused);
+    TILE_BARRIER();
     if (TILE_SINGLE()) {
-        liquid_counters *counters = args->m.counters;
-        uint32_t chosen = AGE_CLASSES, going = 0;
-        while (chosen > 0 && going < counters->births_refused)
-            going += counters->spray_age[--chosen];
         counters->reseed_pays = (int32_t)counters->reseed_debt > 0;
-        counters->spray_age_max = counters->births_refused > 0 ? chosen : AGE_CLASSES;
-        for (uint32_t i = 0; i < AGE_CLASSES; i++)
-            counters->spray_age[i] = 0;
+        counters->spray_age_max = AGE_CLASSES - s->going;
     }
 }
 

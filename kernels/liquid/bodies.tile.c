@@ -279,21 +279,31 @@ TILE_KERNEL(liquid_body_gather, CELL_LANES, liquid_args, body_gather_scratch)
     }
 }
 
+enum { RESPOND_VALUES = BODIES_MAX * 6, RESPOND_PARTS = 8, RESPOND_LANES = RESPOND_PARTS * RESPOND_VALUES };
+
 typedef struct respond_scratch {
-    double sum[BODIES_MAX * 6];
+    double part[RESPOND_PARTS][RESPOND_VALUES], sum[RESPOND_VALUES];
 } respond_scratch;
 
 /// M^-1 of the gathered forces. One tile.
-TILE_KERNEL(liquid_body_respond, 96, liquid_args, respond_scratch)
+TILE_KERNEL(liquid_body_respond, RESPOND_LANES, liquid_args, respond_scratch)
 {
     const liquid_memory *m = &args->m;
     liquid_bodies *bodies = m->bodies;
     if (args->is_first == 0 && m->counters->go == 0)
         return;
-    FOR_RANGE (i, 0, bodies->count * 6) {
+    const uint32_t values = bodies->count * 6;
+    FOR_RANGE (i, 0, RESPOND_PARTS * values) {
         double sum = 0.0;
-        for (uint32_t k = 0; k < bodies->tile_count; k++)
-            sum += (double)m->body_partial[(uint64_t)k * BODIES_MAX * 6 + i];
+        for (uint32_t k = i / values; k < bodies->tile_count; k += RESPOND_PARTS)
+            sum += (double)m->body_partial[(uint64_t)k * RESPOND_VALUES + i % values];
+        s->part[i / values][i % values] = sum;
+    }
+    TILE_BARRIER();
+    FOR_RANGE (i, 0, values) {
+        double sum = 0.0;
+        for (int part = 0; part < RESPOND_PARTS; part++)
+            sum += s->part[part][i];
         s->sum[i] = sum;
     }
     TILE_BARRIER();
@@ -369,6 +379,8 @@ typedef struct contact {
 
 typedef struct contacts_scratch {
     contact at[CONTACTS_MAX];
+    uint32_t rank[CONTACTS_MAX], near[CONTACTS_MAX]; ///< near: those that a body may reach, in order
+    uint32_t near_count;
 } contacts_scratch;
 
 TILE_FN void set_contact(contact *to, const float *r, float radius, float distance, const float *normal, uint32_t other)
@@ -515,17 +527,30 @@ TILE_FN void solve_contact(liquid_bodies *bodies, uint32_t b, contact *c, float 
     push_pair(bodies, b, c, along, -tile_min_f32(stop, CONTACT_FRICTION * sum / CONTACT_ROUNDS));
 }
 
-TILE_FN void solve_contacts(liquid_bodies *bodies, uint32_t b, contact *contacts, float frac)
+/// Lists the contacts that a body may reach in the substep.
+TILE_FN void list_near(const liquid_bodies *bodies, uint32_t b, contacts_scratch *s, float frac)
 {
     const uint32_t count = bodies->body[b].point_count * CONTACT_KINDS;
     const liquid_body_state *state = &bodies->state[b];
     const float speed = tile_sqrt_f32(dot3(state->velocity, state->velocity)) +
                         tile_sqrt_f32(dot3(state->spin, state->spin)) * bodies->body[b].reach;
     const float near = CONTACT_MARGIN + speed * frac;
+    FOR_RANGE (i, 0, count)
+        s->rank[i] = s->at[i].distance < near;
+    TILE_BARRIER();
+    tile_scan_u32(s->rank, count, &s->near_count);
+    FOR_RANGE (i, 0, count) {
+        if (s->at[i].distance < near)
+            s->near[s->rank[i]] = i;
+    }
+    TILE_BARRIER();
+}
+
+TILE_FN void solve_contacts(liquid_bodies *bodies, uint32_t b, contacts_scratch *s, float frac)
+{
     for (int round = 0; round < CONTACT_ROUNDS; round++)
-        for (uint32_t i = 0; i < count; i++)
-            if (contacts[i].distance < near)
-                solve_contact(bodies, b, &contacts[i], frac);
+        for (uint32_t i = 0; i < s->near_count; i++)
+            solve_contact(bodies, b, &s->at[s->near[i]], frac);
 }
 
 /// Moves a body by its velocities.
@@ -568,8 +593,9 @@ TILE_KERNEL(liquid_bodies_end, BODY_LANES, liquid_args, contacts_scratch)
         FOR_RANGE (i, 0, bodies->body[b].point_count)
             find_contacts(args, b, i, &s->at[i * CONTACT_KINDS]);
         TILE_BARRIER();
+        list_near(bodies, b, s, frac);
         if (TILE_SINGLE())
-            solve_contacts(bodies, b, s->at, frac);
+            solve_contacts(bodies, b, s, frac);
         TILE_BARRIER();
     }
     FOR_RANGE (b, 0, bodies->count) {

@@ -134,12 +134,9 @@ TILE_KERNEL(liquid_volume, PARTICLE_LANES, liquid_args, volume_scratch)
         s->sum[lane] = sum;
     }
     TILE_BARRIER();
-    if (TILE_SINGLE()) {
-        uint64_t sum = 0;
-        for (uint32_t lane = 0; lane < PARTICLE_LANES; lane++)
-            sum += s->sum[lane];
-        global_add_u64(&m->totals->sum[TOTAL_VOLUME], sum);
-    }
+    tile_sum_u64(s->sum, PARTICLE_LANES);
+    if (TILE_SINGLE())
+        global_add_u64(&m->totals->sum[TOTAL_VOLUME], s->sum[0]);
 }
 
 typedef struct totals_scratch {
@@ -174,10 +171,8 @@ TILE_KERNEL(liquid_totals_sum, PARTICLE_LANES, liquid_args, totals_scratch)
         s->sum[TOTAL_HASH + 1][lane] = counts * tile_mix_u64(hash ^ 0xd1b54a32d192ed03ull);
     }
     TILE_BARRIER();
-    FOR_RANGE (k, 0, TOTAL_VOLUME) {
-        uint64_t sum = 0;
-        for (uint32_t lane = 0; lane < PARTICLE_LANES; lane++)
-            sum += s->sum[k][lane];
-        global_add_u64(&m->totals->sum[k], sum);
-    }
+    for (int k = 0; k < TOTAL_VOLUME; k++)
+        tile_sum_u64(s->sum[k], PARTICLE_LANES);
+    FOR_RANGE_ATOMIC (k, 0, TOTAL_VOLUME)
+        global_add_u64(&m->totals->sum[k], s->sum[k][0]);
 }

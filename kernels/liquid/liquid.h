@@ -37,7 +37,8 @@ enum {
     EXTRAPOLATION_LAYERS = 3,
     PARTICLE_LANES = 256,
     CELL_LANES = 256,
-    MOVED_GONE = 27, ///< instead of a neighbour: the particle leaves the tank
+    MOVED_STAYS = 13, ///< of the 27 neighbours: the particle's own tile
+    MOVED_GONE = 27,  ///< instead of a neighbour: the particle leaves the tank
     CLEAR_TILES = 256,
     AGE_CLASSES = 256, ///< of spray, eight to a doubling
 };
@@ -179,7 +180,7 @@ typedef struct liquid_counters {
     uint32_t level_tiles[LEVELS_MAX]; ///< [0] == occupied
     uint32_t liquid_cells;            ///< being counted
     uint32_t liquid_cells_last;       ///< of the last substep
-    uint32_t speed_max_bits; ///< of the fastest component, as float bits: non-negative floats order as integers
+    uint32_t speed_max_bits; ///< along an axis, of what moved farthest; as bits: non-negative floats order as integers
     uint32_t go;             ///< the solver's loop goes on
     uint32_t failed;         ///< the solve in progress came to something that isn't finite: it is not applied
     uint32_t broken;         ///< a solve has failed since the tank was seeded
@@ -337,7 +338,7 @@ typedef struct liquid_memory {
     int32_t *momentum[3], *weight[3], *density; ///< [o][node_count]
     uint8_t *cell_count;                        ///< [o][512], saturated
     int32_t *mass[3];                           ///< [o][node_count]; NULL in a tank whose liquids are equally heavy
-    uint32_t *move_count;                       ///< [o][27]
+    uint32_t *move_count;                       ///< [o][27]: to each neighbour; then where there they begin
     float *residual, *direction, *product;      ///< [o][512]
     float *pressure, *potential;                ///< [o][512]: solutions of the two solves
     uint32_t *solved_tile;                      ///< [o]: dense tile, as it was when the pressure was solved
@@ -429,7 +430,6 @@ typedef struct liquid_args {
     K(liquid_list)                                                                                                     \
     K(liquid_scatter)                                                                                                  \
     K(liquid_spawn)                                                                                                    \
-    K(liquid_retire)                                                                                                   \
     K(liquid_adopt)                                                                                                    \
     K(liquid_dye)                                                                                                      \
     K(liquid_volume)                                                                                                   \

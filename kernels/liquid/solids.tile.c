@@ -396,7 +396,6 @@ enum {
 
 typedef struct collide_scratch {
     uint32_t move_count[27];
-    float speed[PARTICLE_LANES];
 } collide_scratch;
 
 /// The nearest solid's distance at a position, the way out of it, and its velocity.
@@ -541,17 +540,7 @@ TILE_KERNEL(liquid_collide, PARTICLE_LANES, liquid_args, collide_scratch)
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, first, end)
         tile_add_u32(&s->move_count[m->moved_to[i] < 27 ? m->moved_to[i] : 13], m->moved_to[i] < 27);
-    FOR_LANES (lane) {
-        float fastest = 0.0f;
-        for (uint32_t i = first + lane; i < end; i += PARTICLE_LANES)
-            for (int c = 0; c < 3; c++)
-                fastest = tile_max2_f32(fastest, tile_abs_f32(m->moved_velocity[c][i]));
-        s->speed[lane] = fastest;
-    }
     TILE_BARRIER();
-    tile_max_f32(s->speed, PARTICLE_LANES);
     FOR_RANGE (n, 0, 27)
         m->move_count[tile * 27 + n] = s->move_count[n];
-    if (TILE_SINGLE())
-        global_max_u32(&m->counters->speed_max_bits, tile_bits_f32(s->speed[0]));
 }

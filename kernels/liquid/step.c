@@ -144,10 +144,9 @@ static void sort(tarn_tank *tank, const liquid_args *args)
 {
     launch_active(tank, args, liquid_arrivals_id);
     tank_list_tiles(tank, args);
-    launch_occupied(tank, args, liquid_scatter_id);
     if (tank->has_births)
         launch_active(tank, args, liquid_spawn_id);
-    launch_active(tank, args, liquid_retire_id);
+    launch_active(tank, args, liquid_scatter_id);
     tank_adopt_tiles(tank, args);
 }
 

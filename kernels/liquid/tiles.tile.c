@@ -3,9 +3,10 @@
 //
 //     arrivals   particles each active tile will have; marks it, its neighbours and its coarse tiles in the bitmaps
 //     list       bitmaps -> ascending lists of the tiles to come, and their particles' places
-//     scatter    particles to their places: a stable sort that only ever moves one to 27 tiles
-//     retire     the present lists leave the tables
+//     scatter    particles to their places: a stable sort that only ever moves one to 27 tiles; the present lists leave
+//                the tables
 //     adopt      the lists to come become the present ones
+#include "kernels/device/pack_move.h"
 #include "kernels/liquid/liquid.h"
 
 enum { LIST_LANES = 256 };
@@ -22,39 +23,51 @@ TILE_FN void mark_occupied(const liquid_args *args, tile_place place)
 {
     const liquid_shape *shape = &args->shape;
     const liquid_memory *m = &args->m;
-    for (uint32_t n = 0; n < 27; n++) {
+    FOR_RANGE_ATOMIC (n, 0, 27) {
         const uint32_t at = tile_neighbour(shape, 0, place, n);
         if (at != TILE_NONE)
             mark(m->active_bits, at);
     }
-    for (uint32_t level = 0; level < shape->level_count; level++)
+    FOR_RANGE_ATOMIC (level, 0, shape->level_count)
         mark(m->level[level].bits, tile_dense_of(shape, level, place.x >> level, place.y >> level, place.z >> level));
+}
+
+/// Where the occupied tiles around a place count what moves there: index in move_count, or TILE_NONE.
+TILE_FN uint32_t arrivals_from(const liquid_args *args, tile_place place, uint32_t n)
+{
+    const uint32_t from = tile_neighbour(&args->shape, 0, place, n);
+    const uint32_t o = from != TILE_NONE ? args->m.level[0].index[from] : TILE_NONE;
+    return o != TILE_NONE ? o * 27 + (26 - n) : TILE_NONE;
 }
 
 typedef struct arrivals_scratch {
     uint32_t count[27];
+    uint32_t total;
 } arrivals_scratch;
 
-/// How many particles each active tile will have. One tile per active tile.
+/// How many particles each active tile will have. What its neighbours counted becomes where, behind its first particle,
+/// theirs begin. One tile per active tile.
 TILE_KERNEL(liquid_arrivals, 32, liquid_args, arrivals_scratch)
 {
     const liquid_memory *m = &args->m;
     const uint32_t dense = m->active_tile[tile];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     FOR_RANGE (n, 0, 27) {
-        const uint32_t from = tile_neighbour(&args->shape, 0, place, n);
-        const uint32_t o = from != TILE_NONE ? m->level[0].index[from] : TILE_NONE;
-        s->count[n] = o != TILE_NONE ? m->move_count[o * 27 + (26 - n)] : 0;
+        const uint32_t from = arrivals_from(args, place, n);
+        s->count[n] = from != TILE_NONE ? m->move_count[from] : 0;
     }
     TILE_BARRIER();
-    if (TILE_SINGLE()) {
-        uint32_t count = m->births != NULL ? m->births[tile] : 0;
-        for (uint32_t n = 0; n < 27; n++)
-            count += s->count[n];
-        m->tile_count_next[dense] = count;
-        if (count > 0)
-            mark_occupied(args, place);
+    tile_scan_u32(s->count, 27, &s->total);
+    FOR_RANGE (n, 0, 27) {
+        const uint32_t from = arrivals_from(args, place, n);
+        if (from != TILE_NONE)
+            m->move_count[from] = s->count[n];
     }
+    const uint32_t count = s->total + (m->births != NULL ? m->births[tile] : 0);
+    if (TILE_SINGLE())
+        m->tile_count_next[dense] = count;
+    if (count > 0)
+        mark_occupied(args, place);
 }
 
 /// Tiles that stay active although they are empty: liquid may be born there. One tile per args->level of them.
@@ -156,21 +169,6 @@ TILE_KERNEL(liquid_list, LIST_LANES, liquid_args, list_scratch)
     }
 }
 
-/// Takes the present tiles out of the tables. One tile per active tile.
-TILE_KERNEL(liquid_retire, 32, liquid_args, tile_no_scratch)
-{
-    if (TILE_SINGLE()) {
-        const liquid_memory *m = &args->m;
-        const uint32_t dense = m->active_tile[tile];
-        const tile_place place = tile_place_of(&args->shape, 0, dense);
-        m->slot[dense] = TILE_NONE;
-        for (uint32_t level = 0; level < args->shape.level_count; level++)
-            global_store_u32(&m->level[level].index[tile_dense_of(&args->shape, level, place.x >> level,
-                                                                  place.y >> level, place.z >> level)],
-                             TILE_NONE);
-    }
-}
-
 /// The lists to come become the present ones. One tile per active tile to come, at least one.
 TILE_KERNEL(liquid_adopt, 32, liquid_args, tile_no_scratch)
 {
@@ -227,8 +225,7 @@ TILE_KERNEL(liquid_clear, LIST_LANES, liquid_args, tile_no_scratch)
 /// What a seeded tank begins with: marks the tiles that hold particles. One tile per listed tile.
 TILE_KERNEL(liquid_mark, 32, liquid_args, tile_no_scratch)
 {
-    if (TILE_SINGLE())
-        mark_occupied(args, tile_place_of(&args->shape, 0, args->m.level[0].tile_next[tile]));
+    mark_occupied(args, tile_place_of(&args->shape, 0, args->m.level[0].tile_next[tile]));
 }
 
 // --------------------------------------------------------------------------------------------------------------
@@ -236,68 +233,57 @@ TILE_KERNEL(liquid_mark, 32, liquid_args, tile_no_scratch)
 
 typedef struct scatter_scratch {
     uint32_t first[32]; ///< where this tile's next particle for each neighbour goes
-    uint32_t key[PARTICLE_LANES], rank[PARTICLE_LANES];
+    pack_move move;
 } scatter_scratch;
 
-/// Where the particles that go to each neighbour begin.
-TILE_FN void scatter_targets(const liquid_args *args, scatter_scratch *s, tile_place place)
+/// Takes an active tile out of the tables.
+TILE_FN void retire(const liquid_args *args, uint32_t dense, tile_place place)
+{
+    const liquid_shape *shape = &args->shape;
+    args->m.slot[dense] = TILE_NONE;
+    for (uint32_t level = 0; level < shape->level_count; level++)
+        global_store_u32(&args->m.level[level]
+                              .index[tile_dense_of(shape, level, place.x >> level, place.y >> level, place.z >> level)],
+                         TILE_NONE);
+}
+
+/// Where the particles that go to each neighbour begin; beyond all places for those that go nowhere.
+TILE_FN void scatter_targets(const liquid_args *args, uint32_t o, scatter_scratch *s, tile_place place)
 {
     const liquid_memory *m = &args->m;
-    FOR_RANGE (n, 0, 27) {
-        uint32_t to = tile_neighbour(&args->shape, 0, place, n), start = 0;
-        if (to != TILE_NONE) {
-            tile_place to_place = tile_place_of(&args->shape, 0, to);
-            start = m->tile_first_next[to];
-            for (uint32_t e = 0; e < 26 - n; e++) { // we are neighbour 26 - n of that tile
-                uint32_t other = tile_neighbour(&args->shape, 0, to_place, e);
-                uint32_t o = other != TILE_NONE ? m->level[0].index[other] : TILE_NONE;
-                start += o != TILE_NONE ? m->move_count[o * 27 + (26 - e)] : 0;
-            }
-        }
-        s->first[n] = start;
+    FOR_RANGE (n, 0, 32) {
+        const uint32_t to = n < 27 ? tile_neighbour(&args->shape, 0, place, n) : TILE_NONE;
+        s->first[n] = to != TILE_NONE ? m->tile_first_next[to] + m->move_count[o * 27 + n] : args->shape.particles_max;
     }
     TILE_BARRIER();
 }
 
 /// Puts a tile's particles where they belong; particles of one tile stay in order, tiles arrive in the order of the
-/// neighbours. Those that are gone go nowhere. One tile per occupied tile.
+/// neighbours. Those that are gone go nowhere. One tile per active tile, of which nobody else reads the tables any
+/// more.
 TILE_KERNEL(liquid_scatter, PARTICLE_LANES, liquid_args, scatter_scratch)
 {
     const liquid_memory *m = &args->m;
-    const uint32_t dense = m->level[0].tile[tile];
-    const uint32_t first = m->tile_first[dense], count = m->tile_count[dense];
-    scatter_targets(args, s, tile_place_of(&args->shape, 0, dense));
-    for (uint32_t base = 0; base < count; base += PARTICLE_LANES) {
-        const uint32_t n = count - base < PARTICLE_LANES ? count - base : PARTICLE_LANES;
-        FOR_RANGE (i, 0, n) {
-            const uint32_t to = m->moved_to[first + base + i];
-            s->key[i] = to == MOVED_GONE ? 0xffffffffu : to;
-            s->rank[i] = 0xffffffffu;
+    const uint32_t dense = m->active_tile[tile], o = m->level[0].index[dense];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    TILE_BARRIER();
+    if (TILE_SINGLE())
+        retire(args, dense, place);
+    if (o == TILE_NONE)
+        return;
+    const uint32_t end = m->tile_first[dense] + m->tile_count[dense];
+    scatter_targets(args, o, s, place);
+    for (uint32_t from = m->tile_first[dense]; from < end; from += PACK_MOVE_MAX) {
+        const uint32_t n = tile_min_u32(end - from, PACK_MOVE_MAX);
+        pack_move_rank(&s->move, m->moved_to + from, n, MOVED_STAYS, args->shape.particles_max, s->first);
+        for (int c = 0; c < 3; c++) {
+            pack_move_u32(&s->move, m->position[c], m->moved_position[c] + from, n);
+            pack_move_f32(&s->move, m->velocity[c], m->moved_velocity[c] + from, n);
         }
-        TILE_BARRIER();
-        tile_rank_u32(s->key, s->rank, n, s->first);
-        FOR_RANGE (i, 0, n) {
-            uint32_t from = first + base + i, to = s->rank[i];
-            if (to < args->shape.particles_max) {
-                for (int c = 0; c < 3; c++) {
-                    m->position[c][to] = m->moved_position[c][from];
-                    m->velocity[c][to] = m->moved_velocity[c][from];
-                }
-                m->id[to] = m->moved_id[from];
-            }
-        }
-        if (m->attribute != NULL) {
-            FOR_RANGE (i, 0, n) {
-                if (s->rank[i] < args->shape.particles_max)
-                    m->attribute[s->rank[i]] = m->moved_attribute[first + base + i];
-            }
-        }
-        for (int c = 0; m->affine[0] != NULL && c < 9; c++) {
-            FOR_RANGE (i, 0, n) {
-                if (s->rank[i] < args->shape.particles_max)
-                    m->affine[c][s->rank[i]] = m->moved_affine[c][first + base + i];
-            }
-        }
-        TILE_BARRIER();
+        pack_move_u32(&s->move, m->id, m->moved_id + from, n);
+        if (m->attribute != NULL)
+            pack_move_u32(&s->move, m->attribute, m->moved_attribute + from, n);
+        for (int c = 0; m->affine[0] != NULL && c < 9; c++)
+            pack_move_f32(&s->move, m->affine[c], m->moved_affine[c] + from, n);
     }
 }

@@ -39,7 +39,7 @@ struct textbook_flip {
 
     uint32_t particle_count;
     flip_particle *particles, *start;
-    float speed_max; ///< of the fastest component, cells/s
+    float speed_max; ///< at which particles moved, of the fastest component, cells/s
 
     uint8_t *type, *empty; ///< empty: with air in all the tank
     float *u[3], *u_old[3], *weight[3];
@@ -469,7 +469,7 @@ static inline void stay_inside(const textbook_flip *f, float *at)
         at[a] = min_of(max_of(at[a], WALL_MARGIN), (float)(f->size[a] - 2) - WALL_MARGIN);
 }
 
-/// FLIP with a share of PIC, then the midpoint rule (RK2) through the new velocities.
+/// FLIP with a share of PIC, then the midpoint rule (RK2) through the new velocities. Returns how fast it moved.
 static inline float advect_particle(const textbook_flip *f, flip_particle *particle, float dt_s, float ratio)
 {
     float velocity[3], middle[3], w[8], fastest = 0.0f;
@@ -480,13 +480,14 @@ static inline float advect_particle(const textbook_flip *f, flip_particle *parti
         const float change = velocity[c] - sample(f, f->u_old[c], at, w);
         particle->velocity[c] = ratio * (particle->velocity[c] + change) + (1.0f - ratio) * velocity[c];
         middle[c] = particle->at[c] + 0.5f * dt_s * velocity[c];
-        fastest = max_of(fastest, fabsf(particle->velocity[c]));
     }
     stay_inside(f, middle);
     const point_nodes m = nodes_of(middle);
     for (int c = 0; c < 3; c++) {
         const size_t at = corner_weights(f, &m, c, w);
-        particle->at[c] += dt_s * sample(f, f->u[c], at, w);
+        const float carrier = sample(f, f->u[c], at, w);
+        particle->at[c] += dt_s * carrier;
+        fastest = max_of(fastest, fabsf(carrier));
     }
     stay_inside(f, particle->at);
     return fastest;

@@ -11,6 +11,7 @@ enum {
     DIALECT_SUM_MAX = 1024,
     DIALECT_RANK_MAX = 700,
     DIALECT_KEYS = 17,
+    DIALECT_OFTEN = 5, ///< the most frequent key of moves
     DIALECT_PACK_PARTS = 16,
     DIALECT_BOX_X = 5,
     DIALECT_BOX_Y = 3,

@@ -1,6 +1,6 @@
 // Kernels that test the dialect by itself: each uses one thing in all the ways that kernels may use it.
 #include "tests/kernels/dialect.h"
-#include "kernels/device/pack.h"
+#include "kernels/device/pack_move.h"
 #include "kernels/device/tile.h"
 
 typedef struct lanes_scratch {
@@ -112,6 +112,31 @@ TILE_KERNEL(dialect_rank, DIALECT_LANES, dialect_args, rank_scratch)
         out[i] = s->rank[i];
     FOR_RANGE (k, 0, DIALECT_KEYS)
         out[args->n + k] = s->first[k];
+}
+
+typedef struct move_scratch {
+    uint32_t first[DIALECT_KEYS], total;
+    pack_move move;
+} move_scratch;
+
+/// Moves: a counting sort of n numbers by the bytes in w, of which the first `limit` are kept.
+TILE_KERNEL(dialect_move, DIALECT_LANES, dialect_args, move_scratch)
+{
+    const uint32_t first = tile * args->n, end = first + args->n;
+    const uint8_t *key = (const uint8_t *)args->w;
+    FOR_RANGE (k, 0, DIALECT_KEYS)
+        s->first[k] = 0;
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, first, end)
+        tile_add_u32(&s->first[key[i]], 1);
+    TILE_BARRIER();
+    tile_scan_u32(s->first, DIALECT_KEYS, &s->total);
+    for (uint32_t from = first; from < end; from += PACK_MOVE_MAX) {
+        const uint32_t n = tile_min_u32(end - from, PACK_MOVE_MAX);
+        pack_move_rank(&s->move, key + from, n, DIALECT_OFTEN, args->limit, s->first);
+        pack_move_u32(&s->move, args->u + tile * args->limit, args->key + from, n);
+        pack_move_f32(&s->move, args->y + tile * args->limit, args->x + from, n);
+    }
 }
 
 typedef struct histogram_scratch {

@@ -328,6 +328,60 @@ static int check_ranks(tarn_device *device)
     return 0;
 }
 
+/// A stable counting sort of one tile's numbers, of which the first `limit` are kept.
+static int check_moved(const uint8_t *key, const uint32_t *from, const float *from_x, uint32_t n, const uint32_t *to,
+                       const float *to_x, uint32_t limit)
+{
+    uint32_t at = 0;
+    for (uint32_t k = 0; k < DIALECT_KEYS; k++)
+        for (uint32_t i = 0; i < n; i++) {
+            if (key[i] != k || at >= limit)
+                continue;
+            if (same_u32("to", at, to[at], from[i]) || same_f32("to_x", at, to_x[at], from_x[i]))
+                return 1;
+            at++;
+        }
+    return 0;
+}
+
+/// @param rare  one in so many keys is another than the frequent one
+static int check_move_of(tarn_device *device, uint32_t n, uint32_t limit, uint32_t rare)
+{
+    enum { TILES = 5, UNTOUCHED = 77 };
+    arrays all = {.device = device};
+    uint8_t *key = array_add(&all, TILES * n + 1);
+    uint32_t *from = array_add(&all, (TILES * n + 1) * sizeof *from);
+    float *from_x = array_add(&all, (TILES * n + 1) * sizeof *from_x);
+    uint32_t *to = array_add(&all, (TILES * limit + UNTOUCHED) * sizeof *to);
+    float *to_x = array_add(&all, (TILES * limit + UNTOUCHED) * sizeof *to_x);
+    uint64_t seed = n + rare;
+    for (uint32_t i = 0; i < TILES * n && !all.failed; i++) {
+        key[i] = (uint8_t)(random_u32(&seed) % rare == 0 ? random_u32(&seed) % DIALECT_KEYS : DIALECT_OFTEN);
+        from[i] = random_u32(&seed);
+        from_x[i] = random_f32(&seed);
+    }
+    launch(&all, &kernel_dialect_move,
+           (dialect_args){
+               .w = (uint64_t *)(void *)key, .key = from, .x = from_x, .u = to, .y = to_x, .n = n, .limit = limit},
+           TILES);
+    int result = 0;
+    for (uint32_t t = 0; t < TILES && result == 0 && !all.failed; t++)
+        result = check_moved(key + t * n, from + t * n, from_x + t * n, n, to + t * limit, to_x + t * limit, limit);
+    for (uint32_t i = 0; i < UNTOUCHED && result == 0 && !all.failed; i++)
+        result = same_u32("behind the end", i, to[TILES * limit + i], 0);
+    return arrays_end(&all, result);
+}
+
+static int check_moves(tarn_device *device)
+{
+    const uint32_t sizes[] = {0, 1, 15, 16, 17, 100, 256, 257, DIALECT_RANK_MAX};
+    for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (uint32_t rare = 1; rare < 100; rare = 4 * rare + 1)
+            if (check_move_of(device, sizes[i], sizes[i], rare) || check_move_of(device, sizes[i], sizes[i] / 2, rare))
+                return 1;
+    return 0;
+}
+
 static int check_atomics(tarn_device *device)
 {
     enum { TILES = 40, N = 333, COUNT = TILES * N };
@@ -743,6 +797,7 @@ const dialect_check dialect_checks[] = {
     {"sums and maxima in the fixed tree", check_sums},
     {"prefix sums", check_scans},
     {"stable ranks", check_ranks},
+    {"stable moves", check_moves},
     {"atomics", check_atomics},
     {"arithmetic, one rounding each", check_arithmetic},
     {"helpers", check_helpers},

@@ -12,6 +12,7 @@
     X(dialect_sum)                                                                                                     \
     X(dialect_scan)                                                                                                    \
     X(dialect_rank)                                                                                                    \
+    X(dialect_move)                                                                                                    \
     X(dialect_atomics)                                                                                                 \
     X(dialect_arithmetic)                                                                                              \
     X(dialect_helpers)                                                                                                 \

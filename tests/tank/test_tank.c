@@ -329,6 +329,43 @@ static void push_strength_does_not_depend_on_substeps(void **state)
     tarn_device_destroy(device);
 }
 
+static float farthest_move(const float *from, const float *to, uint32_t count)
+{
+    float farthest = 0.0f;
+    for (uint32_t i = 0; i < 3 * count; i++)
+        farthest = fmaxf(farthest, fabsf(to[i] - from[i]));
+    return farthest;
+}
+
+/// What substeps follow is how far particles move, not what velocities they keep: a column that falls apart, in steps
+/// of one substep.
+static void the_fastest_is_what_moved_farthest(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(2, NULL);
+    tarn_tank_desc desc = half_full(32, 32, 32);
+    desc.blocks[0] = (tarn_fluid_block){.min_m = {0.4f, 0.0f, 0.4f}, .max_m = {0.6f, 0.8f, 0.6f}};
+    desc.parameters[TARN_PARAMETER_CFL] = 4.0f;
+    tarn_tank *tank = open_tank(device, &desc);
+    tarn_tank_report report;
+    tarn_tank_report_light(tank, &report);
+    uint32_t count = report.particle_count;
+    float *at[2] = {calloc(3 * (size_t)count, sizeof(float)), calloc(3 * (size_t)count, sizeof(float))};
+    assert_int_equal(tarn_tank_particles(tank, at[0], NULL, NULL, count, &count), TARN_OK);
+    for (int step = 0; step < 10; step++) {
+        float *from = at[step % 2], *to = at[(step + 1) % 2];
+        assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+        assert_int_equal(tarn_tank_particles(tank, to, NULL, NULL, count, &count), TARN_OK);
+        tarn_tank_report_light(tank, &report);
+        assert_int_equal(report.substeps, 1);
+        assert_true(fabsf(farthest_move(from, to, count) - report.speed_max_m_s * desc.dt_s) < 1e-5f * desc.cell_m);
+    }
+    free(at[0]);
+    free(at[1]);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
 static void reset_gives_the_first_state_again(void **state)
 {
     (void)state;
@@ -603,6 +640,7 @@ int main(void)
         cmocka_unit_test(violent_pushes_lose_nothing),
         cmocka_unit_test(push_carries_water_along),
         cmocka_unit_test(push_strength_does_not_depend_on_substeps),
+        cmocka_unit_test(the_fastest_is_what_moved_farthest),
         cmocka_unit_test(reset_gives_the_first_state_again),
         cmocka_unit_test(parameters_have_ranges_and_names),
         cmocka_unit_test(frame_decodes_to_the_particles),
