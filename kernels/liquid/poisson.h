@@ -173,11 +173,11 @@ TILE_FN tile_matrix matrix_of(const liquid_level *level, uint32_t tile)
 
 /// Most tiles are partly filled: the solver goes over the rows that hold equations, and lets what it keeps for the
 /// others be zero.
-#define FOR_LISTED_ROWS(x, row, patch, begin, end)                                                                     \
-    FOR_ROWS (x, row##_in_list, begin, end)                                                                            \
+#define FOR_LISTED_ROWS(ix, row, patch, begin, end)                                                                    \
+    FOR_ROWS (ix, row##_in_list, begin, end)                                                                           \
         for (uint32_t row = (patch)->row[row##_in_list], row##_here = 1; row##_here; row##_here = 0)
-#define FOR_FULL_ROWS(x, row, patch) FOR_LISTED_ROWS (x, row, patch, 0u, (patch)->row_count)
-#define FOR_EMPTY_ROWS(x, row, patch) FOR_LISTED_ROWS (x, row, patch, (patch)->row_count, (uint32_t)TILE_ROWS)
+#define FOR_FULL_ROWS(ix, row, patch) FOR_LISTED_ROWS (ix, row, patch, 0u, (patch)->row_count)
+#define FOR_EMPTY_ROWS(ix, row, patch) FOR_LISTED_ROWS (ix, row, patch, (patch)->row_count, (uint32_t)TILE_ROWS)
 
 /// A tile's rows with one cell around them, as the solver keeps them: each row in a line of the CPU's cache.
 enum {
