@@ -12,6 +12,8 @@
 
 #include "kernels/device/tile.h"
 
+enum { ROW_WORDS = 16 };
+
 #ifdef __CUDACC__
 // ----------------------------------------------------------------------------------------------- CUDA: one cell a lane
 
@@ -58,6 +60,57 @@ TILE_FN row_f32 row_clamp(row_f32 a, float lo, float hi)
 TILE_FN row_f32 row_magnitude(row_f32 a)
 {
     return tile_magnitude_f32(a);
+}
+
+// Rows as bits: those of a word from bit x on, `bits >> x`, the first cell's lowest.
+//
+//     FOR_SET_ROWS (x, row, first, end, words, mask)
+//         the rows of first .. end - 1, multiples of ROW_WORDS, whose word of `words` has bits of the mask
+
+#define FOR_SET_ROWS(ix, row, first, end, words, mask)                                                                 \
+    for (int row##_at = 8 * (first) + (int)threadIdx.x; row##_at < 8 * (end); row##_at += (int)blockDim.x)             \
+        for (int ix = row##_at & 7, row = row##_at >> 3, row##_once = 1; row##_once && ((words)[row] & (mask)) != 0;   \
+             row##_once = 0)
+
+/// The cells whose bits are set.
+TILE_FN row_i32 row_bits_mask(uint32_t bits)
+{
+    return (int32_t)(bits & 1);
+}
+/// Zero but for the cells of the mask.
+TILE_FN row_f32 row_keep(row_i32 mask, row_f32 a)
+{
+    return mask ? a : 0.0f;
+}
+/// Stores the cells of the mask; the others stay as they are.
+TILE_FN void row_put(float *p, row_i32 mask, row_f32 a)
+{
+    if (mask)
+        *p = a;
+}
+/// How many of n masks take a cell.
+TILE_FN row_f32 row_count(const row_i32 *mask, int n)
+{
+    int sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += mask[i];
+    return (float)sum;
+}
+TILE_FN row_f32 row_sqrt(row_f32 a)
+{
+    return tile_sqrt_f32(a);
+}
+TILE_FN row_f32 row_load_i32(const int32_t *p)
+{
+    return (float)*p;
+}
+/// Bits of the eight integers from p on that are at least so large: all of it by one lane.
+TILE_FN uint32_t row_at_least(const int32_t *p, int32_t least)
+{
+    uint32_t bits = 0;
+    for (int i = 0; i < 8; i++)
+        bits |= (uint32_t)(p[i] >= least) << i;
+    return bits;
 }
 
 #else
@@ -120,6 +173,81 @@ TILE_FN row_f32 row_magnitude(row_f32 a)
 {
     const row_i32 bits = (row_i32)a & 0x7fffffff, finite = bits < 0x7f800000;
     return (row_f32)((bits & finite) | (0x7f800000 & ~finite));
+}
+
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
+#define FOR_SET_ROWS(ix, row, first, end, words, mask)                                                                 \
+    for (int row##_word = (first), ix = 0; row##_word < (end); row##_word += ROW_WORDS)                                \
+        for (uint32_t row##_set = row_words_set((words) + row##_word, mask), row##_once = 1; row##_set != 0;           \
+             row##_set &= row##_set - 1, row##_once = 1)                                                               \
+            for (int row = row##_word + (int)tile_lowest_bit_u32(row##_set); row##_once; row##_once = 0)
+
+/// A bit for each of ROW_WORDS words that have bits of the mask.
+TILE_FN uint32_t row_words_set(const uint16_t *words, uint32_t mask)
+{
+#ifdef __SSE2__
+    const __m128i all = _mm_set1_epi16((short)mask), zero = _mm_setzero_si128();
+    const __m128i low = _mm_and_si128(_mm_loadu_si128((const __m128i *)words), all);
+    const __m128i high = _mm_and_si128(_mm_loadu_si128((const __m128i *)(words + 8)), all);
+    const __m128i none = _mm_packs_epi16(_mm_cmpeq_epi16(low, zero), _mm_cmpeq_epi16(high, zero));
+    return ~(uint32_t)_mm_movemask_epi8(none) & 0xffffu;
+#else
+    uint32_t set = 0;
+    for (int i = 0; i < ROW_WORDS; i++)
+        set |= (uint32_t)((words[i] & mask) != 0) << i;
+    return set;
+#endif
+}
+TILE_FN row_i32 row_bits_mask(uint32_t bits)
+{
+    const row_i32 cell = {1, 2, 4, 8, 16, 32, 64, 128};
+    return (cell & (int32_t)bits) != 0;
+}
+TILE_FN row_f32 row_keep(row_i32 mask, row_f32 a)
+{
+    return (row_f32)(mask & (row_i32)a);
+}
+TILE_FN void row_put(float *p, row_i32 mask, row_f32 a)
+{
+    row_store(p, row_select(mask, a, row_load(p)));
+}
+TILE_FN row_f32 row_count(const row_i32 *mask, int n)
+{
+    row_i32 sum = {0};
+    TILE_UNROLL for (int i = 0; i < n; i++) sum -= mask[i];
+    return __builtin_convertvector(sum, row_f32);
+}
+TILE_FN row_f32 row_sqrt(row_f32 a)
+{
+#ifdef __AVX__
+    return (row_f32)_mm256_sqrt_ps((__m256)a);
+#else
+    TILE_UNROLL for (int i = 0; i < 8; i++) a[i] = tile_sqrt_f32(a[i]);
+    return a;
+#endif
+}
+TILE_FN row_f32 row_load_i32(const int32_t *p)
+{
+    row_i32 r;
+    memcpy(&r, p, sizeof r);
+    return __builtin_convertvector(r, row_f32);
+}
+TILE_FN uint32_t row_at_least(const int32_t *p, int32_t least)
+{
+    row_i32 r;
+    memcpy(&r, p, sizeof r);
+    r = r >= least;
+#ifdef __AVX__
+    return (uint32_t)_mm256_movemask_ps((__m256)r);
+#else
+    uint32_t bits = 0;
+    for (int i = 0; i < 8; i++)
+        bits |= (uint32_t)(r[i] & 1) << i;
+    return bits;
+#endif
 }
 #endif
 

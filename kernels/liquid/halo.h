@@ -2,6 +2,7 @@
 #ifndef TARN_KERNELS_LIQUID_HALO_H
 #define TARN_KERNELS_LIQUID_HALO_H
 
+#include "kernels/device/row.h"
 #include "kernels/liquid/liquid.h"
 
 /// Active indices of a place's 27 neighbours. Ends without a barrier.
@@ -13,77 +14,71 @@ TILE_FN void halo_neighbours(const liquid_args *args, tile_place place, uint32_t
     }
 }
 
-/// Loads field[s][512] into to[(8 + 2 border)^3]; where there is no tile, zeros.
-/// HALO_LOAD(name, type) makes the function for a type.
-#define HALO_LOAD(name, type)                                                                                          \
-    TILE_FN void name(type *to, int border, const type *field, const uint32_t *neighbour)                              \
+/// Which of the 27 tiles a cell is in, up to a tile's width outside the tile.
+TILE_FN int halo_tile(int x, int y, int z)
+{
+    return ((z + TILE_EDGE) / TILE_EDGE * 3 + (y + TILE_EDGE) / TILE_EDGE) * 3 + (x + TILE_EDGE) / TILE_EDGE;
+}
+
+/// HALO_WALK(name, parameters, type, put) makes a function that goes through to[(8 + 2 border)^3] with put(target,
+/// value) for the values of field[s][512], which are zero where there is no tile. A CPU goes row by row, and takes
+/// zeros from a tile of them.
+#ifdef __CUDACC__
+#define HALO_WALK(name, parameters, type, put)                                                                         \
+    TILE_FN void name parameters                                                                                       \
     {                                                                                                                  \
         const int edge = TILE_EDGE + 2 * border;                                                                       \
-        for (int n = 0; n < 27; n++) {                                                                                 \
-            const int sx = n % 3 - 1, sy = n / 3 % 3 - 1, sz = n / 9 - 1;                                              \
-            const int nx = sx == 0 ? TILE_EDGE : border, ny = sy == 0 ? TILE_EDGE : border,                            \
-                      nz = sz == 0 ? TILE_EDGE : border;                                                               \
-            const int fx = sx < 0 ? TILE_EDGE - border : 0, fy = sy < 0 ? TILE_EDGE - border : 0,                      \
-                      fz = sz < 0 ? TILE_EDGE - border : 0;                                                            \
-            const int tx = sx < 0    ? 0                                                                               \
-                           : sx == 0 ? border                                                                          \
-                                     : border + TILE_EDGE,                                                             \
-                      ty = sy < 0    ? 0                                                                               \
-                           : sy == 0 ? border                                                                          \
-                                     : border + TILE_EDGE,                                                             \
-                      tz = sz < 0    ? 0                                                                               \
-                           : sz == 0 ? border                                                                          \
-                                     : border + TILE_EDGE;                                                             \
-            const uint32_t slot = neighbour[n];                                                                        \
-            type *target = to + (tz * edge + ty) * edge + tx;                                                          \
-            if (slot == TILE_NONE) {                                                                                   \
-                FOR_BOX (x, y, z, nx, ny, nz)                                                                          \
-                    target[(z * edge + y) * edge + x] = (type)0;                                                       \
-            } else {                                                                                                   \
-                const type *source = field + (uint64_t)slot * TILE_CELLS + cell_index(fx, fy, fz);                     \
-                if (sx == 0) {                                                                                         \
-                    FOR_BOX (x, y, z, TILE_EDGE, ny, nz)                                                               \
-                        target[(z * edge + y) * edge + x] = source[cell_index(x, y, z)];                               \
-                } else {                                                                                               \
-                    FOR_BOX (x, y, z, border, ny, nz)                                                                  \
-                        target[(z * edge + y) * edge + x] = source[cell_index(x, y, z)];                               \
-                }                                                                                                      \
-            }                                                                                                          \
+        FOR_BOX (i, j, k, edge, edge, edge) {                                                                          \
+            const int x = i - border, y = j - border, z = k - border;                                                  \
+            const uint32_t slot = neighbour[halo_tile(x, y, z)];                                                       \
+            const uint64_t from = (uint64_t)slot * TILE_CELLS + cell_index(x & 7, y & 7, z & 7);                       \
+            put(to[(k * edge + j) * edge + i], slot != TILE_NONE ? field[from] : (type)0);                             \
         }                                                                                                              \
     }
-
-HALO_LOAD(halo_load_f32, float)
-HALO_LOAD(halo_load_u8, uint8_t)
-
-/// Adds scale * field[s][512] to what halo_load_f32 loaded.
-TILE_FN void halo_add_f32(float *to, int border, const float *field, const uint32_t *neighbour, float scale)
-{
-    const int edge = TILE_EDGE + 2 * border;
-    for (int n = 0; n < 27; n++) {
-        const int step[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
-        int size[3], from[3], at[3];
-        for (int a = 0; a < 3; a++) {
-            size[a] = step[a] == 0 ? TILE_EDGE : border;
-            from[a] = step[a] < 0 ? TILE_EDGE - border : 0;
-            at[a] = step[a] < 0 ? 0 : step[a] == 0 ? border : border + TILE_EDGE;
-        }
-        if (neighbour[n] == TILE_NONE)
-            continue;
-        float *target = to + (at[2] * edge + at[1]) * edge + at[0];
-        const float *source = field + (uint64_t)neighbour[n] * TILE_CELLS + cell_index(from[0], from[1], from[2]);
-        FOR_BOX (x, y, z, size[0], size[1], size[2])
-            target[(z * edge + y) * edge + x] += scale * source[cell_index(x, y, z)];
+#else
+#define HALO_WALK(name, parameters, type, put)                                                                         \
+    TILE_FN void name parameters                                                                                       \
+    {                                                                                                                  \
+        static const type zeros[TILE_CELLS] = {0};                                                                     \
+        const int edge = TILE_EDGE + 2 * border;                                                                       \
+        const type *from[27];                                                                                          \
+        for (int n = 0; n < 27; n++)                                                                                   \
+            from[n] = neighbour[n] == TILE_NONE ? zeros : field + (uint64_t)neighbour[n] * TILE_CELLS;                 \
+        for (int row = 0; row < edge * edge; row++) {                                                                  \
+            const int y = row % edge - border, z = row / edge - border, n = halo_tile(0, y, z);                        \
+            const uint32_t cell = cell_index(0, y & 7, z & 7);                                                         \
+            type *target = to + row * edge;                                                                            \
+            for (int i = 0; i < border; i++)                                                                           \
+                put(target[i], from[n - 1][cell + (uint32_t)(TILE_EDGE - border + i)]);                                \
+            TILE_IVDEP for (int i = 0; i < TILE_EDGE; i++) put(target[border + i], from[n][cell + (uint32_t)i]);       \
+            for (int i = 0; i < border; i++)                                                                           \
+                put(target[border + TILE_EDGE + i], from[n + 1][cell + (uint32_t)i]);                                  \
+        }                                                                                                              \
     }
-}
+#endif
+
+#define HALO_SET(target, value) (target) = (value)
+#define HALO_ADD(target, value) (target) += scale * (value)
+HALO_WALK(halo_load_f32, (float *to, int border, const float *field, const uint32_t *neighbour), float, HALO_SET)
+HALO_WALK(halo_load_u8, (uint8_t * to, int border, const uint8_t *field, const uint32_t *neighbour), uint8_t, HALO_SET)
+/// Adds to what halo_load_f32 loaded.
+HALO_WALK(halo_add_f32, (float *to, int border, const float *field, const uint32_t *neighbour, float scale), float,
+          HALO_ADD)
 
 /// Copies a plane of a haloed field onto another, or zeroes it where `from` is the plane itself.
 TILE_FN void halo_set_plane(float *field, int edge, int axis, int to, int from)
 {
-    const int stride = axis == 0 ? 1 : axis == 1 ? edge : edge * edge;
-    const int a = axis == 0 ? edge : 1, b = axis == 2 ? edge : edge * edge;
-    FOR_BOX (i, j, once, edge, edge, 1) {
-        const int at = i * a + j * b + once;
-        field[at + to * stride] = to == from ? 0.0f : field[at + from * stride];
+    const int stride = axis == 0 ? 1 : axis == 1 ? edge : edge * edge, next = axis == 1 ? edge * edge : edge;
+    if (axis == 0) {
+        FOR_BOX (i, j, once, edge, edge, 1) {
+            float *row = field + (j * edge + i) * edge + once;
+            row[to] = to == from ? 0.0f : row[from];
+        }
+    } else {
+        FOR_BOX (i, j, once, edge, edge, 1) {
+            float *cell = field + j * next + i + once;
+            cell[to * stride] = to == from ? 0.0f : cell[from * stride];
+        }
     }
     TILE_BARRIER();
 }
@@ -120,6 +115,20 @@ enum {
 TILE_FN int rim_index(int x, int y, int z)
 {
     return ((z + 1) * RIM_EDGE + (y + 1)) * RIM_EDGE + (x + 1);
+}
+
+/// The bits of a row's eight cells, the first one's lowest.
+TILE_FN uint32_t row_bits(const uint8_t *row, int bit)
+{
+    uint64_t cells;
+    memcpy(&cells, __builtin_assume_aligned(row, TILE_EDGE), sizeof cells);
+    return (uint32_t)((cells >> bit & 0x0101010101010101u) * 0x0102040810204080u >> 56);
+}
+
+/// The rows of an axis in face_rows.
+TILE_FN uint64_t face_rows_of(uint32_t slot, int axis)
+{
+    return ((uint64_t)slot * 3 + (uint64_t)axis) * TILE_ROWS;
 }
 
 /// Face and axis of the six neighbours: -x +x -y +y -z +z.
@@ -163,19 +172,16 @@ TILE_FN uint32_t cell_of_side(int side, int i, int j)
     return (uint32_t)(w.cell + i * w.i_cell + j * w.j_cell);
 }
 
-/// Fills the rim on one side from a neighbour's cells, or with zeros where `from` is NULL.
+/// Fills the rim on one side, a constant, from a neighbour's cells, or with zeros where `from` is NULL.
 TILE_FN void load_side(int side, const float *from, float *rim)
 {
     const side_walk w = side_walk_of(side);
     if (from == NULL) {
         FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)
             rim[w.rim + i * w.i_rim + j * w.j_rim + once] = 0.0f;
-    } else if (side < 2) {
+    } else {
         FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)
-            rim[w.rim + i * RIM_EDGE + j * RIM_EDGE * RIM_EDGE + once] = from[w.cell + i * 8 + j * 64];
-    } else { // rows along x
-        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)
-            rim[w.rim + i + j * w.j_rim + once] = from[w.cell + i + j * w.j_cell];
+            rim[w.rim + i * w.i_rim + j * w.j_rim + once] = from[w.cell + i * w.i_cell + j * w.j_cell];
     }
 }
 
@@ -187,7 +193,8 @@ TILE_FN void load_rim(const liquid_args *args, uint32_t level, tile_place place,
     const float *own = field + (uint64_t)(tile != TILE_NONE ? tile : 0) * TILE_CELLS;
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
         rim[rim_index(x, y, z)] = tile != TILE_NONE ? own[cell_index(x, y, z)] : 0.0f;
-    for (int side = 0; side < 6; side++) {
+    TILE_UNROLL for (int side = 0; side < 6; side++)
+    {
         const uint32_t dense = side_tile(args, level, place, side);
         const uint32_t other = dense != TILE_NONE ? args->m.level[level].index[dense] : TILE_NONE;
         load_side(side, other != TILE_NONE ? field + (uint64_t)other * TILE_CELLS : NULL, rim);
@@ -210,6 +217,64 @@ TILE_FN void load_types(const liquid_args *args, tile_place place, uint32_t slot
             type[rim_of_side(side, i, j) + once] = other != TILE_NONE ? from[cell_of_side(side, i, j)] : missing;
     }
     TILE_BARRIER();
+}
+
+/// The same as bits, one for each cell of a row along x, that of cell x at x + 1; for FOR_SET_ROWS.
+typedef struct type_rows {
+    uint16_t liquid[RIM_EDGE * ROW_WORDS], solid[RIM_EDGE * ROW_WORDS];
+} type_rows;
+
+TILE_FN int rim_row(int y, int z)
+{
+    return (z + 1) * ROW_WORDS + y + 1;
+}
+
+TILE_FN void load_type_rows(const liquid_args *args, tile_place place, uint32_t slot, type_rows *to)
+{
+    const uint8_t *from[6], *own = args->m.cell_type + (uint64_t)slot * TILE_CELLS;
+    uint32_t missing[6];
+    for (int side = 0; side < 6; side++) {
+        const uint32_t dense = side_tile(args, 0, place, side);
+        const uint32_t other = dense != TILE_NONE ? args->m.slot[dense] : TILE_NONE;
+        from[side] = other != TILE_NONE ? args->m.cell_type + (uint64_t)other * TILE_CELLS : NULL;
+        missing[side] = dense == TILE_NONE ? CELL_SOLID : CELL_AIR;
+    }
+    FOR_RANGE (r, 0, TILE_ROWS) {
+        const uint32_t low = from[0] != NULL ? from[0][r * TILE_EDGE + TILE_EDGE - 1] : missing[0],
+                       high = from[1] != NULL ? from[1][r * TILE_EDGE] : missing[1];
+        const int at = rim_row((int)r & 7, (int)r >> 3);
+        to->liquid[at] = (uint16_t)(row_bits(own + r * TILE_EDGE, 0) << 1 | (low & 1) | (high & 1) << 9);
+        to->solid[at] = (uint16_t)(row_bits(own + r * TILE_EDGE, 1) << 1 | (low >> 1 & 1) | (high >> 1 & 1) << 9);
+    }
+    for (int side = 2; side < 6; side++) {
+        const int out = side % 2 == 0 ? -1 : TILE_EDGE, in = side % 2 == 0 ? TILE_EDGE - 1 : 0;
+        FOR_RANGE (i, 0, TILE_EDGE) {
+            const int at = side < 4 ? rim_row(out, (int)i) : rim_row((int)i, out);
+            const uint32_t row = side < 4 ? i * TILE_EDGE + (uint32_t)in : (uint32_t)in * TILE_EDGE + i;
+            const uint8_t *cells = from[side] != NULL ? from[side] + row * TILE_EDGE : NULL;
+            to->liquid[at] = (uint16_t)((cells != NULL ? row_bits(cells, 0) : (missing[side] & 1) * 0xffu) << 1);
+            to->solid[at] = (uint16_t)((cells != NULL ? row_bits(cells, 1) : (missing[side] >> 1) * 0xffu) << 1);
+        }
+    }
+    TILE_BARRIER();
+}
+
+/// Bits of a row of lower faces: beside liquid; touching liquid and nothing solid; with liquid on both sides.
+typedef struct row_faces {
+    uint32_t beside, touching, inside;
+} row_faces;
+
+/// Bit x is the lower face of cell x of the row, up to cell 8 along x.
+TILE_FN row_faces row_faces_of(const type_rows *types, int axis, int y, int z)
+{
+    const int at = rim_row(y, z), below = at - (axis == 1 ? 1 : axis == 2 ? ROW_WORDS : 0), shift = axis == 0;
+    const uint32_t low = (uint32_t)types->liquid[below] << shift >> 1, own = types->liquid[at] >> 1;
+    const uint32_t solid = ((uint32_t)types->solid[below] << shift | types->solid[at]) >> 1;
+    row_faces faces;
+    faces.beside = low | own;
+    faces.touching = (low | own) & ~solid;
+    faces.inside = low & own;
+    return faces;
 }
 
 #endif

@@ -24,7 +24,7 @@ enum {
     TILE_LOG2 = 3,
     TILE_EDGE = 8,
     TILE_CELLS = 512,
-    TILE_ROWS = 64,   ///< along x: row 8 z + y
+    TILE_ROWS = 64,   ///< of eight cells along x: [z][y]
     TILE_FACES = 576, ///< faces normal to one axis, both borders included: 9 * 8 * 8
     NODE_EDGE = 10,   ///< a tile's nodes for the P2G: cells -1..8
     NODE_COUNT = 1000,
@@ -325,8 +325,9 @@ typedef struct liquid_memory {
     float *u_ext[3];        ///< projected and extrapolated
     float *shift[3];        ///< displacement of the density correction, cells; until then free
     uint8_t *cell_type;     ///< [s][512]
-    uint8_t *face_valid;    ///< [s][512], bit per axis; after the P2G the faces without a velocity
-    float *density_error;   ///< [s][512] smoothed density over that at rest, less 1
+    uint8_t *face_rows;   ///< [s][axis][64], bit per lower face of a row: without a velocity after the P2G, then valid
+    uint8_t *face_kind;   ///< [s][512] of viscosity, bits per axis
+    float *density_error; ///< [s][512] smoothed density over that at rest, less 1
     float *beta[3]; ///< [s][512] lower faces: density of the lightest liquid over the face's; NULL where all are equal
     // active, and NULL in a tank without solids
     uint8_t *open[3];  ///< [s][512] share of the lower face that no solid covers, 0..255

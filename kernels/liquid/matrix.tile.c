@@ -149,7 +149,7 @@ TILE_FN void make_patch(const liquid_args *args, uint32_t l, tile_place place, u
 
 typedef struct matrix_scratch {
     patch_scratch patch;
-    cell_rim cells;
+    face_plan plan;
     float x[TILE_FACES], y[TILE_FACES], z[TILE_FACES]; ///< what faces add to the diagonals of their liquid cells
     uint32_t liquid;
 } matrix_scratch;
@@ -159,13 +159,23 @@ TILE_FN int face_index(int axis, int x, int y, int z)
     return axis == 0 ? (z * 8 + y) * 9 + x : axis == 1 ? (z * 9 + y) * 8 + x : (z * 8 + y) * 8 + x;
 }
 
-TILE_FN void find_faces(const cell_rim *cells, int axis, float *face)
+/// Steepness of an axis' faces.
+TILE_FN void find_faces(const face_plan *plan, int axis, float *face)
 {
-    const int nx = axis == 0 ? 9 : 8, ny = axis == 1 ? 9 : 8, nz = axis == 2 ? 9 : 8;
-    const int stride = axis == 0 ? 1 : axis == 1 ? RIM_EDGE : RIM_EDGE * RIM_EDGE;
-    FOR_BOX (x, y, z, nx, ny, nz) {
-        const int at = rim_index(x, y, z);
-        face[face_index(axis, x, y, z)] = face_steepness(cells, at - stride, at);
+    const int nz = TILE_EDGE + (axis == 2);
+    FOR_RANGE (i, 0, TILE_FACES)
+        face[i] = 0.0f;
+    TILE_BARRIER();
+    FOR_SET_ROWS (x, r, 0, nz * ROW_WORDS, plan->touching[axis], 0x1ff) {
+        const int y = r % ROW_WORDS, z = r / ROW_WORDS;
+        row_store(face + face_index(axis, x, y, z), row_steepness(plan, axis, x, y, z));
+    }
+    if (axis == 0) { // the ninth, and again the seven before it
+        TILE_BARRIER();
+        FOR_SET_ROWS (x, r, 0, nz * ROW_WORDS, plan->touching[0], 0x100) {
+            const int y = r % ROW_WORDS, z = r / ROW_WORDS;
+            row_store(face + face_index(0, x + 1, y, z), row_steepness(plan, 0, x + 1, y, z));
+        }
     }
     TILE_BARRIER();
 }
@@ -192,13 +202,12 @@ SCALE_FACES(scale_faces_u8, uint8_t)
 SCALE_FACES(scale_faces_f32, float)
 
 /// The off-diagonal coefficients: those of the faces with liquid on both sides.
-TILE_FN void store_faces(const cell_rim *cells, int axis, const float *face, float *to)
+TILE_FN void store_faces(const face_plan *plan, int axis, const float *face, float *to)
 {
     const int nx = axis == 0 ? 9 : 8, ny = axis == 1 ? 9 : 8, nz = axis == 2 ? 9 : 8;
-    const int stride = axis == 0 ? 1 : axis == 1 ? RIM_EDGE : RIM_EDGE * RIM_EDGE;
     FOR_BOX (x, y, z, nx, ny, nz) {
-        const int at = rim_index(x, y, z), i = face_index(axis, x, y, z);
-        to[i] = cells->kind[at - stride] + cells->kind[at] > KIND_INSIDE ? face[i] : 0.0f;
+        const int i = face_index(axis, x, y, z);
+        to[i] = tile_select_f32(plan->inside[axis][face_row(y, z)] >> x & 1, face[i], 0.0f);
     }
 }
 
@@ -217,28 +226,33 @@ TILE_KERNEL(liquid_matrix, CELL_LANES, liquid_args, matrix_scratch)
             m->counters->solved_active = m->counters->active;
         }
     }
-    load_cells(args, place, slot, &s->cells);
+    plan_faces(args, place, slot, 1, &s->plan);
     float *const to[3] = {level->ax + (uint64_t)tile * TILE_FACES, level->ay + (uint64_t)tile * TILE_FACES,
                           level->az + (uint64_t)tile * TILE_FACES};
     float *diagonal = level->diagonal + (uint64_t)tile * TILE_CELLS;
     TILE_UNROLL for (int axis = 0; axis < 3; axis++)
     {
         float *face = axis == 0 ? s->x : axis == 1 ? s->y : s->z;
-        find_faces(&s->cells, axis, face);
+        find_faces(&s->plan, axis, face);
         const uint32_t upper = upper_slot(args, place, axis);
         if (m->open[axis] != NULL)
             scale_faces_u8(m->open[axis], 1.0f / 255.0f, axis, slot, upper, face);
         if (m->beta[axis] != NULL)
             scale_faces_f32(m->beta[axis], 1.0f, axis, slot, upper, face);
-        store_faces(&s->cells, axis, face, to[axis]);
+        store_faces(&s->plan, axis, face, to[axis]);
     }
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        const int fx = face_index(0, x, y, z), fy = face_index(1, x, y, z), fz = face_index(2, x, y, z);
-        const float sum = ((s->x[fx] + s->x[fx + 1]) + (s->y[fy] + s->y[fy + 8])) + (s->z[fz] + s->z[fz + 64]);
-        diagonal[cell_index(x, y, z)] = s->cells.kind[rim_index(x, y, z)] > KIND_SURFACE ? sum : 0.0f;
+    FOR_ROWS (x, row, 0, TILE_ROWS) {
+        const int y = (int)row % TILE_EDGE, z = (int)row / TILE_EDGE, i = (int)x;
+        const float *fx = s->x + face_index(0, i, y, z), *fy = s->y + face_index(1, i, y, z),
+                    *fz = s->z + face_index(2, i, y, z);
+        const row_f32 sum = ((row_load(fx) + row_load(fx + 1)) + (row_load(fy) + row_load(fy + 8))) +
+                            (row_load(fz) + row_load(fz + 64));
+        const uint32_t liquid = s->plan.types.liquid[rim_row(y, z)];
+        row_store(diagonal + row * TILE_EDGE + x, row_keep(row_bits_mask(liquid >> 1 >> x), sum));
     }
-    FOR_RANGE_ATOMIC (i, 0, TILE_CELLS)
-        tile_add_u32(&s->liquid, s->cells.kind[rim_index((int)i & 7, (int)i >> 3 & 7, (int)i >> 6)] > KIND_SURFACE);
+    FOR_RANGE_ATOMIC (row, 0, TILE_ROWS)
+        tile_add_u32(&s->liquid,
+                     tile_popcount_u32(s->plan.types.liquid[rim_row((int)row & 7, (int)row >> 3)] >> 1 & 0xffu));
     TILE_BARRIER();
     if (TILE_SINGLE())
         global_add_u32(&m->counters->liquid_cells, s->liquid);

@@ -137,7 +137,8 @@ static void take_active(taker *t, liquid_memory *m)
         take(t, &m->shift[a], TILE_CELLS * 4);
     }
     take(t, &m->cell_type, TILE_CELLS);
-    take(t, &m->face_valid, TILE_CELLS);
+    take(t, &m->face_rows, 3 * TILE_ROWS);
+    take(t, &m->face_kind, TILE_CELLS);
     take(t, &m->density_error, TILE_CELLS * 4);
     for (int a = 0; a < 3 && shape->lightest < 1.0f; a++)
         take(t, &m->beta[a], TILE_CELLS * 4);

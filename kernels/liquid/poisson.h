@@ -65,19 +65,27 @@ TILE_FN float kind_of(uint8_t type)
     return (float)(liquid - 8 * solid);
 }
 
-/// Densities; where solids take room, over the share that they leave.
+/// Loads smoothed densities with one cell of the six neighbours: over what solids leave of the room. Ends without a
+/// barrier.
 TILE_FN void load_densities(const liquid_args *args, tile_place place, uint32_t slot, float *density)
 {
     const liquid_memory *m = &args->m;
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
-        density[rim_index(x, y, z)] = density_of(m, (uint64_t)slot * TILE_CELLS + cell_index(x, y, z));
-    for (int side = 0; side < 6; side++) {
+    const float *error = m->density_error + (uint64_t)slot * TILE_CELLS;
+    if (m->room != NULL) {
+        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
+            density[rim_index(x, y, z)] = density_of(m, (uint64_t)slot * TILE_CELLS + cell_index(x, y, z));
+    } else {
+        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
+            density[rim_index(x, y, z)] = error[cell_index(x, y, z)] + 1.0f;
+    }
+    TILE_UNROLL for (int side = 0; side < 6; side++)
+    {
+        const side_walk w = side_walk_of(side);
         const uint32_t dense = side_tile(args, 0, place, side);
         const uint32_t other = dense != TILE_NONE ? m->slot[dense] : TILE_NONE;
         FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
-            const int at = rim_of_side(side, i, j) + once;
-            density[at] =
-                other != TILE_NONE ? density_of(m, (uint64_t)other * TILE_CELLS + cell_of_side(side, i, j)) : 0.0f;
+            const int at = w.rim + i * w.i_rim + j * w.j_rim + once, from = w.cell + i * w.i_cell + j * w.j_cell;
+            density[at] = other != TILE_NONE ? density_of(m, (uint64_t)other * TILE_CELLS + (uint64_t)from) : 0.0f;
         }
     }
 }
@@ -86,35 +94,18 @@ TILE_FN void load_cells(const liquid_args *args, tile_place place, uint32_t slot
 {
     const liquid_memory *m = &args->m;
     const uint8_t *type = m->cell_type + (uint64_t)slot * TILE_CELLS;
-    const float *error = m->density_error + (uint64_t)slot * TILE_CELLS;
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
         to->kind[rim_index(x, y, z)] = kind_of(type[cell_index(x, y, z)]);
-        to->distance[rim_index(x, y, z)] = error[cell_index(x, y, z)] + 1.0f;
-    }
     for (int side = 0; side < 6; side++) {
-        const side_walk w = side_walk_of(side);
         const uint32_t dense = side_tile(args, 0, place, side);
         const uint32_t other = dense != TILE_NONE ? m->slot[dense] : TILE_NONE;
-        if (other != TILE_NONE) {
-            type = m->cell_type + (uint64_t)other * TILE_CELLS;
-            error = m->density_error + (uint64_t)other * TILE_CELLS;
-            FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
-                const int at = w.rim + i * w.i_rim + j * w.j_rim + once, from = w.cell + i * w.i_cell + j * w.j_cell;
-                to->kind[at] = kind_of(type[from]);
-                to->distance[at] = error[from] + 1.0f;
-            }
-        } else {
-            const float kind = dense == TILE_NONE ? KIND_SOLID : KIND_AIR;
-            FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
-                const int at = w.rim + i * w.i_rim + j * w.j_rim + once;
-                to->kind[at] = kind;
-                to->distance[at] = 0.0f;
-            }
-        }
+        const float missing = dense == TILE_NONE ? KIND_SOLID : KIND_AIR;
+        type = m->cell_type + (uint64_t)(other != TILE_NONE ? other : 0) * TILE_CELLS;
+        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)
+            to->kind[rim_of_side(side, i, j) + once] =
+                other != TILE_NONE ? kind_of(type[cell_of_side(side, i, j)]) : missing;
     }
-    TILE_BARRIER();
-    if (m->room != NULL)
-        load_densities(args, place, slot, to->distance);
+    load_densities(args, place, slot, to->distance);
     TILE_BARRIER();
     FOR_RANGE (i, 0, RIM_CELLS)
         to->distance[i] = surface_distance(to->distance[i]);
@@ -133,6 +124,82 @@ TILE_FN float face_steepness(const cell_rim *cells, int a, int b)
     const float deep = tile_max2_f32(inside, 1e-3f);
     const float steepness = tile_clamp_f32(1.0f - outside / deep, 1.0f, 1.0f / THETA_MIN);
     return tile_select_f32(kind > KIND_INSIDE, 1.0f, tile_select_f32(kind > KIND_SURFACE, steepness, 0.0f));
+}
+
+enum { FACE_ROWS = 9 * ROW_WORDS }; ///< for FOR_SET_ROWS
+
+TILE_FN int face_row(int y, int z)
+{
+    return z * ROW_WORDS + y;
+}
+
+/// Lower faces of a tile as bits, and what their steepness comes from.
+typedef struct face_plan {
+    type_rows types;
+    uint16_t touching[3][FACE_ROWS], inside[3][FACE_ROWS]; ///< [z][y], as row_faces; along y and z up to face 8
+    float density[RIM_CELLS];
+    uint32_t surface; ///< the free surface crosses some face
+} face_plan;
+
+/// @param upper  whether faces 8 are of interest too
+TILE_FN void plan_faces(const liquid_args *args, tile_place place, uint32_t slot, int upper, face_plan *to)
+{
+    if (TILE_SINGLE())
+        to->surface = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        uint16_t *touching = to->touching[axis];
+        FOR_RANGE (r, 0, FACE_ROWS)
+            touching[r] = 0;
+    }
+    load_type_rows(args, place, slot, &to->types);
+    for (int axis = 0; axis < 3; axis++) {
+        const int ny = TILE_EDGE + (axis == 1 && upper), nz = TILE_EDGE + (axis == 2 && upper);
+        FOR_BOX (y, z, once, ny, nz, 1) {
+            const row_faces faces = row_faces_of(&to->types, axis, y, z);
+            const int r = face_row(y, z) + once;
+            to->touching[axis][r] = (uint16_t)(faces.touching & (axis == 0 && upper ? 0x1ffu : 0xffu));
+            to->inside[axis][r] = (uint16_t)faces.inside;
+        }
+        TILE_BARRIER();
+        FOR_RANGE_ATOMIC (i, 0, (uint32_t)(ny * nz)) {
+            const int r = face_row((int)i % ny, (int)i / ny);
+            tile_or_u32(&to->surface, (uint32_t)(to->touching[axis][r] & ~to->inside[axis][r]));
+        }
+    }
+    TILE_BARRIER();
+    if (to->surface != 0) {
+        load_densities(args, place, slot, to->density);
+        TILE_BARRIER();
+    }
+}
+
+TILE_FN row_f32 row_distance(row_f32 density)
+{
+    const row_f32 inside = 1.0f - density;
+    const row_i32 shallow = density < inside;
+    const row_f32 nearer = row_select(shallow, density, inside);
+    const row_f32 root = row_sqrt(2.0f * row_clamp(nearer, 0.0f, 0.5f));
+    return row_select(shallow, root - 1.0f, 1.0f - root);
+}
+
+/// face_steepness of the faces of a row from `x` on.
+TILE_FN row_f32 row_steepness(const face_plan *plan, int axis, int x, int y, int z)
+{
+    const int r = face_row(y, z), at = rim_index(x, y, z);
+    const uint32_t touching = (uint32_t)plan->touching[axis][r], inside = (uint32_t)plan->inside[axis][r];
+    const row_f32 one = row_all(1.0f);
+    if ((touching & ~inside) == 0)
+        return row_keep(row_bits_mask(touching >> x), one);
+    const int stride = axis == 0 ? 1 : axis == 1 ? RIM_EDGE : RIM_EDGE * RIM_EDGE;
+    const row_f32 a = row_distance(row_load(plan->density + at - stride)),
+                  b = row_distance(row_load(plan->density + at));
+    const uint32_t liquid = plan->types.liquid[rim_row(y - (axis == 1), z - (axis == 2))];
+    const row_i32 a_is_liquid = row_bits_mask((axis == 0 ? liquid << 1 : liquid) >> 1 >> x);
+    const row_f32 in = row_select(a_is_liquid, a, b), out = row_select(a_is_liquid, b, a);
+    const row_f32 least = row_all(1e-3f), deep = row_select(least < in, in, least);
+    const row_f32 steepness = row_clamp(1.0f - out / deep, 1.0f, 1.0f / THETA_MIN);
+    const row_f32 crossed = row_keep(row_bits_mask(touching >> x), steepness);
+    return row_select(row_bits_mask(inside >> x), one, crossed);
 }
 
 /// Active index of the next tile along an axis, or TILE_NONE.

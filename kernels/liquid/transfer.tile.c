@@ -297,6 +297,7 @@ TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
 typedef struct grid_scratch {
     uint32_t neighbour[27]; ///< occupied index or TILE_NONE
     int32_t momentum[3][TILE_CELLS], weight[3][TILE_CELLS], density[TILE_CELLS];
+    uint8_t moving[3][TILE_ROWS]; ///< bits of the faces that have a velocity
 } grid_scratch;
 
 typedef struct face_sums {
@@ -307,6 +308,23 @@ typedef struct grid_any_scratch {
     grid_scratch grid;
     face_sums mass;
 } grid_any_scratch;
+
+/// Adds a node to a cell's sums.
+TILE_FN void add_node(const liquid_memory *m, grid_scratch *s, face_sums *mass, uint32_t at, uint64_t node)
+{
+    s->momentum[0][at] += m->momentum[0][node];
+    s->momentum[1][at] += m->momentum[1][node];
+    s->momentum[2][at] += m->momentum[2][node];
+    s->weight[0][at] += m->weight[0][node];
+    s->weight[1][at] += m->weight[1][node];
+    s->weight[2][at] += m->weight[2][node];
+    s->density[at] += m->density[node];
+    if (mass != NULL) {
+        mass->of[0][at] += m->mass[0][node];
+        mass->of[1][at] += m->mass[1][node];
+        mass->of[2][at] += m->mass[2][node];
+    }
+}
 
 /// Adds what one neighbour's scratch grid, with `edge` nodes an axis, holds of this tile's cells.
 TILE_FN void add_overlap(const liquid_memory *m, grid_scratch *s, face_sums *mass, uint32_t n, int edge)
@@ -320,19 +338,16 @@ TILE_FN void add_overlap(const liquid_memory *m, grid_scratch *s, face_sums *mas
         begin[a] = step[a] > 0 ? TILE_EDGE - 1 : 0;
         size[a] = step[a] == 0 ? TILE_EDGE : step[a] > 0 ? 1 : edge - NODE_EDGE + 1;
     }
-    const uint64_t base = (uint64_t)o * (uint64_t)(edge * edge * edge);
-    FOR_BOX (bx, by, bz, size[0], size[1], size[2]) {
-        const int x = begin[0] + bx, y = begin[1] + by, z = begin[2] + bz;
-        const uint32_t at = cell_index(x, y, z);
-        const uint64_t node =
-            base + (uint64_t)node_at(edge, x - TILE_EDGE * step[0], y - TILE_EDGE * step[1], z - TILE_EDGE * step[2]);
-        for (int c = 0; c < 3; c++) {
-            s->momentum[c][at] += m->momentum[c][node];
-            s->weight[c][at] += m->weight[c][node];
-        }
-        for (int c = 0; mass != NULL && c < 3; c++)
-            mass->of[c][at] += m->mass[c][node];
-        s->density[at] += m->density[node];
+    const uint32_t at = cell_index(begin[0], begin[1], begin[2]);
+    const uint64_t node = (uint64_t)o * (uint64_t)(edge * edge * edge) +
+                          (uint64_t)node_at(edge, begin[0] - TILE_EDGE * step[0], begin[1] - TILE_EDGE * step[1],
+                                            begin[2] - TILE_EDGE * step[2]);
+    if (step[0] == 0) {
+        FOR_BOX (x, y, z, TILE_EDGE, size[1], size[2])
+            add_node(m, s, mass, at + cell_index(x, y, z), node + (uint64_t)((z * edge + y) * edge + x));
+    } else {
+        FOR_BOX (x, y, z, size[0], size[1], size[2])
+            add_node(m, s, mass, at + cell_index(x, y, z), node + (uint64_t)((z * edge + y) * edge + x));
     }
     TILE_BARRIER();
 }
@@ -387,107 +402,133 @@ TILE_FN int in_reach(const liquid_control *control, tile_place place)
     return 0;
 }
 
-/// Whether particles give a face, if it lies in no wall, a velocity. `mass` is what momentum counts against: the weight
-/// itself where all liquids are equally heavy.
-TILE_FN int face_is_known(const liquid_args *args, const grid_scratch *s, const face_sums *mass, int axis, uint32_t at)
+/// Bits of a row's faces that lie in no wall.
+TILE_FN uint32_t faces_off_walls(const liquid_shape *shape, tile_place place, int axis, int y, int z)
 {
-    return s->weight[axis][at] >= args->shape.weight_min && (mass == NULL || mass->of[axis][at] >= MASS_MIN);
+    const int first = (axis == 0 ? place.x : axis == 1 ? place.y : place.z) * TILE_EDGE;
+    const int room = shape->cells[axis] - first, at = axis == 1 ? y : z;
+    if (axis == 0)
+        return (0xffu >> tile_max_i32(TILE_EDGE - room, 0)) & (first == 0 ? 0xfeu : 0xffu);
+    return at < room && first + at > 0 ? 0xffu : 0;
 }
 
-/// Velocities before and after the forces; 0 where there are none.
-TILE_FN void finish_velocity(const liquid_args *args, grid_scratch *s, const face_sums *mass, uint32_t tile,
-                             tile_place place, int axis, int pushed)
+/// Which faces particles give a velocity. `mass` is what momentum counts against: the weight itself where all liquids
+/// are equally heavy. Keeps in face_rows, which the projection sets later, which ones have none: liquid_fill gives some
+/// of them one, but reads there which ones had.
+TILE_FN void find_known(const liquid_args *args, grid_scratch *s, const face_sums *mass, uint32_t tile,
+                        tile_place place)
 {
-    const liquid_memory *m = &args->m;
-    const liquid_control *control = m->control;
-    const int first = (axis == 0 ? place.x : axis == 1 ? place.y : place.z) * TILE_EDGE;
-    const int wall = args->shape.cells[axis];
-    const float force = control->gravity[axis] * control->frac;
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        const uint32_t at = cell_index(x, y, z);
-        const int normal = first + (axis == 0 ? x : axis == 1 ? y : z);
-        const int32_t weight = s->weight[axis][at];
-        const int32_t heavy = mass != NULL ? mass->of[axis][at] : weight;
-        const int known =
-            weight >= args->shape.weight_min && normal > 0 && normal < wall && (mass == NULL || heavy >= MASS_MIN);
-        const float old = known ? (float)s->momentum[axis][at] / (float)tile_max_i32(heavy, 1) * SPEED_MAX : 0.0f;
-        m->u_old[axis][(uint64_t)tile * TILE_CELLS + at] = old;
-        m->u[axis][(uint64_t)tile * TILE_CELLS + at] = known ? old + force : 0.0f;
+    uint8_t *unknown = args->m.face_rows + face_rows_of(tile, 0);
+    FOR_RANGE (r, 0, 3 * TILE_ROWS) {
+        const int axis = (int)r / TILE_ROWS;
+        const uint32_t row = r % TILE_ROWS;
+        uint32_t known = row_at_least(s->weight[axis] + row * TILE_EDGE, args->shape.weight_min);
+        if (mass != NULL)
+            known &= row_at_least(mass->of[axis] + row * TILE_EDGE, MASS_MIN);
+        unknown[r] = (uint8_t)~known;
+        s->moving[axis][row] =
+            (uint8_t)(known & faces_off_walls(&args->shape, place, axis, (int)row & 7, (int)row >> 3));
     }
     TILE_BARRIER();
+}
+
+/// Where a face is, cells.
+TILE_FN void face_position(tile_place place, int axis, int x, int y, int z, float *at)
+{
+    at[0] = (float)(place.x * TILE_EDGE + x) + (axis == 0 ? 0.0f : 0.5f);
+    at[1] = (float)(place.y * TILE_EDGE + y) + (axis == 1 ? 0.0f : 0.5f);
+    at[2] = (float)(place.z * TILE_EDGE + z) + (axis == 2 ? 0.0f : 0.5f);
+}
+
+/// What moves faces besides gravity.
+TILE_FN void add_forces(const liquid_args *args, const grid_scratch *s, tile_place place, int axis, int pushed,
+                        float *u)
+{
+    const liquid_control *control = args->m.control;
     if (control->is_turning) {
         FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-            const uint32_t at = cell_index(x, y, z);
-            const int normal = first + (axis == 0 ? x : axis == 1 ? y : z);
-            if (normal > 0 && normal < wall && face_is_known(args, s, mass, axis, at))
-                m->u[axis][(uint64_t)tile * TILE_CELLS + at] +=
-                    turning_force(control, axis, (float)(place.x * TILE_EDGE + x) + (axis == 0 ? 0.0f : 0.5f),
-                                  (float)(place.y * TILE_EDGE + y) + (axis == 1 ? 0.0f : 0.5f),
-                                  (float)(place.z * TILE_EDGE + z) + (axis == 2 ? 0.0f : 0.5f));
+            float at[3];
+            face_position(place, axis, x, y, z, at);
+            if (s->moving[axis][z * TILE_EDGE + y] >> x & 1)
+                u[cell_index(x, y, z)] += turning_force(control, axis, at[0], at[1], at[2]);
         }
         TILE_BARRIER();
     }
     if (pushed) {
         FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-            const uint32_t at = cell_index(x, y, z);
-            const int normal = first + (axis == 0 ? x : axis == 1 ? y : z);
-            if (normal > 0 && normal < wall && face_is_known(args, s, mass, axis, at)) {
-                const float fx = (float)(place.x * TILE_EDGE + x) + (axis == 0 ? 0.0f : 0.5f);
-                const float fy = (float)(place.y * TILE_EDGE + y) + (axis == 1 ? 0.0f : 0.5f);
-                const float fz = (float)(place.z * TILE_EDGE + z) + (axis == 2 ? 0.0f : 0.5f);
-                const uint64_t face = (uint64_t)tile * TILE_CELLS + at;
-                const float carried = apply_emitters(control, fx, fy, fz, axis, m->u[axis][face]);
-                m->u[axis][face] = apply_pushes(control, fx, fy, fz, axis, carried);
+            float at[3];
+            face_position(place, axis, x, y, z, at);
+            if (s->moving[axis][z * TILE_EDGE + y] >> x & 1) {
+                float *face = u + cell_index(x, y, z);
+                const float carried = apply_emitters(control, at[0], at[1], at[2], axis, *face);
+                *face = apply_pushes(control, at[0], at[1], at[2], axis, carried);
             }
         }
         TILE_BARRIER();
     }
 }
 
-/// Marks the faces without a velocity in u_old, and keeps in face_valid, which the projection sets later, which ones
-/// they are: liquid_fill gives some of them one, but reads there which ones had.
-TILE_FN void mark_unknown(const liquid_args *args, grid_scratch *s, const face_sums *mass, uint32_t tile)
+/// Velocities before and after the forces; 0 where there are none, and before the forces SPEED_UNKNOWN where particles
+/// give none.
+TILE_FN void finish_velocity(const liquid_args *args, const grid_scratch *s, const face_sums *mass, uint32_t tile,
+                             tile_place place, int axis, int pushed)
 {
-    const uint64_t own = (uint64_t)tile * TILE_CELLS;
-    const int32_t weight_min = args->shape.weight_min;
-    uint8_t *to = args->m.face_valid + own;
-    int32_t *unknown = s->density; // of no more use
-    TILE_BARRIER();
-    FOR_RANGE (i, 0, TILE_CELLS)
-        unknown[i] = 0;
-    TILE_UNROLL for (int axis = 0; axis < 3; axis++)
-    {
-        const int32_t *weight = s->weight[axis], *heavy = mass != NULL ? mass->of[axis] : weight;
-        const int32_t mass_min = mass != NULL ? MASS_MIN : weight_min;
-        float *old = args->m.u_old[axis] + own;
-        TILE_BARRIER();
-        FOR_RANGE (i, 0, TILE_CELLS) {
-            const int known = (weight[i] >= weight_min) & (heavy[i] >= mass_min);
-            old[i] = tile_select_f32(known, old[i], SPEED_UNKNOWN);
-            unknown[i] |= (known ^ 1) << axis;
+    const liquid_memory *m = &args->m;
+    const row_f32 force = row_all(m->control->gravity[axis] * m->control->frac), one = row_all(1.0f);
+    const int32_t *momentum = s->momentum[axis], *heavy = mass != NULL ? mass->of[axis] : s->weight[axis];
+    const uint8_t *unknown = m->face_rows + face_rows_of(tile, axis);
+    float *u = m->u[axis] + (uint64_t)tile * TILE_CELLS, *u_old = m->u_old[axis] + (uint64_t)tile * TILE_CELLS;
+    FOR_ROWS (x, row, 0, TILE_ROWS) {
+        const uint32_t at = row * TILE_EDGE + x;
+        if (unknown[row] == 0xff) {
+            row_store(u_old + at, row_all(SPEED_UNKNOWN));
+            row_store(u + at, row_all(0.0f));
+            continue;
         }
+        const row_i32 moving = row_bits_mask((uint32_t)s->moving[axis][row] >> x);
+        const row_f32 weighed = row_load_i32(heavy + at);
+        const row_f32 by = row_select(one < weighed, weighed, one);
+        const row_f32 old = row_keep(moving, row_load_i32(momentum + at) / by * SPEED_MAX);
+        row_store(u_old + at, row_select(row_bits_mask((uint32_t)unknown[row] >> x), row_all(SPEED_UNKNOWN), old));
+        row_store(u + at, row_keep(moving, old + force));
     }
     TILE_BARRIER();
-    FOR_RANGE (i, 0, TILE_CELLS)
-        to[i] = (uint8_t)unknown[i];
+    add_forces(args, s, place, axis, pushed, u);
+}
+
+/// Types of a row of cells, a byte each: `count` is NULL or their particles' numbers; from cell `extent` on they are
+/// solid.
+TILE_FN uint64_t types_of_row(const uint8_t *count, int extent)
+{
+    const uint64_t ones = 0x0101010101010101u, inside = extent < TILE_EDGE ? (1ull << 8 * extent) - 1 : ~0ull;
+    uint64_t counts = 0;
+    if (count != NULL)
+        memcpy(&counts, __builtin_assume_aligned(count, TILE_EDGE), sizeof counts);
+    const uint64_t full = (((counts & 0x7f * ones) + 0x7f * ones) | counts) >> 7 & ones;
+    return (full * CELL_LIQUID & inside) | (ones * CELL_SOLID & ~inside);
 }
 
 /// Cell types, and by how much the density is off. Beyond the tank's walls is none: what fell there counts inside.
-TILE_FN void finish_cells(const liquid_args *args, grid_scratch *s, uint32_t tile, tile_place place)
+TILE_FN void finish_cells(const liquid_args *args, const grid_scratch *s, uint32_t tile, tile_place place)
 {
     const liquid_memory *m = &args->m;
     const uint32_t o = s->neighbour[13];
+    const uint8_t *count = o != TILE_NONE ? m->cell_count + (uint64_t)o * TILE_CELLS : NULL;
     const int ex = tile_extent(&args->shape, 0, place.x), ey = tile_extent(&args->shape, 1, place.y),
               ez = tile_extent(&args->shape, 2, place.z);
     const float unit = 1.0f / (args->shape.weight_scale * args->shape.rest_density);
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        const uint32_t at = cell_index(x, y, z);
-        const int solid = x >= ex || y >= ey || z >= ez;
-        const int liquid = o != TILE_NONE && m->cell_count[(uint64_t)(o != TILE_NONE ? o : 0) * TILE_CELLS + at] > 0;
-        m->cell_type[(uint64_t)tile * TILE_CELLS + at] = (uint8_t)(solid    ? CELL_SOLID
-                                                                   : liquid ? CELL_LIQUID
-                                                                            : CELL_AIR);
-        m->density_error[(uint64_t)tile * TILE_CELLS + at] = (solid ? 0.0f : (float)s->density[at] * unit) - 1.0f;
+    uint8_t *type = m->cell_type + (uint64_t)tile * TILE_CELLS;
+    float *error = m->density_error + (uint64_t)tile * TILE_CELLS;
+    FOR_RANGE (row, 0, TILE_ROWS) {
+        const int is_inside = (int)row % TILE_EDGE < ey && (int)row / TILE_EDGE < ez;
+        const uint64_t types = types_of_row(count != NULL ? count + row * TILE_EDGE : NULL, is_inside ? ex : 0);
+        memcpy(type + row * TILE_EDGE, &types, sizeof types);
+    }
+    FOR_ROWS (x, row, 0, TILE_ROWS) {
+        const int is_inside = (int)row % TILE_EDGE < ey && (int)row / TILE_EDGE < ez;
+        const row_i32 inside = row_bits_mask(is_inside ? ((1u << ex) - 1) >> x : 0);
+        const row_f32 density = row_keep(inside, row_load_i32(s->density + row * TILE_EDGE + x));
+        row_store(error + row * TILE_EDGE + x, density * unit - 1.0f);
     }
 }
 
@@ -527,10 +568,10 @@ TILE_FN void grid_tile(const liquid_args *args, uint32_t tile, grid_scratch *s, 
     for (uint32_t n = 0; n < 27; n++)
         add_overlap(m, s, mass, n, edge);
     const int pushed = in_reach(m->control, place);
+    find_known(args, s, mass, tile, place);
     for (int axis = 0; axis < 3; axis++)
         finish_velocity(args, s, mass, tile, place, axis, pushed);
     finish_cells(args, s, tile, place);
-    mark_unknown(args, s, mass, tile);
     if (mass != NULL)
         keep_beta(args, s, mass, tile);
 }
@@ -554,27 +595,23 @@ TILE_KERNEL(liquid_grid_any, CELL_LANES, liquid_args, grid_any_scratch)
 }
 
 typedef struct fill_scratch {
-    uint8_t type[RIM_CELLS];
-    uint8_t wanted[TILE_CELLS]; ///< bit per axis: faces beside liquid without a velocity
+    type_rows types;
     uint32_t neighbour[27];
     uint32_t unknown; ///< some face of the tile has no velocity
 } fill_scratch;
 
-/// Whether any of eight cells has bits.
-TILE_FN int row_has_bits(const uint8_t *row)
-{
-    uint32_t all = 0;
-    for (int i = 0; i < TILE_EDGE; i++)
-        all |= row[i];
-    return all != 0;
-}
-
 /// Place of a face in the active fields, up to a cell outside the tile; UINT64_MAX where there is no tile.
 TILE_FN uint64_t active_place(const uint32_t *neighbour, int x, int y, int z)
 {
-    const uint32_t slot =
-        neighbour[((z + TILE_EDGE) / TILE_EDGE * 3 + (y + TILE_EDGE) / TILE_EDGE) * 3 + (x + TILE_EDGE) / TILE_EDGE];
+    const uint32_t slot = neighbour[halo_tile(x, y, z)];
     return slot == TILE_NONE ? UINT64_MAX : (uint64_t)slot * TILE_CELLS + cell_index(x & 7, y & 7, z & 7);
+}
+
+/// Whether particles gave the face at a place in the active fields a velocity.
+TILE_FN int was_known(const liquid_memory *m, int axis, uint64_t at)
+{
+    const uint64_t row = face_rows_of((uint32_t)(at / TILE_CELLS), axis) + at / TILE_EDGE % TILE_ROWS;
+    return (m->face_rows[row] >> (at & 7) & 1) == 0;
 }
 
 /// Gives a face that lies in no wall the mean of the known ones around it. Those are written by nobody.
@@ -591,7 +628,7 @@ TILE_FN void fill_face(const liquid_args *args, const fill_scratch *s, tile_plac
         const int at[3] = {x + (side / 2 == 0 ? d : 0), y + (side / 2 == 1 ? d : 0), z + (side / 2 == 2 ? d : 0)};
         const int normal = first + at[axis];
         const uint64_t from = active_place(s->neighbour, at[0], at[1], at[2]);
-        const int known = from != UINT64_MAX && normal > 0 && normal < wall && (m->face_valid[from] >> axis & 1) == 0;
+        const int known = from != UINT64_MAX && normal > 0 && normal < wall && was_known(m, axis, from);
         u[side] = known ? m->u[axis][from] : 0.0f;
         old[side] = known ? m->u_old[axis][from] : 0.0f;
         count += known;
@@ -611,34 +648,24 @@ TILE_KERNEL(liquid_fill, CELL_LANES, liquid_args, fill_scratch)
     const liquid_memory *m = &args->m;
     const uint32_t dense = m->active_tile[tile];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
-    const uint8_t *unknown = m->face_valid + (uint64_t)tile * TILE_CELLS;
+    const uint8_t *unknown = m->face_rows + face_rows_of(tile, 0);
     if (!is_near_liquid(args, place, dense))
         return;
     if (TILE_SINGLE())
         s->unknown = 0;
     TILE_BARRIER();
-    FOR_RANGE_ATOMIC (row, 0, TILE_CELLS / TILE_EDGE)
-        tile_or_u32(&s->unknown, (uint32_t)row_has_bits(unknown + row * TILE_EDGE));
+    FOR_RANGE_ATOMIC (row, 0, 3 * TILE_ROWS)
+        tile_or_u32(&s->unknown, unknown[row]);
     TILE_BARRIER();
     if (s->unknown == 0)
         return;
     halo_neighbours(args, place, s->neighbour);
-    load_types(args, place, tile, s->type);
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        const uint8_t *type = s->type + rim_index(x, y, z);
-        const uint8_t beside =
-            (uint8_t)((type[0] == CELL_LIQUID) * 7 | (type[-1] == CELL_LIQUID) | (type[-RIM_EDGE] == CELL_LIQUID) << 1 |
-                      (type[-RIM_EDGE * RIM_EDGE] == CELL_LIQUID) << 2);
-        s->wanted[cell_index(x, y, z)] = unknown[cell_index(x, y, z)] & beside;
-    }
-    TILE_BARRIER();
-    FOR_RANGE (row, 0, TILE_CELLS / TILE_EDGE) {
-        const uint8_t *wanted = s->wanted + row * TILE_EDGE;
-        if (!row_has_bits(wanted))
-            continue;
-        for (int i = 0; i < 3 * TILE_EDGE; i++)
-            if (wanted[i / 3] >> i % 3 & 1)
-                fill_face(args, s, place, i % 3, i / 3, (int)row & 7, (int)row >> 3);
+    load_type_rows(args, place, tile, &s->types);
+    FOR_RANGE (row, 0, 3 * TILE_ROWS) {
+        const int axis = (int)row / TILE_ROWS, y = (int)row & 7, z = (int)row >> 3 & 7;
+        const row_faces faces = row_faces_of(&s->types, axis, y, z);
+        for (uint32_t wanted = unknown[row] & faces.beside; wanted != 0; wanted &= wanted - 1)
+            fill_face(args, s, place, axis, (int)tile_lowest_bit_u32(wanted), y, z);
     }
 }
 

@@ -22,11 +22,11 @@ typedef struct viscous_faces_scratch {
     uint8_t type[RIM_CELLS];
 } viscous_faces_scratch;
 
-/// Which faces take part, kept in face_valid, which the projection sets later. One tile per active tile.
+/// Which faces take part, kept in face_kind. One tile per active tile.
 TILE_KERNEL(liquid_viscous_faces, CELL_LANES, liquid_args, viscous_faces_scratch)
 {
     const uint8_t *type = s->type;
-    uint8_t *to = args->m.face_valid + (uint64_t)tile * TILE_CELLS;
+    uint8_t *to = args->m.face_kind + (uint64_t)tile * TILE_CELLS;
     load_types(args, tile_place_of(&args->shape, 0, args->m.active_tile[tile]), tile, s->type);
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const int at = rim_index(x, y, z);
@@ -120,7 +120,7 @@ TILE_FN int load_faces(const liquid_args *args, viscosity_scratch *s, tile_place
 {
     if (TILE_SINGLE())
         s->viscous = 0;
-    load_sides_u8(args, place, tile, args->m.face_valid, s->faces, 0, WALLS);
+    load_sides_u8(args, place, tile, args->m.face_kind, s->faces, 0, WALLS);
     FOR_RANGE_ATOMIC (i, 0, TILE_EDGE * TILE_EDGE) {
         uint32_t any = 0;
         for (int x = 0; x < TILE_EDGE; x++)
