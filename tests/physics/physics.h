@@ -63,9 +63,6 @@ double physics_slope(const double *x, const double *y, int count);
 typedef enum physics_need {
     PHYSICS_REPORTED = 0,
     PHYSICS_REQUIRED = 1,
-    // Figures that the solver doesn't reach yet; to be required as soon as it does.
-    PHYSICS_NEED_SURFACE = PHYSICS_REPORTED,    ///< waits for a surface of second order in nearly empty cells, too
-    PHYSICS_NEED_ITERATIONS = PHYSICS_REPORTED, ///< waits for a multigrid that doesn't slow down up to 256^3
 } physics_need;
 
 /// Each adds a row to the table: the figure, what it is compared with, the bound and whether it is within.
