@@ -45,6 +45,11 @@ void physics_particles_read(physics_tank *t, physics_particles *p);
 /// liquid this is the mean height of its surface times the floor, without steps of a cell.
 double physics_volume_m3(physics_tank *t, physics_particles *p);
 
+/// Volume that the liquid takes up, which clumps make less and hollows more, whatever its shape, from the density after
+/// the last physics_volume_m3: cells whose neighbours are all at least half full count as full, others with the volume
+/// of what they hold, and no more than one.
+double physics_occupied_m3(physics_tank *t, const physics_particles *p);
+
 /// The value of `axis` that `percent` of the particles are below, among those whose coordinate `among` is less than
 /// `below_m`. 0 when there are none.
 double physics_percentile_m(physics_particles *p, int axis, double percent, int among, double below_m);
@@ -58,9 +63,6 @@ double physics_slope(const double *x, const double *y, int count);
 typedef enum physics_need {
     PHYSICS_REPORTED = 0,
     PHYSICS_REQUIRED = 1,
-    // Figures that the solver doesn't reach yet; to be required as soon as it does.
-    PHYSICS_NEED_SURFACE = PHYSICS_REPORTED,    ///< waits for a surface of second order in nearly empty cells, too
-    PHYSICS_NEED_ITERATIONS = PHYSICS_REPORTED, ///< waits for a multigrid that doesn't slow down up to 256^3
 } physics_need;
 
 /// Each adds a row to the table: the figure, what it is compared with, the bound and whether it is within.

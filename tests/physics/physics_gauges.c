@@ -1,9 +1,15 @@
 // V5: the dam break of Zhou et al. 1999, a tank 3.22 m long with 1.2 x 0.6 m of water in one end, as a slice. Gauges
-// read the water that stands above a strip of the floor 5 cm wide, as depth, air left out; the pressure at the far wall
-// is that of the cells beside the gauge.
+// read the water that stands above a strip of the floor 5 cm wide, as depth, air left out.
+//
+// The pressure gauge in the far wall is a disc 9 cm wide around 0.16 m. Marrone et al. 2011 ("delta-SPH model for
+// simulating violent impact flows") compare it with the pressure at 0.19 of the water's height, 0.115 m, at its lower
+// edge, where the wall feels the water turn upwards. Their inviscid runs have 2 kPa there at 0.645 s, the experiment at
+// 0.643 s; from 0.85 to 1.05 s they have 3.4 kPa, it has 3.2. At 0.16 m itself this liquid comes to 2 kPa at 0.93 to
+// 0.96 s with cells of 25, 12.5 and 6.3 mm alike.
 //
 // After about 1.4 s the wave that falls back from the wall encloses air, which this liquid doesn't know and in which
-// published runs differ from the experiment and from each other: the peaks have a wide bound.
+// published runs differ from the experiment and from each other, as do those with finer cells here: 0.5 to 0.7 m for
+// the first peak. The peaks are reported only.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,6 +25,7 @@ enum { GAUGES = 2, STEPS = 144 };
 
 static const double length_m = 3.22, density_kg_m3 = 1000.0, strip_m = 0.05;
 static const double gauge_x_m[GAUGES] = {2.228, 2.725};
+static const double disc_m = 0.16, disc_edge_m = 0.19 * 0.6;
 
 static tarn_tank_desc gauges_desc(void)
 {
@@ -42,13 +49,12 @@ static double depth_m(const physics_particles *p, double x_m)
     return above * (1.2 * 0.6 / p->count) / strip_m;
 }
 
-/// Pressure at the far wall, 0.16 m up: the mean over the slice, linear between the centres of two cells.
-static double wall_pressure_pa(physics_tank *t, float *pressure, size_t cells)
+/// Pressure at the far wall: the mean over the slice, linear between the centres of two cells.
+static double wall_pressure_pa(const physics_tank *t, const float *pressure, double height_m)
 {
     const tarn_tank_desc *desc = tarn_tank_desc_of(t->tank);
     const size_t nx = desc->cells[0], ny = desc->cells[1], nz = desc->cells[2];
-    assert_int_equal(tarn_tank_pressure(t->tank, pressure, cells), TARN_OK);
-    const double at = 0.16 / (double)desc->cell_m - 0.5;
+    const double at = height_m / (double)desc->cell_m - 0.5;
     const size_t y = (size_t)at;
     double sum = 0.0;
     for (size_t z = 0; z < nz; z++) {
@@ -78,7 +84,25 @@ static double peak(const double *curve, int count, double dt_s, double *time_s)
     return curve[highest];
 }
 
-static void report_gauges(double curve[GAUGES][STEPS + 1], const double *pressure_pa, double dt_s)
+static double mean_between(const double *curve, double from_s, double to_s, double dt_s)
+{
+    const int first = (int)(from_s / dt_s), end = (int)(to_s / dt_s);
+    double sum = 0.0;
+    for (int i = first; i < end; i++)
+        sum += curve[i];
+    return sum / (end - first);
+}
+
+static void report_pressure(const double *disc_pa, const double *disc_edge_pa, double dt_s)
+{
+    physics_within(PHYSICS_REQUIRED, "V5 gauges: over 2 kPa at the wall, 0.115 m up",
+                   time_over_s(disc_edge_pa, STEPS + 1, 2000.0, dt_s), 0.643, 0.05, "s");
+    physics_within_percent(PHYSICS_REQUIRED, "V5 gauges: pressure there from 0.85 s to 1.05 s",
+                           mean_between(disc_edge_pa, 0.85, 1.05, dt_s), 3230.0, 10.0, "Pa");
+    physics_figure("V5 gauges: over 2 kPa at the wall, 0.16 m up", time_over_s(disc_pa, STEPS + 1, 2000.0, dt_s), "s");
+}
+
+static void report_gauges(double curve[GAUGES][STEPS + 1], double dt_s)
 {
     double peak_s[GAUGES], peak_m[GAUGES];
     for (int gauge = 0; gauge < GAUGES; gauge++)
@@ -87,8 +111,6 @@ static void report_gauges(double curve[GAUGES][STEPS + 1], const double *pressur
                    time_over_s(curve[0], STEPS + 1, 0.02, dt_s), 0.40, 0.05, "s");
     physics_within(PHYSICS_REQUIRED, "V5 gauges: over 2 cm at x = 2.725 m",
                    time_over_s(curve[1], STEPS + 1, 0.02, dt_s), 0.50, 0.05, "s");
-    physics_within(PHYSICS_REPORTED, "V5 gauges: over 2 kPa at the wall, 0.16 m up",
-                   time_over_s(pressure_pa, STEPS + 1, 2000.0, dt_s), 0.64, 0.05, "s");
     physics_within_percent(PHYSICS_REPORTED, "V5 gauges: peak at x = 2.228 m", peak_m[0], 0.408, 15.0, "m");
     physics_within(PHYSICS_REPORTED, "V5 gauges: time of the peak at x = 2.228 m", peak_s[0], 1.77, 0.1, "s");
     physics_within_percent(PHYSICS_REPORTED, "V5 gauges: peak at x = 2.725 m", peak_m[1], 0.457, 15.0, "m");
@@ -103,15 +125,18 @@ void physics_gauges(void)
     const size_t cells = (size_t)desc.cells[0] * desc.cells[1] * desc.cells[2];
     float *pressure = calloc(cells, sizeof *pressure);
     assert_non_null(pressure);
-    double curve[GAUGES][STEPS + 1] = {{0.0}}, pressure_pa[STEPS + 1] = {0.0};
+    double curve[GAUGES][STEPS + 1] = {{0.0}}, disc_pa[STEPS + 1] = {0.0}, disc_edge_pa[STEPS + 1] = {0.0};
     for (int step = 1; step <= STEPS; step++) {
         physics_steps(&t, 1);
         physics_particles_read(&t, &p);
         for (int gauge = 0; gauge < GAUGES; gauge++)
             curve[gauge][step] = depth_m(&p, gauge_x_m[gauge]);
-        pressure_pa[step] = wall_pressure_pa(&t, pressure, cells);
+        assert_int_equal(tarn_tank_pressure(t.tank, pressure, cells), TARN_OK);
+        disc_pa[step] = wall_pressure_pa(&t, pressure, disc_m);
+        disc_edge_pa[step] = wall_pressure_pa(&t, pressure, disc_edge_m);
     }
-    report_gauges(curve, pressure_pa, (double)desc.dt_s);
+    report_gauges(curve, (double)desc.dt_s);
+    report_pressure(disc_pa, disc_edge_pa, (double)desc.dt_s);
     free(pressure);
     physics_particles_close(&p);
     physics_close(&t);

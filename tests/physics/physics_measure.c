@@ -91,6 +91,31 @@ double physics_volume_m3(physics_tank *t, physics_particles *p)
     return cells * pow((double)desc->cell_m, 3.0);
 }
 
+/// Whether all neighbours of a cell are at least half full.
+static int is_enclosed(const uint16_t *n, const float *density, const int *at)
+{
+    const size_t stride[3] = {1, n[0], (size_t)n[0] * n[1]};
+    const float *cell = density + (size_t)at[2] * stride[2] + (size_t)at[1] * stride[1] + (size_t)at[0];
+    int enclosed = 1;
+    for (int a = 0; a < 3; a++)
+        enclosed = enclosed && (at[a] == 0 || cell[-(ptrdiff_t)stride[a]] >= 0.5f) &&
+                   (at[a] == n[a] - 1 || cell[stride[a]] >= 0.5f);
+    return enclosed;
+}
+
+double physics_occupied_m3(physics_tank *t, const physics_particles *p)
+{
+    const tarn_tank_desc *desc = tarn_tank_desc_of(t->tank);
+    const uint16_t *n = desc->cells;
+    const float *cell = p->density;
+    double cells = 0.0;
+    for (int z = 0; z < n[2]; z++)
+        for (int y = 0; y < n[1]; y++)
+            for (int x = 0; x < n[0]; x++, cell++)
+                cells += is_enclosed(n, p->density, (const int[3]){x, y, z}) ? 1.0 : fmin((double)*cell, 1.0);
+    return cells * pow((double)desc->cell_m, 3.0);
+}
+
 static int by_value(const void *a, const void *b)
 {
     const float x = *(const float *)a, y = *(const float *)b;

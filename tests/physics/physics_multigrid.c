@@ -87,11 +87,11 @@ static solver_figures measure_cube(uint16_t n, physics_tank *t)
     return worst;
 }
 
-static void report_growth(physics_need need, uint16_t n, solver_figures at_32, solver_figures worst)
+static void report_growth(uint16_t n, solver_figures at_32, solver_figures worst)
 {
     char name[80];
     snprintf(name, sizeof name, "V7 multigrid, %d^3: iterations for as large a reduction", n);
-    physics_at_most(need, name, worst.iterations, at_32.iterations + 2.0, "");
+    physics_at_most(PHYSICS_REQUIRED, name, worst.iterations, at_32.iterations + 2.0, "");
 }
 
 static solver_figures cube(uint16_t n)
@@ -107,8 +107,8 @@ void physics_multigrid(void)
 {
     const solver_figures at_32 = cube(32);
     physics_at_most(PHYSICS_REQUIRED, "V7 multigrid, 32^3: iterations", at_32.iterations, 8.0, "");
-    report_growth(PHYSICS_REQUIRED, 64, at_32, cube(64));
-    report_growth(PHYSICS_REQUIRED, 128, at_32, cube(128));
+    report_growth(64, at_32, cube(64));
+    report_growth(128, at_32, cube(128));
 }
 
 /// By itself, as it takes all processors and about 3 GB.
@@ -119,6 +119,6 @@ void physics_multigrid_large(void)
     const solver_figures at_32 = worst_scaled(32, &t);
     physics_close(&t);
     t = physics_open_alone(&large);
-    report_growth(PHYSICS_NEED_ITERATIONS, 256, at_32, measure_cube(256, &t));
+    report_growth(256, at_32, measure_cube(256, &t));
     physics_close(&t);
 }

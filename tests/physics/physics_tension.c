@@ -1,5 +1,5 @@
-// Surface tension: a ball that floats stays at rest, with the pressure inside that Laplace's law asks for; a cube
-// becomes round, and what it has of energy, of motion and of surface, never grows.
+// Surface tension: a ball that floats stays at rest, with the pressure inside that Laplace's law asks for; a cube, and
+// a square in a tank one cell deep, become round, and what they have of energy, of motion and of surface, never grows.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,9 +10,10 @@
 
 #include <math.h>
 
-enum { EDGE = 32, CELLS = EDGE * EDGE * EDGE, BALL_STEPS = 300, CUBE_STEPS = 720, SAMPLE_STEPS = 4 };
+enum { EDGE = 32, CELLS = EDGE * EDGE * EDGE, BALL_STEPS = 300, EDGED_STEPS = 720, SAMPLE_STEPS = 4 };
 
-static const double tension_n_m = 0.7, density_kg_m3 = 1000.0, radius_cells = 8.0, half_cells = 6.0;
+static const double pi = 3.14159265358979323846;
+static const double tension_n_m = 0.7, density_kg_m3 = 1000.0, radius_cells = 8.0;
 
 static tarn_tank_desc floating_desc(void)
 {
@@ -87,31 +88,36 @@ static void measure_ball(void)
     physics_close(&t);
 }
 
-/// Area of the surface from the smoothed density, cells^2: the sum of the slopes of what rises from 0 to 1 where the
-/// density rises from 1/4 to 3/4. Noise inside the liquid has no area so.
+/// Full at 3/4 of the density at rest, empty at 1/4: noise inside the liquid has no area so.
+static double fullness(const physics_particles *p, int x, int y, int z)
+{
+    return fmin(fmax(2.0 * ((double)p->density[(z * EDGE + y) * EDGE + x] - 0.25), 0.0), 1.0);
+}
+
+/// Area of the surface from the smoothed density, cells^2: the sum of the slopes of the fullness. In a tank one cell
+/// deep it is the outline.
 static double area_cells2(physics_tank *t, physics_particles *p)
 {
-    static double full[CELLS];
+    const int deep = tarn_tank_desc_of(t->tank)->cells[2];
     physics_volume_m3(t, p);
-    for (int i = 0; i < CELLS; i++)
-        full[i] = fmin(fmax(2.0 * ((double)p->density[i] - 0.25), 0.0), 1.0);
     double area = 0.0;
-    for (int z = 1; z + 1 < EDGE; z++)
+    for (int z = deep > 1; z + (deep > 1) < deep; z++)
         for (int y = 1; y + 1 < EDGE; y++)
             for (int x = 1; x + 1 < EDGE; x++) {
-                const double *at = &full[(z * EDGE + y) * EDGE + x];
-                const double dx = at[1] - at[-1], dy = at[EDGE] - at[-EDGE], dz = at[EDGE * EDGE] - at[-EDGE * EDGE];
+                const double dx = fullness(p, x + 1, y, z) - fullness(p, x - 1, y, z),
+                             dy = fullness(p, x, y + 1, z) - fullness(p, x, y - 1, z),
+                             dz = deep > 1 ? fullness(p, x, y, z + 1) - fullness(p, x, y, z - 1) : 0.0;
                 area += 0.5 * sqrt(dx * dx + dy * dy + dz * dz);
             }
     return area;
 }
 
-/// Radius within which 99 % of the liquid is, over that of a ball's 99 %.
-static double roundness(physics_particles *p, const double *center_m, double cell_m, double ball_cells)
+/// Radius within which 99 % of the liquid is.
+static double radius_of_99(physics_particles *p, const double *center_m, double cell_m)
 {
     for (uint32_t i = 0; i < p->count; i++)
         p->sorted[i] = (float)distance_cells(p, i, center_m, cell_m);
-    double low = 0.0, high = 2.0 * ball_cells;
+    double low = 0.0, high = EDGE;
     while (high - low > 1e-4) {
         const double middle = 0.5 * (low + high);
         uint32_t inside = 0;
@@ -122,49 +128,99 @@ static double roundness(physics_particles *p, const double *center_m, double cel
         else
             high = middle;
     }
-    return low / (ball_cells * pow(0.99, 1.0 / 3.0));
+    return low;
 }
 
-static void measure_cube(void)
+/// What gets round, with what is known of it.
+typedef struct edged_shape {
+    uint16_t deep_cells;
+    double half_cells;
+    double area_cells2, round_cells2; ///< of its surface, and when it is round
+    double volume_cells3, round_99_cells;
+    physics_need calm; ///< of the motion in the end
+    const char *names[4];
+} edged_shape;
+
+static edged_shape cube_shape(void)
 {
-    const double pi = 3.14159265358979323846;
+    const double half = 6.0, ball = cbrt(pow(2.0 * half, 3.0) * 3.0 / (4.0 * pi));
+    return (edged_shape){.deep_cells = EDGE,
+                         .half_cells = half,
+                         .area_cells2 = 24.0 * half * half,
+                         .round_cells2 = 4.0 * pi * ball * ball,
+                         .volume_cells3 = pow(2.0 * half, 3.0),
+                         .round_99_cells = ball * cbrt(0.99),
+                         .calm = PHYSICS_REQUIRED,
+                         .names = {"surface tension: energy of a cube that gets round, over the first",
+                                   "surface tension: its motion, over the surface's surplus energy",
+                                   "surface tension: its motion in the end",
+                                   "surface tension: its radius in the end, over a ball's"}};
+}
+
+static edged_shape square_shape(void)
+{
+    const double half = 7.5, disc = 2.0 * half / sqrt(pi);
+    return (edged_shape){.deep_cells = 1,
+                         .half_cells = half,
+                         .area_cells2 = 8.0 * half,
+                         .round_cells2 = 2.0 * pi * disc,
+                         .volume_cells3 = pow(2.0 * half, 2.0),
+                         .round_99_cells = disc * sqrt(0.99),
+                         .calm = PHYSICS_REPORTED, // a square has less of a surplus for as much noise
+                         .names = {"surface tension, one cell deep: energy of a square, over the first",
+                                   "surface tension, one cell deep: its motion, over the surplus energy",
+                                   "surface tension, one cell deep: its motion in the end",
+                                   "surface tension, one cell deep: its radius in the end, over a disc's"}};
+}
+
+static tarn_tank_desc edged_desc(const edged_shape *shape)
+{
     tarn_tank_desc desc = floating_desc();
-    const double cell_m = (double)desc.cell_m, volume = pow(2.0 * half_cells, 3.0);
-    const double ball_cells = cbrt(volume * 3.0 / (4.0 * pi));
-    const double per_area = tension_n_m / (density_kg_m3 * volume * cell_m); // energy per kg of a cell's area
+    desc.cells[2] = shape->deep_cells;
     desc.block_count = 1;
     for (int a = 0; a < 3; a++) {
-        desc.blocks[0].min_m[a] = (float)(0.5 * EDGE - half_cells) * desc.cell_m;
-        desc.blocks[0].max_m[a] = (float)(0.5 * EDGE + half_cells) * desc.cell_m;
+        desc.blocks[0].min_m[a] = (float)(0.5 * EDGE - shape->half_cells) * desc.cell_m;
+        desc.blocks[0].max_m[a] = (float)(0.5 * EDGE + shape->half_cells) * desc.cell_m;
     }
+    if (shape->deep_cells == 1) {
+        desc.blocks[0].min_m[2] = 0.0f;
+        desc.blocks[0].max_m[2] = desc.cell_m;
+    }
+    return desc;
+}
+
+static void measure_edged(const edged_shape *shape)
+{
+    const tarn_tank_desc desc = edged_desc(shape);
+    const double cell_m = (double)desc.cell_m;
+    const double per_area = tension_n_m / (density_kg_m3 * shape->volume_cells3 * cell_m); // J/kg of a cell's area
+    const double surplus = (shape->area_cells2 - shape->round_cells2) * per_area;
     physics_tank t = physics_open(&desc);
     physics_particles p = physics_particles_open(&t);
-    physics_particles_read(&t, &p);
-    const double cube_area = 24.0 * half_cells * half_cells, ball_area = 4.0 * pi * ball_cells * ball_cells;
-    const double surplus = (cube_area - ball_area) * per_area;
     double total_max = 0.0, kinetic_max = 0.0, kinetic = 0.0;
-    for (int step = SAMPLE_STEPS; step <= CUBE_STEPS; step += SAMPLE_STEPS) {
+    for (int step = SAMPLE_STEPS; step <= EDGED_STEPS; step += SAMPLE_STEPS) {
         physics_steps(&t, SAMPLE_STEPS);
         physics_particles_read(&t, &p);
         kinetic = physics_report(&t).kinetic_j_kg;
         kinetic_max = fmax(kinetic_max, kinetic);
-        const double area = area_cells2(&t, &p);
-        total_max = fmax(total_max, (area + kinetic / per_area) / cube_area);
+        total_max = fmax(total_max, (area_cells2(&t, &p) + kinetic / per_area) / shape->area_cells2);
     }
-    const tarn_tank_report after = physics_report(&t);
-    physics_at_most(PHYSICS_REQUIRED, "surface tension: energy of a cube that gets round, over the first", total_max,
-                    1.02, "");
-    physics_at_most(PHYSICS_REQUIRED, "surface tension: its motion, over the surface's surplus energy",
-                    kinetic_max / surplus, 1.0, "");
-    physics_at_most(PHYSICS_REQUIRED, "surface tension: its motion in the end", kinetic / surplus, 0.05, "");
-    physics_within_percent(PHYSICS_REQUIRED, "surface tension: its radius in the end, over a ball's",
-                           roundness(&p, after.center_m, cell_m, ball_cells), 1.0, 5.0, "");
+    tarn_tank_report after = physics_report(&t);
+    for (uint32_t i = 0; i < p.count && shape->deep_cells == 1; i++)
+        p.position_m[3 * i + 2] = (float)after.center_m[2]; // distances in the plane
+    physics_at_most(PHYSICS_REQUIRED, shape->names[0], total_max, 1.02, "");
+    physics_at_most(PHYSICS_REQUIRED, shape->names[1], kinetic_max / surplus, 1.0, "");
+    physics_at_most(shape->calm, shape->names[2], kinetic / surplus, 0.05, "");
+    physics_within_percent(PHYSICS_REQUIRED, shape->names[3],
+                           radius_of_99(&p, after.center_m, cell_m) / shape->round_99_cells, 1.0, 5.0, "");
     physics_particles_close(&p);
     physics_close(&t);
 }
 
 void physics_tension(void)
 {
+    const edged_shape cube = cube_shape(), square = square_shape();
     measure_ball();
-    measure_cube();
+    measure_edged(&cube);
+    measure_edged(&square);
 }

@@ -201,7 +201,7 @@ static void a_ball_keeps_its_place_in_a_turning_tank(void **state)
     desc.spin_rad_s[1] = (float)rate;
     desc.parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
     solid_tank_add_free(&desc, TARN_SHAPE_SPHERE, (const float[3]){5 * c, 0, 0},
-                        (const float[3]){25 * c, 8 * c, 16 * c}, 1000.0f);
+                        (const float[3]){24 * c, 8 * c, 16 * c}, 1000.0f);
     tarn_device *device = solid_tank_open_device(2, NULL);
     tarn_tank *tank = solid_tank_open_tank(device, &desc);
     for (int s = 0; s < STEPS; s++)
