@@ -24,6 +24,7 @@ enum {
     TILE_LOG2 = 3,
     TILE_EDGE = 8,
     TILE_CELLS = 512,
+    TILE_ROWS = 64,   ///< along x: row 8 z + y
     TILE_FACES = 576, ///< faces normal to one axis, both borders included: 9 * 8 * 8
     NODE_EDGE = 10,   ///< a tile's nodes for the P2G: cells -1..8
     NODE_COUNT = 1000,
@@ -264,6 +265,16 @@ typedef struct liquid_totals {
     uint64_t sum[TOTAL_COUNT];
 } liquid_totals;
 
+/// A tile of a multigrid level among the others. Tiles are indices in their level's list.
+typedef struct liquid_patch {
+    uint32_t beside[6];     ///< -x +x -y +y -z +z, or TILE_NONE
+    uint32_t child[8];      ///< of the finer level, x fastest, or TILE_NONE
+    uint32_t parent;        ///< of the coarser level
+    uint32_t octant;        ///< which of the parent's eight it is
+    uint32_t row_count;     ///< rows with equations
+    uint8_t row[TILE_ROWS]; ///< first those with equations, then the others, each ascending
+} liquid_patch;
+
 /// The matrix and vectors of one multigrid level; per tile.
 typedef struct liquid_level {
     uint32_t *tile;      ///< [i]: dense tile
@@ -274,9 +285,10 @@ typedef struct liquid_level {
     /// ax[i][z][y][0..8], ay[i][z][0..8][x], az[i][0..8][y][x]
     float *ax, *ay, *az;
     float *diagonal; ///< [i][512]; 0 where the cell has no equation
-    float *b;        ///< right-hand side
-    float *x;        ///< pre-smoothed
-    float *y;        ///< result
+    liquid_patch *patch;
+    float *b; ///< right-hand side
+    float *x; ///< pre-smoothed, then with the coarser level's correction; zero in rows without equations
+    float *y; ///< the finest level's result, as x
 } liquid_level;
 
 /// Device memory of a tank.

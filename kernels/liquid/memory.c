@@ -182,12 +182,12 @@ static void take_matrix(taker *t, liquid_level *level)
     take(t, &level->az, TILE_FACES * 4);
     take(t, &level->diagonal, TILE_CELLS * 4);
     take(t, &level->x, TILE_CELLS * 4);
-    take(t, &level->y, TILE_CELLS * 4);
 }
 
 static void take_solver(taker *t, liquid_memory *m)
 {
     take_matrix(t, &m->level[0]);
+    take(t, &m->level[0].y, TILE_CELLS * 4);
     take(t, &m->residual, TILE_CELLS * 4);
     take(t, &m->direction, TILE_CELLS * 4);
     take(t, &m->product, TILE_CELLS * 4);
@@ -224,6 +224,7 @@ static void take_level(taker *t, liquid_level *level, uint32_t l)
         return;
     take(t, &level->tile, 4);
     take(t, &level->tile_next, 4);
+    take(t, &level->patch, sizeof *level->patch);
     if (l == 0)
         return;
     take_matrix(t, level);

@@ -4,7 +4,9 @@
 // The smoother is a polynomial in D^-1 A, a Chebyshev semi-iteration (Saad, Iterative Methods for Sparse Linear
 // Systems, section 12.3), of each tile alone with zeros around it: block Jacobi over tiles. It is the same before and
 // after the coarse correction, so that the V-cycle is symmetric; it has no order of cells, so that it is the same in a
-// mirror; and it needs no neighbour's values, so that a V-cycle takes three launches a level.
+// mirror; and it needs no neighbour's values, so that a V-cycle takes three launches a level:
+//
+//     smooth ─ restrict ─ ... the coarser levels, which add their correction to x ... ─ prolong
 #include "kernels/liquid/poisson.h"
 
 #define OVERCORRECTION 1.8f
@@ -20,25 +22,24 @@ enum { FINE_DEGREE = 3, COARSE_DEGREE = 4, TOP_DEGREE = 16 };
 typedef struct smooth_scratch {
     float rim[2][RIM_CELLS]; ///< two iterates, with zeros around them
     float inverse[TILE_CELLS], scaled[TILE_CELLS];
-    float b[TILE_CELLS];
 } smooth_scratch;
 
 /// inverse = D^-1, scaled = D^-1 b, and the first iterate in rim[0]; zeros where there is no equation.
-TILE_FN void smooth_begin(const float *diagonal, const float *b, float first, smooth_scratch *s)
+TILE_FN void smooth_begin(tile_matrix a, const float *b, float first, smooth_scratch *s)
 {
     FOR_RANGE (i, 0, RIM_CELLS) {
         s->rim[0][i] = 0.0f;
         s->rim[1][i] = 0.0f;
     }
     TILE_BARRIER();
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        const uint32_t at = cell_index(x, y, z);
-        const float inverse = diagonal[at] > 0.0f ? 1.0f / diagonal[at] : 0.0f;
-        const float value =
-            tile_select_f32(diagonal[at] > 0.0f, inverse * b[at], 0.0f); // no trace of what b held before
-        s->inverse[at] = inverse;
-        s->scaled[at] = value;
-        s->rim[0][rim_index(x, y, z)] = first * value;
+    FOR_FULL_ROWS (x, row, a.patch) {
+        const uint32_t at = row * 8 + x;
+        const row_f32 diagonal = row_load(a.diagonal + at), zero = row_all(0.0f);
+        const row_f32 inverse = row_select(diagonal > 0.0f, 1.0f / diagonal, zero);
+        const row_f32 value = row_select(diagonal > 0.0f, inverse * row_load(b + at), zero); // no trace of an older b
+        row_store(s->inverse + at, inverse);
+        row_store(s->scaled + at, value);
+        row_store(s->rim[0] + rim_of_row(row) + x, first * value);
     }
     TILE_BARRIER();
 }
@@ -47,13 +48,11 @@ TILE_FN void smooth_begin(const float *diagonal, const float *b, float first, sm
 TILE_FN void smooth_more(tile_matrix a, const float *inverse, const float *scaled, const float *last, float *before,
                          float keep, float step)
 {
-    float *next = tile_forget_f32(before);
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        const uint32_t at = cell_index(x, y, z);
-        const int center = rim_index(x, y, z);
-        const float own = last[center];
-        const float change = (scaled[at] - own) + inverse[at] * neighbour_sum(a.ax, a.ay, a.az, last, x, y, z);
-        next[center] = (own + keep * (own - before[center])) + step * change;
+    FOR_FULL_ROWS (x, row, a.patch) {
+        const uint32_t at = row * 8 + x, center = rim_of_row(row) + x;
+        const row_f32 own = row_load(last + center);
+        const row_f32 change = (row_load(scaled + at) - own) + row_load(inverse + at) * neighbour_sum(a, last, row, x);
+        row_store(before + center, (own + keep * (own - row_load(before + center))) + step * change);
     }
     TILE_BARRIER();
 }
@@ -63,7 +62,7 @@ TILE_FN const float *chebyshev(tile_matrix a, const float *b, int degree, float 
 {
     const float center = 0.5f * (2.0f + lowest), radius = 0.5f * (2.0f - lowest);
     float rho = radius / center;
-    smooth_begin(a.diagonal, b, 1.0f / center, s);
+    smooth_begin(a, b, 1.0f / center, s);
     for (int k = 1; k < degree; k++) {
         const float next = 1.0f / (2.0f * center / radius - rho);
         smooth_more(a, s->inverse, s->scaled, s->rim[(k - 1) & 1], s->rim[k & 1], next * rho, 2.0f * next / radius);
@@ -78,25 +77,23 @@ TILE_FN const float *smooth(const liquid_args *args, tile_matrix a, const float 
                             : chebyshev(a, b, COARSE_DEGREE, COARSE_LOWEST, s);
 }
 
-TILE_FN void store_rim(const float *rim, float *to)
-{
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
-        to[cell_index(x, y, z)] = rim[rim_index(x, y, z)];
-}
-
 /// x = smoothed b, from zero. One tile per tile of args->level.
 TILE_KERNEL(liquid_mg_smooth, CELL_LANES, liquid_args, smooth_scratch)
 {
     if (args->m.counters->go == 0)
         return;
     const liquid_level *level = &args->m.level[args->level];
-    const float *rim = smooth(args, matrix_of(level, tile), level->b + (uint64_t)tile * TILE_CELLS, s);
-    store_rim(rim, level->x + (uint64_t)tile * TILE_CELLS);
+    const tile_matrix a = matrix_of(level, tile);
+    const float *rim = smooth(args, a, level->b + (uint64_t)tile * TILE_CELLS, s);
+    float *to = level->x + (uint64_t)tile * TILE_CELLS;
+    FOR_FULL_ROWS (x, row, a.patch)
+        row_store(to + row * 8 + x, row_load(rim + rim_of_row(row) + x));
 }
 
 typedef struct restrict_scratch {
     float rim[RIM_CELLS];
     float residual[TILE_CELLS];
+    float pair[TILE_CELLS / 2]; ///< sums of two cells along x
 } restrict_scratch;
 
 /// Residual of x, summed over 2^3 cells into the coarser level's right-hand side. One tile per tile of args->level.
@@ -104,122 +101,130 @@ TILE_KERNEL(liquid_mg_restrict, CELL_LANES, liquid_args, restrict_scratch)
 {
     if (args->m.counters->go == 0)
         return;
-    const uint32_t l = args->level;
-    const liquid_level *level = &args->m.level[l], *coarse = &args->m.level[l + 1];
+    const liquid_level *level = &args->m.level[args->level];
     const tile_matrix a = matrix_of(level, tile);
-    const tile_place place = tile_place_of(&args->shape, l, level->tile[tile]);
+    const liquid_patch *patch = a.patch;
     const float *b = level->b + (uint64_t)tile * TILE_CELLS;
-    load_rim(args, l, place, tile, level->x, s->rim);
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        const uint32_t at = cell_index(x, y, z);
-        const float ax = a.diagonal[at] * s->rim[rim_index(x, y, z)] - neighbour_sum(a.ax, a.ay, a.az, s->rim, x, y, z);
-        s->residual[at] = a.diagonal[at] > 0.0f ? b[at] - ax : 0.0f;
+    load_patch(patch, level->x, tile, s->rim);
+    FOR_FULL_ROWS (x, row, patch) {
+        const uint32_t at = row * 8 + x;
+        const row_f32 residual = row_load(b + at) - matrix_times(a, s->rim, row, x);
+        row_store(s->residual + at, row_select(row_load(a.diagonal + at) > 0.0f, residual, row_all(0.0f)));
     }
+    FOR_EMPTY_ROWS (x, row, patch)
+        row_store(s->residual + row * 8 + x, row_all(0.0f));
     TILE_BARRIER();
-    const uint32_t parent = coarse->index[tile_dense_of(&args->shape, l + 1, place.x >> 1, place.y >> 1, place.z >> 1)];
-    float *to =
-        coarse->b + (uint64_t)parent * TILE_CELLS + cell_index((place.x & 1) * 4, (place.y & 1) * 4, (place.z & 1) * 4);
+    FOR_RANGE (i, 0, TILE_CELLS / 2)
+        s->pair[i] = s->residual[2 * i] + s->residual[2 * i + 1];
+    TILE_BARRIER();
+    const int o = (int)patch->octant;
+    float *to = args->m.level[args->level + 1].b + (uint64_t)patch->parent * TILE_CELLS +
+                cell_index((o & 1) * 4, (o >> 1 & 1) * 4, (o >> 2) * 4);
     FOR_BOX (x, y, z, 4, 4, 4) {
-        const float *from = s->residual + cell_index(2 * x, 2 * y, 2 * z);
-        to[cell_index(x, y, z)] =
-            ((from[0] + from[1]) + (from[8] + from[9])) + ((from[64] + from[65]) + (from[72] + from[73]));
+        const float *from = s->pair + (z * 16 + y * 2) * 4 + x;
+        to[cell_index(x, y, z)] = (from[0] + from[4]) + (from[32] + from[36]);
     }
 }
 
-/// The coarsest level, one tile: a polynomial of a degree that is as good as a solution.
-TILE_KERNEL(liquid_mg_top, CELL_LANES, liquid_args, smooth_scratch)
+typedef struct finish_scratch {
+    float value[TILE_CELLS];    ///< a tile's result; zero in rows without equations
+    float wide[2 * TILE_CELLS]; ///< the correction that it is, each value twice
+} finish_scratch;
+
+/// The finest level's result, and its partial dot product with b.
+TILE_FN void finish_solution(const liquid_args *args, tile_matrix a, uint32_t tile, finish_scratch *s)
+{
+    const float *b = args->m.level[0].b + (uint64_t)tile * TILE_CELLS;
+    float *to = args->m.level[0].y + (uint64_t)tile * TILE_CELLS;
+    FOR_FULL_ROWS (x, row, a.patch) {
+        const uint32_t at = row * 8 + x;
+        const row_f32 value = row_load(s->value + at);
+        row_store(to + at, value);
+        row_store(s->value + at, value * row_load(b + at));
+    }
+    TILE_BARRIER();
+    tile_sum_f32(s->value, TILE_CELLS);
+    if (TILE_SINGLE())
+        args->m.partial[tile] = s->value[0];
+}
+
+/// Adds a coarse tile's result to x of the finer tiles in it.
+TILE_FN void correct_children(const liquid_args *args, tile_matrix a, finish_scratch *s)
+{
+    const liquid_level *fine = &args->m.level[args->level - 1];
+    FOR_RANGE (i, 0, TILE_CELLS) {
+        const float value = OVERCORRECTION * s->value[i];
+        s->wide[2 * i] = value;
+        s->wide[2 * i + 1] = value;
+    }
+    TILE_BARRIER();
+    for (int n = 0; n < 8; n++) {
+        const uint32_t child = a.patch->child[n];
+        const float *from = s->wide + (n & 1) * 8 + (n >> 1 & 1) * 4 * 16 + (n >> 2) * 4 * 128;
+        float *x = fine->x + (uint64_t)(child != TILE_NONE ? child : 0) * TILE_CELLS;
+        if (child != TILE_NONE) {
+            FOR_FULL_ROWS (i, row, fine->patch + child)
+                row_store(x + row * 8 + i,
+                          row_load(x + row * 8 + i) + row_load(from + (row >> 4) * 128 + (row >> 1 & 3) * 16 + i));
+        }
+    }
+}
+
+TILE_FN void finish(const liquid_args *args, tile_matrix a, uint32_t tile, finish_scratch *s)
+{
+    if (args->level == 0)
+        finish_solution(args, a, tile, s);
+    else
+        correct_children(args, a, s);
+}
+
+typedef struct top_scratch {
+    smooth_scratch smooth;
+    finish_scratch finish;
+} top_scratch;
+
+/// The coarsest level, one tile: a polynomial of a degree that is as good as a solution. It is the finest, too, in a
+/// tank of one tile.
+TILE_KERNEL(liquid_mg_top, CELL_LANES, liquid_args, top_scratch)
+{
+    if (args->m.counters->go == 0)
+        return;
+    const liquid_level *level = &args->m.level[args->level];
+    const tile_matrix a = matrix_of(level, tile);
+    const float *rim = chebyshev(a, level->b + (uint64_t)tile * TILE_CELLS, TOP_DEGREE, TOP_LOWEST, &s->smooth);
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
+        s->finish.value[cell_index(x, y, z)] = rim[rim_index(x, y, z)];
+    TILE_BARRIER();
+    finish(args, a, tile, &s->finish);
+}
+
+typedef struct prolong_scratch {
+    float rim[RIM_CELLS];
+    float residual[TILE_CELLS];
+    smooth_scratch smooth;
+    finish_scratch finish;
+} prolong_scratch;
+
+/// The result: x with the coarse correction, smoothed. One tile per tile of args->level.
+TILE_KERNEL(liquid_mg_prolong, CELL_LANES, liquid_args, prolong_scratch)
 {
     if (args->m.counters->go == 0)
         return;
     const liquid_level *level = &args->m.level[args->level];
     const tile_matrix a = matrix_of(level, tile);
     const float *b = level->b + (uint64_t)tile * TILE_CELLS;
-    const float *rim = chebyshev(a, b, TOP_DEGREE, TOP_LOWEST, s);
-    store_rim(rim, level->y + (uint64_t)tile * TILE_CELLS);
-    if (args->level == 0) { // a tank of one tile: the level is the finest, too
-        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-            const uint32_t at = cell_index(x, y, z);
-            s->b[at] = rim[rim_index(x, y, z)] * b[at];
-        }
-        TILE_BARRIER();
-        tile_sum_f32(s->b, TILE_CELLS);
-        if (TILE_SINGLE())
-            args->m.partial[tile] = s->b[0];
-    }
-}
-
-typedef struct prolong_scratch {
-    float rim[RIM_CELLS];
-    float coarse[TILE_CELLS / 4]; ///< rows of the coarse correction, each value twice
-    smooth_scratch fix;
-} prolong_scratch;
-
-/// First of the coarse cells that a tile's cells are part of, or NULL where there is no such tile.
-TILE_FN const float *coarse_part(const liquid_args *args, uint32_t l, uint32_t dense)
-{
-    const liquid_level *coarse = &args->m.level[l + 1];
-    if (dense == TILE_NONE || args->m.level[l].index[dense] == TILE_NONE)
-        return NULL;
-    const tile_place at = tile_place_of(&args->shape, l, dense);
-    const uint32_t parent = coarse->index[tile_dense_of(&args->shape, l + 1, at.x >> 1, at.y >> 1, at.z >> 1)];
-    return coarse->y + (uint64_t)parent * TILE_CELLS + cell_index((at.x & 1) * 4, (at.y & 1) * 4, (at.z & 1) * 4);
-}
-
-/// Adds the coarse correction to the rim: value of the fine cell's coarse cell.
-TILE_FN void add_coarse(const liquid_args *args, uint32_t l, tile_place place, uint32_t dense, prolong_scratch *s)
-{
-    float *rim = tile_forget_f32(s->rim);
-    const float *own = coarse_part(args, l, dense);
-    FOR_BOX (i, j, k, TILE_EDGE, TILE_EDGE / 2, TILE_EDGE / 2)
-        s->coarse[(k * 4 + j) * 8 + i] = OVERCORRECTION * own[cell_index(i >> 1, j, k)];
+    load_patch(a.patch, level->x, tile, s->rim);
+    FOR_FULL_ROWS (x, row, a.patch)
+        row_store(s->residual + row * 8 + x, row_load(b + row * 8 + x) - matrix_times(a, s->rim, row, x));
     TILE_BARRIER();
-    FOR_BOX (i, j, k, TILE_EDGE, TILE_EDGE, TILE_EDGE)
-        rim[rim_index(i, j, k)] = s->rim[rim_index(i, j, k)] + s->coarse[((k >> 1) * 4 + (j >> 1)) * 8 + i];
-    for (int side = 0; side < 6; side++) {
-        const float *from = coarse_part(args, l, side_tile(args, l, place, side));
-        const side_walk w = side_walk_of(side);
-        const int first = w.cell == 0 ? 0 : side == 0 ? 3 : side == 2 ? 24 : 192; // the last of four on its axis
-        if (from != NULL) {
-            FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)
-                rim[w.rim + i * w.i_rim + j * w.j_rim + once] +=
-                    OVERCORRECTION * from[first + (i >> 1) * w.i_cell + (j >> 1) * w.j_cell];
-        }
+    const float *fix = smooth(args, a, s->residual, &s->smooth);
+    FOR_FULL_ROWS (x, row, a.patch) {
+        const uint32_t at = row * 8 + x, in_rim = rim_of_row(row) + x;
+        const row_f32 sum = row_load(s->rim + in_rim) + row_load(fix + in_rim);
+        row_store(s->finish.value + at, row_select(row_load(a.diagonal + at) > 0.0f, sum, row_all(0.0f)));
     }
+    FOR_EMPTY_ROWS (x, row, a.patch)
+        row_store(s->finish.value + row * 8 + x, row_all(0.0f));
     TILE_BARRIER();
-}
-
-/// y = x + coarse correction, smoothed; on the finest level also the partial dot product of b and y.
-/// One tile per tile of args->level.
-TILE_KERNEL(liquid_mg_prolong, CELL_LANES, liquid_args, prolong_scratch)
-{
-    if (args->m.counters->go == 0)
-        return;
-    const uint32_t l = args->level;
-    const liquid_level *level = &args->m.level[l];
-    const tile_matrix a = matrix_of(level, tile);
-    const tile_place place = tile_place_of(&args->shape, l, level->tile[tile]);
-    const float *b = level->b + (uint64_t)tile * TILE_CELLS;
-    load_rim(args, l, place, tile, level->x, s->rim);
-    add_coarse(args, l, place, level->tile[tile], s);
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        const uint32_t at = cell_index(x, y, z);
-        s->fix.b[at] =
-            b[at] - (a.diagonal[at] * s->rim[rim_index(x, y, z)] - neighbour_sum(a.ax, a.ay, a.az, s->rim, x, y, z));
-    }
-    TILE_BARRIER();
-    const float *fix = smooth(args, a, s->fix.b, &s->fix);
-    float *to = level->y + (uint64_t)tile * TILE_CELLS;
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        const uint32_t at = cell_index(x, y, z);
-        const float sum = s->rim[rim_index(x, y, z)] + fix[rim_index(x, y, z)];
-        const float value = tile_select_f32(a.diagonal[at] > 0.0f, sum, 0.0f);
-        to[at] = value;
-        s->fix.b[at] = value * b[at];
-    }
-    TILE_BARRIER();
-    if (l == 0) {
-        tile_sum_f32(s->fix.b, TILE_CELLS);
-        if (TILE_SINGLE())
-            args->m.partial[tile] = s->fix.b[0];
-    }
+    finish(args, a, tile, &s->finish);
 }

@@ -12,6 +12,7 @@
 #ifndef TARN_KERNELS_LIQUID_POISSON_H
 #define TARN_KERNELS_LIQUID_POISSON_H
 
+#include "kernels/device/row.h"
 #include "kernels/liquid/halo.h"
 
 /// Where the free surface lies between a liquid cell and an air cell, it is no nearer to the liquid cell's centre.
@@ -47,6 +48,15 @@ TILE_FN float density_of(const liquid_memory *m, uint64_t cell)
 {
     const float density = m->density_error[cell] + 1.0f;
     return m->room != NULL ? density * 255.0f / (float)tile_max_i32(m->room[cell], ROOM_MIN) : density;
+}
+
+/// The same for a row of cells.
+TILE_FN row_f32 densities_of(const liquid_memory *m, uint64_t cell)
+{
+    const row_f32 density = row_load(m->density_error + cell) + 1.0f;
+    if (m->room == NULL)
+        return density;
+    return density * 255.0f / row_max(row_load_u8(m->room + cell), row_all((float)ROOM_MIN));
 }
 
 TILE_FN float kind_of(uint8_t type)
@@ -144,18 +154,10 @@ TILE_FN int is_near_liquid(const liquid_args *args, tile_place place, uint32_t d
     return near;
 }
 
-/// Sum over the neighbours of coefficient times value.
-TILE_FN float neighbour_sum(const float *ax, const float *ay, const float *az, const float *rim, int x, int y, int z)
-{
-    const int at = rim_index(x, y, z);
-    const int fx = (z * 8 + y) * 9 + x, fy = (z * 9 + y) * 8 + x, fz = (z * 8 + y) * 8 + x;
-    return ((ax[fx] * rim[at - 1] + ax[fx + 1] * rim[at + 1]) +
-            (ay[fy] * rim[at - RIM_EDGE] + ay[fy + 8] * rim[at + RIM_EDGE])) +
-           (az[fz] * rim[at - RIM_EDGE * RIM_EDGE] + az[fz + 64] * rim[at + RIM_EDGE * RIM_EDGE]);
-}
-
+/// A tile's part of a level's matrix.
 typedef struct tile_matrix {
     const float *ax, *ay, *az, *diagonal;
+    const liquid_patch *patch;
 } tile_matrix;
 
 TILE_FN tile_matrix matrix_of(const liquid_level *level, uint32_t tile)
@@ -165,7 +167,68 @@ TILE_FN tile_matrix matrix_of(const liquid_level *level, uint32_t tile)
     a.ay = level->ay + (uint64_t)tile * TILE_FACES;
     a.az = level->az + (uint64_t)tile * TILE_FACES;
     a.diagonal = level->diagonal + (uint64_t)tile * TILE_CELLS;
+    a.patch = level->patch + tile;
     return a;
+}
+
+/// Most tiles are partly filled: the solver goes over the rows that hold equations, and lets what it keeps for the
+/// others be zero.
+#define FOR_LISTED_ROWS(x, row, patch, begin, end)                                                                     \
+    FOR_ROWS (x, row##_in_list, begin, end)                                                                            \
+        for (uint32_t row = (patch)->row[row##_in_list], row##_here = 1; row##_here; row##_here = 0)
+#define FOR_FULL_ROWS(x, row, patch) FOR_LISTED_ROWS (x, row, patch, 0u, (patch)->row_count)
+#define FOR_EMPTY_ROWS(x, row, patch) FOR_LISTED_ROWS (x, row, patch, (patch)->row_count, (uint32_t)TILE_ROWS)
+
+/// Where a row begins in a rim.
+TILE_FN uint32_t rim_of_row(uint32_t row)
+{
+    return (uint32_t)rim_index(0, (int)(row & 7), (int)(row >> 3));
+}
+
+/// Sum over the neighbours of coefficient times value.
+TILE_FN row_f32 neighbour_sum(tile_matrix a, const float *rim, uint32_t row, uint32_t x)
+{
+    const float *at = rim + rim_of_row(row) + x;
+    const float *ax = a.ax + row * 9 + x, *ay = a.ay + (row + (row >> 3)) * 8 + x, *az = a.az + row * 8 + x;
+    enum { Y = RIM_EDGE, Z = RIM_EDGE * RIM_EDGE };
+    return ((row_load(ax) * row_load(at - 1) + row_load(ax + 1) * row_load(at + 1)) +
+            (row_load(ay) * row_load(at - Y) + row_load(ay + 8) * row_load(at + Y))) +
+           (row_load(az) * row_load(at - Z) + row_load(az + 64) * row_load(at + Z));
+}
+
+/// A row of the matrix times a vector.
+TILE_FN row_f32 matrix_times(tile_matrix a, const float *rim, uint32_t row, uint32_t x)
+{
+    return row_load(a.diagonal + row * 8 + x) * row_load(rim + rim_of_row(row) + x) - neighbour_sum(a, rim, row, x);
+}
+
+/// Loads what the matrix needs of a level's field: a tile's cells and the rims of its rows. The field is zero in rows
+/// without equations.
+TILE_FN void load_patch(const liquid_patch *patch, const float *field, uint32_t tile, float *rim)
+{
+    const float *own = field + (uint64_t)tile * TILE_CELLS;
+    const uint32_t lower = patch->beside[0], upper = patch->beside[1];
+    const float *left = lower != TILE_NONE ? field + (uint64_t)lower * TILE_CELLS + 7 : NULL;
+    const float *right = upper != TILE_NONE ? field + (uint64_t)upper * TILE_CELLS : NULL;
+    FOR_FULL_ROWS (x, row, patch) {
+        float *to = rim + rim_of_row(row);
+        row_store(to + x, row_load(own + row * 8 + x));
+        if (row_begins(x)) {
+            to[-1] = left != NULL ? left[row * 8] : 0.0f;
+            to[8] = right != NULL ? right[row * 8] : 0.0f;
+        }
+    }
+    FOR_EMPTY_ROWS (x, row, patch)
+        row_store(rim + rim_of_row(row) + x, row_all(0.0f));
+    for (int side = 2; side < 6; side++) {
+        const uint32_t other = patch->beside[side];
+        const side_walk w = side_walk_of(side);
+        const float *from = field + (uint64_t)(other != TILE_NONE ? other : 0) * TILE_CELLS + w.cell;
+        FOR_ROWS (x, i, 0u, 8u)
+            row_store(rim + w.rim + (int)i * w.j_rim + x,
+                      other != TILE_NONE ? row_load(from + (int)i * w.j_cell + x) : row_all(0.0f));
+    }
+    TILE_BARRIER();
 }
 
 #endif

@@ -5,70 +5,91 @@
 
 typedef struct start_scratch {
     float value[TILE_CELLS];
-    float flow[TILE_CELLS], next[TILE_CELLS]; ///< through the lower and the upper faces of cells
+    float flow[TILE_FACES]; ///< along x
 } start_scratch;
 
 /// Velocity times open share.
-TILE_FN float face_flow(const liquid_memory *m, int axis, uint64_t face)
+TILE_FN row_f32 face_flow(const liquid_memory *m, int axis, uint64_t face)
 {
-    const float u = m->u[axis][face];
-    return m->open[axis] != NULL ? u * ((float)m->open[axis][face] * (1.0f / 255.0f)) : u;
+    const row_f32 u = row_load(m->u[axis] + face);
+    return m->open[axis] != NULL ? u * (row_load_u8(m->open[axis] + face) * (1.0f / 255.0f)) : u;
 }
 
-/// What flows out of a tile's cells: s->value.
-TILE_FN void divergence(const liquid_args *args, tile_place place, uint32_t slot, start_scratch *s)
+/// The same of one face across x.
+TILE_FN float face_flow_x(const liquid_memory *m, uint64_t face)
+{
+    const float u = m->u[0][face];
+    return m->open[0] != NULL ? u * ((float)m->open[0][face] * (1.0f / 255.0f)) : u;
+}
+
+/// What flows out of a tile's cells along x, or adds what does so along y or z: s->value.
+TILE_FN void flow_out_x(const liquid_args *args, const liquid_patch *patch, uint64_t own, uint32_t upper,
+                        start_scratch *s)
 {
     const liquid_memory *m = &args->m;
-    const uint64_t own = (uint64_t)slot * TILE_CELLS;
-    TILE_UNROLL for (int axis = 0; axis < 3; axis++)
-    {
-        const uint32_t stride = axis == 0 ? 1 : axis == 1 ? TILE_EDGE : TILE_EDGE * TILE_EDGE;
-        const uint32_t upper = upper_slot(args, place, axis);
-        const uint64_t other = (uint64_t)(upper != TILE_NONE ? upper : 0) * TILE_CELLS;
-        FOR_RANGE (i, 0, TILE_CELLS)
-            s->flow[i] = face_flow(m, axis, own + i);
-        TILE_BARRIER();
-        FOR_RANGE (i, 0, TILE_CELLS - stride)
-            s->next[i] = s->flow[i + stride];
-        TILE_BARRIER();
-        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
-            const uint32_t from = cell_of_side(2 * axis + 1, i, j) + (uint32_t)once;
-            s->next[from + (TILE_EDGE - 1) * stride] = upper != TILE_NONE ? face_flow(m, axis, other + from) : 0.0f;
-        }
-        TILE_BARRIER();
-        FOR_RANGE (i, 0, TILE_CELLS)
-            s->value[i] = axis == 0 ? s->next[i] - s->flow[i] : s->value[i] + (s->next[i] - s->flow[i]);
-        TILE_BARRIER();
+    FOR_FULL_ROWS (x, row, patch)
+        row_store(s->flow + row * 9 + x, face_flow(m, 0, own + row * 8 + x));
+    FOR_FULL_ROWS (x, row, patch) {
+        if (row_begins(x))
+            s->flow[row * 9 + 8] = upper != TILE_NONE ? face_flow_x(m, (uint64_t)upper * TILE_CELLS + row * 8) : 0.0f;
     }
-    if (m->solid_flux != NULL) {
-        FOR_RANGE (i, 0, TILE_CELLS)
-            s->value[i] += m->solid_flux[own + i];
+    TILE_BARRIER();
+    FOR_FULL_ROWS (x, row, patch)
+        row_store(s->value + row * 8 + x, row_load(s->flow + row * 9 + x + 1) - row_load(s->flow + row * 9 + x));
+    TILE_BARRIER();
+}
+TILE_FN void flow_out(const liquid_args *args, const liquid_patch *patch, int axis, uint64_t own, uint32_t upper,
+                      start_scratch *s)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t stride = axis == 1 ? 1 : TILE_EDGE; // in rows
+    const uint64_t other = upper != TILE_NONE ? (uint64_t)upper * TILE_CELLS : own;
+    FOR_FULL_ROWS (x, row, patch) {
+        const int is_last = (row / stride & 7) == 7;
+        const uint64_t next = is_last ? other + (row - 7 * stride) * 8 + x : own + (row + stride) * 8 + x;
+        const row_f32 flow = is_last && upper == TILE_NONE ? row_all(0.0f) : face_flow(m, axis, next);
+        float *value = s->value + row * 8 + x;
+        row_store(value, row_load(value) + (flow - face_flow(m, axis, own + row * 8 + x)));
+    }
+    TILE_BARRIER();
+}
+
+/// What flows out of a tile's cells: s->value, in the rows with equations.
+TILE_FN void divergence(const liquid_args *args, const liquid_patch *patch, tile_place place, uint32_t slot,
+                        start_scratch *s)
+{
+    const uint64_t own = (uint64_t)slot * TILE_CELLS;
+    flow_out_x(args, patch, own, upper_slot(args, place, 0), s);
+    flow_out(args, patch, 1, own, upper_slot(args, place, 1), s);
+    flow_out(args, patch, 2, own, upper_slot(args, place, 2), s);
+    if (args->m.solid_flux != NULL) {
+        FOR_FULL_ROWS (x, row, patch)
+            row_store(s->value + row * 8 + x,
+                      row_load(s->value + row * 8 + x) + row_load(args->m.solid_flux + own + row * 8 + x));
         TILE_BARRIER();
     }
 }
 
-/// The density errors that a substep corrects: s->value. At the surface a cell is not full by nature: only crowding
-/// counts there. Where a solid leaves little room nothing counts.
+/// The density errors that a substep corrects: s->value, in the rows with equations. At the surface a cell is not full
+/// by nature: only crowding counts there. Where a solid leaves little room nothing counts.
 TILE_FN void density_to_correct(const liquid_args *args, tile_matrix a, uint32_t slot, start_scratch *s)
 {
     const liquid_memory *m = &args->m;
     const float gain = m->control->density_gain;
     const uint64_t own = (uint64_t)slot * TILE_CELLS;
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        const uint32_t at = cell_index(x, y, z);
-        const float inner = ((a.ax[(z * 8 + y) * 9 + x] + a.ax[(z * 8 + y) * 9 + x + 1]) +
-                             (a.ay[(z * 9 + y) * 8 + x] + a.ay[(z * 9 + y) * 8 + x + 8])) +
-                            (a.az[(z * 8 + y) * 8 + x] + a.az[(z * 8 + y) * 8 + x + 64]);
-        const float error = density_of(m, own + at) - 1.0f;
-        const float wanted = inner == a.diagonal[at] ? error : tile_max2_f32(error, 0.0f);
-        s->value[at] = tile_clamp_f32(wanted, -DENSITY_STEP_MAX, DENSITY_STEP_MAX) * gain;
+    FOR_FULL_ROWS (x, row, a.patch) {
+        const uint32_t at = row * 8 + x;
+        const float *ax = a.ax + row * 9 + x, *ay = a.ay + (row + (row >> 3)) * 8 + x, *az = a.az + at;
+        const row_f32 inner = ((row_load(ax) + row_load(ax + 1)) + (row_load(ay) + row_load(ay + 8))) +
+                              (row_load(az) + row_load(az + 64));
+        const row_f32 error = densities_of(m, own + at) - 1.0f;
+        const row_f32 wanted = row_select(inner == row_load(a.diagonal + at), error, row_max(error, row_all(0.0f)));
+        row_f32 value = row_clamp(wanted, -DENSITY_STEP_MAX, DENSITY_STEP_MAX) * gain;
+        if (m->room != NULL)
+            value = row_select(row_load_u8(m->room + own + at) >= (float)ROOM_MIN, value, row_all(0.0f));
+        row_store(s->value + at, value);
     }
     TILE_BARRIER();
-    if (m->room != NULL) {
-        FOR_RANGE (i, 0, TILE_CELLS)
-            s->value[i] = m->room[own + i] >= ROOM_MIN ? s->value[i] : 0.0f;
-        TILE_BARRIER();
-    }
 }
 
 /// Right-hand side, zero solution, and the largest residual. One tile per occupied tile.
@@ -78,18 +99,27 @@ TILE_KERNEL(liquid_solve_start, CELL_LANES, liquid_args, start_scratch)
     const liquid_level *level = &m->level[0];
     const uint32_t dense = level->tile[tile], slot = m->slot[dense];
     const tile_matrix a = matrix_of(level, tile);
+    const uint64_t base = (uint64_t)tile * TILE_CELLS;
     const float sign = args->is_density ? 1.0f : -1.0f;
+    float *residual = m->residual + base;
+    FOR_RANGE (i, 0, TILE_CELLS) {
+        args->solution[base + i] = 0.0f;
+        m->direction[base + i] = 0.0f;
+    }
     if (args->is_density)
         density_to_correct(args, a, slot, s);
     else
-        divergence(args, tile_place_of(&args->shape, 0, dense), slot, s);
-    const uint64_t base = (uint64_t)tile * TILE_CELLS;
-    FOR_RANGE (i, 0, TILE_CELLS) {
-        const float value = a.diagonal[i] > 0.0f ? sign * s->value[i] : 0.0f;
-        m->residual[base + i] = value;
-        args->solution[base + i] = 0.0f;
-        m->direction[base + i] = 0.0f;
-        s->value[i] = tile_magnitude_f32(value);
+        divergence(args, a.patch, tile_place_of(&args->shape, 0, dense), slot, s);
+    FOR_FULL_ROWS (x, row, a.patch) {
+        const uint32_t at = row * 8 + x;
+        const row_f32 flow = sign * row_load(s->value + at);
+        const row_f32 value = row_select(row_load(a.diagonal + at) > 0.0f, flow, row_all(0.0f));
+        row_store(residual + at, value);
+        row_store(s->value + at, row_magnitude(value));
+    }
+    FOR_EMPTY_ROWS (x, row, a.patch) {
+        row_store(residual + row * 8 + x, row_all(0.0f));
+        row_store(s->value + row * 8 + x, row_all(0.0f));
     }
     TILE_BARRIER();
     tile_max_f32(s->value, TILE_CELLS);
@@ -190,8 +220,8 @@ TILE_KERNEL(liquid_cg_direction, CELL_LANES, liquid_args, tile_no_scratch)
     const float beta = m->counters->beta;
     const float *z = m->level[0].y + (uint64_t)tile * TILE_CELLS;
     float *direction = m->direction + (uint64_t)tile * TILE_CELLS;
-    FOR_RANGE (i, 0, TILE_CELLS)
-        direction[i] = z[i] + beta * direction[i];
+    FOR_FULL_ROWS (x, row, m->level[0].patch + tile)
+        row_store(direction + row * 8 + x, row_load(z + row * 8 + x) + beta * row_load(direction + row * 8 + x));
 }
 
 /// direction = D^-1 residual in the cells of args->colour, of all where that is COLOUR_ALL, and alpha = relaxation: a
@@ -228,16 +258,15 @@ TILE_KERNEL(liquid_cg_apply, CELL_LANES, liquid_args, apply_scratch)
         return;
     const liquid_level *level = &m->level[0];
     const tile_matrix a = matrix_of(level, tile);
-    const tile_place place = tile_place_of(&args->shape, 0, level->tile[tile]);
-    load_rim(args, 0, place, tile, m->direction, s->rim);
     float *product = m->product + (uint64_t)tile * TILE_CELLS;
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        const uint32_t at = cell_index(x, y, z);
-        const float center = s->rim[rim_index(x, y, z)];
-        const float value = a.diagonal[at] * center - neighbour_sum(a.ax, a.ay, a.az, s->rim, x, y, z);
-        product[at] = value;
-        s->value[at] = value * center;
+    load_patch(a.patch, m->direction, tile, s->rim);
+    FOR_FULL_ROWS (x, row, a.patch) {
+        const row_f32 value = matrix_times(a, s->rim, row, x);
+        row_store(product + row * 8 + x, value);
+        row_store(s->value + row * 8 + x, value * row_load(s->rim + rim_of_row(row) + x));
     }
+    FOR_EMPTY_ROWS (x, row, a.patch)
+        row_store(s->value + row * 8 + x, row_all(0.0f));
     TILE_BARRIER();
     tile_sum_f32(s->value, TILE_CELLS);
     if (TILE_SINGLE())
@@ -272,12 +301,18 @@ TILE_KERNEL(liquid_cg_update, CELL_LANES, liquid_args, update_scratch)
         return;
     const float alpha = m->counters->alpha;
     const uint64_t base = (uint64_t)tile * TILE_CELLS;
-    FOR_RANGE (i, 0, TILE_CELLS) {
-        const float residual = m->residual[base + i] - alpha * m->product[base + i];
-        args->solution[base + i] += alpha * m->direction[base + i];
-        m->residual[base + i] = residual;
-        s->value[i] = tile_magnitude_f32(residual);
+    const liquid_patch *patch = m->level[0].patch + tile;
+    const float *product = m->product + base, *direction = m->direction + base;
+    float *residual = m->residual + base, *solution = args->solution + base;
+    FOR_FULL_ROWS (x, row, patch) {
+        const uint32_t at = row * 8 + x;
+        const row_f32 left = row_load(residual + at) - alpha * row_load(product + at);
+        row_store(solution + at, row_load(solution + at) + alpha * row_load(direction + at));
+        row_store(residual + at, left);
+        row_store(s->value + at, row_magnitude(left));
     }
+    FOR_EMPTY_ROWS (x, row, patch)
+        row_store(s->value + row * 8 + x, row_all(0.0f));
     TILE_BARRIER();
     tile_max_f32(s->value, TILE_CELLS);
     if (TILE_SINGLE())
