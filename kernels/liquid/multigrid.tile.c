@@ -24,24 +24,37 @@ typedef struct smooth_scratch {
     float inverse[TILE_CELLS], scaled[TILE_CELLS];
 } smooth_scratch;
 
-/// inverse = D^-1, scaled = D^-1 b, and the first iterate in rim[0]; zeros where there is no equation.
-TILE_FN void smooth_begin(tile_matrix a, const float *b, float first, smooth_scratch *s)
+/// Zeros around the rows with equations, which the matrix multiplies by zero or which belong to other tiles.
+TILE_FN void clear_rims(const liquid_patch *patch, smooth_scratch *s)
 {
-    FOR_RANGE (i, 0, RIM_CELLS) {
-        s->rim[0][i] = 0.0f;
-        s->rim[1][i] = 0.0f;
+    FOR_EMPTY_ROWS (x, row, patch) {
+        row_store(s->rim[0] + rim_of_row(row) + x, row_all(0.0f));
+        row_store(s->rim[1] + rim_of_row(row) + x, row_all(0.0f));
     }
-    TILE_BARRIER();
-    FOR_FULL_ROWS (x, row, a.patch) {
-        const uint32_t at = row * 8 + x;
-        const row_f32 diagonal = row_load(a.diagonal + at), zero = row_all(0.0f);
-        const row_f32 inverse = row_select(diagonal > 0.0f, 1.0f / diagonal, zero);
-        const row_f32 value = row_select(diagonal > 0.0f, inverse * row_load(b + at), zero); // no trace of an older b
-        row_store(s->inverse + at, inverse);
-        row_store(s->scaled + at, value);
-        row_store(s->rim[0] + rim_of_row(row) + x, first * value);
+    FOR_ROWS (x, i, 0u, 4u * TILE_EDGE) {
+        const int out = i & 8 ? TILE_EDGE : -1, in = (int)(i & 7);
+        const int at = i < 16 ? rim_index(0, out, in) : rim_index(0, in, out);
+        row_store(s->rim[0] + at + x, row_all(0.0f));
+        row_store(s->rim[1] + at + x, row_all(0.0f));
     }
-    TILE_BARRIER();
+}
+
+/// Of a row of the right-hand side: inverse = D^-1, scaled = D^-1 b, and the first iterate in rim[0]; zeros where there
+/// is no equation.
+TILE_FN void smooth_begin(tile_matrix a, row_f32 b, float first, uint32_t row, uint32_t x, smooth_scratch *s)
+{
+    const uint32_t at = row * 8 + x, in_rim = rim_of_row(row);
+    const row_f32 diagonal = row_load(a.diagonal + at), zero = row_all(0.0f);
+    const row_f32 inverse = row_select(diagonal > 0.0f, 1.0f / diagonal, zero);
+    const row_f32 value = row_select(diagonal > 0.0f, inverse * b, zero); // no trace of an older b
+    row_store(s->inverse + at, inverse);
+    row_store(s->scaled + at, value);
+    row_store(s->rim[0] + in_rim + x, first * value);
+    row_store(s->rim[1] + in_rim + x, zero);
+    if (row_begins(x)) {
+        s->rim[0][in_rim - 1] = s->rim[0][in_rim + 8] = 0.0f;
+        s->rim[1][in_rim - 1] = s->rim[1][in_rim + 8] = 0.0f;
+    }
 }
 
 /// One more degree: the next iterate takes the place of the one before the last.
@@ -57,24 +70,46 @@ TILE_FN void smooth_more(tile_matrix a, const float *inverse, const float *scale
     TILE_BARRIER();
 }
 
-/// The Chebyshev polynomial for the spectrum lowest..2. Returns the last iterate.
-TILE_FN const float *chebyshev(tile_matrix a, const float *b, int degree, float lowest, smooth_scratch *s)
+/// A Chebyshev polynomial for the spectrum lowest..2.
+typedef struct polynomial {
+    int degree;
+    float center, radius;
+} polynomial;
+
+TILE_FN polynomial polynomial_of(int degree, float lowest)
 {
-    const float center = 0.5f * (2.0f + lowest), radius = 0.5f * (2.0f - lowest);
-    float rho = radius / center;
-    smooth_begin(a, b, 1.0f / center, s);
-    for (int k = 1; k < degree; k++) {
-        const float next = 1.0f / (2.0f * center / radius - rho);
-        smooth_more(a, s->inverse, s->scaled, s->rim[(k - 1) & 1], s->rim[k & 1], next * rho, 2.0f * next / radius);
-        rho = next;
-    }
-    return s->rim[(degree - 1) & 1];
+    polynomial p;
+    p.degree = degree;
+    p.center = 0.5f * (2.0f + lowest);
+    p.radius = 0.5f * (2.0f - lowest);
+    return p;
 }
 
-TILE_FN const float *smooth(const liquid_args *args, tile_matrix a, const float *b, smooth_scratch *s)
+/// What follows smooth_begin with first = 1 / p.center. Returns the last iterate.
+TILE_FN const float *chebyshev(tile_matrix a, polynomial p, smooth_scratch *s)
 {
-    return args->level == 0 ? chebyshev(a, b, FINE_DEGREE, FINE_LOWEST, s)
-                            : chebyshev(a, b, COARSE_DEGREE, COARSE_LOWEST, s);
+    float rho = p.radius / p.center;
+    TILE_BARRIER();
+    for (int k = 1; k < p.degree; k++) {
+        const float next = 1.0f / (2.0f * p.center / p.radius - rho);
+        smooth_more(a, s->inverse, s->scaled, s->rim[(k - 1) & 1], s->rim[k & 1], next * rho, 2.0f * next / p.radius);
+        rho = next;
+    }
+    return s->rim[(p.degree - 1) & 1];
+}
+
+TILE_FN polynomial smoother(const liquid_args *args)
+{
+    return args->level == 0 ? polynomial_of(FINE_DEGREE, FINE_LOWEST) : polynomial_of(COARSE_DEGREE, COARSE_LOWEST);
+}
+
+/// The polynomial times b, a tile's right-hand side.
+TILE_FN const float *smooth(tile_matrix a, const float *b, polynomial p, smooth_scratch *s)
+{
+    clear_rims(a.patch, s);
+    FOR_FULL_ROWS (x, row, a.patch)
+        smooth_begin(a, row_load(b + row * 8 + x), 1.0f / p.center, row, x, s);
+    return chebyshev(a, p, s);
 }
 
 /// x = smoothed b, from zero. One tile per tile of args->level.
@@ -84,7 +119,7 @@ TILE_KERNEL(liquid_mg_smooth, CELL_LANES, liquid_args, smooth_scratch)
         return;
     const liquid_level *level = &args->m.level[args->level];
     const tile_matrix a = matrix_of(level, tile);
-    const float *rim = smooth(args, a, level->b + (uint64_t)tile * TILE_CELLS, s);
+    const float *rim = smooth(a, level->b + (uint64_t)tile * TILE_CELLS, smoother(args), s);
     float *to = level->x + (uint64_t)tile * TILE_CELLS;
     FOR_FULL_ROWS (x, row, a.patch)
         row_store(to + row * 8 + x, row_load(rim + rim_of_row(row) + x));
@@ -131,23 +166,6 @@ typedef struct finish_scratch {
     float wide[2 * TILE_CELLS]; ///< the correction that it is, each value twice
 } finish_scratch;
 
-/// The finest level's result, and its partial dot product with b.
-TILE_FN void finish_solution(const liquid_args *args, tile_matrix a, uint32_t tile, finish_scratch *s)
-{
-    const float *b = args->m.level[0].b + (uint64_t)tile * TILE_CELLS;
-    float *to = args->m.level[0].y + (uint64_t)tile * TILE_CELLS;
-    FOR_FULL_ROWS (x, row, a.patch) {
-        const uint32_t at = row * 8 + x;
-        const row_f32 value = row_load(s->value + at);
-        row_store(to + at, value);
-        row_store(s->value + at, value * row_load(b + at));
-    }
-    TILE_BARRIER();
-    tile_sum_f32(s->value, TILE_CELLS);
-    if (TILE_SINGLE())
-        args->m.partial[tile] = s->value[0];
-}
-
 /// Adds a coarse tile's result to x of the finer tiles in it.
 TILE_FN void correct_children(const liquid_args *args, tile_matrix a, finish_scratch *s)
 {
@@ -170,12 +188,32 @@ TILE_FN void correct_children(const liquid_args *args, tile_matrix a, finish_scr
     }
 }
 
+/// Takes a row of a tile's result: the finest level's goes to y, and times b into s->value.
+TILE_FN void finish_row(const liquid_args *args, uint32_t tile, row_f32 value, uint32_t at, finish_scratch *s)
+{
+    const liquid_level *level = &args->m.level[0];
+    const uint64_t cell = (uint64_t)tile * TILE_CELLS + at;
+    if (args->level == 0) {
+        row_store(level->y + cell, value);
+        row_store(s->value + at, value * row_load(level->b + cell));
+    } else {
+        row_store(s->value + at, value);
+    }
+}
+
+/// After all rows: the partial dot product with b, or the correction of the finer level.
 TILE_FN void finish(const liquid_args *args, tile_matrix a, uint32_t tile, finish_scratch *s)
 {
-    if (args->level == 0)
-        finish_solution(args, a, tile, s);
-    else
+    FOR_EMPTY_ROWS (x, row, a.patch)
+        row_store(s->value + row * 8 + x, row_all(0.0f));
+    TILE_BARRIER();
+    if (args->level > 0) {
         correct_children(args, a, s);
+        return;
+    }
+    tile_sum_f32(s->value, TILE_CELLS);
+    if (TILE_SINGLE())
+        args->m.partial[tile] = s->value[0];
 }
 
 typedef struct top_scratch {
@@ -191,16 +229,15 @@ TILE_KERNEL(liquid_mg_top, CELL_LANES, liquid_args, top_scratch)
         return;
     const liquid_level *level = &args->m.level[args->level];
     const tile_matrix a = matrix_of(level, tile);
-    const float *rim = chebyshev(a, level->b + (uint64_t)tile * TILE_CELLS, TOP_DEGREE, TOP_LOWEST, &s->smooth);
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
-        s->finish.value[cell_index(x, y, z)] = rim[rim_index(x, y, z)];
-    TILE_BARRIER();
+    const float *b = level->b + (uint64_t)tile * TILE_CELLS;
+    const float *rim = smooth(a, b, polynomial_of(TOP_DEGREE, TOP_LOWEST), &s->smooth);
+    FOR_FULL_ROWS (x, row, a.patch)
+        finish_row(args, tile, row_load(rim + rim_of_row(row) + x), row * 8 + x, &s->finish);
     finish(args, a, tile, &s->finish);
 }
 
 typedef struct prolong_scratch {
     float rim[RIM_CELLS];
-    float residual[TILE_CELLS];
     smooth_scratch smooth;
     finish_scratch finish;
 } prolong_scratch;
@@ -212,19 +249,19 @@ TILE_KERNEL(liquid_mg_prolong, CELL_LANES, liquid_args, prolong_scratch)
         return;
     const liquid_level *level = &args->m.level[args->level];
     const tile_matrix a = matrix_of(level, tile);
+    const polynomial p = smoother(args);
     const float *b = level->b + (uint64_t)tile * TILE_CELLS;
+    clear_rims(a.patch, &s->smooth);
     load_patch(a.patch, level->x, tile, s->rim);
-    FOR_FULL_ROWS (x, row, a.patch)
-        row_store(s->residual + row * 8 + x, row_load(b + row * 8 + x) - matrix_times(a, s->rim, row, x));
-    TILE_BARRIER();
-    const float *fix = smooth(args, a, s->residual, &s->smooth);
+    FOR_FULL_ROWS (x, row, a.patch) {
+        const row_f32 residual = row_load(b + row * 8 + x) - matrix_times(a, s->rim, row, x);
+        smooth_begin(a, residual, 1.0f / p.center, row, x, &s->smooth);
+    }
+    const float *fix = chebyshev(a, p, &s->smooth);
     FOR_FULL_ROWS (x, row, a.patch) {
         const uint32_t at = row * 8 + x, in_rim = rim_of_row(row) + x;
         const row_f32 sum = row_load(s->rim + in_rim) + row_load(fix + in_rim);
-        row_store(s->finish.value + at, row_select(row_load(a.diagonal + at) > 0.0f, sum, row_all(0.0f)));
+        finish_row(args, tile, row_select(row_load(a.diagonal + at) > 0.0f, sum, row_all(0.0f)), at, &s->finish);
     }
-    FOR_EMPTY_ROWS (x, row, a.patch)
-        row_store(s->finish.value + row * 8 + x, row_all(0.0f));
-    TILE_BARRIER();
     finish(args, a, tile, &s->finish);
 }

@@ -182,7 +182,7 @@ TILE_FN tile_matrix matrix_of(const liquid_level *level, uint32_t tile)
 /// Where a row begins in a rim.
 TILE_FN uint32_t rim_of_row(uint32_t row)
 {
-    return (uint32_t)rim_index(0, (int)(row & 7), (int)(row >> 3));
+    return row * RIM_EDGE + (row >> 3) * (RIM_EDGE * 2) + (uint32_t)rim_index(0, 0, 0);
 }
 
 /// Sum over the neighbours of coefficient times value.
