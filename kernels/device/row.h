@@ -18,9 +18,9 @@
 typedef float row_f32;
 typedef int32_t row_i32;
 
-#define FOR_ROWS(x, row, begin, end)                                                                                   \
+#define FOR_ROWS(ix, row, begin, end)                                                                                  \
     for (uint32_t row##_at = (begin)*8u + threadIdx.x; row##_at < (end)*8u; row##_at += blockDim.x)                    \
-        for (uint32_t row = row##_at >> 3, x = row##_at & 7, row##_once = 1; row##_once; row##_once = 0)
+        for (uint32_t row = row##_at >> 3, ix = row##_at & 7, row##_once = 1; row##_once; row##_once = 0)
 
 /// Whether this lane does what is to be done once for a row.
 TILE_FN int row_begins(uint32_t x)
@@ -72,9 +72,9 @@ typedef int32_t row_i32 __attribute__((vector_size(32)));
 #pragma GCC diagnostic ignored "-Wpsabi"
 #endif
 
-#define FOR_ROWS(x, row, begin, end)                                                                                   \
+#define FOR_ROWS(ix, row, begin, end)                                                                                  \
     for (uint32_t row = (begin); row < (end); row++)                                                                   \
-        for (uint32_t x = 0, row##_once = 1; row##_once; row##_once = 0)
+        for (uint32_t ix = 0, row##_once = 1; row##_once; row##_once = 0)
 
 TILE_FN int row_begins(uint32_t x)
 {

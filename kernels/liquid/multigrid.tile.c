@@ -20,54 +20,41 @@
 enum { FINE_DEGREE = 3, COARSE_DEGREE = 4, TOP_DEGREE = 16 };
 
 typedef struct smooth_scratch {
-    float rim[2][RIM_CELLS]; ///< two iterates, with zeros around them
+    float lines[2][LINES_CELLS]; ///< two iterates, with zeros around them
     float inverse[TILE_CELLS], scaled[TILE_CELLS];
 } smooth_scratch;
 
 /// Zeros around the rows with equations, which the matrix multiplies by zero or which belong to other tiles.
-TILE_FN void clear_rims(const liquid_patch *patch, smooth_scratch *s)
+TILE_FN void clear_lines(const liquid_patch *patch, smooth_scratch *s)
 {
     FOR_EMPTY_ROWS (x, row, patch) {
-        row_store(s->rim[0] + rim_of_row(row) + x, row_all(0.0f));
-        row_store(s->rim[1] + rim_of_row(row) + x, row_all(0.0f));
+        row_store(s->lines[0] + line_of_row(row) + x, row_all(0.0f));
+        row_store(s->lines[1] + line_of_row(row) + x, row_all(0.0f));
     }
     FOR_ROWS (x, i, 0u, 4u * TILE_EDGE) {
         const int out = i & 8 ? TILE_EDGE : -1, in = (int)(i & 7);
-        const int at = i < 16 ? rim_index(0, out, in) : rim_index(0, in, out);
-        row_store(s->rim[0] + at + x, row_all(0.0f));
-        row_store(s->rim[1] + at + x, row_all(0.0f));
+        const int at = i < 16 ? line_of(out, in) : line_of(in, out);
+        row_store(s->lines[0] + at + x, row_all(0.0f));
+        row_store(s->lines[1] + at + x, row_all(0.0f));
     }
 }
 
-/// Of a row of the right-hand side: inverse = D^-1, scaled = D^-1 b, and the first iterate in rim[0]; zeros where there
-/// is no equation.
+/// Of a row of the right-hand side: inverse = D^-1, scaled = D^-1 b, and the first iterate in lines[0]; zeros where
+/// there is no equation.
 TILE_FN void smooth_begin(tile_matrix a, row_f32 b, float first, uint32_t row, uint32_t x, smooth_scratch *s)
 {
-    const uint32_t at = row * 8 + x, in_rim = rim_of_row(row);
+    const uint32_t at = row * 8 + x, line = line_of_row(row);
     const row_f32 diagonal = row_load(a.diagonal + at), zero = row_all(0.0f);
     const row_f32 inverse = row_select(diagonal > 0.0f, 1.0f / diagonal, zero);
     const row_f32 value = row_select(diagonal > 0.0f, inverse * b, zero); // no trace of an older b
     row_store(s->inverse + at, inverse);
     row_store(s->scaled + at, value);
-    row_store(s->rim[0] + in_rim + x, first * value);
-    row_store(s->rim[1] + in_rim + x, zero);
+    row_store(s->lines[0] + line + x, first * value);
+    row_store(s->lines[1] + line + x, zero);
     if (row_begins(x)) {
-        s->rim[0][in_rim - 1] = s->rim[0][in_rim + 8] = 0.0f;
-        s->rim[1][in_rim - 1] = s->rim[1][in_rim + 8] = 0.0f;
+        s->lines[0][line - 1] = s->lines[0][line + 8] = 0.0f;
+        s->lines[1][line - 1] = s->lines[1][line + 8] = 0.0f;
     }
-}
-
-/// One more degree: the next iterate takes the place of the one before the last.
-TILE_FN void smooth_more(tile_matrix a, const float *inverse, const float *scaled, const float *last, float *before,
-                         float keep, float step)
-{
-    FOR_FULL_ROWS (x, row, a.patch) {
-        const uint32_t at = row * 8 + x, center = rim_of_row(row) + x;
-        const row_f32 own = row_load(last + center);
-        const row_f32 change = (row_load(scaled + at) - own) + row_load(inverse + at) * neighbour_sum(a, last, row, x);
-        row_store(before + center, (own + keep * (own - row_load(before + center))) + step * change);
-    }
-    TILE_BARRIER();
 }
 
 /// A Chebyshev polynomial for the spectrum lowest..2.
@@ -85,28 +72,52 @@ TILE_FN polynomial polynomial_of(int degree, float lowest)
     return p;
 }
 
-/// What follows smooth_begin with first = 1 / p.center. Returns the last iterate.
-TILE_FN const float *chebyshev(tile_matrix a, polynomial p, smooth_scratch *s)
-{
-    float rho = p.radius / p.center;
-    TILE_BARRIER();
-    for (int k = 1; k < p.degree; k++) {
-        const float next = 1.0f / (2.0f * p.center / p.radius - rho);
-        smooth_more(a, s->inverse, s->scaled, s->rim[(k - 1) & 1], s->rim[k & 1], next * rho, 2.0f * next / p.radius);
-        rho = next;
-    }
-    return s->rim[(p.degree - 1) & 1];
-}
-
 TILE_FN polynomial smoother(const liquid_args *args)
 {
     return args->level == 0 ? polynomial_of(FINE_DEGREE, FINE_LOWEST) : polynomial_of(COARSE_DEGREE, COARSE_LOWEST);
 }
 
-/// The polynomial times b, a tile's right-hand side.
-TILE_FN const float *smooth(tile_matrix a, const float *b, polynomial p, smooth_scratch *s)
+/// One more degree: the next iterate may take the place of the one before the last.
+typedef struct smooth_step {
+    const float *last;
+    float *before;
+    float keep, step;
+} smooth_step;
+
+TILE_FN row_f32 smooth_row(tile_matrix a, smooth_step t, uint32_t row, uint32_t x, const smooth_scratch *s)
 {
-    clear_rims(a.patch, s);
+    const uint32_t at = row * 8 + x, line = line_of_row(row) + x;
+    const row_f32 own = row_load(t.last + line);
+    const row_f32 change =
+        (row_load(s->scaled + at) - own) + row_load(s->inverse + at) * neighbour_sum(a, t.last, row, x);
+    return (own + t.keep * (own - row_load(t.before + line))) + t.step * change;
+}
+
+/// What follows smooth_begin with first = 1 / p.center: all degrees but the last, which it returns.
+TILE_FN smooth_step chebyshev(tile_matrix a, polynomial p, smooth_scratch *s)
+{
+    float rho = p.radius / p.center;
+    smooth_step t;
+    TILE_BARRIER();
+    for (int k = 1;; k++) {
+        const float next = 1.0f / (2.0f * p.center / p.radius - rho);
+        t.last = s->lines[(k - 1) & 1];
+        t.before = s->lines[k & 1];
+        t.keep = next * rho;
+        t.step = 2.0f * next / p.radius;
+        if (k == p.degree - 1)
+            return t;
+        FOR_FULL_ROWS (x, row, a.patch)
+            row_store(t.before + line_of_row(row) + x, smooth_row(a, t, row, x, s));
+        TILE_BARRIER();
+        rho = next;
+    }
+}
+
+/// The polynomial times b, a tile's right-hand side; but for the last degree.
+TILE_FN smooth_step smooth(tile_matrix a, const float *b, polynomial p, smooth_scratch *s)
+{
+    clear_lines(a.patch, s);
     FOR_FULL_ROWS (x, row, a.patch)
         smooth_begin(a, row_load(b + row * 8 + x), 1.0f / p.center, row, x, s);
     return chebyshev(a, p, s);
@@ -119,14 +130,14 @@ TILE_KERNEL(liquid_mg_smooth, CELL_LANES, liquid_args, smooth_scratch)
         return;
     const liquid_level *level = &args->m.level[args->level];
     const tile_matrix a = matrix_of(level, tile);
-    const float *rim = smooth(a, level->b + (uint64_t)tile * TILE_CELLS, smoother(args), s);
+    const smooth_step last = smooth(a, level->b + (uint64_t)tile * TILE_CELLS, smoother(args), s);
     float *to = level->x + (uint64_t)tile * TILE_CELLS;
     FOR_FULL_ROWS (x, row, a.patch)
-        row_store(to + row * 8 + x, row_load(rim + rim_of_row(row) + x));
+        row_store(to + row * 8 + x, smooth_row(a, last, row, x, s));
 }
 
 typedef struct restrict_scratch {
-    float rim[RIM_CELLS];
+    float lines[LINES_CELLS];
     float residual[TILE_CELLS];
     float pair[TILE_CELLS / 2]; ///< sums of two cells along x
 } restrict_scratch;
@@ -140,10 +151,10 @@ TILE_KERNEL(liquid_mg_restrict, CELL_LANES, liquid_args, restrict_scratch)
     const tile_matrix a = matrix_of(level, tile);
     const liquid_patch *patch = a.patch;
     const float *b = level->b + (uint64_t)tile * TILE_CELLS;
-    load_patch(patch, level->x, tile, s->rim);
+    load_lines(patch, level->x, tile, s->lines);
     FOR_FULL_ROWS (x, row, patch) {
         const uint32_t at = row * 8 + x;
-        const row_f32 residual = row_load(b + at) - matrix_times(a, s->rim, row, x);
+        const row_f32 residual = row_load(b + at) - matrix_times(a, s->lines, row, x);
         row_store(s->residual + at, row_select(row_load(a.diagonal + at) > 0.0f, residual, row_all(0.0f)));
     }
     FOR_EMPTY_ROWS (x, row, patch)
@@ -230,14 +241,14 @@ TILE_KERNEL(liquid_mg_top, CELL_LANES, liquid_args, top_scratch)
     const liquid_level *level = &args->m.level[args->level];
     const tile_matrix a = matrix_of(level, tile);
     const float *b = level->b + (uint64_t)tile * TILE_CELLS;
-    const float *rim = smooth(a, b, polynomial_of(TOP_DEGREE, TOP_LOWEST), &s->smooth);
+    const smooth_step last = smooth(a, b, polynomial_of(TOP_DEGREE, TOP_LOWEST), &s->smooth);
     FOR_FULL_ROWS (x, row, a.patch)
-        finish_row(args, tile, row_load(rim + rim_of_row(row) + x), row * 8 + x, &s->finish);
+        finish_row(args, tile, smooth_row(a, last, row, x, &s->smooth), row * 8 + x, &s->finish);
     finish(args, a, tile, &s->finish);
 }
 
 typedef struct prolong_scratch {
-    float rim[RIM_CELLS];
+    float lines[LINES_CELLS];
     smooth_scratch smooth;
     finish_scratch finish;
 } prolong_scratch;
@@ -251,16 +262,16 @@ TILE_KERNEL(liquid_mg_prolong, CELL_LANES, liquid_args, prolong_scratch)
     const tile_matrix a = matrix_of(level, tile);
     const polynomial p = smoother(args);
     const float *b = level->b + (uint64_t)tile * TILE_CELLS;
-    clear_rims(a.patch, &s->smooth);
-    load_patch(a.patch, level->x, tile, s->rim);
+    clear_lines(a.patch, &s->smooth);
+    load_lines(a.patch, level->x, tile, s->lines);
     FOR_FULL_ROWS (x, row, a.patch) {
-        const row_f32 residual = row_load(b + row * 8 + x) - matrix_times(a, s->rim, row, x);
+        const row_f32 residual = row_load(b + row * 8 + x) - matrix_times(a, s->lines, row, x);
         smooth_begin(a, residual, 1.0f / p.center, row, x, &s->smooth);
     }
-    const float *fix = chebyshev(a, p, &s->smooth);
+    const smooth_step last = chebyshev(a, p, &s->smooth);
     FOR_FULL_ROWS (x, row, a.patch) {
-        const uint32_t at = row * 8 + x, in_rim = rim_of_row(row) + x;
-        const row_f32 sum = row_load(s->rim + in_rim) + row_load(fix + in_rim);
+        const uint32_t at = row * 8 + x;
+        const row_f32 sum = row_load(s->lines + line_of_row(row) + x) + smooth_row(a, last, row, x, &s->smooth);
         finish_row(args, tile, row_select(row_load(a.diagonal + at) > 0.0f, sum, row_all(0.0f)), at, &s->finish);
     }
     finish(args, a, tile, &s->finish);

@@ -173,45 +173,57 @@ TILE_FN tile_matrix matrix_of(const liquid_level *level, uint32_t tile)
 
 /// Most tiles are partly filled: the solver goes over the rows that hold equations, and lets what it keeps for the
 /// others be zero.
-#define FOR_LISTED_ROWS(x, row, patch, begin, end)                                                                     \
-    FOR_ROWS (x, row##_in_list, begin, end)                                                                            \
+#define FOR_LISTED_ROWS(ix, row, patch, begin, end)                                                                    \
+    FOR_ROWS (ix, row##_in_list, begin, end)                                                                           \
         for (uint32_t row = (patch)->row[row##_in_list], row##_here = 1; row##_here; row##_here = 0)
-#define FOR_FULL_ROWS(x, row, patch) FOR_LISTED_ROWS (x, row, patch, 0u, (patch)->row_count)
-#define FOR_EMPTY_ROWS(x, row, patch) FOR_LISTED_ROWS (x, row, patch, (patch)->row_count, (uint32_t)TILE_ROWS)
+#define FOR_FULL_ROWS(ix, row, patch) FOR_LISTED_ROWS (ix, row, patch, 0u, (patch)->row_count)
+#define FOR_EMPTY_ROWS(ix, row, patch) FOR_LISTED_ROWS (ix, row, patch, (patch)->row_count, (uint32_t)TILE_ROWS)
 
-/// Where a row begins in a rim.
-TILE_FN uint32_t rim_of_row(uint32_t row)
+/// A tile's rows with one cell around them, as the solver keeps them: each row in a line of the CPU's cache.
+enum {
+    LINE_CELLS = 16,
+    LINES_CELLS = RIM_EDGE * RIM_EDGE * LINE_CELLS,
+    LINES_Z = RIM_EDGE * LINE_CELLS, ///< from a row to the next one along z
+};
+
+/// Where row y, z of -1..8 begins.
+TILE_FN int line_of(int y, int z)
 {
-    return row * RIM_EDGE + (row >> 3) * (RIM_EDGE * 2) + (uint32_t)rim_index(0, 0, 0);
+    return (z + 1) * LINES_Z + (y + 1) * LINE_CELLS + 4;
+}
+TILE_FN uint32_t line_of_row(uint32_t row)
+{
+    return row * LINE_CELLS + (row >> 3) * (LINES_Z - 8 * LINE_CELLS) + (uint32_t)line_of(0, 0);
 }
 
 /// Sum over the neighbours of coefficient times value.
-TILE_FN row_f32 neighbour_sum(tile_matrix a, const float *rim, uint32_t row, uint32_t x)
+TILE_FN row_f32 neighbour_sum(tile_matrix a, const float *lines, uint32_t row, uint32_t x)
 {
-    const float *at = rim + rim_of_row(row) + x;
+    const float *at = lines + line_of_row(row) + x;
     const float *ax = a.ax + row * 9 + x, *ay = a.ay + (row + (row >> 3)) * 8 + x, *az = a.az + row * 8 + x;
-    enum { Y = RIM_EDGE, Z = RIM_EDGE * RIM_EDGE };
+    enum { Y = LINE_CELLS, Z = LINES_Z };
     return ((row_load(ax) * row_load(at - 1) + row_load(ax + 1) * row_load(at + 1)) +
             (row_load(ay) * row_load(at - Y) + row_load(ay + 8) * row_load(at + Y))) +
            (row_load(az) * row_load(at - Z) + row_load(az + 64) * row_load(at + Z));
 }
 
 /// A row of the matrix times a vector.
-TILE_FN row_f32 matrix_times(tile_matrix a, const float *rim, uint32_t row, uint32_t x)
+TILE_FN row_f32 matrix_times(tile_matrix a, const float *lines, uint32_t row, uint32_t x)
 {
-    return row_load(a.diagonal + row * 8 + x) * row_load(rim + rim_of_row(row) + x) - neighbour_sum(a, rim, row, x);
+    return row_load(a.diagonal + row * 8 + x) * row_load(lines + line_of_row(row) + x) -
+           neighbour_sum(a, lines, row, x);
 }
 
-/// Loads what the matrix needs of a level's field: a tile's cells and the rims of its rows. The field is zero in rows
+/// Loads what the matrix needs of a level's field: a tile's cells and those around its rows. The field is zero in rows
 /// without equations.
-TILE_FN void load_patch(const liquid_patch *patch, const float *field, uint32_t tile, float *rim)
+TILE_FN void load_lines(const liquid_patch *patch, const float *field, uint32_t tile, float *lines)
 {
     const float *own = field + (uint64_t)tile * TILE_CELLS;
     const uint32_t lower = patch->beside[0], upper = patch->beside[1];
     const float *left = lower != TILE_NONE ? field + (uint64_t)lower * TILE_CELLS + 7 : NULL;
     const float *right = upper != TILE_NONE ? field + (uint64_t)upper * TILE_CELLS : NULL;
     FOR_FULL_ROWS (x, row, patch) {
-        float *to = rim + rim_of_row(row);
+        float *to = lines + line_of_row(row);
         row_store(to + x, row_load(own + row * 8 + x));
         if (row_begins(x)) {
             to[-1] = left != NULL ? left[row * 8] : 0.0f;
@@ -219,14 +231,16 @@ TILE_FN void load_patch(const liquid_patch *patch, const float *field, uint32_t 
         }
     }
     FOR_EMPTY_ROWS (x, row, patch)
-        row_store(rim + rim_of_row(row) + x, row_all(0.0f));
+        row_store(lines + line_of_row(row) + x, row_all(0.0f));
     for (int side = 2; side < 6; side++) {
         const uint32_t other = patch->beside[side];
-        const side_walk w = side_walk_of(side);
-        const float *from = field + (uint64_t)(other != TILE_NONE ? other : 0) * TILE_CELLS + w.cell;
-        FOR_ROWS (x, i, 0u, 8u)
-            row_store(rim + w.rim + (int)i * w.j_rim + x,
-                      other != TILE_NONE ? row_load(from + (int)i * w.j_cell + x) : row_all(0.0f));
+        const int out = side & 1 ? TILE_EDGE : -1, in = side & 1 ? 0 : TILE_EDGE - 1;
+        const float *from = field + (uint64_t)(other != TILE_NONE ? other : 0) * TILE_CELLS;
+        FOR_ROWS (x, i, 0u, (uint32_t)TILE_EDGE) {
+            const int k = (int)i, to = side < 4 ? line_of(out, k) : line_of(k, out);
+            const uint32_t cell = side < 4 ? cell_index(0, in, k) : cell_index(0, k, in);
+            row_store(lines + to + x, other != TILE_NONE ? row_load(from + cell + x) : row_all(0.0f));
+        }
     }
     TILE_BARRIER();
 }

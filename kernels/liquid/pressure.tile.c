@@ -246,7 +246,7 @@ TILE_KERNEL(liquid_relax, CELL_LANES, liquid_args, tile_no_scratch)
 }
 
 typedef struct apply_scratch {
-    float rim[RIM_CELLS];
+    float lines[LINES_CELLS];
     float value[TILE_CELLS];
 } apply_scratch;
 
@@ -259,11 +259,11 @@ TILE_KERNEL(liquid_cg_apply, CELL_LANES, liquid_args, apply_scratch)
     const liquid_level *level = &m->level[0];
     const tile_matrix a = matrix_of(level, tile);
     float *product = m->product + (uint64_t)tile * TILE_CELLS;
-    load_patch(a.patch, m->direction, tile, s->rim);
+    load_lines(a.patch, m->direction, tile, s->lines);
     FOR_FULL_ROWS (x, row, a.patch) {
-        const row_f32 value = matrix_times(a, s->rim, row, x);
+        const row_f32 value = matrix_times(a, s->lines, row, x);
         row_store(product + row * 8 + x, value);
-        row_store(s->value + row * 8 + x, value * row_load(s->rim + rim_of_row(row) + x));
+        row_store(s->value + row * 8 + x, value * row_load(s->lines + line_of_row(row) + x));
     }
     FOR_EMPTY_ROWS (x, row, a.patch)
         row_store(s->value + row * 8 + x, row_all(0.0f));
