@@ -214,34 +214,45 @@ TILE_FN row_f32 matrix_times(tile_matrix a, const float *lines, uint32_t row, ui
            neighbour_sum(a, lines, row, x);
 }
 
+/// Fills the lines on a side from a neighbour's rows, or with zeros where `from` is NULL.
+TILE_FN void load_side_lines(const float *from, int from_step, float *to, int to_step)
+{
+    if (from != NULL) {
+        FOR_ROWS (x, i, 0u, (uint32_t)TILE_EDGE)
+            row_store(to + (int)i * to_step + x, row_load(from + (int)i * from_step + x));
+    } else {
+        FOR_ROWS (x, i, 0u, (uint32_t)TILE_EDGE)
+            row_store(to + (int)i * to_step + x, row_all(0.0f));
+    }
+}
+
+/// A field of the tile on a side, or NULL.
+TILE_FN const float *beside(const liquid_patch *patch, int side, const float *field)
+{
+    return patch->beside[side] != TILE_NONE ? field + (uint64_t)patch->beside[side] * TILE_CELLS : NULL;
+}
+
 /// Loads what the matrix needs of a level's field: a tile's cells and those around its rows. The field is zero in rows
 /// without equations.
 TILE_FN void load_lines(const liquid_patch *patch, const float *field, uint32_t tile, float *lines)
 {
     const float *own = field + (uint64_t)tile * TILE_CELLS;
-    const uint32_t lower = patch->beside[0], upper = patch->beside[1];
-    const float *left = lower != TILE_NONE ? field + (uint64_t)lower * TILE_CELLS + 7 : NULL;
-    const float *right = upper != TILE_NONE ? field + (uint64_t)upper * TILE_CELLS : NULL;
+    const float *left = beside(patch, 0, field), *right = beside(patch, 1, field), *front = beside(patch, 2, field),
+                *back = beside(patch, 3, field), *below = beside(patch, 4, field), *above = beside(patch, 5, field);
     FOR_FULL_ROWS (x, row, patch) {
         float *to = lines + line_of_row(row);
         row_store(to + x, row_load(own + row * 8 + x));
         if (row_begins(x)) {
-            to[-1] = left != NULL ? left[row * 8] : 0.0f;
+            to[-1] = left != NULL ? left[row * 8 + 7] : 0.0f;
             to[8] = right != NULL ? right[row * 8] : 0.0f;
         }
     }
     FOR_EMPTY_ROWS (x, row, patch)
         row_store(lines + line_of_row(row) + x, row_all(0.0f));
-    for (int side = 2; side < 6; side++) {
-        const uint32_t other = patch->beside[side];
-        const int out = side & 1 ? TILE_EDGE : -1, in = side & 1 ? 0 : TILE_EDGE - 1;
-        const float *from = field + (uint64_t)(other != TILE_NONE ? other : 0) * TILE_CELLS;
-        FOR_ROWS (x, i, 0u, (uint32_t)TILE_EDGE) {
-            const int k = (int)i, to = side < 4 ? line_of(out, k) : line_of(k, out);
-            const uint32_t cell = side < 4 ? cell_index(0, in, k) : cell_index(0, k, in);
-            row_store(lines + to + x, other != TILE_NONE ? row_load(from + cell + x) : row_all(0.0f));
-        }
-    }
+    load_side_lines(front != NULL ? front + cell_index(0, 7, 0) : NULL, 64, lines + line_of(-1, 0), LINES_Z);
+    load_side_lines(back, 64, lines + line_of(8, 0), LINES_Z);
+    load_side_lines(below != NULL ? below + cell_index(0, 0, 7) : NULL, 8, lines + line_of(0, -1), LINE_CELLS);
+    load_side_lines(above, 8, lines + line_of(0, 8), LINE_CELLS);
     TILE_BARRIER();
 }
 

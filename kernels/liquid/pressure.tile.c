@@ -5,91 +5,67 @@
 
 typedef struct start_scratch {
     float value[TILE_CELLS];
-    float flow[TILE_FACES]; ///< along x
+    float flow[TILE_FACES]; ///< through the faces across x
 } start_scratch;
 
-/// Velocity times open share.
+/// Velocity times open share of a row's lower faces, or of one face across x.
 TILE_FN row_f32 face_flow(const liquid_memory *m, int axis, uint64_t face)
 {
     const row_f32 u = row_load(m->u[axis] + face);
     return m->open[axis] != NULL ? u * (row_load_u8(m->open[axis] + face) * (1.0f / 255.0f)) : u;
 }
-
-/// The same of one face across x.
 TILE_FN float face_flow_x(const liquid_memory *m, uint64_t face)
 {
     const float u = m->u[0][face];
     return m->open[0] != NULL ? u * ((float)m->open[0][face] * (1.0f / 255.0f)) : u;
 }
 
-/// What flows out of a tile's cells along x, or adds what does so along y or z: s->value.
-TILE_FN void flow_out_x(const liquid_args *args, const liquid_patch *patch, uint64_t own, uint32_t upper,
-                        start_scratch *s)
+/// s->flow in the rows with equations. `upper` is the next tile's active index.
+TILE_FN void find_flow_x(const liquid_memory *m, const liquid_patch *patch, uint64_t own, uint32_t upper,
+                         start_scratch *s)
 {
-    const liquid_memory *m = &args->m;
-    FOR_FULL_ROWS (x, row, patch)
-        row_store(s->flow + row * 9 + x, face_flow(m, 0, own + row * 8 + x));
     FOR_FULL_ROWS (x, row, patch) {
+        row_store(s->flow + row * 9 + x, face_flow(m, 0, own + row * 8 + x));
         if (row_begins(x))
             s->flow[row * 9 + 8] = upper != TILE_NONE ? face_flow_x(m, (uint64_t)upper * TILE_CELLS + row * 8) : 0.0f;
     }
     TILE_BARRIER();
-    FOR_FULL_ROWS (x, row, patch)
-        row_store(s->value + row * 8 + x, row_load(s->flow + row * 9 + x + 1) - row_load(s->flow + row * 9 + x));
-    TILE_BARRIER();
 }
-TILE_FN void flow_out(const liquid_args *args, const liquid_patch *patch, int axis, uint64_t own, uint32_t upper,
-                      start_scratch *s)
+
+/// What flows out of a row's cells along y or z.
+TILE_FN row_f32 flow_out(const liquid_memory *m, int axis, uint64_t own, uint32_t upper, uint32_t row, uint32_t x)
 {
-    const liquid_memory *m = &args->m;
     const uint32_t stride = axis == 1 ? 1 : TILE_EDGE; // in rows
-    const uint64_t other = upper != TILE_NONE ? (uint64_t)upper * TILE_CELLS : own;
-    FOR_FULL_ROWS (x, row, patch) {
-        const int is_last = (row / stride & 7) == 7;
-        const uint64_t next = is_last ? other + (row - 7 * stride) * 8 + x : own + (row + stride) * 8 + x;
-        const row_f32 flow = is_last && upper == TILE_NONE ? row_all(0.0f) : face_flow(m, axis, next);
-        float *value = s->value + row * 8 + x;
-        row_store(value, row_load(value) + (flow - face_flow(m, axis, own + row * 8 + x)));
-    }
-    TILE_BARRIER();
+    const int is_last = (row / stride & 7) == 7;
+    const uint64_t next = is_last ? (uint64_t)upper * TILE_CELLS + (row - 7 * stride) * 8 : own + (row + stride) * 8;
+    const row_f32 flow = is_last && upper == TILE_NONE ? row_all(0.0f) : face_flow(m, axis, next + x);
+    return flow - face_flow(m, axis, own + row * 8 + x);
 }
 
-/// What flows out of a tile's cells: s->value, in the rows with equations.
-TILE_FN void divergence(const liquid_args *args, const liquid_patch *patch, tile_place place, uint32_t slot,
-                        start_scratch *s)
+/// What flows out of a row's cells. `upper`: the next tiles' active indices.
+TILE_FN row_f32 divergence(const liquid_memory *m, uint64_t own, const uint32_t *upper, uint32_t row, uint32_t x,
+                           const start_scratch *s)
 {
-    const uint64_t own = (uint64_t)slot * TILE_CELLS;
-    flow_out_x(args, patch, own, upper_slot(args, place, 0), s);
-    flow_out(args, patch, 1, own, upper_slot(args, place, 1), s);
-    flow_out(args, patch, 2, own, upper_slot(args, place, 2), s);
-    if (args->m.solid_flux != NULL) {
-        FOR_FULL_ROWS (x, row, patch)
-            row_store(s->value + row * 8 + x,
-                      row_load(s->value + row * 8 + x) + row_load(args->m.solid_flux + own + row * 8 + x));
-        TILE_BARRIER();
-    }
+    const float *flow = s->flow + row * 9 + x;
+    const row_f32 out = ((row_load(flow + 1) - row_load(flow)) + flow_out(m, 1, own, upper[1], row, x)) +
+                        flow_out(m, 2, own, upper[2], row, x);
+    return m->solid_flux != NULL ? out + row_load(m->solid_flux + own + row * 8 + x) : out;
 }
 
-/// The density errors that a substep corrects: s->value, in the rows with equations. At the surface a cell is not full
-/// by nature: only crowding counts there. Where a solid leaves little room nothing counts.
-TILE_FN void density_to_correct(const liquid_args *args, tile_matrix a, uint32_t slot, start_scratch *s)
+/// The density errors that a substep corrects. At the surface a cell is not full by nature: only crowding counts there.
+/// Where a solid leaves little room nothing counts.
+TILE_FN row_f32 density_to_correct(const liquid_memory *m, tile_matrix a, uint64_t own, uint32_t row, uint32_t x)
 {
-    const liquid_memory *m = &args->m;
-    const float gain = m->control->density_gain;
-    const uint64_t own = (uint64_t)slot * TILE_CELLS;
-    FOR_FULL_ROWS (x, row, a.patch) {
-        const uint32_t at = row * 8 + x;
-        const float *ax = a.ax + row * 9 + x, *ay = a.ay + (row + (row >> 3)) * 8 + x, *az = a.az + at;
-        const row_f32 inner = ((row_load(ax) + row_load(ax + 1)) + (row_load(ay) + row_load(ay + 8))) +
-                              (row_load(az) + row_load(az + 64));
-        const row_f32 error = densities_of(m, own + at) - 1.0f;
-        const row_f32 wanted = row_select(inner == row_load(a.diagonal + at), error, row_max(error, row_all(0.0f)));
-        row_f32 value = row_clamp(wanted, -DENSITY_STEP_MAX, DENSITY_STEP_MAX) * gain;
-        if (m->room != NULL)
-            value = row_select(row_load_u8(m->room + own + at) >= (float)ROOM_MIN, value, row_all(0.0f));
-        row_store(s->value + at, value);
-    }
-    TILE_BARRIER();
+    const uint32_t at = row * 8 + x;
+    const float *ax = a.ax + row * 9 + x, *ay = a.ay + (row + (row >> 3)) * 8 + x, *az = a.az + at;
+    const row_f32 inner =
+        ((row_load(ax) + row_load(ax + 1)) + (row_load(ay) + row_load(ay + 8))) + (row_load(az) + row_load(az + 64));
+    const row_f32 error = densities_of(m, own + at) - 1.0f;
+    const row_f32 wanted = row_select(inner == row_load(a.diagonal + at), error, row_max(error, row_all(0.0f)));
+    const row_f32 value = row_clamp(wanted, -DENSITY_STEP_MAX, DENSITY_STEP_MAX) * m->control->density_gain;
+    if (m->room == NULL)
+        return value;
+    return row_select(row_load_u8(m->room + own + at) >= (float)ROOM_MIN, value, row_all(0.0f));
 }
 
 /// Right-hand side, zero solution, and the largest residual. One tile per occupied tile.
@@ -97,23 +73,23 @@ TILE_KERNEL(liquid_solve_start, CELL_LANES, liquid_args, start_scratch)
 {
     const liquid_memory *m = &args->m;
     const liquid_level *level = &m->level[0];
-    const uint32_t dense = level->tile[tile], slot = m->slot[dense];
+    const uint32_t dense = level->tile[tile];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
     const tile_matrix a = matrix_of(level, tile);
-    const uint64_t base = (uint64_t)tile * TILE_CELLS;
-    const float sign = args->is_density ? 1.0f : -1.0f;
+    const uint64_t base = (uint64_t)tile * TILE_CELLS, own = (uint64_t)m->slot[dense] * TILE_CELLS;
+    const uint32_t upper[3] = {upper_slot(args, place, 0), upper_slot(args, place, 1), upper_slot(args, place, 2)};
     float *residual = m->residual + base;
     FOR_RANGE (i, 0, TILE_CELLS) {
         args->solution[base + i] = 0.0f;
         m->direction[base + i] = 0.0f;
     }
-    if (args->is_density)
-        density_to_correct(args, a, slot, s);
-    else
-        divergence(args, a.patch, tile_place_of(&args->shape, 0, dense), slot, s);
+    if (!args->is_density)
+        find_flow_x(m, a.patch, own, upper[0], s);
     FOR_FULL_ROWS (x, row, a.patch) {
         const uint32_t at = row * 8 + x;
-        const row_f32 flow = sign * row_load(s->value + at);
-        const row_f32 value = row_select(row_load(a.diagonal + at) > 0.0f, flow, row_all(0.0f));
+        const row_f32 wanted =
+            args->is_density ? density_to_correct(m, a, own, row, x) : -divergence(m, own, upper, row, x, s);
+        const row_f32 value = row_select(row_load(a.diagonal + at) > 0.0f, wanted, row_all(0.0f));
         row_store(residual + at, value);
         row_store(s->value + at, row_magnitude(value));
     }
