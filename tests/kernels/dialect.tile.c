@@ -1,6 +1,7 @@
 // Kernels that test the dialect by itself: each uses one thing in all the ways that kernels may use it.
 #include "tests/kernels/dialect.h"
 #include "kernels/device/pack.h"
+#include "kernels/device/row.h"
 #include "kernels/device/tile.h"
 
 typedef struct lanes_scratch {
@@ -245,6 +246,21 @@ TILE_KERNEL(dialect_chain, 64, dialect_args, tile_no_scratch)
 {
     FOR_LANES (i)
         args->u[tile * 64 + i] = args->u[tile * 64 + i] * 1664525u + args->n;
+}
+
+/// Rows: n of them a tile, from x and the bytes at key. y: a mixture of everything, then magnitudes; u: rounds of rows.
+TILE_KERNEL(dialect_row, DIALECT_LANES, dialect_args, tile_no_scratch)
+{
+    const uint8_t *bytes = (const uint8_t *)args->key;
+    FOR_ROWS (x, row, tile * args->n, (tile + 1) * args->n) {
+        const uint32_t at = row * 8 + x;
+        const row_f32 a = row_load(args->x + at), b = row_load_u8(bytes + at);
+        const row_f32 mixed = row_select(a < b, row_clamp(a, -1.0f, 2.0f), row_max(a * b, row_all(0.5f)));
+        row_store(args->y + at, mixed + 2.0f * b);
+        row_store(args->y + args->limit + at, row_magnitude(a));
+        if (row_begins(x))
+            args->u[row] += row + 1;
+    }
 }
 
 /// For repeats: u[0] is `go`, u[1] counts rounds, and `go` falls when the count reaches u[2]. Does nothing without go.

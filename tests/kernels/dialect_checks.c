@@ -506,6 +506,40 @@ static int check_packs(tarn_device *device)
     return arrays_end(&all, result);
 }
 
+enum { ROW_TILES = 5, ROW_N = 13, ROW_COUNT = ROW_TILES * ROW_N, ROW_CELLS = ROW_COUNT * 8 };
+
+static int compare_row_cell(const dialect_args *args, uint32_t i)
+{
+    const float a = args->x[i], b = (float)((const uint8_t *)args->key)[i];
+    const volatile float product = a * b;
+    const float low = a < 2.0f ? a : 2.0f, clamped = low > -1.0f ? low : -1.0f;
+    const volatile float mixed = a < b ? clamped : product > 0.5f ? product : 0.5f, twice = 2.0f * b;
+    return same_f32("cell", i, args->y[i], mixed + twice) ||
+           same_f32("magnitude", i, args->y[ROW_CELLS + i], isnan(a) ? INFINITY : fabsf(a));
+}
+
+static int check_rows(tarn_device *device)
+{
+    arrays all = {.device = device};
+    float *x = array_add(&all, ROW_CELLS * sizeof *x);
+    uint8_t *bytes = array_add(&all, ROW_CELLS);
+    dialect_args args = {.x = x, .key = (const uint32_t *)(const void *)bytes, .n = ROW_N, .limit = ROW_CELLS};
+    args.y = array_add(&all, 2 * (size_t)ROW_CELLS * sizeof *args.y);
+    args.u = array_add(&all, ROW_COUNT * sizeof *args.u);
+    uint64_t seed = 13;
+    for (uint32_t i = 0; i < ROW_CELLS && !all.failed; i++) {
+        x[i] = i % 29 == 7 ? NAN : i % 31 == 7 ? -INFINITY : random_f32(&seed);
+        bytes[i] = (uint8_t)random_u32(&seed);
+    }
+    launch(&all, &kernel_dialect_row, args, ROW_TILES);
+    int result = 0;
+    for (uint32_t i = 0; i < ROW_CELLS && result == 0 && !all.failed; i++)
+        result = compare_row_cell(&args, i);
+    for (uint32_t row = 0; row < ROW_COUNT && result == 0 && !all.failed; row++)
+        result = same_u32("row", row, args.u[row], row + 1);
+    return arrays_end(&all, result);
+}
+
 static int check_count_of(tarn_device *device, uint32_t count, uint32_t max, uint32_t wanted)
 {
     enum { TILES_MAX = 20000 };
@@ -747,6 +781,7 @@ const dialect_check dialect_checks[] = {
     {"arithmetic, one rounding each", check_arithmetic},
     {"helpers", check_helpers},
     {"packs", check_packs},
+    {"rows", check_rows},
     {"launches limited by a count", check_counts},
     {"order of many tiny launches", check_order},
     {"repeats and replays", check_repeats},

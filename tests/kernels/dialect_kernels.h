@@ -16,6 +16,7 @@
     X(dialect_arithmetic)                                                                                              \
     X(dialect_helpers)                                                                                                 \
     X(dialect_pack)                                                                                                    \
+    X(dialect_row)                                                                                                     \
     X(dialect_count)                                                                                                   \
     X(dialect_chain)                                                                                                   \
     X(dialect_round)                                                                                                   \
