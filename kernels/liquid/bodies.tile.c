@@ -309,6 +309,76 @@ TILE_KERNEL(liquid_body_respond, 96, liquid_args, respond_scratch)
     }
 }
 
+/// Force that the hydrostatic pressure has on what the covers leave out of a body: the weight of the liquid that it
+/// displaces. A pressure that lies at a cell's centre knows a surface in the cell only by the cell, so that a ball of 3
+/// cells would displace 5 % too little, and a box half a layer too much or too little. One tile per listed tile.
+TILE_KERNEL(liquid_body_lift, CELL_LANES, liquid_args, body_gather_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const liquid_control *control = m->control;
+    const uint32_t o = m->body_tile[tile], dense = m->level[0].tile[o], slot = m->slot[dense];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    const uint32_t near = free_near_tile(args, o);
+    for (uint32_t b = 0; b < m->bodies->count; b++) {
+        float *to = m->body_partial + ((uint64_t)tile * BODIES_MAX + b) * 6;
+        if ((near >> b & 1) != 0) {
+            FOR_RANGE (c, 0, TILE_CELLS) {
+                const uint64_t cell = (uint64_t)slot * TILE_CELLS + c;
+                float unused[3], r[3], from_pivot[3], force[3], moment[3];
+                const int owned = cover_of(args, cell, c, place, b, unused, r) && m->cell_type[cell] == CELL_LIQUID;
+                for (int a = 0; a < 3; a++)
+                    from_pivot[a] = m->bodies->state[b].position[a] + r[a] - control->pivot[a];
+                for (int a = 0; a < 3; a++) {
+                    const float beta = m->beta[a] != (float *)0 ? m->beta[a][cell] : 1.0f;
+                    const float pull = control->gravity[a] + dot3(control->force_slope[a], from_pivot);
+                    force[a] = -pull * control->frac * ((float)m->lack[a][cell] * (1.0f / 510.0f)) / beta;
+                }
+                cross3(r, force, moment);
+                for (int a = 0; a < 3; a++) {
+                    s->value[a][c] = owned ? force[a] : 0.0f;
+                    s->value[3 + a][c] = owned ? moment[a] : 0.0f;
+                }
+            }
+            TILE_BARRIER();
+            for (int k = 0; k < 6; k++)
+                tile_sum_f32(s->value[k], TILE_CELLS);
+        }
+        if (TILE_SINGLE()) {
+            for (int k = 0; k < 6; k++)
+                to[k] = (near >> b & 1) != 0 ? s->value[k][0] : 0.0f;
+        }
+        TILE_BARRIER();
+    }
+}
+
+/// What the bodies' change pushes out of a cell.
+TILE_FN float flux_of_change(const liquid_args *args, uint64_t cell, uint32_t c, tile_place place)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t b = m->cover_owner[cell];
+    float area[3], r[3], moved[3];
+    if (b == BODY_NONE)
+        return 0.0f;
+    const float *change = m->bodies->change[b];
+    cover_of(args, cell, c, place, b, area, r);
+    cross3(change + 3, r, moved);
+    for (int a = 0; a < 3; a++)
+        moved[a] += change[a];
+    return dot3(area, moved);
+}
+
+/// Brings what bodies push away up to date with the bodies' change. One tile per listed tile.
+TILE_KERNEL(liquid_body_flux, CELL_LANES, liquid_args, tile_no_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t dense = m->level[0].tile[m->body_tile[tile]], slot = m->slot[dense];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    FOR_RANGE (c, 0, TILE_CELLS) {
+        const uint64_t cell = (uint64_t)slot * TILE_CELLS + c;
+        m->solid_flux[cell] += flux_of_change(args, cell, c, place);
+    }
+}
+
 typedef struct body_apply_scratch {
     float value[TILE_CELLS];
 } body_apply_scratch;
@@ -324,17 +394,7 @@ TILE_KERNEL(liquid_body_apply, CELL_LANES, liquid_args, body_apply_scratch)
     const float *diagonal = m->level[0].diagonal + (uint64_t)o * TILE_CELLS;
     FOR_RANGE (c, 0, TILE_CELLS) {
         const uint64_t at = (uint64_t)o * TILE_CELLS + c, cell = (uint64_t)slot * TILE_CELLS + c;
-        const uint32_t b = m->cover_owner[cell];
-        float value = m->product[at];
-        if (b != BODY_NONE && diagonal[c] > 0.0f) {
-            float area[3], r[3], moved[3];
-            const float *change = m->bodies->change[b];
-            cover_of(args, cell, c, place, b, area, r);
-            cross3(change + 3, r, moved);
-            for (int a = 0; a < 3; a++)
-                moved[a] += change[a];
-            value += dot3(area, moved);
-        }
+        const float value = m->product[at] + (diagonal[c] > 0.0f ? flux_of_change(args, cell, c, place) : 0.0f);
         m->product[at] = value;
         s->value[c] = value * m->direction[at];
     }
@@ -344,7 +404,7 @@ TILE_KERNEL(liquid_body_apply, CELL_LANES, liquid_args, body_apply_scratch)
         m->partial[o] = s->value[0];
 }
 
-/// What the solved pressure does to the bodies. What failed is not applied. One tile.
+/// Applies the bodies' change: what the solved pressure does to them, unless that failed. One tile.
 TILE_KERNEL(liquid_bodies_kick, BODY_LANES, liquid_args, tile_no_scratch)
 {
     liquid_bodies *bodies = args->m.bodies;

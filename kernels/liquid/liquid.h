@@ -330,6 +330,7 @@ typedef struct liquid_memory {
     liquid_body_control *body_control;
     uint8_t *cover_owner; ///< [s][512] body that covers faces of a cell, or BODY_NONE
     int16_t *cover[3];    ///< [s][512] what it covers of the upper face less of the lower one, 1/255
+    int16_t *lack[3];     ///< [s][512] what a free one takes of a cell less its mean cover of both faces, 1/510
     uint32_t *body_tile;  ///< [k] occupied index of tiles that free bodies may cover
     float *body_partial;  ///< [k][BODIES_MAX][6]
     // occupied
@@ -391,6 +392,8 @@ typedef struct liquid_args {
     K(liquid_body_gather)                                                                                              \
     K(liquid_body_respond)                                                                                             \
     K(liquid_body_apply)                                                                                               \
+    K(liquid_body_lift)                                                                                                \
+    K(liquid_body_flux)                                                                                                \
     K(liquid_bodies_kick)                                                                                              \
     K(liquid_bodies_end)                                                                                               \
     K(liquid_collide)                                                                                                  \

@@ -266,6 +266,31 @@ TILE_FN void put_still(const liquid_args *args, uint32_t tile, uint32_t i)
     TILE_BARRIER();
 }
 
+/// What a body takes of a cell, 0..255: half cells by the distance at their centres, which is exact for sides that lie
+/// along the grid.
+TILE_FN int body_share(const liquid_bodies *bodies, uint32_t b, const float *center)
+{
+    int sum = 0;
+    for (int k = 0; k < 8; k++) {
+        const float at[3] = {center[0] + ((k & 1) != 0 ? 0.25f : -0.25f), center[1] + ((k & 2) != 0 ? 0.25f : -0.25f),
+                             center[2] + ((k & 4) != 0 ? 0.25f : -0.25f)};
+        const float solid = tile_clamp_f32(0.5f - 2.0f * body_distance(bodies, b, at), 0.0f, 1.0f);
+        sum += tile_round_i32(solid * 255.0f);
+    }
+    return (sum + 4) >> 3;
+}
+
+/// What the covers of a free body's faces leave out of its volume. `both`: of the two faces along each axis.
+TILE_FN void put_lack(const liquid_args *args, uint32_t owner, const float *center, const int *both, uint64_t to)
+{
+    const liquid_memory *m = &args->m;
+    const int is_free = owner != BODY_NONE && m->bodies->body[owner != BODY_NONE ? owner : 0].is_free;
+    const int is_full = both[0] + both[1] + both[2] == 6 * 255;
+    const int share = !is_free || is_full ? 255 : body_share(m->bodies, owner, center);
+    for (int axis = 0; axis < 3; axis++)
+        m->lack[axis][to] = (int16_t)(is_free ? 2 * share - both[axis] : 0);
+}
+
 /// What a body covers of a cell, and how much of the cell it therefore pushes away. Where several bodies meet in a
 /// cell, the first of them counts.
 TILE_FN void put_moving(const liquid_args *args, share_scratch *s, uint32_t tile, tile_place place)
@@ -275,7 +300,7 @@ TILE_FN void put_moving(const liquid_args *args, share_scratch *s, uint32_t tile
         const uint32_t c = cell_index(x, y, z);
         const uint64_t to = (uint64_t)tile * TILE_CELLS + c;
         uint8_t owner = BODY_NONE;
-        int face[3], next[3];
+        int face[3], next[3], both[3];
         float part[3] = {0.0f, 0.0f, 0.0f};
         for (int axis = 0; axis < 3; axis++) {
             face[axis] = share_face(axis, x, y, z);
@@ -294,8 +319,10 @@ TILE_FN void put_moving(const liquid_args *args, share_scratch *s, uint32_t tile
             const int below = s->face_owner[axis][face[axis]] == owner ? 255 - s->open[axis][face[axis]] : 0;
             const int cover = owner != BODY_NONE ? above - below : 0;
             m->cover[axis][to] = (int16_t)cover;
+            both[axis] = above + below;
             part[axis] = (float)cover * (1.0f / 255.0f) * velocity[axis];
         }
+        put_lack(args, owner, at, both, to);
         m->cover_owner[to] = owner;
         m->room[to] = s->room[c];
         m->sides[to] = s->sides[c];

@@ -50,6 +50,17 @@ static void bodies_respond(tarn_tank *tank, liquid_args *args, const float *pres
     tank_launch(tank, args, liquid_body_respond_id, NULL, 1);
 }
 
+/// The rest of their buoyancy, before the pressure acts.
+static void lift_bodies(tarn_tank *tank, liquid_args *args)
+{
+    args->is_first = 1;
+    tank_launch(tank, args, liquid_body_lift_id, &args->m.bodies->tile_count, args->shape.tile_total[0]);
+    tank_launch(tank, args, liquid_body_respond_id, NULL, 1);
+    tank_launch(tank, args, liquid_bodies_kick_id, NULL, 1);
+    tank_launch(tank, args, liquid_body_flux_id, &args->m.bodies->tile_count, args->shape.tile_total[0]);
+    args->is_first = 0;
+}
+
 static int couples(const tarn_tank *tank, const liquid_args *args)
 {
     return tank->body_count > 0 && !args->is_density;
@@ -224,6 +235,8 @@ static void substep(void *context)
         launch_active(tank, &args, liquid_solids_id);
         launch_active(tank, &args, liquid_solid_cells_id);
     }
+    if (tank->body_count > 0)
+        lift_bodies(tank, &args);
     tank_mark(tank, STAGE_GRID);
     tank_launch_viscosity(tank, &args);
     tank_mark(tank, STAGE_VISCOSITY);

@@ -118,6 +118,58 @@ static void a_light_box_is_stable(void **state)
     assert_true(box.gain_j < 1.5);
 }
 
+/// A body as heavy as water, deep in it: what is missing of its buoyancy, or too much, over its weight.
+static double missing_lift(tarn_device *device, tarn_shape_kind kind, const float half_cells[3], double angle,
+                           float offset_cells)
+{
+    const float c = 0.03125f, at_m = (16.0f + offset_cells) * c;
+    tarn_tank_desc desc = solid_tank_pool(32, 32, 32, c, 30.0f * c);
+    tarn_solid *body =
+        solid_tank_add_free(&desc, kind, (const float[3]){half_cells[0] * c, half_cells[1] * c, half_cells[2] * c},
+                            (const float[3]){at_m, at_m, at_m - 0.3f * c}, 1000.0f);
+    solid_tank_turn_z(body, angle);
+    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    solid_tank_step(tank, 1);
+    const double fell_m_s = (double)solid_tank_body_of(tank, 0).velocity_m_s[1];
+    tarn_tank_destroy(tank);
+    const double added = 0.5; // of its mass, by the water that a ball takes along; more for others
+    return (1.0 + added) * fell_m_s / (9.81 * (double)desc.dt_s);
+}
+
+/// Half cells are filled by their distance, which makes a ball of r cells larger by (1/4 / r)^2: 1 % for the smallest.
+static void buoyancy_is_the_weight_of_the_water(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        tarn_shape_kind kind;
+        float half_cells[3];
+        double angle;
+    } bodies[] = {
+        {"ball of 2.5 cells", TARN_SHAPE_SPHERE, {2.5f, 0, 0}, 0.0},
+        {"ball of 3 cells", TARN_SHAPE_SPHERE, {3.0f, 0, 0}, 0.0},
+        {"ball of 5 cells", TARN_SHAPE_SPHERE, {5.0f, 0, 0}, 0.0},
+        {"ball of 8 cells", TARN_SHAPE_SPHERE, {8.0f, 0, 0}, 0.0},
+        {"box", TARN_SHAPE_BOX, {2.5f, 2.7f, 2.6f}, 0.0},
+        {"slanted box", TARN_SHAPE_BOX, {2.5f, 3.1f, 4.2f}, 0.5},
+        {"large box", TARN_SHAPE_BOX, {6.0f, 4.3f, 7.0f}, 0.0},
+        {"slanted capsule", TARN_SHAPE_CAPSULE, {2.5f, 3.0f, 0}, 1.0},
+        {"slanted cylinder", TARN_SHAPE_CYLINDER, {3.2f, 2.6f, 0}, 1.2},
+    };
+    tarn_device *device = solid_tank_open_device(2, NULL);
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        double worst = 0.0;
+        for (int k = 0; k < 4; k++) {
+            const double missing =
+                missing_lift(device, bodies[i].kind, bodies[i].half_cells, bodies[i].angle, 0.05f + 0.26f * (float)k);
+            worst = fabs(missing) > fabs(worst) ? missing : worst;
+        }
+        print_message("%s: buoyancy off by %+.2f %% of the weight\n", bodies[i].name, 100.0 * worst);
+        assert_true(fabs(worst) < 0.02);
+    }
+    tarn_device_destroy(device);
+}
+
 static void a_heavy_ball_sinks_and_lies_still(void **state)
 {
     (void)state;
@@ -419,6 +471,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_piston_lifts_the_water_by_its_volume),
         cmocka_unit_test(a_box_of_half_the_density_floats_half_under),
         cmocka_unit_test(a_light_box_is_stable),
+        cmocka_unit_test(buoyancy_is_the_weight_of_the_water),
         cmocka_unit_test(a_heavy_ball_sinks_and_lies_still),
         cmocka_unit_test(wide_round_bodies_lie_on_a_plate),
         cmocka_unit_test(a_ball_keeps_its_place_in_a_turning_tank),
