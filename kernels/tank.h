@@ -225,9 +225,9 @@ typedef struct tarn_tank_report {
     uint32_t substeps, pressure_iterations; ///< iterations: of the last substep
     float residual;                         ///< max over liquid cells of abs(div u) * dt after projection
     float speed_max_m_s;
-    double kinetic_j_kg;                 ///< mean kinetic energy per kg
-    double potential_j_kg;               ///< mean g*y per kg
-    double momentum_m_s[3];              ///< mean velocity
+    double kinetic_j_kg;                 ///< of the liquids, per kg: a heavy liquid's particles count for more
+    double potential_j_kg;               ///< the same of g*y
+    double momentum_m_s[3];              ///< momentum per kg
     double center_m[3];                  ///< centre of mass
     uint64_t bytes;                      ///< of device memory that the tank uses
     uint64_t particle_bytes, cell_bytes; ///< of these: per particle of its capacity, and per cell of active tiles

@@ -102,9 +102,10 @@ typedef struct liquid_shape {
     int32_t weight_min;                ///< fixed point
     uint32_t node_edge;                ///< of a tile's nodes: NODE_EDGE or NODE_EDGE_QUADRATIC
     uint32_t node_count;
-    float liquid_mass[LIQUIDS_MAX]; ///< q
-    float mass_base;                ///< a
-    float lightest;                 ///< density of the lightest liquid over that of the heaviest
+    float liquid_mass[LIQUIDS_MAX];    ///< q
+    float mass_base;                   ///< a
+    float lightest;                    ///< density of the lightest liquid over that of the heaviest
+    float liquid_density[LIQUIDS_MAX]; ///< over that of the heaviest
 } liquid_shape;
 
 typedef struct liquid_push {
@@ -250,14 +251,16 @@ typedef struct liquid_body_control {
     liquid_grab grab[GRABS_MAX];
 } liquid_body_control;
 
-/// Totals for reports and hashes: sums modulo 2^64, so that the order doesn't matter.
+/// Totals for reports and hashes: sums modulo 2^64, so that the order doesn't matter. The first eight weigh a particle
+/// by its liquid's density over that of the heaviest.
 enum {
     TOTAL_POSITION = 0, ///< three sums of positions, 1/2^10 cell
     TOTAL_VELOCITY = 3, ///< three sums of velocities, 1/2^20 cell per step, signed
     TOTAL_ENERGY = 6,   ///< sum of velocity^2, 1/2^20
-    TOTAL_HASH = 7,     ///< two sums of the particles' hashes
-    TOTAL_VOLUME = 9,   ///< sum over cells of the smoothed density, at most that at rest, 1/2^20 cell
-    TOTAL_COUNT = 10,
+    TOTAL_MASS = 7,     ///< sum of these weights, 1/2^20
+    TOTAL_HASH = 8,     ///< two sums of the particles' hashes
+    TOTAL_VOLUME = 10,  ///< sum over cells of the smoothed density, at most that at rest, 1/2^20 cell
+    TOTAL_COUNT = 11,
 };
 
 typedef struct liquid_totals {

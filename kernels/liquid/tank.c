@@ -200,9 +200,10 @@ static void fill_liquids(const tarn_tank_desc *desc, liquid_shape *shape)
     for (uint32_t i = 0; i < desc->liquid_count; i++)
         shape->lightest = fminf(shape->lightest, desc->liquids[i].density_kg_m3 / heaviest);
     const float base = fmaxf(MASS_SHARE_MIN - shape->lightest, 0.0f) / fmaxf(1.0f - shape->lightest, MASS_SHARE_MIN);
-    for (uint32_t i = 0; i < LIQUIDS_MAX; i++)
-        shape->liquid_mass[i] =
-            i < desc->liquid_count ? base + (1.0f - base) * (desc->liquids[i].density_kg_m3 / heaviest) : 1.0f;
+    for (uint32_t i = 0; i < LIQUIDS_MAX; i++) {
+        shape->liquid_density[i] = i < desc->liquid_count ? desc->liquids[i].density_kg_m3 / heaviest : 1.0f;
+        shape->liquid_mass[i] = i < desc->liquid_count ? base + (1.0f - base) * shape->liquid_density[i] : 1.0f;
+    }
     shape->mass_base = base;
 }
 
