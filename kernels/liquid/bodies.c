@@ -26,6 +26,17 @@ static void invert_inertia(double m[3][3], float *inverse)
     inverse[5] = (float)(cofactor[0][1] / determinant);
 }
 
+/// Half of a body's thinnest direction, cells; of a field, a guess from its volume.
+static double thinnest(const liquid_body *body, double volume_cells)
+{
+    const double radius = (double)body->half[0];
+    if (body->kind == BODY_FIELD)
+        return 0.25 * cbrt(volume_cells);
+    if (body->kind == BODY_BOX)
+        return fmin(radius, fmin((double)body->half[1], (double)body->half[2]));
+    return body->kind == BODY_CYLINDER ? fmin(radius, (double)body->half[1]) : radius;
+}
+
 /// Mass, inertia and centre of a free body in cells of the lightest liquid.
 static void fill_mass(const tarn_tank_desc *desc, const tarn_solid *solid, liquid_body *body)
 {
@@ -36,10 +47,13 @@ static void fill_mass(const tarn_tank_desc *desc, const tarn_solid *solid, liqui
     double liquid = desc->liquid_count > 0 ? (double)desc->liquids[0].density_kg_m3 : 1000.0;
     for (uint32_t i = 1; i < desc->liquid_count; i++) // pressures are in terms of the lightest
         liquid = fmin(liquid, (double)desc->liquids[i].density_kg_m3);
+    const double volume_cells = mass.volume_m3 / (cell_m * cell_m * cell_m);
     const double density = (double)solid->density_kg_m3 / liquid / (cell_m * cell_m * cell_m);
     double inertia[3][3];
     body->is_free = 1;
     body->inverse_mass = (float)(1.0 / (density * mass.volume_m3));
+    // Films weigh about half a cell on either side, the matter between them its thickness times its density.
+    body->film = (float)fmin((double)solid->density_kg_m3 / liquid * thinnest(body, volume_cells) / 1.5, 1.0);
     for (int r = 0; r < 3; r++) {
         body->center[r] = (float)(mass.center_m[r] / cell_m);
         for (int c = 0; c < 3; c++)
@@ -118,6 +132,7 @@ static void fill_body(const tarn_tank_desc *desc, const tarn_solid *solid, liqui
         body->half[a] = shape->kind == TARN_SHAPE_FIELD ? shape->half_m[a] : (float)((double)shape->half_m[a] / cell_m);
     if (shape->kind == TARN_SHAPE_SPHERE)
         body->half[1] = 0.0f;
+    body->film = 1.0f;
     if (solid->motion == TARN_MOTION_FREE)
         fill_mass(desc, solid, body);
     tarn_shape_bounding_sphere_m(shape, &still, desc->fields, center_m, &radius_m);

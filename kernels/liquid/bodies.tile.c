@@ -159,6 +159,7 @@ TILE_KERNEL(liquid_bodies_begin, BODY_LANES, liquid_args, tile_no_scratch)
     const float frac = m->control->frac;
     FOR_RANGE (b, 0, bodies->count) {
         liquid_body_state *state = &bodies->state[b];
+        bodies->hold[b] = 1.0f;
         if (!bodies->body[b].is_free) {
             follow_keyframes(m->body_control, b, frac, state);
             continue;
@@ -183,16 +184,6 @@ typedef struct body_tiles_scratch {
     uint32_t rank[TILES_LANES];
     uint32_t total, base;
 } body_tiles_scratch;
-
-/// Free bodies that may cover faces in a tile: bits.
-TILE_FN uint32_t free_near_tile(const liquid_args *args, uint32_t o)
-{
-    const uint32_t near = bodies_near_tile(args, tile_place_of(&args->shape, 0, args->m.level[0].tile[o]), 2.5f);
-    uint32_t free = 0;
-    for (uint32_t b = 0; b < args->m.bodies->count; b++)
-        free |= (near >> b & 1) != 0 && args->m.bodies->body[b].is_free ? 1u << b : 0u;
-    return free;
-}
 
 /// Lists the occupied tiles that free bodies may cover. One tile.
 TILE_KERNEL(liquid_body_tiles, TILES_LANES, liquid_args, body_tiles_scratch)
@@ -255,7 +246,7 @@ TILE_KERNEL(liquid_body_gather, CELL_LANES, liquid_args, body_gather_scratch)
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const uint32_t near = free_near_tile(args, o);
     for (uint32_t b = 0; b < m->bodies->count; b++) {
-        float *to = m->body_partial + ((uint64_t)tile * BODIES_MAX + b) * 6;
+        float *to = m->body_partial + ((uint64_t)tile * BODIES_MAX + b) * BODY_SUMS;
         if ((near >> b & 1) != 0) {
             FOR_RANGE (c, 0, TILE_CELLS) {
                 const float p = args->gathered[(uint64_t)o * TILE_CELLS + c];
@@ -272,16 +263,28 @@ TILE_KERNEL(liquid_body_gather, CELL_LANES, liquid_args, body_gather_scratch)
                 tile_sum_f32(s->value[k], TILE_CELLS);
         }
         if (TILE_SINGLE()) {
-            for (int k = 0; k < 6; k++)
-                to[k] = (near >> b & 1) != 0 ? s->value[k][0] : 0.0f;
+            for (int k = 0; k < BODY_SUMS; k++)
+                to[k] = k < BODY_GRIP && (near >> b & 1) != 0 ? s->value[k < BODY_GRIP ? k : 0][0] : 0.0f;
         }
         TILE_BARRIER();
     }
 }
 
 typedef struct respond_scratch {
-    double sum[BODIES_MAX * 6];
+    double sum[BODIES_MAX * BODY_SUMS];
 } respond_scratch;
+
+/// What the listed tiles have gathered: s->sum.
+TILE_FN void sum_gathered(const liquid_memory *m, respond_scratch *s)
+{
+    FOR_RANGE (i, 0, m->bodies->count * BODY_SUMS) {
+        double sum = 0.0;
+        for (uint32_t k = 0; k < m->bodies->tile_count; k++)
+            sum += (double)m->body_partial[(uint64_t)k * BODIES_MAX * BODY_SUMS + i];
+        s->sum[i] = sum;
+    }
+    TILE_BARRIER();
+}
 
 /// M^-1 of the gathered forces. One tile.
 TILE_KERNEL(liquid_body_respond, 96, liquid_args, respond_scratch)
@@ -290,22 +293,32 @@ TILE_KERNEL(liquid_body_respond, 96, liquid_args, respond_scratch)
     liquid_bodies *bodies = m->bodies;
     if (args->is_first == 0 && m->counters->go == 0)
         return;
-    FOR_RANGE (i, 0, bodies->count * 6) {
-        double sum = 0.0;
-        for (uint32_t k = 0; k < bodies->tile_count; k++)
-            sum += (double)m->body_partial[(uint64_t)k * BODIES_MAX * 6 + i];
-        s->sum[i] = sum;
-    }
-    TILE_BARRIER();
+    sum_gathered(m, s);
     FOR_RANGE (b, 0, bodies->count) {
         const liquid_body *body = &bodies->body[b];
-        const float moment[3] = {(float)s->sum[6 * b + 3], (float)s->sum[6 * b + 4], (float)s->sum[6 * b + 5]};
+        const double *sum = &s->sum[BODY_SUMS * b];
+        const float moment[3] = {(float)sum[3], (float)sum[4], (float)sum[5]};
         float spin[3];
         spin_of(body, &bodies->state[b], moment, spin);
         for (int a = 0; a < 3; a++) {
-            bodies->change[b][a] = body->inverse_mass * (float)s->sum[6 * b + (uint32_t)a];
+            bodies->change[b][a] = body->inverse_mass * (float)sum[a];
             bodies->change[b][3 + a] = spin[a];
         }
+    }
+}
+
+/// How much of the viscosity acts between the liquid and each body, for both alike. A body is no part of the implicit
+/// solve, so that more than what takes it along with the liquid at once would throw it back. Liquid that a body grips
+/// by a layer of links yields: a deep one by the share `yields` of what the links alone would do. One tile.
+TILE_KERNEL(liquid_body_hold, 96, liquid_args, respond_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const float k = m->viscosity != (float *)0 ? 0.0f : m->control->viscosity[0];
+    const float yields = 2.0f / (1.0f + tile_sqrt_f32(1.0f + 4.0f * k));
+    sum_gathered(m, s);
+    FOR_RANGE (b, 0, m->bodies->count) {
+        const float grip = (float)s->sum[BODY_SUMS * b + BODY_GRIP] * m->bodies->body[b].inverse_mass * yields;
+        m->bodies->hold[b] = grip > 1.0f + yields ? yields / (grip - 1.0f) : 1.0f;
     }
 }
 
@@ -320,7 +333,7 @@ TILE_KERNEL(liquid_body_lift, CELL_LANES, liquid_args, body_gather_scratch)
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const uint32_t near = free_near_tile(args, o);
     for (uint32_t b = 0; b < m->bodies->count; b++) {
-        float *to = m->body_partial + ((uint64_t)tile * BODIES_MAX + b) * 6;
+        float *to = m->body_partial + ((uint64_t)tile * BODIES_MAX + b) * BODY_SUMS;
         if ((near >> b & 1) != 0) {
             FOR_RANGE (c, 0, TILE_CELLS) {
                 const uint64_t cell = (uint64_t)slot * TILE_CELLS + c;
@@ -344,8 +357,8 @@ TILE_KERNEL(liquid_body_lift, CELL_LANES, liquid_args, body_gather_scratch)
                 tile_sum_f32(s->value[k], TILE_CELLS);
         }
         if (TILE_SINGLE()) {
-            for (int k = 0; k < 6; k++)
-                to[k] = (near >> b & 1) != 0 ? s->value[k][0] : 0.0f;
+            for (int k = 0; k < BODY_SUMS; k++)
+                to[k] = k < BODY_GRIP && (near >> b & 1) != 0 ? s->value[k < BODY_GRIP ? k : 0][0] : 0.0f;
         }
         TILE_BARRIER();
     }

@@ -195,6 +195,8 @@ enum { BODIES_MAX = 16, BODY_POINTS_MAX = 61, GRABS_MAX = 16, FIELDS_MAX = 16 };
 #define BODY_SPEED_MAX (0.5f * SPEED_MAX) ///< cells per step, per axis
 #define BODY_SPIN_MAX 1.0f                ///< radians per step, per axis
 
+enum { BODY_GRIP = 6, BODY_SUMS = 7 }; ///< gathered: a force, a moment, and by what mass liquid grips the body
+
 /// Shapes of bodies. BODY_ROUND: sphere and capsule.
 enum { BODY_BOX = 0, BODY_ROUND = 1, BODY_CYLINDER = 2, BODY_FIELD = 3 };
 
@@ -212,6 +214,7 @@ typedef struct liquid_body {
     float center[3];          ///< of mass, in the shape's frame
     float reach;              ///< from the centre of mass to the farthest point
     float inverse_mass;       ///< 0: keyframed
+    float film;               ///< share of a thin film beside it that it takes along in a substep: less than 1 if light
     float inverse_inertia[6]; ///< along the shape's axes: xx yy zz yz xz xy
     uint32_t point_count;
     float point[BODY_POINTS_MAX][3]; ///< for contacts, from the centre of mass: first those on a round body's axis
@@ -230,6 +233,7 @@ typedef struct liquid_body_state {
 typedef struct liquid_bodies {
     liquid_body_state state[BODIES_MAX];
     float change[BODIES_MAX][6]; ///< velocity and spin that a pressure gives: M^-1 J^T p
+    float hold[BODIES_MAX];      ///< share of viscosity that acts between liquid and body, in a substep
     uint32_t count;
     uint32_t tile_count; ///< of body_tile
     liquid_field field[FIELDS_MAX];
@@ -335,7 +339,7 @@ typedef struct liquid_memory {
     int16_t *cover[3];    ///< [s][512] what it covers of the upper face less of the lower one, 1/255
     int16_t *lack[3];     ///< [s][512] what a free one takes of a cell less its mean cover of both faces, 1/510
     uint32_t *body_tile;  ///< [k] occupied index of tiles that free bodies may cover
-    float *body_partial;  ///< [k][BODIES_MAX][6]
+    float *body_partial;  ///< [k][BODIES_MAX][BODY_SUMS]
     // occupied
     int32_t *momentum[3], *weight[3], *density; ///< [o][node_count]
     uint8_t *cell_count;                        ///< [o][512], saturated
@@ -395,6 +399,8 @@ typedef struct liquid_args {
     K(liquid_body_gather)                                                                                              \
     K(liquid_body_respond)                                                                                             \
     K(liquid_body_apply)                                                                                               \
+    K(liquid_body_hold)                                                                                                \
+    K(liquid_body_drag)                                                                                                \
     K(liquid_body_lift)                                                                                                \
     K(liquid_body_flux)                                                                                                \
     K(liquid_bodies_kick)                                                                                              \

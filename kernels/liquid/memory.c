@@ -123,7 +123,7 @@ static void take_solids(taker *t, liquid_memory *m)
     }
     t->group = GROUP_OCCUPIED;
     take(t, &m->body_tile, sizeof *m->body_tile);
-    take(t, &m->body_partial, BODIES_MAX * 6 * sizeof *m->body_partial);
+    take(t, &m->body_partial, BODIES_MAX * BODY_SUMS * sizeof *m->body_partial);
 }
 
 static void take_active(taker *t, liquid_memory *m)

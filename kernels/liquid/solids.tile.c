@@ -23,7 +23,8 @@ typedef struct share_scratch {
     uint8_t half[HALF_EDGE * HALF_EDGE * HALF_EDGE];    ///< openness, 0..255
     uint16_t pass_z[TILE_EDGE * HALF_EDGE * HALF_EDGE]; ///< after the kernel along z: [8][18][18]
     uint16_t pass_y[TILE_EDGE * TILE_EDGE * HALF_EDGE];
-    uint8_t open[3][TILE_FACES]; ///< like the matrix' faces: both borders
+    uint8_t open[3][TILE_FACES];    ///< like the matrix' faces: both borders
+    uint8_t covered[3][TILE_FACES]; ///< the rest, but on the tank's walls too only what solids cover
     uint8_t face_owner[3][TILE_FACES];
     uint8_t room[TILE_CELLS], sides[TILE_CELLS];
 } share_scratch;
@@ -120,6 +121,7 @@ TILE_FN void share_faces(const liquid_args *args, share_scratch *s, tile_place p
             const uint8_t open =
                 square_share(s->node[corner], s->node[corner + u], s->node[corner + u + v], s->node[corner + v]);
             s->open[axis][i] = wall ? 0 : open;
+            s->covered[axis][i] = (uint8_t)(255 - open);
             s->face_owner[axis][i] = BODY_NONE;
         }
     }
@@ -216,17 +218,15 @@ TILE_KERNEL(liquid_solid_shares, CELL_LANES, liquid_args, share_scratch)
 
 // -------------------------------------------------------------------------------------------------------- each substep
 
-/// Which body covers a face.
-TILE_FN void share_owners(const liquid_args *args, share_scratch *s, tile_place place)
+/// Which body covers a face. Of the tank's walls too: a body that goes through one pushes nothing away there.
+TILE_FN void share_owners(share_scratch *s)
 {
-    const int at_tile[3] = {place.x, place.y, place.z};
     for (int axis = 0; axis < 3; axis++) {
         const int nx = TILE_EDGE + (axis == 0), ny = TILE_EDGE + (axis == 1), nz = TILE_EDGE + (axis == 2);
         int u, v;
         face_strides(axis, &u, &v);
         FOR_RANGE (i, 0, TILE_FACES) {
             const int x = (int)i % nx, y = (int)i / nx % ny, z = (int)i / (nx * ny) % nz;
-            const int normal = at_tile[axis] * TILE_EDGE + (axis == 0 ? x : axis == 1 ? y : z);
             const int corner = area_index(x, y, z), corners[4] = {corner, corner + u, corner + v, corner + u + v};
             uint8_t owner = BODY_NONE;
             float least = 1e9f;
@@ -236,10 +236,7 @@ TILE_FN void share_owners(const liquid_args *args, share_scratch *s, tile_place 
                 owner = distance < least || (distance == least && other < owner) ? other : owner;
                 least = tile_min_f32(distance, least);
             }
-            const uint32_t covered = 255u - s->open[axis][i];
-            if (owner == BODY_NONE || covered == 0 || normal <= 0 || normal >= args->shape.cells[axis])
-                continue;
-            s->face_owner[axis][i] = owner;
+            s->face_owner[axis][i] = s->covered[axis][i] > 0 ? owner : (uint8_t)BODY_NONE;
         }
     }
     TILE_BARRIER();
@@ -315,8 +312,8 @@ TILE_FN void put_moving(const liquid_args *args, share_scratch *s, uint32_t tile
         if (owner != BODY_NONE)
             body_velocity(&m->bodies->state[owner], at, velocity);
         for (int axis = 0; axis < 3; axis++) {
-            const int above = s->face_owner[axis][next[axis]] == owner ? 255 - s->open[axis][next[axis]] : 0;
-            const int below = s->face_owner[axis][face[axis]] == owner ? 255 - s->open[axis][face[axis]] : 0;
+            const int above = s->face_owner[axis][next[axis]] == owner ? s->covered[axis][next[axis]] : 0;
+            const int below = s->face_owner[axis][face[axis]] == owner ? s->covered[axis][face[axis]] : 0;
             const int cover = owner != BODY_NONE ? above - below : 0;
             m->cover[axis][to] = (int16_t)cover;
             both[axis] = above + below;
@@ -345,7 +342,7 @@ TILE_KERNEL(liquid_solids, CELL_LANES, liquid_args, share_scratch)
         share_faces(args, s, place);
         share_rooms(s);
         share_sides(s);
-        share_owners(args, s, place);
+        share_owners(s);
         put_moving(args, s, tile, place);
     }
 }
