@@ -475,8 +475,6 @@ TILE_FN void transfer_pack(const liquid_args *args, const near_scratch *s, uint3
     }
 }
 
-enum { WALL_MARGIN = 1 << (POSITION_BITS - 6) }; // particles keep 1/64 cell from the walls
-
 enum { STAYS = 13 };
 
 /// Counts the particles that leave their tile; most don't, and all would count in one place.

@@ -26,15 +26,17 @@ static void invert_inertia(double m[3][3], float *inverse)
     inverse[5] = (float)(cofactor[0][1] / determinant);
 }
 
-/// Half of a body's thinnest direction, cells; of a field, a guess from its volume.
-static double thinnest(const liquid_body *body, double volume_cells)
+/// The share of a film beside it that a free body takes along in a substep: all that doesn't throw it back. Films weigh
+/// about half a cell on either side, the matter between them its thickness times its density.
+static float film_share(const tarn_tank_desc *desc, const tarn_shape *shape, double density)
 {
-    const double radius = (double)body->half[0];
-    if (body->kind == BODY_FIELD)
-        return 0.25 * cbrt(volume_cells);
-    if (body->kind == BODY_BOX)
-        return fmin(radius, fmin((double)body->half[1], (double)body->half[2]));
-    return body->kind == BODY_CYLINDER ? fmin(radius, (double)body->half[1]) : radius;
+    const tarn_pose still = {.rotation = {0.0f, 0.0f, 0.0f, 1.0f}};
+    double min_m[3], max_m[3], thickness_m = INFINITY;
+    tarn_shape_bounds_m(shape, &still, desc->fields, min_m, max_m);
+    for (int a = 0; a < 3; a++)
+        thickness_m = fmin(thickness_m, max_m[a] - min_m[a]);
+    const double hollow = shape->kind == TARN_SHAPE_FIELD ? 0.5 : 1.0;
+    return (float)fmin(hollow * thickness_m / (double)desc->cell_m * density / 3.0, 1.0);
 }
 
 /// Mass, inertia and centre of a free body in cells of the lightest liquid.
@@ -47,13 +49,11 @@ static void fill_mass(const tarn_tank_desc *desc, const tarn_solid *solid, liqui
     double liquid = desc->liquid_count > 0 ? (double)desc->liquids[0].density_kg_m3 : 1000.0;
     for (uint32_t i = 1; i < desc->liquid_count; i++) // pressures are in terms of the lightest
         liquid = fmin(liquid, (double)desc->liquids[i].density_kg_m3);
-    const double volume_cells = mass.volume_m3 / (cell_m * cell_m * cell_m);
     const double density = (double)solid->density_kg_m3 / liquid / (cell_m * cell_m * cell_m);
     double inertia[3][3];
     body->is_free = 1;
     body->inverse_mass = (float)(1.0 / (density * mass.volume_m3));
-    // Films weigh about half a cell on either side, the matter between them its thickness times its density.
-    body->film = (float)fmin((double)solid->density_kg_m3 / liquid * thinnest(body, volume_cells) / 1.5, 1.0);
+    body->film = film_share(desc, &solid->shape, (double)solid->density_kg_m3 / liquid);
     for (int r = 0; r < 3; r++) {
         body->center[r] = (float)(mass.center_m[r] / cell_m);
         for (int c = 0; c < 3; c++)

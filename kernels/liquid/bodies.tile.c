@@ -6,6 +6,11 @@
 //
 //     gather (partial sums of a tile) ─ respond (M^-1 of their sum) ─ apply (J of that)
 //
+// What covers of faces leave out of a body's volume, the weight of that much liquid makes up for: lift. Like the drag
+// of viscosity it is a force of its own, before the pressure acts.
+//
+//     lift or drag ─ respond ─ kick ─ flux (what the bodies push away, anew)
+//
 // A light body is then as stable as a heavy one. What a body touches is not part of that system; the push of the last
 // substep's contacts stands in for it, or a body that lies on the floor would press water out from under it for ever.
 //

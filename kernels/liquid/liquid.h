@@ -33,7 +33,8 @@ enum {
     VISCOSITY_ITERATIONS_MAX = 96,
     POSITION_BITS = 20, ///< fraction bits of a position; a particle sits at (X + 0.5) / 2^20 cells
     TILE_POSITION_BITS = 23,
-    LEVELS_MAX = 8, ///< 8 * 2^(LEVELS_MAX - 1) = 1024 cells
+    WALL_MARGIN = 1 << (POSITION_BITS - 6), ///< that particles keep from the tank's walls: 1/64 cell
+    LEVELS_MAX = 8,                         ///< 8 * 2^(LEVELS_MAX - 1) = 1024 cells
     EXTRAPOLATION_LAYERS = 3,
     PARTICLE_LANES = 256,
     CELL_LANES = 256,
@@ -519,11 +520,6 @@ TILE_FN particle_axis axis_weights_local(int local)
     a.center_weight[1] = ((float)(centered & mask) + 0.5f) * unit;
     a.center_weight[0] = 1.0f - a.center_weight[1];
     return a;
-}
-
-TILE_FN particle_axis axis_weights(uint32_t position)
-{
-    return axis_weights_local((int)(position & ((1u << TILE_POSITION_BITS) - 1)));
 }
 
 #endif

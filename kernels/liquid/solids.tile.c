@@ -502,8 +502,6 @@ TILE_FN int walk(const liquid_args *args, uint32_t near, int32_t *position, floa
     return touched;
 }
 
-enum { TANK_MARGIN = 1 << (POSITION_BITS - 6) }; ///< that particles keep from the tank's walls
-
 TILE_FN void collide_particle(const liquid_args *args, tile_place place, uint32_t near, uint32_t particle)
 {
     const liquid_memory *m = &args->m;
@@ -520,9 +518,9 @@ TILE_FN void collide_particle(const liquid_args *args, tile_place place, uint32_
     if (!walk(args, near, at, rest, velocity))
         return;
     for (int c = 0; c < 3; c++) {
-        const int32_t last = (args->shape.cells[c] << POSITION_BITS) - 1 - TANK_MARGIN;
+        const int32_t last = (args->shape.cells[c] << POSITION_BITS) - 1 - WALL_MARGIN;
         at[c] = tile_clamp_i32(at[c], from[c] - COLLIDE_MOVE_MAX, from[c] + COLLIDE_MOVE_MAX);
-        at[c] = tile_clamp_i32(at[c], TANK_MARGIN, last);
+        at[c] = tile_clamp_i32(at[c], WALL_MARGIN, last);
     }
     // Squeezed between solids: rather not move than end in one that stands still.
     const int stay = solid_distance(args, at, unused) < 0.0f && solid_distance(args, from, unused) >= 0.0f;

@@ -153,28 +153,6 @@ typedef struct viscosity_mixed_scratch {
     uint32_t neighbour[27];
 } viscosity_mixed_scratch;
 
-/// Loads an active field with one cell of the six neighbours; `missing` where there is no tile, and outside `outside`.
-#define LOAD_SIDES(name, type)                                                                                         \
-    TILE_FN void name(const liquid_args *args, tile_place place, uint32_t slot, const type *field, type *rim,          \
-                      type missing, type outside)                                                                      \
-    {                                                                                                                  \
-        const type *own = field + (uint64_t)slot * TILE_CELLS;                                                         \
-        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)                                                             \
-            rim[rim_index(x, y, z)] = own[cell_index(x, y, z)];                                                        \
-        for (int side = 0; side < 6; side++) {                                                                         \
-            const uint32_t dense = side_tile(args, 0, place, side);                                                    \
-            const uint32_t other = dense != TILE_NONE ? args->m.slot[dense] : TILE_NONE;                               \
-            const type *from = field + (uint64_t)(other != TILE_NONE ? other : 0) * TILE_CELLS;                        \
-            const type none = dense != TILE_NONE ? missing : outside;                                                  \
-            FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)                                                              \
-                rim[rim_of_side(side, i, j) + once] = other != TILE_NONE ? from[cell_of_side(side, i, j)] : none;      \
-        }                                                                                                              \
-        TILE_BARRIER();                                                                                                \
-    }
-
-LOAD_SIDES(load_sides_f32, float)
-LOAD_SIDES(load_sides_u8, uint8_t)
-
 /// Whether the tile has any face to solve for; the same for all lanes.
 TILE_FN int load_faces(const liquid_args *args, viscosity_scratch *s, tile_place place, uint32_t tile)
 {
@@ -373,7 +351,7 @@ TILE_FN drag_flow film_drag(const liquid_args *args, const body_drag_scratch *s,
     face_middle(cell, c, middle);
     body_velocity(&args->m.bodies->state[b], middle, of_body);
     const float share = film_share(args, b, open, face), reach = 0.5f + (float)open * (1.0f / 255.0f);
-    const float mass = 0.5f * reach * reach / s->m.beta[at];
+    const float mass = 0.5f * reach * reach / (args->m.viscosity != NULL ? s->m.beta[at] : 1.0f);
     const drag_flow flow = {mass * share / (1.0f - share) * (s->m.v.u[at] - of_body[c]), 0.0f};
     return flow;
 }
@@ -447,7 +425,8 @@ TILE_KERNEL(liquid_body_drag, CELL_LANES, liquid_args, body_drag_scratch)
         TILE_BARRIER();
         for (int c = 0; c < 3 && acts; c++) {
             load_component(args, &s->m.v, place, slot, m->u[c], c);
-            load_dynamic(args, &s->m, place, slot, c);
+            if (m->viscosity != NULL)
+                load_dynamic(args, &s->m, place, slot, c);
             add_drag(args, s, place, slot, b, c);
         }
         for (int k = 0; k < BODY_SUMS; k++)
