@@ -1,5 +1,8 @@
 /// A tank of liquid on one device: created from a description, stepped with a fixed time step, pushed by impulses,
-/// encoded into frames. All functions run on the thread that created the tank. Nothing allocates after creation.
+/// encoded into frames. All functions run on the thread that created the tank. A tank's memory is taken when it is
+/// created: stepping, encoding, saving and reporting take none, but for what CUDA needs to record a substep's launches
+/// anew after some changes of parameters. tarn_tank_reset, tarn_tank_load and the copies of particles and pressure take
+/// host memory until they return, and return TARN_E_MEMORY where there is none.
 ///
 /// Coordinates are tank coordinates: metres, y up, origin at the tank's lowest corner. The result of a step depends on
 /// the description and the inputs alone: not on the device, the number of threads or the instruction set.
@@ -37,7 +40,8 @@ enum {
 /// One of the liquids of a tank. The first is what blocks hold that don't say otherwise.
 typedef struct tarn_liquid {
     float density_kg_m3;  ///< 0.01..20000; at most TARN_TANK_DENSITY_RATIO_MAX times that of the lightest
-    float viscosity_m2_s; ///< kinematic, 0..100; 0: none. Above 0 nothing slips along walls any more; at most
+    float viscosity_m2_s; ///< kinematic, 0..100; 0: none. Above 0 nothing slips along the tank's walls and solids any
+                          ///< more: those that move drag liquid along, and it drags free ones. At most
                           ///< 50 cell_m^2 / dt_s has an effect in a substep
     uint8_t colour[3];    ///< sRGB, of new particles
 } tarn_liquid;
@@ -224,13 +228,13 @@ typedef struct tarn_tank_report {
     uint32_t active_tiles, liquid_cells;
     uint32_t substeps, pressure_iterations; ///< iterations: of the last substep
     float residual;                         ///< max over liquid cells of abs(div u) * dt after projection
-    float speed_max_m_s;                    ///< along an axis, of what moved farthest in the last substep
-    double kinetic_j_kg;                    ///< mean kinetic energy per kg
-    double potential_j_kg;                  ///< mean g*y per kg
-    double momentum_m_s[3];                 ///< mean velocity
-    double center_m[3];                     ///< centre of mass
-    uint64_t bytes;                         ///< of device memory that the tank uses
-    uint64_t particle_bytes, cell_bytes;    ///< of these: per particle of its capacity, and per cell of active tiles
+    float speed_max_m_s;                 ///< along an axis, of what moved farthest in the last substep
+    double kinetic_j_kg;                 ///< of the liquids, per kg: a heavy liquid's particles count for more
+    double potential_j_kg;               ///< the same of g*y
+    double momentum_m_s[3];              ///< momentum per kg
+    double center_m[3];                  ///< centre of mass
+    uint64_t bytes;                      ///< of device memory that the tank uses
+    uint64_t particle_bytes, cell_bytes; ///< of these: per particle of its capacity, and per cell of active tiles
     double volume_m3;    ///< of the liquid as the last substep's grid saw it; crowded cells count as full
     uint64_t born, gone; ///< particles that entered and left since the start
 } tarn_tank_report;
@@ -267,7 +271,9 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
 /// Takes NULL.
 void tarn_tank_destroy(tarn_tank *tank);
 
-/// Seeds the liquid anew: the state is what tarn_tank_create made.
+/// Back to the start: liquid, bodies, step and the tank's own motion are what tarn_tank_create made. Parameters stay as
+/// they are, and so do what the profile has added up and the hands of the next step.
+/// @return TARN_OK, TARN_E_MEMORY or TARN_E_DEVICE: after these the tank may only be reset, loaded or destroyed
 tarn_status tarn_tank_reset(tarn_tank *tank);
 
 /// Changes a parameter from the next step on. @return TARN_OK or TARN_E_ARGUMENT (out of range)
@@ -304,7 +310,8 @@ uint32_t tarn_tank_bodies(const tarn_tank *tank, tarn_body_state *bodies);
 size_t tarn_tank_save_bytes_max(const tarn_tank *tank);
 tarn_status tarn_tank_save(tarn_tank *tank, uint8_t *bytes, size_t bytes_max, size_t *byte_count);
 
-/// @return TARN_OK, TARN_E_MALFORMED (not of such a tank; the tank is as it was) or TARN_E_DEVICE
+/// @return TARN_OK, TARN_E_MALFORMED (not of such a tank; the tank is as it was), TARN_E_MEMORY or TARN_E_DEVICE: after
+///         these two the tank may only be reset, loaded or destroyed
 tarn_status tarn_tank_load(tarn_tank *tank, const uint8_t *bytes, size_t byte_count);
 
 /// What is known of the last step without asking the device: all but the energies, the momentum and the centre, which

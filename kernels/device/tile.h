@@ -482,8 +482,8 @@ TILE_FN uint64_t tile_mix_u64(uint64_t x)
 //
 // All lanes call them, after a barrier; they end with one.
 //
-//     tile_sum_f32(x, n), tile_sum_f64(x, n), tile_sum_i64(x, n), tile_sum_u64(x, n): n a power of two; the sum ends in
-//     x[0], what else is in x is undefined.
+//     tile_sum_f32(x, n), tile_sum_i64(x, n), tile_sum_u64(x, n): n a power of two; the sum ends in x[0], what else is
+//         in x is undefined.
 //         The tree is fixed: x[i] += x[i + n/2], then n/4, ... 1.
 //     tile_max_f32(x, n): the same for the maximum.
 //     tile_scan_u32(x, n, total): exclusive prefix sum in place, any n; *total receives the sum.
@@ -608,10 +608,6 @@ TILE_FN float tile_add_pair_f32(float a, float b)
 {
     return a + b;
 }
-TILE_FN double tile_add_pair_f64(double a, double b)
-{
-    return a + b;
-}
 TILE_FN int64_t tile_add_pair_i64(int64_t a, int64_t b)
 {
     return a + b;
@@ -623,7 +619,6 @@ TILE_FN uint64_t tile_add_pair_u64(uint64_t a, uint64_t b)
 TILE_REDUCE(tile_sum_i64, int64_t, tile_add_pair_i64)
 TILE_REDUCE(tile_sum_u64, uint64_t, tile_add_pair_u64)
 TILE_REDUCE(tile_sum_f32, float, tile_add_pair_f32)
-TILE_REDUCE(tile_sum_f64, double, tile_add_pair_f64)
 TILE_REDUCE(tile_max_f32, float, tile_max2_f32)
 
 #endif

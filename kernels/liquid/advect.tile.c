@@ -616,7 +616,7 @@ TILE_FN void start_pack(const liquid_args *args, const far_scratch *s, uint32_t 
         pack_store_i32(args->m.moved_position[c] + particle, pack_bits_f32(interpolate_far(s, c, axes)), n);
 }
 
-enum { WALL_MARGIN = 1 << (POSITION_BITS - 6) }; // particles keep 1/64 cell from the walls
+enum { STAYS = 13 };
 
 /// Counts the particles that leave their tile; most don't, and all would count in one place.
 TILE_FN void count_moves(advect_scratch *s, pack_i32 to, uint32_t n)

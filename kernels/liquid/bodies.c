@@ -26,6 +26,19 @@ static void invert_inertia(double m[3][3], float *inverse)
     inverse[5] = (float)(cofactor[0][1] / determinant);
 }
 
+/// The share of a film beside it that a free body takes along in a substep: all that doesn't throw it back. Films weigh
+/// about half a cell on either side, the matter between them its thickness times its density.
+static float film_share(const tarn_tank_desc *desc, const tarn_shape *shape, double density)
+{
+    const tarn_pose still = {.rotation = {0.0f, 0.0f, 0.0f, 1.0f}};
+    double min_m[3], max_m[3], thickness_m = INFINITY;
+    tarn_shape_bounds_m(shape, &still, desc->fields, min_m, max_m);
+    for (int a = 0; a < 3; a++)
+        thickness_m = fmin(thickness_m, max_m[a] - min_m[a]);
+    const double hollow = shape->kind == TARN_SHAPE_FIELD ? 0.5 : 1.0;
+    return (float)fmin(hollow * thickness_m / (double)desc->cell_m * density / 3.0, 1.0);
+}
+
 /// Mass, inertia and centre of a free body in cells of the lightest liquid.
 static void fill_mass(const tarn_tank_desc *desc, const tarn_solid *solid, liquid_body *body)
 {
@@ -40,6 +53,7 @@ static void fill_mass(const tarn_tank_desc *desc, const tarn_solid *solid, liqui
     double inertia[3][3];
     body->is_free = 1;
     body->inverse_mass = (float)(1.0 / (density * mass.volume_m3));
+    body->film = film_share(desc, &solid->shape, (double)solid->density_kg_m3 / liquid);
     for (int r = 0; r < 3; r++) {
         body->center[r] = (float)(mass.center_m[r] / cell_m);
         for (int c = 0; c < 3; c++)
@@ -118,6 +132,7 @@ static void fill_body(const tarn_tank_desc *desc, const tarn_solid *solid, liqui
         body->half[a] = shape->kind == TARN_SHAPE_FIELD ? shape->half_m[a] : (float)((double)shape->half_m[a] / cell_m);
     if (shape->kind == TARN_SHAPE_SPHERE)
         body->half[1] = 0.0f;
+    body->film = 1.0f;
     if (solid->motion == TARN_MOTION_FREE)
         fill_mass(desc, solid, body);
     tarn_shape_bounding_sphere_m(shape, &still, desc->fields, center_m, &radius_m);

@@ -6,6 +6,11 @@
 //
 //     gather (partial sums of a tile) ─ respond (M^-1 of their sum) ─ apply (J of that)
 //
+// What covers of faces leave out of a body's volume, the weight of that much liquid makes up for: lift. Like the drag
+// of viscosity it is a force of its own, before the pressure acts.
+//
+//     lift or drag ─ respond ─ kick ─ flux (what the bodies push away, anew)
+//
 // A light body is then as stable as a heavy one. What a body touches is not part of that system; the push of the last
 // substep's contacts stands in for it, or a body that lies on the floor would press water out from under it for ever.
 //
@@ -159,6 +164,7 @@ TILE_KERNEL(liquid_bodies_begin, BODY_LANES, liquid_args, tile_no_scratch)
     const float frac = m->control->frac;
     FOR_RANGE (b, 0, bodies->count) {
         liquid_body_state *state = &bodies->state[b];
+        bodies->hold[b] = 1.0f;
         if (!bodies->body[b].is_free) {
             follow_keyframes(m->body_control, b, frac, state);
             continue;
@@ -183,16 +189,6 @@ typedef struct body_tiles_scratch {
     uint32_t rank[TILES_LANES];
     uint32_t total, base;
 } body_tiles_scratch;
-
-/// Free bodies that may cover faces in a tile: bits.
-TILE_FN uint32_t free_near_tile(const liquid_args *args, uint32_t o)
-{
-    const uint32_t near = bodies_near_tile(args, tile_place_of(&args->shape, 0, args->m.level[0].tile[o]), 2.5f);
-    uint32_t free = 0;
-    for (uint32_t b = 0; b < args->m.bodies->count; b++)
-        free |= (near >> b & 1) != 0 && args->m.bodies->body[b].is_free ? 1u << b : 0u;
-    return free;
-}
 
 /// Lists the occupied tiles that free bodies may cover. One tile.
 TILE_KERNEL(liquid_body_tiles, TILES_LANES, liquid_args, body_tiles_scratch)
@@ -255,7 +251,7 @@ TILE_KERNEL(liquid_body_gather, CELL_LANES, liquid_args, body_gather_scratch)
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const uint32_t near = free_near_tile(args, o);
     for (uint32_t b = 0; b < m->bodies->count; b++) {
-        float *to = m->body_partial + ((uint64_t)tile * BODIES_MAX + b) * 6;
+        float *to = m->body_partial + ((uint64_t)tile * BODIES_MAX + b) * BODY_SUMS;
         if ((near >> b & 1) != 0) {
             FOR_RANGE (c, 0, TILE_CELLS) {
                 const float p = args->gathered[(uint64_t)o * TILE_CELLS + c];
@@ -272,30 +268,26 @@ TILE_KERNEL(liquid_body_gather, CELL_LANES, liquid_args, body_gather_scratch)
                 tile_sum_f32(s->value[k], TILE_CELLS);
         }
         if (TILE_SINGLE()) {
-            for (int k = 0; k < 6; k++)
-                to[k] = (near >> b & 1) != 0 ? s->value[k][0] : 0.0f;
+            for (int k = 0; k < BODY_SUMS; k++)
+                to[k] = k < BODY_GRIP && (near >> b & 1) != 0 ? s->value[k < BODY_GRIP ? k : 0][0] : 0.0f;
         }
         TILE_BARRIER();
     }
 }
 
-enum { RESPOND_VALUES = BODIES_MAX * 6, RESPOND_PARTS = 8, RESPOND_LANES = RESPOND_PARTS * RESPOND_VALUES };
+enum { RESPOND_VALUES = BODIES_MAX * BODY_SUMS, RESPOND_PARTS = 8, RESPOND_LANES = RESPOND_PARTS * RESPOND_VALUES };
 
 typedef struct respond_scratch {
     double part[RESPOND_PARTS][RESPOND_VALUES], sum[RESPOND_VALUES];
 } respond_scratch;
 
-/// M^-1 of the gathered forces. One tile.
-TILE_KERNEL(liquid_body_respond, RESPOND_LANES, liquid_args, respond_scratch)
+/// What the listed tiles have gathered: s->sum.
+TILE_FN void sum_gathered(const liquid_memory *m, respond_scratch *s)
 {
-    const liquid_memory *m = &args->m;
-    liquid_bodies *bodies = m->bodies;
-    if (args->is_first == 0 && m->counters->go == 0)
-        return;
-    const uint32_t values = bodies->count * 6;
+    const uint32_t values = m->bodies->count * BODY_SUMS;
     FOR_RANGE (i, 0, RESPOND_PARTS * values) {
         double sum = 0.0;
-        for (uint32_t k = i / values; k < bodies->tile_count; k += RESPOND_PARTS)
+        for (uint32_t k = i / values; k < m->bodies->tile_count; k += RESPOND_PARTS)
             sum += (double)m->body_partial[(uint64_t)k * RESPOND_VALUES + i % values];
         s->part[i / values][i % values] = sum;
     }
@@ -307,15 +299,111 @@ TILE_KERNEL(liquid_body_respond, RESPOND_LANES, liquid_args, respond_scratch)
         s->sum[i] = sum;
     }
     TILE_BARRIER();
+}
+
+/// M^-1 of the gathered forces. One tile.
+TILE_KERNEL(liquid_body_respond, RESPOND_LANES, liquid_args, respond_scratch)
+{
+    const liquid_memory *m = &args->m;
+    liquid_bodies *bodies = m->bodies;
+    if (args->is_first == 0 && m->counters->go == 0)
+        return;
+    sum_gathered(m, s);
     FOR_RANGE (b, 0, bodies->count) {
         const liquid_body *body = &bodies->body[b];
-        const float moment[3] = {(float)s->sum[6 * b + 3], (float)s->sum[6 * b + 4], (float)s->sum[6 * b + 5]};
+        const double *sum = &s->sum[BODY_SUMS * b];
+        const float moment[3] = {(float)sum[3], (float)sum[4], (float)sum[5]};
         float spin[3];
         spin_of(body, &bodies->state[b], moment, spin);
         for (int a = 0; a < 3; a++) {
-            bodies->change[b][a] = body->inverse_mass * (float)s->sum[6 * b + (uint32_t)a];
+            bodies->change[b][a] = body->inverse_mass * (float)sum[a];
             bodies->change[b][3 + a] = spin[a];
         }
+    }
+}
+
+/// How much of the viscosity acts between the liquid and each body, for both alike. A body is no part of the implicit
+/// solve, so that more than what takes it along with the liquid at once would throw it back. Liquid that a body grips
+/// by a layer of links yields: a deep one by the share `yields` of what the links alone would do. One tile.
+TILE_KERNEL(liquid_body_hold, RESPOND_LANES, liquid_args, respond_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const float k = m->viscosity != (float *)0 ? 0.0f : m->control->viscosity[0];
+    const float yields = 2.0f / (1.0f + tile_sqrt_f32(1.0f + 4.0f * k));
+    sum_gathered(m, s);
+    FOR_RANGE (b, 0, m->bodies->count) {
+        const float grip = (float)s->sum[BODY_SUMS * b + BODY_GRIP] * m->bodies->body[b].inverse_mass * yields;
+        m->bodies->hold[b] = grip > 1.0f + yields ? yields / (grip - 1.0f) : 1.0f;
+    }
+}
+
+/// Force that the hydrostatic pressure has on what the covers leave out of a body: the weight of the liquid that it
+/// displaces. A pressure that lies at a cell's centre knows a surface in the cell only by the cell, so that a ball of 3
+/// cells would displace 5 % too little, and a box half a layer too much or too little. One tile per listed tile.
+TILE_KERNEL(liquid_body_lift, CELL_LANES, liquid_args, body_gather_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const liquid_control *control = m->control;
+    const uint32_t o = m->body_tile[tile], dense = m->level[0].tile[o], slot = m->slot[dense];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    const uint32_t near = free_near_tile(args, o);
+    for (uint32_t b = 0; b < m->bodies->count; b++) {
+        float *to = m->body_partial + ((uint64_t)tile * BODIES_MAX + b) * BODY_SUMS;
+        if ((near >> b & 1) != 0) {
+            FOR_RANGE (c, 0, TILE_CELLS) {
+                const uint64_t cell = (uint64_t)slot * TILE_CELLS + c;
+                float unused[3], r[3], from_pivot[3], force[3], moment[3];
+                const int owned = cover_of(args, cell, c, place, b, unused, r) && m->cell_type[cell] == CELL_LIQUID;
+                for (int a = 0; a < 3; a++)
+                    from_pivot[a] = m->bodies->state[b].position[a] + r[a] - control->pivot[a];
+                for (int a = 0; a < 3; a++) {
+                    const float beta = m->beta[a] != (float *)0 ? m->beta[a][cell] : 1.0f;
+                    const float pull = control->gravity[a] + dot3(control->force_slope[a], from_pivot);
+                    force[a] = -pull * control->frac * ((float)m->lack[a][cell] * (1.0f / 510.0f)) / beta;
+                }
+                cross3(r, force, moment);
+                for (int a = 0; a < 3; a++) {
+                    s->value[a][c] = owned ? force[a] : 0.0f;
+                    s->value[3 + a][c] = owned ? moment[a] : 0.0f;
+                }
+            }
+            TILE_BARRIER();
+            for (int k = 0; k < 6; k++)
+                tile_sum_f32(s->value[k], TILE_CELLS);
+        }
+        if (TILE_SINGLE()) {
+            for (int k = 0; k < BODY_SUMS; k++)
+                to[k] = k < BODY_GRIP && (near >> b & 1) != 0 ? s->value[k < BODY_GRIP ? k : 0][0] : 0.0f;
+        }
+        TILE_BARRIER();
+    }
+}
+
+/// What the bodies' change pushes out of a cell.
+TILE_FN float flux_of_change(const liquid_args *args, uint64_t cell, uint32_t c, tile_place place)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t b = m->cover_owner[cell];
+    float area[3], r[3], moved[3];
+    if (b == BODY_NONE)
+        return 0.0f;
+    const float *change = m->bodies->change[b];
+    cover_of(args, cell, c, place, b, area, r);
+    cross3(change + 3, r, moved);
+    for (int a = 0; a < 3; a++)
+        moved[a] += change[a];
+    return dot3(area, moved);
+}
+
+/// Brings what bodies push away up to date with the bodies' change. One tile per listed tile.
+TILE_KERNEL(liquid_body_flux, CELL_LANES, liquid_args, tile_no_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t dense = m->level[0].tile[m->body_tile[tile]], slot = m->slot[dense];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    FOR_RANGE (c, 0, TILE_CELLS) {
+        const uint64_t cell = (uint64_t)slot * TILE_CELLS + c;
+        m->solid_flux[cell] += flux_of_change(args, cell, c, place);
     }
 }
 
@@ -334,17 +422,7 @@ TILE_KERNEL(liquid_body_apply, CELL_LANES, liquid_args, body_apply_scratch)
     const float *diagonal = m->level[0].diagonal + (uint64_t)o * TILE_CELLS;
     FOR_RANGE (c, 0, TILE_CELLS) {
         const uint64_t at = (uint64_t)o * TILE_CELLS + c, cell = (uint64_t)slot * TILE_CELLS + c;
-        const uint32_t b = m->cover_owner[cell];
-        float value = m->product[at];
-        if (b != BODY_NONE && diagonal[c] > 0.0f) {
-            float area[3], r[3], moved[3];
-            const float *change = m->bodies->change[b];
-            cover_of(args, cell, c, place, b, area, r);
-            cross3(change + 3, r, moved);
-            for (int a = 0; a < 3; a++)
-                moved[a] += change[a];
-            value += dot3(area, moved);
-        }
+        const float value = m->product[at] + (diagonal[c] > 0.0f ? flux_of_change(args, cell, c, place) : 0.0f);
         m->product[at] = value;
         s->value[c] = value * m->direction[at];
     }
@@ -354,7 +432,7 @@ TILE_KERNEL(liquid_body_apply, CELL_LANES, liquid_args, body_apply_scratch)
         m->partial[o] = s->value[0];
 }
 
-/// What the solved pressure does to the bodies. What failed is not applied. One tile.
+/// Applies the bodies' change: what the solved pressure does to them, unless that failed. One tile.
 TILE_KERNEL(liquid_bodies_kick, BODY_LANES, liquid_args, tile_no_scratch)
 {
     liquid_bodies *bodies = args->m.bodies;

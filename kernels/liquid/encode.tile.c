@@ -153,20 +153,22 @@ TILE_KERNEL(liquid_totals_sum, PARTICLE_LANES, liquid_args, totals_scratch)
     FOR_LANES (lane) {
         const uint32_t i = first + (lane < count ? lane : 0);
         const uint64_t counts = lane < count;
+        const float mass = args->shape.liquid_density[m->attribute != NULL ? m->attribute[i] & (LIQUIDS_MAX - 1) : 0];
         uint64_t hash = tile_mix_u64(m->id[i] + 0x9e3779b97f4a7c15ull);
         float energy = 0.0f;
         for (int c = 0; c < 3; c++) {
             const float v = m->velocity[c][i];
             hash = tile_mix_u64(hash ^ ((uint64_t)m->position[c][i] << 32 | tile_bits_f32(v)));
             energy += v * v;
-            s->sum[TOTAL_POSITION + c][lane] = counts * (m->position[c][i] >> 10);
-            s->sum[TOTAL_VELOCITY + c][lane] = counts * (uint64_t)(int64_t)tile_round_i32(v * (float)(1 << 20));
+            s->sum[TOTAL_POSITION + c][lane] = counts * (uint64_t)(mass * (float)(m->position[c][i] >> 10));
+            s->sum[TOTAL_VELOCITY + c][lane] = counts * (uint64_t)(int64_t)tile_round_i32(mass * v * (float)(1 << 20));
         }
         for (int c = 0; m->affine[0] != NULL && c < 9; c++)
             hash = tile_mix_u64(hash ^ tile_bits_f32(m->affine[c][i]));
         if (m->attribute != NULL)
             hash = tile_mix_u64(hash ^ m->attribute[i]);
-        s->sum[TOTAL_ENERGY][lane] = counts * (uint64_t)(energy * (float)(1 << 20));
+        s->sum[TOTAL_ENERGY][lane] = counts * (uint64_t)(mass * energy * (float)(1 << 20));
+        s->sum[TOTAL_MASS][lane] = counts * (uint64_t)(mass * (float)(1 << 20));
         s->sum[TOTAL_HASH][lane] = counts * hash;
         s->sum[TOTAL_HASH + 1][lane] = counts * tile_mix_u64(hash ^ 0xd1b54a32d192ed03ull);
     }

@@ -202,21 +202,32 @@ TILE_FN void load_rim(const liquid_args *args, uint32_t level, tile_place place,
     TILE_BARRIER();
 }
 
-/// Loads the types of a tile's cells with one cell of the six neighbours around them. `slot` is its active index.
+/// Loads an active field with one cell of the six neighbours; `missing` where there is no tile, and outside `outside`.
+#define LOAD_SIDES(name, type)                                                                                         \
+    TILE_FN void name(const liquid_args *args, tile_place place, uint32_t slot, const type *field, type *rim,          \
+                      type missing, type outside)                                                                      \
+    {                                                                                                                  \
+        const type *own = field + (uint64_t)slot * TILE_CELLS;                                                         \
+        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)                                                             \
+            rim[rim_index(x, y, z)] = own[cell_index(x, y, z)];                                                        \
+        for (int side = 0; side < 6; side++) {                                                                         \
+            const uint32_t dense = side_tile(args, 0, place, side);                                                    \
+            const uint32_t other = dense != TILE_NONE ? args->m.slot[dense] : TILE_NONE;                               \
+            const type *from = field + (uint64_t)(other != TILE_NONE ? other : 0) * TILE_CELLS;                        \
+            const type none = dense != TILE_NONE ? missing : outside;                                                  \
+            FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)                                                              \
+                rim[rim_of_side(side, i, j) + once] = other != TILE_NONE ? from[cell_of_side(side, i, j)] : none;      \
+        }                                                                                                              \
+        TILE_BARRIER();                                                                                                \
+    }
+
+LOAD_SIDES(load_sides_f32, float)
+LOAD_SIDES(load_sides_u8, uint8_t)
+
+/// The types of cells.
 TILE_FN void load_types(const liquid_args *args, tile_place place, uint32_t slot, uint8_t *type)
 {
-    const uint8_t *own = args->m.cell_type + (uint64_t)slot * TILE_CELLS;
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
-        type[rim_index(x, y, z)] = own[cell_index(x, y, z)];
-    for (int side = 0; side < 6; side++) {
-        const uint32_t dense = side_tile(args, 0, place, side);
-        const uint32_t other = dense != TILE_NONE ? args->m.slot[dense] : TILE_NONE;
-        const uint8_t missing = dense == TILE_NONE ? CELL_SOLID : CELL_AIR;
-        const uint8_t *from = args->m.cell_type + (uint64_t)(other != TILE_NONE ? other : 0) * TILE_CELLS;
-        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)
-            type[rim_of_side(side, i, j) + once] = other != TILE_NONE ? from[cell_of_side(side, i, j)] : missing;
-    }
-    TILE_BARRIER();
+    load_sides_u8(args, place, slot, args->m.cell_type, type, CELL_AIR, CELL_SOLID);
 }
 
 /// The same as bits, one for each cell of a row along x, that of cell x at x + 1; for FOR_SET_ROWS.

@@ -34,7 +34,8 @@ enum {
     VISCOSITY_ITERATIONS_MAX = 96,
     POSITION_BITS = 20, ///< fraction bits of a position; a particle sits at (X + 0.5) / 2^20 cells
     TILE_POSITION_BITS = 23,
-    LEVELS_MAX = 8, ///< 8 * 2^(LEVELS_MAX - 1) = 1024 cells
+    WALL_MARGIN = 1 << (POSITION_BITS - 6), ///< that particles keep from the tank's walls: 1/64 cell
+    LEVELS_MAX = 8,                         ///< 8 * 2^(LEVELS_MAX - 1) = 1024 cells
     EXTRAPOLATION_LAYERS = 3,
     PARTICLE_LANES = 256,
     CELL_LANES = 256,
@@ -105,9 +106,10 @@ typedef struct liquid_shape {
     int32_t weight_min;                ///< fixed point
     uint32_t node_edge;                ///< of a tile's nodes: NODE_EDGE or NODE_EDGE_QUADRATIC
     uint32_t node_count;
-    float liquid_mass[LIQUIDS_MAX]; ///< q
-    float mass_base;                ///< a
-    float lightest;                 ///< density of the lightest liquid over that of the heaviest
+    float liquid_mass[LIQUIDS_MAX];    ///< q
+    float mass_base;                   ///< a
+    float lightest;                    ///< density of the lightest liquid over that of the heaviest
+    float liquid_density[LIQUIDS_MAX]; ///< over that of the heaviest
 } liquid_shape;
 
 typedef struct liquid_push {
@@ -197,6 +199,8 @@ enum { BODIES_MAX = 16, BODY_POINTS_MAX = 61, GRABS_MAX = 16, FIELDS_MAX = 16 };
 #define BODY_SPEED_MAX (0.5f * SPEED_MAX) ///< cells per step, per axis
 #define BODY_SPIN_MAX 1.0f                ///< radians per step, per axis
 
+enum { BODY_GRIP = 6, BODY_SUMS = 7 }; ///< gathered: a force, a moment, and by what mass liquid grips the body
+
 /// Shapes of bodies. BODY_ROUND: sphere and capsule.
 enum { BODY_BOX = 0, BODY_ROUND = 1, BODY_CYLINDER = 2, BODY_FIELD = 3 };
 
@@ -214,6 +218,7 @@ typedef struct liquid_body {
     float center[3];          ///< of mass, in the shape's frame
     float reach;              ///< from the centre of mass to the farthest point
     float inverse_mass;       ///< 0: keyframed
+    float film;               ///< share of a thin film beside it that it takes along in a substep: less than 1 if light
     float inverse_inertia[6]; ///< along the shape's axes: xx yy zz yz xz xy
     uint32_t point_count;
     float point[BODY_POINTS_MAX][3]; ///< for contacts, from the centre of mass: first those on a round body's axis
@@ -232,6 +237,7 @@ typedef struct liquid_body_state {
 typedef struct liquid_bodies {
     liquid_body_state state[BODIES_MAX];
     float change[BODIES_MAX][6]; ///< velocity and spin that a pressure gives: M^-1 J^T p
+    float hold[BODIES_MAX];      ///< share of viscosity that acts between liquid and body, in a substep
     uint32_t count;
     uint32_t tile_count; ///< of body_tile
     liquid_field field[FIELDS_MAX];
@@ -253,14 +259,16 @@ typedef struct liquid_body_control {
     liquid_grab grab[GRABS_MAX];
 } liquid_body_control;
 
-/// Totals for reports and hashes: sums modulo 2^64, so that the order doesn't matter.
+/// Totals for reports and hashes: sums modulo 2^64, so that the order doesn't matter. The first eight weigh a particle
+/// by its liquid's density over that of the heaviest.
 enum {
     TOTAL_POSITION = 0, ///< three sums of positions, 1/2^10 cell
     TOTAL_VELOCITY = 3, ///< three sums of velocities, 1/2^20 cell per step, signed
     TOTAL_ENERGY = 6,   ///< sum of velocity^2, 1/2^20
-    TOTAL_HASH = 7,     ///< two sums of the particles' hashes
-    TOTAL_VOLUME = 9,   ///< sum over cells of the smoothed density, at most that at rest, 1/2^20 cell
-    TOTAL_COUNT = 10,
+    TOTAL_MASS = 7,     ///< sum of these weights, 1/2^20
+    TOTAL_HASH = 8,     ///< two sums of the particles' hashes
+    TOTAL_VOLUME = 10,  ///< sum over cells of the smoothed density, at most that at rest, 1/2^20 cell
+    TOTAL_COUNT = 11,
 };
 
 typedef struct liquid_totals {
@@ -345,8 +353,9 @@ typedef struct liquid_memory {
     liquid_body_control *body_control;
     uint8_t *cover_owner; ///< [s][512] body that covers faces of a cell, or BODY_NONE
     int16_t *cover[3];    ///< [s][512] what it covers of the upper face less of the lower one, 1/255
+    int16_t *lack[3];     ///< [s][512] what a free one takes of a cell less its mean cover of both faces, 1/510
     uint32_t *body_tile;  ///< [k] occupied index of tiles that free bodies may cover
-    float *body_partial;  ///< [k][BODIES_MAX][6]
+    float *body_partial;  ///< [k][BODIES_MAX][BODY_SUMS]
     // occupied
     int32_t *momentum[3], *weight[3], *density; ///< [o][node_count]
     uint8_t *cell_count;                        ///< [o][512], saturated
@@ -406,6 +415,10 @@ typedef struct liquid_args {
     K(liquid_body_gather)                                                                                              \
     K(liquid_body_respond)                                                                                             \
     K(liquid_body_apply)                                                                                               \
+    K(liquid_body_hold)                                                                                                \
+    K(liquid_body_drag)                                                                                                \
+    K(liquid_body_lift)                                                                                                \
+    K(liquid_body_flux)                                                                                                \
     K(liquid_bodies_kick)                                                                                              \
     K(liquid_bodies_end)                                                                                               \
     K(liquid_collide)                                                                                                  \
@@ -522,11 +535,6 @@ TILE_FN particle_axis axis_weights_local(int local)
     a.center_weight[1] = ((float)(centered & mask) + 0.5f) * unit;
     a.center_weight[0] = 1.0f - a.center_weight[1];
     return a;
-}
-
-TILE_FN particle_axis axis_weights(uint32_t position)
-{
-    return axis_weights_local((int)(position & ((1u << TILE_POSITION_BITS) - 1)));
 }
 
 #endif

@@ -94,8 +94,10 @@ static void take_covers(taker *t, liquid_memory *m)
     if (t->tank->body_count == 0)
         return;
     take(t, &m->cover_owner, TILE_CELLS);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         take(t, &m->cover[a], TILE_CELLS * sizeof *m->cover[a]);
+        take(t, &m->lack[a], TILE_CELLS * sizeof *m->lack[a]);
+    }
 }
 
 /// The tank's own of solids and bodies: distances near those that don't move, and what bodies are.
@@ -121,7 +123,7 @@ static void take_solids(taker *t, liquid_memory *m)
     }
     t->group = GROUP_OCCUPIED;
     take(t, &m->body_tile, sizeof *m->body_tile);
-    take(t, &m->body_partial, BODIES_MAX * 6 * sizeof *m->body_partial);
+    take(t, &m->body_partial, BODIES_MAX * BODY_SUMS * sizeof *m->body_partial);
 }
 
 static void take_active(taker *t, liquid_memory *m)

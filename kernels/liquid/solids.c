@@ -2,8 +2,6 @@
 #include "kernels/liquid/tank_internal.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,21 +9,8 @@
 
 typedef struct solid_check {
     const tarn_tank_desc *desc;
-    char *why;
-    size_t why_bytes;
+    const tank_complaint *why;
 } solid_check;
-
-__attribute__((format(printf, 3, 4))) static tarn_status refuse_solid(const solid_check *c, tarn_status status,
-                                                                      const char *format, ...)
-{
-    if (c->why != NULL && c->why_bytes > 0) {
-        va_list list;
-        va_start(list, format);
-        vsnprintf(c->why, c->why_bytes, format, list);
-        va_end(list);
-    }
-    return status;
-}
 
 /// Names an element of the description: "solids[2]".
 typedef struct element {
@@ -37,15 +22,15 @@ static tarn_status check_number(const solid_check *c, element of, const char *fi
 {
     if (value >= min && value <= max) // false for NaN
         return TARN_OK;
-    return refuse_solid(c, TARN_E_ARGUMENT, "%s[%u].%s is %g; allowed is %g to %g", of.list, of.index, field,
-                        (double)value, (double)min, (double)max);
+    return tank_refuse(c->why, TARN_E_ARGUMENT, "%s[%u].%s is %g; allowed is %g to %g", of.list, of.index, field,
+                       (double)value, (double)min, (double)max);
 }
 
 static tarn_status check_count(const solid_check *c, const char *list, uint32_t count, uint32_t most)
 {
     if (count <= most)
         return TARN_OK;
-    return refuse_solid(c, TARN_E_LIMIT, "there are %u %s; allowed are %u", count, list, most);
+    return tank_refuse(c->why, TARN_E_LIMIT, "there are %u %s; allowed are %u", count, list, most);
 }
 
 #define POSITION_M_MAX 1e4f
@@ -59,9 +44,9 @@ static tarn_status check_pose(const solid_check *c, element of, const tarn_pose 
     for (int a = 0; a < 4; a++)
         square += pose->rotation[a] * pose->rotation[a];
     if (status == TARN_OK && !(square >= 0.98f && square <= 1.02f) && square != 0.0f)
-        status = refuse_solid(c, TARN_E_ARGUMENT,
-                              "%s[%u].pose.rotation has the length %g; a rotation is a quaternion of length 1", of.list,
-                              of.index, sqrt((double)square));
+        status = tank_refuse(c->why, TARN_E_ARGUMENT,
+                             "%s[%u].pose.rotation has the length %g; a rotation is a quaternion of length 1", of.list,
+                             of.index, sqrt((double)square));
     return status;
 }
 
@@ -69,7 +54,7 @@ static tarn_status check_shape(const solid_check *c, element of, const tarn_shap
 {
     char part[160];
     const tarn_status status = tarn_shape_check(shape, c->desc->fields, c->desc->field_count, part, sizeof part);
-    return status == TARN_OK ? status : refuse_solid(c, status, "%s[%u].shape: %s", of.list, of.index, part);
+    return status == TARN_OK ? status : tank_refuse(c->why, status, "%s[%u].shape: %s", of.list, of.index, part);
 }
 
 static tarn_status check_speed(const solid_check *c, element of, const float *velocity_m_s)
@@ -85,10 +70,10 @@ static tarn_status check_keyframes(const solid_check *c, element of, const tarn_
     const tarn_tank_desc *desc = c->desc;
     if (solid->keyframe_count == 0 || solid->keyframe_first > desc->keyframe_count ||
         solid->keyframe_count > desc->keyframe_count - solid->keyframe_first)
-        return refuse_solid(c, TARN_E_ARGUMENT,
-                            "%s[%u] has the keyframes %u to %u; it needs at least one, and the description has %u",
-                            of.list, of.index, solid->keyframe_first,
-                            solid->keyframe_first + solid->keyframe_count - 1u, desc->keyframe_count);
+        return tank_refuse(c->why, TARN_E_ARGUMENT,
+                           "%s[%u] has the keyframes %u to %u; it needs at least one, and the description has %u",
+                           of.list, of.index, solid->keyframe_first, solid->keyframe_first + solid->keyframe_count - 1u,
+                           desc->keyframe_count);
     tarn_status status = TARN_OK;
     float last_s = -1.0f;
     for (uint32_t k = solid->keyframe_first; k < solid->keyframe_first + solid->keyframe_count && status == TARN_OK;
@@ -97,8 +82,8 @@ static tarn_status check_keyframes(const solid_check *c, element of, const tarn_
         const tarn_keyframe *key = &desc->keyframes[k];
         status = check_number(c, frame, "time_s", key->time_s, 0.0f, 1e6f);
         if (status == TARN_OK && !(key->time_s > last_s))
-            status = refuse_solid(c, TARN_E_ARGUMENT, "keyframes[%u].time_s is %g; it must come after %g", k,
-                                  (double)key->time_s, (double)last_s);
+            status = tank_refuse(c->why, TARN_E_ARGUMENT, "keyframes[%u].time_s is %g; it must come after %g", k,
+                                 (double)key->time_s, (double)last_s);
         if (status == TARN_OK)
             status = check_pose(c, frame, &key->pose);
         last_s = key->time_s;
@@ -111,27 +96,27 @@ static tarn_status check_motion(const solid_check *c, element of, const tarn_sol
     if (solid->motion == TARN_MOTION_STATIC)
         return TARN_OK;
     if ((unsigned)solid->motion >= TARN_MOTION_COUNT)
-        return refuse_solid(c, TARN_E_ARGUMENT, "%s[%u].motion is %d; allowed is 0 to %d", of.list, of.index,
-                            (int)solid->motion, TARN_MOTION_COUNT - 1);
+        return tank_refuse(c->why, TARN_E_ARGUMENT, "%s[%u].motion is %d; allowed is 0 to %d", of.list, of.index,
+                           (int)solid->motion, TARN_MOTION_COUNT - 1);
     if (solid->shape.inverted)
-        return refuse_solid(c, TARN_E_ARGUMENT, "%s[%u].shape is inverted; only a static solid may be", of.list,
-                            of.index);
+        return tank_refuse(c->why, TARN_E_ARGUMENT, "%s[%u].shape is inverted; only a static solid may be", of.list,
+                           of.index);
     if (solid->motion == TARN_MOTION_KEYFRAMES)
         return check_keyframes(c, of, solid);
     if (c->desc->solver != TARN_SOLVER_MULTIGRID)
-        return refuse_solid(c, TARN_E_ARGUMENT, "%s[%u] floats, which takes the multigrid solver; solver is %d",
-                            of.list, of.index, (int)c->desc->solver);
+        return tank_refuse(c->why, TARN_E_ARGUMENT, "%s[%u] floats, which takes the multigrid solver; solver is %d",
+                           of.list, of.index, (int)c->desc->solver);
     if (c->desc->cells[2] == 1)
-        return refuse_solid(c, TARN_E_ARGUMENT, "%s[%u] floats; a tank one cell deep has no floating bodies", of.list,
-                            of.index);
+        return tank_refuse(c->why, TARN_E_ARGUMENT, "%s[%u] floats; a tank one cell deep has no floating bodies",
+                           of.list, of.index);
     tarn_status status = check_number(c, of, "density_kg_m3", solid->density_kg_m3, 1.0f, 20000.0f);
     if (status == TARN_OK)
         status = check_speed(c, of, solid->velocity_m_s);
     tarn_shape_mass mass;
     if (status == TARN_OK && tarn_shape_mass_get(&solid->shape, c->desc->fields, &mass) != TARN_OK)
-        status = refuse_solid(c, TARN_E_ARGUMENT,
-                              "%s[%u].shape is a field that is solid at its border or nowhere; a free one needs an end",
-                              of.list, of.index);
+        status = tank_refuse(c->why, TARN_E_ARGUMENT,
+                             "%s[%u].shape is a field that is solid at its border or nowhere; a free one needs an end",
+                             of.list, of.index);
     return status;
 }
 
@@ -139,8 +124,8 @@ static tarn_status check_liquid(const solid_check *c, element of, uint32_t liqui
 {
     return liquid < c->desc->liquid_count
                ? TARN_OK
-               : refuse_solid(c, TARN_E_ARGUMENT, "%s[%u].liquid is %u; there are %u liquids", of.list, of.index,
-                              liquid, c->desc->liquid_count);
+               : tank_refuse(c->why, TARN_E_ARGUMENT, "%s[%u].liquid is %u; there are %u liquids", of.list, of.index,
+                             liquid, c->desc->liquid_count);
 }
 
 static tarn_status check_fluids(const solid_check *c)
@@ -165,10 +150,10 @@ static tarn_status check_fluids(const solid_check *c)
 static tarn_status check_region(const solid_check *c, element of, const tarn_shape *shape, const tarn_pose *pose)
 {
     if ((unsigned)shape->kind >= TARN_SHAPE_FIELD || shape->inverted)
-        return refuse_solid(c, TARN_E_ARGUMENT,
-                            "%s[%u].shape is a field, inverted or unknown; allowed are boxes, balls, capsules and "
-                            "cylinders",
-                            of.list, of.index);
+        return tank_refuse(c->why, TARN_E_ARGUMENT,
+                           "%s[%u].shape is a field, inverted or unknown; allowed are boxes, balls, capsules and "
+                           "cylinders",
+                           of.list, of.index);
     tarn_status status = check_shape(c, of, shape);
     for (int a = 0; a < 3 && status == TARN_OK; a++)
         status = check_number(c, of, "shape.half_m", shape->half_m[a], 0.0f, REGION_HALF_M_MAX);
@@ -199,9 +184,9 @@ static tarn_status check_sources(const solid_check *c)
     return status;
 }
 
-tarn_status tank_solids_check(const tarn_tank_desc *desc, char *why, size_t why_bytes)
+tarn_status tank_solids_check(const tarn_tank_desc *desc, const tank_complaint *why)
 {
-    const solid_check c = {desc, why, why_bytes};
+    const solid_check c = {desc, why};
     uint32_t bodies = 0;
     tarn_status status = check_count(&c, "solids", desc->solid_count, TARN_TANK_SOLIDS_MAX);
     if (status == TARN_OK)

@@ -220,4 +220,14 @@ TILE_FN uint32_t bodies_near_tile(const liquid_args *args, tile_place place, flo
     return near;
 }
 
+/// Free bodies that may cover faces in a tile: bits.
+TILE_FN uint32_t free_near_tile(const liquid_args *args, uint32_t o)
+{
+    const uint32_t near = bodies_near_tile(args, tile_place_of(&args->shape, 0, args->m.level[0].tile[o]), 2.5f);
+    uint32_t free = 0;
+    for (uint32_t b = 0; b < args->m.bodies->count; b++)
+        free |= (near >> b & 1) != 0 && args->m.bodies->body[b].is_free ? 1u << b : 0u;
+    return free;
+}
+
 #endif

@@ -23,7 +23,8 @@ typedef struct share_scratch {
     uint8_t half[HALF_EDGE * HALF_EDGE * HALF_EDGE];    ///< openness, 0..255
     uint16_t pass_z[TILE_EDGE * HALF_EDGE * HALF_EDGE]; ///< after the kernel along z: [8][18][18]
     uint16_t pass_y[TILE_EDGE * TILE_EDGE * HALF_EDGE];
-    uint8_t open[3][TILE_FACES]; ///< like the matrix' faces: both borders
+    uint8_t open[3][TILE_FACES];    ///< like the matrix' faces: both borders
+    uint8_t covered[3][TILE_FACES]; ///< the rest, but on the tank's walls too only what solids cover
     uint8_t face_owner[3][TILE_FACES];
     uint8_t room[TILE_CELLS], sides[TILE_CELLS];
 } share_scratch;
@@ -120,6 +121,7 @@ TILE_FN void share_faces(const liquid_args *args, share_scratch *s, tile_place p
             const uint8_t open =
                 square_share(s->node[corner], s->node[corner + u], s->node[corner + u + v], s->node[corner + v]);
             s->open[axis][i] = wall ? 0 : open;
+            s->covered[axis][i] = (uint8_t)(255 - open);
             s->face_owner[axis][i] = BODY_NONE;
         }
     }
@@ -216,17 +218,15 @@ TILE_KERNEL(liquid_solid_shares, CELL_LANES, liquid_args, share_scratch)
 
 // -------------------------------------------------------------------------------------------------------- each substep
 
-/// Which body covers a face.
-TILE_FN void share_owners(const liquid_args *args, share_scratch *s, tile_place place)
+/// Which body covers a face. Of the tank's walls too: a body that goes through one pushes nothing away there.
+TILE_FN void share_owners(share_scratch *s)
 {
-    const int at_tile[3] = {place.x, place.y, place.z};
     for (int axis = 0; axis < 3; axis++) {
         const int nx = TILE_EDGE + (axis == 0), ny = TILE_EDGE + (axis == 1), nz = TILE_EDGE + (axis == 2);
         int u, v;
         face_strides(axis, &u, &v);
         FOR_RANGE (i, 0, TILE_FACES) {
             const int x = (int)i % nx, y = (int)i / nx % ny, z = (int)i / (nx * ny) % nz;
-            const int normal = at_tile[axis] * TILE_EDGE + (axis == 0 ? x : axis == 1 ? y : z);
             const int corner = area_index(x, y, z), corners[4] = {corner, corner + u, corner + v, corner + u + v};
             uint8_t owner = BODY_NONE;
             float least = 1e9f;
@@ -236,10 +236,7 @@ TILE_FN void share_owners(const liquid_args *args, share_scratch *s, tile_place 
                 owner = distance < least || (distance == least && other < owner) ? other : owner;
                 least = tile_min_f32(distance, least);
             }
-            const uint32_t covered = 255u - s->open[axis][i];
-            if (owner == BODY_NONE || covered == 0 || normal <= 0 || normal >= args->shape.cells[axis])
-                continue;
-            s->face_owner[axis][i] = owner;
+            s->face_owner[axis][i] = s->covered[axis][i] > 0 ? owner : (uint8_t)BODY_NONE;
         }
     }
     TILE_BARRIER();
@@ -266,6 +263,31 @@ TILE_FN void put_still(const liquid_args *args, uint32_t tile, uint32_t i)
     TILE_BARRIER();
 }
 
+/// What a body takes of a cell, 0..255: half cells by the distance at their centres, which is exact for sides that lie
+/// along the grid.
+TILE_FN int body_share(const liquid_bodies *bodies, uint32_t b, const float *center)
+{
+    int sum = 0;
+    for (int k = 0; k < 8; k++) {
+        const float at[3] = {center[0] + ((k & 1) != 0 ? 0.25f : -0.25f), center[1] + ((k & 2) != 0 ? 0.25f : -0.25f),
+                             center[2] + ((k & 4) != 0 ? 0.25f : -0.25f)};
+        const float solid = tile_clamp_f32(0.5f - 2.0f * body_distance(bodies, b, at), 0.0f, 1.0f);
+        sum += tile_round_i32(solid * 255.0f);
+    }
+    return (sum + 4) >> 3;
+}
+
+/// What the covers of a free body's faces leave out of its volume. `both`: of the two faces along each axis.
+TILE_FN void put_lack(const liquid_args *args, uint32_t owner, const float *center, const int *both, uint64_t to)
+{
+    const liquid_memory *m = &args->m;
+    const int is_free = owner != BODY_NONE && m->bodies->body[owner != BODY_NONE ? owner : 0].is_free;
+    const int is_full = both[0] + both[1] + both[2] == 6 * 255;
+    const int share = !is_free || is_full ? 255 : body_share(m->bodies, owner, center);
+    for (int axis = 0; axis < 3; axis++)
+        m->lack[axis][to] = (int16_t)(is_free ? 2 * share - both[axis] : 0);
+}
+
 /// What a body covers of a cell, and how much of the cell it therefore pushes away. Where several bodies meet in a
 /// cell, the first of them counts.
 TILE_FN void put_moving(const liquid_args *args, share_scratch *s, uint32_t tile, tile_place place)
@@ -275,7 +297,7 @@ TILE_FN void put_moving(const liquid_args *args, share_scratch *s, uint32_t tile
         const uint32_t c = cell_index(x, y, z);
         const uint64_t to = (uint64_t)tile * TILE_CELLS + c;
         uint8_t owner = BODY_NONE;
-        int face[3], next[3];
+        int face[3], next[3], both[3];
         float part[3] = {0.0f, 0.0f, 0.0f};
         for (int axis = 0; axis < 3; axis++) {
             face[axis] = share_face(axis, x, y, z);
@@ -290,12 +312,14 @@ TILE_FN void put_moving(const liquid_args *args, share_scratch *s, uint32_t tile
         if (owner != BODY_NONE)
             body_velocity(&m->bodies->state[owner], at, velocity);
         for (int axis = 0; axis < 3; axis++) {
-            const int above = s->face_owner[axis][next[axis]] == owner ? 255 - s->open[axis][next[axis]] : 0;
-            const int below = s->face_owner[axis][face[axis]] == owner ? 255 - s->open[axis][face[axis]] : 0;
+            const int above = s->face_owner[axis][next[axis]] == owner ? s->covered[axis][next[axis]] : 0;
+            const int below = s->face_owner[axis][face[axis]] == owner ? s->covered[axis][face[axis]] : 0;
             const int cover = owner != BODY_NONE ? above - below : 0;
             m->cover[axis][to] = (int16_t)cover;
+            both[axis] = above + below;
             part[axis] = (float)cover * (1.0f / 255.0f) * velocity[axis];
         }
+        put_lack(args, owner, at, both, to);
         m->cover_owner[to] = owner;
         m->room[to] = s->room[c];
         m->sides[to] = s->sides[c];
@@ -318,7 +342,7 @@ TILE_KERNEL(liquid_solids, CELL_LANES, liquid_args, share_scratch)
         share_faces(args, s, place);
         share_rooms(s);
         share_sides(s);
-        share_owners(args, s, place);
+        share_owners(s);
         put_moving(args, s, tile, place);
     }
 }
@@ -477,8 +501,6 @@ TILE_FN int walk(const liquid_args *args, uint32_t near, int32_t *position, floa
     return touched;
 }
 
-enum { TANK_MARGIN = 1 << (POSITION_BITS - 6) }; ///< that particles keep from the tank's walls
-
 TILE_FN void collide_particle(const liquid_args *args, tile_place place, uint32_t near, uint32_t particle)
 {
     const liquid_memory *m = &args->m;
@@ -495,9 +517,9 @@ TILE_FN void collide_particle(const liquid_args *args, tile_place place, uint32_
     if (!walk(args, near, at, rest, velocity))
         return;
     for (int c = 0; c < 3; c++) {
-        const int32_t last = (args->shape.cells[c] << POSITION_BITS) - 1 - TANK_MARGIN;
+        const int32_t last = (args->shape.cells[c] << POSITION_BITS) - 1 - WALL_MARGIN;
         at[c] = tile_clamp_i32(at[c], from[c] - COLLIDE_MOVE_MAX, from[c] + COLLIDE_MOVE_MAX);
-        at[c] = tile_clamp_i32(at[c], TANK_MARGIN, last);
+        at[c] = tile_clamp_i32(at[c], WALL_MARGIN, last);
     }
     // Squeezed between solids: rather not move than end in one that stands still.
     const int stay = solid_distance(args, at, unused) < 0.0f && solid_distance(args, from, unused) >= 0.0f;

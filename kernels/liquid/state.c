@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATE_VERSION = 1, STATE_MAGIC = 0x534e5254 }; // "TRNS"
+enum { STATE_VERSION = 2, STATE_MAGIC = 0x534e5254 }; // "TRNS"
 
 /// Fixed-size part, by value: 8-byte fields first, no padding.
 typedef struct state_head {

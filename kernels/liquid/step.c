@@ -50,6 +50,18 @@ static void bodies_respond(tarn_tank *tank, liquid_args *args, const float *pres
     tank_launch(tank, args, liquid_body_respond_id, NULL, 1);
 }
 
+/// A force on the free bodies that their faces' pressure doesn't hold, before the pressure acts.
+static void push_bodies(tarn_tank *tank, liquid_args *args, liquid_kernel_id force)
+{
+    const uint32_t *tiles = &args->m.bodies->tile_count, most = args->shape.tile_total[0];
+    args->is_first = 1;
+    tank_launch(tank, args, force, tiles, most);
+    tank_launch(tank, args, liquid_body_respond_id, NULL, 1);
+    tank_launch(tank, args, liquid_bodies_kick_id, NULL, 1);
+    tank_launch(tank, args, liquid_body_flux_id, tiles, most);
+    args->is_first = 0;
+}
+
 static int couples(const tarn_tank *tank, const liquid_args *args)
 {
     return tank->body_count > 0 && !args->is_density;
@@ -174,11 +186,17 @@ void tank_launch_viscosity(tarn_tank *tank, const liquid_args *with)
     args.iteration_count = tank_viscosity_iterations(tank);
     if (args.iteration_count == 0)
         return;
-    launch_active(tank, &args, liquid_viscous_faces_id);
     if (mixed)
         launch_active(tank, &args, liquid_viscous_cells_id);
+    launch_active(tank, &args, liquid_viscous_faces_id);
+    if (tank->body_count > 0) {
+        tank_launch(tank, &args, liquid_body_drag_id, &args.m.bodies->tile_count, args.shape.tile_total[0]);
+        tank_launch(tank, &args, liquid_body_hold_id, NULL, 1);
+    }
     for (args.iteration = 0; args.iteration < args.iteration_count; args.iteration++)
         launch_active(tank, &args, mixed ? liquid_viscosity_mixed_id : liquid_viscosity_id);
+    if (tank->body_count > 0)
+        push_bodies(tank, &args, liquid_body_drag_id);
 }
 
 int tank_launch_gather(tarn_tank *tank, const liquid_args *args)
@@ -223,6 +241,8 @@ static void substep(void *context)
         launch_active(tank, &args, liquid_solids_id);
         launch_active(tank, &args, liquid_solid_cells_id);
     }
+    if (tank->body_count > 0)
+        push_bodies(tank, &args, liquid_body_lift_id);
     tank_mark(tank, STAGE_GRID);
     tank_launch_viscosity(tank, &args);
     tank_mark(tank, STAGE_VISCOSITY);

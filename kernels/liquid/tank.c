@@ -45,13 +45,7 @@ void tarn_tank_desc_default(tarn_tank_desc *desc)
 
 // ---------------------------------------------------------------------------------------------------------- validation
 
-typedef struct complaint {
-    char *text;
-    size_t bytes;
-} complaint;
-
-__attribute__((format(printf, 3, 4))) static tarn_status refuse(complaint *why, tarn_status status, const char *format,
-                                                                ...)
+tarn_status tank_refuse(const tank_complaint *why, tarn_status status, const char *format, ...)
 {
     if (why->text != NULL && why->bytes > 0) {
         va_list list;
@@ -62,19 +56,19 @@ __attribute__((format(printf, 3, 4))) static tarn_status refuse(complaint *why, 
     return status;
 }
 
-static tarn_status check_range(complaint *why, const char *field, float value, float min, float max)
+static tarn_status check_range(const tank_complaint *why, const char *field, float value, float min, float max)
 {
     if (value >= min && value <= max) // false for NaN
         return TARN_OK;
-    return refuse(why, TARN_E_ARGUMENT, "%s is %g; allowed is %g to %g", field, (double)value, (double)min,
-                  (double)max);
+    return tank_refuse(why, TARN_E_ARGUMENT, "%s is %g; allowed is %g to %g", field, (double)value, (double)min,
+                       (double)max);
 }
 
-static tarn_status check_liquids(complaint *why, const tarn_tank_desc *desc)
+static tarn_status check_liquids(const tank_complaint *why, const tarn_tank_desc *desc)
 {
     if (desc->liquid_count < 1 || desc->liquid_count > TARN_TANK_LIQUIDS_MAX)
-        return refuse(why, TARN_E_LIMIT, "there are %u liquids; allowed are 1 to %d", desc->liquid_count,
-                      TARN_TANK_LIQUIDS_MAX);
+        return tank_refuse(why, TARN_E_LIMIT, "there are %u liquids; allowed are 1 to %d", desc->liquid_count,
+                           TARN_TANK_LIQUIDS_MAX);
     float lightest = INFINITY, heaviest = 0.0f;
     for (uint32_t i = 0; i < desc->liquid_count; i++) {
         char field[48];
@@ -89,48 +83,48 @@ static tarn_status check_liquids(complaint *why, const tarn_tank_desc *desc)
         heaviest = fmaxf(heaviest, desc->liquids[i].density_kg_m3);
     }
     if (heaviest > TARN_TANK_DENSITY_RATIO_MAX * lightest)
-        return refuse(why, TARN_E_ARGUMENT, "the liquids' densities are %g to %g kg/m3; allowed is a ratio of %g",
-                      (double)lightest, (double)heaviest, (double)TARN_TANK_DENSITY_RATIO_MAX);
+        return tank_refuse(why, TARN_E_ARGUMENT, "the liquids' densities are %g to %g kg/m3; allowed is a ratio of %g",
+                           (double)lightest, (double)heaviest, (double)TARN_TANK_DENSITY_RATIO_MAX);
     if ((unsigned)desc->transfer >= TARN_TRANSFER_COUNT)
-        return refuse(why, TARN_E_ARGUMENT, "transfer is %d; allowed is 0 to %d", (int)desc->transfer,
-                      TARN_TRANSFER_COUNT - 1);
+        return tank_refuse(why, TARN_E_ARGUMENT, "transfer is %d; allowed is 0 to %d", (int)desc->transfer,
+                           TARN_TRANSFER_COUNT - 1);
     if ((unsigned)desc->weights >= TARN_WEIGHTS_COUNT)
-        return refuse(why, TARN_E_ARGUMENT, "weights is %d; allowed is 0 to %d", (int)desc->weights,
-                      TARN_WEIGHTS_COUNT - 1);
+        return tank_refuse(why, TARN_E_ARGUMENT, "weights is %d; allowed is 0 to %d", (int)desc->weights,
+                           TARN_WEIGHTS_COUNT - 1);
     return TARN_OK;
 }
 
-static tarn_status check_block(complaint *why, const tarn_tank_desc *desc, uint32_t index)
+static tarn_status check_block(const tank_complaint *why, const tarn_tank_desc *desc, uint32_t index)
 {
     const tarn_fluid_block *block = &desc->blocks[index];
     for (int a = 0; a < 3; a++) {
         const float size = (float)desc->cells[a] * desc->cell_m, slack = 1e-4f * desc->cell_m;
         if (!(block->min_m[a] >= -slack && block->max_m[a] <= size + slack && block->min_m[a] < block->max_m[a]))
-            return refuse(why, TARN_E_ARGUMENT,
-                          "blocks[%u] spans %g to %g m on axis %c; it must have a size and lie inside 0 to %g m", index,
-                          (double)block->min_m[a], (double)block->max_m[a], "xyz"[a], (double)size);
+            return tank_refuse(why, TARN_E_ARGUMENT,
+                               "blocks[%u] spans %g to %g m on axis %c; it must have a size and lie inside 0 to %g m",
+                               index, (double)block->min_m[a], (double)block->max_m[a], "xyz"[a], (double)size);
         if (!isfinite(block->velocity_m_s[a]))
-            return refuse(why, TARN_E_ARGUMENT, "blocks[%u].velocity_m_s[%d] is not a finite number", index, a);
+            return tank_refuse(why, TARN_E_ARGUMENT, "blocks[%u].velocity_m_s[%d] is not a finite number", index, a);
     }
     if (block->liquid >= desc->liquid_count)
-        return refuse(why, TARN_E_ARGUMENT, "blocks[%u].liquid is %u; allowed is 0 to %u", index, block->liquid,
-                      desc->liquid_count - 1);
+        return tank_refuse(why, TARN_E_ARGUMENT, "blocks[%u].liquid is %u; allowed is 0 to %u", index, block->liquid,
+                           desc->liquid_count - 1);
     return TARN_OK;
 }
 
-static tarn_status check_desc(complaint *why, const tarn_tank_desc *desc)
+static tarn_status check_desc(const tank_complaint *why, const tarn_tank_desc *desc)
 {
     uint64_t cells = 1;
     for (int a = 0; a < 3; a++) {
         const int flat = a == 2 && desc->cells[a] == 1;
         if ((desc->cells[a] < TARN_TANK_CELLS_MIN && !flat) || desc->cells[a] > TARN_TANK_CELLS_MAX)
-            return refuse(why, TARN_E_ARGUMENT, "cells[%d] is %u; allowed is %d to %d", a, desc->cells[a],
-                          TARN_TANK_CELLS_MIN, TARN_TANK_CELLS_MAX);
+            return tank_refuse(why, TARN_E_ARGUMENT, "cells[%d] is %u; allowed is %d to %d", a, desc->cells[a],
+                               TARN_TANK_CELLS_MIN, TARN_TANK_CELLS_MAX);
         cells *= desc->cells[a];
     }
     if (cells > TARN_TANK_CELL_COUNT_MAX)
-        return refuse(why, TARN_E_LIMIT, "the tank has %llu cells; allowed are %d", (unsigned long long)cells,
-                      TARN_TANK_CELL_COUNT_MAX);
+        return tank_refuse(why, TARN_E_LIMIT, "the tank has %llu cells; allowed are %d", (unsigned long long)cells,
+                           TARN_TANK_CELL_COUNT_MAX);
     tarn_status status = check_range(why, "cell_m", desc->cell_m, 1e-4f, 10.0f);
     if (status == TARN_OK)
         status = check_range(why, "dt_s", desc->dt_s, 1e-4f, 0.1f);
@@ -147,14 +141,14 @@ static tarn_status check_desc(complaint *why, const tarn_tank_desc *desc)
     if (status == TARN_OK)
         status = check_liquids(why, desc);
     if (status == TARN_OK && (unsigned)desc->solver >= TARN_SOLVER_COUNT)
-        status = refuse(why, TARN_E_ARGUMENT, "solver is %u; allowed is 0 to %d", (unsigned)desc->solver,
-                        TARN_SOLVER_COUNT - 1);
+        status = tank_refuse(why, TARN_E_ARGUMENT, "solver is %u; allowed is 0 to %d", (unsigned)desc->solver,
+                             TARN_SOLVER_COUNT - 1);
     if (status == TARN_OK && desc->block_count > TARN_TANK_BLOCKS_MAX)
-        status =
-            refuse(why, TARN_E_LIMIT, "there are %u blocks; allowed are %d", desc->block_count, TARN_TANK_BLOCKS_MAX);
+        status = tank_refuse(why, TARN_E_LIMIT, "there are %u blocks; allowed are %d", desc->block_count,
+                             TARN_TANK_BLOCKS_MAX);
     for (uint32_t i = 0; status == TARN_OK && i < desc->block_count; i++)
         status = check_block(why, desc, i);
-    return status == TARN_OK ? tank_solids_check(desc, why->text, why->bytes) : status;
+    return status == TARN_OK ? tank_solids_check(desc, why) : status;
 }
 
 static uint32_t automatic_capacity(const tarn_tank_desc *desc, uint64_t seeded)
@@ -172,16 +166,16 @@ static uint32_t automatic_capacity(const tarn_tank_desc *desc, uint64_t seeded)
     return (uint32_t)(most < TARN_TANK_PARTICLES_MAX ? most : TARN_TANK_PARTICLES_MAX);
 }
 
-static tarn_status check_particles(complaint *why, const tarn_tank_desc *desc, uint32_t *particles_max)
+static tarn_status check_particles(const tank_complaint *why, const tarn_tank_desc *desc, uint32_t *particles_max)
 {
     const uint64_t seeded = tarn_tank_desc_particles(desc);
     if (desc->particles_max > TARN_TANK_PARTICLES_MAX)
-        return refuse(why, TARN_E_LIMIT, "particles_max is %u; allowed is 0 to %d", desc->particles_max,
-                      TARN_TANK_PARTICLES_MAX);
+        return tank_refuse(why, TARN_E_LIMIT, "particles_max is %u; allowed is 0 to %d", desc->particles_max,
+                           TARN_TANK_PARTICLES_MAX);
     const uint64_t most = desc->particles_max != 0 ? desc->particles_max : TARN_TANK_PARTICLES_MAX;
     if (seeded > most)
-        return refuse(why, TARN_E_LIMIT, "the blocks hold %llu particles; allowed are %llu", (unsigned long long)seeded,
-                      (unsigned long long)most);
+        return tank_refuse(why, TARN_E_LIMIT, "the blocks hold %llu particles; allowed are %llu",
+                           (unsigned long long)seeded, (unsigned long long)most);
     *particles_max = desc->particles_max != 0 ? desc->particles_max : automatic_capacity(desc, seeded);
     return TARN_OK;
 }
@@ -200,9 +194,10 @@ static void fill_liquids(const tarn_tank_desc *desc, liquid_shape *shape)
     for (uint32_t i = 0; i < desc->liquid_count; i++)
         shape->lightest = fminf(shape->lightest, desc->liquids[i].density_kg_m3 / heaviest);
     const float base = fmaxf(MASS_SHARE_MIN - shape->lightest, 0.0f) / fmaxf(1.0f - shape->lightest, MASS_SHARE_MIN);
-    for (uint32_t i = 0; i < LIQUIDS_MAX; i++)
-        shape->liquid_mass[i] =
-            i < desc->liquid_count ? base + (1.0f - base) * (desc->liquids[i].density_kg_m3 / heaviest) : 1.0f;
+    for (uint32_t i = 0; i < LIQUIDS_MAX; i++) {
+        shape->liquid_density[i] = i < desc->liquid_count ? desc->liquids[i].density_kg_m3 / heaviest : 1.0f;
+        shape->liquid_mass[i] = i < desc->liquid_count ? base + (1.0f - base) * shape->liquid_density[i] : 1.0f;
+    }
     shape->mass_base = base;
 }
 
@@ -238,7 +233,7 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
                              size_t why_bytes)
 {
     *out = NULL;
-    complaint c = {why, why_bytes};
+    const tank_complaint c = {why, why_bytes};
     uint32_t particles_max = 0;
     tarn_status status = check_desc(&c, desc);
     if (status == TARN_OK)
@@ -247,7 +242,7 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
         return status;
     tarn_tank *tank = calloc(1, sizeof *tank);
     if (tank == NULL)
-        return refuse(&c, TARN_E_MEMORY, "out of memory");
+        return tank_refuse(&c, TARN_E_MEMORY, "out of memory");
     tank->device = device;
     tank->desc = *desc;
     memcpy(tank->parameters, desc->parameters, sizeof tank->parameters);
@@ -260,7 +255,7 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
     const int wrong = tank_emitters_measure(tank, &fault);
     if (wrong >= 0) {
         free(tank);
-        return refuse(&c, TARN_E_ARGUMENT, "emitters[%d] %s", wrong, fault);
+        return tank_refuse(&c, TARN_E_ARGUMENT, "emitters[%d] %s", wrong, fault);
     }
     tank->has_births = desc->reseed || desc->emitter_count > 0;
     status = tank_fields_copy(tank);
@@ -273,9 +268,9 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
     if (status == TARN_OK)
         status = tarn_tank_reset(tank);
     if (status != TARN_OK) {
-        status = refuse(&c, status, "the tank needs at least %.1f MiB of device memory, allowed are %.1f MiB: %s",
-                        (double)tank_bytes_least(tank) / 1048576.0,
-                        (double)tarn_device_memory_bytes(device) / 1048576.0, tarn_status_text(status));
+        status = tank_refuse(&c, status, "the tank needs at least %.1f MiB of device memory, allowed are %.1f MiB: %s",
+                             (double)tank_bytes_least(tank) / 1048576.0,
+                             (double)tarn_device_memory_bytes(device) / 1048576.0, tarn_status_text(status));
         tarn_tank_destroy(tank);
         return status;
     }

@@ -97,6 +97,16 @@ struct tarn_tank {
     double stage_s[STAGE_COUNT], stage_mark_s;
 };
 
+/// Where the sentence goes that says what is wrong with a description.
+typedef struct tank_complaint {
+    char *text; ///< may be NULL
+    size_t bytes;
+} tank_complaint;
+
+/// Writes the sentence. @return status
+__attribute__((format(printf, 3, 4))) tarn_status tank_refuse(const tank_complaint *why, tarn_status status,
+                                                              const char *format, ...);
+
 /// Launches one kernel with the tank's arguments over *count (device memory) or `most` tiles.
 void tank_launch(tarn_tank *tank, const liquid_args *args, liquid_kernel_id kernel, const uint32_t *count,
                  uint32_t most);
@@ -122,7 +132,7 @@ void tank_fill_tension(const tarn_tank *tank, liquid_control *control);
 void tank_mark(tarn_tank *tank, tank_stage stage);
 
 /// Whether solids, fields, key frames and fluid shapes are sound. @return TARN_OK, TARN_E_ARGUMENT or TARN_E_LIMIT
-tarn_status tank_solids_check(const tarn_tank_desc *desc, char *why, size_t why_bytes);
+tarn_status tank_solids_check(const tarn_tank_desc *desc, const tank_complaint *why);
 
 /// Makes the tank's description own its fields' distances; tarn_tank_destroy frees them.
 tarn_status tank_fields_copy(tarn_tank *tank);

@@ -1,6 +1,10 @@
 // Implicit viscosity: (1 - nu dt L) u = u* for each component on the faces that touch liquid, between the forces and
-// the pressure. L is the 7-point Laplacian: no stress at the free surface, no slip at walls, which hold still. In a
-// tank that is one cell deep nothing rubs at the walls in front and behind.
+// the pressure. L is the 7-point Laplacian: no stress at the free surface, no slip at the tank's walls, which hold
+// still, nor at solids, which have the velocity of their matter. In a tank that is one cell deep nothing rubs at the
+// walls in front and behind.
+//
+// A solid holds the faces that it covers by a quarter or more: of the open rest the velocity goes to the solid's as
+// that of a film does. From the other faces the solid is as far away as that rest is thick, and half a cell.
 //
 // Solved by Chebyshev's semi-iteration (Golub & Varga 1961), which needs bounds of the spectrum but no dot products:
 // rows are diagonally dominant with at most six links of weight k = nu dt / dx^2, so that all eigenvalues lie in
@@ -11,31 +15,87 @@
 //
 // x(j) lies in u, u_ext, shift, u_ext, shift ... and the last one in u again; the two fields are free at this time.
 #include "kernels/liquid/halo.h"
+#include "kernels/liquid/solids.h"
 
 enum {
-    VISCOUS = 1, ///< the face's value is sought; shifted by the component
-    WALL = 8,    ///< the face lies in or beside something solid
+    VISCOUS = 1,           ///< the face's value is sought; shifted by the component
+    WALL = 8,              ///< the face lies in or beside something that holds still
+    HELD = VISCOUS | WALL, ///< a solid holds the face: the field has its velocity
     WALLS = 7 * WALL,
+    HELD_COVER = 64, ///< of 255: faces that a solid covers by less it doesn't hold
 };
+
+#define FILM_MIN (1.0f / 8.0f) ///< cells: thickness of a film that is taken for a thinner one's
 
 typedef struct viscous_faces_scratch {
     uint8_t type[RIM_CELLS];
 } viscous_faces_scratch;
 
+/// Whether a face lies on the tank's walls or beyond them.
+TILE_FN int face_is_outside(const liquid_shape *shape, const int *cell, int c)
+{
+    return cell[c] <= 0 || cell[0] >= shape->cells[0] || cell[1] >= shape->cells[1] || cell[2] >= shape->cells[2];
+}
+
+TILE_FN void face_middle(const int *cell, int c, float *middle)
+{
+    for (int a = 0; a < 3; a++)
+        middle[a] = (float)cell[a] + (a == c ? 0.0f : 0.5f);
+}
+
+/// The share of the way to a solid's velocity that the film goes which the solid leaves open of a face. Of a light
+/// body's, the part that doesn't throw it back.
+TILE_FN float film_share(const liquid_args *args, uint32_t owner, uint32_t open, uint64_t at)
+{
+    const liquid_memory *m = &args->m;
+    const float k = m->viscosity != NULL ? tile_max2_f32(m->viscosity[at], 0.0f) : m->control->viscosity[0];
+    const float film = tile_max2_f32((float)open * (1.0f / 255.0f), FILM_MIN), grip = 2.0f * k / (film * film);
+    return (owner != BODY_NONE ? m->bodies->body[owner].film : 1.0f) * (grip / (1.0f + grip));
+}
+
+/// Takes a face along with the solid that covers it.
+TILE_FN void hold_face(const liquid_args *args, const int *cell, int c, uint64_t at)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t open = m->open[c][at];
+    const uint32_t owner = m->cover_owner != NULL ? m->cover_owner[at] : (uint32_t)BODY_NONE;
+    float middle[3], of_solid[3] = {0.0f, 0.0f, 0.0f};
+    face_middle(cell, c, middle);
+    if (owner != BODY_NONE)
+        body_velocity(&m->bodies->state[owner], middle, of_solid);
+    const float u = m->u[c][at], share = film_share(args, owner, open, at);
+    m->u[c][at] = open > 0 ? u + share * (of_solid[c] - u) : of_solid[c];
+}
+
+/// The same in a tank with solids.
+TILE_FN uint32_t viscous_beside_solids(const liquid_args *args, const int *cell, int c, uint64_t at, int liquid)
+{
+    if (face_is_outside(&args->shape, cell, c))
+        return WALL;
+    if (255u - args->m.open[c][at] < HELD_COVER)
+        return liquid ? VISCOUS : 0;
+    hold_face(args, cell, c, at);
+    return HELD;
+}
+
 /// Which faces take part, kept in face_kind. One tile per active tile.
 TILE_KERNEL(liquid_viscous_faces, CELL_LANES, liquid_args, viscous_faces_scratch)
 {
     const uint8_t *type = s->type;
+    const tile_place place = tile_place_of(&args->shape, 0, args->m.active_tile[tile]);
     uint8_t *to = args->m.face_kind + (uint64_t)tile * TILE_CELLS;
-    load_types(args, tile_place_of(&args->shape, 0, args->m.active_tile[tile]), tile, s->type);
+    load_types(args, place, tile, s->type);
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const int at = rim_index(x, y, z);
+        const int cell[3] = {place.x * TILE_EDGE + x, place.y * TILE_EDGE + y, place.z * TILE_EDGE + z};
+        const uint64_t face = (uint64_t)tile * TILE_CELLS + cell_index(x, y, z);
         const int below[3] = {at - 1, at - RIM_EDGE, at - RIM_EDGE * RIM_EDGE};
         uint32_t faces = 0;
         for (int c = 0; c < 3; c++) {
             const uint8_t a = type[below[c]], b = type[at];
             const int solid = a == CELL_SOLID || b == CELL_SOLID, liquid = a == CELL_LIQUID || b == CELL_LIQUID;
-            faces |= (uint32_t)(solid ? WALL : liquid ? VISCOUS : 0) << c;
+            const uint32_t plain = solid ? WALL : liquid ? VISCOUS : 0;
+            faces |= (args->m.open[c] != NULL ? viscous_beside_solids(args, cell, c, face, liquid) : plain) << c;
         }
         to[cell_index(x, y, z)] = (uint8_t)faces;
     }
@@ -80,8 +140,8 @@ enum {
 
 typedef struct viscosity_scratch {
     float u[RIM_CELLS];
-    float link[RIM_CELLS]; ///< of a face to its neighbours across: 1, 2 where it is a wall half a cell away, or 0
-    uint8_t faces[RIM_CELLS];
+    float link[RIM_CELLS]; ///< of a face to its neighbours: one over its distance from them, 0 where it is none's
+    uint8_t faces[RIM_CELLS], open[RIM_CELLS], owner[RIM_CELLS];
     uint32_t viscous; ///< faces of the tile
 } viscosity_scratch;
 
@@ -93,34 +153,14 @@ typedef struct viscosity_mixed_scratch {
     uint32_t neighbour[27];
 } viscosity_mixed_scratch;
 
-/// Loads an active field with one cell of the six neighbours; `missing` where there is no tile, and outside `outside`.
-#define LOAD_SIDES(name, type)                                                                                         \
-    TILE_FN void name(const liquid_args *args, tile_place place, uint32_t slot, const type *field, type *rim,          \
-                      type missing, type outside)                                                                      \
-    {                                                                                                                  \
-        const type *own = field + (uint64_t)slot * TILE_CELLS;                                                         \
-        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)                                                             \
-            rim[rim_index(x, y, z)] = own[cell_index(x, y, z)];                                                        \
-        for (int side = 0; side < 6; side++) {                                                                         \
-            const uint32_t dense = side_tile(args, 0, place, side);                                                    \
-            const uint32_t other = dense != TILE_NONE ? args->m.slot[dense] : TILE_NONE;                               \
-            const type *from = field + (uint64_t)(other != TILE_NONE ? other : 0) * TILE_CELLS;                        \
-            const type none = dense != TILE_NONE ? missing : outside;                                                  \
-            FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)                                                              \
-                rim[rim_of_side(side, i, j) + once] = other != TILE_NONE ? from[cell_of_side(side, i, j)] : none;      \
-        }                                                                                                              \
-        TILE_BARRIER();                                                                                                \
-    }
-
-LOAD_SIDES(load_sides_f32, float)
-LOAD_SIDES(load_sides_u8, uint8_t)
-
 /// Whether the tile has any face to solve for; the same for all lanes.
 TILE_FN int load_faces(const liquid_args *args, viscosity_scratch *s, tile_place place, uint32_t tile)
 {
     if (TILE_SINGLE())
         s->viscous = 0;
     load_sides_u8(args, place, tile, args->m.face_kind, s->faces, 0, WALLS);
+    if (args->m.cover_owner != NULL)
+        load_sides_u8(args, place, tile, args->m.cover_owner, s->owner, BODY_NONE, BODY_NONE);
     FOR_RANGE_ATOMIC (i, 0, TILE_EDGE * TILE_EDGE) {
         uint32_t any = 0;
         for (int x = 0; x < TILE_EDGE; x++)
@@ -131,17 +171,37 @@ TILE_FN int load_faces(const liquid_args *args, viscosity_scratch *s, tile_place
     return s->viscous > 0;
 }
 
-/// The values of component c, zero where they aren't sought, and the links to them.
+TILE_FN uint32_t face_kind(const viscosity_scratch *s, int at, int c)
+{
+    return (uint32_t)s->faces[at] >> c & HELD;
+}
+
+/// The share of viscosity that acts on a face that a solid holds.
+TILE_FN float hold_of(const liquid_args *args, const viscosity_scratch *s, int at)
+{
+    const uint32_t owner = args->m.cover_owner != NULL ? s->owner[at] : (uint32_t)BODY_NONE;
+    return owner != BODY_NONE ? args->m.bodies->hold[owner] : 1.0f;
+}
+
+/// The values of component c, zero where they are neither sought nor held, and the links to them.
 TILE_FN void load_component(const liquid_args *args, viscosity_scratch *s, tile_place place, uint32_t tile,
                             const float *field, int c)
 {
     load_sides_f32(args, place, tile, field, s->u, 0.0f, 0.0f);
     FOR_RANGE (i, 0, RIM_CELLS) {
-        const int viscous = s->faces[i] >> c & VISCOUS, wall = s->faces[i] >> c & WALL;
-        s->link[i] = viscous ? 1.0f : wall ? 2.0f : 0.0f;
-        s->u[i] = viscous ? s->u[i] : 0.0f;
+        const uint32_t kind = face_kind(s, (int)i, c);
+        s->link[i] = kind == VISCOUS ? 1.0f : kind != 0 ? 2.0f : 0.0f;
+        s->u[i] = (kind & VISCOUS) != 0 ? s->u[i] : 0.0f;
     }
     TILE_BARRIER();
+    if (args->m.open[c] != NULL) {
+        load_sides_u8(args, place, tile, args->m.open[c], s->open, 0, 0);
+        FOR_RANGE (i, 0, RIM_CELLS) {
+            if (face_kind(s, (int)i, c) == HELD)
+                s->link[i] = hold_of(args, s, (int)i) / (0.5f + (float)s->open[i] * (1.0f / 255.0f));
+        }
+        TILE_BARRIER();
+    }
 }
 
 /// The vectors of an iteration: which field x(j) and x(j - 1) lie in, and where x(j + 1) goes.
@@ -189,7 +249,7 @@ TILE_FN void finish_viscosity(const liquid_args *args, const viscosity_vectors *
     const uint64_t face = (uint64_t)tile * TILE_CELLS + cell;
     const float now = s->u[at], forced = args->m.u[c][face];
     const float next = now + (alpha * (forced - (now + flow)) + gamma * (now - v->before[face]));
-    v->next[face] = s->faces[at] >> c & VISCOUS ? next : forced;
+    v->next[face] = face_kind(s, at, c) == VISCOUS ? next : forced;
 }
 
 /// One iteration, args->iteration, in a tank of one liquid. One tile per active tile.
@@ -237,7 +297,7 @@ TILE_FN void load_dynamic(const liquid_args *args, viscosity_mixed_scratch *s, t
 TILE_FN float mixed_flow_to(const viscosity_mixed_scratch *s, int at, int other, int c, int own)
 {
     const float mine = s->dynamic[at], theirs = s->dynamic[other];
-    const int viscous = s->v.faces[other] >> c & VISCOUS;
+    const int viscous = face_kind(&s->v, other, c) == VISCOUS;
     const float mean = 2.0f * mine * theirs / tile_max2_f32(mine + theirs, 1e-20f);
     return (viscous ? mean : mine) * link_of(s->v.link[other], own) * (s->v.u[at] - s->v.u[other]);
 }
@@ -264,6 +324,116 @@ TILE_KERNEL(liquid_viscosity_mixed, CELL_LANES, liquid_args, viscosity_mixed_scr
                 part[a] = mixed_flow_to(s, at, at - step[a], c, a == c) + mixed_flow_to(s, at, at + step[a], c, a == c);
             const float flow = ((part[0] + part[1]) + depth * part[2]) * s->beta[at];
             finish_viscosity(args, &v, tile, c, &s->v, cell_index(x, y, z), at, flow);
+        }
+        TILE_BARRIER();
+    }
+}
+
+// ------------------------------------------------------------------------------------------ what bodies feel of it
+
+typedef struct body_drag_scratch {
+    viscosity_mixed_scratch m;
+    float value[BODY_SUMS][TILE_CELLS];
+} body_drag_scratch;
+
+/// What flows from a tile's face to a body, and by what mass that grips the body.
+typedef struct drag_flow {
+    float force, grip;
+} drag_flow;
+
+/// Out of the film that the body leaves open of a face. The mass that goes with such a face is that of the particles
+/// which it weighs on: up to a cell from its middle.
+TILE_FN drag_flow film_drag(const liquid_args *args, const body_drag_scratch *s, uint32_t b, const int *cell, int c,
+                            int at, uint64_t face)
+{
+    const uint32_t open = s->m.v.open[at];
+    float middle[3], of_body[3];
+    face_middle(cell, c, middle);
+    body_velocity(&args->m.bodies->state[b], middle, of_body);
+    const float share = film_share(args, b, open, face), reach = 0.5f + (float)open * (1.0f / 255.0f);
+    const float mass = 0.5f * reach * reach / (args->m.viscosity != NULL ? s->m.beta[at] : 1.0f);
+    const drag_flow flow = {mass * share / (1.0f - share) * (s->m.v.u[at] - of_body[c]), 0.0f};
+    return flow;
+}
+
+/// From a face whose value was sought to those beside it that the body holds.
+TILE_FN drag_flow side_drag(const liquid_args *args, const body_drag_scratch *s, uint32_t b, int c, int at)
+{
+    const int step[3] = {1, RIM_EDGE, RIM_EDGE * RIM_EDGE};
+    drag_flow flow = {0.0f, 0.0f};
+    for (int side = 0; side < 6; side++) {
+        const int axis = side / 2, other = side % 2 == 0 ? at - step[axis] : at + step[axis];
+        if (face_kind(&s->m.v, other, c) != HELD || s->m.v.owner[other] != b)
+            continue;
+        const float k = args->m.viscosity != NULL ? s->m.dynamic[at] : args->m.control->viscosity[0];
+        const float grip = k * link_of(s->m.v.link[other], axis == c);
+        flow.grip += grip;
+        flow.force += grip * (s->m.v.u[at] - s->m.v.u[other]);
+    }
+    return flow;
+}
+
+/// Adds what flows from a tile's faces of component c to a body: force, moment and grip of each cell.
+TILE_FN void add_drag(const liquid_args *args, body_drag_scratch *s, tile_place place, uint32_t slot, uint32_t b, int c)
+{
+    const float *position = args->m.bodies->state[b].position;
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const int at = rim_index(x, y, z);
+        const uint32_t i = cell_index(x, y, z), kind = face_kind(&s->m.v, at, c);
+        const int cell[3] = {place.x * TILE_EDGE + x, place.y * TILE_EDGE + y, place.z * TILE_EDGE + z};
+        drag_flow flow = {0.0f, 0.0f};
+        if (kind == HELD && s->m.v.owner[at] == b && s->m.v.open[at] > 0)
+            flow = film_drag(args, s, b, cell, c, at, (uint64_t)slot * TILE_CELLS + i);
+        if (kind == VISCOUS)
+            flow = side_drag(args, s, b, c, at);
+        float r[3], moment[3], force[3] = {0.0f, 0.0f, 0.0f};
+        face_middle(cell, c, r);
+        for (int a = 0; a < 3; a++)
+            r[a] -= position[a];
+        force[c] = flow.force;
+        cross3(r, force, moment);
+        for (int a = 0; a < 3; a++) {
+            s->value[a][i] += force[a];
+            s->value[3 + a][i] += moment[a];
+        }
+        s->value[BODY_GRIP][i] += flow.grip;
+    }
+    TILE_BARRIER();
+}
+
+/// What viscosity takes from the liquid beside free bodies, for these: force, moment, and by what mass the liquid grips
+/// them. One tile per listed tile.
+TILE_KERNEL(liquid_body_drag, CELL_LANES, liquid_args, body_drag_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t o = m->body_tile[tile], dense = m->level[0].tile[o], slot = m->slot[dense];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    const uint32_t near = free_near_tile(args, o);
+    halo_neighbours(args, place, s->m.neighbour);
+    const int any = load_faces(args, &s->m.v, place, slot);
+    if (m->viscosity != NULL) {
+        halo_load_f32(s->m.deep, DEEP_BORDER, m->viscosity, s->m.neighbour);
+        TILE_BARRIER();
+    }
+    for (uint32_t b = 0; b < m->bodies->count; b++) {
+        float *to = m->body_partial + ((uint64_t)tile * BODIES_MAX + b) * BODY_SUMS;
+        const int acts = any && (near >> b & 1) != 0;
+        FOR_RANGE (i, 0, TILE_CELLS) {
+            for (int k = 0; k < BODY_SUMS; k++)
+                s->value[k][i] = 0.0f;
+        }
+        TILE_BARRIER();
+        for (int c = 0; c < 3 && acts; c++) {
+            load_component(args, &s->m.v, place, slot, m->u[c], c);
+            if (m->viscosity != NULL)
+                load_dynamic(args, &s->m, place, slot, c);
+            add_drag(args, s, place, slot, b, c);
+        }
+        for (int k = 0; k < BODY_SUMS; k++)
+            tile_sum_f32(s->value[k], TILE_CELLS);
+        if (TILE_SINGLE()) {
+            for (int k = 0; k < BODY_SUMS; k++)
+                to[k] = s->value[k][0];
         }
         TILE_BARRIER();
     }

@@ -56,10 +56,8 @@ typedef struct tarn_distance_field {
 /// What a floating body needs to know, for density 1.
 typedef struct tarn_shape_mass {
     double volume_m3;
-    double center_m[3];       ///< centre of mass in the shape's frame
-    double inertia_m5[3][3];  ///< about the centre of mass, along the shape's axes; symmetric
-    double principal_m5[3];   ///< the same along the principal axes
-    double principal_axes[4]; ///< unit quaternion x, y, z, w: turns the principal frame into the shape's
+    double center_m[3];      ///< centre of mass in the shape's frame
+    double inertia_m5[3][3]; ///< about the centre of mass, along the shape's axes; symmetric
 } tarn_shape_mass;
 
 #ifdef __cplusplus

@@ -8,7 +8,6 @@
 
 enum {
     SAMPLES = 4, // per axis of a cell that the surface cuts
-    SWEEPS = 24, // of Jacobi's method; three or four are enough
 };
 
 // ---- primitives ----
@@ -134,72 +133,6 @@ static bool field_mass(const tarn_distance_field *field, double scale, tarn_shap
     return true;
 }
 
-// ---- principal axes ----
-
-/// One of Jacobi's rotations: makes m[p][q] zero; `axes` collects the rotations.
-static void rotate(double m[3][3], double axes[3][3], int p, int q)
-{
-    const double theta = (m[q][q] - m[p][p]) / (2.0 * m[p][q]);
-    const double t = (theta < 0.0 ? -1.0 : 1.0) / (fabs(theta) + sqrt(theta * theta + 1.0));
-    const double c = 1.0 / sqrt(t * t + 1.0), s = t * c;
-    for (int k = 0; k < 3; k++) {
-        const double kp = m[k][p], kq = m[k][q], ap = axes[k][p], aq = axes[k][q];
-        m[k][p] = c * kp - s * kq;
-        m[k][q] = s * kp + c * kq;
-        axes[k][p] = c * ap - s * aq;
-        axes[k][q] = s * ap + c * aq;
-    }
-    for (int k = 0; k < 3; k++) {
-        const double pk = m[p][k], qk = m[q][k];
-        m[p][k] = c * pk - s * qk;
-        m[q][k] = s * pk + c * qk;
-    }
-}
-
-/// The quaternion of a rotation matrix; from the largest of its four numbers, so that nothing cancels.
-static void to_quaternion(double m[3][3], double q[4])
-{
-    const double trace = m[0][0] + m[1][1] + m[2][2];
-    int largest = 3;
-    double most = trace;
-    for (int a = 0; a < 3; a++)
-        if (m[a][a] > most) {
-            most = m[a][a];
-            largest = a;
-        }
-    if (largest == 3) {
-        q[3] = 0.5 * sqrt(1.0 + trace);
-        for (int a = 0; a < 3; a++)
-            q[a] = (m[(a + 2) % 3][(a + 1) % 3] - m[(a + 1) % 3][(a + 2) % 3]) / (4.0 * q[3]);
-        return;
-    }
-    const int a = largest, b = (a + 1) % 3, c = (a + 2) % 3;
-    q[a] = 0.5 * sqrt(1.0 + m[a][a] - m[b][b] - m[c][c]);
-    q[b] = (m[a][b] + m[b][a]) / (4.0 * q[a]);
-    q[c] = (m[a][c] + m[c][a]) / (4.0 * q[a]);
-    q[3] = (m[c][b] - m[b][c]) / (4.0 * q[a]);
-}
-
-/// Jacobi's method for the eigenvalues of a symmetric matrix.
-static void find_principal_axes(tarn_shape_mass *mass)
-{
-    double m[3][3], axes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-    double trace = 0.0;
-    for (int a = 0; a < 3; a++) {
-        trace += mass->inertia_m5[a][a];
-        for (int b = 0; b < 3; b++)
-            m[a][b] = mass->inertia_m5[a][b];
-    }
-    for (int sweep = 0; sweep < SWEEPS; sweep++)
-        for (int p = 0; p < 3; p++)
-            for (int q = p + 1; q < 3; q++)
-                if (fabs(m[p][q]) > 1e-17 * trace)
-                    rotate(m, axes, p, q);
-    for (int a = 0; a < 3; a++)
-        mass->principal_m5[a] = m[a][a];
-    to_quaternion(axes, mass->principal_axes);
-}
-
 tarn_status tarn_shape_mass_get(const tarn_shape *shape, const tarn_distance_field *fields, tarn_shape_mass *mass)
 {
     const double radius = shape->half_m[0];
@@ -226,7 +159,6 @@ tarn_status tarn_shape_mass_get(const tarn_shape *shape, const tarn_distance_fie
     case TARN_SHAPE_COUNT:
         return TARN_E_ARGUMENT;
     }
-    find_principal_axes(&found);
     *mass = found;
     return TARN_OK;
 }

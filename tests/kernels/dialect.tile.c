@@ -48,7 +48,6 @@ TILE_KERNEL(dialect_box, DIALECT_LANES, dialect_args, tile_no_scratch)
 
 typedef struct sum_scratch {
     float f[DIALECT_SUM_MAX];
-    double d[DIALECT_SUM_MAX];
     float m[DIALECT_SUM_MAX];
 } sum_scratch;
 
@@ -59,16 +58,13 @@ TILE_KERNEL(dialect_sum, 256, dialect_args, sum_scratch)
     FOR_RANGE (i, 0, args->n) {
         s->f[i] = args->x[first + i];
         s->m[i] = args->x[first + i];
-        s->d[i] = args->xd[first + i];
     }
     TILE_BARRIER();
     tile_sum_f32(s->f, args->n);
     tile_max_f32(s->m, args->n);
-    tile_sum_f64(s->d, args->n);
     if (TILE_SINGLE()) {
         args->y[2 * tile] = s->f[0];
         args->y[2 * tile + 1] = s->m[0];
-        args->yd[tile] = s->d[0];
     }
 }
 

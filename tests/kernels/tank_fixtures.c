@@ -149,11 +149,29 @@ static void describe_solids(tarn_tank_desc *desc)
     add_solid(desc, TARN_SHAPE_SPHERE, TARN_MOTION_FREE, small, (const float[3]){0.22f, 0.36f, 0.26f});
 }
 
+/// Solids that drag thick liquid and are dragged by it.
+static void describe_thick_solids(tarn_tank_desc *desc)
+{
+    describe_solids(desc);
+    desc->liquids[0].viscosity_m2_s = 0.01f;
+}
+
+static void describe_thick_liquids_and_solids(tarn_tank_desc *desc)
+{
+    describe_thick_solids(desc);
+    desc->liquid_count = 2;
+    desc->liquids[1] = (tarn_liquid){.density_kg_m3 = 400.0f, .viscosity_m2_s = 0.03f, .colour = {200, 60, 20}};
+    add_block(desc, (const float[3]){0.0f, 0.5f, 0.0f}, (const float[3]){0.8f, 0.8f, 1.0f}, 0.0f);
+    desc->blocks[1].liquid = 1;
+}
+
 const tank_fixture tank_fixtures[TANK_FIXTURE_COUNT] = {
     {"tiny", describe_tiny, 40, 0.5f},
     {"tiny, affine", describe_affine, 30, 0.5f},
     {"tiny, two liquids", describe_two_liquids, 30, 0.5f},
     {"tiny, solids", describe_solids, 40, 0.5f},
+    {"tiny, solids in thick liquid", describe_thick_solids, 12, 0.5f},
+    {"tiny, solids in thick liquids", describe_thick_liquids_and_solids, 12, 0.5f},
     {"tiny, relaxed", describe_relaxed, 30, 0.5f},
     {"tiny, taps", describe_taps, 40, 0.5f},
     {"dam break 32", describe_dam_break, 60, 0.0f},

@@ -11,7 +11,7 @@ typedef struct tank_fixture {
     float push_strength; ///< of a sphere that circles in the tank; 0: none
 } tank_fixture;
 
-enum { TANK_FIXTURE_COUNT = 10, TANK_FIXTURE_TINY = 6 }; // the tiny ones come first
+enum { TANK_FIXTURE_COUNT = 12, TANK_FIXTURE_TINY = 8 }; // the tiny ones come first
 extern const tank_fixture tank_fixtures[TANK_FIXTURE_COUNT];
 
 /// The push of a fixture at a step. @return how many pushes there are, at most 1

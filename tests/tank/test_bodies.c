@@ -118,6 +118,97 @@ static void a_light_box_is_stable(void **state)
     assert_true(box.gain_j < 1.5);
 }
 
+/// A body as heavy as water, deep in it: what is missing of its buoyancy, or too much, over its weight.
+static double missing_lift(tarn_device *device, tarn_shape_kind kind, const float half_cells[3], double angle,
+                           float offset_cells)
+{
+    const float c = 0.03125f, at_m = (16.0f + offset_cells) * c;
+    tarn_tank_desc desc = solid_tank_pool(32, 32, 32, c, 30.0f * c);
+    tarn_solid *body =
+        solid_tank_add_free(&desc, kind, (const float[3]){half_cells[0] * c, half_cells[1] * c, half_cells[2] * c},
+                            (const float[3]){at_m, at_m, at_m - 0.3f * c}, 1000.0f);
+    solid_tank_turn_z(body, angle);
+    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    solid_tank_step(tank, 1);
+    const double fell_m_s = (double)solid_tank_body_of(tank, 0).velocity_m_s[1];
+    tarn_tank_destroy(tank);
+    const double added = 0.5; // of its mass, by the water that a ball takes along; more for others
+    return (1.0 + added) * fell_m_s / (9.81 * (double)desc.dt_s);
+}
+
+/// Half cells are filled by their distance, which makes a ball of r cells larger by (1/4 / r)^2: 1 % for the smallest.
+static void buoyancy_is_the_weight_of_the_water(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        tarn_shape_kind kind;
+        float half_cells[3];
+        double angle;
+    } bodies[] = {
+        {"ball of 2.5 cells", TARN_SHAPE_SPHERE, {2.5f, 0, 0}, 0.0},
+        {"ball of 3 cells", TARN_SHAPE_SPHERE, {3.0f, 0, 0}, 0.0},
+        {"ball of 5 cells", TARN_SHAPE_SPHERE, {5.0f, 0, 0}, 0.0},
+        {"ball of 8 cells", TARN_SHAPE_SPHERE, {8.0f, 0, 0}, 0.0},
+        {"box", TARN_SHAPE_BOX, {2.5f, 2.7f, 2.6f}, 0.0},
+        {"slanted box", TARN_SHAPE_BOX, {2.5f, 3.1f, 4.2f}, 0.5},
+        {"large box", TARN_SHAPE_BOX, {6.0f, 4.3f, 7.0f}, 0.0},
+        {"slanted capsule", TARN_SHAPE_CAPSULE, {2.5f, 3.0f, 0}, 1.0},
+        {"slanted cylinder", TARN_SHAPE_CYLINDER, {3.2f, 2.6f, 0}, 1.2},
+    };
+    tarn_device *device = solid_tank_open_device(2, NULL);
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        double worst = 0.0;
+        for (int k = 0; k < 4; k++) {
+            const double missing =
+                missing_lift(device, bodies[i].kind, bodies[i].half_cells, bodies[i].angle, 0.05f + 0.26f * (float)k);
+            worst = fabs(missing) > fabs(worst) ? missing : worst;
+        }
+        print_message("%s: buoyancy off by %+.2f %% of the weight\n", bodies[i].name, 100.0 * worst);
+        assert_true(fabs(worst) < 0.02);
+    }
+    tarn_device_destroy(device);
+}
+
+/// Puts a body of half the water's density where it floats, its centre at the surface, and lets it. @return how much
+/// more than that it displaces in the end, as a share of what it should, for a body whose middle is as wide as its
+/// volume over `height_cells`
+static double displaced_too_much(tarn_device *device, tarn_shape_kind kind, const float half_cells[3],
+                                 double height_cells, float level_cells)
+{
+    enum { STEPS = 300, LATE = 150 };
+    const float c = 0.03125f;
+    tarn_tank_desc desc = solid_tank_pool(24, 24, 24, c, level_cells * c);
+    solid_tank_add_free(&desc, kind, (const float[3]){half_cells[0] * c, half_cells[1] * c, half_cells[2] * c},
+                        (const float[3]){12.1f * c, level_cells * c, 11.8f * c}, 500.0f);
+    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    double depth = 0.0;
+    for (int s = 0; s < STEPS; s++) {
+        solid_tank_step(tank, 1);
+        if (s >= STEPS - LATE)
+            depth += (double)(level_cells - solid_tank_body_of(tank, 0).pose.position_m[1] / c) / LATE;
+    }
+    tarn_tank_destroy(tank);
+    return depth / (0.5 * height_cells);
+}
+
+static void small_bodies_float_half_under(void **state)
+{
+    (void)state;
+    tarn_device *device = solid_tank_open_device(2, NULL);
+    for (int k = 0; k < 2; k++) {
+        const float level_cells = 12.0f + (float)k; // on faces of cells the surface's pressure is exact
+        const double ball =
+            displaced_too_much(device, TARN_SHAPE_SPHERE, (const float[3]){3.0f, 0, 0}, 4.0, level_cells);
+        const double box =
+            displaced_too_much(device, TARN_SHAPE_BOX, (const float[3]){3.0f, 2.2f, 3.0f}, 4.4, level_cells);
+        print_message("level %.2f cells: a ball of 3 cells displaces %+.1f %%, a box 4.4 cells high %+.1f %%\n",
+                      (double)level_cells, 100.0 * ball, 100.0 * box);
+        assert_true(fabs(ball) < 0.02 && fabs(box) < 0.02);
+    }
+    tarn_device_destroy(device);
+}
+
 static void a_heavy_ball_sinks_and_lies_still(void **state)
 {
     (void)state;
@@ -296,6 +387,60 @@ static void a_solve_that_failed_pushes_no_body(void **state)
     tarn_device_destroy(device);
 }
 
+/// Largest error of the flow between a floor that slides and a lid that doesn't, over the floor's speed. At both ends
+/// the channel is open to the air above.
+static double channel_error(tarn_device *device, float floor_cells, float lid_cells)
+{
+    enum { LENGTH = 72, END = 8, STEPS = 240, BINS = 12 };
+    const float c = 0.002f, speed = 0.2f, viscosity = 0.5f; // of a cell per step, cells^2 per step
+    tarn_tank_desc desc = solid_tank_pool(LENGTH, 28, 1, c, 20.0f * c);
+    desc.parameters[TARN_PARAMETER_GRAVITY] = 1.0f; // so that the levels at the ends differ by some cells
+    desc.liquids[0].viscosity_m2_s = viscosity * c * c / desc.dt_s;
+    solid_tank_add_solid(&desc, TARN_SHAPE_BOX, (const float[3]){(0.5f * LENGTH - END) * c, 8 * c, LENGTH * c},
+                         (const float[3]){0.5f * LENGTH * c, (lid_cells + 8) * c, 0.0f});
+    const float middle_m = 0.5f * LENGTH * c, floor_m = (floor_cells - 8) * c;
+    solid_tank_add_keyed(&desc, TARN_SHAPE_BOX, (const float[3]){2 * LENGTH * c, 8 * c, LENGTH * c},
+                         (const float[3]){middle_m, floor_m, 0.0f},
+                         (const float[3]){middle_m + speed * STEPS * c, floor_m, 0.0f}, STEPS * desc.dt_s);
+    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    solid_tank_step(tank, STEPS);
+    cloud particles = solid_tank_particles_of(tank);
+    double sum[BINS] = {0}, wanted[BINS] = {0}, worst = 0.0;
+    uint32_t count[BINS] = {0};
+    for (uint32_t i = 0; i < particles.count; i++) {
+        const double x = (double)(particles.position_m[3 * i] / c);
+        const double y = (double)((lid_cells - particles.position_m[3 * i + 1] / c) / (lid_cells - floor_cells));
+        if (y < 0.0 || y >= 1.0 || x < LENGTH / 3.0 || x > 2.0 * LENGTH / 3.0)
+            continue;
+        const int bin = (int)(y * BINS);
+        sum[bin] += (double)(particles.velocity_m_s[3 * i] * desc.dt_s / c / speed);
+        wanted[bin] += 3.0 * y * y - 2.0 * y;
+        count[bin]++;
+    }
+    for (int bin = 0; bin < BINS; bin++) {
+        assert_true(count[bin] > 50);
+        worst = fmax(worst, fabs(sum[bin] - wanted[bin]) / count[bin]);
+    }
+    solid_tank_free_cloud(&particles);
+    tarn_tank_destroy(tank);
+    return worst;
+}
+
+/// What the floor drags along comes back below the lid: u = 3 y^2 - 2 y of the floor's speed, y from the lid down.
+static void solids_drag_thick_liquid(void **state)
+{
+    (void)state;
+    static const float floors[] = {2.1f, 2.35f, 2.6f, 2.85f}, lids[] = {18.9f, 18.05f, 18.7f, 18.2f};
+    tarn_device *device = solid_tank_open_device(2, NULL);
+    for (int i = 0; i < 4; i++) {
+        const double error = channel_error(device, floors[i], lids[i]);
+        print_message("floor at %.2f, lid at %.2f cells: flow off by %.1f %% of the floor's speed\n", (double)floors[i],
+                      (double)lids[i], 100.0 * error);
+        assert_true(error < 0.05);
+    }
+    tarn_device_destroy(device);
+}
+
 /// Saves a tank as it is told to believe that it is, and loads that.
 static tarn_status load_of(tarn_tank *tank)
 {
@@ -380,6 +525,76 @@ static void momentum_goes_from_ball_to_water(void **state)
     tarn_device_destroy(device);
 }
 
+/// Momentum and angular momentum about y of a tank's liquid around a point, in the masses of its particles.
+static void liquid_momentum(tarn_tank *tank, const float *about_m, double *linear, double *angular)
+{
+    cloud c = solid_tank_particles_of(tank);
+    *linear = *angular = 0.0;
+    for (uint32_t i = 0; i < c.count; i++) {
+        const float *p = &c.position_m[3 * i], *v = &c.velocity_m_s[3 * i];
+        *linear += (double)v[0];
+        *angular += (double)((p[2] - about_m[2]) * v[0] - (p[0] - about_m[0]) * v[2]);
+    }
+    solid_tank_free_cloud(&c);
+}
+
+/// What a ball has lost of its momentum and its turning in a ball of liquid with nothing around it, and what the liquid
+/// has got, over what the ball had.
+typedef struct dragged {
+    double lost, got, braked, turned;
+} dragged;
+
+/// @param viscosity  nu dt / dx^2
+static dragged drag_of(tarn_device *device, float viscosity, float density)
+{
+    enum { STEPS = 8 };
+    const float c = 0.01f, radius = 5.0f, spin = 0.2f, speed = 0.1f;
+    const float middle_m[3] = {20 * c, 20 * c, 20 * c};
+    tarn_tank_desc desc = solid_tank_pool(40, 40, 40, c, 0.0f);
+    desc.parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
+    desc.transfer = TARN_TRANSFER_APIC;
+    desc.liquids[0].viscosity_m2_s = viscosity * c * c / desc.dt_s;
+    desc.fluid_count = 1;
+    desc.fluids[0] = (tarn_fluid_shape){.shape = {.kind = TARN_SHAPE_SPHERE, .half_m = {14 * c}},
+                                        .pose = {{middle_m[0], middle_m[1], middle_m[2]}, {0, 0, 0, 1}}};
+    solid_tank_add_free(&desc, TARN_SHAPE_SPHERE, (const float[3]){radius * c, 0, 0}, middle_m, density);
+    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    liquid_body_state *ball = &tank->args.m.bodies->state[0];
+    ball->spin[1] = spin;
+    ball->velocity[0] = speed;
+    solid_tank_step(tank, STEPS);
+    double linear, angular;
+    liquid_momentum(tank, middle_m, &linear, &angular);
+    const double unit = (double)(c / desc.dt_s), mass = 8.0 * (double)density / 1000.0 * 4.0 / 3.0 * 3.14159265 * 125.0;
+    const double momentum = mass * (double)speed, turning = 0.4 * mass * 25.0 * (double)spin;
+    const dragged out = {1.0 - (double)(ball->velocity[0] / speed), linear / unit / momentum,
+                         1.0 - (double)(ball->spin[1] / spin), angular / unit / (double)c / turning};
+    print_message(
+        "viscosity %g, density %g: ball lost %.3f of its momentum, liquid got %.3f; of its turning %.3f, %.3f\n",
+        (double)viscosity, (double)density, out.lost, out.got, out.braked, out.turned);
+    tarn_tank_destroy(tank);
+    return out;
+}
+
+/// Very thick liquid must not throw a light body back, though the body is no part of the implicit solve.
+static void thick_liquid_drags_bodies(void **state)
+{
+    (void)state;
+    static const float thin[] = {0.02f, 0.1f}, thick[][2] = {{5.0f, 200.0f}, {50.0f, 1000.0f}, {50.0f, 50.0f}};
+    tarn_device *device = solid_tank_open_device(2, NULL);
+    for (int i = 0; i < 2; i++) {
+        const dragged ball = drag_of(device, thin[i], 1000.0f);
+        assert_true(ball.braked > 0.2);
+        assert_true(fabs(ball.got / ball.lost - 1.0) < 0.1 && fabs(ball.turned / ball.braked - 1.0) < 0.1);
+    }
+    for (int i = 0; i < 3; i++) {
+        const dragged ball = drag_of(device, thick[i][0], thick[i][1]);
+        assert_true(ball.lost > 0.5 && ball.lost < 1.1);
+        assert_true(ball.braked > 0.5 && ball.braked < 1.1);
+    }
+    tarn_device_destroy(device);
+}
+
 static void a_hand_takes_a_body_along(void **state)
 {
     (void)state;
@@ -419,14 +634,18 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_piston_lifts_the_water_by_its_volume),
         cmocka_unit_test(a_box_of_half_the_density_floats_half_under),
         cmocka_unit_test(a_light_box_is_stable),
+        cmocka_unit_test(buoyancy_is_the_weight_of_the_water),
+        cmocka_unit_test(small_bodies_float_half_under),
         cmocka_unit_test(a_heavy_ball_sinks_and_lies_still),
         cmocka_unit_test(wide_round_bodies_lie_on_a_plate),
         cmocka_unit_test(a_ball_keeps_its_place_in_a_turning_tank),
         cmocka_unit_test(a_ball_flies_straight_past_a_turning_tank),
         cmocka_unit_test(a_lying_body_is_held_in_steps_of_any_length),
         cmocka_unit_test(a_solve_that_failed_pushes_no_body),
+        cmocka_unit_test(solids_drag_thick_liquid),
         cmocka_unit_test(loaded_motion_is_checked),
         cmocka_unit_test(momentum_goes_from_ball_to_water),
+        cmocka_unit_test(thick_liquid_drags_bodies),
         cmocka_unit_test(a_hand_takes_a_body_along),
     };
     return cmocka_run_group_tests_name("bodies", tests, NULL, NULL);

@@ -271,6 +271,33 @@ static void dye_mixes_and_none_is_lost(void **state)
     tarn_tank_destroy(tank);
 }
 
+/// Oil over water, twice as heavy, which flows: all that a report says per kg.
+static void reports_weigh_liquids_by_their_density(void **state)
+{
+    (void)state;
+    const uint16_t cells[3] = {16, 16, 16};
+    tarn_tank_desc desc =
+        block_desc(&variants[VARIANT_MIXED], cells, (const int[3]){0, 0, 0}, (const int[3]){16, 8, 16});
+    desc.liquids[0].density_kg_m3 = 1000.0f;
+    desc.liquids[1].density_kg_m3 = 500.0f;
+    desc.block_count = 2;
+    desc.blocks[1] = desc.blocks[0];
+    desc.blocks[1].min_m[1] = desc.blocks[0].max_m[1];
+    desc.blocks[1].max_m[1] = 2.0f * desc.blocks[0].max_m[1];
+    desc.blocks[1].liquid = 1;
+    desc.blocks[0].velocity_m_s[0] = 0.6f;
+    desc.parameters[TARN_PARAMETER_GRAVITY] = 9.81f;
+    tarn_tank *tank = open_tank(&desc);
+    tarn_tank_report report;
+    assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
+    const double depth_m = (double)desc.blocks[0].max_m[1], height_m = (1000.0 * 0.5 + 500.0 * 1.5) / 1500.0 * depth_m;
+    assert_true(fabs(report.center_m[1] / height_m - 1.0) < 0.002);
+    assert_true(fabs(report.potential_j_kg / (9.81 * height_m) - 1.0) < 0.002);
+    assert_true(fabs(report.momentum_m_s[0] / (0.6 * 1000.0 / 1500.0) - 1.0) < 1e-4);
+    assert_true(fabs(report.kinetic_j_kg / (0.5 * 0.36 * 1000.0 / 1500.0) - 1.0) < 1e-4);
+    tarn_tank_destroy(tank);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +308,7 @@ int main(void)
         cmocka_unit_test(liquid_as_thick_as_can_be_is_stable),
         cmocka_unit_test(emptied_tiles_have_no_viscosity),
         cmocka_unit_test(dye_mixes_and_none_is_lost),
+        cmocka_unit_test(reports_weigh_liquids_by_their_density),
     };
     return cmocka_run_group_tests_name("liquids", tests, open_device, close_device);
 }
