@@ -55,27 +55,6 @@ TILE_FN void halo_neighbours(const liquid_args *args, tile_place place, uint32_t
 HALO_LOAD(halo_load_f32, float)
 HALO_LOAD(halo_load_u8, uint8_t)
 
-/// Adds scale * field[s][512] to what halo_load_f32 loaded.
-TILE_FN void halo_add_f32(float *to, int border, const float *field, const uint32_t *neighbour, float scale)
-{
-    const int edge = TILE_EDGE + 2 * border;
-    for (int n = 0; n < 27; n++) {
-        const int step[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
-        int size[3], from[3], at[3];
-        for (int a = 0; a < 3; a++) {
-            size[a] = step[a] == 0 ? TILE_EDGE : border;
-            from[a] = step[a] < 0 ? TILE_EDGE - border : 0;
-            at[a] = step[a] < 0 ? 0 : step[a] == 0 ? border : border + TILE_EDGE;
-        }
-        if (neighbour[n] == TILE_NONE)
-            continue;
-        float *target = to + (at[2] * edge + at[1]) * edge + at[0];
-        const float *source = field + (uint64_t)neighbour[n] * TILE_CELLS + cell_index(from[0], from[1], from[2]);
-        FOR_BOX (x, y, z, size[0], size[1], size[2])
-            target[(z * edge + y) * edge + x] += scale * source[cell_index(x, y, z)];
-    }
-}
-
 /// Copies a plane of a haloed field onto another, or zeroes it where `from` is the plane itself.
 TILE_FN void halo_set_plane(float *field, int edge, int axis, int to, int from)
 {
