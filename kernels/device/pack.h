@@ -112,10 +112,18 @@ TILE_FN void pack_set_places(pack_places *places, pack_i32 at)
 {
     places->of[0] = (uint32_t)at;
 }
-TILE_FN void pack_fetch4(const float *from, const pack_places *at, pack_f32 *out)
+TILE_FN void pack_weigh_rows(const float *from, const pack_places *at, int step, int stride, const pack_f32 *w,
+                             pack_f32 *out)
 {
+    const float *row = from + at->of[0];
     for (int k = 0; k < 4; k++)
-        out[k] = from[at->of[0] + (uint32_t)k];
+        out[k] = (w[0] * row[k] + w[1] * row[step + k]) + (w[2] * row[stride + k] + w[3] * row[stride + step + k]);
+}
+TILE_FN void pack_weigh_pairs(const float *from, const pack_places *at, int step, const pack_f32 *w, pack_f32 *out)
+{
+    const float *row = from + at->of[0];
+    for (int k = 0; k < 4; k++)
+        out[k] = w[k % 2 * 2] * row[k] + w[k % 2 * 2 + 1] * row[step + k];
 }
 TILE_FN void pack_add_i32(int32_t *to, const pack_places *at, const pack_i32 *parts, int count)
 {
@@ -357,12 +365,38 @@ TILE_FN pack_f32 pack_join4(const float *from, const uint32_t *at)
 #endif
 }
 
-/// Looks up four numbers side by side for every particle: out[k] has those k behind the particles' places.
-TILE_FN void pack_fetch4(const float *from, const pack_places *at, pack_f32 *out)
+// Of what the particles i, i + 4, ... have, four numbers each: they are weighed before they are transposed.
+#define PACK_SPREAD(w, i) PACK_SHUFFLE(w, w, i, i, i, i)
+#define PACK_WEIGH_ROWS(i)                                                                                             \
+    ((PACK_SPREAD(w[0], i) * pack_join4(from, at->of + (i)) +                                                          \
+      PACK_SPREAD(w[1], i) * pack_join4(from + step, at->of + (i))) +                                                  \
+     (PACK_SPREAD(w[2], i) * pack_join4(from + stride, at->of + (i)) +                                                 \
+      PACK_SPREAD(w[3], i) * pack_join4(from + stride + step, at->of + (i))))
+#define PACK_WEIGH_PAIRS(i, near, far, first, second)                                                                  \
+    (PACK_SHUFFLE(near, near, first, second, first, second) * pack_join4(from, at->of + (i)) +                         \
+     PACK_SHUFFLE(far, far, first, second, first, second) * pack_join4(from + step, at->of + (i)))
+
+/// Sums of four rows of four numbers for every particle: of those that begin at its place, `step` and `stride` behind
+/// it, and both. out[k] = (w[0] row0[k] + w[1] row1[k]) + (w[2] row2[k] + w[3] row3[k])
+TILE_FN void pack_weigh_rows(const float *from, const pack_places *at, int step, int stride, const pack_f32 *w,
+                             pack_f32 *out)
 {
-    pack_f32 row[4];
-    TILE_UNROLL for (int i = 0; i < 4; i++) row[i] = pack_join4(from, at->of + i);
-    pack_transpose4(row, out);
+    const pack_f32 sum[4] = {PACK_WEIGH_ROWS(0), PACK_WEIGH_ROWS(1), PACK_WEIGH_ROWS(2), PACK_WEIGH_ROWS(3)};
+    pack_transpose4(sum, out);
+}
+
+/// The same of two rows, whose numbers with an even k have weights of their own:
+/// out[k] = w[0] row0[k] + w[1] row1[k] for k = 0 and 2, w[2] row0[k] + w[3] row1[k] for k = 1 and 3.
+TILE_FN void pack_weigh_pairs(const float *from, const pack_places *at, int step, const pack_f32 *w, pack_f32 *out)
+{
+    enum { B = PACK_WIDTH };
+    const pack_f32 near01 = PACK_SHUFFLE(w[0], w[2], 0, B, 1, B + 1),
+                   near23 = PACK_SHUFFLE(w[0], w[2], 2, B + 2, 3, B + 3);
+    const pack_f32 far01 = PACK_SHUFFLE(w[1], w[3], 0, B, 1, B + 1),
+                   far23 = PACK_SHUFFLE(w[1], w[3], 2, B + 2, 3, B + 3);
+    const pack_f32 sum[4] = {PACK_WEIGH_PAIRS(0, near01, far01, 0, 1), PACK_WEIGH_PAIRS(1, near01, far01, 2, 3),
+                             PACK_WEIGH_PAIRS(2, near23, far23, 0, 1), PACK_WEIGH_PAIRS(3, near23, far23, 2, 3)};
+    pack_transpose4(sum, out);
 }
 
 typedef int32_t pack_i32x4 __attribute__((vector_size(16)));

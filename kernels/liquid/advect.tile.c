@@ -317,21 +317,19 @@ enum {
     FAR_BORDER = 2,
     FAR_EDGE = 12, ///< velocities on the way
     FAR_NODES = FAR_EDGE * FAR_EDGE * FAR_EDGE,
-    FAR_SQUARES = FAR_EDGE * (FAR_EDGE - 1) * FAR_EDGE,
-    FAR_COPIES = PACK_WIDTH > 1 ? 2 : 1, ///< a CPU looks a node and the next along y up at once
+    FAR_PAIRS = FAR_EDGE * (FAR_EDGE - 1) * FAR_EDGE,
+    FAR_COPIES = PACK_WIDTH > 1 ? 2 : 1, ///< a CPU looks a node and the next along z up at once
 };
 
 /// What is looked up where particles are: the first stage of their way, and what the grid adds to their velocity, both
 /// with one set of weights.
 typedef struct near_scratch {
     float field[3][NEAR_NODES][2];
-    float fresh[NEAR_NODES], old[NEAR_NODES], shift[NEAR_NODES];
 } near_scratch;
 
 /// What the way looks up: the grid's velocity.
 typedef struct far_scratch {
-    float carrier[3][FAR_COPIES > 1 ? FAR_SQUARES : FAR_NODES][FAR_COPIES];
-    float plain[FAR_COPIES > 1 ? FAR_NODES : 1];
+    float carrier[3][FAR_COPIES > 1 ? FAR_PAIRS : FAR_NODES][FAR_COPIES];
 } far_scratch;
 
 typedef struct advect_scratch {
@@ -341,8 +339,14 @@ typedef struct advect_scratch {
     } of;
     uint32_t neighbour[27];
     uint32_t move_count[27];
+    uint32_t layers[2];        ///< bit per layer of cells along y, and along z, that holds particles
     float way[PARTICLE_LANES]; ///< cells along an axis
 } advect_scratch;
+
+/// The cells of a tile that hold particles lie in y[0]..y[1] and z[0]..z[1]: nodes farther away are not looked up.
+typedef struct cell_box {
+    int y[2], z[2];
+} cell_box;
 
 typedef struct node_weights {
     int at;
@@ -371,69 +375,44 @@ TILE_FN component_weights weights_at(int c, const int *point)
 typedef struct pack_corners {
     pack_places first;
     pack_f32 x[2];
-    pack_f32 w00, w10, w01, w11; ///< of the four rows along x
+    pack_f32 w[4]; ///< of the four rows along x, [2 z + y]
 } pack_corners;
 
-/// @param node, row  numbers of the scratch from one node to the next along x, and along y; edge: rows of a plane
-TILE_FN void find_corners(int c, const pack_axis *axes, int border, int node, int row, int edge, pack_corners *n)
+/// @param node, row, plane  numbers of the scratch from one node to the next along x, along y and along z
+TILE_FN void find_corners(int c, const pack_axis *axes, int border, int node, int row, int plane, pack_corners *n)
 {
     const pack_node x = c == 0 ? axes[0].face : axes[0].center, y = c == 1 ? axes[1].face : axes[1].center,
                     z = c == 2 ? axes[2].face : axes[2].center;
-    pack_set_places(&n->first, (z.at + border) * (edge * row) + (y.at + border) * row + (x.at + border) * node);
+    pack_set_places(&n->first, (z.at + border) * plane + (y.at + border) * row + (x.at + border) * node);
     n->x[0] = x.w[0];
     n->x[1] = x.w[1];
-    n->w00 = y.w[0] * z.w[0];
-    n->w10 = y.w[1] * z.w[0];
-    n->w01 = y.w[0] * z.w[1];
-    n->w11 = y.w[1] * z.w[1];
+    TILE_UNROLL for (int i = 0; i < 4; i++) n->w[i] = y.w[i % 2] * z.w[i / 2];
 }
 
 /// Trilinear interpolation of the pairs of near.field[c]: symmetric under reflection.
 TILE_FN void interpolate_near(const near_scratch *s, int c, const pack_axis *axes, pack_f32 *stage, pack_f32 *added)
 {
     enum { ROW = 2 * NEAR_EDGE, PLANE = ROW * NEAR_EDGE };
-    const float *field = s->field[c][0];
-    pack_f32 a[4], b[4], sum[4];
+    pack_f32 sum[4];
     pack_corners n;
-    find_corners(c, axes, 1, 2, ROW, NEAR_EDGE, &n);
-    pack_fetch4(field, &n.first, a);
-    pack_fetch4(field + ROW, &n.first, b);
-    TILE_UNROLL for (int k = 0; k < 4; k++) sum[k] = n.w00 * a[k] + n.w10 * b[k];
-    pack_fetch4(field + PLANE, &n.first, a);
-    pack_fetch4(field + PLANE + ROW, &n.first, b);
-    TILE_UNROLL for (int k = 0; k < 4; k++) sum[k] = sum[k] + (n.w01 * a[k] + n.w11 * b[k]);
+    find_corners(c, axes, 1, 2, ROW, PLANE, &n);
+    pack_weigh_rows(s->field[c][0], &n.first, ROW, PLANE, n.w, sum);
     *stage = n.x[0] * sum[0] + n.x[1] * sum[2];
     *added = n.x[0] * sum[1] + n.x[1] * sum[3];
-}
-
-/// Four nodes of a plane of far.carrier[c]: [2 x + y].
-TILE_FN void fetch_square(const float *field, const pack_places *first, pack_f32 *square)
-{
-    if (FAR_COPIES > 1) {
-        pack_fetch4(field, first, square);
-    } else {
-        pack_f32 row[4];
-        pack_fetch4(field, first, row);
-        square[0] = row[0];
-        square[2] = row[1];
-        pack_fetch4(field + FAR_EDGE, first, row);
-        square[1] = row[0];
-        square[3] = row[1];
-    }
 }
 
 /// The same for far.carrier[c].
 TILE_FN pack_f32 interpolate_far(const far_scratch *s, int c, const pack_axis *axes)
 {
-    enum { ROW = FAR_COPIES * FAR_EDGE, ROWS = FAR_COPIES > 1 ? FAR_EDGE - 1 : FAR_EDGE };
-    const float *field = s->carrier[c][0];
-    pack_f32 low[4], high[4], sum[2];
+    enum { ROW = FAR_COPIES * FAR_EDGE, PLANE = ROW * FAR_EDGE };
+    pack_f32 sum[4];
     pack_corners n;
-    find_corners(c, axes, FAR_BORDER, FAR_COPIES, ROW, ROWS, &n);
-    fetch_square(field, &n.first, low);
-    fetch_square(field + ROW * ROWS, &n.first, high);
-    TILE_UNROLL for (int i = 0; i < 2; i++) sum[i] =
-        (n.w00 * low[2 * i] + n.w10 * low[2 * i + 1]) + (n.w01 * high[2 * i] + n.w11 * high[2 * i + 1]);
+    find_corners(c, axes, FAR_BORDER, FAR_COPIES, ROW, PLANE, &n);
+    if (FAR_COPIES > 1) {
+        pack_weigh_pairs(s->carrier[c][0], &n.first, ROW, n.w, sum);
+        return n.x[0] * (sum[0] + sum[1]) + n.x[1] * (sum[2] + sum[3]);
+    }
+    pack_weigh_rows(s->carrier[c][0], &n.first, ROW, PLANE, n.w, sum);
     return n.x[0] * sum[0] + n.x[1] * sum[1];
 }
 
@@ -467,67 +446,220 @@ TILE_FN float interpolate_anywhere(const liquid_args *args, tile_place place, in
     return w.x.w[0] * row[0] + w.x.w[1] * row[1];
 }
 
-/// The density correction's displacement is that of the place where a particle starts, on whose density it rests: the
-/// first stage has all of it. What is added to the velocity, besides flip times what it was, is the rest of the blend
-/// v + flip (old + change - v).
-TILE_FN void load_near(const liquid_args *args, advect_scratch *s, tile_place place, float shift_scale)
+/// Where the nodes of a component at (y, z) lie in the active fields, as halo_walls has it: beyond walls are the cells
+/// before them, but nothing flows through walls.
+typedef struct row_place {
+    uint32_t neighbour; ///< that holds the nodes with x < 0; the next one holds 0..7
+    uint32_t cell;      ///< of its cells, that with x = 0
+    int is_wall;
+} row_place;
+
+TILE_FN row_place row_place_of(const liquid_shape *shape, tile_place place, int c, int y, int z)
 {
-    const liquid_memory *m = &args->m;
-    const float flip = m->control->flip, pic = 1.0f - flip;
-    near_scratch *near = &s->of.near;
-    for (int c = 0; c < 3; c++) {
-        halo_load_f32(near->fresh, 1, m->u_ext[c], s->neighbour);
-        halo_load_f32(near->old, 1, m->u_old[c], s->neighbour);
-        halo_load_f32(near->shift, 1, m->shift[c], s->neighbour);
-        TILE_BARRIER();
-        halo_walls(&args->shape, place, near->fresh, 1, c);
-        halo_walls(&args->shape, place, near->old, 1, c);
-        halo_walls(&args->shape, place, near->shift, 1, c);
-        FOR_RANGE (i, 0, NEAR_NODES) {
-            near->field[c][i][0] = near->fresh[i] + shift_scale * near->shift[i];
-            near->field[c][i][1] = pic * near->fresh[i] + flip * change_of(near->fresh[i], near->old[i]);
-        }
-        TILE_BARRIER();
+    const int last_y = shape->cells[1] - 1 - place.y * TILE_EDGE, last_z = shape->cells[2] - 1 - place.z * TILE_EDGE;
+    const int in_y = tile_clamp_i32(y, place.y == 0 ? 0 : -TILE_EDGE, last_y),
+              in_z = tile_clamp_i32(z, place.z == 0 ? 0 : -TILE_EDGE, last_z);
+    row_place row;
+    row.neighbour = (uint32_t)(((in_z >> TILE_LOG2) + 1) * 9 + ((in_y >> TILE_LOG2) + 1) * 3);
+    row.cell = cell_index(0, in_y & (TILE_EDGE - 1), in_z & (TILE_EDGE - 1));
+    row.is_wall =
+        (c == 1 && ((place.y == 0 && y <= 0) || y > last_y)) || (c == 2 && ((place.z == 0 && z <= 0) || z > last_z));
+    return row;
+}
+
+#ifdef __CUDACC__
+/// Place of a node in the active fields; UINT64_MAX where nothing flows.
+TILE_FN uint64_t carrier_place(const liquid_args *args, const advect_scratch *s, tile_place place, int c, int x, int y,
+                               int z)
+{
+    const row_place row = row_place_of(&args->shape, place, c, y, z);
+    const int last = args->shape.cells[0] - 1 - place.x * TILE_EDGE;
+    const int in = tile_clamp_i32(x, place.x == 0 ? 0 : -TILE_EDGE, last);
+    const int is_wall = row.is_wall || (c == 0 && ((place.x == 0 && x <= 0) || x > last));
+    const uint32_t slot = s->neighbour[row.neighbour + (uint32_t)((in >> TILE_LOG2) + 1)];
+    return is_wall || slot == TILE_NONE ? UINT64_MAX
+                                        : (uint64_t)slot * TILE_CELLS + row.cell + (uint32_t)(in & (TILE_EDGE - 1));
+}
+#else
+/// Pieces of a row of nodes: in the tile before, in the one of 0..7, and in the one after.
+typedef float row_f32x8 __attribute__((vector_size(32)));
+typedef float row_f32x2 __attribute__((vector_size(8)));
+
+typedef struct row_pieces {
+    const float *of[3];
+} row_pieces;
+
+/// Where they lie in some fields.
+TILE_FN void find_pieces(const liquid_args *args, const advect_scratch *s, tile_place place, int c, int border,
+                         const float *const *fields, int count, int y, int z, row_pieces *rows)
+{
+    static const float nothing[TILE_EDGE] = {0};
+    const row_place at = row_place_of(&args->shape, place, c, y, z);
+    TILE_UNROLL for (uint32_t i = 0; i < 3; i++)
+    {
+        const uint32_t slot = s->neighbour[at.neighbour + i];
+        const uint64_t from = (uint64_t)slot * TILE_CELLS + at.cell + (i == 0 ? TILE_EDGE - (uint32_t)border : 0);
+        const int is_there = slot != TILE_NONE && !at.is_wall;
+        TILE_UNROLL for (int f = 0; f < count; f++) rows[f].of[i] = is_there ? fields[f] + from : nothing;
     }
 }
 
-TILE_FN void load_far(const liquid_args *args, advect_scratch *s, tile_place place, float shift_scale)
+/// Stores a[0] b[0] a[1] b[1] ...
+TILE_FN void store_pairs8(float *to, const row_f32x8 *a, const row_f32x8 *b)
 {
-    const liquid_memory *m = &args->m;
-    far_scratch *far = &s->of.far;
-    for (int c = 0; c < 3; c++) {
-        float *plain = FAR_COPIES > 1 ? far->plain : far->carrier[c][0];
-        halo_load_f32(plain, FAR_BORDER, m->u_ext[c], s->neighbour);
-        TILE_BARRIER();
-        if (shift_scale > 0.0f) {
-            halo_add_f32(plain, FAR_BORDER, m->shift[c], s->neighbour, shift_scale);
-            TILE_BARRIER();
-        }
-        halo_walls(&args->shape, place, plain, FAR_BORDER, c);
-        if (FAR_COPIES > 1) {
-            for (int z = 0; z < FAR_EDGE; z++) {
-                const float *plane = plain + z * FAR_EDGE * FAR_EDGE;
-                float *squares = far->carrier[c][z * FAR_EDGE * (FAR_EDGE - 1)];
-                FOR_RANGE (i, 0, FAR_EDGE * (FAR_EDGE - 1)) {
-                    squares[2 * i] = plane[i];
-                    squares[2 * i + 1] = plane[i + FAR_EDGE];
-                }
-            }
-        }
-        TILE_BARRIER();
+    const row_f32x8 low = __builtin_shufflevector(*a, *b, 0, 8, 1, 9, 2, 10, 3, 11),
+                    high = __builtin_shufflevector(*a, *b, 4, 12, 5, 13, 6, 14, 7, 15);
+    memcpy(to, &low, sizeof low);
+    memcpy(to + TILE_EDGE, &high, sizeof high);
+}
+
+TILE_FN void store_pairs2(float *to, const row_f32x2 *a, const row_f32x2 *b)
+{
+    const tile_f32x4 pairs = __builtin_shufflevector(*a, *b, 0, 2, 1, 3);
+    memcpy(to, &pairs, sizeof pairs);
+}
+
+/// Gives the nodes of a row of pairs that lie at and beyond the walls across x what they hold there.
+TILE_FN void wall_off_row(const liquid_shape *shape, tile_place place, int c, int border, float *pairs)
+{
+    const int extent = shape->cells[0] - place.x * TILE_EDGE;
+    if (place.x == 0) {
+        for (int i = 0; i < (c == 0 ? border + 1 : border); i++)
+            for (int k = 0; k < 2; k++)
+                pairs[2 * i + k] = c == 0 ? 0.0f : pairs[2 * border + k];
     }
+    for (int i = border + extent; i < TILE_EDGE + 2 * border; i++)
+        for (int k = 0; k < 2; k++)
+            pairs[2 * i + k] = c == 0 ? 0.0f : pairs[2 * (border + extent - 1) + k];
+}
+
+/// A row of what is looked up where particles are, without branches on what is unknown.
+TILE_FN void load_near_row(const row_pieces *rows, float flip, float shift_scale, float *to)
+{
+    typedef int32_t row_i32x8 __attribute__((vector_size(32)));
+    typedef int32_t row_i32x2 __attribute__((vector_size(8)));
+    const float *const *fresh = rows[0].of, *const *old = rows[1].of, *const *shift = rows[2].of;
+    const float pic = 1.0f - flip;
+    const row_f32x2 ends = {fresh[0][0], fresh[2][0]}, ends_old = {old[0][0], old[2][0]},
+                    ends_shift = {shift[0][0], shift[2][0]};
+    row_f32x8 own, own_old, own_shift;
+    memcpy(&own, fresh[1], sizeof own);
+    memcpy(&own_old, old[1], sizeof own_old);
+    memcpy(&own_shift, shift[1], sizeof own_shift);
+    const row_i32x8 known = own_old < SPEED_UNKNOWN;
+    const row_i32x2 ends_known = ends_old < SPEED_UNKNOWN;
+    const row_f32x8 stage = own + shift_scale * own_shift,
+                    added = pic * own + flip * (row_f32x8)((row_i32x8)(own - own_old) & known);
+    const row_f32x2 ends_stage = ends + shift_scale * ends_shift,
+                    ends_added = pic * ends + flip * (row_f32x2)((row_i32x2)(ends - ends_old) & ends_known);
+    const row_f32x2 first = __builtin_shufflevector(ends_stage, ends_added, 0, 2),
+                    last = __builtin_shufflevector(ends_stage, ends_added, 1, 3);
+    memcpy(to, &first, sizeof first);
+    store_pairs8(to + 2, &stage, &added);
+    memcpy(to + 2 + 2 * TILE_EDGE, &last, sizeof last);
+}
+
+/// A row of what carries particles.
+typedef struct carrier_row {
+    row_f32x8 own;
+    row_f32x2 before, after;
+} carrier_row;
+
+TILE_FN void load_carrier_row(const row_pieces *rows, float shift_scale, carrier_row *row)
+{
+    carrier_row shift;
+    memcpy(&row->before, rows[0].of[0], sizeof row->before);
+    memcpy(&row->own, rows[0].of[1], sizeof row->own);
+    memcpy(&row->after, rows[0].of[2], sizeof row->after);
+    if (shift_scale > 0.0f) {
+        memcpy(&shift.before, rows[1].of[0], sizeof shift.before);
+        memcpy(&shift.own, rows[1].of[1], sizeof shift.own);
+        memcpy(&shift.after, rows[1].of[2], sizeof shift.after);
+        row->before += shift_scale * shift.before;
+        row->own += shift_scale * shift.own;
+        row->after += shift_scale * shift.after;
+    }
+}
+#endif
+
+/// The density correction's displacement is that of the place where a particle starts, on whose density it rests: the
+/// first stage has all of it. What is added to the velocity, besides flip times what it was, is the rest of the blend
+/// v + flip (old + change - v).
+TILE_FN void load_near(const liquid_args *args, advect_scratch *s, tile_place place, cell_box box, int c,
+                       float shift_scale)
+{
+    const float *fresh = args->m.u_ext[c], *old = args->m.u_old[c], *shift = args->m.shift[c];
+    const float flip = args->m.control->flip;
+#ifdef __CUDACC__
+    FOR_BOX (x, y, z, NEAR_EDGE, box.y[1] - box.y[0] + 3, box.z[1] - box.z[0] + 3) {
+        const int at_y = box.y[0] + y, at_z = box.z[0] + z;
+        const uint64_t from = carrier_place(args, s, place, c, x - 1, at_y - 1, at_z - 1);
+        float *to = s->of.near.field[c][(at_z * NEAR_EDGE + at_y) * NEAR_EDGE + x];
+        to[0] = from != UINT64_MAX ? fresh[from] + shift_scale * shift[from] : 0.0f;
+        to[1] = from != UINT64_MAX ? (1.0f - flip) * fresh[from] + flip * change_of(fresh[from], old[from]) : 0.0f;
+    }
+#else
+    const float *const fields[3] = {fresh, old, shift};
+    for (int z = box.z[0] - 1; z <= box.z[1] + 1; z++) {
+        for (int y = box.y[0] - 1; y <= box.y[1] + 1; y++) {
+            row_pieces rows[3];
+            float *to = s->of.near.field[c][((z + 1) * NEAR_EDGE + y + 1) * NEAR_EDGE];
+            find_pieces(args, s, place, c, 1, fields, 3, y, z, rows);
+            load_near_row(rows, flip, shift_scale, to);
+            wall_off_row(&args->shape, place, c, 1, to);
+        }
+    }
+#endif
+}
+
+TILE_FN void load_far(const liquid_args *args, advect_scratch *s, tile_place place, cell_box box, int c,
+                      float shift_scale)
+{
+    const float *u = args->m.u_ext[c], *shift = args->m.shift[c];
+#ifdef __CUDACC__
+    FOR_BOX (x, y, z, FAR_EDGE, box.y[1] - box.y[0] + 5, box.z[1] - box.z[0] + 5) {
+        const int at_y = box.y[0] + y, at_z = box.z[0] + z;
+        const uint64_t from = carrier_place(args, s, place, c, x - FAR_BORDER, at_y - FAR_BORDER, at_z - FAR_BORDER);
+        s->of.far.carrier[c][(at_z * FAR_EDGE + at_y) * FAR_EDGE + x][0] = from == UINT64_MAX ? 0.0f
+                                                                           : shift_scale > 0.0f
+                                                                               ? u[from] + shift_scale * shift[from]
+                                                                               : u[from];
+    }
+#else
+    const float *const fields[2] = {u, shift};
+    for (int y = box.y[0] - FAR_BORDER; y <= box.y[1] + FAR_BORDER; y++) {
+        carrier_row low = {{0}, {0}, {0}};
+        for (int z = box.z[0] - FAR_BORDER; z <= box.z[1] + FAR_BORDER; z++) {
+            row_pieces rows[2];
+            find_pieces(args, s, place, c, FAR_BORDER, fields, 2, y, z, rows);
+            carrier_row high;
+            load_carrier_row(rows, shift_scale, &high);
+            if (z > box.z[0] - FAR_BORDER) {
+                float *to = s->of.far.carrier[c][((z - 1 + FAR_BORDER) * FAR_EDGE + y + FAR_BORDER) * FAR_EDGE];
+                store_pairs2(to, &low.before, &high.before);
+                store_pairs8(to + 2 * FAR_BORDER, &low.own, &high.own);
+                store_pairs2(to + 2 * (FAR_BORDER + TILE_EDGE), &low.after, &high.after);
+                wall_off_row(&args->shape, place, c, FAR_BORDER, to);
+            }
+            low = high;
+        }
+    }
+#endif
 }
 
 /// The velocity that carries particles at points, fixed-point cells of the tile; from the scratch or, beyond it, from
 /// anywhere.
-TILE_FN void carrier_at(const liquid_args *args, const far_scratch *s, tile_place place, const pack_i32 *point,
-                        pack_f32 *carrier)
+TILE_FN void carrier_at(const liquid_args *args, const far_scratch *s, tile_place place, cell_box box,
+                        const pack_i32 *point, pack_f32 *carrier)
 {
     pack_axis axes[3];
     pack_i32 beyond = pack_all_i32(0);
     TILE_UNROLL for (int a = 0; a < 3; a++)
     {
-        const pack_i32 near = pack_clamp_i32(point[a], -3 * (1 << (POSITION_BITS - 1)), 9 * (1 << POSITION_BITS) - 1);
+        const int first = a == 0 ? 0 : a == 1 ? box.y[0] : box.z[0];
+        const int last = a == 0 ? TILE_EDGE - 1 : a == 1 ? box.y[1] : box.z[1];
+        const pack_i32 near = pack_clamp_i32(point[a], (2 * first - 3) * (1 << (POSITION_BITS - 1)),
+                                             (last + 2) * (1 << POSITION_BITS) - 1);
         beyond |= near != point[a];
         axes[a] = pack_axis_of(near);
     }
@@ -555,16 +687,16 @@ TILE_FN void stage_point(const pack_i32 *at, const pack_f32 *velocity, float sha
 
 /// Displacement over the substep, cells, by Ralston's third-order Runge-Kutta method.
 /// @param velocity  the first stage's
-TILE_FN void displacement(const liquid_args *args, const far_scratch *s, tile_place place, const pack_i32 *at,
-                          const pack_f32 *velocity, pack_f32 *moved)
+TILE_FN void displacement(const liquid_args *args, const far_scratch *s, tile_place place, cell_box box,
+                          const pack_i32 *at, const pack_f32 *velocity, pack_f32 *moved)
 {
     const float frac = args->m.control->frac;
     pack_i32 point[3];
     pack_f32 second[3], third[3];
     stage_point(at, velocity, 0.5f * frac, point);
-    carrier_at(args, s, place, point, second);
+    carrier_at(args, s, place, box, point, second);
     stage_point(at, second, 0.75f * frac, point);
-    carrier_at(args, s, place, point, third);
+    carrier_at(args, s, place, box, point, third);
     TILE_UNROLL for (int c = 0; c < 3; c++)
     {
         const pack_f32 sum = 2.0f * velocity[c] + 3.0f * second[c] + 4.0f * third[c];
@@ -629,7 +761,8 @@ TILE_FN void count_moves(advect_scratch *s, pack_i32 to, uint32_t n)
 }
 
 /// New positions and tiles of a pack of particles.
-TILE_FN void move_pack(const liquid_args *args, advect_scratch *s, tile_place place, uint32_t particle, uint32_t n)
+TILE_FN void move_pack(const liquid_args *args, advect_scratch *s, tile_place place, cell_box box, uint32_t particle,
+                       uint32_t n)
 {
     const liquid_memory *m = &args->m;
     const int tile_at[3] = {place.x, place.y, place.z};
@@ -640,7 +773,7 @@ TILE_FN void move_pack(const liquid_args *args, advect_scratch *s, tile_place pl
     load_places(m, particle, n, at);
     TILE_UNROLL for (int c = 0; c < 3; c++) velocity[c] =
         pack_f32_bits(pack_load_i32(m->moved_position[c] + particle, n));
-    displacement(args, &s->of.far, place, at, velocity, moved);
+    displacement(args, &s->of.far, place, box, at, velocity, moved);
     TILE_UNROLL for (int c = 2; c >= 0; c--)
     {
         const int32_t last = (args->shape.cells[c] << POSITION_BITS) - 1 - WALL_MARGIN;
@@ -659,6 +792,27 @@ TILE_FN void move_pack(const liquid_args *args, advect_scratch *s, tile_place pl
         pack_store_i32(m->moved_attribute + particle, pack_load_i32(m->attribute + particle, n), n);
 }
 
+/// Where in its tile particles are. Ends with a barrier.
+TILE_FN cell_box box_of(const liquid_args *args, advect_scratch *s, uint32_t tile)
+{
+    const uint8_t *count = args->m.cell_count + (uint64_t)tile * TILE_CELLS;
+    FOR_RANGE_ATOMIC (row, 0, TILE_EDGE * TILE_EDGE) {
+        uint32_t any = 0;
+        for (uint32_t x = 0; x < TILE_EDGE; x++)
+            any |= count[row * TILE_EDGE + x];
+        tile_or_u32(&s->layers[0], any != 0 ? 1u << row % TILE_EDGE : 0);
+        tile_or_u32(&s->layers[1], any != 0 ? 1u << row / TILE_EDGE : 0);
+    }
+    TILE_BARRIER();
+    const uint32_t y = tile_max_u32(s->layers[0], 1), z = tile_max_u32(s->layers[1], 1);
+    cell_box box;
+    box.y[0] = (int)tile_lowest_bit_u32(y);
+    box.y[1] = 31 - (int)tile_leading_zeros_u32(y);
+    box.z[0] = (int)tile_lowest_bit_u32(z);
+    box.z[1] = 31 - (int)tile_leading_zeros_u32(z);
+    return box;
+}
+
 TILE_FN void advect_tile(const liquid_args *args, uint32_t tile, advect_scratch *s, int gathered)
 {
     const liquid_memory *m = &args->m;
@@ -667,24 +821,33 @@ TILE_FN void advect_tile(const liquid_args *args, uint32_t tile, advect_scratch 
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const float shift_scale = 4.5f / m->control->frac; // the first stage carries 2/9 of the step
     halo_neighbours(args, place, s->neighbour);
+    if (TILE_SINGLE())
+        s->layers[0] = s->layers[1] = 0;
     FOR_RANGE (n, 0, 27)
         s->move_count[n] = 0;
     FOR_RANGE (lane, 0, PARTICLE_LANES)
         s->way[lane] = 0.0f;
     TILE_BARRIER();
+    const cell_box box = box_of(args, s, tile);
     if (gathered) {
-        load_far(args, s, place, shift_scale);
+        for (int c = 0; c < 3; c++)
+            load_far(args, s, place, box, c, shift_scale);
+        TILE_BARRIER();
         FOR_PACKS(i, n, first, end)
         start_pack(args, &s->of.far, i, n);
     } else {
-        load_near(args, s, place, shift_scale);
+        for (int c = 0; c < 3; c++)
+            load_near(args, s, place, box, c, shift_scale);
+        TILE_BARRIER();
         FOR_PACKS(i, n, first, end)
         transfer_pack(args, &s->of.near, i, n);
     }
     TILE_BARRIER();
-    load_far(args, s, place, 0.0f);
+    for (int c = 0; c < 3; c++)
+        load_far(args, s, place, box, c, 0.0f);
+    TILE_BARRIER();
     FOR_PACKS(i, n, first, end)
-    move_pack(args, s, place, i, n);
+    move_pack(args, s, place, box, i, n);
     TILE_BARRIER();
     if (TILE_SINGLE()) {
         uint32_t gone = 0;

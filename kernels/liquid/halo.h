@@ -20,24 +20,23 @@ TILE_FN int halo_tile(int x, int y, int z)
     return ((z + TILE_EDGE) / TILE_EDGE * 3 + (y + TILE_EDGE) / TILE_EDGE) * 3 + (x + TILE_EDGE) / TILE_EDGE;
 }
 
-/// HALO_WALK(name, parameters, type, put) makes a function that goes through to[(8 + 2 border)^3] with put(target,
-/// value) for the values of field[s][512], which are zero where there is no tile. A CPU goes row by row, and takes
-/// zeros from a tile of them.
+/// Loads field[s][512] into to[(8 + 2 border)^3]; where there is no tile, zeros. A CPU goes row by row, and takes those
+/// from a tile of zeros. HALO_LOAD(name, type) makes the function for a type.
 #ifdef __CUDACC__
-#define HALO_WALK(name, parameters, type, put)                                                                         \
-    TILE_FN void name parameters                                                                                       \
+#define HALO_LOAD(name, type)                                                                                          \
+    TILE_FN void name(type *to, int border, const type *field, const uint32_t *neighbour)                              \
     {                                                                                                                  \
         const int edge = TILE_EDGE + 2 * border;                                                                       \
         FOR_BOX (i, j, k, edge, edge, edge) {                                                                          \
             const int x = i - border, y = j - border, z = k - border;                                                  \
             const uint32_t slot = neighbour[halo_tile(x, y, z)];                                                       \
             const uint64_t from = (uint64_t)slot * TILE_CELLS + cell_index(x & 7, y & 7, z & 7);                       \
-            put(to[(k * edge + j) * edge + i], slot != TILE_NONE ? field[from] : (type)0);                             \
+            to[(k * edge + j) * edge + i] = slot != TILE_NONE ? field[from] : (type)0;                                 \
         }                                                                                                              \
     }
 #else
-#define HALO_WALK(name, parameters, type, put)                                                                         \
-    TILE_FN void name parameters                                                                                       \
+#define HALO_LOAD(name, type)                                                                                          \
+    TILE_FN void name(type *to, int border, const type *field, const uint32_t *neighbour)                              \
     {                                                                                                                  \
         static const type zeros[TILE_CELLS] = {0};                                                                     \
         const int edge = TILE_EDGE + 2 * border;                                                                       \
@@ -49,21 +48,16 @@ TILE_FN int halo_tile(int x, int y, int z)
             const uint32_t cell = cell_index(0, y & 7, z & 7);                                                         \
             type *target = to + row * edge;                                                                            \
             for (int i = 0; i < border; i++)                                                                           \
-                put(target[i], from[n - 1][cell + (uint32_t)(TILE_EDGE - border + i)]);                                \
-            TILE_IVDEP for (int i = 0; i < TILE_EDGE; i++) put(target[border + i], from[n][cell + (uint32_t)i]);       \
+                target[i] = from[n - 1][cell + (uint32_t)(TILE_EDGE - border + i)];                                    \
+            TILE_IVDEP for (int i = 0; i < TILE_EDGE; i++) target[border + i] = from[n][cell + (uint32_t)i];           \
             for (int i = 0; i < border; i++)                                                                           \
-                put(target[border + TILE_EDGE + i], from[n + 1][cell + (uint32_t)i]);                                  \
+                target[border + TILE_EDGE + i] = from[n + 1][cell + (uint32_t)i];                                      \
         }                                                                                                              \
     }
 #endif
 
-#define HALO_SET(target, value) (target) = (value)
-#define HALO_ADD(target, value) (target) += scale * (value)
-HALO_WALK(halo_load_f32, (float *to, int border, const float *field, const uint32_t *neighbour), float, HALO_SET)
-HALO_WALK(halo_load_u8, (uint8_t * to, int border, const uint8_t *field, const uint32_t *neighbour), uint8_t, HALO_SET)
-/// Adds to what halo_load_f32 loaded.
-HALO_WALK(halo_add_f32, (float *to, int border, const float *field, const uint32_t *neighbour, float scale), float,
-          HALO_ADD)
+HALO_LOAD(halo_load_f32, float)
+HALO_LOAD(halo_load_u8, uint8_t)
 
 /// Copies a plane of a haloed field onto another, or zeroes it where `from` is the plane itself.
 TILE_FN void halo_set_plane(float *field, int edge, int axis, int to, int from)

@@ -21,9 +21,8 @@ typedef struct p2g_scratch {
     int32_t sum[BY_BLOCKS ? BLOCK_SUMS : NODE_COUNT * 2]; ///< of one component: [node][momentum, weight]
     uint32_t count[TILE_CELLS];
     float scale[TILE_CELLS];
-    uint32_t row_count[TILE_EDGE * TILE_EDGE]; ///< of `count` along x
-    uint32_t reached[NODE_EDGE];               ///< [z] rows of nodes that particles reach, a bit for each y
-    uint32_t is_crowded;                       ///< some of `scale` are not 1
+    uint32_t rows[TILE_EDGE]; ///< [z] rows of cells with particles, a bit for each y
+    uint32_t is_crowded;      ///< some of `scale` are not 1
 } p2g_scratch;
 
 /// Numbers of the scratch for each node: momentum and weight, or density, which is a fourth component without faces.
@@ -66,8 +65,12 @@ TILE_FN void count_pack(const liquid_memory *m, p2g_scratch *s, uint32_t particl
 {
     pack_i32 at[3];
     pack_places cell;
-    TILE_UNROLL for (int a = 0; a < 3; a++) at[a] =
-        pack_load_i32(m->position[a] + particle, n) >> POSITION_BITS & (TILE_EDGE - 1);
+    TILE_UNROLL for (int a = 0; a < 3; a++)
+    {
+        pack_prefetch(m->position[a] + particle);
+        pack_prefetch(m->velocity[a] + particle);
+        at[a] = pack_load_i32(m->position[a] + particle, n) >> POSITION_BITS & (TILE_EDGE - 1);
+    }
     pack_set_places(&cell, (at[2] * TILE_EDGE + at[1]) * TILE_EDGE + at[0]);
     for (uint32_t l = 0; l < n; l++)
         tile_add_u32(&s->count[cell.of[l]], 1);
@@ -120,55 +123,103 @@ TILE_FN void deposit_pack(const liquid_args *args, p2g_scratch *s, int c, uint32
     deposit_parts(s->sum, c, &places, parts);
 }
 
-#ifndef __CUDACC__
-/// Sums of a row of nodes along x, of the blocks on its four sides; y and z count from -1.
-TILE_FN void add_up_row(const int32_t *sum, int c, int y, int z, int32_t *momentum, int32_t *weight)
+/// Rows of blocks along x that particles reach, a bit for each y.
+TILE_FN uint32_t block_rows(const p2g_scratch *s, int c, int z)
 {
-    static const int32_t zeros[BLOCK_EDGE * 2 * CORNERS] = {0};
-    const int first = c == 0, nx = blocks_of(c, 0), ny = blocks_of(c, 1), nz = blocks_of(c, 2);
-    const int32_t *from[4];
-    for (int side = 0; side < 4; side++) {
-        const int by = y - (c == 1) - side % 2, bz = z - (c == 2) - side / 2;
-        const int is_there = by >= 0 && by < ny && bz >= 0 && bz < nz;
-        from[side] = is_there ? sum + (bz * ny + by) * nx * 2 * CORNERS + 4 * side : zeros;
+    const int below = z - (c != 2); // the cells of this layer and of z reach it
+    const uint32_t rows =
+        (z >= 0 && z < TILE_EDGE ? s->rows[z] : 0) | (below >= 0 && below < TILE_EDGE ? s->rows[below] : 0);
+    return c == 1 ? rows : rows | rows << 1;
+}
+
+/// Clears the sums that particles reach.
+TILE_FN void clear_sums(p2g_scratch *s, int c)
+{
+#ifdef __CUDACC__
+    FOR_RANGE (i, 0, NODE_COUNT * 2)
+        s->sum[i] = 0;
+#else
+    const int ny = blocks_of(c, 1), nz = blocks_of(c, 2);
+    const uint32_t row_sums = (uint32_t)(blocks_of(c, 0) * CORNERS * values_of(c));
+    for (int z = 0; z < nz; z++) {
+        const uint32_t rows = block_rows(s, c, z);
+        if (rows == 0)
+            continue;
+        const uint32_t first = tile_lowest_bit_u32(rows), end = 32 - tile_leading_zeros_u32(rows);
+        memset(s->sum + ((uint32_t)(z * ny) + first) * row_sums, 0, (end - first) * row_sums * sizeof s->sum[0]);
     }
-    pack_i32x4 before = {0}; // momentum and weight at the block's lower and its upper node
-    int32_t row[2 * NODE_EDGE] = {0};
-    for (int b = 0; b < nx; b++) {
+#endif
+    TILE_BARRIER();
+}
+
+#ifndef __CUDACC__
+/// Sums of a row of nodes along x, of the rows of blocks on its four sides.
+TILE_FN void add_up_row(const int32_t *const *from, int c, int32_t *momentum, int32_t *weight)
+{
+    const int first = c == 0, nx = blocks_of(c, 0);
+    pack_i32x4 before = {0}, node[NODE_EDGE + 2] = {{0}}; // momentum and weight at a block's lower and its upper node
+    TILE_UNROLL for (int b = 0; b < nx; b++)
+    {
         pack_i32x4 at[4];
         TILE_UNROLL for (int side = 0; side < 4; side++)
             memcpy(&at[side], from[side] + b * 2 * CORNERS, sizeof at[side]);
         const pack_i32x4 total = (at[0] + at[1]) + (at[2] + at[3]);
-        const pack_i32x4 node = total + __builtin_shufflevector(before, before, 2, 3, 2, 3);
-        memcpy(row + 2 * (first + b), &node, 2 * sizeof *row);
+        node[first + b] = total + __builtin_shufflevector(before, before, 2, 3, 2, 3);
         before = total;
     }
-    row[2 * (first + nx)] = before[2];
-    row[2 * (first + nx) + 1] = before[3];
-    for (int i = 0; i < NODE_EDGE; i++) {
-        momentum[i] = row[2 * i];
-        weight[i] = row[2 * i + 1];
+    node[first + nx] = __builtin_shufflevector(before, before, 2, 3, 2, 3);
+    TILE_UNROLL for (int i = 0; i < NODE_EDGE; i += 4)
+    {
+        const pack_i32x4 low = __builtin_shufflevector(node[i], node[i + 1], 0, 4, 1, 5),
+                         high = __builtin_shufflevector(node[i + 2], node[i + 3], 0, 4, 1, 5);
+        const pack_i32x4 m = __builtin_shufflevector(low, high, 0, 1, 4, 5),
+                         w = __builtin_shufflevector(low, high, 2, 3, 6, 7);
+        const size_t bytes = sizeof *momentum * (i + 4 <= NODE_EDGE ? 4 : NODE_EDGE - i);
+        memcpy(momentum + i, &m, bytes);
+        memcpy(weight + i, &w, bytes);
     }
 }
 
 /// The same for density.
-TILE_FN void add_up_density(const int32_t *sum, int y, int z, int32_t *density)
+TILE_FN void add_up_density(const int32_t *const *from, int32_t *density)
 {
-    int32_t total[2 * BLOCK_EDGE] = {0};
-    for (int side = 0; side < 4; side++) {
-        const int by = y - side % 2, bz = z - side / 2;
-        if (by < 0 || by >= BLOCK_EDGE || bz < 0 || bz >= BLOCK_EDGE)
-            continue;
-        const int32_t *from = sum + (bz * BLOCK_EDGE + by) * BLOCK_EDGE * CORNERS + 2 * side;
-        for (int b = 0; b < BLOCK_EDGE; b++) {
-            total[2 * b] += from[b * CORNERS];
-            total[2 * b + 1] += from[b * CORNERS + 1];
+    int32_t before = 0;
+    TILE_UNROLL for (int b = 0; b < BLOCK_EDGE; b++)
+    {
+        int32_t total[2];
+        TILE_UNROLL for (int i = 0; i < 2; i++) total[i] = (from[0][b * CORNERS + i] + from[1][b * CORNERS + i]) +
+                                                           (from[2][b * CORNERS + i] + from[3][b * CORNERS + i]);
+        density[b] = total[0] + before;
+        before = total[1];
+    }
+    density[BLOCK_EDGE] = before;
+}
+
+/// Sums of a layer of nodes, [y][x] from -1.
+TILE_FN void add_up_layer(const p2g_scratch *s, int c, int z, int32_t *to, int32_t *weight)
+{
+    static const int32_t zeros[BLOCK_EDGE * 2 * CORNERS] = {0};
+    const int nx = blocks_of(c, 0), ny = blocks_of(c, 1), values = values_of(c);
+    const uint32_t rows[2] = {block_rows(s, c, z - (c == 2)), block_rows(s, c, z - (c == 2) - 1)};
+    for (int y = 0; y < NODE_EDGE; y++) {
+        const int32_t *from[4];
+        uint32_t reached = 0;
+        TILE_UNROLL for (int side = 0; side < 4; side++)
+        {
+            const int by = y - (c == 1) - side % 2, bz = z - (c == 2) - side / 2;
+            const uint32_t is_there = rows[side / 2] << 2 >> (by + 2) & 1;
+            from[side] = is_there ? s->sum + ((bz * ny + by) * nx * CORNERS + 2 * side) * values : zeros;
+            reached |= is_there;
+        }
+        if (!reached) {
+            memset(to + y * NODE_EDGE, 0, NODE_EDGE * sizeof *to);
+            memset(weight + y * NODE_EDGE, 0, NODE_EDGE * sizeof *weight);
+        } else if (c == DENSITY) {
+            add_up_density(from, to + y * NODE_EDGE);
+        } else {
+            add_up_row(from, c, to + y * NODE_EDGE, weight + y * NODE_EDGE);
         }
     }
-    density[0] = total[0];
-    for (int b = 1; b < BLOCK_EDGE; b++)
-        density[b] = total[2 * b] + total[2 * b - 1];
-    density[BLOCK_EDGE] = total[2 * BLOCK_EDGE - 1];
 }
 #endif
 
@@ -186,17 +237,8 @@ TILE_FN void write_sums(const liquid_args *args, const p2g_scratch *s, int c, ui
             weight[i] = s->sum[2 * i + 1];
     }
 #else
-    for (int r = 0; r < NODE_EDGE * NODE_EDGE; r++) {
-        const int y = r % NODE_EDGE, z = r / NODE_EDGE;
-        if ((s->reached[z] >> y & 1) == 0) {
-            memset(to + r * NODE_EDGE, 0, NODE_EDGE * sizeof *to);
-            memset(weight + r * NODE_EDGE, 0, NODE_EDGE * sizeof *weight);
-        } else if (c == DENSITY) {
-            add_up_density(s->sum, y, z, to + r * NODE_EDGE);
-        } else {
-            add_up_row(s->sum, c, y, z, to + r * NODE_EDGE, weight + r * NODE_EDGE);
-        }
-    }
+    for (int z = 0; z < NODE_EDGE; z++)
+        add_up_layer(s, c, z, to + z * NODE_EDGE * NODE_EDGE, weight + z * NODE_EDGE * NODE_EDGE);
 #endif
     TILE_BARRIER();
 }
@@ -204,15 +246,16 @@ TILE_FN void write_sums(const liquid_args *args, const p2g_scratch *s, int c, ui
 /// What fell beyond a wall, across the flow, belongs to the cell before it: free slip, and no loss of density.
 TILE_FN void fold_plane(int32_t *sum, int axis, int from, int to)
 {
-    FOR_RANGE (i, 0, NODE_EDGE * NODE_EDGE) {
-        const int a = (int)i % NODE_EDGE - 1, b = (int)i / NODE_EDGE - 1;
-        const int source = axis == 0   ? node_at(NODE_EDGE, from, a, b)
-                           : axis == 1 ? node_at(NODE_EDGE, a, from, b)
-                                       : node_at(NODE_EDGE, a, b, from);
-        const int target = axis == 0   ? node_at(NODE_EDGE, to, a, b)
-                           : axis == 1 ? node_at(NODE_EDGE, a, to, b)
-                                       : node_at(NODE_EDGE, a, b, to);
-        sum[target] += sum[source];
+    const int stride = axis == 0 ? 1 : axis == 1 ? NODE_EDGE : NODE_EDGE * NODE_EDGE;
+    const int32_t *source = sum + (from + 1) * stride;
+    int32_t *target = sum + (to + 1) * stride;
+    if (axis == 0) {
+        FOR_RANGE_ATOMIC (i, 0, NODE_EDGE * NODE_EDGE) // one by one: vectors of what lies apart are slower
+            target[i * NODE_EDGE] += source[i * NODE_EDGE];
+    } else {
+        const int row = axis == 1 ? NODE_EDGE * NODE_EDGE : NODE_EDGE;
+        FOR_BOX (x, i, once, NODE_EDGE, NODE_EDGE, 1)
+            target[i * row + x + once] += source[i * row + x];
     }
     TILE_BARRIER();
 }
@@ -237,9 +280,7 @@ TILE_FN void deposit_component(const liquid_args *args, p2g_scratch *s, int c, u
     const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const uint64_t base = (uint64_t)tile * NODE_COUNT;
-    FOR_RANGE (i, 0, sizeof s->sum / sizeof s->sum[0])
-        s->sum[i] = 0;
-    TILE_BARRIER();
+    clear_sums(s, c);
     FOR_PACKS(i, n, first, end)
     deposit_pack(args, s, c, i, n);
     TILE_BARRIER();
@@ -252,23 +293,17 @@ TILE_FN void deposit_component(const liquid_args *args, p2g_scratch *s, int c, u
     }
 }
 
-/// Which rows of nodes particles reach.
-TILE_FN void find_rows(p2g_scratch *s)
+/// Which rows of cells have particles, and whether some have too many. Ends with a barrier.
+TILE_FN void find_rows(const liquid_args *args, p2g_scratch *s)
 {
-    FOR_RANGE (row, 0, TILE_EDGE * TILE_EDGE) {
-        uint32_t count = 0;
+    FOR_RANGE_ATOMIC (row, 0, TILE_EDGE * TILE_EDGE) {
+        uint32_t most = 0;
         for (uint32_t x = 0; x < TILE_EDGE; x++)
-            count += s->count[row * TILE_EDGE + x];
-        s->row_count[row] = count;
+            most = tile_max_u32(most, s->count[row * TILE_EDGE + x]);
+        tile_or_u32(&s->rows[row / TILE_EDGE], (most > 0 ? 1u : 0u) << row % TILE_EDGE);
+        tile_or_u32(&s->is_crowded, (float)most > args->shape.cell_particles_max ? 1 : 0);
     }
     TILE_BARRIER();
-    FOR_RANGE (z, 0, NODE_EDGE) {
-        uint32_t reached = 0;
-        for (int row = tile_max_i32((int)z - 2, 0) * TILE_EDGE; row < tile_min_i32((int)z + 1, TILE_EDGE) * TILE_EDGE;
-             row++)
-            reached |= s->row_count[row] > 0 ? 7u << row % TILE_EDGE : 0;
-        s->reached[z] = reached;
-    }
 }
 
 /// Sums momentum, weight and density of a tile's particles. One tile per occupied tile.
@@ -279,6 +314,8 @@ TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
     const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
     FOR_RANGE (i, 0, TILE_CELLS)
         s->count[i] = 0;
+    FOR_RANGE (z, 0, TILE_EDGE)
+        s->rows[z] = 0;
     if (TILE_SINGLE())
         s->is_crowded = 0;
     TILE_BARRIER();
@@ -286,11 +323,7 @@ TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
     count_pack(m, s, i, n);
     TILE_BARRIER();
     scale_cells(args, tile, s->count, s->scale);
-    find_rows(s);
-    FOR_RANGE_ATOMIC (i, 0, TILE_CELLS)
-        if (s->scale[i] < 1.0f)
-            tile_add_u32(&s->is_crowded, 1);
-    TILE_BARRIER();
+    find_rows(args, s);
     TILE_UNROLL for (int c = 0; c <= DENSITY; c++) deposit_component(args, s, c, tile, dense);
 }
 

@@ -230,8 +230,11 @@ TILE_KERNEL(dialect_pack, DIALECT_LANES, dialect_args, pack_scratch)
         pack_f32 four[4];
         pack_i32 parts[DIALECT_PACK_PARTS];
         pack_set_places(&at, key);
-        pack_fetch4(args->x, &at, four);
-        const pack_f32 value = (four[0] + x * four[1]) - (four[2] + pack_to_f32(key) * four[3]);
+        const pack_f32 w[4] = {x, 1.0f - x, pack_to_f32(key), 0.5f * x};
+        pack_weigh_rows(args->x, &at, 4, 7, w, four);
+        pack_f32 value = (four[0] + x * four[1]) - (four[2] + pack_to_f32(key) * four[3]);
+        pack_weigh_pairs(args->x, &at, 5, w, four);
+        value += (four[0] - x * four[1]) * (four[2] - four[3]);
         pack_store_f32(args->y + i, pack_clamp_f32(value, -1.0f, 100.0f), n);
         pack_store_i32(args->u + i, pack_clamp_i32(pack_bits_f32(x) >> 3, -5, 1 << 24), n);
         pack_store_u8((uint8_t *)args->w + i, key + 3, n);

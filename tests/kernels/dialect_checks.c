@@ -513,9 +513,21 @@ static int compare_pack_tile(const float *x, const uint32_t *key, uint32_t tile,
 
 static int compare_pack_value(const float *x, const uint32_t *key, const dialect_args *args, uint32_t i)
 {
-    const volatile float a = x[i] * x[key[i] + 1], b = (float)key[i] * x[key[i] + 3];
-    const volatile float low = x[key[i]] + a, high = x[key[i] + 2] + b;
-    const float value = low - high;
+    const float *from = x + key[i], w[4] = {x[i], 1.0f - x[i], (float)key[i], 0.5f * x[i]};
+    float rows[4], pairs[4];
+    for (int k = 0; k < 4; k++) {
+        const float *pair = w + k % 2 * 2;
+        const volatile float row[4] = {w[0] * from[k], w[1] * from[k + 4], w[2] * from[k + 7], w[3] * from[k + 11]};
+        const volatile float low = row[0] + row[1], high = row[2] + row[3];
+        const volatile float near = pair[0] * from[k], far = pair[1] * from[k + 5];
+        rows[k] = low + high;
+        pairs[k] = near + far;
+    }
+    const volatile float a = x[i] * rows[1], b = (float)key[i] * rows[3], c = x[i] * pairs[1];
+    const volatile float low = rows[0] + a, high = rows[2] + b, first = pairs[0] - c;
+    const volatile float product = first * (pairs[2] - pairs[3]);
+    const volatile float difference = low - high;
+    const float value = difference + product;
     int32_t whole;
     memcpy(&whole, &x[i], sizeof whole);
     whole = whole >> 3 < -5 ? -5 : whole >> 3 > 1 << 24 ? 1 << 24 : whole >> 3;
