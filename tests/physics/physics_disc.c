@@ -54,6 +54,7 @@ static void carry(tarn_tank *tank, double omega)
     memset(control, 0, sizeof *control);
     control->frac = 1.0f;
     control->speed_max = SPEED_MAX;
+    tank_launch_p2g(tank, &tank->args); // which also finds where the particles are
     set_rotation(tank, omega);
     tank_launch_advection(tank, &tank->args);
     assert_int_equal(tarn_device_download(tank->device, &tank->counters, tank->args.m.counters, sizeof tank->counters),
