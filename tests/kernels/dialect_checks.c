@@ -1,7 +1,6 @@
 #include "tests/kernels/dialect_checks.h"
 
-#include "tests/kernels/dialect.h"
-#include "tests/kernels/dialect_kernels.h"
+#include "tests/kernels/dialect_arrays.h"
 #include "tests/kernels/saxpy.h"
 
 #include <math.h>
@@ -10,188 +9,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char message[256];
-
-const char *dialect_check_message(void)
-{
-    return message;
-}
-
-__attribute__((format(printf, 1, 2))) static int wrong(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    return 1;
-}
-
-static uint32_t random_u32(uint64_t *seed)
-{
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*seed >> 33) * 2654435761u;
-}
-
-/// Floats of all signs and many sizes.
-static float random_f32(uint64_t *seed)
-{
-    const float unit = (float)(random_u32(seed) >> 8) / 8388608.0f - 1.0f;
-    return ldexpf(unit, (int)(random_u32(seed) % 24) - 8);
-}
-
-// ------------------------------------------------------------------------------------- arrays on the host and the
-// device
-
-enum { ARRAYS_MAX = 8 };
-
-/// Device memory of a check, with a copy on the host. Everything goes at once at the end.
-typedef struct arrays {
-    tarn_device *device;
-    uint32_t count;
-    struct {
-        void *host, *device;
-        size_t bytes;
-    } of[ARRAYS_MAX];
-    int failed;
-} arrays;
-
-static void *array_add(arrays *all, size_t bytes)
-{
-    void *host = calloc(bytes, 1), *device = tarn_device_alloc(all->device, bytes);
-    all->failed |= host == NULL || device == NULL;
-    all->of[all->count].host = host;
-    all->of[all->count].device = device;
-    all->of[all->count++].bytes = bytes;
-    return host;
-}
-
-static void *array_device(const arrays *all, const void *host)
-{
-    for (uint32_t i = 0; i < all->count; i++)
-        if (all->of[i].host == host)
-            return all->of[i].device;
-    return NULL;
-}
-
-static void arrays_upload(arrays *all)
-{
-    for (uint32_t i = 0; i < all->count; i++)
-        all->failed |= tarn_device_upload(all->device, all->of[i].device, all->of[i].host, all->of[i].bytes) != TARN_OK;
-}
-
-static void arrays_download(arrays *all)
-{
-    for (uint32_t i = 0; i < all->count; i++)
-        all->failed |=
-            tarn_device_download(all->device, all->of[i].host, all->of[i].device, all->of[i].bytes) != TARN_OK;
-}
-
-/// Frees everything. @return what the check returns
-static int arrays_end(arrays *all, int result)
-{
-    for (uint32_t i = 0; i < all->count; i++) {
-        tarn_device_free(all->device, all->of[i].device);
-        free(all->of[i].host);
-    }
-    return result == 0 && all->failed ? wrong("memory or a transfer failed: %s", tarn_device_error(all->device))
-                                      : result;
-}
-
-/// The arguments with host arrays replaced by their device memory.
-static dialect_args to_device(const arrays *all, dialect_args args)
-{
-    args.x = array_device(all, args.x);
-    args.xd = array_device(all, args.xd);
-    args.key = array_device(all, args.key);
-    args.y = array_device(all, args.y);
-    args.yd = array_device(all, args.yd);
-    args.u = array_device(all, args.u);
-    args.w = array_device(all, args.w);
-    return args;
-}
-
-/// Uploads, launches once, downloads.
-static void launch(arrays *all, const tarn_kernel *kernel, dialect_args args, uint32_t tiles)
-{
-    if (all->failed)
-        return;
-    arrays_upload(all);
-    const dialect_args on_device = to_device(all, args);
-    tarn_device_launch(all->device, kernel, &on_device, NULL, tiles);
-    arrays_download(all);
-}
-
-static int same_u32(const char *what, uint32_t at, uint32_t found, uint32_t wanted)
-{
-    return found == wanted ? 0 : wrong("%s[%u] is %u, not %u", what, at, found, wanted);
-}
-
-static int same_f32(const char *what, uint32_t at, float found, float wanted)
-{
-    return memcmp(&found, &wanted, sizeof found) == 0
-               ? 0
-               : wrong("%s[%u] is %a, not %a", what, at, (double)found, (double)wanted);
-}
-
-static int same_f64(const char *what, uint32_t at, double found, double wanted)
-{
-    return memcmp(&found, &wanted, sizeof found) == 0 ? 0 : wrong("%s[%u] is %a, not %a", what, at, found, wanted);
-}
-
-// -----------------------------------------------------------------------------------------------------------------
-// checks
-
 static int check_saxpy(tarn_device *device)
 {
     enum { COUNT = 128 * 37 + 5 };
-    arrays all = {.device = device};
-    float *x = array_add(&all, COUNT * sizeof *x), *y = array_add(&all, COUNT * sizeof *y);
-    float *before = array_add(&all, COUNT * sizeof *y);
+    dialect_arrays all = {.device = device};
+    float *x = dialect_array_add(&all, COUNT * sizeof *x), *y = dialect_array_add(&all, COUNT * sizeof *y);
+    float *before = dialect_array_add(&all, COUNT * sizeof *y);
     uint64_t seed = 1;
     for (uint32_t i = 0; i < COUNT && !all.failed; i++) {
-        x[i] = random_f32(&seed);
-        y[i] = before[i] = random_f32(&seed);
+        x[i] = dialect_random_f32(&seed);
+        y[i] = before[i] = dialect_random_f32(&seed);
     }
     if (!all.failed) {
-        arrays_upload(&all);
-        const struct saxpy_args args = {array_device(&all, x), array_device(&all, y), 1.7f, COUNT};
+        dialect_arrays_upload(&all);
+        const struct saxpy_args args = {dialect_array_device(&all, x), dialect_array_device(&all, y), 1.7f, COUNT};
         tarn_device_launch(device, &kernel_saxpy, &args, NULL, (COUNT + 127) / 128);
-        arrays_download(&all);
+        dialect_arrays_download(&all);
     }
     int result = 0;
     for (uint32_t i = 0; i < COUNT && result == 0 && !all.failed; i++) {
         const volatile float product = 1.7f * x[i];
-        result = same_f32("y", i, y[i], product + before[i]);
+        result = dialect_same_f32("y", i, y[i], product + before[i]);
     }
-    return arrays_end(&all, result);
+    return dialect_arrays_end(&all, result);
 }
 
 static int check_lanes(tarn_device *device)
 {
     enum { TILES = 29, COUNT = TILES * DIALECT_LANES };
-    arrays all = {.device = device};
-    uint32_t *u = array_add(&all, COUNT * sizeof *u);
+    dialect_arrays all = {.device = device};
+    uint32_t *u = dialect_array_add(&all, COUNT * sizeof *u);
     for (uint32_t i = 0; i < COUNT && !all.failed; i++)
         u[i] = i;
-    launch(&all, &kernel_dialect_reverse, (dialect_args){.u = u}, TILES);
+    dialect_launch(&all, &kernel_dialect_reverse, (dialect_args){.u = u}, TILES);
     int result = 0;
     for (uint32_t i = 0; i < COUNT && result == 0 && !all.failed; i++)
-        result = same_u32("u", i, u[i], i / DIALECT_LANES * DIALECT_LANES + DIALECT_LANES - 1 - i % DIALECT_LANES);
-    return arrays_end(&all, result);
+        result =
+            dialect_same_u32("u", i, u[i], i / DIALECT_LANES * DIALECT_LANES + DIALECT_LANES - 1 - i % DIALECT_LANES);
+    return dialect_arrays_end(&all, result);
 }
 
 static int check_range_of(tarn_device *device, uint32_t n)
 {
     enum { TILES = 13 };
-    arrays all = {.device = device};
-    uint32_t *u = array_add(&all, (TILES * n + 1) * sizeof *u);
+    dialect_arrays all = {.device = device};
+    uint32_t *u = dialect_array_add(&all, (TILES * n + 1) * sizeof *u);
     for (uint32_t i = 0; i < TILES * n && !all.failed; i++)
         u[i] = 7 * i + 1;
-    launch(&all, &kernel_dialect_range, (dialect_args){.u = u, .n = n}, TILES);
+    dialect_launch(&all, &kernel_dialect_range, (dialect_args){.u = u, .n = n}, TILES);
     int result = 0;
     for (uint32_t i = 0; i < TILES * n && result == 0 && !all.failed; i++)
-        result = same_u32("u", i, u[i], i % 5 == 3 ? 7 * i + 1 : 3 * (7 * i + 1) + i);
-    return arrays_end(&all, result);
+        result = dialect_same_u32("u", i, u[i], i % 5 == 3 ? 7 * i + 1 : 3 * (7 * i + 1) + i);
+    return dialect_arrays_end(&all, result);
 }
 
 static int check_ranges(tarn_device *device)
@@ -206,17 +75,17 @@ static int check_ranges(tarn_device *device)
 static int check_boxes(tarn_device *device)
 {
     enum { TILES = 11, COUNT = TILES * DIALECT_BOX_CELLS };
-    arrays all = {.device = device};
-    uint32_t *u = array_add(&all, COUNT * sizeof *u);
-    launch(&all, &kernel_dialect_box, (dialect_args){.u = u}, TILES);
+    dialect_arrays all = {.device = device};
+    uint32_t *u = dialect_array_add(&all, COUNT * sizeof *u);
+    dialect_launch(&all, &kernel_dialect_box, (dialect_args){.u = u}, TILES);
     int result = 0;
     for (uint32_t i = 0; i < COUNT && result == 0 && !all.failed; i++) {
         const uint32_t at = i % DIALECT_BOX_CELLS;
         const uint32_t x = at % DIALECT_BOX_X, y = at / DIALECT_BOX_X % DIALECT_BOX_Y,
                        z = at / (DIALECT_BOX_X * DIALECT_BOX_Y);
-        result = same_u32("u", i, u[i], at % 11 == 4 ? 0 : 10000 * z + 100 * y + x + 1);
+        result = dialect_same_u32("u", i, u[i], at % 11 == 4 ? 0 : 10000 * z + 100 * y + x + 1);
     }
-    return arrays_end(&all, result);
+    return dialect_arrays_end(&all, result);
 }
 
 /// The tree of tile_sum_f32, computed plainly.
@@ -228,22 +97,22 @@ static float tree_f32(const float *x, uint32_t n, uint32_t stride)
 static int check_sum_of(tarn_device *device, uint32_t n, int ascending)
 {
     enum { TILES = 5 };
-    arrays all = {.device = device};
-    float *x = array_add(&all, TILES * n * sizeof *x), *y = array_add(&all, 2 * TILES * sizeof *y);
+    dialect_arrays all = {.device = device};
+    float *x = dialect_array_add(&all, TILES * n * sizeof *x), *y = dialect_array_add(&all, 2 * TILES * sizeof *y);
     uint64_t seed = n;
     for (uint32_t i = 0; i < TILES * n && !all.failed; i++)
-        x[i] = ascending ? (float)(i % n + 1) : random_f32(&seed);
-    launch(&all, &kernel_dialect_sum, (dialect_args){.x = x, .y = y, .n = n}, TILES);
+        x[i] = ascending ? (float)(i % n + 1) : dialect_random_f32(&seed);
+    dialect_launch(&all, &kernel_dialect_sum, (dialect_args){.x = x, .y = y, .n = n}, TILES);
     int result = 0;
     for (uint32_t t = 0; t < TILES && result == 0 && !all.failed; t++) {
         float most = x[t * n];
         for (uint32_t i = 1; i < n; i++)
             most = x[t * n + i] > most ? x[t * n + i] : most;
         const float gauss = (float)(n * (n + 1) / 2);
-        result = same_f32("sum", t, y[2 * t], ascending ? gauss : tree_f32(x + t * n, n, 1)) ||
-                 same_f32("max", t, y[2 * t + 1], most);
+        result = dialect_same_f32("sum", t, y[2 * t], ascending ? gauss : tree_f32(x + t * n, n, 1)) ||
+                 dialect_same_f32("max", t, y[2 * t + 1], most);
     }
-    return arrays_end(&all, result);
+    return dialect_arrays_end(&all, result);
 }
 
 static int check_sums(tarn_device *device)
@@ -257,23 +126,24 @@ static int check_sums(tarn_device *device)
 static int check_scan_of(tarn_device *device, uint32_t n)
 {
     enum { TILES = 4 };
-    arrays all = {.device = device};
-    uint32_t *key = array_add(&all, (n + 1) * sizeof *key), *u = array_add(&all, TILES * (n + 1) * sizeof *u);
+    dialect_arrays all = {.device = device};
+    uint32_t *key = dialect_array_add(&all, (n + 1) * sizeof *key),
+             *u = dialect_array_add(&all, TILES * (n + 1) * sizeof *u);
     uint64_t seed = n;
     for (uint32_t i = 0; i < n && !all.failed; i++)
-        key[i] = random_u32(&seed) % 1000;
-    launch(&all, &kernel_dialect_scan, (dialect_args){.key = key, .u = u, .n = n}, TILES);
+        key[i] = dialect_random_u32(&seed) % 1000;
+    dialect_launch(&all, &kernel_dialect_scan, (dialect_args){.key = key, .u = u, .n = n}, TILES);
     int result = 0;
     for (uint32_t t = 0; t < TILES && result == 0 && !all.failed; t++) {
         uint32_t once = 0, twice = 0;
         for (uint32_t i = 0; i < n && result == 0; i++) {
-            result = same_u32("scan", t * (n + 1) + i, u[t * (n + 1) + i], twice);
+            result = dialect_same_u32("scan", t * (n + 1) + i, u[t * (n + 1) + i], twice);
             twice += once;
             once += key[i] + t;
         }
-        result |= result == 0 && same_u32("total", t, u[t * (n + 1) + n], twice);
+        result |= result == 0 && dialect_same_u32("total", t, u[t * (n + 1) + n], twice);
     }
-    return arrays_end(&all, result);
+    return dialect_arrays_end(&all, result);
 }
 
 static int check_scans(tarn_device *device)
@@ -288,13 +158,14 @@ static int check_scans(tarn_device *device)
 static int check_rank_of(tarn_device *device, uint32_t n, uint32_t keys)
 {
     enum { TILES = 6 };
-    arrays all = {.device = device};
+    dialect_arrays all = {.device = device};
     const uint32_t stride = n + DIALECT_KEYS;
-    uint32_t *key = array_add(&all, (TILES * n + 1) * sizeof *key), *u = array_add(&all, TILES * stride * sizeof *u);
+    uint32_t *key = dialect_array_add(&all, (TILES * n + 1) * sizeof *key),
+             *u = dialect_array_add(&all, TILES * stride * sizeof *u);
     uint64_t seed = n + keys;
     for (uint32_t i = 0; i < TILES * n && !all.failed; i++)
-        key[i] = random_u32(&seed) % 9 == 0 ? DIALECT_NO_KEY : random_u32(&seed) % keys;
-    launch(&all, &kernel_dialect_rank, (dialect_args){.key = key, .u = u, .n = n}, TILES);
+        key[i] = dialect_random_u32(&seed) % 9 == 0 ? DIALECT_NO_KEY : dialect_random_u32(&seed) % keys;
+    dialect_launch(&all, &kernel_dialect_rank, (dialect_args){.key = key, .u = u, .n = n}, TILES);
     int result = 0;
     for (uint32_t t = 0; t < TILES && result == 0 && !all.failed; t++) {
         uint32_t first[DIALECT_KEYS];
@@ -302,12 +173,12 @@ static int check_rank_of(tarn_device *device, uint32_t n, uint32_t keys)
             first[k] = k * 1000;
         for (uint32_t i = 0; i < n && result == 0; i++) {
             const uint32_t k = key[t * n + i];
-            result = same_u32("rank", t * n + i, u[t * stride + i], k == DIALECT_NO_KEY ? 0 : first[k]++);
+            result = dialect_same_u32("rank", t * n + i, u[t * stride + i], k == DIALECT_NO_KEY ? 0 : first[k]++);
         }
         for (uint32_t k = 0; k < DIALECT_KEYS && result == 0; k++)
-            result = same_u32("first", k, u[t * stride + n + k], first[k]);
+            result = dialect_same_u32("first", k, u[t * stride + n + k], first[k]);
     }
-    return arrays_end(&all, result);
+    return dialect_arrays_end(&all, result);
 }
 
 static int check_ranks(tarn_device *device)
@@ -328,7 +199,7 @@ static int check_moved(const uint8_t *key, const uint32_t *from, const float *fr
         for (uint32_t i = 0; i < n; i++) {
             if (key[i] != k || at >= limit)
                 continue;
-            if (same_u32("to", at, to[at], from[i]) || same_f32("to_x", at, to_x[at], from_x[i]))
+            if (dialect_same_u32("to", at, to[at], from[i]) || dialect_same_f32("to_x", at, to_x[at], from_x[i]))
                 return 1;
             at++;
         }
@@ -339,28 +210,30 @@ static int check_moved(const uint8_t *key, const uint32_t *from, const float *fr
 static int check_move_of(tarn_device *device, uint32_t n, uint32_t limit, uint32_t rare)
 {
     enum { TILES = 5, UNTOUCHED = 77 };
-    arrays all = {.device = device};
-    uint8_t *key = array_add(&all, TILES * n + 1);
-    uint32_t *from = array_add(&all, (TILES * n + 1) * sizeof *from);
-    float *from_x = array_add(&all, (TILES * n + 1) * sizeof *from_x);
-    uint32_t *to = array_add(&all, (TILES * limit + UNTOUCHED) * sizeof *to);
-    float *to_x = array_add(&all, (TILES * limit + UNTOUCHED) * sizeof *to_x);
+    dialect_arrays all = {.device = device};
+    uint8_t *key = dialect_array_add(&all, TILES * n + 1);
+    uint32_t *from = dialect_array_add(&all, (TILES * n + 1) * sizeof *from);
+    float *from_x = dialect_array_add(&all, (TILES * n + 1) * sizeof *from_x);
+    uint32_t *to = dialect_array_add(&all, (TILES * limit + UNTOUCHED) * sizeof *to);
+    float *to_x = dialect_array_add(&all, (TILES * limit + UNTOUCHED) * sizeof *to_x);
     uint64_t seed = n + rare;
     for (uint32_t i = 0; i < TILES * n && !all.failed; i++) {
-        key[i] = (uint8_t)(random_u32(&seed) % rare == 0 ? random_u32(&seed) % DIALECT_KEYS : DIALECT_OFTEN);
-        from[i] = random_u32(&seed);
-        from_x[i] = random_f32(&seed);
+        key[i] =
+            (uint8_t)(dialect_random_u32(&seed) % rare == 0 ? dialect_random_u32(&seed) % DIALECT_KEYS : DIALECT_OFTEN);
+        from[i] = dialect_random_u32(&seed);
+        from_x[i] = dialect_random_f32(&seed);
     }
-    launch(&all, &kernel_dialect_move,
-           (dialect_args){
-               .w = (uint64_t *)(void *)key, .key = from, .x = from_x, .u = to, .y = to_x, .n = n, .limit = limit},
-           TILES);
+    dialect_launch(
+        &all, &kernel_dialect_move,
+        (dialect_args){
+            .w = (uint64_t *)(void *)key, .key = from, .x = from_x, .u = to, .y = to_x, .n = n, .limit = limit},
+        TILES);
     int result = 0;
     for (uint32_t t = 0; t < TILES && result == 0 && !all.failed; t++)
         result = check_moved(key + t * n, from + t * n, from_x + t * n, n, to + t * limit, to_x + t * limit, limit);
     for (uint32_t i = 0; i < UNTOUCHED && result == 0 && !all.failed; i++)
-        result = same_u32("behind the end", i, to[TILES * limit + i], 0);
-    return arrays_end(&all, result);
+        result = dialect_same_u32("behind the end", i, to[TILES * limit + i], 0);
+    return dialect_arrays_end(&all, result);
 }
 
 static int check_moves(tarn_device *device)
@@ -376,25 +249,26 @@ static int check_moves(tarn_device *device)
 static int check_atomics(tarn_device *device)
 {
     enum { TILES = 40, N = 333, COUNT = TILES * N };
-    arrays all = {.device = device};
-    uint32_t *key = array_add(&all, COUNT * sizeof *key), *u = array_add(&all, (DIALECT_KEYS + 2) * sizeof *u);
-    uint64_t *w = array_add(&all, sizeof *w);
+    dialect_arrays all = {.device = device};
+    uint32_t *key = dialect_array_add(&all, COUNT * sizeof *key),
+             *u = dialect_array_add(&all, (DIALECT_KEYS + 2) * sizeof *u);
+    uint64_t *w = dialect_array_add(&all, sizeof *w);
     uint32_t wanted[DIALECT_KEYS + 2] = {0};
     uint64_t seed = 5;
     for (uint32_t i = 0; i < COUNT && !all.failed; i++) {
-        key[i] = random_u32(&seed) % DIALECT_KEYS;
+        key[i] = dialect_random_u32(&seed) % DIALECT_KEYS;
         wanted[key[i]]++;
         wanted[DIALECT_KEYS] += 8 - key[i];
         const uint32_t value = key[i] * 977 + i;
         wanted[DIALECT_KEYS + 1] = value > wanted[DIALECT_KEYS + 1] ? value : wanted[DIALECT_KEYS + 1];
     }
-    launch(&all, &kernel_dialect_atomics, (dialect_args){.key = key, .u = u, .w = w, .n = N}, TILES);
+    dialect_launch(&all, &kernel_dialect_atomics, (dialect_args){.key = key, .u = u, .w = w, .n = N}, TILES);
     int result = 0;
     for (uint32_t k = 0; k < DIALECT_KEYS + 2 && result == 0 && !all.failed; k++)
-        result = same_u32("u", k, u[k], wanted[k]);
+        result = dialect_same_u32("u", k, u[k], wanted[k]);
     if (result == 0 && !all.failed && *w != (uint64_t)COUNT << 33)
-        result = wrong("w is %llu, not %llu", (unsigned long long)*w, (unsigned long long)COUNT << 33);
-    return arrays_end(&all, result);
+        result = dialect_wrong("w is %llu, not %llu", (unsigned long long)*w, (unsigned long long)COUNT << 33);
+    return dialect_arrays_end(&all, result);
 }
 
 static const float edges[] = {0.0f,   -0.0f,   0.5f,    -0.5f,    1.5f,     -1.5f,      2.5f,       -2.5f,  3.5f,
@@ -417,73 +291,76 @@ static int compare_arithmetic(const dialect_args *k, uint32_t at)
     const float held = a < -1e6f ? -1e6f : a > 1e6f ? 1e6f : a;
     uint32_t bits;
     memcpy(&bits, &c, sizeof bits);
-    return same_f32("a * b + c", at, k->y[6 * at], product + c) || same_f32("a / b", at, k->y[6 * at + 1], a / b) ||
-           same_f32("sqrt", at, k->y[6 * at + 2], sqrtf(a < 0.0f ? -a : a)) ||
-           same_f32("floor", at, k->y[6 * at + 3], floorf(a)) ||
-           same_f32("min - max", at, k->y[6 * at + 4], (a < b ? a : b) - (b > c ? b : c)) ||
-           same_f32("-a / 3", at, k->y[6 * at + 5], -a * third) ||
-           same_f64("da * db + dc / da", at, k->yd[at], product_d + ratio_d) ||
-           same_u32("round", at, k->u[at], (uint32_t)lrint((double)held)) ||
-           same_u32("mix", at, (uint32_t)(k->w[at] ^ k->w[at] >> 32),
-                    (uint32_t)(mixed((uint64_t)at << 32 | bits) ^ mixed((uint64_t)at << 32 | bits) >> 32));
+    return dialect_same_f32("a * b + c", at, k->y[6 * at], product + c) ||
+           dialect_same_f32("a / b", at, k->y[6 * at + 1], a / b) ||
+           dialect_same_f32("sqrt", at, k->y[6 * at + 2], sqrtf(a < 0.0f ? -a : a)) ||
+           dialect_same_f32("floor", at, k->y[6 * at + 3], floorf(a)) ||
+           dialect_same_f32("min - max", at, k->y[6 * at + 4], (a < b ? a : b) - (b > c ? b : c)) ||
+           dialect_same_f32("-a / 3", at, k->y[6 * at + 5], -a * third) ||
+           dialect_same_f64("da * db + dc / da", at, k->yd[at], product_d + ratio_d) ||
+           dialect_same_u32("round", at, k->u[at], (uint32_t)lrint((double)held)) ||
+           dialect_same_u32("mix", at, (uint32_t)(k->w[at] ^ k->w[at] >> 32),
+                            (uint32_t)(mixed((uint64_t)at << 32 | bits) ^ mixed((uint64_t)at << 32 | bits) >> 32));
 }
 
 static int check_arithmetic(tarn_device *device)
 {
     enum { COUNT = 20 * DIALECT_LANES + 17, EDGES = sizeof edges / sizeof edges[0] };
-    arrays all = {.device = device};
+    dialect_arrays all = {.device = device};
     dialect_args args = {.n = COUNT};
-    float *x = array_add(&all, COUNT * sizeof *x);
-    double *xd = array_add(&all, COUNT * sizeof *xd);
-    args.y = array_add(&all, 6 * COUNT * sizeof *args.y);
-    args.yd = array_add(&all, COUNT * sizeof *args.yd);
-    args.u = array_add(&all, COUNT * sizeof *args.u);
-    args.w = array_add(&all, COUNT * sizeof *args.w);
+    float *x = dialect_array_add(&all, COUNT * sizeof *x);
+    double *xd = dialect_array_add(&all, COUNT * sizeof *xd);
+    args.y = dialect_array_add(&all, 6 * COUNT * sizeof *args.y);
+    args.yd = dialect_array_add(&all, COUNT * sizeof *args.yd);
+    args.u = dialect_array_add(&all, COUNT * sizeof *args.u);
+    args.w = dialect_array_add(&all, COUNT * sizeof *args.w);
     uint64_t seed = 9;
     for (uint32_t i = 0; i < COUNT && !all.failed; i++) {
         // Zeros stand where nothing divides by them: a NaN's sign and payload are nobody's promise.
         const float edge = edges[i % EDGES];
-        x[i] = i >= 7 * EDGES ? random_f32(&seed) : edge != 0.0f ? edge : 0.25f;
-        xd[i] = (double)random_f32(&seed) * (1.0 + 1e-9 * i) + 1e-30;
+        x[i] = i >= 7 * EDGES ? dialect_random_f32(&seed) : edge != 0.0f ? edge : 0.25f;
+        xd[i] = (double)dialect_random_f32(&seed) * (1.0 + 1e-9 * i) + 1e-30;
     }
     args.x = x;
     args.xd = xd;
-    launch(&all, &kernel_dialect_arithmetic, args, (COUNT + DIALECT_LANES - 1) / DIALECT_LANES);
+    dialect_launch(&all, &kernel_dialect_arithmetic, args, (COUNT + DIALECT_LANES - 1) / DIALECT_LANES);
     int result = 0;
     for (uint32_t i = 0; i < COUNT && result == 0 && !all.failed; i++)
         result = compare_arithmetic(&args, i);
-    return arrays_end(&all, result);
+    return dialect_arrays_end(&all, result);
 }
 
 static int compare_helpers(const float *x, const float *y, uint32_t at)
 {
     for (uint32_t k = 0; k < 4; k++) {
         const volatile float product = x[at + 1] * x[at + k];
-        if (same_f32("x * four + four", at, y[6 * at + k], product + x[at + 3 + k]))
+        if (dialect_same_f32("x * four + four", at, y[6 * at + k], product + x[at + 3 + k]))
             return 1;
     }
     const float own = x[at + 1];
-    return same_f32("select", at, y[6 * at + 4], at % 3 == 0 ? own : -own) ||
-           same_f32("clamp", at, y[6 * at + 5], own > -2.0f ? (own < 3.0f ? own : 3.0f) : -2.0f);
+    return dialect_same_f32("select", at, y[6 * at + 4], at % 3 == 0 ? own : -own) ||
+           dialect_same_f32("clamp", at, y[6 * at + 5], own > -2.0f ? (own < 3.0f ? own : 3.0f) : -2.0f);
 }
 
 static int check_helpers(tarn_device *device)
 {
     enum { COUNT = 5 * DIALECT_LANES + 1, NAN_AT = COUNT + 1 };
-    arrays all = {.device = device};
-    float *x = array_add(&all, (COUNT + 8) * sizeof *x), *y = array_add(&all, 6 * (COUNT + 1) * sizeof *y);
+    dialect_arrays all = {.device = device};
+    float *x = dialect_array_add(&all, (COUNT + 8) * sizeof *x),
+          *y = dialect_array_add(&all, 6 * (COUNT + 1) * sizeof *y);
     uint64_t seed = 3;
     for (uint32_t i = 0; i < COUNT + 8 && !all.failed; i++)
-        x[i] = random_f32(&seed);
+        x[i] = dialect_random_f32(&seed);
     if (!all.failed)
         x[NAN_AT] = NAN;
-    launch(&all, &kernel_dialect_helpers, (dialect_args){.x = x, .y = y, .n = COUNT + 1}, COUNT / DIALECT_LANES + 1);
+    dialect_launch(&all, &kernel_dialect_helpers, (dialect_args){.x = x, .y = y, .n = COUNT + 1},
+                   COUNT / DIALECT_LANES + 1);
     int result = 0;
     for (uint32_t i = 0; i + 6 < COUNT && result == 0 && !all.failed; i++)
         result = compare_helpers(x, y, i);
     if (result == 0 && !all.failed)
-        result = same_f32("clamp of not a number", COUNT, y[6 * COUNT + 5], 3.0f);
-    return arrays_end(&all, result);
+        result = dialect_same_f32("clamp of not a number", COUNT, y[6 * COUNT + 5], 3.0f);
+    return dialect_arrays_end(&all, result);
 }
 
 enum { PACK_TILES = 9, PACK_N = 37, PACK_COUNT = PACK_TILES * PACK_N, PACK_SUMS = DIALECT_KEYS * DIALECT_PACK_PARTS };
@@ -504,11 +381,11 @@ static int compare_pack_tile(const float *x, const uint32_t *key, uint32_t tile,
     }
     int result = 0;
     for (uint32_t i = 0; i < PACK_SUMS && result == 0; i++)
-        result = same_u32("sum", i, out[i], sum[i]);
+        result = dialect_same_u32("sum", i, out[i], sum[i]);
     float found;
     memcpy(&found, out + PACK_SUMS, sizeof found);
-    return result || same_f32("largest of tile", tile, found, largest) ||
-           same_u32("bits of tile", tile, out[PACK_SUMS + 1], bits);
+    return result || dialect_same_f32("largest of tile", tile, found, largest) ||
+           dialect_same_u32("bits of tile", tile, out[PACK_SUMS + 1], bits);
 }
 
 static int compare_pack_value(const float *x, const uint32_t *key, const dialect_args *args, uint32_t i)
@@ -531,36 +408,36 @@ static int compare_pack_value(const float *x, const uint32_t *key, const dialect
     int32_t whole;
     memcpy(&whole, &x[i], sizeof whole);
     whole = whole >> 3 < -5 ? -5 : whole >> 3 > 1 << 24 ? 1 << 24 : whole >> 3;
-    return same_f32("value", i, args->y[i], value > -1.0f ? (value < 100.0f ? value : 100.0f) : -1.0f) ||
-           same_u32("whole", i, args->u[i], (uint32_t)whole) ||
-           same_u32("byte", i, ((const uint8_t *)args->w)[i], key[i] + 3);
+    return dialect_same_f32("value", i, args->y[i], value > -1.0f ? (value < 100.0f ? value : 100.0f) : -1.0f) ||
+           dialect_same_u32("whole", i, args->u[i], (uint32_t)whole) ||
+           dialect_same_u32("byte", i, ((const uint8_t *)args->w)[i], key[i] + 3);
 }
 
 static int check_packs(tarn_device *device)
 {
-    arrays all = {.device = device};
-    float *x = array_add(&all, PACK_COUNT * sizeof *x);
-    uint32_t *key = array_add(&all, PACK_COUNT * sizeof *key);
+    dialect_arrays all = {.device = device};
+    float *x = dialect_array_add(&all, PACK_COUNT * sizeof *x);
+    uint32_t *key = dialect_array_add(&all, PACK_COUNT * sizeof *key);
     dialect_args args = {.x = x, .key = key, .n = PACK_N, .limit = PACK_COUNT + 1};
-    args.y = array_add(&all, (PACK_COUNT + 1) * sizeof *args.y);
-    args.u = array_add(&all, (args.limit + PACK_TILES * (PACK_SUMS + 2)) * sizeof *args.u);
-    args.w = array_add(&all, PACK_COUNT + 1);
+    args.y = dialect_array_add(&all, (PACK_COUNT + 1) * sizeof *args.y);
+    args.u = dialect_array_add(&all, (args.limit + PACK_TILES * (PACK_SUMS + 2)) * sizeof *args.u);
+    args.w = dialect_array_add(&all, PACK_COUNT + 1);
     uint64_t seed = 12;
     for (uint32_t i = 0; i < PACK_COUNT && !all.failed; i++) {
-        x[i] = random_f32(&seed);
-        key[i] = random_u32(&seed) % (i / PACK_N % 2 == 0 ? DIALECT_KEYS : DIALECT_KEYS - 1);
+        x[i] = dialect_random_f32(&seed);
+        key[i] = dialect_random_u32(&seed) % (i / PACK_N % 2 == 0 ? DIALECT_KEYS : DIALECT_KEYS - 1);
     }
-    launch(&all, &kernel_dialect_pack, args, PACK_TILES);
+    dialect_launch(&all, &kernel_dialect_pack, args, PACK_TILES);
     int result = 0;
     for (uint32_t i = 0; i < PACK_COUNT && result == 0 && !all.failed; i++)
         result = compare_pack_value(x, key, &args, i);
     for (uint32_t tile = 0; tile < PACK_TILES && result == 0 && !all.failed; tile++)
         result = compare_pack_tile(x, key, tile, args.u + args.limit + (size_t)tile * (PACK_SUMS + 2));
     if (result == 0 && !all.failed)
-        result = same_f32("behind the last value", PACK_COUNT, args.y[PACK_COUNT], 0.0f) ||
-                 same_u32("behind the last whole", PACK_COUNT, args.u[PACK_COUNT], 0) ||
-                 same_u32("behind the last byte", PACK_COUNT, ((const uint8_t *)args.w)[PACK_COUNT], 0);
-    return arrays_end(&all, result);
+        result = dialect_same_f32("behind the last value", PACK_COUNT, args.y[PACK_COUNT], 0.0f) ||
+                 dialect_same_u32("behind the last whole", PACK_COUNT, args.u[PACK_COUNT], 0) ||
+                 dialect_same_u32("behind the last byte", PACK_COUNT, ((const uint8_t *)args.w)[PACK_COUNT], 0);
+    return dialect_arrays_end(&all, result);
 }
 
 enum { ROW_TILES = 5, ROW_N = 13, ROW_COUNT = ROW_TILES * ROW_N, ROW_CELLS = ROW_COUNT * 8 };
@@ -571,49 +448,49 @@ static int compare_row_cell(const dialect_args *args, uint32_t i)
     const volatile float product = a * b;
     const float low = a < 2.0f ? a : 2.0f, clamped = low > -1.0f ? low : -1.0f;
     const volatile float mixed = a < b ? clamped : product > 0.5f ? product : 0.5f, twice = 2.0f * b;
-    return same_f32("cell", i, args->y[i], mixed + twice) ||
-           same_f32("magnitude", i, args->y[ROW_CELLS + i], isnan(a) ? INFINITY : fabsf(a));
+    return dialect_same_f32("cell", i, args->y[i], mixed + twice) ||
+           dialect_same_f32("magnitude", i, args->y[ROW_CELLS + i], isnan(a) ? INFINITY : fabsf(a));
 }
 
 static int check_rows(tarn_device *device)
 {
-    arrays all = {.device = device};
-    float *x = array_add(&all, ROW_CELLS * sizeof *x);
-    uint8_t *bytes = array_add(&all, ROW_CELLS);
+    dialect_arrays all = {.device = device};
+    float *x = dialect_array_add(&all, ROW_CELLS * sizeof *x);
+    uint8_t *bytes = dialect_array_add(&all, ROW_CELLS);
     dialect_args args = {.x = x, .key = (const uint32_t *)(const void *)bytes, .n = ROW_N, .limit = ROW_CELLS};
-    args.y = array_add(&all, 2 * (size_t)ROW_CELLS * sizeof *args.y);
-    args.u = array_add(&all, ROW_COUNT * sizeof *args.u);
+    args.y = dialect_array_add(&all, 2 * (size_t)ROW_CELLS * sizeof *args.y);
+    args.u = dialect_array_add(&all, ROW_COUNT * sizeof *args.u);
     uint64_t seed = 13;
     for (uint32_t i = 0; i < ROW_CELLS && !all.failed; i++) {
-        x[i] = i % 29 == 7 ? NAN : i % 31 == 7 ? -INFINITY : random_f32(&seed);
-        bytes[i] = (uint8_t)random_u32(&seed);
+        x[i] = i % 29 == 7 ? NAN : i % 31 == 7 ? -INFINITY : dialect_random_f32(&seed);
+        bytes[i] = (uint8_t)dialect_random_u32(&seed);
     }
-    launch(&all, &kernel_dialect_row, args, ROW_TILES);
+    dialect_launch(&all, &kernel_dialect_row, args, ROW_TILES);
     int result = 0;
     for (uint32_t i = 0; i < ROW_CELLS && result == 0 && !all.failed; i++)
         result = compare_row_cell(&args, i);
     for (uint32_t row = 0; row < ROW_COUNT && result == 0 && !all.failed; row++)
-        result = same_u32("row", row, args.u[row], row + 1);
-    return arrays_end(&all, result);
+        result = dialect_same_u32("row", row, args.u[row], row + 1);
+    return dialect_arrays_end(&all, result);
 }
 
 static int check_count_of(tarn_device *device, uint32_t count, uint32_t max, uint32_t wanted)
 {
     enum { TILES_MAX = 20000 };
-    arrays all = {.device = device};
-    uint32_t *u = array_add(&all, TILES_MAX * sizeof *u), *given = array_add(&all, sizeof *given);
+    dialect_arrays all = {.device = device};
+    uint32_t *u = dialect_array_add(&all, TILES_MAX * sizeof *u), *given = dialect_array_add(&all, sizeof *given);
     if (!all.failed) {
         *given = count;
-        arrays_upload(&all);
-        const dialect_args args = to_device(&all, (dialect_args){.u = u});
-        const uint32_t *on_device = count == UINT32_MAX ? NULL : array_device(&all, given);
+        dialect_arrays_upload(&all);
+        const dialect_args args = dialect_to_device(&all, (dialect_args){.u = u});
+        const uint32_t *on_device = count == UINT32_MAX ? NULL : dialect_array_device(&all, given);
         tarn_device_launch(device, &kernel_dialect_count, &args, on_device, max);
-        arrays_download(&all);
+        dialect_arrays_download(&all);
     }
     int result = 0;
     for (uint32_t i = 0; i < TILES_MAX && result == 0 && !all.failed; i++)
-        result = same_u32("runs", i, u[i], i < wanted);
-    return arrays_end(&all, result);
+        result = dialect_same_u32("runs", i, u[i], i < wanted);
+    return dialect_arrays_end(&all, result);
 }
 
 static int check_counts(tarn_device *device)
@@ -631,26 +508,26 @@ static int check_counts(tarn_device *device)
 static int check_order(tarn_device *device)
 {
     enum { TILES = 3, COUNT = TILES * 64, LAUNCHES = 2000 };
-    arrays all = {.device = device};
-    uint32_t *u = array_add(&all, COUNT * sizeof *u);
+    dialect_arrays all = {.device = device};
+    uint32_t *u = dialect_array_add(&all, COUNT * sizeof *u);
     for (uint32_t i = 0; i < COUNT && !all.failed; i++)
         u[i] = i;
     if (!all.failed) {
-        arrays_upload(&all);
+        dialect_arrays_upload(&all);
         for (uint32_t n = 0; n < LAUNCHES; n++) {
-            const dialect_args args = to_device(&all, (dialect_args){.u = u, .n = n});
+            const dialect_args args = dialect_to_device(&all, (dialect_args){.u = u, .n = n});
             tarn_device_launch(device, &kernel_dialect_chain, &args, NULL, TILES);
         }
-        arrays_download(&all);
+        dialect_arrays_download(&all);
     }
     int result = 0;
     for (uint32_t i = 0; i < COUNT && result == 0 && !all.failed; i++) {
         uint32_t value = i;
         for (uint32_t n = 0; n < LAUNCHES; n++)
             value = value * 1664525u + n;
-        result = same_u32("chain", i, u[i], value);
+        result = dialect_same_u32("chain", i, u[i], value);
     }
-    return arrays_end(&all, result);
+    return dialect_arrays_end(&all, result);
 }
 
 // ------------------------------------------------------------------------------------------------------ repeats and
@@ -693,11 +570,12 @@ static void nested_repeat(void *context)
     tarn_device_repeat(c->device, c->outer_go, ROUNDS_MAX, outer_round, context);
 }
 
-static repeat_context repeat_context_of(const arrays *all, const uint32_t *inner, const uint32_t *outer, uint32_t times)
+static repeat_context repeat_context_of(const dialect_arrays *all, const uint32_t *inner, const uint32_t *outer,
+                                        uint32_t times)
 {
     repeat_context c = {.device = all->device, .times = times};
-    c.inner.u = array_device(all, inner);
-    c.outer.u = array_device(all, outer);
+    c.inner.u = dialect_array_device(all, inner);
+    c.outer.u = dialect_array_device(all, outer);
     c.inner_go = c.inner.u;
     c.outer_go = c.outer.u;
     return c;
@@ -706,13 +584,13 @@ static repeat_context repeat_context_of(const arrays *all, const uint32_t *inner
 /// The rounds wanted grow by one with every repeat; `times` caps them.
 static int check_repeat_of(tarn_device *device, uint32_t times, int as_replay)
 {
-    arrays all = {.device = device};
-    uint32_t *inner = array_add(&all, 8 * sizeof *inner), *outer = array_add(&all, 8 * sizeof *outer);
+    dialect_arrays all = {.device = device};
+    uint32_t *inner = dialect_array_add(&all, 8 * sizeof *inner), *outer = dialect_array_add(&all, 8 * sizeof *outer);
     tarn_replay *replay = NULL;
     int result = 0;
     if (!all.failed) {
         inner[3] = 1;
-        arrays_upload(&all);
+        dialect_arrays_upload(&all);
     }
     repeat_context c = repeat_context_of(&all, inner, outer, times);
     for (uint32_t wanted = 1; wanted <= ROUNDS_MAX && result == 0 && !all.failed; wanted++) {
@@ -720,20 +598,20 @@ static int check_repeat_of(tarn_device *device, uint32_t times, int as_replay)
             tarn_device_run(device, &replay, simple_repeat, &c);
         else
             simple_repeat(&c);
-        arrays_download(&all);
+        dialect_arrays_download(&all);
         result = all.failed ? 0
-                            : same_u32("rounds", wanted, inner[1], wanted < times ? wanted : times) ||
-                                  same_u32("go", wanted, inner[0], wanted > times);
+                            : dialect_same_u32("rounds", wanted, inner[1], wanted < times ? wanted : times) ||
+                                  dialect_same_u32("go", wanted, inner[0], wanted > times);
     }
     tarn_device_replay_destroy(device, replay);
-    return arrays_end(&all, result);
+    return dialect_arrays_end(&all, result);
 }
 
 /// A loop in a loop, replayed: the outer one runs three times, its inner ones 0, 1 and 2 rounds more each time.
 static int check_nested(tarn_device *device, int as_replay)
 {
-    arrays all = {.device = device};
-    uint32_t *inner = array_add(&all, 8 * sizeof *inner), *outer = array_add(&all, 8 * sizeof *outer);
+    dialect_arrays all = {.device = device};
+    uint32_t *inner = dialect_array_add(&all, 8 * sizeof *inner), *outer = dialect_array_add(&all, 8 * sizeof *outer);
     repeat_context c = repeat_context_of(&all, inner, outer, ROUNDS_MAX);
     tarn_replay *replay = NULL;
     int result = 0;
@@ -741,19 +619,19 @@ static int check_nested(tarn_device *device, int as_replay)
         memset(outer, 0, 8 * sizeof *outer);
         outer[0] = 1;
         outer[2] = OUTER_ROUNDS;
-        arrays_upload(&all);
+        dialect_arrays_upload(&all);
         if (as_replay)
             tarn_device_run(device, &replay, nested_repeat, &c);
         else
             nested_repeat(&c);
-        arrays_download(&all);
+        dialect_arrays_download(&all);
         // Wanted rounds are 0, 1, 2; a repeat that starts does at least one.
         result = all.failed ? 0
-                            : same_u32("outer rounds", 1, outer[1], OUTER_ROUNDS) ||
-                                  same_u32("inner rounds", 1, inner[1] + inner[4], 1 + 1 + 2);
+                            : dialect_same_u32("outer rounds", 1, outer[1], OUTER_ROUNDS) ||
+                                  dialect_same_u32("inner rounds", 1, inner[1] + inner[4], 1 + 1 + 2);
     }
     tarn_device_replay_destroy(device, replay);
-    return arrays_end(&all, result);
+    return dialect_arrays_end(&all, result);
 }
 
 static int check_repeats(tarn_device *device)
@@ -767,14 +645,14 @@ static int check_repeats(tarn_device *device)
 
 static int check_repeat_without_go(tarn_device *device)
 {
-    arrays all = {.device = device};
-    uint32_t *u = array_add(&all, 8 * sizeof *u), *unused = array_add(&all, 8 * sizeof *unused);
+    dialect_arrays all = {.device = device};
+    uint32_t *u = dialect_array_add(&all, 8 * sizeof *u), *unused = dialect_array_add(&all, 8 * sizeof *unused);
     repeat_context c = repeat_context_of(&all, u, unused, 5);
     if (!all.failed) {
         tarn_device_repeat(device, c.inner_go, 5, one_round, &c);
-        arrays_download(&all);
+        dialect_arrays_download(&all);
     }
-    return arrays_end(&all, all.failed ? 0 : same_u32("rounds", 1, u[1], 0));
+    return dialect_arrays_end(&all, all.failed ? 0 : dialect_same_u32("rounds", 1, u[1], 0));
 }
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -782,17 +660,17 @@ static int check_repeat_without_go(tarn_device *device)
 
 static int check_transfer_of(tarn_device *device, size_t bytes)
 {
-    arrays all = {.device = device};
-    uint8_t *data = array_add(&all, bytes + 1), *back = array_add(&all, bytes + 1);
+    dialect_arrays all = {.device = device};
+    uint8_t *data = dialect_array_add(&all, bytes + 1), *back = dialect_array_add(&all, bytes + 1);
     int result = 0;
     if (!all.failed) {
         uint64_t seed = bytes;
-        uint8_t *there = array_device(&all, data);
-        arrays_download(&all);
+        uint8_t *there = dialect_array_device(&all, data);
+        dialect_arrays_download(&all);
         for (size_t i = 0; i <= bytes && result == 0; i++)
-            result = data[i] == 0 ? 0 : wrong("new memory isn't zero at %zu of %zu", i, bytes);
+            result = data[i] == 0 ? 0 : dialect_wrong("new memory isn't zero at %zu of %zu", i, bytes);
         for (size_t i = 0; i <= bytes; i++)
-            data[i] = (uint8_t)random_u32(&seed);
+            data[i] = (uint8_t)dialect_random_u32(&seed);
         memcpy(back, data, bytes + 1);
         all.failed |= tarn_device_upload(device, there, data, bytes + 1) != TARN_OK;
         memset(data, 0, bytes + 1); // it may be reused when the call returns
@@ -800,9 +678,9 @@ static int check_transfer_of(tarn_device *device, size_t bytes)
         memset(back, 0, bytes / 3);
         all.failed |= tarn_device_download(device, data, there, bytes + 1) != TARN_OK;
         if (result == 0 && memcmp(data, back, bytes + 1) != 0)
-            result = wrong("%zu bytes came back different", bytes + 1);
+            result = dialect_wrong("%zu bytes came back different", bytes + 1);
     }
-    return arrays_end(&all, result);
+    return dialect_arrays_end(&all, result);
 }
 
 static int check_transfers(tarn_device *device)
@@ -819,10 +697,10 @@ static int check_too_much_memory(tarn_device *device)
     void *memory = tarn_device_alloc(device, SIZE_MAX / 2);
     if (memory != NULL) {
         tarn_device_free(device, memory);
-        return wrong("half the address space was given out");
+        return dialect_wrong("half the address space was given out");
     }
     if (tarn_device_wait(device) != TARN_OK)
-        return wrong("the device didn't survive running out of memory: %s", tarn_device_error(device));
+        return dialect_wrong("the device didn't survive running out of memory: %s", tarn_device_error(device));
     return check_lanes(device);
 }
 
