@@ -222,7 +222,7 @@ static int print_comparison(const bench_options *options)
            "  textbook, full   has Tarn's accuracy: third order in time, ghost fluid surface, volume correction.\n"
            "  textbook, plain  is less accurate than any Tarn: second order, first-order surface, no correction.\n"
            "                   Bare is Tarn without the correction of the volume, its only simplification.\n"
-           "The textbook's run on one thread.\n\n",
+           "The textbook's run on one thread, compiled with " TARN_TEXTBOOK_FLAGS ".\n\n",
            options->is_pool ? "a pool at rest" : "a dam break from the start", options->steps, options->rounds);
     match *m = calloc(1, sizeof *m);
     int good = m != NULL;
