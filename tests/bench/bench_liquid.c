@@ -14,32 +14,43 @@
 enum {
     TURN_STEPS = 10, ///< that a contestant takes at a time
     FRONT_STEP = 12, ///< at which the fronts are compared, 0.2 s: before the far wall
-    CONTESTANTS_MAX = 5
+    CONTESTANTS_MAX = 6
 };
 
 typedef struct bench_options {
     uint32_t threads, steps, rounds;
     uint32_t particles; ///< one size only; 0: the list
     const char *isa;
-    int quick, only_compare, only_growth;
+    int quick, only_compare, only_growth, is_pool;
 } bench_options;
 
-static const char *const kind_names[] = {"Tarn", "Tarn, bare", "textbook"};
+static const char *const kind_names[] = {"Tarn", "Tarn, bare", "textbook, plain", "textbook, full"};
 
 // ------------------------------------------------------------------------------------------------------------ the case
 
-/// A column of 0.4 x 0.8 of a tank of 1 m, over its whole depth, of about so many particles, eight to a cell.
-static void describe_dam_break(tarn_tank_desc *desc, uint32_t particles)
+/// A tank of 1 m with a block over its whole depth, of about so many particles, eight to a cell.
+static void describe_block(tarn_tank_desc *desc, uint32_t particles, float width, float height)
 {
-    const float share[3] = {0.4f, 0.8f, 1.0f};
+    const float share[3] = {width, height, 1.0f};
     tarn_tank_desc_default(desc);
-    const double n = round(cbrt((double)particles / (8.0 * 0.4 * 0.8)));
+    const double n = round(cbrt((double)particles / (8.0 * (double)width * (double)height)));
     desc->cell_m = 1.0f / (float)n;
     desc->block_count = 1;
     for (int a = 0; a < 3; a++) {
         desc->cells[a] = (uint16_t)n;
         desc->blocks[0].max_m[a] = share[a] * (float)n * desc->cell_m;
     }
+}
+
+static void describe_dam_break(tarn_tank_desc *desc, uint32_t particles)
+{
+    describe_block(desc, particles, 0.4f, 0.8f);
+}
+
+/// Water at rest: whatever moves is an error of the solver.
+static void describe_pool(tarn_tank_desc *desc, uint32_t particles)
+{
+    describe_block(desc, particles, 1.0f, 0.5f);
 }
 
 static float front_height(const tarn_tank_desc *desc)
@@ -68,16 +79,24 @@ static int match_add(match *m, contestant_kind kind, const tarn_tank_desc *desc,
     return 1;
 }
 
-/// The textbook's solver is the first.
+static int is_textbook(contestant_kind kind)
+{
+    return kind == CONTESTANT_TEXTBOOK || kind == CONTESTANT_TEXTBOOK_FULL;
+}
+
+/// A textbook's solver and, after it, what is compared with it.
+static int match_add_group(match *m, contestant_kind textbook, contestant_kind tarn, const tarn_tank_desc *desc,
+                           const bench_options *options)
+{
+    return match_add(m, textbook, desc, 1, options) && match_add(m, tarn, desc, 1, options) &&
+           (options->threads == 1 || match_add(m, tarn, desc, options->threads, options));
+}
+
 static int match_open(match *m, const tarn_tank_desc *desc, const bench_options *options)
 {
     *m = (match){0};
-    int good = match_add(m, CONTESTANT_TEXTBOOK, desc, 1, options) && match_add(m, CONTESTANT_TARN, desc, 1, options) &&
-               match_add(m, CONTESTANT_TARN_BARE, desc, 1, options);
-    if (good && options->threads > 1)
-        good = match_add(m, CONTESTANT_TARN, desc, options->threads, options) &&
-               match_add(m, CONTESTANT_TARN_BARE, desc, options->threads, options);
-    return good;
+    return match_add_group(m, CONTESTANT_TEXTBOOK_FULL, CONTESTANT_TARN, desc, options) &&
+           match_add_group(m, CONTESTANT_TEXTBOOK, CONTESTANT_TARN_BARE, desc, options);
 }
 
 static void match_close(match *m)
@@ -125,23 +144,30 @@ static void print_head(uint32_t front_step, uint32_t steps, double dt_s)
     char front[32], center[32];
     snprintf(front, sizeof front, "front at %.2f s", front_step * dt_s);
     snprintf(center, sizeof center, "center at %.2f s", steps * dt_s);
-    printf("%9s %5s %7s %-10s | %17s | %9s %9s | %15s | %8s %10s %8s | %15s %17s\n", "", "", "", "", "ms/step",
-           "M part.-", "M part.-", "textbook / this", "substeps", "iterations", "", front, center);
-    printf("%9s %5s %7s %-10s | %8s %8s | %9s %9s | %7s %7s | %8s %10s %8s | %15s %8s %8s\n", "particles", "cells",
-           "threads", "solver", "elapsed", "CPU", "steps/s", "subst./s", "elapsed", "CPU", "per step", "(last)",
-           "residual", "x m", "x m", "y m");
+    printf("%9s %5s %7s %-15s | %17s | %9s %9s | %-32s | %8s %10s %8s | %15s %17s\n", "", "", "", "", "ms/step",
+           "M part.-", "M part.-", "times as fast as", "substeps", "iterations", "", front, center);
+    printf("%9s %5s %7s %-15s | %8s %8s | %9s %9s | %-15s %8s %7s | %8s %10s %8s | %15s %8s %8s\n", "particles",
+           "cells", "threads", "solver", "elapsed", "CPU", "steps/s", "subst./s", "", "elapsed", "CPU", "per step",
+           "(last)", "residual", "x m", "x m", "y m");
 }
 
-/// One line for each contestant. The textbook's result is what it should be only where front and centre agree.
+/// One line for each contestant, with the speed over that of the textbook's solver which heads its group. That is what
+/// it should be only where front and centre agree.
 static void print_match(const match *m, const tarn_tank_desc *desc)
 {
+    const contestant *textbook = m->contestants;
     for (uint32_t i = 0; i < m->count; i++) {
-        const contestant *c = &m->contestants[i], *textbook = &m->contestants[0];
+        const contestant *c = &m->contestants[i];
         const double seconds = contestant_seconds(c), cpu_s = contestant_cpu_seconds(c);
-        printf("%9u %3u^3 %7u %-10s | %8.2f %8.2f | %9.2f %9.2f | %7.2f %7.2f | ", c->particle_count, desc->cells[0],
-               c->threads, kind_names[c->kind], 1e3 * seconds / c->steps, 1e3 * cpu_s / c->steps,
-               million_per_s(c, c->steps), million_per_s(c, (double)c->substeps),
-               contestant_seconds(textbook) / seconds, contestant_cpu_seconds(textbook) / cpu_s);
+        textbook = is_textbook(c->kind) ? c : textbook;
+        printf("%9u %3u^3 %7u %-15s | %8.2f %8.2f | %9.2f %9.2f | ", c->particle_count, desc->cells[0], c->threads,
+               kind_names[c->kind], 1e3 * seconds / c->steps, 1e3 * cpu_s / c->steps, million_per_s(c, c->steps),
+               million_per_s(c, (double)c->substeps));
+        if (c == textbook)
+            printf("%32s | ", "");
+        else
+            printf("%-15s %8.2f %7.2f | ", kind_names[textbook->kind], contestant_seconds(textbook) / seconds,
+                   contestant_cpu_seconds(textbook) / cpu_s);
         printf("%8.2f %10.1f %8.1e | %15.4f %8.4f %8.4f\n", (double)c->substeps / c->steps,
                (double)c->iterations / c->steps, (double)c->residual_max, m->at_front[i].front_m,
                m->at_end[i].center_m[0], m->at_end[i].center_m[1]);
@@ -152,17 +178,22 @@ static void print_stages(const contestant *c)
 {
     const char *names[CONTESTANT_STAGES_MAX];
     const uint32_t count = contestant_stages(c, names);
-    printf("  %-10s %u thread%s, ms/step:", kind_names[c->kind], c->threads, c->threads == 1 ? " " : "s");
+    printf("  %-15s %u thread%s, ms/step:", kind_names[c->kind], c->threads, c->threads == 1 ? " " : "s");
     for (uint32_t i = 0; i < count; i++)
         if (c->stage_s[i] > 0.0)
             printf("  %s %.2f", names[i], 1e3 * c->stage_s[i] / c->steps);
+    if (c->volume_iterations > 0)
+        printf("  (volume: %.1f iterations)", (double)c->volume_iterations / c->steps);
     printf("\n");
 }
 
 static int compare(const bench_options *options, uint32_t particles, match *m)
 {
     tarn_tank_desc desc;
-    describe_dam_break(&desc, particles);
+    if (options->is_pool)
+        describe_pool(&desc, particles);
+    else
+        describe_dam_break(&desc, particles);
     int good = match_open(m, &desc, options);
     tarn_status status = TARN_OK;
     for (uint32_t round = 0; good && status == TARN_OK && round < options->rounds; round++)
@@ -186,11 +217,13 @@ static int print_comparison(const bench_options *options)
 {
     static const uint32_t sizes[] = {50000, 100000, 200000, 500000};
     const size_t count = options->particles != 0 ? 1 : options->quick ? 2 : sizeof sizes / sizeof sizes[0];
-    printf(
-        "Tarn and the textbook's FLIP: a dam break from the start, %u steps of 1/60 s, least of %u rounds in turns.\n"
-        "Bare is Tarn without the correction of the volume, which the textbook's doesn't have either.\n"
-        "The textbook's runs on one thread.\n\n",
-        options->steps, options->rounds);
+    printf("Tarn and the textbook's FLIP: %s, %u steps of 1/60 s, least of %u rounds in turns.\n"
+           "Each textbook's solver is followed by what is compared with it:\n"
+           "  textbook, full   has Tarn's accuracy: third order in time, ghost fluid surface, volume correction.\n"
+           "  textbook, plain  is less accurate than any Tarn: second order, first-order surface, no correction.\n"
+           "                   Bare is Tarn without the correction of the volume, its only simplification.\n"
+           "The textbook's run on one thread, compiled with " TARN_TEXTBOOK_FLAGS ".\n\n",
+           options->is_pool ? "a pool at rest" : "a dam break from the start", options->steps, options->rounds);
     match *m = calloc(1, sizeof *m);
     int good = m != NULL;
     if (!good)
@@ -292,7 +325,7 @@ static int print_growth(const bench_options *options)
 
 // ------------------------------------------------------------------------------------------------------------- options
 
-enum { OPTION_QUICK = 256, OPTION_ROUNDS, OPTION_ISA, OPTION_COMPARE, OPTION_GROWTH };
+enum { OPTION_QUICK = 256, OPTION_ROUNDS, OPTION_ISA, OPTION_COMPARE, OPTION_GROWTH, OPTION_POOL };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -321,6 +354,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case OPTION_GROWTH:
         options->only_growth = 1;
         return 0;
+    case OPTION_POOL:
+        options->is_pool = options->only_compare = 1;
+        return 0;
     case OPTION_QUICK:
         options->quick = 1;
         return 0;
@@ -339,6 +375,7 @@ int main(int argument_count, char **arguments)
         {"particles", 'p', "N", 0, "one size of about so many, 1000 to 16777216; default: several", 0},
         {"isa", OPTION_ISA, "ISA", 0, "of Tarn's kernels: v2, v3, v4; default: the best of the processor", 0},
         {"compare", OPTION_COMPARE, NULL, 0, "only the comparison", 0},
+        {"pool", OPTION_POOL, NULL, 0, "only the comparison, of a pool at rest, which should stay so", 0},
         {"growth", OPTION_GROWTH, NULL, 0, "only the growth", 0},
         {0},
     };

@@ -20,12 +20,13 @@ static tarn_status open_textbook(contestant *c, const tarn_tank_desc *desc)
     const uint32_t n = c->particle_count;
     float *positions_m = malloc(3 * sizeof(float) * ((size_t)n + 1));
     float *velocities_m_s = malloc(3 * sizeof(float) * ((size_t)n + 1));
+    const textbook_accuracy accuracy = c->kind == CONTESTANT_TEXTBOOK_FULL ? TEXTBOOK_FULL : TEXTBOOK_PLAIN;
     uint32_t count = 0;
     tarn_status status = positions_m != NULL && velocities_m_s != NULL ? TARN_OK : TARN_E_MEMORY;
     if (status == TARN_OK)
         status = tarn_tank_particles(c->tank, positions_m, velocities_m_s, NULL, n, &count);
     if (status == TARN_OK)
-        status = textbook_flip_create(desc, positions_m, velocities_m_s, count, &c->flip);
+        status = textbook_flip_create(desc, accuracy, positions_m, velocities_m_s, count, &c->flip);
     free(positions_m);
     free(velocities_m_s);
     tarn_tank_destroy(c->tank);
@@ -40,7 +41,9 @@ int contestant_open(contestant *c, contestant_kind kind, const tarn_tank_desc *d
 {
     *c = (contestant){.kind = kind, .threads = threads, .steps = steps};
     tarn_tank_desc own = *desc;
-    own.parameters[TARN_PARAMETER_DENSITY] = kind == CONTESTANT_TARN ? 1.0f : 0.0f;
+    const int corrects = kind == CONTESTANT_TARN || kind == CONTESTANT_TEXTBOOK_FULL;
+    const int is_textbook = kind == CONTESTANT_TEXTBOOK || kind == CONTESTANT_TEXTBOOK_FULL;
+    own.parameters[TARN_PARAMETER_DENSITY] = corrects ? 1.0f : 0.0f;
     const tarn_device_desc device = {.kind = TARN_DEVICE_CPU, .threads = threads, .isa = isa};
     tarn_status status = tarn_device_create(&device, &c->device);
     snprintf(why, why_bytes, "the device: %s", tarn_status_text(status));
@@ -55,7 +58,7 @@ int contestant_open(contestant *c, contestant_kind kind, const tarn_tank_desc *d
         status = c->step_s != NULL && c->step_cpu_s != NULL ? TARN_OK : TARN_E_MEMORY;
         snprintf(why, why_bytes, "%s", tarn_status_text(TARN_E_MEMORY));
     }
-    if (status == TARN_OK && kind == CONTESTANT_TEXTBOOK)
+    if (status == TARN_OK && is_textbook)
         status = open_textbook(c, &own);
     if (status == TARN_OK && c->tank != NULL)
         tarn_tank_profile(c->tank, 1);
@@ -98,7 +101,7 @@ static void take_stages(contestant *c)
 tarn_status contestant_begin(contestant *c)
 {
     c->step = 0;
-    c->substeps = c->iterations = 0;
+    c->substeps = c->iterations = c->volume_iterations = 0;
     c->residual_max = 0.0f;
     take_stages(c);
     if (c->tank != NULL)
@@ -113,12 +116,15 @@ static void count_step(contestant *c)
     if (c->tank != NULL) {
         tarn_tank_report report;
         tarn_tank_report_light(c->tank, &report);
-        done = (textbook_report){report.substeps, report.pressure_iterations, report.residual, report.bytes};
+        done = (textbook_report){.substeps = report.substeps,
+                                 .pressure_iterations = report.pressure_iterations,
+                                 .residual = report.residual};
     } else {
         textbook_flip_report(c->flip, &done);
     }
     c->substeps += done.substeps;
     c->iterations += done.pressure_iterations;
+    c->volume_iterations += done.volume_iterations;
     c->residual_max = done.residual > c->residual_max ? done.residual : c->residual_max;
 }
 

@@ -1,6 +1,6 @@
-/// A solver in the benchmark: Tarn or the textbook's, stepped from one start and timed step by step. All of them do the
-/// same in every round, so the least time of each step over the rounds is what the step costs without the machine's
-/// noise.
+/// A solver in the benchmark: Tarn or one of the textbook's, stepped from one start and timed step by step. All of them
+/// do the same in every round, so the least time of each step over the rounds is what the step costs without the
+/// machine's noise.
 #ifndef TARN_TESTS_CONTESTANT_H
 #define TARN_TESTS_CONTESTANT_H
 
@@ -8,8 +8,9 @@
 
 typedef enum contestant_kind {
     CONTESTANT_TARN,
-    CONTESTANT_TARN_BARE, ///< without the correction of the volume: the same work as the textbook's
-    CONTESTANT_TEXTBOOK,
+    CONTESTANT_TARN_BARE,     ///< without the correction of the volume
+    CONTESTANT_TEXTBOOK,      ///< the plain one: less accurate than Tarn, bare or not
+    CONTESTANT_TEXTBOOK_FULL, ///< with Tarn's accuracy
 } contestant_kind;
 
 enum { CONTESTANT_STAGES_MAX = TARN_TANK_STAGES_MAX };
@@ -26,6 +27,7 @@ typedef struct contestant {
     double *step_s, *step_cpu_s; ///< least time of each step: elapsed, and of all processors
     uint64_t substeps;           ///< of the last round's steps
     uint64_t iterations;         ///< sum over the last round's steps, each of its last substep
+    uint64_t volume_iterations;  ///< the same of the correction of the volume; only the textbook tells
     float residual_max;
 
     // the round in which the stages took least

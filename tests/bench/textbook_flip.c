@@ -1,73 +1,19 @@
 // Lengths are in cells, times in seconds, so that a face's velocity over one cell is a divergence in 1/s.
 //
-//     p2g ─ gravity ─ matrix ─ pressure ─ project ─ extrapolate ─ g2p + advect
+//     p2g ─ gravity ─ matrix ─ pressure ─ extrapolate ─ g2p + advect                      plain
+//     p2g ─ gravity ─ fringe ─ matrix ─ pressure ─ volume ─ extrapolate ─ g2p + advect    full
 //
 // Grids are dense and have a border of one solid cell. Cell (x, y, z) of the tank lies at (x + 1, y + 1, z + 1); a face
 // has the index of the cell above it. Beyond a wall, velocities along it are those before it: free slip.
 //
 //     border │ 0 │ 1 │ ... │ n-1 │ border
 //            u0  u1              un
-#include "tests/bench/textbook_flip.h"
+#include "tests/bench/textbook_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-enum { AIR = 0, LIQUID = 1, SOLID = 2 };
-enum { LAYER_KNOWN = 0, LAYERS = 3, LAYER_UNKNOWN = 100, LAYER_BORDER = 101 };
-enum { GRIDS_MAX = 24 };
-
-#define WALL_MARGIN (1.0f / 64.0f) ///< cells that particles keep from walls, as in Tarn
-
-typedef struct flip_particle {
-    float at[3];       ///< cells
-    float velocity[3]; ///< cells/s
-} flip_particle;
-
-/// Cells of a row along x from the first liquid one to the last.
-typedef struct flip_row {
-    size_t first, end;
-} flip_row;
-
-struct textbook_flip {
-    int size[3]; ///< with the border
-    ptrdiff_t stride[3];
-    size_t cells; ///< with the border
-    float cell_m, dt_s, gravity_s2, flip_ratio, tolerance, cfl;
-    uint32_t substeps_max;
-
-    uint32_t particle_count;
-    flip_particle *particles, *start;
-    float speed_max; ///< at which particles moved, of the fastest component, cells/s
-
-    uint8_t *type, *empty; ///< empty: with air in all the tank
-    float *u[3], *u_old[3], *weight[3];
-    uint8_t *layer; ///< of the extrapolation
-    uint32_t *front;
-
-    // the system of the pressure; `plus`: the coefficient towards the next cell, positive, the matrix has its negative
-    float *diagonal, *plus[3], *precon;
-    float *p, *r, *z, *s;
-    flip_row *rows;
-    uint32_t row_count;
-
-    void *grids[GRIDS_MAX];
-    uint32_t grid_count;
-    textbook_report report;
-    double stage_s[TEXTBOOK_STAGE_COUNT], mark_s;
-};
-
-// fminf and fmaxf treat NaN and are calls of a library for that.
-static inline float min_of(float a, float b)
-{
-    return a < b ? a : b;
-}
-
-static inline float max_of(float a, float b)
-{
-    return a > b ? a : b;
-}
 
 // -------------------------------------------------------------------------------------------------------------- timing
 
@@ -134,6 +80,14 @@ static inline size_t corner_weights(const textbook_flip *f, const point_nodes *n
     return (size_t)(x.at + y.at * f->stride[1] + z.at * f->stride[2]);
 }
 
+/// The same of a field at centres.
+static inline size_t center_weights(const textbook_flip *f, const point_nodes *n, float *w)
+{
+    point_nodes centers = *n;
+    memcpy(centers.face, centers.center, sizeof centers.face);
+    return corner_weights(f, &centers, 0, w);
+}
+
 static inline float sample(const textbook_flip *f, const float *field, size_t at, const float *w)
 {
     const float *a = field + at, *b = a + f->stride[1], *c = a + f->stride[2], *d = c + f->stride[1];
@@ -143,10 +97,16 @@ static inline float sample(const textbook_flip *f, const float *field, size_t at
 
 // --------------------------------------------------------------------------------------------------- particles to grid
 
+/// From the first of eight nodes to another of them.
+static inline size_t corner_step(const textbook_flip *f, int corner)
+{
+    return (size_t)((corner & 1) + (corner >> 1 & 1) * f->stride[1] + (corner >> 2) * f->stride[2]);
+}
+
 static inline void splat(const textbook_flip *f, int c, size_t at, const float *w, float velocity)
 {
     for (int n = 0; n < 8; n++) {
-        const size_t node = at + (size_t)((n & 1) + (n >> 1 & 1) * f->stride[1] + (n >> 2) * f->stride[2]);
+        const size_t node = at + corner_step(f, n);
         f->u[c][node] += w[n] * velocity;
         f->weight[c][node] += w[n];
     }
@@ -163,6 +123,18 @@ static void set_plane(const textbook_flip *f, float *field, int axis, int to, in
         }
 }
 
+/// Moves plane `from` of a field, added, onto plane `to`.
+static void fold_plane(const textbook_flip *f, float *field, int axis, int from, int to)
+{
+    const int a = axis == 0 ? 1 : 0, b = axis == 2 ? 1 : 2;
+    for (int j = 0; j < f->size[b]; j++)
+        for (int i = 0; i < f->size[a]; i++) {
+            float *at = field + i * f->stride[a] + j * f->stride[b];
+            at[to * f->stride[axis]] += at[from * f->stride[axis]];
+            at[from * f->stride[axis]] = 0.0f;
+        }
+}
+
 /// Nothing flows through a wall, and along it everything slips.
 static void apply_walls(const textbook_flip *f, float *const *u)
 {
@@ -172,6 +144,24 @@ static void apply_walls(const textbook_flip *f, float *const *u)
             set_plane(f, u[c], axis, axis == c ? 1 : 0, axis == c ? -1 : 1);
             set_plane(f, u[c], axis, last, axis == c ? -1 : last - 1);
         }
+}
+
+/// Density at the centres. What fell beyond a wall counts before it.
+static void particles_to_density(textbook_flip *f)
+{
+    memset(f->density, 0, f->cells * sizeof *f->density);
+    const float share = 1.0f / f->rest_density;
+    for (uint32_t i = 0; i < f->particle_count; i++) {
+        const point_nodes n = nodes_of(f->particles[i].at);
+        float w[8];
+        const size_t at = center_weights(f, &n, w);
+        for (int corner = 0; corner < 8; corner++)
+            f->density[at + corner_step(f, corner)] += w[corner] * share;
+    }
+    for (int axis = 0; axis < 3; axis++) {
+        fold_plane(f, f->density, axis, 0, 1);
+        fold_plane(f, f->density, axis, f->size[axis] - 1, f->size[axis] - 2);
+    }
 }
 
 static void particles_to_grid(textbook_flip *f)
@@ -210,191 +200,6 @@ static void add_gravity(textbook_flip *f, float dt_s)
     for (size_t i = 0; i < f->cells; i++)
         u[i] += weight[i] > 0.0f ? change : 0.0f;
     apply_walls(f, f->u);
-}
-
-// ------------------------------------------------------------------------------------------------------------ pressure
-
-/// One row of the matrix for each liquid cell, and its right-hand side, the negative divergence in 1/s.
-static void build_cell(textbook_flip *f, size_t i)
-{
-    const int liquid = f->type[i] == LIQUID;
-    float open = 0.0f, divergence = 0.0f;
-    for (int a = 0; a < 3; a++) {
-        const size_t next = i + (size_t)f->stride[a], before = i - (size_t)f->stride[a];
-        open += (float)(f->type[next] != SOLID) + (float)(f->type[before] != SOLID);
-        divergence += f->u[a][next] - f->u[a][i];
-        f->plus[a][i] = liquid && f->type[next] == LIQUID ? 1.0f : 0.0f;
-    }
-    f->diagonal[i] = liquid ? open : 0.0f;
-    f->r[i] = liquid ? -divergence : 0.0f;
-    f->p[i] = f->precon[i] = 0.0f;
-}
-
-static void build_matrix(textbook_flip *f)
-{
-    f->row_count = 0;
-    for (int z = 1; z < f->size[2] - 1; z++)
-        for (int y = 1; y < f->size[1] - 1; y++)
-            for (int x = 1; x < f->size[0] - 1; x++)
-                build_cell(f, (size_t)(x + y * f->stride[1] + z * f->stride[2]));
-    for (int z = 1; z < f->size[2] - 1; z++)
-        for (int y = 1; y < f->size[1] - 1; y++) {
-            size_t first = (size_t)(1 + y * f->stride[1] + z * f->stride[2]), end = first + (size_t)f->size[0] - 2;
-            while (first < end && f->type[first] != LIQUID)
-                first++;
-            while (end > first && f->type[end - 1] != LIQUID)
-                end--;
-            if (first < end)
-                f->rows[f->row_count++] = (flip_row){first, end};
-        }
-}
-
-/// The modified incomplete Cholesky factor MIC(0), as the inverse of its diagonal.
-static void build_precon(textbook_flip *f)
-{
-    const float tau = 0.97f, sigma = 0.25f;
-    const size_t sy = (size_t)f->stride[1], sz = (size_t)f->stride[2];
-    const float *px = f->plus[0], *py = f->plus[1], *pz = f->plus[2];
-    float *precon = f->precon;
-    for (uint32_t row = 0; row < f->row_count; row++)
-        for (size_t i = f->rows[row].first; i < f->rows[row].end; i++) {
-            if (f->diagonal[i] <= 0.0f)
-                continue;
-            const float ex = px[i - 1] * precon[i - 1], ey = py[i - sy] * precon[i - sy],
-                        ez = pz[i - sz] * precon[i - sz];
-            const float filled = ex * precon[i - 1] * (py[i - 1] + pz[i - 1]) +
-                                 ey * precon[i - sy] * (px[i - sy] + pz[i - sy]) +
-                                 ez * precon[i - sz] * (px[i - sz] + py[i - sz]);
-            const float e = f->diagonal[i] - (ex * ex + ey * ey + ez * ez) - tau * filled;
-            precon[i] = 1.0f / sqrtf(e < sigma * f->diagonal[i] ? f->diagonal[i] : e);
-        }
-}
-
-/// z = M r: a forward substitution and a backward one. Cells without liquid have precon = 0 and so stay zero.
-static void apply_precon(textbook_flip *f)
-{
-    const size_t sy = (size_t)f->stride[1], sz = (size_t)f->stride[2];
-    const float *px = f->plus[0], *py = f->plus[1], *pz = f->plus[2], *precon = f->precon, *r = f->r;
-    float *z = f->z;
-    for (uint32_t row = 0; row < f->row_count; row++) {
-        float before = 0.0f;
-        for (size_t i = f->rows[row].first; i < f->rows[row].end; i++) {
-            const float across =
-                r[i] + py[i - sy] * precon[i - sy] * z[i - sy] + pz[i - sz] * precon[i - sz] * z[i - sz];
-            before = (across + px[i - 1] * precon[i - 1] * before) * precon[i];
-            z[i] = before;
-        }
-    }
-    for (uint32_t row = f->row_count; row-- > 0;) {
-        float after = 0.0f;
-        for (size_t i = f->rows[row].end; i-- > f->rows[row].first;) {
-            const float across = z[i] + (py[i] * z[i + sy] + pz[i] * z[i + sz]) * precon[i];
-            after = (across + px[i] * precon[i] * after) * precon[i];
-            z[i] = after;
-        }
-    }
-}
-
-/// z = A s; returns (s, z).
-static double apply_matrix(textbook_flip *f)
-{
-    const size_t sy = (size_t)f->stride[1], sz = (size_t)f->stride[2];
-    const float *px = f->plus[0], *py = f->plus[1], *pz = f->plus[2], *diagonal = f->diagonal, *s = f->s;
-    float *z = f->z;
-    double sum = 0.0;
-    for (uint32_t row = 0; row < f->row_count; row++) {
-        float part = 0.0f;
-        for (size_t i = f->rows[row].first; i < f->rows[row].end; i++) {
-            const float value = diagonal[i] * s[i] - px[i] * s[i + 1] - px[i - 1] * s[i - 1] - py[i] * s[i + sy] -
-                                py[i - sy] * s[i - sy] - pz[i] * s[i + sz] - pz[i - sz] * s[i - sz];
-            z[i] = value;
-            part += value * s[i];
-        }
-        sum += (double)part;
-    }
-    return sum;
-}
-
-/// (z, r)
-static double dot_zr(const textbook_flip *f)
-{
-    double sum = 0.0;
-    for (uint32_t row = 0; row < f->row_count; row++) {
-        float part = 0.0f;
-        for (size_t i = f->rows[row].first; i < f->rows[row].end; i++)
-            part += f->z[i] * f->r[i];
-        sum += (double)part;
-    }
-    return sum;
-}
-
-/// p += alpha s, r -= alpha z; returns the largest residual.
-static float update(textbook_flip *f, float alpha)
-{
-    float largest = 0.0f;
-    float *p = f->p, *r = f->r;
-    const float *s = f->s, *z = f->z;
-    for (uint32_t row = 0; row < f->row_count; row++)
-        for (size_t i = f->rows[row].first; i < f->rows[row].end; i++) {
-            p[i] += alpha * s[i];
-            r[i] -= alpha * z[i];
-            largest = max_of(largest, fabsf(r[i]));
-        }
-    return largest;
-}
-
-/// s = z + beta s
-static void turn(textbook_flip *f, float beta)
-{
-    float *s = f->s;
-    const float *z = f->z;
-    for (uint32_t row = 0; row < f->row_count; row++)
-        for (size_t i = f->rows[row].first; i < f->rows[row].end; i++)
-            s[i] = z[i] + beta * s[i];
-}
-
-/// Conjugate gradients until the divergence over the substep is within the tolerance everywhere.
-static void solve_pressure(textbook_flip *f, float dt_s)
-{
-    uint32_t iterations = 0;
-    float residual = update(f, 0.0f) * dt_s;
-    if (residual > f->tolerance) {
-        apply_precon(f);
-        turn(f, 0.0f);
-    }
-    double sigma = dot_zr(f);
-    while (residual > f->tolerance && iterations < TEXTBOOK_ITERATIONS_MAX) {
-        residual = update(f, (float)(sigma / apply_matrix(f))) * dt_s;
-        iterations++;
-        if (residual <= f->tolerance)
-            break;
-        apply_precon(f);
-        const double next = dot_zr(f);
-        turn(f, (float)(next / sigma));
-        sigma = next;
-    }
-    f->report.pressure_iterations = iterations;
-    f->report.residual = residual;
-}
-
-/// Whether pressure acts on the face between a cell and the one before it.
-static inline int is_open(const textbook_flip *f, size_t cell, size_t before)
-{
-    const uint8_t a = f->type[before], b = f->type[cell];
-    return a != SOLID && b != SOLID && (a == LIQUID || b == LIQUID);
-}
-
-static void project(textbook_flip *f)
-{
-    for (int c = 0; c < 3; c++) {
-        for (int z = 1; z < f->size[2] - 1; z++)
-            for (int y = 1; y < f->size[1] - 1; y++)
-                for (int x = 1; x < f->size[0] - 1; x++) {
-                    const size_t i = (size_t)(x + y * f->stride[1] + z * f->stride[2]);
-                    const size_t before = i - (size_t)f->stride[c];
-                    f->u[c][i] -= is_open(f, i, before) ? f->p[i] - f->p[before] : 0.0f;
-                }
-    }
 }
 
 // ------------------------------------------------------------------------------------------------------- extrapolation
@@ -470,7 +275,7 @@ static inline void stay_inside(const textbook_flip *f, float *at)
 }
 
 /// FLIP with a share of PIC, then the midpoint rule (RK2) through the new velocities. Returns how fast it moved.
-static inline float advect_particle(const textbook_flip *f, flip_particle *particle, float dt_s, float ratio)
+static inline float advect_plain(const textbook_flip *f, flip_particle *particle, float dt_s, float ratio)
 {
     float velocity[3], middle[3], w[8], fastest = 0.0f;
     const point_nodes n = nodes_of(particle->at);
@@ -493,11 +298,54 @@ static inline float advect_particle(const textbook_flip *f, flip_particle *parti
     return fastest;
 }
 
+/// The new velocity at a place reached from a particle.
+static inline void carrier_at(const textbook_flip *f, const flip_particle *particle, const float *along, float dt_s,
+                              float *carrier)
+{
+    float at[3], w[8];
+    for (int c = 0; c < 3; c++)
+        at[c] = particle->at[c] + dt_s * along[c];
+    stay_inside(f, at);
+    const point_nodes n = nodes_of(at);
+    for (int c = 0; c < 3; c++) {
+        const size_t node = corner_weights(f, &n, c, w);
+        carrier[c] = sample(f, f->u[c], node, w);
+    }
+}
+
+/// The same by Ralston's third-order rule. The correction of the volume is all in the first stage, which is where the
+/// particle's density is: that stage carries two ninths of the way.
+static inline float advect_full(const textbook_flip *f, flip_particle *particle, float dt_s, float ratio)
+{
+    float first[3], second[3], third[3], w[8], fastest = 0.0f;
+    const point_nodes n = nodes_of(particle->at);
+    for (int c = 0; c < 3; c++) {
+        const size_t at = corner_weights(f, &n, c, w);
+        const float velocity = sample(f, f->u[c], at, w);
+        const float change = velocity - sample(f, f->u_old[c], at, w);
+        particle->velocity[c] = ratio * (particle->velocity[c] + change) + (1.0f - ratio) * velocity;
+        first[c] = velocity + 4.5f / dt_s * sample(f, f->shift[c], at, w);
+    }
+    carrier_at(f, particle, first, 0.5f * dt_s, second);
+    carrier_at(f, particle, second, 0.75f * dt_s, third);
+    for (int c = 0; c < 3; c++) {
+        const float carrier = (2.0f * first[c] + 3.0f * second[c] + 4.0f * third[c]) * (1.0f / 9.0f);
+        particle->at[c] += dt_s * carrier;
+        fastest = max_of(fastest, fabsf(carrier));
+    }
+    stay_inside(f, particle->at);
+    return fastest;
+}
+
 static void grid_to_particles(textbook_flip *f, float dt_s, float ratio)
 {
     float fastest = 0.0f;
-    for (uint32_t i = 0; i < f->particle_count; i++)
-        fastest = max_of(fastest, advect_particle(f, &f->particles[i], dt_s, ratio));
+    if (f->accuracy == TEXTBOOK_FULL)
+        for (uint32_t i = 0; i < f->particle_count; i++)
+            fastest = max_of(fastest, advect_full(f, &f->particles[i], dt_s, ratio));
+    else
+        for (uint32_t i = 0; i < f->particle_count; i++)
+            fastest = max_of(fastest, advect_plain(f, &f->particles[i], dt_s, ratio));
     f->speed_max = fastest;
 }
 
@@ -506,15 +354,23 @@ static void grid_to_particles(textbook_flip *f, float dt_s, float ratio)
 static void substep(textbook_flip *f, float dt_s, float ratio)
 {
     f->mark_s = now_s();
+    const int is_full = f->accuracy == TEXTBOOK_FULL;
     particles_to_grid(f);
     add_gravity(f, dt_s);
+    if (is_full)
+        particles_to_density(f);
     mark(f, TEXTBOOK_P2G);
-    build_matrix(f);
-    build_precon(f);
+    if (is_full)
+        textbook_mark_fringe(f);
+    textbook_build_system(f);
     mark(f, TEXTBOOK_MATRIX);
-    solve_pressure(f, dt_s);
-    project(f);
+    textbook_project(f, dt_s);
     mark(f, TEXTBOOK_PRESSURE);
+    if (is_full) {
+        textbook_correct_volume(f);
+        apply_walls(f, f->shift);
+    }
+    mark(f, TEXTBOOK_VOLUME);
     extrapolate(f);
     mark(f, TEXTBOOK_EXTRAPOLATE);
     grid_to_particles(f, dt_s, ratio);
@@ -552,6 +408,11 @@ static int take_all(textbook_flip *f)
         f->weight[a] = take(f, f->cells, sizeof(float));
         f->plus[a] = take(f, f->cells, sizeof(float));
     }
+    if (f->accuracy == TEXTBOOK_FULL) {
+        f->density = take(f, f->cells, sizeof(float));
+        for (int a = 0; a < 3; a++)
+            f->shift[a] = take(f, f->cells, sizeof(float));
+    }
     f->type = take(f, f->cells, 1);
     f->empty = take(f, f->cells, 1);
     f->layer = take(f, f->cells, 1);
@@ -573,13 +434,8 @@ static void fill_empty(textbook_flip *f)
             memset(f->empty + 1 + y * f->stride[1] + z * f->stride[2], AIR, (size_t)f->size[0] - 2);
 }
 
-tarn_status textbook_flip_create(const tarn_tank_desc *desc, const float *positions_m, const float *velocities_m_s,
-                                 uint32_t particle_count, textbook_flip **out)
+static void take_parameters(textbook_flip *f, const tarn_tank_desc *desc)
 {
-    *out = NULL;
-    textbook_flip *f = calloc(1, sizeof *f);
-    if (f == NULL)
-        return TARN_E_MEMORY;
     f->cells = 1;
     for (int a = 0; a < 3; a++) {
         f->size[a] = desc->cells[a] + 2;
@@ -592,7 +448,20 @@ tarn_status textbook_flip_create(const tarn_tank_desc *desc, const float *positi
     f->flip_ratio = desc->parameters[TARN_PARAMETER_FLIP];
     f->tolerance = desc->parameters[TARN_PARAMETER_TOLERANCE];
     f->cfl = desc->parameters[TARN_PARAMETER_CFL];
+    f->density_gain = desc->parameters[TARN_PARAMETER_DENSITY];
+    f->rest_density = (float)(desc->particles_per_axis * desc->particles_per_axis * desc->particles_per_axis);
     f->substeps_max = (uint32_t)desc->parameters[TARN_PARAMETER_SUBSTEPS];
+}
+
+tarn_status textbook_flip_create(const tarn_tank_desc *desc, textbook_accuracy accuracy, const float *positions_m,
+                                 const float *velocities_m_s, uint32_t particle_count, textbook_flip **out)
+{
+    *out = NULL;
+    textbook_flip *f = calloc(1, sizeof *f);
+    if (f == NULL)
+        return TARN_E_MEMORY;
+    f->accuracy = accuracy;
+    take_parameters(f, desc);
     f->particle_count = particle_count;
     if (!take_all(f)) {
         textbook_flip_destroy(f);
