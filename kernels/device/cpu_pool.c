@@ -1,8 +1,8 @@
 // A launch is cut into pieces, and whoever is awake takes them, large ones first and single tiles in the end, so that
 // uneven tiles balance:
 //
-//     owner:   write the job ── publish it in `ticket` ── take pieces until none is left ── wait for tiles in others'
-//     hands helper:  take pieces while there are any ── wait for tiles in the ticket (spin, then sleep)
+//     owner:   write the job ── publish it in `ticket` ── take pieces until none is left ── wait for others' tiles
+//     helper:  take pieces while there are any ── wait for tiles in the ticket (spin, then sleep)
 //
 // A helper that is late is not waited for: the owner waits for the tiles that helpers took, not for the helpers. So a
 // launch costs a fraction of a microsecond while helpers spin, and never more than the owner's own work plus one piece

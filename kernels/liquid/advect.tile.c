@@ -339,9 +339,9 @@ TILE_FN void load_far(const liquid_args *args, advect_scratch *s, tile_place pla
 }
 
 /// The velocity that carries particles at points, fixed-point cells of the tile; from the scratch or, beyond it, from
-/// anywhere.
+/// anywhere. `there`: the particles that the pack has.
 TILE_FN void carrier_at(const liquid_args *args, const far_scratch *s, tile_place place, cell_box box,
-                        const pack_i32 *point, pack_f32 *carrier)
+                        const pack_i32 *point, pack_i32 there, pack_f32 *carrier)
 {
     pack_axis axes[3];
     pack_i32 beyond = pack_all_i32(0);
@@ -355,6 +355,7 @@ TILE_FN void carrier_at(const liquid_args *args, const far_scratch *s, tile_plac
         axes[a] = pack_axis_of(near);
     }
     TILE_UNROLL for (int c = 0; c < 3; c++) carrier[c] = interpolate_far(s, c, axes);
+    beyond &= there;
     if (pack_any(beyond)) {
         for (int l = 0; l < PACK_WIDTH; l++) {
             if (pack_get_i32(beyond, l) == 0)
@@ -376,22 +377,23 @@ TILE_FN void stage_point(const pack_i32 *at, const pack_f32 *velocity, float sha
     }
 }
 
-/// Displacement over the substep, cells, by Ralston's third-order Runge-Kutta method.
+/// Displacement over the substep, cells, by Ralston's third-order Runge-Kutta method; unlimited.
 /// @param velocity  the first stage's
+/// @param there     the particles that the pack has
 TILE_FN void displacement(const liquid_args *args, const far_scratch *s, tile_place place, cell_box box,
-                          const pack_i32 *at, const pack_f32 *velocity, pack_f32 *moved)
+                          const pack_i32 *at, const pack_f32 *velocity, pack_i32 there, pack_f32 *way)
 {
     const float frac = args->m.control->frac;
     pack_i32 point[3];
     pack_f32 second[3], third[3];
     stage_point(at, velocity, 0.5f * frac, point);
-    carrier_at(args, s, place, box, point, second);
+    carrier_at(args, s, place, box, point, there, second);
     stage_point(at, second, 0.75f * frac, point);
-    carrier_at(args, s, place, box, point, third);
+    carrier_at(args, s, place, box, point, there, third);
     TILE_UNROLL for (int c = 0; c < 3; c++)
     {
         const pack_f32 sum = 2.0f * velocity[c] + 3.0f * second[c] + 4.0f * third[c];
-        moved[c] = pack_clamp_f32(frac * (1.0f / 9.0f) * sum, -MOVE_CELLS_MAX, MOVE_CELLS_MAX);
+        way[c] = frac * (1.0f / 9.0f) * sum;
     }
 }
 
@@ -439,8 +441,6 @@ TILE_FN void start_pack(const liquid_args *args, const far_scratch *s, uint32_t 
         pack_store_i32(args->m.moved_position[c] + particle, pack_bits_f32(interpolate_far(s, c, axes)), n);
 }
 
-enum { STAYS = 13 };
-
 /// Counts the particles that leave their tile; most don't, and all would count in one place.
 TILE_FN void count_moves(advect_scratch *s, pack_i32 to, uint32_t n)
 {
@@ -457,23 +457,26 @@ TILE_FN void move_pack(const liquid_args *args, advect_scratch *s, tile_place pl
 {
     const liquid_memory *m = &args->m;
     const int tile_at[3] = {place.x, place.y, place.z};
-    pack_f32 velocity[3], moved[3], farthest = pack_all_f32(0.0f);
+    const float limit = m->control->speed_max * m->control->frac;
+    const pack_i32 there = pack_first_f32(1.0f, n) > 0.0f;
+    pack_f32 velocity[3], way[3], farthest = pack_all_f32(0.0f);
     pack_i32 at[3], to = pack_all_i32(0);
     pack_prefetch(m->id + particle);
     pack_prefetch(m->moved_id + particle);
     load_places(m, particle, n, at);
     TILE_UNROLL for (int c = 0; c < 3; c++) velocity[c] =
         pack_f32_bits(pack_load_i32(m->moved_position[c] + particle, n));
-    displacement(args, &s->of.far, place, box, at, velocity, moved);
+    displacement(args, &s->of.far, place, box, at, velocity, there, way);
     TILE_UNROLL for (int c = 2; c >= 0; c--)
     {
         const int32_t last = (args->shape.cells[c] << POSITION_BITS) - 1 - WALL_MARGIN;
+        const pack_f32 moved = pack_clamp_f32(way[c], -MOVE_CELLS_MAX, MOVE_CELLS_MAX);
         const pack_i32 wanted =
-            pack_load_i32(m->position[c] + particle, n) + pack_round_i32(moved[c] * (float)(1 << POSITION_BITS));
+            pack_load_i32(m->position[c] + particle, n) + pack_round_i32(moved * (float)(1 << POSITION_BITS));
         const pack_i32 position = pack_clamp_i32(wanted, WALL_MARGIN, last);
         pack_store_i32(m->moved_position[c] + particle, position, n);
         to = to * 3 + ((position >> TILE_POSITION_BITS) - (tile_at[c] - 1));
-        farthest = pack_max_f32(farthest, pack_abs_f32(moved[c]));
+        farthest = pack_max_f32(farthest, pack_abs_f32(pack_clamp_f32(way[c], -limit, limit)));
     }
     count_moves(s, to, n);
     pack_keep_max_f32(s->way, farthest * pack_first_f32(1.0f, n));

@@ -79,8 +79,7 @@ TILE_FN void limit_speed(liquid_body_state *state)
     }
 }
 
-// ------------------------------------------------------------------------------------------------ before the
-// projection
+// ----------------------------------------------------------------------------------------------- before the projection
 
 /// Position and rotation between the ends of the step.
 TILE_FN void pose_between(const liquid_body_control *control, uint32_t b, float share, float *pose)
@@ -217,8 +216,7 @@ TILE_KERNEL(liquid_body_tiles, TILES_LANES, liquid_args, body_tiles_scratch)
         m->bodies->tile_count = s->base;
 }
 
-// ---------------------------------------------------------------------------------------------------- in the
-// projection
+// --------------------------------------------------------------------------------------------------- in the projection
 
 typedef struct body_gather_scratch {
     float value[6][TILE_CELLS];
@@ -446,8 +444,7 @@ TILE_KERNEL(liquid_bodies_kick, BODY_LANES, liquid_args, tile_no_scratch)
     }
 }
 
-// -------------------------------------------------------------------------------------------------------------
-// contacts
+// ------------------------------------------------------------------------------------------------------------ contacts
 
 typedef struct contact {
     float distance, normal[3], r[3]; ///< r: from the centre of mass

@@ -160,7 +160,7 @@ TILE_KERNEL(liquid_totals_sum, PARTICLE_LANES, liquid_args, totals_scratch)
             const float v = m->velocity[c][i];
             hash = tile_mix_u64(hash ^ ((uint64_t)m->position[c][i] << 32 | tile_bits_f32(v)));
             energy += v * v;
-            s->sum[TOTAL_POSITION + c][lane] = counts * (uint64_t)(mass * (float)(m->position[c][i] >> 10));
+            s->sum[TOTAL_POSITION + c][lane] = counts * (uint64_t)((double)mass * (double)m->position[c][i]);
             s->sum[TOTAL_VELOCITY + c][lane] = counts * (uint64_t)(int64_t)tile_round_i32(mass * v * (float)(1 << 20));
         }
         for (int c = 0; m->affine[0] != NULL && c < 9; c++)
@@ -168,7 +168,7 @@ TILE_KERNEL(liquid_totals_sum, PARTICLE_LANES, liquid_args, totals_scratch)
         if (m->attribute != NULL)
             hash = tile_mix_u64(hash ^ m->attribute[i]);
         s->sum[TOTAL_ENERGY][lane] = counts * (uint64_t)(mass * energy * (float)(1 << 20));
-        s->sum[TOTAL_MASS][lane] = counts * (uint64_t)(mass * (float)(1 << 20));
+        s->sum[TOTAL_MASS][lane] = counts * (uint64_t)(mass * (float)(1ull << TOTAL_MASS_BITS));
         s->sum[TOTAL_HASH][lane] = counts * hash;
         s->sum[TOTAL_HASH + 1][lane] = counts * tile_mix_u64(hash ^ 0xd1b54a32d192ed03ull);
     }

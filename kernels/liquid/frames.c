@@ -179,12 +179,12 @@ tarn_status tarn_tank_report_get(tarn_tank *tank, tarn_tank_report *report)
     const double cell_m = (double)tank->desc.cell_m;
     report->volume_m3 = (double)totals.sum[TOTAL_VOLUME] * 0x1p-20 * cell_m * cell_m * cell_m;
     const double speed = (double)metres_per_second(tank);
-    const double mass = totals.sum[TOTAL_MASS] > 0 ? (double)totals.sum[TOTAL_MASS] * 0x1p-20 : 1.0;
+    const double mass = totals.sum[TOTAL_MASS] > 0 ? ldexp((double)totals.sum[TOTAL_MASS], -TOTAL_MASS_BITS) : 1.0;
     report->kinetic_j_kg = 0.5 * (double)totals.sum[TOTAL_ENERGY] * 0x1p-20 / mass * speed * speed;
     for (int a = 0; a < 3; a++) {
         report->momentum_m_s[a] = (double)(int64_t)totals.sum[TOTAL_VELOCITY + a] * 0x1p-20 / mass * speed;
         report->center_m[a] =
-            ((double)totals.sum[TOTAL_POSITION + a] / mass + 0.5) * 0x1p-10 * (double)tank->desc.cell_m;
+            ((double)totals.sum[TOTAL_POSITION + a] / mass + 0.5) / (1 << POSITION_BITS) * (double)tank->desc.cell_m;
     }
     report->potential_j_kg = (double)tank->parameters[TARN_PARAMETER_GRAVITY] * report->center_m[1];
     return TARN_OK;

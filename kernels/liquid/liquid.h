@@ -11,7 +11,7 @@
 ///     active    occupied tiles and their 26 neighbours; velocity        index s, in ascending dense order
 ///     level l   coarsened occupied tiles of the multigrid, l >= 1       index i, in ascending dense order
 ///
-/// Particles are sorted by dense tile. A particle moves at most TARN_MOVE_CELLS_MAX < 8 cells in a substep, so whatever
+/// Particles are sorted by dense tile. A particle moves at most MOVE_CELLS_MAX < 8 cells in a substep, so whatever
 /// it needs and wherever it goes is active.
 #ifndef TARN_KERNELS_LIQUID_H
 #define TARN_KERNELS_LIQUID_H
@@ -262,13 +262,14 @@ typedef struct liquid_body_control {
 /// Totals for reports and hashes: sums modulo 2^64, so that the order doesn't matter. The first eight weigh a particle
 /// by its liquid's density over that of the heaviest.
 enum {
-    TOTAL_POSITION = 0, ///< three sums of positions, 1/2^10 cell
+    TOTAL_POSITION = 0, ///< three sums of positions, 1/2^POSITION_BITS cell
     TOTAL_VELOCITY = 3, ///< three sums of velocities, 1/2^20 cell per step, signed
     TOTAL_ENERGY = 6,   ///< sum of velocity^2, 1/2^20
-    TOTAL_MASS = 7,     ///< sum of these weights, 1/2^20
+    TOTAL_MASS = 7,     ///< sum of these weights, 1/2^TOTAL_MASS_BITS
     TOTAL_HASH = 8,     ///< two sums of the particles' hashes
     TOTAL_VOLUME = 10,  ///< sum over cells of the smoothed density, at most that at rest, 1/2^20 cell
     TOTAL_COUNT = 11,
+    TOTAL_MASS_BITS = 36,
 };
 
 typedef struct liquid_totals {

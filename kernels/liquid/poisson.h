@@ -21,7 +21,6 @@
 /// Kinds of cells as numbers, so that the sum of two cells' tells what the face between them is.
 #define KIND_SOLID (-8.0f)
 #define KIND_AIR 0.0f
-#define KIND_LIQUID 1.0f
 #define KIND_SURFACE 0.5f ///< over this the face touches liquid, and pressure moves what flows through it
 #define KIND_INSIDE 1.5f  ///< over this it has liquid on both sides
 

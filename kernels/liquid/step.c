@@ -1,6 +1,7 @@
 // One fixed step: substeps, each a fixed sequence of launches.
 //
-//     p2g ─ grid ─ matrix ─ pressure ─ project ─ density ─ extrapolate ─ g2p + advect ─ sort
+//     p2g ─ grid ─ bodies, solids ─ viscosity ─ tension ─ fringe, matrix ─ pressure ─ density ─ extrapolate ─ g2p +
+//     advect ─ collide ─ births, drains ─ sort
 #include "kernels/liquid/tank_internal.h"
 
 #include <math.h>

@@ -180,7 +180,7 @@ TILE_FN uint32_t face_kind(const viscosity_scratch *s, int at, int c)
 TILE_FN float hold_of(const liquid_args *args, const viscosity_scratch *s, int at)
 {
     const uint32_t owner = args->m.cover_owner != NULL ? s->owner[at] : (uint32_t)BODY_NONE;
-    return owner != BODY_NONE ? args->m.bodies->hold[owner] : 1.0f;
+    return owner < BODIES_MAX ? args->m.bodies->hold[owner] : 1.0f; // the rim's edges hold anything
 }
 
 /// The values of component c, zero where they are neither sought nor held, and the links to them.
@@ -417,13 +417,17 @@ TILE_KERNEL(liquid_body_drag, CELL_LANES, liquid_args, body_drag_scratch)
     }
     for (uint32_t b = 0; b < m->bodies->count; b++) {
         float *to = m->body_partial + ((uint64_t)tile * BODIES_MAX + b) * BODY_SUMS;
-        const int acts = any && (near >> b & 1) != 0;
+        if (!any || (near >> b & 1) == 0) {
+            FOR_RANGE (k, 0, BODY_SUMS)
+                to[k] = 0.0f;
+            continue;
+        }
         FOR_RANGE (i, 0, TILE_CELLS) {
             for (int k = 0; k < BODY_SUMS; k++)
                 s->value[k][i] = 0.0f;
         }
         TILE_BARRIER();
-        for (int c = 0; c < 3 && acts; c++) {
+        for (int c = 0; c < 3; c++) {
             load_component(args, &s->m.v, place, slot, m->u[c], c);
             if (m->viscosity != NULL)
                 load_dynamic(args, &s->m, place, slot, c);

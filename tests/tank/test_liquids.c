@@ -298,6 +298,24 @@ static void reports_weigh_liquids_by_their_density(void **state)
     tarn_tank_destroy(tank);
 }
 
+/// What weighs a thousandth is where it is all the same.
+static void reports_find_the_light_liquid_alone(void **state)
+{
+    (void)state;
+    const uint16_t cells[3] = {16, 16, 16};
+    tarn_tank_desc desc =
+        block_desc(&variants[VARIANT_MIXED], cells, (const int[3]){0, 0, 0}, (const int[3]){16, 8, 16});
+    desc.liquids[0].density_kg_m3 = 1000.0f;
+    desc.liquids[1].density_kg_m3 = 1.0f;
+    desc.blocks[0].liquid = 1;
+    tarn_tank *tank = open_tank(&desc);
+    tarn_tank_report report;
+    assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
+    for (int a = 0; a < 3; a++)
+        assert_true(fabs(report.center_m[a] / (double)(0.5f * desc.blocks[0].max_m[a]) - 1.0) < 0.002);
+    tarn_tank_destroy(tank);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +327,7 @@ int main(void)
         cmocka_unit_test(emptied_tiles_have_no_viscosity),
         cmocka_unit_test(dye_mixes_and_none_is_lost),
         cmocka_unit_test(reports_weigh_liquids_by_their_density),
+        cmocka_unit_test(reports_find_the_light_liquid_alone),
     };
     return cmocka_run_group_tests_name("liquids", tests, open_device, close_device);
 }

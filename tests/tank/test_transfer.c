@@ -600,6 +600,33 @@ static void same_bits_for_every_isa_and_thread_count(void **state)
     }
 }
 
+/// A way is cut short where it is too long for a substep, but not the speed that the number of substeps follows: else
+/// it would never rise again.
+static void ways_cut_short_keep_their_speed(void **state)
+{
+    (void)state;
+    const uint16_t cells[3] = {32, 32, 32};
+    tarn_tank_desc desc = block_desc(&variants[0], cells, (const int[3]){8, 8, 8}, (const int[3]){24, 24, 24});
+    tarn_tank *tank = open_tank(&desc);
+    liquid_args args = tank->args;
+    const liquid_memory *m = &tank->args.m;
+    tank_launch_p2g(tank, &args);
+    for (int c = 0; c < 3; c++) {
+        args.m.u_ext[c] = m->u[c];
+        memset(m->shift[c], 0, (size_t)tank->counters.active * TILE_CELLS * sizeof(float));
+        for (size_t i = 0; i < (size_t)tank->counters.active * TILE_CELLS; i++)
+            m->u[c][i] = c == 0 ? 2.5f * MOVE_CELLS_MAX : 0.0f;
+    }
+    m->counters->speed_max_bits = 0;
+    tank_launch(tank, &args, liquid_advect_id, &m->counters->occupied, args.shape.tile_total[0]);
+    assert_true(fabsf(tile_f32_bits(m->counters->speed_max_bits) - 2.5f * MOVE_CELLS_MAX) < 1e-4f);
+    for (uint32_t i = 0; i < tank->particle_count; i++) {
+        const uint32_t way = (uint32_t)(MOVE_CELLS_MAX * (1 << POSITION_BITS));
+        assert_true(m->position[0][i] >> POSITION_BITS >= 20 || m->moved_position[0][i] == m->position[0][i] + way);
+    }
+    tarn_tank_destroy(tank);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -610,6 +637,7 @@ int main(void)
         cmocka_unit_test(turning_survives_affine_transfers),
         cmocka_unit_test(mirrored_particles_get_mirrored_bits),
         cmocka_unit_test(lone_drops_keep_their_velocity),
+        cmocka_unit_test(ways_cut_short_keep_their_speed),
         cmocka_unit_test(same_bits_for_every_isa_and_thread_count),
     };
     return cmocka_run_group_tests_name("transfer", tests, open_device, close_device);
