@@ -20,6 +20,8 @@ target_compile_options(tarn_options INTERFACE
     $<$<COMPILE_LANGUAGE:C>:-ffp-contract=off -fno-math-errno -fvisibility=hidden>)
 target_compile_definitions(tarn_options INTERFACE _GNU_SOURCE TARN_VERSION="${PROJECT_VERSION}")
 if(TARN_SANITIZE)
+    # Places and names are all that a report says; where variables lie takes longer to compute than the code.
+    target_compile_options(tarn_options INTERFACE -g1)
     target_compile_options(tarn_options INTERFACE -fsanitize=${TARN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
     target_link_options(tarn_options INTERFACE -fsanitize=${TARN_SANITIZE})
 endif()

@@ -52,6 +52,7 @@ tarn_needs_to_test() {
     tarn_needs_to_run
     cat <<END
 libcmocka-dev = unit tests in C
+ccache ccache keeps what was compiled for the next build from scratch
 chromium chromium browser tests
 clang-format clang-format checks the layout of the C sources
 clang-tidy clang-tidy checks the C sources for mistakes

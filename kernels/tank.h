@@ -283,7 +283,7 @@ float tarn_tank_parameter(const tarn_tank *tank, tarn_parameter id);
 /// Advances by one fixed step. `pushes` act in every substep of it.
 /// @return TARN_OK, TARN_E_ARGUMENT (push_count > TARN_TANK_PUSHES_MAX or a push that isn't finite), TARN_E_UNSTABLE (a
 ///         value that isn't finite came up: load a state or reset), TARN_E_MEMORY (the liquid spread over more tiles
-///         than there is memory for) or TARN_E_DEVICE
+///         than there is memory for, and is lost: load a state or reset) or TARN_E_DEVICE
 tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t push_count);
 
 /// Turns and shakes the tank: where it will be in the room at the end of the next step. The liquid feels it as
@@ -346,6 +346,11 @@ size_t tarn_tank_frame_bytes_max(const tarn_tank *tank);
 /// @return TARN_OK, TARN_E_SPACE, TARN_E_ARGUMENT or TARN_E_DEVICE
 tarn_status tarn_tank_encode(tarn_tank *tank, const tarn_tank_frame_info *info, uint8_t *bytes, size_t bytes_max,
                              size_t *byte_count);
+
+/// Marks the tiles that hold particles. Waits for the device.
+/// @param bits  a bit per tile of the tank, x fastest, z slowest, from the lowest bit of the first byte on
+/// @return TARN_OK, TARN_E_SPACE (bits_bytes are too few) or TARN_E_DEVICE; where it fails the bits stay as they were
+tarn_status tarn_tank_tiles(tarn_tank *tank, uint8_t *bits, size_t bits_bytes);
 
 /// Copies particles out, unquantized, ordered by id: for exports and tests. Any of the arrays may be NULL.
 /// @param positions_m     3 floats per particle

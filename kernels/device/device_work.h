@@ -26,7 +26,11 @@ typedef struct tarn_kernel {
 #define TARN_KERNEL_CUDA_DECLARE(name)
 #define TARN_KERNEL_CUDA(name) NULL
 #endif
-#if defined(__x86_64__)
+// A build with one form of its kernels has it for every instruction set, and needs a processor for it.
+#if !defined(TARN_ONE_ISA) && !defined(__x86_64__)
+#define TARN_ONE_ISA v2
+#endif
+#if !defined(TARN_ONE_ISA)
 #define TARN_KERNEL_DECLARE(name)                                                                                      \
     void tarn_cpu_##name##_v2(const void *, uint32_t, uint32_t, void *);                                               \
     void tarn_cpu_##name##_v3(const void *, uint32_t, uint32_t, void *);                                               \
@@ -37,12 +41,16 @@ typedef struct tarn_kernel {
 #name, {tarn_cpu_##name##_v2, tarn_cpu_##name##_v3, tarn_cpu_##name##_v4 }, TARN_KERNEL_CUDA(name)             \
     }
 #else
+#define TARN_KERNEL_JOIN(name, isa) tarn_cpu_##name##_##isa
+#define TARN_KERNEL_CPU(name, isa) TARN_KERNEL_JOIN(name, isa)
 #define TARN_KERNEL_DECLARE(name)                                                                                      \
-    void tarn_cpu_##name##_v2(const void *, uint32_t, uint32_t, void *);                                               \
+    void TARN_KERNEL_CPU(name, TARN_ONE_ISA)(const void *, uint32_t, uint32_t, void *);                                \
     TARN_KERNEL_CUDA_DECLARE(name)
 #define TARN_KERNEL_DEFINE(name)                                                                                       \
     {                                                                                                                  \
-#name, {tarn_cpu_##name##_v2, tarn_cpu_##name##_v2, tarn_cpu_##name##_v2 }, TARN_KERNEL_CUDA(name)             \
+#name, {TARN_KERNEL_CPU(name, TARN_ONE_ISA), TARN_KERNEL_CPU(name, TARN_ONE_ISA),                              \
+                TARN_KERNEL_CPU(name, TARN_ONE_ISA) },                                                                 \
+                TARN_KERNEL_CUDA(name)                                                                                 \
     }
 #endif
 

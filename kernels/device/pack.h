@@ -7,6 +7,9 @@
 ///         pack_store_f32(args->y + i, args->a * x, n);
 ///     }
 ///
+/// EACH_PACK (i, n, first, end, call) does the same with a call of a TILE_FN, which a CPU compiles twice: for full
+/// packs, whose n is a constant and costs nothing, and for what is left.
+///
 /// Packs are added, multiplied, shifted, masked and compared with the language's operators, with each other or, on
 /// either side, with a scalar; a comparison gives a mask for pack_select_f32, pack_any and `&`. Each particle's numbers
 /// go through the operations that a scalar would, so the width leaves no trace in the bits.
@@ -28,6 +31,9 @@ typedef struct pack_places {
 #define FOR_PACKS(i, n, begin, end)                                                                                    \
     FOR_RANGE (i, begin, end)                                                                                          \
         for (uint32_t n = 1; n > 0; n = 0)
+#define EACH_PACK(i, n, begin, end, call)                                                                              \
+    FOR_PACKS(i, n, begin, end)                                                                                        \
+    call
 
 TILE_FN void pack_prefetch(const void *)
 {
@@ -89,6 +95,10 @@ TILE_FN pack_i32 pack_clamp_i32(pack_i32 a, int32_t lo, int32_t hi)
     return tile_clamp_i32(a, lo, hi);
 }
 TILE_FN int pack_any(pack_i32 mask)
+{
+    return mask != 0;
+}
+TILE_FN uint32_t pack_mask_bits(pack_i32 mask)
 {
     return mask != 0;
 }
@@ -155,6 +165,9 @@ TILE_FN void pack_keep_max_f32(float *kept, pack_f32 a)
 #include <immintrin.h>
 #endif
 
+#ifdef PACK_X86
+typedef long long pack_x86_i32 __attribute__((vector_size(4 * PACK_WIDTH))); ///< what intrinsics take for a pack_i32
+#endif
 typedef float pack_f32 __attribute__((vector_size(4 * PACK_WIDTH)));
 typedef int32_t pack_i32 __attribute__((vector_size(4 * PACK_WIDTH)));
 /// Where each particle looks up, as scalars.
@@ -165,6 +178,19 @@ typedef struct pack_places {
 #define FOR_PACKS(i, n, begin, end)                                                                                    \
     for (uint32_t i = (begin), n; i < (end) && ((n = tile_min_u32((end)-i, PACK_WIDTH)), 1); i += PACK_WIDTH)
 
+#define EACH_PACK(i, n, begin, end, call)                                                                              \
+    do {                                                                                                               \
+        uint32_t i = (begin);                                                                                          \
+        for (; (end)-i >= PACK_WIDTH; i += PACK_WIDTH) {                                                               \
+            const uint32_t n = PACK_WIDTH;                                                                             \
+            call;                                                                                                      \
+        }                                                                                                              \
+        if (i < (end)) {                                                                                               \
+            const uint32_t n = (end)-i;                                                                                \
+            call;                                                                                                      \
+        }                                                                                                              \
+    } while (0)
+
 /// Brings the values some packs behind p nearer, of an array of four-byte numbers that a loop goes through once: the
 /// loops of the liquid follow more arrays than a processor does by itself. No harm beyond an array's end.
 TILE_FN void pack_prefetch(const void *p)
@@ -174,6 +200,11 @@ TILE_FN void pack_prefetch(const void *p)
 /// The first n numbers from memory, zeros behind them. Nothing behind them is read.
 TILE_FN pack_i32 pack_load_i32(const uint32_t *p, uint32_t n)
 {
+    if (__builtin_constant_p(n) && n >= PACK_WIDTH) {
+        pack_i32 all;
+        memcpy(&all, p, sizeof all);
+        return all;
+    }
 #if PACK_WIDTH == 16
     return (pack_i32)_mm512_maskz_loadu_epi32((__mmask16)(0xffffu >> (16 - n)), p);
 #elif PACK_WIDTH == 8
@@ -189,20 +220,21 @@ TILE_FN pack_i32 pack_load_i32(const uint32_t *p, uint32_t n)
     return r;
 #endif
 }
-/// Stores the first n.
+/// Stores the first n. Some processors take long for masked stores, so that a full pack goes without.
 TILE_FN void pack_store_i32(uint32_t *p, pack_i32 a, uint32_t n)
 {
+    if (n >= PACK_WIDTH) {
+        memcpy(p, &a, sizeof a);
+        return;
+    }
 #if PACK_WIDTH == 16
     _mm512_mask_storeu_epi32(p, (__mmask16)(0xffffu >> (16 - n)), (__m512i)a);
 #elif PACK_WIDTH == 8
     const pack_i32 lane = {0, 1, 2, 3, 4, 5, 6, 7}, there = lane < (int32_t)n;
     _mm256_maskstore_epi32((int *)p, (__m256i)there, (__m256i)a);
 #else
-    if (n >= PACK_WIDTH)
-        memcpy(p, &a, sizeof a);
-    else
-        for (uint32_t l = 0; l < n; l++)
-            memcpy(p + l, (const char *)&a + l * sizeof *p, sizeof *p);
+    for (uint32_t l = 0; l < n; l++)
+        memcpy(p + l, (const char *)&a + l * sizeof *p, sizeof *p);
 #endif
 }
 TILE_FN pack_f32 pack_load_f32(const float *p, uint32_t n)
@@ -213,10 +245,19 @@ TILE_FN void pack_store_f32(float *p, pack_f32 a, uint32_t n)
 {
     pack_store_i32((uint32_t *)p, (pack_i32)a, n);
 }
+/// Of numbers up to 255.
 TILE_FN void pack_store_u8(uint8_t *p, pack_i32 a, uint32_t n)
 {
     typedef uint8_t bytes __attribute__((vector_size(PACK_WIDTH)));
+#if PACK_WIDTH == 8
+    const __m256i bytes_of_halves = _mm256_shuffle_epi8((__m256i)a, _mm256_set1_epi32(0x0c080400));
+    const uint64_t all = (uint32_t)_mm256_extract_epi32(bytes_of_halves, 0) |
+                         (uint64_t)(uint32_t)_mm256_extract_epi32(bytes_of_halves, 4) << 32;
+    bytes narrow;
+    memcpy(&narrow, &all, sizeof narrow);
+#else
     const bytes narrow = __builtin_convertvector(a, bytes);
+#endif
     if (n >= PACK_WIDTH)
         memcpy(p, &narrow, sizeof narrow);
     else
@@ -282,8 +323,13 @@ TILE_FN pack_f32 pack_clamp_f32(pack_f32 a, float lo, float hi)
 }
 TILE_FN pack_i32 pack_clamp_i32(pack_i32 a, int32_t lo, int32_t hi)
 {
+#ifdef PACK_X86
+    const pack_x86_i32 most = (pack_x86_i32)pack_all_i32(hi), least = (pack_x86_i32)pack_all_i32(lo);
+    return (pack_i32)PACK_X86(max_epi32)(PACK_X86(min_epi32)((pack_x86_i32)a, most), least);
+#else
     const pack_i32 high = a > hi, low = a < lo;
     return (((a & ~high) | (hi & high)) & ~low) | (lo & low);
+#endif
 }
 /// Whether a mask holds for any particle.
 TILE_FN int pack_any(pack_i32 mask)
@@ -299,6 +345,22 @@ TILE_FN int pack_any(pack_i32 mask)
     for (int l = 0; l < PACK_WIDTH; l++)
         any |= mask[l];
     return any != 0;
+#endif
+}
+/// A bit for each particle of a mask, the first one's lowest.
+TILE_FN uint32_t pack_mask_bits(pack_i32 mask)
+{
+#if PACK_WIDTH == 16
+    return _mm512_movepi32_mask((__m512i)mask);
+#elif PACK_WIDTH == 8
+    return (uint32_t)_mm256_movemask_ps((__m256)mask);
+#elif defined(PACK_X86)
+    return (uint32_t)_mm_movemask_ps((__m128)mask);
+#else
+    uint32_t bits = 0;
+    for (int l = 0; l < PACK_WIDTH; l++)
+        bits |= (uint32_t)(mask[l] & 1) << l;
+    return bits;
 #endif
 }
 TILE_FN pack_i32 pack_bits_f32(pack_f32 a)

@@ -111,19 +111,22 @@ TILE_FN pack_i32 pack_squeeze(pack_i32 a, uint32_t mask)
 #endif
 }
 
-/// A pack is stored whole where what is behind its numbers is overwritten by the next ones.
+/// Moves a pack. It is stored whole where what is behind its numbers is overwritten by the next ones.
+TILE_FN void pack_move_one(const pack_move *s, uint32_t *to, const uint32_t *from, uint32_t i, uint32_t n)
+{
+    const pack_move_part *part = &s->part[i / PACK_WIDTH];
+    pack_prefetch(from + i);
+    pack_prefetch(to + part->to);
+    const uint32_t count = part->to + PACK_WIDTH <= s->often_end ? PACK_WIDTH : part->count;
+    pack_store_i32(to + part->to, pack_squeeze(pack_load_i32(from + i, n), part->mask), count);
+}
+
 #define PACK_MOVE(name, type)                                                                                          \
     TILE_FN void name(const pack_move *s, type *to, const type *from, uint32_t n)                                      \
     {                                                                                                                  \
-        for (uint32_t i = 0; i < n; i += PACK_WIDTH) {                                                                 \
-            const pack_move_part *part = &s->part[i / PACK_WIDTH];                                                     \
-            const uint32_t there = tile_min_u32(n - i, PACK_WIDTH);                                                    \
-            pack_prefetch(from + i);                                                                                   \
-            pack_prefetch(to + part->to);                                                                              \
-            const pack_i32 all = pack_load_i32((const uint32_t *)(const void *)(from + i), there);                     \
-            const uint32_t count = part->to + PACK_WIDTH <= s->often_end ? PACK_WIDTH : part->count;                   \
-            pack_store_i32((uint32_t *)(void *)(to + part->to), pack_squeeze(all, part->mask), count);                 \
-        }                                                                                                              \
+        uint32_t *to_bits = (uint32_t *)(void *)to;                                                                    \
+        const uint32_t *from_bits = (const uint32_t *)(const void *)from;                                              \
+        EACH_PACK(i, there, 0u, n, pack_move_one(s, to_bits, from_bits, i, there));                                    \
         for (uint32_t i = 0; i < s->other_count; i++)                                                                  \
             to[s->other_to[i]] = from[s->other_from[i]];                                                               \
     }

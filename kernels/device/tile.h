@@ -435,16 +435,6 @@ TILE_FN void tile_add_row_i32(int32_t *p, tile_f32x4 a, int n)
 }
 #endif
 
-/// The same address, of which the compiler no longer knows that it is: where a lane loop writes into an array that it
-/// also reads at other places, writing through this lets the C compiler believe that the rounds are independent.
-TILE_FN float *tile_forget_f32(float *p)
-{
-#ifndef __CUDACC__
-    __asm__("" : "+r"(p));
-#endif
-    return p;
-}
-
 /// 2^n, n = -252..254.
 TILE_FN double tile_power_of_2_f64(int n)
 {

@@ -10,6 +10,8 @@ enum {
     FAR_NODES = FAR_EDGE * FAR_EDGE * FAR_EDGE,
     FAR_PAIRS = FAR_EDGE * (FAR_EDGE - 1) * FAR_EDGE,
     FAR_COPIES = PACK_WIDTH > 1 ? 2 : 1, ///< a CPU looks a node and the next along z up at once
+    IN_WALLS = 27,                       ///< instead of a neighbour, and of the next two: no tile, as nothing flows
+    NEIGHBOURS = IN_WALLS + 3,
 };
 
 /// What is looked up where particles are: the first stage of their way, and what the grid adds to their velocity, both
@@ -28,7 +30,7 @@ typedef struct advect_scratch {
         near_scratch near; ///< first
         far_scratch far;   ///< then
     } of;
-    uint32_t neighbour[27];
+    uint32_t neighbour[NEIGHBOURS];
     uint32_t move_count[27];
     uint32_t layers[2];        ///< bit per layer of cells along y, and along z, that holds particles
     float way[PARTICLE_LANES]; ///< cells along an axis
@@ -62,19 +64,20 @@ TILE_FN component_weights weights_at(int c, const int *point)
     return w;
 }
 
-/// The eight nodes of a component around each particle of a pack: the first one's index, and weights.
+/// Weights of the eight nodes of a component around each particle of a pack.
 typedef struct pack_corners {
-    pack_places first;
     pack_f32 x[2];
     pack_f32 w[4]; ///< of the four rows along x, [2 z + y]
 } pack_corners;
 
 /// @param node, row, plane  numbers of the scratch from one node to the next along x, along y and along z
-TILE_FN void find_corners(int c, const pack_axis *axes, int border, int node, int row, int plane, pack_corners *n)
+/// @param first             index of the first of the eight; apart from `n`, which would have to be memory with it
+TILE_FN void find_corners(int c, const pack_axis *axes, int border, int node, int row, int plane, pack_places *first,
+                          pack_corners *n)
 {
     const pack_node x = c == 0 ? axes[0].face : axes[0].center, y = c == 1 ? axes[1].face : axes[1].center,
                     z = c == 2 ? axes[2].face : axes[2].center;
-    pack_set_places(&n->first, (z.at + border) * plane + (y.at + border) * row + (x.at + border) * node);
+    pack_set_places(first, (z.at + border) * plane + (y.at + border) * row + (x.at + border) * node);
     n->x[0] = x.w[0];
     n->x[1] = x.w[1];
     TILE_UNROLL for (int i = 0; i < 4; i++) n->w[i] = y.w[i % 2] * z.w[i / 2];
@@ -85,9 +88,10 @@ TILE_FN void interpolate_near(const near_scratch *s, int c, const pack_axis *axe
 {
     enum { ROW = 2 * NEAR_EDGE, PLANE = ROW * NEAR_EDGE };
     pack_f32 sum[4];
+    pack_places first;
     pack_corners n;
-    find_corners(c, axes, 1, 2, ROW, PLANE, &n);
-    pack_weigh_rows(s->field[c][0], &n.first, ROW, PLANE, n.w, sum);
+    find_corners(c, axes, 1, 2, ROW, PLANE, &first, &n);
+    pack_weigh_rows(s->field[c][0], &first, ROW, PLANE, n.w, sum);
     *stage = n.x[0] * sum[0] + n.x[1] * sum[2];
     *added = n.x[0] * sum[1] + n.x[1] * sum[3];
 }
@@ -97,31 +101,15 @@ TILE_FN pack_f32 interpolate_far(const far_scratch *s, int c, const pack_axis *a
 {
     enum { ROW = FAR_COPIES * FAR_EDGE, PLANE = ROW * FAR_EDGE };
     pack_f32 sum[4];
+    pack_places first;
     pack_corners n;
-    find_corners(c, axes, FAR_BORDER, FAR_COPIES, ROW, PLANE, &n);
+    find_corners(c, axes, FAR_BORDER, FAR_COPIES, ROW, PLANE, &first, &n);
     if (FAR_COPIES > 1) {
-        pack_weigh_pairs(s->carrier[c][0], &n.first, ROW, n.w, sum);
+        pack_weigh_pairs(s->carrier[c][0], &first, ROW, n.w, sum);
         return n.x[0] * (sum[0] + sum[1]) + n.x[1] * (sum[2] + sum[3]);
     }
-    pack_weigh_rows(s->carrier[c][0], &n.first, ROW, PLANE, n.w, sum);
+    pack_weigh_rows(s->carrier[c][0], &first, ROW, PLANE, n.w, sum);
     return n.x[0] * sum[0] + n.x[1] * sum[1];
-}
-
-/// One face value of the velocity that carries particles, anywhere in the tank.
-TILE_FN float carrier_anywhere(const liquid_args *args, int c, int x, int y, int z)
-{
-    int at[3] = {x, y, z};
-    for (int a = 0; a < 3; a++) {
-        const int cells = args->shape.cells[a];
-        if (a == c && (at[a] <= 0 || at[a] >= cells))
-            return 0.0f;
-        at[a] = tile_clamp_i32(at[a], 0, cells - 1);
-    }
-    const uint32_t dense = tile_dense_of(&args->shape, 0, at[0] >> TILE_LOG2, at[1] >> TILE_LOG2, at[2] >> TILE_LOG2);
-    const uint32_t slot = args->m.slot[dense];
-    if (slot == TILE_NONE)
-        return 0.0f;
-    return args->m.u_ext[c][(uint64_t)slot * TILE_CELLS + cell_index(at[0] & 7, at[1] & 7, at[2] & 7)];
 }
 
 /// The slow path of a fast particle, whose midpoint lies beyond what the scratch holds: the same sum.
@@ -137,24 +125,38 @@ TILE_FN float interpolate_anywhere(const liquid_args *args, tile_place place, in
     return w.x.w[0] * row[0] + w.x.w[1] * row[1];
 }
 
-/// Where the nodes of a component at (y, z) lie in the active fields, as halo_walls has it: beyond walls are the cells
-/// before them, but nothing flows through walls.
+/// Where nodes of a component lie along y or z, as halo_walls has it: beyond walls are the cells before them, but
+/// nothing flows through walls.
+typedef struct axis_place {
+    uint32_t neighbour; ///< what it adds to a neighbour's number, from that of the first one along x
+    uint32_t cell;      ///< and to a cell's
+    int is_wall;
+} axis_place;
+
+TILE_FN axis_place axis_place_of(const liquid_shape *shape, tile_place place, int c, int axis, int at)
+{
+    const int tile = axis == 0 ? place.x : axis == 1 ? place.y : place.z;
+    const uint32_t tile_step = axis == 0 ? 1 : axis == 1 ? 3 : 9;
+    const int last = shape->cells[axis] - 1 - tile * TILE_EDGE, first = tile == 0 ? 0 : -TILE_EDGE;
+    const int in = tile_clamp_i32(at, first, last);
+    axis_place p;
+    p.neighbour = (uint32_t)((in >> TILE_LOG2) + 1) * tile_step;
+    p.cell = (uint32_t)(in & (TILE_EDGE - 1)) << (TILE_LOG2 * axis);
+    p.is_wall = c == axis && ((tile == 0 && at <= 0) || at > last);
+    return p;
+}
+
+/// Where a row of nodes lies.
 typedef struct row_place {
     uint32_t neighbour; ///< that holds the nodes with x < 0; the next one holds 0..7
     uint32_t cell;      ///< of its cells, that with x = 0
-    int is_wall;
 } row_place;
 
-TILE_FN row_place row_place_of(const liquid_shape *shape, tile_place place, int c, int y, int z)
+TILE_FN row_place row_place_of(axis_place y, axis_place z)
 {
-    const int last_y = shape->cells[1] - 1 - place.y * TILE_EDGE, last_z = shape->cells[2] - 1 - place.z * TILE_EDGE;
-    const int in_y = tile_clamp_i32(y, place.y == 0 ? 0 : -TILE_EDGE, last_y),
-              in_z = tile_clamp_i32(z, place.z == 0 ? 0 : -TILE_EDGE, last_z);
     row_place row;
-    row.neighbour = (uint32_t)(((in_z >> TILE_LOG2) + 1) * 9 + ((in_y >> TILE_LOG2) + 1) * 3);
-    row.cell = cell_index(0, in_y & (TILE_EDGE - 1), in_z & (TILE_EDGE - 1));
-    row.is_wall =
-        (c == 1 && ((place.y == 0 && y <= 0) || y > last_y)) || (c == 2 && ((place.z == 0 && z <= 0) || z > last_z));
+    row.neighbour = y.is_wall | z.is_wall ? (uint32_t)IN_WALLS : y.neighbour + z.neighbour;
+    row.cell = y.cell + z.cell;
     return row;
 }
 
@@ -163,36 +165,45 @@ TILE_FN row_place row_place_of(const liquid_shape *shape, tile_place place, int 
 TILE_FN uint64_t carrier_place(const liquid_args *args, const advect_scratch *s, tile_place place, int c, int x, int y,
                                int z)
 {
-    const row_place row = row_place_of(&args->shape, place, c, y, z);
-    const int last = args->shape.cells[0] - 1 - place.x * TILE_EDGE;
-    const int in = tile_clamp_i32(x, place.x == 0 ? 0 : -TILE_EDGE, last);
-    const int is_wall = row.is_wall || (c == 0 && ((place.x == 0 && x <= 0) || x > last));
-    const uint32_t slot = s->neighbour[row.neighbour + (uint32_t)((in >> TILE_LOG2) + 1)];
-    return is_wall || slot == TILE_NONE ? UINT64_MAX
-                                        : (uint64_t)slot * TILE_CELLS + row.cell + (uint32_t)(in & (TILE_EDGE - 1));
+    const axis_place in = axis_place_of(&args->shape, place, c, 0, x);
+    const row_place row =
+        row_place_of(axis_place_of(&args->shape, place, c, 1, y), axis_place_of(&args->shape, place, c, 2, z));
+    const uint32_t slot = s->neighbour[row.neighbour + in.neighbour];
+    return in.is_wall || slot == TILE_NONE ? UINT64_MAX : (uint64_t)slot * TILE_CELLS + row.cell + in.cell;
 }
 #else
-/// Pieces of a row of nodes: in the tile before, in the one of 0..7, and in the one after.
 typedef float row_f32x8 __attribute__((vector_size(32)));
 typedef float row_f32x2 __attribute__((vector_size(8)));
 
+/// A field's cells in each of s->neighbour.
+typedef struct field_tiles {
+    const float *of[NEIGHBOURS];
+} field_tiles;
+
+TILE_FN void find_tiles(const advect_scratch *s, const float *field, field_tiles *tiles)
+{
+    static const float nothing[TILE_CELLS] = {0};
+    for (int n = 0; n < NEIGHBOURS; n++)
+        tiles->of[n] = s->neighbour[n] != TILE_NONE ? field + (uint64_t)s->neighbour[n] * TILE_CELLS : nothing;
+}
+
+/// Pieces of a row of nodes: in the tile before, in the one of 0..7, and in the one after.
 typedef struct row_pieces {
     const float *of[3];
 } row_pieces;
 
-/// Where they lie in some fields.
-TILE_FN void find_pieces(const liquid_args *args, const advect_scratch *s, tile_place place, int c, int border,
-                         const float *const *fields, int count, int y, int z, row_pieces *rows)
+TILE_FN row_pieces pieces_of(const field_tiles *tiles, row_place row, int border)
 {
-    static const float nothing[TILE_EDGE] = {0};
-    const row_place at = row_place_of(&args->shape, place, c, y, z);
-    TILE_UNROLL for (uint32_t i = 0; i < 3; i++)
-    {
-        const uint32_t slot = s->neighbour[at.neighbour + i];
-        const uint64_t from = (uint64_t)slot * TILE_CELLS + at.cell + (i == 0 ? TILE_EDGE - (uint32_t)border : 0);
-        const int is_there = slot != TILE_NONE && !at.is_wall;
-        TILE_UNROLL for (int f = 0; f < count; f++) rows[f].of[i] = is_there ? fields[f] + from : nothing;
-    }
+    const float *const *of = tiles->of + row.neighbour;
+    const row_pieces pieces = {{of[0] + row.cell + TILE_EDGE - border, of[1] + row.cell, of[2] + row.cell}};
+    return pieces;
+}
+
+/// Where the nodes along an axis lie, from `border` before the tile to as many behind it.
+TILE_FN void find_places(const liquid_shape *shape, tile_place place, int c, int axis, int border, axis_place *to)
+{
+    for (int i = 0; i < TILE_EDGE + 2 * border; i++)
+        to[i] = axis_place_of(shape, place, c, axis, i - border);
 }
 
 /// Stores a[0] b[0] a[1] b[1] ...
@@ -208,6 +219,12 @@ TILE_FN void store_pairs2(float *to, const row_f32x2 *a, const row_f32x2 *b)
 {
     const tile_f32x4 pairs = __builtin_shufflevector(*a, *b, 0, 2, 1, 3);
     memcpy(to, &pairs, sizeof pairs);
+}
+
+/// Whether some nodes of the rows lie at or beyond the walls across x.
+TILE_FN int rows_meet_walls(const liquid_shape *shape, tile_place place, int border)
+{
+    return place.x == 0 || shape->cells[0] - place.x * TILE_EDGE < TILE_EDGE + border;
 }
 
 /// Gives the nodes of a row of pairs that lie at and beyond the walls across x what they hold there.
@@ -290,14 +307,23 @@ TILE_FN void load_near(const liquid_args *args, advect_scratch *s, tile_place pl
         to[1] = from != UINT64_MAX ? (1.0f - flip) * fresh[from] + flip * change_of(fresh[from], old[from]) : 0.0f;
     }
 #else
-    const float *const fields[3] = {fresh, old, shift};
-    for (int z = box.z[0] - 1; z <= box.z[1] + 1; z++) {
-        for (int y = box.y[0] - 1; y <= box.y[1] + 1; y++) {
-            row_pieces rows[3];
-            float *to = s->of.near.field[c][((z + 1) * NEAR_EDGE + y + 1) * NEAR_EDGE];
-            find_pieces(args, s, place, c, 1, fields, 3, y, z, rows);
-            load_near_row(rows, flip, shift_scale, to);
-            wall_off_row(&args->shape, place, c, 1, to);
+    const int has_walls = rows_meet_walls(&args->shape, place, 1);
+    axis_place ys[NEAR_EDGE], zs[NEAR_EDGE];
+    field_tiles tiles[3];
+    find_places(&args->shape, place, c, 1, 1, ys);
+    find_places(&args->shape, place, c, 2, 1, zs);
+    find_tiles(s, fresh, &tiles[0]);
+    find_tiles(s, old, &tiles[1]);
+    find_tiles(s, shift, &tiles[2]);
+    for (int z = box.z[0]; z <= box.z[1] + 2; z++) {
+        for (int y = box.y[0]; y <= box.y[1] + 2; y++) {
+            const row_place row = row_place_of(ys[y], zs[z]);
+            const row_pieces pieces[3] = {pieces_of(&tiles[0], row, 1), pieces_of(&tiles[1], row, 1),
+                                          pieces_of(&tiles[2], row, 1)};
+            float *to = s->of.near.field[c][(z * NEAR_EDGE + y) * NEAR_EDGE];
+            load_near_row(pieces, flip, shift_scale, to);
+            if (has_walls)
+                wall_off_row(&args->shape, place, c, 1, to);
         }
     }
 #endif
@@ -317,20 +343,27 @@ TILE_FN void load_far(const liquid_args *args, advect_scratch *s, tile_place pla
                                                                                : u[from];
     }
 #else
-    const float *const fields[2] = {u, shift};
-    for (int y = box.y[0] - FAR_BORDER; y <= box.y[1] + FAR_BORDER; y++) {
+    const int has_walls = rows_meet_walls(&args->shape, place, FAR_BORDER);
+    axis_place ys[FAR_EDGE], zs[FAR_EDGE];
+    field_tiles tiles[2];
+    find_places(&args->shape, place, c, 1, FAR_BORDER, ys);
+    find_places(&args->shape, place, c, 2, FAR_BORDER, zs);
+    find_tiles(s, u, &tiles[0]);
+    find_tiles(s, shift, &tiles[1]);
+    for (int y = box.y[0]; y <= box.y[1] + 2 * FAR_BORDER; y++) {
         carrier_row low = {{0}, {0}, {0}};
-        for (int z = box.z[0] - FAR_BORDER; z <= box.z[1] + FAR_BORDER; z++) {
-            row_pieces rows[2];
-            find_pieces(args, s, place, c, FAR_BORDER, fields, 2, y, z, rows);
+        for (int z = box.z[0]; z <= box.z[1] + 2 * FAR_BORDER; z++) {
+            const row_place row = row_place_of(ys[y], zs[z]);
+            const row_pieces pieces[2] = {pieces_of(&tiles[0], row, FAR_BORDER), pieces_of(&tiles[1], row, FAR_BORDER)};
             carrier_row high;
-            load_carrier_row(rows, shift_scale, &high);
-            if (z > box.z[0] - FAR_BORDER) {
-                float *to = s->of.far.carrier[c][((z - 1 + FAR_BORDER) * FAR_EDGE + y + FAR_BORDER) * FAR_EDGE];
+            load_carrier_row(pieces, shift_scale, &high);
+            if (z > box.z[0]) {
+                float *to = s->of.far.carrier[c][((z - 1) * FAR_EDGE + y) * FAR_EDGE];
                 store_pairs2(to, &low.before, &high.before);
                 store_pairs8(to + 2 * FAR_BORDER, &low.own, &high.own);
                 store_pairs2(to + 2 * (FAR_BORDER + TILE_EDGE), &low.after, &high.after);
-                wall_off_row(&args->shape, place, c, FAR_BORDER, to);
+                if (has_walls)
+                    wall_off_row(&args->shape, place, c, FAR_BORDER, to);
             }
             low = high;
         }
@@ -444,11 +477,11 @@ TILE_FN void start_pack(const liquid_args *args, const far_scratch *s, uint32_t 
 /// Counts the particles that leave their tile; most don't, and all would count in one place.
 TILE_FN void count_moves(advect_scratch *s, pack_i32 to, uint32_t n)
 {
-    if (pack_any(to != MOVED_STAYS)) {
-        for (uint32_t l = 0; l < n; l++)
-            if (pack_get_i32(to, (int)l) != MOVED_STAYS)
-                tile_add_u32(&s->move_count[pack_get_i32(to, (int)l)], 1);
-    }
+    uint32_t moving = pack_mask_bits(to != MOVED_STAYS) & ((1u << n) - 1);
+    pack_places tile;
+    pack_set_places(&tile, to);
+    for (; moving != 0; moving &= moving - 1)
+        tile_add_u32(&s->move_count[tile.of[tile_lowest_bit_u32(moving)]], 1);
 }
 
 /// New positions and tiles of a pack of particles.
@@ -484,6 +517,8 @@ TILE_FN void move_pack(const liquid_args *args, advect_scratch *s, tile_place pl
     pack_store_u8(m->moved_to + particle, to, n);
     if (m->attribute != NULL)
         pack_store_i32(m->moved_attribute + particle, pack_load_i32(m->attribute + particle, n), n);
+    if (m->seat != NULL)
+        pack_store_i32(m->moved_seat + particle, pack_load_i32(m->seat + particle, n), n);
 }
 
 /// Where in its tile particles are. Ends with a barrier.
@@ -515,6 +550,8 @@ TILE_FN void advect_tile(const liquid_args *args, uint32_t tile, advect_scratch 
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const float shift_scale = 4.5f / m->control->frac; // the first stage carries 2/9 of the step
     halo_neighbours(args, place, s->neighbour);
+    FOR_RANGE (n, IN_WALLS, NEIGHBOURS)
+        s->neighbour[n] = TILE_NONE;
     if (TILE_SINGLE())
         s->layers[0] = s->layers[1] = 0;
     FOR_RANGE (n, 0, 27)
@@ -527,21 +564,18 @@ TILE_FN void advect_tile(const liquid_args *args, uint32_t tile, advect_scratch 
         for (int c = 0; c < 3; c++)
             load_far(args, s, place, box, c, shift_scale);
         TILE_BARRIER();
-        FOR_PACKS(i, n, first, end)
-        start_pack(args, &s->of.far, i, n);
+        EACH_PACK(i, n, first, end, start_pack(args, &s->of.far, i, n));
     } else {
         for (int c = 0; c < 3; c++)
             load_near(args, s, place, box, c, shift_scale);
         TILE_BARRIER();
-        FOR_PACKS(i, n, first, end)
-        transfer_pack(args, &s->of.near, i, n);
+        EACH_PACK(i, n, first, end, transfer_pack(args, &s->of.near, i, n));
     }
     TILE_BARRIER();
     for (int c = 0; c < 3; c++)
         load_far(args, s, place, box, c, 0.0f);
     TILE_BARRIER();
-    FOR_PACKS(i, n, first, end)
-    move_pack(args, s, place, box, i, n);
+    EACH_PACK(i, n, first, end, move_pack(args, s, place, box, i, n));
     TILE_BARRIER();
     if (TILE_SINGLE()) {
         uint32_t gone = 0;

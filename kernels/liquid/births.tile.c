@@ -49,7 +49,8 @@ TILE_FN uint32_t emitter_at(const liquid_control *control, tile_place place, int
     return LIQUID_REGIONS_MAX;
 }
 
-/// Whether there is neither air in a cell nor beside it.
+/// Whether a cell's centre is in the liquid and no neighbour is empty. One of the fringe has liquid (CELL_FRINGE): a
+/// cell below it is enclosed, itself it is not.
 TILE_FN int is_enclosed(const uint8_t *type, int at)
 {
     return type[at] == CELL_LIQUID && type[at - 1] != CELL_AIR && type[at + 1] != CELL_AIR &&
@@ -231,6 +232,8 @@ TILE_FN void spawn_one(const liquid_args *args, uint32_t dense, tile_place place
     if (m->attribute != NULL)
         m->attribute[to] =
             e < LIQUID_REGIONS_MAX ? m->control->emitters[e].attribute : nearest_attribute(args, dense, position);
+    if (m->seat != NULL)
+        m->seat[to] = TILE_NONE;
     for (int i = 0; i < 9 && m->affine[0] != NULL; i++)
         m->affine[i][to] = 0.0f;
 }

@@ -9,13 +9,14 @@
 // What covers of faces leave out of a body's volume, the weight of that much liquid makes up for: lift. Like the drag
 // of viscosity it is a force of its own, before the pressure acts.
 //
-//     lift or drag ─ respond ─ kick ─ flux (what the bodies push away, anew)
+//     drag or lift ─ respond ─ kick ─ flux (what the bodies push away, anew)
 //
 // A light body is then as stable as a heavy one. What a body touches is not part of that system; the push of the last
 // substep's contacts stands in for it, or a body that lies on the floor would press water out from under it for ever.
 //
 // Contacts: points on the surface against the tank's walls and other solids' distances, one velocity constraint each,
 // solved in turn (projected Gauss-Seidel). A point that isn't there yet may come as close as it is far.
+#include "kernels/liquid/poisson.h"
 #include "kernels/liquid/solids.h"
 
 enum {
@@ -239,6 +240,17 @@ TILE_FN int cover_of(const liquid_args *args, uint64_t cell, uint32_t c, tile_pl
     return owned;
 }
 
+/// What a cell has for a body: a force, and its moment.
+TILE_FN void put_force(body_gather_scratch *s, uint32_t c, const float *r, const float *force)
+{
+    float moment[3];
+    cross3(r, force, moment);
+    for (int a = 0; a < 3; a++) {
+        s->value[a][c] = force[a];
+        s->value[3 + a][c] = moment[a];
+    }
+}
+
 /// J^T of args->gathered: force and moment on each body from a tile. One tile per listed tile.
 TILE_KERNEL(liquid_body_gather, CELL_LANES, liquid_args, body_gather_scratch)
 {
@@ -249,27 +261,19 @@ TILE_KERNEL(liquid_body_gather, CELL_LANES, liquid_args, body_gather_scratch)
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const uint32_t near = free_near_tile(args, o);
     for (uint32_t b = 0; b < m->bodies->count; b++) {
-        float *to = m->body_partial + ((uint64_t)tile * BODIES_MAX + b) * BODY_SUMS;
-        if ((near >> b & 1) != 0) {
+        const int meets = (near >> b & 1) != 0;
+        if (meets) {
             FOR_RANGE (c, 0, TILE_CELLS) {
                 const float p = args->gathered[(uint64_t)o * TILE_CELLS + c];
-                float area[3], r[3], moment[3];
+                float area[3], r[3], force[3];
                 const int owned = cover_of(args, (uint64_t)slot * TILE_CELLS + c, c, place, b, area, r);
-                cross3(r, area, moment);
-                for (int a = 0; a < 3; a++) {
-                    s->value[a][c] = owned ? p * area[a] : 0.0f;
-                    s->value[3 + a][c] = owned ? p * moment[a] : 0.0f;
-                }
+                for (int a = 0; a < 3; a++)
+                    force[a] = owned ? p * area[a] : 0.0f;
+                put_force(s, c, r, force);
             }
             TILE_BARRIER();
-            for (int k = 0; k < 6; k++)
-                tile_sum_f32(s->value[k], TILE_CELLS);
         }
-        if (TILE_SINGLE()) {
-            for (int k = 0; k < BODY_SUMS; k++)
-                to[k] = k < BODY_GRIP && (near >> b & 1) != 0 ? s->value[k < BODY_GRIP ? k : 0][0] : 0.0f;
-        }
-        TILE_BARRIER();
+        gather_for_body(m, tile, b, s->value, meets ? BODY_GRIP : 0);
     }
 }
 
@@ -335,9 +339,25 @@ TILE_KERNEL(liquid_body_hold, RESPOND_LANES, liquid_args, respond_scratch)
     }
 }
 
+/// A cell's density along an axis over that of the lightest liquid: the mean of its two faces'. `upper`: the next
+/// tiles' active indices.
+TILE_FN float density_along(const liquid_memory *m, uint32_t slot, const uint32_t *upper, uint32_t c, int axis)
+{
+    const float *beta = m->beta[axis];
+    if (beta == (const float *)0)
+        return 1.0f;
+    const uint32_t stride = 1u << TILE_LOG2 * axis;
+    const int is_last = (c >> TILE_LOG2 * axis & (TILE_EDGE - 1)) == TILE_EDGE - 1;
+    const uint64_t own = (uint64_t)slot * TILE_CELLS + c,
+                   next = is_last ? (uint64_t)upper[axis] * TILE_CELLS + c - (TILE_EDGE - 1) * stride : own + stride;
+    const float low = 1.0f / beta[own];
+    return is_last && upper[axis] == TILE_NONE ? low : 0.5f * (low + 1.0f / beta[next]);
+}
+
 /// Force that the hydrostatic pressure has on what the covers leave out of a body: the weight of the liquid that it
 /// displaces. A pressure that lies at a cell's centre knows a surface in the cell only by the cell, so that a ball of 3
-/// cells would displace 5 % too little, and a box half a layer too much or too little. One tile per listed tile.
+/// cells would displace 5 % too little, and a box half a layer too much or too little. Above the centres that are under
+/// water the covers alone count: there the pressure goes on as it grows between them. One tile per listed tile.
 TILE_KERNEL(liquid_body_lift, CELL_LANES, liquid_args, body_gather_scratch)
 {
     const liquid_memory *m = &args->m;
@@ -345,35 +365,26 @@ TILE_KERNEL(liquid_body_lift, CELL_LANES, liquid_args, body_gather_scratch)
     const uint32_t o = m->body_tile[tile], dense = m->level[0].tile[o], slot = m->slot[dense];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const uint32_t near = free_near_tile(args, o);
+    const uint32_t upper[3] = {upper_slot(args, place, 0), upper_slot(args, place, 1), upper_slot(args, place, 2)};
     for (uint32_t b = 0; b < m->bodies->count; b++) {
-        float *to = m->body_partial + ((uint64_t)tile * BODIES_MAX + b) * BODY_SUMS;
-        if ((near >> b & 1) != 0) {
+        const int meets = (near >> b & 1) != 0;
+        if (meets) {
             FOR_RANGE (c, 0, TILE_CELLS) {
                 const uint64_t cell = (uint64_t)slot * TILE_CELLS + c;
-                float unused[3], r[3], from_pivot[3], force[3], moment[3];
+                float unused[3], r[3], from_pivot[3], force[3];
                 const int owned = cover_of(args, cell, c, place, b, unused, r) && m->cell_type[cell] == CELL_LIQUID;
                 for (int a = 0; a < 3; a++)
                     from_pivot[a] = m->bodies->state[b].position[a] + r[a] - control->pivot[a];
                 for (int a = 0; a < 3; a++) {
-                    const float beta = m->beta[a] != (float *)0 ? m->beta[a][cell] : 1.0f;
                     const float pull = control->gravity[a] + dot3(control->force_slope[a], from_pivot);
-                    force[a] = -pull * control->frac * ((float)m->lack[a][cell] * (1.0f / 510.0f)) / beta;
+                    const float mass = (float)m->lack[a][cell] * (1.0f / 510.0f) * density_along(m, slot, upper, c, a);
+                    force[a] = owned ? -pull * control->frac * mass : 0.0f;
                 }
-                cross3(r, force, moment);
-                for (int a = 0; a < 3; a++) {
-                    s->value[a][c] = owned ? force[a] : 0.0f;
-                    s->value[3 + a][c] = owned ? moment[a] : 0.0f;
-                }
+                put_force(s, c, r, force);
             }
             TILE_BARRIER();
-            for (int k = 0; k < 6; k++)
-                tile_sum_f32(s->value[k], TILE_CELLS);
         }
-        if (TILE_SINGLE()) {
-            for (int k = 0; k < BODY_SUMS; k++)
-                to[k] = k < BODY_GRIP && (near >> b & 1) != 0 ? s->value[k < BODY_GRIP ? k : 0][0] : 0.0f;
-        }
-        TILE_BARRIER();
+        gather_for_body(m, tile, b, s->value, meets ? BODY_GRIP : 0);
     }
 }
 

@@ -35,17 +35,18 @@ static void pack_rotation(const float rotation[4], int16_t packed[4])
     }
 }
 
-static void fill_bodies(const tarn_tank *tank, tarn_frame_header *header)
+uint32_t tank_frame_bodies(const tarn_tank *tank, tarn_frame_body *bodies)
 {
     _Static_assert((int)TARN_TANK_BODIES_MAX <= (int)TARN_FRAME_BODIES_MAX, "a frame holds all bodies");
     tarn_body_state states[TARN_TANK_BODIES_MAX];
-    header->body_count = tarn_tank_bodies(tank, states);
-    for (uint32_t i = 0; i < header->body_count; i++) {
-        tarn_frame_body *body = &header->bodies[i];
+    const uint32_t count = tarn_tank_bodies(tank, states);
+    for (uint32_t i = 0; i < count; i++) {
+        tarn_frame_body *body = &bodies[i];
         body->solid = (uint16_t)states[i].solid;
         memcpy(body->position_m, states[i].pose.position_m, sizeof body->position_m);
         pack_rotation(states[i].pose.rotation, body->rotation);
     }
+    return count;
 }
 
 /// All but frame_bytes.
@@ -71,7 +72,7 @@ static void fill_header(const tarn_tank *tank, const tarn_tank_frame_info *info,
     for (int a = 0; a < 3; a++)
         header->gravity_m_s2[a] = (float)tank->motion.gravity_m_s2[a];
     header->velocity_scale_m_s = speed * metres_per_second(tank) / VELOCITY_UNITS;
-    fill_bodies(tank, header);
+    header->body_count = tank_frame_bodies(tank, header->bodies);
 }
 
 /// Runs the encoder; the payloads end up at `to`.
@@ -128,6 +129,23 @@ tarn_status tarn_tank_encode(tarn_tank *tank, const tarn_tank_frame_info *info, 
     tank_mark(tank, STAGE_ENCODE);
     *byte_count = head + payloads;
     return status;
+}
+
+tarn_status tarn_tank_tiles(tarn_tank *tank, uint8_t *bits, size_t bits_bytes)
+{
+    const int32_t *tiles = tank->args.shape.tiles[0];
+    const size_t bytes = ((size_t)tiles[0] * (size_t)tiles[1] * (size_t)tiles[2] + 7) / 8;
+    const uint32_t occupied = tank->counters.occupied;
+    if (bits_bytes < bytes)
+        return TARN_E_SPACE;
+    const tarn_status status = tarn_device_download(tank->device, tank->tile_info_host, tank->args.m.level[0].tile,
+                                                    occupied * sizeof *tank->tile_info_host);
+    if (status != TARN_OK)
+        return status;
+    memset(bits, 0, bytes);
+    for (uint32_t i = 0; i < occupied; i++)
+        bits[tank->tile_info_host[i] / 8] |= (uint8_t)(1u << tank->tile_info_host[i] % 8);
+    return TARN_OK;
 }
 
 static tarn_status sum_totals(tarn_tank *tank, liquid_totals *totals)

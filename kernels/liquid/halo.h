@@ -101,6 +101,23 @@ TILE_FN float change_of(float fresh, float old)
     return tile_select_f32(old < SPEED_UNKNOWN, fresh - old, 0.0f);
 }
 
+/// One face value of the velocity that carries particles, anywhere in the tank.
+TILE_FN float carrier_anywhere(const liquid_args *args, int c, int x, int y, int z)
+{
+    int at[3] = {x, y, z};
+    for (int a = 0; a < 3; a++) {
+        const int cells = args->shape.cells[a];
+        if (a == c && (at[a] <= 0 || at[a] >= cells))
+            return 0.0f;
+        at[a] = tile_clamp_i32(at[a], 0, cells - 1);
+    }
+    const uint32_t dense = tile_dense_of(&args->shape, 0, at[0] >> TILE_LOG2, at[1] >> TILE_LOG2, at[2] >> TILE_LOG2);
+    const uint32_t slot = args->m.slot[dense];
+    if (slot == TILE_NONE)
+        return 0.0f;
+    return args->m.u_ext[c][(uint64_t)slot * TILE_CELLS + cell_index(at[0] & 7, at[1] & 7, at[2] & 7)];
+}
+
 enum {
     RIM_EDGE = 10, ///< a tile with one cell around it
     RIM_CELLS = RIM_EDGE * RIM_EDGE * RIM_EDGE,

@@ -318,6 +318,7 @@ typedef struct liquid_memory {
     // particles' optional values: NULL in a tank that has no use for them
     float *affine[9], *moved_affine[9];    ///< APIC: [3 c + a] is d velocity[c] / d x[a], 1 / step
     uint32_t *attribute, *moved_attribute; ///< liquid | red << 8 | green << 16 | blue << 24
+    uint32_t *seat, *moved_seat;           ///< what a frame's encoder knows a particle by; TILE_NONE: born since
 
     // dense tables
     uint32_t *tile_first, *tile_count;           ///< particles
@@ -442,6 +443,8 @@ typedef struct liquid_args {
     K(liquid_relax)                                                                                                    \
     K(liquid_project)                                                                                                  \
     K(liquid_extrapolate)                                                                                              \
+    K(liquid_slip)                                                                                                     \
+    K(liquid_slip_end)                                                                                                 \
     K(liquid_gather_apic)                                                                                              \
     K(liquid_gather_quadratic)                                                                                         \
     K(liquid_gather_apic_quadratic)                                                                                    \

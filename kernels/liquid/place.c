@@ -137,6 +137,7 @@ tarn_status tank_place(tarn_tank *tank, const tank_arrays *arrays, uint32_t next
     uint32_t *words = calloc(2 * tiles + shape->occupied_max, sizeof *words);
     if (words == NULL)
         return TARN_E_MEMORY;
+    tank->generation++;
     tile_tables tables = {words, words + tiles, words + 2 * tiles, 0};
     tarn_status status = arrays->count <= shape->particles_max ? TARN_OK : TARN_E_LIMIT;
     if (status == TARN_OK)

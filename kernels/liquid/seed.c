@@ -9,20 +9,27 @@ typedef struct seed_box {
     double min_m[3], max_m[3];
 } seed_box;
 
-/// A walk over the lattice of a description, with boxes around its fluid shapes. Plain shapes, those that aren't
-/// fields, have distances that change by no more than the way: what is far from the middle of a tile or cell need not
-/// be asked at every point of it. Bits are by index.
+/// A walk over the lattice of a description, with boxes around its fluid shapes. A distance changes by no more than its
+/// slope times the way, 1 for all but fields: what is far from the middle of a tile or cell need not be asked at every
+/// point of it. Bits are by index.
 typedef struct seed_walk {
     const tarn_tank_desc *desc;
     seed_box fluid[TARN_TANK_FLUIDS_MAX];
-    uint64_t plain_fluids, plain_solids;
+    double slope[TARN_TANK_FLUIDS_MAX];
+    uint64_t plain_solids;
 } seed_walk;
+
+/// Fluid shapes that hold some of a tile or cell, and of these those that hold all of it.
+typedef struct seed_fluids {
+    uint64_t some, all;
+} seed_fluids;
 
 /// The cells [first, end) of a tile, and what may hold points of them.
 typedef struct seed_tile {
     int first[3], end[3];
     double center_m[3];
-    uint64_t blocks, fluids, solids;
+    uint64_t blocks, solids;
+    seed_fluids fluids;
 } seed_tile;
 
 #define CELL_RADIUS 0.87 // cells, a little more than half a diagonal
@@ -30,7 +37,7 @@ typedef struct seed_tile {
 static void walk_open(seed_walk *walk, const tarn_tank_desc *desc)
 {
     walk->desc = desc;
-    walk->plain_fluids = walk->plain_solids = 0;
+    walk->plain_solids = 0;
     for (uint32_t f = 0; f < desc->fluid_count; f++) {
         const tarn_fluid_shape *fluid = &desc->fluids[f];
         tarn_shape_bounds_m(&fluid->shape, &fluid->pose, desc->fields, walk->fluid[f].min_m, walk->fluid[f].max_m);
@@ -38,7 +45,8 @@ static void walk_open(seed_walk *walk, const tarn_tank_desc *desc)
             walk->fluid[f].min_m[a] = 0.0;
             walk->fluid[f].max_m[a] = desc->cells[a] * (double)desc->cell_m;
         }
-        walk->plain_fluids |= (uint64_t)(fluid->shape.kind != TARN_SHAPE_FIELD) << f;
+        walk->slope[f] =
+            fluid->shape.kind == TARN_SHAPE_FIELD ? tarn_distance_field_slope(&desc->fields[fluid->shape.field]) : 1.0;
     }
     for (uint32_t i = 0; i < desc->solid_count; i++)
         walk->plain_solids |= (uint64_t)(desc->solids[i].shape.kind != TARN_SHAPE_FIELD) << i;
@@ -52,6 +60,14 @@ static int box_meets(const seed_box *box, const double *min_m, const double *max
     return meets;
 }
 
+static int box_holds(const seed_box *box, const double *min_m, const double *max_m)
+{
+    int holds = 1;
+    for (int a = 0; a < 3; a++)
+        holds &= box->min_m[a] <= min_m[a] && box->max_m[a] >= max_m[a];
+    return holds;
+}
+
 static double fluid_distance_m(const tarn_tank_desc *desc, uint32_t f, const double *point_m)
 {
     double local_m[3];
@@ -59,19 +75,28 @@ static double fluid_distance_m(const tarn_tank_desc *desc, uint32_t f, const dou
     return tarn_shape_distance_m(&desc->fluids[f].shape, desc->fields, local_m);
 }
 
-/// Those of some fluid shapes that may hold a point within a radius.
-static uint64_t fluids_near(const seed_walk *walk, uint64_t fluids, const double *center_m, double radius_m)
+/// Which of some fluid shapes may hold points between two corners, and which hold all of them. Those are up to radius_m
+/// from their middle.
+static seed_fluids fluids_between(const seed_walk *walk, uint64_t fluids, const double *min_m, const double *max_m,
+                                  double radius_m)
 {
-    uint64_t near = fluids & ~walk->plain_fluids;
-    for (uint32_t f = 0; f < walk->desc->fluid_count; f++)
-        if (fluids & walk->plain_fluids & 1ull << f)
-            near |= (uint64_t)(fluid_distance_m(walk->desc, f, center_m) < radius_m) << f;
-    return near;
+    double center_m[3];
+    seed_fluids found = {0, 0};
+    for (int a = 0; a < 3; a++)
+        center_m[a] = 0.5 * (min_m[a] + max_m[a]);
+    for (uint32_t f = 0; f < walk->desc->fluid_count; f++) {
+        if (!(fluids >> f & 1) || !box_meets(&walk->fluid[f], min_m, max_m))
+            continue;
+        const double distance_m = fluid_distance_m(walk->desc, f, center_m), far_m = walk->slope[f] * radius_m;
+        found.some |= (uint64_t) !(distance_m >= far_m) << f;
+        found.all |= (uint64_t)(distance_m < -far_m && box_holds(&walk->fluid[f], min_m, max_m)) << f;
+    }
+    return found;
 }
 
 /// The block that holds a point, or block_count and the index of the fluid shape that does, or -1; the first one
 /// counts.
-static int block_at(const seed_walk *walk, uint64_t blocks, uint64_t fluids, const double *point_m)
+static int block_at(const seed_walk *walk, uint64_t blocks, seed_fluids fluids, const double *point_m)
 {
     const tarn_tank_desc *desc = walk->desc;
     for (uint32_t b = 0; b < desc->block_count; b++) {
@@ -83,8 +108,8 @@ static int block_at(const seed_walk *walk, uint64_t blocks, uint64_t fluids, con
             return (int)b;
     }
     for (uint32_t f = 0; f < desc->fluid_count; f++)
-        if ((fluids >> f & 1) && box_meets(&walk->fluid[f], point_m, point_m) &&
-            fluid_distance_m(desc, f, point_m) < 0.0)
+        if ((fluids.all >> f & 1) || ((fluids.some >> f & 1) && box_meets(&walk->fluid[f], point_m, point_m) &&
+                                      fluid_distance_m(desc, f, point_m) < 0.0))
             return (int)(desc->block_count + f);
     return -1;
 }
@@ -120,16 +145,21 @@ static void visit_cell(const seed_walk *walk, const seed_tile *tile, const int *
 {
     const tarn_tank_desc *desc = walk->desc;
     const int per_axis = (int)desc->particles_per_axis;
-    double at_m[3];
-    for (int a = 0; a < 3; a++)
-        at_m[a] = (cell[a] + 0.5) * (double)desc->cell_m;
-    const uint64_t fluids = fluids_near(walk, tile->fluids, at_m, CELL_RADIUS * (double)desc->cell_m);
-    if (tile->blocks == 0 && fluids == 0)
+    const double cell_m = (double)desc->cell_m;
+    double min_m[3], max_m[3], at_m[3];
+    for (int a = 0; a < 3; a++) {
+        min_m[a] = cell[a] * cell_m;
+        max_m[a] = (cell[a] + 1) * cell_m;
+    }
+    seed_fluids fluids = tile->fluids;
+    if (fluids.some != fluids.all)
+        fluids = fluids_between(walk, fluids.some, min_m, max_m, CELL_RADIUS * cell_m);
+    if (tile->blocks == 0 && fluids.some == 0)
         return;
     for (int p = 0; p < per_axis * per_axis * per_axis; p++) {
         const int point[3] = {p % per_axis, p / per_axis % per_axis, p / (per_axis * per_axis)};
         for (int a = 0; a < 3; a++)
-            at_m[a] = (cell[a] + (point[a] + 0.5) / per_axis) * (double)desc->cell_m;
+            at_m[a] = (cell[a] + (point[a] + 0.5) / per_axis) * cell_m;
         const int block = block_at(walk, tile->blocks, fluids, at_m);
         if (block >= 0 && !in_solid(desc, tile->solids, cell, point))
             visit(context, cell, point, block);
@@ -155,17 +185,15 @@ static int look_at_tile(const seed_walk *walk, seed_tile *tile)
         max_m[a] = tile->end[a] * cell_m;
         tile->center_m[a] = 0.5 * (min_m[a] + max_m[a]);
     }
-    tile->blocks = tile->fluids = tile->solids = 0;
+    tile->blocks = tile->solids = 0;
     for (uint32_t b = 0; b < desc->block_count; b++) {
         int meets = 1;
         for (int a = 0; a < 3; a++)
             meets &= (double)desc->blocks[b].max_m[a] >= min_m[a] && (double)desc->blocks[b].min_m[a] <= max_m[a];
         tile->blocks |= (uint64_t)meets << b;
     }
-    for (uint32_t f = 0; f < desc->fluid_count; f++)
-        tile->fluids |= (uint64_t)box_meets(&walk->fluid[f], min_m, max_m) << f;
-    tile->fluids = fluids_near(walk, tile->fluids, tile->center_m, radius_m);
-    if (tile->blocks == 0 && tile->fluids == 0)
+    tile->fluids = fluids_between(walk, ~0ull, min_m, max_m, radius_m);
+    if (tile->blocks == 0 && tile->fluids.some == 0)
         return 0;
     tile->solids = tank_shapes_near(desc, min_m, max_m, cell_m);
     return tank_solids_distance_m(desc, tile->solids & walk->plain_solids, tile->center_m) >= -radius_m;
@@ -211,7 +239,7 @@ static void count_one(void *context, const int *cell, const int *point, int bloc
     ++*(uint64_t *)context;
 }
 
-/// Whether a block or a plain fluid shape holds all of a tile, and no solid is near.
+/// Whether a block or a fluid shape holds all of a tile, and no solid is near.
 static int is_full(const seed_walk *walk, const seed_tile *tile)
 {
     const tarn_tank_desc *desc = walk->desc;
@@ -226,11 +254,7 @@ static int is_full(const seed_walk *walk, const seed_tile *tile)
         if (holds)
             return 1;
     }
-    for (uint32_t f = 0; f < desc->fluid_count; f++)
-        if ((tile->fluids & walk->plain_fluids & 1ull << f) &&
-            fluid_distance_m(desc, f, tile->center_m) < -CELL_RADIUS * TILE_EDGE * cell_m)
-            return 1;
-    return 0;
+    return tile->fluids.all != 0;
 }
 
 uint64_t tarn_tank_desc_particles(const tarn_tank_desc *desc)

@@ -253,14 +253,69 @@ uint64_t tank_shapes_near(const tarn_tank_desc *desc, const double min_m[3], con
     return near;
 }
 
-/// The static solids that may be the nearest somewhere in a tile; *distance: of its centre.
-static uint64_t solids_of_tile(const tarn_tank_desc *desc, const double center_m[3], double radius_m, double *distance)
+/// For each axis the static solids that tiles may be near to, by the tiles' place: what has no bit for one of a tile's
+/// three places is far from it.
+typedef struct solid_ranges {
+    uint64_t near[3][TARN_TANK_CELLS_MAX / TILE_EDGE];
+} solid_ranges;
+
+/// A box and a depth: a point farther than some way from the box is farther than that, less the depth, from the solid.
+static void solid_box(const tarn_tank_desc *desc, const tarn_solid *solid, double min_m[3], double max_m[3],
+                      double *depth_m)
+{
+    *depth_m = 0.0;
+    if (solid->shape.kind != TARN_SHAPE_FIELD) {
+        tarn_shape_bounds_m(&solid->shape, &solid->pose, desc->fields, min_m, max_m);
+        return;
+    }
+    // Beyond a field's grid its distance grows with the way, from no less than the least there is.
+    const tarn_distance_field *field = &desc->fields[solid->shape.field];
+    const double scale = (double)solid->shape.half_m[0];
+    const size_t node_count = (size_t)field->nodes[0] * field->nodes[1] * field->nodes[2];
+    double turned[3][3], center_m[3], half_m[3];
+    for (int a = 0; a < 3; a++) {
+        half_m[a] = 0.5 * scale * (double)field->spacing_m * (field->nodes[a] - 1.0);
+        center_m[a] = scale * (double)field->min_m[a] + half_m[a];
+    }
+    tarn_pose_matrix(&solid->pose, turned);
+    tarn_pose_from_shape(&solid->pose, center_m, center_m);
+    for (int a = 0; a < 3; a++) {
+        double reach_m = 0.0;
+        for (int k = 0; k < 3; k++)
+            reach_m += fabs(turned[a][k]) * half_m[k];
+        min_m[a] = center_m[a] - reach_m;
+        max_m[a] = center_m[a] + reach_m;
+    }
+    for (size_t i = 0; i < node_count; i++)
+        *depth_m = fmax(*depth_m, -scale * (double)field->distance_m[i]);
+}
+
+/// Notes where a solid may be within far_m of a tile's middle.
+static void mark_range(const tarn_tank_desc *desc, uint32_t i, double far_m, const int tiles[3], solid_ranges *ranges)
+{
+    const tarn_solid *solid = &desc->solids[i];
+    const double tile_m = TILE_EDGE * (double)desc->cell_m;
+    double min_m[3], max_m[3], depth_m;
+    if (solid->motion != TARN_MOTION_STATIC)
+        return;
+    solid_box(desc, solid, min_m, max_m, &depth_m);
+    for (int a = 0; a < 3; a++)
+        for (int t = 0; t < tiles[a]; t++) {
+            const double at_m = (t + 0.5) * tile_m;
+            const int is_far = at_m < min_m[a] - depth_m - far_m || at_m > max_m[a] + depth_m + far_m;
+            ranges->near[a][t] |= (uint64_t)(solid->shape.inverted || !is_far) << i;
+        }
+}
+
+/// Those of some solids that may be the nearest somewhere in a tile; *distance: of its centre.
+static uint64_t solids_of_tile(const tarn_tank_desc *desc, uint64_t near, const double center_m[3], double radius_m,
+                               double *distance)
 {
     double each[TARN_TANK_SOLIDS_MAX];
     uint64_t solids = 0;
     *distance = INFINITY;
     for (uint32_t i = 0; i < desc->solid_count; i++) {
-        each[i] = desc->solids[i].motion == TARN_MOTION_STATIC ? solid_distance_m(desc, i, center_m) : INFINITY;
+        each[i] = near >> i & 1 ? solid_distance_m(desc, i, center_m) : INFINITY;
         *distance = fmin(*distance, each[i]);
     }
     for (uint32_t i = 0; i < desc->solid_count; i++)
@@ -336,13 +391,23 @@ tarn_status tank_solids_sample(tarn_tank *tank)
     to->tile = malloc((size_t)shape->tile_total[0] * sizeof *to->tile);
     if (to->tile == NULL)
         return TARN_E_MEMORY;
+    // What is farther from a tile's middle than far_m is neither the nearest in the tile, where a surface is near, nor
+    // a surface that is near. A cell more is for rounding.
+    const double far_m = 3.0 * radius_m + (SOLID_NEAR_CELLS + 1.0) * cell_m;
+    solid_ranges ranges = {0};
+    for (uint32_t i = 0; i < desc->solid_count; i++)
+        mark_range(desc, i, far_m, shape->tiles[0], &ranges);
     for (uint32_t t = 0; t < shape->tile_total[0]; t++) {
         const tile_place place = tile_place_of(shape, 0, t);
+        const uint64_t near = ranges.near[0][place.x] & ranges.near[1][place.y] & ranges.near[2][place.z];
+        to->tile[t] = TILE_NONE;
+        if (near == 0)
+            continue;
         const int first[3] = {place.x * TILE_EDGE, place.y * TILE_EDGE, place.z * TILE_EDGE};
         double center_m[3], distance_m;
         for (int a = 0; a < 3; a++)
             center_m[a] = (first[a] + 0.5 * TILE_EDGE) * cell_m;
-        const uint64_t solids = solids_of_tile(desc, center_m, radius_m, &distance_m);
+        const uint64_t solids = solids_of_tile(desc, near, center_m, radius_m, &distance_m);
         to->tile[t] = distance_m > 0.0 ? TILE_NONE : TILE_FULL;
         if (fabs(distance_m) > radius_m + SOLID_NEAR_CELLS * cell_m)
             continue;

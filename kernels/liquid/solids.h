@@ -220,6 +220,52 @@ TILE_FN uint32_t bodies_near_tile(const liquid_args *args, tile_place place, flo
     return near;
 }
 
+#define SOLID_MARGIN 0.0625f ///< cells that particles keep from a solid
+
+/// The nearest solid's distance at a position, the way out of it where it is nearer than SOLID_MARGIN, and its
+/// velocity.
+TILE_FN float nearest_solid(const liquid_args *args, uint32_t near, const int32_t *position, float *normal,
+                            float *velocity)
+{
+    float distance = solid_distance(args, position, normal);
+    velocity[0] = velocity[1] = velocity[2] = 0.0f;
+    if (near != 0) {
+        float at[3];
+        for (int a = 0; a < 3; a++)
+            at[a] = ((float)position[a] + 0.5f) * (1.0f / (1 << POSITION_BITS));
+        for (uint32_t b = 0; b < BODIES_MAX; b++) {
+            if ((near >> b & 1) == 0)
+                continue;
+            const float other = body_distance(args->m.bodies, b, at);
+            if (other < distance) {
+                distance = other;
+                if (distance < SOLID_MARGIN) {
+                    body_gradient(args->m.bodies, b, at, normal);
+                    body_velocity(&args->m.bodies->state[b], at, velocity);
+                }
+            }
+        }
+    }
+    const float length = tile_sqrt_f32(dot3(normal, normal));
+    for (int a = 0; a < 3; a++)
+        normal[a] = length > 1e-6f ? normal[a] / length : 0.0f;
+    return distance;
+}
+
+/// Keeps the sums of what a tile's cells have for a body, in all `count` of BODY_SUMS, and zero for the rest. `tile` is
+/// that of a launch over the listed ones. Collective, after a barrier; ends with one.
+TILE_FN void gather_for_body(const liquid_memory *m, uint32_t tile, uint32_t b, float (*value)[TILE_CELLS], int count)
+{
+    float *to = m->body_partial + ((uint64_t)tile * BODIES_MAX + b) * BODY_SUMS;
+    for (int k = 0; k < count; k++)
+        tile_sum_f32(value[k], TILE_CELLS);
+    if (TILE_SINGLE()) {
+        for (int k = 0; k < BODY_SUMS; k++)
+            to[k] = k < count ? value[k < count ? k : 0][0] : 0.0f;
+    }
+    TILE_BARRIER();
+}
+
 /// Free bodies that may cover faces in a tile: bits.
 TILE_FN uint32_t free_near_tile(const liquid_args *args, uint32_t o)
 {

@@ -25,6 +25,7 @@ typedef struct share_scratch {
     uint16_t pass_y[TILE_EDGE * TILE_EDGE * HALF_EDGE];
     uint8_t open[3][TILE_FACES];    ///< like the matrix' faces: both borders
     uint8_t covered[3][TILE_FACES]; ///< the rest, but on the tank's walls too only what solids cover
+    uint8_t still[3][TILE_FACES];   ///< what solids cover that don't move
     uint8_t face_owner[3][TILE_FACES];
     uint8_t room[TILE_CELLS], sides[TILE_CELLS];
 } share_scratch;
@@ -47,8 +48,9 @@ TILE_FN int mirrored_node(const liquid_shape *shape, int axis, int at)
     return tile_clamp_i32(inside, 0, last);
 }
 
-/// Distances at the nodes of a tile and around it; `near`: bodies that may reach it.
-TILE_FN void load_area(const liquid_args *args, share_scratch *s, tile_place place, uint32_t near)
+/// Distances at the nodes of a tile and around it, to solids that don't move where `still`, and to bodies that may
+/// reach it: `near`.
+TILE_FN void load_area(const liquid_args *args, share_scratch *s, tile_place place, int still, uint32_t near)
 {
     const liquid_shape *shape = &args->shape;
     FOR_RANGE (i, 0, AREA_NODES) {
@@ -58,7 +60,7 @@ TILE_FN void load_area(const liquid_args *args, share_scratch *s, tile_place pla
                   y = mirrored_node(shape, 1, place.y * TILE_EDGE + local[1]),
                   z = mirrored_node(shape, 2, place.z * TILE_EDGE + local[2]);
         const float at[3] = {(float)x, (float)y, (float)z};
-        float least = solid_node_at(args, x, y, z);
+        float least = still ? solid_node_at(args, x, y, z) : (float)SOLID_NEAR_CELLS;
         uint8_t owner = BODY_NONE;
         for (uint32_t b = 0; b < BODIES_MAX; b++) {
             if ((near >> b & 1) == 0)
@@ -73,16 +75,17 @@ TILE_FN void load_area(const liquid_args *args, share_scratch *s, tile_place pla
     TILE_BARRIER();
 }
 
-/// Positive share of a triangle over which a distance is linear.
+/// Positive share of a triangle over which a distance is linear. One that lies in a solid's surface, or where two
+/// solids touch, is shut.
 TILE_FN float triangle_share(float a, float b, float c)
 {
-    const int inside = (a < 0.0f) + (b < 0.0f) + (c < 0.0f);
+    const int inside = (a <= 0.0f) + (b <= 0.0f) + (c <= 0.0f);
     if (inside == 0)
         return 1.0f;
     if (inside == 3)
         return 0.0f;
-    const int odd = inside == 1; // the corner whose sign differs is the negative one
-    const float tip = (a < 0.0f) == odd ? a : (b < 0.0f) == odd ? b : c;
+    const int odd = inside == 1; // the corner whose side differs is the one that isn't outside
+    const float tip = (a <= 0.0f) == odd ? a : (b <= 0.0f) == odd ? b : c;
     // The other two in an order that a mirror image keeps: their product commutes.
     const float p = tip == a ? b : a, q = tip == c ? b : c;
     const float cut = tip * tip / ((tip - p) * (tip - q));
@@ -203,7 +206,7 @@ TILE_KERNEL(liquid_solid_shares, CELL_LANES, liquid_args, share_scratch)
 {
     const liquid_memory *m = &args->m;
     const tile_place place = tile_place_of(&args->shape, 0, m->solid_dense[tile]);
-    load_area(args, s, place, 0);
+    load_area(args, s, place, 1, 0);
     share_faces(args, s, place);
     share_rooms(s);
     share_sides(s);
@@ -218,7 +221,22 @@ TILE_KERNEL(liquid_solid_shares, CELL_LANES, liquid_args, share_scratch)
 
 // -------------------------------------------------------------------------------------------------------- each substep
 
-/// Which body covers a face. Of the tank's walls too: a body that goes through one pushes nothing away there.
+/// What solids that don't move cover of the faces; `i` as in solid_tile.
+TILE_FN void share_still(const liquid_args *args, share_scratch *s, tile_place place, uint32_t i)
+{
+    if (i != TILE_NONE) {
+        load_area(args, s, place, 1, 0);
+        share_faces(args, s, place);
+    }
+    for (int axis = 0; axis < 3; axis++) {
+        FOR_RANGE (f, 0, TILE_FACES)
+            s->still[axis][f] = i != TILE_NONE ? s->covered[axis][f] : (uint8_t)0;
+    }
+    TILE_BARRIER();
+}
+
+/// Which body covers a face, and what it covers besides those solids that don't move. Of the tank's walls too: a body
+/// that goes through one pushes nothing away there.
 TILE_FN void share_owners(share_scratch *s)
 {
     for (int axis = 0; axis < 3; axis++) {
@@ -236,7 +254,10 @@ TILE_FN void share_owners(share_scratch *s)
                 owner = distance < least || (distance == least && other < owner) ? other : owner;
                 least = tile_min_f32(distance, least);
             }
-            s->face_owner[axis][i] = s->covered[axis][i] > 0 ? owner : (uint8_t)BODY_NONE;
+            const int left = 255 - s->still[axis][i], covered = tile_min_i32(s->covered[axis][i], left);
+            s->covered[axis][i] = (uint8_t)covered;
+            s->open[axis][i] = (uint8_t)tile_min_i32(s->open[axis][i], left - covered);
+            s->face_owner[axis][i] = covered > 0 ? owner : (uint8_t)BODY_NONE;
         }
     }
     TILE_BARRIER();
@@ -338,11 +359,13 @@ TILE_KERNEL(liquid_solids, CELL_LANES, liquid_args, share_scratch)
     if (near == 0) {
         put_still(args, tile, i);
     } else {
-        load_area(args, s, place, near);
-        share_faces(args, s, place);
+        load_area(args, s, place, 1, near);
         share_rooms(s);
-        share_sides(s);
+        share_still(args, s, place, i);
+        load_area(args, s, place, i == TILE_NONE, near);
+        share_faces(args, s, place);
         share_owners(s);
+        share_sides(s);
         put_moving(args, s, tile, place);
     }
 }
@@ -411,8 +434,6 @@ TILE_KERNEL(liquid_solid_cells, CELL_LANES, liquid_args, solid_cells_scratch)
 
 // ----------------------------------------------------------------------------------------------------------- particles
 
-#define SOLID_MARGIN 0.0625f ///< cells that particles keep from a solid
-
 enum {
     COLLIDE_ROUNDS = 24,
     COLLIDE_MOVE_MAX = 6 << POSITION_BITS, ///< per axis: less than a tile, so that the way ends in a neighbour
@@ -421,35 +442,6 @@ enum {
 typedef struct collide_scratch {
     uint32_t move_count[27];
 } collide_scratch;
-
-/// The nearest solid's distance at a position, the way out of it, and its velocity.
-TILE_FN float nearest_solid(const liquid_args *args, uint32_t near, const int32_t *position, float *normal,
-                            float *velocity)
-{
-    float distance = solid_distance(args, position, normal);
-    velocity[0] = velocity[1] = velocity[2] = 0.0f;
-    if (near != 0) {
-        float at[3];
-        for (int a = 0; a < 3; a++)
-            at[a] = ((float)position[a] + 0.5f) * (1.0f / (1 << POSITION_BITS));
-        for (uint32_t b = 0; b < BODIES_MAX; b++) {
-            if ((near >> b & 1) == 0)
-                continue;
-            const float other = body_distance(args->m.bodies, b, at);
-            if (other < distance) {
-                distance = other;
-                if (distance < SOLID_MARGIN) {
-                    body_gradient(args->m.bodies, b, at, normal);
-                    body_velocity(&args->m.bodies->state[b], at, velocity);
-                }
-            }
-        }
-    }
-    const float length = tile_sqrt_f32(dot3(normal, normal));
-    for (int a = 0; a < 3; a++)
-        normal[a] = length > 1e-6f ? normal[a] / length : 0.0f;
-    return distance;
-}
 
 /// Takes what points into a solid from a velocity, seen from the solid.
 TILE_FN void slip(float *velocity, const float *normal, const float *of_solid)

@@ -1,7 +1,7 @@
 // One fixed step: substeps, each a fixed sequence of launches.
 //
-//     p2g ─ grid ─ bodies, solids ─ viscosity ─ tension ─ fringe, matrix ─ pressure ─ density ─ extrapolate ─ g2p +
-//     advect ─ collide ─ births, drains ─ sort
+//     p2g ─ grid ─ bodies, solids ─ viscosity ─ tension ─ fringe, matrix ─ pressure ─ density ─ extrapolate ─ slip ─
+//     g2p + advect ─ collide ─ births, drains ─ sort
 #include "kernels/liquid/tank_internal.h"
 
 #include <math.h>
@@ -242,12 +242,12 @@ static void substep(void *context)
         launch_active(tank, &args, liquid_solids_id);
         launch_active(tank, &args, liquid_solid_cells_id);
     }
-    if (tank->body_count > 0)
-        push_bodies(tank, &args, liquid_body_lift_id);
     tank_mark(tank, STAGE_GRID);
     tank_launch_viscosity(tank, &args);
     tank_mark(tank, STAGE_VISCOSITY);
     launch_occupied(tank, &args, liquid_fringe_id);
+    if (tank->body_count > 0) // which has no pressure in the fringe
+        push_bodies(tank, &args, liquid_body_lift_id);
     if (tank->parameters[TARN_PARAMETER_SURFACE_TENSION] > 0.0f) {
         launch_active(tank, &args, liquid_tension_smooth_id);
         launch_active(tank, &args, liquid_tension_id);
@@ -261,6 +261,10 @@ static void substep(void *context)
     solve(tank, 1);
     tank_mark(tank, STAGE_DENSITY);
     launch_active(tank, &args, liquid_extrapolate_id);
+    if (tank->desc.solid_count > 0) {
+        launch_active(tank, &args, liquid_slip_id);
+        launch_active(tank, &args, liquid_slip_end_id);
+    }
     tank_mark(tank, STAGE_EXTRAPOLATE);
     tank_launch_advection(tank, &args);
 }

@@ -311,6 +311,14 @@ tarn_status tarn_tank_set_parameter(tarn_tank *tank, tarn_parameter id, float va
     return TARN_OK;
 }
 
+void tank_set_seats(tarn_tank *tank, uint32_t *seat, uint32_t *moved_seat)
+{
+    tarn_device_replay_destroy(tank->device, tank->substep); // which knows the old ones
+    tank->substep = NULL;
+    tank->args.m.seat = seat;
+    tank->args.m.moved_seat = moved_seat;
+}
+
 float tarn_tank_parameter(const tarn_tank *tank, tarn_parameter id)
 {
     return (unsigned)id < TARN_PARAMETER_COUNT ? tank->parameters[id] : 0.0f;

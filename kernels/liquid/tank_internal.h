@@ -67,6 +67,7 @@ struct tarn_tank {
     float parameters[TARN_PARAMETER_COUNT];
     liquid_args args; ///< shape and memory, the same for every launch
     uint32_t particle_count;
+    uint32_t generation;               ///< counts how often all particles were replaced
     uint64_t group_bytes[GROUP_COUNT]; ///< of device memory, per thing of its group
     void *shared;                      ///< device: of particle to grid and the solver in turn
     uint32_t kept_count;               ///< tiles that are always active
@@ -173,6 +174,12 @@ void tank_arrays_free(tank_arrays *arrays);
 /// Replaces all particles, and lists the tiles in use.
 /// @return TARN_OK, TARN_E_MALFORMED (not sorted, or beyond the tank), TARN_E_MEMORY or TARN_E_DEVICE
 tarn_status tank_place(tarn_tank *tank, const tank_arrays *arrays, uint32_t next_id);
+
+/// Lets particles carry seats, or no longer (NULL). Arrays of device memory for as many particles as the tank has.
+void tank_set_seats(tarn_tank *tank, uint32_t *seat, uint32_t *moved_seat);
+
+/// The bodies as frames have them. @return how many
+uint32_t tank_frame_bodies(const tarn_tank *tank, tarn_frame_body *bodies);
 
 /// Launches that turn the marked tiles into lists, and these into the present ones.
 void tank_list_tiles(tarn_tank *tank, const liquid_args *args);

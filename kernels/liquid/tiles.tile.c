@@ -139,6 +139,18 @@ TILE_FN void list_particles(const liquid_args *args, list_scratch *s, uint32_t c
     }
 }
 
+/// Where there are more tiles than memory is there for, none is listed: what came next in the step would look for those
+/// that are left out. The host sees it after the step.
+TILE_FN void list_none(const liquid_shape *shape, liquid_counters *counters)
+{
+    if (TILE_SINGLE() && counters->overflow != 0) {
+        counters->active_next = 0;
+        for (uint32_t level = 0; level < shape->level_count; level++)
+            counters->level_tiles_next[level] = 0;
+    }
+    TILE_BARRIER();
+}
+
 /// The tiles in use after the move. One tile.
 TILE_KERNEL(liquid_list, LIST_LANES, liquid_args, list_scratch)
 {
@@ -148,7 +160,6 @@ TILE_KERNEL(liquid_list, LIST_LANES, liquid_args, list_scratch)
     list_bits(s, m->active_bits, shape->tile_total[0], m->active_tile_next, shape->active_max);
     if (TILE_SINGLE()) {
         counters->active_next = tile_min_u32(s->base, shape->active_max);
-        counters->adopting = tile_max_u32(counters->active_next, 1);
         counters->overflow |= s->base > shape->active_max;
     }
     TILE_BARRIER();
@@ -161,8 +172,10 @@ TILE_KERNEL(liquid_list, LIST_LANES, liquid_args, list_scratch)
         }
         TILE_BARRIER();
     }
+    list_none(shape, counters);
     list_particles(args, s, counters->level_tiles_next[0]);
     if (TILE_SINGLE()) {
+        counters->adopting = tile_max_u32(counters->active_next, 1);
         counters->particles = s->base;
         counters->liquid_cells_last = counters->liquid_cells;
         counters->liquid_cells = 0;
@@ -283,6 +296,8 @@ TILE_KERNEL(liquid_scatter, PARTICLE_LANES, liquid_args, scatter_scratch)
         pack_move_u32(&s->move, m->id, m->moved_id + from, n);
         if (m->attribute != NULL)
             pack_move_u32(&s->move, m->attribute, m->moved_attribute + from, n);
+        if (m->seat != NULL)
+            pack_move_u32(&s->move, m->seat, m->moved_seat + from, n);
         for (int c = 0; m->affine[0] != NULL && c < 9; c++)
             pack_move_f32(&s->move, m->affine[c], m->moved_affine[c] + from, n);
     }

@@ -281,8 +281,7 @@ TILE_FN void deposit_component(const liquid_args *args, p2g_scratch *s, int c, u
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const uint64_t base = (uint64_t)tile * NODE_COUNT;
     clear_sums(s, c);
-    FOR_PACKS(i, n, first, end)
-    deposit_pack(args, s, c, i, n);
+    EACH_PACK(i, n, first, end, deposit_pack(args, s, c, i, n));
     TILE_BARRIER();
     write_sums(args, s, c, tile);
     if (c == DENSITY) {
@@ -319,8 +318,7 @@ TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
     if (TILE_SINGLE())
         s->is_crowded = 0;
     TILE_BARRIER();
-    FOR_PACKS(i, n, first, end)
-    count_pack(m, s, i, n);
+    EACH_PACK(i, n, first, end, count_pack(m, s, i, n));
     TILE_BARRIER();
     scale_cells(args, tile, s->count, s->scale);
     find_rows(args, s);

@@ -29,6 +29,7 @@ enum {
 
 typedef struct viscous_faces_scratch {
     uint8_t type[RIM_CELLS];
+    float viscosity[RIM_CELLS]; ///< of the cells, in a tank of several liquids
 } viscous_faces_scratch;
 
 /// Whether a face lies on the tank's walls or beyond them.
@@ -43,18 +44,23 @@ TILE_FN void face_middle(const int *cell, int c, float *middle)
         middle[a] = (float)cell[a] + (a == c ? 0.0f : 0.5f);
 }
 
-/// The share of the way to a solid's velocity that the film goes which the solid leaves open of a face. Of a light
-/// body's, the part that doesn't throw it back.
-TILE_FN float film_share(const liquid_args *args, uint32_t owner, uint32_t open, uint64_t at)
+/// A face's viscosity from the cells beside it, which have -1 where they are empty.
+TILE_FN float between_cells(float below, float above)
+{
+    return below < 0.0f ? tile_max2_f32(above, 0.0f) : above < 0.0f ? below : 0.5f * (below + above);
+}
+
+/// The share of the way to a solid's velocity that the film goes which the solid leaves open of a face of viscosity k.
+/// Of a light body's, the part that doesn't throw it back.
+TILE_FN float film_share(const liquid_args *args, uint32_t owner, uint32_t open, float k)
 {
     const liquid_memory *m = &args->m;
-    const float k = m->viscosity != NULL ? tile_max2_f32(m->viscosity[at], 0.0f) : m->control->viscosity[0];
     const float film = tile_max2_f32((float)open * (1.0f / 255.0f), FILM_MIN), grip = 2.0f * k / (film * film);
     return (owner != BODY_NONE ? m->bodies->body[owner].film : 1.0f) * (grip / (1.0f + grip));
 }
 
-/// Takes a face along with the solid that covers it.
-TILE_FN void hold_face(const liquid_args *args, const int *cell, int c, uint64_t at)
+/// Takes a face along with the solid that covers it; k: its viscosity.
+TILE_FN void hold_face(const liquid_args *args, const int *cell, int c, uint64_t at, float k)
 {
     const liquid_memory *m = &args->m;
     const uint32_t open = m->open[c][at];
@@ -63,18 +69,19 @@ TILE_FN void hold_face(const liquid_args *args, const int *cell, int c, uint64_t
     face_middle(cell, c, middle);
     if (owner != BODY_NONE)
         body_velocity(&m->bodies->state[owner], middle, of_solid);
-    const float u = m->u[c][at], share = film_share(args, owner, open, at);
+    const float u = m->u[c][at], share = film_share(args, owner, open, k);
     m->u[c][at] = open > 0 ? u + share * (of_solid[c] - u) : of_solid[c];
 }
 
 /// The same in a tank with solids.
-TILE_FN uint32_t viscous_beside_solids(const liquid_args *args, const int *cell, int c, uint64_t at, int liquid)
+TILE_FN uint32_t viscous_beside_solids(const liquid_args *args, const int *cell, int c, uint64_t at, int liquid,
+                                       float k)
 {
     if (face_is_outside(&args->shape, cell, c))
         return WALL;
     if (255u - args->m.open[c][at] < HELD_COVER)
         return liquid ? VISCOUS : 0;
-    hold_face(args, cell, c, at);
+    hold_face(args, cell, c, at, k);
     return HELD;
 }
 
@@ -85,6 +92,8 @@ TILE_KERNEL(liquid_viscous_faces, CELL_LANES, liquid_args, viscous_faces_scratch
     const tile_place place = tile_place_of(&args->shape, 0, args->m.active_tile[tile]);
     uint8_t *to = args->m.face_kind + (uint64_t)tile * TILE_CELLS;
     load_types(args, place, tile, s->type);
+    if (args->m.viscosity != NULL)
+        load_sides_f32(args, place, tile, args->m.viscosity, s->viscosity, 0.0f, 0.0f);
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const int at = rim_index(x, y, z);
         const int cell[3] = {place.x * TILE_EDGE + x, place.y * TILE_EDGE + y, place.z * TILE_EDGE + z};
@@ -95,7 +104,9 @@ TILE_KERNEL(liquid_viscous_faces, CELL_LANES, liquid_args, viscous_faces_scratch
             const uint8_t a = type[below[c]], b = type[at];
             const int solid = a == CELL_SOLID || b == CELL_SOLID, liquid = a == CELL_LIQUID || b == CELL_LIQUID;
             const uint32_t plain = solid ? WALL : liquid ? VISCOUS : 0;
-            faces |= (args->m.open[c] != NULL ? viscous_beside_solids(args, cell, c, face, liquid) : plain) << c;
+            const float k = args->m.viscosity != NULL ? between_cells(s->viscosity[below[c]], s->viscosity[at])
+                                                      : args->m.control->viscosity[0];
+            faces |= (args->m.open[c] != NULL ? viscous_beside_solids(args, cell, c, face, liquid, k) : plain) << c;
         }
         to[cell_index(x, y, z)] = (uint8_t)faces;
     }
@@ -270,8 +281,15 @@ TILE_KERNEL(liquid_viscosity, CELL_LANES, liquid_args, viscosity_scratch)
     }
 }
 
-/// A face's viscosity times its density over that of the lightest liquid: the mean of the cells beside it that have
-/// particles, over beta.
+/// A face's viscosity in a tank of several liquids; x, y, z of -1..8.
+TILE_FN float deep_viscosity(const viscosity_mixed_scratch *s, int x, int y, int z, int c)
+{
+    const int step = c == 0 ? 1 : c == 1 ? DEEP_EDGE : DEEP_EDGE * DEEP_EDGE;
+    const int at = ((z + DEEP_BORDER) * DEEP_EDGE + y + DEEP_BORDER) * DEEP_EDGE + x + DEEP_BORDER;
+    return between_cells(s->deep[at - step], s->deep[at]);
+}
+
+/// A face's viscosity times its density over that of the lightest liquid.
 TILE_FN void load_dynamic(const liquid_args *args, viscosity_mixed_scratch *s, tile_place place, uint32_t tile, int c)
 {
     if (args->m.beta[c] != NULL) {
@@ -281,11 +299,9 @@ TILE_FN void load_dynamic(const liquid_args *args, viscosity_mixed_scratch *s, t
             s->beta[i] = 1.0f;
         TILE_BARRIER();
     }
-    const int step = c == 0 ? 1 : c == 1 ? DEEP_EDGE : DEEP_EDGE * DEEP_EDGE;
     FOR_BOX (x, y, z, RIM_EDGE, RIM_EDGE, RIM_EDGE) {
-        const int at = ((z + 1) * DEEP_EDGE + y + 1) * DEEP_EDGE + x + 1, to = rim_index(x - 1, y - 1, z - 1);
-        const float a = s->deep[at - step], b = s->deep[at];
-        const float k = a < 0.0f ? tile_max2_f32(b, 0.0f) : b < 0.0f ? a : 0.5f * (a + b);
+        const int to = rim_index(x - 1, y - 1, z - 1);
+        const float k = deep_viscosity(s, x - 1, y - 1, z - 1, c);
         const int inner = (x == 0 || x == 9) + (y == 0 || y == 9) + (z == 0 || z == 9) < 2; // no edges, no corners
         s->dynamic[to] = inner ? k / s->beta[to] : 0.0f;
     }
@@ -344,13 +360,13 @@ typedef struct drag_flow {
 /// Out of the film that the body leaves open of a face. The mass that goes with such a face is that of the particles
 /// which it weighs on: up to a cell from its middle.
 TILE_FN drag_flow film_drag(const liquid_args *args, const body_drag_scratch *s, uint32_t b, const int *cell, int c,
-                            int at, uint64_t face)
+                            int at, float k)
 {
     const uint32_t open = s->m.v.open[at];
     float middle[3], of_body[3];
     face_middle(cell, c, middle);
     body_velocity(&args->m.bodies->state[b], middle, of_body);
-    const float share = film_share(args, b, open, face), reach = 0.5f + (float)open * (1.0f / 255.0f);
+    const float share = film_share(args, b, open, k), reach = 0.5f + (float)open * (1.0f / 255.0f);
     const float mass = 0.5f * reach * reach / (args->m.viscosity != NULL ? s->m.beta[at] : 1.0f);
     const drag_flow flow = {mass * share / (1.0f - share) * (s->m.v.u[at] - of_body[c]), 0.0f};
     return flow;
@@ -374,7 +390,7 @@ TILE_FN drag_flow side_drag(const liquid_args *args, const body_drag_scratch *s,
 }
 
 /// Adds what flows from a tile's faces of component c to a body: force, moment and grip of each cell.
-TILE_FN void add_drag(const liquid_args *args, body_drag_scratch *s, tile_place place, uint32_t slot, uint32_t b, int c)
+TILE_FN void add_drag(const liquid_args *args, body_drag_scratch *s, tile_place place, uint32_t b, int c)
 {
     const float *position = args->m.bodies->state[b].position;
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
@@ -382,8 +398,9 @@ TILE_FN void add_drag(const liquid_args *args, body_drag_scratch *s, tile_place 
         const uint32_t i = cell_index(x, y, z), kind = face_kind(&s->m.v, at, c);
         const int cell[3] = {place.x * TILE_EDGE + x, place.y * TILE_EDGE + y, place.z * TILE_EDGE + z};
         drag_flow flow = {0.0f, 0.0f};
+        const float k = args->m.viscosity != NULL ? deep_viscosity(&s->m, x, y, z, c) : args->m.control->viscosity[0];
         if (kind == HELD && s->m.v.owner[at] == b && s->m.v.open[at] > 0)
-            flow = film_drag(args, s, b, cell, c, at, (uint64_t)slot * TILE_CELLS + i);
+            flow = film_drag(args, s, b, cell, c, at, k);
         if (kind == VISCOUS)
             flow = side_drag(args, s, b, c, at);
         float r[3], moment[3], force[3] = {0.0f, 0.0f, 0.0f};
@@ -416,29 +433,18 @@ TILE_KERNEL(liquid_body_drag, CELL_LANES, liquid_args, body_drag_scratch)
         TILE_BARRIER();
     }
     for (uint32_t b = 0; b < m->bodies->count; b++) {
-        float *to = m->body_partial + ((uint64_t)tile * BODIES_MAX + b) * BODY_SUMS;
-        if (!any || (near >> b & 1) == 0) {
-            FOR_RANGE (k, 0, BODY_SUMS)
-                to[k] = 0.0f;
-            continue;
-        }
+        const int meets = any && (near >> b & 1) != 0;
         FOR_RANGE (i, 0, TILE_CELLS) {
-            for (int k = 0; k < BODY_SUMS; k++)
+            for (int k = 0; k < BODY_SUMS && meets; k++)
                 s->value[k][i] = 0.0f;
         }
         TILE_BARRIER();
-        for (int c = 0; c < 3; c++) {
+        for (int c = 0; c < 3 && meets; c++) {
             load_component(args, &s->m.v, place, slot, m->u[c], c);
             if (m->viscosity != NULL)
                 load_dynamic(args, &s->m, place, slot, c);
-            add_drag(args, s, place, slot, b, c);
+            add_drag(args, s, place, b, c);
         }
-        for (int k = 0; k < BODY_SUMS; k++)
-            tile_sum_f32(s->value[k], TILE_CELLS);
-        if (TILE_SINGLE()) {
-            for (int k = 0; k < BODY_SUMS; k++)
-                to[k] = s->value[k][0];
-        }
-        TILE_BARRIER();
+        gather_for_body(m, tile, b, s->value, meets ? BODY_SUMS : 0);
     }
 }

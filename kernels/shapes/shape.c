@@ -159,6 +159,37 @@ double tarn_distance_field_at_m(const tarn_distance_field *field, const double p
     return outside > 0.0 ? sum + sqrt(outside) : sum;
 }
 
+/// The largest difference between two nodes that follow each other along a row of them, `stride` apart.
+static float row_change(const float *distance_m, uint32_t count, size_t stride)
+{
+    float most = 0.0f;
+    for (uint32_t i = 0; i < count; i++) {
+        const float change = fabsf(distance_m[i + stride] - distance_m[i]);
+        most = change > most ? change : most;
+    }
+    return most;
+}
+
+double tarn_distance_field_slope(const tarn_distance_field *field)
+{
+    const uint32_t nx = field->nodes[0], ny = field->nodes[1], nz = field->nodes[2];
+    float most[3] = {field->spacing_m, field->spacing_m, field->spacing_m}; // what it is outside the grid
+    const float *row = field->distance_m;
+    for (uint32_t z = 0; z < nz; z++)
+        for (uint32_t y = 0; y < ny; y++, row += nx) {
+            most[0] = fmaxf(most[0], row_change(row, nx - 1, 1));
+            if (y + 1 < ny)
+                most[1] = fmaxf(most[1], row_change(row, nx, nx));
+            if (z + 1 < nz)
+                most[2] = fmaxf(most[2], row_change(row, nx, (size_t)nx * ny));
+        }
+    // Between nodes the change along an axis is a mean of those along four edges.
+    double square = 0.0;
+    for (int a = 0; a < 3; a++)
+        square += (double)most[a] * (double)most[a];
+    return 1.000001 * sqrt(square) / (double)field->spacing_m; // the differences are rounded
+}
+
 void tarn_distance_field_free(tarn_distance_field *field)
 {
     if (field == NULL)

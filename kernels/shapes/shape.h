@@ -81,6 +81,10 @@ void tarn_pose_matrix(const tarn_pose *pose, double matrix[3][3]);
 /// Signed distance of a field's surface at a point in the field's frame.
 double tarn_distance_field_at_m(const tarn_distance_field *field, const double point_m[3]);
 
+/// The most by which a field's distance changes per metre, anywhere: at least 1, about 1.7 for true distances. Looks at
+/// every node.
+double tarn_distance_field_slope(const tarn_distance_field *field);
+
 /// Takes NULL and a field that holds nothing. Leaves one that holds nothing.
 void tarn_distance_field_free(tarn_distance_field *field);
 

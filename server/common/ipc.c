@@ -171,6 +171,7 @@ static void report(ipc_codec *codec, tarn_ipc_report *message)
     f32(codec, &message->step_s);
     f32(codec, &message->encode_s);
     u32(codec, &message->particle_count);
+    u64(codec, &message->encoder_bytes);
     u32(codec, &message->frames_replaced);
 }
 
@@ -209,6 +210,7 @@ static int payload(ipc_codec *codec, tarn_ipc_message *message)
         u32(codec, &message->ping.id);
         return 1;
     case TARN_IPC_SHUTDOWN:
+    case TARN_IPC_KEY_WANTED:
         return 1;
     case TARN_IPC_WORKER_HELLO:
         worker_hello(codec, &message->worker_hello);

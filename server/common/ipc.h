@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 enum {
-    TARN_IPC_VERSION = 1, ///< gateway and worker must agree on it exactly
+    TARN_IPC_VERSION = 2, ///< gateway and worker must agree on it exactly
     TARN_IPC_MAGIC = 0x43504954,
     TARN_IPC_HEADER_BYTES = 16,
     TARN_IPC_PAYLOAD_BYTES_MAX = 32768,  ///< of every kind but frames
@@ -39,6 +39,7 @@ typedef enum tarn_ipc_kind {
     TARN_IPC_VIEWER_GONE = 7,
     TARN_IPC_PING = 8,
     TARN_IPC_SHUTDOWN = 9,
+    TARN_IPC_KEY_WANTED = 10, ///< somebody can't decode what comes: the tank's next frame is to be a key frame
     // worker to gateway
     TARN_IPC_WORKER_HELLO = 32, ///< first
     TARN_IPC_STATE = 33,        ///< the tank was made or changed
@@ -115,6 +116,7 @@ typedef struct tarn_ipc_report {
     float step_s;   ///< mean time of a step over the last second
     float encode_s; ///< mean time to encode a frame
     uint32_t particle_count;
+    uint64_t encoder_bytes;   ///< of device memory, that the frames' encoder takes
     uint32_t frames_replaced; ///< since the start: newer ones took their place before they were sent
 } tarn_ipc_report;
 

@@ -1,4 +1,5 @@
 #include "server/common/log.h"
+#include "server/common/printable.h"
 
 #include <poll.h>
 #include <stdarg.h>
@@ -47,9 +48,7 @@ void tarn_log(tarn_log_level level, const char *format, ...)
     int wanted = vsnprintf(line + used, sizeof line - used - 1, format, arguments);
     va_end(arguments);
     size_t end = used + (wanted > 0 ? strlen(line + used) : 0);
-    for (size_t i = used; i < end; i++)
-        if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
-            line[i] = '?';
+    tarn_make_printable(line + used);
     line[end++] = '\n';
     // A log that cannot be written has nowhere to be reported, and a reader that has stopped, such as a terminal after
     // Ctrl-S, stops nobody else.

@@ -1,7 +1,7 @@
 /// Log lines of the server's programs, on stderr: time, level, program, sentence. One write per line, so that lines of
 /// the gateway and its workers, which share stderr, do not mix.
 ///
-/// Control characters in a line, which may quote what a client sent, are written as '?'.
+/// What could steer a terminal in a line, which may quote what a client sent, is written as '?' (printable.h).
 #ifndef TARN_SERVER_COMMON_LOG_H
 #define TARN_SERVER_COMMON_LOG_H
 

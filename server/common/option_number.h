@@ -1,8 +1,10 @@
-/// Numbers on the command lines of tarnd and tarn-worker.
+/// What the programs' command lines share.
 #ifndef TARN_SERVER_COMMON_OPTION_NUMBER_H
 #define TARN_SERVER_COMMON_OPTION_NUMBER_H
 
 #include <argp.h>
+
+enum { TARN_EXIT_USAGE = 2 }; ///< the exit status of a program whose options are wrong
 
 /// A whole number from min to max; else ends the program with a sentence that names the option, what was found and what
 /// is allowed.

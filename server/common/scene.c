@@ -36,6 +36,26 @@ static bool fill_draft(scene_reader *r, const json_t *json, scene_draft *d)
            scene_fit_particles(r, d);
 }
 
+static bool check_name(scene_reader *r, const char *name)
+{
+    return tarn_scene_name_valid(name) ||
+           scene_refuse(
+               r, TARN_E_MALFORMED, "",
+               "found the name \"%.63s\", allowed are 1 to %d of a-z, 0-9 and '-', followed by .json for a file", name,
+               TARN_NAME_BYTES_MAX);
+}
+
+/// Ours lies beside the scenes and has a scene's ending: its name and its fields would be the wrong things to complain
+/// of.
+static bool check_is_no_schema(scene_reader *r, const json_t *json)
+{
+    const char *dialect = json_string_value(json_object_get(json, "$schema"));
+    return dialect == NULL || strstr(dialect, "json-schema.org/") == NULL || json_object_get(json, "size_m") != NULL ||
+           scene_refuse(r, TARN_E_MALFORMED, "",
+                        "this isn't a scene but a JSON schema, which tells editors what a scene may hold; allowed is a "
+                        "scene, which has size_m, cell_m and some liquid");
+}
+
 static tarn_status read_json(scene_reader *r, const char *name, const char *text, size_t text_bytes, scene_draft *d)
 {
     tarn_tank_desc_default(&d->scene.tank);
@@ -46,7 +66,7 @@ static tarn_status read_json(scene_reader *r, const char *name, const char *text
     if (json == NULL) {
         scene_refuse(r, TARN_E_MALFORMED, "", "line %d, column %d: this isn't JSON: %s", error.line, error.column,
                      error.text);
-    } else if (fill_draft(r, json, d)) {
+    } else if (check_is_no_schema(r, json) && check_name(r, name) && fill_draft(r, json, d)) {
         r->status = TARN_OK;
     }
     json_decref(json);
@@ -59,12 +79,6 @@ tarn_status tarn_scene_read_text(const char *origin, const char *folder, const c
     scene_reader r = {.origin = origin, .folder = folder, .why = why, .why_bytes = why_bytes, .status = TARN_E_MEMORY};
     if (text_bytes > TARN_SCENE_BYTES_MAX) {
         scene_refuse(&r, TARN_E_LIMIT, "", "found %zu bytes, allowed are %d", text_bytes, TARN_SCENE_BYTES_MAX);
-        return r.status;
-    }
-    if (!tarn_scene_name_valid(name)) {
-        scene_refuse(&r, TARN_E_MALFORMED, "",
-                     "found the name \"%.63s\", allowed are 1 to %d of a-z, 0-9 and '-', followed by .json for a file",
-                     name, TARN_NAME_BYTES_MAX);
         return r.status;
     }
     scene_draft *d = calloc(1, sizeof *d);

@@ -1,4 +1,5 @@
 // Where scenes lie: the shipped directory, its listing, and what a person's argument means.
+#include "server/common/printable.h"
 #include "server/common/scene.h"
 
 #include <dirent.h>
@@ -134,6 +135,7 @@ static void say_not_found(const char *argument, const char *directory, char *why
         used += bytes < 0 ? 0 : (size_t)bytes;
     }
     free(names);
+    tarn_make_printable(why);
 }
 
 tarn_status tarn_scene_resolve(const char *argument, const char *directory, char *path, size_t path_bytes, char *why,

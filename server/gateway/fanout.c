@@ -8,55 +8,169 @@
 // Address space for the largest frame; memory is used as frames need it.
 #define BUFFER_BYTES ((size_t)LWS_PRE + TARN_IPC_FRAME_BYTES_MAX)
 
+enum { VERSION_AT = 4 }; ///< of both versions of frames
+
 void tarn_fanout_init(tarn_fanout *fanout)
 {
     memset(fanout, 0, sizeof *fanout);
-    fanout->newest = -1;
 }
 
 void tarn_fanout_free(tarn_fanout *fanout)
 {
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < TARN_FANOUT_BUFFERS; i++)
         if (fanout->buffers[i])
             munmap(fanout->buffers[i], BUFFER_BYTES);
     tarn_fanout_init(fanout);
 }
 
+/// A buffer that no frame is in: there is always one.
+static int free_buffer(const tarn_fanout *fanout)
+{
+    uint32_t used = fanout->extra.serial ? 1u << fanout->extra.buffer : 0;
+    int buffer = 0;
+    for (uint32_t i = 0; i < fanout->chain_count; i++)
+        used |= 1u << fanout->chain[i].buffer;
+    while (used >> buffer & 1)
+        buffer++;
+    return buffer;
+}
+
 uint8_t *tarn_fanout_space(tarn_fanout *fanout)
 {
-    int index = fanout->newest == 0 ? 1 : 0;
-    if (!fanout->buffers[index]) {
+    const int buffer = free_buffer(fanout);
+    if (!fanout->buffers[buffer]) {
         void *memory =
             mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (memory == MAP_FAILED)
             return NULL;
-        fanout->buffers[index] = memory;
+        fanout->buffers[buffer] = memory;
     }
-    return fanout->buffers[index] + LWS_PRE;
+    fanout->receiving = buffer;
+    return fanout->buffers[buffer] + LWS_PRE;
 }
 
-tarn_status tarn_fanout_take(tarn_fanout *fanout, uint32_t frame_bytes, uint32_t epoch, tarn_frame *frame)
+/// A frame of version 1: nothing refers to it, and it refers to nothing.
+static tarn_status open_whole(const uint8_t *bytes, uint32_t frame_bytes, tarn_fanout_frame *frame,
+                              tarn_fanout_inputs *inputs)
 {
-    int index = fanout->newest == 0 ? 1 : 0;
-    tarn_status status = tarn_frame_open(fanout->buffers[index] + LWS_PRE, frame_bytes, frame);
+    tarn_frame opened;
+    const tarn_status status = tarn_frame_open(bytes, frame_bytes, &opened);
     if (status != TARN_OK)
         return status;
-    if (frame->header.epoch != epoch)
+    *frame = (tarn_fanout_frame){.kind = TARN_STREAM_EXTRA, .layer_count = 1, .cut_bytes = {frame_bytes}};
+    frame->epoch = opened.header.epoch;
+    frame->step = opened.header.step;
+    inputs->count = opened.header.input_count;
+    for (uint32_t i = 0; i < inputs->count; i++)
+        inputs->inputs[i] = tarn_frame_input_at(&opened, i);
+    return TARN_OK;
+}
+
+/// The serial of the frame that a frame of the stream moves; 0: that one isn't the newest of the chain.
+static uint64_t find_reference(const tarn_fanout *fanout, const tarn_stream_head *head)
+{
+    if (fanout->chain_count == 0)
+        return 0;
+    const tarn_fanout_frame *newest = &fanout->chain[fanout->chain_count - 1];
+    return newest->number == head->reference ? newest->serial : 0;
+}
+
+static tarn_status open_stream(const tarn_fanout *fanout, const uint8_t *bytes, uint32_t frame_bytes,
+                               tarn_fanout_frame *frame, tarn_fanout_inputs *inputs)
+{
+    tarn_stream_frame opened;
+    const tarn_status status = tarn_stream_open(bytes, frame_bytes, &opened);
+    if (status != TARN_OK)
+        return status;
+    const tarn_stream_head *head = &opened.head;
+    if (opened.layers_present < head->layer_count)
+        return TARN_E_TRUNCATED;
+    *frame = (tarn_fanout_frame){.kind = (tarn_stream_kind)head->kind, .layer_count = head->layer_count};
+    frame->number = head->number;
+    frame->epoch = head->epoch;
+    frame->step = head->step;
+    frame->refers = head->kind == TARN_STREAM_KEY ? 0 : find_reference(fanout, head);
+    for (uint32_t l = 0; l < head->layer_count; l++)
+        frame->cut_bytes[l] = (uint32_t)tarn_stream_cut_bytes(head, l + 1);
+    inputs->count = head->input_count;
+    for (uint32_t i = 0; i < inputs->count; i++)
+        inputs->inputs[i] = tarn_stream_input_at(&opened, i);
+    return TARN_OK;
+}
+
+static int is_whole(const uint8_t *bytes, uint32_t frame_bytes)
+{
+    return frame_bytes > VERSION_AT + 1 && (bytes[VERSION_AT] | bytes[VERSION_AT + 1] << 8) == TARN_FRAME_VERSION;
+}
+
+static void append(tarn_fanout *fanout, const tarn_fanout_frame *frame)
+{
+    if (frame->kind == TARN_STREAM_EXTRA) {
+        fanout->extra = *frame;
+        return;
+    }
+    if (frame->kind == TARN_STREAM_KEY)
+        fanout->chain_count = 0;
+    if (fanout->chain_count == TARN_FANOUT_CHAIN_MAX)
+        memmove(fanout->chain, fanout->chain + 1, --fanout->chain_count * sizeof fanout->chain[0]);
+    fanout->chain[fanout->chain_count++] = *frame;
+    fanout->extra.serial = 0;
+}
+
+tarn_status tarn_fanout_take(tarn_fanout *fanout, uint32_t frame_bytes, uint32_t epoch, tarn_fanout_inputs *inputs)
+{
+    const uint8_t *bytes = fanout->buffers[fanout->receiving] + LWS_PRE;
+    const int whole = is_whole(bytes, frame_bytes);
+    tarn_fanout_frame frame;
+    const tarn_status status = whole ? open_whole(bytes, frame_bytes, &frame, inputs)
+                                     : open_stream(fanout, bytes, frame_bytes, &frame, inputs);
+    if (status != TARN_OK)
+        return status;
+    if (frame.epoch != epoch)
         return TARN_E_STATE;
-    fanout->newest = index;
-    fanout->serial++;
-    fanout->epoch = frame->header.epoch;
-    fanout->step = frame->header.step;
-    fanout->frame_bytes = frame_bytes;
+    if (!whole && frame.kind != TARN_STREAM_KEY && frame.refers == 0) {
+        tarn_fanout_clear(fanout);
+        return TARN_E_STATE;
+    }
+    frame.serial = ++fanout->serial;
+    frame.buffer = fanout->receiving;
+    append(fanout, &frame);
     return TARN_OK;
 }
 
 void tarn_fanout_clear(tarn_fanout *fanout)
 {
-    fanout->newest = -1;
+    fanout->chain_count = 0;
+    fanout->extra.serial = 0;
 }
 
-uint8_t *tarn_fanout_newest(const tarn_fanout *fanout)
+const tarn_fanout_frame *tarn_fanout_next(const tarn_fanout *fanout, uint64_t reference, uint64_t sent, int skip_extras)
 {
-    return fanout->newest < 0 ? NULL : fanout->buffers[fanout->newest] + LWS_PRE;
+    const tarn_fanout_frame *extra = fanout->extra.serial > sent ? &fanout->extra : NULL;
+    if (extra && extra->refers == 0)
+        return extra;
+    for (uint32_t i = 0; i < fanout->chain_count; i++) {
+        const tarn_fanout_frame *frame = &fanout->chain[i];
+        if (frame->kind == TARN_STREAM_KEY ? reference < frame->serial : reference == frame->refers)
+            return frame;
+    }
+    return extra && extra->refers == reference && !skip_extras ? extra : NULL;
+}
+
+int tarn_fanout_newest_is_key(const tarn_fanout *fanout)
+{
+    return fanout->chain_count == 1 && !fanout->extra.serial && fanout->chain[0].kind == TARN_STREAM_KEY;
+}
+
+int tarn_fanout_is_lost(const tarn_fanout *fanout, uint64_t reference)
+{
+    if (fanout->extra.serial && fanout->extra.refers == 0)
+        return 0;
+    return (fanout->chain_count == 0 || fanout->chain[fanout->chain_count - 1].serial != reference) &&
+           !tarn_fanout_next(fanout, reference, UINT64_MAX, 1);
+}
+
+uint8_t *tarn_fanout_bytes(const tarn_fanout *fanout, const tarn_fanout_frame *frame)
+{
+    return fanout->buffers[frame->buffer] + LWS_PRE;
 }

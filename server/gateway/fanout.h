@@ -1,25 +1,55 @@
-/// A session's newest frame, shared by all its viewers. Frames are received into one of two buffers while the other one
-/// is served; a finished frame takes the other's place at once.
+/// A session's newest frames, shared by all its viewers: what any of them may be sent next.
 ///
-/// Two buffers suffice: a viewer is handed the newest frame when its socket takes it, in one write, and libwebsockets
-/// keeps what the socket did not take. The bytes are the same for everybody; only the LWS_PRE bytes in front of them,
-/// where each write puts its own WebSocket header, change.
+///     chain   key <- base <- base <- base     the newest TARN_FANOUT_CHAIN_MAX, since the last key frame
+///     extra                          extra    the newest, if nothing came after it; a whole frame (version 1) is one
+///                                             that refers to nothing
+///
+/// A viewer that has a frame of the chain goes on with the one behind it; who has none begins with the key frame, or
+/// waits for the next one where it isn't kept any more. A key frame ends what came before. So a viewer may be late by
+/// as many base frames as the chain is long, a quarter of a second, before it costs a key frame.
+///
+/// Buffers are not counted: a viewer is handed a frame when its socket takes it, in one write, and libwebsockets keeps
+/// what the socket did not take. The bytes are the same for everybody; only the LWS_PRE bytes in front of them, where
+/// each write puts its own WebSocket header, change.
 #ifndef TARN_SERVER_GATEWAY_FANOUT_H
 #define TARN_SERVER_GATEWAY_FANOUT_H
 
-#include "protocol/frame.h"
+#include "protocol/stream.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct tarn_fanout {
-    uint8_t *buffers[2];
-    int newest;      ///< index of the newest frame's buffer, or -1
-    uint64_t serial; ///< of the newest frame; 0: none yet
+enum {
+    TARN_FANOUT_CHAIN_MAX = 4,
+    TARN_FANOUT_BUFFERS = TARN_FANOUT_CHAIN_MAX + 2, ///< the extra frame's, and the one that is being received
+};
+
+typedef struct tarn_fanout_frame {
+    uint64_t serial; ///< counts what was received; 0: no frame
+    uint64_t refers; ///< serial of the frame that it moves; 0: it needs no other
+    tarn_stream_kind kind;
+    uint32_t number; ///< the worker's
     uint32_t epoch;
     uint64_t step;
-    uint32_t frame_bytes;
+    uint32_t layer_count;                       ///< 1 of a whole frame
+    uint32_t cut_bytes[TARN_STREAM_LAYERS_MAX]; ///< with so many layers and one more
+    int buffer;
+} tarn_fanout_frame;
+
+typedef struct tarn_fanout {
+    uint8_t *buffers[TARN_FANOUT_BUFFERS];
+    int receiving; ///< the buffer that was handed out last
+    uint64_t serial;
+    uint32_t chain_count;
+    tarn_fanout_frame chain[TARN_FANOUT_CHAIN_MAX]; ///< oldest first
+    tarn_fanout_frame extra;
 } tarn_fanout;
+
+/// What a frame says of its viewers' inputs.
+typedef struct tarn_fanout_inputs {
+    uint32_t count;
+    tarn_frame_input inputs[TARN_FRAME_INPUTS_MAX];
+} tarn_fanout_inputs;
 
 void tarn_fanout_init(tarn_fanout *fanout);
 void tarn_fanout_free(tarn_fanout *fanout);
@@ -28,15 +58,30 @@ void tarn_fanout_free(tarn_fanout *fanout);
 uint8_t *tarn_fanout_space(tarn_fanout *fanout);
 
 /// Validates what was received there and makes it the newest frame.
-/// @param frame  the opened frame, valid until the next but one
-/// @return TARN_OK, TARN_E_STATE (it is of another epoch than this) or what tarn_frame_open returned; then the newest
-///         frame stays
-tarn_status tarn_fanout_take(tarn_fanout *fanout, uint32_t frame_bytes, uint32_t epoch, tarn_frame *frame);
+/// @return TARN_OK; TARN_E_STATE: it is of another epoch than this, or moves a frame that isn't the newest of the
+/// chain,
+///         after which only a key frame goes on; or what opening it returned
+tarn_status tarn_fanout_take(tarn_fanout *fanout, uint32_t frame_bytes, uint32_t epoch, tarn_fanout_inputs *inputs);
 
-/// Forgets the newest frame: the tank starts afresh.
+/// Forgets all frames: the tank starts afresh.
 void tarn_fanout_clear(tarn_fanout *fanout);
 
-/// The newest frame's bytes, with LWS_PRE writable bytes in front; NULL where there is none.
-uint8_t *tarn_fanout_newest(const tarn_fanout *fanout);
+/// The frame that a viewer is to be sent next: the newest that it can decode, but no frame of the chain is left out
+/// that later ones refer to.
+/// @param reference    serial of the last key or base frame that it was sent; 0: none
+/// @param sent         serial of the last frame that it was sent
+/// @param skip_extras  without extra frames
+/// @return NULL: there is none now
+const tarn_fanout_frame *tarn_fanout_next(const tarn_fanout *fanout, uint64_t reference, uint64_t sent,
+                                          int skip_extras);
+
+/// Whether the newest frame is a key frame of the stream.
+int tarn_fanout_newest_is_key(const tarn_fanout *fanout);
+
+/// Whether nothing but a frame that is still to come can go on from a reference.
+int tarn_fanout_is_lost(const tarn_fanout *fanout, uint64_t reference);
+
+/// A frame's bytes, with LWS_PRE writable bytes in front.
+uint8_t *tarn_fanout_bytes(const tarn_fanout *fanout, const tarn_fanout_frame *frame);
 
 #endif

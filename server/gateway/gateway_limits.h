@@ -33,19 +33,24 @@ enum {
     TARN_GATEWAY_VALID_HANGUP_S = 25,       ///< without a sign of life before the end
     TARN_GATEWAY_MESSAGES_PER_S_MAX = 1000, ///< of one viewer, sustained
     TARN_GATEWAY_MESSAGES_BURST_MAX = 2000,
-    TARN_GATEWAY_ERRORS_QUEUED_MAX = 8, ///< of one viewer; further ones are dropped
-    TARN_GATEWAY_INPUTS_TIMED_MAX = 64, ///< inputs of a viewer whose way into a frame is timed
+    TARN_GATEWAY_ERRORS_QUEUED_MAX = 8,   ///< of one viewer; further ones are dropped
+    TARN_GATEWAY_CHAIN_IN_FLIGHT_MAX = 4, ///< frames not acknowledged for there to be another key or base frame
+    TARN_GATEWAY_INPUTS_TIMED_MAX = 64,   ///< inputs of a viewer whose way into a frame is timed
 
     // sessions
+    TARN_GATEWAY_FRAMES_VERSION = 1, ///< of frames, by default
     TARN_GATEWAY_SESSIONS_MAX = 16,
     TARN_GATEWAY_FRESH_MS = 250,        ///< between fresh starts (reset, load) that viewers ask for, in the long run
     TARN_GATEWAY_FRESH_BURST_MS = 2500, ///< worth of them that may come at once
+    TARN_GATEWAY_KEY_AGE_MS_MIN = 500,  ///< of the newest key frame before one is asked for whoever fell behind
+    TARN_GATEWAY_KEY_ASK_MS = 1000,     ///< before a key frame is asked for again
     TARN_GATEWAY_IDLE_MS = 3000,        ///< without viewers before a tank rests
 
     // the worker
     TARN_GATEWAY_WORKER_QUEUE_MAX = 512,          ///< messages that wait for it
     TARN_GATEWAY_WORKER_QUEUE_OWN = 64,           ///< of them kept for the gateway's own
     TARN_GATEWAY_WORKER_QUEUE_SHARE = 64,         ///< of one viewer's that cannot be dropped
+    TARN_GATEWAY_WORKER_LINK_BYTES = 1 << 20,     ///< of frames that the kernel may hold on their way from it
     TARN_GATEWAY_WORKER_READ_BYTES_MAX = 8 << 20, ///< read from it before others get their turn
     TARN_GATEWAY_WORKER_HELLO_MS_MAX = 20000,     ///< from spawn to hello; a GPU takes seconds to open
     TARN_GATEWAY_WORKER_LOAD_MS_MAX = 60000,      ///< to make a tank

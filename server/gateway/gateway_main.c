@@ -7,9 +7,11 @@
 // one sentence and exit status 1.
 #include "server/common/clock.h"
 #include "server/common/log.h"
+#include "server/common/printable.h"
 #include "server/common/scene.h"
 #include "server/common/standard_files.h"
 #include "server/gateway/gateway.h"
+#include "server/gateway/own_scene.h"
 #include "server/gateway/viewer.h"
 #include "server/gateway/viewer_send.h"
 #include "server/gateway/web.h"
@@ -80,6 +82,7 @@ static tarn_status on_worker_ready(void *user, const tarn_ipc_worker_hello *hell
 {
     tarn_gateway *self = user;
     self->hello = *hello;
+    tarn_own_scene_list(self->options.scene, &self->hello);
     if (!tarn_viewer_can_tell_hello(self))
         return TARN_E_MALFORMED;
     tarn_log_info("worker ready: %s, %s", hello->program, hello->device);
@@ -207,6 +210,7 @@ static tarn_status start_worker(tarn_text why)
         .scenes = options->scenes,
         .threads = options->threads,
         .fps = options->fps,
+        .frames = options->frames,
         .timeout_s = options->worker_timeout_s,
         .log_level = tarn_log_level_name(options->log_level),
     };
@@ -247,6 +251,13 @@ static tarn_status start(tarn_text why)
     return start_worker(why);
 }
 
+/// Why it ends, which may quote an option, a file or the worker.
+static void say_failure(char *sentence)
+{
+    tarn_make_printable(sentence);
+    fprintf(stderr, "tarnd: %s\n", sentence);
+}
+
 int main(int argc, char **argv)
 {
     tarn_standard_files_open();
@@ -256,7 +267,7 @@ int main(int argc, char **argv)
     uv_loop_init(&gateway.loop);
     tarn_text why = "it cannot be started";
     if (start(why) != TARN_OK) {
-        fprintf(stderr, "tarnd: %s\n", why);
+        say_failure(why);
         return 1;
     }
     uv_run(&gateway.loop, UV_RUN_DEFAULT);
@@ -266,6 +277,6 @@ int main(int argc, char **argv)
     tarn_pages_free(&gateway.pages);
     uv_loop_close(&gateway.loop);
     if (gateway.exit_code)
-        fprintf(stderr, "tarnd: %s\n", gateway.failure);
+        say_failure(gateway.failure);
     return gateway.exit_code;
 }

@@ -45,6 +45,28 @@ void tarn_metrics_latency(tarn_metrics *metrics, double seconds)
     metrics->latency_sum_s += seconds;
 }
 
+static void put_head(metrics_text *text, const char *name, const char *type, const char *help)
+{
+    if (text->left)
+        put(text, "# HELP tarn_%s %s\n# TYPE tarn_%s %s\n", name, help, name, type);
+}
+
+/// A counter of each kind of frames.
+static void put_kinds(metrics_text *text, const char *name, const char *help, const uint64_t *values)
+{
+    static const char *const kinds[TARN_METRICS_KINDS] = {"key", "base", "extra"};
+    put_head(text, name, "counter", help);
+    for (int kind = 0; kind < TARN_METRICS_KINDS && text->left; kind++)
+        put(text, "tarn_%s{kind=\"%s\"} %" PRIu64 "\n", name, kinds[kind], values[kind]);
+}
+
+static void put_layers(metrics_text *text, const tarn_metrics *metrics)
+{
+    put_head(text, "viewers_by_layers", "gauge", "Viewers that get so many layers of the frames");
+    for (int i = 0; i < TARN_STREAM_LAYERS_MAX && text->left; i++)
+        put(text, "tarn_viewers_by_layers{layers=\"%d\"} %" PRIu32 "\n", i + 1, metrics->viewers_by_layers[i]);
+}
+
 static void put_latency(metrics_text *text, const tarn_metrics *metrics)
 {
     uint64_t below = 0;
@@ -79,7 +101,13 @@ size_t tarn_metrics_write(const tarn_metrics *m, char *bytes, size_t text_bytes)
     put_metric(&text, "inputs_coalesced_total", "counter", "Inputs replaced by newer ones on their way",
                (double)m->inputs_coalesced_total);
     put_metric(&text, "frames_received_total", "counter", "Frames from the worker", (double)m->frames_received_total);
+    put_metric(&text, "keys_asked_total", "counter", "Key frames asked for because a viewer needed one",
+               (double)m->keys_asked_total);
     put_metric(&text, "frames_sent_total", "counter", "Frames sent to viewers", (double)m->frames_sent_total);
+    put_kinds(&text, "frames_by_kind_total", "Frames sent to viewers, by kind", m->frames_by_kind_total);
+    put_kinds(&text, "frame_bytes_by_kind_total", "Bytes of frames sent to viewers, by kind",
+              m->frame_bytes_by_kind_total);
+    put_layers(&text, m);
     put_metric(&text, "frames_skipped_total", "counter", "Frames that a viewer was too slow for",
                (double)m->frames_skipped_total);
     put_metric(&text, "bytes_sent_total", "counter", "Bytes of frames and messages sent to viewers",
@@ -92,6 +120,8 @@ size_t tarn_metrics_write(const tarn_metrics *m, char *bytes, size_t text_bytes)
                (double)report->realtime_factor);
     put_metric(&text, "step_seconds", "gauge", "Mean time of a step over the last second", (double)report->step_s);
     put_metric(&text, "encode_seconds", "gauge", "Mean time to encode a frame", (double)report->encode_s);
+    put_metric(&text, "encoder_bytes", "gauge", "Device memory that the encoder of frames takes",
+               (double)report->encoder_bytes);
     put_metric(&text, "particles", "gauge", "Particles in the tank", report->particle_count);
     put_metric(&text, "steps", "gauge", "Steps since the tank started afresh", (double)report->step);
     put_latency(&text, m);

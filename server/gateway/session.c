@@ -2,8 +2,10 @@
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/gateway/gateway.h"
+#include "server/gateway/own_scene.h"
 #include "server/gateway/viewer.h"
 #include "server/gateway/viewer_send.h"
+#include "server/gateway/web.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,6 +51,35 @@ static void send_audience(tarn_gateway *gateway, tarn_session *session, uint32_t
     message.audience.viewer_count = count;
     if (tell_worker(gateway, &message, 0) == TARN_OK)
         session->audience_told = count;
+}
+
+/// Whether a key frame is to be asked for on behalf of a viewer: at once for whoever has just come; for whoever fell
+/// behind once it has taken what it was sent, and not so often that the others notice.
+static int needs_key(const tarn_session *session, const tarn_viewer *viewer, uint64_t now_ns)
+{
+    const uint64_t age_ns = now_ns - session->key_ns;
+    if (viewer->phase != TARN_VIEWER_JOINED || !tarn_fanout_is_lost(&session->fanout, viewer->reference))
+        return 0;
+    return viewer->reference == 0 ||
+           (viewer->in_flight == 0 && age_ns >= TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000);
+}
+
+void tarn_session_ask_for_key(tarn_gateway *gateway, tarn_session *session)
+{
+    const uint64_t now_ns = tarn_clock_monotonic_ns(), again_ns = TARN_GATEWAY_KEY_ASK_MS * (uint64_t)1000000;
+    int is_needed = 0;
+    if (session->key_asked_ns && now_ns - session->key_asked_ns < again_ns)
+        return;
+    for (uint32_t i = 0; i < session->viewer_count && !is_needed; i++)
+        is_needed = needs_key(session, session->viewers[i], now_ns);
+    if (!is_needed)
+        return;
+    const tarn_ipc_message message = {.kind = TARN_IPC_KEY_WANTED, .tank = session->id};
+    const tarn_worker_queue_key key = {.kind = TARN_IPC_KEY_WANTED, .index = session->id & ((1u << PLACE_BITS) - 1)};
+    if (tarn_worker_process_send(&gateway->worker, &message, key, 1) != TARN_OK)
+        return; // the next tick asks again
+    session->key_asked_ns = now_ns;
+    gateway->metrics.keys_asked_total++;
 }
 
 static tarn_status send_load(tarn_gateway *gateway, tarn_session *session, const char *scene, uint8_t paused,
@@ -166,17 +197,18 @@ static void control_load(tarn_gateway *gateway, tarn_session *session, tarn_view
     }
     if (!fresh_start_is_due(session, viewer))
         return;
+    const char *scene = tarn_own_scene_find(gateway->options.scene, control->scene);
     if (gateway->worker.phase == TARN_WORKER_READY) {
         if (session->pending)
             tarn_viewer_error(viewer, TARN_ERROR_SCENE, "the tank is being made already; try again in a moment");
-        else if (send_load(gateway, session, control->scene, 0, viewer->id, control->sequence) == TARN_OK)
-            snprintf(session->scene_asked, sizeof session->scene_asked, "%s", control->scene);
+        else if (send_load(gateway, session, scene, 0, viewer->id, control->sequence) == TARN_OK)
+            snprintf(session->scene_asked, sizeof session->scene_asked, "%s", scene);
         else
             too_fast(viewer);
         return;
     }
     // The tank is made from this scene as soon as there is a worker again.
-    snprintf(session->scene, sizeof session->scene, "%s", control->scene);
+    snprintf(session->scene, sizeof session->scene, "%s", scene);
     session->state.paused = 0;
     tarn_worker_process_retry(&gateway->worker);
 }
@@ -277,6 +309,7 @@ void tarn_session_worker_lost(tarn_gateway *gateway, const char *sentence, int g
         session->state.worker_ready = 0;
         session->pending = 0;
         session->audience_told = 0;
+        session->key_asked_ns = 0;
         session->scene_asked[0] = 0;
         tell_state(session);
         tell_error(session, TARN_ERROR_WORKER, text);
@@ -285,8 +318,10 @@ void tarn_session_worker_lost(tarn_gateway *gateway, const char *sentence, int g
 
 static void take_state(tarn_session *session, const tarn_ipc_state *state)
 {
-    if (session->epoch_served != state->epoch)
+    if (session->epoch_served != state->epoch) {
         tarn_fanout_clear(&session->fanout);
+        session->key_asked_ns = 0;
+    }
     if (state->epoch > session->epoch)
         session->epoch = state->epoch; // the worker set the tank back
     session->epoch_served = state->epoch;
@@ -355,15 +390,41 @@ uint8_t *tarn_session_frame_space(tarn_gateway *gateway, uint32_t tank, uint32_t
     return session ? tarn_fanout_space(&session->fanout) : NULL;
 }
 
-static void note_latency(tarn_gateway *gateway, tarn_session *session, const tarn_frame *frame)
+static void note_latency(tarn_gateway *gateway, tarn_session *session, const tarn_fanout_inputs *inputs)
 {
     uint64_t now_ns = tarn_clock_monotonic_ns();
-    for (uint32_t i = 0; i < frame->header.input_count; i++) {
-        tarn_frame_input input = tarn_frame_input_at(frame, i);
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        const tarn_frame_input input = inputs->inputs[i];
         for (uint32_t v = 0; v < session->viewer_count; v++)
             if (session->viewers[v]->id == input.viewer_id)
                 tarn_viewer_input_shown(gateway, session->viewers[v], input.sequence, now_ns);
     }
+}
+
+static int contains_input_of(const tarn_fanout_inputs *inputs, const tarn_viewer *viewer)
+{
+    for (uint32_t i = 0; i < inputs->count; i++)
+        if (inputs->inputs[i].viewer_id == viewer->id)
+            return 1;
+    return 0;
+}
+
+/// To those first who wait to see what they did: the last of many gets a frame milliseconds after the first.
+static void show_frame(tarn_gateway *gateway, const tarn_session *session, const tarn_fanout_inputs *inputs)
+{
+    tarn_viewer *acting[TARN_VIEWERS_MAX], *watching[TARN_VIEWERS_MAX];
+    uint32_t acting_count = 0, watching_count = 0;
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
+        tarn_viewer *viewer = session->viewers[i];
+        if (!tarn_viewer_frame_is_due(viewer))
+            continue;
+        if (contains_input_of(inputs, viewer))
+            acting[acting_count++] = viewer;
+        else
+            watching[watching_count++] = viewer;
+    }
+    tarn_web_show(gateway, acting, acting_count);
+    tarn_web_show(gateway, watching, watching_count);
 }
 
 tarn_status tarn_session_frame(tarn_gateway *gateway, uint32_t tank, uint32_t frame_bytes)
@@ -371,16 +432,20 @@ tarn_status tarn_session_frame(tarn_gateway *gateway, uint32_t tank, uint32_t fr
     tarn_session *session = session_of_tank(gateway, tank);
     if (!session)
         return TARN_OK;
-    tarn_frame frame;
-    tarn_status status = tarn_fanout_take(&session->fanout, frame_bytes, session->epoch_served, &frame);
+    tarn_fanout_inputs inputs;
+    tarn_status status = tarn_fanout_take(&session->fanout, frame_bytes, session->epoch_served, &inputs);
     if (status == TARN_E_STATE)
         return TARN_OK; // of a tank that is no more
     if (status != TARN_OK)
         return status;
     gateway->metrics.frames_received_total++;
-    note_latency(gateway, session, &frame);
-    for (uint32_t i = 0; i < session->viewer_count; i++)
-        tarn_viewer_frame_ready(session->viewers[i]);
+    if (tarn_fanout_newest_is_key(&session->fanout)) {
+        session->key_ns = tarn_clock_monotonic_ns();
+        session->key_asked_ns = 0;
+    }
+    note_latency(gateway, session, &inputs);
+    show_frame(gateway, session, &inputs);
+    tarn_session_ask_for_key(gateway, session);
     return TARN_OK;
 }
 
@@ -392,5 +457,7 @@ void tarn_session_tick(tarn_gateway *gateway, uint64_t now_ns)
         if (session->id && session->audience_told != session->viewer_count &&
             (!rests || now_ns - session->empty_since_ns >= TARN_GATEWAY_IDLE_MS * (uint64_t)1000000))
             send_audience(gateway, session, session->viewer_count);
+        if (session->id)
+            tarn_session_ask_for_key(gateway, session);
     }
 }

@@ -16,13 +16,15 @@ struct tarn_viewer;
 typedef struct tarn_session {
     uint32_t id; ///< place in the low 8 bits, generation above; 0: free. The worker's name for the tank
     tarn_name name;
-    char scene[TARN_IPC_SCENE_BYTES_MAX + 1]; ///< what a new worker makes the tank from: name or path
-    tarn_name scene_asked;                    ///< by a viewer, with the load that is pending
-    uint32_t epoch;                           ///< of the newest load or reset that was asked for
-    uint8_t pending;                          ///< the worker has not answered it
-    uint32_t epoch_served;                    ///< of the tank that is there, as its newest state said
+    char scene[TARN_IPC_SCENE_BYTES_MAX + 1];       ///< what a new worker makes the tank from: name or path
+    char scene_asked[TARN_IPC_SCENE_BYTES_MAX + 1]; ///< by a viewer, with the load that is pending
+    uint32_t epoch;                                 ///< of the newest load or reset that was asked for
+    uint8_t pending;                                ///< the worker has not answered it
+    uint32_t epoch_served;                          ///< of the tank that is there, as its newest state said
     tarn_session_state state;
     tarn_fanout fanout;
+    uint64_t key_ns;       ///< when the newest key frame came
+    uint64_t key_asked_ns; ///< when one was asked for that hasn't come; 0: none
     uint32_t viewer_count;
     struct tarn_viewer *viewers[TARN_VIEWERS_MAX];
     uint32_t audience_told; ///< to the worker
@@ -45,6 +47,9 @@ tarn_session *tarn_session_find(struct tarn_gateway *gateway, const char *name);
 /// @return TARN_OK or TARN_E_LIMIT: it is full
 tarn_status tarn_session_join(struct tarn_gateway *gateway, tarn_session *session, struct tarn_viewer *viewer);
 void tarn_session_leave(struct tarn_gateway *gateway, tarn_session *session, struct tarn_viewer *viewer);
+
+/// Asks the worker for a key frame where a viewer needs one: all get the same.
+void tarn_session_ask_for_key(struct tarn_gateway *gateway, tarn_session *session);
 
 /// Carries out a control, or tells the viewer why not.
 void tarn_session_control(struct tarn_gateway *gateway, tarn_session *session, struct tarn_viewer *viewer,

@@ -17,6 +17,7 @@ void tarn_viewer_open(tarn_gateway *gateway, tarn_viewer *viewer, struct lws *ws
         gateway->viewer_id_last = 1;
     viewer->id = gateway->viewer_id_last;
     viewer->since_ns = viewer->tokens_ns = tarn_clock_monotonic_ns();
+    tarn_viewer_rate_init(&viewer->rate);
     viewer->tokens = TARN_GATEWAY_MESSAGES_BURST_MAX;
     viewer->next = gateway->viewers;
     gateway->viewers = viewer;
@@ -28,6 +29,9 @@ static void leave(tarn_gateway *gateway, tarn_viewer *viewer)
 {
     if (viewer->session)
         tarn_session_leave(gateway, viewer->session, viewer);
+    if (viewer->rate.layers)
+        gateway->metrics.viewers_by_layers[viewer->rate.layers - 1]--;
+    viewer->rate.layers = 0;
     viewer->session = NULL;
 }
 
@@ -126,6 +130,7 @@ static void take_join(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_joi
     viewer->phase = TARN_VIEWER_JOINED;
     tarn_viewer_tell(viewer, TARN_VIEWER_TELL_JOINED);
     tarn_viewer_frame_ready(viewer);
+    tarn_session_ask_for_key(gateway, session);
 }
 
 /// @return whether a sequence number is larger than all before
@@ -164,6 +169,7 @@ static void take_ack(tarn_viewer *viewer, const tarn_ack *ack)
     for (uint32_t i = viewer->in_flight; i > 0; i--) {
         if (viewer->frames[i - 1].epoch != ack->epoch || viewer->frames[i - 1].step != ack->step)
             continue;
+        tarn_viewer_rate_acknowledged(&viewer->rate, viewer->frames[i - 1].sent_ns, tarn_clock_monotonic_ns());
         memmove(viewer->frames, viewer->frames + i, (viewer->in_flight - i) * sizeof viewer->frames[0]);
         viewer->in_flight -= i;
         tarn_viewer_frame_ready(viewer);

@@ -4,12 +4,16 @@
 /// flags, and each is made from what is true when the socket takes it; of pongs and frames only the newest counts;
 /// errors have TARN_GATEWAY_ERRORS_QUEUED_MAX places. One message is written per writable callback.
 ///
-/// Frames are sent while fewer than TARN_FRAMES_UNACKNOWLEDGED_MAX are unacknowledged, always the session's newest.
+/// Frames are sent while fewer than TARN_FRAMES_UNACKNOWLEDGED_MAX are unacknowledged, always the newest that the
+/// viewer can decode (fanout.h). Of key and base frames, which later ones refer to, a few more may be on their way: a
+/// viewer that such a frame can't be sent to in time needs a key frame, the largest there is. What of a frame is sent
+/// is viewer_rate.h's to say.
 #ifndef TARN_SERVER_GATEWAY_VIEWER_H
 #define TARN_SERVER_GATEWAY_VIEWER_H
 
 #include "protocol/message.h"
 #include "server/gateway/gateway_limits.h"
+#include "server/gateway/viewer_rate.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,14 +51,17 @@ typedef struct tarn_viewer {
     uint32_t error_first, error_count;
     tarn_error errors[TARN_GATEWAY_ERRORS_QUEUED_MAX];
     uint16_t close_code;
-    uint8_t close_sent;
+    uint8_t close_sent, peer_closes;
 
     uint64_t frame_serial; ///< of the newest frame sent
+    uint64_t reference;    ///< the same of key and base frames; 0: none yet
+    tarn_viewer_rate rate;
     uint32_t in_flight;
     struct {
         uint32_t epoch;
         uint64_t step;
-    } frames[TARN_FRAMES_UNACKNOWLEDGED_MAX]; ///< oldest first
+        uint64_t sent_ns;
+    } frames[TARN_GATEWAY_CHAIN_IN_FLIGHT_MAX]; ///< oldest first
 
     uint32_t sequence; ///< newest received
     uint32_t timed_next;

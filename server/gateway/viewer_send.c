@@ -19,10 +19,22 @@ static uint8_t scratch[LWS_PRE + TARN_MESSAGE_SERVER_BYTES_MAX];
 static tarn_message outgoing;
 static tarn_viewer_info viewer_infos[TARN_VIEWERS_MAX];
 
+/// The frame to send now, or NULL.
+static const tarn_fanout_frame *next_frame(const tarn_viewer *viewer)
+{
+    if (viewer->phase != TARN_VIEWER_JOINED || viewer->peer_closes ||
+        viewer->in_flight == TARN_GATEWAY_CHAIN_IN_FLIGHT_MAX)
+        return NULL;
+    const tarn_fanout_frame *frame = tarn_fanout_next(&viewer->session->fanout, viewer->reference, viewer->frame_serial,
+                                                      tarn_viewer_rate_skips_extras(&viewer->rate));
+    if (frame && frame->kind == TARN_STREAM_EXTRA && viewer->in_flight >= TARN_FRAMES_UNACKNOWLEDGED_MAX)
+        return NULL;
+    return frame;
+}
+
 int tarn_viewer_frame_is_due(const tarn_viewer *viewer)
 {
-    return viewer->phase == TARN_VIEWER_JOINED && viewer->in_flight < TARN_FRAMES_UNACKNOWLEDGED_MAX &&
-           viewer->session->fanout.newest >= 0 && viewer->session->fanout.serial != viewer->frame_serial;
+    return next_frame(viewer) != NULL;
 }
 
 /// @return 0, or -1 when the connection is broken
@@ -139,17 +151,37 @@ static int send_message(tarn_gateway *gateway, tarn_viewer *viewer)
     return write_bytes(gateway, viewer, scratch + LWS_PRE, bytes);
 }
 
-static int send_frame(tarn_gateway *gateway, tarn_viewer *viewer)
+/// Bytes of a frame that this viewer gets: up to the end of a layer.
+static uint32_t cut(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fanout_frame *frame)
 {
-    tarn_fanout *fanout = &viewer->session->fanout;
-    if (viewer->frame_serial && fanout->serial > viewer->frame_serial + 1)
-        gateway->metrics.frames_skipped_total += fanout->serial - viewer->frame_serial - 1;
-    viewer->frame_serial = fanout->serial;
-    viewer->frames[viewer->in_flight].epoch = fanout->epoch;
-    viewer->frames[viewer->in_flight].step = fanout->step;
+    uint32_t *const viewers_by_layers = gateway->metrics.viewers_by_layers;
+    const uint32_t before = viewer->rate.layers;
+    if (frame->kind == TARN_STREAM_EXTRA && frame->refers == 0)
+        return frame->cut_bytes[0]; // a whole frame
+    const uint32_t layers = tarn_viewer_rate_layers(&viewer->rate, frame->kind, frame->layer_count);
+    if (before)
+        viewers_by_layers[before - 1]--;
+    viewers_by_layers[layers - 1]++;
+    return frame->cut_bytes[layers - 1];
+}
+
+static int send_frame(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fanout_frame *frame)
+{
+    const uint32_t bytes = cut(gateway, viewer, frame);
+    const tarn_stream_kind kind = frame->refers == 0 ? TARN_STREAM_KEY : frame->kind;
+    if (viewer->frame_serial && frame->serial > viewer->frame_serial + 1)
+        gateway->metrics.frames_skipped_total += frame->serial - viewer->frame_serial - 1;
+    viewer->frame_serial = frame->serial;
+    if (frame->kind != TARN_STREAM_EXTRA)
+        viewer->reference = frame->serial;
+    viewer->frames[viewer->in_flight].epoch = frame->epoch;
+    viewer->frames[viewer->in_flight].step = frame->step;
+    viewer->frames[viewer->in_flight].sent_ns = tarn_clock_monotonic_ns();
     viewer->in_flight++;
     gateway->metrics.frames_sent_total++;
-    return write_bytes(gateway, viewer, tarn_fanout_newest(fanout), fanout->frame_bytes);
+    gateway->metrics.frames_by_kind_total[kind]++;
+    gateway->metrics.frame_bytes_by_kind_total[kind] += bytes;
+    return write_bytes(gateway, viewer, tarn_fanout_bytes(&viewer->session->fanout, frame), bytes);
 }
 
 /// Sends the close frame ourselves: where libwebsockets was built for debugging it forgets the one that it was asked
@@ -175,12 +207,13 @@ static int close_now(tarn_gateway *gateway, tarn_viewer *viewer)
 int tarn_viewer_writable(tarn_gateway *gateway, tarn_viewer *viewer)
 {
     int result = 0;
+    const tarn_fanout_frame *frame;
     if (next_message(gateway, viewer))
         result = send_message(gateway, viewer);
     else if (viewer->phase == TARN_VIEWER_CLOSING)
         return viewer->close_sent ? 0 : close_now(gateway, viewer);
-    else if (tarn_viewer_frame_is_due(viewer))
-        result = send_frame(gateway, viewer);
+    else if ((frame = next_frame(viewer)) != NULL)
+        result = send_frame(gateway, viewer, frame);
     if (viewer->to_tell || viewer->error_count || viewer->phase == TARN_VIEWER_CLOSING ||
         tarn_viewer_frame_is_due(viewer))
         lws_callback_on_writable(viewer->wsi);

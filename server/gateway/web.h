@@ -7,6 +7,7 @@
 
 struct tarn_connection;
 struct tarn_gateway;
+struct tarn_viewer;
 
 /// @param why  on failure a sentence
 tarn_status tarn_web_open(struct tarn_gateway *gateway, tarn_text why);
@@ -16,5 +17,10 @@ void tarn_web_adopt(void *gateway, int fd, struct tarn_connection *connection);
 
 /// Closes what is left of all connections. The loop must run on for libwebsockets to let go of its handles.
 void tarn_web_close(struct tarn_gateway *gateway);
+
+/// Shows a frame to viewers to whom one is due: writes it at once to every one whose socket takes bytes now, and asks
+/// for the writable callback of the others. Not from inside a callback of libwebsockets.
+/// @param viewer_count  0..TARN_VIEWERS_MAX
+void tarn_web_show(struct tarn_gateway *gateway, struct tarn_viewer *const *viewers, uint32_t viewer_count);
 
 #endif

@@ -218,14 +218,16 @@ static tarn_status push(tarn_worker_process *worker, const tarn_ipc_message *mes
 }
 
 /// Arguments of the program; `numbers` holds the texts of the numeric ones.
-static void make_arguments(const tarn_worker_config *config, char numbers[3][16], char *arguments[ARGUMENTS_MAX])
+static void make_arguments(const tarn_worker_config *config, char numbers[4][16], char *arguments[ARGUMENTS_MAX])
 {
     int n = 0;
     snprintf(numbers[0], 16, "%d", CHILD_FD);
     snprintf(numbers[1], 16, "%u", config->threads);
     snprintf(numbers[2], 16, "%u", config->fps);
-    const char *list[] = {config->program, "--fd",  numbers[0], "--device", config->device,   "--threads",
-                          numbers[1],      "--fps", numbers[2], "--log",    config->log_level};
+    snprintf(numbers[3], 16, "%u", config->frames);
+    const char *list[] = {config->program,   "--fd",     numbers[0], "--device", config->device,
+                          "--threads",       numbers[1], "--fps",    numbers[2], "--log",
+                          config->log_level, "--frames", numbers[3]};
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
         arguments[n++] = (char *)list[i];
     if (config->scenes) {
@@ -237,7 +239,7 @@ static void make_arguments(const tarn_worker_config *config, char numbers[3][16]
 
 static int spawn_process(tarn_worker_process *worker, int child_fd)
 {
-    char numbers[3][16];
+    char numbers[4][16];
     char *arguments[ARGUMENTS_MAX];
     make_arguments(&worker->config, numbers, arguments);
     uv_stdio_container_t stdio[CHILD_FD + 1] = {
@@ -268,6 +270,9 @@ static int spawn(tarn_worker_process *worker)
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return uv_translate_sys_error(errno);
+    // A busy worker sends between steps only: what of a frame doesn't fit would wait for a whole one.
+    int link_bytes = TARN_GATEWAY_WORKER_LINK_BYTES;
+    setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &link_bytes, sizeof link_bytes);
     int error = spawn_process(worker, ends[1]);
     close(ends[1]);
     worker->fd = ends[0];

@@ -14,7 +14,6 @@ enum {
     TOOL_STEPS_MAX = 100000000,
     TOOL_STEPS_RUN = 300,   ///< of `tarn run` where nobody says
     TOOL_STEPS_BENCH = 120, ///< of `tarn bench` where nobody says
-    TOOL_EXIT_USAGE = 2,
     TOOL_EXIT_INTERRUPTED = 130,
 };
 
@@ -22,6 +21,7 @@ enum {
 int tool_run(int argc, char **argv);
 int tool_bench(int argc, char **argv);
 int tool_check(int argc, char **argv);
+int tool_load(int argc, char **argv);
 
 /// --device, --threads, --isa: a child parser whose input is a tarn_device_desc.
 extern const struct argp tool_device_argp;

@@ -1,4 +1,5 @@
 // `tarn check`: validates scene files, every one that is named.
+#include "server/common/printable.h"
 #include "server/tool/tool.h"
 
 #include <inttypes.h>
@@ -172,6 +173,7 @@ static bool check_scene(const char *command, const char *argument, bool quiet)
     if (!right) {
         fprintf(stderr, "%s: %s\n", command, why);
     }
+    tarn_make_printable(path); // from here on it is only shown
     right = right && check_tank(command, scene, path);
     if (right && !quiet) {
         print_scene(path, scene);

@@ -152,7 +152,8 @@ const struct argp tool_export_argp = {options, parse, NULL, NULL, NULL, NULL, NU
 typedef struct tool_output {
     const char *path;
     const export_format *format;
-    void *writer;   // NULL: closed
+    void *writer; // NULL: closed
+    bool has_failed;
     uint32_t every; // steps; 0: by fps
     double fps;
     uint32_t frame_count;
@@ -346,14 +347,27 @@ static tarn_status read_frame(tool_exports *exports, uint32_t step, export_frame
                                                           exports->particles_max, &frame->particle_count);
 }
 
+/// Says why a file is given up, and removes what isn't whole of it.
+static void give_up(tool_exports *exports, tool_output *out, const char *why)
+{
+    char unused[EXPORT_WHY_BYTES] = "";
+    fprintf(stderr, "%s: %s\n", exports->command, why);
+    out->has_failed = true;
+    if (out->writer != NULL) {
+        out->format->close(out->writer, false, unused);
+        out->writer = NULL;
+    }
+}
+
 bool tool_exports_step(tool_exports *exports, uint32_t step, progress *bar)
 {
     export_frame frame;
-    bool has_frame = false;
+    bool has_frame = false, has_left = exports->output_count == 0;
     char why[EXPORT_WHY_BYTES] = "";
     for (uint32_t i = 0; i < exports->output_count; i++) {
         tool_output *out = &exports->outputs[i];
-        if (!is_due(exports, out, step)) {
+        if (out->has_failed || !is_due(exports, out, step)) {
+            has_left |= !out->has_failed;
             continue;
         }
         tarn_status status = has_frame ? TARN_OK : read_frame(exports, step, &frame);
@@ -366,12 +380,13 @@ bool tool_exports_step(tool_exports *exports, uint32_t step, progress *bar)
         }
         if (out->format->frame(out->writer, &frame, why) != TARN_OK) {
             progress_end(bar);
-            fprintf(stderr, "%s: %s\n", exports->command, why);
-            return false;
+            give_up(exports, out, why);
+            continue;
         }
         out->frame_count++;
+        has_left = true;
     }
-    return true;
+    return has_left;
 }
 
 bool tool_exports_finish(tool_exports *exports, bool failed)
@@ -383,9 +398,9 @@ bool tool_exports_finish(tool_exports *exports, bool failed)
         void *writer = out->writer;
         out->writer = NULL;
         if (writer != NULL && out->format->close(writer, !failed, why) != TARN_OK) {
-            fprintf(stderr, "%s: %s\n", exports->command, why);
-            finished = false;
+            give_up(exports, out, why);
         }
+        finished &= !out->has_failed;
     }
     return finished;
 }
@@ -406,17 +421,21 @@ static void print_output(const tool_output *out, FILE *file)
 void tool_exports_print(const tool_exports *exports, FILE *file)
 {
     for (uint32_t i = 0; i < exports->output_count; i++) {
-        print_output(&exports->outputs[i], file);
-        fprintf(file, "\n");
+        if (!exports->outputs[i].has_failed) {
+            print_output(&exports->outputs[i], file);
+            fprintf(file, "\n");
+        }
     }
 }
 
 void tool_exports_print_cut(const tool_exports *exports, FILE *file)
 {
     for (uint32_t i = 0; i < exports->output_count; i++) {
-        fprintf(file, "; the ");
-        print_output(&exports->outputs[i], file);
-        fprintf(file, " are complete, the rest is missing");
+        if (!exports->outputs[i].has_failed) {
+            fprintf(file, "; the ");
+            print_output(&exports->outputs[i], file);
+            fprintf(file, " are complete, the rest is missing");
+        }
     }
 }
 

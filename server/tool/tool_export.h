@@ -34,12 +34,14 @@ typedef struct tool_exports tool_exports;
 tool_exports *tool_exports_open(const char *command, const tool_export_options *options, const tool_tank *tank,
                                 uint32_t threads);
 
-/// After a step, and before the first one as step 0: writes the frames that are due.
-/// @return false: a sentence went to stderr
+/// After a step, and before the first one as step 0: writes the frames that are due. A file that can't be written is
+/// given up with a sentence, and the others go on.
+/// @return false: a sentence went to stderr, and there is nothing left to go on for
 bool tool_exports_step(tool_exports *exports, uint32_t step, progress *bar);
 
-/// Makes the files whole; where something failed, removes what isn't. Once, before the two below.
-/// @return false: a sentence went to stderr
+/// Makes the files whole; where something failed, removes what isn't. Once, before the two below, which leave out the
+/// files that were given up.
+/// @return false: some file is missing, and sentences on stderr say which
 bool tool_exports_finish(tool_exports *exports, bool failed);
 
 /// "3 PLY files in out", a line for each.

@@ -1,4 +1,5 @@
 // `tarn`: the tool for people. Picks the subcommand; each parses its own options.
+#include "server/common/option_number.h"
 #include "server/common/standard_files.h"
 #include "server/tool/tool.h"
 
@@ -10,7 +11,7 @@
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
-} commands[] = {{"run", tool_run}, {"bench", tool_bench}, {"check", tool_check}};
+} commands[] = {{"run", tool_run}, {"bench", tool_bench}, {"check", tool_check}, {"load", tool_load}};
 
 typedef struct tool_arguments {
     int (*run)(int argc, char **argv);
@@ -31,11 +32,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
                 return 0;
             }
         }
-        argp_error(state, "found the command \"%s\", allowed are run, bench and check", argument);
+        argp_error(state, "found the command \"%s\", allowed are run, bench, check and load", argument);
         return 0;
     }
     if (key == ARGP_KEY_NO_ARGS) {
-        argp_error(state, "a command is missing, allowed are run, bench and check");
+        argp_error(state, "a command is missing, allowed are run, bench, check and load");
         return 0;
     }
     return ARGP_ERR_UNKNOWN;
@@ -52,12 +53,13 @@ int main(int argc, char **argv)
     static const struct argp argp = {
         .parser = parse,
         .args_doc = "COMMAND [OPTION...]",
-        .doc = "Runs, measures and checks tanks of liquid, without a server.\n"
+        .doc = "Runs, measures and checks tanks of liquid, and loads servers of them.\n"
                "\v"
                "Commands:\n"
                "  run    simulate a scene; state hash, exports, pictures\n"
                "  bench  measure a scene, stage by stage\n"
                "  check  validate scene files\n"
+               "  load   open viewers to a running server and measure what they receive\n"
                "\n"
                "`tarn COMMAND --help` describes a command. A SCENE is a path to a .json file or the name of a scene "
                "that came with Tarn, such as dam-break.",
@@ -65,7 +67,7 @@ int main(int argc, char **argv)
     // A file that is written must not get the number of a closed standard error, and what is said there with it.
     tarn_standard_files_open();
     argp_program_version_hook = print_version;
-    argp_err_exit_status = TOOL_EXIT_USAGE;
+    argp_err_exit_status = TARN_EXIT_USAGE;
     // A file-size limit is then a write error, which is reported with the file's name.
     signal(SIGXFSZ, SIG_IGN);
 

@@ -165,8 +165,12 @@ int tool_run(int argc, char **argv)
         double start_s = tool_now_s();
         uint32_t step = run_steps(&arguments, &tank, exports, &failed);
         bool finished = tool_exports_finish(exports, failed);
-        if (!failed && finished) {
+        if (!failed) {
             status = finish(&arguments, &tank, exports, step, tool_now_s() - start_s);
+        }
+        if (!failed && !finished) {
+            fprintf(stderr, "%s: not all of the files were written\n", arguments.command);
+            status = EXIT_FAILURE;
         }
     }
     tool_exports_free(exports);

@@ -1,4 +1,5 @@
 // From a command line to a tank: device options, scene, and the signals and clock of the loops that step it.
+#include "server/common/printable.h"
 #include "server/tool/tool.h"
 
 #include <errno.h>
@@ -85,6 +86,7 @@ bool tool_tank_open(tool_tank *tank, const char *command, const char *scene, con
     }
     status = tarn_tank_create(tank->device, &tank->scene.tank, &tank->tank, why, sizeof why);
     if (status != TARN_OK) {
+        tarn_make_printable(path);
         fprintf(stderr, "%s: %s: %s\n", command, path, why[0] != '\0' ? why : tarn_status_text(status));
         tarn_device_destroy(tank->device);
         tarn_scene_free(&tank->scene);

@@ -44,20 +44,6 @@ static size_t tile_index(const tarn_tile_map *map, const uint32_t tile[3])
     return ((size_t)tile[2] * map->tiles[1] + tile[1]) * map->tiles[0] + tile[0];
 }
 
-void tarn_tile_map_update(tarn_tile_map *map, const tarn_frame *frame)
-{
-    memset(map->bits, 0, map->bits_bytes);
-    for (uint32_t i = 0; i < frame->header.tile_count; i++) {
-        tarn_frame_tile entry = tarn_frame_tile_at(frame, i);
-        uint32_t tile[3] = {entry.tile[0], entry.tile[1], entry.tile[2]};
-        if (entry.particle_count == 0 || tile[0] >= map->tiles[0] || tile[1] >= map->tiles[1] ||
-            tile[2] >= map->tiles[2])
-            continue;
-        size_t index = tile_index(map, tile);
-        map->bits[index / 8] |= (uint8_t)(1u << (index % 8));
-    }
-}
-
 static int tile_has_liquid(const tarn_tile_map *map, const float point_m[3])
 {
     uint32_t tile[3];

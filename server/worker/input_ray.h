@@ -13,7 +13,7 @@ typedef struct tarn_ray {
     float direction[3]; ///< unit length
 } tarn_ray;
 
-/// Which tiles of the tank hold liquid, from the newest frame.
+/// Which tiles of the tank hold liquid, as tarn_tank_tiles marks them.
 typedef struct tarn_tile_map {
     float size_m[3]; ///< of the tank
     float tile_m;
@@ -25,9 +25,6 @@ typedef struct tarn_tile_map {
 /// Makes a map without liquid. @return TARN_OK or TARN_E_MEMORY
 tarn_status tarn_tile_map_init(tarn_tile_map *map, const uint16_t cells[3], float cell_m);
 void tarn_tile_map_free(tarn_tile_map *map);
-
-/// Takes the tiles of a frame of the same tank.
-void tarn_tile_map_update(tarn_tile_map *map, const tarn_frame *frame);
 
 /// The part of a ray inside the box from 0 to size_m, as distances from the origin. @return 0 where it misses
 int tarn_ray_box(const tarn_ray *ray, const float size_m[3], float *enter_m, float *leave_m);

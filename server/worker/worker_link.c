@@ -68,12 +68,19 @@ uint8_t *tarn_worker_link_frame_space(tarn_worker_link *link, uint32_t index)
     return slot->buffers[buffer] + TARN_IPC_HEADER_BYTES;
 }
 
-void tarn_worker_link_frame_put(tarn_worker_link *link, uint32_t index, uint32_t tank, uint32_t frame_bytes)
+void tarn_worker_link_frame_put(tarn_worker_link *link, uint32_t index, uint32_t tank, uint32_t frame_bytes,
+                                int is_kept)
 {
     tarn_frame_slot *slot = &link->slots[index];
     slot->filled = slot_free(slot);
+    slot->is_kept = is_kept != 0;
     slot->bytes[slot->filled] = TARN_IPC_HEADER_BYTES + (size_t)frame_bytes;
     tarn_ipc_frame_header(tank, frame_bytes, slot->buffers[slot->filled]);
+}
+
+int tarn_worker_link_frame_waits(const tarn_worker_link *link, uint32_t index)
+{
+    return link->slots[index].filled >= 0 && link->slots[index].is_kept;
 }
 
 void tarn_worker_link_frame_drop(tarn_worker_link *link, uint32_t index)

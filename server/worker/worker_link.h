@@ -2,7 +2,8 @@
 /// of which the newest wins, messages in through the reader. The socket never blocks; a gateway that does not read
 /// costs frames, never steps.
 ///
-/// A tank's frame is encoded into the buffer that is not being sent. Messages go before frames, and a frame that was
+/// A tank's frame is encoded into the buffer that is not being sent; what waits there gives way, unless others refer to
+/// it: then there is no room until it is on its way. Messages go before frames, and a frame that was
 /// begun is finished first.
 #ifndef TARN_SERVER_WORKER_LINK_H
 #define TARN_SERVER_WORKER_LINK_H
@@ -17,6 +18,7 @@ typedef struct tarn_frame_slot {
     size_t bytes[2];
     int filled;        ///< the buffer that waits to be sent, or -1
     int sending;       ///< the buffer that is being sent, or -1
+    uint8_t is_kept;   ///< what waits doesn't give way to newer ones
     uint32_t replaced; ///< frames that gave way to newer ones
 } tarn_frame_slot;
 
@@ -42,7 +44,12 @@ tarn_status tarn_worker_link_put(tarn_worker_link *link, const tarn_ipc_message 
 uint8_t *tarn_worker_link_frame_space(tarn_worker_link *link, uint32_t slot);
 
 /// Queues what was encoded there, in place of an older frame that still waits.
-void tarn_worker_link_frame_put(tarn_worker_link *link, uint32_t slot, uint32_t tank, uint32_t frame_bytes);
+/// @param is_kept  newer frames refer to it
+void tarn_worker_link_frame_put(tarn_worker_link *link, uint32_t slot, uint32_t tank, uint32_t frame_bytes,
+                                int is_kept);
+
+/// Whether a frame waits that may not give way: none may be encoded.
+int tarn_worker_link_frame_waits(const tarn_worker_link *link, uint32_t slot);
 
 /// Forgets a frame that waits; one that is being sent is finished.
 void tarn_worker_link_frame_drop(tarn_worker_link *link, uint32_t slot);

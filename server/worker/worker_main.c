@@ -77,7 +77,7 @@ static void load(worker *self, uint32_t id, const tarn_ipc_load *message)
         refuse(self, id, message->viewer_id, message->sequence, TARN_ERROR_SCENE, why);
         return;
     }
-    tarn_status status = tarn_worker_tank_load(tank, self->device, self->scenes_dir, self->options.fps, message,
+    tarn_status status = tarn_worker_tank_load(tank, self->device, self->scenes_dir, &self->options, message,
                                                tarn_clock_monotonic_ns(), why);
     if (status != TARN_OK) {
         refuse(self, id, message->viewer_id, message->sequence, TARN_ERROR_SCENE, why);
@@ -113,6 +113,9 @@ static tarn_status tank_message(worker *self, tarn_worker_tank *tank, const tarn
     case TARN_IPC_RESET:
         tarn_worker_link_frame_drop(&self->link, tank->slot);
         return tarn_worker_tank_reset(tank, &message->reset, now_ns);
+    case TARN_IPC_KEY_WANTED:
+        tarn_tank_frames_ask(&tank->frames);
+        return TARN_OK;
     case TARN_IPC_CONTROL:
         tarn_worker_tank_control(tank, &message->control, now_ns);
         return TARN_OK;

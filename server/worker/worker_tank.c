@@ -24,6 +24,8 @@ static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t now_ns)
     tank->state_changed = 1;
     tank->frame_wanted = 1;
     tank->frame_due_ns = now_ns;
+    tank->map_step = 0;
+    tarn_tank_frames_start(&tank->frames, tank->frame_period_ns);
     tank->too_large_told = 0;
     tank->turned_by_hand = 0;
     tarn_input_state_release(&tank->inputs);
@@ -39,12 +41,23 @@ static void find_bodies(tarn_worker_tank *tank)
         tarn_body_map_update(&tank->bodies, bodies, tarn_tank_bodies(tank->tank, bodies));
 }
 
-tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir, uint32_t fps,
-                                  const tarn_ipc_load *load, uint64_t now_ns, tarn_text why)
+/// Takes which tiles hold liquid, once in a step.
+static void find_liquid(tarn_worker_tank *tank)
+{
+    if (tank->map_step == tank->step + 1)
+        return;
+    if (tarn_tank_tiles(tank->tank, tank->map.bits, tank->map.bits_bytes) == TARN_OK)
+        tank->map_step = tank->step + 1;
+}
+
+tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir,
+                                  const tarn_worker_options *options, const tarn_ipc_load *load, uint64_t now_ns,
+                                  tarn_text why)
 {
     tarn_tank *made = NULL;
     tarn_tile_map map = {0};
     tarn_snapshot snapshot = {0};
+    tarn_tank_frames frames = {0};
     tarn_scene *scene = calloc(1, sizeof *scene);
     snprintf(why, sizeof(tarn_text), "out of memory");
     tarn_status status = scene ? scene_read(scenes_dir, load->scene, scene, why) : TARN_E_MEMORY;
@@ -60,25 +73,30 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     status = tarn_tile_map_init(&map, scene->tank.cells, scene->tank.cell_m);
     if (status == TARN_OK)
         status = tarn_snapshot_init(&snapshot, made, scene->tank.dt_s);
+    if (status == TARN_OK)
+        status = tarn_tank_frames_init(&frames, made, options->frames);
     if (status != TARN_OK)
         goto fail;
 
+    tarn_tank_frames_free(&tank->frames);
     tarn_tank_destroy(tank->tank);
     tarn_tile_map_free(&tank->map);
     tarn_scene_free(&tank->scene);
     tarn_snapshot_free(&tank->snapshot);
     tank->tank = made;
+    tank->frames = frames;
     tank->map = map;
     tank->snapshot = snapshot;
     tarn_body_map_init(&tank->bodies, &scene->tank);
     tank->scene = *scene;
     tank->paused = load->paused;
-    tank->frame_period_ns = 1000000000u / fps;
+    tank->frame_period_ns = 1000000000u / options->fps;
     tarn_input_state_note(&tank->inputs, load->viewer_id, load->sequence);
     begin(tank, load->epoch, now_ns);
     free(scene);
     return TARN_OK;
 fail:
+    tarn_snapshot_free(&snapshot);
     tarn_tank_destroy(made);
     tarn_scene_free(scene);
     tarn_tile_map_free(&map);
@@ -88,6 +106,7 @@ fail:
 
 void tarn_worker_tank_free(tarn_worker_tank *tank)
 {
+    tarn_tank_frames_free(&tank->frames);
     tarn_tank_destroy(tank->tank);
     tarn_tile_map_free(&tank->map);
     tarn_scene_free(&tank->scene);
@@ -119,6 +138,8 @@ void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *co
     tank->steps_asked = 0;
     tank->state_changed = 1;
     tank->frame_wanted = 1;
+    if (tank->paused)
+        tarn_tank_frames_ask(&tank->frames); // whoever comes needs no other until it goes on
     tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
 }
 
@@ -128,6 +149,7 @@ void tarn_worker_tank_audience(tarn_worker_tank *tank, uint32_t viewer_count, ui
         tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
         tank->frame_wanted = 1;
         tank->frame_due_ns = now_ns;
+        tarn_tank_frames_ask(&tank->frames);
     }
     tank->viewer_count = viewer_count;
 }
@@ -162,6 +184,8 @@ tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, c
         return tarn_tank_set_pose(tank->tank, &pose);
     }
     find_bodies(tank);
+    if (input->kind == TARN_INPUT_POINTER && input->pointer.phase == TARN_PHASE_DOWN)
+        find_liquid(tank);
     return tarn_input_state_take(&tank->inputs, viewer_id, input, &tank->map, &tank->bodies, why);
 }
 
@@ -177,9 +201,9 @@ uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
         return due;
     if (is_stepping(tank))
         due = tank->pace.due_ns;
-    if (tank->frame_wanted && tank->viewer_count > 0 && tank->frame_due_ns < due)
-        due = tank->frame_due_ns;
-    return due;
+    if (tank->viewer_count == 0 || is_stepping(tank))
+        return due;
+    return tarn_tank_frames_due_ns(&tank->frames, tank->step, tank->frame_wanted ? tank->frame_due_ns : UINT64_MAX);
 }
 
 /// Steps the simulation with what the viewers do.
@@ -246,7 +270,7 @@ static tarn_status step(tarn_worker_tank *tank, uint64_t now_ns)
     return TARN_OK;
 }
 
-static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, uint64_t now_ns)
+static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, tarn_stream_kind kind, uint64_t now_ns)
 {
     uint8_t *space = tarn_worker_link_frame_space(link, tank->slot);
     if (!space)
@@ -261,13 +285,12 @@ static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, uint64
         .inputs = inputs,
     };
     size_t bytes;
-    tarn_status status = tarn_tank_encode(tank->tank, &info, space, TARN_IPC_FRAME_BYTES_MAX, &bytes);
+    tarn_status status =
+        tarn_tank_frames_encode(&tank->frames, tank->tank, &info, &kind, space, TARN_IPC_FRAME_BYTES_MAX, &bytes);
     if (status != TARN_OK)
         return status;
-    tarn_frame frame;
-    if (tarn_frame_open(space, bytes, &frame) == TARN_OK)
-        tarn_tile_map_update(&tank->map, &frame);
-    tarn_worker_link_frame_put(link, tank->slot, tank->id, (uint32_t)bytes);
+    tarn_frame_plan_made(&tank->frames.plan, kind, tank->step, now_ns);
+    tarn_worker_link_frame_put(link, tank->slot, tank->id, (uint32_t)bytes, kind != TARN_STREAM_EXTRA);
     tank->encode_ns += tarn_clock_monotonic_ns() - now_ns;
     tank->encode_count++;
     return TARN_OK;
@@ -286,6 +309,38 @@ static void tell_too_large(tarn_worker_tank *tank, tarn_worker_link *link)
     tank->too_large_told = tarn_worker_link_put(link, &message) == TARN_OK;
 }
 
+/// Makes a frame if one is due.
+static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, int stepped, uint64_t now_ns)
+{
+    // Half a step early counts as due: the frame belongs to the step that is nearest to its time.
+    const int due = tank->frame_due_ns <= now_ns + (stepped ? tank->pace.dt_ns / 2 : 0);
+    const tarn_frame_moment moment = {
+        .now_ns = now_ns,
+        .step = tank->step,
+        .is_due = due && (stepped || tank->frame_wanted),
+        .is_paused = tank->paused,
+        .awaits = !stepped && is_stepping(tank),
+    };
+    tarn_stream_kind kind;
+    if (!tarn_tank_frames_next(&tank->frames, &moment, &kind))
+        return TARN_OK;
+    if (tarn_worker_link_frame_waits(link, tank->slot)) {
+        tarn_frame_plan_hold(&tank->frames.plan, now_ns + TARN_WORKER_ROOM_MS * (uint64_t)1000000);
+        return TARN_OK;
+    }
+    tank->frame_wanted = 0;
+    tank->frame_due_ns += tank->frame_period_ns;
+    if (tank->frame_due_ns < now_ns)
+        tank->frame_due_ns = now_ns + tank->frame_period_ns / 2;
+    tarn_status status = encode(tank, link, kind, now_ns);
+    if (status == TARN_E_SPACE || status == TARN_E_MEMORY) {
+        tell_too_large(tank, link);
+        tarn_frame_plan_hold(&tank->frames.plan, now_ns + TARN_WORKER_KEY_MS * (uint64_t)1000000);
+        return TARN_OK;
+    }
+    return status;
+}
+
 tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link, uint64_t now_ns)
 {
     int stepped = 0;
@@ -296,20 +351,7 @@ tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link,
         stepped = 1;
         now_ns = tarn_clock_monotonic_ns();
     }
-    // Half a step early counts as due: the frame belongs to the step that is nearest to its time.
-    int due = tank->frame_due_ns <= now_ns + (stepped ? tank->pace.dt_ns / 2 : 0);
-    if (tank->viewer_count == 0 || !due || !(stepped || tank->frame_wanted))
-        return TARN_OK;
-    tank->frame_wanted = 0;
-    tank->frame_due_ns += tank->frame_period_ns;
-    if (tank->frame_due_ns < now_ns)
-        tank->frame_due_ns = now_ns + tank->frame_period_ns / 2;
-    tarn_status status = encode(tank, link, now_ns);
-    if (status == TARN_E_SPACE || status == TARN_E_MEMORY) {
-        tell_too_large(tank, link);
-        return TARN_OK;
-    }
-    return status;
+    return tank->viewer_count > 0 ? show(tank, link, stepped, now_ns) : TARN_OK;
 }
 
 static void fill_state(const tarn_worker_tank *tank, tarn_ipc_state *state)
@@ -346,6 +388,7 @@ static void fill_report(tarn_worker_tank *tank, const tarn_worker_link *link, ui
     report->step_s = tank->step_count ? (float)((double)tank->step_ns * 1e-9 / tank->step_count) : 0.0f;
     report->encode_s = tank->encode_count ? (float)((double)tank->encode_ns * 1e-9 / tank->encode_count) : 0.0f;
     report->particle_count = simulated.particle_count;
+    report->encoder_bytes = tarn_tank_frames_bytes(&tank->frames);
     report->frames_replaced = link->slots[tank->slot].replaced;
     tank->step_ns = tank->encode_ns = 0;
     tank->step_count = tank->encode_count = 0;

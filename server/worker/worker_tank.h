@@ -17,7 +17,9 @@
 #include "server/worker/input_state.h"
 #include "server/worker/pace.h"
 #include "server/worker/snapshot.h"
+#include "server/worker/tank_frames.h"
 #include "server/worker/worker_link.h"
+#include "server/worker/worker_options.h"
 
 typedef struct tarn_worker_tank {
     uint32_t id;   ///< the gateway's; 0: this place is free
@@ -26,6 +28,8 @@ typedef struct tarn_worker_tank {
     tarn_scene scene;
     tarn_tank *tank;
     tarn_tile_map map;
+    uint64_t map_step; ///< when the map was taken, + 1; 0: not since the tank started afresh
+    tarn_tank_frames frames;
     tarn_body_map bodies;
     tarn_input_state inputs;
     tarn_snapshot snapshot;
@@ -48,8 +52,9 @@ typedef struct tarn_worker_tank {
 /// Makes the tank from a scene, or makes it anew; a tank that is there stays as it is on failure.
 /// @param scenes_dir  where names of scenes are looked up; load->scene with a '/' or ".json" is a path
 /// @param why  on failure a sentence
-tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir, uint32_t fps,
-                                  const tarn_ipc_load *load, uint64_t now_ns, tarn_text why);
+tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir,
+                                  const tarn_worker_options *options, const tarn_ipc_load *load, uint64_t now_ns,
+                                  tarn_text why);
 
 void tarn_worker_tank_free(tarn_worker_tank *tank);
 

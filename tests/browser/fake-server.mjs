@@ -1,12 +1,13 @@
 // Serves the built page and a fake tank: for working on the page, and for answers that a healthy server never gives.
 //
-//     node tests/browser/fake-server.mjs [--port N] [--particles N]
+//     node tests/browser/fake-server.mjs [--port N] [--particles N | --recording NAME]
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { dirname, extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { encodeFrame, seeds, waterAt } from "./fake-tank.mjs";
+import { Recording } from "./recording.mjs";
 
 const web = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "web-client");
 const require = createRequire(join(web, "package.json"));
@@ -25,15 +26,17 @@ export const POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'"
 /**
  * @param options.behave  may answer a client's message itself: (message, socket, send) => true where it did
  * @param options.spoil   may change a frame's bytes before they are sent
+ * @param options.recording  frames that are sent instead of the tank's: a Recording
  * @param options.files   what lies in the scenes' folder besides the scenes: text by name; a scene that isn't there is empty
  * @param options.bodies  the bodies at a time, as encodeFrame takes them
  * @param options.colour  a particle's colour by its seed
  * @param options.orientation  of the tank in the room
- * @returns {Promise<{port: number, close(): Promise<void>, received: object[]}>}
+ * @returns {Promise<{port: number, close(): Promise<void>, received: object[], still(): boolean}>}
+ *          still: whether the tank is paused and everybody has acknowledged its last frame
  */
 export async function startFakeServer(options = {}) {
   const { port = 0, particles = 20000, base = "/", behave = () => false, spoil = () => {} } = options;
-  const { cells = [64, 32, 32], cellM = 0.03125 } = options;
+  const { cells = [64, 32, 32], cellM = 0.03125, recording = null } = options;
   const { files = {}, bodies = () => [], colour = () => undefined } = options;
   const tank = {
     orientation: options.orientation,
@@ -52,7 +55,7 @@ export async function startFakeServer(options = {}) {
   const sockets = new WebSocketServer({ server: http, path: `${base}ws`, handleProtocols: () => "tarn.v1" });
   let viewers = 0;
   sockets.on("connection", (socket) => {
-    const viewer = { id: ++viewers, sequence: 0, unacked: 0, joined: false, sent: "" };
+    const viewer = { id: ++viewers, sequence: 0, unacked: 0, joined: false, sent: "", played: 0 };
     const send = (message) => socket.send(encode(message));
     socket.tarn = viewer;
     socket.on("error", () => {});
@@ -64,12 +67,16 @@ export async function startFakeServer(options = {}) {
   });
   const clock = setInterval(() => {
     if (!tank.paused) tank.step++;
-    if (tank.paused || tank.step % 2 === 0) sendFrame(tank, [...sockets.clients], spoil);
+    if (recording !== null) {
+      if (!tank.paused && tank.step % 2 === 0) playFrame(recording, [...sockets.clients]);
+    } else if (tank.paused || tank.step % 2 === 0) sendFrame(tank, [...sockets.clients], spoil);
   }, 1000 / 60);
   await new Promise((resolve) => http.listen(port, "127.0.0.1", resolve));
   return {
     port: http.address().port,
     received,
+    still: () =>
+      tank.paused && [...sockets.clients].every(({ tarn }) => tarn.unacked === 0 && hasNewest(tank, tarn)),
     close: async () => {
       clearInterval(clock);
       for (const socket of sockets.clients) socket.terminate();
@@ -100,11 +107,23 @@ function servePage(base, files, request, response) {
   }
 }
 
+const nameOf = (tank) => `${tank.epoch}/${tank.step}/${tank.paused}`;
+const hasNewest = (tank, viewer) => viewer.sent === nameOf(tank);
+
+/** Sends everybody who has room the next frame of theirs. */
+function playFrame(recording, sockets) {
+  for (const socket of sockets) {
+    if (!socket.tarn.joined || socket.tarn.unacked >= 2 || socket.readyState !== 1) continue;
+    socket.tarn.unacked++;
+    socket.send(recording.next(socket.tarn));
+  }
+}
+
 /** Sends the tank's frame to everybody who doesn't have it and has room for it. */
 function sendFrame(tank, sockets, spoil) {
-  const name = `${tank.epoch}/${tank.step}/${tank.paused}`;
+  const name = nameOf(tank);
   const takers = sockets.filter(
-    ({ tarn, readyState }) => tarn.joined && tarn.unacked < 2 && tarn.sent !== name && readyState === 1,
+    ({ tarn, readyState }) => tarn.joined && tarn.unacked < 2 && !hasNewest(tank, tarn) && readyState === 1,
   );
   if (takers.length === 0) return;
   const bytes = frameOf(
@@ -204,11 +223,13 @@ function answer(tank, viewer, message, send) {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const option = (name, otherwise) => {
     const at = process.argv.indexOf(name);
-    return at > 0 ? Number(process.argv[at + 1]) : otherwise;
+    return at > 0 ? process.argv[at + 1] : otherwise;
   };
+  const name = option("--recording", null);
   const server = await startFakeServer({
-    port: option("--port", 8090),
-    particles: option("--particles", 60000),
+    port: Number(option("--port", 8090)),
+    particles: Number(option("--particles", 60000)),
+    ...(name !== null && { recording: new Recording(name), cells: [16, 8, 8], cellM: 0.0625 }),
   });
   console.log(`http://127.0.0.1:${server.port}/`);
 }

@@ -28,6 +28,15 @@ export async function until(look, what, timeoutMs = 15_000) {
   }
 }
 
+/** Polls until `look` gives the same, as JSON, for `stillMs`. @returns what it gave */
+export async function settled(look, what, stillMs = 300) {
+  return until(async () => {
+    const before = await look();
+    await sleep(stillMs);
+    return JSON.stringify(await look()) === JSON.stringify(before) && { value: before };
+  }, what).then(({ value }) => value);
+}
+
 const cases = [];
 
 /** Registers a case; `run` gets the world: browser, servers, and the means to make pages. */

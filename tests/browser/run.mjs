@@ -12,6 +12,7 @@ import { takePicture } from "./picture.mjs";
 import { WEB } from "./places.mjs";
 import { launch, World } from "./world.mjs";
 import "./cases/stream.mjs";
+import "./cases/streams.mjs";
 import "./cases/input.mjs";
 import "./cases/controls.mjs";
 import "./cases/faults.mjs";

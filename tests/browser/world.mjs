@@ -84,7 +84,7 @@ export class World {
     return page;
   }
 
-  /** Opens a page and waits until it has decoded frames. */
+  /** Opens a page and waits until it shows a frame. */
   async watch(url, options) {
     const page = await this.open(url, options);
     await until(
@@ -92,6 +92,7 @@ export class World {
       "frames are decoded",
       30_000,
     );
+    await drawn(page);
     return page;
   }
 
@@ -124,6 +125,24 @@ export class World {
 /** What window.tarn says, for the fields asked. */
 export function look(page, ...fields) {
   return page.evaluate((names) => Object.fromEntries(names.map((name) => [name, window.tarn[name]])), fields);
+}
+
+/**
+ * Waits until the page's picture shows what it knew when this was called: a frame is decoded long before it is drawn
+ * where there is no graphics card.
+ */
+export function drawn(page) {
+  // The page asked for its next picture before; the second one begins when the first is done.
+  return page.evaluate(
+    () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve()))),
+  );
+}
+
+/** Pauses a fake server's tank and waits until the page shows exactly the frame that it stands still at. */
+export async function pause(page, server) {
+  await page.keyboard.press("p");
+  await until(() => server.still(), "the page has the frame of the paused tank");
+  await drawn(page);
 }
 
 /** The text of what the page says to people: the line, or the notice. */

@@ -8,6 +8,7 @@
 #include "kernels/device/device_internal.h"
 #include "kernels/device/tile.h"
 
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <ucontext.h>
@@ -29,7 +30,7 @@ constexpr uint32_t WARPS_MAX = TARN_TILE_LANES_MAX / 32;
 enum class waits { nothing, warp, block, ended };
 
 struct fibre {
-    ucontext_t context;
+    jmp_buf place;
     std::unique_ptr<char[]> stack;
     waits state;
     uint32_t shares; // collectives so far
@@ -51,37 +52,64 @@ struct block_run {
 
 fibre lanes[TARN_TILE_LANES_MAX];
 warp warps[WARPS_MAX];
-ucontext_t scheduler;
+jmp_buf scheduler;
 uint32_t block_waiting;
 block_run running;
 std::set<std::string> have_run;
 
-void lane_main()
+// A lane is made as a context and goes on by jumps: changing contexts costs a call of the system each, for the signals'
+// mask, which a jump leaves alone.
+void to_scheduler(uint32_t self)
 {
-    running.function(running.args, running.count, running.count_max);
-    lanes[threadIdx.x].state = waits::ended;
-    swapcontext(&lanes[threadIdx.x].context, &scheduler);
+    if (_setjmp(lanes[self].place) == 0)
+        _longjmp(scheduler, 1);
 }
 
-void prepare_lane(fibre &lane)
+void to_lane(uint32_t i)
 {
-    if (!lane.stack)
-        lane.stack.reset(new char[STACK_BYTES]);
-    lane.state = waits::nothing;
-    lane.shares = 0;
-    getcontext(&lane.context);
-    lane.context.uc_stack.ss_sp = lane.stack.get();
-    lane.context.uc_stack.ss_size = STACK_BYTES;
-    lane.context.uc_link = nullptr;
-    makecontext(&lane.context, lane_main, 0);
+    threadIdx.x = i;
+    if (_setjmp(scheduler) == 0)
+        _longjmp(lanes[i].place, 1);
+}
+
+/// A lane's whole life: it runs one block after the other.
+void lane_main()
+{
+    const uint32_t self = threadIdx.x;
+    for (;;) {
+        to_scheduler(self);
+        running.function(running.args, running.count, running.count_max);
+        lanes[self].state = waits::ended;
+    }
+}
+
+void start_lane(uint32_t i)
+{
+    ucontext_t context;
+    lanes[i].stack.reset(new char[STACK_BYTES]);
+    getcontext(&context);
+    context.uc_stack.ss_sp = lanes[i].stack.get();
+    context.uc_stack.ss_size = STACK_BYTES;
+    context.uc_link = nullptr;
+    makecontext(&context, lane_main, 0);
+    threadIdx.x = i;
+    if (_setjmp(scheduler) == 0)
+        setcontext(&context);
+}
+
+void prepare_lane(uint32_t i)
+{
+    if (!lanes[i].stack)
+        start_lane(i);
+    lanes[i].state = waits::nothing;
+    lanes[i].shares = 0;
 }
 
 void wait_here(waits what)
 {
     const uint32_t self = threadIdx.x;
     lanes[self].state = what;
-    swapcontext(&lanes[self].context, &scheduler);
-    threadIdx.x = self;
+    to_scheduler(self);
 }
 
 void release(waits what, uint32_t begin, uint32_t end)
@@ -98,8 +126,7 @@ uint32_t turn(bool descending)
     for (uint32_t n = 0; n < blockDim.x; n++) {
         const uint32_t i = descending ? blockDim.x - 1 - n : n;
         if (lanes[i].state == waits::nothing) {
-            threadIdx.x = i;
-            swapcontext(&scheduler, &lanes[i].context);
+            to_lane(i);
             ran++;
         }
         ended += lanes[i].state == waits::ended;
@@ -119,7 +146,7 @@ void run_block(bool descending)
     for (warp &w : warps)
         w.waiting = 0;
     for (uint32_t i = 0; i < blockDim.x; i++)
-        prepare_lane(lanes[i]);
+        prepare_lane(i);
     while (turn(descending) < blockDim.x) {
     }
 }

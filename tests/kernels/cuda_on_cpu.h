@@ -11,6 +11,7 @@
 
 #define __CUDACC__ 1
 #define __device__
+#define __host__
 #define __global__
 #define __shared__ static __attribute__((section("emulated_shared"))) // filled with rubbish before every block
 #define __forceinline__ inline __attribute__((always_inline, unused))

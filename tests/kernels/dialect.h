@@ -13,6 +13,8 @@ enum {
     DIALECT_KEYS = 17,
     DIALECT_OFTEN = 5, ///< the most frequent key of moves
     DIALECT_PACK_PARTS = 16,
+    DIALECT_BIT_ROWS = 64, ///< of a tile, for rows as bits
+    DIALECT_BIT_LATE = 48, ///< from here on other bits are asked for
     DIALECT_BOX_X = 5,
     DIALECT_BOX_Y = 3,
     DIALECT_BOX_Z = 7,

@@ -194,7 +194,7 @@ TILE_KERNEL(dialect_helpers, DIALECT_LANES, dialect_args, tile_no_scratch)
             const float x = args->x[at + 1];
             const tile_f32x4 four = tile_load_f32x4(args->x + at), scaled = tile_scale_f32x4(x, four);
             const tile_f32x4 sum = tile_add_f32x4(scaled, tile_load_f32x4(args->x + at + 3));
-            float *y = tile_forget_f32(args->y + (uint64_t)at * 6);
+            float *y = args->y + (uint64_t)at * 6;
             for (int k = 0; k < 4; k++)
                 y[k] = tile_get_f32x4(sum, k);
             y[4] = tile_select_f32(at % 3 == 0, x, -x);
@@ -237,7 +237,6 @@ TILE_KERNEL(dialect_pack, DIALECT_LANES, dialect_args, pack_scratch)
         value += (four[0] - x * four[1]) * (four[2] - four[3]);
         pack_store_f32(args->y + i, pack_clamp_f32(value, -1.0f, 100.0f), n);
         pack_store_i32(args->u + i, pack_clamp_i32(pack_bits_f32(x) >> 3, -5, 1 << 24), n);
-        pack_store_u8((uint8_t *)args->w + i, key + 3, n);
         pack_keep_max_f32(s->largest, pack_abs_f32(x));
         for (int k = 0; k < DIALECT_PACK_PARTS; k++)
             parts[k] = pack_round_i32(x * ((float)k + 0.5f));
@@ -246,7 +245,10 @@ TILE_KERNEL(dialect_pack, DIALECT_LANES, dialect_args, pack_scratch)
         pack_add_i32(s->sum, &at, parts + 4, DIALECT_PACK_PARTS / 2);
         if (pack_any(key == DIALECT_KEYS - 1))
             tile_or_u32(&s->bits, 1u);
+        for (uint32_t last = pack_mask_bits(key == DIALECT_KEYS - 1); last != 0; last &= last - 1)
+            tile_add_u32(&s->bits, 2 * (i - first + tile_lowest_bit_u32(last) + 1));
     }
+    EACH_PACK(i, n, first, end, pack_store_u8((uint8_t *)args->w + i, pack_load_i32(args->key + i, n) + 3, n));
     TILE_BARRIER();
     FOR_RANGE (i, 0, DIALECT_KEYS * DIALECT_PACK_PARTS)
         out[i] = (uint32_t)s->sum[i];
@@ -286,6 +288,39 @@ TILE_KERNEL(dialect_row, DIALECT_LANES, dialect_args, tile_no_scratch)
         if (row_begins(x))
             args->u[row] += row + 1;
     }
+}
+
+/// Puts a row's cells, counts and roots where its word has bits. `word`: from cell x on.
+TILE_FN void bit_row(const dialect_args *args, uint32_t at, uint32_t word)
+{
+    const row_i32 mask = row_bits_mask(word), masks[3] = {mask, row_bits_mask(word >> 1), row_bits_mask(word >> 4)};
+    const row_f32 size = row_magnitude(row_load(args->x + at));
+    row_store(args->y + at, row_keep(mask, row_sqrt(size)));
+    row_put(args->y + args->limit + at, mask, size);
+    row_store(args->y + 2 * args->limit + at, row_count(masks, 3));
+    row_store(args->y + 3 * args->limit + at, row_load_i32((const int32_t *)args->w + at));
+}
+
+/// Rows as bits, of the words at key and the integers at w. y: kept roots, put cells, counts, the integers; u: rounds
+/// of rows, then which integers are at least -7.
+TILE_KERNEL(dialect_bit_row, DIALECT_LANES, dialect_args, tile_no_scratch)
+{
+    const uint32_t first = tile * DIALECT_BIT_ROWS;
+    const uint16_t *words = (const uint16_t *)args->key + first;
+    FOR_SET_ROWS (x, row, 0, DIALECT_BIT_LATE, words, 0x1ff) {
+        const uint32_t at = first + (uint32_t)row;
+        bit_row(args, at * 8 + (uint32_t)x, (uint32_t)words[row] >> x);
+        if (row_begins((uint32_t)x))
+            args->u[at] += at + 1;
+    }
+    FOR_SET_ROWS (x, row, DIALECT_BIT_LATE, DIALECT_BIT_ROWS, words, 0x8100) {
+        const uint32_t at = first + (uint32_t)row;
+        bit_row(args, at * 8 + (uint32_t)x, (uint32_t)words[row] >> x);
+        if (row_begins((uint32_t)x))
+            args->u[at] += at + 1;
+    }
+    FOR_RANGE (row, first, first + DIALECT_BIT_ROWS)
+        args->u[args->n + row] = row_at_least((const int32_t *)args->w + row * 8, -7);
 }
 
 /// For repeats: u[0] is `go`, u[1] counts rounds, and `go` falls when the count reaches u[2]. Does nothing without go.

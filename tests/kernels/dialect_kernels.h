@@ -18,6 +18,7 @@
     X(dialect_helpers)                                                                                                 \
     X(dialect_pack)                                                                                                    \
     X(dialect_row)                                                                                                     \
+    X(dialect_bit_row)                                                                                                 \
     X(dialect_count)                                                                                                   \
     X(dialect_chain)                                                                                                   \
     X(dialect_round)                                                                                                   \

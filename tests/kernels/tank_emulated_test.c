@@ -1,15 +1,17 @@
 // A tank on the emulated CUDA device, with lanes and blocks in both orders, has the state that it has on the CPU.
 #include "kernels/liquid/kernels.h"
-#include "kernels/tank.h"
+#include "kernels/liquid/tank_internal.h"
+#include "kernels/stream/encoder_internal.h"
 #include "tests/kernels/tank_fixtures.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
-enum { STEPS = 3 };
+enum { STEPS = 3, STREAM_FRAMES = STEPS + 1, STREAM_BYTES_MAX = 1 << 20 };
 
 int emulated_has_run(const char *kernel); // cuda_on_cpu.cpp, which is C++
 
@@ -17,20 +19,36 @@ typedef struct outcome {
     tarn_tank_hash hash[STEPS + 2];
     uint8_t *frame;
     size_t frame_bytes;
+    uint8_t *stream[STREAM_FRAMES];
+    tarn_stream_head head[STREAM_FRAMES];
 } outcome;
 
-/// Steps a tank; changes a parameter on the way, which a replay must notice, and encodes a frame at the end.
+/// The step's frame: a key frame, an extra one, base frames.
+static void encode_stream(tarn_encoder *encoder, uint32_t step, outcome *out)
+{
+    const tarn_tank_frame_info info = {.epoch = 1, .realtime_factor = 1.0f};
+    const tarn_stream_kind kind = step == 0 ? TARN_STREAM_KEY : step == 1 ? TARN_STREAM_EXTRA : TARN_STREAM_BASE;
+    out->stream[step] = malloc(STREAM_BYTES_MAX);
+    assert_int_equal(tarn_encoder_encode(encoder, kind, &info, out->stream[step], STREAM_BYTES_MAX, &out->head[step]),
+                     TARN_OK);
+}
+
+/// Steps a tank; changes a parameter on the way, which a replay must notice, and encodes frames.
 static outcome play(tarn_device_desc on, const tank_fixture *fixture)
 {
     outcome out = {.frame = NULL};
     tarn_device *device;
     tarn_tank *tank;
+    tarn_encoder *encoder;
+    tarn_encoder_desc how;
     tarn_tank_desc desc;
     char why[256] = "";
     fixture->describe(&desc);
     assert_int_equal(tarn_device_create(&on, &device), TARN_OK);
     if (tarn_tank_create(device, &desc, &tank, why, sizeof why) != TARN_OK)
         fail_msg("%s", why);
+    tarn_encoder_desc_default(&how);
+    assert_int_equal(tarn_encoder_create(tank, &how, &encoder), TARN_OK);
     assert_int_equal(tarn_tank_hash_get(tank, &out.hash[0]), TARN_OK);
     for (uint32_t step = 0; step <= STEPS; step++) {
         tarn_push push;
@@ -41,12 +59,14 @@ static outcome play(tarn_device_desc on, const tank_fixture *fixture)
         }
         assert_int_equal(tarn_tank_step(tank, &push, pushes), TARN_OK);
         assert_int_equal(tarn_tank_hash_get(tank, &out.hash[step + 1]), TARN_OK);
+        encode_stream(encoder, step, &out);
     }
     const tarn_tank_frame_info info = {.epoch = 1, .realtime_factor = 1.0f};
     const size_t bytes_max = tarn_tank_frame_bytes_max(tank);
     out.frame = malloc(bytes_max);
     assert_non_null(out.frame);
     assert_int_equal(tarn_tank_encode(tank, &info, out.frame, bytes_max, &out.frame_bytes), TARN_OK);
+    tarn_encoder_destroy(encoder);
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);
     return out;
@@ -61,6 +81,13 @@ static void compare_fixture(int order, const tank_fixture *fixture)
             fail_msg("%s: after %u steps the state differs from the CPU's", fixture->name, step);
     assert_int_equal(cpu.frame_bytes, cuda.frame_bytes);
     assert_memory_equal(cpu.frame, cuda.frame, cpu.frame_bytes);
+    for (uint32_t i = 0; i < STREAM_FRAMES; i++) {
+        if (cpu.head[i].frame_bytes != cuda.head[i].frame_bytes ||
+            memcmp(cpu.stream[i], cuda.stream[i], cpu.head[i].frame_bytes) != 0)
+            fail_msg("%s: stream frame %u differs from the CPU's", fixture->name, i);
+        free(cpu.stream[i]);
+        free(cuda.stream[i]);
+    }
     free(cpu.frame);
     free(cuda.frame);
 }
@@ -71,6 +98,68 @@ static void compare(void **state)
         compare_fixture(*(const int *)*state, &tank_fixtures[i]);
 }
 
+/// A ball in a block that flies along x, four cells in each step of eight substeps, and a tap.
+static void describe_flight(tarn_tank_desc *desc)
+{
+    tarn_tank_desc_default(desc);
+    desc->cells[0] = 48;
+    desc->cells[1] = desc->cells[2] = 8;
+    const float c = desc->cell_m, speed_m_s = 4.0f * c / desc->dt_s;
+    desc->parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
+    desc->parameters[TARN_PARAMETER_CFL] = 0.5f;
+    desc->parameters[TARN_PARAMETER_SUBSTEPS] = 8.0f;
+    desc->parameters[TARN_PARAMETER_ITERATIONS] = 2.0f;
+    desc->block_count = 1;
+    desc->blocks[0] = (tarn_fluid_block){{9 * c, 1 * c, 1 * c}, {21.3f * c, 7 * c, 7 * c}, {speed_m_s, 0, 0}, 0, {0}};
+    desc->solid_count = 1;
+    desc->solids[0] = (tarn_solid){.shape = {.kind = TARN_SHAPE_SPHERE, .half_m = {2 * c}},
+                                   .motion = TARN_MOTION_FREE,
+                                   .density_kg_m3 = 1000.0f,
+                                   .velocity_m_s = {speed_m_s, 0, 0}};
+    desc->solids[0].pose = (tarn_pose){.position_m = {15 * c, 4 * c, 4 * c}, .rotation = {0, 0, 0, 1}};
+    desc->emitter_count = 1;
+    desc->emitters[0].shape = (tarn_shape){.kind = TARN_SHAPE_BOX, .half_m = {c, c, c}};
+    desc->emitters[0].pose = (tarn_pose){.position_m = {12 * c, 4 * c, 4 * c}, .rotation = {0, 0, 0, 1}};
+    desc->emitters[0].velocity_m_s[0] = speed_m_s;
+}
+
+/// Takes memory for more tiles away from a tank and lets the block fly on: in the sixth substep it enters the next
+/// ones.
+static void outgrow(tarn_device_desc on, int is_active)
+{
+    tarn_device *device;
+    tarn_tank *tank;
+    tarn_tank_desc desc;
+    tarn_tank_report report;
+    describe_flight(&desc);
+    assert_int_equal(tarn_device_create(&on, &device), TARN_OK);
+    assert_int_equal(tarn_tank_create(device, &desc, &tank, NULL, 0), TARN_OK);
+    *(is_active ? &tank->args.shape.active_max : &tank->args.shape.occupied_max) =
+        is_active ? tank->counters.active : tank->counters.occupied;
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_E_MEMORY);
+        assert_int_equal(tank->substeps, 8);
+        assert_int_equal(tank->counters.active, 0);
+        assert_int_equal(tank->counters.occupied, 0);
+        tarn_tank_report_light(tank, &report);
+        assert_int_equal(report.particle_count, 0);
+    }
+    assert_int_equal(tarn_tank_reset(tank), TARN_OK);
+    assert_true(tank->counters.active > 0);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+/// What comes after the tiles ran out in a step must not look for those that there are none of.
+static void outgrow_memory(void **state)
+{
+    (void)state;
+    for (int is_active = 0; is_active < 2; is_active++) {
+        outgrow((tarn_device_desc){.kind = TARN_DEVICE_CPU, .threads = 2}, is_active);
+        outgrow((tarn_device_desc){.kind = TARN_DEVICE_CUDA, .index = is_active}, is_active);
+    }
+}
+
 /// After the others: the fixtures are what a GPU is compared with, so that no kernel may be missing from them.
 static void reach_all(void **state)
 {
@@ -78,6 +167,9 @@ static void reach_all(void **state)
     for (int id = 0; id < LIQUID_KERNEL_COUNT; id++)
         if (!emulated_has_run(tarn_liquid_kernels[id].name))
             fail_msg("no fixture reaches the kernel %s", tarn_liquid_kernels[id].name);
+    for (int id = 0; id < STREAM_KERNEL_COUNT; id++)
+        if (!emulated_has_run(tarn_stream_kernels[id].name))
+            fail_msg("no fixture reaches the kernel %s", tarn_stream_kernels[id].name);
 }
 
 int main(void)
@@ -86,6 +178,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         {"a tank with ascending lanes equals the CPU's", compare, NULL, NULL, &ascending},
         {"a tank with descending lanes equals the CPU's", compare, NULL, NULL, &descending},
+        {"a tank that outgrows its memory stops", outgrow_memory, NULL, NULL, NULL},
         {"the fixtures reach every kernel", reach_all, NULL, NULL, NULL},
     };
     return cmocka_run_group_tests_name("emulated tank", tests, NULL, NULL);

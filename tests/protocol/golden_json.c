@@ -1,5 +1,6 @@
-// What a vector holds, as JSON: a frame as the C decoder sees it, a message as it stands on the wire.
+// What a vector holds, as JSON: frames as the C decoders see them, a message as it stands on the wire.
 #include "protocol/message_scan.h"
+#include "tests/protocol/golden_streams.h"
 #include "tests/protocol/golden_vectors.h"
 
 #include <inttypes.h>
@@ -131,7 +132,9 @@ char *golden_describe(const golden_vector *vector)
     if (!out) {
         return NULL;
     }
-    int good = vector->is_frame ? describe_frame(out, vector) : describe_message(out, vector);
+    int good = vector->kind == GOLDEN_FRAME    ? describe_frame(out, vector)
+               : vector->kind == GOLDEN_STREAM ? golden_stream_describe(out, vector->bytes, vector->byte_count)
+                                               : describe_message(out, vector);
     if (fclose(out) || !good) {
         free(text);
         return NULL;

@@ -8,10 +8,16 @@
 
 enum { GOLDEN_BYTES_MAX = 16384 };
 
+typedef enum golden_kind {
+    GOLDEN_FRAME,
+    GOLDEN_STREAM, ///< a sequence of frames: golden_streams.h
+    GOLDEN_MESSAGE,
+} golden_kind;
+
 /// One vector: golden/<name>.bin and, as JSON, golden/<name>.json.
 typedef struct golden_vector {
     const char *name;
-    int is_frame;
+    golden_kind kind;
     size_t byte_count;
     uint8_t bytes[GOLDEN_BYTES_MAX];
 } golden_vector;

@@ -1,7 +1,11 @@
-// Holds protocol/SPEC.md to the code: its byte tables, its table of limits, its fields with types and ranges, its error
-// codes and statuses are compared with the headers and tables that the code is compiled from, both ways.
+// Holds protocol/SPEC.md and STREAM.md to the code: its byte tables, its table of limits, its fields with types and
+// ranges, its error codes and statuses are compared with the headers and tables that the code is compiled from, both
+// ways.
 #include "protocol/frame_layout.h"
 #include "protocol/message_fields.h"
+#include "protocol/point_set.h"
+#include "protocol/residual.h"
+#include "protocol/stream_layout.h"
 #include "tests/protocol/test_support.h"
 
 #include <stdio.h>
@@ -17,17 +21,28 @@ typedef struct spec_row {
 
 static char *spec;
 
+enum { SPEC_BYTES_MAX = 1 << 20 };
+
+/// The document and, behind it, its sections 8 and 9, which are a file of their own.
 static int load_spec(void **context)
 {
     (void)context;
-    FILE *file = fopen(TARN_SPEC_PATH, "rb");
-    if (!file) {
-        return -1;
+    static const char *const paths[] = {TARN_SPEC_PATH, TARN_STREAM_SPEC_PATH};
+    size_t used = 0;
+    spec = calloc(1, SPEC_BYTES_MAX);
+    for (int i = 0; i < 2; i++) {
+        FILE *file = fopen(paths[i], "rb");
+        if (!file) {
+            return -1;
+        }
+        const size_t read = fread(spec + used, 1, SPEC_BYTES_MAX - 1 - used, file);
+        fclose(file);
+        if (read == 0) {
+            return -1;
+        }
+        used += read;
     }
-    spec = calloc(1, 1 << 20);
-    size_t read = fread(spec, 1, (1 << 20) - 1, file);
-    fclose(file);
-    return read > 0 ? 0 : -1;
+    return 0;
 }
 
 static int free_spec(void **context)
@@ -109,6 +124,8 @@ static const layout_field header_fields[] = {TARN_FRAME_HEADER_FIELDS(LAYOUT_FIE
 static const layout_field body_fields[] = {TARN_FRAME_BODY_FIELDS(LAYOUT_FIELD)};
 static const layout_field tile_fields[] = {TARN_FRAME_TILE_FIELDS(LAYOUT_FIELD)};
 static const layout_field input_fields[] = {TARN_FRAME_INPUT_FIELDS(LAYOUT_FIELD)};
+static const layout_field stream_fields[] = {TARN_STREAM_HEADER_FIELDS(LAYOUT_FIELD)};
+static const layout_field layer_fields[] = {TARN_STREAM_LAYER_FIELDS(LAYOUT_FIELD)};
 
 static int type_bytes(const char *type)
 {
@@ -144,6 +161,8 @@ static void byte_tables_are_the_layout_of_the_code(void **context)
     check_layout("### 5.2 Input table", input_fields, COUNT(input_fields), TARN_FRAME_INPUT_BYTES);
     check_layout("### 5.6 Bodies", body_fields, COUNT(body_fields), TARN_FRAME_BODY_BYTES);
     check_layout("### 5.3 Tile table", tile_fields, COUNT(tile_fields), TARN_FRAME_TILE_BYTES);
+    check_layout("### 9.1 Stream header", stream_fields, COUNT(stream_fields), TARN_STREAM_HEADER_BYTES);
+    check_layout("### 9.2 Layer table", layer_fields, COUNT(layer_fields), TARN_STREAM_LAYER_BYTES);
 }
 
 // ---- limits ----
@@ -188,6 +207,13 @@ static void limits_are_the_constants_of_the_code(void **context)
         LIMIT(TARN_FRAME_INPUTS_MAX),
         LIMIT(TARN_FRAME_BODIES_MAX),
         LIMIT(TARN_FRAME_ROTATION_ONE),
+        LIMIT(TARN_STREAM_VERSION),
+        LIMIT(TARN_STREAM_HEADER_BYTES),
+        LIMIT(TARN_STREAM_LAYERS_MAX),
+        LIMIT(TARN_STREAM_GROUP),
+        LIMIT(TARN_SET_BITS_MAX),
+        LIMIT(TARN_SET_POINTS_MAX),
+        LIMIT(TARN_FLOW_MAX),
     };
     spec_row rows[ROWS_MAX];
     assert_int_equal(read_table("## 7. Limits", rows), COUNT(limits));
@@ -345,6 +371,154 @@ static void statuses_that_are_named_exist(void **context)
     }
 }
 
+// ---- entropy coding ----
+
+static void expect_table(const char *what, int context, const tarn_ans_table *table, const long *frequency, int count)
+{
+    long sum = 0;
+    for (int i = 0; i < count; i++) {
+        if (table->from[i] != sum || frequency[i] < 1) {
+            fail_msg("SPEC.md, %s %d: symbol %d begins at %ld, the code has %d", what, context, i, sum, table->from[i]);
+        }
+        sum += frequency[i];
+    }
+    assert_int_equal(sum, TARN_ANS_ONE);
+    assert_int_equal(table->from[count], TARN_ANS_ONE);
+}
+
+static void sources_of_sets_are_those_of_the_code(void **context)
+{
+    (void)context;
+    static tarn_set_tables tables;
+    tarn_set_tables_make(&tables);
+    spec_row rows[ROWS_MAX];
+    assert_int_equal(read_table("### 8.2 Sets of particles", rows), TARN_SET_CONTEXTS);
+    for (int i = 0; i < TARN_SET_CONTEXTS; i++) {
+        long frequency[TARN_SET_COUNTS];
+        char *at = rows[i].cells[1];
+        for (int k = 0; k < TARN_SET_COUNTS; k++) {
+            frequency[k] = strtol(at, &at, 10);
+        }
+        assert_int_equal(atoi(rows[i].cells[0]), i);
+        expect_table("counts", i, &tables.count[i], frequency, TARN_SET_COUNTS);
+    }
+    for (int n = 2; n <= TARN_SET_HALVES; n++) {
+        long frequency[TARN_SET_HALVES + 1], left = TARN_ANS_ONE;
+        double pascal[TARN_SET_HALVES + 1] = {1.0};
+        for (int row = 1; row <= n; row++) {
+            for (int k = row; k > 0; k--) {
+                pascal[k] += pascal[k - 1];
+            }
+        }
+        for (int k = 0; k <= n; k++) {
+            const long share = (long)(TARN_ANS_ONE * pascal[k] / (double)(1ll << n));
+            left -= frequency[k] = share > 1 ? share : 1;
+        }
+        frequency[n / 2] += left;
+        expect_table("halves", n, &tables.half[n], frequency, n + 1);
+    }
+}
+
+static void read_frequencies(char *at, long *frequency, int count)
+{
+    for (int k = 0; k < count; k++) {
+        frequency[k] = strtol(at, &at, 10);
+    }
+    assert_int_equal(*at, 0);
+}
+
+/// The class of a symbol: 000, 001, 011, 111, 00L, 01L, 11L, 0LL, 1LL, LLL.
+static int class_of(int symbol)
+{
+    static const char *const classes[] = {"000", "001", "011", "111", "00L", "01L", "11L", "0LL", "1LL", "LLL"};
+    char digits[4] = "";
+    for (int k = 0; k < 3; k++) { // 0s first, then 1s, then Ls
+        for (int axis = 0; axis < 3; axis++) {
+            const int digit = symbol >> 2 * axis & 3, kind = digit == 2 ? 1 : digit == 3 ? 2 : digit;
+            if (kind == k)
+                strcat(digits, k == 0 ? "0" : k == 1 ? "1" : "L");
+        }
+    }
+    for (int i = 0; i < 10; i++) {
+        if (strcmp(classes[i], digits) == 0)
+            return i;
+    }
+    fail_msg("%s is no class", digits);
+    return 0;
+}
+
+static void sources_of_residuals_are_those_of_the_code(void **context)
+{
+    (void)context;
+    static const int symbols[10] = {1, 6, 12, 8, 3, 12, 12, 3, 6, 1};
+    static tarn_residual_tables tables;
+    tarn_residual_tables_make(&tables);
+    spec_row rows[ROWS_MAX];
+    assert_int_equal(read_table("### 8.3 Residuals", rows), TARN_RESIDUAL_CONTEXTS);
+    for (int i = 0; i < TARN_RESIDUAL_CONTEXTS; i++) {
+        long share[10], frequency[TARN_RESIDUAL_SYMBOLS], left = 4096, c = 4080, decay = atol(rows[i].cells[2]);
+        assert_int_equal(atoi(rows[i].cells[0]), i);
+        read_frequencies(rows[i].cells[1], share, 10);
+        for (int k = 1; k < TARN_RESIDUAL_SYMBOLS; k++) {
+            const long of_class = share[class_of(k)] / symbols[class_of(k)];
+            left -= frequency[k] = of_class > 1 ? of_class : 1;
+        }
+        frequency[0] = left;
+        expect_table("residuals", i, &tables.symbol[i], frequency, TARN_RESIDUAL_SYMBOLS);
+        for (int k = 0; k < TARN_RESIDUAL_EXCESSES; k++) {
+            const long g = k < TARN_RESIDUAL_EXCESSES - 1 ? c * (256 - decay) / 256 : c;
+            frequency[k] = 1 + g;
+            c -= g;
+        }
+        expect_table("sizes", i, &tables.excess[i], frequency, TARN_RESIDUAL_EXCESSES);
+    }
+}
+
+static void sources_of_numbers_and_colours_are_those_of_the_code(void **context)
+{
+    (void)context;
+    static const char *const kinds[TARN_NUMBER_KINDS] = {"gap", "count", "deaths"};
+    static tarn_code_tables tables;
+    tarn_code_tables_make(&tables);
+    spec_row rows[ROWS_MAX];
+    long frequency[TARN_NUMBER_BITS_MAX + 1];
+    assert_int_equal(read_table("### 8.4 Numbers", rows), TARN_NUMBER_KINDS);
+    for (int i = 0; i < TARN_NUMBER_KINDS; i++) {
+        expect_cell("numbers", rows[i].cells[0], kinds[i]);
+        read_frequencies(rows[i].cells[1], frequency, TARN_NUMBER_BITS_MAX + 1);
+        expect_table("numbers", i, &tables.number[i], frequency, TARN_NUMBER_BITS_MAX + 1);
+    }
+    assert_int_equal(read_table("### 8.5 Colours", rows), 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(atoi(rows[i].cells[0]), i);
+        read_frequencies(rows[i].cells[1], frequency, 2);
+        expect_table("colours", i, &tables.colour[i], frequency, 2);
+    }
+}
+
+static void sources_of_known_nodes_are_those_of_the_code(void **context)
+{
+    (void)context;
+    enum { PER_ROW = 12 };
+    static tarn_code_tables tables;
+    tarn_code_tables_make(&tables);
+    spec_row rows[ROWS_MAX];
+    long frequency[PER_ROW];
+    assert_int_equal(read_table("### 8.6 Rows of nodes", rows), TARN_FLOW_ROW_CONTEXTS);
+    for (int i = 0; i < TARN_FLOW_ROW_CONTEXTS; i++) {
+        assert_int_equal(atoi(rows[i].cells[0]), i);
+        read_frequencies(rows[i].cells[1], frequency, TARN_FLOW_ROW_STATES);
+        expect_table("rows", i, &tables.row[i], frequency, TARN_FLOW_ROW_STATES);
+    }
+    assert_int_equal(read_table("### 8.7 Nodes of a row", rows), TARN_FLOW_BIT_CONTEXTS / PER_ROW);
+    for (int i = 0; i < TARN_FLOW_BIT_CONTEXTS; i++) {
+        assert_int_equal(atoi(rows[i / PER_ROW].cells[0]), i / PER_ROW * PER_ROW);
+        read_frequencies(rows[i / PER_ROW].cells[1], frequency, PER_ROW);
+        const long two[2] = {TARN_ANS_ONE - frequency[i % PER_ROW], frequency[i % PER_ROW]};
+        expect_table("nodes", i, &tables.bit[i], two, 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +528,10 @@ int main(void)
         cmocka_unit_test(every_heading_of_a_message_is_one_that_the_code_knows),
         cmocka_unit_test(error_codes_are_those_of_the_code),
         cmocka_unit_test(statuses_that_are_named_exist),
+        cmocka_unit_test(sources_of_sets_are_those_of_the_code),
+        cmocka_unit_test(sources_of_residuals_are_those_of_the_code),
+        cmocka_unit_test(sources_of_numbers_and_colours_are_those_of_the_code),
+        cmocka_unit_test(sources_of_known_nodes_are_those_of_the_code),
     };
     return cmocka_run_group_tests_name("SPEC.md against the code", tests, load_spec, free_spec);
 }

@@ -159,8 +159,31 @@ static void test_sentences_carry_no_control_characters(void **state)
     scene_read_probe(long_key, &scene, why);
     const char *cut = strstr(why, "?\"");
     assert_non_null(cut);
-    assert_int_equal(scene_read_probe("{" GOOD_SIZE "," GOOD_BLOCKS ",\"title\":\"a\\u001bb\"}", &scene, why), TARN_OK);
-    assert_string_equal(scene.title, "a?b");
+    // Other texts lose what they can't keep.
+    assert_int_equal(scene_read_probe("{" GOOD_SIZE "," GOOD_BLOCKS ",\"description\":\"a\\u001bb\\nc\"}", &scene, why),
+                     TARN_OK);
+    assert_string_equal(scene.description, "a?b?c");
+    tarn_scene_free(&scene);
+}
+
+static void test_titles_have_no_control_characters(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"\\u001b[31m", "\\n",     "\\u0007", "\\u007f",
+                                        "\\u009b",     "\\u2028", "\\u202e", "\\u2066"};
+    tarn_scene scene;
+    char text[256], why[TARN_SCENE_WHY_BYTES];
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        snprintf(text, sizeof text, "{" GOOD_SIZE "," GOOD_BLOCKS ",\"title\":\"a%sb\"}", wrong[i]);
+        assert_int_equal(scene_read_probe(text, &scene, why), TARN_E_MALFORMED);
+        assert_non_null(strstr(why, "a.json: title: found \"a"));
+        assert_non_null(strstr(why, "in one line, none that steers a terminal"));
+    }
+    assert_int_equal(scene_read_probe("{" GOOD_SIZE "," GOOD_BLOCKS
+                                      ",\"title\":\"\\u00a0\\u00fc\\u6c34\\u2027\\u2030\"}",
+                                      &scene, why),
+                     TARN_OK);
+    assert_string_equal(scene.title, "\xc2\xa0\xc3\xbc\xe6\xb0\xb4\xe2\x80\xa7\xe2\x80\xb0");
     tarn_scene_free(&scene);
 }
 
@@ -316,6 +339,7 @@ int main(void)
         cmocka_unit_test(test_a_size_between_cells_tells_the_nearest),
         cmocka_unit_test(test_blocks_must_fit_the_tank_and_the_particles),
         cmocka_unit_test(test_sentences_carry_no_control_characters),
+        cmocka_unit_test(test_titles_have_no_control_characters),
         cmocka_unit_test(test_every_truncation_is_refused),
         cmocka_unit_test(test_small_sentence_buffers_stay_inside),
         cmocka_unit_test(test_files_are_named_in_their_refusals),

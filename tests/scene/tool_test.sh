@@ -97,11 +97,23 @@ run 2 run "$folder/small.json" --device tpu
 run 2 run
 says 'the scene is missing'
 run 2 frobnicate
-says 'allowed are run, bench and check'
+says 'allowed are run, bench, check and load'
 run 2
 run 1 run no-such-scene
 says 'no-such-scene'
 says 'dam-break'
+
+# Nothing of a path or a scene steers the terminal.
+mkdir "$folder/"$'\e[31m'
+cp "$folder/small.json" "$folder/"$'\e[31m/small.json'
+sed 's/{/{ "title": "a\\u009bb",/' "$folder/small.json" >"$folder/"$'\e[31m/titled.json'
+run 0 check "$folder/"$'\e[31m/small.json'
+says '?[31m/small.json: right'
+grep -q $'\e' "$folder/out" "$folder/err" && fail "an escape of a folder's name was printed"
+run 1 check "$folder/"$'\e[31m/titled.json'
+says 'title: found "a\u009Bb", allowed is a string of up to 120 characters in one line, none that steers a terminal'
+run 1 run $'no\e[31m-such'
+grep -q $'\e' "$folder/out" "$folder/err" && fail "an escape of an argument was printed"
 
 # check goes through all files.
 echo '{ "size_m": [1, -1, 1], "cell_m": 0.0625, "blocks": [] }' >"$folder/wrong.json"
@@ -111,6 +123,13 @@ says 'dam-break.json: right: 64x32x32 cells'
 says 'small.json: right'
 says 'liquid: 1 block of 1000 kg/m3'
 says 'solver: multigrid, at most 20 iterations; FLIP 0.97, linear weights'
+# The schema beside the scenes isn't one, whatever it is called.
+schema=$(dirname "$0")/../../server/scenes/scene.schema.json
+cp "$schema" "$folder/renamed.json"
+run 1 check "$schema" "$folder/renamed.json"
+says "scene.schema.json: this isn't a scene but a JSON schema, which tells editors what a scene may hold"
+says "renamed.json: this isn't a scene but a JSON schema"
+says 'allowed is a scene, which has size_m, cell_m and some liquid'
 # What only a tank can tell: an emitter in which no cell's centre lies.
 echo '{ "size_m": [1, 1, 1], "cell_m": 0.0625, "particles_max": 1000, "emitters": [ { "shape":
   { "sphere": { "radius_m": 0.01 } }, "position_m": [0.5, 0.5, 0.5], "velocity_m_s": [0, -1, 0] } ] }' >"$folder/dry.json"

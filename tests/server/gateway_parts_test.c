@@ -1,5 +1,6 @@
 // The gateway's parts that need no loop: the queue to the worker, the page's files, the metrics.
 #include "server/gateway/metrics.h"
+#include "server/gateway/own_scene.h"
 #include "server/gateway/pages.h"
 #include "server/gateway/scene_pages.h"
 #include "server/gateway/worker_queue.h"
@@ -380,6 +381,36 @@ static void test_metrics_are_whole_lines_however_little_room_there_is(void **sta
     }
 }
 
+static void test_an_own_scene_has_its_place_in_the_list(void **state)
+{
+    (void)state;
+    static tarn_ipc_worker_hello hello;
+    static const char *const none[] = {"mine", "/a/b.c/mine", "Mine.json", "/a/.json", "a b.json", "/a.json/x", ""};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+        tarn_own_scene_list(none[i], &hello);
+    assert_int_equal(hello.scene_count, 0);
+    static const char *const files[] = {"mine.json", "/a/b.json", "./z.json", "../c.json", "b.json"};
+    static const char *const names[] = {"b", "c", "mine", "z"};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        tarn_own_scene_list(files[i], &hello);
+    assert_int_equal(hello.scene_count, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_string_equal(hello.scenes[i], names[i]);
+    // Of a full list the last one makes room, or is replaced.
+    for (uint32_t i = 0; i < TARN_SCENES_MAX; i++)
+        snprintf(hello.scenes[i], sizeof hello.scenes[i], "m%03u", i);
+    hello.scene_count = TARN_SCENES_MAX;
+    tarn_own_scene_list("/a/b.json", &hello);
+    assert_string_equal(hello.scenes[0], "b");
+    assert_string_equal(hello.scenes[1], "m000");
+    tarn_own_scene_list("/a/z.json", &hello);
+    assert_int_equal(hello.scene_count, TARN_SCENES_MAX);
+    assert_string_equal(hello.scenes[TARN_SCENES_MAX - 1], "z");
+    assert_string_equal(tarn_own_scene_find("/a/b.json", "b"), "/a/b.json");
+    assert_string_equal(tarn_own_scene_find("/a/b.json", "c"), "c");
+    assert_string_equal(tarn_own_scene_find("b", "b"), "b");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +425,7 @@ int main(void)
         cmocka_unit_test(test_scenes_are_read_from_their_folder_and_nothing_else_is),
         cmocka_unit_test(test_responses_share_a_scenes_file),
         cmocka_unit_test(test_beside_a_named_scene_other_json_is_not_given_out),
+        cmocka_unit_test(test_an_own_scene_has_its_place_in_the_list),
         cmocka_unit_test(test_metrics_are_whole_lines_however_little_room_there_is),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

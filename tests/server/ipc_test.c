@@ -75,6 +75,7 @@ static int all_samples(tarn_ipc_message *samples)
     samples[n] = sample_of(TARN_IPC_PONG);
     samples[n++].ping.id = 78;
     samples[n++] = sample_of(TARN_IPC_SHUTDOWN);
+    samples[n++] = sample_of(TARN_IPC_KEY_WANTED);
     samples[n++] = sample_hello();
     samples[n++] = sample_state();
     samples[n] = sample_of(TARN_IPC_REFUSED);
@@ -82,7 +83,7 @@ static int all_samples(tarn_ipc_message *samples)
     samples[n].refused.code = 7;
     strcpy(samples[n++].refused.text, "no");
     samples[n] = sample_of(TARN_IPC_REPORT);
-    samples[n++].report = (tarn_ipc_report){1ull << 40, 2.5, 0.5f, 0.25f, 0.125f, 100000, 3};
+    samples[n++].report = (tarn_ipc_report){1ull << 40, 2.5, 0.5f, 0.25f, 0.125f, 100000, 1ull << 33, 3};
     samples[n] = sample_of(TARN_IPC_FAULT);
     memset(samples[n++].fault.text, 'x', TARN_TEXT_BYTES_MAX);
     return n;

@@ -18,15 +18,15 @@ static const char *const small_pool[] = {"--scenes", TARN_TEST_SCENES, "--scene"
 static void expect_recovery(ws_client *client, uint32_t old_epoch)
 {
     tarn_message message;
-    tarn_frame frame;
+    ws_frame frame;
     assert_true(ws_client_wait(client, TARN_MESSAGE_STATE, &message));
     assert_false(message.state.worker_ready);
     assert_true(ws_client_wait(client, TARN_MESSAGE_ERROR, &message));
     assert_int_equal(message.error.code, TARN_ERROR_WORKER);
     do
         assert_true(ws_client_wait_frame(client, &frame));
-    while (frame.header.epoch == old_epoch);
-    assert_true(frame.header.epoch > old_epoch);
+    while (frame.epoch == old_epoch);
+    assert_true(frame.epoch > old_epoch);
     assert_true(client->state.worker_ready);
     assert_int_equal(client->close_code, 0);
 }
@@ -36,13 +36,13 @@ static void test_a_killed_worker_is_replaced_while_viewers_stay(void **state)
     (void)state;
     static server_process server;
     ws_client clients[2];
-    tarn_frame frame;
+    ws_frame frame;
     server_start(&server, small_pool);
     ws_client_enter(&clients[0], server.port);
     ws_client_enter(&clients[1], server.port);
     assert_true(ws_client_wait_frame(&clients[0], &frame));
     for (int round = 0; round < 2; round++) {
-        uint32_t epoch = frame.header.epoch;
+        uint32_t epoch = frame.epoch;
         pid_t worker = server_worker(&server);
         assert_true(worker > 0);
         assert_int_equal(kill(worker, SIGKILL), 0);
@@ -51,7 +51,7 @@ static void test_a_killed_worker_is_replaced_while_viewers_stay(void **state)
         assert_true(server_worker(&server) != worker);
         do
             assert_true(ws_client_wait_frame(&clients[0], &frame));
-        while (frame.header.epoch == epoch);
+        while (frame.epoch == epoch);
     }
     assert_true(server_metric(server.port, "tarn_worker_failures_total") == 2);
     for (int i = 0; i < 2; i++)
@@ -64,15 +64,15 @@ static void test_what_was_loaded_and_paused_outlives_the_worker(void **state)
     (void)state;
     static server_process server;
     ws_client client;
-    tarn_frame frame;
+    ws_frame frame;
     server_start(&server, small_pool);
     ws_client_enter(&client, server.port);
     ws_client_control(&client, TARN_CONTROL_LOAD, "small-dam");
     ws_client_control(&client, TARN_CONTROL_PAUSE, NULL);
     do
         assert_true(ws_client_wait_frame(&client, &frame));
-    while (!(frame.header.flags & TARN_FRAME_FLAG_PAUSED));
-    uint32_t epoch = frame.header.epoch;
+    while (!(frame.flags & TARN_FRAME_FLAG_PAUSED));
+    uint32_t epoch = frame.epoch;
     kill(server_worker(&server), SIGKILL);
     expect_recovery(&client, epoch);
     assert_string_equal(client.state.scene, "small-dam");
@@ -88,11 +88,11 @@ static void test_a_hanging_worker_is_killed_and_replaced(void **state)
         "--scenes", TARN_TEST_SCENES, "--scene", "small-pool", "--worker-timeout", "2", NULL};
     static server_process server;
     ws_client client;
-    tarn_frame frame;
+    ws_frame frame;
     server_start(&server, arguments);
     ws_client_enter(&client, server.port);
     assert_true(ws_client_wait_frame(&client, &frame));
-    uint32_t epoch = frame.header.epoch;
+    uint32_t epoch = frame.epoch;
     kill(server_worker(&server), SIGSTOP);
     expect_recovery(&client, epoch);
     ws_client_close(&client);
@@ -105,7 +105,7 @@ static void test_a_worker_that_keeps_failing_is_given_up_until_somebody_asks(voi
     static server_process server;
     ws_client client;
     tarn_message message;
-    tarn_frame frame;
+    ws_frame frame;
     server_start(&server, small_pool);
     ws_client_enter(&client, server.port);
     assert_true(ws_client_wait_frame(&client, &frame));
@@ -124,11 +124,11 @@ static void test_a_worker_that_keeps_failing_is_given_up_until_somebody_asks(voi
     assert_true(failures > 2 && failures < 20);
     char answer[4096];
     assert_int_equal(server_http(server.port, "GET", "/healthz", NULL, answer, sizeof answer), 503);
-    uint32_t epoch = frame.header.epoch;
+    uint32_t epoch = frame.epoch;
     ws_client_control(&client, TARN_CONTROL_RESET, NULL);
     do
         assert_true(ws_client_wait_frame(&client, &frame));
-    while (frame.header.epoch == epoch);
+    while (frame.epoch == epoch);
     ws_client_close(&client);
     server_stop(&server);
 }
@@ -158,15 +158,26 @@ static void test_the_worker_ends_with_a_killed_gateway(void **state)
     assert_true(gone);
 }
 
-/// Starts with arguments that are wrong: one clear sentence, status 1, nothing on stdout.
-static void expect_refusal(const char *const *arguments, const char *part, const char *other_part)
+/// Starts with arguments that are wrong: one clear sentence, a status, nothing on stdout.
+static void expect_refusal_with(int wanted, const char *const *arguments, const char *part, const char *other_part)
 {
     static server_process server;
     server_spawn(&server, arguments);
     int status = server_wait(&server);
-    if (status != 1 || !strstr(server.err, part) || !strstr(server.err, other_part) || server.out[0])
+    if (status != wanted || !strstr(server.err, part) || !strstr(server.err, other_part) || server.out[0])
         fail_msg("expected a refusal with \"%s\" and \"%s\"; status %d\nstdout: %s\nstderr: %s", part, other_part,
                  status, server.out, server.err);
+}
+
+/// Options that are right, but ask for what can't be had.
+static void expect_refusal(const char *const *arguments, const char *part, const char *other_part)
+{
+    expect_refusal_with(1, arguments, part, other_part);
+}
+
+static void expect_usage(const char *const *arguments, const char *part, const char *other_part)
+{
+    expect_refusal_with(2, arguments, part, other_part);
 }
 
 static void test_wrong_starts_say_what_is_wrong(void **state)
@@ -180,13 +191,27 @@ static void test_wrong_starts_say_what_is_wrong(void **state)
     expect_refusal((const char *[]){"--port", "0", "--client", "/no/such/folder", NULL}, "/no/such/folder", "client");
     expect_refusal((const char *[]){"--port", "0", "--worker", "/no/such/worker", NULL}, "/no/such/worker", "started");
     expect_refusal((const char *[]){"--port", "0", "--worker", "/bin/false", NULL}, "exit status 1", "worker");
-    expect_refusal((const char *[]){"--port", "seventy", NULL}, "seventy", "0 to 65535");
+    expect_usage((const char *[]){"--port", "seventy", NULL}, "seventy", "0 to 65535");
     expect_refusal((const char *[]){"--host", "256.1.1.1", NULL}, "256.1.1.1", "--host");
-    expect_refusal((const char *[]){"--device", "abacus", NULL}, "abacus", "cpu, cuda, auto");
-    expect_refusal((const char *[]){"--fps", "0", NULL}, "\"0\"", "1 to 120");
-    expect_refusal((const char *[]){"--origin", "nowhere", NULL}, "nowhere", "scheme://host");
-    expect_refusal((const char *[]){"--log", "loud", NULL}, "loud", "debug");
-    expect_refusal((const char *[]){"stray", NULL}, "stray", "options");
+    expect_usage((const char *[]){"--device", "abacus", NULL}, "abacus", "cpu, cuda, auto");
+    expect_usage((const char *[]){"--fps", "0", NULL}, "\"0\"", "1 to 120");
+    expect_usage((const char *[]){"--origin", "nowhere", NULL}, "nowhere", "scheme://host");
+    expect_usage((const char *[]){"--log", "loud", NULL}, "loud", "debug");
+    expect_usage((const char *[]){"stray", NULL}, "stray", "options");
+    expect_usage((const char *[]){"--frobnicate", NULL}, "unrecognized option", "--frobnicate");
+}
+
+static void test_wrong_options_of_a_worker_have_the_same_status(void **state)
+{
+    (void)state;
+    const char *server = getenv("TARN_TEST_SERVER");
+    char kept[4096];
+    snprintf(kept, sizeof kept, "%s", server ? server : TARN_TEST_SERVER_BUILT);
+    setenv("TARN_TEST_SERVER", TARN_TEST_WORKER, 1);
+    expect_usage((const char *[]){NULL}, "--fd is missing", "tarnd");
+    expect_usage((const char *[]){"--fd", "3", "--fps", "0", NULL}, "\"0\"", "1 to 120");
+    expect_usage((const char *[]){"--frobnicate", NULL}, "unrecognized option", "--frobnicate");
+    setenv("TARN_TEST_SERVER", kept, 1);
 }
 
 static void test_a_worker_that_leaves_the_protocol_is_not_believed(void **state)
@@ -202,10 +227,10 @@ static void test_a_worker_that_leaves_the_protocol_is_not_believed(void **state)
 }
 
 /// Waits for the notice of a failed step and for a frame from after it; no worker is replaced.
-static void expect_notice(ws_client *client, const char *part, tarn_frame *frame, tarn_text text)
+static void expect_notice(ws_client *client, const char *part, ws_frame *frame, tarn_text text)
 {
     tarn_message message;
-    const uint32_t epoch = frame->header.epoch;
+    const uint32_t epoch = frame->epoch;
     assert_true(ws_client_wait(client, TARN_MESSAGE_ERROR, &message));
     assert_int_equal(message.error.code, TARN_ERROR_WORKER);
     if (!strstr(message.error.text, part))
@@ -213,8 +238,8 @@ static void expect_notice(ws_client *client, const char *part, tarn_frame *frame
     snprintf(text, sizeof(tarn_text), "%s", message.error.text);
     do
         assert_true(ws_client_wait_frame(client, frame));
-    while (frame->header.epoch == epoch);
-    assert_true(frame->header.epoch > epoch);
+    while (frame->epoch == epoch);
+    assert_true(frame->epoch > epoch);
     assert_true(client->state.worker_ready);
 }
 
@@ -225,7 +250,7 @@ static void test_a_failing_step_sets_the_tank_back(void **state)
                                             "--worker", TARN_TEST_UNSTABLE_WORKER, NULL};
     static server_process server;
     ws_client client;
-    tarn_frame frame;
+    ws_frame frame;
     tarn_text text;
     // Snapshots are kept at every 60th step. Call 30 comes before the first of them: the tank starts afresh, at step 0.
     // Call 30 + 75 fails at step 75: back to 60. Call 105 + 20 fails at step 80, too soon after: afresh once more. From
@@ -235,24 +260,24 @@ static void test_a_failing_step_sets_the_tank_back(void **state)
     unsetenv("TARN_UNSTABLE_CALLS");
     ws_client_enter(&client, server.port);
     assert_true(ws_client_wait_frame(&client, &frame));
-    assert_true(frame.header.step < 30);
+    assert_true(frame.step < 30);
     pid_t worker = server_worker(&server);
     expect_notice(&client, "starts afresh", &frame, text);
-    assert_true(frame.header.step < 60);
+    assert_true(frame.step < 60);
     expect_notice(&client, "set back by 0.25 s", &frame, text);
-    assert_in_range(frame.header.step, 60, 80);
+    assert_in_range(frame.step, 60, 80);
     expect_notice(&client, "starts afresh", &frame, text);
-    assert_true(frame.header.step < 60);
+    assert_true(frame.step < 60);
     expect_notice(&client, "set back by 0.17 s", &frame, text);
-    assert_in_range(frame.header.step, 180, 260);
+    assert_in_range(frame.step, 180, 260);
     // Resetting goes on to a newer epoch than the one that the worker chose.
-    uint32_t epoch = frame.header.epoch;
+    uint32_t epoch = frame.epoch;
     ws_client_control(&client, TARN_CONTROL_RESET, NULL);
     do
         assert_true(ws_client_wait_frame(&client, &frame));
-    while (frame.header.epoch == epoch);
-    assert_true(frame.header.epoch > epoch);
-    assert_true(frame.header.step < 60);
+    while (frame.epoch == epoch);
+    assert_true(frame.epoch > epoch);
+    assert_true(frame.step < 60);
     assert_int_equal(server_worker(&server), worker);
     assert_true(server_metric(server.port, "tarn_worker_failures_total") == 0);
     assert_int_equal(client.close_code, 0);
@@ -265,7 +290,7 @@ static void test_a_port_in_use_is_named_and_the_other_server_goes_on(void **stat
     (void)state;
     static server_process server;
     ws_client client;
-    tarn_frame frame;
+    ws_frame frame;
     char port[8];
     server_start(&server, small_pool);
     snprintf(port, sizeof port, "%u", server.port);
@@ -284,7 +309,7 @@ static void test_signals_end_it_cleanly_and_viewers_are_told(void **state)
         static server_process server;
         ws_client client;
         tarn_message message;
-        tarn_frame frame;
+        ws_frame frame;
         server_start(&server, small_pool);
         ws_client_enter(&client, server.port);
         assert_true(ws_client_wait_frame(&client, &frame));
@@ -304,19 +329,19 @@ static void test_a_closed_terminal_does_not_end_it_under_nohup(void **state)
     (void)state;
     static server_process server;
     ws_client client;
-    tarn_frame frame;
+    ws_frame frame;
     signal(SIGHUP, SIG_IGN); // as nohup does
     server_start(&server, small_pool);
     signal(SIGHUP, SIG_DFL);
     ws_client_enter(&client, server.port);
     assert_true(ws_client_wait_frame(&client, &frame));
-    uint32_t epoch = frame.header.epoch;
+    uint32_t epoch = frame.epoch;
     pid_t worker = server_worker(&server);
     kill(server.pid, SIGHUP);
     kill(worker, SIGHUP);
     for (int i = 0; i < 10; i++)
         assert_true(ws_client_wait_frame(&client, &frame));
-    assert_int_equal(frame.header.epoch, epoch);
+    assert_int_equal(frame.epoch, epoch);
     assert_int_equal(server_worker(&server), worker);
     ws_client_close(&client);
     server_stop(&server);
@@ -327,7 +352,7 @@ static void test_it_runs_without_standard_files(void **state)
     (void)state;
     static server_process server;
     ws_client client;
-    tarn_frame frame;
+    ws_frame frame;
     server_start_closed(&server, small_pool);
     ws_client_enter(&client, server.port);
     ws_client_send(&client, WS_TEXT, "x", 1); // is logged
@@ -365,7 +390,7 @@ static void test_a_lack_of_descriptors_turns_connections_away(void **state)
     static server_process server;
     static char answer[4096];
     ws_client client;
-    tarn_frame frame;
+    ws_frame frame;
     struct rlimit before, few;
     int fds[MANY], refused = 0;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -413,6 +438,7 @@ int main(void)
         cmocka_unit_test(test_a_worker_that_keeps_failing_is_given_up_until_somebody_asks),
         cmocka_unit_test(test_the_worker_ends_with_a_killed_gateway),
         cmocka_unit_test(test_wrong_starts_say_what_is_wrong),
+        cmocka_unit_test(test_wrong_options_of_a_worker_have_the_same_status),
         cmocka_unit_test(test_a_worker_that_leaves_the_protocol_is_not_believed),
         cmocka_unit_test(test_a_failing_step_sets_the_tank_back),
         cmocka_unit_test(test_a_port_in_use_is_named_and_the_other_server_goes_on),

@@ -172,11 +172,58 @@ static void test_a_scene_named_by_its_file_can_be_had(void **state)
     server_stop(&own);
 }
 
+/// Loads a scene by its name, and waits until it is the tank's.
+static void load(ws_client *client, const char *scene, double height_m)
+{
+    tarn_message message;
+    ws_client_control(client, TARN_CONTROL_LOAD, scene);
+    do
+        assert_true(ws_client_wait(client, TARN_MESSAGE_STATE, &message));
+    while (strcmp(message.state.scene, scene) != 0);
+    assert_float_equal(message.state.size_m[1], height_m, 1e-6);
+}
+
+static void test_a_scene_named_by_its_file_is_listed_and_loaded_again(void **state)
+{
+    (void)state;
+    static server_process own;
+    static const char other_one[] = TARN_TEST_SCENES "/small-dam.json";
+    // A copy elsewhere, under a name that sorts between the others, and one under the name of a listed scene.
+    static const char *const names[] = {"small-mine", "small-pool"};
+    for (int i = 0; i < 2; i++) {
+        char folder[] = "/tmp/tarn-own-XXXXXX", file[64], target[64], copy[600];
+        tarn_message message;
+        ws_client client;
+        assert_non_null(mkdtemp(folder));
+        snprintf(file, sizeof file, "%s/%s.json", folder, names[i]);
+        snprintf(target, sizeof target, "/scenes/%s.json", names[i]);
+        snprintf(copy, sizeof copy, "cp '%s' '%s'", other_one, file);
+        assert_int_equal(system(copy), 0);
+        server_start(&own, (const char *[]){"--scenes", TARN_TEST_SCENES, "--scene", file, NULL});
+        assert_int_equal(ws_client_open(&client, own.port, "/ws", "tarn.v1", NULL), 101);
+        assert_int_equal(ws_client_hello(&client), 0);
+        assert_true(ws_client_wait(&client, TARN_MESSAGE_WELCOME, &message));
+        assert_int_equal(message.welcome.scene_count, i == 0 ? 3 : 2);
+        assert_string_equal(message.welcome.scenes[1], names[i]);
+        assert_int_equal(ws_client_join(&client, ""), 0);
+        assert_true(ws_client_wait(&client, TARN_MESSAGE_JOINED, &message));
+        load(&client, "small-dam", 0.5);
+        assert_int_equal(server_http(own.port, "GET", "/scenes/small-dam.json", NULL, answer, sizeof answer), 200);
+        load(&client, names[i], 0.5);
+        assert_int_equal(server_http(own.port, "GET", target, NULL, answer, sizeof answer), 200);
+        assert_says("Small dam");
+        ws_client_close(&client);
+        server_stop(&own);
+        unlink(file);
+        rmdir(folder);
+    }
+}
+
 static void test_health_and_metrics_tell_how_it_goes(void **state)
 {
     (void)state;
     ws_client client;
-    tarn_frame frame;
+    ws_frame frame;
     const float origin[3] = {0.5f, 3, 0.5f}, down[3] = {0, -1, 0};
     assert_int_equal(get("/healthz"), 200);
     ws_client_enter(&client, server.port);
@@ -329,6 +376,7 @@ int main(void)
         cmocka_unit_test(test_nothing_outside_the_page_can_be_had),
         cmocka_unit_test(test_scenes_and_what_they_name_can_be_had),
         cmocka_unit_test(test_a_scene_named_by_its_file_can_be_had),
+        cmocka_unit_test(test_a_scene_named_by_its_file_is_listed_and_loaded_again),
         cmocka_unit_test(test_health_and_metrics_tell_how_it_goes),
         cmocka_unit_test(test_an_upgrade_to_http2_is_refused),
         cmocka_unit_test(test_a_websocket_is_upgraded_only_as_its_standard_says),

@@ -198,15 +198,15 @@ static int act(ws_client *client)
 static int listen_to(ws_client *client, int wait_ms)
 {
     ws_message raw;
-    tarn_frame frame;
+    ws_frame frame;
     int got;
     while ((got = ws_client_next(client, &raw, wait_ms)) == 1) {
         if (raw.opcode == WS_CLOSE)
             return 0;
-        if (raw.opcode != WS_BINARY || tarn_frame_open(raw.bytes, raw.byte_count, &frame) != TARN_OK)
+        if (raw.opcode != WS_BINARY || ws_frame_open(raw.bytes, raw.byte_count, &frame) != TARN_OK)
             continue;
         frames_seen++;
-        tarn_message ack = {.kind = TARN_MESSAGE_ACK, .ack = {frame.header.epoch, frame.header.step}};
+        tarn_message ack = {.kind = TARN_MESSAGE_ACK, .ack = {frame.epoch, frame.step}};
         ws_client_tell(client, &ack);
         wait_ms = 0;
     }
@@ -249,7 +249,7 @@ static void test_random_input_leaves_the_server_whole(void **state)
                                             "--client", TARN_TEST_PAGES,  "--threads", "2",
                                             "--log",    "warn",           NULL};
     ws_client last;
-    tarn_frame frame;
+    ws_frame frame;
     server_start(&server, arguments);
     stress();
     printf("%" PRIu64 " messages, %" PRIu64 " frames, %" PRIu64 " reconnections\n", told, frames_seen, reconnected);

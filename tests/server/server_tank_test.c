@@ -49,12 +49,12 @@ static int end(void **state)
 }
 
 /// Waits for a frame that contains this client's inputs up to a sequence number.
-static void wait_contained(ws_client *client, uint32_t sequence, tarn_frame *frame)
+static void wait_contained(ws_client *client, uint32_t sequence, ws_frame *frame)
 {
     for (int i = 0; i < 1000; i++) {
         assert_true(ws_client_wait_frame(client, frame));
-        for (uint32_t k = 0; k < frame->header.input_count; k++) {
-            tarn_frame_input input = tarn_frame_input_at(frame, k);
+        for (uint32_t k = 0; k < frame->input_count; k++) {
+            tarn_frame_input input = frame->inputs[k];
             if (input.viewer_id == client->viewer_id && input.sequence >= sequence)
                 return;
         }
@@ -67,19 +67,20 @@ typedef struct kept_frame {
     uint64_t step;
     uint8_t *bytes;
     size_t byte_count;
+    uint32_t layers;
 } kept_frame;
 
 static int collect(ws_client *client, kept_frame *kept, int count)
 {
     int n = 0;
     ws_message raw;
-    tarn_frame frame;
+    ws_frame frame;
     while (n < count && ws_client_next(client, &raw, WS_CLIENT_WAIT_MS) == 1) {
-        if (raw.opcode != WS_BINARY || tarn_frame_open(raw.bytes, raw.byte_count, &frame) != TARN_OK)
+        if (raw.opcode != WS_BINARY || ws_frame_open(raw.bytes, raw.byte_count, &frame) != TARN_OK)
             continue;
-        kept[n] = (kept_frame){frame.header.epoch, frame.header.step, malloc(raw.byte_count), raw.byte_count};
+        kept[n] = (kept_frame){frame.epoch, frame.step, malloc(raw.byte_count), raw.byte_count, frame.layers};
         memcpy(kept[n++].bytes, raw.bytes, raw.byte_count);
-        tarn_message ack = {.kind = TARN_MESSAGE_ACK, .ack = {frame.header.epoch, frame.header.step}};
+        tarn_message ack = {.kind = TARN_MESSAGE_ACK, .ack = {frame.epoch, frame.step}};
         ws_client_tell(client, &ack);
     }
     return n;
@@ -101,8 +102,10 @@ static void test_two_viewers_see_the_same_bytes_for_the_same_step(void **state)
             if (a[i].epoch != b[k].epoch || a[i].step != b[k].step)
                 continue;
             same++;
-            assert_int_equal(a[i].byte_count, b[k].byte_count);
-            assert_memory_equal(a[i].bytes, b[k].bytes, a[i].byte_count);
+            const size_t shorter = a[i].byte_count < b[k].byte_count ? a[i].byte_count : b[k].byte_count;
+            if (a[i].layers == b[k].layers)
+                assert_int_equal(a[i].byte_count, b[k].byte_count);
+            assert_memory_equal(a[i].bytes, b[k].bytes, shorter);
         }
     assert_true(same >= 5);
     for (int i = 0; i < FRAMES; i++) {
@@ -115,7 +118,7 @@ static void test_two_viewers_see_the_same_bytes_for_the_same_step(void **state)
 /// Drags through the pool from above, once along x and once against it. @return the mean speed along x afterwards
 static double drag(ws_client *client, float direction)
 {
-    tarn_frame frame;
+    ws_frame frame;
     double velocity[3];
     const float down[3] = {0, -1, 0};
     float at[3] = {0.5f - 0.35f * direction, 3, 0.5f};
@@ -126,10 +129,10 @@ static double drag(ws_client *client, float direction)
         at[0] += 0.12f * direction;
         ws_client_pointer(client, TARN_PHASE_MOVE, at, down, 0.3f);
         wait_contained(client, client->sequence, &frame);
-        steps[i] = frame.header.step;
+        steps[i] = frame.step;
     }
     assert_true(steps[2] > steps[0]);
-    ws_frame_velocity(&frame, velocity);
+    ws_frame_velocity(client, &frame, velocity);
     ws_client_pointer(client, TARN_PHASE_UP, at, down, 0.3f);
     return velocity[0];
 }
@@ -146,7 +149,7 @@ static void test_a_drag_moves_the_water_along_within_three_frames(void **state)
 static void test_inputs_of_every_kind_are_taken(void **state)
 {
     ws_client *client = *state;
-    tarn_frame frame;
+    ws_frame frame;
     tarn_message message = {.kind = TARN_MESSAGE_INPUT};
     message.input.kind = TARN_INPUT_CONTROLLER;
     message.input.sequence = ++client->sequence;
@@ -177,16 +180,16 @@ static void test_inputs_of_every_kind_are_taken(void **state)
     // A tank turns no faster than TARN_TANK_TURN_MAX_RAD_S; then it stays.
     for (int there = 0, frames = 0; there < 5 && frames < 600; frames++) {
         assert_true(ws_client_wait_frame(client, &frame));
-        there = fabsf(frame.header.orientation[0] - 0.6f) < 1e-3f ? there + 1 : 0;
+        there = fabsf(frame.orientation[0] - 0.6f) < 1e-3f ? there + 1 : 0;
     }
-    assert_float_equal(frame.header.orientation[0], 0.6, 1e-3);
-    assert_float_equal(frame.header.orientation[3], 0.8, 1e-3);
+    assert_float_equal(frame.orientation[0], 0.6, 1e-3);
+    assert_float_equal(frame.orientation[3], 0.8, 1e-3);
 }
 
 static void expect_error(ws_client *client, uint32_t code, const char *part)
 {
     tarn_message message;
-    tarn_frame frame;
+    ws_frame frame;
     assert_true(ws_client_wait(client, TARN_MESSAGE_ERROR, &message));
     assert_int_equal(message.error.code, code);
     if (!strstr(message.error.text, part))
@@ -235,60 +238,62 @@ static void test_a_parameter_changes_for_everybody(void **state)
     ws_client_close(&other);
 }
 
-static void wait_paused(ws_client *client, int paused, tarn_frame *frame)
+static void wait_paused(ws_client *client, int paused, ws_frame *frame)
 {
     do
         assert_true(ws_client_wait_frame(client, frame));
-    while ((frame->header.flags & TARN_FRAME_FLAG_PAUSED) != (paused ? TARN_FRAME_FLAG_PAUSED : 0u));
+    while ((frame->flags & TARN_FRAME_FLAG_PAUSED) != (paused ? TARN_FRAME_FLAG_PAUSED : 0u));
 }
 
 static void test_pause_stops_and_single_steps_go_one_by_one(void **state)
 {
     ws_client *client = *state, other;
-    tarn_frame frame;
+    ws_frame frame;
     ws_client_control(client, TARN_CONTROL_PAUSE, NULL);
     wait_paused(client, 1, &frame);
-    uint64_t step = frame.header.step;
+    uint64_t step = frame.step;
     assert_true(client->state.paused);
     for (uint64_t i = 1; i <= 3; i++) {
         ws_client_control(client, TARN_CONTROL_STEP, NULL);
         wait_contained(client, client->sequence, &frame);
-        assert_int_equal(frame.header.step, step + i);
-        assert_int_equal(frame.header.flags, TARN_FRAME_FLAG_PAUSED);
+        assert_int_equal(frame.step, step + i);
+        assert_int_equal(frame.flags, TARN_FRAME_FLAG_PAUSED);
     }
     // Who joins a paused tank sees it all the same.
     ws_client_enter(&other, server.port);
     assert_true(other.state.paused);
-    assert_true(ws_client_wait_frame(&other, &frame));
-    assert_int_equal(frame.header.step, step + 3);
+    do // a key frame that is kept, and what moves it
+        assert_true(ws_client_wait_frame(&other, &frame));
+    while (frame.step < step + 3);
+    assert_int_equal(frame.step, step + 3);
     ws_client_close(&other);
     ws_client_control(client, TARN_CONTROL_RESUME, NULL);
     wait_paused(client, 0, &frame);
     do
         assert_true(ws_client_wait_frame(client, &frame));
-    while (frame.header.step <= step + 5);
+    while (frame.step <= step + 5);
 }
 
 static void test_reset_starts_afresh_under_a_new_epoch(void **state)
 {
     ws_client *client = *state;
-    tarn_frame frame;
+    ws_frame frame;
     do
         assert_true(ws_client_wait_frame(client, &frame));
-    while (frame.header.step < 20);
-    uint32_t epoch = frame.header.epoch;
+    while (frame.step < 20);
+    uint32_t epoch = frame.epoch;
     ws_client_control(client, TARN_CONTROL_RESET, NULL);
     do
         assert_true(ws_client_wait_frame(client, &frame));
-    while (frame.header.epoch == epoch);
-    assert_true(frame.header.step < 20);
+    while (frame.epoch == epoch);
+    assert_true(frame.step < 20);
 }
 
 /// Fresh starts in a row are refused before they cost everybody their frames. It runs last: it uses them up.
 static void test_fresh_starts_in_a_row_are_refused(void **state)
 {
     ws_client *client = *state;
-    tarn_frame frame;
+    ws_frame frame;
     for (int i = 0; i < 40; i++) { // those that come while one is pending count, too
         ws_client_control(client, TARN_CONTROL_RESET, NULL);
         usleep(20000);
@@ -301,11 +306,11 @@ static void test_load_brings_another_scene_for_everybody(void **state)
 {
     ws_client *client = *state, other;
     tarn_message message;
-    tarn_frame frame;
+    ws_frame frame;
     ws_client_enter(&other, server.port);
     assert_true(ws_client_wait_frame(&other, &frame));
-    uint32_t epoch = frame.header.epoch;
-    assert_int_equal(frame.header.cells[1], 16);
+    uint32_t epoch = frame.epoch;
+    assert_int_equal(frame.cells[1], 16);
     ws_client_control(client, TARN_CONTROL_LOAD, "small-dam");
     do
         assert_true(ws_client_wait(&other, TARN_MESSAGE_STATE, &message));
@@ -313,8 +318,8 @@ static void test_load_brings_another_scene_for_everybody(void **state)
     assert_float_equal(message.state.size_m[1], 0.5, 1e-6);
     do
         assert_true(ws_client_wait_frame(&other, &frame));
-    while (frame.header.epoch == epoch);
-    assert_int_equal(frame.header.cells[1], 8);
+    while (frame.epoch == epoch);
+    assert_int_equal(frame.cells[1], 8);
     ws_client_close(&other);
 }
 
@@ -322,7 +327,7 @@ static void test_a_tank_that_nobody_watches_rests(void **state)
 {
     (void)state;
     ws_client client;
-    tarn_frame frame;
+    ws_frame frame;
     ws_client_close(*state);
     // Rested, when two reports in a row have the same step.
     double before = -1, now = -2;
@@ -334,10 +339,10 @@ static void test_a_tank_that_nobody_watches_rests(void **state)
     assert_true(before == now);
     ws_client_enter(&client, server.port);
     assert_true(ws_client_wait_frame(&client, &frame));
-    uint64_t step = frame.header.step;
+    uint64_t step = frame.step;
     do
         assert_true(ws_client_wait_frame(&client, &frame));
-    while (frame.header.step < step + 5);
+    while (frame.step < step + 5);
     *(ws_client *)*state = client;
 }
 

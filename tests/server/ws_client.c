@@ -104,11 +104,20 @@ int ws_client_open(ws_client *client, uint16_t port, const char *path, const cha
     return status;
 }
 
+static void free_decoder(ws_decoder *decoder)
+{
+    free(decoder->memory);
+    free(decoder->particles.positions);
+    free(decoder->particles.velocities);
+    memset(decoder, 0, sizeof *decoder);
+}
+
 void ws_client_close(ws_client *client)
 {
     if (client->fd >= 0)
         close(client->fd);
     free(client->buffer);
+    free_decoder(&client->decoder);
     client->fd = -1;
     client->buffer = NULL;
 }
@@ -190,6 +199,26 @@ static size_t find_message(const ws_client *client, ws_message *message)
     return header + (size_t)bytes;
 }
 
+/// Decodes what may be a frame of the stream, in room for what a key frame begins: of another tank it is another size.
+static void see(ws_decoder *decoder, const ws_message *message)
+{
+    tarn_stream_frame frame;
+    if (tarn_stream_open(message->bytes, message->byte_count, &frame) != TARN_OK)
+        return;
+    if (frame.head.kind == TARN_STREAM_KEY) {
+        const tarn_stream_size size = tarn_stream_size_of(&frame);
+        free_decoder(decoder);
+        decoder->memory = aligned_alloc(16, (tarn_stream_bytes(&size) + 15) / 16 * 16);
+        decoder->stream = tarn_stream_make(decoder->memory, &size);
+        decoder->particles.particles_max = size.slots;
+        decoder->particles.positions = malloc(8 * (size_t)size.slots + 1);
+        decoder->particles.velocities = malloc(4 * (size_t)size.slots + 1);
+    }
+    decoder->status = TARN_E_STATE;
+    if (decoder->stream)
+        decoder->status = tarn_stream_decode(decoder->stream, &frame, &decoder->particles);
+}
+
 static void note(ws_client *client, const ws_message *message)
 {
     if (message->opcode == WS_PING)
@@ -201,6 +230,8 @@ static void note(ws_client *client, const ws_message *message)
                      (const char *)message->bytes + 2);
     }
     tarn_message read;
+    if (message->opcode == WS_BINARY)
+        see(&client->decoder, message);
     if (message->opcode != WS_BINARY || tarn_message_read(message->bytes, message->byte_count, &read, NULL) != TARN_OK)
         return;
     if (read.kind == TARN_MESSAGE_STATE)
@@ -232,9 +263,9 @@ int ws_client_next(ws_client *client, ws_message *message, int wait_ms)
     }
 }
 
-static void acknowledge(ws_client *client, const tarn_frame *frame)
+static void acknowledge(ws_client *client, const ws_frame *frame)
 {
-    tarn_message message = {.kind = TARN_MESSAGE_ACK, .ack = {frame->header.epoch, frame->header.step}};
+    tarn_message message = {.kind = TARN_MESSAGE_ACK, .ack = {frame->epoch, frame->step}};
     if (client->auto_ack)
         ws_client_tell(client, &message);
 }
@@ -254,12 +285,12 @@ static uint64_t wait_until_ns(void)
 int ws_client_wait(ws_client *client, tarn_message_kind kind, tarn_message *message)
 {
     ws_message raw;
-    tarn_frame frame;
+    ws_frame frame;
     uint64_t until_ns = wait_until_ns();
     while (next_until(client, &raw, until_ns) == 1) {
         if (raw.opcode != WS_BINARY)
             continue;
-        if (tarn_frame_open(raw.bytes, raw.byte_count, &frame) == TARN_OK)
+        if (ws_frame_open(raw.bytes, raw.byte_count, &frame) == TARN_OK)
             acknowledge(client, &frame);
         else if (tarn_message_read(raw.bytes, raw.byte_count, message, NULL) == TARN_OK && message->kind == kind)
             return 1;
@@ -267,12 +298,12 @@ int ws_client_wait(ws_client *client, tarn_message_kind kind, tarn_message *mess
     return 0;
 }
 
-int ws_client_wait_frame(ws_client *client, tarn_frame *frame)
+int ws_client_wait_frame(ws_client *client, ws_frame *frame)
 {
     ws_message raw;
     uint64_t until_ns = wait_until_ns();
     while (next_until(client, &raw, until_ns) == 1) {
-        if (raw.opcode != WS_BINARY || tarn_frame_open(raw.bytes, raw.byte_count, frame) != TARN_OK)
+        if (raw.opcode != WS_BINARY || ws_frame_open(raw.bytes, raw.byte_count, frame) != TARN_OK)
             continue;
         acknowledge(client, frame);
         return 1;
@@ -352,18 +383,73 @@ int ws_client_parameter(ws_client *client, const char *name, float value)
     return ws_client_tell(client, &message);
 }
 
-void ws_frame_velocity(const tarn_frame *frame, double velocity_m_s[3])
+static tarn_status open_whole(const uint8_t *bytes, size_t byte_count, ws_frame *frame)
 {
-    uint32_t count = frame->header.particle_count;
+    const tarn_frame_header *header = &frame->whole.header;
+    const tarn_status status = tarn_frame_open(bytes, byte_count, &frame->whole);
+    if (status != TARN_OK)
+        return status;
+    frame->version = 1;
+    frame->kind = TARN_STREAM_KEY;
+    frame->layers = 1;
+    frame->epoch = header->epoch;
+    frame->flags = header->flags;
+    frame->step = header->step;
+    memcpy(frame->cells, header->cells, sizeof frame->cells);
+    memcpy(frame->orientation, header->orientation, sizeof frame->orientation);
+    frame->particle_count = header->particle_count;
+    frame->input_count = header->input_count;
+    for (uint32_t i = 0; i < frame->input_count; i++)
+        frame->inputs[i] = tarn_frame_input_at(&frame->whole, i);
+    return TARN_OK;
+}
+
+tarn_status ws_frame_open(const uint8_t *bytes, size_t byte_count, ws_frame *frame)
+{
+    const tarn_stream_head *head = &frame->stream.head;
+    const tarn_status status = tarn_stream_open(bytes, byte_count, &frame->stream);
+    if (status == TARN_E_VERSION)
+        return open_whole(bytes, byte_count, frame);
+    if (status != TARN_OK)
+        return status;
+    frame->version = 2;
+    frame->kind = (tarn_stream_kind)head->kind;
+    frame->layers = frame->stream.layers_present;
+    frame->epoch = head->epoch;
+    frame->flags = head->flags;
+    frame->step = head->step;
+    memcpy(frame->cells, head->cells, sizeof frame->cells);
+    memcpy(frame->orientation, head->orientation, sizeof frame->orientation);
+    frame->particle_count = 0;
+    for (uint32_t l = 0; l < frame->layers; l++)
+        frame->particle_count += head->layers[l].particles;
+    frame->input_count = head->input_count;
+    for (uint32_t i = 0; i < frame->input_count; i++)
+        frame->inputs[i] = tarn_stream_input_at(&frame->stream, i);
+    return TARN_OK;
+}
+
+static void add_velocities(const int8_t *velocities, uint32_t count, float scale_m_s, double velocity_m_s[3])
+{
+    for (uint32_t i = 0; i < count; i++)
+        for (int axis = 0; axis < 3; axis++)
+            velocity_m_s[axis] += velocities[4 * (size_t)i + (size_t)axis] * (double)scale_m_s / count;
+}
+
+void ws_frame_velocity(const ws_client *client, const ws_frame *frame, double velocity_m_s[3])
+{
+    const tarn_stream_particles *seen = &client->decoder.particles;
+    memset(velocity_m_s, 0, 3 * sizeof(double));
+    if (frame->version == 2) {
+        assert_int_equal(client->decoder.status, TARN_OK);
+        add_velocities(seen->velocities, seen->count, seen->velocity_scale_m_s, velocity_m_s);
+        return;
+    }
+    const uint32_t count = frame->particle_count;
     uint16_t *positions = malloc((size_t)count * 8 + 1);
     int8_t *velocities = malloc((size_t)count * 4 + 1);
-    memset(velocity_m_s, 0, 3 * sizeof(double));
-    if (tarn_frame_decode(frame, positions, velocities, count) == TARN_OK)
-        for (uint32_t i = 0; i < count; i++)
-            for (int axis = 0; axis < 3; axis++)
-                velocity_m_s[axis] += velocities[4 * (size_t)i + (size_t)axis];
-    for (int axis = 0; axis < 3; axis++)
-        velocity_m_s[axis] *= (double)frame->header.velocity_scale_m_s / (count ? count : 1);
+    if (tarn_frame_decode(&frame->whole, positions, velocities, count) == TARN_OK)
+        add_velocities(velocities, count, frame->whole.header.velocity_scale_m_s, velocity_m_s);
     free(positions);
     free(velocities);
 }

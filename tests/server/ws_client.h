@@ -5,6 +5,7 @@
 
 #include "protocol/frame.h"
 #include "protocol/message.h"
+#include "protocol/stream.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,6 +20,29 @@ enum {
     WS_PONG = 10,
 };
 
+/// What tests look at of a frame, of whichever version.
+typedef struct ws_frame {
+    uint32_t version;
+    tarn_stream_kind kind; ///< of a whole frame: key
+    uint32_t epoch, flags, layers;
+    uint64_t step;
+    uint16_t cells[3];
+    float orientation[4];
+    uint32_t particle_count;
+    uint32_t input_count;
+    tarn_frame_input inputs[TARN_FRAME_INPUTS_MAX];
+    tarn_stream_frame stream; ///< of version 2; points into the client's buffer until the next message
+    tarn_frame whole;         ///< of version 1; the same
+} ws_frame;
+
+/// What decodes the stream of frames: it sees all that come.
+typedef struct ws_decoder {
+    void *memory;
+    tarn_stream *stream;
+    tarn_stream_particles particles; ///< of the newest frame
+    tarn_status status;              ///< of decoding it
+} ws_decoder;
+
 typedef struct ws_client {
     int fd;
     uint8_t *buffer; ///< received and not yet taken
@@ -28,7 +52,8 @@ typedef struct ws_client {
     uint32_t sequence;        ///< of the newest input sent by the helpers
     uint32_t viewer_id;       ///< from joined
     tarn_session_state state; ///< the newest seen
-    uint16_t close_code;      ///< once the server has closed
+    ws_decoder decoder;
+    uint16_t close_code; ///< once the server has closed
     char close_reason[128];
 } ws_client;
 
@@ -65,7 +90,7 @@ int ws_client_next(ws_client *client, ws_message *message, int wait_ms);
 int ws_client_wait(ws_client *client, tarn_message_kind kind, tarn_message *message);
 
 /// Waits for a frame, letting messages go by. @return 1 or 0
-int ws_client_wait_frame(ws_client *client, tarn_frame *frame);
+int ws_client_wait_frame(ws_client *client, ws_frame *frame);
 
 /// Waits until the server closes. @return the close code, 1006 for a connection that just ended, 0: it stayed open
 uint16_t ws_client_wait_close(ws_client *client);
@@ -81,7 +106,10 @@ int ws_client_pointer(ws_client *client, tarn_phase phase, const float origin_m[
                       float radius_m);
 int ws_client_parameter(ws_client *client, const char *name, float value);
 
-/// Mean velocity of a frame's particles, metres per second.
-void ws_frame_velocity(const tarn_frame *frame, double velocity_m_s[3]);
+/// Opens a frame. @return TARN_OK or why it isn't one
+tarn_status ws_frame_open(const uint8_t *bytes, size_t byte_count, ws_frame *frame);
+
+/// Mean velocity of the particles of the client's newest frame, metres per second.
+void ws_frame_velocity(const ws_client *client, const ws_frame *frame, double velocity_m_s[3]);
 
 #endif

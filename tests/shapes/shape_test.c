@@ -169,6 +169,38 @@ static void fields_are_trilinear_and_go_on_outside(void **state)
     (void)tarn_distance_field_at_m(&field, nowhere); // reads nothing outside the grid: the sanitizers look
 }
 
+/// 0..1
+static double random_of(uint64_t *state)
+{
+    *state = *state * 6364136223846793005ull + 1442695040888963407ull;
+    return (double)(*state >> 11) * 0x1p-53;
+}
+
+static void no_field_is_steeper_than_its_slope(void **state)
+{
+    (void)state;
+    float values[3 * 4 * 5];
+    tarn_distance_field field = {{3, 4, 5}, 0.5f, {0.0f, 0.0f, 0.0f}, values};
+    uint64_t random = 5;
+    double nearest = 0.0;
+    for (int i = 0; i < 40000; i++) {
+        if (i % 100 == 0) // new values, every other time so that only the outside is steep
+            for (int n = 0; n < 60; n++)
+                values[n] = (float)((i % 200 ? 3.0 : 0.1) * random_of(&random));
+        double p[3], q[3], square = 0.0;
+        for (int a = 0; a < 3; a++) {
+            p[a] = 4.0 * random_of(&random) - 1.0;
+            q[a] = p[a] + 0.3 * (random_of(&random) - 0.5);
+            square += (p[a] - q[a]) * (p[a] - q[a]);
+        }
+        const double change = tarn_distance_field_at_m(&field, p) - tarn_distance_field_at_m(&field, q);
+        const double share = fabs(change) / (sqrt(square) * tarn_distance_field_slope(&field));
+        assert_true(share <= 1.0);
+        nearest = fmax(nearest, share);
+    }
+    assert_true(nearest > 0.5); // it isn't just large
+}
+
 /// Bounds hold every solid point; and there are solid points close to each of their six sides.
 static void bounds_are_tight(void **state)
 {
@@ -342,6 +374,7 @@ int main(void)
         cmocka_unit_test(poses_turn_then_move),
         cmocka_unit_test(union_is_the_nearest_shape),
         cmocka_unit_test(fields_are_trilinear_and_go_on_outside),
+        cmocka_unit_test(no_field_is_steeper_than_its_slope),
         cmocka_unit_test(bounds_are_tight),
         cmocka_unit_test(bounds_of_turned_primitives_are_exact),
         cmocka_unit_test(masses_match_sums_over_a_lattice),

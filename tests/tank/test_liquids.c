@@ -231,6 +231,55 @@ static void emptied_tiles_have_no_viscosity(void **state)
     tarn_tank_destroy(tank);
 }
 
+static void set_moving(tarn_tank *tank, int c, const int *at, float *u, void *context)
+{
+    (void)tank;
+    (void)at;
+    (void)context;
+    *u = c == 1 ? 1.0f : 0.0f;
+}
+
+/// How strongly the film beside a wall grips the face below a cell: share over what the share leaves.
+static double film_grip(tarn_tank *tank, const int *at)
+{
+    const double left = field_at(tank, tank->args.m.u[1], at);
+    return (1.0 - left) / left;
+}
+
+/// Beside a wall that takes half of its cells, between a thin and a thick liquid: both cells of a face count.
+static void a_film_has_the_viscosity_of_both_cells(void **state)
+{
+    (void)state;
+    const uint16_t cells[3] = {16, 16, 16};
+    for (uint32_t upper = 0; upper < 2; upper++) {
+        tarn_tank_desc desc =
+            block_desc(&variants[VARIANT_MIXED], cells, (const int[3]){0, 0, 0}, (const int[3]){16, 16, 16});
+        const float c = desc.cell_m, unit = c * c / desc.dt_s;
+        desc.liquids[0].viscosity_m2_s = 0.02f * unit;
+        desc.liquids[1].viscosity_m2_s = 0.5f * unit;
+        desc.solid_count = 1;
+        desc.solids[0].shape = (tarn_shape){.kind = TARN_SHAPE_BOX, .half_m = {1.25f * c, 10 * c, 10 * c}};
+        desc.solids[0].pose = (tarn_pose){.position_m = {7.25f * c, 8 * c, 8 * c}, .rotation = {0, 0, 0, 1}};
+        tarn_tank *tank = open_tank(&desc);
+        const liquid_memory *m = &tank->args.m;
+        for (uint32_t i = 0; i < tank->particle_count; i++)
+            m->attribute[i] = (m->position[1][i] >> POSITION_BITS >= 8) == upper;
+        tank_fill_viscosity(tank, m->control);
+        tank_launch_p2g(tank, &tank->args);
+        each_face(tank, set_moving, NULL);
+        static const liquid_kernel_id kernels[] = {liquid_solids_id, liquid_solid_cells_id, liquid_viscous_cells_id,
+                                                   liquid_viscous_faces_id};
+        for (int k = 0; k < 4; k++)
+            tank_launch(tank, &tank->args, kernels[k], &m->counters->active, tank->args.shape.active_max);
+        const double low = film_grip(tank, (const int[3]){8, 7, 8}), high = film_grip(tank, (const int[3]){8, 9, 8});
+        const double mean = 0.5 * (low + high), between = film_grip(tank, (const int[3]){8, 8, 8});
+        print_message("grip %.4f below, %.4f above, %.4f between, their mean %.4f\n", low, high, between, mean);
+        assert_true(fabs(high / low - (upper ? 25.0 : 0.04)) < 0.01 * high / low);
+        assert_true(fabs(between / mean - 1.0) < 1e-4);
+        tarn_tank_destroy(tank);
+    }
+}
+
 // ------------------------------------------------------------------------------------------------------------- dye
 
 static void dye_mixes_and_none_is_lost(void **state)
@@ -325,6 +374,7 @@ int main(void)
         cmocka_unit_test(viscosity_adds_no_energy),
         cmocka_unit_test(liquid_as_thick_as_can_be_is_stable),
         cmocka_unit_test(emptied_tiles_have_no_viscosity),
+        cmocka_unit_test(a_film_has_the_viscosity_of_both_cells),
         cmocka_unit_test(dye_mixes_and_none_is_lost),
         cmocka_unit_test(reports_weigh_liquids_by_their_density),
         cmocka_unit_test(reports_find_the_light_liquid_alone),

@@ -66,6 +66,14 @@ static void fill_field(tarn_distance_field *field, float *distance_m)
     }
 }
 
+/// Makes distances of a field that are none: they change by more than the way.
+static void roughen_field(uint64_t *state, float *distance_m)
+{
+    const double noise_m = random_of(state), steepness = 1.0 + 4.0 * random_of(state);
+    for (int i = 0; i < FIELD_NODES * FIELD_NODES * FIELD_NODES; i++)
+        distance_m[i] = (float)(steepness * (double)distance_m[i] + noise_m * (random_of(state) - 0.5));
+}
+
 static void random_desc(uint64_t *state, float *distance_m, tarn_tank_desc *desc)
 {
     tarn_tank_desc_default(desc);
@@ -143,10 +151,12 @@ static void every_point_is_counted(void **state)
     tarn_device_desc kind = {.kind = TARN_DEVICE_CPU, .threads = 1};
     tarn_device *device = NULL;
     assert_int_equal(tarn_device_create(&kind, &device), TARN_OK);
-    uint64_t random = 1, most = 0;
+    uint64_t random = 1, rough = 2, most = 0;
     for (int i = 0; i < TANKS; i++) {
         static tarn_tank_desc desc;
         random_desc(&random, field_m, &desc);
+        if (i % 2)
+            roughen_field(&rough, field_m);
         const uint64_t count = tarn_tank_desc_particles(&desc);
         assert_int_equal(count, count_points(&desc));
         most = count > most ? count : most;
@@ -177,6 +187,13 @@ static void large_tanks_are_counted_soon(void **state)
     assert_int_equal(tarn_tank_desc_particles(&desc), 0);
     desc.fluids[0].shape.inverted = 0;
     assert_int_equal(tarn_tank_desc_particles(&desc), 1ull << 33);
+    static float field_m[FIELD_NODES * FIELD_NODES * FIELD_NODES];
+    desc.field_count = 1;
+    fill_field(&desc.fields[0], field_m);
+    desc.fluids[0].shape = (tarn_shape){.kind = TARN_SHAPE_FIELD, .half_m = {12.0f}}; // a ball of 4.8 m
+    assert_int_equal(tarn_tank_desc_particles(&desc), 1ull << 33);
+    desc.fluids[0].shape.inverted = 1;
+    assert_int_equal(tarn_tank_desc_particles(&desc), 0);
     desc.fluid_count = 0;
     desc.block_count = 1;
     for (int a = 0; a < 3; a++)

@@ -144,6 +144,74 @@ static void mirrored_solids_have_mirrored_shares(void **state)
     tarn_device_destroy(device);
 }
 
+/// Two steps of boxes that touch each other, along the grid: 8 and 4 cells high.
+static tarn_tank_desc steps_of_boxes(float cell_m)
+{
+    tarn_tank_desc desc = solid_tank_pool(24, 24, 16, cell_m, 12.0f * cell_m);
+    solid_tank_add_solid(&desc, TARN_SHAPE_BOX, (const float[3]){4 * cell_m, 4 * cell_m, 8 * cell_m},
+                         (const float[3]){4 * cell_m, 4 * cell_m, 8 * cell_m});
+    solid_tank_add_solid(&desc, TARN_SHAPE_BOX, (const float[3]){4 * cell_m, 2 * cell_m, 8 * cell_m},
+                         (const float[3]){12 * cell_m, 2 * cell_m, 8 * cell_m});
+    return desc;
+}
+
+static void faces_in_a_surface_are_shut(void **state)
+{
+    (void)state;
+    const tarn_tank_desc desc = steps_of_boxes(0.03125f);
+    tarn_device *device = solid_tank_open_device(1, NULL);
+    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    solid_tank_step(tank, 1);
+    for (int i = 0; i < 8; i++) {
+        assert_true(open_share(tank, 1, i, 8, 8) == 0.0 && open_share(tank, 1, i, 9, 8) == 1.0);
+        assert_true(open_share(tank, 1, 8 + i, 4, 8) == 0.0 && open_share(tank, 1, 8 + i, 5, 8) == 1.0);
+        assert_true(open_share(tank, 0, 8, i, 8) == 0.0); // between the boxes too
+        assert_true(open_share(tank, 0, 16, i, 8) == (i < 4 ? 0.0 : 1.0));
+    }
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+/// The most particles in a cell.
+static uint32_t most_crowded(tarn_tank *tank)
+{
+    const tarn_tank_desc *desc = tarn_tank_desc_of(tank);
+    uint32_t *count = calloc((size_t)desc->cells[0] * desc->cells[1] * desc->cells[2], sizeof *count), most = 0;
+    cloud c = solid_tank_particles_of(tank);
+    for (uint32_t i = 0; i < c.count; i++) {
+        const uint32_t at[3] = {(uint32_t)(c.position_m[3 * i] / desc->cell_m),
+                                (uint32_t)(c.position_m[3 * i + 1] / desc->cell_m),
+                                (uint32_t)(c.position_m[3 * i + 2] / desc->cell_m)};
+        const uint32_t now = ++count[(at[2] * desc->cells[1] + at[1]) * desc->cells[0] + at[0]];
+        most = now > most ? now : most;
+    }
+    solid_tank_free_cloud(&c);
+    free(count);
+    return most;
+}
+
+/// Water that falls down steps gathers in no corner of theirs.
+static void corners_are_no_sinks(void **state)
+{
+    (void)state;
+    tarn_tank_desc desc = steps_of_boxes(0.03125f);
+    desc.blocks[0].min_m[1] = 8 * desc.cell_m;
+    desc.blocks[0].max_m[0] = 8 * desc.cell_m;
+    desc.blocks[0].max_m[1] = 14 * desc.cell_m;
+    tarn_device *device = solid_tank_open_device(2, NULL);
+    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    uint32_t most = 0;
+    for (int s = 0; s < 180; s++) {
+        solid_tank_step(tank, 1);
+        if (s % 10 == 9)
+            most = most_crowded(tank) > most ? most_crowded(tank) : most;
+    }
+    print_message("at most %u particles in a cell\n", most);
+    assert_true(most < 32);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
 // --------------------------------------------------------------------------------------------------------- still
 // solids
 
@@ -407,6 +475,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_of_a_slope_are_its_areas),
         cmocka_unit_test(shares_of_a_ball_are_its_areas),
+        cmocka_unit_test(faces_in_a_surface_are_shut),
+        cmocka_unit_test(corners_are_no_sinks),
         cmocka_unit_test(mirrored_solids_have_mirrored_shares),
         cmocka_unit_test(water_over_a_ball_stays_still),
         cmocka_unit_test(water_on_a_slope_stays_still),

@@ -481,6 +481,57 @@ static void frame_decodes_to_the_particles(void **state)
 }
 
 /// A particle keeps its id when it changes tiles: between two steps nobody moves farther than the fastest can.
+/// Marks the tile that a point is in.
+static void mark_tile(const tarn_tank_desc *desc, const float *at_m, float off_cells, uint8_t *bits)
+{
+    uint32_t tile[3], tiles[3];
+    for (int a = 0; a < 3; a++) {
+        const float cell = at_m[a] / desc->cell_m + off_cells;
+        tiles[a] = (desc->cells[a] + 7u) / 8u;
+        tile[a] = cell <= 0.0f ? 0 : (uint32_t)cell / 8u;
+        tile[a] = tile[a] < tiles[a] ? tile[a] : tiles[a] - 1;
+    }
+    const uint32_t index = (tile[2] * tiles[1] + tile[1]) * tiles[0] + tile[0];
+    bits[index / 8] |= (uint8_t)(1u << index % 8);
+}
+
+static void tiles_are_those_with_particles(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(2, NULL);
+    const tarn_tank_desc desc = half_full(30, 20, 12);
+    tarn_tank *tank = open_tank(device, &desc);
+    const uint32_t n = (uint32_t)tarn_tank_desc_particles(&desc);
+    float *positions = malloc((size_t)n * 3 * sizeof *positions);
+    for (int step = 0; step <= 40; step += 20) {
+        uint8_t found[3], at_least[3] = {0}, at_most[3] = {0}; // 4 x 3 x 2 tiles
+        uint32_t count;
+        for (int i = 0; step > 0 && i < 20; i++)
+            assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+        assert_int_equal(tarn_tank_tiles(tank, found, 2), TARN_E_SPACE);
+        assert_int_equal(tarn_tank_tiles(tank, found, 3), TARN_OK);
+        assert_int_equal(tarn_tank_particles(tank, positions, NULL, NULL, n, &count), TARN_OK);
+        // Positions in metres are rounded, which may move a particle across a border.
+        for (uint32_t i = 0; i < count; i++) {
+            uint8_t below[3] = {0}, above[3] = {0};
+            mark_tile(&desc, positions + 3 * (size_t)i, -1e-4f, below);
+            mark_tile(&desc, positions + 3 * (size_t)i, 1e-4f, above);
+            for (int b = 0; b < 3; b++) {
+                at_least[b] |= below[b] & above[b];
+                at_most[b] |= below[b] | above[b];
+            }
+        }
+        for (int b = 0; b < 3; b++) {
+            assert_int_equal(found[b] & at_least[b], at_least[b]);
+            assert_int_equal(found[b] | at_most[b], at_most[b]);
+        }
+        assert_true(at_least[0] != 0 && (at_most[0] & at_most[1] & at_most[2]) != 0xff);
+    }
+    free(positions);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
 static void ids_stay_with_their_particles(void **state)
 {
     (void)state;
@@ -644,6 +695,7 @@ int main(void)
         cmocka_unit_test(reset_gives_the_first_state_again),
         cmocka_unit_test(parameters_have_ranges_and_names),
         cmocka_unit_test(frame_decodes_to_the_particles),
+        cmocka_unit_test(tiles_are_those_with_particles),
         cmocka_unit_test(ids_stay_with_their_particles),
         cmocka_unit_test(fast_water_flies_straight),
         cmocka_unit_test(frame_velocities_are_those_of_the_blocks),

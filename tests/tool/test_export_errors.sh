@@ -60,6 +60,20 @@ mkdir "$folder/in-the-way.d"
 run 1 --steps 1 --export "$folder/in-the-way.d/run.pvd"
 says "run-000000.vtp: Not a directory"
 
+# One file that can't be written is named, and the others get all of their frames, whichever comes first.
+ln -s /dev/full "$folder/full.y4m"
+run 1 --steps 4 --every 1 --size 64x48 --hash --export "$folder/before.pvd" --render "$folder/full.y4m" \
+    --export "$folder/after.pvd" --ply "$folder/after-ply"
+says "full.y4m: No space left on device"
+says "not all of the files were written"
+says "5 frames in $folder/after.pvd"
+grep -qF "frames in $folder/full.y4m" "$folder/out" && fail "a file that was given up is counted"
+tail -n 1 "$folder/out" | grep -qxE '[0-9a-f]{32}' || fail "no hash beside a file that was given up"
+for file in before after; do
+    [ "$(grep -c '<DataSet' "$folder/$file.pvd")" = 5 ] || fail "$file.pvd doesn't have all frames"
+done
+[ "$(find "$folder/after-ply" -name '*.ply' | wc -l)" = 5 ] || fail "PLY files are missing after another file failed"
+
 # A reader that goes away is a write error, not a silent death.
 "$tarn" run "$folder/small.json" --steps 50 --render - 2>"$folder/err" | head -c 100 >/dev/null
 [ "${PIPESTATUS[0]}" = 1 ] || fail "a reader that went away: status ${PIPESTATUS[0]}"

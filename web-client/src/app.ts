@@ -1,4 +1,5 @@
 // Puts the page together: socket -> conversation -> frame stream -> display clock -> picture, and pointers back.
+import { FRAME_KIND } from "./codec/frame-info.js";
 import type { DecoderPort } from "./codec/worker-messages.js";
 import { Gestures } from "./input/gestures.js";
 import { listenToKeys, listenToPointers } from "./input/listeners.js";
@@ -12,7 +13,8 @@ import { SceneLoader } from "./scene-loader.js";
 import { BodyTrack } from "./state/body-track.js";
 import { Detail } from "./state/detail.js";
 import { DisplayClock } from "./state/display-clock.js";
-import { type DecodedFrame, type FramePosition, FrameStream } from "./state/frame-stream.js";
+import type { FramePosition } from "./state/frame-queue.js";
+import { type DecodedFrame, FrameStream } from "./state/frame-stream.js";
 import { LiquidMap } from "./state/liquid-map.js";
 import { Orbit } from "./state/orbit.js";
 import { cutBox, type Ray, type Span, type Vec3 } from "./state/ray.js";
@@ -77,7 +79,6 @@ export class App {
 
   private uploaded: DecodedFrame | null = null;
   private refusedInARow = 0;
-  private hiddenFrame: ArrayBuffer | null = null;
   private drawnMs = 0;
   private readoutMs = 0;
   private hoverAt: readonly [number, number] | null = null;
@@ -95,7 +96,12 @@ export class App {
     framesPerS: 0,
     roundTripMs: Number.NaN,
     latencyMs: Number.NaN,
+    kind: FRAME_KIND.key,
+    layersPresent: 0,
+    layersTotal: 0,
+    bitsPerParticle: Number.NaN,
     dropped: 0,
+    unreferenced: 0,
     realtimeFactor: 1,
     step: 0,
     paused: false,
@@ -113,6 +119,8 @@ export class App {
     this.stream = new FrameStream(options.decoder, options.wasm, {
       onDecoded: (frame, hash) => this.decoded(frame, hash),
       onRefused: (why, position) => this.refused(why, position),
+      onUnreferenced: (position) => this.unreferenced(position),
+      onGivenUp: ({ epoch, step }) => this.conversation.ack(epoch, step),
       onFailed: (why) => this.notices.stop("The frames can't be decoded", `${why}.`, RELOAD),
     });
     this.scenes = new SceneLoader(options.fetchScene, {
@@ -130,6 +138,7 @@ export class App {
 
   start(): void {
     this.notices.say("Connecting…");
+    this.stream.hold(document.hidden);
     this.link.start();
     window.setInterval(() => this.beat(), PING_EVERY_MS);
     requestAnimationFrame(this.animate);
@@ -203,9 +212,7 @@ export class App {
   private frame(bytes: ArrayBuffer): void {
     const now = performance.now();
     this.model.byteRate.add(bytes.byteLength, now);
-    // Nobody looks: without an acknowledgement the server stops sending, and the newest frame waits here.
-    if (document.hidden) this.hiddenFrame = bytes;
-    else this.stream.push(bytes, now);
+    this.stream.push(bytes, now);
   }
 
   private decoded(frame: DecodedFrame, hash: string): void {
@@ -213,6 +220,7 @@ export class App {
     const now = performance.now();
     this.refusedInARow = 0;
     this.model.framesDecoded++;
+    if (info.particleCount > 0) this.model.bits.add((8 * info.receivedBytes) / info.particleCount);
     this.model.frameRate.add(1, now);
     this.model.drops.onFrame(info.epoch, info.step, info.serverTimeUs, info.paused);
     this.clock.onFrame(info, frame.arrivedMs);
@@ -239,10 +247,15 @@ export class App {
     );
   }
 
+  /** The last picture stays until the next key frame. */
+  private unreferenced(position: FramePosition | null): void {
+    if (position !== null) this.conversation.ack(position.epoch, position.step);
+    this.model.framesUnreferenced++;
+  }
+
   private lost(why: string, retryMs: number): void {
     this.model.connection = "lost";
     this.stream.drop();
-    this.hiddenFrame = null;
     this.gestures.cancel();
     const seconds = Math.max(1, Math.round(retryMs / 1000));
     this.notices.say(`${why.replace(/\.$/, "")}. Trying again in ${seconds} s…`, "bad");
@@ -319,7 +332,12 @@ export class App {
     m.framesPerS = this.model.frameRate.perSecond(now);
     m.roundTripMs = this.model.roundTrip.value;
     m.latencyMs = this.model.latency.value;
+    m.kind = info?.kind ?? FRAME_KIND.key;
+    m.layersPresent = info?.layersPresent ?? 0;
+    m.layersTotal = info?.layersTotal ?? 0;
+    m.bitsPerParticle = this.model.bits.value;
     m.dropped = this.model.drops.total;
+    m.unreferenced = this.model.framesUnreferenced;
     m.particles = info?.particleCount ?? 0;
     m.realtimeFactor = info?.realtimeFactor ?? 1;
     m.step = info?.step ?? 0;
@@ -462,6 +480,8 @@ export class App {
   }
 
   private visibilityChanged(): void {
+    // While nobody looks frames wait here: without an acknowledgement the server stops sending.
+    this.stream.hold(document.hidden);
     if (document.hidden) {
       this.gestures.cancel();
       return;
@@ -469,8 +489,6 @@ export class App {
     this.link.forgive();
     this.model.drops.restart();
     this.link.hurry();
-    if (this.hiddenFrame !== null) this.stream.push(this.hiddenFrame, performance.now());
-    this.hiddenFrame = null;
   }
 }
 

@@ -8,6 +8,8 @@ export interface Fingerprint {
 }
 
 export interface FrameSample extends Fingerprint {
+  /** key, base or extra */
+  kind: string;
   particles: number;
   /** Mean velocity of the particles, m/s: their momentum for each kilogram. */
   meanVelocity: [number, number, number];
@@ -23,6 +25,13 @@ export interface TarnHook {
   readonly framesDecoded: number;
   readonly framesRefused: number;
   readonly framesOvertaken: number;
+  /** Frames that referred to one that wasn't there. */
+  readonly framesUnreferenced: number;
+  /** Of the newest frame: key, base or extra; layers that came and that there are; positions are in 1/2^unitBits cell. */
+  readonly kind: string;
+  readonly layersPresent: number;
+  readonly layersTotal: number;
+  readonly unitBits: number;
   readonly epoch: number;
   readonly step: number;
   readonly simTimeS: number;
@@ -54,6 +63,9 @@ declare global {
   }
 }
 
+/** By FRAME_KIND. */
+const KINDS = ["key", "base", "extra"];
+
 export function installHook(app: App): void {
   const { model, stream } = app;
   const info = () => stream.latest?.info;
@@ -78,6 +90,21 @@ export function installHook(app: App): void {
     },
     get framesOvertaken() {
       return stream.overtaken;
+    },
+    get framesUnreferenced() {
+      return model.framesUnreferenced;
+    },
+    get kind() {
+      return KINDS[info()?.kind ?? -1] ?? "";
+    },
+    get layersPresent() {
+      return info()?.layersPresent ?? 0;
+    },
+    get layersTotal() {
+      return info()?.layersTotal ?? 0;
+    },
+    get unitBits() {
+      return info()?.unitBits ?? 0;
     },
     get epoch() {
       return info()?.epoch ?? 0;
@@ -151,6 +178,7 @@ function nextFrames(app: App, count: number): Promise<FrameSample[]> {
         epoch,
         step,
         hash,
+        kind: KINDS[frame.info.kind] ?? "",
         particles: particleCount,
         ownSequence,
         meanVelocity: meanVelocity(app),

@@ -11,8 +11,11 @@ const INFO: FrameInfo = {
   realtimeFactor: 1,
   paused: false,
   particleCount: 10,
-  tileCount: 1,
-  frameBytes: 100,
+  kind: 0,
+  receivedBytes: 100,
+  layersPresent: 1,
+  layersTotal: 1,
+  unitBits: 5,
   cells: [8, 8, 8],
   cellM: 0.1,
   orientation: [0, 0, 0, 1],
@@ -49,9 +52,22 @@ function stream(): { port: FakePort; frames: FrameStream; log: string[] } {
   const frames = new FrameStream(port, new ArrayBuffer(0), {
     onDecoded: (frame) => log.push(`decoded ${frame.info.step} at ${frame.arrivedMs}`),
     onRefused: (why) => log.push(`refused ${why}`),
+    onUnreferenced: (position) => log.push(`unreferenced ${position?.step}`),
+    onGivenUp: ({ step }) => log.push(`given up ${step}`),
     onFailed: (why) => log.push(`failed ${why}`),
   });
   return { port, frames, log };
+}
+
+/** The first bytes of a frame of version 2. */
+function streamFrame(kind: number, step: number): ArrayBuffer {
+  const buffer = new ArrayBuffer(136);
+  const view = new DataView(buffer);
+  view.setUint16(4, 2, true);
+  view.setUint8(12, kind);
+  view.setUint32(20, 1, true);
+  view.setUint32(24, step, true);
+  return buffer;
 }
 
 const bytes = (n: number): ArrayBuffer => new ArrayBuffer(n);
@@ -89,6 +105,58 @@ test("two slots serve for ever", () => {
     port.answer(step);
   }
   expect(slots.size).toBe(2);
+});
+
+test("a frame without its reference is reported, and its slot comes back", () => {
+  const { port, frames, log } = stream();
+  port.say({ kind: "ready" });
+  frames.push(streamFrame(0, 1), 1);
+  port.answer(1);
+  frames.push(streamFrame(1, 5), 5);
+  const { slot } = port.frames.at(-1) as { slot: ArrayBuffer };
+  port.say({ kind: "unreferenced", slot });
+  frames.push(streamFrame(0, 7), 7);
+  expect(port.frames.at(-1)?.slot).toBe(slot);
+  port.answer(7);
+  expect(log).toEqual(["decoded 1 at 1", "unreferenced 5", "decoded 7 at 7"]);
+});
+
+test("frames that are held wait in order and go on when they may", () => {
+  const { port, frames, log } = stream();
+  port.say({ kind: "ready" });
+  frames.hold(true);
+  frames.push(streamFrame(0, 1), 1);
+  frames.push(streamFrame(1, 2), 2);
+  expect(port.frames.length).toBe(0);
+  frames.hold(false);
+  port.answer(1);
+  port.answer(2);
+  expect(log).toEqual(["decoded 1 at 1", "decoded 2 at 2"]);
+});
+
+test("a chain that is given up is acknowledged, but not before the frames that still wait", () => {
+  const { port, frames, log } = stream();
+  port.say({ kind: "ready" });
+  for (let step = 1; step <= 7; step++) frames.push(streamFrame(step === 1 ? 0 : 1, step), step);
+  expect(log).toEqual([]);
+  port.answer(1);
+  expect(log).toEqual(["decoded 1 at 1", "given up 7"]);
+  frames.push(streamFrame(1, 8), 8);
+  frames.push(streamFrame(2, 9), 9);
+  expect(log.slice(2)).toEqual(["given up 8", "given up 9"]);
+  frames.push(streamFrame(0, 10), 10);
+  port.answer(10);
+  expect(log.at(-1)).toBe("decoded 10 at 10");
+});
+
+test("what is given up while held is acknowledged only afterwards", () => {
+  const { port, frames, log } = stream();
+  port.say({ kind: "ready" });
+  frames.hold(true);
+  frames.push(streamFrame(1, 3), 3);
+  expect(log).toEqual([]);
+  frames.hold(false);
+  expect(log).toEqual(["given up 3"]);
 });
 
 test("a slot that grew in the worker sets the size of the next", () => {

@@ -14,10 +14,11 @@ function water(filled: readonly [number, number, number]): Uint16Array {
 function compute(
   positions: Uint16Array,
   cells: readonly number[],
+  unitBits = 5,
 ): { volume: LightVolume; light: Uint8Array } {
   const volume = new LightVolume();
   const light = new Uint8Array(LIGHT_BYTES_MAX);
-  volume.compute(positions, positions.length / 4, cells, light);
+  volume.compute(positions, positions.length / 4, unitBits, cells, light);
   return { volume, light };
 }
 
@@ -33,6 +34,16 @@ test("calm water has the middle density, air none", () => {
   const { light } = compute(water([8, 8, 8]), [8, 16, 8]);
   expect(light[1]).toBe(127);
   expect(light[2 * (4 * 7) + 1]).toBe(0);
+});
+
+test("what positions are counted in makes no difference", () => {
+  const coarse = compute(water([8, 8, 8]), [8, 16, 8]);
+  const fine = compute(
+    water([8, 8, 8]).map((x) => x << 3),
+    [8, 16, 8],
+    8,
+  );
+  expect(Buffer.compare(fine.light, coarse.light)).toBe(0);
 });
 
 test("a particle beyond the tank, where the last tile reaches, is counted at the edge", () => {

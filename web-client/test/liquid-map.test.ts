@@ -16,7 +16,7 @@ function frame(cells: readonly (readonly [number, number, number])[]): DecodedFr
     views.positions.set([...cell.map((c) => c * 32 + 16), 0], i * 4);
   });
   const volume = new LightVolume();
-  volume.compute(views.positions, cells.length, [32, 16, 16], views.light);
+  volume.compute(views.positions, cells.length, 5, [32, 16, 16], views.light);
   const info = {
     cells: [32, 16, 16],
     cellM: CELL_M,

@@ -1,5 +1,6 @@
 // Sentences, objects and arrays.
 #include "server/common/scene/scene_reader.h"
+#include "server/common/printable.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,34 +13,6 @@ enum {
 };
 
 // ---- sentences ----
-
-/// Bytes of the UTF-8 character at `text`, 0 where there is none.
-static size_t utf8_bytes(const unsigned char *text)
-{
-    size_t bytes = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
-    for (size_t i = 1; i < bytes; i++) {
-        if ((text[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    return text[0] < 0xf5 ? bytes : 0;
-}
-
-void scene_make_printable(char *text)
-{
-    unsigned char *c = (unsigned char *)text;
-    while (*c != '\0') {
-        size_t bytes = utf8_bytes(c);
-        // Besides the controls of ASCII: those of Latin-1 (C2 80..9F), and marks of line and direction (E2 80 A8..AE).
-        bool is_control = *c < 32 || *c == 127 || (c[0] == 0xc2 && c[1] < 0xa0) ||
-                          (c[0] == 0xe2 && c[1] == 0x80 && c[2] >= 0xa8 && c[2] <= 0xae);
-        if (bytes == 0 || is_control) {
-            *c = '?';
-            bytes = 1;
-        }
-        c += bytes;
-    }
-}
 
 bool scene_refuse(scene_reader *r, tarn_status status, const char *path, const char *format, ...)
 {
@@ -58,7 +31,7 @@ bool scene_refuse(scene_reader *r, tarn_status status, const char *path, const c
         vsnprintf(r->why + bytes, r->why_bytes - (size_t)bytes, format, arguments);
         va_end(arguments);
     }
-    scene_make_printable(r->why);
+    tarn_make_printable(r->why);
     return false;
 }
 

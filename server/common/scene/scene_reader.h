@@ -67,9 +67,6 @@ bool scene_refuse_value(scene_reader *r, const char *path, const json_t *value, 
 /// Writes a field's path; paths are short, and a longer one is cut.
 __attribute__((format(printf, 2, 3))) void scene_write_path(char path[SCENE_PATH_BYTES], const char *format, ...);
 
-/// No control characters, no halves of characters: texts go to terminals and over the wire.
-void scene_make_printable(char *text);
-
 // ---- objects and arrays ----
 
 /// @param given  where not NULL: bit i is set where the table's field i was there; at most 32 fields

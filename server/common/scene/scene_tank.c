@@ -1,4 +1,5 @@
 // The tank itself: its size, step, solver, and what must hold of a scene as a whole.
+#include "server/common/printable.h"
 #include "server/common/scene/scene_draft.h"
 
 #include <math.h>
@@ -18,13 +19,13 @@ static bool read_title(scene_reader *r, const char *path, const json_t *value, v
 {
     (void)rule;
     const char *text = json_string_value(value);
-    if (text == NULL || scene_characters(text) > TARN_SCENE_TITLE_MAX) {
+    if (text == NULL || scene_characters(text) > TARN_SCENE_TITLE_MAX || !tarn_is_printable(text)) {
         char allowed[SCENE_ALLOWED_BYTES];
-        snprintf(allowed, sizeof allowed, "a string of up to %d characters", TARN_SCENE_TITLE_MAX);
+        snprintf(allowed, sizeof allowed, "a string of up to %d characters in one line, none that steers a terminal",
+                 TARN_SCENE_TITLE_MAX);
         return scene_refuse_value(r, path, value, allowed);
     }
     snprintf(into, sizeof(tarn_text), "%s", text);
-    scene_make_printable(into);
     return true;
 }
 
@@ -38,7 +39,7 @@ static bool read_description(scene_reader *r, const char *path, const json_t *va
         return scene_refuse_value(r, path, value, allowed);
     }
     snprintf(into, TARN_SCENE_DESCRIPTION_MAX * 4 + 1, "%s", text);
-    scene_make_printable(into);
+    tarn_make_printable(into); // it may have several lines
     return true;
 }
 

@@ -34,7 +34,8 @@ test("kill -9 of the server: the page says so, comes back by itself and sees wat
     async () => /Trying again/.test(await said(page)) && said(page),
     "the page says it lost",
   );
-  assert(/lost/i.test(text), `it says: ${text}`);
+  // Whoever looks late finds what a first try to come back has found.
+  assert(/lost|doesn't answer/i.test(text), `it says: ${text}`);
   await world.tank({ scene: SMALL_POOL, port: server.port });
   await until(async () => (await look(page, "connections")).connections === 2, "it joined again", 30_000);
   const decoded = (await look(page, "framesDecoded")).framesDecoded;

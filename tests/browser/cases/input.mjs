@@ -1,4 +1,4 @@
-import { assert, assertEqual, sleep, test, until } from "../harness.mjs";
+import { assert, assertEqual, settled, sleep, test, until } from "../harness.mjs";
 import { SMALL_POOL } from "./stream.mjs";
 
 const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
@@ -67,7 +67,7 @@ test("the wheel zooms and a drag beside the water turns, without a word to the s
   await page.mouse.move(beside + 40, 135);
   await page.mouse.up();
   await until(async () => Math.abs((await corner())[0] - before[0]) > 3, "the view turns");
-  const turned = await corner();
+  const turned = await settled(corner, "the view stands still");
   await page.mouse.wheel(0, 300);
   await until(async () => Math.hypot(...(await corner()).map((x, i) => x - turned[i])) > 3, "the view zooms");
   assert(!server.received.some((message) => message.t === "input"), "looking around was sent as input");

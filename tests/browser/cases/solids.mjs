@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { assert, assertEqual, test, until } from "../harness.mjs";
 import { HERE } from "../places.mjs";
-import { look, said } from "../world.mjs";
+import { drawn, look, pause, said } from "../world.mjs";
 
 const SCENE = {
   solids: [
@@ -38,7 +38,7 @@ const bodies = (t) => [
 test("a scene's solids are drawn, and bodies are where the frames have them", async (world) => {
   const server = await world.fake({ particles: 300, files: FILES, bodies });
   const page = await world.watch(`http://127.0.0.1:${server.port}/`);
-  await until(async () => (await look(page, "solids")).solids === 6, "all six solids are drawn");
+  await until(async () => (await look(page, "solids")).solids === 6, "all six solids are there");
   const places = await page.evaluate(async () => {
     const seen = [];
     while (seen.length < 40) {
@@ -54,9 +54,7 @@ test("a scene's solids are drawn, and bodies are where the frames have them", as
     // Beyond the newest frame it goes on for 50 ms at most.
     assert(z > 0.3 - 0.05 * SPEED - 1e-6 && z < 0.5 + 0.05 * SPEED + 1e-6, `the ball is at z ${z}`);
   }
-  await page.keyboard.press("p");
-  await until(async () => (await look(page, "paused")).paused, "it is paused");
-  await page.waitForTimeout(300);
+  await pause(page, server);
   const { simTimeS } = await look(page, "simTimeS");
   const [, , z] = await page.evaluate(() => window.tarn.bodyAt(1));
   assert(Math.abs(z - ballAt(simTimeS)) < 1e-5, `paused at z ${z}, the frame has ${ballAt(simTimeS)}`);
@@ -73,9 +71,7 @@ test("particles are drawn in the colours that the frames bring", async (world) =
   for (const colour of [7 << 5, 7 << 2]) {
     const server = await world.fake({ particles: 20000, colour: () => colour });
     const page = await world.watch(`http://127.0.0.1:${server.port}/`);
-    await page.keyboard.press("p");
-    await until(async () => (await look(page, "paused")).paused, "it is paused");
-    await page.waitForTimeout(300);
+    await pause(page, server);
     assertEqual((await look(page, "coloured")).coloured, true, "coloured");
     const [x, y] = await page.evaluate(() => window.tarn.project([1, 0.2, 0.5]));
     shades.push((await world.pixels(page)).at(Math.round(x), Math.round(y)));
@@ -143,8 +139,8 @@ test("a solid that sticks out of the tank ends at its wall", async (world) => {
     files: { "dam-break.json": JSON.stringify({ solids: [box] }) },
   });
   const page = await world.watch(`http://127.0.0.1:${server.port}/`);
-  await until(async () => (await look(page, "solids")).solids === 1, "the box is drawn");
-  await page.waitForTimeout(300);
+  await until(async () => (await look(page, "solids")).solids === 1, "the box is there");
+  await drawn(page);
   const places = await page.evaluate(() => [1.8, 2.2].map((x) => window.tarn.project([x, 0.5, 0.5])));
   const pixels = await world.pixels(page);
   const [inside, outside] = places.map(([x, y]) => pixels.at(Math.round(x), Math.round(y)));

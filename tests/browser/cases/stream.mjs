@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { assert, assertEqual, test, until } from "../harness.mjs";
+import { assert, assertEqual, settled, test, until } from "../harness.mjs";
 import { HERE } from "../places.mjs";
 import { look } from "../world.mjs";
 
@@ -72,8 +72,8 @@ test("a second page on the same session sees the same steps and the same bytes",
   for (const frame of common) {
     assertEqual(frame.hash, hashes.get(`${frame.epoch}/${frame.step}`), `bytes of step ${frame.step}`);
   }
-  const viewers = await pages[0].evaluate(() => document.querySelectorAll("#panel .viewers li").length);
-  assertEqual(viewers, 2, "viewers in the list");
+  const viewers = () => pages[0].locator("#panel .viewers li").count();
+  await until(async () => (await viewers()) === 2, "both viewers are in the list");
 });
 
 test("a page that is served under a path connects beside it", async (world) => {
@@ -97,9 +97,8 @@ test("a hidden page asks for no frames, and goes on where the tank is once it is
       document.dispatchEvent(new Event("visibilitychange"));
     }, !shown);
   await show(false);
-  await page.waitForTimeout(400);
   const acks = () => server.received.filter((message) => message.t === "ack").length;
-  const before = acks();
+  const before = await settled(acks, "what was under way is acknowledged", 400);
   const { step } = await look(page, "step");
   await page.waitForTimeout(800);
   assertEqual(acks(), before, "acknowledgements while hidden");

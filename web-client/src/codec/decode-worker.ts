@@ -42,7 +42,10 @@ function decode(
   hash: boolean,
 ): void {
   const began = performance.now();
-  c.decode(new Uint8Array(bytes));
+  if (!c.decode(new Uint8Array(bytes))) {
+    port.postMessage({ kind: "unreferenced", slot: offered }, [offered]);
+    return;
+  }
   const info = c.info(viewerId);
   let slot = offered;
   let views = slotViews(slot);
@@ -53,7 +56,7 @@ function decode(
   views.positions.set(c.positions(info.particleCount));
   views.velocities.set(c.velocities(info.particleCount));
   views.bodies.set(c.bodies(info.bodyCount));
-  lightVolume.compute(views.positions, info.particleCount, info.cells, views.light);
+  lightVolume.compute(views.positions, info.particleCount, info.unitBits, info.cells, views.light);
   info.lightDims = [lightVolume.dims[0], lightVolume.dims[1], lightVolume.dims[2]];
   info.lightCells = lightVolume.voxelCells;
   info.decodeMs = performance.now() - began;

@@ -1,9 +1,11 @@
 // The C frame codec behind its WebAssembly ABI (protocol/wasm/README.md). One instance per thread.
 import { BODY_VALUES, type FrameInfo } from "./frame-info.js";
 
-const ABI = 2;
-const HEADER_VALUES = 28;
+const ABI = 3;
+const HEADER_VALUES = 34;
 const FLAG_PAUSED = 1;
+/** TARN_E_STATE: the frame that it refers to isn't there. */
+const STATUS_STATE = -12;
 
 interface CodecExports {
   memory: WebAssembly.Memory;
@@ -35,13 +37,19 @@ export class FrameCodec {
     return new FrameCodec(wasm);
   }
 
-  /** Decodes a frame; what positions() and velocities() show is overwritten by the next one. */
-  decode(frame: Uint8Array): void {
+  /**
+   * Decodes a frame; what positions() and velocities() show is overwritten by the next one.
+   * @return false where the frame that it refers to is missing: the next key frame will do
+   */
+  decode(frame: Uint8Array): boolean {
     this.byteCount = 0;
     this.check(this.wasm.tarn_codec_reserve(frame.byteLength, 0));
     new Uint8Array(this.wasm.memory.buffer, this.wasm.tarn_codec_input(), frame.byteLength).set(frame);
-    this.check(this.wasm.tarn_codec_decode(frame.byteLength));
+    const status = this.wasm.tarn_codec_decode(frame.byteLength);
+    if (status === STATUS_STATE) return false;
+    this.check(status);
     this.byteCount = frame.byteLength;
+    return true;
   }
 
   /** The bytes of the last frame that decoded. */
@@ -65,7 +73,8 @@ export class FrameCodec {
     const h = new Float64Array(this.wasm.memory.buffer, this.wasm.tarn_codec_header(), HEADER_VALUES);
     const at = (index: number): number => h[index] as number;
     return {
-      frameBytes: at(2),
+      kind: at(0),
+      receivedBytes: this.byteCount,
       epoch: at(3),
       step: at(4),
       simTimeS: at(5),
@@ -73,9 +82,11 @@ export class FrameCodec {
       realtimeFactor: at(7),
       paused: (at(1) & FLAG_PAUSED) !== 0,
       particleCount: at(8),
-      tileCount: at(9),
       cells: [at(11), at(12), at(13)],
       cellM: at(16),
+      unitBits: at(28),
+      layersTotal: at(15),
+      layersPresent: at(31),
       orientation: [at(17), at(18), at(19), at(20)],
       gravity: [at(21), at(22), at(23)],
       velocityScale: at(24),

@@ -9,6 +9,9 @@
 //
 // The fourth value of a position is the particle's colour, red << 5 | green << 2 | blue, where the frame has colours.
 
+/** A key frame needs no other; base frames refer to the last key or base frame, extra frames too, but nothing to them. */
+export const FRAME_KIND = { key: 0, base: 1, extra: 2 } as const;
+
 export const POSITION_BYTES = 8;
 export const VELOCITY_BYTES = 4;
 /** Voxels of the light volume, at most. */
@@ -21,6 +24,8 @@ export const BODY_VALUES = 8;
 const BODIES_BYTES = BODIES_MAX * BODY_VALUES * 4;
 
 export interface FrameInfo {
+  /** A FRAME_KIND. */
+  kind: number;
   epoch: number;
   step: number;
   simTimeS: number;
@@ -28,10 +33,15 @@ export interface FrameInfo {
   realtimeFactor: number;
   paused: boolean;
   particleCount: number;
-  tileCount: number;
-  frameBytes: number;
+  /** Of the frame as it came: layers may have been cut off. */
+  receivedBytes: number;
+  /** Layers of particles that came, and that there are. */
+  layersPresent: number;
+  layersTotal: number;
   cells: [number, number, number];
   cellM: number;
+  /** Positions are in 1/2^unitBits cell. */
+  unitBits: number;
   orientation: [number, number, number, number];
   gravity: [number, number, number];
   /** Metres per second of one velocity unit. */

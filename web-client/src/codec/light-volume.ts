@@ -13,9 +13,15 @@ export class LightVolume {
 
   /**
    * Fills `light` with two bytes a voxel: the share of daylight that arrives from above, and the local density where
-   * 255 is twice that of calm water. x runs fastest, then y, then z.
+   * 255 is twice that of calm water. x runs fastest, then y, then z. Positions are in 1/2^unitBits cell.
    */
-  compute(positions: Uint16Array, particleCount: number, cells: readonly number[], light: Uint8Array): void {
+  compute(
+    positions: Uint16Array,
+    particleCount: number,
+    unitBits: number,
+    cells: readonly number[],
+    light: Uint8Array,
+  ): void {
     const cx = cells[0] ?? 1;
     const cy = cells[1] ?? 1;
     const cz = cells[2] ?? 1;
@@ -32,7 +38,7 @@ export class LightVolume {
     const counts = this.counts;
     counts.fill(0, 0, total);
 
-    const shift = 5 + log2; // positions are in 1/32 of a cell
+    const shift = unitBits + log2;
     for (let i = 0, at = 0; i < particleCount; i++, at += 4) {
       // The last tile may reach beyond the tank, and nothing in a frame says that no particle is there.
       const x = Math.min(nx - 1, (positions[at] as number) >> shift);

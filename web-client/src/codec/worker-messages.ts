@@ -9,6 +9,8 @@ export type ToWorker =
 export type FromWorker =
   | { kind: "ready" }
   | { kind: "decoded"; info: FrameInfo; slot: ArrayBuffer; hash: string }
+  /** The frame refers to one that isn't there; the stream goes on with the next key frame. */
+  | { kind: "unreferenced"; slot: ArrayBuffer }
   /** The frame was refused; the stream goes on with the next. */
   | { kind: "refused"; slot: ArrayBuffer; why: string }
   | { kind: "failed"; why: string };

@@ -3,6 +3,7 @@
 // What comes from the server is read defensively: a message that lacks something is refused as a whole, unknown kinds
 // and unknown fields are ignored.
 import { decode, Encoder } from "@msgpack/msgpack";
+import { FRAME_KIND } from "../codec/frame-info.js";
 
 export const SUBPROTOCOL = "tarn.v1";
 export const VERSION = 1;
@@ -97,6 +98,17 @@ export function frameStep(bytes: ArrayBuffer): { epoch: number; step: number } |
   const view = new DataView(bytes);
   const step = view.getUint32(STEP_AT, true) + view.getUint32(STEP_AT + 4, true) * 2 ** 32;
   return { epoch: view.getUint32(EPOCH_AT, true), step: Math.min(step, Number.MAX_SAFE_INTEGER) };
+}
+
+const VERSION_AT = 4;
+const KIND_AT = 12;
+const STREAM_VERSION = 2;
+
+/** A FRAME_KIND, as far as the frame says so: it need not be valid. Those of version 1 stand for themselves. */
+export function frameKind(bytes: ArrayBuffer): number {
+  if (bytes.byteLength <= KIND_AT) return FRAME_KIND.key;
+  const view = new DataView(bytes);
+  return view.getUint16(VERSION_AT, true) === STREAM_VERSION ? view.getUint8(KIND_AT) : FRAME_KIND.key;
 }
 
 /** A name as the protocol allows it: no control characters, at most 63 bytes. */

@@ -2,10 +2,10 @@
 // holds; the vertex shader scales them, moves them on by their velocity and looks up how much light reaches them.
 
 export const particleVertex = /* glsl */ `
-in vec4 quantized;   // 1/32 cell; then the colour, where there are any
+in vec4 quantized;   // quanta; then the colour, where there are any
 in vec4 motion;      // velocity units
 
-uniform float quantum;        // metres of 1/32 cell
+uniform float quantum;        // metres
 uniform float velocityScale;  // metres per second of a velocity unit
 uniform float lead;           // seconds that the display is ahead of the frame
 uniform vec3 tankSize;

@@ -87,7 +87,7 @@ export class Particles {
 
     const [cx, cy, cz] = info.cells;
     const voxelM = info.lightCells * info.cellM;
-    this.uniform("quantum").value = info.cellM / 32;
+    this.uniform("quantum").value = info.cellM / 2 ** info.unitBits;
     this.uniform("velocityScale").value = info.velocityScale;
     (this.uniform("tankSize").value as THREE.Vector3).set(cx, cy, cz).multiplyScalar(info.cellM);
     this.uniform("radius").value = RADIUS_CELLS * info.cellM;

@@ -1,9 +1,9 @@
-// The way of a frame through the page: socket -> worker -> newest decoded frame. One frame is with the worker at a
-// time and one waits; a newer one takes the place of the one that waits. So memory is bounded and what is drawn is
-// always the newest that could be decoded.
+// The way of a frame through the page: socket -> queue -> worker -> newest decoded frame. One frame is with the worker
+// at a time and few wait (frame-queue.ts). So memory is bounded and what is drawn is always the newest that could be
+// decoded.
 import { type FrameInfo, type SlotViews, slotBytes, slotCapacity, slotViews } from "../codec/frame-info.js";
 import type { DecoderPort, FromWorker } from "../codec/worker-messages.js";
-import { frameStep } from "../protocol/messages.js";
+import { type FramePosition, FrameQueue, type WaitingFrame } from "./frame-queue.js";
 
 export interface DecodedFrame {
   info: FrameInfo;
@@ -13,15 +13,14 @@ export interface DecodedFrame {
   arrivedMs: number;
 }
 
-export interface FramePosition {
-  epoch: number;
-  step: number;
-}
-
 export interface FrameStreamEvents {
   onDecoded(frame: DecodedFrame, hash: string): void;
   /** The frame was refused; it is to be acknowledged all the same, so that the stream goes on. */
   onRefused(why: string, position: FramePosition | null): void;
+  /** The frame refers to one that isn't there. It is to be acknowledged, too. */
+  onUnreferenced(position: FramePosition | null): void;
+  /** A frame won't be decoded, nor does a newer one wait. It is to be acknowledged, too. */
+  onGivenUp(position: FramePosition): void;
   onFailed(why: string): void;
 }
 
@@ -29,17 +28,14 @@ export class FrameStream {
   /** Newest decoded frame; its views are valid until the next onDecoded. */
   latest: DecodedFrame | null = null;
   viewerId = 0;
-  /** Frames that a newer one overtook before they could be decoded. */
-  overtaken = 0;
   /** Whether the worker fingerprints frames. */
   hashing = false;
 
   private ready = false;
   private busy = false;
-  private waiting: ArrayBuffer | null = null;
-  private waitingSinceMs = 0;
-  private decodingSinceMs = 0;
-  private decoding: FramePosition | null = null;
+  private held = false;
+  private readonly queue = new FrameQueue();
+  private decoding: WaitingFrame | null = null;
   private free: ArrayBuffer | null = new ArrayBuffer(slotBytes(slotCapacity(0)));
 
   constructor(
@@ -51,28 +47,41 @@ export class FrameStream {
     port.postMessage({ kind: "start", wasm }, [wasm]);
   }
 
+  /** Frames that were dropped before they could be decoded. */
+  get overtaken(): number {
+    return this.queue.dropped;
+  }
+
   /** Takes a frame's bytes over. */
   push(bytes: ArrayBuffer, nowMs: number): void {
-    if (this.waiting !== null) this.overtaken++;
-    this.waiting = bytes;
-    this.waitingSinceMs = nowMs;
+    this.queue.push(bytes, nowMs);
     this.pump();
   }
 
-  /** Forgets the frame that waits, as after a lost connection. */
+  /** Lets frames wait, as while nobody looks, or lets them go on. */
+  hold(held: boolean): void {
+    this.held = held;
+    this.pump();
+  }
+
+  /** Forgets the frames that wait, as after a lost connection. */
   drop(): void {
-    this.waiting = null;
+    this.queue.clear();
   }
 
   private pump(): void {
-    if (!this.ready || this.busy || this.waiting === null) return;
+    if (!this.ready || this.busy || this.held) return;
+    const next = this.queue.shift();
+    if (next === null) {
+      const givenUp = this.queue.takeGivenUp();
+      if (givenUp !== null) this.events.onGivenUp(givenUp);
+      return;
+    }
     const slot = this.free ?? new ArrayBuffer(slotBytes(this.latest?.views.capacity ?? slotCapacity(0)));
-    const bytes = this.waiting;
+    const { bytes } = next;
     this.free = null;
-    this.waiting = null;
     this.busy = true;
-    this.decodingSinceMs = this.waitingSinceMs;
-    this.decoding = frameStep(bytes);
+    this.decoding = next;
     const message = { kind: "frame", bytes, slot, viewerId: this.viewerId, hash: this.hashing } as const;
     this.port.postMessage(message, [bytes, slot]);
   }
@@ -88,13 +97,18 @@ export class FrameStream {
       case "refused":
         this.busy = false;
         this.free = message.slot;
-        this.events.onRefused(message.why, this.decoding);
+        this.events.onRefused(message.why, this.decoding?.position ?? null);
+        break;
+      case "unreferenced":
+        this.busy = false;
+        this.free = message.slot;
+        this.events.onUnreferenced(this.decoding?.position ?? null);
         break;
       case "decoded": {
         this.busy = false;
         this.free = this.latest?.slot ?? null;
         const { info, slot } = message;
-        this.latest = { info, slot, views: slotViews(slot), arrivedMs: this.decodingSinceMs };
+        this.latest = { info, slot, views: slotViews(slot), arrivedMs: this.decoding?.arrivedMs ?? 0 };
         this.events.onDecoded(this.latest, message.hash);
         break;
       }

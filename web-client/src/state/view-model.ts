@@ -17,6 +17,7 @@ export class ViewModel {
   /** Since the page was loaded. */
   framesDecoded = 0;
   framesRefused = 0;
+  framesUnreferenced = 0;
   connections = 0;
 
   readonly displayRate = new Rate();
@@ -25,5 +26,7 @@ export class ViewModel {
   readonly roundTrip = new Smoothed(0.3);
   readonly latency = new Smoothed(0.2);
   readonly inputTimes = new InputTimes();
+  /** That came for each particle, of frames of all kinds. */
+  readonly bits = new Smoothed(0.05);
   readonly drops = new Drops();
 }

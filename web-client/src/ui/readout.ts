@@ -7,7 +7,14 @@ export interface Measurements {
   framesPerS: number;
   roundTripMs: number;
   latencyMs: number;
+  /** Of the newest frame: a FRAME_KIND, and how many layers of particles came. */
+  kind: number;
+  layersPresent: number;
+  layersTotal: number;
+  bitsPerParticle: number;
   dropped: number;
+  /** Frames that referred to one that wasn't there. */
+  unreferenced: number;
   realtimeFactor: number;
   step: number;
   paused: boolean;
@@ -20,6 +27,7 @@ const ROWS = [
   ["fps", "Display"],
   ["particles", "Particles"],
   ["stream", "Stream"],
+  ["frame", "Frame"],
   ["roundTrip", "Round trip"],
   ["latency", "Input to frame"],
   ["dropped", "Dropped frames"],
@@ -52,7 +60,9 @@ export class Readout {
     this.set("stream", `${m.mbitPerS.toFixed(1)} Mbit/s · ${m.framesPerS.toFixed(0)}/s`);
     this.set("roundTrip", milliseconds(m.roundTripMs));
     this.set("latency", milliseconds(m.latencyMs));
-    this.set("dropped", String(m.dropped));
+    this.set("frame", frameText(m));
+    const lost = m.unreferenced > 0 ? ` · ${m.unreferenced} unreferenced` : "";
+    this.set("dropped", `${m.dropped}${lost}`);
     const slow = !m.paused && m.realtimeFactor < REALTIME_WARN;
     this.set(
       "realtime",
@@ -67,6 +77,15 @@ export class Readout {
     if (cell.textContent !== text) cell.textContent = text;
     cell.classList.toggle("warn", warn);
   }
+}
+
+const KINDS = ["key", "base", "extra"];
+
+/** What kind it is, how many of its layers came, and what a particle costs. */
+function frameText(m: Measurements): string {
+  if (!Number.isFinite(m.bitsPerParticle)) return "–";
+  const layers = m.layersTotal > 1 ? ` ${m.layersPresent}/${m.layersTotal}` : "";
+  return `${KINDS[m.kind] ?? "?"}${layers} · ${m.bitsPerParticle.toFixed(1)} bits`;
 }
 
 function milliseconds(value: number): string {

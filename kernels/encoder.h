@@ -1,0 +1,47 @@
+/// The encoder of a tank's frames as a stream (protocol/stream.h): it runs on the tank's device, keeps there what
+/// viewers have, and encodes each frame once however many watch. The same bytes come from every device and for any
+/// number of threads.
+///
+/// An encoder belongs to its tank's thread and is destroyed before the tank. A tank has at most one.
+#ifndef TARN_KERNELS_ENCODER_H
+#define TARN_KERNELS_ENCODER_H
+
+#include "kernels/tank.h"
+#include "protocol/stream.h"
+
+typedef struct tarn_encoder_desc {
+    uint32_t place_bits; ///< 0..TARN_SET_BITS_MAX: a quantum is 1/2^place_bits of a cell
+    uint32_t layers;     ///< 1..TARN_STREAM_LAYERS_MAX
+    float base_slack;    ///< quanta that a base frame may leave a particle from its place, 0.5..8
+    float extra_slack;   ///< the same of an extra frame
+} tarn_encoder_desc;
+
+typedef struct tarn_encoder tarn_encoder;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Documented defaults: quanta of 1/16 cell, 4 layers, slacks of 0.75 and 1.5.
+void tarn_encoder_desc_default(tarn_encoder_desc *desc);
+
+/// @return TARN_OK, TARN_E_ARGUMENT, TARN_E_STATE (the tank has an encoder), TARN_E_MEMORY or TARN_E_DEVICE
+tarn_status tarn_encoder_create(tarn_tank *tank, const tarn_encoder_desc *desc, tarn_encoder **encoder);
+
+/// Takes NULL.
+void tarn_encoder_destroy(tarn_encoder *encoder);
+
+/// Encodes the tank's present state. Where there is nothing to refer to (the tank was reset or loaded, or more came
+/// into being than the last key frame promised) it is a key frame, whatever was asked for.
+/// @param head  of the frame; where it may be cut is tarn_stream_cut_bytes
+/// @return TARN_OK, TARN_E_ARGUMENT, TARN_E_SPACE (the next frame is a key frame) or TARN_E_DEVICE
+tarn_status tarn_encoder_encode(tarn_encoder *encoder, tarn_stream_kind kind, const tarn_tank_frame_info *info,
+                                uint8_t *bytes, size_t bytes_max, tarn_stream_head *head);
+
+/// Bytes of device memory that it has taken at most.
+uint64_t tarn_encoder_bytes(const tarn_encoder *encoder);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,379 @@
+// The sequence of a frame; stream_memory.h shows it.
+#include "kernels/stream/encoder_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void tarn_encoder_desc_default(tarn_encoder_desc *desc)
+{
+    *desc = (tarn_encoder_desc){.place_bits = 4, .layers = 4, .base_slack = 0.75f, .extra_slack = 1.5f};
+}
+
+void encoder_launch(tarn_encoder *encoder, stream_kernel_id kernel, uint32_t tiles)
+{
+    if (tiles > 0)
+        tarn_device_launch(encoder->tank->device, &tarn_stream_kernels[kernel], &encoder->args, NULL, tiles);
+}
+
+static int is_slack(float quanta)
+{
+    return quanta >= 0.5f && quanta <= 8.0f;
+}
+
+/// What never changes of the kernels' arguments.
+static void fill_args(tarn_encoder *e)
+{
+    const liquid_args *tank = &e->tank->args;
+    stream_args *args = &e->args;
+    for (int a = 0; a < 3; a++) {
+        args->position[a] = tank->m.position[a];
+        args->velocity[a] = tank->m.velocity[a];
+        args->tiles[a] = (uint32_t)tank->shape.tiles[0][a];
+        args->end[a] = (tank->shape.cells[a] << TARN_PLACE_BITS) - 1;
+    }
+    args->id = tank->m.id;
+    args->attribute = tank->m.attribute;
+    args->tank_tile = tank->m.level[0].tile;
+    args->tank_index = tank->m.level[0].index;
+    args->tile_first = tank->m.tile_first;
+    args->tile_count = tank->m.tile_count;
+    args->bits = e->desc.place_bits;
+    args->layers = e->desc.layers;
+    args->has_colours = args->attribute != NULL;
+}
+
+tarn_status tarn_encoder_create(tarn_tank *tank, const tarn_encoder_desc *desc, tarn_encoder **encoder)
+{
+    if (desc->place_bits > TARN_SET_BITS_MAX || desc->layers == 0 || desc->layers > TARN_STREAM_LAYERS_MAX ||
+        !is_slack(desc->base_slack) || !is_slack(desc->extra_slack))
+        return TARN_E_ARGUMENT;
+    if (tank->args.m.seat != NULL)
+        return TARN_E_STATE;
+    tarn_encoder *e = calloc(1, sizeof *e);
+    if (e == NULL)
+        return TARN_E_MEMORY;
+    e->tank = tank;
+    e->desc = *desc;
+    fill_args(e);
+    tarn_code_tables_make(&e->tables);
+    tarn_status status = encoder_take_memory(e);
+    if (status == TARN_OK)
+        status = tarn_device_upload(tank->device, e->args.w.tables, &e->tables, sizeof e->tables);
+    if (status != TARN_OK) {
+        tarn_encoder_destroy(e);
+        return status;
+    }
+    tank_set_seats(tank, e->args.seat, e->moved_seat);
+    *encoder = e;
+    return TARN_OK;
+}
+
+void tarn_encoder_destroy(tarn_encoder *encoder)
+{
+    if (encoder == NULL)
+        return;
+    if (encoder->args.seat != NULL && encoder->tank->args.m.seat == encoder->args.seat)
+        tank_set_seats(encoder->tank, NULL, NULL);
+    encoder_give_memory(encoder);
+    free(encoder);
+}
+
+uint64_t tarn_encoder_bytes(const tarn_encoder *encoder)
+{
+    return encoder->bytes_taken;
+}
+
+// ---------------------------------------------------------------------------------------------------------- key frames
+
+/// Counts each layer's particles per tile into e->counts.
+static tarn_status count_layers(tarn_encoder *e, stream_kernel_id kernel)
+{
+    const uint32_t occupied = e->tank->counters.occupied;
+    encoder_launch(e, kernel, occupied);
+    return tarn_device_download(e->tank->device, e->counts, e->args.w.layer_count,
+                                (size_t)occupied * e->desc.layers * sizeof *e->counts);
+}
+
+/// Slots for all layers: with room for births where there are any.
+static void lay_out_layers(tarn_encoder *e)
+{
+    const uint32_t occupied = e->tank->counters.occupied, layers = e->desc.layers;
+    uint32_t first = 0;
+    for (uint32_t l = 0; l < layers; l++) {
+        uint32_t count = 0;
+        for (uint32_t t = 0; t < occupied; t++)
+            count += e->counts[t * layers + l];
+        const uint32_t births = e->tank->has_births ? count / 4 + 1024 : 0;
+        e->layers[l] = (encoder_layer){first, count, count + births, count};
+        first += e->layers[l].slots_max;
+    }
+}
+
+/// Where each tile's part of each layer goes.
+static void lay_out_parts(tarn_encoder *e)
+{
+    const uint32_t occupied = e->tank->counters.occupied, layers = e->desc.layers;
+    uint32_t next[TARN_STREAM_LAYERS_MAX];
+    uint64_t at = e->args.groups_at;
+    for (uint32_t l = 0; l < layers; l++)
+        next[l] = e->layers[l].first;
+    for (uint32_t t = 0; t < occupied; t++) {
+        for (uint32_t l = 0; l < layers; l++) {
+            stream_part *part = &e->parts[t * layers + l];
+            part->slot = next[l];
+            part->count = e->counts[t * layers + l];
+            next[l] += part->count;
+            at += tarn_set_bytes_max(e->desc.place_bits, part->count);
+            part->set_end = at;
+            at += e->args.has_colours ? TARN_ANS_STATE_BYTES + 2 + (uint64_t)part->count * STREAM_COLOUR_BYTES : 0;
+            part->colour_end = at;
+        }
+    }
+}
+
+static tarn_status upload_parts(tarn_encoder *e)
+{
+    return tarn_device_upload(e->tank->device, e->args.w.part, e->parts,
+                              (size_t)e->tank->counters.occupied * e->desc.layers * sizeof *e->parts);
+}
+
+static tarn_status zero_farthest(tarn_encoder *e)
+{
+    return tarn_device_zero(e->tank->device, e->args.w.farthest, sizeof *e->args.w.farthest);
+}
+
+/// A key frame's streams; the reference becomes what viewers have after it.
+static tarn_status code_key(tarn_encoder *e)
+{
+    tarn_device *device = e->tank->device;
+    const uint32_t occupied = e->tank->counters.occupied, parts = occupied * e->desc.layers;
+    e->args.is_key = e->args.is_base = 1;
+    e->args.ratio = 0;
+    e->args.steps = (float)ENCODER_FLOW_STEPS;
+    encoder_launch(e, stream_see_id, occupied);
+    tarn_status status = count_layers(e, stream_layers_id);
+    if (status != TARN_OK)
+        return status;
+    lay_out_layers(e);
+    lay_out_parts(e);
+    status = upload_parts(e);
+    if (status == TARN_OK)
+        status = zero_farthest(e);
+    encoder_index(e, &e->args.w.tile->dense, sizeof(stream_tile) / 4, e->reference_tiles, e->args.w.tile_index, 0);
+    encoder_launch(e, stream_sets_id, occupied);
+    encoder_index(e, &e->args.w.tile->dense, sizeof(stream_tile) / 4, occupied, e->args.w.tile_index, 1);
+    if (status == TARN_OK)
+        status = tarn_device_download(device, e->bytes, e->args.w.bytes, 2 * (size_t)parts * sizeof *e->bytes);
+    if (status == TARN_OK)
+        status = encoder_list_flow(e, occupied);
+    return status == TARN_OK ? encoder_code_flow(e) : status;
+}
+
+// ------------------------------------------------------------------------------------------------ base and extra
+// frames
+
+/// Gives the newborn their slots. @return TARN_E_LIMIT where there are more than the key frame promised
+static tarn_status place_births(tarn_encoder *e, uint32_t births[TARN_STREAM_LAYERS_MAX])
+{
+    const uint32_t occupied = e->tank->counters.occupied, layers = e->desc.layers;
+    uint32_t all = 0;
+    for (uint32_t t = 0; t < occupied; t++) {
+        for (uint32_t l = 0; l < layers; l++) {
+            stream_part *part = &e->parts[t * layers + l];
+            part->slot = e->layers[l].first + e->layers[l].slots + births[l];
+            part->count = e->counts[t * layers + l];
+            births[l] += part->count;
+            all += part->count;
+        }
+    }
+    for (uint32_t l = 0; l < layers; l++) {
+        if (births[l] > e->layers[l].slots_max - e->layers[l].slots)
+            return TARN_E_LIMIT;
+    }
+    if (all == 0)
+        return TARN_OK;
+    const tarn_status status = upload_parts(e);
+    encoder_launch(e, stream_births_id, occupied);
+    return status;
+}
+
+static void add_groups(tarn_encoder *e, uint32_t first, uint32_t count, uint32_t is_born)
+{
+    for (uint32_t at = 0; at < count; at += TARN_STREAM_GROUP)
+        e->groups[e->group_count++] = (stream_group){first + at, tile_min_u32(count - at, TARN_STREAM_GROUP), is_born};
+}
+
+/// Codes what is left of the particles' places, and who came and went.
+static tarn_status code_groups(tarn_encoder *e, const uint32_t births[TARN_STREAM_LAYERS_MAX])
+{
+    e->group_count = 0;
+    for (uint32_t l = 0; l < e->desc.layers; l++) {
+        add_groups(e, e->layers[l].first, e->layers[l].slots, 0);
+        add_groups(e, e->layers[l].first + e->layers[l].slots, births[l], 1);
+    }
+    tarn_device *device = e->tank->device;
+    tarn_status status = tarn_device_upload(device, e->args.w.group, e->groups, e->group_count * sizeof *e->groups);
+    encoder_launch(e, stream_move_id, e->reference_tiles);
+    encoder_launch(e, stream_groups_id, e->group_count);
+    if (status == TARN_OK)
+        status = tarn_device_download(device, e->bytes, e->args.w.bytes, e->group_count * sizeof *e->bytes);
+    return status;
+}
+
+/// The layers as they are after the frame.
+static void count_particles(tarn_encoder *e, const uint32_t births[TARN_STREAM_LAYERS_MAX])
+{
+    for (uint32_t l = 0; l < e->desc.layers; l++) {
+        encoder_layer *layer = &e->layers[l];
+        for (uint32_t g = 0; g < e->group_count; g++) {
+            if (e->groups[g].slot >= layer->first && e->groups[g].slot < layer->first + layer->slots_max)
+                layer->particles -= e->bytes[g] >> 16;
+        }
+        layer->slots += births[l];
+        layer->particles += births[l];
+    }
+}
+
+/// @return TARN_E_LIMIT where only a key frame will do
+static tarn_status code_moved(tarn_encoder *e, int is_base)
+{
+    uint32_t births[TARN_STREAM_LAYERS_MAX] = {0};
+    const uint64_t steps = e->tank->step - e->reference_step;
+    const float slack = is_base ? e->desc.base_slack : e->desc.extra_slack;
+    e->args.is_key = 0;
+    e->args.is_base = (uint32_t)is_base;
+    e->args.ratio = tarn_flow_ratio(steps, e->reference_flow_steps);
+    e->args.dead_zone = (int32_t)(slack * (float)(1 << (TARN_PLACE_BITS - e->desc.place_bits)));
+    tarn_status status = zero_farthest(e);
+    if (status == TARN_OK && is_base && e->tank->has_births) {
+        status = count_layers(e, stream_arrive_id);
+        if (status == TARN_OK)
+            status = place_births(e, births);
+    } else {
+        encoder_launch(e, stream_arrive_id, e->tank->counters.occupied);
+    }
+    if (status == TARN_OK)
+        status = encoder_code_flow(e);
+    if (status == TARN_OK)
+        status = code_groups(e, births);
+    if (status == TARN_OK)
+        count_particles(e, births);
+    return status;
+}
+
+static void swap_places(stream_memory *w)
+{
+    stream_pair *const pair = w->pair;
+    uint32_t *const place_slot = w->place_slot;
+    stream_tile *const tile = w->tile;
+    w->pair = w->pair_next;
+    w->place_slot = w->place_slot_next;
+    w->tile = w->tile_next;
+    w->pair_next = pair;
+    w->place_slot_next = place_slot;
+    w->tile_next = tile;
+}
+
+/// After a base frame: the tank's present order becomes that of the reference.
+static tarn_status reseat(tarn_encoder *e)
+{
+    const uint32_t occupied = e->tank->counters.occupied, stride = sizeof(stream_tile) / 4;
+    encoder_launch(e, stream_reseat_id, occupied);
+    encoder_index(e, &e->args.w.tile->dense, stride, e->reference_tiles, e->args.w.tile_index, 0);
+    swap_places(&e->args.w);
+    encoder_index(e, &e->args.w.tile->dense, stride, occupied, e->args.w.tile_index, 1);
+    return encoder_list_flow(e, occupied);
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// frames
+
+static void fill_head(const tarn_encoder *e, tarn_stream_kind kind, const tarn_tank_frame_info *info,
+                      tarn_stream_head *head)
+{
+    const tarn_tank *tank = e->tank;
+    const uint64_t steps = kind == TARN_STREAM_KEY ? ENCODER_FLOW_STEPS : tank->step - e->reference_step;
+    memset(head, 0, sizeof *head);
+    head->kind = (uint8_t)kind;
+    head->place_bits = (uint8_t)e->desc.place_bits;
+    head->layer_count = (uint8_t)e->desc.layers;
+    head->flags = info->flags | (e->args.has_colours ? TARN_STREAM_FLAG_COLOURS : 0);
+    head->epoch = info->epoch;
+    head->step = tank->step;
+    head->sim_time_s = tank->sim_time_s;
+    head->server_time_us = info->server_time_us;
+    head->realtime_factor = info->realtime_factor;
+    head->number = e->number;
+    head->reference = kind == TARN_STREAM_KEY ? e->number : e->reference;
+    head->interval_steps = (uint32_t)(steps < UINT32_MAX ? steps : UINT32_MAX);
+    head->interval_s = (float)steps * tank->desc.dt_s;
+    head->input_count = (uint16_t)info->input_count;
+    head->cell_m = tank->desc.cell_m;
+    head->flow_tiles_max = e->room.flow;
+    for (int a = 0; a < 3; a++) {
+        head->cells[a] = tank->desc.cells[a];
+        head->gravity_m_s2[a] = (float)tank->motion.gravity_m_s2[a];
+    }
+    for (int i = 0; i < 4; i++)
+        head->orientation[i] = (float)tank->motion.rotation[i];
+    head->body_count = tank_frame_bodies(tank, head->bodies);
+    for (uint32_t l = 0; l < e->desc.layers; l++) {
+        head->layers[l].slots = e->layers[l].slots;
+        head->layers[l].particles = e->layers[l].particles;
+        head->layers[l].slots_max = e->layers[l].slots_max;
+    }
+}
+
+static int can_refer(const tarn_encoder *e, const tarn_tank_frame_info *info)
+{
+    return e->has_reference && e->generation == e->tank->generation && e->epoch == info->epoch &&
+           e->tank->step >= e->reference_step && e->tank->step - e->reference_step < UINT32_MAX;
+}
+
+/// The streams of a frame. @param kind  what was asked for; then what it is
+static tarn_status code(tarn_encoder *e, tarn_stream_kind *kind)
+{
+    tarn_status status = TARN_E_LIMIT;
+    if (*kind != TARN_STREAM_KEY)
+        status = code_moved(e, *kind == TARN_STREAM_BASE);
+    if (status == TARN_E_LIMIT) {
+        *kind = TARN_STREAM_KEY;
+        status = code_key(e);
+    }
+    return status;
+}
+
+tarn_status tarn_encoder_encode(tarn_encoder *e, tarn_stream_kind kind, const tarn_tank_frame_info *info,
+                                uint8_t *bytes, size_t bytes_max, tarn_stream_head *head)
+{
+    if (info->input_count > TARN_FRAME_INPUTS_MAX || kind > TARN_STREAM_EXTRA)
+        return TARN_E_ARGUMENT;
+    tank_mark(e->tank, STAGE_COUNT);
+    if (!can_refer(e, info))
+        kind = TARN_STREAM_KEY;
+    e->number++;
+    const int was_whole = e->has_reference;
+    e->has_reference = 0; // until all of it has gone well
+    tarn_status status = code(e, &kind);
+    if (status != TARN_OK)
+        return status;
+    fill_head(e, kind, info, head);
+    status = encoder_assemble(e, head, info->inputs, bytes, bytes_max);
+    if (status != TARN_OK)
+        return status;
+    if (kind != TARN_STREAM_EXTRA) {
+        e->reference = e->number;
+        e->reference_step = e->tank->step;
+        e->reference_flow_steps = head->interval_steps;
+        e->epoch = info->epoch;
+        e->generation = e->tank->generation;
+        e->args.flow_now = !e->args.flow_now;
+        e->flow_is_indexed = 0;
+    }
+    if (kind == TARN_STREAM_BASE)
+        status = reseat(e);
+    e->has_reference = status == TARN_OK && (kind == TARN_STREAM_KEY || was_whole);
+    tank_mark(e->tank, STAGE_ENCODE);
+    return status;
+}

@@ -1,0 +1,84 @@
+/// The encoder's host side, shared by the files of kernels/stream.
+#ifndef TARN_KERNELS_STREAM_ENCODER_INTERNAL_H
+#define TARN_KERNELS_STREAM_ENCODER_INTERNAL_H
+
+#include "kernels/encoder.h"
+#include "kernels/liquid/tank_internal.h"
+#include "kernels/stream/stream_kernels.h"
+
+enum { ENCODER_FLOW_STEPS = 4 }; ///< that a key frame's flow spans
+
+/// A layer's slots.
+typedef struct encoder_layer {
+    uint32_t first, slots, slots_max, particles;
+} encoder_layer;
+
+/// What there is room for.
+typedef struct encoder_room {
+    uint32_t particles, slots, tiles, occupied, flow, groups, chunks;
+    uint64_t coded;
+} encoder_room;
+
+struct tarn_encoder {
+    tarn_tank *tank;
+    tarn_encoder_desc desc;
+    encoder_room room;
+    uint64_t bytes_taken;
+    stream_args args;
+    tarn_code_tables tables;
+    uint8_t *frame;          ///< device; NULL where the device writes into host memory
+    uint32_t *flow_dense[2]; ///< device: tiles of the two grids
+    uint32_t flow_listed[2];
+    uint32_t *moved_seat;
+
+    // the reference
+    int has_reference;
+    uint32_t generation; ///< of the tank's particles
+    uint32_t epoch, number, reference;
+    uint64_t reference_step, reference_flow_steps;
+    uint32_t reference_tiles;
+    encoder_layer layers[TARN_STREAM_LAYERS_MAX];
+    uint32_t *flow_list; ///< tiles that its particles lie between, ascending
+    uint32_t flow_count;
+    int flow_is_indexed; ///< the frame's grid has that list already
+
+    // host copies and scratch
+    uint64_t *reached; ///< bit per tile of the tank
+    stream_tile *tiles;
+    uint32_t *counts; ///< [occupied][layers]
+    stream_part *parts;
+    stream_group *groups;
+    uint32_t group_count;
+    uint32_t *flow_bytes, *bytes;
+    stream_chunk *chunks;
+    uint32_t chunk_count;
+    uint8_t *lists; ///< lists of tiles and flags of groups, coded: the grid's and each layer's
+    uint32_t list_at[TARN_STREAM_LAYERS_MAX + 1], list_bytes[TARN_STREAM_LAYERS_MAX + 1];
+};
+
+/// Takes the encoder's memory; gives it back, also what was taken by a call that failed.
+tarn_status encoder_take_memory(tarn_encoder *encoder);
+void encoder_give_memory(tarn_encoder *encoder);
+
+/// Room for the lists: gaps and counts of tiles, a bit per group.
+#define ENCODER_LIST_BYTES(room, layers)                                                                               \
+    ((room)->flow * 5 + (layers) * ((room)->occupied * 10 + 16) + (room)->groups + 64)
+
+void encoder_launch(tarn_encoder *encoder, stream_kernel_id kernel, uint32_t tiles);
+
+/// The tiles of the grid for the frames that refer to the tiles which the device has last made a reference of.
+tarn_status encoder_list_flow(tarn_encoder *encoder, uint32_t tiles);
+
+/// Sets or clears entries of a table of the tank's tiles: every `stride`th number of a list on the device.
+void encoder_index(tarn_encoder *encoder, const uint32_t *list, uint32_t stride, uint32_t count, uint32_t *table,
+                   int is_set);
+
+/// Fits and codes the frame's grid; the device knows the reference and where its particles have gone.
+tarn_status encoder_code_flow(tarn_encoder *encoder);
+
+/// Puts the coded streams together.
+/// @param head  all but the sections' sizes
+tarn_status encoder_assemble(tarn_encoder *encoder, tarn_stream_head *head, const tarn_frame_input *inputs,
+                             uint8_t *bytes, size_t bytes_max);
+
+#endif

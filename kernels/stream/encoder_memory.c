@@ -1,0 +1,134 @@
+// The encoder's memory, on the device and beside it.
+#include "kernels/stream/encoder_internal.h"
+
+#include <stdlib.h>
+
+/// A piece of device memory; remembers failure, so that callers need not check each.
+typedef struct room_taker {
+    tarn_encoder *encoder;
+    int failed, giving;
+} room_taker;
+
+static void *take(room_taker *t, void *piece, uint64_t bytes)
+{
+    if (t->giving) {
+        tarn_device_free(t->encoder->tank->device, piece);
+        return NULL;
+    }
+    void *memory = t->failed ? NULL : tarn_device_alloc(t->encoder->tank->device, (size_t)(bytes > 0 ? bytes : 1));
+    t->failed |= memory == NULL;
+    t->encoder->bytes_taken += bytes;
+    return memory;
+}
+
+/// Where the parts of a key frame and the groups of the others end at most.
+static uint64_t coded_bytes(const tarn_encoder *encoder)
+{
+    const encoder_room *room = &encoder->room;
+    const uint64_t parts = (uint64_t)room->occupied * encoder->desc.layers;
+    const uint64_t sets =
+        parts * (tarn_set_bytes_max(0, 0) + 1 + TARN_ANS_STATE_BYTES + 2) +
+        room->particles * (uint64_t)((3 * encoder->desc.place_bits + 2 + 7) / 8 + 1 + STREAM_COLOUR_BYTES);
+    const uint64_t groups = (uint64_t)room->groups * STREAM_GROUP_BYTES;
+    return (uint64_t)room->flow * TARN_FLOW_BYTES_MAX + (sets > groups ? sets : groups);
+}
+
+static void choose_room(tarn_encoder *encoder)
+{
+    const liquid_shape *shape = &encoder->tank->args.shape;
+    encoder_room *room = &encoder->room;
+    const uint32_t layers = encoder->desc.layers;
+    room->particles = shape->particles_max;
+    room->tiles = shape->tile_total[0];
+    room->occupied = shape->occupied_max;
+    // Slots of the dead stay until the next key frame.
+    room->slots = room->particles + (encoder->tank->has_births ? room->particles / 4 + 1024 * layers : 0);
+    room->groups = 2 * (room->slots / TARN_STREAM_GROUP + layers + 1);
+    // A tile of the grid for every 64 particles: beyond that residuals say where particles go.
+    room->flow = tile_min_u32(room->tiles, 256 + room->particles / 64);
+    const uint32_t parts = 2 * room->occupied * layers;
+    room->chunks = room->flow + (parts > room->groups ? parts : room->groups);
+    room->coded = coded_bytes(encoder);
+}
+
+static void take_device(room_taker *t)
+{
+    tarn_encoder *e = t->encoder;
+    const encoder_room *room = &e->room;
+    stream_memory *w = &e->args.w;
+    const uint64_t particles = room->particles, parts = (uint64_t)room->occupied * e->desc.layers;
+    w->pair = take(t, w->pair, particles * sizeof *w->pair);
+    w->pair_next = take(t, w->pair_next, particles * sizeof *w->pair);
+    w->place_slot = take(t, w->place_slot, particles * 4);
+    w->place_slot_next = take(t, w->place_slot_next, particles * 4);
+    w->slot = take(t, w->slot, room->slots * sizeof *w->slot);
+    w->key = take(t, w->key, particles * 4);
+    w->key_order = take(t, w->key_order, particles * 4);
+    w->tile = take(t, w->tile, room->occupied * sizeof *w->tile);
+    w->tile_next = take(t, w->tile_next, room->occupied * sizeof *w->tile);
+    w->tile_index = take(t, w->tile_index, room->tiles * (uint64_t)4);
+    w->sum = take(t, w->sum, room->flow * (uint64_t)STREAM_FIT_NODES * 16);
+    w->filled = take(t, w->filled, room->occupied * (uint64_t)STREAM_FILLED * 4);
+    w->layer = take(t, w->layer, particles);
+    w->layer_count = take(t, w->layer_count, parts * 4);
+    w->part = take(t, w->part, parts * sizeof *w->part);
+    for (int i = 0; i < 2; i++) {
+        e->flow_dense[i] = take(t, e->flow_dense[i], room->flow * (uint64_t)4);
+        w->flow_index[i] = take(t, w->flow_index[i], room->tiles * (uint64_t)4);
+        w->node[i] = take(t, w->node[i], room->flow * (uint64_t)TARN_FLOW_BLOCK * sizeof(tarn_flow_node));
+    }
+    w->group = take(t, w->group, room->groups * sizeof *w->group);
+    w->flow_bytes = take(t, w->flow_bytes, room->flow * (uint64_t)4);
+    w->bytes = take(t, w->bytes, (2 * parts > room->groups ? 2 * parts : room->groups) * 4);
+    w->coded = take(t, w->coded, room->coded);
+    w->chunk = take(t, w->chunk, room->chunks * sizeof *w->chunk);
+    w->farthest = take(t, w->farthest, 4);
+    w->tables = take(t, w->tables, sizeof *w->tables);
+    e->args.seat = take(t, e->args.seat, particles * 4);
+    e->moved_seat = take(t, e->moved_seat, particles * 4);
+    if (!tarn_device_is_host(e->tank->device))
+        e->frame = take(t, e->frame, room->coded);
+}
+
+static int take_host(tarn_encoder *e)
+{
+    const encoder_room *room = &e->room;
+    const size_t parts = (size_t)room->occupied * e->desc.layers;
+    e->flow_list = calloc(room->flow, sizeof *e->flow_list);
+    e->reached = calloc(((size_t)room->tiles + 63) / 64, sizeof *e->reached);
+    e->tiles = calloc(room->occupied, sizeof *e->tiles);
+    e->counts = calloc(parts, sizeof *e->counts);
+    e->parts = calloc(parts, sizeof *e->parts);
+    e->groups = calloc(room->groups, sizeof *e->groups);
+    e->flow_bytes = calloc(room->flow, sizeof *e->flow_bytes);
+    e->bytes = calloc(2 * parts > room->groups ? 2 * parts : room->groups, sizeof *e->bytes);
+    e->chunks = calloc(room->chunks, sizeof *e->chunks);
+    e->lists = malloc(ENCODER_LIST_BYTES(room, e->desc.layers));
+    return e->flow_list != NULL && e->reached != NULL && e->tiles != NULL && e->counts != NULL && e->parts != NULL &&
+           e->groups != NULL && e->flow_bytes != NULL && e->bytes != NULL && e->chunks != NULL && e->lists != NULL;
+}
+
+tarn_status encoder_take_memory(tarn_encoder *encoder)
+{
+    room_taker t = {.encoder = encoder};
+    choose_room(encoder);
+    take_device(&t);
+    encoder->args.groups_at = (uint64_t)encoder->room.flow * TARN_FLOW_BYTES_MAX;
+    return take_host(encoder) && !t.failed ? TARN_OK : TARN_E_MEMORY;
+}
+
+void encoder_give_memory(tarn_encoder *encoder)
+{
+    room_taker t = {.encoder = encoder, .giving = 1};
+    take_device(&t);
+    free(encoder->flow_list);
+    free(encoder->reached);
+    free(encoder->tiles);
+    free(encoder->counts);
+    free(encoder->parts);
+    free(encoder->groups);
+    free(encoder->flow_bytes);
+    free(encoder->bytes);
+    free(encoder->chunks);
+    free(encoder->lists);
+}

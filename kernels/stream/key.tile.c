@@ -1,0 +1,270 @@
+// Key frames: the particles of each tile and layer as a set, and the reference that it makes.
+#include "kernels/stream/stream_memory.h"
+
+typedef struct see_scratch {
+    uint32_t filled[STREAM_FILLED];
+} see_scratch;
+
+TILE_FN uint32_t cell_of(const stream_args *args, uint32_t particle)
+{
+    const uint32_t mask = TILE_EDGE - 1;
+    return cell_index((int)(args->position[0][particle] >> POSITION_BITS & mask),
+                      (int)(args->position[1][particle] >> POSITION_BITS & mask),
+                      (int)(args->position[2][particle] >> POSITION_BITS & mask));
+}
+
+/// Marks the cells that hold particles. One tile per occupied tile.
+TILE_KERNEL(stream_see, STREAM_LANES, stream_args, see_scratch)
+{
+    const uint32_t dense = args->tank_tile[tile], first = args->tile_first[dense];
+    FOR_RANGE (k, 0, STREAM_FILLED)
+        s->filled[k] = 0;
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, first, first + args->tile_count[dense]) {
+        const uint32_t cell = cell_of(args, i);
+        tile_or_u32(&s->filled[cell / 32], 1u << cell % 32);
+    }
+    TILE_BARRIER();
+    FOR_RANGE (k, 0, STREAM_FILLED)
+        args->w.filled[tile * STREAM_FILLED + k] = s->filled[k];
+}
+
+/// Whether a cell of the tank holds particles, or lies below its floor, through which nobody looks.
+TILE_FN int is_filled(const stream_args *args, const int *at)
+{
+    if (at[1] < 0)
+        return 1;
+    for (int a = 0; a < 3; a++) {
+        if (at[a] < 0 || at[a] > args->end[a] >> TARN_PLACE_BITS)
+            return 0;
+    }
+    const uint32_t dense =
+        ((uint32_t)(at[2] >> TILE_LOG2) * args->tiles[1] + (uint32_t)(at[1] >> TILE_LOG2)) * args->tiles[0] +
+        (uint32_t)(at[0] >> TILE_LOG2);
+    const uint32_t o = args->tank_index[dense], cell = cell_index(at[0] & 7, at[1] & 7, at[2] & 7);
+    return o != TILE_NONE && (args->w.filled[o * STREAM_FILLED + cell / 32] >> cell % 32 & 1) != 0;
+}
+
+typedef struct layers_scratch {
+    uint32_t count[TARN_STREAM_LAYERS_MAX];
+    uint8_t is_visible[TARN_SET_CELLS]; ///< has a side towards air, a wall or a solid
+} layers_scratch;
+
+/// Draws each particle's layer, and counts them. One tile per occupied tile.
+TILE_KERNEL(stream_layers, STREAM_LANES, stream_args, layers_scratch)
+{
+    const uint32_t dense = args->tank_tile[tile], first = args->tile_first[dense],
+                   end = first + args->tile_count[dense];
+    uint32_t tile_at[3];
+    stream_tile_at(args, dense, tile_at);
+    FOR_RANGE (l, 0, args->layers)
+        s->count[l] = 0;
+    FOR_RANGE (c, 0, TARN_SET_CELLS) {
+        uint32_t empty = 0;
+        for (int side = 0; side < 6; side++) {
+            int at[3] = {(int)(8 * tile_at[0] + (c & 7)), (int)(8 * tile_at[1] + (c >> 3 & 7)),
+                         (int)(8 * tile_at[2] + (c >> 6))};
+            at[side / 2] += side % 2 == 0 ? -1 : 1;
+            empty += !is_filled(args, at);
+        }
+        s->is_visible[c] = empty > 0;
+    }
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, first, end) {
+        const uint32_t layer = stream_layer_of(args, args->id[i], s->is_visible[cell_of(args, i)]);
+        args->w.layer[i] = (uint8_t)layer;
+        tile_add_u32(&s->count[layer], 1);
+    }
+    TILE_BARRIER();
+    FOR_RANGE (l, 0, args->layers)
+        args->w.layer_count[tile * args->layers + l] = s->count[l];
+}
+
+typedef struct sets_scratch {
+    uint32_t count[TARN_SET_CELLS], end[TARN_SET_CELLS]; ///< of cells
+    uint32_t total, reach, far;
+    uint32_t cell[STREAM_LANES], rank[STREAM_LANES];
+} sets_scratch;
+
+/// A place's key in its tile's set. The tank's particles are within their tile.
+TILE_FN uint32_t key_of(const stream_args *args, uint32_t particle)
+{
+    int32_t place[3];
+    uint32_t in[3];
+    stream_place_of(args, particle, place);
+    for (int a = 0; a < 3; a++)
+        in[a] = (uint32_t)(place[a] & (TARN_PLACE_TILE - 1)) >> (TARN_PLACE_BITS - args->bits);
+    return tarn_set_key(in, args->bits);
+}
+
+TILE_FN int key_is_after(const uint32_t *key, const uint32_t *order, uint32_t i, uint32_t j)
+{
+    return key[i] > key[j] || (key[i] == key[j] && order[i] > order[j]);
+}
+
+TILE_FN void key_swap(uint32_t *key, uint32_t *order, uint32_t i, uint32_t j)
+{
+    const uint32_t k = key[i], o = order[i];
+    key[i] = key[j];
+    order[i] = order[j];
+    key[j] = k;
+    order[j] = o;
+}
+
+/// Heap sort, for cells that are crowded beyond all measure.
+TILE_FN void key_sort_many(uint32_t *key, uint32_t *order, uint32_t n)
+{
+    for (uint32_t start = n / 2, end = n; end > 1;) {
+        if (start > 0)
+            start--;
+        else
+            key_swap(key, order, 0, --end);
+        for (uint32_t at = start, child = 2 * at + 1; child < end; child = 2 * at + 1) {
+            child += child + 1 < end && key_is_after(key, order, child + 1, child);
+            if (!key_is_after(key, order, child, at))
+                break;
+            key_swap(key, order, at, child);
+            at = child;
+        }
+    }
+}
+
+/// Sorts a cell's keys; equal ones stay in the tank's order, so that every device has the same.
+TILE_FN void key_sort(uint32_t *key, uint32_t *order, uint32_t n)
+{
+    if (n > STREAM_CELL_SORTED_MAX) {
+        key_sort_many(key, order, n);
+        return;
+    }
+    for (uint32_t i = 1; i < n; i++) {
+        const uint32_t k = key[i], o = order[i];
+        uint32_t at = i;
+        for (; at > 0 && key[at - 1] > k; at--) {
+            key[at] = key[at - 1];
+            order[at] = order[at - 1];
+        }
+        key[at] = k;
+        order[at] = o;
+    }
+}
+
+/// Brings a layer's particles of a tile into the order of their keys, from `to` on. Ends with a barrier.
+TILE_FN void sort_layer(const stream_args *args, sets_scratch *s, uint32_t layer, uint32_t first, uint32_t end,
+                        uint32_t to)
+{
+    const stream_memory *w = &args->w;
+    FOR_RANGE (c, 0, TARN_SET_CELLS)
+        s->count[c] = 0;
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, first, end) {
+        if (args->w.layer[i] == layer)
+            tile_add_u32(&s->count[cell_of(args, i)], 1);
+    }
+    TILE_BARRIER();
+    FOR_RANGE (c, 0, TARN_SET_CELLS)
+        s->end[c] = s->count[c];
+    TILE_BARRIER();
+    tile_scan_u32(s->end, TARN_SET_CELLS, &s->total);
+    for (uint32_t from = first; from < end; from += STREAM_LANES) {
+        const uint32_t n = tile_min_u32(end - from, STREAM_LANES);
+        FOR_RANGE (j, 0, n)
+            s->cell[j] = args->w.layer[from + j] == layer ? cell_of(args, from + j) : TILE_NONE;
+        TILE_BARRIER();
+        tile_rank_u32(s->cell, s->rank, n, s->end);
+        FOR_RANGE (j, 0, n) {
+            if (s->cell[j] != TILE_NONE) {
+                w->key[to + s->rank[j]] = key_of(args, from + j);
+                w->key_order[to + s->rank[j]] = from + j;
+            }
+        }
+        TILE_BARRIER();
+    }
+    FOR_RANGE (c, 0, TARN_SET_CELLS) {
+        const uint32_t at = to + s->end[c] - s->count[c];
+        key_sort(w->key + at, w->key_order + at, s->count[c]);
+    }
+    TILE_BARRIER();
+}
+
+/// What viewers have of a layer's particles becomes the reference.
+TILE_FN void seat_layer(const stream_args *args, sets_scratch *s, const uint32_t *tile_at, const stream_part *part,
+                        uint32_t from)
+{
+    const stream_memory *w = &args->w;
+    FOR_RANGE_ATOMIC (k, 0, part->count) {
+        const uint32_t i = w->key_order[from + k];
+        int32_t place[3];
+        uint32_t far = 0;
+        stream_place_of(args, i, place);
+        stream_keep_place(args, place);
+        w->pair[i].kept = stream_pack_place(place);
+        w->pair[i].true_place = STREAM_NOWHERE;
+        w->place_slot[i] = part->slot + k;
+        for (int a = 0; a < 3; a++) {
+            w->slot[part->slot + k].old.residual[a] = 0;
+            far |= (uint32_t)tile_abs_f32(args->velocity[a][i] * args->steps * (float)(1 << TARN_PLACE_BITS));
+        }
+        w->slot[part->slot + k].old.state = SLOT_ALIVE;
+        args->seat[i] = i;
+        tile_or_u32(&s->reach, stream_reach_of(tile_at, place));
+        tile_or_u32(&s->far, far);
+    }
+    TILE_BARRIER();
+}
+
+/// A layer's colours as a stream; the keys make way for them.
+TILE_FN void write_colours(const stream_args *args, const stream_part *part, uint32_t from, uint32_t *bytes)
+{
+    uint8_t *colour = (uint8_t *)(args->w.key + from);
+    FOR_RANGE (k, 0, part->count)
+        colour[k] = (uint8_t)stream_colour_of(args, args->w.key_order[from + k]);
+    TILE_BARRIER();
+    if (TILE_SINGLE()) {
+        uint8_t *end = args->w.coded + part->colour_end;
+        tarn_ans_writer writer;
+        tarn_ans_begin(&writer, end);
+        tarn_code_put_colours(&writer, args->w.tables, part->count, colour);
+        *bytes = (uint32_t)(end - tarn_ans_end(&writer));
+    }
+    TILE_BARRIER();
+}
+
+/// A tile's sets and colours, layer by layer, and its part of the reference. One tile per occupied tile.
+TILE_KERNEL(stream_sets, STREAM_LANES, stream_args, sets_scratch)
+{
+    const stream_memory *w = &args->w;
+    const uint32_t dense = args->tank_tile[tile], first = args->tile_first[dense],
+                   end = first + args->tile_count[dense];
+    uint32_t tile_at[3], from = first;
+    stream_tile_at(args, dense, tile_at);
+    if (TILE_SINGLE())
+        s->reach = s->far = 0;
+    for (uint32_t l = 0; l < args->layers; l++) {
+        const stream_part *part = &w->part[tile * args->layers + l];
+        uint32_t *bytes = &w->bytes[2 * (tile * args->layers + l)];
+        if (TILE_SINGLE())
+            bytes[0] = bytes[1] = 0;
+        TILE_BARRIER();
+        if (part->count == 0)
+            continue;
+        sort_layer(args, s, l, first, end, from);
+        if (TILE_SINGLE()) {
+            uint8_t *to = w->coded + part->set_end;
+            tarn_ans_writer writer;
+            tarn_ans_begin(&writer, to);
+            tarn_set_write(&writer, &w->tables->set, w->key + from, part->count, args->bits, s->count);
+            bytes[0] = (uint32_t)(to - tarn_ans_end(&writer));
+        }
+        seat_layer(args, s, tile_at, part, from);
+        if (args->has_colours)
+            write_colours(args, part, from, bytes + 1);
+        from += part->count;
+    }
+    if (TILE_SINGLE()) {
+        w->tile[tile].dense = dense;
+        w->tile[tile].first = first;
+        w->tile[tile].count = end - first;
+        w->tile[tile].reach = s->reach;
+        global_or_u32(w->farthest, s->far);
+    }
+}

@@ -1,0 +1,239 @@
+// Base and extra frames: where the reference's particles have gone, what the flow leaves of it, who came and went.
+#include "kernels/stream/stream_memory.h"
+
+typedef struct arrive_scratch {
+    uint32_t born[TARN_STREAM_LAYERS_MAX];
+    uint32_t far;
+} arrive_scratch;
+
+/// Puts where particles are into the order of the reference; counts those that have none there. One tile per occupied
+/// tile.
+TILE_KERNEL(stream_arrive, STREAM_LANES, stream_args, arrive_scratch)
+{
+    const uint32_t dense = args->tank_tile[tile], first = args->tile_first[dense],
+                   end = first + args->tile_count[dense];
+    FOR_RANGE (l, 0, args->layers)
+        s->born[l] = 0;
+    if (TILE_SINGLE())
+        s->far = 0;
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, first, end) {
+        const uint32_t seat = args->seat[i];
+        int32_t place[3], kept[3];
+        uint32_t far = 0;
+        if (seat == TILE_NONE) {
+            tile_add_u32(&s->born[stream_layer_of(args, args->id[i], 1)], 1);
+            continue;
+        }
+        stream_place_of(args, i, place);
+        stream_unpack_place(args->w.pair[seat].kept, kept);
+        args->w.pair[seat].true_place = stream_pack_place(place);
+        for (int a = 0; a < 3; a++)
+            far |= (uint32_t)(place[a] < kept[a] ? kept[a] - place[a] : place[a] - kept[a]);
+        tile_or_u32(&s->far, far);
+    }
+    TILE_BARRIER();
+    FOR_RANGE (l, 0, args->layers)
+        args->w.layer_count[tile * args->layers + l] = s->born[l];
+    if (TILE_SINGLE())
+        global_or_u32(args->w.farthest, s->far);
+}
+
+/// Gives the newborn their slots. One tile per occupied tile.
+TILE_KERNEL(stream_births, 32, stream_args, tile_no_scratch)
+{
+    const uint32_t dense = args->tank_tile[tile], first = args->tile_first[dense],
+                   end = first + args->tile_count[dense];
+    uint32_t any = 0;
+    for (uint32_t l = 0; l < args->layers; l++)
+        any |= args->w.part[tile * args->layers + l].count;
+    if (any == 0)
+        return;
+    if (TILE_SINGLE()) {
+        uint32_t next[TARN_STREAM_LAYERS_MAX];
+        for (uint32_t l = 0; l < args->layers; l++)
+            next[l] = args->w.part[tile * args->layers + l].slot;
+        for (uint32_t i = first; i < end; i++) {
+            int32_t place[3];
+            if (args->seat[i] != TILE_NONE)
+                continue;
+            const uint32_t slot = next[stream_layer_of(args, args->id[i], 1)]++;
+            stream_place_of(args, i, place);
+            uint64_t born = args->has_colours ? (uint64_t)stream_colour_of(args, i) << 54 : 0;
+            for (int a = 0; a < 3; a++)
+                born |= (uint64_t)((uint32_t)place[a] >> (TARN_PLACE_BITS - args->bits)) << 18 * a;
+            args->w.slot[slot].born.low = (uint32_t)born;
+            args->w.slot[slot].born.high = (uint32_t)(born >> 32);
+            args->seat[i] = STREAM_BORN | slot;
+        }
+    }
+}
+
+/// What is left of a place when the flow has moved it, in quanta; nothing where that is little enough.
+TILE_FN int32_t residual_of(const stream_args *args, int32_t error)
+{
+    const int shift = TARN_PLACE_BITS - (int)args->bits, size = error < 0 ? -error : error;
+    const int32_t quanta = size <= args->dead_zone ? 0 : tile_min_i32((size + (1 << shift >> 1)) >> shift, 32767);
+    return error < 0 ? -quanta : quanta;
+}
+
+/// Moves the reference's particles as viewers will, and puts what is left into their slots. One tile per tile of the
+/// reference.
+TILE_KERNEL(stream_move, STREAM_LANES, stream_args, tile_no_scratch)
+{
+    const stream_memory *w = &args->w;
+    const stream_tile *from = &w->tile[tile];
+    tarn_flow flow;
+    stream_flow_of(args, args->flow_now, &flow);
+    FOR_RANGE (i, from->first, from->first + from->count) {
+        stream_slot *slot = &w->slot[w->place_slot[i]];
+        const uint64_t truth = w->pair[i].true_place;
+        const int is_gone = truth == STREAM_NOWHERE;
+        int32_t kept[3], there[3], sum[4] = {0, 0, 0, 0};
+        stream_unpack_place(w->pair[i].kept, kept);
+        stream_unpack_place(truth, there);
+        const tarn_flow_node *block = tarn_flow_block(&flow, kept);
+        if (block != NULL)
+            tarn_flow_sum(block, kept, sum);
+        for (int a = 0; a < 3; a++) {
+            const int32_t moved = kept[a] + tarn_flow_distance(sum[a], args->bits);
+            const int32_t residual = is_gone ? 0 : residual_of(args, there[a] - moved);
+            kept[a] = tile_clamp_i32(moved + residual * (1 << (TARN_PLACE_BITS - (int)args->bits)), 0, args->end[a]);
+            slot->old.residual[a] = (int16_t)residual;
+        }
+        slot->old.state = (uint16_t)(is_gone && args->is_base ? SLOT_DIED : SLOT_ALIVE);
+        if (args->is_base)
+            w->pair[i].kept = stream_pack_place(kept);
+        w->pair[i].true_place = STREAM_NOWHERE;
+    }
+}
+
+#define SEEN_ANY (1u << 31)
+
+typedef struct groups_scratch {
+    uint8_t context[TARN_STREAM_GROUP];
+} groups_scratch;
+
+/// The newborn of a group, from the last one on.
+TILE_FN void write_born(const stream_args *args, const stream_group *group, tarn_ans_writer *writer)
+{
+    for (uint32_t k = group->count; k-- > 0;) {
+        const stream_slot *slot = &args->w.slot[group->slot + k];
+        const uint64_t born = slot->born.low | (uint64_t)slot->born.high << 32;
+        if (args->has_colours)
+            tarn_ans_put_bits(writer, (uint32_t)(born >> 54), TARN_COLOUR_BITS);
+        for (int a = 2; a >= 0; a--) {
+            const uint32_t most = ((uint32_t)(args->end[a] + 1) >> (TARN_PLACE_BITS - args->bits)) - 1;
+            tarn_code_put_bits(writer, (uint32_t)(born >> 18 * a) & 0x3ffffu, tarn_bits_of(most));
+        }
+    }
+}
+
+/// The contexts of a group's residuals. @return how many have died, with SEEN_ANY where anything is left
+TILE_FN uint32_t look_through(const stream_args *args, const stream_group *group, groups_scratch *s)
+{
+    uint32_t activity = 0, deaths = 0, any = 0;
+    for (uint32_t k = 0; k < group->count; k++) {
+        const stream_slot *slot = &args->w.slot[group->slot + k];
+        deaths += slot->old.state == SLOT_DIED;
+        if (slot->old.state != SLOT_ALIVE)
+            continue;
+        const int32_t residual[3] = {slot->old.residual[0], slot->old.residual[1], slot->old.residual[2]};
+        s->context[k] = (uint8_t)tarn_residual_context(activity);
+        activity = tarn_residual_follow(activity, residual);
+        any |= (uint32_t)(residual[0] | residual[1] | residual[2]);
+    }
+    return deaths | (any != 0 || deaths > 0 ? SEEN_ANY : 0);
+}
+
+/// What is left of a group's places, and who has died, from the last one on.
+TILE_FN void write_old(const stream_args *args, const stream_group *group, const groups_scratch *s, uint32_t deaths,
+                       tarn_ans_writer *writer)
+{
+    for (uint32_t k = group->count; k-- > 0;) {
+        const stream_slot *slot = &args->w.slot[group->slot + k];
+        const int32_t residual[3] = {slot->old.residual[0], slot->old.residual[1], slot->old.residual[2]};
+        if (slot->old.state == SLOT_ALIVE)
+            tarn_residual_write(writer, &args->w.tables->residual, s->context[k], residual);
+    }
+    for (uint32_t k = group->count; deaths > 0 && k-- > 0;) {
+        stream_slot *slot = &args->w.slot[group->slot + k];
+        if (slot->old.state != SLOT_DIED)
+            continue;
+        tarn_ans_put_bits(writer, k, 10);
+        slot->old.state = SLOT_EMPTY;
+    }
+    tarn_code_put_number(writer, args->w.tables, TARN_NUMBER_DEATHS, deaths);
+}
+
+/// A group of slots as a stream; none where nothing is left. One tile per group.
+TILE_KERNEL(stream_groups, 32, stream_args, groups_scratch)
+{
+    if (TILE_SINGLE()) {
+        const stream_group *group = &args->w.group[tile];
+        uint8_t *end = args->w.coded + args->groups_at + (uint64_t)(tile + 1) * STREAM_GROUP_BYTES;
+        uint32_t *bytes = &args->w.bytes[tile];
+        tarn_ans_writer writer;
+        tarn_ans_begin(&writer, end);
+        const uint32_t seen = group->is_born ? SEEN_ANY : look_through(args, group, s);
+        if (group->is_born)
+            write_born(args, group, &writer);
+        else if (seen != 0)
+            write_old(args, group, s, seen & ~SEEN_ANY, &writer);
+        *bytes = seen != 0 ? (uint32_t)(end - tarn_ans_end(&writer)) | (seen & ~SEEN_ANY) << 16 : 0;
+    }
+}
+
+typedef struct reseat_scratch {
+    uint32_t reach;
+} reseat_scratch;
+
+/// The base frame becomes the reference: the tank's present order that of the places. One tile per occupied tile.
+TILE_KERNEL(stream_reseat, STREAM_LANES, stream_args, reseat_scratch)
+{
+    const stream_memory *w = &args->w;
+    const uint32_t dense = args->tank_tile[tile], first = args->tile_first[dense],
+                   end = first + args->tile_count[dense];
+    uint32_t tile_at[3];
+    stream_tile_at(args, dense, tile_at);
+    if (TILE_SINGLE())
+        s->reach = 0;
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, first, end) {
+        const uint32_t seat = args->seat[i];
+        int32_t place[3];
+        if (seat & STREAM_BORN) {
+            stream_slot *slot = &w->slot[seat & ~STREAM_BORN];
+            stream_place_of(args, i, place);
+            stream_keep_place(args, place);
+            slot->old.residual[0] = slot->old.residual[1] = slot->old.residual[2] = 0;
+            slot->old.state = SLOT_ALIVE;
+            w->pair_next[i].kept = stream_pack_place(place);
+            w->place_slot_next[i] = seat & ~STREAM_BORN;
+        } else {
+            stream_unpack_place(w->pair[seat].kept, place);
+            w->pair_next[i].kept = w->pair[seat].kept;
+            w->place_slot_next[i] = w->place_slot[seat];
+        }
+        w->pair_next[i].true_place = STREAM_NOWHERE;
+        args->seat[i] = i;
+        tile_or_u32(&s->reach, stream_reach_of(tile_at, place));
+    }
+    TILE_BARRIER();
+    if (TILE_SINGLE()) {
+        w->tile_next[tile].dense = dense;
+        w->tile_next[tile].first = first;
+        w->tile_next[tile].count = end - first;
+        w->tile_next[tile].reach = s->reach;
+    }
+}
+
+/// Brings a stream to where it belongs in the frame. One tile per stream.
+TILE_KERNEL(stream_pack, STREAM_LANES, stream_args, tile_no_scratch)
+{
+    const stream_chunk *chunk = &args->w.chunk[tile];
+    const uint8_t *from = args->w.coded + chunk->from;
+    uint8_t *to = args->to + chunk->to;
+    FOR_RANGE (i, 0, chunk->bytes)
+        to[i] = from[i];
+}

@@ -1,0 +1,225 @@
+/// Device side of the encoder of frames (protocol/SPEC.md, section 9): memory and arguments of its kernels.
+///
+/// Particles have two orders. Their *places* are their order in the tank when the last key or base frame was made, the
+/// reference, sorted by tile; what a viewer has of them stands there. The tank keeps moving them, and a particle's seat
+/// names its place. Their *slots* are the viewers' order; residuals are put there and coded in groups.
+///
+///     key:           see ─ layers ─ sets ─ fit ─ nodes ─ borders ─ pack
+///     base, extra:   arrive ─ fit ─ nodes ─ borders ─ move ─ groups ─ pack; behind a base: reseat
+#ifndef TARN_KERNELS_STREAM_STREAM_MEMORY_H
+#define TARN_KERNELS_STREAM_STREAM_MEMORY_H
+
+#include "kernels/device/tile.h"
+#include "kernels/liquid/liquid.h"
+#include "protocol/flow_grid.h"
+#include "protocol/stream.h"
+
+enum {
+    STREAM_LANES = 256,
+    STREAM_FIT_EDGE = TARN_FLOW_EDGE, ///< nodes of a tile's sums, per axis
+    STREAM_FIT_NODES = TARN_FLOW_BLOCK,
+    STREAM_FIT_BITS = 11, ///< of a displacement, so that 4096 particles' sums fit 31 bits
+    STREAM_WEIGHT_BITS = 8,
+    STREAM_GROUP_BYTES =
+        TARN_ANS_STATE_BYTES + 2 + 4 + 2 * TARN_STREAM_GROUP + TARN_STREAM_GROUP * TARN_RESIDUAL_BYTES_MAX,
+    STREAM_COLOUR_BYTES = 3, ///< most of a particle's colour: 12 bits and 8
+    STREAM_AXIS_BITS = 21,   ///< of a packed place
+    STREAM_FILLED = TILE_CELLS / 32,
+    STREAM_CELL_SORTED_MAX = 128, ///< particles of a cell that lanes sort by counting
+};
+
+#define STREAM_BORN 0x80000000u ///< of a seat: born since; the other bits are its slot
+#define STREAM_NOWHERE ~0ull    ///< packed place of a particle that isn't there
+
+/// A particle of the reference, in the order of places.
+typedef struct stream_pair {
+    uint64_t kept;       ///< packed place in 1/1024 cell that viewers have: x | y << 21 | z << 42
+    uint64_t true_place; ///< packed, where it is now; STREAM_NOWHERE: not seen yet
+} stream_pair;
+
+typedef enum stream_slot_state { SLOT_EMPTY, SLOT_ALIVE, SLOT_DIED } stream_slot_state;
+
+/// A slot: a residual, or of a slot that is being born the place in quanta.
+typedef union stream_slot {
+    struct {
+        int16_t residual[3];
+        uint16_t state; ///< stream_slot_state
+    } old;
+    struct {
+        uint32_t low, high; ///< x | y << 18 | z << 36, and the colour << 54
+    } born;
+} stream_slot;
+
+/// A group of slots that make one stream.
+typedef struct stream_group {
+    uint32_t slot, count, is_born;
+} stream_group;
+
+/// A tile's part in a layer of a key frame; where its stream of sets ends, and that of its colours.
+typedef struct stream_part {
+    uint32_t slot, count;
+    uint64_t set_end, colour_end;
+} stream_part;
+
+/// A stream on its way into the frame.
+typedef struct stream_chunk {
+    uint64_t from, to;
+    uint32_t bytes;
+    uint32_t unused;
+} stream_chunk;
+
+/// A tile of the reference.
+typedef struct stream_tile {
+    uint32_t dense, first, count;
+    uint32_t reach; ///< bit per neighbour (0..26, x fastest): has nodes that its particles lie between
+} stream_tile;
+
+typedef struct stream_memory {
+    stream_pair *pair, *pair_next; ///< [place]
+    uint32_t *place_slot, *place_slot_next;
+    stream_slot *slot;             ///< [slot]
+    uint32_t *key;                 ///< [place] keys of sets, sorted by layer and tile
+    uint32_t *key_order;           ///< [place] the particles they are of
+    stream_tile *tile, *tile_next; ///< [t] of the reference
+    uint32_t *tile_index;          ///< [dense]: 1 + t, or 0
+    int32_t *sum;                  ///< [t][STREAM_FIT_NODES][4] displacements and weights
+    uint32_t *filled;              ///< [o][STREAM_FILLED] a bit per cell with particles
+    uint8_t *layer;                ///< [place] of a key frame
+    uint32_t *layer_count;         ///< [o][layers]: of a tank's tile, particles or births
+    stream_part *part;             ///< [o][layers]
+    uint32_t *flow_dense;          ///< [g] tiles of the frame's grid
+    uint32_t *flow_index[2];       ///< [dense]: 1 + g, or 0
+    tarn_flow_node *node[2];       ///< [g][TARN_FLOW_BLOCK]
+    stream_group *group;
+    uint32_t *flow_bytes; ///< [g] of each stream of the grid
+    uint32_t *bytes;      ///< of a key frame's parts: [2 part] set, colours; else [group] bytes | deaths << 16
+    uint8_t *coded;       ///< room for all streams
+    stream_chunk *chunk;
+    uint32_t *farthest; ///< the bits of all displacements along an axis, 1/1024 cell, or'ed
+    tarn_code_tables *tables;
+} stream_memory;
+
+/// The argument of every kernel of the encoder.
+typedef struct stream_args {
+    stream_memory w;
+    // of the tank
+    uint32_t *position[3], *id, *attribute, *seat;
+    float *velocity[3];
+    uint32_t *tank_tile, *tank_index, *tile_first, *tile_count; ///< index: [dense] o or TILE_NONE
+    uint32_t tiles[3], tile_total;
+    int32_t end[3]; ///< last place in it, 1/1024 cell
+    // of the frame
+    uint32_t bits, layers;
+    uint32_t is_key, is_base, has_colours;
+    uint32_t reference_kept; ///< tiles of the reference whose sums there is room for
+    uint32_t flow_now;       ///< which of the two grids is the frame's
+    uint32_t ratio;          ///< of intervals; 0: nothing is expected
+    float steps;             ///< that the flow spans
+    int32_t dead_zone;       ///< what may be left unsaid of a place, 1/1024 cell
+    uint8_t *to;             ///< the frame
+    // of stream_index: table[list[i * stride]] becomes 1 + i, or 0
+    const uint32_t *list;
+    uint32_t *table;
+    uint32_t list_count, stride, is_set;
+    uint64_t groups_at; ///< where in `coded` the groups begin
+} stream_args;
+
+/// Kernels, in the order of a frame.
+#define STREAM_KERNEL_LIST(K)                                                                                          \
+    K(stream_see)                                                                                                      \
+    K(stream_layers)                                                                                                   \
+    K(stream_sets)                                                                                                     \
+    K(stream_arrive)                                                                                                   \
+    K(stream_births)                                                                                                   \
+    K(stream_fit)                                                                                                      \
+    K(stream_index)                                                                                                    \
+    K(stream_nodes)                                                                                                    \
+    K(stream_borders)                                                                                                  \
+    K(stream_move)                                                                                                     \
+    K(stream_groups)                                                                                                   \
+    K(stream_reseat)                                                                                                   \
+    K(stream_pack)
+
+TILE_FN uint64_t stream_pack_place(const int32_t *place)
+{
+    return (uint64_t)(uint32_t)place[0] | (uint64_t)(uint32_t)place[1] << STREAM_AXIS_BITS |
+           (uint64_t)(uint32_t)place[2] << 2 * STREAM_AXIS_BITS;
+}
+
+TILE_FN void stream_unpack_place(uint64_t packed, int32_t *place)
+{
+    for (int a = 0; a < 3; a++)
+        place[a] = (int32_t)(packed >> a * STREAM_AXIS_BITS & ((1u << STREAM_AXIS_BITS) - 1));
+}
+
+/// Where a particle of the tank is, in 1/1024 cell.
+TILE_FN void stream_place_of(const stream_args *args, uint32_t particle, int32_t *place)
+{
+    for (int a = 0; a < 3; a++)
+        place[a] = tile_clamp_i32((int32_t)(args->position[a][particle] >> (POSITION_BITS - TARN_PLACE_BITS)), 0,
+                                  args->end[a]);
+}
+
+/// Where a viewer has it after a key frame or its birth: in the middle of its quantum.
+TILE_FN void stream_keep_place(const stream_args *args, int32_t *place)
+{
+    const uint32_t shift = TARN_PLACE_BITS - args->bits;
+    for (int a = 0; a < 3; a++)
+        place[a] = tile_min_i32((place[a] >> shift << shift) | 1 << shift >> 1, args->end[a]);
+}
+
+/// Which layer a particle is in until the next key frame. What may be seen is in the first two, in halves; of what is
+/// hidden each layer but the first has as many as all before it together.
+TILE_FN uint32_t stream_layer_of(const stream_args *args, uint32_t id, int is_visible)
+{
+    const uint32_t draw = (uint32_t)(tile_mix_u64(id + 0x9e3779b97f4a7c15ull) >> 32);
+    const uint32_t zeros = tile_leading_zeros_u32(draw | 1u);
+    if (is_visible)
+        return args->layers > 2 && zeros == 0;
+    return zeros + 1 < args->layers ? args->layers - 1 - zeros : 0;
+}
+
+/// Nearest of `steps` + 1 levels to one of 256.
+TILE_FN uint32_t stream_level_of(uint32_t component, uint32_t steps)
+{
+    return ((component & 0xffu) * steps + 127) / 255;
+}
+
+/// A particle's dye as red << 5 | green << 2 | blue.
+TILE_FN uint32_t stream_colour_of(const stream_args *args, uint32_t particle)
+{
+    const uint32_t dye = args->attribute[particle];
+    return stream_level_of(dye >> 8, 7) << 5 | stream_level_of(dye >> 16, 7) << 2 | stream_level_of(dye >> 24, 3);
+}
+
+TILE_FN void stream_tile_at(const stream_args *args, uint32_t dense, uint32_t *at)
+{
+    at[0] = dense % args->tiles[0];
+    at[1] = dense / args->tiles[0] % args->tiles[1];
+    at[2] = dense / args->tiles[0] / args->tiles[1];
+}
+
+/// The neighbours of a tile that have a node which a place near the tile lies next to: a bit each.
+TILE_FN uint32_t stream_reach_of(const uint32_t *tile_at, const int32_t *place)
+{
+    uint32_t axis[3], reach = 0;
+    for (int a = 0; a < 3; a++) {
+        const int cell = place[a] >> TARN_PLACE_BITS, from = 8 * (int)tile_at[a] - 8;
+        axis[a] = 1u << tile_clamp_i32((cell - from) >> 3, 0, 2) | 1u << tile_clamp_i32((cell + 1 - from) >> 3, 0, 2);
+    }
+    for (uint32_t n = 0; n < 27; n++)
+        reach |= (axis[0] >> n % 3 & axis[1] >> n / 3 % 3 & axis[2] >> n / 9 & 1u) << n;
+    return reach;
+}
+
+/// A frame's grid, as decoders see it.
+TILE_FN void stream_flow_of(const stream_args *args, uint32_t which, tarn_flow *flow)
+{
+    flow->index = args->w.flow_index[which];
+    flow->nodes = args->w.node[which];
+    flow->bits = args->bits;
+    for (int a = 0; a < 3; a++)
+        flow->tiles[a] = args->tiles[a];
+}
+
+#endif

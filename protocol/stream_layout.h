@@ -1,0 +1,60 @@
+/// Where each field of a frame's head lies. Private to the codec and its tests; STREAM.md shows the same tables, and a
+/// test compares the two.
+#ifndef TARN_PROTOCOL_STREAM_LAYOUT_H
+#define TARN_PROTOCOL_STREAM_LAYOUT_H
+
+#include "protocol/bytes.h"
+#include "protocol/stream.h"
+
+// X(identifier, name in STREAM.md, offset, type)
+#define TARN_STREAM_HEADER_FIELDS(X)                                                                                   \
+    X(MAGIC, "magic", 0, "u32")                                                                                        \
+    X(VERSION, "version", 4, "u16")                                                                                    \
+    X(HEADER_BYTES, "header_bytes", 6, "u16")                                                                          \
+    X(FRAME_BYTES, "frame_bytes", 8, "u32")                                                                            \
+    X(KIND, "kind", 12, "u8")                                                                                          \
+    X(PLACE_BITS, "place_bits", 13, "u8")                                                                              \
+    X(LAYER_COUNT, "layer_count", 14, "u8")                                                                            \
+    X(TILE_CELLS_LOG2, "tile_cells_log2", 15, "u8")                                                                    \
+    X(FLAGS, "flags", 16, "u32")                                                                                       \
+    X(EPOCH, "epoch", 20, "u32")                                                                                       \
+    X(STEP, "step", 24, "u64")                                                                                         \
+    X(SIM_TIME, "sim_time_s", 32, "f64")                                                                               \
+    X(SERVER_TIME, "server_time_us", 40, "u64")                                                                        \
+    X(REALTIME_FACTOR, "realtime_factor", 48, "f32")                                                                   \
+    X(NUMBER, "number", 52, "u32")                                                                                     \
+    X(REFERENCE, "reference", 56, "u32")                                                                               \
+    X(INTERVAL_STEPS, "interval_steps", 60, "u32")                                                                     \
+    X(CELLS, "cells", 64, "u16[3]")                                                                                    \
+    X(INPUT_COUNT, "input_count", 70, "u16")                                                                           \
+    X(CELL_M, "cell_m", 72, "f32")                                                                                     \
+    X(ORIENTATION, "orientation", 76, "f32[4]")                                                                        \
+    X(GRAVITY, "gravity_m_s2", 92, "f32[3]")                                                                           \
+    X(INTERVAL_S, "interval_s", 104, "f32")                                                                            \
+    X(FLOW_TILES, "flow_tiles", 108, "u32")                                                                            \
+    X(FLOW_BYTES, "flow_bytes", 112, "u32")                                                                            \
+    X(FLOW_TILES_MAX, "flow_tiles_max", 116, "u32")                                                                    \
+    X(BODY_COUNT, "body_count", 120, "u32")                                                                            \
+    X(RESERVED, "reserved", 124, "u8[4]")                                                                              \
+    X(UNUSED, "unused", 128, "u8[8]")
+
+#define TARN_STREAM_LAYER_FIELDS(X)                                                                                    \
+    X(BYTES, "bytes", 0, "u32")                                                                                        \
+    X(SLOTS, "slots", 4, "u32")                                                                                        \
+    X(PARTICLES, "particles", 8, "u32")                                                                                \
+    X(SLOTS_MAX, "slots_max", 12, "u32")
+
+enum {
+#define TARN_STREAM_AT(id, name, offset, type) STREAM_AT_##id = offset,
+    TARN_STREAM_HEADER_FIELDS(TARN_STREAM_AT)
+#undef TARN_STREAM_AT
+#define TARN_STREAM_AT(id, name, offset, type) LAYER_AT_##id = offset,
+        TARN_STREAM_LAYER_FIELDS(TARN_STREAM_AT)
+#undef TARN_STREAM_AT
+};
+
+/// Ranges of the head's fields, whichever way the frame goes.
+/// @return TARN_OK, TARN_E_VERSION, TARN_E_LIMIT or TARN_E_MALFORMED
+tarn_status tarn_stream_check_head(const tarn_stream_head *head);
+
+#endif

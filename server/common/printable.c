@@ -1,0 +1,54 @@
+#include "server/common/printable.h"
+
+#include <stddef.h>
+
+/// Bytes of the UTF-8 character at `text`, 0 where there is none.
+static size_t utf8_bytes(const unsigned char *text)
+{
+    size_t bytes = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
+    for (size_t i = 1; i < bytes; i++) {
+        if ((text[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    return text[0] < 0xf5 ? bytes : 0;
+}
+
+/// Besides the controls of ASCII: those of Latin-1 (U+0080 to U+009F), and marks of line and direction (U+2028 to
+/// U+202E, U+2066 to U+2069).
+static bool is_control(const unsigned char *c)
+{
+    if (c[0] != 0xe2) {
+        return c[0] < 0x20 || c[0] == 0x7f || (c[0] == 0xc2 && c[1] < 0xa0);
+    }
+    return (c[1] == 0x80 && c[2] >= 0xa8 && c[2] <= 0xae) || (c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9);
+}
+
+/// The bytes that the text's first character takes, 0 where it is none or steers something.
+static size_t printable_bytes(const char *text)
+{
+    const unsigned char *c = (const unsigned char *)text;
+    const size_t bytes = utf8_bytes(c);
+    return bytes > 0 && !is_control(c) ? bytes : 0;
+}
+
+void tarn_make_printable(char *text)
+{
+    while (*text != '\0') {
+        size_t bytes = printable_bytes(text);
+        if (bytes == 0) {
+            *text = '?';
+            bytes = 1;
+        }
+        text += bytes;
+    }
+}
+
+bool tarn_is_printable(const char *text)
+{
+    size_t bytes = 1;
+    for (; *text != '\0' && bytes > 0; text += bytes) {
+        bytes = printable_bytes(text);
+    }
+    return bytes > 0;
+}

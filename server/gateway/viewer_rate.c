@@ -1,0 +1,99 @@
+#include "server/gateway/viewer_rate.h"
+
+#include <string.h>
+
+static uint64_t ms(uint64_t count)
+{
+    return count * 1000000u;
+}
+
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+void tarn_viewer_rate_init(tarn_viewer_rate *rate)
+{
+    memset(rate, 0, sizeof *rate);
+    rate->least_ns[0] = rate->least_ns[1] = UINT64_MAX;
+    rate->raise_ms = TARN_VIEWER_RATE_RAISE_MS;
+}
+
+/// Another stream: who got everything goes on getting it.
+static void take_layer_count(tarn_viewer_rate *rate, uint32_t layer_count)
+{
+    if (rate->layer_count == rate->level || rate->level > layer_count)
+        rate->level = layer_count;
+    rate->layer_count = layer_count;
+}
+
+uint32_t tarn_viewer_rate_layers(tarn_viewer_rate *rate, tarn_stream_kind kind, uint32_t layer_count)
+{
+    if (kind == TARN_STREAM_KEY && rate->layer_count != layer_count)
+        take_layer_count(rate, layer_count);
+    const uint32_t layers = rate->level < layer_count ? rate->level + 1 : layer_count;
+    if (kind == TARN_STREAM_KEY || layers < rate->layers)
+        rate->layers = layers;
+    return rate->layers;
+}
+
+int tarn_viewer_rate_skips_extras(const tarn_viewer_rate *rate)
+{
+    return rate->level < rate->layer_count;
+}
+
+/// The time beyond the least of the last seconds.
+static uint64_t delay_of(tarn_viewer_rate *rate, uint64_t taken_ns, uint64_t now_ns)
+{
+    if (now_ns - rate->least_half_ns > ms(TARN_VIEWER_RATE_LEAST_MS)) {
+        rate->least_ns[0] = rate->least_ns[1];
+        rate->least_ns[1] = UINT64_MAX;
+        rate->least_half_ns = now_ns;
+    }
+    rate->least_ns[1] = min_u64(rate->least_ns[1], taken_ns);
+    return taken_ns - min_u64(rate->least_ns[0], rate->least_ns[1]);
+}
+
+static void lower(tarn_viewer_rate *rate, uint64_t delay_ns, uint64_t now_ns)
+{
+    const uint32_t down = delay_ns > 4 * ms(TARN_VIEWER_RATE_DELAY_MS_MAX) ? 2 : 1;
+    rate->level -= down < rate->level ? down : rate->level;
+    if (rate->was_raised)
+        rate->raise_ms = min_u64(2 * rate->raise_ms, TARN_VIEWER_RATE_RAISE_MS_MAX);
+    rate->was_raised = 0;
+    rate->lowered_ns = rate->calm_ns = now_ns;
+}
+
+static void decide(tarn_viewer_rate *rate, uint64_t now_ns)
+{
+    if (rate->delay_min_ns > ms(TARN_VIEWER_RATE_DELAY_MS_MAX)) {
+        lower(rate, rate->delay_min_ns, now_ns);
+    } else if (rate->delay_sum_ns > rate->look_count * ms(TARN_VIEWER_RATE_CALM_MS_MAX)) {
+        rate->calm_ns = now_ns;
+    } else if (now_ns - rate->calm_ns >= ms(rate->raise_ms) && rate->level < rate->layer_count) {
+        if (rate->was_raised && rate->raise_ms > TARN_VIEWER_RATE_RAISE_MS)
+            rate->raise_ms /= 2;
+        rate->level++;
+        rate->was_raised = 1;
+        rate->calm_ns = now_ns;
+    }
+}
+
+void tarn_viewer_rate_acknowledged(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns)
+{
+    const uint64_t delay_ns = delay_of(rate, now_ns - sent_ns, now_ns);
+    if (sent_ns < rate->lowered_ns)
+        return; // it went before less was sent, and doesn't tell what that has done
+    if (rate->look_count == 0) {
+        rate->look_ns = now_ns;
+        rate->delay_min_ns = UINT64_MAX;
+        rate->delay_sum_ns = 0;
+    }
+    rate->look_count++;
+    rate->delay_min_ns = min_u64(rate->delay_min_ns, delay_ns);
+    rate->delay_sum_ns += delay_ns;
+    if (rate->look_count < TARN_VIEWER_RATE_LOOK_MIN || now_ns - rate->look_ns < ms(TARN_VIEWER_RATE_LOOK_MS))
+        return;
+    decide(rate, now_ns);
+    rate->look_count = 0;
+}

@@ -1,0 +1,56 @@
+/// What one viewer is sent of each frame, so that frames don't queue on their way to it: how many layers, and whether
+/// extra frames. Pure; the caller brings the monotonic time.
+///
+///     0   1    2     layers - 1        layers
+///     1   2 .. layers, no extra ones   all layers and extra frames
+///
+/// The sign of a queue is the time from a frame's sending to its acknowledgement above the least such time of the last
+/// seconds: what of it stays during all of TARN_VIEWER_RATE_LOOK_MS. A single large frame, whose bytes take their time,
+/// is none. Above TARN_VIEWER_RATE_DELAY_MS_MAX something is left out, above four times as much two things are; then
+/// only what is sent from now on tells more. What was left out comes back one by one after a calm time, which doubles
+/// when that was too much and is halved when there was room for more than one (Nichols and Jacobson, "Controlling Queue
+/// Delay", is where the standing minimum comes from).
+#ifndef TARN_SERVER_GATEWAY_VIEWER_RATE_H
+#define TARN_SERVER_GATEWAY_VIEWER_RATE_H
+
+#include "protocol/stream.h"
+
+enum {
+    TARN_VIEWER_RATE_DELAY_MS_MAX = 50, ///< that a queue may stand
+    TARN_VIEWER_RATE_CALM_MS_MAX = 25,  ///< mean delay of a calm time
+    TARN_VIEWER_RATE_LOOK_MS = 250,
+    TARN_VIEWER_RATE_LOOK_MIN = 3,     ///< acknowledgements to tell by
+    TARN_VIEWER_RATE_LEAST_MS = 10000, ///< over which the least time is taken, at least
+    TARN_VIEWER_RATE_RAISE_MS = 2000,  ///< of calm, at first
+    TARN_VIEWER_RATE_RAISE_MS_MAX = 32000,
+};
+
+typedef struct tarn_viewer_rate {
+    uint32_t layer_count;   ///< of the stream; 0: it has not begun
+    uint32_t level;         ///< 0..layer_count, as above
+    uint32_t layers;        ///< sent since the last key frame; 0: none was sent
+    uint64_t least_ns[2];   ///< from sending to acknowledgement, in the half before and in this one
+    uint64_t least_half_ns; ///< when this half began
+    uint64_t look_ns;       ///< when this look began; 0: with the next acknowledgement
+    uint32_t look_count;
+    uint64_t delay_min_ns, delay_sum_ns; ///< in this look
+    uint64_t calm_ns;                    ///< since when it is calm
+    uint64_t raise_ms;                   ///< of calm before more is sent
+    uint64_t lowered_ns;                 ///< when less was sent last; 0: never
+    uint8_t was_raised;                  ///< since then
+} tarn_viewer_rate;
+
+/// A viewer gets everything at first.
+void tarn_viewer_rate_init(tarn_viewer_rate *rate);
+
+/// How many layers of a frame to send. Between key frames they only get fewer.
+/// @param layer_count  of the frame
+uint32_t tarn_viewer_rate_layers(tarn_viewer_rate *rate, tarn_stream_kind kind, uint32_t layer_count);
+
+/// Whether it does without extra frames.
+int tarn_viewer_rate_skips_extras(const tarn_viewer_rate *rate);
+
+/// A frame was acknowledged.
+void tarn_viewer_rate_acknowledged(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns);
+
+#endif

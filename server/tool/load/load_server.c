@@ -1,0 +1,153 @@
+#include "server/tool/load/load_server.h"
+#include "server/common/clock.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PAGE_BYTES_MAX = 65536 };
+
+// ---- the metrics page ----
+
+static bool wait_for(int fd, short events)
+{
+    struct pollfd pollfd = {.fd = fd, .events = events};
+    return poll(&pollfd, 1, LOAD_SERVER_WAIT_MS) > 0;
+}
+
+static int connect_within(const load_target *target)
+{
+    int fd = socket(target->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error = 0;
+    socklen_t bytes = sizeof error;
+    if (fd < 0) {
+        return -1;
+    }
+    bool begun =
+        connect(fd, (const struct sockaddr *)&target->address, target->address_bytes) == 0 || errno == EINPROGRESS;
+    if (begun && wait_for(fd, POLLOUT) && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 && error == 0) {
+        return fd;
+    }
+    close(fd);
+    return -1;
+}
+
+/// @return the length of the answer, which is terminated
+static size_t ask(int fd, const load_target *target, char *answer, size_t answer_bytes)
+{
+    char request[LOAD_TARGET_HOST_BYTES + 128];
+    size_t have = 0;
+    int length = snprintf(request, sizeof request, "GET /metrics HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n",
+                          target->authority);
+    if (send(fd, request, (size_t)length, MSG_NOSIGNAL) != length) {
+        return 0;
+    }
+    while (have < answer_bytes - 1 && wait_for(fd, POLLIN)) {
+        ssize_t got = recv(fd, answer + have, answer_bytes - 1 - have, 0);
+        if (got <= 0) {
+            break;
+        }
+        have += (size_t)got;
+    }
+    answer[have] = '\0';
+    return have;
+}
+
+static double value_of(const char *page, const char *name)
+{
+    char line[96];
+    snprintf(line, sizeof line, "\ntarn_%s ", name);
+    const char *found = strstr(page, line);
+    return found != NULL ? strtod(found + strlen(line), NULL) : 0;
+}
+
+bool load_metrics_fetch(const load_target *target, load_metrics *metrics)
+{
+    *metrics = (load_metrics){0};
+    char *page = malloc(PAGE_BYTES_MAX);
+    int fd = page != NULL ? connect_within(target) : -1;
+    if (fd >= 0) {
+        size_t have = ask(fd, target, page, PAGE_BYTES_MAX);
+        close(fd);
+        if (have > 0 && strncmp(page, "HTTP/1.1 200", 12) == 0 && strstr(page, "\ntarn_viewers ") != NULL) {
+            metrics->at_ns = tarn_clock_monotonic_ns();
+            metrics->viewers = value_of(page, "viewers");
+            metrics->frames_received_total = value_of(page, "frames_received_total");
+            metrics->frames_sent_total = value_of(page, "frames_sent_total");
+            metrics->frames_skipped_total = value_of(page, "frames_skipped_total");
+            metrics->bytes_sent_total = value_of(page, "bytes_sent_total");
+            metrics->realtime_factor = value_of(page, "realtime_factor");
+            metrics->step_seconds = value_of(page, "step_seconds");
+            metrics->encode_seconds = value_of(page, "encode_seconds");
+            metrics->particles = value_of(page, "particles");
+        }
+    }
+    free(page);
+    return metrics->at_ns != 0;
+}
+
+// ---- processes ----
+
+/// The first line of a file of /proc that begins so, without that beginning. @return whether it is there
+static bool read_line(const char *path, const char *beginning, char *text, int text_bytes)
+{
+    FILE *file = fopen(path, "r");
+    bool found = false;
+    while (file != NULL && !found && fgets(text, text_bytes, file) != NULL) {
+        size_t length = strlen(beginning);
+        found = strncmp(text, beginning, length) == 0;
+        if (found) {
+            memmove(text, text + length, strlen(text + length) + 1);
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return found;
+}
+
+/// Seconds that a process ran, from its threads' schedstat, which counts nanoseconds where stat has ticks.
+static double cpu_of(pid_t pid)
+{
+    char path[96], text[128];
+    uint64_t sum_ns = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *tasks = opendir(path);
+    if (tasks == NULL) {
+        return 0;
+    }
+    for (struct dirent *task; (task = readdir(tasks)) != NULL;) {
+        long tid = strtol(task->d_name, NULL, 10);
+        snprintf(path, sizeof path, "/proc/%d/task/%ld/schedstat", (int)pid, tid);
+        if (tid > 0 && read_line(path, "", text, sizeof text)) {
+            sum_ns += strtoull(text, NULL, 10);
+        }
+    }
+    closedir(tasks);
+    return 1e-9 * (double)sum_ns;
+}
+
+bool load_process_look(pid_t pid, load_process *process)
+{
+    char path[64], text[128];
+    *process = (load_process){.pid = pid};
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    if (pid <= 0 || !read_line(path, "VmRSS:", text, sizeof text)) {
+        return false;
+    }
+    process->rss_bytes = strtoull(text, NULL, 10) * 1024;
+    process->cpu_s = cpu_of(pid);
+    process->at_ns = tarn_clock_monotonic_ns();
+    return true;
+}
+
+pid_t load_process_child(pid_t pid)
+{
+    char path[96], text[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    return read_line(path, "", text, sizeof text) ? (pid_t)strtol(text, NULL, 10) : 0;
+}

@@ -1,0 +1,77 @@
+#include "server/worker/frame_plan.h"
+#include "server/worker/worker_limits.h"
+
+#include <string.h>
+
+static uint64_t ms(uint64_t count)
+{
+    return count * 1000000u;
+}
+
+void tarn_frame_plan_start(tarn_frame_plan *plan, uint64_t period_ns)
+{
+    memset(plan, 0, sizeof *plan);
+    plan->period_ns = period_ns;
+}
+
+void tarn_frame_plan_ask(tarn_frame_plan *plan)
+{
+    plan->is_key_asked = 1;
+}
+
+/// From when on there may be a key frame.
+static uint64_t key_from_ns(const tarn_frame_plan *plan)
+{
+    const uint64_t spaced_ns = plan->has_key ? plan->key_ns + ms(TARN_WORKER_KEY_SPACING_MS) : 0;
+    return spaced_ns > plan->hold_ns ? spaced_ns : plan->hold_ns;
+}
+
+int tarn_frame_plan_next(const tarn_frame_plan *plan, const tarn_frame_moment *moment, tarn_stream_kind *kind)
+{
+    const uint64_t now_ns = moment->now_ns;
+    const int may_key = now_ns >= key_from_ns(plan);
+    const int asked = plan->is_key_asked && may_key && !moment->awaits;
+    if (now_ns < plan->hold_ns || !(moment->is_due || asked))
+        return 0;
+    // Half a frame early counts as due: the frame that is nearest to the time.
+    const uint64_t early_ns = now_ns + plan->period_ns / 2;
+    *kind = TARN_STREAM_KEY;
+    if (asked || !plan->has_key)
+        return 1;
+    if (moment->step == plan->base_step)
+        return may_key; // nothing has moved: there is nothing else to make
+    if (moment->is_paused ? may_key : early_ns >= plan->key_ns + ms(TARN_WORKER_KEY_MS))
+        return 1;
+    const int is_base = moment->is_paused || early_ns >= plan->base_ns + ms(TARN_WORKER_BASE_MS);
+    *kind = is_base ? TARN_STREAM_BASE : TARN_STREAM_EXTRA;
+    return 1;
+}
+
+void tarn_frame_plan_made(tarn_frame_plan *plan, tarn_stream_kind kind, uint64_t step, uint64_t now_ns)
+{
+    if (kind == TARN_STREAM_EXTRA)
+        return;
+    plan->base_ns = now_ns;
+    plan->base_step = step;
+    if (kind != TARN_STREAM_KEY)
+        return;
+    plan->key_ns = now_ns;
+    plan->has_key = 1;
+    plan->is_key_asked = 0;
+}
+
+void tarn_frame_plan_hold(tarn_frame_plan *plan, uint64_t until_ns)
+{
+    plan->hold_ns = until_ns;
+}
+
+uint64_t tarn_frame_plan_due_ns(const tarn_frame_plan *plan, uint64_t step, uint64_t wanted_ns)
+{
+    const uint64_t key_ns = key_from_ns(plan);
+    uint64_t due_ns = wanted_ns;
+    if (due_ns != UINT64_MAX && step == plan->base_step && due_ns < key_ns)
+        due_ns = key_ns;
+    if (due_ns < plan->hold_ns)
+        due_ns = plan->hold_ns;
+    return plan->is_key_asked && key_ns < due_ns ? key_ns : due_ns;
+}

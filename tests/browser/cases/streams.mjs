@@ -1,0 +1,87 @@
+import { assert, assertEqual, test, until } from "../harness.mjs";
+import { Recording } from "../recording.mjs";
+import { drawn, look, said } from "../world.mjs";
+
+/** Of the scene that was recorded. */
+const TANK = { cells: [16, 8, 8], cellM: 0.0625 };
+/** The recording's key frames are 0 and 20, its base frames the other even ones. */
+const LOST_BASE = 6;
+
+const play = (world, isLost) => world.fake({ ...TANK, recording: new Recording("small-splash", isLost) });
+const address = (server) => `http://127.0.0.1:${server.port}/`;
+
+function differing(one, other) {
+  let count = 0;
+  for (let y = 0; y < one.height; y++) {
+    for (let x = 0; x < one.width; x++) {
+      const [a, b] = [one.at(x, y), other.at(x, y)];
+      if (a.reduce((sum, value, i) => sum + Math.abs(value - b[i]), 0) > 60) count++;
+    }
+  }
+  return count / (one.width * one.height);
+}
+
+test("frames of version 2: key, base and extra frames are decoded in order and the water is drawn", async (world) => {
+  const empty = await world.fake({ particles: 0, ...TANK });
+  const before = await world.pixels(await world.watch(address(empty)));
+  const server = await play(world);
+  const page = await world.watch(address(server));
+  const frames = await page.evaluate(() => window.tarn.nextFrames(60));
+  for (let i = 1; i < frames.length; i++) {
+    const [last, next] = [frames[i - 1], frames[i]];
+    const rises = next.epoch === last.epoch ? next.step > last.step : next.epoch > last.epoch;
+    assert(rises, `${last.epoch}/${last.step} is followed by ${next.epoch}/${next.step}`);
+  }
+  assert(new Set(frames.map((frame) => frame.hash)).size === frames.length, "frames repeat");
+  for (const kind of ["key", "base"]) {
+    assert(
+      frames.some((frame) => frame.kind === kind),
+      `no ${kind} frame was decoded`,
+    );
+  }
+  assert(new Set(frames.map((frame) => frame.particles)).size > 5, "particles don't come and go");
+  const fastest = Math.max(...frames.map((frame) => Math.hypot(...frame.meanVelocity)));
+  assert(fastest > 0.1 && fastest < 5, `the water moves at ${fastest} m/s`);
+  const seen = await look(
+    page,
+    "framesRefused",
+    "framesUnreferenced",
+    "layersPresent",
+    "layersTotal",
+    "coloured",
+  );
+  assertEqual(
+    seen,
+    { framesRefused: 0, framesUnreferenced: 0, layersPresent: 3, layersTotal: 3, coloured: true },
+    "what the page knows",
+  );
+  await drawn(page);
+  const share = differing(await world.pixels(page), before);
+  assert(share > 0.05, `only ${(100 * share).toFixed(1)} % of the pixels changed`);
+});
+
+test("frames of version 2: a lost base frame costs what refers to it, until the next key frame", async (world) => {
+  const server = await play(world, (index) => index === LOST_BASE);
+  const page = await world.watch(address(server));
+  const acks = () => server.received.filter((message) => message.t === "ack").length;
+  await until(
+    async () => (await look(page, "framesUnreferenced")).framesUnreferenced > 0,
+    "a frame comes without its reference",
+  );
+  const [first] = await Promise.all([look(page, "epoch", "framesDecoded", "particles"), drawn(page)]);
+  assert(first.particles > 0, "the last picture is gone");
+  const acked = acks();
+  await until(async () => (await look(page, "epoch")).epoch > first.epoch + 1, "the stream goes on", 30_000);
+  const then = await look(page, "framesDecoded", "framesRefused", "connections", "connection");
+  assert(then.framesDecoded > first.framesDecoded + 20, "too few frames were decoded afterwards");
+  assert(acks() > acked + 20, "frames were not acknowledged");
+  assertEqual(
+    [then.framesRefused, then.connections, then.connection],
+    [0, 1, "connected"],
+    "what the page knows",
+  );
+  assertEqual(await said(page), "", "what the page says");
+  const readout = await page.locator("#readout").textContent();
+  assert(/(key|base|extra) 3\/3 · [\d.]+ bits/.test(readout), `the readout says: ${readout}`);
+  assert(/\d+ unreferenced/.test(readout), `the readout says: ${readout}`);
+});

@@ -1,0 +1,131 @@
+// Any bytes as a sequence of stream frames, each behind its size as a u32: opening and decoding stay inside their
+// memory, which is exactly what the sequence's first key frame asks for; what is handed out lies inside the tank; what
+// opens can be written again to the same bytes (as far as this version knows them).
+#include "protocol/stream_layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
+
+enum { DECODER_BYTES_MAX = 2 << 20, FRAMES_MAX = 16 };
+
+typedef struct receiver {
+    void *memory;
+    tarn_stream *stream;
+    tarn_stream_particles out;
+} receiver;
+
+static void require(int condition)
+{
+    if (!condition)
+        abort();
+}
+
+/// Makes a decoder as a key frame asks for it. @return 0 where that is too large
+static int make_receiver(receiver *r, const tarn_stream_frame *key)
+{
+    const tarn_stream_size size = tarn_stream_size_of(key);
+    const size_t decoder_bytes = tarn_stream_bytes(&size);
+    if (decoder_bytes > DECODER_BYTES_MAX)
+        return 0;
+    r->memory = malloc(decoder_bytes);
+    r->stream = tarn_stream_make(r->memory, &size);
+    r->out.particles_max = size.slots;
+    r->out.positions = malloc((size_t)8 * size.slots + 1);
+    r->out.velocities = malloc((size_t)4 * size.slots + 1);
+    return 1;
+}
+
+static void free_receiver(receiver *r)
+{
+    free(r->memory);
+    free(r->out.positions);
+    free(r->out.velocities);
+}
+
+static void check_particles(const tarn_stream_frame *frame, const tarn_stream_particles *out)
+{
+    uint32_t particles = 0, layer = 0;
+    for (uint32_t l = 0; l < frame->layers_present; l++)
+        particles += frame->head.layers[l].particles;
+    require(out->count <= particles && out->count <= out->particles_max && out->unit_bits <= TARN_PLACE_BITS);
+    require(out->velocity_scale_m_s >= 0.0f && out->velocity_scale_m_s <= 3.40282347e38f);
+    for (size_t i = 0; i < out->count; i++) {
+        const uint16_t *position = out->positions + 4 * i;
+        const int8_t *velocity = out->velocities + 4 * i;
+        for (int a = 0; a < 3; a++)
+            require(position[a] >> out->unit_bits < frame->head.cells[a]);
+        require((frame->head.flags & TARN_STREAM_FLAG_COLOURS) != 0 ? position[3] < 256 : position[3] == 0);
+        require(velocity[3] >= (int8_t)layer && (uint32_t)velocity[3] < frame->layers_present); // in their order
+        layer = (uint32_t)velocity[3];
+    }
+}
+
+/// Looks at every node of the grid, and its borders.
+static void check_flow(const receiver *r)
+{
+    tarn_flow flow;
+    tarn_stream_flow(r->stream, &flow);
+    for (size_t t = 0; t < (size_t)flow.tiles[0] * flow.tiles[1] * flow.tiles[2]; t++) {
+        for (size_t n = 0; flow.index[t] > 0 && n < TARN_FLOW_BLOCK; n++) {
+            const int16_t *d = flow.nodes[(flow.index[t] - 1) * (size_t)TARN_FLOW_BLOCK + n].d;
+            for (int a = 0; a < 3; a++)
+                require(d[a] >= -TARN_FLOW_MAX && d[a] <= TARN_FLOW_MAX);
+        }
+    }
+}
+
+/// A head that the reader takes is one that the writer takes, and it gives the same bytes.
+static void check_rewrite(const tarn_stream_frame *frame, const uint8_t *bytes)
+{
+    uint8_t again[TARN_STREAM_HEADER_BYTES + TARN_FRAME_BODIES_MAX * TARN_FRAME_BODY_BYTES +
+                  TARN_FRAME_INPUTS_MAX * TARN_FRAME_INPUT_BYTES + TARN_STREAM_LAYERS_MAX * TARN_STREAM_LAYER_BYTES];
+    tarn_frame_input inputs[TARN_FRAME_INPUTS_MAX];
+    const size_t head_bytes = tarn_stream_head_bytes(&frame->head);
+    if (get_u16(bytes + STREAM_AT_HEADER_BYTES) !=
+        TARN_STREAM_HEADER_BYTES + frame->head.body_count * TARN_FRAME_BODY_BYTES)
+        return; // it has fields that this version doesn't know
+    for (uint32_t i = 0; i < frame->head.input_count; i++)
+        inputs[i] = tarn_stream_input_at(frame, i);
+    require(tarn_stream_write_head(&frame->head, inputs, again, sizeof again) == TARN_OK);
+    require(memcmp(again, bytes, STREAM_AT_UNUSED) == 0);
+    require(memcmp(again + TARN_STREAM_HEADER_BYTES, bytes + TARN_STREAM_HEADER_BYTES,
+                   head_bytes - TARN_STREAM_HEADER_BYTES) == 0);
+}
+
+/// Takes a frame, alone in a block of its size.
+static void take_frame(receiver *r, const uint8_t *bytes, size_t byte_count)
+{
+    uint8_t *alone = malloc(byte_count + 1);
+    tarn_stream_frame frame;
+    memcpy(alone, bytes, byte_count);
+    if (tarn_stream_open(alone, byte_count, &frame) == TARN_OK) {
+        const int is_key = frame.head.kind == TARN_STREAM_KEY;
+        check_rewrite(&frame, alone);
+        if (r->memory != NULL || (is_key && make_receiver(r, &frame))) {
+            const uint32_t most = r->out.particles_max;
+            const tarn_status status = tarn_stream_decode(r->stream, &frame, &r->out);
+            if (status == TARN_OK) {
+                check_particles(&frame, &r->out);
+                check_flow(r);
+            }
+            require(status != TARN_E_STATE || !is_key);
+            r->out.particles_max = most;
+        }
+    }
+    free(alone);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
+{
+    receiver r = {0};
+    for (int i = 0; i < FRAMES_MAX && byte_count >= 4; i++) {
+        const size_t said = get_u32(bytes), frame_bytes = said < byte_count - 4 ? said : byte_count - 4;
+        take_frame(&r, bytes + 4, frame_bytes);
+        bytes += 4 + frame_bytes;
+        byte_count -= 4 + frame_bytes;
+    }
+    free_receiver(&r);
+    return 0;
+}

@@ -1,0 +1,77 @@
+#include "tests/protocol/stream_swarm.h"
+
+#include "tests/protocol/golden_frames.h"
+
+#include <stdlib.h>
+
+static uint32_t any_below(stream_swarm *s, uint32_t end)
+{
+    return (uint32_t)(golden_random(&s->seed) >> 32) % end;
+}
+
+static int32_t end_of(const stream_swarm *s, int axis)
+{
+    return (s->cells[axis] << TARN_PLACE_BITS) - 1;
+}
+
+static void scatter(stream_swarm *s, model_particle *particle)
+{
+    for (int a = 0; a < 3; a++)
+        particle->place[a] = (int32_t)any_below(s, (uint32_t)end_of(s, a) + 1);
+    particle->is_alive = 1;
+}
+
+void stream_swarm_make(stream_swarm *s, const tarn_stream_head *head, uint32_t count, uint64_t seed)
+{
+    *s = (stream_swarm){.cells = {head->cells[0], head->cells[1], head->cells[2]}, .count = count, .seed = seed};
+    s->noise = 40;
+    s->particles = calloc(count + 1, sizeof *s->particles);
+    if (s->particles == NULL)
+        abort();
+    for (uint32_t i = 0; i < count; i++) {
+        scatter(s, &s->particles[i]);
+        s->particles[i].layer = (uint8_t)any_below(s, head->layer_count);
+        s->particles[i].colour = (uint8_t)(any_below(s, 4) == 0 ? any_below(s, 256) : 224);
+    }
+}
+
+void stream_swarm_free(stream_swarm *s)
+{
+    free(s->particles);
+    *s = (stream_swarm){0};
+}
+
+static void step_once(stream_swarm *s, model_particle *particle)
+{
+    const int32_t *p = particle->place;
+    const int32_t from_middle[3] = {p[0] - end_of(s, 0) / 2, p[1] - end_of(s, 1) / 2, p[2] - end_of(s, 2) / 2};
+    const int32_t move[3] = {from_middle[1] / 16 - 90, -from_middle[0] / 16, from_middle[0] / 64 + 30};
+    for (int a = 0; a < 3; a++) {
+        const int32_t noise = (int32_t)any_below(s, 2 * (uint32_t)s->noise + 1) - s->noise;
+        const int32_t place = p[a] + (move[a] < -2000 ? -2000 : move[a] > 2000 ? 2000 : move[a]) + noise;
+        particle->place[a] = place < 0 ? 0 : place > end_of(s, a) ? end_of(s, a) : place;
+    }
+}
+
+void stream_swarm_step(stream_swarm *s, uint32_t steps)
+{
+    for (uint32_t step = 0; step < steps; step++) {
+        for (uint32_t i = 0; i < s->count; i++) {
+            if (s->particles[i].is_alive)
+                step_once(s, &s->particles[i]);
+        }
+    }
+}
+
+void stream_swarm_renew(stream_swarm *s, uint32_t count)
+{
+    for (uint32_t i = 0; i < 2 * count && s->count > 0; i++) {
+        model_particle *particle = &s->particles[any_below(s, s->count)];
+        if (particle->is_alive) {
+            particle->is_alive = 0;
+        } else {
+            scatter(s, particle);
+            particle->colour = (uint8_t)(particle->colour + any_below(s, 2));
+        }
+    }
+}

@@ -1,0 +1,48 @@
+// codec.wasm for its tests: instances, frames going in, and running the tests.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+
+export const ABI = 3;
+export const HEADER_VALUES = 34;
+export const STATUS = {
+  memory: -2, space: -5, truncated: -6, malformed: -7, version: -8, limit: -9, state: -12,
+};
+
+/** @returns makes instances of the codec */
+export function codecs(path) {
+  const wasm = readFileSync(path);
+  return async () => {
+    const { instance, module } = await WebAssembly.instantiate(wasm, {});
+    assert.deepEqual(WebAssembly.Module.imports(module), []);
+    assert.equal(instance.exports.tarn_codec_abi(), ABI);
+    return instance.exports;
+  };
+}
+
+/** Copies a frame into the codec. @returns its size */
+export function give(codec, bytes) {
+  assert.equal(codec.tarn_codec_reserve(bytes.length, 0), 0);
+  new Uint8Array(codec.memory.buffer, codec.tarn_codec_input(), bytes.length).set(bytes);
+  return bytes.length;
+}
+
+export function text(codec, address) {
+  const bytes = new Uint8Array(codec.memory.buffer, address);
+  return Buffer.from(bytes.subarray(0, bytes.indexOf(0))).toString("ascii");
+}
+
+/** Runs tests by their names and ends the process with what came out. */
+export async function run(tests) {
+  let failed = 0;
+  for (const [name, test] of Object.entries(tests)) {
+    try {
+      await test();
+      console.log(`[       OK ] ${name}`);
+    } catch (error) {
+      failed++;
+      console.log(`[  FAILED  ] ${name}\n${error.stack}`);
+    }
+  }
+  console.log(`${Object.keys(tests).length - failed} passed, ${failed} failed`);
+  process.exit(failed ? 1 : 0);
+}

@@ -1,0 +1,198 @@
+// `tarn load` against a real server: its JSON report is read and compared with what the viewers were told to do.
+#include "server/common/option_number.h"
+#include "tests/server/server_process.h"
+#include "tests/server/test_cmocka.h"
+
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *const pool[] = {"--scene", "small-pool", "--scenes", TARN_TEST_SCENES, "--threads", "1", NULL};
+
+/// Runs the program with these options. @param text  receives what it printed, errors too where `errors` says so
+static int run(const char *options, int errors, char *text, size_t text_bytes)
+{
+    char command[1024];
+    snprintf(command, sizeof command, "%s load --quiet %s%s", TARN_TEST_TOOL, options, errors ? " 2>&1" : "");
+    FILE *out = popen(command, "r");
+    assert_non_null(out);
+    size_t have = fread(text, 1, text_bytes - 1, out);
+    text[have] = 0;
+    int status = pclose(out);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/// Runs it against a server and reads its report.
+static json_t *load(const server_process *server, const char *options, int status)
+{
+    static char text[65536];
+    char all[512];
+    snprintf(all, sizeof all, "--json --server-pid %d %s 127.0.0.1:%u", (int)server->pid, options, server->port);
+    int found = run(all, 0, text, sizeof text);
+    if (found != status)
+        fail_msg("tarn load ended with %d: %s", found, text);
+    json_error_t error;
+    json_t *report = json_loads(text, 0, &error);
+    if (!report)
+        fail_msg("%s: %s", error.text, text);
+    return report;
+}
+
+/// A number by its path, whose parts are parted by dots; -1 where it is missing or null.
+static double number(json_t *report, const char *path)
+{
+    char parts[128], *rest, *name;
+    snprintf(parts, sizeof parts, "%s", path);
+    for (name = strtok_r(parts, ".", &rest); name; name = strtok_r(NULL, ".", &rest))
+        report = json_object_get(report, name);
+    return json_is_number(report) ? json_number_value(report) : -1;
+}
+
+static void viewers_and_pushers_are_measured(void **state)
+{
+    (void)state;
+    static server_process server;
+    server_start(&server, pool);
+    json_t *report = load(&server, "--viewers 3 --pushers 1 --seconds 2 --check 4", 0);
+    assert_true(json_is_true(json_object_get(report, "good")));
+    assert_true(number(report, "viewers.steady.frames") > 3);
+    assert_int_equal(number(report, "viewers.steady.connections"), 3);
+    assert_true(number(report, "viewers.steady.interval.count") > 0);
+    // Every frame of the scene holds 16384 particles of 3 bytes and little more.
+    double bytes = number(report, "viewers.steady.mbit_s_each") * 1e6 / 8 * number(report, "seconds");
+    double frames = number(report, "viewers.steady.frames") / 3;
+    assert_true(bytes / frames > 49152 * 0.5 && bytes / frames < 60000 * 2.0);
+    assert_true(number(report, "inputs.sent") > 0);
+    assert_true(number(report, "inputs.to_first_bytes.count") > 0);
+    assert_true(number(report, "inputs.to_first_bytes.p50_ms") > 0);
+    assert_true(number(report, "inputs.to_frame.mean_ms") >= number(report, "inputs.to_first_bytes.mean_ms"));
+    assert_int_equal(number(report, "inputs.refused"), 0);
+    assert_true(number(report, "checks.decoded") > 0);
+    assert_int_equal(number(report, "checks.wrong"), 0);
+    json_decref(report);
+    server_stop(&server);
+}
+
+static void the_server_is_looked_at(void **state)
+{
+    (void)state;
+    static server_process server;
+    server_start(&server, pool);
+    json_t *report = load(&server, "--viewers 2 --pushers 0 --seconds 1", 0);
+    assert_int_equal(number(report, "server.gateway.pid"), server.pid);
+    assert_int_equal(number(report, "server.worker.pid"), server_worker(&server));
+    assert_true(number(report, "server.gateway.rss_bytes") > 1e6);
+    assert_true(number(report, "server.worker.cpu_s") > 0);
+    assert_true(number(report, "server.metrics.frames_made_per_s") > 0);
+    assert_int_equal(number(report, "server.metrics.particles"), 16384);
+    assert_int_equal(number(report, "server.metrics.viewers"), 2);
+    assert_true(json_is_null(json_object_get(json_object_get(report, "inputs"), "to_frame")));
+    json_decref(report);
+    server_stop(&server);
+}
+
+static void viewers_misbehave_as_they_are_told(void **state)
+{
+    (void)state;
+    static server_process server;
+    server_start(&server, pool);
+    json_t *report = load(&server,
+                          "--viewers 8 --slow 1 --stalled 1 --half-open 1 --reconnecting 25% --slow-rate 1 "
+                          "--reconnect-after 1 --seconds 4 --pushers 0",
+                          0);
+    assert_int_equal(number(report, "viewers.steady.viewers"), 3);
+    assert_int_equal(number(report, "viewers.reconnecting.viewers"), 2);
+    assert_int_equal(number(report, "viewers.stalled.frames"), 0);
+    assert_int_equal(number(report, "viewers.half_open.frames"), 0);
+    // They all had a first one.
+    assert_int_equal(number(report, "viewers.stalled.first_frame.count"), 1);
+    assert_int_equal(number(report, "viewers.half_open.first_frame.count"), 1);
+    assert_true(number(report, "viewers.reconnecting.connections") > 3);
+    assert_true(number(report, "viewers.reconnecting.first_frame.count") > 3);
+    assert_true(number(report, "viewers.slow.frames") > 0);
+    assert_true(number(report, "viewers.slow.mbit_s_each") < 1.5);
+    assert_true(number(report, "viewers.slow.frames_per_s_each") < number(report, "viewers.steady.frames_per_s_each"));
+    assert_true(number(report, "viewers.slow.frames_dropped") > 0);
+    assert_true(number(report, "viewers.steady.frames") > 0);
+    json_decref(report);
+    server_stop(&server);
+}
+
+static void a_server_that_ends_is_a_failure(void **state)
+{
+    (void)state;
+    static server_process server;
+    static char text[65536];
+    char options[128];
+    server_start(&server, pool);
+    snprintf(options, sizeof options, "--viewers 2 --pushers 0 --seconds 60 127.0.0.1:%u", server.port);
+    pid_t killer = fork();
+    if (killer == 0) {
+        sleep(3);
+        kill(server.pid, SIGTERM);
+        _exit(0);
+    }
+    assert_int_equal(run(options, 1, text, sizeof text), EXIT_FAILURE);
+    assert_non_null(strstr(text, "the server is ending"));
+    waitpid(killer, NULL, 0);
+    assert_int_equal(server_wait(&server), 0);
+}
+
+static void a_wrong_frame_is_found(void **state)
+{
+    (void)state;
+    static server_process server;
+    static const char *const fake[] = {"--worker", TARN_TEST_FAKE_WORKER, NULL};
+    setenv("TARN_FAKE_WORKER", "outside", 1);
+    server_start(&server, fake);
+    json_t *report = load(&server, "--viewers 1 --pushers 0 --seconds 1 --check 1", EXIT_FAILURE);
+    assert_true(number(report, "checks.wrong") > 0);
+    assert_true(json_is_false(json_object_get(report, "good")));
+    json_decref(report);
+    server_stop(&server);
+}
+
+static void what_cannot_be_is_said(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options, *sentence;
+        int status;
+    } wrong[] = {
+        {"--viewers 0", "--viewers: found \"0\"; allowed: a whole number from 1 to 1024", TARN_EXIT_USAGE},
+        {"--slow 120%", "--slow: found \"120%\"", TARN_EXIT_USAGE},
+        {"--viewers 4 --slow 50% --stalled 3", "5 slow, stalled, half-open and reconnecting viewers", TARN_EXIT_USAGE},
+        {"--viewers 1024 --pushers 1", "1025 viewers and pushers; allowed: 1024", TARN_EXIT_USAGE},
+        {"--seconds 5x", "--seconds: found \"5x\"", TARN_EXIT_USAGE},
+        {"192.0.2.1:8080", "--allow-remote", TARN_EXIT_USAGE},
+        {"[2001:db8::1]:80", "--allow-remote", TARN_EXIT_USAGE},
+        {"https://127.0.0.1/", "allowed are http and ws", TARN_EXIT_USAGE},
+        {"127.0.0.1:70000", "found the port \"70000\"", TARN_EXIT_USAGE},
+        {"http://127.0.0.1/page", "found the path \"/page\"", TARN_EXIT_USAGE},
+        {"127.0.0.1 127.0.0.1", "found a second server", TARN_EXIT_USAGE},
+        {"127.0.0.1:1", "Connection refused", EXIT_FAILURE},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char text[4096];
+        int status = run(wrong[i].options, 1, text, sizeof text);
+        if (status != wrong[i].status || !strstr(text, wrong[i].sentence))
+            fail_msg("tarn load %s: status %d, %s", wrong[i].options, status, text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(viewers_and_pushers_are_measured),
+        cmocka_unit_test(the_server_is_looked_at),
+        cmocka_unit_test(viewers_misbehave_as_they_are_told),
+        cmocka_unit_test(a_server_that_ends_is_a_failure),
+        cmocka_unit_test(a_wrong_frame_is_found),
+        cmocka_unit_test(what_cannot_be_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

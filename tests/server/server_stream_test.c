@@ -1,0 +1,297 @@
+// The stream of frames, through gateway and worker: whoever joins or falls behind gets a key frame and can decode all
+// that follows; a slow viewer gets less.
+#include "server/common/clock.h"
+#include "tests/server/server_process.h"
+#include "tests/server/stream_client.h"
+#include "tests/server/test_cmocka.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static server_process server;
+
+static int start(void **state)
+{
+    (void)state;
+    static const char *const arguments[] = {"--frames", "2",          "--scenes", TARN_TEST_SCENES,
+                                            "--scene",  "small-pool", NULL};
+    server_start(&server, arguments);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    server_stop(&server);
+    return 0;
+}
+
+/// Every test begins with a viewer of the running pool that has seen its first frame.
+static int begin(void **state)
+{
+    static stream_client client;
+    stream_client_enter(&client, server.port);
+    stream_client_see(&client);
+    *state = &client;
+    return 0;
+}
+
+static int end(void **state)
+{
+    stream_client_close(*state);
+    return 0;
+}
+
+static int is_key(const stream_client *client)
+{
+    return client->frame.head.kind == TARN_STREAM_KEY;
+}
+
+static uint32_t particles_said(const stream_client *client)
+{
+    uint32_t count = 0;
+    for (uint32_t l = 0; l < client->frame.layers_present; l++)
+        count += client->frame.head.layers[l].particles;
+    return count;
+}
+
+static void test_whoever_joins_begins_with_a_key_frame(void **state)
+{
+    stream_client *client = *state, other;
+    assert_true(is_key(client));
+    assert_true(client->particles.count > 0);
+    assert_int_equal(client->particles.count, particles_said(client));
+    for (int i = 0; i < 5; i++) {
+        stream_client_enter(&other, server.port);
+        stream_client_see(&other);
+        assert_true(is_key(&other));
+        for (int k = 0; k < 10; k++)
+            stream_client_see(&other);
+        stream_client_close(&other);
+        stream_client_see(client);
+    }
+}
+
+static void test_a_viewer_that_keeps_up_decodes_everything(void **state)
+{
+    stream_client *client = *state;
+    uint32_t kinds[3] = {0};
+    for (int i = 0; i < 150; i++) {
+        stream_client_see(client);
+        kinds[client->frame.head.kind]++;
+        assert_int_equal(client->particles.count, particles_said(client));
+    }
+    if (kinds[0] < 2 || kinds[1] < 20 || kinds[2] < 10)
+        fail_msg("%u key, %u base and %u extra frames", kinds[0], kinds[1], kinds[2]);
+}
+
+static void test_a_viewer_that_stalls_goes_on_with_a_key_frame(void **state)
+{
+    stream_client *client = *state, other;
+    stream_client_enter(&other, server.port);
+    int in_flight = 0, passed = 0;
+    client->ws.auto_ack = 0;
+    while (passed < 12) { // far more than are kept
+        stream_client_see(&other);
+        passed += other.frame.head.kind != TARN_STREAM_EXTRA;
+        while (stream_client_next(client, 0))
+            in_flight++;
+    }
+    assert_in_range(in_flight, 1, 4);
+    const uint32_t number = client->frame.head.number;
+    client->ws.auto_ack = 1;
+    stream_client_ack(client);
+    stream_client_see(client);
+    assert_true(is_key(client));
+    assert_true(client->frame.head.number > number + 8);
+    for (int i = 0; i < 40; i++)
+        stream_client_see(client);
+    stream_client_close(&other);
+}
+
+typedef struct kept_frame {
+    uint32_t number;
+    uint8_t *bytes;
+    size_t byte_count;
+} kept_frame;
+
+static kept_frame keep(const stream_client *client)
+{
+    kept_frame kept = {client->frame.head.number, malloc(client->byte_count), client->byte_count};
+    memcpy(kept.bytes, client->bytes, client->byte_count);
+    return kept;
+}
+
+static void test_two_viewers_get_the_same_bytes(void **state)
+{
+    enum { FRAMES = 40 };
+    static kept_frame a[FRAMES], b[FRAMES];
+    stream_client *client = *state, other;
+    int same = 0;
+    stream_client_enter(&other, server.port);
+    for (int i = 0; i < FRAMES; i++) { // in turns, so that neither falls behind
+        stream_client_see(client);
+        a[i] = keep(client);
+        stream_client_see(&other);
+        b[i] = keep(&other);
+    }
+    for (int i = 0; i < FRAMES; i++)
+        for (int k = 0; k < FRAMES; k++) {
+            if (a[i].number != b[k].number)
+                continue;
+            same++; // one of them may have fewer layers
+            assert_memory_equal(a[i].bytes, b[k].bytes,
+                                a[i].byte_count < b[k].byte_count ? a[i].byte_count : b[k].byte_count);
+        }
+    assert_true(same >= 5);
+    for (int i = 0; i < FRAMES; i++) {
+        free(a[i].bytes);
+        free(b[i].bytes);
+    }
+    stream_client_close(&other);
+}
+
+/// Waits for the first frame of another epoch.
+static void see_fresh_start(stream_client *client)
+{
+    const uint32_t epoch = client->frame.head.epoch;
+    do
+        stream_client_see(client);
+    while (client->frame.head.epoch == epoch);
+    assert_true(is_key(client));
+    for (int i = 0; i < 20; i++)
+        stream_client_see(client);
+}
+
+static void test_a_fresh_start_begins_with_a_key_frame(void **state)
+{
+    stream_client *client = *state;
+    ws_client_control(&client->ws, TARN_CONTROL_RESET, NULL);
+    see_fresh_start(client);
+    ws_client_control(&client->ws, TARN_CONTROL_LOAD, "small-dam");
+    see_fresh_start(client);
+    assert_int_equal(client->frame.head.cells[1], 8);
+    ws_client_control(&client->ws, TARN_CONTROL_LOAD, "small-pool");
+    see_fresh_start(client);
+    assert_int_equal(client->frame.head.cells[1], 16);
+}
+
+static void test_a_tank_that_is_set_back_begins_with_a_key_frame(void **state)
+{
+    (void)state;
+    static server_process unstable;
+    stream_client client;
+    static const char *const arguments[] = {"--frames", "2",          "--scenes", TARN_TEST_SCENES,
+                                            "--scene",  "small-pool", "--worker", TARN_TEST_UNSTABLE_WORKER,
+                                            NULL};
+    setenv("TARN_UNSTABLE_CALLS", "40,130", 1);
+    server_start(&unstable, arguments);
+    unsetenv("TARN_UNSTABLE_CALLS");
+    stream_client_enter(&client, unstable.port);
+    stream_client_see(&client);
+    see_fresh_start(&client); // afresh
+    see_fresh_start(&client); // to a state that was kept
+    stream_client_close(&client);
+    server_stop(&unstable);
+}
+
+static int contains(const stream_client *client, uint32_t sequence)
+{
+    for (uint32_t i = 0; i < client->frame.head.input_count; i++) {
+        const tarn_frame_input input = tarn_stream_input_at(&client->frame, i);
+        if (input.viewer_id == client->ws.viewer_id && input.sequence >= sequence)
+            return 1;
+    }
+    return 0;
+}
+
+static void test_a_paused_tank_shows_a_key_frame_and_its_steps(void **state)
+{
+    stream_client *client = *state, other;
+    ws_client_control(&client->ws, TARN_CONTROL_PAUSE, NULL);
+    do // a key frame, which may come behind another where one was made just before
+        stream_client_see(client);
+    while (!(client->frame.head.flags & TARN_FRAME_FLAG_PAUSED) || !is_key(client));
+    uint64_t step = client->frame.head.step;
+    assert_false(stream_client_next(client, 1500)); // longer than between key frames
+    for (int i = 0; i < 3; i++) {
+        ws_client_control(&client->ws, TARN_CONTROL_STEP, NULL);
+        do
+            stream_client_see(client);
+        while (!contains(client, client->ws.sequence));
+        assert_int_equal(client->frame.head.step, ++step);
+    }
+    stream_client_enter(&other, server.port);
+    do // key frames that are kept, and what moves them, until it sees what there is
+        stream_client_see(&other);
+    while (other.frame.head.step < step);
+    stream_client_close(&other);
+    ws_client_control(&client->ws, TARN_CONTROL_RESUME, NULL);
+    do
+        stream_client_see(client);
+    while (client->frame.head.flags & TARN_FRAME_FLAG_PAUSED || client->frame.head.step < step + 20);
+}
+
+/// Acknowledges later than frames come, as if they had queued on their way.
+static void test_a_slow_viewer_gets_less(void **state)
+{
+    stream_client *client = *state;
+    for (int i = 0; i < 30; i++)
+        stream_client_see(client);
+    client->ws.auto_ack = 0;
+    for (int keys = 0; !is_key(client) || client->frame.layers_present > 1; keys += is_key(client)) {
+        if (keys > 30)
+            fail_msg("%u of %u layers", client->frame.layers_present, client->frame.head.layer_count);
+        stream_client_see(client);
+        usleep(120000);
+        stream_client_ack(client);
+    }
+    const uint32_t before = client->frame.head.layer_count;
+    assert_true(before > 1);
+    assert_int_equal(client->particles.count, client->frame.head.layers[0].particles);
+    for (int i = 0; i < 10; i++) {
+        stream_client_see(client);
+        stream_client_ack(client);
+        assert_true(client->frame.head.kind != TARN_STREAM_EXTRA);
+        assert_int_equal(client->frame.layers_present, 1);
+    }
+    assert_true(server_metric(server.port, "tarn_viewers_by_layers{layers=\"1\"}") == 1);
+}
+
+static void test_metrics_count_what_is_sent(void **state)
+{
+    stream_client *client = *state;
+    for (int i = 0; i < 20; i++)
+        stream_client_see(client);
+    static const char *const names[] = {
+        "tarn_frames_by_kind_total{kind=\"key\"}",
+        "tarn_frames_by_kind_total{kind=\"base\"}",
+        "tarn_frames_by_kind_total{kind=\"extra\"}",
+        "tarn_frame_bytes_by_kind_total{kind=\"key\"}",
+        "tarn_frame_bytes_by_kind_total{kind=\"base\"}",
+        "tarn_frame_bytes_by_kind_total{kind=\"extra\"}",
+        "tarn_keys_asked_total",
+        "tarn_encoder_bytes",
+    };
+    for (int i = 0; i < 8; i++)
+        if (server_metric(server.port, names[i]) < 1)
+            fail_msg("%s is %g", names[i], server_metric(server.port, names[i]));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_whoever_joins_begins_with_a_key_frame, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_viewer_that_keeps_up_decodes_everything, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_viewer_that_stalls_goes_on_with_a_key_frame, begin, end),
+        cmocka_unit_test_setup_teardown(test_two_viewers_get_the_same_bytes, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_fresh_start_begins_with_a_key_frame, begin, end),
+        cmocka_unit_test(test_a_tank_that_is_set_back_begins_with_a_key_frame),
+        cmocka_unit_test_setup_teardown(test_a_paused_tank_shows_a_key_frame_and_its_steps, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_slow_viewer_gets_less, begin, end),
+        cmocka_unit_test_setup_teardown(test_metrics_count_what_is_sent, begin, end),
+    };
+    return cmocka_run_group_tests_name("server_stream", tests, start, stop);
+}

@@ -1,0 +1,443 @@
+// What decides who is sent which frame, by itself: the plan of frames, the worker's end of
+// the socket, the frames that are kept, a viewer's rate.
+#include "server/common/ipc.h"
+#include "server/gateway/fanout.h"
+#include "server/gateway/viewer_rate.h"
+#include "server/worker/frame_plan.h"
+#include "server/worker/worker_limits.h"
+#include "server/worker/worker_link.h"
+#include "tests/server/test_cmocka.h"
+
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static uint64_t ms(uint64_t count)
+{
+    return count * 1000000u;
+}
+
+// -------------------------------------------------------------------------------------------------------------- plan
+
+/// Runs a plan for some time. @param kinds  how many frames of each were made
+static void run_plan(tarn_frame_plan *plan, uint64_t *now_ns, uint64_t *step, uint32_t frames, uint32_t kinds[3])
+{
+    memset(kinds, 0, 3 * sizeof *kinds);
+    for (uint32_t i = 0; i < frames; i++) {
+        tarn_stream_kind kind;
+        *step += 2;
+        const tarn_frame_moment moment = {.now_ns = *now_ns, .step = *step, .is_due = 1};
+        assert_true(tarn_frame_plan_next(plan, &moment, &kind));
+        tarn_frame_plan_made(plan, kind, *step, *now_ns);
+        kinds[kind]++;
+        *now_ns += plan->period_ns;
+    }
+}
+
+static void test_a_running_tank_makes_15_base_frames_and_a_key_frame_in_a_second(void **state)
+{
+    (void)state;
+    static const uint32_t rates[] = {30, 60, 15, 10};
+    static const uint32_t kinds_expected[][3] = {{3, 42, 45}, {3, 42, 135}, {3, 42, 0}, {3, 27, 0}};
+    for (int r = 0; r < 4; r++) {
+        tarn_frame_plan plan;
+        uint32_t kinds[3];
+        uint64_t now_ns = ms(5000), step = 0;
+        tarn_frame_plan_start(&plan, 1000000000u / rates[r]);
+        run_plan(&plan, &now_ns, &step, 3 * rates[r], kinds);
+        for (int k = 0; k < 3; k++)
+            if (kinds[k] + 1 < kinds_expected[r][k] || kinds[k] > kinds_expected[r][k] + 1)
+                fail_msg("%u frames/s: %u of kind %d, expected about %u", rates[r], kinds[k], k, kinds_expected[r][k]);
+    }
+}
+
+static void test_a_key_frame_that_is_asked_for_comes_at_once_but_not_too_often(void **state)
+{
+    (void)state;
+    tarn_frame_plan plan;
+    tarn_stream_kind kind;
+    uint32_t kinds[3];
+    uint64_t now_ns = ms(5000), step = 0;
+    tarn_frame_plan_start(&plan, ms(33));
+    run_plan(&plan, &now_ns, &step, 10, kinds);
+    tarn_frame_plan_ask(&plan);
+    tarn_frame_moment moment = {.now_ns = now_ns, .step = step, .awaits = 1};
+    assert_false(tarn_frame_plan_next(&plan, &moment, &kind)); // the step that is about to be made is to be in it
+    moment.awaits = 0;
+    assert_true(tarn_frame_plan_next(&plan, &moment, &kind));
+    assert_int_equal(kind, TARN_STREAM_KEY);
+    tarn_frame_plan_made(&plan, kind, step, now_ns);
+    assert_false(tarn_frame_plan_next(&plan, &moment, &kind)); // it is there
+    tarn_frame_plan_ask(&plan);
+    moment.now_ns = now_ns + ms(TARN_WORKER_KEY_SPACING_MS) - 1;
+    assert_false(tarn_frame_plan_next(&plan, &moment, &kind));
+    assert_int_equal(tarn_frame_plan_due_ns(&plan, step, UINT64_MAX), moment.now_ns + 1);
+    moment.now_ns++;
+    assert_true(tarn_frame_plan_next(&plan, &moment, &kind));
+    assert_int_equal(kind, TARN_STREAM_KEY);
+}
+
+static void test_a_paused_tank_makes_a_key_frame_and_then_nothing(void **state)
+{
+    (void)state;
+    tarn_frame_plan plan;
+    tarn_stream_kind kind;
+    tarn_frame_plan_start(&plan, ms(33));
+    tarn_frame_moment moment = {.now_ns = ms(9000), .step = 7, .is_due = 1, .is_paused = 1};
+    assert_true(tarn_frame_plan_next(&plan, &moment, &kind));
+    assert_int_equal(kind, TARN_STREAM_KEY);
+    tarn_frame_plan_made(&plan, kind, 7, ms(9000));
+    assert_true(tarn_frame_plan_due_ns(&plan, 7, UINT64_MAX) == UINT64_MAX);
+    moment.is_due = 0;
+    moment.now_ns = ms(60000);
+    assert_false(tarn_frame_plan_next(&plan, &moment, &kind));
+    // Its single steps: key frames, or base frames where they come fast.
+    moment = (tarn_frame_moment){.now_ns = ms(60000), .step = 8, .is_due = 1, .is_paused = 1};
+    assert_true(tarn_frame_plan_next(&plan, &moment, &kind));
+    assert_int_equal(kind, TARN_STREAM_KEY);
+    tarn_frame_plan_made(&plan, kind, 8, moment.now_ns);
+    moment.step = 9;
+    moment.now_ns += ms(33);
+    assert_true(tarn_frame_plan_next(&plan, &moment, &kind));
+    assert_int_equal(kind, TARN_STREAM_BASE);
+    // Without a step there is nothing but a key frame to make, and that not yet.
+    tarn_frame_plan_made(&plan, kind, 9, moment.now_ns);
+    moment.now_ns += ms(33);
+    assert_false(tarn_frame_plan_next(&plan, &moment, &kind));
+    assert_true(tarn_frame_plan_due_ns(&plan, 9, moment.now_ns) == ms(60000 + TARN_WORKER_KEY_SPACING_MS));
+}
+
+static void test_nothing_is_made_while_there_is_no_room(void **state)
+{
+    (void)state;
+    tarn_frame_plan plan;
+    tarn_stream_kind kind;
+    tarn_frame_plan_start(&plan, ms(33));
+    tarn_frame_plan_ask(&plan);
+    tarn_frame_plan_hold(&plan, ms(1000));
+    tarn_frame_moment moment = {.now_ns = ms(999), .step = 1, .is_due = 1};
+    assert_false(tarn_frame_plan_next(&plan, &moment, &kind));
+    assert_int_equal(tarn_frame_plan_due_ns(&plan, 1, 0), ms(1000));
+    moment.now_ns = ms(1000);
+    assert_true(tarn_frame_plan_next(&plan, &moment, &kind));
+}
+
+// -------------------------------------------------------------------------------------------------------------- link
+
+static void test_a_frame_that_others_refer_to_waits_until_it_is_sent(void **state)
+{
+    (void)state;
+    static tarn_worker_link link;
+    static uint8_t taken[1 << 16];
+    const uint32_t bytes = 8 << 20; // more than a socket holds
+    const tarn_ipc_sink sink = {0};
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    assert_int_equal(tarn_worker_link_open(&link, ends[0], &sink), TARN_OK);
+    for (int i = 0; i < 2; i++) { // the first is being sent, the second may give way
+        memset(tarn_worker_link_frame_space(&link, 0), 1 + i, bytes);
+        tarn_worker_link_frame_put(&link, 0, 1, bytes, i == 0);
+        assert_int_equal(tarn_worker_link_frame_waits(&link, 0), i == 0);
+        assert_int_equal(tarn_worker_link_flush(&link), TARN_OK);
+        assert_false(tarn_worker_link_frame_waits(&link, 0));
+    }
+    memset(tarn_worker_link_frame_space(&link, 0), 3, bytes);
+    tarn_worker_link_frame_put(&link, 0, 1, bytes, 1);
+    assert_true(tarn_worker_link_frame_waits(&link, 0));
+    assert_int_equal(link.slots[0].replaced, 1);
+    uint64_t got = 0;
+    while (got < 2 * ((uint64_t)bytes + TARN_IPC_HEADER_BYTES)) {
+        assert_int_equal(tarn_worker_link_flush(&link), TARN_OK);
+        const ssize_t count = read(ends[1], taken, sizeof taken);
+        assert_true(count > 0);
+        got += (uint64_t)count;
+        if (got > (uint64_t)bytes + sizeof taken)
+            assert_false(tarn_worker_link_frame_waits(&link, 0)); // it is on its way
+    }
+    assert_int_equal(taken[0], 3);
+    tarn_worker_link_close(&link);
+    close(ends[1]);
+}
+
+// ------------------------------------------------------------------------------------------------------------ fanout
+
+enum { EPOCH = 5, LAYER_BYTES = 40 };
+
+static tarn_fanout fanout;
+static tarn_fanout_inputs inputs;
+
+/// Writes a frame of two layers as the worker would, of any bytes behind its head. @return its size
+static uint32_t write_frame(uint8_t *bytes, tarn_stream_kind kind, uint32_t number, uint32_t reference, uint32_t epoch)
+{
+    const tarn_frame_input input = {3, number};
+    tarn_stream_head head = {.kind = (uint8_t)kind, .place_bits = 4, .layer_count = 2, .epoch = epoch};
+    head.number = number;
+    head.reference = kind == TARN_STREAM_KEY ? number : reference;
+    head.step = 10 * (uint64_t)number;
+    head.interval_steps = 4;
+    head.interval_s = 0.1f;
+    head.realtime_factor = 1;
+    head.input_count = 1;
+    head.cell_m = 0.1f;
+    head.orientation[3] = 1;
+    for (int axis = 0; axis < 3; axis++)
+        head.cells[axis] = 16;
+    head.flow_tiles = head.flow_tiles_max = 1;
+    head.flow_bytes = LAYER_BYTES;
+    for (int l = 0; l < 2; l++)
+        head.layers[l] = (tarn_stream_layer){LAYER_BYTES, 8, 8, 8};
+    const size_t head_bytes = tarn_stream_head_bytes(&head);
+    head.frame_bytes = (uint32_t)head_bytes + 3 * LAYER_BYTES;
+    assert_int_equal(tarn_stream_write_head(&head, &input, bytes, head_bytes), TARN_OK);
+    memset(bytes + head_bytes, (int)number, 3 * LAYER_BYTES);
+    return head.frame_bytes;
+}
+
+static tarn_status receive(tarn_stream_kind kind, uint32_t number, uint32_t reference)
+{
+    uint8_t *space = tarn_fanout_space(&fanout);
+    assert_non_null(space);
+    return tarn_fanout_take(&fanout, write_frame(space, kind, number, reference, EPOCH), EPOCH, &inputs);
+}
+
+/// A viewer of the fan-out. @return the number of the frame that it is sent, or 0
+typedef struct watcher {
+    uint64_t reference, sent;
+} watcher;
+
+static uint32_t send_to(watcher *w, int skip_extras)
+{
+    const tarn_fanout_frame *frame = tarn_fanout_next(&fanout, w->reference, w->sent, skip_extras);
+    if (!frame)
+        return 0;
+    w->sent = frame->serial;
+    if (frame->kind != TARN_STREAM_EXTRA)
+        w->reference = frame->serial;
+    // The frame is still there as it was received.
+    assert_int_equal(tarn_fanout_bytes(&fanout, frame)[frame->cut_bytes[1] - 1], (uint8_t)frame->number);
+    return frame->number;
+}
+
+static int begin_fanout(void **state)
+{
+    (void)state;
+    tarn_fanout_init(&fanout);
+    return 0;
+}
+
+static int end_fanout(void **state)
+{
+    (void)state;
+    tarn_fanout_free(&fanout);
+    return 0;
+}
+
+static void test_who_keeps_up_gets_every_frame_and_who_is_late_the_chain(void **state)
+{
+    (void)state;
+    watcher quick = {0}, late = {0}, calm = {0};
+    assert_true(tarn_fanout_is_lost(&fanout, 0));
+    assert_int_equal(receive(TARN_STREAM_KEY, 1, 0), TARN_OK);
+    assert_int_equal(inputs.count, 1);
+    assert_int_equal(inputs.inputs[0].sequence, 1);
+    assert_false(tarn_fanout_is_lost(&fanout, 0));
+    assert_int_equal(send_to(&quick, 0), 1);
+    assert_int_equal(send_to(&late, 0), 1);
+    assert_int_equal(send_to(&calm, 1), 1);
+    assert_int_equal(send_to(&quick, 0), 0);
+    static const uint32_t references[] = {0, 0, 1, 1, 3, 3, 5};
+    for (uint32_t n = 2; n <= 6; n++) { // extra base extra base extra
+        assert_int_equal(receive(n % 2 ? TARN_STREAM_BASE : TARN_STREAM_EXTRA, n, references[n]), TARN_OK);
+        assert_int_equal(send_to(&quick, 0), n);
+        assert_int_equal(send_to(&calm, 1), n % 2 ? n : 0);
+    }
+    assert_int_equal(send_to(&late, 0), 3);
+    assert_int_equal(send_to(&late, 0), 5);
+    assert_int_equal(send_to(&late, 0), 6);
+    assert_int_equal(send_to(&late, 0), 0);
+    assert_false(tarn_fanout_is_lost(&fanout, late.reference));
+}
+
+static void test_who_is_too_late_waits_for_a_key_frame(void **state)
+{
+    (void)state;
+    watcher late = {0}, other = {0};
+    receive(TARN_STREAM_KEY, 1, 0);
+    send_to(&late, 0);
+    send_to(&other, 0);
+    for (uint32_t n = 2; n <= TARN_FANOUT_CHAIN_MAX + 1; n++)
+        receive(TARN_STREAM_BASE, n, n - 1);
+    assert_false(tarn_fanout_is_lost(&fanout, late.reference)); // the key frame is gone, what moves it isn't
+    assert_true(tarn_fanout_is_lost(&fanout, 0));
+    for (uint32_t n = 2; n <= TARN_FANOUT_CHAIN_MAX + 1; n++)
+        assert_int_equal(send_to(&other, 0), n);
+    receive(TARN_STREAM_BASE, TARN_FANOUT_CHAIN_MAX + 2, TARN_FANOUT_CHAIN_MAX + 1);
+    assert_true(tarn_fanout_is_lost(&fanout, late.reference));
+    assert_int_equal(send_to(&late, 0), 0);
+    receive(TARN_STREAM_KEY, 20, 0);
+    assert_int_equal(send_to(&late, 0), 20);
+    assert_int_equal(send_to(&other, 0), 20); // instead of the base frame that came before
+    assert_int_equal(send_to(&other, 0), 0);
+}
+
+static void test_a_frame_that_moves_another_than_the_newest_ends_the_chain(void **state)
+{
+    (void)state;
+    watcher viewer = {0};
+    assert_int_equal(receive(TARN_STREAM_BASE, 1, 0), TARN_E_STATE);
+    receive(TARN_STREAM_KEY, 2, 0);
+    send_to(&viewer, 0);
+    assert_int_equal(receive(TARN_STREAM_BASE, 4, 3), TARN_E_STATE); // 3 was lost
+    assert_true(tarn_fanout_is_lost(&fanout, viewer.reference));
+    assert_int_equal(receive(TARN_STREAM_EXTRA, 5, 4), TARN_E_STATE);
+    assert_int_equal(receive(TARN_STREAM_KEY, 6, 0), TARN_OK);
+    assert_int_equal(send_to(&viewer, 0), 6);
+}
+
+static void test_frames_of_another_epoch_and_wrong_ones_are_refused(void **state)
+{
+    (void)state;
+    receive(TARN_STREAM_KEY, 1, 0);
+    uint8_t *space = tarn_fanout_space(&fanout);
+    uint32_t bytes = write_frame(space, TARN_STREAM_KEY, 2, 0, EPOCH + 1);
+    assert_int_equal(tarn_fanout_take(&fanout, bytes, EPOCH, &inputs), TARN_E_STATE);
+    space = tarn_fanout_space(&fanout);
+    bytes = write_frame(space, TARN_STREAM_KEY, 2, 0, EPOCH);
+    assert_int_equal(tarn_fanout_take(&fanout, bytes - LAYER_BYTES, EPOCH, &inputs), TARN_E_TRUNCATED); // cut
+    assert_int_equal(tarn_fanout_take(&fanout, 7, EPOCH, &inputs), TARN_E_TRUNCATED);
+    space[0] ^= 1;
+    assert_int_equal(tarn_fanout_take(&fanout, bytes, EPOCH, &inputs), TARN_E_MALFORMED);
+    watcher viewer = {0};
+    assert_int_equal(send_to(&viewer, 0), 1); // the one before stays
+    tarn_fanout_clear(&fanout);
+    assert_true(tarn_fanout_is_lost(&fanout, viewer.reference));
+}
+
+// -------------------------------------------------------------------------------------------------------------- rate
+
+enum { LAYERS = 4 };
+
+static tarn_viewer_rate rate;
+
+/// A second of frames, each acknowledged so many milliseconds after it was sent; a key frame first.
+/// @return the layers of that key frame
+static uint32_t live_a_second(uint64_t *now_ns, uint64_t delay_ms)
+{
+    const uint32_t layers = tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS);
+    for (int i = 0; i < 20; i++) {
+        *now_ns += ms(50);
+        tarn_viewer_rate_acknowledged(&rate, *now_ns - ms(delay_ms), *now_ns);
+        assert_true(tarn_viewer_rate_layers(&rate, TARN_STREAM_BASE, LAYERS) <= layers);
+    }
+    return layers;
+}
+
+static int begin_rate(void **state)
+{
+    (void)state;
+    tarn_viewer_rate_init(&rate);
+    return 0;
+}
+
+static void test_a_viewer_gets_everything_however_far_away_it_is(void **state)
+{
+    (void)state;
+    uint64_t now_ns = ms(100000);
+    for (int s = 0; s < 30; s++) {
+        assert_int_equal(live_a_second(&now_ns, 300), LAYERS);
+        assert_false(tarn_viewer_rate_skips_extras(&rate));
+    }
+}
+
+static void test_a_queue_costs_extra_frames_first_and_then_layers(void **state)
+{
+    (void)state;
+    uint64_t now_ns = ms(100000);
+    live_a_second(&now_ns, 20);
+    tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS);
+    for (int i = 0; i < 11; i++) { // one whole look of it, and no other
+        now_ns += ms(50);
+        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(90), now_ns);
+    }
+    assert_true(tarn_viewer_rate_skips_extras(&rate));
+    assert_int_equal(tarn_viewer_rate_layers(&rate, TARN_STREAM_BASE, LAYERS), LAYERS);
+    live_a_second(&now_ns, 90);
+    assert_true(tarn_viewer_rate_layers(&rate, TARN_STREAM_BASE, LAYERS) < LAYERS);
+    for (int s = 0; s < 3; s++)
+        live_a_second(&now_ns, 90);
+    assert_int_equal(tarn_viewer_rate_layers(&rate, TARN_STREAM_BASE, LAYERS), 1); // and no fewer
+}
+
+static void test_single_late_frames_and_small_queues_cost_nothing(void **state)
+{
+    (void)state;
+    uint64_t now_ns = ms(100000);
+    live_a_second(&now_ns, 20);
+    for (int i = 0; i < 400; i++) {
+        now_ns += ms(50);
+        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(i % 4 == 0 ? 60 : 400), now_ns);
+    }
+    assert_false(tarn_viewer_rate_skips_extras(&rate));
+}
+
+static void test_layers_come_back_with_key_frames_after_a_calm_time(void **state)
+{
+    (void)state;
+    uint64_t now_ns = ms(100000);
+    live_a_second(&now_ns, 20);
+    for (int s = 0; s < 4; s++)
+        live_a_second(&now_ns, 200);
+    uint32_t before = live_a_second(&now_ns, 20), seconds = 0;
+    assert_int_equal(before, 1);
+    while (tarn_viewer_rate_skips_extras(&rate)) {
+        const uint32_t layers = live_a_second(&now_ns, 20); // asserts that no layer comes between key frames
+        assert_in_range(layers, before, before + 1);
+        before = layers;
+        seconds++;
+        assert_true(seconds < 30);
+    }
+    assert_true(seconds >= LAYERS * TARN_VIEWER_RATE_RAISE_MS / 1000 - 2);
+    assert_int_equal(live_a_second(&now_ns, 20), LAYERS);
+}
+
+/// A way that holds two layers: whether more fit is asked ever more rarely.
+static void test_what_was_too_much_comes_back_ever_more_slowly(void **state)
+{
+    (void)state;
+    uint64_t now_ns = ms(100000);
+    uint32_t raised[2] = {0}, layers = LAYERS;
+    live_a_second(&now_ns, 20);
+    for (uint32_t i = 0; i < 20 * 240; i++) {
+        const uint32_t before = layers;
+        layers = tarn_viewer_rate_layers(&rate, i % 20 == 0 ? TARN_STREAM_KEY : TARN_STREAM_BASE, LAYERS);
+        raised[i / (20 * 120)] += layers > before && layers > 2;
+        now_ns += ms(50);
+        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(layers > 2 ? 120 : 20), now_ns);
+    }
+    assert_true(raised[0] > raised[1]);
+    assert_in_range(raised[1], 1, 6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_running_tank_makes_15_base_frames_and_a_key_frame_in_a_second),
+        cmocka_unit_test(test_a_key_frame_that_is_asked_for_comes_at_once_but_not_too_often),
+        cmocka_unit_test(test_a_paused_tank_makes_a_key_frame_and_then_nothing),
+        cmocka_unit_test(test_a_frame_that_others_refer_to_waits_until_it_is_sent),
+        cmocka_unit_test(test_nothing_is_made_while_there_is_no_room),
+        cmocka_unit_test_setup_teardown(test_who_keeps_up_gets_every_frame_and_who_is_late_the_chain, begin_fanout,
+                                        end_fanout),
+        cmocka_unit_test_setup_teardown(test_who_is_too_late_waits_for_a_key_frame, begin_fanout, end_fanout),
+        cmocka_unit_test_setup_teardown(test_a_frame_that_moves_another_than_the_newest_ends_the_chain, begin_fanout,
+                                        end_fanout),
+        cmocka_unit_test_setup_teardown(test_frames_of_another_epoch_and_wrong_ones_are_refused, begin_fanout,
+                                        end_fanout),
+        cmocka_unit_test_setup(test_a_viewer_gets_everything_however_far_away_it_is, begin_rate),
+        cmocka_unit_test_setup(test_a_queue_costs_extra_frames_first_and_then_layers, begin_rate),
+        cmocka_unit_test_setup(test_single_late_frames_and_small_queues_cost_nothing, begin_rate),
+        cmocka_unit_test_setup(test_layers_come_back_with_key_frames_after_a_calm_time, begin_rate),
+        cmocka_unit_test_setup(test_what_was_too_much_comes_back_ever_more_slowly, begin_rate),
+    };
+    return cmocka_run_group_tests_name("stream_parts", tests, NULL, NULL);
+}

@@ -1,0 +1,338 @@
+// A tank's frames: what a decoder has is what the encoder knows that it has, bit for bit, and near where the particles
+// are; whoever comes and goes; the same bytes whatever encodes them.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h> // needs those above
+
+#include "kernels/stream/encoder_internal.h"
+#include "tests/kernels/tank_fixtures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FRAME_BYTES_MAX = 8 << 20 };
+
+/// A tank, its encoder and a decoder that sees all frames.
+typedef struct stage {
+    tarn_device *device;
+    tarn_tank *tank;
+    tarn_encoder *encoder;
+    uint8_t *bytes;
+    tarn_stream_head head;
+    void *memory;
+    tarn_stream *decoder;
+    tarn_stream_particles seen;
+    uint32_t epoch;
+} stage;
+
+static const tarn_device_desc one_thread = {.kind = TARN_DEVICE_CPU, .threads = 1};
+
+static stage open_stage(const tarn_device_desc *on, const tarn_tank_desc *tank, const tarn_encoder_desc *desc)
+{
+    stage s = {.epoch = 1, .bytes = malloc(FRAME_BYTES_MAX)};
+    char why[256] = "";
+    assert_int_equal(tarn_device_create(on, &s.device), TARN_OK);
+    if (tarn_tank_create(s.device, tank, &s.tank, why, sizeof why) != TARN_OK)
+        fail_msg("%s", why);
+    assert_int_equal(tarn_encoder_create(s.tank, desc, &s.encoder), TARN_OK);
+    return s;
+}
+
+static void close_stage(stage *s)
+{
+    tarn_encoder_destroy(s->encoder);
+    tarn_tank_destroy(s->tank);
+    tarn_device_destroy(s->device);
+    free(s->memory);
+    free(s->seen.positions);
+    free(s->seen.velocities);
+    free(s->bytes);
+}
+
+static tarn_stream_kind encode(stage *s, tarn_stream_kind kind)
+{
+    const tarn_tank_frame_info info = {.epoch = s->epoch, .realtime_factor = 1.0f};
+    const tarn_status status = tarn_encoder_encode(s->encoder, kind, &info, s->bytes, FRAME_BYTES_MAX, &s->head);
+    if (status != TARN_OK)
+        fail_msg("%s", tarn_status_text(status));
+    return (tarn_stream_kind)s->head.kind;
+}
+
+/// Shows the frame, cut behind `layers` of its layers, to the decoder.
+static tarn_status show(stage *s, uint32_t layers)
+{
+    tarn_stream_frame frame;
+    assert_int_equal(tarn_stream_open(s->bytes, tarn_stream_cut_bytes(&s->head, layers), &frame), TARN_OK);
+    assert_int_equal(frame.layers_present, layers);
+    if (s->decoder == NULL) {
+        tarn_stream_size size = tarn_stream_size_of(&frame);
+        size.slots = s->encoder->room.slots;
+        s->memory = aligned_alloc(16, (tarn_stream_bytes(&size) + 15) / 16 * 16);
+        s->decoder = tarn_stream_make(s->memory, &size);
+        s->seen.particles_max = size.slots;
+        s->seen.positions = malloc(8 * (size_t)size.slots);
+        s->seen.velocities = malloc(4 * (size_t)size.slots);
+    }
+    return tarn_stream_decode(s->decoder, &frame, &s->seen);
+}
+
+static uint32_t particle_count(const stage *s)
+{
+    return s->tank->particle_count;
+}
+
+/// Which particle of the tank each slot is, or TILE_NONE.
+static uint32_t *particles_of_slots(const stage *s)
+{
+    const tarn_encoder *e = s->encoder;
+    uint32_t *particle = malloc(e->room.slots * sizeof *particle);
+    memset(particle, 0xff, e->room.slots * sizeof *particle);
+    for (uint32_t i = 0; i < particle_count(s); i++) {
+        if (e->args.seat[i] != TILE_NONE)
+            particle[e->args.w.place_slot[e->args.seat[i]]] = i;
+    }
+    return particle;
+}
+
+static int32_t size_of(int32_t x)
+{
+    return x < 0 ? -x : x;
+}
+
+/// Compares what the decoder has handed out of the first layers with what the encoder says it has, and with the truth.
+static void expect_seen(const stage *s, tarn_stream_kind kind, uint32_t layers)
+{
+    const tarn_encoder *e = s->encoder;
+    const float slack = kind == TARN_STREAM_KEY    ? 0.5f
+                        : kind == TARN_STREAM_BASE ? e->desc.base_slack
+                                                   : e->desc.extra_slack;
+    const int32_t most = (int32_t)(slack * (float)(1 << (TARN_PLACE_BITS - e->desc.place_bits))) + 1;
+    const uint32_t shift = TARN_PLACE_BITS - s->seen.unit_bits;
+    uint32_t *particle = particles_of_slots(s), at = 0;
+    for (uint32_t l = 0; l < layers; l++) {
+        uint32_t in_layer = 0;
+        for (uint32_t slot = e->layers[l].first; slot < e->layers[l].first + e->layers[l].slots; slot++) {
+            if (particle[slot] == TILE_NONE)
+                continue; // dead, or in an extra frame not yet known to be
+            const uint32_t i = particle[slot];
+            int32_t kept[3], truth[3];
+            assert_true(at < s->seen.count);
+            stream_unpack_place(e->args.w.pair[e->args.seat[i]].kept, kept);
+            stream_place_of(&e->args, i, truth);
+            for (int a = 0; a < 3; a++) {
+                const uint16_t seen = s->seen.positions[4 * (size_t)at + (size_t)a];
+                if (kind != TARN_STREAM_EXTRA)
+                    assert_int_equal(seen, (uint32_t)kept[a] >> shift);
+                if (size_of((int32_t)(seen << shift) - truth[a]) > most + (1 << shift))
+                    fail_msg("slot %u, axis %d: seen at %d, is at %d of 1/1024 cell", slot, a, seen << shift, truth[a]);
+            }
+            assert_int_equal(s->seen.velocities[4 * (size_t)at + 3], l);
+            if (e->args.has_colours && kind == TARN_STREAM_KEY)
+                assert_int_equal(s->seen.positions[4 * (size_t)at + 3], stream_colour_of(&e->args, i));
+            at++;
+            in_layer++;
+        }
+        assert_int_equal(in_layer, s->head.layers[l].particles);
+    }
+    assert_int_equal(at, s->seen.count);
+    free(particle);
+}
+
+static tarn_stream_kind kind_at(uint32_t frame)
+{
+    return frame % 12 == 0 ? TARN_STREAM_KEY : frame % 2 == 0 ? TARN_STREAM_BASE : TARN_STREAM_EXTRA;
+}
+
+static int is_closed(const tank_fixture *fixture)
+{
+    tarn_tank_desc desc;
+    fixture->describe(&desc);
+    return desc.emitter_count == 0 && desc.drain_count == 0 && !desc.reseed;
+}
+
+/// Every fixture's frames, with quanta and layers of all sizes. Extra frames can't know of deaths: those of tanks that
+/// lose particles are decoded and not compared.
+static void what_is_seen_is_what_is_known(void **state)
+{
+    (void)state;
+    for (int f = 0; f < TANK_FIXTURE_TINY; f++) {
+        for (uint32_t bits = 0; bits <= TARN_SET_BITS_MAX; bits += f == 0 ? 1 : 5) {
+            tarn_tank_desc desc;
+            tarn_encoder_desc how;
+            tank_fixtures[f].describe(&desc);
+            tarn_encoder_desc_default(&how);
+            how.place_bits = bits;
+            how.layers = 1 + bits % TARN_STREAM_LAYERS_MAX;
+            stage s = open_stage(&one_thread, &desc, &how);
+            for (uint32_t frame = 0; frame < 16; frame++) {
+                tarn_push push;
+                const uint32_t pushes = tank_fixture_push(&tank_fixtures[f], &desc, frame, &push);
+                assert_int_equal(tarn_tank_step(s.tank, &push, pushes), TARN_OK);
+                const tarn_stream_kind kind = encode(&s, kind_at(frame));
+                assert_int_equal(kind, kind_at(frame));
+                assert_int_equal(show(&s, how.layers), TARN_OK);
+                if (kind != TARN_STREAM_EXTRA || is_closed(&tank_fixtures[f]))
+                    expect_seen(&s, kind, how.layers);
+            }
+            close_stage(&s);
+        }
+    }
+}
+
+static uint64_t mix(uint64_t hash, const uint8_t *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ bytes[i]) * 0x100000001b3ull; // FNV-1a
+    return hash;
+}
+
+static uint64_t hash_of_frames(const tarn_device_desc *on, const tank_fixture *fixture)
+{
+    tarn_tank_desc desc;
+    tarn_encoder_desc how;
+    uint64_t hash = 0xcbf29ce484222325ull;
+    fixture->describe(&desc);
+    tarn_encoder_desc_default(&how);
+    stage s = open_stage(on, &desc, &how);
+    for (uint32_t frame = 0; frame < 6; frame++) {
+        assert_int_equal(tarn_tank_step(s.tank, NULL, 0), TARN_OK);
+        encode(&s, kind_at(frame));
+        hash = mix(hash, s.bytes, s.head.frame_bytes);
+    }
+    close_stage(&s);
+    return hash;
+}
+
+static void the_same_bytes_from_all_threads_and_instructions(void **state)
+{
+    (void)state;
+    for (int f = 0; f < TANK_FIXTURE_TINY; f++) {
+        const uint64_t hash = hash_of_frames(&one_thread, &tank_fixtures[f]);
+        const tarn_device_desc others[] = {
+            {.kind = TARN_DEVICE_CPU, .threads = 3},
+            {.kind = TARN_DEVICE_CPU, .threads = 1, .isa = "v2"},
+        };
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(hash_of_frames(&others[i], &tank_fixtures[f]), hash);
+    }
+}
+
+static stage open_tiny(uint32_t layers)
+{
+    tarn_tank_desc desc;
+    tarn_encoder_desc how;
+    tank_fixtures[0].describe(&desc);
+    tarn_encoder_desc_default(&how);
+    how.layers = layers;
+    return open_stage(&one_thread, &desc, &how);
+}
+
+static void step(stage *s)
+{
+    assert_int_equal(tarn_tank_step(s->tank, NULL, 0), TARN_OK);
+}
+
+/// Where there is nothing to refer to, a key frame comes whatever was asked for.
+static void what_replaces_the_particles_asks_for_a_key_frame(void **state)
+{
+    (void)state;
+    stage s = open_tiny(2);
+    assert_int_equal(encode(&s, TARN_STREAM_EXTRA), TARN_STREAM_KEY);
+    step(&s);
+    assert_int_equal(encode(&s, TARN_STREAM_EXTRA), TARN_STREAM_EXTRA);
+    const size_t saved_max = tarn_tank_save_bytes_max(s.tank);
+    uint8_t *saved = malloc(saved_max);
+    size_t saved_bytes;
+    assert_int_equal(tarn_tank_save(s.tank, saved, saved_max, &saved_bytes), TARN_OK);
+    assert_int_equal(encode(&s, TARN_STREAM_BASE), TARN_STREAM_BASE);
+    assert_int_equal(tarn_tank_load(s.tank, saved, saved_bytes), TARN_OK);
+    assert_int_equal(encode(&s, TARN_STREAM_BASE), TARN_STREAM_KEY);
+    assert_int_equal(tarn_tank_reset(s.tank), TARN_OK);
+    assert_int_equal(encode(&s, TARN_STREAM_EXTRA), TARN_STREAM_KEY);
+    s.epoch++;
+    assert_int_equal(encode(&s, TARN_STREAM_BASE), TARN_STREAM_KEY);
+    // A frame that found no room has made nobody's reference.
+    const tarn_tank_frame_info info = {.epoch = s.epoch, .realtime_factor = 1.0f};
+    assert_int_equal(tarn_encoder_encode(s.encoder, TARN_STREAM_BASE, &info, s.bytes, 200, &s.head), TARN_E_SPACE);
+    assert_int_equal(encode(&s, TARN_STREAM_BASE), TARN_STREAM_KEY);
+    assert_int_equal(show(&s, 2), TARN_OK);
+    expect_seen(&s, TARN_STREAM_KEY, 2);
+    free(saved);
+    close_stage(&s);
+}
+
+/// Frames that are cut give their layers; a layer that missed a base frame comes back with the next key frame.
+static void cut_frames_give_their_layers(void **state)
+{
+    (void)state;
+    stage s = open_tiny(4);
+    const uint32_t layers[] = {4, 4, 2, 4, 4, 1, 3, 4}; // frame 0: key, then base and extra in turns
+    const uint32_t whole[] = {4, 4, 2, 2, 2, 1, 2, 2};
+    for (uint32_t frame = 0; frame < 8; frame++) {
+        step(&s);
+        const tarn_stream_kind kind = encode(&s, kind_at(frame));
+        assert_int_equal(show(&s, layers[frame]), TARN_OK);
+        expect_seen(&s, kind, whole[frame]);
+    }
+    encode(&s, TARN_STREAM_KEY);
+    assert_int_equal(show(&s, 4), TARN_OK);
+    expect_seen(&s, TARN_STREAM_KEY, 4);
+    close_stage(&s);
+}
+
+static void a_frame_left_out_is_noticed(void **state)
+{
+    (void)state;
+    stage s = open_tiny(1);
+    encode(&s, TARN_STREAM_KEY);
+    assert_int_equal(show(&s, 1), TARN_OK);
+    step(&s);
+    encode(&s, TARN_STREAM_EXTRA); // not shown: nothing refers to it
+    step(&s);
+    encode(&s, TARN_STREAM_EXTRA);
+    assert_int_equal(show(&s, 1), TARN_OK);
+    expect_seen(&s, TARN_STREAM_EXTRA, 1);
+    encode(&s, TARN_STREAM_BASE); // not shown
+    step(&s);
+    encode(&s, TARN_STREAM_EXTRA);
+    assert_int_equal(show(&s, 1), TARN_E_STATE);
+    encode(&s, TARN_STREAM_KEY);
+    assert_int_equal(show(&s, 1), TARN_OK);
+    close_stage(&s);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    tarn_encoder_desc how;
+    tarn_encoder *other = NULL;
+    stage s = open_tiny(1);
+    tarn_encoder_desc_default(&how);
+    assert_int_equal(tarn_encoder_create(s.tank, &how, &other), TARN_E_STATE);
+    how.layers = TARN_STREAM_LAYERS_MAX + 1;
+    assert_int_equal(tarn_encoder_create(s.tank, &how, &other), TARN_E_ARGUMENT);
+    how.layers = 1;
+    how.place_bits = TARN_SET_BITS_MAX + 1;
+    assert_int_equal(tarn_encoder_create(s.tank, &how, &other), TARN_E_ARGUMENT);
+    how.place_bits = 4;
+    how.base_slack = 0.25f;
+    assert_int_equal(tarn_encoder_create(s.tank, &how, &other), TARN_E_ARGUMENT);
+    assert_null(other);
+    close_stage(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_seen_is_what_is_known),
+        cmocka_unit_test(the_same_bytes_from_all_threads_and_instructions),
+        cmocka_unit_test(what_replaces_the_particles_asks_for_a_key_frame),
+        cmocka_unit_test(cut_frames_give_their_layers),
+        cmocka_unit_test(a_frame_left_out_is_noticed),
+        cmocka_unit_test(what_cannot_be_is_refused),
+    };
+    return cmocka_run_group_tests_name("encoder", tests, NULL, NULL);
+}

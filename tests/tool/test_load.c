@@ -1,0 +1,393 @@
+// The parts of `tarn load` that need no server: who it may load, times, numbers of frames, and its WebSocket client
+// against a peer that says what the test wants, in pieces of any size.
+#include "server/tool/load/load_frame.h"
+#include "server/tool/load/load_frame_log.h"
+#include "server/tool/load/load_histogram.h"
+#include "server/tool/load/load_socket.h"
+#include "server/tool/load/load_target.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+// ---- targets ----
+
+static void servers_are_named_in_many_ways(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *authority;
+        bool loopback;
+    } right[] = {
+        {"127.0.0.1", "127.0.0.1:8080", true},
+        {"127.8.9.1:90", "127.8.9.1:90", true},
+        {"http://127.0.0.1/", "127.0.0.1:80", true},
+        {"WS://127.0.0.1:9000/ws", "127.0.0.1:9000", true},
+        {"[::1]:7", "[::1]:7", true},
+        {"http://[::1]", "[::1]:80", true},
+        {"[::ffff:127.0.0.1]", "[::ffff:127.0.0.1]:8080", true},
+        {"192.0.2.7:8080", "192.0.2.7:8080", false},
+        {"0.0.0.0:8080", "0.0.0.0:8080", false},
+        {"[::ffff:192.0.2.7]", "[::ffff:192.0.2.7]:8080", false},
+        {"[2001:db8::1]", "[2001:db8::1]:8080", false},
+    };
+    static const char *const wrong[] = {
+        "",     ":80",     "127.0.0.1:",   "127.0.0.1:0",     "127.0.0.1:65536", "127.0.0.1:8x",
+        "[::1", "[::1]80", "https://::1/", "ftp://127.0.0.1", "127.0.0.1/other"};
+    char why[LOAD_TARGET_WHY_BYTES];
+    load_target target;
+    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) {
+        if (!load_target_find(right[i].text, &target, why)) {
+            fail_msg("%s: %s", right[i].text, why);
+        }
+        assert_string_equal(target.authority, right[i].authority);
+        assert_int_equal(target.loopback, right[i].loopback);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        why[0] = '\0';
+        if (load_target_find(wrong[i], &target, why) || why[0] == '\0') {
+            fail_msg("\"%s\" was taken", wrong[i]);
+        }
+    }
+}
+
+// ---- times and frames ----
+
+static void percentiles_are_within_a_hundredth(void **state)
+{
+    (void)state;
+    load_histogram *histogram = calloc(1, sizeof *histogram);
+    assert_int_equal(load_histogram_at(histogram, 0.5), 0);
+    for (uint64_t i = 1; i <= 100000; i++) {
+        load_histogram_add(histogram, i * 1000);
+    }
+    static const double shares[] = {0.001, 0.01, 0.5, 0.9, 0.99, 0.999};
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+        double exact = shares[i] * 1e8, found = (double)load_histogram_at(histogram, shares[i]);
+        assert_true(found > 0.99 * exact && found < 1.01 * exact);
+    }
+    assert_true(load_histogram_at(histogram, 1) <= 100000000 && load_histogram_at(histogram, 1) > 99000000);
+    assert_int_equal(histogram->max_ns, 100000000);
+    load_histogram_add(histogram, UINT64_MAX);
+    assert_true(load_histogram_at(histogram, 1) > UINT64_MAX / 100 * 99);
+    memset(histogram, 0, sizeof *histogram);
+    load_histogram_add(histogram, 3);
+    assert_int_equal(load_histogram_at(histogram, 0.5), 3);
+    free(histogram);
+}
+
+static void frames_are_numbered_as_they_were_made(void **state)
+{
+    (void)state;
+    load_frame_log *log = calloc(1, sizeof *log);
+    assert_int_equal(load_frame_log_note(log, 5, 2), 1);
+    assert_int_equal(load_frame_log_note(log, 5, 4), 2);
+    assert_int_equal(load_frame_log_note(log, 5, 2), 1);
+    assert_int_equal(load_frame_log_note(log, 5, 8), 3);
+    assert_int_equal(load_frame_log_note(log, 5, 6), 3); // overtaken
+    assert_int_equal(load_frame_log_note(log, 6, 0), 4); // a fresh start
+    assert_int_equal(load_frame_log_note(log, 5, 9), 4);
+    assert_int_equal(load_frame_log_note(log, 4, 100), 1);
+    for (uint64_t step = 1; step <= 3 * LOAD_FRAME_LOG_ENTRIES; step++) {
+        assert_int_equal(load_frame_log_note(log, 6, step), 4 + step);
+    }
+    assert_int_equal(load_frame_log_note(log, 6, 1), 5 + 2 * LOAD_FRAME_LOG_ENTRIES); // forgotten
+    memset(log, 0, sizeof *log);
+    assert_int_equal(load_frame_log_note(log, UINT32_MAX, 7), 1);
+    assert_int_equal(load_frame_log_note(log, 0, 0), 2); // epochs wrap around
+    assert_int_equal(load_frame_log_note(log, UINT32_MAX, 7), 1);
+    free(log);
+}
+
+// ---- the client ----
+
+enum { FRAME_BYTES = 12000, SAID_BYTES_MAX = 1 << 17 };
+
+static const char answer[] = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                             "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
+                             "Sec-WebSocket-Protocol: tarn.v1\r\n\r\n";
+
+/// A client and its peer, and what the client told.
+typedef struct pair {
+    load_socket socket;
+    load_target target;
+    int fd; ///< the peer's
+    char log[256];
+    uint8_t room[FRAME_BYTES];
+    bool keep; ///< frames
+} pair;
+
+static void note(pair *p, const char *what)
+{
+    strncat(p->log, what, sizeof p->log - strlen(p->log) - 1);
+}
+
+static bool on_open(void *user)
+{
+    note(user, "open ");
+    return true;
+}
+
+static bool on_message(void *user, const uint8_t *bytes, size_t byte_count)
+{
+    char text[32];
+    snprintf(text, sizeof text, "message%zu%c ", byte_count, byte_count > 0 ? bytes[0] : '-');
+    note(user, text);
+    return true;
+}
+
+static bool on_frame(void *user, const uint8_t *head, size_t head_bytes, uint64_t frame_bytes, uint8_t **room)
+{
+    pair *p = user;
+    char text[48];
+    assert_true(load_frame_begins(head));
+    snprintf(text, sizeof text, "frame%zu/%llu ", head_bytes, (unsigned long long)frame_bytes);
+    note(p, text);
+    *room = p->keep && frame_bytes <= sizeof p->room ? p->room : NULL;
+    return true;
+}
+
+static bool on_frame_end(void *user)
+{
+    note(user, "end ");
+    return true;
+}
+
+static bool on_close(void *user, uint16_t code, const char *reason)
+{
+    char text[64];
+    snprintf(text, sizeof text, "close%u(%s) ", code, reason);
+    note(user, text);
+    return false;
+}
+
+static const load_socket_events events = {on_open, on_message, on_frame, on_frame_end, on_close};
+
+static void wait_for(int fd, short what)
+{
+    struct pollfd pollfd = {.fd = fd, .events = what};
+    assert_int_equal(poll(&pollfd, 1, 20000), 1);
+}
+
+static pair *open_pair(void)
+{
+    pair *p = calloc(1, sizeof *p);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t bytes = sizeof address;
+    int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+    char text[32], why[LOAD_TARGET_WHY_BYTES], request[2048] = "";
+    assert_int_equal(bind(listening, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(listening, 1), 0);
+    assert_int_equal(getsockname(listening, (struct sockaddr *)&address, &bytes), 0);
+    snprintf(text, sizeof text, "127.0.0.1:%u", ntohs(address.sin_port));
+    assert_true(load_target_find(text, &p->target, why));
+    assert_int_equal(load_socket_open(&p->socket, &p->target, 0, &events, p, 1), TARN_OK);
+    assert_true(load_socket_wants_write(&p->socket));
+    p->fd = accept(listening, NULL, NULL);
+    setsockopt(p->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    close(listening);
+    wait_for(p->socket.fd, POLLOUT);
+    assert_int_equal(load_socket_write(&p->socket, &p->target), TARN_OK);
+    wait_for(p->fd, POLLIN);
+    assert_true(recv(p->fd, request, sizeof request - 1, 0) > 0);
+    assert_non_null(strstr(request, "GET /ws HTTP/1.1\r\n"));
+    assert_non_null(strstr(request, "\r\nSec-WebSocket-Protocol: tarn.v1\r\n"));
+    return p;
+}
+
+static void close_pair(pair *p)
+{
+    load_socket_close(&p->socket, false);
+    close(p->fd);
+    free(p);
+}
+
+/// What a peer says, put together.
+typedef struct said {
+    size_t byte_count;
+    uint8_t bytes[SAID_BYTES_MAX];
+} said;
+
+static void say_bytes(said *what, const void *bytes, size_t byte_count)
+{
+    assert_true(byte_count <= sizeof what->bytes - what->byte_count);
+    memcpy(what->bytes + what->byte_count, bytes, byte_count);
+    what->byte_count += byte_count;
+}
+
+static void say(said *what, uint8_t first, const void *payload, size_t count)
+{
+    uint8_t header[10] = {first, (uint8_t)count};
+    size_t header_bytes = count < 126 ? 2 : count < 65536 ? 4 : 10;
+    if (header_bytes > 2) {
+        header[1] = header_bytes == 4 ? 126 : 127;
+        for (size_t i = 2; i < header_bytes; i++) {
+            header[i] = (uint8_t)((uint64_t)count >> 8 * (header_bytes - 1 - i));
+        }
+    }
+    say_bytes(what, header, header_bytes);
+    say_bytes(what, payload, count);
+}
+
+/// Sends in pieces of a size, reading after each.
+static tarn_status hear(pair *p, const said *what, size_t piece_bytes, size_t budget)
+{
+    tarn_status status = TARN_OK;
+    for (size_t at = 0; at < what->byte_count && status == TARN_OK; at += piece_bytes) {
+        size_t left = what->byte_count - at, count = left < piece_bytes ? left : piece_bytes;
+        assert_int_equal(send(p->fd, what->bytes + at, count, MSG_NOSIGNAL), count);
+        wait_for(p->socket.fd, POLLIN);
+        int waiting;
+        do {
+            status = load_socket_read(&p->socket, budget);
+            struct pollfd more = {.fd = p->socket.fd, .events = POLLIN};
+            waiting = poll(&more, 1, 0);
+        } while (status == TARN_OK && waiting > 0 && p->socket.bytes_received < at + count);
+    }
+    return status;
+}
+
+static void fill_frame(uint8_t frame[FRAME_BYTES])
+{
+    for (size_t i = 0; i < FRAME_BYTES; i++) {
+        frame[i] = (uint8_t)(i * 31 + i / 256);
+    }
+    frame[0] = 'T';
+    frame[1] = 'R';
+    frame[2] = 'N';
+    frame[3] = 'F';
+}
+
+static void messages_and_frames_are_told_apart_in_any_pieces(void **state)
+{
+    (void)state;
+    static const size_t pieces[] = {1, 3, 1000, 4096, 5000, SAID_BYTES_MAX};
+    static uint8_t frame[FRAME_BYTES], text[6000];
+    static said what;
+    fill_frame(frame);
+    memset(text, 'm', sizeof text);
+    what.byte_count = 0;
+    say_bytes(&what, answer, sizeof answer - 1);
+    say(&what, 0x82, "a", 1);
+    say(&what, 0x82, "", 0);
+    say(&what, 0x82, frame, FRAME_BYTES);
+    say(&what, 0x82, text, 300);
+    say(&what, 0x89, "ping", 4);
+    say(&what, 0x82, frame, 200);
+    say(&what, 0x82, text, sizeof text);
+    say(&what, 0x82, frame, FRAME_BYTES);
+    say(&what, 0x88,
+        "\x0f\xaa"
+        "bye",
+        5);
+    for (size_t i = 0; i < 2 * sizeof pieces / sizeof pieces[0]; i++) {
+        pair *p = open_pair();
+        p->keep = i % 2 == 0;
+        assert_int_equal(hear(p, &what, pieces[i / 2], i % 4 < 2 ? SIZE_MAX : 100), TARN_OK);
+        assert_string_equal(p->log, "open message1a message0- frame1536/12000 end message300m frame200/200 end "
+                                    "message6000m frame1536/12000 end close4010(bye) ");
+        assert_int_equal(p->socket.bytes_received, what.byte_count);
+        if (p->keep) {
+            assert_memory_equal(p->room, frame, FRAME_BYTES);
+        }
+        uint8_t pong[64];
+        wait_for(p->fd, POLLIN);
+        assert_int_equal(recv(p->fd, pong, sizeof pong, 0), 10);
+        assert_int_equal(pong[0], 0x8a);
+        assert_int_equal(pong[1], 0x84);
+        for (size_t b = 0; b < 4; b++) {
+            assert_int_equal(pong[6 + b] ^ pong[2 + b], "ping"[b]);
+        }
+        close_pair(p);
+    }
+}
+
+static void what_is_no_websocket_of_ours_is_refused(void **state)
+{
+    (void)state;
+    static uint8_t bytes[40000];
+    static const struct {
+        uint8_t first;
+        size_t count;
+        uint8_t mask; ///< added to the length
+    } wrong[] = {{0x81, 3, 0},   {0x02, 3, 0}, {0x80, 3, 0},     {0xc2, 3, 0},   {0x83, 3, 0},
+                 {0x89, 126, 0}, {0x09, 3, 0}, {0x82, 40000, 0}, {0x82, 8, 0x80}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        static said what;
+        pair *p = open_pair();
+        what.byte_count = 0;
+        say_bytes(&what, answer, sizeof answer - 1);
+        say(&what, wrong[i].first, bytes, wrong[i].count);
+        what.bytes[sizeof answer] |= wrong[i].mask;
+        if (hear(p, &what, SAID_BYTES_MAX, SIZE_MAX) != TARN_E_MALFORMED || p->socket.why[0] == '\0') {
+            fail_msg("case %zu was taken: %s", i, p->log);
+        }
+        assert_string_equal(p->log, "open ");
+        close_pair(p);
+    }
+#define SWITCHING "HTTP/1.1 101 Switching Protocols\r\n"
+#define ACCEPT "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
+    static const char *const answers[] = {
+        "HTTP/1.1 403 Forbidden\r\n\r\n",
+        "SSH-2.0-OpenSSH\r\n\r\n",
+        SWITCHING "Sec-WebSocket-Protocol: tarn.v1\r\n\r\n",
+        SWITCHING ACCEPT "\r\n",
+        SWITCHING ACCEPT "Sec-WebSocket-Protocol: tarn.v2\r\n\r\n",
+    };
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        static said what;
+        pair *p = open_pair();
+        what.byte_count = 0;
+        say_bytes(&what, answers[i], strlen(answers[i]));
+        assert_int_equal(hear(p, &what, SAID_BYTES_MAX, SIZE_MAX), TARN_E_MALFORMED);
+        assert_string_equal(p->log, "");
+        close_pair(p);
+    }
+}
+
+static void what_a_full_connection_does_not_take_is_refused(void **state)
+{
+    (void)state;
+    static said what;
+    pair *p = open_pair();
+    what.byte_count = 0;
+    say_bytes(&what, answer, sizeof answer - 1);
+    assert_int_equal(hear(p, &what, SAID_BYTES_MAX, SIZE_MAX), TARN_OK);
+    int small = 4096;
+    setsockopt(p->socket.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
+    tarn_message ping = {.kind = TARN_MESSAGE_PING};
+    tarn_status status = TARN_OK;
+    for (int i = 0; i < 1000000 && status == TARN_OK; i++) {
+        status = load_socket_tell(&p->socket, &ping);
+    }
+    assert_int_equal(status, TARN_E_SPACE);
+    assert_true(load_socket_wants_write(&p->socket));
+    assert_true(p->socket.out_count <= LOAD_SOCKET_OUT_BYTES);
+    close_pair(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(servers_are_named_in_many_ways),
+        cmocka_unit_test(percentiles_are_within_a_hundredth),
+        cmocka_unit_test(frames_are_numbered_as_they_were_made),
+        cmocka_unit_test(messages_and_frames_are_told_apart_in_any_pieces),
+        cmocka_unit_test(what_is_no_websocket_of_ours_is_refused),
+        cmocka_unit_test(what_a_full_connection_does_not_take_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
