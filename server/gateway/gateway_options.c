@@ -35,7 +35,7 @@ static const struct argp_option option_list[] = {
      2},
     {"threads", OPTION_THREADS, "N", 0, "Threads of the CPU device; 0: one per processor (default)", 2},
     {"fps", OPTION_FPS, "N", 0, "Frames sent per second, 1 to 120 (default 30); steps are not affected", 2},
-    {"frames", OPTION_FRAMES, "1|2", 0, "Version of the frames: 1 whole ones (default), 2 a stream", 2},
+    {"frames", OPTION_FRAMES, "1|2", 0, "Version of the frames: 1 whole ones, 2 a stream (default)", 2},
     {"worker", OPTION_WORKER, "FILE", 0, "The program that simulates (default: tarn-worker next to this one)", 3},
     {"worker-timeout", OPTION_TIMEOUT, "S", 0, "Seconds without an answer before it is killed, 1 to 600 (default 10)",
      3},
