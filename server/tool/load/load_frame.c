@@ -1,5 +1,4 @@
 #include "server/tool/load/load_frame.h"
-#include "protocol/frame_layout.h"
 #include "protocol/stream_layout.h"
 
 #include <stdlib.h>
@@ -25,16 +24,16 @@ static int count_layers(const uint8_t *table, uint32_t layer_count, uint64_t who
 
 tarn_status load_frame_head_read(const uint8_t *bytes, size_t byte_count, uint64_t frame_bytes, load_frame_head *head)
 {
-    if (byte_count < TARN_STREAM_HEADER_BYTES) {
+    if (byte_count < TARN_FRAME_HEADER_BYTES) {
         return TARN_E_TRUNCATED;
     }
-    if (get_u16(bytes + STREAM_AT_VERSION) != TARN_STREAM_VERSION || bytes[STREAM_AT_KIND] > TARN_STREAM_EXTRA) {
+    if (get_u16(bytes + STREAM_AT_VERSION) != TARN_FRAME_VERSION || bytes[STREAM_AT_KIND] > TARN_STREAM_EXTRA) {
         return TARN_E_VERSION;
     }
     const size_t header_bytes = get_u16(bytes + STREAM_AT_HEADER_BYTES);
     const uint32_t layer_count = bytes[STREAM_AT_LAYER_COUNT];
     head->input_count = get_u16(bytes + STREAM_AT_INPUT_COUNT);
-    if (header_bytes < TARN_STREAM_HEADER_BYTES) {
+    if (header_bytes < TARN_FRAME_HEADER_BYTES) {
         return TARN_E_MALFORMED;
     }
     if (header_bytes > TARN_FRAME_HEADER_BYTES_MAX || head->input_count > TARN_FRAME_INPUTS_MAX ||
