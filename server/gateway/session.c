@@ -438,11 +438,14 @@ tarn_status tarn_session_frame(tarn_gateway *gateway, uint32_t tank, uint32_t fr
         return TARN_OK; // of a tank that is no more
     if (status != TARN_OK)
         return status;
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
     gateway->metrics.frames_received_total++;
     if (tarn_fanout_newest_is_key(&session->fanout)) {
-        session->key_ns = tarn_clock_monotonic_ns();
+        session->key_ns = now_ns;
         session->key_asked_ns = 0;
     }
+    for (uint32_t i = 0; i < session->viewer_count; i++)
+        tarn_viewer_check_chain(session->viewers[i], now_ns);
     note_latency(gateway, session, &inputs);
     show_frame(gateway, session, &inputs);
     tarn_session_ask_for_key(gateway, session);

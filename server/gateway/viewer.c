@@ -2,6 +2,7 @@
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/gateway/gateway.h"
+#include "server/gateway/viewer_path.h"
 #include "server/gateway/viewer_send.h"
 
 #include <stdio.h>
@@ -164,12 +165,21 @@ static void take_input(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_me
     tarn_session_input(gateway, viewer->session, viewer, &message->input, bytes, byte_count);
 }
 
+/// What the kernel sees of the way to a proxy says nothing about the way behind it.
+static uint64_t queue_ns(const tarn_viewer *viewer)
+{
+    const tarn_connection *connection = lws_get_opaque_user_data(viewer->wsi);
+    return connection->is_proxied ? TARN_VIEWER_PATH_UNKNOWN
+                                  : tarn_viewer_path_queue_ns(lws_get_socket_fd(viewer->wsi));
+}
+
 static void take_ack(tarn_viewer *viewer, const tarn_ack *ack)
 {
     for (uint32_t i = viewer->in_flight; i > 0; i--) {
         if (viewer->frames[i - 1].epoch != ack->epoch || viewer->frames[i - 1].step != ack->step)
             continue;
-        tarn_viewer_rate_acknowledged(&viewer->rate, viewer->frames[i - 1].sent_ns, tarn_clock_monotonic_ns());
+        tarn_viewer_rate_acknowledged(&viewer->rate, viewer->frames[i - 1].sent_ns, tarn_clock_monotonic_ns(),
+                                      queue_ns(viewer));
         memmove(viewer->frames, viewer->frames + i, (viewer->in_flight - i) * sizeof viewer->frames[0]);
         viewer->in_flight -= i;
         tarn_viewer_frame_ready(viewer);
@@ -279,6 +289,15 @@ void tarn_viewer_frame_ready(tarn_viewer *viewer)
 {
     if (tarn_viewer_frame_is_due(viewer))
         lws_callback_on_writable(viewer->wsi);
+}
+
+void tarn_viewer_check_chain(tarn_viewer *viewer, uint64_t now_ns)
+{
+    const uint8_t is_lost = viewer->phase == TARN_VIEWER_JOINED && viewer->reference > 0 &&
+                            tarn_fanout_is_lost(&viewer->session->fanout, viewer->reference);
+    if (is_lost && !viewer->is_lost)
+        tarn_viewer_rate_lost(&viewer->rate, now_ns);
+    viewer->is_lost = is_lost;
 }
 
 void tarn_viewer_input_shown(tarn_gateway *gateway, tarn_viewer *viewer, uint32_t sequence, uint64_t now_ns)

@@ -54,9 +54,8 @@ static uint64_t delay_of(tarn_viewer_rate *rate, uint64_t taken_ns, uint64_t now
     return taken_ns - min_u64(rate->least_ns[0], rate->least_ns[1]);
 }
 
-static void lower(tarn_viewer_rate *rate, uint64_t delay_ns, uint64_t now_ns)
+static void lower(tarn_viewer_rate *rate, uint32_t down, uint64_t now_ns)
 {
-    const uint32_t down = delay_ns > 4 * ms(TARN_VIEWER_RATE_DELAY_MS_MAX) ? 2 : 1;
     rate->level -= down < rate->level ? down : rate->level;
     if (rate->was_raised)
         rate->raise_ms = min_u64(2 * rate->raise_ms, TARN_VIEWER_RATE_RAISE_MS_MAX);
@@ -67,7 +66,7 @@ static void lower(tarn_viewer_rate *rate, uint64_t delay_ns, uint64_t now_ns)
 static void decide(tarn_viewer_rate *rate, uint64_t now_ns)
 {
     if (rate->delay_min_ns > ms(TARN_VIEWER_RATE_DELAY_MS_MAX)) {
-        lower(rate, rate->delay_min_ns, now_ns);
+        lower(rate, rate->delay_min_ns > 4 * ms(TARN_VIEWER_RATE_DELAY_MS_MAX) ? 2 : 1, now_ns);
     } else if (rate->delay_sum_ns > rate->look_count * ms(TARN_VIEWER_RATE_CALM_MS_MAX)) {
         rate->calm_ns = now_ns;
     } else if (now_ns - rate->calm_ns >= ms(rate->raise_ms) && rate->level < rate->layer_count) {
@@ -79,9 +78,9 @@ static void decide(tarn_viewer_rate *rate, uint64_t now_ns)
     }
 }
 
-void tarn_viewer_rate_acknowledged(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns)
+void tarn_viewer_rate_acknowledged(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns, uint64_t queue_ns)
 {
-    const uint64_t delay_ns = delay_of(rate, now_ns - sent_ns, now_ns);
+    const uint64_t delay_ns = min_u64(delay_of(rate, now_ns - sent_ns, now_ns), queue_ns);
     if (sent_ns < rate->lowered_ns)
         return; // it went before less was sent, and doesn't tell what that has done
     if (rate->look_count == 0) {
@@ -95,5 +94,11 @@ void tarn_viewer_rate_acknowledged(tarn_viewer_rate *rate, uint64_t sent_ns, uin
     if (rate->look_count < TARN_VIEWER_RATE_LOOK_MIN || now_ns - rate->look_ns < ms(TARN_VIEWER_RATE_LOOK_MS))
         return;
     decide(rate, now_ns);
+    rate->look_count = 0;
+}
+
+void tarn_viewer_rate_lost(tarn_viewer_rate *rate, uint64_t now_ns)
+{
+    lower(rate, 1, now_ns);
     rate->look_count = 0;
 }

@@ -326,7 +326,7 @@ static uint32_t live_a_second(uint64_t *now_ns, uint64_t delay_ms)
     const uint32_t layers = tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS);
     for (int i = 0; i < 20; i++) {
         *now_ns += ms(50);
-        tarn_viewer_rate_acknowledged(&rate, *now_ns - ms(delay_ms), *now_ns);
+        tarn_viewer_rate_acknowledged(&rate, *now_ns - ms(delay_ms), *now_ns, UINT64_MAX);
         assert_true(tarn_viewer_rate_layers(&rate, TARN_STREAM_BASE, LAYERS) <= layers);
     }
     return layers;
@@ -357,7 +357,7 @@ static void test_a_queue_costs_extra_frames_first_and_then_layers(void **state)
     tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS);
     for (int i = 0; i < 11; i++) { // one whole look of it, and no other
         now_ns += ms(50);
-        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(90), now_ns);
+        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(90), now_ns, UINT64_MAX);
     }
     assert_true(tarn_viewer_rate_skips_extras(&rate));
     assert_int_equal(tarn_viewer_rate_layers(&rate, TARN_STREAM_BASE, LAYERS), LAYERS);
@@ -375,7 +375,7 @@ static void test_single_late_frames_and_small_queues_cost_nothing(void **state)
     live_a_second(&now_ns, 20);
     for (int i = 0; i < 400; i++) {
         now_ns += ms(50);
-        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(i % 4 == 0 ? 60 : 400), now_ns);
+        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(i % 4 == 0 ? 60 : 400), now_ns, UINT64_MAX);
     }
     assert_false(tarn_viewer_rate_skips_extras(&rate));
 }
@@ -400,6 +400,38 @@ static void test_layers_come_back_with_key_frames_after_a_calm_time(void **state
     assert_int_equal(live_a_second(&now_ns, 20), LAYERS);
 }
 
+static void test_late_acknowledgements_without_a_queue_cost_nothing(void **state)
+{
+    (void)state;
+    uint64_t now_ns = ms(100000);
+    live_a_second(&now_ns, 20);
+    for (int i = 0; i < 100; i++) {
+        now_ns += ms(50);
+        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(500), now_ns, ms(i % 4 == 0 ? 0 : 80));
+    }
+    assert_false(tarn_viewer_rate_skips_extras(&rate));
+    for (int i = 0; i < 40; i++) {
+        now_ns += ms(50);
+        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(500), now_ns, ms(80));
+    }
+    assert_true(tarn_viewer_rate_skips_extras(&rate));
+}
+
+static void test_who_loses_the_chain_does_without_one_thing_more(void **state)
+{
+    (void)state;
+    uint64_t now_ns = ms(100000);
+    live_a_second(&now_ns, 20);
+    tarn_viewer_rate_lost(&rate, now_ns);
+    assert_true(tarn_viewer_rate_skips_extras(&rate));
+    assert_int_equal(live_a_second(&now_ns, 20), LAYERS);
+    tarn_viewer_rate_lost(&rate, now_ns);
+    assert_int_equal(live_a_second(&now_ns, 20), LAYERS - 1);
+    for (int i = 0; i < 2 * LAYERS; i++)
+        tarn_viewer_rate_lost(&rate, now_ns);
+    assert_int_equal(live_a_second(&now_ns, 20), 1);
+}
+
 /// A way that holds two layers: whether more fit is asked ever more rarely.
 static void test_what_was_too_much_comes_back_ever_more_slowly(void **state)
 {
@@ -412,7 +444,7 @@ static void test_what_was_too_much_comes_back_ever_more_slowly(void **state)
         layers = tarn_viewer_rate_layers(&rate, i % 20 == 0 ? TARN_STREAM_KEY : TARN_STREAM_BASE, LAYERS);
         raised[i / (20 * 120)] += layers > before && layers > 2;
         now_ns += ms(50);
-        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(layers > 2 ? 120 : 20), now_ns);
+        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(layers > 2 ? 120 : 20), now_ns, UINT64_MAX);
     }
     assert_true(raised[0] > raised[1]);
     assert_in_range(raised[1], 1, 6);
@@ -436,6 +468,8 @@ int main(void)
         cmocka_unit_test_setup(test_a_viewer_gets_everything_however_far_away_it_is, begin_rate),
         cmocka_unit_test_setup(test_a_queue_costs_extra_frames_first_and_then_layers, begin_rate),
         cmocka_unit_test_setup(test_single_late_frames_and_small_queues_cost_nothing, begin_rate),
+        cmocka_unit_test_setup(test_late_acknowledgements_without_a_queue_cost_nothing, begin_rate),
+        cmocka_unit_test_setup(test_who_loses_the_chain_does_without_one_thing_more, begin_rate),
         cmocka_unit_test_setup(test_layers_come_back_with_key_frames_after_a_calm_time, begin_rate),
         cmocka_unit_test_setup(test_what_was_too_much_comes_back_ever_more_slowly, begin_rate),
     };
