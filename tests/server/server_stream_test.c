@@ -238,10 +238,21 @@ static void test_a_paused_tank_shows_a_key_frame_and_its_steps(void **state)
     while (client->frame.head.flags & TARN_FRAME_FLAG_PAUSED || client->frame.head.step < step + 20);
 }
 
+/// One whose frames may queue where the server can't see it.
+static void enter_through_proxy(stream_client *client)
+{
+    ws_client_headers = "X-Forwarded-For: 192.0.2.1\r\n";
+    stream_client_enter(client, server.port);
+    ws_client_headers = "";
+}
+
 /// Acknowledges later than frames come, as if they had queued on their way.
 static void test_a_slow_viewer_gets_less(void **state)
 {
-    stream_client *client = *state;
+    static stream_client far;
+    stream_client *const client = &far;
+    (void)state;
+    enter_through_proxy(client);
     for (int i = 0; i < 30; i++)
         stream_client_see(client);
     client->ws.auto_ack = 0;
@@ -262,6 +273,7 @@ static void test_a_slow_viewer_gets_less(void **state)
         assert_int_equal(client->frame.layers_present, 1);
     }
     assert_true(server_metric(server.port, "tarn_viewers_by_layers{layers=\"1\"}") == 1);
+    stream_client_close(client);
 }
 
 /// Acknowledges what came more than this long ago, as a viewer whose processor is busy would.
@@ -297,9 +309,7 @@ static void test_a_busy_viewer_gets_all_layers_unless_it_may_be_far_away(void **
 {
     static busy_viewer direct, proxied;
     stream_client_enter(&direct.client, server.port);
-    ws_client_headers = "X-Forwarded-For: 192.0.2.1\r\n";
-    stream_client_enter(&proxied.client, server.port);
-    ws_client_headers = "";
+    enter_through_proxy(&proxied.client);
     for (int i = 0; i < 20; i++) { // on time, at first
         stream_client_see(&direct.client);
         stream_client_see(&proxied.client);
@@ -350,7 +360,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_fresh_start_begins_with_a_key_frame, begin, end),
         cmocka_unit_test(test_a_tank_that_is_set_back_begins_with_a_key_frame),
         cmocka_unit_test_setup_teardown(test_a_paused_tank_shows_a_key_frame_and_its_steps, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_slow_viewer_gets_less, begin, end),
+        cmocka_unit_test(test_a_slow_viewer_gets_less),
         cmocka_unit_test(test_a_busy_viewer_gets_all_layers_unless_it_may_be_far_away),
         cmocka_unit_test_setup_teardown(test_metrics_count_what_is_sent, begin, end),
     };
