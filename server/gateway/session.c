@@ -58,10 +58,11 @@ static void send_audience(tarn_gateway *gateway, tarn_session *session, uint32_t
 static int needs_key(const tarn_session *session, const tarn_viewer *viewer, uint64_t now_ns)
 {
     const uint64_t age_ns = now_ns - session->key_ns;
-    if (viewer->phase != TARN_VIEWER_JOINED || !tarn_fanout_is_lost(&session->fanout, viewer->reference))
+    if (viewer->phase != TARN_VIEWER_JOINED || viewer->view.hidden ||
+        !tarn_fanout_is_lost(&session->fanout, viewer->reference))
         return 0;
-    return viewer->reference == 0 ||
-           (viewer->in_flight == 0 && age_ns >= TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000);
+    return viewer->reference == 0 || (!viewer->rate.keys_only && viewer->in_flight == 0 &&
+                                      age_ns >= TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000);
 }
 
 void tarn_session_ask_for_key(tarn_gateway *gateway, tarn_session *session)
@@ -320,6 +321,7 @@ static void take_state(tarn_session *session, const tarn_ipc_state *state)
 {
     if (session->epoch_served != state->epoch) {
         tarn_fanout_clear(&session->fanout);
+        tarn_stream_traffic_init(&session->traffic);
         session->key_asked_ns = 0;
     }
     if (state->epoch > session->epoch)
@@ -444,6 +446,7 @@ tarn_status tarn_session_frame(tarn_gateway *gateway, uint32_t tank, uint32_t fr
         session->key_ns = now_ns;
         session->key_asked_ns = 0;
     }
+    tarn_stream_traffic_note(&session->traffic, tarn_fanout_newest(&session->fanout), now_ns);
     for (uint32_t i = 0; i < session->viewer_count; i++)
         tarn_viewer_check_chain(session->viewers[i], now_ns);
     note_latency(gateway, session, &inputs);

@@ -9,6 +9,7 @@
 #include "server/common/ipc.h"
 #include "server/gateway/fanout.h"
 #include "server/gateway/gateway_limits.h"
+#include "server/gateway/stream_traffic.h"
 
 struct tarn_gateway;
 struct tarn_viewer;
@@ -23,6 +24,7 @@ typedef struct tarn_session {
     uint32_t epoch_served;                          ///< of the tank that is there, as its newest state said
     tarn_session_state state;
     tarn_fanout fanout;
+    tarn_stream_traffic traffic;
     uint64_t key_ns;       ///< when the newest key frame came
     uint64_t key_asked_ns; ///< when one was asked for that hasn't come; 0: none
     uint32_t viewer_count;

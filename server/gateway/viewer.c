@@ -187,6 +187,25 @@ static void take_ack(tarn_viewer *viewer, const tarn_ack *ack)
     }
 }
 
+void tarn_viewer_bound(tarn_viewer *viewer, uint64_t now_ns)
+{
+    const tarn_stream_share share = tarn_stream_traffic_share(&viewer->session->traffic, &viewer->view, now_ns);
+    tarn_viewer_rate_bound(&viewer->rate, share.level, share.keys_only);
+}
+
+/// Who looks again begins as if it had just come.
+static void take_view(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_view *view)
+{
+    viewer->view = *view;
+    if (view->hidden)
+        viewer->reference = 0;
+    if (viewer->phase != TARN_VIEWER_JOINED)
+        return;
+    tarn_viewer_bound(viewer, tarn_clock_monotonic_ns());
+    tarn_viewer_frame_ready(viewer);
+    tarn_session_ask_for_key(gateway, viewer->session);
+}
+
 /// Messages that need a session.
 static void take_joined(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_message *message)
 {
@@ -206,6 +225,8 @@ static void take_message(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_
     } else if (kind == TARN_MESSAGE_PING && viewer->phase != TARN_VIEWER_NEW) {
         viewer->ping = message->ping;
         tarn_viewer_tell(viewer, TARN_VIEWER_TELL_PONG);
+    } else if (kind == TARN_MESSAGE_VIEW && viewer->phase != TARN_VIEWER_NEW) {
+        take_view(gateway, viewer, &message->view);
     } else if (kind == TARN_MESSAGE_JOIN && viewer->phase == TARN_VIEWER_GREETED) {
         take_join(gateway, viewer, &message->join);
     } else if ((kind == TARN_MESSAGE_INPUT || kind == TARN_MESSAGE_CONTROL || kind == TARN_MESSAGE_ACK) &&
@@ -293,7 +314,7 @@ void tarn_viewer_frame_ready(tarn_viewer *viewer)
 
 void tarn_viewer_check_chain(tarn_viewer *viewer, uint64_t now_ns)
 {
-    const uint8_t is_lost = viewer->phase == TARN_VIEWER_JOINED && viewer->reference > 0 &&
+    const uint8_t is_lost = viewer->reference > 0 && !viewer->rate.keys_only &&
                             tarn_fanout_is_lost(&viewer->session->fanout, viewer->reference);
     if (is_lost && !viewer->is_lost)
         tarn_viewer_rate_lost(&viewer->rate, now_ns);

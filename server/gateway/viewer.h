@@ -56,6 +56,7 @@ typedef struct tarn_viewer {
     uint64_t frame_serial; ///< of the newest frame sent
     uint64_t reference;    ///< the same of key and base frames; 0: none yet
     uint8_t is_lost;       ///< it had such a frame, and nothing moves that one any more
+    tarn_view view;
     tarn_viewer_rate rate;
     uint32_t in_flight;
     struct {
@@ -104,6 +105,9 @@ void tarn_viewer_fail(tarn_viewer *viewer, tarn_error_code code, const char *sen
 
 /// The session has a newer frame.
 void tarn_viewer_frame_ready(tarn_viewer *viewer);
+
+/// Applies what the viewer asked for to what the stream takes now.
+void tarn_viewer_bound(tarn_viewer *viewer, uint64_t now_ns);
 
 /// Notes whether a viewer has lost the chain of frames that refer to each other.
 void tarn_viewer_check_chain(tarn_viewer *viewer, uint64_t now_ns);

@@ -17,6 +17,7 @@ void tarn_viewer_rate_init(tarn_viewer_rate *rate)
     memset(rate, 0, sizeof *rate);
     rate->least_ns[0] = rate->least_ns[1] = UINT64_MAX;
     rate->raise_ms = TARN_VIEWER_RATE_RAISE_MS;
+    rate->level_max = UINT32_MAX;
 }
 
 /// Another stream: who got everything goes on getting it.
@@ -27,11 +28,16 @@ static void take_layer_count(tarn_viewer_rate *rate, uint32_t layer_count)
     rate->layer_count = layer_count;
 }
 
+static uint32_t bounded_level(const tarn_viewer_rate *rate)
+{
+    return rate->level < rate->level_max ? rate->level : rate->level_max;
+}
+
 uint32_t tarn_viewer_rate_layers(tarn_viewer_rate *rate, tarn_stream_kind kind, uint32_t layer_count)
 {
     if (kind == TARN_STREAM_KEY && rate->layer_count != layer_count)
         take_layer_count(rate, layer_count);
-    const uint32_t layers = rate->level < layer_count ? rate->level + 1 : layer_count;
+    const uint32_t level = bounded_level(rate), layers = level < layer_count ? level + 1 : layer_count;
     if (kind == TARN_STREAM_KEY || layers < rate->layers)
         rate->layers = layers;
     return rate->layers;
@@ -39,7 +45,13 @@ uint32_t tarn_viewer_rate_layers(tarn_viewer_rate *rate, tarn_stream_kind kind, 
 
 int tarn_viewer_rate_skips_extras(const tarn_viewer_rate *rate)
 {
-    return rate->level < rate->layer_count;
+    return bounded_level(rate) < rate->layer_count;
+}
+
+void tarn_viewer_rate_bound(tarn_viewer_rate *rate, uint32_t level_max, int keys_only)
+{
+    rate->level_max = level_max;
+    rate->keys_only = keys_only != 0;
 }
 
 /// The time beyond the least of the last seconds.

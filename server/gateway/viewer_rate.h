@@ -30,6 +30,8 @@ typedef struct tarn_viewer_rate {
     uint32_t layer_count;   ///< of the stream; 0: it has not begun
     uint32_t level;         ///< 0..layer_count, as above
     uint32_t layers;        ///< sent since the last key frame; 0: none was sent
+    uint32_t level_max;     ///< that the viewer wants
+    uint8_t keys_only;      ///< it wants no other frames
     uint64_t least_ns[2];   ///< from sending to acknowledgement, in the half before and in this one
     uint64_t least_half_ns; ///< when this half began
     uint64_t look_ns;       ///< when this look began; 0: with the next acknowledgement
@@ -47,6 +49,9 @@ void tarn_viewer_rate_init(tarn_viewer_rate *rate);
 /// How many layers of a frame to send. Between key frames they only get fewer.
 /// @param layer_count  of the frame
 uint32_t tarn_viewer_rate_layers(tarn_viewer_rate *rate, tarn_stream_kind kind, uint32_t layer_count);
+
+/// The viewer wants no more than this, however much its network takes.
+void tarn_viewer_rate_bound(tarn_viewer_rate *rate, uint32_t level_max, int keys_only);
 
 /// Whether it does without extra frames.
 int tarn_viewer_rate_skips_extras(const tarn_viewer_rate *rate);

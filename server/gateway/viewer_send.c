@@ -22,11 +22,13 @@ static tarn_viewer_info viewer_infos[TARN_VIEWERS_MAX];
 /// The frame to send now, or NULL.
 static const tarn_fanout_frame *next_frame(const tarn_viewer *viewer)
 {
-    if (viewer->phase != TARN_VIEWER_JOINED || viewer->peer_closes ||
+    if (viewer->phase != TARN_VIEWER_JOINED || viewer->peer_closes || viewer->view.hidden ||
         viewer->in_flight == TARN_GATEWAY_CHAIN_IN_FLIGHT_MAX)
         return NULL;
     const tarn_fanout_frame *frame = tarn_fanout_next(&viewer->session->fanout, viewer->reference, viewer->frame_serial,
                                                       tarn_viewer_rate_skips_extras(&viewer->rate));
+    if (frame && frame->kind != TARN_STREAM_KEY && viewer->rate.keys_only)
+        return NULL;
     if (frame && frame->kind == TARN_STREAM_EXTRA && viewer->in_flight >= TARN_FRAMES_UNACKNOWLEDGED_MAX)
         return NULL;
     return frame;
@@ -158,6 +160,8 @@ static uint32_t cut(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fanou
     const uint32_t before = viewer->rate.layers;
     if (frame->kind == TARN_STREAM_EXTRA && frame->refers == 0)
         return frame->cut_bytes[0]; // a whole frame
+    if (frame->kind == TARN_STREAM_KEY)
+        tarn_viewer_bound(viewer, tarn_clock_monotonic_ns());
     const uint32_t layers = tarn_viewer_rate_layers(&viewer->rate, frame->kind, frame->layer_count);
     if (before)
         viewers_by_layers[before - 1]--;

@@ -117,6 +117,11 @@ static void ping(tarn_message *m)
     m->ping = (tarn_ping){.id = 0, .client_time_ms = 1767225600123.456};
 }
 
+static void view(tarn_message *m)
+{
+    m->view = (tarn_view){.hidden = 1, .mbit_per_s = 4.5f, .frames_per_s = 30, .particles = 50000};
+}
+
 static void welcome(tarn_message *m)
 {
     m->welcome = (tarn_welcome){.version = 1,
@@ -180,6 +185,7 @@ static const struct {
     {"message-control-load", TARN_MESSAGE_CONTROL, control_load},
     {"message-ack", TARN_MESSAGE_ACK, ack},
     {"message-ping", TARN_MESSAGE_PING, ping},
+    {"message-view", TARN_MESSAGE_VIEW, view},
     {"message-welcome", TARN_MESSAGE_WELCOME, welcome},
     {"message-joined", TARN_MESSAGE_JOINED, joined},
     {"message-viewers", TARN_MESSAGE_VIEWERS, viewer_list},

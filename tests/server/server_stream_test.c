@@ -327,6 +327,61 @@ static void test_a_busy_viewer_gets_all_layers_unless_it_may_be_far_away(void **
     (void)state;
 }
 
+static void say_view(stream_client *client, tarn_view view)
+{
+    const tarn_message message = {.kind = TARN_MESSAGE_VIEW, .view = view};
+    ws_client_tell(&client->ws, &message);
+}
+
+static void test_a_hidden_viewer_gets_nothing_and_then_a_key_frame(void **state)
+{
+    stream_client *client = *state, other;
+    stream_client_enter(&other, server.port); // keeps the tank running
+    say_view(client, (tarn_view){.hidden = 1});
+    while (stream_client_next(client, 500)) // what was on its way
+        continue;
+    const uint32_t number = client->frame.head.number;
+    for (int i = 0; i < 30; i++)
+        stream_client_see(&other);
+    assert_false(stream_client_next(client, 0));
+    say_view(client, (tarn_view){.hidden = 0});
+    stream_client_see(client);
+    assert_true(is_key(client));
+    assert_true(client->frame.head.number > number);
+    for (int i = 0; i < 10; i++)
+        stream_client_see(client);
+    stream_client_close(&other);
+}
+
+static void test_a_viewer_gets_no_more_than_it_asks_for(void **state)
+{
+    stream_client *client = *state;
+    while (!is_key(client) || client->frame.head.layer_count < 2)
+        stream_client_see(client);
+    const uint32_t first = client->frame.head.layers[0].particles;
+    say_view(client, (tarn_view){.particles = first + 1});
+    do
+        stream_client_see(client);
+    while (!is_key(client) || client->frame.layers_present > 1);
+    for (int i = 0; i < 20; i++) {
+        stream_client_see(client);
+        assert_int_equal(client->frame.layers_present, 1);
+        assert_true(client->frame.head.kind != TARN_STREAM_EXTRA);
+    }
+    // Less than the base frames' rate: key frames alone.
+    say_view(client, (tarn_view){.frames_per_s = 0.5f});
+    for (int keys = 0; keys < 2; keys = is_key(client) ? keys + 1 : 0)
+        stream_client_see(client);
+    for (int i = 0; i < 3; i++) {
+        stream_client_see(client);
+        assert_true(is_key(client));
+    }
+    say_view(client, (tarn_view){.hidden = 0});
+    do
+        stream_client_see(client);
+    while (is_key(client));
+}
+
 static void test_metrics_count_what_is_sent(void **state)
 {
     static const char *const kinds[] = {"key", "base", "extra"};
@@ -362,6 +417,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_paused_tank_shows_a_key_frame_and_its_steps, begin, end),
         cmocka_unit_test(test_a_slow_viewer_gets_less),
         cmocka_unit_test(test_a_busy_viewer_gets_all_layers_unless_it_may_be_far_away),
+        cmocka_unit_test_setup_teardown(test_a_hidden_viewer_gets_nothing_and_then_a_key_frame, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_viewer_gets_no_more_than_it_asks_for, begin, end),
         cmocka_unit_test_setup_teardown(test_metrics_count_what_is_sent, begin, end),
     };
     return cmocka_run_group_tests_name("server_stream", tests, start, stop);

@@ -2,6 +2,7 @@
 // the socket, the frames that are kept, a viewer's rate.
 #include "server/common/ipc.h"
 #include "server/gateway/fanout.h"
+#include "server/gateway/stream_traffic.h"
 #include "server/gateway/viewer_rate.h"
 #include "server/worker/frame_plan.h"
 #include "server/worker/worker_limits.h"
@@ -313,6 +314,72 @@ static void test_frames_of_another_epoch_and_wrong_ones_are_refused(void **state
     assert_true(tarn_fanout_is_lost(&fanout, viewer.reference));
 }
 
+// ----------------------------------------------------------------------------------------------------------- traffic
+
+enum { TRAFFIC_LAYERS = 2 };
+
+static tarn_stream_traffic traffic;
+
+/// Some seconds of 30 frames each: base and extra frames of 1000 bytes a layer in turns, and 100 particles a layer.
+static void flow(uint64_t *now_ns, int seconds)
+{
+    for (int i = 0; i < 30 * seconds; i++) {
+        tarn_fanout_frame frame = {.kind = i % 2 ? TARN_STREAM_EXTRA : TARN_STREAM_BASE, .layer_count = TRAFFIC_LAYERS};
+        for (uint32_t l = 0; l < TRAFFIC_LAYERS; l++) {
+            frame.cut_bytes[l] = 1000 * (l + 1);
+            frame.particles[l] = 100 * (l + 1);
+        }
+        *now_ns += 1000000000u / 30;
+        tarn_stream_traffic_note(&traffic, &frame, *now_ns);
+    }
+}
+
+static void test_ceilings_leave_what_fits(void **state)
+{
+    (void)state;
+    // All: 60 kB/s = 0.48 Mbit/s, 30 frames/s, 200 particles. Without extra frames: 0.24, 15. One layer: 0.12, 15, 100.
+    static const struct {
+        tarn_view view;
+        uint32_t level;
+        int keys_only;
+    } cases[] = {
+        {{.mbit_per_s = 0}, UINT32_MAX, 0},
+        {{.mbit_per_s = 0.50f, .frames_per_s = 31, .particles = 200}, UINT32_MAX, 0},
+        {{.mbit_per_s = 0.46f}, 1, 0},
+        {{.frames_per_s = 20}, 1, 0},
+        {{.particles = 199}, 0, 0},
+        {{.particles = 1}, 0, 0}, // the first layer, whatever it has
+        {{.mbit_per_s = 0.23f}, 0, 0},
+        {{.mbit_per_s = 0.11f}, 0, 1},
+        {{.frames_per_s = 5}, 0, 1},
+    };
+    uint64_t now_ns = ms(5000);
+    tarn_stream_traffic_init(&traffic);
+    assert_int_equal(tarn_stream_traffic_share(&traffic, &cases[8].view, now_ns).level, UINT32_MAX);
+    for (int seconds = 1; seconds < 9; seconds += 3) {
+        flow(&now_ns, seconds);
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+            const tarn_stream_share share = tarn_stream_traffic_share(&traffic, &cases[i].view, now_ns);
+            if (share.level != cases[i].level || share.keys_only != cases[i].keys_only)
+                fail_msg("case %zu: level %u, key frames only %d", i, share.level, share.keys_only);
+        }
+    }
+}
+
+static void test_a_young_stream_knows_its_particles_only(void **state)
+{
+    (void)state;
+    uint64_t now_ns = ms(5000);
+    tarn_fanout_frame key = {.kind = TARN_STREAM_KEY, .layer_count = 2, .cut_bytes = {9000, 18000}};
+    key.particles[0] = 100;
+    key.particles[1] = 200;
+    tarn_stream_traffic_init(&traffic);
+    tarn_stream_traffic_note(&traffic, &key, now_ns);
+    const tarn_view slow = {.mbit_per_s = 0.1f}, few = {.particles = 150};
+    assert_int_equal(tarn_stream_traffic_share(&traffic, &slow, now_ns + ms(33)).level, UINT32_MAX);
+    assert_int_equal(tarn_stream_traffic_share(&traffic, &few, now_ns + ms(33)).level, 0);
+}
+
 // -------------------------------------------------------------------------------------------------------------- rate
 
 enum { LAYERS = 4 };
@@ -417,6 +484,19 @@ static void test_late_acknowledgements_without_a_queue_cost_nothing(void **state
     assert_true(tarn_viewer_rate_skips_extras(&rate));
 }
 
+static void test_a_viewer_gets_no_more_than_it_wants(void **state)
+{
+    (void)state;
+    uint64_t now_ns = ms(100000);
+    live_a_second(&now_ns, 20);
+    tarn_viewer_rate_bound(&rate, 1, 0);
+    assert_true(tarn_viewer_rate_skips_extras(&rate));
+    assert_int_equal(live_a_second(&now_ns, 20), 2);
+    tarn_viewer_rate_bound(&rate, UINT32_MAX, 0);
+    assert_int_equal(live_a_second(&now_ns, 20), LAYERS);
+    assert_false(tarn_viewer_rate_skips_extras(&rate));
+}
+
 static void test_who_loses_the_chain_does_without_one_thing_more(void **state)
 {
     (void)state;
@@ -468,6 +548,9 @@ int main(void)
         cmocka_unit_test_setup(test_a_viewer_gets_everything_however_far_away_it_is, begin_rate),
         cmocka_unit_test_setup(test_a_queue_costs_extra_frames_first_and_then_layers, begin_rate),
         cmocka_unit_test_setup(test_single_late_frames_and_small_queues_cost_nothing, begin_rate),
+        cmocka_unit_test(test_ceilings_leave_what_fits),
+        cmocka_unit_test(test_a_young_stream_knows_its_particles_only),
+        cmocka_unit_test_setup(test_a_viewer_gets_no_more_than_it_wants, begin_rate),
         cmocka_unit_test_setup(test_late_acknowledgements_without_a_queue_cost_nothing, begin_rate),
         cmocka_unit_test_setup(test_who_loses_the_chain_does_without_one_thing_more, begin_rate),
         cmocka_unit_test_setup(test_layers_come_back_with_key_frames_after_a_calm_time, begin_rate),

@@ -7,7 +7,13 @@ import { PushTool } from "./input/push-tool.js";
 import { Backoff } from "./net/backoff.js";
 import { Link, type SocketLike } from "./net/link.js";
 import { Conversation, type EndReason, OWN_VERSIONS } from "./protocol/conversation.js";
-import { ERROR, type ServerMessage, type SessionState, SUBPROTOCOL } from "./protocol/messages.js";
+import {
+  type Ceilings,
+  ERROR,
+  type ServerMessage,
+  type SessionState,
+  SUBPROTOCOL,
+} from "./protocol/messages.js";
 import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
 import { BodyTrack } from "./state/body-track.js";
@@ -49,6 +55,7 @@ export interface AppOptions {
   /** Gets a file of the scenes' folder. */
   fetchScene: (path: string) => Promise<Response>;
   wasm: ArrayBuffer;
+  ceilings: Ceilings;
   /** Draws as finely as the screen shows, however slow the machine. */
   fullDetail: boolean;
   /** The drawing is done by the processor. */
@@ -130,6 +137,7 @@ export class App {
     this.conversation = this.createConversation(options);
     this.link = this.createLink(options.socketUrl);
     this.conversation.attach(this.link);
+    this.conversation.view(document.hidden, options.ceilings);
     this.push = this.createPushTool();
     this.gestures = this.createGestures();
     this.panel = new Panel(parts.panel, this.panelActions(), this.push);
@@ -480,8 +488,9 @@ export class App {
   }
 
   private visibilityChanged(): void {
-    // While nobody looks frames wait here: without an acknowledgement the server stops sending.
+    // While nobody looks no frames come, and those on their way wait.
     this.stream.hold(document.hidden);
+    this.conversation.view(document.hidden);
     if (document.hidden) {
       this.gestures.cancel();
       return;

@@ -25,6 +25,15 @@ export interface PointerInput {
   strength: number;
 }
 
+/** What of the stream this page can use at most; 0: no ceiling. */
+export interface Ceilings {
+  mbit_per_s: number;
+  frames_per_s: number;
+  particles: number;
+}
+
+export const NO_CEILINGS: Ceilings = { mbit_per_s: 0, frames_per_s: 0, particles: 0 };
+
 export type ClientMessage =
   | { t: "hello"; versions: readonly number[]; client: string }
   | { t: "join"; session: string; viewer: string }
@@ -32,7 +41,8 @@ export type ClientMessage =
   | { t: "input"; seq: number; k: "parameter"; name: string; value: number }
   | { t: "control"; seq: number; action: Action; scene?: string }
   | { t: "ack"; epoch: number; step: number }
-  | { t: "ping"; id: number; client_time_ms: number };
+  | { t: "ping"; id: number; client_time_ms: number }
+  | ({ t: "view"; hidden: boolean } & Ceilings);
 
 export interface ParameterInfo {
   name: string;
