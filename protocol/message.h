@@ -232,10 +232,13 @@ typedef struct tarn_viewers {
     const tarn_viewer_info *viewers; ///< writing: the caller's array; NULL after tarn_message_read
 } tarn_viewers;
 
+enum { TARN_PONG_STAGES = 5 };
+
 typedef struct tarn_pong {
     uint32_t id;
     double client_time_ms;
     uint64_t server_time_us;
+    float stages_ms[TARN_PONG_STAGES]; ///< of late: wait, step, encode, pass, write; zeros where nothing is known
 } tarn_pong;
 
 /// Error codes on the wire. The close code of the WebSocket is 4000 + code where the connection ends with it.

@@ -380,6 +380,9 @@ tarn_status tarn_session_worker_message(tarn_gateway *gateway, const tarn_ipc_me
         if (session == tarn_session_find(gateway, ""))
             gateway->metrics.report = message->report;
         return TARN_OK;
+    case TARN_IPC_STAMPS:
+        session->stamps = message->stamps;
+        return TARN_OK;
     default:
         return TARN_E_MALFORMED;
     }
@@ -392,9 +395,17 @@ uint8_t *tarn_session_frame_space(tarn_gateway *gateway, uint32_t tank, uint32_t
     return session ? tarn_fanout_space(&session->fanout) : NULL;
 }
 
+void tarn_session_stage(tarn_gateway *gateway, tarn_session *session, tarn_stage stage, double seconds)
+{
+    tarn_stages_note(&session->stages, stage, seconds);
+    tarn_stages_note(&gateway->metrics.stages, stage, seconds);
+}
+
 static void note_latency(tarn_gateway *gateway, tarn_session *session, const tarn_fanout_inputs *inputs)
 {
-    uint64_t now_ns = tarn_clock_monotonic_ns();
+    const uint64_t now_ns = session->taken_ns;
+    tarn_stages_frame(&session->stages, &session->stamps, now_ns);
+    tarn_stages_frame(&gateway->metrics.stages, &session->stamps, now_ns);
     for (uint32_t i = 0; i < inputs->count; i++) {
         const tarn_frame_input input = inputs->inputs[i];
         for (uint32_t v = 0; v < session->viewer_count; v++)
@@ -446,6 +457,7 @@ tarn_status tarn_session_frame(tarn_gateway *gateway, uint32_t tank, uint32_t fr
         session->key_ns = now_ns;
         session->key_asked_ns = 0;
     }
+    session->taken_ns = now_ns;
     tarn_stream_traffic_note(&session->traffic, tarn_fanout_newest(&session->fanout), now_ns);
     for (uint32_t i = 0; i < session->viewer_count; i++)
         tarn_viewer_check_chain(session->viewers[i], now_ns);

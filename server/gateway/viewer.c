@@ -326,7 +326,10 @@ void tarn_viewer_input_shown(tarn_gateway *gateway, tarn_viewer *viewer, uint32_
     for (int i = 0; i < TARN_GATEWAY_INPUTS_TIMED_MAX; i++) {
         if (viewer->timed[i].sequence == 0 || viewer->timed[i].sequence > sequence)
             continue;
-        tarn_metrics_latency(&gateway->metrics, (double)(now_ns - viewer->timed[i].arrived_ns) * 1e-9);
+        const uint64_t arrived_ns = viewer->timed[i].arrived_ns, latched_ns = viewer->session->stamps.latched_ns;
+        tarn_metrics_latency(&gateway->metrics, (double)(now_ns - arrived_ns) * 1e-9);
+        tarn_session_stage(gateway, viewer->session, TARN_STAGE_WAIT,
+                           (double)(int64_t)(latched_ns - arrived_ns) * 1e-9);
         viewer->timed[i].sequence = 0;
     }
 }

@@ -68,6 +68,13 @@ static void fill_viewers(const tarn_session *session, tarn_viewers *viewers)
     }
 }
 
+static void fill_stages(const tarn_session *session, float stages_ms[TARN_PONG_STAGES])
+{
+    _Static_assert((int)TARN_PONG_STAGES == (int)TARN_STAGE_COUNT, "a number per stage");
+    for (int i = 0; i < TARN_PONG_STAGES; i++)
+        stages_ms[i] = (float)(1e3 * session->stages.recent_s[i]);
+}
+
 static uint32_t next_to_tell(const tarn_viewer *viewer)
 {
     return viewer->to_tell & (~viewer->to_tell + 1); // the lowest bit
@@ -114,6 +121,8 @@ static int next_message(tarn_gateway *gateway, tarn_viewer *viewer)
         outgoing.pong.id = viewer->ping.id;
         outgoing.pong.client_time_ms = viewer->ping.client_time_ms;
         outgoing.pong.server_time_us = tarn_clock_unix_us();
+        if (viewer->session)
+            fill_stages(viewer->session, outgoing.pong.stages_ms);
         break;
     }
     return 1;
@@ -173,6 +182,7 @@ static int send_frame(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fan
 {
     const uint32_t bytes = cut(gateway, viewer, frame);
     const tarn_stream_kind kind = frame->refers == 0 ? TARN_STREAM_KEY : frame->kind;
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
     if (viewer->frame_serial && frame->serial > viewer->frame_serial + 1)
         gateway->metrics.frames_skipped_total += frame->serial - viewer->frame_serial - 1;
     viewer->frame_serial = frame->serial;
@@ -180,12 +190,18 @@ static int send_frame(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fan
         viewer->reference = frame->serial;
     viewer->frames[viewer->in_flight].epoch = frame->epoch;
     viewer->frames[viewer->in_flight].step = frame->step;
-    viewer->frames[viewer->in_flight].sent_ns = tarn_clock_monotonic_ns();
+    viewer->frames[viewer->in_flight].sent_ns = now_ns;
     viewer->in_flight++;
     gateway->metrics.frames_sent_total++;
     gateway->metrics.frames_by_kind_total[kind]++;
     gateway->metrics.frame_bytes_by_kind_total[kind] += bytes;
-    return write_bytes(gateway, viewer, tarn_fanout_bytes(&viewer->session->fanout, frame), bytes);
+    if (write_bytes(gateway, viewer, tarn_fanout_bytes(&viewer->session->fanout, frame), bytes) != 0)
+        return -1;
+    // Of what waited in the session for this viewer's sake it says nothing.
+    if (frame->serial == viewer->session->fanout.serial)
+        tarn_session_stage(gateway, viewer->session, TARN_STAGE_WRITE,
+                           (double)(tarn_clock_monotonic_ns() - viewer->session->taken_ns) * 1e-9);
+    return 0;
 }
 
 /// Sends the close frame ourselves: where libwebsockets was built for debugging it forgets the one that it was asked

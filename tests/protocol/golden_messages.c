@@ -160,7 +160,10 @@ static void viewer_list(tarn_message *m)
 
 static void pong(tarn_message *m)
 {
-    m->pong = (tarn_pong){.id = 4294967295u, .client_time_ms = 0.5, .server_time_us = 1767225600123456};
+    m->pong = (tarn_pong){.id = 4294967295u,
+                          .client_time_ms = 0.5,
+                          .server_time_us = 1767225600123456,
+                          .stages_ms = {2.5f, 4, 1, 0.25f, 0.125f}};
 }
 
 static void error(tarn_message *m)

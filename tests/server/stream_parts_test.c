@@ -1,7 +1,8 @@
-// What decides who is sent which frame, by itself: the plan of frames, the worker's end of
-// the socket, the frames that are kept, a viewer's rate.
+// What decides who is sent which frame when, by itself: the plan of frames, the worker's end of
+// the socket, the frames that are kept, stages, ceilings, a viewer's rate.
 #include "server/common/ipc.h"
 #include "server/gateway/fanout.h"
+#include "server/gateway/stages.h"
 #include "server/gateway/stream_traffic.h"
 #include "server/gateway/viewer_rate.h"
 #include "server/worker/frame_plan.h"
@@ -9,6 +10,7 @@
 #include "server/worker/worker_link.h"
 #include "tests/server/test_cmocka.h"
 
+#include <math.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -132,22 +134,23 @@ static void test_a_frame_that_others_refer_to_waits_until_it_is_sent(void **stat
     static uint8_t taken[1 << 16];
     const uint32_t bytes = 8 << 20; // more than a socket holds
     const tarn_ipc_sink sink = {0};
+    const tarn_ipc_stamps stamps = {1, 2, 3};
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     assert_int_equal(tarn_worker_link_open(&link, ends[0], &sink), TARN_OK);
     for (int i = 0; i < 2; i++) { // the first is being sent, the second may give way
         memset(tarn_worker_link_frame_space(&link, 0), 1 + i, bytes);
-        tarn_worker_link_frame_put(&link, 0, 1, bytes, i == 0);
+        tarn_worker_link_frame_put(&link, 0, 1, bytes, &stamps, i == 0);
         assert_int_equal(tarn_worker_link_frame_waits(&link, 0), i == 0);
         assert_int_equal(tarn_worker_link_flush(&link), TARN_OK);
         assert_false(tarn_worker_link_frame_waits(&link, 0));
     }
     memset(tarn_worker_link_frame_space(&link, 0), 3, bytes);
-    tarn_worker_link_frame_put(&link, 0, 1, bytes, 1);
+    tarn_worker_link_frame_put(&link, 0, 1, bytes, &stamps, 1);
     assert_true(tarn_worker_link_frame_waits(&link, 0));
     assert_int_equal(link.slots[0].replaced, 1);
     uint64_t got = 0;
-    while (got < 2 * ((uint64_t)bytes + TARN_IPC_HEADER_BYTES)) {
+    while (got < 2 * ((uint64_t)bytes + TARN_IPC_STAMPS_BYTES + TARN_IPC_HEADER_BYTES)) {
         assert_int_equal(tarn_worker_link_flush(&link), TARN_OK);
         const ssize_t count = read(ends[1], taken, sizeof taken);
         assert_true(count > 0);
@@ -312,6 +315,38 @@ static void test_frames_of_another_epoch_and_wrong_ones_are_refused(void **state
     assert_int_equal(send_to(&viewer, 0), 1); // the one before stays
     tarn_fanout_clear(&fanout);
     assert_true(tarn_fanout_is_lost(&fanout, viewer.reference));
+}
+
+// ------------------------------------------------------------------------------------------------------------ stages
+
+static void test_stages_that_are_out_of_order_or_too_long_are_not_believed(void **state)
+{
+    (void)state;
+    static const tarn_ipc_stamps wrong[] = {{5, 4, 6}, {5, 7, 6}, {5, 6, 11}, {0, 0, UINT64_MAX}};
+    tarn_stages stages = {0};
+    for (int i = 0; i < 4; i++)
+        tarn_stages_frame(&stages, &wrong[i], 10);
+    tarn_stages_note(&stages, TARN_STAGE_WAIT, -0.001);
+    tarn_stages_note(&stages, TARN_STAGE_WAIT, 61);
+    tarn_stages_note(&stages, TARN_STAGE_WAIT, (double)NAN);
+    for (int s = 0; s < TARN_STAGE_COUNT; s++)
+        assert_int_equal(stages.count[s], 0);
+}
+
+static void test_stages_are_the_times_between_stamps(void **state)
+{
+    (void)state;
+    tarn_stages stages = {0};
+    const tarn_ipc_stamps stamps = {ms(1000), ms(1004), ms(1005)};
+    tarn_stages_frame(&stages, &stamps, ms(1007));
+    assert_true(fabs(stages.sum_s[TARN_STAGE_STEP] - 0.004) < 1e-9);
+    assert_true(fabs(stages.sum_s[TARN_STAGE_ENCODE] - 0.001) < 1e-9);
+    assert_true(fabs(stages.sum_s[TARN_STAGE_PASS] - 0.002) < 1e-9);
+    assert_int_equal(stages.count[TARN_STAGE_WAIT], 0);
+    for (int i = 0; i < 200; i++)
+        tarn_stages_note(&stages, TARN_STAGE_STEP, 0.020);
+    assert_true(fabs(stages.recent_s[TARN_STAGE_STEP] - 0.020) < 1e-6); // what is past is forgotten
+    assert_int_equal(stages.count[TARN_STAGE_STEP], 201);
 }
 
 // ----------------------------------------------------------------------------------------------------------- traffic
@@ -548,6 +583,8 @@ int main(void)
         cmocka_unit_test_setup(test_a_viewer_gets_everything_however_far_away_it_is, begin_rate),
         cmocka_unit_test_setup(test_a_queue_costs_extra_frames_first_and_then_layers, begin_rate),
         cmocka_unit_test_setup(test_single_late_frames_and_small_queues_cost_nothing, begin_rate),
+        cmocka_unit_test(test_stages_that_are_out_of_order_or_too_long_are_not_believed),
+        cmocka_unit_test(test_stages_are_the_times_between_stamps),
         cmocka_unit_test(test_ceilings_leave_what_fits),
         cmocka_unit_test(test_a_young_stream_knows_its_particles_only),
         cmocka_unit_test_setup(test_a_viewer_gets_no_more_than_it_wants, begin_rate),

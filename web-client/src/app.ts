@@ -87,6 +87,7 @@ export class App {
   private uploaded: DecodedFrame | null = null;
   private refusedInARow = 0;
   private drawnMs = 0;
+  private decodedMs = 0;
   private readoutMs = 0;
   private hoverAt: readonly [number, number] | null = null;
   private problem = "";
@@ -103,6 +104,9 @@ export class App {
     framesPerS: 0,
     roundTripMs: Number.NaN,
     latencyMs: Number.NaN,
+    stagesMs: [],
+    decodeMs: Number.NaN,
+    drawMs: Number.NaN,
     kind: FRAME_KIND.key,
     layersPresent: 0,
     layersTotal: 0,
@@ -172,6 +176,9 @@ export class App {
     this.model.inputTimes.reset();
     this.model.drops.restart();
     this.model.roundTrip.reset();
+    this.model.decodeTime.reset();
+    this.model.drawTime.reset();
+    this.model.serverStagesMs = [];
     this.stream.viewerId = message.viewerId;
     this.notices.clear();
     this.showState(message.state);
@@ -191,6 +198,9 @@ export class App {
         break;
       case "state":
         this.showState(message.state);
+        break;
+      case "pong":
+        this.model.serverStagesMs = message.stagesMs;
         break;
       case "error":
         // A simulation that is being started again has a line of its own.
@@ -233,6 +243,8 @@ export class App {
     this.model.drops.onFrame(info.epoch, info.step, info.serverTimeUs, info.paused);
     this.clock.onFrame(info, frame.arrivedMs);
     this.conversation.ack(info.epoch, info.step);
+    this.decodedMs = now;
+    this.model.decodeTime.add(now - frame.arrivedMs);
     const age =
       info.ownSequence > 0 ? this.model.inputTimes.contained(info.ownSequence, frame.arrivedMs) : null;
     if (age !== null) this.model.latency.add(age);
@@ -304,7 +316,8 @@ export class App {
     this.orbit.tick(elapsedS, this.calm.matches);
     this.stage.look(this.orbit);
     const latest = this.stream.latest;
-    if (latest !== null && latest !== this.uploaded) {
+    const isNew = latest !== null && latest !== this.uploaded;
+    if (isNew) {
       this.uploaded = latest;
       this.stage.fitTank(sizeOf(latest, this.point));
       this.stage.orient(latest.info);
@@ -314,6 +327,7 @@ export class App {
     this.push.flush();
     this.showCursor();
     this.stage.draw(this.clock.tick(now), this.bodies);
+    if (isNew) this.model.drawTime.add(performance.now() - this.decodedMs);
     if (now - this.readoutMs > READOUT_EVERY_MS) {
       this.readoutMs = now;
       this.measure(now);
@@ -340,6 +354,9 @@ export class App {
     m.framesPerS = this.model.frameRate.perSecond(now);
     m.roundTripMs = this.model.roundTrip.value;
     m.latencyMs = this.model.latency.value;
+    m.stagesMs = this.model.serverStagesMs;
+    m.decodeMs = this.model.decodeTime.value;
+    m.drawMs = this.model.drawTime.value;
     m.kind = info?.kind ?? FRAME_KIND.key;
     m.layersPresent = info?.layersPresent ?? 0;
     m.layersTotal = info?.layersTotal ?? 0;

@@ -168,8 +168,9 @@ export class Conversation {
         this.events.onJoined(message);
         return;
       case "pong":
-        if (message.id === this.pingId) this.events.onRoundTrip(this.nowMs() - message.clientTimeMs);
-        return;
+        if (message.id !== this.pingId) return;
+        this.events.onRoundTrip(this.nowMs() - message.clientTimeMs);
+        break;
       case "error":
         if (CLOSING.has(message.code)) this.refusal = { code: message.code, text: message.text };
         break;

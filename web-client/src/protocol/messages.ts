@@ -70,7 +70,7 @@ export type ServerMessage =
   | { t: "welcome"; version: number; server: string; device: string; scenes: string[] }
   | { t: "joined"; session: string; viewerId: number; viewer: string; state: SessionState }
   | { t: "viewers"; viewers: ViewerInfo[] }
-  | { t: "pong"; id: number; clientTimeMs: number; serverTimeUs: number }
+  | { t: "pong"; id: number; clientTimeMs: number; serverTimeUs: number; stagesMs: number[] }
   | { t: "error"; code: number; text: string }
   | { t: "state"; state: SessionState };
 
@@ -180,6 +180,7 @@ export function readMessage(bytes: ArrayBuffer): ServerMessage | null {
         id: number(map, "id"),
         clientTimeMs: number(map, "client_time_ms"),
         serverTimeUs: number(map, "server_time_us"),
+        stagesMs: map.stages_ms === undefined ? [] : numbers(map, "stages_ms"),
       };
     case "error":
       return { t: "error", code: number(map, "code"), text: string(map, "text") };
@@ -242,6 +243,13 @@ function boolean(map: Fields, key: string): boolean {
 function list(map: Fields, key: string): unknown[] {
   const value = map[key];
   return Array.isArray(value) ? value : fail(key, "an array");
+}
+
+function numbers(map: Fields, key: string): number[] {
+  const values = list(map, key);
+  return values.every((value) => typeof value === "number" && Number.isFinite(value))
+    ? (values as number[])
+    : fail(key, "numbers");
 }
 
 function fail(key: string, allowed: string): never {
