@@ -35,8 +35,8 @@ const ROWS = [
   ["frame", "Frame"],
   ["roundTrip", "Round trip"],
   ["latency", "Input to frame"],
-  ["server", "Server"],
-  ["page", "Page"],
+  ["server", "Wait, step, encode, send"],
+  ["page", "Decode, draw"],
   ["dropped", "Dropped frames"],
   ["realtime", "Real time"],
   ["step", "Step"],
@@ -68,7 +68,7 @@ export class Readout {
     this.set("roundTrip", milliseconds(m.roundTripMs));
     this.set("latency", milliseconds(m.latencyMs));
     this.set("server", serverText(m.stagesMs));
-    this.set("page", `decode ${milliseconds(m.decodeMs)} · draw ${milliseconds(m.drawMs)}`);
+    this.set("page", milliseconds(m.decodeMs, m.drawMs));
     this.set("frame", frameText(m));
     const lost = m.unreferenced > 0 ? ` · ${m.unreferenced} unreferenced` : "";
     this.set("dropped", `${m.dropped}${lost}`);
@@ -99,28 +99,16 @@ function frameText(m: Measurements): string {
 
 /** Where the server's time goes; what it takes to hand frames on is one thing to people. */
 function serverText(stagesMs: readonly number[]): string {
-  const [wait, step, encode, pass, write] = stagesMs;
-  if (
-    wait === undefined ||
-    step === undefined ||
-    encode === undefined ||
-    pass === undefined ||
-    write === undefined
-  )
-    return "–";
-  const parts = [
-    `wait ${short(wait)}`,
-    `step ${short(step)}`,
-    `encode ${short(encode)}`,
-    `send ${short(pass + write)}`,
-  ];
-  return `${parts.join(" · ")} ms`;
+  const [wait, step, encode, pass = 0, write = 0] = stagesMs;
+  return milliseconds(wait, step, encode, stagesMs.length === 0 ? undefined : pass + write);
 }
 
 function short(ms: number): string {
   return ms.toFixed(ms < 9.95 ? 1 : 0);
 }
 
-function milliseconds(value: number): string {
-  return Number.isFinite(value) ? `${short(value)} ms` : "–";
+/** One number or several, which are unknown together. */
+function milliseconds(...values: readonly (number | undefined)[]): string {
+  const known = values.filter((value) => value !== undefined && Number.isFinite(value)) as number[];
+  return known.length === values.length ? `${known.map(short).join(" · ")} ms` : "–";
 }
