@@ -71,8 +71,10 @@ static tarn_status open_frame(const tarn_fanout *fanout, const uint8_t *bytes, u
     frame->epoch = head->epoch;
     frame->step = head->step;
     frame->refers = head->kind == TARN_STREAM_KEY ? 0 : find_reference(fanout, head);
-    for (uint32_t l = 0; l < head->layer_count; l++)
+    for (uint32_t l = 0; l < head->layer_count; l++) {
         frame->cut_bytes[l] = (uint32_t)tarn_stream_cut_bytes(head, l + 1);
+        frame->particles[l] = head->layers[l].particles + (l > 0 ? frame->particles[l - 1] : 0);
+    }
     inputs->count = head->input_count;
     for (uint32_t i = 0; i < inputs->count; i++)
         inputs->inputs[i] = tarn_stream_input_at(&opened, i);
@@ -127,6 +129,11 @@ const tarn_fanout_frame *tarn_fanout_next(const tarn_fanout *fanout, uint64_t re
             return frame;
     }
     return extra && extra->refers == reference && !skip_extras ? extra : NULL;
+}
+
+const tarn_fanout_frame *tarn_fanout_newest(const tarn_fanout *fanout)
+{
+    return fanout->extra.serial ? &fanout->extra : &fanout->chain[fanout->chain_count - 1];
 }
 
 int tarn_fanout_newest_is_key(const tarn_fanout *fanout)

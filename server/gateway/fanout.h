@@ -32,6 +32,7 @@ typedef struct tarn_fanout_frame {
     uint64_t step;
     uint32_t layer_count;
     uint32_t cut_bytes[TARN_STREAM_LAYERS_MAX]; ///< with so many layers and one more
+    uint32_t particles[TARN_STREAM_LAYERS_MAX]; ///< the same
     int buffer;
 } tarn_fanout_frame;
 
@@ -73,6 +74,9 @@ void tarn_fanout_clear(tarn_fanout *fanout);
 /// @return NULL: there is none now
 const tarn_fanout_frame *tarn_fanout_next(const tarn_fanout *fanout, uint64_t reference, uint64_t sent,
                                           int skip_extras);
+
+/// The frame that was taken last; there must be one.
+const tarn_fanout_frame *tarn_fanout_newest(const tarn_fanout *fanout);
 
 /// Whether the newest frame is a key frame.
 int tarn_fanout_newest_is_key(const tarn_fanout *fanout);

@@ -4,6 +4,7 @@
 
 #include "protocol/stream.h"
 #include "server/common/ipc.h"
+#include "server/gateway/stages.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,7 @@ typedef struct tarn_metrics {
     uint64_t latency_buckets[TARN_METRICS_LATENCY_BUCKETS + 1]; ///< the last one is for everything above
     uint64_t latency_count;
     double latency_sum_s;
+    tarn_stages stages;
     tarn_ipc_report report; ///< of the first session's tank
 } tarn_metrics;
 

@@ -118,6 +118,7 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
         worker->loads_open = 0;
         return worker->events.message(worker->events.user, message);
     case TARN_IPC_REPORT:
+    case TARN_IPC_STAMPS:
         return worker->events.message(worker->events.user, message);
     default:
         return TARN_E_MALFORMED; // what only a gateway says

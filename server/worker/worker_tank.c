@@ -262,6 +262,8 @@ static tarn_status step(tarn_worker_tank *tank, uint64_t now_ns)
         return status == TARN_E_DEVICE ? status : recover(tank, status, now_ns);
     uint64_t done_ns = tarn_clock_monotonic_ns();
     tank->step_ns += done_ns - now_ns;
+    tank->stamps.latched_ns = now_ns;
+    tank->stamps.stepped_ns = done_ns;
     tank->step_count++;
     tank->step++;
     if (tank->paused) {
@@ -291,8 +293,10 @@ static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, tarn_s
     if (status != TARN_OK)
         return status;
     tarn_frame_plan_made(&tank->plan, (tarn_stream_kind)head.kind, tank->step, now_ns);
-    tarn_worker_link_frame_put(link, tank->slot, tank->id, head.frame_bytes, head.kind != TARN_STREAM_EXTRA);
-    tank->encode_ns += tarn_clock_monotonic_ns() - now_ns;
+    tank->stamps.encoded_ns = tarn_clock_monotonic_ns();
+    tarn_worker_link_frame_put(link, tank->slot, tank->id, head.frame_bytes, &tank->stamps,
+                               head.kind != TARN_STREAM_EXTRA);
+    tank->encode_ns += tank->stamps.encoded_ns - now_ns;
     tank->encode_count++;
     return TARN_OK;
 }
@@ -329,6 +333,8 @@ static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, int step
         tarn_frame_plan_hold(&tank->plan, now_ns + TARN_WORKER_ROOM_MS * (uint64_t)1000000);
         return TARN_OK;
     }
+    if (!stepped)
+        tank->stamps.latched_ns = tank->stamps.stepped_ns = now_ns;
     tank->frame_wanted = 0;
     tank->frame_due_ns += tank->frame_period_ns;
     if (tank->frame_due_ns < now_ns)

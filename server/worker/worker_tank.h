@@ -48,6 +48,7 @@ typedef struct tarn_worker_tank {
     uint8_t turned_by_hand; ///< somebody turned the tank: what the scene does with it no longer counts
     uint64_t report_due_ns;
     uint64_t step_ns, encode_ns; ///< spent since the last report
+    tarn_ipc_stamps stamps;      ///< of the newest step, and of the frame that is being made
     uint32_t step_count, encode_count;
 } tarn_worker_tank;
 

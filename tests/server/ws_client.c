@@ -66,6 +66,8 @@ static void take(ws_client *client, size_t count)
     client->have -= count;
 }
 
+const char *ws_client_headers = "";
+
 static int read_upgrade_answer(ws_client *client)
 {
     int status = 0;
@@ -95,9 +97,10 @@ int ws_client_open(ws_client *client, uint16_t port, const char *path, const cha
     int length =
         snprintf(request, sizeof request,
                  "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                 "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n%s%s%s%s%s%s\r\n",
+                 "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n%s%s%s%s%s%s%s\r\n",
                  path, port, subprotocol ? "Sec-WebSocket-Protocol: " : "", subprotocol ? subprotocol : "",
-                 subprotocol ? "\r\n" : "", origin ? "Origin: " : "", origin ? origin : "", origin ? "\r\n" : "");
+                 subprotocol ? "\r\n" : "", origin ? "Origin: " : "", origin ? origin : "", origin ? "\r\n" : "",
+                 ws_client_headers);
     int status = ws_send_raw(client->fd, request, (size_t)length) == 0 ? read_upgrade_answer(client) : 0;
     if (status != 101)
         ws_client_close(client);

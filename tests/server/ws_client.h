@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 enum {
-    WS_CLIENT_WAIT_MS = 20000, ///< generous: sanitizers and busy machines
+    WS_CLIENT_WAIT_MS = 60000, ///< generous: sanitizers and busy machines
     WS_CLIENT_BUFFER_BYTES = 8 << 20,
     WS_TEXT = 1,
     WS_BINARY = 2,
@@ -52,6 +52,9 @@ typedef struct ws_client {
     uint16_t close_code; ///< once the server has closed
     char close_reason[128];
 } ws_client;
+
+/// Header lines that every request has besides, each with its end; "" unless a test names some.
+extern const char *ws_client_headers;
 
 /// One WebSocket message. Valid until the next call.
 typedef struct ws_message {
