@@ -167,8 +167,6 @@ static uint32_t cut(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fanou
 {
     uint32_t *const viewers_by_layers = gateway->metrics.viewers_by_layers;
     const uint32_t before = viewer->rate.layers;
-    if (frame->kind == TARN_STREAM_EXTRA && frame->refers == 0)
-        return frame->cut_bytes[0]; // a whole frame
     if (frame->kind == TARN_STREAM_KEY)
         tarn_viewer_bound(viewer, tarn_clock_monotonic_ns());
     const uint32_t layers = tarn_viewer_rate_layers(&viewer->rate, frame->kind, frame->layer_count);
@@ -181,7 +179,6 @@ static uint32_t cut(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fanou
 static int send_frame(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fanout_frame *frame)
 {
     const uint32_t bytes = cut(gateway, viewer, frame);
-    const tarn_stream_kind kind = frame->refers == 0 ? TARN_STREAM_KEY : frame->kind;
     const uint64_t now_ns = tarn_clock_monotonic_ns();
     if (viewer->frame_serial && frame->serial > viewer->frame_serial + 1)
         gateway->metrics.frames_skipped_total += frame->serial - viewer->frame_serial - 1;
@@ -193,8 +190,8 @@ static int send_frame(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fan
     viewer->frames[viewer->in_flight].sent_ns = now_ns;
     viewer->in_flight++;
     gateway->metrics.frames_sent_total++;
-    gateway->metrics.frames_by_kind_total[kind]++;
-    gateway->metrics.frame_bytes_by_kind_total[kind] += bytes;
+    gateway->metrics.frames_by_kind_total[frame->kind]++;
+    gateway->metrics.frame_bytes_by_kind_total[frame->kind] += bytes;
     if (write_bytes(gateway, viewer, tarn_fanout_bytes(&viewer->session->fanout, frame), bytes) != 0)
         return -1;
     // Of what waited in the session for this viewer's sake it says nothing.

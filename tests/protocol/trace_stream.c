@@ -1,4 +1,4 @@
-// What the native decoder makes of a sequence of stream frames, for comparison with codec.wasm:
+// What the native decoder makes of a sequence of frames, for comparison with codec.wasm:
 //
 //     trace_stream SEQUENCE.bin TRACE.bin
 //
@@ -94,9 +94,9 @@ static void write_frame(tracer *t, const tarn_stream_frame *frame)
         (double)h->gravity_m_s2[1],
         (double)h->gravity_m_s2[2],
         (double)p->velocity_scale_m_s,
-        TARN_STREAM_VERSION,
+        TARN_FRAME_VERSION,
         h->body_count,
-        (h->flags & TARN_STREAM_FLAG_COLOURS) != 0,
+        (h->flags & TARN_FRAME_FLAG_COLOURS) != 0,
         p->unit_bits,
         h->number,
         h->reference,

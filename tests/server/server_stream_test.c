@@ -15,8 +15,7 @@ static server_process server;
 static int start(void **state)
 {
     (void)state;
-    static const char *const arguments[] = {"--frames", "2",          "--scenes", TARN_TEST_SCENES,
-                                            "--scene",  "small-pool", NULL};
+    static const char *const arguments[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", NULL};
     server_start(&server, arguments);
     return 0;
 }
@@ -187,9 +186,8 @@ static void test_a_tank_that_is_set_back_begins_with_a_key_frame(void **state)
     (void)state;
     static server_process unstable;
     stream_client client;
-    static const char *const arguments[] = {"--frames", "2",          "--scenes", TARN_TEST_SCENES,
-                                            "--scene",  "small-pool", "--worker", TARN_TEST_UNSTABLE_WORKER,
-                                            NULL};
+    static const char *const arguments[] = {"--scenes", TARN_TEST_SCENES,          "--scene", "small-pool",
+                                            "--worker", TARN_TEST_UNSTABLE_WORKER, NULL};
     setenv("TARN_UNSTABLE_CALLS", "40,130", 1);
     server_start(&unstable, arguments);
     unsetenv("TARN_UNSTABLE_CALLS");

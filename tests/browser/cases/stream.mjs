@@ -115,7 +115,7 @@ test("every frame is acknowledged, and a frame that can't be decoded as well", a
   const server = await world.fake({
     particles: 500,
     spoil: (bytes) => {
-      if (++spoiled % 7 === 0) bytes[12] = 1; // a kind that version 1 doesn't have
+      if (++spoiled % 7 === 0) bytes[12] = 3; // a kind that there isn't
     },
   });
   const page = await world.watch(`http://127.0.0.1:${server.port}/`);

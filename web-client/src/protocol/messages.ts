@@ -110,15 +110,11 @@ export function frameStep(bytes: ArrayBuffer): { epoch: number; step: number } |
   return { epoch: view.getUint32(EPOCH_AT, true), step: Math.min(step, Number.MAX_SAFE_INTEGER) };
 }
 
-const VERSION_AT = 4;
 const KIND_AT = 12;
-const STREAM_VERSION = 2;
 
-/** A FRAME_KIND, as far as the frame says so: it need not be valid. Those of version 1 stand for themselves. */
+/** A FRAME_KIND, as far as the frame says so: it need not be valid. What is too short to say stands for itself. */
 export function frameKind(bytes: ArrayBuffer): number {
-  if (bytes.byteLength <= KIND_AT) return FRAME_KIND.key;
-  const view = new DataView(bytes);
-  return view.getUint16(VERSION_AT, true) === STREAM_VERSION ? view.getUint8(KIND_AT) : FRAME_KIND.key;
+  return bytes.byteLength > KIND_AT ? new DataView(bytes).getUint8(KIND_AT) : FRAME_KIND.key;
 }
 
 /** A name as the protocol allows it: no control characters, at most 63 bytes. */

@@ -1,25 +1,12 @@
-// Frames, reports, hashes and copies of the particles.
+// Reports, hashes, and what of a frame only the tank knows.
 #include "kernels/liquid/tank_internal.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { VELOCITY_UNITS = 127 };
-
 static float metres_per_second(const tarn_tank *tank)
 {
     return tank->desc.cell_m / tank->desc.dt_s;
-}
-
-static tarn_frame_coding coding_of(const tarn_tank *tank)
-{
-    return tank->args.m.attribute != NULL ? TARN_FRAME_CODING_COLOURS : TARN_FRAME_CODING_RAW;
-}
-
-size_t tarn_tank_frame_bytes_max(const tarn_tank *tank)
-{
-    return tarn_frame_bound(coding_of(tank), TARN_FRAME_INPUTS_MAX, tank->args.shape.occupied_max,
-                            tank->args.shape.particles_max);
 }
 
 /// A unit quaternion as a frame has it; of one without length, no rotation.
@@ -49,88 +36,6 @@ uint32_t tank_frame_bodies(const tarn_tank *tank, tarn_frame_body *bodies)
     return count;
 }
 
-/// All but frame_bytes.
-static void fill_header(const tarn_tank *tank, const tarn_tank_frame_info *info, float speed, tarn_frame_header *header)
-{
-    memset(header, 0, sizeof *header);
-    header->kind = TARN_FRAME_KEY;
-    header->flags = info->flags;
-    header->epoch = info->epoch;
-    header->step = tank->step;
-    header->sim_time_s = tank->sim_time_s;
-    header->server_time_us = info->server_time_us;
-    header->realtime_factor = info->realtime_factor;
-    header->particle_count = tank->particle_count;
-    header->tile_count = tank->counters.occupied;
-    header->input_count = info->input_count;
-    memcpy(header->cells, tank->desc.cells, sizeof header->cells);
-    header->position_bits = TARN_FRAME_POSITION_BITS;
-    header->layer_count = 1;
-    header->cell_m = tank->desc.cell_m;
-    for (int i = 0; i < 4; i++)
-        header->orientation[i] = (float)tank->motion.rotation[i];
-    for (int a = 0; a < 3; a++)
-        header->gravity_m_s2[a] = (float)tank->motion.gravity_m_s2[a];
-    header->velocity_scale_m_s = speed * metres_per_second(tank) / VELOCITY_UNITS;
-    header->body_count = tank_frame_bodies(tank, header->bodies);
-}
-
-/// Runs the encoder; the payloads end up at `to`.
-static tarn_status encode_payloads(tarn_tank *tank, float speed, uint8_t *to, size_t bytes)
-{
-    const uint32_t tiles = tank->counters.occupied;
-    liquid_args args = tank->args;
-    args.bytes = tank->payloads != NULL ? tank->payloads : to;
-    args.tile_info = tank->tile_info;
-    args.velocity_scale = VELOCITY_UNITS / speed;
-    tank_launch(tank, &args, liquid_encode_id, NULL, tiles);
-    tarn_status status =
-        tarn_device_download(tank->device, tank->tile_info_host, tank->tile_info, (size_t)tiles * 2 * sizeof(uint32_t));
-    if (status == TARN_OK && tank->payloads != NULL)
-        status = tarn_device_download(tank->device, to, tank->payloads, bytes);
-    return status;
-}
-
-static void fill_tiles(tarn_tank *tank)
-{
-    for (uint32_t i = 0; i < tank->counters.occupied; i++) {
-        const tile_place place = tile_place_of(&tank->args.shape, 0, tank->tile_info_host[2 * i]);
-        tarn_frame_tile *tile = &tank->frame_tiles[i];
-        memset(tile, 0, sizeof *tile);
-        tile->coding = (uint8_t)coding_of(tank);
-        tile->tile[0] = (uint16_t)place.x;
-        tile->tile[1] = (uint16_t)place.y;
-        tile->tile[2] = (uint16_t)place.z;
-        tile->particle_count = tank->tile_info_host[2 * i + 1];
-        tile->payload_bytes = (uint32_t)tarn_frame_payload_bytes(coding_of(tank), tile->particle_count);
-    }
-}
-
-tarn_status tarn_tank_encode(tarn_tank *tank, const tarn_tank_frame_info *info, uint8_t *bytes, size_t bytes_max,
-                             size_t *byte_count)
-{
-    if (info->input_count > TARN_FRAME_INPUTS_MAX)
-        return TARN_E_ARGUMENT;
-    tarn_frame_header header;
-    const float speed = tile_max2_f32(tile_f32_bits(tank->counters.speed_max_bits), 1e-6f);
-    fill_header(tank, info, speed, &header);
-    const size_t head = tarn_frame_head_bytes(header.body_count, info->input_count, header.tile_count);
-    const size_t payloads = tarn_frame_payload_bytes(coding_of(tank), tank->particle_count) +
-                            (size_t)header.tile_count * TARN_FRAME_VELOCITY_BYTES - TARN_FRAME_VELOCITY_BYTES;
-    if (bytes_max < head || bytes_max - head < payloads)
-        return TARN_E_SPACE;
-    tank_mark(tank, STAGE_COUNT);
-    header.frame_bytes = (uint32_t)(head + payloads);
-    tarn_status status = encode_payloads(tank, speed, bytes + head, payloads);
-    if (status != TARN_OK)
-        return status;
-    fill_tiles(tank);
-    status = tarn_frame_write_head(&header, info->inputs, tank->frame_tiles, bytes, bytes_max);
-    tank_mark(tank, STAGE_ENCODE);
-    *byte_count = head + payloads;
-    return status;
-}
-
 tarn_status tarn_tank_tiles(tarn_tank *tank, uint8_t *bits, size_t bits_bytes)
 {
     const int32_t *tiles = tank->args.shape.tiles[0];
@@ -138,13 +43,13 @@ tarn_status tarn_tank_tiles(tarn_tank *tank, uint8_t *bits, size_t bits_bytes)
     const uint32_t occupied = tank->counters.occupied;
     if (bits_bytes < bytes)
         return TARN_E_SPACE;
-    const tarn_status status = tarn_device_download(tank->device, tank->tile_info_host, tank->args.m.level[0].tile,
-                                                    occupied * sizeof *tank->tile_info_host);
+    const tarn_status status = tarn_device_download(tank->device, tank->tiles_host, tank->args.m.level[0].tile,
+                                                    occupied * sizeof *tank->tiles_host);
     if (status != TARN_OK)
         return status;
     memset(bits, 0, bytes);
     for (uint32_t i = 0; i < occupied; i++)
-        bits[tank->tile_info_host[i] / 8] |= (uint8_t)(1u << tank->tile_info_host[i] % 8);
+        bits[tank->tiles_host[i] / 8] |= (uint8_t)(1u << tank->tiles_host[i] % 8);
     return TARN_OK;
 }
 
