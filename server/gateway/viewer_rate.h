@@ -60,6 +60,10 @@ int tarn_viewer_rate_skips_extras(const tarn_viewer_rate *rate);
 /// @param queue_ns  that bytes wait on the way to it, as far as is known: no delay is more; UINT64_MAX: it isn't known
 void tarn_viewer_rate_acknowledged(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns, uint64_t queue_ns);
 
+/// Nothing is on its way to it, and no frame comes that would tell more, as of a paused tank: what was left out comes
+/// back as after any calm time. @return whether the same key frame would bring more than it did
+int tarn_viewer_rate_idle(tarn_viewer_rate *rate, uint64_t now_ns);
+
 /// It can go on with nothing but a key frame.
 void tarn_viewer_rate_lost(tarn_viewer_rate *rate, uint64_t now_ns);
 
