@@ -19,10 +19,10 @@
 enum {
     TARN_VIEWER_RATE_DELAY_MS_MAX = 50, ///< that a queue may stand
     TARN_VIEWER_RATE_CALM_MS_MAX = 25,  ///< mean delay of a calm time
-    TARN_VIEWER_RATE_LOOK_MS = 250,
-    TARN_VIEWER_RATE_LOOK_MIN = 3,     ///< acknowledgements to tell by
-    TARN_VIEWER_RATE_LEAST_MS = 10000, ///< over which the least time is taken, at least
-    TARN_VIEWER_RATE_RAISE_MS = 2000,  ///< of calm, at first
+    TARN_VIEWER_RATE_LOOK_MS = 500,     ///< longer than a key frame takes on a way that is fast enough
+    TARN_VIEWER_RATE_LOOK_MIN = 3,      ///< acknowledgements to tell by
+    TARN_VIEWER_RATE_LEAST_MS = 10000,  ///< over which the least time is taken, at least
+    TARN_VIEWER_RATE_RAISE_MS = 2000,   ///< of calm, at first
     TARN_VIEWER_RATE_RAISE_MS_MAX = 32000,
 };
 

@@ -457,7 +457,7 @@ static void test_a_queue_costs_extra_frames_first_and_then_layers(void **state)
     uint64_t now_ns = ms(100000);
     live_a_second(&now_ns, 20);
     tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS);
-    for (int i = 0; i < 11; i++) { // one whole look of it, and no other
+    for (int i = 0; i < 21; i++) { // one whole look of it, and no other
         now_ns += ms(50);
         tarn_viewer_rate_acknowledged(&rate, now_ns - ms(90), now_ns, UINT64_MAX);
     }
