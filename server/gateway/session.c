@@ -467,6 +467,22 @@ tarn_status tarn_session_frame(tarn_gateway *gateway, uint32_t tank, uint32_t fr
     return TARN_OK;
 }
 
+/// A paused tank makes no more frames: its last key frame goes once more to those who got it with fewer layers than
+/// their network now takes.
+static void complete_picture(tarn_session *session, uint64_t now_ns)
+{
+    if (!tarn_fanout_newest_is_key(&session->fanout) ||
+        now_ns - session->key_ns < TARN_GATEWAY_KEY_ASK_MS * (uint64_t)1000000)
+        return;
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
+        tarn_viewer *viewer = session->viewers[i];
+        if (viewer->in_flight > 0 || viewer->reference == 0 || !tarn_viewer_rate_idle(&viewer->rate, now_ns))
+            continue;
+        viewer->reference = 0;
+        tarn_viewer_frame_ready(viewer);
+    }
+}
+
 void tarn_session_tick(tarn_gateway *gateway, uint64_t now_ns)
 {
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
@@ -475,7 +491,9 @@ void tarn_session_tick(tarn_gateway *gateway, uint64_t now_ns)
         if (session->id && session->audience_told != session->viewer_count &&
             (!rests || now_ns - session->empty_since_ns >= TARN_GATEWAY_IDLE_MS * (uint64_t)1000000))
             send_audience(gateway, session, session->viewer_count);
-        if (session->id)
+        if (session->id) {
             tarn_session_ask_for_key(gateway, session);
+            complete_picture(session, now_ns);
+        }
     }
 }

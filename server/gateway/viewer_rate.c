@@ -33,11 +33,16 @@ static uint32_t bounded_level(const tarn_viewer_rate *rate)
     return rate->level < rate->level_max ? rate->level : rate->level_max;
 }
 
+static uint32_t layers_of(uint32_t level, uint32_t layer_count)
+{
+    return level < layer_count ? level + 1 : layer_count;
+}
+
 uint32_t tarn_viewer_rate_layers(tarn_viewer_rate *rate, tarn_stream_kind kind, uint32_t layer_count)
 {
     if (kind == TARN_STREAM_KEY && rate->layer_count != layer_count)
         take_layer_count(rate, layer_count);
-    const uint32_t level = bounded_level(rate), layers = level < layer_count ? level + 1 : layer_count;
+    const uint32_t layers = layers_of(bounded_level(rate), layer_count);
     if (kind == TARN_STREAM_KEY || layers < rate->layers)
         rate->layers = layers;
     return rate->layers;
@@ -66,7 +71,7 @@ static uint64_t delay_of(tarn_viewer_rate *rate, uint64_t taken_ns, uint64_t now
     return taken_ns - min_u64(rate->least_ns[0], rate->least_ns[1]);
 }
 
-static void lower(tarn_viewer_rate *rate, uint32_t down, uint64_t now_ns)
+static void lower_level(tarn_viewer_rate *rate, uint32_t down, uint64_t now_ns)
 {
     rate->level -= down < rate->level ? down : rate->level;
     if (rate->was_raised)
@@ -75,18 +80,26 @@ static void lower(tarn_viewer_rate *rate, uint32_t down, uint64_t now_ns)
     rate->lowered_ns = rate->calm_ns = now_ns;
 }
 
+/// Once it has been calm for long enough.
+static void raise_level(tarn_viewer_rate *rate, uint64_t now_ns)
+{
+    if (rate->level == rate->layer_count || now_ns - rate->calm_ns < ms(rate->raise_ms))
+        return;
+    if (rate->was_raised && rate->raise_ms > TARN_VIEWER_RATE_RAISE_MS)
+        rate->raise_ms /= 2;
+    rate->level++;
+    rate->was_raised = 1;
+    rate->calm_ns = now_ns;
+}
+
 static void decide(tarn_viewer_rate *rate, uint64_t now_ns)
 {
     if (rate->delay_min_ns > ms(TARN_VIEWER_RATE_DELAY_MS_MAX)) {
-        lower(rate, rate->delay_min_ns > 4 * ms(TARN_VIEWER_RATE_DELAY_MS_MAX) ? 2 : 1, now_ns);
+        lower_level(rate, rate->delay_min_ns > 4 * ms(TARN_VIEWER_RATE_DELAY_MS_MAX) ? 2 : 1, now_ns);
     } else if (rate->delay_sum_ns > rate->look_count * ms(TARN_VIEWER_RATE_CALM_MS_MAX)) {
         rate->calm_ns = now_ns;
-    } else if (now_ns - rate->calm_ns >= ms(rate->raise_ms) && rate->level < rate->layer_count) {
-        if (rate->was_raised && rate->raise_ms > TARN_VIEWER_RATE_RAISE_MS)
-            rate->raise_ms /= 2;
-        rate->level++;
-        rate->was_raised = 1;
-        rate->calm_ns = now_ns;
+    } else {
+        raise_level(rate, now_ns);
     }
 }
 
@@ -109,8 +122,14 @@ void tarn_viewer_rate_acknowledged(tarn_viewer_rate *rate, uint64_t sent_ns, uin
     rate->look_count = 0;
 }
 
+int tarn_viewer_rate_idle(tarn_viewer_rate *rate, uint64_t now_ns)
+{
+    raise_level(rate, now_ns);
+    return layers_of(bounded_level(rate), rate->layer_count) > rate->layers;
+}
+
 void tarn_viewer_rate_lost(tarn_viewer_rate *rate, uint64_t now_ns)
 {
-    lower(rate, 1, now_ns);
+    lower_level(rate, 1, now_ns);
     rate->look_count = 0;
 }

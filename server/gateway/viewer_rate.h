@@ -19,10 +19,10 @@
 enum {
     TARN_VIEWER_RATE_DELAY_MS_MAX = 50, ///< that a queue may stand
     TARN_VIEWER_RATE_CALM_MS_MAX = 25,  ///< mean delay of a calm time
-    TARN_VIEWER_RATE_LOOK_MS = 250,
-    TARN_VIEWER_RATE_LOOK_MIN = 3,     ///< acknowledgements to tell by
-    TARN_VIEWER_RATE_LEAST_MS = 10000, ///< over which the least time is taken, at least
-    TARN_VIEWER_RATE_RAISE_MS = 2000,  ///< of calm, at first
+    TARN_VIEWER_RATE_LOOK_MS = 500,     ///< longer than a key frame takes on a way that is fast enough
+    TARN_VIEWER_RATE_LOOK_MIN = 3,      ///< acknowledgements to tell by
+    TARN_VIEWER_RATE_LEAST_MS = 10000,  ///< over which the least time is taken, at least
+    TARN_VIEWER_RATE_RAISE_MS = 2000,   ///< of calm, at first
     TARN_VIEWER_RATE_RAISE_MS_MAX = 32000,
 };
 
@@ -59,6 +59,10 @@ int tarn_viewer_rate_skips_extras(const tarn_viewer_rate *rate);
 /// A frame was acknowledged.
 /// @param queue_ns  that bytes wait on the way to it, as far as is known: no delay is more; UINT64_MAX: it isn't known
 void tarn_viewer_rate_acknowledged(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns, uint64_t queue_ns);
+
+/// Nothing is on its way to it, and no frame comes that would tell more, as of a paused tank: what was left out comes
+/// back as after any calm time. @return whether the same key frame would bring more than it did
+int tarn_viewer_rate_idle(tarn_viewer_rate *rate, uint64_t now_ns);
 
 /// It can go on with nothing but a key frame.
 void tarn_viewer_rate_lost(tarn_viewer_rate *rate, uint64_t now_ns);

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { HEADER_VALUES, STATUS, codecs, give, run, text } from "./wasm_codec.mjs";
+import { HEADER_VALUES, STATUS, codecs, decode, give, run, text } from "./wasm_codec.mjs";
 
 const [wasmPath, tracer, scratch, ...paths] = process.argv.slice(2);
 const fresh = codecs(wasmPath);
@@ -48,37 +48,18 @@ function trace(frames) {
     }
     const [particles, bodies, inputs] = [0, 4, 8].map((k) => file.readUInt32LE(at + k));
     const rest = 8 * HEADER_VALUES + 64 * bodies + 8 * inputs + 12 * particles;
-    results.push({ status, particles, bytes: file.subarray(at + 12, at + 12 + rest) });
+    results.push({ status, particles, bytes: file.subarray(at, at + 12 + rest) });
     at += 12 + rest;
   }
   assert.equal(results.length, frames.length);
   return results;
 }
 
-/** What codec.wasm makes of a frame, in the same form. */
-function decode(codec, frame) {
-  const status = codec.tarn_codec_decode(give(codec, frame));
-  if (status !== 0) return { status };
-  const { buffer } = codec.memory;
-  const header = new Float64Array(buffer, codec.tarn_codec_header(), HEADER_VALUES);
-  const [particles, bodies, inputs] = [header[8], header[26], header[10]];
-  assert.ok(particles <= codec.tarn_codec_particles_max());
-  const parts = [
-    [codec.tarn_codec_header(), 8 * HEADER_VALUES],
-    [codec.tarn_codec_bodies(), 64 * bodies],
-    [codec.tarn_codec_inputs(), 8 * inputs],
-    [codec.tarn_codec_positions(), 8 * particles],
-    [codec.tarn_codec_velocities(), 4 * particles],
-  ];
-  const bytes = Buffer.concat(parts.map(([at, count]) => new Uint8Array(buffer, at, count)));
-  return { status, particles, bytes };
-}
-
 function expectSame(found, expected, what) {
   assert.equal(found.status, expected.status, `${what}: status`);
   if (expected.status !== 0) return;
   assert.equal(found.particles, expected.particles, `${what}: particles`);
-  const header = ({ bytes }) => Array.from({ length: HEADER_VALUES }, (_, i) => bytes.readDoubleLE(8 * i));
+  const header = ({ bytes }) => Array.from({ length: HEADER_VALUES }, (_, i) => bytes.readDoubleLE(12 + 8 * i));
   assert.deepEqual(header(found), header(expected), what);
   assert.ok(found.bytes.equals(expected.bytes), `${what}: other bytes`);
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds codec.wasm and runs test_wasm.mjs on it: test_wasm.sh GOLDEN TRACE_STREAM RECORD_STREAM
+# Builds codec.wasm and runs test_wasm.mjs on it, and half a minute of hour.mjs: test_wasm.sh GOLDEN TRACE_STREAM RECORD_STREAM
 # Exits with 77 where a tool is missing.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -32,3 +32,4 @@ for sequence in "$golden"/stream-*.bin "$here"/../browser/streams/*.bin; do
     [ ! -f "$sequence" ] || set -- "$@" "$sequence"
 done
 node "$here/test_wasm.mjs" "$scratch/codec.wasm" "$trace_stream" "$scratch" "$@"
+node "$here/hour.mjs" "$scratch/codec.wasm" "$record_stream" "$trace_stream" "$scenes/small-splash.json" 0.5

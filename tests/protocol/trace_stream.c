@@ -1,6 +1,6 @@
 // What the native decoder makes of a sequence of frames, for comparison with codec.wasm:
 //
-//     trace_stream SEQUENCE.bin TRACE.bin
+//     trace_stream SEQUENCE.bin TRACE.bin    "-": standard input, standard output
 //
 // A sequence is frames, each behind its size as a u32. A trace has of each frame, without gaps: the status (i32), how
 // many particles, bodies and inputs there are (u32 each), the header's values as protocol/wasm/README.md lists them
@@ -146,10 +146,15 @@ static int take_all(tracer *t, FILE *sequence)
     return feof(sequence) != 0;
 }
 
+static FILE *open_file(const char *path, const char *mode, FILE *standard)
+{
+    return strcmp(path, "-") == 0 ? standard : fopen(path, mode);
+}
+
 int main(int argc, char **argv)
 {
-    FILE *sequence = argc == 3 ? fopen(argv[1], "rb") : NULL;
-    tracer t = {.trace = sequence != NULL ? fopen(argv[2], "wb") : NULL};
+    FILE *sequence = argc == 3 ? open_file(argv[1], "rb", stdin) : NULL;
+    tracer t = {.trace = sequence != NULL ? open_file(argv[2], "wb", stdout) : NULL};
     if (t.trace == NULL) {
         fprintf(stderr, "usage: trace_stream SEQUENCE.bin TRACE.bin\n");
         return 2;

@@ -380,6 +380,28 @@ static void test_a_viewer_gets_no_more_than_it_asks_for(void **state)
     while (is_key(client));
 }
 
+static void test_a_paused_tank_comes_with_all_layers_in_the_end(void **state)
+{
+    stream_client *client = *state;
+    say_view(client, (tarn_view){.particles = 1});
+    while (client->frame.layers_present > 1)
+        stream_client_see(client);
+    ws_client_control(&client->ws, TARN_CONTROL_PAUSE, NULL);
+    do
+        stream_client_see(client);
+    while (!(client->frame.head.flags & TARN_FRAME_FLAG_PAUSED) || !is_key(client));
+    assert_int_equal(client->frame.layers_present, 1);
+    const uint32_t number = client->frame.head.number;
+    say_view(client, (tarn_view){.particles = 0});
+    stream_client_see(client);
+    assert_int_equal(client->frame.layers_present, client->frame.head.layer_count);
+    assert_int_equal(client->frame.head.number, number); // the same frame
+    assert_int_equal(client->particles.count, particles_said(client));
+    ws_client_control(&client->ws, TARN_CONTROL_RESUME, NULL);
+    for (int i = 0; i < 10; i++)
+        stream_client_see(client);
+}
+
 static void test_metrics_count_what_is_sent(void **state)
 {
     static const char *const kinds[] = {"key", "base", "extra"};
@@ -417,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_a_busy_viewer_gets_all_layers_unless_it_may_be_far_away),
         cmocka_unit_test_setup_teardown(test_a_hidden_viewer_gets_nothing_and_then_a_key_frame, begin, end),
         cmocka_unit_test_setup_teardown(test_a_viewer_gets_no_more_than_it_asks_for, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_paused_tank_comes_with_all_layers_in_the_end, begin, end),
         cmocka_unit_test_setup_teardown(test_metrics_count_what_is_sent, begin, end),
     };
     return cmocka_run_group_tests_name("server_stream", tests, start, stop);

@@ -457,7 +457,7 @@ static void test_a_queue_costs_extra_frames_first_and_then_layers(void **state)
     uint64_t now_ns = ms(100000);
     live_a_second(&now_ns, 20);
     tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS);
-    for (int i = 0; i < 11; i++) { // one whole look of it, and no other
+    for (int i = 0; i < 21; i++) { // one whole look of it, and no other
         now_ns += ms(50);
         tarn_viewer_rate_acknowledged(&rate, now_ns - ms(90), now_ns, UINT64_MAX);
     }
@@ -532,6 +532,30 @@ static void test_a_viewer_gets_no_more_than_it_wants(void **state)
     assert_false(tarn_viewer_rate_skips_extras(&rate));
 }
 
+static void test_an_idle_way_brings_back_what_was_left_out(void **state)
+{
+    (void)state;
+    uint64_t now_ns = ms(100000);
+    uint32_t shown = 1;
+    live_a_second(&now_ns, 20);
+    assert_false(tarn_viewer_rate_idle(&rate, now_ns)); // it has everything
+    for (int s = 0; s < 4; s++)
+        live_a_second(&now_ns, 200);
+    assert_int_equal(tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS), 1);
+    for (int s = 0; s < 40; s++) {
+        now_ns += ms(1000);
+        if (!tarn_viewer_rate_idle(&rate, now_ns))
+            continue;
+        const uint32_t layers = tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS);
+        assert_int_equal(layers, shown + 1);
+        shown = layers;
+    }
+    assert_int_equal(shown, LAYERS);
+    tarn_viewer_rate_bound(&rate, 1, 0);
+    tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS);
+    assert_false(tarn_viewer_rate_idle(&rate, now_ns + ms(100000))); // it wants no more
+}
+
 static void test_who_loses_the_chain_does_without_one_thing_more(void **state)
 {
     (void)state;
@@ -588,6 +612,7 @@ int main(void)
         cmocka_unit_test(test_ceilings_leave_what_fits),
         cmocka_unit_test(test_a_young_stream_knows_its_particles_only),
         cmocka_unit_test_setup(test_a_viewer_gets_no_more_than_it_wants, begin_rate),
+        cmocka_unit_test_setup(test_an_idle_way_brings_back_what_was_left_out, begin_rate),
         cmocka_unit_test_setup(test_late_acknowledgements_without_a_queue_cost_nothing, begin_rate),
         cmocka_unit_test_setup(test_who_loses_the_chain_does_without_one_thing_more, begin_rate),
         cmocka_unit_test_setup(test_layers_come_back_with_key_frames_after_a_calm_time, begin_rate),
