@@ -193,9 +193,10 @@ static void golden_streams_are_read_and_decoded(void **state)
             assert_int_equal(load_frame_head_read(frame, head_bytes, frame_bytes - 1, &head), TARN_E_MALFORMED);
             assert_int_equal(load_frame_head_read(frame, head_bytes, frame_bytes + 1, &head), TARN_E_MALFORMED);
             assert_null(load_chain_take(&chain, &head));
+            // Of "stream-cut" frames 1 and 4 have layers that a key or base frame before them lacked.
+            const bool wrong = strcmp(golden_stream_name(i), "stream-cut") == 0 && (k == 1 || k == 4);
             const tarn_status status = load_decoder_take(&decoder, frame, frame_bytes);
-            // What was cut off before is missed where it comes back.
-            if (status != TARN_OK && strcmp(golden_stream_name(i), "stream-cut") != 0) {
+            if (status != (wrong ? TARN_E_MALFORMED : TARN_OK)) {
                 fail_msg("%s, frame %d: %s", golden_stream_name(i), k, tarn_status_text(status));
             }
             if (k > 0 && opened.head.kind != TARN_STREAM_KEY && late.stream == NULL) {

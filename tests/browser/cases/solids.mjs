@@ -28,6 +28,8 @@ const FILES = {
   "hills.pgm": "P2 5 3 10  0 2 4 2 0  1 5 10 5 1  0 2 4 2 0",
 };
 const SPEED = 0.4;
+/** Wide enough for the ball to be seen beside the readout. */
+const WIDE = { context: { viewport: { width: 720, height: 405 } } };
 /** The ball goes along z and back, every second. */
 const ballAt = (t) => 0.3 + SPEED * Math.abs(((t + 0.5) % 1) - 0.5);
 const bodies = (t) => [
@@ -37,7 +39,7 @@ const bodies = (t) => [
 
 test("a scene's solids are drawn, and bodies are where the frames have them", async (world) => {
   const server = await world.fake({ particles: 300, files: FILES, bodies });
-  const page = await world.watch(`http://127.0.0.1:${server.port}/`);
+  const page = await world.watch(`http://127.0.0.1:${server.port}/`, WIDE);
   await until(async () => (await look(page, "solids")).solids === 6, "all six solids are there");
   const places = await page.evaluate(async () => {
     const seen = [];
