@@ -40,6 +40,7 @@ static void store_header(const tarn_frame *frame)
     *v++ = header->layer_count;
     *v++ = 0;
     *v++ = 0;
+    *v++ = header->particle_count;
 }
 
 tarn_status tarn_codec_frame_open(uint32_t byte_count, tarn_frame *frame)
