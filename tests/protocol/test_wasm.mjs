@@ -29,7 +29,7 @@ function result(codec) {
   const velocities = new Int8Array(buffer, codec.tarn_codec_velocities(), 4 * count);
   const bodies = new Float64Array(buffer, codec.tarn_codec_bodies(), 8 * h[26]);
   assert.equal(h[25], 1);
-  assert.deepEqual(h.slice(28), [5, 0, 0, h[15], 0, 0]); // units of 1/32 cell, all layers, no chain
+  assert.deepEqual(h.slice(28), [5, 0, 0, h[15], 0, 0, count]); // units of 1/32 cell, all layers, no chain
   const particles = Array.from({ length: count }, (_, i) => {
     if (!h[27]) assert.equal(positions[4 * i + 3], 0);
     const colour = h[27] ? [positions[4 * i + 3]] : [];

@@ -34,7 +34,7 @@ function compute(
   return { volume, light: views.light };
 }
 
-/** A byte of a voxel's light: 0 daylight, 1 density, 2 nearness. */
+/** A byte of a voxel's light: 0 daylight, 1 density, 2 nearness, 3 presence. */
 function at({ volume, light }: ReturnType<typeof compute>, [x, y, z]: Place, byte: number): number {
   const [nx, ny] = volume.dims;
   return light[LIGHT_VALUES * (x + nx * (y + ny * z)) + byte] as number;
@@ -113,6 +113,13 @@ test("a fair sample says how much water is where, and how far apart its particle
     expect(Math.abs(at(sample, place, 0) - at(whole, place, 0))).toBeLessThan(20);
   }
   expect(at(sample, [5, 11, 5], 1)).toBe(0);
+});
+
+test("what a sample makes denser has no more particles for it", () => {
+  // Above the pool's surface the smoothed density isn't zero; nobody takes hold of water there.
+  const lit = compute(POOL, TANK, { layerOf: (i) => (draw(i, 8) === 0 ? 0 : -1) });
+  expect(at(lit, [5, 8, 5], 1)).toBeGreaterThan(0);
+  expect([7, 8].map((y) => at(lit, [5, y, 5], 3))).toEqual([255, 0]);
 });
 
 test("where more than the sample came particles are nearer, and the water is no denser", () => {

@@ -16,8 +16,9 @@ export const POSITION_BYTES = 8;
 export const VELOCITY_BYTES = 4;
 /** Voxels of the light volume, at most. */
 export const LIGHT_VOXELS_MAX = 1 << 16;
-/** Bytes of a voxel: daylight, density, nearness of the particles; one is unused. */
+/** Bytes of a voxel: daylight, density, nearness of the particles, whether there are any. */
 export const LIGHT_VALUES = 4;
+export const LIGHT_PRESENCE = 3;
 export const LIGHT_BYTES_MAX = LIGHT_VOXELS_MAX * LIGHT_VALUES;
 /** Of a frame. */
 export const BODIES_MAX = 16;

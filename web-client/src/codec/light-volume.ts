@@ -4,7 +4,13 @@
 //
 // Where layers were cut off, the first one is a fair sample of all the water (protocol/STREAM.md): how much there is of
 // it tells how much water is where, also of the water that nobody has sent.
-import { type FrameInfo, LIGHT_VALUES, LIGHT_VOXELS_MAX, type SlotViews } from "./frame-info.js";
+import {
+  type FrameInfo,
+  LIGHT_PRESENCE,
+  LIGHT_VALUES,
+  LIGHT_VOXELS_MAX,
+  type SlotViews,
+} from "./frame-info.js";
 
 /** Optical depth of a column of water as high as the tank. */
 const EXTINCTION = 2.6;
@@ -25,11 +31,14 @@ export class LightVolume {
   /**
    * Fills the slot's light with LIGHT_VALUES bytes a voxel: the share of daylight that arrives from above; the local
    * density, where 255 is twice that of calm water; how near to each other the particles at hand are, 255 where all are
-   * at hand. x runs fastest, then y, then z.
+   * at hand; 255 where there are any. x runs fastest, then y, then z.
    */
   compute(water: Water, views: SlotViews): void {
     const voxelCount = this.divide(water.cells);
     this.count(water, views, this.counts, 127);
+    for (let i = 0; i < voxelCount; i++) {
+      views.light[i * LIGHT_VALUES + LIGHT_PRESENCE] = (this.counts[i] as number) > 0 ? 255 : 0;
+    }
     if (water.particleCount < water.particlesTotal) this.complete(water, views, voxelCount);
     else this.nearness.fill(255, 0, voxelCount);
     this.shade(views.light, voxelCount);
