@@ -1,5 +1,5 @@
-// How alike two pictures are where one of them shows water: what their brightness differs by on average, their structural
-// similarity (Wang et al. 2004, in windows of 8 x 8), and the share of places where one has a hole.
+// How alike two pictures are where one of them shows water: what their brightness differs by on average, their
+// structural similarity (Wang et al. 2004, in windows of 8 x 8), and the share of places where one has a hole.
 
 const WINDOW = 8;
 const C1 = (0.01 * 255) ** 2;

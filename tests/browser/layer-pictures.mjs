@@ -1,5 +1,5 @@
-// What the layers of the stream are worth: records the dam break, shows the same moments with the first one, two ... layers
-// on a phone's screen, measures how far they are from the whole picture, and prints what they cost.
+// What the layers of the stream are worth: records the dam break, shows the same moments with the first one, two ...
+// layers on a phone's screen, measures how far they are from the whole picture, and prints what they cost.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -121,8 +121,14 @@ async function compose(world, views, frames) {
   const page = await context.newPage();
   const figures = views.map((view, i) => {
     const whole = i + 1 === views.length;
-    const text = `${i + 1} of ${views.length} layers · ${view.particles.toLocaleString("en")} particles · ${mbit(frames, i + 1, whole)} Mbit/s`;
-    return `<figure><img src="data:image/png;base64,${view.png.toString("base64")}"><figcaption>${text}</figcaption></figure>`;
+    const particles = view.particles.toLocaleString("en");
+    const text = [
+      `${i + 1} of ${views.length} layers`,
+      `${particles} particles`,
+      `${mbit(frames, i + 1, whole)} Mbit/s`,
+    ];
+    const image = `<img src="data:image/png;base64,${view.png.toString("base64")}">`;
+    return `<figure>${image}<figcaption>${text.join(" · ")}</figcaption></figure>`;
   });
   await page.setContent(`<style>
     body { margin: 0; display: grid; grid-template-columns: ${width}px ${width}px; background: #000 }

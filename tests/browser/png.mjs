@@ -1,5 +1,5 @@
-// Reads the PNG files that a screenshot gives: 8 bits a channel, RGB or RGBA, not interlaced. Writes smaller ones, of few
-// colours.
+// Reads the PNG files that a screenshot gives: 8 bits a channel, RGB or RGBA, not interlaced. Writes smaller ones, of
+// few colours.
 import { deflateSync, inflateSync } from "node:zlib";
 
 /** @returns {{width: number, height: number, at(x: number, y: number): number[]}} `at` gives red, green, blue */

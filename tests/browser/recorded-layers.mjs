@@ -1,4 +1,4 @@
-// Recorded frames of version 2 by their layers: what these cost, and what a viewer sees who is sent only the first ones.
+// Recorded frames by their layers: what these cost, and what a viewer sees who is sent only the first ones.
 
 const KIND = { key: 0, extra: 2 };
 const FLAG_PAUSED = 1;

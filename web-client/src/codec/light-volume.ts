@@ -1,6 +1,6 @@
-// A coarse volume of the water: how much daylight reaches each part of it, how dense it is there, and how far apart the
-// particles at hand are. The particles' shader reads it: deep water gets darker and bluer, thin fast water turns to foam,
-// and particles grow where others weren't sent, so that the water stays closed.
+// A coarse volume of the water: how much daylight reaches each part of it, how dense it is there, and how far apart
+// the particles at hand are. The particles' shader reads it: deep water gets darker and bluer, thin fast water turns to
+// foam, and particles grow where others weren't sent, so that the water stays closed.
 //
 // Where layers were cut off, the first one is a fair sample of all the water (protocol/STREAM.md): how much there is of
 // it tells how much water is where, also of the water that nobody has sent.
@@ -14,7 +14,7 @@ import {
 
 /** Optical depth of a column of water as high as the tank. */
 const EXTINCTION = 2.6;
-/** What of the particles there are may be at hand at least, so far as the picture goes. */
+/** Where fewer of the particles are at hand they aren't drawn any larger. */
 const SHARE_MIN = 1 / 27;
 
 type Water = Pick<FrameInfo, "particleCount" | "particlesTotal" | "unitBits" | "cells">;
@@ -99,11 +99,13 @@ export class LightVolume {
     for (let axis = 0, stride = 1; axis < 3; axis++) {
       const n = dims[axis] as number;
       scratch.set(values.subarray(0, total));
-      for (let i = 0; i < total; i++) {
-        const at = Math.floor(i / stride) % n;
-        const low = scratch[at > 0 ? i - stride : i] as number;
-        const high = scratch[at < n - 1 ? i + stride : i] as number;
-        values[i] = 0.25 * low + 0.5 * (scratch[i] as number) + 0.25 * high;
+      for (let from = 0, at = 0; from < total; from += stride, at = (at + 1) % n) {
+        const low = at > 0 ? -stride : 0;
+        const high = at < n - 1 ? stride : 0;
+        for (let i = from; i < from + stride; i++) {
+          const beside = (scratch[i + low] as number) + (scratch[i + high] as number);
+          values[i] = 0.5 * (scratch[i] as number) + 0.25 * beside;
+        }
       }
       stride *= n;
     }

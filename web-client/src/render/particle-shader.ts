@@ -1,8 +1,8 @@
 // The particles' shader: one point sprite each, shaded as a sphere. Positions arrive as the integers that the frame
 // holds; the vertex shader scales them, moves them on by their velocity and looks up how much light reaches them.
 //
-// Where layers were cut off a particle stands for its neighbours, too: it is as large as closes the water, but bulges no
-// more than they would, and looks more like the surface that they would make than like a sphere of its own.
+// Where layers were cut off a particle stands for its neighbours, too: it is as large as closes the water, but bulges
+// no more than they would, and looks more like the surface that they would make than like a sphere of its own.
 
 export const particleVertex = /* glsl */ `
 in vec4 quantized;   // quanta; then the colour, where there are any
