@@ -9,6 +9,16 @@
 #include "kernels/tank.h"
 #include "protocol/stream.h"
 
+/// Frame values that the tank doesn't know.
+typedef struct tarn_tank_frame_info {
+    uint32_t epoch;
+    uint32_t flags;
+    uint64_t server_time_us;
+    float realtime_factor;
+    uint32_t input_count;
+    const tarn_frame_input *inputs;
+} tarn_tank_frame_info;
+
 typedef struct tarn_encoder_desc {
     uint32_t place_bits; ///< 0..TARN_SET_BITS_MAX: a quantum is 1/2^place_bits of a cell
     uint32_t layers;     ///< 1..TARN_STREAM_LAYERS_MAX

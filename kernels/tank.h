@@ -1,8 +1,8 @@
-/// A tank of liquid on one device: created from a description, stepped with a fixed time step, pushed by impulses,
-/// encoded into frames. All functions run on the thread that created the tank. A tank's memory is taken when it is
-/// created: stepping, encoding, saving and reporting take none, but for what CUDA needs to record a substep's launches
-/// anew after some changes of parameters. tarn_tank_reset, tarn_tank_load and the copies of particles and pressure take
-/// host memory until they return, and return TARN_E_MEMORY where there is none.
+/// A tank of liquid on one device: created from a description, stepped with a fixed time step, pushed by impulses; its
+/// frames are made by kernels/encoder.h. All functions run on the thread that created the tank. A tank's memory is
+/// taken when it is created: stepping, saving and reporting take none, but for what CUDA needs to record a substep's
+/// launches anew after some changes of parameters. tarn_tank_reset, tarn_tank_load and the copies of particles and
+/// pressure take host memory until they return, and return TARN_E_MEMORY where there is none.
 ///
 /// Coordinates are tank coordinates: metres, y up, origin at the tank's lowest corner. The result of a step depends on
 /// the description and the inputs alone: not on the device, the number of threads or the instruction set.
@@ -11,7 +11,6 @@
 
 #include "kernels/device/device.h"
 #include "kernels/shapes/shape.h"
-#include "protocol/frame.h"
 #include "protocol/status.h"
 
 #include <stddef.h>
@@ -328,24 +327,6 @@ tarn_status tarn_tank_hash_get(tarn_tank *tank, tarn_tank_hash *hash);
 /// @param seconds  TARN_TANK_STAGES_MAX values; unused ones are 0
 void tarn_tank_profile(tarn_tank *tank, int on);
 uint32_t tarn_tank_profile_get(tarn_tank *tank, const char **names, double *seconds, int reset);
-
-/// Frame values that the tank doesn't know.
-typedef struct tarn_tank_frame_info {
-    uint32_t epoch;
-    uint32_t flags;
-    uint64_t server_time_us;
-    float realtime_factor;
-    uint32_t input_count;
-    const tarn_frame_input *inputs;
-} tarn_tank_frame_info;
-
-/// Upper bound for one frame of this tank, in bytes, whatever it does.
-size_t tarn_tank_frame_bytes_max(const tarn_tank *tank);
-
-/// Encodes the present state as a key frame.
-/// @return TARN_OK, TARN_E_SPACE, TARN_E_ARGUMENT or TARN_E_DEVICE
-tarn_status tarn_tank_encode(tarn_tank *tank, const tarn_tank_frame_info *info, uint8_t *bytes, size_t bytes_max,
-                             size_t *byte_count);
 
 /// Marks the tiles that hold particles. Waits for the device.
 /// @param bits  a bit per tile of the tank, x fastest, z slowest, from the lowest bit of the first byte on

@@ -41,6 +41,7 @@ typedef enum tarn_message_kind {
     TARN_MESSAGE_CONTROL = 4,
     TARN_MESSAGE_ACK = 5,
     TARN_MESSAGE_PING = 6,
+    TARN_MESSAGE_VIEW = 7,
     // server to client
     TARN_MESSAGE_WELCOME = 32,
     TARN_MESSAGE_JOINED = 33,
@@ -174,6 +175,14 @@ typedef struct tarn_ack {
     uint64_t step;
 } tarn_ack;
 
+/// What of the stream a viewer can use. The newest counts; before the first there are no ceilings.
+typedef struct tarn_view {
+    uint8_t hidden;     ///< nobody looks: no frames at all
+    float mbit_per_s;   ///< at most, in the long run; 0: no ceiling
+    float frames_per_s; ///< the same
+    uint32_t particles; ///< the same; what there is least of comes all the same
+} tarn_view;
+
 typedef struct tarn_ping {
     uint32_t id;
     double client_time_ms; ///< echoed
@@ -223,10 +232,13 @@ typedef struct tarn_viewers {
     const tarn_viewer_info *viewers; ///< writing: the caller's array; NULL after tarn_message_read
 } tarn_viewers;
 
+enum { TARN_PONG_STAGES = 5 };
+
 typedef struct tarn_pong {
     uint32_t id;
     double client_time_ms;
     uint64_t server_time_us;
+    float stages_ms[TARN_PONG_STAGES]; ///< of late: wait, step, encode, pass, write; zeros where nothing is known
 } tarn_pong;
 
 /// Error codes on the wire. The close code of the WebSocket is 4000 + code where the connection ends with it.
@@ -257,6 +269,7 @@ typedef struct tarn_message {
         tarn_control control;
         tarn_ack ack;
         tarn_ping ping;
+        tarn_view view;
         tarn_welcome welcome;
         tarn_joined joined;
         tarn_session_state state;

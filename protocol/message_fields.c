@@ -64,6 +64,13 @@ static const tarn_field ping_fields[] = {
     FIELD("client_time_ms", F64, REQUIRED, 1, ping.client_time_ms, -INTEGER_MAX, INTEGER_MAX),
 };
 
+static const tarn_field view_fields[] = {
+    FIELD("hidden", BOOL, OPTIONAL, 1, view.hidden, 0, 1),
+    FIELD("mbit_per_s", F32, OPTIONAL, 1, view.mbit_per_s, 0, 100000),
+    FIELD("frames_per_s", F32, OPTIONAL, 1, view.frames_per_s, 0, 1000),
+    FIELD("particles", U32, OPTIONAL, 1, view.particles, 0, U32_MAX),
+};
+
 static const tarn_field pointer_fields[] = {
     FIELD("id", U32, REQUIRED, 1, input.pointer.pointer_id, 0, 15),
     WORD("phase", REQUIRED, input.pointer.phase, phase_words),
@@ -146,6 +153,7 @@ static const tarn_field pong_fields[] = {
     FIELD("id", U32, REQUIRED, 1, pong.id, 0, U32_MAX),
     FIELD("client_time_ms", F64, REQUIRED, 1, pong.client_time_ms, -INTEGER_MAX, INTEGER_MAX),
     FIELD("server_time_us", U64, REQUIRED, 1, pong.server_time_us, 0, INTEGER_MAX),
+    FIELD("stages_ms", VECTOR, OPTIONAL, TARN_PONG_STAGES, pong.stages_ms, 0, 60000),
 };
 
 static const tarn_field error_fields[] = {
@@ -202,6 +210,7 @@ const tarn_shape tarn_message_shapes[] = {
     SHAPE("control", TARN_MESSAGE_CONTROL, control_fields),
     SHAPE("ack", TARN_MESSAGE_ACK, ack_fields),
     SHAPE("ping", TARN_MESSAGE_PING, ping_fields),
+    SHAPE("view", TARN_MESSAGE_VIEW, view_fields),
     SHAPE("welcome", TARN_MESSAGE_WELCOME, welcome_fields),
     SHAPE("joined", TARN_MESSAGE_JOINED, joined_fields),
     SHAPE("viewers", TARN_MESSAGE_VIEWERS, viewers_fields),
@@ -223,5 +232,5 @@ const char *tarn_message_kind_name(tarn_message_kind kind)
 
 int tarn_message_from_client(tarn_message_kind kind)
 {
-    return kind >= TARN_MESSAGE_HELLO && kind <= TARN_MESSAGE_PING;
+    return kind >= TARN_MESSAGE_HELLO && kind <= TARN_MESSAGE_VIEW;
 }

@@ -1,4 +1,5 @@
-/// A tank's frames as a stream: STREAM.md, section 9, is the authority on the bytes; this is the C interface to it.
+/// A tank's frames are a stream. SPEC.md, sections 5 and 9, is the authority on the bytes; this is the C interface to
+/// it.
 ///
 /// A *key* frame holds particles as sets and needs no other frame. The others move the particles of an earlier one,
 /// their *reference*, by a coarse grid of the flow and correct them: *base* frames are references in turn, *extra* ones
@@ -16,13 +17,9 @@
 #include "protocol/frame.h"
 
 enum {
-    TARN_STREAM_VERSION = 2,
-    TARN_STREAM_HEADER_BYTES = 136, ///< byte layout in stream_layout.h and STREAM.md
-    TARN_STREAM_LAYER_BYTES = 16,   ///< one entry of the layer table
+    TARN_STREAM_LAYER_BYTES = 16, ///< one entry of the layer table
     TARN_STREAM_LAYERS_MAX = 8,
     TARN_STREAM_GROUP = 1024, ///< slots whose residuals are one stream
-    TARN_STREAM_FLAG_COLOURS = 1 << 1,
-    TARN_STREAM_FLAGS_KNOWN = TARN_FRAME_FLAG_PAUSED | TARN_STREAM_FLAG_COLOURS,
 };
 
 typedef enum tarn_stream_kind {
@@ -43,7 +40,7 @@ typedef struct tarn_stream_head {
     uint8_t kind;            ///< tarn_stream_kind
     uint8_t place_bits;      ///< 0..TARN_SET_BITS_MAX: a quantum is 1/2^place_bits of a cell
     uint8_t layer_count;     ///< 1..TARN_STREAM_LAYERS_MAX
-    uint32_t flags;          ///< TARN_FRAME_FLAG_PAUSED, TARN_STREAM_FLAG_COLOURS
+    uint32_t flags;          ///< TARN_FRAME_FLAG_PAUSED, TARN_FRAME_FLAG_COLOURS
     uint32_t frame_bytes;    ///< with all layers
     uint32_t epoch;          ///< changes whenever the tank starts afresh (reset, scene, worker) or is set back
     uint64_t step;           ///< steps since the tank started afresh, <= TARN_FRAME_INTEGER_MAX

@@ -419,7 +419,7 @@ static void begin_chain(tarn_stream *s, const tarn_stream_frame *frame)
         forget_flow(&s->flow[i]);
     s->epoch = head->epoch;
     s->bits = head->place_bits;
-    s->has_colours = (head->flags & TARN_STREAM_FLAG_COLOURS) != 0;
+    s->has_colours = (head->flags & TARN_FRAME_FLAG_COLOURS) != 0;
     s->layer_count = head->layer_count;
     s->flow_tiles_max = head->flow_tiles_max;
     for (int a = 0; a < 3; a++) {
@@ -547,7 +547,7 @@ static int continues(const tarn_stream *s, const tarn_stream_head *head)
 {
     int same = s->has_reference && head->epoch == s->epoch && head->reference == s->number &&
                head->place_bits == s->bits && head->layer_count == s->layer_count &&
-               ((head->flags & TARN_STREAM_FLAG_COLOURS) != 0) == s->has_colours;
+               ((head->flags & TARN_FRAME_FLAG_COLOURS) != 0) == s->has_colours;
     for (int a = 0; a < 3; a++)
         same = same && head->cells[a] == s->cells[a];
     return same;

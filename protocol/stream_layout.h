@@ -1,12 +1,12 @@
-/// Where each field of a frame's head lies. Private to the codec and its tests; STREAM.md shows the same tables, and a
-/// test compares the two.
+/// Where each field of a frame's head lies. Private to the codec, its tests and `tarn load`; SPEC.md and STREAM.md show
+/// the same tables, and a test compares them.
 #ifndef TARN_PROTOCOL_STREAM_LAYOUT_H
 #define TARN_PROTOCOL_STREAM_LAYOUT_H
 
 #include "protocol/bytes.h"
 #include "protocol/stream.h"
 
-// X(identifier, name in STREAM.md, offset, type)
+// X(identifier, name in the documents, offset, type)
 #define TARN_STREAM_HEADER_FIELDS(X)                                                                                   \
     X(MAGIC, "magic", 0, "u32")                                                                                        \
     X(VERSION, "version", 4, "u16")                                                                                    \
@@ -44,12 +44,28 @@
     X(PARTICLES, "particles", 8, "u32")                                                                                \
     X(SLOTS_MAX, "slots_max", 12, "u32")
 
+#define TARN_FRAME_BODY_FIELDS(X)                                                                                      \
+    X(SOLID, "solid", 0, "u16")                                                                                        \
+    X(RESERVED, "reserved", 2, "u16")                                                                                  \
+    X(POSITION, "position_m", 4, "f32[3]")                                                                             \
+    X(ROTATION, "rotation", 16, "i16[4]")
+
+#define TARN_FRAME_INPUT_FIELDS(X)                                                                                     \
+    X(VIEWER_ID, "viewer_id", 0, "u32")                                                                                \
+    X(SEQUENCE, "sequence", 4, "u32")
+
 enum {
 #define TARN_STREAM_AT(id, name, offset, type) STREAM_AT_##id = offset,
     TARN_STREAM_HEADER_FIELDS(TARN_STREAM_AT)
 #undef TARN_STREAM_AT
+#define TARN_STREAM_AT(id, name, offset, type) BODY_AT_##id = offset,
+        TARN_FRAME_BODY_FIELDS(TARN_STREAM_AT)
+#undef TARN_STREAM_AT
+#define TARN_STREAM_AT(id, name, offset, type) INPUT_AT_##id = offset,
+            TARN_FRAME_INPUT_FIELDS(TARN_STREAM_AT)
+#undef TARN_STREAM_AT
 #define TARN_STREAM_AT(id, name, offset, type) LAYER_AT_##id = offset,
-        TARN_STREAM_LAYER_FIELDS(TARN_STREAM_AT)
+                TARN_STREAM_LAYER_FIELDS(TARN_STREAM_AT)
 #undef TARN_STREAM_AT
 };
 

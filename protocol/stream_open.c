@@ -4,12 +4,11 @@
 
 static void read_body(const uint8_t *p, tarn_frame_body *body)
 {
-    enum { SOLID = 0, POSITION = 4, ROTATION = 16 };
-    body->solid = get_u16(p + SOLID);
+    body->solid = get_u16(p + BODY_AT_SOLID);
     for (int axis = 0; axis < 3; axis++)
-        body->position_m[axis] = get_f32(p + POSITION + 4 * axis);
+        body->position_m[axis] = get_f32(p + BODY_AT_POSITION + 4 * axis);
     for (int i = 0; i < 4; i++)
-        body->rotation[i] = (int16_t)get_u16(p + ROTATION + 2 * i);
+        body->rotation[i] = (int16_t)get_u16(p + BODY_AT_ROTATION + 2 * i);
 }
 
 static void read_header(const uint8_t *p, tarn_stream_head *head)
@@ -49,10 +48,10 @@ static tarn_status check_prefix(const uint8_t *bytes, size_t byte_count)
         return TARN_E_TRUNCATED;
     if (get_u32(bytes + STREAM_AT_MAGIC) != TARN_FRAME_MAGIC)
         return TARN_E_MALFORMED;
-    if (get_u16(bytes + STREAM_AT_VERSION) != TARN_STREAM_VERSION)
+    if (get_u16(bytes + STREAM_AT_VERSION) != TARN_FRAME_VERSION)
         return TARN_E_VERSION;
     const uint16_t header_bytes = get_u16(bytes + STREAM_AT_HEADER_BYTES);
-    if (header_bytes < TARN_STREAM_HEADER_BYTES || header_bytes % 8 != 0)
+    if (header_bytes < TARN_FRAME_HEADER_BYTES || header_bytes % 8 != 0)
         return TARN_E_MALFORMED;
     if (header_bytes > TARN_FRAME_HEADER_BYTES_MAX)
         return TARN_E_LIMIT;
@@ -66,18 +65,18 @@ static tarn_status check_prefix(const uint8_t *bytes, size_t byte_count)
 /// The bodies, for which the header must have room.
 static tarn_status read_bodies(const uint8_t *bytes, tarn_stream_head *head)
 {
-    const size_t room = (size_t)get_u16(bytes + STREAM_AT_HEADER_BYTES) - TARN_STREAM_HEADER_BYTES;
+    const size_t room = (size_t)get_u16(bytes + STREAM_AT_HEADER_BYTES) - TARN_FRAME_HEADER_BYTES;
     if (head->body_count > TARN_FRAME_BODIES_MAX)
         return TARN_E_LIMIT;
     if (head->body_count * (size_t)TARN_FRAME_BODY_BYTES > room)
         return TARN_E_MALFORMED;
     for (uint32_t i = 0; i < TARN_FRAME_BODIES_MAX; i++) {
-        const uint8_t *p = bytes + TARN_STREAM_HEADER_BYTES + (size_t)i * TARN_FRAME_BODY_BYTES;
+        const uint8_t *p = bytes + TARN_FRAME_HEADER_BYTES + (size_t)i * TARN_FRAME_BODY_BYTES;
         head->bodies[i] = (tarn_frame_body){0};
         if (i >= head->body_count)
             continue;
         read_body(p, &head->bodies[i]);
-        if (get_u16(p + 2) != 0)
+        if (get_u16(p + BODY_AT_RESERVED) != 0)
             return TARN_E_MALFORMED;
     }
     return TARN_OK;
@@ -157,13 +156,13 @@ tarn_status tarn_stream_open(const uint8_t *bytes, size_t byte_count, tarn_strea
 tarn_frame_input tarn_stream_input_at(const tarn_stream_frame *frame, uint32_t index)
 {
     const uint8_t *p = frame->inputs + (size_t)index * TARN_FRAME_INPUT_BYTES;
-    const tarn_frame_input input = {get_u32(p), get_u32(p + 4)};
+    const tarn_frame_input input = {get_u32(p + INPUT_AT_VIEWER_ID), get_u32(p + INPUT_AT_SEQUENCE)};
     return input;
 }
 
 size_t tarn_stream_head_bytes(const tarn_stream_head *head)
 {
-    return TARN_STREAM_HEADER_BYTES + (size_t)head->body_count * TARN_FRAME_BODY_BYTES +
+    return TARN_FRAME_HEADER_BYTES + (size_t)head->body_count * TARN_FRAME_BODY_BYTES +
            (size_t)head->input_count * TARN_FRAME_INPUT_BYTES + (size_t)head->layer_count * TARN_STREAM_LAYER_BYTES;
 }
 

@@ -2,12 +2,11 @@
 
 static void write_header(const tarn_stream_head *head, uint8_t *p)
 {
-    for (int i = 0; i < TARN_STREAM_HEADER_BYTES; i++)
+    for (int i = 0; i < TARN_FRAME_HEADER_BYTES; i++)
         p[i] = 0;
     put_u32(p + STREAM_AT_MAGIC, TARN_FRAME_MAGIC);
-    put_u16(p + STREAM_AT_VERSION, TARN_STREAM_VERSION);
-    put_u16(p + STREAM_AT_HEADER_BYTES,
-            (uint16_t)(TARN_STREAM_HEADER_BYTES + head->body_count * TARN_FRAME_BODY_BYTES));
+    put_u16(p + STREAM_AT_VERSION, TARN_FRAME_VERSION);
+    put_u16(p + STREAM_AT_HEADER_BYTES, (uint16_t)(TARN_FRAME_HEADER_BYTES + head->body_count * TARN_FRAME_BODY_BYTES));
     put_u32(p + STREAM_AT_FRAME_BYTES, head->frame_bytes);
     p[STREAM_AT_KIND] = head->kind;
     p[STREAM_AT_PLACE_BITS] = head->place_bits;
@@ -39,12 +38,12 @@ static void write_header(const tarn_stream_head *head, uint8_t *p)
 
 static void write_body(const tarn_frame_body *body, uint8_t *p)
 {
-    put_u16(p, body->solid);
-    put_u16(p + 2, 0);
+    put_u16(p + BODY_AT_SOLID, body->solid);
+    put_u16(p + BODY_AT_RESERVED, 0);
     for (int axis = 0; axis < 3; axis++)
-        put_f32(p + 4 + 4 * axis, body->position_m[axis]);
+        put_f32(p + BODY_AT_POSITION + 4 * axis, body->position_m[axis]);
     for (int i = 0; i < 4; i++)
-        put_u16(p + 16 + 2 * i, (uint16_t)body->rotation[i]);
+        put_u16(p + BODY_AT_ROTATION + 2 * i, (uint16_t)body->rotation[i]);
 }
 
 static void write_layer(const tarn_stream_layer *layer, uint8_t *p)
@@ -68,12 +67,12 @@ tarn_status tarn_stream_write_head(const tarn_stream_head *head, const tarn_fram
     if (bytes_max < tarn_stream_head_bytes(head))
         return TARN_E_SPACE;
     write_header(head, bytes);
-    uint8_t *p = bytes + TARN_STREAM_HEADER_BYTES;
+    uint8_t *p = bytes + TARN_FRAME_HEADER_BYTES;
     for (uint32_t i = 0; i < head->body_count; i++, p += TARN_FRAME_BODY_BYTES)
         write_body(&head->bodies[i], p);
     for (uint32_t i = 0; i < head->input_count; i++, p += TARN_FRAME_INPUT_BYTES) {
-        put_u32(p, inputs[i].viewer_id);
-        put_u32(p + 4, inputs[i].sequence);
+        put_u32(p + INPUT_AT_VIEWER_ID, inputs[i].viewer_id);
+        put_u32(p + INPUT_AT_SEQUENCE, inputs[i].sequence);
     }
     for (uint32_t i = 0; i < head->layer_count; i++, p += TARN_STREAM_LAYER_BYTES)
         write_layer(&head->layers[i], p);

@@ -386,9 +386,6 @@ typedef struct liquid_args {
     uint32_t colour;     ///< for liquid_relax: cells whose coordinates have an even (0) or odd (1) sum, or COLOUR_ALL
     uint32_t is_first;   ///< the check before the solver's first iteration
     uint32_t iteration, iteration_count; ///< of viscosity
-    uint8_t *bytes;                      ///< for the encoder
-    uint32_t *tile_info;                 ///< for the encoder: [o][2] dense tile, particle count
-    float velocity_scale;                ///< for the encoder: units per (cell per step)
     const float *gathered;               ///< for the bodies: the pressure that acts on them
 } liquid_args;
 
@@ -463,8 +460,7 @@ typedef struct liquid_args {
     K(liquid_adopt)                                                                                                    \
     K(liquid_dye)                                                                                                      \
     K(liquid_volume)                                                                                                   \
-    K(liquid_totals_sum)                                                                                               \
-    K(liquid_encode)
+    K(liquid_totals_sum)
 
 // ---------------------------------------------------------------------------------------------------- small geometry
 

@@ -162,7 +162,6 @@ static void take_occupied(taker *t, liquid_memory *m)
     take(t, &m->pressure, TILE_CELLS * 4);
     take(t, &m->solved_tile, 4);
     take(t, &m->partial, 4);
-    take(t, &t->tank->tile_info, 2 * 4);
 }
 
 /// The sums of particle to grid, which are done with when the solver begins.
@@ -257,12 +256,6 @@ static void take_all(taker *t)
         take_solids(t, m);
     for (uint32_t l = 0; l < shape->level_count; l++)
         take_level(t, &m->level[l], l);
-    if (!tarn_device_is_host(tank->device)) {
-        const tarn_frame_coding coding =
-            tank_has_attributes(&tank->desc) ? TARN_FRAME_CODING_COLOURS : TARN_FRAME_CODING_RAW;
-        t->group = GROUP_TANK;
-        take(t, &tank->payloads, (uint64_t)tarn_frame_bound(coding, 0, shape->occupied_max, shape->particles_max));
-    }
 }
 
 static void measure(tarn_tank *tank)
@@ -299,12 +292,10 @@ tarn_status tank_take_memory(tarn_tank *tank)
         return status;
     taker t = {.tank = tank};
     take_all(&t);
-    const uint64_t occupied = tank->args.shape.occupied_max;
     if (!t.failed)
         t.failed = tank_keep_tiles(tank) != TARN_OK;
-    tank->tile_info_host = calloc(occupied * 2, sizeof *tank->tile_info_host);
-    tank->frame_tiles = calloc(occupied, sizeof *tank->frame_tiles);
-    return t.failed || tank->tile_info_host == NULL || tank->frame_tiles == NULL ? TARN_E_MEMORY : TARN_OK;
+    tank->tiles_host = calloc(tank->args.shape.occupied_max, sizeof *tank->tiles_host);
+    return t.failed || tank->tiles_host == NULL ? TARN_E_MEMORY : TARN_OK;
 }
 
 void tank_give_memory(tarn_tank *tank)
@@ -312,8 +303,7 @@ void tank_give_memory(tarn_tank *tank)
     taker t = {.tank = tank, .giving = 1};
     take_all(&t);
     tarn_device_free(tank->device, tank->args.m.kept_tile);
-    free(tank->tile_info_host);
-    free(tank->frame_tiles);
+    free(tank->tiles_host);
 }
 
 uint64_t tank_bytes_least(const tarn_tank *tank)

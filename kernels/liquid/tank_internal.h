@@ -4,6 +4,7 @@
 
 #include "kernels/liquid/kernels.h"
 #include "kernels/tank.h"
+#include "protocol/frame.h"
 
 /// X(id, name): the stages of a profile.
 #define TANK_STAGE_LIST(X)                                                                                             \
@@ -81,10 +82,7 @@ struct tarn_tank {
     uint32_t substeps;                            ///< of the last step
     liquid_counters counters;                     ///< as the last step left them
     tarn_replay *substep;
-    uint8_t *payloads;   ///< device; NULL where the device writes into host memory
-    uint32_t *tile_info; ///< device: [occupied][2]
-    uint32_t *tile_info_host;
-    tarn_frame_tile *frame_tiles;
+    uint32_t *tiles_host; ///< [occupied]
     uint32_t body_count;
     uint32_t body_solid[BODIES_MAX];          ///< index in the description
     liquid_body_state body_state[BODIES_MAX]; ///< as the last step left them

@@ -298,7 +298,7 @@ static void fill_head(const tarn_encoder *e, tarn_stream_kind kind, const tarn_t
     head->kind = (uint8_t)kind;
     head->place_bits = (uint8_t)e->desc.place_bits;
     head->layer_count = (uint8_t)e->desc.layers;
-    head->flags = info->flags | (e->args.has_colours ? TARN_STREAM_FLAG_COLOURS : 0);
+    head->flags = info->flags | (e->args.has_colours ? TARN_FRAME_FLAG_COLOURS : 0);
     head->epoch = info->epoch;
     head->step = tank->step;
     head->sim_time_s = tank->sim_time_s;

@@ -1,15 +1,11 @@
 // The exports of codec.wasm; README.md describes them. Freestanding: no libc, no imports. Open codec_room.h next.
 #include "protocol/wasm/codec_room.h"
 
-#include "protocol/bytes.h"
-#include "protocol/stream.h"
-
 #define EXPORT(name) __attribute__((export_name(#name))) name
 
 enum {
     ABI = 4,
     PAGE_BYTES = 65536,
-    VERSION_AT = 4,
 };
 
 extern uint8_t __heap_base; // the linker's: the first byte that is free
@@ -87,17 +83,14 @@ int EXPORT(tarn_codec_abi)(void)
 tarn_status EXPORT(tarn_codec_reserve)(uint32_t input_bytes, uint32_t particles)
 {
     const codec_room *room = &tarn_codec_room;
-    size_t head_min = tarn_frame_head_bytes(TARN_FRAME_BODIES_MAX, 0, 0);
-    size_t bytes_max = tarn_frame_bound(TARN_FRAME_CODING_COLOURS, TARN_FRAME_INPUTS_MAX, TARN_FRAME_TILES_MAX,
-                                        TARN_FRAME_PARTICLES_MAX) +
-                       (TARN_FRAME_HEADER_BYTES_MAX - head_min);
-    if (input_bytes > bytes_max || particles > TARN_FRAME_PARTICLES_MAX) {
+    if (input_bytes > CODEC_INPUT_BYTES_MAX || particles > TARN_FRAME_PARTICLES_MAX) {
         return TARN_E_LIMIT;
     }
     if (room->input && input_bytes <= room->input_bytes_max && particles <= room->particles_max) {
         return TARN_OK;
     }
-    uint64_t bytes = input_bytes > room->input_bytes_max ? tarn_codec_with_slack(input_bytes, bytes_max) : 0;
+    uint64_t bytes =
+        input_bytes > room->input_bytes_max ? tarn_codec_with_slack(input_bytes, CODEC_INPUT_BYTES_MAX) : 0;
     uint64_t count = particles > room->particles_max ? tarn_codec_with_slack(particles, TARN_FRAME_PARTICLES_MAX) : 0;
     return tarn_codec_lay_out(0, bytes, count);
 }
@@ -147,40 +140,12 @@ const char *EXPORT(tarn_codec_status_text)(tarn_status status)
     return tarn_status_text(status);
 }
 
-void tarn_codec_store_bodies(const tarn_frame_body *bodies, uint32_t count)
-{
-    double *v = tarn_codec_body_values;
-    for (uint32_t i = 0; i < count; i++) {
-        *v++ = bodies[i].solid;
-        for (int axis = 0; axis < 3; axis++) {
-            *v++ = (double)bodies[i].position_m[axis];
-        }
-        for (int k = 0; k < 4; k++) {
-            *v++ = (double)bodies[i].rotation[k] / TARN_FRAME_ROTATION_ONE;
-        }
-    }
-}
-
-/// Whether the input is a stream frame, as far as its first bytes say so; what they say is checked later.
-static int is_stream(uint32_t byte_count)
-{
-    const uint8_t *bytes = (const uint8_t *)(uintptr_t)tarn_codec_room.input;
-    return byte_count >= VERSION_AT + 2 && get_u16(bytes + VERSION_AT) == TARN_STREAM_VERSION;
-}
-
 tarn_status EXPORT(tarn_codec_open)(uint32_t byte_count)
 {
-    tarn_frame frame;
-    if (byte_count > tarn_codec_room.input_bytes_max) {
-        return TARN_E_SPACE;
-    }
-    return is_stream(byte_count) ? tarn_codec_stream_open(byte_count) : tarn_codec_frame_open(byte_count, &frame);
+    return byte_count <= tarn_codec_room.input_bytes_max ? tarn_codec_stream_open(byte_count) : TARN_E_SPACE;
 }
 
 tarn_status EXPORT(tarn_codec_decode)(uint32_t byte_count)
 {
-    if (byte_count > tarn_codec_room.input_bytes_max) {
-        return TARN_E_SPACE;
-    }
-    return is_stream(byte_count) ? tarn_codec_stream_decode(byte_count) : tarn_codec_frame_decode(byte_count);
+    return byte_count <= tarn_codec_room.input_bytes_max ? tarn_codec_stream_decode(byte_count) : TARN_E_SPACE;
 }

@@ -1,6 +1,6 @@
 /// What the parts of codec.wasm share: the memory behind the static data, and where a frame's head is handed out.
 ///
-///     | stack, static data | decoder of stream frames | input | positions | velocities |
+///     | stack, static data | decoder | input | positions | velocities |
 ///
 /// It grows and is never given back. The decoder's state holds addresses of its own memory and lives from frame to
 /// frame; so it comes first, where nothing that grows moves it.
@@ -18,6 +18,7 @@ enum {
     CODEC_BODY_VALUES = 8,
     CODEC_ALIGN_BYTES = 16,
     CODEC_MEMORY_BYTES_MAX = 512 << 20, ///< what the module is linked with
+    CODEC_INPUT_BYTES_MAX = 256 << 20,  ///< more than a frame of TARN_FRAME_PARTICLES_MAX particles takes
 };
 
 typedef struct codec_room {
@@ -40,14 +41,8 @@ uint64_t tarn_codec_with_slack(uint64_t wanted, uint64_t max);
 /// @return TARN_OK; TARN_E_LIMIT: more than 512 MiB, or TARN_E_MEMORY: the engine refuses; nothing has changed then
 tarn_status tarn_codec_lay_out(uint64_t decoder_bytes, uint64_t input_bytes, uint64_t particles);
 
-void tarn_codec_store_bodies(const tarn_frame_body *bodies, uint32_t count);
-
-/// Frames of version 1. Both read the input and fill the header, the bodies and the input table.
+/// Both read the input and fill the header, the bodies and the input table.
 /// @param byte_count  of the input, at most its room
-tarn_status tarn_codec_frame_open(uint32_t byte_count, tarn_frame *frame);
-tarn_status tarn_codec_frame_decode(uint32_t byte_count);
-
-/// The same of version 2: stream frames.
 tarn_status tarn_codec_stream_open(uint32_t byte_count);
 tarn_status tarn_codec_stream_decode(uint32_t byte_count);
 

@@ -1,4 +1,4 @@
-// Stream frames (version 2): a decoder keeps the particles from one to the next. It is made by the first key frame, and
+// Frames: a decoder keeps the particles from one to the next. It is made by the first key frame, and
 // anew by one that asks for more than it has room for.
 #include "protocol/wasm/codec_room.h"
 
@@ -45,9 +45,9 @@ static void store_header(const tarn_stream_frame *frame, const tarn_stream_parti
         *v++ = (double)head->gravity_m_s2[axis];
     }
     *v++ = (double)particles->velocity_scale_m_s;
-    *v++ = TARN_STREAM_VERSION;
+    *v++ = TARN_FRAME_VERSION;
     *v++ = head->body_count;
-    *v++ = (head->flags & TARN_STREAM_FLAG_COLOURS) != 0;
+    *v++ = (head->flags & TARN_FRAME_FLAG_COLOURS) != 0;
     *v++ = particles->unit_bits;
     *v++ = head->number;
     *v++ = head->reference;
@@ -57,13 +57,27 @@ static void store_header(const tarn_stream_frame *frame, const tarn_stream_parti
     *v++ = particles_of(head);
 }
 
+static void store_bodies(const tarn_frame_body *bodies, uint32_t count)
+{
+    double *v = tarn_codec_body_values;
+    for (uint32_t i = 0; i < count; i++) {
+        *v++ = bodies[i].solid;
+        for (int axis = 0; axis < 3; axis++) {
+            *v++ = (double)bodies[i].position_m[axis];
+        }
+        for (int k = 0; k < 4; k++) {
+            *v++ = (double)bodies[i].rotation[k] / TARN_FRAME_ROTATION_ONE;
+        }
+    }
+}
+
 static tarn_status open_input(uint32_t byte_count, tarn_stream_frame *frame)
 {
     tarn_status status = tarn_stream_open((const uint8_t *)(uintptr_t)tarn_codec_room.input, byte_count, frame);
     if (status) {
         return status;
     }
-    tarn_codec_store_bodies(frame->head.bodies, frame->head.body_count);
+    store_bodies(frame->head.bodies, frame->head.body_count);
     for (uint32_t i = 0; i < frame->head.input_count; i++) {
         tarn_frame_input input = tarn_stream_input_at(frame, i);
         tarn_codec_input_pairs[2 * i] = input.viewer_id;

@@ -227,6 +227,11 @@ static int payload(ipc_codec *codec, tarn_ipc_message *message)
     case TARN_IPC_FAULT:
         text(codec, message->fault.text, sizeof message->fault.text);
         return 1;
+    case TARN_IPC_STAMPS:
+        u64(codec, &message->stamps.latched_ns);
+        u64(codec, &message->stamps.stepped_ns);
+        u64(codec, &message->stamps.encoded_ns);
+        return 1;
     case TARN_IPC_FRAME:
         break;
     }

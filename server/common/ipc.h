@@ -18,9 +18,10 @@
 #include <stdint.h>
 
 enum {
-    TARN_IPC_VERSION = 2, ///< gateway and worker must agree on it exactly
+    TARN_IPC_VERSION = 3, ///< gateway and worker must agree on it exactly
     TARN_IPC_MAGIC = 0x43504954,
     TARN_IPC_HEADER_BYTES = 16,
+    TARN_IPC_STAMPS_BYTES = TARN_IPC_HEADER_BYTES + 24,
     TARN_IPC_PAYLOAD_BYTES_MAX = 32768,  ///< of every kind but frames
     TARN_IPC_FRAME_BYTES_MAX = 64 << 20, ///< of a frame
     TARN_IPC_STAGING_BYTES = 65536,      ///< what a reader buffers
@@ -47,7 +48,8 @@ typedef enum tarn_ipc_kind {
     TARN_IPC_REPORT = 35,       ///< about once a second
     TARN_IPC_FRAME = 36,
     TARN_IPC_PONG = 37,
-    TARN_IPC_FAULT = 38, ///< the worker ends after this
+    TARN_IPC_FAULT = 38,  ///< the worker ends after this
+    TARN_IPC_STAMPS = 39, ///< of the tank's frame that comes right behind
 } tarn_ipc_kind;
 
 typedef struct tarn_ipc_gateway_hello {
@@ -120,6 +122,12 @@ typedef struct tarn_ipc_report {
     uint32_t frames_replaced; ///< since the start: newer ones took their place before they were sent
 } tarn_ipc_report;
 
+/// When a frame's step took its inputs, when the step and when the frame was made: the monotonic clock, which both ends
+/// share.
+typedef struct tarn_ipc_stamps {
+    uint64_t latched_ns, stepped_ns, encoded_ns;
+} tarn_ipc_stamps;
+
 typedef struct tarn_ipc_fault {
     tarn_text text;
 } tarn_ipc_fault;
@@ -141,6 +149,7 @@ typedef struct tarn_ipc_message {
         tarn_ipc_refused refused;
         tarn_ipc_report report;
         tarn_ipc_fault fault;
+        tarn_ipc_stamps stamps;
     };
 } tarn_ipc_message;
 

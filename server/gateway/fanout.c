@@ -8,8 +8,6 @@
 // Address space for the largest frame; memory is used as frames need it.
 #define BUFFER_BYTES ((size_t)LWS_PRE + TARN_IPC_FRAME_BYTES_MAX)
 
-enum { VERSION_AT = 4 }; ///< of both versions of frames
-
 void tarn_fanout_init(tarn_fanout *fanout)
 {
     memset(fanout, 0, sizeof *fanout);
@@ -49,24 +47,7 @@ uint8_t *tarn_fanout_space(tarn_fanout *fanout)
     return fanout->buffers[buffer] + LWS_PRE;
 }
 
-/// A frame of version 1: nothing refers to it, and it refers to nothing.
-static tarn_status open_whole(const uint8_t *bytes, uint32_t frame_bytes, tarn_fanout_frame *frame,
-                              tarn_fanout_inputs *inputs)
-{
-    tarn_frame opened;
-    const tarn_status status = tarn_frame_open(bytes, frame_bytes, &opened);
-    if (status != TARN_OK)
-        return status;
-    *frame = (tarn_fanout_frame){.kind = TARN_STREAM_EXTRA, .layer_count = 1, .cut_bytes = {frame_bytes}};
-    frame->epoch = opened.header.epoch;
-    frame->step = opened.header.step;
-    inputs->count = opened.header.input_count;
-    for (uint32_t i = 0; i < inputs->count; i++)
-        inputs->inputs[i] = tarn_frame_input_at(&opened, i);
-    return TARN_OK;
-}
-
-/// The serial of the frame that a frame of the stream moves; 0: that one isn't the newest of the chain.
+/// The serial of the frame that a frame moves; 0: that one isn't the newest of the chain.
 static uint64_t find_reference(const tarn_fanout *fanout, const tarn_stream_head *head)
 {
     if (fanout->chain_count == 0)
@@ -75,8 +56,8 @@ static uint64_t find_reference(const tarn_fanout *fanout, const tarn_stream_head
     return newest->number == head->reference ? newest->serial : 0;
 }
 
-static tarn_status open_stream(const tarn_fanout *fanout, const uint8_t *bytes, uint32_t frame_bytes,
-                               tarn_fanout_frame *frame, tarn_fanout_inputs *inputs)
+static tarn_status open_frame(const tarn_fanout *fanout, const uint8_t *bytes, uint32_t frame_bytes,
+                              tarn_fanout_frame *frame, tarn_fanout_inputs *inputs)
 {
     tarn_stream_frame opened;
     const tarn_status status = tarn_stream_open(bytes, frame_bytes, &opened);
@@ -90,17 +71,14 @@ static tarn_status open_stream(const tarn_fanout *fanout, const uint8_t *bytes, 
     frame->epoch = head->epoch;
     frame->step = head->step;
     frame->refers = head->kind == TARN_STREAM_KEY ? 0 : find_reference(fanout, head);
-    for (uint32_t l = 0; l < head->layer_count; l++)
+    for (uint32_t l = 0; l < head->layer_count; l++) {
         frame->cut_bytes[l] = (uint32_t)tarn_stream_cut_bytes(head, l + 1);
+        frame->particles[l] = head->layers[l].particles + (l > 0 ? frame->particles[l - 1] : 0);
+    }
     inputs->count = head->input_count;
     for (uint32_t i = 0; i < inputs->count; i++)
         inputs->inputs[i] = tarn_stream_input_at(&opened, i);
     return TARN_OK;
-}
-
-static int is_whole(const uint8_t *bytes, uint32_t frame_bytes)
-{
-    return frame_bytes > VERSION_AT + 1 && (bytes[VERSION_AT] | bytes[VERSION_AT + 1] << 8) == TARN_FRAME_VERSION;
 }
 
 static void append(tarn_fanout *fanout, const tarn_fanout_frame *frame)
@@ -120,15 +98,13 @@ static void append(tarn_fanout *fanout, const tarn_fanout_frame *frame)
 tarn_status tarn_fanout_take(tarn_fanout *fanout, uint32_t frame_bytes, uint32_t epoch, tarn_fanout_inputs *inputs)
 {
     const uint8_t *bytes = fanout->buffers[fanout->receiving] + LWS_PRE;
-    const int whole = is_whole(bytes, frame_bytes);
     tarn_fanout_frame frame;
-    const tarn_status status = whole ? open_whole(bytes, frame_bytes, &frame, inputs)
-                                     : open_stream(fanout, bytes, frame_bytes, &frame, inputs);
+    const tarn_status status = open_frame(fanout, bytes, frame_bytes, &frame, inputs);
     if (status != TARN_OK)
         return status;
     if (frame.epoch != epoch)
         return TARN_E_STATE;
-    if (!whole && frame.kind != TARN_STREAM_KEY && frame.refers == 0) {
+    if (frame.kind != TARN_STREAM_KEY && frame.refers == 0) {
         tarn_fanout_clear(fanout);
         return TARN_E_STATE;
     }
@@ -147,14 +123,17 @@ void tarn_fanout_clear(tarn_fanout *fanout)
 const tarn_fanout_frame *tarn_fanout_next(const tarn_fanout *fanout, uint64_t reference, uint64_t sent, int skip_extras)
 {
     const tarn_fanout_frame *extra = fanout->extra.serial > sent ? &fanout->extra : NULL;
-    if (extra && extra->refers == 0)
-        return extra;
     for (uint32_t i = 0; i < fanout->chain_count; i++) {
         const tarn_fanout_frame *frame = &fanout->chain[i];
         if (frame->kind == TARN_STREAM_KEY ? reference < frame->serial : reference == frame->refers)
             return frame;
     }
     return extra && extra->refers == reference && !skip_extras ? extra : NULL;
+}
+
+const tarn_fanout_frame *tarn_fanout_newest(const tarn_fanout *fanout)
+{
+    return fanout->extra.serial ? &fanout->extra : &fanout->chain[fanout->chain_count - 1];
 }
 
 int tarn_fanout_newest_is_key(const tarn_fanout *fanout)
@@ -164,8 +143,6 @@ int tarn_fanout_newest_is_key(const tarn_fanout *fanout)
 
 int tarn_fanout_is_lost(const tarn_fanout *fanout, uint64_t reference)
 {
-    if (fanout->extra.serial && fanout->extra.refers == 0)
-        return 0;
     return (fanout->chain_count == 0 || fanout->chain[fanout->chain_count - 1].serial != reference) &&
            !tarn_fanout_next(fanout, reference, UINT64_MAX, 1);
 }

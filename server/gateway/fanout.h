@@ -1,8 +1,7 @@
 /// A session's newest frames, shared by all its viewers: what any of them may be sent next.
 ///
 ///     chain   key <- base <- base <- base     the newest TARN_FANOUT_CHAIN_MAX, since the last key frame
-///     extra                          extra    the newest, if nothing came after it; a whole frame (version 1) is one
-///                                             that refers to nothing
+///     extra                          extra    the newest, if nothing came after it
 ///
 /// A viewer that has a frame of the chain goes on with the one behind it; who has none begins with the key frame, or
 /// waits for the next one where it isn't kept any more. A key frame ends what came before. So a viewer may be late by
@@ -31,8 +30,9 @@ typedef struct tarn_fanout_frame {
     uint32_t number; ///< the worker's
     uint32_t epoch;
     uint64_t step;
-    uint32_t layer_count;                       ///< 1 of a whole frame
+    uint32_t layer_count;
     uint32_t cut_bytes[TARN_STREAM_LAYERS_MAX]; ///< with so many layers and one more
+    uint32_t particles[TARN_STREAM_LAYERS_MAX]; ///< the same
     int buffer;
 } tarn_fanout_frame;
 
@@ -75,7 +75,10 @@ void tarn_fanout_clear(tarn_fanout *fanout);
 const tarn_fanout_frame *tarn_fanout_next(const tarn_fanout *fanout, uint64_t reference, uint64_t sent,
                                           int skip_extras);
 
-/// Whether the newest frame is a key frame of the stream.
+/// The frame that was taken last; there must be one.
+const tarn_fanout_frame *tarn_fanout_newest(const tarn_fanout *fanout);
+
+/// Whether the newest frame is a key frame.
 int tarn_fanout_newest_is_key(const tarn_fanout *fanout);
 
 /// Whether nothing but a frame that is still to come can go on from a reference.

@@ -38,7 +38,6 @@ enum {
     TARN_GATEWAY_INPUTS_TIMED_MAX = 64,   ///< inputs of a viewer whose way into a frame is timed
 
     // sessions
-    TARN_GATEWAY_FRAMES_VERSION = 1, ///< of frames, by default
     TARN_GATEWAY_SESSIONS_MAX = 16,
     TARN_GATEWAY_FRESH_MS = 250,        ///< between fresh starts (reset, load) that viewers ask for, in the long run
     TARN_GATEWAY_FRESH_BURST_MS = 2500, ///< worth of them that may come at once

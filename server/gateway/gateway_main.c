@@ -210,7 +210,6 @@ static tarn_status start_worker(tarn_text why)
         .scenes = options->scenes,
         .threads = options->threads,
         .fps = options->fps,
-        .frames = options->frames,
         .timeout_s = options->worker_timeout_s,
         .log_level = tarn_log_level_name(options->log_level),
     };

@@ -18,7 +18,6 @@ enum {
     OPTION_THREADS,
     OPTION_DEVICE,
     OPTION_FPS,
-    OPTION_FRAMES,
     OPTION_ORIGIN,
     OPTION_TIMEOUT,
     OPTION_LOG,
@@ -35,7 +34,6 @@ static const struct argp_option option_list[] = {
      2},
     {"threads", OPTION_THREADS, "N", 0, "Threads of the CPU device; 0: one per processor (default)", 2},
     {"fps", OPTION_FPS, "N", 0, "Frames sent per second, 1 to 120 (default 30); steps are not affected", 2},
-    {"frames", OPTION_FRAMES, "1|2", 0, "Version of the frames: 1 whole ones (default), 2 a stream", 2},
     {"worker", OPTION_WORKER, "FILE", 0, "The program that simulates (default: tarn-worker next to this one)", 3},
     {"worker-timeout", OPTION_TIMEOUT, "S", 0, "Seconds without an answer before it is killed, 1 to 600 (default 10)",
      3},
@@ -86,9 +84,6 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case OPTION_FPS:
         options->fps = (uint32_t)tarn_option_number(state, "fps", text, 1, 120);
         return 0;
-    case OPTION_FRAMES:
-        options->frames = (uint32_t)tarn_option_number(state, "frames", text, 1, 2);
-        return 0;
     case OPTION_ORIGIN:
         add_origin(state, options, text);
         return 0;
@@ -122,7 +117,6 @@ void tarn_gateway_options_parse(int argc, char **argv, tarn_gateway_options *opt
                                       .scene = "dam-break",
                                       .device = "auto",
                                       .fps = 30,
-                                      .frames = TARN_GATEWAY_FRAMES_VERSION,
                                       .worker_timeout_s = TARN_GATEWAY_WORKER_TIMEOUT_S,
                                       .log_level = TARN_LOG_INFO};
     argp_parse(&argp, argc, argv, 0, NULL, options);

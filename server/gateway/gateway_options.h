@@ -16,7 +16,6 @@ typedef struct tarn_gateway_options {
     const char *worker; ///< NULL: next to the program
     const char *device;
     uint32_t threads, fps;
-    uint32_t frames; ///< their version, 1 or 2
     uint32_t worker_timeout_s;
     const char *origins[TARN_GATEWAY_ORIGINS_MAX];
     uint32_t origin_count;

@@ -264,6 +264,15 @@ static int refuse_upgrade(struct lws *wsi, unsigned status, const char *text)
     return 1;
 }
 
+/// Whether a proxy passed the request on, by the headers with which proxies say so.
+static int is_proxied(struct lws *wsi)
+{
+    static const char forwarded[] = "forwarded:";
+    return lws_hdr_total_length(wsi, WSI_TOKEN_X_FORWARDED_FOR) > 0 ||
+           lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_VIA) > 0 ||
+           lws_hdr_custom_length(wsi, forwarded, sizeof forwarded - 1) > 0;
+}
+
 int tarn_http_upgrade(tarn_gateway *gateway, struct lws *wsi, const char *path)
 {
     char wanted[32];
@@ -277,5 +286,7 @@ int tarn_http_upgrade(tarn_gateway *gateway, struct lws *wsi, const char *path)
         return refuse_upgrade(wsi, 400, "the subprotocol " TARN_PROTOCOL_SUBPROTOCOL " is required");
     if (!origin_is_allowed(gateway, wsi))
         return refuse_upgrade(wsi, 403, "pages of this origin may not connect");
+    tarn_connection *connection = lws_get_opaque_user_data(wsi);
+    connection->is_proxied = (uint8_t)is_proxied(wsi);
     return 0;
 }

@@ -95,6 +95,7 @@ static void on_acceptable(uv_poll_t *poll, int status, int events)
         }
         listener->accepted_total++;
         connection->used = 1;
+        connection->is_proxied = 0;
         connection->address = address;
         set_options(fd);
         listener->accepted(listener->user, fd, connection);

@@ -11,6 +11,7 @@
 
 typedef struct tarn_connection {
     uint8_t used;
+    uint8_t is_proxied;      ///< its request named whom it came for
     struct in6_addr address; ///< IPv4 addresses as mapped ones
 } tarn_connection;
 

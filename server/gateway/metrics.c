@@ -84,6 +84,16 @@ static void put_latency(metrics_text *text, const tarn_metrics *metrics)
             metrics->latency_count, metrics->latency_sum_s, metrics->latency_count);
 }
 
+static void put_stages(metrics_text *text, const tarn_stages *stages)
+{
+    put_head(text, "stage_seconds", "summary", "Stages between an input and the frame that shows it");
+    for (int i = 0; i < TARN_STAGE_COUNT && text->left; i++) {
+        const char *name = tarn_stage_name((tarn_stage)i);
+        put(text, "tarn_stage_seconds_sum{stage=\"%s\"} %.17g\ntarn_stage_seconds_count{stage=\"%s\"} %" PRIu64 "\n",
+            name, stages->sum_s[i], name, stages->count[i]);
+    }
+}
+
 size_t tarn_metrics_write(const tarn_metrics *m, char *bytes, size_t text_bytes)
 {
     metrics_text text = {bytes, text_bytes};
@@ -125,5 +135,6 @@ size_t tarn_metrics_write(const tarn_metrics *m, char *bytes, size_t text_bytes)
     put_metric(&text, "particles", "gauge", "Particles in the tank", report->particle_count);
     put_metric(&text, "steps", "gauge", "Steps since the tank started afresh", (double)report->step);
     put_latency(&text, m);
+    put_stages(&text, &m->stages);
     return (size_t)(text.at - bytes);
 }

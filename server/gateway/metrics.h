@@ -4,6 +4,7 @@
 
 #include "protocol/stream.h"
 #include "server/common/ipc.h"
+#include "server/gateway/stages.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +17,7 @@ typedef struct tarn_metrics {
     uint64_t messages_total, messages_unknown_total, messages_refused_total;
     uint64_t inputs_total, inputs_coalesced_total;
     uint64_t frames_received_total, frames_sent_total, frames_skipped_total, keys_asked_total;
-    uint64_t frames_by_kind_total[TARN_METRICS_KINDS]; ///< sent, by tarn_stream_kind; whole frames count as key frames
+    uint64_t frames_by_kind_total[TARN_METRICS_KINDS]; ///< sent, by tarn_stream_kind
     uint64_t frame_bytes_by_kind_total[TARN_METRICS_KINDS];
     uint32_t viewers_by_layers[TARN_STREAM_LAYERS_MAX]; ///< that were sent a key frame with so many layers and one more
     uint64_t bytes_sent_total;
@@ -25,6 +26,7 @@ typedef struct tarn_metrics {
     uint64_t latency_buckets[TARN_METRICS_LATENCY_BUCKETS + 1]; ///< the last one is for everything above
     uint64_t latency_count;
     double latency_sum_s;
+    tarn_stages stages;
     tarn_ipc_report report; ///< of the first session's tank
 } tarn_metrics;
 

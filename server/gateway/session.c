@@ -58,10 +58,11 @@ static void send_audience(tarn_gateway *gateway, tarn_session *session, uint32_t
 static int needs_key(const tarn_session *session, const tarn_viewer *viewer, uint64_t now_ns)
 {
     const uint64_t age_ns = now_ns - session->key_ns;
-    if (viewer->phase != TARN_VIEWER_JOINED || !tarn_fanout_is_lost(&session->fanout, viewer->reference))
+    if (viewer->phase != TARN_VIEWER_JOINED || viewer->view.hidden ||
+        !tarn_fanout_is_lost(&session->fanout, viewer->reference))
         return 0;
-    return viewer->reference == 0 ||
-           (viewer->in_flight == 0 && age_ns >= TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000);
+    return viewer->reference == 0 || (!viewer->rate.keys_only && viewer->in_flight == 0 &&
+                                      age_ns >= TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000);
 }
 
 void tarn_session_ask_for_key(tarn_gateway *gateway, tarn_session *session)
@@ -320,6 +321,7 @@ static void take_state(tarn_session *session, const tarn_ipc_state *state)
 {
     if (session->epoch_served != state->epoch) {
         tarn_fanout_clear(&session->fanout);
+        tarn_stream_traffic_init(&session->traffic);
         session->key_asked_ns = 0;
     }
     if (state->epoch > session->epoch)
@@ -378,6 +380,9 @@ tarn_status tarn_session_worker_message(tarn_gateway *gateway, const tarn_ipc_me
         if (session == tarn_session_find(gateway, ""))
             gateway->metrics.report = message->report;
         return TARN_OK;
+    case TARN_IPC_STAMPS:
+        session->stamps = message->stamps;
+        return TARN_OK;
     default:
         return TARN_E_MALFORMED;
     }
@@ -390,9 +395,17 @@ uint8_t *tarn_session_frame_space(tarn_gateway *gateway, uint32_t tank, uint32_t
     return session ? tarn_fanout_space(&session->fanout) : NULL;
 }
 
+void tarn_session_stage(tarn_gateway *gateway, tarn_session *session, tarn_stage stage, double seconds)
+{
+    tarn_stages_note(&session->stages, stage, seconds);
+    tarn_stages_note(&gateway->metrics.stages, stage, seconds);
+}
+
 static void note_latency(tarn_gateway *gateway, tarn_session *session, const tarn_fanout_inputs *inputs)
 {
-    uint64_t now_ns = tarn_clock_monotonic_ns();
+    const uint64_t now_ns = session->taken_ns;
+    tarn_stages_frame(&session->stages, &session->stamps, now_ns);
+    tarn_stages_frame(&gateway->metrics.stages, &session->stamps, now_ns);
     for (uint32_t i = 0; i < inputs->count; i++) {
         const tarn_frame_input input = inputs->inputs[i];
         for (uint32_t v = 0; v < session->viewer_count; v++)
@@ -438,15 +451,36 @@ tarn_status tarn_session_frame(tarn_gateway *gateway, uint32_t tank, uint32_t fr
         return TARN_OK; // of a tank that is no more
     if (status != TARN_OK)
         return status;
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
     gateway->metrics.frames_received_total++;
     if (tarn_fanout_newest_is_key(&session->fanout)) {
-        session->key_ns = tarn_clock_monotonic_ns();
+        session->key_ns = now_ns;
         session->key_asked_ns = 0;
     }
+    session->taken_ns = now_ns;
+    tarn_stream_traffic_note(&session->traffic, tarn_fanout_newest(&session->fanout), now_ns);
+    for (uint32_t i = 0; i < session->viewer_count; i++)
+        tarn_viewer_check_chain(session->viewers[i], now_ns);
     note_latency(gateway, session, &inputs);
     show_frame(gateway, session, &inputs);
     tarn_session_ask_for_key(gateway, session);
     return TARN_OK;
+}
+
+/// A paused tank makes no more frames: its last key frame goes once more to those who got it with fewer layers than
+/// their network now takes.
+static void complete_picture(tarn_session *session, uint64_t now_ns)
+{
+    if (!tarn_fanout_newest_is_key(&session->fanout) ||
+        now_ns - session->key_ns < TARN_GATEWAY_KEY_ASK_MS * (uint64_t)1000000)
+        return;
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
+        tarn_viewer *viewer = session->viewers[i];
+        if (viewer->in_flight > 0 || viewer->reference == 0 || !tarn_viewer_rate_idle(&viewer->rate, now_ns))
+            continue;
+        viewer->reference = 0;
+        tarn_viewer_frame_ready(viewer);
+    }
 }
 
 void tarn_session_tick(tarn_gateway *gateway, uint64_t now_ns)
@@ -457,7 +491,9 @@ void tarn_session_tick(tarn_gateway *gateway, uint64_t now_ns)
         if (session->id && session->audience_told != session->viewer_count &&
             (!rests || now_ns - session->empty_since_ns >= TARN_GATEWAY_IDLE_MS * (uint64_t)1000000))
             send_audience(gateway, session, session->viewer_count);
-        if (session->id)
+        if (session->id) {
             tarn_session_ask_for_key(gateway, session);
+            complete_picture(session, now_ns);
+        }
     }
 }

@@ -9,6 +9,8 @@
 #include "server/common/ipc.h"
 #include "server/gateway/fanout.h"
 #include "server/gateway/gateway_limits.h"
+#include "server/gateway/stages.h"
+#include "server/gateway/stream_traffic.h"
 
 struct tarn_gateway;
 struct tarn_viewer;
@@ -23,6 +25,10 @@ typedef struct tarn_session {
     uint32_t epoch_served;                          ///< of the tank that is there, as its newest state said
     tarn_session_state state;
     tarn_fanout fanout;
+    tarn_stream_traffic traffic;
+    tarn_ipc_stamps stamps; ///< of the frame that comes next, or came last
+    uint64_t taken_ns;      ///< when that one came
+    tarn_stages stages;
     uint64_t key_ns;       ///< when the newest key frame came
     uint64_t key_asked_ns; ///< when one was asked for that hasn't come; 0: none
     uint32_t viewer_count;
@@ -63,6 +69,9 @@ void tarn_session_input(struct tarn_gateway *gateway, tarn_session *session, str
 void tarn_session_worker_ready(struct tarn_gateway *gateway);
 void tarn_session_worker_lost(struct tarn_gateway *gateway, const char *sentence, int given_up);
 tarn_status tarn_session_worker_message(struct tarn_gateway *gateway, const tarn_ipc_message *message);
+/// Notes how long a stage took, of this session and of all.
+void tarn_session_stage(struct tarn_gateway *gateway, struct tarn_session *session, tarn_stage stage, double seconds);
+
 uint8_t *tarn_session_frame_space(struct tarn_gateway *gateway, uint32_t tank, uint32_t frame_bytes);
 tarn_status tarn_session_frame(struct tarn_gateway *gateway, uint32_t tank, uint32_t frame_bytes);
 

@@ -2,6 +2,7 @@
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/gateway/gateway.h"
+#include "server/gateway/viewer_path.h"
 #include "server/gateway/viewer_send.h"
 
 #include <stdio.h>
@@ -164,17 +165,45 @@ static void take_input(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_me
     tarn_session_input(gateway, viewer->session, viewer, &message->input, bytes, byte_count);
 }
 
+/// What the kernel sees of the way to a proxy says nothing about the way behind it.
+static uint64_t queue_ns(const tarn_viewer *viewer)
+{
+    const tarn_connection *connection = lws_get_opaque_user_data(viewer->wsi);
+    return connection->is_proxied ? TARN_VIEWER_PATH_UNKNOWN
+                                  : tarn_viewer_path_queue_ns(lws_get_socket_fd(viewer->wsi));
+}
+
 static void take_ack(tarn_viewer *viewer, const tarn_ack *ack)
 {
     for (uint32_t i = viewer->in_flight; i > 0; i--) {
         if (viewer->frames[i - 1].epoch != ack->epoch || viewer->frames[i - 1].step != ack->step)
             continue;
-        tarn_viewer_rate_acknowledged(&viewer->rate, viewer->frames[i - 1].sent_ns, tarn_clock_monotonic_ns());
+        tarn_viewer_rate_acknowledged(&viewer->rate, viewer->frames[i - 1].sent_ns, tarn_clock_monotonic_ns(),
+                                      queue_ns(viewer));
         memmove(viewer->frames, viewer->frames + i, (viewer->in_flight - i) * sizeof viewer->frames[0]);
         viewer->in_flight -= i;
         tarn_viewer_frame_ready(viewer);
         return;
     }
+}
+
+void tarn_viewer_bound(tarn_viewer *viewer, uint64_t now_ns)
+{
+    const tarn_stream_share share = tarn_stream_traffic_share(&viewer->session->traffic, &viewer->view, now_ns);
+    tarn_viewer_rate_bound(&viewer->rate, share.level, share.keys_only);
+}
+
+/// Who looks again begins as if it had just come.
+static void take_view(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_view *view)
+{
+    viewer->view = *view;
+    if (view->hidden)
+        viewer->reference = 0;
+    if (viewer->phase != TARN_VIEWER_JOINED)
+        return;
+    tarn_viewer_bound(viewer, tarn_clock_monotonic_ns());
+    tarn_viewer_frame_ready(viewer);
+    tarn_session_ask_for_key(gateway, viewer->session);
 }
 
 /// Messages that need a session.
@@ -196,6 +225,8 @@ static void take_message(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_
     } else if (kind == TARN_MESSAGE_PING && viewer->phase != TARN_VIEWER_NEW) {
         viewer->ping = message->ping;
         tarn_viewer_tell(viewer, TARN_VIEWER_TELL_PONG);
+    } else if (kind == TARN_MESSAGE_VIEW && viewer->phase != TARN_VIEWER_NEW) {
+        take_view(gateway, viewer, &message->view);
     } else if (kind == TARN_MESSAGE_JOIN && viewer->phase == TARN_VIEWER_GREETED) {
         take_join(gateway, viewer, &message->join);
     } else if ((kind == TARN_MESSAGE_INPUT || kind == TARN_MESSAGE_CONTROL || kind == TARN_MESSAGE_ACK) &&
@@ -281,12 +312,24 @@ void tarn_viewer_frame_ready(tarn_viewer *viewer)
         lws_callback_on_writable(viewer->wsi);
 }
 
+void tarn_viewer_check_chain(tarn_viewer *viewer, uint64_t now_ns)
+{
+    const uint8_t is_lost = viewer->reference > 0 && !viewer->rate.keys_only &&
+                            tarn_fanout_is_lost(&viewer->session->fanout, viewer->reference);
+    if (is_lost && !viewer->is_lost)
+        tarn_viewer_rate_lost(&viewer->rate, now_ns);
+    viewer->is_lost = is_lost;
+}
+
 void tarn_viewer_input_shown(tarn_gateway *gateway, tarn_viewer *viewer, uint32_t sequence, uint64_t now_ns)
 {
     for (int i = 0; i < TARN_GATEWAY_INPUTS_TIMED_MAX; i++) {
         if (viewer->timed[i].sequence == 0 || viewer->timed[i].sequence > sequence)
             continue;
-        tarn_metrics_latency(&gateway->metrics, (double)(now_ns - viewer->timed[i].arrived_ns) * 1e-9);
+        const uint64_t arrived_ns = viewer->timed[i].arrived_ns, latched_ns = viewer->session->stamps.latched_ns;
+        tarn_metrics_latency(&gateway->metrics, (double)(now_ns - arrived_ns) * 1e-9);
+        tarn_session_stage(gateway, viewer->session, TARN_STAGE_WAIT,
+                           (double)(int64_t)(latched_ns - arrived_ns) * 1e-9);
         viewer->timed[i].sequence = 0;
     }
 }

@@ -55,6 +55,8 @@ typedef struct tarn_viewer {
 
     uint64_t frame_serial; ///< of the newest frame sent
     uint64_t reference;    ///< the same of key and base frames; 0: none yet
+    uint8_t is_lost;       ///< it had such a frame, and nothing moves that one any more
+    tarn_view view;
     tarn_viewer_rate rate;
     uint32_t in_flight;
     struct {
@@ -103,6 +105,12 @@ void tarn_viewer_fail(tarn_viewer *viewer, tarn_error_code code, const char *sen
 
 /// The session has a newer frame.
 void tarn_viewer_frame_ready(tarn_viewer *viewer);
+
+/// Applies what the viewer asked for to what the stream takes now.
+void tarn_viewer_bound(tarn_viewer *viewer, uint64_t now_ns);
+
+/// Notes whether a viewer has lost the chain of frames that refer to each other.
+void tarn_viewer_check_chain(tarn_viewer *viewer, uint64_t now_ns);
 
 /// A frame contains this viewer's inputs up to a number: notes how long they took.
 void tarn_viewer_input_shown(struct tarn_gateway *gateway, tarn_viewer *viewer, uint32_t sequence, uint64_t now_ns);

@@ -17,6 +17,7 @@ void tarn_viewer_rate_init(tarn_viewer_rate *rate)
     memset(rate, 0, sizeof *rate);
     rate->least_ns[0] = rate->least_ns[1] = UINT64_MAX;
     rate->raise_ms = TARN_VIEWER_RATE_RAISE_MS;
+    rate->level_max = UINT32_MAX;
 }
 
 /// Another stream: who got everything goes on getting it.
@@ -27,11 +28,21 @@ static void take_layer_count(tarn_viewer_rate *rate, uint32_t layer_count)
     rate->layer_count = layer_count;
 }
 
+static uint32_t bounded_level(const tarn_viewer_rate *rate)
+{
+    return rate->level < rate->level_max ? rate->level : rate->level_max;
+}
+
+static uint32_t layers_of(uint32_t level, uint32_t layer_count)
+{
+    return level < layer_count ? level + 1 : layer_count;
+}
+
 uint32_t tarn_viewer_rate_layers(tarn_viewer_rate *rate, tarn_stream_kind kind, uint32_t layer_count)
 {
     if (kind == TARN_STREAM_KEY && rate->layer_count != layer_count)
         take_layer_count(rate, layer_count);
-    const uint32_t layers = rate->level < layer_count ? rate->level + 1 : layer_count;
+    const uint32_t layers = layers_of(bounded_level(rate), layer_count);
     if (kind == TARN_STREAM_KEY || layers < rate->layers)
         rate->layers = layers;
     return rate->layers;
@@ -39,7 +50,13 @@ uint32_t tarn_viewer_rate_layers(tarn_viewer_rate *rate, tarn_stream_kind kind, 
 
 int tarn_viewer_rate_skips_extras(const tarn_viewer_rate *rate)
 {
-    return rate->level < rate->layer_count;
+    return bounded_level(rate) < rate->layer_count;
+}
+
+void tarn_viewer_rate_bound(tarn_viewer_rate *rate, uint32_t level_max, int keys_only)
+{
+    rate->level_max = level_max;
+    rate->keys_only = keys_only != 0;
 }
 
 /// The time beyond the least of the last seconds.
@@ -54,9 +71,8 @@ static uint64_t delay_of(tarn_viewer_rate *rate, uint64_t taken_ns, uint64_t now
     return taken_ns - min_u64(rate->least_ns[0], rate->least_ns[1]);
 }
 
-static void lower(tarn_viewer_rate *rate, uint64_t delay_ns, uint64_t now_ns)
+static void lower_level(tarn_viewer_rate *rate, uint32_t down, uint64_t now_ns)
 {
-    const uint32_t down = delay_ns > 4 * ms(TARN_VIEWER_RATE_DELAY_MS_MAX) ? 2 : 1;
     rate->level -= down < rate->level ? down : rate->level;
     if (rate->was_raised)
         rate->raise_ms = min_u64(2 * rate->raise_ms, TARN_VIEWER_RATE_RAISE_MS_MAX);
@@ -64,24 +80,32 @@ static void lower(tarn_viewer_rate *rate, uint64_t delay_ns, uint64_t now_ns)
     rate->lowered_ns = rate->calm_ns = now_ns;
 }
 
+/// Once it has been calm for long enough.
+static void raise_level(tarn_viewer_rate *rate, uint64_t now_ns)
+{
+    if (rate->level == rate->layer_count || now_ns - rate->calm_ns < ms(rate->raise_ms))
+        return;
+    if (rate->was_raised && rate->raise_ms > TARN_VIEWER_RATE_RAISE_MS)
+        rate->raise_ms /= 2;
+    rate->level++;
+    rate->was_raised = 1;
+    rate->calm_ns = now_ns;
+}
+
 static void decide(tarn_viewer_rate *rate, uint64_t now_ns)
 {
     if (rate->delay_min_ns > ms(TARN_VIEWER_RATE_DELAY_MS_MAX)) {
-        lower(rate, rate->delay_min_ns, now_ns);
+        lower_level(rate, rate->delay_min_ns > 4 * ms(TARN_VIEWER_RATE_DELAY_MS_MAX) ? 2 : 1, now_ns);
     } else if (rate->delay_sum_ns > rate->look_count * ms(TARN_VIEWER_RATE_CALM_MS_MAX)) {
         rate->calm_ns = now_ns;
-    } else if (now_ns - rate->calm_ns >= ms(rate->raise_ms) && rate->level < rate->layer_count) {
-        if (rate->was_raised && rate->raise_ms > TARN_VIEWER_RATE_RAISE_MS)
-            rate->raise_ms /= 2;
-        rate->level++;
-        rate->was_raised = 1;
-        rate->calm_ns = now_ns;
+    } else {
+        raise_level(rate, now_ns);
     }
 }
 
-void tarn_viewer_rate_acknowledged(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns)
+void tarn_viewer_rate_acknowledged(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns, uint64_t queue_ns)
 {
-    const uint64_t delay_ns = delay_of(rate, now_ns - sent_ns, now_ns);
+    const uint64_t delay_ns = min_u64(delay_of(rate, now_ns - sent_ns, now_ns), queue_ns);
     if (sent_ns < rate->lowered_ns)
         return; // it went before less was sent, and doesn't tell what that has done
     if (rate->look_count == 0) {
@@ -95,5 +119,17 @@ void tarn_viewer_rate_acknowledged(tarn_viewer_rate *rate, uint64_t sent_ns, uin
     if (rate->look_count < TARN_VIEWER_RATE_LOOK_MIN || now_ns - rate->look_ns < ms(TARN_VIEWER_RATE_LOOK_MS))
         return;
     decide(rate, now_ns);
+    rate->look_count = 0;
+}
+
+int tarn_viewer_rate_idle(tarn_viewer_rate *rate, uint64_t now_ns)
+{
+    raise_level(rate, now_ns);
+    return layers_of(bounded_level(rate), rate->layer_count) > rate->layers;
+}
+
+void tarn_viewer_rate_lost(tarn_viewer_rate *rate, uint64_t now_ns)
+{
+    lower_level(rate, 1, now_ns);
     rate->look_count = 0;
 }

@@ -6,10 +6,11 @@
 ///
 /// The sign of a queue is the time from a frame's sending to its acknowledgement above the least such time of the last
 /// seconds: what of it stays during all of TARN_VIEWER_RATE_LOOK_MS. A single large frame, whose bytes take their time,
-/// is none. Above TARN_VIEWER_RATE_DELAY_MS_MAX something is left out, above four times as much two things are; then
-/// only what is sent from now on tells more. What was left out comes back one by one after a calm time, which doubles
-/// when that was too much and is halved when there was room for more than one (Nichols and Jacobson, "Controlling Queue
-/// Delay", is where the standing minimum comes from).
+/// is none; nor is an acknowledgement that is late without a queue on the way. Above TARN_VIEWER_RATE_DELAY_MS_MAX
+/// something is left out, above four times as much two things are; then only what is sent from now on tells more. What
+/// was left out comes back one by one after a calm time, which doubles when that was too much and is halved when there
+/// was room for more than one (Nichols and Jacobson, "Controlling Queue Delay", is where the standing minimum comes
+/// from). A viewer that loses the chain is too slow for it, whatever the reason: it does without one thing more.
 #ifndef TARN_SERVER_GATEWAY_VIEWER_RATE_H
 #define TARN_SERVER_GATEWAY_VIEWER_RATE_H
 
@@ -18,10 +19,10 @@
 enum {
     TARN_VIEWER_RATE_DELAY_MS_MAX = 50, ///< that a queue may stand
     TARN_VIEWER_RATE_CALM_MS_MAX = 25,  ///< mean delay of a calm time
-    TARN_VIEWER_RATE_LOOK_MS = 250,
-    TARN_VIEWER_RATE_LOOK_MIN = 3,     ///< acknowledgements to tell by
-    TARN_VIEWER_RATE_LEAST_MS = 10000, ///< over which the least time is taken, at least
-    TARN_VIEWER_RATE_RAISE_MS = 2000,  ///< of calm, at first
+    TARN_VIEWER_RATE_LOOK_MS = 500,     ///< longer than a key frame takes on a way that is fast enough
+    TARN_VIEWER_RATE_LOOK_MIN = 3,      ///< acknowledgements to tell by
+    TARN_VIEWER_RATE_LEAST_MS = 10000,  ///< over which the least time is taken, at least
+    TARN_VIEWER_RATE_RAISE_MS = 2000,   ///< of calm, at first
     TARN_VIEWER_RATE_RAISE_MS_MAX = 32000,
 };
 
@@ -29,6 +30,8 @@ typedef struct tarn_viewer_rate {
     uint32_t layer_count;   ///< of the stream; 0: it has not begun
     uint32_t level;         ///< 0..layer_count, as above
     uint32_t layers;        ///< sent since the last key frame; 0: none was sent
+    uint32_t level_max;     ///< that the viewer wants
+    uint8_t keys_only;      ///< it wants no other frames
     uint64_t least_ns[2];   ///< from sending to acknowledgement, in the half before and in this one
     uint64_t least_half_ns; ///< when this half began
     uint64_t look_ns;       ///< when this look began; 0: with the next acknowledgement
@@ -47,10 +50,21 @@ void tarn_viewer_rate_init(tarn_viewer_rate *rate);
 /// @param layer_count  of the frame
 uint32_t tarn_viewer_rate_layers(tarn_viewer_rate *rate, tarn_stream_kind kind, uint32_t layer_count);
 
+/// The viewer wants no more than this, however much its network takes.
+void tarn_viewer_rate_bound(tarn_viewer_rate *rate, uint32_t level_max, int keys_only);
+
 /// Whether it does without extra frames.
 int tarn_viewer_rate_skips_extras(const tarn_viewer_rate *rate);
 
 /// A frame was acknowledged.
-void tarn_viewer_rate_acknowledged(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns);
+/// @param queue_ns  that bytes wait on the way to it, as far as is known: no delay is more; UINT64_MAX: it isn't known
+void tarn_viewer_rate_acknowledged(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns, uint64_t queue_ns);
+
+/// Nothing is on its way to it, and no frame comes that would tell more, as of a paused tank: what was left out comes
+/// back as after any calm time. @return whether the same key frame would bring more than it did
+int tarn_viewer_rate_idle(tarn_viewer_rate *rate, uint64_t now_ns);
+
+/// It can go on with nothing but a key frame.
+void tarn_viewer_rate_lost(tarn_viewer_rate *rate, uint64_t now_ns);
 
 #endif

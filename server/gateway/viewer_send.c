@@ -22,11 +22,13 @@ static tarn_viewer_info viewer_infos[TARN_VIEWERS_MAX];
 /// The frame to send now, or NULL.
 static const tarn_fanout_frame *next_frame(const tarn_viewer *viewer)
 {
-    if (viewer->phase != TARN_VIEWER_JOINED || viewer->peer_closes ||
+    if (viewer->phase != TARN_VIEWER_JOINED || viewer->peer_closes || viewer->view.hidden ||
         viewer->in_flight == TARN_GATEWAY_CHAIN_IN_FLIGHT_MAX)
         return NULL;
     const tarn_fanout_frame *frame = tarn_fanout_next(&viewer->session->fanout, viewer->reference, viewer->frame_serial,
                                                       tarn_viewer_rate_skips_extras(&viewer->rate));
+    if (frame && frame->kind != TARN_STREAM_KEY && viewer->rate.keys_only)
+        return NULL;
     if (frame && frame->kind == TARN_STREAM_EXTRA && viewer->in_flight >= TARN_FRAMES_UNACKNOWLEDGED_MAX)
         return NULL;
     return frame;
@@ -64,6 +66,13 @@ static void fill_viewers(const tarn_session *session, tarn_viewers *viewers)
         viewer_infos[i].viewer_id = session->viewers[i]->id;
         memcpy(viewer_infos[i].name, session->viewers[i]->name, sizeof viewer_infos[i].name);
     }
+}
+
+static void fill_stages(const tarn_session *session, float stages_ms[TARN_PONG_STAGES])
+{
+    _Static_assert((int)TARN_PONG_STAGES == (int)TARN_STAGE_COUNT, "a number per stage");
+    for (int i = 0; i < TARN_PONG_STAGES; i++)
+        stages_ms[i] = (float)(1e3 * session->stages.recent_s[i]);
 }
 
 static uint32_t next_to_tell(const tarn_viewer *viewer)
@@ -112,6 +121,8 @@ static int next_message(tarn_gateway *gateway, tarn_viewer *viewer)
         outgoing.pong.id = viewer->ping.id;
         outgoing.pong.client_time_ms = viewer->ping.client_time_ms;
         outgoing.pong.server_time_us = tarn_clock_unix_us();
+        if (viewer->session)
+            fill_stages(viewer->session, outgoing.pong.stages_ms);
         break;
     }
     return 1;
@@ -156,8 +167,8 @@ static uint32_t cut(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fanou
 {
     uint32_t *const viewers_by_layers = gateway->metrics.viewers_by_layers;
     const uint32_t before = viewer->rate.layers;
-    if (frame->kind == TARN_STREAM_EXTRA && frame->refers == 0)
-        return frame->cut_bytes[0]; // a whole frame
+    if (frame->kind == TARN_STREAM_KEY)
+        tarn_viewer_bound(viewer, tarn_clock_monotonic_ns());
     const uint32_t layers = tarn_viewer_rate_layers(&viewer->rate, frame->kind, frame->layer_count);
     if (before)
         viewers_by_layers[before - 1]--;
@@ -168,7 +179,7 @@ static uint32_t cut(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fanou
 static int send_frame(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fanout_frame *frame)
 {
     const uint32_t bytes = cut(gateway, viewer, frame);
-    const tarn_stream_kind kind = frame->refers == 0 ? TARN_STREAM_KEY : frame->kind;
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
     if (viewer->frame_serial && frame->serial > viewer->frame_serial + 1)
         gateway->metrics.frames_skipped_total += frame->serial - viewer->frame_serial - 1;
     viewer->frame_serial = frame->serial;
@@ -176,12 +187,18 @@ static int send_frame(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fan
         viewer->reference = frame->serial;
     viewer->frames[viewer->in_flight].epoch = frame->epoch;
     viewer->frames[viewer->in_flight].step = frame->step;
-    viewer->frames[viewer->in_flight].sent_ns = tarn_clock_monotonic_ns();
+    viewer->frames[viewer->in_flight].sent_ns = now_ns;
     viewer->in_flight++;
     gateway->metrics.frames_sent_total++;
-    gateway->metrics.frames_by_kind_total[kind]++;
-    gateway->metrics.frame_bytes_by_kind_total[kind] += bytes;
-    return write_bytes(gateway, viewer, tarn_fanout_bytes(&viewer->session->fanout, frame), bytes);
+    gateway->metrics.frames_by_kind_total[frame->kind]++;
+    gateway->metrics.frame_bytes_by_kind_total[frame->kind] += bytes;
+    if (write_bytes(gateway, viewer, tarn_fanout_bytes(&viewer->session->fanout, frame), bytes) != 0)
+        return -1;
+    // Of what waited in the session for this viewer's sake it says nothing.
+    if (frame->serial == viewer->session->fanout.serial)
+        tarn_session_stage(gateway, viewer->session, TARN_STAGE_WRITE,
+                           (double)(tarn_clock_monotonic_ns() - viewer->session->taken_ns) * 1e-9);
+    return 0;
 }
 
 /// Sends the close frame ourselves: where libwebsockets was built for debugging it forgets the one that it was asked

@@ -118,6 +118,7 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
         worker->loads_open = 0;
         return worker->events.message(worker->events.user, message);
     case TARN_IPC_REPORT:
+    case TARN_IPC_STAMPS:
         return worker->events.message(worker->events.user, message);
     default:
         return TARN_E_MALFORMED; // what only a gateway says
@@ -218,16 +219,14 @@ static tarn_status push(tarn_worker_process *worker, const tarn_ipc_message *mes
 }
 
 /// Arguments of the program; `numbers` holds the texts of the numeric ones.
-static void make_arguments(const tarn_worker_config *config, char numbers[4][16], char *arguments[ARGUMENTS_MAX])
+static void make_arguments(const tarn_worker_config *config, char numbers[3][16], char *arguments[ARGUMENTS_MAX])
 {
     int n = 0;
     snprintf(numbers[0], 16, "%d", CHILD_FD);
     snprintf(numbers[1], 16, "%u", config->threads);
     snprintf(numbers[2], 16, "%u", config->fps);
-    snprintf(numbers[3], 16, "%u", config->frames);
-    const char *list[] = {config->program,   "--fd",     numbers[0], "--device", config->device,
-                          "--threads",       numbers[1], "--fps",    numbers[2], "--log",
-                          config->log_level, "--frames", numbers[3]};
+    const char *list[] = {config->program, "--fd",  numbers[0], "--device", config->device,   "--threads",
+                          numbers[1],      "--fps", numbers[2], "--log",    config->log_level};
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
         arguments[n++] = (char *)list[i];
     if (config->scenes) {

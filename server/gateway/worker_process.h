@@ -30,7 +30,6 @@ typedef struct tarn_worker_config {
     const char *device;
     const char *scenes; ///< NULL: the worker finds them
     uint32_t threads, fps;
-    uint32_t frames; ///< their version
     uint32_t timeout_s;
     const char *log_level;
 } tarn_worker_config;

@@ -55,7 +55,8 @@ static const struct argp_option option_list[] = {
     {"slow-rate", OPTION_SLOW_RATE, "MBIT", 0, "What slow viewers read, 1 to 10000 Mbit/s (default 2)", 1},
     {"reconnect-after", OPTION_RECONNECT, "S", 0, "Seconds after which they leave, 1 to 3600 (default 2)", 1},
     {"inputs", OPTION_INPUTS, "N", 0, "Inputs per second of each pusher, 1 to 200 (default 30)", 1},
-    {"check", OPTION_CHECK, "N", 0, "Decode every Nth frame of each viewer, 0 (none) to 1000000 (default 100)", 2},
+    {"check", OPTION_CHECK, "N", 0, "Decode one frame of N, by one viewer at a time, 0 (none) to 1000000 (default 100)",
+     2},
     {"server-pid", OPTION_PID, "PID", 0, "Measure processor time and memory of this tarnd and its worker", 2},
     {"session", OPTION_SESSION, "NAME", 0, "The session to join (default: the server's default session)", 2},
     {"seed", OPTION_SEED, "N", 0, "Of everything random, 0 to 2147483647 (default 1)", 2},
@@ -249,7 +250,9 @@ int tool_load(int argc, char **argv)
             "Opens viewers to a running server, by the hundred, and measures what they receive.\v"
             "SERVER is HOST, HOST:PORT or http://HOST:PORT/; the default is 127.0.0.1:8080. Measuring begins a second "
             "after the last viewer's first frame. Slow, stalled, half-open and reconnecting viewers are numbers or "
-            "shares of --viewers. The exit status is 0, or 1 where a frame was wrong or a viewer was refused or "
+            "shares of --viewers. --check looks at the heads of all frames besides, unless it is 0. The exit status is "
+            "0, "
+            "or 1 where a frame was wrong or a viewer was refused or "
             "lost, 2 for wrong options, and 130 after an interrupt.",
     };
     load_arguments arguments = {

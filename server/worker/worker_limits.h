@@ -16,7 +16,6 @@ enum {
     TARN_WORKER_KEY_SPACING_MS = 100,   ///< at least, also where they are asked for
     TARN_WORKER_BASE_MS = 66,           ///< between base frames: 15 in a second
     TARN_WORKER_ROOM_MS = 20,           ///< until there may be room again for a frame that found none
-    TARN_WORKER_FRAMES_VERSION = 1,     ///< of frames, by default
     TARN_WORKER_STEPS_QUEUED_MAX = 240, ///< single steps asked for and not yet made
     TARN_WORKER_LAG_MS_MAX = 50,        ///< that a tank makes up for; what is beyond it slows the tank's clock
     TARN_WORKER_REPORT_MS = 1000,

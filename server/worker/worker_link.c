@@ -7,7 +7,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BUFFER_BYTES = TARN_IPC_HEADER_BYTES + TARN_IPC_FRAME_BYTES_MAX };
+enum {
+    FRAME_AT = TARN_IPC_STAMPS_BYTES + TARN_IPC_HEADER_BYTES,
+    BUFFER_BYTES = FRAME_AT + TARN_IPC_FRAME_BYTES_MAX,
+};
 
 tarn_status tarn_worker_link_open(tarn_worker_link *link, int fd, const tarn_ipc_sink *sink)
 {
@@ -65,17 +68,21 @@ uint8_t *tarn_worker_link_frame_space(tarn_worker_link *link, uint32_t index)
     if (slot->filled >= 0)
         slot->replaced++;
     slot->filled = -1;
-    return slot->buffers[buffer] + TARN_IPC_HEADER_BYTES;
+    return slot->buffers[buffer] + FRAME_AT;
 }
 
 void tarn_worker_link_frame_put(tarn_worker_link *link, uint32_t index, uint32_t tank, uint32_t frame_bytes,
-                                int is_kept)
+                                const tarn_ipc_stamps *stamps, int is_kept)
 {
     tarn_frame_slot *slot = &link->slots[index];
+    const tarn_ipc_message message = {.kind = TARN_IPC_STAMPS, .tank = tank, .stamps = *stamps};
+    size_t stamps_bytes;
     slot->filled = slot_free(slot);
     slot->is_kept = is_kept != 0;
-    slot->bytes[slot->filled] = TARN_IPC_HEADER_BYTES + (size_t)frame_bytes;
-    tarn_ipc_frame_header(tank, frame_bytes, slot->buffers[slot->filled]);
+    slot->bytes[slot->filled] = FRAME_AT + (size_t)frame_bytes;
+    uint8_t *bytes = slot->buffers[slot->filled];
+    (void)tarn_ipc_write(&message, bytes, TARN_IPC_STAMPS_BYTES, &stamps_bytes); // it fits exactly
+    tarn_ipc_frame_header(tank, frame_bytes, bytes + TARN_IPC_STAMPS_BYTES);
 }
 
 int tarn_worker_link_frame_waits(const tarn_worker_link *link, uint32_t index)

@@ -14,7 +14,7 @@
 
 /// The frames of one tank. A buffer is TARN_IPC_FRAME_BYTES_MAX of address space; memory is used as frames need it.
 typedef struct tarn_frame_slot {
-    uint8_t *buffers[2]; ///< header of the message, then the frame
+    uint8_t *buffers[2]; ///< its stamps' message, the header of its own, then the frame
     size_t bytes[2];
     int filled;        ///< the buffer that waits to be sent, or -1
     int sending;       ///< the buffer that is being sent, or -1
@@ -46,7 +46,7 @@ uint8_t *tarn_worker_link_frame_space(tarn_worker_link *link, uint32_t slot);
 /// Queues what was encoded there, in place of an older frame that still waits.
 /// @param is_kept  newer frames refer to it
 void tarn_worker_link_frame_put(tarn_worker_link *link, uint32_t slot, uint32_t tank, uint32_t frame_bytes,
-                                int is_kept);
+                                const tarn_ipc_stamps *stamps, int is_kept);
 
 /// Whether a frame waits that may not give way: none may be encoded.
 int tarn_worker_link_frame_waits(const tarn_worker_link *link, uint32_t slot);

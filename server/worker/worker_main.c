@@ -114,7 +114,7 @@ static tarn_status tank_message(worker *self, tarn_worker_tank *tank, const tarn
         tarn_worker_link_frame_drop(&self->link, tank->slot);
         return tarn_worker_tank_reset(tank, &message->reset, now_ns);
     case TARN_IPC_KEY_WANTED:
-        tarn_tank_frames_ask(&tank->frames);
+        tarn_frame_plan_ask(&tank->plan);
         return TARN_OK;
     case TARN_IPC_CONTROL:
         tarn_worker_tank_control(tank, &message->control, now_ns);

@@ -12,7 +12,7 @@
 #define TEXT_OF(value) TEXT_OF_(value)
 #define TEXT_OF_(value) #value
 
-enum { OPTION_FD = 256, OPTION_DEVICE, OPTION_THREADS, OPTION_FPS, OPTION_FRAMES, OPTION_SCENES, OPTION_LOG };
+enum { OPTION_FD = 256, OPTION_DEVICE, OPTION_THREADS, OPTION_FPS, OPTION_SCENES, OPTION_LOG };
 
 static const struct argp_option option_list[] = {
     {"fd", OPTION_FD, "N", 0, "Descriptor of the socket to tarnd (required)", 0},
@@ -20,7 +20,6 @@ static const struct argp_option option_list[] = {
      0},
     {"threads", OPTION_THREADS, "N", 0, "Threads of the CPU device; 0: one per processor (default)", 0},
     {"fps", OPTION_FPS, "N", 0, "Frames sent per second and tank, 1 to 120 (default 30)", 0},
-    {"frames", OPTION_FRAMES, "1|2", 0, "Version of the frames: 1 whole ones (default), 2 a stream", 0},
     {"scenes", OPTION_SCENES, "DIR", 0, "Directory of scene files", 0},
     {"log", OPTION_LOG, "error|warn|info|debug", 0, "How much to log", 0},
     {0},
@@ -47,9 +46,6 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case OPTION_FPS:
         options->fps = (uint32_t)tarn_option_number(state, "fps", text, TARN_WORKER_FPS_MIN, TARN_WORKER_FPS_MAX);
-        return 0;
-    case OPTION_FRAMES:
-        options->frames = (uint32_t)tarn_option_number(state, "frames", text, 1, 2);
         return 0;
     case OPTION_SCENES:
         options->scenes = text;
@@ -80,7 +76,6 @@ void tarn_worker_options_parse(int argc, char **argv, tarn_worker_options *optio
         NULL,        NULL,         NULL};
     argp_program_version = "tarn-worker " TARN_VERSION;
     argp_err_exit_status = TARN_EXIT_USAGE;
-    *options = (tarn_worker_options){
-        .fd = -1, .fps = TARN_WORKER_FPS, .frames = TARN_WORKER_FRAMES_VERSION, .log_level = TARN_LOG_INFO};
+    *options = (tarn_worker_options){.fd = -1, .fps = TARN_WORKER_FPS, .log_level = TARN_LOG_INFO};
     argp_parse(&argp, argc, argv, 0, NULL, options);
 }

@@ -17,7 +17,6 @@ typedef struct tarn_worker_options {
     tarn_device_choice device;
     uint32_t threads; ///< 0: one per processor
     uint32_t fps;
-    uint32_t frames;    ///< their version, 1 or 2
     const char *scenes; ///< NULL: those that came with the program
     tarn_log_level log_level;
 } tarn_worker_options;

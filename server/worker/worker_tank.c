@@ -25,7 +25,7 @@ static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t now_ns)
     tank->frame_wanted = 1;
     tank->frame_due_ns = now_ns;
     tank->map_step = 0;
-    tarn_tank_frames_start(&tank->frames, tank->frame_period_ns);
+    tarn_frame_plan_start(&tank->plan, tank->frame_period_ns);
     tank->too_large_told = 0;
     tank->turned_by_hand = 0;
     tarn_input_state_release(&tank->inputs);
@@ -57,7 +57,8 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     tarn_tank *made = NULL;
     tarn_tile_map map = {0};
     tarn_snapshot snapshot = {0};
-    tarn_tank_frames frames = {0};
+    tarn_encoder *encoder = NULL;
+    tarn_encoder_desc encoder_desc;
     tarn_scene *scene = calloc(1, sizeof *scene);
     snprintf(why, sizeof(tarn_text), "out of memory");
     tarn_status status = scene ? scene_read(scenes_dir, load->scene, scene, why) : TARN_E_MEMORY;
@@ -73,18 +74,19 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     status = tarn_tile_map_init(&map, scene->tank.cells, scene->tank.cell_m);
     if (status == TARN_OK)
         status = tarn_snapshot_init(&snapshot, made, scene->tank.dt_s);
+    tarn_encoder_desc_default(&encoder_desc);
     if (status == TARN_OK)
-        status = tarn_tank_frames_init(&frames, made, options->frames);
+        status = tarn_encoder_create(made, &encoder_desc, &encoder);
     if (status != TARN_OK)
         goto fail;
 
-    tarn_tank_frames_free(&tank->frames);
+    tarn_encoder_destroy(tank->encoder);
     tarn_tank_destroy(tank->tank);
     tarn_tile_map_free(&tank->map);
     tarn_scene_free(&tank->scene);
     tarn_snapshot_free(&tank->snapshot);
     tank->tank = made;
-    tank->frames = frames;
+    tank->encoder = encoder;
     tank->map = map;
     tank->snapshot = snapshot;
     tarn_body_map_init(&tank->bodies, &scene->tank);
@@ -106,7 +108,7 @@ fail:
 
 void tarn_worker_tank_free(tarn_worker_tank *tank)
 {
-    tarn_tank_frames_free(&tank->frames);
+    tarn_encoder_destroy(tank->encoder);
     tarn_tank_destroy(tank->tank);
     tarn_tile_map_free(&tank->map);
     tarn_scene_free(&tank->scene);
@@ -139,7 +141,7 @@ void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *co
     tank->state_changed = 1;
     tank->frame_wanted = 1;
     if (tank->paused)
-        tarn_tank_frames_ask(&tank->frames); // whoever comes needs no other until it goes on
+        tarn_frame_plan_ask(&tank->plan); // whoever comes needs no other until it goes on
     tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
 }
 
@@ -149,7 +151,7 @@ void tarn_worker_tank_audience(tarn_worker_tank *tank, uint32_t viewer_count, ui
         tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
         tank->frame_wanted = 1;
         tank->frame_due_ns = now_ns;
-        tarn_tank_frames_ask(&tank->frames);
+        tarn_frame_plan_ask(&tank->plan);
     }
     tank->viewer_count = viewer_count;
 }
@@ -203,7 +205,7 @@ uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
         due = tank->pace.due_ns;
     if (tank->viewer_count == 0 || is_stepping(tank))
         return due;
-    return tarn_tank_frames_due_ns(&tank->frames, tank->step, tank->frame_wanted ? tank->frame_due_ns : UINT64_MAX);
+    return tarn_frame_plan_due_ns(&tank->plan, tank->step, tank->frame_wanted ? tank->frame_due_ns : UINT64_MAX);
 }
 
 /// Steps the simulation with what the viewers do.
@@ -260,6 +262,8 @@ static tarn_status step(tarn_worker_tank *tank, uint64_t now_ns)
         return status == TARN_E_DEVICE ? status : recover(tank, status, now_ns);
     uint64_t done_ns = tarn_clock_monotonic_ns();
     tank->step_ns += done_ns - now_ns;
+    tank->stamps.latched_ns = now_ns;
+    tank->stamps.stepped_ns = done_ns;
     tank->step_count++;
     tank->step++;
     if (tank->paused) {
@@ -284,14 +288,15 @@ static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, tarn_s
         .input_count = tarn_input_state_contained(&tank->inputs, inputs),
         .inputs = inputs,
     };
-    size_t bytes;
-    tarn_status status =
-        tarn_tank_frames_encode(&tank->frames, tank->tank, &info, &kind, space, TARN_IPC_FRAME_BYTES_MAX, &bytes);
+    tarn_stream_head head;
+    const tarn_status status = tarn_encoder_encode(tank->encoder, kind, &info, space, TARN_IPC_FRAME_BYTES_MAX, &head);
     if (status != TARN_OK)
         return status;
-    tarn_frame_plan_made(&tank->frames.plan, kind, tank->step, now_ns);
-    tarn_worker_link_frame_put(link, tank->slot, tank->id, (uint32_t)bytes, kind != TARN_STREAM_EXTRA);
-    tank->encode_ns += tarn_clock_monotonic_ns() - now_ns;
+    tarn_frame_plan_made(&tank->plan, (tarn_stream_kind)head.kind, tank->step, now_ns);
+    tank->stamps.encoded_ns = tarn_clock_monotonic_ns();
+    tarn_worker_link_frame_put(link, tank->slot, tank->id, head.frame_bytes, &tank->stamps,
+                               head.kind != TARN_STREAM_EXTRA);
+    tank->encode_ns += tank->stamps.encoded_ns - now_ns;
     tank->encode_count++;
     return TARN_OK;
 }
@@ -322,12 +327,14 @@ static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, int step
         .awaits = !stepped && is_stepping(tank),
     };
     tarn_stream_kind kind;
-    if (!tarn_tank_frames_next(&tank->frames, &moment, &kind))
+    if (!tarn_frame_plan_next(&tank->plan, &moment, &kind))
         return TARN_OK;
     if (tarn_worker_link_frame_waits(link, tank->slot)) {
-        tarn_frame_plan_hold(&tank->frames.plan, now_ns + TARN_WORKER_ROOM_MS * (uint64_t)1000000);
+        tarn_frame_plan_hold(&tank->plan, now_ns + TARN_WORKER_ROOM_MS * (uint64_t)1000000);
         return TARN_OK;
     }
+    if (!stepped)
+        tank->stamps.latched_ns = tank->stamps.stepped_ns = now_ns;
     tank->frame_wanted = 0;
     tank->frame_due_ns += tank->frame_period_ns;
     if (tank->frame_due_ns < now_ns)
@@ -335,7 +342,7 @@ static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, int step
     tarn_status status = encode(tank, link, kind, now_ns);
     if (status == TARN_E_SPACE || status == TARN_E_MEMORY) {
         tell_too_large(tank, link);
-        tarn_frame_plan_hold(&tank->frames.plan, now_ns + TARN_WORKER_KEY_MS * (uint64_t)1000000);
+        tarn_frame_plan_hold(&tank->plan, now_ns + TARN_WORKER_KEY_MS * (uint64_t)1000000);
         return TARN_OK;
     }
     return status;
@@ -388,7 +395,7 @@ static void fill_report(tarn_worker_tank *tank, const tarn_worker_link *link, ui
     report->step_s = tank->step_count ? (float)((double)tank->step_ns * 1e-9 / tank->step_count) : 0.0f;
     report->encode_s = tank->encode_count ? (float)((double)tank->encode_ns * 1e-9 / tank->encode_count) : 0.0f;
     report->particle_count = simulated.particle_count;
-    report->encoder_bytes = tarn_tank_frames_bytes(&tank->frames);
+    report->encoder_bytes = tarn_encoder_bytes(tank->encoder);
     report->frames_replaced = link->slots[tank->slot].replaced;
     tank->step_ns = tank->encode_ns = 0;
     tank->step_count = tank->encode_count = 0;

@@ -10,14 +10,15 @@
 #ifndef TARN_SERVER_WORKER_TANK_H
 #define TARN_SERVER_WORKER_TANK_H
 
+#include "kernels/encoder.h"
 #include "kernels/tank.h"
 #include "server/common/ipc.h"
 #include "server/common/scene.h"
+#include "server/worker/frame_plan.h"
 #include "server/worker/input_ray.h"
 #include "server/worker/input_state.h"
 #include "server/worker/pace.h"
 #include "server/worker/snapshot.h"
-#include "server/worker/tank_frames.h"
 #include "server/worker/worker_link.h"
 #include "server/worker/worker_options.h"
 
@@ -29,7 +30,8 @@ typedef struct tarn_worker_tank {
     tarn_tank *tank;
     tarn_tile_map map;
     uint64_t map_step; ///< when the map was taken, + 1; 0: not since the tank started afresh
-    tarn_tank_frames frames;
+    tarn_encoder *encoder;
+    tarn_frame_plan plan;
     tarn_body_map bodies;
     tarn_input_state inputs;
     tarn_snapshot snapshot;
@@ -46,6 +48,7 @@ typedef struct tarn_worker_tank {
     uint8_t turned_by_hand; ///< somebody turned the tank: what the scene does with it no longer counts
     uint64_t report_due_ns;
     uint64_t step_ns, encode_ns; ///< spent since the last report
+    tarn_ipc_stamps stamps;      ///< of the newest step, and of the frame that is being made
     uint32_t step_count, encode_count;
 } tarn_worker_tank;
 

@@ -1,7 +1,8 @@
-// How many bytes per second of processor time tarnd fans out, beside a bare loop over epoll and send(): the same frame,
-// the same number of viewers, in turns within one run. The viewers are `tarn load`, which also reads the servers'
-// processor time; time that other programs take is therefore in neither figure.
-#include "kernels/tank.h"
+// How many bytes per second of processor time tarnd fans out, beside a bare loop over epoll and send(): the same
+// frames, the same number of viewers, in turns within one run. The viewers are `tarn load`, which also reads the
+// servers' processor time; time that other programs take is therefore in neither figure.
+#include "kernels/encoder.h"
+#include "protocol/bytes.h"
 #include "server/common/option_number.h"
 #include "server/common/scene.h"
 #include "tests/bench/fanout_pair.h"
@@ -19,7 +20,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { OPTION_FPS = 256, OPTION_ROUNDS, OPTION_SCENE, OPTION_STEPS, LISTEN_BACKLOG = 128, ROUNDS_MAX = 100 };
+enum {
+    OPTION_FPS = 256,
+    OPTION_ROUNDS,
+    OPTION_SCENE,
+    OPTION_STEPS,
+    LISTEN_BACKLOG = 128,
+    ROUNDS_MAX = 100,
+    STEPS_PER_FRAME = 2,
+};
 
 typedef struct fanout_options {
     long viewers, fps, seconds, rounds, steps;
@@ -31,8 +40,8 @@ static const struct argp_option option_list[] = {
     {"fps", OPTION_FPS, "N", 0, "Frames pushed per second, 1 to 120 (default 30)", 0},
     {"seconds", 's', "N", 0, "Seconds of each measurement (default 8)", 0},
     {"rounds", OPTION_ROUNDS, "N", 0, "Turns of each server (default 3)", 0},
-    {"scene", OPTION_SCENE, "SCENE", 0, "Whose frame is pushed (default dam-break)", 0},
-    {"steps", OPTION_STEPS, "N", 0, "Steps after which the frame is taken (default 60)", 0},
+    {"scene", OPTION_SCENE, "SCENE", 0, "Whose frames are pushed (default dam-break)", 0},
+    {"steps", OPTION_STEPS, "N", 0, "Steps before the first of the frames (default 60)", 0},
     {0},
 };
 
@@ -69,8 +78,46 @@ static void fail(const char *what)
     exit(1);
 }
 
-/// Steps a scene and puts a frame of it into a file. @return its bytes
-static size_t make_frame(const fanout_options *options, const char *path)
+/// Makes so many steps. @return 0 where that fails
+static int advance(const tarn_scene *scene, tarn_tank *tank, uint64_t from, long steps)
+{
+    int good = 1;
+    for (long i = 0; good && i < steps; i++)
+        good = tarn_scene_drive(scene, tank, from + (uint64_t)i) == TARN_OK && tarn_tank_step(tank, NULL, 0) == TARN_OK;
+    return good;
+}
+
+/// Records frames as a worker makes them: a key frame, then extra and base frames in turn. @return their bytes; 0 on
+/// failure
+static size_t record(const fanout_options *options, const tarn_scene *scene, tarn_tank *tank, FILE *out)
+{
+    tarn_encoder_desc desc;
+    tarn_encoder *encoder;
+    tarn_stream_head head;
+    size_t all = 0;
+    uint8_t *bytes = malloc(FANOUT_FRAME_BYTES_MAX);
+    tarn_encoder_desc_default(&desc);
+    if (!bytes || tarn_encoder_create(tank, &desc, &encoder) != TARN_OK)
+        return 0;
+    for (uint64_t i = 0; i < FANOUT_FRAMES; i++) {
+        const tarn_stream_kind kind = i == 0 ? TARN_STREAM_KEY : i % 2 ? TARN_STREAM_EXTRA : TARN_STREAM_BASE;
+        const tarn_tank_frame_info info = {.epoch = 1, .realtime_factor = 1.0f};
+        uint8_t size[FANOUT_SIZE_BYTES];
+        if (tarn_encoder_encode(encoder, kind, &info, bytes, FANOUT_FRAME_BYTES_MAX, &head) != TARN_OK)
+            return 0;
+        put_u32(size, head.frame_bytes);
+        if (fwrite(size, sizeof size, 1, out) != 1 || fwrite(bytes, head.frame_bytes, 1, out) != 1 ||
+            !advance(scene, tank, (uint64_t)options->steps + STEPS_PER_FRAME * i, STEPS_PER_FRAME))
+            return 0;
+        all += head.frame_bytes;
+    }
+    tarn_encoder_destroy(encoder);
+    free(bytes);
+    return all;
+}
+
+/// Steps a scene and puts the frames of a second into a file. @return their bytes
+static size_t make_recording(const fanout_options *options, const char *path)
 {
     static tarn_scene scene;
     char file[4096], why[TARN_SCENE_WHY_BYTES] = "out of memory";
@@ -82,18 +129,12 @@ static size_t make_frame(const fanout_options *options, const char *path)
         tarn_device_create(&desc, &device) != TARN_OK ||
         tarn_tank_create(device, &scene.tank, &tank, why, sizeof why) != TARN_OK)
         fail(why);
-    for (long step = 0; step < options->steps; step++)
-        if (tarn_scene_drive(&scene, tank, (uint64_t)step) != TARN_OK || tarn_tank_step(tank, NULL, 0) != TARN_OK)
-            fail("the scene cannot be simulated");
-    size_t bytes_max = tarn_tank_frame_bytes_max(tank), byte_count = 0;
-    uint8_t *bytes = malloc(bytes_max);
-    tarn_tank_frame_info info = {.epoch = 1, .realtime_factor = 1.0f};
-    if (!bytes || tarn_tank_encode(tank, &info, bytes, bytes_max, &byte_count) != TARN_OK)
-        fail("the frame cannot be encoded");
+    if (!advance(&scene, tank, 0, options->steps))
+        fail("the scene cannot be simulated");
     FILE *out = fopen(path, "wb");
-    if (!out || fwrite(bytes, 1, byte_count, out) != byte_count || fclose(out) != 0)
-        fail("the frame cannot be written");
-    free(bytes);
+    const size_t byte_count = out ? record(options, &scene, tank, out) : 0;
+    if (byte_count == 0 || fclose(out) != 0)
+        fail("frames cannot be recorded");
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);
     tarn_scene_free(&scene);
@@ -106,7 +147,7 @@ typedef struct fanout_server {
     uint16_t port;
 } fanout_server;
 
-static fanout_server start_bare(const fanout_options *options, const char *frame_path)
+static fanout_server start_bare(const fanout_options *options, const char *path)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t bytes = sizeof address;
@@ -116,16 +157,14 @@ static fanout_server start_bare(const fanout_options *options, const char *frame
         fail("no port can be opened");
     fanout_server server = {fork(), ntohs(address.sin_port)};
     if (server.pid == 0) {
-        fanout_frame frame;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        fanout_frame_read(frame_path, 0, &frame);
-        fanout_bare_serve(fd, &frame, (uint32_t)options->fps);
+        fanout_bare_serve(fd, path, (uint32_t)options->fps);
     }
     close(fd);
     return server;
 }
 
-static fanout_server start_tarnd(const fanout_options *options, const char *frame_path)
+static fanout_server start_tarnd(const fanout_options *options, const char *path)
 {
     char fps[16], line[256];
     int out[2];
@@ -136,7 +175,7 @@ static fanout_server start_tarnd(const fanout_options *options, const char *fram
     server.pid = fork();
     if (server.pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        setenv(FANOUT_FRAME_VARIABLE, frame_path, 1);
+        setenv(FANOUT_RECORDING_VARIABLE, path, 1);
         dup2(out[1], STDOUT_FILENO);
         execl(TARN_BENCH_TARND, "tarnd", "--port", "0", "--log", "error", "--worker", TARN_BENCH_WORKER, "--fps", fps,
               (char *)NULL);
@@ -225,7 +264,7 @@ int main(int argc, char **argv)
     if (fd < 0)
         fail("no temporary file");
     close(fd);
-    size_t frame_bytes = make_frame(&options, path);
+    size_t all_bytes = make_recording(&options, path);
     fanout_sum bare = {0}, tarnd = {0};
     double shares[ROUNDS_MAX];
     for (long round = 0; round < options.rounds; round++) {
@@ -237,8 +276,9 @@ int main(int argc, char **argv)
         stop(&server);
     }
     unlink(path);
-    printf("%ld viewers, a frame of %s after %ld steps (%zu bytes), %ld times a second; %ld rounds of %ld s\n\n",
-           options.viewers, options.scene, options.steps, frame_bytes, options.fps, options.rounds, options.seconds);
+    printf("%ld viewers, frames of %s after %ld steps (%zu bytes on average), %ld a second; %ld rounds of %ld s\n\n",
+           options.viewers, options.scene, options.steps, all_bytes / FANOUT_FRAMES, options.fps, options.rounds,
+           options.seconds);
     printf("%-18s %12s %10s %12s %12s %14s %14s\n", "", "frames/s", "Mbit/s", "processors", "Gbit/s", "interval p99",
            "tarn load,");
     printf("%-18s %12s %10s %12s %12s %14s %14s\n", "server", "of each", "in all", "busy", "per core", "ms",

@@ -1,15 +1,11 @@
 // What frames cost: bits per particle and nanoseconds, for shipped scenes under way, beside what a set of particles is
 // worth. README.md says how the figures are meant.
-#include "kernels/encoder.h"
-#include "server/common/scene.h"
+#include "tests/bench/stream_bench.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-enum { FRAME_BYTES_MAX = 64 << 20, STEPS_FIRST = 30 };
 
 typedef struct bench_options {
     const char *scenes[32], *dump;
@@ -21,13 +17,6 @@ typedef struct bench_sum {
     double head, flow, places, particles, encode_s, decode_s, bound;
     uint32_t frames;
 } bench_sum;
-
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now); // one thread does it all, and others may be busy
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static double log2_choose(double n, double k)
 {
@@ -85,34 +74,6 @@ static void print_sum(const char *name, const bench_sum *sum, double all)
     if (all > 0.0)
         printf("  %.2f Mbit/s", all);
     printf("\n");
-}
-
-typedef struct bench_decoder {
-    void *memory;
-    tarn_stream *stream;
-    tarn_stream_particles out;
-} bench_decoder;
-
-static int decode(bench_decoder *d, const uint8_t *bytes, size_t byte_count, double *seconds)
-{
-    tarn_stream_frame frame;
-    if (tarn_stream_open(bytes, byte_count, &frame) != TARN_OK)
-        return 0;
-    if (d->stream == NULL) {
-        tarn_stream_size size = tarn_stream_size_of(&frame);
-        size.slots += size.slots / 2 + 4096;
-        d->memory = aligned_alloc(16, (tarn_stream_bytes(&size) + 15) / 16 * 16);
-        d->stream = tarn_stream_make(d->memory, &size);
-        d->out.particles_max = size.slots;
-        d->out.positions = malloc(8 * (size_t)size.slots);
-        d->out.velocities = malloc(4 * (size_t)size.slots);
-    }
-    const double began = now_s();
-    const tarn_status status = tarn_stream_decode(d->stream, &frame, &d->out);
-    *seconds = now_s() - began;
-    if (status != TARN_OK)
-        fprintf(stderr, "frame %u of kind %u: %s\n", frame.head.number, frame.head.kind, tarn_status_text(status));
-    return status == TARN_OK;
 }
 
 /// A key frame's places for other codecs: as a PLY of whole numbers, and packed with as many bits as they have. Two
@@ -174,24 +135,24 @@ static int stream_tank(tarn_tank *tank, const bench_options *o, const char *name
     desc.layers = o->layers;
     if (tarn_encoder_create(tank, &desc, &encoder) != TARN_OK)
         return 0;
-    uint8_t *bytes = malloc(FRAME_BYTES_MAX);
+    uint8_t *bytes = malloc(BENCH_FRAME_BYTES_MAX);
     bench_decoder decoder = {0};
     bench_sum sums[4] = {0};
     int is_well = 1;
     for (uint32_t step = 0; is_well && step < o->steps; step++) {
         is_well = tarn_tank_step(tank, NULL, 0) == TARN_OK;
-        if (step < STEPS_FIRST || (step - STEPS_FIRST) % o->steps_per_frame != 0)
+        if (step < BENCH_STEPS_FIRST || (step - BENCH_STEPS_FIRST) % o->steps_per_frame != 0)
             continue;
-        const tarn_stream_kind kind = kind_of(o, (step - STEPS_FIRST) / o->steps_per_frame);
+        const tarn_stream_kind kind = kind_of(o, (step - BENCH_STEPS_FIRST) / o->steps_per_frame);
         const tarn_tank_frame_info info = {.epoch = 1, .realtime_factor = 1.0f};
         tarn_stream_head head;
         double decode_s = 0.0;
-        const double began = now_s();
-        const tarn_status status = tarn_encoder_encode(encoder, kind, &info, bytes, FRAME_BYTES_MAX, &head);
-        const double encode_s = now_s() - began;
+        const double began = bench_thread_s();
+        const tarn_status status = tarn_encoder_encode(encoder, kind, &info, bytes, BENCH_FRAME_BYTES_MAX, &head);
+        const double encode_s = bench_thread_s() - began;
         if (status != TARN_OK)
             fprintf(stderr, "step %u: %s\n", step, tarn_status_text(status));
-        is_well = is_well && status == TARN_OK && decode(&decoder, bytes, head.frame_bytes, &decode_s);
+        is_well = is_well && status == TARN_OK && bench_decode(&decoder, bytes, head.frame_bytes, &decode_s);
         if (is_well && o->dump != NULL && head.kind == TARN_STREAM_KEY)
             is_well = dump_places(o->dump, name, &head, &decoder.out);
         if (!is_well)
@@ -205,9 +166,7 @@ static int stream_tank(tarn_tank *tank, const bench_options *o, const char *name
     for (int k = 0; k < 4; k++)
         print_sum(names[k], &sums[k],
                   k == 3 ? (sums[k].head + sums[k].flow + sums[k].places) / sums[k].frames * hz * 1e-6 : 0.0);
-    free(decoder.memory);
-    free(decoder.out.positions);
-    free(decoder.out.velocities);
+    bench_decoder_free(&decoder);
     free(bytes);
     tarn_encoder_destroy(encoder);
     return is_well;
@@ -215,28 +174,18 @@ static int stream_tank(tarn_tank *tank, const bench_options *o, const char *name
 
 static int stream_scene(const char *name, const bench_options *o)
 {
-    char path[4096], why[TARN_SCENE_WHY_BYTES] = "";
-    tarn_scene scene;
-    tarn_device *device;
-    tarn_tank *tank;
-    if (tarn_scene_resolve(name, NULL, path, sizeof path, why, sizeof why) != TARN_OK ||
-        tarn_scene_read_file(path, &scene, why, sizeof why) != TARN_OK) {
-        fprintf(stderr, "bench_stream: %s\n", why);
+    bench_tank bench;
+    int is_well = bench_tank_open(&bench, name);
+    if (!is_well)
         return 0;
-    }
-    const tarn_device_desc on = {.kind = TARN_DEVICE_CPU, .threads = 1};
-    int is_well = tarn_device_create(&on, &device) == TARN_OK;
-    is_well = is_well && tarn_tank_create(device, &scene.tank, &tank, why, sizeof why) == TARN_OK;
     for (uint32_t i = 0; is_well && i < o->bits_count; i++) {
         printf("%s, quanta of 1/%u cell, %u layers\n", name, 1u << o->bits[i], o->layers);
-        is_well = tarn_tank_reset(tank) == TARN_OK && stream_tank(tank, o, name, o->bits[i]);
+        is_well = tarn_tank_reset(bench.tank) == TARN_OK && stream_tank(bench.tank, o, name, o->bits[i]);
         fflush(stdout);
     }
     if (!is_well)
-        fprintf(stderr, "bench_stream: %s: failed %s\n", name, why);
-    tarn_tank_destroy(tank);
-    tarn_device_destroy(device);
-    tarn_scene_free(&scene);
+        fprintf(stderr, "bench_stream: %s failed\n", name);
+    bench_tank_close(&bench);
     return is_well;
 }
 

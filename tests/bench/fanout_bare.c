@@ -16,23 +16,21 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-enum { VIEWERS_MAX = 1024, EVENTS_AT_ONCE = 64, HEADER_BYTES = 10, NOTSENT_BYTES = 131072, FRAMES_KEPT = 2 };
+enum { VIEWERS_MAX = 1024, EVENTS_AT_ONCE = 64, HEADER_BYTES = 10, NOTSENT_BYTES = 131072 };
 
 typedef enum bare_phase { BARE_UPGRADE, BARE_HELLO, BARE_JOIN, BARE_WATCHING } bare_phase;
 
 typedef struct bare_viewer {
     int fd; ///< 0: free
     bare_phase phase;
-    uint64_t serial; ///< of the frame that is being or was sent
-    size_t left;     ///< of it
-    bool polled;     ///< for writing
+    const uint8_t *end; ///< of the frame that is being or was sent
+    size_t left;        ///< of it
+    bool polled;        ///< for writing
 } bare_viewer;
 
 static struct {
     int epoll_fd;
-    uint8_t *frames[FRAMES_KEPT]; ///< WebSocket header and frame
-    size_t byte_count;
-    uint64_t serial;
+    fanout_player player; ///< its frames have their WebSocket headers in front
     bare_viewer viewers[VIEWERS_MAX];
 } bare;
 
@@ -54,8 +52,7 @@ static void poll_for(bare_viewer *viewer, bool writing)
 /// Sends what is left of its frame; what comes newer meanwhile waits for the next turn.
 static void send_some(bare_viewer *viewer)
 {
-    const uint8_t *end = bare.frames[viewer->serial % FRAMES_KEPT] + bare.byte_count;
-    ssize_t sent = viewer->left > 0 ? send(viewer->fd, end - viewer->left, viewer->left, MSG_NOSIGNAL) : 0;
+    ssize_t sent = viewer->left > 0 ? send(viewer->fd, viewer->end - viewer->left, viewer->left, MSG_NOSIGNAL) : 0;
     if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
         drop(viewer);
         return;
@@ -142,42 +139,38 @@ static void push_frame(int timer_fd)
     uint64_t expirations;
     if (read(timer_fd, &expirations, sizeof expirations) <= 0)
         return;
-    // A viewer that still gets an older frame keeps the buffer that it is in.
+    // A viewer that still gets the frame as it was a round ago keeps it as it is.
+    const fanout_frame *due = &bare.player.frames[bare.player.next];
     for (int i = 0; i < VIEWERS_MAX; i++)
-        if (bare.viewers[i].fd && bare.viewers[i].left > 0 &&
-            bare.viewers[i].serial % FRAMES_KEPT == (bare.serial + 1) % FRAMES_KEPT)
+        if (bare.viewers[i].fd && bare.viewers[i].left > 0 && bare.viewers[i].end == due->bytes + due->byte_count)
             return;
-    bare.serial++;
-    fanout_stamp(bare.frames[bare.serial % FRAMES_KEPT] + HEADER_BYTES, 1, bare.serial);
+    const fanout_frame *frame = fanout_next(&bare.player, 1);
     for (int i = 0; i < VIEWERS_MAX; i++) {
         bare_viewer *viewer = &bare.viewers[i];
         if (!viewer->fd || viewer->phase != BARE_WATCHING || viewer->left > 0)
             continue;
-        viewer->serial = bare.serial;
-        viewer->left = bare.byte_count;
+        viewer->end = frame->bytes + frame->byte_count;
+        viewer->left = HEADER_BYTES + frame->byte_count;
         send_some(viewer);
     }
 }
 
-static void make_frames(const fanout_frame *frame)
+static void write_headers(void)
 {
-    bare.byte_count = HEADER_BYTES + frame->byte_count;
-    for (int i = 0; i < FRAMES_KEPT; i++) {
-        uint8_t *bytes = malloc(bare.byte_count);
-        if (!bytes)
-            exit(1);
-        bytes[0] = 0x82;
-        bytes[1] = 127;
+    for (int i = 0; i < FANOUT_FRAMES; i++) {
+        const fanout_frame *frame = &bare.player.frames[i];
+        uint8_t *header = frame->bytes - HEADER_BYTES;
+        header[0] = 0x82;
+        header[1] = 127;
         for (int b = 0; b < 8; b++)
-            bytes[2 + b] = (uint8_t)((uint64_t)frame->byte_count >> (56 - 8 * b));
-        memcpy(bytes + HEADER_BYTES, frame->bytes, frame->byte_count);
-        bare.frames[i] = bytes;
+            header[2 + b] = (uint8_t)((uint64_t)frame->byte_count >> (56 - 8 * b));
     }
 }
 
-void fanout_bare_serve(int listen_fd, fanout_frame *frame, uint32_t fps)
+void fanout_bare_serve(int listen_fd, const char *path, uint32_t fps)
 {
-    make_frames(frame);
+    fanout_read(path, HEADER_BYTES, &bare.player);
+    write_headers();
     bare.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     int timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     struct timespec period = {.tv_nsec = (long)(1000000000u / fps)};

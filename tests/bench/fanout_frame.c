@@ -1,25 +1,46 @@
+#include "protocol/stream_layout.h"
 #include "tests/bench/fanout_pair.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-void fanout_stamp(uint8_t *frame, uint32_t epoch, uint64_t step)
+/// Reads the next frame of a file. @return 0 where there is none
+static int read_frame(FILE *file, size_t room_bytes, fanout_frame *frame)
 {
-    for (int i = 0; i < 4; i++)
-        frame[FANOUT_EPOCH_AT + i] = (uint8_t)(epoch >> 8 * i);
-    for (int i = 0; i < 8; i++)
-        frame[FANOUT_STEP_AT + i] = (uint8_t)(step >> 8 * i);
+    uint8_t size[FANOUT_SIZE_BYTES];
+    if (fread(size, sizeof size, 1, file) != 1)
+        return 0;
+    frame->byte_count = get_u32(size);
+    uint8_t *memory = frame->byte_count <= FANOUT_FRAME_BYTES_MAX ? malloc(room_bytes + frame->byte_count) : NULL;
+    if (!memory)
+        return 0;
+    frame->bytes = memory + room_bytes;
+    return fread(frame->bytes, 1, frame->byte_count, file) == frame->byte_count;
 }
 
-void fanout_frame_read(const char *path, size_t room_bytes, fanout_frame *frame)
+void fanout_read(const char *path, size_t room_bytes, fanout_player *player)
 {
     FILE *file = path ? fopen(path, "rb") : NULL;
-    uint8_t *memory = malloc(room_bytes + FANOUT_FRAME_BYTES_MAX);
-    if (!file || !memory) {
-        fprintf(stderr, "bench_fanout: the frame %s cannot be read\n", path ? path : "");
-        exit(1);
-    }
-    frame->bytes = memory + room_bytes;
-    frame->byte_count = fread(frame->bytes, 1, FANOUT_FRAME_BYTES_MAX, file);
+    *player = (fanout_player){0};
+    for (int i = 0; i < FANOUT_FRAMES; i++)
+        if (!file || !read_frame(file, room_bytes, &player->frames[i])) {
+            fprintf(stderr, "bench_fanout: the frames of %s cannot be read\n", path ? path : "no file");
+            exit(1);
+        }
     fclose(file);
+}
+
+const fanout_frame *fanout_next(fanout_player *player, uint32_t epoch)
+{
+    const fanout_frame *frame = &player->frames[player->next];
+    const uint8_t kind = frame->bytes[STREAM_AT_KIND];
+    player->next = (player->next + 1) % FANOUT_FRAMES;
+    player->number++;
+    put_u32(frame->bytes + STREAM_AT_EPOCH, epoch);
+    put_u64(frame->bytes + STREAM_AT_STEP, player->number);
+    put_u32(frame->bytes + STREAM_AT_NUMBER, player->number);
+    put_u32(frame->bytes + STREAM_AT_REFERENCE, kind == TARN_STREAM_KEY ? player->number : player->reference);
+    if (kind != TARN_STREAM_EXTRA)
+        player->reference = player->number;
+    return frame;
 }

@@ -1,5 +1,5 @@
-// A worker for `tarnd --worker` that simulates nothing: it hands over the frame of a file, --fps times a second, under
-// ever new steps.
+// A worker for `tarnd --worker` that simulates nothing: it hands over recorded frames, --fps times a second, under ever
+// new steps.
 #include "server/common/clock.h"
 #include "server/common/ipc.h"
 #include "tests/bench/fanout_pair.h"
@@ -17,8 +17,8 @@
 typedef struct fanout_worker {
     int fd;
     uint32_t fps, tank, epoch, viewers;
-    uint64_t step, due_ns;
-    fanout_frame frame;
+    uint64_t due_ns;
+    fanout_player player;
 } fanout_worker;
 
 static void send_all(const fanout_worker *self, const uint8_t *bytes, size_t count)
@@ -56,6 +56,7 @@ static void take_load(fanout_worker *self, uint32_t tank, const tarn_ipc_load *l
 {
     tarn_ipc_message answer = {.kind = TARN_IPC_STATE, .tank = tank};
     self->tank = tank;
+    self->player.next = 0;
     self->epoch = answer.state.epoch = load->epoch;
     snprintf(answer.state.session.scene, sizeof answer.state.session.scene, "fanout");
     answer.state.session.dt_s = 1.0f / 60;
@@ -72,6 +73,9 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
         break;
     case TARN_IPC_AUDIENCE:
         self->viewers = message->audience.viewer_count;
+        break;
+    case TARN_IPC_KEY_WANTED:
+        self->player.next = 0;
         break;
     case TARN_IPC_PING:
         put(self, &pong);
@@ -90,10 +94,10 @@ static void send_frame(fanout_worker *self, uint64_t now_ns)
         return;
     uint64_t period_ns = 1000000000u / self->fps;
     self->due_ns = now_ns > self->due_ns + period_ns ? now_ns + period_ns : self->due_ns + period_ns;
-    uint8_t *message = self->frame.bytes - TARN_IPC_HEADER_BYTES;
-    tarn_ipc_frame_header(self->tank, (uint32_t)self->frame.byte_count, message);
-    fanout_stamp(self->frame.bytes, self->epoch, ++self->step);
-    send_all(self, message, TARN_IPC_HEADER_BYTES + self->frame.byte_count);
+    const fanout_frame *frame = fanout_next(&self->player, self->epoch);
+    uint8_t *message = frame->bytes - TARN_IPC_HEADER_BYTES;
+    tarn_ipc_frame_header(self->tank, (uint32_t)frame->byte_count, message);
+    send_all(self, message, TARN_IPC_HEADER_BYTES + frame->byte_count);
 }
 
 static long option(int argc, char **argv, const char *name)
@@ -115,7 +119,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "fanout_worker: it is a worker for tarnd, which knows its options\n");
         return 2;
     }
-    fanout_frame_read(getenv(FANOUT_FRAME_VARIABLE), TARN_IPC_HEADER_BYTES, &self.frame);
+    fanout_read(getenv(FANOUT_RECORDING_VARIABLE), TARN_IPC_HEADER_BYTES, &self.player);
     tarn_ipc_sink sink = {.user = &self, .message = take_message};
     tarn_ipc_reader_init(&reader, &sink);
     say_hello(&self);

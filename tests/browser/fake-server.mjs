@@ -148,7 +148,6 @@ function frameOf(tank, viewers) {
   const head = {
     cells: tank.cells,
     cellM: tank.cellM,
-    velocityScale: 0.03,
     step: tank.step,
     epoch: tank.epoch,
     simTimeS: t,

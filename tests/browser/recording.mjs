@@ -1,4 +1,4 @@
-// Recorded frames of version 2, played to each viewer in their order, over and over: each round is an epoch of its own.
+// Recorded frames, played to each viewer in their order, over and over: each round is an epoch of its own.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { HERE } from "./places.mjs";

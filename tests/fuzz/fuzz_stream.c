@@ -1,4 +1,4 @@
-// Any bytes as a sequence of stream frames, each behind its size as a u32: opening and decoding stay inside their
+// Any bytes as a sequence of frames, each behind its size as a u32: opening and decoding stay inside their
 // memory, which is exactly what the sequence's first key frame asks for; what is handed out lies inside the tank; what
 // opens can be written again to the same bytes (as far as this version knows them).
 #include "protocol/stream_layout.h"
@@ -56,7 +56,7 @@ static void check_particles(const tarn_stream_frame *frame, const tarn_stream_pa
         const int8_t *velocity = out->velocities + 4 * i;
         for (int a = 0; a < 3; a++)
             require(position[a] >> out->unit_bits < frame->head.cells[a]);
-        require((frame->head.flags & TARN_STREAM_FLAG_COLOURS) != 0 ? position[3] < 256 : position[3] == 0);
+        require((frame->head.flags & TARN_FRAME_FLAG_COLOURS) != 0 ? position[3] < 256 : position[3] == 0);
         require(velocity[3] >= (int8_t)layer && (uint32_t)velocity[3] < frame->layers_present); // in their order
         layer = (uint32_t)velocity[3];
     }
@@ -79,19 +79,19 @@ static void check_flow(const receiver *r)
 /// A head that the reader takes is one that the writer takes, and it gives the same bytes.
 static void check_rewrite(const tarn_stream_frame *frame, const uint8_t *bytes)
 {
-    uint8_t again[TARN_STREAM_HEADER_BYTES + TARN_FRAME_BODIES_MAX * TARN_FRAME_BODY_BYTES +
+    uint8_t again[TARN_FRAME_HEADER_BYTES + TARN_FRAME_BODIES_MAX * TARN_FRAME_BODY_BYTES +
                   TARN_FRAME_INPUTS_MAX * TARN_FRAME_INPUT_BYTES + TARN_STREAM_LAYERS_MAX * TARN_STREAM_LAYER_BYTES];
     tarn_frame_input inputs[TARN_FRAME_INPUTS_MAX];
     const size_t head_bytes = tarn_stream_head_bytes(&frame->head);
     if (get_u16(bytes + STREAM_AT_HEADER_BYTES) !=
-        TARN_STREAM_HEADER_BYTES + frame->head.body_count * TARN_FRAME_BODY_BYTES)
+        TARN_FRAME_HEADER_BYTES + frame->head.body_count * TARN_FRAME_BODY_BYTES)
         return; // it has fields that this version doesn't know
     for (uint32_t i = 0; i < frame->head.input_count; i++)
         inputs[i] = tarn_stream_input_at(frame, i);
     require(tarn_stream_write_head(&frame->head, inputs, again, sizeof again) == TARN_OK);
     require(memcmp(again, bytes, STREAM_AT_UNUSED) == 0);
-    require(memcmp(again + TARN_STREAM_HEADER_BYTES, bytes + TARN_STREAM_HEADER_BYTES,
-                   head_bytes - TARN_STREAM_HEADER_BYTES) == 0);
+    require(memcmp(again + TARN_FRAME_HEADER_BYTES, bytes + TARN_FRAME_HEADER_BYTES,
+                   head_bytes - TARN_FRAME_HEADER_BYTES) == 0);
 }
 
 /// Takes a frame, alone in a block of its size.

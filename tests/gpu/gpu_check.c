@@ -3,7 +3,7 @@
 //
 // Exit status: 0 when all agree, 1 when something differs, 77 when there is no CUDA device (the CPU is checked all the
 // same).
-#include "kernels/tank.h"
+#include "kernels/encoder.h"
 #include "tests/kernels/dialect_checks.h"
 #include "tests/kernels/tank_fixtures.h"
 
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { DEVICES_MAX = 10, EXIT_SKIPPED = 77, WARM_UP_STEPS = 5 };
+enum { DEVICES_MAX = 10, EXIT_SKIPPED = 77, WARM_UP_STEPS = 5, FRAME_BYTES_MAX = 64 << 20 };
 
 typedef struct device_list {
     tarn_device *of[DEVICES_MAX];
@@ -115,6 +115,24 @@ static tarn_status step_through(const tank_fixture *fixture, tarn_tank *tank, ui
     return status;
 }
 
+/// The tank as a key frame.
+static tarn_status encode(tarn_tank *tank, outcome *out)
+{
+    const tarn_tank_frame_info info = {.epoch = 1, .realtime_factor = 1.0f};
+    tarn_encoder_desc desc;
+    tarn_encoder *encoder;
+    tarn_stream_head head;
+    tarn_encoder_desc_default(&desc);
+    out->frame = malloc(FRAME_BYTES_MAX);
+    tarn_status status = out->frame != NULL ? tarn_encoder_create(tank, &desc, &encoder) : TARN_E_MEMORY;
+    if (status != TARN_OK)
+        return status;
+    status = tarn_encoder_encode(encoder, TARN_STREAM_KEY, &info, out->frame, FRAME_BYTES_MAX, &head);
+    tarn_encoder_destroy(encoder);
+    out->frame_bytes = status == TARN_OK ? head.frame_bytes : 0;
+    return status;
+}
+
 static tarn_status play(const tank_fixture *fixture, tarn_tank *tank, outcome *out)
 {
     tarn_status status = step_through(fixture, tank, 0, WARM_UP_STEPS);
@@ -126,13 +144,7 @@ static tarn_status play(const tank_fixture *fixture, tarn_tank *tank, outcome *o
     out->step_ms = 1e3 * (now_s() - start_s) / (fixture->steps - WARM_UP_STEPS);
     if (status == TARN_OK)
         status = tarn_tank_report_get(tank, &out->report);
-    const tarn_tank_frame_info info = {.epoch = 1, .realtime_factor = 1.0f};
-    const size_t bytes_max = tarn_tank_frame_bytes_max(tank);
-    out->frame = malloc(bytes_max);
-    if (status == TARN_OK)
-        status = out->frame == NULL ? TARN_E_MEMORY
-                                    : tarn_tank_encode(tank, &info, out->frame, bytes_max, &out->frame_bytes);
-    return status;
+    return status == TARN_OK ? encode(tank, out) : status;
 }
 
 static tarn_tank *create_tank(tarn_device *device, const tank_fixture *fixture)

@@ -117,6 +117,11 @@ static void ping(tarn_message *m)
     m->ping = (tarn_ping){.id = 0, .client_time_ms = 1767225600123.456};
 }
 
+static void view(tarn_message *m)
+{
+    m->view = (tarn_view){.hidden = 1, .mbit_per_s = 4.5f, .frames_per_s = 30, .particles = 50000};
+}
+
 static void welcome(tarn_message *m)
 {
     m->welcome = (tarn_welcome){.version = 1,
@@ -155,7 +160,10 @@ static void viewer_list(tarn_message *m)
 
 static void pong(tarn_message *m)
 {
-    m->pong = (tarn_pong){.id = 4294967295u, .client_time_ms = 0.5, .server_time_us = 1767225600123456};
+    m->pong = (tarn_pong){.id = 4294967295u,
+                          .client_time_ms = 0.5,
+                          .server_time_us = 1767225600123456,
+                          .stages_ms = {2.5f, 4, 1, 0.25f, 0.125f}};
 }
 
 static void error(tarn_message *m)
@@ -180,6 +188,7 @@ static const struct {
     {"message-control-load", TARN_MESSAGE_CONTROL, control_load},
     {"message-ack", TARN_MESSAGE_ACK, ack},
     {"message-ping", TARN_MESSAGE_PING, ping},
+    {"message-view", TARN_MESSAGE_VIEW, view},
     {"message-welcome", TARN_MESSAGE_WELCOME, welcome},
     {"message-joined", TARN_MESSAGE_JOINED, joined},
     {"message-viewers", TARN_MESSAGE_VIEWERS, viewer_list},

@@ -1,4 +1,4 @@
-/// Sequences of stream frames for the golden vectors and the tests.
+/// Sequences of frames for the golden vectors and the tests.
 ///
 /// A vector's bytes are its frames, one after another, each behind its size as a u32, little-endian.
 #ifndef TARN_TESTS_PROTOCOL_GOLDEN_STREAMS_H

@@ -3,13 +3,11 @@
 #ifndef TARN_TESTS_PROTOCOL_GOLDEN_VECTORS_H
 #define TARN_TESTS_PROTOCOL_GOLDEN_VECTORS_H
 
-#include "protocol/frame.h"
 #include "protocol/message.h"
 
 enum { GOLDEN_BYTES_MAX = 16384 };
 
 typedef enum golden_kind {
-    GOLDEN_FRAME,
     GOLDEN_STREAM, ///< a sequence of frames: golden_streams.h
     GOLDEN_MESSAGE,
 } golden_kind;

@@ -145,15 +145,15 @@ function makeResidual(row) {
 }
 
 const rowsOf = (text) => text.trim().split("\n").map(numbersOf);
-const countTables = rowsOf(COUNTS).map(makeTable);
-const halfTables = Array.from({ length: 33 }, (_, n) => (n < 2 ? null : makeHalf(n)));
-const residualTables = rowsOf(RESIDUALS).map(makeResidual);
+export const countTables = rowsOf(COUNTS).map(makeTable);
+export const halfTables = Array.from({ length: 33 }, (_, n) => (n < 2 ? null : makeHalf(n)));
+export const residualTables = rowsOf(RESIDUALS).map(makeResidual);
 export const rowTables = rowsOf(ROWS).map(makeTable);
 export const nodeTables = numbersOf(NODES).map((frequency) => makeTable([4096 - frequency, frequency]));
-const numberTables = Object.fromEntries(
+export const numberTables = Object.fromEntries(
   Object.entries(NUMBERS).map(([kind, row]) => [kind, makeTable(numbersOf(row))]),
 );
-const colourTables = [makeTable([2048, 2048]), makeTable([4000, 96])];
+export const colourTables = [makeTable([2048, 2048]), makeTable([4000, 96])];
 
 /** A stream, section 8.1. */
 export class Stream {
@@ -230,18 +230,22 @@ export const sizeOf = (residual) =>
     residual.reduce((sum, r) => sum + Math.abs(r), 0),
   );
 
+/** Of a cell's count, section 8.2, by the counts of the cells before it. */
+export function countContext(counts, cell) {
+  const before = [1, 8, 64]
+    .filter((step) => Math.floor(cell / step) % 8 > 0)
+    .map((step) => counts[cell - step]);
+  const k = before.length;
+  const m = k === 0 ? 0 : Math.floor((2 * before.reduce((sum, c) => sum + c) + Math.floor(k / 2)) / k);
+  return k === 0 ? 0 : 1 + Math.min(15, m < 8 ? m : 4 + Math.floor(m / 2));
+}
+
 /** Section 8.2. @returns per particle its quantum inside the tile, along each axis */
 export function readSet(stream, count, b) {
   const counts = [];
   const quanta = [];
   const cellCount = (cell) => {
-    const before = [1, 8, 64]
-      .filter((step) => Math.floor(cell / step) % 8 > 0)
-      .map((step) => counts[cell - step]);
-    const k = before.length;
-    const m = k === 0 ? 0 : Math.floor((2 * before.reduce((sum, c) => sum + c) + Math.floor(k / 2)) / k);
-    const context = k === 0 ? 0 : 1 + Math.min(15, m < 8 ? m : 4 + Math.floor(m / 2));
-    const symbol = stream.symbol(countTables[context]);
+    const symbol = stream.symbol(countTables[countContext(counts, cell)]);
     if (symbol < 15) return symbol;
     const e = stream.bits(5);
     malformed(e <= 16, "a count of too many bits");

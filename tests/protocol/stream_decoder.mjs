@@ -1,5 +1,5 @@
-// A decoder of stream frames written from STREAM.md, and from nothing else: where it and the C decoder disagree, one of
-// them doesn't follow the document. Slow and plain; used by tests only.
+// A decoder of frames written from SPEC.md, section 5, and STREAM.md, and from nothing else: where it and the C decoder
+// disagree, one of them doesn't follow the documents. Slow and plain; used by tests only.
 
 import {
   AXES,
@@ -19,7 +19,7 @@ import {
   sizeOf,
 } from "./stream_coding.mjs";
 
-// ---- 9.1, 9.2, 9.7: heads ----
+// ---- 5, 9.2, 9.7: heads ----
 
 const isUnit = (q) => {
   const sum = q.reduce((total, c) => total + c * c, 0);

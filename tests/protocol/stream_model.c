@@ -397,7 +397,7 @@ static void show(stream_model *m, uint32_t layer, const model_slot *slot, const 
     model_shown *shown = &m->shown[m->shown_count++];
     shown->particle = slot->particle;
     shown->layer = (uint8_t)layer;
-    shown->colour = (m->head.flags & TARN_STREAM_FLAG_COLOURS) != 0 ? slot->colour : 0;
+    shown->colour = (m->head.flags & TARN_FRAME_FLAG_COLOURS) != 0 ? slot->colour : 0;
     memcpy(shown->place, place, sizeof shown->place);
     memcpy(shown->flow, sum, sizeof shown->flow);
 }
@@ -502,7 +502,7 @@ static void write_key_layer(stream_model *m, uint32_t l, const model_grid *grid,
     end_stream(m, &writer, bytes);
     for (uint32_t t = 0; t < tiles; t++)
         write_set(m, entries + first[t], first[t + 1] - first[t], bytes);
-    for (uint32_t t = 0; t < tiles && (m->head.flags & TARN_STREAM_FLAG_COLOURS) != 0; t++)
+    for (uint32_t t = 0; t < tiles && (m->head.flags & TARN_FRAME_FLAG_COLOURS) != 0; t++)
         write_colours(m, layer->slots + first[t], first[t + 1] - first[t], bytes);
     free(entries);
     free(first);
@@ -589,7 +589,7 @@ static void write_births(stream_model *m, uint32_t l, const model_grid *grid, co
 {
     tarn_ans_writer writer = begin_stream(m);
     for (uint32_t i = count; i-- > 0;) {
-        if ((m->head.flags & TARN_STREAM_FLAG_COLOURS) != 0)
+        if ((m->head.flags & TARN_FRAME_FLAG_COLOURS) != 0)
             tarn_ans_put_bits(&writer, slots[i].colour, TARN_COLOUR_BITS);
         for (int a = 3; a-- > 0;)
             tarn_code_put_bits(&writer, (uint32_t)(slots[i].place[a] / m->quantum),

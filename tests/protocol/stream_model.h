@@ -1,4 +1,4 @@
-/// A plain encoder of stream frames on the host, for the tests: written to be read, not to be fast. It keeps what a
+/// A plain encoder of frames on the host, for the tests: written to be read, not to be fast. It keeps what a
 /// decoder has, bit for bit, and codes what is missing to where the particles are.
 #ifndef TARN_TESTS_PROTOCOL_STREAM_MODEL_H
 #define TARN_TESTS_PROTOCOL_STREAM_MODEL_H

@@ -1,4 +1,4 @@
-/// A receiver of stream frames for the tests, in memory of exactly the sizes that it must do with.
+/// A receiver of frames for the tests, in memory of exactly the sizes that it must do with.
 #ifndef TARN_TESTS_PROTOCOL_STREAM_RECEIVER_H
 #define TARN_TESTS_PROTOCOL_STREAM_RECEIVER_H
 

@@ -1,4 +1,4 @@
-/// Sections of stream frames out of their symbols, written as text: what no encoder writes can be written, too.
+/// Sections of frames out of their symbols, written as text: what no encoder writes can be written, too.
 #ifndef TARN_TESTS_PROTOCOL_STREAM_TEXT_H
 #define TARN_TESTS_PROTOCOL_STREAM_TEXT_H
 

@@ -1,7 +1,6 @@
 // Holds protocol/SPEC.md and STREAM.md to the code: its byte tables, its table of limits, its fields with types and
 // ranges, its error codes and statuses are compared with the headers and tables that the code is compiled from, both
 // ways.
-#include "protocol/frame_layout.h"
 #include "protocol/message_fields.h"
 #include "protocol/point_set.h"
 #include "protocol/residual.h"
@@ -120,11 +119,9 @@ typedef struct layout_field {
 } layout_field;
 
 #define LAYOUT_FIELD(id, name, offset, type) {name, offset, type},
-static const layout_field header_fields[] = {TARN_FRAME_HEADER_FIELDS(LAYOUT_FIELD)};
+static const layout_field header_fields[] = {TARN_STREAM_HEADER_FIELDS(LAYOUT_FIELD)};
 static const layout_field body_fields[] = {TARN_FRAME_BODY_FIELDS(LAYOUT_FIELD)};
-static const layout_field tile_fields[] = {TARN_FRAME_TILE_FIELDS(LAYOUT_FIELD)};
 static const layout_field input_fields[] = {TARN_FRAME_INPUT_FIELDS(LAYOUT_FIELD)};
-static const layout_field stream_fields[] = {TARN_STREAM_HEADER_FIELDS(LAYOUT_FIELD)};
 static const layout_field layer_fields[] = {TARN_STREAM_LAYER_FIELDS(LAYOUT_FIELD)};
 
 static int type_bytes(const char *type)
@@ -159,9 +156,7 @@ static void byte_tables_are_the_layout_of_the_code(void **context)
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
     check_layout("### 5.1 Header", header_fields, COUNT(header_fields), TARN_FRAME_HEADER_BYTES);
     check_layout("### 5.2 Input table", input_fields, COUNT(input_fields), TARN_FRAME_INPUT_BYTES);
-    check_layout("### 5.6 Bodies", body_fields, COUNT(body_fields), TARN_FRAME_BODY_BYTES);
-    check_layout("### 5.3 Tile table", tile_fields, COUNT(tile_fields), TARN_FRAME_TILE_BYTES);
-    check_layout("### 9.1 Stream header", stream_fields, COUNT(stream_fields), TARN_STREAM_HEADER_BYTES);
+    check_layout("### 5.3 Bodies", body_fields, COUNT(body_fields), TARN_FRAME_BODY_BYTES);
     check_layout("### 9.2 Layer table", layer_fields, COUNT(layer_fields), TARN_STREAM_LAYER_BYTES);
 }
 
@@ -196,19 +191,14 @@ static void limits_are_the_constants_of_the_code(void **context)
         LIMIT(TARN_FRAME_HEADER_BYTES_MAX),
         LIMIT(TARN_FRAME_BODY_BYTES),
         LIMIT(TARN_FRAME_INPUT_BYTES),
-        LIMIT(TARN_FRAME_TILE_BYTES),
         LIMIT(TARN_FRAME_TILE_CELLS_LOG2),
-        LIMIT(TARN_FRAME_VELOCITY_NODES),
-        LIMIT(TARN_FRAME_VELOCITY_BYTES),
-        LIMIT(TARN_FRAME_POSITION_BITS),
         LIMIT(TARN_FRAME_CELLS_MAX),
         LIMIT(TARN_FRAME_PARTICLES_MAX),
         LIMIT(TARN_FRAME_TILES_MAX),
         LIMIT(TARN_FRAME_INPUTS_MAX),
         LIMIT(TARN_FRAME_BODIES_MAX),
         LIMIT(TARN_FRAME_ROTATION_ONE),
-        LIMIT(TARN_STREAM_VERSION),
-        LIMIT(TARN_STREAM_HEADER_BYTES),
+        LIMIT(TARN_STREAM_LAYER_BYTES),
         LIMIT(TARN_STREAM_LAYERS_MAX),
         LIMIT(TARN_STREAM_GROUP),
         LIMIT(TARN_SET_BITS_MAX),

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLOURS = TARN_STREAM_FLAG_COLOURS };
+enum { COLOURS = TARN_FRAME_FLAG_COLOURS };
 
 static const tarn_stream_kind KEY = TARN_STREAM_KEY, BASE = TARN_STREAM_BASE, EXTRA = TARN_STREAM_EXTRA;
 

@@ -97,10 +97,13 @@ static const head_damage head_damages[] = {
     DAMAGE("first unused byte", 128, "\1", TARN_OK),
     DAMAGE("last unused byte", 135, "\xff", TARN_OK),
     DAMAGE("first body after the second", 136, "\x08", TARN_E_MALFORMED),
+    DAMAGE("second body is the first's solid", 160, "\0", TARN_E_MALFORMED),
     DAMAGE("reserved word of the first", 138, "\1", TARN_E_MALFORMED),
     DAMAGE("reserved word of the second", 163, "\x80", TARN_E_MALFORMED),
     DAMAGE("position NaN", 140, "\0\0\xc0\x7f", TARN_E_MALFORMED),
     DAMAGE("position infinite", 144, "\0\0\x80\x7f", TARN_E_MALFORMED),
+    DAMAGE("position negative", 140, "\0\0\x80\xbf", TARN_OK),
+    DAMAGE("rotation of no length", 152, "\0\0\0\0\0\0\0\0", TARN_E_MALFORMED),
     DAMAGE("rotation too long", 158, "\xff\x7f", TARN_E_MALFORMED),
     DAMAGE("layer of more bytes than are there", 208, "\xff\xff\xff\xff", TARN_E_MALFORMED),
     DAMAGE("layer of no bytes", 208, "\0\0\0\0", TARN_E_MALFORMED),
@@ -338,7 +341,7 @@ static size_t write_case(const section_case *s, uint32_t number, uint8_t bytes[F
     tarn_stream_head head = stream_model_head(12, 8, 8, 2, 1, SLOTS_MAX + 1, s->flow_tiles > 2 ? s->flow_tiles : 2);
     const char kind = (char)(s->kind | 0x20);
     head.kind = kind == 'k' ? TARN_STREAM_KEY : kind == 'b' ? TARN_STREAM_BASE : TARN_STREAM_EXTRA;
-    head.flags = kind != s->kind ? TARN_STREAM_FLAG_COLOURS : 0;
+    head.flags = kind != s->kind ? TARN_FRAME_FLAG_COLOURS : 0;
     head.number = number;
     head.reference = kind == 'k' ? number : number - 1;
     head.interval_steps = 1;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds codec.wasm, runs test_wasm.mjs and test_wasm_stream.mjs on it: test_wasm.sh GOLDEN TRACE_STREAM RECORD_STREAM
+# Builds codec.wasm and runs test_wasm.mjs on it, and half a minute of hour.mjs: test_wasm.sh GOLDEN TRACE_STREAM RECORD_STREAM
 # Exits with 77 where a tool is missing.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,7 +21,6 @@ if ! sh "$here/../../protocol/wasm/build" "$scratch/codec.wasm" 2>"$scratch/log"
     fi
     exit 1
 fi
-node "$here/test_wasm.mjs" "$scratch/codec.wasm" "$golden"
 
 # Sequences: of the encoder as it is now, those that the page's tests play, and the golden ones.
 scenes=$here/../browser/scenes
@@ -32,4 +31,5 @@ set -- "$scratch/pool.bin" "$scratch/splash.bin" "$scratch/fine.bin"
 for sequence in "$golden"/stream-*.bin "$here"/../browser/streams/*.bin; do
     [ ! -f "$sequence" ] || set -- "$@" "$sequence"
 done
-node "$here/test_wasm_stream.mjs" "$scratch/codec.wasm" "$trace_stream" "$scratch" "$@"
+node "$here/test_wasm.mjs" "$scratch/codec.wasm" "$trace_stream" "$scratch" "$@"
+node "$here/hour.mjs" "$scratch/codec.wasm" "$record_stream" "$trace_stream" "$scenes/small-splash.json" 0.5

@@ -1,6 +1,6 @@
-// What the native decoder makes of a sequence of stream frames, for comparison with codec.wasm:
+// What the native decoder makes of a sequence of frames, for comparison with codec.wasm:
 //
-//     trace_stream SEQUENCE.bin TRACE.bin
+//     trace_stream SEQUENCE.bin TRACE.bin    "-": standard input, standard output
 //
 // A sequence is frames, each behind its size as a u32. A trace has of each frame, without gaps: the status (i32), how
 // many particles, bodies and inputs there are (u32 each), the header's values as protocol/wasm/README.md lists them
@@ -103,9 +103,9 @@ static void write_frame(tracer *t, const tarn_stream_frame *frame)
         (double)h->gravity_m_s2[1],
         (double)h->gravity_m_s2[2],
         (double)p->velocity_scale_m_s,
-        TARN_STREAM_VERSION,
+        TARN_FRAME_VERSION,
         h->body_count,
-        (h->flags & TARN_STREAM_FLAG_COLOURS) != 0,
+        (h->flags & TARN_FRAME_FLAG_COLOURS) != 0,
         p->unit_bits,
         h->number,
         h->reference,
@@ -156,10 +156,15 @@ static int take_all(tracer *t, FILE *sequence)
     return feof(sequence) != 0;
 }
 
+static FILE *open_file(const char *path, const char *mode, FILE *standard)
+{
+    return strcmp(path, "-") == 0 ? standard : fopen(path, mode);
+}
+
 int main(int argc, char **argv)
 {
-    FILE *sequence = argc == 3 ? fopen(argv[1], "rb") : NULL;
-    tracer t = {.trace = sequence != NULL ? fopen(argv[2], "wb") : NULL};
+    FILE *sequence = argc == 3 ? open_file(argv[1], "rb", stdin) : NULL;
+    tracer t = {.trace = sequence != NULL ? open_file(argv[2], "wb", stdout) : NULL};
     if (t.trace == NULL) {
         fprintf(stderr, "usage: trace_stream SEQUENCE.bin TRACE.bin\n");
         return 2;

@@ -26,6 +26,25 @@ export function give(codec, bytes) {
   return bytes.length;
 }
 
+/** What codec.wasm makes of a frame: a status and, where it is 0, everything else as trace_stream writes it. */
+export function decode(codec, frame) {
+  const status = codec.tarn_codec_decode(give(codec, frame));
+  if (status !== 0) return { status };
+  const { buffer } = codec.memory;
+  const header = new Float64Array(buffer, codec.tarn_codec_header(), HEADER_VALUES);
+  const [particles, bodies, inputs] = [header[8], header[26], header[10]];
+  assert.ok(particles <= codec.tarn_codec_particles_max());
+  const parts = [
+    [codec.tarn_codec_header(), 8 * HEADER_VALUES],
+    [codec.tarn_codec_bodies(), 64 * bodies],
+    [codec.tarn_codec_inputs(), 8 * inputs],
+    [codec.tarn_codec_positions(), 8 * particles],
+    [codec.tarn_codec_velocities(), 4 * particles],
+  ].map(([at, count]) => new Uint8Array(buffer, at, count));
+  const counts = new Uint8Array(new Uint32Array([particles, bodies, inputs]).buffer);
+  return { status, particles, bytes: Buffer.concat([counts, ...parts]) };
+}
+
 export function text(codec, address) {
   const bytes = new Uint8Array(codec.memory.buffer, address);
   return Buffer.from(bytes.subarray(0, bytes.indexOf(0))).toString("ascii");

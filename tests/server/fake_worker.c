@@ -2,8 +2,8 @@
 //
 //     hello   a name that is no UTF-8
 //     state   a tank with a cell of a thousand metres
-//     outside frames of a tank of one cell, with a particle beyond it
-#include "protocol/frame.h"
+//     frames  frames of which nothing but the head can be read
+#include "protocol/stream.h"
 #include "server/common/ipc.h"
 
 #include <stdio.h>
@@ -31,31 +31,29 @@ static void say_hello(int wrong)
     put(&message);
 }
 
-/// A frame whose particle is in its tile, but not in the tank.
+/// A key frame of one particle, whose head is right and whose sections are no streams.
 static void send_frame(uint32_t tank, uint32_t epoch, uint64_t step)
 {
-    static const int8_t velocities[TARN_FRAME_VELOCITY_BYTES];
-    const uint8_t offset = 255;
-    uint8_t bytes[TARN_IPC_HEADER_BYTES + 1024], *frame = bytes + TARN_IPC_HEADER_BYTES;
-    size_t head_bytes = tarn_frame_head_bytes(0, 0, 1);
-    size_t payload_bytes = tarn_frame_payload_bytes(TARN_FRAME_CODING_RAW, 1), frame_bytes = head_bytes + payload_bytes;
-    tarn_frame_tile tile = {.particle_count = 1, .payload_bytes = (uint32_t)payload_bytes};
-    tarn_frame_header header = {.frame_bytes = (uint32_t)frame_bytes,
-                                .epoch = epoch,
-                                .step = step,
-                                .particle_count = 1,
-                                .tile_count = 1,
-                                .cells = {1, 1, 1},
-                                .position_bits = TARN_FRAME_POSITION_BITS,
-                                .layer_count = 1,
-                                .cell_m = 1,
-                                .orientation = {0, 0, 0, 1}};
-    if (tarn_frame_write_head(&header, NULL, &tile, frame, head_bytes) != TARN_OK ||
-        tarn_frame_write_payload(velocities, &offset, &offset, &offset, NULL, 1, frame + head_bytes, payload_bytes) !=
-            TARN_OK)
+    enum { SECTION_BYTES = 16 };
+    uint8_t bytes[TARN_IPC_HEADER_BYTES + 1024] = {0}, *frame = bytes + TARN_IPC_HEADER_BYTES;
+    tarn_stream_head head = {.kind = TARN_STREAM_KEY,
+                             .layer_count = 1,
+                             .epoch = epoch,
+                             .step = step,
+                             .number = (uint32_t)step,
+                             .reference = (uint32_t)step,
+                             .cells = {1, 1, 1},
+                             .cell_m = 1,
+                             .orientation = {0, 0, 0, 1},
+                             .flow_tiles = 1,
+                             .flow_tiles_max = 1,
+                             .flow_bytes = SECTION_BYTES,
+                             .layers[0] = {.bytes = SECTION_BYTES, .slots = 1, .particles = 1, .slots_max = 1}};
+    head.frame_bytes = (uint32_t)tarn_stream_head_bytes(&head) + 2 * SECTION_BYTES;
+    if (tarn_stream_write_head(&head, NULL, frame, sizeof bytes - TARN_IPC_HEADER_BYTES) != TARN_OK)
         exit(3);
-    tarn_ipc_frame_header(tank, (uint32_t)frame_bytes, bytes);
-    if (write(FD, bytes, TARN_IPC_HEADER_BYTES + frame_bytes) < 0)
+    tarn_ipc_frame_header(tank, head.frame_bytes, bytes);
+    if (write(FD, bytes, TARN_IPC_HEADER_BYTES + head.frame_bytes) < 0)
         exit(3);
 }
 
@@ -64,7 +62,7 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
 {
     static uint32_t tank, epoch;
     static uint64_t step;
-    int frames = strcmp(user, "outside") == 0;
+    int frames = strcmp(user, "frames") == 0;
     if (message->kind == TARN_IPC_PING && frames && tank)
         send_frame(tank, epoch, ++step);
     if (message->kind != TARN_IPC_LOAD)

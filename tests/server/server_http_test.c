@@ -236,6 +236,13 @@ static void test_health_and_metrics_tell_how_it_goes(void **state)
     assert_true(server_metric(server.port, "tarn_worker_starts_total") == 1);
     assert_true(server_metric(server.port, "tarn_worker_ready") == 1);
     assert_true(server_metric(server.port, "tarn_input_to_frame_seconds_count") == 1);
+    assert_true(server_metric(server.port, "tarn_stage_seconds_count{stage=\"wait\"}") == 1);
+    for (int i = 0; i < 4; i++) {
+        static const char *const stages[] = {"step", "encode", "pass", "write"};
+        char name[64];
+        snprintf(name, sizeof name, "tarn_stage_seconds_count{stage=\"%s\"}", stages[i]);
+        assert_true(server_metric(server.port, name) >= 1);
+    }
     assert_true(server_metric(server.port, "tarn_realtime_factor") > 0);
     assert_true(server_metric(server.port, "tarn_particles") > 1000);
     ws_client_close(&client);

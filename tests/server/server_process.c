@@ -98,11 +98,6 @@ static void start(server_process *server, const char *const *arguments, int clos
 {
     const char *list[SERVER_ARGUMENTS_MAX] = {"--port", "0", "--threads", "1"};
     int n = 4;
-    const char *frames = getenv("TARN_TEST_FRAMES");
-    if (frames) {
-        list[n++] = "--frames";
-        list[n++] = frames;
-    }
     for (; arguments && *arguments && n < SERVER_ARGUMENTS_MAX - 1; arguments++)
         list[n++] = *arguments;
     spawn(server, list, closed);

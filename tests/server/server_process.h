@@ -17,7 +17,7 @@ typedef struct server_process {
 /// Starts the program named by TARN_TEST_SERVER (or the one built with the tests) with these arguments, ended by NULL.
 void server_spawn(server_process *server, const char *const *arguments);
 
-/// Starts it on a free port and waits until it serves; asserts. TARN_TEST_FRAMES names the version of its frames.
+/// Starts it on a free port and waits until it serves; asserts.
 void server_start(server_process *server, const char *const *arguments);
 
 /// As server_start, without standard input and standard error.

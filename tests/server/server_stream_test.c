@@ -15,8 +15,7 @@ static server_process server;
 static int start(void **state)
 {
     (void)state;
-    static const char *const arguments[] = {"--frames", "2",          "--scenes", TARN_TEST_SCENES,
-                                            "--scene",  "small-pool", NULL};
+    static const char *const arguments[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", NULL};
     server_start(&server, arguments);
     return 0;
 }
@@ -78,13 +77,17 @@ static void test_a_viewer_that_keeps_up_decodes_everything(void **state)
 {
     stream_client *client = *state;
     uint32_t kinds[3] = {0};
+    const uint64_t start_ns = tarn_clock_monotonic_ns(), step = client->frame.head.step;
     for (int i = 0; i < 150; i++) {
         stream_client_see(client);
         kinds[client->frame.head.kind]++;
         assert_int_equal(client->particles.count, particles_said(client));
     }
-    if (kinds[0] < 2 || kinds[1] < 20 || kinds[2] < 10)
-        fail_msg("%u key, %u base and %u extra frames", kinds[0], kinds[1], kinds[2]);
+    const double elapsed_s = 1e-9 * (double)(tarn_clock_monotonic_ns() - start_ns);
+    // A tank that is late, under a sanitizer say, has no frames to spare for extra ones.
+    const int is_in_time = (double)(client->frame.head.step - step) > 0.8 * 60 * elapsed_s;
+    if (kinds[0] < 2 || kinds[1] < 20 || (is_in_time && kinds[2] < 10))
+        fail_msg("%u key, %u base and %u extra frames in %.1f s", kinds[0], kinds[1], kinds[2], elapsed_s);
 }
 
 static void test_a_viewer_that_stalls_goes_on_with_a_key_frame(void **state)
@@ -105,7 +108,7 @@ static void test_a_viewer_that_stalls_goes_on_with_a_key_frame(void **state)
     stream_client_ack(client);
     stream_client_see(client);
     assert_true(is_key(client));
-    assert_true(client->frame.head.number > number + 8);
+    assert_true(client->frame.head.number > number + 2); // not the next one
     for (int i = 0; i < 40; i++)
         stream_client_see(client);
     stream_client_close(&other);
@@ -183,9 +186,8 @@ static void test_a_tank_that_is_set_back_begins_with_a_key_frame(void **state)
     (void)state;
     static server_process unstable;
     stream_client client;
-    static const char *const arguments[] = {"--frames", "2",          "--scenes", TARN_TEST_SCENES,
-                                            "--scene",  "small-pool", "--worker", TARN_TEST_UNSTABLE_WORKER,
-                                            NULL};
+    static const char *const arguments[] = {"--scenes", TARN_TEST_SCENES,          "--scene", "small-pool",
+                                            "--worker", TARN_TEST_UNSTABLE_WORKER, NULL};
     setenv("TARN_UNSTABLE_CALLS", "40,130", 1);
     server_start(&unstable, arguments);
     unsetenv("TARN_UNSTABLE_CALLS");
@@ -234,10 +236,21 @@ static void test_a_paused_tank_shows_a_key_frame_and_its_steps(void **state)
     while (client->frame.head.flags & TARN_FRAME_FLAG_PAUSED || client->frame.head.step < step + 20);
 }
 
+/// One whose frames may queue where the server can't see it.
+static void enter_through_proxy(stream_client *client)
+{
+    ws_client_headers = "X-Forwarded-For: 192.0.2.1\r\n";
+    stream_client_enter(client, server.port);
+    ws_client_headers = "";
+}
+
 /// Acknowledges later than frames come, as if they had queued on their way.
 static void test_a_slow_viewer_gets_less(void **state)
 {
-    stream_client *client = *state;
+    static stream_client far;
+    stream_client *const client = &far;
+    (void)state;
+    enter_through_proxy(client);
     for (int i = 0; i < 30; i++)
         stream_client_see(client);
     client->ws.auto_ack = 0;
@@ -258,26 +271,158 @@ static void test_a_slow_viewer_gets_less(void **state)
         assert_int_equal(client->frame.layers_present, 1);
     }
     assert_true(server_metric(server.port, "tarn_viewers_by_layers{layers=\"1\"}") == 1);
+    stream_client_close(client);
+}
+
+/// Acknowledges what came more than this long ago, as a viewer whose processor is busy would.
+enum { BUSY_MS = 90, BUSY_FRAMES = 16 };
+
+typedef struct busy_viewer {
+    stream_client client;
+    tarn_ack frames[BUSY_FRAMES];
+    uint64_t came_ns[BUSY_FRAMES];
+    int waiting;
+} busy_viewer;
+
+static void live(busy_viewer *viewer)
+{
+    stream_client *client = &viewer->client;
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
+    while (viewer->waiting > 0 && now_ns - viewer->came_ns[0] >= BUSY_MS * (uint64_t)1000000) {
+        const tarn_message message = {.kind = TARN_MESSAGE_ACK, .ack = viewer->frames[0]};
+        ws_client_tell(&client->ws, &message);
+        viewer->waiting--;
+        memmove(viewer->frames, viewer->frames + 1, (size_t)viewer->waiting * sizeof viewer->frames[0]);
+        memmove(viewer->came_ns, viewer->came_ns + 1, (size_t)viewer->waiting * sizeof viewer->came_ns[0]);
+    }
+    while (viewer->waiting < BUSY_FRAMES && stream_client_next(client, 5)) {
+        assert_int_equal(client->status, TARN_OK);
+        viewer->frames[viewer->waiting] = (tarn_ack){client->frame.head.epoch, client->frame.head.step};
+        viewer->came_ns[viewer->waiting++] = tarn_clock_monotonic_ns();
+    }
+}
+
+/// Both are late; only of the one behind a proxy can that be the network's fault.
+static void test_a_busy_viewer_gets_all_layers_unless_it_may_be_far_away(void **state)
+{
+    static busy_viewer direct, proxied;
+    stream_client_enter(&direct.client, server.port);
+    enter_through_proxy(&proxied.client);
+    for (int i = 0; i < 20; i++) { // on time, at first
+        stream_client_see(&direct.client);
+        stream_client_see(&proxied.client);
+    }
+    direct.client.ws.auto_ack = proxied.client.ws.auto_ack = 0;
+    const uint64_t until_ns = tarn_clock_monotonic_ns() + WS_CLIENT_WAIT_MS * (uint64_t)1000000;
+    while (proxied.client.frame.layers_present == proxied.client.frame.head.layer_count) {
+        live(&direct);
+        live(&proxied);
+        assert_true(tarn_clock_monotonic_ns() < until_ns);
+    }
+    assert_int_equal(direct.client.frame.layers_present, direct.client.frame.head.layer_count);
+    stream_client_close(&direct.client);
+    stream_client_close(&proxied.client);
+    (void)state;
+}
+
+static void say_view(stream_client *client, tarn_view view)
+{
+    const tarn_message message = {.kind = TARN_MESSAGE_VIEW, .view = view};
+    ws_client_tell(&client->ws, &message);
+}
+
+static void test_a_hidden_viewer_gets_nothing_and_then_a_key_frame(void **state)
+{
+    stream_client *client = *state, other;
+    stream_client_enter(&other, server.port); // keeps the tank running
+    say_view(client, (tarn_view){.hidden = 1});
+    while (stream_client_next(client, 500)) // what was on its way
+        continue;
+    const uint32_t number = client->frame.head.number;
+    for (int i = 0; i < 30; i++)
+        stream_client_see(&other);
+    assert_false(stream_client_next(client, 0));
+    say_view(client, (tarn_view){.hidden = 0});
+    stream_client_see(client);
+    assert_true(is_key(client));
+    assert_true(client->frame.head.number > number);
+    for (int i = 0; i < 10; i++)
+        stream_client_see(client);
+    stream_client_close(&other);
+}
+
+static void test_a_viewer_gets_no_more_than_it_asks_for(void **state)
+{
+    stream_client *client = *state;
+    while (!is_key(client) || client->frame.head.layer_count < 2)
+        stream_client_see(client);
+    const uint32_t first = client->frame.head.layers[0].particles;
+    say_view(client, (tarn_view){.particles = first + 1});
+    do
+        stream_client_see(client);
+    while (!is_key(client) || client->frame.layers_present > 1);
+    for (int i = 0; i < 20; i++) {
+        stream_client_see(client);
+        assert_int_equal(client->frame.layers_present, 1);
+        assert_true(client->frame.head.kind != TARN_STREAM_EXTRA);
+    }
+    // Less than the base frames' rate: key frames alone.
+    say_view(client, (tarn_view){.frames_per_s = 0.5f});
+    for (int keys = 0; keys < 2; keys = is_key(client) ? keys + 1 : 0)
+        stream_client_see(client);
+    for (int i = 0; i < 3; i++) {
+        stream_client_see(client);
+        assert_true(is_key(client));
+    }
+    say_view(client, (tarn_view){.hidden = 0});
+    do
+        stream_client_see(client);
+    while (is_key(client));
+}
+
+static void test_a_paused_tank_comes_with_all_layers_in_the_end(void **state)
+{
+    stream_client *client = *state;
+    say_view(client, (tarn_view){.particles = 1});
+    while (client->frame.layers_present > 1)
+        stream_client_see(client);
+    ws_client_control(&client->ws, TARN_CONTROL_PAUSE, NULL);
+    do
+        stream_client_see(client);
+    while (!(client->frame.head.flags & TARN_FRAME_FLAG_PAUSED) || !is_key(client));
+    assert_int_equal(client->frame.layers_present, 1);
+    const uint32_t number = client->frame.head.number;
+    say_view(client, (tarn_view){.particles = 0});
+    stream_client_see(client);
+    assert_int_equal(client->frame.layers_present, client->frame.head.layer_count);
+    assert_int_equal(client->frame.head.number, number); // the same frame
+    assert_int_equal(client->particles.count, particles_said(client));
+    ws_client_control(&client->ws, TARN_CONTROL_RESUME, NULL);
+    for (int i = 0; i < 10; i++)
+        stream_client_see(client);
 }
 
 static void test_metrics_count_what_is_sent(void **state)
 {
+    static const char *const kinds[] = {"key", "base", "extra"};
     stream_client *client = *state;
-    for (int i = 0; i < 20; i++)
+    double frames[3] = {0}, bytes[3] = {0};
+    char name[64];
+    for (int i = 0; i < 40; i++) {
         stream_client_see(client);
-    static const char *const names[] = {
-        "tarn_frames_by_kind_total{kind=\"key\"}",
-        "tarn_frames_by_kind_total{kind=\"base\"}",
-        "tarn_frames_by_kind_total{kind=\"extra\"}",
-        "tarn_frame_bytes_by_kind_total{kind=\"key\"}",
-        "tarn_frame_bytes_by_kind_total{kind=\"base\"}",
-        "tarn_frame_bytes_by_kind_total{kind=\"extra\"}",
-        "tarn_keys_asked_total",
-        "tarn_encoder_bytes",
-    };
-    for (int i = 0; i < 8; i++)
-        if (server_metric(server.port, names[i]) < 1)
-            fail_msg("%s is %g", names[i], server_metric(server.port, names[i]));
+        frames[client->frame.head.kind]++;
+        bytes[client->frame.head.kind] += (double)client->byte_count;
+    }
+    for (int k = 0; k < 3; k++) {
+        snprintf(name, sizeof name, "tarn_frames_by_kind_total{kind=\"%s\"}", kinds[k]);
+        if (server_metric(server.port, name) < frames[k])
+            fail_msg("%s is %g, %g came", name, server_metric(server.port, name), frames[k]);
+        snprintf(name, sizeof name, "tarn_frame_bytes_by_kind_total{kind=\"%s\"}", kinds[k]);
+        if (server_metric(server.port, name) < bytes[k])
+            fail_msg("%s is %g, %g came", name, server_metric(server.port, name), bytes[k]);
+    }
+    assert_true(server_metric(server.port, "tarn_keys_asked_total") >= 1);
+    assert_true(server_metric(server.port, "tarn_encoder_bytes") >= 1);
 }
 
 int main(void)
@@ -290,7 +435,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_fresh_start_begins_with_a_key_frame, begin, end),
         cmocka_unit_test(test_a_tank_that_is_set_back_begins_with_a_key_frame),
         cmocka_unit_test_setup_teardown(test_a_paused_tank_shows_a_key_frame_and_its_steps, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_slow_viewer_gets_less, begin, end),
+        cmocka_unit_test(test_a_slow_viewer_gets_less),
+        cmocka_unit_test(test_a_busy_viewer_gets_all_layers_unless_it_may_be_far_away),
+        cmocka_unit_test_setup_teardown(test_a_hidden_viewer_gets_nothing_and_then_a_key_frame, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_viewer_gets_no_more_than_it_asks_for, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_paused_tank_comes_with_all_layers_in_the_end, begin, end),
         cmocka_unit_test_setup_teardown(test_metrics_count_what_is_sent, begin, end),
     };
     return cmocka_run_group_tests_name("server_stream", tests, start, stop);

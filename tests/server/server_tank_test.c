@@ -132,7 +132,7 @@ static double drag(ws_client *client, float direction)
         steps[i] = frame.step;
     }
     assert_true(steps[2] > steps[0]);
-    ws_frame_velocity(client, &frame, velocity);
+    ws_client_velocity(client, velocity);
     ws_client_pointer(client, TARN_PHASE_UP, at, down, 0.3f);
     return velocity[0];
 }

@@ -1,13 +1,16 @@
-// What decides who is sent which frame, by itself: the plan of frames, the worker's end of
-// the socket, the frames that are kept, a viewer's rate.
+// What decides who is sent which frame when, by itself: the plan of frames, the worker's end of
+// the socket, the frames that are kept, stages, ceilings, a viewer's rate.
 #include "server/common/ipc.h"
 #include "server/gateway/fanout.h"
+#include "server/gateway/stages.h"
+#include "server/gateway/stream_traffic.h"
 #include "server/gateway/viewer_rate.h"
 #include "server/worker/frame_plan.h"
 #include "server/worker/worker_limits.h"
 #include "server/worker/worker_link.h"
 #include "tests/server/test_cmocka.h"
 
+#include <math.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -131,22 +134,23 @@ static void test_a_frame_that_others_refer_to_waits_until_it_is_sent(void **stat
     static uint8_t taken[1 << 16];
     const uint32_t bytes = 8 << 20; // more than a socket holds
     const tarn_ipc_sink sink = {0};
+    const tarn_ipc_stamps stamps = {1, 2, 3};
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     assert_int_equal(tarn_worker_link_open(&link, ends[0], &sink), TARN_OK);
     for (int i = 0; i < 2; i++) { // the first is being sent, the second may give way
         memset(tarn_worker_link_frame_space(&link, 0), 1 + i, bytes);
-        tarn_worker_link_frame_put(&link, 0, 1, bytes, i == 0);
+        tarn_worker_link_frame_put(&link, 0, 1, bytes, &stamps, i == 0);
         assert_int_equal(tarn_worker_link_frame_waits(&link, 0), i == 0);
         assert_int_equal(tarn_worker_link_flush(&link), TARN_OK);
         assert_false(tarn_worker_link_frame_waits(&link, 0));
     }
     memset(tarn_worker_link_frame_space(&link, 0), 3, bytes);
-    tarn_worker_link_frame_put(&link, 0, 1, bytes, 1);
+    tarn_worker_link_frame_put(&link, 0, 1, bytes, &stamps, 1);
     assert_true(tarn_worker_link_frame_waits(&link, 0));
     assert_int_equal(link.slots[0].replaced, 1);
     uint64_t got = 0;
-    while (got < 2 * ((uint64_t)bytes + TARN_IPC_HEADER_BYTES)) {
+    while (got < 2 * ((uint64_t)bytes + TARN_IPC_STAMPS_BYTES + TARN_IPC_HEADER_BYTES)) {
         assert_int_equal(tarn_worker_link_flush(&link), TARN_OK);
         const ssize_t count = read(ends[1], taken, sizeof taken);
         assert_true(count > 0);
@@ -313,6 +317,104 @@ static void test_frames_of_another_epoch_and_wrong_ones_are_refused(void **state
     assert_true(tarn_fanout_is_lost(&fanout, viewer.reference));
 }
 
+// ------------------------------------------------------------------------------------------------------------ stages
+
+static void test_stages_that_are_out_of_order_or_too_long_are_not_believed(void **state)
+{
+    (void)state;
+    static const tarn_ipc_stamps wrong[] = {{5, 4, 6}, {5, 7, 6}, {5, 6, 11}, {0, 0, UINT64_MAX}};
+    tarn_stages stages = {0};
+    for (int i = 0; i < 4; i++)
+        tarn_stages_frame(&stages, &wrong[i], 10);
+    tarn_stages_note(&stages, TARN_STAGE_WAIT, -0.001);
+    tarn_stages_note(&stages, TARN_STAGE_WAIT, 61);
+    tarn_stages_note(&stages, TARN_STAGE_WAIT, (double)NAN);
+    for (int s = 0; s < TARN_STAGE_COUNT; s++)
+        assert_int_equal(stages.count[s], 0);
+}
+
+static void test_stages_are_the_times_between_stamps(void **state)
+{
+    (void)state;
+    tarn_stages stages = {0};
+    const tarn_ipc_stamps stamps = {ms(1000), ms(1004), ms(1005)};
+    tarn_stages_frame(&stages, &stamps, ms(1007));
+    assert_true(fabs(stages.sum_s[TARN_STAGE_STEP] - 0.004) < 1e-9);
+    assert_true(fabs(stages.sum_s[TARN_STAGE_ENCODE] - 0.001) < 1e-9);
+    assert_true(fabs(stages.sum_s[TARN_STAGE_PASS] - 0.002) < 1e-9);
+    assert_int_equal(stages.count[TARN_STAGE_WAIT], 0);
+    for (int i = 0; i < 200; i++)
+        tarn_stages_note(&stages, TARN_STAGE_STEP, 0.020);
+    assert_true(fabs(stages.recent_s[TARN_STAGE_STEP] - 0.020) < 1e-6); // what is past is forgotten
+    assert_int_equal(stages.count[TARN_STAGE_STEP], 201);
+}
+
+// ----------------------------------------------------------------------------------------------------------- traffic
+
+enum { TRAFFIC_LAYERS = 2 };
+
+static tarn_stream_traffic traffic;
+
+/// Some seconds of 30 frames each: base and extra frames of 1000 bytes a layer in turns, and 100 particles a layer.
+static void flow(uint64_t *now_ns, int seconds)
+{
+    for (int i = 0; i < 30 * seconds; i++) {
+        tarn_fanout_frame frame = {.kind = i % 2 ? TARN_STREAM_EXTRA : TARN_STREAM_BASE, .layer_count = TRAFFIC_LAYERS};
+        for (uint32_t l = 0; l < TRAFFIC_LAYERS; l++) {
+            frame.cut_bytes[l] = 1000 * (l + 1);
+            frame.particles[l] = 100 * (l + 1);
+        }
+        *now_ns += 1000000000u / 30;
+        tarn_stream_traffic_note(&traffic, &frame, *now_ns);
+    }
+}
+
+static void test_ceilings_leave_what_fits(void **state)
+{
+    (void)state;
+    // All: 60 kB/s = 0.48 Mbit/s, 30 frames/s, 200 particles. Without extra frames: 0.24, 15. One layer: 0.12, 15, 100.
+    static const struct {
+        tarn_view view;
+        uint32_t level;
+        int keys_only;
+    } cases[] = {
+        {{.mbit_per_s = 0}, UINT32_MAX, 0},
+        {{.mbit_per_s = 0.50f, .frames_per_s = 31, .particles = 200}, UINT32_MAX, 0},
+        {{.mbit_per_s = 0.46f}, 1, 0},
+        {{.frames_per_s = 20}, 1, 0},
+        {{.particles = 199}, 0, 0},
+        {{.particles = 1}, 0, 0}, // the first layer, whatever it has
+        {{.mbit_per_s = 0.23f}, 0, 0},
+        {{.mbit_per_s = 0.11f}, 0, 1},
+        {{.frames_per_s = 5}, 0, 1},
+    };
+    uint64_t now_ns = ms(5000);
+    tarn_stream_traffic_init(&traffic);
+    assert_int_equal(tarn_stream_traffic_share(&traffic, &cases[8].view, now_ns).level, UINT32_MAX);
+    for (int seconds = 1; seconds < 9; seconds += 3) {
+        flow(&now_ns, seconds);
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+            const tarn_stream_share share = tarn_stream_traffic_share(&traffic, &cases[i].view, now_ns);
+            if (share.level != cases[i].level || share.keys_only != cases[i].keys_only)
+                fail_msg("case %zu: level %u, key frames only %d", i, share.level, share.keys_only);
+        }
+    }
+}
+
+static void test_a_young_stream_knows_its_particles_only(void **state)
+{
+    (void)state;
+    uint64_t now_ns = ms(5000);
+    tarn_fanout_frame key = {.kind = TARN_STREAM_KEY, .layer_count = 2, .cut_bytes = {9000, 18000}};
+    key.particles[0] = 100;
+    key.particles[1] = 200;
+    tarn_stream_traffic_init(&traffic);
+    tarn_stream_traffic_note(&traffic, &key, now_ns);
+    const tarn_view slow = {.mbit_per_s = 0.1f}, few = {.particles = 150};
+    assert_int_equal(tarn_stream_traffic_share(&traffic, &slow, now_ns + ms(33)).level, UINT32_MAX);
+    assert_int_equal(tarn_stream_traffic_share(&traffic, &few, now_ns + ms(33)).level, 0);
+}
+
 // -------------------------------------------------------------------------------------------------------------- rate
 
 enum { LAYERS = 4 };
@@ -326,7 +428,7 @@ static uint32_t live_a_second(uint64_t *now_ns, uint64_t delay_ms)
     const uint32_t layers = tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS);
     for (int i = 0; i < 20; i++) {
         *now_ns += ms(50);
-        tarn_viewer_rate_acknowledged(&rate, *now_ns - ms(delay_ms), *now_ns);
+        tarn_viewer_rate_acknowledged(&rate, *now_ns - ms(delay_ms), *now_ns, UINT64_MAX);
         assert_true(tarn_viewer_rate_layers(&rate, TARN_STREAM_BASE, LAYERS) <= layers);
     }
     return layers;
@@ -355,9 +457,9 @@ static void test_a_queue_costs_extra_frames_first_and_then_layers(void **state)
     uint64_t now_ns = ms(100000);
     live_a_second(&now_ns, 20);
     tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS);
-    for (int i = 0; i < 11; i++) { // one whole look of it, and no other
+    for (int i = 0; i < 21; i++) { // one whole look of it, and no other
         now_ns += ms(50);
-        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(90), now_ns);
+        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(90), now_ns, UINT64_MAX);
     }
     assert_true(tarn_viewer_rate_skips_extras(&rate));
     assert_int_equal(tarn_viewer_rate_layers(&rate, TARN_STREAM_BASE, LAYERS), LAYERS);
@@ -375,7 +477,7 @@ static void test_single_late_frames_and_small_queues_cost_nothing(void **state)
     live_a_second(&now_ns, 20);
     for (int i = 0; i < 400; i++) {
         now_ns += ms(50);
-        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(i % 4 == 0 ? 60 : 400), now_ns);
+        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(i % 4 == 0 ? 60 : 400), now_ns, UINT64_MAX);
     }
     assert_false(tarn_viewer_rate_skips_extras(&rate));
 }
@@ -400,6 +502,75 @@ static void test_layers_come_back_with_key_frames_after_a_calm_time(void **state
     assert_int_equal(live_a_second(&now_ns, 20), LAYERS);
 }
 
+static void test_late_acknowledgements_without_a_queue_cost_nothing(void **state)
+{
+    (void)state;
+    uint64_t now_ns = ms(100000);
+    live_a_second(&now_ns, 20);
+    for (int i = 0; i < 100; i++) {
+        now_ns += ms(50);
+        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(500), now_ns, ms(i % 4 == 0 ? 0 : 80));
+    }
+    assert_false(tarn_viewer_rate_skips_extras(&rate));
+    for (int i = 0; i < 40; i++) {
+        now_ns += ms(50);
+        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(500), now_ns, ms(80));
+    }
+    assert_true(tarn_viewer_rate_skips_extras(&rate));
+}
+
+static void test_a_viewer_gets_no_more_than_it_wants(void **state)
+{
+    (void)state;
+    uint64_t now_ns = ms(100000);
+    live_a_second(&now_ns, 20);
+    tarn_viewer_rate_bound(&rate, 1, 0);
+    assert_true(tarn_viewer_rate_skips_extras(&rate));
+    assert_int_equal(live_a_second(&now_ns, 20), 2);
+    tarn_viewer_rate_bound(&rate, UINT32_MAX, 0);
+    assert_int_equal(live_a_second(&now_ns, 20), LAYERS);
+    assert_false(tarn_viewer_rate_skips_extras(&rate));
+}
+
+static void test_an_idle_way_brings_back_what_was_left_out(void **state)
+{
+    (void)state;
+    uint64_t now_ns = ms(100000);
+    uint32_t shown = 1;
+    live_a_second(&now_ns, 20);
+    assert_false(tarn_viewer_rate_idle(&rate, now_ns)); // it has everything
+    for (int s = 0; s < 4; s++)
+        live_a_second(&now_ns, 200);
+    assert_int_equal(tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS), 1);
+    for (int s = 0; s < 40; s++) {
+        now_ns += ms(1000);
+        if (!tarn_viewer_rate_idle(&rate, now_ns))
+            continue;
+        const uint32_t layers = tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS);
+        assert_int_equal(layers, shown + 1);
+        shown = layers;
+    }
+    assert_int_equal(shown, LAYERS);
+    tarn_viewer_rate_bound(&rate, 1, 0);
+    tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS);
+    assert_false(tarn_viewer_rate_idle(&rate, now_ns + ms(100000))); // it wants no more
+}
+
+static void test_who_loses_the_chain_does_without_one_thing_more(void **state)
+{
+    (void)state;
+    uint64_t now_ns = ms(100000);
+    live_a_second(&now_ns, 20);
+    tarn_viewer_rate_lost(&rate, now_ns);
+    assert_true(tarn_viewer_rate_skips_extras(&rate));
+    assert_int_equal(live_a_second(&now_ns, 20), LAYERS);
+    tarn_viewer_rate_lost(&rate, now_ns);
+    assert_int_equal(live_a_second(&now_ns, 20), LAYERS - 1);
+    for (int i = 0; i < 2 * LAYERS; i++)
+        tarn_viewer_rate_lost(&rate, now_ns);
+    assert_int_equal(live_a_second(&now_ns, 20), 1);
+}
+
 /// A way that holds two layers: whether more fit is asked ever more rarely.
 static void test_what_was_too_much_comes_back_ever_more_slowly(void **state)
 {
@@ -412,7 +583,7 @@ static void test_what_was_too_much_comes_back_ever_more_slowly(void **state)
         layers = tarn_viewer_rate_layers(&rate, i % 20 == 0 ? TARN_STREAM_KEY : TARN_STREAM_BASE, LAYERS);
         raised[i / (20 * 120)] += layers > before && layers > 2;
         now_ns += ms(50);
-        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(layers > 2 ? 120 : 20), now_ns);
+        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(layers > 2 ? 120 : 20), now_ns, UINT64_MAX);
     }
     assert_true(raised[0] > raised[1]);
     assert_in_range(raised[1], 1, 6);
@@ -436,6 +607,14 @@ int main(void)
         cmocka_unit_test_setup(test_a_viewer_gets_everything_however_far_away_it_is, begin_rate),
         cmocka_unit_test_setup(test_a_queue_costs_extra_frames_first_and_then_layers, begin_rate),
         cmocka_unit_test_setup(test_single_late_frames_and_small_queues_cost_nothing, begin_rate),
+        cmocka_unit_test(test_stages_that_are_out_of_order_or_too_long_are_not_believed),
+        cmocka_unit_test(test_stages_are_the_times_between_stamps),
+        cmocka_unit_test(test_ceilings_leave_what_fits),
+        cmocka_unit_test(test_a_young_stream_knows_its_particles_only),
+        cmocka_unit_test_setup(test_a_viewer_gets_no_more_than_it_wants, begin_rate),
+        cmocka_unit_test_setup(test_an_idle_way_brings_back_what_was_left_out, begin_rate),
+        cmocka_unit_test_setup(test_late_acknowledgements_without_a_queue_cost_nothing, begin_rate),
+        cmocka_unit_test_setup(test_who_loses_the_chain_does_without_one_thing_more, begin_rate),
         cmocka_unit_test_setup(test_layers_come_back_with_key_frames_after_a_calm_time, begin_rate),
         cmocka_unit_test_setup(test_what_was_too_much_comes_back_ever_more_slowly, begin_rate),
     };

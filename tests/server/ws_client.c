@@ -66,6 +66,8 @@ static void take(ws_client *client, size_t count)
     client->have -= count;
 }
 
+const char *ws_client_headers = "";
+
 static int read_upgrade_answer(ws_client *client)
 {
     int status = 0;
@@ -95,9 +97,10 @@ int ws_client_open(ws_client *client, uint16_t port, const char *path, const cha
     int length =
         snprintf(request, sizeof request,
                  "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                 "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n%s%s%s%s%s%s\r\n",
+                 "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n%s%s%s%s%s%s%s\r\n",
                  path, port, subprotocol ? "Sec-WebSocket-Protocol: " : "", subprotocol ? subprotocol : "",
-                 subprotocol ? "\r\n" : "", origin ? "Origin: " : "", origin ? origin : "", origin ? "\r\n" : "");
+                 subprotocol ? "\r\n" : "", origin ? "Origin: " : "", origin ? origin : "", origin ? "\r\n" : "",
+                 ws_client_headers);
     int status = ws_send_raw(client->fd, request, (size_t)length) == 0 ? read_upgrade_answer(client) : 0;
     if (status != 101)
         ws_client_close(client);
@@ -199,7 +202,7 @@ static size_t find_message(const ws_client *client, ws_message *message)
     return header + (size_t)bytes;
 }
 
-/// Decodes what may be a frame of the stream, in room for what a key frame begins: of another tank it is another size.
+/// Decodes what may be a frame, in room for what a key frame begins: of another tank it is another size.
 static void see(ws_decoder *decoder, const ws_message *message)
 {
     tarn_stream_frame frame;
@@ -383,38 +386,15 @@ int ws_client_parameter(ws_client *client, const char *name, float value)
     return ws_client_tell(client, &message);
 }
 
-static tarn_status open_whole(const uint8_t *bytes, size_t byte_count, ws_frame *frame)
-{
-    const tarn_frame_header *header = &frame->whole.header;
-    const tarn_status status = tarn_frame_open(bytes, byte_count, &frame->whole);
-    if (status != TARN_OK)
-        return status;
-    frame->version = 1;
-    frame->kind = TARN_STREAM_KEY;
-    frame->layers = 1;
-    frame->epoch = header->epoch;
-    frame->flags = header->flags;
-    frame->step = header->step;
-    memcpy(frame->cells, header->cells, sizeof frame->cells);
-    memcpy(frame->orientation, header->orientation, sizeof frame->orientation);
-    frame->particle_count = header->particle_count;
-    frame->input_count = header->input_count;
-    for (uint32_t i = 0; i < frame->input_count; i++)
-        frame->inputs[i] = tarn_frame_input_at(&frame->whole, i);
-    return TARN_OK;
-}
-
 tarn_status ws_frame_open(const uint8_t *bytes, size_t byte_count, ws_frame *frame)
 {
-    const tarn_stream_head *head = &frame->stream.head;
-    const tarn_status status = tarn_stream_open(bytes, byte_count, &frame->stream);
-    if (status == TARN_E_VERSION)
-        return open_whole(bytes, byte_count, frame);
+    tarn_stream_frame opened;
+    const tarn_stream_head *head = &opened.head;
+    const tarn_status status = tarn_stream_open(bytes, byte_count, &opened);
     if (status != TARN_OK)
         return status;
-    frame->version = 2;
     frame->kind = (tarn_stream_kind)head->kind;
-    frame->layers = frame->stream.layers_present;
+    frame->layers = opened.layers_present;
     frame->epoch = head->epoch;
     frame->flags = head->flags;
     frame->step = head->step;
@@ -425,31 +405,17 @@ tarn_status ws_frame_open(const uint8_t *bytes, size_t byte_count, ws_frame *fra
         frame->particle_count += head->layers[l].particles;
     frame->input_count = head->input_count;
     for (uint32_t i = 0; i < frame->input_count; i++)
-        frame->inputs[i] = tarn_stream_input_at(&frame->stream, i);
+        frame->inputs[i] = tarn_stream_input_at(&opened, i);
     return TARN_OK;
 }
 
-static void add_velocities(const int8_t *velocities, uint32_t count, float scale_m_s, double velocity_m_s[3])
-{
-    for (uint32_t i = 0; i < count; i++)
-        for (int axis = 0; axis < 3; axis++)
-            velocity_m_s[axis] += velocities[4 * (size_t)i + (size_t)axis] * (double)scale_m_s / count;
-}
-
-void ws_frame_velocity(const ws_client *client, const ws_frame *frame, double velocity_m_s[3])
+void ws_client_velocity(const ws_client *client, double velocity_m_s[3])
 {
     const tarn_stream_particles *seen = &client->decoder.particles;
+    assert_int_equal(client->decoder.status, TARN_OK);
     memset(velocity_m_s, 0, 3 * sizeof(double));
-    if (frame->version == 2) {
-        assert_int_equal(client->decoder.status, TARN_OK);
-        add_velocities(seen->velocities, seen->count, seen->velocity_scale_m_s, velocity_m_s);
-        return;
-    }
-    const uint32_t count = frame->particle_count;
-    uint16_t *positions = malloc((size_t)count * 8 + 1);
-    int8_t *velocities = malloc((size_t)count * 4 + 1);
-    if (tarn_frame_decode(&frame->whole, positions, velocities, count) == TARN_OK)
-        add_velocities(velocities, count, frame->whole.header.velocity_scale_m_s, velocity_m_s);
-    free(positions);
-    free(velocities);
+    for (uint32_t i = 0; i < seen->count; i++)
+        for (int axis = 0; axis < 3; axis++)
+            velocity_m_s[axis] +=
+                seen->velocities[4 * (size_t)i + (size_t)axis] * (double)seen->velocity_scale_m_s / seen->count;
 }

@@ -2,12 +2,13 @@
 #ifndef TARN_TESTS_STORM_H
 #define TARN_TESTS_STORM_H
 
+#include "kernels/encoder.h"
 #include "server/common/scene.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { STORM_WHAT_BYTES = 320 };
+enum { STORM_WHAT_BYTES = 320, STORM_FRAME_BYTES_MAX = 64 << 20 };
 
 /// What a scene is put through.
 typedef struct storm_plan {
@@ -37,13 +38,14 @@ typedef struct storm_tank {
     const tarn_scene *scene;
     const storm_plan *plan;
     tarn_tank *tank;
+    tarn_encoder *encoder;
     storm_result *result;
     uint32_t seeded;
     uint32_t particles_max;
     float *positions_m, *velocities_m_s;
     uint32_t *ids;
     uint8_t *frame, *state;
-    size_t frame_bytes_max, state_bytes_max;
+    size_t state_bytes_max;
 } storm_tank;
 
 /// Random numbers: SplitMix64 (Steele, Lea & Flood 2014).

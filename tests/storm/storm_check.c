@@ -170,15 +170,19 @@ static bool check_bodies(storm_tank *storm)
 static bool check_frame(storm_tank *storm, uint32_t particles)
 {
     const tarn_tank_frame_info info = {.epoch = 1, .realtime_factor = 1.0f};
-    size_t bytes = 0;
-    tarn_frame frame;
-    tarn_status status = tarn_tank_encode(storm->tank, &info, storm->frame, storm->frame_bytes_max, &bytes);
+    tarn_stream_head head;
+    tarn_stream_frame frame;
+    uint32_t count = 0;
+    tarn_status status =
+        tarn_encoder_encode(storm->encoder, TARN_STREAM_KEY, &info, storm->frame, STORM_FRAME_BYTES_MAX, &head);
     if (status == TARN_OK)
-        status = tarn_frame_open(storm->frame, bytes, &frame);
+        status = tarn_stream_open(storm->frame, head.frame_bytes, &frame);
     if (status != TARN_OK)
         return storm_wrong(storm, "the frame: %s", tarn_status_text(status));
-    if (frame.header.particle_count != particles)
-        return storm_wrong(storm, "the frame has %u particles of %u", frame.header.particle_count, particles);
+    for (uint32_t layer = 0; layer < frame.head.layer_count; layer++)
+        count += frame.head.layers[layer].particles;
+    if (count != particles)
+        return storm_wrong(storm, "the frame has %u particles of %u", count, particles);
     return true;
 }
 

@@ -177,16 +177,23 @@ static bool check_rest(storm_tank *storm, const tarn_tank_report *report)
 static bool take_memory(storm_tank *storm)
 {
     storm->particles_max = tarn_tank_particles_max(storm->tank);
-    storm->frame_bytes_max = tarn_tank_frame_bytes_max(storm->tank);
     storm->state_bytes_max = tarn_tank_save_bytes_max(storm->tank);
     storm->positions_m = malloc((size_t)storm->particles_max * 3 * sizeof *storm->positions_m);
     storm->velocities_m_s = malloc((size_t)storm->particles_max * 3 * sizeof *storm->velocities_m_s);
     storm->ids = malloc((size_t)storm->particles_max * sizeof *storm->ids);
-    storm->frame = malloc(storm->frame_bytes_max);
+    storm->frame = malloc(STORM_FRAME_BYTES_MAX);
     storm->state = malloc(storm->state_bytes_max);
     return (storm->positions_m != NULL && storm->velocities_m_s != NULL && storm->ids != NULL && storm->frame != NULL &&
             storm->state != NULL) ||
            storm_wrong(storm, "out of memory");
+}
+
+static bool make_encoder(storm_tank *storm)
+{
+    tarn_encoder_desc desc;
+    tarn_encoder_desc_default(&desc);
+    const tarn_status status = tarn_encoder_create(storm->tank, &desc, &storm->encoder);
+    return status == TARN_OK || storm_wrong(storm, "the encoder: %s", tarn_status_text(status));
 }
 
 static void free_memory(storm_tank *storm)
@@ -227,11 +234,13 @@ void storm_run(const tarn_scene *scene, const storm_plan *plan, storm_result *re
         strncpy(result->what, tarn_status_text(status), sizeof result->what - 1);
         return;
     }
-    if (tarn_tank_create(device, &scene->tank, &storm.tank, result->what, sizeof result->what) == TARN_OK)
+    if (tarn_tank_create(device, &scene->tank, &storm.tank, result->what, sizeof result->what) == TARN_OK &&
+        make_encoder(&storm))
         put_through(&storm);
     if (result->steps > 0)
         result->step_mean_ms /= (double)result->steps;
     free_memory(&storm);
+    tarn_encoder_destroy(storm.encoder);
     tarn_tank_destroy(storm.tank);
     tarn_device_destroy(device);
 }

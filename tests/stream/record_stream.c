@@ -17,8 +17,8 @@ typedef struct record_options {
 static const char usage[] =
     "usage: record_stream SCENE.json OUTPUT.bin [--frames N] [--first STEPS] [--every STEPS] [--key FRAMES]\n"
     "           [--base FRAMES] [--bits B] [--layers N] [--reset FRAME]\n"
-    "  every so many frames is a key or a base frame, the others are extra frames; before frame --reset (0: never)\n"
-    "  the tank starts afresh\n";
+    "  OUTPUT \"-\" is standard output; every so many frames is a key or a base frame, the others are extra frames;\n"
+    "  before frame --reset (0: never) the tank starts afresh\n";
 
 static tarn_stream_kind kind_of(const record_options *o, uint32_t frame)
 {
@@ -132,7 +132,7 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return 2;
     }
-    FILE *file = fopen(o.output, "wb");
+    FILE *file = strcmp(o.output, "-") == 0 ? stdout : fopen(o.output, "wb");
     if (file == NULL) {
         fprintf(stderr, "record_stream: %s can't be written\n", o.output);
         return 1;

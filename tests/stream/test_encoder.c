@@ -369,6 +369,158 @@ static void a_frame_left_out_is_noticed(void **state)
     close_stage(&s);
 }
 
+static tarn_tank_desc block_of(uint16_t nx, uint16_t ny, uint16_t nz, float share)
+{
+    tarn_tank_desc desc;
+    tarn_tank_desc_default(&desc);
+    desc.cells[0] = nx;
+    desc.cells[1] = ny;
+    desc.cells[2] = nz;
+    desc.block_count = share > 0.0f;
+    for (int a = 0; a < 3; a++)
+        desc.blocks[0].max_m[a] = (float)desc.cells[a] * desc.cell_m * (a == 0 ? share : 1.0f);
+    return desc;
+}
+
+static stage open_block(const tarn_tank_desc *desc)
+{
+    tarn_encoder_desc how;
+    tarn_encoder_desc_default(&how);
+    return open_stage(&one_thread, desc, &how);
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/// A particle's quanta along x, y and z in one number.
+static uint64_t quanta_of(const double quanta[3])
+{
+    return (uint64_t)quanta[0] << 32 | (uint64_t)quanta[1] << 16 | (uint64_t)quanta[2];
+}
+
+/// Every particle that an export has is in the frame, in its quantum, and the velocities' mean is theirs.
+static void a_key_frame_shows_what_exports_have(void **state)
+{
+    (void)state;
+    const tarn_tank_desc desc = block_of(30, 20, 12, 0.5f);
+    stage s = open_block(&desc);
+    for (int i = 0; i < 20; i++)
+        step(&s);
+    encode(&s, TARN_STREAM_KEY);
+    assert_int_equal(show(&s, s.head.layer_count), TARN_OK);
+    const uint32_t n = particle_count(&s), to_quanta = s.seen.unit_bits - s.head.place_bits;
+    assert_int_equal(s.seen.count, n);
+    float *positions = malloc((size_t)n * 3 * sizeof *positions),
+          *velocities = malloc((size_t)n * 3 * sizeof *positions);
+    uint64_t *found = malloc((size_t)n * sizeof *found), *wanted = malloc((size_t)n * sizeof *wanted);
+    uint32_t count, different = 0;
+    double mean_seen = 0.0, mean_exact = 0.0;
+    assert_int_equal(tarn_tank_particles(s.tank, positions, velocities, NULL, n, &count), TARN_OK);
+    for (size_t i = 0; i < n; i++) {
+        double seen[3], exact[3];
+        for (size_t a = 0; a < 3; a++) {
+            seen[a] = s.seen.positions[4 * i + a] >> to_quanta;
+            exact[a] = (double)positions[3 * i + a] / (double)desc.cell_m * (1 << s.head.place_bits);
+        }
+        found[i] = quanta_of(seen);
+        wanted[i] = quanta_of(exact);
+        mean_seen += s.seen.velocities[4 * i] * (double)s.seen.velocity_scale_m_s / n;
+        mean_exact += (double)velocities[3 * i] / n;
+    }
+    qsort(found, n, sizeof *found, compare_u64);
+    qsort(wanted, n, sizeof *wanted, compare_u64);
+    for (uint32_t i = 0; i < n; i++)
+        different += found[i] != wanted[i];
+    // Copies are rounded to floats, which may move a particle across the border of a quantum, here and there.
+    assert_true(different * 100 < n);
+    assert_true(mean_exact > 0.1);
+    if (fabs(mean_seen - mean_exact) > 0.05 * mean_exact)
+        fail_msg("the mean velocity is %g m/s, seen at %g m/s", mean_exact, mean_seen);
+    free(positions);
+    free(velocities);
+    free(found);
+    free(wanted);
+    close_stage(&s);
+}
+
+/// Red on the left, green with some blue on the right: every particle has its side's colour.
+static void frames_carry_the_dye(void **state)
+{
+    (void)state;
+    tarn_tank_desc desc = block_of(20, 12, 12, 0.5f);
+    const float middle_m = desc.blocks[0].max_m[0];
+    desc.block_count = 2;
+    desc.blocks[1] = desc.blocks[0];
+    desc.blocks[1].min_m[0] = middle_m;
+    desc.blocks[1].max_m[0] = 2.0f * middle_m;
+    memcpy(desc.blocks[0].colour, (uint8_t[4]){255, 0, 0, 255}, 4);
+    memcpy(desc.blocks[1].colour, (uint8_t[4]){18, 240, 128, 255}, 4);
+    stage s = open_block(&desc);
+    encode(&s, TARN_STREAM_KEY);
+    assert_int_equal(show(&s, s.head.layer_count), TARN_OK);
+    assert_int_equal(s.head.flags, TARN_FRAME_FLAG_COLOURS);
+    assert_int_equal(s.head.body_count, 0);
+    uint32_t left = 0;
+    for (size_t i = 0; i < s.seen.count; i++) {
+        const int is_left = s.seen.positions[4 * i] < 10 << s.seen.unit_bits;
+        left += (uint32_t)is_left;
+        // 18 / 255 of 7 is nearest to 0, 240 / 255 of 7 to 7, 128 / 255 of 3 to 2
+        assert_int_equal(s.seen.positions[4 * i + 3], is_left ? 7 << 5 : 7 << 2 | 2);
+    }
+    assert_true(left > s.seen.count / 3 && left < 2 * s.seen.count / 3);
+    close_stage(&s);
+}
+
+static void a_frame_says_what_it_was_told(void **state)
+{
+    (void)state;
+    const tarn_tank_desc desc = block_of(8, 8, 8, 0.5f);
+    const tarn_frame_input input = {7, 42};
+    const tarn_tank_frame_info info = {.epoch = 3,
+                                       .flags = TARN_FRAME_FLAG_PAUSED,
+                                       .server_time_us = 99,
+                                       .realtime_factor = 0.5f,
+                                       .input_count = 1,
+                                       .inputs = &input};
+    tarn_stream_frame frame;
+    stage s = open_block(&desc);
+    step(&s);
+    assert_int_equal(tarn_encoder_encode(s.encoder, TARN_STREAM_KEY, &info, s.bytes, 100, &s.head), TARN_E_SPACE);
+    assert_int_equal(tarn_encoder_encode(s.encoder, TARN_STREAM_BASE, &info, s.bytes, FRAME_BYTES_MAX, &s.head),
+                     TARN_OK);
+    assert_int_equal(tarn_stream_open(s.bytes, s.head.frame_bytes, &frame), TARN_OK);
+    assert_int_equal(frame.head.kind, TARN_STREAM_KEY); // since there was no room for the one before
+    assert_int_equal(frame.head.step, 1);
+    assert_int_equal(frame.head.epoch, 3);
+    assert_int_equal(frame.head.flags, TARN_FRAME_FLAG_PAUSED);
+    assert_int_equal(frame.head.server_time_us, 99);
+    assert_true(frame.head.realtime_factor == 0.5f);
+    assert_int_equal(frame.head.input_count, 1);
+    assert_int_equal(tarn_stream_input_at(&frame, 0).viewer_id, 7);
+    assert_int_equal(tarn_stream_input_at(&frame, 0).sequence, 42);
+    close_stage(&s);
+}
+
+static void full_and_empty_tanks_have_frames(void **state)
+{
+    (void)state;
+    for (int full = 0; full < 2; full++) {
+        const tarn_tank_desc desc = block_of(12, 12, 12, (float)full);
+        stage s = open_block(&desc);
+        for (uint32_t frame = 0; frame < 6; frame++) {
+            step(&s);
+            encode(&s, kind_at(frame));
+            assert_int_equal(show(&s, s.head.layer_count), TARN_OK);
+            assert_int_equal(s.seen.count, particle_count(&s));
+            assert_int_equal(s.seen.count > 0, full);
+        }
+        close_stage(&s);
+    }
+}
+
 static void what_cannot_be_is_refused(void **state)
 {
     (void)state;
@@ -398,6 +550,10 @@ int main(void)
         cmocka_unit_test(cut_frames_give_their_layers),
         cmocka_unit_test(what_is_seen_comes_first),
         cmocka_unit_test(a_frame_left_out_is_noticed),
+        cmocka_unit_test(a_key_frame_shows_what_exports_have),
+        cmocka_unit_test(frames_carry_the_dye),
+        cmocka_unit_test(a_frame_says_what_it_was_told),
+        cmocka_unit_test(full_and_empty_tanks_have_frames),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests_name("encoder", tests, NULL, NULL);

@@ -263,47 +263,6 @@ static void busy_desc(tarn_tank_desc *desc)
     desc->blocks[0] = (tarn_fluid_block){.max_m = {0.5f, 0.4f, 1.0f}, .colour = {255, 0, 0, 255}};
 }
 
-/// Red on the left, green with some blue on the right: every particle of the frame has its side's colour.
-static void frames_carry_the_dye(void **state)
-{
-    (void)state;
-    tarn_device *device = open_device(2);
-    tarn_tank_desc desc;
-    tarn_tank_desc_default(&desc);
-    const float middle_m = 0.5f * (float)desc.cells[0] * desc.cell_m;
-    desc.block_count = 2;
-    desc.blocks[0] = (tarn_fluid_block){.max_m = {middle_m, 0.3f, 1.0f}, .colour = {255, 0, 0, 255}};
-    desc.blocks[1] = (tarn_fluid_block){
-        .min_m = {middle_m, 0.0f, 0.0f}, .max_m = {2.0f * middle_m, 0.3f, 1.0f}, .colour = {18, 240, 128, 255}};
-    tarn_tank *tank = open_tank(device, &desc);
-    const size_t bytes_max = tarn_tank_frame_bytes_max(tank);
-    uint8_t *bytes = malloc(bytes_max);
-    const tarn_tank_frame_info info = {.epoch = 1};
-    size_t byte_count;
-    tarn_frame frame;
-    assert_int_equal(tarn_tank_encode(tank, &info, bytes, bytes_max, &byte_count), TARN_OK);
-    assert_int_equal(tarn_frame_open(bytes, byte_count, &frame), TARN_OK);
-    assert_int_equal(frame.has_colours, 1);
-    assert_int_equal(frame.header.body_count, 0);
-    const uint32_t n = frame.header.particle_count;
-    uint16_t *positions = malloc((size_t)n * 4 * sizeof *positions);
-    int8_t *velocities = malloc((size_t)n * 4);
-    assert_int_equal(tarn_frame_decode(&frame, positions, velocities, n), TARN_OK);
-    uint32_t left = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        const int is_left = positions[4 * i] < 16 * desc.cells[0]; // 32 a cell
-        left += (uint32_t)is_left;
-        // 18 / 255 of 7 is nearest to 0, 240 / 255 of 7 to 7, 128 / 255 of 3 to 2
-        assert_int_equal(positions[4 * i + 3], is_left ? 7 << 5 : 7 << 2 | 2);
-    }
-    assert_true(left > n / 3 && left < 2 * n / 3);
-    free(bytes);
-    free(positions);
-    free(velocities);
-    tarn_tank_destroy(tank);
-    tarn_device_destroy(device);
-}
-
 static void turn(tarn_tank *tank, int step)
 {
     const float angle = 0.02f * (float)(step % 40), c = 1.0f / sqrtf(1.0f + angle * angle);
@@ -561,7 +520,6 @@ int main(void)
         cmocka_unit_test(tank_may_run_dry),
         cmocka_unit_test(spray_makes_way_at_the_cap),
         cmocka_unit_test(thinned_out_liquid_is_reseeded),
-        cmocka_unit_test(frames_carry_the_dye),
         cmocka_unit_test(turned_tank_lets_water_find_its_level),
         cmocka_unit_test(wrong_sources_are_refused),
         cmocka_unit_test(solids_are_not_reseeded),

@@ -232,14 +232,6 @@ static void full_and_empty_tanks_work(void **state)
         for (int step = 0; step < 30; step++)
             assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
         check_particles(tank);
-        const size_t bytes = tarn_tank_frame_bytes_max(tank);
-        uint8_t *frame = malloc(bytes);
-        size_t byte_count;
-        tarn_frame view;
-        const tarn_tank_frame_info info = {.epoch = 1};
-        assert_int_equal(tarn_tank_encode(tank, &info, frame, bytes, &byte_count), TARN_OK);
-        assert_int_equal(tarn_frame_open(frame, byte_count, &view), TARN_OK);
-        free(frame);
         tarn_tank_destroy(tank);
     }
     tarn_device_destroy(device);
@@ -411,75 +403,6 @@ static void parameters_have_ranges_and_names(void **state)
     tarn_device_destroy(device);
 }
 
-static int compare_u64(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-/// Every particle appears in the frame, at the place that its quantized position says.
-static void frame_decodes_to_the_particles(void **state)
-{
-    (void)state;
-    tarn_device *device = open_device(2, NULL);
-    const tarn_tank_desc desc = half_full(30, 20, 12);
-    tarn_tank *tank = open_tank(device, &desc);
-    for (int step = 0; step < 20; step++)
-        assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
-    const uint32_t n = (uint32_t)tarn_tank_desc_particles(&desc);
-    const size_t bytes_max = tarn_tank_frame_bytes_max(tank);
-    uint8_t *bytes = malloc(bytes_max);
-    const tarn_frame_input input = {7, 42};
-    const tarn_tank_frame_info info = {
-        .epoch = 3, .server_time_us = 99, .realtime_factor = 0.5f, .input_count = 1, .inputs = &input};
-    size_t byte_count;
-    assert_int_equal(tarn_tank_encode(tank, &info, bytes, 100, &byte_count), TARN_E_SPACE);
-    assert_int_equal(tarn_tank_encode(tank, &info, bytes, bytes_max, &byte_count), TARN_OK);
-    tarn_frame frame;
-    assert_int_equal(tarn_frame_open(bytes, byte_count, &frame), TARN_OK);
-    assert_int_equal(frame.header.particle_count, n);
-    assert_int_equal(frame.header.step, 20);
-    assert_int_equal(frame.header.epoch, 3);
-    assert_int_equal(tarn_frame_input_at(&frame, 0).sequence, 42);
-
-    uint16_t *quantized = malloc((size_t)n * 4 * sizeof *quantized);
-    int8_t *velocities = malloc((size_t)n * 4);
-    float *positions = malloc((size_t)n * 3 * sizeof *positions), *exact = malloc((size_t)n * 3 * sizeof *exact);
-    uint64_t *found = malloc((size_t)n * sizeof *found), *wanted = malloc((size_t)n * sizeof *wanted);
-    assert_int_equal(tarn_frame_decode(&frame, quantized, velocities, n), TARN_OK);
-    uint32_t count;
-    assert_int_equal(tarn_tank_particles(tank, positions, exact, NULL, n, &count), TARN_OK);
-    double mean_frame = 0.0, mean_exact = 0.0;
-    for (uint32_t i = 0; i < n; i++) {
-        found[i] = wanted[i] = 0;
-        for (int a = 0; a < 3; a++) {
-            found[i] = found[i] << 16 | quantized[4 * i + (uint32_t)a];
-            wanted[i] =
-                wanted[i] << 16 | (uint64_t)((double)positions[3 * i + (uint32_t)a] / (double)desc.cell_m * 32.0);
-        }
-        mean_frame += velocities[4 * i] * (double)frame.header.velocity_scale_m_s / n;
-        mean_exact += (double)exact[3 * i] / n;
-    }
-    qsort(found, n, sizeof *found, compare_u64);
-    qsort(wanted, n, sizeof *wanted, compare_u64);
-    uint32_t different = 0;
-    for (uint32_t i = 0; i < n; i++)
-        different += found[i] != wanted[i];
-    // Copies are rounded to floats, which may move a particle across the border of a quantum, here and there.
-    assert_true(different * 100 < n);
-    assert_true(mean_exact > 0.1);
-    assert_true(fabs(mean_frame - mean_exact) < 0.05 * mean_exact);
-    free(bytes);
-    free(quantized);
-    free(velocities);
-    free(positions);
-    free(exact);
-    free(found);
-    free(wanted);
-    tarn_tank_destroy(tank);
-    tarn_device_destroy(device);
-}
-
 /// A particle keeps its id when it changes tiles: between two steps nobody moves farther than the fastest can.
 /// Marks the tile that a point is in.
 static void mark_tile(const tarn_tank_desc *desc, const float *at_m, float off_cells, uint8_t *bits)
@@ -595,58 +518,6 @@ static void fast_water_flies_straight(void **state)
     tarn_device_destroy(device);
 }
 
-enum { NODES = 4 }; // of a tile's velocity grid, per axis
-
-static float node_velocity(int node, int axis)
-{
-    static const float slope[3][3] = {{1.0f, 0.0f, 0.5f}, {0.25f, -1.0f, 0.0f}, {-0.5f, 0.25f, 0.75f}};
-    float velocity = 0.0f;
-    for (int a = 0, rest = node; a < 3; a++, rest /= NODES)
-        velocity += slope[axis][a] * (float)(rest % NODES);
-    return velocity;
-}
-
-/// One tile, each node of whose grid is a block with a velocity of its own; the first block is left out, so that its
-/// node has the mean of its three neighbours.
-static void frame_velocities_are_those_of_the_blocks(void **state)
-{
-    (void)state;
-    tarn_device *device = open_device(1, NULL);
-    tarn_tank_desc desc = half_full(8, 8, 8);
-    desc.block_count = 0;
-    float fastest = 0.0f;
-    for (int node = 1; node < NODES * NODES * NODES; node++) {
-        tarn_fluid_block *block = &desc.blocks[desc.block_count++];
-        for (int a = 0, rest = node; a < 3; a++, rest /= NODES) {
-            block->min_m[a] = 2.0f * (float)(rest % NODES) * desc.cell_m;
-            block->max_m[a] = block->min_m[a] + 2.0f * desc.cell_m;
-            block->velocity_m_s[a] = node_velocity(node, a);
-            fastest = fmaxf(fastest, fabsf(block->velocity_m_s[a]));
-        }
-    }
-    tarn_tank *tank = open_tank(device, &desc);
-    const size_t bytes_max = tarn_tank_frame_bytes_max(tank);
-    uint8_t *bytes = malloc(bytes_max);
-    assert_non_null(bytes);
-    const tarn_tank_frame_info info = {.epoch = 1};
-    size_t byte_count;
-    tarn_frame frame;
-    assert_int_equal(tarn_tank_encode(tank, &info, bytes, bytes_max, &byte_count), TARN_OK);
-    assert_int_equal(tarn_frame_open(bytes, byte_count, &frame), TARN_OK);
-    assert_true(fabsf(frame.header.velocity_scale_m_s * 127.0f - fastest) < 1e-4f * fastest);
-    for (int a = 0; a < 3; a++)
-        for (int node = 0; node < NODES * NODES * NODES; node++) {
-            const float wanted =
-                node > 0 ? node_velocity(node, a)
-                         : (node_velocity(1, a) + node_velocity(NODES, a) + node_velocity(NODES * NODES, a)) / 3.0f;
-            const float found = (float)(int8_t)frame.payloads[a * NODES * NODES * NODES + node];
-            assert_true(fabsf(found - wanted / frame.header.velocity_scale_m_s) < 1.0f);
-        }
-    free(bytes);
-    tarn_tank_destroy(tank);
-    tarn_device_destroy(device);
-}
-
 /// A puddle in the middle of a large tank costs about what it costs in a small one: the same tiles, and memory for
 /// them.
 static void work_follows_the_liquid(void **state)
@@ -694,11 +565,9 @@ int main(void)
         cmocka_unit_test(the_fastest_is_what_moved_farthest),
         cmocka_unit_test(reset_gives_the_first_state_again),
         cmocka_unit_test(parameters_have_ranges_and_names),
-        cmocka_unit_test(frame_decodes_to_the_particles),
         cmocka_unit_test(tiles_are_those_with_particles),
         cmocka_unit_test(ids_stay_with_their_particles),
         cmocka_unit_test(fast_water_flies_straight),
-        cmocka_unit_test(frame_velocities_are_those_of_the_blocks),
         cmocka_unit_test(work_follows_the_liquid),
     };
     return cmocka_run_group_tests_name("tank", tests, NULL, NULL);

@@ -1,10 +1,13 @@
-// The parts of `tarn load` that need no server: who it may load, times, numbers of frames, and its WebSocket client
-// against a peer that says what the test wants, in pieces of any size.
-#include "server/tool/load/load_frame.h"
+// The parts of `tarn load` that need no server: who it may load, times, what frames have to do with one another and
+// which of them are decoded, and its WebSocket client against a peer that says what the test wants, in pieces of any
+// size.
+#include "server/tool/load/load_check.h"
 #include "server/tool/load/load_frame_log.h"
 #include "server/tool/load/load_histogram.h"
 #include "server/tool/load/load_socket.h"
 #include "server/tool/load/load_target.h"
+#include "tests/protocol/golden_streams.h"
+#include "tests/protocol/golden_vectors.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -110,6 +113,198 @@ static void frames_are_numbered_as_they_were_made(void **state)
     assert_int_equal(load_frame_log_note(log, 0, 0), 2); // epochs wrap around
     assert_int_equal(load_frame_log_note(log, UINT32_MAX, 7), 1);
     free(log);
+}
+
+// ---- what viewers are sent ----
+
+static load_frame_head frame_of(tarn_stream_kind kind, uint32_t number, uint32_t reference, uint64_t step)
+{
+    return (load_frame_head){.kind = kind, .epoch = 7, .number = number, .reference = reference, .step = step};
+}
+
+/// @return whether the chain refuses it
+static bool refuses(load_chain *chain, const load_frame_head *head)
+{
+    return load_chain_take(chain, head) != NULL;
+}
+
+static void a_viewer_can_decode_what_it_was_sent_before(void **state)
+{
+    (void)state;
+    const load_frame_head key = frame_of(TARN_STREAM_KEY, 5, 5, 10), base = frame_of(TARN_STREAM_BASE, 7, 5, 12),
+                          extra = frame_of(TARN_STREAM_EXTRA, 9, 7, 12);
+    load_chain chain = {0};
+    assert_true(refuses(&chain, &base)); // before any key frame
+    assert_false(refuses(&chain, &key));
+    assert_false(refuses(&chain, &base));
+    assert_false(refuses(&chain, &extra));
+    assert_true(refuses(&chain, &extra)); // again
+
+    static const struct {
+        tarn_stream_kind kind;
+        uint32_t epoch, number, reference;
+        uint64_t step;
+        bool wrong;
+    } next[] = {
+        {TARN_STREAM_EXTRA, 7, 10, 7, 13, false}, {TARN_STREAM_BASE, 7, 10, 7, 13, false},
+        {TARN_STREAM_KEY, 7, 10, 10, 13, false},  {TARN_STREAM_KEY, 8, 0, 0, 0, false},
+        {TARN_STREAM_EXTRA, 7, 10, 9, 13, true},  {TARN_STREAM_BASE, 7, 10, 5, 13, true},
+        {TARN_STREAM_BASE, 8, 10, 7, 13, true},   {TARN_STREAM_KEY, 7, 9, 9, 13, true},
+        {TARN_STREAM_KEY, 7, 10, 10, 11, true},   {TARN_STREAM_EXTRA, 7, 10, 7, 11, true},
+    };
+    for (size_t i = 0; i < sizeof next / sizeof next[0]; i++) {
+        load_chain here = {.begun = true, .epoch = 7, .number = 9, .reference = 7, .step = 12};
+        load_frame_head head = frame_of(next[i].kind, next[i].number, next[i].reference, next[i].step);
+        head.epoch = next[i].epoch;
+        if (refuses(&here, &head) != next[i].wrong) {
+            fail_msg("case %zu", i);
+        }
+        load_frame_head after = frame_of(TARN_STREAM_BASE, next[i].number + 1, next[i].number, next[i].step);
+        after.epoch = next[i].epoch;
+        const bool is_reference =
+            next[i].kind == TARN_STREAM_KEY || (next[i].kind == TARN_STREAM_BASE && !next[i].wrong);
+        assert_int_equal(refuses(&here, &after), !is_reference);
+    }
+    load_chain wrapping = {.begun = true, .epoch = 7, .number = UINT32_MAX, .reference = UINT32_MAX};
+    const load_frame_head zero = frame_of(TARN_STREAM_BASE, 0, UINT32_MAX, 0);
+    assert_false(refuses(&wrapping, &zero));
+}
+
+static void golden_streams_are_read_and_decoded(void **state)
+{
+    (void)state;
+    static uint8_t bytes[GOLDEN_BYTES_MAX];
+    for (int i = 0; i < golden_stream_count(); i++) {
+        size_t byte_count = golden_stream_encode(i, bytes, sizeof bytes), used = 0, frame_bytes;
+        load_decoder decoder = {0}, late = {0};
+        load_chain chain = {0};
+        const uint8_t *frame;
+        for (int k = 0; (frame = golden_stream_next(bytes, byte_count, &used, &frame_bytes)) != NULL; k++) {
+            tarn_stream_frame opened;
+            load_frame_head head;
+            size_t head_bytes = frame_bytes < LOAD_FRAME_HEAD_BYTES_MAX ? frame_bytes : LOAD_FRAME_HEAD_BYTES_MAX;
+            assert_int_equal(tarn_stream_open(frame, frame_bytes, &opened), TARN_OK);
+            assert_int_equal(load_frame_head_read(frame, head_bytes, frame_bytes, &head), TARN_OK);
+            assert_int_equal(head.kind, opened.head.kind);
+            assert_int_equal(head.layers, opened.layers_present);
+            assert_int_equal(head.number, opened.head.number);
+            assert_int_equal(head.step, opened.head.step);
+            assert_ptr_equal(head.inputs, opened.inputs);
+            assert_int_equal(load_frame_head_read(frame, head_bytes, frame_bytes - 1, &head), TARN_E_MALFORMED);
+            assert_int_equal(load_frame_head_read(frame, head_bytes, frame_bytes + 1, &head), TARN_E_MALFORMED);
+            assert_null(load_chain_take(&chain, &head));
+            const tarn_status status = load_decoder_take(&decoder, frame, frame_bytes);
+            // What was cut off before is missed where it comes back.
+            if (status != TARN_OK && strcmp(golden_stream_name(i), "stream-cut") != 0) {
+                fail_msg("%s, frame %d: %s", golden_stream_name(i), k, tarn_status_text(status));
+            }
+            if (k > 0 && opened.head.kind != TARN_STREAM_KEY && late.stream == NULL) {
+                assert_int_equal(load_decoder_take(&late, frame, frame_bytes), TARN_E_STATE);
+            }
+        }
+        load_decoder_free(&decoder);
+    }
+}
+
+/// What the checks below told and ask for.
+typedef struct checked {
+    uint32_t done, wrong;
+    const void *turn;
+} checked;
+
+static void on_checked(void *user, tarn_status status)
+{
+    checked *c = user;
+    c->done++;
+    c->wrong += status != TARN_OK;
+}
+
+static const void *choose(void *user)
+{
+    return ((checked *)user)->turn;
+}
+
+/// Sends the frames of "stream-extra", of kinds k e e b e, to a viewer; `spoilt` is the number of one that is wrong.
+/// @return how many were taken
+static uint32_t send_stream(load_checks *checks, const void *viewer, int spoilt)
+{
+    static uint8_t bytes[GOLDEN_BYTES_MAX];
+    size_t byte_count = golden_stream_encode(2, bytes, sizeof bytes), used = 0, frame_bytes;
+    const uint8_t *frame;
+    uint32_t taken = 0;
+    assert_string_equal(golden_stream_name(2), "stream-extra");
+    for (int i = 0; (frame = golden_stream_next(bytes, byte_count, &used, &frame_bytes)) != NULL; i++) {
+        tarn_stream_frame opened;
+        assert_int_equal(tarn_stream_open(frame, frame_bytes, &opened), TARN_OK);
+        uint8_t *room = load_checks_frame(checks, viewer, (tarn_stream_kind)opened.head.kind, frame_bytes, 1);
+        if (room == NULL) {
+            continue;
+        }
+        taken++;
+        memcpy(room, frame, frame_bytes);
+        room[frame_bytes - 1] ^= i == spoilt;
+        load_checks_frame_end(checks, viewer);
+        uv_run(checks->loop, UV_RUN_DEFAULT);
+    }
+    return taken;
+}
+
+static void one_viewer_at_a_time_is_followed(void **state)
+{
+    (void)state;
+    static const char viewers[2];
+    const void *a = &viewers[0], *b = &viewers[1];
+    uv_loop_t loop;
+    checked told = {.turn = a};
+    load_checks checks = {.loop = &loop, .every = 2, .choose = choose, .done = on_checked, .user = &told};
+    assert_int_equal(uv_loop_init(&loop), 0);
+    load_checks_init(&checks);
+    assert_int_equal(send_stream(&checks, b, -1), 0);
+    assert_int_equal(send_stream(&checks, a, -1), 5);
+    assert_int_equal(told.done, 5);
+    told.turn = b;
+    assert_int_equal(send_stream(&checks, a, -1), 0); // its next key frame ended that
+    assert_int_equal(send_stream(&checks, b, -1), 5);
+    load_checks_leave(&checks, b);
+    assert_int_equal(send_stream(&checks, b, -1), 5); // 25 have come: 12 may be taken
+    told.turn = a;
+    assert_int_equal(send_stream(&checks, b, -1), 0);
+    assert_int_equal(told.wrong, 0);
+    assert_int_equal(send_stream(&checks, a, 1), 2); // until what is wrong
+    assert_int_equal(told.wrong, 1);
+    assert_int_equal(send_stream(&checks, a, -1), 5);
+    assert_int_equal(told.wrong, 1);
+    assert_int_equal(checks.left_out, 0);
+    load_checks_free(&checks);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+static void what_finds_no_room_is_left_out(void **state)
+{
+    (void)state;
+    static const char viewer;
+    uv_loop_t loop;
+    checked told = {.turn = &viewer};
+    load_checks checks = {.loop = &loop, .every = 1, .choose = choose, .done = on_checked, .user = &told};
+    assert_int_equal(uv_loop_init(&loop), 0);
+    load_checks_init(&checks);
+    for (uint32_t i = 0; i < LOAD_CHECK_FRAMES_MAX; i++) { // nothing is decoded, since the loop doesn't run
+        const tarn_stream_kind kind = i == 0 ? TARN_STREAM_KEY : TARN_STREAM_EXTRA;
+        uint8_t *room = load_checks_frame(&checks, &viewer, kind, 100, 1);
+        assert_non_null(room);
+        memset(room, 0, 100);
+        load_checks_frame_end(&checks, &viewer);
+    }
+    assert_null(load_checks_frame(&checks, &viewer, TARN_STREAM_EXTRA, 100, 1));
+    assert_true(checks.following);
+    assert_null(load_checks_frame(&checks, &viewer, TARN_STREAM_BASE, 100, 1));
+    assert_false(checks.following);
+    assert_int_equal(checks.left_out, 2);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(told.done, 1); // the first is no frame, and the others wait for nothing
+    assert_int_equal(told.wrong, 1);
+    load_checks_free(&checks);
+    assert_int_equal(uv_loop_close(&loop), 0);
 }
 
 // ---- the client ----
@@ -297,8 +492,8 @@ static void messages_and_frames_are_told_apart_in_any_pieces(void **state)
         pair *p = open_pair();
         p->keep = i % 2 == 0;
         assert_int_equal(hear(p, &what, pieces[i / 2], i % 4 < 2 ? SIZE_MAX : 100), TARN_OK);
-        assert_string_equal(p->log, "open message1a message0- frame1536/12000 end message300m frame200/200 end "
-                                    "message6000m frame1536/12000 end close4010(bye) ");
+        assert_string_equal(p->log, "open message1a message0- frame1664/12000 end message300m frame200/200 end "
+                                    "message6000m frame1664/12000 end close4010(bye) ");
         assert_int_equal(p->socket.bytes_received, what.byte_count);
         if (p->keep) {
             assert_memory_equal(p->room, frame, FRAME_BYTES);
@@ -385,6 +580,10 @@ int main(void)
         cmocka_unit_test(servers_are_named_in_many_ways),
         cmocka_unit_test(percentiles_are_within_a_hundredth),
         cmocka_unit_test(frames_are_numbered_as_they_were_made),
+        cmocka_unit_test(a_viewer_can_decode_what_it_was_sent_before),
+        cmocka_unit_test(golden_streams_are_read_and_decoded),
+        cmocka_unit_test(one_viewer_at_a_time_is_followed),
+        cmocka_unit_test(what_finds_no_room_is_left_out),
         cmocka_unit_test(messages_and_frames_are_told_apart_in_any_pieces),
         cmocka_unit_test(what_is_no_websocket_of_ours_is_refused),
         cmocka_unit_test(what_a_full_connection_does_not_take_is_refused),

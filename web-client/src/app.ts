@@ -7,7 +7,13 @@ import { PushTool } from "./input/push-tool.js";
 import { Backoff } from "./net/backoff.js";
 import { Link, type SocketLike } from "./net/link.js";
 import { Conversation, type EndReason, OWN_VERSIONS } from "./protocol/conversation.js";
-import { ERROR, type ServerMessage, type SessionState, SUBPROTOCOL } from "./protocol/messages.js";
+import {
+  type Ceilings,
+  ERROR,
+  type ServerMessage,
+  type SessionState,
+  SUBPROTOCOL,
+} from "./protocol/messages.js";
 import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
 import { BodyTrack } from "./state/body-track.js";
@@ -49,6 +55,7 @@ export interface AppOptions {
   /** Gets a file of the scenes' folder. */
   fetchScene: (path: string) => Promise<Response>;
   wasm: ArrayBuffer;
+  ceilings: Ceilings;
   /** Draws as finely as the screen shows, however slow the machine. */
   fullDetail: boolean;
   /** The drawing is done by the processor. */
@@ -80,6 +87,7 @@ export class App {
   private uploaded: DecodedFrame | null = null;
   private refusedInARow = 0;
   private drawnMs = 0;
+  private decodedMs = 0;
   private readoutMs = 0;
   private hoverAt: readonly [number, number] | null = null;
   private problem = "";
@@ -96,6 +104,9 @@ export class App {
     framesPerS: 0,
     roundTripMs: Number.NaN,
     latencyMs: Number.NaN,
+    stagesMs: [],
+    decodeMs: Number.NaN,
+    drawMs: Number.NaN,
     kind: FRAME_KIND.key,
     layersPresent: 0,
     layersTotal: 0,
@@ -130,6 +141,7 @@ export class App {
     this.conversation = this.createConversation(options);
     this.link = this.createLink(options.socketUrl);
     this.conversation.attach(this.link);
+    this.conversation.view(document.hidden, options.ceilings);
     this.push = this.createPushTool();
     this.gestures = this.createGestures();
     this.panel = new Panel(parts.panel, this.panelActions(), this.push);
@@ -164,6 +176,9 @@ export class App {
     this.model.inputTimes.reset();
     this.model.drops.restart();
     this.model.roundTrip.reset();
+    this.model.decodeTime.reset();
+    this.model.drawTime.reset();
+    this.model.serverStagesMs = [];
     this.stream.viewerId = message.viewerId;
     this.notices.clear();
     this.showState(message.state);
@@ -183,6 +198,9 @@ export class App {
         break;
       case "state":
         this.showState(message.state);
+        break;
+      case "pong":
+        this.model.serverStagesMs = message.stagesMs;
         break;
       case "error":
         // A simulation that is being started again has a line of its own.
@@ -225,6 +243,8 @@ export class App {
     this.model.drops.onFrame(info.epoch, info.step, info.serverTimeUs, info.paused);
     this.clock.onFrame(info, frame.arrivedMs);
     this.conversation.ack(info.epoch, info.step);
+    this.decodedMs = now;
+    this.model.decodeTime.add(now - frame.arrivedMs);
     const age =
       info.ownSequence > 0 ? this.model.inputTimes.contained(info.ownSequence, frame.arrivedMs) : null;
     if (age !== null) this.model.latency.add(age);
@@ -296,7 +316,8 @@ export class App {
     this.orbit.tick(elapsedS, this.calm.matches);
     this.stage.look(this.orbit);
     const latest = this.stream.latest;
-    if (latest !== null && latest !== this.uploaded) {
+    const isNew = latest !== null && latest !== this.uploaded;
+    if (isNew) {
       this.uploaded = latest;
       this.stage.fitTank(sizeOf(latest, this.point));
       this.stage.orient(latest.info);
@@ -306,6 +327,7 @@ export class App {
     this.push.flush();
     this.showCursor();
     this.stage.draw(this.clock.tick(now), this.bodies);
+    if (isNew) this.model.drawTime.add(performance.now() - this.decodedMs);
     if (now - this.readoutMs > READOUT_EVERY_MS) {
       this.readoutMs = now;
       this.measure(now);
@@ -332,6 +354,9 @@ export class App {
     m.framesPerS = this.model.frameRate.perSecond(now);
     m.roundTripMs = this.model.roundTrip.value;
     m.latencyMs = this.model.latency.value;
+    m.stagesMs = this.model.serverStagesMs;
+    m.decodeMs = this.model.decodeTime.value;
+    m.drawMs = this.model.drawTime.value;
     m.kind = info?.kind ?? FRAME_KIND.key;
     m.layersPresent = info?.layersPresent ?? 0;
     m.layersTotal = info?.layersTotal ?? 0;
@@ -480,8 +505,9 @@ export class App {
   }
 
   private visibilityChanged(): void {
-    // While nobody looks frames wait here: without an acknowledgement the server stops sending.
+    // While nobody looks no frames come, and those on their way wait.
     this.stream.hold(document.hidden);
+    this.conversation.view(document.hidden);
     if (document.hidden) {
       this.gestures.cancel();
       return;

@@ -3,7 +3,7 @@ import { App, type AppParts } from "./app.js";
 import wasmUrl from "./codec/codec.wasm?url";
 import DecodeWorker from "./codec/decode-worker.js?worker";
 import { installHook } from "./hook.js";
-import { clipName } from "./protocol/messages.js";
+import { type Ceilings, clipName, NO_CEILINGS } from "./protocol/messages.js";
 import { Notices } from "./ui/notices.js";
 
 function element(id: string): HTMLElement {
@@ -28,6 +28,21 @@ function isSoftware(probe: WebGL2RenderingContext): boolean {
   const full = extension === null ? name : String(probe.getParameter(extension.UNMASKED_RENDERER_WEBGL));
   probe.getExtension("WEBGL_lose_context")?.loseContext();
   return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(`${name} ${full}`);
+}
+
+/** A number of the address, within what the protocol allows; 0 where it isn't there. */
+function ceiling(query: URLSearchParams, name: string, max: number): number {
+  const value = Number(query.get(name));
+  return value > 0 ? Math.min(value, max) : 0;
+}
+
+function ceilings(query: URLSearchParams): Ceilings {
+  const found: Ceilings = {
+    mbit_per_s: ceiling(query, "mbit", 100000),
+    frames_per_s: ceiling(query, "fps", 1000),
+    particles: Math.floor(ceiling(query, "particles", 2 ** 32 - 1)),
+  };
+  return Object.values(found).some((value) => value > 0) ? found : NO_CEILINGS;
 }
 
 async function start(): Promise<void> {
@@ -71,6 +86,7 @@ async function start(): Promise<void> {
     decoder,
     fetchScene: (path) => fetch(new URL(`scenes/${path}`, document.baseURI)),
     wasm: await response.arrayBuffer(),
+    ceilings: ceilings(query),
     fullDetail: query.get("detail") === "full",
     software: isSoftware(probe),
   });

@@ -1,4 +1,4 @@
-// Recorded frames of version 2 through the codec; that it gives what the native decoder gives is tested beside that.
+// Recorded frames through the codec; that it gives what the native decoder gives is tested beside that.
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { FrameCodec } from "../src/codec/frame-codec.js";

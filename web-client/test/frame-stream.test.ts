@@ -60,7 +60,7 @@ function stream(): { port: FakePort; frames: FrameStream; log: string[] } {
   return { port, frames, log };
 }
 
-/** The first bytes of a frame of version 2. */
+/** The first bytes of a frame. */
 function streamFrame(kind: number, step: number): ArrayBuffer {
   const buffer = new ArrayBuffer(136);
   const view = new DataView(buffer);

@@ -52,11 +52,16 @@ test("the other kinds are read", () => {
     t: "viewers",
     viewers: [{ viewerId: 1, name: "x" }],
   });
-  expect(readMessage(buffer({ t: "pong", id: 1, client_time_ms: 1.5, server_time_us: 2 ** 50 }))).toEqual({
+  expect(
+    readMessage(
+      buffer({ t: "pong", id: 1, client_time_ms: 1.5, server_time_us: 2 ** 50, stages_ms: [1, 2, 3, 4, 5] }),
+    ),
+  ).toEqual({
     t: "pong",
     id: 1,
     clientTimeMs: 1.5,
     serverTimeUs: 2 ** 50,
+    stagesMs: [1, 2, 3, 4, 5],
   });
   expect(readMessage(buffer({ t: "error", code: 99, text: "odd" }))).toEqual({
     t: "error",

@@ -2,12 +2,13 @@
 ///
 ///     options -> load_run: opens viewers, settles, measures -> results -> load_report_text or load_report_json
 ///
-/// One thread and one libuv loop hold all connections; whole frames are decoded on libuv's threads, so that checking
-/// them does not delay what is being timed.
+/// One thread and one libuv loop hold all connections; frames are decoded on libuv's threads, so that checking them
+/// does not delay what is being timed.
 #ifndef TARN_SERVER_TOOL_LOAD_H
 #define TARN_SERVER_TOOL_LOAD_H
 
 #include "protocol/message.h"
+#include "server/tool/load/load_frame.h"
 #include "server/tool/load/load_histogram.h"
 #include "server/tool/load/load_server.h"
 #include "server/tool/load/load_target.h"
@@ -57,7 +58,7 @@ typedef struct load_options {
     uint32_t inputs_per_s; ///< of each pusher
     uint32_t slow_mbit_s;
     uint32_t reconnect_s;
-    uint32_t check_every; ///< frames of a viewer of which one is decoded; 0: none
+    uint32_t check_every; ///< frames of which one is decoded; 0: none is, and nothing else is looked at
     uint32_t seed;
     pid_t server_pid; ///< 0: unknown
     bool json, quiet;
@@ -66,7 +67,9 @@ typedef struct load_options {
 
 /// What the viewers of one kind saw while it was measured.
 typedef struct load_group {
-    uint64_t frames, bytes;
+    uint64_t frames[LOAD_FRAME_KINDS], frame_bytes[LOAD_FRAME_KINDS];
+    uint64_t layers; ///< of all frames together
+    uint64_t bytes;
     uint64_t dropped;              ///< frames that somebody got and this viewer, which was there, did not
     uint64_t connections, lost;    ///< opened in all; ended by the server or by an error
     double mbit_s_min, mbit_s_max; ///< of one viewer
@@ -86,8 +89,9 @@ typedef struct load_results {
     uint64_t frames; ///< different ones that reached anybody
     load_histogram input_to_head, input_to_frame;
     uint64_t inputs_sent, inputs_unseen, inputs_refused;
-    uint64_t checked, checked_wrong, checks_skipped;
-    load_metrics metrics[2];                           ///< at the beginning and the end of the measurement
+    uint64_t checked, checked_wrong, checks_left_out;
+    uint64_t chains_wrong;   ///< frames that a viewer could not decode by what it was sent before
+    load_metrics metrics[2]; ///< at the beginning and the end of the measurement
     load_process gateway_alone, gateway[2], worker[2]; ///< before anybody came; beginning and end
     double own_cpu_s;
     load_histogram own_delay; ///< by which this program's own clock was late

@@ -2,75 +2,139 @@
 
 #include <stdlib.h>
 
-void load_checks_init(load_checks *checks, uv_loop_t *loop, void (*done)(void *user, tarn_status status), void *user)
+void load_checks_init(load_checks *checks)
 {
-    *checks = (load_checks){.loop = loop, .done = done, .user = user};
-    for (int i = 0; i < LOAD_CHECKS_AT_ONCE; i++) {
-        checks->checks[i].checks = checks;
-        checks->checks[i].work.data = &checks->checks[i];
-    }
+    checks->work.data = checks;
 }
 
 void load_checks_free(load_checks *checks)
 {
-    for (int i = 0; i < LOAD_CHECKS_AT_ONCE; i++) {
-        free(checks->checks[i].bytes);
-        load_frame_room_free(&checks->checks[i].room);
+    for (int i = 0; i < LOAD_CHECK_FRAMES_MAX; i++) {
+        free(checks->frames[i].bytes);
     }
-}
-
-static load_check *find_idle(load_checks *checks)
-{
-    for (int i = 0; i < LOAD_CHECKS_AT_ONCE; i++) {
-        if (!checks->checks[i].used) {
-            return &checks->checks[i];
-        }
-    }
-    return NULL;
-}
-
-load_check *load_check_take(load_checks *checks, size_t byte_count)
-{
-    load_check *check = find_idle(checks);
-    if (check == NULL) {
-        return NULL;
-    }
-    if (check->room_bytes < byte_count) {
-        free(check->bytes);
-        check->bytes = malloc(byte_count);
-        check->room_bytes = check->bytes != NULL ? byte_count : 0;
-    }
-    if (check->bytes == NULL) {
-        return NULL;
-    }
-    check->byte_count = byte_count;
-    check->used = true;
-    return check;
+    load_decoder_free(&checks->decoder);
 }
 
 static void work(uv_work_t *request)
 {
-    load_check *check = request->data;
-    check->status = load_frame_check(check->bytes, check->byte_count, &check->room);
+    load_checks *checks = request->data;
+    const load_kept_frame *frame = &checks->frames[checks->first];
+    checks->status = load_decoder_take(&checks->decoder, frame->bytes, frame->byte_count);
+}
+
+static void decode_next(load_checks *checks);
+
+/// What a wrong frame was to be followed by cannot be decoded either.
+static void give_up(load_checks *checks)
+{
+    const uint32_t waiting = checks->count - checks->receiving;
+    checks->first = (checks->first + waiting) % LOAD_CHECK_FRAMES_MAX;
+    checks->count -= waiting;
+    checks->following = false;
 }
 
 static void after_work(uv_work_t *request, int status)
 {
-    load_check *check = request->data;
-    check->used = false;
+    load_checks *checks = request->data;
+    checks->working = false;
+    checks->first = (checks->first + 1) % LOAD_CHECK_FRAMES_MAX;
+    checks->count--;
     if (status == 0) {
-        check->checks->done(check->checks->user, check->status);
+        checks->done(checks->user, checks->status);
+    }
+    if (checks->status != TARN_OK) {
+        give_up(checks);
+    }
+    decode_next(checks);
+}
+
+static void decode_next(load_checks *checks)
+{
+    const uint32_t waiting = checks->count - checks->receiving;
+    if (!checks->working && waiting > 0) {
+        checks->working = uv_queue_work(checks->loop, &checks->work, work, after_work) == 0;
     }
 }
 
-void load_check_run(load_check *check)
+static void let_go(load_checks *checks)
 {
-    if (uv_queue_work(check->checks->loop, &check->work, work, after_work) != 0) {
-        load_check_drop(check);
+    checks->whose = NULL;
+    checks->following = false;
+    checks->count -= checks->receiving;
+    checks->receiving = false;
+}
+
+/// Where the next frame goes; NULL where there is no room for it.
+static uint8_t *keep(load_checks *checks, size_t byte_count)
+{
+    load_kept_frame *frame = &checks->frames[(checks->first + checks->count) % LOAD_CHECK_FRAMES_MAX];
+    if (checks->count == LOAD_CHECK_FRAMES_MAX) {
+        return NULL;
+    }
+    if (frame->room_bytes < byte_count) {
+        free(frame->bytes);
+        frame->bytes = malloc(byte_count);
+        frame->room_bytes = frame->bytes != NULL ? byte_count : 0;
+    }
+    if (frame->bytes == NULL) {
+        return NULL;
+    }
+    frame->byte_count = byte_count;
+    checks->count++;
+    checks->receiving = true;
+    return frame->bytes;
+}
+
+static void choose(load_checks *checks, uint64_t now_ns)
+{
+    const bool late =
+        !checks->following && !checks->receiving && now_ns - checks->chosen_ns > LOAD_CHECK_WAIT_MS * (uint64_t)1000000;
+    if (checks->whose != NULL && late) {
+        let_go(checks);
+    }
+    if (checks->whose == NULL && checks->taken * checks->every <= checks->seen) {
+        checks->whose = checks->choose(checks->user);
+        checks->chosen_ns = now_ns;
     }
 }
 
-void load_check_drop(load_check *check)
+uint8_t *load_checks_frame(load_checks *checks, const void *viewer, tarn_stream_kind kind, size_t byte_count,
+                           uint64_t now_ns)
 {
-    check->used = false;
+    if (checks->every == 0) {
+        return NULL;
+    }
+    checks->seen++;
+    if (checks->whose == viewer && checks->following && kind == TARN_STREAM_KEY) {
+        let_go(checks);
+    }
+    choose(checks, now_ns);
+    if (checks->whose != viewer || (!checks->following && kind != TARN_STREAM_KEY)) {
+        return NULL;
+    }
+    uint8_t *bytes = keep(checks, byte_count);
+    checks->following = true;
+    checks->taken += bytes != NULL;
+    checks->left_out += bytes == NULL;
+    if (bytes == NULL && kind != TARN_STREAM_EXTRA) {
+        let_go(checks); // what follows could not be decoded
+    }
+    return bytes;
+}
+
+void load_checks_frame_end(load_checks *checks, const void *viewer)
+{
+    if (checks->whose != viewer || !checks->receiving) {
+        return;
+    }
+    checks->receiving = false;
+    checks->count -= !checks->following;
+    decode_next(checks);
+}
+
+void load_checks_leave(load_checks *checks, const void *viewer)
+{
+    if (checks->whose == viewer) {
+        let_go(checks);
+    }
 }

@@ -1,50 +1,59 @@
-/// Decodes frames on libuv's threads. A few at a time: where all are busy a frame goes unchecked, and that is counted.
+/// Decodes frames on libuv's threads, those of one viewer at a time: whoever is chosen is followed from a key frame up
+/// to the next one, since what is between them refers to one another. A few frames may wait for the decoder; one that
+/// finds no room is left out, and that is counted.
 #ifndef TARN_SERVER_TOOL_LOAD_CHECK_H
 #define TARN_SERVER_TOOL_LOAD_CHECK_H
 
-#include "protocol/status.h"
 #include "server/tool/load/load_frame.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <uv.h>
 
-enum { LOAD_CHECKS_AT_ONCE = 2 };
+enum {
+    LOAD_CHECK_FRAMES_MAX = 4, ///< that are being received, wait or are being decoded
+    LOAD_CHECK_WAIT_MS = 3000, ///< for the key frame of the viewer that was chosen, before it is another's turn
+};
 
-struct load_checks;
-
-typedef struct load_check {
-    struct load_checks *checks;
-    bool used;
-    uv_work_t work;
+/// A frame that is being received, waits or is being decoded.
+typedef struct load_kept_frame {
     uint8_t *bytes;
     size_t room_bytes, byte_count;
-    load_frame_room room;
-    tarn_status status;
-} load_check;
+} load_kept_frame;
 
 /// Loop thread only.
 typedef struct load_checks {
     uv_loop_t *loop;
-    void (*done)(void *user, tarn_status status);
+    uint32_t every;                               ///< one of so many frames is to be decoded; 0: none
+    const void *(*choose)(void *user);            ///< the viewer whose turn it is, or NULL
+    void (*done)(void *user, tarn_status status); ///< how a check ended
     void *user;
-    load_check checks[LOAD_CHECKS_AT_ONCE];
+    uint64_t seen, taken; ///< frames
+    uint64_t left_out;    ///< frames of followed viewers that found no room
+    const void *whose;    ///< the viewer that is followed, or is to be; NULL: nobody
+    uint64_t chosen_ns;
+    bool following; ///< its key frame has come
+    bool receiving; ///< the last one of `frames` is on its way
+    bool working;   ///< the first one is being decoded
+    uint32_t first, count;
+    load_kept_frame frames[LOAD_CHECK_FRAMES_MAX]; ///< a ring
+    tarn_status status;
+    load_decoder decoder;
+    uv_work_t work;
 } load_checks;
 
-/// @param done  is told how each check ended, on the loop's thread
-void load_checks_init(load_checks *checks, uv_loop_t *loop, void (*done)(void *user, tarn_status status), void *user);
+/// The members above `seen` are set by the caller, the others are zero.
+void load_checks_init(load_checks *checks);
 
-/// Frees everything; none may be running.
+/// Frees everything; the loop has ended.
 void load_checks_free(load_checks *checks);
 
-/// A check with room for so many bytes at `bytes`; NULL where all are busy or memory is short.
-load_check *load_check_take(load_checks *checks, size_t byte_count);
+/// A viewer's next frame is on its way. @return where to put its bytes; NULL: it is not to be checked
+uint8_t *load_checks_frame(load_checks *checks, const void *viewer, tarn_stream_kind kind, size_t byte_count,
+                           uint64_t now_ns);
 
-/// The bytes are there: decodes them, calls `done` and gives the check back.
-void load_check_run(load_check *check);
+/// The frame that this viewer was given room for is there.
+void load_checks_frame_end(load_checks *checks, const void *viewer);
 
-/// The bytes will not come.
-void load_check_drop(load_check *check);
+/// No more frames of this viewer will come.
+void load_checks_leave(load_checks *checks, const void *viewer);
 
 #endif

@@ -1,13 +1,25 @@
 #include "server/tool/load/load_frame.h"
-#include "protocol/frame_layout.h"
+#include "protocol/stream_layout.h"
 
 #include <stdlib.h>
-
-enum { POSITION_UNITS_PER_CELL = 32 };
 
 bool load_frame_begins(const uint8_t *bytes)
 {
     return get_u32(bytes) == TARN_FRAME_MAGIC;
+}
+
+/// How many layers a frame has kept that was cut to so many bytes; -1 where it was cut elsewhere than behind one.
+static int count_layers(const uint8_t *table, uint32_t layer_count, uint64_t whole_bytes, uint64_t sent_bytes)
+{
+    uint32_t layers = layer_count;
+    while (whole_bytes > sent_bytes && layers > 0) {
+        const uint32_t bytes = get_u32(table + (size_t)--layers * TARN_STREAM_LAYER_BYTES + LAYER_AT_BYTES);
+        if (bytes > whole_bytes - sent_bytes) {
+            return -1;
+        }
+        whole_bytes -= bytes;
+    }
+    return whole_bytes == sent_bytes ? (int)layers : -1;
 }
 
 tarn_status load_frame_head_read(const uint8_t *bytes, size_t byte_count, uint64_t frame_bytes, load_frame_head *head)
@@ -15,23 +27,35 @@ tarn_status load_frame_head_read(const uint8_t *bytes, size_t byte_count, uint64
     if (byte_count < TARN_FRAME_HEADER_BYTES) {
         return TARN_E_TRUNCATED;
     }
-    if (get_u16(bytes + FRAME_AT_VERSION) != TARN_FRAME_VERSION) {
+    if (get_u16(bytes + STREAM_AT_VERSION) != TARN_FRAME_VERSION || bytes[STREAM_AT_KIND] > TARN_STREAM_EXTRA) {
         return TARN_E_VERSION;
     }
-    size_t header_bytes = get_u16(bytes + FRAME_AT_HEADER_BYTES);
-    head->input_count = get_u32(bytes + FRAME_AT_INPUT_COUNT);
-    if (header_bytes < TARN_FRAME_HEADER_BYTES || get_u32(bytes + FRAME_AT_FRAME_BYTES) != frame_bytes) {
+    const size_t header_bytes = get_u16(bytes + STREAM_AT_HEADER_BYTES);
+    const uint32_t layer_count = bytes[STREAM_AT_LAYER_COUNT];
+    head->input_count = get_u16(bytes + STREAM_AT_INPUT_COUNT);
+    if (header_bytes < TARN_FRAME_HEADER_BYTES) {
         return TARN_E_MALFORMED;
     }
-    if (header_bytes > TARN_FRAME_HEADER_BYTES_MAX || head->input_count > TARN_FRAME_INPUTS_MAX) {
+    if (header_bytes > TARN_FRAME_HEADER_BYTES_MAX || head->input_count > TARN_FRAME_INPUTS_MAX ||
+        layer_count > TARN_STREAM_LAYERS_MAX) {
         return TARN_E_LIMIT;
     }
-    if (byte_count < header_bytes || head->input_count > (byte_count - header_bytes) / TARN_FRAME_INPUT_BYTES) {
+    const size_t inputs_bytes = (size_t)head->input_count * TARN_FRAME_INPUT_BYTES;
+    if (byte_count < header_bytes + inputs_bytes + (size_t)layer_count * TARN_STREAM_LAYER_BYTES) {
         return TARN_E_TRUNCATED;
     }
-    head->epoch = get_u32(bytes + FRAME_AT_EPOCH);
-    head->step = get_u64(bytes + FRAME_AT_STEP);
     head->inputs = bytes + header_bytes;
+    const int layers =
+        count_layers(head->inputs + inputs_bytes, layer_count, get_u32(bytes + STREAM_AT_FRAME_BYTES), frame_bytes);
+    if (layers < 0) {
+        return TARN_E_MALFORMED;
+    }
+    head->layers = (uint32_t)layers;
+    head->kind = (tarn_stream_kind)bytes[STREAM_AT_KIND];
+    head->epoch = get_u32(bytes + STREAM_AT_EPOCH);
+    head->step = get_u64(bytes + STREAM_AT_STEP);
+    head->number = get_u32(bytes + STREAM_AT_NUMBER);
+    head->reference = get_u32(bytes + STREAM_AT_REFERENCE);
     return TARN_OK;
 }
 
@@ -46,34 +70,88 @@ uint32_t load_frame_input_of(const load_frame_head *head, uint32_t viewer_id)
     return 0;
 }
 
-void load_frame_room_free(load_frame_room *room)
+const char *load_chain_take(load_chain *chain, const load_frame_head *head)
 {
-    free(room->positions);
-    free(room->velocities);
-    *room = (load_frame_room){0};
+    const bool is_key = head->kind == TARN_STREAM_KEY, continues = chain->begun && chain->epoch == head->epoch;
+    const char *wrong = NULL;
+    if (!is_key && (!continues || head->reference != chain->reference)) {
+        wrong = "a viewer was sent a frame whose reference it doesn't have";
+    } else if (continues && (int32_t)(head->number - chain->number) <= 0) {
+        wrong = "a viewer was sent a frame behind a newer one";
+    } else if (continues && head->step < chain->step) {
+        wrong = "a viewer was sent a frame of an earlier step than the one before";
+    }
+    // What cannot be decoded is no reference either.
+    chain->begun = is_key || (chain->begun && wrong == NULL);
+    chain->epoch = head->epoch;
+    chain->number = head->number;
+    chain->step = head->step;
+    chain->reference = head->kind == TARN_STREAM_EXTRA ? chain->reference : head->number;
+    return wrong;
 }
 
-static bool make_room(load_frame_room *room, uint32_t particles)
+void load_decoder_free(load_decoder *decoder)
 {
-    if (particles <= room->particles) {
-        return true;
-    }
-    load_frame_room_free(room);
-    room->positions = malloc((size_t)particles * 4 * sizeof *room->positions);
-    room->velocities = malloc((size_t)particles * 4 * sizeof *room->velocities);
-    if (room->positions == NULL || room->velocities == NULL) {
-        load_frame_room_free(room);
-        return false;
-    }
-    room->particles = particles;
-    return true;
+    free(decoder->memory);
+    free(decoder->particles.positions);
+    free(decoder->particles.velocities);
+    *decoder = (load_decoder){0};
 }
 
-static bool all_inside(const tarn_frame_header *header, const uint16_t *positions)
+/// Makes a decoder for what a key frame promises.
+static tarn_status make_room(load_decoder *decoder, const tarn_stream_frame *key)
 {
-    for (size_t i = 0; i < header->particle_count; i++) {
+    const tarn_stream_size size = tarn_stream_size_of(key);
+    const size_t bytes = tarn_stream_bytes(&size), slots = size.slots > 0 ? size.slots : 1;
+    tarn_stream_particles *particles = &decoder->particles;
+    load_decoder_free(decoder);
+    if (bytes > LOAD_DECODER_BYTES_MAX) {
+        return TARN_E_LIMIT;
+    }
+    decoder->memory = malloc(bytes);
+    particles->positions = malloc(slots * 4 * sizeof *particles->positions);
+    particles->velocities = malloc(slots * 4 * sizeof *particles->velocities);
+    if (decoder->memory == NULL || particles->positions == NULL || particles->velocities == NULL) {
+        load_decoder_free(decoder);
+        return TARN_E_MEMORY;
+    }
+    decoder->stream = tarn_stream_make(decoder->memory, &size);
+    particles->particles_max = size.slots;
+    return TARN_OK;
+}
+
+static tarn_status decode(load_decoder *decoder, const tarn_stream_frame *frame)
+{
+    const bool is_key = frame->head.kind == TARN_STREAM_KEY;
+    if (decoder->stream == NULL && !is_key) {
+        return TARN_E_STATE;
+    }
+    tarn_status status =
+        decoder->stream != NULL ? tarn_stream_decode(decoder->stream, frame, &decoder->particles) : TARN_E_SPACE;
+    if (status == TARN_E_SPACE && is_key) {
+        status = make_room(decoder, frame);
+        if (status == TARN_OK) {
+            status = tarn_stream_decode(decoder->stream, frame, &decoder->particles);
+        }
+    }
+    return status;
+}
+
+/// Whether the layers that are there could all be decoded: none may be sent whose chain the viewer has lost.
+static bool all_there(const tarn_stream_frame *frame, const tarn_stream_particles *particles)
+{
+    uint64_t count = 0;
+    for (uint32_t layer = 0; layer < frame->layers_present; layer++) {
+        count += frame->head.layers[layer].particles;
+    }
+    return count == particles->count;
+}
+
+static bool all_inside(const tarn_stream_head *head, const tarn_stream_particles *particles)
+{
+    for (size_t i = 0; i < particles->count; i++) {
         for (size_t axis = 0; axis < 3; axis++) {
-            if (positions[4 * i + axis] >= (uint32_t)header->cells[axis] * POSITION_UNITS_PER_CELL) {
+            if (particles->positions[4 * i + axis] >= (uint32_t)head->cells[axis] << particles->unit_bits) {
                 return false;
             }
         }
@@ -81,19 +159,16 @@ static bool all_inside(const tarn_frame_header *header, const uint16_t *position
     return true;
 }
 
-tarn_status load_frame_check(const uint8_t *bytes, size_t byte_count, load_frame_room *room)
+tarn_status load_decoder_take(load_decoder *decoder, const uint8_t *bytes, size_t byte_count)
 {
-    tarn_frame frame;
-    tarn_status status = tarn_frame_open(bytes, byte_count, &frame);
-    if (status != TARN_OK) {
-        return status;
+    tarn_stream_frame frame;
+    tarn_status status = tarn_stream_open(bytes, byte_count, &frame);
+    if (status == TARN_OK) {
+        status = decode(decoder, &frame);
     }
-    if (!make_room(room, frame.header.particle_count)) {
-        return TARN_E_MEMORY;
+    if (status == TARN_OK &&
+        !(all_there(&frame, &decoder->particles) && all_inside(&frame.head, &decoder->particles))) {
+        status = TARN_E_MALFORMED;
     }
-    status = tarn_frame_decode(&frame, room->positions, room->velocities, room->particles);
-    if (status != TARN_OK) {
-        return status;
-    }
-    return all_inside(&frame.header, room->positions) ? TARN_OK : TARN_E_MALFORMED;
+    return status;
 }

@@ -66,6 +66,20 @@ static double bytes_per_viewer(const load_options *options, const load_results *
     return ((double)results->gateway[1].rss_bytes - (double)results->gateway_alone.rss_bytes) / connections(options);
 }
 
+static uint64_t frames_of(const load_group *group)
+{
+    uint64_t count = 0;
+    for (int kind = 0; kind < LOAD_FRAME_KINDS; kind++) {
+        count += group->frames[kind];
+    }
+    return count;
+}
+
+static double mean(uint64_t sum, uint64_t count)
+{
+    return count > 0 ? (double)sum / (double)count : 0;
+}
+
 // ---- for people ----
 
 static void print_group(const load_options *options, const load_results *results, load_kind kind)
@@ -76,7 +90,7 @@ static void print_group(const load_options *options, const load_results *results
         return;
     }
     printf("%-13s %5u %9.1f %8.2f %7.2f %7.2f", kinds[kind].name, count,
-           (double)group->frames / results->seconds / count, 8e-6 * (double)group->bytes / results->seconds / count,
+           (double)frames_of(group) / results->seconds / count, 8e-6 * (double)group->bytes / results->seconds / count,
            group->mbit_s_min, group->mbit_s_max);
     if (group->interval.count > 0) {
         printf(" %7.1f %7.1f %7.1f", ms_at(&group->interval, 0.5), ms_at(&group->interval, 0.99),
@@ -86,6 +100,25 @@ static void print_group(const load_options *options, const load_results *results
     }
     printf(" %8llu %5llu %7.0f %7.0f\n", (unsigned long long)group->dropped, (unsigned long long)group->lost,
            ms_at(&group->first_frame, 0.5), ms_at(&group->first_frame, 0.99));
+}
+
+/// Which frames those were.
+static void print_frames(const load_options *options, const load_results *results, load_kind kind)
+{
+    const load_group *group = &results->groups[kind];
+    uint32_t count = options->counts[kind];
+    if (count == 0) {
+        return;
+    }
+    printf("%-13s %5s", kinds[kind].name, "");
+    for (int frame = 0; frame < LOAD_FRAME_KINDS; frame++) {
+        printf(" %7.1f", (double)group->frames[frame] / results->seconds / count);
+    }
+    printf("  ");
+    for (int frame = 0; frame < LOAD_FRAME_KINDS; frame++) {
+        printf(" %7.1f", 1e-3 * mean(group->frame_bytes[frame], group->frames[frame]));
+    }
+    printf(" %9.2f\n", mean(group->layers, frames_of(group)));
 }
 
 static void print_inputs(const load_options *options, const load_results *results)
@@ -148,11 +181,17 @@ void load_report_text(const load_options *options, const load_results *results)
     for (int kind = 0; kind < LOAD_KIND_COUNT; kind++) {
         print_group(options, results, (load_kind)kind);
     }
+    printf("\n%-13s %5s %23s   %23s\n", "", "", "frames/s of each     ", "kB of a frame      ");
+    printf("%-13s %5s %7s %7s %7s   %7s %7s %7s %9s\n", "frames", "", "key", "base", "extra", "key", "base", "extra",
+           "layers");
+    for (int kind = 0; kind < LOAD_KIND_COUNT; kind++) {
+        print_frames(options, results, (load_kind)kind);
+    }
     print_inputs(options, results);
     print_server(options, results);
-    printf("\n%llu frames decoded, %llu wrong, %llu left out because the decoder was busy\n",
+    printf("\n%llu frames decoded, %llu wrong, %llu left out because the decoder was busy; %llu out of their order\n",
            (unsigned long long)results->checked, (unsigned long long)results->checked_wrong,
-           (unsigned long long)results->checks_skipped);
+           (unsigned long long)results->checks_left_out, (unsigned long long)results->chains_wrong);
     printf("this program: %.1f %% of a core, its clock late by %.1f ms (p99)\n",
            100 * results->own_cpu_s / results->seconds, ms_at(&results->own_delay, 0.99));
 }
@@ -170,16 +209,30 @@ static json_t *times(const load_histogram *histogram)
                      1e-6 * (double)histogram->max_ns);
 }
 
+static json_t *frames_json(const load_group *group)
+{
+    static const char *const names[LOAD_FRAME_KINDS] = {"key", "base", "extra"};
+    json_t *frames = json_object();
+    for (int kind = 0; kind < LOAD_FRAME_KINDS; kind++) {
+        json_object_set_new(frames, names[kind],
+                            json_pack("{s:I, s:I}", "frames", (json_int_t)group->frames[kind], "bytes",
+                                      (json_int_t)group->frame_bytes[kind]));
+    }
+    return frames;
+}
+
 static json_t *group_json(const load_options *options, const load_results *results, load_kind kind)
 {
     const load_group *group = &results->groups[kind];
     double count = options->counts[kind], seconds = results->seconds;
-    return json_pack("{s:i, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o, s:o}", "viewers", (int)options->counts[kind],
-                     "connections", (json_int_t)group->connections, "lost", (json_int_t)group->lost, "frames",
-                     (json_int_t)group->frames, "frames_dropped", (json_int_t)group->dropped, "frames_per_s_each",
-                     (double)group->frames / seconds / count, "mbit_s_each",
-                     8e-6 * (double)group->bytes / seconds / count, "mbit_s_min", group->mbit_s_min, "mbit_s_max",
-                     group->mbit_s_max, "interval", times(&group->interval), "first_frame", times(&group->first_frame));
+    return json_pack("{s:i, s:I, s:I, s:I, s:o, s:f, s:I, s:f, s:f, s:f, s:f, s:o, s:o}", "viewers",
+                     (int)options->counts[kind], "connections", (json_int_t)group->connections, "lost",
+                     (json_int_t)group->lost, "frames", (json_int_t)frames_of(group), "frames_by_kind",
+                     frames_json(group), "layers", mean(group->layers, frames_of(group)), "frames_dropped",
+                     (json_int_t)group->dropped, "frames_per_s_each", (double)frames_of(group) / seconds / count,
+                     "mbit_s_each", 8e-6 * (double)group->bytes / seconds / count, "mbit_s_min", group->mbit_s_min,
+                     "mbit_s_max", group->mbit_s_max, "interval", times(&group->interval), "first_frame",
+                     times(&group->first_frame));
 }
 
 static json_t *groups_json(const load_options *options, const load_results *results)
@@ -242,15 +295,15 @@ bool load_report_json(const load_options *options, const load_results *results)
                                results->seconds, "interrupted", results->interrupted, "good",
                                load_results_good(results), "failures", failures_json(results));
     if (report != NULL && results->seconds > 0) {
-        json_t *measured =
-            json_pack("{s:f, s:I, s:o, s:{s:I, s:I, s:I, s:o, s:o}, s:o, s:{s:I, s:I, s:I}, s:{s:f, s:o}}", "mbit_s",
-                      mbit_s(results), "frames", (json_int_t)results->frames, "viewers", groups_json(options, results),
-                      "inputs", "sent", (json_int_t)results->inputs_sent, "unseen", (json_int_t)results->inputs_unseen,
-                      "refused", (json_int_t)results->inputs_refused, "to_first_bytes", times(&results->input_to_head),
-                      "to_frame", times(&results->input_to_frame), "server", server_json(options, results), "checks",
-                      "decoded", (json_int_t)results->checked, "wrong", (json_int_t)results->checked_wrong, "left_out",
-                      (json_int_t)results->checks_skipped, "this_program", "cpu_share",
-                      results->own_cpu_s / results->seconds, "delay", times(&results->own_delay));
+        json_t *measured = json_pack(
+            "{s:f, s:I, s:o, s:{s:I, s:I, s:I, s:o, s:o}, s:o, s:{s:I, s:I, s:I, s:I}, s:{s:f, s:o}}", "mbit_s",
+            mbit_s(results), "frames", (json_int_t)results->frames, "viewers", groups_json(options, results), "inputs",
+            "sent", (json_int_t)results->inputs_sent, "unseen", (json_int_t)results->inputs_unseen, "refused",
+            (json_int_t)results->inputs_refused, "to_first_bytes", times(&results->input_to_head), "to_frame",
+            times(&results->input_to_frame), "server", server_json(options, results), "checks", "decoded",
+            (json_int_t)results->checked, "wrong", (json_int_t)results->checked_wrong, "left_out",
+            (json_int_t)results->checks_left_out, "out_of_order", (json_int_t)results->chains_wrong, "this_program",
+            "cpu_share", results->own_cpu_s / results->seconds, "delay", times(&results->own_delay));
         json_object_update(report, measured);
         json_decref(measured);
     }

@@ -26,8 +26,6 @@ typedef struct load_runner {
     run_phase phase;
     uint64_t began_ns, since_ns, ticked_ns;
     double own_cpu_s;
-    uint32_t viewer_count;
-    load_viewer *viewers;
 } load_runner;
 
 void load_fail(load_results *results, const char *text)
@@ -49,12 +47,13 @@ void load_fail(load_results *results, const char *text)
 
 bool load_results_good(const load_results *results)
 {
-    return results->seconds > 0 && results->failure_count == 0 && results->checked_wrong == 0;
+    return results->seconds > 0 && results->failure_count == 0 && results->checked_wrong == 0 &&
+           results->chains_wrong == 0;
 }
 
 static void on_checked(void *user, tarn_status status)
 {
-    load_results *results = user;
+    load_results *results = ((load_crowd *)user)->results;
     char text[128];
     results->checked++;
     if (status != TARN_OK) {
@@ -62,6 +61,19 @@ static void on_checked(void *user, tarn_status status)
         snprintf(text, sizeof text, "a frame could not be decoded: %s", tarn_status_text(status));
         load_fail(results, text);
     }
+}
+
+/// Viewers in turn, of those that listen.
+static const void *choose_checked(void *user)
+{
+    load_crowd *crowd = user;
+    for (uint32_t i = 0; i < crowd->viewer_count; i++) {
+        const load_viewer *viewer = &crowd->viewers[crowd->turn++ % crowd->viewer_count];
+        if (load_viewer_listens(viewer)) {
+            return viewer;
+        }
+    }
+    return NULL;
 }
 
 static double own_cpu_s(void)
@@ -93,8 +105,8 @@ static void begin(load_runner *runner, uint64_t now_ns)
 {
     look_at_server(runner, 0);
     runner->own_cpu_s = own_cpu_s();
-    for (uint32_t i = 0; i < runner->viewer_count; i++) {
-        load_viewer_measure(&runner->viewers[i]);
+    for (uint32_t i = 0; i < runner->crowd.viewer_count; i++) {
+        load_viewer_measure(&runner->crowd.viewers[i]);
     }
     runner->crowd.measuring = true;
     runner->ticked_ns = 0;
@@ -116,8 +128,8 @@ static void finish(load_runner *runner, uint64_t now_ns)
     look_at_server(runner, 1);
     results->own_cpu_s = own_cpu_s() - runner->own_cpu_s;
     results->seconds = 1e-9 * (double)(now_ns - runner->since_ns);
-    for (uint32_t i = 0; i < runner->viewer_count; i++) {
-        load_viewer *viewer = &runner->viewers[i];
+    for (uint32_t i = 0; i < runner->crowd.viewer_count; i++) {
+        load_viewer *viewer = &runner->crowd.viewers[i];
         load_viewer_measure(viewer);
         note_viewer(&results->groups[viewer->kind], 8e-6 * (double)viewer->bytes / results->seconds);
         results->inputs_unseen += load_viewer_inputs_unseen(viewer, now_ns);
@@ -129,8 +141,8 @@ static void finish(load_runner *runner, uint64_t now_ns)
 static void leave(load_runner *runner, uint64_t now_ns)
 {
     runner->crowd.ending = true;
-    for (uint32_t i = 0; i < runner->viewer_count; i++) {
-        load_viewer_leave(&runner->viewers[i]);
+    for (uint32_t i = 0; i < runner->crowd.viewer_count; i++) {
+        load_viewer_leave(&runner->crowd.viewers[i]);
     }
     enter(runner, RUN_CLOSING, now_ns);
 }
@@ -140,16 +152,16 @@ static void leave(load_runner *runner, uint64_t now_ns)
 static uint32_t count_settled(const load_runner *runner)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < runner->viewer_count; i++) {
-        count += load_viewer_settled(&runner->viewers[i]);
+    for (uint32_t i = 0; i < runner->crowd.viewer_count; i++) {
+        count += load_viewer_settled(&runner->crowd.viewers[i]);
     }
     return count;
 }
 
 static bool all_gone(const load_runner *runner)
 {
-    for (uint32_t i = 0; i < runner->viewer_count; i++) {
-        if (runner->viewers[i].phase != LOAD_GONE) {
+    for (uint32_t i = 0; i < runner->crowd.viewer_count; i++) {
+        if (runner->crowd.viewers[i].phase != LOAD_GONE) {
             return false;
         }
     }
@@ -167,7 +179,7 @@ static void say(const load_runner *runner, const char *text)
 static void say_measuring(const load_runner *runner, uint64_t now_ns)
 {
     char text[128];
-    snprintf(text, sizeof text, "%u connections after %.1f s; measuring for %u s", runner->viewer_count,
+    snprintf(text, sizeof text, "%u connections after %.1f s; measuring for %u s", runner->crowd.viewer_count,
              1e-9 * (double)(now_ns - runner->began_ns), runner->crowd.options->seconds);
     say(runner, text);
 }
@@ -180,7 +192,7 @@ static void advance(load_runner *runner, uint64_t now_ns)
     case RUN_OPENING:
         if (all_gone(runner)) {
             leave(runner, now_ns); // nobody got in
-        } else if (count_settled(runner) == runner->viewer_count || since_ms > LOAD_OPENING_ALL_MS) {
+        } else if (count_settled(runner) == runner->crowd.viewer_count || since_ms > LOAD_OPENING_ALL_MS) {
             enter(runner, RUN_SETTLING, now_ns);
         }
         break;
@@ -227,8 +239,8 @@ static void on_tick(uv_timer_t *timer)
         }
         leave(runner, now_ns);
     }
-    for (uint32_t i = 0; i < runner->viewer_count; i++) {
-        load_viewer_tick(&runner->viewers[i], now_ns);
+    for (uint32_t i = 0; i < runner->crowd.viewer_count; i++) {
+        load_viewer_tick(&runner->crowd.viewers[i], now_ns);
     }
     advance(runner, now_ns);
 }
@@ -254,7 +266,7 @@ static void make_viewers(load_runner *runner)
     uint32_t index = 0;
     for (int kind = 0; kind < LOAD_KIND_COUNT; kind++) {
         for (uint32_t i = 0; i < runner->crowd.options->counts[kind]; i++, index++) {
-            load_viewer_init(&runner->viewers[index], &runner->crowd, (load_kind)kind, index);
+            load_viewer_init(&runner->crowd.viewers[index], &runner->crowd, (load_kind)kind, index);
         }
     }
 }
@@ -279,16 +291,22 @@ bool load_run(const load_options *options, load_results *results)
     load_crowd *crowd = &runner->crowd;
     crowd->options = options;
     crowd->results = results;
-    runner->viewers = viewers;
-    runner->viewer_count = connections;
+    crowd->viewers = viewers;
+    crowd->viewer_count = connections;
     runner->began_ns = runner->since_ns = tarn_clock_monotonic_ns();
-    load_checks_init(&crowd->checks, &crowd->loop, on_checked, results);
+    crowd->checks = (load_checks){.loop = &crowd->loop,
+                                  .every = options->check_every,
+                                  .choose = choose_checked,
+                                  .done = on_checked,
+                                  .user = crowd};
+    load_checks_init(&crowd->checks);
     load_process_look(options->server_pid, &results->gateway_alone);
     make_viewers(runner);
     uv_timer_init(&crowd->loop, &runner->tick);
     runner->tick.data = runner;
     uv_timer_start(&runner->tick, on_tick, 0, LOAD_TICK_MS);
     uv_run(&crowd->loop, UV_RUN_DEFAULT);
+    results->checks_left_out = crowd->checks.left_out;
     load_checks_free(&crowd->checks);
     uv_loop_close(&crowd->loop);
     free(viewers);

@@ -104,10 +104,7 @@ static void close_viewer(load_viewer *viewer, bool for_good)
     if (viewer->phase < LOAD_WATCHING) {
         viewer->crowd->opening--;
     }
-    if (viewer->check != NULL) {
-        load_check_drop(viewer->check);
-        viewer->check = NULL;
-    }
+    load_checks_leave(&viewer->crowd->checks, viewer);
     count_bytes(viewer);
     viewer->phase = LOAD_CLOSING;
     uv_close((uv_handle_t *)&viewer->poll, on_closed);
@@ -156,6 +153,7 @@ static void open_viewer(load_viewer *viewer, uint64_t now_ns)
     viewer->bytes_before = 0;
     viewer->frame_count = viewer->sequence = viewer->drag = 0;
     viewer->open_count = 0;
+    viewer->chain = (load_chain){0};
     viewer->read_tokens = SLOW_BURST_BYTES;
     group_of(viewer)->connections++;
     crowd->opening++;
@@ -168,6 +166,11 @@ void load_viewer_leave(load_viewer *viewer)
         load_socket_say_close(&viewer->socket, LOAD_CLOSE_NORMAL);
     }
     close_viewer(viewer, true);
+}
+
+bool load_viewer_listens(const load_viewer *viewer)
+{
+    return viewer->phase >= LOAD_OPENING && viewer->phase <= LOAD_WATCHING && !viewer->deaf;
 }
 
 bool load_viewer_settled(const load_viewer *viewer)
@@ -326,28 +329,12 @@ static bool on_message(void *user, const uint8_t *bytes, size_t byte_count)
     return viewer->phase != LOAD_CLOSING;
 }
 
-/// One of `check_every` frames of each viewer, not the same ones of all.
-static bool is_to_be_checked(const load_viewer *viewer)
+/// Numbers the frame among those that anybody was sent, and counts what this viewer missed.
+static void note_frame(load_viewer *viewer)
 {
-    uint32_t every = viewer->crowd->options->check_every;
-    return every > 0 && (viewer->frame_count + viewer->index * 37u) % every == 0;
-}
-
-static bool on_frame(void *user, const uint8_t *head_bytes, size_t head_byte_count, uint64_t frame_bytes,
-                     uint8_t **room)
-{
-    load_viewer *viewer = user;
     load_crowd *crowd = viewer->crowd;
-    load_frame_head head;
-    tarn_status status = load_frame_head_read(head_bytes, head_byte_count, frame_bytes, &head);
-    if (status != TARN_OK || viewer->phase < LOAD_JOINED) {
-        end(viewer, status != TARN_OK ? "it sent a frame whose header is wrong" : "it sent a frame before `joined`");
-        return false;
-    }
-    viewer->epoch = head.epoch;
-    viewer->step = head.step;
     uint64_t known = crowd->frames.count;
-    uint64_t serial = load_frame_log_note(&crowd->frames, head.epoch, head.step);
+    uint64_t serial = load_frame_log_note(&crowd->frames, viewer->head.epoch, viewer->head.step);
     if (crowd->measuring) {
         crowd->results->frames += crowd->frames.count - known;
         if (viewer->last_serial != 0 && serial > viewer->last_serial + 1) {
@@ -355,15 +342,39 @@ static bool on_frame(void *user, const uint8_t *head_bytes, size_t head_byte_cou
         }
     }
     viewer->last_serial = serial;
-    uint32_t sequence = viewer->kind == LOAD_PUSHER ? load_frame_input_of(&head, viewer->id) : 0;
+}
+
+/// Whether the viewer can decode the frame by what it was sent before; that takes no more than the heads.
+static void check_chain(load_viewer *viewer)
+{
+    load_results *results = viewer->crowd->results;
+    const char *wrong = load_chain_take(&viewer->chain, &viewer->head);
+    if (wrong != NULL && viewer->crowd->options->check_every > 0) {
+        results->chains_wrong++;
+        load_fail(results, wrong);
+    }
+}
+
+static bool on_frame(void *user, const uint8_t *head_bytes, size_t head_byte_count, uint64_t frame_bytes,
+                     uint8_t **room)
+{
+    load_viewer *viewer = user;
+    load_crowd *crowd = viewer->crowd;
+    load_frame_head *head = &viewer->head;
+    tarn_status status = load_frame_head_read(head_bytes, head_byte_count, frame_bytes, head);
+    if (status != TARN_OK || viewer->phase < LOAD_JOINED) {
+        end(viewer, status != TARN_OK ? "it sent a frame whose header is wrong" : "it sent a frame before `joined`");
+        return false;
+    }
+    uint64_t now_ns = tarn_clock_monotonic_ns();
+    uint32_t sequence = viewer->kind == LOAD_PUSHER ? load_frame_input_of(head, viewer->id) : 0;
+    viewer->frame_bytes = frame_bytes;
+    note_frame(viewer);
+    check_chain(viewer);
     if (sequence != 0) {
-        note_inputs_in_head(viewer, sequence, tarn_clock_monotonic_ns());
+        note_inputs_in_head(viewer, sequence, now_ns);
     }
-    if (is_to_be_checked(viewer)) {
-        viewer->check = load_check_take(&crowd->checks, (size_t)frame_bytes);
-        crowd->results->checks_skipped += viewer->check == NULL;
-        *room = viewer->check != NULL ? viewer->check->bytes : NULL;
-    }
+    *room = load_checks_frame(&crowd->checks, viewer, head->kind, (size_t)frame_bytes, now_ns);
     return true;
 }
 
@@ -381,29 +392,37 @@ static void take_first_frame(load_viewer *viewer, uint64_t now_ns)
     load_histogram_add(&group_of(viewer)->first_frame, now_ns - viewer->opened_ns);
 }
 
+static void measure_frame(load_viewer *viewer, uint64_t now_ns)
+{
+    load_group *group = group_of(viewer);
+    if (!viewer->crowd->measuring) {
+        return;
+    }
+    group->frames[viewer->head.kind]++;
+    group->frame_bytes[viewer->head.kind] += viewer->frame_bytes;
+    group->layers += viewer->head.layers;
+    if (viewer->last_frame_ns != 0) {
+        load_histogram_add(&group->interval, now_ns - viewer->last_frame_ns);
+    }
+}
+
 static bool on_frame_end(void *user)
 {
     load_viewer *viewer = user;
     uint64_t now_ns = tarn_clock_monotonic_ns();
-    if (viewer->crowd->measuring) {
-        group_of(viewer)->frames++;
-        if (viewer->last_frame_ns != 0) {
-            load_histogram_add(&group_of(viewer)->interval, now_ns - viewer->last_frame_ns);
-        }
-    }
+    measure_frame(viewer, now_ns);
     viewer->last_frame_ns = now_ns;
     viewer->frame_count++;
     note_inputs_in_frame(viewer, now_ns);
-    if (viewer->check != NULL) {
-        load_check_run(viewer->check);
-        viewer->check = NULL;
-    }
+    load_checks_frame_end(&viewer->crowd->checks, viewer);
     if (viewer->phase == LOAD_JOINED) {
         take_first_frame(viewer, now_ns);
     }
     if (!viewer->deaf) {
-        tarn_message message = {.kind = TARN_MESSAGE_ACK, .ack = {viewer->epoch, viewer->step}};
+        tarn_message message = {.kind = TARN_MESSAGE_ACK, .ack = {viewer->head.epoch, viewer->head.step}};
         tell(viewer, &message);
+    } else {
+        load_checks_leave(&viewer->crowd->checks, viewer);
     }
     return viewer->phase == LOAD_WATCHING && !viewer->deaf;
 }

@@ -14,6 +14,9 @@ typedef struct load_crowd {
     const load_options *options;
     load_results *results;
     uv_loop_t loop;
+    uint32_t viewer_count;
+    struct load_viewer *viewers;
+    uint32_t turn; ///< index of the viewer whose frames are checked next
     load_frame_log frames;
     load_checks checks;
     uint32_t opening;
@@ -49,9 +52,9 @@ typedef struct load_viewer {
     uint64_t bytes;        ///< measured, of earlier connections and this one
     uint32_t id;
     uint32_t frame_count; ///< of this connection
-    uint32_t epoch;       ///< of the frame that is coming in
-    uint64_t step;
-    load_check *check;  ///< of the frame that is coming in, or NULL
+    load_frame_head head; ///< of the frame that is coming in; its inputs are gone
+    uint64_t frame_bytes;
+    load_chain chain;
     double read_tokens; ///< bytes that a slow viewer may read
     uint64_t ticked_ns;
 
@@ -74,6 +77,9 @@ void load_viewer_tick(load_viewer *viewer, uint64_t now_ns);
 
 /// The measurement begins or ends.
 void load_viewer_measure(load_viewer *viewer);
+
+/// Whether frames are on their way to it.
+bool load_viewer_listens(const load_viewer *viewer);
 
 /// Measured inputs sent more than LOAD_INPUT_MS_MAX ago whose frame hasn't come.
 uint32_t load_viewer_inputs_unseen(const load_viewer *viewer, uint64_t now_ns);

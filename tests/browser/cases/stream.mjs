@@ -98,6 +98,8 @@ test("a hidden page asks for no frames, and goes on where the tank is once it is
     }, !shown);
   await show(false);
   const acks = () => server.received.filter((message) => message.t === "ack").length;
+  const views = () => server.received.filter((message) => message.t === "view").map(({ hidden }) => hidden);
+  await until(() => views().at(-1) === true, "the server is told");
   const before = await settled(acks, "what was under way is acknowledged", 400);
   const { step } = await look(page, "step");
   await page.waitForTimeout(800);
@@ -105,6 +107,7 @@ test("a hidden page asks for no frames, and goes on where the tank is once it is
   await show(true);
   await until(async () => (await look(page, "step")).step > step + 40, "it shows the present");
   assert(acks() > before, "frames are acknowledged again");
+  assertEqual(views().at(-1), false, "what the server was told last");
 });
 
 test("every frame is acknowledged, and a frame that can't be decoded as well", async (world) => {
@@ -112,7 +115,7 @@ test("every frame is acknowledged, and a frame that can't be decoded as well", a
   const server = await world.fake({
     particles: 500,
     spoil: (bytes) => {
-      if (++spoiled % 7 === 0) bytes[12] = 1; // a kind that version 1 doesn't have
+      if (++spoiled % 7 === 0) bytes[12] = 3; // a kind that there isn't
     },
   });
   const page = await world.watch(`http://127.0.0.1:${server.port}/`);

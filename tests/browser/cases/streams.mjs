@@ -25,7 +25,7 @@ function differing(one, other) {
   return count / (one.width * one.height);
 }
 
-test("frames of version 2: key, base and extra frames are decoded in order and the water is drawn", async (world) => {
+test("key, base and extra frames are decoded in order and the water is drawn", async (world) => {
   const empty = await world.fake({ particles: 0, ...TANK });
   const before = await world.pixels(await world.watch(address(empty)));
   const server = await play(world);
@@ -64,7 +64,7 @@ test("frames of version 2: key, base and extra frames are decoded in order and t
   assert(share > 0.05, `only ${(100 * share).toFixed(1)} % of the pixels changed`);
 });
 
-test("frames of version 2: a lost base frame costs what refers to it, until the next key frame", async (world) => {
+test("a lost base frame costs what refers to it, until the next key frame", async (world) => {
   const server = await play(world, (index) => index === LOST_BASE);
   const page = await world.watch(address(server));
   const acks = () => server.received.filter((message) => message.t === "ack").length;
@@ -102,7 +102,7 @@ async function pictureOf(world, layers) {
   return brightness(await world.pixels(page));
 }
 
-test("frames of version 2: the first layer alone closes the water", async (world) => {
+test("the first layer alone closes the water", async (world) => {
   const nothing = await world.watch(address(await world.fake({ particles: 0, ...TANK })));
   await bare(nothing);
   const whole = await pictureOf(world, 3);

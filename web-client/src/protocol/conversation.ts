@@ -3,11 +3,13 @@
 import type { Link } from "../net/link.js";
 import {
   type Action,
+  type Ceilings,
   CLOSE_BASE,
   type ClientMessage,
   COORDINATE_M_MAX,
   ERROR,
   isFrame,
+  NO_CEILINGS,
   type PointerInput,
   readMessage,
   type ServerMessage,
@@ -61,6 +63,8 @@ export class Conversation {
 
   private link: Link | null = null;
   private pingId = 0;
+  private hidden = false;
+  private ceilings: Ceilings = NO_CEILINGS;
   private refusal: { code: number; text: string } | null = null;
   private opened = false;
 
@@ -135,6 +139,13 @@ export class Conversation {
     if (this.joined) this.say({ t: "ack", epoch, step });
   }
 
+  /** Says what of the stream is of use, now and on every connection to come. */
+  view(hidden: boolean, ceilings: Ceilings = this.ceilings): void {
+    this.hidden = hidden;
+    this.ceilings = ceilings;
+    if (this.joined) this.say({ t: "view", hidden, ...ceilings });
+  }
+
   ping(): void {
     if (!this.joined) return;
     this.pingId = (this.pingId + 1) >>> 0;
@@ -152,12 +163,14 @@ export class Conversation {
         break;
       case "joined":
         this.joined = true;
+        if (this.hidden || this.ceilings !== NO_CEILINGS) this.view(this.hidden);
         this.link?.proven();
         this.events.onJoined(message);
         return;
       case "pong":
-        if (message.id === this.pingId) this.events.onRoundTrip(this.nowMs() - message.clientTimeMs);
-        return;
+        if (message.id !== this.pingId) return;
+        this.events.onRoundTrip(this.nowMs() - message.clientTimeMs);
+        break;
       case "error":
         if (CLOSING.has(message.code)) this.refusal = { code: message.code, text: message.text };
         break;

@@ -25,6 +25,15 @@ export interface PointerInput {
   strength: number;
 }
 
+/** What of the stream this page can use at most; 0: no ceiling. */
+export interface Ceilings {
+  mbit_per_s: number;
+  frames_per_s: number;
+  particles: number;
+}
+
+export const NO_CEILINGS: Ceilings = { mbit_per_s: 0, frames_per_s: 0, particles: 0 };
+
 export type ClientMessage =
   | { t: "hello"; versions: readonly number[]; client: string }
   | { t: "join"; session: string; viewer: string }
@@ -32,7 +41,8 @@ export type ClientMessage =
   | { t: "input"; seq: number; k: "parameter"; name: string; value: number }
   | { t: "control"; seq: number; action: Action; scene?: string }
   | { t: "ack"; epoch: number; step: number }
-  | { t: "ping"; id: number; client_time_ms: number };
+  | { t: "ping"; id: number; client_time_ms: number }
+  | ({ t: "view"; hidden: boolean } & Ceilings);
 
 export interface ParameterInfo {
   name: string;
@@ -60,7 +70,7 @@ export type ServerMessage =
   | { t: "welcome"; version: number; server: string; device: string; scenes: string[] }
   | { t: "joined"; session: string; viewerId: number; viewer: string; state: SessionState }
   | { t: "viewers"; viewers: ViewerInfo[] }
-  | { t: "pong"; id: number; clientTimeMs: number; serverTimeUs: number }
+  | { t: "pong"; id: number; clientTimeMs: number; serverTimeUs: number; stagesMs: number[] }
   | { t: "error"; code: number; text: string }
   | { t: "state"; state: SessionState };
 
@@ -100,15 +110,11 @@ export function frameStep(bytes: ArrayBuffer): { epoch: number; step: number } |
   return { epoch: view.getUint32(EPOCH_AT, true), step: Math.min(step, Number.MAX_SAFE_INTEGER) };
 }
 
-const VERSION_AT = 4;
 const KIND_AT = 12;
-const STREAM_VERSION = 2;
 
-/** A FRAME_KIND, as far as the frame says so: it need not be valid. Those of version 1 stand for themselves. */
+/** A FRAME_KIND, as far as the frame says so: it need not be valid. What is too short to say stands for itself. */
 export function frameKind(bytes: ArrayBuffer): number {
-  if (bytes.byteLength <= KIND_AT) return FRAME_KIND.key;
-  const view = new DataView(bytes);
-  return view.getUint16(VERSION_AT, true) === STREAM_VERSION ? view.getUint8(KIND_AT) : FRAME_KIND.key;
+  return bytes.byteLength > KIND_AT ? new DataView(bytes).getUint8(KIND_AT) : FRAME_KIND.key;
 }
 
 /** A name as the protocol allows it: no control characters, at most 63 bytes. */
@@ -170,6 +176,7 @@ export function readMessage(bytes: ArrayBuffer): ServerMessage | null {
         id: number(map, "id"),
         clientTimeMs: number(map, "client_time_ms"),
         serverTimeUs: number(map, "server_time_us"),
+        stagesMs: map.stages_ms === undefined ? [] : numbers(map, "stages_ms"),
       };
     case "error":
       return { t: "error", code: number(map, "code"), text: string(map, "text") };
@@ -232,6 +239,13 @@ function boolean(map: Fields, key: string): boolean {
 function list(map: Fields, key: string): unknown[] {
   const value = map[key];
   return Array.isArray(value) ? value : fail(key, "an array");
+}
+
+function numbers(map: Fields, key: string): number[] {
+  const values = list(map, key);
+  return values.every((value) => typeof value === "number" && Number.isFinite(value))
+    ? (values as number[])
+    : fail(key, "numbers");
 }
 
 function fail(key: string, allowed: string): never {

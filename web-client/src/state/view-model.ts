@@ -25,6 +25,11 @@ export class ViewModel {
   readonly frameRate = new Rate();
   readonly roundTrip = new Smoothed(0.3);
   readonly latency = new Smoothed(0.2);
+  /** Of a frame: from its arrival until it is decoded, and from there until it is drawn. */
+  readonly decodeTime = new Smoothed(0.1);
+  readonly drawTime = new Smoothed(0.1);
+  /** Of the server's work, ms: wait, step, encode, pass, write; empty: not known. */
+  serverStagesMs: readonly number[] = [];
   readonly inputTimes = new InputTimes();
   /** That came for each particle, of frames of all kinds. */
   readonly bits = new Smoothed(0.05);

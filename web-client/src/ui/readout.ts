@@ -7,6 +7,11 @@ export interface Measurements {
   framesPerS: number;
   roundTripMs: number;
   latencyMs: number;
+  /** Of the server's work between an input and its frame: wait, step, encode, pass, write; empty: not known. */
+  stagesMs: readonly number[];
+  /** From a frame's arrival until it is decoded, and from there until it is drawn. */
+  decodeMs: number;
+  drawMs: number;
   /** Of the newest frame: a FRAME_KIND, and how many layers of particles came. */
   kind: number;
   layersPresent: number;
@@ -30,6 +35,8 @@ const ROWS = [
   ["frame", "Frame"],
   ["roundTrip", "Round trip"],
   ["latency", "Input to frame"],
+  ["server", "Wait, step, encode, send"],
+  ["page", "Decode, draw"],
   ["dropped", "Dropped frames"],
   ["realtime", "Real time"],
   ["step", "Step"],
@@ -60,6 +67,8 @@ export class Readout {
     this.set("stream", `${m.mbitPerS.toFixed(1)} Mbit/s · ${m.framesPerS.toFixed(0)}/s`);
     this.set("roundTrip", milliseconds(m.roundTripMs));
     this.set("latency", milliseconds(m.latencyMs));
+    this.set("server", serverText(m.stagesMs));
+    this.set("page", milliseconds(m.decodeMs, m.drawMs));
     this.set("frame", frameText(m));
     const lost = m.unreferenced > 0 ? ` · ${m.unreferenced} unreferenced` : "";
     this.set("dropped", `${m.dropped}${lost}`);
@@ -88,6 +97,18 @@ function frameText(m: Measurements): string {
   return `${KINDS[m.kind] ?? "?"}${layers} · ${m.bitsPerParticle.toFixed(1)} bits`;
 }
 
-function milliseconds(value: number): string {
-  return Number.isFinite(value) ? `${value.toFixed(value < 9.95 ? 1 : 0)} ms` : "–";
+/** Where the server's time goes; what it takes to hand frames on is one thing to people. */
+function serverText(stagesMs: readonly number[]): string {
+  const [wait, step, encode, pass = 0, write = 0] = stagesMs;
+  return milliseconds(wait, step, encode, stagesMs.length === 0 ? undefined : pass + write);
+}
+
+function short(ms: number): string {
+  return ms.toFixed(ms < 9.95 ? 1 : 0);
+}
+
+/** One number or several, which are unknown together. */
+function milliseconds(...values: readonly (number | undefined)[]): string {
+  const known = values.filter((value) => value !== undefined && Number.isFinite(value)) as number[];
+  return known.length === values.length ? `${known.map(short).join(" · ")} ms` : "–";
 }
