@@ -26,10 +26,13 @@ enum {
     STREAM_AXIS_BITS = 21,   ///< of a packed place
     STREAM_FILLED = TILE_CELLS / 32,
     STREAM_CELL_SORTED_MAX = 128, ///< particles of a cell that lanes sort by counting
+    STREAM_SAMPLE_SHARE = 2,      ///< sixteenths of all particles that the first layer has
+    STREAM_SEEN_SHARE = 11,       ///< of what may be seen, that the first two have
 };
 
-#define STREAM_BORN 0x80000000u ///< of a seat: born since; the other bits are its slot
-#define STREAM_NOWHERE ~0ull    ///< packed place of a particle that isn't there
+#define STREAM_DRAW_16TH (1u << 28) ///< a sixteenth of the numbers that particles draw
+#define STREAM_BORN 0x80000000u     ///< of a seat: born since; the other bits are its slot
+#define STREAM_NOWHERE ~0ull        ///< packed place of a particle that isn't there
 
 /// A particle of the reference, in the order of places.
 typedef struct stream_pair {
@@ -168,15 +171,18 @@ TILE_FN void stream_keep_place(const stream_args *args, int32_t *place)
         place[a] = tile_min_i32((place[a] >> shift << shift) | 1 << shift >> 1, args->end[a]);
 }
 
-/// Which layer a particle is in until the next key frame. What may be seen is in the first two, in halves; of what is
-/// hidden each layer but the first has as many as all before it together.
+/// Which layer a particle is in until the next key frame. The first is a fair sample of all, which says how much water
+/// is where. Of what may be seen the second has so much that the water looks right, the third the rest. Of what is
+/// hidden the second has none, the last one half, and each one before that half of what is left.
 TILE_FN uint32_t stream_layer_of(const stream_args *args, uint32_t id, int is_visible)
 {
-    const uint32_t draw = (uint32_t)(tile_mix_u64(id + 0x9e3779b97f4a7c15ull) >> 32);
-    const uint32_t zeros = tile_leading_zeros_u32(draw | 1u);
+    const uint32_t draw = (uint32_t)(tile_mix_u64(id + 0x9e3779b97f4a7c15ull) >> 32), last = args->layers - 1;
+    if (draw < STREAM_DRAW_16TH * STREAM_SAMPLE_SHARE)
+        return 0;
     if (is_visible)
-        return args->layers > 2 && zeros == 0;
-    return zeros + 1 < args->layers ? args->layers - 1 - zeros : 0;
+        return tile_min_u32(draw < STREAM_DRAW_16TH * STREAM_SEEN_SHARE ? 1 : 2, last);
+    const uint32_t zeros = tile_leading_zeros_u32(draw);
+    return zeros + 2 < last ? last - zeros : tile_min_u32(2, last);
 }
 
 /// Nearest of `steps` + 1 levels to one of 256.

@@ -4,7 +4,7 @@
 #define EXPORT(name) __attribute__((export_name(#name))) name
 
 enum {
-    ABI = 3,
+    ABI = 4,
     PAGE_BYTES = 65536,
 };
 

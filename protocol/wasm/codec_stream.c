@@ -7,6 +7,16 @@
 static tarn_stream *decoder;
 static tarn_stream_size decoder_size;
 
+/// In all layers, with those that were cut off.
+static double particles_of(const tarn_stream_head *head)
+{
+    double count = 0.0;
+    for (uint32_t i = 0; i < head->layer_count; i++) {
+        count += head->layers[i].particles;
+    }
+    return count;
+}
+
 static void store_header(const tarn_stream_frame *frame, const tarn_stream_particles *particles)
 {
     const tarn_stream_head *head = &frame->head;
@@ -44,6 +54,7 @@ static void store_header(const tarn_stream_frame *frame, const tarn_stream_parti
     *v++ = frame->layers_present;
     *v++ = (double)head->interval_s;
     *v++ = head->interval_steps;
+    *v++ = particles_of(head);
 }
 
 static void store_bodies(const tarn_frame_body *bodies, uint32_t count)

@@ -1,5 +1,6 @@
-// Reads the PNG files that a screenshot gives: 8 bits a channel, RGB or RGBA, not interlaced.
-import { inflateSync } from "node:zlib";
+// Reads the PNG files that a screenshot gives: 8 bits a channel, RGB or RGBA, not interlaced. Writes smaller ones, of
+// few colours.
+import { deflateSync, inflateSync } from "node:zlib";
 
 /** @returns {{width: number, height: number, at(x: number, y: number): number[]}} `at` gives red, green, blue */
 export function readPng(file) {
@@ -58,4 +59,76 @@ function predict(filter, left, up, corner) {
     }
   }
   return 0;
+}
+
+/** A picture (readPng) as a PNG of `colours` <= 256: those of equally many pixels each, by halving the widest range. */
+export function writePng(picture, colours) {
+  const { width, height } = picture;
+  const pixels = Array.from({ length: width * height }, (_, i) =>
+    picture.at(i % width, Math.floor(i / width)),
+  );
+  const boxes = divide(
+    pixels.map((_, i) => i),
+    pixels,
+    colours,
+  );
+  const palette = Buffer.alloc(3 * boxes.length);
+  const rows = Buffer.alloc(height * (width + 1));
+  boxes.forEach((box, colour) => {
+    for (let channel = 0; channel < 3; channel++) {
+      const sum = box.reduce((total, i) => total + pixels[i][channel], 0);
+      palette[3 * colour + channel] = Math.round(sum / box.length);
+    }
+    for (const i of box) rows[Math.floor(i / width) * (width + 1) + 1 + (i % width)] = colour;
+  });
+  const head = Buffer.alloc(13);
+  head.writeUInt32BE(width, 0);
+  head.writeUInt32BE(height, 4);
+  head.set([8, 3], 8);
+  return Buffer.concat([
+    Buffer.from("\x89PNG\r\n\x1a\n", "latin1"),
+    chunk("IHDR", head),
+    chunk("PLTE", palette),
+    chunk("IDAT", deflateSync(rows, { level: 9 })),
+    chunk("IEND", Buffer.alloc(0)),
+  ]);
+}
+
+/** Cuts a set of pixels into `count` at most. */
+function divide(set, pixels, count) {
+  const ranges = [0, 1, 2].map((channel) => {
+    let [low, high] = [255, 0];
+    for (const i of set) {
+      low = Math.min(low, pixels[i][channel]);
+      high = Math.max(high, pixels[i][channel]);
+    }
+    return high - low;
+  });
+  const widest = ranges.indexOf(Math.max(...ranges));
+  if (count < 2 || ranges[widest] <= 0) return [set];
+  const sorted = set.sort((i, j) => pixels[i][widest] - pixels[j][widest]);
+  const half = sorted.length >> 1;
+  return [
+    ...divide(sorted.slice(0, half), pixels, count >> 1),
+    ...divide(sorted.slice(half), pixels, count >> 1),
+  ];
+}
+
+function chunk(kind, body) {
+  const bytes = Buffer.alloc(12 + body.length);
+  bytes.writeUInt32BE(body.length, 0);
+  bytes.write(kind, 4, "latin1");
+  body.copy(bytes, 8);
+  bytes.writeUInt32BE(checksum(bytes.subarray(4, 8 + body.length)), 8 + body.length);
+  return bytes;
+}
+
+/** CRC-32, bit by bit. */
+function checksum(bytes) {
+  let crc = 0xffffffff;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  return ~crc >>> 0;
 }

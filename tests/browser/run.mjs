@@ -1,13 +1,14 @@
 // Drives the built page in a real headless Chromium against a real tarnd, and against a fake server for answers that
 // a healthy one never gives.
 //
-//     node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture]
+//     node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --layers]
 //
 // TARN_BUILD   the build with tarnd (default: build/release)
 // CHROMIUM     the browser (default: /usr/bin/chromium)
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { runCases } from "./harness.mjs";
+import { takeLayerPictures } from "./layer-pictures.mjs";
 import { takePicture } from "./picture.mjs";
 import { WEB } from "./places.mjs";
 import { launch, World } from "./world.mjs";
@@ -20,7 +21,7 @@ import "./cases/refusals.mjs";
 import "./cases/solids.mjs";
 
 if (process.argv.includes("--help")) {
-  console.log("usage: node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture]");
+  console.log("usage: node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --layers]");
   process.exit(0);
 }
 const words = process.argv.slice(2).filter((word) => !word.startsWith("--"));
@@ -39,6 +40,10 @@ async function main() {
   try {
     if (process.argv.includes("--picture")) {
       await takePicture(browser);
+      return 0;
+    }
+    if (process.argv.includes("--layers")) {
+      await takeLayerPictures(browser);
       return 0;
     }
     const counts = await runCases(words.join(" "), () => World.make(browser));

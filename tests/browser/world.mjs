@@ -138,6 +138,14 @@ export function drawn(page) {
   );
 }
 
+/** Leaves nothing on the page but the picture, once it shows what the page knows. */
+export async function bare(page) {
+  await page.evaluate(() => {
+    for (const part of document.body.children) if (part.id !== "tank") part.style.display = "none";
+  });
+  await drawn(page);
+}
+
 /** Pauses a fake server's tank and waits until the page shows exactly the frame that it stands still at. */
 export async function pause(page, server) {
   await page.keyboard.press("p");

@@ -63,6 +63,15 @@ static void write_bodies(tracer *t, const tarn_stream_head *head)
     }
 }
 
+/// In all layers, with those that were cut off.
+static double particles_of(const tarn_stream_head *head)
+{
+    double count = 0.0;
+    for (uint32_t l = 0; l < head->layer_count; l++)
+        count += head->layers[l].particles;
+    return count;
+}
+
 static void write_frame(tracer *t, const tarn_stream_frame *frame)
 {
     const tarn_stream_head *h = &frame->head;
@@ -103,6 +112,7 @@ static void write_frame(tracer *t, const tarn_stream_frame *frame)
         frame->layers_present,
         (double)h->interval_s,
         h->interval_steps,
+        particles_of(h),
     };
     fwrite(counts, sizeof counts, 1, t->trace);
     fwrite(values, sizeof values, 1, t->trace);

@@ -31,6 +31,14 @@ typedef struct stage {
 
 static const tarn_device_desc one_thread = {.kind = TARN_DEVICE_CPU, .threads = 1};
 
+static const tank_fixture *fixture_named(const char *name)
+{
+    int f = 0;
+    while (strcmp(tank_fixtures[f].name, name) != 0)
+        assert_true(++f < TANK_FIXTURE_COUNT);
+    return &tank_fixtures[f];
+}
+
 static stage open_stage(const tarn_device_desc *on, const tarn_tank_desc *tank, const tarn_encoder_desc *desc)
 {
     stage s = {.epoch = 1, .bytes = malloc(FRAME_BYTES_MAX)};
@@ -284,6 +292,62 @@ static void cut_frames_give_their_layers(void **state)
     close_stage(&s);
 }
 
+/// Of a pool that fills a tank up to half its height: whether the particle's cell is one of the outermost, at a wall or
+/// at the surface. Nobody looks through the floor.
+static int is_outermost(const tarn_tank_desc *desc, const stream_args *args, uint32_t particle)
+{
+    int32_t place[3];
+    stream_place_of(args, particle, place);
+    const int32_t x = place[0] >> TARN_PLACE_BITS, y = place[1] >> TARN_PLACE_BITS, z = place[2] >> TARN_PLACE_BITS;
+    return x == 0 || x == desc->cells[0] - 1 || z == 0 || z == desc->cells[2] - 1 || y == desc->cells[1] / 2 - 1;
+}
+
+/// Whether a share is what it should be of so many, as chance has it.
+static void expect_share(uint32_t part, uint32_t all, double share)
+{
+    const double found = (double)part / (double)all, most = 5.0 * sqrt(share * (1.0 - share) / (double)all);
+    if (fabs(found - share) > most)
+        fail_msg("%u of %u are a share of %.4f, not %.4f", part, all, found, share);
+}
+
+/// The first layer is a fair sample of all particles; then what is seen comes before what is hidden.
+static void what_is_seen_comes_first(void **state)
+{
+    (void)state;
+    for (uint32_t layers = 1; layers <= TARN_STREAM_LAYERS_MAX; layers++) {
+        tarn_tank_desc desc;
+        tarn_encoder_desc how;
+        uint32_t count[2][TARN_STREAM_LAYERS_MAX] = {{0}}, all[2] = {0};
+        fixture_named("still pool")->describe(&desc);
+        tarn_encoder_desc_default(&how);
+        how.layers = layers;
+        stage s = open_stage(&one_thread, &desc, &how);
+        encode(&s, TARN_STREAM_KEY);
+        for (uint32_t i = 0; i < particle_count(&s); i++) {
+            const int is_seen = is_outermost(&desc, &s.encoder->args, i);
+            count[is_seen][s.encoder->args.w.layer[i]]++;
+            all[is_seen]++;
+        }
+        assert_true(all[0] > 10000 && all[1] > 10000);
+        uint32_t sum = 0;
+        for (uint32_t l = 0; l < layers; l++) {
+            assert_int_equal(s.head.layers[l].particles, count[0][l] + count[1][l]);
+            sum += s.head.layers[l].particles;
+        }
+        assert_int_equal(sum, particle_count(&s));
+        for (int is_seen = 0; layers > 1 && is_seen < 2; is_seen++)
+            expect_share(count[is_seen][0], all[is_seen], 2.0 / 16.0);
+        if (layers > 2) {
+            assert_int_equal(count[0][1], 0);
+            expect_share(count[1][0] + count[1][1], all[1], 11.0 / 16.0);
+            assert_int_equal(count[1][0] + count[1][1] + count[1][2], all[1]);
+        }
+        if (layers > 3)
+            expect_share(count[0][layers - 1], all[0], 8.0 / 16.0);
+        close_stage(&s);
+    }
+}
+
 static void a_frame_left_out_is_noticed(void **state)
 {
     (void)state;
@@ -484,6 +548,7 @@ int main(void)
         cmocka_unit_test(the_same_bytes_from_all_threads_and_instructions),
         cmocka_unit_test(what_replaces_the_particles_asks_for_a_key_frame),
         cmocka_unit_test(cut_frames_give_their_layers),
+        cmocka_unit_test(what_is_seen_comes_first),
         cmocka_unit_test(a_frame_left_out_is_noticed),
         cmocka_unit_test(a_key_frame_shows_what_exports_have),
         cmocka_unit_test(frames_carry_the_dye),

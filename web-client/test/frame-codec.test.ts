@@ -55,6 +55,25 @@ test.skipIf(!available)("every recorded frame decodes to particles inside the ta
   expect([...kinds].sort()).toEqual([FRAME_KIND.key, FRAME_KIND.base, FRAME_KIND.extra]);
 });
 
+/** Without its last layer, whose bytes the layer table says. */
+function withoutLast(frame: Uint8Array): Uint8Array {
+  const view = new DataView(frame.buffer, frame.byteOffset);
+  const table = view.getUint16(6, true) + 8 * view.getUint16(70, true);
+  const last = (frame[14] as number) - 1;
+  return frame.slice(0, frame.length - view.getUint32(table + 16 * last, true));
+}
+
+test.skipIf(!available)("a frame that was cut tells of the particles that didn't come", async () => {
+  const codec = await create();
+  const [key] = frames() as [Uint8Array];
+  const whole = decoded(codec, key) as FrameInfo;
+  const cut = decoded(codec, withoutLast(key)) as FrameInfo;
+  expect(whole.particlesTotal).toBe(whole.particleCount);
+  expect(cut.particlesTotal).toBe(whole.particlesTotal);
+  expect(cut.particleCount).toBeLessThan(whole.particleCount);
+  expect(cut).toMatchObject({ layersPresent: 2, layersTotal: 3 });
+});
+
 test.skipIf(!available)("after a lost base frame nothing decodes until the next key frame", async () => {
   const codec = await create();
   const all = frames();

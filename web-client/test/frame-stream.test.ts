@@ -11,6 +11,7 @@ const INFO: FrameInfo = {
   realtimeFactor: 1,
   paused: false,
   particleCount: 10,
+  particlesTotal: 10,
   kind: 0,
   receivedBytes: 100,
   layersPresent: 1,

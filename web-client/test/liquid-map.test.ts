@@ -16,7 +16,8 @@ function frame(cells: readonly (readonly [number, number, number])[]): DecodedFr
     views.positions.set([...cell.map((c) => c * 32 + 16), 0], i * 4);
   });
   const volume = new LightVolume();
-  volume.compute(views.positions, cells.length, 5, [32, 16, 16], views.light);
+  const count = cells.length;
+  volume.compute({ particleCount: count, particlesTotal: count, unitBits: 5, cells: [32, 16, 16] }, views);
   const info = {
     cells: [32, 16, 16],
     cellM: CELL_M,

@@ -1,11 +1,15 @@
+import { brightness, compare, waterIn } from "../compare.mjs";
 import { assert, assertEqual, test, until } from "../harness.mjs";
+import { Still } from "../recorded-layers.mjs";
 import { Recording } from "../recording.mjs";
-import { drawn, look, said } from "../world.mjs";
+import { bare, drawn, look, said } from "../world.mjs";
 
 /** Of the scene that was recorded. */
 const TANK = { cells: [16, 8, 8], cellM: 0.0625 };
 /** The recording's key frames are 0 and 20, its base frames the other even ones. */
 const LOST_BASE = 6;
+/** Of the water that there is, with an eighth of its particles: more than twice as much where these stay small. */
+const HOLES_MAX = 0.16;
 
 const play = (world, isLost) => world.fake({ ...TANK, recording: new Recording("small-splash", isLost) });
 const address = (server) => `http://127.0.0.1:${server.port}/`;
@@ -84,4 +88,25 @@ test("a lost base frame costs what refers to it, until the next key frame", asyn
   const readout = await page.locator("#readout").textContent();
   assert(/(key|base|extra) 3\/3 · [\d.]+ bits/.test(readout), `the readout says: ${readout}`);
   assert(/\d+ unreferenced/.test(readout), `the readout says: ${readout}`);
+});
+
+/** A picture of the tank that stands still at a recorded frame, of which the first layers came. */
+async function pictureOf(world, layers) {
+  const still = new Still(new Recording("small-splash").frames, LOST_BASE, layers);
+  const server = await world.fake({ ...TANK, recording: still });
+  const page = await world.watch(`${address(server)}?detail=full`);
+  const has = () => look(page, "framesDecoded", "layersPresent");
+  await until(async () => (await has()).framesDecoded === still.frames.length, "the page has the frame");
+  assertEqual((await has()).layersPresent, layers, "layers that came");
+  await bare(page);
+  return brightness(await world.pixels(page));
+}
+
+test("the first layer alone closes the water", async (world) => {
+  const nothing = await world.watch(address(await world.fake({ particles: 0, ...TANK })));
+  await bare(nothing);
+  const whole = await pictureOf(world, 3);
+  const water = waterIn(whole, brightness(await world.pixels(nothing)));
+  const { holes } = compare(await pictureOf(world, 1), whole, water);
+  assert(holes < HOLES_MAX, `${(100 * holes).toFixed(1)} % of the water are holes`);
 });

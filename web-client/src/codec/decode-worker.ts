@@ -56,7 +56,7 @@ function decode(
   views.positions.set(c.positions(info.particleCount));
   views.velocities.set(c.velocities(info.particleCount));
   views.bodies.set(c.bodies(info.bodyCount));
-  lightVolume.compute(views.positions, info.particleCount, info.unitBits, info.cells, views.light);
+  lightVolume.compute(info, views);
   info.lightDims = [lightVolume.dims[0], lightVolume.dims[1], lightVolume.dims[2]];
   info.lightCells = lightVolume.voxelCells;
   info.decodeMs = performance.now() - began;

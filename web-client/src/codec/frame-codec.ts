@@ -1,8 +1,8 @@
 // The C frame codec behind its WebAssembly ABI (protocol/wasm/README.md). One instance per thread.
 import { BODY_VALUES, type FrameInfo } from "./frame-info.js";
 
-const ABI = 3;
-const HEADER_VALUES = 34;
+const ABI = 4;
+const HEADER_VALUES = 35;
 const FLAG_PAUSED = 1;
 /** TARN_E_STATE: the frame that it refers to isn't there. */
 const STATUS_STATE = -12;
@@ -82,6 +82,7 @@ export class FrameCodec {
       realtimeFactor: at(7),
       paused: (at(1) & FLAG_PAUSED) !== 0,
       particleCount: at(8),
+      particlesTotal: at(34),
       cells: [at(11), at(12), at(13)],
       cellM: at(16),
       unitBits: at(28),

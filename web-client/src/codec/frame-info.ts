@@ -4,7 +4,7 @@
 // frame's bytes, the worker fills it and gives it back. Two slots are enough for ever, so the stream allocates only
 // when a tank outgrows them.
 //
-//     | positions: 4 x uint16 per particle | velocities: 4 x int8 per particle | light volume: 2 x uint8 per voxel |
+//     | positions: 4 x uint16 per particle | velocities: 4 x int8 per particle | light volume: 4 x uint8 per voxel |
 //     | bodies: 8 x float32 each |
 //
 // The fourth value of a position is the particle's colour, red << 5 | green << 2 | blue, where the frame has colours.
@@ -16,7 +16,10 @@ export const POSITION_BYTES = 8;
 export const VELOCITY_BYTES = 4;
 /** Voxels of the light volume, at most. */
 export const LIGHT_VOXELS_MAX = 1 << 16;
-export const LIGHT_BYTES_MAX = LIGHT_VOXELS_MAX * 2;
+/** Bytes of a voxel: daylight, density, nearness of the particles, whether there are any. */
+export const LIGHT_VALUES = 4;
+export const LIGHT_PRESENCE = 3;
+export const LIGHT_BYTES_MAX = LIGHT_VOXELS_MAX * LIGHT_VALUES;
 /** Of a frame. */
 export const BODIES_MAX = 16;
 /** The solid's index, position x y z in metres, rotation x y z w. */
@@ -33,6 +36,8 @@ export interface FrameInfo {
   realtimeFactor: number;
   paused: boolean;
   particleCount: number;
+  /** With those of the layers that were cut off. */
+  particlesTotal: number;
   /** Of the frame as it came: layers may have been cut off. */
   receivedBytes: number;
   /** Layers of particles that came, and that there are. */

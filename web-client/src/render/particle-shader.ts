@@ -1,5 +1,8 @@
 // The particles' shader: one point sprite each, shaded as a sphere. Positions arrive as the integers that the frame
 // holds; the vertex shader scales them, moves them on by their velocity and looks up how much light reaches them.
+//
+// Where layers were cut off a particle stands for its neighbours, too: it is as large as closes the water, but bulges
+// no more than they would, and looks more like the surface that they would make than like a sphere of its own.
 
 export const particleVertex = /* glsl */ `
 in vec4 quantized;   // quanta; then the colour, where there are any
@@ -20,6 +23,7 @@ flat out vec3 centre;   // view space
 flat out vec3 tint;
 flat out vec3 facing;   // of the water's surface as a whole, view space
 flat out vec2 exposure; // daylight, foam
+flat out float wide;    // radius of what is drawn
 
 vec3 ramp(float t) {
   const vec3 deep = vec3(0.004, 0.036, 0.160);
@@ -47,11 +51,11 @@ void main() {
 
   vec3 uvw = at * voxelsPerMetre;
   // Four samples on a tetrahedron give both the mean around the particle and the density's gradient.
-  vec2 a = textureLod(lightVolume, uvw + voxel * vec3(1, 1, 1), 0.0).rg;
-  vec2 b = textureLod(lightVolume, uvw + voxel * vec3(1, -1, -1), 0.0).rg;
-  vec2 c = textureLod(lightVolume, uvw + voxel * vec3(-1, 1, -1), 0.0).rg;
-  vec2 d = textureLod(lightVolume, uvw + voxel * vec3(-1, -1, 1), 0.0).rg;
-  vec2 here = 0.25 * (a + b + c + d);
+  vec3 a = textureLod(lightVolume, uvw + voxel * vec3(1, 1, 1), 0.0).rgb;
+  vec3 b = textureLod(lightVolume, uvw + voxel * vec3(1, -1, -1), 0.0).rgb;
+  vec3 c = textureLod(lightVolume, uvw + voxel * vec3(-1, 1, -1), 0.0).rgb;
+  vec3 d = textureLod(lightVolume, uvw + voxel * vec3(-1, -1, 1), 0.0).rgb;
+  vec3 here = 0.25 * (a + b + c + d);
   vec3 rising = vec3(a.g + b.g - c.g - d.g, a.g - b.g + c.g - d.g, a.g - b.g - c.g + d.g);
 
   float speed = clamp(length(velocity) / speedRange, 0.0, 1.0);
@@ -66,15 +70,23 @@ void main() {
   exposure = vec2(here.r, foam);
   facing = (modelViewMatrix * vec4(-0.5 * rising, 0.0)).xyz;
 
+  // Drops by themselves have nothing to close. The larger ones move inwards, so that the water doesn't grow.
+  wide = radius * mix(1.0 / here.b, 1.0, 0.6 * thin);
+  float inset = wide - radius;
+  at += inset * rising / max(length(rising), 0.3);
+  at = clamp(at, vec3(0.35 * radius + 0.4 * inset), tankSize - 0.35 * radius - 0.4 * inset);
+
   vec4 view = modelViewMatrix * vec4(at, 1.0);
   centre = view.xyz;
   gl_Position = projectionMatrix * view;
-  gl_PointSize = max(1.5, 2.0 * radius * (1.0 - 0.38 * thin) * pixelsPerUnit / -view.z);
+  gl_PointSize = max(1.5, 2.0 * wide * (1.0 - 0.38 * thin) * pixelsPerUnit / -view.z);
 }
 `;
 
 export const particleFragment = /* glsl */ `
 precision highp float;
+
+const float RIM_MEAN = 0.1; // of rim over a sphere's disc
 
 uniform mat4 projectionMatrix;
 uniform float radius;
@@ -85,6 +97,7 @@ flat in vec3 centre;
 flat in vec3 tint;
 flat in vec3 facing;
 flat in vec2 exposure;
+flat in float wide;
 out vec4 colour;
 
 void main() {
@@ -95,7 +108,8 @@ void main() {
   vec3 sphere = vec3(disc, sqrt(1.0 - r2));
 
   // The sphere's own normal, bent towards that of the surface that it is part of.
-  vec3 normal = normalize(sphere + 4.5 * facing * (1.0 - 0.85 * exposure.y));
+  float own = radius / wide;
+  vec3 normal = normalize(sphere + 4.5 / own * facing * (1.0 - 0.85 * exposure.y));
 
   float daylight = exposure.x;
   float sun = 0.5 + 0.5 * dot(normal, sunDirection);
@@ -106,8 +120,8 @@ void main() {
 
   vec3 lit = tint * (vec3(0.30, 0.38, 0.46) * (0.45 + 0.55 * sky) + vec3(1.30, 1.24, 1.14) * sun * sun * (0.25 + 0.75 * daylight));
   lit = mix(lit, tint * vec3(0.25, 0.38, 0.55), 0.45 * (1.0 - daylight));
-  lit += vec3(0.85, 0.95, 1.0) * glint * 0.42 * daylight;
-  lit += vec3(0.10, 0.24, 0.34) * rim * (0.2 + 0.8 * daylight);
+  lit += vec3(0.85, 0.95, 1.0) * glint * own * 0.42 * daylight;
+  lit += vec3(0.10, 0.24, 0.34) * mix(RIM_MEAN, rim, own) * (0.2 + 0.8 * daylight);
   lit = lit / (1.0 + 0.22 * lit);
   // Where the screen has several samples a pixel, the rim covers only some of them.
   colour = vec4(pow(lit, vec3(1.0 / 2.2)), clamp((1.0 - r2) / max(rimWidth, 1e-4) + 0.35, 0.0, 1.0));

@@ -1,7 +1,13 @@
 // The particles on the GPU. The bytes of a decoded frame go straight into two vertex buffers; nothing is converted or
 // allocated here as long as the number of particles stays within the buffers.
 import * as THREE from "three";
-import { LIGHT_VOXELS_MAX, POSITION_BYTES, slotCapacity, VELOCITY_BYTES } from "../codec/frame-info.js";
+import {
+  LIGHT_VALUES,
+  LIGHT_VOXELS_MAX,
+  POSITION_BYTES,
+  slotCapacity,
+  VELOCITY_BYTES,
+} from "../codec/frame-info.js";
 import type { DecodedFrame } from "../state/frame-stream.js";
 import { particleFragment, particleVertex } from "./particle-shader.js";
 
@@ -81,7 +87,7 @@ export class Particles {
       this.light = lightTexture(nx, ny, nz);
       this.uniform("lightVolume").value = this.light;
     }
-    const bytes = nx * ny * nz * 2;
+    const bytes = nx * ny * nz * LIGHT_VALUES;
     (this.light.image.data as Uint8Array).set(views.light.subarray(0, bytes));
     this.light.needsUpdate = true;
 
@@ -141,8 +147,8 @@ function upload(
 
 function lightTexture(nx: number, ny: number, nz: number): THREE.Data3DTexture {
   if (nx * ny * nz > LIGHT_VOXELS_MAX) throw new RangeError("the light volume is too large");
-  const texture = new THREE.Data3DTexture(new Uint8Array(nx * ny * nz * 2), nx, ny, nz);
-  texture.format = THREE.RGFormat;
+  const texture = new THREE.Data3DTexture(new Uint8Array(nx * ny * nz * LIGHT_VALUES), nx, ny, nz);
+  texture.format = THREE.RGBAFormat;
   texture.type = THREE.UnsignedByteType;
   texture.minFilter = THREE.LinearFilter;
   texture.magFilter = THREE.LinearFilter;

@@ -2,6 +2,7 @@
 // cursor stands where the push will act: in the middle of the first stretch of tiles with liquid on the ray, at most
 // one tile deep; without liquid in the middle of the ray's way through the tank; then along the plane through that
 // point that faces the viewer.
+import { LIGHT_PRESENCE, LIGHT_VALUES } from "../codec/frame-info.js";
 import type { DecodedFrame } from "./frame-stream.js";
 import { cutBox, type Ray, type Span, type Vec3 } from "./ray.js";
 
@@ -42,7 +43,8 @@ export class LiquidMap {
     for (let z = z0; z < Math.min(nz, z0 + perTile); z++)
       for (let y = y0; y < Math.min(ny, y0 + perTile); y++)
         for (let x = x0; x < Math.min(nx, x0 + perTile); x++)
-          if ((views.light[2 * (x + nx * (y + ny * z)) + 1] as number) > 0) return true;
+          if ((views.light[LIGHT_VALUES * (x + nx * (y + ny * z)) + LIGHT_PRESENCE] as number) > 0)
+            return true;
     return false;
   }
 }
