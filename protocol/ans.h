@@ -26,6 +26,7 @@ enum {
     TARN_ANS_BITS_MAX = 16, ///< whole bits in one piece
     TARN_ANS_STATE_BYTES = 4,
     TARN_ANS_GUESSES = 256,
+    TARN_ANS_RECIPROCAL_BITS = 44,
 };
 
 /// How many bits a number has: 0 for 0.
@@ -38,10 +39,21 @@ TARN_CODE_FN uint32_t tarn_bits_of(uint32_t value)
 #endif
 }
 
+/// The number of the lowest bit that is set; of 0 none is.
+TARN_CODE_FN uint32_t tarn_lowest_bit(uint32_t value)
+{
+#ifdef __CUDA_ARCH__
+    return (uint32_t)__ffs((int)value) - 1;
+#else
+    return (uint32_t)__builtin_ctz(value);
+#endif
+}
+
 /// Symbols 0 .. count - 1 of a source, each with a frequency of 1 or more.
 typedef struct tarn_ans_table {
-    uint16_t from[TARN_ANS_SYMBOLS_MAX + 1]; ///< sums of the frequencies before a symbol; [count] is TARN_ANS_ONE
-    uint8_t guess[TARN_ANS_GUESSES];         ///< first symbol that a sixteenth-aligned place may belong to
+    uint16_t from[TARN_ANS_SYMBOLS_MAX + 1];   ///< sums of the frequencies before a symbol; [count] is TARN_ANS_ONE
+    uint8_t guess[TARN_ANS_GUESSES];           ///< first symbol that a sixteenth-aligned place may belong to
+    uint64_t reciprocal[TARN_ANS_SYMBOLS_MAX]; ///< of the frequencies, times 2^TARN_ANS_RECIPROCAL_BITS, rounded up
 } tarn_ans_table;
 
 /// Makes a table.
@@ -53,6 +65,10 @@ TARN_CODE_FN void tarn_ans_table_make(tarn_ans_table *table, const uint16_t *fre
     for (uint32_t i = 0; i <= TARN_ANS_SYMBOLS_MAX; i++) {
         table->from[i] = (uint16_t)sum;
         sum += i < count ? frequency[i] : 0u;
+    }
+    for (uint32_t i = 0; i < TARN_ANS_SYMBOLS_MAX; i++) {
+        const uint64_t one = (uint64_t)1 << TARN_ANS_RECIPROCAL_BITS;
+        table->reciprocal[i] = i < count ? (one + frequency[i] - 1) / frequency[i] : 0;
     }
     for (uint32_t i = 0; i < TARN_ANS_GUESSES; i++) {
         while (table->from[symbol + 1] <= i * (TARN_ANS_ONE / TARN_ANS_GUESSES))
@@ -80,18 +96,27 @@ TARN_CODE_FN void tarn_ans_open(tarn_ans_reader *reader, const uint8_t *at, cons
     reader->missed = !is_stream;
 }
 
+/// Takes a word where the state asks for one: which can't be foreseen, so that nothing branches on it.
 TARN_CODE_FN void tarn_ans_refill(tarn_ans_reader *reader)
 {
-    if (reader->state >= TARN_ANS_LOW)
-        return;
+    const uint32_t is_low = reader->state < TARN_ANS_LOW;
     uint32_t word = 0;
     if (reader->end - reader->at >= 2) {
         word = reader->at[0] | (uint32_t)reader->at[1] << 8;
-        reader->at += 2;
+        reader->at += 2 * is_low;
     } else {
-        reader->missed++;
+        reader->missed += is_low;
     }
-    reader->state = reader->state << 16 | word;
+    const uint32_t filled = reader->state << 16 | word;
+    reader->state = is_low ? filled : reader->state;
+}
+
+/// Goes on behind a symbol that begins at `from` and has this frequency.
+TARN_CODE_FN void tarn_ans_take(tarn_ans_reader *reader, uint32_t from, uint32_t frequency)
+{
+    const uint32_t place = reader->state & (TARN_ANS_ONE - 1);
+    reader->state = frequency * (reader->state >> TARN_ANS_PROBABILITY_BITS) + place - from;
+    tarn_ans_refill(reader);
 }
 
 /// The next symbol of a source.
@@ -101,9 +126,7 @@ TARN_CODE_FN uint32_t tarn_ans_symbol(tarn_ans_reader *reader, const tarn_ans_ta
     uint32_t symbol = table->guess[place / (TARN_ANS_ONE / TARN_ANS_GUESSES)];
     while (table->from[symbol + 1] <= place)
         symbol++;
-    const uint32_t from = table->from[symbol], frequency = table->from[symbol + 1] - from;
-    reader->state = frequency * (reader->state >> TARN_ANS_PROBABILITY_BITS) + place - from;
-    tarn_ans_refill(reader);
+    tarn_ans_take(reader, table->from[symbol], table->from[symbol + 1] - (uint32_t)table->from[symbol]);
     return symbol;
 }
 
@@ -150,11 +173,15 @@ TARN_CODE_FN void tarn_ans_spill(tarn_ans_writer *writer, uint64_t limit)
 }
 
 /// A symbol of a source; at most 2 bytes.
+///
+/// x / f by a product with f's reciprocal r = ceil(2^44 / f): x < 2^20 f, so that x (r f - 2^44) < x f < 2^44 keeps the
+/// quotient from being rounded up, and x r < 2^64.
 TARN_CODE_FN void tarn_ans_put(tarn_ans_writer *writer, const tarn_ans_table *table, uint32_t symbol)
 {
     const uint32_t from = table->from[symbol], frequency = table->from[symbol + 1] - from;
     tarn_ans_spill(writer, (uint64_t)frequency << (32 - TARN_ANS_PROBABILITY_BITS));
-    writer->state = (writer->state / frequency << TARN_ANS_PROBABILITY_BITS) + writer->state % frequency + from;
+    const uint32_t quotient = (uint32_t)(writer->state * table->reciprocal[symbol] >> TARN_ANS_RECIPROCAL_BITS);
+    writer->state += quotient * (TARN_ANS_ONE - frequency) + from;
 }
 
 /// Whole bits; at most 2 bytes. @param bits  0..TARN_ANS_BITS_MAX @param value  below 2^bits

@@ -29,7 +29,7 @@ typedef enum tarn_number_kind {
     TARN_NUMBER_KINDS
 } tarn_number_kind;
 
-/// 63 kB.
+/// 160 kB.
 typedef struct tarn_code_tables {
     tarn_set_tables set;
     tarn_residual_tables residual;

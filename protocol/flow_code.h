@@ -23,12 +23,9 @@ typedef struct tarn_flow_mask {
 /// What the reference's block says of its own; all unknown without one.
 TARN_CODE_FN void tarn_flow_mask_of(const tarn_flow_node *block, tarn_flow_mask *mask)
 {
-    for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++) {
-        uint32_t row = 0;
-        for (uint32_t x = 0; x < 8 && block != (const tarn_flow_node *)0; x++)
-            row |= (uint32_t)(block[tarn_flow_node_at(x, r & 7, r >> 3)].d[3] != 0) << x;
-        mask->row[r] = (uint8_t)row;
-    }
+    for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++)
+        mask->row[r] =
+            (uint8_t)(block != (const tarn_flow_node *)0 ? block[tarn_flow_node_at(0, r & 7, r >> 3)].d[3] : 0);
 }
 
 TARN_CODE_FN uint32_t tarn_flow_row_state(uint32_t row)
@@ -93,108 +90,112 @@ TARN_CODE_FN void tarn_flow_put_mask(tarn_ans_writer *writer, const tarn_code_ta
 
 // --------------------------------------------------------------------------------------------------------------- nodes
 
-/// What the known nodes of a tile that were coded before say of the next one.
-typedef struct tarn_flow_past {
-    int16_t error[TARN_FLOW_NODES][3]; ///< of the reference's expectation
-    uint8_t activity[TARN_FLOW_NODES]; ///< sum of the residual's sizes, 15 at most
-} tarn_flow_past;
+enum {
+    /// Nodes with 0 between rows, between planes and at both ends: none has to ask whether there is another beside it.
+    TARN_FLOW_PADDED = 10 * TARN_FLOW_EDGE * TARN_FLOW_EDGE,
+    TARN_FLOW_PADDED_FIRST = (TARN_FLOW_EDGE + 1) * TARN_FLOW_EDGE + 1,
+};
 
-/// The nearest whole number to a mean of 1..3, halves up.
-TARN_CODE_FN int32_t tarn_flow_mean(int32_t sum, uint32_t count)
+/// What is known of a tile's nodes: of each x, y and z, and how much it counts.
+typedef struct tarn_flow_padded {
+    int16_t d[TARN_FLOW_PADDED][4];
+} tarn_flow_padded;
+
+TARN_CODE_FN uint32_t tarn_flow_padded_at(uint32_t node)
 {
-    const uint32_t bias = 1 << 20; // so that a division by a constant rounds down below 0, too
-    return count == 1   ? sum
-           : count == 2 ? (sum + 1) >> 1
-                        : (int32_t)((uint32_t)(2 * sum + 3 + (int32_t)(6 * bias)) / 6) - (int32_t)bias;
+    return TARN_FLOW_PADDED_FIRST + tarn_flow_node_at(node & 7, node >> 3 & 7, node >> 6);
 }
 
-/// The source of a node's residual, two per octave of its neighbours' mean activity.
-/// @param activity  sum over the `known` neighbours
-TARN_CODE_FN uint32_t tarn_flow_context(uint32_t activity, uint32_t known)
+/// The sum over the nodes beside one, of those before it (-1) or behind it (1).
+TARN_CODE_FN tarn_four tarn_flow_beside(const int16_t (*at)[4], int sign)
 {
-    if (known == 0)
-        return TARN_RESIDUAL_NODES;
-    const uint32_t quarters = 4 * activity / known, bits = tarn_bits_of(quarters);
-    return TARN_RESIDUAL_NODES + (bits < 3 ? 1 + bits : 2 * bits - 2 + (quarters >> (bits - 2) & 1));
+    const int y = TARN_FLOW_EDGE, z = TARN_FLOW_EDGE * TARN_FLOW_EDGE;
+    return tarn_four_add_three_i16(at[sign], at[sign * y], at[sign * z]);
+}
+
+/// The nearest whole numbers to a mean, halves up. @param count  of what is added up in the sum, 0..3; 0 gives 0
+TARN_CODE_FN tarn_four tarn_flow_mean(tarn_four sum, uint32_t count)
+{
+    // A multiple of the count makes them positive. 2^31 / 3, rounded up, divides what has less than 31 bits exactly.
+    const int32_t bias = 1 << 16;
+    const uint32_t most = count == 3 ? 0x2aaaaaabu : count == 2 ? 1u << 30 : 1u << 31;
+    const int32_t add = (int32_t)(count > 0 ? count : 1) * bias + (count > 1);
+    return tarn_four_sub(tarn_four_scale(tarn_four_add(sum, tarn_four_all(add)), most, 0), tarn_four_all(bias));
+}
+
+/// A tile's nodes while they are coded, and then filled in.
+typedef struct tarn_flow_work {
+    tarn_flow_padded past;  ///< errors of what the reference let expect; of nodes not known 0
+    tarn_flow_padded value; ///< and 1 where a node has one
+} tarn_flow_work;
+
+/// Begins a tile: nothing is known of a node, nor of what is beside the tile. @param i  0..TARN_FLOW_PADDED - 1
+TARN_CODE_FN void tarn_flow_forget(tarn_flow_work *work, uint32_t i)
+{
+    tarn_four_store_i16(work->past.d[i], tarn_four_all(0), 0);
+    tarn_four_store_i16(work->value.d[i], tarn_four_all(0), 0);
 }
 
 /// Adds to what is expected of a node the mean error of its known neighbours before it.
-/// @param node  0..511, as coded: x fastest @return the context of its residual
-TARN_CODE_FN uint32_t tarn_flow_correct(const tarn_flow_past *past, const tarn_flow_mask *mask, uint32_t node,
-                                        int32_t expected[3])
+/// @return the context of its residual
+TARN_CODE_FN uint32_t tarn_flow_correct(const tarn_flow_work *work, const tarn_residual_tables *tables, uint32_t node,
+                                        tarn_four *expected)
 {
-    int32_t sum[3] = {0, 0, 0};
-    uint32_t activity = 0, known = 0;
-    for (uint32_t axis = 0; axis < 3; axis++) {
-        const uint32_t other = node - (1u << 3 * axis);
-        if ((node >> 3 * axis & 7) == 0 || (mask->row[other >> 3] >> (other & 7) & 1) == 0)
-            continue;
-        for (int a = 0; a < 3; a++)
-            sum[a] += past->error[other][a];
-        activity += past->activity[other];
-        known++;
-    }
-    if (known == 0)
-        return tarn_flow_context(0, 0);
-    for (int a = 0; a < 3; a++)
-        expected[a] = tarn_flow_clamp(expected[a] + tarn_flow_mean(sum[a], known));
-    return tarn_flow_context(activity, known);
+    const tarn_four sum = tarn_flow_beside(&work->past.d[tarn_flow_padded_at(node)], -1);
+    const uint32_t counted = (uint32_t)tarn_four_last(sum);
+    *expected = tarn_four_clamp_i16(tarn_four_add(*expected, tarn_flow_mean(sum, counted / TARN_RESIDUAL_ONE)));
+    return tables->node_context[counted];
 }
 
-/// Notes what became of a node. @param first  what the reference alone let expect
-TARN_CODE_FN void tarn_flow_note(tarn_flow_past *past, uint32_t node, const int32_t value[3], const int32_t first[3],
-                                 const int32_t residual[3])
+/// Notes what became of a node.
+/// @param first  what the reference alone let expect @param sum  of the residual's sizes
+TARN_CODE_FN void tarn_flow_note(tarn_flow_work *work, uint32_t node, tarn_four value, tarn_four first, uint32_t sum)
 {
-    uint32_t sum = 0;
-    for (int a = 0; a < 3; a++) {
-        past->error[node][a] = (int16_t)tarn_flow_clamp(value[a] - first[a]);
-        sum += (uint32_t)(residual[a] < 0 ? -residual[a] : residual[a]);
-    }
-    past->activity[node] = (uint8_t)(sum < 15 ? sum : 15);
+    const uint32_t at = tarn_flow_padded_at(node);
+    tarn_four_store_i16(work->past.d[at], tarn_four_clamp_i16(tarn_four_sub(value, first)),
+                        (int32_t)(TARN_RESIDUAL_ONE + (sum < 15 ? sum : 15)));
+    tarn_four_store_i16(work->value.d[at], value, 1);
 }
 
-/// Fills in a node from those beside it that are known or filled in, on one side along each axis.
-/// @param sign  -1: those before it, 1: those behind it
-TARN_CODE_FN void tarn_flow_fill_node(uint8_t *filled, tarn_flow_node *block, uint32_t n, int sign)
+/// Fills in a row's nodes without a value, where those beside them have one. @return which have one then
+TARN_CODE_FN uint32_t tarn_flow_fill_row(tarn_flow_padded *value, uint32_t row, uint32_t filled, int sign)
 {
-    const int stride[3] = {1, TARN_FLOW_EDGE, TARN_FLOW_EDGE * TARN_FLOW_EDGE};
-    tarn_flow_node *to = &block[tarn_flow_node_at(n & 7, n >> 3 & 7, n >> 6)];
-    int32_t sum[3] = {0, 0, 0};
-    uint32_t count = 0;
-    for (uint32_t axis = 0; axis < 3; axis++) {
-        const uint32_t other = sign < 0 ? n - (1u << 3 * axis) : n + (1u << 3 * axis);
-        if ((n >> 3 * axis & 7) == (sign < 0 ? 0u : 7u) || (filled[other >> 3] >> (other & 7) & 1) == 0)
-            continue;
-        for (int a = 0; a < 3; a++)
-            sum[a] += to[sign * stride[axis]].d[a];
-        count++;
+    for (uint32_t left = ~filled & 0xffu; left != 0;) {
+        const uint32_t x = sign < 0 ? tarn_lowest_bit(left) : tarn_bits_of(left) - 1;
+        int16_t *to = value->d[tarn_flow_padded_at(8 * row + x)];
+        const tarn_four sum = tarn_flow_beside((const int16_t(*)[4])(void *)to, sign);
+        const uint32_t count = (uint32_t)tarn_four_last(sum);
+        if (count > 0) {
+            tarn_four_store_i16(to, tarn_flow_mean(sum, count), 1);
+            filled |= 1u << x;
+        }
+        left &= ~(1u << x);
     }
-    for (int a = 0; a < 3; a++)
-        to->d[a] = (int16_t)(count > 0 ? tarn_flow_mean(sum[a], count) : 0);
-    to->d[3] = 0;
-    filled[n >> 3] = (uint8_t)(filled[n >> 3] | (uint32_t)(count > 0) << (n & 7));
+    return filled;
 }
 
-/// Fills in a block's unknown nodes, from those beside them that are known or filled in: in the order of the nodes from
+/// Fills in nodes that aren't known, from those beside them that are known or filled in: in the order of the nodes from
 /// those before them, then backwards from those behind them. Of a tile without any known node all are 0.
-TARN_CODE_FN void tarn_flow_fill(const tarn_flow_mask *mask, tarn_flow_node *block)
+TARN_CODE_FN void tarn_flow_fill(tarn_flow_work *work, const tarn_flow_mask *mask)
 {
     uint8_t filled[TARN_FLOW_ROWS];
-    for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++)
-        filled[r] = mask->row[r];
     for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++) {
-        const uint32_t near = filled[r] | ((r & 7) > 0 ? filled[r - 1] : 0u) | (r >= 8 ? filled[r - 8] : 0u);
-        for (uint32_t x = 0; x < 8 && near != 0; x++) {
-            if ((filled[r] >> x & 1) == 0)
-                tarn_flow_fill_node(filled, block, 8 * r + x, -1);
-        }
+        const uint32_t near = mask->row[r] | ((r & 7) > 0 ? filled[r - 1] : 0u) | (r >= 8 ? filled[r - 8] : 0u);
+        filled[r] = (uint8_t)(near != 0 ? tarn_flow_fill_row(&work->value, r, mask->row[r], -1) : 0);
     }
-    for (uint32_t r = TARN_FLOW_ROWS; r-- > 0;) {
-        for (uint32_t x = 8; x-- > 0 && filled[r] != 0xff;) {
-            if ((filled[r] >> x & 1) == 0)
-                tarn_flow_fill_node(filled, block, 8 * r + x, 1);
-        }
-    }
+    for (uint32_t r = TARN_FLOW_ROWS; r-- > 0;)
+        tarn_flow_fill_row(&work->value, r, filled[r], 1);
+}
+
+/// Hands out a row of a tile that has been filled in.
+TARN_CODE_FN void tarn_flow_finish(const tarn_flow_work *work, const tarn_flow_mask *mask, uint32_t row,
+                                   tarn_flow_node *block)
+{
+    const int16_t(*from)[4] = &work->value.d[tarn_flow_padded_at(8 * row)];
+    tarn_flow_node *to = &block[tarn_flow_node_at(0, row & 7, row >> 3)];
+    for (uint32_t x = 0; x < 8; x++)
+        tarn_four_copy_i16(to[x].d, from[x]);
+    to->d[3] = mask->row[row];
 }
 
 #endif

@@ -9,7 +9,7 @@
 #ifndef TARN_PROTOCOL_FLOW_GRID_H
 #define TARN_PROTOCOL_FLOW_GRID_H
 
-#include "protocol/ans.h"
+#include "protocol/lanes.h"
 
 enum {
     TARN_FLOW_EDGE = 9, ///< nodes of a block, per axis
@@ -21,7 +21,8 @@ enum {
     TARN_FLOW_WEIGHT_BITS = 5, ///< of an axis
 };
 
-/// A node: x, y, z, and whether the frame says anything of it; what it doesn't is filled in from nodes near it.
+/// A node: x, y, z; what the frame doesn't say is filled in from nodes near it. Of a row's first node the fourth number
+/// says which of the row's eight the frame knows, a bit each; of the others it means nothing.
 typedef struct tarn_flow_node {
     int16_t d[4];
 } tarn_flow_node;
@@ -33,11 +34,6 @@ typedef struct tarn_flow {
     uint32_t tiles[3];           ///< of the tank
     uint32_t bits;               ///< a quantum is 1/2^bits of a cell
 } tarn_flow;
-
-TARN_CODE_FN int32_t tarn_flow_clamp(int32_t value)
-{
-    return value < -TARN_FLOW_MAX ? -TARN_FLOW_MAX : value > TARN_FLOW_MAX ? TARN_FLOW_MAX : value;
-}
 
 TARN_CODE_FN uint32_t tarn_flow_node_at(uint32_t x, uint32_t y, uint32_t z)
 {
@@ -54,112 +50,91 @@ TARN_CODE_FN const tarn_flow_node *tarn_flow_block(const tarn_flow *flow, const 
     return block > 0 ? flow->nodes + (uint64_t)(block - 1) * TARN_FLOW_BLOCK : (const tarn_flow_node *)0;
 }
 
-/// x, y, z and nothing of eight nodes around a place, weighted: pairs of nodes along y and z have weights that fit 16
-/// bits, 0..1024; along x it is 32 - wx and wx. Instructions for products of pairs make this half the work.
-#if defined(__SSE2__) && !defined(__CUDACC__)
-#include <emmintrin.h>
-TARN_CODE_FN void tarn_flow_mix(const tarn_flow_node *n, const int32_t w[4], int32_t wx, int32_t sum[4])
+/// The flow at a place of a block's tile, trilinear, times 2^15: |sum| <= 2^15 TARN_FLOW_MAX. The fourth means nothing.
+///
+/// Each of the eight weights is a product of three that add up to 32, hence at most 2^15; less than nothing they fit 16
+/// bits. Pairs of nodes along y go through one instruction for products of pairs.
+#ifndef __CUDACC__
+TARN_CODE_FN tarn_four tarn_flow_sum(const tarn_flow_node *block, tarn_four place)
 {
-    const __m128i low = _mm_set1_epi32(w[0] | w[1] << 16), high = _mm_set1_epi32(w[2] | w[3] << 16);
-    const __m128i n00 = _mm_loadu_si128((const __m128i *)(const void *)n);
-    const __m128i n10 = _mm_loadu_si128((const __m128i *)(const void *)(n + TARN_FLOW_EDGE));
-    const __m128i n01 = _mm_loadu_si128((const __m128i *)(const void *)(n + TARN_FLOW_EDGE * TARN_FLOW_EDGE));
-    const __m128i n11 = _mm_loadu_si128((const __m128i *)(const void *)(n + TARN_FLOW_EDGE * (TARN_FLOW_EDGE + 1)));
-    const __m128i x0 = _mm_add_epi32(_mm_madd_epi16(_mm_unpacklo_epi16(n00, n10), low),
-                                     _mm_madd_epi16(_mm_unpacklo_epi16(n01, n11), high));
-    const __m128i x1 = _mm_add_epi32(_mm_madd_epi16(_mm_unpackhi_epi16(n00, n10), low),
-                                     _mm_madd_epi16(_mm_unpackhi_epi16(n01, n11), high));
-    // x0 (32 - wx) + x1 wx. There is no product of 32 bits, but the difference is below 2^26: twice 13 bits of it will
-    // do.
-    const __m128i change = _mm_sub_epi32(x1, x0), weight = _mm_set1_epi32(wx);
-    const __m128i upper = _mm_madd_epi16(_mm_srai_epi32(change, 13), weight);
-    const __m128i lower = _mm_madd_epi16(_mm_and_si128(change, _mm_set1_epi32(0x1fff)), weight);
-    const __m128i part = _mm_add_epi32(_mm_slli_epi32(upper, 13), lower);
-    _mm_storeu_si128((__m128i *)(void *)sum, _mm_add_epi32(_mm_slli_epi32(x0, TARN_FLOW_WEIGHT_BITS), part));
+    const int shift = TARN_PLACE_BITS - TARN_FLOW_WEIGHT_BITS;
+    const tarn_eight strides =
+        tarn_eight_kept((tarn_eight){1, TARN_FLOW_EDGE, TARN_FLOW_EDGE * TARN_FLOW_EDGE, 0, 0, 0, 0, 0});
+    const tarn_eight one = tarn_eight_kept(tarn_eight_all(1 << TARN_FLOW_WEIGHT_BITS));
+    const tarn_eight upper = tarn_eight_kept((tarn_eight){0, -1, 0, -1, 0, -1, 0, -1});
+    const tarn_four cell = place >> TARN_PLACE_BITS & 7;
+    const tarn_four at = tarn_eight_dot(tarn_eight_narrow(cell, cell), strides);
+    const tarn_flow_node *n = block + at[0] + at[1];
+    const tarn_eight w = (tarn_eight)(((place & ((1 << TARN_PLACE_BITS) - 1)) + (1 << (shift - 1))) >> shift);
+    const tarn_eight wx = __builtin_shufflevector(w, w, 0, 0, 0, 0, 0, 0, 0, 0),
+                     wy = __builtin_shufflevector(w, w, 2, 2, 2, 2, 2, 2, 2, 2),
+                     wz = __builtin_shufflevector(w, w, 4, 4, 4, 4, 4, 4, 4, 4);
+    const tarn_eight y = (wy & upper) | ((one - wy) & ~upper), z1 = y * wz, z0 = y * one - z1;
+    const tarn_eight x1 = -wx, x0 = wx - one;
+    const tarn_eight n00 = tarn_eight_load(n), n10 = tarn_eight_load(n + TARN_FLOW_EDGE),
+                     n01 = tarn_eight_load(n + TARN_FLOW_EDGE * TARN_FLOW_EDGE),
+                     n11 = tarn_eight_load(n + TARN_FLOW_EDGE * (TARN_FLOW_EDGE + 1));
+    const tarn_four less =
+        tarn_eight_dot(tarn_eight_zip_low(n00, n10), z0 * x0) + tarn_eight_dot(tarn_eight_zip_high(n00, n10), z0 * x1) +
+        tarn_eight_dot(tarn_eight_zip_low(n01, n11), z1 * x0) + tarn_eight_dot(tarn_eight_zip_high(n01, n11), z1 * x1);
+    return -less;
 }
-#elif defined(__wasm_simd128__)
-#include <wasm_simd128.h>
-TARN_CODE_FN void tarn_flow_mix(const tarn_flow_node *n, const int32_t w[4], int32_t wx, int32_t sum[4])
-{
-    const v128_t low = wasm_i32x4_splat(w[0] | w[1] << 16), high = wasm_i32x4_splat(w[2] | w[3] << 16);
-    const v128_t n00 = wasm_v128_load(n), n10 = wasm_v128_load(n + TARN_FLOW_EDGE);
-    const v128_t n01 = wasm_v128_load(n + TARN_FLOW_EDGE * TARN_FLOW_EDGE);
-    const v128_t n11 = wasm_v128_load(n + TARN_FLOW_EDGE * (TARN_FLOW_EDGE + 1));
-    const v128_t y0 = wasm_i16x8_shuffle(n00, n10, 0, 8, 1, 9, 2, 10, 3, 11);
-    const v128_t y1 = wasm_i16x8_shuffle(n00, n10, 4, 12, 5, 13, 6, 14, 7, 15);
-    const v128_t z0 = wasm_i16x8_shuffle(n01, n11, 0, 8, 1, 9, 2, 10, 3, 11);
-    const v128_t z1 = wasm_i16x8_shuffle(n01, n11, 4, 12, 5, 13, 6, 14, 7, 15);
-    const v128_t x0 = wasm_i32x4_add(wasm_i32x4_dot_i16x8(y0, low), wasm_i32x4_dot_i16x8(z0, high));
-    const v128_t x1 = wasm_i32x4_add(wasm_i32x4_dot_i16x8(y1, low), wasm_i32x4_dot_i16x8(z1, high));
-    wasm_v128_store(sum, wasm_i32x4_add(wasm_i32x4_mul(x0, wasm_i32x4_splat((1 << TARN_FLOW_WEIGHT_BITS) - wx)),
-                                        wasm_i32x4_mul(x1, wasm_i32x4_splat(wx))));
-}
+
 #else
-TARN_CODE_FN void tarn_flow_mix(const tarn_flow_node *n, const int32_t w[4], int32_t wx, int32_t sum[4])
+TARN_CODE_FN tarn_four tarn_flow_sum(const tarn_flow_node *block, tarn_four place)
 {
+    const int shift = TARN_PLACE_BITS - TARN_FLOW_WEIGHT_BITS, one = 1 << TARN_FLOW_WEIGHT_BITS;
+    const tarn_flow_node *n = block;
+    int32_t w[3], stride = 1;
+    for (int a = 0; a < 3; a++) {
+        n += (place.v[a] >> TARN_PLACE_BITS & 7) * stride;
+        w[a] = ((place.v[a] & ((1 << TARN_PLACE_BITS) - 1)) + (1 << (shift - 1))) >> shift;
+        stride *= TARN_FLOW_EDGE;
+    }
+    const int32_t pair[4] = {(one - w[1]) * (one - w[2]), w[1] * (one - w[2]), (one - w[1]) * w[2], w[1] * w[2]};
     const tarn_flow_node *rows[4] = {n, n + TARN_FLOW_EDGE, n + TARN_FLOW_EDGE * TARN_FLOW_EDGE,
                                      n + TARN_FLOW_EDGE * (TARN_FLOW_EDGE + 1)};
+    tarn_four sum = {{0, 0, 0, 0}};
     for (int k = 0; k < 3; k++) {
         int32_t x0 = 0, x1 = 0;
         for (int r = 0; r < 4; r++) {
-            x0 += rows[r][0].d[k] * w[r];
-            x1 += rows[r][1].d[k] * w[r];
+            x0 += rows[r][0].d[k] * pair[r];
+            x1 += rows[r][1].d[k] * pair[r];
         }
-        sum[k] = x0 * ((1 << TARN_FLOW_WEIGHT_BITS) - wx) + x1 * wx;
+        sum.v[k] = x0 * (one - w[0]) + x1 * w[0];
     }
-    sum[3] = 0;
+    return sum;
 }
 #endif
 
-/// The flow at a place of a block's tile, trilinear, times 2^15: |sum| <= 2^15 TARN_FLOW_MAX. The fourth means nothing.
-TARN_CODE_FN void tarn_flow_sum(const tarn_flow_node *block, const int32_t place[3], int32_t sum[4])
-{
-    const int shift = TARN_PLACE_BITS - TARN_FLOW_WEIGHT_BITS, one = 1 << TARN_FLOW_WEIGHT_BITS;
-    const int half = 1 << (shift - 1), mask = (1 << TARN_PLACE_BITS) - 1;
-    const tarn_flow_node *n =
-        block + tarn_flow_node_at((uint32_t)place[0] >> TARN_PLACE_BITS & 7, (uint32_t)place[1] >> TARN_PLACE_BITS & 7,
-                                  (uint32_t)place[2] >> TARN_PLACE_BITS & 7);
-    const int32_t wx = ((place[0] & mask) + half) >> shift, wy = ((place[1] & mask) + half) >> shift,
-                  wz = ((place[2] & mask) + half) >> shift;
-    const int32_t w[4] = {(one - wy) * (one - wz), wy * (one - wz), (one - wy) * wz, wy * wz};
-    tarn_flow_mix(n, w, wx, sum);
-}
-
 /// That sum as a distance in 1/1024 cell.
-TARN_CODE_FN int32_t tarn_flow_distance(int32_t sum, uint32_t bits)
+TARN_CODE_FN tarn_four tarn_flow_distance(tarn_four sum, uint32_t bits)
 {
     const int shift = 3 * TARN_FLOW_WEIGHT_BITS - TARN_PLACE_BITS + (int)bits;
-    return (sum + (1 << (shift - 1))) >> shift;
+    return tarn_four_right(tarn_four_add(sum, tarn_four_all(1 << (shift - 1))), shift);
 }
 
 /// What is expected of a node out of the frame's reference: what its grid has where that came from which is now at the
-/// node. @param ratio  of the two frames' intervals, in 1/65536; 0: there is no reference
-TARN_CODE_FN void tarn_flow_expect(const tarn_flow *reference, const int32_t node[3], const int32_t end[3],
-                                   uint32_t ratio, int32_t expected[3])
+/// node.
+/// @param before  the reference's block of the node's tile; NULL where it has none, or there is no reference
+/// @param ratio   of the two frames' intervals, in 1/65536
+TARN_CODE_FN tarn_four tarn_flow_expect(const tarn_flow *reference, const tarn_flow_node *before, tarn_four node,
+                                        uint32_t at, const int32_t end[4], uint32_t ratio)
 {
-    int32_t place[3], sum[4];
-    const tarn_flow_node *block = ratio > 0 ? tarn_flow_block(reference, node) : (const tarn_flow_node *)0;
-    if (block == (const tarn_flow_node *)0) {
-        expected[0] = expected[1] = expected[2] = 0;
-        return;
-    }
-    const tarn_flow_node *here =
-        block + tarn_flow_node_at((uint32_t)node[0] >> TARN_PLACE_BITS & 7, (uint32_t)node[1] >> TARN_PLACE_BITS & 7,
-                                  (uint32_t)node[2] >> TARN_PLACE_BITS & 7);
-    for (int a = 0; a < 3; a++) {
-        place[a] = node[a] - here->d[a] * (1 << (TARN_PLACE_BITS - (int)reference->bits));
-        place[a] = place[a] < 0 ? 0 : place[a] > end[a] ? end[a] : place[a];
-        sum[a] = here->d[a] * (1 << 3 * TARN_FLOW_WEIGHT_BITS);
-    }
-    block = tarn_flow_block(reference, place);
-    if (block != (const tarn_flow_node *)0)
-        tarn_flow_sum(block, place, sum);
-    for (int a = 0; a < 3; a++) {
-        const int64_t scaled = ((int64_t)sum[a] * ratio + ((int64_t)1 << 30)) >> 31;
-        expected[a] = scaled < -TARN_FLOW_MAX  ? -TARN_FLOW_MAX
-                      : scaled > TARN_FLOW_MAX ? TARN_FLOW_MAX
-                                               : (int32_t)scaled;
-    }
+    const tarn_four nil = tarn_four_of(0, 0, 0, 0);
+    if (before == (const tarn_flow_node *)0)
+        return nil;
+    const tarn_four here = tarn_four_load_i16(before[at].d);
+    const tarn_four back = tarn_four_left(here, TARN_PLACE_BITS - (int)reference->bits);
+    const tarn_four place = tarn_four_min(tarn_four_max(tarn_four_sub(node, back), nil), tarn_four_load(end));
+    int32_t there[4];
+    tarn_four_store(there, place);
+    const tarn_flow_node *block = tarn_flow_block(reference, there);
+    const tarn_four sum = block != (const tarn_flow_node *)0 ? tarn_flow_sum(block, place)
+                                                             : tarn_four_left(here, 3 * TARN_FLOW_WEIGHT_BITS);
+    // 2^31 more than a sum is a number without a sign; that makes `ratio` more in the end.
+    const tarn_four scaled = tarn_four_scale(tarn_four_xor(sum, tarn_four_all(INT32_MIN)), ratio, 1u << 30);
+    return tarn_four_clamp_i16(tarn_four_sub(scaled, tarn_four_all((int32_t)ratio)));
 }
 
 /// A node of a tile's block beyond the tile's own: the next tile's, or the nearest of its own.

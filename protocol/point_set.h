@@ -25,7 +25,7 @@ enum {
     TARN_SET_ESCAPE_BITS = 5, ///< whole bits that say how many bits the rest of a large count has
 };
 
-/// The sources' tables; 19 kB. The same on every machine.
+/// The sources' tables; 45 kB. The same on every machine.
 typedef struct tarn_set_tables {
     tarn_ans_table count[TARN_SET_CONTEXTS];
     tarn_ans_table half[TARN_SET_HALVES + 1]; ///< of n particles; [0] and [1] are empty

@@ -90,8 +90,37 @@ static void make_excesses(tarn_ans_table *table, uint32_t decay)
     tarn_ans_table_make(table, frequency, TARN_RESIDUAL_EXCESSES);
 }
 
+static void make_digits(tarn_residual_tables *tables)
+{
+    static const int32_t number[4] = {0, 1, -1, 0};
+    for (uint32_t symbol = 0; symbol < TARN_RESIDUAL_SYMBOLS; symbol++) {
+        int32_t *digit = tables->digit[symbol];
+        digit[3] = 0;
+        for (int a = 0; a < 3; a++) {
+            const uint32_t said = symbol >> 2 * a & 3;
+            digit[a] = number[said];
+            digit[3] = said == 3 || digit[3] < 0 ? -1 : digit[3] + (said > 0);
+        }
+    }
+}
+
+/// The source of a node's residual, two per octave of its neighbours' mean activity.
+static uint32_t node_context(uint32_t known, uint32_t activity)
+{
+    if (known == 0)
+        return TARN_RESIDUAL_NODES;
+    const uint32_t quarters = 4 * activity / known, bits = tarn_bits_of(quarters);
+    return TARN_RESIDUAL_NODES + (bits < 3 ? 1 + bits : 2 * bits - 2 + (quarters >> (bits - 2) & 1));
+}
+
 void tarn_residual_tables_make(tarn_residual_tables *tables)
 {
+    make_digits(tables);
+    for (uint32_t i = 0; i < 4 * TARN_RESIDUAL_ONE; i++) {
+        const uint32_t context = node_context(i / TARN_RESIDUAL_ONE, i % TARN_RESIDUAL_ONE),
+                       most = TARN_RESIDUAL_CONTEXTS - 1;
+        tables->node_context[i] = (uint8_t)(context < most ? context : most); // more than neighbours can count
+    }
     for (uint32_t i = 0; i < TARN_RESIDUAL_CONTEXTS; i++) {
         make_symbols(&tables->symbol[i], &sources[i]);
         make_excesses(&tables->excess[i], sources[i].decay);

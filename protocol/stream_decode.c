@@ -8,12 +8,14 @@
 
 enum {
     ALIGN = 16,
-    AXIS_BITS = 21, ///< of a packed place
-    VELOCITY_BITS = 7,
+    VELOCITY_BITS = 7, ///< of a velocity as it is handed out, and its sign
     SUM_BITS = 3 * TARN_FLOW_WEIGHT_BITS,
 };
 
-#define PLACE_DEAD ((uint64_t)1 << 63)
+/// A particle: x, y, z in 1/1024 cell, and its colour or SLOT_DEAD.
+typedef int32_t slot_place[4];
+
+enum { SLOT_DEAD = -1 };
 
 typedef struct layer_slots {
     uint32_t first, slots, slots_max;
@@ -31,21 +33,19 @@ typedef struct flow_room {
 struct tarn_stream {
     tarn_stream_size size;
     tarn_code_tables *tables;
-    uint32_t *keys;    ///< [TARN_SET_POINTS_MAX]
-    uint64_t *places;  ///< [slot] x | y << 21 | z << 42 in 1/1024 cell, or with PLACE_DEAD
-    uint8_t *colours;  ///< [slot]
-    flow_room flow[2]; ///< [reference]: of the last key or base frame; the other: of the frame in hand
+    uint32_t *keys;     ///< [TARN_SET_POINTS_MAX]
+    slot_place *places; ///< [slot]
+    flow_room flow[2];  ///< [reference]: of the last key or base frame; the other: of the frame in hand
     int reference;
     int has_reference;
     int has_colours;
     uint32_t epoch, number, bits;
     uint16_t cells[3];
-    int32_t end[4]; ///< last place inside the tank
+    int32_t end[4]; ///< last place inside the tank, and the largest number
     layer_slots layers[TARN_STREAM_LAYERS_MAX];
     uint32_t layer_count;
     uint32_t flow_tiles_max; ///< that the last key frame promised
-    tarn_flow_past past;
-    int32_t residual[TARN_STREAM_GROUP][4];
+    tarn_flow_work work;
     // of the frame in hand
     tarn_flow moving;
     tarn_stream_particles *out;
@@ -75,7 +75,6 @@ static uint64_t lay_out(uint8_t *memory, const tarn_stream_size *size, tarn_stre
     s->tables = piece(memory, &used, sizeof *s->tables);
     s->keys = piece(memory, &used, sizeof *s->keys * TARN_SET_POINTS_MAX);
     s->places = piece(memory, &used, sizeof *s->places * (uint64_t)size->slots);
-    s->colours = piece(memory, &used, size->slots);
     for (int i = 0; i < 2; i++) {
         s->flow[i].index = piece(memory, &used, sizeof(uint32_t) * (uint64_t)size->tiles);
         s->flow[i].tile = piece(memory, &used, sizeof(uint32_t) * (uint64_t)size->flow_tiles);
@@ -104,11 +103,7 @@ tarn_stream *tarn_stream_make(void *memory, const tarn_stream_size *size)
     }
     s->has_reference = s->reference = 0;
     s->moving = (tarn_flow){0};
-    s->end[3] = 0;
-    for (uint32_t i = 0; i < TARN_STREAM_GROUP; i++) { // the fourths are moved along, and mean nothing
-        for (int k = 0; k < 4; k++)
-            s->residual[i][k] = 0;
-    }
+    s->end[3] = INT32_MAX;
     return s;
 }
 
@@ -134,72 +129,51 @@ static int has_room(const tarn_stream *s, const tarn_stream_frame *key)
 
 // -------------------------------------------------------------------------------------------------------------- places
 
-static uint64_t pack(const int32_t place[3])
+/// Where particles go that are handed out, and in which units: what decoding them keeps in registers.
+typedef struct show_to {
+    uint16_t *position;
+    int8_t *velocity;
+    int unit_shift, velocity_shift;
+    int8_t layer;
+} show_to;
+
+static show_to begin_show(const tarn_stream *s, uint32_t layer)
 {
-    return (uint64_t)(uint32_t)place[0] | (uint64_t)(uint32_t)place[1] << AXIS_BITS |
-           (uint64_t)(uint32_t)place[2] << 2 * AXIS_BITS;
+    const size_t at = 4 * (size_t)s->out->count;
+    return (show_to){s->out->positions + at, s->out->velocities + at, (int)s->unit_shift,
+                     SUM_BITS + (int)s->velocity_shift, (int8_t)layer};
 }
 
-static void unpack(uint64_t packed, int32_t place[3])
+static void end_show(tarn_stream *s, const show_to *to)
 {
-    for (int a = 0; a < 3; a++)
-        place[a] = (int32_t)(packed >> a * AXIS_BITS & ((1u << AXIS_BITS) - 1));
-}
-
-static uint32_t colour_of(const tarn_stream *s, uint32_t slot)
-{
-    return s->has_colours ? s->colours[slot] : 0;
-}
-
-/// Numbers of a particle that lie in one register: x, y, z and something.
-typedef int32_t four __attribute__((vector_size(16)));
-typedef uint16_t four_u16 __attribute__((vector_size(8)));
-typedef int8_t four_i8 __attribute__((vector_size(4)));
-
-static inline four four_of(const int32_t *from)
-{
-    four to;
-    __builtin_memcpy(&to, from, sizeof to);
-    return to;
-}
-
-static inline four clamp_four(four x, four low, four high)
-{
-    const four under = x<low, over = x> high;
-    return (low & under) | (high & over) | (x & ~(under | over));
+    s->out->count = (uint32_t)((to->position - s->out->positions) / 4);
 }
 
 /// Hands out a particle. @param sum  the flow there, times 2^15
-static void show(tarn_stream *s, uint32_t layer, uint32_t slot, four place, four sum)
+static inline void show(show_to *to, tarn_four place, tarn_four sum)
 {
-    tarn_stream_particles *out = s->out;
-    const four limit = {127, 127, 127, 127};
-    const int shift = SUM_BITS + (int)s->velocity_shift;
-    const four units = clamp_four((sum + (1 << (shift - 1))) >> shift, -limit, limit);
-    four_u16 position = __builtin_convertvector(place >> (int)s->unit_shift, four_u16);
-    four_i8 velocity = __builtin_convertvector(units, four_i8);
-    position[3] = (uint16_t)colour_of(s, slot);
-    velocity[3] = (int8_t)layer;
-    __builtin_memcpy(out->positions + 4 * (size_t)out->count, &position, sizeof position);
-    __builtin_memcpy(out->velocities + 4 * (size_t)out->count, &velocity, sizeof velocity);
-    out->count++;
+    const tarn_eight position = tarn_eight_narrow_u16(place >> to->unit_shift);
+    const tarn_eight velocity = tarn_eight_narrow_i8((sum + (1 << (to->velocity_shift - 1))) >> to->velocity_shift);
+    __builtin_memcpy(to->position, &position, 8);
+    __builtin_memcpy(to->velocity, &velocity, 4);
+    to->position[3] = (uint16_t)place[3];
+    to->velocity[3] = to->layer;
+    to->position += 4;
+    to->velocity += 4;
 }
 
 /// The flow at a place, times 2^15; none where the frame has none.
-static inline four flow_at(const tarn_stream *s, const int32_t place[4])
+static inline tarn_four flow_at(const tarn_flow *flow, const int32_t place[4])
 {
-    const tarn_flow_node *block = tarn_flow_block(&s->moving, place);
-    int32_t sum[4] = {0, 0, 0, 0};
-    if (block != NULL)
-        tarn_flow_sum(block, place, sum);
-    return four_of(sum);
+    const tarn_flow_node *block = tarn_flow_block(flow, place);
+    return block != NULL ? tarn_flow_sum(block, tarn_four_load(place)) : (tarn_four){0, 0, 0, 0};
 }
 
 /// A particle that is where it was said to be, and not moved.
-static void put(tarn_stream *s, uint32_t layer, uint32_t slot, const int32_t place[4])
+static void put(tarn_stream *s, show_to *to, uint32_t slot, tarn_four place)
 {
-    s->places[slot] = pack(place);
-    show(s, layer, slot, four_of(place), flow_at(s, place));
+    tarn_four_store(s->places[slot], place);
+    show(to, place, flow_at(&s->moving, s->places[slot]));
 }
 
 // ---------------------------------------------------------------------------------------------------------------- flow
@@ -247,35 +221,40 @@ static void place_of_tile(const tarn_flow *flow, uint32_t tile, uint32_t at[3])
 static tarn_status read_nodes(tarn_stream *s, tarn_ans_reader *reader, const tarn_flow *reference, uint32_t ratio,
                               const uint32_t tile[3], tarn_flow_node *block)
 {
-    const int32_t from[3] = {(int32_t)tile[0] * TARN_PLACE_TILE, (int32_t)tile[1] * TARN_PLACE_TILE,
-                             (int32_t)tile[2] * TARN_PLACE_TILE};
-    const tarn_flow_node *before = ratio > 0 ? tarn_flow_block(reference, from) : NULL;
+    const tarn_residual_tables *tables = &s->tables->residual;
+    const int32_t corner[3] = {(int32_t)tile[0] * TARN_PLACE_TILE, (int32_t)tile[1] * TARN_PLACE_TILE,
+                               (int32_t)tile[2] * TARN_PLACE_TILE};
+    const tarn_flow_node *before = ratio > 0 ? tarn_flow_block(reference, corner) : NULL;
+    tarn_flow_work *work = &s->work;
+    tarn_four largest = tarn_four_all(0);
     tarn_flow_mask mask, was;
+    tarn_ans_reader from; // of its own, so that it stays in registers
     tarn_flow_mask_of(before, &was);
-    tarn_ans_open(reader, reader->at, reader->end);
-    tarn_flow_read_mask(reader, s->tables, &was, before != NULL, &mask);
-    for (uint32_t n = 0; n < TARN_FLOW_NODES; n++) {
-        const uint32_t x = n & 7, y = n >> 3 & 7, z = n >> 6;
-        if ((mask.row[n >> 3] >> x & 1) == 0)
-            continue;
-        const int32_t node[3] = {from[0] + (int32_t)(x << TARN_PLACE_BITS), from[1] + (int32_t)(y << TARN_PLACE_BITS),
-                                 from[2] + (int32_t)(z << TARN_PLACE_BITS)};
-        int32_t first[3], value[3], residual[3];
-        tarn_flow_expect(reference, node, s->end, ratio, first);
-        for (int a = 0; a < 3; a++)
-            value[a] = first[a];
-        const uint32_t context = tarn_flow_correct(&s->past, &mask, n, value);
-        tarn_residual_read(reader, &s->tables->residual, context, residual);
-        tarn_flow_node *to = &block[tarn_flow_node_at(x, y, z)];
-        for (int a = 0; a < 3; a++) {
-            value[a] = tarn_flow_clamp(value[a] + residual[a]);
-            to->d[a] = (int16_t)value[a];
-            s->largest |= (uint32_t)(value[a] < 0 ? -value[a] : value[a]);
+    tarn_ans_open(&from, reader->at, reader->end);
+    tarn_flow_read_mask(&from, s->tables, &was, before != NULL, &mask);
+    for (uint32_t i = 0; i < TARN_FLOW_PADDED; i++)
+        tarn_flow_forget(work, i);
+    for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++) {
+        for (uint32_t left = mask.row[r]; left != 0; left &= left - 1) {
+            const uint32_t x = tarn_lowest_bit(left), n = 8 * r + x, at = tarn_flow_node_at(x, r & 7, r >> 3);
+            const tarn_four node = tarn_four_of(corner[0] + (int32_t)(x << TARN_PLACE_BITS),
+                                                corner[1] + (int32_t)((r & 7) << TARN_PLACE_BITS),
+                                                corner[2] + (int32_t)((r >> 3) << TARN_PLACE_BITS), 0);
+            const tarn_four first = tarn_flow_expect(reference, before, node, at, s->end, ratio);
+            tarn_four value = first;
+            int32_t residual[4];
+            const uint32_t context = tarn_flow_correct(work, tables, n, &value);
+            tarn_residual_read(&from, tables, context, residual);
+            value = tarn_four_clamp_i16(value + tarn_four_load(residual));
+            largest |= tarn_four_max(value, -value);
+            tarn_flow_note(work, n, value, first, (uint32_t)residual[3]);
         }
-        to->d[3] = 1;
-        tarn_flow_note(&s->past, n, value, first, residual);
     }
-    tarn_flow_fill(&mask, block);
+    s->largest |= (uint32_t)(largest[0] | largest[1] | largest[2]);
+    tarn_flow_fill(work, &mask);
+    for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++)
+        tarn_flow_finish(work, &mask, r, block);
+    *reader = from;
     return tarn_ans_is_whole(reader) ? TARN_OK : TARN_E_MALFORMED;
 }
 
@@ -337,18 +316,20 @@ static tarn_status read_set(tarn_stream *s, tarn_ans_reader *reader, uint32_t la
                             uint32_t slot)
 {
     const uint32_t to_place = TARN_PLACE_BITS - s->bits, middle = 1u << to_place >> 1;
+    const tarn_four corner =
+        tarn_four_of((int32_t)tile->at[0], (int32_t)tile->at[1], (int32_t)tile->at[2], 0) * TARN_PLACE_TILE;
+    show_to to = begin_show(s, layer);
     tarn_ans_open(reader, reader->at, reader->end);
     if (tarn_set_read(reader, &s->tables->set, s->bits, tile->count, s->keys) != TARN_OK || !tarn_ans_is_whole(reader))
         return TARN_E_MALFORMED;
     for (uint32_t i = 0; i < tile->count; i++) {
-        int32_t place[4] = {0, 0, 0, 0};
-        for (int a = 0; a < 3; a++) {
-            const uint32_t in = tarn_set_place(s->keys[i], s->bits, a) << to_place | middle;
-            place[a] = (int32_t)(tile->at[a] * TARN_PLACE_TILE + in);
-            place[a] = place[a] > s->end[a] ? s->end[a] : place[a];
-        }
-        put(s, layer, slot + i, place);
+        int32_t in[3];
+        for (int a = 0; a < 3; a++)
+            in[a] = (int32_t)(tarn_set_place(s->keys[i], s->bits, a) << to_place | middle);
+        const tarn_four place = tarn_four_min(corner + tarn_four_of(in[0], in[1], in[2], 0), tarn_four_load(s->end));
+        put(s, &to, slot + i, place);
     }
+    end_show(s, &to);
     return TARN_OK;
 }
 
@@ -356,10 +337,11 @@ static tarn_status read_set(tarn_stream *s, tarn_ans_reader *reader, uint32_t la
 static tarn_status read_colours(tarn_stream *s, tarn_ans_reader *reader, uint32_t slot, uint32_t count,
                                 uint16_t *positions)
 {
+    uint8_t *colours = (uint8_t *)s->keys; // of which nobody knows any more
     tarn_ans_open(reader, reader->at, reader->end);
-    tarn_code_read_colours(reader, s->tables, count, s->colours + slot);
+    tarn_code_read_colours(reader, s->tables, count, colours);
     for (uint32_t i = 0; i < count; i++)
-        positions[4 * (size_t)i + 3] = s->colours[slot + i];
+        positions[4 * (size_t)i + 3] = (uint16_t)(s->places[slot + i][3] = colours[i]);
     return tarn_ans_is_whole(reader) ? TARN_OK : TARN_E_MALFORMED;
 }
 
@@ -435,10 +417,10 @@ static void begin_chain(tarn_stream *s, const tarn_stream_frame *frame)
 
 // -------------------------------------------------------------------------------------------- base and extra frames
 
-/// Reads what is left of a group's particles, and which of them have died.
-static tarn_status read_group(tarn_stream *s, tarn_ans_reader *reader, uint64_t *places, uint32_t count, int is_base)
+/// Reads which particles of a group have died.
+static tarn_status read_deaths(const tarn_stream *s, tarn_ans_reader *reader, slot_place *places, uint32_t count,
+                               int is_base)
 {
-    tarn_ans_open(reader, reader->at, reader->end);
     const uint32_t deaths = tarn_code_read_number(reader, s->tables, TARN_NUMBER_DEATHS);
     if (deaths > (is_base ? count : 0))
         return TARN_E_MALFORMED;
@@ -446,46 +428,68 @@ static tarn_status read_group(tarn_stream *s, tarn_ans_reader *reader, uint64_t 
         const uint32_t slot = tarn_ans_bits(reader, 10);
         if (slot >= count)
             return TARN_E_MALFORMED;
-        places[slot] |= PLACE_DEAD;
+        places[slot][3] = SLOT_DEAD;
     }
-    uint32_t activity = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (places[i] & PLACE_DEAD)
-            continue;
-        tarn_residual_read(reader, &s->tables->residual, tarn_residual_context(activity), s->residual[i]);
-        activity = tarn_residual_follow(activity, s->residual[i]);
-    }
-    return tarn_ans_is_whole(reader) ? TARN_OK : TARN_E_MALFORMED;
+    return TARN_OK;
 }
 
-/// Moves a group's particles: by the flow, and by what is left, where that is said.
-static void move_group(tarn_stream *s, uint32_t layer, uint32_t slot, uint32_t count, int has_residual, int is_base)
+/// Moves a group's particles: by the flow, and by what is left, where that is said. What one waits for in reading the
+/// next number, processors fill with moving the particles before.
+/// @param reader  of what is left; NULL: nothing is
+static inline void move_group(tarn_stream *s, tarn_ans_reader *reader, uint32_t layer, uint32_t slot, uint32_t count,
+                              int is_base)
 {
-    const int shift = SUM_BITS - TARN_PLACE_BITS + (int)s->bits, to_place = TARN_PLACE_BITS - (int)s->bits;
-    const four end = four_of(s->end), said = (four){0, 0, 0, 0} - has_residual;
+    const int to_place = TARN_PLACE_BITS - (int)s->bits;
+    const tarn_residual_tables *tables = &s->tables->residual;
+    const tarn_flow flow = s->moving;
+    const tarn_four nil = {0, 0, 0, 0}, end = tarn_four_load(s->end), axes = {-1, -1, -1, 0};
+    show_to to = begin_show(s, layer);
+    tarn_ans_reader from = reader != NULL ? *reader : (tarn_ans_reader){0}; // of its own: it stays in registers
+    uint32_t activity = 0;
     for (uint32_t i = 0; i < count; i++) {
-        int32_t place[4] = {0, 0, 0, 0};
-        if (s->places[slot + i] & PLACE_DEAD)
+        int32_t *at = s->places[slot + i], residual[4];
+        if (at[3] == SLOT_DEAD)
             continue;
-        unpack(s->places[slot + i], place);
-        const four sum = flow_at(s, place), residual = (four_of(s->residual[i]) & said) << to_place;
-        const four moved = four_of(place) + ((sum + (1 << (shift - 1))) >> shift) + residual;
-        const four there = clamp_four(moved, (four){0, 0, 0, 0}, end);
-        if (is_base) {
-            __builtin_memcpy(place, &there, sizeof there);
-            s->places[slot + i] = pack(place);
+        const tarn_four place = tarn_four_load(at), sum = flow_at(&flow, at);
+        tarn_four way = tarn_flow_distance(sum, flow.bits);
+        if (reader != NULL) {
+            tarn_residual_read_calm(&from, tables, tarn_residual_context(activity), residual);
+            activity = tarn_residual_follow(activity, (uint32_t)residual[3]);
+            way += tarn_four_load(residual) << to_place;
         }
-        show(s, layer, slot + i, there, sum);
+        const tarn_four there = tarn_four_min(tarn_four_max(place + (way & axes), nil), end);
+        if (is_base)
+            tarn_four_store(at, there);
+        show(&to, there, sum);
     }
+    end_show(s, &to);
+    if (reader != NULL)
+        *reader = from;
+}
+
+/// Reads a group, or moves one of which nothing is said.
+static tarn_status read_group(tarn_stream *s, tarn_ans_reader *reader, int is_coded, uint32_t layer, uint32_t slot,
+                              uint32_t count, int is_base)
+{
+    if (!is_coded) {
+        move_group(s, NULL, layer, slot, count, is_base);
+        return TARN_OK;
+    }
+    tarn_ans_open(reader, reader->at, reader->end);
+    if (read_deaths(s, reader, s->places + slot, count, is_base) != TARN_OK)
+        return TARN_E_MALFORMED;
+    move_group(s, reader, layer, slot, count, is_base);
+    return tarn_ans_is_whole(reader) ? TARN_OK : TARN_E_MALFORMED;
 }
 
 /// Particles that have come into being, one by one.
 static tarn_status read_births(tarn_stream *s, tarn_ans_reader *reader, uint32_t layer, uint32_t slot, uint32_t count)
 {
     const uint32_t to_place = TARN_PLACE_BITS - s->bits, middle = 1u << to_place >> 1;
+    show_to to = begin_show(s, layer);
     tarn_ans_open(reader, reader->at, reader->end);
     for (uint32_t i = 0; i < count; i++) {
-        int32_t place[4] = {0, 0, 0, 0};
+        slot_place place = {0, 0, 0, 0};
         for (int a = 0; a < 3; a++) {
             const uint32_t most = ((uint32_t)s->cells[a] << s->bits) - 1;
             const uint32_t at = tarn_code_read_bits(reader, tarn_bits_of(most));
@@ -494,9 +498,10 @@ static tarn_status read_births(tarn_stream *s, tarn_ans_reader *reader, uint32_t
             place[a] = (int32_t)(at << to_place | middle);
         }
         if (s->has_colours)
-            s->colours[slot + i] = (uint8_t)tarn_ans_bits(reader, TARN_COLOUR_BITS);
-        put(s, layer, slot + i, place);
+            place[3] = (int32_t)tarn_ans_bits(reader, TARN_COLOUR_BITS);
+        put(s, &to, slot + i, tarn_four_load(place));
     }
+    end_show(s, &to);
     return tarn_ans_is_whole(reader) ? TARN_OK : TARN_E_MALFORMED;
 }
 
@@ -527,9 +532,8 @@ static tarn_status read_moved_layer(tarn_stream *s, const tarn_stream_frame *fra
     for (uint32_t g = 0; g < groups; g++) {
         const uint32_t slot = layer->first + g * TARN_STREAM_GROUP, count = group_count(layer->slots, g);
         const int is_coded = tarn_ans_bits(&flags, 1) != 0;
-        if (is_coded && read_group(s, &reader, s->places + slot, count, is_base) != TARN_OK)
+        if (read_group(s, &reader, is_coded, l, slot, count, is_base) != TARN_OK)
             return TARN_E_MALFORMED;
-        move_group(s, l, slot, count, is_coded, is_base);
     }
     const uint32_t births = said->slots - layer->slots;
     for (uint32_t g = 0; g * TARN_STREAM_GROUP < births; g++) {

@@ -32,6 +32,7 @@ static void fill_args(tarn_encoder *e)
         args->tiles[a] = (uint32_t)tank->shape.tiles[0][a];
         args->end[a] = (tank->shape.cells[a] << TARN_PLACE_BITS) - 1;
     }
+    args->end[3] = INT32_MAX;
     args->id = tank->m.id;
     args->attribute = tank->m.attribute;
     args->tank_tile = tank->m.level[0].tile;

@@ -2,9 +2,13 @@
 // expect.
 #include "kernels/stream/stream_memory.h"
 
+/// Sums of displacements, and of weights. Those of cells with odd x come on their own: what is added to a pair of nodes
+/// is then read again as the same pair.
 typedef struct fit_scratch {
-    int32_t sum[STREAM_FIT_NODES][4];
+    int32_t sum[2][STREAM_FIT_NODES][4];
 } fit_scratch;
+
+enum { FIT_WEIGHT_SHIFT = 3 * TARN_FLOW_WEIGHT_BITS - STREAM_WEIGHT_BITS };
 
 /// How a displacement is shifted so that it fits STREAM_FIT_BITS.
 TILE_FN uint32_t fit_shift(const stream_args *args)
@@ -13,57 +17,63 @@ TILE_FN uint32_t fit_shift(const stream_args *args)
     return bits > STREAM_FIT_BITS ? bits - STREAM_FIT_BITS : 0;
 }
 
-/// How far a particle of the reference has gone, 1/1024 cell; in a key frame how far it goes. @return 0: it is gone
-TILE_FN int fit_displacement(const stream_args *args, uint32_t i, const int32_t *kept, int32_t *d)
+/// How far a particle of the reference has gone, 1/1024 cell; in a key frame how far it goes. It isn't gone.
+TILE_FN tarn_four fit_displacement(const stream_args *args, uint32_t i, tarn_four kept)
 {
-    if (args->is_key) {
-        for (int a = 0; a < 3; a++)
-            d[a] = tile_round_i32(tile_clamp_f32(args->velocity[a][i] * args->steps * (float)(1 << TARN_PLACE_BITS),
-                                                 -4194304.0f, 4194304.0f));
-        return 1;
-    }
-    if (args->w.pair[i].true_place == STREAM_NOWHERE)
-        return 0;
-    stream_unpack_place(args->w.pair[i].true_place, d);
+    int32_t d[3];
+    if (!args->is_key)
+        return tarn_four_sub(stream_unpack_place(args->w.pair[i].true_place), kept);
     for (int a = 0; a < 3; a++)
-        d[a] -= kept[a];
-    return 1;
+        d[a] = tile_round_i32(tile_clamp_f32(args->velocity[a][i] * args->steps * (float)(1 << TARN_PLACE_BITS),
+                                             -4194304.0f, 4194304.0f));
+    return tarn_four_of(d[0], d[1], d[2], 0);
 }
 
-/// Adds four products to four numbers side by side.
-TILE_FN void fit_add_four(int32_t *to, const int32_t *d, int32_t weight)
-{
 #ifdef __CUDACC__
-    for (int k = 0; k < 4; k++)
-        tile_add_i32(&to[k], d[k] * weight);
-#else
-    typedef int32_t four __attribute__((vector_size(16)));
-    four sum, part;
-    memcpy(&sum, to, sizeof sum);
-    memcpy(&part, d, sizeof part);
-    sum += part * weight;
-    memcpy(to, &sum, sizeof sum);
-#endif
-}
-
 /// Adds a particle to the nodes around it, by their trilinear weights.
-/// @param d  its displacement, and 1
-TILE_FN void fit_add(fit_scratch *s, const int32_t *local, const int32_t *d)
+/// @param node  the lowest of them @param w  its place between them, 0..32 per axis @param d  its displacement, and 1
+TILE_FN void fit_add(int32_t (*node)[4], tarn_four w, tarn_four d)
 {
-    const int shift = TARN_PLACE_BITS - TARN_FLOW_WEIGHT_BITS, one = 1 << TARN_FLOW_WEIGHT_BITS;
-    int32_t w[3][2];
-    uint32_t cell[3];
-    for (int a = 0; a < 3; a++) {
-        cell[a] = (uint32_t)local[a] >> TARN_PLACE_BITS;
-        w[a][1] = ((local[a] & ((1 << TARN_PLACE_BITS) - 1)) + (1 << (shift - 1))) >> shift;
-        w[a][0] = one - w[a][1];
-    }
+    const int32_t one = 1 << TARN_FLOW_WEIGHT_BITS;
     for (uint32_t corner = 0; corner < 8; corner++) {
         const uint32_t x = corner & 1, y = corner >> 1 & 1, z = corner >> 2;
-        const int32_t weight = w[0][x] * w[1][y] * w[2][z] >> (3 * TARN_FLOW_WEIGHT_BITS - STREAM_WEIGHT_BITS);
-        fit_add_four(s->sum[tarn_flow_node_at(cell[0] + x, cell[1] + y, cell[2] + z)], d, weight);
+        const int32_t weight = (x ? w.v[0] : one - w.v[0]) * (y ? w.v[1] : one - w.v[1]) * (z ? w.v[2] : one - w.v[2]);
+        for (int k = 0; k < 4; k++)
+            tile_add_i32(&node[tarn_flow_node_at(x, y, z)][k], d.v[k] * (weight >> FIT_WEIGHT_SHIFT));
     }
 }
+#else
+/// The same; the eight weights in one register, and nodes in pairs along x.
+TILE_FN void fit_add(int32_t (*node)[4], tarn_four w, tarn_four d)
+{
+    typedef uint16_t eight_u16 __attribute__((vector_size(16)));
+    typedef int32_t eight_i32 __attribute__((vector_size(32)));
+    const eight_u16 in = (eight_u16)w, one = {32, 32, 32, 32, 32, 32, 32, 32};
+    const eight_u16 is_x = {0, 65535, 0, 65535, 0, 65535, 0, 65535}, is_y = {0, 0, 65535, 65535, 0, 0, 65535, 65535},
+                    is_z = {0, 0, 0, 0, 65535, 65535, 65535, 65535};
+    const eight_u16 wx = __builtin_shufflevector(in, in, 0, 0, 0, 0, 0, 0, 0, 0),
+                    wy = __builtin_shufflevector(in, in, 2, 2, 2, 2, 2, 2, 2, 2),
+                    wz = __builtin_shufflevector(in, in, 4, 4, 4, 4, 4, 4, 4, 4);
+    const eight_u16 x = (wx & is_x) | ((one - wx) & ~is_x), y = (wy & is_y) | ((one - wy) & ~is_y),
+                    z = (wz & is_z) | ((one - wz) & ~is_z), weight = x * y * z >> FIT_WEIGHT_SHIFT;
+    const eight_i32 twice = __builtin_shufflevector(d, d, 0, 1, 2, 3, 0, 1, 2, 3);
+#define FIT_ADD_PAIR(r)                                                                                                \
+    {                                                                                                                  \
+        int32_t *to = node[tarn_flow_node_at(0, (r)&1, (r) >> 1)];                                                     \
+        const eight_u16 share = __builtin_shufflevector(weight, weight, 2 * (r), 2 * (r), 2 * (r), 2 * (r),            \
+                                                        2 * (r) + 1, 2 * (r) + 1, 2 * (r) + 1, 2 * (r) + 1);           \
+        eight_i32 sum;                                                                                                 \
+        memcpy(&sum, to, sizeof sum);                                                                                  \
+        sum += twice * __builtin_convertvector(share, eight_i32);                                                      \
+        memcpy(to, &sum, sizeof sum);                                                                                  \
+    }
+    FIT_ADD_PAIR(0)
+    FIT_ADD_PAIR(1)
+    FIT_ADD_PAIR(2)
+    FIT_ADD_PAIR(3)
+#undef FIT_ADD_PAIR
+}
+#endif
 
 /// Sums of displacements at the nodes of a tile of the reference, its upper borders included. One tile per tile of the
 /// reference that there is room for.
@@ -75,26 +85,32 @@ TILE_KERNEL(stream_fit, STREAM_LANES, stream_args, fit_scratch)
     stream_tile_at(args, from->dense, tile_at);
     FOR_RANGE (n, 0, STREAM_FIT_NODES) {
         for (int k = 0; k < 4; k++)
-            s->sum[n][k] = 0;
+            s->sum[0][n][k] = s->sum[1][n][k] = 0;
     }
     TILE_BARRIER();
+    const int32_t edge = TARN_PLACE_TILE;
+    const int less = TARN_PLACE_BITS - TARN_FLOW_WEIGHT_BITS;
+    const tarn_four corner =
+        tarn_four_of((int32_t)tile_at[0] * edge, (int32_t)tile_at[1] * edge, (int32_t)tile_at[2] * edge, 0);
     FOR_RANGE_ATOMIC (i, from->first, from->first + from->count) {
-        int32_t kept[3], d[4], local[3];
-        stream_unpack_place(args->w.pair[i].kept, kept);
-        if (!fit_displacement(args, i, kept, d))
+        const tarn_four kept = stream_unpack_place(args->w.pair[i].kept);
+        if (!args->is_key && args->w.pair[i].true_place == STREAM_NOWHERE)
             continue;
-        for (int a = 0; a < 3; a++) {
-            local[a] = tile_clamp_i32(kept[a] - (int32_t)tile_at[a] * TARN_PLACE_TILE, 0, TARN_PLACE_TILE - 1);
-            d[a] >>= shift;
-        }
-        d[3] = 1;
-        fit_add(s, local, d);
+        const tarn_four d = tarn_four_right(fit_displacement(args, i, kept), (int)shift);
+        const tarn_four local =
+            tarn_four_min(tarn_four_max(tarn_four_sub(kept, corner), tarn_four_all(0)), tarn_four_all(edge - 1));
+        const tarn_four in_cell = tarn_four_and(local, tarn_four_all((1 << TARN_PLACE_BITS) - 1));
+        int32_t cell[4];
+        tarn_four_store(cell, tarn_four_right(local, TARN_PLACE_BITS));
+        fit_add(&s->sum[cell[0] & 1][tarn_flow_node_at((uint32_t)cell[0], (uint32_t)cell[1], (uint32_t)cell[2])],
+                tarn_four_right(tarn_four_add(in_cell, tarn_four_all(1 << (less - 1))), less),
+                tarn_four_add(tarn_four_and(d, tarn_four_of(-1, -1, -1, 0)), tarn_four_of(0, 0, 0, 1)));
     }
     TILE_BARRIER();
     int32_t *to = args->w.sum + (uint64_t)tile * STREAM_FIT_NODES * 4;
     FOR_RANGE (n, 0, STREAM_FIT_NODES) {
         for (int k = 0; k < 4; k++)
-            to[4 * n + k] = s->sum[n][k];
+            to[4 * n + k] = s->sum[0][n][k] + s->sum[1][n][k];
     }
 }
 
@@ -111,14 +127,16 @@ TILE_KERNEL(stream_index, STREAM_LANES, stream_args, tile_no_scratch)
 enum { HALO_EDGE = 10, HALO_NODES = HALO_EDGE * HALO_EDGE * HALO_EDGE, HALO_ROWS = 8 * HALO_EDGE * HALO_EDGE };
 
 typedef struct nodes_scratch {
-    uint32_t source[27];                ///< 1 + t of the tile's neighbours in the reference, or 0
-    float mean[HALO_NODES][4];          ///< displacement in quanta; [3]: 1 where particles have said something
-    float smooth[HALO_ROWS][4];         ///< the same smoothed along x
-    int32_t number[TARN_FLOW_NODES][3]; ///< what a node should be, then its residual
-    int16_t first[TARN_FLOW_NODES][3];
+    uint32_t source[27];       ///< 1 + t of the tile's neighbours in the reference, or 0
+    float mean[HALO_NODES][4]; ///< displacement in quanta; [3]: 1 where particles have said something
+    union {
+        float smooth[HALO_ROWS][4]; ///< the same smoothed along x
+        tarn_flow_work work;        ///< later
+    };
+    int32_t number[TARN_FLOW_NODES][4]; ///< what a node should be, then its residual
+    int16_t first[TARN_FLOW_NODES][4];
     uint8_t context[TARN_FLOW_NODES];
     tarn_flow_mask mask;
-    tarn_flow_past past;
 } nodes_scratch;
 
 TILE_FN void store_four(float *to, tile_f32x4 from)
@@ -232,26 +250,21 @@ TILE_FN int is_known(const tarn_flow_mask *mask, uint32_t n)
 }
 
 /// Goes through the nodes as decoders will: what each is expected to be, what is left, and what it then is.
-TILE_FN void settle_nodes(nodes_scratch *s, tarn_flow_node *block)
+TILE_FN void settle_nodes(const stream_args *args, nodes_scratch *s)
 {
-    for (uint32_t n = 0; n < TARN_FLOW_NODES; n++) {
-        int32_t first[3], value[3], residual[3];
-        if (!is_known(&s->mask, n))
-            continue;
-        for (int a = 0; a < 3; a++)
-            value[a] = first[a] = s->first[n][a];
-        s->context[n] = (uint8_t)tarn_flow_correct(&s->past, &s->mask, n, value);
-        tarn_flow_node *to = &block[tarn_flow_node_at(n & 7, n >> 3 & 7, n >> 6)];
-        for (int a = 0; a < 3; a++) {
-            residual[a] = s->number[n][a] - value[a];
-            to->d[a] = (int16_t)s->number[n][a];
-            value[a] = s->number[n][a];
-            s->number[n][a] = residual[a];
+    for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++) {
+        for (uint32_t left = s->mask.row[r]; left != 0; left &= left - 1) {
+            const uint32_t n = 8 * r + tarn_lowest_bit(left);
+            const tarn_four first = tarn_four_load_i16(s->first[n]), value = tarn_four_load(s->number[n]);
+            tarn_four expected = first;
+            int32_t residual[4];
+            s->context[n] = (uint8_t)tarn_flow_correct(&s->work, &args->w.tables->residual, n, &expected);
+            tarn_four_store(residual, tarn_four_sub(value, expected));
+            tarn_flow_note(&s->work, n, value, first, tarn_residual_sum(residual));
+            tarn_four_store(s->number[n], tarn_four_load(residual));
         }
-        to->d[3] = 1;
-        tarn_flow_note(&s->past, n, value, first, residual);
     }
-    tarn_flow_fill(&s->mask, block);
+    tarn_flow_fill(&s->work, &s->mask);
 }
 
 /// @return the stream's bytes before `end`
@@ -261,9 +274,11 @@ TILE_FN uint32_t write_nodes(const stream_args *args, const nodes_scratch *s, co
     tarn_ans_writer writer;
     tarn_flow_mask was;
     tarn_ans_begin(&writer, end);
-    for (uint32_t n = TARN_FLOW_NODES; n-- > 0;) {
-        if (is_known(&s->mask, n))
-            tarn_residual_write(&writer, &args->w.tables->residual, s->context[n], s->number[n]);
+    for (uint32_t r = TARN_FLOW_ROWS; r-- > 0;) {
+        for (uint32_t left = s->mask.row[r], x; left != 0; left ^= 1u << x) {
+            x = tarn_bits_of(left) - 1;
+            tarn_residual_write(&writer, &args->w.tables->residual, s->context[8 * r + x], s->number[8 * r + x]);
+        }
     }
     tarn_flow_mask_of(before, &was);
     tarn_flow_put_mask(&writer, args->w.tables, &was, before != NULL, &s->mask);
@@ -290,24 +305,31 @@ TILE_KERNEL(stream_nodes, STREAM_LANES, stream_args, nodes_scratch)
     TILE_BARRIER();
     const int32_t from[3] = {(int32_t)tile_at[0] * TARN_PLACE_TILE, (int32_t)tile_at[1] * TARN_PLACE_TILE,
                              (int32_t)tile_at[2] * TARN_PLACE_TILE};
+    const tarn_flow_node *before = args->ratio > 0 ? tarn_flow_block(&reference, from) : NULL;
     FOR_RANGE (n, 0, TARN_FLOW_NODES) {
-        const int32_t node[3] = {from[0] + (int32_t)((n & 7) << TARN_PLACE_BITS),
-                                 from[1] + (int32_t)((n >> 3 & 7) << TARN_PLACE_BITS),
-                                 from[2] + (int32_t)((n >> 6) << TARN_PLACE_BITS)};
-        int32_t expected[3];
+        const tarn_four node = tarn_four_of(from[0] + (int32_t)((n & 7) << TARN_PLACE_BITS),
+                                            from[1] + (int32_t)((n >> 3 & 7) << TARN_PLACE_BITS),
+                                            from[2] + (int32_t)((n >> 6) << TARN_PLACE_BITS), 0);
         if (!is_known(&s->mask, n))
             continue;
         sharpen(s, n);
-        tarn_flow_expect(&reference, node, args->end, args->ratio, expected);
-        for (int a = 0; a < 3; a++)
-            s->first[n][a] = (int16_t)expected[a];
+        tarn_four_store_i16(s->first[n],
+                            tarn_flow_expect(&reference, before, node, tarn_flow_node_at(n & 7, n >> 3 & 7, n >> 6),
+                                             args->end, args->ratio),
+                            0);
     }
     TILE_BARRIER();
+    FOR_RANGE (i, 0, TARN_FLOW_PADDED)
+        tarn_flow_forget(&s->work, i);
+    TILE_BARRIER();
     if (TILE_SINGLE()) {
-        settle_nodes(s, w->node[args->flow_now] + (uint64_t)tile * TARN_FLOW_BLOCK);
-        w->flow_bytes[tile] = write_nodes(args, s, args->ratio > 0 ? tarn_flow_block(&reference, from) : NULL,
-                                          w->coded + (uint64_t)(tile + 1) * TARN_FLOW_BYTES_MAX);
+        settle_nodes(args, s);
+        w->flow_bytes[tile] = write_nodes(args, s, before, w->coded + (uint64_t)(tile + 1) * TARN_FLOW_BYTES_MAX);
     }
+    TILE_BARRIER();
+    tarn_flow_node *block = w->node[args->flow_now] + (uint64_t)tile * TARN_FLOW_BLOCK;
+    FOR_RANGE (r, 0, TARN_FLOW_ROWS)
+        tarn_flow_finish(&s->work, &s->mask, r, block);
 }
 
 /// Completes a tile's block with its neighbours' nodes, when all tiles have their own. One tile per tile of the grid.

@@ -89,9 +89,9 @@ typedef struct sets_scratch {
 /// A place's key in its tile's set. The tank's particles are within their tile.
 TILE_FN uint32_t key_of(const stream_args *args, uint32_t particle)
 {
-    int32_t place[3];
+    int32_t place[4];
     uint32_t in[3];
-    stream_place_of(args, particle, place);
+    tarn_four_store(place, stream_place_of(args, particle));
     for (int a = 0; a < 3; a++)
         in[a] = (uint32_t)(place[a] & (TARN_PLACE_TILE - 1)) >> (TARN_PLACE_BITS - args->bits);
     return tarn_set_key(in, args->bits);
@@ -191,24 +191,21 @@ TILE_FN void seat_layer(const stream_args *args, sets_scratch *s, const uint32_t
                         uint32_t from)
 {
     const stream_memory *w = &args->w;
+    uint32_t reach = 0, far = 0;
     FOR_RANGE_ATOMIC (k, 0, part->count) {
         const uint32_t i = w->key_order[from + k];
-        int32_t place[3];
-        uint32_t far = 0;
-        stream_place_of(args, i, place);
-        stream_keep_place(args, place);
+        const tarn_four place = stream_keep_place(args, stream_place_of(args, i));
         w->pair[i].kept = stream_pack_place(place);
         w->pair[i].true_place = STREAM_NOWHERE;
         w->place_slot[i] = part->slot + k;
-        for (int a = 0; a < 3; a++) {
-            w->slot[part->slot + k].old.residual[a] = 0;
+        tarn_four_store_i16(w->slot[part->slot + k].old.residual, tarn_four_all(0), SLOT_ALIVE);
+        for (int a = 0; a < 3; a++)
             far |= (uint32_t)tile_abs_f32(args->velocity[a][i] * args->steps * (float)(1 << TARN_PLACE_BITS));
-        }
-        w->slot[part->slot + k].old.state = SLOT_ALIVE;
         args->seat[i] = i;
-        tile_or_u32(&s->reach, stream_reach_of(tile_at, place));
-        tile_or_u32(&s->far, far);
+        reach |= stream_reach_of(tile_at, place);
     }
+    tile_or_u32(&s->reach, reach);
+    tile_or_u32(&s->far, far);
     TILE_BARRIER();
 }
 

@@ -12,6 +12,7 @@ TILE_KERNEL(stream_arrive, STREAM_LANES, stream_args, arrive_scratch)
 {
     const uint32_t dense = args->tank_tile[tile], first = args->tile_first[dense],
                    end = first + args->tile_count[dense];
+    uint32_t far = 0;
     FOR_RANGE (l, 0, args->layers)
         s->born[l] = 0;
     if (TILE_SINGLE())
@@ -19,19 +20,15 @@ TILE_KERNEL(stream_arrive, STREAM_LANES, stream_args, arrive_scratch)
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, first, end) {
         const uint32_t seat = args->seat[i];
-        int32_t place[3], kept[3];
-        uint32_t far = 0;
         if (seat == TILE_NONE) {
             tile_add_u32(&s->born[stream_layer_of(args, args->id[i], 1)], 1);
             continue;
         }
-        stream_place_of(args, i, place);
-        stream_unpack_place(args->w.pair[seat].kept, kept);
+        const tarn_four place = stream_place_of(args, i);
         args->w.pair[seat].true_place = stream_pack_place(place);
-        for (int a = 0; a < 3; a++)
-            far |= (uint32_t)(place[a] < kept[a] ? kept[a] - place[a] : place[a] - kept[a]);
-        tile_or_u32(&s->far, far);
+        far |= stream_farthest(tarn_four_sub(place, stream_unpack_place(args->w.pair[seat].kept)));
     }
+    tile_or_u32(&s->far, far);
     TILE_BARRIER();
     FOR_RANGE (l, 0, args->layers)
         args->w.layer_count[tile * args->layers + l] = s->born[l];
@@ -54,11 +51,11 @@ TILE_KERNEL(stream_births, 32, stream_args, tile_no_scratch)
         for (uint32_t l = 0; l < args->layers; l++)
             next[l] = args->w.part[tile * args->layers + l].slot;
         for (uint32_t i = first; i < end; i++) {
-            int32_t place[3];
+            int32_t place[4];
             if (args->seat[i] != TILE_NONE)
                 continue;
             const uint32_t slot = next[stream_layer_of(args, args->id[i], 1)]++;
-            stream_place_of(args, i, place);
+            tarn_four_store(place, stream_place_of(args, i));
             uint64_t born = args->has_colours ? (uint64_t)stream_colour_of(args, i) << 54 : 0;
             for (int a = 0; a < 3; a++)
                 born |= (uint64_t)((uint32_t)place[a] >> (TARN_PLACE_BITS - args->bits)) << 18 * a;
@@ -69,12 +66,15 @@ TILE_KERNEL(stream_births, 32, stream_args, tile_no_scratch)
     }
 }
 
-/// What is left of a place when the flow has moved it, in quanta; nothing where that is little enough.
-TILE_FN int32_t residual_of(const stream_args *args, int32_t error)
+/// What is left of places when the flow has moved them, in quanta; nothing where that is little enough.
+TILE_FN tarn_four residual_of(const stream_args *args, tarn_four error)
 {
-    const int shift = TARN_PLACE_BITS - (int)args->bits, size = error < 0 ? -error : error;
-    const int32_t quanta = size <= args->dead_zone ? 0 : tile_min_i32((size + (1 << shift >> 1)) >> shift, 32767);
-    return error < 0 ? -quanta : quanta;
+    const int shift = TARN_PLACE_BITS - (int)args->bits;
+    const tarn_four sign = tarn_four_right(error, 31), size = tarn_four_sub(tarn_four_xor(error, sign), sign);
+    const tarn_four rounded = tarn_four_right(tarn_four_add(size, tarn_four_all(1 << shift >> 1)), shift);
+    const tarn_four is_said = tarn_four_right(tarn_four_sub(tarn_four_all(args->dead_zone), size), 31);
+    const tarn_four quanta = tarn_four_and(tarn_four_min(rounded, tarn_four_all(32767)), is_said);
+    return tarn_four_sub(tarn_four_xor(quanta, sign), sign);
 }
 
 /// Moves the reference's particles as viewers will, and puts what is left into their slots. One tile per tile of the
@@ -83,27 +83,27 @@ TILE_KERNEL(stream_move, STREAM_LANES, stream_args, tile_no_scratch)
 {
     const stream_memory *w = &args->w;
     const stream_tile *from = &w->tile[tile];
+    const int shift = TARN_PLACE_BITS - (int)args->bits;
     tarn_flow flow;
     stream_flow_of(args, args->flow_now, &flow);
     FOR_RANGE (i, from->first, from->first + from->count) {
         stream_slot *slot = &w->slot[w->place_slot[i]];
         const uint64_t truth = w->pair[i].true_place;
         const int is_gone = truth == STREAM_NOWHERE;
-        int32_t kept[3], there[3], sum[4] = {0, 0, 0, 0};
-        stream_unpack_place(w->pair[i].kept, kept);
-        stream_unpack_place(truth, there);
-        const tarn_flow_node *block = tarn_flow_block(&flow, kept);
-        if (block != NULL)
-            tarn_flow_sum(block, kept, sum);
-        for (int a = 0; a < 3; a++) {
-            const int32_t moved = kept[a] + tarn_flow_distance(sum[a], args->bits);
-            const int32_t residual = is_gone ? 0 : residual_of(args, there[a] - moved);
-            kept[a] = tile_clamp_i32(moved + residual * (1 << (TARN_PLACE_BITS - (int)args->bits)), 0, args->end[a]);
-            slot->old.residual[a] = (int16_t)residual;
+        const tarn_four kept = stream_unpack_place(w->pair[i].kept);
+        int32_t at[4];
+        tarn_four_store(at, kept);
+        const tarn_flow_node *block = tarn_flow_block(&flow, at);
+        const tarn_four sum = block != NULL ? tarn_flow_sum(block, kept) : tarn_four_all(0);
+        const tarn_four moved = tarn_four_add(kept, tarn_flow_distance(sum, args->bits));
+        const tarn_four error = tarn_four_sub(stream_unpack_place(truth), moved);
+        const tarn_four residual = tarn_four_and(residual_of(args, error), tarn_four_all(is_gone ? 0 : -1));
+        tarn_four_store_i16(slot->old.residual, residual, is_gone && args->is_base ? SLOT_DIED : SLOT_ALIVE);
+        if (args->is_base) {
+            const tarn_four there = tarn_four_add(moved, tarn_four_left(residual, shift));
+            w->pair[i].kept =
+                stream_pack_place(tarn_four_min(tarn_four_max(there, tarn_four_all(0)), tarn_four_load(args->end)));
         }
-        slot->old.state = (uint16_t)(is_gone && args->is_base ? SLOT_DIED : SLOT_ALIVE);
-        if (args->is_base)
-            w->pair[i].kept = stream_pack_place(kept);
         w->pair[i].true_place = STREAM_NOWHERE;
     }
 }
@@ -114,12 +114,18 @@ typedef struct groups_scratch {
     uint8_t context[TARN_STREAM_GROUP];
 } groups_scratch;
 
+/// A slot as one number: most have nothing left, and are told from the others at once.
+TILE_FN uint64_t slot_as_one(const stream_slot *slot)
+{
+    return slot->born.low | (uint64_t)slot->born.high << 32;
+}
+
 /// The newborn of a group, from the last one on.
 TILE_FN void write_born(const stream_args *args, const stream_group *group, tarn_ans_writer *writer)
 {
     for (uint32_t k = group->count; k-- > 0;) {
         const stream_slot *slot = &args->w.slot[group->slot + k];
-        const uint64_t born = slot->born.low | (uint64_t)slot->born.high << 32;
+        const uint64_t born = slot_as_one(slot);
         if (args->has_colours)
             tarn_ans_put_bits(writer, (uint32_t)(born >> 54), TARN_COLOUR_BITS);
         for (int a = 2; a >= 0; a--) {
@@ -129,19 +135,32 @@ TILE_FN void write_born(const stream_args *args, const stream_group *group, tarn
     }
 }
 
+#define SLOT_CALM ((uint64_t)SLOT_ALIVE << 48)
+
+TILE_FN uint32_t slot_size(const stream_slot *slot)
+{
+    uint32_t sum = 0;
+    for (int a = 0; a < 3; a++)
+        sum += (uint32_t)(slot->old.residual[a] < 0 ? -slot->old.residual[a] : slot->old.residual[a]);
+    return sum;
+}
+
 /// The contexts of a group's residuals. @return how many have died, with SEEN_ANY where anything is left
 TILE_FN uint32_t look_through(const stream_args *args, const stream_group *group, groups_scratch *s)
 {
     uint32_t activity = 0, deaths = 0, any = 0;
     for (uint32_t k = 0; k < group->count; k++) {
         const stream_slot *slot = &args->w.slot[group->slot + k];
-        deaths += slot->old.state == SLOT_DIED;
-        if (slot->old.state != SLOT_ALIVE)
-            continue;
-        const int32_t residual[3] = {slot->old.residual[0], slot->old.residual[1], slot->old.residual[2]};
+        uint32_t size = 0;
+        if (slot_as_one(slot) != SLOT_CALM) {
+            deaths += slot->old.state == SLOT_DIED;
+            if (slot->old.state != SLOT_ALIVE)
+                continue;
+            size = slot_size(slot);
+        }
         s->context[k] = (uint8_t)tarn_residual_context(activity);
-        activity = tarn_residual_follow(activity, residual);
-        any |= (uint32_t)(residual[0] | residual[1] | residual[2]);
+        activity = tarn_residual_follow(activity, size);
+        any |= size;
     }
     return deaths | (any != 0 || deaths > 0 ? SEEN_ANY : 0);
 }
@@ -153,7 +172,9 @@ TILE_FN void write_old(const stream_args *args, const stream_group *group, const
     for (uint32_t k = group->count; k-- > 0;) {
         const stream_slot *slot = &args->w.slot[group->slot + k];
         const int32_t residual[3] = {slot->old.residual[0], slot->old.residual[1], slot->old.residual[2]};
-        if (slot->old.state == SLOT_ALIVE)
+        if (slot_as_one(slot) == SLOT_CALM)
+            tarn_ans_put(writer, &args->w.tables->residual.symbol[s->context[k]], 0);
+        else if (slot->old.state == SLOT_ALIVE)
             tarn_residual_write(writer, &args->w.tables->residual, s->context[k], residual);
     }
     for (uint32_t k = group->count; deaths > 0 && k-- > 0;) {
@@ -194,31 +215,27 @@ TILE_KERNEL(stream_reseat, STREAM_LANES, stream_args, reseat_scratch)
     const stream_memory *w = &args->w;
     const uint32_t dense = args->tank_tile[tile], first = args->tile_first[dense],
                    end = first + args->tile_count[dense];
-    uint32_t tile_at[3];
+    uint32_t tile_at[3], reach = 0;
     stream_tile_at(args, dense, tile_at);
     if (TILE_SINGLE())
         s->reach = 0;
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, first, end) {
         const uint32_t seat = args->seat[i];
-        int32_t place[3];
         if (seat & STREAM_BORN) {
             stream_slot *slot = &w->slot[seat & ~STREAM_BORN];
-            stream_place_of(args, i, place);
-            stream_keep_place(args, place);
-            slot->old.residual[0] = slot->old.residual[1] = slot->old.residual[2] = 0;
-            slot->old.state = SLOT_ALIVE;
-            w->pair_next[i].kept = stream_pack_place(place);
+            tarn_four_store_i16(slot->old.residual, tarn_four_all(0), SLOT_ALIVE);
+            w->pair_next[i].kept = stream_pack_place(stream_keep_place(args, stream_place_of(args, i)));
             w->place_slot_next[i] = seat & ~STREAM_BORN;
         } else {
-            stream_unpack_place(w->pair[seat].kept, place);
             w->pair_next[i].kept = w->pair[seat].kept;
             w->place_slot_next[i] = w->place_slot[seat];
         }
         w->pair_next[i].true_place = STREAM_NOWHERE;
         args->seat[i] = i;
-        tile_or_u32(&s->reach, stream_reach_of(tile_at, place));
+        reach |= stream_reach_of(tile_at, stream_unpack_place(w->pair_next[i].kept));
     }
+    tile_or_u32(&s->reach, reach);
     TILE_BARRIER();
     if (TILE_SINGLE()) {
         w->tile_next[tile].dense = dense;

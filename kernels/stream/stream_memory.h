@@ -46,7 +46,7 @@ typedef enum stream_slot_state { SLOT_EMPTY, SLOT_ALIVE, SLOT_DIED } stream_slot
 typedef union stream_slot {
     struct {
         int16_t residual[3];
-        uint16_t state; ///< stream_slot_state
+        int16_t state; ///< stream_slot_state
     } old;
     struct {
         uint32_t low, high; ///< x | y << 18 | z << 36, and the colour << 54
@@ -110,7 +110,7 @@ typedef struct stream_args {
     float *velocity[3];
     uint32_t *tank_tile, *tank_index, *tile_first, *tile_count; ///< index: [dense] o or TILE_NONE
     uint32_t tiles[3], tile_total;
-    int32_t end[3]; ///< last place in it, 1/1024 cell
+    int32_t end[4]; ///< last place in it, 1/1024 cell, and the largest number
     // of the frame
     uint32_t bits, layers;
     uint32_t is_key, is_base, has_colours;
@@ -143,32 +143,46 @@ typedef struct stream_args {
     K(stream_reseat)                                                                                                   \
     K(stream_pack)
 
-TILE_FN uint64_t stream_pack_place(const int32_t *place)
+TILE_FN uint64_t stream_pack_place(tarn_four place)
 {
-    return (uint64_t)(uint32_t)place[0] | (uint64_t)(uint32_t)place[1] << STREAM_AXIS_BITS |
-           (uint64_t)(uint32_t)place[2] << 2 * STREAM_AXIS_BITS;
+    int32_t at[4];
+    tarn_four_store(at, place);
+    return (uint64_t)(uint32_t)at[0] | (uint64_t)(uint32_t)at[1] << STREAM_AXIS_BITS |
+           (uint64_t)(uint32_t)at[2] << 2 * STREAM_AXIS_BITS;
 }
 
-TILE_FN void stream_unpack_place(uint64_t packed, int32_t *place)
+TILE_FN tarn_four stream_unpack_place(uint64_t packed)
 {
-    for (int a = 0; a < 3; a++)
-        place[a] = (int32_t)(packed >> a * STREAM_AXIS_BITS & ((1u << STREAM_AXIS_BITS) - 1));
+    const uint32_t mask = (1u << STREAM_AXIS_BITS) - 1;
+    return tarn_four_of((int32_t)(packed & mask), (int32_t)(packed >> STREAM_AXIS_BITS & mask),
+                        (int32_t)(packed >> 2 * STREAM_AXIS_BITS & mask), 0);
+}
+
+/// The bits of how far that is along the axes, or'ed.
+TILE_FN uint32_t stream_farthest(tarn_four way)
+{
+    int32_t size[4];
+    const tarn_four sign = tarn_four_right(way, 31);
+    tarn_four_store(size, tarn_four_sub(tarn_four_xor(way, sign), sign));
+    return (uint32_t)(size[0] | size[1] | size[2]);
 }
 
 /// Where a particle of the tank is, in 1/1024 cell.
-TILE_FN void stream_place_of(const stream_args *args, uint32_t particle, int32_t *place)
+TILE_FN tarn_four stream_place_of(const stream_args *args, uint32_t particle)
 {
-    for (int a = 0; a < 3; a++)
-        place[a] = tile_clamp_i32((int32_t)(args->position[a][particle] >> (POSITION_BITS - TARN_PLACE_BITS)), 0,
-                                  args->end[a]);
+    const int shift = POSITION_BITS - TARN_PLACE_BITS;
+    const tarn_four place =
+        tarn_four_of((int32_t)(args->position[0][particle] >> shift), (int32_t)(args->position[1][particle] >> shift),
+                     (int32_t)(args->position[2][particle] >> shift), 0);
+    return tarn_four_min(tarn_four_max(place, tarn_four_all(0)), tarn_four_load(args->end));
 }
 
 /// Where a viewer has it after a key frame or its birth: in the middle of its quantum.
-TILE_FN void stream_keep_place(const stream_args *args, int32_t *place)
+TILE_FN tarn_four stream_keep_place(const stream_args *args, tarn_four place)
 {
-    const uint32_t shift = TARN_PLACE_BITS - args->bits;
-    for (int a = 0; a < 3; a++)
-        place[a] = tile_min_i32((place[a] >> shift << shift) | 1 << shift >> 1, args->end[a]);
+    const int32_t quantum = 1 << (TARN_PLACE_BITS - args->bits);
+    const tarn_four lowest = tarn_four_and(place, tarn_four_all(-quantum));
+    return tarn_four_min(tarn_four_add(lowest, tarn_four_all(quantum >> 1)), tarn_four_load(args->end));
 }
 
 /// Which layer a particle is in until the next key frame. The first is a fair sample of all, which says how much water
@@ -206,16 +220,20 @@ TILE_FN void stream_tile_at(const stream_args *args, uint32_t dense, uint32_t *a
 }
 
 /// The neighbours of a tile that have a node which a place near the tile lies next to: a bit each.
-TILE_FN uint32_t stream_reach_of(const uint32_t *tile_at, const int32_t *place)
+TILE_FN uint32_t stream_reach_of(const uint32_t *tile_at, tarn_four place)
 {
-    uint32_t axis[3], reach = 0;
-    for (int a = 0; a < 3; a++) {
-        const int cell = place[a] >> TARN_PLACE_BITS, from = 8 * (int)tile_at[a] - 8;
-        axis[a] = 1u << tile_clamp_i32((cell - from) >> 3, 0, 2) | 1u << tile_clamp_i32((cell + 1 - from) >> 3, 0, 2);
-    }
-    for (uint32_t n = 0; n < 27; n++)
-        reach |= (axis[0] >> n % 3 & axis[1] >> n / 3 % 3 & axis[2] >> n / 9 & 1u) << n;
-    return reach;
+    const tarn_four before =
+        tarn_four_of(8 * (int32_t)tile_at[0] - 8, 8 * (int32_t)tile_at[1] - 8, 8 * (int32_t)tile_at[2] - 8, 0);
+    const tarn_four cell = tarn_four_sub(tarn_four_right(place, TARN_PLACE_BITS), before);
+    const tarn_four next = tarn_four_add(cell, tarn_four_all(1)), first = tarn_four_all(0), last = tarn_four_all(2);
+    const tarn_four lower = tarn_four_min(tarn_four_max(tarn_four_right(cell, 3), first), last),
+                    upper = tarn_four_min(tarn_four_max(tarn_four_right(next, 3), first), last);
+    uint32_t axis[4];
+    tarn_four_store((int32_t *)axis, tarn_four_add(lower, upper));
+    for (int a = 0; a < 3; a++)
+        axis[a] = 0x46231u >> 4 * axis[a] & 7; // tiles 0; 0 and 1; 1; 1 and 2; 2
+    const uint32_t nine = axis[0] * ((axis[1] & 1) | (axis[1] & 2) << 2 | (axis[1] & 4) << 4);
+    return nine * ((axis[2] & 1) | (axis[2] & 2) << 8 | (axis[2] & 4) << 16);
 }
 
 /// A frame's grid, as decoders see it.

@@ -51,7 +51,7 @@ struct stream_model {
     tarn_stream_head head; ///< of the last frame
     tarn_stream_head from; ///< of the last key or base frame
     uint32_t tiles[3], tile_count;
-    int32_t end[3], quantum;
+    int32_t end[4], quantum;
     model_layer layers[TARN_STREAM_LAYERS_MAX];
     model_grid grids[2];
     int reference;        ///< which grid is the last key or base frame's
@@ -61,7 +61,7 @@ struct stream_model {
     uint32_t known;       ///< particles of these three
     model_shown *shown;
     uint32_t shown_count;
-    tarn_flow_past past;
+    tarn_flow_work work;
     uint8_t *scratch;
 };
 
@@ -293,25 +293,24 @@ static void gather(const stream_model *m, const model_grid *grid, const model_sa
 }
 
 /// What is left to a node's mean from what is expected. Notes what became of the node.
-static uint32_t code_node(stream_model *m, const tarn_flow *reference, uint32_t ratio, const uint32_t tile[3],
-                          const tarn_flow_mask *mask, uint32_t n, const model_mean *mean, tarn_flow_node *to,
-                          int32_t residual[3])
+static uint32_t code_node(stream_model *m, const tarn_flow *reference, const tarn_flow_node *before, uint32_t ratio,
+                          const uint32_t tile[3], uint32_t n, const model_mean *mean, int32_t residual[3])
 {
     const uint32_t in_tile[3] = {n & 7, n >> 3 & 7, n >> 6};
-    int32_t node[3], first[3], value[3];
+    int32_t node[4] = {0}, value[4];
     for (int a = 0; a < 3; a++)
         node[a] = (int32_t)(8 * tile[a] + in_tile[a]) << TARN_PLACE_BITS;
-    tarn_flow_expect(reference, node, m->end, ratio, first);
-    memcpy(value, first, sizeof value);
-    const uint32_t context = tarn_flow_correct(&m->past, mask, n, value);
+    const uint32_t at = tarn_flow_node_at(in_tile[0], in_tile[1], in_tile[2]);
+    const tarn_four first = tarn_flow_expect(reference, before, tarn_four_load(node), at, m->end, ratio);
+    tarn_four expected = first;
+    const uint32_t context = tarn_flow_correct(&m->work, &m->tables.residual, n, &expected);
+    tarn_four_store(value, expected);
     for (int a = 0; a < 3; a++) {
         const int64_t wanted = mean->sum[a] / mean->weight;
         residual[a] = to_quanta(m, wanted - (int64_t)value[a] * m->quantum, m->quantum);
-        value[a] = tarn_flow_clamp(value[a] + residual[a]);
-        to->d[a] = (int16_t)value[a];
+        value[a] += residual[a];
     }
-    to->d[3] = 1;
-    tarn_flow_note(&m->past, n, value, first, residual);
+    tarn_flow_note(&m->work, n, tarn_four_clamp_i16(tarn_four_load(value)), first, tarn_residual_sum(residual));
     return context;
 }
 
@@ -328,13 +327,15 @@ static void write_nodes(stream_model *m, const tarn_flow *reference, uint32_t ra
     const tarn_flow_node *before = ratio > 0 ? tarn_flow_block(reference, corner) : NULL;
     tarn_flow_mask mask = {{0}}, was;
     tarn_flow_mask_of(before, &was);
+    for (uint32_t i = 0; i < TARN_FLOW_PADDED; i++)
+        tarn_flow_forget(&m->work, i);
     for (uint32_t n = 0; n < TARN_FLOW_NODES; n++) {
         const uint32_t at = tarn_flow_node_at(n & 7, n >> 3 & 7, n >> 6);
         const model_mean *mean = &means[(size_t)block * TARN_FLOW_BLOCK + at];
         if (mean->weight == 0)
             continue;
         mask.row[n >> 3] = (uint8_t)(mask.row[n >> 3] | 1u << (n & 7));
-        context[n] = code_node(m, reference, ratio, tile, &mask, n, mean, &nodes[at], residual[n]);
+        context[n] = code_node(m, reference, before, ratio, tile, n, mean, residual[n]);
     }
     tarn_ans_writer writer = begin_stream(m);
     for (uint32_t n = TARN_FLOW_NODES; n-- > 0;) {
@@ -343,7 +344,9 @@ static void write_nodes(stream_model *m, const tarn_flow *reference, uint32_t ra
     }
     tarn_flow_put_mask(&writer, &m->tables, &was, before != NULL, &mask);
     end_stream(m, &writer, bytes);
-    tarn_flow_fill(&mask, nodes);
+    tarn_flow_fill(&m->work, &mask);
+    for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++)
+        tarn_flow_finish(&m->work, &mask, r, nodes);
 }
 
 static tarn_flow view(const stream_model *m, const model_grid *grid)
@@ -387,9 +390,8 @@ static void flow_at(const stream_model *m, const model_grid *grid, const int32_t
 {
     const tarn_flow flow = view(m, grid);
     const tarn_flow_node *block = tarn_flow_block(&flow, place);
-    sum[0] = sum[1] = sum[2] = 0;
-    if (block != NULL)
-        tarn_flow_sum(block, place, sum);
+    tarn_four_store(sum, block != NULL ? tarn_flow_sum(block, tarn_four_of(place[0], place[1], place[2], 0))
+                                       : tarn_four_all(0));
 }
 
 static void show(stream_model *m, uint32_t layer, const model_slot *slot, const int32_t place[3], const int32_t sum[3])
@@ -530,7 +532,7 @@ static void move_group(stream_model *m, uint32_t l, const model_grid *grid, cons
     for (uint32_t i = 0; i < count; i++) {
         model_slot *slot = &slots[i];
         const model_particle *truth = &particles[slot->particle];
-        int32_t sum[4], place[3], *residual = group->residual[i];
+        int32_t sum[4], way[4], place[3], *residual = group->residual[i];
         if (!slot->is_dead && !truth->is_alive && is_base) {
             group->died[group->died_count++] = i;
             slot->is_dead = 1;
@@ -540,14 +542,15 @@ static void move_group(stream_model *m, uint32_t l, const model_grid *grid, cons
         if (slot->is_dead)
             continue;
         flow_at(m, grid, slot->place, sum);
+        tarn_four_store(way, tarn_flow_distance(tarn_four_load(sum), m->setup.head.place_bits));
         for (int a = 0; a < 3; a++) {
-            place[a] = slot->place[a] + tarn_flow_distance(sum[a], m->setup.head.place_bits);
+            place[a] = slot->place[a] + way[a];
             residual[a] = truth->is_alive ? to_quanta(m, truth->place[a] - place[a], m->quantum) : 0;
             place[a] = clamp(place[a] + residual[a] * m->quantum, 0, m->end[a]);
             group->is_coded |= residual[a] != 0;
         }
         group->context[i] = tarn_residual_context(activity);
-        activity = tarn_residual_follow(activity, residual);
+        activity = tarn_residual_follow(activity, tarn_residual_sum(residual));
         show(m, l, slot, place, sum);
         if (is_base)
             memcpy(slot->place, place, sizeof place);

@@ -268,7 +268,7 @@ static void residuals_come_back_at_their_worth(void **state)
             for (int a = 0; a < 3; a++)
                 residual[i][a] = geometric(decays[d]);
             context[i] = (uint8_t)tarn_residual_context(activity);
-            activity = tarn_residual_follow(activity, residual[i]);
+            activity = tarn_residual_follow(activity, tarn_residual_sum(residual[i]));
         }
         stream s = begin(TARN_ANS_STATE_BYTES + COUNT * TARN_RESIDUAL_BYTES_MAX);
         for (int i = COUNT; i-- > 0;)
@@ -278,10 +278,15 @@ static void residuals_come_back_at_their_worth(void **state)
         tarn_ans_open(&reader, s.writer.at, s.end);
         activity = 0;
         for (int i = 0; i < COUNT; i++) {
-            int32_t read[3];
-            tarn_residual_read(&reader, &tables, tarn_residual_context(activity), read);
-            activity = tarn_residual_follow(activity, read);
-            assert_memory_equal(read, residual[i], sizeof read);
+            int32_t read[4];
+            const uint32_t source = tarn_residual_context(activity);
+            if (i % 2 == 0)
+                tarn_residual_read(&reader, &tables, source, read);
+            else
+                tarn_residual_read_calm(&reader, &tables, source, read);
+            activity = tarn_residual_follow(activity, (uint32_t)read[3]);
+            assert_memory_equal(read, residual[i], sizeof residual[i]);
+            assert_int_equal(read[3], tarn_residual_sum(residual[i]));
         }
         assert_true(tarn_ans_is_whole(&reader));
         const double bits = 8.0 * byte_count / COUNT, worth = 3.0 * geometric_bits(decays[d]);
@@ -313,10 +318,10 @@ static void the_largest_residuals_come_back(void **state)
         uint32_t activity = 0;
         for (int i = 0; i < 2 * SIZES; i++) {
             const int32_t at = i < SIZES ? sizes[i] : -sizes[i - SIZES];
-            int32_t read[3];
+            int32_t read[4];
             tarn_residual_read(&reader, &tables, context, read);
             assert_true(read[0] == at && read[1] == -at && read[2] == at);
-            activity = tarn_residual_follow(activity, read);
+            activity = tarn_residual_follow(activity, (uint32_t)read[3]);
             assert_true(tarn_residual_context(activity) < TARN_RESIDUAL_CONTEXTS);
         }
         assert_true(tarn_ans_is_whole(&reader));

@@ -127,10 +127,10 @@ static void expect_seen(const stage *s, tarn_stream_kind kind, uint32_t layers)
             if (particle[slot] == TILE_NONE)
                 continue; // dead, or in an extra frame not yet known to be
             const uint32_t i = particle[slot];
-            int32_t kept[3], truth[3];
+            int32_t kept[4], truth[4];
             assert_true(at < s->seen.count);
-            stream_unpack_place(e->args.w.pair[e->args.seat[i]].kept, kept);
-            stream_place_of(&e->args, i, truth);
+            tarn_four_store(kept, stream_unpack_place(e->args.w.pair[e->args.seat[i]].kept));
+            tarn_four_store(truth, stream_place_of(&e->args, i));
             for (int a = 0; a < 3; a++) {
                 const uint16_t seen = s->seen.positions[4 * (size_t)at + (size_t)a];
                 if (kind != TARN_STREAM_EXTRA)
@@ -296,8 +296,8 @@ static void cut_frames_give_their_layers(void **state)
 /// at the surface. Nobody looks through the floor.
 static int is_outermost(const tarn_tank_desc *desc, const stream_args *args, uint32_t particle)
 {
-    int32_t place[3];
-    stream_place_of(args, particle, place);
+    int32_t place[4];
+    tarn_four_store(place, stream_place_of(args, particle));
     const int32_t x = place[0] >> TARN_PLACE_BITS, y = place[1] >> TARN_PLACE_BITS, z = place[2] >> TARN_PLACE_BITS;
     return x == 0 || x == desc->cells[0] - 1 || z == 0 || z == desc->cells[2] - 1 || y == desc->cells[1] / 2 - 1;
 }
