@@ -14,7 +14,8 @@ typedef struct bench_options {
 
 /// Sums over frames of a kind.
 typedef struct bench_sum {
-    double head, flow, places, particles, encode_s, decode_s, bound;
+    double head, flow, places, particles, encode_s, decode_s;
+    double bound, bound_each; ///< of all layers together, and the sum of each layer's own
     uint32_t frames;
 } bench_sum;
 
@@ -23,25 +24,30 @@ static double log2_choose(double n, double k)
     return (lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0)) / log(2.0);
 }
 
-/// What the places are worth: which of the cells of occupied tiles hold particles, and where in these the particles
-/// are.
-static double bound_of(const tarn_stream_particles *p, const tarn_stream_head *head)
+/// What the places of some layers together are worth: which of the cells of occupied tiles hold particles, and where in
+/// these the particles are.
+static double bound_of(const tarn_stream_particles *p, const tarn_stream_head *head, uint32_t layer_first,
+                       uint32_t layer_last)
 {
     const uint32_t shift = p->unit_bits;
     const size_t nx = head->cells[0], ny = head->cells[1], nz = head->cells[2];
     const size_t tx = (nx + 7) / 8, ty = (ny + 7) / 8, tz = (nz + 7) / 8;
     uint8_t *cell = calloc(nx * ny, nz), *tile = calloc(tx * ty, tz);
-    double cells = 0.0, tiles = 0.0;
+    double cells = 0.0, tiles = 0.0, particles = 0.0;
     for (uint32_t i = 0; i < p->count; i++) {
         const uint16_t *at = p->positions + 4 * (size_t)i;
+        const uint32_t layer = (uint32_t)p->velocities[4 * (size_t)i + 3];
         const size_t x = at[0] >> shift, y = at[1] >> shift, z = at[2] >> shift;
+        if (layer < layer_first || layer > layer_last)
+            continue;
+        particles++;
         cells += cell[(z * ny + y) * nx + x] == 0;
         tiles += tile[(z / 8 * ty + y / 8) * tx + x / 8] == 0;
         cell[(z * ny + y) * nx + x] = tile[(z / 8 * ty + y / 8) * tx + x / 8] = 1;
     }
     free(cell);
     free(tile);
-    return log2_choose(512.0 * tiles, cells) + log2_choose(ldexp(cells, 3 * head->place_bits), p->count);
+    return log2_choose(512.0 * tiles, cells) + log2_choose(ldexp(cells, 3 * head->place_bits), particles);
 }
 
 static void add_frame(bench_sum *sum, const tarn_stream_head *head, const tarn_stream_particles *p, double encode_s,
@@ -56,8 +62,10 @@ static void add_frame(bench_sum *sum, const tarn_stream_head *head, const tarn_s
     sum->particles += p->count;
     sum->encode_s += encode_s;
     sum->decode_s += decode_s;
+    for (uint32_t l = 0; head->kind == TARN_STREAM_KEY && l < head->layer_count; l++)
+        sum->bound_each += bound_of(p, head, l, l);
     if (head->kind == TARN_STREAM_KEY)
-        sum->bound += bound_of(p, head);
+        sum->bound += bound_of(p, head, 0, head->layer_count - 1);
     sum->frames++;
 }
 
@@ -70,7 +78,7 @@ static void print_sum(const char *name, const bench_sum *sum, double all)
            (sum->head + sum->flow + sum->places) / sum->particles, 1e9 * sum->encode_s / sum->particles,
            1e9 * sum->decode_s / sum->particles);
     if (sum->bound > 0.0)
-        printf("  %.4f of the bound", sum->places / sum->bound);
+        printf("  %.4f of the bound, %.4f of the layers' own", sum->places / sum->bound, sum->places / sum->bound_each);
     if (all > 0.0)
         printf("  %.2f Mbit/s", all);
     printf("\n");
