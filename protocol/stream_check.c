@@ -46,12 +46,12 @@ static tarn_status check_numbers(const tarn_stream_head *head)
         !is_at_least_0(head->realtime_factor) || !is_at_least_0(head->cell_m) || head->cell_m <= 0.0f ||
         !is_at_least_0(head->interval_s) || !is_unit(head->orientation))
         return TARN_E_MALFORMED;
-    for (int axis = 0; axis < 3; axis++) {
+    for (int axis = 0; axis < 3; axis++)
         if (!is_finite(head->gravity_m_s2[axis]) || head->cells[axis] == 0)
             return TARN_E_MALFORMED;
+    for (int axis = 0; axis < 3; axis++)
         if (head->cells[axis] > TARN_FRAME_CELLS_MAX)
             return TARN_E_LIMIT;
-    }
     return TARN_OK;
 }
 

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 enum {
-    TARN_FANOUT_CHAIN_MAX = 4,
+    TARN_FANOUT_CHAIN_MAX = 8,
     TARN_FANOUT_BUFFERS = TARN_FANOUT_CHAIN_MAX + 2, ///< the extra frame's, and the one that is being received
 };
 
@@ -67,7 +67,8 @@ tarn_status tarn_fanout_take(tarn_fanout *fanout, uint32_t frame_bytes, uint32_t
 void tarn_fanout_clear(tarn_fanout *fanout);
 
 /// The frame that a viewer is to be sent next: the newest that it can decode, but no frame of the chain is left out
-/// that later ones refer to.
+/// that later ones refer to. None is older than what it was sent last; only the newest of all, where that is a key
+/// frame, may be sent again.
 /// @param reference    serial of the last key or base frame that it was sent; 0: none
 /// @param sent         serial of the last frame that it was sent
 /// @param skip_extras  without extra frames
@@ -82,7 +83,8 @@ const tarn_fanout_frame *tarn_fanout_newest(const tarn_fanout *fanout);
 int tarn_fanout_newest_is_key(const tarn_fanout *fanout);
 
 /// Whether nothing but a frame that is still to come can go on from a reference.
-int tarn_fanout_is_lost(const tarn_fanout *fanout, uint64_t reference);
+/// @param sent  as there
+int tarn_fanout_is_lost(const tarn_fanout *fanout, uint64_t reference, uint64_t sent);
 
 /// A frame's bytes, with LWS_PRE writable bytes in front.
 uint8_t *tarn_fanout_bytes(const tarn_fanout *fanout, const tarn_fanout_frame *frame);

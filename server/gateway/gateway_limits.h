@@ -33,17 +33,18 @@ enum {
     TARN_GATEWAY_VALID_HANGUP_S = 25,       ///< without a sign of life before the end
     TARN_GATEWAY_MESSAGES_PER_S_MAX = 1000, ///< of one viewer, sustained
     TARN_GATEWAY_MESSAGES_BURST_MAX = 2000,
-    TARN_GATEWAY_ERRORS_QUEUED_MAX = 8,   ///< of one viewer; further ones are dropped
-    TARN_GATEWAY_CHAIN_IN_FLIGHT_MAX = 4, ///< frames not acknowledged for there to be another key or base frame
-    TARN_GATEWAY_INPUTS_TIMED_MAX = 64,   ///< inputs of a viewer whose way into a frame is timed
+    TARN_GATEWAY_ERRORS_QUEUED_MAX = 8, ///< of one viewer; further ones are dropped
+    TARN_GATEWAY_INPUTS_TIMED_MAX = 64, ///< inputs of a viewer whose way into a frame is timed
 
     // sessions
     TARN_GATEWAY_SESSIONS_MAX = 16,
-    TARN_GATEWAY_FRESH_MS = 250,        ///< between fresh starts (reset, load) that viewers ask for, in the long run
-    TARN_GATEWAY_FRESH_BURST_MS = 2500, ///< worth of them that may come at once
-    TARN_GATEWAY_KEY_AGE_MS_MIN = 500,  ///< of the newest key frame before one is asked for whoever fell behind
-    TARN_GATEWAY_KEY_ASK_MS = 1000,     ///< before a key frame is asked for again
-    TARN_GATEWAY_IDLE_MS = 3000,        ///< without viewers before a tank rests
+    TARN_GATEWAY_FRESH_MS = 250,       ///< between fresh starts (reset, load) that viewers ask for, in the long run
+    TARN_GATEWAY_FRESH_BURST = 11,     ///< of them at once
+    TARN_GATEWAY_KEY_AGE_MS_MIN = 500, ///< of the newest key frame before one is asked for whoever fell behind
+    TARN_GATEWAY_KEY_ASK_MS = 1000,    ///< before a key frame is asked for again
+    TARN_GATEWAY_JOIN_MS = 20,         ///< between viewers that join a session, in the long run
+    TARN_GATEWAY_JOIN_BURST = 320,     ///< of them at once
+    TARN_GATEWAY_IDLE_MS = 3000,       ///< without viewers before a tank rests
 
     // the worker
     TARN_GATEWAY_WORKER_QUEUE_MAX = 512,          ///< messages that wait for it

@@ -118,7 +118,7 @@ size_t tarn_metrics_write(const tarn_metrics *m, char *bytes, size_t text_bytes)
     put_kinds(&text, "frame_bytes_by_kind_total", "Bytes of frames sent to viewers, by kind",
               m->frame_bytes_by_kind_total);
     put_layers(&text, m);
-    put_metric(&text, "frames_skipped_total", "counter", "Frames that a viewer was too slow for",
+    put_metric(&text, "frames_skipped_total", "counter", "Frames that a viewer was not sent, while it looked",
                (double)m->frames_skipped_total);
     put_metric(&text, "bytes_sent_total", "counter", "Bytes of frames and messages sent to viewers",
                (double)m->bytes_sent_total);

@@ -45,24 +45,40 @@ static void tell_error(tarn_session *session, tarn_error_code code, const char *
         tarn_viewer_error(session->viewers[i], code, sentence);
 }
 
+/// Viewers that look: for the others nothing need move.
+static uint32_t audience(const tarn_session *session)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < session->viewer_count; i++)
+        count += !session->viewers[i]->view.hidden;
+    return count;
+}
+
+static void note_audience(tarn_session *session)
+{
+    if (audience(session) == 0)
+        session->empty_since_ns = tarn_clock_monotonic_ns();
+}
+
 static void send_audience(tarn_gateway *gateway, tarn_session *session, uint32_t count)
 {
     tarn_ipc_message message = {.kind = TARN_IPC_AUDIENCE, .tank = session->id};
     message.audience.viewer_count = count;
-    if (tell_worker(gateway, &message, 0) == TARN_OK)
+    const tarn_worker_queue_key key = {.kind = TARN_IPC_AUDIENCE, .index = session->id & ((1u << PLACE_BITS) - 1)};
+    if (tarn_worker_process_send(&gateway->worker, &message, key, 1) == TARN_OK)
         session->audience_told = count;
 }
 
 /// Whether a key frame is to be asked for on behalf of a viewer: at once for whoever has just come; for whoever fell
-/// behind once it has taken what it was sent, and not so often that the others notice.
+/// behind or looks again once it takes frames, and not so often that the others notice.
 static int needs_key(const tarn_session *session, const tarn_viewer *viewer, uint64_t now_ns)
 {
-    const uint64_t age_ns = now_ns - session->key_ns;
-    if (viewer->phase != TARN_VIEWER_JOINED || viewer->view.hidden ||
-        !tarn_fanout_is_lost(&session->fanout, viewer->reference))
+    if (viewer->phase != TARN_VIEWER_JOINED || viewer->view.hidden || (viewer->rate.keys_only && viewer->reference > 0))
         return 0;
-    return viewer->reference == 0 || (!viewer->rate.keys_only && viewer->in_flight == 0 &&
-                                      age_ns >= TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000);
+    if (!tarn_fanout_is_lost(&session->fanout, viewer->reference, viewer->frame_serial))
+        return 0;
+    return viewer->frame_serial == 0 ||
+           (viewer->in_flight == 0 && now_ns - session->key_ns >= TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000);
 }
 
 void tarn_session_ask_for_key(tarn_gateway *gateway, tarn_session *session)
@@ -124,6 +140,14 @@ void tarn_session_close(tarn_session *session)
     session->id = 0;
 }
 
+void tarn_session_view_changed(tarn_gateway *gateway, tarn_session *session)
+{
+    note_audience(session);
+    if (session->audience_told == 0 && audience(session) > 0)
+        send_audience(gateway, session, audience(session));
+    tarn_session_ask_for_key(gateway, session);
+}
+
 tarn_session *tarn_session_find(tarn_gateway *gateway, const char *name)
 {
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
@@ -134,16 +158,42 @@ tarn_session *tarn_session_find(tarn_gateway *gateway, const char *name)
     return NULL;
 }
 
+/// Takes one of what comes every `every_ms` in the long run, and `burst` at once (the generic cell rate algorithm).
+/// @param due_ns  up to when they are used up  @return 0: not now
+static int take_turn(uint64_t *due_ns, uint32_t every_ms, uint32_t burst)
+{
+    const uint64_t now_ns = tarn_clock_monotonic_ns(), every_ns = every_ms * (uint64_t)1000000;
+    const uint64_t used_ns = *due_ns > now_ns ? *due_ns : now_ns;
+    if (used_ns - now_ns > (burst - 1) * every_ns)
+        return 0;
+    *due_ns = used_ns + every_ns;
+    return 1;
+}
+
 tarn_status tarn_session_join(tarn_gateway *gateway, tarn_session *session, tarn_viewer *viewer)
 {
     if (session->viewer_count == TARN_VIEWERS_MAX)
         return TARN_E_LIMIT;
+    if (!take_turn(&session->join_due_ns, TARN_GATEWAY_JOIN_MS, TARN_GATEWAY_JOIN_BURST))
+        return TARN_E_STATE;
     session->viewers[session->viewer_count++] = viewer;
+    session->viewers_changed = 1;
     gateway->metrics.viewers++;
-    send_audience(gateway, session, session->viewer_count);
-    for (uint32_t i = 0; i < session->viewer_count; i++)
-        tarn_viewer_tell(session->viewers[i], TARN_VIEWER_TELL_VIEWERS);
+    if (session->audience_told == 0 && audience(session) > 0)
+        send_audience(gateway, session, audience(session));
     return TARN_OK;
+}
+
+/// Those that find no place in the queue are told later: the worker keeps what a viewer holds until then.
+static void tell_gone(tarn_gateway *gateway, tarn_session *session)
+{
+    while (session->gone_count > 0) {
+        tarn_ipc_message message = {.kind = TARN_IPC_VIEWER_GONE, .tank = session->id};
+        message.viewer_gone.viewer_id = session->gone[session->gone_count - 1];
+        if (tell_worker(gateway, &message, 0) != TARN_OK)
+            return;
+        session->gone_count--;
+    }
 }
 
 void tarn_session_leave(tarn_gateway *gateway, tarn_session *session, tarn_viewer *viewer)
@@ -155,14 +205,12 @@ void tarn_session_leave(tarn_gateway *gateway, tarn_session *session, tarn_viewe
     if (kept == session->viewer_count)
         return;
     session->viewer_count = kept;
+    session->viewers_changed = 1;
     gateway->metrics.viewers--;
-    tarn_ipc_message message = {.kind = TARN_IPC_VIEWER_GONE, .tank = session->id};
-    message.viewer_gone.viewer_id = viewer->id;
-    tell_worker(gateway, &message, 0);
-    if (kept == 0)
-        session->empty_since_ns = tarn_clock_monotonic_ns();
-    for (uint32_t i = 0; i < kept; i++)
-        tarn_viewer_tell(session->viewers[i], TARN_VIEWER_TELL_VIEWERS);
+    if (session->gone_count < TARN_VIEWERS_MAX)
+        session->gone[session->gone_count++] = viewer->id;
+    tell_gone(gateway, session);
+    note_audience(session);
 }
 
 static int scene_is_known(const tarn_gateway *gateway, const char *scene)
@@ -173,18 +221,13 @@ static int scene_is_known(const tarn_gateway *gateway, const char *scene)
     return 0;
 }
 
-/// Fresh starts cost everybody their frames: a few in a row, then one every TARN_GATEWAY_FRESH_MS (the generic cell
-/// rate algorithm).
+/// Fresh starts cost everybody their frames.
 static int fresh_start_is_due(tarn_session *session, tarn_viewer *viewer)
 {
-    const uint64_t now_ns = tarn_clock_monotonic_ns(), ms = 1000000;
-    const uint64_t due_ns = session->fresh_due_ns > now_ns ? session->fresh_due_ns : now_ns;
-    if (due_ns - now_ns > TARN_GATEWAY_FRESH_BURST_MS * ms) {
-        tarn_viewer_error(viewer, TARN_ERROR_INPUT, "the tank was started afresh just now; try again in a moment");
-        return 0;
-    }
-    session->fresh_due_ns = due_ns + TARN_GATEWAY_FRESH_MS * ms;
-    return 1;
+    if (take_turn(&session->fresh_due_ns, TARN_GATEWAY_FRESH_MS, TARN_GATEWAY_FRESH_BURST))
+        return 1;
+    tarn_viewer_error(viewer, TARN_ERROR_INPUT, "the tank was started afresh just now; try again in a moment");
+    return 0;
 }
 
 static void control_load(tarn_gateway *gateway, tarn_session *session, tarn_viewer *viewer, const tarn_control *control)
@@ -291,7 +334,7 @@ void tarn_session_worker_ready(tarn_gateway *gateway)
         if (!session->id)
             continue;
         send_load(gateway, session, session->scene, session->state.paused, 0, 0);
-        send_audience(gateway, session, session->viewer_count);
+        send_audience(gateway, session, audience(session));
     }
 }
 
@@ -310,6 +353,7 @@ void tarn_session_worker_lost(tarn_gateway *gateway, const char *sentence, int g
         session->state.worker_ready = 0;
         session->pending = 0;
         session->audience_told = 0;
+        session->gone_count = 0; // nor does the next worker know them
         session->key_asked_ns = 0;
         session->scene_asked[0] = 0;
         tell_state(session);
@@ -483,17 +527,31 @@ static void complete_picture(tarn_session *session, uint64_t now_ns)
     }
 }
 
+/// Who is there, and the frames that waited for their turn.
+static void tell_viewers(tarn_session *session)
+{
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
+        if (session->viewers_changed)
+            tarn_viewer_tell(session->viewers[i], TARN_VIEWER_TELL_VIEWERS);
+        if (tarn_viewer_frame_is_due(session->viewers[i]))
+            tarn_viewer_frame_ready(session->viewers[i]);
+    }
+    session->viewers_changed = 0;
+}
+
 void tarn_session_tick(tarn_gateway *gateway, uint64_t now_ns)
 {
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session *session = &gateway->sessions.sessions[i];
-        int rests = session->viewer_count == 0;
-        if (session->id && session->audience_told != session->viewer_count &&
-            (!rests || now_ns - session->empty_since_ns >= TARN_GATEWAY_IDLE_MS * (uint64_t)1000000))
-            send_audience(gateway, session, session->viewer_count);
-        if (session->id) {
-            tarn_session_ask_for_key(gateway, session);
-            complete_picture(session, now_ns);
-        }
+        if (!session->id)
+            continue;
+        const uint32_t count = audience(session);
+        if (session->audience_told != count &&
+            (count > 0 || now_ns - session->empty_since_ns >= TARN_GATEWAY_IDLE_MS * (uint64_t)1000000))
+            send_audience(gateway, session, count);
+        tell_gone(gateway, session);
+        tell_viewers(session);
+        tarn_session_ask_for_key(gateway, session);
+        complete_picture(session, now_ns);
     }
 }

@@ -33,7 +33,11 @@ typedef struct tarn_session {
     uint64_t key_asked_ns; ///< when one was asked for that hasn't come; 0: none
     uint32_t viewer_count;
     struct tarn_viewer *viewers[TARN_VIEWERS_MAX];
+    uint8_t viewers_changed; ///< since they were told who is there
+    uint32_t gone_count;     ///< viewers that left, of which the worker doesn't know yet
+    uint32_t gone[TARN_VIEWERS_MAX];
     uint32_t audience_told; ///< to the worker
+    uint64_t join_due_ns;   ///< up to when joins are used up
     uint64_t empty_since_ns;
     uint64_t fresh_due_ns; ///< up to when fresh starts are used up
 } tarn_session;
@@ -50,9 +54,12 @@ void tarn_session_close(tarn_session *session);
 /// By name; the empty name means the first session. NULL where there is none.
 tarn_session *tarn_session_find(struct tarn_gateway *gateway, const char *name);
 
-/// @return TARN_OK or TARN_E_LIMIT: it is full
+/// @return TARN_OK, TARN_E_LIMIT (it is full), or TARN_E_STATE (too many have joined just now)
 tarn_status tarn_session_join(struct tarn_gateway *gateway, tarn_session *session, struct tarn_viewer *viewer);
 void tarn_session_leave(struct tarn_gateway *gateway, tarn_session *session, struct tarn_viewer *viewer);
+
+/// A viewer began or ceased to look, or asked for more or less.
+void tarn_session_view_changed(struct tarn_gateway *gateway, struct tarn_session *session);
 
 /// Asks the worker for a key frame where a viewer needs one: all get the same.
 void tarn_session_ask_for_key(struct tarn_gateway *gateway, tarn_session *session);

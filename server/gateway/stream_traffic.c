@@ -16,6 +16,11 @@ static tarn_stream_traffic_span *current(tarn_stream_traffic *traffic, uint64_t 
 {
     tarn_stream_traffic_span *span = &traffic->spans[1];
     if (now_ns - span->start_ns > ms(TARN_STREAM_TRAFFIC_MS)) {
+        // What came before a pause says nothing.
+        if (now_ns - span->start_ns > ms(2 * TARN_STREAM_TRAFFIC_MS)) {
+            memset(span, 0, sizeof *span);
+            span->start_ns = now_ns;
+        }
         traffic->spans[0] = *span;
         memset(span, 0, sizeof *span);
         span->start_ns = now_ns;
@@ -38,46 +43,78 @@ void tarn_stream_traffic_note(tarn_stream_traffic *traffic, const tarn_fanout_fr
         return;
     }
     span->chain_frames++;
-    for (uint32_t l = 0; l < frame->layer_count; l++)
+    for (uint32_t l = 0; l < frame->layer_count; l++) {
         span->chain_bytes[l] += frame->cut_bytes[l];
+        span->key_bytes[l] += frame->kind == TARN_STREAM_KEY ? frame->cut_bytes[l] : 0;
+    }
 }
 
-/// Whether a level takes no more frames and bytes in so many seconds than is asked for.
-static int rates_fit(const tarn_stream_traffic *traffic, const tarn_view *view, uint32_t level, double seconds)
+/// What came in the time that is looked at.
+typedef struct taken {
+    double seconds;
+    double chain_frames, extra_frames;
+    double key_bytes[TARN_STREAM_LAYERS_MAX], chain_bytes[TARN_STREAM_LAYERS_MAX], extra_bytes;
+} taken;
+
+static taken add_up(const tarn_stream_traffic *traffic, uint64_t now_ns)
 {
-    const uint32_t layer = level < traffic->layer_count ? level : traffic->layer_count - 1;
-    double frames = 0, bytes = 0;
+    taken sum = {.seconds = 1e-9 * (double)(now_ns - traffic->spans[0].start_ns)};
     for (int i = 0; i < 2; i++) {
         const tarn_stream_traffic_span *span = &traffic->spans[i];
-        frames += span->chain_frames;
-        bytes += (double)span->chain_bytes[layer];
-        if (level == traffic->layer_count) {
-            frames += span->extra_frames;
-            bytes += (double)span->extra_bytes;
+        sum.chain_frames += span->chain_frames;
+        sum.extra_frames += span->extra_frames;
+        sum.extra_bytes += (double)span->extra_bytes;
+        for (uint32_t l = 0; l < traffic->layer_count; l++) {
+            sum.chain_bytes[l] += (double)span->chain_bytes[l];
+            sum.key_bytes[l] += (double)span->key_bytes[l];
         }
     }
-    // A frame too many in the time that is looked at is none too many.
-    return (view->frames_per_s <= 0 || frames - 1 <= seconds * view->frames_per_s) &&
-           (view->mbit_per_s <= 0 || 8e-6 * bytes <= seconds * view->mbit_per_s);
+    return sum;
 }
 
-static int particles_fit(const tarn_stream_traffic *traffic, const tarn_view *view, uint32_t level)
+/// Key frames that somebody asked for come on top: a fifth more, and one, is none too many.
+static int frames_fit(const taken *sum, const tarn_view *view, double frames)
 {
-    const uint32_t layer = level < traffic->layer_count ? level : traffic->layer_count - 1;
+    return view->frames_per_s <= 0 || frames <= 1.2 * (double)view->frames_per_s * sum->seconds + 1;
+}
+
+static int bytes_fit(const taken *sum, const tarn_view *view, double bytes)
+{
+    return view->mbit_per_s <= 0 || 8e-6 * bytes <= sum->seconds * (double)view->mbit_per_s;
+}
+
+static int particles_fit(const tarn_stream_traffic *traffic, const tarn_view *view, uint32_t layer)
+{
     return layer == 0 || view->particles == 0 || traffic->particles[layer] <= view->particles;
+}
+
+/// The most layers, less one, whose particles and bytes fit. @return -1: not even the first ones' bytes do
+static int most_layers(const tarn_stream_traffic *traffic, const taken *sum, const tarn_view *view, const double *bytes)
+{
+    int layer = (int)traffic->layer_count - 1;
+    while (layer >= 0 &&
+           !(particles_fit(traffic, view, (uint32_t)layer) && (!bytes || bytes_fit(sum, view, bytes[layer]))))
+        layer--;
+    return layer;
 }
 
 tarn_stream_share tarn_stream_traffic_share(const tarn_stream_traffic *traffic, const tarn_view *view, uint64_t now_ns)
 {
-    const uint64_t span_ns = now_ns - traffic->spans[0].start_ns;
-    const int is_known = span_ns >= ms(TARN_STREAM_TRAFFIC_MS_MIN);
+    const tarn_stream_share all = {UINT32_MAX, 0};
     if (traffic->layer_count == 0)
-        return (tarn_stream_share){UINT32_MAX, 0};
-    for (uint32_t level = traffic->layer_count;; level--) {
-        const int fits = !is_known || rates_fit(traffic, view, level, 1e-9 * (double)span_ns);
-        if (fits && particles_fit(traffic, view, level))
-            return (tarn_stream_share){level == traffic->layer_count ? UINT32_MAX : level, 0};
-        if (level == 0)
-            return (tarn_stream_share){0, !fits};
-    }
+        return all;
+    const taken sum = add_up(traffic, now_ns);
+    const uint32_t last = traffic->layer_count - 1;
+    if (sum.seconds < 1e-3 * TARN_STREAM_TRAFFIC_MS_MIN)
+        return particles_fit(traffic, view, last)
+                   ? all
+                   : (tarn_stream_share){(uint32_t)most_layers(traffic, &sum, view, NULL), 0};
+    if (particles_fit(traffic, view, last) && frames_fit(&sum, view, sum.chain_frames + sum.extra_frames) &&
+        bytes_fit(&sum, view, sum.chain_bytes[last] + sum.extra_bytes))
+        return all;
+    const int layer = most_layers(traffic, &sum, view, sum.chain_bytes);
+    if (layer >= 0 && frames_fit(&sum, view, sum.chain_frames))
+        return (tarn_stream_share){(uint32_t)layer, 0};
+    const int of_keys = most_layers(traffic, &sum, view, sum.key_bytes);
+    return (tarn_stream_share){of_keys > 0 ? (uint32_t)of_keys : 0, 1};
 }

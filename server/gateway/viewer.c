@@ -122,7 +122,12 @@ static void take_join(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_joi
         snprintf(viewer->name, sizeof viewer->name, "%s", join->viewer);
     else
         snprintf(viewer->name, sizeof viewer->name, "viewer %u", viewer->id);
-    if (tarn_session_join(gateway, session, viewer) != TARN_OK) {
+    const tarn_status status = tarn_session_join(gateway, session, viewer);
+    if (status == TARN_E_STATE) {
+        tarn_viewer_fail(viewer, TARN_ERROR_FULL, "too many join at once; try again in a moment");
+        return;
+    }
+    if (status != TARN_OK) {
         snprintf(why, sizeof why, "the session \"%s\" is full; allowed: %d viewers", session->name, TARN_VIEWERS_MAX);
         tarn_viewer_fail(viewer, TARN_ERROR_FULL, why);
         return;
@@ -173,13 +178,20 @@ static uint64_t queue_ns(const tarn_viewer *viewer)
                                   : tarn_viewer_path_queue_ns(lws_get_socket_fd(viewer->wsi));
 }
 
+static void note_ack(tarn_viewer *viewer, uint64_t sent_ns, uint64_t now_ns)
+{
+    const uint64_t late_ns = tarn_viewer_rate_lateness(&viewer->rate, sent_ns, now_ns);
+    const int is_late = late_ns > TARN_VIEWER_RATE_CALM_MS_MAX * (uint64_t)1000000;
+    tarn_viewer_rate_acknowledged(&viewer->rate, sent_ns, now_ns, late_ns,
+                                  is_late ? queue_ns(viewer) : TARN_VIEWER_PATH_UNKNOWN);
+}
+
 static void take_ack(tarn_viewer *viewer, const tarn_ack *ack)
 {
     for (uint32_t i = viewer->in_flight; i > 0; i--) {
         if (viewer->frames[i - 1].epoch != ack->epoch || viewer->frames[i - 1].step != ack->step)
             continue;
-        tarn_viewer_rate_acknowledged(&viewer->rate, viewer->frames[i - 1].sent_ns, tarn_clock_monotonic_ns(),
-                                      queue_ns(viewer));
+        note_ack(viewer, viewer->frames[i - 1].sent_ns, tarn_clock_monotonic_ns());
         memmove(viewer->frames, viewer->frames + i, (viewer->in_flight - i) * sizeof viewer->frames[0]);
         viewer->in_flight -= i;
         tarn_viewer_frame_ready(viewer);
@@ -196,14 +208,17 @@ void tarn_viewer_bound(tarn_viewer *viewer, uint64_t now_ns)
 /// Who looks again begins as if it had just come.
 static void take_view(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_view *view)
 {
+    const int was_hidden = viewer->view.hidden;
     viewer->view = *view;
-    if (view->hidden)
+    if (view->hidden && !was_hidden) {
         viewer->reference = 0;
+        viewer->was_hidden = 1;
+    }
     if (viewer->phase != TARN_VIEWER_JOINED)
         return;
     tarn_viewer_bound(viewer, tarn_clock_monotonic_ns());
     tarn_viewer_frame_ready(viewer);
-    tarn_session_ask_for_key(gateway, viewer->session);
+    tarn_session_view_changed(gateway, viewer->session);
 }
 
 /// Messages that need a session.
@@ -314,9 +329,11 @@ void tarn_viewer_frame_ready(tarn_viewer *viewer)
 
 void tarn_viewer_check_chain(tarn_viewer *viewer, uint64_t now_ns)
 {
-    const uint8_t is_lost = viewer->reference > 0 && !viewer->rate.keys_only &&
-                            tarn_fanout_is_lost(&viewer->session->fanout, viewer->reference);
-    if (is_lost && !viewer->is_lost)
+    // Who gets key frames alone is off the chain all the time, and no slower for that once it wants more.
+    const uint8_t is_lost = viewer->rate.keys_only ||
+                            (viewer->reference > 0 &&
+                             tarn_fanout_is_lost(&viewer->session->fanout, viewer->reference, viewer->frame_serial));
+    if (is_lost && !viewer->is_lost && !viewer->rate.keys_only)
         tarn_viewer_rate_lost(&viewer->rate, now_ns);
     viewer->is_lost = is_lost;
 }

@@ -56,6 +56,9 @@ typedef struct tarn_viewer {
     uint64_t frame_serial; ///< of the newest frame sent
     uint64_t reference;    ///< the same of key and base frames; 0: none yet
     uint8_t is_lost;       ///< it had such a frame, and nothing moves that one any more
+    uint8_t was_hidden;    ///< since the newest frame sent
+    uint64_t key_serial;   ///< of the newest key frame sent
+    uint64_t key_sent_ns;
     tarn_view view;
     tarn_viewer_rate rate;
     uint32_t in_flight;
@@ -63,7 +66,7 @@ typedef struct tarn_viewer {
         uint32_t epoch;
         uint64_t step;
         uint64_t sent_ns;
-    } frames[TARN_GATEWAY_CHAIN_IN_FLIGHT_MAX]; ///< oldest first
+    } frames[TARN_VIEWER_RATE_IN_FLIGHT_MAX]; ///< oldest first
 
     uint32_t sequence; ///< newest received
     uint32_t timed_next;

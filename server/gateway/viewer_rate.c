@@ -59,16 +59,24 @@ void tarn_viewer_rate_bound(tarn_viewer_rate *rate, uint32_t level_max, int keys
     rate->keys_only = keys_only != 0;
 }
 
-/// The time beyond the least of the last seconds.
-static uint64_t delay_of(tarn_viewer_rate *rate, uint64_t taken_ns, uint64_t now_ns)
+uint64_t tarn_viewer_rate_lateness(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns)
 {
     if (now_ns - rate->least_half_ns > ms(TARN_VIEWER_RATE_LEAST_MS)) {
         rate->least_ns[0] = rate->least_ns[1];
         rate->least_ns[1] = UINT64_MAX;
         rate->least_half_ns = now_ns;
     }
-    rate->least_ns[1] = min_u64(rate->least_ns[1], taken_ns);
-    return taken_ns - min_u64(rate->least_ns[0], rate->least_ns[1]);
+    rate->least_ns[1] = min_u64(rate->least_ns[1], now_ns - sent_ns);
+    return now_ns - sent_ns - min_u64(rate->least_ns[0], rate->least_ns[1]);
+}
+
+uint32_t tarn_viewer_rate_in_flight_max(const tarn_viewer_rate *rate)
+{
+    const uint64_t least_ns = min_u64(rate->least_ns[0], rate->least_ns[1]);
+    if (least_ns == UINT64_MAX)
+        return TARN_VIEWER_RATE_IN_FLIGHT_MIN;
+    const uint64_t frames = TARN_VIEWER_RATE_IN_FLIGHT_MIN + least_ns / ms(TARN_VIEWER_RATE_BASE_MS);
+    return (uint32_t)min_u64(frames, TARN_VIEWER_RATE_IN_FLIGHT_MAX);
 }
 
 static void lower_level(tarn_viewer_rate *rate, uint32_t down, uint64_t now_ns)
@@ -103,21 +111,24 @@ static void decide(tarn_viewer_rate *rate, uint64_t now_ns)
     }
 }
 
-void tarn_viewer_rate_acknowledged(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns, uint64_t queue_ns)
+void tarn_viewer_rate_acknowledged(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns, uint64_t late_ns,
+                                   uint64_t queue_ns)
 {
-    const uint64_t delay_ns = min_u64(delay_of(rate, now_ns - sent_ns, now_ns), queue_ns);
+    const uint64_t delay_ns = min_u64(late_ns, queue_ns);
     if (sent_ns < rate->lowered_ns)
         return; // it went before less was sent, and doesn't tell what that has done
     if (rate->look_count == 0) {
         rate->look_ns = now_ns;
-        rate->delay_min_ns = UINT64_MAX;
+        rate->delay_min_ns = rate->late_min_ns = UINT64_MAX;
         rate->delay_sum_ns = 0;
     }
     rate->look_count++;
     rate->delay_min_ns = min_u64(rate->delay_min_ns, delay_ns);
+    rate->late_min_ns = min_u64(rate->late_min_ns, late_ns);
     rate->delay_sum_ns += delay_ns;
     if (rate->look_count < TARN_VIEWER_RATE_LOOK_MIN || now_ns - rate->look_ns < ms(TARN_VIEWER_RATE_LOOK_MS))
         return;
+    rate->late_ns = rate->late_min_ns;
     decide(rate, now_ns);
     rate->look_count = 0;
 }
@@ -130,6 +141,8 @@ int tarn_viewer_rate_idle(tarn_viewer_rate *rate, uint64_t now_ns)
 
 void tarn_viewer_rate_lost(tarn_viewer_rate *rate, uint64_t now_ns)
 {
+    if (rate->late_ns <= ms(TARN_VIEWER_RATE_CALM_MS_MAX))
+        return;
     lower_level(rate, 1, now_ns);
     rate->look_count = 0;
 }

@@ -10,7 +10,8 @@
 /// something is left out, above four times as much two things are; then only what is sent from now on tells more. What
 /// was left out comes back one by one after a calm time, which doubles when that was too much and is halved when there
 /// was room for more than one (Nichols and Jacobson, "Controlling Queue Delay", is where the standing minimum comes
-/// from). A viewer that loses the chain is too slow for it, whatever the reason: it does without one thing more.
+/// from). A viewer that loses the chain although it isn't just far away is too slow for it: it does without one
+/// thing more.
 #ifndef TARN_SERVER_GATEWAY_VIEWER_RATE_H
 #define TARN_SERVER_GATEWAY_VIEWER_RATE_H
 
@@ -24,6 +25,9 @@ enum {
     TARN_VIEWER_RATE_LEAST_MS = 10000,  ///< over which the least time is taken, at least
     TARN_VIEWER_RATE_RAISE_MS = 2000,   ///< of calm, at first
     TARN_VIEWER_RATE_RAISE_MS_MAX = 32000,
+    TARN_VIEWER_RATE_BASE_MS = 66, ///< between frames that others refer to, about
+    TARN_VIEWER_RATE_IN_FLIGHT_MIN = 4,
+    TARN_VIEWER_RATE_IN_FLIGHT_MAX = 8,
 };
 
 typedef struct tarn_viewer_rate {
@@ -34,9 +38,11 @@ typedef struct tarn_viewer_rate {
     uint8_t keys_only;      ///< it wants no other frames
     uint64_t least_ns[2];   ///< from sending to acknowledgement, in the half before and in this one
     uint64_t least_half_ns; ///< when this half began
-    uint64_t look_ns;       ///< when this look began; 0: with the next acknowledgement
+    uint64_t look_ns;       ///< when this look began
     uint32_t look_count;
     uint64_t delay_min_ns, delay_sum_ns; ///< in this look
+    uint64_t late_min_ns;                ///< the same of acknowledgements, whether or not there was a queue
+    uint64_t late_ns;                    ///< that in the look before
     uint64_t calm_ns;                    ///< since when it is calm
     uint64_t raise_ms;                   ///< of calm before more is sent
     uint64_t lowered_ns;                 ///< when less was sent last; 0: never
@@ -56,9 +62,18 @@ void tarn_viewer_rate_bound(tarn_viewer_rate *rate, uint32_t level_max, int keys
 /// Whether it does without extra frames.
 int tarn_viewer_rate_skips_extras(const tarn_viewer_rate *rate);
 
+/// How much later than the least of the last seconds an acknowledgement comes.
+uint64_t tarn_viewer_rate_lateness(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns);
+
 /// A frame was acknowledged.
-/// @param queue_ns  that bytes wait on the way to it, as far as is known: no delay is more; UINT64_MAX: it isn't known
-void tarn_viewer_rate_acknowledged(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns, uint64_t queue_ns);
+/// @param late_ns   its lateness
+/// @param queue_ns  that bytes wait on the way to it, as far as is known: no delay is more; UINT64_MAX: it isn't known.
+///                  Not asked for where the lateness is at most TARN_VIEWER_RATE_CALM_MS_MAX
+void tarn_viewer_rate_acknowledged(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns, uint64_t late_ns,
+                                   uint64_t queue_ns);
+
+/// Key and base frames that may be on their way at once: more where the way is long.
+uint32_t tarn_viewer_rate_in_flight_max(const tarn_viewer_rate *rate);
 
 /// Nothing is on its way to it, and no frame comes that would tell more, as of a paused tank: what was left out comes
 /// back as after any calm time. @return whether the same key frame would bring more than it did

@@ -19,15 +19,22 @@ static uint8_t scratch[LWS_PRE + TARN_MESSAGE_SERVER_BYTES_MAX];
 static tarn_message outgoing;
 static tarn_viewer_info viewer_infos[TARN_VIEWERS_MAX];
 
+/// Whether it had this very frame a moment ago: it can't need it again and again.
+static int had_key(const tarn_viewer *viewer, const tarn_fanout_frame *frame)
+{
+    return frame->serial == viewer->key_serial &&
+           tarn_clock_monotonic_ns() - viewer->key_sent_ns < TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000;
+}
+
 /// The frame to send now, or NULL.
 static const tarn_fanout_frame *next_frame(const tarn_viewer *viewer)
 {
     if (viewer->phase != TARN_VIEWER_JOINED || viewer->peer_closes || viewer->view.hidden ||
-        viewer->in_flight == TARN_GATEWAY_CHAIN_IN_FLIGHT_MAX)
+        viewer->in_flight >= tarn_viewer_rate_in_flight_max(&viewer->rate))
         return NULL;
     const tarn_fanout_frame *frame = tarn_fanout_next(&viewer->session->fanout, viewer->reference, viewer->frame_serial,
                                                       tarn_viewer_rate_skips_extras(&viewer->rate));
-    if (frame && frame->kind != TARN_STREAM_KEY && viewer->rate.keys_only)
+    if (frame && (frame->kind == TARN_STREAM_KEY ? had_key(viewer, frame) : viewer->rate.keys_only))
         return NULL;
     if (frame && frame->kind == TARN_STREAM_EXTRA && viewer->in_flight >= TARN_FRAMES_UNACKNOWLEDGED_MAX)
         return NULL;
@@ -180,11 +187,16 @@ static int send_frame(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fan
 {
     const uint32_t bytes = cut(gateway, viewer, frame);
     const uint64_t now_ns = tarn_clock_monotonic_ns();
-    if (viewer->frame_serial && frame->serial > viewer->frame_serial + 1)
+    if (viewer->frame_serial && frame->serial > viewer->frame_serial + 1 && !viewer->was_hidden)
         gateway->metrics.frames_skipped_total += frame->serial - viewer->frame_serial - 1;
     viewer->frame_serial = frame->serial;
+    viewer->was_hidden = 0;
     if (frame->kind != TARN_STREAM_EXTRA)
         viewer->reference = frame->serial;
+    if (frame->kind == TARN_STREAM_KEY) {
+        viewer->key_serial = frame->serial;
+        viewer->key_sent_ns = now_ns;
+    }
     viewer->frames[viewer->in_flight].epoch = frame->epoch;
     viewer->frames[viewer->in_flight].step = frame->step;
     viewer->frames[viewer->in_flight].sent_ns = now_ns;

@@ -19,18 +19,29 @@ void tarn_frame_plan_ask(tarn_frame_plan *plan)
     plan->is_key_asked = 1;
 }
 
+static uint64_t later(uint64_t a_ns, uint64_t b_ns)
+{
+    return a_ns > b_ns ? a_ns : b_ns;
+}
+
 /// From when on there may be a key frame.
 static uint64_t key_from_ns(const tarn_frame_plan *plan)
 {
-    const uint64_t spaced_ns = plan->has_key ? plan->key_ns + ms(TARN_WORKER_KEY_SPACING_MS) : 0;
-    return spaced_ns > plan->hold_ns ? spaced_ns : plan->hold_ns;
+    return later(plan->has_key ? plan->key_ns + ms(TARN_WORKER_KEY_SPACING_MS) : 0, plan->hold_ns);
+}
+
+/// The same of one that was asked for: some may come before their turn.
+static uint64_t asked_from_ns(const tarn_frame_plan *plan)
+{
+    const uint64_t early_ns = ms((TARN_WORKER_KEY_ASKED_BURST - 1) * TARN_WORKER_KEY_ASKED_MS);
+    return later(key_from_ns(plan), plan->asked_ns > early_ns ? plan->asked_ns - early_ns : 0);
 }
 
 int tarn_frame_plan_next(const tarn_frame_plan *plan, const tarn_frame_moment *moment, tarn_stream_kind *kind)
 {
     const uint64_t now_ns = moment->now_ns;
     const int may_key = now_ns >= key_from_ns(plan);
-    const int asked = plan->is_key_asked && may_key && !moment->awaits;
+    const int asked = plan->is_key_asked && now_ns >= asked_from_ns(plan) && !moment->awaits;
     if (now_ns < plan->hold_ns || !(moment->is_due || asked))
         return 0;
     // Half a frame early counts as due: the frame that is nearest to the time.
@@ -57,6 +68,8 @@ void tarn_frame_plan_made(tarn_frame_plan *plan, tarn_stream_kind kind, uint64_t
         return;
     plan->key_ns = now_ns;
     plan->has_key = 1;
+    if (plan->is_key_asked)
+        plan->asked_ns = later(plan->asked_ns, now_ns) + ms(TARN_WORKER_KEY_ASKED_MS);
     plan->is_key_asked = 0;
 }
 
@@ -69,9 +82,9 @@ uint64_t tarn_frame_plan_due_ns(const tarn_frame_plan *plan, uint64_t step, uint
 {
     const uint64_t key_ns = key_from_ns(plan);
     uint64_t due_ns = wanted_ns;
-    if (due_ns != UINT64_MAX && step == plan->base_step && due_ns < key_ns)
-        due_ns = key_ns;
-    if (due_ns < plan->hold_ns)
-        due_ns = plan->hold_ns;
-    return plan->is_key_asked && key_ns < due_ns ? key_ns : due_ns;
+    if (due_ns != UINT64_MAX && step == plan->base_step)
+        due_ns = later(due_ns, key_ns);
+    due_ns = later(due_ns, plan->hold_ns);
+    const uint64_t asked_ns = asked_from_ns(plan);
+    return plan->is_key_asked && asked_ns < due_ns ? asked_ns : due_ns;
 }

@@ -4,7 +4,9 @@
 ///     a paused tank       key                                        then nothing; single steps as key or base frames
 ///
 /// A key frame that was asked for comes with the next step, or at once where none is coming; but no two key frames
-/// within TARN_WORKER_KEY_SPACING_MS, whoever asks, except where nothing else will do.
+/// within TARN_WORKER_KEY_SPACING_MS, and after TARN_WORKER_KEY_ASKED_BURST in a row one every
+/// TARN_WORKER_KEY_ASKED_MS: whoever asks,
+/// everybody gets them.
 #ifndef TARN_SERVER_WORKER_FRAME_PLAN_H
 #define TARN_SERVER_WORKER_FRAME_PLAN_H
 
@@ -16,6 +18,7 @@ typedef struct tarn_frame_plan {
     uint64_t base_ns;     ///< the same of key and base frames
     uint64_t base_step;   ///< of that one
     uint64_t hold_ns;     ///< nothing is made before
+    uint64_t asked_ns;    ///< when the ones that were asked for are worked off (the generic cell rate algorithm)
     uint8_t has_key;      ///< since the tank started afresh
     uint8_t is_key_asked; ///< and none was made since
 } tarn_frame_plan;

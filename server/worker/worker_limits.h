@@ -14,6 +14,8 @@ enum {
     TARN_WORKER_FPS = 30,               ///< frames sent per second and tank
     TARN_WORKER_KEY_MS = 1000,          ///< between key frames
     TARN_WORKER_KEY_SPACING_MS = 100,   ///< at least, also where they are asked for
+    TARN_WORKER_KEY_ASKED_MS = 1000,    ///< between those that are asked for, in the long run
+    TARN_WORKER_KEY_ASKED_BURST = 3,    ///< of them in a row
     TARN_WORKER_BASE_MS = 66,           ///< between base frames: 15 in a second
     TARN_WORKER_ROOM_MS = 20,           ///< until there may be room again for a frame that found none
     TARN_WORKER_STEPS_QUEUED_MAX = 240, ///< single steps asked for and not yet made

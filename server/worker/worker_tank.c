@@ -135,12 +135,13 @@ void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *co
             tank->steps_asked++;
         return; // the step that it asks for contains it
     }
+    const int was_paused = tank->paused;
     tarn_input_state_latch_notes(&tank->inputs);
     tank->paused = control->action == TARN_CONTROL_PAUSE;
     tank->steps_asked = 0;
     tank->state_changed = 1;
     tank->frame_wanted = 1;
-    if (tank->paused)
+    if (tank->paused && !was_paused)
         tarn_frame_plan_ask(&tank->plan); // whoever comes needs no other until it goes on
     tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
 }
@@ -293,6 +294,8 @@ static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, tarn_s
     if (status != TARN_OK)
         return status;
     tarn_frame_plan_made(&tank->plan, (tarn_stream_kind)head.kind, tank->step, now_ns);
+    if (tank->paused && head.kind == TARN_STREAM_BASE)
+        tarn_frame_plan_ask(&tank->plan); // what stays in view is to be complete by itself
     tank->stamps.encoded_ns = tarn_clock_monotonic_ns();
     tarn_worker_link_frame_put(link, tank->slot, tank->id, head.frame_bytes, &tank->stamps,
                                head.kind != TARN_STREAM_EXTRA);

@@ -69,6 +69,7 @@ static const head_damage head_damages[] = {
     DAMAGE("a reference that never was", 56, "\x63", TARN_E_STATE),
     DAMAGE("no cells", 64, "\0\0", TARN_E_MALFORMED),
     DAMAGE("2049 cells", 66, "\1\x08", TARN_E_LIMIT),
+    DAMAGE("2049 cells, and none", 64, "\1\x08\0\0", TARN_E_MALFORMED),
     DAMAGE("another tank", 64, "\7", TARN_E_STATE),
     DAMAGE("65 inputs", 70, "\x41\0", TARN_E_LIMIT),
     DAMAGE("2^16 - 1 inputs", 70, "\xff\xff", TARN_E_LIMIT),

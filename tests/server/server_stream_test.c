@@ -96,7 +96,7 @@ static void test_a_viewer_that_stalls_goes_on_with_a_key_frame(void **state)
     stream_client_enter(&other, server.port);
     int in_flight = 0, passed = 0;
     client->ws.auto_ack = 0;
-    while (passed < 12) { // far more than are kept
+    while (passed < 20) { // far more than are kept
         stream_client_see(&other);
         passed += other.frame.head.kind != TARN_STREAM_EXTRA;
         while (stream_client_next(client, 0))
@@ -274,8 +274,8 @@ static void test_a_slow_viewer_gets_less(void **state)
     stream_client_close(client);
 }
 
-/// Acknowledges what came more than this long ago, as a viewer whose processor is busy would.
-enum { BUSY_MS = 90, BUSY_FRAMES = 16 };
+/// Acknowledges what came more than so long ago, as a viewer far away or whose processor is busy would.
+enum { BUSY_MS = 90, FAR_MS = 400, BUSY_FRAMES = 16 };
 
 typedef struct busy_viewer {
     stream_client client;
@@ -284,11 +284,11 @@ typedef struct busy_viewer {
     int waiting;
 } busy_viewer;
 
-static void live(busy_viewer *viewer)
+static void live(busy_viewer *viewer, uint64_t delay_ms)
 {
     stream_client *client = &viewer->client;
     const uint64_t now_ns = tarn_clock_monotonic_ns();
-    while (viewer->waiting > 0 && now_ns - viewer->came_ns[0] >= BUSY_MS * (uint64_t)1000000) {
+    while (viewer->waiting > 0 && now_ns - viewer->came_ns[0] >= delay_ms * 1000000) {
         const tarn_message message = {.kind = TARN_MESSAGE_ACK, .ack = viewer->frames[0]};
         ws_client_tell(&client->ws, &message);
         viewer->waiting--;
@@ -315,14 +315,32 @@ static void test_a_busy_viewer_gets_all_layers_unless_it_may_be_far_away(void **
     direct.client.ws.auto_ack = proxied.client.ws.auto_ack = 0;
     const uint64_t until_ns = tarn_clock_monotonic_ns() + WS_CLIENT_WAIT_MS * (uint64_t)1000000;
     while (proxied.client.frame.layers_present == proxied.client.frame.head.layer_count) {
-        live(&direct);
-        live(&proxied);
+        live(&direct, BUSY_MS);
+        live(&proxied, BUSY_MS);
         assert_true(tarn_clock_monotonic_ns() < until_ns);
     }
     assert_int_equal(direct.client.frame.layers_present, direct.client.frame.head.layer_count);
     stream_client_close(&direct.client);
     stream_client_close(&proxied.client);
     (void)state;
+}
+
+/// Far away from its first frame on: that alone costs it nothing.
+static void test_a_viewer_gets_all_layers_however_far_away_it_is(void **state)
+{
+    (void)state;
+    static busy_viewer far;
+    int frames = 0;
+    enter_through_proxy(&far.client);
+    far.client.ws.auto_ack = 0;
+    const uint64_t until_ns = tarn_clock_monotonic_ns() + 8 * (uint64_t)1000000000;
+    while (tarn_clock_monotonic_ns() < until_ns || frames < 10) {
+        const uint32_t number = far.client.frame.head.number;
+        live(&far, FAR_MS);
+        frames += far.client.frame.head.number != number;
+        assert_int_equal(far.client.frame.layers_present, far.client.frame.head.layer_count);
+    }
+    stream_client_close(&far.client);
 }
 
 static void say_view(stream_client *client, tarn_view view)
@@ -349,6 +367,30 @@ static void test_a_hidden_viewer_gets_nothing_and_then_a_key_frame(void **state)
     for (int i = 0; i < 10; i++)
         stream_client_see(client);
     stream_client_close(&other);
+}
+
+/// One that takes nothing, and says again and again that it looks: the others notice nothing.
+static void test_a_silent_viewer_makes_no_key_frames_for_all(void **state)
+{
+    stream_client *client = *state, silent;
+    stream_client_enter(&silent, server.port);
+    silent.ws.auto_ack = 0;
+    while (stream_client_next(&silent, 500))
+        continue;
+    int keys = 0;
+    const uint64_t start_ns = tarn_clock_monotonic_ns();
+    uint64_t toggled_ns = 0;
+    while (tarn_clock_monotonic_ns() - start_ns < 5 * (uint64_t)1000000000) {
+        if (tarn_clock_monotonic_ns() - toggled_ns > 200 * (uint64_t)1000000) {
+            toggled_ns = tarn_clock_monotonic_ns();
+            say_view(&silent, (tarn_view){.hidden = 1});
+            say_view(&silent, (tarn_view){.hidden = 0});
+        }
+        stream_client_see(client);
+        keys += is_key(client);
+    }
+    assert_in_range(keys, 1, 8);
+    stream_client_close(&silent);
 }
 
 static void test_a_viewer_gets_no_more_than_it_asks_for(void **state)
@@ -402,24 +444,35 @@ static void test_a_paused_tank_comes_with_all_layers_in_the_end(void **state)
         stream_client_see(client);
 }
 
-static void test_metrics_count_what_is_sent(void **state)
+static double kind_metric(const char *what, int kind)
 {
     static const char *const kinds[] = {"key", "base", "extra"};
-    stream_client *client = *state;
-    double frames[3] = {0}, bytes[3] = {0};
     char name[64];
+    snprintf(name, sizeof name, "tarn_%s_by_kind_total{kind=\"%s\"}", what, kinds[kind]);
+    return server_metric(server.port, name);
+}
+
+static void test_metrics_count_what_is_sent(void **state)
+{
+    stream_client *client = *state;
+    double frames[3], bytes[3];
+    for (int k = 0; k < 3; k++) {
+        frames[k] = kind_metric("frames", k);
+        bytes[k] = kind_metric("frame_bytes", k);
+    }
+    // What is counted before may still come.
+    for (int i = 0; i < 8; i++)
+        stream_client_see(client);
     for (int i = 0; i < 40; i++) {
         stream_client_see(client);
         frames[client->frame.head.kind]++;
         bytes[client->frame.head.kind] += (double)client->byte_count;
     }
     for (int k = 0; k < 3; k++) {
-        snprintf(name, sizeof name, "tarn_frames_by_kind_total{kind=\"%s\"}", kinds[k]);
-        if (server_metric(server.port, name) < frames[k])
-            fail_msg("%s is %g, %g came", name, server_metric(server.port, name), frames[k]);
-        snprintf(name, sizeof name, "tarn_frame_bytes_by_kind_total{kind=\"%s\"}", kinds[k]);
-        if (server_metric(server.port, name) < bytes[k])
-            fail_msg("%s is %g, %g came", name, server_metric(server.port, name), bytes[k]);
+        const double found_frames = kind_metric("frames", k), found_bytes = kind_metric("frame_bytes", k);
+        if (found_frames < frames[k] || found_bytes < bytes[k] || found_frames > frames[k] + 20)
+            fail_msg("kind %d: %g frames of %g bytes, %g of %g came", k, found_frames, found_bytes, frames[k],
+                     bytes[k]);
     }
     assert_true(server_metric(server.port, "tarn_keys_asked_total") >= 1);
     assert_true(server_metric(server.port, "tarn_encoder_bytes") >= 1);
@@ -437,6 +490,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_paused_tank_shows_a_key_frame_and_its_steps, begin, end),
         cmocka_unit_test(test_a_slow_viewer_gets_less),
         cmocka_unit_test(test_a_busy_viewer_gets_all_layers_unless_it_may_be_far_away),
+        cmocka_unit_test(test_a_viewer_gets_all_layers_however_far_away_it_is),
+        cmocka_unit_test_setup_teardown(test_a_silent_viewer_makes_no_key_frames_for_all, begin, end),
         cmocka_unit_test_setup_teardown(test_a_hidden_viewer_gets_nothing_and_then_a_key_frame, begin, end),
         cmocka_unit_test_setup_teardown(test_a_viewer_gets_no_more_than_it_asks_for, begin, end),
         cmocka_unit_test_setup_teardown(test_a_paused_tank_comes_with_all_layers_in_the_end, begin, end),

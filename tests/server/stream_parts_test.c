@@ -80,6 +80,26 @@ static void test_a_key_frame_that_is_asked_for_comes_at_once_but_not_too_often(v
     assert_int_equal(kind, TARN_STREAM_KEY);
 }
 
+/// Whoever asks again and again: everybody gets them.
+static void test_key_frames_that_are_asked_for_are_few_in_the_long_run(void **state)
+{
+    (void)state;
+    tarn_frame_plan plan;
+    tarn_stream_kind kind;
+    uint64_t step = 0;
+    int keys = 0;
+    tarn_frame_plan_start(&plan, ms(33));
+    for (uint64_t now_ns = ms(5000); now_ns < ms(15000); now_ns += ms(33)) {
+        tarn_frame_plan_ask(&plan);
+        const tarn_frame_moment moment = {.now_ns = now_ns, .step = ++step, .is_due = 1};
+        if (!tarn_frame_plan_next(&plan, &moment, &kind))
+            continue;
+        keys += kind == TARN_STREAM_KEY;
+        tarn_frame_plan_made(&plan, kind, step, now_ns);
+    }
+    assert_in_range(keys, 10, 10 + TARN_WORKER_KEY_ASKED_BURST + 1);
+}
+
 static void test_a_paused_tank_makes_a_key_frame_and_then_nothing(void **state)
 {
     (void)state;
@@ -240,11 +260,11 @@ static void test_who_keeps_up_gets_every_frame_and_who_is_late_the_chain(void **
 {
     (void)state;
     watcher quick = {0}, late = {0}, calm = {0};
-    assert_true(tarn_fanout_is_lost(&fanout, 0));
+    assert_true(tarn_fanout_is_lost(&fanout, 0, 0));
     assert_int_equal(receive(TARN_STREAM_KEY, 1, 0), TARN_OK);
     assert_int_equal(inputs.count, 1);
     assert_int_equal(inputs.inputs[0].sequence, 1);
-    assert_false(tarn_fanout_is_lost(&fanout, 0));
+    assert_false(tarn_fanout_is_lost(&fanout, 0, 0));
     assert_int_equal(send_to(&quick, 0), 1);
     assert_int_equal(send_to(&late, 0), 1);
     assert_int_equal(send_to(&calm, 1), 1);
@@ -259,7 +279,7 @@ static void test_who_keeps_up_gets_every_frame_and_who_is_late_the_chain(void **
     assert_int_equal(send_to(&late, 0), 5);
     assert_int_equal(send_to(&late, 0), 6);
     assert_int_equal(send_to(&late, 0), 0);
-    assert_false(tarn_fanout_is_lost(&fanout, late.reference));
+    assert_false(tarn_fanout_is_lost(&fanout, late.reference, late.sent));
 }
 
 static void test_who_is_too_late_waits_for_a_key_frame(void **state)
@@ -271,17 +291,35 @@ static void test_who_is_too_late_waits_for_a_key_frame(void **state)
     send_to(&other, 0);
     for (uint32_t n = 2; n <= TARN_FANOUT_CHAIN_MAX + 1; n++)
         receive(TARN_STREAM_BASE, n, n - 1);
-    assert_false(tarn_fanout_is_lost(&fanout, late.reference)); // the key frame is gone, what moves it isn't
-    assert_true(tarn_fanout_is_lost(&fanout, 0));
+    assert_false(tarn_fanout_is_lost(&fanout, late.reference, late.sent)); // the key frame is gone, what moves it isn't
+    assert_true(tarn_fanout_is_lost(&fanout, 0, 0));
     for (uint32_t n = 2; n <= TARN_FANOUT_CHAIN_MAX + 1; n++)
         assert_int_equal(send_to(&other, 0), n);
     receive(TARN_STREAM_BASE, TARN_FANOUT_CHAIN_MAX + 2, TARN_FANOUT_CHAIN_MAX + 1);
-    assert_true(tarn_fanout_is_lost(&fanout, late.reference));
+    assert_true(tarn_fanout_is_lost(&fanout, late.reference, late.sent));
     assert_int_equal(send_to(&late, 0), 0);
     receive(TARN_STREAM_KEY, 20, 0);
     assert_int_equal(send_to(&late, 0), 20);
     assert_int_equal(send_to(&other, 0), 20); // instead of the base frame that came before
     assert_int_equal(send_to(&other, 0), 0);
+}
+
+static void test_who_begins_again_gets_nothing_older(void **state)
+{
+    (void)state;
+    watcher viewer = {0};
+    receive(TARN_STREAM_KEY, 1, 0);
+    send_to(&viewer, 0);
+    receive(TARN_STREAM_BASE, 2, 1);
+    send_to(&viewer, 0);
+    viewer.reference = 0; // it was hidden
+    assert_int_equal(send_to(&viewer, 0), 0);
+    assert_true(tarn_fanout_is_lost(&fanout, viewer.reference, viewer.sent));
+    receive(TARN_STREAM_KEY, 3, 0);
+    assert_int_equal(send_to(&viewer, 0), 3);
+    viewer.reference = 0; // the tank is paused: it may have the same once more, whole this time
+    assert_int_equal(send_to(&viewer, 0), 3);
+    assert_int_equal(send_to(&viewer, 0), 0);
 }
 
 static void test_a_frame_that_moves_another_than_the_newest_ends_the_chain(void **state)
@@ -292,7 +330,7 @@ static void test_a_frame_that_moves_another_than_the_newest_ends_the_chain(void 
     receive(TARN_STREAM_KEY, 2, 0);
     send_to(&viewer, 0);
     assert_int_equal(receive(TARN_STREAM_BASE, 4, 3), TARN_E_STATE); // 3 was lost
-    assert_true(tarn_fanout_is_lost(&fanout, viewer.reference));
+    assert_true(tarn_fanout_is_lost(&fanout, viewer.reference, viewer.sent));
     assert_int_equal(receive(TARN_STREAM_EXTRA, 5, 4), TARN_E_STATE);
     assert_int_equal(receive(TARN_STREAM_KEY, 6, 0), TARN_OK);
     assert_int_equal(send_to(&viewer, 0), 6);
@@ -314,7 +352,7 @@ static void test_frames_of_another_epoch_and_wrong_ones_are_refused(void **state
     watcher viewer = {0};
     assert_int_equal(send_to(&viewer, 0), 1); // the one before stays
     tarn_fanout_clear(&fanout);
-    assert_true(tarn_fanout_is_lost(&fanout, viewer.reference));
+    assert_true(tarn_fanout_is_lost(&fanout, viewer.reference, viewer.sent));
 }
 
 // ------------------------------------------------------------------------------------------------------------ stages
@@ -355,13 +393,17 @@ enum { TRAFFIC_LAYERS = 2 };
 
 static tarn_stream_traffic traffic;
 
-/// Some seconds of 30 frames each: base and extra frames of 1000 bytes a layer in turns, and 100 particles a layer.
+/// Some seconds of 30 frames each: base and extra frames of 1000 bytes a layer in turns, each second a key frame of
+/// 3000 in the place of a base frame, and 100 particles a layer.
 static void flow(uint64_t *now_ns, int seconds)
 {
     for (int i = 0; i < 30 * seconds; i++) {
-        tarn_fanout_frame frame = {.kind = i % 2 ? TARN_STREAM_EXTRA : TARN_STREAM_BASE, .layer_count = TRAFFIC_LAYERS};
+        tarn_fanout_frame frame = {.kind = i % 30 == 0 ? TARN_STREAM_KEY
+                                           : i % 2     ? TARN_STREAM_EXTRA
+                                                       : TARN_STREAM_BASE};
+        frame.layer_count = TRAFFIC_LAYERS;
         for (uint32_t l = 0; l < TRAFFIC_LAYERS; l++) {
-            frame.cut_bytes[l] = 1000 * (l + 1);
+            frame.cut_bytes[l] = (frame.kind == TARN_STREAM_KEY ? 3000 : 1000) * (l + 1);
             frame.particles[l] = 100 * (l + 1);
         }
         *now_ns += 1000000000u / 30;
@@ -372,21 +414,26 @@ static void flow(uint64_t *now_ns, int seconds)
 static void test_ceilings_leave_what_fits(void **state)
 {
     (void)state;
-    // All: 60 kB/s = 0.48 Mbit/s, 30 frames/s, 200 particles. Without extra frames: 0.24, 15. One layer: 0.12, 15, 100.
+    // All: 64 kB/s = 0.51 Mbit/s, 30 frames/s, 200 particles. Without extra frames: 0.27, 15; of one layer: 0.14, 100
+    // particles. Key frames: 0.05, of one layer 0.02.
     static const struct {
         tarn_view view;
         uint32_t level;
         int keys_only;
     } cases[] = {
         {{.mbit_per_s = 0}, UINT32_MAX, 0},
-        {{.mbit_per_s = 0.50f, .frames_per_s = 31, .particles = 200}, UINT32_MAX, 0},
-        {{.mbit_per_s = 0.46f}, 1, 0},
+        {{.mbit_per_s = 0.60f, .frames_per_s = 31, .particles = 200}, UINT32_MAX, 0},
+        {{.mbit_per_s = 0.42f}, 1, 0},
         {{.frames_per_s = 20}, 1, 0},
+        {{.frames_per_s = 15}, 1, 0},
         {{.particles = 199}, 0, 0},
         {{.particles = 1}, 0, 0}, // the first layer, whatever it has
-        {{.mbit_per_s = 0.23f}, 0, 0},
-        {{.mbit_per_s = 0.11f}, 0, 1},
-        {{.frames_per_s = 5}, 0, 1},
+        {{.mbit_per_s = 0.20f}, 0, 0},
+        {{.frames_per_s = 5}, 1, 1}, // few frames are no reason for fewer particles
+        {{.frames_per_s = 5, .particles = 199}, 0, 1},
+        {{.mbit_per_s = 0.10f}, 1, 1},
+        {{.mbit_per_s = 0.03f}, 0, 1},
+        {{.mbit_per_s = 0.001f}, 0, 1},
     };
     uint64_t now_ns = ms(5000);
     tarn_stream_traffic_init(&traffic);
@@ -399,6 +446,18 @@ static void test_ceilings_leave_what_fits(void **state)
                 fail_msg("case %zu: level %u, key frames only %d", i, share.level, share.keys_only);
         }
     }
+}
+
+static void test_what_came_before_a_pause_says_nothing(void **state)
+{
+    (void)state;
+    const tarn_view view = {.mbit_per_s = 0.20f};
+    uint64_t now_ns = ms(5000);
+    tarn_stream_traffic_init(&traffic);
+    flow(&now_ns, 3);
+    now_ns += ms(60000);
+    flow(&now_ns, 1);
+    assert_int_equal(tarn_stream_traffic_share(&traffic, &view, now_ns).level, 0);
 }
 
 static void test_a_young_stream_knows_its_particles_only(void **state)
@@ -421,6 +480,12 @@ enum { LAYERS = 4 };
 
 static tarn_viewer_rate rate;
 
+static void acknowledge(uint64_t now_ns, uint64_t sent_ns, uint64_t queue_ns)
+{
+    const uint64_t late_ns = tarn_viewer_rate_lateness(&rate, sent_ns, now_ns);
+    tarn_viewer_rate_acknowledged(&rate, sent_ns, now_ns, late_ns, queue_ns);
+}
+
 /// A second of frames, each acknowledged so many milliseconds after it was sent; a key frame first.
 /// @return the layers of that key frame
 static uint32_t live_a_second(uint64_t *now_ns, uint64_t delay_ms)
@@ -428,7 +493,7 @@ static uint32_t live_a_second(uint64_t *now_ns, uint64_t delay_ms)
     const uint32_t layers = tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS);
     for (int i = 0; i < 20; i++) {
         *now_ns += ms(50);
-        tarn_viewer_rate_acknowledged(&rate, *now_ns - ms(delay_ms), *now_ns, UINT64_MAX);
+        acknowledge(*now_ns, *now_ns - ms(delay_ms), UINT64_MAX);
         assert_true(tarn_viewer_rate_layers(&rate, TARN_STREAM_BASE, LAYERS) <= layers);
     }
     return layers;
@@ -459,7 +524,7 @@ static void test_a_queue_costs_extra_frames_first_and_then_layers(void **state)
     tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS);
     for (int i = 0; i < 21; i++) { // one whole look of it, and no other
         now_ns += ms(50);
-        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(90), now_ns, UINT64_MAX);
+        acknowledge(now_ns, now_ns - ms(90), UINT64_MAX);
     }
     assert_true(tarn_viewer_rate_skips_extras(&rate));
     assert_int_equal(tarn_viewer_rate_layers(&rate, TARN_STREAM_BASE, LAYERS), LAYERS);
@@ -477,7 +542,7 @@ static void test_single_late_frames_and_small_queues_cost_nothing(void **state)
     live_a_second(&now_ns, 20);
     for (int i = 0; i < 400; i++) {
         now_ns += ms(50);
-        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(i % 4 == 0 ? 60 : 400), now_ns, UINT64_MAX);
+        acknowledge(now_ns, now_ns - ms(i % 4 == 0 ? 60 : 400), UINT64_MAX);
     }
     assert_false(tarn_viewer_rate_skips_extras(&rate));
 }
@@ -509,12 +574,12 @@ static void test_late_acknowledgements_without_a_queue_cost_nothing(void **state
     live_a_second(&now_ns, 20);
     for (int i = 0; i < 100; i++) {
         now_ns += ms(50);
-        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(500), now_ns, ms(i % 4 == 0 ? 0 : 80));
+        acknowledge(now_ns, now_ns - ms(500), ms(i % 4 == 0 ? 0 : 80));
     }
     assert_false(tarn_viewer_rate_skips_extras(&rate));
     for (int i = 0; i < 40; i++) {
         now_ns += ms(50);
-        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(500), now_ns, ms(80));
+        acknowledge(now_ns, now_ns - ms(500), ms(80));
     }
     assert_true(tarn_viewer_rate_skips_extras(&rate));
 }
@@ -556,19 +621,39 @@ static void test_an_idle_way_brings_back_what_was_left_out(void **state)
     assert_false(tarn_viewer_rate_idle(&rate, now_ns + ms(100000))); // it wants no more
 }
 
-static void test_who_loses_the_chain_does_without_one_thing_more(void **state)
+static void test_who_loses_the_chain_by_being_slow_does_without_one_thing_more(void **state)
 {
     (void)state;
     uint64_t now_ns = ms(100000);
     live_a_second(&now_ns, 20);
+    for (int i = 0; i < 2 * LAYERS; i++)
+        tarn_viewer_rate_lost(&rate, now_ns); // it answers as fast as ever: it is far away, no more
+    assert_false(tarn_viewer_rate_skips_extras(&rate));
+    for (int i = 0; i < 40; i++) { // busy, without a queue on the way
+        now_ns += ms(50);
+        acknowledge(now_ns, now_ns - ms(300), 0);
+    }
     tarn_viewer_rate_lost(&rate, now_ns);
     assert_true(tarn_viewer_rate_skips_extras(&rate));
-    assert_int_equal(live_a_second(&now_ns, 20), LAYERS);
-    tarn_viewer_rate_lost(&rate, now_ns);
-    assert_int_equal(live_a_second(&now_ns, 20), LAYERS - 1);
+    assert_int_equal(live_a_second(&now_ns, 300), LAYERS);
     for (int i = 0; i < 2 * LAYERS; i++)
         tarn_viewer_rate_lost(&rate, now_ns);
-    assert_int_equal(live_a_second(&now_ns, 20), 1);
+    assert_int_equal(live_a_second(&now_ns, 300), 1);
+}
+
+static void test_more_frames_are_on_a_long_way(void **state)
+{
+    (void)state;
+    uint64_t now_ns = ms(100000);
+    assert_int_equal(tarn_viewer_rate_in_flight_max(&rate), TARN_VIEWER_RATE_IN_FLIGHT_MIN);
+    live_a_second(&now_ns, 20);
+    assert_int_equal(tarn_viewer_rate_in_flight_max(&rate), TARN_VIEWER_RATE_IN_FLIGHT_MIN);
+    begin_rate(state);
+    live_a_second(&now_ns, 150);
+    assert_int_equal(tarn_viewer_rate_in_flight_max(&rate), TARN_VIEWER_RATE_IN_FLIGHT_MIN + 2);
+    begin_rate(state);
+    live_a_second(&now_ns, 2000);
+    assert_int_equal(tarn_viewer_rate_in_flight_max(&rate), TARN_VIEWER_RATE_IN_FLIGHT_MAX);
 }
 
 /// A way that holds two layers: whether more fit is asked ever more rarely.
@@ -583,7 +668,7 @@ static void test_what_was_too_much_comes_back_ever_more_slowly(void **state)
         layers = tarn_viewer_rate_layers(&rate, i % 20 == 0 ? TARN_STREAM_KEY : TARN_STREAM_BASE, LAYERS);
         raised[i / (20 * 120)] += layers > before && layers > 2;
         now_ns += ms(50);
-        tarn_viewer_rate_acknowledged(&rate, now_ns - ms(layers > 2 ? 120 : 20), now_ns, UINT64_MAX);
+        acknowledge(now_ns, now_ns - ms(layers > 2 ? 120 : 20), UINT64_MAX);
     }
     assert_true(raised[0] > raised[1]);
     assert_in_range(raised[1], 1, 6);
@@ -594,12 +679,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_running_tank_makes_15_base_frames_and_a_key_frame_in_a_second),
         cmocka_unit_test(test_a_key_frame_that_is_asked_for_comes_at_once_but_not_too_often),
+        cmocka_unit_test(test_key_frames_that_are_asked_for_are_few_in_the_long_run),
         cmocka_unit_test(test_a_paused_tank_makes_a_key_frame_and_then_nothing),
         cmocka_unit_test(test_a_frame_that_others_refer_to_waits_until_it_is_sent),
         cmocka_unit_test(test_nothing_is_made_while_there_is_no_room),
         cmocka_unit_test_setup_teardown(test_who_keeps_up_gets_every_frame_and_who_is_late_the_chain, begin_fanout,
                                         end_fanout),
         cmocka_unit_test_setup_teardown(test_who_is_too_late_waits_for_a_key_frame, begin_fanout, end_fanout),
+        cmocka_unit_test_setup_teardown(test_who_begins_again_gets_nothing_older, begin_fanout, end_fanout),
         cmocka_unit_test_setup_teardown(test_a_frame_that_moves_another_than_the_newest_ends_the_chain, begin_fanout,
                                         end_fanout),
         cmocka_unit_test_setup_teardown(test_frames_of_another_epoch_and_wrong_ones_are_refused, begin_fanout,
@@ -610,11 +697,13 @@ int main(void)
         cmocka_unit_test(test_stages_that_are_out_of_order_or_too_long_are_not_believed),
         cmocka_unit_test(test_stages_are_the_times_between_stamps),
         cmocka_unit_test(test_ceilings_leave_what_fits),
+        cmocka_unit_test(test_what_came_before_a_pause_says_nothing),
         cmocka_unit_test(test_a_young_stream_knows_its_particles_only),
         cmocka_unit_test_setup(test_a_viewer_gets_no_more_than_it_wants, begin_rate),
         cmocka_unit_test_setup(test_an_idle_way_brings_back_what_was_left_out, begin_rate),
         cmocka_unit_test_setup(test_late_acknowledgements_without_a_queue_cost_nothing, begin_rate),
-        cmocka_unit_test_setup(test_who_loses_the_chain_does_without_one_thing_more, begin_rate),
+        cmocka_unit_test_setup(test_who_loses_the_chain_by_being_slow_does_without_one_thing_more, begin_rate),
+        cmocka_unit_test_setup(test_more_frames_are_on_a_long_way, begin_rate),
         cmocka_unit_test_setup(test_layers_come_back_with_key_frames_after_a_calm_time, begin_rate),
         cmocka_unit_test_setup(test_what_was_too_much_comes_back_ever_more_slowly, begin_rate),
     };

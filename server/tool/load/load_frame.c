@@ -73,10 +73,11 @@ uint32_t load_frame_input_of(const load_frame_head *head, uint32_t viewer_id)
 const char *load_chain_take(load_chain *chain, const load_frame_head *head)
 {
     const bool is_key = head->kind == TARN_STREAM_KEY, continues = chain->begun && chain->epoch == head->epoch;
+    const bool repeats = is_key && head->number == chain->number; // with more layers, while the tank is paused
     const char *wrong = NULL;
     if (!is_key && (!continues || head->reference != chain->reference)) {
         wrong = "a viewer was sent a frame whose reference it doesn't have";
-    } else if (continues && (int32_t)(head->number - chain->number) <= 0) {
+    } else if (continues && (int32_t)(head->number - chain->number) <= 0 && !repeats) {
         wrong = "a viewer was sent a frame behind a newer one";
     } else if (continues && head->step < chain->step) {
         wrong = "a viewer was sent a frame of an earlier step than the one before";

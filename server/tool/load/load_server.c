@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +63,8 @@ static double value_of(const char *page, const char *name)
     char line[96];
     snprintf(line, sizeof line, "\ntarn_%s ", name);
     const char *found = strstr(page, line);
-    return found != NULL ? strtod(found + strlen(line), NULL) : 0;
+    const double value = found != NULL ? strtod(found + strlen(line), NULL) : 0;
+    return isfinite(value) ? value : 0;
 }
 
 bool load_metrics_fetch(const load_target *target, load_metrics *metrics)
