@@ -15,13 +15,20 @@ enum { PAGE_BYTES_MAX = 65536 };
 
 // ---- the metrics page ----
 
-static bool wait_for(int fd, short events)
+/// All of a page comes until then, or doesn't count.
+static uint64_t deadline_ns(void)
 {
-    struct pollfd pollfd = {.fd = fd, .events = events};
-    return poll(&pollfd, 1, LOAD_SERVER_WAIT_MS) > 0;
+    return tarn_clock_monotonic_ns() + LOAD_SERVER_WAIT_MS * (uint64_t)1000000;
 }
 
-static int connect_within(const load_target *target)
+static bool wait_for(int fd, short events, uint64_t until_ns)
+{
+    struct pollfd pollfd = {.fd = fd, .events = events};
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
+    return now_ns < until_ns && poll(&pollfd, 1, (int)((until_ns - now_ns) / 1000000)) > 0;
+}
+
+static int connect_within(const load_target *target, uint64_t until_ns)
 {
     int fd = socket(target->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error = 0;
     socklen_t bytes = sizeof error;
@@ -30,7 +37,8 @@ static int connect_within(const load_target *target)
     }
     bool begun =
         connect(fd, (const struct sockaddr *)&target->address, target->address_bytes) == 0 || errno == EINPROGRESS;
-    if (begun && wait_for(fd, POLLOUT) && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 && error == 0) {
+    if (begun && wait_for(fd, POLLOUT, until_ns) && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 &&
+        error == 0) {
         return fd;
     }
     close(fd);
@@ -38,7 +46,7 @@ static int connect_within(const load_target *target)
 }
 
 /// @return the length of the answer, which is terminated
-static size_t ask(int fd, const load_target *target, char *answer, size_t answer_bytes)
+static size_t ask(int fd, const load_target *target, uint64_t until_ns, char *answer, size_t answer_bytes)
 {
     char request[LOAD_TARGET_HOST_BYTES + 128];
     size_t have = 0;
@@ -47,7 +55,7 @@ static size_t ask(int fd, const load_target *target, char *answer, size_t answer
     if (send(fd, request, (size_t)length, MSG_NOSIGNAL) != length) {
         return 0;
     }
-    while (have < answer_bytes - 1 && wait_for(fd, POLLIN)) {
+    while (have < answer_bytes - 1 && wait_for(fd, POLLIN, until_ns)) {
         ssize_t got = recv(fd, answer + have, answer_bytes - 1 - have, 0);
         if (got <= 0) {
             break;
@@ -71,9 +79,10 @@ bool load_metrics_fetch(const load_target *target, load_metrics *metrics)
 {
     *metrics = (load_metrics){0};
     char *page = malloc(PAGE_BYTES_MAX);
-    int fd = page != NULL ? connect_within(target) : -1;
+    const uint64_t until_ns = deadline_ns();
+    int fd = page != NULL ? connect_within(target, until_ns) : -1;
     if (fd >= 0) {
-        size_t have = ask(fd, target, page, PAGE_BYTES_MAX);
+        size_t have = ask(fd, target, until_ns, page, PAGE_BYTES_MAX);
         close(fd);
         if (have > 0 && strncmp(page, "HTTP/1.1 200", 12) == 0 && strstr(page, "\ntarn_viewers ") != NULL) {
             metrics->at_ns = tarn_clock_monotonic_ns();
