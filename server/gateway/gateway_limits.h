@@ -42,8 +42,8 @@ enum {
     TARN_GATEWAY_FRESH_BURST = 11,     ///< of them at once
     TARN_GATEWAY_KEY_AGE_MS_MIN = 500, ///< of the newest key frame before one is asked for whoever fell behind
     TARN_GATEWAY_KEY_ASK_MS = 1000,    ///< before a key frame is asked for again
-    TARN_GATEWAY_JOIN_MS = 20,         ///< between viewers that join a session, in the long run
-    TARN_GATEWAY_JOIN_BURST = 320,     ///< of them at once
+    TARN_GATEWAY_JOIN_MS = 5,          ///< between viewers that join a session, in the long run
+    TARN_GATEWAY_JOIN_BURST = 400,     ///< of them at once
     TARN_GATEWAY_IDLE_MS = 3000,       ///< without viewers before a tank rests
 
     // the worker

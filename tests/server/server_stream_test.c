@@ -331,7 +331,7 @@ static void test_a_viewer_gets_all_layers_however_far_away_it_is(void **state)
     (void)state;
     static busy_viewer far;
     int frames = 0;
-    enter_through_proxy(&far.client);
+    stream_client_enter(&far.client, server.port);
     far.client.ws.auto_ack = 0;
     const uint64_t until_ns = tarn_clock_monotonic_ns() + 8 * (uint64_t)1000000000;
     while (tarn_clock_monotonic_ns() < until_ns || frames < 10) {

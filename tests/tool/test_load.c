@@ -149,7 +149,8 @@ static void a_viewer_can_decode_what_it_was_sent_before(void **state)
         {TARN_STREAM_EXTRA, 7, 10, 7, 13, false}, {TARN_STREAM_BASE, 7, 10, 7, 13, false},
         {TARN_STREAM_KEY, 7, 10, 10, 13, false},  {TARN_STREAM_KEY, 8, 0, 0, 0, false},
         {TARN_STREAM_EXTRA, 7, 10, 9, 13, true},  {TARN_STREAM_BASE, 7, 10, 5, 13, true},
-        {TARN_STREAM_BASE, 8, 10, 7, 13, true},   {TARN_STREAM_KEY, 7, 9, 9, 13, true},
+        {TARN_STREAM_BASE, 8, 10, 7, 13, true},   {TARN_STREAM_KEY, 7, 8, 8, 13, true},
+        {TARN_STREAM_KEY, 7, 9, 9, 12, false},    {TARN_STREAM_BASE, 7, 9, 7, 12, true},
         {TARN_STREAM_KEY, 7, 10, 10, 11, true},   {TARN_STREAM_EXTRA, 7, 10, 7, 11, true},
     };
     for (size_t i = 0; i < sizeof next / sizeof next[0]; i++) {
