@@ -32,6 +32,10 @@ enum {
     TARN_TANK_FIELDS_MAX = 16,
     TARN_TANK_GRABS_MAX = 16,  ///< that act in one step
     TARN_TANK_PUSHES_MAX = 64, ///< that act in one step
+    TARN_TANK_POURS_MAX = 16,  ///< the same, besides the emitters
+    TARN_TANK_SINKS_MAX = 16,  ///< the same, besides the drains
+    TARN_TANK_DYES_MAX = 64,   ///< the same
+    TARN_TANK_POUR_RADIUS_CELLS_MAX = 8,
     TARN_TANK_SUBSTEPS_MAX = 8,
     TARN_TANK_ITERATIONS_MAX = 2000,
 };
@@ -162,8 +166,8 @@ typedef struct tarn_tank_desc {
     float cell_m;                ///< 1e-4..10
     float dt_s;                  ///< 1e-4..0.1; the fixed step
     uint32_t particles_per_axis; ///< per cell and axis when seeding: 1..4 (2: eight particles in a cell)
-    uint32_t particles_max;      ///< capacity, 1..TARN_TANK_PARTICLES_MAX; 0: what the liquid at the start needs, more
-                                 ///< where it is reseeded, and up to a full tank or 2^20 where emitters add to it
+    uint32_t particles_max;      ///< capacity, 1..TARN_TANK_PARTICLES_MAX; 0: what the liquid at the start needs and a
+                                 ///< quarter more, for pours or reseeding; a full tank or 2^20 with emitters
     uint32_t seed;               ///< of the jitter
     float jitter;                ///< 0..1: share of a particle's own sub-cell it may be moved by
     float parameters[TARN_PARAMETER_COUNT];
@@ -191,15 +195,52 @@ typedef struct tarn_tank_desc {
     tarn_distance_field fields[TARN_TANK_FIELDS_MAX]; ///< borrowed until tarn_tank_create returns, and copied
 } tarn_tank_desc;
 
-/// A sphere that drags the liquid in it along. Imposed on the grid before the projection.
+/// A sphere that drags the liquid in it along, draws it to the centre or turns it about an axis through the centre.
+/// Imposed on the grid before the projection. All three together are clamped to TARN_TANK_PUSH_SPEED_MAX_M_S.
 typedef struct tarn_push {
     float center_m[3];
     float radius_m;
-    float velocity_m_s[3]; ///< of the sphere; clamped to TARN_TANK_PUSH_SPEED_MAX_M_S
+    float velocity_m_s[3]; ///< of the sphere
     float strength;        ///< 0..1: how much of the difference to the sphere's velocity is taken away in a step
+    float inward_m_s;      ///< towards the centre; below 0: away from it
+    float spin_rad_s[3];
 } tarn_push;
 
 #define TARN_TANK_PUSH_SPEED_MAX_M_S 10.0f
+
+/// A sphere in which liquid is born, as much as fills what flows out of it; nothing is born beside solids. Where the
+/// tank is full (tarn_tank_particles_max), old spray makes way.
+typedef struct tarn_pour {
+    float center_m[3];     ///< moved into the tank
+    float radius_m;        ///< from one cell to TARN_TANK_POUR_RADIUS_CELLS_MAX cells; clamped
+    float velocity_m_s[3]; ///< clamped to TARN_TANK_PUSH_SPEED_MAX_M_S; at rest nothing is born
+    uint32_t liquid;
+    uint8_t colour[4]; ///< sRGB dye; the fourth is 0 where the liquid's own colour holds
+} tarn_pour;
+
+/// A sphere that takes away the liquid in it.
+typedef struct tarn_sink {
+    float center_m[3];
+    float radius_m;
+} tarn_sink;
+
+/// A sphere that colours the particles in it.
+typedef struct tarn_dye {
+    float center_m[3];
+    float radius_m;
+    uint8_t colour[3]; ///< sRGB
+    float share;       ///< 0..1: of the way to the colour that a particle goes in a step
+} tarn_dye;
+
+/// What people do to the liquid in a step besides pushing it.
+typedef struct tarn_tank_tools {
+    uint32_t pour_count;
+    tarn_pour pours[TARN_TANK_POURS_MAX];
+    uint32_t sink_count;
+    tarn_sink sinks[TARN_TANK_SINKS_MAX];
+    uint32_t dye_count;
+    tarn_dye dyes[TARN_TANK_DYES_MAX];
+} tarn_tank_tools;
 
 /// A hand that holds a free body: a spring from the point that is held to the target.
 typedef struct tarn_grab {
@@ -271,7 +312,7 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
 void tarn_tank_destroy(tarn_tank *tank);
 
 /// Back to the start: liquid, bodies, step and the tank's own motion are what tarn_tank_create made. Parameters stay as
-/// they are, and so do what the profile has added up and the hands of the next step.
+/// they are, and so do what the profile has added up and the hands and tools of the next step.
 /// @return TARN_OK, TARN_E_MEMORY or TARN_E_DEVICE: after these the tank may only be reset, loaded or destroyed
 tarn_status tarn_tank_reset(tarn_tank *tank);
 
@@ -299,6 +340,11 @@ void tarn_tank_pose(const tarn_tank *tank, tarn_pose *pose);
 /// Hands on floating bodies in the next step.
 /// @return TARN_OK or TARN_E_ARGUMENT (grab_count > TARN_TANK_GRABS_MAX, no such free body, or not finite)
 tarn_status tarn_tank_set_grabs(tarn_tank *tank, const tarn_grab *grabs, uint32_t grab_count);
+
+/// Pours, sinks and dyes of the next step, which forgets them. The first dye gives all particles colours; they have
+/// them until the tank is reset or a state without them is loaded.
+/// @return TARN_OK or TARN_E_ARGUMENT (more than fit, a liquid that isn't there, or not finite): then nothing changes
+tarn_status tarn_tank_set_tools(tarn_tank *tank, const tarn_tank_tools *tools);
 
 /// The bodies as the last step left them, in their order. Waits for nothing.
 /// @param bodies  TARN_TANK_BODIES_MAX values
@@ -341,7 +387,7 @@ tarn_status tarn_tank_tiles(tarn_tank *tank, uint8_t *bits, size_t bits_bytes);
 tarn_status tarn_tank_particles(tarn_tank *tank, float *positions_m, float *velocities_m_s, uint32_t *ids,
                                 uint32_t particles_max, uint32_t *particle_count);
 
-/// Whether particles have a liquid and a dye of their own: several liquids, or dye somewhere.
+/// Whether particles have a liquid and a dye of their own now: several liquids, or dye somewhere, or put in by a tool.
 int tarn_tank_has_colours(const tarn_tank *tank);
 
 /// The particles' liquid and dye in the same order. Either array may be NULL.

@@ -77,7 +77,9 @@ TILE_FN uint32_t cell_births(const liquid_args *args, const births_scratch *s, u
         const float expected = control->emitters[e].births * control->frac;
         const uint32_t births =
             (uint32_t)(expected + random_share(random_key(args, dense, cell_index(x, y, z), 0x10000)));
-        return s->type[at] == CELL_SOLID || has >= JAMMED_SHARE * rest ? 0 : births;
+        if (s->type[at] == CELL_SOLID || has >= JAMMED_SHARE * rest)
+            return 0;
+        return control->emitters[e].keeps_off && !is_roomy(args, dense, cell_index(x, y, z)) ? 0 : births;
     }
     const uint32_t wants = args->reseed && is_enclosed(s->type, at) ? rest / RESEED_SHARE : 0;
     return wants > has && is_roomy(args, dense, cell_index(x, y, z)) ? wants - has : 0;
@@ -335,7 +337,7 @@ TILE_FN int leaves(const liquid_args *args, uint32_t tile, uint32_t particle, in
         if (region_holds(&m->control->drains[d], (float)m->moved_position[0][particle] * unit,
                          (float)m->moved_position[1][particle] * unit, (float)m->moved_position[2][particle] * unit))
             return 1;
-    if (m->births == NULL)
+    if (!m->control->has_births)
         return 0;
     if (m->counters->spray_age_max < AGE_CLASSES && is_spray(args, m->slot[m->level[0].tile[tile]], particle) &&
         age_class(m->counters->next_id - m->id[particle]) >= m->counters->spray_age_max)

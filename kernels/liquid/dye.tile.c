@@ -1,6 +1,8 @@
 // Dye that mixes: a particle's colour goes some way towards the mean of its liquid's particles in the same cell.
 // Colours are bytes, so the new value is rounded up or down by chance, with odds such that on average nothing is lost:
 // rounding to nearest would stop mixing at small differences, rounding down would end in black.
+//
+// And dye that is put in: spheres that colour the particles in them, rounded the same way.
 #include "kernels/liquid/spline.h"
 
 typedef struct dye_scratch {
@@ -12,6 +14,13 @@ typedef struct dye_scratch {
 TILE_FN float chance(uint32_t id, uint32_t step, int c)
 {
     return (float)(tile_mix_u64(((uint64_t)id << 32 | step) * 4u + (uint64_t)c) >> 40) * (1.0f / (1 << 24));
+}
+
+/// A component between two bytes, rounded by chance.
+TILE_FN uint32_t rounded(float wanted, uint32_t id, uint32_t step, int c)
+{
+    const float within = tile_clamp_f32(wanted, 0.0f, 255.0f), lower = tile_floor_f32(within);
+    return (uint32_t)lower + (within - lower > chance(id, step, c));
 }
 
 /// One tile per occupied tile, after the particles have moved.
@@ -40,11 +49,68 @@ TILE_KERNEL(liquid_dye, PARTICLE_LANES, liquid_args, dye_scratch)
         for (int c = 0; c < 3; c++) {
             const float colour = (float)(attribute >> (8 * c + 8) & 0xffu);
             const float mean = (float)s->sum[c][liquid][cell] / (float)s->count[liquid][cell];
-            const float wanted = tile_clamp_f32(colour + share * (mean - colour), 0.0f, 255.0f);
-            const float lower = tile_floor_f32(wanted);
-            const uint32_t up = wanted - lower > chance(m->id[i], m->control->dye_step, c);
-            mixed |= ((uint32_t)lower + up) << (8 * c + 8);
+            mixed |= rounded(colour + share * (mean - colour), m->id[i], m->control->dye_step, c) << (8 * c + 8);
         }
         m->attribute[i] = mixed;
+    }
+}
+
+/// Gives all particles the first liquid's colour, when a tank gets its first dye. One tile per PARTICLE_LANES of the
+/// args->level particles.
+TILE_KERNEL(liquid_undyed, PARTICLE_LANES, liquid_args, tile_no_scratch)
+{
+    FOR_LANES (lane) {
+        const uint32_t i = tile * PARTICLE_LANES + lane;
+        if (i < args->level)
+            args->m.attribute[i] = args->m.control->undyed;
+    }
+}
+
+/// Whether a sphere could meet a tile, by its box.
+TILE_FN int dye_meets(const liquid_dye *dye, tile_place place)
+{
+    const int at[3] = {place.x, place.y, place.z};
+    int meets = 1;
+    for (int a = 0; a < 3; a++) {
+        const float corner = (float)(at[a] * TILE_EDGE);
+        meets &= dye->center[a] + dye->radius >= corner && dye->center[a] - dye->radius <= corner + (float)TILE_EDGE;
+    }
+    return meets;
+}
+
+/// A particle's attribute after a dye.
+TILE_FN uint32_t dyed(const liquid_args *args, const liquid_dye *dye, uint32_t id, uint32_t attribute)
+{
+    uint32_t result = attribute & 0xffu;
+    for (int c = 0; c < 3; c++) {
+        const int shift = 8 * c + 8;
+        const float colour = (float)(attribute >> shift & 0xffu), wanted = (float)(dye->colour >> shift & 0xffu);
+        result |= rounded(colour + dye->share * (wanted - colour), id, args->m.control->dye_step, c) << shift;
+    }
+    return result;
+}
+
+/// Colours what this step's dyes hold. One tile per occupied tile, after the particles have moved.
+TILE_KERNEL(liquid_tint, PARTICLE_LANES, liquid_args, tile_no_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t dense = m->level[0].tile[tile];
+    const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    const float unit = 1.0f / (1 << POSITION_BITS);
+    for (uint32_t d = 0; d < m->control->dye_count; d++) {
+        const liquid_dye *dye = &m->control->dyes[d];
+        if (!dye_meets(dye, place))
+            continue;
+        FOR_RANGE (i, first, end) {
+            float square = 0.0f;
+            for (int a = 0; a < 3; a++) {
+                const float way = (float)m->position[a][i] * unit - dye->center[a];
+                square += way * way;
+            }
+            if (square < dye->radius * dye->radius)
+                m->attribute[i] = dyed(args, dye, m->id[i], m->attribute[i]);
+        }
+        TILE_BARRIER();
     }
 }

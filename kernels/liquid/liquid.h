@@ -117,9 +117,28 @@ typedef struct liquid_push {
     float radius;    ///< cells
     float velocity[3];
     float strength;
+    uint32_t swirls; ///< the next two aren't all zero
+    float inward;    ///< cells per step, towards the centre
+    float spin[3];   ///< radians per step
 } liquid_push;
 
-enum { LIQUID_PUSHES_MAX = 64, LIQUID_REGIONS_MAX = 16 };
+/// A sphere that colours.
+typedef struct liquid_dye {
+    float center[3]; ///< cells
+    float radius;    ///< cells
+    float share;     ///< of the way to the colour that a particle goes
+    uint32_t colour; ///< as in a particle's attribute
+} liquid_dye;
+
+enum {
+    LIQUID_PUSHES_MAX = 64,
+    LIQUID_DYES_MAX = 64,
+    LIQUID_POURS_MAX = 16,
+    LIQUID_REGIONS_MAX = 32,                       ///< the description's, then those of pours or sinks
+    LIQUID_POUR_TILES_MAX = LIQUID_POURS_MAX * 27, ///< that pours reach
+};
+
+#define POUR_RADIUS_MAX 8.0f ///< cells: it then reaches three tiles along an axis at most
 
 enum { REGION_BOX, REGION_ROUND, REGION_CYLINDER };
 
@@ -133,6 +152,7 @@ typedef struct liquid_region {
     float velocity[3];    ///< cells per step
     float births;         ///< of an emitter: particles per cell and step
     uint32_t attribute;
+    uint32_t keeps_off; ///< of an emitter: nothing is born beside solids
 } liquid_region;
 
 /// What the host sets before a step.
@@ -157,6 +177,12 @@ typedef struct liquid_control {
     float tension;     ///< pressure of a substep at a surface of curvature 1, in the solver's units
     float dye_share;   ///< of the difference to the cell's colour that a particle takes
     uint32_t dye_step; ///< the step's number
+    uint32_t undyed;   ///< attribute of the first liquid, as it is without dye
+    uint32_t has_births;
+    uint32_t dye_count;
+    liquid_dye dyes[LIQUID_DYES_MAX];
+    uint32_t pour_tile_count;
+    uint32_t pour_tiles[LIQUID_POUR_TILES_MAX]; ///< dense: stay active in this step
     uint32_t push_count;
     liquid_push pushes[LIQUID_PUSHES_MAX];
     uint32_t emitter_count, drain_count;
@@ -317,7 +343,7 @@ typedef struct liquid_memory {
     uint8_t *moved_to; ///< which of the 27 neighbours, or MOVED_GONE
     // particles' optional values: NULL in a tank that has no use for them
     float *affine[9], *moved_affine[9];    ///< APIC: [3 c + a] is d velocity[c] / d x[a], 1 / step
-    uint32_t *attribute, *moved_attribute; ///< liquid | red << 8 | green << 16 | blue << 24
+    uint32_t *attribute, *moved_attribute; ///< liquid | red << 8 | green << 16 | blue << 24; NULL until there is dye
     uint32_t *seat, *moved_seat;           ///< what a frame's encoder knows a particle by; TILE_NONE: born since
 
     // dense tables
@@ -328,7 +354,7 @@ typedef struct liquid_memory {
     // active
     uint32_t *active_tile; ///< dense tile
     uint32_t *active_tile_next, *active_bits;
-    uint32_t *births;       ///< [s] particles born in a tile; NULL where none ever are
+    uint32_t *births;       ///< [s] particles born in a tile, in steps with births
     uint32_t *births_first; ///< [s] of these, those in tiles before
     float *u[3];            ///< [s][512] on the lower faces: with forces, then projected
     float *u_old[3];        ///< as transferred, or SPEED_UNKNOWN
@@ -454,11 +480,16 @@ typedef struct liquid_args {
     K(liquid_advect_gathered)                                                                                          \
     K(liquid_arrivals)                                                                                                 \
     K(liquid_keep_active)                                                                                              \
+    K(liquid_keep_pours)                                                                                               \
+    K(liquid_stay)                                                                                                     \
+    K(liquid_retire)                                                                                                   \
     K(liquid_list)                                                                                                     \
     K(liquid_scatter)                                                                                                  \
     K(liquid_spawn)                                                                                                    \
     K(liquid_adopt)                                                                                                    \
     K(liquid_dye)                                                                                                      \
+    K(liquid_undyed)                                                                                                   \
+    K(liquid_tint)                                                                                                     \
     K(liquid_volume)                                                                                                   \
     K(liquid_totals_sum)
 

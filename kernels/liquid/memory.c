@@ -73,10 +73,8 @@ static void take_particles(taker *t, liquid_memory *m)
     take(t, &m->id, 4);
     take(t, &m->moved_id, 4);
     take(t, &m->moved_to, 1);
-    if (tank_has_attributes(&t->tank->desc)) {
-        take(t, &m->attribute, 4);
-        take(t, &m->moved_attribute, 4);
-    }
+    for (int i = 0; i < 2; i++)
+        take(t, &t->tank->attributes[i], 4);
     for (int i = 0; i < 9 && t->tank->desc.transfer == TARN_TRANSFER_APIC; i++) {
         take(t, &m->affine[i], 4);
         take(t, &m->moved_affine[i], 4);
@@ -148,10 +146,8 @@ static void take_active(taker *t, liquid_memory *m)
         take(t, &m->viscosity, TILE_CELLS * 4);
     if (t->tank->desc.solid_count > 0)
         take_covers(t, m);
-    if (t->tank->has_births) {
-        take(t, &m->births, 4);
-        take(t, &m->births_first, 4);
-    }
+    take(t, &m->births, 4);
+    take(t, &m->births_first, 4);
 }
 
 static void take_occupied(taker *t, liquid_memory *m)

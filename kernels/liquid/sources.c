@@ -53,6 +53,18 @@ int tank_has_attributes(const tarn_tank_desc *desc)
     return coloured;
 }
 
+int tank_bears(const tarn_tank_desc *desc)
+{
+    return desc->reseed || desc->emitter_count > 0;
+}
+
+void tank_ball_fill(const tarn_tank *tank, const float *center_m, float radius_m, liquid_region *region)
+{
+    const tarn_shape ball = {.kind = TARN_SHAPE_SPHERE, .half_m = {radius_m}};
+    const tarn_pose pose = {{center_m[0], center_m[1], center_m[2]}, {0.0f, 0.0f, 0.0f, 1.0f}};
+    fill_region(tank, &ball, &pose, region);
+}
+
 void tank_sources_fill(const tarn_tank *tank, liquid_control *control)
 {
     const tarn_tank_desc *desc = &tank->desc;

@@ -132,15 +132,23 @@ static int within(const double *vector, double longest)
 #define SPEED_MAX_M_S 10.0
 #define PLACE_MAX_M 2e4 ///< poses that are set end at 1e4 per axis
 
-static int head_fits(const tarn_tank *tank, const state_head *head, size_t byte_count)
+/// The arrays of a state of such a tank, without colours.
+static uint32_t arrays_without_colours(const tarn_tank *tank)
 {
     void *arrays[ARRAYS_MAX];
+    return list_device(tank, arrays) - (tank->args.m.attribute != NULL);
+}
+
+static int head_fits(const tarn_tank *tank, const state_head *head, size_t byte_count)
+{
+    const uint32_t least = arrays_without_colours(tank) + (tank_has_attributes(&tank->desc) != 0);
     if (head->magic != STATE_MAGIC || head->version != STATE_VERSION || head->head_bytes != sizeof *head)
         return 0;
     if (head->step > TARN_FRAME_INTEGER_MAX / 2) // frames have to be able to say it, and those to come
         return 0;
-    if (head->array_count != list_device(tank, arrays) || head->particle_count > tank->args.shape.particles_max ||
-        head->body_count != tank->body_count ||
+    if (head->array_count < least || head->array_count > arrays_without_colours(tank) + 1)
+        return 0;
+    if (head->particle_count > tank->args.shape.particles_max || head->body_count != tank->body_count ||
         byte_count - sizeof *head != bodies_bytes(tank) + (size_t)head->particle_count * 4 * head->array_count)
         return 0;
     for (int a = 0; a < 3; a++)
@@ -218,6 +226,7 @@ static void take_head(tarn_tank *tank, const state_head *head)
     tank->sim_time_s = (double)head->step * (double)tank->desc.dt_s;
     tank->seeded = head->seeded;
     tank->born = head->born;
+    tank->had_births |= head->born > 0;
     for (int i = 0; i < TARN_PARAMETER_COUNT; i++)
         (void)tarn_tank_set_parameter(tank, (tarn_parameter)i, head->parameters[i]);
     tank_motion_weigh(tank);
@@ -242,6 +251,8 @@ tarn_status tarn_tank_load(tarn_tank *tank, const uint8_t *bytes, size_t byte_co
     memcpy(bodies, bytes + sizeof head, bodies_bytes(tank));
     if (!bodies_fit(tank, bodies))
         return TARN_E_MALFORMED;
+    const int was_coloured = tank->args.m.attribute != NULL;
+    tank_set_coloured(tank, head.array_count > arrays_without_colours(tank));
     tarn_status status = tank_arrays_alloc(tank, head.particle_count, &arrays);
     if (status == TARN_OK) {
         const uint32_t array_count = list_arrays(&arrays, list);
@@ -256,6 +267,8 @@ tarn_status tarn_tank_load(tarn_tank *tank, const uint8_t *bytes, size_t byte_co
     }
     if (status == TARN_OK)
         status = take_bodies(tank, bodies);
+    if (status == TARN_E_MALFORMED)
+        tank_set_coloured(tank, was_coloured);
     tank_arrays_free(&arrays);
     return status;
 }

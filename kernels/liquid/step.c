@@ -156,6 +156,7 @@ static void happen(tarn_tank *tank, const liquid_args *args)
 static void sort(tarn_tank *tank, const liquid_args *args)
 {
     launch_active(tank, args, liquid_arrivals_id);
+    tank_keep_pours(tank, args);
     tank_list_tiles(tank, args);
     if (tank->has_births)
         launch_active(tank, args, liquid_spawn_id);
@@ -293,12 +294,24 @@ static float length3(const float *v)
     return sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
 }
 
+/// What a push wants to move the fastest point of its sphere with, m/s; infinite where that is more than a float holds.
+static float push_speed(const tarn_tank *tank, const tarn_push *push)
+{
+    const float radius_m =
+        tile_clamp_f32(push->radius_m, tank->desc.cell_m, (float)TARN_TANK_CELLS_MAX * tank->desc.cell_m);
+    return length3(push->velocity_m_s) + (fabsf(push->inward_m_s) + length3(push->spin_rad_s) * radius_m);
+}
+
 /// The push of one substep: what the substeps leave of the difference in speed multiplies to 1 - strength.
 static void fill_push(const tarn_tank *tank, const tarn_push *from, liquid_push *to)
 {
     const float per_cell = 1.0f / tank->desc.cell_m, per_step = tank->desc.dt_s / tank->desc.cell_m;
-    const float speed = length3(from->velocity_m_s);
+    const float speed = push_speed(tank, from);
     const float limit = speed > TARN_TANK_PUSH_SPEED_MAX_M_S ? TARN_TANK_PUSH_SPEED_MAX_M_S / speed : 1.0f;
+    to->swirls = from->inward_m_s != 0.0f || length3(from->spin_rad_s) > 0.0f;
+    to->inward = tile_clamp_f32(from->inward_m_s * limit * per_step, -SPEED_MAX, SPEED_MAX);
+    for (int a = 0; a < 3; a++)
+        to->spin[a] = from->spin_rad_s[a] * limit * tank->desc.dt_s;
     for (int a = 0; a < 3; a++) {
         to->center[a] = from->center_m[a] * per_cell;
         to->velocity[a] = tile_clamp_f32(from->velocity_m_s[a] * limit * per_step, -SPEED_MAX, SPEED_MAX);
@@ -309,9 +322,10 @@ static void fill_push(const tarn_tank *tank, const tarn_push *from, liquid_push 
 
 static int push_is_finite(const tarn_push *push)
 {
-    int finite = isfinite(push->radius_m) && isfinite(push->strength);
+    int finite = isfinite(push->radius_m) && isfinite(push->strength) && isfinite(push->inward_m_s);
     for (int a = 0; a < 3; a++)
-        finite = finite && isfinite(push->center_m[a]) && isfinite(push->velocity_m_s[a]);
+        finite =
+            finite && isfinite(push->center_m[a]) && isfinite(push->velocity_m_s[a]) && isfinite(push->spin_rad_s[a]);
     return finite;
 }
 
@@ -320,7 +334,7 @@ static float fastest_push(const tarn_tank *tank, const tarn_push *pushes, uint32
 {
     float fastest = 0.0f;
     for (uint32_t i = 0; i < push_count; i++)
-        fastest = tile_max2_f32(fastest, tile_min_f32(length3(pushes[i].velocity_m_s), TARN_TANK_PUSH_SPEED_MAX_M_S) *
+        fastest = tile_max2_f32(fastest, tile_min_f32(push_speed(tank, &pushes[i]), TARN_TANK_PUSH_SPEED_MAX_M_S) *
                                              tile_clamp_f32(pushes[i].strength, 0.0f, 1.0f));
     return fastest * tank->desc.dt_s / tank->desc.cell_m;
 }
@@ -343,15 +357,19 @@ static uint32_t substeps_for(const tarn_tank *tank, const liquid_control *contro
     return (uint32_t)tile_clamp_f32(wanted, 1.0f, most);
 }
 
-/// Whether this step needs the events' launch; a captured sequence is one with it or one without.
-static void choose_events(tarn_tank *tank, const liquid_control *control)
+/// Which launches this step needs besides those of every step; a captured sequence is one with them or one without.
+static void choose_launches(tarn_tank *tank, const liquid_control *control)
 {
     const int has_events = control->drain_count > 0 || control->is_turning;
-    if (has_events != tank->has_events) {
+    const int has_births = control->has_births != 0, has_pours = control->pour_tile_count > 0;
+    if (has_events != tank->has_events || has_births != tank->has_births || has_pours != tank->has_pours) {
         tarn_device_replay_destroy(tank->device, tank->substep);
         tank->substep = NULL;
     }
     tank->has_events = has_events;
+    tank->has_births = has_births;
+    tank->has_pours = has_pours;
+    tank->had_births |= has_births;
 }
 
 static void fill_control(tarn_tank *tank, const tarn_push *pushes, uint32_t push_count, liquid_control *control)
@@ -368,6 +386,8 @@ static void fill_control(tarn_tank *tank, const tarn_push *pushes, uint32_t push
     control->speed_max = tile_min_f32(SPEED_MAX, MOVE_CELLS_MAX * p[TARN_PARAMETER_SUBSTEPS]);
     tank_motion_step(tank, control);
     tank_sources_fill(tank, control);
+    tank_tools_fill(tank, control);
+    control->has_births = tank_bears(&tank->desc) || control->pour_tile_count > 0;
     const float pushed = tile_max2_f32(fastest_push(tank, pushes, push_count), fastest_emitter(control));
     tank->substeps = substeps_for(tank, control, tile_max2_f32(pushed, tank_bodies_speed(tank)));
     control->frac = 1.0f / (float)tank->substeps;
@@ -380,7 +400,7 @@ static void fill_control(tarn_tank *tank, const tarn_push *pushes, uint32_t push
     control->dye_step = (uint32_t)tank->step;
     tank_fill_viscosity(tank, control);
     tank_fill_tension(tank, control);
-    choose_events(tank, control);
+    choose_launches(tank, control);
 }
 
 static tarn_status read_counters(tarn_tank *tank)
@@ -409,6 +429,7 @@ tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t pu
         status = tank_bodies_before_step(tank);
     if (status != TARN_OK)
         return status;
+    tank_tools_begin(tank, &control);
     for (uint32_t i = 0; i < tank->substeps; i++) {
         if (tank->profiling)
             substep(tank);
@@ -417,6 +438,7 @@ tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t pu
     }
     if (control.dye_share > 0.0f && tank->args.m.attribute != NULL)
         launch_occupied(tank, &tank->args, liquid_dye_id);
+    tank_tools_end(tank, &control);
     status = read_counters(tank);
     if (status == TARN_OK)
         status = tank_bodies_after_step(tank);

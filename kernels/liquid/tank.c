@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CAPACITY_WITH_EMITTERS = 1 << 20 }; // particles, where a description names none
+enum {
+    CAPACITY_WITH_EMITTERS = 1 << 20, // particles, where a description names none
+    ROOM_LEAST = 4096,                // particles that a tank without emitters has room for at least
+    ROOM_LEAST_RESEEDED = 1024,
+};
 
 static const tarn_parameter_spec parameter_specs[TARN_PARAMETER_COUNT] = {
 #define PARAMETER_SPEC(id, name, value, min, max, text) {name, value, min, max, text},
@@ -153,13 +157,15 @@ static tarn_status check_desc(const tank_complaint *why, const tarn_tank_desc *d
 
 static uint32_t automatic_capacity(const tarn_tank_desc *desc, uint64_t seeded)
 {
-    uint64_t most = seeded > 0 ? seeded : 1;
+    const uint64_t per_axis = desc->particles_per_axis,
+                   full = per_axis * per_axis * per_axis * ((uint64_t)desc->cells[0] * desc->cells[1]) * desc->cells[2];
+    const uint64_t least = seeded > 0 ? seeded : 1;
+    uint64_t most = least;
     if (desc->reseed)
-        most += most / 4 + 1024;
+        most += least / 4 + ROOM_LEAST_RESEEDED;
+    else if (desc->emitter_count == 0)
+        most += least / 4 + ROOM_LEAST;
     if (desc->emitter_count > 0) {
-        const uint64_t per_axis = desc->particles_per_axis, full = per_axis * per_axis * per_axis *
-                                                                   ((uint64_t)desc->cells[0] * desc->cells[1]) *
-                                                                   desc->cells[2];
         const uint64_t limited = full < CAPACITY_WITH_EMITTERS ? full : CAPACITY_WITH_EMITTERS;
         most = most > limited ? most : limited;
     }
@@ -257,7 +263,6 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
         free(tank);
         return tank_refuse(&c, TARN_E_ARGUMENT, "emitters[%d] %s", wrong, fault);
     }
-    tank->has_births = desc->reseed || desc->emitter_count > 0;
     status = tank_fields_copy(tank);
     if (status == TARN_OK)
         status = tank_solids_sample(tank);
@@ -292,6 +297,8 @@ void tarn_tank_destroy(tarn_tank *tank)
 
 tarn_status tarn_tank_reset(tarn_tank *tank)
 {
+    tank_set_coloured(tank, 0);
+    tank->had_births = tank_bears(&tank->desc);
     const tarn_status status = tank_seed(tank);
     return status == TARN_OK ? tank_bodies_reset(tank) : status;
 }

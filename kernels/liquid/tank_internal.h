@@ -77,8 +77,11 @@ struct tarn_tank {
     tank_motion motion;
     uint64_t seeded, born;                        ///< particles at the start, and since
     float emitter_births[TARN_TANK_EMITTERS_MAX]; ///< particles per cell of the emitter and step
-    int has_births;                               ///< particles may come into being
+    int has_births;                               ///< in this step particles may come into being
+    int has_pours;                                ///< some of them where a pour is
     int has_events;                               ///< something may become of particles besides moving
+    int had_births;                               ///< in some step since the start
+    uint32_t *attributes[2];                      ///< device: args.m has them once there is dye
     uint32_t substeps;                            ///< of the last step
     liquid_counters counters;                     ///< as the last step left them
     tarn_replay *substep;
@@ -90,6 +93,7 @@ struct tarn_tank {
     float body_reach[BODIES_MAX];
     float *field_distance[FIELDS_MAX]; ///< device
     liquid_body_control body_control;  ///< of the next step
+    tarn_tank_tools tools;             ///< of the next step
     uint32_t solid_tiles;              ///< near solids that don't move
     solid_samples *samples;            ///< of these, while the tank is being made
     int profiling;
@@ -203,8 +207,29 @@ uint32_t tank_attribute(const tarn_tank_desc *desc, uint32_t liquid, const uint8
 /// Whether particles carry a liquid and a dye.
 int tank_has_attributes(const tarn_tank_desc *desc);
 
+/// Whether particles ever come into being by the description alone.
+int tank_bears(const tarn_tank_desc *desc);
+
 /// Emitters that are on, and drains.
 void tank_sources_fill(const tarn_tank *tank, liquid_control *control);
+
+/// A sphere as a region.
+void tank_ball_fill(const tarn_tank *tank, const float *center_m, float radius_m, liquid_region *region);
+
+/// Pours, sinks and dyes of the step, behind the description's emitters and drains.
+void tank_tools_fill(const tarn_tank *tank, liquid_control *control);
+
+/// Marks the tiles where something pours, before tiles are listed.
+void tank_keep_pours(tarn_tank *tank, const liquid_args *args);
+
+/// Before the substeps: colours for all particles where the first dye comes, active tiles where something pours.
+void tank_tools_begin(tarn_tank *tank, const liquid_control *control);
+
+/// After them: dyes. Then the tools are done with.
+void tank_tools_end(tarn_tank *tank, const liquid_control *control);
+
+/// Lets particles have colours, or no longer; those of a description that has some always do.
+void tank_set_coloured(tarn_tank *tank, int coloured);
 
 /// Lists the tiles that stay active for the emitters' sake.
 tarn_status tank_keep_tiles(tarn_tank *tank);

@@ -6,6 +6,8 @@
 //     scatter    particles to their places: a stable sort that only ever moves one to 27 tiles; the present lists leave
 //                the tables
 //     adopt      the lists to come become the present ones
+//
+// Where a step begins with tiles that have to become active though nothing moves, it is stay, list, retire, adopt.
 #include "kernels/device/pack_move.h"
 #include "kernels/liquid/liquid.h"
 
@@ -63,7 +65,7 @@ TILE_KERNEL(liquid_arrivals, 32, liquid_args, arrivals_scratch)
         if (from != TILE_NONE)
             m->move_count[from] = s->count[n];
     }
-    const uint32_t count = s->total + (m->births != NULL ? m->births[tile] : 0);
+    const uint32_t count = s->total + (m->control->has_births ? m->births[tile] : 0);
     if (TILE_SINGLE())
         m->tile_count_next[dense] = count;
     if (count > 0)
@@ -75,6 +77,25 @@ TILE_KERNEL(liquid_keep_active, 32, liquid_args, tile_no_scratch)
 {
     if (TILE_SINGLE())
         mark(args->m.active_bits, args->m.kept_tile[tile]);
+}
+
+/// The same of this step's pours. One tile for each that there may be.
+TILE_KERNEL(liquid_keep_pours, 32, liquid_args, tile_no_scratch)
+{
+    if (TILE_SINGLE() && tile < args->m.control->pour_tile_count)
+        mark(args->m.active_bits, args->m.control->pour_tiles[tile]);
+}
+
+/// Particles stay where they are: instead of the arrivals. One tile per active tile.
+TILE_KERNEL(liquid_stay, 32, liquid_args, tile_no_scratch)
+{
+    const liquid_memory *m = &args->m;
+    const uint32_t dense = m->active_tile[tile], o = m->level[0].index[dense];
+    const uint32_t count = o != TILE_NONE ? m->tile_count[dense] : 0;
+    if (TILE_SINGLE())
+        m->tile_count_next[dense] = count;
+    if (count > 0)
+        mark_occupied(args, tile_place_of(&args->shape, 0, dense));
 }
 
 // -------------------------------------------------------------------------------------------------------------- lists
@@ -258,6 +279,14 @@ TILE_FN void retire(const liquid_args *args, uint32_t dense, tile_place place)
         global_store_u32(&args->m.level[level]
                               .index[tile_dense_of(shape, level, place.x >> level, place.y >> level, place.z >> level)],
                          TILE_NONE);
+}
+
+/// The present lists leave the tables. One tile per active tile.
+TILE_KERNEL(liquid_retire, 32, liquid_args, tile_no_scratch)
+{
+    const uint32_t dense = args->m.active_tile[tile];
+    if (TILE_SINGLE())
+        retire(args, dense, tile_place_of(&args->shape, 0, dense));
 }
 
 /// Where the particles that go to each neighbour begin; beyond all places for those that go nowhere.

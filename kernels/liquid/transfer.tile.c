@@ -8,6 +8,8 @@
 #include "kernels/liquid/region.h"
 #include "kernels/liquid/spline.h"
 
+#define SWIRL_CORE 0.25f ///< of a pull's radius, within which its way in slows down
+
 enum {
     CORNERS = 8, ///< nodes around a particle
     // A CPU keeps the sums of the particles between the same eight nodes side by side, so that a particle adds to one
@@ -383,6 +385,16 @@ TILE_FN void add_overlap(const liquid_memory *m, grid_scratch *s, face_sums *mas
     TILE_BARRIER();
 }
 
+/// What a sphere that turns liquid or draws it in adds to its own velocity, at a distance from its centre. The way in
+/// slows down near the centre, where it would have no direction.
+TILE_FN float swirl(const liquid_push *push, const float *d, float distance, int axis)
+{
+    const int b = axis == 2 ? 0 : axis + 1, c = axis == 0 ? 2 : axis - 1;
+    const float turning = push->spin[b] * d[c] - push->spin[c] * d[b];
+    const float core = tile_max2_f32(SWIRL_CORE * push->radius, 1.0f);
+    return turning - push->inward * (d[axis] / tile_max2_f32(distance, core));
+}
+
 /// A person's push: drags a face's velocity towards the sphere's, fully inside half the radius, fading to its rim.
 TILE_FN float apply_pushes(const liquid_control *control, float x, float y, float z, int axis, float velocity)
 {
@@ -392,7 +404,12 @@ TILE_FN float apply_pushes(const liquid_control *control, float x, float y, floa
         const float distance2 = dx * dx + (dy * dy + dz * dz), radius2 = push->radius * push->radius;
         if (distance2 < radius2) {
             const float fade = tile_min_f32(1.0f, 2.0f * (1.0f - tile_sqrt_f32(distance2 / radius2)));
-            velocity += push->strength * fade * (push->velocity[axis] - velocity);
+            float wanted = push->velocity[axis];
+            if (push->swirls) {
+                const float d[3] = {dx, dy, dz};
+                wanted += swirl(push, d, tile_sqrt_f32(distance2), axis);
+            }
+            velocity += push->strength * fade * (wanted - velocity);
         }
     }
     return velocity;

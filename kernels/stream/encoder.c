@@ -21,7 +21,16 @@ static int is_slack(float quanta)
     return quanta >= 0.5f && quanta <= 8.0f;
 }
 
-/// What never changes of the kernels' arguments.
+/// Particles get colours with their first dye, and lose them when the tank starts afresh. @return whether that happened
+static int fill_colours(tarn_encoder *e)
+{
+    const int changed = e->args.attribute != e->tank->args.m.attribute;
+    e->args.attribute = e->tank->args.m.attribute;
+    e->args.has_colours = e->args.attribute != NULL;
+    return changed;
+}
+
+/// What never changes of the kernels' arguments, and colours.
 static void fill_args(tarn_encoder *e)
 {
     const liquid_args *tank = &e->tank->args;
@@ -34,14 +43,13 @@ static void fill_args(tarn_encoder *e)
     }
     args->end[3] = INT32_MAX;
     args->id = tank->m.id;
-    args->attribute = tank->m.attribute;
     args->tank_tile = tank->m.level[0].tile;
     args->tank_index = tank->m.level[0].index;
     args->tile_first = tank->m.tile_first;
     args->tile_count = tank->m.tile_count;
     args->bits = e->desc.place_bits;
     args->layers = e->desc.layers;
-    args->has_colours = args->attribute != NULL;
+    fill_colours(e);
 }
 
 tarn_status tarn_encoder_create(tarn_tank *tank, const tarn_encoder_desc *desc, tarn_encoder **encoder)
@@ -105,7 +113,7 @@ static void lay_out_layers(tarn_encoder *e)
         uint32_t count = 0;
         for (uint32_t t = 0; t < occupied; t++)
             count += e->counts[t * layers + l];
-        const uint32_t births = e->tank->has_births ? count / 4 + 1024 : 0;
+        const uint32_t births = e->tank->had_births ? count / 4 + 1024 : 0;
         e->layers[l] = (encoder_layer){first, count, count + births, count};
         first += e->layers[l].slots_max;
     }
@@ -247,7 +255,7 @@ static tarn_status code_moved(tarn_encoder *e, int is_base)
     e->args.ratio = tarn_flow_ratio(steps, e->reference_flow_steps);
     e->args.dead_zone = (int32_t)(slack * (float)(1 << (TARN_PLACE_BITS - e->desc.place_bits)));
     tarn_status status = zero_farthest(e);
-    if (status == TARN_OK && is_base && e->tank->has_births) {
+    if (status == TARN_OK && is_base && e->tank->had_births) {
         status = count_layers(e, stream_arrive_id);
         if (status == TARN_OK)
             status = place_births(e, births);
@@ -351,7 +359,7 @@ tarn_status tarn_encoder_encode(tarn_encoder *e, tarn_stream_kind kind, const ta
     if (info->input_count > TARN_FRAME_INPUTS_MAX || kind > TARN_STREAM_EXTRA)
         return TARN_E_ARGUMENT;
     tank_mark(e->tank, STAGE_COUNT);
-    if (!can_refer(e, info))
+    if (fill_colours(e) || !can_refer(e, info))
         kind = TARN_STREAM_KEY;
     e->number++;
     const int was_whole = e->has_reference;

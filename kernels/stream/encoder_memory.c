@@ -42,7 +42,7 @@ static void choose_room(tarn_encoder *encoder)
     room->tiles = shape->tile_total[0];
     room->occupied = shape->occupied_max;
     // Slots of the dead stay until the next key frame.
-    room->slots = room->particles + (encoder->tank->has_births ? room->particles / 4 + 1024 * layers : 0);
+    room->slots = room->particles + room->particles / 4 + 1024 * layers;
     room->groups = 2 * (room->slots / TARN_STREAM_GROUP + layers + 1);
     // A tile of the grid for every 64 particles: beyond that residuals say where particles go.
     room->flow = tile_min_u32(room->tiles, 256 + room->particles / 64);

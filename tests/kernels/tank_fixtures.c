@@ -186,6 +186,7 @@ uint32_t tank_fixture_push(const tank_fixture *fixture, const tarn_tank_desc *de
         return 0;
     const float turn[4][2] = {{1.0f, 0.0f}, {0.0f, 1.0f}, {-1.0f, 0.0f}, {0.0f, -1.0f}};
     const float *direction = turn[step / 5 % 4];
+    *push = (tarn_push){0};
     for (int a = 0; a < 3; a++)
         push->center_m[a] = 0.5f * (float)desc->cells[a] * desc->cell_m;
     push->center_m[1] *= 0.5f;

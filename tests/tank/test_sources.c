@@ -186,7 +186,8 @@ static void thinned_out_liquid_is_reseeded(void **state)
         desc.particles_max = 120000;
         desc.reseed = reseed;
         tarn_tank *tank = open_tank(device, &desc);
-        const tarn_push push = {{0.5f, 0.2f, 0.5f}, 0.2f, {8.0f, 4.0f, 2.0f}, 1.0f};
+        const tarn_push push = {
+            .center_m = {0.5f, 0.2f, 0.5f}, .radius_m = 0.2f, .velocity_m_s = {8.0f, 4.0f, 2.0f}, .strength = 1.0f};
         for (int i = 0; i < 120; i++)
             assert_int_equal(tarn_tank_step(tank, &push, i % 8 < 4), TARN_OK);
         const tarn_tank_report report = report_of(tank);

@@ -50,7 +50,8 @@ static tarn_tank_hash run_hash(uint32_t threads, const char *isa, const tarn_tan
     if (device == NULL)
         return hash; // not on this processor
     tarn_tank *tank = open_tank(device, desc);
-    const tarn_push push = {{0.1f, 0.2f, 0.1f}, 0.15f, {1.0f, 0.5f, -0.25f}, 0.7f};
+    const tarn_push push = {
+        .center_m = {0.1f, 0.2f, 0.1f}, .radius_m = 0.15f, .velocity_m_s = {1.0f, 0.5f, -0.25f}, .strength = 0.7f};
     for (int i = 0; i < steps; i++)
         assert_int_equal(tarn_tank_step(tank, &push, (uint32_t)(i % 2)), TARN_OK);
     assert_int_equal(tarn_tank_hash_get(tank, &hash), TARN_OK);
@@ -250,8 +251,10 @@ static void violent_pushes_lose_nothing(void **state)
             float r[8];
             for (int k = 0; k < 8; k++)
                 r[k] = (float)((random = random * 1664525u + 1013904223u) >> 8) / 8388608.0f - 1.0f;
-            pushes[i] =
-                (tarn_push){{r[0], r[1], r[2]}, fabsf(r[3]), {1e6f * r[4], 1e6f * r[5], 1e6f * r[6]}, 10.0f * r[7]};
+            pushes[i] = (tarn_push){.center_m = {r[0], r[1], r[2]},
+                                    .radius_m = fabsf(r[3]),
+                                    .velocity_m_s = {1e6f * r[4], 1e6f * r[5], 1e6f * r[6]},
+                                    .strength = 10.0f * r[7]};
         }
         assert_int_equal(tarn_tank_step(tank, pushes, (uint32_t)(step % (TARN_TANK_PUSHES_MAX + 1))), TARN_OK);
     }
@@ -260,7 +263,8 @@ static void violent_pushes_lose_nothing(void **state)
     assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
     const float cap = 4.0f * tarn_tank_parameter(tank, TARN_PARAMETER_SUBSTEPS); // cells per step: 4 in each substep
     assert_true(report.speed_max_m_s <= cap * desc.cell_m / desc.dt_s * 1.0001f);
-    const tarn_push wrong = {{NAN, 0.0f, 0.0f}, 0.1f, {0.0f, 0.0f, 0.0f}, 1.0f};
+    const tarn_push wrong = {
+        .center_m = {NAN, 0.0f, 0.0f}, .radius_m = 0.1f, .velocity_m_s = {0.0f, 0.0f, 0.0f}, .strength = 1.0f};
     assert_int_equal(tarn_tank_step(tank, &wrong, 1), TARN_E_ARGUMENT);
     assert_int_equal(tarn_tank_step(tank, &wrong, TARN_TANK_PUSHES_MAX + 1), TARN_E_ARGUMENT);
     tarn_tank_destroy(tank);
@@ -276,7 +280,8 @@ static void push_carries_water_along(void **state)
     desc.blocks[0].max_m[1] = 0.25f;
     for (int axis = 0; axis < 3; axis += 2) {
         tarn_tank *tank = open_tank(device, &desc);
-        tarn_push push = {{0.5f, 0.12f, 0.25f}, 0.15f, {0.0f, 0.0f, 0.0f}, 1.0f};
+        tarn_push push = {
+            .center_m = {0.5f, 0.12f, 0.25f}, .radius_m = 0.15f, .velocity_m_s = {0.0f, 0.0f, 0.0f}, .strength = 1.0f};
         push.velocity_m_s[axis] = 2.0f;
         tarn_tank_report report;
         for (int step = 0; step < 2; step++)
@@ -288,7 +293,8 @@ static void push_carries_water_along(void **state)
     }
     // A small sphere, in the middle of a tile.
     tarn_tank *tank = open_tank(device, &desc);
-    const tarn_push small = {{0.5f, 0.12f, 0.125f}, 0.06f, {2.0f, 0.0f, 0.0f}, 1.0f};
+    const tarn_push small = {
+        .center_m = {0.5f, 0.12f, 0.125f}, .radius_m = 0.06f, .velocity_m_s = {2.0f, 0.0f, 0.0f}, .strength = 1.0f};
     tarn_tank_report report;
     assert_int_equal(tarn_tank_step(tank, &small, 1), TARN_OK);
     assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
@@ -308,7 +314,8 @@ static void push_strength_does_not_depend_on_substeps(void **state)
         desc.parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
         desc.parameters[TARN_PARAMETER_CFL] = many ? 0.5f : 4.0f;
         tarn_tank *tank = open_tank(device, &desc);
-        const tarn_push push = {{0.25f, 0.5f, 0.5f}, 0.25f, {0.0f, 4.0f, 0.0f}, 0.3f};
+        const tarn_push push = {
+            .center_m = {0.25f, 0.5f, 0.5f}, .radius_m = 0.25f, .velocity_m_s = {0.0f, 4.0f, 0.0f}, .strength = 0.3f};
         tarn_tank_report report;
         assert_int_equal(tarn_tank_step(tank, &push, 1), TARN_OK);
         assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
