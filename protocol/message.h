@@ -73,8 +73,13 @@ typedef enum tarn_tool {
     TARN_TOOL_VORTEX = 2,
     TARN_TOOL_POUR = 3,
     TARN_TOOL_DRAIN = 4,
+    TARN_TOOL_DYE = 5,
     TARN_TOOL_COUNT
 } tarn_tool;
+
+/// Colours are red << 16 | green << 8 | blue, sRGB. The reader sets this bit too, the writer wants it; 0: none was
+/// given.
+#define TARN_COLOUR_GIVEN 0x1000000u
 
 typedef enum tarn_phase { TARN_PHASE_DOWN = 0, TARN_PHASE_MOVE = 1, TARN_PHASE_UP = 2, TARN_PHASE_COUNT } tarn_phase;
 typedef enum tarn_side { TARN_SIDE_LEFT = 0, TARN_SIDE_RIGHT = 1, TARN_SIDE_COUNT } tarn_side;
@@ -88,6 +93,7 @@ typedef struct tarn_input_pointer {
     float direction[3]; ///< unit length; normalised by the reader, refused when shorter than 1e-3
     float radius_m;     ///< 0.001..10
     float strength;     ///< 0..1
+    uint32_t colour;    ///< TARN_COLOUR_GIVEN
 } tarn_input_pointer;
 
 /// A tracked controller of a headset.
@@ -105,6 +111,7 @@ typedef struct tarn_input_controller {
     uint32_t buttons;                ///< bit set
     float radius_m;
     float strength;
+    uint32_t colour; ///< TARN_COLOUR_GIVEN
 } tarn_input_controller;
 
 /// A tracked hand: the palm as a pose, and optionally WebXR's 25 joints.
@@ -121,6 +128,7 @@ typedef struct tarn_input_hand {
     float joints_m[TARN_HAND_JOINTS][3];
     float radius_m;
     float strength;
+    uint32_t colour; ///< TARN_COLOUR_GIVEN
 } tarn_input_hand;
 
 typedef struct tarn_input_orientation {

@@ -2,6 +2,7 @@
 
 #define U32_MAX 4294967295.0
 #define INTEGER_MAX 9007199254740991.0 // 2^53 - 1: exact in a float64
+#define COLOUR_MAX 16777215.0
 #define COORDINATE TARN_MESSAGE_COORDINATE_M_MAX
 #define SPEED TARN_MESSAGE_SPEED_MAX
 
@@ -22,7 +23,7 @@ enum { REQUIRED = 0, OPTIONAL = 1 };
         word, value, COUNT(fields), fields                                                                             \
     }
 
-static const char *const tool_words[] = {"push", "pull", "vortex", "pour", "drain", NULL};
+static const char *const tool_words[] = {"push", "pull", "vortex", "pour", "drain", "dye", NULL};
 static const char *const phase_words[] = {"down", "move", "up", NULL};
 static const char *const side_words[] = {"left", "right", NULL};
 static const char *const action_words[] = {"pause", "resume", "step", "reset", "load", NULL};
@@ -79,6 +80,7 @@ static const tarn_field pointer_fields[] = {
     FIELD("direction", DIRECTION, REQUIRED, 3, input.pointer.direction, -COORDINATE, COORDINATE),
     FIELD("radius_m", F32, REQUIRED, 1, input.pointer.radius_m, 0.001, 10),
     FIELD("strength", F32, REQUIRED, 1, input.pointer.strength, 0, 1),
+    FIELD("colour", COLOUR, OPTIONAL, 1, input.pointer.colour, 0, COLOUR_MAX),
 };
 
 static const tarn_field controller_fields[] = {
@@ -95,6 +97,7 @@ static const tarn_field controller_fields[] = {
     FIELD("buttons", U32, OPTIONAL, 1, input.controller.buttons, 0, U32_MAX),
     FIELD("radius_m", F32, REQUIRED, 1, input.controller.radius_m, 0.001, 10),
     FIELD("strength", F32, REQUIRED, 1, input.controller.strength, 0, 1),
+    FIELD("colour", COLOUR, OPTIONAL, 1, input.controller.colour, 0, COLOUR_MAX),
 };
 
 static const tarn_field hand_fields[] = {
@@ -109,6 +112,7 @@ static const tarn_field hand_fields[] = {
     FIELD("joints_m", JOINTS, OPTIONAL, 3 * TARN_HAND_JOINTS, input.hand, -COORDINATE, COORDINATE),
     FIELD("radius_m", F32, REQUIRED, 1, input.hand.radius_m, 0.001, 10),
     FIELD("strength", F32, REQUIRED, 1, input.hand.strength, 0, 1),
+    FIELD("colour", COLOUR, OPTIONAL, 1, input.hand.colour, 0, COLOUR_MAX),
 };
 
 static const tarn_field orientation_fields[] = {

@@ -7,6 +7,7 @@
 
 typedef enum tarn_field_type {
     TARN_FIELD_U32,        ///< uint32_t
+    TARN_FIELD_COLOUR,     ///< uint32_t with TARN_COLOUR_GIVEN, or 0: absent
     TARN_FIELD_U64,        ///< uint64_t
     TARN_FIELD_F32,        ///< float
     TARN_FIELD_F64,        ///< double

@@ -343,6 +343,10 @@ static tarn_status read_scalar(reader *r, const tarn_item *item, const tarn_fiel
         status = read_integer(r, item, field, &integer);
         *(uint32_t *)to = (uint32_t)integer;
         return status;
+    case TARN_FIELD_COLOUR:
+        status = read_integer(r, item, field, &integer);
+        *(uint32_t *)to = (uint32_t)integer | TARN_COLOUR_GIVEN;
+        return status;
     case TARN_FIELD_U64:
         status = read_integer(r, item, field, &integer);
         *(uint64_t *)to = integer;

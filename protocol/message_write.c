@@ -114,9 +114,30 @@ static void write_joints(writer *w, const tarn_input_hand *hand)
 
 static void write_fields(writer *w, const tarn_shape *shape, const void *base);
 
+/// A colour that wasn't given is left out; all other fields are written.
+static int is_written(const tarn_field *field, const void *base)
+{
+    return field->type != TARN_FIELD_COLOUR || *(const uint32_t *)((const char *)base + field->offset) != 0;
+}
+
+static uint32_t written_count(const tarn_shape *shape, const void *base)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < shape->field_count; i++) {
+        count += (uint32_t)is_written(&shape->fields[i], base);
+    }
+    return count;
+}
+
+static void write_colour(writer *w, uint32_t colour)
+{
+    w->wrong |= (colour & ~(TARN_COLOUR_GIVEN - 1)) != TARN_COLOUR_GIVEN;
+    msgpack_pack_uint32(&w->packer, colour & (TARN_COLOUR_GIVEN - 1));
+}
+
 static void write_map(writer *w, const tarn_shape *shape, const void *base)
 {
-    msgpack_pack_map(&w->packer, shape->field_count);
+    msgpack_pack_map(&w->packer, written_count(shape, base));
     write_fields(w, shape, base);
 }
 
@@ -171,6 +192,9 @@ static void write_field(writer *w, const tarn_field *field, const void *from)
     case TARN_FIELD_U32:
         msgpack_pack_uint32(&w->packer, *(const uint32_t *)from);
         break;
+    case TARN_FIELD_COLOUR:
+        write_colour(w, *(const uint32_t *)from);
+        break;
     case TARN_FIELD_U64:
         msgpack_pack_uint64(&w->packer, *(const uint64_t *)from);
         break;
@@ -198,8 +222,10 @@ static void write_field(writer *w, const tarn_field *field, const void *from)
 static void write_fields(writer *w, const tarn_shape *shape, const void *base)
 {
     for (uint32_t i = 0; i < shape->field_count; i++) {
-        write_word(w, shape->fields[i].key);
-        write_field(w, &shape->fields[i], (const char *)base + shape->fields[i].offset);
+        if (is_written(&shape->fields[i], base)) {
+            write_word(w, shape->fields[i].key);
+            write_field(w, &shape->fields[i], (const char *)base + shape->fields[i].offset);
+        }
     }
 }
 
@@ -215,7 +241,7 @@ static const tarn_shape *shape_of(tarn_message_kind kind)
 
 static void write_message(writer *w, const tarn_message *message, const tarn_shape *shape, const tarn_shape *input)
 {
-    msgpack_pack_map(&w->packer, 1 + shape->field_count + (input ? 1 + input->field_count : 0));
+    msgpack_pack_map(&w->packer, 1 + shape->field_count + (input ? 1 + written_count(input, message) : 0));
     write_word(w, "t");
     write_word(w, shape->word);
     write_fields(w, shape, message);

@@ -29,6 +29,15 @@ static void pointer(tarn_message *m)
     };
 }
 
+static void pointer_with_dye(tarn_message *m)
+{
+    pointer(m);
+    m->input.sequence = 2;
+    m->input.pointer.phase = TARN_PHASE_DOWN;
+    m->input.pointer.tool = TARN_TOOL_DYE;
+    m->input.pointer.colour = TARN_COLOUR_GIVEN | 0xff8001;
+}
+
 static void controller(tarn_message *m)
 {
     m->input.sequence = 65536;
@@ -179,6 +188,7 @@ static const struct {
     {"message-hello", TARN_MESSAGE_HELLO, hello},
     {"message-join", TARN_MESSAGE_JOIN, join},
     {"message-input-pointer", TARN_MESSAGE_INPUT, pointer},
+    {"message-input-pointer-dye", TARN_MESSAGE_INPUT, pointer_with_dye},
     {"message-input-controller", TARN_MESSAGE_INPUT, controller},
     {"message-input-hand", TARN_MESSAGE_INPUT, hand},
     {"message-input-hand-lost", TARN_MESSAGE_INPUT, hand_without_joints},

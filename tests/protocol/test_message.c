@@ -198,11 +198,37 @@ static void unknown_kinds_words_and_fields_are_told_apart(void **context)
     refused("{'t':'input','seq':1,'k':'depth','data':[1,2]}", TARN_E_UNKNOWN_KIND, "input: k is \"depth\"");
     refused("{'t':'control','seq':1,'action':'rewind'}", TARN_E_UNKNOWN_KIND, "action is \"rewind\"");
     refused(POINTER("0", "'up'", "'freeze'", "[0,0,0]", "[0,1,0]", "1", "1"), TARN_E_UNKNOWN_KIND,
-            "tool is \"freeze\"; allowed is one of push pull vortex pour drain");
+            "tool is \"freeze\"; allowed is one of push pull vortex pour drain dye");
     tarn_message m = taken("{'extra':{'a':[1,{'b':nil}]},'step':5,'bin':<c403010203>,'ext':<c7020500ff>,"
                            "'epoch':9,'t':'ack','f':1.5}");
     assert_int_equal(m.ack.epoch, 9);
     assert_int_equal(m.ack.step, 5);
+}
+
+/// A colour that wasn't given isn't black, and isn't written.
+static void colours_are_told_from_none(void **context)
+{
+    (void)context;
+    tarn_message m = taken(POINTER("0", "'down'", "'dye'", "[0,0,0]", "[0,1,0]", "1", "1"));
+    assert_int_equal(m.input.pointer.tool, TARN_TOOL_DYE);
+    assert_int_equal(m.input.pointer.colour, 0);
+    m = taken("{'t':'input','seq':1,'k':'pointer','id':0,'phase':'down','tool':'dye','origin_m':[0,0,0],"
+              "'direction':[0,1,0],'radius_m':1,'strength':1,'colour':0}");
+    assert_int_equal(m.input.pointer.colour, TARN_COLOUR_GIVEN);
+    uint8_t bytes[512];
+    size_t with = 0, without = 0;
+    assert_int_equal(tarn_message_write(&m, bytes, sizeof bytes, &with), TARN_OK);
+    m.input.pointer.colour = 0;
+    assert_int_equal(tarn_message_write(&m, bytes, sizeof bytes, &without), TARN_OK);
+    assert_int_equal(with - without, 8); // the word, and one byte
+    m.input.pointer.colour = 0xffffff;   // not said to be given
+    assert_int_equal(tarn_message_write(&m, bytes, sizeof bytes, &with), TARN_E_ARGUMENT);
+    refused("{'t':'input','seq':1,'k':'pointer','id':0,'phase':'down','tool':'dye','origin_m':[0,0,0],"
+            "'direction':[0,1,0],'radius_m':1,'strength':1,'colour':16777216}",
+            TARN_E_LIMIT, "colour is 16777216; allowed is an integer from 0 to 16777215");
+    refused("{'t':'input','seq':1,'k':'pointer','id':0,'phase':'down','tool':'dye','origin_m':[0,0,0],"
+            "'direction':[0,1,0],'radius_m':1,'strength':1,'colour':1.5}",
+            TARN_E_MALFORMED, "colour is");
 }
 
 static void ambiguous_maps_are_refused(void **context)
@@ -452,6 +478,7 @@ int main(void)
         cmocka_unit_test(wrong_types_and_missing_fields_are_refused_by_name),
         cmocka_unit_test(text_is_bounded_printable_utf8),
         cmocka_unit_test(unknown_kinds_words_and_fields_are_told_apart),
+        cmocka_unit_test(colours_are_told_from_none),
         cmocka_unit_test(ambiguous_maps_are_refused),
         cmocka_unit_test(structure_is_bounded_before_anything_is_believed),
         cmocka_unit_test(the_largest_message_is_taken_and_one_byte_more_refused),

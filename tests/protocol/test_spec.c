@@ -222,6 +222,7 @@ static void type_text(const tarn_field *field, char text[CELL_BYTES])
 {
     static const char *const types[] = {
         [TARN_FIELD_U32] = "u32",
+        [TARN_FIELD_COLOUR] = "u32",
         [TARN_FIELD_U64] = "u64",
         [TARN_FIELD_F32] = "number",
         [TARN_FIELD_F64] = "f64",

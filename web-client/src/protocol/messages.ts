@@ -10,7 +10,7 @@ export const VERSION = 1;
 /** First bytes of a frame ("TRNF"); a message is a msgpack map and never begins so. */
 const FRAME_MAGIC = 0x464e5254;
 
-export const TOOLS = ["push", "pull", "vortex", "pour", "drain"] as const;
+export const TOOLS = ["push", "pull", "vortex", "pour", "drain", "dye"] as const;
 export type Tool = (typeof TOOLS)[number];
 export type Phase = "down" | "move" | "up";
 export type Action = "pause" | "resume" | "step" | "reset" | "load";
@@ -23,6 +23,8 @@ export interface PointerInput {
   direction: readonly number[];
   radius_m: number;
   strength: number;
+  /** sRGB, 0..0xffffff, of dye and of what is poured; absent: the server chooses. */
+  colour?: number;
 }
 
 /** What of the stream this page can use at most; 0: no ceiling. */
@@ -89,7 +91,7 @@ export const ERROR = {
 } as const;
 export const CLOSE_BASE = 4000;
 
-const encoder = new Encoder();
+const encoder = new Encoder({ ignoreUndefined: true });
 
 export function writeMessage(message: ClientMessage): Uint8Array<ArrayBuffer> {
   return encoder.encode(message);
