@@ -78,6 +78,60 @@ int tarn_ray_box(const tarn_ray *ray, const float size_m[3], float *enter_m, flo
     return 1;
 }
 
+/// Distance between points at which the map is asked on a way through the tank.
+static float spacing_of(const tarn_tile_map *map, float way_m)
+{
+    return fmaxf(map->tile_m / SAMPLES_PER_TILE, way_m / SAMPLES_MAX);
+}
+
+static int is_inside(const tarn_tile_map *map, const float point_m[3])
+{
+    int inside = 1;
+    for (int axis = 0; axis < 3; axis++)
+        inside &= point_m[axis] >= 0.0f && point_m[axis] <= map->size_m[axis];
+    return inside;
+}
+
+/// How far up from a point there is liquid without a gap, and margin_m more as far as that is in the tank.
+static float liquid_above(const tarn_tile_map *map, const float point_m[3], const float up[3], float margin_m)
+{
+    const tarn_ray way = {{point_m[0], point_m[1], point_m[2]}, {up[0], up[1], up[2]}};
+    const float spacing = spacing_of(map, map->size_m[0] + map->size_m[1] + map->size_m[2]);
+    float height = 0.0f, at[3];
+    for (ray_at(&way, spacing, at); tile_has_liquid(map, at); ray_at(&way, height + spacing, at))
+        height += spacing;
+    for (int tries = 0; tries < SAMPLES_PER_TILE; tries++) {
+        ray_at(&way, height + margin_m, at);
+        if (is_inside(map, at))
+            return height + margin_m;
+        margin_m *= 0.5f;
+    }
+    return height;
+}
+
+float tarn_ray_pour(const tarn_ray *ray, const tarn_tile_map *map, const float up[3], float radius_m, float lift[3])
+{
+    float enter, leave, point[3];
+    const float depth = tarn_ray_depth(ray, map);
+    lift[0] = lift[1] = lift[2] = 0.0f;
+    ray_at(ray, depth, point);
+    if (!tarn_ray_box(ray, map->size_m, &enter, &leave) || !tile_has_liquid(map, point))
+        return depth;
+    const float spacing = spacing_of(map, leave - enter);
+    float first = depth;
+    for (float before = depth; before > enter && tile_has_liquid(map, point); before -= spacing) {
+        first = before;
+        ray_at(ray, before - spacing, point);
+    }
+    if (first - spacing > enter)
+        return fmaxf(first - radius_m, 0.5f * (enter + first));
+    ray_at(ray, depth, point);
+    const float height = liquid_above(map, point, up, radius_m);
+    for (int axis = 0; axis < 3; axis++)
+        lift[axis] = height * up[axis];
+    return depth;
+}
+
 float tarn_ray_depth(const tarn_ray *ray, const tarn_tile_map *map)
 {
     float enter, leave;
@@ -87,7 +141,7 @@ float tarn_ray_depth(const tarn_ray *ray, const tarn_tile_map *map)
             to_center[axis] = 0.5f * map->size_m[axis] - ray->origin_m[axis];
         return fmaxf(0.0f, dot(to_center, ray->direction));
     }
-    float spacing = fmaxf(map->tile_m / SAMPLES_PER_TILE, (leave - enter) / SAMPLES_MAX);
+    float spacing = spacing_of(map, leave - enter);
     float first = -1.0f;
     for (float depth = enter + 0.5f * spacing; depth < leave; depth += spacing) {
         float point[3];

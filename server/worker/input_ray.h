@@ -34,6 +34,13 @@ int tarn_ray_box(const tarn_ray *ray, const float size_m[3], float *enter_m, flo
 /// point nearest to the tank's centre. Never behind the origin.
 float tarn_ray_depth(const tarn_ray *ray, const tarn_tile_map *map);
 
+/// Where something is poured that is held into the ray: a radius before the first liquid that the ray comes to through
+/// air. Where the ray enters the tank in liquid, as deep as a press takes hold, with `lift` as far up as the liquid
+/// goes there and a radius more, but within the tank; without liquid where a press takes hold.
+/// @param up    unit length, in the tank: against gravity
+/// @param lift  receives what comes on top of the returned depth's point; zeros in all other cases
+float tarn_ray_pour(const tarn_ray *ray, const tarn_tile_map *map, const float up[3], float radius_m, float lift[3]);
+
 /// Where the ray meets the plane through point_m with this normal.
 /// @return 0 where it is too flat to it, or meets it behind the origin
 int tarn_ray_plane(const tarn_ray *ray, const float point_m[3], const float normal[3], float hit_m[3]);

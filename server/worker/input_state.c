@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const tool_names[TARN_TOOL_COUNT] = {"push", "pull", "vortex", "pour", "drain"};
-
 static float length(const float v[3])
 {
     return sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
@@ -23,6 +21,17 @@ static void clamp_length(float v[3], float max)
 void tarn_input_state_init(tarn_input_state *state)
 {
     memset(state, 0, sizeof *state);
+    state->up[1] = 1.0f;
+}
+
+void tarn_input_state_turn(tarn_input_state *state, const float rotation[4])
+{
+    const tarn_pose pose = {{0.0f, 0.0f, 0.0f}, {rotation[0], rotation[1], rotation[2], rotation[3]}};
+    const double up[3] = {0.0, 1.0, 0.0};
+    double local[3];
+    tarn_pose_to_shape(&pose, up, local);
+    for (int axis = 0; axis < 3; axis++)
+        state->up[axis] = (float)local[axis];
 }
 
 void tarn_input_state_release(tarn_input_state *state)
@@ -89,20 +98,29 @@ static tarn_input_source *source_find_or_add(tarn_input_state *state, uint32_t v
     return source;
 }
 
-/// @return whether the tool pushes; if not, whether to say so is in *status
-static int tool_acts(tarn_input_state *state, uint32_t viewer_id, tarn_tool tool, tarn_status *status, tarn_text why)
+/// Whether one more may use a tool besides all others than `source`, which may be NULL.
+static int tool_fits(const tarn_input_state *state, const tarn_input_source *source, tarn_tool tool, tarn_text why)
 {
-    if (tool == TARN_TOOL_PUSH)
+    uint32_t used = 0;
+    for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++)
+        used += &state->sources[i] != source && state->sources[i].viewer_id != 0 && state->sources[i].tool == tool;
+    if (used < tarn_tool_most(tool) || tarn_tool_most(tool) == TARN_INPUT_SOURCES_MAX)
         return 1;
-    tarn_input_viewer *viewer = viewer_find_or_add(state, viewer_id);
-    int told = viewer && (viewer->tools_told >> tool & 1);
-    if (viewer)
-        viewer->tools_told |= 1u << tool;
-    *status = told ? TARN_OK : TARN_E_UNAVAILABLE;
-    if (!told)
-        snprintf(why, sizeof(tarn_text), "input.tool: the tool \"%s\" does nothing in this tank; allowed: \"%s\"",
-                 tool_names[tool], tool_names[TARN_TOOL_PUSH]);
+    snprintf(why, sizeof(tarn_text), "input.tool: %u act as \"%s\" in this tank already; no more fit", (unsigned)used,
+             tarn_tool_name(tool));
     return 0;
+}
+
+/// Says once per viewer and tool that no more fit; forgets it when one does.
+static tarn_status tell_once(tarn_input_state *state, uint32_t viewer_id, tarn_tool tool, int fits, tarn_text why)
+{
+    tarn_input_viewer *viewer = viewer_find_or_add(state, viewer_id);
+    const int told = viewer && (viewer->tools_told >> tool & 1);
+    if (viewer)
+        viewer->tools_told = (viewer->tools_told & ~(1u << tool)) | (fits ? 0 : 1u << tool);
+    if (fits || told)
+        why[0] = 0;
+    return fits || told ? TARN_OK : TARN_E_LIMIT;
 }
 
 /// Keeps a pointer's sphere within reach of the tank, so that a wild ray gives no wild speed.
@@ -126,34 +144,63 @@ static void hold(tarn_input_source *source, const tarn_body_grip *grip, const fl
     source->holds = 1;
 }
 
+/// Where a press takes hold of the tank.
+static void hold_tank(const tarn_input_state *state, tarn_input_source *source, const tarn_input_pointer *pointer,
+                      const tarn_ray *ray, const tarn_tile_map *map)
+{
+    const float depth = pointer->tool == TARN_TOOL_POUR
+                            ? tarn_ray_pour(ray, map, state->up, pointer->radius_m, source->lift)
+                            : tarn_ray_depth(ray, map);
+    for (int axis = 0; axis < 3; axis++)
+        source->hold_m[axis] = ray->origin_m[axis] + depth * ray->direction[axis];
+}
+
+/// Puts a pointer's sphere where its ray meets its plane.
+static void pointer_aim(tarn_input_source *source, const tarn_tile_map *map, const float hit_m[3])
+{
+    for (int axis = 0; axis < 3; axis++)
+        source->target_m[axis] = hit_m[axis] + source->lift[axis];
+    keep_in_reach(map, source->target_m);
+}
+
+/// What every message of a pointer sets.
+static void pointer_follow(tarn_input_source *source, const tarn_input_pointer *pointer)
+{
+    source->silent_steps = 0;
+    source->radius_m = pointer->radius_m;
+    source->strength = pointer->strength;
+    source->colour = pointer->colour;
+}
+
 static tarn_status pointer_down(tarn_input_state *state, uint32_t viewer_id, const tarn_input_pointer *pointer,
                                 const tarn_ray *ray, const tarn_tile_map *map, const tarn_body_map *bodies,
                                 tarn_text why)
 {
-    tarn_status status = TARN_OK;
-    if (!tool_acts(state, viewer_id, pointer->tool, &status, why))
-        return status;
-    tarn_input_source *source = source_find_or_add(state, viewer_id, TARN_INPUT_POINTER, pointer->pointer_id, why);
+    tarn_input_source *source = source_find(state, viewer_id, TARN_INPUT_POINTER, pointer->pointer_id);
+    if (!tool_fits(state, source, pointer->tool, why))
+        return TARN_E_LIMIT;
+    source = source_find_or_add(state, viewer_id, TARN_INPUT_POINTER, pointer->pointer_id, why);
     if (!source)
         return TARN_E_LIMIT;
-    const tarn_body_grip *grip = tarn_body_map_ray(bodies, ray, source->hold_m);
+    const tarn_body_grip *grip =
+        pointer->tool == TARN_TOOL_PUSH ? tarn_body_map_ray(bodies, ray, source->hold_m) : NULL;
+    source->tool = pointer->tool;
     source->holds = 0;
-    if (grip) {
+    memset(source->lift, 0, sizeof source->lift);
+    if (grip)
         hold(source, grip, source->hold_m);
-    } else {
-        float depth = tarn_ray_depth(ray, map);
-        for (int axis = 0; axis < 3; axis++)
-            source->hold_m[axis] = ray->origin_m[axis] + depth * ray->direction[axis];
-    }
+    else
+        hold_tank(state, source, pointer, ray, map);
     keep_in_reach(map, source->hold_m);
-    memcpy(source->normal, ray->direction, sizeof source->normal);
-    memcpy(source->target_m, source->hold_m, sizeof source->target_m);
-    memcpy(source->center_m, source->hold_m, sizeof source->center_m);
+    for (int axis = 0; axis < 3; axis++) {
+        source->normal[axis] = ray->direction[axis];
+        source->axis[axis] = -ray->direction[axis]; // against the clock as the viewer sees it
+    }
+    pointer_aim(source, map, source->hold_m);
+    memcpy(source->center_m, source->target_m, sizeof source->center_m);
     memset(source->velocity_m_s, 0, sizeof source->velocity_m_s);
     source->released = 0;
-    source->silent_steps = 0;
-    source->radius_m = pointer->radius_m;
-    source->strength = pointer->strength;
+    pointer_follow(source, pointer);
     return TARN_OK;
 }
 
@@ -170,13 +217,9 @@ static tarn_status pointer_take(tarn_input_state *state, uint32_t viewer_id, con
     if (!source || source->released)
         return TARN_OK; // it hovers, or what it pressed is gone
     float hit[3];
-    if (tarn_ray_plane(&ray, source->hold_m, source->normal, hit)) {
-        keep_in_reach(map, hit);
-        memcpy(source->target_m, hit, sizeof hit);
-    }
-    source->silent_steps = 0;
-    source->radius_m = pointer->radius_m;
-    source->strength = pointer->strength;
+    if (tarn_ray_plane(&ray, source->hold_m, source->normal, hit))
+        pointer_aim(source, map, hit);
+    pointer_follow(source, pointer);
     source->released = pointer->phase == TARN_PHASE_UP;
     return TARN_OK;
 }
@@ -186,10 +229,12 @@ typedef struct tracked_pose {
     tarn_input_kind kind;
     tarn_side side;
     tarn_tool tool;
-    int pushes; ///< its sphere moves liquid
+    int acts;   ///< its tool does something
     int closes; ///< it is closed, and may hold something
     const float *position_m, *velocity_m_s;
+    float axis[3];
     float radius_m, strength;
+    uint32_t colour;
 } tracked_pose;
 
 /// A controller or hand that has just closed takes hold of the body that its sphere touches; an open one lets go. A
@@ -208,70 +253,107 @@ static int tracked_holds(tarn_input_source *source, int is_new, const tracked_po
     return source->holds;
 }
 
+static void tracked_follow(tarn_input_source *source, const tracked_pose *pose)
+{
+    memcpy(source->target_m, pose->position_m, sizeof source->target_m);
+    memcpy(source->velocity_m_s, pose->velocity_m_s, sizeof source->velocity_m_s);
+    memcpy(source->axis, pose->axis, sizeof source->axis);
+    source->tool = pose->tool;
+    source->radius_m = pose->radius_m;
+    source->strength = pose->strength;
+    source->colour = pose->colour;
+    source->silent_steps = 0;
+}
+
 static tarn_status tracked_take(tarn_input_state *state, uint32_t viewer_id, const tracked_pose *pose,
                                 const tarn_body_map *bodies, tarn_text why)
 {
-    tarn_status status = TARN_OK;
     tarn_input_source *source = source_find(state, viewer_id, pose->kind, pose->side);
-    const int may_hold = pose->closes && (source || pose->kind == TARN_INPUT_CONTROLLER);
-    if (!(pose->pushes || may_hold) || !tool_acts(state, viewer_id, pose->tool, &status, why)) {
+    const int is_new = !source, may_hold = pose->closes && (source || pose->kind == TARN_INPUT_CONTROLLER);
+    if (!pose->acts && !may_hold) {
+        if (source)
+            source->viewer_id = 0;
+        return TARN_OK;
+    }
+    const int fits = tool_fits(state, source, pose->tool, why);
+    const tarn_status status = tell_once(state, viewer_id, pose->tool, fits, why);
+    if (!fits) {
         if (source)
             source->viewer_id = 0;
         return status;
     }
-    const int is_new = !source;
     if (!source)
         source = source_find_or_add(state, viewer_id, pose->kind, pose->side, why);
     if (!source)
         return TARN_E_LIMIT;
-    if (!tracked_holds(source, is_new, pose, bodies) && !pose->pushes) {
+    if (!tracked_holds(source, is_new, pose, bodies) && !pose->acts) {
         source->viewer_id = 0;
-        return status;
+        return TARN_OK;
     }
-    memcpy(source->target_m, pose->position_m, sizeof source->target_m);
-    memcpy(source->velocity_m_s, pose->velocity_m_s, sizeof source->velocity_m_s);
-    source->radius_m = pose->radius_m;
-    source->strength = pose->strength;
-    source->silent_steps = 0;
+    tracked_follow(source, pose);
     return TARN_OK;
+}
+
+/// One axis of a pose in the tank.
+static void pose_axis(const float orientation[4], int which, float axis[3])
+{
+    const tarn_pose pose = {{0.0f, 0.0f, 0.0f}, {orientation[0], orientation[1], orientation[2], orientation[3]}};
+    double matrix[3][3];
+    tarn_pose_matrix(&pose, matrix);
+    for (int row = 0; row < 3; row++)
+        axis[row] = (float)matrix[row][which];
+}
+
+static tracked_pose controller_pose(const tarn_input_controller *controller)
+{
+    const int pushes = controller->tool == TARN_TOOL_PUSH;
+    const float both = fmaxf(controller->grip, controller->trigger);
+    const float pressed = pushes ? both : controller->trigger, gripped = pushes ? both : controller->grip;
+    tracked_pose pose = {.kind = TARN_INPUT_CONTROLLER,
+                         .side = controller->side,
+                         .tool = controller->tool,
+                         .acts = controller->tracked && pressed >= TARN_INPUT_TRIGGER_MIN,
+                         .closes = controller->tracked && gripped >= TARN_INPUT_TRIGGER_MIN,
+                         .position_m = controller->position_m,
+                         .velocity_m_s = controller->velocity_m_s,
+                         .radius_m = controller->radius_m,
+                         .strength = controller->strength * pressed,
+                         .colour = controller->colour};
+    pose_axis(controller->orientation, 2, pose.axis);
+    return pose;
+}
+
+static tracked_pose hand_pose(const tarn_input_hand *hand)
+{
+    const int pushes = hand->tool == TARN_TOOL_PUSH;
+    const int is_fist = hand->grip >= TARN_INPUT_HAND_CLOSED, is_pinched = hand->pinch >= TARN_INPUT_HAND_PINCHED;
+    tracked_pose pose = {.kind = TARN_INPUT_HAND,
+                         .side = hand->side,
+                         .tool = hand->tool,
+                         .acts = hand->tracked && !is_fist && (pushes || is_pinched),
+                         .closes = hand->tracked && (is_fist || (pushes && is_pinched)),
+                         .position_m = hand->position_m,
+                         .velocity_m_s = hand->velocity_m_s,
+                         .radius_m = hand->radius_m,
+                         .strength = hand->strength,
+                         .colour = hand->colour};
+    pose_axis(hand->orientation, 1, pose.axis);
+    return pose;
 }
 
 tarn_status tarn_input_state_take(tarn_input_state *state, uint32_t viewer_id, const tarn_input *input,
                                   const tarn_tile_map *map, const tarn_body_map *bodies, tarn_text why)
 {
+    if ((unsigned)input->kind > TARN_INPUT_HAND) {
+        snprintf(why, sizeof(tarn_text), "input.kind: %d is neither a pointer, a controller nor a hand",
+                 (int)input->kind);
+        return TARN_E_ARGUMENT;
+    }
     if (input->kind == TARN_INPUT_POINTER)
         return pointer_take(state, viewer_id, &input->pointer, map, bodies, why);
-    if (input->kind == TARN_INPUT_CONTROLLER) {
-        const tarn_input_controller *controller = &input->controller;
-        float pressed = fmaxf(controller->grip, controller->trigger);
-        int acts = controller->tracked && pressed >= TARN_INPUT_TRIGGER_MIN;
-        tracked_pose pose = {.kind = TARN_INPUT_CONTROLLER,
-                             .side = controller->side,
-                             .tool = controller->tool,
-                             .pushes = acts,
-                             .closes = acts,
-                             .position_m = controller->position_m,
-                             .velocity_m_s = controller->velocity_m_s,
-                             .radius_m = controller->radius_m,
-                             .strength = controller->strength * pressed};
-        return tracked_take(state, viewer_id, &pose, bodies, why);
-    }
-    if (input->kind == TARN_INPUT_HAND) {
-        const tarn_input_hand *hand = &input->hand;
-        int is_fist = hand->grip >= TARN_INPUT_HAND_CLOSED;
-        tracked_pose pose = {.kind = TARN_INPUT_HAND,
-                             .side = hand->side,
-                             .tool = hand->tool,
-                             .pushes = hand->tracked && !is_fist,
-                             .closes = hand->tracked && (is_fist || hand->pinch >= TARN_INPUT_HAND_PINCHED),
-                             .position_m = hand->position_m,
-                             .velocity_m_s = hand->velocity_m_s,
-                             .radius_m = hand->radius_m,
-                             .strength = hand->strength};
-        return tracked_take(state, viewer_id, &pose, bodies, why);
-    }
-    snprintf(why, sizeof(tarn_text), "input.kind: %d is neither a pointer, a controller nor a hand", (int)input->kind);
-    return TARN_E_ARGUMENT;
+    const tracked_pose pose =
+        input->kind == TARN_INPUT_CONTROLLER ? controller_pose(&input->controller) : hand_pose(&input->hand);
+    return tracked_take(state, viewer_id, &pose, bodies, why);
 }
 
 void tarn_input_state_note(tarn_input_state *state, uint32_t viewer_id, uint32_t sequence)
@@ -291,28 +373,6 @@ void tarn_input_state_viewer_gone(tarn_input_state *state, uint32_t viewer_id)
         memset(viewer, 0, sizeof *viewer);
 }
 
-/// Spheres along a source's way in this step, at most `room`. @return how many were written
-static uint32_t push_sweep(const tarn_input_source *source, const float from_m[3], uint32_t room, tarn_push *pushes)
-{
-    if (length(source->velocity_m_s) < TARN_INPUT_SPEED_MIN_M_S)
-        return 0;
-    float way[3] = {source->target_m[0] - from_m[0], source->target_m[1] - from_m[1], source->target_m[2] - from_m[2]};
-    float wanted = ceilf(length(way) / source->radius_m);
-    uint32_t count = wanted > TARN_INPUT_SWEEP_MAX ? TARN_INPUT_SWEEP_MAX : (uint32_t)fmaxf(wanted, 1.0f);
-    if (count > room)
-        count = room;
-    for (uint32_t i = 0; i < count; i++) {
-        float share = (float)(i + 1) / (float)count;
-        for (int axis = 0; axis < 3; axis++) {
-            pushes[i].center_m[axis] = from_m[axis] + share * way[axis];
-            pushes[i].velocity_m_s[axis] = source->velocity_m_s[axis];
-        }
-        pushes[i].radius_m = source->radius_m;
-        pushes[i].strength = source->strength;
-    }
-    return count;
-}
-
 uint32_t tarn_input_state_grabs(const tarn_input_state *state, tarn_grab grabs[TARN_TANK_GRABS_MAX])
 {
     uint32_t count = 0;
@@ -329,32 +389,44 @@ uint32_t tarn_input_state_grabs(const tarn_input_state *state, tarn_grab grabs[T
     return count;
 }
 
-/// The pushes of one source in this step.
-static uint32_t source_latch(tarn_input_source *source, float dt_s, uint32_t room, tarn_push *pushes)
+/// Where a source's way in this step begins, and its speed.
+static void source_move(tarn_input_source *source, float dt_s, float from_m[3])
 {
-    float from[3];
     if (source->kind == TARN_INPUT_POINTER) {
-        memcpy(from, source->center_m, sizeof from);
+        memcpy(from_m, source->center_m, sizeof source->center_m);
         for (int axis = 0; axis < 3; axis++) {
-            float speed = (source->target_m[axis] - from[axis]) / dt_s;
+            float speed = (source->target_m[axis] - from_m[axis]) / dt_s;
             source->velocity_m_s[axis] += TARN_INPUT_SMOOTHING * (speed - source->velocity_m_s[axis]);
         }
     } else {
-        memcpy(from, source->target_m, sizeof from);
+        memcpy(from_m, source->target_m, sizeof source->target_m);
         source->released = source->silent_steps >= TARN_INPUT_STALE_STEPS;
     }
     source->silent_steps++;
     clamp_length(source->velocity_m_s, TARN_TANK_PUSH_SPEED_MAX_M_S);
-    uint32_t count = source->holds ? 0 : push_sweep(source, from, room, pushes);
+}
+
+/// What one source does in this step.
+static void source_latch(const tarn_input_state *state, tarn_input_source *source, const float size_m[3], float dt_s,
+                         uint32_t waiting, tarn_step_tools *step)
+{
+    tarn_tool_stroke stroke = {
+        .tool = source->tool, .radius_m = source->radius_m, .strength = source->strength, .colour = source->colour};
+    source_move(source, dt_s, stroke.from_m);
+    memcpy(stroke.to_m, source->target_m, sizeof stroke.to_m);
+    memcpy(stroke.velocity_m_s, source->velocity_m_s, sizeof stroke.velocity_m_s);
+    memcpy(stroke.axis, source->axis, sizeof stroke.axis);
+    if (!source->holds)
+        tarn_tool_act(&stroke, state->up, size_m, waiting, step);
     memcpy(source->center_m, source->target_m, sizeof source->center_m);
     if (source->released)
         source->viewer_id = 0;
-    return count;
 }
 
-uint32_t tarn_input_state_latch(tarn_input_state *state, float dt_s, tarn_push pushes[TARN_TANK_PUSHES_MAX])
+void tarn_input_state_latch(tarn_input_state *state, const float size_m[3], float dt_s, tarn_step_tools *step)
 {
-    uint32_t waiting = 0, used = 0;
+    uint32_t waiting = 0;
+    step->push_count = step->tank.pour_count = step->tank.sink_count = step->tank.dye_count = 0;
     for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++)
         waiting += state->sources[i].viewer_id != 0;
     for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {
@@ -362,10 +434,9 @@ uint32_t tarn_input_state_latch(tarn_input_state *state, float dt_s, tarn_push p
             continue;
         waiting--;
         // Every source keeps room for one sphere; only what is left over goes to long ways.
-        used += source_latch(&state->sources[i], dt_s, TARN_TANK_PUSHES_MAX - used - waiting, pushes + used);
+        source_latch(state, &state->sources[i], size_m, dt_s, waiting, step);
     }
     tarn_input_state_latch_notes(state);
-    return used;
 }
 
 void tarn_input_state_latch_notes(tarn_input_state *state)

@@ -1,16 +1,16 @@
 /// What the viewers of one tank are doing to it: pressed pointers, controllers and hands, folded as their messages
-/// arrive and turned into pushes once per step.
+/// arrive and turned into what tools do (input_tools.h) once per step.
 ///
 /// A press of a pointer takes hold of a point in the tank (input_ray.h) and of the plane through it that faces the
-/// viewer. Moves slide the point along that plane. In each step a sphere at the point pushes the liquid with the
-/// point's speed in simulated time, smoothed over a few steps and never above TARN_TANK_PUSH_SPEED_MAX_M_S; a fast
-/// point leaves several spheres along its way. A controller pushes while its trigger or grip is pressed, a hand while
-/// it is open, both with the velocity that their client measured.
+/// viewer. Moves slide the point along that plane. In each step the tool acts in a sphere at the point, with the
+/// point's speed in simulated time, smoothed over a few steps and never above TARN_TANK_PUSH_SPEED_MAX_M_S. A
+/// controller pushes while its trigger or grip is pressed, a hand while it is open; other tools act while the trigger
+/// is pressed or the hand pinches. Both have the velocity that their client measured.
 ///
-/// A press on a floating body takes hold of the body instead: the drag moves it, by a tarn_grab in each step, and
-/// pushes nothing. A pointer does so where its ray meets a body, a controller where its sphere touches one when it is
-/// pressed, a hand where its sphere touches one when it closes (a pinch or a fist). Release lets it go with the speed
-/// it has.
+/// A press of push on a floating body takes hold of the body instead: the drag moves it, by a tarn_grab in each step,
+/// and pushes nothing. A pointer does so where its ray meets a body, a controller where its sphere touches one when it
+/// is pressed, a hand where its sphere touches one when it closes (a pinch or a fist). With other tools a controller's
+/// grip does, and a fist. Release lets it go with the speed it has.
 ///
 /// Moves coalesce: only the newest before a step counts. A press and a release between two steps still act in the
 /// next one. Pure state: no clock, no I/O, no allocation.
@@ -21,12 +21,14 @@
 #include "protocol/message.h"
 #include "server/worker/input_bodies.h"
 #include "server/worker/input_ray.h"
+#include "server/worker/input_tools.h"
 #include "server/worker/worker_limits.h"
 
 typedef struct tarn_input_source {
     uint32_t viewer_id; ///< 0: free
     tarn_input_kind kind;
-    uint32_t index;   ///< pointer id, or side
+    uint32_t index; ///< pointer id, or side
+    tarn_tool tool;
     uint8_t released; ///< ends with the next step
     uint8_t closed;   ///< of a hand: it pinches or is a fist
     uint8_t holds;    ///< a body, and at which point of its frame:
@@ -34,23 +36,27 @@ typedef struct tarn_input_source {
     float point_m[3];
     uint32_t silent_steps;
     float hold_m[3], normal[3]; ///< the plane of a pointer
+    float lift[3];              ///< from the plane to the sphere
+    float axis[3];              ///< of a vortex, unit length
     float target_m[3];          ///< where the newest message puts the sphere
     float center_m[3];          ///< where the last step left it
     float velocity_m_s[3];
     float radius_m, strength;
+    uint32_t colour;
 } tarn_input_source;
 
 typedef struct tarn_input_viewer {
     uint32_t viewer_id;         ///< 0: free
     uint32_t received, latched; ///< sequence numbers
     uint64_t latched_order;     ///< of the step that latched the newest
-    uint32_t tools_told;        ///< bit per tool: this viewer knows that it does nothing
+    uint32_t tools_told;        ///< bit per tool: this viewer knows that no more of it fit
 } tarn_input_viewer;
 
 typedef struct tarn_input_state {
     tarn_input_source sources[TARN_INPUT_SOURCES_MAX];
     tarn_input_viewer viewers[TARN_INPUT_VIEWERS_MAX];
     uint64_t order;
+    float up[3]; ///< unit length, in the tank: against gravity
 } tarn_input_state;
 
 /// Lets go of everything; for a new tank.
@@ -59,11 +65,14 @@ void tarn_input_state_init(tarn_input_state *state);
 /// Forgets the presses but not which inputs were seen; for a tank that starts afresh.
 void tarn_input_state_release(tarn_input_state *state);
 
+/// Takes how the tank is turned in the room: `rotation` is a unit quaternion x y z w. Before inputs and steps.
+void tarn_input_state_turn(tarn_input_state *state, const float rotation[4]);
+
 /// Takes a pointer, controller or hand.
 /// @param bodies  what can be taken hold of
 /// @param why  on failure a sentence for the viewer
-/// @return TARN_OK, TARN_E_UNAVAILABLE (a tool that does nothing yet; told once per viewer and tool),
-///         TARN_E_LIMIT or TARN_E_ARGUMENT (another kind of input)
+/// @return TARN_OK, TARN_E_LIMIT (as many act as fit; controllers and hands are told once per tool) or TARN_E_ARGUMENT
+///         (another kind of input)
 tarn_status tarn_input_state_take(tarn_input_state *state, uint32_t viewer_id, const tarn_input *input,
                                   const tarn_tile_map *map, const tarn_body_map *bodies, tarn_text why);
 
@@ -77,8 +86,9 @@ void tarn_input_state_viewer_gone(tarn_input_state *state, uint32_t viewer_id);
 /// hold something than may act in a step, the rest wait. @return how many
 uint32_t tarn_input_state_grabs(const tarn_input_state *state, tarn_grab grabs[TARN_TANK_GRABS_MAX]);
 
-/// The pushes of the next step, which contains everything noted so far. @return how many
-uint32_t tarn_input_state_latch(tarn_input_state *state, float dt_s, tarn_push pushes[TARN_TANK_PUSHES_MAX]);
+/// What tools do in the next step, which contains everything noted so far.
+/// @param size_m  of the tank
+void tarn_input_state_latch(tarn_input_state *state, const float size_m[3], float dt_s, tarn_step_tools *step);
 
 /// Marks what was noted as contained without a step: for controls that act at once.
 void tarn_input_state_latch_notes(tarn_input_state *state);

@@ -38,6 +38,14 @@ enum {
 #define TARN_INPUT_TRIGGER_MIN 0.1f    ///< of a controller's trigger or grip, to act
 #define TARN_INPUT_HAND_CLOSED 0.5f    ///< a hand's grip from which on it is a fist, which does not push
 #define TARN_INPUT_HAND_PINCHED 0.7f   ///< a hand's pinch from which on it takes hold of a body
+#define TARN_INPUT_SWIRL_SHARE 0.5f    ///< of the difference to a pull's or vortex' velocity that goes in a step
+#define TARN_INPUT_PULL_M_S 3.0f       ///< inwards, of a pull of full strength
+#define TARN_INPUT_VORTEX_M_S 3.0f     ///< half way out, of a vortex of full strength
+#define TARN_INPUT_VORTEX_INWARD 0.25f ///< of that speed, inwards
+#define TARN_INPUT_POUR_MIN_M_S 0.5f   ///< downwards, of a pour without strength
+#define TARN_INPUT_POUR_M_S 1.5f       ///< what full strength adds
+#define TARN_INPUT_POUR_RADIUS 0.5f    ///< of the tool's radius
+#define TARN_INPUT_DYE_COLOUR 0xd81b60 ///< where none is given
 #define TARN_INPUT_GRAB_STRENGTH 0.5f  ///< share of the way to the hand that a held body makes in a step
 
 #endif

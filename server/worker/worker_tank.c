@@ -41,6 +41,14 @@ static void find_bodies(tarn_worker_tank *tank)
         tarn_body_map_update(&tank->bodies, bodies, tarn_tank_bodies(tank->tank, bodies));
 }
 
+/// Takes where up is.
+static void find_up(tarn_worker_tank *tank)
+{
+    tarn_pose pose;
+    tarn_tank_pose(tank->tank, &pose);
+    tarn_input_state_turn(&tank->inputs, pose.rotation);
+}
+
 /// Takes which tiles hold liquid, once in a step.
 static void find_liquid(tarn_worker_tank *tank)
 {
@@ -187,8 +195,10 @@ tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, c
         return tarn_tank_set_pose(tank->tank, &pose);
     }
     find_bodies(tank);
-    if (input->kind == TARN_INPUT_POINTER && input->pointer.phase == TARN_PHASE_DOWN)
+    if (input->kind == TARN_INPUT_POINTER && input->pointer.phase == TARN_PHASE_DOWN) {
         find_liquid(tank);
+        find_up(tank);
+    }
     return tarn_input_state_take(&tank->inputs, viewer_id, input, &tank->map, &tank->bodies, why);
 }
 
@@ -212,15 +222,18 @@ uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
 /// Steps the simulation with what the viewers do.
 static tarn_status simulate(tarn_worker_tank *tank)
 {
-    tarn_push pushes[TARN_TANK_PUSHES_MAX];
+    tarn_step_tools tools;
     tarn_grab grabs[TARN_TANK_GRABS_MAX];
+    find_up(tank);
     uint32_t grab_count = tarn_input_state_grabs(&tank->inputs, grabs);
-    uint32_t push_count = tarn_input_state_latch(&tank->inputs, tank->scene.tank.dt_s, pushes);
+    tarn_input_state_latch(&tank->inputs, tank->map.size_m, tank->scene.tank.dt_s, &tools);
     tarn_status status = tank->turned_by_hand ? TARN_OK : tarn_scene_drive(&tank->scene, tank->tank, tank->step);
     if (status == TARN_OK)
         status = tarn_tank_set_grabs(tank->tank, grabs, grab_count);
     if (status == TARN_OK)
-        status = tarn_tank_step(tank->tank, pushes, push_count);
+        status = tarn_tank_set_tools(tank->tank, &tools.tank);
+    if (status == TARN_OK)
+        status = tarn_tank_step(tank->tank, tools.pushes, tools.push_count);
     return status == TARN_OK ? tarn_snapshot_stepped(&tank->snapshot, tank->tank, tank->step + 1) : status;
 }
 

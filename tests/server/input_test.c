@@ -1,56 +1,9 @@
 // Rays, presses and pushes of the worker, and its clock: pure code against small cases worked out by hand.
-#include "server/worker/input_state.h"
 #include "server/worker/pace.h"
-#include "tests/server/test_cmocka.h"
+#include "tests/server/input_fixture.h"
 
 #include <math.h>
 #include <string.h>
-
-static const float dt_s = 1.0f / 64;
-
-/// A tank of 4 x 4 x 4 m in cells of 1/8 m: tiles of 1 m. Liquid in the tiles with y < 2.
-static void fill_map(tarn_tile_map *map)
-{
-    uint16_t cells[3] = {32, 32, 32};
-    assert_int_equal(tarn_tile_map_init(map, cells, 0.125f), TARN_OK);
-    assert_int_equal(map->tiles[0], 4);
-    for (uint32_t z = 0; z < 4; z++)
-        for (uint32_t y = 0; y < 2; y++)
-            for (uint32_t x = 0; x < 4; x++) {
-                uint32_t index = (z * 4 + y) * 4 + x;
-                map->bits[index / 8] |= (uint8_t)(1u << index % 8);
-            }
-}
-
-static tarn_input pointer(uint32_t sequence, tarn_phase phase, float x, float y)
-{
-    tarn_input input = {.sequence = sequence, .kind = TARN_INPUT_POINTER};
-    input.pointer.phase = phase;
-    input.pointer.origin_m[0] = x;
-    input.pointer.origin_m[1] = y;
-    input.pointer.origin_m[2] = -3;
-    input.pointer.direction[2] = 1;
-    input.pointer.radius_m = 0.25f;
-    input.pointer.strength = 0.5f;
-    return input;
-}
-
-static tarn_body_map no_bodies;
-
-static tarn_status take_with(tarn_input_state *state, uint32_t viewer, const tarn_input *input,
-                             const tarn_tile_map *map, const tarn_body_map *bodies)
-{
-    tarn_text why = "";
-    tarn_input_state_note(state, viewer, input->sequence);
-    tarn_status status = tarn_input_state_take(state, viewer, input, map, bodies, why);
-    assert_true((status == TARN_OK) == (why[0] == 0));
-    return status;
-}
-
-static tarn_status take(tarn_input_state *state, uint32_t viewer, const tarn_input *input, const tarn_tile_map *map)
-{
-    return take_with(state, viewer, input, map, &no_bodies);
-}
 
 static void test_a_ray_enters_and_leaves_the_tank(void **unused)
 {
@@ -101,11 +54,11 @@ static void test_a_drag_pushes_along_its_motion(void **unused)
     tarn_input_state_init(&state);
     tarn_input input = pointer(1, TARN_PHASE_DOWN, 1, 1);
     assert_int_equal(take(&state, 9, &input, &map), TARN_OK);
-    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0); // pressed, but it does not move
+    assert_int_equal(latch(&state, pushes), 0); // pressed, but it does not move
     for (uint32_t i = 0; i < 8; i++) {
         input = pointer(2 + i, TARN_PHASE_MOVE, 1 + 0.02f * (float)(i + 1), 1);
         assert_int_equal(take(&state, 9, &input, &map), TARN_OK);
-        assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 1);
+        assert_int_equal(latch(&state, pushes), 1);
     }
     // 0.02 m in each 1/64 s; the smoothing has come close to it after 8 steps.
     assert_float_equal(pushes[0].velocity_m_s[0], 0.02 * 64, 0.02);
@@ -133,7 +86,7 @@ static void test_a_press_moves_in_the_plane_that_faces_the_viewer(void **unused)
     input.pointer.phase = TARN_PHASE_MOVE;
     memcpy(input.pointer.direction, (float[3]){0.6f, -0.8f, 0}, sizeof input.pointer.direction);
     take(&state, 1, &input, &map);
-    uint32_t count = tarn_input_state_latch(&state, dt_s, pushes);
+    uint32_t count = latch(&state, pushes);
     assert_true(count > 1); // a long way leaves several spheres
     assert_float_equal(pushes[count - 1].center_m[1], 1.5f, 0.1);
     assert_float_equal(pushes[count - 1].center_m[0], 2 + 4.5f * 0.75f, 0.1);
@@ -153,7 +106,7 @@ static void test_no_push_is_faster_than_the_cap(void **unused)
     take(&state, 1, &input, &map);
     input = pointer(2, TARN_PHASE_MOVE, 900, -900);
     take(&state, 1, &input, &map);
-    uint32_t count = tarn_input_state_latch(&state, dt_s, pushes);
+    uint32_t count = latch(&state, pushes);
     assert_int_equal(count, TARN_INPUT_SWEEP_MAX);
     for (uint32_t i = 0; i < count; i++) {
         const float *v = pushes[i].velocity_m_s;
@@ -167,7 +120,7 @@ static void test_no_push_is_faster_than_the_cap(void **unused)
     hand.hand.strength = 1;
     tarn_input_state_release(&state);
     take(&state, 1, &hand, &map);
-    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 1);
+    assert_int_equal(latch(&state, pushes), 1);
     assert_float_equal(pushes[0].velocity_m_s[1], TARN_TANK_PUSH_SPEED_MAX_M_S, 1e-3);
     tarn_tile_map_free(&map);
 }
@@ -186,12 +139,12 @@ static void test_moves_coalesce_and_a_short_press_still_acts(void **unused)
     for (int i = 0; i < 4; i++)
         take(&state, 1, &inputs[i], &map);
     assert_int_equal(tarn_input_state_contained(&state, contained), 0);
-    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 1);
+    assert_int_equal(latch(&state, pushes), 1);
     assert_float_equal(pushes[0].center_m[0], 1.1, 1e-5);
     assert_true(pushes[0].velocity_m_s[0] > 0);
     assert_int_equal(tarn_input_state_contained(&state, contained), 1);
     assert_int_equal(contained[0].sequence, 4);
-    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0); // it was released
+    assert_int_equal(latch(&state, pushes), 0); // it was released
     tarn_tile_map_free(&map);
 }
 
@@ -207,7 +160,7 @@ static void test_hovering_does_nothing(void **unused)
     take(&state, 1, &input, &map);
     input = pointer(2, TARN_PHASE_UP, 3, 1);
     take(&state, 1, &input, &map);
-    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0);
+    assert_int_equal(latch(&state, pushes), 0);
     tarn_tile_map_free(&map);
 }
 
@@ -225,15 +178,15 @@ static void test_controllers_push_while_pressed_and_hands_while_open(void **unus
     input.controller.radius_m = 0.1f;
     input.controller.strength = 0.5f;
     take(&state, 1, &input, &map);
-    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0);
+    assert_int_equal(latch(&state, pushes), 0);
     input.controller.trigger = 0.5f;
     take(&state, 1, &input, &map);
-    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 1);
+    assert_int_equal(latch(&state, pushes), 1);
     assert_float_equal(pushes[0].velocity_m_s[0], 2, 1e-6);
     assert_float_equal(pushes[0].strength, 0.25, 1e-6);
     input.controller.tracked = 0;
     take(&state, 1, &input, &map);
-    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0);
+    assert_int_equal(latch(&state, pushes), 0);
 
     tarn_input hand = {.sequence = 2, .kind = TARN_INPUT_HAND};
     hand.hand.tracked = 1;
@@ -241,10 +194,10 @@ static void test_controllers_push_while_pressed_and_hands_while_open(void **unus
     hand.hand.radius_m = 0.1f;
     hand.hand.strength = 1;
     take(&state, 1, &hand, &map);
-    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 1);
+    assert_int_equal(latch(&state, pushes), 1);
     hand.hand.grip = 1;
     take(&state, 1, &hand, &map);
-    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0);
+    assert_int_equal(latch(&state, pushes), 0);
     tarn_tile_map_free(&map);
 }
 
@@ -262,28 +215,9 @@ static void test_a_silent_controller_stops_acting(void **unused)
     hand.hand.radius_m = 0.1f;
     take(&state, 1, &hand, &map);
     for (int i = 0; i < TARN_INPUT_STALE_STEPS; i++)
-        assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 1);
-    tarn_input_state_latch(&state, dt_s, pushes);
-    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0);
-    tarn_tile_map_free(&map);
-}
-
-static void test_tools_that_do_nothing_are_told_once(void **unused)
-{
-    (void)unused;
-    tarn_tile_map map;
-    static tarn_input_state state;
-    fill_map(&map);
-    tarn_input_state_init(&state);
-    tarn_input input = pointer(1, TARN_PHASE_DOWN, 1, 1);
-    input.pointer.tool = TARN_TOOL_VORTEX;
-    assert_int_equal(take(&state, 1, &input, &map), TARN_E_UNAVAILABLE);
-    assert_int_equal(take(&state, 1, &input, &map), TARN_OK);
-    input.pointer.tool = TARN_TOOL_POUR;
-    assert_int_equal(take(&state, 1, &input, &map), TARN_E_UNAVAILABLE);
-    assert_int_equal(take(&state, 2, &input, &map), TARN_E_UNAVAILABLE); // another viewer
-    tarn_push pushes[TARN_TANK_PUSHES_MAX];
-    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0);
+        assert_int_equal(latch(&state, pushes), 1);
+    latch(&state, pushes);
+    assert_int_equal(latch(&state, pushes), 0);
     tarn_tile_map_free(&map);
 }
 
@@ -303,13 +237,13 @@ static void test_more_presses_than_fit_are_refused_and_all_get_a_sphere(void **u
     }
     tarn_input input = pointer(1, TARN_PHASE_DOWN, 1, 1);
     assert_int_equal(take(&state, 1000, &input, &map), TARN_E_LIMIT);
-    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), TARN_TANK_PUSHES_MAX);
+    assert_int_equal(latch(&state, pushes), TARN_TANK_PUSHES_MAX);
     tarn_input_state_viewer_gone(&state, 1);
     assert_int_equal(take(&state, 1000, &input, &map), TARN_OK);
     // A pointer that was silent for long gives its place to another.
     assert_int_equal(take(&state, 1001, &input, &map), TARN_E_LIMIT);
     for (int i = 0; i <= TARN_INPUT_SILENT_STEPS; i++)
-        tarn_input_state_latch(&state, dt_s, pushes);
+        latch(&state, pushes);
     assert_int_equal(take(&state, 1001, &input, &map), TARN_OK);
     tarn_tile_map_free(&map);
 }
@@ -323,10 +257,10 @@ static void test_frames_name_the_newest_inputs_of_the_most_recent_viewers(void *
     tarn_input_state_init(&state);
     for (uint32_t viewer = 1; viewer <= 100; viewer++) {
         tarn_input_state_note(&state, viewer, viewer * 10);
-        tarn_input_state_latch(&state, dt_s, pushes);
+        latch(&state, pushes);
     }
     tarn_input_state_note(&state, 1, 11);
-    tarn_input_state_latch(&state, dt_s, pushes);
+    latch(&state, pushes);
     tarn_input_state_note(&state, 2, 21); // noted, not yet in a step
     assert_int_equal(tarn_input_state_contained(&state, contained), TARN_FRAME_INPUTS_MAX);
     assert_int_equal(contained[0].viewer_id, 1);
@@ -445,7 +379,7 @@ static void test_a_press_on_a_body_drags_it(void **unused)
     take_with(&state, 9, &input, &map, &bodies);
     for (int step = 0; step < 3; step++) {
         assert_int_equal(tarn_input_state_grabs(&state, grabs), 1);
-        assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0);
+        assert_int_equal(latch(&state, pushes), 0);
     }
     assert_int_equal(grabs[0].body, 1);
     // 0.1 m along x in the tank; the body's own frame is turned by a quarter about z.
@@ -462,7 +396,7 @@ static void test_a_press_on_a_body_drags_it(void **unused)
     take_with(&state, 9, &input, &map, &bodies);
     assert_int_equal(tarn_input_state_grabs(&state, grabs), 1);
     assert_float_equal(grabs[0].target_m[0], 1.7, 1e-6);
-    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0);
+    assert_int_equal(latch(&state, pushes), 0);
     assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
     // The next press, beside the bodies, pushes.
     input = pointer(4, TARN_PHASE_DOWN, 3, 1);
@@ -470,7 +404,7 @@ static void test_a_press_on_a_body_drags_it(void **unused)
     input = pointer(5, TARN_PHASE_MOVE, 3.2f, 1);
     take_with(&state, 9, &input, &map, &bodies);
     assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
-    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 1);
+    assert_int_equal(latch(&state, pushes), 1);
     tarn_tile_map_free(&map);
 }
 
@@ -498,7 +432,7 @@ static void test_a_controller_holds_what_it_touches_when_it_is_pressed(void **un
     controller->position_m[0] = 0.7f; // pressed already: it pushes against it
     take_with(&state, 9, &input, &map, &bodies);
     assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
-    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 1);
+    assert_int_equal(latch(&state, pushes), 1);
     controller->trigger = 0;
     take_with(&state, 9, &input, &map, &bodies);
     controller->trigger = 1; // 0.05 m beside it, less than its radius
@@ -506,7 +440,7 @@ static void test_a_controller_holds_what_it_touches_when_it_is_pressed(void **un
     assert_int_equal(tarn_input_state_grabs(&state, grabs), 1);
     assert_int_equal(grabs[0].body, 1);
     assert_float_equal(grabs[0].point_m[1], 0.3, 1e-6);
-    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0);
+    assert_int_equal(latch(&state, pushes), 0);
     controller->trigger = 0;
     take_with(&state, 9, &input, &map, &bodies);
     assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
@@ -534,20 +468,20 @@ static void test_a_hand_holds_what_it_closes_around(void **unused)
     hand->grip = 1; // a fist that comes into sight there
     take_with(&state, 9, &input, &map, &bodies);
     assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
-    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0);
+    assert_int_equal(latch(&state, pushes), 0);
     for (int way = 0; way < 2; way++) {
         hand->grip = hand->pinch = 0;
         take_with(&state, 9, &input, &map, &bodies);
         assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
-        assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 1);
+        assert_int_equal(latch(&state, pushes), 1);
         *(way ? &hand->pinch : &hand->grip) = 1;
         take_with(&state, 9, &input, &map, &bodies);
         assert_int_equal(tarn_input_state_grabs(&state, grabs), 1);
-        assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 0);
+        assert_int_equal(latch(&state, pushes), 0);
     }
     // A hand that is out of sight lets go after a while.
     for (int step = 0; step <= TARN_INPUT_STALE_STEPS; step++)
-        tarn_input_state_latch(&state, dt_s, pushes);
+        latch(&state, pushes);
     assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
     // A pinch beside every body pushes as an open hand does.
     hand->pinch = 0;
@@ -556,7 +490,7 @@ static void test_a_hand_holds_what_it_closes_around(void **unused)
     hand->pinch = 1;
     take_with(&state, 9, &input, &map, &bodies);
     assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
-    assert_int_equal(tarn_input_state_latch(&state, dt_s, pushes), 1);
+    assert_int_equal(latch(&state, pushes), 1);
     tarn_tile_map_free(&map);
 }
 
@@ -594,7 +528,6 @@ int main(void)
         cmocka_unit_test(test_hovering_does_nothing),
         cmocka_unit_test(test_controllers_push_while_pressed_and_hands_while_open),
         cmocka_unit_test(test_a_silent_controller_stops_acting),
-        cmocka_unit_test(test_tools_that_do_nothing_are_told_once),
         cmocka_unit_test(test_more_presses_than_fit_are_refused_and_all_get_a_sphere),
         cmocka_unit_test(test_frames_name_the_newest_inputs_of_the_most_recent_viewers),
         cmocka_unit_test(test_a_tank_that_keeps_up_runs_at_one),

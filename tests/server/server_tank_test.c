@@ -208,14 +208,6 @@ static void test_refused_inputs_say_why_and_the_connection_goes_on(void **state)
     client->sequence -= 1; // the number of the one before
     ws_client_pointer(client, TARN_PHASE_DOWN, origin, down, 0.3f);
     expect_error(client, TARN_ERROR_INPUT, "seq");
-    tarn_message message = {.kind = TARN_MESSAGE_INPUT};
-    message.input.sequence = ++client->sequence;
-    message.input.kind = TARN_INPUT_POINTER;
-    message.input.pointer.tool = TARN_TOOL_VORTEX;
-    message.input.pointer.direction[1] = -1;
-    message.input.pointer.radius_m = 0.1f;
-    ws_client_tell(client, &message);
-    expect_error(client, TARN_ERROR_INPUT, "vortex");
     ws_client_control(client, TARN_CONTROL_LOAD, "no-such-scene");
     expect_error(client, TARN_ERROR_SCENE, "no-such-scene");
     ws_client_control(client, TARN_CONTROL_LOAD, "../bad_scenes/negative-size");

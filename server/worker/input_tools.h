@@ -1,0 +1,39 @@
+/// What tools do in a step: a tool's way through the tank becomes pushes, pours, sinks or dyes. Pure geometry; no
+/// state.
+#ifndef TARN_SERVER_WORKER_INPUT_TOOLS_H
+#define TARN_SERVER_WORKER_INPUT_TOOLS_H
+
+#include "kernels/tank.h"
+#include "protocol/message.h"
+#include "server/worker/worker_limits.h"
+
+/// A tool in one step.
+typedef struct tarn_tool_stroke {
+    tarn_tool tool;
+    float from_m[3], to_m[3]; ///< its way in the step
+    float velocity_m_s[3];    ///< at most TARN_TANK_PUSH_SPEED_MAX_M_S
+    float axis[3];            ///< unit length; a vortex turns about it by the right hand
+    float radius_m, strength;
+    uint32_t colour; ///< as in tarn_input_pointer
+} tarn_tool_stroke;
+
+/// Everything that tools do in one step.
+typedef struct tarn_step_tools {
+    uint32_t push_count;
+    tarn_push pushes[TARN_TANK_PUSHES_MAX];
+    tarn_tank_tools tank;
+} tarn_step_tools;
+
+/// Adds one tool's doings. A fast push or dye leaves several spheres along its way, as far as there is room.
+/// @param up       unit length, in the tank: against gravity
+/// @param waiting  tools that come after this one, and want a sphere each
+void tarn_tool_act(const tarn_tool_stroke *stroke, const float up[3], const float size_m[3], uint32_t waiting,
+                   tarn_step_tools *step);
+
+/// How many of a tool may act in a step. @return TARN_INPUT_SOURCES_MAX where that is as many as there may be
+uint32_t tarn_tool_most(tarn_tool tool);
+
+/// The word of a tool, for people.
+const char *tarn_tool_name(tarn_tool tool);
+
+#endif

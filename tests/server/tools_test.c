@@ -1,0 +1,237 @@
+// What each tool does in a step, and where: pure code against small cases worked out by hand.
+#include "tests/server/input_fixture.h"
+
+#include <math.h>
+#include <string.h>
+
+static tarn_input tool_press(uint32_t sequence, tarn_tool tool, float x, float y)
+{
+    tarn_input input = pointer(sequence, TARN_PHASE_DOWN, x, y);
+    input.pointer.tool = tool;
+    return input;
+}
+
+static void test_pull_and_vortex_are_pushes_that_swirl(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    static tarn_input_state state;
+    static tarn_step_tools step;
+    fill_map(&map);
+    tarn_input_state_init(&state);
+    tarn_input input = tool_press(1, TARN_TOOL_PULL, 1, 1);
+    assert_int_equal(take(&state, 1, &input, &map), TARN_OK);
+    input = tool_press(2, TARN_TOOL_VORTEX, 2, 1);
+    input.pointer.pointer_id = 1;
+    assert_int_equal(take(&state, 1, &input, &map), TARN_OK);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step); // at rest they act, too
+    assert_int_equal(step.push_count, 2);
+    const tarn_push *pull = &step.pushes[0], *vortex = &step.pushes[1];
+    assert_float_equal(pull->center_m[0], 1, 1e-6);
+    assert_float_equal(pull->inward_m_s, 0.5 * TARN_INPUT_PULL_M_S, 1e-6);
+    assert_float_equal(pull->spin_rad_s[2], 0, 0);
+    assert_float_equal(pull->radius_m, 0.25, 0);
+    // The ray goes along z, away from the viewer: against the clock for them is about -z.
+    assert_float_equal(vortex->spin_rad_s[2] * 0.125f, -0.5 * TARN_INPUT_VORTEX_M_S, 1e-5);
+    assert_float_equal(vortex->spin_rad_s[0], 0, 1e-6);
+    assert_true(vortex->inward_m_s > 0 && vortex->inward_m_s < pull->inward_m_s);
+    assert_int_equal(step.tank.pour_count + step.tank.sink_count + step.tank.dye_count, 0);
+
+    // A headset's axes: the controller's length, turned to up here; and the palm's normal, which is up anyway.
+    tarn_input_state_release(&state);
+    tarn_input held = {.sequence = 3, .kind = TARN_INPUT_CONTROLLER};
+    held.controller = (tarn_input_controller){.tracked = 1,
+                                              .tool = TARN_TOOL_VORTEX,
+                                              .orientation = {-sqrtf(0.5f), 0, 0, sqrtf(0.5f)},
+                                              .trigger = 1,
+                                              .radius_m = 0.25f,
+                                              .strength = 1};
+    take(&state, 1, &held, &map);
+    tarn_input palm = {.sequence = 4, .kind = TARN_INPUT_HAND};
+    palm.hand = (tarn_input_hand){.tracked = 1,
+                                  .tool = TARN_TOOL_VORTEX,
+                                  .orientation = {0, 0, 0, 1},
+                                  .pinch = 1,
+                                  .radius_m = 0.25f,
+                                  .strength = 1};
+    take(&state, 1, &palm, &map);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.push_count, 2);
+    for (int i = 0; i < 2; i++)
+        assert_float_equal(step.pushes[i].spin_rad_s[1], TARN_INPUT_VORTEX_M_S / 0.125, 1e-3);
+    tarn_tile_map_free(&map);
+}
+
+static void test_pour_drain_and_dye_act_where_they_are_held(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    static tarn_input_state state;
+    static tarn_step_tools step;
+    fill_map(&map);
+    tarn_input_state_init(&state);
+    tarn_input inputs[3] = {tool_press(1, TARN_TOOL_POUR, 1, 3), tool_press(2, TARN_TOOL_DRAIN, 2, 1),
+                            tool_press(3, TARN_TOOL_DYE, 3, 1)};
+    inputs[0].pointer.colour = TARN_COLOUR_GIVEN | 0x102030;
+    for (uint32_t i = 0; i < 3; i++) {
+        inputs[i].pointer.pointer_id = i;
+        assert_int_equal(take(&state, 1, &inputs[i], &map), TARN_OK);
+    }
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.push_count, 0);
+    assert_int_equal(step.tank.pour_count, 1);
+    const tarn_pour *pour = &step.tank.pours[0];
+    assert_float_equal(pour->center_m[1], 3, 1e-6); // on the ray, through air: the middle of its way
+    assert_float_equal(pour->center_m[2], 2, 1e-6);
+    assert_float_equal(pour->velocity_m_s[1], -(TARN_INPUT_POUR_MIN_M_S + 0.5 * TARN_INPUT_POUR_M_S), 1e-6);
+    assert_memory_equal(pour->colour, ((uint8_t[4]){0x10, 0x20, 0x30, 255}), 4);
+    assert_int_equal(step.tank.sink_count, 1);
+    assert_float_equal(step.tank.sinks[0].center_m[0], 2, 1e-6);
+    assert_float_equal(step.tank.sinks[0].radius_m, 0.25, 0);
+    assert_int_equal(step.tank.dye_count, 1);
+    assert_float_equal(step.tank.dyes[0].share, 0.5, 0);
+    assert_int_equal(step.tank.dyes[0].colour[0], TARN_INPUT_DYE_COLOUR >> 16);
+    // Dye that moves fast leaves no gaps; what pours has its tool's speed.
+    for (uint32_t i = 0; i < 3; i++) {
+        inputs[i].pointer.phase = TARN_PHASE_MOVE;
+        inputs[i].pointer.origin_m[0] -= 0.7f;
+        inputs[i].pointer.colour = 0;
+        take(&state, 1, &inputs[i], &map);
+    }
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.tank.dye_count, 3);
+    assert_true(step.tank.pours[0].velocity_m_s[0] < -1.0f);
+    assert_int_equal(step.tank.pours[0].colour[3], 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        inputs[i].pointer.phase = TARN_PHASE_UP;
+        inputs[i].pointer.origin_m[0] = 30.0f; // far beside the tank
+        take(&state, 1, &inputs[i], &map);
+    }
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.tank.pour_count, 0);
+    assert_int_equal(step.tank.sink_count, 1);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step); // released
+    assert_int_equal(step.tank.sink_count + step.tank.dye_count, 0);
+    tarn_tile_map_free(&map);
+}
+
+static void test_a_pour_stays_out_of_the_liquid_and_on_the_ray(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    const float up[3] = {0, 1, 0}, down[3] = {0, -1, 0};
+    float lift[3];
+    fill_map(&map);
+    // Straight down: a radius above the tiles with liquid, which end at y = 2.
+    const tarn_ray falling = {{2.5f, 6, 2.5f}, {0, -1, 0}};
+    assert_float_equal(tarn_ray_pour(&falling, &map, up, 0.25f, lift), 3.75, 0.15);
+    assert_float_equal(lift[1], 0, 0);
+    // Level, through the glass into the liquid: above it.
+    const tarn_ray level = {{2.5f, 0.5f, -1}, {0, 0, 1}};
+    assert_float_equal(tarn_ray_pour(&level, &map, up, 0.25f, lift), 1.5, 0.1);
+    assert_float_equal(0.5f + lift[1], 2.25, 0.15);
+    // In a tank on its head up is down there: no air on that side, so it stays in the tank.
+    tarn_ray_pour(&level, &map, down, 0.25f, lift);
+    assert_true(lift[1] < 0 && 0.5f + lift[1] >= 0);
+    // Past the tank.
+    const tarn_ray past = {{-2, 9, 2}, {1, 0, 0}};
+    assert_float_equal(tarn_ray_pour(&past, &map, up, 0.25f, lift), 4, 1e-3);
+    assert_float_equal(lift[1], 0, 0);
+
+    // In a turned tank it falls down in the room.
+    static tarn_input_state state;
+    static tarn_step_tools step;
+    tarn_input_state_init(&state);
+    tarn_input_state_turn(&state, (const float[4]){0, 0, sqrtf(0.5f), sqrtf(0.5f)}); // x is up
+    tarn_input input = tool_press(1, TARN_TOOL_POUR, 2, 3);
+    take(&state, 1, &input, &map);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_true(step.tank.pours[0].velocity_m_s[0] < -1.0f);
+    assert_float_equal(step.tank.pours[0].velocity_m_s[1], 0, 1e-5);
+    tarn_tile_map_free(&map);
+}
+
+static void test_as_many_pour_as_there_is_room_for(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    static tarn_input_state state;
+    static tarn_step_tools step;
+    fill_map(&map);
+    tarn_input_state_init(&state);
+    for (uint32_t viewer = 1; viewer <= TARN_TANK_POURS_MAX; viewer++) {
+        tarn_input input = tool_press(1, TARN_TOOL_POUR, 0.2f * (float)viewer, 3);
+        assert_int_equal(take(&state, viewer, &input, &map), TARN_OK);
+    }
+    tarn_input input = tool_press(1, TARN_TOOL_POUR, 1, 3);
+    assert_int_equal(take(&state, 100, &input, &map), TARN_E_LIMIT);
+    // A controller is told once, though it goes on sending; another tool has room.
+    tarn_input held = {.sequence = 2, .kind = TARN_INPUT_CONTROLLER};
+    held.controller =
+        (tarn_input_controller){.tracked = 1, .tool = TARN_TOOL_POUR, .orientation = {0, 0, 0, 1}, .radius_m = 0.1f};
+    held.controller.trigger = 1;
+    assert_int_equal(take(&state, 101, &held, &map), TARN_E_LIMIT);
+    assert_int_equal(take(&state, 101, &held, &map), TARN_OK);
+    held.controller.tool = TARN_TOOL_DRAIN;
+    assert_int_equal(take(&state, 101, &held, &map), TARN_OK);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.tank.pour_count, TARN_TANK_POURS_MAX);
+    assert_int_equal(step.tank.sink_count, 1);
+    tarn_input_state_viewer_gone(&state, 1);
+    held.controller.tool = TARN_TOOL_POUR;
+    assert_int_equal(take(&state, 101, &held, &map), TARN_OK);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.tank.pour_count, TARN_TANK_POURS_MAX);
+    assert_int_equal(step.tank.sink_count, 0);
+    tarn_tile_map_free(&map);
+}
+
+static void test_other_tools_act_by_the_trigger_and_the_pinch(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    static tarn_input_state state;
+    static tarn_step_tools step;
+    fill_map(&map);
+    tarn_input_state_init(&state);
+    tarn_input held = {.sequence = 1, .kind = TARN_INPUT_CONTROLLER};
+    held.controller =
+        (tarn_input_controller){.tracked = 1, .tool = TARN_TOOL_DYE, .orientation = {0, 0, 0, 1}, .radius_m = 0.1f};
+    held.controller.strength = 0.8f;
+    held.controller.grip = 1; // which would take hold of a body
+    take(&state, 1, &held, &map);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.tank.dye_count, 0);
+    held.controller.trigger = 0.5f;
+    take(&state, 1, &held, &map);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.tank.dye_count, 1);
+    assert_float_equal(step.tank.dyes[0].share, 0.4, 1e-6);
+    tarn_input_state_release(&state);
+    tarn_input palm = {.sequence = 2, .kind = TARN_INPUT_HAND};
+    palm.hand = (tarn_input_hand){.tracked = 1, .tool = TARN_TOOL_DRAIN, .orientation = {0, 0, 0, 1}, .radius_m = 0.1f};
+    take(&state, 1, &palm, &map); // open
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.tank.sink_count, 0);
+    palm.hand.pinch = 0.9f;
+    take(&state, 1, &palm, &map);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.tank.sink_count, 1);
+    palm.hand.grip = 1; // a fist
+    take(&state, 1, &palm, &map);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.tank.sink_count, 0);
+    tarn_tile_map_free(&map);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pull_and_vortex_are_pushes_that_swirl),
+        cmocka_unit_test(test_pour_drain_and_dye_act_where_they_are_held),
+        cmocka_unit_test(test_a_pour_stays_out_of_the_liquid_and_on_the_ray),
+        cmocka_unit_test(test_as_many_pour_as_there_is_room_for),
+        cmocka_unit_test(test_other_tools_act_by_the_trigger_and_the_pinch),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
