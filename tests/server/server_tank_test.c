@@ -146,6 +146,71 @@ static void test_a_drag_moves_the_water_along_within_three_frames(void **state)
         fail_msg("dragged to the right: %g m/s, to the left: %g m/s", right, left);
 }
 
+/// A tool held straight down into the pool, until a frame contains it.
+static void use_tool(ws_client *client, tarn_phase phase, tarn_tool tool, uint32_t colour, ws_frame *frame)
+{
+    tarn_message message = {.kind = TARN_MESSAGE_INPUT};
+    message.input.sequence = ++client->sequence;
+    message.input.kind = TARN_INPUT_POINTER;
+    message.input.pointer = (tarn_input_pointer){.phase = phase,
+                                                 .tool = tool,
+                                                 .origin_m = {0.5f, 3, 0.5f},
+                                                 .direction = {0, -1, 0},
+                                                 .radius_m = 0.25f,
+                                                 .strength = 1,
+                                                 .colour = colour};
+    assert_int_equal(ws_client_tell(client, &message), 0);
+    wait_contained(client, client->sequence, frame);
+}
+
+static uint32_t count_coloured(const ws_client *client, uint16_t colour)
+{
+    const tarn_stream_particles *particles = &client->decoder.particles;
+    uint32_t count = 0;
+    assert_int_equal(client->decoder.status, TARN_OK);
+    for (uint32_t i = 0; i < particles->count; i++)
+        count += particles->positions[4 * (size_t)i + 3] == colour;
+    return count;
+}
+
+static void test_tools_change_the_tank_as_frames_show(void **state)
+{
+    enum { RED = 7 << 5 };
+    ws_client *client = *state;
+    ws_frame frame;
+    assert_true(ws_client_wait_frame(client, &frame));
+    assert_int_equal(frame.flags & TARN_FRAME_FLAG_COLOURS, 0);
+    const uint32_t seeded = frame.particle_count;
+    use_tool(client, TARN_PHASE_DOWN, TARN_TOOL_DYE, TARN_COLOUR_GIVEN | 0xff0000, &frame);
+    use_tool(client, TARN_PHASE_UP, TARN_TOOL_DYE, TARN_COLOUR_GIVEN | 0xff0000, &frame);
+    while (client->decoder.status != TARN_OK || (frame.flags & TARN_FRAME_FLAG_COLOURS) == 0)
+        assert_true(ws_client_wait_frame(client, &frame));
+    const uint32_t red = count_coloured(client, RED);
+    assert_true(red > 20 && red < seeded / 2);
+    assert_int_equal(frame.particle_count, seeded);
+
+    use_tool(client, TARN_PHASE_DOWN, TARN_TOOL_POUR, 0, &frame);
+    for (int i = 0; i < 200 && frame.particle_count < seeded + 100; i++)
+        assert_true(ws_client_wait_frame(client, &frame));
+    assert_true(frame.particle_count >= seeded + 100);
+    use_tool(client, TARN_PHASE_UP, TARN_TOOL_POUR, 0, &frame);
+    const uint32_t poured = frame.particle_count;
+    use_tool(client, TARN_PHASE_DOWN, TARN_TOOL_DRAIN, 0, &frame);
+    for (int i = 0; i < 200 && frame.particle_count + 200 > poured; i++)
+        assert_true(ws_client_wait_frame(client, &frame));
+    assert_true(frame.particle_count + 200 <= poured);
+    use_tool(client, TARN_PHASE_UP, TARN_TOOL_DRAIN, 0, &frame);
+
+    const uint32_t epoch = frame.epoch;
+    ws_client_control(client, TARN_CONTROL_RESET, NULL);
+    do
+        assert_true(ws_client_wait_frame(client, &frame));
+    while (frame.epoch == epoch);
+    assert_int_equal(frame.flags & TARN_FRAME_FLAG_COLOURS, 0);
+    assert_int_equal(frame.particle_count, seeded);
+    assert_int_equal(count_coloured(client, 0), client->decoder.particles.count);
+}
+
 static void test_inputs_of_every_kind_are_taken(void **state)
 {
     ws_client *client = *state;
@@ -343,6 +408,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_two_viewers_see_the_same_bytes_for_the_same_step, begin, end),
         cmocka_unit_test_setup_teardown(test_a_drag_moves_the_water_along_within_three_frames, begin, end),
+        cmocka_unit_test_setup_teardown(test_tools_change_the_tank_as_frames_show, begin, end),
         cmocka_unit_test_setup_teardown(test_inputs_of_every_kind_are_taken, begin, end),
         cmocka_unit_test_setup_teardown(test_refused_inputs_say_why_and_the_connection_goes_on, begin, end),
         cmocka_unit_test_setup_teardown(test_a_parameter_changes_for_everybody, begin, end),
