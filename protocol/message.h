@@ -265,6 +265,7 @@ typedef struct tarn_session_state {
 
 typedef struct tarn_joined {
     tarn_name session;
+    tarn_name title;    ///< of the session, for people; empty: it has none
     uint32_t viewer_id; ///< of this connection; frames name it in their input table
     tarn_name viewer;
     tarn_role role;

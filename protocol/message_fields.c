@@ -156,6 +156,7 @@ static const tarn_field welcome_fields[] = {
 
 static const tarn_field joined_fields[] = {
     FIELD("session", STRING, REQUIRED, 1, joined.session, 1, TARN_NAME_BYTES_MAX),
+    FIELD("title", STRING, OPTIONAL, 1, joined.title, 0, TARN_NAME_BYTES_MAX),
     FIELD("viewer_id", U32, REQUIRED, 1, joined.viewer_id, 1, U32_MAX),
     FIELD("viewer", STRING, REQUIRED, 1, joined.viewer, 0, TARN_NAME_BYTES_MAX),
     WORD("role", OPTIONAL, joined.role, role_words),

@@ -184,6 +184,7 @@ static const tarn_session_state session_state = {
 static void joined(tarn_message *m)
 {
     m->joined = (tarn_joined){.session = "lobby",
+                              .title = "Zoë's tank",
                               .viewer_id = 42,
                               .viewer = "Zoë",
                               .role = TARN_ROLE_PLAY,
