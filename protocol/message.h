@@ -83,6 +83,7 @@ typedef struct tarn_join {
     tarn_name viewer;  ///< display name; empty: the server picks one
     uint32_t colour;   ///< 0..TARN_COLOUR_MAX; 0: the server picks one
     tarn_key key;      ///< of a role; empty: a guest
+    uint8_t preview;   ///< only a glimpse: it isn't one of those who are there, and watches
 } tarn_join;
 
 typedef enum tarn_tool {

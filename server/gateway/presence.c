@@ -68,6 +68,6 @@ void tarn_presence_beat(tarn_session *session, uint64_t now_ns)
         wait_ms = TARN_GATEWAY_PRESENCE_MS;
     board->due_ns = now_ns + wait_ms * 1000000;
     for (uint32_t i = 0; i < session->viewer_count; i++)
-        if (!session->viewers[i]->view.hidden)
+        if (!session->viewers[i]->view.hidden && !session->viewers[i]->is_preview)
             tarn_viewer_presence_ready(session->viewers[i]);
 }

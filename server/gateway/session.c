@@ -171,7 +171,7 @@ void tarn_session_leave(tarn_gateway *gateway, tarn_session *session, tarn_viewe
     tarn_presence_forget(session, viewer);
     session->viewer_count = kept;
     session->viewers_changed = 1;
-    if (kept == 0)
+    if (!viewer->is_preview)
         session->left_since_ns = tarn_clock_monotonic_ns();
     gateway->metrics.viewers--;
     if (session->gone_count < TARN_VIEWERS_MAX)
@@ -531,7 +531,7 @@ void tarn_session_tick(tarn_gateway *gateway, uint64_t now_ns)
         tarn_presence_beat(session, now_ns);
         tarn_session_ask_for_key(gateway, session);
         complete_picture(session, now_ns);
-        if (!session->is_kept && session->viewer_count == 0 &&
+        if (!session->is_kept && tarn_session_people(session) == 0 &&
             now_ns - session->left_since_ns >= gateway->options.keep_empty_s * (uint64_t)1000000000)
             tarn_session_end(gateway, session, "nobody was there");
     }

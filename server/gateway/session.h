@@ -80,6 +80,9 @@ void tarn_session_end(struct tarn_gateway *gateway, tarn_session *session, const
 /// Sends the worker what a session's tank is made from.
 void tarn_session_make_tank(struct tarn_gateway *gateway, tarn_session *session);
 
+/// Viewers that are there, without those who take a glimpse.
+uint32_t tarn_session_people(const tarn_session *session);
+
 uint32_t tarn_session_count(const struct tarn_gateway *gateway);
 
 /// By name; the empty name means the first session. NULL where there is none.

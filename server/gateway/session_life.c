@@ -80,6 +80,14 @@ void tarn_session_end(tarn_gateway *gateway, tarn_session *session, const char *
     session->id = 0;
 }
 
+uint32_t tarn_session_people(const tarn_session *session)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < session->viewer_count; i++)
+        count += !session->viewers[i]->is_preview;
+    return count;
+}
+
 uint32_t tarn_session_count(const tarn_gateway *gateway)
 {
     uint32_t count = 0;

@@ -30,7 +30,7 @@ static tarn_session_info info_of(const tarn_session *session)
     return (tarn_session_info){.session = session->name,
                                .title = session->title,
                                .scene = scene,
-                               .viewers = session->viewer_count,
+                               .viewers = tarn_session_people(session),
                                .particles = report->particle_count,
                                .realtime_factor = (double)report->realtime_factor,
                                .load = dt_s > 0 ? (double)report->step_s / dt_s : 0};

@@ -138,6 +138,9 @@ static void take_join(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_joi
                          "the key of this link opens nothing here; it may be mistyped, or of a tank that is no more");
         return;
     }
+    viewer->is_preview = join->preview;
+    if (viewer->is_preview)
+        viewer->role = TARN_ROLE_WATCH;
     tarn_viewer_profile_join(session, viewer, join);
     const tarn_status status = tarn_session_join(gateway, session, viewer);
     if (status == TARN_E_STATE) {
@@ -257,6 +260,8 @@ static void take_joined(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_m
         take_input(gateway, viewer, message);
     else if (message->kind == TARN_MESSAGE_ACK)
         take_ack(viewer, &message->ack);
+    else if (viewer->is_preview && message->kind != TARN_MESSAGE_ACK)
+        return; // nobody knows of it
     else if (message->kind == TARN_MESSAGE_PRESENCE)
         tarn_presence_take(viewer->session, viewer, &message->presence);
     else if (message->kind == TARN_MESSAGE_PROFILE)

@@ -47,6 +47,7 @@ typedef struct tarn_viewer {
     tarn_name name;
     uint32_t colour;
     tarn_role role;
+    uint8_t is_preview; ///< not one of those who are there
     tarn_presence presence;
     uint64_t presence_ns;    ///< when it changed
     uint8_t presence_due;    ///< the session's board is to be sent

@@ -67,13 +67,17 @@ static void fill_welcome(const tarn_gateway *gateway, tarn_welcome *welcome)
 
 static void fill_viewers(const tarn_session *session, tarn_viewers *viewers)
 {
-    viewers->viewer_count = session->viewer_count;
+    viewers->viewer_count = 0;
     viewers->viewers = viewer_infos;
     for (uint32_t i = 0; i < session->viewer_count; i++) {
-        viewer_infos[i].viewer_id = session->viewers[i]->id;
-        memcpy(viewer_infos[i].name, session->viewers[i]->name, sizeof viewer_infos[i].name);
-        viewer_infos[i].colour = session->viewers[i]->colour;
-        viewer_infos[i].role = session->viewers[i]->role;
+        const tarn_viewer *viewer = session->viewers[i];
+        if (viewer->is_preview)
+            continue;
+        tarn_viewer_info *info = &viewer_infos[viewers->viewer_count++];
+        info->viewer_id = viewer->id;
+        memcpy(info->name, viewer->name, sizeof info->name);
+        info->colour = viewer->colour;
+        info->role = viewer->role;
     }
 }
 

@@ -21,8 +21,8 @@ static void hello(tarn_message *m)
 
 static void join(tarn_message *m)
 {
-    m->join =
-        (tarn_join){.session = "", .viewer = "Zoë", .colour = 0xff8000, .key = "0123456789abcdef0123456789abcdef"};
+    m->join = (tarn_join){
+        .session = "", .viewer = "Zoë", .colour = 0xff8000, .key = "0123456789abcdef0123456789abcdef", .preview = 1};
 }
 
 static void pointer(tarn_message *m)

@@ -16,9 +16,9 @@ static char answer[ANSWER_BYTES];
 static int start(void **state)
 {
     (void)state;
-    static const char *const arguments[] = {"--scenes", TARN_TEST_SCENES, "--scene",        "small-pool", "--guests",
-                                            "watch",    "--keep-empty",   "1",              "--sessions-max",
-                                            "4",        NULL};
+    static const char *const arguments[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool",     "--guests",
+                                            "watch",    "--keep-empty",   "1",       "--sessions-max", "4",
+                                            NULL};
     server_start(&server, arguments);
     return 0;
 }
@@ -47,6 +47,8 @@ static void own_key(tarn_key key)
     assert_int_equal(strlen(key), TARN_KEY_BYTES);
 }
 
+static uint8_t joins_as_preview;
+
 /// Opens, says hello and joins. @return what the server answered: joined, or an error
 static tarn_message join(ws_client *client, const char *session, const char *name, const char *key)
 {
@@ -56,6 +58,7 @@ static tarn_message join(ws_client *client, const char *session, const char *nam
     snprintf(message.join.session, sizeof message.join.session, "%s", session);
     snprintf(message.join.viewer, sizeof message.join.viewer, "%s", name);
     snprintf(message.join.key, sizeof message.join.key, "%s", key);
+    message.join.preview = joins_as_preview;
     assert_int_equal(ws_client_tell(client, &message), 0);
     for (;;) {
         ws_message raw;
@@ -342,9 +345,21 @@ static void test_tanks_come_and_go(void **state)
 static void test_a_tank_that_nobody_is_in_ends(void **state)
 {
     (void)state;
-    char session[64];
+    char session[64], form[128];
+    ws_client glimpse;
+    ws_frame frame;
     assert_int_equal(request("POST", "/sessions", json, "{\"scene\":\"small-pool\",\"listed\":true}"), 201);
     take_text("session", session, sizeof session);
+    // A glimpse shows the water, but keeps no tank and counts for nobody.
+    joins_as_preview = 1;
+    assert_int_equal(join(&glimpse, session, "", "").joined.role, TARN_ROLE_WATCH);
+    joins_as_preview = 0;
+    assert_true(ws_client_wait_frame(&glimpse, &frame));
+    snprintf(form, sizeof form, "\"session\":\"%s\",\"title\":\"\",\"scene\":\"small-pool\",\"viewers\":0", session);
+    assert_int_equal(request("GET", "/sessions", "", NULL), 200);
+    assert_non_null(strstr(answer, form));
+    assert_int_equal(ws_client_wait_close(&glimpse), 4005);
+    ws_client_close(&glimpse);
     for (int i = 0;; i++) {
         assert_int_equal(request("GET", "/sessions", "", NULL), 200);
         assert_non_null(strstr(answer, "\"session\":\"main\"")); // which stays
@@ -399,14 +414,10 @@ static void test_requests_for_tanks_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_viewers_see_each_other),
-        cmocka_unit_test(test_many_moves_come_as_few_messages),
-        cmocka_unit_test(test_profiles_are_heard_and_bounded),
-        cmocka_unit_test(test_roles_bound_what_viewers_may_do),
-        cmocka_unit_test(test_no_part_of_a_key_opens),
-        cmocka_unit_test(test_tanks_come_and_go),
-        cmocka_unit_test(test_a_tank_that_nobody_is_in_ends),
-        cmocka_unit_test(test_requests_for_tanks_are_bounded),
+        cmocka_unit_test(test_viewers_see_each_other),         cmocka_unit_test(test_many_moves_come_as_few_messages),
+        cmocka_unit_test(test_profiles_are_heard_and_bounded), cmocka_unit_test(test_roles_bound_what_viewers_may_do),
+        cmocka_unit_test(test_no_part_of_a_key_opens),         cmocka_unit_test(test_tanks_come_and_go),
+        cmocka_unit_test(test_a_tank_that_nobody_is_in_ends),  cmocka_unit_test(test_requests_for_tanks_are_bounded),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }
