@@ -83,8 +83,8 @@ static size_t write_value(json_t *value, char *text, size_t text_bytes)
     return count <= text_bytes ? count : 0;
 }
 
-size_t tarn_session_list_write(const tarn_session_info *infos, uint32_t count, int may_create, char *text,
-                               size_t text_bytes)
+size_t tarn_session_list_write(const tarn_session_info *infos, uint32_t count, const tarn_name *scenes,
+                               uint32_t scene_count, int may_create, char *text, size_t text_bytes)
 {
     json_t *list = json_array();
     for (uint32_t i = 0; i < count; i++)
@@ -92,7 +92,11 @@ size_t tarn_session_list_write(const tarn_session_info *infos, uint32_t count, i
                                               "title", infos[i].title, "scene", infos[i].scene, "viewers",
                                               (int)infos[i].viewers, "particles", (int)infos[i].particles,
                                               "realtime_factor", infos[i].realtime_factor, "load", infos[i].load));
-    return write_value(json_pack("{s:o, s:b}", "sessions", list, "create", may_create), text, text_bytes);
+    json_t *names = json_array();
+    for (uint32_t i = 0; i < scene_count; i++)
+        json_array_append_new(names, json_string(scenes[i]));
+    return write_value(json_pack("{s:o, s:o, s:b}", "sessions", list, "scenes", names, "create", may_create), text,
+                       text_bytes);
 }
 
 size_t tarn_session_made_write(const char *session, const tarn_role_keys *keys, char *text, size_t text_bytes)

@@ -30,10 +30,11 @@ tarn_status tarn_session_request_read(const char *bytes, size_t byte_count, tarn
 
 // The writers return how many bytes the text has, or 0: it doesn't fit, or there is no memory.
 
-/// {"sessions": [...], "create": true}
+/// {"sessions": [...], "scenes": [...], "create": true}
+/// @param scenes      that a new one can be made from, of scene_count
 /// @param may_create  whether a new one may be asked for
-size_t tarn_session_list_write(const tarn_session_info *infos, uint32_t count, int may_create, char *text,
-                               size_t text_bytes);
+size_t tarn_session_list_write(const tarn_session_info *infos, uint32_t count, const tarn_name *scenes,
+                               uint32_t scene_count, int may_create, char *text, size_t text_bytes);
 
 /// {"session": "...", "keys": {"watch": "...", "play": "...", "own": "..."}}
 size_t tarn_session_made_write(const char *session, const tarn_role_keys *keys, char *text, size_t text_bytes);

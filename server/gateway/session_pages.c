@@ -46,7 +46,8 @@ void tarn_session_pages_list(const tarn_gateway *gateway, tarn_session_answer *a
             infos[count++] = info_of(session);
     }
     answer->status = 200;
-    answer->byte_count = tarn_session_list_write(infos, count, may_create(gateway), answer->text, sizeof answer->text);
+    answer->byte_count = tarn_session_list_write(infos, count, gateway->hello.scenes, gateway->hello.scene_count,
+                                                 may_create(gateway), answer->text, sizeof answer->text);
 }
 
 /// Whether an address may make another tank now. Whoever made none for the longest time is forgotten first.
