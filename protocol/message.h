@@ -21,11 +21,15 @@ enum {
     TARN_MESSAGE_BYTES_MAX = 16384,        ///< of one message from a client
     TARN_MESSAGE_SERVER_BYTES_MAX = 32768, ///< of one message from the server; a buffer of this size fits every message
     TARN_MESSAGE_DEPTH_MAX = 4,            ///< nesting of maps and arrays
-    TARN_MESSAGE_OBJECTS_MAX = 2048,       ///< msgpack objects in one message, keys included
+    TARN_MESSAGE_OBJECTS_MAX = 4096,       ///< msgpack objects in one message, keys included
     TARN_NAME_BYTES_MAX = 63,              ///< names of viewers, sessions, scenes, parameters; UTF-8, without the NUL
     TARN_TEXT_BYTES_MAX = 511,             ///< sentences
     TARN_VERSIONS_MAX = 8,
-    TARN_VIEWERS_MAX = 256, ///< of one session
+    TARN_VIEWERS_MAX = 256,       ///< of one session
+    TARN_PRESENCE_POINTS_MAX = 4, ///< of one viewer: a cursor, or a head and two hands
+    TARN_PRESENCES_MAX = 192,     ///< points in one `presences`
+    TARN_COLOUR_MAX = 0xffffff,   ///< sRGB, red in the highest of three bytes
+    TARN_KEY_BYTES = 32,          ///< of a role's key: 128 bits in hexadecimal digits
     TARN_SCENES_MAX = 64,
     TARN_PARAMETERS_MAX = 32,
     TARN_HAND_JOINTS = 25,              ///< of WebXR's hand model
@@ -42,6 +46,8 @@ typedef enum tarn_message_kind {
     TARN_MESSAGE_ACK = 5,
     TARN_MESSAGE_PING = 6,
     TARN_MESSAGE_VIEW = 7,
+    TARN_MESSAGE_PRESENCE = 8,
+    TARN_MESSAGE_PROFILE = 9,
     // server to client
     TARN_MESSAGE_WELCOME = 32,
     TARN_MESSAGE_JOINED = 33,
@@ -49,10 +55,20 @@ typedef enum tarn_message_kind {
     TARN_MESSAGE_PONG = 35,
     TARN_MESSAGE_ERROR = 36,
     TARN_MESSAGE_STATE = 37, ///< the session changed: scene, paused, parameters, worker lost or back
+    TARN_MESSAGE_PRESENCES = 38,
 } tarn_message_kind;
 
 typedef char tarn_name[TARN_NAME_BYTES_MAX + 1]; ///< NUL-terminated UTF-8
 typedef char tarn_text[TARN_TEXT_BYTES_MAX + 1];
+typedef char tarn_key[TARN_KEY_BYTES + 1]; ///< empty: none
+
+/// What a viewer may do; each may what the ones before it may.
+typedef enum tarn_role {
+    TARN_ROLE_WATCH = 0, ///< look
+    TARN_ROLE_PLAY = 1,  ///< and push: inputs but parameters
+    TARN_ROLE_OWN = 2,   ///< and pause, start afresh, load, set parameters, end the tank
+    TARN_ROLE_COUNT
+} tarn_role;
 
 // ---- client to server ----
 
@@ -65,6 +81,9 @@ typedef struct tarn_hello {
 typedef struct tarn_join {
     tarn_name session; ///< empty: the server's default session
     tarn_name viewer;  ///< display name; empty: the server picks one
+    uint32_t colour;   ///< 0..TARN_COLOUR_MAX; 0: the server picks one
+    tarn_key key;      ///< of a role; empty: a guest
+    uint8_t preview;   ///< only a glimpse: it isn't one of those who are there, and watches
 } tarn_join;
 
 typedef enum tarn_tool {
@@ -191,6 +210,36 @@ typedef struct tarn_view {
     uint32_t particles; ///< the same; what there is least of comes all the same
 } tarn_view;
 
+typedef enum tarn_part {
+    TARN_PART_CURSOR = 0,
+    TARN_PART_HEAD = 1,
+    TARN_PART_HAND_LEFT = 2,
+    TARN_PART_HAND_RIGHT = 3,
+    TARN_PART_COUNT
+} tarn_part;
+
+/// Where something of a viewer is, for the others to see.
+typedef struct tarn_presence_point {
+    uint32_t viewer_id; ///< only in `presences`
+    tarn_part part;
+    float position_m[3];  ///< each |x| <= 1000
+    float orientation[4]; ///< quaternion x y z w, each |x| <= 1; zeros: not known
+    uint8_t pressed;      ///< the tool acts
+    tarn_tool tool;
+} tarn_presence_point;
+
+/// All that the others may see of a viewer; replaces what was there.
+typedef struct tarn_presence {
+    uint32_t point_count;
+    tarn_presence_point points[TARN_PRESENCE_POINTS_MAX];
+} tarn_presence;
+
+/// How a viewer is called and shown.
+typedef struct tarn_profile {
+    tarn_name name;  ///< empty: stays as it is
+    uint32_t colour; ///< 0: stays as it is
+} tarn_profile;
+
 typedef struct tarn_ping {
     uint32_t id;
     double client_time_ms; ///< echoed
@@ -225,20 +274,30 @@ typedef struct tarn_session_state {
 
 typedef struct tarn_joined {
     tarn_name session;
+    tarn_name title;    ///< of the session, for people; empty: it has none
     uint32_t viewer_id; ///< of this connection; frames name it in their input table
     tarn_name viewer;
+    tarn_role role;
+    tarn_key watch_key, play_key, own_key; ///< that this viewer may pass on; empty: none
     tarn_session_state state;
 } tarn_joined;
 
 typedef struct tarn_viewer_info {
     uint32_t viewer_id;
     tarn_name name;
+    uint32_t colour;
+    tarn_role role;
 } tarn_viewer_info;
 
 typedef struct tarn_viewers {
     uint32_t viewer_count;
     const tarn_viewer_info *viewers; ///< writing: the caller's array; NULL after tarn_message_read
 } tarn_viewers;
+
+typedef struct tarn_presences {
+    uint32_t point_count;
+    const tarn_presence_point *points; ///< writing: the caller's array; NULL after tarn_message_read
+} tarn_presences;
 
 enum { TARN_PONG_STAGES = 5 };
 
@@ -261,6 +320,8 @@ typedef enum tarn_error_code {
     TARN_ERROR_SCENE = 8,     ///< stays open: no such scene, or it is wrong
     TARN_ERROR_WORKER = 9,    ///< stays open: the simulation failed and is being started again
     TARN_ERROR_SHUTDOWN = 10, ///< closes: the server is ending
+    TARN_ERROR_ROLE = 11,     ///< stays open: the viewer's role may not do this
+    TARN_ERROR_KEY = 12,      ///< closes: the key opens nothing here
 } tarn_error_code;
 
 typedef struct tarn_error {
@@ -278,10 +339,13 @@ typedef struct tarn_message {
         tarn_ack ack;
         tarn_ping ping;
         tarn_view view;
+        tarn_presence presence;
+        tarn_profile profile;
         tarn_welcome welcome;
         tarn_joined joined;
         tarn_session_state state;
         tarn_viewers viewers;
+        tarn_presences presences;
         tarn_pong pong;
         tarn_error error;
     };
@@ -298,8 +362,9 @@ const char *tarn_message_kind_name(tarn_message_kind kind);
 int tarn_message_from_client(tarn_message_kind kind);
 
 /// Reads one message of either direction.
-/// A direction and an orientation come out with unit length. Optional fields that are absent come out as zero. Of
-/// `viewers` only the count comes out: see tarn_message_read_viewers.
+/// A direction and an orientation of an input come out with unit length. Optional fields that are absent come out as
+/// zero. Of `viewers` and `presences` only the count comes out: see tarn_message_read_viewers,
+/// tarn_message_read_presences.
 /// @param message  written only on TARN_OK
 /// @param why      where not NULL, receives a sentence that names the field, what was found and what is allowed,
 ///                 whenever the result is not TARN_OK; printable ASCII
@@ -316,6 +381,10 @@ tarn_status tarn_message_read(const uint8_t *bytes, size_t byte_count, tarn_mess
 /// @return as tarn_message_read; TARN_E_SPACE where the array is too small, TARN_E_ARGUMENT for another kind
 tarn_status tarn_message_read_viewers(const uint8_t *bytes, size_t byte_count, tarn_viewer_info *viewers,
                                       uint32_t viewers_max, uint32_t *viewer_count, tarn_text *why);
+
+/// The same for the list in a `presences` message, of which TARN_PRESENCES_MAX is always enough.
+tarn_status tarn_message_read_presences(const uint8_t *bytes, size_t byte_count, tarn_presence_point *points,
+                                        uint32_t points_max, uint32_t *point_count, tarn_text *why);
 
 /// Writes any message, client's or server's. Allocates nothing. What was written is one that tarn_message_read takes;
 /// the same message always gives the same bytes.

@@ -28,10 +28,15 @@ static const char *const phase_words[] = {"down", "move", "up", NULL};
 static const char *const side_words[] = {"left", "right", NULL};
 static const char *const action_words[] = {"pause", "resume", "step", "reset", "load", NULL};
 
+static const char *const role_words[] = {"watch", "play", "own", NULL};
+static const char *const part_words[] = {"cursor", "head", "hand_left", "hand_right", NULL};
+
 _Static_assert(COUNT(tool_words) == TARN_TOOL_COUNT + 1, "a word per tool");
 _Static_assert(COUNT(phase_words) == TARN_PHASE_COUNT + 1, "a word per phase");
 _Static_assert(COUNT(side_words) == TARN_SIDE_COUNT + 1, "a word per side");
 _Static_assert(COUNT(action_words) == TARN_CONTROL_COUNT + 1, "a word per action");
+_Static_assert(COUNT(role_words) == TARN_ROLE_COUNT + 1, "a word per role");
+_Static_assert(COUNT(part_words) == TARN_PART_COUNT + 1, "a word per part");
 
 // ---- client to server ----
 
@@ -43,6 +48,9 @@ static const tarn_field hello_fields[] = {
 static const tarn_field join_fields[] = {
     FIELD("session", STRING, OPTIONAL, 1, join.session, 0, TARN_NAME_BYTES_MAX),
     FIELD("viewer", STRING, OPTIONAL, 1, join.viewer, 0, TARN_NAME_BYTES_MAX),
+    FIELD("colour", U32, OPTIONAL, 1, join.colour, 0, TARN_COLOUR_MAX),
+    FIELD("key", STRING, OPTIONAL, 1, join.key, 0, TARN_KEY_BYTES),
+    FIELD("preview", BOOL, OPTIONAL, 1, join.preview, 0, 1),
 };
 
 static const tarn_field input_fields[] = {
@@ -70,6 +78,15 @@ static const tarn_field view_fields[] = {
     FIELD("mbit_per_s", F32, OPTIONAL, 1, view.mbit_per_s, 0, 100000),
     FIELD("frames_per_s", F32, OPTIONAL, 1, view.frames_per_s, 0, 1000),
     FIELD("particles", U32, OPTIONAL, 1, view.particles, 0, U32_MAX),
+};
+
+static const tarn_field presence_fields[] = {
+    FIELD("points", POINTS, REQUIRED, TARN_PRESENCE_POINTS_MAX, presence, 0, 0),
+};
+
+static const tarn_field profile_fields[] = {
+    FIELD("name", STRING, OPTIONAL, 1, profile.name, 0, TARN_NAME_BYTES_MAX),
+    FIELD("colour", U32, OPTIONAL, 1, profile.colour, 0, TARN_COLOUR_MAX),
 };
 
 static const tarn_field pointer_fields[] = {
@@ -144,13 +161,22 @@ static const tarn_field welcome_fields[] = {
 
 static const tarn_field joined_fields[] = {
     FIELD("session", STRING, REQUIRED, 1, joined.session, 1, TARN_NAME_BYTES_MAX),
+    FIELD("title", STRING, OPTIONAL, 1, joined.title, 0, TARN_NAME_BYTES_MAX),
     FIELD("viewer_id", U32, REQUIRED, 1, joined.viewer_id, 1, U32_MAX),
     FIELD("viewer", STRING, REQUIRED, 1, joined.viewer, 0, TARN_NAME_BYTES_MAX),
+    WORD("role", OPTIONAL, joined.role, role_words),
+    FIELD("watch_key", STRING, OPTIONAL, 1, joined.watch_key, 0, TARN_KEY_BYTES),
+    FIELD("play_key", STRING, OPTIONAL, 1, joined.play_key, 0, TARN_KEY_BYTES),
+    FIELD("own_key", STRING, OPTIONAL, 1, joined.own_key, 0, TARN_KEY_BYTES),
     FIELD("state", STATE, REQUIRED, 1, joined.state, 0, 0),
 };
 
 static const tarn_field viewers_fields[] = {
     FIELD("viewers", VIEWERS, REQUIRED, TARN_VIEWERS_MAX, viewers, 0, 0),
+};
+
+static const tarn_field presences_fields[] = {
+    FIELD("points", PRESENCES, REQUIRED, TARN_PRESENCES_MAX, presences, 0, 0),
 };
 
 static const tarn_field pong_fields[] = {
@@ -201,7 +227,23 @@ static const tarn_field parameter_info_fields[] = {
 static const tarn_field viewer_info_fields[] = {
     {"viewer_id", TARN_FIELD_U32, REQUIRED, 1, offsetof(tarn_viewer_info, viewer_id), 1, U32_MAX, NULL},
     {"name", TARN_FIELD_STRING, REQUIRED, 1, offsetof(tarn_viewer_info, name), 0, TARN_NAME_BYTES_MAX, NULL},
+    {"colour", TARN_FIELD_U32, OPTIONAL, 1, offsetof(tarn_viewer_info, colour), 0, TARN_COLOUR_MAX, NULL},
+    {"role", TARN_FIELD_WORD, OPTIONAL, 1, offsetof(tarn_viewer_info, role), 0, 0, role_words},
 };
+
+// Whose a point is comes first; who says it of itself begins behind that.
+static const tarn_field presence_point_fields[] = {
+    {"viewer_id", TARN_FIELD_U32, REQUIRED, 1, offsetof(tarn_presence_point, viewer_id), 1, U32_MAX, NULL},
+    {"part", TARN_FIELD_WORD, REQUIRED, 1, offsetof(tarn_presence_point, part), 0, 0, part_words},
+    {"position_m", TARN_FIELD_VECTOR, REQUIRED, 3, offsetof(tarn_presence_point, position_m), -COORDINATE, COORDINATE,
+     NULL},
+    {"orientation", TARN_FIELD_VECTOR, OPTIONAL, 4, offsetof(tarn_presence_point, orientation), -1, 1, NULL},
+    {"pressed", TARN_FIELD_BOOL, OPTIONAL, 1, offsetof(tarn_presence_point, pressed), 0, 1, NULL},
+    {"tool", TARN_FIELD_WORD, OPTIONAL, 1, offsetof(tarn_presence_point, tool), 0, 0, tool_words},
+};
+
+const tarn_shape tarn_point_shape = {"point", 0, COUNT(presence_point_fields) - 1, presence_point_fields + 1};
+const tarn_shape tarn_presence_shape = SHAPE("presence", 0, presence_point_fields);
 
 const tarn_shape tarn_viewer_shape = SHAPE("viewer", 0, viewer_info_fields);
 const tarn_shape tarn_state_shape = SHAPE("state", 0, state_fields);
@@ -215,9 +257,12 @@ const tarn_shape tarn_message_shapes[] = {
     SHAPE("ack", TARN_MESSAGE_ACK, ack_fields),
     SHAPE("ping", TARN_MESSAGE_PING, ping_fields),
     SHAPE("view", TARN_MESSAGE_VIEW, view_fields),
+    SHAPE("presence", TARN_MESSAGE_PRESENCE, presence_fields),
+    SHAPE("profile", TARN_MESSAGE_PROFILE, profile_fields),
     SHAPE("welcome", TARN_MESSAGE_WELCOME, welcome_fields),
     SHAPE("joined", TARN_MESSAGE_JOINED, joined_fields),
     SHAPE("viewers", TARN_MESSAGE_VIEWERS, viewers_fields),
+    SHAPE("presences", TARN_MESSAGE_PRESENCES, presences_fields),
     SHAPE("pong", TARN_MESSAGE_PONG, pong_fields),
     SHAPE("error", TARN_MESSAGE_ERROR, error_fields),
     SHAPE("state", TARN_MESSAGE_STATE, state_message_fields),
@@ -236,5 +281,5 @@ const char *tarn_message_kind_name(tarn_message_kind kind)
 
 int tarn_message_from_client(tarn_message_kind kind)
 {
-    return kind >= TARN_MESSAGE_HELLO && kind <= TARN_MESSAGE_VIEW;
+    return kind >= TARN_MESSAGE_HELLO && kind <= TARN_MESSAGE_PROFILE;
 }

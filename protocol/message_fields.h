@@ -24,6 +24,8 @@ typedef enum tarn_field_type {
     TARN_FIELD_PARAMETERS, ///< tarn_session_state
     TARN_FIELD_VIEWERS,    ///< tarn_viewers
     TARN_FIELD_STATE,      ///< tarn_session_state
+    TARN_FIELD_POINTS,     ///< tarn_presence
+    TARN_FIELD_PRESENCES,  ///< tarn_presences
 } tarn_field_type;
 
 typedef struct tarn_field {
@@ -49,10 +51,12 @@ extern const tarn_shape tarn_message_shapes[];
 extern const uint32_t tarn_message_shape_count;
 extern const tarn_shape tarn_input_shapes[TARN_INPUT_COUNT];
 
-/// Offsets in these are those in tarn_session_state, tarn_parameter_info and tarn_viewer_info.
+/// Offsets in these are those in tarn_session_state, tarn_parameter_info, tarn_viewer_info and tarn_presence_point.
 extern const tarn_shape tarn_state_shape;
 extern const tarn_shape tarn_parameter_shape;
 extern const tarn_shape tarn_viewer_shape;
+extern const tarn_shape tarn_point_shape;    ///< as a viewer says it
+extern const tarn_shape tarn_presence_shape; ///< as the server says whose it is
 
 /// Absolute bound of coordinates in metres, and of speeds.
 #define TARN_MESSAGE_COORDINATE_M_MAX 1000.0

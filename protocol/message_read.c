@@ -323,6 +323,28 @@ static tarn_status read_viewers(reader *r, tarn_cursor *cursor, const tarn_item 
     return status;
 }
 
+static tarn_status read_points(reader *r, tarn_cursor *cursor, const tarn_item *array, tarn_presence *presence)
+{
+    tarn_status status = open_array(r, array, 0, TARN_PRESENCE_POINTS_MAX);
+    for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
+        status = read_entry(r, cursor, &tarn_point_shape, &presence->points[i]);
+    }
+    presence->point_count = array->count;
+    return status;
+}
+
+static tarn_status read_presences(reader *r, tarn_cursor *cursor, const tarn_item *array, tarn_presences *presences)
+{
+    tarn_status status = open_array(r, array, 0, TARN_PRESENCES_MAX);
+    for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
+        tarn_presence_point point;
+        status = read_entry(r, cursor, &tarn_presence_shape, &point);
+    }
+    presences->point_count = array->count;
+    presences->points = NULL;
+    return status;
+}
+
 static tarn_status read_state(reader *r, tarn_cursor *cursor, const tarn_item *item, tarn_session_state *state)
 {
     map_view map;
@@ -391,6 +413,10 @@ static tarn_status read_field(reader *r, tarn_cursor *cursor, const tarn_field *
         return read_parameters(r, cursor, &item, to);
     case TARN_FIELD_VIEWERS:
         return read_viewers(r, cursor, &item, to);
+    case TARN_FIELD_POINTS:
+        return read_points(r, cursor, &item, to);
+    case TARN_FIELD_PRESENCES:
+        return read_presences(r, cursor, &item, to);
     case TARN_FIELD_STATE:
         return read_state(r, cursor, &item, to);
     default:
@@ -518,36 +544,76 @@ tarn_status tarn_message_read(const uint8_t *bytes, size_t byte_count, tarn_mess
     return status;
 }
 
-tarn_status tarn_message_read_viewers(const uint8_t *bytes, size_t byte_count, tarn_viewer_info *viewers,
-                                      uint32_t viewers_max, uint32_t *viewer_count, tarn_text *why)
+/// A message whose only list of maps is wanted: which, and where its entries go.
+typedef struct list_reading {
+    tarn_message_kind kind;
+    const char *key;
+    const tarn_shape *shape;
+    uint8_t *entries;
+    size_t entry_bytes;
+    uint32_t entries_max;
+} list_reading;
+
+static uint32_t list_count(const tarn_message *message)
+{
+    return message->kind == TARN_MESSAGE_VIEWERS ? message->viewers.viewer_count : message->presences.point_count;
+}
+
+static tarn_status read_list(const uint8_t *bytes, size_t byte_count, const list_reading *list, uint32_t *count,
+                             tarn_text *why)
 {
     tarn_message message;
     tarn_status status = tarn_message_read(bytes, byte_count, &message, why);
+    const char *name = tarn_message_kind_name(list->kind);
     if (status) {
         return status;
     }
-    if (message.kind != TARN_MESSAGE_VIEWERS) {
-        tarn_sentence(why, "the message is %s, not viewers", tarn_message_kind_name(message.kind));
+    if (message.kind != list->kind) {
+        tarn_sentence(why, "the message is %s, not %s", tarn_message_kind_name(message.kind), name);
         return TARN_E_ARGUMENT;
     }
-    if (message.viewers.viewer_count > viewers_max) {
-        tarn_sentence(why, "viewers: there are %u, the array holds %u", (unsigned)message.viewers.viewer_count,
-                      (unsigned)viewers_max);
+    if (list_count(&message) > list->entries_max) {
+        tarn_sentence(why, "%s: there are %u, the array holds %u", name, (unsigned)list_count(&message),
+                      (unsigned)list->entries_max);
         return TARN_E_SPACE;
     }
-    reader r = {.why = why, .message = "viewers", .key = "viewers", .index = -1};
+    reader r = {.why = why, .message = name, .key = list->key, .index = -1};
     map_view map;
     tarn_cursor cursor;
     tarn_item item;
     int found;
     // Everything was read once above, so nothing here can fail.
     open_message(bytes, byte_count, &map, why);
-    find_value(&r, &map, "viewers", &cursor, &found);
+    find_value(&r, &map, list->key, &cursor, &found);
     tarn_cursor_next(&cursor, &item);
     for (uint32_t i = 0; i < item.count; i++) {
-        memset(&viewers[i], 0, sizeof viewers[i]);
-        read_entry(&r, &cursor, &tarn_viewer_shape, &viewers[i]);
+        memset(list->entries + i * list->entry_bytes, 0, list->entry_bytes);
+        read_entry(&r, &cursor, list->shape, list->entries + i * list->entry_bytes);
     }
-    *viewer_count = item.count;
+    *count = item.count;
     return TARN_OK;
+}
+
+tarn_status tarn_message_read_viewers(const uint8_t *bytes, size_t byte_count, tarn_viewer_info *viewers,
+                                      uint32_t viewers_max, uint32_t *viewer_count, tarn_text *why)
+{
+    const list_reading list = {.kind = TARN_MESSAGE_VIEWERS,
+                               .key = "viewers",
+                               .shape = &tarn_viewer_shape,
+                               .entries = (uint8_t *)viewers,
+                               .entry_bytes = sizeof *viewers,
+                               .entries_max = viewers_max};
+    return read_list(bytes, byte_count, &list, viewer_count, why);
+}
+
+tarn_status tarn_message_read_presences(const uint8_t *bytes, size_t byte_count, tarn_presence_point *points,
+                                        uint32_t points_max, uint32_t *point_count, tarn_text *why)
+{
+    const list_reading list = {.kind = TARN_MESSAGE_PRESENCES,
+                               .key = "points",
+                               .shape = &tarn_presence_shape,
+                               .entries = (uint8_t *)points,
+                               .entry_bytes = sizeof *points,
+                               .entries_max = points_max};
+    return read_list(bytes, byte_count, &list, point_count, why);
 }

@@ -159,6 +159,16 @@ static void write_viewers(writer *w, const tarn_viewers *viewers)
     }
 }
 
+static void write_points(writer *w, const tarn_shape *shape, const tarn_presence_point *points, uint32_t count,
+                         uint32_t max)
+{
+    if (open_array(w, count, max)) {
+        for (uint32_t i = 0; i < count; i++) {
+            write_map(w, shape, &points[i]);
+        }
+    }
+}
+
 static void write_list(writer *w, const tarn_field *field, const void *from)
 {
     switch (field->type) {
@@ -179,6 +189,14 @@ static void write_list(writer *w, const tarn_field *field, const void *from)
         break;
     case TARN_FIELD_STATE:
         write_map(w, &tarn_state_shape, from);
+        break;
+    case TARN_FIELD_POINTS:
+        write_points(w, &tarn_point_shape, ((const tarn_presence *)from)->points,
+                     ((const tarn_presence *)from)->point_count, TARN_PRESENCE_POINTS_MAX);
+        break;
+    case TARN_FIELD_PRESENCES:
+        write_points(w, &tarn_presence_shape, ((const tarn_presences *)from)->points,
+                     ((const tarn_presences *)from)->point_count, TARN_PRESENCES_MAX);
         break;
     default:
         write_floats(w, from, field->count);

@@ -211,6 +211,7 @@ static int payload(ipc_codec *codec, tarn_ipc_message *message)
         return 1;
     case TARN_IPC_SHUTDOWN:
     case TARN_IPC_KEY_WANTED:
+    case TARN_IPC_UNLOAD:
         return 1;
     case TARN_IPC_WORKER_HELLO:
         worker_hello(codec, &message->worker_hello);

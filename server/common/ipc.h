@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 enum {
-    TARN_IPC_VERSION = 3, ///< gateway and worker must agree on it exactly
+    TARN_IPC_VERSION = 4, ///< gateway and worker must agree on it exactly
     TARN_IPC_MAGIC = 0x43504954,
     TARN_IPC_HEADER_BYTES = 16,
     TARN_IPC_STAMPS_BYTES = TARN_IPC_HEADER_BYTES + 24,
@@ -41,6 +41,7 @@ typedef enum tarn_ipc_kind {
     TARN_IPC_PING = 8,
     TARN_IPC_SHUTDOWN = 9,
     TARN_IPC_KEY_WANTED = 10, ///< somebody can't decode what comes: the tank's next frame is to be a key frame
+    TARN_IPC_UNLOAD = 11,     ///< the tank is no more
     // worker to gateway
     TARN_IPC_WORKER_HELLO = 32, ///< first
     TARN_IPC_STATE = 33,        ///< the tank was made or changed

@@ -21,6 +21,14 @@ void tarn_fanout_free(tarn_fanout *fanout)
     tarn_fanout_init(fanout);
 }
 
+void tarn_fanout_rest(tarn_fanout *fanout)
+{
+    tarn_fanout_clear(fanout);
+    for (int i = 0; i < TARN_FANOUT_BUFFERS; i++)
+        if (fanout->buffers[i])
+            madvise(fanout->buffers[i], BUFFER_BYTES, MADV_DONTNEED);
+}
+
 /// A buffer that no frame is in: there is always one.
 static int free_buffer(const tarn_fanout *fanout)
 {

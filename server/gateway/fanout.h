@@ -54,6 +54,10 @@ typedef struct tarn_fanout_inputs {
 void tarn_fanout_init(tarn_fanout *fanout);
 void tarn_fanout_free(tarn_fanout *fanout);
 
+/// Forgets all frames and gives the memory of their pages back, while a frame may still be received: where it goes
+/// stays valid.
+void tarn_fanout_rest(tarn_fanout *fanout);
+
 /// Where to receive a frame of at most TARN_IPC_FRAME_BYTES_MAX; NULL without memory.
 uint8_t *tarn_fanout_space(tarn_fanout *fanout);
 

@@ -13,6 +13,7 @@
 #include "server/gateway/pages.h"
 #include "server/gateway/scene_pages.h"
 #include "server/gateway/session.h"
+#include "server/gateway/session_pages.h"
 #include "server/gateway/worker_process.h"
 
 #include <libwebsockets.h>
@@ -33,6 +34,7 @@ typedef struct tarn_gateway {
     tarn_worker_process worker;
     tarn_ipc_worker_hello hello; ///< of the newest worker: its device, its scenes
     tarn_sessions sessions;
+    tarn_session_makers makers;
     uint32_t viewer_id_last;
     struct tarn_viewer *viewers; ///< all connections that speak tarn.v1, joined or not
     uint8_t serving;             ///< the first tank was made

@@ -34,10 +34,20 @@ enum {
     TARN_GATEWAY_MESSAGES_PER_S_MAX = 1000, ///< of one viewer, sustained
     TARN_GATEWAY_MESSAGES_BURST_MAX = 2000,
     TARN_GATEWAY_ERRORS_QUEUED_MAX = 8, ///< of one viewer; further ones are dropped
+    TARN_GATEWAY_PRESENCE_MS = 50,      ///< between messages about where everybody is
+    TARN_GATEWAY_PRESENCE_POINT_MS = 2, ///< for each point in them, where that is longer
+    TARN_GATEWAY_PROFILE_MS = 500,      ///< between changes of a viewer's name or colour, in the long run
+    TARN_GATEWAY_PROFILE_BURST = 8,     ///< of them at once
     TARN_GATEWAY_INPUTS_TIMED_MAX = 64, ///< inputs of a viewer whose way into a frame is timed
 
     // sessions
-    TARN_GATEWAY_SESSIONS_MAX = 16,
+    TARN_GATEWAY_SESSIONS_MAX = 16,         ///< --sessions-max allows no more
+    TARN_GATEWAY_SESSIONS = 8,              ///< its default
+    TARN_GATEWAY_KEEP_EMPTY_S = 600,        ///< that a tank lasts with nobody in it; --keep-empty
+    TARN_GATEWAY_CREATE_PER_MINUTE = 10,    ///< tanks made from one address
+    TARN_GATEWAY_MAKERS_MAX = 64,           ///< addresses of which this is known
+    TARN_GATEWAY_BODY_BYTES_MAX = 1024,     ///< of a request
+    TARN_GATEWAY_SESSION_NAME_LETTERS = 10, ///< of the names that the server draws
     TARN_GATEWAY_FRESH_MS = 250,       ///< between fresh starts (reset, load) that viewers ask for, in the long run
     TARN_GATEWAY_FRESH_BURST = 11,     ///< of them at once
     TARN_GATEWAY_KEY_AGE_MS_MIN = 500, ///< of the newest key frame before one is asked for whoever fell behind

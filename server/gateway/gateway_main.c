@@ -23,6 +23,8 @@
 
 enum { SIGNAL_COUNT = sizeof((tarn_gateway *)0)->signals / sizeof(uv_signal_t) };
 
+static const char FIRST_SESSION[] = "main";
+
 static tarn_gateway gateway;
 
 static void end(int exit_code)
@@ -62,8 +64,14 @@ static void announce(void)
     if (is_any)
         host = "localhost"; // nobody can open the address that means all
     int is_v6 = strchr(host, ':') != NULL;
-    printf("tarnd is serving on http://%s%s%s:%u/%s\n", is_v6 ? "[" : "", host, is_v6 ? "]" : "", gateway.listener.port,
-           is_any ? " and on every address of this machine" : "");
+    char address[300];
+    snprintf(address, sizeof address, "http://%s%s%s:%u/", is_v6 ? "[" : "", host, is_v6 ? "]" : "",
+             gateway.listener.port);
+    printf("tarnd is serving on %s%s\n", address, is_any ? " and on every address of this machine" : "");
+    printf("its first tank is at %s?session=%s\n", address, FIRST_SESSION);
+    if (gateway.options.guests != TARN_ROLE_OWN)
+        printf("who opens %s?session=%s&key=%s owns that tank\n", address, FIRST_SESSION,
+               tarn_session_find(&gateway, "")->keys.keys[TARN_ROLE_OWN]);
     fflush(stdout);
 }
 
@@ -245,9 +253,15 @@ static tarn_status start(tarn_text why)
     catch_signals();
     uv_timer_init(&gateway.loop, &gateway.tick);
     uv_timer_start(&gateway.tick, on_tick, TARN_GATEWAY_TICK_MS, TARN_GATEWAY_TICK_MS);
-    if (!tarn_session_open(&gateway, "main", gateway.options.scene))
-        return TARN_E_LIMIT;
-    return start_worker(why);
+    const tarn_session_plan plan = {.name = FIRST_SESSION,
+                                    .title = "",
+                                    .scene = gateway.options.scene,
+                                    .guests = gateway.options.guests,
+                                    .is_kept = 1,
+                                    .is_listed = 1};
+    tarn_session *session;
+    status = tarn_session_open(&gateway, &plan, &session);
+    return status == TARN_OK ? start_worker(why) : status;
 }
 
 /// Why it ends, which may quote an option, a file or the worker.
@@ -271,8 +285,8 @@ int main(int argc, char **argv)
     }
     uv_run(&gateway.loop, UV_RUN_DEFAULT);
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++)
-        if (gateway.sessions.sessions[i].id)
-            tarn_session_close(&gateway.sessions.sessions[i]);
+        tarn_session_close(&gateway.sessions.sessions[i]);
+    tarn_fanout_free(&gateway.sessions.nowhere);
     tarn_pages_free(&gateway.pages);
     uv_loop_close(&gateway.loop);
     if (gateway.exit_code)

@@ -1,6 +1,7 @@
 #include "server/gateway/gateway_options.h"
 #include "server/common/option_number.h"
 #include "server/gateway/gateway_help.h"
+#include "server/gateway/role.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -20,6 +21,10 @@ enum {
     OPTION_FPS,
     OPTION_ORIGIN,
     OPTION_TIMEOUT,
+    OPTION_GUESTS,
+    OPTION_SESSIONS,
+    OPTION_KEEP,
+    OPTION_CREATE,
     OPTION_LOG,
 };
 
@@ -29,6 +34,12 @@ static const struct argp_option option_list[] = {
     {"origin", OPTION_ORIGIN, "URL", 0, "Also accept viewers from pages of this origin; may be repeated", 0},
     {"client", OPTION_CLIENT, "DIR", 0, "The page's files (default: ../share/tarn/client next to the program)", 0},
     {"scene", OPTION_SCENE, "NAME|FILE", 0, "What the session starts with (default dam-break)", 1},
+    {"guests", OPTION_GUESTS, "watch|play|own", 0, "What those may who come without a key (default own)", 1},
+    {"create", OPTION_CREATE, "everyone|nobody", 0, "Who may make more tanks from the start page (default everyone)",
+     1},
+    {"sessions-max", OPTION_SESSIONS, "N", 0, "Tanks at once, 1 to 16 (default 8)", 1},
+    {"keep-empty", OPTION_KEEP, "S", 0,
+     "Seconds, 1 to 86400, that a tank lasts with nobody in it; the first one stays (default 600)", 1},
     {"scenes", OPTION_SCENES, "DIR", 0, "Scenes that viewers may load (default: ../share/tarn/scenes)", 1},
     {"device", OPTION_DEVICE, "cpu|cuda|auto", 0, "Where to simulate; auto takes a GPU where there is one (default)",
      2},
@@ -51,9 +62,39 @@ static void add_origin(struct argp_state *state, tarn_gateway_options *options, 
         options->origins[options->origin_count++] = origin;
 }
 
+/// @return 0: none of these
+static int parse_session_option(int key, const char *text, struct argp_state *state)
+{
+    tarn_gateway_options *options = state->input;
+    switch (key) {
+    case OPTION_GUESTS: {
+        int role = tarn_role_find(text);
+        if (role < 0)
+            argp_error(state, "--guests: found \"%s\"; allowed: watch, play, own", text);
+        options->guests = (tarn_role)role;
+        return 1;
+    }
+    case OPTION_CREATE:
+        if (strcmp(text, "everyone") && strcmp(text, "nobody"))
+            argp_error(state, "--create: found \"%s\"; allowed: everyone, nobody", text);
+        options->anyone_creates = strcmp(text, "everyone") == 0;
+        return 1;
+    case OPTION_SESSIONS:
+        options->sessions_max = (uint32_t)tarn_option_number(state, "sessions-max", text, 1, TARN_GATEWAY_SESSIONS_MAX);
+        return 1;
+    case OPTION_KEEP:
+        options->keep_empty_s = (uint32_t)tarn_option_number(state, "keep-empty", text, 1, 86400);
+        return 1;
+    default:
+        return 0;
+    }
+}
+
 static error_t parse_option(int key, char *text, struct argp_state *state)
 {
     tarn_gateway_options *options = state->input;
+    if (parse_session_option(key, text, state))
+        return 0;
     switch (key) {
     case OPTION_PORT:
         options->port = (uint16_t)tarn_option_number(state, "port", text, 0, 65535);
@@ -118,6 +159,10 @@ void tarn_gateway_options_parse(int argc, char **argv, tarn_gateway_options *opt
                                       .device = "auto",
                                       .fps = 30,
                                       .worker_timeout_s = TARN_GATEWAY_WORKER_TIMEOUT_S,
+                                      .guests = TARN_ROLE_OWN,
+                                      .sessions_max = TARN_GATEWAY_SESSIONS,
+                                      .keep_empty_s = TARN_GATEWAY_KEEP_EMPTY_S,
+                                      .anyone_creates = 1,
                                       .log_level = TARN_LOG_INFO};
     argp_parse(&argp, argc, argv, 0, NULL, options);
 }

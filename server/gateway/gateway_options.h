@@ -17,6 +17,10 @@ typedef struct tarn_gateway_options {
     const char *device;
     uint32_t threads, fps;
     uint32_t worker_timeout_s;
+    tarn_role guests;       ///< what those may who come without a key
+    uint32_t sessions_max;  ///< 1..TARN_GATEWAY_SESSIONS_MAX
+    uint32_t keep_empty_s;  ///< that a tank lasts with nobody in it
+    uint8_t anyone_creates; ///< tanks
     const char *origins[TARN_GATEWAY_ORIGINS_MAX];
     uint32_t origin_count;
     tarn_log_level log_level;

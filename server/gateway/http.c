@@ -90,7 +90,7 @@ static int respond(tarn_http_response *response, struct lws *wsi, unsigned statu
                    const char *cache)
 {
     int is_head = lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) > 0;
-    response->ends = status == 405;
+    response->ends |= status == 405;
     if (begin(wsi, status, type, response->byte_count, etag, cache))
         return -1;
     if (is_head || response->byte_count == 0)
@@ -163,47 +163,6 @@ static int respond_metrics(tarn_gateway *gateway, tarn_http_response *response, 
     return respond(response, wsi, 200, "text/plain; version=0.0.4; charset=utf-8", NULL, "no-store");
 }
 
-int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
-{
-    tarn_http_release(response);
-    if (lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) <= 0 && lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) <= 0)
-        return respond_text(response, wsi, 405, "only GET and HEAD are allowed");
-    if (strcmp(path, "/healthz") == 0) {
-        int healthy = gateway->worker.phase == TARN_WORKER_READY && !gateway->ending;
-        return respond_text(response, wsi, healthy ? 200 : 503, healthy ? "ok" : "the worker is not ready");
-    }
-    if (strcmp(path, "/metrics") == 0)
-        return respond_metrics(gateway, response, wsi);
-    if (strncmp(path, TARN_SCENE_PAGES_PREFIX, strlen(TARN_SCENE_PAGES_PREFIX)) == 0)
-        return respond_scene(gateway, response, wsi, path);
-    const tarn_page *page = tarn_pages_find(&gateway->pages, path);
-    if (page)
-        return respond_page(response, wsi, page);
-    if (gateway->pages.page_count == 0 && strcmp(path, "/") == 0)
-        return respond_text(response, wsi, 404,
-                            "The server runs, but its page is not there: build web-client, or name "
-                            "its directory with --client.");
-    return respond_text(response, wsi, 404, "not found");
-}
-
-int tarn_http_writable(tarn_http_response *response, struct lws *wsi)
-{
-    static uint8_t chunk[LWS_PRE + TARN_GATEWAY_HTTP_CHUNK_BYTES];
-    if (!response || response->byte_count == 0)
-        return 0;
-    size_t left = response->byte_count - response->sent;
-    size_t count = left < TARN_GATEWAY_HTTP_CHUNK_BYTES ? left : TARN_GATEWAY_HTTP_CHUNK_BYTES;
-    memcpy(chunk + LWS_PRE, response->bytes + response->sent, count);
-    enum lws_write_protocol kind = count == left ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP;
-    if (lws_write(wsi, chunk + LWS_PRE, count, kind) != (int)count)
-        return -1;
-    response->sent += count;
-    if (count == left)
-        return complete(response, wsi);
-    lws_callback_on_writable(wsi);
-    return 0;
-}
-
 /// Whether a Host header names an address or this machine itself, rather than a name that somebody's DNS made up.
 static int host_is_plain(const char *host)
 {
@@ -241,6 +200,173 @@ static int origin_is_allowed(const tarn_gateway *gateway, struct lws *wsi)
         if (strcasecmp(origin, gateway->options.origins[i]) == 0)
             return 1;
     tarn_log_warn("a page of %s was refused; --origin would allow it", origin);
+    return 0;
+}
+
+/// An answer about sessions.
+static int respond_json(tarn_http_response *response, struct lws *wsi, const tarn_session_answer *answer, int ends)
+{
+    memcpy(response->text, answer->text, answer->byte_count);
+    response->bytes = response->text;
+    response->byte_count = answer->byte_count;
+    response->ends |= ends != 0;
+    return respond(response, wsi, answer->status, "application/json", NULL, "no-store");
+}
+
+static int refuse_json(tarn_http_response *response, struct lws *wsi, unsigned status, const char *sentence)
+{
+    static tarn_session_answer answer;
+    tarn_session_pages_refuse(&answer, status, sentence);
+    return respond_json(response, wsi, &answer, 1);
+}
+
+/// The bytes of the body as declared; -1: they aren't.
+static long declared_bytes(struct lws *wsi)
+{
+    char text[16], *end;
+    if (lws_hdr_copy(wsi, text, sizeof text, WSI_TOKEN_HTTP_CONTENT_LENGTH) <= 0)
+        return -1;
+    const long count = strtol(text, &end, 10);
+    return *end || end == text ? -1 : count;
+}
+
+static int is_json(struct lws *wsi)
+{
+    static const char json[] = "application/json";
+    char type[64];
+    return lws_hdr_copy(wsi, type, sizeof type, WSI_TOKEN_HTTP_CONTENT_TYPE) > 0 &&
+           strncasecmp(type, json, sizeof json - 1) == 0 && strchr("; ", type[sizeof json - 1]) != NULL;
+}
+
+_Static_assert(TARN_GATEWAY_BODY_BYTES_MAX == 1024, "a sentence states this limit");
+
+/// The head of a request for a new session. A body that can be read is read even if the request is refused: else the
+/// connection's end might overtake the answer.
+static int begin_session(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
+{
+    const long declared = declared_bytes(wsi);
+    if (declared < 1)
+        return refuse_json(response, wsi, 411, "the body's length is not declared");
+    if (declared > TARN_GATEWAY_BODY_BYTES_MAX)
+        return refuse_json(response, wsi, 413, "the body is too large; allowed: 1024 bytes");
+    response->refusal = 0;
+    if (!origin_is_allowed(gateway, wsi)) {
+        response->refusal = 403;
+        response->refusal_sentence = "pages of this origin may make no tanks";
+    } else if (!is_json(wsi)) {
+        response->refusal = 415;
+        response->refusal_sentence = "the body's type is not application/json";
+    }
+    response->expects = 1;
+    response->body_bytes = 0;
+    return 0;
+}
+
+int tarn_http_body(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const void *bytes,
+                   size_t byte_count)
+{
+    (void)gateway;
+    (void)wsi;
+    if (!response->expects || byte_count > sizeof response->body - response->body_bytes)
+        return -1;
+    memcpy(response->body + response->body_bytes, bytes, byte_count);
+    response->body_bytes += (uint32_t)byte_count;
+    return 0;
+}
+
+int tarn_http_body_end(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
+{
+    static tarn_session_answer answer;
+    const tarn_connection *connection = lws_get_opaque_user_data(wsi);
+    if (!response->expects)
+        return -1;
+    response->expects = 0;
+    if (response->refusal)
+        tarn_session_pages_refuse(&answer, response->refusal, response->refusal_sentence);
+    else
+        tarn_session_pages_make(gateway, response->body, response->body_bytes, &connection->address, &answer);
+    return respond_json(response, wsi, &answer, 0);
+}
+
+static int end_session(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *name)
+{
+    static tarn_session_answer answer;
+    static const char bearer[] = "Bearer ";
+    char text[sizeof bearer - 1 + sizeof(tarn_key)] = "";
+    tarn_key key = "";
+    if (!origin_is_allowed(gateway, wsi))
+        return refuse_json(response, wsi, 403, "pages of this origin may end no tanks");
+    if (lws_hdr_copy(wsi, text, sizeof text, WSI_TOKEN_HTTP_AUTHORIZATION) > 0 &&
+        strncmp(text, bearer, sizeof bearer - 1) == 0)
+        snprintf(key, sizeof key, "%s", text + sizeof bearer - 1);
+    tarn_session_pages_end(gateway, name, key, &answer);
+    return respond_json(response, wsi, &answer, 0);
+}
+
+static int is_get(struct lws *wsi)
+{
+    return lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) > 0 || lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) > 0;
+}
+
+/// @return -2: the request is about something else
+static int respond_sessions(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
+{
+    static tarn_session_answer answer;
+    const size_t root = strlen(TARN_SESSION_PAGES_PATH);
+    if (strncmp(path, TARN_SESSION_PAGES_PATH, root) != 0 || (path[root] && path[root] != '/'))
+        return -2;
+    if (path[root] == 0 && lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) > 0)
+        return begin_session(gateway, response, wsi);
+    if (path[root] == '/' && lws_hdr_total_length(wsi, WSI_TOKEN_DELETE_URI) > 0)
+        return end_session(gateway, response, wsi, path + root + 1);
+    if (path[root] || !is_get(wsi))
+        return -2;
+    tarn_session_pages_list(gateway, &answer);
+    return respond_json(response, wsi, &answer, 0);
+}
+
+int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
+{
+    tarn_http_release(response);
+    response->ends = response->expects = 0;
+    const int about_sessions = respond_sessions(gateway, response, wsi, path);
+    if (about_sessions != -2)
+        return about_sessions;
+    if (!is_get(wsi))
+        return respond_text(response, wsi, 405, "only GET and HEAD are allowed");
+    if (strcmp(path, "/healthz") == 0) {
+        int healthy = gateway->worker.phase == TARN_WORKER_READY && !gateway->ending;
+        return respond_text(response, wsi, healthy ? 200 : 503, healthy ? "ok" : "the worker is not ready");
+    }
+    if (strcmp(path, "/metrics") == 0)
+        return respond_metrics(gateway, response, wsi);
+    if (strncmp(path, TARN_SCENE_PAGES_PREFIX, strlen(TARN_SCENE_PAGES_PREFIX)) == 0)
+        return respond_scene(gateway, response, wsi, path);
+    const tarn_page *page = tarn_pages_find(&gateway->pages, path);
+    if (page)
+        return respond_page(response, wsi, page);
+    if (gateway->pages.page_count == 0 && strcmp(path, "/") == 0)
+        return respond_text(response, wsi, 404,
+                            "The server runs, but its page is not there: build web-client, or name "
+                            "its directory with --client.");
+    return respond_text(response, wsi, 404, "not found");
+}
+
+int tarn_http_writable(tarn_http_response *response, struct lws *wsi)
+{
+    static uint8_t chunk[LWS_PRE + TARN_GATEWAY_HTTP_CHUNK_BYTES];
+    if (!response || response->byte_count == 0)
+        return 0;
+    size_t left = response->byte_count - response->sent;
+    size_t count = left < TARN_GATEWAY_HTTP_CHUNK_BYTES ? left : TARN_GATEWAY_HTTP_CHUNK_BYTES;
+    memcpy(chunk + LWS_PRE, response->bytes + response->sent, count);
+    enum lws_write_protocol kind = count == left ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP;
+    if (lws_write(wsi, chunk + LWS_PRE, count, kind) != (int)count)
+        return -1;
+    response->sent += count;
+    if (count == left)
+        return complete(response, wsi);
+    lws_callback_on_writable(wsi);
     return 0;
 }
 

@@ -1,4 +1,5 @@
-/// HTTP: the page's files, /healthz and /metrics, with the headers that keep a page to itself. GET and HEAD only.
+/// HTTP: the page's files, /healthz and /metrics, with the headers that keep a page to itself. GET and HEAD only, but
+/// for sessions (session_pages.h).
 #ifndef TARN_SERVER_GATEWAY_HTTP_H
 #define TARN_SERVER_GATEWAY_HTTP_H
 
@@ -15,12 +16,24 @@ typedef struct tarn_http_response {
     const uint8_t *bytes;               ///< a page's or `text`
     struct tarn_scene_page *scene_page; ///< whose bytes these are; NULL: none
     size_t byte_count, sent;
-    uint8_t ends; ///< the connection ends after it: a request with a body, which nobody reads
+    uint8_t ends;     ///< the connection ends after it: a request with a body, which nobody reads
+    uint8_t expects;  ///< a body that makes a session
+    unsigned refusal; ///< the status that the body is answered with, whatever it is; 0: none
+    const char *refusal_sentence;
+    uint32_t body_bytes;
+    char body[TARN_GATEWAY_BODY_BYTES_MAX];
     uint8_t text[TARN_GATEWAY_HTTP_TEXT_BYTES_MAX];
 } tarn_http_response;
 
 /// Answers a request for a path. @return what the libwebsockets callback is to return
 int tarn_http_request(struct tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path);
+
+/// Takes a piece of a request's body.
+int tarn_http_body(struct tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const void *bytes,
+                   size_t byte_count);
+
+/// The body is complete.
+int tarn_http_body_end(struct tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi);
 
 /// Gives back what a response holds, when it is over or its connection ends. Takes NULL and one that holds nothing.
 void tarn_http_release(tarn_http_response *response);

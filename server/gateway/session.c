@@ -3,19 +3,18 @@
 #include "server/common/log.h"
 #include "server/gateway/gateway.h"
 #include "server/gateway/own_scene.h"
+#include "server/gateway/session_place.h"
+#include "server/gateway/turn_taking.h"
 #include "server/gateway/viewer.h"
 #include "server/gateway/viewer_send.h"
 #include "server/gateway/web.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
-
-enum { PLACE_BITS = 8 };
 
 static tarn_session *session_of_tank(tarn_gateway *gateway, uint32_t tank)
 {
-    uint32_t place = tank & ((1u << PLACE_BITS) - 1);
+    uint32_t place = tank & TARN_SESSION_PLACE_MASK;
     if (tank == 0 || place >= TARN_GATEWAY_SESSIONS_MAX || gateway->sessions.sessions[place].id != tank)
         return NULL;
     return &gateway->sessions.sessions[place];
@@ -64,7 +63,7 @@ static void send_audience(tarn_gateway *gateway, tarn_session *session, uint32_t
 {
     tarn_ipc_message message = {.kind = TARN_IPC_AUDIENCE, .tank = session->id};
     message.audience.viewer_count = count;
-    const tarn_worker_queue_key key = {.kind = TARN_IPC_AUDIENCE, .index = session->id & ((1u << PLACE_BITS) - 1)};
+    const tarn_worker_queue_key key = {.kind = TARN_IPC_AUDIENCE, .index = session->id & TARN_SESSION_PLACE_MASK};
     if (tarn_worker_process_send(&gateway->worker, &message, key, 1) == TARN_OK)
         session->audience_told = count;
 }
@@ -92,7 +91,7 @@ void tarn_session_ask_for_key(tarn_gateway *gateway, tarn_session *session)
     if (!is_needed)
         return;
     const tarn_ipc_message message = {.kind = TARN_IPC_KEY_WANTED, .tank = session->id};
-    const tarn_worker_queue_key key = {.kind = TARN_IPC_KEY_WANTED, .index = session->id & ((1u << PLACE_BITS) - 1)};
+    const tarn_worker_queue_key key = {.kind = TARN_IPC_KEY_WANTED, .index = session->id & TARN_SESSION_PLACE_MASK};
     if (tarn_worker_process_send(&gateway->worker, &message, key, 1) != TARN_OK)
         return; // the next tick asks again
     session->key_asked_ns = now_ns;
@@ -116,30 +115,6 @@ static tarn_status send_load(tarn_gateway *gateway, tarn_session *session, const
     return status;
 }
 
-tarn_session *tarn_session_open(tarn_gateway *gateway, const char *name, const char *scene)
-{
-    for (uint32_t place = 0; place < TARN_GATEWAY_SESSIONS_MAX; place++) {
-        tarn_session *session = &gateway->sessions.sessions[place];
-        if (session->id)
-            continue;
-        memset(session, 0, sizeof *session);
-        session->id = ++gateway->sessions.generation << PLACE_BITS | place;
-        // Epochs go on from the time of day, so that a tank of a restarted gateway is not taken for an older one.
-        session->epoch = (uint32_t)time(NULL);
-        snprintf(session->name, sizeof session->name, "%s", name);
-        snprintf(session->scene, sizeof session->scene, "%s", scene);
-        tarn_fanout_init(&session->fanout);
-        return session;
-    }
-    return NULL;
-}
-
-void tarn_session_close(tarn_session *session)
-{
-    tarn_fanout_free(&session->fanout);
-    session->id = 0;
-}
-
 void tarn_session_view_changed(tarn_gateway *gateway, tarn_session *session)
 {
     note_audience(session);
@@ -158,26 +133,15 @@ tarn_session *tarn_session_find(tarn_gateway *gateway, const char *name)
     return NULL;
 }
 
-/// Takes one of what comes every `every_ms` in the long run, and `burst` at once (the generic cell rate algorithm).
-/// @param due_ns  up to when they are used up  @return 0: not now
-static int take_turn(uint64_t *due_ns, uint32_t every_ms, uint32_t burst)
-{
-    const uint64_t now_ns = tarn_clock_monotonic_ns(), every_ns = every_ms * (uint64_t)1000000;
-    const uint64_t used_ns = *due_ns > now_ns ? *due_ns : now_ns;
-    if (used_ns - now_ns > (burst - 1) * every_ns)
-        return 0;
-    *due_ns = used_ns + every_ns;
-    return 1;
-}
-
 tarn_status tarn_session_join(tarn_gateway *gateway, tarn_session *session, tarn_viewer *viewer)
 {
     if (session->viewer_count == TARN_VIEWERS_MAX)
         return TARN_E_LIMIT;
-    if (!take_turn(&session->join_due_ns, TARN_GATEWAY_JOIN_MS, TARN_GATEWAY_JOIN_BURST))
+    if (!tarn_turn_take(&session->join_due_ns, TARN_GATEWAY_JOIN_MS, TARN_GATEWAY_JOIN_BURST))
         return TARN_E_STATE;
     session->viewers[session->viewer_count++] = viewer;
     session->viewers_changed = 1;
+    session->board.changed = 1; // for the one who has just come
     gateway->metrics.viewers++;
     if (session->audience_told == 0 && audience(session) > 0)
         send_audience(gateway, session, audience(session));
@@ -204,8 +168,11 @@ void tarn_session_leave(tarn_gateway *gateway, tarn_session *session, tarn_viewe
             session->viewers[kept++] = session->viewers[i];
     if (kept == session->viewer_count)
         return;
+    tarn_presence_forget(session, viewer);
     session->viewer_count = kept;
     session->viewers_changed = 1;
+    if (!viewer->is_preview)
+        session->left_since_ns = tarn_clock_monotonic_ns();
     gateway->metrics.viewers--;
     if (session->gone_count < TARN_VIEWERS_MAX)
         session->gone[session->gone_count++] = viewer->id;
@@ -224,7 +191,7 @@ static int scene_is_known(const tarn_gateway *gateway, const char *scene)
 /// Fresh starts cost everybody their frames.
 static int fresh_start_is_due(tarn_session *session, tarn_viewer *viewer)
 {
-    if (take_turn(&session->fresh_due_ns, TARN_GATEWAY_FRESH_MS, TARN_GATEWAY_FRESH_BURST))
+    if (tarn_turn_take(&session->fresh_due_ns, TARN_GATEWAY_FRESH_MS, TARN_GATEWAY_FRESH_BURST))
         return 1;
     tarn_viewer_error(viewer, TARN_ERROR_INPUT, "the tank was started afresh just now; try again in a moment");
     return 0;
@@ -327,14 +294,18 @@ void tarn_session_input(tarn_gateway *gateway, tarn_session *session, tarn_viewe
         too_fast(viewer);
 }
 
+void tarn_session_make_tank(tarn_gateway *gateway, tarn_session *session)
+{
+    send_load(gateway, session, session->scene, session->state.paused, 0, 0);
+    send_audience(gateway, session, audience(session));
+}
+
 void tarn_session_worker_ready(tarn_gateway *gateway)
 {
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session *session = &gateway->sessions.sessions[i];
-        if (!session->id)
-            continue;
-        send_load(gateway, session, session->scene, session->state.paused, 0, 0);
-        send_audience(gateway, session, audience(session));
+        if (session->id)
+            tarn_session_make_tank(gateway, session);
     }
 }
 
@@ -379,6 +350,7 @@ static void take_state(tarn_session *session, const tarn_ipc_state *state)
     }
     session->state = state->session;
     session->state.worker_ready = 1;
+    session->was_made = 1;
     tell_state(session);
 }
 
@@ -397,6 +369,10 @@ static void take_refused(tarn_gateway *gateway, tarn_session *session, const tar
     if (refused->viewer_id == 0) {
         if (gateway->serving)
             tarn_log_error("%s", refused->text);
+        if (!session->was_made && !session->is_kept) {
+            tarn_session_end(gateway, session, refused->text);
+            return;
+        }
         snprintf(gateway->failure, sizeof gateway->failure, "%s", refused->text);
         tell_error(session, TARN_ERROR_SCENE, refused->text);
         return;
@@ -421,6 +397,7 @@ tarn_status tarn_session_worker_message(tarn_gateway *gateway, const tarn_ipc_me
         take_refused(gateway, session, &message->refused);
         return TARN_OK;
     case TARN_IPC_REPORT:
+        session->report = message->report;
         if (session == tarn_session_find(gateway, ""))
             gateway->metrics.report = message->report;
         return TARN_OK;
@@ -436,7 +413,7 @@ uint8_t *tarn_session_frame_space(tarn_gateway *gateway, uint32_t tank, uint32_t
 {
     (void)frame_bytes; // the reader has checked it
     tarn_session *session = session_of_tank(gateway, tank);
-    return session ? tarn_fanout_space(&session->fanout) : NULL;
+    return tarn_fanout_space(session ? &session->fanout : &gateway->sessions.nowhere);
 }
 
 void tarn_session_stage(tarn_gateway *gateway, tarn_session *session, tarn_stage stage, double seconds)
@@ -551,7 +528,11 @@ void tarn_session_tick(tarn_gateway *gateway, uint64_t now_ns)
             send_audience(gateway, session, count);
         tell_gone(gateway, session);
         tell_viewers(session);
+        tarn_presence_beat(session, now_ns);
         tarn_session_ask_for_key(gateway, session);
         complete_picture(session, now_ns);
+        if (!session->is_kept && tarn_session_people(session) == 0 &&
+            now_ns - session->left_since_ns >= gateway->options.keep_empty_s * (uint64_t)1000000000)
+            tarn_session_end(gateway, session, "nobody was there");
     }
 }

@@ -9,6 +9,8 @@
 #include "server/common/ipc.h"
 #include "server/gateway/fanout.h"
 #include "server/gateway/gateway_limits.h"
+#include "server/gateway/presence.h"
+#include "server/gateway/role.h"
 #include "server/gateway/stages.h"
 #include "server/gateway/stream_traffic.h"
 
@@ -18,6 +20,12 @@ struct tarn_viewer;
 typedef struct tarn_session {
     uint32_t id; ///< place in the low 8 bits, generation above; 0: free. The worker's name for the tank
     tarn_name name;
+    tarn_name title; ///< for people; empty: none
+    tarn_role_keys keys;
+    tarn_role guests;                               ///< what those may who come without a key
+    uint8_t is_kept;                                ///< however long nobody is there
+    uint8_t is_listed;                              ///< for everybody to find
+    uint8_t was_made;                               ///< its tank has been there
     char scene[TARN_IPC_SCENE_BYTES_MAX + 1];       ///< what a new worker makes the tank from: name or path
     char scene_asked[TARN_IPC_SCENE_BYTES_MAX + 1]; ///< by a viewer, with the load that is pending
     uint32_t epoch;                                 ///< of the newest load or reset that was asked for
@@ -36,20 +44,46 @@ typedef struct tarn_session {
     uint8_t viewers_changed; ///< since they were told who is there
     uint32_t gone_count;     ///< viewers that left, of which the worker doesn't know yet
     uint32_t gone[TARN_VIEWERS_MAX];
-    uint32_t audience_told; ///< to the worker
-    uint64_t join_due_ns;   ///< up to when joins are used up
-    uint64_t empty_since_ns;
+    uint32_t audience_told;  ///< to the worker
+    uint64_t join_due_ns;    ///< up to when joins are used up
+    uint64_t empty_since_ns; ///< since when nobody looks
+    uint64_t left_since_ns;  ///< since when nobody is there
+    tarn_ipc_report report;  ///< the newest
+    tarn_presence_board board;
     uint64_t fresh_due_ns; ///< up to when fresh starts are used up
 } tarn_session;
 
 typedef struct tarn_sessions {
     tarn_session sessions[TARN_GATEWAY_SESSIONS_MAX];
+    tarn_fanout nowhere; ///< for frames of tanks that were ended while they were on their way
     uint32_t generation;
 } tarn_sessions;
 
-/// Opens a session; its tank is made when the worker is ready. NULL when all places are taken.
-tarn_session *tarn_session_open(struct tarn_gateway *gateway, const char *name, const char *scene);
+/// What a session begins with.
+typedef struct tarn_session_plan {
+    const char *name; ///< NULL: one is drawn that nobody guesses
+    const char *title, *scene;
+    tarn_role guests;
+    uint8_t is_kept, is_listed;
+} tarn_session_plan;
+
+/// Opens a session; its tank is made as soon as the worker is ready.
+/// @return TARN_OK, TARN_E_LIMIT (all places are taken) or TARN_E_IO (no random numbers)
+tarn_status tarn_session_open(struct tarn_gateway *gateway, const tarn_session_plan *plan, tarn_session **session);
+
+/// Gives the memory of a place back, when no frames come any more.
 void tarn_session_close(tarn_session *session);
+
+/// Ends it: its viewers are told why and closed, its tank is no more.
+void tarn_session_end(struct tarn_gateway *gateway, tarn_session *session, const char *sentence);
+
+/// Sends the worker what a session's tank is made from.
+void tarn_session_make_tank(struct tarn_gateway *gateway, tarn_session *session);
+
+/// Viewers that are there, without those who take a glimpse.
+uint32_t tarn_session_people(const tarn_session *session);
+
+uint32_t tarn_session_count(const struct tarn_gateway *gateway);
 
 /// By name; the empty name means the first session. NULL where there is none.
 tarn_session *tarn_session_find(struct tarn_gateway *gateway, const char *name);

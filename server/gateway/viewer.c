@@ -3,6 +3,7 @@
 #include "server/common/log.h"
 #include "server/gateway/gateway.h"
 #include "server/gateway/viewer_path.h"
+#include "server/gateway/viewer_profile.h"
 #include "server/gateway/viewer_send.h"
 
 #include <stdio.h>
@@ -47,6 +48,12 @@ void tarn_viewer_closed(tarn_gateway *gateway, tarn_viewer *viewer)
     }
 }
 
+void tarn_viewer_presence_ready(tarn_viewer *viewer)
+{
+    viewer->presence_due = 1;
+    lws_callback_on_writable(viewer->wsi);
+}
+
 void tarn_viewer_tell(tarn_viewer *viewer, uint32_t what)
 {
     viewer->to_tell |= what;
@@ -59,6 +66,7 @@ static void close_with(tarn_viewer *viewer, uint16_t close_code)
     viewer->close_code = close_code;
     viewer->closing_since_ns = tarn_clock_monotonic_ns();
     viewer->to_tell = 0;
+    viewer->presence_due = 0;
     lws_callback_on_writable(viewer->wsi);
 }
 
@@ -85,6 +93,12 @@ void tarn_viewer_fail(tarn_viewer *viewer, tarn_error_code code, const char *sen
     viewer->error_count = 0; // only the last word counts
     close_with(viewer, (uint16_t)(CLOSE_ERROR_BASE + code));
     queue_error(viewer, code, sentence);
+}
+
+void tarn_viewer_expel(tarn_gateway *gateway, tarn_viewer *viewer, tarn_error_code code, const char *sentence)
+{
+    leave(gateway, viewer);
+    tarn_viewer_fail(viewer, code, sentence);
 }
 
 static int speaks(const tarn_hello *hello, uint32_t version)
@@ -118,10 +132,16 @@ static void take_join(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_joi
         tarn_viewer_fail(viewer, TARN_ERROR_SESSION, why);
         return;
     }
-    if (join->viewer[0])
-        snprintf(viewer->name, sizeof viewer->name, "%s", join->viewer);
-    else
-        snprintf(viewer->name, sizeof viewer->name, "viewer %u", viewer->id);
+    viewer->role = session->guests;
+    if (join->key[0] && !tarn_role_of_key(&session->keys, join->key, &viewer->role)) {
+        tarn_viewer_fail(viewer, TARN_ERROR_KEY,
+                         "the key of this link opens nothing here; it may be mistyped, or of a tank that is no more");
+        return;
+    }
+    viewer->is_preview = join->preview;
+    if (viewer->is_preview)
+        viewer->role = TARN_ROLE_WATCH;
+    tarn_viewer_profile_join(session, viewer, join);
     const tarn_status status = tarn_session_join(gateway, session, viewer);
     if (status == TARN_E_STATE) {
         tarn_viewer_fail(viewer, TARN_ERROR_FULL, "too many join at once; try again in a moment");
@@ -216,18 +236,36 @@ static void take_view(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_vie
     }
     if (viewer->phase != TARN_VIEWER_JOINED)
         return;
+    if (view->hidden)
+        tarn_presence_forget(viewer->session, viewer);
+    else if (was_hidden)
+        viewer->session->board.changed = 1;
     tarn_viewer_bound(viewer, tarn_clock_monotonic_ns());
     tarn_viewer_frame_ready(viewer);
     tarn_session_view_changed(gateway, viewer->session);
 }
 
+static int needs_session(tarn_message_kind kind)
+{
+    return kind == TARN_MESSAGE_INPUT || kind == TARN_MESSAGE_CONTROL || kind == TARN_MESSAGE_ACK ||
+           kind == TARN_MESSAGE_PRESENCE || kind == TARN_MESSAGE_PROFILE;
+}
+
 /// Messages that need a session.
 static void take_joined(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_message *message)
 {
-    if (message->kind == TARN_MESSAGE_INPUT)
+    if (!tarn_role_may(viewer->role, message))
+        tarn_viewer_error(viewer, TARN_ERROR_ROLE, tarn_role_refusal(message));
+    else if (message->kind == TARN_MESSAGE_INPUT)
         take_input(gateway, viewer, message);
     else if (message->kind == TARN_MESSAGE_ACK)
         take_ack(viewer, &message->ack);
+    else if (viewer->is_preview && message->kind != TARN_MESSAGE_ACK)
+        return; // nobody knows of it
+    else if (message->kind == TARN_MESSAGE_PRESENCE)
+        tarn_presence_take(viewer->session, viewer, &message->presence);
+    else if (message->kind == TARN_MESSAGE_PROFILE)
+        tarn_viewer_profile_take(viewer->session, viewer, &message->profile);
     else if (take_sequence(viewer, message->control.sequence))
         tarn_session_control(gateway, viewer->session, viewer, &message->control);
 }
@@ -244,8 +282,7 @@ static void take_message(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_
         take_view(gateway, viewer, &message->view);
     } else if (kind == TARN_MESSAGE_JOIN && viewer->phase == TARN_VIEWER_GREETED) {
         take_join(gateway, viewer, &message->join);
-    } else if ((kind == TARN_MESSAGE_INPUT || kind == TARN_MESSAGE_CONTROL || kind == TARN_MESSAGE_ACK) &&
-               viewer->phase == TARN_VIEWER_JOINED) {
+    } else if (needs_session(kind) && viewer->phase == TARN_VIEWER_JOINED) {
         take_joined(gateway, viewer, message);
     } else {
         static const char *const expected[] = {"hello", "join", "anything but hello and join"};

@@ -1,8 +1,8 @@
 /// One WebSocket connection that speaks tarn.v1: hello, join, then frames out and inputs in.
 ///
 /// What goes out is bounded by its kind and not by a queue: whether welcome, joined, state and viewers are due are
-/// flags, and each is made from what is true when the socket takes it; of pongs and frames only the newest counts;
-/// errors have TARN_GATEWAY_ERRORS_QUEUED_MAX places. One message is written per writable callback.
+/// flags, and each is made from what is true when the socket takes it; of pongs, presence and frames only the newest
+/// counts; errors have TARN_GATEWAY_ERRORS_QUEUED_MAX places. One message is written per writable callback.
 ///
 /// Frames are sent while fewer than TARN_FRAMES_UNACKNOWLEDGED_MAX are unacknowledged, always the newest that the
 /// viewer can decode (fanout.h). Of key and base frames, which later ones refer to, a few more may be on their way: a
@@ -45,6 +45,13 @@ typedef struct tarn_viewer {
     tarn_viewer_phase phase;
     uint64_t since_ns, closing_since_ns;
     tarn_name name;
+    uint32_t colour;
+    tarn_role role;
+    uint8_t is_preview; ///< not one of those who are there
+    tarn_presence presence;
+    uint64_t presence_ns;    ///< when it changed
+    uint8_t presence_due;    ///< the session's board is to be sent
+    uint64_t profile_due_ns; ///< up to when changes of name and colour are used up
 
     uint32_t to_tell; ///< tarn_viewer_tell_what bits
     tarn_ping ping;
@@ -102,6 +109,12 @@ void tarn_viewer_tell(tarn_viewer *viewer, uint32_t what);
 
 /// Queues an error that does not close; dropped where all places are taken.
 void tarn_viewer_error(tarn_viewer *viewer, tarn_error_code code, const char *sentence);
+
+/// The session's board was written anew.
+void tarn_viewer_presence_ready(tarn_viewer *viewer);
+
+/// Takes it out of its session, then as tarn_viewer_fail.
+void tarn_viewer_expel(struct tarn_gateway *gateway, tarn_viewer *viewer, tarn_error_code code, const char *sentence);
 
 /// Sends an error and closes with 4000 + code.
 void tarn_viewer_fail(tarn_viewer *viewer, tarn_error_code code, const char *sentence);

@@ -1,5 +1,5 @@
 // Order of what is due: welcome and joined first, since everything else refers to them; then what changed, errors,
-// pongs, and frames last. Frames still flow: everything else is bounded and rare.
+// pongs, then frames, and where the others are last. Frames still flow: what goes before them is bounded and rare.
 #include "server/gateway/viewer_send.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
@@ -67,11 +67,17 @@ static void fill_welcome(const tarn_gateway *gateway, tarn_welcome *welcome)
 
 static void fill_viewers(const tarn_session *session, tarn_viewers *viewers)
 {
-    viewers->viewer_count = session->viewer_count;
+    viewers->viewer_count = 0;
     viewers->viewers = viewer_infos;
     for (uint32_t i = 0; i < session->viewer_count; i++) {
-        viewer_infos[i].viewer_id = session->viewers[i]->id;
-        memcpy(viewer_infos[i].name, session->viewers[i]->name, sizeof viewer_infos[i].name);
+        const tarn_viewer *viewer = session->viewers[i];
+        if (viewer->is_preview)
+            continue;
+        tarn_viewer_info *info = &viewer_infos[viewers->viewer_count++];
+        info->viewer_id = viewer->id;
+        memcpy(info->name, viewer->name, sizeof info->name);
+        info->colour = viewer->colour;
+        info->role = viewer->role;
     }
 }
 
@@ -80,6 +86,25 @@ static void fill_stages(const tarn_session *session, float stages_ms[TARN_PONG_S
     _Static_assert((int)TARN_PONG_STAGES == (int)TARN_STAGE_COUNT, "a number per stage");
     for (int i = 0; i < TARN_PONG_STAGES; i++)
         stages_ms[i] = (float)(1e3 * session->stages.recent_s[i]);
+}
+
+/// Keys go to those who may pass on what they give: owners all, players what isn't more than theirs.
+static void fill_joined(const tarn_viewer *viewer, tarn_joined *joined)
+{
+    const tarn_session *session = viewer->session;
+    const tarn_key *keys = session->keys.keys;
+    memcpy(joined->session, session->name, sizeof joined->session);
+    memcpy(joined->title, session->title, sizeof joined->title);
+    joined->viewer_id = viewer->id;
+    memcpy(joined->viewer, viewer->name, sizeof joined->viewer);
+    joined->role = viewer->role;
+    if (viewer->role >= TARN_ROLE_PLAY) {
+        memcpy(joined->watch_key, keys[TARN_ROLE_WATCH], sizeof joined->watch_key);
+        memcpy(joined->play_key, keys[TARN_ROLE_PLAY], sizeof joined->play_key);
+    }
+    if (viewer->role >= TARN_ROLE_OWN)
+        memcpy(joined->own_key, keys[TARN_ROLE_OWN], sizeof joined->own_key);
+    joined->state = session->state;
 }
 
 static uint32_t next_to_tell(const tarn_viewer *viewer)
@@ -109,10 +134,7 @@ static int next_message(tarn_gateway *gateway, tarn_viewer *viewer)
         break;
     case TARN_VIEWER_TELL_JOINED:
         outgoing.kind = TARN_MESSAGE_JOINED;
-        memcpy(outgoing.joined.session, viewer->session->name, sizeof outgoing.joined.session);
-        outgoing.joined.viewer_id = viewer->id;
-        memcpy(outgoing.joined.viewer, viewer->name, sizeof outgoing.joined.viewer);
-        outgoing.joined.state = viewer->session->state;
+        fill_joined(viewer, &outgoing.joined);
         viewer->to_tell &= ~(uint32_t)TARN_VIEWER_TELL_STATE;
         break;
     case TARN_VIEWER_TELL_STATE:
@@ -167,6 +189,14 @@ static int send_message(tarn_gateway *gateway, tarn_viewer *viewer)
         return 0;
     }
     return write_bytes(gateway, viewer, scratch + LWS_PRE, bytes);
+}
+
+/// Behind a frame, if one is due: those mustn't wait for it.
+static int send_presence(tarn_gateway *gateway, tarn_viewer *viewer)
+{
+    tarn_presence_board *board = &viewer->session->board;
+    viewer->presence_due = 0;
+    return write_bytes(gateway, viewer, board->bytes + LWS_PRE, board->byte_count);
 }
 
 /// Bytes of a frame that this viewer gets: up to the end of a layer.
@@ -243,7 +273,9 @@ int tarn_viewer_writable(tarn_gateway *gateway, tarn_viewer *viewer)
         return viewer->close_sent ? 0 : close_now(gateway, viewer);
     else if ((frame = next_frame(viewer)) != NULL)
         result = send_frame(gateway, viewer, frame);
-    if (viewer->to_tell || viewer->error_count || viewer->phase == TARN_VIEWER_CLOSING ||
+    else if (viewer->presence_due)
+        result = send_presence(gateway, viewer);
+    if (viewer->presence_due || viewer->to_tell || viewer->error_count || viewer->phase == TARN_VIEWER_CLOSING ||
         tarn_viewer_frame_is_due(viewer))
         lws_callback_on_writable(viewer->wsi);
     return result;

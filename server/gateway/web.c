@@ -46,8 +46,9 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user
         tarn_http_release(user);
         return 0;
     case LWS_CALLBACK_HTTP_BODY:
+        return tarn_http_body(gateway_of(wsi), user, wsi, in, length);
     case LWS_CALLBACK_HTTP_BODY_COMPLETION:
-        return -1;
+        return tarn_http_body_end(gateway_of(wsi), user, wsi);
     default:
         return lws_callback_http_dummy(wsi, reason, user, in, length);
     }

@@ -20,6 +20,7 @@ enum {
     TARN_WORKER_ROOM_MS = 20,           ///< until there may be room again for a frame that found none
     TARN_WORKER_STEPS_QUEUED_MAX = 240, ///< single steps asked for and not yet made
     TARN_WORKER_LAG_MS_MAX = 50,        ///< that a tank makes up for; what is beyond it slows the tank's clock
+    TARN_WORKER_CREDIT_MS = 100,        ///< of time that a tank saves up while it isn't due
     TARN_WORKER_REPORT_MS = 1000,
     TARN_WORKER_READ_BYTES_MAX = 1 << 20, ///< read from the gateway between two steps
     TARN_WORKER_WAIT_MS_MAX = 1000,

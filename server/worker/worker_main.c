@@ -1,13 +1,14 @@
 // tarn-worker: one thread, one loop. Messages are read only between steps, so that an input is latched at a step
 // boundary; the device's own threads are inside tarn_tank_step.
 //
-//     loop: read messages -> tell the gateway -> send -> wait until the next step is due -> step the tank due first
+//     loop: read messages -> tell the gateway -> send -> wait until the next step is due -> step one that is due
 //
 // The socket is the worker's life: when it ends, the gateway is gone and so is the worker.
 #include "kernels/tank.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/common/scene.h"
+#include "server/worker/turns.h"
 #include "server/worker/worker_link.h"
 #include "server/worker/worker_options.h"
 #include "server/worker/worker_tank.h"
@@ -27,6 +28,7 @@ typedef struct worker {
     tarn_device *device;
     tarn_worker_link link;
     tarn_worker_tank tanks[TARN_WORKER_TANKS_MAX];
+    tarn_turns turns;
     int greeted, ended;
 } worker;
 
@@ -105,6 +107,13 @@ static void input(worker *self, tarn_worker_tank *tank, const tarn_ipc_input *fo
         refuse(self, tank->id, forwarded->viewer_id, sequence, TARN_ERROR_INPUT, why);
 }
 
+static void unload(worker *self, tarn_worker_tank *tank)
+{
+    tarn_log_info("tank %u: ended", tank->id);
+    tarn_worker_link_frame_drop(&self->link, tank->slot);
+    tarn_worker_tank_free(tank);
+}
+
 /// Messages about a tank that is there.
 static tarn_status tank_message(worker *self, tarn_worker_tank *tank, const tarn_ipc_message *message)
 {
@@ -115,6 +124,9 @@ static tarn_status tank_message(worker *self, tarn_worker_tank *tank, const tarn
         return tarn_worker_tank_reset(tank, &message->reset, now_ns);
     case TARN_IPC_KEY_WANTED:
         tarn_frame_plan_ask(&tank->plan);
+        return TARN_OK;
+    case TARN_IPC_UNLOAD:
+        unload(self, tank);
         return TARN_OK;
     case TARN_IPC_CONTROL:
         tarn_worker_tank_control(tank, &message->control, now_ns);
@@ -208,18 +220,28 @@ static tarn_status scenes_find(worker *self)
     return status;
 }
 
-static tarn_worker_tank *tank_due_first(worker *self, uint64_t *due_ns)
+/// When the first tank is due, and when each.
+static uint64_t find_due(worker *self, uint64_t due_ns[TARN_WORKER_TANKS_MAX])
 {
-    tarn_worker_tank *first = NULL;
-    *due_ns = UINT64_MAX;
+    uint64_t first_ns = UINT64_MAX;
     for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++) {
-        uint64_t due = tarn_worker_tank_due_ns(&self->tanks[i]);
-        if (due < *due_ns) {
-            *due_ns = due;
-            first = &self->tanks[i];
-        }
+        due_ns[i] = tarn_worker_tank_due_ns(&self->tanks[i]);
+        if (due_ns[i] < first_ns)
+            first_ns = due_ns[i];
     }
-    return first;
+    return first_ns;
+}
+
+/// Runs the tank whose turn it is, if one is due.
+static tarn_status run_tank(worker *self, const uint64_t due_ns[TARN_WORKER_TANKS_MAX])
+{
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
+    const int i = tarn_turns_pick(&self->turns, due_ns, now_ns);
+    if (i < 0)
+        return TARN_OK;
+    const tarn_status status = tarn_worker_tank_run(&self->tanks[i], &self->link, now_ns);
+    tarn_turns_note(&self->turns, i, tarn_clock_monotonic_ns() - now_ns);
+    return status;
 }
 
 static void wait_until(const worker *self, uint64_t due_ns)
@@ -248,18 +270,14 @@ static tarn_status run(worker *self)
         }
         if (self->ended)
             return TARN_OK;
-        uint64_t due_ns, now_ns = tarn_clock_monotonic_ns();
+        uint64_t due_ns[TARN_WORKER_TANKS_MAX], now_ns = tarn_clock_monotonic_ns();
         for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++)
             if (self->tanks[i].id)
                 tarn_worker_tank_tell(&self->tanks[i], &self->link, now_ns);
         if (tarn_worker_link_flush(&self->link) != TARN_OK)
             return TARN_OK;
-        tarn_worker_tank *tank = tank_due_first(self, &due_ns);
-        wait_until(self, due_ns);
-        now_ns = tarn_clock_monotonic_ns();
-        if (!tank || due_ns > now_ns)
-            continue;
-        status = tarn_worker_tank_run(tank, &self->link, now_ns);
+        wait_until(self, find_due(self, due_ns));
+        status = run_tank(self, due_ns);
         if (status != TARN_OK) {
             fault_status(self, "the simulation failed", status);
             return status;

@@ -14,7 +14,10 @@ static void require(int condition)
     }
 }
 
-static tarn_status read_all(const uint8_t *bytes, size_t byte_count, tarn_message *message, tarn_viewer_info *viewers)
+static tarn_viewer_info viewers[TARN_VIEWERS_MAX];
+static tarn_presence_point points[TARN_PRESENCES_MAX];
+
+static tarn_status read_all(const uint8_t *bytes, size_t byte_count, tarn_message *message)
 {
     tarn_text why = "";
     tarn_status status = tarn_message_read(bytes, byte_count, message, &why);
@@ -26,20 +29,25 @@ static tarn_status read_all(const uint8_t *bytes, size_t byte_count, tarn_messag
         require(count == message->viewers.viewer_count);
         message->viewers.viewers = viewers;
     }
+    if (status == TARN_OK && message->kind == TARN_MESSAGE_PRESENCES) {
+        uint32_t count;
+        require(tarn_message_read_presences(bytes, byte_count, points, TARN_PRESENCES_MAX, &count, &why) == TARN_OK);
+        require(count == message->presences.point_count);
+        message->presences.points = points;
+    }
     return status;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
 {
-    static tarn_viewer_info viewers[TARN_VIEWERS_MAX];
     static uint8_t first[TARN_MESSAGE_SERVER_BYTES_MAX], second[TARN_MESSAGE_SERVER_BYTES_MAX];
     tarn_message message;
     size_t first_bytes = 0, second_bytes = 0;
-    if (read_all(bytes, byte_count, &message, viewers)) {
+    if (read_all(bytes, byte_count, &message)) {
         return 0;
     }
     require(tarn_message_write(&message, first, sizeof first, &first_bytes) == TARN_OK);
-    require(read_all(first, first_bytes, &message, viewers) == TARN_OK);
+    require(read_all(first, first_bytes, &message) == TARN_OK);
     require(tarn_message_write(&message, second, sizeof second, &second_bytes) == TARN_OK);
     require(first_bytes == second_bytes && memcmp(first, second, first_bytes) == 0);
     return 0;

@@ -2,7 +2,17 @@
 
 #include <string.h>
 
-static const tarn_viewer_info viewers[] = {{1, "Ada"}, {4294967295u, "Łukasz 🌊"}};
+static const tarn_viewer_info viewers[] = {{1, "Ada", 0x4fc3f7, TARN_ROLE_OWN},
+                                           {4294967295u, "Łukasz 🌊", TARN_COLOUR_MAX, TARN_ROLE_WATCH}};
+static const tarn_presence_point points[] = {
+    {.viewer_id = 1, .part = TARN_PART_CURSOR, .position_m = {0.5f, 0.25f, 0.125f}},
+    {.viewer_id = 4294967295u,
+     .part = TARN_PART_HAND_RIGHT,
+     .position_m = {-1000.0f, 0.0f, 1000.0f},
+     .orientation = {0.0f, 0.6f, 0.0f, -0.8f},
+     .pressed = 1,
+     .tool = TARN_TOOL_VORTEX},
+};
 
 static void hello(tarn_message *m)
 {
@@ -11,7 +21,8 @@ static void hello(tarn_message *m)
 
 static void join(tarn_message *m)
 {
-    m->join = (tarn_join){.session = "", .viewer = "Zoë"};
+    m->join = (tarn_join){
+        .session = "", .viewer = "Zoë", .colour = 0xff8000, .key = "0123456789abcdef0123456789abcdef", .preview = 1};
 }
 
 static void pointer(tarn_message *m)
@@ -131,6 +142,35 @@ static void view(tarn_message *m)
     m->view = (tarn_view){.hidden = 1, .mbit_per_s = 4.5f, .frames_per_s = 30, .particles = 50000};
 }
 
+static void presence(tarn_message *m)
+{
+    m->presence.point_count = 3;
+    for (int i = 0; i < 3; i++) {
+        m->presence.points[i] = (tarn_presence_point){
+            .part = (tarn_part)(TARN_PART_HEAD + i),
+            .position_m = {0.5f * (float)i, 1.5f, -0.25f},
+            .orientation = {0.0f, 0.0f, 0.0f, 1.0f},
+            .pressed = i == 1,
+            .tool = TARN_TOOL_POUR,
+        };
+    }
+}
+
+static void presence_none(tarn_message *m)
+{
+    m->presence.point_count = 0;
+}
+
+static void profile(tarn_message *m)
+{
+    m->profile = (tarn_profile){.name = "Zoë 🐟", .colour = 0x33aa77};
+}
+
+static void presences(tarn_message *m)
+{
+    m->presences = (tarn_presences){.point_count = 2, .points = points};
+}
+
 static void welcome(tarn_message *m)
 {
     m->welcome = (tarn_welcome){.version = 1,
@@ -152,7 +192,14 @@ static const tarn_session_state session_state = {
 
 static void joined(tarn_message *m)
 {
-    m->joined = (tarn_joined){.session = "lobby", .viewer_id = 42, .viewer = "Zoë", .state = session_state};
+    m->joined = (tarn_joined){.session = "lobby",
+                              .title = "Zoë's tank",
+                              .viewer_id = 42,
+                              .viewer = "Zoë",
+                              .role = TARN_ROLE_PLAY,
+                              .watch_key = "00112233445566778899aabbccddeeff",
+                              .play_key = "ffeeddccbbaa99887766554433221100",
+                              .state = session_state};
 }
 
 static void state(tarn_message *m)
@@ -199,9 +246,13 @@ static const struct {
     {"message-ack", TARN_MESSAGE_ACK, ack},
     {"message-ping", TARN_MESSAGE_PING, ping},
     {"message-view", TARN_MESSAGE_VIEW, view},
+    {"message-presence", TARN_MESSAGE_PRESENCE, presence},
+    {"message-presence-none", TARN_MESSAGE_PRESENCE, presence_none},
+    {"message-profile", TARN_MESSAGE_PROFILE, profile},
     {"message-welcome", TARN_MESSAGE_WELCOME, welcome},
     {"message-joined", TARN_MESSAGE_JOINED, joined},
     {"message-viewers", TARN_MESSAGE_VIEWERS, viewer_list},
+    {"message-presences", TARN_MESSAGE_PRESENCES, presences},
     {"message-pong", TARN_MESSAGE_PONG, pong},
     {"message-error", TARN_MESSAGE_ERROR, error},
     {"message-state", TARN_MESSAGE_STATE, state},

@@ -99,6 +99,7 @@ static void messages_survive_reading_and_writing(void **context)
         }
         tarn_message message;
         tarn_viewer_info viewers[TARN_VIEWERS_MAX];
+        tarn_presence_point points[TARN_PRESENCES_MAX];
         tarn_text why;
         uint8_t again[GOLDEN_BYTES_MAX];
         size_t byte_count;
@@ -110,6 +111,14 @@ static void messages_survive_reading_and_writing(void **context)
                 TARN_OK);
             assert_int_equal(count, message.viewers.viewer_count);
             message.viewers.viewers = viewers;
+        }
+        if (message.kind == TARN_MESSAGE_PRESENCES) {
+            uint32_t count;
+            assert_int_equal(
+                tarn_message_read_presences(vector.bytes, vector.byte_count, points, TARN_PRESENCES_MAX, &count, &why),
+                TARN_OK);
+            assert_int_equal(count, message.presences.point_count);
+            message.presences.points = points;
         }
         assert_int_equal(tarn_message_write(&message, again, sizeof again, &byte_count), TARN_OK);
         assert_int_equal(byte_count, vector.byte_count);

@@ -188,7 +188,7 @@ static void text_is_bounded_printable_utf8(void **context)
         refused(text, malformed, "join: viewer ");
     }
     // In fields that nobody reads anything goes.
-    taken("{'t':'join','colour':<a1ff>}");
+    taken("{'t':'join','unknown':<a1ff>}");
 }
 
 static void unknown_kinds_words_and_fields_are_told_apart(void **context)
@@ -249,8 +249,8 @@ static void structure_is_bounded_before_anything_is_believed(void **context)
     refused("{'t':'ping','x':<c1>}", TARN_E_MALFORMED, "0xc1");
     taken("{'t':'ack','epoch':1,'step':2,'a':[[[1]]]}");
     refused("{'t':'ack','epoch':1,'step':2,'a':[[[[1]]]]}", TARN_E_LIMIT, "nested deeper than 4");
-    refused("<df40000000>", TARN_E_LIMIT, "more than 2048 objects");         // a map of 2^30
-    refused("<81a174ddffffffff>", TARN_E_LIMIT, "more than 2048 objects");   // an array of 2^32 - 1
+    refused("<df40000000>", TARN_E_LIMIT, "more than 4096 objects");         // a map of 2^30
+    refused("<81a174ddffffffff>", TARN_E_LIMIT, "more than 4096 objects");   // an array of 2^32 - 1
     refused("<81a174db40000000>", TARN_E_TRUNCATED, "ends in the middle");   // a string of 1 GiB
     refused("<81a174c9ffffffff01>", TARN_E_TRUNCATED, "ends in the middle"); // an extension of 4 GiB
     refused("<81a174dc0400>", TARN_E_TRUNCATED, "a container of 1024 entries, but only 0 bytes follow");
@@ -287,7 +287,7 @@ static void the_number_of_objects_is_bounded(void **context)
     (void)context;
     // The map, four keys, three values and the array make 9; the rest are nils.
     for (uint32_t extra = 0; extra < 2; extra++) {
-        uint8_t bytes[4096];
+        uint8_t bytes[2 * TARN_MESSAGE_OBJECTS_MAX];
         uint32_t nils = TARN_MESSAGE_OBJECTS_MAX - 9 + extra;
         size_t head = msgpack_from_text("<84> 't' 'ack' 'epoch' 1 'step' 2 'pad' <dc0000>", bytes, sizeof bytes);
         bytes[head - 2] = (uint8_t)(nils >> 8);
@@ -350,6 +350,8 @@ static void the_largest_viewer_list_fits_and_comes_back(void **context)
     for (uint32_t i = 0; i <= TARN_VIEWERS_MAX; i++) {
         viewers[i].viewer_id = UINT32_MAX - i;
         memset(viewers[i].name, 'a' + (int)(i % 26), TARN_NAME_BYTES_MAX);
+        viewers[i].colour = TARN_COLOUR_MAX;
+        viewers[i].role = TARN_ROLE_WATCH;
     }
     tarn_message message = {.kind = TARN_MESSAGE_VIEWERS, .viewers = {TARN_VIEWERS_MAX, viewers}};
     assert_int_equal(tarn_message_write(&message, bytes, sizeof bytes, &byte_count), TARN_OK);
@@ -362,6 +364,59 @@ static void the_largest_viewer_list_fits_and_comes_back(void **context)
     assert_int_equal(tarn_message_write(&message, bytes, sizeof bytes, &byte_count), TARN_E_ARGUMENT);
     byte_count = msgpack_from_text("{'t':'ack','epoch':1,'step':2}", bytes, sizeof bytes);
     assert_int_equal(tarn_message_read_viewers(bytes, byte_count, read, 1, &count, NULL), TARN_E_ARGUMENT);
+}
+
+static void the_largest_list_of_points_fits_and_comes_back(void **context)
+{
+    (void)context;
+    static tarn_presence_point points[TARN_PRESENCES_MAX + 1], read[TARN_PRESENCES_MAX];
+    static uint8_t bytes[TARN_MESSAGE_SERVER_BYTES_MAX];
+    size_t byte_count;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i <= TARN_PRESENCES_MAX; i++) {
+        points[i] = (tarn_presence_point){.viewer_id = UINT32_MAX - i,
+                                          .part = TARN_PART_HAND_RIGHT,
+                                          .position_m = {-1000.0f, 0.1f * (float)i, 1000.0f},
+                                          .orientation = {0.0f, -1.0f, 0.0f, 0.5f},
+                                          .pressed = 1,
+                                          .tool = TARN_TOOL_VORTEX};
+    }
+    tarn_message message = {.kind = TARN_MESSAGE_PRESENCES, .presences = {TARN_PRESENCES_MAX, points}};
+    assert_int_equal(tarn_message_write(&message, bytes, sizeof bytes, &byte_count), TARN_OK);
+    assert_int_equal(tarn_message_read_presences(bytes, byte_count, read, TARN_PRESENCES_MAX, &count, NULL), TARN_OK);
+    assert_int_equal(count, TARN_PRESENCES_MAX);
+    assert_memory_equal(read, points, sizeof read);
+    assert_int_equal(tarn_message_read_presences(bytes, byte_count, read, TARN_PRESENCES_MAX - 1, &count, NULL),
+                     TARN_E_SPACE);
+    message.presences.point_count = TARN_PRESENCES_MAX + 1;
+    assert_int_equal(tarn_message_write(&message, bytes, sizeof bytes, &byte_count), TARN_E_ARGUMENT);
+}
+
+#define POINT(part, position) "{'part':" part ",'position_m':" position "}"
+#define PRESENCE(points) "{'t':'presence','points':[" points "]}"
+
+static void what_viewers_say_of_themselves_is_checked(void **context)
+{
+    (void)context;
+    tarn_message m = taken(PRESENCE(POINT("'head'", "[0,1,2]")));
+    assert_int_equal(m.presence.point_count, 1);
+    assert_int_equal(m.presence.points[0].part, TARN_PART_HEAD);
+    assert_true(m.presence.points[0].position_m[2] == 2.0f && m.presence.points[0].orientation[3] == 0.0f);
+    assert_int_equal(taken(PRESENCE("")).presence.point_count, 0);
+    refused(PRESENCE(POINT("'head'", "[0,1,1001]")), TARN_E_LIMIT, "position_m[2]");
+    refused(PRESENCE(POINT("'head'", "[0,1]")), TARN_E_MALFORMED, "position_m");
+    refused(PRESENCE(POINT("'foot'", "[0,1,2]")), TARN_E_UNKNOWN_KIND, "part");
+    refused(PRESENCE("5"), TARN_E_MALFORMED, "a map");
+#define FOUR                                                                                                           \
+    POINT("'head'", "[0,1,2]")                                                                                         \
+    "," POINT("'cursor'", "[0,1,2]") "," POINT("'cursor'", "[0,1,2]") "," POINT("'cursor'", "[0,1,2]")
+    assert_int_equal(taken(PRESENCE(FOUR)).presence.point_count, TARN_PRESENCE_POINTS_MAX);
+    refused(PRESENCE(FOUR "," POINT("'head'", "[0,1,2]")), TARN_E_LIMIT, "points");
+    m = taken("{'t':'profile','name':'Ada'}");
+    assert_string_equal(m.profile.name, "Ada");
+    assert_int_equal(m.profile.colour, 0);
+    refused("{'t':'profile','colour':16777216}", TARN_E_LIMIT, "colour");
+    refused("{'t':'join','key':'0123456789abcdef0123456789abcdef0'}", TARN_E_LIMIT, "key");
 }
 
 static void the_largest_server_messages_fit_their_buffer(void **context)
@@ -487,6 +542,8 @@ int main(void)
         cmocka_unit_test(absent_optional_fields_are_zero),
         cmocka_unit_test(the_state_is_checked_in_depth),
         cmocka_unit_test(the_largest_viewer_list_fits_and_comes_back),
+        cmocka_unit_test(the_largest_list_of_points_fits_and_comes_back),
+        cmocka_unit_test(what_viewers_say_of_themselves_is_checked),
         cmocka_unit_test(the_largest_server_messages_fit_their_buffer),
         cmocka_unit_test(the_writer_needs_room_for_every_byte),
         cmocka_unit_test(the_writer_refuses_what_a_reader_would_refuse),

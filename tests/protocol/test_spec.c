@@ -182,6 +182,10 @@ static void limits_are_the_constants_of_the_code(void **context)
         LIMIT(TARN_TEXT_BYTES_MAX),
         LIMIT(TARN_VERSIONS_MAX),
         LIMIT(TARN_VIEWERS_MAX),
+        LIMIT(TARN_PRESENCE_POINTS_MAX),
+        LIMIT(TARN_PRESENCES_MAX),
+        LIMIT(TARN_COLOUR_MAX),
+        LIMIT(TARN_KEY_BYTES),
         LIMIT(TARN_SCENES_MAX),
         LIMIT(TARN_PARAMETERS_MAX),
         LIMIT(TARN_HAND_JOINTS),
@@ -237,6 +241,8 @@ static void type_text(const tarn_field *field, char text[CELL_BYTES])
         [TARN_FIELD_JOINTS] = "number[%u]",
         [TARN_FIELD_PARAMETERS] = "map[0..%u]",
         [TARN_FIELD_VIEWERS] = "map[0..%u]",
+        [TARN_FIELD_POINTS] = "map[0..%u]",
+        [TARN_FIELD_PRESENCES] = "map[0..%u]",
         [TARN_FIELD_STATE] = "map",
     };
     const char *form = types[field->type], *mark = strstr(form, "%u");
@@ -303,6 +309,8 @@ static void fields_are_those_of_the_code(void **context)
     check_shape("#### state map", &tarn_state_shape);
     check_shape("#### parameter map", &tarn_parameter_shape);
     check_shape("#### viewer map", &tarn_viewer_shape);
+    check_shape("#### point map", &tarn_point_shape);
+    check_shape("#### presence map", &tarn_presence_shape);
 }
 
 static void every_heading_of_a_message_is_one_that_the_code_knows(void **context)
@@ -312,7 +320,7 @@ static void every_heading_of_a_message_is_one_that_the_code_knows(void **context
     for (const char *at = spec; (at = strstr(at, "\n#### ")); at++) {
         headings++;
     }
-    assert_int_equal(headings, (int)tarn_message_shape_count + TARN_INPUT_COUNT + 3);
+    assert_int_equal(headings, (int)tarn_message_shape_count + TARN_INPUT_COUNT + 5);
 }
 
 // ---- errors ----
@@ -331,7 +339,7 @@ static void error_codes_are_those_of_the_code(void **context)
         ERROR_CODE(TARN_ERROR_MALFORMED, 1), ERROR_CODE(TARN_ERROR_VERSION, 1), ERROR_CODE(TARN_ERROR_LIMIT, 1),
         ERROR_CODE(TARN_ERROR_ORDER, 1),     ERROR_CODE(TARN_ERROR_SESSION, 1), ERROR_CODE(TARN_ERROR_FULL, 1),
         ERROR_CODE(TARN_ERROR_INPUT, 0),     ERROR_CODE(TARN_ERROR_SCENE, 0),   ERROR_CODE(TARN_ERROR_WORKER, 0),
-        ERROR_CODE(TARN_ERROR_SHUTDOWN, 1),
+        ERROR_CODE(TARN_ERROR_SHUTDOWN, 1),  ERROR_CODE(TARN_ERROR_ROLE, 0),    ERROR_CODE(TARN_ERROR_KEY, 1),
     };
     spec_row rows[ROWS_MAX];
     assert_int_equal(read_table("## 4. Errors and close codes", rows), COUNT(codes));

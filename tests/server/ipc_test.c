@@ -76,6 +76,7 @@ static int all_samples(tarn_ipc_message *samples)
     samples[n++].ping.id = 78;
     samples[n++] = sample_of(TARN_IPC_SHUTDOWN);
     samples[n++] = sample_of(TARN_IPC_KEY_WANTED);
+    samples[n++] = sample_of(TARN_IPC_UNLOAD);
     samples[n++] = sample_hello();
     samples[n++] = sample_state();
     samples[n] = sample_of(TARN_IPC_REFUSED);

@@ -25,6 +25,7 @@ import { LiquidMap } from "./state/liquid-map.js";
 import { Orbit } from "./state/orbit.js";
 import { cutBox, type Ray, type Span, type Vec3 } from "./state/ray.js";
 import { ViewModel } from "./state/view-model.js";
+import { Together } from "./together.js";
 import { Help } from "./ui/help.js";
 import { Notices } from "./ui/notices.js";
 import { Panel } from "./ui/panel.js";
@@ -68,6 +69,7 @@ export class App {
   readonly stream: FrameStream;
   readonly conversation: Conversation;
   readonly bodies = new BodyTrack();
+  readonly together: Together;
 
   private readonly scenes: SceneLoader;
   private readonly link: Link;
@@ -145,6 +147,13 @@ export class App {
     this.push = this.createPushTool();
     this.gestures = this.createGestures();
     this.panel = new Panel(parts.panel, this.panelActions(), this.push);
+    this.together = new Together(this.conversation, {
+      list: this.panel.people,
+      canvas: parts.canvas,
+      header: parts.subtitle.parentElement ?? parts.panel,
+      view: this.stage,
+    });
+    this.stage.add(this.together.markers.group);
     this.listen();
   }
 
@@ -181,11 +190,14 @@ export class App {
     this.model.serverStagesMs = [];
     this.stream.viewerId = message.viewerId;
     this.notices.clear();
+    this.together.onJoined(message);
     this.showState(message.state);
+    this.panel.showRole(message.role);
     this.conversation.ping();
   }
 
   private heard(message: ServerMessage): void {
+    this.together.onMessage(message);
     switch (message.t) {
       case "welcome":
         this.model.server = message.server;
@@ -194,7 +206,7 @@ export class App {
         break;
       case "viewers":
         this.model.viewers = message.viewers;
-        this.panel.showViewers(message.viewers, this.model.viewerId);
+        this.panel.showCount(message.viewers.length);
         break;
       case "state":
         this.showState(message.state);
@@ -276,6 +288,7 @@ export class App {
   private lost(why: string, retryMs: number): void {
     this.model.connection = "lost";
     this.stream.drop();
+    this.together.onLost();
     this.gestures.cancel();
     const seconds = Math.max(1, Math.round(retryMs / 1000));
     this.notices.say(`${why.replace(/\.$/, "")}. Trying again in ${seconds} s…`, "bad");
@@ -290,6 +303,7 @@ export class App {
         "Versions disagree",
         "This page and the server speak different versions of the protocol. Reload the page to get the one that fits.",
       );
+    else if (why === "key") say("This link doesn't fit", "Ask whoever gave it to you for a new one.");
     else if (why === "session")
       say("This session is gone", "It may have ended, or the link may be mistyped.");
     else say("The server refused the connection", "Reload the page to try again.");
@@ -343,6 +357,7 @@ export class App {
         : this.hoverAt !== null && this.push.aim(this.hoverAt[0], this.hoverAt[1], this.point));
     const at = shown ? this.point : null;
     this.stage.cursor.place(at, this.push.radiusM, this.push.pressed);
+    this.together.tick(performance.now(), at, this.push.pressed, this.push.tool);
     this.parts.canvas.classList.toggle("over-water", at !== null);
   }
 

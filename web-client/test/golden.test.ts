@@ -29,7 +29,7 @@ function json(name: string): Record<string, unknown> {
   return JSON.parse(readFileSync(new URL(`${name}.json`, FOLDER), "utf8"));
 }
 
-const FROM_SERVER = ["welcome", "joined", "viewers", "pong", "error", "state"];
+const FROM_SERVER = ["welcome", "joined", "viewers", "presences", "pong", "error", "state"];
 
 /** The reader's names for the wire's: snake_case becomes camelCase. */
 function camel(value: unknown): unknown {

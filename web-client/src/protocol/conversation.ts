@@ -9,8 +9,11 @@ import {
   COORDINATE_M_MAX,
   ERROR,
   isFrame,
+  type Joined,
   NO_CEILINGS,
   type PointerInput,
+  type PresencePoint,
+  type Role,
   readMessage,
   type ServerMessage,
   VERSION,
@@ -26,6 +29,7 @@ const CLOSING: ReadonlySet<number> = new Set([
   ERROR.session,
   ERROR.full,
   ERROR.shutdown,
+  ERROR.key,
 ]);
 
 /** Refusals that another try would only meet again. */
@@ -34,10 +38,11 @@ const ENDS: ReadonlyMap<number, EndReason> = new Map([
   [ERROR.session, "session"],
   [ERROR.malformed, "refused"],
   [ERROR.order, "refused"],
+  [ERROR.key, "key"],
 ]);
 
 export interface ConversationEvents {
-  onJoined(message: Extract<ServerMessage, { t: "joined" }>): void;
+  onJoined(message: Joined): void;
   onMessage(message: ServerMessage): void;
   onFrame(bytes: ArrayBuffer): void;
   onRoundTrip(ms: number): void;
@@ -47,7 +52,7 @@ export interface ConversationEvents {
   onProblem(text: string): void;
 }
 
-export type EndReason = "version" | "session" | "refused";
+export type EndReason = "version" | "session" | "refused" | "key";
 
 export interface Identity {
   session: string;
@@ -56,8 +61,24 @@ export interface Identity {
   versions: readonly number[];
 }
 
+/** What else is said of whoever joins. */
+export interface Introduction {
+  /** "": the identity's. */
+  viewer: string;
+  /** 0: the server picks one. */
+  colour: number;
+  /** Of a role; "": a guest. */
+  key: string;
+  /** Only a glimpse: not one of those who are there. */
+  preview: boolean;
+}
+
 export class Conversation {
   joined = false;
+  /** What this viewer may do, as the server said when it joined: nothing else is sent. */
+  role: Role = "own";
+  /** Said with the next join. */
+  introduction: Introduction = { viewer: "", colour: 0, key: "", preview: false };
   /** Of the newest input or control sent. */
   sequence = 0;
 
@@ -121,15 +142,17 @@ export class Conversation {
 
   pointer(input: PointerInput): number {
     // What the protocol can't say isn't said: the server would close the connection.
-    if (!input.origin_m.every((x) => Math.abs(x) <= COORDINATE_M_MAX)) return 0;
+    if (this.role === "watch" || !input.origin_m.every((x) => Math.abs(x) <= COORDINATE_M_MAX)) return 0;
     return this.numbered((seq) => ({ t: "input", seq, k: "pointer", ...input }));
   }
 
   parameter(name: string, value: number): number {
+    if (this.role !== "own") return 0;
     return this.numbered((seq) => ({ t: "input", seq, k: "parameter", name, value }));
   }
 
   control(action: Action, scene = ""): number {
+    if (this.role !== "own") return 0;
     return this.numbered((seq) =>
       action === "load" ? { t: "control", seq, action, scene } : { t: "control", seq, action },
     );
@@ -137,6 +160,20 @@ export class Conversation {
 
   ack(epoch: number, step: number): void {
     if (this.joined) this.say({ t: "ack", epoch, step });
+  }
+
+  /** Shows the others where this viewer is. @return whether it was sent */
+  presence(points: readonly PresencePoint[]): boolean {
+    if (!points.every(({ position_m }) => position_m.every((x) => Math.abs(x) <= COORDINATE_M_MAX)))
+      return false;
+    return this.joined && this.say({ t: "presence", points });
+  }
+
+  /** Changes name and colour, now and on every connection to come; "" and 0 leave them as they are. */
+  profile(name: string, colour: number): void {
+    if (name !== "") this.introduction.viewer = name;
+    if (colour !== 0) this.introduction.colour = colour;
+    if (this.joined) this.say({ t: "profile", name, colour });
   }
 
   /** Says what of the stream is of use, now and on every connection to come. */
@@ -159,10 +196,11 @@ export class Conversation {
           this.end("version", `The server speaks version ${message.version} of the protocol.`);
           return;
         }
-        this.say({ t: "join", session: this.identity.session, viewer: this.identity.viewer });
+        this.join();
         break;
       case "joined":
         this.joined = true;
+        this.role = message.role;
         if (this.hidden || this.ceilings !== NO_CEILINGS) this.view(this.hidden);
         this.link?.proven();
         this.events.onJoined(message);
@@ -176,6 +214,18 @@ export class Conversation {
         break;
     }
     this.events.onMessage(message);
+  }
+
+  private join(): void {
+    const { viewer, colour, key, preview } = this.introduction;
+    this.say({
+      t: "join",
+      session: this.identity.session,
+      viewer: viewer || this.identity.viewer,
+      ...(colour !== 0 && { colour }),
+      ...(key !== "" && { key }),
+      ...(preview && { preview }),
+    });
   }
 
   /** @return the sequence, or 0 where nothing was sent */

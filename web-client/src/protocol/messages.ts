@@ -36,14 +36,33 @@ export interface Ceilings {
 
 export const NO_CEILINGS: Ceilings = { mbit_per_s: 0, frames_per_s: 0, particles: 0 };
 
+export const ROLES = ["watch", "play", "own"] as const;
+/** What a viewer may do; each may what the ones before it may. */
+export type Role = (typeof ROLES)[number];
+
+export const PARTS = ["cursor", "head", "hand_left", "hand_right"] as const;
+export type Part = (typeof PARTS)[number];
+
+/** Where something of this page's viewer is, in tank coordinates. */
+export interface PresencePoint {
+  part: Part;
+  position_m: readonly number[];
+  /** x y z w; absent: not known. */
+  orientation?: readonly number[];
+  pressed?: boolean;
+  tool?: Tool;
+}
+
 export type ClientMessage =
   | { t: "hello"; versions: readonly number[]; client: string }
-  | { t: "join"; session: string; viewer: string }
+  | { t: "join"; session: string; viewer: string; colour?: number; key?: string; preview?: boolean }
   | ({ t: "input"; seq: number; k: "pointer" } & PointerInput)
   | { t: "input"; seq: number; k: "parameter"; name: string; value: number }
   | { t: "control"; seq: number; action: Action; scene?: string }
   | { t: "ack"; epoch: number; step: number }
   | { t: "ping"; id: number; client_time_ms: number }
+  | { t: "presence"; points: readonly PresencePoint[] }
+  | { t: "profile"; name: string; colour: number }
   | ({ t: "view"; hidden: boolean } & Ceilings);
 
 export interface ParameterInfo {
@@ -66,12 +85,45 @@ export interface SessionState {
 export interface ViewerInfo {
   viewerId: number;
   name: string;
+  /** sRGB, 0xRRGGBB. */
+  colour: number;
+  role: Role;
+}
+
+/** Where something of a viewer is, in tank coordinates. */
+export interface Presence {
+  viewerId: number;
+  part: Part;
+  positionM: number[];
+  /** x y z w; zeros: not known. */
+  orientation: number[];
+  pressed: boolean;
+  tool: Tool;
+}
+
+/** Keys for links to a session, of those roles that this viewer may pass on; "": none. */
+export interface RoleKeys {
+  watchKey: string;
+  playKey: string;
+  ownKey: string;
+}
+
+export interface Joined extends RoleKeys {
+  t: "joined";
+  session: string;
+  /** Of the session, for people; "": none. */
+  title: string;
+  viewerId: number;
+  viewer: string;
+  role: Role;
+  state: SessionState;
 }
 
 export type ServerMessage =
   | { t: "welcome"; version: number; server: string; device: string; scenes: string[] }
-  | { t: "joined"; session: string; viewerId: number; viewer: string; state: SessionState }
+  | Joined
   | { t: "viewers"; viewers: ViewerInfo[] }
+  | { t: "presences"; points: Presence[] }
   | { t: "pong"; id: number; clientTimeMs: number; serverTimeUs: number; stagesMs: number[] }
   | { t: "error"; code: number; text: string }
   | { t: "state"; state: SessionState };
@@ -88,6 +140,8 @@ export const ERROR = {
   scene: 8,
   worker: 9,
   shutdown: 10,
+  role: 11,
+  key: 12,
 } as const;
 export const CLOSE_BASE = 4000;
 
@@ -162,6 +216,11 @@ export function readMessage(bytes: ArrayBuffer): ServerMessage | null {
         session: string(map, "session"),
         viewerId: number(map, "viewer_id"),
         viewer: string(map, "viewer"),
+        title: optionalString(map, "title"),
+        role: word(map, "role", ROLES, "own"),
+        watchKey: optionalString(map, "watch_key"),
+        playKey: optionalString(map, "play_key"),
+        ownKey: optionalString(map, "own_key"),
         state: sessionState(fields(map.state, "state")),
       };
     case "viewers":
@@ -169,9 +228,16 @@ export function readMessage(bytes: ArrayBuffer): ServerMessage | null {
         t: "viewers",
         viewers: list(map, "viewers").map((item) => {
           const viewer = fields(item, "viewers");
-          return { viewerId: number(viewer, "viewer_id"), name: string(viewer, "name") };
+          return {
+            viewerId: number(viewer, "viewer_id"),
+            name: string(viewer, "name"),
+            colour: viewer.colour === undefined ? 0x8fadbd : number(viewer, "colour"),
+            role: word(viewer, "role", ROLES, "own"),
+          };
         }),
       };
+    case "presences":
+      return { t: "presences", points: list(map, "points").map(presence) };
     case "pong":
       return {
         t: "pong",
@@ -216,6 +282,31 @@ function sessionState(map: Fields): SessionState {
       };
     }),
   };
+}
+
+function presence(item: unknown): Presence {
+  const point = fields(item, "points");
+  const positionM = numbers(point, "position_m");
+  const orientation = point.orientation === undefined ? [0, 0, 0, 0] : numbers(point, "orientation");
+  if (positionM.length !== 3) return fail("position_m", "three numbers");
+  if (orientation.length !== 4) return fail("orientation", "four numbers");
+  return {
+    viewerId: number(point, "viewer_id"),
+    part: word(point, "part", PARTS, "cursor"),
+    positionM,
+    orientation,
+    pressed: point.pressed === undefined ? false : boolean(point, "pressed"),
+    tool: word(point, "tool", TOOLS, "push"),
+  };
+}
+
+/** A word of a list; one that isn't there, or that a newer server may know, is `otherwise`. */
+function word<T extends string>(map: Fields, key: string, words: readonly T[], otherwise: T): T {
+  return words.find((known) => known === map[key]) ?? otherwise;
+}
+
+function optionalString(map: Fields, key: string): string {
+  return map[key] === undefined ? "" : string(map, key);
 }
 
 function fields(value: unknown, name: string): Fields {

@@ -94,6 +94,11 @@ export class Stage {
     this.camera.updateProjectionMatrix();
   }
 
+  /** Adds something in tank coordinates to the picture. */
+  add(object: THREE.Object3D): void {
+    this.tank.add(object);
+  }
+
   orient(info: FrameInfo): void {
     this.room.quaternion.fromArray(info.orientation);
   }

@@ -3,7 +3,7 @@ import "../../node_modules/lil-gui/dist/lil-gui.css";
 // The panel of controls. It shows the session's state as the server tells it; what people change here becomes a
 // message, and shows for good once the server has confirmed it.
 import { type Controller, GUI } from "lil-gui";
-import type { ParameterInfo, SessionState, ViewerInfo } from "../protocol/messages.js";
+import type { ParameterInfo, Role, SessionState } from "../protocol/messages.js";
 
 export interface PanelActions {
   load(scene: string): void;
@@ -38,7 +38,8 @@ export class Panel {
   private readonly sceneFolder: GUI;
   private readonly parameterFolder: GUI;
   private readonly viewerFolder: GUI;
-  private readonly viewerList = document.createElement("ul");
+  /** Where the list of people goes. */
+  readonly people = document.createElement("div");
   private readonly pauseButton: Controller;
   private readonly stepButton: Controller;
   private sceneChoice: Controller | null = null;
@@ -72,9 +73,8 @@ export class Panel {
       .name("Strength")
       .onChange((value: number) => actions.strength(value));
     this.parameterFolder = this.gui.addFolder("Parameters").close();
-    this.viewerFolder = this.gui.addFolder("Viewers").close();
-    this.viewerList.className = "viewers";
-    this.viewerFolder.$children.append(this.viewerList);
+    this.viewerFolder = this.gui.addFolder("People").close();
+    this.viewerFolder.$children.append(this.people);
     if (window.innerWidth < 641) this.gui.close();
   }
 
@@ -110,16 +110,18 @@ export class Panel {
     this.radiusSlider?.updateDisplay();
   }
 
-  showViewers(viewers: readonly ViewerInfo[], own: number): void {
-    this.viewerFolder.title(`Viewers (${viewers.length})`);
-    this.viewerList.replaceChildren(
-      ...viewers.map((viewer) => {
-        const item = document.createElement("li");
-        item.textContent = viewer.viewerId === own ? `${viewer.name} (you)` : viewer.name;
-        item.classList.toggle("own", viewer.viewerId === own);
-        return item;
-      }),
-    );
+  /** How many are there. */
+  showCount(people: number): void {
+    this.viewerFolder.title(`People (${people})`);
+  }
+
+  /** Leaves out what a role may not do. */
+  showRole(role: Role): void {
+    const owns = role === "own";
+    for (const controller of this.sceneFolder.controllers)
+      if (controller.property !== "view") controller.show(owns);
+    this.parameterFolder.show(owns);
+    this.toolFolder.show(role !== "watch");
   }
 
   private showRadius(tankM: number): void {

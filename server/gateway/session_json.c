@@ -1,0 +1,113 @@
+#include "server/gateway/session_json.h"
+#include "protocol/message_text.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+/// A name out of JSON. @return TARN_OK or TARN_E_MALFORMED
+static tarn_status read_name(const json_t *value, const char *field, tarn_name name, tarn_text why)
+{
+    if (!json_is_string(value)) {
+        snprintf(why, sizeof(tarn_text), "%s: found no string; allowed: a string of up to %d bytes", field,
+                 TARN_NAME_BYTES_MAX);
+        return TARN_E_MALFORMED;
+    }
+    const size_t length = json_string_length(value);
+    const char *text = json_string_value(value);
+    if (length > TARN_NAME_BYTES_MAX) {
+        snprintf(why, sizeof(tarn_text), "%s: found %zu bytes; allowed: up to %d", field, length, TARN_NAME_BYTES_MAX);
+        return TARN_E_MALFORMED;
+    }
+    const char *fault = tarn_text_fault((const uint8_t *)text, length);
+    if (fault) {
+        snprintf(why, sizeof(tarn_text), "%s: %s", field, fault);
+        return TARN_E_MALFORMED;
+    }
+    memcpy(name, text, length);
+    name[length] = 0;
+    return TARN_OK;
+}
+
+static tarn_status read_fields(json_t *object, tarn_session_request *request, tarn_text why)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value)
+    {
+        tarn_status status = TARN_OK;
+        if (strcmp(key, "scene") == 0) {
+            status = read_name(value, "scene", request->scene, why);
+        } else if (strcmp(key, "name") == 0) {
+            status = read_name(value, "name", request->name, why);
+        } else if (strcmp(key, "listed") == 0 && json_is_boolean(value)) {
+            request->listed = json_is_true(value);
+        } else {
+            snprintf(why, sizeof(tarn_text), "%s",
+                     strcmp(key, "listed") == 0 ? "listed: found something else; allowed: true or false"
+                                                : "there is an unknown field; allowed: scene, name, listed");
+            status = TARN_E_MALFORMED;
+        }
+        if (status != TARN_OK)
+            return status;
+    }
+    return TARN_OK;
+}
+
+tarn_status tarn_session_request_read(const char *bytes, size_t byte_count, tarn_session_request *request,
+                                      tarn_text why)
+{
+    json_error_t error;
+    memset(request, 0, sizeof *request);
+    request->listed = 1;
+    json_t *object = json_loadb(bytes, byte_count, JSON_REJECT_DUPLICATES, &error);
+    if (!json_is_object(object)) {
+        snprintf(why, sizeof(tarn_text), "the body is no JSON object; allowed: {\"scene\": \"dam-break\"}");
+        json_decref(object);
+        return TARN_E_MALFORMED;
+    }
+    tarn_status status = read_fields(object, request, why);
+    json_decref(object);
+    if (status == TARN_OK && request->scene[0] == 0) {
+        snprintf(why, sizeof(tarn_text), "scene: it is missing or empty; allowed: the name of a scene");
+        status = TARN_E_MALFORMED;
+    }
+    return status;
+}
+
+/// Writes and lets go of a value, which may be NULL.
+static size_t write_value(json_t *value, char *text, size_t text_bytes)
+{
+    size_t count = value ? json_dumpb(value, text, text_bytes, JSON_COMPACT | JSON_REAL_PRECISION(4)) : 0;
+    json_decref(value);
+    return count <= text_bytes ? count : 0;
+}
+
+size_t tarn_session_list_write(const tarn_session_info *infos, uint32_t count, const tarn_name *scenes,
+                               uint32_t scene_count, int may_create, char *text, size_t text_bytes)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < count; i++)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:i, s:i, s:f, s:f}", "session", infos[i].session,
+                                              "title", infos[i].title, "scene", infos[i].scene, "viewers",
+                                              (int)infos[i].viewers, "particles", (int)infos[i].particles,
+                                              "realtime_factor", infos[i].realtime_factor, "load", infos[i].load));
+    json_t *names = json_array();
+    for (uint32_t i = 0; i < scene_count; i++)
+        json_array_append_new(names, json_string(scenes[i]));
+    return write_value(json_pack("{s:o, s:o, s:b}", "sessions", list, "scenes", names, "create", may_create), text,
+                       text_bytes);
+}
+
+size_t tarn_session_made_write(const char *session, const tarn_role_keys *keys, char *text, size_t text_bytes)
+{
+    return write_value(json_pack("{s:s, s:{s:s, s:s, s:s}}", "session", session, "keys", "watch",
+                                 keys->keys[TARN_ROLE_WATCH], "play", keys->keys[TARN_ROLE_PLAY], "own",
+                                 keys->keys[TARN_ROLE_OWN]),
+                       text, text_bytes);
+}
+
+size_t tarn_session_error_write(const char *sentence, char *text, size_t text_bytes)
+{
+    return write_value(json_pack("{s:s}", "error", sentence), text, text_bytes);
+}

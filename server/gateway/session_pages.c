@@ -1,0 +1,146 @@
+#include "server/gateway/session_pages.h"
+#include "server/common/clock.h"
+#include "server/common/log.h"
+#include "server/common/scene.h"
+#include "server/gateway/gateway.h"
+#include "server/gateway/own_scene.h"
+#include "server/gateway/session_json.h"
+#include "server/gateway/turn_taking.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void tarn_session_pages_refuse(tarn_session_answer *answer, unsigned status, const char *sentence)
+{
+    answer->status = status;
+    answer->byte_count = tarn_session_error_write(sentence, answer->text, sizeof answer->text);
+}
+
+static int may_create(const tarn_gateway *gateway)
+{
+    return gateway->options.anyone_creates && tarn_session_count(gateway) < gateway->options.sessions_max;
+}
+
+static tarn_session_info info_of(const tarn_session *session)
+{
+    const tarn_ipc_report *report = &session->report;
+    const double dt_s = (double)session->state.dt_s;
+    // A path is the operator's business.
+    const char *scene = tarn_scene_name_valid(session->scene) ? session->scene : session->state.scene;
+    return (tarn_session_info){.session = session->name,
+                               .title = session->title,
+                               .scene = scene,
+                               .viewers = tarn_session_people(session),
+                               .particles = report->particle_count,
+                               .realtime_factor = (double)report->realtime_factor,
+                               .load = dt_s > 0 ? (double)report->step_s / dt_s : 0};
+}
+
+void tarn_session_pages_list(const tarn_gateway *gateway, tarn_session_answer *answer)
+{
+    tarn_session_info infos[TARN_GATEWAY_SESSIONS_MAX];
+    uint32_t count = 0;
+    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
+        const tarn_session *session = &gateway->sessions.sessions[i];
+        if (session->id && session->is_listed)
+            infos[count++] = info_of(session);
+    }
+    answer->status = 200;
+    answer->byte_count = tarn_session_list_write(infos, count, gateway->hello.scenes, gateway->hello.scene_count,
+                                                 may_create(gateway), answer->text, sizeof answer->text);
+}
+
+/// Whether an address may make another tank now. Whoever made none for the longest time is forgotten first.
+static int may_make(tarn_session_makers *all, const struct in6_addr *address)
+{
+    uint32_t place = 0;
+    for (uint32_t i = 0; i < TARN_GATEWAY_MAKERS_MAX; i++) {
+        if (memcmp(&all->makers[i].address, address, sizeof *address) == 0) {
+            place = i;
+            break;
+        }
+        if (all->makers[i].due_ns < all->makers[place].due_ns)
+            place = i;
+    }
+    if (memcmp(&all->makers[place].address, address, sizeof *address) != 0) {
+        all->makers[place].address = *address;
+        all->makers[place].due_ns = 0;
+    }
+    return tarn_turn_take(&all->makers[place].due_ns, 60000 / TARN_GATEWAY_CREATE_PER_MINUTE,
+                          TARN_GATEWAY_CREATE_PER_MINUTE);
+}
+
+static int scene_is_known(const tarn_gateway *gateway, const char *scene)
+{
+    for (uint32_t i = 0; i < gateway->hello.scene_count; i++)
+        if (strcmp(gateway->hello.scenes[i], scene) == 0)
+            return 1;
+    return 0;
+}
+
+/// @return 0: it was refused
+static int check_request(tarn_gateway *gateway, const tarn_session_request *request, const struct in6_addr *address,
+                         tarn_session_answer *answer)
+{
+    tarn_text why;
+    if (!gateway->options.anyone_creates) {
+        tarn_session_pages_refuse(answer, 403, "nobody makes tanks on this server; it was started so");
+    } else if (!scene_is_known(gateway, request->scene)) {
+        snprintf(why, sizeof why, "scene: there is no scene \"%s\"", request->scene);
+        tarn_session_pages_refuse(answer, 400, why);
+    } else if (tarn_session_count(gateway) >= gateway->options.sessions_max) {
+        snprintf(why, sizeof why, "there are %u tanks, which is all this server takes; try again when one has ended",
+                 gateway->options.sessions_max);
+        tarn_session_pages_refuse(answer, 503, why);
+    } else if (!may_make(&gateway->makers, address)) {
+        snprintf(why, sizeof why, "too many tanks were made from here just now; allowed: %d a minute",
+                 TARN_GATEWAY_CREATE_PER_MINUTE);
+        tarn_session_pages_refuse(answer, 429, why);
+    } else {
+        return 1;
+    }
+    return 0;
+}
+
+void tarn_session_pages_make(tarn_gateway *gateway, const char *body, size_t body_bytes, const struct in6_addr *address,
+                             tarn_session_answer *answer)
+{
+    tarn_session_request request;
+    tarn_session *session;
+    tarn_text why;
+    if (tarn_session_request_read(body, body_bytes, &request, why) != TARN_OK) {
+        tarn_session_pages_refuse(answer, 400, why);
+        return;
+    }
+    if (!check_request(gateway, &request, address, answer))
+        return;
+    const tarn_session_plan plan = {.title = request.name,
+                                    .scene = tarn_own_scene_find(gateway->options.scene, request.scene),
+                                    .guests = gateway->options.guests,
+                                    .is_listed = request.listed};
+    const tarn_status status = tarn_session_open(gateway, &plan, &session);
+    if (status != TARN_OK) {
+        tarn_session_pages_refuse(answer, 503, "the tank could not be made");
+        return;
+    }
+    tarn_log_info("the session \"%s\" begins: %s", session->name, request.scene);
+    answer->status = 201;
+    answer->byte_count = tarn_session_made_write(session->name, &session->keys, answer->text, sizeof answer->text);
+}
+
+void tarn_session_pages_end(tarn_gateway *gateway, const char *name, const tarn_key key, tarn_session_answer *answer)
+{
+    tarn_session *session = name[0] ? tarn_session_find(gateway, name) : NULL;
+    tarn_role role = TARN_ROLE_WATCH;
+    if (!session) {
+        tarn_session_pages_refuse(answer, 404, "there is no such session");
+    } else if (!tarn_role_of_key(&session->keys, key, &role) || role != TARN_ROLE_OWN) {
+        tarn_session_pages_refuse(answer, 403, "only with the owners' key may this tank be ended");
+    } else if (session->is_kept) {
+        tarn_session_pages_refuse(answer, 409, "this tank lasts as long as the server");
+    } else {
+        tarn_session_end(gateway, session, "one of its owners ended this tank");
+        answer->status = 200;
+        answer->byte_count = (size_t)snprintf(answer->text, sizeof answer->text, "{}");
+    }
+}

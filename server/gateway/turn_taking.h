@@ -1,0 +1,11 @@
+/// Bounding how often something may be done (the generic cell rate algorithm).
+#ifndef TARN_SERVER_GATEWAY_TURN_TAKING_H
+#define TARN_SERVER_GATEWAY_TURN_TAKING_H
+
+#include <stdint.h>
+
+/// Takes one of what comes every `every_ms` in the long run, and `burst` at once.
+/// @param due_ns  up to when they are used up; starts as 0  @return 0: not now
+int tarn_turn_take(uint64_t *due_ns, uint32_t every_ms, uint32_t burst);
+
+#endif

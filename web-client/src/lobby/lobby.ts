@@ -1,0 +1,235 @@
+import "./lobby.css";
+// The start page: the tanks that run, each with a live thumbnail, and the scenes that a new one can be made from.
+import wasmUrl from "../codec/codec.wasm?url";
+import DecodeWorker from "../codec/decode-worker.js?worker";
+import { clipName } from "../protocol/messages.js";
+import { Glimpse, type GlimpseEnvironment } from "./glimpse.js";
+import { listSessions, makeSession, type SessionInfo, type SessionList } from "./sessions.js";
+
+const LIST_EVERY_MS = 4000;
+/** Thumbnails that live at once. */
+const GLIMPSES_MAX = 6;
+const PICTURE = [320, 180] as const;
+
+interface Card {
+  item: HTMLElement;
+  canvas: HTMLCanvasElement;
+  name: HTMLElement;
+  facts: HTMLElement;
+  visible: boolean;
+  glimpse: Glimpse | null;
+}
+
+const inPage = (path: string, init?: RequestInit): Promise<Response> =>
+  fetch(new URL(path, document.baseURI), init);
+
+export function openLobby(): void {
+  document.body.classList.add("lobby");
+  document.title = "Tarn – tanks of water";
+  const page = document.createElement("main");
+  page.id = "lobby";
+  for (const id of ["tank", "panel", "readout", "help", "tools"]) document.getElementById(id)?.remove();
+  document.body.prepend(page);
+  new Lobby(page).start();
+}
+
+class Lobby {
+  private readonly cards = new Map<string, Card>();
+  private readonly list = document.createElement("ul");
+  private readonly problem = document.createElement("p");
+  private readonly gallery = document.createElement("ul");
+  private readonly name = document.createElement("input");
+  private readonly making = document.createElement("section");
+  private readonly watcher = new IntersectionObserver((entries) => this.seen(entries));
+  private environment: GlimpseEnvironment | null = null;
+  private scenesShown = "";
+
+  constructor(page: HTMLElement) {
+    this.list.className = "cards";
+    this.gallery.className = "cards scenes";
+    this.problem.className = "problem";
+    this.problem.setAttribute("role", "status");
+    this.making.append(heading("A new tank"), this.nameField(), this.gallery);
+    page.append(heading("Running tanks"), this.problem, this.list, this.making);
+  }
+
+  start(): void {
+    void this.refresh();
+    window.setInterval(() => {
+      if (!document.hidden) void this.refresh();
+    }, LIST_EVERY_MS);
+    document.addEventListener("visibilitychange", () => {
+      if (!document.hidden) void this.refresh();
+      this.chooseGlimpses();
+    });
+    fetch(wasmUrl)
+      .then((response) => response.arrayBuffer())
+      .then((wasm) => {
+        this.environment = { socketUrl: socketUrl(), decoder: () => new DecodeWorker(), wasm };
+        this.chooseGlimpses();
+      })
+      .catch(() => {}); // the list works without pictures
+  }
+
+  private nameField(): HTMLElement {
+    const label = document.createElement("label");
+    label.textContent = "Its name (optional) ";
+    this.name.type = "text";
+    this.name.id = "tank-name";
+    this.name.maxLength = 63;
+    label.append(this.name);
+    return label;
+  }
+
+  private async refresh(): Promise<void> {
+    try {
+      this.show(await listSessions(inPage));
+      this.say("");
+    } catch (error) {
+      this.say((error as Error).message);
+    }
+  }
+
+  private say(text: string): void {
+    if (this.problem.textContent !== text) this.problem.textContent = text;
+  }
+
+  private show({ sessions, scenes, create }: SessionList): void {
+    const there = new Set(sessions.map(({ session }) => session));
+    for (const [session, card] of this.cards) if (!there.has(session)) this.remove(session, card);
+    for (const info of sessions) {
+      const card = this.cards.get(info.session) ?? this.add(info.session);
+      card.name.textContent = info.title || words(info.scene);
+      card.facts.textContent = facts(info);
+    }
+    this.making.classList.toggle("closed", !create);
+    for (const button of this.gallery.querySelectorAll("button")) button.disabled = !create;
+    void this.showScenes(scenes);
+    this.chooseGlimpses();
+  }
+
+  private add(session: string): Card {
+    const item = document.createElement("li");
+    const link = document.createElement("a");
+    link.href = `?session=${encodeURIComponent(session)}`;
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = PICTURE;
+    canvas.setAttribute("aria-hidden", "true");
+    const name = document.createElement("strong");
+    const about = document.createElement("span");
+    link.append(canvas, name, about);
+    item.append(link);
+    item.dataset.session = session;
+    this.list.append(item);
+    this.watcher.observe(item);
+    const card = { item, canvas, name, facts: about, visible: false, glimpse: null };
+    this.cards.set(session, card);
+    return card;
+  }
+
+  private remove(session: string, card: Card): void {
+    this.cards.delete(session);
+    this.watcher.unobserve(card.item);
+    card.glimpse?.close();
+    card.item.remove();
+  }
+
+  private seen(entries: readonly IntersectionObserverEntry[]): void {
+    for (const entry of entries) {
+      const card = this.cards.get((entry.target as HTMLElement).dataset.session ?? "");
+      if (card !== undefined) card.visible = entry.isIntersecting;
+    }
+    this.chooseGlimpses();
+  }
+
+  /** The first visible cards live; the others keep their last picture. */
+  private chooseGlimpses(): void {
+    const { environment } = this;
+    if (environment === null) return;
+    let room = document.hidden ? 0 : GLIMPSES_MAX;
+    for (const [session, card] of this.cards) {
+      const lives = card.visible && room > 0;
+      if (lives) room--;
+      if (lives && card.glimpse === null) card.glimpse = new Glimpse(environment, session, card.canvas);
+      if (lives || card.glimpse === null) continue;
+      card.glimpse.close();
+      card.glimpse = null;
+    }
+  }
+
+  private async showScenes(scenes: readonly string[]): Promise<void> {
+    const key = scenes.join("\n");
+    if (key === this.scenesShown) return;
+    this.scenesShown = key;
+    const cards = await Promise.all(scenes.map((scene) => this.sceneCard(scene)));
+    this.gallery.replaceChildren(...cards);
+  }
+
+  private async sceneCard(scene: string): Promise<HTMLElement> {
+    const about = await sceneText(scene);
+    const item = document.createElement("li");
+    const button = document.createElement("button");
+    button.type = "button";
+    button.dataset.scene = scene;
+    button.disabled = this.making.classList.contains("closed");
+    const name = document.createElement("strong");
+    name.textContent = about.title;
+    const text = document.createElement("span");
+    text.textContent = about.description;
+    button.append(name, text);
+    button.addEventListener("click", () => void this.make(scene, button));
+    item.append(button);
+    return item;
+  }
+
+  private async make(scene: string, button: HTMLButtonElement): Promise<void> {
+    button.disabled = true;
+    try {
+      const { session, ownKey } = await makeSession(inPage, scene, clipName(this.name.value));
+      const target = new URL("./", document.baseURI);
+      target.searchParams.set("session", session);
+      target.searchParams.set("key", ownKey);
+      window.location.assign(target.href);
+    } catch (error) {
+      this.say((error as Error).message);
+      this.problem.scrollIntoView({ block: "nearest" });
+      button.disabled = false;
+    }
+  }
+}
+
+async function sceneText(scene: string): Promise<{ title: string; description: string }> {
+  const response = await inPage(`scenes/${encodeURIComponent(scene)}.json`).catch(() => null);
+  const text = (response?.ok ? await response.json().catch(() => ({})) : {}) as Record<string, unknown>;
+  return {
+    title: typeof text.title === "string" && text.title !== "" ? text.title : words(scene),
+    description: typeof text.description === "string" ? text.description : "",
+  };
+}
+
+function facts({ viewers, particles, realtimeFactor, load, title, scene }: SessionInfo): string {
+  const people = viewers === 1 ? "1 person" : `${viewers} people`;
+  const state = realtimeFactor > 0 ? `load ${Math.round(100 * load)} %` : "at rest";
+  const parts = [people, `${Math.round(particles / 1000)} 000 particles`, state];
+  return (title === "" ? parts : [words(scene), ...parts]).join(" · ");
+}
+
+function words(name: string): string {
+  const text = name.replaceAll("-", " ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function heading(text: string): HTMLElement {
+  const element = document.createElement("h2");
+  element.textContent = text;
+  return element;
+}
+
+/** The socket beside the page, whatever path it is served under. */
+function socketUrl(): string {
+  const url = new URL("ws", document.baseURI);
+  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+  url.search = "";
+  url.hash = "";
+  return url.href;
+}

@@ -1,0 +1,94 @@
+// The server's tanks over HTTP: what there is, and making a new one. What comes is read defensively.
+
+export interface SessionInfo {
+  session: string;
+  /** For people; "": none. */
+  title: string;
+  scene: string;
+  viewers: number;
+  particles: number;
+  realtimeFactor: number;
+  /** Share of the time that its steps take of what there is. */
+  load: number;
+}
+
+export interface SessionList {
+  sessions: SessionInfo[];
+  /** That a new one can be made from. */
+  scenes: string[];
+  /** Whether the server takes another one now. */
+  create: boolean;
+}
+
+export interface MadeSession {
+  session: string;
+  ownKey: string;
+}
+
+/** More than a server has. */
+const SESSIONS_MAX = 64;
+
+/** Text for people says why it failed. */
+export class SessionsError extends Error {}
+
+type Fetch = (path: string, init?: RequestInit) => Promise<Response>;
+
+export async function listSessions(fetch: Fetch): Promise<SessionList> {
+  const answer = await ask(fetch, "sessions");
+  const list = answer.sessions;
+  if (!Array.isArray(list)) throw new SessionsError("The server's list of tanks can't be read.");
+  return {
+    sessions: list.slice(0, SESSIONS_MAX).flatMap((item) => readSession(item)),
+    scenes: Array.isArray(answer.scenes)
+      ? answer.scenes.slice(0, SESSIONS_MAX).filter((scene): scene is string => typeof scene === "string")
+      : [],
+    create: answer.create === true,
+  };
+}
+
+export async function makeSession(fetch: Fetch, scene: string, name: string): Promise<MadeSession> {
+  const body = JSON.stringify(name === "" ? { scene } : { scene, name });
+  const headers = { "content-type": "application/json" };
+  const answer = await ask(fetch, "sessions", { method: "POST", headers, body });
+  const keys = isObject(answer.keys) ? answer.keys : {};
+  if (typeof answer.session !== "string" || typeof keys.own !== "string")
+    throw new SessionsError("The server's answer can't be read.");
+  return { session: answer.session, ownKey: keys.own };
+}
+
+async function ask(fetch: Fetch, path: string, init?: RequestInit): Promise<Record<string, unknown>> {
+  const response = await fetch(path, init).catch(() => {
+    throw new SessionsError("The server doesn't answer.");
+  });
+  const answer: unknown = await response.json().catch(() => null);
+  if (!response.ok) {
+    const why =
+      isObject(answer) && typeof answer.error === "string" ? answer.error : `status ${response.status}`;
+    throw new SessionsError(`The server refused: ${why}.`);
+  }
+  if (!isObject(answer)) throw new SessionsError("The server's answer can't be read.");
+  return answer;
+}
+
+function readSession(item: unknown): SessionInfo[] {
+  if (!isObject(item) || typeof item.session !== "string" || typeof item.scene !== "string") return [];
+  const number = (key: string): number => {
+    const value = item[key];
+    return typeof value === "number" && Number.isFinite(value) ? value : 0;
+  };
+  return [
+    {
+      session: item.session,
+      title: typeof item.title === "string" ? item.title : "",
+      scene: item.scene,
+      viewers: number("viewers"),
+      particles: number("particles"),
+      realtimeFactor: number("realtime_factor"),
+      load: number("load"),
+    },
+  ];
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,51 @@
+// The name and colour that somebody chose, kept by the browser from one visit to the next.
+
+/** What of a Storage is needed; a browser may refuse to have one. */
+export interface Shelf {
+  getItem(key: string): string | null;
+  setItem(key: string, value: string): void;
+}
+
+const NAME = "tarn.name";
+const COLOUR = "tarn.colour";
+
+export class IdentityShelf {
+  constructor(private readonly shelf: () => Shelf) {}
+
+  /** "": none was chosen. */
+  get name(): string {
+    return this.read(NAME);
+  }
+
+  /** 0: none was chosen. */
+  get colour(): number {
+    return readColour(this.read(COLOUR)) ?? 0;
+  }
+
+  keep(name: string, colour: number): void {
+    try {
+      if (name !== "") this.shelf().setItem(NAME, name);
+      if (colour !== 0) this.shelf().setItem(COLOUR, colourText(colour));
+    } catch {
+      // A browser that keeps nothing forgets them with the page.
+    }
+  }
+
+  private read(key: string): string {
+    try {
+      return this.shelf().getItem(key) ?? "";
+    } catch {
+      return "";
+    }
+  }
+}
+
+/** 0xRRGGBB as "#rrggbb". */
+export function colourText(colour: number): string {
+  return `#${colour.toString(16).padStart(6, "0")}`;
+}
+
+/** @return null for anything but "#rrggbb" */
+export function readColour(text: string): number | null {
+  return /^#[0-9a-f]{6}$/i.test(text) ? Number.parseInt(text.slice(1), 16) : null;
+}

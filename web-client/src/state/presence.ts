@@ -1,0 +1,102 @@
+// Where people are: what this page says of its own viewer, and the others' ways from one message to the next.
+import type { Presence, PresencePoint } from "../protocol/messages.js";
+
+/** Between two messages of this page; the server passes no more on. */
+export const SEND_EVERY_MS = 50;
+/** In which a point glides to a new place: what comes between two messages. */
+export const GLIDE_MS = 120;
+/** Moves smaller than this are not worth a message, metres. */
+const STILL_M = 1e-4;
+
+/** Decides when this viewer's points are sent: when they changed, and not too often. */
+export class PresenceSender {
+  private sent: readonly PresencePoint[] = [];
+  private sentMs = Number.NEGATIVE_INFINITY;
+
+  /** @param send  whether the message could be sent */
+  constructor(private readonly send: (points: readonly PresencePoint[]) => boolean) {}
+
+  /** Once per picture. `points` is copied where it is kept. */
+  tick(points: readonly PresencePoint[], nowMs: number): void {
+    if (nowMs - this.sentMs < SEND_EVERY_MS || same(points, this.sent)) return;
+    const kept = points.map((point) => ({ ...point, position_m: [...point.position_m] }));
+    if (!this.send(kept)) return;
+    this.sent = kept;
+    this.sentMs = nowMs;
+  }
+
+  /** The server knows nothing of this viewer: a new connection. */
+  reset(): void {
+    this.sent = [];
+    this.sentMs = Number.NEGATIVE_INFINITY;
+  }
+}
+
+function same(a: readonly PresencePoint[], b: readonly PresencePoint[]): boolean {
+  return a.length === b.length && a.every((point, i) => samePoint(point, b[i] as PresencePoint));
+}
+
+function samePoint(a: PresencePoint, b: PresencePoint): boolean {
+  return (
+    a.part === b.part &&
+    a.pressed === b.pressed &&
+    a.tool === b.tool &&
+    a.position_m.every((x, axis) => Math.abs(x - (b.position_m[axis] as number)) < STILL_M)
+  );
+}
+
+/** A point of somebody else, on its way to where it was said to be. */
+export interface Track {
+  readonly key: string;
+  viewerId: number;
+  presence: Presence;
+  /** Where it is shown now. */
+  at: [number, number, number];
+}
+
+/** The others' points. */
+export class PresenceTracks {
+  private readonly tracks = new Map<string, Track & { from: number[]; heardMs: number }>();
+
+  /** Takes what the server says; points that it doesn't name are gone. */
+  take(points: readonly Presence[], ownId: number, nowMs: number): void {
+    const named = new Set<string>();
+    for (const presence of points) {
+      if (presence.viewerId === ownId) continue;
+      const key = `${presence.viewerId} ${presence.part}`;
+      named.add(key);
+      const known = this.tracks.get(key);
+      const at = known?.at ?? (presence.positionM.slice() as [number, number, number]);
+      this.tracks.set(key, {
+        key,
+        viewerId: presence.viewerId,
+        presence,
+        at,
+        from: [...at],
+        heardMs: nowMs,
+      });
+    }
+    for (const key of this.tracks.keys()) if (!named.has(key)) this.tracks.delete(key);
+  }
+
+  /** Keeps only the points of those who are there. */
+  keep(viewerIds: ReadonlySet<number>): void {
+    for (const [key, track] of this.tracks) if (!viewerIds.has(track.viewerId)) this.tracks.delete(key);
+  }
+
+  clear(): void {
+    this.tracks.clear();
+  }
+
+  /** Moves everybody on. @param calm  without gliding */
+  tick(nowMs: number, calm: boolean): Iterable<Track> {
+    for (const track of this.tracks.values()) {
+      const share = calm ? 1 : Math.min(1, (nowMs - track.heardMs) / GLIDE_MS);
+      for (let axis = 0; axis < 3; axis++) {
+        const from = track.from[axis] as number;
+        track.at[axis] = from + ((track.presence.positionM[axis] as number) - from) * share;
+      }
+    }
+    return this.tracks.values();
+  }
+}

@@ -1,0 +1,137 @@
+import "./ui/together.css";
+// Everything about the others in a tank: who they are, where they are, what one may do oneself, links for more.
+import type { Conversation } from "./protocol/conversation.js";
+import {
+  clipName,
+  type Joined,
+  type PresencePoint,
+  type ServerMessage,
+  type Tool,
+} from "./protocol/messages.js";
+import { PeopleMarkers, type PeopleView } from "./render/people.js";
+import { IdentityShelf } from "./state/identity.js";
+import { PresenceSender, PresenceTracks } from "./state/presence.js";
+import { PeopleList } from "./ui/people.js";
+
+export interface TogetherParts {
+  /** Where the list of people goes. */
+  list: HTMLElement;
+  canvas: HTMLElement;
+  /** The page's heading: links go below it. */
+  header: HTMLElement;
+  view: PeopleView;
+}
+
+export class Together {
+  readonly markers: PeopleMarkers;
+  /** The newest answer to joining. */
+  joined: Joined | null = null;
+
+  private readonly list: PeopleList;
+  private readonly shelf = new IdentityShelf(() => window.localStorage);
+  private readonly query = new URLSearchParams(window.location.search);
+  private readonly sender: PresenceSender;
+  private readonly tracks = new PresenceTracks();
+  private readonly calm = matchMedia("(prefers-reduced-motion: reduce)");
+  private ownId = 0;
+  private actedMs = performance.now();
+
+  constructor(
+    private readonly conversation: Conversation,
+    parts: TogetherParts,
+  ) {
+    this.sender = new PresenceSender((points) => conversation.presence(points));
+    const labels = document.createElement("div");
+    labels.id = "people";
+    parts.canvas.after(labels);
+    this.markers = new PeopleMarkers(labels, parts.view);
+    parts.header.append(this.links());
+    this.list = new PeopleList(parts.list, {
+      profile: (name, colour) => {
+        this.shelf.keep(name, colour);
+        conversation.profile(name, colour);
+      },
+    });
+    conversation.introduction = {
+      viewer: clipName(this.query.get("name") ?? "") || clipName(this.shelf.name),
+      colour: this.shelf.colour,
+      key: (this.query.get("key") ?? "").slice(0, 32),
+      preview: false,
+    };
+    for (const kind of ["pointerdown", "keydown", "wheel"] as const)
+      window.addEventListener(kind, () => this.acted(), { passive: true, capture: true });
+  }
+
+  onJoined(message: Joined): void {
+    this.joined = message;
+    this.ownId = message.viewerId;
+    this.sender.reset();
+    this.tracks.clear();
+    document.body.dataset.role = message.role;
+    if (this.query.get("display") === "1") void this.display();
+  }
+
+  onMessage(message: ServerMessage): void {
+    if (message.t === "viewers") {
+      this.tracks.keep(new Set(message.viewers.map((viewer) => viewer.viewerId)));
+      this.markers.know(message.viewers);
+      this.list.show(message.viewers, this.ownId);
+    } else if (message.t === "presences") {
+      if (message.points.some((point) => point.pressed && point.viewerId !== this.ownId)) this.acted();
+      this.tracks.take(message.points, this.ownId, performance.now());
+    }
+  }
+
+  onLost(): void {
+    this.tracks.clear();
+  }
+
+  /** Once per picture. @param cursor  where this page's cursor is in the tank; null: nowhere */
+  tick(nowMs: number, cursor: readonly number[] | null, pressed: boolean, tool: Tool): void {
+    const points: PresencePoint[] =
+      cursor === null ? [] : [{ part: "cursor", position_m: cursor, pressed, tool }];
+    this.sender.tick(points, nowMs);
+    this.markers.show(this.tracks.tick(nowMs, this.calm.matches));
+  }
+
+  /** Since somebody did something here, ms. */
+  idleMs(): number {
+    return performance.now() - this.actedMs;
+  }
+
+  private links(): HTMLElement {
+    const links = document.createElement("nav");
+    const all = document.createElement("a");
+    all.href = "./";
+    all.textContent = "All tanks";
+    const share = document.createElement("button");
+    share.type = "button";
+    share.id = "share";
+    share.textContent = "Share";
+    share.addEventListener("click", () => void this.share());
+    links.append(all, share);
+    return links;
+  }
+
+  private acted(): void {
+    this.actedMs = performance.now();
+  }
+
+  private async share(): Promise<void> {
+    if (this.joined === null) return;
+    const { openShare } = await import("./ui/share.js");
+    openShare(this.joined, window.location.href);
+  }
+
+  private async display(): Promise<void> {
+    const { showDisplay } = await import("./ui/display.js");
+    if (this.joined === null) return;
+    showDisplay(this.joined, window.location.href, {
+      idleMs: () => this.idleMs(),
+      reset: () => {
+        this.acted();
+        return this.conversation.control("reset") > 0;
+      },
+    });
+  }
+}

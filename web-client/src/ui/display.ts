@@ -1,0 +1,44 @@
+// The display mode, for projectors and kiosks (?display=1): nothing but the water, the tank's name and a code to scan.
+// With ?idle=SECONDS a tank that nobody touches starts afresh.
+import type { Joined } from "../protocol/messages.js";
+import { linkTo } from "../state/links.js";
+import { qrCode } from "./qr.js";
+
+export interface DisplayActions {
+  /** Since somebody did something, ms. */
+  idleMs(): number;
+  /** @return whether it could be asked for: an owner's link is needed */
+  reset(): boolean;
+}
+
+const LOOK_EVERY_MS = 500;
+const IDLE_S_MIN = 5;
+const IDLE_S_MAX = 86400;
+
+let timer = 0;
+
+/** May be called again, as after a new connection. */
+export function showDisplay(joined: Joined, here: string, actions: DisplayActions): void {
+  document.getElementById("display")?.remove();
+  document.body.classList.add("display");
+  const corner = document.createElement("aside");
+  corner.id = "display";
+  const name = document.createElement("strong");
+  name.textContent = joined.title || joined.state.scene.replaceAll("-", " ");
+  const text = document.createElement("p");
+  text.textContent = "Scan to play";
+  corner.append(qrCode(linkTo(here, joined.session, joined.playKey)), name, text);
+  document.body.append(corner);
+  window.clearInterval(timer);
+  const idleS = idleSeconds(here);
+  if (idleS === 0 || joined.role !== "own") return;
+  timer = window.setInterval(() => {
+    if (actions.idleMs() > idleS * 1000) actions.reset();
+  }, LOOK_EVERY_MS);
+}
+
+/** 0: none was asked for. */
+function idleSeconds(here: string): number {
+  const found = Number(new URL(here).searchParams.get("idle"));
+  return found > 0 ? Math.min(IDLE_S_MAX, Math.max(IDLE_S_MIN, found)) : 0;
+}

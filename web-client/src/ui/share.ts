@@ -1,0 +1,108 @@
+// The dialog that shares a tank: a link and its QR code, by what those who get it may do. Escape closes it.
+import type { Joined, Role } from "../protocol/messages.js";
+import { keysOf, linkTo } from "../state/links.js";
+import { qrCode } from "./qr.js";
+
+const LABELS: Readonly<Record<Role, string>> = { watch: "Watch", play: "Watch and play", own: "Own" };
+const HINTS: Readonly<Record<Role, string>> = {
+  watch: "Who opens this link sees the tank.",
+  play: "Who opens this link sees the tank and may push the water.",
+  own: "Who opens this link may do everything: pause, change the scene, end the tank.",
+};
+
+/** @param here  the page's address */
+export function openShare(joined: Joined, here: string): void {
+  document.getElementById("share-dialog")?.remove();
+  const dialog = document.createElement("dialog");
+  dialog.id = "share-dialog";
+  dialog.setAttribute("aria-labelledby", "share-title");
+  const title = document.createElement("h2");
+  title.id = "share-title";
+  title.textContent = `Share ${joined.title || "this tank"}`;
+  const view = new LinkView();
+  const roles = keysOf(joined);
+  dialog.append(title);
+  if (roles.length > 0) dialog.append(choice(joined, here, roles, view));
+  dialog.append(...view.parts, closing(dialog));
+  // Whoever has no keys passes on what a guest may do.
+  if (roles.length === 0)
+    view.show(linkTo(here, joined.session, ""), "Who opens this link comes as a guest.");
+  // Keys pressed in the dialog are not for the tank behind it.
+  dialog.addEventListener("keydown", (event) => event.stopPropagation());
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+class LinkView {
+  readonly parts: HTMLElement[];
+  private readonly code = document.createElement("div");
+  private readonly hint = document.createElement("p");
+  private readonly link = document.createElement("input");
+  private readonly copy = document.createElement("button");
+
+  constructor() {
+    const row = document.createElement("div");
+    row.className = "row";
+    this.hint.className = "hint";
+    this.link.type = "text";
+    this.link.className = "link";
+    this.link.readOnly = true;
+    this.link.setAttribute("aria-label", "Link");
+    this.link.addEventListener("focus", () => this.link.select());
+    this.copy.type = "button";
+    this.copy.className = "act";
+    this.copy.textContent = "Copy";
+    this.copy.addEventListener("click", () => void this.toClipboard());
+    row.append(this.link, this.copy);
+    this.parts = [this.hint, this.code, row];
+  }
+
+  show(link: string, hint: string): void {
+    this.link.value = link;
+    this.hint.textContent = hint;
+    this.copy.textContent = "Copy";
+    this.code.replaceChildren(qrCode(link));
+  }
+
+  private async toClipboard(): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(this.link.value);
+      this.copy.textContent = "Copied";
+    } catch {
+      // Pages without TLS have no clipboard: the link is there to be copied by hand.
+      this.link.focus();
+      this.link.select();
+      this.copy.textContent = "Press Ctrl+C";
+    }
+  }
+}
+
+function choice(joined: Joined, here: string, roles: [Role, string][], view: LinkView): HTMLElement {
+  const choices = document.createElement("fieldset");
+  const first = roles.find(([role]) => role === "play") ?? roles[0];
+  for (const [role, key] of roles) {
+    const label = document.createElement("label");
+    const radio = document.createElement("input");
+    const show = (): void => view.show(linkTo(here, joined.session, key), HINTS[role]);
+    radio.type = "radio";
+    radio.name = "role";
+    radio.value = role;
+    radio.addEventListener("change", show);
+    label.append(radio, ` ${LABELS[role]}`);
+    choices.append(label);
+    if (role !== first?.[0]) continue;
+    radio.checked = true;
+    show();
+  }
+  return choices;
+}
+
+function closing(dialog: HTMLDialogElement): HTMLElement {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "act";
+  button.textContent = "Close";
+  button.addEventListener("click", () => dialog.close());
+  return button;
+}
