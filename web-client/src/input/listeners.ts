@@ -1,6 +1,6 @@
 // From the page's events to gestures and keys.
 import type { Gestures, PointerLike } from "./gestures.js";
-import { isTyping, type KeyTarget, pressKey } from "./keys.js";
+import { isTyping, type KeyTarget, pressKey, releaseKey } from "./keys.js";
 
 /** Pixels of a line, for wheels that count in lines. */
 const LINE_PIXELS = 16;
@@ -37,6 +37,49 @@ export function listenToPointers(canvas: HTMLCanvasElement, gestures: Gestures):
 
 export function listenToKeys(target: KeyTarget): void {
   window.addEventListener("keydown", (event) => {
-    if (!isTyping(document.activeElement) && pressKey(event, target)) event.preventDefault();
+    if (!isTyping(document.activeElement, event.key) && pressKey(event, target)) event.preventDefault();
   });
+  window.addEventListener("keyup", (event) => {
+    // Somewhere else the release still ends what the press began.
+    const used = releaseKey(event, target);
+    if (used && !isTyping(document.activeElement, event.key)) event.preventDefault();
+  });
+  window.addEventListener("blur", () => target.pour(false));
+}
+
+/** Two fingers on an element, or the wheel over it: `resize` gets by how much they moved apart. */
+export function listenToPinch(element: HTMLElement, resize: (factor: number) => void): void {
+  const fingers = new Map<number, readonly [number, number]>();
+  const spread = (): number => {
+    const [a, b] = [...fingers.values()];
+    return fingers.size === 2 && a !== undefined && b !== undefined
+      ? Math.hypot(a[0] - b[0], a[1] - b[1])
+      : 0;
+  };
+  element.style.touchAction = "none";
+  element.addEventListener("pointerdown", (event) => {
+    if (event.pointerType === "touch") fingers.set(event.pointerId, [event.clientX, event.clientY]);
+  });
+  window.addEventListener("pointermove", (event) => {
+    if (!fingers.has(event.pointerId)) return;
+    const before = spread();
+    fingers.set(event.pointerId, [event.clientX, event.clientY]);
+    const after = spread();
+    if (before > 0 && after > 0) resize(after / before);
+  });
+  for (const end of ["pointerup", "pointercancel"] as const)
+    window.addEventListener(end, (event) => fingers.delete(event.pointerId));
+  element.addEventListener(
+    "wheel",
+    (event) => {
+      event.preventDefault();
+      resize(wheelFactor(event.deltaY || event.deltaX, event.deltaMode));
+    },
+    { passive: false },
+  );
+}
+
+function wheelFactor(delta: number, mode: number): number {
+  const pixels = delta * (mode === WheelEvent.DOM_DELTA_LINE ? LINE_PIXELS : 1);
+  return Math.exp(-Math.max(-240, Math.min(240, pixels)) * 0.0012);
 }

@@ -10,7 +10,7 @@ export const VERSION = 1;
 /** First bytes of a frame ("TRNF"); a message is a msgpack map and never begins so. */
 const FRAME_MAGIC = 0x464e5254;
 
-export const TOOLS = ["push", "pull", "vortex", "pour", "drain"] as const;
+export const TOOLS = ["push", "pull", "vortex", "pour", "drain", "dye"] as const;
 export type Tool = (typeof TOOLS)[number];
 export type Phase = "down" | "move" | "up";
 export type Action = "pause" | "resume" | "step" | "reset" | "load";
@@ -23,6 +23,13 @@ export interface PointerInput {
   direction: readonly number[];
   radius_m: number;
   strength: number;
+  /** Of what the tool adds, sRGB, 0..0xffffff. */
+  colour?: number;
+}
+
+export interface OrientationInput {
+  /** Of the tank in the room: x y z w, of unit length. */
+  orientation: readonly number[];
 }
 
 /** What of the stream this page can use at most; 0: no ceiling. */
@@ -38,6 +45,7 @@ export type ClientMessage =
   | { t: "hello"; versions: readonly number[]; client: string }
   | { t: "join"; session: string; viewer: string }
   | ({ t: "input"; seq: number; k: "pointer" } & PointerInput)
+  | ({ t: "input"; seq: number; k: "orientation" } & OrientationInput)
   | { t: "input"; seq: number; k: "parameter"; name: string; value: number }
   | { t: "control"; seq: number; action: Action; scene?: string }
   | { t: "ack"; epoch: number; step: number }
@@ -93,6 +101,22 @@ const encoder = new Encoder();
 
 export function writeMessage(message: ClientMessage): Uint8Array<ArrayBuffer> {
   return encoder.encode(message);
+}
+
+/** A server's `state` message, as recordings have it. */
+export function writeState(state: SessionState): Uint8Array<ArrayBuffer> {
+  return encoder.encode({
+    t: "state",
+    state: {
+      scene: state.scene,
+      paused: state.paused,
+      worker_ready: state.workerReady,
+      size_m: state.sizeM,
+      cell_m: state.cellM,
+      dt_s: state.dtS,
+      parameters: state.parameters,
+    },
+  });
 }
 
 export function isFrame(bytes: ArrayBuffer): boolean {

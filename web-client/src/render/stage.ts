@@ -98,6 +98,11 @@ export class Stage {
     this.room.quaternion.fromArray(info.orientation);
   }
 
+  /** For a tank that goes with the device in somebody's hands. */
+  standUpright(): void {
+    this.room.quaternion.identity();
+  }
+
   look(orbit: Orbit): void {
     // A narrow window needs a longer distance to show the whole tank.
     const narrow = Math.max(1, 1.25 / this.freeAspect);
