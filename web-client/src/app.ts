@@ -31,6 +31,8 @@ import { Readout } from "./ui/readout.js";
 
 const PING_EVERY_MS = 1000;
 const READOUT_EVERY_MS = 250;
+/** What goes wrong in passing is shown for so long. */
+const PROBLEM_MS = 5000;
 /** A running tank that shows nothing new for so long is said to be waited for. */
 const QUIET_MS = 1500;
 /** So many refused frames in a row mean that this page and the server don't understand each other. */
@@ -73,7 +75,7 @@ export class App {
   private readonly settings: Settings;
   private readonly detail = new Detail();
   private readonly fullDetail: boolean;
-  private readonly controls: Controls;
+  readonly controls: Controls;
   private readonly panel: Panel;
   private readonly readout: Readout;
   private readonly notices: Notices;
@@ -185,6 +187,7 @@ export class App {
     this.model.serverStagesMs = [];
     this.stream.viewerId = message.viewerId;
     this.notices.clear();
+    this.problemUntilMs = performance.now() + PROBLEM_MS; // what was said before the tank was there
     this.showState(message.state);
     this.conversation.ping();
   }
@@ -370,7 +373,7 @@ export class App {
 
   private say(problem: string): void {
     this.problem = problem;
-    this.problemUntilMs = performance.now() + 5000;
+    this.problemUntilMs = performance.now() + PROBLEM_MS;
     if (this.model.connection === "connected" || this.model.connection === "playing")
       this.notices.say(problem, "warn");
   }

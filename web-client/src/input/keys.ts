@@ -102,6 +102,5 @@ export function releaseKey(event: Pick<KeyLike, "key">, target: KeyTarget): bool
 export function isTyping(element: Element | null, key = ""): boolean {
   if (element === null) return false;
   if (/^(INPUT|SELECT|TEXTAREA)$/.test(element.tagName)) return true;
-  // A button that was merely clicked leaves the space bar to the water.
-  return key === " " && element.matches("button:focus-visible, a:focus-visible, summary:focus-visible");
+  return key === " " && /^(BUTTON|A|SUMMARY)$/.test(element.tagName);
 }

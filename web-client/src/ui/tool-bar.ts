@@ -46,6 +46,8 @@ export class ToolBar {
     const help = createButton("Help", "H", mark);
     help.addEventListener("click", () => actions.help());
     host.append(help);
+    // A button that is clicked leaves the keys where they are: the space bar pours.
+    host.addEventListener("mousedown", (event) => event.preventDefault());
     host.addEventListener("keydown", (event) => move(host, event));
   }
 
