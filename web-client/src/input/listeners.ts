@@ -5,7 +5,9 @@ import { isTyping, type KeyTarget, pressKey, releaseKey } from "./keys.js";
 /** Pixels of a line, for wheels that count in lines. */
 const LINE_PIXELS = 16;
 
-export function listenToPointers(canvas: HTMLCanvasElement, gestures: Gestures): void {
+/** @param until  ends the listening; absent: it goes on as long as the page */
+export function listenToPointers(canvas: HTMLCanvasElement, gestures: Gestures, until?: AbortSignal): void {
+  const bounds: AddEventListenerOptions = until === undefined ? {} : { signal: until };
   const at = (event: PointerEvent): PointerLike => ({
     pointerId: event.pointerId,
     pointerType: event.pointerType,
@@ -13,17 +15,21 @@ export function listenToPointers(canvas: HTMLCanvasElement, gestures: Gestures):
     x: event.offsetX,
     y: event.offsetY,
   });
-  canvas.addEventListener("pointerdown", (event) => {
+  const on = <E extends "pointerdown" | "pointermove" | "pointerup" | "pointercancel" | "pointerleave">(
+    type: E,
+    act: (event: PointerEvent) => void,
+  ): void => canvas.addEventListener(type, act, bounds);
+  on("pointerdown", (event) => {
     canvas.setPointerCapture(event.pointerId);
     canvas.focus({ preventScroll: true });
     gestures.down(at(event));
     event.preventDefault();
   });
-  canvas.addEventListener("pointermove", (event) => gestures.move(at(event), canvas.clientHeight));
-  canvas.addEventListener("pointerup", (event) => gestures.up(at(event)));
-  canvas.addEventListener("pointercancel", (event) => gestures.up(at(event)));
-  canvas.addEventListener("pointerleave", () => gestures.leave());
-  canvas.addEventListener("contextmenu", (event) => event.preventDefault());
+  on("pointermove", (event) => gestures.move(at(event), canvas.clientHeight));
+  on("pointerup", (event) => gestures.up(at(event)));
+  on("pointercancel", (event) => gestures.up(at(event)));
+  on("pointerleave", () => gestures.leave());
+  canvas.addEventListener("contextmenu", (event) => event.preventDefault(), bounds);
   const wheel = (event: WheelEvent): void => {
     event.preventDefault();
     // With shift some systems turn the wheel sideways.
@@ -31,8 +37,8 @@ export function listenToPointers(canvas: HTMLCanvasElement, gestures: Gestures):
       (event.deltaY || event.deltaX) * (event.deltaMode === WheelEvent.DOM_DELTA_LINE ? LINE_PIXELS : 1);
     gestures.wheel(pixels, event.shiftKey);
   };
-  canvas.addEventListener("wheel", wheel, { passive: false });
-  window.addEventListener("blur", () => gestures.cancel());
+  canvas.addEventListener("wheel", wheel, { passive: false, ...bounds });
+  window.addEventListener("blur", () => gestures.cancel(), bounds);
 }
 
 export function listenToKeys(target: KeyTarget): void {

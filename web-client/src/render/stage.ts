@@ -128,6 +128,13 @@ export class Stage {
     this.renderer.render(this.scene, this.camera);
   }
 
+  /** Gives the graphics card back what it was lent: nothing is drawn any more. */
+  dispose(): void {
+    this.solids.show([], new Map());
+    this.renderer.dispose();
+    this.renderer.forceContextLoss();
+  }
+
   /** The ray under a place of the canvas (CSS pixels), in tank coordinates. */
   rayAt(x: number, y: number, ray: Ray): void {
     this.pointer.set((2 * x) / this.canvas.clientWidth - 1, 1 - (2 * y) / this.canvas.clientHeight);
