@@ -19,6 +19,9 @@ import "./cases/controls.mjs";
 import "./cases/faults.mjs";
 import "./cases/refusals.mjs";
 import "./cases/solids.mjs";
+import "./cases/hand-tools.mjs";
+import "./cases/keep.mjs";
+import "./cases/embed-page.mjs";
 
 if (process.argv.includes("--help")) {
   console.log("usage: node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --layers]");

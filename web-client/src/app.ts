@@ -1,18 +1,17 @@
 // Puts the page together: socket -> conversation -> frame stream -> display clock -> picture, and pointers back.
-import { FRAME_KIND } from "./codec/frame-info.js";
 import type { DecoderPort } from "./codec/worker-messages.js";
-import { Gestures } from "./input/gestures.js";
-import { listenToKeys, listenToPointers } from "./input/listeners.js";
-import { PushTool } from "./input/push-tool.js";
-import { Backoff } from "./net/backoff.js";
-import { Link, type SocketLike } from "./net/link.js";
-import { Conversation, type EndReason, OWN_VERSIONS } from "./protocol/conversation.js";
+import { Controls } from "./controls.js";
+import { Keeping } from "./keeping.js";
+import { createLive, type LiveOptions, sentence } from "./live.js";
+import { measure, noMeasurements } from "./measuring.js";
+import type { Link } from "./net/link.js";
+import type { Conversation, EndReason } from "./protocol/conversation.js";
 import {
   type Ceilings,
   ERROR,
+  NO_CEILINGS,
   type ServerMessage,
   type SessionState,
-  SUBPROTOCOL,
 } from "./protocol/messages.js";
 import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
@@ -21,18 +20,20 @@ import { Detail } from "./state/detail.js";
 import { DisplayClock } from "./state/display-clock.js";
 import type { FramePosition } from "./state/frame-queue.js";
 import { type DecodedFrame, FrameStream } from "./state/frame-stream.js";
-import { LiquidMap } from "./state/liquid-map.js";
 import { Orbit } from "./state/orbit.js";
-import { cutBox, type Ray, type Span, type Vec3 } from "./state/ray.js";
+import type { Vec3 } from "./state/ray.js";
+import type { Settings } from "./state/settings.js";
 import { ViewModel } from "./state/view-model.js";
 import { Together } from "./together.js";
 import { Help } from "./ui/help.js";
 import { Notices } from "./ui/notices.js";
 import { Panel } from "./ui/panel.js";
-import { type Measurements, Readout } from "./ui/readout.js";
+import { Readout } from "./ui/readout.js";
 
 const PING_EVERY_MS = 1000;
 const READOUT_EVERY_MS = 250;
+/** What goes wrong in passing is shown for so long. */
+const PROBLEM_MS = 5000;
 /** A running tank that shows nothing new for so long is said to be waited for. */
 const QUIET_MS = 1500;
 /** So many refused frames in a row mean that this page and the server don't understand each other. */
@@ -41,6 +42,7 @@ const REFUSED_MAX = 5;
 export interface AppParts {
   canvas: HTMLCanvasElement;
   panel: HTMLElement;
+  tools: HTMLElement;
   readout: HTMLElement;
   help: HTMLElement;
   status: HTMLElement;
@@ -50,15 +52,11 @@ export interface AppParts {
 
 export interface AppOptions {
   socketUrl: string;
-  session: string;
-  viewer: string;
+  settings: Settings;
   decoder: DecoderPort;
   /** Gets a file of the scenes' folder. */
   fetchScene: (path: string) => Promise<Response>;
   wasm: ArrayBuffer;
-  ceilings: Ceilings;
-  /** Draws as finely as the screen shows, however slow the machine. */
-  fullDetail: boolean;
   /** The drawing is done by the processor. */
   software: boolean;
 }
@@ -70,16 +68,16 @@ export class App {
   readonly conversation: Conversation;
   readonly bodies = new BodyTrack();
   readonly together: Together;
+  readonly keeping: Keeping;
 
   private readonly scenes: SceneLoader;
   private readonly link: Link;
   private readonly clock = new DisplayClock();
-  private readonly liquid = new LiquidMap();
   private readonly orbit = new Orbit();
+  private readonly settings: Settings;
   private readonly detail = new Detail();
   private readonly fullDetail: boolean;
-  private readonly push: PushTool;
-  private readonly gestures: Gestures;
+  readonly controls: Controls;
   private readonly panel: Panel;
   private readonly readout: Readout;
   private readonly notices: Notices;
@@ -91,62 +89,49 @@ export class App {
   private drawnMs = 0;
   private decodedMs = 0;
   private readoutMs = 0;
-  private hoverAt: readonly [number, number] | null = null;
   private problem = "";
   private problemUntilMs = 0;
-  private toolSized = false;
-  private readonly ray: Ray = { origin: [0, 0, 0], direction: [0, 0, -1] };
-  private readonly span: Span = { entry: 0, exit: 0 };
   private readonly point: Vec3 = [0, 0, 0];
   private readonly hashListeners = new Set<(frame: DecodedFrame, hash: string) => void>();
-  private readonly measurements: Measurements = {
-    fps: 0,
-    particles: 0,
-    mbitPerS: 0,
-    framesPerS: 0,
-    roundTripMs: Number.NaN,
-    latencyMs: Number.NaN,
-    stagesMs: [],
-    decodeMs: Number.NaN,
-    drawMs: Number.NaN,
-    kind: FRAME_KIND.key,
-    layersPresent: 0,
-    layersTotal: 0,
-    bitsPerParticle: Number.NaN,
-    dropped: 0,
-    unreferenced: 0,
-    realtimeFactor: 1,
-    step: 0,
-    paused: false,
-  };
+  private readonly measurements = noMeasurements();
 
   constructor(
     private readonly parts: AppParts,
     options: AppOptions,
   ) {
     this.notices = new Notices(parts.status, parts.notice);
-    this.fullDetail = options.fullDetail;
-    this.stage = new Stage(parts.canvas, options.fullDetail || !options.software);
+    this.settings = options.settings;
+    const { values } = this.settings;
+    this.fullDetail = values.detail === "full";
+    this.stage = new Stage(parts.canvas, this.fullDetail || !options.software);
     this.readout = new Readout(parts.readout);
-    this.help = new Help(parts.help);
+    this.help = new Help(parts.help, values.help);
+    parts.readout.hidden = !values.readout;
+    parts.panel.hidden = !values.panel;
+    parts.tools.hidden = !values.tools;
+    this.lookAround();
     this.stream = new FrameStream(options.decoder, options.wasm, {
       onDecoded: (frame, hash) => this.decoded(frame, hash),
       onRefused: (why, position) => this.refused(why, position),
       onUnreferenced: (position) => this.unreferenced(position),
-      onGivenUp: ({ epoch, step }) => this.conversation.ack(epoch, step),
+      onGivenUp: (position) => this.settled(position),
       onFailed: (why) => this.notices.stop("The frames can't be decoded", `${why}.`, RELOAD),
     });
     this.scenes = new SceneLoader(options.fetchScene, {
       onSolids: (solids, files) => this.stage.solids.show(solids, files),
       onProblem: (text) => this.say(sentence(text)),
     });
-    this.conversation = this.createConversation(options);
-    this.link = this.createLink(options.socketUrl);
-    this.conversation.attach(this.link);
-    this.conversation.view(document.hidden, options.ceilings);
-    this.push = this.createPushTool();
-    this.gestures = this.createGestures();
-    this.panel = new Panel(parts.panel, this.panelActions(), this.push);
+    const { link, conversation } = this.createLive({
+      socketUrl: options.socketUrl,
+      session: values.session,
+      viewer: values.name,
+    });
+    this.link = link;
+    this.conversation = conversation;
+    this.conversation.view(document.hidden, this.ceilings());
+    this.keeping = this.createKeeping();
+    this.controls = this.createControls();
+    this.panel = new Panel(parts.panel, this.panelActions(), this.controls.tool);
     this.together = new Together(this.conversation, {
       list: this.panel.people,
       canvas: parts.canvas,
@@ -158,9 +143,11 @@ export class App {
   }
 
   start(): void {
-    this.notices.say("Connecting…");
     this.stream.hold(document.hidden);
-    this.link.start();
+    const { recording, t } = this.settings.values;
+    if (recording !== "") void this.keeping.openAddress(recording, t ?? 0);
+    else this.goLive();
+    if (this.settings.problems.length > 0) this.say(this.settings.problems.join(" "));
     window.setInterval(() => this.beat(), PING_EVERY_MS);
     requestAnimationFrame(this.animate);
   }
@@ -173,6 +160,25 @@ export class App {
       this.hashListeners.delete(listener);
       this.stream.hashing = this.hashListeners.size > 0;
     };
+  }
+
+  /** Shows the server's tank, now or again. */
+  private goLive(): void {
+    this.model.connection = "connecting";
+    this.notices.clear();
+    this.notices.say("Connecting…");
+    this.link.start();
+  }
+
+  /** Leaves the server, for a recording. */
+  private leave(): void {
+    this.controls.cancel();
+    this.conversation.leave();
+    this.link.stop();
+    this.stream.drop();
+    this.model.connection = "playing";
+    this.notices.clear();
+    this.notices.say("");
   }
 
   // ---- what comes from the server ----
@@ -191,6 +197,7 @@ export class App {
     this.stream.viewerId = message.viewerId;
     this.notices.clear();
     this.together.onJoined(message);
+    this.problemUntilMs = performance.now() + PROBLEM_MS; // what was said before the tank was there
     this.showState(message.state);
     this.panel.showRole(message.role);
     this.conversation.ping();
@@ -223,25 +230,25 @@ export class App {
 
   private showState(state: SessionState): void {
     this.model.state = state;
+    this.keeping.state(state);
     if (state.sizeM.every((m) => m > 0)) this.fit(state.sizeM);
     this.scenes.use(state.scene);
     this.panel.showScenes(this.model.scenes, state.scene);
     this.panel.showState(state);
-    this.parts.subtitle.textContent = `${state.scene.replaceAll("-", " ")} · ${this.model.device}`;
+    this.parts.subtitle.textContent = `${[state.scene.replaceAll("-", " "), this.keeping.playing ? "recording" : this.model.device].join(" · ")}`;
     document.title = `Tarn – ${state.scene.replaceAll("-", " ")}`;
   }
 
   private fit(size: readonly number[]): void {
     this.stage.fitTank(size);
-    if (!this.toolSized) {
-      this.toolSized = true;
-      this.push.radiusM = Number((Math.max(...size) / 16).toPrecision(2));
-    }
+    this.controls.fit(size);
+    this.panel.showTool();
   }
 
   private frame(bytes: ArrayBuffer): void {
     const now = performance.now();
     this.model.byteRate.add(bytes.byteLength, now);
+    this.keeping.frame(bytes, now);
     this.stream.push(bytes, now);
   }
 
@@ -253,21 +260,28 @@ export class App {
     if (info.particleCount > 0) this.model.bits.add((8 * info.receivedBytes) / info.particleCount);
     this.model.frameRate.add(1, now);
     this.model.drops.onFrame(info.epoch, info.step, info.serverTimeUs, info.paused);
+    if (this.keeping.catchingUp) this.clock.reset();
     this.clock.onFrame(info, frame.arrivedMs);
-    this.conversation.ack(info.epoch, info.step);
     this.decodedMs = now;
     this.model.decodeTime.add(now - frame.arrivedMs);
     const age =
       info.ownSequence > 0 ? this.model.inputTimes.contained(info.ownSequence, frame.arrivedMs) : null;
     if (age !== null) this.model.latency.add(age);
     for (const listener of this.hashListeners) listener(frame, hash);
+    this.settled(info);
+  }
+
+  /** The decoder is done with a frame. */
+  private settled(position: FramePosition | null): void {
+    if (position !== null) this.conversation.ack(position.epoch, position.step);
+    this.keeping.settled();
   }
 
   private refused(why: string, position: FramePosition | null): void {
-    if (position !== null) this.conversation.ack(position.epoch, position.step);
     this.model.framesRefused++;
     this.refusedInARow++;
-    if (this.refusedInARow < REFUSED_MAX) {
+    this.settled(position);
+    if (this.refusedInARow < REFUSED_MAX || this.keeping.playing) {
       this.say(`A frame could not be decoded: ${why}`);
       return;
     }
@@ -281,15 +295,15 @@ export class App {
 
   /** The last picture stays until the next key frame. */
   private unreferenced(position: FramePosition | null): void {
-    if (position !== null) this.conversation.ack(position.epoch, position.step);
     this.model.framesUnreferenced++;
+    this.settled(position);
   }
 
   private lost(why: string, retryMs: number): void {
     this.model.connection = "lost";
     this.stream.drop();
     this.together.onLost();
-    this.gestures.cancel();
+    this.controls.cancel();
     const seconds = Math.max(1, Math.round(retryMs / 1000));
     this.notices.say(`${why.replace(/\.$/, "")}. Trying again in ${seconds} s…`, "bad");
   }
@@ -330,17 +344,19 @@ export class App {
     this.orbit.tick(elapsedS, this.calm.matches);
     this.stage.look(this.orbit);
     const latest = this.stream.latest;
-    const isNew = latest !== null && latest !== this.uploaded;
+    this.keeping.tick(now);
+    const isNew = latest !== null && latest !== this.uploaded && !this.keeping.catchingUp;
     if (isNew) {
       this.uploaded = latest;
       this.stage.fitTank(sizeOf(latest, this.point));
-      this.stage.orient(latest.info);
+      if (this.controls.tilt.on) this.stage.standUpright();
+      else this.stage.orient(latest.info);
       this.stage.particles.show(latest);
       this.bodies.onFrame(latest.info, latest.views.bodies);
     }
-    this.push.flush();
-    this.showCursor();
+    this.controls.tick(elapsedS);
     this.stage.draw(this.clock.tick(now), this.bodies);
+    this.keeping.drawn();
     if (isNew) this.model.drawTime.add(performance.now() - this.decodedMs);
     if (now - this.readoutMs > READOUT_EVERY_MS) {
       this.readoutMs = now;
@@ -348,48 +364,19 @@ export class App {
     }
   };
 
-  private showCursor(): void {
-    const connected = this.model.connection === "connected";
-    const shown =
-      connected &&
-      (this.push.pressed
-        ? this.push.place(this.point)
-        : this.hoverAt !== null && this.push.aim(this.hoverAt[0], this.hoverAt[1], this.point));
-    const at = shown ? this.point : null;
-    this.stage.cursor.place(at, this.push.radiusM, this.push.pressed);
-    this.together.tick(performance.now(), at, this.push.pressed, this.push.tool);
-    this.parts.canvas.classList.toggle("over-water", at !== null);
-  }
-
   private measure(now: number): void {
-    const m = this.measurements;
-    const info = this.stream.latest?.info;
-    m.fps = this.model.displayRate.perSecond(now);
-    m.mbitPerS = (this.model.byteRate.perSecond(now) * 8) / 1e6;
-    m.framesPerS = this.model.frameRate.perSecond(now);
-    m.roundTripMs = this.model.roundTrip.value;
-    m.latencyMs = this.model.latency.value;
-    m.stagesMs = this.model.serverStagesMs;
-    m.decodeMs = this.model.decodeTime.value;
-    m.drawMs = this.model.drawTime.value;
-    m.kind = info?.kind ?? FRAME_KIND.key;
-    m.layersPresent = info?.layersPresent ?? 0;
-    m.layersTotal = info?.layersTotal ?? 0;
-    m.bitsPerParticle = this.model.bits.value;
-    m.dropped = this.model.drops.total;
-    m.unreferenced = this.model.framesUnreferenced;
-    m.particles = info?.particleCount ?? 0;
-    m.realtimeFactor = info?.realtimeFactor ?? 1;
-    m.step = info?.step ?? 0;
-    m.paused = info?.paused ?? false;
-    this.readout.show(m);
+    measure(this.measurements, this.model, this.stream.latest, now);
+    this.readout.show(this.measurements);
     this.showStatus(now);
+    this.rememberView();
   }
 
   private showStatus(now: number): void {
+    const hasProblem = this.problem !== "" && now < this.problemUntilMs;
+    if (this.model.connection === "playing") this.notices.say(hasProblem ? this.problem : "", "warn");
     if (this.model.connection !== "connected") return;
     const latest = this.stream.latest;
-    if (this.problem !== "" && now < this.problemUntilMs) this.notices.say(this.problem, "warn");
+    if (hasProblem) this.notices.say(this.problem, "warn");
     else if (this.model.state?.workerReady === false)
       this.notices.say("The simulation stopped and is being started again…", "warn");
     else if (latest === null) this.notices.say("Waiting for the first frame…");
@@ -400,20 +387,15 @@ export class App {
 
   private say(problem: string): void {
     this.problem = problem;
-    this.problemUntilMs = performance.now() + 5000;
-    if (this.model.connection === "connected") this.notices.say(problem, "warn");
+    this.problemUntilMs = performance.now() + PROBLEM_MS;
+    if (this.model.connection === "connected" || this.model.connection === "playing")
+      this.notices.say(problem, "warn");
   }
 
   // ---- what people do ----
 
-  private createConversation(options: AppOptions): Conversation {
-    const identity = {
-      session: options.session,
-      viewer: options.viewer,
-      client: "tarn-web 0.1.0",
-      versions: OWN_VERSIONS,
-    };
-    return new Conversation(identity, () => performance.now(), {
+  private createLive(options: LiveOptions): { conversation: Conversation; link: Link } {
+    return createLive(options, {
       onJoined: (message) => this.joined(message),
       onMessage: (message) => this.heard(message),
       onFrame: (bytes) => this.frame(bytes),
@@ -424,50 +406,51 @@ export class App {
     });
   }
 
-  private createLink(url: string): Link {
-    const environment = {
-      open: () => new WebSocket(url, SUBPROTOCOL) as SocketLike,
-      nowMs: () => performance.now(),
-      setTimer: (callback: () => void, delayMs: number) => window.setTimeout(callback, delayMs),
-      clearTimer: (id: number) => window.clearTimeout(id),
+  private createKeeping(): Keeping {
+    return new Keeping({
+      canvas: this.parts.canvas,
+      settings: this.settings,
+      state: () => this.model.state,
+      showState: (state) => this.showState(state),
+      push: (bytes) => this.stream.push(bytes, performance.now()),
+      pace: (speed) => {
+        this.clock.speed = speed;
+      },
+      restart: () => {
+        this.model.drops.restart();
+        this.clock.reset();
+      },
+      leave: () => this.leave(),
+      goLive: () => this.goLive(),
+      changed: (clip, recording) => this.panel.showKept(clip, recording),
+      stop: (title, text, back) => this.notices.stop(title, text, { label: "Show the live tank", run: back }),
+      say: (text) => this.say(text),
+    });
+  }
+
+  private createControls(): Controls {
+    const sent = (sequence: number): void => {
+      if (sequence > 0) this.model.inputTimes.sent(sequence, performance.now());
     };
-    return new Link(environment, new Backoff(), {
-      onOpen: () => this.conversation.linkOpened(),
-      onBinary: (bytes) => this.conversation.linkBinary(bytes),
-      onDown: (code, reason, retryMs) => this.conversation.linkDown(code, reason, retryMs),
-    });
-  }
-
-  private createPushTool(): PushTool {
-    return new PushTool({
-      rayAt: (x, y, ray) => this.stage.rayAt(x, y, ray),
-      depth: (ray) => this.liquid.depth(ray, this.stage.sizeM, this.stream.latest),
-      send: (input) => {
-        const sequence = this.conversation.pointer(input);
-        if (sequence > 0) this.model.inputTimes.sent(sequence, performance.now());
-      },
-    });
-  }
-
-  private createGestures(): Gestures {
-    return new Gestures({
-      overTank: (x, y) => {
-        this.stage.rayAt(x, y, this.ray);
-        return cutBox(this.ray, this.stage.sizeM, this.span);
-      },
-      pushDown: (pointer, x, y) => this.push.down(pointer, x, y),
-      pushMove: (pointer, x, y) => this.push.move(pointer, x, y),
-      pushUp: (pointer, x, y) => this.push.up(pointer, x, y),
-      hover: (at) => {
-        this.hoverAt = at;
-      },
-      turn: (dx, dy) => this.orbit.turn(dx, dy),
-      zoom: (factor) => this.orbit.zoom(factor),
-      resizeTool: (factor) => {
-        const size = Math.max(...this.stage.sizeM);
-        this.push.radiusM = Math.min(size / 4, Math.max(size / 100, this.push.radiusM * factor));
-        this.panel.showTool();
-      },
+    return new Controls({
+      canvas: this.parts.canvas,
+      bar: this.parts.tools,
+      stage: this.stage,
+      orbit: this.orbit,
+      settings: this.settings,
+      latest: () => this.stream.latest,
+      isLive: () => this.model.connection === "connected",
+      pointer: (input) => sent(this.conversation.pointer(input)),
+      cursorShown: (at, pressed, tool) => this.together.tick(performance.now(), at, pressed, tool),
+      orientation: (orientation) => sent(this.conversation.orientation({ orientation })),
+      togglePause: () => this.togglePause(),
+      step: () => void this.conversation.control("step"),
+      reset: () => void this.conversation.control("reset"),
+      toggleHelp: () => this.help.toggle(),
+      begun: () => this.help.begun(),
+      toggleReadout: () => this.toggleReadout(),
+      toolChanged: () => this.panel.showTool(),
+      say: (text) => this.say(text),
     });
   }
 
@@ -478,34 +461,57 @@ export class App {
       step: () => this.conversation.control("step"),
       reset: () => this.conversation.control("reset"),
       parameter: (name, value) => this.conversation.parameter(name, value),
-      radius: (metres) => {
-        this.push.radiusM = metres;
-      },
-      strength: (share) => {
-        this.push.strength = share;
-      },
+      tool: (tool) => this.controls.choose(tool),
+      radius: (metres) => this.controls.setRadius(metres),
+      strength: (share) => this.controls.setStrength(share),
+      colour: (colour) => this.controls.setColour(colour),
       view: () => this.orbit.goHome(),
+      readout: () => this.toggleReadout(),
+      tilt: Controls.canTilt ? () => this.controls.toggleTilt() : null,
+      picture: () => this.keeping.picture(),
+      clip: () => this.keeping.toggleClip(),
+      record: () => this.keeping.toggleRecording(),
+      open: () => this.keeping.choose(),
     };
   }
 
   private togglePause(): void {
-    this.conversation.control(this.model.state?.paused ? "resume" : "pause");
+    if (this.keeping.playing) this.keeping.togglePause();
+    else this.conversation.control(this.model.state?.paused ? "resume" : "pause");
+  }
+
+  private toggleReadout(): void {
+    this.parts.readout.hidden = !this.parts.readout.hidden;
+    this.settings.set("readout", !this.parts.readout.hidden);
+  }
+
+  private ceilings(): Ceilings {
+    const { mbit, fps, particles } = this.settings.values;
+    if (mbit === 0 && fps === 0 && particles === 0) return NO_CEILINGS;
+    return { mbit_per_s: mbit, frames_per_s: fps, particles };
+  }
+
+  private lookAround(): void {
+    const { yaw, pitch, distance } = this.settings.values;
+    if (yaw === null && pitch === null && distance === null) return;
+    const [homeYaw, homePitch] = this.orbit.goal;
+    this.orbit.look(
+      yaw === null ? homeYaw : yaw * DEGREES,
+      pitch === null ? homePitch : pitch * DEGREES,
+      distance ?? 1,
+    );
+  }
+
+  private rememberView(): void {
+    const home = this.orbit.isHome;
+    const [yaw, pitch, distance] = this.orbit.goal;
+    const turned = ((((yaw / DEGREES + 180) % 360) + 360) % 360) - 180;
+    this.settings.set("yaw", home ? null : Math.round(turned));
+    this.settings.set("pitch", home ? null : Math.round(pitch / DEGREES));
+    this.settings.set("distance", home ? null : Number(distance.toFixed(2)));
   }
 
   private listen(): void {
-    listenToPointers(this.parts.canvas, this.gestures);
-    listenToKeys({
-      togglePause: () => this.togglePause(),
-      step: () => void this.conversation.control("step"),
-      reset: () => void this.conversation.control("reset"),
-      toggleHelp: () => this.help.toggle(),
-      toggleReadout: () => {
-        this.parts.readout.hidden = !this.parts.readout.hidden;
-      },
-      goHome: () => this.orbit.goHome(),
-      turn: (dx, dy) => this.orbit.turn(dx, dy),
-      zoom: (factor) => this.orbit.zoom(factor),
-    });
     this.parts.canvas.addEventListener("webglcontextlost", (event) => {
       event.preventDefault();
       this.notices.stop(
@@ -524,7 +530,7 @@ export class App {
     this.stream.hold(document.hidden);
     this.conversation.view(document.hidden);
     if (document.hidden) {
-      this.gestures.cancel();
+      this.controls.cancel();
       return;
     }
     this.link.forgive();
@@ -533,16 +539,10 @@ export class App {
   }
 }
 
+const DEGREES = Math.PI / 180;
 const RELOAD = { label: "Reload", run: () => window.location.reload() };
 
 function sizeOf(frame: DecodedFrame, out: Vec3): Vec3 {
   for (let axis = 0; axis < 3; axis++) out[axis] = (frame.info.cells[axis] as number) * frame.info.cellM;
   return out;
-}
-
-/** Text from the server as a sentence: begins large, ends with a full stop. */
-function sentence(text: string): string {
-  if (text === "") return "";
-  const large = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(large) ? large : `${large}.`;
 }

@@ -53,6 +53,13 @@ export interface TarnHook {
   readonly coloured: boolean;
   /** Where a solid that moves is drawn, in tank coordinates; null where there is none. */
   bodyAt(solid: number): [number, number, number] | null;
+  /** Of the tool that a press would use. */
+  readonly tool: string;
+  readonly radiusM: number;
+  /** Of the recording that is played, seconds; -1: the tank is live. */
+  readonly momentS: number;
+  /** Whether the frame of that moment is yet to be decoded. */
+  readonly seeking: boolean;
   /** Place on the page (CSS pixels) of a point in tank coordinates. */
   project(point: readonly number[]): [number, number];
 }
@@ -144,6 +151,18 @@ export function installHook(app: App): void {
     },
     get coloured() {
       return info()?.coloured ?? false;
+    },
+    get tool() {
+      return app.controls.tool.tool;
+    },
+    get radiusM() {
+      return app.controls.tool.radiusM;
+    },
+    get momentS() {
+      return (app.keeping.player?.positionMs ?? -1000) / 1000;
+    },
+    get seeking() {
+      return app.keeping.catchingUp;
     },
     bodyAt: (solid) => app.stage.solids.placeOf(solid)?.toArray() ?? null,
     meanVelocity: () => meanVelocity(app),

@@ -3,22 +3,14 @@ import { App, type AppParts } from "./app.js";
 import wasmUrl from "./codec/codec.wasm?url";
 import DecodeWorker from "./codec/decode-worker.js?worker";
 import { installHook } from "./hook.js";
-import { type Ceilings, clipName, NO_CEILINGS } from "./protocol/messages.js";
+import { socketUrlBeside } from "./live.js";
+import { Settings } from "./state/settings.js";
 import { Notices } from "./ui/notices.js";
 
 function element(id: string): HTMLElement {
   const found = document.getElementById(id);
   if (found === null) throw new Error(`the page has no #${id}`);
   return found;
-}
-
-/** The socket beside the page, whatever path it is served under. */
-function socketUrl(): string {
-  const url = new URL("ws", document.baseURI);
-  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-  url.search = "";
-  url.hash = "";
-  return url.href;
 }
 
 /** Whether the processor does the graphics card's work, as far as the browser tells. */
@@ -30,25 +22,11 @@ function isSoftware(probe: WebGL2RenderingContext): boolean {
   return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(`${name} ${full}`);
 }
 
-/** A number of the address, within what the protocol allows; 0 where it isn't there. */
-function ceiling(query: URLSearchParams, name: string, max: number): number {
-  const value = Number(query.get(name));
-  return value > 0 ? Math.min(value, max) : 0;
-}
-
-function ceilings(query: URLSearchParams): Ceilings {
-  const found: Ceilings = {
-    mbit_per_s: ceiling(query, "mbit", 100000),
-    frames_per_s: ceiling(query, "fps", 1000),
-    particles: Math.floor(ceiling(query, "particles", 2 ** 32 - 1)),
-  };
-  return Object.values(found).some((value) => value > 0) ? found : NO_CEILINGS;
-}
-
 async function start(): Promise<void> {
   const parts: AppParts = {
     canvas: element("tank") as HTMLCanvasElement,
     panel: element("panel"),
+    tools: element("tools"),
     readout: element("readout"),
     help: element("help"),
     status: element("status"),
@@ -78,16 +56,17 @@ async function start(): Promise<void> {
   const decoder = new DecodeWorker();
   decoder.onerror = () =>
     notices.stop("The page is incomplete", "The part that decodes frames could not be started.", reload);
-  const query = new URLSearchParams(window.location.search);
   const app = new App(parts, {
-    socketUrl: socketUrl(),
-    session: clipName(query.get("session") ?? ""),
-    viewer: clipName(query.get("name") ?? ""),
+    socketUrl: socketUrlBeside(document.baseURI),
+    settings: new Settings({
+      search: () => window.location.search,
+      replace: (search) =>
+        window.history.replaceState(null, "", `${window.location.pathname}${search}${window.location.hash}`),
+      setTimer: (callback, delayMs) => void window.setTimeout(callback, delayMs),
+    }),
     decoder,
     fetchScene: (path) => fetch(new URL(`scenes/${path}`, document.baseURI)),
     wasm: await response.arrayBuffer(),
-    ceilings: ceilings(query),
-    fullDetail: query.get("detail") === "full",
     software: isSoftware(probe),
   });
   installHook(app);

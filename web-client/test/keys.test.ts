@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { type KeyLike, type KeyTarget, pressKey } from "../src/input/keys.js";
+import { type KeyLike, type KeyTarget, pressKey, releaseKey } from "../src/input/keys.js";
 
-function press(key: string, change: Partial<KeyLike> = {}): string[] {
+function press(key: string, change: Partial<KeyLike & { isReleased: boolean }> = {}): string[] {
   const log: string[] = [];
   const target: KeyTarget = {
     togglePause: () => log.push("pause"),
@@ -11,17 +11,37 @@ function press(key: string, change: Partial<KeyLike> = {}): string[] {
     toggleReadout: () => log.push("readout"),
     goHome: () => log.push("home"),
     turn: (dx, dy) => log.push(`turn ${Math.sign(dx)} ${Math.sign(dy)}`),
+    toggleFullScreen: () => log.push("full screen"),
+    chooseTool: (index) => log.push(`tool ${index}`),
+    pour: (held) => log.push(held ? "pour" : "stop pouring"),
+    resizeTool: (factor) => log.push(factor < 1 ? "smaller" : "larger"),
     zoom: (factor) => log.push(factor < 1 ? "nearer" : "farther"),
   };
-  const used = pressKey(
-    { key, ctrlKey: false, metaKey: false, altKey: false, repeat: false, ...change },
-    target,
-  );
+  const event = { key, ctrlKey: false, metaKey: false, altKey: false, repeat: false, ...change };
+  const used = change.isReleased ? releaseKey(event, target) : pressKey(event, target);
   return used ? log : ["unused"];
 }
 
 test("keys do what the help says", () => {
-  const keys = ["p", "P", "s", "r", "h", "m", "v", "ArrowLeft", "ArrowUp", "+", "-"];
+  const keys = [
+    "p",
+    "P",
+    "s",
+    "r",
+    "h",
+    "m",
+    "v",
+    "ArrowLeft",
+    "ArrowUp",
+    "+",
+    "-",
+    "f",
+    "1",
+    "9",
+    " ",
+    "[",
+    "]",
+  ];
   expect(keys.flatMap((key) => press(key))).toEqual([
     "pause",
     "pause",
@@ -34,6 +54,12 @@ test("keys do what the help says", () => {
     "turn 0 1",
     "nearer",
     "farther",
+    "full screen",
+    "tool 0",
+    "tool 8",
+    "pour",
+    "smaller",
+    "larger",
   ]);
 });
 
@@ -46,4 +72,10 @@ test("the browser's own shortcuts stay its own", () => {
 test("a key that is held steps on and on but resets once", () => {
   expect(press("s", { repeat: true })).toEqual(["step"]);
   expect(press("r", { repeat: true })).toEqual(["unused"]);
+});
+
+test("a held space bar pours once, its release ends it", () => {
+  expect(press(" ", { repeat: true })).toEqual([]);
+  expect(press(" ", { isReleased: true })).toEqual(["stop pouring"]);
+  expect(press("x", { isReleased: true })).toEqual(["unused"]);
 });

@@ -1,16 +1,21 @@
 import { expect, test } from "vitest";
 import { PushTool } from "../src/input/push-tool.js";
+import type { PointerInput } from "../src/protocol/messages.js";
 
-function tool(): { push: PushTool; log: string[] } {
+function tool(): { push: PushTool; log: string[]; sent: PointerInput[] } {
   const log: string[] = [];
+  const sent: PointerInput[] = [];
   const push = new PushTool({
     rayAt: (x, _y, ray) => {
       ray.origin[0] = x;
     },
     depth: () => 2,
-    send: (input) => log.push(`${input.id} ${input.phase} ${input.origin_m[0]}`),
+    send: (input) => {
+      sent.push(input);
+      log.push(`${input.id} ${input.phase} ${input.origin_m[0]}`);
+    },
   });
-  return { push, log };
+  return { push, log, sent };
 }
 
 test("moves between two pictures become one, presses and releases are sent at once", () => {
@@ -53,4 +58,23 @@ test("a press slides along the plane that it took hold of", () => {
   push.move(0, 5, 0);
   expect(push.place(at)).toBe(true);
   expect(at).toEqual([5, 0, -2]);
+});
+
+test("a press keeps its tool; what adds something says its colour", () => {
+  const { push, sent } = tool();
+  push.colour = 0x123456;
+  push.tool = "vortex";
+  push.down(0, 1, 0);
+  push.down(1, 2, 0, "pour");
+  push.tool = "drain";
+  expect(push.acting).toBe("pour");
+  push.up(1, 2, 0);
+  push.up(0, 1, 0);
+  expect(push.acting).toBe("drain");
+  expect(sent.map(({ tool: name, colour }) => [name, colour])).toEqual([
+    ["vortex", undefined],
+    ["pour", 0x123456],
+    ["pour", 0x123456],
+    ["vortex", undefined],
+  ]);
 });

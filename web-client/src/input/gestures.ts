@@ -37,8 +37,8 @@ export interface PointerLike {
   y: number;
 }
 
-/** Pointers that one client may use at once; the protocol's ids are 0..15. */
-export const POINTERS_MAX = 16;
+/** Pointers at once: the protocol's ids are 0..15, and the last two are the gamepad's and the keyboard's. */
+export const POINTERS_MAX = 14;
 
 export class Gestures {
   private readonly held = new Map<number, Held>();

@@ -1,4 +1,5 @@
-// Keys: P pause, S step, R reset, H help, M measurements, V view, arrows turn, + and - zoom. Not while somebody types.
+// Keys: P pause, S step, R reset, H help, F full screen, M measurements, V view, 1 to 9 tools, space pours while it is
+// held, arrows turn, + and - zoom, [ and ] size the tool. Not while somebody types.
 
 export interface KeyTarget {
   togglePause(): void;
@@ -7,6 +8,11 @@ export interface KeyTarget {
   toggleHelp(): void;
   toggleReadout(): void;
   goHome(): void;
+  toggleFullScreen(): void;
+  /** @param index  of the tool, from 0 */
+  chooseTool(index: number): void;
+  pour(held: boolean): void;
+  resizeTool(factor: number): void;
   turn(dx: number, dy: number): void;
   zoom(factor: number): void;
 }
@@ -42,12 +48,25 @@ export function pressKey(event: KeyLike, target: KeyTarget): boolean {
     case "-":
       target.zoom(1 / 0.9);
       return true;
+    case "[":
+      target.resizeTool(1 / 1.1);
+      return true;
+    case "]":
+      target.resizeTool(1.1);
+      return true;
+    case " ":
+      if (!event.repeat) target.pour(true);
+      return true;
     case "s":
     case "S":
       target.step();
       return true;
   }
   if (event.repeat) return false;
+  if (/^[1-9]$/.test(event.key)) {
+    target.chooseTool(Number(event.key) - 1);
+    return true;
+  }
   switch (event.key.toLowerCase()) {
     case "p":
       target.togglePause();
@@ -62,6 +81,9 @@ export function pressKey(event: KeyLike, target: KeyTarget): boolean {
     case "m":
       target.toggleReadout();
       return true;
+    case "f":
+      target.toggleFullScreen();
+      return true;
     case "v":
       target.goHome();
       return true;
@@ -69,7 +91,16 @@ export function pressKey(event: KeyLike, target: KeyTarget): boolean {
   return false;
 }
 
-/** Whether a key that goes to this element is somebody's typing. */
-export function isTyping(element: Element | null): boolean {
-  return element !== null && /^(INPUT|SELECT|TEXTAREA)$/.test(element.tagName);
+/** @return whether the key's release meant something */
+export function releaseKey(event: Pick<KeyLike, "key">, target: KeyTarget): boolean {
+  if (event.key !== " ") return false;
+  target.pour(false);
+  return true;
+}
+
+/** Whether a key that goes to this element is somebody's typing, or works the element. */
+export function isTyping(element: Element | null, key = ""): boolean {
+  if (element === null) return false;
+  if (/^(INPUT|SELECT|TEXTAREA)$/.test(element.tagName)) return true;
+  return key === " " && /^(BUTTON|A|SUMMARY)$/.test(element.tagName);
 }

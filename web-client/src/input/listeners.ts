@@ -1,11 +1,13 @@
 // From the page's events to gestures and keys.
 import type { Gestures, PointerLike } from "./gestures.js";
-import { isTyping, type KeyTarget, pressKey } from "./keys.js";
+import { isTyping, type KeyTarget, pressKey, releaseKey } from "./keys.js";
 
 /** Pixels of a line, for wheels that count in lines. */
 const LINE_PIXELS = 16;
 
-export function listenToPointers(canvas: HTMLCanvasElement, gestures: Gestures): void {
+/** @param until  ends the listening; absent: it goes on as long as the page */
+export function listenToPointers(canvas: HTMLCanvasElement, gestures: Gestures, until?: AbortSignal): void {
+  const bounds: AddEventListenerOptions = until === undefined ? {} : { signal: until };
   const at = (event: PointerEvent): PointerLike => ({
     pointerId: event.pointerId,
     pointerType: event.pointerType,
@@ -13,17 +15,21 @@ export function listenToPointers(canvas: HTMLCanvasElement, gestures: Gestures):
     x: event.offsetX,
     y: event.offsetY,
   });
-  canvas.addEventListener("pointerdown", (event) => {
+  const on = <E extends "pointerdown" | "pointermove" | "pointerup" | "pointercancel" | "pointerleave">(
+    type: E,
+    act: (event: PointerEvent) => void,
+  ): void => canvas.addEventListener(type, act, bounds);
+  on("pointerdown", (event) => {
     canvas.setPointerCapture(event.pointerId);
     canvas.focus({ preventScroll: true });
     gestures.down(at(event));
     event.preventDefault();
   });
-  canvas.addEventListener("pointermove", (event) => gestures.move(at(event), canvas.clientHeight));
-  canvas.addEventListener("pointerup", (event) => gestures.up(at(event)));
-  canvas.addEventListener("pointercancel", (event) => gestures.up(at(event)));
-  canvas.addEventListener("pointerleave", () => gestures.leave());
-  canvas.addEventListener("contextmenu", (event) => event.preventDefault());
+  on("pointermove", (event) => gestures.move(at(event), canvas.clientHeight));
+  on("pointerup", (event) => gestures.up(at(event)));
+  on("pointercancel", (event) => gestures.up(at(event)));
+  on("pointerleave", () => gestures.leave());
+  canvas.addEventListener("contextmenu", (event) => event.preventDefault(), bounds);
   const wheel = (event: WheelEvent): void => {
     event.preventDefault();
     // With shift some systems turn the wheel sideways.
@@ -31,12 +37,55 @@ export function listenToPointers(canvas: HTMLCanvasElement, gestures: Gestures):
       (event.deltaY || event.deltaX) * (event.deltaMode === WheelEvent.DOM_DELTA_LINE ? LINE_PIXELS : 1);
     gestures.wheel(pixels, event.shiftKey);
   };
-  canvas.addEventListener("wheel", wheel, { passive: false });
-  window.addEventListener("blur", () => gestures.cancel());
+  canvas.addEventListener("wheel", wheel, { passive: false, ...bounds });
+  window.addEventListener("blur", () => gestures.cancel(), bounds);
 }
 
 export function listenToKeys(target: KeyTarget): void {
   window.addEventListener("keydown", (event) => {
-    if (!isTyping(document.activeElement) && pressKey(event, target)) event.preventDefault();
+    if (!isTyping(document.activeElement, event.key) && pressKey(event, target)) event.preventDefault();
   });
+  window.addEventListener("keyup", (event) => {
+    // Somewhere else the release still ends what the press began.
+    const used = releaseKey(event, target);
+    if (used && !isTyping(document.activeElement, event.key)) event.preventDefault();
+  });
+  window.addEventListener("blur", () => target.pour(false));
+}
+
+/** Two fingers on an element, or the wheel over it: `resize` gets by how much they moved apart. */
+export function listenToPinch(element: HTMLElement, resize: (factor: number) => void): void {
+  const fingers = new Map<number, readonly [number, number]>();
+  const spread = (): number => {
+    const [a, b] = [...fingers.values()];
+    return fingers.size === 2 && a !== undefined && b !== undefined
+      ? Math.hypot(a[0] - b[0], a[1] - b[1])
+      : 0;
+  };
+  element.style.touchAction = "none";
+  element.addEventListener("pointerdown", (event) => {
+    if (event.pointerType === "touch") fingers.set(event.pointerId, [event.clientX, event.clientY]);
+  });
+  window.addEventListener("pointermove", (event) => {
+    if (!fingers.has(event.pointerId)) return;
+    const before = spread();
+    fingers.set(event.pointerId, [event.clientX, event.clientY]);
+    const after = spread();
+    if (before > 0 && after > 0) resize(after / before);
+  });
+  for (const end of ["pointerup", "pointercancel"] as const)
+    window.addEventListener(end, (event) => fingers.delete(event.pointerId));
+  element.addEventListener(
+    "wheel",
+    (event) => {
+      event.preventDefault();
+      resize(wheelFactor(event.deltaY || event.deltaX, event.deltaMode));
+    },
+    { passive: false },
+  );
+}
+
+function wheelFactor(delta: number, mode: number): number {
+  const pixels = delta * (mode === WheelEvent.DOM_DELTA_LINE ? LINE_PIXELS : 1);
+  return Math.exp(-Math.max(-240, Math.min(240, pixels)) * 0.0012);
 }

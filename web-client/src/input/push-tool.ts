@@ -15,6 +15,8 @@ export interface PushEnvironment {
 interface Press {
   x: number;
   y: number;
+  /** A press keeps the tool that it began with. */
+  tool: Tool;
   moved: boolean;
   /** The plane that the press slides along, tank coordinates; null: it holds nothing. */
   hold: { point: Vec3; normal: Vec3 } | null;
@@ -22,11 +24,18 @@ interface Press {
 
 export const RADIUS_M_MIN = 0.001;
 export const RADIUS_M_MAX = 10;
+/** Numbers on the wire of what isn't a pointer of the page; gestures use those below. */
+export const PAD_POINTER = 14;
+export const KEY_POINTER = 15;
+/** Tools that add something, which has a colour. */
+export const COLOURED: ReadonlySet<Tool> = new Set(["pour", "dye"]);
 
 export class PushTool {
   tool: Tool = "push";
   radiusM = 0.1;
   strength = 1;
+  /** Of what is added, sRGB. */
+  colour = 0xffffff;
 
   private readonly presses = new Map<number, Press>();
   private readonly ray: Ray = { origin: [0, 0, 0], direction: [0, 0, -1] };
@@ -37,10 +46,19 @@ export class PushTool {
     return this.presses.size > 0;
   }
 
+  /** That acts now, or would if a pointer pressed. */
+  get acting(): Tool {
+    return this.newest()?.tool ?? this.tool;
+  }
+
+  /** Along the viewer's line of sight through what was placed or aimed at last, tank coordinates. */
+  get sight(): Vec3 {
+    return this.ray.direction;
+  }
+
   /** Writes where the newest press acts, in tank coordinates. @return false where there is none */
   place(out: Vec3): boolean {
-    let newest: Press | null = null;
-    for (const press of this.presses.values()) newest = press;
+    const newest = this.newest();
     if (newest === null || newest.hold === null) return false;
     this.environment.rayAt(newest.x, newest.y, this.ray);
     return meetPlane(this.ray, newest.hold.point, newest.hold.normal, out);
@@ -54,12 +72,12 @@ export class PushTool {
     return depth !== null;
   }
 
-  down(pointer: number, x: number, y: number): void {
+  down(pointer: number, x: number, y: number, tool = this.tool): void {
     const point: Vec3 = [0, 0, 0];
     const held = this.aim(x, y, point);
     const hold = held ? { point, normal: [...this.ray.direction] as Vec3 } : null;
-    this.presses.set(pointer, { x, y, moved: false, hold });
-    this.send(pointer, "down", x, y);
+    this.presses.set(pointer, { x, y, tool, moved: false, hold });
+    this.send(pointer, "down", x, y, tool);
   }
 
   move(pointer: number, x: number, y: number): void {
@@ -71,7 +89,10 @@ export class PushTool {
   }
 
   up(pointer: number, x: number, y: number): void {
-    if (this.presses.delete(pointer)) this.send(pointer, "up", x, y);
+    const press = this.presses.get(pointer);
+    if (press === undefined) return;
+    this.presses.delete(pointer);
+    this.send(pointer, "up", x, y, press.tool);
   }
 
   /** Once per picture: sends where the pointers that moved are now. */
@@ -79,20 +100,27 @@ export class PushTool {
     for (const [pointer, press] of this.presses) {
       if (!press.moved) continue;
       press.moved = false;
-      this.send(pointer, "move", press.x, press.y);
+      this.send(pointer, "move", press.x, press.y, press.tool);
     }
   }
 
-  private send(pointer: number, phase: PointerInput["phase"], x: number, y: number): void {
+  private newest(): Press | null {
+    let newest: Press | null = null;
+    for (const press of this.presses.values()) newest = press;
+    return newest;
+  }
+
+  private send(pointer: number, phase: PointerInput["phase"], x: number, y: number, tool: Tool): void {
     this.environment.rayAt(x, y, this.ray);
     this.environment.send({
       id: pointer,
       phase,
-      tool: this.tool,
+      tool,
       origin_m: this.ray.origin,
       direction: this.ray.direction as Vec3,
       radius_m: Math.min(RADIUS_M_MAX, Math.max(RADIUS_M_MIN, this.radiusM)),
       strength: this.strength,
+      ...(COLOURED.has(tool) && { colour: this.colour }),
     });
   }
 }

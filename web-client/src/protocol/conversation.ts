@@ -11,6 +11,7 @@ import {
   isFrame,
   type Joined,
   NO_CEILINGS,
+  type OrientationInput,
   type PointerInput,
   type PresencePoint,
   type Role,
@@ -123,6 +124,11 @@ export class Conversation {
     if (message !== null) this.hear(message);
   }
 
+  /** The link is about to be stopped by this end: nothing more is said. */
+  leave(): void {
+    this.joined = false;
+  }
+
   linkDown(code: number, reason: string, retryMs: number): void {
     this.joined = false;
     const refused = this.refusal?.code ?? (code > CLOSE_BASE ? code - CLOSE_BASE : 0);
@@ -144,6 +150,10 @@ export class Conversation {
     // What the protocol can't say isn't said: the server would close the connection.
     if (this.role === "watch" || !input.origin_m.every((x) => Math.abs(x) <= COORDINATE_M_MAX)) return 0;
     return this.numbered((seq) => ({ t: "input", seq, k: "pointer", ...input }));
+  }
+
+  orientation(input: OrientationInput): number {
+    return this.numbered((seq) => ({ t: "input", seq, k: "orientation", ...input }));
   }
 
   parameter(name: string, value: number): number {

@@ -27,6 +27,11 @@ export interface PointerInput {
   colour?: number;
 }
 
+export interface OrientationInput {
+  /** Of the tank in the room: x y z w, of unit length. */
+  orientation: readonly number[];
+}
+
 /** What of the stream this page can use at most; 0: no ceiling. */
 export interface Ceilings {
   mbit_per_s: number;
@@ -57,6 +62,7 @@ export type ClientMessage =
   | { t: "hello"; versions: readonly number[]; client: string }
   | { t: "join"; session: string; viewer: string; colour?: number; key?: string; preview?: boolean }
   | ({ t: "input"; seq: number; k: "pointer" } & PointerInput)
+  | ({ t: "input"; seq: number; k: "orientation" } & OrientationInput)
   | { t: "input"; seq: number; k: "parameter"; name: string; value: number }
   | { t: "control"; seq: number; action: Action; scene?: string }
   | { t: "ack"; epoch: number; step: number }
@@ -149,6 +155,22 @@ const encoder = new Encoder({ ignoreUndefined: true });
 
 export function writeMessage(message: ClientMessage): Uint8Array<ArrayBuffer> {
   return encoder.encode(message);
+}
+
+/** A server's `state` message, as recordings have it. */
+export function writeState(state: SessionState): Uint8Array<ArrayBuffer> {
+  return encoder.encode({
+    t: "state",
+    state: {
+      scene: state.scene,
+      paused: state.paused,
+      worker_ready: state.workerReady,
+      size_m: state.sizeM,
+      cell_m: state.cellM,
+      dt_s: state.dtS,
+      parameters: state.parameters,
+    },
+  });
 }
 
 export function isFrame(bytes: ArrayBuffer): boolean {

@@ -1,18 +1,49 @@
-// The sphere with which the pointer pushes: a thin bright rim, brighter while it is pressed.
+// The sphere in which the tool acts: a thin bright rim, brighter while it is pressed. Its colour and a mark inside tell
+// the tool: an arrowhead down for pouring, a ring for a vortex, a funnel for draining, a core for pulling, a filled
+// sphere for dye.
 import * as THREE from "three";
+import type { Tool } from "../protocol/messages.js";
+
+const COLOURS: Readonly<Record<Tool, number>> = {
+  push: 0xbff2ff,
+  pull: 0xd8c8ff,
+  vortex: 0xa8ffd9,
+  pour: 0xbff2ff,
+  drain: 0xffc9a8,
+  dye: 0xffffff,
+};
+
+export interface CursorLook {
+  tool: Tool;
+  radiusM: number;
+  /** Of what the tool adds, sRGB. */
+  colour: number;
+  pressed: boolean;
+  /** The viewer's line of sight, tank coordinates. */
+  sight: readonly number[];
+}
 
 export class Cursor {
-  readonly mesh: THREE.Mesh;
-  private readonly material: THREE.ShaderMaterial;
+  readonly mesh = new THREE.Group();
+  private readonly rim: THREE.ShaderMaterial;
+  private readonly inside: THREE.MeshBasicMaterial;
+  private readonly marks: readonly (readonly [Tool, THREE.Mesh])[];
+  private readonly vortex: THREE.Mesh;
+  private readonly axis = new THREE.Vector3();
+  private readonly ahead = new THREE.Vector3(0, 0, 1);
 
   constructor() {
-    this.material = new THREE.ShaderMaterial({
+    this.rim = new THREE.ShaderMaterial({
       glslVersion: THREE.GLSL3,
       transparent: true,
       depthTest: false,
       depthWrite: false,
       blending: THREE.AdditiveBlending,
-      uniforms: { strength: { value: 0.5 } },
+      uniforms: {
+        strength: { value: 0.5 },
+        tint: { value: new THREE.Color() },
+        fill: { value: 0 },
+      },
       vertexShader: /* glsl */ `
         out vec3 toEye;
         out vec3 facing;
@@ -24,26 +55,57 @@ export class Cursor {
         }`,
       fragmentShader: /* glsl */ `
         uniform float strength;
+        uniform float fill;
+        uniform vec3 tint;
         in vec3 toEye;
         in vec3 facing;
         out vec4 colour;
         void main() {
           float grazing = 1.0 - abs(dot(normalize(facing), normalize(toEye)));
-          float a = strength * (0.08 + 0.30 * pow(grazing, 2.0) + 0.9 * smoothstep(0.80, 0.92, grazing));
-          colour = vec4(vec3(0.75, 0.95, 1.0) * a, a);
+          float a = strength * (0.08 + fill + 0.30 * pow(grazing, 2.0) + 0.9 * smoothstep(0.80, 0.92, grazing));
+          colour = vec4(tint * a, a);
         }`,
     });
-    this.mesh = new THREE.Mesh(new THREE.SphereGeometry(1, 40, 24), this.material);
-    this.mesh.renderOrder = 30;
+    this.inside = new THREE.MeshBasicMaterial({ transparent: true, depthTest: false, depthWrite: false });
+    this.mesh.add(ordered(new THREE.Mesh(new THREE.SphereGeometry(1, 40, 24), this.rim)));
+    this.vortex = this.mark(new THREE.TorusGeometry(0.55, 0.035, 8, 40, 5.2));
+    this.marks = [
+      ["pull", this.mark(new THREE.SphereGeometry(0.12, 16, 12))],
+      ["vortex", this.vortex],
+      ["pour", this.mark(new THREE.ConeGeometry(0.28, 0.5, 20).rotateX(Math.PI))],
+      ["drain", this.mark(new THREE.CylinderGeometry(0.45, 0.1, 0.5, 24, 1, true))],
+    ];
     this.mesh.visible = false;
   }
 
-  /** Shows the sphere at a place in tank coordinates, or hides it where there is none. */
-  place(at: readonly number[] | null, radiusM: number, pressed: boolean): void {
+  /** Shows the tool at a place in tank coordinates, or hides it where there is none. */
+  place(at: readonly number[] | null, look: CursorLook): void {
     this.mesh.visible = at !== null;
     if (at === null) return;
     this.mesh.position.set(at[0] as number, at[1] as number, at[2] as number);
-    this.mesh.scale.setScalar(radiusM);
-    (this.material.uniforms.strength as THREE.IUniform).value = pressed ? 0.85 : 0.38;
+    this.mesh.scale.setScalar(look.radiusM);
+    const colour = look.tool === "dye" || look.tool === "pour" ? look.colour : COLOURS[look.tool];
+    const uniforms = this.rim.uniforms as Record<"strength" | "tint" | "fill", THREE.IUniform>;
+    uniforms.strength.value = look.pressed ? 0.85 : 0.38;
+    uniforms.fill.value = look.tool === "dye" ? 0.35 : 0;
+    // The picture's own values are sRGB already.
+    uniforms.tint.value.setHex(colour, THREE.LinearSRGBColorSpace);
+    this.inside.color.setHex(colour, THREE.LinearSRGBColorSpace);
+    this.inside.opacity = look.pressed ? 0.9 : 0.5;
+    for (const [tool, mark] of this.marks) mark.visible = tool === look.tool;
+    // A vortex turns about the line of sight.
+    this.axis.set(look.sight[0] as number, look.sight[1] as number, look.sight[2] as number);
+    this.vortex.quaternion.setFromUnitVectors(this.ahead, this.axis);
   }
+
+  private mark(geometry: THREE.BufferGeometry): THREE.Mesh {
+    const mesh = ordered(new THREE.Mesh(geometry, this.inside));
+    this.mesh.add(mesh);
+    return mesh;
+  }
+}
+
+function ordered(mesh: THREE.Mesh): THREE.Mesh {
+  mesh.renderOrder = 30;
+  return mesh;
 }

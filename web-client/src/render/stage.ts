@@ -103,6 +103,11 @@ export class Stage {
     this.room.quaternion.fromArray(info.orientation);
   }
 
+  /** For a tank that goes with the device in somebody's hands. */
+  standUpright(): void {
+    this.room.quaternion.identity();
+  }
+
   look(orbit: Orbit): void {
     // A narrow window needs a longer distance to show the whole tank.
     const narrow = Math.max(1, 1.25 / this.freeAspect);
@@ -126,6 +131,13 @@ export class Stage {
     this.solids.prepare(this.camera, this.sun);
     this.particles.prepare(leadS, this.camera, this.renderer.domElement.height, this.sun);
     this.renderer.render(this.scene, this.camera);
+  }
+
+  /** Gives the graphics card back what it was lent: nothing is drawn any more. */
+  dispose(): void {
+    this.solids.show([], new Map());
+    this.renderer.dispose();
+    this.renderer.forceContextLoss();
   }
 
   /** The ray under a place of the canvas (CSS pixels), in tank coordinates. */

@@ -24,6 +24,8 @@ export interface ClockFrame {
 export class DisplayClock {
   /** Simulated time that the display shows. */
   shownS = 0;
+  /** Of a recording; 0: it stands still. */
+  speed = 1;
 
   private epoch = -1;
   private frameS = 0;
@@ -62,13 +64,14 @@ export class DisplayClock {
     }
     // Without news the water stands still soon, instead of running away along its last velocity.
     const sinceS = Math.min(Math.max(0, (nowMs - this.arrivedMs) / 1000), LEAD_MAX_S);
-    const target = this.frameS + sinceS * this.pace;
+    const pace = this.pace * this.speed;
+    const target = this.frameS + sinceS * pace;
     const behind = target - this.shownS;
     if (behind > JUMP_S) {
       this.shownS = target;
     } else {
       const lean = Math.min(LEAN_MAX, Math.max(-1, behind / SETTLE_S));
-      const next = this.shownS + elapsedS * this.pace * (1 + lean);
+      const next = this.shownS + elapsedS * pace * (1 + lean);
       this.shownS = Math.max(this.shownS, Math.min(next, this.frameS + LEAD_MAX_S));
     }
     const lead = this.shownS - this.frameS;

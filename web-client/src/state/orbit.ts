@@ -32,6 +32,22 @@ export class Orbit {
     this.distanceGoal = clamp(this.distanceGoal * factor, ORBIT_DISTANCE_MIN, ORBIT_DISTANCE_MAX);
   }
 
+  /** Looks from there at once. @param yaw, pitch  radians; @param distance  as `distance` */
+  look(yaw: number, pitch: number, distance: number): void {
+    this.yaw = this.yawGoal = yaw;
+    this.pitch = this.pitchGoal = clamp(pitch, ORBIT_PITCH_MIN, ORBIT_PITCH_MAX);
+    this.distance = this.distanceGoal = clamp(distance, ORBIT_DISTANCE_MIN, ORBIT_DISTANCE_MAX);
+  }
+
+  /** Where the motion leads: yaw and pitch, radians, and distance. */
+  get goal(): readonly [number, number, number] {
+    return [this.yawGoal, this.pitchGoal, this.distanceGoal];
+  }
+
+  get isHome(): boolean {
+    return this.yawGoal === this.home[0] && this.pitchGoal === this.home[1] && this.distanceGoal === 1;
+  }
+
   goHome(): void {
     this.yawGoal = this.home[0];
     this.pitchGoal = this.home[1];

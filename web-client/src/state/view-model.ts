@@ -2,7 +2,8 @@
 import type { SessionState, ViewerInfo } from "../protocol/messages.js";
 import { Drops, InputTimes, Rate, Smoothed } from "./rates.js";
 
-export type Connection = "connecting" | "connected" | "lost" | "ended";
+/** Playing: a recording, without a server. */
+export type Connection = "connecting" | "connected" | "lost" | "ended" | "playing";
 
 export class ViewModel {
   connection: Connection = "connecting";

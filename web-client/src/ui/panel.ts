@@ -3,7 +3,7 @@ import "../../node_modules/lil-gui/dist/lil-gui.css";
 // The panel of controls. It shows the session's state as the server tells it; what people change here becomes a
 // message, and shows for good once the server has confirmed it.
 import { type Controller, GUI } from "lil-gui";
-import type { ParameterInfo, Role, SessionState } from "../protocol/messages.js";
+import { type ParameterInfo, type Role, type SessionState, TOOLS, type Tool } from "../protocol/messages.js";
 
 export interface PanelActions {
   load(scene: string): void;
@@ -11,14 +11,25 @@ export interface PanelActions {
   step(): void;
   reset(): void;
   parameter(name: string, value: number): void;
+  tool(tool: Tool): void;
   radius(metres: number): void;
   strength(share: number): void;
+  colour(colour: number): void;
   view(): void;
+  readout(): void;
+  /** Null where the device can't be tilted. @return whether it is on now */
+  tilt: (() => Promise<boolean>) | null;
+  picture(): void;
+  clip(): void;
+  record(): void;
+  open(): void;
 }
 
 export interface PanelTool {
+  tool: Tool;
   radiusM: number;
   strength: number;
+  colour: number;
 }
 
 /** Words for the parameters that are known; the others show their own name. */
@@ -49,6 +60,8 @@ export class Panel {
   private readonly values: Record<string, number> = {};
   private readonly sliders = new Map<string, Controller>();
   private radiusSlider: Controller | null = null;
+  private clipButton: Controller | null = null;
+  private recordButton: Controller | null = null;
 
   constructor(
     host: HTMLElement,
@@ -67,11 +80,9 @@ export class Panel {
     this.stepButton = this.sceneFolder.add(buttons, "step").name("Single step (S)").disable();
     this.sceneFolder.add(buttons, "reset").name("Reset (R)");
     this.sceneFolder.add(buttons, "view").name("Centre the view (V)");
-    this.toolFolder = this.gui.addFolder("Push");
-    this.toolFolder
-      .add(tool, "strength", 0, 1, 0.01)
-      .name("Strength")
-      .onChange((value: number) => actions.strength(value));
+    this.sceneFolder.add(actions, "readout").name("Measurements (M)");
+    this.toolFolder = this.createToolFolder();
+    this.createKeepFolder();
     this.parameterFolder = this.gui.addFolder("Parameters").close();
     this.viewerFolder = this.gui.addFolder("People").close();
     this.viewerFolder.$children.append(this.people);
@@ -107,7 +118,47 @@ export class Panel {
   }
 
   showTool(): void {
-    this.radiusSlider?.updateDisplay();
+    for (const controller of this.toolFolder.controllers) controller.updateDisplay();
+  }
+
+  /** What is being kept: the buttons say what they would do. */
+  showKept(clip: boolean, recording: boolean): void {
+    this.clipButton?.name(clip ? "Stop the clip" : "Film a clip (WebM)");
+    this.recordButton?.name(recording ? "Stop the recording" : "Record the tank (.tarn)");
+  }
+
+  private createToolFolder(): GUI {
+    const folder = this.gui.addFolder("Tool");
+    const { actions, tool } = this;
+    const names = Object.fromEntries(TOOLS.map((name) => [sceneTitle(name), name]));
+    folder
+      .add(tool, "tool", names)
+      .name("Tool (1 … 6)")
+      .onChange((value: Tool) => actions.tool(value));
+    folder
+      .add(tool, "strength", 0, 1, 0.01)
+      .name("Strength")
+      .onChange((value: number) => actions.strength(value));
+    folder
+      .addColor(tool, "colour")
+      .name("Colour")
+      .onChange((value: number) => actions.colour(value));
+    const { tilt } = actions;
+    if (tilt !== null) {
+      const name = (on: boolean): string => (on ? "Stop tilting" : "Tilt the tank with the phone");
+      const button = folder.add({ tilt: () => void tilt().then((on) => button.name(name(on))) }, "tilt");
+      button.name(name(false));
+    }
+    return folder;
+  }
+
+  private createKeepFolder(): void {
+    const folder = this.gui.addFolder("Keep").close();
+    folder.add(this.actions, "picture").name("Take a picture (PNG)");
+    this.clipButton = folder.add(this.actions, "clip");
+    this.recordButton = folder.add(this.actions, "record");
+    this.showKept(false, false);
+    folder.add(this.actions, "open").name("Open a recording …");
   }
 
   /** How many are there. */

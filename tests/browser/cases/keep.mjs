@@ -1,0 +1,153 @@
+// What people take home: recordings, which play again, pictures and clips.
+import { readFileSync } from "node:fs";
+import { assert, assertEqual, test, until } from "../harness.mjs";
+import { readPng } from "../png.mjs";
+import { Recording } from "../recording.mjs";
+import { look, said } from "../world.mjs";
+
+/** Wide enough for the panel to be open. */
+const WIDE = { context: { viewport: { width: 720, height: 405 } } };
+const TANK = () => ({ recording: new Recording("small-splash"), cells: [16, 8, 8], cellM: 0.0625 });
+const button = (page, name) => page.locator("#panel").getByRole("button", { name });
+const nameOf = ({ epoch, step }) => `${epoch}/${step}`;
+
+/** Presses a button of the panel that ends in a file. */
+async function download(page, name) {
+  const [saved] = await Promise.all([page.waitForEvent("download"), button(page, name).click()]);
+  return { name: saved.suggestedFilename(), bytes: readFileSync(await saved.path()) };
+}
+
+/** Watches a page, records, and gives the file and the fingerprints of the frames meanwhile. */
+async function record(page) {
+  await page.getByRole("button", { name: "Keep" }).click();
+  await button(page, "Record the tank").click();
+  // It begins with a key frame: the stream has one in twenty.
+  const seen = await page.evaluate(() => window.tarn.nextFrames(30));
+  const file = await download(page, "Stop the recording");
+  return { file, hashes: new Map(seen.map((frame) => [nameOf(frame), frame.hash])) };
+}
+
+/** Moves the slider, waits until its moment is shown. */
+async function scrub(page, seconds) {
+  await page.locator("#scrub input").evaluate((slider, ms) => {
+    slider.value = String(ms);
+    slider.dispatchEvent(new Event("input"));
+  }, 1000 * seconds);
+  await until(async () => !(await look(page, "seeking")).seeking, "the moment is reached");
+}
+
+test("a recording plays the frames that were seen, without a server, and is scrubbed through", async (world) => {
+  const server = await world.fake(TANK());
+  const page = await world.watch(`http://127.0.0.1:${server.port}/`, WIDE);
+  const { file, hashes } = await record(page);
+  assert(/^tarn-dam-break-\d{4}(-\d\d){5}\.tarn$/.test(file.name), `the file is called ${file.name}`);
+  assertEqual(file.bytes.toString("latin1", 0, 4), "TRNR", "the file begins with");
+
+  const [chooser] = await Promise.all([
+    page.waitForEvent("filechooser"),
+    button(page, "Open a recording").click(),
+  ]);
+  await page.evaluate(() => {
+    window.watched = window.tarn.nextFrames(5);
+  });
+  await chooser.setFiles({ name: file.name, mimeType: "application/octet-stream", buffer: file.bytes });
+  await until(async () => (await look(page, "connection")).connection === "playing", "it plays");
+  const heard = server.received.length;
+  const played = await page.evaluate(() => window.watched);
+  const common = played.filter((frame) => hashes.has(nameOf(frame)));
+  assert(common.length >= 3, `only ${common.length} of the frames were seen before`);
+  for (const frame of common) assertEqual(frame.hash, hashes.get(nameOf(frame)), `bytes of ${nameOf(frame)}`);
+
+  await page.locator("#scrub").getByRole("button", { name: "Pause" }).click();
+  await scrub(page, 0.2);
+  const middle = await look(page, "epoch", "step", "particles");
+  await scrub(page, 0);
+  const first = await look(page, "epoch", "step", "kind");
+  assertEqual(first.kind, "key", "the first frame");
+  assert(nameOf(first) !== nameOf(middle), "another moment is another frame");
+  await scrub(page, 0.2);
+  assertEqual(await look(page, "epoch", "step", "particles"), middle, "the same moment");
+  assertEqual(server.received.length, heard, "what the server hears meanwhile");
+
+  await page.locator("#scrub").getByRole("button", { name: "Close" }).click();
+  await until(async () => (await look(page, "connections")).connections === 2, "the live tank is back");
+});
+
+test("a link to a moment of a recording shows that moment", async (world) => {
+  const files = {};
+  const server = await world.fake({ ...TANK(), files });
+  const url = `http://127.0.0.1:${server.port}/`;
+  const { file } = await record(await world.watch(url, WIDE));
+  files["splash.tarn"] = file.bytes;
+  const page = await world.open(`${url}?recording=scenes/splash.tarn&t=0.2`);
+  await until(async () => (await look(page, "framesDecoded")).framesDecoded > 0, "it is opened", 30_000);
+  await until(async () => !(await look(page, "seeking")).seeking, "the moment is reached");
+  const there = await look(page, "momentS", "step");
+  assertEqual(there.momentS, 0.2, "the moment");
+  await scrub(page, 0);
+  await until(() => new URL(page.url()).searchParams.get("t") === "0", "the address has the new moment");
+  assert((await look(page, "step")).step !== there.step, "another moment is another frame");
+
+  world.expected.push(/404/);
+  await page.goto(`${url}?recording=scenes/none.tarn`);
+  await until(async () => /can't be opened: the server answers 404/.test(await said(page)), "it says why");
+  await page.goto(`${url}?recording=https://example.invalid/x.tarn`);
+  await until(async () => /another server/.test(await said(page)), "it asks no other server");
+});
+
+test("a file that breaks off is played up to there, one that is none leaves the tank", async (world) => {
+  const server = await world.fake(TANK());
+  const page = await world.watch(`http://127.0.0.1:${server.port}/`, WIDE);
+  const { file } = await record(page);
+  const drop = (bytes) =>
+    page.evaluate(
+      (content) => {
+        const data = new DataTransfer();
+        data.items.add(new File([new Uint8Array(content)], "dropped.tarn"));
+        window.dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true }));
+      },
+      [...bytes],
+    );
+  await drop(Buffer.from("something else"));
+  await until(
+    async () => /dropped.tarn can't be opened: it is no recording/.test(await said(page)),
+    "it says so",
+  );
+  assertEqual((await look(page, "connection")).connection, "connected", "the tank");
+  await drop(file.bytes.subarray(0, Math.floor(file.bytes.length * 0.7)));
+  await until(
+    async () => /damaged after .* s: it ends early/.test(await said(page)),
+    "it says where it ends",
+  );
+  await until(async () => (await look(page, "momentS")).momentS > 0.1, "it plays");
+});
+
+test("a picture is what the canvas shows", async (world) => {
+  const server = await world.fake(TANK());
+  const page = await world.watch(`http://127.0.0.1:${server.port}/`, WIDE);
+  await page.getByRole("button", { name: "Keep" }).click();
+  const { name, bytes } = await download(page, "Take a picture");
+  assert(/^tarn-dam-break-.*\.png$/.test(name), `the file is called ${name}`);
+  const { width, height } = await page.evaluate(() => {
+    const { width, height } = document.getElementById("tank");
+    return { width, height };
+  });
+  const picture = readPng(bytes);
+  assertEqual([picture.width, picture.height], [width, height], "its size");
+  const colours = new Set();
+  for (let x = 0; x < width; x += 7)
+    for (let y = 0; y < height; y += 7) colours.add(String(picture.at(x, y)));
+  assert(colours.size > 50, `it has ${colours.size} colours`);
+});
+
+test("a clip is a film in WebM", async (world) => {
+  const server = await world.fake(TANK());
+  const page = await world.watch(`http://127.0.0.1:${server.port}/`, WIDE);
+  await page.getByRole("button", { name: "Keep" }).click();
+  await button(page, "Film a clip").click();
+  await page.evaluate(() => window.tarn.nextFrames(15));
+  const { name, bytes } = await download(page, "Stop the clip");
+  assert(/^tarn-dam-break-.*\.webm$/.test(name), `the file is called ${name}`);
+  assertEqual(bytes.readUInt32BE(0), 0x1a45dfa3, "its first bytes");
+  assert(bytes.includes("webm") && bytes.length > 1000, `it has ${bytes.length} bytes`);
+});

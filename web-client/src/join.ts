@@ -1,0 +1,246 @@
+// The small way in, for pages of others: joins a tank, gives its frames as typed arrays, takes inputs. The element
+// <tarn-tank> is built on it.
+
+import wasmUrl from "./codec/codec.wasm?url";
+import DecodeWorker from "./codec/decode-worker.js?worker&inline";
+import type { FrameInfo } from "./codec/frame-info.js";
+import { createLive, sentence, socketUrlBeside } from "./live.js";
+import {
+  type Action,
+  type Ceilings,
+  clipName,
+  ERROR,
+  NO_CEILINGS,
+  type PointerInput,
+  type SessionState,
+} from "./protocol/messages.js";
+import { type DecodedFrame, FrameStream } from "./state/frame-stream.js";
+
+const PING_MS = 1000;
+
+export interface JoinOptions extends Partial<Ceilings> {
+  /** Of the tank; absent: what the address names, or else the server's own. */
+  session?: string;
+  /** That others see. */
+  name?: string;
+  onFrame?: (frame: TankFrame) => void;
+  onState?: (state: SessionState) => void;
+  /** A sentence about what is wrong; `final`: it doesn't pass by itself. */
+  onProblem?: (text: string, final: boolean) => void;
+}
+
+export interface TankFrame {
+  info: Readonly<FrameInfo>;
+  /** x y z and colour for each particle, uint16; x y z in 1/2^info.unitBits of a cell of info.cellM metres. */
+  positions: Uint16Array;
+  /** x y z and nothing for each particle, int8, in info.velocityScale m/s. */
+  velocities: Int8Array;
+  /** Local time at which it came, ms. */
+  arrivedMs: number;
+}
+
+export interface Tank {
+  readonly state: SessionState | null;
+  readonly connected: boolean;
+  /** The newest frame; its arrays are valid until the next one comes. */
+  readonly latest: TankFrame | null;
+  /** @return the input's number, 0 where nothing was sent */
+  send(input: PointerInput): number;
+  control(action: Action, scene?: string): number;
+  /** No frames come while it is hidden. */
+  hide(hidden: boolean): void;
+  /** Frames as they come; who is slow misses some. Arrays are copies. Ends when the tank is closed. */
+  frames(): AsyncIterableIterator<TankFrame>;
+  close(): void;
+}
+
+/** Joins the tank that an address of a Tarn page names: https://host/?session=NAME. @throws where it is no address */
+export function join(address: string, options: JoinOptions = {}): Tank {
+  return new JoinedTank(new URL(address, document.baseURI), options);
+}
+
+class JoinedTank implements Tank {
+  state: SessionState | null = null;
+  connected = false;
+  readonly stream: FrameStream;
+
+  private readonly live: ReturnType<typeof createLive>;
+  private readonly worker = new DecodeWorker();
+  private readonly takers = new Set<FrameFeed>();
+  private readonly timer: number;
+  private closed = false;
+
+  constructor(
+    address: URL,
+    private readonly options: JoinOptions,
+  ) {
+    this.live = createLive(
+      {
+        socketUrl: socketUrlBeside(address.href),
+        session: clipName(options.session ?? address.searchParams.get("session") ?? ""),
+        viewer: clipName(options.name ?? ""),
+      },
+      {
+        onJoined: (message) => {
+          this.connected = true;
+          this.stream.viewerId = message.viewerId;
+          this.showState(message.state);
+        },
+        onMessage: (message) => {
+          if (message.t === "state") this.showState(message.state);
+          else if (message.t === "error" && message.code !== ERROR.worker) this.say(sentence(message.text));
+        },
+        onFrame: (bytes) => this.stream.push(bytes, performance.now()),
+        onRoundTrip: () => {},
+        onLost: (why) => {
+          this.connected = false;
+          this.stream.drop();
+          this.say(sentence(why));
+        },
+        onEnded: (_why, text) => {
+          this.connected = false;
+          this.say(sentence(text), true);
+        },
+        onProblem: (text) => this.say(text),
+      },
+    );
+    const { conversation, link } = this.live;
+    const ack = (at: { epoch: number; step: number } | null): void => {
+      if (at !== null) conversation.ack(at.epoch, at.step);
+    };
+    this.stream = new FrameStream(this.worker, decodeDataUrl(wasmUrl), {
+      onDecoded: (frame) => {
+        this.give(frame);
+        ack(frame.info);
+      },
+      onRefused: (why, at) => {
+        ack(at);
+        this.say(`A frame could not be decoded: ${why}.`);
+      },
+      onUnreferenced: ack,
+      onGivenUp: ack,
+      onFailed: (why) => this.say(`The frames can't be decoded: ${why}.`, true),
+    });
+    const { mbit_per_s = 0, frames_per_s = 0, particles = 0 } = options;
+    const bounded = mbit_per_s > 0 || frames_per_s > 0 || particles > 0;
+    conversation.view(false, bounded ? { mbit_per_s, frames_per_s, particles } : NO_CEILINGS);
+    this.timer = window.setInterval(() => {
+      if (link.state === "open") {
+        link.watch();
+        conversation.ping();
+      }
+    }, PING_MS);
+    link.start();
+  }
+
+  get latest(): TankFrame | null {
+    const { latest } = this.stream;
+    return latest === null ? null : tankFrame(latest);
+  }
+
+  send(input: PointerInput): number {
+    return this.live.conversation.pointer(input);
+  }
+
+  control(action: Action, scene = ""): number {
+    return this.live.conversation.control(action, scene);
+  }
+
+  hide(hidden: boolean): void {
+    this.stream.hold(hidden);
+    this.live.conversation.view(hidden);
+    if (!hidden) this.live.link.forgive();
+  }
+
+  frames(): AsyncIterableIterator<TankFrame> {
+    const feed = new FrameFeed(() => this.takers.delete(feed));
+    if (this.closed) feed.end();
+    else this.takers.add(feed);
+    return feed;
+  }
+
+  close(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.connected = false;
+    window.clearInterval(this.timer);
+    this.live.conversation.leave();
+    this.live.link.stop();
+    this.worker.terminate();
+    for (const feed of this.takers) feed.end();
+  }
+
+  private give(frame: DecodedFrame): void {
+    const given = tankFrame(frame);
+    this.options.onFrame?.(given);
+    for (const feed of this.takers) feed.give(given);
+  }
+
+  private showState(state: SessionState): void {
+    this.state = state;
+    this.options.onState?.(state);
+  }
+
+  private say(text: string, final = false): void {
+    if (!this.closed) this.options.onProblem?.(text, final);
+  }
+}
+
+/** Hands on the newest frame to whoever waits; one that nobody waits for is kept until a newer one comes. */
+class FrameFeed implements AsyncIterableIterator<TankFrame> {
+  private kept: TankFrame | null = null;
+  private waiting: ((result: IteratorResult<TankFrame>) => void) | null = null;
+  private ended = false;
+
+  constructor(private readonly onEnd: () => void) {}
+
+  give(frame: TankFrame): void {
+    const copy = { ...frame, positions: frame.positions.slice(), velocities: frame.velocities.slice() };
+    const { waiting } = this;
+    this.waiting = null;
+    if (waiting === null) this.kept = copy;
+    else waiting({ done: false, value: copy });
+  }
+
+  end(): void {
+    this.ended = true;
+    this.waiting?.({ done: true, value: undefined });
+    this.waiting = null;
+  }
+
+  next(): Promise<IteratorResult<TankFrame>> {
+    const { kept } = this;
+    this.kept = null;
+    if (kept !== null) return Promise.resolve({ done: false, value: kept });
+    if (this.ended) return Promise.resolve({ done: true, value: undefined });
+    return new Promise((resolve) => {
+      this.waiting = resolve;
+    });
+  }
+
+  return(): Promise<IteratorResult<TankFrame>> {
+    this.end();
+    this.onEnd();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}
+
+function tankFrame({ info, views, arrivedMs }: DecodedFrame): TankFrame {
+  const values = 4 * info.particleCount;
+  return {
+    info,
+    positions: views.positions.subarray(0, values),
+    velocities: views.velocities.subarray(0, values),
+    arrivedMs,
+  };
+}
+
+/** The codec is part of the library: fetching it could be forbidden by the page's policy. */
+function decodeDataUrl(url: string): ArrayBuffer {
+  const text = atob(url.slice(url.indexOf(",") + 1));
+  return Uint8Array.from(text, (character) => character.charCodeAt(0)).buffer;
+}

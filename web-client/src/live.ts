@@ -1,0 +1,53 @@
+// A conversation over a socket that comes back, put together.
+import { Backoff } from "./net/backoff.js";
+import { Link, type SocketLike } from "./net/link.js";
+import { Conversation, type ConversationEvents, OWN_VERSIONS } from "./protocol/conversation.js";
+import { SUBPROTOCOL } from "./protocol/messages.js";
+
+export interface LiveOptions {
+  socketUrl: string;
+  session: string;
+  viewer: string;
+}
+
+export function createLive(
+  options: LiveOptions,
+  events: ConversationEvents,
+): { conversation: Conversation; link: Link } {
+  const identity = {
+    session: options.session,
+    viewer: options.viewer,
+    client: "tarn-web 0.1.0",
+    versions: OWN_VERSIONS,
+  };
+  const conversation = new Conversation(identity, () => performance.now(), events);
+  const environment = {
+    open: () => new WebSocket(options.socketUrl, SUBPROTOCOL) as SocketLike,
+    nowMs: () => performance.now(),
+    setTimer: (callback: () => void, delayMs: number) => window.setTimeout(callback, delayMs),
+    clearTimer: (id: number) => window.clearTimeout(id),
+  };
+  const link = new Link(environment, new Backoff(), {
+    onOpen: () => conversation.linkOpened(),
+    onBinary: (bytes) => conversation.linkBinary(bytes),
+    onDown: (code, reason, retryMs) => conversation.linkDown(code, reason, retryMs),
+  });
+  conversation.attach(link);
+  return { conversation, link };
+}
+
+/** The socket beside an address, whatever path it is served under. */
+export function socketUrlBeside(address: string): string {
+  const url = new URL("ws", address);
+  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+  url.search = "";
+  url.hash = "";
+  return url.href;
+}
+
+/** Text from the server as a sentence: begins large, ends with a full stop. */
+export function sentence(text: string): string {
+  if (text === "") return "";
+  const large = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(large) ? large : `${large}.`;
+}

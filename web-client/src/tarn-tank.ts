@@ -1,0 +1,230 @@
+// <tarn-tank src="https://host/?session=NAME">: a tank in any page. Attributes: src; tool, radius, strength and colour
+// as in the page's address; controls="off": people can look around, but not touch the water; scenes: folder of the
+// scenes' files, where the server is another than the page's. It gives off the events `tankstate` and `tankproblem`, whose details are the session's state and a sentence.
+import { Gestures } from "./input/gestures.js";
+import { listenToPointers } from "./input/listeners.js";
+import { PushTool } from "./input/push-tool.js";
+import { join, type Tank } from "./join.js";
+import type { SessionState } from "./protocol/messages.js";
+import { Stage } from "./render/stage.js";
+import { SceneLoader } from "./scene-loader.js";
+import { BodyTrack } from "./state/body-track.js";
+import { DisplayClock } from "./state/display-clock.js";
+import type { DecodedFrame } from "./state/frame-stream.js";
+import { LiquidMap } from "./state/liquid-map.js";
+import { Orbit } from "./state/orbit.js";
+import { cutBox, type Ray, type Span } from "./state/ray.js";
+import { readSettings } from "./state/settings.js";
+
+const STYLE = `
+  :host { display: block; position: relative; min-height: 120px; overflow: hidden; background: #071019; }
+  :host([hidden]) { display: none; }
+  canvas { position: absolute; inset: 0; width: 100%; height: 100%; touch-action: none; outline: none; cursor: grab; }
+  canvas:focus-visible { outline: 2px solid #58c4e8; outline-offset: -2px; }
+  p { position: absolute; inset: auto 8px 8px; margin: 0; color: #ffc46b; font: 13px system-ui, sans-serif; }
+`;
+
+/** What a tank on a page consists of while the element is part of it. */
+class Showing {
+  readonly stage: Stage;
+  readonly tool: PushTool;
+
+  private readonly orbit = new Orbit();
+  private readonly clock = new DisplayClock();
+  private readonly bodies = new BodyTrack();
+  private readonly liquid = new LiquidMap();
+  private readonly gestures: Gestures;
+  private readonly calm = matchMedia("(prefers-reduced-motion: reduce)");
+  private readonly watchers: { disconnect(): void }[];
+  private readonly ended = new AbortController();
+  private latest: DecodedFrame | null = null;
+  private drawn: DecodedFrame | null = null;
+  private picture = 0;
+  private drawnMs = 0;
+  private visible = true;
+
+  constructor(
+    canvas: HTMLCanvasElement,
+    private readonly tank: Tank & { stream: { latest: DecodedFrame | null } },
+    private readonly interactive: () => boolean,
+  ) {
+    this.stage = new Stage(canvas, true);
+    this.tool = new PushTool({
+      rayAt: (x, y, ray) => this.stage.rayAt(x, y, ray),
+      depth: (ray) => this.liquid.depth(ray, this.stage.sizeM, this.latest),
+      send: (input) => void tank.send(input),
+    });
+    this.gestures = this.createGestures();
+    listenToPointers(canvas, this.gestures, this.ended.signal);
+    const resized = new ResizeObserver(() => this.stage.resize());
+    resized.observe(canvas);
+    const seen = new IntersectionObserver((entries) => {
+      this.visible = entries.at(-1)?.isIntersecting ?? true;
+      this.attend();
+    });
+    seen.observe(canvas);
+    document.addEventListener("visibilitychange", () => this.attend(), { signal: this.ended.signal });
+    this.watchers = [resized, seen];
+    this.picture = requestAnimationFrame(this.animate);
+  }
+
+  end(): void {
+    cancelAnimationFrame(this.picture);
+    this.gestures.cancel();
+    this.ended.abort();
+    for (const watcher of this.watchers) watcher.disconnect();
+    this.stage.dispose();
+  }
+
+  private attend(): void {
+    this.tank.hide(document.hidden || !this.visible);
+  }
+
+  private readonly animate = (): void => {
+    this.picture = requestAnimationFrame(this.animate);
+    if (!this.visible) return;
+    const now = performance.now();
+    this.orbit.tick(Math.min(0.1, (now - this.drawnMs) / 1000), this.calm.matches);
+    this.drawnMs = now;
+    this.latest = this.tank.stream.latest;
+    this.stage.look(this.orbit);
+    if (this.latest !== null && this.latest !== this.drawn) this.show(this.latest);
+    this.tool.flush();
+    this.stage.draw(this.clock.tick(now), this.bodies);
+  };
+
+  private show(frame: DecodedFrame): void {
+    const { info } = frame;
+    this.drawn = frame;
+    this.clock.onFrame(info, frame.arrivedMs);
+    this.stage.fitTank(info.cells.map((cells) => cells * info.cellM));
+    this.stage.orient(info);
+    this.stage.particles.show(frame);
+    this.bodies.onFrame(info, frame.views.bodies);
+  }
+
+  private createGestures(): Gestures {
+    const ray: Ray = { origin: [0, 0, 0], direction: [0, 0, -1] };
+    const span: Span = { entry: 0, exit: 0 };
+    return new Gestures({
+      overTank: (x, y) => {
+        this.stage.rayAt(x, y, ray);
+        return this.interactive() && this.tank.connected && cutBox(ray, this.stage.sizeM, span);
+      },
+      pushDown: (pointer, x, y) => this.tool.down(pointer, x, y),
+      pushMove: (pointer, x, y) => this.tool.move(pointer, x, y),
+      pushUp: (pointer, x, y) => this.tool.up(pointer, x, y),
+      hover: () => {},
+      turn: (dx, dy) => this.orbit.turn(dx, dy),
+      zoom: (factor) => this.orbit.zoom(factor),
+      resizeTool: (factor) => {
+        this.tool.radiusM *= factor;
+      },
+    });
+  }
+}
+
+export class TarnTank extends HTMLElement {
+  static readonly observedAttributes = ["src", "tool", "radius", "strength", "colour"];
+
+  private joined: Tank | null = null;
+  private showing: Showing | null = null;
+  private readonly line = document.createElement("p");
+
+  /** The tank that is shown: for inputs and frames of one's own. */
+  get tank(): Tank | null {
+    return this.joined;
+  }
+
+  connectedCallback(): void {
+    this.begin();
+  }
+
+  disconnectedCallback(): void {
+    this.end();
+  }
+
+  attributeChangedCallback(name: string): void {
+    if (!this.isConnected) return;
+    if (name === "src") {
+      this.end();
+      this.begin();
+    } else this.applyTool();
+  }
+
+  private begin(): void {
+    const src = this.getAttribute("src");
+    if (src === null || this.joined !== null) return;
+    const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
+    const style = document.createElement("style");
+    style.textContent = STYLE;
+    const canvas = document.createElement("canvas");
+    canvas.tabIndex = 0;
+    canvas.setAttribute("aria-label", this.getAttribute("aria-label") ?? "A tank of water");
+    this.line.setAttribute("role", "status");
+    this.line.textContent = "";
+    root.replaceChildren(style, canvas, this.line);
+    try {
+      const address = new URL(src, document.baseURI);
+      const scenes = this.createScenes(address);
+      this.joined = join(src, {
+        onState: (state) => this.showState(state, scenes),
+        onProblem: (text) => this.say(text),
+        onFrame: () => this.say(""),
+      });
+      const tank = this.joined as ConstructorParameters<typeof Showing>[1];
+      this.showing = new Showing(canvas, tank, () => this.getAttribute("controls") !== "off");
+      this.applyTool();
+    } catch (error) {
+      this.end();
+      this.say(`The tank can't be shown: ${(error as Error).message}.`);
+    }
+  }
+
+  /** Scenes of another server aren't given out to this page: what stands in its tanks isn't drawn. */
+  private createScenes(address: URL): SceneLoader | null {
+    const named = this.getAttribute("scenes");
+    if (named === null && address.origin !== window.location.origin) return null;
+    const base = named === null ? new URL("scenes/", address) : new URL(named, document.baseURI);
+    return new SceneLoader((path) => fetch(new URL(path, base)), {
+      onSolids: (solids, files) => this.showing?.stage.solids.show(solids, files),
+      onProblem: (text) => this.say(text),
+    });
+  }
+
+  private end(): void {
+    this.showing?.end();
+    this.showing = null;
+    this.joined?.close();
+    this.joined = null;
+  }
+
+  private showState(state: SessionState, scenes: SceneLoader | null): void {
+    scenes?.use(state.scene);
+    if (!this.hasAttribute("radius") && this.showing !== null && Math.max(...state.sizeM) > 0)
+      this.showing.tool.radiusM = Math.max(...state.sizeM) / 16;
+    this.dispatchEvent(new CustomEvent("tankstate", { detail: state }));
+  }
+
+  private applyTool(): void {
+    if (this.showing === null) return;
+    const query = new URLSearchParams();
+    for (const name of ["tool", "radius", "strength", "colour"]) {
+      const value = this.getAttribute(name);
+      if (value !== null) query.set(name, value.replace(/^#/, ""));
+    }
+    const { values, problems } = readSettings(`?${query}`);
+    const { tool } = this.showing;
+    tool.tool = values.tool;
+    tool.strength = values.strength;
+    tool.colour = values.colour;
+    if (values.radius !== null) tool.radiusM = values.radius;
+    if (problems.length > 0) this.say(problems.join(" "));
+  }
+
+  private say(text: string): void {
+    if (this.line.textContent === text) return;
+    this.line.textContent = text;
+    if (text !== "") this.dispatchEvent(new CustomEvent("tankproblem", { detail: text }));
+  }
+}

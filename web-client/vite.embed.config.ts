@@ -1,0 +1,13 @@
+// The library for other pages: one ES module with everything in it, and its types (tsconfig.embed.json).
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  publicDir: false,
+  build: {
+    outDir: "dist/embed",
+    target: "es2022",
+    lib: { entry: "src/embed.ts", formats: ["es"], fileName: () => "tarn-tank.js" },
+    rollupOptions: { output: { inlineDynamicImports: true } },
+  },
+  worker: { format: "es" },
+});
