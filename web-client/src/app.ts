@@ -17,12 +17,12 @@ import {
 import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
 import { BodyTrack } from "./state/body-track.js";
-import { Detail } from "./state/detail.js";
 import { DisplayClock } from "./state/display-clock.js";
 import type { FramePosition } from "./state/frame-queue.js";
 import { type DecodedFrame, FrameStream } from "./state/frame-stream.js";
 import { LiquidMap } from "./state/liquid-map.js";
 import { Orbit } from "./state/orbit.js";
+import { Quality, type Tier } from "./state/quality.js";
 import { cutBox, type Ray, type Span, type Vec3 } from "./state/ray.js";
 import { ViewModel } from "./state/view-model.js";
 import { Help } from "./ui/help.js";
@@ -36,6 +36,8 @@ const READOUT_EVERY_MS = 250;
 const QUIET_MS = 1500;
 /** So many refused frames in a row mean that this page and the server don't understand each other. */
 const REFUSED_MAX = 5;
+/** Of each tier, to see how quickly this machine draws it. */
+const MEASURED_PICTURES = 3;
 
 export interface AppParts {
   canvas: HTMLCanvasElement;
@@ -58,6 +60,10 @@ export interface AppOptions {
   ceilings: Ceilings;
   /** Draws as finely as the screen shows, however slow the machine. */
   fullDetail: boolean;
+  /** How the particles are drawn; null: as finely as the machine can. */
+  quality: Tier | null;
+  /** Colour of the room's light, sRGB 0xrrggbb; null: as it is. */
+  sky: number | null;
   /** The drawing is done by the processor. */
   software: boolean;
 }
@@ -74,8 +80,7 @@ export class App {
   private readonly clock = new DisplayClock();
   private readonly liquid = new LiquidMap();
   private readonly orbit = new Orbit();
-  private readonly detail = new Detail();
-  private readonly fullDetail: boolean;
+  private readonly quality: Quality;
   private readonly push: PushTool;
   private readonly gestures: Gestures;
   private readonly panel: Panel;
@@ -123,8 +128,14 @@ export class App {
     options: AppOptions,
   ) {
     this.notices = new Notices(parts.status, parts.notice);
-    this.fullDetail = options.fullDetail;
     this.stage = new Stage(parts.canvas, options.fullDetail || !options.software);
+    if (options.sky !== null) this.stage.light(options.sky);
+    this.quality = new Quality({
+      fullDetail: options.fullDetail,
+      cheapest: options.software ? "spheres" : "points",
+      finest: options.software || !this.stage.hasWater ? "spheres" : "water",
+    });
+    this.drawAs(options.quality);
     this.readout = new Readout(parts.readout);
     this.help = new Help(parts.help);
     this.stream = new FrameStream(options.decoder, options.wasm, {
@@ -311,7 +322,7 @@ export class App {
     const elapsedS = Math.min(0.1, (now - this.drawnMs) / 1000);
     this.drawnMs = now;
     this.model.displayRate.add(1, now);
-    if (!this.fullDetail && this.detail.tick(now)) this.stage.resize(this.detail.scale);
+    if (this.quality.tick(now)) this.showQuality();
 
     this.orbit.tick(elapsedS, this.calm.matches);
     this.stage.look(this.orbit);
@@ -326,6 +337,7 @@ export class App {
     }
     this.push.flush();
     this.showCursor();
+    if (isNew && this.quality.wantsMeasure) this.measureTiers(now);
     this.stage.draw(this.clock.tick(now), this.bodies);
     if (isNew) this.model.drawTime.add(performance.now() - this.decodedMs);
     if (now - this.readoutMs > READOUT_EVERY_MS) {
@@ -333,6 +345,40 @@ export class App {
       this.measure(now);
     }
   };
+
+  /** Draws the particles in one way from now on; null: as finely as the machine can. */
+  drawAs(tier: Tier | null): void {
+    const isWater = tier === "water" || tier === "water-low";
+    if (isWater && !this.stage.hasWater)
+      this.say("This machine can't draw water (its textures hold no fractions): it shows spheres.");
+    this.quality.pin(isWater && !this.stage.hasWater ? "spheres" : tier);
+    this.showQuality();
+  }
+
+  get tier(): Tier {
+    return this.quality.tier;
+  }
+
+  private showQuality(): void {
+    this.stage.show(this.quality.tier);
+    this.stage.resize(this.quality.scale);
+  }
+
+  private measureTiers(now: number): void {
+    this.quality.measure((tier) => {
+      this.stage.show(tier);
+      const draw = (): void => {
+        this.stage.draw(this.clock.tick(now), this.bodies);
+        this.stage.finish();
+      };
+      // The first one makes programs and maps.
+      draw();
+      const began = performance.now();
+      for (let i = 0; i < MEASURED_PICTURES; i++) draw();
+      return (performance.now() - began) / MEASURED_PICTURES;
+    });
+    this.showQuality();
+  }
 
   private showCursor(): void {
     const connected = this.model.connection === "connected";
@@ -499,7 +545,7 @@ export class App {
         RELOAD,
       );
     });
-    window.addEventListener("resize", () => this.stage.resize(this.detail.scale));
+    window.addEventListener("resize", () => this.stage.resize(this.quality.scale));
     window.addEventListener("online", () => this.link.hurry());
     document.addEventListener("visibilitychange", () => this.visibilityChanged());
   }

@@ -4,6 +4,7 @@ import wasmUrl from "./codec/codec.wasm?url";
 import DecodeWorker from "./codec/decode-worker.js?worker";
 import { installHook } from "./hook.js";
 import { type Ceilings, clipName, NO_CEILINGS } from "./protocol/messages.js";
+import { QUALITIES } from "./state/quality.js";
 import { Notices } from "./ui/notices.js";
 
 function element(id: string): HTMLElement {
@@ -43,6 +44,12 @@ function ceilings(query: URLSearchParams): Ceilings {
     particles: Math.floor(ceiling(query, "particles", 2 ** 32 - 1)),
   };
   return Object.values(found).some((value) => value > 0) ? found : NO_CEILINGS;
+}
+
+/** A colour of the address, rrggbb; null where there is none. */
+function colour(query: URLSearchParams, name: string): number | null {
+  const text = query.get(name) ?? "";
+  return /^[0-9a-f]{6}$/i.test(text) ? Number.parseInt(text, 16) : null;
 }
 
 async function start(): Promise<void> {
@@ -88,6 +95,8 @@ async function start(): Promise<void> {
     wasm: await response.arrayBuffer(),
     ceilings: ceilings(query),
     fullDetail: query.get("detail") === "full",
+    quality: QUALITIES[query.get("quality") ?? ""] ?? null,
+    sky: colour(query, "sky"),
     software: isSoftware(probe),
   });
   installHook(app);

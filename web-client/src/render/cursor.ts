@@ -1,5 +1,7 @@
-// The sphere with which the pointer pushes: a thin bright rim, brighter while it is pressed.
+// The sphere with which the pointer pushes: a thin bright rim, brighter while it is pressed, fainter in the water.
 import * as THREE from "three";
+import { LAYER } from "./layers.js";
+import { besideWater, waterBeside } from "./water/beside-water.js";
 
 export class Cursor {
   readonly mesh: THREE.Mesh;
@@ -12,7 +14,7 @@ export class Cursor {
       depthTest: false,
       depthWrite: false,
       blending: THREE.AdditiveBlending,
-      uniforms: { strength: { value: 0.5 } },
+      uniforms: { strength: { value: 0.5 }, ...waterBeside },
       vertexShader: /* glsl */ `
         out vec3 toEye;
         out vec3 facing;
@@ -27,14 +29,18 @@ export class Cursor {
         in vec3 toEye;
         in vec3 facing;
         out vec4 colour;
+        ${besideWater}
         void main() {
           float grazing = 1.0 - abs(dot(normalize(facing), normalize(toEye)));
           float a = strength * (0.08 + 0.30 * pow(grazing, 2.0) + 0.9 * smoothstep(0.80, 0.92, grazing));
+          // In the water it is seen through it.
+          if (waterPart != 0 && waterBefore(toEye.z)) a *= 0.45;
           colour = vec4(vec3(0.75, 0.95, 1.0) * a, a);
         }`,
     });
     this.mesh = new THREE.Mesh(new THREE.SphereGeometry(1, 40, 24), this.material);
     this.mesh.renderOrder = 30;
+    this.mesh.layers.set(LAYER.front);
     this.mesh.visible = false;
   }
 

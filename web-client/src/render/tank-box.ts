@@ -1,6 +1,7 @@
 // The tank itself: panes of thin glass, a frame of slender bars and a floor with a grid. Everything is built in tank
 // coordinates (metres, origin at the lowest corner).
 import * as THREE from "three";
+import { LAYER } from "./layers.js";
 
 const glassVertex = /* glsl */ `
 out vec3 toEye;
@@ -46,12 +47,13 @@ export class TankBox {
     back.renderOrder = 0;
     const front = new THREE.Mesh(box, glass(THREE.FrontSide, 0.22));
     front.renderOrder = 20;
+    front.layers.set(LAYER.front);
     this.group.add(this.floor(size), back, front, ...this.bars(size));
   }
 
   private bars(size: THREE.Vector3): THREE.Mesh[] {
     const width = 0.0042 * Math.cbrt(size.x * size.y * size.z);
-    const material = new THREE.MeshBasicMaterial({ color: 0xa9d3e4, transparent: true, opacity: 0.62 });
+    const material = new THREE.MeshBasicMaterial({ color: 0x6f94a5 });
     const meshes: THREE.Mesh[] = [];
     const lengths = [size.x, size.y, size.z];
     for (let axis = 0; axis < 3; axis++) {
