@@ -29,6 +29,7 @@ struct Particle {
   float daylight;
   float nearness;  // of the particles at hand
   float thin;      // 1: hardly any water around it
+  float lone;      // 1: a drop by itself
   float foam;
 };
 
@@ -56,6 +57,7 @@ Particle particle() {
 
   p.speed = clamp(length(velocity) / speedRange, 0.0, 1.0);
   p.thin = 1.0 - smoothstep(0.08, 0.36, here.g);
+  p.lone = 1.0 - smoothstep(0.03, 0.16, here.g);
   p.foam = clamp(p.thin * smoothstep(0.18, 0.75, p.speed) * 1.2, 0.0, 1.0);
   return p;
 }

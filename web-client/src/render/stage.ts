@@ -43,7 +43,7 @@ export class Stage {
   private readonly scene = new THREE.Scene();
   private readonly room = new THREE.Group(); // turned as the tank is, about its centre
   private readonly tank = new THREE.Group(); // tank coordinates
-  private readonly box = new TankBox();
+  private readonly box: TankBox;
   private readonly table = new Table();
   private readonly size = new THREE.Vector3(2, 1, 1);
   private readonly sun = new THREE.Vector3(-0.42, 0.8, 0.43).normalize();
@@ -76,6 +76,11 @@ export class Stage {
     this.renderer.setClearColor(0x000000, 0);
     this.hasWater = canDrawWater(context);
     this.particles = new Particles(context);
+    const { lightVolume, voxelsPerMetre } = this.particles.uniforms;
+    this.box = new TankBox({
+      lightVolume: lightVolume as THREE.IUniform,
+      voxelsPerMetre: voxelsPerMetre as THREE.IUniform,
+    });
     this.tank.add(this.box.group, this.solids.group, this.particles.group, this.cursor.mesh);
     this.room.add(this.tank);
     this.scene.add(createBackdrop(), this.table.mesh, this.room);

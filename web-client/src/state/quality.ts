@@ -37,7 +37,7 @@ export interface QualityOptions {
 
 export class Quality {
   tier: Tier = "spheres";
-  private readonly detail = new Detail();
+  private detail = new Detail();
   private readonly cheapest: number;
   private readonly finest: number;
   private readonly fullDetail: boolean;
@@ -70,9 +70,11 @@ export class Quality {
     return this.pinned === null && !this.isMeasured && this.finest > TIERS.indexOf("spheres");
   }
 
-  /** Stays at a tier from now on, or chooses again. */
+  /** Stays at a tier from now on; null: measures and chooses again. */
   pin(tier: Tier | null): void {
     this.pinned = tier;
+    this.detail = new Detail();
+    this.isMeasured = false;
     this.restart();
     this.patience = PATIENCE;
     this.isTrial = false;

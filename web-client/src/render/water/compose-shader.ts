@@ -81,19 +81,20 @@ void main() {
   float sun = 0.5 + 0.5 * dot(normal, sunDirection);
   float sky = 0.5 + 0.5 * dot(normal, upDirection);
   vec3 lamp = vec3(0.22, 0.30, 0.38) * (0.4 + 0.6 * sky) + vec3(1.15, 1.10, 1.00) * sun * sun * (0.3 + 0.7 * daylight);
-  float turbid = 1.0 - exp(-1.5 * depths);
-  vec3 body = tint * mix(vec3(0.16, 0.42, 0.62), vec3(1.0), 0.25 + 0.75 * daylight) * lamp * 0.62;
+  float turbid = 1.0 - exp(-1.2 * depths);
+  vec3 body = tint * mix(vec3(0.10, 0.28, 0.50), vec3(1.0), daylight) * lamp * 0.58;
   vec3 water = behind * through + body * turbid;
 
-  float cosine = clamp(dot(normal, toEye), 0.0, 1.0);
+  // Never quite from its edge: at a silhouette the normal is a guess.
+  float cosine = clamp(dot(normal, toEye), 0.16, 1.0);
   float mirror = MIRROR + (1.0 - MIRROR) * pow(1.0 - cosine, 5.0);
   vec3 to = viewToRoom * reflect(-toEye, normal);
-  water = mix(water, roomLight(to), mirror * smoothstep(0.0, 1.2 * radius, thick));
+  water = mix(water, roomLight(to), mirror * smoothstep(0.0, 0.3 * radius, thick));
   float toSun = max(dot(normal, normalize(sunDirection + toEye)), 0.0);
   water += skyColour * (1.4 * pow(toSun, 420.0) + 0.16 * pow(toSun, 48.0)) * (0.35 + 0.65 * daylight);
 
-  vec3 white = vec3(0.90, 0.96, 0.98) * (lamp * 0.8 + 0.06);
-  water = mix(water, white, clamp(foam, 0.0, 0.92));
+  vec3 white = vec3(0.84, 0.93, 0.97) * lamp * 0.78;
+  water = mix(water, white, 0.86 * smoothstep(0.06, 0.90, foam));
 
   colour.rgb = mix(plain, shown(water), cover);
   if (cover > 0.5) gl_FragDepth = clamp(depthToDistance.x - depthToDistance.y / d, 0.0, depth);

@@ -1,6 +1,6 @@
-// Smooths the map of distances along one axis: Truong and Yuksel's narrow-range filter, made separable. What is nearer
-// than the range lets go of its mirror image, too, so that surfaces don't lean; what is farther is pulled close. The
-// range widens from tap to tap as far as the surface goes on.
+// Smooths the map of distances along one axis: Truong and Yuksel's narrow-range filter, made separable. A tap that
+// is nearer than the range, or where there is no water, lets go of its mirror image, too, so that surfaces don't lean and
+// drops stay round; one that is farther is pulled close. The range widens from tap to tap as far as the surface goes on.
 import { STRIDE_MAX } from "./kernel.js";
 
 export const filterFragment = /* glsl */ `
@@ -33,8 +33,9 @@ void main() {
     ivec2 off = axis * int(float(i) * stride + 0.5);
     float a = texelFetch(distances, clamp(here - off, ivec2(0), last), 0).r;
     float b = texelFetch(distances, clamp(here + off, ivec2(0), last), 0).r;
-    bool isBehindA = a == 0.0 || a > farthest;
-    bool isBehindB = b == 0.0 || b > farthest;
+    if (a == 0.0 || b == 0.0) continue;
+    bool isBehindA = a > farthest;
+    bool isBehindB = b > farthest;
     if ((!isBehindA && a < nearest) || (!isBehindB && b < nearest)) continue;
     if (!isBehindA) {
       nearest = min(nearest, a - range);

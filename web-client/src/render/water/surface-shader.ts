@@ -29,14 +29,17 @@ void main() {
   wide = radius * mix(1.0 / p.nearness, 1.0, 0.6 * p.thin);
   inset(p, wide);
   vec3 walls = press(p.at);
-  wide *= 1.12 * (1.0 - 0.45 * p.thin);
-
-  vec3 outward = walls - 0.9 * p.rising * (1.0 - p.thin);
-  float strength = length(outward);
-  facing = (modelViewMatrix * vec4(outward / max(strength, 1e-4), 0.0)).xyz;
-  flatness = smoothstep(0.08, 0.35, strength) * (1.0 - 0.8 * p.thin);
+  wide *= 1.12 * (1.0 - 0.45 * p.lone);
 
   vec4 view = modelViewMatrix * vec4(p.at, 1.0);
+  // Walls that the water is seen through, where there is no surface of its own.
+  walls *= step(0.0, -walls * (view.xyz * mat3(modelViewMatrix)));
+  vec3 surface = -0.9 * p.rising * (1.0 - p.lone);
+  vec3 outward = surface + walls * (1.0 - smoothstep(0.2, 0.5, length(surface)));
+  float strength = length(outward);
+  facing = (modelViewMatrix * vec4(outward / max(strength, 1e-4), 0.0)).xyz;
+  flatness = smoothstep(0.08, 0.35, strength) * (1.0 - p.lone);
+
   centre = view.xyz;
   gl_Position = projectionMatrix * view;
   gl_PointSize = max(2.0, 2.0 * wide * pixelsPerUnit / -view.z);
@@ -87,7 +90,8 @@ void main() {
   tint = waterColour;
 #endif
   // Eight particles fill a cell; drawn over 1.7 radii and falling off as below, they add up to that.
-  content = vec3(0.557 * wide, p.foam, p.daylight);
+  // A drop by itself is clear.
+  content = vec3(0.557 * wide, p.foam * (1.0 - 0.85 * p.lone), p.daylight);
   deep = 5.0 * radius;
   vec4 view = modelViewMatrix * vec4(p.at, 1.0);
   distance_ = -view.z;
@@ -121,7 +125,7 @@ void main() {
   if (distance_ > solid) discard;
   float behind = max(0.0, distance_ - textureLod(surface, at, 0.0).r);
   float share = content.x * (1.0 - r2) * (1.0 - r2);
-  float weight = share * exp(-behind / deep);
+  float weight = share * (1.0 - r2) * exp(-behind / deep);
   colour = weight * vec4(tint, 1.0);
   amount = vec4(share, weight * content.yz, 0.0);
 }

@@ -18,13 +18,15 @@ import { normalFragment } from "./normal-shader.js";
 import { distanceFragment, distanceVertex, thicknessFragment, thicknessVertex } from "./surface-shader.js";
 import { Targets, type WaterTier } from "./targets.js";
 
-/** Of a colourless liquid, linear: what of the light is left after a metre of a tank of a metre. */
+/** Of a colourless liquid, linear. */
 const WATER_COLOUR = [0.06, 0.5, 0.72] as const;
 /** Times that the surface is smoothed along both axes, and taps to either side. */
 const FILTER: Readonly<Record<WaterTier, { rounds: number; taps: number }>> = {
   "water-low": { rounds: 1, taps: 6 },
   water: { rounds: 2, taps: 9 },
 };
+/** Light comes through so many edges of a cube as large as the tank, coloured once. */
+const CLEAR = 0.5;
 const SMOOTH_EDGES_SAMPLES = 4;
 
 /** Where a picture goes. */
@@ -200,7 +202,7 @@ export class Water {
     set(this.filter, "range", this.kernel.range);
     set(this.filter, "pull", this.kernel.pull);
     set(this.normal, "range", this.kernel.range);
-    set(this.compose, "clearM", tankM);
+    set(this.compose, "clearM", CLEAR * tankM);
     this.focal.set(0.5 * fx, 0.5 * fy);
   }
 
