@@ -33,10 +33,16 @@ void main() {
     ivec2 off = axis * int(float(i) * stride + 0.5);
     float a = texelFetch(distances, clamp(here - off, ivec2(0), last), 0).r;
     float b = texelFetch(distances, clamp(here + off, ivec2(0), last), 0).r;
-    if (a == 0.0 || b == 0.0) continue;
+    float t = 2.0 * float(i) / (count + 0.5);
+    float weight = exp(-0.5 * t * t);
+    weights += 2.0 * weight;
+    if (a < nearest || b < nearest) {
+      // Nearer, or no water at all.
+      sum += 2.0 * weight * d;
+      continue;
+    }
     bool isBehindA = a > farthest;
     bool isBehindB = b > farthest;
-    if ((!isBehindA && a < nearest) || (!isBehindB && b < nearest)) continue;
     if (!isBehindA) {
       nearest = min(nearest, a - range);
       farthest = max(farthest, a + range);
@@ -45,10 +51,7 @@ void main() {
       nearest = min(nearest, b - range);
       farthest = max(farthest, b + range);
     }
-    float t = 2.0 * float(i) / (count + 0.5);
-    float weight = exp(-0.5 * t * t);
     sum += weight * ((isBehindA ? d + pull : a) + (isBehindB ? d + pull : b));
-    weights += 2.0 * weight;
   }
   smoothed = vec4(sum / weights);
 }

@@ -1,6 +1,6 @@
 // The water as water: the passes of one picture, for one view.
 //
-//     distances ─▶ smoothed along x, y, x, y ─▶ surface ─────────┐
+//     distances ─▶ smoothed along x, y, y, x ─▶ surface ─────────┐
 //        │ └──────▶ scene, with what is behind the water ──┬──▶ picture ─▶ what is before the water, panes, cursor
 //        └────────▶ volume: thickness, colour, foam ◀──────┘
 //
@@ -220,15 +220,18 @@ export class Water {
     this.renderer.clear(true, target.depthBuffer, false);
   }
 
+  /** Along x and y, then along y and x: what one axis can't smooth beside a silhouette, the other one does. */
   private smooth(targets: Targets): void {
     for (let round = 0; round < FILTER[this.tier].rounds; round++) {
-      set(this.filter, "axis", this.axisX);
-      set(this.filter, "distances", targets.distances.texture);
-      this.full(this.filter, targets.smoothed);
-      set(this.filter, "axis", this.axisY);
-      set(this.filter, "distances", targets.smoothed.texture);
-      this.full(this.filter, targets.distances);
+      this.smoothAlong(round % 2 === 0 ? this.axisX : this.axisY, targets.distances, targets.smoothed);
+      this.smoothAlong(round % 2 === 0 ? this.axisY : this.axisX, targets.smoothed, targets.distances);
     }
+  }
+
+  private smoothAlong(axis: THREE.Vector2, from: THREE.WebGLRenderTarget, to: THREE.WebGLRenderTarget): void {
+    set(this.filter, "axis", axis);
+    set(this.filter, "distances", from.texture);
+    this.full(this.filter, to);
   }
 
   private full(material: THREE.ShaderMaterial, target: THREE.WebGLRenderTarget): void {
