@@ -22,6 +22,7 @@ import "./cases/solids.mjs";
 import "./cases/hand-tools.mjs";
 import "./cases/keep.mjs";
 import "./cases/embed-page.mjs";
+import "./cases/water.mjs";
 
 if (process.argv.includes("--help")) {
   console.log("usage: node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --layers]");

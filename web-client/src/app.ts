@@ -16,14 +16,15 @@ import {
 import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
 import { BodyTrack } from "./state/body-track.js";
-import { Detail } from "./state/detail.js";
 import { DisplayClock } from "./state/display-clock.js";
 import type { FramePosition } from "./state/frame-queue.js";
 import { type DecodedFrame, FrameStream } from "./state/frame-stream.js";
 import { Orbit } from "./state/orbit.js";
+import { QUALITIES } from "./state/quality.js";
 import type { Vec3 } from "./state/ray.js";
 import type { Settings } from "./state/settings.js";
 import { ViewModel } from "./state/view-model.js";
+import { Tiers } from "./tiers.js";
 import { Together } from "./together.js";
 import { Help } from "./ui/help.js";
 import { Notices } from "./ui/notices.js";
@@ -75,8 +76,7 @@ export class App {
   private readonly clock = new DisplayClock();
   private readonly orbit = new Orbit();
   private readonly settings: Settings;
-  private readonly detail = new Detail();
-  private readonly fullDetail: boolean;
+  readonly tiers: Tiers;
   readonly controls: Controls;
   private readonly panel: Panel;
   private readonly readout: Readout;
@@ -102,8 +102,16 @@ export class App {
     this.notices = new Notices(parts.status, parts.notice);
     this.settings = options.settings;
     const { values } = this.settings;
-    this.fullDetail = values.detail === "full";
-    this.stage = new Stage(parts.canvas, this.fullDetail || !options.software);
+    const fullDetail = values.detail === "full";
+    this.stage = new Stage(parts.canvas, fullDetail || !options.software);
+    if (values.sky !== null) this.stage.light(values.sky);
+    this.tiers = new Tiers(this.stage, {
+      fullDetail,
+      software: options.software,
+      draw: () => this.stage.draw(this.clock.tick(performance.now()), this.bodies),
+      say: (text) => this.say(text),
+    });
+    this.tiers.pin(QUALITIES[values.quality] ?? null);
     this.readout = new Readout(parts.readout);
     this.help = new Help(parts.help, values.help);
     parts.readout.hidden = !values.readout;
@@ -339,7 +347,7 @@ export class App {
     const elapsedS = Math.min(0.1, (now - this.drawnMs) / 1000);
     this.drawnMs = now;
     this.model.displayRate.add(1, now);
-    if (!this.fullDetail && this.detail.tick(now)) this.stage.resize(this.detail.scale);
+    this.tiers.tick(now);
 
     this.orbit.tick(elapsedS, this.calm.matches);
     this.stage.look(this.orbit);
@@ -355,6 +363,7 @@ export class App {
       this.bodies.onFrame(latest.info, latest.views.bodies);
     }
     this.controls.tick(elapsedS);
+    if (isNew) this.tiers.settle();
     this.stage.draw(this.clock.tick(now), this.bodies);
     this.keeping.drawn();
     if (isNew) this.model.drawTime.add(performance.now() - this.decodedMs);
@@ -520,7 +529,7 @@ export class App {
         RELOAD,
       );
     });
-    window.addEventListener("resize", () => this.stage.resize(this.detail.scale));
+    window.addEventListener("resize", () => this.tiers.resize());
     window.addEventListener("online", () => this.link.hurry());
     document.addEventListener("visibilitychange", () => this.visibilityChanged());
   }

@@ -47,6 +47,8 @@ export interface TarnHook {
   meanVelocity(): [number, number, number];
   /** The next `count` frames as they are decoded. */
   nextFrames(count: number): Promise<FrameSample[]>;
+  /** How the particles are drawn: points, spheres, water-low or water. */
+  readonly tier: string;
   /** Solids that are drawn. */
   readonly solids: number;
   /** Whether the particles of the newest frame have colours of their own. */
@@ -145,6 +147,9 @@ export function installHook(app: App): void {
     },
     get sizeM() {
       return app.stage.sizeM;
+    },
+    get tier() {
+      return app.tiers.tier;
     },
     get solids() {
       return app.stage.solids.count;

@@ -3,6 +3,8 @@
 // sphere for dye.
 import * as THREE from "three";
 import type { Tool } from "../protocol/messages.js";
+import { LAYER } from "./layers.js";
+import { besideWater, waterBeside } from "./water/beside-water.js";
 
 const COLOURS: Readonly<Record<Tool, number>> = {
   push: 0xbff2ff,
@@ -43,6 +45,7 @@ export class Cursor {
         strength: { value: 0.5 },
         tint: { value: new THREE.Color() },
         fill: { value: 0 },
+        ...waterBeside,
       },
       vertexShader: /* glsl */ `
         out vec3 toEye;
@@ -60,9 +63,12 @@ export class Cursor {
         in vec3 toEye;
         in vec3 facing;
         out vec4 colour;
+        ${besideWater}
         void main() {
           float grazing = 1.0 - abs(dot(normalize(facing), normalize(toEye)));
           float a = strength * (0.08 + fill + 0.30 * pow(grazing, 2.0) + 0.9 * smoothstep(0.80, 0.92, grazing));
+          // In the water it is seen through it.
+          if (waterPart != 0 && waterBefore(toEye.z)) a *= 0.45;
           colour = vec4(tint * a, a);
         }`,
     });
@@ -107,5 +113,6 @@ export class Cursor {
 
 function ordered(mesh: THREE.Mesh): THREE.Mesh {
   mesh.renderOrder = 30;
+  mesh.layers.set(LAYER.front);
   return mesh;
 }

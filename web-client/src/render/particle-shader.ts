@@ -3,8 +3,11 @@
 //
 // Where layers were cut off a particle stands for its neighbours, too: it is as large as closes the water, but bulges
 // no more than they would, and looks more like the surface that they would make than like a sphere of its own.
+//
+// FLAT: without a surface that they share and without a depth of their own, for machines that can do no more.
 
-export const particleVertex = /* glsl */ `
+/** Where a particle is and what the water around it is like: for every program that draws particles. */
+export const particlePlace = /* glsl */ `
 in vec4 quantized;   // quanta; then the colour, where there are any
 in vec4 motion;      // velocity units
 
@@ -19,6 +22,64 @@ uniform vec3 voxelsPerMetre;  // texture coordinates of the light volume per met
 uniform vec3 voxel;           // 0.58 of a voxel in those coordinates
 uniform mediump sampler3D lightVolume;
 
+struct Particle {
+  vec3 at;         // tank coordinates
+  vec3 rising;     // where the density grows
+  float speed;     // 0..1
+  float daylight;
+  float nearness;  // of the particles at hand
+  float thin;      // 1: hardly any water around it
+  float lone;      // 1: a drop by itself
+  float foam;
+};
+
+Particle particle() {
+  Particle p;
+  vec3 velocity = motion.xyz * velocityScale;
+  p.at = (quantized.xyz + 0.5) * quantum + velocity * lead;
+  p.at = clamp(p.at, vec3(0.35 * radius), tankSize - 0.35 * radius);
+
+  vec3 uvw = p.at * voxelsPerMetre;
+#ifdef FLAT
+  vec3 here = textureLod(lightVolume, uvw, 0.0).rgb;
+  p.rising = vec3(0.0);
+#else
+  // Four samples on a tetrahedron give both the mean around the particle and the density's gradient.
+  vec3 a = textureLod(lightVolume, uvw + voxel * vec3(1, 1, 1), 0.0).rgb;
+  vec3 b = textureLod(lightVolume, uvw + voxel * vec3(1, -1, -1), 0.0).rgb;
+  vec3 c = textureLod(lightVolume, uvw + voxel * vec3(-1, 1, -1), 0.0).rgb;
+  vec3 d = textureLod(lightVolume, uvw + voxel * vec3(-1, -1, 1), 0.0).rgb;
+  vec3 here = 0.25 * (a + b + c + d);
+  p.rising = vec3(a.g + b.g - c.g - d.g, a.g - b.g + c.g - d.g, a.g - b.g - c.g + d.g);
+#endif
+  p.daylight = here.r;
+  p.nearness = here.b;
+
+  p.speed = clamp(length(velocity) / speedRange, 0.0, 1.0);
+  p.thin = 1.0 - smoothstep(0.08, 0.36, here.g);
+  p.lone = 1.0 - smoothstep(0.03, 0.16, here.g);
+  p.foam = clamp(p.thin * smoothstep(0.18, 0.75, p.speed) * 1.2, 0.0, 1.0);
+  return p;
+}
+
+/** Moves a larger particle inwards, so that the water doesn't grow. */
+void inset(inout Particle p, float wide) {
+  float inset = wide - radius;
+  p.at += inset * p.rising / max(length(p.rising), 0.3);
+  p.at = clamp(p.at, vec3(0.35 * radius + 0.4 * inset), tankSize - 0.35 * radius - 0.4 * inset);
+}
+
+#ifdef COLOURED
+/** sRGB in 3, 3 and 2 bits to linear. */
+vec3 dye() {
+  int c = int(quantized.w);
+  return pow(vec3(c >> 5, c >> 2 & 7, c & 3) / vec3(7.0, 7.0, 3.0), vec3(2.2));
+}
+#endif
+`;
+
+export const particleVertex = /* glsl */ `
+${particlePlace}
 flat out vec3 centre;   // view space
 flat out vec3 tint;
 flat out vec3 facing;   // of the water's surface as a whole, view space
@@ -37,49 +98,25 @@ vec3 ramp(float t) {
   return mix(c, foam, smoothstep(0.82, 1.00, t));
 }
 
-#ifdef COLOURED
-/** sRGB in 3, 3 and 2 bits to linear. */
-vec3 dye(int c) {
-  return pow(vec3(c >> 5, c >> 2 & 7, c & 3) / vec3(7.0, 7.0, 3.0), vec3(2.2));
-}
-#endif
-
 void main() {
-  vec3 velocity = motion.xyz * velocityScale;
-  vec3 at = (quantized.xyz + 0.5) * quantum + velocity * lead;
-  at = clamp(at, vec3(0.35 * radius), tankSize - 0.35 * radius);
-
-  vec3 uvw = at * voxelsPerMetre;
-  // Four samples on a tetrahedron give both the mean around the particle and the density's gradient.
-  vec3 a = textureLod(lightVolume, uvw + voxel * vec3(1, 1, 1), 0.0).rgb;
-  vec3 b = textureLod(lightVolume, uvw + voxel * vec3(1, -1, -1), 0.0).rgb;
-  vec3 c = textureLod(lightVolume, uvw + voxel * vec3(-1, 1, -1), 0.0).rgb;
-  vec3 d = textureLod(lightVolume, uvw + voxel * vec3(-1, -1, 1), 0.0).rgb;
-  vec3 here = 0.25 * (a + b + c + d);
-  vec3 rising = vec3(a.g + b.g - c.g - d.g, a.g - b.g + c.g - d.g, a.g - b.g - c.g + d.g);
-
-  float speed = clamp(length(velocity) / speedRange, 0.0, 1.0);
-  float thin = 1.0 - smoothstep(0.08, 0.36, here.g);
-  float foam = clamp(thin * smoothstep(0.18, 0.75, speed) * 1.2, 0.0, 1.0);
+  Particle p = particle();
 #ifdef COLOURED
   // Its own colour, paler where it is fast and where it foams.
-  tint = mix(0.01 + 0.62 * dye(int(quantized.w)), vec3(0.860, 0.945, 0.975), 0.22 * speed + 0.40 * foam);
+  tint = mix(0.01 + 0.62 * dye(), vec3(0.860, 0.945, 0.975), 0.22 * p.speed + 0.40 * p.foam);
 #else
-  tint = ramp(clamp(pow(speed, 0.62) * 0.90 + 0.26 * foam, 0.0, 1.0));
+  tint = ramp(clamp(pow(p.speed, 0.62) * 0.90 + 0.26 * p.foam, 0.0, 1.0));
 #endif
-  exposure = vec2(here.r, foam);
-  facing = (modelViewMatrix * vec4(-0.5 * rising, 0.0)).xyz;
+  exposure = vec2(p.daylight, p.foam);
+  facing = (modelViewMatrix * vec4(-0.5 * p.rising, 0.0)).xyz;
 
-  // Drops by themselves have nothing to close. The larger ones move inwards, so that the water doesn't grow.
-  wide = radius * mix(1.0 / here.b, 1.0, 0.6 * thin);
-  float inset = wide - radius;
-  at += inset * rising / max(length(rising), 0.3);
-  at = clamp(at, vec3(0.35 * radius + 0.4 * inset), tankSize - 0.35 * radius - 0.4 * inset);
+  // Drops by themselves have nothing to close.
+  wide = radius * mix(1.0 / p.nearness, 1.0, 0.6 * p.thin);
+  inset(p, wide);
 
-  vec4 view = modelViewMatrix * vec4(at, 1.0);
+  vec4 view = modelViewMatrix * vec4(p.at, 1.0);
   centre = view.xyz;
   gl_Position = projectionMatrix * view;
-  gl_PointSize = max(1.5, 2.0 * wide * (1.0 - 0.38 * thin) * pixelsPerUnit / -view.z);
+  gl_PointSize = max(1.5, 2.0 * wide * (1.0 - 0.38 * p.thin) * pixelsPerUnit / -view.z);
 }
 `;
 
@@ -126,7 +163,9 @@ void main() {
   // Where the screen has several samples a pixel, the rim covers only some of them.
   colour = vec4(pow(lit, vec3(1.0 / 2.2)), clamp((1.0 - r2) / max(rimWidth, 1e-4) + 0.35, 0.0, 1.0));
 
+#ifndef FLAT
   float z = centre.z + sphere.z * radius;
   gl_FragDepth = 0.5 + 0.5 * (projectionMatrix[2][2] * z + projectionMatrix[3][2]) / -z;
+#endif
 }
 `;

@@ -9,6 +9,7 @@ import {
   VELOCITY_BYTES,
 } from "../codec/frame-info.js";
 import type { DecodedFrame } from "../state/frame-stream.js";
+import { LAYER } from "./layers.js";
 import { particleFragment, particleVertex } from "./particle-shader.js";
 
 /** Radius of a drawn particle in cells: neighbours overlap, so that calm water closes into a surface. */
@@ -17,8 +18,12 @@ const RADIUS_CELLS = 0.42;
 const FALL_SHARE = 0.85;
 
 export class Particles {
-  readonly points: THREE.Points;
+  /** In tank coordinates: the spheres, and whatever else is drawn of the same buffers. */
+  readonly group = new THREE.Group();
+  /** Of every program that draws particles. */
+  readonly uniforms: Record<string, THREE.IUniform>;
   private readonly material: THREE.ShaderMaterial;
+  private readonly materials: THREE.ShaderMaterial[] = [];
   private readonly geometry = new THREE.BufferGeometry();
   private readonly positionBuffer: WebGLBuffer;
   private readonly velocityBuffer: WebGLBuffer;
@@ -39,30 +44,52 @@ export class Particles {
     this.geometry.setAttribute("motion", this.velocities as unknown as THREE.BufferAttribute);
     this.geometry.setDrawRange(0, 0);
     this.light = lightTexture(1, 1, 1);
+    this.uniforms = {
+      quantum: { value: 1 },
+      velocityScale: { value: 1 },
+      lead: { value: 0 },
+      tankSize: { value: new THREE.Vector3(1, 1, 1) },
+      radius: { value: 0.01 },
+      pixelsPerUnit: { value: 1000 },
+      speedRange: { value: 1 },
+      voxelsPerMetre: { value: new THREE.Vector3(1, 1, 1) },
+      voxel: { value: new THREE.Vector3(1, 1, 1) },
+      lightVolume: { value: this.light },
+      sunDirection: { value: this.sun },
+      upDirection: { value: this.up },
+    };
     this.material = new THREE.ShaderMaterial({
       glslVersion: THREE.GLSL3,
       vertexShader: particleVertex,
       fragmentShader: particleFragment,
       alphaToCoverage: true,
       defines: {},
-      uniforms: {
-        quantum: { value: 1 },
-        velocityScale: { value: 1 },
-        lead: { value: 0 },
-        tankSize: { value: new THREE.Vector3(1, 1, 1) },
-        radius: { value: 0.01 },
-        pixelsPerUnit: { value: 1000 },
-        speedRange: { value: 1 },
-        voxelsPerMetre: { value: new THREE.Vector3(1, 1, 1) },
-        voxel: { value: new THREE.Vector3(1, 1, 1) },
-        lightVolume: { value: this.light },
-        sunDirection: { value: this.sun },
-        upDirection: { value: this.up },
-      },
+      uniforms: this.uniforms,
     });
-    this.points = new THREE.Points(this.geometry, this.material);
-    this.points.frustumCulled = false;
-    this.points.visible = false;
+    this.add(this.material, LAYER.spheres);
+    this.group.visible = false;
+  }
+
+  /** Draws the particles with one more program, on a layer; its uniforms are to include the particles' own. */
+  add(material: THREE.ShaderMaterial, layer: number): void {
+    const points = new THREE.Points(this.geometry, material);
+    points.frustumCulled = false;
+    points.layers.set(layer);
+    if ("COLOURED" in this.material.defines) material.defines.COLOURED = 1;
+    this.materials.push(material);
+    this.group.add(points);
+  }
+
+  /** Takes back what `add` did; the program stays its maker's. */
+  remove(material: THREE.ShaderMaterial): void {
+    this.materials.splice(this.materials.indexOf(material), 1);
+    for (const child of [...this.group.children])
+      if ((child as THREE.Points).material === material) this.group.remove(child);
+  }
+
+  /** Whether the spheres are dots without a depth of their own. */
+  flatten(flat: boolean): void {
+    define(this.material, "FLAT", flat);
   }
 
   /** Uploads a frame. */
@@ -77,8 +104,9 @@ export class Particles {
     this.positions.count = count;
     this.velocities.count = count;
     this.geometry.setDrawRange(0, count);
-    this.points.visible = count > 0;
-    this.colour(info.coloured);
+    this.group.visible = count > 0;
+    // Another program where the frames have colours: without them there is nothing to pay.
+    for (const material of this.materials) define(material, "COLOURED", info.coloured);
 
     const [nx, ny, nz] = info.lightDims;
     const image = this.light.image;
@@ -110,26 +138,25 @@ export class Particles {
   /** Sets what changes with every picture. */
   prepare(leadS: number, camera: THREE.PerspectiveCamera, heightPx: number, sunWorld: THREE.Vector3): void {
     this.uniform("lead").value = leadS;
-    this.uniform("pixelsPerUnit").value = (heightPx * 0.5) / Math.tan((camera.fov * Math.PI) / 360);
+    this.uniform("pixelsPerUnit").value = 0.5 * heightPx * (camera.projectionMatrix.elements[5] as number);
     this.sun.copy(sunWorld).transformDirection(camera.matrixWorldInverse);
     this.up.set(0, 1, 0).transformDirection(camera.matrixWorldInverse);
   }
 
   hide(): void {
-    this.points.visible = false;
-  }
-
-  /** Another program where the frames have colours: without them there is nothing to pay. */
-  private colour(coloured: boolean): void {
-    if (coloured === "COLOURED" in this.material.defines) return;
-    if (coloured) this.material.defines.COLOURED = 1;
-    else delete this.material.defines.COLOURED;
-    this.material.needsUpdate = true;
+    this.group.visible = false;
   }
 
   private uniform(name: string): THREE.IUniform {
-    return this.material.uniforms[name] as THREE.IUniform;
+    return this.uniforms[name] as THREE.IUniform;
   }
+}
+
+function define(material: THREE.ShaderMaterial, name: string, wanted: boolean): void {
+  if (wanted === name in material.defines) return;
+  if (wanted) material.defines[name] = 1;
+  else delete material.defines[name];
+  material.needsUpdate = true;
 }
 
 function upload(

@@ -6,6 +6,8 @@ import { clipConvex } from "../state/clip-convex.js";
 import type { Vec3 } from "../state/ray.js";
 import type { Solid, SolidShape } from "../state/scene-solids.js";
 import type { Triangles } from "../state/solid-files.js";
+import { LAYER } from "./layers.js";
+import { besideWater, waterBeside } from "./water/beside-water.js";
 
 const vertex = /* glsl */ `
 out vec3 facing;
@@ -26,7 +28,9 @@ uniform vec3 upDirection;  // view space
 in vec3 facing;
 in vec3 toEye;
 out vec4 colour;
+${besideWater}
 void main() {
+  if (opacity < 1.0 && !besideWater(toEye.z)) discard;
   vec3 eye = normalize(toEye);
   vec3 normal = normalize(facing);
   normal *= gl_FrontFacing ? 1.0 : -1.0;
@@ -150,12 +154,14 @@ export class Solids {
     const opaque = solid.moves || kind === "mesh" || kind === "heights" || kind === "picture";
     const mesh = new THREE.Mesh(geometry, this.material(solid.colour, opaque ? 1 : STILL_OPACITY));
     mesh.renderOrder = opaque ? 1 : 8;
+    if (!opaque) mesh.layers.set(LAYER.glass);
     return mesh;
   }
 
   private container(solid: Solid, geometry: THREE.BufferGeometry): THREE.Object3D {
     const wall = new THREE.Mesh(geometry, this.material(solid.colour, WALL_OPACITY, THREE.BackSide));
     wall.renderOrder = 8;
+    wall.layers.set(LAYER.glass);
     const line = new THREE.LineBasicMaterial({ color: solid.colour, transparent: true, opacity: 0.7 });
     const edges = new THREE.LineSegments(new THREE.EdgesGeometry(geometry, 30), line);
     edges.renderOrder = 9;
@@ -177,6 +183,7 @@ export class Solids {
         opacity: { value: opacity },
         sunDirection: this.sun,
         upDirection: this.up,
+        ...waterBeside,
       },
       transparent: opacity < 1,
       depthWrite: opacity === 1,

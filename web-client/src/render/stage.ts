@@ -4,12 +4,16 @@ import * as THREE from "three";
 import type { FrameInfo } from "../codec/frame-info.js";
 import type { BodyTrack } from "../state/body-track.js";
 import type { Orbit } from "../state/orbit.js";
+import type { Tier } from "../state/quality.js";
 import type { Ray, Vec3 } from "../state/ray.js";
 import { createBackdrop, Table } from "./backdrop.js";
 import { Cursor } from "./cursor.js";
+import { LAYER } from "./layers.js";
 import { Particles } from "./particles.js";
 import { Solids } from "./solids.js";
 import { TankBox } from "./tank-box.js";
+import { canDrawWater } from "./water/targets.js";
+import { type View, Water } from "./water/water.js";
 
 const FOV_DEGREES = 34;
 /** More pixels than this per CSS pixel cost much and show little. */
@@ -20,6 +24,10 @@ const PANEL_WINDOW_PX = 640;
 const PANEL_SHIFT_PX = 96;
 /** Half the width of a long tank in the home view, in heights of the window. */
 const TANK_HALF_WIDTH = 0.57;
+/** Of the light from above and through the windows, as the water mirrors it. */
+const SKY = 0xdcecff;
+
+const DIRECT = [LAYER.scene, LAYER.spheres, LAYER.glass, LAYER.front];
 
 export class Stage {
   readonly particles: Particles;
@@ -28,18 +36,25 @@ export class Stage {
   /** Of the tank, metres. */
   readonly sizeM: Vec3 = [2, 1, 1];
   readonly camera = new THREE.PerspectiveCamera(FOV_DEGREES, 1, 0.01, 100);
+  /** Whether this machine can draw the tiers that show water. */
+  readonly hasWater: boolean;
 
   private readonly renderer: THREE.WebGLRenderer;
   private readonly scene = new THREE.Scene();
   private readonly room = new THREE.Group(); // turned as the tank is, about its centre
   private readonly tank = new THREE.Group(); // tank coordinates
-  private readonly box = new TankBox();
+  private readonly box: TankBox;
   private readonly table = new Table();
   private readonly size = new THREE.Vector3(2, 1, 1);
   private readonly sun = new THREE.Vector3(-0.42, 0.8, 0.43).normalize();
   private readonly pointer = new THREE.Vector2();
   private readonly caster = new THREE.Raycaster();
   private readonly inverse = new THREE.Matrix4();
+  private readonly sky = new THREE.Color(SKY);
+  private readonly view: View = { camera: this.camera, target: null, viewport: new THREE.Vector4() };
+  private readonly pixel = new Uint8Array(4);
+  private tier: Tier = "spheres";
+  private water: Water | null = null;
   private reach = 1;
   /** Of the canvas without what the panel covers. */
   private freeAspect = 1;
@@ -47,7 +62,7 @@ export class Stage {
   /** @throws where the browser has no WebGL2 */
   constructor(
     private readonly canvas: HTMLCanvasElement,
-    smoothEdges: boolean,
+    private readonly smoothEdges: boolean,
   ) {
     const context = canvas.getContext("webgl2", {
       antialias: smoothEdges,
@@ -58,8 +73,15 @@ export class Stage {
     this.renderer = new THREE.WebGLRenderer({ canvas, context });
     this.renderer.outputColorSpace = THREE.LinearSRGBColorSpace; // the shaders write display values themselves
     this.renderer.info.autoReset = true;
+    this.renderer.setClearColor(0x000000, 0);
+    this.hasWater = canDrawWater(context);
     this.particles = new Particles(context);
-    this.tank.add(this.box.group, this.solids.group, this.particles.points, this.cursor.mesh);
+    const { lightVolume, voxelsPerMetre } = this.particles.uniforms;
+    this.box = new TankBox({
+      lightVolume: lightVolume as THREE.IUniform,
+      voxelsPerMetre: voxelsPerMetre as THREE.IUniform,
+    });
+    this.tank.add(this.box.group, this.solids.group, this.particles.group, this.cursor.mesh);
     this.room.add(this.tank);
     this.scene.add(createBackdrop(), this.table.mesh, this.room);
     this.fitTank([2, 1, 1]);
@@ -125,12 +147,46 @@ export class Stage {
     this.camera.updateMatrixWorld();
   }
 
+  /** Draws the particles in another way from now on; water where it can't be drawn as spheres. */
+  show(tier: Tier): void {
+    if (tier === this.tier) return;
+    this.tier = tier;
+    this.water?.dispose();
+    this.water = null;
+    this.particles.flatten(tier === "points");
+    if ((tier === "water" || tier === "water-low") && this.hasWater)
+      this.water = new Water(this.renderer, this.scene, this.particles, tier, this.smoothEdges, this.sky);
+  }
+
+  /** Lights the room in a colour, sRGB 0xrrggbb; the water mirrors it. */
+  light(sky: number): void {
+    this.sky.setHex(sky);
+  }
+
   /** @param leadS  seconds by which the newest frame is to be moved on */
   draw(leadS: number, bodies: BodyTrack): void {
+    const { width, height } = this.renderer.domElement;
     this.solids.move(bodies, leadS);
-    this.solids.prepare(this.camera, this.sun);
-    this.particles.prepare(leadS, this.camera, this.renderer.domElement.height, this.sun);
-    this.renderer.render(this.scene, this.camera);
+    this.view.viewport.set(0, 0, width, height);
+    this.drawView(this.view, leadS);
+  }
+
+  /** Waits until the machine has drawn what it was told to: for measuring only. */
+  finish(): void {
+    const gl = this.renderer.getContext();
+    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, this.pixel);
+  }
+
+  private drawView(view: View, leadS: number): void {
+    const { camera, viewport } = view;
+    this.solids.prepare(camera, this.sun);
+    this.particles.prepare(leadS, camera, viewport.w, this.sun);
+    if (this.water !== null) {
+      this.water.draw(view, Math.cbrt(this.size.x * this.size.y * this.size.z));
+      return;
+    }
+    for (const layer of DIRECT) camera.layers.enable(layer);
+    this.renderer.render(this.scene, camera);
   }
 
   /** Gives the graphics card back what it was lent: nothing is drawn any more. */

@@ -1,6 +1,7 @@
 // The tank itself: panes of thin glass, a frame of slender bars and a floor with a grid. Everything is built in tank
 // coordinates (metres, origin at the lowest corner).
 import * as THREE from "three";
+import { LAYER } from "./layers.js";
 
 const glassVertex = /* glsl */ `
 out vec3 toEye;
@@ -32,6 +33,9 @@ export class TankBox {
   readonly group = new THREE.Group();
   private readonly size = new THREE.Vector3();
 
+  /** @param light  the light volume and its scale, as the particles' programs have them */
+  constructor(private readonly light: { lightVolume: THREE.IUniform; voxelsPerMetre: THREE.IUniform }) {}
+
   /** Builds the tank for a size; does nothing where it is built already. */
   fit(size: THREE.Vector3): void {
     if (this.size.equals(size)) return;
@@ -46,12 +50,13 @@ export class TankBox {
     back.renderOrder = 0;
     const front = new THREE.Mesh(box, glass(THREE.FrontSide, 0.22));
     front.renderOrder = 20;
+    front.layers.set(LAYER.front);
     this.group.add(this.floor(size), back, front, ...this.bars(size));
   }
 
   private bars(size: THREE.Vector3): THREE.Mesh[] {
     const width = 0.0042 * Math.cbrt(size.x * size.y * size.z);
-    const material = new THREE.MeshBasicMaterial({ color: 0xa9d3e4, transparent: true, opacity: 0.62 });
+    const material = new THREE.MeshBasicMaterial({ color: 0x8cb0bf });
     const meshes: THREE.Mesh[] = [];
     const lengths = [size.x, size.y, size.z];
     for (let axis = 0; axis < 3; axis++) {
@@ -78,19 +83,33 @@ export class TankBox {
       transparent: true,
       depthWrite: false,
       side: THREE.DoubleSide,
-      uniforms: { pitch: { value: Math.max(size.x, size.z) / 16 } },
+      uniforms: { pitch: { value: Math.max(size.x, size.z) / 16 }, ...this.light },
       vertexShader: /* glsl */ `
         out vec2 at;
         void main() { at = position.xz; gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0); }`,
       fragmentShader: /* glsl */ `
         uniform float pitch;
+        uniform mediump sampler3D lightVolume;
+        uniform vec3 voxelsPerMetre;
         in vec2 at;
         out vec4 colour;
+        /** How much water is above a place, as far as light is concerned. */
+        float above(vec2 uv) { return -log(max(textureLod(lightVolume, vec3(uv.x, 0.0, uv.y), 0.0).r, 0.01)); }
         void main() {
           vec2 p = at / pitch;
           vec2 d = abs(fract(p - 0.5) - 0.5) / max(fwidth(p), vec2(1e-5));
           float grid = 1.0 - smoothstep(0.0, 1.2, min(d.x, d.y));
-          colour = vec4(mix(vec3(0.03, 0.09, 0.14), vec3(0.40, 0.72, 0.86), grid * 0.55), 0.45 + 0.30 * grid);
+          // Where more water is above than around, it gathers the light: caustics, coarsely. The rest is shadow.
+          vec2 uv = at * voxelsPerMetre.xz;
+          vec2 off = 1.3 / vec2(textureSize(lightVolume, 0).xz);
+          float here = above(uv);
+          float around = 0.25 * (above(uv + vec2(off.x, 0.0)) + above(uv - vec2(off.x, 0.0)) +
+                                 above(uv + vec2(0.0, off.y)) + above(uv - vec2(0.0, off.y)));
+          float wet = smoothstep(0.02, 0.2, here);
+          float gathered = clamp(6.0 * (here - around), -0.5, 1.5) * wet;
+          float light = (0.45 + 0.55 * exp(-0.5 * here)) * (1.0 + 0.8 * gathered);
+          vec3 tile = mix(vec3(0.115, 0.22, 0.28), vec3(0.42, 0.74, 0.86), grid * 0.55) * light;
+          colour = vec4(tile, 0.80 + 0.1 * grid);
         }`,
     });
     const geometry = new THREE.PlaneGeometry(size.x, size.z).rotateX(-Math.PI / 2);

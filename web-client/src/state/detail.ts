@@ -18,6 +18,10 @@ export class Detail {
   private quick = 0;
   private patience = PATIENCE;
 
+  get isCoarsest(): boolean {
+    return this.scale <= DETAIL_MIN;
+  }
+
   /** Once per picture. @return whether the scale changed */
   tick(nowMs: number): boolean {
     if (Number.isNaN(this.began)) this.began = nowMs;

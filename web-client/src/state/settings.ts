@@ -1,6 +1,7 @@
 // The settings that live in the page's address: one table says what there is, what is allowed and where it acts. What
 // isn't in the table belongs to others and stays as it is.
 import { clipName, TOOLS, type Tool } from "../protocol/messages.js";
+import { QUALITIES } from "./quality.js";
 
 interface NumberKind {
   kind: "number";
@@ -26,7 +27,8 @@ interface SwitchKind {
 /** Six hexadecimal digits, sRGB. */
 interface ColourKind {
   kind: "colour";
-  default: number;
+  /** Absent: what the page has by itself. */
+  default: number | null;
 }
 
 /** A name as the protocol has it, or an address. */
@@ -55,6 +57,8 @@ export const SETTINGS = {
   readout: { kind: "switch", default: true },
   help: { kind: "switch", default: true },
   detail: { kind: "word", words: ["auto", "full"], default: "auto" },
+  quality: { kind: "word", words: ["auto", ...Object.keys(QUALITIES)], default: "auto" },
+  sky: { kind: "colour", default: null },
   mbit: { kind: "number", min: 0, max: 100000, digits: 2, default: 0 },
   fps: { kind: "number", min: 0, max: 1000, digits: 1, default: 0 },
   particles: { kind: "number", min: 0, max: 2 ** 32 - 1, digits: 0, default: 0 },
@@ -70,8 +74,10 @@ type ValueOf<K> = K extends { kind: "number"; default: infer D }
     : number | null
   : K extends { kind: "switch" }
     ? boolean
-    : K extends { kind: "colour" }
-      ? number
+    : K extends { kind: "colour"; default: infer C }
+      ? C extends number
+        ? number
+        : number | null
       : K extends { words: readonly Tool[] }
         ? Tool
         : string;

@@ -1,0 +1,161 @@
+// Water drawn as water: recorded frames of a small pool and of a splash, seen with the finest tier.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { brightness, compare, waterIn } from "../compare.mjs";
+import { assert, assertEqual, test, until } from "../harness.mjs";
+import { HERE } from "../places.mjs";
+import { readPng } from "../png.mjs";
+import { framesOf, Still } from "../recorded-layers.mjs";
+import { bare, look } from "../world.mjs";
+
+const SMALL = { context: { viewport: { width: 320, height: 180 } } };
+const NOTHING = { frames: [], next: () => null };
+/** How far a picture may be from the reference: another browser rounds in other ways, a missing pass is much farther. */
+const DIFFERENCE_MAX = 3;
+const SIMILARITY_MIN = 0.9;
+
+/** Solids that need no frames to be where they are, and are opaque. */
+const still = (size, at, colour) => ({
+  shape: { box: { size_m: size } },
+  motion: "keyframes",
+  keyframes: [{ time_s: 0, position_m: at }],
+  colour,
+});
+/** A post that stands in the middle of the pool, and a board before the tank. */
+const POST = [0.5, 0.25, 0.25];
+const BOARD = [0.75, 0.15, 0.6];
+const SOLIDS = [still([0.05, 0.5, 0.05], POST, "#ffffff"), still([0.2, 0.2, 0.02], BOARD, "#ffe0c0")];
+
+function recorded(name, index, layers) {
+  return new Still(framesOf(readFileSync(join(HERE, "streams", `${name}.bin`))), index, layers);
+}
+
+/** The page's picture of a tank that stands still. @returns the picture, its file, and places of points of the tank */
+async function see(world, recording, { query = "quality=high", solids = [] } = {}) {
+  const files = { "dam-break.json": JSON.stringify({ solids }) };
+  const server = await world.fake({ recording, files, cells: [16, 8, 8], cellM: 0.0625 });
+  const page = await world.open(`http://127.0.0.1:${server.port}/?detail=full&${query}`, SMALL);
+  await until(
+    () =>
+      page.evaluate(
+        ([frames, count]) =>
+          window.tarn?.connection === "connected" &&
+          window.tarn.framesDecoded === frames &&
+          window.tarn.solids === count,
+        [recording.frames.length, solids.length],
+      ),
+    "the tank is there",
+    30_000,
+  );
+  await bare(page);
+  const { tier } = await look(page, "tier");
+  const file = await page.screenshot();
+  const places = await page.evaluate(
+    (points) => points.map((point) => window.tarn.project(point)),
+    [POST, BOARD, [0.5, 0.45, 0.25], [0.5, 0.12, 0.25]],
+  );
+  await page.context().close();
+  return { picture: readPng(file), file, tier, places };
+}
+
+/** Mean difference of the channels of two pictures at a pixel. */
+function differenceAt(a, b, x, y) {
+  const [ca, cb] = [a.at(x, y), b.at(x, y)];
+  return ca.reduce((sum, value, i) => sum + Math.abs(value - cb[i]) / 3, 0);
+}
+
+/** Where a bright upright thing is in a row, around an x: the middle of what is much brighter than most of the row. */
+function middleOf(picture, x, y, reach = 15) {
+  const row = [];
+  for (let i = -reach; i <= reach; i++) row.push(picture.at(x + i, y)[1]);
+  const floor = [...row].sort((a, b) => a - b)[8];
+  const weights = row.map((value) => Math.max(0, value - floor - 12));
+  const sum = weights.reduce((a, b) => a + b, 0);
+  return sum < 10 ? null : weights.reduce((at, weight, i) => at + weight * (i - reach), 0) / sum;
+}
+
+test("the finest tier draws a splash as it should look", async (world) => {
+  const seen = await see(world, recorded("small-splash", 14, 3));
+  assertEqual(seen.tier, "water", "tier");
+  const file = join(HERE, "pictures", "water-splash.png");
+  if (process.env.TARN_RENEW_PICTURES === "1" || !existsSync(file)) writeFileSync(file, seen.file);
+  const empty = brightness((await see(world, NOTHING)).picture);
+  const wanted = brightness(readPng(readFileSync(file)));
+  const found = brightness(seen.picture);
+  const water = waterIn(wanted, empty);
+  const share = water.reduce((a, b) => a + b, 0) / water.length;
+  assert(share > 0.08, `the reference shows water on ${(100 * share).toFixed(1)} % only`);
+  const { difference, similarity } = compare(found, wanted, water);
+  assert(
+    difference < DIFFERENCE_MAX && similarity > SIMILARITY_MIN,
+    `differs by ${difference.toFixed(2)}, similarity ${similarity.toFixed(3)}`,
+  );
+});
+
+test("water mirrors the room's light", async (world) => {
+  const pool = recorded("small-pool", 0, 1);
+  const { picture: empty } = await see(world, NOTHING);
+  const { picture: dark } = await see(world, recorded("small-pool", 0, 1), {
+    query: "quality=high&sky=000000",
+  });
+  const { picture: red } = await see(world, pool, { query: "quality=high&sky=ff0000" });
+  let [water, redder, outside, changed] = [0, 0, 0, 0];
+  for (let y = 0; y < empty.height; y++) {
+    for (let x = 0; x < empty.width; x++) {
+      const isWater = differenceAt(dark, empty, x, y) > 4;
+      const [[r0, g0, b0], [r1, g1, b1]] = [dark.at(x, y), red.at(x, y)];
+      if (isWater) {
+        water++;
+        if (r1 > r0 + 8 && g1 < g0 + 5 && b1 < b0 + 5) redder++;
+      } else if (differenceAt(dark, red, x, y) > 0) {
+        changed++;
+      }
+      outside += isWater ? 0 : 1;
+    }
+  }
+  assert(water > 2000, `only ${water} pixels of water`);
+  assert(redder > 0.25 * water, `of ${water} pixels of water ${redder} mirror the red light`);
+  assert(changed < 0.02 * outside, `${changed} of ${outside} pixels without water changed, too`);
+});
+
+test("what stands in the water is seen bent, what is before it hides it", async (world) => {
+  const pool = recorded("small-pool", 0, 1);
+  const { picture: wet, places } = await see(world, pool, { solids: SOLIDS });
+  const { picture: dry } = await see(world, NOTHING, { solids: SOLIDS });
+  const { picture: free } = await see(world, recorded("small-pool", 0, 1));
+  const [, board, above, below] = places.map((place) => place.map(Math.round));
+
+  assert(
+    differenceAt(wet, dry, ...board) < 2,
+    `the board is ${wet.at(...board)}, without water ${dry.at(...board)}`,
+  );
+  assert(differenceAt(wet, free, ...board) > 20, "the board doesn't hide the water");
+  assert(differenceAt(wet, dry, ...above) < 3, "the post above the water changed");
+
+  // In the water the post is seen, but not as it is, and not where it is.
+  let [seen, shifted] = [0, 0];
+  for (let y = below[1] - 6; y <= below[1] + 6; y++) {
+    const [there, here] = [middleOf(dry, below[0], y), middleOf(wet, below[0], y)];
+    assert(there !== null, `without water the post isn't seen in row ${y}`);
+    if (here === null) continue;
+    seen++;
+    shifted += Math.abs(here - there);
+  }
+  assert(seen >= 8, `the post is seen in ${seen} of 13 rows of the water`);
+  assert(shifted / seen > 0.8, `the post is bent by ${(shifted / seen).toFixed(2)} pixels only`);
+  assert(differenceAt(wet, dry, ...below) > 8, "the post in the water has no colour of the water");
+});
+
+test("a tier is drawn as asked: points, spheres, low", async (world) => {
+  const { picture: empty } = await see(world, NOTHING);
+  const tiers = [];
+  for (const quality of ["points", "spheres", "low"]) {
+    const { picture, tier } = await see(world, recorded("small-pool", 0, 1), { query: `quality=${quality}` });
+    tiers.push(tier);
+    let water = 0;
+    for (let y = 0; y < empty.height; y++)
+      for (let x = 0; x < empty.width; x++) water += differenceAt(picture, empty, x, y) > 4 ? 1 : 0;
+    assert(water > 2000, `${quality}: only ${water} pixels of water`);
+  }
+  assertEqual(tiers, ["points", "spheres", "water-low"], "tiers");
+});

@@ -1,0 +1,102 @@
+// The picture: what is behind the water, bent and coloured by it, what it mirrors, the sun's glint and foam. Pixels
+// without water get the scene as it is. The depth is the nearest of both, for what is drawn over it.
+import { roomLight } from "./room-shader.js";
+
+export const composeVertex = /* glsl */ `
+out vec2 at;
+void main() {
+  at = uv;
+  gl_Position = vec4(position.xy, 0.0, 1.0);
+}
+`;
+
+export const composeFragment = /* glsl */ `
+precision highp float;
+precision highp sampler2D;
+
+uniform sampler2D scene;
+uniform sampler2D sceneDepth;
+uniform sampler2D surface;    // normal-shader.ts
+uniform sampler2D colours;    // surface-shader.ts
+uniform sampler2D amounts;
+uniform vec4 lens;
+uniform vec2 focal;           // places of the picture per unit of slope
+uniform vec2 depthToDistance;
+uniform mat3 viewToRoom;
+uniform vec3 sunDirection;    // view space
+uniform vec3 upDirection;
+uniform float clearM;         // metres through which water is clear
+uniform float radius;         // of a drawn particle, metres
+in vec2 at;
+out vec4 colour;
+${roomLight}
+
+const float MIRROR = 0.02;     // of light that falls straight onto water
+const float BEND = 0.25;       // 1 - 1 / 1.33
+
+vec3 linear(vec3 c) { return pow(c, vec3(2.2)); }
+vec3 shown(vec3 c) { return pow(c / (1.0 + 0.22 * c), vec3(1.0 / 2.2)); }
+/** The inverse of what the scene's programs did. */
+vec3 lightOf(vec2 uv) {
+  return linear(textureLod(scene, uv, 0.0).rgb);
+}
+
+float distanceOf(float depth) { return depthToDistance.y / (depthToDistance.x - depth); }
+
+void main() {
+  float depth = textureLod(sceneDepth, at, 0.0).r;
+  vec3 plain = textureLod(scene, at, 0.0).rgb;
+  // Half a pixel around: the silhouette gets as soft as one of a solid.
+  vec2 halfPixel = 0.5 * vec2(dFdx(at.x), dFdy(at.y));
+  vec4 s = 0.25 * (textureLod(surface, at + halfPixel, 0.0) + textureLod(surface, at - halfPixel, 0.0) +
+                   textureLod(surface, at + halfPixel * vec2(1, -1), 0.0) + textureLod(surface, at + halfPixel * vec2(-1, 1), 0.0));
+  float cover = smoothstep(0.25, 0.75, s.a);
+  float d = s.z / max(s.a, 1e-3);
+  float solid = distanceOf(depth);
+  colour = vec4(plain, 1.0);
+  gl_FragDepth = depth;
+  if (cover == 0.0 || d > solid) return;
+
+  vec2 n = s.xy / s.a;
+  vec3 normal = normalize(vec3(n, sqrt(max(0.02, 1.0 - dot(n, n)))));
+  vec3 place = vec3((lens.xy + lens.zw * at) * d, -d);
+  vec3 toEye = normalize(-place);
+
+  vec4 amount = textureLod(amounts, at, 0.0);
+  vec4 tinted = textureLod(colours, at, 0.0);
+  float weight = max(tinted.a, 1e-5);
+  vec3 tint = clamp(tinted.rgb / weight, 0.012, 0.985);
+  float foam = amount.g / weight;
+  float daylight = amount.b / weight;
+  float thick = min(amount.r, solid - d + 2.0 * radius);
+
+  // What is behind, seen along the bent ray; where that ray would end before the water it isn't bent.
+  vec2 bent = at - focal * BEND * (normal.xy - 0.35 * place.xy / d) * clamp(thick, 0.0, 0.6 * clearM) / (d + thick);
+  bent = clamp(bent, 0.0, 1.0);
+  if (distanceOf(textureLod(sceneDepth, bent, 0.0).r) < d) bent = at;
+  vec3 behind = lightOf(bent);
+
+  float depths = thick / clearM;
+  vec3 through = exp(log(tint) * depths * 1.1) * exp(-0.35 * depths);
+  float sun = 0.5 + 0.5 * dot(normal, sunDirection);
+  float sky = 0.5 + 0.5 * dot(normal, upDirection);
+  vec3 lamp = vec3(0.22, 0.30, 0.38) * (0.4 + 0.6 * sky) + vec3(1.15, 1.10, 1.00) * sun * sun * (0.3 + 0.7 * daylight);
+  float turbid = 1.0 - exp(-1.2 * depths);
+  vec3 body = tint * mix(vec3(0.10, 0.28, 0.50), vec3(1.0), daylight) * lamp * 0.58;
+  vec3 water = behind * through + body * turbid;
+
+  // Never quite from its edge: at a silhouette the normal is a guess.
+  float cosine = clamp(dot(normal, toEye), 0.16, 1.0);
+  float mirror = MIRROR + (1.0 - MIRROR) * pow(1.0 - cosine, 5.0);
+  vec3 to = viewToRoom * reflect(-toEye, normal);
+  water = mix(water, roomLight(to), mirror * smoothstep(0.0, 0.3 * radius, thick));
+  float toSun = max(dot(normal, normalize(sunDirection + toEye)), 0.0);
+  water += skyColour * (1.4 * pow(toSun, 420.0) + 0.16 * pow(toSun, 48.0)) * (0.35 + 0.65 * daylight);
+
+  vec3 white = vec3(0.84, 0.93, 0.97) * lamp * 0.78;
+  water = mix(water, white, 0.86 * smoothstep(0.06, 0.90, foam));
+
+  colour.rgb = mix(plain, shown(water), cover);
+  if (cover > 0.5) gl_FragDepth = clamp(depthToDistance.x - depthToDistance.y / d, 0.0, depth);
+}
+`;

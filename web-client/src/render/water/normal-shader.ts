@@ -1,0 +1,46 @@
+// Which way the water faces, from the smoothed distances. Of the two differences along an axis the smaller one counts
+// where they are far apart: the other one reaches over a silhouette.
+export const normalFragment = /* glsl */ `
+precision highp float;
+precision highp sampler2D;
+
+uniform sampler2D distances;
+uniform vec4 lens;   // view-space place at distance 1 of a place of the map: offset, then scale
+uniform float range; // metres
+out vec4 surface;    // normal x and y and distance, times the last: 1 where there is water
+
+vec3 placeOf(ivec2 at, float d) {
+  vec2 uv = (vec2(at) + 0.5) / vec2(textureSize(distances, 0));
+  return vec3((lens.xy + lens.zw * uv) * d, -d);
+}
+
+vec3 slope(ivec2 here, ivec2 step_, vec3 place, float d, ivec2 last) {
+  ivec2 to = min(here + step_, last);
+  ivec2 from = max(here - step_, ivec2(0));
+  float a = texelFetch(distances, from, 0).r;
+  float b = texelFetch(distances, to, 0).r;
+  bool isA = a > 0.0 && abs(a - d) < range && from != here;
+  bool isB = b > 0.0 && abs(b - d) < range && to != here;
+  vec3 left = place - placeOf(from, a);
+  vec3 right = placeOf(to, b) - place;
+  if (isA && isB) {
+    float jump = abs(left.z) - abs(right.z);
+    return abs(jump) < 0.25 * range ? left + right : jump > 0.0 ? right : left;
+  }
+  if (isA) return left;
+  if (isB) return right;
+  // Alone along this axis: it faces the eye.
+  return vec3(step_, 0.0);
+}
+
+void main() {
+  ivec2 here = ivec2(gl_FragCoord.xy);
+  ivec2 last = textureSize(distances, 0) - 1;
+  float d = texelFetch(distances, here, 0).r;
+  surface = vec4(0.0);
+  if (d == 0.0) return;
+  vec3 place = placeOf(here, d);
+  vec3 normal = normalize(cross(slope(here, ivec2(1, 0), place, d, last), slope(here, ivec2(0, 1), place, d, last)));
+  surface = vec4(normal.xy, d, 1.0);
+}
+`;

@@ -1,0 +1,132 @@
+// The particles as water: first the distance of the nearest of them, then how much water there is and of what colour.
+//
+// At the surface a particle is no ball but a tile of that surface, turned as the light volume's density falls off, and
+// what is near a wall lies against it: so calm water is flat before anything is smoothed. A drop by itself stays a ball.
+import { particlePlace } from "../particle-shader.js";
+
+const place = /* glsl */ `
+${particlePlace}
+/** Presses what is near a wall of the tank against it. @return the walls' outward directions */
+vec3 press(inout vec3 at) {
+  float near = 1.9 * radius;
+  vec3 low = min(at / near, 1.0);
+  vec3 high = min((tankSize - at) / near, 1.0);
+  at += near * (low * low - low) - near * (high * high - high);
+  at = clamp(at, vec3(0.2 * radius), tankSize - 0.2 * radius);
+  return (1.0 - high) - (1.0 - low);
+}
+`;
+
+export const distanceVertex = /* glsl */ `
+${place}
+flat out vec3 centre;  // view space
+flat out vec3 facing;  // of the surface, view space
+flat out float flatness;
+flat out float wide;
+
+void main() {
+  Particle p = particle();
+  wide = radius * mix(1.0 / p.nearness, 1.0, 0.6 * p.thin);
+  inset(p, wide);
+  vec3 walls = press(p.at);
+  wide *= 1.12 * (1.0 - 0.45 * p.lone);
+
+  vec4 view = modelViewMatrix * vec4(p.at, 1.0);
+  // Walls that the water is seen through, where there is no surface of its own.
+  walls *= step(0.0, -walls * (view.xyz * mat3(modelViewMatrix)));
+  vec3 surface = -0.9 * p.rising * (1.0 - p.lone);
+  vec3 outward = surface + walls * (1.0 - smoothstep(0.2, 0.5, length(surface)));
+  float strength = length(outward);
+  facing = (modelViewMatrix * vec4(outward / max(strength, 1e-4), 0.0)).xyz;
+  flatness = smoothstep(0.08, 0.35, strength) * (1.0 - p.lone);
+
+  centre = view.xyz;
+  gl_Position = projectionMatrix * view;
+  gl_PointSize = max(2.0, 2.0 * wide * pixelsPerUnit / -view.z);
+}
+`;
+
+export const distanceFragment = /* glsl */ `
+precision highp float;
+
+uniform mat4 projectionMatrix;
+
+flat in vec3 centre;
+flat in vec3 facing;
+flat in float flatness;
+flat in float wide;
+out vec4 distance_;
+
+void main() {
+  vec2 disc = vec2(gl_PointCoord.x * 2.0 - 1.0, 1.0 - gl_PointCoord.y * 2.0);
+  float r2 = dot(disc, disc);
+  if (r2 > 1.0) discard;
+  float ball = sqrt(1.0 - r2);
+  // A surface seen nearly from its edge would lean without end.
+  float tile = 0.12 * ball - clamp(dot(facing.xy, disc) / max(facing.z, 0.2), -1.5, 1.5);
+  float z = centre.z + wide * mix(ball, tile, flatness * smoothstep(-0.05, 0.15, facing.z));
+  distance_ = vec4(-z, 0.0, 0.0, 1.0);
+  gl_FragDepth = 0.5 + 0.5 * (projectionMatrix[2][2] * z + projectionMatrix[3][2]) / -z;
+}
+`;
+
+export const thicknessVertex = /* glsl */ `
+${place}
+uniform vec3 waterColour;
+
+flat out float distance_;
+flat out vec3 tint;
+flat out vec3 content; // metres of water in the middle, foam, daylight
+flat out float deep;   // metres of water that hide what is behind them
+
+void main() {
+  Particle p = particle();
+  float wide = radius * mix(1.0 / p.nearness, 1.0, 0.6 * p.thin);
+  inset(p, wide);
+  press(p.at);
+#ifdef COLOURED
+  tint = dye();
+#else
+  tint = waterColour;
+#endif
+  // Eight particles fill a cell; drawn over 1.7 radii and falling off as below, they add up to that.
+  // A drop by itself is clear.
+  content = vec3(0.557 * wide, p.foam * (1.0 - 0.85 * p.lone), p.daylight);
+  deep = 5.0 * radius;
+  vec4 view = modelViewMatrix * vec4(p.at, 1.0);
+  distance_ = -view.z;
+  gl_Position = projectionMatrix * view;
+  gl_PointSize = max(1.5, 3.4 * wide * pixelsPerUnit / -view.z);
+}
+`;
+
+export const thicknessFragment = /* glsl */ `
+precision highp float;
+precision highp sampler2D;
+
+uniform sampler2D surface;   // distance of the nearest water
+uniform sampler2D sceneDepth;
+uniform vec2 mapSize;        // of what is drawn here, pixels
+uniform vec2 depthToDistance;
+
+flat in float distance_;
+flat in vec3 tint;
+flat in vec3 content;
+flat in float deep;
+layout(location = 0) out vec4 colour;  // what is near the surface: its colour, weighed, and the weights
+layout(location = 1) out vec4 amount;  // metres; foam and daylight, weighed as the colours
+
+void main() {
+  vec2 disc = gl_PointCoord * 2.0 - 1.0;
+  float r2 = dot(disc, disc);
+  if (r2 > 1.0) discard;
+  vec2 at = gl_FragCoord.xy / mapSize;
+  float solid = depthToDistance.y / (depthToDistance.x - textureLod(sceneDepth, at, 0.0).r);
+  if (distance_ > solid) discard;
+  float behind = max(0.0, distance_ - textureLod(surface, at, 0.0).r);
+  float share = content.x * (1.0 - r2) * (1.0 - r2);
+  float weight = share * (1.0 - r2) * exp(-behind / deep);
+  colour = weight * vec4(tint, 1.0);
+  amount = vec4(share, weight * content.yz, 0.0);
+}
+`;

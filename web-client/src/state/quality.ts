@@ -1,0 +1,147 @@
+// How the particles are drawn, from cheapest to finest, and how finely in pixels (detail.ts). A short measurement at the
+// start chooses; afterwards the rate of pictures is watched: a tier that is late is left soon, a finer one is tried
+// after a while of being quick, and each time that this turned out too much the while gets longer.
+import { Detail } from "./detail.js";
+
+export const TIERS = ["points", "spheres", "water-low", "water"] as const;
+export type Tier = (typeof TIERS)[number];
+
+/** What people may ask for, and the tier that it is. */
+export const QUALITIES: Readonly<Record<string, Tier>> = {
+  points: "points",
+  spheres: "spheres",
+  low: "water-low",
+  high: "water",
+};
+
+/** A picture of the measurement may take so long, milliseconds: there is more to do between two pictures. */
+const MEASURED_MS = 9;
+/** Below this it gets cheaper, above that it may get finer, pictures per second. */
+const SLOW = 38;
+const QUICK = 55;
+const WINDOW_MS = 1000;
+/** Slow windows in a row before a tier is left: one alone is a hiccup. */
+const SLOW_WINDOWS = 2;
+const PATIENCE = 6;
+const PATIENCE_MAX = 384;
+
+export interface QualityOptions {
+  /** Stays at this tier. */
+  pinned?: Tier | null;
+  /** The cheapest and the finest tier that are chosen by itself. */
+  cheapest?: Tier;
+  finest?: Tier;
+  /** Draws every pixel of the screen, however slow. */
+  fullDetail?: boolean;
+}
+
+export class Quality {
+  tier: Tier = "spheres";
+  private detail = new Detail();
+  private readonly cheapest: number;
+  private readonly finest: number;
+  private readonly fullDetail: boolean;
+  private pinned: Tier | null;
+  private isMeasured = false;
+  private began = Number.NaN;
+  private pictures = 0;
+  private slow = 0;
+  private quick = 0;
+  private patience = PATIENCE;
+  /** A finer tier is on trial. */
+  private isTrial = false;
+
+  constructor(options: QualityOptions = {}) {
+    const { pinned = null, cheapest = "points", finest = "water", fullDetail = false } = options;
+    this.cheapest = TIERS.indexOf(cheapest);
+    this.finest = TIERS.indexOf(finest);
+    this.fullDetail = fullDetail;
+    this.pinned = pinned;
+    if (pinned !== null) this.tier = pinned;
+  }
+
+  /** Share of the screen's own pixels. */
+  get scale(): number {
+    return this.fullDetail ? 1 : this.detail.scale;
+  }
+
+  /** Whether `measure` is to be called, once there is something to draw. */
+  get wantsMeasure(): boolean {
+    return this.pinned === null && !this.isMeasured && this.finest > TIERS.indexOf("spheres");
+  }
+
+  /** Stays at a tier from now on; null: measures and chooses again. */
+  pin(tier: Tier | null): void {
+    this.pinned = tier;
+    this.detail = new Detail();
+    this.isMeasured = false;
+    this.restart();
+    this.patience = PATIENCE;
+    this.isTrial = false;
+    if (tier !== null) this.tier = tier;
+    else this.tier = TIERS[clamp(TIERS.indexOf(this.tier), this.cheapest, this.finest)] as Tier;
+  }
+
+  /** Chooses the finest tier that is quick enough. @param costMs  draws a picture of a tier, tells how long that took */
+  measure(costMs: (tier: Tier) => number): void {
+    this.isMeasured = true;
+    let chosen = this.finest;
+    while (chosen > TIERS.indexOf("spheres") && costMs(TIERS[chosen] as Tier) > MEASURED_MS) chosen--;
+    this.tier = TIERS[chosen] as Tier;
+    this.restart();
+  }
+
+  /** Once per picture. @return whether the tier or the scale changed */
+  tick(nowMs: number): boolean {
+    const before = this.tier;
+    const isWater = TIERS.indexOf(before) > TIERS.indexOf("spheres");
+    const isScaled = !(isWater && this.pinned === null) && !this.fullDetail && this.detail.tick(nowMs);
+    if (Number.isNaN(this.began)) this.began = nowMs;
+    this.pictures++;
+    const elapsed = nowMs - this.began;
+    if (elapsed >= WINDOW_MS) {
+      const rate = (1000 * (this.pictures - 1)) / elapsed;
+      this.began = nowMs;
+      this.pictures = 1;
+      // A page that was hidden or a machine that slept measured nothing.
+      if (elapsed <= 3 * WINDOW_MS && this.pinned === null) this.judge(rate);
+    }
+    return isScaled || this.tier !== before;
+  }
+
+  private judge(rate: number): void {
+    const at = TIERS.indexOf(this.tier);
+    this.slow = rate < this.slowest(at) ? this.slow + 1 : 0;
+    this.quick = rate > QUICK ? this.quick + 1 : 0;
+    if (this.slow >= SLOW_WINDOWS && at > this.cheapest) {
+      if (this.isTrial) this.patience = Math.min(PATIENCE_MAX, 2 * this.patience);
+      this.isTrial = false;
+      this.change(at - 1);
+    } else if (this.quick >= this.patience && at < this.finest && this.scale === 1) {
+      this.isTrial = true;
+      this.change(at + 1);
+    }
+  }
+
+  /** Spheres get coarser (detail.ts) before they become points. */
+  private slowest(at: number): number {
+    if (TIERS[at] !== "spheres") return SLOW;
+    return this.fullDetail || this.detail.isCoarsest ? 12 : 0;
+  }
+
+  private change(to: number): void {
+    this.tier = TIERS[to] as Tier;
+    this.restart();
+  }
+
+  private restart(): void {
+    this.began = Number.NaN;
+    this.pictures = 0;
+    this.slow = 0;
+    this.quick = 0;
+  }
+}
+
+function clamp(x: number, low: number, high: number): number {
+  return Math.min(high, Math.max(low, x));
+}
