@@ -1,6 +1,7 @@
 // Puts the page together: socket -> conversation -> frame stream -> display clock -> picture, and pointers back.
 import { FRAME_KIND } from "./codec/frame-info.js";
 import type { DecoderPort } from "./codec/worker-messages.js";
+import { createHeadset } from "./headset.js";
 import { Gestures } from "./input/gestures.js";
 import { listenToKeys, listenToPointers } from "./input/listeners.js";
 import { PushTool } from "./input/push-tool.js";
@@ -29,6 +30,7 @@ import { Help } from "./ui/help.js";
 import { Notices } from "./ui/notices.js";
 import { Panel } from "./ui/panel.js";
 import { type Measurements, Readout } from "./ui/readout.js";
+import type { HeadsetEntry } from "./xr/entry.js";
 
 const PING_EVERY_MS = 1000;
 const READOUT_EVERY_MS = 250;
@@ -82,6 +84,7 @@ export class App {
   private readonly readout: Readout;
   private readonly notices: Notices;
   private readonly help: Help;
+  readonly headset: HeadsetEntry;
   private readonly calm = matchMedia("(prefers-reduced-motion: reduce)");
 
   private uploaded: DecodedFrame | null = null;
@@ -145,6 +148,11 @@ export class App {
     this.push = this.createPushTool();
     this.gestures = this.createGestures();
     this.panel = new Panel(parts.panel, this.panelActions(), this.push);
+    this.headset = createHeadset(this, this.push, {
+      resizeTool: (factor) => this.resizeTool(factor),
+      changed: (worn) => this.headsetChanged(worn),
+      say: (text) => this.say(sentence(text)),
+    });
     this.listen();
   }
 
@@ -153,7 +161,7 @@ export class App {
     this.stream.hold(document.hidden);
     this.link.start();
     window.setInterval(() => this.beat(), PING_EVERY_MS);
-    requestAnimationFrame(this.animate);
+    this.stage.loop(this.animate);
   }
 
   /** Calls back with each decoded frame and its fingerprint until the returned function is called. */
@@ -306,15 +314,11 @@ export class App {
   }
 
   private readonly animate = (): void => {
-    requestAnimationFrame(this.animate);
     const now = performance.now();
     const elapsedS = Math.min(0.1, (now - this.drawnMs) / 1000);
     this.drawnMs = now;
     this.model.displayRate.add(1, now);
-    if (!this.fullDetail && this.detail.tick(now)) this.stage.resize(this.detail.scale);
-
-    this.orbit.tick(elapsedS, this.calm.matches);
-    this.stage.look(this.orbit);
+    if (this.headset.mode === null) this.lookAround(now, elapsedS);
     const latest = this.stream.latest;
     const isNew = latest !== null && latest !== this.uploaded;
     if (isNew) {
@@ -324,6 +328,7 @@ export class App {
       this.stage.particles.show(latest);
       this.bodies.onFrame(latest.info, latest.views.bodies);
     }
+    this.headset.tick(now);
     this.push.flush();
     this.showCursor();
     this.stage.draw(this.clock.tick(now), this.bodies);
@@ -333,6 +338,20 @@ export class App {
       this.measure(now);
     }
   };
+
+  /** The page's own camera; in a headset it is the head that looks. */
+  private lookAround(now: number, elapsedS: number): void {
+    if (!this.fullDetail && this.detail.tick(now)) this.stage.resize(this.detail.scale);
+    this.orbit.tick(elapsedS, this.calm.matches);
+    this.stage.look(this.orbit);
+  }
+
+  private headsetChanged(worn: boolean): void {
+    this.gestures.cancel();
+    if (worn) return;
+    this.stage.resize(this.detail.scale);
+    if (this.uploaded !== null) this.stage.orient(this.uploaded.info);
+  }
 
   private showCursor(): void {
     const connected = this.model.connection === "connected";
@@ -448,12 +467,14 @@ export class App {
       },
       turn: (dx, dy) => this.orbit.turn(dx, dy),
       zoom: (factor) => this.orbit.zoom(factor),
-      resizeTool: (factor) => {
-        const size = Math.max(...this.stage.sizeM);
-        this.push.radiusM = Math.min(size / 4, Math.max(size / 100, this.push.radiusM * factor));
-        this.panel.showTool();
-      },
+      resizeTool: (factor) => this.resizeTool(factor),
     });
+  }
+
+  private resizeTool(factor: number): void {
+    const size = Math.max(...this.stage.sizeM);
+    this.push.radiusM = Math.min(size / 4, Math.max(size / 100, this.push.radiusM * factor));
+    this.panel.showTool();
   }
 
   private panelActions(): ConstructorParameters<typeof Panel>[1] {

@@ -1,6 +1,7 @@
 // The conversation with a server over a link: hello, join, then frames and messages both ways. Numbers the inputs,
 // keeps the round trip measured, and tells a failure that passes from one that doesn't.
 import type { Link } from "../net/link.js";
+import type { ControllerInput, HandInput } from "./headset-inputs.js";
 import {
   type Action,
   type Ceilings,
@@ -10,6 +11,7 @@ import {
   ERROR,
   isFrame,
   NO_CEILINGS,
+  type OrientationInput,
   type PointerInput,
   readMessage,
   type ServerMessage,
@@ -123,6 +125,18 @@ export class Conversation {
     // What the protocol can't say isn't said: the server would close the connection.
     if (!input.origin_m.every((x) => Math.abs(x) <= COORDINATE_M_MAX)) return 0;
     return this.numbered((seq) => ({ t: "input", seq, k: "pointer", ...input }));
+  }
+
+  orientation(input: OrientationInput): number {
+    return this.numbered((seq) => ({ t: "input", seq, k: "orientation", ...input }));
+  }
+
+  controller(input: ControllerInput): number {
+    return this.numbered((seq) => ({ t: "input", seq, k: "controller", ...input }));
+  }
+
+  hand(input: HandInput): number {
+    return this.numbered((seq) => ({ t: "input", seq, k: "hand", ...input }));
   }
 
   parameter(name: string, value: number): number {

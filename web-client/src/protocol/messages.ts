@@ -4,6 +4,7 @@
 // and unknown fields are ignored.
 import { decode, Encoder } from "@msgpack/msgpack";
 import { FRAME_KIND } from "../codec/frame-info.js";
+import type { ControllerInput, HandInput } from "./headset-inputs.js";
 
 export const SUBPROTOCOL = "tarn.v1";
 export const VERSION = 1;
@@ -25,6 +26,11 @@ export interface PointerInput {
   strength: number;
 }
 
+export interface OrientationInput {
+  /** Of the tank in the room: x y z w, of unit length. */
+  orientation: readonly number[];
+}
+
 /** What of the stream this page can use at most; 0: no ceiling. */
 export interface Ceilings {
   mbit_per_s: number;
@@ -38,6 +44,9 @@ export type ClientMessage =
   | { t: "hello"; versions: readonly number[]; client: string }
   | { t: "join"; session: string; viewer: string }
   | ({ t: "input"; seq: number; k: "pointer" } & PointerInput)
+  | ({ t: "input"; seq: number; k: "orientation" } & OrientationInput)
+  | ({ t: "input"; seq: number; k: "controller" } & ControllerInput)
+  | ({ t: "input"; seq: number; k: "hand" } & HandInput)
   | { t: "input"; seq: number; k: "parameter"; name: string; value: number }
   | { t: "control"; seq: number; action: Action; scene?: string }
   | { t: "ack"; epoch: number; step: number }

@@ -3,6 +3,9 @@
 //
 // Where layers were cut off a particle stands for its neighbours, too: it is as large as closes the water, but bulges
 // no more than they would, and looks more like the surface that they would make than like a sphere of its own.
+//
+// What depends on the camera comes from its matrices alone, so that each eye of a headset gets its own; the tank may be
+// drawn at any scale.
 
 export const particleVertex = /* glsl */ `
 in vec4 quantized;   // quanta; then the colour, where there are any
@@ -13,7 +16,7 @@ uniform float velocityScale;  // metres per second of a velocity unit
 uniform float lead;           // seconds that the display is ahead of the frame
 uniform vec3 tankSize;
 uniform float radius;
-uniform float pixelsPerUnit;  // at distance 1
+uniform float viewHeight;     // pixels
 uniform float speedRange;
 uniform vec3 voxelsPerMetre;  // texture coordinates of the light volume per metre
 uniform vec3 voxel;           // 0.58 of a voxel in those coordinates
@@ -24,6 +27,7 @@ flat out vec3 tint;
 flat out vec3 facing;   // of the water's surface as a whole, view space
 flat out vec2 exposure; // daylight, foam
 flat out float wide;    // radius of what is drawn
+flat out float bulge;   // radius of the sphere, view space
 
 vec3 ramp(float t) {
   const vec3 deep = vec3(0.004, 0.036, 0.160);
@@ -68,7 +72,9 @@ void main() {
   tint = ramp(clamp(pow(speed, 0.62) * 0.90 + 0.26 * foam, 0.0, 1.0));
 #endif
   exposure = vec2(here.r, foam);
-  facing = (modelViewMatrix * vec4(-0.5 * rising, 0.0)).xyz;
+  float scale = length(modelViewMatrix[0].xyz);
+  facing = (modelViewMatrix * vec4(-0.5 * rising, 0.0)).xyz / scale;
+  bulge = radius * scale;
 
   // Drops by themselves have nothing to close. The larger ones move inwards, so that the water doesn't grow.
   wide = radius * mix(1.0 / here.b, 1.0, 0.6 * thin);
@@ -79,7 +85,8 @@ void main() {
   vec4 view = modelViewMatrix * vec4(at, 1.0);
   centre = view.xyz;
   gl_Position = projectionMatrix * view;
-  gl_PointSize = max(1.5, 2.0 * wide * (1.0 - 0.38 * thin) * pixelsPerUnit / -view.z);
+  float pixelsPerUnit = 0.5 * viewHeight * projectionMatrix[1][1]; // at distance 1
+  gl_PointSize = max(1.5, 2.0 * wide * scale * (1.0 - 0.38 * thin) * pixelsPerUnit / -view.z);
 }
 `;
 
@@ -90,14 +97,14 @@ const float RIM_MEAN = 0.1; // of rim over a sphere's disc
 
 uniform mat4 projectionMatrix;
 uniform float radius;
-uniform vec3 sunDirection; // view space
-uniform vec3 upDirection;  // view space
+uniform vec3 sunWorld;
 
 flat in vec3 centre;
 flat in vec3 tint;
 flat in vec3 facing;
 flat in vec2 exposure;
 flat in float wide;
+flat in float bulge;
 out vec4 colour;
 
 void main() {
@@ -112,6 +119,8 @@ void main() {
   vec3 normal = normalize(sphere + 4.5 / own * facing * (1.0 - 0.85 * exposure.y));
 
   float daylight = exposure.x;
+  vec3 sunDirection = mat3(viewMatrix) * sunWorld;
+  vec3 upDirection = viewMatrix[1].xyz;
   float sun = 0.5 + 0.5 * dot(normal, sunDirection);
   float sky = 0.5 + 0.5 * dot(normal, upDirection);
   vec3 toEye = normalize(-centre);
@@ -126,7 +135,7 @@ void main() {
   // Where the screen has several samples a pixel, the rim covers only some of them.
   colour = vec4(pow(lit, vec3(1.0 / 2.2)), clamp((1.0 - r2) / max(rimWidth, 1e-4) + 0.35, 0.0, 1.0));
 
-  float z = centre.z + sphere.z * radius;
+  float z = centre.z + sphere.z * bulge;
   gl_FragDepth = 0.5 + 0.5 * (projectionMatrix[2][2] * z + projectionMatrix[3][2]) / -z;
 }
 `;

@@ -27,7 +27,6 @@ export class Particles {
   private capacity = 0;
   private light: THREE.Data3DTexture;
   private readonly sun = new THREE.Vector3();
-  private readonly up = new THREE.Vector3();
 
   constructor(private readonly gl: WebGL2RenderingContext) {
     this.positionBuffer = gl.createBuffer();
@@ -51,13 +50,12 @@ export class Particles {
         lead: { value: 0 },
         tankSize: { value: new THREE.Vector3(1, 1, 1) },
         radius: { value: 0.01 },
-        pixelsPerUnit: { value: 1000 },
+        viewHeight: { value: 1000 },
         speedRange: { value: 1 },
         voxelsPerMetre: { value: new THREE.Vector3(1, 1, 1) },
         voxel: { value: new THREE.Vector3(1, 1, 1) },
         lightVolume: { value: this.light },
-        sunDirection: { value: this.sun },
-        upDirection: { value: this.up },
+        sunWorld: { value: this.sun },
       },
     });
     this.points = new THREE.Points(this.geometry, this.material);
@@ -107,12 +105,11 @@ export class Particles {
     );
   }
 
-  /** Sets what changes with every picture. */
-  prepare(leadS: number, camera: THREE.PerspectiveCamera, heightPx: number, sunWorld: THREE.Vector3): void {
+  /** Sets what changes with every picture. @param heightPx  of the view, or of each eye's */
+  prepare(leadS: number, heightPx: number, sunWorld: THREE.Vector3): void {
     this.uniform("lead").value = leadS;
-    this.uniform("pixelsPerUnit").value = (heightPx * 0.5) / Math.tan((camera.fov * Math.PI) / 360);
-    this.sun.copy(sunWorld).transformDirection(camera.matrixWorldInverse);
-    this.up.set(0, 1, 0).transformDirection(camera.matrixWorldInverse);
+    this.uniform("viewHeight").value = heightPx;
+    this.sun.copy(sunWorld);
   }
 
   hide(): void {
