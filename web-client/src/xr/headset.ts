@@ -131,6 +131,7 @@ export class Headset {
 
     this.walk(elapsedS);
     this.work(nowMs);
+    if (this.session === null) return; // a button ended it
     this.tank.tick(this.holding, nowMs);
     for (const side of this.sides) this.act(side, nowMs);
   }

@@ -3,7 +3,7 @@
 import * as THREE from "three";
 import { HAND_JOINTS } from "../protocol/headset-inputs.js";
 import type { Device } from "./devices.js";
-import { shaded } from "./shade.js";
+import { rim, shaded } from "./shade.js";
 
 /** Display value of the tip, which nothing shades. */
 export const TIP_COLOUR = 0xff8c1a;
@@ -16,7 +16,7 @@ export class DeviceModel {
   readonly group = new THREE.Group();
   private readonly handle = new THREE.Group();
   private readonly joints: THREE.InstancedMesh;
-  private readonly tool: THREE.Mesh<THREE.SphereGeometry, THREE.MeshBasicMaterial>;
+  private readonly tool: THREE.Mesh<THREE.SphereGeometry, THREE.ShaderMaterial>;
   private readonly ray: THREE.Line<THREE.BufferGeometry, THREE.LineBasicMaterial>;
   private readonly matrix = new THREE.Matrix4();
   private readonly position = new THREE.Vector3();
@@ -48,15 +48,7 @@ export class DeviceModel {
     );
     this.joints.frustumCulled = false;
 
-    this.tool = new THREE.Mesh(
-      new THREE.SphereGeometry(1, 24, 16),
-      new THREE.MeshBasicMaterial({
-        color: TOOL_COLOUR,
-        transparent: true,
-        depthWrite: false,
-        wireframe: true,
-      }),
-    );
+    this.tool = new THREE.Mesh(new THREE.SphereGeometry(1, 32, 20), rim(TOOL_COLOUR));
     this.tool.renderOrder = 30;
 
     const points = new THREE.BufferGeometry().setFromPoints([
@@ -85,7 +77,7 @@ export class DeviceModel {
     this.tool.position.copy(device.point);
     this.tool.quaternion.copy(device.orientation);
     this.tool.scale.setScalar(toolRadiusM);
-    this.tool.material.opacity = acts ? 0.3 : 0.08;
+    (this.tool.material.uniforms.strength as THREE.IUniform).value = acts ? 0.8 : 0.35;
 
     this.ray.visible = rayM > 0;
     this.ray.position.copy(device.rayOrigin);
