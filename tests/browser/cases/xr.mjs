@@ -232,14 +232,15 @@ test("a controller pushes the water while its trigger is pulled, and only then",
   ];
   const sweep = [{ kind: "controllers", side: "right", from, to }];
   const idle = await gain(page, () => move(page, sweep, 0.5));
-  await move(page, [{ ...sweep[0], to: from }], 0);
-  await press(page, "right", "trigger", 1);
   assert(idle < 0.02, `a controller that does nothing moves the water by ${idle.toFixed(3)} m/s`);
-  await until(
-    async () => (await gain(page, () => move(page, sweep, 0.5))) > 0.05,
-    "the water is pushed",
-    40_000,
-  );
+  const push = async () => {
+    await press(page, "right", "trigger", 0);
+    await move(page, [{ ...sweep[0], to: from }], 0);
+    await press(page, "right", "trigger", 1);
+    return gain(page, () => move(page, sweep, 0.5));
+  };
+  // Where pictures are few a sweep may fall between them.
+  await until(async () => (await push()) > 0.05, "the water is pushed", 40_000);
 });
 
 test("an open hand pushes the water", async (world) => {
