@@ -354,7 +354,7 @@ export class App {
   }
 
   private showCursor(): void {
-    const connected = this.model.connection === "connected";
+    const connected = this.model.connection === "connected" && this.headset.mode === null;
     const shown =
       connected &&
       (this.push.pressed
