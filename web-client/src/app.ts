@@ -1,4 +1,6 @@
 // Puts the page together: socket -> conversation -> frame stream -> display clock -> picture, and pointers back.
+
+import { createHeadset } from "./app-headset.js";
 import type { DecoderPort } from "./codec/worker-messages.js";
 import { Controls } from "./controls.js";
 import { Keeping } from "./keeping.js";
@@ -30,6 +32,7 @@ import { Help } from "./ui/help.js";
 import { Notices } from "./ui/notices.js";
 import { Panel } from "./ui/panel.js";
 import { Readout } from "./ui/readout.js";
+import type { HeadsetEntry } from "./xr/entry.js";
 
 const PING_EVERY_MS = 1000;
 const READOUT_EVERY_MS = 250;
@@ -82,6 +85,7 @@ export class App {
   private readonly readout: Readout;
   private readonly notices: Notices;
   private readonly help: Help;
+  readonly headset: HeadsetEntry;
   private readonly calm = matchMedia("(prefers-reduced-motion: reduce)");
 
   private uploaded: DecodedFrame | null = null;
@@ -117,7 +121,7 @@ export class App {
     parts.readout.hidden = !values.readout;
     parts.panel.hidden = !values.panel;
     parts.tools.hidden = !values.tools;
-    this.lookAround();
+    this.startLooking();
     this.stream = new FrameStream(options.decoder, options.wasm, {
       onDecoded: (frame, hash) => this.decoded(frame, hash),
       onRefused: (why, position) => this.refused(why, position),
@@ -147,6 +151,12 @@ export class App {
       view: this.stage,
     });
     this.stage.add(this.together.markers.group);
+    this.headset = createHeadset(this, this.controls.tool, {
+      nextTool: () => this.controls.chooseNext(1),
+      resizeTool: (factor) => this.controls.setRadius(this.controls.tool.radiusM * factor),
+      changed: (worn) => this.headsetChanged(worn),
+      say: (text) => this.say(sentence(text)),
+    });
     this.listen();
   }
 
@@ -157,7 +167,7 @@ export class App {
     else this.goLive();
     if (this.settings.problems.length > 0) this.say(this.settings.problems.join(" "));
     window.setInterval(() => this.beat(), PING_EVERY_MS);
-    requestAnimationFrame(this.animate);
+    this.stage.loop(this.animate);
   }
 
   /** Calls back with each decoded frame and its fingerprint until the returned function is called. */
@@ -342,15 +352,11 @@ export class App {
   }
 
   private readonly animate = (): void => {
-    requestAnimationFrame(this.animate);
     const now = performance.now();
     const elapsedS = Math.min(0.1, (now - this.drawnMs) / 1000);
     this.drawnMs = now;
     this.model.displayRate.add(1, now);
-    this.tiers.tick(now);
-
-    this.orbit.tick(elapsedS, this.calm.matches);
-    this.stage.look(this.orbit);
+    if (this.headset.mode === null) this.lookAround(now, elapsedS);
     const latest = this.stream.latest;
     this.keeping.tick(now);
     const isNew = latest !== null && latest !== this.uploaded && !this.keeping.catchingUp;
@@ -362,8 +368,9 @@ export class App {
       this.stage.particles.show(latest);
       this.bodies.onFrame(latest.info, latest.views.bodies);
     }
+    this.headset.tick(now);
     this.controls.tick(elapsedS);
-    if (isNew) this.tiers.settle();
+    if (isNew && this.headset.mode === null) this.tiers.settle();
     this.stage.draw(this.clock.tick(now), this.bodies);
     this.keeping.drawn();
     if (isNew) this.model.drawTime.add(performance.now() - this.decodedMs);
@@ -372,6 +379,20 @@ export class App {
       this.measure(now);
     }
   };
+
+  /** The page's own camera; in a headset it is the head that looks. */
+  private lookAround(now: number, elapsedS: number): void {
+    this.tiers.tick(now);
+    this.orbit.tick(elapsedS, this.calm.matches);
+    this.stage.look(this.orbit);
+  }
+
+  private headsetChanged(worn: boolean): void {
+    this.controls.cancel();
+    if (worn) return;
+    this.tiers.resize();
+    if (this.uploaded !== null) this.stage.orient(this.uploaded.info);
+  }
 
   private measure(now: number): void {
     measure(this.measurements, this.model, this.stream.latest, now);
@@ -448,7 +469,7 @@ export class App {
       orbit: this.orbit,
       settings: this.settings,
       latest: () => this.stream.latest,
-      isLive: () => this.model.connection === "connected",
+      isLive: () => this.model.connection === "connected" && this.headset.mode === null,
       pointer: (input) => sent(this.conversation.pointer(input)),
       cursorShown: (at, pressed, tool) => this.together.tick(performance.now(), at, pressed, tool),
       orientation: (orientation) => sent(this.conversation.orientation({ orientation })),
@@ -500,7 +521,7 @@ export class App {
     return { mbit_per_s: mbit, frames_per_s: fps, particles };
   }
 
-  private lookAround(): void {
+  private startLooking(): void {
     const { yaw, pitch, distance } = this.settings.values;
     if (yaw === null && pitch === null && distance === null) return;
     const [homeYaw, homePitch] = this.orbit.goal;

@@ -115,6 +115,12 @@ export class Controls {
     this.changed();
   }
 
+  /** @param step  1: the one behind it, -1: before it; they go round */
+  chooseNext(step: number): void {
+    const at = TOOLS.indexOf(this.tool.tool) + step + TOOLS.length;
+    this.choose(TOOLS[at % TOOLS.length] as Tool);
+  }
+
   setRadius(metres: number): void {
     const size = Math.max(...this.host.stage.sizeM);
     this.tool.radiusM = Math.min(size / 4, Math.max(size / 100, metres));
@@ -222,10 +228,7 @@ export class Controls {
       turn: (dx, dy) => orbit.turn(dx, dy),
       zoom: (factor) => orbit.zoom(factor),
       resizeTool: (factor) => this.setRadius(this.tool.radiusM * factor),
-      nextTool: (step) => {
-        const at = TOOLS.indexOf(this.tool.tool) + step + TOOLS.length;
-        this.choose(TOOLS[at % TOOLS.length] as Tool);
-      },
+      nextTool: (step) => this.chooseNext(step),
       togglePause: () => this.host.togglePause(),
       goHome: () => orbit.goHome(),
     });

@@ -1,5 +1,6 @@
 // `window.tarn`: what the page has decoded, for embedding, debugging and the browser tests. Read-only.
 import type { App } from "./app.js";
+import type { PanelButton } from "./xr/panel-layout.js";
 
 export interface Fingerprint {
   epoch: number;
@@ -14,6 +15,21 @@ export interface FrameSample extends Fingerprint {
   /** Mean velocity of the particles, m/s: their momentum for each kilogram. */
   meanVelocity: [number, number, number];
   ownSequence: number;
+}
+
+export interface HeadsetSample {
+  /** immersive-vr or immersive-ar */
+  mode: string;
+  /** Where the tank's middle stands in the room, its turn about the vertical and its scale. */
+  position: number[];
+  yaw: number;
+  scale: number;
+  /** The tank's tilt as it is drawn, x y z w. */
+  tilt: number[];
+  /** A place in the room, metres, of a point of the tank. */
+  inRoom(point: readonly number[]): number[];
+  /** Middle of a button of the wrist panel in the room; null while the panel isn't shown. */
+  button(name: PanelButton): number[] | null;
 }
 
 export interface TarnHook {
@@ -62,6 +78,14 @@ export interface TarnHook {
   readonly momentS: number;
   /** Whether the frame of that moment is yet to be decoded. */
   readonly seeking: boolean;
+  /** Of the tank in the room, x y z w, as the newest frame says. */
+  readonly orientation: readonly number[];
+  /** Gravity in the tank, m/s², as the newest frame says. */
+  readonly gravity: readonly number[];
+  /** Some of the newest frame's particles, evenly taken: x y z each, in tank coordinates. */
+  samplePoints(count: number): number[];
+  /** The session with a headset; null without one. */
+  readonly headset: HeadsetSample | null;
   /** Place on the page (CSS pixels) of a point in tank coordinates. */
   project(point: readonly number[]): [number, number];
 }
@@ -170,11 +194,49 @@ export function installHook(app: App): void {
       return app.keeping.catchingUp;
     },
     bodyAt: (solid) => app.stage.solids.placeOf(solid)?.toArray() ?? null,
+    get orientation() {
+      return [...(info()?.orientation ?? [0, 0, 0, 1])];
+    },
+    get gravity() {
+      return [...(info()?.gravity ?? [0, 0, 0])];
+    },
+    get headset() {
+      return headsetSample(app);
+    },
+    samplePoints: (count) => samplePoints(app, count),
     meanVelocity: () => meanVelocity(app),
     nextFrames: (count) => nextFrames(app, count),
     project: (point) => app.stage.project(point),
   };
   Object.defineProperty(window, "tarn", { value: Object.freeze(hook), writable: false });
+}
+
+function headsetSample(app: App): HeadsetSample | null {
+  const { headset, mode } = app.headset;
+  if (headset === null || mode === null) return null;
+  const { position, yaw, scale, tilt } = headset.tank.stand;
+  return {
+    mode,
+    position: position.toArray(),
+    yaw,
+    scale,
+    tilt: tilt.toArray(),
+    inRoom: (point) => headset.tank.toRoom(point),
+    button: (name) => (headset.panel.mesh.visible ? headset.panel.placeOf(name).toArray() : null),
+  };
+}
+
+function samplePoints(app: App, count: number): number[] {
+  const latest = app.stream.latest;
+  const points: number[] = [];
+  if (latest === null) return points;
+  const { particleCount, cellM, unitBits } = latest.info;
+  const every = Math.max(1, Math.ceil(particleCount / Math.max(1, count)));
+  const quantum = cellM / 2 ** unitBits;
+  for (let i = 0; i < particleCount; i += every)
+    for (let axis = 0; axis < 3; axis++)
+      points.push(((latest.views.positions[4 * i + axis] as number) + 0.5) * quantum);
+  return points;
 }
 
 function meanVelocity(app: App): [number, number, number] {

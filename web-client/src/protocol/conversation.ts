@@ -1,6 +1,7 @@
 // The conversation with a server over a link: hello, join, then frames and messages both ways. Numbers the inputs,
 // keeps the round trip measured, and tells a failure that passes from one that doesn't.
 import type { Link } from "../net/link.js";
+import type { ControllerInput, HandInput } from "./headset-inputs.js";
 import {
   type Action,
   type Ceilings,
@@ -154,6 +155,14 @@ export class Conversation {
 
   orientation(input: OrientationInput): number {
     return this.numbered((seq) => ({ t: "input", seq, k: "orientation", ...input }));
+  }
+
+  controller(input: ControllerInput): number {
+    return this.numbered((seq) => ({ t: "input", seq, k: "controller", ...input }));
+  }
+
+  hand(input: HandInput): number {
+    return this.numbered((seq) => ({ t: "input", seq, k: "hand", ...input }));
   }
 
   parameter(name: string, value: number): number {

@@ -4,6 +4,7 @@
 // and unknown fields are ignored.
 import { decode, Encoder } from "@msgpack/msgpack";
 import { FRAME_KIND } from "../codec/frame-info.js";
+import type { ControllerInput, HandInput } from "./headset-inputs.js";
 
 export const SUBPROTOCOL = "tarn.v1";
 export const VERSION = 1;
@@ -63,6 +64,8 @@ export type ClientMessage =
   | { t: "join"; session: string; viewer: string; colour?: number; key?: string; preview?: boolean }
   | ({ t: "input"; seq: number; k: "pointer" } & PointerInput)
   | ({ t: "input"; seq: number; k: "orientation" } & OrientationInput)
+  | ({ t: "input"; seq: number; k: "controller" } & ControllerInput)
+  | ({ t: "input"; seq: number; k: "hand" } & HandInput)
   | { t: "input"; seq: number; k: "parameter"; name: string; value: number }
   | { t: "control"; seq: number; action: Action; scene?: string }
   | { t: "ack"; epoch: number; step: number }

@@ -5,6 +5,8 @@
 // no more than they would, and looks more like the surface that they would make than like a sphere of its own.
 //
 // FLAT: without a surface that they share and without a depth of their own, for machines that can do no more.
+// What depends on the camera comes from its matrices alone, so that each eye of a headset gets its own; the tank may be
+// drawn at any scale.
 
 /** Where a particle is and what the water around it is like: for every program that draws particles. */
 export const particlePlace = /* glsl */ `
@@ -80,11 +82,13 @@ vec3 dye() {
 
 export const particleVertex = /* glsl */ `
 ${particlePlace}
+uniform float viewHeight; // pixels
 flat out vec3 centre;   // view space
 flat out vec3 tint;
 flat out vec3 facing;   // of the water's surface as a whole, view space
 flat out vec2 exposure; // daylight, foam
 flat out float wide;    // radius of what is drawn
+flat out float bulge;   // radius of the sphere, view space
 
 vec3 ramp(float t) {
   const vec3 deep = vec3(0.004, 0.036, 0.160);
@@ -107,7 +111,9 @@ void main() {
   tint = ramp(clamp(pow(p.speed, 0.62) * 0.90 + 0.26 * p.foam, 0.0, 1.0));
 #endif
   exposure = vec2(p.daylight, p.foam);
-  facing = (modelViewMatrix * vec4(-0.5 * p.rising, 0.0)).xyz;
+  float scale = length(modelViewMatrix[0].xyz);
+  facing = (modelViewMatrix * vec4(-0.5 * p.rising, 0.0)).xyz / scale;
+  bulge = radius * scale;
 
   // Drops by themselves have nothing to close.
   wide = radius * mix(1.0 / p.nearness, 1.0, 0.6 * p.thin);
@@ -116,7 +122,8 @@ void main() {
   vec4 view = modelViewMatrix * vec4(p.at, 1.0);
   centre = view.xyz;
   gl_Position = projectionMatrix * view;
-  gl_PointSize = max(1.5, 2.0 * wide * (1.0 - 0.38 * p.thin) * pixelsPerUnit / -view.z);
+  float pixels = 0.5 * viewHeight * projectionMatrix[1][1]; // of a metre at distance 1
+  gl_PointSize = max(1.5, 2.0 * wide * scale * (1.0 - 0.38 * p.thin) * pixels / -view.z);
 }
 `;
 
@@ -127,14 +134,14 @@ const float RIM_MEAN = 0.1; // of rim over a sphere's disc
 
 uniform mat4 projectionMatrix;
 uniform float radius;
-uniform vec3 sunDirection; // view space
-uniform vec3 upDirection;  // view space
+uniform vec3 sunWorld;
 
 flat in vec3 centre;
 flat in vec3 tint;
 flat in vec3 facing;
 flat in vec2 exposure;
 flat in float wide;
+flat in float bulge;
 out vec4 colour;
 
 void main() {
@@ -149,6 +156,8 @@ void main() {
   vec3 normal = normalize(sphere + 4.5 / own * facing * (1.0 - 0.85 * exposure.y));
 
   float daylight = exposure.x;
+  vec3 sunDirection = mat3(viewMatrix) * sunWorld;
+  vec3 upDirection = viewMatrix[1].xyz;
   float sun = 0.5 + 0.5 * dot(normal, sunDirection);
   float sky = 0.5 + 0.5 * dot(normal, upDirection);
   vec3 toEye = normalize(-centre);
@@ -164,7 +173,7 @@ void main() {
   colour = vec4(pow(lit, vec3(1.0 / 2.2)), clamp((1.0 - r2) / max(rimWidth, 1e-4) + 0.35, 0.0, 1.0));
 
 #ifndef FLAT
-  float z = centre.z + sphere.z * radius;
+  float z = centre.z + sphere.z * bulge;
   gl_FragDepth = 0.5 + 0.5 * (projectionMatrix[2][2] * z + projectionMatrix[3][2]) / -z;
 #endif
 }

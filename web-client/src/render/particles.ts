@@ -31,6 +31,7 @@ export class Particles {
   private readonly velocities: THREE.GLBufferAttribute;
   private capacity = 0;
   private light: THREE.Data3DTexture;
+  private readonly sunWorld = new THREE.Vector3();
   private readonly sun = new THREE.Vector3();
   private readonly up = new THREE.Vector3();
 
@@ -55,6 +56,8 @@ export class Particles {
       voxelsPerMetre: { value: new THREE.Vector3(1, 1, 1) },
       voxel: { value: new THREE.Vector3(1, 1, 1) },
       lightVolume: { value: this.light },
+      viewHeight: { value: 1000 },
+      sunWorld: { value: this.sunWorld },
       sunDirection: { value: this.sun },
       upDirection: { value: this.up },
     };
@@ -135,10 +138,16 @@ export class Particles {
     );
   }
 
-  /** Sets what changes with every picture. */
+  /**
+   * Sets what changes with every picture.
+   * @param camera    of those programs that draw one view only
+   * @param heightPx  of the view, or of each eye's
+   */
   prepare(leadS: number, camera: THREE.PerspectiveCamera, heightPx: number, sunWorld: THREE.Vector3): void {
     this.uniform("lead").value = leadS;
     this.uniform("pixelsPerUnit").value = 0.5 * heightPx * (camera.projectionMatrix.elements[5] as number);
+    this.uniform("viewHeight").value = heightPx;
+    this.sunWorld.copy(sunWorld);
     this.sun.copy(sunWorld).transformDirection(camera.matrixWorldInverse);
     this.up.set(0, 1, 0).transformDirection(camera.matrixWorldInverse);
   }

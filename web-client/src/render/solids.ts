@@ -23,8 +23,7 @@ void main() {
 const fragment = /* glsl */ `
 uniform vec3 tint; // linear
 uniform float opacity;
-uniform vec3 sunDirection; // view space
-uniform vec3 upDirection;  // view space
+uniform vec3 sunWorld;
 in vec3 facing;
 in vec3 toEye;
 out vec4 colour;
@@ -34,6 +33,9 @@ void main() {
   vec3 eye = normalize(toEye);
   vec3 normal = normalize(facing);
   normal *= gl_FrontFacing ? 1.0 : -1.0;
+  // Of each camera's own view: a headset has two.
+  vec3 sunDirection = mat3(viewMatrix) * sunWorld;
+  vec3 upDirection = viewMatrix[1].xyz;
   float sun = 0.5 + 0.5 * dot(normal, sunDirection);
   float sky = 0.5 + 0.5 * dot(normal, upDirection);
   float glint = pow(max(dot(normal, normalize(sunDirection + eye)), 0.0), 40.0);
@@ -59,10 +61,10 @@ export class Solids {
   private readonly moving = new Map<number, THREE.Object3D>();
   private readonly pose = new Float64Array(7);
   private readonly tankM = new THREE.Vector3();
+  private readonly point = new THREE.Vector3();
   private shown: readonly Solid[] = [];
   private files: ReadonlyMap<string, SolidFile> = new Map();
   private readonly sun = { value: new THREE.Vector3(0, 1, 0) };
-  private readonly up = { value: new THREE.Vector3(0, 1, 0) };
 
   /** Shows these solids in place of those shown before. @param files  what the files that they name hold */
   show(solids: readonly Solid[], files: ReadonlyMap<string, SolidFile>): void {
@@ -122,10 +124,26 @@ export class Solids {
     return this.moving.get(solid)?.position ?? null;
   }
 
-  /** Sets what changes with every picture. @param sun, up  directions in the room */
-  prepare(camera: THREE.PerspectiveCamera, sun: THREE.Vector3): void {
-    this.sun.value.copy(sun).transformDirection(camera.matrixWorldInverse);
-    this.up.value.set(0, 1, 0).transformDirection(camera.matrixWorldInverse);
+  /** The moving solid whose bounding sphere is nearest to a point, at most `reachM` from it; null where there is none. */
+  movingNear(point: readonly number[], reachM: number): THREE.Object3D | null {
+    this.point.fromArray(point as number[]);
+    let nearest: THREE.Object3D | null = null;
+    let least = reachM;
+    for (const object of this.moving.values()) {
+      if (!(object instanceof THREE.Mesh)) continue;
+      if (object.geometry.boundingSphere === null) object.geometry.computeBoundingSphere();
+      const radius = object.geometry.boundingSphere?.radius ?? 0;
+      const distance = object.position.distanceTo(this.point) - radius;
+      if (distance > least) continue;
+      least = distance;
+      nearest = object;
+    }
+    return nearest;
+  }
+
+  /** Sets what changes with every picture. @param sunWorld  direction in the room */
+  prepare(sunWorld: THREE.Vector3): void {
+    this.sun.value.copy(sunWorld);
   }
 
   /** A solid that sticks out of the tank without what is outside, in tank coordinates; null where nothing is cut off. */
@@ -181,8 +199,7 @@ export class Solids {
       uniforms: {
         tint: { value: new THREE.Color(colour) },
         opacity: { value: opacity },
-        sunDirection: this.sun,
-        upDirection: this.up,
+        sunWorld: this.sun,
         ...waterBeside,
       },
       transparent: opacity < 1,

@@ -1,5 +1,8 @@
-// The picture: renderer, camera, the tank and everything in it. The tank's group carries the tank's orientation, so
-// what hangs in it works in tank coordinates.
+// The picture: renderer, camera, the tank and everything in it.
+//
+//     scene ─ place ─ room ─ tank      where the tank stands · turned as the tank is · tank coordinates
+//
+// Without a headset the tank stands in the middle of the scene, at its own size.
 import * as THREE from "three";
 import type { FrameInfo } from "../codec/frame-info.js";
 import type { BodyTrack } from "../state/body-track.js";
@@ -39,10 +42,12 @@ export class Stage {
   /** Whether this machine can draw the tiers that show water. */
   readonly hasWater: boolean;
 
-  private readonly renderer: THREE.WebGLRenderer;
-  private readonly scene = new THREE.Scene();
-  private readonly room = new THREE.Group(); // turned as the tank is, about its centre
-  private readonly tank = new THREE.Group(); // tank coordinates
+  readonly renderer: THREE.WebGLRenderer;
+  readonly scene = new THREE.Scene();
+  readonly place = new THREE.Group();
+  readonly room = new THREE.Group();
+  readonly tank = new THREE.Group();
+  private readonly surroundings = new THREE.Group();
   private readonly box: TankBox;
   private readonly table = new Table();
   private readonly size = new THREE.Vector3(2, 1, 1);
@@ -83,7 +88,9 @@ export class Stage {
     });
     this.tank.add(this.box.group, this.solids.group, this.particles.group, this.cursor.mesh);
     this.room.add(this.tank);
-    this.scene.add(createBackdrop(), this.table.mesh, this.room);
+    this.place.add(this.room);
+    this.surroundings.add(createBackdrop(), this.table.mesh);
+    this.scene.add(this.surroundings, this.place);
     this.fitTank([2, 1, 1]);
     this.resize();
   }
@@ -99,8 +106,28 @@ export class Stage {
     this.reach = 0.5 * this.size.length();
   }
 
+  /** Calls back before each picture of the display, or of the headset while one is worn. */
+  loop(callback: () => void): void {
+    this.renderer.setAnimationLoop(callback);
+  }
+
+  /** A headset shows the picture from now on, or no longer. */
+  wear(on: boolean): void {
+    this.surroundings.visible = !on;
+    if (on) return;
+    this.place.position.set(0, 0, 0);
+    this.place.quaternion.identity();
+    this.place.scale.setScalar(1);
+  }
+
+  /** The nearest solid that moves and comes within reach of a point of the tank; null where there is none. */
+  movingNear(point: readonly number[], reachM: number): THREE.Object3D | null {
+    return this.solids.movingNear(point, reachM);
+  }
+
   /** Takes the canvas's present size over. @param detail  share of the screen's own pixels */
   resize(detail = 1): void {
+    if (this.renderer.xr.isPresenting) return; // the headset's size counts
     const width = Math.max(1, this.canvas.clientWidth);
     const height = Math.max(1, this.canvas.clientHeight);
     this.renderer.setPixelRatio(Math.min(PIXEL_RATIO_MAX, window.devicePixelRatio) * detail);
@@ -165,7 +192,8 @@ export class Stage {
 
   /** @param leadS  seconds by which the newest frame is to be moved on */
   draw(leadS: number, bodies: BodyTrack): void {
-    const { width, height } = this.renderer.domElement;
+    const { width } = this.renderer.domElement;
+    const height = this.viewHeight();
     this.solids.move(bodies, leadS);
     this.view.viewport.set(0, 0, width, height);
     this.drawView(this.view, leadS);
@@ -179,12 +207,14 @@ export class Stage {
 
   private drawView(view: View, leadS: number): void {
     const { camera, viewport } = view;
-    this.solids.prepare(camera, this.sun);
+    this.solids.prepare(this.sun);
     this.particles.prepare(leadS, camera, viewport.w, this.sun);
-    if (this.water !== null) {
+    // The eyes of a headset are drawn together, as spheres.
+    if (this.water !== null && !this.renderer.xr.isPresenting) {
       this.water.draw(view, Math.cbrt(this.size.x * this.size.y * this.size.z));
       return;
     }
+    camera.layers.disableAll();
     for (const layer of DIRECT) camera.layers.enable(layer);
     this.renderer.render(this.scene, camera);
   }
@@ -194,6 +224,12 @@ export class Stage {
     this.solids.show([], new Map());
     this.renderer.dispose();
     this.renderer.forceContextLoss();
+  }
+
+  /** Of the canvas, or of each eye's picture, pixels. */
+  private viewHeight(): number {
+    const { xr, domElement } = this.renderer;
+    return (xr.isPresenting && xr.getCamera().cameras[0]?.viewport.w) || domElement.height;
   }
 
   /** The ray under a place of the canvas (CSS pixels), in tank coordinates. */

@@ -1,0 +1,90 @@
+// A page with an emulated headset: iwer stands in for the browser's WebXR, the test moves head, controllers and hands.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { until } from "./harness.mjs";
+import { WEB } from "./places.mjs";
+
+const RUNTIME = join(WEB, "node_modules", "iwer", "build", "iwer.min.js");
+/** Head, looking down at a table by so much, rad. */
+const PITCH = -0.6;
+export const EYES = [0, 1.6, 0];
+
+/** Puts an emulated Quest 3 into a page before it loads. */
+export async function plugIn(page) {
+  await page.addInitScript(`${readFileSync(RUNTIME, "utf8")}
+    window.device = new IWER.XRDevice(IWER.metaQuest3, { stereoEnabled: true });
+    window.device.installRuntime({ forceInstall: true });
+    window.device.position.set(${EYES.join()});
+    window.device.quaternion.set(${Math.sin(PITCH / 2)}, 0, 0, ${Math.cos(PITCH / 2)});
+    // Out of sight, and off the tank.
+    for (const side of ["left", "right"])
+      for (const one of [window.device.controllers[side], window.device.hands[side]])
+        one.position.set(side === "left" ? -0.6 : 0.6, 0.9, 0.3);`);
+}
+
+/** Presses the page's button and waits until the headset shows the tank. @param mode  immersive-vr or immersive-ar */
+export async function enter(page, mode = "immersive-vr") {
+  // Not with the mouse: after a session the emulation leaves the canvas on top of everything.
+  await page.evaluate(
+    (word) => {
+      [...document.querySelectorAll("#headset button")].find((one) => one.textContent.includes(word)).click();
+    },
+    mode === "immersive-vr" ? "VR" : "AR",
+  );
+  await until(
+    () =>
+      page.evaluate(
+        (wanted) => window.tarn.headset?.mode === wanted && window.tarn.headset.scale !== 1,
+        mode,
+      ),
+    `the session ${mode} shows the tank`,
+  );
+  await pictures(page, 2);
+}
+
+/** Waits for so many pictures of the headset. */
+export function pictures(page, count) {
+  return page.evaluate(async (times) => {
+    for (let i = 0; i < times; i++) await new Promise((resolve) => requestAnimationFrame(resolve));
+  }, count);
+}
+
+/**
+ * Moves controllers or hands along lines of the room, at the pace of the pictures.
+ * @param moves  of {kind: controllers | hands, side, from, to, turn: [axis, from rad, to rad]}
+ */
+export function move(page, moves, seconds) {
+  return page.evaluate(
+    async ([list, duration]) => {
+      const began = performance.now();
+      for (let share = 0; share < 1; ) {
+        await new Promise((resolve) => requestAnimationFrame(resolve));
+        share = Math.min(1, (performance.now() - began) / (1000 * duration));
+        for (const { kind, side, from, to, turn } of list) {
+          const one = window.device[kind][side];
+          one.position.set(...from.map((x, axis) => x + share * (to[axis] - x)));
+          if (turn === undefined) continue;
+          const [axis, first, last] = turn;
+          const half = 0.5 * (first + share * (last - first));
+          one.quaternion.set(...axis.map((x) => x * Math.sin(half)), Math.cos(half));
+        }
+      }
+      for (let i = 0; i < 3; i++) await new Promise((resolve) => requestAnimationFrame(resolve));
+    },
+    [moves, seconds],
+  );
+}
+
+/** Presses or releases a controller's button: trigger or squeeze. */
+export async function press(page, side, button, value) {
+  await page.evaluate(
+    ([which, name, amount]) => window.device.controllers[which].updateButtonValue(name, amount),
+    [side, button, value],
+  );
+  await pictures(page, 3);
+}
+
+/** A place of the room for a point of the tank. */
+export function inRoom(page, point) {
+  return page.evaluate((p) => window.tarn.headset.inRoom(p), point);
+}

@@ -1,0 +1,36 @@
+// Between the page and the headset: what the wrist panel and the tracked hands do here.
+import type { App } from "./app.js";
+import { HeadsetEntry } from "./xr/entry.js";
+import type { XrHost, XrTool } from "./xr/host.js";
+
+type PagePart = Pick<XrHost, "nextTool" | "resizeTool" | "changed" | "say">;
+
+/** The headset of a page, with its buttons where this browser has one. */
+export function createHeadset(app: App, tool: XrTool, page: PagePart): HeadsetEntry {
+  const { model, stage, stream, conversation } = app;
+  const sent = (sequence: number): void => {
+    if (sequence > 0) model.inputTimes.sent(sequence, performance.now());
+  };
+  const entry = new HeadsetEntry({
+    stage,
+    tool,
+    state: () => ({ scene: model.state?.scene ?? "", paused: model.state?.paused ?? false }),
+    orientation: () => stream.latest?.info.orientation ?? null,
+    controller: (input) => sent(conversation.controller(input)),
+    hand: (input) => sent(conversation.hand(input)),
+    turn: (orientation) => sent(conversation.orientation({ orientation })),
+    nextScene: (by) => {
+      const { scenes } = model;
+      if (scenes.length === 0) return;
+      const now = scenes.indexOf(model.state?.scene ?? "");
+      // A scene that isn't in the list comes before the first.
+      const next = now < 0 ? (by > 0 ? 0 : scenes.length - 1) : (now + by + scenes.length) % scenes.length;
+      conversation.control("load", scenes[next] as string);
+    },
+    togglePause: () => conversation.control(model.state?.paused ? "resume" : "pause"),
+    reset: () => conversation.control("reset"),
+    ...page,
+  });
+  entry.offer(navigator.xr ?? null, document.body);
+  return entry;
+}

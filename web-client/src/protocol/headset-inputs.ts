@@ -1,0 +1,42 @@
+// The inputs of tracked controllers and hands (protocol/SPEC.md, "input controller" and "input hand"), and their bounds.
+import type { Tool } from "./messages.js";
+
+export type Side = "left" | "right";
+
+interface TrackedInput {
+  side: Side;
+  /** false: the pose means nothing */
+  tracked: boolean;
+  tool: Tool;
+  /** In tank coordinates, as everything here. */
+  position_m: readonly number[];
+  /** x y z w */
+  orientation: readonly number[];
+  velocity_m_s: readonly number[];
+  radius_m: number;
+  strength: number;
+}
+
+export interface ControllerInput extends TrackedInput {
+  angular_velocity_rad_s: readonly number[];
+  grip: number;
+  trigger: number;
+  thumbstick: readonly number[];
+  /** Bit i: button i of the Gamepad object is pressed. */
+  buttons: number;
+}
+
+export interface HandInput extends TrackedInput {
+  /** 1: thumb and index finger touch */
+  pinch: number;
+  /** 1: a fist */
+  grip: number;
+  /** x y z of the 25 joints in WebXR's order, or empty */
+  joints_m: readonly number[];
+}
+
+/** Of velocities, m/s and rad/s, for each component. */
+export const SPEED_MAX = 100;
+export const TOOL_RADIUS_M_MIN = 0.001;
+export const TOOL_RADIUS_M_MAX = 10;
+export const HAND_JOINTS = 25;

@@ -1,0 +1,59 @@
+// What a controller or hand is doing: nothing, using the tool, or holding something. Closing decides it and opening ends
+// it; what was taken hold of in between stays it.
+//
+//     closes (grip, or pinch) ─▶ beside a floating body: holds the body · else: holds the tank
+//     opens ─▶ free
+import type { Device } from "./devices.js";
+
+export type Grasp = "free" | "tank" | "body";
+
+/** A grip closes above the first and opens below the second; of pinches the same. */
+const GRIP_CLOSES = 0.6;
+const GRIP_OPENS = 0.35;
+const PINCH_CLOSES = 0.85;
+const PINCH_OPENS = 0.6;
+/** A trigger or pinch that presses a button of the panel. */
+const PRESS_CLOSES = 0.6;
+const PRESS_OPENS = 0.3;
+
+export class Grasping {
+  now: Grasp = "free";
+  /** The trigger belongs to the panel until it is released. */
+  onPanel = false;
+
+  private pressed = false;
+  private wasKind: Device["kind"] = "controller";
+
+  /**
+   * Once per picture.
+   * @param overPanel  it points at the panel
+   * @param bodyNear   a body is within reach; only asked when it closes
+   * @return whether it has just pressed the panel
+   */
+  tick(device: Device, overPanel: boolean, bodyNear: () => boolean): boolean {
+    if (!device.tracked || device.kind !== this.wasKind) this.letGo();
+    this.wasKind = device.kind;
+    if (!device.tracked) return false;
+    const isHand = device.kind === "hand";
+
+    const press = isHand ? device.pose.pinch : device.trigger;
+    const presses = press > (this.pressed ? PRESS_OPENS : isHand ? PINCH_CLOSES : PRESS_CLOSES);
+    const clicks = presses && !this.pressed && overPanel && this.now === "free";
+    this.pressed = presses;
+    if (clicks) this.onPanel = true;
+    if (!presses) this.onPanel = false;
+
+    const closing = isHand ? device.pose.pinch : device.squeeze;
+    if (this.now === "free") {
+      const closes = closing > (isHand ? PINCH_CLOSES : GRIP_CLOSES);
+      if (closes && !this.onPanel) this.now = bodyNear() ? "body" : "tank";
+    } else if (closing < (isHand ? PINCH_OPENS : GRIP_OPENS)) this.now = "free";
+    return clicks;
+  }
+
+  letGo(): void {
+    this.now = "free";
+    this.pressed = false;
+    this.onPanel = false;
+  }
+}

@@ -1,0 +1,58 @@
+// What a headset needs of the page and of its picture. Nothing else of them is known here.
+import type { Group, Object3D, PerspectiveCamera, Scene, WebGLRenderer } from "three";
+import type { ControllerInput, HandInput } from "../protocol/headset-inputs.js";
+import type { Tool } from "../protocol/messages.js";
+
+export interface XrStage {
+  readonly renderer: WebGLRenderer;
+  readonly scene: Scene;
+  readonly camera: PerspectiveCamera;
+  /** Where the tank's middle stands in the room, and how large: nowhere in particular without a headset. */
+  readonly place: Group;
+  /** In `place`: turned as the tank is, about its middle. */
+  readonly room: Group;
+  /** In `room`: tank coordinates. */
+  readonly tank: Group;
+  /** Of the tank, metres. */
+  readonly sizeM: readonly number[];
+  /** A headset shows the picture from now on, or no longer: what stands around the tank on the page is hidden. */
+  wear(on: boolean): void;
+  /** The nearest solid that moves and comes within reach of a point of the tank; null where there is none. */
+  movingNear(point: readonly number[], reachM: number): Object3D | null;
+}
+
+export interface XrTool {
+  tool: Tool;
+  radiusM: number;
+  strength: number;
+}
+
+/** What the wrist panel shows. */
+export interface XrState {
+  scene: string;
+  paused: boolean;
+}
+
+export interface XrHost {
+  readonly stage: XrStage;
+  readonly tool: XrTool;
+  state(): XrState;
+  /** The tank's orientation in the newest frame, x y z w; null before the first. */
+  orientation(): readonly number[] | null;
+  controller(input: ControllerInput): void;
+  hand(input: HandInput): void;
+  /** @param orientation  of the tank in the room, x y z w */
+  turn(orientation: readonly number[]): void;
+  resizeTool(factor: number): void;
+  nextTool(): void;
+  /** Loads the scene that is so many further in the list. */
+  nextScene(by: number): void;
+  togglePause(): void;
+  reset(): void;
+  /** The session began or ended; the page's own pointers let go, its size is taken anew. */
+  changed(worn: boolean): void;
+  /** Something that people should know. */
+  say(text: string): void;
+}
+
+export type XrMode = "immersive-vr" | "immersive-ar";

@@ -1,0 +1,116 @@
+// From a controller or hand in the tank to the protocol's inputs. A hand or controller that holds the tank, or presses the
+// panel, doesn't act on the water.
+import type { Quaternion, Vector3 } from "three";
+import {
+  type ControllerInput,
+  HAND_JOINTS,
+  type HandInput,
+  type Side,
+  TOOL_RADIUS_M_MAX,
+  TOOL_RADIUS_M_MIN,
+} from "../protocol/headset-inputs.js";
+import { COORDINATE_M_MAX } from "../protocol/messages.js";
+import type { Device } from "./devices.js";
+import type { Grasping } from "./grasp.js";
+import type { XrTool } from "./host.js";
+import type { Motion } from "./motion.js";
+
+/** A pose in tank coordinates, with how it moves there. */
+export interface TankPose {
+  position: Vector3;
+  orientation: Quaternion;
+  motion: Motion;
+}
+
+/** Below this a trigger or grip isn't pressed. */
+const PRESSED = 0.05;
+
+/** Whether a device does something to the tank, or may: an open hand always does. */
+export function acts(device: Device, grasping: Grasping): boolean {
+  if (!device.tracked || grasping.now === "tank") return false;
+  if (device.kind === "hand") return !grasping.onPanel;
+  return grasping.now === "body" || (device.trigger > PRESSED && !grasping.onPanel);
+}
+
+/** Whether a place can be said at all. */
+export function isSayable(position: Vector3): boolean {
+  return position.toArray().every((x) => Math.abs(x) <= COORDINATE_M_MAX);
+}
+
+export function controllerInput(
+  device: Device,
+  grasping: Grasping,
+  pose: TankPose,
+  tool: XrTool,
+): ControllerInput {
+  return {
+    ...common(device.side, tool),
+    tracked: true,
+    position_m: pose.position.toArray(),
+    orientation: pose.orientation.toArray(),
+    velocity_m_s: pose.motion.velocity.toArray(),
+    angular_velocity_rad_s: pose.motion.spin.toArray(),
+    grip: grasping.now === "body" ? device.squeeze : 0,
+    trigger: grasping.now === "tank" || grasping.onPanel ? 0 : device.trigger,
+    thumbstick: [...device.stick],
+    buttons: device.buttons,
+  };
+}
+
+/** @param joints  in tank coordinates */
+export function handInput(
+  device: Device,
+  grasping: Grasping,
+  pose: TankPose,
+  joints: ArrayLike<number>,
+  tool: XrTool,
+): HandInput {
+  const said = Array.from(joints);
+  const sayable = said.length === 3 * HAND_JOINTS && said.every((x) => Math.abs(x) <= COORDINATE_M_MAX);
+  return {
+    ...common(device.side, tool),
+    tracked: true,
+    position_m: pose.position.toArray(),
+    orientation: pose.orientation.toArray(),
+    velocity_m_s: pose.motion.velocity.toArray(),
+    pinch: grasping.now === "body" ? 1 : Math.min(PINCH_UNHELD_MAX, device.pose.pinch),
+    grip: device.pose.fist,
+    joints_m: sayable ? said : [],
+  };
+}
+
+/** The server takes hold of bodies for a pinch beyond 0.7: where there is none to hold it shall not find one later. */
+const PINCH_UNHELD_MAX = 0.6;
+
+/** Tracking is lost, or what is tracked does something else. */
+export function lostController(side: Side, tool: XrTool): ControllerInput {
+  return {
+    ...common(side, tool),
+    ...NOWHERE,
+    angular_velocity_rad_s: [0, 0, 0],
+    grip: 0,
+    trigger: 0,
+    thumbstick: [0, 0],
+    buttons: 0,
+  };
+}
+
+export function lostHand(side: Side, tool: XrTool): HandInput {
+  return { ...common(side, tool), ...NOWHERE, pinch: 0, grip: 0, joints_m: [] };
+}
+
+const NOWHERE = {
+  tracked: false,
+  position_m: [0, 0, 0],
+  orientation: [0, 0, 0, 1],
+  velocity_m_s: [0, 0, 0],
+};
+
+function common(side: Side, tool: XrTool): Pick<HandInput, "side" | "tool" | "radius_m" | "strength"> {
+  return {
+    side,
+    tool: tool.tool,
+    radius_m: Math.min(TOOL_RADIUS_M_MAX, Math.max(TOOL_RADIUS_M_MIN, tool.radiusM)),
+    strength: Math.min(1, Math.max(0, tool.strength)),
+  };
+}

@@ -1,0 +1,62 @@
+// The plain looks of what a headset adds to the picture: a colour under a light from above, and a sphere of thin glass.
+import * as THREE from "three";
+
+export function shaded(colour: number, side: THREE.Side = THREE.FrontSide): THREE.ShaderMaterial {
+  return new THREE.ShaderMaterial({
+    glslVersion: THREE.GLSL3,
+    side,
+    uniforms: { tint: { value: new THREE.Color().setHex(colour, THREE.LinearSRGBColorSpace) } },
+    vertexShader: /* glsl */ `
+      out vec3 facing;
+      void main() {
+        vec4 at = vec4(position, 1.0);
+        vec3 towards = normal;
+      #ifdef USE_INSTANCING
+        at = instanceMatrix * at;
+        towards = mat3(instanceMatrix) * towards;
+      #endif
+        facing = mat3(modelMatrix) * towards;
+        gl_Position = projectionMatrix * modelViewMatrix * at;
+      }`,
+    fragmentShader: /* glsl */ `
+      uniform vec3 tint;
+      in vec3 facing;
+      out vec4 colour;
+      void main() {
+        float above = 0.5 + 0.5 * normalize(facing).y;
+        colour = vec4(tint * (0.45 + 0.55 * above), 1.0);
+      }`,
+  });
+}
+
+/** Seen at its rim; `strength` is a uniform, 0..1. */
+export function rim(colour: number): THREE.ShaderMaterial {
+  return new THREE.ShaderMaterial({
+    glslVersion: THREE.GLSL3,
+    transparent: true,
+    depthWrite: false,
+    uniforms: {
+      tint: { value: new THREE.Color().setHex(colour, THREE.LinearSRGBColorSpace) },
+      strength: { value: 0 },
+    },
+    vertexShader: /* glsl */ `
+      out vec3 toEye;
+      out vec3 facing;
+      void main() {
+        vec4 view = modelViewMatrix * vec4(position, 1.0);
+        toEye = -view.xyz;
+        facing = normalMatrix * normal;
+        gl_Position = projectionMatrix * view;
+      }`,
+    fragmentShader: /* glsl */ `
+      uniform vec3 tint;
+      uniform float strength;
+      in vec3 toEye;
+      in vec3 facing;
+      out vec4 colour;
+      void main() {
+        float grazing = 1.0 - abs(dot(normalize(facing), normalize(toEye)));
+        colour = vec4(tint, strength * (0.04 + 0.9 * grazing * grazing * grazing));
+      }`,
+  });
+}

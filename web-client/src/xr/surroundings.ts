@@ -1,0 +1,101 @@
+// What stands around the tank in a virtual room: a floor to stand on, a sky, and a table. On a real table nothing of it is
+// drawn.
+import * as THREE from "three";
+import { shaded } from "./shade.js";
+
+const FLOOR_RADIUS_M = 8;
+const SKY_RADIUS_M = 30;
+const TABLE_RADIUS_M = 0.75;
+const TABLE_THICKNESS_M = 0.03;
+
+export class Surroundings {
+  readonly group = new THREE.Group();
+  private readonly floor: THREE.Mesh;
+  private readonly table = new THREE.Group();
+
+  constructor() {
+    this.floor = new THREE.Mesh(
+      new THREE.CircleGeometry(FLOOR_RADIUS_M, 64).rotateX(-0.5 * Math.PI),
+      floorMaterial(),
+    );
+    this.floor.renderOrder = -8;
+    const sky = new THREE.Mesh(new THREE.SphereGeometry(SKY_RADIUS_M, 24, 16), skyMaterial());
+    sky.renderOrder = -9;
+    const top = new THREE.Mesh(
+      new THREE.CylinderGeometry(TABLE_RADIUS_M, TABLE_RADIUS_M, TABLE_THICKNESS_M, 48),
+      shaded(0x26343d),
+    );
+    top.position.y = -0.5 * TABLE_THICKNESS_M;
+    const foot = new THREE.Mesh(new THREE.CylinderGeometry(0.06, 0.09, 1, 24), shaded(0x1c272e));
+    foot.name = "foot";
+    this.table.add(top, foot);
+    this.group.add(sky, this.floor, this.table);
+  }
+
+  /** @param table  under the tank: the middle of its top in the room; null: none */
+  fit(floorY: number, table: THREE.Vector3 | null): void {
+    this.floor.position.y = floorY;
+    this.table.visible = table !== null;
+    if (table === null) return;
+    this.table.position.copy(table);
+    const height = Math.max(0.01, table.y - floorY - TABLE_THICKNESS_M);
+    const foot = this.table.getObjectByName("foot") as THREE.Mesh;
+    foot.scale.y = height;
+    foot.position.y = -TABLE_THICKNESS_M - 0.5 * height;
+  }
+
+  dispose(): void {
+    this.group.traverse((object) => {
+      if (!(object instanceof THREE.Mesh)) return;
+      object.geometry.dispose();
+      (object.material as THREE.Material).dispose();
+    });
+  }
+}
+
+function floorMaterial(): THREE.ShaderMaterial {
+  return new THREE.ShaderMaterial({
+    glslVersion: THREE.GLSL3,
+    transparent: true,
+    depthWrite: false,
+    vertexShader: /* glsl */ `
+      out vec2 at;
+      void main() {
+        at = position.xz;
+        gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
+      }`,
+    fragmentShader: /* glsl */ `
+      in vec2 at;
+      out vec4 colour;
+      void main() {
+        vec2 d = abs(fract(at * 2.0 - 0.5) - 0.5) / max(fwidth(at * 2.0), vec2(1e-5));
+        float line = 1.0 - smoothstep(0.0, 1.2, min(d.x, d.y));
+        float fade = 1.0 - smoothstep(0.2, 1.0, length(at) / ${FLOOR_RADIUS_M.toFixed(1)});
+        colour = vec4(mix(vec3(0.05, 0.10, 0.14), vec3(0.22, 0.42, 0.52), 0.5 * line), fade);
+      }`,
+  });
+}
+
+function skyMaterial(): THREE.ShaderMaterial {
+  return new THREE.ShaderMaterial({
+    glslVersion: THREE.GLSL3,
+    side: THREE.BackSide,
+    depthWrite: false,
+    vertexShader: /* glsl */ `
+      out vec3 at;
+      void main() {
+        at = position;
+        gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
+      }`,
+    fragmentShader: /* glsl */ `
+      in vec3 at;
+      out vec4 colour;
+      void main() {
+        float h = normalize(at).y;
+        vec3 c = mix(vec3(0.075, 0.150, 0.205), vec3(0.020, 0.045, 0.075), smoothstep(0.0, 0.8, h));
+        c = mix(c, vec3(0.016, 0.035, 0.055), smoothstep(0.0, 0.25, -h));
+        float noise = fract(52.9829189 * fract(dot(gl_FragCoord.xy, vec2(0.06711056, 0.00583715))));
+        colour = vec4(c + (noise - 0.5) / 255.0, 1.0);
+      }`,
+  });
+}
