@@ -137,7 +137,7 @@ TILE_FN float field_distance(const liquid_field *field, const float *local)
         }
         sum += weight * field->distance[index];
     }
-    return sum + tile_sqrt_f32(outside) / field->per_spacing;
+    return sum + (outside > 0.0f ? tile_sqrt_f32(outside) / field->per_spacing : 0.0f);
 }
 
 /// Distance in a body's own frame.
@@ -166,17 +166,48 @@ TILE_FN float body_shape_distance(const liquid_bodies *bodies, const liquid_body
     return tile_max2_f32(side, end);
 }
 
+/// A point of the tank in the frame of a body's shape, cells.
+TILE_FN void body_local(const liquid_bodies *bodies, uint32_t b, const float *at, float *local)
+{
+    const liquid_body_state *state = &bodies->state[b];
+    const float from[3] = {at[0] - state->position[0], at[1] - state->position[1], at[2] - state->position[2]};
+    turn_back(state->turn, from, local);
+    for (int a = 0; a < 3; a++)
+        local[a] += bodies->body[b].center[a];
+}
+
 /// Distance to a body at a point of the tank, cells.
 TILE_FN float body_distance(const liquid_bodies *bodies, uint32_t b, const float *at)
 {
-    const liquid_body *body = &bodies->body[b];
-    const liquid_body_state *state = &bodies->state[b];
-    const float from[3] = {at[0] - state->position[0], at[1] - state->position[1], at[2] - state->position[2]};
     float local[3];
-    turn_back(state->turn, from, local);
-    for (int a = 0; a < 3; a++)
-        local[a] += body->center[a];
-    return body_shape_distance(bodies, body, local);
+    body_local(bodies, b, at, local);
+    return body_shape_distance(bodies, &bodies->body[b], local);
+}
+
+/// Whether a body is so far from a point that body_distance is at least `cells`, by the box around the body. May be 0
+/// where it is; for all points within r, ask for r more.
+TILE_FN int body_is_beyond(const liquid_bodies *bodies, uint32_t b, const float *at, float cells)
+{
+    const liquid_body *body = &bodies->body[b];
+    const float far = tile_max2_f32(cells, 0.0f) + body->box_slack;
+    float local[3], square = 0.0f;
+    body_local(bodies, b, at, local);
+    for (int a = 0; a < 3; a++) {
+        const float out = tile_max2_f32(tile_abs_f32(local[a] - body->box_center[a]) - body->box_half[a], 0.0f);
+        square += out * out;
+    }
+    return square > far * far;
+}
+
+/// Those of some bodies that may be nearer to a point than `cells`. The same for all lanes if `at` is.
+TILE_FN uint32_t bodies_within(const liquid_bodies *bodies, uint32_t some, const float *at, float cells)
+{
+    uint32_t within = 0;
+    for (; some != 0; some &= some - 1) {
+        const uint32_t b = tile_lowest_bit_u32(some);
+        within |= (uint32_t)!body_is_beyond(bodies, b, at, cells) << b;
+    }
+    return within;
 }
 
 /// Distance, and the direction away from the surface by differences.
@@ -202,6 +233,15 @@ TILE_FN void body_velocity(const liquid_body_state *body, const float *at, float
         velocity[a] = body->velocity[a] + turning[a];
 }
 
+#define TILE_RADIUS 6.93f ///< half a tile's diagonal
+
+TILE_FN void tile_center(tile_place place, float *center)
+{
+    const int at[3] = {place.x, place.y, place.z};
+    for (int a = 0; a < 3; a++)
+        center[a] = (float)(at[a] * TILE_EDGE + TILE_EDGE / 2);
+}
+
 /// Bit per body that may come within `margin` cells of a tile. The same for all lanes.
 TILE_FN uint32_t bodies_near_tile(const liquid_args *args, tile_place place, float margin)
 {
@@ -209,13 +249,25 @@ TILE_FN uint32_t bodies_near_tile(const liquid_args *args, tile_place place, flo
     uint32_t near = 0;
     if (bodies == (const liquid_bodies *)0)
         return 0;
-    const float center[3] = {(float)(place.x * TILE_EDGE + TILE_EDGE / 2), (float)(place.y * TILE_EDGE + TILE_EDGE / 2),
-                             (float)(place.z * TILE_EDGE + TILE_EDGE / 2)};
+    float center[3];
+    tile_center(place, center);
     for (uint32_t b = 0; b < bodies->count; b++) {
         const float *position = bodies->state[b].position;
         const float away[3] = {position[0] - center[0], position[1] - center[1], position[2] - center[2]};
-        const float reach = bodies->body[b].reach + margin + 6.93f; // half a tile's diagonal
+        const float reach = bodies->body[b].reach + margin + TILE_RADIUS;
         near |= (uint32_t)(dot3(away, away) < reach * reach) << b;
+    }
+    return near;
+}
+
+/// Whether there is the surface or the inside of a solid that stands still in a tile or beside it. The same for all
+/// lanes.
+TILE_FN int solids_near_tile(const liquid_args *args, tile_place place)
+{
+    int near = 0;
+    for (uint32_t n = 0; n < 27; n++) {
+        const uint32_t dense = tile_neighbour(&args->shape, 0, place, n);
+        near |= dense != TILE_NONE && args->m.solid_tile[dense] != TILE_NONE;
     }
     return near;
 }
@@ -233,8 +285,9 @@ TILE_FN float nearest_solid(const liquid_args *args, uint32_t near, const int32_
         float at[3];
         for (int a = 0; a < 3; a++)
             at[a] = ((float)position[a] + 0.5f) * (1.0f / (1 << POSITION_BITS));
-        for (uint32_t b = 0; b < BODIES_MAX; b++) {
-            if ((near >> b & 1) == 0)
+        for (uint32_t rest = near; rest != 0; rest &= rest - 1) {
+            const uint32_t b = tile_lowest_bit_u32(rest);
+            if (body_is_beyond(args->m.bodies, b, at, distance))
                 continue;
             const float other = body_distance(args->m.bodies, b, at);
             if (other < distance) {

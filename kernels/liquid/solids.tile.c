@@ -9,6 +9,7 @@
 //
 // Shares of solids that don't move are computed once, when the tank is made.
 #include "kernels/liquid/solids.h"
+#include "kernels/device/pack.h"
 #include "kernels/liquid/halo.h"
 
 enum {
@@ -17,9 +18,14 @@ enum {
     HALF_EDGE = 18, ///< half cells from -0.5 to 8.5
 };
 
+#define OPEN_CELLS 0.26f ///< a half cell whose nodes are so far from all solids is open
+
 typedef struct share_scratch {
     float node[AREA_NODES];
     uint8_t owner[AREA_NODES];                          ///< body that a node's distance is to
+    float body[AREA_NODES];                             ///< distance to the nearest body
+    uint8_t body_owner[AREA_NODES];                     ///< which that is
+    uint8_t counts[AREA_NODES];                         ///< whether that distance makes a difference
     uint8_t half[HALF_EDGE * HALF_EDGE * HALF_EDGE];    ///< openness, 0..255
     uint16_t pass_z[TILE_EDGE * HALF_EDGE * HALF_EDGE]; ///< after the kernel along z: [8][18][18]
     uint16_t pass_y[TILE_EDGE * TILE_EDGE * HALF_EDGE];
@@ -48,29 +54,102 @@ TILE_FN int mirrored_node(const liquid_shape *shape, int axis, int at)
     return tile_clamp_i32(inside, 0, last);
 }
 
-/// Distances at the nodes of a tile and around it, to solids that don't move where `still`, and to bodies that may
-/// reach it: `near`.
-TILE_FN void load_area(const liquid_args *args, share_scratch *s, tile_place place, int still, uint32_t near)
+/// A node of the area, in the tank.
+TILE_FN void area_node(const liquid_shape *shape, tile_place place, uint32_t i, int *at)
 {
-    const liquid_shape *shape = &args->shape;
+    at[0] = mirrored_node(shape, 0, place.x * TILE_EDGE + (int)(i % AREA_EDGE) - 1);
+    at[1] = mirrored_node(shape, 1, place.y * TILE_EDGE + (int)(i / AREA_EDGE % AREA_EDGE) - 1);
+    at[2] = mirrored_node(shape, 2, place.z * TILE_EDGE + (int)(i / (AREA_EDGE * AREA_EDGE)) - 1);
+}
+
+/// Distances at the nodes of a tile and around it to solids that don't move: s->node. `surface`: whether any is near.
+TILE_FN void load_still(const liquid_args *args, share_scratch *s, tile_place place, int surface)
+{
     FOR_RANGE (i, 0, AREA_NODES) {
-        const int local[3] = {(int)(i % AREA_EDGE) - 1, (int)(i / AREA_EDGE % AREA_EDGE) - 1,
-                              (int)(i / (AREA_EDGE * AREA_EDGE)) - 1};
-        const int x = mirrored_node(shape, 0, place.x * TILE_EDGE + local[0]),
-                  y = mirrored_node(shape, 1, place.y * TILE_EDGE + local[1]),
-                  z = mirrored_node(shape, 2, place.z * TILE_EDGE + local[2]);
-        const float at[3] = {(float)x, (float)y, (float)z};
-        float least = still ? solid_node_at(args, x, y, z) : (float)SOLID_NEAR_CELLS;
-        uint8_t owner = BODY_NONE;
-        for (uint32_t b = 0; b < BODIES_MAX; b++) {
-            if ((near >> b & 1) == 0)
-                continue;
-            const float distance = body_distance(args->m.bodies, b, at);
-            owner = distance < least ? (uint8_t)b : owner;
-            least = tile_min_f32(distance, least);
+        int at[3];
+        area_node(&args->shape, place, i, at);
+        s->node[i] = surface ? solid_node_at(args, at[0], at[1], at[2]) : (float)SOLID_NEAR_CELLS;
+    }
+    TILE_BARRIER();
+}
+
+/// How far nodes of a tile's area may lie from the tile's middle. Where the tank's wall cuts the tile, what is mirrored
+/// lies before it.
+TILE_FN float area_radius(const liquid_shape *shape, tile_place place)
+{
+    const int at[3] = {place.x, place.y, place.z};
+    float square = 0.0f;
+    for (int a = 0; a < 3; a++) {
+        const int is_cut = shape->cells[a] < (at[a] + 1) * TILE_EDGE;
+        const float half = is_cut ? (float)(TILE_EDGE + 3) : (float)(TILE_EDGE / 2 + 1);
+        square += half * half;
+    }
+    return tile_sqrt_f32(square) + 0.01f;
+}
+
+/// Those of some bodies that may cover something in a tile's area.
+TILE_FN uint32_t bodies_in_area(const liquid_args *args, tile_place place, uint32_t near)
+{
+    float center[3];
+    tile_center(place, center);
+    return bodies_within(args->m.bodies, near, center, area_radius(&args->shape, place) + OPEN_CELLS);
+}
+
+/// Marks the nodes at which distances to bodies count: those with a node less than OPEN_CELLS away from one of `some` in
+/// the 27 around them. What the others have makes no difference: the faces and cells there are open by every node.
+TILE_FN void mark_area(const liquid_args *args, share_scratch *s, tile_place place, uint32_t some)
+{
+    const float around = OPEN_CELLS + 1.733f; // the way to a node around, a little more
+    FOR_RANGE (i, 0, AREA_NODES)
+        s->counts[i] = 0;
+    TILE_BARRIER();
+    for (; some != 0; some &= some - 1) {
+        const uint32_t b = tile_lowest_bit_u32(some);
+        FOR_RANGE (i, 0, AREA_NODES) {
+            int node[3];
+            area_node(&args->shape, place, i, node);
+            const float at[3] = {(float)node[0], (float)node[1], (float)node[2]};
+            s->counts[i] |= (uint8_t)!body_is_beyond(args->m.bodies, b, at, around);
         }
-        s->node[i] = least;
-        s->owner[i] = owner;
+        TILE_BARRIER();
+    }
+}
+
+/// Distances to the nearest body at the nodes, and whose they are: s->body and s->body_owner, for join_bodies. Left out
+/// is what is no less than SOLID_NEAR_CELLS and than s->node, and, unless `all`, what makes no difference.
+TILE_FN void load_bodies(const liquid_args *args, share_scratch *s, tile_place place, uint32_t near, int all)
+{
+    const liquid_bodies *bodies = args->m.bodies;
+    FOR_RANGE (i, 0, AREA_NODES) {
+        float least = 1e9f;
+        uint8_t owner = BODY_NONE;
+        if (all || s->counts[i] != 0) {
+            const float most = tile_max2_f32(s->node[i], (float)SOLID_NEAR_CELLS);
+            int node[3];
+            area_node(&args->shape, place, i, node);
+            const float at[3] = {(float)node[0], (float)node[1], (float)node[2]};
+            for (uint32_t rest = near; rest != 0; rest &= rest - 1) {
+                const uint32_t b = tile_lowest_bit_u32(rest);
+                if (body_is_beyond(bodies, b, at, tile_min_f32(least, most)))
+                    continue;
+                const float distance = body_distance(bodies, b, at);
+                owner = distance < least ? (uint8_t)b : owner;
+                least = tile_min_f32(distance, least);
+            }
+        }
+        s->body[i] = least;
+        s->body_owner[i] = owner;
+    }
+    TILE_BARRIER();
+}
+
+/// The union of the bodies with what is in s->node, or with nothing.
+TILE_FN void join_bodies(share_scratch *s, int with_node)
+{
+    FOR_RANGE (i, 0, AREA_NODES) {
+        const float still = with_node ? s->node[i] : (float)SOLID_NEAR_CELLS;
+        s->owner[i] = s->body[i] < still ? s->body_owner[i] : (uint8_t)BODY_NONE;
+        s->node[i] = tile_min_f32(s->body[i], still);
     }
     TILE_BARRIER();
 }
@@ -95,6 +174,9 @@ TILE_FN float triangle_share(float a, float b, float c)
 /// Open share of a square from the distances at its corners, around it: 0..255.
 TILE_FN uint8_t square_share(float v00, float v10, float v11, float v01)
 {
+    const int shut = (v00 <= 0.0f) + (v10 <= 0.0f) + (v11 <= 0.0f) + (v01 <= 0.0f);
+    if (shut == 0 || shut == 4)
+        return shut == 0 ? 255 : 0;
     const float center = ((v00 + v11) + (v10 + v01)) * 0.25f;
     const float share = ((triangle_share(v00, v10, center) + triangle_share(v01, v11, center)) +
                          (triangle_share(v00, v01, center) + triangle_share(v10, v11, center))) *
@@ -116,9 +198,8 @@ TILE_FN void share_faces(const liquid_args *args, share_scratch *s, tile_place p
         const int nx = TILE_EDGE + (axis == 0), ny = TILE_EDGE + (axis == 1), nz = TILE_EDGE + (axis == 2);
         int u, v;
         face_strides(axis, &u, &v);
-        FOR_RANGE (i, 0, TILE_FACES) {
-            const int x = (int)i % nx, y = (int)i / nx % ny, z = (int)i / (nx * ny) % nz;
-            const int corner = area_index(x, y, z);
+        FOR_BOX (x, y, z, nx, ny, nz) {
+            const int i = share_face(axis, x, y, z), corner = area_index(x, y, z);
             const int normal = at_tile[axis] * TILE_EDGE + (axis == 0 ? x : axis == 1 ? y : z);
             const int wall = normal <= 0 || normal >= args->shape.cells[axis];
             const uint8_t open =
@@ -206,7 +287,7 @@ TILE_KERNEL(liquid_solid_shares, CELL_LANES, liquid_args, share_scratch)
 {
     const liquid_memory *m = &args->m;
     const tile_place place = tile_place_of(&args->shape, 0, m->solid_dense[tile]);
-    load_area(args, s, place, 1, 0);
+    load_still(args, s, place, 1);
     share_faces(args, s, place);
     share_rooms(s);
     share_sides(s);
@@ -225,7 +306,7 @@ TILE_KERNEL(liquid_solid_shares, CELL_LANES, liquid_args, share_scratch)
 TILE_FN void share_still(const liquid_args *args, share_scratch *s, tile_place place, uint32_t i)
 {
     if (i != TILE_NONE) {
-        load_area(args, s, place, 1, 0);
+        load_still(args, s, place, 1);
         share_faces(args, s, place);
     }
     for (int axis = 0; axis < 3; axis++) {
@@ -243,9 +324,8 @@ TILE_FN void share_owners(share_scratch *s)
         const int nx = TILE_EDGE + (axis == 0), ny = TILE_EDGE + (axis == 1), nz = TILE_EDGE + (axis == 2);
         int u, v;
         face_strides(axis, &u, &v);
-        FOR_RANGE (i, 0, TILE_FACES) {
-            const int x = (int)i % nx, y = (int)i / nx % ny, z = (int)i / (nx * ny) % nz;
-            const int corner = area_index(x, y, z), corners[4] = {corner, corner + u, corner + v, corner + u + v};
+        FOR_BOX (x, y, z, nx, ny, nz) {
+            const int i = share_face(axis, x, y, z), corner = area_index(x, y, z), corners[4] = {corner, corner + u, corner + v, corner + u + v};
             uint8_t owner = BODY_NONE;
             float least = 1e9f;
             for (int k = 0; k < 4; k++) {
@@ -356,18 +436,25 @@ TILE_KERNEL(liquid_solids, CELL_LANES, liquid_args, share_scratch)
     const uint32_t dense = m->active_tile[tile];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const uint32_t near = bodies_near_tile(args, place, 2.5f), i = m->solid_tile[dense];
-    if (near == 0) {
+    const int surface = near != 0 && solids_near_tile(args, place);
+    const uint32_t some = near != 0 && !surface ? bodies_in_area(args, place, near) : near;
+    if (some == 0) {
         put_still(args, tile, i);
-    } else {
-        load_area(args, s, place, 1, near);
-        share_rooms(s);
-        share_still(args, s, place, i);
-        load_area(args, s, place, i == TILE_NONE, near);
-        share_faces(args, s, place);
-        share_owners(s);
-        share_sides(s);
-        put_moving(args, s, tile, place);
+        return;
     }
+    load_still(args, s, place, surface);
+    if (!surface)
+        mark_area(args, s, place, some);
+    load_bodies(args, s, place, near, surface);
+    join_bodies(s, 1);
+    share_rooms(s);
+    share_still(args, s, place, i);
+    if (i != TILE_NONE)
+        join_bodies(s, 0);
+    share_faces(args, s, place);
+    share_owners(s);
+    share_sides(s);
+    put_moving(args, s, tile, place);
 }
 
 typedef struct solid_cells_scratch {
@@ -434,14 +521,21 @@ TILE_KERNEL(liquid_solid_cells, CELL_LANES, liquid_args, solid_cells_scratch)
 
 // ----------------------------------------------------------------------------------------------------------- particles
 
+#define WALK_CELLS 0.5f   ///< beyond their way, in which particles look for solids
+#define CLEAR_CELLS 0.51f ///< the same, and what rounding may take
+
 enum {
     COLLIDE_ROUNDS = 24,
     COLLIDE_MOVE_MAX = 6 << POSITION_BITS, ///< per axis: less than a tile, so that the way ends in a neighbour
 };
 
 typedef struct collide_scratch {
+    float longest[PARTICLE_LANES], nearest[PARTICLE_LANES];
+    int16_t least[TILE_CELLS]; ///< distance in a cell, 1/SOLID_NODE_UNIT cell
     uint32_t move_count[27];
 } collide_scratch;
+
+TILE_ASSERT((int)TILE_CELLS == 2 * PARTICLE_LANES, "two cells a lane");
 
 /// Takes what points into a solid from a velocity, seen from the solid.
 TILE_FN void slip(float *velocity, const float *normal, const float *of_solid)
@@ -469,7 +563,7 @@ TILE_FN int walk(const liquid_args *args, uint32_t near, int32_t *position, floa
         float normal[3], of_solid[3];
         float distance = nearest_solid(args, near, position, normal, of_solid);
         float length = tile_sqrt_f32(dot3(rest, rest));
-        if (round == 0 && distance > length + 0.5f)
+        if (round == 0 && distance > length + WALK_CELLS)
             return 0;
         const int pushed = distance < SOLID_MARGIN;
         if (pushed) {
@@ -493,7 +587,8 @@ TILE_FN int walk(const liquid_args *args, uint32_t near, int32_t *position, floa
     return touched;
 }
 
-TILE_FN void collide_particle(const liquid_args *args, tile_place place, uint32_t near, uint32_t particle)
+TILE_FN void collide_particle(const liquid_args *args, collide_scratch *s, tile_place place, uint32_t near,
+                              uint32_t particle)
 {
     const liquid_memory *m = &args->m;
     const float limit = m->control->speed_max;
@@ -523,18 +618,65 @@ TILE_FN void collide_particle(const liquid_args *args, tile_place place, uint32_
         m->moved_velocity[c][particle] = tile_clamp_f32(velocity[c], -limit, limit);
         to = to * 3 + (uint32_t)((position >> TILE_POSITION_BITS) - tile_at[c] + 1);
     }
+    tile_add_u32(&s->move_count[m->moved_to[particle]], 0xffffffffu);
+    tile_add_u32(&s->move_count[to], 1);
     m->moved_to[particle] = (uint8_t)to;
 }
 
-/// Whether there is a solid that stands still within reach of a tile's particles. The same for all lanes.
-TILE_FN int solids_near_tile(const liquid_args *args, tile_place place)
+/// Keeps the longest way of a pack of particles, squared cells.
+TILE_FN void keep_way(const liquid_memory *m, float *longest, uint32_t particle, uint32_t n)
 {
-    int near = 0;
-    for (uint32_t n = 0; n < 27; n++) {
-        const uint32_t dense = tile_neighbour(&args->shape, 0, place, n);
-        near |= dense != TILE_NONE && args->m.solid_tile[dense] != TILE_NONE;
+    pack_f32 square = pack_all_f32(0.0f);
+    for (int c = 0; c < 3; c++) {
+        const pack_i32 from = pack_load_i32(m->position[c] + particle, n),
+                       to = pack_load_i32(m->moved_position[c] + particle, n);
+        const pack_f32 way = pack_to_f32(to - from) * (1.0f / (1 << POSITION_BITS));
+        square = square + way * way;
     }
-    return near;
+    pack_keep_max_f32(longest, square);
+}
+
+/// For each cell of a tile the least distance to solids that don't move, and in s->nearest[0] the negative of the least
+/// of all. Distances between nodes are no less than at the nodes.
+TILE_FN void load_least(const liquid_args *args, collide_scratch *s, uint32_t i)
+{
+    const int known = i != TILE_NONE && i != TILE_FULL;
+    const int16_t *nodes = args->m.solid_node + (uint64_t)(known ? i : 0) * SOLID_NODES;
+    const int16_t all = (int16_t)((i == TILE_FULL ? -1 : 1) * SOLID_NEAR_CELLS * SOLID_NODE_UNIT);
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const int16_t *node = nodes + node_of_tile(x, y, z);
+        int16_t least = known ? node[0] : all;
+        for (uint32_t k = 1; k < 8 && known; k++) {
+            const int16_t other = node[node_of_tile(k & 1, k >> 1 & 1, k >> 2)];
+            least = other < least ? other : least;
+        }
+        s->least[cell_index(x, y, z)] = least;
+    }
+    TILE_BARRIER();
+    FOR_RANGE (lane, 0, PARTICLE_LANES) {
+        const int16_t a = s->least[lane], b = s->least[lane + PARTICLE_LANES];
+        s->nearest[lane] = (float)-(a < b ? a : b) * (1.0f / SOLID_NODE_UNIT);
+    }
+    TILE_BARRIER();
+    tile_max_f32(s->nearest, PARTICLE_LANES);
+}
+
+/// Whether nothing is in a particle's way, without the distance: `some` are the bodies that may be.
+TILE_FN int is_clear(const liquid_args *args, const collide_scratch *s, uint32_t some, uint32_t particle)
+{
+    const liquid_memory *m = &args->m;
+    float at[3], square = 0.0f;
+    uint32_t cell = 0;
+    for (int c = 2; c >= 0; c--) {
+        const int32_t from = (int32_t)m->position[c][particle];
+        const float way = (float)((int32_t)m->moved_position[c][particle] - from) * (1.0f / (1 << POSITION_BITS));
+        at[c] = ((float)from + 0.5f) * (1.0f / (1 << POSITION_BITS));
+        cell = cell * TILE_EDGE + ((uint32_t)from >> POSITION_BITS & (TILE_EDGE - 1));
+        square += way * way;
+    }
+    const float room = (float)s->least[cell] * (1.0f / SOLID_NODE_UNIT) - CLEAR_CELLS;
+    const int is_apart = room > 0.0f && room * room > square;
+    return is_apart && (some == 0 || bodies_within(m->bodies, some, at, tile_sqrt_f32(square) + CLEAR_CELLS) == 0);
 }
 
 /// Keeps moved particles out of the solids. One tile per occupied tile.
@@ -547,13 +689,26 @@ TILE_KERNEL(liquid_collide, PARTICLE_LANES, liquid_args, collide_scratch)
     const uint32_t near = bodies_near_tile(args, place, 7.5f);
     if (near == 0 && !solids_near_tile(args, place))
         return;
-    FOR_RANGE (n, 0, 27)
-        s->move_count[n] = 0;
-    FOR_RANGE (i, first, end)
-        collide_particle(args, place, near, i);
+    FOR_RANGE (lane, 0, PARTICLE_LANES)
+        s->longest[lane] = 0.0f;
     TILE_BARRIER();
-    FOR_RANGE_ATOMIC (i, first, end)
-        tile_add_u32(&s->move_count[m->moved_to[i] < 27 ? m->moved_to[i] : 13], m->moved_to[i] < 27);
+    EACH_PACK(i, n, first, end, keep_way(m, s->longest, i, n));
+    TILE_BARRIER();
+    tile_max_f32(s->longest, PARTICLE_LANES);
+    load_least(args, s, m->solid_tile[dense]);
+    float center[3];
+    tile_center(place, center);
+    const float reach = tile_sqrt_f32(s->longest[0]) + CLEAR_CELLS;
+    const uint32_t some = near != 0 ? bodies_within(m->bodies, near, center, reach + TILE_RADIUS) : 0;
+    if (some == 0 && -s->nearest[0] > reach)
+        return;
+    FOR_RANGE (n, 0, 27)
+        s->move_count[n] = m->move_count[tile * 27 + n];
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, first, end) {
+        if (!is_clear(args, s, some, i))
+            collide_particle(args, s, place, near, i);
+    }
     TILE_BARRIER();
     FOR_RANGE (n, 0, 27)
         m->move_count[tile * 27 + n] = s->move_count[n];
