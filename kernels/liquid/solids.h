@@ -184,19 +184,46 @@ TILE_FN float body_distance(const liquid_bodies *bodies, uint32_t b, const float
     return body_shape_distance(bodies, &bodies->body[b], local);
 }
 
-/// Whether a body is so far from a point that body_distance is at least `cells`, by the box around the body. May be 0
-/// where it is; for all points within r, ask for r more.
-TILE_FN int body_is_beyond(const liquid_bodies *bodies, uint32_t b, const float *at, float cells)
+/// The box around a body, and how far is far from it: what lies beyond has a body_distance of at least what the box was
+/// made for.
+typedef struct body_box {
+    float position[3], turn[9], center[3], half[3]; ///< center: from the centre of mass
+    float far_square;
+} body_box;
+
+TILE_FN void set_body_box(const liquid_bodies *bodies, uint32_t b, float cells, body_box *box)
 {
     const liquid_body *body = &bodies->body[b];
     const float far = tile_max2_f32(cells, 0.0f) + body->box_slack;
-    float local[3], square = 0.0f;
-    body_local(bodies, b, at, local);
+    for (int i = 0; i < 9; i++)
+        box->turn[i] = bodies->state[b].turn[i];
     for (int a = 0; a < 3; a++) {
-        const float out = tile_max2_f32(tile_abs_f32(local[a] - body->box_center[a]) - body->box_half[a], 0.0f);
+        box->position[a] = bodies->state[b].position[a];
+        box->center[a] = body->box_center[a] - body->center[a];
+        box->half[a] = body->box_half[a];
+    }
+    box->far_square = far * far;
+}
+
+/// Squared distance of a point of the tank to the box, cells.
+TILE_FN float body_box_square(const body_box *box, const float *at)
+{
+    const float from[3] = {at[0] - box->position[0], at[1] - box->position[1], at[2] - box->position[2]};
+    float local[3], square = 0.0f;
+    turn_back(box->turn, from, local);
+    for (int a = 0; a < 3; a++) {
+        const float out = tile_max2_f32(tile_abs_f32(local[a] - box->center[a]) - box->half[a], 0.0f);
         square += out * out;
     }
-    return square > far * far;
+    return square;
+}
+
+/// Whether body_distance is surely at least `cells` at a point. For all points within r of it, ask for r more.
+TILE_FN int body_is_beyond(const liquid_bodies *bodies, uint32_t b, const float *at, float cells)
+{
+    body_box box;
+    set_body_box(bodies, b, cells, &box);
+    return body_box_square(&box, at) > box.far_square;
 }
 
 /// Those of some bodies that may be nearer to a point than `cells`. The same for all lanes if `at` is.

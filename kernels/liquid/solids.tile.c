@@ -1,4 +1,4 @@
-// What solids leave open: shares of faces and cells, and particles that keep out of them.
+// What solids leave open: shares of faces and cells.
 //
 //     node distances ─ openness of half cells ─ room of the density kernel
 //                    └ shares of the faces, whose solid it is and how it moves
@@ -9,7 +9,6 @@
 //
 // Shares of solids that don't move are computed once, when the tank is made.
 #include "kernels/liquid/solids.h"
-#include "kernels/device/pack.h"
 #include "kernels/liquid/halo.h"
 
 enum {
@@ -26,6 +25,7 @@ typedef struct share_scratch {
     float body[AREA_NODES];                             ///< distance to the nearest body
     uint8_t body_owner[AREA_NODES];                     ///< which that is
     uint8_t counts[AREA_NODES];                         ///< whether that distance makes a difference
+    float row_least[AREA_EDGE * AREA_EDGE];             ///< least of a row of nodes along x
     uint8_t half[HALF_EDGE * HALF_EDGE * HALF_EDGE];    ///< openness, 0..255
     uint16_t pass_z[TILE_EDGE * HALF_EDGE * HALF_EDGE]; ///< after the kernel along z: [8][18][18]
     uint16_t pass_y[TILE_EDGE * TILE_EDGE * HALF_EDGE];
@@ -54,21 +54,26 @@ TILE_FN int mirrored_node(const liquid_shape *shape, int axis, int at)
     return tile_clamp_i32(inside, 0, last);
 }
 
-/// A node of the area, in the tank.
-TILE_FN void area_node(const liquid_shape *shape, tile_place place, uint32_t i, int *at)
+/// A node of the area, counted from its first one, in the tank.
+TILE_FN void area_node(const liquid_shape *shape, tile_place place, int x, int y, int z, int *at)
 {
-    at[0] = mirrored_node(shape, 0, place.x * TILE_EDGE + (int)(i % AREA_EDGE) - 1);
-    at[1] = mirrored_node(shape, 1, place.y * TILE_EDGE + (int)(i / AREA_EDGE % AREA_EDGE) - 1);
-    at[2] = mirrored_node(shape, 2, place.z * TILE_EDGE + (int)(i / (AREA_EDGE * AREA_EDGE)) - 1);
+    at[0] = mirrored_node(shape, 0, place.x * TILE_EDGE + x - 1);
+    at[1] = mirrored_node(shape, 1, place.y * TILE_EDGE + y - 1);
+    at[2] = mirrored_node(shape, 2, place.z * TILE_EDGE + z - 1);
 }
 
 /// Distances at the nodes of a tile and around it to solids that don't move: s->node. `surface`: whether any is near.
 TILE_FN void load_still(const liquid_args *args, share_scratch *s, tile_place place, int surface)
 {
-    FOR_RANGE (i, 0, AREA_NODES) {
-        int at[3];
-        area_node(&args->shape, place, i, at);
-        s->node[i] = surface ? solid_node_at(args, at[0], at[1], at[2]) : (float)SOLID_NEAR_CELLS;
+    if (surface) {
+        FOR_BOX (x, y, z, AREA_EDGE, AREA_EDGE, AREA_EDGE) {
+            int at[3];
+            area_node(&args->shape, place, x, y, z, at);
+            s->node[area_index(x - 1, y - 1, z - 1)] = solid_node_at(args, at[0], at[1], at[2]);
+        }
+    } else {
+        FOR_RANGE (i, 0, AREA_NODES)
+            s->node[i] = (float)SOLID_NEAR_CELLS;
     }
     TILE_BARRIER();
 }
@@ -104,12 +109,14 @@ TILE_FN void mark_area(const liquid_args *args, share_scratch *s, tile_place pla
         s->counts[i] = 0;
     TILE_BARRIER();
     for (; some != 0; some &= some - 1) {
-        const uint32_t b = tile_lowest_bit_u32(some);
-        FOR_RANGE (i, 0, AREA_NODES) {
+        body_box box;
+        set_body_box(args->m.bodies, tile_lowest_bit_u32(some), around, &box);
+        FOR_BOX (x, y, z, AREA_EDGE, AREA_EDGE, AREA_EDGE) {
             int node[3];
-            area_node(&args->shape, place, i, node);
+            area_node(&args->shape, place, x, y, z, node);
             const float at[3] = {(float)node[0], (float)node[1], (float)node[2]};
-            s->counts[i] |= (uint8_t)!body_is_beyond(args->m.bodies, b, at, around);
+            const uint8_t counts = body_box_square(&box, at) <= box.far_square;
+            s->counts[area_index(x - 1, y - 1, z - 1)] |= counts;
         }
         TILE_BARRIER();
     }
@@ -120,13 +127,14 @@ TILE_FN void mark_area(const liquid_args *args, share_scratch *s, tile_place pla
 TILE_FN void load_bodies(const liquid_args *args, share_scratch *s, tile_place place, uint32_t near, int all)
 {
     const liquid_bodies *bodies = args->m.bodies;
-    FOR_RANGE (i, 0, AREA_NODES) {
+    FOR_BOX (x, y, z, AREA_EDGE, AREA_EDGE, AREA_EDGE) {
+        const int i = area_index(x - 1, y - 1, z - 1);
         float least = 1e9f;
         uint8_t owner = BODY_NONE;
         if (all || s->counts[i] != 0) {
             const float most = tile_max2_f32(s->node[i], (float)SOLID_NEAR_CELLS);
             int node[3];
-            area_node(&args->shape, place, i, node);
+            area_node(&args->shape, place, x, y, z, node);
             const float at[3] = {(float)node[0], (float)node[1], (float)node[2]};
             for (uint32_t rest = near; rest != 0; rest &= rest - 1) {
                 const uint32_t b = tile_lowest_bit_u32(rest);
@@ -194,7 +202,8 @@ TILE_FN void face_strides(int axis, int *u, int *v)
 TILE_FN void share_faces(const liquid_args *args, share_scratch *s, tile_place place)
 {
     const int at_tile[3] = {place.x, place.y, place.z};
-    for (int axis = 0; axis < 3; axis++) {
+    TILE_UNROLL for (int axis = 0; axis < 3; axis++)
+    {
         const int nx = TILE_EDGE + (axis == 0), ny = TILE_EDGE + (axis == 1), nz = TILE_EDGE + (axis == 2);
         int u, v;
         face_strides(axis, &u, &v);
@@ -212,29 +221,61 @@ TILE_FN void share_faces(const liquid_args *args, share_scratch *s, tile_place p
     TILE_BARRIER();
 }
 
-/// Openness of half cells from the distance at their centres.
+TILE_FN uint8_t half_openness(float distance)
+{
+    return (uint8_t)tile_round_i32(tile_clamp_f32(2.0f * distance + 0.5f, 0.0f, 1.0f) * 255.0f);
+}
+
+/// A row of them along x from the four rows of nodes around it, [2 z + y], with their weights along y and z. Half cell h
+/// has its centre at h / 2 - 1/4.
+TILE_FN void share_half_row(const float *const *row, const float *wy, const float *wz, uint8_t *to)
+{
+    uint8_t near[AREA_EDGE - 1], far[AREA_EDGE - 1]; // between each two nodes: a quarter from the first, and three
+    for (int x = 0; x < AREA_EDGE - 1; x++) {
+        float a[4], b[4];
+        for (int r = 0; r < 4; r++) {
+            a[r] = 0.75f * row[r][x] + 0.25f * row[r][x + 1];
+            b[r] = 0.25f * row[r][x] + 0.75f * row[r][x + 1];
+        }
+        near[x] = half_openness(wz[0] * (wy[0] * a[0] + wy[1] * a[1]) + wz[1] * (wy[0] * a[2] + wy[1] * a[3]));
+        far[x] = half_openness(wz[0] * (wy[0] * b[0] + wy[1] * b[1]) + wz[1] * (wy[0] * b[2] + wy[1] * b[3]));
+    }
+    for (int x = 0; x < HALF_EDGE / 2; x++) {
+        to[2 * x] = far[x];
+        to[2 * x + 1] = near[x + 1];
+    }
+}
+
+/// Openness of half cells from the distance at their centres. Most rows are far from all solids.
 TILE_FN void share_halves(share_scratch *s)
 {
-    FOR_RANGE (i, 0, HALF_EDGE * HALF_EDGE * HALF_EDGE) {
-        const int h[3] = {(int)i % HALF_EDGE, (int)i / HALF_EDGE % HALF_EDGE, (int)i / (HALF_EDGE * HALF_EDGE)};
-        int node[3];
-        float w[3][2];
-        for (int a = 0; a < 3; a++) { // half cell h has its centre at h / 2 - 1/4
-            node[a] = ((h[a] + 1) >> 1) - 1;
+    FOR_RANGE (r, 0, AREA_EDGE * AREA_EDGE) {
+        float least = s->node[r * AREA_EDGE];
+        for (uint32_t x = 1; x < AREA_EDGE; x++)
+            least = tile_min_f32(s->node[r * AREA_EDGE + x], least);
+        s->row_least[r] = least;
+    }
+    TILE_BARRIER();
+    FOR_RANGE (r, 0, HALF_EDGE * HALF_EDGE) {
+        const uint32_t h[2] = {r % HALF_EDGE, r / HALF_EDGE}; // along y, along z
+        const uint32_t first = (h[1] + 1) / 2 * AREA_EDGE + (h[0] + 1) / 2;
+        const float *row[4];
+        float w[2][2], least = SOLID_NEAR_CELLS;
+        for (uint32_t k = 0; k < 4; k++) {
+            const uint32_t at = first + k / 2 * AREA_EDGE + k % 2;
+            row[k] = s->node + at * AREA_EDGE;
+            least = tile_min_f32(s->row_least[at], least);
+        }
+        for (int a = 0; a < 2; a++) {
             w[a][1] = (h[a] & 1) != 0 ? 0.25f : 0.75f;
             w[a][0] = 1.0f - w[a][1];
         }
-        const float *v = s->node + area_index(node[0], node[1], node[2]);
-        float row[2][2];
-        for (int k = 0; k < 2; k++)
-            for (int j = 0; j < 2; j++) {
-                const float *r = v + k * AREA_EDGE * AREA_EDGE + j * AREA_EDGE;
-                row[k][j] = w[0][0] * r[0] + w[0][1] * r[1];
-            }
-        const float distance = w[2][0] * (w[1][0] * row[0][0] + w[1][1] * row[0][1]) +
-                               w[2][1] * (w[1][0] * row[1][0] + w[1][1] * row[1][1]);
-        const float open = tile_clamp_f32(2.0f * distance + 0.5f, 0.0f, 1.0f);
-        s->half[i] = (uint8_t)tile_round_i32(open * 255.0f);
+        if (least < OPEN_CELLS) {
+            share_half_row(row, w[0], w[1], s->half + r * HALF_EDGE);
+        } else {
+            for (uint32_t x = 0; x < HALF_EDGE; x++)
+                s->half[r * HALF_EDGE + x] = 255;
+        }
     }
     TILE_BARRIER();
 }
@@ -320,7 +361,8 @@ TILE_FN void share_still(const liquid_args *args, share_scratch *s, tile_place p
 /// that goes through one pushes nothing away there.
 TILE_FN void share_owners(share_scratch *s)
 {
-    for (int axis = 0; axis < 3; axis++) {
+    TILE_UNROLL for (int axis = 0; axis < 3; axis++)
+    {
         const int nx = TILE_EDGE + (axis == 0), ny = TILE_EDGE + (axis == 1), nz = TILE_EDGE + (axis == 2);
         int u, v;
         face_strides(axis, &u, &v);
@@ -517,199 +559,4 @@ TILE_KERNEL(liquid_solid_cells, CELL_LANES, liquid_args, solid_cells_scratch)
         const uint8_t filled = o != TILE_NONE && room >= SLIVER_ROOM_MIN ? CELL_LIQUID : CELL_SOLID;
         m->cell_type[at] = sides == 0 ? CELL_SOLID : sliver ? filled : type;
     }
-}
-
-// ----------------------------------------------------------------------------------------------------------- particles
-
-#define WALK_CELLS 0.5f   ///< beyond their way, in which particles look for solids
-#define CLEAR_CELLS 0.51f ///< the same, and what rounding may take
-
-enum {
-    COLLIDE_ROUNDS = 24,
-    COLLIDE_MOVE_MAX = 6 << POSITION_BITS, ///< per axis: less than a tile, so that the way ends in a neighbour
-};
-
-typedef struct collide_scratch {
-    float longest[PARTICLE_LANES], nearest[PARTICLE_LANES];
-    int16_t least[TILE_CELLS]; ///< distance in a cell, 1/SOLID_NODE_UNIT cell
-    uint32_t move_count[27];
-} collide_scratch;
-
-TILE_ASSERT((int)TILE_CELLS == 2 * PARTICLE_LANES, "two cells a lane");
-
-/// Takes what points into a solid from a velocity, seen from the solid.
-TILE_FN void slip(float *velocity, const float *normal, const float *of_solid)
-{
-    const float seen[3] = {velocity[0] - of_solid[0], velocity[1] - of_solid[1], velocity[2] - of_solid[2]};
-    const float into = tile_min_f32(dot3(seen, normal), 0.0f);
-    for (int a = 0; a < 3; a++)
-        velocity[a] -= into * normal[a];
-}
-
-TILE_FN void shift_position(int32_t *position, const float *cells, float scale)
-{
-    for (int a = 0; a < 3; a++) {
-        const float step = tile_clamp_f32(cells[a] * scale, -MOVE_CELLS_MAX, MOVE_CELLS_MAX);
-        position[a] += tile_round_i32(step * (1 << POSITION_BITS));
-    }
-}
-
-/// Walks a particle along its way and around the solids in it: steps as long as the distance allows, pushed out and
-/// turned along the surface wherever it comes too near. @return whether anything was in its way
-TILE_FN int walk(const liquid_args *args, uint32_t near, int32_t *position, float *rest, float *velocity)
-{
-    int touched = 0;
-    for (int round = 0; round < COLLIDE_ROUNDS; round++) {
-        float normal[3], of_solid[3];
-        float distance = nearest_solid(args, near, position, normal, of_solid);
-        float length = tile_sqrt_f32(dot3(rest, rest));
-        if (round == 0 && distance > length + WALK_CELLS)
-            return 0;
-        const int pushed = distance < SOLID_MARGIN;
-        if (pushed) {
-            shift_position(position, normal, SOLID_MARGIN - distance);
-            slip(velocity, normal, of_solid);
-            const float still[3] = {0.0f, 0.0f, 0.0f};
-            slip(rest, normal, still);
-            length = tile_sqrt_f32(dot3(rest, rest));
-            touched = 1;
-        }
-        if (length < 1e-5f) {
-            if (!pushed)
-                break;
-            continue;
-        }
-        const float step = tile_min_f32(tile_max2_f32(distance - 0.5f * SOLID_MARGIN, 0.25f) / length, 1.0f);
-        shift_position(position, rest, step);
-        for (int a = 0; a < 3; a++)
-            rest[a] *= 1.0f - step;
-    }
-    return touched;
-}
-
-TILE_FN void collide_particle(const liquid_args *args, collide_scratch *s, tile_place place, uint32_t near,
-                              uint32_t particle)
-{
-    const liquid_memory *m = &args->m;
-    const float limit = m->control->speed_max;
-    int32_t from[3], at[3];
-    float rest[3], velocity[3], unused[3];
-    if (m->moved_to[particle] >= 27)
-        return;
-    for (int c = 0; c < 3; c++) {
-        from[c] = at[c] = (int32_t)m->position[c][particle];
-        rest[c] = (float)((int32_t)m->moved_position[c][particle] - from[c]) * (1.0f / (1 << POSITION_BITS));
-        velocity[c] = m->moved_velocity[c][particle];
-    }
-    if (!walk(args, near, at, rest, velocity))
-        return;
-    for (int c = 0; c < 3; c++) {
-        const int32_t last = (args->shape.cells[c] << POSITION_BITS) - 1 - WALL_MARGIN;
-        at[c] = tile_clamp_i32(at[c], from[c] - COLLIDE_MOVE_MAX, from[c] + COLLIDE_MOVE_MAX);
-        at[c] = tile_clamp_i32(at[c], WALL_MARGIN, last);
-    }
-    // Squeezed between solids: rather not move than end in one that stands still.
-    const int stay = solid_distance(args, at, unused) < 0.0f && solid_distance(args, from, unused) >= 0.0f;
-    const int tile_at[3] = {place.x, place.y, place.z};
-    uint32_t to = 0;
-    for (int c = 2; c >= 0; c--) {
-        const int32_t position = stay ? from[c] : at[c];
-        m->moved_position[c][particle] = (uint32_t)position;
-        m->moved_velocity[c][particle] = tile_clamp_f32(velocity[c], -limit, limit);
-        to = to * 3 + (uint32_t)((position >> TILE_POSITION_BITS) - tile_at[c] + 1);
-    }
-    tile_add_u32(&s->move_count[m->moved_to[particle]], 0xffffffffu);
-    tile_add_u32(&s->move_count[to], 1);
-    m->moved_to[particle] = (uint8_t)to;
-}
-
-/// Keeps the longest way of a pack of particles, squared cells.
-TILE_FN void keep_way(const liquid_memory *m, float *longest, uint32_t particle, uint32_t n)
-{
-    pack_f32 square = pack_all_f32(0.0f);
-    for (int c = 0; c < 3; c++) {
-        const pack_i32 from = pack_load_i32(m->position[c] + particle, n),
-                       to = pack_load_i32(m->moved_position[c] + particle, n);
-        const pack_f32 way = pack_to_f32(to - from) * (1.0f / (1 << POSITION_BITS));
-        square = square + way * way;
-    }
-    pack_keep_max_f32(longest, square);
-}
-
-/// For each cell of a tile the least distance to solids that don't move, and in s->nearest[0] the negative of the least
-/// of all. Distances between nodes are no less than at the nodes.
-TILE_FN void load_least(const liquid_args *args, collide_scratch *s, uint32_t i)
-{
-    const int known = i != TILE_NONE && i != TILE_FULL;
-    const int16_t *nodes = args->m.solid_node + (uint64_t)(known ? i : 0) * SOLID_NODES;
-    const int16_t all = (int16_t)((i == TILE_FULL ? -1 : 1) * SOLID_NEAR_CELLS * SOLID_NODE_UNIT);
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        const int16_t *node = nodes + node_of_tile(x, y, z);
-        int16_t least = known ? node[0] : all;
-        for (uint32_t k = 1; k < 8 && known; k++) {
-            const int16_t other = node[node_of_tile(k & 1, k >> 1 & 1, k >> 2)];
-            least = other < least ? other : least;
-        }
-        s->least[cell_index(x, y, z)] = least;
-    }
-    TILE_BARRIER();
-    FOR_RANGE (lane, 0, PARTICLE_LANES) {
-        const int16_t a = s->least[lane], b = s->least[lane + PARTICLE_LANES];
-        s->nearest[lane] = (float)-(a < b ? a : b) * (1.0f / SOLID_NODE_UNIT);
-    }
-    TILE_BARRIER();
-    tile_max_f32(s->nearest, PARTICLE_LANES);
-}
-
-/// Whether nothing is in a particle's way, without the distance: `some` are the bodies that may be.
-TILE_FN int is_clear(const liquid_args *args, const collide_scratch *s, uint32_t some, uint32_t particle)
-{
-    const liquid_memory *m = &args->m;
-    float at[3], square = 0.0f;
-    uint32_t cell = 0;
-    for (int c = 2; c >= 0; c--) {
-        const int32_t from = (int32_t)m->position[c][particle];
-        const float way = (float)((int32_t)m->moved_position[c][particle] - from) * (1.0f / (1 << POSITION_BITS));
-        at[c] = ((float)from + 0.5f) * (1.0f / (1 << POSITION_BITS));
-        cell = cell * TILE_EDGE + ((uint32_t)from >> POSITION_BITS & (TILE_EDGE - 1));
-        square += way * way;
-    }
-    const float room = (float)s->least[cell] * (1.0f / SOLID_NODE_UNIT) - CLEAR_CELLS;
-    const int is_apart = room > 0.0f && room * room > square;
-    return is_apart && (some == 0 || bodies_within(m->bodies, some, at, tile_sqrt_f32(square) + CLEAR_CELLS) == 0);
-}
-
-/// Keeps moved particles out of the solids. One tile per occupied tile.
-TILE_KERNEL(liquid_collide, PARTICLE_LANES, liquid_args, collide_scratch)
-{
-    const liquid_memory *m = &args->m;
-    const uint32_t dense = m->level[0].tile[tile];
-    const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
-    const tile_place place = tile_place_of(&args->shape, 0, dense);
-    const uint32_t near = bodies_near_tile(args, place, 7.5f);
-    if (near == 0 && !solids_near_tile(args, place))
-        return;
-    FOR_RANGE (lane, 0, PARTICLE_LANES)
-        s->longest[lane] = 0.0f;
-    TILE_BARRIER();
-    EACH_PACK(i, n, first, end, keep_way(m, s->longest, i, n));
-    TILE_BARRIER();
-    tile_max_f32(s->longest, PARTICLE_LANES);
-    load_least(args, s, m->solid_tile[dense]);
-    float center[3];
-    tile_center(place, center);
-    const float reach = tile_sqrt_f32(s->longest[0]) + CLEAR_CELLS;
-    const uint32_t some = near != 0 ? bodies_within(m->bodies, near, center, reach + TILE_RADIUS) : 0;
-    if (some == 0 && -s->nearest[0] > reach)
-        return;
-    FOR_RANGE (n, 0, 27)
-        s->move_count[n] = m->move_count[tile * 27 + n];
-    TILE_BARRIER();
-    FOR_RANGE_ATOMIC (i, first, end) {
-        if (!is_clear(args, s, some, i))
-            collide_particle(args, s, place, near, i);
-    }
-    TILE_BARRIER();
-    FOR_RANGE (n, 0, 27)
-        m->move_count[tile * 27 + n] = s->move_count[n];
 }
