@@ -120,8 +120,8 @@ static void fill_points(const tarn_tank_desc *desc, const tarn_shape *shape, liq
 }
 
 /// How much less a field's distances are than those to a box around it, at most; in the shape's frame. What holds at the
-/// nodes holds everywhere: the distance to a box is convex, and so no more than what is interpolated between nodes, and
-/// beyond the grid it grows no faster than the field's.
+/// nodes holds everywhere: the distance to a box, negative inside, is convex, and so no more than what is interpolated
+/// between nodes, and beyond the grid it grows no faster than the field's.
 static double field_slack_m(const tarn_distance_field *field, double scale, const double min_m[3],
                             const double max_m[3])
 {
@@ -129,13 +129,15 @@ static double field_slack_m(const tarn_distance_field *field, double scale, cons
     double slack_m = 0.0;
     for (size_t i = 0; i < nx * ny * nz; i++) {
         const size_t node[3] = {i % nx, i / nx % ny, i / (nx * ny)};
-        double square = 0.0;
+        double square = 0.0, inside = -INFINITY;
         for (int a = 0; a < 3; a++) {
             const double at = scale * ((double)field->min_m[a] + (double)field->spacing_m * (double)node[a]);
-            const double beyond = fmax(fmax(min_m[a] - at, at - max_m[a]), 0.0);
-            square += beyond * beyond;
+            const double beyond = fmax(min_m[a] - at, at - max_m[a]), out = fmax(beyond, 0.0);
+            inside = fmax(inside, beyond);
+            square += out * out;
         }
-        slack_m = fmax(slack_m, sqrt(square) - scale * (double)field->distance_m[i]);
+        const double to_box = square > 0.0 ? sqrt(square) : inside;
+        slack_m = fmax(slack_m, to_box - scale * (double)field->distance_m[i]);
     }
     return slack_m;
 }

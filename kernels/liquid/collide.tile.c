@@ -172,20 +172,7 @@ TILE_FN void mark_pack(const liquid_memory *m, collide_scratch *s, uint32_t boxe
     pack_set_places(&places, cell);
     for (int l = 0; l < PACK_WIDTH; l++)
         pack_set_f32(&room, l, s->room[places.of[l]]);
-    pack_i32 meets = room * room <= square;
-    for (uint32_t b = 0; b < boxes; b++) {
-        const body_box *box = &s->box[b];
-        pack_f32 from[3], beyond = pack_all_f32(0.0f);
-        TILE_UNROLL for (int a = 0; a < 3; a++) from[a] = at[a] - box->position[a];
-        TILE_UNROLL for (int a = 0; a < 3; a++)
-        {
-            const pack_f32 local = (box->turn[a] * from[0] + box->turn[3 + a] * from[1]) + box->turn[6 + a] * from[2];
-            const pack_f32 out =
-                pack_max_f32(pack_abs_f32(local - box->center[a]) - box->half[a], pack_all_f32(0.0f));
-            beyond = beyond + out * out;
-        }
-        meets |= beyond <= box->far_square;
-    }
+    const pack_i32 meets = (room * room <= square) | pack_meets_boxes(s->box, boxes, at);
     pack_store_u8(to, meets & 1, n);
 }
 
@@ -215,12 +202,7 @@ TILE_KERNEL(liquid_collide, PARTICLE_LANES, liquid_args, collide_scratch)
         return;
     FOR_RANGE (n, 0, 27)
         s->move_count[n] = m->move_count[tile * 27 + n];
-    FOR_RANGE (b, 0, BODIES_MAX) {
-        const uint32_t at = tile_popcount_u32(some & ((1u << b) - 1));
-        if ((some >> b & 1) != 0)
-            set_body_box(m->bodies, b, longest + CLEAR_CELLS, &s->box[at]);
-    }
-    TILE_BARRIER();
+    set_body_boxes(m->bodies, some, longest + CLEAR_CELLS, s->box);
     for (uint32_t part = first; part < end; part += COLLIDE_PART) {
         const uint32_t part_end = tile_min_u32(part + COLLIDE_PART, end), boxes = tile_popcount_u32(some);
         EACH_PACK(i, n, part, part_end, mark_pack(m, s, boxes, i, n, s->meets + (i - part)));

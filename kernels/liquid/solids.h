@@ -5,6 +5,7 @@
 #ifndef TARN_KERNELS_LIQUID_SOLIDS_H
 #define TARN_KERNELS_LIQUID_SOLIDS_H
 
+#include "kernels/device/pack.h"
 #include "kernels/liquid/liquid.h"
 
 enum { BODY_NONE = 255 }; ///< whose a surface is that doesn't move
@@ -235,6 +236,36 @@ TILE_FN uint32_t bodies_within(const liquid_bodies *bodies, uint32_t some, const
         within |= (uint32_t)!body_is_beyond(bodies, b, at, cells) << b;
     }
     return within;
+}
+
+/// Boxes of some bodies, in order. Collective; ends with a barrier.
+TILE_FN void set_body_boxes(const liquid_bodies *bodies, uint32_t some, float cells, body_box *boxes)
+{
+    FOR_RANGE (b, 0, BODIES_MAX) {
+        if ((some >> b & 1) != 0)
+            set_body_box(bodies, b, cells, &boxes[tile_popcount_u32(some & ((1u << b) - 1))]);
+    }
+    TILE_BARRIER();
+}
+
+/// Which points of a pack aren't beyond all boxes.
+TILE_FN pack_i32 pack_meets_boxes(const body_box *boxes, uint32_t count, const pack_f32 *at)
+{
+    pack_i32 meets = pack_all_i32(0);
+    for (uint32_t b = 0; b < count; b++) {
+        const body_box *box = &boxes[b];
+        const float *turn = box->turn;
+        pack_f32 from[3], square = pack_all_f32(0.0f);
+        TILE_UNROLL for (int a = 0; a < 3; a++) from[a] = at[a] - box->position[a];
+        TILE_UNROLL for (int a = 0; a < 3; a++)
+        {
+            const pack_f32 local = (turn[a] * from[0] + turn[3 + a] * from[1]) + turn[6 + a] * from[2];
+            const pack_f32 out = pack_max_f32(pack_abs_f32(local - box->center[a]) - box->half[a], pack_all_f32(0.0f));
+            square = square + out * out;
+        }
+        meets |= square <= box->far_square;
+    }
+    return meets;
 }
 
 /// Distance, and the direction away from the surface by differences.

@@ -14,6 +14,7 @@
 enum {
     AREA_EDGE = 11, ///< nodes -1..9 around a tile
     AREA_NODES = AREA_EDGE * AREA_EDGE * AREA_EDGE,
+    MARK_EDGE = 16, ///< a row of nodes in whole packs
     HALF_EDGE = 18, ///< half cells from -0.5 to 8.5
 };
 
@@ -24,7 +25,9 @@ typedef struct share_scratch {
     uint8_t owner[AREA_NODES];                          ///< body that a node's distance is to
     float body[AREA_NODES];                             ///< distance to the nearest body
     uint8_t body_owner[AREA_NODES];                     ///< which that is
-    uint8_t counts[AREA_NODES];                         ///< whether that distance makes a difference
+    uint8_t counts[MARK_EDGE * AREA_EDGE * AREA_EDGE];  ///< whether that distance makes a difference
+    float line[MARK_EDGE];                              ///< the nodes' x
+    body_box box[BODIES_MAX];
     float row_least[AREA_EDGE * AREA_EDGE];             ///< least of a row of nodes along x
     uint8_t half[HALF_EDGE * HALF_EDGE * HALF_EDGE];    ///< openness, 0..255
     uint16_t pass_z[TILE_EDGE * HALF_EDGE * HALF_EDGE]; ///< after the kernel along z: [8][18][18]
@@ -100,26 +103,32 @@ TILE_FN uint32_t bodies_in_area(const liquid_args *args, tile_place place, uint3
     return bodies_within(args->m.bodies, near, center, area_radius(&args->shape, place) + OPEN_CELLS);
 }
 
+/// Marks a pack of nodes of a row along x.
+TILE_FN void mark_nodes(const liquid_args *args, share_scratch *s, tile_place place, uint32_t boxes, uint32_t i,
+                        uint32_t n)
+{
+    const uint32_t row = i / MARK_EDGE;
+    int node[3];
+    area_node(&args->shape, place, 0, (int)(row % AREA_EDGE), (int)(row / AREA_EDGE), node);
+    const pack_f32 at[3] = {pack_load_f32(s->line + i % MARK_EDGE, n), pack_all_f32((float)node[1]),
+                            pack_all_f32((float)node[2])};
+    pack_store_u8(s->counts + i, pack_meets_boxes(s->box, boxes, at) & 1, n);
+}
+
 /// Marks the nodes at which distances to bodies count: those with a node less than OPEN_CELLS away from one of `some` in
 /// the 27 around them. What the others have makes no difference: the faces and cells there are open by every node.
 TILE_FN void mark_area(const liquid_args *args, share_scratch *s, tile_place place, uint32_t some)
 {
     const float around = OPEN_CELLS + 1.733f; // the way to a node around, a little more
-    FOR_RANGE (i, 0, AREA_NODES)
-        s->counts[i] = 0;
-    TILE_BARRIER();
-    for (; some != 0; some &= some - 1) {
-        body_box box;
-        set_body_box(args->m.bodies, tile_lowest_bit_u32(some), around, &box);
-        FOR_BOX (x, y, z, AREA_EDGE, AREA_EDGE, AREA_EDGE) {
-            int node[3];
-            area_node(&args->shape, place, x, y, z, node);
-            const float at[3] = {(float)node[0], (float)node[1], (float)node[2]};
-            const uint8_t counts = body_box_square(&box, at) <= box.far_square;
-            s->counts[area_index(x - 1, y - 1, z - 1)] |= counts;
-        }
-        TILE_BARRIER();
+    const uint32_t boxes = tile_popcount_u32(some);
+    FOR_RANGE (x, 0, MARK_EDGE) {
+        int node[3];
+        area_node(&args->shape, place, (int)x, 0, 0, node);
+        s->line[x] = (float)node[0];
     }
+    set_body_boxes(args->m.bodies, some, around, s->box);
+    EACH_PACK(i, n, 0u, (uint32_t)(MARK_EDGE * AREA_EDGE * AREA_EDGE), mark_nodes(args, s, place, boxes, i, n));
+    TILE_BARRIER();
 }
 
 /// Distances to the nearest body at the nodes, and whose they are: s->body and s->body_owner, for join_bodies. Left out
@@ -131,7 +140,7 @@ TILE_FN void load_bodies(const liquid_args *args, share_scratch *s, tile_place p
         const int i = area_index(x - 1, y - 1, z - 1);
         float least = 1e9f;
         uint8_t owner = BODY_NONE;
-        if (all || s->counts[i] != 0) {
+        if (all || s->counts[(z * AREA_EDGE + y) * MARK_EDGE + x] != 0) {
             const float most = tile_max2_f32(s->node[i], (float)SOLID_NEAR_CELLS);
             int node[3];
             area_node(&args->shape, place, x, y, z, node);
