@@ -119,9 +119,9 @@ static void fill_points(const tarn_tank_desc *desc, const tarn_shape *shape, liq
         fill_surface_points(desc, shape, body);
 }
 
-/// How much less a field's distances are than those to a box around it, at most; in the shape's frame. What holds at the
-/// nodes holds everywhere: the distance to a box, negative inside, is convex, and so no more than what is interpolated
-/// between nodes, and beyond the grid it grows no faster than the field's.
+/// How much less a field's distances are than those to a box around it, at most; in the shape's frame. What holds at
+/// the nodes holds everywhere: the distance to a box, negative inside, is convex, and so no more than what is
+/// interpolated between nodes, and beyond the grid it grows no faster than the field's.
 static double field_slack_m(const tarn_distance_field *field, double scale, const double min_m[3],
                             const double max_m[3])
 {

@@ -12,7 +12,7 @@
 
 enum {
     COLLIDE_ROUNDS = 24,
-    COLLIDE_PART = 2048, ///< particles at once
+    COLLIDE_PART = 2048,                   ///< particles at once
     COLLIDE_MOVE_MAX = 6 << POSITION_BITS, ///< per axis: less than a tile, so that the way ends in a neighbour
 };
 
@@ -138,8 +138,7 @@ TILE_FN void load_room(const liquid_args *args, collide_scratch *s, uint32_t i)
             int least = node[0];
             for (uint32_t k = 1; k < 8; k++)
                 least = tile_min_i32(node[node_of_tile(k & 1, k >> 1 & 1, k >> 2)], least);
-            s->room[cell_index(x, y, z)] =
-                tile_max2_f32((float)least * (1.0f / SOLID_NODE_UNIT) - CLEAR_CELLS, 0.0f);
+            s->room[cell_index(x, y, z)] = tile_max2_f32((float)least * (1.0f / SOLID_NODE_UNIT) - CLEAR_CELLS, 0.0f);
         }
     } else {
         FOR_RANGE (c, 0, TILE_CELLS)
@@ -196,8 +195,7 @@ TILE_KERNEL(liquid_collide, PARTICLE_LANES, liquid_args, collide_scratch)
     float center[3];
     tile_center(place, center);
     const float longest = tile_sqrt_f32(s->longest[0]);
-    const uint32_t some =
-        near != 0 ? bodies_within(m->bodies, near, center, longest + CLEAR_CELLS + TILE_RADIUS) : 0;
+    const uint32_t some = near != 0 ? bodies_within(m->bodies, near, center, longest + CLEAR_CELLS + TILE_RADIUS) : 0;
     if (some == 0 && -s->nearest[0] > longest)
         return;
     FOR_RANGE (n, 0, 27)

@@ -7,7 +7,8 @@
 // such shares; theirs come from the same corner distances). Everything is summed in pairs or in integers, so that a
 // mirrored solid has mirrored shares to the last bit.
 //
-// Shares of solids that don't move are computed once, when the tank is made.
+// Shares of solids that don't move are computed once, when the tank is made. Where no body is near, they are copied; and
+// where none of its nodes is near enough to a body for a cover, nothing of the body is computed.
 #include "kernels/liquid/solids.h"
 #include "kernels/liquid/halo.h"
 
@@ -22,11 +23,11 @@ enum {
 
 typedef struct share_scratch {
     float node[AREA_NODES];
-    uint8_t owner[AREA_NODES];                          ///< body that a node's distance is to
-    float body[AREA_NODES];                             ///< distance to the nearest body
-    uint8_t body_owner[AREA_NODES];                     ///< which that is
-    uint8_t counts[MARK_EDGE * AREA_EDGE * AREA_EDGE];  ///< whether that distance makes a difference
-    float line[MARK_EDGE];                              ///< the nodes' x
+    uint8_t owner[AREA_NODES];                         ///< body that a node's distance is to
+    float body[AREA_NODES];                            ///< distance to the nearest body
+    uint8_t body_owner[AREA_NODES];                    ///< which that is
+    uint8_t counts[MARK_EDGE * AREA_EDGE * AREA_EDGE]; ///< whether that distance makes a difference
+    float line[MARK_EDGE];                             ///< the nodes' x
     body_box box[BODIES_MAX];
     float row_least[AREA_EDGE * AREA_EDGE];             ///< least of a row of nodes along x
     uint8_t half[HALF_EDGE * HALF_EDGE * HALF_EDGE];    ///< openness, 0..255
@@ -115,8 +116,8 @@ TILE_FN void mark_nodes(const liquid_args *args, share_scratch *s, tile_place pl
     pack_store_u8(s->counts + i, pack_meets_boxes(s->box, boxes, at) & 1, n);
 }
 
-/// Marks the nodes at which distances to bodies count: those with a node less than OPEN_CELLS away from one of `some` in
-/// the 27 around them. What the others have makes no difference: the faces and cells there are open by every node.
+/// Marks the nodes at which distances to bodies count: those with a node less than OPEN_CELLS away from one of `some`
+/// in the 27 around them. What the others have makes no difference: the faces and cells there are open by every node.
 TILE_FN void mark_area(const liquid_args *args, share_scratch *s, tile_place place, uint32_t some)
 {
     const float around = OPEN_CELLS + 1.733f; // the way to a node around, a little more
@@ -235,8 +236,8 @@ TILE_FN uint8_t half_openness(float distance)
     return (uint8_t)tile_round_i32(tile_clamp_f32(2.0f * distance + 0.5f, 0.0f, 1.0f) * 255.0f);
 }
 
-/// A row of them along x from the four rows of nodes around it, [2 z + y], with their weights along y and z. Half cell h
-/// has its centre at h / 2 - 1/4.
+/// A row of them along x from the four rows of nodes around it, [2 z + y], with their weights along y and z. Half cell
+/// h has its centre at h / 2 - 1/4.
 TILE_FN void share_half_row(const float *const *row, const float *wy, const float *wz, uint8_t *to)
 {
     uint8_t near[AREA_EDGE - 1], far[AREA_EDGE - 1]; // between each two nodes: a quarter from the first, and three
@@ -376,7 +377,8 @@ TILE_FN void share_owners(share_scratch *s)
         int u, v;
         face_strides(axis, &u, &v);
         FOR_BOX (x, y, z, nx, ny, nz) {
-            const int i = share_face(axis, x, y, z), corner = area_index(x, y, z), corners[4] = {corner, corner + u, corner + v, corner + u + v};
+            const int i = share_face(axis, x, y, z), corner = area_index(x, y, z),
+                      corners[4] = {corner, corner + u, corner + v, corner + u + v};
             uint8_t owner = BODY_NONE;
             float least = 1e9f;
             for (int k = 0; k < 4; k++) {
