@@ -119,6 +119,49 @@ static void fill_points(const tarn_tank_desc *desc, const tarn_shape *shape, liq
         fill_surface_points(desc, shape, body);
 }
 
+/// How much less a field's distances are than those to a box around it, at most; in the shape's frame. What holds at
+/// the nodes holds everywhere: the distance to a box, negative inside, is convex, and so no more than what is
+/// interpolated between nodes, and beyond the grid it grows no faster than the field's.
+static double field_slack_m(const tarn_distance_field *field, double scale, const double min_m[3],
+                            const double max_m[3])
+{
+    const size_t nx = field->nodes[0], ny = field->nodes[1], nz = field->nodes[2];
+    double slack_m = 0.0;
+    for (size_t i = 0; i < nx * ny * nz; i++) {
+        const size_t node[3] = {i % nx, i / nx % ny, i / (nx * ny)};
+        double square = 0.0, inside = -INFINITY;
+        for (int a = 0; a < 3; a++) {
+            const double at = scale * ((double)field->min_m[a] + (double)field->spacing_m * (double)node[a]);
+            const double beyond = fmax(min_m[a] - at, at - max_m[a]), out = fmax(beyond, 0.0);
+            inside = fmax(inside, beyond);
+            square += out * out;
+        }
+        const double to_box = square > 0.0 ? sqrt(square) : inside;
+        slack_m = fmax(slack_m, to_box - scale * (double)field->distance_m[i]);
+    }
+    return slack_m;
+}
+
+#define BOX_ROUNDING_CELLS 0.01
+#define BOX_ROUNDING_SHARE 1e-4 ///< of the box's size
+
+/// The box that tells that a body is far without its distance.
+static void fill_box(const tarn_tank_desc *desc, const tarn_shape *shape, liquid_body *body)
+{
+    const tarn_pose still = {.rotation = {0.0f, 0.0f, 0.0f, 1.0f}};
+    const double cell_m = (double)desc->cell_m;
+    double min_m[3], max_m[3], slack = BOX_ROUNDING_CELLS;
+    tarn_shape_bounds_m(shape, &still, desc->fields, min_m, max_m);
+    for (int a = 0; a < 3; a++) {
+        body->box_center[a] = (float)(0.5 * (min_m[a] + max_m[a]) / cell_m);
+        body->box_half[a] = (float)(0.5 * (max_m[a] - min_m[a]) / cell_m);
+        slack += BOX_ROUNDING_SHARE * (fabs((double)body->box_center[a]) + (double)body->box_half[a]);
+    }
+    if (shape->kind == TARN_SHAPE_FIELD)
+        slack += field_slack_m(&desc->fields[shape->field], (double)shape->half_m[0], min_m, max_m) / cell_m;
+    body->box_slack = (float)slack;
+}
+
 static void fill_body(const tarn_tank_desc *desc, const tarn_solid *solid, liquid_body *body)
 {
     static const uint32_t kinds[TARN_SHAPE_COUNT] = {BODY_BOX, BODY_ROUND, BODY_ROUND, BODY_CYLINDER, BODY_FIELD};
@@ -141,6 +184,7 @@ static void fill_body(const tarn_tank_desc *desc, const tarn_solid *solid, liqui
         square += away * away;
     }
     body->reach = (float)(radius_m / cell_m + sqrt(square));
+    fill_box(desc, shape, body);
     fill_points(desc, shape, body);
 }
 

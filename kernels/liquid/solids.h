@@ -5,6 +5,7 @@
 #ifndef TARN_KERNELS_LIQUID_SOLIDS_H
 #define TARN_KERNELS_LIQUID_SOLIDS_H
 
+#include "kernels/device/pack.h"
 #include "kernels/liquid/liquid.h"
 
 enum { BODY_NONE = 255 }; ///< whose a surface is that doesn't move
@@ -137,7 +138,7 @@ TILE_FN float field_distance(const liquid_field *field, const float *local)
         }
         sum += weight * field->distance[index];
     }
-    return sum + tile_sqrt_f32(outside) / field->per_spacing;
+    return sum + (outside > 0.0f ? tile_sqrt_f32(outside) / field->per_spacing : 0.0f);
 }
 
 /// Distance in a body's own frame.
@@ -166,17 +167,105 @@ TILE_FN float body_shape_distance(const liquid_bodies *bodies, const liquid_body
     return tile_max2_f32(side, end);
 }
 
+/// A point of the tank in the frame of a body's shape, cells.
+TILE_FN void body_local(const liquid_bodies *bodies, uint32_t b, const float *at, float *local)
+{
+    const liquid_body_state *state = &bodies->state[b];
+    const float from[3] = {at[0] - state->position[0], at[1] - state->position[1], at[2] - state->position[2]};
+    turn_back(state->turn, from, local);
+    for (int a = 0; a < 3; a++)
+        local[a] += bodies->body[b].center[a];
+}
+
 /// Distance to a body at a point of the tank, cells.
 TILE_FN float body_distance(const liquid_bodies *bodies, uint32_t b, const float *at)
 {
-    const liquid_body *body = &bodies->body[b];
-    const liquid_body_state *state = &bodies->state[b];
-    const float from[3] = {at[0] - state->position[0], at[1] - state->position[1], at[2] - state->position[2]};
     float local[3];
-    turn_back(state->turn, from, local);
-    for (int a = 0; a < 3; a++)
-        local[a] += body->center[a];
-    return body_shape_distance(bodies, body, local);
+    body_local(bodies, b, at, local);
+    return body_shape_distance(bodies, &bodies->body[b], local);
+}
+
+/// The box around a body, and how far is far from it: what lies beyond has a body_distance of at least what the box was
+/// made for.
+typedef struct body_box {
+    float position[3], turn[9], center[3], half[3]; ///< center: from the centre of mass
+    float far_square;
+} body_box;
+
+TILE_FN void set_body_box(const liquid_bodies *bodies, uint32_t b, float cells, body_box *box)
+{
+    const liquid_body *body = &bodies->body[b];
+    const float far = tile_max2_f32(cells, 0.0f) + body->box_slack;
+    for (int i = 0; i < 9; i++)
+        box->turn[i] = bodies->state[b].turn[i];
+    for (int a = 0; a < 3; a++) {
+        box->position[a] = bodies->state[b].position[a];
+        box->center[a] = body->box_center[a] - body->center[a];
+        box->half[a] = body->box_half[a];
+    }
+    box->far_square = far * far;
+}
+
+/// Squared distance of a point of the tank to the box, cells.
+TILE_FN float body_box_square(const body_box *box, const float *at)
+{
+    const float from[3] = {at[0] - box->position[0], at[1] - box->position[1], at[2] - box->position[2]};
+    float local[3], square = 0.0f;
+    turn_back(box->turn, from, local);
+    for (int a = 0; a < 3; a++) {
+        const float out = tile_max2_f32(tile_abs_f32(local[a] - box->center[a]) - box->half[a], 0.0f);
+        square += out * out;
+    }
+    return square;
+}
+
+/// Whether body_distance is surely at least `cells` at a point. For all points within r of it, ask for r more.
+TILE_FN int body_is_beyond(const liquid_bodies *bodies, uint32_t b, const float *at, float cells)
+{
+    body_box box;
+    set_body_box(bodies, b, cells, &box);
+    return body_box_square(&box, at) > box.far_square;
+}
+
+/// Those of some bodies that may be nearer to a point than `cells`. The same for all lanes if `at` is.
+TILE_FN uint32_t bodies_within(const liquid_bodies *bodies, uint32_t some, const float *at, float cells)
+{
+    uint32_t within = 0;
+    for (; some != 0; some &= some - 1) {
+        const uint32_t b = tile_lowest_bit_u32(some);
+        within |= (uint32_t)!body_is_beyond(bodies, b, at, cells) << b;
+    }
+    return within;
+}
+
+/// Boxes of some bodies, in order. Collective; ends with a barrier.
+TILE_FN void set_body_boxes(const liquid_bodies *bodies, uint32_t some, float cells, body_box *boxes)
+{
+    FOR_RANGE (b, 0, BODIES_MAX) {
+        if ((some >> b & 1) != 0)
+            set_body_box(bodies, b, cells, &boxes[tile_popcount_u32(some & ((1u << b) - 1))]);
+    }
+    TILE_BARRIER();
+}
+
+/// Which points of a pack aren't beyond all boxes.
+TILE_FN pack_i32 pack_meets_boxes(const body_box *boxes, uint32_t count, const pack_f32 *at)
+{
+    pack_i32 meets = pack_all_i32(0);
+    for (uint32_t b = 0; b < count; b++) {
+        const body_box *box = &boxes[b];
+        const float *turn = box->turn;
+        pack_f32 from[3], square = pack_all_f32(0.0f);
+        TILE_UNROLL for (int a = 0; a < 3; a++) from[a] = at[a] - box->position[a];
+        TILE_UNROLL for (int a = 0; a < 3; a++)
+        {
+            const pack_f32 local = (turn[a] * from[0] + turn[3 + a] * from[1]) + turn[6 + a] * from[2];
+            const pack_f32 out = pack_max_f32(pack_abs_f32(local - box->center[a]) - box->half[a], pack_all_f32(0.0f));
+            square = square + out * out;
+        }
+        meets |= square <= box->far_square;
+    }
+    return meets;
 }
 
 /// Distance, and the direction away from the surface by differences.
@@ -202,6 +291,15 @@ TILE_FN void body_velocity(const liquid_body_state *body, const float *at, float
         velocity[a] = body->velocity[a] + turning[a];
 }
 
+#define TILE_RADIUS 6.93f ///< half a tile's diagonal
+
+TILE_FN void tile_center(tile_place place, float *center)
+{
+    const int at[3] = {place.x, place.y, place.z};
+    for (int a = 0; a < 3; a++)
+        center[a] = (float)(at[a] * TILE_EDGE + TILE_EDGE / 2);
+}
+
 /// Bit per body that may come within `margin` cells of a tile. The same for all lanes.
 TILE_FN uint32_t bodies_near_tile(const liquid_args *args, tile_place place, float margin)
 {
@@ -209,13 +307,25 @@ TILE_FN uint32_t bodies_near_tile(const liquid_args *args, tile_place place, flo
     uint32_t near = 0;
     if (bodies == (const liquid_bodies *)0)
         return 0;
-    const float center[3] = {(float)(place.x * TILE_EDGE + TILE_EDGE / 2), (float)(place.y * TILE_EDGE + TILE_EDGE / 2),
-                             (float)(place.z * TILE_EDGE + TILE_EDGE / 2)};
+    float center[3];
+    tile_center(place, center);
     for (uint32_t b = 0; b < bodies->count; b++) {
         const float *position = bodies->state[b].position;
         const float away[3] = {position[0] - center[0], position[1] - center[1], position[2] - center[2]};
-        const float reach = bodies->body[b].reach + margin + 6.93f; // half a tile's diagonal
+        const float reach = bodies->body[b].reach + margin + TILE_RADIUS;
         near |= (uint32_t)(dot3(away, away) < reach * reach) << b;
+    }
+    return near;
+}
+
+/// Whether there is the surface or the inside of a solid that stands still in a tile or beside it. The same for all
+/// lanes.
+TILE_FN int solids_near_tile(const liquid_args *args, tile_place place)
+{
+    int near = 0;
+    for (uint32_t n = 0; n < 27; n++) {
+        const uint32_t dense = tile_neighbour(&args->shape, 0, place, n);
+        near |= dense != TILE_NONE && args->m.solid_tile[dense] != TILE_NONE;
     }
     return near;
 }
@@ -233,8 +343,9 @@ TILE_FN float nearest_solid(const liquid_args *args, uint32_t near, const int32_
         float at[3];
         for (int a = 0; a < 3; a++)
             at[a] = ((float)position[a] + 0.5f) * (1.0f / (1 << POSITION_BITS));
-        for (uint32_t b = 0; b < BODIES_MAX; b++) {
-            if ((near >> b & 1) == 0)
+        for (uint32_t rest = near; rest != 0; rest &= rest - 1) {
+            const uint32_t b = tile_lowest_bit_u32(rest);
+            if (body_is_beyond(args->m.bodies, b, at, distance))
                 continue;
             const float other = body_distance(args->m.bodies, b, at);
             if (other < distance) {

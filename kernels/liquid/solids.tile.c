@@ -1,4 +1,4 @@
-// What solids leave open: shares of faces and cells, and particles that keep out of them.
+// What solids leave open: shares of faces and cells.
 //
 //     node distances ─ openness of half cells ─ room of the density kernel
 //                    └ shares of the faces, whose solid it is and how it moves
@@ -7,19 +7,29 @@
 // such shares; theirs come from the same corner distances). Everything is summed in pairs or in integers, so that a
 // mirrored solid has mirrored shares to the last bit.
 //
-// Shares of solids that don't move are computed once, when the tank is made.
+// Shares of solids that don't move are computed once, when the tank is made. Where no body is near, they are copied; and
+// where none of its nodes is near enough to a body for a cover, nothing of the body is computed.
 #include "kernels/liquid/solids.h"
 #include "kernels/liquid/halo.h"
 
 enum {
     AREA_EDGE = 11, ///< nodes -1..9 around a tile
     AREA_NODES = AREA_EDGE * AREA_EDGE * AREA_EDGE,
+    MARK_EDGE = 16, ///< a row of nodes in whole packs
     HALF_EDGE = 18, ///< half cells from -0.5 to 8.5
 };
 
+#define OPEN_CELLS 0.26f ///< a half cell whose nodes are so far from all solids is open
+
 typedef struct share_scratch {
     float node[AREA_NODES];
-    uint8_t owner[AREA_NODES];                          ///< body that a node's distance is to
+    uint8_t owner[AREA_NODES];                         ///< body that a node's distance is to
+    float body[AREA_NODES];                            ///< distance to the nearest body
+    uint8_t body_owner[AREA_NODES];                    ///< which that is
+    uint8_t counts[MARK_EDGE * AREA_EDGE * AREA_EDGE]; ///< whether that distance makes a difference
+    float line[MARK_EDGE];                             ///< the nodes' x
+    body_box box[BODIES_MAX];
+    float row_least[AREA_EDGE * AREA_EDGE];             ///< least of a row of nodes along x
     uint8_t half[HALF_EDGE * HALF_EDGE * HALF_EDGE];    ///< openness, 0..255
     uint16_t pass_z[TILE_EDGE * HALF_EDGE * HALF_EDGE]; ///< after the kernel along z: [8][18][18]
     uint16_t pass_y[TILE_EDGE * TILE_EDGE * HALF_EDGE];
@@ -48,29 +58,116 @@ TILE_FN int mirrored_node(const liquid_shape *shape, int axis, int at)
     return tile_clamp_i32(inside, 0, last);
 }
 
-/// Distances at the nodes of a tile and around it, to solids that don't move where `still`, and to bodies that may
-/// reach it: `near`.
-TILE_FN void load_area(const liquid_args *args, share_scratch *s, tile_place place, int still, uint32_t near)
+/// A node of the area, counted from its first one, in the tank.
+TILE_FN void area_node(const liquid_shape *shape, tile_place place, int x, int y, int z, int *at)
 {
-    const liquid_shape *shape = &args->shape;
-    FOR_RANGE (i, 0, AREA_NODES) {
-        const int local[3] = {(int)(i % AREA_EDGE) - 1, (int)(i / AREA_EDGE % AREA_EDGE) - 1,
-                              (int)(i / (AREA_EDGE * AREA_EDGE)) - 1};
-        const int x = mirrored_node(shape, 0, place.x * TILE_EDGE + local[0]),
-                  y = mirrored_node(shape, 1, place.y * TILE_EDGE + local[1]),
-                  z = mirrored_node(shape, 2, place.z * TILE_EDGE + local[2]);
-        const float at[3] = {(float)x, (float)y, (float)z};
-        float least = still ? solid_node_at(args, x, y, z) : (float)SOLID_NEAR_CELLS;
-        uint8_t owner = BODY_NONE;
-        for (uint32_t b = 0; b < BODIES_MAX; b++) {
-            if ((near >> b & 1) == 0)
-                continue;
-            const float distance = body_distance(args->m.bodies, b, at);
-            owner = distance < least ? (uint8_t)b : owner;
-            least = tile_min_f32(distance, least);
+    at[0] = mirrored_node(shape, 0, place.x * TILE_EDGE + x - 1);
+    at[1] = mirrored_node(shape, 1, place.y * TILE_EDGE + y - 1);
+    at[2] = mirrored_node(shape, 2, place.z * TILE_EDGE + z - 1);
+}
+
+/// Distances at the nodes of a tile and around it to solids that don't move: s->node. `surface`: whether any is near.
+TILE_FN void load_still(const liquid_args *args, share_scratch *s, tile_place place, int surface)
+{
+    if (surface) {
+        FOR_BOX (x, y, z, AREA_EDGE, AREA_EDGE, AREA_EDGE) {
+            int at[3];
+            area_node(&args->shape, place, x, y, z, at);
+            s->node[area_index(x - 1, y - 1, z - 1)] = solid_node_at(args, at[0], at[1], at[2]);
         }
-        s->node[i] = least;
-        s->owner[i] = owner;
+    } else {
+        FOR_RANGE (i, 0, AREA_NODES)
+            s->node[i] = (float)SOLID_NEAR_CELLS;
+    }
+    TILE_BARRIER();
+}
+
+/// How far nodes of a tile's area may lie from the tile's middle. Where the tank's wall cuts the tile, what is mirrored
+/// lies before it.
+TILE_FN float area_radius(const liquid_shape *shape, tile_place place)
+{
+    const int at[3] = {place.x, place.y, place.z};
+    float square = 0.0f;
+    for (int a = 0; a < 3; a++) {
+        const int is_cut = shape->cells[a] < (at[a] + 1) * TILE_EDGE;
+        const float half = is_cut ? (float)(TILE_EDGE + 3) : (float)(TILE_EDGE / 2 + 1);
+        square += half * half;
+    }
+    return tile_sqrt_f32(square) + 0.01f;
+}
+
+/// Those of some bodies that may cover something in a tile's area.
+TILE_FN uint32_t bodies_in_area(const liquid_args *args, tile_place place, uint32_t near)
+{
+    float center[3];
+    tile_center(place, center);
+    return bodies_within(args->m.bodies, near, center, area_radius(&args->shape, place) + OPEN_CELLS);
+}
+
+/// Marks a pack of nodes of a row along x.
+TILE_FN void mark_nodes(const liquid_args *args, share_scratch *s, tile_place place, uint32_t boxes, uint32_t i,
+                        uint32_t n)
+{
+    const uint32_t row = i / MARK_EDGE;
+    int node[3];
+    area_node(&args->shape, place, 0, (int)(row % AREA_EDGE), (int)(row / AREA_EDGE), node);
+    const pack_f32 at[3] = {pack_load_f32(s->line + i % MARK_EDGE, n), pack_all_f32((float)node[1]),
+                            pack_all_f32((float)node[2])};
+    pack_store_u8(s->counts + i, pack_meets_boxes(s->box, boxes, at) & 1, n);
+}
+
+/// Marks the nodes at which distances to bodies count: those with a node less than OPEN_CELLS away from one of `some`
+/// in the 27 around them. What the others have makes no difference: the faces and cells there are open by every node.
+TILE_FN void mark_area(const liquid_args *args, share_scratch *s, tile_place place, uint32_t some)
+{
+    const float around = OPEN_CELLS + 1.733f; // the way to a node around, a little more
+    const uint32_t boxes = tile_popcount_u32(some);
+    FOR_RANGE (x, 0, MARK_EDGE) {
+        int node[3];
+        area_node(&args->shape, place, (int)x, 0, 0, node);
+        s->line[x] = (float)node[0];
+    }
+    set_body_boxes(args->m.bodies, some, around, s->box);
+    EACH_PACK(i, n, 0u, (uint32_t)(MARK_EDGE * AREA_EDGE * AREA_EDGE), mark_nodes(args, s, place, boxes, i, n));
+    TILE_BARRIER();
+}
+
+/// Distances to the nearest body at the nodes, and whose they are: s->body and s->body_owner, for join_bodies. Left out
+/// is what is no less than SOLID_NEAR_CELLS and than s->node, and, unless `all`, what makes no difference.
+TILE_FN void load_bodies(const liquid_args *args, share_scratch *s, tile_place place, uint32_t near, int all)
+{
+    const liquid_bodies *bodies = args->m.bodies;
+    FOR_BOX (x, y, z, AREA_EDGE, AREA_EDGE, AREA_EDGE) {
+        const int i = area_index(x - 1, y - 1, z - 1);
+        float least = 1e9f;
+        uint8_t owner = BODY_NONE;
+        if (all || s->counts[(z * AREA_EDGE + y) * MARK_EDGE + x] != 0) {
+            const float most = tile_max2_f32(s->node[i], (float)SOLID_NEAR_CELLS);
+            int node[3];
+            area_node(&args->shape, place, x, y, z, node);
+            const float at[3] = {(float)node[0], (float)node[1], (float)node[2]};
+            for (uint32_t rest = near; rest != 0; rest &= rest - 1) {
+                const uint32_t b = tile_lowest_bit_u32(rest);
+                if (body_is_beyond(bodies, b, at, tile_min_f32(least, most)))
+                    continue;
+                const float distance = body_distance(bodies, b, at);
+                owner = distance < least ? (uint8_t)b : owner;
+                least = tile_min_f32(distance, least);
+            }
+        }
+        s->body[i] = least;
+        s->body_owner[i] = owner;
+    }
+    TILE_BARRIER();
+}
+
+/// The union of the bodies with what is in s->node, or with nothing.
+TILE_FN void join_bodies(share_scratch *s, int with_node)
+{
+    FOR_RANGE (i, 0, AREA_NODES) {
+        const float still = with_node ? s->node[i] : (float)SOLID_NEAR_CELLS;
+        s->owner[i] = s->body[i] < still ? s->body_owner[i] : (uint8_t)BODY_NONE;
+        s->node[i] = tile_min_f32(s->body[i], still);
     }
     TILE_BARRIER();
 }
@@ -95,6 +192,9 @@ TILE_FN float triangle_share(float a, float b, float c)
 /// Open share of a square from the distances at its corners, around it: 0..255.
 TILE_FN uint8_t square_share(float v00, float v10, float v11, float v01)
 {
+    const int shut = (v00 <= 0.0f) + (v10 <= 0.0f) + (v11 <= 0.0f) + (v01 <= 0.0f);
+    if (shut == 0 || shut == 4)
+        return shut == 0 ? 255 : 0;
     const float center = ((v00 + v11) + (v10 + v01)) * 0.25f;
     const float share = ((triangle_share(v00, v10, center) + triangle_share(v01, v11, center)) +
                          (triangle_share(v00, v01, center) + triangle_share(v10, v11, center))) *
@@ -112,13 +212,13 @@ TILE_FN void face_strides(int axis, int *u, int *v)
 TILE_FN void share_faces(const liquid_args *args, share_scratch *s, tile_place place)
 {
     const int at_tile[3] = {place.x, place.y, place.z};
-    for (int axis = 0; axis < 3; axis++) {
+    TILE_UNROLL for (int axis = 0; axis < 3; axis++)
+    {
         const int nx = TILE_EDGE + (axis == 0), ny = TILE_EDGE + (axis == 1), nz = TILE_EDGE + (axis == 2);
         int u, v;
         face_strides(axis, &u, &v);
-        FOR_RANGE (i, 0, TILE_FACES) {
-            const int x = (int)i % nx, y = (int)i / nx % ny, z = (int)i / (nx * ny) % nz;
-            const int corner = area_index(x, y, z);
+        FOR_BOX (x, y, z, nx, ny, nz) {
+            const int i = share_face(axis, x, y, z), corner = area_index(x, y, z);
             const int normal = at_tile[axis] * TILE_EDGE + (axis == 0 ? x : axis == 1 ? y : z);
             const int wall = normal <= 0 || normal >= args->shape.cells[axis];
             const uint8_t open =
@@ -131,29 +231,61 @@ TILE_FN void share_faces(const liquid_args *args, share_scratch *s, tile_place p
     TILE_BARRIER();
 }
 
-/// Openness of half cells from the distance at their centres.
+TILE_FN uint8_t half_openness(float distance)
+{
+    return (uint8_t)tile_round_i32(tile_clamp_f32(2.0f * distance + 0.5f, 0.0f, 1.0f) * 255.0f);
+}
+
+/// A row of them along x from the four rows of nodes around it, [2 z + y], with their weights along y and z. Half cell
+/// h has its centre at h / 2 - 1/4.
+TILE_FN void share_half_row(const float *const *row, const float *wy, const float *wz, uint8_t *to)
+{
+    uint8_t near[AREA_EDGE - 1], far[AREA_EDGE - 1]; // between each two nodes: a quarter from the first, and three
+    for (int x = 0; x < AREA_EDGE - 1; x++) {
+        float a[4], b[4];
+        for (int r = 0; r < 4; r++) {
+            a[r] = 0.75f * row[r][x] + 0.25f * row[r][x + 1];
+            b[r] = 0.25f * row[r][x] + 0.75f * row[r][x + 1];
+        }
+        near[x] = half_openness(wz[0] * (wy[0] * a[0] + wy[1] * a[1]) + wz[1] * (wy[0] * a[2] + wy[1] * a[3]));
+        far[x] = half_openness(wz[0] * (wy[0] * b[0] + wy[1] * b[1]) + wz[1] * (wy[0] * b[2] + wy[1] * b[3]));
+    }
+    for (int x = 0; x < HALF_EDGE / 2; x++) {
+        to[2 * x] = far[x];
+        to[2 * x + 1] = near[x + 1];
+    }
+}
+
+/// Openness of half cells from the distance at their centres. Most rows are far from all solids.
 TILE_FN void share_halves(share_scratch *s)
 {
-    FOR_RANGE (i, 0, HALF_EDGE * HALF_EDGE * HALF_EDGE) {
-        const int h[3] = {(int)i % HALF_EDGE, (int)i / HALF_EDGE % HALF_EDGE, (int)i / (HALF_EDGE * HALF_EDGE)};
-        int node[3];
-        float w[3][2];
-        for (int a = 0; a < 3; a++) { // half cell h has its centre at h / 2 - 1/4
-            node[a] = ((h[a] + 1) >> 1) - 1;
+    FOR_RANGE (r, 0, AREA_EDGE * AREA_EDGE) {
+        float least = s->node[r * AREA_EDGE];
+        for (uint32_t x = 1; x < AREA_EDGE; x++)
+            least = tile_min_f32(s->node[r * AREA_EDGE + x], least);
+        s->row_least[r] = least;
+    }
+    TILE_BARRIER();
+    FOR_RANGE (r, 0, HALF_EDGE * HALF_EDGE) {
+        const uint32_t h[2] = {r % HALF_EDGE, r / HALF_EDGE}; // along y, along z
+        const uint32_t first = (h[1] + 1) / 2 * AREA_EDGE + (h[0] + 1) / 2;
+        const float *row[4];
+        float w[2][2], least = SOLID_NEAR_CELLS;
+        for (uint32_t k = 0; k < 4; k++) {
+            const uint32_t at = first + k / 2 * AREA_EDGE + k % 2;
+            row[k] = s->node + at * AREA_EDGE;
+            least = tile_min_f32(s->row_least[at], least);
+        }
+        for (int a = 0; a < 2; a++) {
             w[a][1] = (h[a] & 1) != 0 ? 0.25f : 0.75f;
             w[a][0] = 1.0f - w[a][1];
         }
-        const float *v = s->node + area_index(node[0], node[1], node[2]);
-        float row[2][2];
-        for (int k = 0; k < 2; k++)
-            for (int j = 0; j < 2; j++) {
-                const float *r = v + k * AREA_EDGE * AREA_EDGE + j * AREA_EDGE;
-                row[k][j] = w[0][0] * r[0] + w[0][1] * r[1];
-            }
-        const float distance = w[2][0] * (w[1][0] * row[0][0] + w[1][1] * row[0][1]) +
-                               w[2][1] * (w[1][0] * row[1][0] + w[1][1] * row[1][1]);
-        const float open = tile_clamp_f32(2.0f * distance + 0.5f, 0.0f, 1.0f);
-        s->half[i] = (uint8_t)tile_round_i32(open * 255.0f);
+        if (least < OPEN_CELLS) {
+            share_half_row(row, w[0], w[1], s->half + r * HALF_EDGE);
+        } else {
+            for (uint32_t x = 0; x < HALF_EDGE; x++)
+                s->half[r * HALF_EDGE + x] = 255;
+        }
     }
     TILE_BARRIER();
 }
@@ -206,7 +338,7 @@ TILE_KERNEL(liquid_solid_shares, CELL_LANES, liquid_args, share_scratch)
 {
     const liquid_memory *m = &args->m;
     const tile_place place = tile_place_of(&args->shape, 0, m->solid_dense[tile]);
-    load_area(args, s, place, 1, 0);
+    load_still(args, s, place, 1);
     share_faces(args, s, place);
     share_rooms(s);
     share_sides(s);
@@ -225,7 +357,7 @@ TILE_KERNEL(liquid_solid_shares, CELL_LANES, liquid_args, share_scratch)
 TILE_FN void share_still(const liquid_args *args, share_scratch *s, tile_place place, uint32_t i)
 {
     if (i != TILE_NONE) {
-        load_area(args, s, place, 1, 0);
+        load_still(args, s, place, 1);
         share_faces(args, s, place);
     }
     for (int axis = 0; axis < 3; axis++) {
@@ -239,13 +371,14 @@ TILE_FN void share_still(const liquid_args *args, share_scratch *s, tile_place p
 /// that goes through one pushes nothing away there.
 TILE_FN void share_owners(share_scratch *s)
 {
-    for (int axis = 0; axis < 3; axis++) {
+    TILE_UNROLL for (int axis = 0; axis < 3; axis++)
+    {
         const int nx = TILE_EDGE + (axis == 0), ny = TILE_EDGE + (axis == 1), nz = TILE_EDGE + (axis == 2);
         int u, v;
         face_strides(axis, &u, &v);
-        FOR_RANGE (i, 0, TILE_FACES) {
-            const int x = (int)i % nx, y = (int)i / nx % ny, z = (int)i / (nx * ny) % nz;
-            const int corner = area_index(x, y, z), corners[4] = {corner, corner + u, corner + v, corner + u + v};
+        FOR_BOX (x, y, z, nx, ny, nz) {
+            const int i = share_face(axis, x, y, z), corner = area_index(x, y, z),
+                      corners[4] = {corner, corner + u, corner + v, corner + u + v};
             uint8_t owner = BODY_NONE;
             float least = 1e9f;
             for (int k = 0; k < 4; k++) {
@@ -356,18 +489,25 @@ TILE_KERNEL(liquid_solids, CELL_LANES, liquid_args, share_scratch)
     const uint32_t dense = m->active_tile[tile];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const uint32_t near = bodies_near_tile(args, place, 2.5f), i = m->solid_tile[dense];
-    if (near == 0) {
+    const int surface = near != 0 && solids_near_tile(args, place);
+    const uint32_t some = near != 0 && !surface ? bodies_in_area(args, place, near) : near;
+    if (some == 0) {
         put_still(args, tile, i);
-    } else {
-        load_area(args, s, place, 1, near);
-        share_rooms(s);
-        share_still(args, s, place, i);
-        load_area(args, s, place, i == TILE_NONE, near);
-        share_faces(args, s, place);
-        share_owners(s);
-        share_sides(s);
-        put_moving(args, s, tile, place);
+        return;
     }
+    load_still(args, s, place, surface);
+    if (!surface)
+        mark_area(args, s, place, some);
+    load_bodies(args, s, place, near, surface);
+    join_bodies(s, 1);
+    share_rooms(s);
+    share_still(args, s, place, i);
+    if (i != TILE_NONE)
+        join_bodies(s, 0);
+    share_faces(args, s, place);
+    share_owners(s);
+    share_sides(s);
+    put_moving(args, s, tile, place);
 }
 
 typedef struct solid_cells_scratch {
@@ -430,131 +570,4 @@ TILE_KERNEL(liquid_solid_cells, CELL_LANES, liquid_args, solid_cells_scratch)
         const uint8_t filled = o != TILE_NONE && room >= SLIVER_ROOM_MIN ? CELL_LIQUID : CELL_SOLID;
         m->cell_type[at] = sides == 0 ? CELL_SOLID : sliver ? filled : type;
     }
-}
-
-// ----------------------------------------------------------------------------------------------------------- particles
-
-enum {
-    COLLIDE_ROUNDS = 24,
-    COLLIDE_MOVE_MAX = 6 << POSITION_BITS, ///< per axis: less than a tile, so that the way ends in a neighbour
-};
-
-typedef struct collide_scratch {
-    uint32_t move_count[27];
-} collide_scratch;
-
-/// Takes what points into a solid from a velocity, seen from the solid.
-TILE_FN void slip(float *velocity, const float *normal, const float *of_solid)
-{
-    const float seen[3] = {velocity[0] - of_solid[0], velocity[1] - of_solid[1], velocity[2] - of_solid[2]};
-    const float into = tile_min_f32(dot3(seen, normal), 0.0f);
-    for (int a = 0; a < 3; a++)
-        velocity[a] -= into * normal[a];
-}
-
-TILE_FN void shift_position(int32_t *position, const float *cells, float scale)
-{
-    for (int a = 0; a < 3; a++) {
-        const float step = tile_clamp_f32(cells[a] * scale, -MOVE_CELLS_MAX, MOVE_CELLS_MAX);
-        position[a] += tile_round_i32(step * (1 << POSITION_BITS));
-    }
-}
-
-/// Walks a particle along its way and around the solids in it: steps as long as the distance allows, pushed out and
-/// turned along the surface wherever it comes too near. @return whether anything was in its way
-TILE_FN int walk(const liquid_args *args, uint32_t near, int32_t *position, float *rest, float *velocity)
-{
-    int touched = 0;
-    for (int round = 0; round < COLLIDE_ROUNDS; round++) {
-        float normal[3], of_solid[3];
-        float distance = nearest_solid(args, near, position, normal, of_solid);
-        float length = tile_sqrt_f32(dot3(rest, rest));
-        if (round == 0 && distance > length + 0.5f)
-            return 0;
-        const int pushed = distance < SOLID_MARGIN;
-        if (pushed) {
-            shift_position(position, normal, SOLID_MARGIN - distance);
-            slip(velocity, normal, of_solid);
-            const float still[3] = {0.0f, 0.0f, 0.0f};
-            slip(rest, normal, still);
-            length = tile_sqrt_f32(dot3(rest, rest));
-            touched = 1;
-        }
-        if (length < 1e-5f) {
-            if (!pushed)
-                break;
-            continue;
-        }
-        const float step = tile_min_f32(tile_max2_f32(distance - 0.5f * SOLID_MARGIN, 0.25f) / length, 1.0f);
-        shift_position(position, rest, step);
-        for (int a = 0; a < 3; a++)
-            rest[a] *= 1.0f - step;
-    }
-    return touched;
-}
-
-TILE_FN void collide_particle(const liquid_args *args, tile_place place, uint32_t near, uint32_t particle)
-{
-    const liquid_memory *m = &args->m;
-    const float limit = m->control->speed_max;
-    int32_t from[3], at[3];
-    float rest[3], velocity[3], unused[3];
-    if (m->moved_to[particle] >= 27)
-        return;
-    for (int c = 0; c < 3; c++) {
-        from[c] = at[c] = (int32_t)m->position[c][particle];
-        rest[c] = (float)((int32_t)m->moved_position[c][particle] - from[c]) * (1.0f / (1 << POSITION_BITS));
-        velocity[c] = m->moved_velocity[c][particle];
-    }
-    if (!walk(args, near, at, rest, velocity))
-        return;
-    for (int c = 0; c < 3; c++) {
-        const int32_t last = (args->shape.cells[c] << POSITION_BITS) - 1 - WALL_MARGIN;
-        at[c] = tile_clamp_i32(at[c], from[c] - COLLIDE_MOVE_MAX, from[c] + COLLIDE_MOVE_MAX);
-        at[c] = tile_clamp_i32(at[c], WALL_MARGIN, last);
-    }
-    // Squeezed between solids: rather not move than end in one that stands still.
-    const int stay = solid_distance(args, at, unused) < 0.0f && solid_distance(args, from, unused) >= 0.0f;
-    const int tile_at[3] = {place.x, place.y, place.z};
-    uint32_t to = 0;
-    for (int c = 2; c >= 0; c--) {
-        const int32_t position = stay ? from[c] : at[c];
-        m->moved_position[c][particle] = (uint32_t)position;
-        m->moved_velocity[c][particle] = tile_clamp_f32(velocity[c], -limit, limit);
-        to = to * 3 + (uint32_t)((position >> TILE_POSITION_BITS) - tile_at[c] + 1);
-    }
-    m->moved_to[particle] = (uint8_t)to;
-}
-
-/// Whether there is a solid that stands still within reach of a tile's particles. The same for all lanes.
-TILE_FN int solids_near_tile(const liquid_args *args, tile_place place)
-{
-    int near = 0;
-    for (uint32_t n = 0; n < 27; n++) {
-        const uint32_t dense = tile_neighbour(&args->shape, 0, place, n);
-        near |= dense != TILE_NONE && args->m.solid_tile[dense] != TILE_NONE;
-    }
-    return near;
-}
-
-/// Keeps moved particles out of the solids. One tile per occupied tile.
-TILE_KERNEL(liquid_collide, PARTICLE_LANES, liquid_args, collide_scratch)
-{
-    const liquid_memory *m = &args->m;
-    const uint32_t dense = m->level[0].tile[tile];
-    const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
-    const tile_place place = tile_place_of(&args->shape, 0, dense);
-    const uint32_t near = bodies_near_tile(args, place, 7.5f);
-    if (near == 0 && !solids_near_tile(args, place))
-        return;
-    FOR_RANGE (n, 0, 27)
-        s->move_count[n] = 0;
-    FOR_RANGE (i, first, end)
-        collide_particle(args, place, near, i);
-    TILE_BARRIER();
-    FOR_RANGE_ATOMIC (i, first, end)
-        tile_add_u32(&s->move_count[m->moved_to[i] < 27 ? m->moved_to[i] : 13], m->moved_to[i] < 27);
-    TILE_BARRIER();
-    FOR_RANGE (n, 0, 27)
-        m->move_count[tile * 27 + n] = s->move_count[n];
 }
