@@ -109,8 +109,12 @@ static tarn_status step_through(const tank_fixture *fixture, tarn_tank *tank, ui
     tarn_status status = TARN_OK;
     for (uint32_t step = first; step < end && status == TARN_OK; step++) {
         tarn_push push;
+        tarn_tank_tools tools;
         const uint32_t pushes = tank_fixture_push(fixture, tarn_tank_desc_of(tank), step, &push);
-        status = tarn_tank_step(tank, &push, pushes);
+        tank_fixture_tools(fixture, tarn_tank_desc_of(tank), step, &tools);
+        status = tarn_tank_set_tools(tank, &tools);
+        if (status == TARN_OK)
+            status = tarn_tank_step(tank, &push, pushes);
     }
     return status;
 }

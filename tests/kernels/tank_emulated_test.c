@@ -50,7 +50,10 @@ static outcome play(tarn_device_desc on, const tank_fixture *fixture)
     assert_int_equal(tarn_tank_hash_get(tank, &out.hash[0]), TARN_OK);
     for (uint32_t step = 0; step <= STEPS; step++) {
         tarn_push push;
+        tarn_tank_tools tools;
         const uint32_t pushes = tank_fixture_push(fixture, &desc, step, &push);
+        tank_fixture_tools(fixture, &desc, step, &tools);
+        assert_int_equal(tarn_tank_set_tools(tank, &tools), TARN_OK);
         if (step == 1) {
             assert_int_equal(tarn_tank_set_parameter(tank, TARN_PARAMETER_ITERATIONS, 3.0f), TARN_OK);
             assert_int_equal(tarn_tank_set_parameter(tank, TARN_PARAMETER_FLIP, 0.9f), TARN_OK);

@@ -166,18 +166,19 @@ static void describe_thick_liquids_and_solids(tarn_tank_desc *desc)
 }
 
 const tank_fixture tank_fixtures[TANK_FIXTURE_COUNT] = {
-    {"tiny", describe_tiny, 40, 0.5f},
-    {"tiny, affine", describe_affine, 30, 0.5f},
-    {"tiny, two liquids", describe_two_liquids, 30, 0.5f},
-    {"tiny, solids", describe_solids, 40, 0.5f},
-    {"tiny, solids in thick liquid", describe_thick_solids, 12, 0.5f},
-    {"tiny, solids in thick liquids", describe_thick_liquids_and_solids, 12, 0.5f},
-    {"tiny, relaxed", describe_relaxed, 30, 0.5f},
-    {"tiny, taps", describe_taps, 40, 0.5f},
-    {"dam break 32", describe_dam_break, 60, 0.0f},
-    {"still pool", describe_still_pool, 60, 1.0f},
-    {"drop into a pool", describe_drop, 30, 0.0f},
-    {"double dam break 64", describe_large, 20, 0.8f},
+    {"tiny", describe_tiny, 40, 0.5f, 0},
+    {"tiny, affine", describe_affine, 30, 0.5f, 0},
+    {"tiny, two liquids", describe_two_liquids, 30, 0.5f, 0},
+    {"tiny, solids", describe_solids, 40, 0.5f, 0},
+    {"tiny, solids in thick liquid", describe_thick_solids, 12, 0.5f, 0},
+    {"tiny, solids in thick liquids", describe_thick_liquids_and_solids, 12, 0.5f, 0},
+    {"tiny, relaxed", describe_relaxed, 30, 0.5f, 0},
+    {"tiny, taps", describe_taps, 40, 0.5f, 0},
+    {"tiny, tools", describe_tiny, 30, 0.5f, 1},
+    {"dam break 32", describe_dam_break, 60, 0.0f, 0},
+    {"still pool", describe_still_pool, 60, 1.0f, 0},
+    {"drop into a pool", describe_drop, 30, 0.0f, 0},
+    {"double dam break 64", describe_large, 20, 0.8f, 0},
 };
 
 uint32_t tank_fixture_push(const tank_fixture *fixture, const tarn_tank_desc *desc, uint32_t step, tarn_push *push)
@@ -195,5 +196,28 @@ uint32_t tank_fixture_push(const tank_fixture *fixture, const tarn_tank_desc *de
     push->velocity_m_s[1] = 0.3f;
     push->velocity_m_s[2] = 1.5f * direction[1];
     push->strength = fixture->push_strength;
+    if (fixture->has_tools) {
+        push->inward_m_s = 1.0f;
+        push->spin_rad_s[1] = step % 2 == 0 ? 6.0f : 0.0f;
+    }
     return 1;
+}
+
+void tank_fixture_tools(const tank_fixture *fixture, const tarn_tank_desc *desc, uint32_t step, tarn_tank_tools *tools)
+{
+    memset(tools, 0, sizeof *tools);
+    if (!fixture->has_tools)
+        return;
+    const float across_m = (float)desc->cells[0] * desc->cell_m, up_m = (float)desc->cells[1] * desc->cell_m;
+    tools->pour_count = step % 4 < 2;
+    tools->pours[0] = (tarn_pour){.center_m = {0.8f * across_m, 0.6f * up_m, 0.3f * up_m},
+                                  .radius_m = 1.5f * desc->cell_m,
+                                  .velocity_m_s = {0.2f, -1.5f, 0.1f}};
+    tools->sink_count = step % 5 == 3;
+    tools->sinks[0] = (tarn_sink){.center_m = {0.3f * across_m, 0.2f * up_m, 0.4f * up_m}, .radius_m = 0.1f};
+    tools->dye_count = step % 3 == 2;
+    tools->dyes[0] = (tarn_dye){.center_m = {0.4f * across_m, 0.3f * up_m, 0.4f * up_m},
+                                .radius_m = 0.15f,
+                                .colour = {200, 20, 90},
+                                .share = 0.6f};
 }

@@ -48,6 +48,7 @@ static void random_pointer(tarn_input *input)
     pointer->pointer_id = random_below(3);
     pointer->phase = random_below(8) ? TARN_PHASE_MOVE : (tarn_phase)random_below(TARN_PHASE_COUNT);
     pointer->tool = random_below(10) ? TARN_TOOL_PUSH : (tarn_tool)random_below(TARN_TOOL_COUNT);
+    pointer->colour = random_below(2) ? TARN_COLOUR_GIVEN | random_below(1 << 24) : 0;
     random_vector(pointer->origin_m, 3, random_below(20) ? 3 : 1000);
     random_vector(pointer->direction, 3, 1);
     pointer->direction[1] -= 0.1f;

@@ -32,7 +32,7 @@ typedef struct storm_jobs {
 
 typedef struct storm_options {
     long seconds, seed, threads;
-    bool is_quick;
+    bool is_quick, has_tools;
     const char *scenes[TARN_SCENES_MAX];
     uint32_t scene_count;
 } storm_options;
@@ -48,7 +48,8 @@ static void print_job(const storm_jobs *jobs, const storm_job *job)
            (double)r->bytes_max / 1048576.0, r->step_mean_ms, r->step_max_ms);
     if (r->what[0] != '\0') {
         printf("     step %llu: %s\n", (unsigned long long)r->failed_step, r->what);
-        printf("     again: storm %s --seed %llu ", job->scene.name, (unsigned long long)jobs->plan.seed);
+        printf("     again: storm %s --seed %llu %s", job->scene.name, (unsigned long long)jobs->plan.seed,
+               jobs->plan.tools ? "--tools " : "");
         if (jobs->is_quick)
             printf("--quick\n");
         else
@@ -119,6 +120,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'q':
         options->is_quick = true;
         return 0;
+    case 'o':
+        options->has_tools = true;
+        return 0;
     case ARGP_KEY_ARG:
         if (options->scene_count == TARN_SCENES_MAX)
             argp_error(state, "allowed are at most %d scenes", (int)TARN_SCENES_MAX);
@@ -147,6 +151,7 @@ int main(int argc, char **argv)
         {"seed", 'n', "N", 0, "of the input; default: 1", 0},
         {"threads", 't', "N", 0, "scenes beside each other, 1 to 256; each runs on one thread; default: 1", 0},
         {"quick", 'q', NULL, 0, "a simulated second per scene", 0},
+        {"tools", 'o', NULL, 0, "people pull, turn, pour, drain and dye, too", 0},
         {0},
     };
     static const struct argp argp = {
@@ -163,7 +168,8 @@ int main(int argc, char **argv)
     jobs.plan = (storm_plan){.seed = (uint64_t)options.seed,
                              .storm_s = options.is_quick ? QUICK_STORM_S : (double)options.seconds,
                              .rest_s = options.is_quick ? QUICK_REST_S : REST_S,
-                             .check_steps = 10};
+                             .check_steps = 10,
+                             .tools = options.has_tools};
     int status = EXIT_FAILURE;
     if (read_scenes(&options, &jobs)) {
         run_threads(&jobs, (uint32_t)options.threads);

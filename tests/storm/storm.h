@@ -16,6 +16,7 @@ typedef struct storm_plan {
     double storm_s;       ///< simulated, with input
     double rest_s;        ///< simulated, without, after that
     uint32_t check_steps; ///< particles are looked at every so many steps
+    bool tools;           ///< people pull, turn, pour, drain and dye, too; without it the input is the same as ever
 } storm_plan;
 
 /// What was seen. `what` is empty where nothing was wrong.
@@ -61,6 +62,7 @@ double storm_between(storm_random *random, double from, double to);
 typedef struct storm_input {
     tarn_push pushes[TARN_TANK_PUSHES_MAX];
     uint32_t push_count;
+    tarn_tank_tools tools;
     tarn_grab grabs[TARN_TANK_GRABS_MAX];
     uint32_t grab_count;
     tarn_pose pose;

@@ -42,8 +42,9 @@ bool storm_check_report(storm_tank *storm, const storm_input *input)
         report.particle_count != storm->seeded + report.born - report.gone)
         return storm_wrong(storm, "%u particles, of %u at the start, %llu born and %llu gone", report.particle_count,
                            storm->seeded, (unsigned long long)report.born, (unsigned long long)report.gone);
-    if ((report.born != 0 && desc->emitter_count == 0 && !desc->reseed) ||
-        (report.gone != 0 && desc->drain_count == 0 && !desc->reseed))
+    const bool pours = storm->plan->tools || desc->reseed;
+    if ((report.born != 0 && desc->emitter_count == 0 && !pours) ||
+        (report.gone != 0 && desc->drain_count == 0 && !pours))
         return storm_wrong(storm, "%llu particles were born and %llu are gone in a tank where none can be",
                            (unsigned long long)report.born, (unsigned long long)report.gone);
     if (!(report.residual >= 0.0f && isfinite(report.residual)))

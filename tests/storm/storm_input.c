@@ -1,5 +1,6 @@
 // What people and programs may do to a tank at most: hands of any size, speed and place, parameters that jump to their
-// limits, a tank that is turned and shaken, bodies that are pulled out of it.
+// limits, a tank that is turned and shaken, bodies that are pulled out of it; where the plan has tools, as much of each
+// as fits.
 #include "tests/storm/storm.h"
 
 #include <math.h>
@@ -129,6 +130,64 @@ static void next_parameters(const storm_tank *storm, storm_random *random, storm
     input->hold[p] = 1 + storm_below(random, 40);
 }
 
+/// Turns some of the pushes that have just begun into pulls and vortices.
+static void swirl_pushes(storm_random *random, storm_input *input)
+{
+    static const float speeds[] = {0.5f, 3.0f, 10.0f, -3.0f, 1e6f};
+    for (uint32_t i = 0; i < input->push_count; i++) {
+        tarn_push *push = &input->pushes[i];
+        push->inward_m_s = one_in(random, 2) ? speeds[storm_below(random, 5)] : 0.0f;
+        for (int a = 0; a < 3; a++)
+            push->spin_rad_s[a] =
+                one_in(random, 3) ? speeds[storm_below(random, 5)] * (float)storm_between(random, -9.0, 9.0) : 0.0f;
+    }
+}
+
+static void any_pour(storm_random *random, const tarn_tank_desc *desc, tarn_pour *pour)
+{
+    any_point(random, desc, pour->center_m);
+    pour->radius_m = (float)(tank_size_m(desc, 1) * storm_between(random, 0.0, 0.2));
+    for (int a = 0; a < 3; a++)
+        pour->velocity_m_s[a] = (float)storm_between(random, -4.0, 4.0);
+    if (one_in(random, 12))
+        pour->velocity_m_s[storm_below(random, 3)] = 1e30f;
+    pour->liquid = storm_below(random, desc->liquid_count);
+    for (int i = 0; i < 3; i++)
+        pour->colour[i] = (uint8_t)storm_below(random, 256);
+    pour->colour[3] = one_in(random, 2) ? 255 : 0;
+}
+
+/// Tools begin and end, and stay where they are for a while.
+static void next_tools(storm_random *random, const tarn_tank_desc *desc, storm_input *input)
+{
+    tarn_tank_tools *tools = &input->tools;
+    if (one_in(random, 10))
+        swirl_pushes(random, input);
+    if (one_in(random, 20)) {
+        tools->pour_count = one_in(random, 2) ? 0 : 1 + storm_below(random, TARN_TANK_POURS_MAX);
+        for (uint32_t i = 0; i < tools->pour_count; i++)
+            any_pour(random, desc, &tools->pours[i]);
+    }
+    if (one_in(random, 20)) {
+        tools->sink_count = one_in(random, 2) ? 0 : 1 + storm_below(random, 3);
+        for (uint32_t i = 0; i < tools->sink_count; i++) {
+            any_point(random, desc, tools->sinks[i].center_m);
+            tools->sinks[i].radius_m = (float)(tank_size_m(desc, 1) * storm_between(random, -0.02, 0.12));
+        }
+    }
+    if (one_in(random, 20)) {
+        tools->dye_count = one_in(random, 2) ? 0 : 1 + storm_below(random, TARN_TANK_DYES_MAX);
+        for (uint32_t i = 0; i < tools->dye_count; i++) {
+            tarn_dye *dye = &tools->dyes[i];
+            any_point(random, desc, dye->center_m);
+            dye->radius_m = (float)(tank_size_m(desc, 1) * storm_between(random, -0.1, 0.5));
+            dye->share = (float)storm_between(random, -0.5, 1.5);
+            for (int c = 0; c < 3; c++)
+                dye->colour[c] = (uint8_t)storm_below(random, 256);
+        }
+    }
+}
+
 void storm_input_start(const storm_tank *storm, storm_input *input)
 {
     memset(input, 0, sizeof *input);
@@ -142,6 +201,8 @@ void storm_input_next(const storm_tank *storm, storm_random *random, storm_input
     next_pose(random, input);
     next_grabs(storm, random, input);
     next_parameters(storm, random, input);
+    if (storm->plan->tools)
+        next_tools(random, &storm->scene->tank, input);
 }
 
 bool storm_input_has_own_parameters(const storm_tank *storm, const storm_input *input)
@@ -152,6 +213,8 @@ bool storm_input_has_own_parameters(const storm_tank *storm, const storm_input *
 tarn_status storm_input_apply(const storm_tank *storm, const storm_input *input)
 {
     tarn_status status = tarn_tank_set_grabs(storm->tank, input->grabs, input->grab_count);
+    if (status == TARN_OK)
+        status = tarn_tank_set_tools(storm->tank, &input->tools);
     if (status == TARN_OK && input->poses)
         status = tarn_tank_set_pose(storm->tank, &input->pose);
     for (int p = 0; p < TARN_PARAMETER_COUNT && status == TARN_OK; p++)

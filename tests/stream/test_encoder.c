@@ -273,6 +273,43 @@ static void what_replaces_the_particles_asks_for_a_key_frame(void **state)
     close_stage(&s);
 }
 
+/// The first dye, the first births where there were none, and the end of both make key frames; what comes between them
+/// goes on as ever.
+static void tools_ask_for_a_key_frame_where_frames_change(void **state)
+{
+    (void)state;
+    stage s = open_tiny(3);
+    const tarn_tank_tools dye = {
+        .dye_count = 1,
+        .dyes = {{.center_m = {0.2f, 0.15f, 0.2f}, .radius_m = 0.12f, .colour = {255, 0, 0}, .share = 1.0f}}};
+    const tarn_tank_tools pour = {
+        .pour_count = 1,
+        .pours = {{.center_m = {0.4f, 0.3f, 0.2f}, .radius_m = 0.06f, .velocity_m_s = {0.0f, -2.0f, 0.0f}}}};
+    const struct {
+        const tarn_tank_tools *tools;
+        tarn_stream_kind wanted;
+    } frames[] = {{NULL, TARN_STREAM_KEY},  {NULL, TARN_STREAM_BASE},  {&dye, TARN_STREAM_KEY},
+                  {&dye, TARN_STREAM_BASE}, {&pour, TARN_STREAM_KEY},  {&pour, TARN_STREAM_BASE},
+                  {&dye, TARN_STREAM_BASE}, {&pour, TARN_STREAM_BASE}, {NULL, TARN_STREAM_BASE}};
+    for (size_t i = 0; i < sizeof frames / sizeof frames[0]; i++) {
+        const uint32_t before = particle_count(&s);
+        for (int again = 0; again < 3; again++) { // a pour's first births may wait for a step
+            if (frames[i].tools != NULL)
+                assert_int_equal(tarn_tank_set_tools(s.tank, frames[i].tools), TARN_OK);
+            step(&s);
+        }
+        assert_int_equal(particle_count(&s) > before, frames[i].tools == &pour);
+        assert_int_equal(encode(&s, TARN_STREAM_BASE), frames[i].wanted);
+        assert_int_equal((s.head.flags & TARN_FRAME_FLAG_COLOURS) != 0, i >= 2);
+        assert_int_equal(show(&s, 3), TARN_OK);
+        expect_seen(&s, frames[i].wanted, 3);
+    }
+    assert_int_equal(tarn_tank_reset(s.tank), TARN_OK);
+    assert_int_equal(encode(&s, TARN_STREAM_BASE), TARN_STREAM_KEY);
+    assert_int_equal(s.head.flags & TARN_FRAME_FLAG_COLOURS, 0);
+    close_stage(&s);
+}
+
 /// Frames that are cut give their layers; a layer that missed a base frame comes back with the next key frame.
 static void cut_frames_give_their_layers(void **state)
 {
@@ -547,6 +584,7 @@ int main(void)
         cmocka_unit_test(what_is_seen_is_what_is_known),
         cmocka_unit_test(the_same_bytes_from_all_threads_and_instructions),
         cmocka_unit_test(what_replaces_the_particles_asks_for_a_key_frame),
+        cmocka_unit_test(tools_ask_for_a_key_frame_where_frames_change),
         cmocka_unit_test(cut_frames_give_their_layers),
         cmocka_unit_test(what_is_seen_comes_first),
         cmocka_unit_test(a_frame_left_out_is_noticed),
