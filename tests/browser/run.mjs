@@ -19,6 +19,7 @@ import "./cases/controls.mjs";
 import "./cases/faults.mjs";
 import "./cases/refusals.mjs";
 import "./cases/solids.mjs";
+import "./cases/together.mjs";
 
 if (process.argv.includes("--help")) {
   console.log("usage: node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --layers]");
