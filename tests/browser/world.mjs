@@ -61,8 +61,11 @@ export class World {
     return server;
   }
 
-  /** Opens a page; `prepare` may change it before it loads. */
-  async open(url, { context: options = {}, prepare = async () => {} } = {}) {
+  /**
+   * Opens a page; `prepare` may change it before it loads. An address without a session opens the server's first
+   * tank, with `lobby` the start page.
+   */
+  async open(url, { lobby = false, context: options = {}, prepare = async () => {} } = {}) {
     const context = await this.browser.newContext({ viewport: VIEWPORT, ...options });
     this.contexts.push(context);
     const page = await context.newPage();
@@ -80,7 +83,7 @@ export class World {
       if (new URL(socket.url()).host !== own) this.complain(`connected to ${socket.url()}`);
     });
     await prepare(page);
-    await page.goto(url);
+    await page.goto(lobby ? url : tankAddress(url));
     return page;
   }
 
@@ -120,6 +123,14 @@ export class World {
     for (const context of this.contexts) await context.close().catch(() => {});
     for (const server of this.servers) await server.stop().catch(() => {});
   }
+}
+
+/** An address that opens a tank: the server's first one where it names none. */
+function tankAddress(address) {
+  const url = new URL(address);
+  if (!["session", "recording", "display"].some((name) => url.searchParams.has(name)))
+    url.searchParams.set("session", "main");
+  return url.href;
 }
 
 /** What window.tarn says, for the fields asked. */

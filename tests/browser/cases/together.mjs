@@ -1,0 +1,161 @@
+// Several people in a tank, links by role, and the start page with several tanks.
+import { assert, assertEqual, sleep, test, until } from "../harness.mjs";
+import { SMALL_POOL } from "./stream.mjs";
+
+/** Puts the mouse over a point of the tank. */
+async function pointAt(page, at) {
+  const [x, y] = await page.evaluate((point) => window.tarn.project(point), at);
+  await page.mouse.move(x, y);
+}
+
+/** What the page shows of others: name, place and colour. */
+const people = (page) =>
+  page.locator("#people .person").evaluateAll((labels) =>
+    labels.map((label) => {
+      const box = label.getBoundingClientRect();
+      return {
+        name: label.textContent,
+        x: box.x,
+        y: box.y,
+        colour: label.style.getPropertyValue("--person"),
+      };
+    }),
+  );
+
+/** Wide enough for the panel to be open. */
+const WIDE = { context: { viewport: { width: 660, height: 330 } } };
+
+const openPeople = (page) => page.locator("#panel button", { hasText: "People" }).click();
+
+test("two pages see each other's cursors, and a new name shows", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const [one, two] = [await world.watch(server.url, WIDE), await world.watch(server.url)];
+  await pointAt(one, [0.3, 0.2, 0.25]);
+  const [seen] = await until(async () => {
+    const found = await people(two);
+    return found.length === 1 && found;
+  }, "the second page shows the first one's cursor");
+  await pointAt(one, [0.8, 0.2, 0.25]);
+  await until(async () => {
+    const [now] = await people(two);
+    return now !== undefined && now.x > seen.x + 20;
+  }, "it follows");
+  assertEqual((await people(one)).length, 0, "cursors that the first page shows of itself");
+
+  await openPeople(one);
+  const name = one.getByLabel("Your name");
+  await name.fill("Zoë");
+  await name.press("Enter");
+  await until(async () => (await people(two))[0]?.name === "Zoë", "the new name shows");
+  await one.getByLabel("Your colour").fill("#ff8800");
+  await one.getByLabel("Your colour").dispatchEvent("change");
+  await until(async () => (await people(two))[0]?.colour === "#ff8800", "the new colour shows");
+  const kept = await one.evaluate(() => [localStorage.getItem("tarn.name"), localStorage.getItem("tarn.colour")]);
+  assertEqual(kept, ["Zoë", "#ff8800"], "what the browser keeps for the next visit");
+  const list = await two.locator("#panel .viewers li").allTextContents();
+  assert(
+    list.some((text) => text.startsWith("Zoë")),
+    `the list has ${list}`,
+  );
+  await one.mouse.move(2, 2);
+  await until(async () => (await people(two)).length === 0, "a cursor that left the tank is gone");
+});
+
+test("a link to watch can't push, one to play can't pause, one to own can both", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const owner = await world.watch(server.url);
+  await owner.getByRole("button", { name: "Share" }).click();
+  const links = {};
+  for (const role of ["Watch", "Watch and play", "Own"]) {
+    await owner.getByLabel(role, { exact: true }).check();
+    links[role] = await owner.getByLabel("Link", { exact: true }).inputValue();
+    assertEqual(await owner.locator("#share-dialog svg.qr").count(), 1, "QR codes");
+  }
+  assertEqual(new Set(Object.values(links)).size, 3, "links");
+  await owner.keyboard.press("Escape");
+  await until(async () => (await owner.locator("#share-dialog").count()) === 0, "Escape closes the dialog");
+
+  const watcher = await world.watch(links.Watch, WIDE);
+  assertEqual(await watcher.evaluate(() => document.body.dataset.role), "watch", "the watcher's role");
+  await pointAt(watcher, [0.5, 0.2, 0.25]);
+  await watcher.mouse.down();
+  await watcher.mouse.up();
+  await watcher.keyboard.press("p");
+  await sleep(300);
+  assertEqual(await watcher.evaluate(() => window.tarn.sequence), 0, "inputs of the watcher");
+  const button = (name) => watcher.locator("#panel button", { hasText: name }).isVisible();
+  assertEqual(
+    [await button("Pause"), await button("Centre the view")],
+    [false, true],
+    "buttons for pause and view",
+  );
+  await watcher.context().close();
+
+  const player = await world.watch(links["Watch and play"]);
+  await player.keyboard.press("p");
+  assertEqual(await player.evaluate(() => window.tarn.sequence), 0, "controls of the player");
+  await pointAt(player, [0.5, 0.2, 0.25]);
+  await player.mouse.down();
+  await player.mouse.up();
+  await until(() => player.evaluate(() => window.tarn.sequence >= 2), "the player's push is sent");
+  await player.context().close();
+
+  const second = await world.watch(links.Own);
+  await second.keyboard.press("p");
+  await until(() => owner.evaluate(() => window.tarn.paused), "the second owner pauses the tank");
+});
+
+test("a link with a wrong key says so", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const page = await world.open(`${server.url}?session=main&key=0123456789abcdef0123456789abcdef`);
+  await until(
+    async () => (await page.locator("#notice").textContent()).includes("This link doesn't fit"),
+    "the page says that the link is wrong",
+  );
+});
+
+test("the start page shows live tanks and makes one", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const lobby = await world.open(server.url, { lobby: true });
+  const card = lobby.locator('[data-session="main"]');
+  await until(
+    async () => Number(await card.locator("canvas").getAttribute("data-frames")) > 1,
+    "a live thumbnail",
+  );
+  const drawn = await card.locator("canvas").evaluate((canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    return data.filter((value, i) => i % 4 === 3 && value > 0).length;
+  });
+  assert(drawn > 500, `the thumbnail has ${drawn} pixels of water`);
+  assert((await card.textContent()).includes("0 people"), "a glimpse counts as somebody");
+  assertEqual(
+    await lobby.evaluate(() => window.tarn === undefined),
+    true,
+    "the start page is without the tank's code",
+  );
+
+  await lobby.getByLabel("Its name (optional)").fill("Zoë's tank");
+  await lobby.locator('[data-scene="still-pool"]').click();
+  await lobby.waitForURL(/session=[a-z0-9]{10}&key=[0-9a-f]{32}/);
+  await until(
+    () => lobby.evaluate(() => (window.tarn?.framesDecoded ?? 0) > 1),
+    "the new tank shows frames",
+    30_000,
+  );
+  assertEqual(await lobby.evaluate(() => document.body.dataset.role), "own", "role in one's own tank");
+  const again = await world.open(server.url, { lobby: true });
+  await again.getByText("Zoë's tank").first().waitFor();
+  await again.getByText("1 person").first().waitFor();
+});
+
+test("a display shows a code to scan and starts an idle tank afresh", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const page = await world.watch(`${server.url}?session=main&display=1&idle=5`);
+  await page.locator("#display svg.qr").waitFor();
+  assertEqual(await page.locator("#panel").isVisible(), false, "a panel");
+  const epoch = await page.evaluate(() => window.tarn.epoch);
+  await until(
+    async () => (await page.evaluate(() => window.tarn.epoch)) !== epoch,
+    "the idle tank starts afresh",
+  );
+});
