@@ -1,5 +1,6 @@
 // Puts the page together: socket -> conversation -> frame stream -> display clock -> picture, and pointers back.
 
+import { Announcer, RELOAD } from "./announcer.js";
 import { createHeadset } from "./app-headset.js";
 import type { DecoderPort } from "./codec/worker-messages.js";
 import { Controls } from "./controls.js";
@@ -26,6 +27,7 @@ import { QUALITIES } from "./state/quality.js";
 import type { Vec3 } from "./state/ray.js";
 import type { Settings } from "./state/settings.js";
 import { ViewModel } from "./state/view-model.js";
+import { recallView, rememberView } from "./state/view-settings.js";
 import { Tiers } from "./tiers.js";
 import { Together } from "./together.js";
 import { Help } from "./ui/help.js";
@@ -36,10 +38,6 @@ import type { HeadsetEntry } from "./xr/entry.js";
 
 const PING_EVERY_MS = 1000;
 const READOUT_EVERY_MS = 250;
-/** What goes wrong in passing is shown for so long. */
-const PROBLEM_MS = 5000;
-/** A running tank that shows nothing new for so long is said to be waited for. */
-const QUIET_MS = 1500;
 /** So many refused frames in a row mean that this page and the server don't understand each other. */
 const REFUSED_MAX = 5;
 
@@ -84,6 +82,7 @@ export class App {
   private readonly panel: Panel;
   private readonly readout: Readout;
   private readonly notices: Notices;
+  private readonly announcer: Announcer;
   private readonly help: Help;
   readonly headset: HeadsetEntry;
   private readonly calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -93,8 +92,6 @@ export class App {
   private drawnMs = 0;
   private decodedMs = 0;
   private readoutMs = 0;
-  private problem = "";
-  private problemUntilMs = 0;
   private readonly point: Vec3 = [0, 0, 0];
   private readonly hashListeners = new Set<(frame: DecodedFrame, hash: string) => void>();
   private readonly measurements = noMeasurements();
@@ -104,6 +101,7 @@ export class App {
     options: AppOptions,
   ) {
     this.notices = new Notices(parts.status, parts.notice);
+    this.announcer = new Announcer(this.notices, this.model);
     this.settings = options.settings;
     const { values } = this.settings;
     const fullDetail = values.detail === "full";
@@ -113,7 +111,7 @@ export class App {
       fullDetail,
       software: options.software,
       draw: () => this.stage.draw(this.clock.tick(performance.now()), this.bodies),
-      say: (text) => this.say(text),
+      say: (text) => this.announcer.say(text),
     });
     this.tiers.pin(QUALITIES[values.quality] ?? null);
     this.readout = new Readout(parts.readout);
@@ -121,7 +119,7 @@ export class App {
     parts.readout.hidden = !values.readout;
     parts.panel.hidden = !values.panel;
     parts.tools.hidden = !values.tools;
-    this.startLooking();
+    recallView(this.orbit, this.settings);
     this.stream = new FrameStream(options.decoder, options.wasm, {
       onDecoded: (frame, hash) => this.decoded(frame, hash),
       onRefused: (why, position) => this.refused(why, position),
@@ -131,7 +129,7 @@ export class App {
     });
     this.scenes = new SceneLoader(options.fetchScene, {
       onSolids: (solids, files) => this.stage.solids.show(solids, files),
-      onProblem: (text) => this.say(sentence(text)),
+      onProblem: (text) => this.announcer.say(sentence(text)),
     });
     const { link, conversation } = this.createLive({
       socketUrl: options.socketUrl,
@@ -155,7 +153,7 @@ export class App {
       nextTool: () => this.controls.chooseNext(1),
       resizeTool: (factor) => this.controls.setRadius(this.controls.tool.radiusM * factor),
       changed: (worn) => this.headsetChanged(worn),
-      say: (text) => this.say(sentence(text)),
+      say: (text) => this.announcer.say(sentence(text)),
     });
     this.listen();
   }
@@ -165,7 +163,7 @@ export class App {
     const { recording, t } = this.settings.values;
     if (recording !== "") void this.keeping.openAddress(recording, t ?? 0);
     else this.goLive();
-    if (this.settings.problems.length > 0) this.say(this.settings.problems.join(" "));
+    if (this.settings.problems.length > 0) this.announcer.say(this.settings.problems.join(" "));
     window.setInterval(() => this.beat(), PING_EVERY_MS);
     this.stage.loop(this.animate);
   }
@@ -213,9 +211,8 @@ export class App {
     this.model.drawTime.reset();
     this.model.serverStagesMs = [];
     this.stream.viewerId = message.viewerId;
-    this.notices.clear();
+    this.announcer.arrived();
     this.together.onJoined(message);
-    this.problemUntilMs = performance.now() + PROBLEM_MS; // what was said before the tank was there
     this.showState(message.state);
     this.panel.showRole(message.role);
     this.conversation.ping();
@@ -241,7 +238,8 @@ export class App {
         break;
       case "error":
         // A simulation that is being started again has a line of its own.
-        if (message.code !== ERROR.worker || this.model.state?.workerReady) this.say(sentence(message.text));
+        if (message.code !== ERROR.worker || this.model.state?.workerReady)
+          this.announcer.say(sentence(message.text));
         break;
     }
   }
@@ -300,7 +298,7 @@ export class App {
     this.refusedInARow++;
     this.settled(position);
     if (this.refusedInARow < REFUSED_MAX || this.keeping.playing) {
-      this.say(`A frame could not be decoded: ${why}`);
+      this.announcer.say(`A frame could not be decoded: ${why}`);
       return;
     }
     this.link.stop();
@@ -322,23 +320,12 @@ export class App {
     this.stream.drop();
     this.together.onLost();
     this.controls.cancel();
-    const seconds = Math.max(1, Math.round(retryMs / 1000));
-    this.notices.say(`${why.replace(/\.$/, "")}. Trying again in ${seconds} s…`, "bad");
+    this.announcer.lost(why, retryMs);
   }
 
   private ended(why: EndReason, text: string): void {
     this.model.connection = "ended";
-    const say = (title: string, hint: string): void =>
-      this.notices.stop(title, [sentence(text), hint].filter((part) => part !== "").join(" "), RELOAD);
-    if (why === "version")
-      say(
-        "Versions disagree",
-        "This page and the server speak different versions of the protocol. Reload the page to get the one that fits.",
-      );
-    else if (why === "key") say("This link doesn't fit", "Ask whoever gave it to you for a new one.");
-    else if (why === "session")
-      say("This session is gone", "It may have ended, or the link may be mistyped.");
-    else say("The server refused the connection", "Reload the page to try again.");
+    this.announcer.ended(why, text);
   }
 
   // ---- time ----
@@ -397,29 +384,8 @@ export class App {
   private measure(now: number): void {
     measure(this.measurements, this.model, this.stream.latest, now);
     this.readout.show(this.measurements);
-    this.showStatus(now);
-    this.rememberView();
-  }
-
-  private showStatus(now: number): void {
-    const hasProblem = this.problem !== "" && now < this.problemUntilMs;
-    if (this.model.connection === "playing") this.notices.say(hasProblem ? this.problem : "", "warn");
-    if (this.model.connection !== "connected") return;
-    const latest = this.stream.latest;
-    if (hasProblem) this.notices.say(this.problem, "warn");
-    else if (this.model.state?.workerReady === false)
-      this.notices.say("The simulation stopped and is being started again…", "warn");
-    else if (latest === null) this.notices.say("Waiting for the first frame…");
-    else if (this.model.state?.paused) this.notices.say("Paused");
-    else if (now - latest.arrivedMs > QUIET_MS) this.notices.say("Waiting for the simulation…", "warn");
-    else this.notices.say("");
-  }
-
-  private say(problem: string): void {
-    this.problem = problem;
-    this.problemUntilMs = performance.now() + PROBLEM_MS;
-    if (this.model.connection === "connected" || this.model.connection === "playing")
-      this.notices.say(problem, "warn");
+    this.announcer.show(this.stream.latest, now);
+    rememberView(this.orbit, this.settings);
   }
 
   // ---- what people do ----
@@ -432,7 +398,7 @@ export class App {
       onRoundTrip: (ms) => this.model.roundTrip.add(ms),
       onLost: (why, retryMs) => this.lost(why, retryMs),
       onEnded: (why, text) => this.ended(why, text),
-      onProblem: (text) => this.say(text),
+      onProblem: (text) => this.announcer.say(text),
     });
   }
 
@@ -454,7 +420,7 @@ export class App {
       goLive: () => this.goLive(),
       changed: (clip, recording) => this.panel.showKept(clip, recording),
       stop: (title, text, back) => this.notices.stop(title, text, { label: "Show the live tank", run: back }),
-      say: (text) => this.say(text),
+      say: (text) => this.announcer.say(text),
     });
   }
 
@@ -480,7 +446,7 @@ export class App {
       begun: () => this.help.begun(),
       toggleReadout: () => this.toggleReadout(),
       toolChanged: () => this.panel.showTool(),
-      say: (text) => this.say(text),
+      say: (text) => this.announcer.say(text),
     });
   }
 
@@ -521,26 +487,6 @@ export class App {
     return { mbit_per_s: mbit, frames_per_s: fps, particles };
   }
 
-  private startLooking(): void {
-    const { yaw, pitch, distance } = this.settings.values;
-    if (yaw === null && pitch === null && distance === null) return;
-    const [homeYaw, homePitch] = this.orbit.goal;
-    this.orbit.look(
-      yaw === null ? homeYaw : yaw * DEGREES,
-      pitch === null ? homePitch : pitch * DEGREES,
-      distance ?? 1,
-    );
-  }
-
-  private rememberView(): void {
-    const home = this.orbit.isHome;
-    const [yaw, pitch, distance] = this.orbit.goal;
-    const turned = ((((yaw / DEGREES + 180) % 360) + 360) % 360) - 180;
-    this.settings.set("yaw", home ? null : Math.round(turned));
-    this.settings.set("pitch", home ? null : Math.round(pitch / DEGREES));
-    this.settings.set("distance", home ? null : Number(distance.toFixed(2)));
-  }
-
   private listen(): void {
     this.parts.canvas.addEventListener("webglcontextlost", (event) => {
       event.preventDefault();
@@ -568,9 +514,6 @@ export class App {
     this.link.hurry();
   }
 }
-
-const DEGREES = Math.PI / 180;
-const RELOAD = { label: "Reload", run: () => window.location.reload() };
 
 function sizeOf(frame: DecodedFrame, out: Vec3): Vec3 {
   for (let axis = 0; axis < 3; axis++) out[axis] = (frame.info.cells[axis] as number) * frame.info.cellM;

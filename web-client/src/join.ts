@@ -139,11 +139,11 @@ class JoinedTank implements Tank {
   }
 
   send(input: PointerInput): number {
-    return this.live.conversation.pointer(input);
+    return this.connected ? this.live.conversation.pointer(input) : 0;
   }
 
   control(action: Action, scene = ""): number {
-    return this.live.conversation.control(action, scene);
+    return this.connected ? this.live.conversation.control(action, scene) : 0;
   }
 
   hide(hidden: boolean): void {

@@ -6,7 +6,7 @@ import { Recording } from "../recording.mjs";
 import { look, said } from "../world.mjs";
 
 /** Wide enough for the panel to be open. */
-const WIDE = { context: { viewport: { width: 720, height: 405 } } };
+const WIDE = { context: { viewport: { width: 660, height: 220 } } };
 const TANK = () => ({ recording: new Recording("small-splash"), cells: [16, 8, 8], cellM: 0.0625 });
 const button = (page, name) => page.locator("#panel").getByRole("button", { name });
 const nameOf = ({ epoch, step }) => `${epoch}/${step}`;
@@ -27,6 +27,14 @@ async function record(page) {
   return { file, hashes: new Map(seen.map((frame) => [nameOf(frame), frame.hash])) };
 }
 
+let recorded = null;
+
+/** A recording; one for all cases. */
+async function recordingOf(world, url) {
+  recorded ??= (await record(await world.watch(url, WIDE))).file;
+  return recorded;
+}
+
 /** Moves the slider, waits until its moment is shown. */
 async function scrub(page, seconds) {
   await page.locator("#scrub input").evaluate((slider, ms) => {
@@ -40,6 +48,7 @@ test("a recording plays the frames that were seen, without a server, and is scru
   const server = await world.fake(TANK());
   const page = await world.watch(`http://127.0.0.1:${server.port}/`, WIDE);
   const { file, hashes } = await record(page);
+  recorded = file;
   assert(/^tarn-dam-break-\d{4}(-\d\d){5}\.tarn$/.test(file.name), `the file is called ${file.name}`);
   assertEqual(file.bytes.toString("latin1", 0, 4), "TRNR", "the file begins with");
 
@@ -77,7 +86,7 @@ test("a link to a moment of a recording shows that moment", async (world) => {
   const files = {};
   const server = await world.fake({ ...TANK(), files });
   const url = `http://127.0.0.1:${server.port}/`;
-  const { file } = await record(await world.watch(url, WIDE));
+  const file = await recordingOf(world, url);
   files["splash.tarn"] = file.bytes;
   const page = await world.open(`${url}?recording=scenes/splash.tarn&t=0.2`);
   await until(async () => (await look(page, "framesDecoded")).framesDecoded > 0, "it is opened", 30_000);
@@ -97,8 +106,9 @@ test("a link to a moment of a recording shows that moment", async (world) => {
 
 test("a file that breaks off is played up to there, one that is none leaves the tank", async (world) => {
   const server = await world.fake(TANK());
-  const page = await world.watch(`http://127.0.0.1:${server.port}/`, WIDE);
-  const { file } = await record(page);
+  const url = `http://127.0.0.1:${server.port}/`;
+  const file = await recordingOf(world, url);
+  const page = await world.watch(url);
   const drop = (bytes) =>
     page.evaluate(
       (content) => {

@@ -1,6 +1,6 @@
 // The sphere in which the tool acts: a thin bright rim, brighter while it is pressed. Its colour and a mark inside tell
-// the tool: an arrowhead down for pouring, a ring for a vortex, a funnel for draining, a core for pulling, a filled
-// sphere for dye.
+// the tool: an arrowhead down for pouring, a ring for a vortex, a funnel for draining, a core for pulling, a large
+// one for dye.
 import * as THREE from "three";
 import type { Tool } from "../protocol/messages.js";
 import { LAYER } from "./layers.js";
@@ -79,6 +79,7 @@ export class Cursor {
       ["pull", this.mark(new THREE.SphereGeometry(0.12, 16, 12))],
       ["vortex", this.vortex],
       ["pour", this.mark(new THREE.ConeGeometry(0.28, 0.5, 20).rotateX(Math.PI))],
+      ["dye", this.mark(new THREE.SphereGeometry(0.4, 24, 16))],
       ["drain", this.mark(new THREE.CylinderGeometry(0.45, 0.1, 0.5, 24, 1, true))],
     ];
     this.mesh.visible = false;
@@ -93,7 +94,7 @@ export class Cursor {
     const colour = look.tool === "dye" || look.tool === "pour" ? look.colour : COLOURS[look.tool];
     const uniforms = this.rim.uniforms as Record<"strength" | "tint" | "fill", THREE.IUniform>;
     uniforms.strength.value = look.pressed ? 0.85 : 0.38;
-    uniforms.fill.value = look.tool === "dye" ? 0.35 : 0;
+    uniforms.fill.value = look.tool === "dye" ? 0.15 : 0;
     // The picture's own values are sRGB already.
     uniforms.tint.value.setHex(colour, THREE.LinearSRGBColorSpace);
     this.inside.color.setHex(colour, THREE.LinearSRGBColorSpace);

@@ -1,0 +1,72 @@
+// What the page says of the state of things, in plain words: how the connection fares, what the tank waits for, and
+// what went wrong in passing.
+import { sentence } from "./live.js";
+import type { EndReason } from "./protocol/conversation.js";
+import type { DecodedFrame } from "./state/frame-stream.js";
+import type { ViewModel } from "./state/view-model.js";
+import type { Notices } from "./ui/notices.js";
+
+/** What goes wrong in passing is shown for so long. */
+const PROBLEM_MS = 5000;
+/** A running tank that shows nothing new for so long is said to be waited for. */
+const QUIET_MS = 1500;
+
+export const RELOAD = { label: "Reload", run: () => window.location.reload() };
+
+export class Announcer {
+  private problem = "";
+  private problemUntilMs = 0;
+
+  constructor(
+    private readonly notices: Notices,
+    private readonly model: ViewModel,
+  ) {}
+
+  /** Something went wrong in passing. */
+  say(problem: string): void {
+    this.problem = problem;
+    this.problemUntilMs = performance.now() + PROBLEM_MS;
+    const { connection } = this.model;
+    if (connection === "connected" || connection === "playing") this.notices.say(problem, "warn");
+  }
+
+  /** There is something to see: what was said before can be read only now. */
+  arrived(): void {
+    this.notices.clear();
+    this.problemUntilMs = performance.now() + PROBLEM_MS;
+  }
+
+  /** Now and then. */
+  show(latest: DecodedFrame | null, now: number): void {
+    const { model, notices } = this;
+    const hasProblem = this.problem !== "" && now < this.problemUntilMs;
+    if (model.connection === "playing") notices.say(hasProblem ? this.problem : "", "warn");
+    if (model.connection !== "connected") return;
+    if (hasProblem) notices.say(this.problem, "warn");
+    else if (model.state?.workerReady === false)
+      notices.say("The simulation stopped and is being started again…", "warn");
+    else if (latest === null) notices.say("Waiting for the first frame…");
+    else if (model.state?.paused) notices.say("Paused");
+    else if (now - latest.arrivedMs > QUIET_MS) notices.say("Waiting for the simulation…", "warn");
+    else notices.say("");
+  }
+
+  lost(why: string, retryMs: number): void {
+    const seconds = Math.max(1, Math.round(retryMs / 1000));
+    this.notices.say(`${why.replace(/\.$/, "")}. Trying again in ${seconds} s…`, "bad");
+  }
+
+  ended(why: EndReason, text: string): void {
+    const say = (title: string, hint: string): void =>
+      this.notices.stop(title, [sentence(text), hint].filter((part) => part !== "").join(" "), RELOAD);
+    if (why === "version")
+      say(
+        "Versions disagree",
+        "This page and the server speak different versions of the protocol. Reload the page to get the one that fits.",
+      );
+    else if (why === "key") say("This link doesn't fit", "Ask whoever gave it to you for a new one.");
+    else if (why === "session")
+      say("This session is gone", "It may have ended, or the link may be mistyped.");
+    else say("The server refused the connection", "Reload the page to try again.");
+  }
+}
