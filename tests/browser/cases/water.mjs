@@ -6,7 +6,7 @@ import { assert, assertEqual, test, until } from "../harness.mjs";
 import { HERE } from "../places.mjs";
 import { readPng } from "../png.mjs";
 import { framesOf, Still } from "../recorded-layers.mjs";
-import { bare, look } from "../world.mjs";
+import { bare, look, said } from "../world.mjs";
 
 const SMALL = { context: { viewport: { width: 320, height: 180 } } };
 const NOTHING = { frames: [], next: () => null };
@@ -58,6 +58,14 @@ async function see(world, recording, { query = "quality=high", solids = [] } = {
   return { picture: readPng(file), file, tier, places };
 }
 
+let emptyTank = null;
+
+/** The picture of a tank without water: the same for all cases. */
+async function seeEmpty(world) {
+  emptyTank ??= (await see(world, NOTHING)).picture;
+  return emptyTank;
+}
+
 /** Mean difference of the channels of two pictures at a pixel. */
 function differenceAt(a, b, x, y) {
   const [ca, cb] = [a.at(x, y), b.at(x, y)];
@@ -79,7 +87,7 @@ test("the finest tier draws a splash as it should look", async (world) => {
   assertEqual(seen.tier, "water", "tier");
   const file = join(HERE, "pictures", "water-splash.png");
   if (process.env.TARN_RENEW_PICTURES === "1" || !existsSync(file)) writeFileSync(file, seen.file);
-  const empty = brightness((await see(world, NOTHING)).picture);
+  const empty = brightness(await seeEmpty(world));
   const wanted = brightness(readPng(readFileSync(file)));
   const found = brightness(seen.picture);
   const water = waterIn(wanted, empty);
@@ -94,7 +102,7 @@ test("the finest tier draws a splash as it should look", async (world) => {
 
 test("water mirrors the room's light", async (world) => {
   const pool = recorded("small-pool", 0, 1);
-  const { picture: empty } = await see(world, NOTHING);
+  const empty = await seeEmpty(world);
   const { picture: dark } = await see(world, recorded("small-pool", 0, 1), {
     query: "quality=high&sky=000000",
   });
@@ -147,7 +155,7 @@ test("what stands in the water is seen bent, what is before it hides it", async 
 });
 
 test("a tier is drawn as asked: points, spheres, low", async (world) => {
-  const { picture: empty } = await see(world, NOTHING);
+  const empty = await seeEmpty(world);
   const tiers = [];
   for (const quality of ["points", "spheres", "low"]) {
     const { picture, tier } = await see(world, recorded("small-pool", 0, 1), { query: `quality=${quality}` });
@@ -158,4 +166,24 @@ test("a tier is drawn as asked: points, spheres, low", async (world) => {
     assert(water > 2000, `${quality}: only ${water} pixels of water`);
   }
   assertEqual(tiers, ["points", "spheres", "water-low"], "tiers");
+});
+
+test("where water can't be drawn the page says so, and shows spheres", async (world) => {
+  const server = await world.fake({
+    recording: recorded("small-pool", 0, 1),
+    cells: [16, 8, 8],
+    cellM: 0.0625,
+  });
+  const page = await world.open(`http://127.0.0.1:${server.port}/?quality=high`, {
+    ...SMALL,
+    prepare: (page) =>
+      page.addInitScript(() => {
+        const { getExtension } = WebGL2RenderingContext.prototype;
+        WebGL2RenderingContext.prototype.getExtension = function (name) {
+          return name === "EXT_color_buffer_float" ? null : getExtension.call(this, name);
+        };
+      }),
+  });
+  await until(async () => (await said(page)).includes("can't draw water"), "it says so");
+  assertEqual(await look(page, "tier"), { tier: "spheres" }, "tier");
 });
