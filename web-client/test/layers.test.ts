@@ -1,4 +1,4 @@
-// Keeps the direction of imports: codec, net -> protocol -> state -> render, input, ui -> the page.
+// Keeps the direction of imports: codec, net -> protocol -> state -> render, input, ui, lobby -> the page.
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
@@ -11,6 +11,7 @@ const RANK: Readonly<Record<string, number>> = {
   render: 3,
   input: 3,
   ui: 3,
+  lobby: 3,
   page: 4,
 };
 

@@ -50,7 +50,10 @@ test("two pages see each other's cursors, and a new name shows", async (world) =
   await one.getByLabel("Your colour").fill("#ff8800");
   await one.getByLabel("Your colour").dispatchEvent("change");
   await until(async () => (await people(two))[0]?.colour === "#ff8800", "the new colour shows");
-  const kept = await one.evaluate(() => [localStorage.getItem("tarn.name"), localStorage.getItem("tarn.colour")]);
+  const kept = await one.evaluate(() => [
+    localStorage.getItem("tarn.name"),
+    localStorage.getItem("tarn.colour"),
+  ]);
   assertEqual(kept, ["Zoë", "#ff8800"], "what the browser keeps for the next visit");
   const list = await two.locator("#panel .viewers li").allTextContents();
   assert(
