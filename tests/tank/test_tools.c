@@ -454,7 +454,7 @@ static void restored_states_continue_bit_for_bit(void **state)
 {
     (void)state;
     enum { SAVES = 3, END = 40 };
-    static const int at[SAVES] = {0, 4, 27};
+    static const int at[SAVES] = {0, 1, 27};
     tarn_device *device = open_device(2);
     tarn_tank_desc desc;
     busy_desc(&desc);

@@ -213,3 +213,39 @@ test("a message that can't be read is reported and survived", async () => {
   hear({ t: "state", state: STATE });
   expect(log.at(-1)).toBe("state");
 });
+
+test("what a role may not do isn't sent", async () => {
+  await join();
+  for (const [role, inputs] of [
+    ["watch", []],
+    ["play", ["input"]],
+    ["own", ["input", "input", "control"]],
+  ] as const) {
+    hear({ t: "joined", session: "room", viewer_id: 5, viewer: "Ada", role, state: STATE });
+    sent.length = 0;
+    conversation.pointer(POINTER);
+    conversation.parameter("gravity_m_s2", 1);
+    conversation.control("reset");
+    expect(sent.map((message) => message.t)).toEqual(inputs);
+  }
+});
+
+test("an introduction is said with every join, and a new name with the next", async () => {
+  await open();
+  conversation.introduction = { viewer: "", colour: 0xff8800, key: "abc", preview: false };
+  hear({ t: "welcome", version: 1, server: "s", device: "d", scenes: [] });
+  expect(sent.at(-1)).toEqual({ t: "join", session: "room", viewer: "Ada", colour: 0xff8800, key: "abc" });
+  hear({ t: "joined", session: "room", viewer_id: 5, viewer: "Ada", role: "own", state: STATE });
+  conversation.profile("Zoë", 0);
+  expect(sent.at(-1)).toEqual({ t: "profile", name: "Zoë", colour: 0 });
+  conversation.linkOpened();
+  hear({ t: "welcome", version: 1, server: "s", device: "d", scenes: [] });
+  expect(sent.at(-1)).toMatchObject({ viewer: "Zoë", colour: 0xff8800 });
+});
+
+test("a wrong key ends the conversation with a reason of its own", async () => {
+  await open();
+  hear({ t: "error", code: 12, text: "the key opens nothing" });
+  drop(4012);
+  expect(log.at(-1)).toBe("ended key: the key opens nothing");
+});

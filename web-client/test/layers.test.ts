@@ -1,4 +1,4 @@
-// Keeps the direction of imports: codec, net -> protocol -> state -> render, input, ui, xr -> the page.
+// Keeps the direction of imports: codec, net -> protocol -> state -> render, input, ui, lobby, xr -> the page.
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
@@ -12,6 +12,7 @@ const RANK: Readonly<Record<string, number>> = {
   input: 3,
   ui: 3,
   xr: 3,
+  lobby: 3,
   page: 4,
 };
 

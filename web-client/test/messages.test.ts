@@ -31,7 +31,12 @@ test("a joined message is read whole", () => {
     t: "joined",
     session: "a",
     viewerId: 7,
+    title: "",
     viewer: "Ada",
+    role: "own",
+    watchKey: "",
+    playKey: "",
+    ownKey: "",
     state: {
       scene: "dam-break",
       paused: false,
@@ -50,8 +55,23 @@ test("the other kinds are read", () => {
   ).toEqual({ t: "welcome", version: 1, server: "s", device: "d", scenes: ["a", "b"] });
   expect(readMessage(buffer({ t: "viewers", viewers: [{ viewer_id: 1, name: "x" }] }))).toEqual({
     t: "viewers",
-    viewers: [{ viewerId: 1, name: "x" }],
+    viewers: [{ viewerId: 1, name: "x", colour: 0x8fadbd, role: "own" }],
   });
+  const point = { viewer_id: 1, part: "foot", position_m: [1, 2, 3], tool: "sponge" };
+  expect(readMessage(buffer({ t: "presences", points: [point] }))).toEqual({
+    t: "presences",
+    points: [
+      {
+        viewerId: 1,
+        part: "cursor",
+        positionM: [1, 2, 3],
+        orientation: [0, 0, 0, 0],
+        pressed: false,
+        tool: "push",
+      },
+    ],
+  });
+  expect(() => readMessage(buffer({ t: "presences", points: [{ ...point, position_m: [1, 2] }] }))).toThrow();
   expect(
     readMessage(
       buffer({ t: "pong", id: 1, client_time_ms: 1.5, server_time_us: 2 ** 50, stages_ms: [1, 2, 3, 4, 5] }),

@@ -29,7 +29,7 @@ export function openLobby(): void {
   const page = document.createElement("main");
   page.id = "lobby";
   for (const id of ["tank", "panel", "readout", "help", "tools"]) document.getElementById(id)?.remove();
-  document.body.prepend(page);
+  document.getElementById("title")?.after(page);
   new Lobby(page).start();
 }
 
@@ -209,9 +209,16 @@ async function sceneText(scene: string): Promise<{ title: string; description: s
 
 function facts({ viewers, particles, realtimeFactor, load, title, scene }: SessionInfo): string {
   const people = viewers === 1 ? "1 person" : `${viewers} people`;
-  const state = realtimeFactor > 0 ? `load ${Math.round(100 * load)} %` : "at rest";
-  const parts = [people, `${Math.round(particles / 1000)} 000 particles`, state];
+  const parts = [people, `${particles.toLocaleString("en-GB")} particles`, paceText(realtimeFactor, load)];
   return (title === "" ? parts : [words(scene), ...parts]).join(" · ");
+}
+
+/** How well the server keeps up with a tank. */
+function paceText(realtimeFactor: number, load: number): string {
+  if (realtimeFactor === 0) return "at rest";
+  return realtimeFactor < 0.9
+    ? `${realtimeFactor.toFixed(2)} × real time`
+    : `load ${Math.round(100 * Math.min(1, load))} %`;
 }
 
 function words(name: string): string {

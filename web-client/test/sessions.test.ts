@@ -1,0 +1,74 @@
+import { expect, test } from "vitest";
+import { listSessions, makeSession } from "../src/lobby/sessions.js";
+import type { Joined } from "../src/protocol/messages.js";
+import { IdentityShelf, readColour } from "../src/state/identity.js";
+import { keysOf, linkTo } from "../src/state/links.js";
+
+const answering = (status: number, body: unknown) => async (): Promise<Response> =>
+  new Response(typeof body === "string" ? body : JSON.stringify(body), { status });
+
+test("the list of tanks is read, and what is no tank is left out", async () => {
+  const whole = {
+    session: "main",
+    title: "",
+    scene: "maze",
+    viewers: 2,
+    particles: 9,
+    realtime_factor: 1,
+    load: 0.5,
+  };
+  const list = await listSessions(
+    answering(200, { sessions: [whole, { session: 5 }, null, { session: "a", scene: "b", viewers: "x" }] }),
+  );
+  expect(list.sessions.map(({ session, viewers, load }) => [session, viewers, load])).toEqual([
+    ["main", 2, 0.5],
+    ["a", 0, 0],
+  ]);
+  expect(list.create).toBe(false);
+});
+
+test("a refusal is told in the server's words, anything else in plain ones", async () => {
+  const refused = answering(503, { error: "there are 8 tanks" });
+  await expect(makeSession(refused, "maze", "")).rejects.toThrow("The server refused: there are 8 tanks.");
+  await expect(listSessions(answering(200, "<html>"))).rejects.toThrow("can't be read");
+  await expect(listSessions(answering(502, "<html>"))).rejects.toThrow("status 502");
+  const gone = (): Promise<Response> => Promise.reject(new TypeError("fetch failed"));
+  await expect(listSessions(gone)).rejects.toThrow("The server doesn't answer.");
+});
+
+test("a new tank comes with its owners' key", async () => {
+  const made = await makeSession(
+    answering(201, { session: "k3", keys: { watch: "a", play: "b", own: "c" } }),
+    "maze",
+    "Ada's",
+  );
+  expect(made).toEqual({ session: "k3", ownKey: "c" });
+});
+
+test("links keep the server and the path, and nothing else of the page's address", () => {
+  const here = "https://water.example/tarn/?session=old&key=secret&quality=low#x";
+  expect(linkTo(here, "a b", "0f")).toBe("https://water.example/tarn/?session=a+b&key=0f");
+  expect(linkTo(here, "main", "")).toBe("https://water.example/tarn/?session=main");
+});
+
+test("only roles with a key can be passed on", () => {
+  const joined = { watchKey: "w", playKey: "p", ownKey: "" } as Joined;
+  expect(keysOf(joined).map(([role]) => role)).toEqual(["watch", "play"]);
+});
+
+test("name and colour are kept, and a browser that keeps nothing is no failure", () => {
+  const kept = new Map<string, string>();
+  const shelf = {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (k: string, v: string) => kept.set(k, v),
+  };
+  new IdentityShelf(() => shelf as never).keep("Zoë", 0xff8800);
+  const found = new IdentityShelf(() => shelf as never);
+  expect([found.name, found.colour]).toEqual(["Zoë", 0xff8800]);
+  const broken = new IdentityShelf(() => {
+    throw new Error("denied");
+  });
+  broken.keep("Ada", 1);
+  expect([broken.name, broken.colour]).toEqual(["", 0]);
+  expect(readColour("red")).toBeNull();
+});
