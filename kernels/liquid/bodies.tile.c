@@ -221,7 +221,29 @@ TILE_KERNEL(liquid_body_tiles, TILES_LANES, liquid_args, body_tiles_scratch)
 
 typedef struct body_gather_scratch {
     float value[6][TILE_CELLS];
+    uint32_t owners;
 } body_gather_scratch;
+
+/// The bodies that own cells of a tile: s->owners. Most of those near a tile own none there, and have only zeros for
+/// sums.
+TILE_FN void find_owners(const liquid_memory *m, uint32_t slot, body_gather_scratch *s)
+{
+    const uint8_t *owner = m->cover_owner + (uint64_t)slot * TILE_CELLS;
+    if (TILE_SINGLE())
+        s->owners = 0;
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (row, 0, TILE_ROWS) {
+        uint64_t cells;
+        memcpy(&cells, owner + row * TILE_EDGE, sizeof cells);
+        uint32_t owners = 0;
+        for (int x = 0; x < TILE_EDGE && cells != UINT64_MAX; x++) {
+            const uint32_t b = cells >> 8 * x & 255;
+            owners |= b != BODY_NONE ? 1u << b : 0u;
+        }
+        tile_or_u32(&s->owners, owners);
+    }
+    TILE_BARRIER();
+}
 
 /// Covered area of a cell and where the cell lies from a body's centre.
 TILE_FN int cover_of(const liquid_args *args, uint64_t cell, uint32_t c, tile_place place, uint32_t b, float *area,
@@ -259,7 +281,8 @@ TILE_KERNEL(liquid_body_gather, CELL_LANES, liquid_args, body_gather_scratch)
         return;
     const uint32_t o = m->body_tile[tile], dense = m->level[0].tile[o], slot = m->slot[dense];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
-    const uint32_t near = free_near_tile(args, o);
+    find_owners(m, slot, s);
+    const uint32_t near = free_near_tile(args, o) & s->owners;
     for (uint32_t b = 0; b < m->bodies->count; b++) {
         const int meets = (near >> b & 1) != 0;
         if (meets) {
@@ -364,7 +387,8 @@ TILE_KERNEL(liquid_body_lift, CELL_LANES, liquid_args, body_gather_scratch)
     const liquid_control *control = m->control;
     const uint32_t o = m->body_tile[tile], dense = m->level[0].tile[o], slot = m->slot[dense];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
-    const uint32_t near = free_near_tile(args, o);
+    find_owners(m, slot, s);
+    const uint32_t near = free_near_tile(args, o) & s->owners;
     const uint32_t upper[3] = {upper_slot(args, place, 0), upper_slot(args, place, 1), upper_slot(args, place, 2)};
     for (uint32_t b = 0; b < m->bodies->count; b++) {
         const int meets = (near >> b & 1) != 0;

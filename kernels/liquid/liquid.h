@@ -240,12 +240,12 @@ typedef struct liquid_field {
 /// A solid that moves, as far as it never changes. Lengths in cells; masses in cells of the lightest liquid.
 typedef struct liquid_body {
     uint32_t kind, field, is_free;
-    float half[3];            ///< as tarn_shape's
-    float center[3];          ///< of mass, in the shape's frame
-    float reach;              ///< from the centre of mass to the farthest point
-    float box_center[3];      ///< of the box around it, in the shape's frame
+    float half[3];       ///< as tarn_shape's
+    float center[3];     ///< of mass, in the shape's frame
+    float reach;         ///< from the centre of mass to the farthest point
+    float box_center[3]; ///< of the box around it, in the shape's frame
     float box_half[3];
-    float box_slack; ///< no distance is less than that to the box by more than this, rounding included
+    float box_slack;          ///< no distance is less than that to the box by more than this, rounding included
     float inverse_mass;       ///< 0: keyframed
     float film;               ///< share of a thin film beside it that it takes along in a substep: less than 1 if light
     float inverse_inertia[6]; ///< along the shape's axes: xx yy zz yz xz xy
