@@ -11,7 +11,7 @@ import {
 import { PeopleMarkers, type PeopleView } from "./render/people.js";
 import { IdentityShelf } from "./state/identity.js";
 import { PresenceSender, PresenceTracks } from "./state/presence.js";
-import { PeopleList } from "./ui/people.js";
+import { PeopleList } from "./ui/people-list.js";
 
 export interface TogetherParts {
   /** Where the list of people goes. */

@@ -23,7 +23,7 @@ const people = (page) =>
   );
 
 /** Wide enough for the panel to be open. */
-const WIDE = { context: { viewport: { width: 660, height: 330 } } };
+const WIDE = { context: { viewport: { width: 660, height: 200 } } };
 
 const openPeople = (page) => page.locator("#panel button", { hasText: "People" }).click();
 
@@ -46,20 +46,33 @@ test("two pages see each other's cursors, and a new name shows", async (world) =
   const name = one.getByLabel("Your name");
   await name.fill("Zoë");
   await name.press("Enter");
-  await until(async () => (await people(two))[0]?.name === "Zoë", "the new name shows");
+  // The mouse is over the panel now, and the cursor gone with it.
+  const listed = () =>
+    two
+      .locator("#panel .viewers li")
+      .evaluateAll((items) =>
+        items.map((item) => [
+          item.querySelector("span").textContent,
+          item.querySelector("i").style.background,
+        ]),
+      );
+  await until(async () => (await listed()).some(([name]) => name === "Zoë"), "the new name shows");
   await one.getByLabel("Your colour").fill("#ff8800");
   await one.getByLabel("Your colour").dispatchEvent("change");
-  await until(async () => (await people(two))[0]?.colour === "#ff8800", "the new colour shows");
+  await until(
+    async () => (await listed()).some(([, colour]) => colour === "rgb(255, 136, 0)"),
+    "the new colour shows",
+  );
+  await pointAt(one, [0.5, 0.2, 0.25]);
+  await until(async () => {
+    const [now] = await people(two);
+    return now?.name === "Zoë" && now.colour === "#ff8800";
+  }, "the cursor has both");
   const kept = await one.evaluate(() => [
     localStorage.getItem("tarn.name"),
     localStorage.getItem("tarn.colour"),
   ]);
   assertEqual(kept, ["Zoë", "#ff8800"], "what the browser keeps for the next visit");
-  const list = await two.locator("#panel .viewers li").allTextContents();
-  assert(
-    list.some((text) => text.startsWith("Zoë")),
-    `the list has ${list}`,
-  );
   await one.mouse.move(2, 2);
   await until(async () => (await people(two)).length === 0, "a cursor that left the tank is gone");
 });
