@@ -457,7 +457,6 @@ export class App {
       step: () => this.conversation.control("step"),
       reset: () => this.conversation.control("reset"),
       parameter: (name, value) => this.conversation.parameter(name, value),
-      tool: (tool) => this.controls.choose(tool),
       radius: (metres) => this.controls.setRadius(metres),
       strength: (share) => this.controls.setStrength(share),
       colour: (colour) => this.controls.setColour(colour),

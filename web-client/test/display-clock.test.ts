@@ -26,6 +26,21 @@ test("follows an even stream at its pace", () => {
   expect(clock.shownS).toBeCloseTo(3, 1);
 });
 
+test("a recording is shown at its speed, and stands where it is stopped", () => {
+  const clock = new DisplayClock();
+  clock.speed = 2;
+  for (let ms = 0, step = 0; ms < 1000; ms += 4) {
+    if (ms >= (step * 1000) / 120) clock.onFrame(frame(step++), ms);
+    clock.tick(ms);
+  }
+  expect(clock.shownS).toBeCloseTo(2, 1);
+  clock.speed = 0;
+  clock.tick(1000);
+  const stopped = clock.shownS;
+  for (let ms = 1000; ms < 2000; ms += 4) clock.tick(ms);
+  expect(clock.shownS).toBe(stopped);
+});
+
 test("never goes backwards and stays near, however unevenly frames arrive", () => {
   const clock = new DisplayClock();
   const next = random(7);

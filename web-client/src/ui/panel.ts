@@ -3,7 +3,7 @@ import "../../node_modules/lil-gui/dist/lil-gui.css";
 // The panel of controls. It shows the session's state as the server tells it; what people change here becomes a
 // message, and shows for good once the server has confirmed it.
 import { type Controller, GUI } from "lil-gui";
-import { type ParameterInfo, type Role, type SessionState, TOOLS, type Tool } from "../protocol/messages.js";
+import type { ParameterInfo, Role, SessionState } from "../protocol/messages.js";
 
 export interface PanelActions {
   load(scene: string): void;
@@ -11,7 +11,6 @@ export interface PanelActions {
   step(): void;
   reset(): void;
   parameter(name: string, value: number): void;
-  tool(tool: Tool): void;
   radius(metres: number): void;
   strength(share: number): void;
   colour(colour: number): void;
@@ -26,7 +25,6 @@ export interface PanelActions {
 }
 
 export interface PanelTool {
-  tool: Tool;
   radiusM: number;
   strength: number;
   colour: number;
@@ -130,11 +128,6 @@ export class Panel {
   private createToolFolder(): GUI {
     const folder = this.gui.addFolder("Tool");
     const { actions, tool } = this;
-    const names = Object.fromEntries(TOOLS.map((name) => [sceneTitle(name), name]));
-    folder
-      .add(tool, "tool", names)
-      .name("Tool (1 … 6)")
-      .onChange((value: Tool) => actions.tool(value));
     folder
       .add(tool, "strength", 0, 1, 0.01)
       .name("Strength")
@@ -170,7 +163,7 @@ export class Panel {
   showRole(role: Role): void {
     const owns = role === "own";
     for (const controller of this.sceneFolder.controllers)
-      if (controller.property !== "view") controller.show(owns);
+      if (controller.property !== "view" && controller.property !== "readout") controller.show(owns);
     this.parameterFolder.show(owns);
     this.toolFolder.show(role !== "watch");
   }
