@@ -8,6 +8,7 @@ import { drawn, World } from "./world.mjs";
 const MOMENT_S = 1.3;
 /** Small until the water stands still: without a graphics card the moment would be over before it is seen. */
 const SMALL = { width: 320, height: 180 };
+const SCREENSHOT_MS = 180_000;
 const LARGE = { width: 1280, height: 720 };
 
 export async function takePicture(browser) {
@@ -33,7 +34,7 @@ export async function takePicture(browser) {
     });
     const file = join(WEB, "docs", "tank.png");
     mkdirSync(join(WEB, "docs"), { recursive: true });
-    await page.screenshot({ path: file });
+    await page.screenshot({ path: file, timeout: SCREENSHOT_MS });
     const { step, simTimeS } = await page.evaluate(() => ({
       step: window.tarn.step,
       simTimeS: window.tarn.simTimeS,

@@ -10,7 +10,7 @@ import { bare, look, said } from "../world.mjs";
 
 const SMALL = { context: { viewport: { width: 320, height: 180 } } };
 const NOTHING = { frames: [], next: () => null };
-/** How far a picture may be from the reference: another browser rounds in other ways, a missing pass is much farther. */
+/** How far a picture may be from the reference: another browser rounds otherwise, a missing pass is much farther. */
 const DIFFERENCE_MAX = 3;
 const SIMILARITY_MIN = 0.9;
 

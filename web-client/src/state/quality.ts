@@ -1,4 +1,4 @@
-// How the particles are drawn, from cheapest to finest, and how finely in pixels (detail.ts). A short measurement at the
+// How particles are drawn, from cheapest to finest, and how finely in pixels (detail.ts). A short measurement at the
 // start chooses; afterwards the rate of pictures is watched: a tier that is late is left soon, a finer one is tried
 // after a while of being quick, and each time that this turned out too much the while gets longer.
 import { Detail } from "./detail.js";
@@ -82,7 +82,7 @@ export class Quality {
     else this.tier = TIERS[clamp(TIERS.indexOf(this.tier), this.cheapest, this.finest)] as Tier;
   }
 
-  /** Chooses the finest tier that is quick enough. @param costMs  draws a picture of a tier, tells how long that took */
+  /** Chooses the finest tier that is quick enough. @param costMs  draws a tier's picture, tells how long that took */
   measure(costMs: (tier: Tier) => number): void {
     this.isMeasured = true;
     let chosen = this.finest;

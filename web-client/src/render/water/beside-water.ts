@@ -12,7 +12,10 @@ export const waterBeside = {
   waterView: { value: new THREE.Vector4(0, 0, 1, 1) },
 };
 
-/** `besideWater(distance)` is true where this pass draws what is so far from the eye's plane; `waterBefore` where water covers it. */
+/**
+ * `besideWater(distance)` is true where this pass draws what is so far from the eye's plane, `waterBefore` where water
+ * covers it.
+ */
 export const besideWater = /* glsl */ `
 uniform highp sampler2D waterDistances;
 uniform int waterPart;

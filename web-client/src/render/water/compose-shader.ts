@@ -49,7 +49,8 @@ void main() {
   // Half a pixel around: the silhouette gets as soft as one of a solid.
   vec2 halfPixel = 0.5 * vec2(dFdx(at.x), dFdy(at.y));
   vec4 s = 0.25 * (textureLod(surface, at + halfPixel, 0.0) + textureLod(surface, at - halfPixel, 0.0) +
-                   textureLod(surface, at + halfPixel * vec2(1, -1), 0.0) + textureLod(surface, at + halfPixel * vec2(-1, 1), 0.0));
+                   textureLod(surface, at + halfPixel * vec2(1, -1), 0.0) +
+                   textureLod(surface, at + halfPixel * vec2(-1, 1), 0.0));
   float cover = smoothstep(0.25, 0.75, s.a);
   float d = s.z / max(s.a, 1e-3);
   float solid = distanceOf(depth);

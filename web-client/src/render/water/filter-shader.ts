@@ -1,6 +1,6 @@
-// Smooths the map of distances along one axis: Truong and Yuksel's narrow-range filter, made separable. A tap that
-// is nearer than the range, or where there is no water, lets go of its mirror image, too, so that surfaces don't lean and
-// drops stay round; one that is farther is pulled close. The range widens from tap to tap as far as the surface goes on.
+// Smooths the map of distances along one axis: Truong and Yuksel's narrow-range filter, made separable. A tap that is
+// nearer than the range, or where there is no water, lets go of its mirror image, too, so that surfaces don't lean and
+// drops stay round; one that is farther is pulled close. The range widens from tap to tap as far as the surface goes.
 import { STRIDE_MAX } from "./kernel.js";
 
 export const filterFragment = /* glsl */ `

@@ -1,4 +1,4 @@
-// The room as the water mirrors it, by direction: the backdrop's dark blue, with a soft ceiling, tall windows all around
+// The room as the water mirrors it, by direction: the backdrop's dark blue, a soft ceiling, tall windows all around
 // and the sun. Light is linear, 1 is white.
 export const roomLight = /* glsl */ `
 uniform vec3 skyColour; // of the light from above and through the windows
@@ -8,7 +8,8 @@ vec3 roomLight(vec3 d) {
   light += 0.20 * skyColour * smoothstep(0.15, 1.0, d.y);
   float around = atan(d.x, d.z);
   float pane = abs(fract(around * 1.2732395 + 0.15) - 0.5);  // eight windows
-  float window = (1.0 - smoothstep(0.13, 0.29, pane)) * smoothstep(0.06, 0.20, d.y) * (1.0 - smoothstep(0.55, 0.80, d.y));
+  float window = (1.0 - smoothstep(0.13, 0.29, pane)) * smoothstep(0.06, 0.20, d.y);
+  window *= 1.0 - smoothstep(0.55, 0.80, d.y);
   light += 0.85 * skyColour * window;
   float lamp = smoothstep(0.86, 0.97, d.y);
   return light + 1.6 * skyColour * lamp;

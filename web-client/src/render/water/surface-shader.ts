@@ -1,7 +1,7 @@
 // The particles as water: first the distance of the nearest of them, then how much water there is and of what colour.
 //
 // At the surface a particle is no ball but a tile of that surface, turned as the light volume's density falls off, and
-// what is near a wall lies against it: so calm water is flat before anything is smoothed. A drop by itself stays a ball.
+// what is near a wall lies against it: calm water is flat before anything is smoothed. A drop by itself stays a ball.
 import { particlePlace } from "../particle-shader.js";
 
 const place = /* glsl */ `
