@@ -1,7 +1,7 @@
 // Puts the page together: socket -> conversation -> frame stream -> display clock -> picture, and pointers back.
+import { createHeadset } from "./app-headset.js";
 import { FRAME_KIND } from "./codec/frame-info.js";
 import type { DecoderPort } from "./codec/worker-messages.js";
-import { createHeadset } from "./app-headset.js";
 import { Gestures } from "./input/gestures.js";
 import { listenToKeys, listenToPointers } from "./input/listeners.js";
 import { PushTool } from "./input/push-tool.js";
