@@ -1,5 +1,4 @@
 // Puts the page together: socket -> conversation -> frame stream -> display clock -> picture, and pointers back.
-
 import { Announcer, RELOAD } from "./announcer.js";
 import { createHeadset } from "./app-headset.js";
 import type { DecoderPort } from "./codec/worker-messages.js";

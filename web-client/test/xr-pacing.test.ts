@@ -60,7 +60,7 @@ test("a pause says nothing, and long calm gives the resolution back", () => {
   const { scale } = pacing;
   expect(scale).toBeLessThan(1);
   pacing.begin();
-  run(pacing, clock, 0.5, INTERVAL);
+  pacing.tick(clock.ms, INTERVAL);
   clock.ms += 20_000;
   expect(pacing.tick(clock.ms, INTERVAL)).toBe(false);
   run(pacing, clock, 40, INTERVAL);

@@ -3,6 +3,8 @@ import { pictures as drawn, EYES, enter, inRoom, move, plugIn, press } from "../
 import { SMALL_POOL } from "./stream.mjs";
 
 const WEAR = { prepare: plugIn };
+/** Where nobody looks at the pictures. */
+const WEAR_SMALL = { ...WEAR, context: { viewport: { width: 240, height: 136 } } };
 const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
 
 /** What a test needs of the emulated eyes, and where a point of the room is in a picture of them both, pixels. */
@@ -157,7 +159,7 @@ async function pressPanel(page, button) {
 
 test("the wrist panel pauses and loads, and a session that loses the focus lets go", async (world) => {
   const server = await world.fake({ particles: 500 });
-  const page = await world.watch(`http://127.0.0.1:${server.port}/`, WEAR);
+  const page = await world.watch(`http://127.0.0.1:${server.port}/`, WEAR_SMALL);
   const controls = () => server.received.filter((m) => m.t === "control");
   const sent = (side) => server.received.filter((m) => m.k === "controller" && m.side === side);
   await enter(page, "immersive-vr");
@@ -222,7 +224,7 @@ async function enlargeTool(page) {
 
 test("a controller pushes the water while its trigger is pulled, and only then", async (world) => {
   const server = await world.tank({ scene: SMALL_POOL });
-  const page = await world.watch(server.url, WEAR);
+  const page = await world.watch(server.url, WEAR_SMALL);
   await enlargeTool(page);
   await enter(page, "immersive-vr");
   const tip = ([x, y, z]) => [x, y, z + 0.05];
@@ -245,7 +247,7 @@ test("a controller pushes the water while its trigger is pulled, and only then",
 
 test("an open hand pushes the water", async (world) => {
   const server = await world.tank({ scene: SMALL_POOL });
-  const page = await world.watch(server.url, WEAR);
+  const page = await world.watch(server.url, WEAR_SMALL);
   await enlargeTool(page);
   await page.evaluate(() => {
     window.device.primaryInputMode = "hand";
@@ -287,7 +289,7 @@ function surfaceNormal(points, width) {
 
 test("two hands turn the tank, and its water's surface tilts", async (world) => {
   const server = await world.tank({ scene: SMALL_POOL });
-  const page = await world.watch(server.url, WEAR);
+  const page = await world.watch(server.url, WEAR_SMALL);
   await enter(page, "immersive-vr");
   const [left, right] = [await inRoom(page, [-0.1, 0.25, 0.25]), await inRoom(page, [1.1, 0.25, 0.25])];
   const hold = (side, from, to, turn) => ({ kind: "controllers", side, from, to, turn });

@@ -149,7 +149,7 @@ export class Conversation {
 
   pointer(input: PointerInput): number {
     // What the protocol can't say isn't said: the server would close the connection.
-    if (this.role === "watch" || !input.origin_m.every((x) => Math.abs(x) <= COORDINATE_M_MAX)) return 0;
+    if (!input.origin_m.every((x) => Math.abs(x) <= COORDINATE_M_MAX)) return 0;
     return this.numbered((seq) => ({ t: "input", seq, k: "pointer", ...input }));
   }
 
