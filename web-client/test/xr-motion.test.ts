@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { Beat } from "../src/xr/beat.js";
 import { Locomotion } from "../src/xr/locomotion.js";
 import { Motion } from "../src/xr/motion.js";
-import { Tilt } from "../src/xr/tilt.js";
+import { Tilt } from "../src/xr/tank-tilt.js";
 
 function turned(angle: number): Quaternion {
   return new Quaternion().setFromAxisAngle(new Vector3(0, 0, 1), angle);

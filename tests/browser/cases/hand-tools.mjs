@@ -62,7 +62,10 @@ test("the bar of tools is worked by keys alone, and the help closes where it was
   const server = await world.fake({ particles: 500 });
   const page = await world.watch(address(server));
   await page.locator("#tank").focus();
-  await page.keyboard.press("Tab");
+  await until(async () => {
+    await page.keyboard.press("Tab");
+    return page.evaluate(() => document.activeElement.closest("#tools") !== null);
+  }, "the bar has the focus");
   for (const key of ["ArrowRight", "ArrowRight", "Enter"]) await page.keyboard.press(key);
   assertEqual((await look(page, "tool")).tool, "vortex", "the tool");
   const outline = () => page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);

@@ -27,6 +27,8 @@ const FILES = {
   "parts/tent.obj": "v 0 0 0\nv 1 0 0\nv 0 0 1\nv 0 1 0\nf 1 2 3\nf 1 4 2\nf 1 3 4\nf 2 4 3\n",
   "hills.pgm": "P2 5 3 10  0 2 4 2 0  1 5 10 5 1  0 2 4 2 0",
 };
+/** Nothing lies over the water. */
+const BARE = "?panel=0&tools=0&readout=0&help=0";
 const SPEED = 0.4;
 /** Wide enough for the ball to be seen beside the readout. */
 const WIDE = { context: { viewport: { width: 720, height: 405 } } };
@@ -72,7 +74,7 @@ test("particles are drawn in the colours that the frames bring", async (world) =
   const shades = [];
   for (const colour of [7 << 5, 7 << 2]) {
     const server = await world.fake({ particles: 20000, colour: () => colour });
-    const page = await world.watch(`http://127.0.0.1:${server.port}/`);
+    const page = await world.watch(`http://127.0.0.1:${server.port}/${BARE}`);
     await pause(page, server);
     assertEqual((await look(page, "coloured")).coloured, true, "coloured");
     const [x, y] = await page.evaluate(() => window.tarn.project([1, 0.2, 0.5]));
@@ -140,7 +142,7 @@ test("a solid that sticks out of the tank ends at its wall", async (world) => {
     particles: 100,
     files: { "dam-break.json": JSON.stringify({ solids: [box] }) },
   });
-  const page = await world.watch(`http://127.0.0.1:${server.port}/`);
+  const page = await world.watch(`http://127.0.0.1:${server.port}/${BARE}`);
   await until(async () => (await look(page, "solids")).solids === 1, "the box is there");
   await drawn(page);
   const places = await page.evaluate(() => [1.8, 2.2].map((x) => window.tarn.project([x, 0.5, 0.5])));

@@ -249,7 +249,7 @@ export class Conversation {
 
   /** @return the sequence, or 0 where nothing was sent */
   private numbered(make: (seq: number) => ClientMessage): number {
-    if (!this.joined) return 0;
+    if (!this.joined || this.role === "watch") return 0;
     const seq = this.sequence + 1;
     if (!this.say(make(seq))) return 0;
     this.sequence = seq;

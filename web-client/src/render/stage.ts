@@ -193,9 +193,8 @@ export class Stage {
   /** @param leadS  seconds by which the newest frame is to be moved on */
   draw(leadS: number, bodies: BodyTrack): void {
     const { width } = this.renderer.domElement;
-    const height = this.viewHeight();
     this.solids.move(bodies, leadS);
-    this.view.viewport.set(0, 0, width, height);
+    this.view.viewport.set(0, 0, width, this.viewHeight());
     this.drawView(this.view, leadS);
   }
 
@@ -221,6 +220,7 @@ export class Stage {
 
   /** Gives the graphics card back what it was lent: nothing is drawn any more. */
   dispose(): void {
+    this.water?.dispose();
     this.solids.show([], new Map());
     this.renderer.dispose();
     this.renderer.forceContextLoss();

@@ -5,7 +5,7 @@ import { Matrix4, Quaternion, Vector3 } from "three";
 import type { Device } from "./devices.js";
 import type { XrHost } from "./host.js";
 import { type Placement, place, scaleBounds } from "./placement.js";
-import { Tilt } from "./tilt.js";
+import { Tilt } from "./tank-tilt.js";
 import { copyStand, type Hold, newStand, type Stand, TankHold } from "./two-handed.js";
 
 /** Between two orientations that are sent, ms. */
