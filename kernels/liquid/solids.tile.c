@@ -7,8 +7,8 @@
 // such shares; theirs come from the same corner distances). Everything is summed in pairs or in integers, so that a
 // mirrored solid has mirrored shares to the last bit.
 //
-// Shares of solids that don't move are computed once, when the tank is made. Where no body is near, they are copied; and
-// where none of its nodes is near enough to a body for a cover, nothing of the body is computed.
+// Shares of solids that don't move are computed once, when the tank is made. Where no body is near, they are copied;
+// and where none of its nodes is near enough to a body for a cover, nothing of the body is computed.
 #include "kernels/liquid/solids.h"
 #include "kernels/liquid/halo.h"
 
