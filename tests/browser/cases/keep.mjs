@@ -56,8 +56,9 @@ test("a recording plays the frames that were seen, without a server, and is scru
     page.waitForEvent("filechooser"),
     button(page, "Open a recording").click(),
   ]);
+  // The live tank goes on until the file is read.
   await page.evaluate(() => {
-    window.watched = window.tarn.nextFrames(5);
+    window.watched = window.tarn.nextFrames(8);
   });
   await chooser.setFiles({ name: file.name, mimeType: "application/octet-stream", buffer: file.bytes });
   await until(async () => (await look(page, "connection")).connection === "playing", "it plays");

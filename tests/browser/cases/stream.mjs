@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { assert, assertEqual, settled, test, until } from "../harness.mjs";
 import { HERE } from "../places.mjs";
-import { look } from "../world.mjs";
+import { bare, look } from "../world.mjs";
 
 export const SMALL_POOL = join(HERE, "scenes", "small-pool.json");
 /** 16 x 4 x 8 cells of water with 8 particles each. */
@@ -26,9 +26,12 @@ test("the page connects and decodes every particle of a scene", async (world) =>
 
 test("the water is drawn: its pixels differ from those of an empty tank", async (world) => {
   const empty = await world.fake({ particles: 0, cells: [16, 8, 8], cellM: 0.0625 });
-  const before = await world.pixels(await world.watch(`http://127.0.0.1:${empty.port}/`));
+  const nothing = await world.watch(`http://127.0.0.1:${empty.port}/`);
+  await bare(nothing);
+  const before = await world.pixels(nothing);
   const server = await world.tank({ scene: SMALL_POOL });
   const page = await world.watch(server.url);
+  await bare(page);
   const at = await page.evaluate(() => window.tarn.project([0.5, 0.2, 0.25]));
   const after = await world.pixels(page);
   let changed = 0;
