@@ -46,35 +46,28 @@ export function test(name, run) {
 
 const WORDS = { passed: "ok  ", failed: "FAIL", skipped: "skip" };
 const RUNS_MAX = 2;
-/** Cases at a time: each waits for its own server and pictures most of the time. */
-const LANES = 2;
 
 /**
- * Runs the cases whose names contain `filter`, a few beside each other.
+ * Runs the cases whose names contain `filter`.
  * They run in real time against a server beside a browser that draws in software: one that fails is run again, and
  * passes as unsteady if it then does.
  * @param makeWorld  gives each case a world of its own: {world, check(), end()}
  */
 export async function runCases(filter, makeWorld) {
   const counts = { passed: 0, failed: 0, skipped: 0 };
-  const waiting = cases.filter((one) => one.name.includes(filter));
-  const lane = async () => {
-    for (let one = waiting.shift(); one !== undefined; one = waiting.shift())
-      counts[await runUntilSteady(one, makeWorld)]++;
-  };
-  await Promise.all(Array.from({ length: LANES }, lane));
-  return counts;
-}
-
-async function runUntilSteady({ name, run }, makeWorld) {
-  for (let runs = 1; ; runs++) {
-    const began = Date.now();
-    const outcome = await runCase(run, makeWorld);
-    const isAgain = outcome.result === "failed" && runs < RUNS_MAX;
-    const word = isAgain ? "unsteady:" : WORDS[outcome.result];
-    console.log(`${word} ${name} (${((Date.now() - began) / 1000).toFixed(1)} s)${outcome.text}`);
-    if (!isAgain) return outcome.result;
+  for (const { name, run } of cases.filter((one) => one.name.includes(filter))) {
+    let outcome;
+    for (let runs = 1; ; runs++) {
+      const began = Date.now();
+      outcome = await runCase(run, makeWorld);
+      const isAgain = outcome.result === "failed" && runs < RUNS_MAX;
+      const word = isAgain ? "unsteady:" : WORDS[outcome.result];
+      console.log(`${word} ${name} (${((Date.now() - began) / 1000).toFixed(1)} s)${outcome.text}`);
+      if (!isAgain) break;
+    }
+    counts[outcome.result]++;
   }
+  return counts;
 }
 
 async function runCase(run, makeWorld) {
