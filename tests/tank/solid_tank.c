@@ -5,22 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-tarn_device *solid_tank_open_device(uint32_t threads, const char *isa)
-{
-    tarn_device *device = NULL;
-    const tarn_device_desc desc = {.kind = TARN_DEVICE_CPU, .threads = threads, .isa = isa};
-    return tarn_device_create(&desc, &device) == TARN_OK ? device : NULL;
-}
-
-tarn_tank *solid_tank_open_tank(tarn_device *device, const tarn_tank_desc *desc)
-{
-    tarn_tank *tank = NULL;
-    char why[256] = "";
-    if (tarn_tank_create(device, desc, &tank, why, sizeof why) != TARN_OK)
-        fail_msg("%s", why);
-    return tank;
-}
-
 tarn_tank_desc solid_tank_pool(uint16_t nx, uint16_t ny, uint16_t nz, float cell_m, float height_m)
 {
     tarn_tank_desc desc;

@@ -8,15 +8,12 @@
 #include <stdint.h>
 
 #include "kernels/liquid/tank_internal.h"
+#include "tests/tank/plain_tank.h"
 
 typedef struct cloud {
     float *position_m, *velocity_m_s;
     uint32_t count;
 } cloud;
-
-tarn_device *solid_tank_open_device(uint32_t threads, const char *isa);
-
-tarn_tank *solid_tank_open_tank(tarn_device *device, const tarn_tank_desc *desc);
 
 /// A tank of n cells a metre, filled to a height.
 tarn_tank_desc solid_tank_pool(uint16_t nx, uint16_t ny, uint16_t nz, float cell_m, float height_m);

@@ -34,8 +34,8 @@ static void a_piston_lifts_the_water_by_its_volume(void **state)
     tarn_tank_desc desc = solid_tank_pool(32, 32, 32, 0.03125f, 0.4f);
     solid_tank_add_keyed(&desc, TARN_SHAPE_BOX, (const float[3]){0.3f, 0.2f, 0.3f}, (const float[3]){0.5f, 0.75f, 0.5f},
                          (const float[3]){0.5f, 0.31f, 0.5f}, 2.0f);
-    tarn_device *device = solid_tank_open_device(2, NULL);
-    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     solid_tank_step(tank, 10);
     const double before_m = surface_m(tank);
     solid_tank_step(tank, 350);
@@ -76,8 +76,8 @@ static floated float_box(float density_kg_m3)
     const double volume_m3 = pow(2.0 * (double)half_m, 3.0), body_kg = (double)density_kg_m3 * volume_m3;
     solid_tank_add_free(&desc, TARN_SHAPE_BOX, (const float[3]){half_m, half_m, half_m},
                         (const float[3]){0.5f, 0.67f, 0.5f}, density_kg_m3);
-    tarn_device *device = solid_tank_open_device(2, NULL);
-    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     const double at_start = energy_j(tank, body_kg), level_m = 0.5 + (double)density_kg_m3 / 1000.0 * volume_m3;
     floated out = {0};
     for (int s = 0; s < STEPS; s++) {
@@ -128,7 +128,7 @@ static double missing_lift(tarn_device *device, tarn_shape_kind kind, const floa
         solid_tank_add_free(&desc, kind, (const float[3]){half_cells[0] * c, half_cells[1] * c, half_cells[2] * c},
                             (const float[3]){at_m, at_m, at_m - 0.3f * c}, 1000.0f);
     solid_tank_turn_z(body, angle);
-    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     solid_tank_step(tank, 1);
     const double fell_m_s = (double)solid_tank_body_of(tank, 0).velocity_m_s[1];
     tarn_tank_destroy(tank);
@@ -156,7 +156,7 @@ static void buoyancy_is_the_weight_of_the_water(void **state)
         {"slanted capsule", TARN_SHAPE_CAPSULE, {2.5f, 3.0f, 0}, 1.0},
         {"slanted cylinder", TARN_SHAPE_CYLINDER, {3.2f, 2.6f, 0}, 1.2},
     };
-    tarn_device *device = solid_tank_open_device(2, NULL);
+    tarn_device *device = plain_tank_device(2, NULL);
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
         double worst = 0.0;
         for (int k = 0; k < 4; k++) {
@@ -176,7 +176,7 @@ static void plates_beside_a_body_have_no_lift(void **state)
 {
     (void)state;
     const float c = 0.03125f, half[3] = {2.5f * c, 2.65f * c, 2.5f * c}, plate[3] = {1.0f * c, 40.0f * c, 40.0f * c};
-    tarn_device *device = solid_tank_open_device(2, NULL);
+    tarn_device *device = plain_tank_device(2, NULL);
     double worst = 0.0;
     for (int k = 0; k < 4; k++) {
         const float height_m = (16.05f + 0.26f * (float)k) * c;
@@ -185,7 +185,7 @@ static void plates_beside_a_body_have_no_lift(void **state)
         for (int side = -1; side <= 1; side += 2)
             solid_tank_add_solid(&desc, TARN_SHAPE_BOX, plate,
                                  (const float[3]){(16.0f + 3.5f * (float)side) * c, 16 * c, 16 * c});
-        tarn_tank *tank = solid_tank_open_tank(device, &desc);
+        tarn_tank *tank = plain_tank_open(device, &desc);
         solid_tank_step(tank, 1);
         const double up = (double)solid_tank_body_of(tank, 0).velocity_m_s[1] / (9.81 * (double)desc.dt_s);
         worst = fabs(up) > fabs(worst) ? up : worst;
@@ -201,7 +201,7 @@ static void buoyancy_at_an_interface_is_both_liquids(void **state)
 {
     (void)state;
     const float c = 0.03125f;
-    tarn_device *device = solid_tank_open_device(2, NULL);
+    tarn_device *device = plain_tank_device(2, NULL);
     for (int k = 0; k < 3; k++) {
         const float interface_cells = 15.0f + (float)k; // a tile ends at 16
         tarn_tank_desc desc = solid_tank_pool(32, 32, 32, c, interface_cells * c);
@@ -214,7 +214,7 @@ static void buoyancy_at_an_interface_is_both_liquids(void **state)
         desc.blocks[desc.block_count++].liquid = 1;
         solid_tank_add_free(&desc, TARN_SHAPE_SPHERE, (const float[3]){3 * c, 0, 0},
                             (const float[3]){16.1f * c, interface_cells * c, 15.8f * c}, 600.0f);
-        tarn_tank *tank = solid_tank_open_tank(device, &desc);
+        tarn_tank *tank = plain_tank_open(device, &desc);
         solid_tank_step(tank, 1);
         const double up = (double)solid_tank_body_of(tank, 0).velocity_m_s[1] / (9.81 * (double)desc.dt_s);
         print_message("ball between two liquids: goes up by %+.2f %% of a free fall\n", 100.0 * up);
@@ -253,7 +253,7 @@ static double displaced_too_much(tarn_device *device, tarn_shape_kind kind, cons
     fill_to(&desc, level_cells);
     solid_tank_add_free(&desc, kind, (const float[3]){half_cells[0] * c, half_cells[1] * c, half_cells[2] * c},
                         (const float[3]){12.1f * c, level_cells * c, 11.8f * c}, 500.0f);
-    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     const double level = (tank->particle_count / 8.0 + 0.5 * volume_cells) / (EDGE * EDGE);
     double depth = 0.0;
     for (int s = 0; s < STEPS; s++) {
@@ -270,7 +270,7 @@ static void small_bodies_float_half_under(void **state)
 {
     (void)state;
     static const float levels[] = {12.0f, 12.25f, 12.4f, 12.5f, 12.75f, 13.0f};
-    tarn_device *device = solid_tank_open_device(2, NULL);
+    tarn_device *device = plain_tank_device(2, NULL);
     double worst = 0.0;
     for (size_t k = 0; k < sizeof levels / sizeof levels[0]; k++) {
         const double ball = displaced_too_much(device, TARN_SHAPE_SPHERE, (const float[3]){3.0f, 0, 0},
@@ -293,8 +293,8 @@ static void a_heavy_ball_sinks_and_lies_still(void **state)
                         3000.0f);
     solid_tank_add_free(&desc, TARN_SHAPE_BOX, (const float[3]){0.1f, 0.05f, 0.1f},
                         (const float[3]){0.75f, 0.3f, 0.25f}, 2000.0f);
-    tarn_device *device = solid_tank_open_device(2, NULL);
-    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     float lowest_m = 1.0f;
     for (int s = 0; s < 300; s++) {
         solid_tank_step(tank, 1);
@@ -316,7 +316,7 @@ static void a_heavy_ball_sinks_and_lies_still(void **state)
 static void wide_round_bodies_lie_on_a_plate(void **state)
 {
     (void)state;
-    tarn_device *device = solid_tank_open_device(2, NULL);
+    tarn_device *device = plain_tank_device(2, NULL);
     for (int i = 0; i < 4; i++) {
         const int lying = i == 3;
         const float c = 1.0f / 32.0f, radius = (const float[4]){2.0f, 4.5f, 9.0f, 6.0f}[i];
@@ -330,7 +330,7 @@ static void wide_round_bodies_lie_on_a_plate(void **state)
                                                (const float[3]){23.7f * c, (12.0f + radius) * c, 24.2f * c}, 800.0f);
         if (lying)
             solid_tank_turn_z(body, 0.5 * 3.14159265);
-        tarn_tank *tank = solid_tank_open_tank(device, &desc);
+        tarn_tank *tank = plain_tank_open(device, &desc);
         solid_tank_step(tank, 120);
         const tarn_body_state at = solid_tank_body_of(tank, 0);
         const double lowest = (double)(at.pose.position_m[1] / c - radius);
@@ -369,8 +369,8 @@ static void a_ball_keeps_its_place_in_a_turning_tank(void **state)
     desc.parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
     solid_tank_add_free(&desc, TARN_SHAPE_SPHERE, (const float[3]){4 * c, 0, 0},
                         (const float[3]){24 * c, 8 * c, 16 * c}, 1000.0f);
-    tarn_device *device = solid_tank_open_device(2, NULL);
-    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     for (int s = 0; s < STEPS; s++)
         turn_evenly(tank, rate);
     const tarn_body_state ball = solid_tank_body_of(tank, 0);
@@ -399,8 +399,8 @@ static void a_ball_flies_straight_past_a_turning_tank(void **state)
     tarn_solid *ball = solid_tank_add_free(&desc, TARN_SHAPE_SPHERE, (const float[3]){2 * c, 0, 0},
                                            (const float[3]){20 * c, 16 * c, 16 * c}, 800.0f);
     ball->velocity_m_s[2] = (float)(rate * 4.0) * c; // at rest in the room: -w x r
-    tarn_device *device = solid_tank_open_device(2, NULL);
-    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     double farthest = 0.0;
     for (int s = 0; s < STEPS; s++) {
         turn_evenly(tank, rate);
@@ -427,8 +427,8 @@ static void a_lying_body_is_held_in_steps_of_any_length(void **state)
     desc.blocks[0] = (tarn_fluid_block){{0, 0, 0}, {c, c, c}, {0, 0, 0}, 0, {0}};
     solid_tank_add_free(&desc, TARN_SHAPE_SPHERE, (const float[3]){3 * c, 0, 0}, (const float[3]){8 * c, 3 * c, 8 * c},
                         800.0f);
-    tarn_device *device = solid_tank_open_device(1, NULL);
-    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    tarn_device *device = plain_tank_device(1, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     solid_tank_step(tank, 60);
     assert_int_equal(tank->substeps, 1);
     const double per_step = 9.81 * (double)desc.dt_s * (double)desc.dt_s / (double)c;
@@ -448,8 +448,8 @@ static void a_solve_that_failed_pushes_no_body(void **state)
     tarn_tank_desc desc = solid_tank_pool(16, 16, 16, 0.03125f, 0.25f);
     solid_tank_add_free(&desc, TARN_SHAPE_SPHERE, (const float[3]){0.1f, 0, 0}, (const float[3]){0.25f, 0.2f, 0.25f},
                         800.0f);
-    tarn_device *device = solid_tank_open_device(1, NULL);
-    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    tarn_device *device = plain_tank_device(1, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     solid_tank_step(tank, 1);
     liquid_bodies *bodies = tank->args.m.bodies;
     for (uint32_t failed = 0; failed < 2; failed++) {
@@ -478,7 +478,7 @@ static double channel_error(tarn_device *device, float floor_cells, float lid_ce
     solid_tank_add_keyed(&desc, TARN_SHAPE_BOX, (const float[3]){2 * LENGTH * c, 8 * c, LENGTH * c},
                          (const float[3]){middle_m, floor_m, 0.0f},
                          (const float[3]){middle_m + speed * STEPS * c, floor_m, 0.0f}, STEPS * desc.dt_s);
-    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     solid_tank_step(tank, STEPS);
     cloud particles = solid_tank_particles_of(tank);
     double sum[BINS] = {0}, wanted[BINS] = {0}, worst = 0.0;
@@ -507,7 +507,7 @@ static void solids_drag_thick_liquid(void **state)
 {
     (void)state;
     static const float floors[] = {2.1f, 2.35f, 2.6f, 2.85f}, lids[] = {18.9f, 18.05f, 18.7f, 18.2f};
-    tarn_device *device = solid_tank_open_device(2, NULL);
+    tarn_device *device = plain_tank_device(2, NULL);
     for (int i = 0; i < 4; i++) {
         const double error = channel_error(device, floors[i], lids[i]);
         print_message("floor at %.2f, lid at %.2f cells: flow off by %.1f %% of the floor's speed\n", (double)floors[i],
@@ -540,8 +540,8 @@ static void loaded_motion_is_checked(void **state)
                                           (const float[3]){0.25f, 0.2f, 0.25f}, 800.0f);
     solid_tank_turn_z(box, 0.4);
     box->velocity_m_s[0] = 1000.0f; // the most that is allowed
-    tarn_device *device = solid_tank_open_device(1, NULL);
-    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    tarn_device *device = plain_tank_device(1, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     assert_int_equal(load_of(tank), TARN_OK); // the first state of all
     solid_tank_step(tank, 5);
     assert_int_equal(load_of(tank), TARN_OK);
@@ -581,8 +581,8 @@ static void momentum_goes_from_ball_to_water(void **state)
     tarn_solid *ball = solid_tank_add_free(&desc, TARN_SHAPE_SPHERE, (const float[3]){0.15f, 0, 0},
                                            (const float[3]){0.65f, 0.5f, 0.5f}, 800.0f);
     ball->velocity_m_s[0] = 1.0f;
-    tarn_device *device = solid_tank_open_device(2, NULL);
-    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     tarn_tank_report report;
     tarn_tank_report_light(tank, &report);
     const double water_kg = 1000.0 * pow(0.03125, 3.0) * report.particle_count / 8.0;
@@ -634,7 +634,7 @@ static dragged drag_of(tarn_device *device, float viscosity, float density)
     desc.fluids[0] = (tarn_fluid_shape){.shape = {.kind = TARN_SHAPE_SPHERE, .half_m = {14 * c}},
                                         .pose = {{middle_m[0], middle_m[1], middle_m[2]}, {0, 0, 0, 1}}};
     solid_tank_add_free(&desc, TARN_SHAPE_SPHERE, (const float[3]){radius * c, 0, 0}, middle_m, density);
-    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     liquid_body_state *ball = &tank->args.m.bodies->state[0];
     ball->spin[1] = spin;
     ball->velocity[0] = speed;
@@ -657,7 +657,7 @@ static void thick_liquid_drags_bodies(void **state)
 {
     (void)state;
     static const float thin[] = {0.02f, 0.1f}, thick[][2] = {{5.0f, 200.0f}, {50.0f, 1000.0f}, {50.0f, 50.0f}};
-    tarn_device *device = solid_tank_open_device(2, NULL);
+    tarn_device *device = plain_tank_device(2, NULL);
     for (int i = 0; i < 2; i++) {
         const dragged ball = drag_of(device, thin[i], 1000.0f);
         assert_true(ball.braked > 0.2);
@@ -678,8 +678,8 @@ static void a_hand_takes_a_body_along(void **state)
     solid_tank_add_solid(&desc, TARN_SHAPE_BOX, (const float[3]){0.1f, 0.1f, 0.1f}, (const float[3]){0.9f, 0.1f, 0.9f});
     solid_tank_add_free(&desc, TARN_SHAPE_SPHERE, (const float[3]){0.08f, 0, 0}, (const float[3]){0.3f, 0.4f, 0.3f},
                         200.0f);
-    tarn_device *device = solid_tank_open_device(2, NULL);
-    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     const tarn_grab grab = {0, {0, 0, 0}, {0.6f, 0.7f, 0.5f}, 0.2f};
     assert_int_equal(solid_tank_body_of(tank, 0).solid, 1);
     for (int s = 0; s < 60; s++) {

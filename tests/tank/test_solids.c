@@ -45,8 +45,8 @@ typedef struct compared {
 static void compare_shares(const tarn_tank_desc *desc, distance_of f, compared of, double worst_allowed,
                            double mean_allowed)
 {
-    tarn_device *device = solid_tank_open_device(2, NULL);
-    tarn_tank *tank = solid_tank_open_tank(device, desc);
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank *tank = plain_tank_open(device, desc);
     solid_tank_step(tank, 1);
     double worst = 0.0, sum = 0.0;
     uint32_t cut = 0;
@@ -115,7 +115,7 @@ static void shares_of_a_ball_are_its_areas(void **state)
 static void mirrored_solids_have_mirrored_shares(void **state)
 {
     (void)state;
-    tarn_device *device = solid_tank_open_device(2, NULL);
+    tarn_device *device = plain_tank_device(2, NULL);
     tarn_tank *tank[2];
     for (int side = 0; side < 2; side++) {
         tarn_tank_desc desc = solid_tank_pool(32, 16, 16, 0.03125f, 0.5f);
@@ -125,7 +125,7 @@ static void mirrored_solids_have_mirrored_shares(void **state)
         tarn_solid *box = solid_tank_add_solid(&desc, TARN_SHAPE_BOX, (const float[3]){0.2f, 0.08f, 0.1f},
                                                (const float[3]){side == 0 ? 0.6875f : 0.3125f, 0.1f, 0.3f});
         solid_tank_turn_z(box, side == 0 ? 0.3 : -0.3);
-        tank[side] = solid_tank_open_tank(device, &desc);
+        tank[side] = plain_tank_open(device, &desc);
         solid_tank_step(tank[side], 1);
     }
     uint32_t cut = 0;
@@ -159,8 +159,8 @@ static void faces_in_a_surface_are_shut(void **state)
 {
     (void)state;
     const tarn_tank_desc desc = steps_of_boxes(0.03125f);
-    tarn_device *device = solid_tank_open_device(1, NULL);
-    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    tarn_device *device = plain_tank_device(1, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     solid_tank_step(tank, 1);
     for (int i = 0; i < 8; i++) {
         assert_true(open_share(tank, 1, i, 8, 8) == 0.0 && open_share(tank, 1, i, 9, 8) == 1.0);
@@ -198,8 +198,8 @@ static void corners_are_no_sinks(void **state)
     desc.blocks[0].min_m[1] = 8 * desc.cell_m;
     desc.blocks[0].max_m[0] = 8 * desc.cell_m;
     desc.blocks[0].max_m[1] = 14 * desc.cell_m;
-    tarn_device *device = solid_tank_open_device(2, NULL);
-    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     uint32_t most = 0;
     for (int s = 0; s < 180; s++) {
         solid_tank_step(tank, 1);
@@ -218,8 +218,8 @@ static void corners_are_no_sinks(void **state)
 /// Lets a pool rest for 3 s: no particle in the solid at any time, energy and volume as wanted.
 static void rests(const tarn_tank_desc *desc, const char *name)
 {
-    tarn_device *device = solid_tank_open_device(2, NULL);
-    tarn_tank *tank = solid_tank_open_tank(device, desc);
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank *tank = plain_tank_open(device, desc);
     const double before_m = solid_tank_height_m(tank);
     assert_true(solid_tank_deepest_cells(tank) > 0.0);
     double deepest = INFINITY, early = 0.0;
@@ -278,8 +278,8 @@ static void a_jet_does_not_tunnel(void **state)
     const float x_m = 0.61f, half_m = 0.75f * cell_m;
     solid_tank_add_solid(&desc, TARN_SHAPE_BOX, (const float[3]){half_m, 1.0f, 1.0f},
                          (const float[3]){x_m, 0.24f, 0.24f});
-    tarn_device *device = solid_tank_open_device(2, NULL);
-    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     double deepest = INFINITY;
     float farthest_m = 0.0f;
     for (int s = 0; s < 60; s++) {
@@ -325,13 +325,13 @@ static tarn_tank_desc everything(void)
 static tarn_tank_hash run_hash(uint32_t threads, const char *isa, float nudge_m, int *ran)
 {
     tarn_tank_hash hash = {0, 0};
-    tarn_device *device = solid_tank_open_device(threads, isa);
+    tarn_device *device = plain_tank_device(threads, isa);
     *ran = device != NULL;
     if (device == NULL)
         return hash;
     tarn_tank_desc desc = everything();
     desc.solids[3].pose.position_m[1] += nudge_m;
-    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     const tarn_grab grab = {1, {0.02f, 0.01f, 0}, {0.6f, 0.4f, 0.5f}, 0.3f};
     for (int s = 0; s < 60; s++) {
         assert_int_equal(tarn_tank_set_grabs(tank, &grab, (uint32_t)(s / 20 % 2)), TARN_OK);
@@ -366,12 +366,12 @@ static void the_hash_covers_bodies_and_reset_restores_them(void **state)
 {
     (void)state;
     tarn_tank_hash hash[4];
-    tarn_device *device = solid_tank_open_device(2, NULL);
+    tarn_device *device = plain_tank_device(2, NULL);
     for (int i = 0; i < 2; i++) {
         tarn_tank_desc desc = solid_tank_pool(16, 32, 16, 0.0625f, 0.25f);
         solid_tank_add_free(&desc, TARN_SHAPE_BOX, (const float[3]){0.1f, 0.1f, 0.1f},
                             (const float[3]){0.5f, 1.7f + 0.01f * (float)i, 0.5f}, 500.0f);
-        tarn_tank *tank = solid_tank_open_tank(device, &desc);
+        tarn_tank *tank = plain_tank_open(device, &desc);
         solid_tank_step(tank, 3);
         assert_int_equal(tarn_tank_hash_get(tank, &hash[2 * i]), TARN_OK);
         assert_int_equal(tarn_tank_reset(tank), TARN_OK);
@@ -397,7 +397,7 @@ static void expect_refusal(tarn_device *device, const tarn_tank_desc *desc, cons
 static void wrong_solids_are_refused_with_a_sentence(void **state)
 {
     (void)state;
-    tarn_device *device = solid_tank_open_device(1, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     const tarn_tank_desc good = everything();
     tarn_tank_desc bad = good;
     bad.solids[0].shape.half_m[0] = -1.0f;
@@ -454,8 +454,8 @@ static void fluid_shapes_hold_their_volume(void **state)
                                         .pose = {{0.5f, 0.5f, 0.5f}, {0, 0, 0, 1}},
                                         .velocity_m_s = {0.0f, -1.0f, 0.0f}};
     solid_tank_add_solid(&desc, TARN_SHAPE_SPHERE, (const float[3]){0.2f, 0, 0}, (const float[3]){0.5f, 0.5f, 0.5f});
-    tarn_device *device = solid_tank_open_device(2, NULL);
-    tarn_tank *tank = solid_tank_open_tank(device, &desc);
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     tarn_tank_report report;
     assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
     const double inner_m = 0.2 + 0.03125 / 32.0; // particles keep off

@@ -6,40 +6,16 @@
 
 #include <cmocka.h> // needs those above
 
-#include "kernels/tank.h"
+#include "tests/tank/plain_tank.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static tarn_device *open_device(uint32_t threads)
-{
-    const tarn_device_desc desc = {.kind = TARN_DEVICE_CPU, .threads = threads};
-    tarn_device *device = NULL;
-    assert_int_equal(tarn_device_create(&desc, &device), TARN_OK);
-    return device;
-}
-
-static tarn_tank *open_tank(tarn_device *device, const tarn_tank_desc *desc)
-{
-    char why[256] = "";
-    tarn_tank *tank = NULL;
-    if (tarn_tank_create(device, desc, &tank, why, sizeof why) != TARN_OK)
-        fail_msg("%s", why);
-    return tank;
-}
-
 static void steps(tarn_tank *tank, int count)
 {
     for (int i = 0; i < count; i++)
         assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
-}
-
-static tarn_tank_report report_of(tarn_tank *tank)
-{
-    tarn_tank_report report;
-    assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
-    return report;
 }
 
 /// 1 m^3 in 32^3 cells with a tap of 1/64 m^2 under the ceiling that lets 1 m/s fall.
@@ -56,14 +32,14 @@ static void tap_desc(tarn_tank_desc *desc)
 static void tap_fills_at_its_rate(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(2);
+    tarn_device *device = plain_tank_device(2, NULL);
     tarn_tank_desc desc;
     tap_desc(&desc);
-    tarn_tank *tank = open_tank(device, &desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     steps(tank, 30);
-    const uint64_t before = report_of(tank).particle_count;
+    const uint64_t before = plain_tank_report(tank).particle_count;
     steps(tank, 60);
-    const tarn_tank_report after = report_of(tank);
+    const tarn_tank_report after = plain_tank_report(tank);
     const double per_m3 = 8.0 * 32 * 32 * 32, wanted = per_m3 * 1.0 / 64.0;
     const double found = (double)(after.particle_count - before);
     if (fabs(found / wanted - 1.0) >= 0.1)
@@ -82,19 +58,19 @@ static void tap_fills_at_its_rate(void **state)
 static void tap_opens_and_closes_in_time(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(1);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc;
     tap_desc(&desc);
     desc.emitters[0].start_s = 0.25f;
     desc.emitters[0].end_s = 0.5f;
-    tarn_tank *tank = open_tank(device, &desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     steps(tank, 15);
-    assert_int_equal(report_of(tank).particle_count, 0);
+    assert_int_equal(plain_tank_report(tank).particle_count, 0);
     steps(tank, 15);
-    const uint32_t count = report_of(tank).particle_count;
+    const uint32_t count = plain_tank_report(tank).particle_count;
     assert_true(count > 0);
     steps(tank, 15);
-    assert_int_equal(report_of(tank).particle_count, count);
+    assert_int_equal(plain_tank_report(tank).particle_count, count);
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);
 }
@@ -102,7 +78,7 @@ static void tap_opens_and_closes_in_time(void **state)
 static void drain_empties_a_pool(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(2);
+    tarn_device *device = plain_tank_device(2, NULL);
     tarn_tank_desc desc;
     tarn_tank_desc_default(&desc);
     desc.block_count = 1;
@@ -110,10 +86,10 @@ static void drain_empties_a_pool(void **state)
     desc.drain_count = 1;
     desc.drains[0] = (tarn_drain){.shape = {.kind = TARN_SHAPE_CYLINDER, .half_m = {0.25f, 0.0625f}},
                                   .pose = {{0.5f, 0.0f, 0.5f}, {0, 0, 0, 1}}};
-    tarn_tank *tank = open_tank(device, &desc);
-    const uint32_t before = report_of(tank).particle_count;
+    tarn_tank *tank = plain_tank_open(device, &desc);
+    const uint32_t before = plain_tank_report(tank).particle_count;
     steps(tank, 240);
-    const tarn_tank_report after = report_of(tank);
+    const tarn_tank_report after = plain_tank_report(tank);
     assert_true(after.particle_count < before / 8);
     assert_int_equal(after.gone, before - after.particle_count);
     tarn_tank_destroy(tank);
@@ -124,7 +100,7 @@ static void drain_empties_a_pool(void **state)
 static void tank_may_run_dry(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(2);
+    tarn_device *device = plain_tank_device(2, NULL);
     tarn_tank_desc desc;
     tap_desc(&desc);
     desc.block_count = 1;
@@ -134,13 +110,13 @@ static void tank_may_run_dry(void **state)
     desc.drain_count = 1;
     desc.drains[0] = (tarn_drain){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {1.0f, 0.25f, 1.0f}},
                                   .pose = {{0.5f, 0.0f, 0.5f}, {0, 0, 0, 1}}};
-    tarn_tank *tank = open_tank(device, &desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     steps(tank, 5);
-    assert_int_equal(report_of(tank).particle_count, 0);
+    assert_int_equal(plain_tank_report(tank).particle_count, 0);
     steps(tank, 30);
-    assert_true(report_of(tank).particle_count > 0);
+    assert_true(plain_tank_report(tank).particle_count > 0);
     steps(tank, 60);
-    assert_int_equal(report_of(tank).particle_count, 0);
+    assert_int_equal(plain_tank_report(tank).particle_count, 0);
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);
 }
@@ -149,7 +125,7 @@ static void tank_may_run_dry(void **state)
 static void spray_makes_way_at_the_cap(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(2);
+    tarn_device *device = plain_tank_device(2, NULL);
     tarn_tank_desc desc;
     tap_desc(&desc);
     desc.block_count = 2;
@@ -159,9 +135,9 @@ static void spray_makes_way_at_the_cap(void **state)
     desc.parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
     const uint64_t seeded = tarn_tank_desc_particles(&desc);
     desc.particles_max = (uint32_t)seeded + 100;
-    tarn_tank *tank = open_tank(device, &desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     steps(tank, 120);
-    const tarn_tank_report report = report_of(tank);
+    const tarn_tank_report report = plain_tank_report(tank);
     assert_true(report.particle_count <= desc.particles_max);
     assert_true(report.born > 200);
     assert_true(report.gone > 100);
@@ -173,7 +149,7 @@ static void spray_makes_way_at_the_cap(void **state)
 static void thinned_out_liquid_is_reseeded(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(2);
+    tarn_device *device = plain_tank_device(2, NULL);
     uint32_t empty[2];
     for (uint32_t reseed = 0; reseed < 2; reseed++) {
         tarn_tank_desc desc;
@@ -185,12 +161,12 @@ static void thinned_out_liquid_is_reseeded(void **state)
         desc.blocks[0] = (tarn_fluid_block){.max_m = {0.5f, 0.75f, 1.0f}};
         desc.particles_max = 120000;
         desc.reseed = reseed;
-        tarn_tank *tank = open_tank(device, &desc);
+        tarn_tank *tank = plain_tank_open(device, &desc);
         const tarn_push push = {
             .center_m = {0.5f, 0.2f, 0.5f}, .radius_m = 0.2f, .velocity_m_s = {8.0f, 4.0f, 2.0f}, .strength = 1.0f};
         for (int i = 0; i < 120; i++)
             assert_int_equal(tarn_tank_step(tank, &push, i % 8 < 4), TARN_OK);
-        const tarn_tank_report report = report_of(tank);
+        const tarn_tank_report report = plain_tank_report(tank);
         empty[reseed] = (uint32_t)(report.born + report.gone);
         const double change = ((double)report.born - (double)report.gone) / (double)report.particle_count;
         if (fabs(change) > 0.01)
@@ -206,14 +182,14 @@ static void thinned_out_liquid_is_reseeded(void **state)
 static void turned_tank_lets_water_find_its_level(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(2);
+    tarn_device *device = plain_tank_device(2, NULL);
     tarn_tank_desc desc;
     tarn_tank_desc_default(&desc);
     desc.block_count = 1;
     desc.cells[0] = desc.cells[1] = desc.cells[2] = 16;
     desc.blocks[0] = (tarn_fluid_block){.max_m = {0.5f, 0.125f, 0.5f}};
     desc.parameters[TARN_PARAMETER_FLIP] = 0.5f;
-    tarn_tank *tank = open_tank(device, &desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     steps(tank, 10);
     // A quarter turn about z: what was the wall at x = 0 is the floor.
     const float half = sqrtf(0.5f);
@@ -228,7 +204,7 @@ static void turned_tank_lets_water_find_its_level(void **state)
     const int mean_steps = 300;
     for (int i = 0; i < mean_steps; i++) {
         steps(tank, 1);
-        const tarn_tank_report report = report_of(tank);
+        const tarn_tank_report report = plain_tank_report(tank);
         x += report.center_m[0] / mean_steps;
         y += report.center_m[1] / mean_steps;
     }
@@ -283,7 +259,7 @@ static void expect_refusal(tarn_device *device, const tarn_tank_desc *desc, tarn
 static void wrong_sources_are_refused(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(1);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc good, bad;
     busy_desc(&good);
     bad = good;
@@ -325,7 +301,7 @@ static void wrong_sources_are_refused(void **state)
 static void solids_are_not_reseeded(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(2);
+    tarn_device *device = plain_tank_device(2, NULL);
     tarn_tank_desc desc;
     tarn_tank_desc_default(&desc);
     desc.reseed = 1;
@@ -336,10 +312,10 @@ static void solids_are_not_reseeded(void **state)
     desc.solid_count = 1;
     desc.solids[0] = (tarn_solid){.shape = {.kind = TARN_SHAPE_SPHERE, .half_m = {0.2f}},
                                   .pose = {{0.5f, 0.3f, 0.5f}, {0, 0, 0, 1}}};
-    tarn_tank *tank = open_tank(device, &desc);
-    const uint32_t before = report_of(tank).particle_count;
+    tarn_tank *tank = plain_tank_open(device, &desc);
+    const uint32_t before = plain_tank_report(tank).particle_count;
     steps(tank, 60);
-    const tarn_tank_report after = report_of(tank);
+    const tarn_tank_report after = plain_tank_report(tank);
     if (fabs((double)after.particle_count / before - 1.0) > 0.002)
         fail_msg("%u particles became %u", before, after.particle_count);
     tarn_tank_destroy(tank);
@@ -350,11 +326,11 @@ static void solids_are_not_reseeded(void **state)
 static void reset_leaves_nothing_behind(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(2);
+    tarn_device *device = plain_tank_device(2, NULL);
     tarn_tank_desc desc;
     busy_desc(&desc);
     tarn_tank_hash hash[2];
-    tarn_tank *tank = open_tank(device, &desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     for (int i = 0; i < 2; i++) {
         for (int step = 0; step < 25; step++)
             turn(tank, step);
@@ -369,10 +345,10 @@ static void reset_leaves_nothing_behind(void **state)
 static void wrong_poses_are_refused(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(1);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc;
     tap_desc(&desc);
-    tarn_tank *tank = open_tank(device, &desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     const tarn_pose wrong[] = {{{0, 0, 0}, {0, 0, 0, 0}},
                                {{0, 0, 0}, {0, 0, 0, 2}},
                                {{0, 0, 0}, {NAN, 0, 0, 1}},
@@ -390,10 +366,10 @@ static void busy_tank_has_the_same_bits_everywhere(void **state)
     tarn_tank_hash hash[3];
     const uint32_t threads[3] = {1, 2, 8};
     for (int i = 0; i < 3; i++) {
-        tarn_device *device = open_device(threads[i]);
+        tarn_device *device = plain_tank_device(threads[i], NULL);
         tarn_tank_desc desc;
         busy_desc(&desc);
-        tarn_tank *tank = open_tank(device, &desc);
+        tarn_tank *tank = plain_tank_open(device, &desc);
         for (int step = 0; step < 40; step++)
             turn(tank, step);
         assert_int_equal(tarn_tank_hash_get(tank, &hash[i]), TARN_OK);
@@ -407,10 +383,10 @@ static void busy_tank_has_the_same_bits_everywhere(void **state)
 static void restored_state_continues_bit_for_bit(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(2);
+    tarn_device *device = plain_tank_device(2, NULL);
     tarn_tank_desc desc;
     busy_desc(&desc);
-    tarn_tank *tank = open_tank(device, &desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     for (int step = 0; step < 30; step++)
         turn(tank, step);
     const size_t most = tarn_tank_save_bytes_max(tank);
@@ -422,7 +398,7 @@ static void restored_state_continues_bit_for_bit(void **state)
     for (int step = 30; step < 50; step++)
         turn(tank, step);
     assert_int_equal(tarn_tank_hash_get(tank, &wanted), TARN_OK);
-    tarn_tank *other = open_tank(device, &desc);
+    tarn_tank *other = plain_tank_open(device, &desc);
     tarn_tank *const into[2] = {tank, other};
     for (int i = 0; i < 2; i++) {
         assert_int_equal(tarn_tank_load(into[i], bytes, count), TARN_OK);
@@ -443,11 +419,11 @@ static void restored_state_continues_bit_for_bit(void **state)
 static void damaged_states_do_no_harm(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(1);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc;
     busy_desc(&desc);
     desc.blocks[0].max_m[0] = 0.1f;
-    tarn_tank *tank = open_tank(device, &desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     steps(tank, 5);
     const size_t most = tarn_tank_save_bytes_max(tank);
     uint8_t *bytes = malloc(most), *damaged = malloc(most);
@@ -481,10 +457,10 @@ static void states_out_of_all_bounds_are_refused(void **state)
 {
     (void)state;
     enum { STEP_AT = 0, POSITION_AT = 24, TARGET_AT = 80 }; // as state.c lays them out
-    tarn_device *device = open_device(1);
+    tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc;
     tap_desc(&desc);
-    tarn_tank *tank = open_tank(device, &desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     const tarn_pose far_away = {.position_m = {1e4f, -1e4f, 1e4f}, .rotation = {0, 0, 0, 1}};
     assert_int_equal(tarn_tank_set_pose(tank, &far_away), TARN_OK);
     steps(tank, 2);

@@ -4,20 +4,12 @@
 #include <stdint.h>
 
 #include "kernels/device/device_work.h"
-#include "kernels/tank.h"
+#include "tests/tank/plain_tank.h"
 #include <cmocka.h> // needs those above
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static tarn_device *open_device(uint32_t threads, const char *isa)
-{
-    tarn_device *device = NULL;
-    const tarn_device_desc desc = {.kind = TARN_DEVICE_CPU, .threads = threads, .isa = isa};
-    const tarn_status status = tarn_device_create(&desc, &device);
-    return status == TARN_OK ? device : NULL;
-}
 
 /// Half of the tank full, at the x = 0 wall.
 static tarn_tank_desc half_full(uint16_t nx, uint16_t ny, uint16_t nz)
@@ -34,22 +26,13 @@ static tarn_tank_desc half_full(uint16_t nx, uint16_t ny, uint16_t nz)
     return desc;
 }
 
-static tarn_tank *open_tank(tarn_device *device, const tarn_tank_desc *desc)
-{
-    tarn_tank *tank = NULL;
-    char why[256] = "";
-    if (tarn_tank_create(device, desc, &tank, why, sizeof why) != TARN_OK)
-        fail_msg("%s", why);
-    return tank;
-}
-
 static tarn_tank_hash run_hash(uint32_t threads, const char *isa, const tarn_tank_desc *desc, int steps)
 {
     tarn_tank_hash hash = {0, 0};
-    tarn_device *device = open_device(threads, isa);
+    tarn_device *device = plain_tank_device(threads, isa);
     if (device == NULL)
         return hash; // not on this processor
-    tarn_tank *tank = open_tank(device, desc);
+    tarn_tank *tank = plain_tank_open(device, desc);
     const tarn_push push = {
         .center_m = {0.1f, 0.2f, 0.1f}, .radius_m = 0.15f, .velocity_m_s = {1.0f, 0.5f, -0.25f}, .strength = 0.7f};
     for (int i = 0; i < steps; i++)
@@ -106,7 +89,7 @@ static void expect_refusal(tarn_device *device, const tarn_tank_desc *desc, tarn
 static void wrong_descriptions_are_refused_with_a_sentence(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(1, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     const tarn_tank_desc good = half_full(16, 16, 16);
     tarn_tank_desc bad = good;
     bad.cells[1] = 3;
@@ -167,10 +150,10 @@ static void odd_sizes_work(void **state)
 {
     (void)state;
     const uint16_t sizes[][3] = {{4, 4, 4}, {8, 8, 8}, {9, 4, 5}, {8, 16, 4}, {7, 33, 12}, {65, 9, 9}, {100, 4, 4}};
-    tarn_device *device = open_device(2, NULL);
+    tarn_device *device = plain_tank_device(2, NULL);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         const tarn_tank_desc desc = half_full(sizes[i][0], sizes[i][1], sizes[i][2]);
-        tarn_tank *tank = open_tank(device, &desc);
+        tarn_tank *tank = plain_tank_open(device, &desc);
         for (int step = 0; step < 30; step++)
             assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
         check_particles(tank);
@@ -184,12 +167,12 @@ static void reports_know_the_volume(void **state)
 {
     (void)state;
     const uint16_t sizes[][3] = {{16, 16, 16}, {12, 12, 1}, {13, 11, 9}};
-    tarn_device *device = open_device(2, NULL);
+    tarn_device *device = plain_tank_device(2, NULL);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         tarn_tank_desc desc = half_full(sizes[i][0], sizes[i][1], sizes[i][2]);
         desc.jitter = 0.0f;
         desc.parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
-        tarn_tank *tank = open_tank(device, &desc);
+        tarn_tank *tank = plain_tank_open(device, &desc);
         tarn_tank_report report;
         assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
         assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
@@ -204,13 +187,13 @@ static void reports_know_the_volume(void **state)
 static void pools_keep_their_height_for_every_seeding(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(2, NULL);
+    tarn_device *device = plain_tank_device(2, NULL);
     for (uint32_t per_axis = 1; per_axis <= 4; per_axis++) {
         tarn_tank_desc desc = half_full(16, 20, 16);
         desc.particles_per_axis = per_axis;
         desc.blocks[0].max_m[0] = 16.0f * desc.cell_m;
         desc.blocks[0].max_m[1] = 10.0f * desc.cell_m;
-        tarn_tank *tank = open_tank(device, &desc);
+        tarn_tank *tank = plain_tank_open(device, &desc);
         tarn_tank_report report;
         for (int step = 0; step < 60; step++)
             assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
@@ -224,12 +207,12 @@ static void pools_keep_their_height_for_every_seeding(void **state)
 static void full_and_empty_tanks_work(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(2, NULL);
+    tarn_device *device = plain_tank_device(2, NULL);
     tarn_tank_desc desc = half_full(12, 12, 12);
     for (int full = 0; full < 2; full++) {
         desc.block_count = (uint32_t)full;
         desc.blocks[0].max_m[0] = 12.0f * desc.cell_m;
-        tarn_tank *tank = open_tank(device, &desc);
+        tarn_tank *tank = plain_tank_open(device, &desc);
         for (int step = 0; step < 30; step++)
             assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
         check_particles(tank);
@@ -241,9 +224,9 @@ static void full_and_empty_tanks_work(void **state)
 static void violent_pushes_lose_nothing(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(2, NULL);
+    tarn_device *device = plain_tank_device(2, NULL);
     const tarn_tank_desc desc = half_full(20, 24, 16);
-    tarn_tank *tank = open_tank(device, &desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     uint32_t random = 1;
     for (int step = 0; step < 200; step++) {
         tarn_push pushes[TARN_TANK_PUSHES_MAX];
@@ -274,12 +257,12 @@ static void violent_pushes_lose_nothing(void **state)
 static void push_carries_water_along(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(2, NULL);
+    tarn_device *device = plain_tank_device(2, NULL);
     tarn_tank_desc desc = half_full(32, 16, 16);
     desc.blocks[0].max_m[0] = 1.0f;
     desc.blocks[0].max_m[1] = 0.25f;
     for (int axis = 0; axis < 3; axis += 2) {
-        tarn_tank *tank = open_tank(device, &desc);
+        tarn_tank *tank = plain_tank_open(device, &desc);
         tarn_push push = {
             .center_m = {0.5f, 0.12f, 0.25f}, .radius_m = 0.15f, .velocity_m_s = {0.0f, 0.0f, 0.0f}, .strength = 1.0f};
         push.velocity_m_s[axis] = 2.0f;
@@ -292,7 +275,7 @@ static void push_carries_water_along(void **state)
         tarn_tank_destroy(tank);
     }
     // A small sphere, in the middle of a tile.
-    tarn_tank *tank = open_tank(device, &desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     const tarn_push small = {
         .center_m = {0.5f, 0.12f, 0.125f}, .radius_m = 0.06f, .velocity_m_s = {2.0f, 0.0f, 0.0f}, .strength = 1.0f};
     tarn_tank_report report;
@@ -307,13 +290,13 @@ static void push_carries_water_along(void **state)
 static void push_strength_does_not_depend_on_substeps(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(2, NULL);
+    tarn_device *device = plain_tank_device(2, NULL);
     double energy[2];
     for (int many = 0; many < 2; many++) {
         tarn_tank_desc desc = half_full(32, 32, 32);
         desc.parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
         desc.parameters[TARN_PARAMETER_CFL] = many ? 0.5f : 4.0f;
-        tarn_tank *tank = open_tank(device, &desc);
+        tarn_tank *tank = plain_tank_open(device, &desc);
         const tarn_push push = {
             .center_m = {0.25f, 0.5f, 0.5f}, .radius_m = 0.25f, .velocity_m_s = {0.0f, 4.0f, 0.0f}, .strength = 0.3f};
         tarn_tank_report report;
@@ -341,11 +324,11 @@ static float farthest_move(const float *from, const float *to, uint32_t count)
 static void the_fastest_is_what_moved_farthest(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(2, NULL);
+    tarn_device *device = plain_tank_device(2, NULL);
     tarn_tank_desc desc = half_full(32, 32, 32);
     desc.blocks[0] = (tarn_fluid_block){.min_m = {0.4f, 0.0f, 0.4f}, .max_m = {0.6f, 0.8f, 0.6f}};
     desc.parameters[TARN_PARAMETER_CFL] = 4.0f;
-    tarn_tank *tank = open_tank(device, &desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     tarn_tank_report report;
     tarn_tank_report_light(tank, &report);
     uint32_t count = report.particle_count;
@@ -368,9 +351,9 @@ static void the_fastest_is_what_moved_farthest(void **state)
 static void reset_gives_the_first_state_again(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(1, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     const tarn_tank_desc desc = half_full(16, 16, 16);
-    tarn_tank *tank = open_tank(device, &desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     tarn_tank_hash first, later, again;
     assert_int_equal(tarn_tank_hash_get(tank, &first), TARN_OK);
     for (int step = 0; step < 5; step++)
@@ -387,9 +370,9 @@ static void reset_gives_the_first_state_again(void **state)
 static void parameters_have_ranges_and_names(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(1, NULL);
+    tarn_device *device = plain_tank_device(1, NULL);
     const tarn_tank_desc desc = half_full(8, 8, 8);
-    tarn_tank *tank = open_tank(device, &desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     for (int id = 0; id < TARN_PARAMETER_COUNT; id++) {
         const tarn_parameter_spec *spec = tarn_tank_parameter_spec((tarn_parameter)id);
         assert_int_equal(tarn_tank_parameter_find(spec->name), id);
@@ -428,9 +411,9 @@ static void mark_tile(const tarn_tank_desc *desc, const float *at_m, float off_c
 static void tiles_are_those_with_particles(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(2, NULL);
+    tarn_device *device = plain_tank_device(2, NULL);
     const tarn_tank_desc desc = half_full(30, 20, 12);
-    tarn_tank *tank = open_tank(device, &desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     const uint32_t n = (uint32_t)tarn_tank_desc_particles(&desc);
     float *positions = malloc((size_t)n * 3 * sizeof *positions);
     for (int step = 0; step <= 40; step += 20) {
@@ -465,10 +448,10 @@ static void tiles_are_those_with_particles(void **state)
 static void ids_stay_with_their_particles(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(2, NULL);
+    tarn_device *device = plain_tank_device(2, NULL);
     tarn_tank_desc desc = half_full(32, 16, 16);
     desc.blocks[0].velocity_m_s[0] = 2.0f;
-    tarn_tank *tank = open_tank(device, &desc);
+    tarn_tank *tank = plain_tank_open(device, &desc);
     const uint32_t n = (uint32_t)tarn_tank_desc_particles(&desc);
     float *before = malloc((size_t)n * 3 * sizeof *before), *after = malloc((size_t)n * 3 * sizeof *after);
     uint32_t count;
@@ -491,7 +474,7 @@ static void ids_stay_with_their_particles(void **state)
 static void fast_water_flies_straight(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(2, NULL);
+    tarn_device *device = plain_tank_device(2, NULL);
     for (int axis = 0; axis < 3; axis++)
         for (int sign = -1; sign <= 1; sign += 2) {
             tarn_tank_desc desc = half_full(16, 16, 16);
@@ -506,7 +489,7 @@ static void fast_water_flies_straight(void **state)
             desc.blocks[0].max_m[axis] = 29.0f * desc.cell_m;
             const float way_m = (float)sign * 7.5f * desc.cell_m;
             desc.blocks[0].velocity_m_s[axis] = way_m / desc.dt_s;
-            tarn_tank *tank = open_tank(device, &desc);
+            tarn_tank *tank = plain_tank_open(device, &desc);
             const uint32_t n = (uint32_t)tarn_tank_desc_particles(&desc);
             float *before = malloc((size_t)n * 3 * sizeof *before), *after = malloc((size_t)n * 3 * sizeof *after);
             uint32_t count;
@@ -530,7 +513,7 @@ static void fast_water_flies_straight(void **state)
 static void work_follows_the_liquid(void **state)
 {
     (void)state;
-    tarn_device *device = open_device(2, NULL);
+    tarn_device *device = plain_tank_device(2, NULL);
     uint64_t bytes[2];
     uint32_t tiles[2];
     for (int i = 0; i < 2; i++) {
