@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -103,6 +104,16 @@ static uint64_t steps_in(const storm_tank *storm, double time_s)
     return (uint64_t)(time_s / (double)storm->scene->tank.dt_s + 0.5);
 }
 
+/// Says after each simulated minute how far a long storm is.
+static void tell(const storm_tank *storm, uint64_t step, uint64_t steps)
+{
+    const uint64_t minute = steps_in(storm, 60.0);
+    if (minute > 0 && step % minute == 0 && step < steps)
+        fprintf(stderr, "%s: %llu of %.0f minutes, %.1f ms a step\n", storm->scene->name,
+                (unsigned long long)(step / minute), storm->plan->storm_s / 60.0,
+                storm->result->step_mean_ms / (double)storm->result->steps);
+}
+
 static bool rage(storm_tank *storm, storm_random *random)
 {
     storm_input input;
@@ -119,6 +130,7 @@ static bool rage(storm_tank *storm, storm_random *random)
             return false;
         if ((storm_below(random, SAVE_CHANCES) == 0 || i == steps / 2) && !save_and_load(storm, &input))
             return false;
+        tell(storm, i, steps);
     }
     return storm_check_all(storm);
 }
