@@ -228,7 +228,7 @@ static void violent_pushes_lose_nothing(void **state)
     const tarn_tank_desc desc = half_full(20, 24, 16);
     tarn_tank *tank = plain_tank_open(device, &desc);
     uint32_t random = 1;
-    for (int step = 0; step < 200; step++) {
+    for (int step = 0; step < 60; step++) {
         tarn_push pushes[TARN_TANK_PUSHES_MAX];
         for (int i = 0; i < TARN_TANK_PUSHES_MAX; i++) {
             float r[8];
