@@ -77,7 +77,7 @@ static int needs_key(const tarn_session *session, const tarn_viewer *viewer, uin
     if (!tarn_fanout_is_lost(&session->fanout, viewer->reference, viewer->frame_serial))
         return 0;
     return viewer->frame_serial == 0 ||
-           (viewer->in_flight == 0 && now_ns - session->key_ns >= TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000);
+           (viewer->flight.count == 0 && now_ns - session->key_ns >= TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000);
 }
 
 void tarn_session_ask_for_key(tarn_gateway *gateway, tarn_session *session)
@@ -497,7 +497,7 @@ static void complete_picture(tarn_session *session, uint64_t now_ns)
         return;
     for (uint32_t i = 0; i < session->viewer_count; i++) {
         tarn_viewer *viewer = session->viewers[i];
-        if (viewer->in_flight > 0 || viewer->reference == 0 || !tarn_viewer_rate_idle(&viewer->rate, now_ns))
+        if (viewer->flight.count > 0 || viewer->reference == 0 || !tarn_viewer_rate_idle(&viewer->rate, now_ns))
             continue;
         viewer->reference = 0;
         tarn_viewer_frame_ready(viewer);

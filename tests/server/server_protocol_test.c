@@ -418,7 +418,7 @@ static void test_a_viewer_that_does_not_read_holds_nobody_up(void **state)
     uint32_t epoch = frame.epoch;
     assert_in_range(more, 0, 2);
     // One acknowledgement brings the newest frame, not the next.
-    tarn_message ack = {.kind = TARN_MESSAGE_ACK, .ack = {epoch, second}};
+    tarn_message ack = {.kind = TARN_MESSAGE_ACK, .ack = {.epoch = epoch, .step = second}};
     ws_client_tell(&slow, &ack);
     assert_true(ws_client_wait_frame(&slow, &frame));
     assert_true(frame.step > second + 10);

@@ -297,7 +297,8 @@ static void live(busy_viewer *viewer, uint64_t delay_ms)
     }
     while (viewer->waiting < BUSY_FRAMES && stream_client_next(client, 5)) {
         assert_int_equal(client->status, TARN_OK);
-        viewer->frames[viewer->waiting] = (tarn_ack){client->frame.head.epoch, client->frame.head.step};
+        viewer->frames[viewer->waiting] =
+            (tarn_ack){client->frame.head.epoch, client->frame.head.step, client->frame.head.number};
         viewer->came_ns[viewer->waiting++] = tarn_clock_monotonic_ns();
     }
 }

@@ -80,7 +80,7 @@ static int collect(ws_client *client, kept_frame *kept, int count)
             continue;
         kept[n] = (kept_frame){frame.epoch, frame.step, malloc(raw.byte_count), raw.byte_count, frame.layers};
         memcpy(kept[n++].bytes, raw.bytes, raw.byte_count);
-        tarn_message ack = {.kind = TARN_MESSAGE_ACK, .ack = {frame.epoch, frame.step}};
+        tarn_message ack = {.kind = TARN_MESSAGE_ACK, .ack = {.epoch = frame.epoch, .step = frame.step}};
         ws_client_tell(client, &ack);
     }
     return n;

@@ -10,6 +10,7 @@ import {
   type Ceilings,
   clipName,
   ERROR,
+  type FramePosition,
   NO_CEILINGS,
   type PointerInput,
   type SessionState,
@@ -105,13 +106,13 @@ class JoinedTank implements Tank {
       },
     );
     const { conversation, link } = this.live;
-    const ack = (at: { epoch: number; step: number } | null): void => {
-      if (at !== null) conversation.ack(at.epoch, at.step);
+    const ack = (at: FramePosition | null): void => {
+      if (at !== null) conversation.ack(at);
     };
     this.stream = new FrameStream(this.worker, decodeDataUrl(wasmUrl), {
       onDecoded: (frame) => {
         this.give(frame);
-        ack(frame.info);
+        ack(frame.position);
       },
       onRefused: (why, at) => {
         ack(at);
