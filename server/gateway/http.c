@@ -154,6 +154,7 @@ static int respond_metrics(tarn_gateway *gateway, tarn_http_response *response, 
     tarn_metrics *metrics = &gateway->metrics;
     metrics->connections_total = gateway->listener.accepted_total;
     metrics->connections_refused_total = gateway->listener.refused_total;
+    metrics->connections_dropped_total = gateway->listener.dropped_total;
     metrics->inputs_coalesced_total = gateway->worker.queue.coalesced;
     metrics->worker_starts_total = gateway->worker.starts_total;
     metrics->worker_failures_total = gateway->worker.failures_total;

@@ -154,6 +154,8 @@ static void take_join(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_joi
     }
     viewer->session = session;
     viewer->phase = TARN_VIEWER_JOINED;
+    tarn_connection *connection = lws_get_opaque_user_data(viewer->wsi);
+    connection->is_joined = 1;
     tarn_viewer_tell(viewer, TARN_VIEWER_TELL_JOINED);
     tarn_viewer_frame_ready(viewer);
     tarn_session_ask_for_key(gateway, session);
