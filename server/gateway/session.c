@@ -44,12 +44,17 @@ static void tell_error(tarn_session *session, tarn_error_code code, const char *
         tarn_viewer_error(session->viewers[i], code, sentence);
 }
 
-/// Viewers that look: for the others nothing need move.
+/// Whether something need move for a viewer: it looks, and if only for a glimpse, it has seen nothing yet.
+static int is_audience(const tarn_viewer *viewer)
+{
+    return !viewer->view.hidden && (!viewer->is_preview || viewer->frame_serial == 0);
+}
+
 static uint32_t audience(const tarn_session *session)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < session->viewer_count; i++)
-        count += !session->viewers[i]->view.hidden;
+        count += is_audience(session->viewers[i]);
     return count;
 }
 
@@ -523,6 +528,8 @@ void tarn_session_tick(tarn_gateway *gateway, uint64_t now_ns)
         if (!session->id)
             continue;
         const uint32_t count = audience(session);
+        if (count > 0)
+            session->empty_since_ns = now_ns;
         if (session->audience_told != count &&
             (count > 0 || now_ns - session->empty_since_ns >= TARN_GATEWAY_IDLE_MS * (uint64_t)1000000))
             send_audience(gateway, session, count);

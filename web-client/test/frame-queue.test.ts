@@ -31,7 +31,11 @@ function drain(queue: FrameQueue): (number | undefined)[] {
 test("key and base frames come out in order", () => {
   const queue = queueOf(KEY, BASE, BASE);
   expect(queue.dropped).toBe(0);
-  expect(queue.shift()).toMatchObject({ kind: KEY, position: { epoch: 1, step: 1, number: 1 }, arrivedMs: 0 });
+  expect(queue.shift()).toMatchObject({
+    kind: KEY,
+    position: { epoch: 1, step: 1, number: 1 },
+    arrivedMs: 0,
+  });
   expect(drain(queue)).toEqual([2, 3]);
 });
 

@@ -164,6 +164,33 @@ test("the start page shows live tanks and makes one", async (world) => {
   await again.getByText("1 person").first().waitFor();
 });
 
+test("an owner ends a tank after being asked, and everybody hears of it", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const made = await fetch(`${server.url}sessions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ scene: "small-pool", name: "Zoë's tank" }),
+  }).then((response) => response.json());
+  const guest = await world.watch(`${server.url}?session=${made.session}&key=${made.keys.play}`);
+  assertEqual(await guest.locator("#end").isVisible(), false, "a player can end the tank");
+  const lasting = await world.watch(`${server.url}?session=main`);
+  assertEqual(await lasting.locator("#end").isVisible(), false, "the first tank can be ended");
+  await lasting.context().close();
+  const owner = await world.watch(`${server.url}?session=${made.session}&key=${made.keys.own}`);
+  await owner.locator("#end").click();
+  await owner.getByRole("heading", { name: "End Zoë's tank?" }).waitFor();
+  await owner.getByRole("button", { name: "Keep it" }).click();
+  await until(async () => (await owner.locator("#end-dialog").count()) === 0, "the dialog is gone");
+  assertEqual(await owner.evaluate(() => window.tarn.connection), "connected", "a tank that is kept");
+  await owner.locator("#end").click();
+  await owner.getByRole("button", { name: "End it" }).click();
+  await owner.waitForURL(server.url);
+  await until(
+    async () => (await guest.locator("#notice").textContent()).includes("ended this tank"),
+    "the others hear why it is gone",
+  );
+});
+
 test("a display shows a code to scan and starts an idle tank afresh", async (world) => {
   const server = await world.tank({ scene: SMALL_POOL });
   const page = await world.watch(`${server.url}?session=main&display=1&idle=5`);
