@@ -159,6 +159,58 @@ static void test_scenes_and_what_they_name_can_be_had(void **state)
     assert_int_equal(get("/scenes/small-dam.json"), 200);
 }
 
+static void test_scenes_are_shared_with_allowed_origins_alone(void **state)
+{
+    (void)state;
+    static server_process own;
+    static const char *const arguments[] = {"--scenes",   TARN_TEST_SCENES, "--scene",
+                                            "small-pool", "--origin",       "https://page.example",
+                                            "--client",   TARN_TEST_PAGES,  NULL};
+    server_start(&own, arguments);
+    static const char allowed[] = "Origin: https://page.example\r\n", other[] = "Origin: https://page.example.evil\r\n";
+    assert_int_equal(server_http(own.port, "GET", "/scenes/small-pool.json", allowed, answer, sizeof answer), 200);
+    assert_says("access-control-allow-origin: https://page.example\r\n");
+    assert_says("vary: origin");
+    assert_int_equal(server_http(own.port, "GET", "/scenes/none.json", allowed, answer, sizeof answer), 404);
+    assert_says("access-control-allow-origin: https://page.example\r\n");
+    assert_int_equal(server_http(own.port, "GET", "/scenes/small-pool.json", other, answer, sizeof answer), 200);
+    assert_null(strstr(answer, "access-control"));
+    assert_says("vary: origin");
+    static const char *const kept[] = {"/", "/sessions", "/metrics", "/healthz"};
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
+        assert_int_equal(server_http(own.port, "GET", kept[i], allowed, answer, sizeof answer), 200);
+        assert_null(strstr(answer, "access-control"));
+    }
+    server_stop(&own);
+}
+
+/// What stands in a body that nobody reads is no request.
+static void test_bodies_are_not_taken_for_requests(void **state)
+{
+    (void)state;
+    static const char body[] = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+    static const char *const heads[] = {"Content-Length: %zu\r\n\r\n%s", "Transfer-Encoding: chunked\r\n\r\n%zx\r\n%s"};
+    static const char *const requests[] = {"GET /healthz", "DELETE /sessions/none", "POST /sessions", "POST /none"};
+    for (size_t r = 0; r < sizeof requests / sizeof requests[0]; r++)
+        for (size_t h = 0; h < sizeof heads / sizeof heads[0]; h++) {
+            char text[512];
+            int used = snprintf(text, sizeof text, "%s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n",
+                                requests[r]);
+            used += snprintf(text + used, sizeof text - (size_t)used, heads[h], sizeof body - 1, body);
+            const int fd = ws_connect(server.port);
+            assert_int_equal(ws_send_raw(fd, text, (size_t)used), 0);
+            shutdown(fd, SHUT_WR);
+            size_t have = 0;
+            for (ssize_t got; (got = recv(fd, answer + have, sizeof answer - 1 - have, 0)) > 0;)
+                have += (size_t)got;
+            answer[have] = 0;
+            close(fd);
+            const char *first = strstr(answer, "HTTP/1.");
+            if (!first || strstr(first + 1, "HTTP/1."))
+                fail_msg("%s is answered with:\n%s", text, answer);
+        }
+}
+
 static void test_a_scene_named_by_its_file_can_be_had(void **state)
 {
     (void)state;
@@ -397,6 +449,8 @@ int main(void)
         cmocka_unit_test(test_head_has_no_body_and_other_methods_are_refused),
         cmocka_unit_test(test_nothing_outside_the_page_can_be_had),
         cmocka_unit_test(test_scenes_and_what_they_name_can_be_had),
+        cmocka_unit_test(test_scenes_are_shared_with_allowed_origins_alone),
+        cmocka_unit_test(test_bodies_are_not_taken_for_requests),
         cmocka_unit_test(test_a_scene_named_by_its_file_can_be_had),
         cmocka_unit_test(test_a_scene_named_by_its_file_is_listed_and_loaded_again),
         cmocka_unit_test(test_health_and_metrics_tell_how_it_goes),

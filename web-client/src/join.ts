@@ -18,12 +18,15 @@ import {
 import { type DecodedFrame, FrameStream } from "./state/frame-stream.js";
 
 const PING_MS = 1000;
+const KEY_CHARACTERS = 32;
 
 export interface JoinOptions extends Partial<Ceilings> {
   /** Of the tank; absent: what the address names, or else the server's own. */
   session?: string;
   /** That others see. */
   name?: string;
+  /** Of a role; absent: what the address names, or else a guest's. */
+  key?: string;
   onFrame?: (frame: TankFrame) => void;
   onState?: (state: SessionState) => void;
   /** A sentence about what is wrong; `final`: it doesn't pass by itself. */
@@ -106,6 +109,10 @@ class JoinedTank implements Tank {
       },
     );
     const { conversation, link } = this.live;
+    conversation.introduction.key = (options.key ?? address.searchParams.get("key") ?? "").slice(
+      0,
+      KEY_CHARACTERS,
+    );
     const ack = (at: FramePosition | null): void => {
       if (at !== null) conversation.ack(at);
     };
