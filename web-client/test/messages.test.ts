@@ -176,5 +176,7 @@ test("a frame's epoch, step and number are found without decoding it", () => {
 
 test("names are cut to what the protocol allows", () => {
   expect(clipName(" Ada\n\u202e ")).toBe("Ada");
+  expect(clipName("\ufeffA\u200bd\u2060a\u00ad\u200e\u061c")).toBe("Ada");
+  expect(clipName("👩\u200d🚀")).toBe("👩\u200d🚀");
   expect(new TextEncoder().encode(clipName("ü".repeat(80))).length).toBe(62);
 });

@@ -171,12 +171,13 @@ test("an owner ends a tank after being asked, and everybody hears of it", async 
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ scene: "small-pool", name: "Zoë's tank" }),
   }).then((response) => response.json());
-  const guest = await world.watch(`${server.url}?session=${made.session}&key=${made.keys.play}`);
+  const owner = await world.watch(server.url);
+  assertEqual(await owner.locator("#end").isVisible(), false, "the first tank can be ended");
+  await owner.goto(`${server.url}?session=${made.session}&key=${made.keys.own}`);
+  await owner.locator("#end").waitFor();
+  const guest = await world.open(`${server.url}?session=${made.session}&key=${made.keys.play}`);
+  await until(() => guest.evaluate(() => document.body.dataset.role === "play"), "a player joins", 30_000);
   assertEqual(await guest.locator("#end").isVisible(), false, "a player can end the tank");
-  const lasting = await world.watch(`${server.url}?session=main`);
-  assertEqual(await lasting.locator("#end").isVisible(), false, "the first tank can be ended");
-  await lasting.context().close();
-  const owner = await world.watch(`${server.url}?session=${made.session}&key=${made.keys.own}`);
   await owner.locator("#end").click();
   await owner.getByRole("heading", { name: "End Zoë's tank?" }).waitFor();
   await owner.getByRole("button", { name: "Keep it" }).click();

@@ -210,12 +210,15 @@ export function frameKind(bytes: ArrayBuffer): number {
   return bytes.byteLength > KIND_AT ? new DataView(bytes).getUint8(KIND_AT) : FRAME_KIND.key;
 }
 
-/** A name as the protocol allows it: no control characters, at most 63 bytes. */
+/** Controls, marks of text direction, and what isn't seen. */
+const UNSEEN = /[\p{Cc}\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
+
+/** A name as the protocol allows it: none of those, at most 63 bytes. */
 export function clipName(text: string): string {
   let name = "";
   let bytes = 0;
   // A lone half of a surrogate pair (\p{Cs}) has no UTF-8.
-  const clean = text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu, "").replace(/\p{Cs}/gu, "\ufffd");
+  const clean = text.replace(UNSEEN, "").replace(/\p{Cs}/gu, "\ufffd");
   for (const character of clean) {
     bytes += new TextEncoder().encode(character).length;
     if (bytes > NAME_BYTES_MAX) break;
