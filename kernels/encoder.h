@@ -44,7 +44,8 @@ void tarn_encoder_destroy(tarn_encoder *encoder);
 /// Encodes the tank's present state. Where there is nothing to refer to (the tank was reset or loaded, or more came
 /// into being than the last key frame promised) it is a key frame, whatever was asked for.
 /// @param head  of the frame; where it may be cut is tarn_stream_cut_bytes
-/// @return TARN_OK, TARN_E_ARGUMENT, TARN_E_SPACE (the next frame is a key frame) or TARN_E_DEVICE
+/// @return TARN_OK, TARN_E_ARGUMENT, TARN_E_SPACE (too few bytes, or more than TARN_SET_POINTS_MAX particles of a
+///         layer in a tile; the next frame is a key frame) or TARN_E_DEVICE
 tarn_status tarn_encoder_encode(tarn_encoder *encoder, tarn_stream_kind kind, const tarn_tank_frame_info *info,
                                 uint8_t *bytes, size_t bytes_max, tarn_stream_head *head);
 

@@ -200,6 +200,7 @@ typedef struct tarn_control {
 typedef struct tarn_ack {
     uint32_t epoch;
     uint64_t step;
+    uint32_t number; ///< the frame's; 0: not said, which leaves two frames of a paused tank's step alike
 } tarn_ack;
 
 /// What of the stream a viewer can use. The newest counts; before the first there are no ceilings.

@@ -64,6 +64,7 @@ tarn_status tarn_encoder_create(tarn_tank *tank, const tarn_encoder_desc *desc, 
         return TARN_E_MEMORY;
     e->tank = tank;
     e->desc = *desc;
+    e->points_max = TARN_SET_POINTS_MAX;
     fill_args(e);
     tarn_code_tables_make(&e->tables);
     tarn_status status = encoder_take_memory(e);
@@ -102,6 +103,15 @@ static tarn_status count_layers(tarn_encoder *e, stream_kernel_id kernel)
     encoder_launch(e, kernel, occupied);
     return tarn_device_download(e->tank->device, e->counts, e->args.w.layer_count,
                                 (size_t)occupied * e->desc.layers * sizeof *e->counts);
+}
+
+/// Whether no tile has more particles in a layer than receivers take.
+static int sets_are_small(const tarn_encoder *e)
+{
+    for (uint32_t i = 0; i < e->tank->counters.occupied * e->desc.layers; i++)
+        if (e->counts[i] > e->points_max)
+            return 0;
+    return 1;
 }
 
 /// Slots for all layers: with room for births where there are any.
@@ -164,6 +174,8 @@ static tarn_status code_key(tarn_encoder *e)
     tarn_status status = count_layers(e, stream_layers_id);
     if (status != TARN_OK)
         return status;
+    if (!sets_are_small(e))
+        return TARN_E_SPACE;
     lay_out_layers(e);
     lay_out_parts(e);
     status = upload_parts(e);

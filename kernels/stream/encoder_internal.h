@@ -38,6 +38,7 @@ struct tarn_encoder {
     uint64_t reference_step, reference_flow_steps;
     uint32_t reference_tiles;
     encoder_layer layers[TARN_STREAM_LAYERS_MAX];
+    uint32_t points_max; ///< particles of a tile and a layer that a key frame may have
     uint32_t *flow_list; ///< tiles that its particles lie between, ascending
     uint32_t flow_count;
     int flow_is_indexed; ///< the frame's grid has that list already

@@ -14,14 +14,16 @@ static size_t utf8_bytes(const unsigned char *text)
     return text[0] < 0xf5 ? bytes : 0;
 }
 
-/// Besides the controls of ASCII: those of Latin-1 (U+0080 to U+009F), and marks of line and direction (U+2028 to
-/// U+202E, U+2066 to U+2069).
+/// Besides the controls of ASCII: those of Latin-1 (U+0080 to U+009F), marks of line and direction, and what isn't seen
+/// (U+00AD, U+061C, U+200B, U+200E, U+200F, U+2028 to U+202E, U+2060 to U+206F, U+FEFF).
 static bool is_control(const unsigned char *c)
 {
     if (c[0] != 0xe2) {
-        return c[0] < 0x20 || c[0] == 0x7f || (c[0] == 0xc2 && c[1] < 0xa0);
+        return c[0] < 0x20 || c[0] == 0x7f || (c[0] == 0xc2 && (c[1] < 0xa0 || c[1] == 0xad)) ||
+               (c[0] == 0xd8 && c[1] == 0x9c) || (c[0] == 0xef && c[1] == 0xbb && c[2] == 0xbf);
     }
-    return (c[1] == 0x80 && c[2] >= 0xa8 && c[2] <= 0xae) || (c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9);
+    return (c[1] == 0x80 && (c[2] == 0x8b || c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xa8 && c[2] <= 0xae))) ||
+           (c[1] == 0x81 && c[2] >= 0xa0 && c[2] <= 0xaf);
 }
 
 /// The bytes that the text's first character takes, 0 where it is none or steers something.

@@ -9,6 +9,8 @@ enum {
     // connections
     TARN_GATEWAY_CONNECTIONS_MAX = 512,       ///< of all kinds; more get an HTTP 503
     TARN_GATEWAY_CONNECTIONS_PER_IP_MAX = 32, ///< except from this machine, where a proxy may run
+    TARN_GATEWAY_CONNECTIONS_SPARE = 32,      ///< places below which idle connections make room for new ones
+    TARN_GATEWAY_CONNECTION_IDLE_S = 30,      ///< without anything happening, unless a viewer has joined by it
     TARN_GATEWAY_BACKLOG = 128,
     TARN_GATEWAY_HTTP_TIMEOUT_S = 10, ///< to send a request
     TARN_GATEWAY_HTTP_KEEPALIVE_S = 15,

@@ -80,7 +80,7 @@ static void serve(void)
 {
     tarn_text why;
     gateway.serving = 1;
-    if (tarn_listener_start(&gateway.listener, &gateway.loop, tarn_web_adopt, &gateway, why) == TARN_OK)
+    if (tarn_listener_start(&gateway.listener, &gateway.loop, tarn_web_adopt, tarn_web_drop, &gateway, why) == TARN_OK)
         announce();
     else
         fail_start(why);
@@ -160,6 +160,7 @@ static void on_tick(uv_timer_t *timer)
     (void)timer;
     uint64_t now_ns = tarn_clock_monotonic_ns();
     tarn_worker_process_tick(&gateway.worker, now_ns);
+    tarn_listener_tick(&gateway.listener, now_ns);
     tarn_viewer_tick(&gateway, now_ns);
     tarn_session_tick(&gateway, now_ns);
     if (gateway.ending)

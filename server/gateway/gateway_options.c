@@ -31,7 +31,8 @@ enum {
 static const struct argp_option option_list[] = {
     {"host", OPTION_HOST, "ADDRESS", 0, "Address to listen on (default 127.0.0.1; 0.0.0.0 for every network)", 0},
     {"port", OPTION_PORT, "N", 0, "Port to listen on (default 8080; 0: any free one)", 0},
-    {"origin", OPTION_ORIGIN, "URL", 0, "Also accept viewers from pages of this origin; may be repeated", 0},
+    {"origin", OPTION_ORIGIN, "URL", 0,
+     "Also accept viewers from pages of this origin, and let them read scenes; may be repeated", 0},
     {"client", OPTION_CLIENT, "DIR", 0, "The page's files (default: ../share/tarn/client next to the program)", 0},
     {"scene", OPTION_SCENE, "NAME|FILE", 0, "What the session starts with (default dam-break)", 1},
     {"guests", OPTION_GUESTS, "watch|play|own", 0, "What those may who come without a key (default own)", 1},
@@ -52,11 +53,18 @@ static const struct argp_option option_list[] = {
     {0},
 };
 
+/// scheme://host or scheme://host:port, as browsers write it.
+static int is_origin(const char *text)
+{
+    const char *host = strstr(text, "://");
+    return host && host > text && host[3] && !strpbrk(host + 3, "/?# *");
+}
+
 static void add_origin(struct argp_state *state, tarn_gateway_options *options, const char *origin)
 {
     if (options->origin_count == TARN_GATEWAY_ORIGINS_MAX)
         argp_error(state, "--origin: given more than %d times", TARN_GATEWAY_ORIGINS_MAX);
-    else if (!strstr(origin, "://"))
+    else if (!is_origin(origin))
         argp_error(state, "--origin: found \"%s\"; allowed: scheme://host or scheme://host:port", origin);
     else
         options->origins[options->origin_count++] = origin;

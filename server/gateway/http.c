@@ -52,17 +52,27 @@ static void add_policy(header_writer *writer)
     add_header(writer, "content-security-policy:", policy);
 }
 
+/// Lets a page that may connect from elsewhere read scenes, which it draws what stands in a tank from.
+static void add_sharing(header_writer *writer, const char *origin)
+{
+    add_header(writer, "vary:", "origin");
+    if (origin)
+        add_header(writer, "access-control-allow-origin:", origin);
+}
+
 /// Sends status and headers; the body follows from tarn_http_writable.
-static int begin(struct lws *wsi, unsigned status, const char *type, size_t byte_count, const char *etag,
-                 const char *cache)
+static int begin(const tarn_http_response *response, struct lws *wsi, unsigned status, const char *type,
+                 const char *etag, const char *cache)
 {
     uint8_t bytes[LWS_PRE + 2048];
     header_writer writer = {wsi, bytes + LWS_PRE, bytes + LWS_PRE, bytes + sizeof bytes - 1, 0};
-    writer.failed = lws_add_http_common_headers(wsi, status, type, byte_count, &writer.at, writer.end);
+    writer.failed = lws_add_http_common_headers(wsi, status, type, response->byte_count, &writer.at, writer.end);
     add_policy(&writer);
     for (size_t i = 0; i < sizeof page_headers / sizeof page_headers[0]; i++)
         add_header(&writer, page_headers[i][0], page_headers[i][1]);
     add_header(&writer, "cache-control:", cache);
+    if (response->is_scene)
+        add_sharing(&writer, response->shared_with);
     if (etag)
         add_header(&writer, "etag:", etag);
     if (status == 405)
@@ -91,7 +101,7 @@ static int respond(tarn_http_response *response, struct lws *wsi, unsigned statu
 {
     int is_head = lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) > 0;
     response->ends |= status == 405;
-    if (begin(wsi, status, type, response->byte_count, etag, cache))
+    if (begin(response, wsi, status, type, etag, cache))
         return -1;
     if (is_head || response->byte_count == 0)
         return complete(response, wsi);
@@ -138,8 +148,22 @@ static tarn_status take_scene(tarn_gateway *gateway, const char *path, tarn_scen
     return status;
 }
 
+/// The allowed origin that a request names; NULL: none.
+static const char *named_origin(const tarn_gateway *gateway, struct lws *wsi)
+{
+    char origin[256];
+    if (lws_hdr_copy(wsi, origin, sizeof origin, WSI_TOKEN_ORIGIN) <= 0)
+        return NULL;
+    for (uint32_t i = 0; i < gateway->options.origin_count; i++)
+        if (strcasecmp(origin, gateway->options.origins[i]) == 0)
+            return gateway->options.origins[i];
+    return NULL;
+}
+
 static int respond_scene(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
 {
+    response->is_scene = 1;
+    response->shared_with = named_origin(gateway, wsi);
     tarn_scene_page *page = NULL;
     tarn_status status = take_scene(gateway, path, &page);
     if (status != TARN_OK)
@@ -154,6 +178,7 @@ static int respond_metrics(tarn_gateway *gateway, tarn_http_response *response, 
     tarn_metrics *metrics = &gateway->metrics;
     metrics->connections_total = gateway->listener.accepted_total;
     metrics->connections_refused_total = gateway->listener.refused_total;
+    metrics->connections_dropped_total = gateway->listener.dropped_total;
     metrics->inputs_coalesced_total = gateway->worker.queue.coalesced;
     metrics->worker_starts_total = gateway->worker.starts_total;
     metrics->worker_failures_total = gateway->worker.failures_total;
@@ -196,9 +221,8 @@ static int origin_is_allowed(const tarn_gateway *gateway, struct lws *wsi)
     if (origin_host && lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 &&
         strcasecmp(origin_host + 3, host) == 0 && (!listens_on_loopback(gateway) || host_is_plain(host)))
         return 1;
-    for (uint32_t i = 0; i < gateway->options.origin_count; i++)
-        if (strcasecmp(origin, gateway->options.origins[i]) == 0)
-            return 1;
+    if (named_origin(gateway, wsi))
+        return 1;
     tarn_log_warn("a page of %s was refused; --origin would allow it", origin);
     return 0;
 }
@@ -245,7 +269,7 @@ _Static_assert(TARN_GATEWAY_BODY_BYTES_MAX == 1024, "a sentence states this limi
 static int begin_session(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
 {
     const long declared = declared_bytes(wsi);
-    if (declared < 1)
+    if (declared < 1 || response->ends)
         return refuse_json(response, wsi, 411, "the body's length is not declared");
     if (declared > TARN_GATEWAY_BODY_BYTES_MAX)
         return refuse_json(response, wsi, 413, "the body is too large; allowed: 1024 bytes");
@@ -328,7 +352,9 @@ static int respond_sessions(tarn_gateway *gateway, tarn_http_response *response,
 int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
 {
     tarn_http_release(response);
-    response->ends = response->expects = 0;
+    response->ends = response->expects = response->is_scene = 0;
+    // Bodies in pieces are read by nobody; what is left of one mustn't pass for a request.
+    response->ends = lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0;
     const int about_sessions = respond_sessions(gateway, response, wsi, path);
     if (about_sessions != -2)
         return about_sessions;

@@ -16,9 +16,11 @@ typedef struct tarn_http_response {
     const uint8_t *bytes;               ///< a page's or `text`
     struct tarn_scene_page *scene_page; ///< whose bytes these are; NULL: none
     size_t byte_count, sent;
-    uint8_t ends;     ///< the connection ends after it: a request with a body, which nobody reads
-    uint8_t expects;  ///< a body that makes a session
-    unsigned refusal; ///< the status that the body is answered with, whatever it is; 0: none
+    uint8_t ends;            ///< the connection ends after it: a request with a body, which nobody reads
+    uint8_t expects;         ///< a body that makes a session
+    uint8_t is_scene;        ///< or a file that one names
+    const char *shared_with; ///< the origin whose pages may read that; NULL: none but this server's
+    unsigned refusal;        ///< the status that the body is answered with, whatever it is; 0: none
     const char *refusal_sentence;
     uint32_t body_bytes;
     char body[TARN_GATEWAY_BODY_BYTES_MAX];

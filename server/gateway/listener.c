@@ -1,4 +1,5 @@
 #include "server/gateway/listener.h"
+#include "server/common/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +39,33 @@ static tarn_connection *place_for(tarn_listener *listener, const struct in6_addr
             same += memcmp(&connection->address, address, sizeof *address) == 0;
     }
     return same < TARN_GATEWAY_CONNECTIONS_PER_IP_MAX || is_loopback(address) ? free_place : NULL;
+}
+
+static void drop(tarn_listener *listener, tarn_connection *connection)
+{
+    connection->is_dropped = 1;
+    listener->dropped_total++;
+    listener->drop(connection);
+}
+
+static int may_drop(const tarn_connection *connection)
+{
+    return connection->used && !connection->is_joined && !connection->is_dropped && connection->wsi;
+}
+
+/// Drops the connection in which nothing has happened for the longest time, unless there are places enough.
+static void make_room(tarn_listener *listener)
+{
+    tarn_connection *oldest = NULL;
+    int free_count = 0;
+    for (int i = 0; i < TARN_GATEWAY_CONNECTIONS_MAX; i++) {
+        tarn_connection *connection = &listener->connections[i];
+        free_count += !connection->used || connection->is_dropped;
+        if (may_drop(connection) && (!oldest || connection->moved_ns < oldest->moved_ns))
+            oldest = connection;
+    }
+    if (free_count < TARN_GATEWAY_CONNECTIONS_SPARE && oldest)
+        drop(listener, oldest);
 }
 
 static void refuse(int fd)
@@ -94,10 +122,9 @@ static void on_acceptable(uv_poll_t *poll, int status, int events)
             continue;
         }
         listener->accepted_total++;
-        connection->used = 1;
-        connection->is_proxied = 0;
-        connection->address = address;
+        *connection = (tarn_connection){.used = 1, .address = address, .moved_ns = tarn_clock_monotonic_ns()};
         set_options(fd);
+        make_room(listener);
         listener->accepted(listener->user, fd, connection);
     }
 }
@@ -149,10 +176,11 @@ tarn_status tarn_listener_bind(tarn_listener *listener, const char *host, uint16
 }
 
 tarn_status tarn_listener_start(tarn_listener *listener, uv_loop_t *loop,
-                                void (*accepted)(void *user, int fd, tarn_connection *connection), void *user,
-                                tarn_text why)
+                                void (*accepted)(void *user, int fd, tarn_connection *connection),
+                                void (*drop_one)(tarn_connection *connection), void *user, tarn_text why)
 {
     listener->accepted = accepted;
+    listener->drop = drop_one;
     listener->user = user;
     listener->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     listener->poll.data = listener;
@@ -169,6 +197,21 @@ tarn_status tarn_listener_start(tarn_listener *listener, uv_loop_t *loop,
 void tarn_listener_release(tarn_connection *connection)
 {
     connection->used = 0;
+}
+
+void tarn_listener_moved(tarn_connection *connection)
+{
+    connection->moved_ns = tarn_clock_monotonic_ns();
+}
+
+void tarn_listener_tick(tarn_listener *listener, uint64_t now_ns)
+{
+    for (int i = 0; i < TARN_GATEWAY_CONNECTIONS_MAX; i++) {
+        tarn_connection *connection = &listener->connections[i];
+        if (may_drop(connection) &&
+            now_ns - connection->moved_ns > TARN_GATEWAY_CONNECTION_IDLE_S * (uint64_t)1000000000)
+            drop(listener, connection);
+    }
 }
 
 static void on_closed(uv_handle_t *handle)

@@ -1,5 +1,8 @@
 /// The listening socket. Connections are counted here, in all and by address, before libwebsockets sees them; those
 /// above a limit get an HTTP 503, and so do those that come when the process has no descriptor left.
+///
+/// Whoever just holds a connection keeps nobody out: when few places are left, each that comes ends the one in which
+/// nothing has happened for the longest time. Those of viewers that have joined stay.
 #ifndef TARN_SERVER_GATEWAY_LISTENER_H
 #define TARN_SERVER_GATEWAY_LISTENER_H
 
@@ -9,9 +12,15 @@
 #include <netinet/in.h>
 #include <uv.h>
 
+struct lws;
+
 typedef struct tarn_connection {
     uint8_t used;
+    uint8_t is_joined;       ///< it is a viewer's who takes part
+    uint8_t is_dropped;      ///< it is about to end
     uint8_t is_proxied;      ///< its request named whom it came for
+    struct lws *wsi;         ///< NULL until it is adopted
+    uint64_t moved_ns;       ///< when something happened in it last
     struct in6_addr address; ///< IPv4 addresses as mapped ones
 } tarn_connection;
 
@@ -23,8 +32,10 @@ typedef struct tarn_listener {
     void *user;
     /// Takes over the descriptor; the connection is to be given back with tarn_listener_release.
     void (*accepted)(void *user, int fd, tarn_connection *connection);
+    /// Ends a connection soon, but not at once.
+    void (*drop)(tarn_connection *connection);
     int spare_fd; ///< given up for a moment to turn a connection away when descriptors have run out
-    uint64_t accepted_total, refused_total;
+    uint64_t accepted_total, refused_total, dropped_total;
     tarn_connection connections[TARN_GATEWAY_CONNECTIONS_MAX];
 } tarn_listener;
 
@@ -34,10 +45,16 @@ tarn_status tarn_listener_bind(tarn_listener *listener, const char *host, uint16
 
 /// Accepts from now on. @return TARN_OK or TARN_E_IO
 tarn_status tarn_listener_start(tarn_listener *listener, uv_loop_t *loop,
-                                void (*accepted)(void *user, int fd, tarn_connection *connection), void *user,
-                                tarn_text why);
+                                void (*accepted)(void *user, int fd, tarn_connection *connection),
+                                void (*drop_one)(tarn_connection *connection), void *user, tarn_text why);
 
 void tarn_listener_release(tarn_connection *connection);
+
+/// Something happened in it that a connection is for.
+void tarn_listener_moved(tarn_connection *connection);
+
+/// Drops connections in which nothing has happened for TARN_GATEWAY_CONNECTION_IDLE_S, but for those that have joined.
+void tarn_listener_tick(tarn_listener *listener, uint64_t now_ns);
 
 /// Stops accepting and closes the socket.
 void tarn_listener_stop(tarn_listener *listener);

@@ -102,6 +102,8 @@ size_t tarn_metrics_write(const tarn_metrics *m, char *bytes, size_t text_bytes)
     put_metric(&text, "connections_total", "counter", "Connections accepted", (double)m->connections_total);
     put_metric(&text, "connections_refused_total", "counter", "Connections refused by a limit",
                (double)m->connections_refused_total);
+    put_metric(&text, "connections_dropped_total", "counter", "Idle connections ended, to make room or after a time",
+               (double)m->connections_dropped_total);
     put_metric(&text, "messages_total", "counter", "Messages from viewers", (double)m->messages_total);
     put_metric(&text, "messages_unknown_total", "counter", "Messages of unknown kinds, ignored",
                (double)m->messages_unknown_total);

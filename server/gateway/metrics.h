@@ -12,7 +12,7 @@
 enum { TARN_METRICS_LATENCY_BUCKETS = 10, TARN_METRICS_KINDS = 3 };
 
 typedef struct tarn_metrics {
-    uint64_t connections_total, connections_refused_total;
+    uint64_t connections_total, connections_refused_total, connections_dropped_total;
     uint64_t viewers; ///< that have joined and are there
     uint64_t messages_total, messages_unknown_total, messages_refused_total;
     uint64_t inputs_total, inputs_coalesced_total;

@@ -44,12 +44,17 @@ static void tell_error(tarn_session *session, tarn_error_code code, const char *
         tarn_viewer_error(session->viewers[i], code, sentence);
 }
 
-/// Viewers that look: for the others nothing need move.
+/// Whether something need move for a viewer: it looks, and if only for a glimpse, it has seen nothing yet.
+static int is_audience(const tarn_viewer *viewer)
+{
+    return !viewer->view.hidden && (!viewer->is_preview || viewer->frame_serial == 0);
+}
+
 static uint32_t audience(const tarn_session *session)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < session->viewer_count; i++)
-        count += !session->viewers[i]->view.hidden;
+        count += is_audience(session->viewers[i]);
     return count;
 }
 
@@ -77,7 +82,7 @@ static int needs_key(const tarn_session *session, const tarn_viewer *viewer, uin
     if (!tarn_fanout_is_lost(&session->fanout, viewer->reference, viewer->frame_serial))
         return 0;
     return viewer->frame_serial == 0 ||
-           (viewer->in_flight == 0 && now_ns - session->key_ns >= TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000);
+           (viewer->flight.count == 0 && now_ns - session->key_ns >= TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000);
 }
 
 void tarn_session_ask_for_key(tarn_gateway *gateway, tarn_session *session)
@@ -497,7 +502,7 @@ static void complete_picture(tarn_session *session, uint64_t now_ns)
         return;
     for (uint32_t i = 0; i < session->viewer_count; i++) {
         tarn_viewer *viewer = session->viewers[i];
-        if (viewer->in_flight > 0 || viewer->reference == 0 || !tarn_viewer_rate_idle(&viewer->rate, now_ns))
+        if (viewer->flight.count > 0 || viewer->reference == 0 || !tarn_viewer_rate_idle(&viewer->rate, now_ns))
             continue;
         viewer->reference = 0;
         tarn_viewer_frame_ready(viewer);
@@ -523,6 +528,8 @@ void tarn_session_tick(tarn_gateway *gateway, uint64_t now_ns)
         if (!session->id)
             continue;
         const uint32_t count = audience(session);
+        if (count > 0)
+            session->empty_since_ns = now_ns;
         if (session->audience_told != count &&
             (count > 0 || now_ns - session->empty_since_ns >= TARN_GATEWAY_IDLE_MS * (uint64_t)1000000))
             send_audience(gateway, session, count);

@@ -154,6 +154,8 @@ static void take_join(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_joi
     }
     viewer->session = session;
     viewer->phase = TARN_VIEWER_JOINED;
+    tarn_connection *connection = lws_get_opaque_user_data(viewer->wsi);
+    connection->is_joined = 1;
     tarn_viewer_tell(viewer, TARN_VIEWER_TELL_JOINED);
     tarn_viewer_frame_ready(viewer);
     tarn_session_ask_for_key(gateway, session);
@@ -198,9 +200,10 @@ static uint64_t queue_ns(const tarn_viewer *viewer)
                                   : tarn_viewer_path_queue_ns(lws_get_socket_fd(viewer->wsi));
 }
 
-static void note_ack(tarn_viewer *viewer, uint64_t sent_ns, uint64_t now_ns)
+static void note_landing(tarn_viewer *viewer, const tarn_viewer_landing *landing, uint64_t now_ns)
 {
-    const uint64_t late_ns = tarn_viewer_rate_lateness(&viewer->rate, sent_ns, now_ns);
+    const uint64_t sent_ns = landing->sent_ns;
+    const uint64_t late_ns = tarn_viewer_rate_lateness(&viewer->rate, sent_ns, now_ns, landing->is_alone);
     const int is_late = late_ns > TARN_VIEWER_RATE_CALM_MS_MAX * (uint64_t)1000000;
     tarn_viewer_rate_acknowledged(&viewer->rate, sent_ns, now_ns, late_ns,
                                   is_late ? queue_ns(viewer) : TARN_VIEWER_PATH_UNKNOWN);
@@ -208,15 +211,11 @@ static void note_ack(tarn_viewer *viewer, uint64_t sent_ns, uint64_t now_ns)
 
 static void take_ack(tarn_viewer *viewer, const tarn_ack *ack)
 {
-    for (uint32_t i = viewer->in_flight; i > 0; i--) {
-        if (viewer->frames[i - 1].epoch != ack->epoch || viewer->frames[i - 1].step != ack->step)
-            continue;
-        note_ack(viewer, viewer->frames[i - 1].sent_ns, tarn_clock_monotonic_ns());
-        memmove(viewer->frames, viewer->frames + i, (viewer->in_flight - i) * sizeof viewer->frames[0]);
-        viewer->in_flight -= i;
-        tarn_viewer_frame_ready(viewer);
+    tarn_viewer_landing landing;
+    if (!tarn_viewer_flight_take(&viewer->flight, ack, &landing))
         return;
-    }
+    note_landing(viewer, &landing, tarn_clock_monotonic_ns());
+    tarn_viewer_frame_ready(viewer);
 }
 
 void tarn_viewer_bound(tarn_viewer *viewer, uint64_t now_ns)

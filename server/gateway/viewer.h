@@ -13,6 +13,7 @@
 
 #include "protocol/message.h"
 #include "server/gateway/gateway_limits.h"
+#include "server/gateway/viewer_flight.h"
 #include "server/gateway/viewer_rate.h"
 
 #include <stddef.h>
@@ -68,12 +69,7 @@ typedef struct tarn_viewer {
     uint64_t key_sent_ns;
     tarn_view view;
     tarn_viewer_rate rate;
-    uint32_t in_flight;
-    struct {
-        uint32_t epoch;
-        uint64_t step;
-        uint64_t sent_ns;
-    } frames[TARN_VIEWER_RATE_IN_FLIGHT_MAX]; ///< oldest first
+    tarn_viewer_flight flight;
 
     uint32_t sequence; ///< newest received
     uint32_t timed_next;

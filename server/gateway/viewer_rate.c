@@ -15,7 +15,7 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 void tarn_viewer_rate_init(tarn_viewer_rate *rate)
 {
     memset(rate, 0, sizeof *rate);
-    rate->least_ns[0] = rate->least_ns[1] = UINT64_MAX;
+    rate->least_ns = UINT64_MAX;
     rate->raise_ms = TARN_VIEWER_RATE_RAISE_MS;
     rate->level_max = UINT32_MAX;
 }
@@ -59,23 +59,27 @@ void tarn_viewer_rate_bound(tarn_viewer_rate *rate, uint32_t level_max, int keys
     rate->keys_only = keys_only != 0;
 }
 
-uint64_t tarn_viewer_rate_lateness(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns)
+uint64_t tarn_viewer_rate_lateness(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns, int is_alone)
 {
-    if (now_ns - rate->least_half_ns > ms(TARN_VIEWER_RATE_LEAST_MS)) {
-        rate->least_ns[0] = rate->least_ns[1];
-        rate->least_ns[1] = UINT64_MAX;
-        rate->least_half_ns = now_ns;
+    const uint64_t took_ns = now_ns - sent_ns;
+    if (took_ns < rate->least_ns || (rate->drains && is_alone))
+        rate->least_ns = took_ns;
+    if (took_ns <= rate->least_ns + ms(TARN_VIEWER_RATE_NEAR_MS)) {
+        rate->near_ns = now_ns;
+        rate->drains = 0;
+    } else if (now_ns - rate->near_ns > ms(TARN_VIEWER_RATE_LEAST_MS)) {
+        rate->drains = 1;
     }
-    rate->least_ns[1] = min_u64(rate->least_ns[1], now_ns - sent_ns);
-    return now_ns - sent_ns - min_u64(rate->least_ns[0], rate->least_ns[1]);
+    return took_ns - rate->least_ns;
 }
 
 uint32_t tarn_viewer_rate_in_flight_max(const tarn_viewer_rate *rate)
 {
-    const uint64_t least_ns = min_u64(rate->least_ns[0], rate->least_ns[1]);
-    if (least_ns == UINT64_MAX)
+    if (rate->drains)
+        return 1;
+    if (rate->least_ns == UINT64_MAX)
         return TARN_VIEWER_RATE_IN_FLIGHT_MIN;
-    const uint64_t frames = TARN_VIEWER_RATE_IN_FLIGHT_MIN + least_ns / ms(TARN_VIEWER_RATE_BASE_MS);
+    const uint64_t frames = TARN_VIEWER_RATE_IN_FLIGHT_MIN + rate->least_ns / ms(TARN_VIEWER_RATE_BASE_MS);
     return (uint32_t)min_u64(frames, TARN_VIEWER_RATE_IN_FLIGHT_MAX);
 }
 

@@ -4,14 +4,17 @@
 ///     0   1    2     layers - 1        layers
 ///     1   2 .. layers, no extra ones   all layers and extra frames
 ///
-/// The sign of a queue is the time from a frame's sending to its acknowledgement above the least such time of the last
-/// seconds: what of it stays during all of TARN_VIEWER_RATE_LOOK_MS. A single large frame, whose bytes take their time,
-/// is none; nor is an acknowledgement that is late without a queue on the way. Above TARN_VIEWER_RATE_DELAY_MS_MAX
-/// something is left out, above four times as much two things are; then only what is sent from now on tells more. What
-/// was left out comes back one by one after a calm time, which doubles when that was too much and is halved when there
-/// was room for more than one (Nichols and Jacobson, "Controlling Queue Delay", is where the standing minimum comes
-/// from). A viewer that loses the chain although it isn't just far away is too slow for it: it does without one
-/// thing more.
+/// The sign of a queue is the time from a frame's sending to its acknowledgement above the least such time: what of it
+/// stays during all of TARN_VIEWER_RATE_LOOK_MS. A single large frame, whose bytes take their time, is none; nor is an
+/// acknowledgement that is late without a queue on the way. Above TARN_VIEWER_RATE_DELAY_MS_MAX something is left out,
+/// above four times as much two things are; then only what is sent from now on tells more. What was left out comes back
+/// one by one after a calm time, which doubles when that was too much and is halved when there was room for more than
+/// one (Nichols and Jacobson, "Controlling Queue Delay", is where the standing minimum comes from). A viewer that loses
+/// the chain although it isn't just far away is too slow for it: it does without one thing more.
+///
+/// The least time falls with every shorter one. It rises only by a frame that was alone on its way, which no queue of
+/// ours can have held up: where no time has come near the least for TARN_VIEWER_RATE_LEAST_MS, either the way is longer
+/// now or a queue stands, and the next frame waits until nothing is on its way.
 #ifndef TARN_SERVER_GATEWAY_VIEWER_RATE_H
 #define TARN_SERVER_GATEWAY_VIEWER_RATE_H
 
@@ -22,7 +25,8 @@ enum {
     TARN_VIEWER_RATE_CALM_MS_MAX = 25,  ///< mean delay of a calm time
     TARN_VIEWER_RATE_LOOK_MS = 500,     ///< longer than a key frame takes on a way that is fast enough
     TARN_VIEWER_RATE_LOOK_MIN = 3,      ///< acknowledgements to tell by
-    TARN_VIEWER_RATE_LEAST_MS = 10000,  ///< over which the least time is taken, at least
+    TARN_VIEWER_RATE_LEAST_MS = 10000,  ///< without a time near the least before that is measured anew
+    TARN_VIEWER_RATE_NEAR_MS = 5,       ///< above the least that counts as near it
     TARN_VIEWER_RATE_RAISE_MS = 2000,   ///< of calm, at first
     TARN_VIEWER_RATE_RAISE_MS_MAX = 32000,
     TARN_VIEWER_RATE_BASE_MS = 66, ///< between frames that others refer to, about
@@ -31,14 +35,15 @@ enum {
 };
 
 typedef struct tarn_viewer_rate {
-    uint32_t layer_count;   ///< of the stream; 0: it has not begun
-    uint32_t level;         ///< 0..layer_count, as above
-    uint32_t layers;        ///< sent since the last key frame; 0: none was sent
-    uint32_t level_max;     ///< that the viewer wants
-    uint8_t keys_only;      ///< it wants no other frames
-    uint64_t least_ns[2];   ///< from sending to acknowledgement, in the half before and in this one
-    uint64_t least_half_ns; ///< when this half began
-    uint64_t look_ns;       ///< when this look began
+    uint32_t layer_count; ///< of the stream; 0: it has not begun
+    uint32_t level;       ///< 0..layer_count, as above
+    uint32_t layers;      ///< sent since the last key frame; 0: none was sent
+    uint32_t level_max;   ///< that the viewer wants
+    uint8_t keys_only;    ///< it wants no other frames
+    uint64_t least_ns;    ///< from sending to acknowledgement; UINT64_MAX: not known
+    uint64_t near_ns;     ///< when the newest time near it came
+    uint8_t drains;       ///< it is being measured anew
+    uint64_t look_ns;     ///< when this look began
     uint32_t look_count;
     uint64_t delay_min_ns, delay_sum_ns; ///< in this look
     uint64_t late_min_ns;                ///< the same of acknowledgements, whether or not there was a queue
@@ -62,8 +67,9 @@ void tarn_viewer_rate_bound(tarn_viewer_rate *rate, uint32_t level_max, int keys
 /// Whether it does without extra frames.
 int tarn_viewer_rate_skips_extras(const tarn_viewer_rate *rate);
 
-/// How much later than the least of the last seconds an acknowledgement comes.
-uint64_t tarn_viewer_rate_lateness(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns);
+/// How much later than in the least time an acknowledgement comes.
+/// @param is_alone  nothing else was on its way when the frame was sent
+uint64_t tarn_viewer_rate_lateness(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns, int is_alone);
 
 /// A frame was acknowledged.
 /// @param late_ns   its lateness
@@ -72,7 +78,7 @@ uint64_t tarn_viewer_rate_lateness(tarn_viewer_rate *rate, uint64_t sent_ns, uin
 void tarn_viewer_rate_acknowledged(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns, uint64_t late_ns,
                                    uint64_t queue_ns);
 
-/// Key and base frames that may be on their way at once: more where the way is long.
+/// Key and base frames that may be on their way at once: more where the way is long, one while that is measured.
 uint32_t tarn_viewer_rate_in_flight_max(const tarn_viewer_rate *rate);
 
 /// Nothing is on its way to it, and no frame comes that would tell more, as of a paused tank: what was left out comes

@@ -30,13 +30,13 @@ static int had_key(const tarn_viewer *viewer, const tarn_fanout_frame *frame)
 static const tarn_fanout_frame *next_frame(const tarn_viewer *viewer)
 {
     if (viewer->phase != TARN_VIEWER_JOINED || viewer->peer_closes || viewer->view.hidden ||
-        viewer->in_flight >= tarn_viewer_rate_in_flight_max(&viewer->rate))
+        viewer->flight.count >= tarn_viewer_rate_in_flight_max(&viewer->rate))
         return NULL;
     const tarn_fanout_frame *frame = tarn_fanout_next(&viewer->session->fanout, viewer->reference, viewer->frame_serial,
                                                       tarn_viewer_rate_skips_extras(&viewer->rate));
     if (frame && (frame->kind == TARN_STREAM_KEY ? had_key(viewer, frame) : viewer->rate.keys_only))
         return NULL;
-    if (frame && frame->kind == TARN_STREAM_EXTRA && viewer->in_flight >= TARN_FRAMES_UNACKNOWLEDGED_MAX)
+    if (frame && frame->kind == TARN_STREAM_EXTRA && viewer->flight.count >= TARN_FRAMES_UNACKNOWLEDGED_MAX)
         return NULL;
     return frame;
 }
@@ -227,10 +227,7 @@ static int send_frame(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fan
         viewer->key_serial = frame->serial;
         viewer->key_sent_ns = now_ns;
     }
-    viewer->frames[viewer->in_flight].epoch = frame->epoch;
-    viewer->frames[viewer->in_flight].step = frame->step;
-    viewer->frames[viewer->in_flight].sent_ns = now_ns;
-    viewer->in_flight++;
+    tarn_viewer_flight_put(&viewer->flight, frame->epoch, frame->number, frame->step, now_ns);
     gateway->metrics.frames_sent_total++;
     gateway->metrics.frames_by_kind_total[frame->kind]++;
     gateway->metrics.frame_bytes_by_kind_total[frame->kind] += bytes;

@@ -22,14 +22,23 @@ static const char *request_path(struct lws *wsi, char *path, int path_bytes)
     return lws_hdr_copy(wsi, path, path_bytes, WSI_TOKEN_GET_URI) > 0 ? path : NULL;
 }
 
+static void note_move(struct lws *wsi)
+{
+    tarn_connection *connection = lws_get_opaque_user_data(wsi);
+    if (connection)
+        tarn_listener_moved(connection);
+}
+
 static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length)
 {
     char path[256];
     switch (reason) {
     case LWS_CALLBACK_HTTP:
+        note_move(wsi);
         // A NUL in a path, which may come as %00, would hide what follows it.
         return tarn_http_request(gateway_of(wsi), user, wsi, strlen(in) == length ? in : "");
     case LWS_CALLBACK_HTTP_WRITEABLE:
+        note_move(wsi);
         return tarn_http_writable(user, wsi);
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
         return tarn_http_upgrade(gateway_of(wsi), wsi, request_path(wsi, path, sizeof path));
@@ -149,8 +158,17 @@ void tarn_web_adopt(void *user, int fd, tarn_connection *connection)
         .fd.sockfd = fd,
         .opaque = connection,
     };
-    if (!lws_adopt_descriptor_vhost_via_info(&desc))
+    // What is adopted may be gone again, and with it the connection's place.
+    struct lws *wsi = lws_adopt_descriptor_vhost_via_info(&desc);
+    if (!wsi)
         tarn_listener_release(connection);
+    else if (connection->used)
+        connection->wsi = wsi;
+}
+
+void tarn_web_drop(tarn_connection *connection)
+{
+    lws_set_timeout(connection->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
 }
 
 /// Writes as the writable callback would, for which these are the conditions: the socket takes bytes, and libwebsockets

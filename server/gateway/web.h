@@ -15,6 +15,9 @@ tarn_status tarn_web_open(struct tarn_gateway *gateway, tarn_text why);
 /// Serves a connection that was accepted. Fits tarn_listener_start.
 void tarn_web_adopt(void *gateway, int fd, struct tarn_connection *connection);
 
+/// Ends a connection, when libwebsockets gets its turn. Fits tarn_listener_start.
+void tarn_web_drop(struct tarn_connection *connection);
+
 /// Closes what is left of all connections. The loop must run on for libwebsockets to let go of its handles.
 void tarn_web_close(struct tarn_gateway *gateway);
 

@@ -324,9 +324,11 @@ static void tell_too_large(tarn_worker_tank *tank, tarn_worker_link *link)
         return;
     tarn_ipc_message message = {.kind = TARN_IPC_REFUSED, .tank = tank->id};
     message.refused.code = TARN_ERROR_SCENE;
-    snprintf(message.refused.text, sizeof message.refused.text,
-             "scene \"%s\": a frame of it takes more than the %d MiB that are allowed", tank->scene.name,
-             TARN_IPC_FRAME_BYTES_MAX >> 20);
+    snprintf(
+        message.refused.text, sizeof message.refused.text,
+        "scene \"%s\": a frame of it takes more than the %d MiB that are allowed, or too many particles are in one "
+        "place; frames come again once there are fewer",
+        tank->scene.name, TARN_IPC_FRAME_BYTES_MAX >> 20);
     tank->too_large_told = tarn_worker_link_put(link, &message) == TARN_OK;
 }
 

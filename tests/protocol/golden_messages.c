@@ -129,7 +129,7 @@ static void control_load(tarn_message *m)
 
 static void ack(tarn_message *m)
 {
-    m->ack = (tarn_ack){.epoch = 3, .step = 9007199254740991};
+    m->ack = (tarn_ack){.epoch = 3, .step = 9007199254740991, .number = 4294967295u};
 }
 
 static void ping(tarn_message *m)

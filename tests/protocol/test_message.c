@@ -171,6 +171,11 @@ static void text_is_bounded_printable_utf8(void **context)
         "<a10a>",                   // line feed
         "<a17f>",                   // delete
         "<a2c285>",                 // a C1 control
+        "<a2c2ad>",                 // a soft hyphen
+        "<a3e2808b>",               // no width
+        "<a2d89c>",                 // a mark of direction
+        "<a3e281a0>",               // a word joiner
+        "<a3efbbbf>",               // a byte order mark
         "<a3e280ae>",               // right-to-left override
         "<a180>",                   // a continuation byte alone
         "<a2c0af>",                 // overlong

@@ -169,8 +169,8 @@ static void test_sentences_carry_no_control_characters(void **state)
 static void test_titles_have_no_control_characters(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"\\u001b[31m", "\\n",     "\\u0007", "\\u007f",
-                                        "\\u009b",     "\\u2028", "\\u202e", "\\u2066"};
+    static const char *const wrong[] = {"\\u001b[31m", "\\n",     "\\u0007", "\\u007f", "\\u009b", "\\u2028",
+                                        "\\u202e",     "\\u2066", "\\u200b", "\\u061c", "\\ufeff", "\\u00ad"};
     tarn_scene scene;
     char text[256], why[TARN_SCENE_WHY_BYTES];
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

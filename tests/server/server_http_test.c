@@ -159,6 +159,58 @@ static void test_scenes_and_what_they_name_can_be_had(void **state)
     assert_int_equal(get("/scenes/small-dam.json"), 200);
 }
 
+static void test_scenes_are_shared_with_allowed_origins_alone(void **state)
+{
+    (void)state;
+    static server_process own;
+    static const char *const arguments[] = {"--scenes",   TARN_TEST_SCENES, "--scene",
+                                            "small-pool", "--origin",       "https://page.example",
+                                            "--client",   TARN_TEST_PAGES,  NULL};
+    server_start(&own, arguments);
+    static const char allowed[] = "Origin: https://page.example\r\n", other[] = "Origin: https://page.example.evil\r\n";
+    assert_int_equal(server_http(own.port, "GET", "/scenes/small-pool.json", allowed, answer, sizeof answer), 200);
+    assert_says("access-control-allow-origin: https://page.example\r\n");
+    assert_says("vary: origin");
+    assert_int_equal(server_http(own.port, "GET", "/scenes/none.json", allowed, answer, sizeof answer), 404);
+    assert_says("access-control-allow-origin: https://page.example\r\n");
+    assert_int_equal(server_http(own.port, "GET", "/scenes/small-pool.json", other, answer, sizeof answer), 200);
+    assert_null(strstr(answer, "access-control"));
+    assert_says("vary: origin");
+    static const char *const kept[] = {"/", "/sessions", "/metrics", "/healthz"};
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
+        assert_int_equal(server_http(own.port, "GET", kept[i], allowed, answer, sizeof answer), 200);
+        assert_null(strstr(answer, "access-control"));
+    }
+    server_stop(&own);
+}
+
+/// What stands in a body that nobody reads is no request.
+static void test_bodies_are_not_taken_for_requests(void **state)
+{
+    (void)state;
+    static const char body[] = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+    static const char *const heads[] = {"Content-Length: %zu\r\n\r\n%s", "Transfer-Encoding: chunked\r\n\r\n%zx\r\n%s"};
+    static const char *const requests[] = {"GET /healthz", "DELETE /sessions/none", "POST /sessions", "POST /none"};
+    for (size_t r = 0; r < sizeof requests / sizeof requests[0]; r++)
+        for (size_t h = 0; h < sizeof heads / sizeof heads[0]; h++) {
+            char text[512];
+            int used = snprintf(text, sizeof text, "%s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n",
+                                requests[r]);
+            used += snprintf(text + used, sizeof text - (size_t)used, heads[h], sizeof body - 1, body);
+            const int fd = ws_connect(server.port);
+            assert_int_equal(ws_send_raw(fd, text, (size_t)used), 0);
+            shutdown(fd, SHUT_WR);
+            size_t have = 0;
+            for (ssize_t got; (got = recv(fd, answer + have, sizeof answer - 1 - have, 0)) > 0;)
+                have += (size_t)got;
+            answer[have] = 0;
+            close(fd);
+            const char *first = strstr(answer, "HTTP/1.");
+            if (!first || strstr(first + 1, "HTTP/1."))
+                fail_msg("%s is answered with:\n%s", text, answer);
+        }
+}
+
 static void test_a_scene_named_by_its_file_can_be_had(void **state)
 {
     (void)state;
@@ -348,29 +400,44 @@ static void test_requests_that_are_no_http_harm_nobody(void **state)
     assert_int_equal(get("/"), 200);
 }
 
-static void test_more_connections_than_allowed_are_turned_away(void **state)
+static void test_idle_connections_keep_nobody_out(void **state)
 {
     (void)state;
     enum { MANY = 600 };
+    // Says nothing, stops in the middle, asks for what isn't there and stays, or upgrades and says nothing.
+    static const char *const beginnings[] = {
+        "",
+        "GET / HTTP/1.1\r\nHost",
+        "CONNECT a:1 HTTP/1.1\r\n\r\n",
+        "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: tarn.v1\r\n\r\n",
+    };
     static int fds[MANY];
-    int opened = 0, status = 0;
-    for (; opened < MANY; opened++)
-        if ((fds[opened] = ws_connect(server.port)) < 0)
-            break;
-    // The last ones are answered at once, without having asked.
-    struct pollfd pollfd = {.fd = fds[opened - 1], .events = POLLIN};
-    if (poll(&pollfd, 1, WS_CLIENT_WAIT_MS) > 0) {
-        ssize_t got = recv(fds[opened - 1], answer, sizeof answer - 1, 0);
-        answer[got > 0 ? got : 0] = 0;
-        sscanf(answer, "HTTP/1.1 %d", &status);
+    ws_client viewer, other;
+    ws_frame frame;
+    int opened = 0;
+    ws_client_enter(&viewer, server.port);
+    for (; opened < MANY && (fds[opened] = ws_connect(server.port)) >= 0; opened++) {
+        const char *begin = beginnings[opened % 4];
+        ws_send_raw(fds[opened], begin, strlen(begin));
     }
+    assert_int_equal(opened, MANY);
+    // They would stay for 10 s and longer; new ones are served as soon as those before have been accepted.
+    int status = 0;
+    for (int i = 0; i < 200 && status != 200; i++) {
+        usleep(10000);
+        status = get("/");
+    }
+    assert_int_equal(status, 200);
+    ws_client_enter(&other, server.port);
+    assert_true(ws_client_wait_frame(&other, &frame));
+    assert_true(server_metric(server.port, "tarn_connections_dropped_total") > 0);
+    // Whoever had joined before is still there.
+    assert_true(ws_client_wait_frame(&viewer, &frame));
     for (int i = 0; i < opened; i++)
         close(fds[i]);
-    assert_int_equal(status, 503);
-    // Their places are free again.
-    for (int i = 0; i < 1000 && get("/") != 200; i++)
-        usleep(10000);
-    assert_int_equal(get("/"), 200);
+    ws_client_close(&viewer);
+    ws_client_close(&other);
 }
 
 int main(void)
@@ -382,6 +449,8 @@ int main(void)
         cmocka_unit_test(test_head_has_no_body_and_other_methods_are_refused),
         cmocka_unit_test(test_nothing_outside_the_page_can_be_had),
         cmocka_unit_test(test_scenes_and_what_they_name_can_be_had),
+        cmocka_unit_test(test_scenes_are_shared_with_allowed_origins_alone),
+        cmocka_unit_test(test_bodies_are_not_taken_for_requests),
         cmocka_unit_test(test_a_scene_named_by_its_file_can_be_had),
         cmocka_unit_test(test_a_scene_named_by_its_file_is_listed_and_loaded_again),
         cmocka_unit_test(test_health_and_metrics_tell_how_it_goes),
@@ -389,7 +458,7 @@ int main(void)
         cmocka_unit_test(test_a_websocket_is_upgraded_only_as_its_standard_says),
         cmocka_unit_test(test_only_pages_of_this_server_may_connect),
         cmocka_unit_test(test_requests_that_are_no_http_harm_nobody),
-        cmocka_unit_test(test_more_connections_than_allowed_are_turned_away),
+        cmocka_unit_test(test_idle_connections_keep_nobody_out),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }

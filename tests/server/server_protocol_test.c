@@ -1,6 +1,6 @@
 // tarn.v1 against a real server, right and wrong: who speaks out of turn is closed with the code that SPEC.md names,
 // and nobody else notices.
-#include "tests/server/server_process.h"
+#include "tests/server/pool_server.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"
 
@@ -9,36 +9,19 @@
 #include <string.h>
 #include <unistd.h>
 
-static server_process server;
-
-static int start(void **state)
-{
-    (void)state;
-    static const char *const arguments[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", NULL};
-    server_start(&server, arguments);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    server_stop(&server);
-    return 0;
-}
-
 /// Whether the server still serves a well-behaved viewer.
 static void assert_server_goes_on(void)
 {
     ws_client client;
     ws_frame frame;
-    ws_client_enter(&client, server.port);
+    ws_client_enter(&client, pool_server.port);
     assert_true(ws_client_wait_frame(&client, &frame));
     ws_client_close(&client);
 }
 
 static void open_plain(ws_client *client)
 {
-    assert_int_equal(ws_client_open(client, server.port, "/ws", "tarn.v1", NULL), 101);
+    assert_int_equal(ws_client_open(client, pool_server.port, "/ws", "tarn.v1", NULL), 101);
 }
 
 static void assert_closed_with(ws_client *client, uint16_t code)
@@ -87,7 +70,7 @@ static void test_viewers_learn_who_is_there(void **state)
     tarn_message message = {.kind = TARN_MESSAGE_JOIN};
     tarn_viewer_info viewers[TARN_VIEWERS_MAX];
     uint32_t count = 0, found = 0;
-    ws_client_enter(&first, server.port);
+    ws_client_enter(&first, pool_server.port);
     assert_true(ws_client_wait(&first, TARN_MESSAGE_VIEWERS, &message));
     open_plain(&second);
     ws_client_hello(&second);
@@ -168,7 +151,7 @@ static void test_a_close_is_answered_while_frames_flow(void **state)
     for (int i = 0; i < 16; i++) {
         ws_client client;
         ws_frame frame;
-        ws_client_enter(&client, server.port);
+        ws_client_enter(&client, pool_server.port);
         assert_true(ws_client_wait_frame(&client, &frame));
         usleep((useconds_t)i * 3000); // now before the next frame, now as it comes
         assert_int_equal(ws_client_send(&client, WS_CLOSE, going_away, sizeof going_away), 0);
@@ -190,10 +173,10 @@ static void test_messages_out_of_order_close(void **state)
     ws_client_hello(&client);
     ws_client_control(&client, TARN_CONTROL_PAUSE, NULL);
     assert_closed_with(&client, 4004);
-    ws_client_enter(&client, server.port); // hello twice
+    ws_client_enter(&client, pool_server.port); // hello twice
     ws_client_hello(&client);
     assert_closed_with(&client, 4004);
-    ws_client_enter(&client, server.port); // join twice
+    ws_client_enter(&client, pool_server.port); // join twice
     ws_client_join(&client, "");
     assert_closed_with(&client, 4004);
 }
@@ -224,7 +207,7 @@ static void test_a_message_that_declares_a_gigabyte_closes_at_once(void **state)
     (void)state;
     ws_client client;
     uint8_t some[100] = {0};
-    ws_client_enter(&client, server.port);
+    ws_client_enter(&client, pool_server.port);
     ws_client_send_header(&client, 0x80 | WS_BINARY, 1u << 30, 1);
     ws_send_raw(client.fd, some, sizeof some);
     assert_closed_with(&client, 4003);
@@ -299,7 +282,7 @@ static void test_what_only_a_server_says_closes(void **state)
     (void)state;
     ws_client client;
     tarn_message message = {.kind = TARN_MESSAGE_PONG};
-    ws_client_enter(&client, server.port);
+    ws_client_enter(&client, pool_server.port);
     ws_client_tell(&client, &message);
     assert_closed_with(&client, 4001);
 }
@@ -325,7 +308,7 @@ static void test_too_many_messages_close(void **state)
     (void)state;
     ws_client client;
     tarn_message message = {.kind = TARN_MESSAGE_ACK};
-    ws_client_enter(&client, server.port);
+    ws_client_enter(&client, pool_server.port);
     for (int i = 0; i < 20000; i++)
         if (ws_client_tell(&client, &message) != 0)
             break;
@@ -378,13 +361,13 @@ static void test_upgrades_that_are_wrong_are_refused(void **state)
     (void)state;
     ws_client client;
     char own[64];
-    snprintf(own, sizeof own, "http://127.0.0.1:%u", server.port);
-    assert_int_equal(ws_client_open(&client, server.port, "/ws", NULL, NULL), 400);
-    assert_int_equal(ws_client_open(&client, server.port, "/ws", "chat", NULL), 400);
-    assert_int_equal(ws_client_open(&client, server.port, "/elsewhere", "tarn.v1", NULL), 404);
-    assert_int_equal(ws_client_open(&client, server.port, "/ws", "tarn.v1", "http://evil.example"), 403);
-    assert_int_equal(ws_client_open(&client, server.port, "/ws", "tarn.v1", "null"), 403);
-    assert_int_equal(ws_client_open(&client, server.port, "/ws", "chat, tarn.v1", own), 101);
+    snprintf(own, sizeof own, "http://127.0.0.1:%u", pool_server.port);
+    assert_int_equal(ws_client_open(&client, pool_server.port, "/ws", NULL, NULL), 400);
+    assert_int_equal(ws_client_open(&client, pool_server.port, "/ws", "chat", NULL), 400);
+    assert_int_equal(ws_client_open(&client, pool_server.port, "/elsewhere", "tarn.v1", NULL), 404);
+    assert_int_equal(ws_client_open(&client, pool_server.port, "/ws", "tarn.v1", "http://evil.example"), 403);
+    assert_int_equal(ws_client_open(&client, pool_server.port, "/ws", "tarn.v1", "null"), 403);
+    assert_int_equal(ws_client_open(&client, pool_server.port, "/ws", "chat, tarn.v1", own), 101);
     ws_client_close(&client);
     assert_server_goes_on();
 }
@@ -394,9 +377,9 @@ static void test_a_viewer_that_does_not_read_holds_nobody_up(void **state)
     (void)state;
     ws_client slow, quick;
     ws_frame frame;
-    ws_client_enter(&slow, server.port);
+    ws_client_enter(&slow, pool_server.port);
     slow.auto_ack = 0;
-    ws_client_enter(&quick, server.port);
+    ws_client_enter(&quick, pool_server.port);
     uint64_t step = 0;
     for (int i = 0; i < 30; i++) {
         assert_true(ws_client_wait_frame(&quick, &frame));
@@ -418,7 +401,7 @@ static void test_a_viewer_that_does_not_read_holds_nobody_up(void **state)
     uint32_t epoch = frame.epoch;
     assert_in_range(more, 0, 2);
     // One acknowledgement brings the newest frame, not the next.
-    tarn_message ack = {.kind = TARN_MESSAGE_ACK, .ack = {epoch, second}};
+    tarn_message ack = {.kind = TARN_MESSAGE_ACK, .ack = {.epoch = epoch, .step = second}};
     ws_client_tell(&slow, &ack);
     assert_true(ws_client_wait_frame(&slow, &frame));
     assert_true(frame.step > second + 10);
@@ -451,5 +434,5 @@ int main(void)
         cmocka_unit_test(test_upgrades_that_are_wrong_are_refused),
         cmocka_unit_test(test_a_viewer_that_does_not_read_holds_nobody_up),
     };
-    return cmocka_run_group_tests(tests, start, stop);
+    return cmocka_run_group_tests(tests, pool_server_start, pool_server_stop);
 }

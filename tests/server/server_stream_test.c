@@ -1,7 +1,7 @@
 // The stream of frames, through gateway and worker: whoever joins or falls behind gets a key frame and can decode all
 // that follows; a slow viewer gets less.
 #include "server/common/clock.h"
-#include "tests/server/server_process.h"
+#include "tests/server/pool_server.h"
 #include "tests/server/stream_client.h"
 #include "tests/server/test_cmocka.h"
 
@@ -10,28 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static server_process server;
-
-static int start(void **state)
-{
-    (void)state;
-    static const char *const arguments[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", NULL};
-    server_start(&server, arguments);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    server_stop(&server);
-    return 0;
-}
-
 /// Every test begins with a viewer of the running pool that has seen its first frame.
 static int begin(void **state)
 {
     static stream_client client;
-    stream_client_enter(&client, server.port);
+    stream_client_enter(&client, pool_server.port);
     stream_client_see(&client);
     *state = &client;
     return 0;
@@ -63,7 +46,7 @@ static void test_whoever_joins_begins_with_a_key_frame(void **state)
     assert_true(client->particles.count > 0);
     assert_int_equal(client->particles.count, particles_said(client));
     for (int i = 0; i < 5; i++) {
-        stream_client_enter(&other, server.port);
+        stream_client_enter(&other, pool_server.port);
         stream_client_see(&other);
         assert_true(is_key(&other));
         for (int k = 0; k < 10; k++)
@@ -93,7 +76,7 @@ static void test_a_viewer_that_keeps_up_decodes_everything(void **state)
 static void test_a_viewer_that_stalls_goes_on_with_a_key_frame(void **state)
 {
     stream_client *client = *state, other;
-    stream_client_enter(&other, server.port);
+    stream_client_enter(&other, pool_server.port);
     int in_flight = 0, passed = 0;
     client->ws.auto_ack = 0;
     while (passed < 20) { // far more than are kept
@@ -133,7 +116,7 @@ static void test_two_viewers_get_the_same_bytes(void **state)
     static kept_frame a[FRAMES], b[FRAMES];
     stream_client *client = *state, other;
     int same = 0;
-    stream_client_enter(&other, server.port);
+    stream_client_enter(&other, pool_server.port);
     for (int i = 0; i < FRAMES; i++) { // in turns, so that neither falls behind
         stream_client_see(client);
         a[i] = keep(client);
@@ -225,7 +208,7 @@ static void test_a_paused_tank_shows_a_key_frame_and_its_steps(void **state)
         while (!contains(client, client->ws.sequence));
         assert_int_equal(client->frame.head.step, ++step);
     }
-    stream_client_enter(&other, server.port);
+    stream_client_enter(&other, pool_server.port);
     do // key frames that are kept, and what moves them, until it sees what there is
         stream_client_see(&other);
     while (other.frame.head.step < step);
@@ -240,7 +223,7 @@ static void test_a_paused_tank_shows_a_key_frame_and_its_steps(void **state)
 static void enter_through_proxy(stream_client *client)
 {
     ws_client_headers = "X-Forwarded-For: 192.0.2.1\r\n";
-    stream_client_enter(client, server.port);
+    stream_client_enter(client, pool_server.port);
     ws_client_headers = "";
 }
 
@@ -270,7 +253,7 @@ static void test_a_slow_viewer_gets_less(void **state)
         assert_true(client->frame.head.kind != TARN_STREAM_EXTRA);
         assert_int_equal(client->frame.layers_present, 1);
     }
-    assert_true(server_metric(server.port, "tarn_viewers_by_layers{layers=\"1\"}") == 1);
+    assert_true(server_metric(pool_server.port, "tarn_viewers_by_layers{layers=\"1\"}") == 1);
     stream_client_close(client);
 }
 
@@ -297,7 +280,8 @@ static void live(busy_viewer *viewer, uint64_t delay_ms)
     }
     while (viewer->waiting < BUSY_FRAMES && stream_client_next(client, 5)) {
         assert_int_equal(client->status, TARN_OK);
-        viewer->frames[viewer->waiting] = (tarn_ack){client->frame.head.epoch, client->frame.head.step};
+        viewer->frames[viewer->waiting] =
+            (tarn_ack){client->frame.head.epoch, client->frame.head.step, client->frame.head.number};
         viewer->came_ns[viewer->waiting++] = tarn_clock_monotonic_ns();
     }
 }
@@ -306,7 +290,7 @@ static void live(busy_viewer *viewer, uint64_t delay_ms)
 static void test_a_busy_viewer_gets_all_layers_unless_it_may_be_far_away(void **state)
 {
     static busy_viewer direct, proxied;
-    stream_client_enter(&direct.client, server.port);
+    stream_client_enter(&direct.client, pool_server.port);
     enter_through_proxy(&proxied.client);
     for (int i = 0; i < 20; i++) { // on time, at first
         stream_client_see(&direct.client);
@@ -331,7 +315,7 @@ static void test_a_viewer_gets_all_layers_however_far_away_it_is(void **state)
     (void)state;
     static busy_viewer far;
     int frames = 0;
-    stream_client_enter(&far.client, server.port);
+    stream_client_enter(&far.client, pool_server.port);
     far.client.ws.auto_ack = 0;
     const uint64_t until_ns = tarn_clock_monotonic_ns() + 8 * (uint64_t)1000000000;
     while (tarn_clock_monotonic_ns() < until_ns || frames < 10) {
@@ -352,7 +336,7 @@ static void say_view(stream_client *client, tarn_view view)
 static void test_a_hidden_viewer_gets_nothing_and_then_a_key_frame(void **state)
 {
     stream_client *client = *state, other;
-    stream_client_enter(&other, server.port); // keeps the tank running
+    stream_client_enter(&other, pool_server.port); // keeps the tank running
     say_view(client, (tarn_view){.hidden = 1});
     while (stream_client_next(client, 500)) // what was on its way
         continue;
@@ -373,7 +357,7 @@ static void test_a_hidden_viewer_gets_nothing_and_then_a_key_frame(void **state)
 static void test_a_silent_viewer_makes_no_key_frames_for_all(void **state)
 {
     stream_client *client = *state, silent;
-    stream_client_enter(&silent, server.port);
+    stream_client_enter(&silent, pool_server.port);
     silent.ws.auto_ack = 0;
     while (stream_client_next(&silent, 500))
         continue;
@@ -449,7 +433,7 @@ static double kind_metric(const char *what, int kind)
     static const char *const kinds[] = {"key", "base", "extra"};
     char name[64];
     snprintf(name, sizeof name, "tarn_%s_by_kind_total{kind=\"%s\"}", what, kinds[kind]);
-    return server_metric(server.port, name);
+    return server_metric(pool_server.port, name);
 }
 
 static void test_metrics_count_what_is_sent(void **state)
@@ -474,8 +458,8 @@ static void test_metrics_count_what_is_sent(void **state)
             fail_msg("kind %d: %g frames of %g bytes, %g of %g came", k, found_frames, found_bytes, frames[k],
                      bytes[k]);
     }
-    assert_true(server_metric(server.port, "tarn_keys_asked_total") >= 1);
-    assert_true(server_metric(server.port, "tarn_encoder_bytes") >= 1);
+    assert_true(server_metric(pool_server.port, "tarn_keys_asked_total") >= 1);
+    assert_true(server_metric(pool_server.port, "tarn_encoder_bytes") >= 1);
 }
 
 int main(void)
@@ -497,5 +481,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_paused_tank_comes_with_all_layers_in_the_end, begin, end),
         cmocka_unit_test_setup_teardown(test_metrics_count_what_is_sent, begin, end),
     };
-    return cmocka_run_group_tests_name("server_stream", tests, start, stop);
+    return cmocka_run_group_tests_name("server_stream", tests, pool_server_start, pool_server_stop);
 }

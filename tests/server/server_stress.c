@@ -207,7 +207,7 @@ static int listen_to(ws_client *client, int wait_ms)
         if (raw.opcode != WS_BINARY || ws_frame_open(raw.bytes, raw.byte_count, &frame) != TARN_OK)
             continue;
         frames_seen++;
-        tarn_message ack = {.kind = TARN_MESSAGE_ACK, .ack = {frame.epoch, frame.step}};
+        tarn_message ack = {.kind = TARN_MESSAGE_ACK, .ack = {.epoch = frame.epoch, .step = frame.step}};
         ws_client_tell(client, &ack);
         wait_ms = 0;
     }

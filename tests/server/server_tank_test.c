@@ -1,6 +1,6 @@
 // What viewers do to the tank, through gateway and worker: the same bytes for all, pushes, parameters, pause, step,
 // reset, load.
-#include "tests/server/server_process.h"
+#include "tests/server/pool_server.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"
 
@@ -10,29 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static server_process server;
-
-static int start(void **state)
-{
-    (void)state;
-    static const char *const arguments[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", NULL};
-    server_start(&server, arguments);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    server_stop(&server);
-    return 0;
-}
-
 /// Every test begins with a running tank of the small pool.
 static int begin(void **state)
 {
     static ws_client client;
     tarn_message message;
-    ws_client_enter(&client, server.port);
+    ws_client_enter(&client, pool_server.port);
     ws_client_control(&client, TARN_CONTROL_LOAD, "small-pool");
     do
         if (!ws_client_wait(&client, TARN_MESSAGE_STATE, &message))
@@ -80,7 +63,7 @@ static int collect(ws_client *client, kept_frame *kept, int count)
             continue;
         kept[n] = (kept_frame){frame.epoch, frame.step, malloc(raw.byte_count), raw.byte_count, frame.layers};
         memcpy(kept[n++].bytes, raw.bytes, raw.byte_count);
-        tarn_message ack = {.kind = TARN_MESSAGE_ACK, .ack = {frame.epoch, frame.step}};
+        tarn_message ack = {.kind = TARN_MESSAGE_ACK, .ack = {.epoch = frame.epoch, .step = frame.step}};
         ws_client_tell(client, &ack);
     }
     return n;
@@ -92,7 +75,7 @@ static void test_two_viewers_see_the_same_bytes_for_the_same_step(void **state)
     static kept_frame a[FRAMES], b[FRAMES];
     ws_client other;
     int same = 0;
-    ws_client_enter(&other, server.port);
+    ws_client_enter(&other, pool_server.port);
     for (int i = 0; i < FRAMES; i++) { // in turns, so that neither falls behind
         assert_int_equal(collect(*state, &a[i], 1), 1);
         assert_int_equal(collect(&other, &b[i], 1), 1);
@@ -283,7 +266,7 @@ static void test_a_parameter_changes_for_everybody(void **state)
 {
     ws_client other;
     tarn_message message;
-    ws_client_enter(&other, server.port);
+    ws_client_enter(&other, pool_server.port);
     ws_client_parameter(*state, "gravity_m_s2", 3);
     float value = 0;
     do {
@@ -317,7 +300,7 @@ static void test_pause_stops_and_single_steps_go_one_by_one(void **state)
         assert_int_equal(frame.flags, TARN_FRAME_FLAG_PAUSED);
     }
     // Who joins a paused tank sees it all the same.
-    ws_client_enter(&other, server.port);
+    ws_client_enter(&other, pool_server.port);
     assert_true(other.state.paused);
     do // a key frame that is kept, and what moves it
         assert_true(ws_client_wait_frame(&other, &frame));
@@ -364,7 +347,7 @@ static void test_load_brings_another_scene_for_everybody(void **state)
     ws_client *client = *state, other;
     tarn_message message;
     ws_frame frame;
-    ws_client_enter(&other, server.port);
+    ws_client_enter(&other, pool_server.port);
     assert_true(ws_client_wait_frame(&other, &frame));
     uint32_t epoch = frame.epoch;
     assert_int_equal(frame.cells[1], 16);
@@ -391,10 +374,10 @@ static void test_a_tank_that_nobody_watches_rests(void **state)
     for (int i = 0; i < 200 && before != now; i++) {
         before = now;
         usleep(1500000);
-        now = server_metric(server.port, "tarn_steps");
+        now = server_metric(pool_server.port, "tarn_steps");
     }
     assert_true(before == now);
-    ws_client_enter(&client, server.port);
+    ws_client_enter(&client, pool_server.port);
     assert_true(ws_client_wait_frame(&client, &frame));
     uint64_t step = frame.step;
     do
@@ -418,5 +401,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_tank_that_nobody_watches_rests, begin, end),
         cmocka_unit_test_setup_teardown(test_fresh_starts_in_a_row_are_refused, begin, end),
     };
-    return cmocka_run_group_tests(tests, start, stop);
+    return cmocka_run_group_tests(tests, pool_server_start, pool_server_stop);
 }

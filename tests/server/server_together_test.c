@@ -1,4 +1,5 @@
 // Several people in a tank, and several tanks in a server: who sees whom, who may do what, how tanks come and go.
+#include "server/common/clock.h"
 #include "tests/server/server_process.h"
 #include "tests/server/test_cmocka.h"
 #include "tests/server/ws_client.h"
@@ -6,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { ANSWER_BYTES = 16384, TANKS_MAX = 4, KEEP_EMPTY_S = 1, MADE_PER_MINUTE = 10 };
@@ -370,6 +372,118 @@ static void test_a_tank_that_nobody_is_in_ends(void **state)
     }
 }
 
+/// Frames that a client gets within some time.
+static int count_frames(ws_client *client, int wait_ms)
+{
+    ws_message raw;
+    ws_frame frame;
+    int count = 0;
+    const uint64_t until_ns = tarn_clock_monotonic_ns() + (uint64_t)wait_ms * 1000000;
+    while (tarn_clock_monotonic_ns() < until_ns)
+        if (ws_client_next(client, &raw, 50) == 1 && ws_frame_open(raw.bytes, raw.byte_count, &frame) == TARN_OK) {
+            count++;
+            ws_client_tell(
+                client, &(tarn_message){.kind = TARN_MESSAGE_ACK, .ack = {.epoch = frame.epoch, .step = frame.step}});
+        }
+    return count;
+}
+
+static void test_a_glimpse_lets_a_tank_rest(void **state)
+{
+    (void)state;
+    ws_client glimpse, viewer;
+    ws_frame frame;
+    joins_as_preview = 1;
+    join(&glimpse, "main", "", "");
+    joins_as_preview = 0;
+    assert_true(ws_client_wait_frame(&glimpse, &frame)); // a resting tank wakes for it
+    int quiet = 0;
+    for (int i = 0; i < 60 && !quiet; i++)
+        quiet = count_frames(&glimpse, 1000) == 0;
+    assert_true(quiet);
+    join(&viewer, "main", "", "");
+    assert_true(ws_client_wait_frame(&viewer, &frame));
+    assert_true(ws_client_wait_frame(&glimpse, &frame)); // it goes on for both
+    ws_client_close(&glimpse);
+    ws_client_close(&viewer);
+}
+
+enum { JOINS_AT_ONCE = 100, JOINS_MAX = 6000, JOINS_FREE = 400 };
+
+/// Upgrade, hello and join in one piece, for many to come at the same time.
+static size_t write_entrance(uint8_t *bytes, size_t bytes_max)
+{
+    tarn_message messages[2] = {{.kind = TARN_MESSAGE_HELLO, .hello = {.version_count = 1, .versions = {1}}},
+                                {.kind = TARN_MESSAGE_JOIN}};
+    size_t used = (size_t)snprintf((char *)bytes, bytes_max,
+                                   "GET /ws HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\n"
+                                   "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                                   "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: tarn.v1\r\n\r\n");
+    for (int i = 0; i < 2; i++) {
+        static const uint8_t mask[4]; // of zeros
+        size_t count;
+        assert_int_equal(tarn_message_write(&messages[i], bytes + used + 6, bytes_max - used - 6, &count), TARN_OK);
+        assert_true(count < 126);
+        bytes[used] = 0x80 | WS_BINARY;
+        bytes[used + 1] = (uint8_t)(0x80 | count);
+        memcpy(bytes + used + 2, mask, sizeof mask);
+        used += 6 + count;
+    }
+    return used;
+}
+
+/// Waits for the answer to an entrance. @return 1: it joined, 0: too many did
+static int has_joined(int fd)
+{
+    static char got[65536];
+    size_t have = 0;
+    for (;;) {
+        const ssize_t count = recv(fd, got + have, sizeof got - have, 0);
+        assert_true(count > 0);
+        have += (size_t)count;
+        if (memmem(got, have, "joined", 6))
+            return 1;
+        if (memmem(got, have, "too many join at once", 21))
+            return 0;
+    }
+}
+
+static void test_joins_are_bounded(void **state)
+{
+    (void)state;
+    static uint8_t entrance[1024];
+    const size_t bytes = write_entrance(entrance, sizeof entrance);
+    int fds[JOINS_AT_ONCE], joined = 0, refused = 0;
+    while (refused == 0 && joined < JOINS_MAX) {
+        for (int i = 0; i < JOINS_AT_ONCE; i++) {
+            fds[i] = ws_connect(server.port);
+            assert_true(fds[i] >= 0);
+            assert_int_equal(ws_send_raw(fds[i], entrance, bytes), 0);
+        }
+        for (int i = 0; i < JOINS_AT_ONCE; i++) {
+            const int is_in = has_joined(fds[i]);
+            joined += is_in;
+            refused += !is_in;
+            close(fds[i]);
+        }
+    }
+    assert_true(refused > 0);
+    assert_true(joined >= JOINS_FREE / 2); // others may have come before
+    // It is over in a moment.
+    ws_client client;
+    for (int i = 0; i < 100; i++) {
+        const tarn_message message = join(&client, "main", "", "");
+        if (message.kind == TARN_MESSAGE_JOINED)
+            break;
+        assert_int_equal(message.error.code, TARN_ERROR_FULL);
+        assert_int_equal(ws_client_wait_close(&client), 4006);
+        ws_client_close(&client);
+        assert_true(i < 99);
+        usleep(20000);
+    }
+    ws_client_close(&client);
+}
+
 static void test_requests_for_tanks_are_bounded(void **state)
 {
     (void)state;
@@ -418,6 +532,7 @@ int main(void)
         cmocka_unit_test(test_profiles_are_heard_and_bounded), cmocka_unit_test(test_roles_bound_what_viewers_may_do),
         cmocka_unit_test(test_no_part_of_a_key_opens),         cmocka_unit_test(test_tanks_come_and_go),
         cmocka_unit_test(test_a_tank_that_nobody_is_in_ends),  cmocka_unit_test(test_requests_for_tanks_are_bounded),
+        cmocka_unit_test(test_a_glimpse_lets_a_tank_rest),     cmocka_unit_test(test_joins_are_bounded),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }

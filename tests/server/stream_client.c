@@ -17,7 +17,9 @@ void stream_client_close(stream_client *client)
 
 void stream_client_ack(stream_client *client)
 {
-    const tarn_message message = {.kind = TARN_MESSAGE_ACK, .ack = {client->frame.head.epoch, client->frame.head.step}};
+    const tarn_message message = {
+        .kind = TARN_MESSAGE_ACK,
+        .ack = {client->frame.head.epoch, client->frame.head.step, client->frame.head.number}};
     ws_client_tell(&client->ws, &message);
 }
 

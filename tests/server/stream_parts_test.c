@@ -482,7 +482,7 @@ static tarn_viewer_rate rate;
 
 static void acknowledge(uint64_t now_ns, uint64_t sent_ns, uint64_t queue_ns)
 {
-    const uint64_t late_ns = tarn_viewer_rate_lateness(&rate, sent_ns, now_ns);
+    const uint64_t late_ns = tarn_viewer_rate_lateness(&rate, sent_ns, now_ns, 0);
     tarn_viewer_rate_acknowledged(&rate, sent_ns, now_ns, late_ns, queue_ns);
 }
 

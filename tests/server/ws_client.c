@@ -268,7 +268,7 @@ int ws_client_next(ws_client *client, ws_message *message, int wait_ms)
 
 static void acknowledge(ws_client *client, const ws_frame *frame)
 {
-    tarn_message message = {.kind = TARN_MESSAGE_ACK, .ack = {frame->epoch, frame->step}};
+    tarn_message message = {.kind = TARN_MESSAGE_ACK, .ack = {.epoch = frame->epoch, .step = frame->step}};
     if (client->auto_ack)
         ws_client_tell(client, &message);
 }

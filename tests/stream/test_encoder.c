@@ -558,6 +558,24 @@ static void full_and_empty_tanks_have_frames(void **state)
     }
 }
 
+/// A frame that receivers would refuse isn't made; once there are fewer particles in a place, frames go on.
+static void too_many_particles_in_a_tile_give_no_frame(void **state)
+{
+    (void)state;
+    const tarn_tank_frame_info info = {.epoch = 1, .realtime_factor = 1.0f};
+    stage s = open_tiny(1);
+    step(&s);
+    s.encoder->points_max = 7;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(tarn_encoder_encode(s.encoder, TARN_STREAM_KEY, &info, s.bytes, FRAME_BYTES_MAX, &s.head),
+                         TARN_E_SPACE);
+    s.encoder->points_max = TARN_SET_POINTS_MAX;
+    assert_int_equal(encode(&s, TARN_STREAM_BASE), TARN_STREAM_KEY);
+    assert_int_equal(show(&s, 1), TARN_OK);
+    expect_seen(&s, TARN_STREAM_KEY, 1);
+    close_stage(&s);
+}
+
 static void what_cannot_be_is_refused(void **state)
 {
     (void)state;
@@ -592,6 +610,7 @@ int main(void)
         cmocka_unit_test(frames_carry_the_dye),
         cmocka_unit_test(a_frame_says_what_it_was_told),
         cmocka_unit_test(full_and_empty_tanks_have_frames),
+        cmocka_unit_test(too_many_particles_in_a_tile_give_no_frame),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests_name("encoder", tests, NULL, NULL);

@@ -11,6 +11,7 @@ import type { Conversation, EndReason } from "./protocol/conversation.js";
 import {
   type Ceilings,
   ERROR,
+  type FramePosition,
   NO_CEILINGS,
   type ServerMessage,
   type SessionState,
@@ -19,7 +20,6 @@ import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
 import { BodyTrack } from "./state/body-track.js";
 import { DisplayClock } from "./state/display-clock.js";
-import type { FramePosition } from "./state/frame-queue.js";
 import { type DecodedFrame, FrameStream } from "./state/frame-stream.js";
 import { Orbit } from "./state/orbit.js";
 import { QUALITIES } from "./state/quality.js";
@@ -283,12 +283,12 @@ export class App {
       info.ownSequence > 0 ? this.model.inputTimes.contained(info.ownSequence, frame.arrivedMs) : null;
     if (age !== null) this.model.latency.add(age);
     for (const listener of this.hashListeners) listener(frame, hash);
-    this.settled(info);
+    this.settled(frame.position);
   }
 
   /** The decoder is done with a frame. */
   private settled(position: FramePosition | null): void {
-    if (position !== null) this.conversation.ack(position.epoch, position.step);
+    if (position !== null) this.conversation.ack(position);
     this.keeping.settled();
   }
 

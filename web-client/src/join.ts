@@ -10,6 +10,7 @@ import {
   type Ceilings,
   clipName,
   ERROR,
+  type FramePosition,
   NO_CEILINGS,
   type PointerInput,
   type SessionState,
@@ -17,12 +18,15 @@ import {
 import { type DecodedFrame, FrameStream } from "./state/frame-stream.js";
 
 const PING_MS = 1000;
+const KEY_CHARACTERS = 32;
 
 export interface JoinOptions extends Partial<Ceilings> {
   /** Of the tank; absent: what the address names, or else the server's own. */
   session?: string;
   /** That others see. */
   name?: string;
+  /** Of a role; absent: what the address names, or else a guest's. */
+  key?: string;
   onFrame?: (frame: TankFrame) => void;
   onState?: (state: SessionState) => void;
   /** A sentence about what is wrong; `final`: it doesn't pass by itself. */
@@ -105,13 +109,17 @@ class JoinedTank implements Tank {
       },
     );
     const { conversation, link } = this.live;
-    const ack = (at: { epoch: number; step: number } | null): void => {
-      if (at !== null) conversation.ack(at.epoch, at.step);
+    conversation.introduction.key = (options.key ?? address.searchParams.get("key") ?? "").slice(
+      0,
+      KEY_CHARACTERS,
+    );
+    const ack = (at: FramePosition | null): void => {
+      if (at !== null) conversation.ack(at);
     };
     this.stream = new FrameStream(this.worker, decodeDataUrl(wasmUrl), {
       onDecoded: (frame) => {
         this.give(frame);
-        ack(frame.info);
+        ack(frame.position);
       },
       onRefused: (why, at) => {
         ack(at);

@@ -1,6 +1,6 @@
 // <tarn-tank src="https://host/?session=NAME">: a tank in any page. Attributes: src; tool, radius, strength and colour
 // as in the page's address; controls="off": people can look around, but not touch the water; scenes: folder of the
-// scenes' files, where the server is another than the page's. It gives off the events `tankstate` and `tankproblem`, whose details are the session's state and a sentence.
+// scenes' files, where they lie elsewhere than at the server. It gives off the events `tankstate` and `tankproblem`, whose details are the session's state and a sentence.
 import { Gestures } from "./input/gestures.js";
 import { listenToPointers } from "./input/listeners.js";
 import { PushTool } from "./input/push-tool.js";
@@ -156,14 +156,16 @@ export class TarnTank extends HTMLElement {
     const src = this.getAttribute("src");
     if (src === null || this.joined !== null) return;
     const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
-    const style = document.createElement("style");
-    style.textContent = STYLE;
+    // Not an element: a page's policy may forbid those.
+    const style = new CSSStyleSheet();
+    style.replaceSync(STYLE);
+    root.adoptedStyleSheets = [style];
     const canvas = document.createElement("canvas");
     canvas.tabIndex = 0;
     canvas.setAttribute("aria-label", this.getAttribute("aria-label") ?? "A tank of water");
     this.line.setAttribute("role", "status");
     this.line.textContent = "";
-    root.replaceChildren(style, canvas, this.line);
+    root.replaceChildren(canvas, this.line);
     try {
       const address = new URL(src, document.baseURI);
       const scenes = this.createScenes(address);
@@ -181,10 +183,9 @@ export class TarnTank extends HTMLElement {
     }
   }
 
-  /** Scenes of another server aren't given out to this page: what stands in its tanks isn't drawn. */
-  private createScenes(address: URL): SceneLoader | null {
+  /** Another server gives its scenes out to the pages that may connect to it. */
+  private createScenes(address: URL): SceneLoader {
     const named = this.getAttribute("scenes");
-    if (named === null && address.origin !== window.location.origin) return null;
     const base = named === null ? new URL("scenes/", address) : new URL(named, document.baseURI);
     return new SceneLoader((path) => fetch(new URL(path, base)), {
       onSolids: (solids, files) => this.showing?.stage.solids.show(solids, files),
@@ -199,8 +200,8 @@ export class TarnTank extends HTMLElement {
     this.joined = null;
   }
 
-  private showState(state: SessionState, scenes: SceneLoader | null): void {
-    scenes?.use(state.scene);
+  private showState(state: SessionState, scenes: SceneLoader): void {
+    scenes.use(state.scene);
     if (!this.hasAttribute("radius") && this.showing !== null && Math.max(...state.sizeM) > 0)
       this.showing.tool.radiusM = Math.max(...state.sizeM) / 16;
     this.dispatchEvent(new CustomEvent("tankstate", { detail: state }));

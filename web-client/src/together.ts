@@ -1,5 +1,6 @@
 import "./ui/together.css";
 // Everything about the others in a tank: who they are, where they are, what one may do oneself, links for more.
+import { endSession, LASTING_SESSION } from "./lobby/sessions.js";
 import type { Conversation } from "./protocol/conversation.js";
 import {
   clipName,
@@ -33,6 +34,7 @@ export class Together {
   private readonly sender: PresenceSender;
   private readonly tracks = new PresenceTracks();
   private readonly calm = matchMedia("(prefers-reduced-motion: reduce)");
+  private readonly ending = document.createElement("button");
   private ownId = 0;
   private actedMs = performance.now();
 
@@ -68,6 +70,7 @@ export class Together {
     this.sender.reset();
     this.tracks.clear();
     document.body.dataset.role = message.role;
+    this.ending.hidden = message.ownKey === "" || message.session === LASTING_SESSION;
     if (this.query.get("display") === "1") void this.display();
   }
 
@@ -109,7 +112,12 @@ export class Together {
     share.id = "share";
     share.textContent = "Share";
     share.addEventListener("click", () => void this.share());
-    links.append(all, share);
+    this.ending.type = "button";
+    this.ending.id = "end";
+    this.ending.hidden = true;
+    this.ending.textContent = "End";
+    this.ending.addEventListener("click", () => void this.end());
+    links.append(all, share, this.ending);
     return links;
   }
 
@@ -121,6 +129,18 @@ export class Together {
     if (this.joined === null) return;
     const { openShare } = await import("./ui/share.js");
     openShare(this.joined, window.location.href);
+  }
+
+  private async end(): Promise<void> {
+    const { joined } = this;
+    if (joined === null) return;
+    const { openEndTank } = await import("./ui/end-tank.js");
+    const inPage = (path: string, init?: RequestInit): Promise<Response> =>
+      fetch(new URL(path, document.baseURI), init);
+    openEndTank(joined.title, async () => {
+      await endSession(inPage, joined.session, joined.ownKey);
+      window.location.assign(new URL("./", document.baseURI));
+    });
   }
 
   private async display(): Promise<void> {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { FrameCodec } from "../src/codec/frame-codec.js";
 import { FRAME_KIND, type FrameInfo } from "../src/codec/frame-info.js";
-import { frameKind, frameStep, isFrame } from "../src/protocol/messages.js";
+import { frameKind, framePosition, isFrame } from "../src/protocol/messages.js";
 
 const RECORDED = new URL("../../tests/browser/streams/small-splash.bin", import.meta.url);
 const CODEC = new URL("../src/codec/codec.wasm", import.meta.url);
@@ -35,7 +35,7 @@ test.skipIf(!available)("every recorded frame decodes to particles inside the ta
     const info = decoded(codec, frame) as FrameInfo;
     expect(isFrame(frame.buffer)).toBe(true);
     expect(info.kind).toBe(frameKind(frame.buffer));
-    expect({ epoch: info.epoch, step: info.step }).toEqual(frameStep(frame.buffer));
+    expect(framePosition(frame.buffer)).toMatchObject({ epoch: info.epoch, step: info.step });
     expect(info).toMatchObject({
       receivedBytes: frame.length,
       layersPresent: 3,

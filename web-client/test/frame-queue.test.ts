@@ -11,6 +11,7 @@ function frame(kind: number, step: number): ArrayBuffer {
   view.setUint8(12, kind);
   view.setUint32(20, 1, true);
   view.setUint32(24, step, true);
+  view.setUint32(52, step, true);
   return bytes;
 }
 
@@ -30,7 +31,11 @@ function drain(queue: FrameQueue): (number | undefined)[] {
 test("key and base frames come out in order", () => {
   const queue = queueOf(KEY, BASE, BASE);
   expect(queue.dropped).toBe(0);
-  expect(queue.shift()).toMatchObject({ kind: KEY, position: { epoch: 1, step: 1 }, arrivedMs: 0 });
+  expect(queue.shift()).toMatchObject({
+    kind: KEY,
+    position: { epoch: 1, step: 1, number: 1 },
+    arrivedMs: 0,
+  });
   expect(drain(queue)).toEqual([2, 3]);
 });
 
@@ -51,7 +56,7 @@ test("a key frame takes the place of all that waits", () => {
 test("where too many wait the chain is given up behind its key frame, until the next one", () => {
   const queue = queueOf(KEY, BASE, BASE, BASE, BASE, BASE, EXTRA);
   expect(queue.dropped).toBe(6);
-  expect(queue.takeGivenUp()).toEqual({ epoch: 1, step: 7 });
+  expect(queue.takeGivenUp()).toEqual({ epoch: 1, step: 7, number: 7 });
   expect(drain(queue)).toEqual([1]);
   queue.push(frame(BASE, 8), 0);
   expect(drain(queue)).toEqual([]);
@@ -67,14 +72,14 @@ test("without a key frame among too many all are given up", () => {
   expect(queue.dropped).toBe(0);
   queue.push(frame(BASE, 9), 0);
   expect(queue.dropped).toBe(QUEUE_MAX + 1);
-  expect(queue.takeGivenUp()).toEqual({ epoch: 1, step: 9 });
+  expect(queue.takeGivenUp()).toEqual({ epoch: 1, step: 9, number: 9 });
   expect(drain(queue)).toEqual([]);
 });
 
 test("an extra frame that finds no room costs nobody else", () => {
   const queue = queueOf(KEY, BASE, BASE, BASE, EXTRA);
   expect(queue.dropped).toBe(1);
-  expect(queue.takeGivenUp()).toEqual({ epoch: 1, step: 5 });
+  expect(queue.takeGivenUp()).toEqual({ epoch: 1, step: 5, number: 5 });
   expect(drain(queue)).toEqual([1, 2, 3, 4]);
 });
 
@@ -91,7 +96,7 @@ test("never more than a few wait, whatever comes", () => {
 
 test("what was given up is told once, and not where something newer waits", () => {
   const queue = queueOf(BASE);
-  expect(queue.takeGivenUp()).toEqual({ epoch: 1, step: 1 });
+  expect(queue.takeGivenUp()).toEqual({ epoch: 1, step: 1, number: 1 });
   expect(queue.takeGivenUp()).toBeNull();
   queue.push(frame(BASE, 2), 0);
   queue.push(frame(KEY, 3), 0);

@@ -6,7 +6,7 @@ import { FrameCodec } from "../src/codec/frame-codec.js";
 import {
   type ClientMessage,
   frameKind,
-  frameStep,
+  framePosition,
   isFrame,
   readMessage,
   writeMessage,
@@ -96,7 +96,11 @@ const create = (): Promise<FrameCodec> => FrameCodec.create(new Uint8Array(readF
 function expectFrame(codec: FrameCodec, frame: Uint8Array<ArrayBuffer>, meaning: GoldenFrame): void {
   expect(isFrame(frame.buffer)).toBe(true);
   expect(frameKind(frame.buffer)).toBe(meaning.kind);
-  expect(frameStep(frame.buffer)).toEqual({ epoch: meaning.epoch, step: meaning.step });
+  expect(framePosition(frame.buffer)).toEqual({
+    epoch: meaning.epoch,
+    step: meaning.step,
+    number: meaning.number,
+  });
   expect(codec.decode(frame)).toBe(true);
   const info = codec.info(meaning.inputs[0]?.[0] ?? 1);
   expect(info).toMatchObject({

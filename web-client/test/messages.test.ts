@@ -2,7 +2,7 @@ import { decode, encode } from "@msgpack/msgpack";
 import { expect, test } from "vitest";
 import {
   clipName,
-  frameStep,
+  framePosition,
   isFrame,
   MessageError,
   readMessage,
@@ -154,9 +154,9 @@ test("what is written is one map with the kind first", () => {
 });
 
 test("whole numbers are written as integers, as the protocol asks of steps", () => {
-  const bytes = writeMessage({ t: "ack", epoch: 1, step: 2 ** 40 });
+  const bytes = writeMessage({ t: "ack", epoch: 1, step: 2 ** 40, number: 7 });
   expect([...bytes]).not.toContain(0xcb); // float64
-  expect(decode(bytes)).toEqual({ t: "ack", epoch: 1, step: 2 ** 40 });
+  expect(decode(bytes)).toEqual({ t: "ack", epoch: 1, step: 2 ** 40, number: 7 });
 });
 
 test("frames are told from messages by their first bytes", () => {
@@ -165,15 +165,18 @@ test("frames are told from messages by their first bytes", () => {
   expect(isFrame(new ArrayBuffer(0))).toBe(false);
 });
 
-test("a frame's epoch and step are found without decoding it", () => {
-  const bytes = new ArrayBuffer(32);
+test("a frame's epoch, step and number are found without decoding it", () => {
+  const bytes = new ArrayBuffer(56);
   new DataView(bytes).setUint32(20, 5, true);
   new DataView(bytes).setBigUint64(24, 2n ** 40n + 3n, true);
-  expect(frameStep(bytes)).toEqual({ epoch: 5, step: 2 ** 40 + 3 });
-  expect(frameStep(new ArrayBuffer(31))).toBe(null);
+  new DataView(bytes).setUint32(52, 9, true);
+  expect(framePosition(bytes)).toEqual({ epoch: 5, step: 2 ** 40 + 3, number: 9 });
+  expect(framePosition(new ArrayBuffer(55))).toBe(null);
 });
 
 test("names are cut to what the protocol allows", () => {
   expect(clipName(" Ada\n\u202e ")).toBe("Ada");
+  expect(clipName("\ufeffA\u200bd\u2060a\u00ad\u200e\u061c")).toBe("Ada");
+  expect(clipName("👩\u200d🚀")).toBe("👩\u200d🚀");
   expect(new TextEncoder().encode(clipName("ü".repeat(80))).length).toBe(62);
 });

@@ -419,7 +419,8 @@ static bool on_frame_end(void *user)
         take_first_frame(viewer, now_ns);
     }
     if (!viewer->deaf) {
-        tarn_message message = {.kind = TARN_MESSAGE_ACK, .ack = {viewer->head.epoch, viewer->head.step}};
+        tarn_message message = {.kind = TARN_MESSAGE_ACK,
+                                .ack = {viewer->head.epoch, viewer->head.step, viewer->head.number}};
         tell(viewer, &message);
     } else {
         load_checks_leave(&viewer->crowd->checks, viewer);

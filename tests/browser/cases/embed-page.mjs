@@ -1,4 +1,5 @@
 // The library for other pages, on the example page, which lies on another server than the tank.
+import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
@@ -6,27 +7,56 @@ import { assert, assertEqual, test, until } from "../harness.mjs";
 import { WEB } from "../places.mjs";
 import { SMALL_POOL } from "./stream.mjs";
 
-/** Serves the example and the library. */
+const EXAMPLE = readFileSync(join(WEB, "examples", "embed.html"), "utf8");
+
+/** A hash by which a policy allows an element's text. */
+function hashOf(element) {
+  const text = new RegExp(`<${element}[^>]*>([^]*?)</${element}>`).exec(EXAMPLE)[1];
+  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+}
+
+/** As strict a policy as embed/README.md allows, for a page that shows tanks of a server. */
+function policyFor(server) {
+  return [
+    "default-src 'none'",
+    `script-src 'self' 'wasm-unsafe-eval' ${hashOf("script")}`,
+    `style-src ${hashOf("style")}`,
+    "img-src data:",
+    "worker-src blob:",
+    `connect-src ${server.url} ${server.url.replace("http:", "ws:")}`,
+  ].join("; ");
+}
+
+/** Serves the example and the library. `host.server`, once set, is the one that its policy lets it connect to. */
 async function startHost(world) {
   const library = join(WEB, "dist", "embed", "tarn-tank.js");
   assert(existsSync(library), "the library is not built");
   const files = { "/embed.html": join(WEB, "examples", "embed.html"), "/tarn-tank.js": library };
+  const host = { url: "", server: null };
   const http = createServer((request, response) => {
     const file = files[new URL(request.url, "http://x").pathname];
     const type = file?.endsWith(".js") ? "text/javascript" : "text/html";
-    response.writeHead(file === undefined ? 404 : 200, { "content-type": type });
+    const policy = host.server === null ? {} : { "content-security-policy": policyFor(host.server) };
+    response.writeHead(file === undefined ? 404 : 200, { "content-type": type, ...policy });
     response.end(file === undefined ? "" : readFileSync(file));
   });
   await new Promise((resolve) => http.listen(0, "127.0.0.1", resolve));
   world.servers.push({ stop: () => new Promise((resolve) => http.close(resolve)), log: [] });
-  return `http://127.0.0.1:${http.address().port}`;
+  host.url = `http://127.0.0.1:${http.address().port}`;
+  return host;
+}
+
+function expectServer(world, server) {
+  world.expected.push(new RegExp(`^connected to ws://127.0.0.1:${server.port}/ws$`));
+  world.expected.push(new RegExp(`^asked ${server.url}scenes/[a-z./-]+$`));
 }
 
 test("two tanks in a page of another server show water, give frames, take inputs and go", async (world) => {
   const host = await startHost(world);
-  const server = await world.tank({ scene: SMALL_POOL, args: ["--origin", host] });
-  world.expected.push(new RegExp(`^connected to ws://127.0.0.1:${server.port}/ws$`));
-  const page = await world.open(`${host}/embed.html?server=${encodeURIComponent(server.url)}`);
+  const server = await world.tank({ scene: SMALL_POOL, args: ["--origin", host.url] });
+  host.server = server;
+  expectServer(world, server);
+  const page = await world.open(`${host.url}/embed.html?server=${encodeURIComponent(server.url)}`);
   const ready = () =>
     page.evaluate(() =>
       [...document.querySelectorAll("tarn-tank")].every((one) => one.tank?.latest?.info.particleCount > 0),
@@ -71,4 +101,49 @@ test("two tanks in a page of another server show water, give frames, take inputs
   });
   assertEqual(closed, [null, false, 0], "what is left of a tank that was removed");
   assert(await ready(), "the other one stays");
+});
+
+test("a page of another server shows what stands in a tank, and plays by a key", async (world) => {
+  const host = await startHost(world);
+  const scene = new URL("../scenes/small-rock.json", import.meta.url).pathname;
+  const server = await world.tank({ scene, args: ["--origin", host.url, "--guests", "watch"] });
+  host.server = server;
+  expectServer(world, server);
+  const key = () => /key=([0-9a-f]{32})/.exec(server.log.join(""))?.[1];
+  await until(() => key() !== undefined, "the server says its owners' key");
+  const files = [];
+  const problems = [];
+  const address = `${server.url}?session=main&key=${key()}`;
+  const page = await world.open(`${host.url}/embed.html?server=${encodeURIComponent(address)}`, {
+    prepare: async (page) => {
+      page.on("response", (response) => {
+        if (response.url().includes("/scenes/"))
+          files.push([new URL(response.url()).pathname, response.status()]);
+      });
+      await page.exposeFunction("heardProblem", (text) => problems.push(text));
+      await page.addInitScript(() =>
+        document.addEventListener("tankproblem", (event) => window.heardProblem(event.detail), true),
+      );
+    },
+  });
+  const first = page.locator("tarn-tank").first();
+  await until(() => first.evaluate((one) => one.tank?.latest?.info.particleCount > 0), "a frame", 30_000);
+  await until(
+    () => files.some(([path, status]) => path === "/scenes/small-rock.json" && status === 200),
+    "the scene is read",
+  );
+  const send = () =>
+    first.evaluate((one) =>
+      one.tank.send({
+        id: 0,
+        phase: "down",
+        tool: "push",
+        origin_m: [0.5, 0.2, 2],
+        direction: [0, 0, -1],
+        radius_m: 0.1,
+        strength: 1,
+      }),
+    );
+  assertEqual(await send(), 1, "the number of an owner's input");
+  assertEqual(problems, [], "problems");
 });

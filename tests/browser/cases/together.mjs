@@ -164,6 +164,34 @@ test("the start page shows live tanks and makes one", async (world) => {
   await again.getByText("1 person").first().waitFor();
 });
 
+test("an owner ends a tank after being asked, and everybody hears of it", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const made = await fetch(`${server.url}sessions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ scene: "small-pool", name: "Zoë's tank" }),
+  }).then((response) => response.json());
+  const owner = await world.watch(server.url);
+  assertEqual(await owner.locator("#end").isVisible(), false, "the first tank can be ended");
+  await owner.goto(`${server.url}?session=${made.session}&key=${made.keys.own}`);
+  await owner.locator("#end").waitFor();
+  const guest = await world.open(`${server.url}?session=${made.session}&key=${made.keys.play}`);
+  await until(() => guest.evaluate(() => document.body.dataset.role === "play"), "a player joins", 30_000);
+  assertEqual(await guest.locator("#end").isVisible(), false, "a player can end the tank");
+  await owner.locator("#end").click();
+  await owner.getByRole("heading", { name: "End Zoë's tank?" }).waitFor();
+  await owner.getByRole("button", { name: "Keep it" }).click();
+  await until(async () => (await owner.locator("#end-dialog").count()) === 0, "the dialog is gone");
+  assertEqual(await owner.evaluate(() => window.tarn.connection), "connected", "a tank that is kept");
+  await owner.locator("#end").click();
+  await owner.getByRole("button", { name: "End it" }).click();
+  await owner.waitForURL(server.url);
+  await until(
+    async () => (await guest.locator("#notice").textContent()).includes("ended this tank"),
+    "the others hear why it is gone",
+  );
+});
+
 test("a display shows a code to scan and starts an idle tank afresh", async (world) => {
   const server = await world.tank({ scene: SMALL_POOL });
   const page = await world.watch(`${server.url}?session=main&display=1&idle=5`);

@@ -4,7 +4,7 @@ import type { DecoderPort } from "../codec/worker-messages.js";
 import { Backoff } from "../net/backoff.js";
 import { Link, type SocketLike } from "../net/link.js";
 import { Conversation, OWN_VERSIONS } from "../protocol/conversation.js";
-import { SUBPROTOCOL } from "../protocol/messages.js";
+import { type FramePosition, SUBPROTOCOL } from "../protocol/messages.js";
 import { type DecodedFrame, FrameStream } from "../state/frame-stream.js";
 
 const FRAMES_PER_S = 2;
@@ -44,12 +44,12 @@ export class Glimpse {
     conversation.introduction.preview = true;
     // The first layer comes, however few particles are asked for.
     conversation.view(false, { mbit_per_s: 0, frames_per_s: FRAMES_PER_S, particles: 1 });
-    const settle = (position: { epoch: number; step: number } | null): void => {
-      if (position !== null) conversation.ack(position.epoch, position.step);
+    const settle = (position: FramePosition | null): void => {
+      if (position !== null) conversation.ack(position);
     };
     this.stream = new FrameStream(this.decoder, environment.wasm.slice(0), {
       onDecoded: (frame) => {
-        settle(frame.info);
+        settle(frame.position);
         if (frame.info.kind !== FRAME_KIND.extra) drawGlimpse(this.canvas, frame);
       },
       onRefused: (_why, position) => settle(position),

@@ -56,6 +56,15 @@ export async function makeSession(fetch: Fetch, scene: string, name: string): Pr
   return { session: answer.session, ownKey: keys.own };
 }
 
+/** The name of the tank that lasts as long as its server. */
+export const LASTING_SESSION = "main";
+
+/** Ends a tank, for everybody in it. @param ownKey  its owners' */
+export async function endSession(fetch: Fetch, session: string, ownKey: string): Promise<void> {
+  const headers = { authorization: `Bearer ${ownKey}` };
+  await ask(fetch, `sessions/${encodeURIComponent(session)}`, { method: "DELETE", headers });
+}
+
 async function ask(fetch: Fetch, path: string, init?: RequestInit): Promise<Record<string, unknown>> {
   const response = await fetch(path, init).catch(() => {
     throw new SessionsError("The server doesn't answer.");

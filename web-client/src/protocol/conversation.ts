@@ -9,6 +9,7 @@ import {
   type ClientMessage,
   COORDINATE_M_MAX,
   ERROR,
+  type FramePosition,
   isFrame,
   type Joined,
   NO_CEILINGS,
@@ -177,8 +178,8 @@ export class Conversation {
     );
   }
 
-  ack(epoch: number, step: number): void {
-    if (this.joined) this.say({ t: "ack", epoch, step });
+  ack({ epoch, step, number }: FramePosition): void {
+    if (this.joined) this.say({ t: "ack", epoch, step, number });
   }
 
   /** Shows the others where this viewer is. @return whether it was sent */

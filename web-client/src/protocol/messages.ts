@@ -68,7 +68,7 @@ export type ClientMessage =
   | ({ t: "input"; seq: number; k: "hand" } & HandInput)
   | { t: "input"; seq: number; k: "parameter"; name: string; value: number }
   | { t: "control"; seq: number; action: Action; scene?: string }
-  | { t: "ack"; epoch: number; step: number }
+  | ({ t: "ack" } & FramePosition)
   | { t: "ping"; id: number; client_time_ms: number }
   | { t: "presence"; points: readonly PresencePoint[] }
   | { t: "profile"; name: string; colour: number }
@@ -182,13 +182,25 @@ export function isFrame(bytes: ArrayBuffer): boolean {
 
 const EPOCH_AT = 20;
 const STEP_AT = 24;
+const NUMBER_AT = 52;
 
-/** Epoch and step of a frame that need not be valid otherwise; null where it is too short to say. */
-export function frameStep(bytes: ArrayBuffer): { epoch: number; step: number } | null {
-  if (bytes.byteLength < STEP_AT + 8) return null;
+/** What an acknowledgement names a frame by. */
+export interface FramePosition {
+  epoch: number;
+  step: number;
+  number: number;
+}
+
+/** That of a frame that need not be valid otherwise; null where it is too short to say. */
+export function framePosition(bytes: ArrayBuffer): FramePosition | null {
+  if (bytes.byteLength < NUMBER_AT + 4) return null;
   const view = new DataView(bytes);
   const step = view.getUint32(STEP_AT, true) + view.getUint32(STEP_AT + 4, true) * 2 ** 32;
-  return { epoch: view.getUint32(EPOCH_AT, true), step: Math.min(step, Number.MAX_SAFE_INTEGER) };
+  return {
+    epoch: view.getUint32(EPOCH_AT, true),
+    step: Math.min(step, Number.MAX_SAFE_INTEGER),
+    number: view.getUint32(NUMBER_AT, true),
+  };
 }
 
 const KIND_AT = 12;
@@ -198,12 +210,15 @@ export function frameKind(bytes: ArrayBuffer): number {
   return bytes.byteLength > KIND_AT ? new DataView(bytes).getUint8(KIND_AT) : FRAME_KIND.key;
 }
 
-/** A name as the protocol allows it: no control characters, at most 63 bytes. */
+/** Controls, marks of text direction, and what isn't seen. */
+const UNSEEN = /[\p{Cc}\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
+
+/** A name as the protocol allows it: none of those, at most 63 bytes. */
 export function clipName(text: string): string {
   let name = "";
   let bytes = 0;
   // A lone half of a surrogate pair (\p{Cs}) has no UTF-8.
-  const clean = text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu, "").replace(/\p{Cs}/gu, "\ufffd");
+  const clean = text.replace(UNSEEN, "").replace(/\p{Cs}/gu, "\ufffd");
   for (const character of clean) {
     bytes += new TextEncoder().encode(character).length;
     if (bytes > NAME_BYTES_MAX) break;

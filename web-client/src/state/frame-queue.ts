@@ -2,15 +2,10 @@
 // useless. An extra frame is useless once anything newer waits. A base frame is needed by those after it: where there
 // are more of them than may wait, the chain is given up, and the next key frame begins another.
 import { FRAME_KIND } from "../codec/frame-info.js";
-import { frameKind, frameStep } from "../protocol/messages.js";
+import { type FramePosition, frameKind, framePosition } from "../protocol/messages.js";
 
 /** Frames that wait, at most. */
 export const QUEUE_MAX = 4;
-
-export interface FramePosition {
-  epoch: number;
-  step: number;
-}
 
 export interface WaitingFrame {
   bytes: ArrayBuffer;
@@ -29,7 +24,7 @@ export class FrameQueue {
   private givenUp: FramePosition | null = null;
 
   push(bytes: ArrayBuffer, arrivedMs: number): void {
-    const frame = { bytes, kind: frameKind(bytes), position: frameStep(bytes), arrivedMs };
+    const frame = { bytes, kind: frameKind(bytes), position: framePosition(bytes), arrivedMs };
     if (this.makeRoom(frame.kind)) {
       this.givenUp = null;
       this.frames.push(frame);

@@ -3,7 +3,8 @@
 // decoded.
 import { type FrameInfo, type SlotViews, slotBytes, slotCapacity, slotViews } from "../codec/frame-info.js";
 import type { DecoderPort, FromWorker } from "../codec/worker-messages.js";
-import { type FramePosition, FrameQueue, type WaitingFrame } from "./frame-queue.js";
+import type { FramePosition } from "../protocol/messages.js";
+import { FrameQueue, type WaitingFrame } from "./frame-queue.js";
 
 export interface DecodedFrame {
   info: FrameInfo;
@@ -11,6 +12,7 @@ export interface DecodedFrame {
   views: SlotViews;
   /** Local time at which the frame's last byte arrived, ms. */
   arrivedMs: number;
+  position: FramePosition | null;
 }
 
 export interface FrameStreamEvents {
@@ -108,7 +110,8 @@ export class FrameStream {
         this.busy = false;
         this.free = this.latest?.slot ?? null;
         const { info, slot } = message;
-        this.latest = { info, slot, views: slotViews(slot), arrivedMs: this.decoding?.arrivedMs ?? 0 };
+        const { arrivedMs, position } = this.decoding ?? { arrivedMs: 0, position: null };
+        this.latest = { info, slot, views: slotViews(slot), arrivedMs, position };
         this.events.onDecoded(this.latest, message.hash);
         break;
       }

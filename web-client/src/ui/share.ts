@@ -15,6 +15,7 @@ export function openShare(joined: Joined, here: string): void {
   document.getElementById("share-dialog")?.remove();
   const dialog = document.createElement("dialog");
   dialog.id = "share-dialog";
+  dialog.className = "sheet";
   dialog.setAttribute("aria-labelledby", "share-title");
   const title = document.createElement("h2");
   title.id = "share-title";
