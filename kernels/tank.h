@@ -2,8 +2,8 @@
 /// frames are made by kernels/encoder.h. All functions run on the thread that created the tank. A tank's memory is
 /// taken when it is created: stepping, saving and reporting take none, but for what CUDA needs to record a substep's
 /// launches anew after some changes of parameters. The first solid that is put in (tarn_tank_throw, tarn_tank_add_wall)
-/// takes what a tank with solids needs and this one lacks, once. tarn_tank_reset, tarn_tank_load and the copies of particles and
-/// pressure take host memory until they return, and return TARN_E_MEMORY where there is none.
+/// takes what a tank with solids needs and this one lacks, once. tarn_tank_reset, tarn_tank_load and the copies of
+/// particles and pressure take host memory until they return, and return TARN_E_MEMORY where there is none.
 ///
 /// Coordinates are tank coordinates: metres, y up, origin at the tank's lowest corner. The result of a step depends on
 /// the description and the inputs alone: not on the device, the number of threads or the instruction set.
@@ -368,10 +368,11 @@ tarn_status tarn_tank_set_tools(tarn_tank *tank, const tarn_tank_tools *tools);
 ///         is as it was after these; or TARN_E_DEVICE
 tarn_status tarn_tank_throw(tarn_tank *tank, const tarn_solid *solid, uint32_t *body, char *why, size_t why_bytes);
 
-/// Puts a piece of wall in: a solid that stands still, from the next step on. What it overlaps is pushed out. It is gone
-/// after tarn_tank_reset. Its size is limited to TARN_TANK_WALL_CELLS_MAX cells.
+/// Puts a piece of wall in: a solid that stands still, from the next step on. What it overlaps is pushed out. It is
+/// gone after tarn_tank_reset. Its size is limited to TARN_TANK_WALL_CELLS_MAX cells.
 /// @param solid  of TARN_MOTION_STATIC: a box, ball, capsule or cylinder that isn't inverted
-/// @return TARN_OK; TARN_E_ARGUMENT; TARN_E_LIMIT (TARN_TANK_WALLS_MAX are there, or they lie in more tiles than there is
+/// @return TARN_OK; TARN_E_ARGUMENT; TARN_E_LIMIT (TARN_TANK_WALLS_MAX are there, or they lie in more tiles than there
+/// is
 ///         memory for) or TARN_E_MEMORY: the tank is as it was after these; or TARN_E_DEVICE
 tarn_status tarn_tank_add_wall(tarn_tank *tank, const tarn_solid *solid, char *why, size_t why_bytes);
 

@@ -1,5 +1,5 @@
-// Solids that come while the tank runs: bodies that are thrown in, and walls. Where there are none, the tank is what its
-// description makes it, to the last bit: what they need is not part of it then.
+// Solids that come while the tank runs: bodies that are thrown in, and walls. Where there are none, the tank is what
+// its description makes it, to the last bit: what they need is not part of it then.
 #include "kernels/liquid/tank_internal.h"
 
 #include <math.h>
@@ -91,7 +91,8 @@ static tarn_status check_thrown(const tarn_tank *tank, const tarn_solid *solid, 
         return tank_refuse(why, TARN_E_ARGUMENT, "motion is %d; what is thrown floats: %d", (int)solid->motion,
                            TARN_MOTION_FREE);
     if (solid->shape.kind == TARN_SHAPE_FIELD && tank->own_body_count == 0)
-        return tank_refuse(why, TARN_E_ARGUMENT, "shape is a field; without bodies of its own a tank has none to throw");
+        return tank_refuse(why, TARN_E_ARGUMENT,
+                           "shape is a field; without bodies of its own a tank has none to throw");
     if (tank->own_body_count >= TARN_TANK_BODIES_MAX)
         return tank_refuse(why, TARN_E_LIMIT, "the scene itself has %d solids that move; no more fit",
                            TARN_TANK_BODIES_MAX);
@@ -264,8 +265,8 @@ tarn_status tank_added_take(tarn_tank *tank, const tank_added *added)
     for (uint32_t b = tank->own_body_count; b < tank->body_count && status == TARN_OK; b++)
         status = tank_bodies_put(tank, b);
     if (status == TARN_OK && tank->body_count == tank->own_body_count && tank->body_count > 0)
-        status = tarn_device_upload(tank->device, &tank->args.m.bodies->count, &tank->body_count,
-                                    sizeof tank->body_count);
+        status =
+            tarn_device_upload(tank->device, &tank->args.m.bodies->count, &tank->body_count, sizeof tank->body_count);
     return status;
 }
 

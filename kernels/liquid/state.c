@@ -112,7 +112,6 @@ static void fill_head(const tarn_tank *tank, uint32_t array_count, state_head *h
         head->cells[a] = tank->desc.cells[a];
 }
 
-
 tarn_status tarn_tank_save(tarn_tank *tank, uint8_t *bytes, size_t bytes_max, size_t *byte_count)
 {
     void *arrays[ARRAYS_MAX];
@@ -263,7 +262,8 @@ tarn_status tarn_tank_load(tarn_tank *tank, const uint8_t *bytes, size_t byte_co
     tank_added added = {0};
     uint32_t *list[ARRAYS_MAX];
     liquid_body_state bodies[BODIES_MAX];
-    const size_t added_at = sizeof head + head.body_count * sizeof bodies[0], particles_at = added_at + head.added_bytes;
+    const size_t added_at = sizeof head + head.body_count * sizeof bodies[0],
+                 particles_at = added_at + head.added_bytes;
     memcpy(bodies, bytes + sizeof head, added_at - sizeof head);
     memcpy(&added, bytes + added_at, head.added_bytes);
     if (!bodies_fit(bodies, head.body_count) || !tank_added_fits(tank, &added) ||

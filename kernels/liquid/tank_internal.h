@@ -106,10 +106,10 @@ struct tarn_tank {
     uint32_t substeps;                            ///< of the last step
     liquid_counters counters;                     ///< as the last step left them
     tarn_replay *substep;
-    uint32_t *tiles_host; ///< [occupied]
-    liquid_memory own, more;                  ///< solids: as they were taken at first, and for what was added since
-    uint64_t more_bytes[GROUP_COUNT];         ///< as group_bytes, of the latter
-    int has_solids;                           ///< that move or stand still
+    uint32_t *tiles_host;             ///< [occupied]
+    liquid_memory own, more;          ///< solids: as they were taken at first, and for what was added since
+    uint64_t more_bytes[GROUP_COUNT]; ///< as group_bytes, of the latter
+    int has_solids;                   ///< that move or stand still
     tank_added added;
     wall_tiles walls;
     uint32_t body_count, own_body_count;      ///< the latter: the description's
@@ -169,8 +169,8 @@ tarn_status tank_fields_copy(tarn_tank *tank);
 /// Whether one solid of a description, or one that is to be added, is sound.
 tarn_status tank_solid_check(const tarn_tank_desc *desc, const tarn_solid *solid, const tank_complaint *why);
 
-/// Samples the solids that don't move. Those of tank->samples are sampled before the memory is taken, which follows from
-/// them. On failure there is something to free too.
+/// Samples the solids that don't move. Those of tank->samples are sampled before the memory is taken, which follows
+/// from them. On failure there is something to free too.
 tarn_status tank_solids_sample(const tarn_tank *tank, solid_samples *to);
 void tank_solids_drop(solid_samples *samples);
 

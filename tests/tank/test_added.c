@@ -360,7 +360,7 @@ static void reset_takes_everything_added_away(void **state)
         tarn_added_solid added[TARN_TANK_ADDED_MAX];
         for (int round = 0; round < 2; round++) {
             disturb(tank, 0);
-            disturb(tank, 1);
+            disturb(tank, 3); // far from the other
             assert_int_equal(tarn_tank_added(tank, added), 3);
             solid_tank_step(tank, 5);
             assert_int_equal(tarn_tank_reset(tank), TARN_OK);
@@ -371,8 +371,8 @@ static void reset_takes_everything_added_away(void **state)
         assert_same(tank, plain);
         disturb(tank, 0);
         disturb(plain, 0);
-        solid_tank_step(tank, 5);
-        solid_tank_step(plain, 5);
+        solid_tank_step(tank, 25);
+        solid_tank_step(plain, 25);
         assert_same(tank, plain);
         tarn_tank_destroy(plain);
         tarn_tank_destroy(tank);
