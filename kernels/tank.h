@@ -1,8 +1,9 @@
 /// A tank of liquid on one device: created from a description, stepped with a fixed time step, pushed by impulses; its
 /// frames are made by kernels/encoder.h. All functions run on the thread that created the tank. A tank's memory is
 /// taken when it is created: stepping, saving and reporting take none, but for what CUDA needs to record a substep's
-/// launches anew after some changes of parameters. tarn_tank_reset, tarn_tank_load and the copies of particles and
-/// pressure take host memory until they return, and return TARN_E_MEMORY where there is none.
+/// launches anew after some changes of parameters. The first solid that is put in (tarn_tank_throw, tarn_tank_add_wall)
+/// takes what a tank with solids needs and this one lacks, once. tarn_tank_reset, tarn_tank_load and the copies of
+/// particles and pressure take host memory until they return, and return TARN_E_MEMORY where there is none.
 ///
 /// Coordinates are tank coordinates: metres, y up, origin at the tank's lowest corner. The result of a step depends on
 /// the description and the inputs alone: not on the device, the number of threads or the instruction set.
@@ -26,6 +27,10 @@ enum {
     TARN_TANK_LIQUIDS_MAX = 4,
     TARN_TANK_SOLIDS_MAX = 64,
     TARN_TANK_BODIES_MAX = 16, ///< solids that move
+    TARN_TANK_THROWN_MAX = 8,  ///< bodies that are thrown in, within TARN_TANK_BODIES_MAX
+    TARN_TANK_WALLS_MAX = 64,  ///< pieces of wall that are put in
+    TARN_TANK_ADDED_MAX = TARN_TANK_THROWN_MAX + TARN_TANK_WALLS_MAX,
+    TARN_TANK_THROWN_FIRST = TARN_TANK_SOLIDS_MAX, ///< from here on thrown bodies are numbered: tarn_body_state.solid
     TARN_TANK_KEYFRAMES_MAX = 256,
     TARN_TANK_EMITTERS_MAX = 16,
     TARN_TANK_DRAINS_MAX = 16,
@@ -252,10 +257,16 @@ typedef struct tarn_grab {
 
 /// Where a body is and how it moves.
 typedef struct tarn_body_state {
-    uint32_t solid; ///< index in the description
+    uint32_t solid; ///< index in the description; of a thrown one its number, TARN_TANK_THROWN_FIRST..65535
     tarn_pose pose;
     float velocity_m_s[3], angular_velocity_rad_s[3];
 } tarn_body_state;
+
+/// A solid that came while the tank ran.
+typedef struct tarn_added_solid {
+    uint32_t number;  ///< of a thrown body, as tarn_body_state.solid has it; 0: a piece of wall
+    tarn_solid solid; ///< as it came; a wall's motion is TARN_MOTION_STATIC
+} tarn_added_solid;
 
 /// Room for the stages of tarn_tank_profile_get.
 enum { TARN_TANK_STAGES_MAX = 24 };
@@ -311,7 +322,7 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
 /// Takes NULL.
 void tarn_tank_destroy(tarn_tank *tank);
 
-/// Back to the start: liquid, bodies, step and the tank's own motion are what tarn_tank_create made. Parameters stay as
+/// Back to the start: liquid, solids, step and the tank's own motion are what tarn_tank_create made. Parameters stay as
 /// they are, and so do what the profile has added up and the hands and tools of the next step.
 /// @return TARN_OK, TARN_E_MEMORY or TARN_E_DEVICE: after these the tank may only be reset, loaded or destroyed
 tarn_status tarn_tank_reset(tarn_tank *tank);
@@ -345,6 +356,36 @@ tarn_status tarn_tank_set_grabs(tarn_tank *tank, const tarn_grab *grabs, uint32_
 /// them until the tank is reset or a state without them is loaded.
 /// @return TARN_OK or TARN_E_ARGUMENT (more than fit, a liquid that isn't there, or not finite): then nothing changes
 tarn_status tarn_tank_set_tools(tarn_tank *tank, const tarn_tank_tools *tools);
+
+/// Throws a body in: it is there from the next step on, behind the description's, and floats as they do. Where
+/// TARN_TANK_THROWN_MAX or TARN_TANK_BODIES_MAX are there already, the oldest thrown one goes. It is gone after
+/// tarn_tank_reset.
+/// @param solid  of TARN_MOTION_FREE; its middle is moved into the tank and its speed limited. A field is one of the
+///               description, which then has bodies
+/// @param body   where not NULL: its number among the bodies, which was the gone one's
+/// @param why    where not NULL: what was wrong, as of tarn_tank_create
+/// @return TARN_OK; TARN_E_ARGUMENT; TARN_E_LIMIT: the description has TARN_TANK_BODIES_MAX; or TARN_E_MEMORY: the tank
+///         is as it was after these; or TARN_E_DEVICE
+tarn_status tarn_tank_throw(tarn_tank *tank, const tarn_solid *solid, uint32_t *body, char *why, size_t why_bytes);
+
+/// Puts a piece of wall in: a solid that stands still, from the next step on. What it overlaps is pushed out. It is
+/// gone after tarn_tank_reset. Its size is limited to TARN_TANK_WALL_CELLS_MAX cells.
+/// @param solid  of TARN_MOTION_STATIC: a box, ball, capsule or cylinder that isn't inverted
+/// @return TARN_OK; TARN_E_ARGUMENT; TARN_E_LIMIT (TARN_TANK_WALLS_MAX are there, or they lie in more tiles than there
+/// is
+///         memory for) or TARN_E_MEMORY: the tank is as it was after these; or TARN_E_DEVICE
+tarn_status tarn_tank_add_wall(tarn_tank *tank, const tarn_solid *solid, char *why, size_t why_bytes);
+
+#define TARN_TANK_WALL_CELLS_MAX 2048.0f ///< half of it along an axis; of thrown bodies too
+
+/// Takes away the pieces of wall that come into a sphere.
+/// @param count  where not NULL: how many did
+/// @return TARN_OK, TARN_E_ARGUMENT (not finite) or TARN_E_DEVICE
+tarn_status tarn_tank_erase_walls(tarn_tank *tank, const float center_m[3], float radius_m, uint32_t *count);
+
+/// What was put in and is there: thrown bodies by their number, then walls by their age.
+/// @param added  TARN_TANK_ADDED_MAX values
+uint32_t tarn_tank_added(const tarn_tank *tank, tarn_added_solid *added);
 
 /// The bodies as the last step left them, in their order. Waits for nothing.
 /// @param bodies  TARN_TANK_BODIES_MAX values

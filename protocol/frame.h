@@ -36,7 +36,7 @@ enum {
 
 /// Where a solid that moves is.
 typedef struct tarn_frame_body {
-    uint16_t solid;      ///< its index among the scene's solids; ascends strictly within a frame
+    uint16_t solid;      ///< its index among the scene's, or the number of one that was added; ascends strictly
     float position_m[3]; ///< in the tank, finite
     int16_t rotation[4]; ///< unit quaternion x y z w (to 1 %), in 1/TARN_FRAME_ROTATION_ONE
 } tarn_frame_body;

@@ -32,6 +32,8 @@ enum {
     TARN_KEY_BYTES = 32,          ///< of a role's key: 128 bits in hexadecimal digits
     TARN_SCENES_MAX = 64,
     TARN_PARAMETERS_MAX = 32,
+    TARN_ADDED_MAX = 72,                ///< solids that people put into a tank
+    TARN_ADDED_VALUES = 14,             ///< numbers of one on the wire
     TARN_HAND_JOINTS = 25,              ///< of WebXR's hand model
     TARN_FRAMES_UNACKNOWLEDGED_MAX = 2, ///< in flight per viewer; the server sends no more until an ack comes
 };
@@ -93,6 +95,9 @@ typedef enum tarn_tool {
     TARN_TOOL_POUR = 3,
     TARN_TOOL_DRAIN = 4,
     TARN_TOOL_DYE = 5,
+    TARN_TOOL_THROW = 6, ///< a floating body
+    TARN_TOOL_WALL = 7,
+    TARN_TOOL_ERASE = 8, ///< walls
     TARN_TOOL_COUNT
 } tarn_tool;
 
@@ -261,6 +266,28 @@ typedef struct tarn_parameter_info {
     float value, min, max;
 } tarn_parameter_info;
 
+typedef enum tarn_added_shape {
+    TARN_ADDED_BOX = 0,
+    TARN_ADDED_SPHERE = 1,
+    TARN_ADDED_CAPSULE = 2,
+    TARN_ADDED_CYLINDER = 3,
+    TARN_ADDED_LIKE = 4, ///< as one of the scene's solids
+    TARN_ADDED_SHAPE_COUNT
+} tarn_added_shape;
+
+enum { TARN_ADDED_NUMBER_MIN = 64 }; ///< solids of a scene are numbered below
+
+/// A solid that somebody put into the tank.
+typedef struct tarn_added_info {
+    uint32_t number; ///< of one that moves: as frames name it, TARN_ADDED_NUMBER_MIN..65535; 0: it stands still
+    tarn_added_shape shape;
+    uint32_t like;       ///< of TARN_ADDED_LIKE: 0..63, the scene's solid
+    float half_m[3];     ///< 0..20480 each. Box: half extents; others: radius, half of the straight part, unused
+    float position_m[3]; ///< |x| <= 20480; where it stands, or began
+    float rotation[4];   ///< unit quaternion x y z w, |x| <= 1.01
+    uint32_t colour;     ///< 0..TARN_COLOUR_MAX
+} tarn_added_info;
+
 /// State of the session. Sent as part of `joined`, and as `state` whenever it changes.
 typedef struct tarn_session_state {
     tarn_name scene;
@@ -271,6 +298,8 @@ typedef struct tarn_session_state {
     float dt_s;
     uint32_t parameter_count;
     tarn_parameter_info parameters[TARN_PARAMETERS_MAX];
+    uint32_t added_count;
+    tarn_added_info added[TARN_ADDED_MAX];
 } tarn_session_state;
 
 typedef struct tarn_joined {

@@ -23,7 +23,8 @@ enum { REQUIRED = 0, OPTIONAL = 1 };
         word, value, COUNT(fields), fields                                                                             \
     }
 
-static const char *const tool_words[] = {"push", "pull", "vortex", "pour", "drain", "dye", NULL};
+static const char *const tool_words[] = {"push", "pull",  "vortex", "pour",  "drain",
+                                         "dye",  "throw", "wall",   "erase", NULL};
 static const char *const phase_words[] = {"down", "move", "up", NULL};
 static const char *const side_words[] = {"left", "right", NULL};
 static const char *const action_words[] = {"pause", "resume", "step", "reset", "load", NULL};
@@ -210,6 +211,7 @@ static const tarn_field state_fields[] = {
     FIELD("cell_m", F32, 1, cell_m, 0, 10),
     FIELD("dt_s", F32, 1, dt_s, 0, 1),
     {"parameters", TARN_FIELD_PARAMETERS, REQUIRED, TARN_PARAMETERS_MAX, 0, 0, 0, NULL},
+    {"added", TARN_FIELD_ADDED, OPTIONAL, TARN_ADDED_MAX, 0, 0, 0, NULL},
 };
 
 #undef FIELD

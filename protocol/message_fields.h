@@ -22,6 +22,7 @@ typedef enum tarn_field_type {
     TARN_FIELD_SCENES,     ///< tarn_welcome
     TARN_FIELD_JOINTS,     ///< tarn_input_hand
     TARN_FIELD_PARAMETERS, ///< tarn_session_state
+    TARN_FIELD_ADDED,      ///< tarn_session_state
     TARN_FIELD_VIEWERS,    ///< tarn_viewers
     TARN_FIELD_STATE,      ///< tarn_session_state
     TARN_FIELD_POINTS,     ///< tarn_presence

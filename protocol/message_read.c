@@ -311,6 +311,62 @@ static tarn_status read_parameters(reader *r, tarn_cursor *cursor, const tarn_it
     return status;
 }
 
+/// What each number of an added solid may be; whole ones are no fractions.
+static const struct {
+    double min, max;
+    int is_whole;
+} added_ranges[TARN_ADDED_VALUES] = {
+    {0, 65535, 1},      {0, TARN_ADDED_SHAPE_COUNT - 1, 1},
+    {0, 63, 1},         {0, 20480, 0},
+    {0, 20480, 0},      {0, 20480, 0},
+    {-20480, 20480, 0}, {-20480, 20480, 0},
+    {-20480, 20480, 0}, {-1.01, 1.01, 0},
+    {-1.01, 1.01, 0},   {-1.01, 1.01, 0},
+    {-1.01, 1.01, 0},   {0, TARN_COLOUR_MAX, 1},
+};
+
+static tarn_status read_added_values(reader *r, tarn_cursor *cursor, float *values)
+{
+    tarn_item item;
+    tarn_cursor_next(cursor, &item);
+    tarn_status status = open_array(r, &item, TARN_ADDED_VALUES, TARN_ADDED_VALUES);
+    for (int i = 0; status == TARN_OK && i < TARN_ADDED_VALUES; i++) {
+        const tarn_field range = {.min = added_ranges[i].min, .max = added_ranges[i].max};
+        tarn_cursor_next(cursor, &item);
+        r->index = i;
+        status = read_f32(r, &item, &range, &values[i]);
+        if (status == TARN_OK && added_ranges[i].is_whole && values[i] != floorf(values[i])) {
+            status = refuse_item(r, TARN_E_MALFORMED, &item, "a whole number");
+        }
+    }
+    r->index = -1;
+    return status;
+}
+
+static tarn_status read_added(reader *r, tarn_cursor *cursor, const tarn_item *array, tarn_session_state *state)
+{
+    tarn_status status = open_array(r, array, 0, TARN_ADDED_MAX);
+    for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
+        float values[TARN_ADDED_VALUES] = {0};
+        tarn_added_info *info = &state->added[i];
+        status = read_added_values(r, cursor, values);
+        info->number = (uint32_t)values[0];
+        info->shape = (tarn_added_shape)values[1];
+        info->like = (uint32_t)values[2];
+        memcpy(info->half_m, values + 3, sizeof info->half_m);
+        memcpy(info->position_m, values + 6, sizeof info->position_m);
+        memcpy(info->rotation, values + 9, sizeof info->rotation);
+        info->colour = (uint32_t)values[13];
+        if (status == TARN_OK && info->number > 0 && info->number < TARN_ADDED_NUMBER_MIN) {
+            tarn_sentence(r->why, "%s: %s has the number %u; allowed is 0 and %d to 65535", r->message, r->key,
+                          (unsigned)info->number, TARN_ADDED_NUMBER_MIN);
+            status = TARN_E_LIMIT;
+        }
+    }
+    state->added_count = array->count;
+    return status;
+}
+
 static tarn_status read_viewers(reader *r, tarn_cursor *cursor, const tarn_item *array, tarn_viewers *viewers)
 {
     tarn_status status = open_array(r, array, 0, TARN_VIEWERS_MAX);
@@ -411,6 +467,8 @@ static tarn_status read_field(reader *r, tarn_cursor *cursor, const tarn_field *
         return read_joints(r, cursor, &item, field, to);
     case TARN_FIELD_PARAMETERS:
         return read_parameters(r, cursor, &item, to);
+    case TARN_FIELD_ADDED:
+        return read_added(r, cursor, &item, to);
     case TARN_FIELD_VIEWERS:
         return read_viewers(r, cursor, &item, to);
     case TARN_FIELD_POINTS:

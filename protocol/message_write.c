@@ -114,9 +114,12 @@ static void write_joints(writer *w, const tarn_input_hand *hand)
 
 static void write_fields(writer *w, const tarn_shape *shape, const void *base);
 
-/// A colour that wasn't given is left out; all other fields are written.
+/// A colour that wasn't given is left out, and so are added solids where there are none; all other fields are written.
 static int is_written(const tarn_field *field, const void *base)
 {
+    if (field->type == TARN_FIELD_ADDED) {
+        return ((const tarn_session_state *)base)->added_count != 0;
+    }
     return field->type != TARN_FIELD_COLOUR || *(const uint32_t *)((const char *)base + field->offset) != 0;
 }
 
@@ -147,6 +150,25 @@ static void write_parameters(writer *w, const tarn_session_state *state)
         for (uint32_t i = 0; i < state->parameter_count; i++) {
             write_map(w, &tarn_parameter_shape, &state->parameters[i]);
         }
+    }
+}
+
+/// In the order in which SPEC.md has them.
+static void write_added(writer *w, const tarn_session_state *state)
+{
+    if (!open_array(w, state->added_count, TARN_ADDED_MAX)) {
+        return;
+    }
+    for (uint32_t i = 0; i < state->added_count; i++) {
+        const tarn_added_info *info = &state->added[i];
+        const float head[3] = {(float)info->number, (float)(int)info->shape, (float)info->like};
+        float values[TARN_ADDED_VALUES];
+        memcpy(values, head, sizeof head);
+        memcpy(values + 3, info->half_m, sizeof info->half_m);
+        memcpy(values + 6, info->position_m, sizeof info->position_m);
+        memcpy(values + 9, info->rotation, sizeof info->rotation);
+        values[13] = (float)info->colour;
+        write_floats(w, values, TARN_ADDED_VALUES);
     }
 }
 
@@ -183,6 +205,9 @@ static void write_list(writer *w, const tarn_field *field, const void *from)
         break;
     case TARN_FIELD_PARAMETERS:
         write_parameters(w, from);
+        break;
+    case TARN_FIELD_ADDED:
+        write_added(w, from);
         break;
     case TARN_FIELD_VIEWERS:
         write_viewers(w, from);

@@ -240,9 +240,48 @@ static tarn_status upload_field(tarn_tank *tank, uint32_t f)
     return status;
 }
 
+const tarn_solid *tank_body_solid(const tarn_tank *tank, uint32_t body)
+{
+    return body < tank->own_body_count ? &tank->desc.solids[tank->body_solid[body]]
+                                       : &tank->added.thrown[body - tank->own_body_count];
+}
+
+/// What a body is, where it begins, and what the host has to know of it.
+static void start_body(tarn_tank *tank, uint32_t b, liquid_body *body, liquid_body_state *state)
+{
+    const tarn_tank_desc *desc = &tank->desc;
+    const tarn_solid *solid = tank_body_solid(tank, b);
+    const int keyed = solid->motion == TARN_MOTION_KEYFRAMES;
+    fill_body(desc, solid, body);
+    place_body(desc, keyed ? &desc->keyframes[solid->keyframe_first].pose : &solid->pose, body->center, state);
+    for (int a = 0; a < 3; a++) {
+        state->velocity[a] = keyed ? 0.0f
+                                   : tile_clamp_f32(solid->velocity_m_s[a] * desc->dt_s / desc->cell_m, -BODY_SPEED_MAX,
+                                                    BODY_SPEED_MAX);
+        tank->body_center[b][a] = body->center[a];
+    }
+    tank->body_reach[b] = body->reach;
+}
+
+tarn_status tank_bodies_put(tarn_tank *tank, uint32_t b)
+{
+    liquid_bodies *bodies = tank->args.m.bodies;
+    liquid_body body = {0};
+    liquid_body_state *state = &tank->body_state[b];
+    memset(state, 0, sizeof *state);
+    start_body(tank, b, &body, state);
+    tarn_status status = tarn_device_upload(tank->device, &bodies->body[b], &body, sizeof body);
+    if (status == TARN_OK)
+        status = tarn_device_upload(tank->device, &bodies->state[b], state, sizeof *state);
+    return status == TARN_OK
+               ? tarn_device_upload(tank->device, &bodies->count, &tank->body_count, sizeof tank->body_count)
+               : status;
+}
+
 tarn_status tank_bodies_reset(tarn_tank *tank)
 {
     const tarn_tank_desc *desc = &tank->desc;
+    memset(&tank->body_control, 0, sizeof tank->body_control);
     if (tank->body_count == 0)
         return TARN_OK;
     liquid_bodies *bodies = calloc(1, sizeof *bodies);
@@ -251,22 +290,8 @@ tarn_status tank_bodies_reset(tarn_tank *tank)
         fill_field(tank, f, &bodies->field[f]);
         status = upload_field(tank, f);
     }
-    for (uint32_t b = 0; b < tank->body_count && status == TARN_OK; b++) {
-        const tarn_solid *solid = &desc->solids[tank->body_solid[b]];
-        liquid_body_state *state = &bodies->state[b];
-        const int keyed = solid->motion == TARN_MOTION_KEYFRAMES;
-        fill_body(desc, solid, &bodies->body[b]);
-        place_body(desc, keyed ? &desc->keyframes[solid->keyframe_first].pose : &solid->pose, bodies->body[b].center,
-                   state);
-        for (int a = 0; a < 3; a++) {
-            state->velocity[a] = keyed ? 0.0f
-                                       : tile_clamp_f32(solid->velocity_m_s[a] * desc->dt_s / desc->cell_m,
-                                                        -BODY_SPEED_MAX, BODY_SPEED_MAX);
-            tank->body_center[b][a] = bodies->body[b].center[a];
-        }
-        tank->body_reach[b] = bodies->body[b].reach;
-    }
-    memset(&tank->body_control, 0, sizeof tank->body_control);
+    for (uint32_t b = 0; b < tank->body_count && status == TARN_OK; b++)
+        start_body(tank, b, &bodies->body[b], &bodies->state[b]);
     if (status == TARN_OK) {
         bodies->count = tank->body_count;
         memcpy(tank->body_state, bodies->state, sizeof tank->body_state);
@@ -318,7 +343,7 @@ static int jumps(const tarn_tank_desc *desc, const tarn_solid *solid, double fro
 static void step_poses(const tarn_tank *tank, uint32_t b, float *from, float *to)
 {
     const tarn_tank_desc *desc = &tank->desc;
-    const tarn_solid *solid = &desc->solids[tank->body_solid[b]];
+    const tarn_solid *solid = tank_body_solid(tank, b);
     const double from_s = (double)tank->step * (double)desc->dt_s, to_s = (double)(tank->step + 1) * (double)desc->dt_s;
     float cosine = 0.0f;
     keyframe_pose(desc, solid, to_s, to);
@@ -331,7 +356,7 @@ static void step_poses(const tarn_tank *tank, uint32_t b, float *from, float *to
 
 static int is_keyed(const tarn_tank *tank, uint32_t b)
 {
-    return tank->desc.solids[tank->body_solid[b]].motion == TARN_MOTION_KEYFRAMES;
+    return tank_body_solid(tank, b)->motion == TARN_MOTION_KEYFRAMES;
 }
 
 tarn_status tank_bodies_before_step(tarn_tank *tank)
@@ -433,7 +458,7 @@ uint32_t tarn_tank_bodies(const tarn_tank *tank, tarn_body_state *bodies)
         const liquid_body_state *from = &tank->body_state[b];
         const float *center = tank->body_center[b];
         tarn_body_state *to = &bodies[b];
-        to->solid = tank->body_solid[b];
+        to->solid = tank_body_number(tank, b);
         memcpy(to->pose.rotation, from->rotation, sizeof to->pose.rotation);
         float offset[3], arm[3], turning[3];
         for (int a = 0; a < 3; a++) {

@@ -379,6 +379,7 @@ typedef struct liquid_memory {
     uint32_t *solid_dense;                             ///< [i]: dense tile
     int16_t *solid_node;                               ///< [i][729] signed distance, 1/SOLID_NODE_UNIT cell
     uint8_t *solid_open[3], *solid_room, *solid_sides; ///< [i][512] as open, room, sides; of these solids alone
+    uint32_t *solid_listed;                            ///< of those i whose shares are computed anew; NULL: of all
     // bodies: NULL in a tank without
     liquid_bodies *bodies;
     liquid_body_control *body_control;

@@ -12,7 +12,8 @@ typedef struct taker {
     tank_group group;
     uint32_t level; ///< of GROUP_COARSE
     int failed;
-    int measuring;        ///< adds up what it would take, takes nothing
+    int measuring;        ///< adds up what it would take, takes nothing: into
+    uint64_t *bytes;      ///< [GROUP_COUNT]
     int giving;           ///< gives back instead
     uint64_t shared_each; ///< bytes of tank->shared that are spoken for, per tile
     int sharing;          ///< pieces come from tank->shared
@@ -52,7 +53,7 @@ static void take(taker *t, void *piece, uint64_t each)
         return;
     }
     if (t->measuring) {
-        t->tank->group_bytes[t->group] += each;
+        t->bytes[t->group] += each;
         return;
     }
     if (!t->failed)
@@ -81,16 +82,21 @@ static void take_particles(taker *t, liquid_memory *m)
     }
 }
 
-/// What solids and bodies cover of the active tiles.
+/// What solids cover of the active tiles.
 static void take_covers(taker *t, liquid_memory *m)
 {
+    t->group = GROUP_ACTIVE;
     for (int a = 0; a < 3; a++)
         take(t, &m->open[a], TILE_CELLS);
     take(t, &m->room, TILE_CELLS);
     take(t, &m->sides, TILE_CELLS);
     take(t, &m->solid_flux, TILE_CELLS * 4);
-    if (t->tank->body_count == 0)
-        return;
+}
+
+/// The same of bodies.
+static void take_body_covers(taker *t, liquid_memory *m)
+{
+    t->group = GROUP_ACTIVE;
     take(t, &m->cover_owner, TILE_CELLS);
     for (int a = 0; a < 3; a++) {
         take(t, &m->cover[a], TILE_CELLS * sizeof *m->cover[a]);
@@ -98,30 +104,38 @@ static void take_covers(taker *t, liquid_memory *m)
     }
 }
 
-/// The tank's own of solids and bodies: distances near those that don't move, and what bodies are.
-static void take_solids(taker *t, liquid_memory *m)
+/// Distances near solids that don't move, and what they leave open.
+static void take_solids(taker *t, liquid_memory *m, uint64_t near)
 {
-    tarn_tank *tank = t->tank;
-    const uint64_t near = tank->solid_tiles > 0 ? tank->solid_tiles : 1;
     t->group = GROUP_TANK;
     for (int a = 0; a < 3; a++)
         take(t, &m->solid_open[a], near * TILE_CELLS);
-    take(t, &m->solid_tile, (uint64_t)tank->args.shape.tile_total[0] * 4);
+    take(t, &m->solid_tile, (uint64_t)t->tank->args.shape.tile_total[0] * 4);
     take(t, &m->solid_dense, near * 4);
     take(t, &m->solid_node, near * SOLID_NODES * 2);
     take(t, &m->solid_room, near * TILE_CELLS);
     take(t, &m->solid_sides, near * TILE_CELLS);
-    if (tank->body_count == 0)
-        return;
+}
+
+/// What bodies are, and the sums of what acts on them.
+static void take_bodies(taker *t, liquid_memory *m)
+{
+    t->group = GROUP_TANK;
     take(t, &m->bodies, sizeof *m->bodies);
     take(t, &m->body_control, sizeof *m->body_control);
+    t->group = GROUP_OCCUPIED;
+    take(t, &m->body_tile, sizeof *m->body_tile);
+    take(t, &m->body_partial, BODIES_MAX * BODY_SUMS * sizeof *m->body_partial);
+}
+
+static void take_fields(taker *t)
+{
+    tarn_tank *tank = t->tank;
+    t->group = GROUP_TANK;
     for (uint32_t f = 0; f < tank->desc.field_count; f++) {
         const uint32_t *nodes = tank->desc.fields[f].nodes;
         take(t, &tank->field_distance[f], (uint64_t)nodes[0] * nodes[1] * nodes[2] * sizeof(float));
     }
-    t->group = GROUP_OCCUPIED;
-    take(t, &m->body_tile, sizeof *m->body_tile);
-    take(t, &m->body_partial, BODIES_MAX * BODY_SUMS * sizeof *m->body_partial);
 }
 
 static void take_active(taker *t, liquid_memory *m)
@@ -144,8 +158,6 @@ static void take_active(taker *t, liquid_memory *m)
         take(t, &m->beta[a], TILE_CELLS * 4);
     if (t->tank->desc.liquid_count > 1 && tank_viscosity_iterations(t->tank) > 0)
         take(t, &m->viscosity, TILE_CELLS * 4);
-    if (t->tank->desc.solid_count > 0)
-        take_covers(t, m);
     take(t, &m->births, 4);
     take(t, &m->births_first, 4);
 }
@@ -248,8 +260,15 @@ static void take_all(taker *t)
     take_active(t, m);
     take_occupied(t, m);
     take_both(t, m);
-    if (tank->desc.solid_count > 0)
-        take_solids(t, m);
+    if (tank->desc.solid_count > 0) {
+        take_covers(t, m);
+        take_solids(t, m, tank->solid_tiles > 0 ? tank->solid_tiles : 1);
+    }
+    if (tank->own_body_count > 0) {
+        take_body_covers(t, m);
+        take_bodies(t, m);
+        take_fields(t);
+    }
     for (uint32_t l = 0; l < shape->level_count; l++)
         take_level(t, &m->level[l], l);
 }
@@ -257,7 +276,7 @@ static void take_all(taker *t)
 static void measure(tarn_tank *tank)
 {
     memset(tank->group_bytes, 0, sizeof tank->group_bytes);
-    taker t = {.tank = tank, .measuring = 1};
+    taker t = {.tank = tank, .measuring = 1, .bytes = tank->group_bytes};
     take_all(&t);
 }
 
@@ -291,12 +310,62 @@ tarn_status tank_take_memory(tarn_tank *tank)
     if (!t.failed)
         t.failed = tank_keep_tiles(tank) != TARN_OK;
     tank->tiles_host = calloc(tank->args.shape.occupied_max, sizeof *tank->tiles_host);
+    tank->own = tank->args.m;
     return t.failed || tank->tiles_host == NULL ? TARN_E_MEMORY : TARN_OK;
+}
+
+// What was taken for solids that are added stays until the tank goes.
+typedef void more_taker(taker *t, liquid_memory *more, uint32_t near);
+
+static void take_more_solids(taker *t, liquid_memory *more, uint32_t near)
+{
+    if (t->tank->desc.solid_count == 0)
+        take_covers(t, more);
+    take_solids(t, more, near);
+    take(t, &more->solid_listed, (uint64_t)near * 4);
+}
+
+static void take_more_bodies(taker *t, liquid_memory *more, uint32_t near)
+{
+    (void)near;
+    take_body_covers(t, more);
+    take_bodies(t, more);
+}
+
+static tarn_status take_more(tarn_tank *tank, more_taker *pieces, uint32_t near)
+{
+    taker taking = {.tank = tank}, giving = {.tank = tank, .giving = 1};
+    taker measuring = {.tank = tank, .measuring = 1, .bytes = tank->more_bytes};
+    liquid_memory *more = &tank->more, before = *more;
+    pieces(&taking, more, near);
+    if (taking.failed) {
+        pieces(&giving, more, near);
+        *more = before;
+        return TARN_E_MEMORY;
+    }
+    pieces(&measuring, more, near);
+    return TARN_OK;
+}
+
+tarn_status tank_take_more_solids(tarn_tank *tank, uint32_t near)
+{
+    return tank->more.solid_tile != NULL ? TARN_OK : take_more(tank, take_more_solids, near);
+}
+
+tarn_status tank_take_more_bodies(tarn_tank *tank)
+{
+    const int has = tank->own_body_count > 0 || tank->more.bodies != NULL;
+    return has ? TARN_OK : take_more(tank, take_more_bodies, 0);
 }
 
 void tank_give_memory(tarn_tank *tank)
 {
     taker t = {.tank = tank, .giving = 1};
+    if (tank->more.solid_tile != NULL)
+        take_more_solids(&t, &tank->more, 0);
+    if (tank->more.bodies != NULL)
+        take_more_bodies(&t, &tank->more, 0);
+    tank_added_forget(tank); // what was there first is to be given back
     take_all(&t);
     tarn_device_free(tank->device, tank->args.m.kept_tile);
     free(tank->tiles_host);
@@ -311,11 +380,11 @@ uint64_t tank_bytes_least(const tarn_tank *tank)
 
 uint64_t tank_bytes(const tarn_tank *tank)
 {
-    const uint64_t *bytes = tank->group_bytes;
+    const uint64_t *bytes = tank->group_bytes, *more = tank->more_bytes;
     uint64_t coarse = 0;
     for (uint32_t level = 1; level < tank->args.shape.level_count; level++)
         coarse += tank->counters.level_tiles[level];
-    return bytes[GROUP_TANK] + bytes[GROUP_PARTICLE] * tank->args.shape.particles_max +
-           bytes[GROUP_ACTIVE] * tank->counters.active + bytes[GROUP_OCCUPIED] * tank->counters.occupied +
-           bytes[GROUP_COARSE] * coarse;
+    return bytes[GROUP_TANK] + more[GROUP_TANK] + bytes[GROUP_PARTICLE] * tank->args.shape.particles_max +
+           (bytes[GROUP_ACTIVE] + more[GROUP_ACTIVE]) * tank->counters.active +
+           (bytes[GROUP_OCCUPIED] + more[GROUP_OCCUPIED]) * tank->counters.occupied + bytes[GROUP_COARSE] * coarse;
 }

@@ -2,6 +2,7 @@
 #include "kernels/liquid/tank_internal.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static float metres_per_second(const tarn_tank *tank)
@@ -22,11 +23,18 @@ static void pack_rotation(const float rotation[4], int16_t packed[4])
     }
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint32_t first = ((const tarn_body_state *)a)->solid, second = ((const tarn_body_state *)b)->solid;
+    return first < second ? -1 : first > second;
+}
+
 uint32_t tank_frame_bodies(const tarn_tank *tank, tarn_frame_body *bodies)
 {
     _Static_assert((int)TARN_TANK_BODIES_MAX <= (int)TARN_FRAME_BODIES_MAX, "a frame holds all bodies");
     tarn_body_state states[TARN_TANK_BODIES_MAX];
     const uint32_t count = tarn_tank_bodies(tank, states);
+    qsort(states, count, sizeof *states, compare_numbers); // a thrown one takes the place of the oldest
     for (uint32_t i = 0; i < count; i++) {
         tarn_frame_body *body = &bodies[i];
         body->solid = (uint16_t)states[i].solid;
@@ -142,6 +150,7 @@ tarn_status tarn_tank_hash_get(tarn_tank *tank, tarn_tank_hash *hash)
     rest = mix_doubles(rest, tank->motion.velocity_m_s, 3);
     rest = mix_doubles(rest, tank->motion.spin, 3);
     rest = tank_bodies_hash(tank, rest);
+    rest = tank_added_hash(tank, rest);
     hash->lo = totals.sum[TOTAL_HASH] ^ rest;
     hash->hi = totals.sum[TOTAL_HASH + 1] ^ tile_mix_u64(rest);
     return TARN_OK;

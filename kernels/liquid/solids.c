@@ -120,6 +120,20 @@ static tarn_status check_motion(const solid_check *c, element of, const tarn_sol
     return status;
 }
 
+static tarn_status check_solid(const solid_check *c, element of, const tarn_solid *solid)
+{
+    tarn_status status = check_shape(c, of, &solid->shape);
+    if (status == TARN_OK)
+        status = check_pose(c, of, &solid->pose);
+    return status == TARN_OK ? check_motion(c, of, solid) : status;
+}
+
+tarn_status tank_solid_check(const tarn_tank_desc *desc, const tarn_solid *solid, const tank_complaint *why)
+{
+    const solid_check c = {desc, why};
+    return check_solid(&c, (element){"added", 0}, solid);
+}
+
 static tarn_status check_liquid(const solid_check *c, element of, uint32_t liquid)
 {
     return liquid < c->desc->liquid_count
@@ -201,11 +215,7 @@ tarn_status tank_solids_check(const tarn_tank_desc *desc, const tank_complaint *
     for (uint32_t i = 0; status == TARN_OK && i < desc->solid_count; i++) {
         const element of = {"solids", i};
         bodies += desc->solids[i].motion != TARN_MOTION_STATIC;
-        status = check_shape(&c, of, &desc->solids[i].shape);
-        if (status == TARN_OK)
-            status = check_pose(&c, of, &desc->solids[i].pose);
-        if (status == TARN_OK)
-            status = check_motion(&c, of, &desc->solids[i]);
+        status = check_solid(&c, of, &desc->solids[i]);
     }
     if (status == TARN_OK)
         status = check_count(&c, "solids that move", bodies, TARN_TANK_BODIES_MAX);
@@ -377,17 +387,12 @@ tarn_status tank_fields_copy(tarn_tank *tank)
     return TARN_OK;
 }
 
-tarn_status tank_solids_sample(tarn_tank *tank)
+tarn_status tank_solids_sample(const tarn_tank *tank, solid_samples *to)
 {
     const tarn_tank_desc *desc = &tank->desc;
     const liquid_shape *shape = &tank->args.shape;
     const double cell_m = (double)desc->cell_m, radius_m = 0.5 * TILE_EDGE * sqrt(3.0) * cell_m;
-    if (desc->solid_count == 0)
-        return TARN_OK;
-    solid_samples *to = calloc(1, sizeof *to);
-    tank->samples = to;
-    if (to == NULL)
-        return TARN_E_MEMORY;
+    memset(to, 0, sizeof *to);
     to->tile = malloc((size_t)shape->tile_total[0] * sizeof *to->tile);
     if (to->tile == NULL)
         return TARN_E_MEMORY;
@@ -418,26 +423,22 @@ tarn_status tank_solids_sample(tarn_tank *tank)
             to->tile[t] = to->count++;
         }
     }
-    tank->solid_tiles = to->count;
     return TARN_OK;
 }
 
-void tank_solids_free_samples(tarn_tank *tank)
+void tank_solids_drop(solid_samples *samples)
 {
-    if (tank->samples == NULL)
-        return;
-    free(tank->samples->tile);
-    free(tank->samples->dense);
-    free(tank->samples->node);
-    free(tank->samples);
-    tank->samples = NULL;
+    free(samples->tile);
+    free(samples->dense);
+    free(samples->node);
+    memset(samples, 0, sizeof *samples);
 }
 
 tarn_status tank_solids_upload(tarn_tank *tank)
 {
     const liquid_memory *m = &tank->args.m;
-    const solid_samples *from = tank->samples;
-    if (from == NULL)
+    const solid_samples *from = &tank->samples;
+    if (from->tile == NULL)
         return TARN_OK;
     const size_t table = (size_t)tank->args.shape.tile_total[0] * 4, count = from->count;
     tarn_status status = tarn_device_upload(tank->device, m->solid_tile, from->tile, table);
@@ -448,6 +449,6 @@ tarn_status tank_solids_upload(tarn_tank *tank)
             tarn_device_upload(tank->device, m->solid_node, from->node, count * SOLID_NODES * sizeof *m->solid_node);
     if (status == TARN_OK && count > 0)
         tank_launch(tank, &tank->args, liquid_solid_shares_id, NULL, (uint32_t)count);
-    tank_solids_free_samples(tank);
+    tank_solids_drop(&tank->samples);
     return status;
 }

@@ -333,17 +333,18 @@ TILE_FN void share_sides(share_scratch *s)
     TILE_BARRIER();
 }
 
-/// Shares of the solids that don't move. One tile per tile near them.
+/// Shares of the solids that don't move. One tile per tile near them, or per listed one.
 TILE_KERNEL(liquid_solid_shares, CELL_LANES, liquid_args, share_scratch)
 {
     const liquid_memory *m = &args->m;
-    const tile_place place = tile_place_of(&args->shape, 0, m->solid_dense[tile]);
+    const uint32_t near = m->solid_listed != (uint32_t *)0 ? m->solid_listed[tile] : tile;
+    const tile_place place = tile_place_of(&args->shape, 0, m->solid_dense[near]);
     load_still(args, s, place, 1);
     share_faces(args, s, place);
     share_rooms(s);
     share_sides(s);
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        const uint64_t cell = (uint64_t)tile * TILE_CELLS + cell_index(x, y, z);
+        const uint64_t cell = (uint64_t)near * TILE_CELLS + cell_index(x, y, z);
         for (int axis = 0; axis < 3; axis++)
             m->solid_open[axis][cell] = s->open[axis][share_face(axis, x, y, z)];
         m->solid_room[cell] = s->room[cell_index(x, y, z)];

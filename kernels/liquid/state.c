@@ -3,6 +3,7 @@
 //     head        magic, version, cells, particle count, step, the counters that later steps depend on, parameters
 //     motion      the tank in the room
 //     bodies      where they are and how they move
+//     added       solids that came while the tank ran, where there are or were any
 //     particles   by arrays, in the order of the device: tiles ascending, and stable within a tile, on which the next
 //                 move depends
 //
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATE_VERSION = 2, STATE_MAGIC = 0x534e5254 }; // "TRNS"
+enum { STATE_VERSION = 3, STATE_MAGIC = 0x534e5254 }; // "TRNS"
 
 /// Fixed-size part, by value: 8-byte fields first, no padding.
 typedef struct state_head {
@@ -24,7 +25,8 @@ typedef struct state_head {
     uint32_t next_id, births_refused, speed_max_bits, liquid_cells;
     uint32_t reseed_debt;
     float parameters[TARN_PARAMETER_COUNT];
-    uint32_t reserved[1 + (TARN_PARAMETER_COUNT + 1) % 2];
+    uint32_t added_bytes; ///< 0 or those of tank_added
+    uint32_t reserved[1 + TARN_PARAMETER_COUNT % 2];
 } state_head;
 
 _Static_assert(sizeof(state_head) % 8 == 0, "no padding at the end");
@@ -66,7 +68,18 @@ static uint32_t list_device(const tarn_tank *tank, void **list)
 
 size_t tarn_tank_save_bytes_max(const tarn_tank *tank)
 {
-    return sizeof(state_head) + sizeof(tank->body_state) + (size_t)tank->args.shape.particles_max * ARRAYS_MAX * 4;
+    return sizeof(state_head) + sizeof(tank->body_state) + sizeof(tank->added) +
+           (size_t)tank->args.shape.particles_max * ARRAYS_MAX * 4;
+}
+
+static size_t bodies_bytes(const tarn_tank *tank)
+{
+    return tank->body_count * sizeof tank->body_state[0];
+}
+
+static size_t added_bytes(const tarn_tank *tank)
+{
+    return tank->added.thrown_total > 0 || tank->added.wall_count > 0 ? sizeof tank->added : 0;
 }
 
 static void fill_head(const tarn_tank *tank, uint32_t array_count, state_head *head)
@@ -82,6 +95,7 @@ static void fill_head(const tarn_tank *tank, uint32_t array_count, state_head *h
     head->particle_count = tank->particle_count;
     head->array_count = array_count;
     head->body_count = tank->body_count;
+    head->added_bytes = (uint32_t)added_bytes(tank);
     head->next_id = tank->counters.next_id;
     head->births_refused = tank->counters.births_refused;
     head->reseed_debt = tank->counters.reseed_debt;
@@ -98,28 +112,25 @@ static void fill_head(const tarn_tank *tank, uint32_t array_count, state_head *h
         head->cells[a] = tank->desc.cells[a];
 }
 
-static size_t bodies_bytes(const tarn_tank *tank)
-{
-    return tank->body_count * sizeof tank->body_state[0];
-}
-
 tarn_status tarn_tank_save(tarn_tank *tank, uint8_t *bytes, size_t bytes_max, size_t *byte_count)
 {
     void *arrays[ARRAYS_MAX];
     state_head head;
     const uint32_t array_count = list_device(tank, arrays);
-    const size_t each = (size_t)tank->particle_count * 4, bodies = bodies_bytes(tank);
+    const size_t each = (size_t)tank->particle_count * 4, bodies = bodies_bytes(tank), added = added_bytes(tank);
+    const size_t particles_at = sizeof head + bodies + added;
     *byte_count = 0;
-    if (bytes_max < sizeof head + bodies + array_count * each)
+    if (bytes_max < particles_at + array_count * each)
         return TARN_E_SPACE;
     fill_head(tank, array_count, &head);
     memcpy(bytes, &head, sizeof head);
     memcpy(bytes + sizeof head, tank->body_state, bodies);
+    memcpy(bytes + sizeof head + bodies, &tank->added, added);
     tarn_status status = TARN_OK;
     for (uint32_t i = 0; i < array_count && status == TARN_OK; i++)
-        status = tarn_device_download(tank->device, bytes + sizeof head + bodies + i * each, arrays[i], each);
+        status = tarn_device_download(tank->device, bytes + particles_at + i * each, arrays[i], each);
     if (status == TARN_OK)
-        *byte_count = sizeof head + bodies + array_count * each;
+        *byte_count = particles_at + array_count * each;
     return status;
 }
 
@@ -148,8 +159,11 @@ static int head_fits(const tarn_tank *tank, const state_head *head, size_t byte_
         return 0;
     if (head->array_count < least || head->array_count > arrays_without_colours(tank) + 1)
         return 0;
-    if (head->particle_count > tank->args.shape.particles_max || head->body_count != tank->body_count ||
-        byte_count - sizeof *head != bodies_bytes(tank) + (size_t)head->particle_count * 4 * head->array_count)
+    if (head->particle_count > tank->args.shape.particles_max || head->body_count < tank->own_body_count ||
+        head->body_count > TARN_TANK_BODIES_MAX || (head->added_bytes != 0 && head->added_bytes != sizeof tank->added))
+        return 0;
+    if (byte_count - sizeof *head != head->body_count * sizeof tank->body_state[0] + head->added_bytes +
+                                         (size_t)head->particle_count * 4 * head->array_count)
         return 0;
     for (int a = 0; a < 3; a++)
         if (head->cells[a] != tank->desc.cells[a])
@@ -186,9 +200,9 @@ static int particles_fit(const tarn_tank *tank, const tank_arrays *arrays)
 
 #define BODY_VALUE_MAX 1e5f ///< cells, cells per step^2 and the like: more is no state of a body
 
-static int bodies_fit(const tarn_tank *tank, const liquid_body_state *bodies)
+static int bodies_fit(const liquid_body_state *bodies, uint32_t count)
 {
-    for (uint32_t b = 0; b < tank->body_count; b++) {
+    for (uint32_t b = 0; b < count; b++) {
         const float *values = (const float *)&bodies[b], *q = bodies[b].rotation;
         for (size_t i = 0; i < sizeof bodies[b] / sizeof *values; i++)
             if (!(fabsf(values[i]) <= BODY_VALUE_MAX))
@@ -245,11 +259,15 @@ tarn_status tarn_tank_load(tarn_tank *tank, const uint8_t *bytes, size_t byte_co
     if (!head_fits(tank, &head, byte_count))
         return TARN_E_MALFORMED;
     tank_arrays arrays;
+    tank_added added = {0};
     uint32_t *list[ARRAYS_MAX];
     liquid_body_state bodies[BODIES_MAX];
-    const size_t particles_at = sizeof head + bodies_bytes(tank);
-    memcpy(bodies, bytes + sizeof head, bodies_bytes(tank));
-    if (!bodies_fit(tank, bodies))
+    const size_t added_at = sizeof head + head.body_count * sizeof bodies[0],
+                 particles_at = added_at + head.added_bytes;
+    memcpy(bodies, bytes + sizeof head, added_at - sizeof head);
+    memcpy(&added, bytes + added_at, head.added_bytes);
+    if (!bodies_fit(bodies, head.body_count) || !tank_added_fits(tank, &added) ||
+        head.body_count != tank->own_body_count + added.thrown_count)
         return TARN_E_MALFORMED;
     const int was_coloured = tank->args.m.attribute != NULL;
     tank_set_coloured(tank, head.array_count > arrays_without_colours(tank));
@@ -265,6 +283,8 @@ tarn_status tarn_tank_load(tarn_tank *tank, const uint8_t *bytes, size_t byte_co
         take_head(tank, &head);
         status = tarn_device_upload(tank->device, tank->args.m.counters, &tank->counters, sizeof tank->counters);
     }
+    if (status == TARN_OK)
+        status = tank_added_take(tank, &added);
     if (status == TARN_OK)
         status = take_bodies(tank, bodies);
     if (status == TARN_E_MALFORMED)

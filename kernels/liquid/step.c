@@ -221,7 +221,7 @@ void tank_launch_advection(tarn_tank *tank, const liquid_args *args)
     launch_occupied(tank, args, gathered ? liquid_advect_gathered_id : liquid_advect_id);
     if (tank->body_count > 0)
         tank_launch(tank, args, liquid_bodies_end_id, NULL, 1);
-    if (tank->desc.solid_count > 0)
+    if (tank->has_solids)
         launch_occupied(tank, args, liquid_collide_id);
     tank_mark(tank, STAGE_ADVECT);
     happen(tank, args);
@@ -239,7 +239,7 @@ static void substep(void *context)
         tank_launch(tank, &args, liquid_bodies_begin_id, NULL, 1);
         tank_launch(tank, &args, liquid_body_tiles_id, NULL, 1);
     }
-    if (tank->desc.solid_count > 0) {
+    if (tank->has_solids) {
         launch_active(tank, &args, liquid_solids_id);
         launch_active(tank, &args, liquid_solid_cells_id);
     }
@@ -262,7 +262,7 @@ static void substep(void *context)
     solve(tank, 1);
     tank_mark(tank, STAGE_DENSITY);
     launch_active(tank, &args, liquid_extrapolate_id);
-    if (tank->desc.solid_count > 0) {
+    if (tank->has_solids) {
         launch_active(tank, &args, liquid_slip_id);
         launch_active(tank, &args, liquid_slip_end_id);
     }

@@ -254,7 +254,9 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
     memcpy(tank->parameters, desc->parameters, sizeof tank->parameters);
     for (uint32_t i = 0; i < desc->solid_count; i++)
         if (desc->solids[i].motion != TARN_MOTION_STATIC)
-            tank->body_solid[tank->body_count++] = i;
+            tank->body_solid[tank->own_body_count++] = i;
+    tank->body_count = tank->own_body_count;
+    tank->has_solids = desc->solid_count > 0;
     fill_shape(desc, particles_max, &tank->args.shape);
     tank->args.reseed = desc->reseed;
     const char *fault = "";
@@ -264,8 +266,9 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
         return tank_refuse(&c, TARN_E_ARGUMENT, "emitters[%d] %s", wrong, fault);
     }
     status = tank_fields_copy(tank);
-    if (status == TARN_OK)
-        status = tank_solids_sample(tank);
+    if (status == TARN_OK && tank->has_solids)
+        status = tank_solids_sample(tank, &tank->samples);
+    tank->solid_tiles = tank->samples.count;
     if (status == TARN_OK)
         status = tank_take_memory(tank);
     if (status == TARN_OK)
@@ -289,7 +292,8 @@ void tarn_tank_destroy(tarn_tank *tank)
         return;
     tarn_device_replay_destroy(tank->device, tank->substep);
     tank_give_memory(tank);
-    tank_solids_free_samples(tank);
+    tank_solids_drop(&tank->samples);
+    tank_walls_free(tank);
     for (uint32_t f = 0; f < TARN_TANK_FIELDS_MAX; f++)
         free(tank->desc.fields[f].distance_m);
     free(tank);
@@ -298,6 +302,7 @@ void tarn_tank_destroy(tarn_tank *tank)
 tarn_status tarn_tank_reset(tarn_tank *tank)
 {
     tank_set_coloured(tank, 0);
+    tank_added_forget(tank);
     tank->had_births = tank_bears(&tank->desc);
     const tarn_status status = tank_seed(tank);
     return status == TARN_OK ? tank_bodies_reset(tank) : status;

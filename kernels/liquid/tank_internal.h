@@ -62,6 +62,27 @@ typedef struct solid_samples {
     uint32_t count, count_max;
 } solid_samples;
 
+/// Solids that came while the tank ran; part of the state. Thrown bodies follow the description's.
+typedef struct tank_added {
+    uint32_t thrown_total; ///< since the start
+    uint32_t thrown_count, wall_count;
+    uint32_t thrown_at[TARN_TANK_THROWN_MAX]; ///< how many came before each
+    tarn_solid thrown[TARN_TANK_THROWN_MAX];
+    tarn_solid walls[TARN_TANK_WALLS_MAX]; ///< the oldest first
+} tank_added;
+
+/// The tiles near walls, on the host; with what the description has there, so that walls can go again.
+typedef struct wall_tiles {
+    solid_samples still; ///< of the description's solids
+    uint32_t *tile;      ///< [dense] as solid_tile, walls included
+    uint32_t *dense;     ///< [i] as solid_dense
+    uint32_t *spare;     ///< indices that are free again
+    uint32_t *listed;    ///< scratch, [dense]
+    uint8_t *touched;    ///< scratch, [dense]
+    uint32_t count, count_max, spare_count;
+    int is_current; ///< these and the device's tables are those of tank_added's walls
+} wall_tiles;
+
 struct tarn_tank {
     tarn_device *device;
     tarn_tank_desc desc;
@@ -85,9 +106,14 @@ struct tarn_tank {
     uint32_t substeps;                            ///< of the last step
     liquid_counters counters;                     ///< as the last step left them
     tarn_replay *substep;
-    uint32_t *tiles_host; ///< [occupied]
-    uint32_t body_count;
-    uint32_t body_solid[BODIES_MAX];          ///< index in the description
+    uint32_t *tiles_host;             ///< [occupied]
+    liquid_memory own, more;          ///< solids: as they were taken at first, and for what was added since
+    uint64_t more_bytes[GROUP_COUNT]; ///< as group_bytes, of the latter
+    int has_solids;                   ///< that move or stand still
+    tank_added added;
+    wall_tiles walls;
+    uint32_t body_count, own_body_count;      ///< the latter: the description's
+    uint32_t body_solid[BODIES_MAX];          ///< of these: index in the description
     liquid_body_state body_state[BODIES_MAX]; ///< as the last step left them
     float body_center[BODIES_MAX][3];         ///< of mass, in the shape's frame
     float body_reach[BODIES_MAX];
@@ -95,7 +121,7 @@ struct tarn_tank {
     liquid_body_control body_control;  ///< of the next step
     tarn_tank_tools tools;             ///< of the next step
     uint32_t solid_tiles;              ///< near solids that don't move
-    solid_samples *samples;            ///< of these, while the tank is being made
+    solid_samples samples;             ///< of these, while the tank is being made
     int profiling;
     double stage_s[STAGE_COUNT], stage_mark_s;
 };
@@ -140,15 +166,52 @@ tarn_status tank_solids_check(const tarn_tank_desc *desc, const tank_complaint *
 /// Makes the tank's description own its fields' distances; tarn_tank_destroy frees them.
 tarn_status tank_fields_copy(tarn_tank *tank);
 
-/// Samples the solids that don't move into tank->samples: before the memory is taken, which follows from them.
-tarn_status tank_solids_sample(tarn_tank *tank);
+/// Whether one solid of a description, or one that is to be added, is sound.
+tarn_status tank_solid_check(const tarn_tank_desc *desc, const tarn_solid *solid, const tank_complaint *why);
+
+/// Samples the solids that don't move. Those of tank->samples are sampled before the memory is taken, which follows
+/// from them. On failure there is something to free too.
+tarn_status tank_solids_sample(const tarn_tank *tank, solid_samples *to);
+void tank_solids_drop(solid_samples *samples);
 
 /// Brings the samples to the device and computes what they leave open.
 tarn_status tank_solids_upload(tarn_tank *tank);
-void tank_solids_free_samples(tarn_tank *tank);
 
 /// Puts the bodies where the description has them.
 tarn_status tank_bodies_reset(tarn_tank *tank);
+
+/// Puts a body among the others, in place of what was there: the description's or a thrown one, as it came.
+tarn_status tank_bodies_put(tarn_tank *tank, uint32_t body);
+
+/// What a body is.
+const tarn_solid *tank_body_solid(const tarn_tank *tank, uint32_t body);
+
+/// How a body is numbered: tarn_body_state.solid.
+uint32_t tank_body_number(const tarn_tank *tank, uint32_t body);
+
+/// Lets the solids' memory be what the description and what was added ask for, and counts the bodies.
+void tank_show_solids(tarn_tank *tank);
+
+/// Forgets what was added. Before the bodies are put back.
+void tank_added_forget(tarn_tank *tank);
+
+/// Whether what a state has could have been added here.
+int tank_added_fits(const tarn_tank *tank, const tank_added *added);
+
+/// Has that in place of what was added. @return TARN_OK, TARN_E_MEMORY or TARN_E_DEVICE
+tarn_status tank_added_take(tarn_tank *tank, const tank_added *added);
+
+/// Mixes it into a hash, which stays as it is where nothing was added.
+uint64_t tank_added_hash(const tarn_tank *tank, uint64_t hash);
+
+/// Distances near all walls anew, or only near some that came or went: to the device.
+/// @return TARN_OK, TARN_E_LIMIT (too many tiles: ask once more without the newest), TARN_E_MEMORY or TARN_E_DEVICE
+tarn_status tank_walls_renew(tarn_tank *tank);
+tarn_status tank_walls_change(tarn_tank *tank, const tarn_solid *some, uint32_t count);
+
+/// Distance of a wall at a point, cells.
+double tank_wall_distance(const tarn_tank *tank, const tarn_solid *wall, const double at_m[3]);
+void tank_walls_free(tarn_tank *tank);
 
 /// Tells the device of the key frames and grabs of the next step, and reads back where the last one left the bodies.
 tarn_status tank_bodies_before_step(tarn_tank *tank);
@@ -240,6 +303,11 @@ int tank_emitters_measure(tarn_tank *tank, const char **complaint);
 /// Takes a tank's memory for as many tiles as fit; gives it back, also what was taken by a call that failed.
 tarn_status tank_take_memory(tarn_tank *tank);
 void tank_give_memory(tarn_tank *tank);
+
+/// Takes what solids that are added need and the tank hasn't yet: of `near` tiles those that stand still; and bodies.
+/// @return TARN_OK or TARN_E_MEMORY: then nothing was taken
+tarn_status tank_take_more_solids(tarn_tank *tank, uint32_t near);
+tarn_status tank_take_more_bodies(tarn_tank *tank);
 
 /// Bytes of device memory in use, and what the tank needs at least.
 uint64_t tank_bytes(const tarn_tank *tank);

@@ -135,6 +135,22 @@ static void input(ipc_codec *codec, tarn_ipc_input *message)
         message->bytes = bytes;
 }
 
+static void added(ipc_codec *codec, tarn_added_info *info)
+{
+    uint32_t shape = (uint32_t)info->shape;
+    u32(codec, &info->number);
+    count_up_to(codec, &shape, TARN_ADDED_SHAPE_COUNT - 1);
+    info->shape = (tarn_added_shape)shape;
+    u32(codec, &info->like);
+    for (int axis = 0; axis < 3; axis++)
+        f32(codec, &info->half_m[axis]);
+    for (int axis = 0; axis < 3; axis++)
+        f32(codec, &info->position_m[axis]);
+    for (int i = 0; i < 4; i++)
+        f32(codec, &info->rotation[i]);
+    u32(codec, &info->colour);
+}
+
 static void state(ipc_codec *codec, tarn_ipc_state *message)
 {
     tarn_session_state *session = &message->session;
@@ -153,6 +169,9 @@ static void state(ipc_codec *codec, tarn_ipc_state *message)
         f32(codec, &parameter->min);
         f32(codec, &parameter->max);
     }
+    count_up_to(codec, &session->added_count, TARN_ADDED_MAX);
+    for (uint32_t i = 0; codec->status == TARN_OK && i < session->added_count; i++)
+        added(codec, &session->added[i]);
 }
 
 static void refused(ipc_codec *codec, tarn_ipc_refused *message)

@@ -3,27 +3,42 @@
 #include <math.h>
 #include <string.h>
 
-void tarn_body_map_init(tarn_body_map *map, const tarn_tank_desc *desc)
+static void add_grip(tarn_body_map *map, const tarn_tank_desc *desc, const tarn_solid *solid, uint32_t body)
 {
     static const tarn_pose unmoved = {{0, 0, 0}, {0, 0, 0, 1}};
+    double center_m[3], radius_m;
+    if (map->count == TARN_TANK_BODIES_MAX)
+        return;
+    tarn_body_grip *grip = &map->grips[map->count++];
+    tarn_shape_bounding_sphere_m(&solid->shape, &unmoved, desc->fields, center_m, &radius_m);
+    for (int axis = 0; axis < 3; axis++)
+        grip->center_m[axis] = (float)center_m[axis];
+    grip->radius_m = (float)radius_m;
+    grip->body = body;
+    grip->pose = solid->pose;
+}
+
+void tarn_body_map_init(tarn_body_map *map, const tarn_tank_desc *desc)
+{
     uint32_t body = 0;
     memset(map, 0, sizeof *map);
     for (uint32_t i = 0; i < desc->solid_count; i++) {
         const tarn_solid *solid = &desc->solids[i];
         if (solid->motion == TARN_MOTION_STATIC)
             continue;
-        if (solid->motion == TARN_MOTION_FREE && map->count < TARN_TANK_BODIES_MAX) {
-            tarn_body_grip *grip = &map->grips[map->count++];
-            double center_m[3], radius_m;
-            tarn_shape_bounding_sphere_m(&solid->shape, &unmoved, desc->fields, center_m, &radius_m);
-            for (int axis = 0; axis < 3; axis++)
-                grip->center_m[axis] = (float)center_m[axis];
-            grip->radius_m = (float)radius_m;
-            grip->body = body;
-            grip->pose = solid->pose;
-        }
+        if (solid->motion == TARN_MOTION_FREE)
+            add_grip(map, desc, solid, body);
         body++;
     }
+}
+
+void tarn_body_map_add(tarn_body_map *map, const tarn_tank_desc *desc, const tarn_body_state *bodies,
+                       uint32_t body_count, const tarn_added_solid *added, uint32_t added_count)
+{
+    for (uint32_t body = 0; body < body_count; body++)
+        for (uint32_t i = 0; i < added_count; i++)
+            if (added[i].number >= TARN_TANK_THROWN_FIRST && added[i].number == bodies[body].solid)
+                add_grip(map, desc, &added[i].solid, body);
 }
 
 void tarn_body_map_update(tarn_body_map *map, const tarn_body_state *bodies, uint32_t body_count)

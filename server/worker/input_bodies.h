@@ -23,6 +23,12 @@ typedef struct tarn_body_map {
 /// Takes the shapes of the bodies and where they begin. The fields of the description must be there.
 void tarn_body_map_init(tarn_body_map *map, const tarn_tank_desc *desc);
 
+/// Takes the shapes of what was thrown in.
+/// @param bodies  as tarn_tank_bodies fills them
+/// @param added   as tarn_tank_added fills them
+void tarn_body_map_add(tarn_body_map *map, const tarn_tank_desc *desc, const tarn_body_state *bodies,
+                       uint32_t body_count, const tarn_added_solid *added, uint32_t added_count);
+
 /// Takes where the bodies are.
 /// @param bodies  as tarn_tank_bodies fills them
 void tarn_body_map_update(tarn_body_map *map, const tarn_body_state *bodies, uint32_t body_count);

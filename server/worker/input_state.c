@@ -148,9 +148,9 @@ static void hold(tarn_input_source *source, const tarn_body_grip *grip, const fl
 static void hold_tank(const tarn_input_state *state, tarn_input_source *source, const tarn_input_pointer *pointer,
                       const tarn_ray *ray, const tarn_tile_map *map)
 {
-    const float depth = pointer->tool == TARN_TOOL_POUR
-                            ? tarn_ray_pour(ray, map, state->up, pointer->radius_m, source->lift)
-                            : tarn_ray_depth(ray, map);
+    const int is_above = pointer->tool == TARN_TOOL_POUR || pointer->tool == TARN_TOOL_THROW;
+    const float depth =
+        is_above ? tarn_ray_pour(ray, map, state->up, pointer->radius_m, source->lift) : tarn_ray_depth(ray, map);
     for (int axis = 0; axis < 3; axis++)
         source->hold_m[axis] = ray->origin_m[axis] + depth * ray->direction[axis];
 }
@@ -170,6 +170,15 @@ static void pointer_follow(tarn_input_source *source, const tarn_input_pointer *
     source->radius_m = pointer->radius_m;
     source->strength = pointer->strength;
     source->colour = pointer->colour;
+}
+
+/// Whether a pointer draws on the level, and not on the plane that faces the viewer: seen from above, in a tank that is
+/// deep.
+static int draws_level(const tarn_input_pointer *pointer, const tarn_tile_map *map)
+{
+    const float cell_m = map->tile_m / (float)(1 << TARN_FRAME_TILE_CELLS_LOG2);
+    const int draws = pointer->tool == TARN_TOOL_WALL || pointer->tool == TARN_TOOL_ERASE;
+    return draws && map->size_m[2] > 1.5f * cell_m && fabsf(pointer->direction[1]) >= TARN_INPUT_LEVEL_MIN;
 }
 
 static tarn_status pointer_down(tarn_input_state *state, uint32_t viewer_id, const tarn_input_pointer *pointer,
@@ -192,8 +201,10 @@ static tarn_status pointer_down(tarn_input_state *state, uint32_t viewer_id, con
     else
         hold_tank(state, source, pointer, ray, map);
     keep_in_reach(map, source->hold_m);
+    source->stands = draws_level(pointer, map);
+    memset(&source->trail, 0, sizeof source->trail);
     for (int axis = 0; axis < 3; axis++) {
-        source->normal[axis] = ray->direction[axis];
+        source->normal[axis] = source->stands ? (float)(axis == 1) : ray->direction[axis];
         source->axis[axis] = -ray->direction[axis]; // against the clock as the viewer sees it
     }
     pointer_aim(source, map, source->hold_m);
@@ -243,7 +254,7 @@ static int tracked_holds(tarn_input_source *source, int is_new, const tracked_po
 {
     const int closes_now = pose->closes && !source->closed && !(is_new && pose->kind == TARN_INPUT_HAND);
     source->closed = pose->closes != 0;
-    if (!pose->closes)
+    if (!pose->closes && !(pose->tool == TARN_TOOL_THROW && pose->acts))
         source->holds = 0;
     if (closes_now) {
         const tarn_body_grip *grip = tarn_body_map_point(bodies, pose->position_m, pose->radius_m);
@@ -258,6 +269,8 @@ static void tracked_follow(tarn_input_source *source, const tracked_pose *pose)
     memcpy(source->target_m, pose->position_m, sizeof source->target_m);
     memcpy(source->velocity_m_s, pose->velocity_m_s, sizeof source->velocity_m_s);
     memcpy(source->axis, pose->axis, sizeof source->axis);
+    if (source->tool != pose->tool)
+        memset(&source->trail, 0, sizeof source->trail);
     source->tool = pose->tool;
     source->radius_m = pose->radius_m;
     source->strength = pose->strength;
@@ -389,6 +402,19 @@ uint32_t tarn_input_state_grabs(const tarn_input_state *state, tarn_grab grabs[T
     return count;
 }
 
+void tarn_input_state_thrown(tarn_input_state *state, uint32_t source, uint32_t body)
+{
+    for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++)
+        if (state->sources[i].body == body)
+            state->sources[i].holds = 0;
+    tarn_input_source *thrower = &state->sources[source];
+    if (thrower->viewer_id == 0 || thrower->tool != TARN_TOOL_THROW)
+        return;
+    thrower->holds = 1;
+    thrower->body = body;
+    memset(thrower->point_m, 0, sizeof thrower->point_m);
+}
+
 /// Where a source's way in this step begins, and its speed.
 static void source_move(tarn_input_source *source, float dt_s, float from_m[3])
 {
@@ -407,11 +433,18 @@ static void source_move(tarn_input_source *source, float dt_s, float from_m[3])
 }
 
 /// What one source does in this step.
-static void source_latch(const tarn_input_state *state, tarn_input_source *source, const float size_m[3], float dt_s,
+static void source_latch(tarn_input_state *state, tarn_input_source *source, const float size_m[3], float dt_s,
                          uint32_t waiting, tarn_step_tools *step)
 {
-    tarn_tool_stroke stroke = {
-        .tool = source->tool, .radius_m = source->radius_m, .strength = source->strength, .colour = source->colour};
+    tarn_tool_stroke stroke = {.tool = source->tool,
+                               .radius_m = source->radius_m,
+                               .strength = source->strength,
+                               .colour = source->colour,
+                               .source = (uint32_t)(source - state->sources),
+                               .is_pointer = source->kind == TARN_INPUT_POINTER,
+                               .stands = source->stands,
+                               .ends = source->released,
+                               .trail = &source->trail};
     source_move(source, dt_s, stroke.from_m);
     memcpy(stroke.to_m, source->target_m, sizeof stroke.to_m);
     memcpy(stroke.velocity_m_s, source->velocity_m_s, sizeof stroke.velocity_m_s);
@@ -427,6 +460,7 @@ void tarn_input_state_latch(tarn_input_state *state, const float size_m[3], floa
 {
     uint32_t waiting = 0;
     step->push_count = step->tank.pour_count = step->tank.sink_count = step->tank.dye_count = 0;
+    step->throw_count = step->wall_count = step->erase_count = 0;
     for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++)
         waiting += state->sources[i].viewer_id != 0;
     for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {

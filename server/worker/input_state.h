@@ -12,6 +12,8 @@
 /// is pressed, a hand where its sphere touches one when it closes (a pinch or a fist). With other tools a controller's
 /// grip does, and a fist. Release lets it go with the speed it has.
 ///
+/// A press of throw lets a body come into the tank, and holds it: the release throws it.
+///
 /// Moves coalesce: only the newest before a step counts. A press and a release between two steps still act in the
 /// next one. Pure state: no clock, no I/O, no allocation.
 #ifndef TARN_SERVER_WORKER_INPUT_STATE_H
@@ -43,6 +45,8 @@ typedef struct tarn_input_source {
     float velocity_m_s[3];
     float radius_m, strength;
     uint32_t colour;
+    uint8_t stands; ///< a wall of this pointer stands on the floor below it
+    tarn_tool_trail trail;
 } tarn_input_source;
 
 typedef struct tarn_input_viewer {
@@ -81,6 +85,10 @@ void tarn_input_state_note(tarn_input_state *state, uint32_t viewer_id, uint32_t
 
 /// Removes a viewer; what it holds is released.
 void tarn_input_state_viewer_gone(tarn_input_state *state, uint32_t viewer_id);
+
+/// A body has come into the tank: whoever held the one whose number it has lets go.
+/// @param source  whose tool threw it in, who holds it as long as the press lasts
+void tarn_input_state_thrown(tarn_input_state *state, uint32_t source, uint32_t body);
 
 /// The hands on bodies in the next step; before tarn_input_state_latch, which lets go of what was released. Where more
 /// hold something than may act in a step, the rest wait. @return how many

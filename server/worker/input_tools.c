@@ -20,7 +20,8 @@ uint32_t tarn_tool_most(tarn_tool tool)
 
 const char *tarn_tool_name(tarn_tool tool)
 {
-    static const char *const names[TARN_TOOL_COUNT] = {"push", "pull", "vortex", "pour", "drain", "dye"};
+    static const char *const names[TARN_TOOL_COUNT] = {"push", "pull",  "vortex", "pour", "drain",
+                                                       "dye",  "throw", "wall",   "erase"};
     return names[tool];
 }
 
@@ -119,6 +120,58 @@ static void dye(const tarn_tool_stroke *stroke, uint32_t waiting, tarn_step_tool
     }
 }
 
+static void throw_in(const tarn_tool_stroke *stroke, tarn_step_tools *step)
+{
+    if (stroke->trail->begun || step->throw_count == TARN_INPUT_THROWS_MAX)
+        return;
+    tarn_tool_throw *to = &step->throws[step->throw_count++];
+    *to = (tarn_tool_throw){.source = stroke->source, .radius_m = stroke->radius_m};
+    memcpy(to->center_m, stroke->to_m, sizeof to->center_m);
+    memcpy(to->velocity_m_s, stroke->velocity_m_s, sizeof to->velocity_m_s);
+    stroke->trail->begun = 1;
+}
+
+/// A piece grows when the way is long enough, and at its end. A press that doesn't move makes a post.
+static void wall(const tarn_tool_stroke *stroke, const float size_m[3], tarn_step_tools *step)
+{
+    tarn_tool_trail *trail = stroke->trail;
+    const float radius_m = TARN_INPUT_WALL_RADIUS * stroke->radius_m;
+    const float piece_m = fmaxf(2.0f * radius_m, TARN_INPUT_WALL_SHARE * fmaxf(size_m[0], size_m[2]));
+    if (!trail->begun) {
+        memcpy(trail->anchor_m, stroke->to_m, sizeof trail->anchor_m);
+        trail->begun = 1;
+    }
+    const float way[3] = {stroke->to_m[0] - trail->anchor_m[0], stroke->to_m[1] - trail->anchor_m[1],
+                          stroke->to_m[2] - trail->anchor_m[2]};
+    const float wanted_m = !trail->drawn && (stroke->ends || !stroke->is_pointer) ? 0.0f
+                           : stroke->ends                                         ? 0.25f * piece_m
+                                                                                  : piece_m;
+    if (length(way) < wanted_m || step->wall_count == TARN_INPUT_WALLS_MAX)
+        return;
+    tarn_tool_wall *to = &step->walls[step->wall_count++];
+    to->radius_m = radius_m;
+    to->height_m = stroke->stands ? fmaxf(stroke->strength, TARN_INPUT_WALL_SHARE) * size_m[1] : 0.0f;
+    memcpy(to->from_m, trail->anchor_m, sizeof to->from_m);
+    memcpy(to->to_m, stroke->to_m, sizeof to->to_m);
+    memcpy(trail->anchor_m, stroke->to_m, sizeof trail->anchor_m);
+    trail->drawn = 1;
+}
+
+/// A pointer erases from the floor up, whatever is nearest to it.
+static void erase(const tarn_tool_stroke *stroke, const float size_m[3], tarn_step_tools *step)
+{
+    const float wanted = stroke->stands ? ceilf(size_m[1] / stroke->radius_m) : 1.0f;
+    const uint32_t column = (uint32_t)fminf(wanted, TARN_INPUT_COLUMN_MAX);
+    const uint32_t count = sweep_count(stroke, (TARN_INPUT_ERASES_MAX - step->erase_count) / column);
+    for (uint32_t i = 0; i < count * column; i++) {
+        tarn_sink *to = &step->erases[step->erase_count++];
+        to->radius_m = stroke->radius_m;
+        sweep_center(stroke, i / column, count, to->center_m);
+        if (stroke->stands)
+            to->center_m[1] = size_m[1] * (float)(i % column) / (float)column;
+    }
+}
+
 void tarn_tool_act(const tarn_tool_stroke *stroke, const float up[3], const float size_m[3], uint32_t waiting,
                    tarn_step_tools *step)
 {
@@ -137,6 +190,15 @@ void tarn_tool_act(const tarn_tool_stroke *stroke, const float up[3], const floa
         break;
     case TARN_TOOL_DYE:
         dye(stroke, waiting, step);
+        break;
+    case TARN_TOOL_THROW:
+        throw_in(stroke, step);
+        break;
+    case TARN_TOOL_WALL:
+        wall(stroke, size_m, step);
+        break;
+    case TARN_TOOL_ERASE:
+        erase(stroke, size_m, step);
         break;
     default:
         push(stroke, waiting, step);

@@ -1,11 +1,18 @@
-/// What tools do in a step: a tool's way through the tank becomes pushes, pours, sinks or dyes. Pure geometry; no
-/// state.
+/// What tools do in a step: a tool's way through the tank becomes pushes, pours, sinks, dyes, bodies that are thrown
+/// in, and walls. Pure geometry; all state is the caller's.
 #ifndef TARN_SERVER_WORKER_INPUT_TOOLS_H
 #define TARN_SERVER_WORKER_INPUT_TOOLS_H
 
 #include "kernels/tank.h"
 #include "protocol/message.h"
 #include "server/worker/worker_limits.h"
+
+/// What a press has done so far that adds solids.
+typedef struct tarn_tool_trail {
+    uint8_t begun;     ///< a body was thrown in, or a wall begins at
+    float anchor_m[3]; ///< the end of what stands of it
+    uint8_t drawn;     ///< some of it stands
+} tarn_tool_trail;
 
 /// A tool in one step.
 typedef struct tarn_tool_stroke {
@@ -14,14 +21,34 @@ typedef struct tarn_tool_stroke {
     float velocity_m_s[3];    ///< at most TARN_TANK_PUSH_SPEED_MAX_M_S
     float axis[3];            ///< unit length; a vortex turns about it by the right hand
     float radius_m, strength;
-    uint32_t colour; ///< as in tarn_input_pointer
+    uint32_t colour;            ///< as in tarn_input_pointer
+    uint32_t source;            ///< whose it is: index
+    uint8_t is_pointer, stands; ///< stands: walls do so, on the floor below
+    uint8_t ends;               ///< with this step
+    tarn_tool_trail *trail;
 } tarn_tool_stroke;
+
+/// A body that is thrown in.
+typedef struct tarn_tool_throw {
+    uint32_t source; ///< who holds it
+    float center_m[3], velocity_m_s[3], radius_m;
+} tarn_tool_throw;
+
+/// A piece of wall.
+typedef struct tarn_tool_wall {
+    float from_m[3], to_m[3], radius_m;
+    float height_m; ///< from the floor on; 0: it doesn't stand there, but is round
+} tarn_tool_wall;
 
 /// Everything that tools do in one step.
 typedef struct tarn_step_tools {
     uint32_t push_count;
     tarn_push pushes[TARN_TANK_PUSHES_MAX];
     tarn_tank_tools tank;
+    uint32_t throw_count, wall_count, erase_count;
+    tarn_tool_throw throws[TARN_INPUT_THROWS_MAX];
+    tarn_tool_wall walls[TARN_INPUT_WALLS_MAX];
+    tarn_sink erases[TARN_INPUT_ERASES_MAX];
 } tarn_step_tools;
 
 /// Adds one tool's doings. A fast push or dye leaves several spheres along its way, as far as there is room.

@@ -22,12 +22,17 @@ enum {
     TARN_WORKER_LAG_MS_MAX = 50,        ///< that a tank makes up for; what is beyond it slows the tank's clock
     TARN_WORKER_CREDIT_MS = 100,        ///< of time that a tank saves up while it isn't due
     TARN_WORKER_REPORT_MS = 1000,
+    TARN_WORKER_ADDED_MS = 100,           ///< between lists of what was put into a tank
     TARN_WORKER_READ_BYTES_MAX = 1 << 20, ///< read from the gateway between two steps
     TARN_WORKER_WAIT_MS_MAX = 1000,
 
     TARN_INPUT_SOURCES_MAX = TARN_TANK_PUSHES_MAX, ///< pointers, controllers and hands that act at once in a tank
     TARN_INPUT_VIEWERS_MAX = TARN_VIEWERS_MAX,     ///< whose newest input is remembered
     TARN_INPUT_SWEEP_MAX = 4,                      ///< spheres along one step's path of a fast pointer
+    TARN_INPUT_THROWS_MAX = 8,                     ///< bodies thrown in in a step; more wait
+    TARN_INPUT_WALLS_MAX = 16,                     ///< pieces of wall that grow in a step; more wait
+    TARN_INPUT_ERASES_MAX = 64,                    ///< spheres that erase in a step
+    TARN_INPUT_COLUMN_MAX = 8,                     ///< of these, over each other
     TARN_INPUT_STALE_STEPS = 30,                   ///< steps after which a silent controller or hand no longer acts
     TARN_INPUT_SILENT_STEPS = 600,                 ///< steps after which a silent pointer may lose its place to another
 };
@@ -47,6 +52,9 @@ enum {
 #define TARN_INPUT_POUR_M_S 1.5f       ///< what full strength adds
 #define TARN_INPUT_POUR_RADIUS 0.5f    ///< of the tool's radius
 #define TARN_INPUT_DYE_COLOUR 0xd81b60 ///< where none is given
+#define TARN_INPUT_WALL_RADIUS 0.4f    ///< half a wall's thickness, of the tool's radius
+#define TARN_INPUT_WALL_SHARE 0.05f    ///< length of a piece of wall, at least: of the tank's longer side
+#define TARN_INPUT_LEVEL_MIN 0.15f     ///< a pointer's ray that is steeper draws walls on the level
 #define TARN_INPUT_GRAB_STRENGTH 0.5f  ///< share of the way to the hand that a held body makes in a step
 
 #endif

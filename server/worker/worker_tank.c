@@ -1,6 +1,7 @@
 #include "server/worker/worker_tank.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
+#include "server/worker/input_solids.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +13,25 @@ static tarn_status scene_read(const char *scenes_dir, const char *scene, tarn_sc
     char path[4096];
     tarn_status status = tarn_scene_resolve(scene, scenes_dir, path, sizeof path, why, sizeof(tarn_text));
     return status == TARN_OK ? tarn_scene_read_file(path, read, why, sizeof(tarn_text)) : status;
+}
+
+/// Takes where the bodies are, for what comes in until the next step.
+static void find_bodies(tarn_worker_tank *tank)
+{
+    tarn_body_state bodies[TARN_TANK_BODIES_MAX];
+    if (tank->bodies.count > 0)
+        tarn_body_map_update(&tank->bodies, bodies, tarn_tank_bodies(tank->tank, bodies));
+}
+
+/// Takes which bodies there are: the scene's, and what was thrown in.
+static void list_bodies(tarn_worker_tank *tank)
+{
+    tarn_body_state bodies[TARN_TANK_BODIES_MAX];
+    tarn_added_solid added[TARN_TANK_ADDED_MAX];
+    const uint32_t body_count = tarn_tank_bodies(tank->tank, bodies), count = tarn_tank_added(tank->tank, added);
+    tarn_body_map_init(&tank->bodies, &tank->scene.tank);
+    tarn_body_map_add(&tank->bodies, &tank->scene.tank, bodies, body_count, added, count);
+    find_bodies(tank);
 }
 
 /// What every fresh start has in common: no presses, step 0, a frame at once.
@@ -28,17 +48,11 @@ static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t now_ns)
     tarn_frame_plan_start(&tank->plan, tank->frame_period_ns);
     tank->too_large_told = 0;
     tank->turned_by_hand = 0;
+    tank->added_changed = 0;
+    list_bodies(tank);
     tarn_input_state_release(&tank->inputs);
     tarn_input_state_latch_notes(&tank->inputs);
     tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
-}
-
-/// Takes where the bodies are, for what comes in until the next step.
-static void find_bodies(tarn_worker_tank *tank)
-{
-    tarn_body_state bodies[TARN_TANK_BODIES_MAX];
-    if (tank->bodies.count > 0)
-        tarn_body_map_update(&tank->bodies, bodies, tarn_tank_bodies(tank->tank, bodies));
 }
 
 /// Takes where up is.
@@ -97,7 +111,6 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     tank->encoder = encoder;
     tank->map = map;
     tank->snapshot = snapshot;
-    tarn_body_map_init(&tank->bodies, &scene->tank);
     tank->scene = *scene;
     tank->paused = load->paused;
     tank->frame_period_ns = 1000000000u / options->fps;
@@ -183,6 +196,19 @@ static tarn_status parameter_take(tarn_worker_tank *tank, const tarn_input_param
     return TARN_OK;
 }
 
+/// Why a press of a tool that adds something can't. @return NULL: it can
+static const char *added_refusal(const tarn_worker_tank *tank, tarn_tool tool)
+{
+    tarn_added_solid added[TARN_TANK_ADDED_MAX];
+    if (tool == TARN_TOOL_THROW)
+        return tarn_throw_refusal(&tank->scene.tank);
+    if (tool != TARN_TOOL_WALL)
+        return NULL;
+    const uint32_t count = tarn_tank_added(tank->tank, added);
+    const int full = count >= TARN_TANK_WALLS_MAX && added[count - TARN_TANK_WALLS_MAX].number == 0;
+    return full ? "as many walls stand in this tank as fit; erase some" : NULL;
+}
+
 tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, const tarn_input *input, tarn_text why)
 {
     tarn_input_state_note(&tank->inputs, viewer_id, input->sequence);
@@ -196,6 +222,11 @@ tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, c
     }
     find_bodies(tank);
     if (input->kind == TARN_INPUT_POINTER && input->pointer.phase == TARN_PHASE_DOWN) {
+        const char *refusal = added_refusal(tank, input->pointer.tool);
+        if (refusal) {
+            snprintf(why, sizeof(tarn_text), "input.tool: %s", refusal);
+            return TARN_E_LIMIT;
+        }
         find_liquid(tank);
         find_up(tank);
     }
@@ -219,6 +250,40 @@ uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
     return tarn_frame_plan_due_ns(&tank->plan, tank->step, tank->frame_wanted ? tank->frame_due_ns : UINT64_MAX);
 }
 
+/// What came to nothing for want of room is left out; the next press is told. @return whether the tank goes on
+static int goes_on(tarn_status status)
+{
+    return status != TARN_E_DEVICE;
+}
+
+/// Throws bodies in, and lets walls grow and go. @return TARN_OK or TARN_E_DEVICE
+static tarn_status add_solids(tarn_worker_tank *tank, const tarn_step_tools *tools)
+{
+    const tarn_tank_desc *desc = &tank->scene.tank;
+    tarn_status status = TARN_OK;
+    tarn_solid solid;
+    uint32_t body, gone;
+    for (uint32_t i = 0; i < tools->throw_count && goes_on(status); i++) {
+        tarn_thrown_solid(desc, &tools->throws[i], &solid);
+        status = tarn_tank_throw(tank->tank, &solid, &body, NULL, 0);
+        if (status == TARN_OK)
+            tarn_input_state_thrown(&tank->inputs, tools->throws[i].source, body);
+        tank->added_changed |= status == TARN_OK;
+    }
+    for (uint32_t i = 0; i < tools->wall_count && goes_on(status); i++) {
+        tarn_wall_solid(desc, &tools->walls[i], &solid);
+        status = tarn_tank_add_wall(tank->tank, &solid, NULL, 0);
+        tank->added_changed |= status == TARN_OK;
+    }
+    for (uint32_t i = 0; i < tools->erase_count && goes_on(status); i++) {
+        status = tarn_tank_erase_walls(tank->tank, tools->erases[i].center_m, tools->erases[i].radius_m, &gone);
+        tank->added_changed |= gone > 0;
+    }
+    if (tools->throw_count > 0)
+        list_bodies(tank);
+    return goes_on(status) ? TARN_OK : status;
+}
+
 /// Steps the simulation with what the viewers do.
 static tarn_status simulate(tarn_worker_tank *tank)
 {
@@ -230,6 +295,8 @@ static tarn_status simulate(tarn_worker_tank *tank)
     tarn_status status = tank->turned_by_hand ? TARN_OK : tarn_scene_drive(&tank->scene, tank->tank, tank->step);
     if (status == TARN_OK)
         status = tarn_tank_set_grabs(tank->tank, grabs, grab_count);
+    if (status == TARN_OK)
+        status = add_solids(tank, &tools);
     if (status == TARN_OK)
         status = tarn_tank_set_tools(tank->tank, &tools.tank);
     if (status == TARN_OK)
@@ -401,6 +468,9 @@ static void fill_state(const tarn_worker_tank *tank, tarn_ipc_state *state)
         info->min = spec->min;
         info->max = spec->max;
     }
+    tarn_added_solid added[TARN_TANK_ADDED_MAX];
+    const uint32_t added_count = tarn_tank_added(tank->tank, added);
+    session->added_count = tarn_added_infos(desc, added, added_count, session->added);
 }
 
 static void fill_report(tarn_worker_tank *tank, const tarn_worker_link *link, uint64_t now_ns, tarn_ipc_report *report)
@@ -422,6 +492,11 @@ static void fill_report(tarn_worker_tank *tank, const tarn_worker_link *link, ui
 void tarn_worker_tank_tell(tarn_worker_tank *tank, tarn_worker_link *link, uint64_t now_ns)
 {
     tarn_ipc_message message;
+    if (tank->added_changed && now_ns >= tank->added_due_ns) {
+        tank->added_changed = 0;
+        tank->state_changed = 1;
+        tank->added_due_ns = now_ns + TARN_WORKER_ADDED_MS * (uint64_t)1000000;
+    }
     if (tank->state_changed) {
         memset(&message, 0, sizeof message);
         message.kind = TARN_IPC_STATE;

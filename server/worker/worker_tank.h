@@ -45,6 +45,8 @@ typedef struct tarn_worker_tank {
     uint8_t frame_wanted;  ///< although no step is made: the tank was reset, paused, or got its first viewer
     uint8_t state_changed; ///< and the gateway doesn't know it yet
     uint8_t too_large_told;
+    uint8_t added_changed;  ///< what was put into the tank, since the last state
+    uint64_t added_due_ns;  ///< when viewers may be told of that again
     uint8_t turned_by_hand; ///< somebody turned the tank: what the scene does with it no longer counts
     uint64_t report_due_ns;
     uint64_t step_ns, encode_ns; ///< spent since the last report

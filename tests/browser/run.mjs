@@ -19,6 +19,7 @@ import "./cases/controls.mjs";
 import "./cases/faults.mjs";
 import "./cases/refusals.mjs";
 import "./cases/solids.mjs";
+import "./cases/added.mjs";
 import "./cases/hand-tools.mjs";
 import "./cases/keep.mjs";
 import "./cases/embed-page.mjs";

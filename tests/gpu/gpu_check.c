@@ -114,6 +114,8 @@ static tarn_status step_through(const tank_fixture *fixture, tarn_tank *tank, ui
         tank_fixture_tools(fixture, tarn_tank_desc_of(tank), step, &tools);
         status = tarn_tank_set_tools(tank, &tools);
         if (status == TARN_OK)
+            status = tank_fixture_add(fixture, tank, step);
+        if (status == TARN_OK)
             status = tarn_tank_step(tank, &push, pushes);
     }
     return status;

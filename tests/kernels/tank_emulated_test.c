@@ -54,6 +54,7 @@ static outcome play(tarn_device_desc on, const tank_fixture *fixture)
         const uint32_t pushes = tank_fixture_push(fixture, &desc, step, &push);
         tank_fixture_tools(fixture, &desc, step, &tools);
         assert_int_equal(tarn_tank_set_tools(tank, &tools), TARN_OK);
+        assert_int_equal(tank_fixture_add(fixture, tank, step), TARN_OK);
         if (step == 1) {
             assert_int_equal(tarn_tank_set_parameter(tank, TARN_PARAMETER_ITERATIONS, 3.0f), TARN_OK);
             assert_int_equal(tarn_tank_set_parameter(tank, TARN_PARAMETER_FLIP, 0.9f), TARN_OK);

@@ -221,3 +221,25 @@ void tank_fixture_tools(const tank_fixture *fixture, const tarn_tank_desc *desc,
                                 .colour = {200, 20, 90},
                                 .share = 0.6f};
 }
+
+tarn_status tank_fixture_add(const tank_fixture *fixture, tarn_tank *tank, uint32_t step)
+{
+    const tarn_tank_desc *desc = tarn_tank_desc_of(tank);
+    const float c = desc->cell_m, across_m = (float)desc->cells[0] * c;
+    tarn_solid solid = {
+        .pose = {.position_m = {0.5f * across_m, 4.0f * c, 4.0f * c}, .rotation = {0.0f, 0.6f, 0.0f, 0.8f}}};
+    if (!fixture->has_tools)
+        return TARN_OK;
+    if (step % 10 == 1) {
+        solid.shape = (tarn_shape){.kind = TARN_SHAPE_BOX, .half_m = {3.0f * c, 4.0f * c, 1.2f * c}};
+        return tarn_tank_add_wall(tank, &solid, NULL, 0);
+    }
+    if (step % 10 == 2) {
+        solid.shape = (tarn_shape){.kind = TARN_SHAPE_CAPSULE, .half_m = {2.0f * c, 1.5f * c}};
+        solid.motion = TARN_MOTION_FREE;
+        solid.density_kg_m3 = 400.0f;
+        solid.velocity_m_s[1] = -1.0f;
+        return tarn_tank_throw(tank, &solid, NULL, NULL, 0);
+    }
+    return step % 10 == 3 ? tarn_tank_erase_walls(tank, solid.pose.position_m, c, NULL) : TARN_OK;
+}

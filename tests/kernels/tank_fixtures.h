@@ -21,4 +21,7 @@ uint32_t tank_fixture_push(const tank_fixture *fixture, const tarn_tank_desc *de
 /// Pours, sinks and dyes of a fixture at a step, which its push then turns and draws in.
 void tank_fixture_tools(const tank_fixture *fixture, const tarn_tank_desc *desc, uint32_t step, tarn_tank_tools *tools);
 
+/// Throws in, walls up and erases what a fixture with tools does at a step. @return what the tank says
+tarn_status tank_fixture_add(const tank_fixture *fixture, tarn_tank *tank, uint32_t step);
+
 #endif

@@ -209,6 +209,30 @@ static void state(tarn_message *m)
     m->state.worker_ready = 0;
 }
 
+/// A ball that floats, one like a solid of the scene, and a piece of wall.
+static void state_with_solids(tarn_message *m)
+{
+    m->state = session_state;
+    m->state.added_count = 3;
+    m->state.added[0] = (tarn_added_info){.number = 64,
+                                          .shape = TARN_ADDED_SPHERE,
+                                          .half_m = {0.125f},
+                                          .position_m = {1.0f, 0.75f, 0.5f},
+                                          .rotation = {0, 0, 0, 1},
+                                          .colour = 0xffcc00};
+    m->state.added[1] = (tarn_added_info){.number = 65535,
+                                          .shape = TARN_ADDED_LIKE,
+                                          .like = 3,
+                                          .half_m = {1.0f},
+                                          .position_m = {0.25f, 0.5f, 0.5f},
+                                          .rotation = {0, 0.6f, 0, 0.8f},
+                                          .colour = 1};
+    m->state.added[2] = (tarn_added_info){.half_m = {0.5f, 0.25f, 0.0625f},
+                                          .position_m = {-1.0f, 0.25f, 0.5f},
+                                          .rotation = {0, 0, 0, 1},
+                                          .colour = 0xffffff};
+}
+
 static void viewer_list(tarn_message *m)
 {
     m->viewers = (tarn_viewers){.viewer_count = 2, .viewers = viewers};
@@ -256,6 +280,7 @@ static const struct {
     {"message-pong", TARN_MESSAGE_PONG, pong},
     {"message-error", TARN_MESSAGE_ERROR, error},
     {"message-state", TARN_MESSAGE_STATE, state},
+    {"message-state-added", TARN_MESSAGE_STATE, state_with_solids},
 };
 
 int golden_message_count(void)

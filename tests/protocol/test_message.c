@@ -424,6 +424,34 @@ static void what_viewers_say_of_themselves_is_checked(void **context)
     refused("{'t':'join','key':'0123456789abcdef0123456789abcdef0'}", TARN_E_LIMIT, "key");
 }
 
+#define SOLID(number, shape, like, half, colour)                                                                       \
+    "[" number "," shape "," like "," half ",0.5,0.5,-1,2,3,0,0,0,1," colour "]"
+#define ADDED(list) "{'t':'state','state':" STATE("'s'", "[1,2,3]", "[],'added':[" list "]") "}"
+
+static void added_solids_are_checked(void **context)
+{
+    (void)context;
+    tarn_message m = taken(ADDED(SOLID("64", "1", "0", "0.25", "255") "," SOLID("0", "4", "63", "1", "0")));
+    assert_int_equal(m.state.added_count, 2);
+    assert_int_equal(m.state.added[0].number, 64);
+    assert_int_equal(m.state.added[0].shape, TARN_ADDED_SPHERE);
+    assert_int_equal(m.state.added[0].colour, 255);
+    assert_true(m.state.added[0].half_m[0] == 0.25f && m.state.added[0].position_m[2] == 3.0f);
+    assert_true(m.state.added[0].rotation[3] == 1.0f);
+    assert_int_equal(m.state.added[1].like, 63);
+    assert_int_equal(taken(ADDED("")).state.added_count, 0);
+    refused(ADDED(SOLID("63", "1", "0", "0.25", "0")), TARN_E_LIMIT, "number");
+    refused(ADDED(SOLID("65536", "1", "0", "0.25", "0")), TARN_E_LIMIT, "added[0]");
+    refused(ADDED(SOLID("64.5", "1", "0", "0.25", "0")), TARN_E_MALFORMED, "whole");
+    refused(ADDED(SOLID("0", "5", "0", "0.25", "0")), TARN_E_LIMIT, "added[1]");
+    refused(ADDED(SOLID("0", "1", "64", "0.25", "0")), TARN_E_LIMIT, "added[2]");
+    refused(ADDED(SOLID("0", "1", "0", "-1", "0")), TARN_E_LIMIT, "added[3]");
+    refused(ADDED(SOLID("0", "1", "0", "1", "16777216")), TARN_E_LIMIT, "added[13]");
+    refused(ADDED(SOLID("0", "1", "0", "'a'", "0")), TARN_E_MALFORMED, "added[3]");
+    refused(ADDED("[1,2,3]"), TARN_E_MALFORMED, "14");
+    refused(ADDED("7"), TARN_E_MALFORMED, "an array");
+}
+
 static void the_largest_server_messages_fit_their_buffer(void **context)
 {
     (void)context;
@@ -444,6 +472,10 @@ static void the_largest_server_messages_fit_their_buffer(void **context)
     m.joined.state.parameter_count = TARN_PARAMETERS_MAX;
     for (uint32_t i = 0; i < TARN_PARAMETERS_MAX; i++) {
         memset(m.joined.state.parameters[i].name, 'p', TARN_NAME_BYTES_MAX);
+    }
+    m.joined.state.added_count = TARN_ADDED_MAX;
+    for (uint32_t i = 0; i < TARN_ADDED_MAX; i++) {
+        m.joined.state.added[i].number = TARN_ADDED_NUMBER_MIN + i;
     }
     assert_int_equal(tarn_message_write(&m, bytes, sizeof bytes, &byte_count), TARN_OK);
 }
@@ -549,6 +581,7 @@ int main(void)
         cmocka_unit_test(the_largest_viewer_list_fits_and_comes_back),
         cmocka_unit_test(the_largest_list_of_points_fits_and_comes_back),
         cmocka_unit_test(what_viewers_say_of_themselves_is_checked),
+        cmocka_unit_test(added_solids_are_checked),
         cmocka_unit_test(the_largest_server_messages_fit_their_buffer),
         cmocka_unit_test(the_writer_needs_room_for_every_byte),
         cmocka_unit_test(the_writer_refuses_what_a_reader_would_refuse),

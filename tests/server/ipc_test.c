@@ -47,6 +47,15 @@ static tarn_ipc_message sample_state(void)
         snprintf(session->parameters[i].name, sizeof session->parameters[i].name, "parameter_%d", i);
         session->parameters[i].max = (float)i;
     }
+    session->added_count = TARN_ADDED_MAX;
+    for (uint32_t i = 0; i < TARN_ADDED_MAX; i++)
+        session->added[i] = (tarn_added_info){.number = 64 + i,
+                                              .shape = (tarn_added_shape)(i % TARN_ADDED_SHAPE_COUNT),
+                                              .like = i % 64,
+                                              .half_m = {1, 2, (float)i},
+                                              .position_m = {-1, 0, (float)i},
+                                              .rotation = {0, 0, 0, 1},
+                                              .colour = i << 8};
     return message;
 }
 

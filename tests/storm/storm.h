@@ -65,6 +65,9 @@ typedef struct storm_input {
     tarn_tank_tools tools;
     tarn_grab grabs[TARN_TANK_GRABS_MAX];
     uint32_t grab_count;
+    bool throws, adds_wall, erases; ///< what is put in or taken away in this step, besides:
+    tarn_solid thrown, wall;
+    float erase_m[3], erase_radius_m;
     tarn_pose pose;
     bool poses;                          ///< the pose is set
     float value[TARN_PARAMETER_COUNT];   ///< parameters

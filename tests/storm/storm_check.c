@@ -129,23 +129,36 @@ static bool check_particle(storm_tank *storm, const static_solids *solids, uint3
     return solids->count == 0 || check_depth(storm, solids, at_m, storm->ids[i]);
 }
 
+/// What a body is: the scene's, or one that was thrown in.
+static const tarn_solid *solid_of(const tarn_tank_desc *desc, const tarn_added_solid *added, uint32_t number)
+{
+    if (number < TARN_TANK_THROWN_FIRST)
+        return &desc->solids[number];
+    while (added->number != number)
+        added++;
+    return &added->solid;
+}
+
 static bool check_bodies(storm_tank *storm)
 {
     const tarn_tank_desc *desc = &storm->scene->tank;
     tarn_body_state bodies[TARN_TANK_BODIES_MAX];
+    tarn_added_solid added[TARN_TANK_ADDED_MAX];
     const uint32_t count = tarn_tank_bodies(storm->tank, bodies);
+    (void)tarn_tank_added(storm->tank, added);
     for (uint32_t b = 0; b < count; b++) {
         const tarn_body_state *body = &bodies[b];
         const float *q = body->pose.rotation;
         if (!(fabsf(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1.0f) < 1e-3f))
             return storm_wrong(storm, "body %u is turned by %g %g %g %g", b, (double)q[0], (double)q[1], (double)q[2],
                                (double)q[3]);
-        if (desc->solids[body->solid].motion != TARN_MOTION_FREE)
+        const tarn_solid *solid = solid_of(desc, added, body->solid);
+        if (solid->motion != TARN_MOTION_FREE)
             continue;
         // The pose is the shape's frame's; where that lies is at most its own size off the centre of mass.
         tarn_shape_mass mass;
         double center_m[3];
-        if (tarn_shape_mass_get(&desc->solids[body->solid].shape, desc->fields, &mass) != TARN_OK)
+        if (tarn_shape_mass_get(&solid->shape, desc->fields, &mass) != TARN_OK)
             return storm_wrong(storm, "body %u has no mass", b);
         tarn_pose_from_shape(&body->pose, mass.center_m, center_m);
         // The velocity is that of the pose's point, which the turning moves about the centre.

@@ -99,7 +99,7 @@ static void next_grabs(const storm_tank *storm, storm_random *random, storm_inpu
     input->grab_count = 0;
     for (uint32_t i = 0; i < wanted && count > 0; i++) {
         const uint32_t body = storm_below(random, count);
-        if (desc->solids[bodies[body].solid].motion != TARN_MOTION_FREE)
+        if (bodies[body].solid < desc->solid_count && desc->solids[bodies[body].solid].motion != TARN_MOTION_FREE)
             continue;
         tarn_grab *grab = &input->grabs[input->grab_count++];
         grab->body = body;
@@ -157,6 +157,44 @@ static void any_pour(storm_random *random, const tarn_tank_desc *desc, tarn_pour
     pour->colour[3] = one_in(random, 2) ? 255 : 0;
 }
 
+static float any_size_m(storm_random *random, const tarn_tank_desc *desc)
+{
+    return (float)(tank_size_m(desc, 1) * storm_between(random, 0.01, one_in(random, 8) ? 2.0 : 0.2));
+}
+
+static tarn_solid any_solid(storm_random *random, const tarn_tank_desc *desc)
+{
+    tarn_solid solid = {.shape = {.kind = (tarn_shape_kind)storm_below(random, TARN_SHAPE_FIELD)}};
+    any_point(random, desc, solid.pose.position_m);
+    for (int a = 0; a < 3; a++)
+        solid.shape.half_m[a] = any_size_m(random, desc);
+    const double half_turn = storm_between(random, -3.14, 3.14);
+    solid.pose.rotation[storm_below(random, 3)] = (float)sin(half_turn);
+    solid.pose.rotation[3] = (float)cos(half_turn);
+    return solid;
+}
+
+/// Bodies are thrown in, walls come and go.
+static void next_added(storm_random *random, const tarn_tank_desc *desc, storm_input *input)
+{
+    input->throws = desc->cells[2] > 1 && desc->solver == TARN_SOLVER_MULTIGRID && one_in(random, 60);
+    input->adds_wall = one_in(random, 30);
+    input->erases = one_in(random, 60);
+    if (input->throws) {
+        input->thrown = any_solid(random, desc);
+        input->thrown.motion = TARN_MOTION_FREE;
+        input->thrown.density_kg_m3 = one_in(random, 2) ? 400.0f : (float)storm_between(random, 1.0, 20000.0);
+        for (int a = 0; a < 3; a++)
+            input->thrown.velocity_m_s[a] = (float)storm_between(random, -30.0, 30.0);
+    }
+    if (input->adds_wall)
+        input->wall = any_solid(random, desc);
+    if (input->erases) {
+        any_point(random, desc, input->erase_m);
+        input->erase_radius_m = (float)(tank_size_m(desc, 0) * storm_between(random, 0.0, 0.7));
+    }
+}
+
 /// Tools begin and end, and stay where they are for a while.
 static void next_tools(storm_random *random, const tarn_tank_desc *desc, storm_input *input)
 {
@@ -201,13 +239,28 @@ void storm_input_next(const storm_tank *storm, storm_random *random, storm_input
     next_pose(random, input);
     next_grabs(storm, random, input);
     next_parameters(storm, random, input);
-    if (storm->plan->tools)
+    if (storm->plan->tools) {
         next_tools(random, &storm->scene->tank, input);
+        next_added(random, &storm->scene->tank, input);
+    }
 }
 
 bool storm_input_has_own_parameters(const storm_tank *storm, const storm_input *input)
 {
     return memcmp(input->value, storm->scene->tank.parameters, sizeof input->value) == 0;
+}
+
+/// What no longer fits is refused, and leaves the tank as it was.
+static tarn_status apply_added(const storm_tank *storm, const storm_input *input)
+{
+    tarn_status status = TARN_OK;
+    if (input->throws)
+        status = tarn_tank_throw(storm->tank, &input->thrown, NULL, NULL, 0);
+    if (input->adds_wall && (status == TARN_OK || status == TARN_E_LIMIT))
+        status = tarn_tank_add_wall(storm->tank, &input->wall, NULL, 0);
+    if (input->erases && (status == TARN_OK || status == TARN_E_LIMIT))
+        status = tarn_tank_erase_walls(storm->tank, input->erase_m, input->erase_radius_m, NULL);
+    return status == TARN_E_LIMIT ? TARN_OK : status;
 }
 
 tarn_status storm_input_apply(const storm_tank *storm, const storm_input *input)
@@ -219,5 +272,5 @@ tarn_status storm_input_apply(const storm_tank *storm, const storm_input *input)
         status = tarn_tank_set_pose(storm->tank, &input->pose);
     for (int p = 0; p < TARN_PARAMETER_COUNT && status == TARN_OK; p++)
         status = tarn_tank_set_parameter(storm->tank, (tarn_parameter)p, input->value[p]);
-    return status;
+    return status == TARN_OK ? apply_added(storm, input) : status;
 }

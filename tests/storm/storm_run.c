@@ -141,6 +141,9 @@ static bool rest(storm_tank *storm)
     storm_input_start(storm, &input);
     input.poses = true;
     const uint64_t steps = steps_in(storm, storm->plan->rest_s);
+    const tarn_status erased = tarn_tank_erase_walls(storm->tank, input.pose.position_m, 1e9f, NULL);
+    if (erased != TARN_OK)
+        return storm_wrong(storm, "erasing walls: %s", tarn_status_text(erased));
     tarn_tank_pose(storm->tank, &input.pose);
     memcpy(input.pose.rotation, (const float[4]){0.0f, 0.0f, 0.0f, 1.0f}, sizeof input.pose.rotation);
     for (uint64_t i = 1; i <= steps; i++) {

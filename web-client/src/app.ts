@@ -18,6 +18,7 @@ import {
 } from "./protocol/messages.js";
 import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
+import { readAdded } from "./state/added-solids.js";
 import { BodyTrack } from "./state/body-track.js";
 import { DisplayClock } from "./state/display-clock.js";
 import { type DecodedFrame, FrameStream } from "./state/frame-stream.js";
@@ -248,6 +249,7 @@ export class App {
     this.keeping.state(state);
     if (state.sizeM.every((m) => m > 0)) this.fit(state.sizeM);
     this.scenes.use(state.scene);
+    this.stage.solids.add(readAdded(state.added));
     this.panel.showScenes(this.model.scenes, state.scene);
     this.panel.showState(state);
     this.parts.subtitle.textContent = `${[state.scene.replaceAll("-", " "), this.keeping.playing ? "recording" : this.model.device].join(" · ")}`;

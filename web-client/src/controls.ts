@@ -66,6 +66,7 @@ export class Controls {
       rayAt: (x, y, ray) => stage.rayAt(x, y, ray),
       depth: (ray) => this.liquid.depth(ray, stage.sizeM, host.latest()),
       send: (input) => host.pointer(input),
+      isDeep: () => (host.latest()?.info.cells[2] ?? 2) > 1,
     });
     this.tool.tool = settings.values.tool;
     this.tool.strength = settings.values.strength;

@@ -8,6 +8,7 @@ import { join, type Tank } from "./join.js";
 import type { SessionState } from "./protocol/messages.js";
 import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
+import { readAdded } from "./state/added-solids.js";
 import { BodyTrack } from "./state/body-track.js";
 import { DisplayClock } from "./state/display-clock.js";
 import type { DecodedFrame } from "./state/frame-stream.js";
@@ -53,6 +54,7 @@ class Showing {
       rayAt: (x, y, ray) => this.stage.rayAt(x, y, ray),
       depth: (ray) => this.liquid.depth(ray, this.stage.sizeM, this.latest),
       send: (input) => void tank.send(input),
+      isDeep: () => (this.latest?.info.cells[2] ?? 2) > 1,
     });
     this.gestures = this.createGestures();
     listenToPointers(canvas, this.gestures, this.ended.signal);
@@ -202,6 +204,7 @@ export class TarnTank extends HTMLElement {
 
   private showState(state: SessionState, scenes: SceneLoader): void {
     scenes.use(state.scene);
+    this.showing?.stage.solids.add(readAdded(state.added));
     if (!this.hasAttribute("radius") && this.showing !== null && Math.max(...state.sizeM) > 0)
       this.showing.tool.radiusM = Math.max(...state.sizeM) / 16;
     this.dispatchEvent(new CustomEvent("tankstate", { detail: state }));

@@ -7,6 +7,7 @@ import {
   MessageError,
   readMessage,
   writeMessage,
+  writeState,
 } from "../src/protocol/messages.js";
 
 function buffer(value: unknown): ArrayBuffer {
@@ -45,6 +46,7 @@ test("a joined message is read whole", () => {
       cellM: 0.03125,
       dtS: 1 / 60,
       parameters: [{ name: "gravity_m_s2", value: 9.81, min: 0, max: 50 }],
+      added: [],
     },
   });
 });
@@ -179,4 +181,16 @@ test("names are cut to what the protocol allows", () => {
   expect(clipName("\ufeffA\u200bd\u2060a\u00ad\u200e\u061c")).toBe("Ada");
   expect(clipName("👩\u200d🚀")).toBe("👩\u200d🚀");
   expect(new TextEncoder().encode(clipName("ü".repeat(80))).length).toBe(62);
+});
+
+test("what was put into the tank comes with the state, and goes into recordings", () => {
+  const solid = [64, 1, 0, 0.25, 0, 0, 1, 2, 3, 0, 0, 0, 1, 255];
+  const state = (added: unknown) => readMessage(buffer({ t: "state", state: { ...STATE, added } }));
+  const message = state([solid]);
+  if (message?.t !== "state") throw new Error("it is no state");
+  expect(message.state.added).toEqual([solid]);
+  expect(readMessage(writeState(message.state).slice().buffer)).toEqual(message);
+  expect(() => state([solid.slice(1)])).toThrow("added");
+  expect(() => state([[...solid.slice(1), Number.NaN]])).toThrow("added");
+  expect(() => state(Array.from({ length: 73 }, () => solid))).toThrow("added");
 });

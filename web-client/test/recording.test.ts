@@ -11,6 +11,7 @@ const STATE: SessionState = {
   cellM: 0.03,
   dtS: 1 / 60,
   parameters: [{ name: "gravity_m_s2", value: 9.81, min: 0, max: 50 }],
+  added: [],
 };
 
 /** Something with a frame's first bytes. */

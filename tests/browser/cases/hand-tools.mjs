@@ -2,7 +2,7 @@
 import { assert, assertEqual, test, until } from "../harness.mjs";
 import { look, said } from "../world.mjs";
 
-const TOOLS = ["push", "pull", "vortex", "pour", "drain", "dye"];
+const TOOLS = ["push", "pull", "vortex", "pour", "drain", "dye", "throw", "wall", "erase"];
 const address = (server, query = "") => `http://127.0.0.1:${server.port}/${query}`;
 const presses = (server) => server.received.filter((m) => m.t === "input" && m.k === "pointer");
 const query = (page) => Object.fromEntries(new URL(page.url()).searchParams);

@@ -10,6 +10,8 @@ export interface PushEnvironment {
   /** Depth along a ray at which a press takes hold; null where the ray misses the tank. */
   depth(ray: Ray): number | null;
   send(input: PointerInput): void;
+  /** Whether the tank is deeper than a cell: walls are then drawn on the level. */
+  isDeep?(): boolean;
 }
 
 interface Press {
@@ -29,6 +31,9 @@ export const PAD_POINTER = 14;
 export const KEY_POINTER = 15;
 /** Tools that add something, which has a colour. */
 export const COLOURED: ReadonlySet<Tool> = new Set(["pour", "dye"]);
+/** Tools that draw on the level where they are seen from above, with rays at least so steep. */
+const LEVEL: ReadonlySet<Tool> = new Set(["wall", "erase"]);
+const LEVEL_MIN = 0.15;
 
 export class PushTool {
   tool: Tool = "push";
@@ -75,7 +80,7 @@ export class PushTool {
   down(pointer: number, x: number, y: number, tool = this.tool): void {
     const point: Vec3 = [0, 0, 0];
     const held = this.aim(x, y, point);
-    const hold = held ? { point, normal: [...this.ray.direction] as Vec3 } : null;
+    const hold = held ? { point, normal: this.planeOf(tool) } : null;
     this.presses.set(pointer, { x, y, tool, moved: false, hold });
     this.send(pointer, "down", x, y, tool);
   }
@@ -102,6 +107,14 @@ export class PushTool {
       press.moved = false;
       this.send(pointer, "move", press.x, press.y, press.tool);
     }
+  }
+
+  /** The normal of the plane along which a press slides: as the server chooses it. */
+  private planeOf(tool: Tool): Vec3 {
+    const { direction } = this.ray;
+    const level =
+      LEVEL.has(tool) && Math.abs(direction[1]) >= LEVEL_MIN && this.environment.isDeep?.() === true;
+    return level ? [0, 1, 0] : [direction[0], direction[1], direction[2]];
   }
 
   private newest(): Press | null {

@@ -11,7 +11,7 @@ export const VERSION = 1;
 /** First bytes of a frame ("TRNF"); a message is a msgpack map and never begins so. */
 const FRAME_MAGIC = 0x464e5254;
 
-export const TOOLS = ["push", "pull", "vortex", "pour", "drain", "dye"] as const;
+export const TOOLS = ["push", "pull", "vortex", "pour", "drain", "dye", "throw", "wall", "erase"] as const;
 export type Tool = (typeof TOOLS)[number];
 export type Phase = "down" | "move" | "up";
 export type Action = "pause" | "resume" | "step" | "reset" | "load";
@@ -89,7 +89,13 @@ export interface SessionState {
   cellM: number;
   dtS: number;
   parameters: ParameterInfo[];
+  /** Solids that people put in: ADDED_VALUES numbers each, see state/added-solids.ts. */
+  added: number[][];
 }
+
+/** Solids that people put into a tank, at most, and numbers of one. */
+export const ADDED_MAX = 72;
+export const ADDED_VALUES = 14;
 
 export interface ViewerInfo {
   viewerId: number;
@@ -172,6 +178,7 @@ export function writeState(state: SessionState): Uint8Array<ArrayBuffer> {
       cell_m: state.cellM,
       dt_s: state.dtS,
       parameters: state.parameters,
+      added: state.added,
     },
   });
 }
@@ -321,7 +328,19 @@ function sessionState(map: Fields): SessionState {
         max: number(p, "max"),
       };
     }),
+    added: map.added === undefined ? [] : addedSolids(list(map, "added")),
   };
+}
+
+function addedSolids(entries: unknown[]): number[][] {
+  if (entries.length > ADDED_MAX) return fail("added", `at most ${ADDED_MAX} solids`);
+  return entries.map((values) => {
+    const sound =
+      Array.isArray(values) &&
+      values.length === ADDED_VALUES &&
+      values.every((value) => Number.isFinite(value));
+    return sound ? (values as number[]) : fail("added", `lists of ${ADDED_VALUES} numbers`);
+  });
 }
 
 function presence(item: unknown): Presence {

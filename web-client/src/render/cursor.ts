@@ -1,6 +1,6 @@
 // The sphere in which the tool acts: a thin bright rim, brighter while it is pressed. Its colour and a mark inside tell
 // the tool: an arrowhead down for pouring, a ring for a vortex, a funnel for draining, a core for pulling, a large
-// one for dye.
+// one for dye and for what is thrown in, a post for a wall.
 import * as THREE from "three";
 import type { Tool } from "../protocol/messages.js";
 import { LAYER } from "./layers.js";
@@ -13,6 +13,9 @@ const COLOURS: Readonly<Record<Tool, number>> = {
   pour: 0xbff2ff,
   drain: 0xffc9a8,
   dye: 0xffffff,
+  throw: 0xffdc7a,
+  wall: 0xc8d2dc,
+  erase: 0xffa8a8,
 };
 
 export interface CursorLook {
@@ -81,6 +84,8 @@ export class Cursor {
       ["pour", this.mark(new THREE.ConeGeometry(0.28, 0.5, 20).rotateX(Math.PI))],
       ["dye", this.mark(new THREE.SphereGeometry(0.4, 24, 16))],
       ["drain", this.mark(new THREE.CylinderGeometry(0.45, 0.1, 0.5, 24, 1, true))],
+      ["throw", this.mark(new THREE.SphereGeometry(0.5, 24, 16))],
+      ["wall", this.mark(new THREE.BoxGeometry(0.4, 1.2, 0.4))],
     ];
     this.mesh.visible = false;
   }

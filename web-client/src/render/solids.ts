@@ -63,6 +63,9 @@ export class Solids {
   private readonly tankM = new THREE.Vector3();
   private readonly point = new THREE.Vector3();
   private shown: readonly Solid[] = [];
+  private added: readonly Solid[] = [];
+  /** Of those that were added, by what they are. */
+  private readonly addedObjects = new Map<string, THREE.Object3D>();
   private files: ReadonlyMap<string, SolidFile> = new Map();
   private readonly sun = { value: new THREE.Vector3(0, 1, 0) };
 
@@ -71,17 +74,24 @@ export class Solids {
     this.clear();
     this.shown = solids;
     this.files = files;
-    for (const solid of solids) {
-      const geometry = geometryOf(solid.shape, files);
-      if (geometry === null) continue;
-      const inside = this.cutToTank(solid, geometry);
-      const object = this.objectOf(solid, inside ?? geometry);
-      if (inside === null) {
-        object.position.fromArray(solid.position);
-        object.quaternion.fromArray(solid.rotation);
-      }
-      this.group.add(object);
-      if (solid.moves) this.moving.set(solid.index, object);
+    for (const solid of solids) this.put(solid);
+    this.add(this.added);
+  }
+
+  /** Shows these besides the scene's, in place of those that were added before. */
+  add(added: readonly Solid[]): void {
+    this.added = added;
+    const wanted = new Map(added.map((solid) => [JSON.stringify(solid), solid]));
+    for (const [key, object] of this.addedObjects) {
+      if (wanted.has(key)) continue;
+      this.addedObjects.delete(key);
+      this.group.remove(object);
+      dispose(object);
+      for (const [index, moving] of this.moving) if (moving === object) this.moving.delete(index);
+    }
+    for (const [key, solid] of wanted) {
+      const object = this.addedObjects.has(key) ? null : this.put(solid);
+      if (object !== null) this.addedObjects.set(key, object);
     }
   }
 
@@ -93,13 +103,10 @@ export class Solids {
   }
 
   clear(): void {
-    this.group.traverse((object) => {
-      if (!(object instanceof THREE.Mesh || object instanceof THREE.LineSegments)) return;
-      object.geometry.dispose();
-      (object.material as THREE.Material).dispose();
-    });
+    dispose(this.group);
     this.group.clear();
     this.moving.clear();
+    this.addedObjects.clear();
   }
 
   /** How many are shown. */
@@ -144,6 +151,23 @@ export class Solids {
   /** Sets what changes with every picture. @param sunWorld  direction in the room */
   prepare(sunWorld: THREE.Vector3): void {
     this.sun.value.copy(sunWorld);
+  }
+
+  /** @returns null where its file is missing */
+  private put(solid: Solid): THREE.Object3D | null {
+    const { shape } = solid;
+    const like = shape.kind === "like" ? this.shown.find(({ index }) => index === shape.solid)?.shape : shape;
+    const geometry = like === undefined ? null : geometryOf(like, this.files);
+    if (geometry === null) return null;
+    const inside = this.cutToTank(solid, geometry);
+    const object = this.objectOf(solid, inside ?? geometry);
+    if (inside === null) {
+      object.position.fromArray(solid.position);
+      object.quaternion.fromArray(solid.rotation);
+    }
+    this.group.add(object);
+    if (solid.moves) this.moving.set(solid.index, object);
+    return object;
   }
 
   /** A solid that sticks out of the tank without what is outside, in tank coordinates; null where nothing is cut off. */
@@ -210,6 +234,14 @@ export class Solids {
   }
 }
 
+function dispose(all: THREE.Object3D): void {
+  all.traverse((object) => {
+    if (!(object instanceof THREE.Mesh || object instanceof THREE.LineSegments)) return;
+    object.geometry.dispose();
+    (object.material as THREE.Material).dispose();
+  });
+}
+
 function geometryOf(shape: SolidShape, files: ReadonlyMap<string, SolidFile>): THREE.BufferGeometry | null {
   switch (shape.kind) {
     case "box":
@@ -226,6 +258,8 @@ function geometryOf(shape: SolidShape, files: ReadonlyMap<string, SolidFile>): T
       const file = files.get(shape.file);
       return file !== undefined && "rows" in file ? ground(file.rows, shape.spacing) : null;
     }
+    case "like":
+      return null;
     case "mesh": {
       const file = files.get(shape.file);
       if (file === undefined || "rows" in file) return null;

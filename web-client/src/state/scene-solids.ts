@@ -15,7 +15,9 @@ export type SolidShape =
   | { kind: "mesh"; file: string; scale: number }
   /** Rows along z of heights along x, in metres. */
   | { kind: "heights"; spacing: number; rows: number[][] }
-  | { kind: "picture"; spacing: number; file: string; white: number };
+  | { kind: "picture"; spacing: number; file: string; white: number }
+  /** That of a solid of the scene, by its index. */
+  | { kind: "like"; solid: number };
 
 export interface Solid {
   /** Its place in the scene's list, which frames name it by. */

@@ -6,7 +6,7 @@ const MOUSE: readonly (readonly [string, string])[] = [
   ["Drag beside it, right button", "look around"],
   ["Wheel", "zoom"],
   ["Shift + wheel", "size of the tool"],
-  ["1 … 6", "push, pull, vortex, pour, drain, dye"],
+  ["1 … 9", "push, pull, vortex, pour, drain, dye, throw in, wall, erase walls"],
   ["Space", "pour while held"],
   ["[  ]", "size of the tool"],
   ["P, S, R", "pause, single step, reset"],

@@ -19,6 +19,13 @@ const LOOKS: Readonly<Record<Tool, { words: string; picture: string }>> = {
     words: "Dye",
     picture: "M14 5l5 5M12 7l5 5-7 7c-2 2-4 1-6 2 1-2 0-4 2-6ZM15.5 3.5a2.5 2.5 0 0 1 5 5",
   },
+  throw: {
+    words: "Throw in",
+    picture:
+      "M3 20q2.5-2 5 0t5 0 5 0 3 0M6 17a6 5 0 0 0 12 0c0-2-1-3-3-3h-2a4 4 0 1 0-5-1l-1 3ZM8 9l-3 1 2 1.5",
+  },
+  wall: { words: "Wall", picture: "M3 6h18v13H3ZM3 12.5h18M9 6v6.5M15 12.5V19" },
+  erase: { words: "Erase walls", picture: "M3 8h9v11H3ZM3 13.5h9M15 6l6 6M21 6l-6 6" },
 };
 
 const NAMESPACE = "http://www.w3.org/2000/svg";

@@ -1,0 +1,62 @@
+// What people put into a tank: walls that part the water, and bodies that float.
+import { assert, assertEqual, sleep, test, until } from "../harness.mjs";
+import { look } from "../world.mjs";
+import { SMALL_POOL } from "./stream.mjs";
+
+/** Drags the mouse along places of the tank, in steps that each reach a picture. */
+async function drag(page, from, to) {
+  const [a, b] = await page.evaluate(
+    (points) => points.map((point) => window.tarn.project(point)),
+    [from, to],
+  );
+  await page.mouse.move(a[0], a[1]);
+  await page.mouse.down();
+  for (let i = 1; i <= 10; i++) {
+    await page.mouse.move(a[0] + ((b[0] - a[0]) * i) / 10, a[1] + ((b[1] - a[1]) * i) / 10);
+    await sleep(40);
+  }
+  await page.mouse.up();
+}
+
+/** How many of the pool's columns, an eighth of its depth wide, have none of its particles. */
+async function emptyColumns(page) {
+  const places = await page.evaluate(() => window.tarn.samplePoints(4096));
+  const columns = new Set();
+  for (let i = 0; i < places.length; i += 3)
+    columns.add(Math.floor(places[i] * 16) * 8 + Math.floor(places[i + 2] * 16));
+  return 16 * 8 - columns.size;
+}
+
+test("a wall that is drawn parts the water, and erased it is gone", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const page = await world.watch(server.url);
+  assertEqual(await emptyColumns(page), 0, "empty columns of the pool at rest");
+  await page.keyboard.press("8");
+  await drag(page, [0.2, 0.25, 0.25], [0.7, 0.25, 0.25]);
+  await until(async () => (await look(page, "solids")).solids >= 2, "pieces of wall are drawn");
+  await until(async () => (await emptyColumns(page)) >= 4, "there is no water where the wall is");
+  await page.keyboard.press("9");
+  await drag(page, [0.1, 0.25, 0.25], [0.8, 0.25, 0.25]);
+  await until(async () => (await look(page, "solids")).solids === 0, "the wall is erased");
+  await until(async () => (await emptyColumns(page)) === 0, "the water comes back");
+});
+
+test("a body that is thrown in is seen by everybody, whoever joins later too", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const page = await world.watch(server.url);
+  await page.keyboard.press("7");
+  await drag(page, [0.3, 0.3, 0.25], [0.6, 0.3, 0.25]);
+  await until(async () => (await look(page, "solids")).solids === 1, "the ball is drawn");
+  const heights = [];
+  await until(async () => {
+    const at = await page.evaluate(() => window.tarn.bodyAt(64));
+    heights.push(at?.[1] ?? 0);
+    return heights.length > 20 && Math.abs(heights.at(-1) - heights.at(-10)) < 0.01;
+  }, "it comes to rest");
+  assert(heights.at(-1) > 0.2 && heights.at(-1) < 0.45, `it floats at ${heights.at(-1)} m`);
+  const other = await world.watch(server.url);
+  await until(async () => (await look(other, "solids")).solids === 1, "somebody who joins sees it");
+  await page.keyboard.press("r");
+  for (const one of [page, other])
+    await until(async () => (await look(one, "solids")).solids === 0, "after a reset it is gone");
+});
