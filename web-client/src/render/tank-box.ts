@@ -1,6 +1,8 @@
 // The tank itself: panes of thin glass, a frame of slender bars and a floor with a grid. Everything is built in tank
 // coordinates (metres, origin at the lowest corner).
 import * as THREE from "three";
+import { grazing } from "../shader/grazing.js";
+import { gridLine, groundVertex } from "../shader/ground.js";
 import { LAYER } from "./layers.js";
 
 const glassVertex = /* glsl */ `
@@ -17,13 +19,11 @@ void main() {
 
 const glassFragment = /* glsl */ `
 uniform float strength;
-in vec3 toEye;
-in vec3 facing;
 in vec3 at;
 out vec4 colour;
+${grazing}
 void main() {
-  float cosine = abs(dot(normalize(facing), normalize(toEye)));
-  float fresnel = 0.04 + 0.96 * pow(1.0 - cosine, 4.0);
+  float fresnel = 0.04 + 0.96 * pow(grazing(), 4.0);
   float streak = smoothstep(0.32, 0.36, at.x + 0.35 * at.y) * (1.0 - smoothstep(0.52, 0.60, at.x + 0.35 * at.y));
   float a = strength * (0.10 + 0.50 * fresnel + 0.10 * streak);
   colour = vec4(vec3(0.62, 0.86, 0.96), a);
@@ -84,21 +84,18 @@ export class TankBox {
       depthWrite: false,
       side: THREE.DoubleSide,
       uniforms: { pitch: { value: Math.max(size.x, size.z) / 16 }, ...this.light },
-      vertexShader: /* glsl */ `
-        out vec2 at;
-        void main() { at = position.xz; gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0); }`,
+      vertexShader: groundVertex,
       fragmentShader: /* glsl */ `
         uniform float pitch;
         uniform mediump sampler3D lightVolume;
         uniform vec3 voxelsPerMetre;
         in vec2 at;
         out vec4 colour;
+        ${gridLine}
         /** How much water is above a place, as far as light is concerned. */
         float above(vec2 uv) { return -log(max(textureLod(lightVolume, vec3(uv.x, 0.0, uv.y), 0.0).r, 0.01)); }
         void main() {
-          vec2 p = at / pitch;
-          vec2 d = abs(fract(p - 0.5) - 0.5) / max(fwidth(p), vec2(1e-5));
-          float grid = 1.0 - smoothstep(0.0, 1.2, min(d.x, d.y));
+          float grid = gridLine(at / pitch, 0.0);
           // Where more water is above than around, it gathers the light: caustics, coarsely. The rest is shadow.
           vec2 uv = at * voxelsPerMetre.xz;
           vec2 off = 1.3 / vec2(textureSize(lightVolume, 0).xz);

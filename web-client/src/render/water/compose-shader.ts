@@ -1,6 +1,8 @@
-// The picture: what is behind the water, bent and coloured by it, what it mirrors, the sun's glint and foam. Pixels
-// without water get the scene as it is. The depth is the nearest of both, for what is drawn over it.
+// The picture: what is behind the water, bent and coloured by it, what it mirrors, the sun's glint and foam. Water near
+// a pane lies flat against it. Pixels without water get the scene as it is. The depth is the nearest of both, for what is
+// drawn over it.
 import { roomLight } from "./room-shader.js";
+import { tankRay } from "./tank-ray.js";
 
 export const composeVertex = /* glsl */ `
 out vec2 at;
@@ -30,8 +32,9 @@ uniform float radius;         // of a drawn particle, metres
 in vec2 at;
 out vec4 colour;
 ${roomLight}
+${tankRay}
 
-const float MIRROR = 0.02;     // of light that falls straight onto water
+const float MIRROR = 0.025;    // of light that falls straight onto water
 const float BEND = 0.25;       // 1 - 1 / 1.33
 
 vec3 linear(vec3 c) { return pow(c, vec3(2.2)); }
@@ -39,6 +42,32 @@ vec3 shown(vec3 c) { return pow(c / (1.0 + 0.22 * c), vec3(1.0 / 2.2)); }
 /** The inverse of what the scene's programs did. */
 vec3 lightOf(vec2 uv) {
   return linear(textureLod(scene, uv, 0.0).rgb);
+}
+
+float hash(vec3 p) {
+  p = fract(p * vec3(0.1031, 0.1030, 0.0973));
+  p += dot(p, p.yzx + 33.33);
+  return fract((p.x + p.y) * p.z);
+}
+/** 0..1, smooth over a unit. */
+float noise(vec3 p) {
+  vec3 i = floor(p);
+  vec3 f = p - i;
+  f *= f * (3.0 - 2.0 * f);
+  vec4 a = vec4(hash(i), hash(i + vec3(1, 0, 0)), hash(i + vec3(0, 1, 0)), hash(i + vec3(1, 1, 0)));
+  vec4 b = vec4(hash(i + vec3(0, 0, 1)), hash(i + vec3(1, 0, 1)), hash(i + vec3(0, 1, 1)), hash(i + vec3(1)));
+  vec4 z = mix(a, b, f.z);
+  return mix(mix(z.x, z.y, f.x), mix(z.z, z.w, f.x), f.y);
+}
+/** Bubbles: how much of a place foam covers, and how bright they are. */
+vec2 bubbles(float foam, vec3 place, float d) {
+  // No finer than the picture's pixels.
+  float size = max(0.55 * radius, 2.0 * d * dFdx(at.x) / focal.x);
+  vec3 p = (viewToTank * vec4(place, 1.0)).xyz / size;
+  float fine = noise(p);
+  float grain = 0.62 * fine + 0.38 * noise(0.37 * p + 7.0);
+  float amount = smoothstep(0.10, 0.85, foam);
+  return vec2(smoothstep(0.86 - 0.75 * amount, 1.12 - 0.75 * amount, grain), 0.72 + 0.5 * fine);
 }
 
 float distanceOf(float depth) { return depthToDistance.y / (depthToDistance.x - depth); }
@@ -60,7 +89,16 @@ void main() {
 
   vec2 n = s.xy / s.a;
   vec3 normal = normalize(vec3(n, sqrt(max(0.02, 1.0 - dot(n, n)))));
-  vec3 place = vec3((lens.xy + lens.zw * at) * d, -d);
+  vec3 ray = vec3(lens.xy + lens.zw * at, -1.0);
+  vec3 enters;
+  vec2 tank = tankAlong(ray, enters);
+  float atGlass = 1.0 - smoothstep(0.4 * radius, 1.5 * radius, d - tank.x);
+  if (tank.x > 0.0 && atGlass > 0.0) {
+    vec3 pane = vec3(greaterThanEqual(enters, vec3(tank.x))) * -sign(mat3(viewToTank) * ray);
+    normal = normalize(mix(normal, normalize(pane * mat3(viewToTank)), atGlass));
+    d = mix(d, tank.x, atGlass);
+  }
+  vec3 place = ray * d;
   vec3 toEye = normalize(-place);
 
   vec4 amount = textureLod(amounts, at, 0.0);
@@ -69,7 +107,7 @@ void main() {
   vec3 tint = clamp(tinted.rgb / weight, 0.012, 0.985);
   float foam = amount.g / weight;
   float daylight = amount.b / weight;
-  float thick = min(amount.r, solid - d + 2.0 * radius);
+  float thick = min(amount.r, min(solid, tank.y) - d + radius);
 
   // What is behind, seen along the bent ray; where that ray would end before the water it isn't bent.
   vec2 bent = at - focal * BEND * (normal.xy - 0.35 * place.xy / d) * clamp(thick, 0.0, 0.6 * clearM) / (d + thick);
@@ -95,7 +133,10 @@ void main() {
   water += skyColour * (1.4 * pow(toSun, 420.0) + 0.16 * pow(toSun, 48.0)) * (0.35 + 0.65 * daylight);
 
   vec3 white = vec3(0.84, 0.93, 0.97) * lamp * 0.78;
-  water = mix(water, white, 0.86 * smoothstep(0.06, 0.90, foam));
+  if (foam > 0.02) {
+    vec2 froth = bubbles(foam, place, d);
+    water = mix(water, white * froth.y, 0.88 * froth.x);
+  }
 
   colour.rgb = mix(plain, shown(water), cover);
   if (cover > 0.5) gl_FragDepth = clamp(depthToDistance.x - depthToDistance.y / d, 0.0, depth);

@@ -1,8 +1,10 @@
 // The particles as water: first the distance of the nearest of them, then how much water there is and of what colour.
 //
 // At the surface a particle is no ball but a tile of that surface, turned as the light volume's density falls off, and
-// what is near a wall lies against it: calm water is flat before anything is smoothed. A drop by itself stays a ball.
+// what is near a wall lies against it, and its middle is moved to where the density is that of a surface: calm water is
+// flat before anything is smoothed. A drop by itself stays a ball.
 import { particlePlace } from "../particle-shader.js";
+import { tankRay } from "./tank-ray.js";
 
 const place = /* glsl */ `
 ${particlePlace}
@@ -23,12 +25,23 @@ flat out vec3 centre;  // view space
 flat out vec3 facing;  // of the surface, view space
 flat out float flatness;
 flat out float wide;
+flat out float beside; // 1: a wall of the tank is near
+
+/** @return metres by which a particle near the surface is to move outwards to be where the density falls to a half */
+float towardsSurface(Particle p) {
+  float voxelM = 1.0 / (voxelsPerMetre.x * float(textureSize(lightVolume, 0).x));
+  float perVoxel = length(p.rising) / 2.32;
+  float off = voxelM * (p.density - 0.26) / max(perVoxel, 0.02) - 0.45 * radius;
+  return clamp(off, -0.5 * radius, 0.6 * radius) * smoothstep(0.06, 0.16, perVoxel) * (1.0 - p.thin);
+}
 
 void main() {
   Particle p = particle();
   wide = radius * mix(1.0 / p.nearness, 1.0, 0.6 * p.thin);
   inset(p, wide);
+  p.at -= 0.8 * towardsSurface(p) * normalize(p.rising + vec3(0.0, 1e-5, 0.0));
   vec3 walls = press(p.at);
+  beside = any(greaterThan(abs(p.at - 0.5 * tankSize), 0.5 * tankSize - 2.2 * wide)) ? 1.0 : 0.0;
   wide *= 1.12 * (1.0 - 0.45 * p.lone);
 
   vec4 view = modelViewMatrix * vec4(p.at, 1.0);
@@ -55,7 +68,11 @@ flat in vec3 centre;
 flat in vec3 facing;
 flat in float flatness;
 flat in float wide;
+flat in float beside;
 out vec4 distance_;
+${tankRay}
+/** Of a tile, in its own radii: seen from near its edge it is narrow, as a disc is. */
+const float TILE2 = 3.2;
 
 void main() {
   vec2 disc = vec2(gl_PointCoord.x * 2.0 - 1.0, 1.0 - gl_PointCoord.y * 2.0);
@@ -63,8 +80,16 @@ void main() {
   if (r2 > 1.0) discard;
   float ball = sqrt(1.0 - r2);
   // A surface seen nearly from its edge would lean without end.
-  float tile = 0.12 * ball - clamp(dot(facing.xy, disc) / max(facing.z, 0.2), -1.5, 1.5);
-  float z = centre.z + wide * mix(ball, tile, flatness * smoothstep(-0.05, 0.15, facing.z));
+  float lean = dot(facing.xy, disc) / max(facing.z, 0.2);
+  float flat_ = flatness * smoothstep(-0.05, 0.15, facing.z);
+  if (r2 + flat_ * lean * lean > TILE2) discard;
+  float z = centre.z + wide * mix(ball, 0.12 * ball - clamp(lean, -1.8, 1.8), flat_);
+  if (beside > 0.0) {
+    vec3 enters;
+    vec2 tank = tankAlong(vec3((centre.xy + wide * disc) / -centre.z, -1.0), enters);
+    if (-z > tank.y || tank.x > tank.y) discard;
+    z = min(z, -tank.x);
+  }
   distance_ = vec4(-z, 0.0, 0.0, 1.0);
   gl_FragDepth = 0.5 + 0.5 * (projectionMatrix[2][2] * z + projectionMatrix[3][2]) / -z;
 }
