@@ -38,7 +38,11 @@ export function recordScene(name, into, { first = MOMENTS[name] ?? MOMENT, frame
     const build = process.env.TARN_BUILD ?? join(ROOT, "build", "release");
     const options = { "--first": first, "--frames": frames, "--every": every, "--key": 1, "--layers": 1 };
     const list = Object.entries(options).flatMap(([option, value]) => [option, String(value)]);
-    execFileSync(join(build, "tests", "stream", "record_stream"), [join(SCENES, `${name}.json`), file, ...list]);
+    execFileSync(join(build, "tests", "stream", "record_stream"), [
+      join(SCENES, `${name}.json`),
+      file,
+      ...list,
+    ]);
   }
   return framesOf(readFileSync(file));
 }
@@ -61,7 +65,9 @@ export async function showStill(world, name, frames, index, { query, size }) {
   });
   await page.waitForFunction(
     ([count, solids]) =>
-      window.tarn?.connection === "connected" && window.tarn.framesDecoded >= count && window.tarn.solids === solids,
+      window.tarn?.connection === "connected" &&
+      window.tarn.framesDecoded >= count &&
+      window.tarn.solids === solids,
     [still.frames.length, solids],
     { timeout: READY_MS },
   );
@@ -86,7 +92,9 @@ async function main() {
   const [width, height] = values.size.split("x").map(Number);
   if (unknown !== undefined || !(width > 0 && height > 0)) {
     console.error(
-      unknown === undefined ? `--size: found ${values.size}, expected e.g. 1280x800` : `there is no scene "${unknown}"`,
+      unknown === undefined
+        ? `--size: found ${values.size}, expected e.g. 1280x800`
+        : `there is no scene "${unknown}"`,
     );
     return 1;
   }

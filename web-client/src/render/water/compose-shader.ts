@@ -67,7 +67,7 @@ vec2 bubbles(float foam, vec3 place, float d) {
   float fine = noise(p);
   float grain = 0.62 * fine + 0.38 * noise(0.37 * p + 7.0);
   float amount = smoothstep(0.10, 0.85, foam);
-  return vec2(smoothstep(0.86 - 0.75 * amount, 1.12 - 0.75 * amount, grain), 0.72 + 0.5 * fine);
+  return vec2(smoothstep(0.80 - 0.75 * amount, 1.20 - 0.75 * amount, grain), 0.72 + 0.5 * fine);
 }
 
 float distanceOf(float depth) { return depthToDistance.y / (depthToDistance.x - depth); }
@@ -120,13 +120,13 @@ void main() {
   float sun = 0.5 + 0.5 * dot(normal, sunDirection);
   float sky = 0.5 + 0.5 * dot(normal, upDirection);
   vec3 lamp = vec3(0.22, 0.30, 0.38) * (0.4 + 0.6 * sky) + vec3(1.15, 1.10, 1.00) * sun * sun * (0.3 + 0.7 * daylight);
-  float turbid = 1.0 - exp(-1.2 * depths);
-  vec3 body = tint * mix(vec3(0.10, 0.28, 0.50), vec3(1.0), daylight) * lamp * 0.58;
+  float turbid = 1.0 - exp(-1.1 * depths);
+  vec3 body = tint * mix(vec3(0.10, 0.28, 0.50), vec3(0.90, 1.0, 1.0), daylight) * lamp * 0.40;
   vec3 water = behind * through + body * turbid;
 
   // Never quite from its edge: at a silhouette the normal is a guess.
   float cosine = clamp(dot(normal, toEye), 0.16, 1.0);
-  float mirror = MIRROR + (1.0 - MIRROR) * pow(1.0 - cosine, 5.0);
+  float mirror = MIRROR + (1.0 - MIRROR) * pow(1.0 - cosine, 4.2);
   vec3 to = viewToRoom * reflect(-toEye, normal);
   water = mix(water, roomLight(to), mirror * smoothstep(0.0, 0.3 * radius, thick));
   float toSun = max(dot(normal, normalize(sunDirection + toEye)), 0.0);

@@ -27,6 +27,8 @@ flat out float flatness;
 flat out float wide;
 flat out float beside; // 1: a wall of the tank is near
 
+uniform vec3 level;    // upwards, tank coordinates
+
 /** @return metres by which a particle near the surface is to move outwards to be where the density falls to a half */
 float towardsSurface(Particle p) {
   float voxelM = 1.0 / (voxelsPerMetre.x * float(textureSize(lightVolume, 0).x));
@@ -50,6 +52,9 @@ void main() {
   vec3 surface = -0.9 * p.rising * (1.0 - p.lone);
   vec3 outward = surface + walls * (1.0 - smoothstep(0.2, 0.5, length(surface)));
   float strength = length(outward);
+  // Slow water that faces upwards is level.
+  float calm = (1.0 - smoothstep(0.03, 0.14, p.speed)) * smoothstep(0.55, 0.9, dot(outward, level) / max(strength, 1e-4));
+  outward = mix(outward, strength * level, 0.9 * calm);
   facing = (modelViewMatrix * vec4(outward / max(strength, 1e-4), 0.0)).xyz;
   flatness = smoothstep(0.08, 0.35, strength) * (1.0 - p.lone);
 
@@ -69,7 +74,7 @@ flat in vec3 facing;
 flat in float flatness;
 flat in float wide;
 flat in float beside;
-out vec4 distance_;
+out vec4 distance_;    // less than 0: of water that lies against a pane before it
 ${tankRay}
 /** Of a tile, in its own radii: seen from near its edge it is narrow, as a disc is. */
 const float TILE2 = 3.2;
@@ -84,13 +89,15 @@ void main() {
   float flat_ = flatness * smoothstep(-0.05, 0.15, facing.z);
   if (r2 + flat_ * lean * lean > TILE2) discard;
   float z = centre.z + wide * mix(ball, 0.12 * ball - clamp(lean, -1.8, 1.8), flat_);
+  bool onGlass = false;
   if (beside > 0.0) {
     vec3 enters;
     vec2 tank = tankAlong(vec3((centre.xy + wide * disc) / -centre.z, -1.0), enters);
     if (-z > tank.y || tank.x > tank.y) discard;
-    z = min(z, -tank.x);
+    onGlass = tank.x > 0.0 && flat_ > 0.3 && -z < tank.x + 0.6 * wide;
+    z = onGlass ? -tank.x : min(z, -tank.x);
   }
-  distance_ = vec4(-z, 0.0, 0.0, 1.0);
+  distance_ = vec4(onGlass ? z : -z, 0.0, 0.0, 1.0);
   gl_FragDepth = 0.5 + 0.5 * (projectionMatrix[2][2] * z + projectionMatrix[3][2]) / -z;
 }
 `;
@@ -129,7 +136,7 @@ export const thicknessFragment = /* glsl */ `
 precision highp float;
 precision highp sampler2D;
 
-uniform sampler2D surface;   // distance of the nearest water
+uniform sampler2D surface;   // distance of the nearest water, with either sign
 uniform sampler2D sceneDepth;
 uniform vec2 mapSize;        // of what is drawn here, pixels
 uniform vec2 depthToDistance;
@@ -148,7 +155,7 @@ void main() {
   vec2 at = gl_FragCoord.xy / mapSize;
   float solid = depthToDistance.y / (depthToDistance.x - textureLod(sceneDepth, at, 0.0).r);
   if (distance_ > solid) discard;
-  float behind = max(0.0, distance_ - textureLod(surface, at, 0.0).r);
+  float behind = max(0.0, distance_ - abs(textureLod(surface, at, 0.0).r));
   float share = content.x * (1.0 - r2) * (1.0 - r2);
   float weight = share * (1.0 - r2) * exp(-behind / deep);
   colour = weight * vec4(tint, 1.0);
