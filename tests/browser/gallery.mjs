@@ -9,9 +9,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { drawByHand, drawUntil, takeCanvas } from "./by-hand.mjs";
 import { ROOT } from "./places.mjs";
 import { framesOf, Still, sectionsOf } from "./recorded-layers.mjs";
-import { bare, launch, World } from "./world.mjs";
+import { launch, World } from "./world.mjs";
 
 const SCENES = join(ROOT, "server", "scenes");
 /** The step to look at. */
@@ -29,7 +30,6 @@ const MOMENTS = {
   waterfall: 420,
   "wave-tank": 300,
 };
-const READY_MS = 120_000;
 
 /** Records a scene's steps, each as a key frame with all layers. @returns the frames */
 export function recordScene(name, into, { first = MOMENTS[name] ?? MOMENT, frames = 1, every = 1 } = {}) {
@@ -55,23 +55,15 @@ export function servedScene(name) {
   return { files, cells: size_m.map((m) => Math.round(m / cell_m)), cellM: cell_m, solids: solids.length };
 }
 
-/** Opens a page on a frame of a recording of a scene and waits until all of it is shown. */
-export async function showStill(world, name, frames, index, { query, size }) {
+/** Opens a page, drawn by hand, on a tank that stands still at a recorded frame of a scene. */
+export async function showScene(world, name, recording, { query, size }) {
   const { solids, ...served } = servedScene(name);
-  const still = new Still(frames, index, sectionsOf(frames[index]).layers.length);
-  const server = await world.fake({ recording: still, ...served });
+  const server = await world.fake({ recording, ...served });
   const page = await world.open(`http://127.0.0.1:${server.port}/?detail=full&${query}`, {
     context: { viewport: size },
+    prepare: drawByHand,
   });
-  await page.waitForFunction(
-    ([count, solids]) =>
-      window.tarn?.connection === "connected" &&
-      window.tarn.framesDecoded >= count &&
-      window.tarn.solids === solids,
-    [still.frames.length, solids],
-    { timeout: READY_MS },
-  );
-  await bare(page);
+  await drawUntil(page, { connection: "connected", framesDecoded: recording.frames.length, solids });
   return page;
 }
 
@@ -109,9 +101,10 @@ async function main() {
         const { world, check, end } = await World.make(browser);
         try {
           const query = `quality=${tier}&${values.query}`;
-          const page = await showStill(world, name, frames, 0, { query, size: { width, height } });
+          const still = new Still(frames, 0, sectionsOf(frames[0]).layers.length);
+          const page = await showScene(world, name, still, { query, size: { width, height } });
           const file = join(into, `${name}-${tier}.png`);
-          writeFileSync(file, await page.screenshot({ timeout: READY_MS }));
+          writeFileSync(file, await takeCanvas(page));
           check();
           console.log(file);
         } finally {

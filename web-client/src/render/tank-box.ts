@@ -33,7 +33,7 @@ void main() {
 export const SHARED = ["lightVolume", "voxelsPerMetre", "momentS", "viewHeight"] as const;
 export type TankShared = Record<(typeof SHARED)[number], THREE.IUniform>;
 /** A bar is at least so wide, pixels. */
-const BAR_PX = 1.7;
+const BAR_PX = 1.4;
 
 const barVertex = /* glsl */ `
 uniform vec3 along;      // 1 along the bar
@@ -48,7 +48,7 @@ void main() {
 
 const barFragment = /* glsl */ `
 out vec4 colour;
-void main() { colour = vec4(0.549, 0.690, 0.749, 1.0); }`;
+void main() { colour = vec4(0.262, 0.434, 0.521, 1.0); }`;
 
 export class TankBox {
   readonly group = new THREE.Group();

@@ -1,6 +1,5 @@
-// The picture: what is behind the water, bent and coloured by it, what it mirrors, the sun's glint and foam. Water near
-// a pane lies flat against it. Pixels without water get the scene as it is. The depth is the nearest of both, for what is
-// drawn over it.
+// The picture: what is behind the water, bent and coloured by it, what it mirrors, the sun's glint and foam. Pixels
+// without water get the scene as it is. The depth is the nearest of both, for what is drawn over it.
 import { roomLight } from "./room-shader.js";
 import { tankRay } from "./tank-ray.js";
 
@@ -90,14 +89,7 @@ void main() {
   vec2 n = s.xy / s.a;
   vec3 normal = normalize(vec3(n, sqrt(max(0.02, 1.0 - dot(n, n)))));
   vec3 ray = vec3(lens.xy + lens.zw * at, -1.0);
-  vec3 enters;
-  vec2 tank = tankAlong(ray, enters);
-  float atGlass = 1.0 - smoothstep(0.4 * radius, 1.5 * radius, d - tank.x);
-  if (tank.x > 0.0 && atGlass > 0.0) {
-    vec3 pane = vec3(greaterThanEqual(enters, vec3(tank.x))) * -sign(mat3(viewToTank) * ray);
-    normal = normalize(mix(normal, normalize(pane * mat3(viewToTank)), atGlass));
-    d = mix(d, tank.x, atGlass);
-  }
+  float ends = tankAlong(ray).y;
   vec3 place = ray * d;
   vec3 toEye = normalize(-place);
 
@@ -107,7 +99,7 @@ void main() {
   vec3 tint = clamp(tinted.rgb / weight, 0.012, 0.985);
   float foam = amount.g / weight;
   float daylight = amount.b / weight;
-  float thick = min(amount.r, min(solid, tank.y) - d + radius);
+  float thick = min(amount.r, min(solid, ends) - d + radius);
 
   // What is behind, seen along the bent ray; where that ray would end before the water it isn't bent.
   vec2 bent = at - focal * BEND * (normal.xy - 0.35 * place.xy / d) * clamp(thick, 0.0, 0.6 * clearM) / (d + thick);

@@ -25,35 +25,42 @@ flat out vec3 centre;  // view space
 flat out vec3 facing;  // of the surface, view space
 flat out float flatness;
 flat out float wide;
-flat out float beside; // 1: a wall of the tank is near
+flat out float beside; // what is so near to a pane lies against it, metres; 0: no wall is near
 
 uniform vec3 level;    // upwards, tank coordinates
 
-/** @return metres by which a particle near the surface is to move outwards to be where the density falls to a half */
-float towardsSurface(Particle p) {
+/**
+ * @param slow  1: it hardly moves; what rides a little higher than the rest is no drop then
+ * @return metres by which a particle near the surface is to move outwards to be where the density falls to a half
+ */
+float towardsSurface(Particle p, float slow) {
   float voxelM = 1.0 / (voxelsPerMetre.x * float(textureSize(lightVolume, 0).x));
   float perVoxel = length(p.rising) / 2.32;
   float off = voxelM * (p.density - 0.26) / max(perVoxel, 0.02) - 0.45 * radius;
-  return clamp(off, -0.5 * radius, 0.6 * radius) * smoothstep(0.06, 0.16, perVoxel) * (1.0 - p.thin);
+  float sure = smoothstep(0.06, 0.16, perVoxel) * mix(1.0 - p.thin, 1.0 - p.lone, slow);
+  return mix(0.8, 1.0, slow) * sure * clamp(off, mix(-0.5, -2.0, slow) * radius, 0.6 * radius);
 }
 
 void main() {
   Particle p = particle();
   wide = radius * mix(1.0 / p.nearness, 1.0, 0.6 * p.thin);
   inset(p, wide);
-  p.at -= 0.8 * towardsSurface(p) * normalize(p.rising + vec3(0.0, 1e-5, 0.0));
+  float slow = 1.0 - smoothstep(0.03, 0.14, p.speed);
+  p.at -= towardsSurface(p, slow) * normalize(p.rising + vec3(0.0, 1e-5, 0.0));
   vec3 walls = press(p.at);
-  beside = any(greaterThan(abs(p.at - 0.5 * tankSize), 0.5 * tankSize - 2.2 * wide)) ? 1.0 : 0.0;
+  bool isBeside = any(greaterThan(abs(p.at - 0.5 * tankSize), 0.5 * tankSize - 2.2 * wide));
   wide *= 1.12 * (1.0 - 0.45 * p.lone);
 
   vec4 view = modelViewMatrix * vec4(p.at, 1.0);
   // Walls that the water is seen through, where there is no surface of its own.
   walls *= step(0.0, -walls * (view.xyz * mat3(modelViewMatrix)));
   vec3 surface = -0.9 * p.rising * (1.0 - p.lone);
-  vec3 outward = surface + walls * (1.0 - smoothstep(0.2, 0.5, length(surface)));
+  float submerged = 1.0 - smoothstep(0.2, 0.5, length(surface));
+  vec3 outward = surface + walls * submerged;
+  beside = isBeside ? wide * mix(0.6, 1.8, submerged) : 0.0;
   float strength = length(outward);
   // Slow water that faces upwards is level.
-  float calm = (1.0 - smoothstep(0.03, 0.14, p.speed)) * smoothstep(0.55, 0.9, dot(outward, level) / max(strength, 1e-4));
+  float calm = slow * smoothstep(0.55, 0.9, dot(outward, level) / max(strength, 1e-4));
   outward = mix(outward, strength * level, 0.9 * calm);
   facing = (modelViewMatrix * vec4(outward / max(strength, 1e-4), 0.0)).xyz;
   flatness = smoothstep(0.08, 0.35, strength) * (1.0 - p.lone);
@@ -91,11 +98,11 @@ void main() {
   float z = centre.z + wide * mix(ball, 0.12 * ball - clamp(lean, -1.8, 1.8), flat_);
   bool onGlass = false;
   if (beside > 0.0) {
-    vec3 enters;
-    vec2 tank = tankAlong(vec3((centre.xy + wide * disc) / -centre.z, -1.0), enters);
+    vec2 tank = tankAlong(vec3((centre.xy + wide * disc) / -centre.z, -1.0));
     if (-z > tank.y || tank.x > tank.y) discard;
-    onGlass = tank.x > 0.0 && flat_ > 0.3 && -z < tank.x + 0.6 * wide;
-    z = onGlass ? -tank.x : min(z, -tank.x);
+    // A drop may bulge out a little: it would look cut.
+    onGlass = tank.x > 0.0 && flat_ > 0.3 && -z < tank.x + beside;
+    if (onGlass) z = -tank.x;
   }
   distance_ = vec4(onGlass ? z : -z, 0.0, 0.0, 1.0);
   gl_FragDepth = 0.5 + 0.5 * (projectionMatrix[2][2] * z + projectionMatrix[3][2]) / -z;

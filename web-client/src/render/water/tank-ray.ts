@@ -8,13 +8,13 @@ uniform vec3 tankSize;
  * @return where it comes into the tank and where it leaves, distances from the eye's plane; the first is larger where it
  *         passes by
  */
-vec2 tankAlong(vec3 ray, out vec3 enters) {
+vec2 tankAlong(vec3 ray) {
   vec3 eye = viewToTank[3].xyz;
   vec3 along = mat3(viewToTank) * ray;
   along = mix(along, vec3(1e-6), lessThan(abs(along), vec3(1e-6)));
   vec3 low = -eye / along;
   vec3 high = (tankSize - eye) / along;
-  enters = min(low, high);
+  vec3 enters = min(low, high);
   vec3 leaves = max(low, high);
   return vec2(max(max(enters.x, enters.y), max(enters.z, 0.0)), min(leaves.x, min(leaves.y, leaves.z)));
 }
