@@ -21,7 +21,7 @@ const STYLE = `
   :host { display: block; position: relative; min-height: 120px; overflow: hidden; background: #071019; }
   :host([hidden]) { display: none; }
   canvas { position: absolute; inset: 0; width: 100%; height: 100%; touch-action: none; outline: none; cursor: grab; }
-  canvas:focus-visible { outline: 2px solid #58c4e8; outline-offset: -2px; }
+  canvas:focus-visible { outline: 1px solid rgb(120 180 210 / 45%); outline-offset: -4px; }
   p { position: absolute; inset: auto 8px 8px; margin: 0; color: #ffc46b; font: 13px system-ui, sans-serif; }
 `;
 

@@ -1,4 +1,4 @@
-// Keeps the direction of imports: codec, net -> protocol -> state -> render, input, ui, lobby, xr -> the page.
+// Keeps the direction of imports: codec, net, shader -> protocol -> state -> render, input, ui, lobby, xr -> the page.
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
@@ -6,6 +6,7 @@ const SOURCE = new URL("../src/", import.meta.url);
 const RANK: Readonly<Record<string, number>> = {
   codec: 0,
   net: 0,
+  shader: 0,
   protocol: 1,
   state: 2,
   render: 3,

@@ -1,5 +1,7 @@
 // What stands behind the tank: a calm gradient and the table that the tank rests on.
 import * as THREE from "three";
+import { dither } from "../shader/dither.js";
+import { gridLine, groundVertex } from "../shader/ground.js";
 
 /** Fills the screen behind everything else. */
 export function createBackdrop(): THREE.Mesh {
@@ -18,15 +20,14 @@ export function createBackdrop(): THREE.Mesh {
     fragmentShader: /* glsl */ `
       in vec2 at;
       out vec4 colour;
+      ${dither}
       void main() {
         float h = 0.5 + 0.5 * at.y;
         vec3 c = mix(vec3(0.016, 0.035, 0.055), vec3(0.045, 0.095, 0.140), smoothstep(0.0, 0.75, h));
         c = mix(c, vec3(0.025, 0.055, 0.090), smoothstep(0.7, 1.0, h));
         c += vec3(0.055, 0.120, 0.160) * exp(-2.2 * dot(at - vec2(0.0, 0.15), at - vec2(0.0, 0.15)));
         c *= 1.0 - 0.22 * dot(at, at) * 0.5;
-        // Noise of less than a shade keeps the gradient from showing bands.
-        float noise = fract(52.9829189 * fract(dot(gl_FragCoord.xy, vec2(0.06711056, 0.00583715))));
-        colour = vec4(c + (noise - 0.5) / 255.0, 1.0);
+        colour = vec4(c + dither(), 1.0);
       }`,
   });
   const mesh = new THREE.Mesh(geometry, material);
@@ -46,27 +47,19 @@ export class Table {
       transparent: true,
       depthWrite: false,
       uniforms: { half_: { value: new THREE.Vector2(1, 1) }, pitch: { value: 0.1 } },
-      vertexShader: /* glsl */ `
-        out vec2 at;
-        void main() {
-          at = position.xz;
-          gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
-        }`,
+      vertexShader: groundVertex,
       fragmentShader: /* glsl */ `
         uniform vec2 half_;
         uniform float pitch;
         in vec2 at;
         out vec4 colour;
-        float line(vec2 p, float width) {
-          vec2 d = abs(fract(p - 0.5) - 0.5) / max(fwidth(p), vec2(1e-5));
-          return 1.0 - smoothstep(width, width + 1.0, min(d.x, d.y));
-        }
+        ${gridLine}
         void main() {
           vec2 outside = max(abs(at) - half_, 0.0);
           float reach = length(half_);
           float away = length(outside) / reach;
           float fade = exp(-2.0 * away * away);
-          float grid = 0.55 * line(at / pitch, 0.0) + 0.45 * line(at / (pitch * 4.0), 0.3);
+          float grid = 0.55 * gridLine(at / pitch, 0.0) + 0.45 * gridLine(at / (pitch * 4.0), 0.3);
           float glow = exp(-5.0 * away) * 0.30;
           float shadow = 0.55 * exp(-14.0 * away);
           vec3 c = vec3(0.30, 0.62, 0.78) * (grid * 0.34 + glow);

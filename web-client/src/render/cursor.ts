@@ -3,6 +3,7 @@
 // one for dye and for what is thrown in, a post for a wall.
 import * as THREE from "three";
 import type { Tool } from "../protocol/messages.js";
+import { grazing, grazingVertex } from "../shader/grazing.js";
 import { LAYER } from "./layers.js";
 import { besideWater, waterBeside } from "./water/beside-water.js";
 
@@ -50,26 +51,17 @@ export class Cursor {
         fill: { value: 0 },
         ...waterBeside,
       },
-      vertexShader: /* glsl */ `
-        out vec3 toEye;
-        out vec3 facing;
-        void main() {
-          vec4 view = modelViewMatrix * vec4(position, 1.0);
-          toEye = -view.xyz;
-          facing = normalMatrix * normal;
-          gl_Position = projectionMatrix * view;
-        }`,
+      vertexShader: grazingVertex,
       fragmentShader: /* glsl */ `
         uniform float strength;
         uniform float fill;
         uniform vec3 tint;
-        in vec3 toEye;
-        in vec3 facing;
         out vec4 colour;
+        ${grazing}
         ${besideWater}
         void main() {
-          float grazing = 1.0 - abs(dot(normalize(facing), normalize(toEye)));
-          float a = strength * (0.08 + fill + 0.30 * pow(grazing, 2.0) + 0.9 * smoothstep(0.80, 0.92, grazing));
+          float rim = grazing();
+          float a = strength * (0.08 + fill + 0.30 * rim * rim + 0.9 * smoothstep(0.80, 0.92, rim));
           // In the water it is seen through it.
           if (waterPart != 0 && waterBefore(toEye.z)) a *= 0.45;
           colour = vec4(tint * a, a);

@@ -29,6 +29,7 @@ struct Particle {
   vec3 rising;     // where the density grows
   float speed;     // 0..1
   float daylight;
+  float density;   // 0.5: that of calm water
   float nearness;  // of the particles at hand
   float thin;      // 1: hardly any water around it
   float lone;      // 1: a drop by itself
@@ -55,6 +56,7 @@ Particle particle() {
   p.rising = vec3(a.g + b.g - c.g - d.g, a.g - b.g + c.g - d.g, a.g - b.g - c.g + d.g);
 #endif
   p.daylight = here.r;
+  p.density = here.g;
   p.nearness = here.b;
 
   p.speed = clamp(length(velocity) / speedRange, 0.0, 1.0);

@@ -16,6 +16,8 @@ import { particleFragment, particleVertex } from "./particle-shader.js";
 const RADIUS_CELLS = 0.42;
 /** The fastest colour stands for the speed of a fall from this share of the tank's height. */
 const FALL_SHARE = 0.85;
+/** What changes by itself starts again after so long, seconds: a float has few digits. */
+const MOMENTS_S = 4096;
 
 export class Particles {
   /** In tank coordinates: the spheres, and whatever else is drawn of the same buffers. */
@@ -30,6 +32,7 @@ export class Particles {
   private readonly positions: THREE.GLBufferAttribute;
   private readonly velocities: THREE.GLBufferAttribute;
   private capacity = 0;
+  private frameS = 0;
   private light: THREE.Data3DTexture;
   private readonly sunWorld = new THREE.Vector3();
   private readonly sun = new THREE.Vector3();
@@ -57,6 +60,8 @@ export class Particles {
       voxel: { value: new THREE.Vector3(1, 1, 1) },
       lightVolume: { value: this.light },
       viewHeight: { value: 1000 },
+      level: { value: new THREE.Vector3(0, 1, 0) },
+      momentS: { value: 0 },
       sunWorld: { value: this.sunWorld },
       sunDirection: { value: this.sun },
       upDirection: { value: this.up },
@@ -129,6 +134,10 @@ export class Particles {
     (this.uniform("tankSize").value as THREE.Vector3).set(cx, cy, cz).multiplyScalar(info.cellM);
     this.uniform("radius").value = RADIUS_CELLS * info.cellM;
     const gravity = Math.hypot(...info.gravity);
+    (this.uniform("level").value as THREE.Vector3)
+      .set(info.gravity[0] as number, info.gravity[1] as number, info.gravity[2] as number)
+      .divideScalar(-Math.max(gravity, 1e-6));
+    this.frameS = info.simTimeS;
     this.uniform("speedRange").value = Math.sqrt(2 * Math.max(1, gravity) * cy * info.cellM * FALL_SHARE);
     (this.uniform("voxel").value as THREE.Vector3).set(0.58 / nx, 0.58 / ny, 0.58 / nz);
     (this.uniform("voxelsPerMetre").value as THREE.Vector3).set(
@@ -145,6 +154,7 @@ export class Particles {
    */
   prepare(leadS: number, camera: THREE.PerspectiveCamera, heightPx: number, sunWorld: THREE.Vector3): void {
     this.uniform("lead").value = leadS;
+    this.uniform("momentS").value = (this.frameS + leadS) % MOMENTS_S;
     this.uniform("pixelsPerUnit").value = 0.5 * heightPx * (camera.projectionMatrix.elements[5] as number);
     this.uniform("viewHeight").value = heightPx;
     this.sunWorld.copy(sunWorld);

@@ -14,7 +14,7 @@ import { Cursor } from "./cursor.js";
 import { LAYER } from "./layers.js";
 import { Particles } from "./particles.js";
 import { Solids } from "./solids.js";
-import { TankBox } from "./tank-box.js";
+import { SHARED, TankBox, type TankShared } from "./tank-box.js";
 import { canDrawWater } from "./water/targets.js";
 import { type View, Water } from "./water/water.js";
 
@@ -81,11 +81,8 @@ export class Stage {
     this.renderer.setClearColor(0x000000, 0);
     this.hasWater = canDrawWater(context);
     this.particles = new Particles(context);
-    const { lightVolume, voxelsPerMetre } = this.particles.uniforms;
-    this.box = new TankBox({
-      lightVolume: lightVolume as THREE.IUniform,
-      voxelsPerMetre: voxelsPerMetre as THREE.IUniform,
-    });
+    const { uniforms } = this.particles;
+    this.box = new TankBox(Object.fromEntries(SHARED.map((name) => [name, uniforms[name]])) as TankShared);
     this.tank.add(this.box.group, this.solids.group, this.particles.group, this.cursor.mesh);
     this.room.add(this.tank);
     this.place.add(this.room);

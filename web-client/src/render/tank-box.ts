@@ -1,6 +1,8 @@
 // The tank itself: panes of thin glass, a frame of slender bars and a floor with a grid. Everything is built in tank
 // coordinates (metres, origin at the lowest corner).
 import * as THREE from "three";
+import { grazing } from "../shader/grazing.js";
+import { gridLine, groundVertex } from "../shader/ground.js";
 import { LAYER } from "./layers.js";
 
 const glassVertex = /* glsl */ `
@@ -17,24 +19,43 @@ void main() {
 
 const glassFragment = /* glsl */ `
 uniform float strength;
-in vec3 toEye;
-in vec3 facing;
 in vec3 at;
 out vec4 colour;
+${grazing}
 void main() {
-  float cosine = abs(dot(normalize(facing), normalize(toEye)));
-  float fresnel = 0.04 + 0.96 * pow(1.0 - cosine, 4.0);
+  float fresnel = 0.04 + 0.96 * pow(grazing(), 4.0);
   float streak = smoothstep(0.32, 0.36, at.x + 0.35 * at.y) * (1.0 - smoothstep(0.52, 0.60, at.x + 0.35 * at.y));
   float a = strength * (0.10 + 0.50 * fresnel + 0.10 * streak);
   colour = vec4(vec3(0.62, 0.86, 0.96), a);
 }`;
 
+/** What the tank's programs share with the particles'. */
+export const SHARED = ["lightVolume", "voxelsPerMetre", "momentS", "viewHeight"] as const;
+export type TankShared = Record<(typeof SHARED)[number], THREE.IUniform>;
+/** A bar is at least so wide, pixels. */
+const BAR_PX = 1.4;
+
+const barVertex = /* glsl */ `
+uniform vec3 along;      // 1 along the bar
+uniform float width;     // metres
+uniform float viewHeight;
+void main() {
+  vec4 view = modelViewMatrix * vec4(position, 1.0);
+  float pixels = 0.5 * viewHeight * projectionMatrix[1][1] / -view.z; // of a metre
+  vec3 wider = sign(position) * (1.0 - along) * 0.5 * max(0.0, ${BAR_PX.toFixed(1)} / pixels - width);
+  gl_Position = projectionMatrix * modelViewMatrix * vec4(position + wider, 1.0);
+}`;
+
+const barFragment = /* glsl */ `
+out vec4 colour;
+void main() { colour = vec4(0.262, 0.434, 0.521, 1.0); }`;
+
 export class TankBox {
   readonly group = new THREE.Group();
   private readonly size = new THREE.Vector3();
 
-  /** @param light  the light volume and its scale, as the particles' programs have them */
-  constructor(private readonly light: { lightVolume: THREE.IUniform; voxelsPerMetre: THREE.IUniform }) {}
+  /** @param shared  of the particles' programs: the light volume and its scale, the moment, the view's height */
+  constructor(private readonly shared: TankShared) {}
 
   /** Builds the tank for a size; does nothing where it is built already. */
   fit(size: THREE.Vector3): void {
@@ -42,7 +63,9 @@ export class TankBox {
     this.size.copy(size);
     for (const child of [...this.group.children]) {
       this.group.remove(child);
-      if (child instanceof THREE.Mesh) child.geometry.dispose();
+      if (!(child instanceof THREE.Mesh)) continue;
+      child.geometry.dispose();
+      (child.material as THREE.Material).dispose();
     }
     const box = new THREE.BoxGeometry(size.x, size.y, size.z);
     box.translate(size.x / 2, size.y / 2, size.z / 2);
@@ -56,7 +79,6 @@ export class TankBox {
 
   private bars(size: THREE.Vector3): THREE.Mesh[] {
     const width = 0.0042 * Math.cbrt(size.x * size.y * size.z);
-    const material = new THREE.MeshBasicMaterial({ color: 0x8cb0bf });
     const meshes: THREE.Mesh[] = [];
     const lengths = [size.x, size.y, size.z];
     for (let axis = 0; axis < 3; axis++) {
@@ -68,7 +90,13 @@ export class TankBox {
         const [b, c] = [(axis + 1) % 3, (axis + 2) % 3];
         centre[b] = corner & 1 ? (lengths[b] as number) : 0;
         centre[c] = corner & 2 ? (lengths[c] as number) : 0;
-        const bar = new THREE.Mesh(new THREE.BoxGeometry(...(dims as [number, number, number])), material);
+        const along = new THREE.Vector3().setComponent(axis, 1);
+        const bar = new THREE.Mesh(
+          new THREE.BoxGeometry(...(dims as [number, number, number])),
+          barMaterial(along, width, this.shared.viewHeight),
+        );
+        // Those at the front are drawn again over the water, so that their edges are as smooth as elsewhere.
+        bar.layers.enable(LAYER.front);
         bar.position.set(...(centre as [number, number, number]));
         bar.renderOrder = 5;
         meshes.push(bar);
@@ -83,22 +111,28 @@ export class TankBox {
       transparent: true,
       depthWrite: false,
       side: THREE.DoubleSide,
-      uniforms: { pitch: { value: Math.max(size.x, size.z) / 16 }, ...this.light },
-      vertexShader: /* glsl */ `
-        out vec2 at;
-        void main() { at = position.xz; gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0); }`,
+      uniforms: { pitch: { value: Math.max(size.x, size.z) / 16 }, ...this.shared },
+      vertexShader: groundVertex,
       fragmentShader: /* glsl */ `
         uniform float pitch;
         uniform mediump sampler3D lightVolume;
         uniform vec3 voxelsPerMetre;
+        uniform float momentS;
         in vec2 at;
         out vec4 colour;
+        ${gridLine}
+        /** The bright net under moving water, 0..1: the crests of waves that run in several directions. */
+        float web(vec2 p) {
+          p += 0.35 * vec2(sin(1.7 * p.y + 0.8 * momentS), sin(1.9 * p.x - 0.7 * momentS));
+          float a = sin(3.1 * p.x + 0.9 * p.y + 1.1 * momentS) + sin(2.7 * p.y - 1.3 * p.x - 0.9 * momentS);
+          float b = sin(2.3 * p.x - 2.2 * p.y - 1.3 * momentS) + sin(1.1 * p.x + 3.3 * p.y + 0.7 * momentS);
+          float crest = max(1.0 - abs(a), 1.0 - abs(b));
+          return crest * crest * crest * step(0.0, crest);
+        }
         /** How much water is above a place, as far as light is concerned. */
         float above(vec2 uv) { return -log(max(textureLod(lightVolume, vec3(uv.x, 0.0, uv.y), 0.0).r, 0.01)); }
         void main() {
-          vec2 p = at / pitch;
-          vec2 d = abs(fract(p - 0.5) - 0.5) / max(fwidth(p), vec2(1e-5));
-          float grid = 1.0 - smoothstep(0.0, 1.2, min(d.x, d.y));
+          float grid = gridLine(at / pitch, 0.0);
           // Where more water is above than around, it gathers the light: caustics, coarsely. The rest is shadow.
           vec2 uv = at * voxelsPerMetre.xz;
           vec2 off = 1.3 / vec2(textureSize(lightVolume, 0).xz);
@@ -108,6 +142,7 @@ export class TankBox {
           float wet = smoothstep(0.02, 0.2, here);
           float gathered = clamp(6.0 * (here - around), -0.5, 1.5) * wet;
           float light = (0.45 + 0.55 * exp(-0.5 * here)) * (1.0 + 0.8 * gathered);
+          light *= 1.0 + wet * exp(-0.35 * here) * (0.75 * web(1.3 * at / pitch) - 0.2);
           vec3 tile = mix(vec3(0.115, 0.22, 0.28), vec3(0.42, 0.74, 0.86), grid * 0.55) * light;
           colour = vec4(tile, 0.80 + 0.1 * grid);
         }`,
@@ -118,6 +153,18 @@ export class TankBox {
     mesh.renderOrder = -1;
     return mesh;
   }
+}
+
+function barMaterial(along: THREE.Vector3, width: number, viewHeight: THREE.IUniform): THREE.ShaderMaterial {
+  return new THREE.ShaderMaterial({
+    glslVersion: THREE.GLSL3,
+    vertexShader: barVertex,
+    fragmentShader: barFragment,
+    uniforms: { along: { value: along }, width: { value: width }, viewHeight },
+    polygonOffset: true,
+    polygonOffsetFactor: -1,
+    polygonOffsetUnits: -4,
+  });
 }
 
 function glass(side: THREE.Side, strength: number): THREE.ShaderMaterial {

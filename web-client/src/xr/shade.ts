@@ -1,5 +1,6 @@
 // The plain looks of what a headset adds to the picture: a colour under a light from above, and a sphere of thin glass.
 import * as THREE from "three";
+import { grazing, grazingVertex } from "../shader/grazing.js";
 
 export function shaded(colour: number, side: THREE.Side = THREE.FrontSide): THREE.ShaderMaterial {
   return new THREE.ShaderMaterial({
@@ -39,24 +40,15 @@ export function rim(colour: number): THREE.ShaderMaterial {
       tint: { value: new THREE.Color().setHex(colour, THREE.LinearSRGBColorSpace) },
       strength: { value: 0 },
     },
-    vertexShader: /* glsl */ `
-      out vec3 toEye;
-      out vec3 facing;
-      void main() {
-        vec4 view = modelViewMatrix * vec4(position, 1.0);
-        toEye = -view.xyz;
-        facing = normalMatrix * normal;
-        gl_Position = projectionMatrix * view;
-      }`,
+    vertexShader: grazingVertex,
     fragmentShader: /* glsl */ `
       uniform vec3 tint;
       uniform float strength;
-      in vec3 toEye;
-      in vec3 facing;
       out vec4 colour;
+      ${grazing}
       void main() {
-        float grazing = 1.0 - abs(dot(normalize(facing), normalize(toEye)));
-        colour = vec4(tint, strength * (0.04 + 0.9 * grazing * grazing * grazing));
+        float rim = grazing();
+        colour = vec4(tint, strength * (0.04 + 0.9 * rim * rim * rim));
       }`,
   });
 }

@@ -1,6 +1,8 @@
 // What stands around the tank in a virtual room: a floor to stand on, a sky, and a table. On a real table nothing of it is
 // drawn.
 import * as THREE from "three";
+import { dither } from "../shader/dither.js";
+import { gridLine, groundVertex } from "../shader/ground.js";
 import { shaded } from "./shade.js";
 
 const FLOOR_RADIUS_M = 8;
@@ -58,18 +60,13 @@ function floorMaterial(): THREE.ShaderMaterial {
     glslVersion: THREE.GLSL3,
     transparent: true,
     depthWrite: false,
-    vertexShader: /* glsl */ `
-      out vec2 at;
-      void main() {
-        at = position.xz;
-        gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
-      }`,
+    vertexShader: groundVertex,
     fragmentShader: /* glsl */ `
       in vec2 at;
       out vec4 colour;
+      ${gridLine}
       void main() {
-        vec2 d = abs(fract(at * 2.0 - 0.5) - 0.5) / max(fwidth(at * 2.0), vec2(1e-5));
-        float line = 1.0 - smoothstep(0.0, 1.2, min(d.x, d.y));
+        float line = gridLine(at * 2.0, 0.0);
         float fade = 1.0 - smoothstep(0.2, 1.0, length(at) / ${FLOOR_RADIUS_M.toFixed(1)});
         colour = vec4(mix(vec3(0.05, 0.10, 0.14), vec3(0.22, 0.42, 0.52), 0.5 * line), fade);
       }`,
@@ -90,12 +87,12 @@ function skyMaterial(): THREE.ShaderMaterial {
     fragmentShader: /* glsl */ `
       in vec3 at;
       out vec4 colour;
+      ${dither}
       void main() {
         float h = normalize(at).y;
         vec3 c = mix(vec3(0.075, 0.150, 0.205), vec3(0.020, 0.045, 0.075), smoothstep(0.0, 0.8, h));
         c = mix(c, vec3(0.016, 0.035, 0.055), smoothstep(0.0, 0.25, -h));
-        float noise = fract(52.9829189 * fract(dot(gl_FragCoord.xy, vec2(0.06711056, 0.00583715))));
-        colour = vec4(c + (noise - 0.5) / 255.0, 1.0);
+        colour = vec4(c + dither(), 1.0);
       }`,
   });
 }

@@ -21,14 +21,19 @@ uniform highp sampler2D waterDistances;
 uniform int waterPart;
 uniform vec4 waterView;
 
+/** 0: none. */
+float waterDistance() {
+  return abs(textureLod(waterDistances, (gl_FragCoord.xy - waterView.xy) / waterView.zw, 0.0).r);
+}
+
 bool waterBefore(float distance_) {
-  float water = textureLod(waterDistances, (gl_FragCoord.xy - waterView.xy) / waterView.zw, 0.0).r;
+  float water = waterDistance();
   return water > 0.0 && water < distance_;
 }
 
 bool besideWater(float distance_) {
   if (waterPart == 0) return true;
-  float water = textureLod(waterDistances, (gl_FragCoord.xy - waterView.xy) / waterView.zw, 0.0).r;
+  float water = waterDistance();
   bool isBefore = water > 0.0 && distance_ < water;
   return isBefore == (waterPart == 2);
 }

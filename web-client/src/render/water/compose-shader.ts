@@ -1,6 +1,7 @@
 // The picture: what is behind the water, bent and coloured by it, what it mirrors, the sun's glint and foam. Pixels
 // without water get the scene as it is. The depth is the nearest of both, for what is drawn over it.
 import { roomLight } from "./room-shader.js";
+import { tankRay } from "./tank-ray.js";
 
 export const composeVertex = /* glsl */ `
 out vec2 at;
@@ -30,8 +31,9 @@ uniform float radius;         // of a drawn particle, metres
 in vec2 at;
 out vec4 colour;
 ${roomLight}
+${tankRay}
 
-const float MIRROR = 0.02;     // of light that falls straight onto water
+const float MIRROR = 0.025;    // of light that falls straight onto water
 const float BEND = 0.25;       // 1 - 1 / 1.33
 
 vec3 linear(vec3 c) { return pow(c, vec3(2.2)); }
@@ -39,6 +41,32 @@ vec3 shown(vec3 c) { return pow(c / (1.0 + 0.22 * c), vec3(1.0 / 2.2)); }
 /** The inverse of what the scene's programs did. */
 vec3 lightOf(vec2 uv) {
   return linear(textureLod(scene, uv, 0.0).rgb);
+}
+
+float hash(vec3 p) {
+  p = fract(p * vec3(0.1031, 0.1030, 0.0973));
+  p += dot(p, p.yzx + 33.33);
+  return fract((p.x + p.y) * p.z);
+}
+/** 0..1, smooth over a unit. */
+float noise(vec3 p) {
+  vec3 i = floor(p);
+  vec3 f = p - i;
+  f *= f * (3.0 - 2.0 * f);
+  vec4 a = vec4(hash(i), hash(i + vec3(1, 0, 0)), hash(i + vec3(0, 1, 0)), hash(i + vec3(1, 1, 0)));
+  vec4 b = vec4(hash(i + vec3(0, 0, 1)), hash(i + vec3(1, 0, 1)), hash(i + vec3(0, 1, 1)), hash(i + vec3(1)));
+  vec4 z = mix(a, b, f.z);
+  return mix(mix(z.x, z.y, f.x), mix(z.z, z.w, f.x), f.y);
+}
+/** Bubbles: how much of a place foam covers, and how bright they are. */
+vec2 bubbles(float foam, vec3 place, float d) {
+  // No finer than the picture's pixels.
+  float size = max(0.55 * radius, 2.0 * d * dFdx(at.x) / focal.x);
+  vec3 p = (viewToTank * vec4(place, 1.0)).xyz / size;
+  float fine = noise(p);
+  float grain = 0.62 * fine + 0.38 * noise(0.37 * p + 7.0);
+  float amount = smoothstep(0.10, 0.85, foam);
+  return vec2(smoothstep(0.80 - 0.75 * amount, 1.20 - 0.75 * amount, grain), 0.72 + 0.5 * fine);
 }
 
 float distanceOf(float depth) { return depthToDistance.y / (depthToDistance.x - depth); }
@@ -60,7 +88,9 @@ void main() {
 
   vec2 n = s.xy / s.a;
   vec3 normal = normalize(vec3(n, sqrt(max(0.02, 1.0 - dot(n, n)))));
-  vec3 place = vec3((lens.xy + lens.zw * at) * d, -d);
+  vec3 ray = vec3(lens.xy + lens.zw * at, -1.0);
+  float ends = tankAlong(ray).y;
+  vec3 place = ray * d;
   vec3 toEye = normalize(-place);
 
   vec4 amount = textureLod(amounts, at, 0.0);
@@ -69,7 +99,7 @@ void main() {
   vec3 tint = clamp(tinted.rgb / weight, 0.012, 0.985);
   float foam = amount.g / weight;
   float daylight = amount.b / weight;
-  float thick = min(amount.r, solid - d + 2.0 * radius);
+  float thick = min(amount.r, min(solid, ends) - d + radius);
 
   // What is behind, seen along the bent ray; where that ray would end before the water it isn't bent.
   vec2 bent = at - focal * BEND * (normal.xy - 0.35 * place.xy / d) * clamp(thick, 0.0, 0.6 * clearM) / (d + thick);
@@ -82,20 +112,23 @@ void main() {
   float sun = 0.5 + 0.5 * dot(normal, sunDirection);
   float sky = 0.5 + 0.5 * dot(normal, upDirection);
   vec3 lamp = vec3(0.22, 0.30, 0.38) * (0.4 + 0.6 * sky) + vec3(1.15, 1.10, 1.00) * sun * sun * (0.3 + 0.7 * daylight);
-  float turbid = 1.0 - exp(-1.2 * depths);
-  vec3 body = tint * mix(vec3(0.10, 0.28, 0.50), vec3(1.0), daylight) * lamp * 0.58;
+  float turbid = 1.0 - exp(-1.1 * depths);
+  vec3 body = tint * mix(vec3(0.10, 0.28, 0.50), vec3(0.90, 1.0, 1.0), daylight) * lamp * 0.40;
   vec3 water = behind * through + body * turbid;
 
   // Never quite from its edge: at a silhouette the normal is a guess.
   float cosine = clamp(dot(normal, toEye), 0.16, 1.0);
-  float mirror = MIRROR + (1.0 - MIRROR) * pow(1.0 - cosine, 5.0);
+  float mirror = MIRROR + (1.0 - MIRROR) * pow(1.0 - cosine, 4.2);
   vec3 to = viewToRoom * reflect(-toEye, normal);
   water = mix(water, roomLight(to), mirror * smoothstep(0.0, 0.3 * radius, thick));
   float toSun = max(dot(normal, normalize(sunDirection + toEye)), 0.0);
   water += skyColour * (1.4 * pow(toSun, 420.0) + 0.16 * pow(toSun, 48.0)) * (0.35 + 0.65 * daylight);
 
   vec3 white = vec3(0.84, 0.93, 0.97) * lamp * 0.78;
-  water = mix(water, white, 0.86 * smoothstep(0.06, 0.90, foam));
+  if (foam > 0.02) {
+    vec2 froth = bubbles(foam, place, d);
+    water = mix(water, white * froth.y, 0.88 * froth.x);
+  }
 
   colour.rgb = mix(plain, shown(water), cover);
   if (cover > 0.5) gl_FragDepth = clamp(depthToDistance.x - depthToDistance.y / d, 0.0, depth);

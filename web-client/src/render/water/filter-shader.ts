@@ -1,13 +1,14 @@
 // Smooths the map of distances along one axis: Truong and Yuksel's narrow-range filter, made separable. A tap that is
 // nearer than the range, or where there is no water, lets go of its mirror image, too, so that surfaces don't lean and
 // drops stay round; one that is farther is pulled close. The range widens from tap to tap as far as the surface goes.
+// What lies against a pane (a distance below 0) is flat as it is, and nothing is smoothed across its border.
 import { STRIDE_MAX } from "./kernel.js";
 
 export const filterFragment = /* glsl */ `
 precision highp float;
 precision highp sampler2D;
 
-uniform sampler2D distances; // metres from the eye's plane; 0: no water
+uniform sampler2D distances; // metres from the eye's plane; 0: no water; surface-shader.ts
 uniform ivec2 axis;
 uniform float reachPx;
 uniform float range;
@@ -18,7 +19,7 @@ void main() {
   ivec2 here = ivec2(gl_FragCoord.xy);
   float d = texelFetch(distances, here, 0).r;
   smoothed = vec4(d);
-  if (d == 0.0) return;
+  if (d <= 0.0) return;
   ivec2 last = textureSize(distances, 0) - 1;
   float reach = reachPx / d;
   float count = clamp(ceil(reach), 1.0, float(TAPS_MAX));

@@ -14,15 +14,15 @@ vec3 placeOf(ivec2 at, float d) {
   return vec3((lens.xy + lens.zw * uv) * d, -d);
 }
 
-vec3 slope(ivec2 here, ivec2 step_, vec3 place, float d, ivec2 last) {
+vec3 slope(ivec2 here, ivec2 step_, vec3 place, float d, float side, ivec2 last) {
   ivec2 to = min(here + step_, last);
   ivec2 from = max(here - step_, ivec2(0));
   float a = texelFetch(distances, from, 0).r;
   float b = texelFetch(distances, to, 0).r;
-  bool isA = a > 0.0 && abs(a - d) < range && from != here;
-  bool isB = b > 0.0 && abs(b - d) < range && to != here;
-  vec3 left = place - placeOf(from, a);
-  vec3 right = placeOf(to, b) - place;
+  bool isA = a * side > 0.0 && abs(abs(a) - d) < range && from != here;
+  bool isB = b * side > 0.0 && abs(abs(b) - d) < range && to != here;
+  vec3 left = place - placeOf(from, abs(a));
+  vec3 right = placeOf(to, abs(b)) - place;
   if (isA && isB) {
     float jump = abs(left.z) - abs(right.z);
     return abs(jump) < 0.25 * range ? left + right : jump > 0.0 ? right : left;
@@ -36,11 +36,13 @@ vec3 slope(ivec2 here, ivec2 step_, vec3 place, float d, ivec2 last) {
 void main() {
   ivec2 here = ivec2(gl_FragCoord.xy);
   ivec2 last = textureSize(distances, 0) - 1;
-  float d = texelFetch(distances, here, 0).r;
+  float signed_ = texelFetch(distances, here, 0).r; // less than 0 against a pane
+  float d = abs(signed_);
   surface = vec4(0.0);
   if (d == 0.0) return;
   vec3 place = placeOf(here, d);
-  vec3 normal = normalize(cross(slope(here, ivec2(1, 0), place, d, last), slope(here, ivec2(0, 1), place, d, last)));
+  vec3 normal = normalize(cross(slope(here, ivec2(1, 0), place, d, signed_, last),
+                               slope(here, ivec2(0, 1), place, d, signed_, last)));
   surface = vec4(normal.xy, d, 1.0);
 }
 `;

@@ -8,9 +8,10 @@ vec3 roomLight(vec3 d) {
   light += 0.20 * skyColour * smoothstep(0.15, 1.0, d.y);
   float around = atan(d.x, d.z);
   float pane = abs(fract(around * 1.2732395 + 0.15) - 0.5);  // eight windows
-  float window = (1.0 - smoothstep(0.13, 0.29, pane)) * smoothstep(0.06, 0.20, d.y);
-  window *= 1.0 - smoothstep(0.55, 0.80, d.y);
-  light += 0.85 * skyColour * window;
+  float window = (1.0 - smoothstep(0.17, 0.24, pane)) * smoothstep(0.08, 0.15, d.y);
+  window *= 1.0 - smoothstep(0.60, 0.70, d.y);
+  window *= 1.0 - 0.75 * (1.0 - smoothstep(0.008, 0.030, min(pane, 0.4 * abs(d.y - 0.38))));
+  light += 0.95 * skyColour * window;
   float lamp = smoothstep(0.86, 0.97, d.y);
   return light + 1.6 * skyColour * lamp;
 }

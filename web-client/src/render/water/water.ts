@@ -46,6 +46,7 @@ export class Water {
   private readonly mapSize = new THREE.Vector2();
   private readonly depthToDistance = new THREE.Vector2();
   private readonly rotation = new THREE.Matrix3();
+  private readonly viewToTank = new THREE.Matrix4();
   private readonly pixels = new THREE.Vector4();
   private readonly distance: THREE.ShaderMaterial;
   private readonly thickness: THREE.ShaderMaterial;
@@ -69,8 +70,9 @@ export class Water {
     sky: THREE.Color,
   ) {
     const own = particles.uniforms;
+    const tank = { viewToTank: { value: this.viewToTank }, tankSize: own.tankSize as THREE.IUniform };
     const shared = { lens: { value: this.lens }, depthToDistance: { value: this.depthToDistance } };
-    this.distance = program(distanceVertex, distanceFragment, { ...own });
+    this.distance = program(distanceVertex, distanceFragment, { ...own, ...tank });
     this.thickness = program(thicknessVertex, thicknessFragment, {
       ...own,
       waterColour: { value: new THREE.Vector3(...WATER_COLOUR) },
@@ -104,6 +106,7 @@ export class Water {
     });
     this.compose = passProgram(composeFragment, {
       ...shared,
+      ...tank,
       scene: { value: null },
       sceneDepth: { value: null },
       surface: { value: null },
@@ -196,6 +199,9 @@ export class Water {
     this.lens.set((cx - 1) / fx, (cy - 1) / fy, 2 / fx, 2 / fy);
     this.depthToDistance.set(0.5 - 0.5 * (p[10] as number), -0.5 * (p[14] as number));
     this.rotation.setFromMatrix4(camera.matrixWorld);
+    const { group } = this.particles;
+    group.updateWorldMatrix(true, false);
+    this.viewToTank.copy(group.matrixWorld).invert().multiply(camera.matrixWorld);
     const radius = (this.particles.uniforms.radius as THREE.IUniform).value as number;
     setKernel(this.kernel, radius, 0.5 * fy * targets.distances.height);
     set(this.filter, "reachPx", this.kernel.reachPx);

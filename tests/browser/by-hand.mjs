@@ -1,0 +1,42 @@
+// A page whose pictures are drawn when they are asked for only: without a graphics card each takes long, and most of
+// those that a page draws by itself nobody looks at.
+import { until } from "./harness.mjs";
+
+const DRAWN_MS = 180_000;
+
+/** For World.open's `prepare`. */
+export function drawByHand(page) {
+  return page.addInitScript(() => {
+    let waiting = [];
+    window.requestAnimationFrame = (callback) => waiting.push(callback);
+    window.cancelAnimationFrame = () => {};
+    window.drawOnce = () => {
+      const callbacks = waiting;
+      waiting = [];
+      for (const callback of callbacks) callback(performance.now());
+    };
+  });
+}
+
+/** Draws until window.tarn has the values asked for. */
+export async function drawUntil(page, wanted) {
+  await until(
+    () =>
+      page.evaluate((wanted) => {
+        window.drawOnce();
+        return Object.entries(wanted).every(([name, value]) => window.tarn?.[name] === value);
+      }, wanted),
+    JSON.stringify(wanted),
+    DRAWN_MS,
+  );
+}
+
+/** Draws what the page knows. @returns the canvas as a PNG */
+export async function takeCanvas(page) {
+  const url = await page.evaluate(() => {
+    window.drawOnce();
+    window.drawOnce();
+    return document.getElementById("tank").toDataURL("image/png");
+  });
+  return Buffer.from(url.slice(url.indexOf(",") + 1), "base64");
+}

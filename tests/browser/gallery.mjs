@@ -1,0 +1,121 @@
+// Pictures of all scenes: records each at a good moment and shows the page's picture of it, in several tiers.
+//
+//     node tests/browser/gallery.mjs [SCENE...] [--tiers high,low] [--size 1280x800] [--into build/gallery]
+//
+// Needs the built page and the tests' build (TARN_BUILD). What was recorded stays in the folder, beside the pictures,
+// and is used again: removed, it is recorded anew.
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { drawByHand, drawUntil, takeCanvas } from "./by-hand.mjs";
+import { ROOT } from "./places.mjs";
+import { framesOf, Still, sectionsOf } from "./recorded-layers.mjs";
+import { launch, World } from "./world.mjs";
+
+const SCENES = join(ROOT, "server", "scenes");
+/** The step to look at. */
+const MOMENT = 90;
+const MOMENTS = {
+  "dam-break": 78,
+  "drop-into-pool": 42,
+  "falling-block": 40,
+  "floating-ducks": 150,
+  maze: 240,
+  "oil-and-water": 150,
+  "pouring-taps": 360,
+  "rotating-tank": 200,
+  "still-pool": 60,
+  waterfall: 420,
+  "wave-tank": 300,
+};
+
+/** Records a scene's steps, each as a key frame with all layers. @returns the frames */
+export function recordScene(name, into, { first = MOMENTS[name] ?? MOMENT, frames = 1, every = 1 } = {}) {
+  const file = join(into, `${name}-${first}-${frames}x${every}.bin`);
+  if (!existsSync(file)) {
+    const build = process.env.TARN_BUILD ?? join(ROOT, "build", "release");
+    const options = { "--first": first, "--frames": frames, "--every": every, "--key": 1, "--layers": 1 };
+    const list = Object.entries(options).flatMap(([option, value]) => [option, String(value)]);
+    execFileSync(join(build, "tests", "stream", "record_stream"), [
+      join(SCENES, `${name}.json`),
+      file,
+      ...list,
+    ]);
+  }
+  return framesOf(readFileSync(file));
+}
+
+/** What a fake server has to have to show a recording of a scene. */
+export function servedScene(name) {
+  const text = readFileSync(join(SCENES, `${name}.json`), "utf8");
+  const { size_m, cell_m, solids = [] } = JSON.parse(text);
+  const files = { "dam-break.json": text, "duck.obj": readFileSync(join(SCENES, "duck.obj"), "utf8") };
+  return { files, cells: size_m.map((m) => Math.round(m / cell_m)), cellM: cell_m, solids: solids.length };
+}
+
+/** Opens a page, drawn by hand, on a tank that stands still at a recorded frame of a scene. */
+export async function showScene(world, name, recording, { query, size }) {
+  const { solids, ...served } = servedScene(name);
+  const server = await world.fake({ recording, ...served });
+  const page = await world.open(`http://127.0.0.1:${server.port}/?detail=full&${query}`, {
+    context: { viewport: size },
+    prepare: drawByHand,
+  });
+  await drawUntil(page, { connection: "connected", framesDecoded: recording.frames.length, solids });
+  return page;
+}
+
+async function main() {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      tiers: { type: "string", default: "high,low" },
+      size: { type: "string", default: "1280x800" },
+      into: { type: "string", default: join(ROOT, "build", "gallery") },
+      query: { type: "string", default: "" },
+    },
+  });
+  const all = readdirSync(SCENES)
+    .filter((file) => file.endsWith(".json") && file !== "scene.schema.json")
+    .map((file) => file.slice(0, -".json".length));
+  const unknown = positionals.find((name) => !all.includes(name));
+  const [width, height] = values.size.split("x").map(Number);
+  if (unknown !== undefined || !(width > 0 && height > 0)) {
+    console.error(
+      unknown === undefined
+        ? `--size: found ${values.size}, expected e.g. 1280x800`
+        : `there is no scene "${unknown}"`,
+    );
+    return 1;
+  }
+  const into = resolve(values.into);
+  mkdirSync(into, { recursive: true });
+  const browser = await launch();
+  if (browser === null) throw new Error("there is no Chromium (CHROMIUM names one)");
+  try {
+    for (const name of positionals.length > 0 ? positionals : all) {
+      const frames = recordScene(name, into);
+      for (const tier of values.tiers.split(",")) {
+        const { world, check, end } = await World.make(browser);
+        try {
+          const query = `quality=${tier}&${values.query}`;
+          const still = new Still(frames, 0, sectionsOf(frames[0]).layers.length);
+          const page = await showScene(world, name, still, { query, size: { width, height } });
+          const file = join(into, `${name}-${tier}.png`);
+          writeFileSync(file, await takeCanvas(page));
+          check();
+          console.log(file);
+        } finally {
+          await end();
+        }
+      }
+    }
+  } finally {
+    await browser.close();
+  }
+  return 0;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = await main();
