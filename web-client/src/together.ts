@@ -1,13 +1,7 @@
 import "./ui/together.css";
 // Everything about the others in a tank: who they are, where they are, what one may do oneself, links for more.
 import type { Conversation } from "./protocol/conversation.js";
-import {
-  clipName,
-  type Joined,
-  type PresencePoint,
-  type ServerMessage,
-  type Tool,
-} from "./protocol/messages.js";
+import type { Joined, PresencePoint, ServerMessage, Tool } from "./protocol/messages.js";
 import { PeopleMarkers, type PeopleView } from "./render/people.js";
 import { IdentityShelf } from "./state/identity.js";
 import { PresenceSender, PresenceTracks } from "./state/presence.js";
@@ -52,12 +46,6 @@ export class Together {
         conversation.profile(name, colour);
       },
     });
-    conversation.introduction = {
-      viewer: clipName(this.query.get("name") ?? "") || clipName(this.shelf.name),
-      colour: this.shelf.colour,
-      key: (this.query.get("key") ?? "").slice(0, 32),
-      preview: false,
-    };
     for (const kind of ["pointerdown", "keydown", "wheel"] as const)
       window.addEventListener(kind, () => this.acted(), { passive: true, capture: true });
   }

@@ -106,6 +106,13 @@ export class Stage {
     this.reach = 0.5 * this.size.length();
   }
 
+  /** Draws a picture in which all programs are used that the first one of water takes: they are made by that. */
+  warmUp(): void {
+    this.particles.warmUp(true);
+    this.drawView(this.view, 0);
+    this.particles.warmUp(false);
+  }
+
   /** Calls back before each picture of the display, or of the headset while one is worn. */
   loop(callback: () => void): void {
     this.renderer.setAnimationLoop(callback);
