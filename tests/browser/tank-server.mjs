@@ -27,15 +27,7 @@ export class TankServer {
 
   /** @param options.scene  a scene's name or file; options.port  0 for a free one; options.client  the built page */
   static async start({ scene = "dam-break", port = 0, args = [], client = CLIENT } = {}) {
-    const list = [
-      "--port",
-      String(port),
-      "--scene",
-      scene,
-      "--client",
-      client,
-      ...args,
-    ];
+    const list = ["--port", String(port), "--scene", scene, "--client", client, ...args];
     const child = spawn(program(), list, { stdio: ["ignore", "pipe", "pipe"] });
     const log = [];
     const address = await new Promise((resolve, reject) => {

@@ -51,6 +51,9 @@ export class App {
   readonly stream: FrameStream;
   readonly conversation: Conversation;
   readonly bodies = new BodyTrack();
+  /** The frame that the last picture shows, and when that was begun, ms. */
+  uploaded: DecodedFrame | null = null;
+  drawnMs = 0;
   readonly together: Together;
   readonly keeping: Keeping;
 
@@ -69,10 +72,8 @@ export class App {
   readonly headset: HeadsetEntry;
   private readonly calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-  private uploaded: DecodedFrame | null = null;
   private isWaterShown = false;
   private refusedInARow = 0;
-  private drawnMs = 0;
   private decodedMs = 0;
   private readoutMs = 0;
   private readonly point: Vec3 = [0, 0, 0];

@@ -154,6 +154,11 @@ export class Particles {
     this.up.set(0, 1, 0).transformDirection(camera.matrixWorldInverse);
   }
 
+  /** Seconds by which the last picture moved the particles on. */
+  get leadS(): number {
+    return this.uniform("lead").value as number;
+  }
+
   /** Lets a particle be drawn that is out of sight, so that drawing makes the programs; or none again. */
   warmUp(on: boolean): void {
     if (this.capacity === 0) {

@@ -109,7 +109,7 @@ export class Stage {
   /** Draws a picture in which all programs are used that the first one of water takes: they are made by that. */
   warmUp(): void {
     this.particles.warmUp(true);
-    this.drawView(this.view, 0);
+    this.drawCanvas(0);
     this.particles.warmUp(false);
   }
 
@@ -199,16 +199,19 @@ export class Stage {
 
   /** @param leadS  seconds by which the newest frame is to be moved on */
   draw(leadS: number, bodies: BodyTrack): void {
-    const { width } = this.renderer.domElement;
     this.solids.move(bodies, leadS);
-    this.view.viewport.set(0, 0, width, this.viewHeight());
-    this.drawView(this.view, leadS);
+    this.drawCanvas(leadS);
   }
 
   /** Waits until the machine has drawn what it was told to: for measuring only. */
   finish(): void {
     const gl = this.renderer.getContext();
     gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, this.pixel);
+  }
+
+  private drawCanvas(leadS: number): void {
+    this.view.viewport.set(0, 0, this.renderer.domElement.width, this.viewHeight());
+    this.drawView(this.view, leadS);
   }
 
   private drawView(view: View, leadS: number): void {
