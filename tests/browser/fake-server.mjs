@@ -41,13 +41,7 @@ export const POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'"
 export async function startFakeServer(options = {}) {
   const { port = 0, particles = 20000, base = "/", behave = () => false, spoil = () => {} } = options;
   const { cells = [64, 32, 32], cellM = 0.03125, recording = null } = options;
-  const {
-    files = {},
-    bodies = () => [],
-    colour = () => undefined,
-    path = waterAt,
-    byHand = false,
-  } = options;
+  const { files = {}, bodies = () => [], colour = () => undefined, path = waterAt, byHand = false } = options;
   const tank = {
     orientation: options.orientation,
     bodies,
@@ -87,7 +81,7 @@ export async function startFakeServer(options = {}) {
   return {
     port: http.address().port,
     received,
-    show: (timeS) => show(tank, [...sockets.clients], timeS),
+    show: (timeS) => show(tank, recording, [...sockets.clients], timeS),
     still: () =>
       tank.paused && [...sockets.clients].every(({ tarn }) => tarn.unacked === 0 && hasNewest(tank, tarn)),
     close: async () => {
@@ -153,8 +147,13 @@ function sendFrame(tank, sockets, spoil) {
   }
 }
 
-/** Sends everybody the tank's frame of a time. */
-function show(tank, sockets, timeS) {
+/** Sends everybody the tank's frame of a time, or the next one of a recording. */
+function show(tank, recording, sockets, timeS) {
+  if (recording !== null) {
+    for (const socket of sockets) socket.tarn.unacked = 0;
+    playFrame(recording, sockets);
+    return;
+  }
   Object.assign(tank, { timeS, step: Math.round(60 * timeS) });
   const bytes = frameOf(tank, []);
   for (const socket of sockets) if (socket.tarn.joined && socket.readyState === 1) socket.send(bytes);

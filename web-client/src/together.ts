@@ -7,6 +7,8 @@ import { IdentityShelf } from "./state/identity.js";
 import { PresenceSender, PresenceTracks } from "./state/presence.js";
 import { PeopleList } from "./ui/people-list.js";
 
+const NOWHERE: readonly PresencePoint[] = [];
+
 export interface TogetherParts {
   /** Where the list of people goes. */
   list: HTMLElement;
@@ -76,8 +78,8 @@ export class Together {
 
   /** Once per picture. @param cursor  where this page's cursor is in the tank; null: nowhere */
   tick(nowMs: number, cursor: readonly number[] | null, pressed: boolean, tool: Tool): void {
-    const points: PresencePoint[] =
-      cursor === null ? [] : [{ part: "cursor", position_m: cursor, pressed, tool }];
+    const points: readonly PresencePoint[] =
+      cursor === null ? NOWHERE : [{ part: "cursor", position_m: cursor, pressed, tool }];
     this.sender.tick(points, nowMs);
     this.markers.show(this.tracks.tick(nowMs, this.calm.matches));
   }

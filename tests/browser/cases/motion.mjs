@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { assert, assertEqual, test, until } from "../harness.mjs";
 import { linePlot } from "../line-plot.mjs";
 import { ROOT } from "../places.mjs";
+import { timeByHand } from "../time-by-hand.mjs";
 import { look } from "../world.mjs";
 
 const TANK = { cells: [32, 16, 16], cellM: 0.0625 };
@@ -33,7 +34,8 @@ const swing = (t) => 0.5 * SIZE[0] + REACH_M * Math.sin(OMEGA * t);
 function carriers() {
   const cells = [];
   for (let x = 4; x < TANK.cells[0]; x += 8)
-    for (let y = 4; y < TANK.cells[1]; y += 8) for (let z = 4; z < TANK.cells[2]; z += 8) cells.push([x, y, z]);
+    for (let y = 4; y < TANK.cells[1]; y += 8)
+      for (let z = 4; z < TANK.cells[2]; z += 8) cells.push([x, y, z]);
   return cells;
 }
 
@@ -42,38 +44,6 @@ const path = (cell, t) => ({
   at: cell === null ? [swing(t), 0.4, 0.5] : cell.map((n) => (n + 0.25) * TANK.cellM),
   velocity: [REACH_M * OMEGA * Math.cos(OMEGA * t), 0, 0],
 });
-
-/** In the page, before its scripts: from `takeTime` on, time stands still between the pictures that `pictures` draws. */
-function timeByHand() {
-  const { performance } = window;
-  const ask = window.requestAnimationFrame.bind(window);
-  let now = null;
-  let waiting = [];
-  const own = performance.now.bind(performance);
-  performance.now = () => now ?? own();
-  window.requestAnimationFrame = (callback) => {
-    if (now === null)
-      return ask((time) => {
-        if (now === null) callback(time);
-        else waiting.push(callback);
-      });
-    waiting.push(callback);
-    return 0;
-  };
-  window.takeTime = () => {
-    now = own();
-  };
-  window.pass = (ms) => {
-    now += ms;
-  };
-  /** Draws pictures. @returns when each was begun and where it drew the first particle of a colour */
-  window.pictures = (count, ms, colour) =>
-    Array.from({ length: count }, () => {
-      now += ms;
-      for (const callback of waiting.splice(0)) callback(now);
-      return window.tarn.drawnAt(colour);
-    });
-}
 
 /** Shows frames as they would come, draws pictures meanwhile. @returns time and place, x, of the particle in each */
 async function follow(server, page) {
@@ -87,7 +57,7 @@ async function follow(server, page) {
     const drawn = await page.evaluate(
       ([pictures, beforeMs, ms, colour]) => {
         window.pass(beforeMs);
-        return window.pictures(pictures, ms, colour);
+        return window.pictures(pictures, ms, () => window.tarn.drawnAt(colour));
       },
       [count, 1000 * (pictureS - nowS), 1000 * PICTURE_S, MARKED],
     );
@@ -97,7 +67,10 @@ async function follow(server, page) {
     await page.evaluate((ms) => window.pass(ms), 1000 * (nowS - pictureS));
     const { framesDecoded } = await look(page, "framesDecoded");
     server.show(i * FRAME_S);
-    await until(async () => (await look(page, "framesDecoded")).framesDecoded > framesDecoded, "it is decoded");
+    await until(
+      async () => (await look(page, "framesDecoded")).framesDecoded > framesDecoded,
+      "it is decoded",
+    );
   }
   return seen;
 }
@@ -145,6 +118,8 @@ test("with ten frames a second, late by 300 ms, a particle moves without steps",
   const uneven = Math.max(...steps.slice(1).map((step, i) => Math.abs(step - steps[i])));
   const [offShare, unevenShare] = [off / (SPEED_MAX * FRAME_S), uneven / (SPEED_MAX * PICTURE_S)];
   assert(offShare < OFF_MAX, `it is off by ${offShare.toFixed(2)} of the way between two frames`);
-  assert(unevenShare < UNEVEN_MAX, `two steps differ by ${unevenShare.toFixed(2)} of the way between two pictures`);
-  if (process.env.TARN_FIGURES) console.log(`${offShare.toFixed(3)} ${unevenShare.toFixed(3)} ${seen.length}`);
+  assert(
+    unevenShare < UNEVEN_MAX,
+    `two steps differ by ${unevenShare.toFixed(2)} of the way between two pictures`,
+  );
 });
