@@ -31,21 +31,26 @@ export const POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'"
  * @param options.bodies  the bodies at a time, as encodeFrame takes them
  * @param options.colour  a particle's colour by its seed
  * @param options.orientation  of the tank in the room
- * @returns {Promise<{port: number, close(): Promise<void>, received: object[], still(): boolean}>}
+ * @param options.seeds   of the particles, instead of a number of them
+ * @param options.path    a particle's place and velocity by its seed, the time in seconds and the tank's size
+ * @param options.byHand  frames go out when `show` says so, whatever is acknowledged
+ * @returns {Promise<{port: number, close(): Promise<void>, received: object[], show(timeS: number): void, still(): boolean}>}
+ *          show(timeS): sends everybody the frame of a time
  *          still: whether the tank is paused and everybody has acknowledged its last frame
  */
 export async function startFakeServer(options = {}) {
   const { port = 0, particles = 20000, base = "/", behave = () => false, spoil = () => {} } = options;
   const { cells = [64, 32, 32], cellM = 0.03125, recording = null } = options;
-  const { files = {}, bodies = () => [], colour = () => undefined } = options;
+  const { files = {}, bodies = () => [], colour = () => undefined, path = waterAt, byHand = false } = options;
   const tank = {
     orientation: options.orientation,
     bodies,
     colour,
+    path,
     paused: false,
     step: 0,
     epoch: 1,
-    members: seeds(particles),
+    members: options.seeds ?? seeds(particles),
     gravity: 9.81,
     cells,
     cellM,
@@ -66,6 +71,7 @@ export async function startFakeServer(options = {}) {
     });
   });
   const clock = setInterval(() => {
+    if (byHand) return;
     if (!tank.paused) tank.step++;
     if (recording !== null) {
       if (!tank.paused && tank.step % 2 === 0) playFrame(recording, [...sockets.clients]);
@@ -75,6 +81,7 @@ export async function startFakeServer(options = {}) {
   return {
     port: http.address().port,
     received,
+    show: (timeS) => show(tank, recording, [...sockets.clients], timeS),
     still: () =>
       tank.paused && [...sockets.clients].every(({ tarn }) => tarn.unacked === 0 && hasNewest(tank, tarn)),
     close: async () => {
@@ -140,10 +147,22 @@ function sendFrame(tank, sockets, spoil) {
   }
 }
 
+/** Sends everybody the tank's frame of a time, or the next one of a recording. */
+function show(tank, recording, sockets, timeS) {
+  if (recording !== null) {
+    for (const socket of sockets) socket.tarn.unacked = 0;
+    playFrame(recording, sockets);
+    return;
+  }
+  Object.assign(tank, { timeS, step: Math.round(60 * timeS) });
+  const bytes = frameOf(tank, []);
+  for (const socket of sockets) if (socket.tarn.joined && socket.readyState === 1) socket.send(bytes);
+}
+
 function frameOf(tank, viewers) {
-  const t = tank.step / 60;
+  const t = tank.timeS ?? tank.step / 60;
   const size = tank.cells.map((n) => n * tank.cellM);
-  const particles = tank.members.map((seed) => ({ ...waterAt(seed, t, size), colour: tank.colour(seed) }));
+  const particles = tank.members.map((seed) => ({ ...tank.path(seed, t, size), colour: tank.colour(seed) }));
   const inputs = viewers.filter((v) => v.joined).map((v) => [v.id, v.sequence]);
   const head = {
     cells: tank.cells,

@@ -23,6 +23,8 @@ import "./cases/added.mjs";
 import "./cases/hand-tools.mjs";
 import "./cases/keep.mjs";
 import "./cases/embed-page.mjs";
+import "./cases/memory.mjs";
+import "./cases/motion.mjs";
 import "./cases/water.mjs";
 import "./cases/xr.mjs";
 import "./cases/together.mjs";

@@ -2,10 +2,11 @@
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ROOT } from "./places.mjs";
+import { ROOT, WEB } from "./places.mjs";
 
 const START_MS = 15_000;
 const STOP_MS = 5000;
+const CLIENT = join(WEB, "dist");
 
 function program() {
   const build = process.env.TARN_BUILD ?? join(ROOT, "build", "release");
@@ -24,17 +25,9 @@ export class TankServer {
     this.pid = child.pid;
   }
 
-  /** @param options.scene  a scene's name or file; options.port  0 for a free one */
-  static async start({ scene = "dam-break", port = 0, args = [] } = {}) {
-    const list = [
-      "--port",
-      String(port),
-      "--scene",
-      scene,
-      "--client",
-      join(ROOT, "web-client", "dist"),
-      ...args,
-    ];
+  /** @param options.scene  a scene's name or file; options.port  0 for a free one; options.client  the built page */
+  static async start({ scene = "dam-break", port = 0, args = [], client = CLIENT } = {}) {
+    const list = ["--port", String(port), "--scene", scene, "--client", client, ...args];
     const child = spawn(program(), list, { stdio: ["ignore", "pipe", "pipe"] });
     const log = [];
     const address = await new Promise((resolve, reject) => {

@@ -1,27 +1,20 @@
 // Puts the page together: socket -> conversation -> frame stream -> display clock -> picture, and pointers back.
 import { Announcer, RELOAD } from "./announcer.js";
 import { createHeadset } from "./app-headset.js";
-import type { DecoderPort } from "./codec/worker-messages.js";
+import type { Arrival } from "./arrival.js";
 import { Controls } from "./controls.js";
 import { Keeping } from "./keeping.js";
-import { createLive, type LiveOptions, sentence } from "./live.js";
+import { sentence } from "./live.js";
 import { measure, noMeasurements } from "./measuring.js";
 import type { Link } from "./net/link.js";
 import type { Conversation, EndReason } from "./protocol/conversation.js";
-import {
-  type Ceilings,
-  ERROR,
-  type FramePosition,
-  NO_CEILINGS,
-  type ServerMessage,
-  type SessionState,
-} from "./protocol/messages.js";
+import { ERROR, type FramePosition, type ServerMessage, type SessionState } from "./protocol/messages.js";
 import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
 import { readAdded } from "./state/added-solids.js";
 import { BodyTrack } from "./state/body-track.js";
 import { DisplayClock } from "./state/display-clock.js";
-import { type DecodedFrame, FrameStream } from "./state/frame-stream.js";
+import type { DecodedFrame, FrameStream } from "./state/frame-stream.js";
 import { Orbit } from "./state/orbit.js";
 import { QUALITIES } from "./state/quality.js";
 import type { Vec3 } from "./state/ray.js";
@@ -52,23 +45,15 @@ export interface AppParts {
   subtitle: HTMLElement;
 }
 
-export interface AppOptions {
-  socketUrl: string;
-  settings: Settings;
-  decoder: DecoderPort;
-  /** Gets a file of the scenes' folder. */
-  fetchScene: (path: string) => Promise<Response>;
-  wasm: ArrayBuffer;
-  /** The drawing is done by the processor. */
-  software: boolean;
-}
-
 export class App {
   readonly model = new ViewModel();
   readonly stage: Stage;
   readonly stream: FrameStream;
   readonly conversation: Conversation;
   readonly bodies = new BodyTrack();
+  /** The frame that the last picture shows, and when that was begun, ms. */
+  uploaded: DecodedFrame | null = null;
+  drawnMs = 0;
   readonly together: Together;
   readonly keeping: Keeping;
 
@@ -87,29 +72,37 @@ export class App {
   readonly headset: HeadsetEntry;
   private readonly calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-  private uploaded: DecodedFrame | null = null;
+  private isWaterShown = false;
   private refusedInARow = 0;
-  private drawnMs = 0;
   private decodedMs = 0;
   private readoutMs = 0;
   private readonly point: Vec3 = [0, 0, 0];
   private readonly hashListeners = new Set<(frame: DecodedFrame, hash: string) => void>();
   private readonly measurements = noMeasurements();
 
+  /**
+   * @param arrival     what has been begun already
+   * @param fetchScene  gets a file of the scenes' folder
+   */
   constructor(
     private readonly parts: AppParts,
-    options: AppOptions,
+    arrival: Arrival,
+    fetchScene: (path: string) => Promise<Response>,
   ) {
     this.notices = new Notices(parts.status, parts.notice);
     this.announcer = new Announcer(this.notices, this.model);
-    this.settings = options.settings;
+    this.settings = arrival.settings;
+    this.stream = arrival.stream;
+    this.conversation = arrival.live.conversation;
+    this.link = arrival.live.link;
+    const software = arrival.graphics === "software";
     const { values } = this.settings;
     const fullDetail = values.detail === "full";
-    this.stage = new Stage(parts.canvas, fullDetail || !options.software);
+    this.stage = new Stage(parts.canvas, fullDetail || !software);
     if (values.sky !== null) this.stage.light(values.sky);
     this.tiers = new Tiers(this.stage, {
       fullDetail,
-      software: options.software,
+      software,
       draw: () => this.stage.draw(this.clock.tick(performance.now()), this.bodies),
       say: (text) => this.announcer.say(text),
     });
@@ -120,25 +113,10 @@ export class App {
     parts.panel.hidden = !values.panel;
     parts.tools.hidden = !values.tools;
     recallView(this.orbit, this.settings);
-    this.stream = new FrameStream(options.decoder, options.wasm, {
-      onDecoded: (frame, hash) => this.decoded(frame, hash),
-      onRefused: (why, position) => this.refused(why, position),
-      onUnreferenced: (position) => this.unreferenced(position),
-      onGivenUp: (position) => this.settled(position),
-      onFailed: (why) => this.notices.stop("The frames can't be decoded", `${why}.`, RELOAD),
-    });
-    this.scenes = new SceneLoader(options.fetchScene, {
+    this.scenes = new SceneLoader(fetchScene, {
       onSolids: (solids, files) => this.stage.solids.show(solids, files),
       onProblem: (text) => this.announcer.say(sentence(text)),
     });
-    const { link, conversation } = this.createLive({
-      socketUrl: options.socketUrl,
-      session: values.session,
-      viewer: values.name,
-    });
-    this.link = link;
-    this.conversation = conversation;
-    this.conversation.view(document.hidden, this.ceilings());
     this.keeping = this.createKeeping();
     this.controls = this.createControls();
     this.panel = new Panel(parts.panel, this.panelActions(), this.controls.tool);
@@ -158,13 +136,14 @@ export class App {
     this.listen();
   }
 
-  start(): void {
-    this.stream.hold(document.hidden);
+  start(arrival: Arrival): void {
     const { recording, t } = this.settings.values;
     if (recording !== "") void this.keeping.openAddress(recording, t ?? 0);
     else this.goLive();
+    this.hear(arrival);
     if (this.settings.problems.length > 0) this.announcer.say(this.settings.problems.join(" "));
     window.setInterval(() => this.beat(), PING_EVERY_MS);
+    this.stage.warmUp();
     this.stage.loop(this.animate);
   }
 
@@ -358,8 +337,10 @@ export class App {
     }
     this.headset.tick(now);
     this.controls.tick(elapsedS);
-    if (isNew && this.headset.mode === null) this.tiers.settle();
+    // The first picture of the water doesn't wait for a measurement.
+    if (this.isWaterShown && this.headset.mode === null) this.tiers.settle();
     this.stage.draw(this.clock.tick(now), this.bodies);
+    this.isWaterShown = this.uploaded !== null;
     this.keeping.drawn();
     if (isNew) this.model.drawTime.add(performance.now() - this.decodedMs);
     if (now - this.readoutMs > READOUT_EVERY_MS) {
@@ -391,8 +372,8 @@ export class App {
 
   // ---- what people do ----
 
-  private createLive(options: LiveOptions): { conversation: Conversation; link: Link } {
-    return createLive(options, {
+  private hear({ conversationEvents, streamEvents }: Arrival): void {
+    conversationEvents.attach({
       onJoined: (message) => this.joined(message),
       onMessage: (message) => this.heard(message),
       onFrame: (bytes) => this.frame(bytes),
@@ -400,6 +381,13 @@ export class App {
       onLost: (why, retryMs) => this.lost(why, retryMs),
       onEnded: (why, text) => this.ended(why, text),
       onProblem: (text) => this.announcer.say(text),
+    });
+    streamEvents.attach({
+      onDecoded: (frame, hash) => this.decoded(frame, hash),
+      onRefused: (why, position) => this.refused(why, position),
+      onUnreferenced: (position) => this.unreferenced(position),
+      onGivenUp: (position) => this.settled(position),
+      onFailed: (why) => this.notices.stop("The frames can't be decoded", `${why}.`, RELOAD),
     });
   }
 
@@ -479,12 +467,6 @@ export class App {
   private toggleReadout(): void {
     this.parts.readout.hidden = !this.parts.readout.hidden;
     this.settings.set("readout", !this.parts.readout.hidden);
-  }
-
-  private ceilings(): Ceilings {
-    const { mbit, fps, particles } = this.settings.values;
-    if (mbit === 0 && fps === 0 && particles === 0) return NO_CEILINGS;
-    return { mbit_per_s: mbit, frames_per_s: fps, particles };
   }
 
   private listen(): void {

@@ -84,6 +84,11 @@ export interface TarnHook {
   readonly gravity: readonly number[];
   /** Some of the newest frame's particles, evenly taken: x y z each, in tank coordinates. */
   samplePoints(count: number): number[];
+  /**
+   * Where the last picture drew the first particle of a colour: when it was begun, ms, and x y z in tank coordinates;
+   * null where there is none, or a newer frame already.
+   */
+  drawnAt(colour: number): [number, number, number, number] | null;
   /** The session with a headset; null without one. */
   readonly headset: HeadsetSample | null;
   /** Place on the page (CSS pixels) of a point in tank coordinates. */
@@ -203,6 +208,7 @@ export function installHook(app: App): void {
     get headset() {
       return headsetSample(app);
     },
+    drawnAt: (colour) => drawnAt(app, colour),
     samplePoints: (count) => samplePoints(app, count),
     meanVelocity: () => meanVelocity(app),
     nextFrames: (count) => nextFrames(app, count),
@@ -237,6 +243,24 @@ function samplePoints(app: App, count: number): number[] {
     for (let axis = 0; axis < 3; axis++)
       points.push(((latest.views.positions[4 * i + axis] as number) + 0.5) * quantum);
   return points;
+}
+
+function drawnAt(app: App, colour: number): [number, number, number, number] | null {
+  const { uploaded, drawnMs, stage } = app;
+  if (uploaded === null || uploaded !== app.stream.latest) return null;
+  const { particleCount, cellM, unitBits, velocityScale } = uploaded.info;
+  const { positions, velocities } = uploaded.views;
+  const quantum = cellM / 2 ** unitBits;
+  for (let i = 0; i < 4 * particleCount; i += 4) {
+    if (positions[i + 3] !== colour) continue;
+    const [x, y, z] = [0, 1, 2].map(
+      (axis) =>
+        ((positions[i + axis] as number) + 0.5) * quantum +
+        (velocities[i + axis] as number) * velocityScale * stage.particles.leadS,
+    ) as [number, number, number];
+    return [drawnMs, x, y, z];
+  }
+  return null;
 }
 
 function meanVelocity(app: App): [number, number, number] {

@@ -10,10 +10,12 @@ export interface LiveOptions {
   viewer: string;
 }
 
-export function createLive(
-  options: LiveOptions,
-  events: ConversationEvents,
-): { conversation: Conversation; link: Link } {
+export interface Live {
+  conversation: Conversation;
+  link: Link;
+}
+
+export function createLive(options: LiveOptions, events: ConversationEvents): Live {
   const identity = {
     session: options.session,
     viewer: options.viewer,

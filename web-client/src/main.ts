@@ -1,10 +1,7 @@
-// The page's entry: finds its parts, loads the codec, starts.
+// The page of a tank: finds its parts and starts, with what has been begun already.
 import { App, type AppParts } from "./app.js";
-import wasmUrl from "./codec/codec.wasm?url";
-import DecodeWorker from "./codec/decode-worker.js?worker";
+import type { Arrival } from "./arrival.js";
 import { installHook } from "./hook.js";
-import { socketUrlBeside } from "./live.js";
-import { Settings } from "./state/settings.js";
 import { Notices } from "./ui/notices.js";
 
 function element(id: string): HTMLElement {
@@ -13,17 +10,37 @@ function element(id: string): HTMLElement {
   return found;
 }
 
-/** Whether the processor does the graphics card's work, as far as the browser tells. */
-function isSoftware(probe: WebGL2RenderingContext): boolean {
-  const name = String(probe.getParameter(probe.RENDERER));
-  const extension = probe.getExtension("WEBGL_debug_renderer_info");
-  const full = extension === null ? name : String(probe.getParameter(extension.UNMASKED_RENDERER_WEBGL));
-  probe.getExtension("WEBGL_lose_context")?.loseContext();
-  return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(`${name} ${full}`);
+/** Puts the page together. What is wrong with it is said on the page. */
+export async function openTank(arrival: Arrival): Promise<void> {
+  const notices = new Notices(element("status"), element("notice"));
+  const reload = { label: "Reload", run: () => window.location.reload() };
+  const stop = (title: string, text: string, way: typeof reload | null): void => {
+    arrival.live.link.stop();
+    notices.stop(title, text, way);
+  };
+  if (arrival.graphics === "none") {
+    stop(
+      "This browser can't draw the tank",
+      "Tarn needs WebGL 2. A current Chrome, Edge, Firefox or Safari has it; it may be switched off in the settings or by the graphics driver.",
+      null,
+    );
+    return;
+  }
+  try {
+    const app = new App(parts(), arrival, (path) => fetch(new URL(`scenes/${path}`, document.baseURI)));
+    installHook(app);
+    app.start(arrival);
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    stop("The page could not start", `${text}.`, reload);
+    return;
+  }
+  const missing = await arrival.missing;
+  if (missing !== "") stop("The page is incomplete", missing, reload);
 }
 
-async function start(): Promise<void> {
-  const parts: AppParts = {
+function parts(): AppParts {
+  return {
     canvas: element("tank") as HTMLCanvasElement,
     panel: element("panel"),
     tools: element("tools"),
@@ -33,51 +50,4 @@ async function start(): Promise<void> {
     notice: element("notice"),
     subtitle: element("subtitle"),
   };
-  const notices = new Notices(parts.status, parts.notice);
-  const reload = { label: "Reload", run: () => window.location.reload() };
-  const probe = document.createElement("canvas").getContext("webgl2");
-  if (probe === null) {
-    notices.stop(
-      "This browser can't draw the tank",
-      "Tarn needs WebGL 2. A current Chrome, Edge, Firefox or Safari has it; it may be switched off in the settings or by the graphics driver.",
-      null,
-    );
-    return;
-  }
-  const response = await fetch(wasmUrl);
-  if (!response.ok) {
-    notices.stop(
-      "The page is incomplete",
-      `The frame codec could not be loaded (${response.status}).`,
-      reload,
-    );
-    return;
-  }
-  const decoder = new DecodeWorker();
-  decoder.onerror = () =>
-    notices.stop("The page is incomplete", "The part that decodes frames could not be started.", reload);
-  const app = new App(parts, {
-    socketUrl: socketUrlBeside(document.baseURI),
-    settings: new Settings({
-      search: () => window.location.search,
-      replace: (search) =>
-        window.history.replaceState(null, "", `${window.location.pathname}${search}${window.location.hash}`),
-      setTimer: (callback, delayMs) => void window.setTimeout(callback, delayMs),
-    }),
-    decoder,
-    fetchScene: (path) => fetch(new URL(`scenes/${path}`, document.baseURI)),
-    wasm: await response.arrayBuffer(),
-    software: isSoftware(probe),
-  });
-  installHook(app);
-  app.start();
 }
-
-start().catch((error: unknown) => {
-  const notices = new Notices(element("status"), element("notice"));
-  const text = error instanceof Error ? error.message : String(error);
-  notices.stop("The page could not start", `${text}.`, {
-    label: "Reload",
-    run: () => window.location.reload(),
-  });
-});

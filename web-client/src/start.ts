@@ -1,13 +1,18 @@
 // The page's entry: which of its two halves the address asks for. Each loads without the other.
 //
 //     ?session=NAME [&key=KEY]   a tank            otherwise   the start page with all of them
+import { type Arrival, arrive } from "./arrival.js";
 
 const query = new URLSearchParams(window.location.search);
 const TANK = ["session", "recording", "display"];
+let arrival: Arrival | null = null;
 
 async function start(): Promise<void> {
   if (TANK.some((name) => query.has(name))) {
-    await import("./main.js");
+    const main = import("./main.js");
+    arrival = arrive();
+    const { openTank } = await main;
+    await openTank(arrival);
     return;
   }
   const { openLobby } = await import("./lobby/lobby.js");
@@ -15,6 +20,7 @@ async function start(): Promise<void> {
 }
 
 start().catch(() => {
+  arrival?.live.link.stop();
   const status = document.getElementById("status");
   if (status === null) return;
   status.textContent = "The page is incomplete: a part of it could not be loaded. Reload it to try again.";

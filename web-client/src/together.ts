@@ -2,17 +2,13 @@ import "./ui/together.css";
 // Everything about the others in a tank: who they are, where they are, what one may do oneself, links for more.
 import { endSession, LASTING_SESSION } from "./lobby/sessions.js";
 import type { Conversation } from "./protocol/conversation.js";
-import {
-  clipName,
-  type Joined,
-  type PresencePoint,
-  type ServerMessage,
-  type Tool,
-} from "./protocol/messages.js";
+import type { Joined, PresencePoint, ServerMessage, Tool } from "./protocol/messages.js";
 import { PeopleMarkers, type PeopleView } from "./render/people.js";
 import { IdentityShelf } from "./state/identity.js";
 import { PresenceSender, PresenceTracks } from "./state/presence.js";
 import { PeopleList } from "./ui/people-list.js";
+
+const NOWHERE: readonly PresencePoint[] = [];
 
 export interface TogetherParts {
   /** Where the list of people goes. */
@@ -54,12 +50,6 @@ export class Together {
         conversation.profile(name, colour);
       },
     });
-    conversation.introduction = {
-      viewer: clipName(this.query.get("name") ?? "") || clipName(this.shelf.name),
-      colour: this.shelf.colour,
-      key: (this.query.get("key") ?? "").slice(0, 32),
-      preview: false,
-    };
     for (const kind of ["pointerdown", "keydown", "wheel"] as const)
       window.addEventListener(kind, () => this.acted(), { passive: true, capture: true });
   }
@@ -91,8 +81,8 @@ export class Together {
 
   /** Once per picture. @param cursor  where this page's cursor is in the tank; null: nowhere */
   tick(nowMs: number, cursor: readonly number[] | null, pressed: boolean, tool: Tool): void {
-    const points: PresencePoint[] =
-      cursor === null ? [] : [{ part: "cursor", position_m: cursor, pressed, tool }];
+    const points: readonly PresencePoint[] =
+      cursor === null ? NOWHERE : [{ part: "cursor", position_m: cursor, pressed, tool }];
     this.sender.tick(points, nowMs);
     this.markers.show(this.tracks.tick(nowMs, this.calm.matches));
   }

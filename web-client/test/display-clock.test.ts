@@ -105,3 +105,24 @@ test("after a gap the clock jumps forward instead of racing", () => {
   clock.tick(10_000);
   expect(clock.shownS).toBeCloseTo(10, 2);
 });
+
+test("shows a stream of ten frames a second evenly, changing between them where both agree", () => {
+  const clock = new DisplayClock();
+  const [delayMs, gapMs, pictureMs] = [300, 100, 8];
+  const even = 9.81 * (pictureMs / 1000) ** 2;
+  let [frameS, shown, step] = [0, Number.NaN, Number.NaN];
+  for (let ms = 0, next = 0; ms < 6000; ms += pictureMs) {
+    if (ms >= next + delayMs) {
+      frameS = next / 1000;
+      clock.onFrame(frame(60 * frameS), next + delayMs);
+      next += gapMs;
+    }
+    const lead = clock.tick(ms);
+    // What falls is drawn at its place in the frame, moved on by its velocity there.
+    const place = 0.5 * 9.81 * frameS ** 2 + 9.81 * frameS * lead;
+    const change = place - shown - step;
+    if (ms > 4000) expect(Math.abs(change)).toBeLessThan(20 * even);
+    [step, shown] = [place - shown, place];
+  }
+  expect(clock.shownS).toBeGreaterThan(6 - 0.3 - 0.12);
+});

@@ -119,7 +119,7 @@ export class PushTool {
 
   private newest(): Press | null {
     let newest: Press | null = null;
-    for (const press of this.presses.values()) newest = press;
+    if (this.presses.size > 0) for (const press of this.presses.values()) newest = press;
     return newest;
   }
 

@@ -18,6 +18,8 @@ const RADIUS_CELLS = 0.42;
 const FALL_SHARE = 0.85;
 /** What changes by itself starts again after so long, seconds: a float has few digits. */
 const MOMENTS_S = 4096;
+/** Out of every view's sight. */
+const FAR_M = 1e6;
 
 export class Particles {
   /** In tank coordinates: the spheres, and whatever else is drawn of the same buffers. */
@@ -162,6 +164,26 @@ export class Particles {
     this.up.set(0, 1, 0).transformDirection(camera.matrixWorldInverse);
   }
 
+  /** Seconds by which the last picture moved the particles on. */
+  get leadS(): number {
+    return this.uniform("lead").value as number;
+  }
+
+  /** Lets a particle be drawn that is out of sight, so that drawing makes the programs; or none again. */
+  warmUp(on: boolean): void {
+    if (this.capacity === 0) {
+      this.capacity = slotCapacity(0);
+      allocate(this.gl, this.positionBuffer, this.capacity * POSITION_BYTES);
+      allocate(this.gl, this.velocityBuffer, this.capacity * VELOCITY_BYTES);
+    }
+    this.uniform("quantum").value = FAR_M;
+    (this.uniform("tankSize").value as THREE.Vector3).setScalar(FAR_M);
+    this.positions.count = on ? 1 : 0;
+    this.velocities.count = on ? 1 : 0;
+    this.geometry.setDrawRange(0, on ? 1 : 0);
+    this.group.visible = on;
+  }
+
   hide(): void {
     this.group.visible = false;
   }
@@ -178,6 +200,12 @@ function define(material: THREE.ShaderMaterial, name: string, wanted: boolean): 
   material.needsUpdate = true;
 }
 
+function allocate(gl: WebGL2RenderingContext, buffer: WebGLBuffer, bytes: number): void {
+  gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+  gl.bufferData(gl.ARRAY_BUFFER, bytes, gl.STREAM_DRAW);
+  gl.bindBuffer(gl.ARRAY_BUFFER, null);
+}
+
 function upload(
   gl: WebGL2RenderingContext,
   buffer: WebGLBuffer,
@@ -185,8 +213,8 @@ function upload(
   length: number,
   allocateBytes: number,
 ): void {
+  if (allocateBytes > 0) allocate(gl, buffer, allocateBytes);
   gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-  if (allocateBytes > 0) gl.bufferData(gl.ARRAY_BUFFER, allocateBytes, gl.STREAM_DRAW);
   if (length > 0) gl.bufferSubData(gl.ARRAY_BUFFER, 0, data, 0, length);
   gl.bindBuffer(gl.ARRAY_BUFFER, null);
 }

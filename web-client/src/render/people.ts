@@ -13,6 +13,8 @@ interface Marker {
   group: THREE.Group;
   material: THREE.MeshBasicMaterial;
   label: HTMLElement;
+  /** The last that shows it. */
+  picture: number;
 }
 
 export interface PeopleView {
@@ -27,6 +29,7 @@ export class PeopleMarkers {
 
   private readonly markers = new Map<string, Marker>();
   private readonly viewers = new Map<number, ViewerInfo>();
+  private picture = 0;
   private readonly ball = new THREE.SphereGeometry(1, 16, 12);
   private readonly nose = new THREE.ConeGeometry(0.5, 1.2, 12).rotateX(-Math.PI / 2).translate(0, 0, -1.2);
 
@@ -45,13 +48,15 @@ export class PeopleMarkers {
 
   /** Once per picture. */
   show(tracks: Iterable<Track>): void {
-    const gone = new Set(this.markers.keys());
+    this.picture++;
     for (const track of tracks) {
       if (!this.viewers.has(track.viewerId)) continue;
-      gone.delete(track.key);
-      this.place(this.markers.get(track.key) ?? this.make(track), track);
+      const marker = this.markers.get(track.key) ?? this.make(track);
+      marker.picture = this.picture;
+      this.place(marker, track);
     }
-    for (const key of gone) this.remove(key);
+    if (this.markers.size === 0) return;
+    for (const [key, marker] of this.markers) if (marker.picture !== this.picture) this.remove(key);
   }
 
   private make(track: Track): Marker {
@@ -66,7 +71,7 @@ export class PeopleMarkers {
     label.className = "person";
     label.dataset.viewer = String(track.viewerId);
     label.dataset.part = track.presence.part;
-    const marker = { group, material, label };
+    const marker = { group, material, label, picture: 0 };
     this.group.add(group);
     this.labels.append(label);
     this.markers.set(track.key, marker);

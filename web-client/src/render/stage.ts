@@ -103,6 +103,13 @@ export class Stage {
     this.reach = 0.5 * this.size.length();
   }
 
+  /** Draws a picture in which all programs are used that the first one of water takes: they are made by that. */
+  warmUp(): void {
+    this.particles.warmUp(true);
+    this.drawCanvas(0);
+    this.particles.warmUp(false);
+  }
+
   /** Calls back before each picture of the display, or of the headset while one is worn. */
   loop(callback: () => void): void {
     this.renderer.setAnimationLoop(callback);
@@ -189,16 +196,19 @@ export class Stage {
 
   /** @param leadS  seconds by which the newest frame is to be moved on */
   draw(leadS: number, bodies: BodyTrack): void {
-    const { width } = this.renderer.domElement;
     this.solids.move(bodies, leadS);
-    this.view.viewport.set(0, 0, width, this.viewHeight());
-    this.drawView(this.view, leadS);
+    this.drawCanvas(leadS);
   }
 
   /** Waits until the machine has drawn what it was told to: for measuring only. */
   finish(): void {
     const gl = this.renderer.getContext();
     gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, this.pixel);
+  }
+
+  private drawCanvas(leadS: number): void {
+    this.view.viewport.set(0, 0, this.renderer.domElement.width, this.viewHeight());
+    this.drawView(this.view, leadS);
   }
 
   private drawView(view: View, leadS: number): void {

@@ -40,13 +40,16 @@ export class FrameStream {
   private decoding: WaitingFrame | null = null;
   private free: ArrayBuffer | null = new ArrayBuffer(slotBytes(slotCapacity(0)));
 
+  /** @param wasm  the codec, now or later: until then frames wait; where it doesn't come others say so */
   constructor(
     private readonly port: DecoderPort,
-    wasm: ArrayBuffer,
+    wasm: ArrayBuffer | Promise<ArrayBuffer>,
     private readonly events: FrameStreamEvents,
   ) {
     port.onmessage = (event) => this.receive(event.data);
-    port.postMessage({ kind: "start", wasm }, [wasm]);
+    const begin = (bytes: ArrayBuffer): void => port.postMessage({ kind: "start", wasm: bytes }, [bytes]);
+    if (wasm instanceof ArrayBuffer) begin(wasm);
+    else wasm.then(begin, () => {});
   }
 
   /** Frames that were dropped before they could be decoded. */

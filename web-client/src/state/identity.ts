@@ -1,4 +1,6 @@
 // The name and colour that somebody chose, kept by the browser from one visit to the next.
+import type { Introduction } from "../protocol/conversation.js";
+import { clipName } from "../protocol/messages.js";
 
 /** What of a Storage is needed; a browser may refuse to have one. */
 export interface Shelf {
@@ -8,6 +10,7 @@ export interface Shelf {
 
 const NAME = "tarn.name";
 const COLOUR = "tarn.colour";
+const KEY_CHARACTERS_MAX = 32;
 
 export class IdentityShelf {
   constructor(private readonly shelf: () => Shelf) {}
@@ -38,6 +41,16 @@ export class IdentityShelf {
       return "";
     }
   }
+}
+
+/** What a page says of its person when it joins: what the address says, before what the browser kept. */
+export function introductionOf(query: URLSearchParams, shelf: IdentityShelf): Introduction {
+  return {
+    viewer: clipName(query.get("name") ?? "") || clipName(shelf.name),
+    colour: shelf.colour,
+    key: (query.get("key") ?? "").slice(0, KEY_CHARACTERS_MAX),
+    preview: false,
+  };
 }
 
 /** 0xRRGGBB as "#rrggbb". */

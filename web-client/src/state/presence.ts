@@ -54,6 +54,8 @@ export interface Track {
   at: [number, number, number];
 }
 
+const NOBODY: readonly Track[] = [];
+
 /** The others' points. */
 export class PresenceTracks {
   private readonly tracks = new Map<string, Track & { from: number[]; heardMs: number }>();
@@ -90,6 +92,7 @@ export class PresenceTracks {
 
   /** Moves everybody on. @param calm  without gliding */
   tick(nowMs: number, calm: boolean): Iterable<Track> {
+    if (this.tracks.size === 0) return NOBODY;
     for (const track of this.tracks.values()) {
       const share = calm ? 1 : Math.min(1, (nowMs - track.heardMs) / GLIDE_MS);
       for (let axis = 0; axis < 3; axis++) {

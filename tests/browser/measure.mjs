@@ -1,0 +1,46 @@
+// Measures the built page in a real headless Chromium. Prints tables; nothing here is a test.
+//
+//     node tests/browser/measure.mjs first-picture [FOLDER OF A BUILT PAGE ...]
+//     node tests/browser/measure.mjs pictures [--where]
+//     node tests/browser/measure.mjs decode
+//
+// TARN_BUILD   a build with tarnd and, for the last two, the tests' record_stream (default: build/release)
+// CHROMIUM     the browser (default: /usr/bin/chromium)
+import { decode } from "./measure/decode.mjs";
+import { firstPicture } from "./measure/first-picture.mjs";
+import { pictures } from "./measure/pictures.mjs";
+import { launch } from "./world.mjs";
+
+const USAGE =
+  "usage: node tests/browser/measure.mjs first-picture [FOLDER ...] | pictures [--where] | decode";
+
+async function inBrowser(run) {
+  const browser = await launch();
+  if (browser === null) {
+    console.error("there is no Chromium (CHROMIUM names one)");
+    return 1;
+  }
+  try {
+    await run(browser);
+    return 0;
+  } finally {
+    await browser.close();
+  }
+}
+
+async function main([what, ...rest]) {
+  switch (what) {
+    case "first-picture":
+      return inBrowser((browser) => firstPicture(browser, rest.length > 0 ? rest : [undefined]));
+    case "pictures":
+      return inBrowser(pictures);
+    case "decode":
+      await decode();
+      return 0;
+    default:
+      console.error(USAGE);
+      return what === "--help" ? 0 : 2;
+  }
+}
+
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,45 @@
+// The dam break as the server sends it, recorded: 30 frames a second, a key frame each second, all layers.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ROOT } from "../places.mjs";
+import { framesOf } from "../recorded-layers.mjs";
+
+const OPTIONS = { "--first": 30, "--every": 2, "--key": 30, "--base": 2, "--layers": 4 };
+
+/** @returns the frames of a dam break that is `lengths` times as long in z, and its cells */
+export function recordDam(lengths = 1, count = 60) {
+  const build = process.env.TARN_BUILD ?? join(ROOT, "build", "release");
+  const folder = mkdtempSync(join(tmpdir(), "tarn-measure-"));
+  try {
+    const scene = JSON.parse(readFileSync(join(ROOT, "server", "scenes", "dam-break.json"), "utf8"));
+    scene.size_m[2] *= lengths;
+    scene.blocks[0].max_m[2] *= lengths;
+    delete scene.$schema;
+    const [from, to] = [join(folder, "scene.json"), join(folder, "frames.bin")];
+    writeFileSync(from, JSON.stringify(scene));
+    const options = Object.entries({ ...OPTIONS, "--frames": count })
+      .flat()
+      .map(String);
+    execFileSync(join(build, "tests", "stream", "record_stream"), [from, to, ...options]);
+    const cells = scene.size_m.map((m) => Math.round(m / scene.cell_m));
+    return { frames: framesOf(readFileSync(to)), cells, cellM: scene.cell_m };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Frames that startFakeServer plays, over and over. */
+export class Played {
+  constructor(frames) {
+    this.frames = frames;
+  }
+
+  next(viewer) {
+    const round = Math.floor(viewer.played / this.frames.length);
+    const bytes = Buffer.from(this.frames[viewer.played++ % this.frames.length]);
+    bytes.writeUInt32LE(1 + round, 20); // each round is an epoch of its own
+    return bytes;
+  }
+}

@@ -1,0 +1,40 @@
+// A page whose time goes on by hand: what it shows then doesn't depend on how busy the machine is.
+
+/** In the page, before its scripts: from `takeTime` on, time stands still but for `pass` and the pictures drawn. */
+export function timeByHand() {
+  const { performance } = window;
+  const ask = window.requestAnimationFrame.bind(window);
+  let now = null;
+  let waiting = [];
+  const own = performance.now.bind(performance);
+  performance.now = () => now ?? own();
+  window.requestAnimationFrame = (callback) => {
+    if (now === null)
+      return ask((time) => {
+        if (now === null) callback(time);
+        else waiting.push(callback);
+      });
+    waiting.push(callback);
+    return 0;
+  };
+  window.takeTime = () => {
+    now = own();
+  };
+  window.pass = (ms) => {
+    now += ms;
+  };
+  window.ownNow = own;
+  /** Draws one picture, so much later. */
+  window.picture = (ms) => {
+    now += ms;
+    const callbacks = waiting;
+    waiting = [];
+    for (const callback of callbacks) callback(now);
+  };
+  /** Draws pictures. @returns what `look` finds after each */
+  window.pictures = (count, ms, look) =>
+    Array.from({ length: count }, () => {
+      window.picture(ms);
+      return look();
+    });
+}

@@ -1,0 +1,113 @@
+// What the page of a tank begins at once, while the code that draws is still on its way: the connection, the decoder,
+// and a first look at the graphics. What they have to say meanwhile waits for the App; frames are decoded already.
+//
+//     start ─┬─ arrive: socket ─ hello ─ join ─ first key frame ─ decoded ─┐
+//            └─ main.js ─ App ─ programs ──────────────────────────────────┴─ first picture
+import wasmUrl from "./codec/codec.wasm?url";
+import DecodeWorker from "./codec/decode-worker.js?worker";
+import { type Later, later } from "./later.js";
+import { createLive, type Live, socketUrlBeside } from "./live.js";
+import type { ConversationEvents } from "./protocol/conversation.js";
+import { type Ceilings, NO_CEILINGS } from "./protocol/messages.js";
+import { FrameStream, type FrameStreamEvents } from "./state/frame-stream.js";
+import { IdentityShelf, introductionOf } from "./state/identity.js";
+import { Settings, type SettingValues } from "./state/settings.js";
+
+/** What draws: nothing that this page can use, the processor, or a graphics card. */
+export type Graphics = "none" | "software" | "card";
+
+export interface Arrival {
+  settings: Settings;
+  live: Live;
+  stream: FrameStream;
+  conversationEvents: Later<ConversationEvents>;
+  streamEvents: Later<FrameStreamEvents>;
+  graphics: Graphics;
+  /** What of the page could not be loaded, in a sentence; "": all is there. */
+  missing: Promise<string>;
+}
+
+export function arrive(): Arrival {
+  const settings = new Settings({
+    search: () => window.location.search,
+    replace: (search) =>
+      window.history.replaceState(null, "", `${window.location.pathname}${search}${window.location.hash}`),
+    setTimer: (callback, delayMs) => void window.setTimeout(callback, delayMs),
+  });
+  const wasm = fetchCodec();
+  const streamEvents = later<FrameStreamEvents>([
+    "onDecoded",
+    "onRefused",
+    "onUnreferenced",
+    "onGivenUp",
+    "onFailed",
+  ]);
+  const decoder = new DecodeWorker();
+  decoder.onerror = () => streamEvents.events.onFailed("the part that does it could not be started");
+  const stream = new FrameStream(decoder, wasm, streamEvents.events);
+  stream.hold(document.hidden);
+  const conversationEvents = later<ConversationEvents>([
+    "onJoined",
+    "onMessage",
+    "onFrame",
+    "onRoundTrip",
+    "onLost",
+    "onEnded",
+    "onProblem",
+  ]);
+  conversationEvents.events.onFrame = (bytes) => stream.push(bytes, performance.now());
+  const live = connect(settings.values, conversationEvents.events);
+  return {
+    settings,
+    live,
+    stream,
+    conversationEvents,
+    streamEvents,
+    graphics: graphics(),
+    missing: wasm.then(
+      () => "",
+      (error: unknown) => String((error as Error).message),
+    ),
+  };
+}
+
+/** Goes to the server's tank, unless the address leads to a recording. */
+function connect(values: SettingValues, events: ConversationEvents): Live {
+  const live = createLive(
+    {
+      socketUrl: socketUrlBeside(document.baseURI),
+      session: values.session,
+      viewer: values.name,
+    },
+    events,
+  );
+  const { conversation, link } = live;
+  const query = new URLSearchParams(window.location.search);
+  conversation.introduction = introductionOf(query, new IdentityShelf(() => window.localStorage));
+  conversation.view(document.hidden, ceilings(values));
+  if (values.recording === "") link.start();
+  return live;
+}
+
+function ceilings({ mbit, fps, particles }: SettingValues): Ceilings {
+  if (mbit === 0 && fps === 0 && particles === 0) return NO_CEILINGS;
+  return { mbit_per_s: mbit, frames_per_s: fps, particles };
+}
+
+async function fetchCodec(): Promise<ArrayBuffer> {
+  const response = await fetch(wasmUrl);
+  if (!response.ok) throw new Error(`The frame codec could not be loaded (${response.status}).`);
+  return response.arrayBuffer();
+}
+
+/** Whether the processor does the graphics card's work, as far as the browser tells. */
+function graphics(): Graphics {
+  const probe = document.createElement("canvas").getContext("webgl2");
+  if (probe === null) return "none";
+  const name = String(probe.getParameter(probe.RENDERER));
+  const extension = probe.getExtension("WEBGL_debug_renderer_info");
+  const full = extension === null ? name : String(probe.getParameter(extension.UNMASKED_RENDERER_WEBGL));
+  probe.getExtension("WEBGL_lose_context")?.loseContext();
+  const isSoftware = /swiftshader|llvmpipe|softpipe|software|basic render/i.test(`${name} ${full}`);
+  return isSoftware ? "software" : "card";
+}
