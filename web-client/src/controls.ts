@@ -26,7 +26,8 @@ export interface ControlsHost {
   latest(): DecodedFrame | null;
   /** Whether there is a tank that listens. */
   isLive(): boolean;
-  pointer(input: PointerInput): void;
+  /** @return whether it was sent */
+  pointer(input: PointerInput): boolean;
   /** Once per picture. @param at  where the cursor is in the tank; null: nowhere */
   cursorShown(at: Vec3 | null, pressed: boolean, tool: Tool): void;
   orientation(orientation: Quaternion): void;

@@ -52,7 +52,7 @@ class Showing {
     this.tool = new PushTool({
       rayAt: (x, y, ray) => this.stage.rayAt(x, y, ray),
       depth: (ray) => this.liquid.depth(ray, this.stage.sizeM, this.latest),
-      send: (input) => void tank.send(input),
+      send: (input) => tank.send(input) > 0,
     });
     this.gestures = this.createGestures();
     listenToPointers(canvas, this.gestures, this.ended.signal);
