@@ -90,6 +90,7 @@ export class Together {
   tick(nowMs: number, cursor: readonly number[] | null, pressed: boolean, tool: Tool): void {
     const points: PresencePoint[] =
       cursor === null ? [] : [{ part: "cursor", position_m: cursor, pressed, tool }];
+    if (pressed) this.acted(); // a gamepad gives off no events
     this.sender.tick(points, nowMs);
     this.markers.show(this.tracks.tick(nowMs, this.calm.matches));
   }

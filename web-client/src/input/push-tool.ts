@@ -33,6 +33,11 @@ export const KEY_POINTER = 15;
 /** Tools that add something, which has a colour. */
 export const COLOURED: ReadonlySet<Tool> = new Set(["pour", "dye"]);
 
+/** A tool's size that suits a tank, metres. */
+export function fittingRadiusM(sizeM: readonly number[]): number {
+  return Number((Math.max(...sizeM) / 16).toPrecision(2));
+}
+
 export class PushTool {
   tool: Tool = "push";
   radiusM = 0.1;
