@@ -414,8 +414,9 @@ export class App {
   }
 
   private createControls(): Controls {
-    const sent = (sequence: number): void => {
+    const sent = (sequence: number): boolean => {
       if (sequence > 0) this.model.inputTimes.sent(sequence, performance.now());
+      return sequence > 0;
     };
     return new Controls({
       canvas: this.parts.canvas,
@@ -427,7 +428,7 @@ export class App {
       isLive: () => this.model.connection === "connected" && this.headset.mode === null,
       pointer: (input) => sent(this.conversation.pointer(input)),
       cursorShown: (at, pressed, tool) => this.together.tick(performance.now(), at, pressed, tool),
-      orientation: (orientation) => sent(this.conversation.orientation({ orientation })),
+      orientation: (orientation) => void sent(this.conversation.orientation({ orientation })),
       togglePause: () => this.togglePause(),
       step: () => void this.conversation.control("step"),
       reset: () => void this.conversation.control("reset"),

@@ -4,7 +4,7 @@ import { PadReader } from "./input/gamepad.js";
 import { Gestures } from "./input/gestures.js";
 import type { KeyTarget } from "./input/keys.js";
 import { listenToKeys, listenToPinch, listenToPointers } from "./input/listeners.js";
-import { COLOURED, KEY_POINTER, PAD_POINTER, PushTool } from "./input/push-tool.js";
+import { COLOURED, fittingRadiusM, KEY_POINTER, PAD_POINTER, PushTool } from "./input/push-tool.js";
 import { type Quaternion, Tilt } from "./input/tilt.js";
 import { type PointerInput, TOOLS, type Tool } from "./protocol/messages.js";
 import type { CursorLook } from "./render/cursor.js";
@@ -26,7 +26,8 @@ export interface ControlsHost {
   latest(): DecodedFrame | null;
   /** Whether there is a tank that listens. */
   isLive(): boolean;
-  pointer(input: PointerInput): void;
+  /** @return whether it was sent */
+  pointer(input: PointerInput): boolean;
   /** Once per picture. @param at  where the cursor is in the tank; null: nowhere */
   cursorShown(at: Vec3 | null, pressed: boolean, tool: Tool): void;
   orientation(orientation: Quaternion): void;
@@ -53,8 +54,8 @@ export class Controls {
   private padIndex = -1;
   /** Place of the gamepad's cursor on the canvas; null: another pointer was used since. */
   private padAt: [number, number] | null = null;
+  private tilting: AbortController | null = null;
   private hoverAt: readonly [number, number] | null = null;
-  private sized = false;
   private readonly ray: Ray = { origin: [0, 0, 0], direction: [0, 0, -1] };
   private readonly span: Span = { entry: 0, exit: 0 };
   private readonly point: Vec3 = [0, 0, 0];
@@ -88,11 +89,9 @@ export class Controls {
     this.listen();
   }
 
-  /** The tank is so large, metres: until somebody chose a size, the tool has one that fits. */
+  /** The tank is so large, metres: until somebody chooses a size, the tool has one that fits. */
   fit(size: readonly number[]): void {
-    if (this.sized) return;
-    this.sized = true;
-    this.tool.radiusM = this.host.settings.values.radius ?? Number((Math.max(...size) / 16).toPrecision(2));
+    this.tool.radiusM = this.host.settings.values.radius ?? fittingRadiusM(size);
   }
 
   /** Once per picture. */
@@ -150,6 +149,7 @@ export class Controls {
   /** Asks where the system wants to be asked. To be called from a press of a button. */
   async toggleTilt(): Promise<boolean> {
     if (this.tilt.on) {
+      this.tilting?.abort();
       this.tilt.stop();
       return false;
     }
@@ -160,6 +160,7 @@ export class Controls {
       return false;
     }
     this.tilt.start();
+    this.listenToTilt();
     return true;
   }
 
@@ -273,7 +274,7 @@ export class Controls {
     const { host } = this;
     listenToPointers(host.canvas, this.gestures);
     listenToPinch(host.bar, (factor) => this.setRadius(this.tool.radiusM * factor));
-    listenToKeys(this.keyTarget());
+    listenToKeys(this.keyTarget(), host.settings.values.keys);
     window.addEventListener("gamepadconnected", (event) => {
       this.padIndex = event.gamepad.index;
       host.say(`Gamepad: ${event.gamepad.id.replace(/\(.*\)/, "").trim() || "connected"}.`);
@@ -284,9 +285,16 @@ export class Controls {
       this.padAt = null;
       this.pad.stop();
     });
-    window.addEventListener("deviceorientation", (event) => {
-      if (!document.hidden && host.isLive()) this.tilt.onReading(event.beta, event.gamma);
-    });
+  }
+
+  /** The sensor costs power: it is listened to only while the tank is tilted. */
+  private listenToTilt(): void {
+    this.tilting?.abort();
+    this.tilting = new AbortController();
+    const read = (event: DeviceOrientationEvent): void => {
+      if (!document.hidden && this.host.isLive()) this.tilt.onReading(event.beta, event.gamma);
+    };
+    window.addEventListener("deviceorientation", read, { signal: this.tilting.signal });
   }
 
   private keyTarget(): KeyTarget {

@@ -16,6 +16,7 @@ import {
   type SessionState,
 } from "./protocol/messages.js";
 import { type DecodedFrame, FrameStream } from "./state/frame-stream.js";
+import { NewestFeed } from "./state/newest-feed.js";
 
 const PING_MS = 1000;
 const KEY_CHARACTERS = 32;
@@ -23,7 +24,7 @@ const KEY_CHARACTERS = 32;
 export interface JoinOptions extends Partial<Ceilings> {
   /** Of the tank; absent: what the address names, or else the server's own. */
   session?: string;
-  /** That others see. */
+  /** That others see; absent: what the address names, or else one that the server picks. */
   name?: string;
   /** Of a role; absent: what the address names, or else a guest's. */
   key?: string;
@@ -70,8 +71,9 @@ class JoinedTank implements Tank {
 
   private readonly live: ReturnType<typeof createLive>;
   private readonly worker = new DecodeWorker();
-  private readonly takers = new Set<FrameFeed>();
+  private readonly takers = new Set<NewestFeed<TankFrame>>();
   private readonly timer: number;
+  private readonly leaving = new AbortController();
   private closed = false;
 
   constructor(
@@ -82,7 +84,7 @@ class JoinedTank implements Tank {
       {
         socketUrl: socketUrlBeside(address.href),
         session: clipName(options.session ?? address.searchParams.get("session") ?? ""),
-        viewer: clipName(options.name ?? ""),
+        viewer: clipName(options.name ?? address.searchParams.get("name") ?? ""),
       },
       {
         onJoined: (message) => {
@@ -132,12 +134,12 @@ class JoinedTank implements Tank {
     const { mbit_per_s = 0, frames_per_s = 0, particles = 0 } = options;
     const bounded = mbit_per_s > 0 || frames_per_s > 0 || particles > 0;
     conversation.view(false, bounded ? { mbit_per_s, frames_per_s, particles } : NO_CEILINGS);
-    this.timer = window.setInterval(() => {
-      if (link.state === "open") {
-        link.watch();
-        conversation.ping();
-      }
-    }, PING_MS);
+    this.worker.onerror = () =>
+      this.say("The frames can't be decoded: the part that does it can't run.", true);
+    this.timer = window.setInterval(() => this.beat(), PING_MS);
+    const { signal } = this.leaving;
+    document.addEventListener("visibilitychange", () => this.seen(), { signal });
+    window.addEventListener("online", () => link.hurry(), { signal });
     link.start();
   }
 
@@ -161,7 +163,7 @@ class JoinedTank implements Tank {
   }
 
   frames(): AsyncIterableIterator<TankFrame> {
-    const feed = new FrameFeed(() => this.takers.delete(feed));
+    const feed = new NewestFeed<TankFrame>(copyFrame, () => this.takers.delete(feed));
     if (this.closed) feed.end();
     else this.takers.add(feed);
     return feed;
@@ -172,10 +174,25 @@ class JoinedTank implements Tank {
     this.closed = true;
     this.connected = false;
     window.clearInterval(this.timer);
+    this.leaving.abort();
     this.live.conversation.leave();
     this.live.link.stop();
     this.worker.terminate();
     for (const feed of this.takers) feed.end();
+  }
+
+  /** A hidden page hardly gets its timers: what it doesn't hear meanwhile means nothing. */
+  private beat(): void {
+    const { link, conversation } = this.live;
+    if (document.hidden || link.state !== "open") return;
+    link.watch();
+    conversation.ping();
+  }
+
+  private seen(): void {
+    if (document.hidden) return;
+    this.live.link.forgive();
+    this.live.link.hurry();
   }
 
   private give(frame: DecodedFrame): void {
@@ -194,48 +211,11 @@ class JoinedTank implements Tank {
   }
 }
 
-/** Hands on the newest frame to whoever waits; one that nobody waits for is kept until a newer one comes. */
-class FrameFeed implements AsyncIterableIterator<TankFrame> {
-  private kept: TankFrame | null = null;
-  private waiting: ((result: IteratorResult<TankFrame>) => void) | null = null;
-  private ended = false;
-
-  constructor(private readonly onEnd: () => void) {}
-
-  give(frame: TankFrame): void {
-    const copy = { ...frame, positions: frame.positions.slice(), velocities: frame.velocities.slice() };
-    const { waiting } = this;
-    this.waiting = null;
-    if (waiting === null) this.kept = copy;
-    else waiting({ done: false, value: copy });
-  }
-
-  end(): void {
-    this.ended = true;
-    this.waiting?.({ done: true, value: undefined });
-    this.waiting = null;
-  }
-
-  next(): Promise<IteratorResult<TankFrame>> {
-    const { kept } = this;
-    this.kept = null;
-    if (kept !== null) return Promise.resolve({ done: false, value: kept });
-    if (this.ended) return Promise.resolve({ done: true, value: undefined });
-    return new Promise((resolve) => {
-      this.waiting = resolve;
-    });
-  }
-
-  return(): Promise<IteratorResult<TankFrame>> {
-    this.end();
-    this.onEnd();
-    return Promise.resolve({ done: true, value: undefined });
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-}
+const copyFrame = (frame: TankFrame): TankFrame => ({
+  ...frame,
+  positions: frame.positions.slice(),
+  velocities: frame.velocities.slice(),
+});
 
 function tankFrame({ info, views, arrivedMs }: DecodedFrame): TankFrame {
   const values = 4 * info.particleCount;

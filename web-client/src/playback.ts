@@ -2,6 +2,7 @@
 import type { SessionState } from "./protocol/messages.js";
 import { Player, SPEEDS } from "./state/player.js";
 import { RECORDING_BYTES_MAX, readRecording } from "./state/recording.js";
+import { StateTrack } from "./state/state-track.js";
 import { ScrubBar } from "./ui/scrub-bar.js";
 
 export interface PlaybackHost {
@@ -20,6 +21,7 @@ export interface PlaybackHost {
 
 export class Playback {
   private readonly player: Player;
+  private readonly states: StateTrack;
   private readonly bar: ScrubBar;
   private state: SessionState | null = null;
 
@@ -31,6 +33,7 @@ export class Playback {
   ) {
     const recording = readRecording(file);
     this.player = new Player(recording, host);
+    this.states = new StateTrack(recording.states);
     this.bar = new ScrubBar(recording.durationMs, SPEEDS, {
       toggle: () => this.toggle(),
       seek: (ms) => this.seek(ms),
@@ -107,9 +110,7 @@ export class Playback {
   }
 
   private showState(): void {
-    const { states } = this.player.recording;
-    let newest = states[0]?.state ?? null;
-    for (const { atMs, state } of states) if (atMs <= this.player.positionMs) newest = state;
+    const newest = this.states.at(this.player.positionMs);
     if (newest === null || newest === this.state) return;
     this.state = newest;
     this.host.state(newest);

@@ -1,9 +1,11 @@
-// <tarn-tank src="https://host/?session=NAME">: a tank in any page. Attributes: src; tool, radius, strength and colour
-// as in the page's address; controls="off": people can look around, but not touch the water; scenes: folder of the
-// scenes' files, where they lie elsewhere than at the server. It gives off the events `tankstate` and `tankproblem`, whose details are the session's state and a sentence.
+// <tarn-tank src="https://host/?session=NAME">: a tank in any page. Attributes: src; tool, radius, strength, colour and
+// quality as in the page's address; controls="off": people can look around, but not touch the water; scenes: folder of the
+// scenes' files, where they lie elsewhere than at the server. It gives off the events `tankstate` and `tankproblem`, whose
+// details are the session's state and a sentence.
 import { Gestures } from "./input/gestures.js";
+import { lookKey } from "./input/keys.js";
 import { listenToPointers } from "./input/listeners.js";
-import { PushTool } from "./input/push-tool.js";
+import { fittingRadiusM, PushTool } from "./input/push-tool.js";
 import { join, type Tank } from "./join.js";
 import type { SessionState } from "./protocol/messages.js";
 import { Stage } from "./render/stage.js";
@@ -14,8 +16,13 @@ import { DisplayClock } from "./state/display-clock.js";
 import type { DecodedFrame } from "./state/frame-stream.js";
 import { LiquidMap } from "./state/liquid-map.js";
 import { Orbit } from "./state/orbit.js";
+import { QUALITIES } from "./state/quality.js";
 import { cutBox, type Ray, type Span } from "./state/ray.js";
-import { readSettings } from "./state/settings.js";
+import { readSettings, type SettingValues } from "./state/settings.js";
+import { Tiers } from "./tiers.js";
+
+/** What is wrong stays to be read for so long. */
+const PROBLEM_MS = 5000;
 
 const STYLE = `
   :host { display: block; position: relative; min-height: 120px; overflow: hidden; background: #071019; }
@@ -29,6 +36,7 @@ const STYLE = `
 class Showing {
   readonly stage: Stage;
   readonly tool: PushTool;
+  readonly tiers: Tiers;
 
   private readonly orbit = new Orbit();
   private readonly clock = new DisplayClock();
@@ -48,24 +56,36 @@ class Showing {
     canvas: HTMLCanvasElement,
     private readonly tank: Tank & { stream: { latest: DecodedFrame | null } },
     private readonly interactive: () => boolean,
+    say: (text: string, stays?: boolean) => void,
   ) {
     this.stage = new Stage(canvas, true);
+    this.tiers = new Tiers(this.stage, {
+      fullDetail: false,
+      software: this.stage.isSoftware,
+      draw: () => this.stage.draw(this.clock.tick(performance.now()), this.bodies),
+      say,
+    });
     this.tool = new PushTool({
       rayAt: (x, y, ray) => this.stage.rayAt(x, y, ray),
       depth: (ray) => this.liquid.depth(ray, this.stage.sizeM, this.latest),
-      send: (input) => void tank.send(input),
+      send: (input) => tank.send(input) > 0,
       isDeep: () => (this.latest?.info.cells[2] ?? 2) > 1,
     });
     this.gestures = this.createGestures();
     listenToPointers(canvas, this.gestures, this.ended.signal);
-    const resized = new ResizeObserver(() => this.stage.resize());
+    const { signal } = this.ended;
+    canvas.addEventListener("keydown", (event) => this.key(event), { signal });
+    const lost = (): void =>
+      say("The browser took the drawing surface away: reload the page to see the tank.", true);
+    canvas.addEventListener("webglcontextlost", lost, { signal });
+    const resized = new ResizeObserver(() => this.tiers.resize());
     resized.observe(canvas);
     const seen = new IntersectionObserver((entries) => {
       this.visible = entries.at(-1)?.isIntersecting ?? true;
       this.attend();
     });
     seen.observe(canvas);
-    document.addEventListener("visibilitychange", () => this.attend(), { signal: this.ended.signal });
+    document.addEventListener("visibilitychange", () => this.attend(), { signal });
     this.watchers = [resized, seen];
     this.picture = requestAnimationFrame(this.animate);
   }
@@ -89,11 +109,17 @@ class Showing {
     this.orbit.tick(Math.min(0.1, (now - this.drawnMs) / 1000), this.calm.matches);
     this.drawnMs = now;
     this.latest = this.tank.stream.latest;
+    this.tiers.tick(now);
     this.stage.look(this.orbit);
     if (this.latest !== null && this.latest !== this.drawn) this.show(this.latest);
     this.tool.flush();
+    if (this.drawn !== null) this.tiers.settle();
     this.stage.draw(this.clock.tick(now), this.bodies);
   };
+
+  private key(event: KeyboardEvent): void {
+    if (lookKey(event, this.orbit)) event.preventDefault();
+  }
 
   private show(frame: DecodedFrame): void {
     const { info } = frame;
@@ -127,10 +153,14 @@ class Showing {
 }
 
 export class TarnTank extends HTMLElement {
-  static readonly observedAttributes = ["src", "tool", "radius", "strength", "colour"];
+  static readonly observedAttributes = ["src", "tool", "radius", "strength", "colour", "quality"];
 
   private joined: Tank | null = null;
   private showing: Showing | null = null;
+  /** Largest edge of the tank for which the tool's size was chosen, metres. */
+  private fittedM = 0;
+  /** From when on frames that come wipe what was wrong. */
+  private fadesMs = 0;
   private readonly line = document.createElement("p");
 
   /** The tank that is shown: for inputs and frames of one's own. */
@@ -151,7 +181,8 @@ export class TarnTank extends HTMLElement {
     if (name === "src") {
       this.end();
       this.begin();
-    } else this.applyTool();
+    } else if (name === "quality") this.applyQuality();
+    else this.applyTool();
   }
 
   private begin(): void {
@@ -164,21 +195,32 @@ export class TarnTank extends HTMLElement {
     root.adoptedStyleSheets = [style];
     const canvas = document.createElement("canvas");
     canvas.tabIndex = 0;
-    canvas.setAttribute("aria-label", this.getAttribute("aria-label") ?? "A tank of water");
+    canvas.setAttribute("role", "application");
+    canvas.setAttribute(
+      "aria-label",
+      this.getAttribute("aria-label") ?? "A tank of water. Arrows turn the view, plus and minus zoom.",
+    );
     this.line.setAttribute("role", "status");
     this.line.textContent = "";
+    this.fittedM = 0;
     root.replaceChildren(canvas, this.line);
     try {
       const address = new URL(src, document.baseURI);
       const scenes = this.createScenes(address);
       this.joined = join(src, {
         onState: (state) => this.showState(state, scenes),
-        onProblem: (text) => this.say(text),
-        onFrame: () => this.say(""),
+        onProblem: (text, final) => this.say(text, final),
+        onFrame: () => this.fade(),
       });
       const tank = this.joined as ConstructorParameters<typeof Showing>[1];
-      this.showing = new Showing(canvas, tank, () => this.getAttribute("controls") !== "off");
+      this.showing = new Showing(
+        canvas,
+        tank,
+        () => this.getAttribute("controls") !== "off",
+        (text, stays) => this.say(text, stays),
+      );
       this.applyTool();
+      this.applyQuality();
     } catch (error) {
       this.end();
       this.say(`The tank can't be shown: ${(error as Error).message}.`);
@@ -205,30 +247,52 @@ export class TarnTank extends HTMLElement {
   private showState(state: SessionState, scenes: SceneLoader): void {
     scenes.use(state.scene);
     this.showing?.stage.solids.add(readAdded(state.added));
-    if (!this.hasAttribute("radius") && this.showing !== null && Math.max(...state.sizeM) > 0)
-      this.showing.tool.radiusM = Math.max(...state.sizeM) / 16;
+    const sizeM = Math.max(...state.sizeM);
+    if (this.showing !== null && sizeM > 0 && sizeM !== this.fittedM) {
+      this.fittedM = sizeM;
+      if (!this.hasAttribute("radius")) this.showing.tool.radiusM = fittingRadiusM(state.sizeM);
+    }
     this.dispatchEvent(new CustomEvent("tankstate", { detail: state }));
   }
 
   private applyTool(): void {
     if (this.showing === null) return;
-    const query = new URLSearchParams();
-    for (const name of ["tool", "radius", "strength", "colour"]) {
-      const value = this.getAttribute(name);
-      if (value !== null) query.set(name, value.replace(/^#/, ""));
-    }
-    const { values, problems } = readSettings(`?${query}`);
+    const values = this.read(["tool", "radius", "strength", "colour"]);
     const { tool } = this.showing;
     tool.tool = values.tool;
     tool.strength = values.strength;
     tool.colour = values.colour;
     if (values.radius !== null) tool.radiusM = values.radius;
-    if (problems.length > 0) this.say(problems.join(" "));
   }
 
-  private say(text: string): void {
+  private applyQuality(): void {
+    const { quality } = this.read(["quality"]);
+    this.showing?.tiers.pin(QUALITIES[quality] ?? null);
+  }
+
+  /** Attributes as the page's address has them. */
+  private read(names: readonly string[]): SettingValues {
+    const query = new URLSearchParams();
+    for (const name of names) {
+      const value = this.getAttribute(name);
+      if (value !== null) query.set(name, value.replace(/^#/, ""));
+    }
+    const { values, problems } = readSettings(`?${query}`);
+    if (problems.length > 0) this.say(problems.join(" "));
+    return values;
+  }
+
+  /** @param stays  it doesn't pass by itself */
+  private say(text: string, stays = false): void {
+    this.fadesMs = stays ? Number.POSITIVE_INFINITY : performance.now() + PROBLEM_MS;
     if (this.line.textContent === text) return;
     this.line.textContent = text;
-    if (text !== "") this.dispatchEvent(new CustomEvent("tankproblem", { detail: text }));
+    this.dispatchEvent(new CustomEvent("tankproblem", { detail: text }));
+  }
+
+  /** Frames come: what was wrong some time ago isn't any more. */
+  private fade(): void {
+    if (this.line.textContent !== "" && performance.now() > this.fadesMs)
+      this.line.textContent = "";
   }
 }

@@ -83,6 +83,7 @@ export class Together {
   tick(nowMs: number, cursor: readonly number[] | null, pressed: boolean, tool: Tool): void {
     const points: readonly PresencePoint[] =
       cursor === null ? NOWHERE : [{ part: "cursor", position_m: cursor, pressed, tool }];
+    if (pressed) this.acted(); // a gamepad gives off no events
     this.sender.tick(points, nowMs);
     this.markers.show(this.tracks.tick(nowMs, this.calm.matches));
   }

@@ -1,5 +1,13 @@
 import { expect, test } from "vitest";
-import { type KeyLike, type KeyTarget, pressKey, releaseKey } from "../src/input/keys.js";
+import {
+  type FocusLike,
+  isForTank,
+  type KeyLike,
+  type KeyTarget,
+  lookKey,
+  pressKey,
+  releaseKey,
+} from "../src/input/keys.js";
 
 function press(key: string, change: Partial<KeyLike & { isReleased: boolean }> = {}): string[] {
   const log: string[] = [];
@@ -78,4 +86,37 @@ test("a held space bar pours once, its release ends it", () => {
   expect(press(" ", { repeat: true })).toEqual([]);
   expect(press(" ", { isReleased: true })).toEqual(["stop pouring"]);
   expect(press("x", { isReleased: true })).toEqual(["unused"]);
+});
+
+/** An element inside others, by their ids. */
+const element = (tagName: string, ...around: string[]): FocusLike => ({
+  tagName,
+  closest: (selector) => (around.includes(selector) ? {} : null),
+});
+
+test("keys are the tank's while it, its tools or nothing has the focus", () => {
+  const fields = [element("INPUT"), element("BUTTON", "#panel"), element("BUTTON", "#keys"), element("A")];
+  for (const key of ["r", "p", " ", "ArrowLeft"]) {
+    for (const field of fields) expect(isForTank(field, key, true), `${key} in ${field.tagName}`).toBe(false);
+    for (const place of [null, element("BODY"), element("CANVAS", "#tank")])
+      expect(isForTank(place, key, true), key).toBe(true);
+  }
+  expect(isForTank(element("BUTTON", "#tools"), "r", true)).toBe(true);
+  expect(isForTank(element("BUTTON", "#tools"), " ", true)).toBe(false);
+});
+
+test("without character keys the arrows and the space bar remain", () => {
+  const canvas = element("CANVAS", "#tank");
+  expect(["r", "1", "+", "[", "é"].filter((key) => isForTank(canvas, key, false))).toEqual([]);
+  expect(["ArrowUp", " "].filter((key) => isForTank(canvas, key, false))).toEqual(["ArrowUp", " "]);
+});
+
+test("where one can only look, only the keys for that mean something", () => {
+  const log: string[] = [];
+  const target = { turn: () => log.push("turn"), zoom: () => log.push("zoom") };
+  const used = ["ArrowUp", "-", "r", " ", "["].map((key) =>
+    lookKey({ key, ctrlKey: false, metaKey: false, altKey: false, repeat: false }, target),
+  );
+  expect(used).toEqual([true, true, false, false, false]);
+  expect(log).toEqual(["turn", "zoom"]);
 });

@@ -30,8 +30,8 @@ function modules(folder = ""): string[] {
 
 function importsOf(path: string): string[] {
   const text = readFileSync(new URL(path, SOURCE), "utf8");
-  return [...text.matchAll(/from "(\.[^"]+)"|import "(\.[^"]+)"/g)]
-    .map((match) => new URL((match[1] ?? match[2]) as string, new URL(path, SOURCE)).href)
+  return [...text.matchAll(/(?:\bfrom |\bimport |\bimport\()"(\.[^"]+)"/g)]
+    .map((match) => new URL(match[1] as string, new URL(path, SOURCE)).href)
     .filter((href) => href.startsWith(SOURCE.href))
     .map((href) => href.slice(SOURCE.href.length));
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { PushTool } from "../src/input/push-tool.js";
 import type { PointerInput } from "../src/protocol/messages.js";
 
-function tool(): { push: PushTool; log: string[]; sent: PointerInput[] } {
+function tool(link = { open: true }): { push: PushTool; log: string[]; sent: PointerInput[] } {
   const log: string[] = [];
   const sent: PointerInput[] = [];
   const push = new PushTool({
@@ -11,8 +11,10 @@ function tool(): { push: PushTool; log: string[]; sent: PointerInput[] } {
     },
     depth: () => 2,
     send: (input) => {
+      if (!link.open) return false;
       sent.push(input);
       log.push(`${input.id} ${input.phase} ${input.origin_m[0]}`);
+      return true;
     },
   });
   return { push, log, sent };
@@ -77,4 +79,37 @@ test("a press keeps its tool; what adds something says its colour", () => {
     ["pour", 0x123456],
     ["vortex", undefined],
   ]);
+});
+
+test("a release that could not be sent follows, from where it was", () => {
+  const link = { open: true };
+  const { push, log } = tool(link);
+  push.down(0, 1, 0);
+  push.down(1, 10, 0);
+  link.open = false;
+  push.up(0, 2, 0);
+  push.move(1, 11, 0);
+  push.flush();
+  link.open = true;
+  push.flush();
+  push.flush();
+  expect(log).toEqual(["0 down 1", "1 down 10", "0 up 2", "1 move 11"]);
+});
+
+test("a press that could not be sent follows while it lasts; its release isn't sent without it", () => {
+  const link = { open: true };
+  const { push, log } = tool(link);
+  push.down(0, 1, 0);
+  link.open = false;
+  push.up(0, 2, 0);
+  push.down(0, 3, 0);
+  push.down(1, 4, 0);
+  push.up(1, 5, 0);
+  push.move(0, 6, 0);
+  push.flush();
+  link.open = true;
+  push.flush();
+  push.up(0, 7, 0);
+  push.flush();
+  expect(log).toEqual(["0 down 1", "0 up 2", "0 down 6", "0 up 7"]);
 });

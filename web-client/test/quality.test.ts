@@ -3,12 +3,23 @@ import { Quality, TIERS, type Tier } from "../src/state/quality.js";
 
 const clock = { ms: 0 };
 
-/** Draws for some seconds at a tier's own rate. @return the tiers that were left, in order */
-function draw(quality: Quality, seconds: number, rateOf: (tier: Tier) => number): Tier[] {
+/**
+ * Draws for some seconds at a tier's own rate.
+ * @param costOf  of a picture, ms; absent: it is what the rate comes from
+ * @return the tiers that were left, in order
+ */
+function draw(
+  quality: Quality,
+  seconds: number,
+  rateOf: (tier: Tier) => number,
+  costOf = (tier: Tier): number => (rateOf(tier) < 55 ? 1000 / rateOf(tier) : 1),
+): Tier[] {
   const left: Tier[] = [];
   for (const end = clock.ms + seconds * 1000; clock.ms < end; clock.ms += 1000 / rateOf(quality.tier)) {
     const before = quality.tier;
-    if (quality.tick(clock.ms) && quality.tier !== before) left.push(before);
+    quality.tick(clock.ms);
+    if (quality.wantsMeasure) quality.measure(costOf);
+    if (quality.tier !== before) left.push(before);
   }
   return left;
 }
@@ -33,8 +44,23 @@ test("a tier whose pictures are late is left, a single slow second is not", () =
   quality.measure(() => 1);
   expect(draw(quality, 1.5, () => 20)).toEqual([]);
   expect(draw(quality, 10, () => 60)).toEqual([]);
-  expect(draw(quality, 6, (tier) => (at(tier) > at("spheres") ? 20 : 60))).toEqual(["water", "water-low"]);
+  expect(draw(quality, 6, (tier) => (at(tier) > at("spheres") ? 20 : 60))).toEqual(["water"]);
   expect(quality.tier).toBe("spheres");
+});
+
+test("a display that is slow keeps water that costs little, and it is measured ever more seldom", () => {
+  const quality = new Quality();
+  quality.measure(() => 3);
+  let measured = 0;
+  const cost = (): number => {
+    measured++;
+    return 3;
+  };
+  expect(draw(quality, 600, () => 30, cost)).toEqual([]);
+  expect(quality.tier).toBe("water");
+  expect(measured).toBeGreaterThan(2);
+  expect(measured).toBeLessThan(12);
+  expect(draw(quality, 400, () => 15)).toEqual(["water"]);
 });
 
 test("a finer tier is tried when there is room, and less and less often where it is too much", () => {

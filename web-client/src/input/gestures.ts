@@ -40,6 +40,11 @@ export interface PointerLike {
 /** Pointers at once: the protocol's ids are 0..15, and the last two are the gamepad's and the keyboard's. */
 export const POINTERS_MAX = 14;
 
+/** By how much a turn of the wheel towards oneself makes something larger. */
+export function wheelFactor(deltaPixels: number): number {
+  return Math.exp(Math.max(-240, Math.min(240, deltaPixels)) * 0.0012);
+}
+
 export class Gestures {
   private readonly held = new Map<number, Held>();
 
@@ -99,7 +104,7 @@ export class Gestures {
   }
 
   wheel(deltaPixels: number, shift: boolean): void {
-    const factor = Math.exp(Math.max(-240, Math.min(240, deltaPixels)) * 0.0012);
+    const factor = wheelFactor(deltaPixels);
     if (shift) this.target.resizeTool(1 / factor);
     else this.target.zoom(factor);
   }

@@ -1,5 +1,6 @@
 // Keys: P pause, S step, R reset, H help, F full screen, M measurements, V view, 1 to 9 tools, space pours while it is
-// held, arrows turn, + and - zoom, [ and ] size the tool. Not while somebody types.
+// held, arrows turn, + and - zoom, [ and ] size the tool. They act while the focus is on the tank, on its tools or nowhere: where
+// it is on something else, a letter is somebody's typing or an accident.
 
 export interface KeyTarget {
   togglePause(): void;
@@ -25,8 +26,8 @@ export interface KeyLike {
   repeat: boolean;
 }
 
-/** @return whether the key meant something */
-export function pressKey(event: KeyLike, target: KeyTarget): boolean {
+/** @return whether the key meant something for where one looks from */
+export function lookKey(event: KeyLike, target: Pick<KeyTarget, "turn" | "zoom">): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   switch (event.key) {
     case "ArrowLeft":
@@ -48,6 +49,15 @@ export function pressKey(event: KeyLike, target: KeyTarget): boolean {
     case "-":
       target.zoom(1 / 0.9);
       return true;
+  }
+  return false;
+}
+
+/** @return whether the key meant something */
+export function pressKey(event: KeyLike, target: KeyTarget): boolean {
+  if (event.ctrlKey || event.metaKey || event.altKey) return false;
+  if (lookKey(event, target)) return true;
+  switch (event.key) {
     case "[":
       target.resizeTool(1 / 1.1);
       return true;
@@ -98,9 +108,20 @@ export function releaseKey(event: Pick<KeyLike, "key">, target: KeyTarget): bool
   return true;
 }
 
-/** Whether a key that goes to this element is somebody's typing, or works the element. */
-export function isTyping(element: Element | null, key = ""): boolean {
-  if (element === null) return false;
-  if (/^(INPUT|SELECT|TEXTAREA)$/.test(element.tagName)) return true;
-  return key === " " && /^(BUTTON|A|SUMMARY)$/.test(element.tagName);
+/** What of an element tells whether keys that go to it are the tank's. */
+export interface FocusLike {
+  readonly tagName: string;
+  closest(selector: string): unknown;
+}
+
+/**
+ * Whether a key that goes to an element is the tank's.
+ * @param element  null: none has the focus
+ * @param characters  whether the tank has keys that write something, too; the space bar works a button that has the focus
+ */
+export function isForTank(element: FocusLike | null, key: string, characters: boolean): boolean {
+  if (!characters && key.length === 1 && key !== " ") return false;
+  if (element === null || /^(BODY|HTML)$/.test(element.tagName)) return true;
+  if (element.closest("#tank") !== null) return true;
+  return element.closest("#tools") !== null && key !== " ";
 }

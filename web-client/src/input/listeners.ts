@@ -1,6 +1,6 @@
 // From the page's events to gestures and keys.
-import type { Gestures, PointerLike } from "./gestures.js";
-import { isTyping, type KeyTarget, pressKey, releaseKey } from "./keys.js";
+import { type Gestures, type PointerLike, wheelFactor } from "./gestures.js";
+import { isForTank, type KeyTarget, pressKey, releaseKey } from "./keys.js";
 
 /** Pixels of a line, for wheels that count in lines. */
 const LINE_PIXELS = 16;
@@ -32,23 +32,23 @@ export function listenToPointers(canvas: HTMLCanvasElement, gestures: Gestures, 
   canvas.addEventListener("contextmenu", (event) => event.preventDefault(), bounds);
   const wheel = (event: WheelEvent): void => {
     event.preventDefault();
-    // With shift some systems turn the wheel sideways.
-    const pixels =
-      (event.deltaY || event.deltaX) * (event.deltaMode === WheelEvent.DOM_DELTA_LINE ? LINE_PIXELS : 1);
-    gestures.wheel(pixels, event.shiftKey);
+    gestures.wheel(wheelPixels(event), event.shiftKey);
   };
   canvas.addEventListener("wheel", wheel, { passive: false, ...bounds });
   window.addEventListener("blur", () => gestures.cancel(), bounds);
 }
 
-export function listenToKeys(target: KeyTarget): void {
+/** @param characters  whether keys that write something act, too */
+export function listenToKeys(target: KeyTarget, characters: boolean): void {
+  const isMeant = ({ target: at, key }: KeyboardEvent): boolean =>
+    isForTank(at instanceof Element ? at : null, key, characters);
   window.addEventListener("keydown", (event) => {
-    if (!isTyping(document.activeElement, event.key) && pressKey(event, target)) event.preventDefault();
+    if (isMeant(event) && pressKey(event, target)) event.preventDefault();
   });
   window.addEventListener("keyup", (event) => {
     // Somewhere else the release still ends what the press began.
     const used = releaseKey(event, target);
-    if (used && !isTyping(document.activeElement, event.key)) event.preventDefault();
+    if (used && isMeant(event)) event.preventDefault();
   });
   window.addEventListener("blur", () => target.pour(false));
 }
@@ -79,13 +79,14 @@ export function listenToPinch(element: HTMLElement, resize: (factor: number) => 
     "wheel",
     (event) => {
       event.preventDefault();
-      resize(wheelFactor(event.deltaY || event.deltaX, event.deltaMode));
+      resize(1 / wheelFactor(wheelPixels(event)));
     },
     { passive: false },
   );
 }
 
-function wheelFactor(delta: number, mode: number): number {
-  const pixels = delta * (mode === WheelEvent.DOM_DELTA_LINE ? LINE_PIXELS : 1);
-  return Math.exp(-Math.max(-240, Math.min(240, pixels)) * 0.0012);
+/** With shift some systems turn the wheel sideways. */
+function wheelPixels(event: WheelEvent): number {
+  const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE;
+  return (event.deltaY || event.deltaX) * (lines ? LINE_PIXELS : 1);
 }

@@ -9,7 +9,8 @@ export interface PushEnvironment {
   rayAt(x: number, y: number, ray: Ray): void;
   /** Depth along a ray at which a press takes hold; null where the ray misses the tank. */
   depth(ray: Ray): number | null;
-  send(input: PointerInput): void;
+  /** @return false where it can't be sent at the moment, or at all */
+  send(input: PointerInput): boolean;
   /** Whether the tank is deeper than a cell: walls are then drawn on the level. */
   isDeep?(): boolean;
 }
@@ -20,6 +21,8 @@ interface Press {
   /** A press keeps the tool that it began with. */
   tool: Tool;
   moved: boolean;
+  /** The server knows of it. */
+  told: boolean;
   /** The plane that the press slides along, tank coordinates; null: it holds nothing. */
   hold: { point: Vec3; normal: Vec3 } | null;
 }
@@ -35,6 +38,11 @@ export const COLOURED: ReadonlySet<Tool> = new Set(["pour", "dye"]);
 const LEVEL: ReadonlySet<Tool> = new Set(["wall", "erase"]);
 const LEVEL_MIN = 0.15;
 
+/** A tool's size that suits a tank, metres. */
+export function fittingRadiusM(sizeM: readonly number[]): number {
+  return Number((Math.max(...sizeM) / 16).toPrecision(2));
+}
+
 export class PushTool {
   tool: Tool = "push";
   radiusM = 0.1;
@@ -43,6 +51,8 @@ export class PushTool {
   colour = 0xffffff;
 
   private readonly presses = new Map<number, Press>();
+  /** Releases that could not be sent, by pointer: the server still takes these for pressed. */
+  private readonly owed = new Map<number, PointerInput>();
   private readonly ray: Ray = { origin: [0, 0, 0], direction: [0, 0, -1] };
 
   constructor(private readonly environment: PushEnvironment) {}
@@ -81,8 +91,9 @@ export class PushTool {
     const point: Vec3 = [0, 0, 0];
     const held = this.aim(x, y, point);
     const hold = held ? { point, normal: this.planeOf(tool) } : null;
-    this.presses.set(pointer, { x, y, tool, moved: false, hold });
-    this.send(pointer, "down", x, y, tool);
+    const press: Press = { x, y, tool, moved: false, told: false, hold };
+    this.presses.set(pointer, press);
+    this.tellPress(pointer, press);
   }
 
   move(pointer: number, x: number, y: number): void {
@@ -97,15 +108,20 @@ export class PushTool {
     const press = this.presses.get(pointer);
     if (press === undefined) return;
     this.presses.delete(pointer);
-    this.send(pointer, "up", x, y, press.tool);
+    if (!press.told) return;
+    const input = this.input(pointer, "up", x, y, press.tool);
+    if (this.environment.send(input)) return;
+    // The ray is used again meanwhile.
+    this.owed.set(pointer, { ...input, origin_m: [...input.origin_m], direction: [...input.direction] });
   }
 
-  /** Once per picture: sends where the pointers that moved are now. */
+  /** Once per picture: sends where the pointers that moved are now, and what could not be sent before. */
   flush(): void {
+    for (const [pointer, input] of this.owed) if (this.environment.send(input)) this.owed.delete(pointer);
     for (const [pointer, press] of this.presses) {
-      if (!press.moved) continue;
-      press.moved = false;
-      this.send(pointer, "move", press.x, press.y, press.tool);
+      if (!press.told) this.tellPress(pointer, press);
+      else if (press.moved)
+        press.moved = !this.environment.send(this.input(pointer, "move", press.x, press.y, press.tool));
     }
   }
 
@@ -123,9 +139,22 @@ export class PushTool {
     return newest;
   }
 
-  private send(pointer: number, phase: PointerInput["phase"], x: number, y: number, tool: Tool): void {
+  private tellPress(pointer: number, press: Press): void {
+    press.told = this.environment.send(this.input(pointer, "down", press.x, press.y, press.tool));
+    // To the server a new press of a pointer is the end of its old one.
+    if (press.told) this.owed.delete(pointer);
+    press.moved = false;
+  }
+
+  private input(
+    pointer: number,
+    phase: PointerInput["phase"],
+    x: number,
+    y: number,
+    tool: Tool,
+  ): PointerInput {
     this.environment.rayAt(x, y, this.ray);
-    this.environment.send({
+    return {
       id: pointer,
       phase,
       tool,
@@ -134,6 +163,6 @@ export class PushTool {
       radius_m: Math.min(RADIUS_M_MAX, Math.max(RADIUS_M_MIN, this.radiusM)),
       strength: this.strength,
       ...(COLOURED.has(tool) && { colour: this.colour }),
-    });
+    };
   }
 }

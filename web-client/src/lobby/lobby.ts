@@ -36,7 +36,9 @@ export function openLobby(): void {
 class Lobby {
   private readonly cards = new Map<string, Card>();
   private readonly list = document.createElement("ul");
-  private readonly problem = document.createElement("p");
+  private readonly problem = createLine();
+  /** Why a tank could not be made: it stays until the next try. */
+  private readonly refusal = createLine();
   private readonly gallery = document.createElement("ul");
   private readonly name = document.createElement("input");
   private readonly making = document.createElement("section");
@@ -47,9 +49,7 @@ class Lobby {
   constructor(page: HTMLElement) {
     this.list.className = "cards";
     this.gallery.className = "cards scenes";
-    this.problem.className = "problem";
-    this.problem.setAttribute("role", "status");
-    this.making.append(heading("A new tank"), this.nameField(), this.gallery);
+    this.making.append(heading("A new tank"), this.nameField(), this.refusal, this.gallery);
     page.append(heading("Running tanks"), this.problem, this.list, this.making);
   }
 
@@ -162,6 +162,7 @@ class Lobby {
     if (key === this.scenesShown) return;
     this.scenesShown = key;
     const cards = await Promise.all(scenes.map((scene) => this.sceneCard(scene)));
+    if (key !== this.scenesShown) return; // a newer list came meanwhile
     this.gallery.replaceChildren(...cards);
   }
 
@@ -184,6 +185,7 @@ class Lobby {
 
   private async make(scene: string, button: HTMLButtonElement): Promise<void> {
     button.disabled = true;
+    this.refusal.textContent = "";
     try {
       const { session, ownKey } = await makeSession(inPage, scene, clipName(this.name.value));
       const target = new URL("./", document.baseURI);
@@ -191,8 +193,8 @@ class Lobby {
       target.searchParams.set("key", ownKey);
       window.location.assign(target.href);
     } catch (error) {
-      this.say((error as Error).message);
-      this.problem.scrollIntoView({ block: "nearest" });
+      this.refusal.textContent = (error as Error).message;
+      this.refusal.scrollIntoView({ block: "nearest" });
       button.disabled = false;
     }
   }
@@ -224,6 +226,14 @@ function paceText(realtimeFactor: number, load: number): string {
 function words(name: string): string {
   const text = name.replaceAll("-", " ");
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Of what is wrong. */
+function createLine(): HTMLElement {
+  const line = document.createElement("p");
+  line.className = "problem";
+  line.setAttribute("role", "status");
+  return line;
 }
 
 function heading(text: string): HTMLElement {

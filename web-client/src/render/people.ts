@@ -2,6 +2,7 @@
 // beside it. Markers are part of the picture, names are text over it, so that they stay sharp and can be read aloud.
 import * as THREE from "three";
 import type { ViewerInfo } from "../protocol/messages.js";
+import { colourText } from "../state/identity.js";
 import type { Track } from "../state/presence.js";
 
 /** Of a marker, in the tank's largest edge. */
@@ -84,7 +85,7 @@ export class PeopleMarkers {
     if (viewer === undefined) return;
     // The shaders write display values, and so do these.
     marker.material.color.setHex(viewer.colour, THREE.LinearSRGBColorSpace);
-    marker.label.style.setProperty("--person", `#${viewer.colour.toString(16).padStart(6, "0")}`);
+    marker.label.style.setProperty("--person", colourText(viewer.colour));
     // Of two hands one name is enough.
     marker.label.textContent = marker.label.dataset.part === "hand_left" ? "" : viewer.name;
   }

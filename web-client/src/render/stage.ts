@@ -13,6 +13,7 @@ import { createBackdrop, Table } from "./backdrop.js";
 import { Cursor } from "./cursor.js";
 import { LAYER } from "./layers.js";
 import { Particles } from "./particles.js";
+import { isDrawnBySoftware } from "./software.js";
 import { Solids } from "./solids.js";
 import { SHARED, TankBox, type TankShared } from "./tank-box.js";
 import { canDrawWater } from "./water/targets.js";
@@ -41,6 +42,8 @@ export class Stage {
   readonly camera = new THREE.PerspectiveCamera(FOV_DEGREES, 1, 0.01, 100);
   /** Whether this machine can draw the tiers that show water. */
   readonly hasWater: boolean;
+  /** Whether the drawing is done by the processor. */
+  readonly isSoftware: boolean;
 
   readonly renderer: THREE.WebGLRenderer;
   readonly scene = new THREE.Scene();
@@ -80,6 +83,7 @@ export class Stage {
     this.renderer.info.autoReset = true;
     this.renderer.setClearColor(0x000000, 0);
     this.hasWater = canDrawWater(context);
+    this.isSoftware = isDrawnBySoftware(context);
     this.particles = new Particles(context);
     const { uniforms } = this.particles;
     this.box = new TankBox(Object.fromEntries(SHARED.map((name) => [name, uniforms[name]])) as TankShared);

@@ -1,6 +1,7 @@
 // How particles are drawn, from cheapest to finest, and how finely in pixels (detail.ts). A short measurement at the
-// start chooses; afterwards the rate of pictures is watched: a tier that is late is left soon, a finer one is tried
-// after a while of being quick, and each time that this turned out too much the while gets longer.
+// start chooses; afterwards the rate of pictures is watched: water that is late is measured again and left where its cost
+// is to blame, not where the display or the browser is slow. A finer tier is tried after a while of being quick, and each
+// time that this turned out too much the while gets longer.
 import { Detail } from "./detail.js";
 
 export const TIERS = ["points", "spheres", "water-low", "water"] as const;
@@ -20,10 +21,11 @@ const MEASURED_MS = 9;
 const SLOW = 38;
 const QUICK = 55;
 const WINDOW_MS = 1000;
-/** Slow windows in a row before a tier is left: one alone is a hiccup. */
+/** Slow windows in a row before a tier is doubted: one alone is a hiccup. */
 const SLOW_WINDOWS = 2;
 const PATIENCE = 6;
 const PATIENCE_MAX = 384;
+const SPHERES = TIERS.indexOf("spheres");
 
 export interface QualityOptions {
   /** Stays at this tier. */
@@ -43,6 +45,10 @@ export class Quality {
   private readonly fullDetail: boolean;
   private pinned: Tier | null;
   private isMeasured = false;
+  /** The measurement that is wanted is of the tier that there is, which is late. */
+  private isDoubted = false;
+  /** Slow windows in a row before it is: more each time that its cost wasn't to blame. */
+  private doubt = SLOW_WINDOWS;
   private began = Number.NaN;
   private pictures = 0;
   private slow = 0;
@@ -65,9 +71,9 @@ export class Quality {
     return this.fullDetail ? 1 : this.detail.scale;
   }
 
-  /** Whether `measure` is to be called, once there is something to draw. */
+  /** Whether `measure` is to be called, once there is something to draw: at the start, and when water is late. */
   get wantsMeasure(): boolean {
-    return this.pinned === null && !this.isMeasured && this.finest > TIERS.indexOf("spheres");
+    return this.pinned === null && !this.isMeasured && this.finest > SPHERES;
   }
 
   /** Stays at a tier from now on; null: measures and chooses again. */
@@ -78,17 +84,25 @@ export class Quality {
     this.restart();
     this.patience = PATIENCE;
     this.isTrial = false;
+    this.isDoubted = false;
+    this.doubt = SLOW_WINDOWS;
     if (tier !== null) this.tier = tier;
     else this.tier = TIERS[clamp(TIERS.indexOf(this.tier), this.cheapest, this.finest)] as Tier;
   }
 
-  /** Chooses the finest tier that is quick enough. @param costMs  draws a tier's picture, tells how long that took */
+  /**
+   * Chooses the finest tier that is quick enough, and none finer than one that is late.
+   * @param costMs  draws a tier's picture, tells how long that took
+   */
   measure(costMs: (tier: Tier) => number): void {
+    const from = this.isDoubted ? TIERS.indexOf(this.tier) : this.finest;
+    let chosen = from;
+    while (chosen > SPHERES && costMs(TIERS[chosen] as Tier) > MEASURED_MS) chosen--;
+    if (this.isDoubted) this.doubt = chosen === from ? Math.min(PATIENCE_MAX, 2 * this.doubt) : SLOW_WINDOWS;
+    if (chosen < from) this.regret();
     this.isMeasured = true;
-    let chosen = this.finest;
-    while (chosen > TIERS.indexOf("spheres") && costMs(TIERS[chosen] as Tier) > MEASURED_MS) chosen--;
-    this.tier = TIERS[chosen] as Tier;
-    this.restart();
+    this.isDoubted = false;
+    this.change(chosen);
   }
 
   /** Once per picture. @return whether the tier or the scale changed */
@@ -113,9 +127,11 @@ export class Quality {
     const at = TIERS.indexOf(this.tier);
     this.slow = rate < this.slowest(at) ? this.slow + 1 : 0;
     this.quick = rate > QUICK ? this.quick + 1 : 0;
-    if (this.slow >= SLOW_WINDOWS && at > this.cheapest) {
-      if (this.isTrial) this.patience = Math.min(PATIENCE_MAX, 2 * this.patience);
-      this.isTrial = false;
+    if (at > SPHERES && this.slow >= this.doubt) {
+      this.isDoubted = true;
+      this.isMeasured = false;
+    } else if (at <= SPHERES && this.slow >= SLOW_WINDOWS && at > this.cheapest) {
+      this.regret();
       this.change(at - 1);
     } else if (this.quick >= this.patience && at < this.finest && this.scale === 1) {
       this.isTrial = true;
@@ -127,6 +143,12 @@ export class Quality {
   private slowest(at: number): number {
     if (TIERS[at] !== "spheres") return SLOW;
     return this.fullDetail || this.detail.isCoarsest ? 12 : 0;
+  }
+
+  /** A tier turns out too much. */
+  private regret(): void {
+    if (this.isTrial) this.patience = Math.min(PATIENCE_MAX, 2 * this.patience);
+    this.isTrial = false;
   }
 
   private change(to: number): void {

@@ -1,6 +1,7 @@
 // The settings that live in the page's address: one table says what there is, what is allowed and where it acts. What
 // isn't in the table belongs to others and stays as it is.
 import { clipName, TOOLS, type Tool } from "../protocol/messages.js";
+import { colourText } from "./identity.js";
 import { QUALITIES } from "./quality.js";
 
 interface NumberKind {
@@ -56,6 +57,7 @@ export const SETTINGS = {
   tools: { kind: "switch", default: true },
   readout: { kind: "switch", default: true },
   help: { kind: "switch", default: true },
+  keys: { kind: "switch", default: true },
   detail: { kind: "word", words: ["auto", "full"], default: "auto" },
   quality: { kind: "word", words: ["auto", ...Object.keys(QUALITIES)], default: "auto" },
   sky: { kind: "colour", default: null },
@@ -145,7 +147,7 @@ function textOf(kind: Kind, value: unknown): string {
     case "switch":
       return value ? "1" : "0";
     case "colour":
-      return (value as number).toString(16).padStart(6, "0");
+      return colourText(value as number).slice(1);
     default:
       return String(value);
   }

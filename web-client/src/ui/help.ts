@@ -76,7 +76,9 @@ export class Help {
     }
     pane.append(terms, close);
     pane.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") this.close();
+      if (!/^(Escape|h|\?)$/i.test(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.stopPropagation();
+      this.close();
     });
     document.body.append(pane);
     this.list = pane;

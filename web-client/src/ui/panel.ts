@@ -67,6 +67,10 @@ export class Panel {
     private readonly tool: PanelTool,
   ) {
     this.gui = new GUI({ container: host, title: "Controls", injectStyles: false });
+    // A button that is clicked leaves the focus, and with it the keys, where they are.
+    host.addEventListener("mousedown", (event) => {
+      if ((event.target as Element).closest("button") !== null) event.preventDefault();
+    });
     this.sceneFolder = this.gui.addFolder("Scene");
     const buttons = {
       pause: () => actions.togglePause(),

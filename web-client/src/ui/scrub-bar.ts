@@ -14,7 +14,8 @@ export class ScrubBar {
   private readonly bar = document.createElement("section");
   private readonly play = document.createElement("button");
   private readonly slider = document.createElement("input");
-  private readonly time = document.createElement("output");
+  /** No output element: ten times a second it would be read aloud. */
+  private readonly time = document.createElement("span");
   private shown = "";
 
   /** @param speeds  that there are; 1 is one of them */

@@ -1,6 +1,7 @@
 // The bar of tools: a button for each, with a picture and its key. Two fingers on the bar, or the wheel over it, size
 // the tool.
 import { TOOLS, type Tool } from "../protocol/messages.js";
+import { colourText } from "../state/identity.js";
 
 /** What a tool does, in words; the picture is drawn on 24 x 24. */
 const LOOKS: Readonly<Record<Tool, { words: string; picture: string }>> = {
@@ -61,7 +62,7 @@ export class ToolBar {
   /** @param colour  of what the tool adds, sRGB */
   show(tool: Tool, colour: number): void {
     for (const [name, button] of this.buttons) button.setAttribute("aria-pressed", String(name === tool));
-    const text = `#${colour.toString(16).padStart(6, "0")}`;
+    const text = colourText(colour);
     for (const name of ["pour", "dye"] as const) this.buttons.get(name)?.style.setProperty("--adds", text);
   }
 }
