@@ -311,7 +311,7 @@ static void take_bytes(tarn_gateway *gateway, tarn_viewer *viewer, const uint8_t
     }
 }
 
-/// @return whether another message may come now
+/// @return whether another message, or piece of one, may come now
 static int within_rate(tarn_viewer *viewer)
 {
     uint64_t now_ns = tarn_clock_monotonic_ns();
@@ -336,6 +336,12 @@ void tarn_viewer_receive(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_
         close_with(viewer, CLOSE_TEXT_MESSAGE);
         return;
     }
+    // Pieces count, too: a message that never ends, of empty ones, would else be free.
+    if (!within_rate(viewer)) {
+        snprintf(why, sizeof why, "too many messages; allowed: %d a second", TARN_GATEWAY_MESSAGES_PER_S_MAX);
+        tarn_viewer_fail(viewer, TARN_ERROR_LIMIT, why);
+        return;
+    }
     if (piece->first)
         viewer->assembled = 0;
     uint64_t declared = viewer->assembled + (uint64_t)piece->byte_count + piece->bytes_to_come;
@@ -349,11 +355,6 @@ void tarn_viewer_receive(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_
     viewer->assembled += (uint32_t)piece->byte_count;
     if (!piece->last)
         return;
-    if (!within_rate(viewer)) {
-        snprintf(why, sizeof why, "too many messages; allowed: %d a second", TARN_GATEWAY_MESSAGES_PER_S_MAX);
-        tarn_viewer_fail(viewer, TARN_ERROR_LIMIT, why);
-        return;
-    }
     take_bytes(gateway, viewer, viewer->assembly, viewer->assembled);
 }
 

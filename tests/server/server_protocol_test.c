@@ -319,6 +319,21 @@ static void test_too_many_messages_close(void **state)
     assert_server_goes_on();
 }
 
+static void test_a_message_that_never_ends_closes(void **state)
+{
+    (void)state;
+    ws_client client;
+    ws_client_enter(&client, pool_server.port);
+    ws_client_send_header(&client, WS_BINARY, 0, 1);
+    for (int i = 0; i < 20000; i++)
+        if (ws_client_send_header(&client, 0, 0, 1) != 0)
+            break;
+    const uint16_t code = ws_client_wait_close(&client);
+    assert_true(code == 4003 || code == 1006); // as above
+    ws_client_close(&client);
+    assert_server_goes_on();
+}
+
 static void test_wrong_websocket_frames_harm_nobody(void **state)
 {
     (void)state;
@@ -429,6 +444,7 @@ int main(void)
         cmocka_unit_test(test_what_only_a_server_says_closes),
         cmocka_unit_test(test_unknown_kinds_are_ignored),
         cmocka_unit_test(test_too_many_messages_close),
+        cmocka_unit_test(test_a_message_that_never_ends_closes),
         cmocka_unit_test(test_wrong_websocket_frames_harm_nobody),
         cmocka_unit_test(test_random_bytes_after_the_upgrade_harm_nobody),
         cmocka_unit_test(test_upgrades_that_are_wrong_are_refused),

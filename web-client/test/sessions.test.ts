@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { listSessions, makeSession } from "../src/lobby/sessions.js";
+import { endSession, listSessions, makeSession } from "../src/lobby/sessions.js";
 import type { Joined } from "../src/protocol/messages.js";
 import { IdentityShelf, readColour } from "../src/state/identity.js";
 import { keysOf, linkTo } from "../src/state/links.js";
@@ -34,6 +34,20 @@ test("a refusal is told in the server's words, anything else in plain ones", asy
   await expect(listSessions(answering(502, "<html>"))).rejects.toThrow("status 502");
   const gone = (): Promise<Response> => Promise.reject(new TypeError("fetch failed"));
   await expect(listSessions(gone)).rejects.toThrow("The server doesn't answer.");
+});
+
+test("a tank is ended with its owners' key, which stands in no address", async () => {
+  const asked: [string, RequestInit | undefined][] = [];
+  const ended = async (path: string, init?: RequestInit): Promise<Response> => {
+    asked.push([path, init]);
+    return new Response("{}");
+  };
+  await endSession(ended, "a/b", "secret");
+  expect(asked).toEqual([
+    ["sessions/a%2Fb", { method: "DELETE", headers: { authorization: "Bearer secret" } }],
+  ]);
+  const refused = answering(403, { error: "only its owners" });
+  await expect(endSession(refused, "main", "")).rejects.toThrow("The server refused: only its owners.");
 });
 
 test("a new tank comes with its owners' key", async () => {
