@@ -3,6 +3,7 @@
 import { until } from "./harness.mjs";
 
 const DRAWN_MS = 180_000;
+const DRAW_EVERY_MS = 1500;
 
 /** For World.open's `prepare`. */
 export function drawByHand(page) {
@@ -18,17 +19,22 @@ export function drawByHand(page) {
   });
 }
 
-/** Draws until window.tarn has the values asked for. */
+/** Waits until window.tarn has the values asked for; draws now and then, what a page does may wait for a picture. */
 export async function drawUntil(page, wanted) {
-  await until(
-    () =>
-      page.evaluate((wanted) => {
-        window.drawOnce();
-        return Object.entries(wanted).every(([name, value]) => window.tarn?.[name] === value);
-      }, wanted),
-    JSON.stringify(wanted),
-    DRAWN_MS,
-  );
+  let drawn = Date.now();
+  const isSo = () =>
+    page.evaluate(
+      (wanted) => Object.entries(wanted).every(([name, value]) => window.tarn?.[name] === value),
+      wanted,
+    );
+  const look = async () => {
+    if (await isSo()) return true;
+    if (Date.now() - drawn < DRAW_EVERY_MS) return false;
+    await page.evaluate(() => window.drawOnce());
+    drawn = Date.now();
+    return false;
+  };
+  await until(look, JSON.stringify(wanted), DRAWN_MS);
 }
 
 /** Draws what the page knows. @returns the canvas as a PNG */

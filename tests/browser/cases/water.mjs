@@ -1,12 +1,13 @@
 // Water drawn as water: recorded frames of a small pool and of a splash, seen with the finest tier.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { drawByHand, drawUntil, takeCanvas } from "../by-hand.mjs";
 import { brightness, compare, waterIn } from "../compare.mjs";
 import { assert, assertEqual, test, until } from "../harness.mjs";
 import { HERE } from "../places.mjs";
 import { readPng } from "../png.mjs";
 import { framesOf, Still } from "../recorded-layers.mjs";
-import { bare, look, said } from "../world.mjs";
+import { look, said } from "../world.mjs";
 
 const SMALL = { context: { viewport: { width: 320, height: 180 } } };
 const NOTHING = { frames: [], next: () => null };
@@ -34,22 +35,14 @@ function recorded(name, index, layers) {
 async function see(world, recording, { query = "quality=high", solids = [] } = {}) {
   const files = { "dam-break.json": JSON.stringify({ solids }) };
   const server = await world.fake({ recording, files, cells: [16, 8, 8], cellM: 0.0625 });
-  const page = await world.open(`http://127.0.0.1:${server.port}/?detail=full&${query}`, SMALL);
-  await until(
-    () =>
-      page.evaluate(
-        ([frames, count]) =>
-          window.tarn?.connection === "connected" &&
-          window.tarn.framesDecoded === frames &&
-          window.tarn.solids === count,
-        [recording.frames.length, solids.length],
-      ),
-    "the tank is there",
-    30_000,
-  );
-  await bare(page);
+  const page = await world.open(`http://127.0.0.1:${server.port}/?detail=full&${query}`, {
+    ...SMALL,
+    prepare: drawByHand,
+  });
+  const frames = recording.frames.length;
+  await drawUntil(page, { connection: "connected", framesDecoded: frames, solids: solids.length });
   const { tier } = await look(page, "tier");
-  const file = await page.screenshot();
+  const file = await takeCanvas(page);
   const places = await page.evaluate(
     (points) => points.map((point) => window.tarn.project(point)),
     [POST, BOARD, [0.5, 0.45, 0.25], [0.5, 0.12, 0.25]],

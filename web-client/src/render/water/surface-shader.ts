@@ -24,6 +24,7 @@ ${place}
 flat out vec3 centre;  // view space
 flat out vec3 facing;  // of the surface, view space
 flat out float flatness;
+flat out float bulge;  // of a tile, in its radii
 flat out float wide;
 flat out float beside; // what is so near to a pane lies against it, metres; 0: no wall is near
 
@@ -63,6 +64,7 @@ void main() {
   float calm = slow * smoothstep(0.55, 0.9, dot(outward, level) / max(strength, 1e-4));
   outward = mix(outward, strength * level, 0.9 * calm);
   facing = (modelViewMatrix * vec4(outward / max(strength, 1e-4), 0.0)).xyz;
+  bulge = 0.12 * (1.0 - calm);
   flatness = smoothstep(0.08, 0.35, strength) * (1.0 - p.lone);
 
   centre = view.xyz;
@@ -79,6 +81,7 @@ uniform mat4 projectionMatrix;
 flat in vec3 centre;
 flat in vec3 facing;
 flat in float flatness;
+flat in float bulge;
 flat in float wide;
 flat in float beside;
 out vec4 distance_;    // less than 0: of water that lies against a pane before it
@@ -95,7 +98,7 @@ void main() {
   float lean = dot(facing.xy, disc) / max(facing.z, 0.2);
   float flat_ = flatness * smoothstep(-0.05, 0.15, facing.z);
   if (r2 + flat_ * lean * lean > TILE2) discard;
-  float z = centre.z + wide * mix(ball, 0.12 * ball - clamp(lean, -1.8, 1.8), flat_);
+  float z = centre.z + wide * mix(ball, bulge * ball - clamp(lean, -1.8, 1.8), flat_);
   bool onGlass = false;
   if (beside > 0.0) {
     vec2 tank = tankAlong(vec3((centre.xy + wide * disc) / -centre.z, -1.0));
