@@ -4,6 +4,8 @@ import { timeByHand } from "./time-by-hand.mjs";
 import { look } from "./world.mjs";
 
 const PICTURE_MS = 1000 / 60;
+/** In which a frame is decoded, however busy the machine. */
+const FRAME_MS = 40_000;
 /** Frames and pictures after each before anything is counted: functions are optimised, buffers have grown. */
 const WARM = [8, 60];
 
@@ -47,6 +49,7 @@ export class HeapWatch {
       await until(
         async () => (await look(this.page, "framesDecoded")).framesDecoded > framesDecoded,
         "a frame",
+        FRAME_MS,
       );
       await this.page.evaluate(
         ([count, ms]) => {

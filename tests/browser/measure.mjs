@@ -1,7 +1,7 @@
 // Measures the built page in a real headless Chromium. Prints tables; nothing here is a test.
 //
 //     node tests/browser/measure.mjs first-picture [FOLDER OF A BUILT PAGE ...]
-//     node tests/browser/measure.mjs pictures [--where]
+//     node tests/browser/measure.mjs pictures [TIER ...] [--where]
 //     node tests/browser/measure.mjs decode
 //
 // TARN_BUILD   a build with tarnd and, for the last two, the tests' record_stream (default: build/release)
@@ -12,7 +12,7 @@ import { pictures } from "./measure/pictures.mjs";
 import { launch } from "./world.mjs";
 
 const USAGE =
-  "usage: node tests/browser/measure.mjs first-picture [FOLDER ...] | pictures [--where] | decode";
+  "usage: node tests/browser/measure.mjs first-picture [FOLDER ...] | pictures [TIER ...] [--where] | decode";
 
 async function inBrowser(run) {
   const browser = await launch();

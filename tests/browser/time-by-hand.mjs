@@ -17,8 +17,13 @@ export function timeByHand() {
     waiting.push(callback);
     return 0;
   };
+  /** Done when the page waits for its next picture, which it may have asked for before. */
   window.takeTime = () => {
     now = own();
+    return new Promise((resolve) => {
+      const look = () => (waiting.length > 0 ? resolve() : setTimeout(look, 5));
+      look();
+    });
   };
   window.pass = (ms) => {
     now += ms;

@@ -3,6 +3,7 @@ import { Announcer, RELOAD } from "./announcer.js";
 import { createHeadset } from "./app-headset.js";
 import type { Arrival } from "./arrival.js";
 import { Controls } from "./controls.js";
+import type { Graphics } from "./graphics.js";
 import { Keeping } from "./keeping.js";
 import { sentence } from "./live.js";
 import { measure, noMeasurements } from "./measuring.js";
@@ -87,6 +88,7 @@ export class App {
   constructor(
     private readonly parts: AppParts,
     arrival: Arrival,
+    graphics: Graphics,
     fetchScene: (path: string) => Promise<Response>,
   ) {
     this.notices = new Notices(parts.status, parts.notice);
@@ -95,7 +97,7 @@ export class App {
     this.stream = arrival.stream;
     this.conversation = arrival.live.conversation;
     this.link = arrival.live.link;
-    const software = arrival.graphics === "software";
+    const software = graphics === "software";
     const { values } = this.settings;
     const fullDetail = values.detail === "full";
     this.stage = new Stage(parts.canvas, fullDetail || !software);

@@ -1,5 +1,5 @@
-// What the page of a tank begins at once, while the code that draws is still on its way: the connection, the decoder,
-// and a first look at the graphics. What they have to say meanwhile waits for the App; frames are decoded already.
+// What the page of a tank begins at once, while the code that draws is still on its way: the connection and the
+// decoder. What they have to say meanwhile waits for the App; frames are decoded already.
 //
 //     start ─┬─ arrive: socket ─ hello ─ join ─ first key frame ─ decoded ─┐
 //            └─ main.js ─ App ─ programs ──────────────────────────────────┴─ first picture
@@ -13,16 +13,12 @@ import { FrameStream, type FrameStreamEvents } from "./state/frame-stream.js";
 import { IdentityShelf, introductionOf } from "./state/identity.js";
 import { Settings, type SettingValues } from "./state/settings.js";
 
-/** What draws: nothing that this page can use, the processor, or a graphics card. */
-export type Graphics = "none" | "software" | "card";
-
 export interface Arrival {
   settings: Settings;
   live: Live;
   stream: FrameStream;
   conversationEvents: Later<ConversationEvents>;
   streamEvents: Later<FrameStreamEvents>;
-  graphics: Graphics;
   /** What of the page could not be loaded, in a sentence; "": all is there. */
   missing: Promise<string>;
 }
@@ -63,7 +59,6 @@ export function arrive(): Arrival {
     stream,
     conversationEvents,
     streamEvents,
-    graphics: graphics(),
     missing: wasm.then(
       () => "",
       (error: unknown) => String((error as Error).message),
@@ -98,16 +93,4 @@ async function fetchCodec(): Promise<ArrayBuffer> {
   const response = await fetch(wasmUrl);
   if (!response.ok) throw new Error(`The frame codec could not be loaded (${response.status}).`);
   return response.arrayBuffer();
-}
-
-/** Whether the processor does the graphics card's work, as far as the browser tells. */
-function graphics(): Graphics {
-  const probe = document.createElement("canvas").getContext("webgl2");
-  if (probe === null) return "none";
-  const name = String(probe.getParameter(probe.RENDERER));
-  const extension = probe.getExtension("WEBGL_debug_renderer_info");
-  const full = extension === null ? name : String(probe.getParameter(extension.UNMASKED_RENDERER_WEBGL));
-  probe.getExtension("WEBGL_lose_context")?.loseContext();
-  const isSoftware = /swiftshader|llvmpipe|softpipe|software|basic render/i.test(`${name} ${full}`);
-  return isSoftware ? "software" : "card";
 }

@@ -1,6 +1,7 @@
 // The page of a tank: finds its parts and starts, with what has been begun already.
 import { App, type AppParts } from "./app.js";
 import type { Arrival } from "./arrival.js";
+import type { Graphics } from "./graphics.js";
 import { installHook } from "./hook.js";
 import { Notices } from "./ui/notices.js";
 
@@ -11,14 +12,14 @@ function element(id: string): HTMLElement {
 }
 
 /** Puts the page together. What is wrong with it is said on the page. */
-export async function openTank(arrival: Arrival): Promise<void> {
+export async function openTank(arrival: Arrival, graphics: Graphics): Promise<void> {
   const notices = new Notices(element("status"), element("notice"));
   const reload = { label: "Reload", run: () => window.location.reload() };
   const stop = (title: string, text: string, way: typeof reload | null): void => {
     arrival.live.link.stop();
     notices.stop(title, text, way);
   };
-  if (arrival.graphics === "none") {
+  if (graphics === "none") {
     stop(
       "This browser can't draw the tank",
       "Tarn needs WebGL 2. A current Chrome, Edge, Firefox or Safari has it; it may be switched off in the settings or by the graphics driver.",
@@ -27,7 +28,9 @@ export async function openTank(arrival: Arrival): Promise<void> {
     return;
   }
   try {
-    const app = new App(parts(), arrival, (path) => fetch(new URL(`scenes/${path}`, document.baseURI)));
+    const app = new App(parts(), arrival, graphics, (path) =>
+      fetch(new URL(`scenes/${path}`, document.baseURI)),
+    );
     installHook(app);
     app.start(arrival);
   } catch (error) {

@@ -2,17 +2,25 @@
 //
 //     ?session=NAME [&key=KEY]   a tank            otherwise   the start page with all of them
 import { type Arrival, arrive } from "./arrival.js";
+import { findGraphics } from "./graphics.js";
 
 const query = new URLSearchParams(window.location.search);
 const TANK = ["session", "recording", "display"];
 let arrival: Arrival | null = null;
+
+/** Lets what has come be heard. */
+const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 
 async function start(): Promise<void> {
   if (TANK.some((name) => query.has(name))) {
     const main = import("./main.js");
     arrival = arrive();
     const { openTank } = await main;
-    await openTank(arrival);
+    // The looks at the graphics take long; what the server has said meanwhile is answered between them.
+    await turn();
+    const graphics = findGraphics();
+    await turn();
+    await openTank(arrival, graphics);
     return;
   }
   const { openLobby } = await import("./lobby/lobby.js");

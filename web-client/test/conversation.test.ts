@@ -186,6 +186,15 @@ test("a server that shuts down or is full is tried again", async () => {
   expect(log.at(-1)).toBe("lost: the session is full, 1000");
 });
 
+test("a page that was too slow to introduce itself tries again, one that was out of order doesn't", async () => {
+  await open();
+  drop(4004, "hello and join did not come in time");
+  expect(log.at(-1)).toBe("lost: hello and join did not come in time, 500");
+  await join();
+  drop(4004, "out of order");
+  expect(log.at(-1)).toBe("ended refused: out of order");
+});
+
 test("a server that can't be reached isn't said to be anything else", async () => {
   link.start();
   drop(1006);

@@ -6,7 +6,7 @@ import { median, table } from "./print.mjs";
 import { Played, recordDam } from "./recorded-dam.mjs";
 
 const TIERS = ["points", "spheres", "low", "high"];
-const FRAMES = 50;
+const FRAMES = 30;
 /** The display draws 60 pictures a second, the stream has 30 frames. */
 const PICTURES_EACH = 2;
 const PICTURE_MS = 1000 / 60;
@@ -46,7 +46,8 @@ async function times(heap) {
 export async function pictures(browser) {
   const { frames, cells, cellM } = recordDam();
   const rows = [];
-  for (const tier of TIERS) {
+  const wanted = TIERS.filter((tier) => process.argv.includes(tier));
+  for (const tier of wanted.length > 0 ? wanted : TIERS) {
     const { world, end } = await World.make(browser);
     try {
       const server = await world.fake({ recording: new Played(frames), cells, cellM, byHand: true });

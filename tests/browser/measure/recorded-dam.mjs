@@ -1,33 +1,32 @@
 // The dam break as the server sends it, recorded: 30 frames a second, a key frame each second, all layers.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../places.mjs";
 import { framesOf } from "../recorded-layers.mjs";
 
-const OPTIONS = { "--first": 30, "--every": 2, "--key": 30, "--base": 2, "--layers": 4 };
+const OPTIONS = { "--frames": 30, "--first": 30, "--every": 2, "--key": 30, "--base": 2, "--layers": 4 };
 
-/** @returns the frames of a dam break that is `lengths` times as long in z, and its cells */
-export function recordDam(lengths = 1, count = 60) {
-  const build = process.env.TARN_BUILD ?? join(ROOT, "build", "release");
-  const folder = mkdtempSync(join(tmpdir(), "tarn-measure-"));
-  try {
-    const scene = JSON.parse(readFileSync(join(ROOT, "server", "scenes", "dam-break.json"), "utf8"));
-    scene.size_m[2] *= lengths;
-    scene.blocks[0].max_m[2] *= lengths;
-    delete scene.$schema;
-    const [from, to] = [join(folder, "scene.json"), join(folder, "frames.bin")];
+const KEPT = join(ROOT, "build", "browser");
+
+/** @returns the frames of a dam break that is `lengths` times as long in z, and its cells; kept from call to call */
+export function recordDam(lengths = 1) {
+  const scene = JSON.parse(readFileSync(join(ROOT, "server", "scenes", "dam-break.json"), "utf8"));
+  scene.size_m[2] *= lengths;
+  scene.blocks[0].max_m[2] *= lengths;
+  delete scene.$schema;
+  const cells = scene.size_m.map((m) => Math.round(m / scene.cell_m));
+  const kept = join(KEPT, `dam-${lengths}.bin`);
+  if (!existsSync(kept)) {
+    const build = process.env.TARN_BUILD ?? join(ROOT, "build", "release");
+    mkdirSync(KEPT, { recursive: true });
+    const from = join(KEPT, `dam-${lengths}.json`);
     writeFileSync(from, JSON.stringify(scene));
-    const options = Object.entries({ ...OPTIONS, "--frames": count })
-      .flat()
-      .map(String);
-    execFileSync(join(build, "tests", "stream", "record_stream"), [from, to, ...options]);
-    const cells = scene.size_m.map((m) => Math.round(m / scene.cell_m));
-    return { frames: framesOf(readFileSync(to)), cells, cellM: scene.cell_m };
-  } finally {
-    rmSync(folder, { recursive: true });
+    const options = Object.entries(OPTIONS).flat().map(String);
+    execFileSync(join(build, "tests", "stream", "record_stream"), [from, `${kept}.part`, ...options]);
+    renameSync(`${kept}.part`, kept);
   }
+  return { frames: framesOf(readFileSync(kept)), cells, cellM: scene.cell_m };
 }
 
 /** Frames that startFakeServer plays, over and over. */

@@ -91,6 +91,7 @@ export class Conversation {
   private ceilings: Ceilings = NO_CEILINGS;
   private refusal: { code: number; text: string } | null = null;
   private opened = false;
+  private asked = false;
 
   constructor(
     private readonly identity: Identity,
@@ -106,6 +107,7 @@ export class Conversation {
   linkOpened(): void {
     this.joined = false;
     this.opened = true;
+    this.asked = false;
     this.sequence = 0;
     this.refusal = null;
     this.say({ t: "hello", versions: this.identity.versions, client: this.identity.client });
@@ -135,7 +137,9 @@ export class Conversation {
     this.joined = false;
     const refused = this.refusal?.code ?? (code > CLOSE_BASE ? code - CLOSE_BASE : 0);
     const text = this.refusal?.text || reason;
-    const end = ENDS.get(refused);
+    // Before it asked to join nothing can have been out of order: it was too slow, as a busy machine is.
+    const wasLate = refused === ERROR.order && !this.asked;
+    const end = wasLate ? undefined : ENDS.get(refused);
     const opened = this.opened;
     this.opened = false;
     if (end !== undefined) this.end(end, text);
@@ -237,6 +241,7 @@ export class Conversation {
   }
 
   private join(): void {
+    this.asked = true;
     const { viewer, colour, key, preview } = this.introduction;
     this.say({
       t: "join",
