@@ -32,6 +32,14 @@ void tarn_own_scene_list(const char *scene, tarn_ipc_worker_hello *hello)
     memcpy(hello->scenes[place], name, sizeof(tarn_name));
 }
 
+int tarn_own_scene_is_listed(const tarn_ipc_worker_hello *hello, const char *name)
+{
+    for (uint32_t i = 0; i < hello->scene_count; i++)
+        if (strcmp(hello->scenes[i], name) == 0)
+            return 1;
+    return 0;
+}
+
 const char *tarn_own_scene_find(const char *scene, const char *name)
 {
     tarn_name own;

@@ -185,14 +185,6 @@ void tarn_session_leave(tarn_gateway *gateway, tarn_session *session, tarn_viewe
     note_audience(session);
 }
 
-static int scene_is_known(const tarn_gateway *gateway, const char *scene)
-{
-    for (uint32_t i = 0; i < gateway->hello.scene_count; i++)
-        if (strcmp(gateway->hello.scenes[i], scene) == 0)
-            return 1;
-    return 0;
-}
-
 /// Fresh starts cost everybody their frames.
 static int fresh_start_is_due(tarn_session *session, tarn_viewer *viewer)
 {
@@ -205,7 +197,7 @@ static int fresh_start_is_due(tarn_session *session, tarn_viewer *viewer)
 static void control_load(tarn_gateway *gateway, tarn_session *session, tarn_viewer *viewer, const tarn_control *control)
 {
     tarn_text why;
-    if (!scene_is_known(gateway, control->scene)) {
+    if (!tarn_own_scene_is_listed(&gateway->hello, control->scene)) {
         snprintf(why, sizeof why, "control.scene: there is no scene \"%s\"; allowed: those that welcome lists",
                  control->scene);
         tarn_viewer_error(viewer, TARN_ERROR_SCENE, why);

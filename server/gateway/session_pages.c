@@ -70,14 +70,6 @@ static int may_make(tarn_session_makers *all, const struct in6_addr *address)
                           TARN_GATEWAY_CREATE_PER_MINUTE);
 }
 
-static int scene_is_known(const tarn_gateway *gateway, const char *scene)
-{
-    for (uint32_t i = 0; i < gateway->hello.scene_count; i++)
-        if (strcmp(gateway->hello.scenes[i], scene) == 0)
-            return 1;
-    return 0;
-}
-
 /// @return 0: it was refused
 static int check_request(tarn_gateway *gateway, const tarn_session_request *request, const struct in6_addr *address,
                          tarn_session_answer *answer)
@@ -85,7 +77,7 @@ static int check_request(tarn_gateway *gateway, const tarn_session_request *requ
     tarn_text why;
     if (!gateway->options.anyone_creates) {
         tarn_session_pages_refuse(answer, 403, "nobody makes tanks on this server; it was started so");
-    } else if (!scene_is_known(gateway, request->scene)) {
+    } else if (!tarn_own_scene_is_listed(&gateway->hello, request->scene)) {
         snprintf(why, sizeof why, "scene: there is no scene \"%s\"", request->scene);
         tarn_session_pages_refuse(answer, 400, why);
     } else if (tarn_session_count(gateway) >= gateway->options.sessions_max) {

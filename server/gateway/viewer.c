@@ -259,7 +259,7 @@ static void take_joined(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_m
         take_input(gateway, viewer, message);
     else if (message->kind == TARN_MESSAGE_ACK)
         take_ack(viewer, &message->ack);
-    else if (viewer->is_preview && message->kind != TARN_MESSAGE_ACK)
+    else if (viewer->is_preview)
         return; // nobody knows of it
     else if (message->kind == TARN_MESSAGE_PRESENCE)
         tarn_presence_take(viewer->session, viewer, &message->presence);

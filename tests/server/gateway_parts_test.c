@@ -396,6 +396,8 @@ static void test_an_own_scene_has_its_place_in_the_list(void **state)
     assert_int_equal(hello.scene_count, 4);
     for (size_t i = 0; i < 4; i++)
         assert_string_equal(hello.scenes[i], names[i]);
+    assert_true(tarn_own_scene_is_listed(&hello, "z") && tarn_own_scene_is_listed(&hello, "b"));
+    assert_false(tarn_own_scene_is_listed(&hello, "") || tarn_own_scene_is_listed(&hello, "mine.json"));
     // Of a full list the last one makes room, or is replaced.
     for (uint32_t i = 0; i < TARN_SCENES_MAX; i++)
         snprintf(hello.scenes[i], sizeof hello.scenes[i], "m%03u", i);

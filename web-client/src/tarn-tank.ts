@@ -292,7 +292,6 @@ export class TarnTank extends HTMLElement {
 
   /** Frames come: what was wrong some time ago isn't any more. */
   private fade(): void {
-    if (this.line.textContent !== "" && performance.now() > this.fadesMs)
-      this.line.textContent = "";
+    if (this.line.textContent !== "" && performance.now() > this.fadesMs) this.line.textContent = "";
   }
 }
