@@ -156,6 +156,68 @@ static uint32_t count_coloured(const ws_client *client, uint16_t colour)
     return count;
 }
 
+/// Particles of the newest frame in a column of a cell's width around the middle of the tank.
+static uint32_t count_in_middle(const ws_client *client)
+{
+    const tarn_stream_particles *seen = &client->decoder.particles;
+    const uint32_t middle = 8u << seen->unit_bits, half = 1u << seen->unit_bits;
+    uint32_t count = 0;
+    assert_int_equal(client->decoder.status, TARN_OK);
+    for (uint32_t i = 0; i < seen->count; i++) {
+        const uint32_t x = seen->positions[4 * (size_t)i], z = seen->positions[4 * (size_t)i + 2];
+        count += x + half >= middle && x < middle + half && z + half >= middle && z < middle + half;
+    }
+    return count;
+}
+
+static void wait_added(ws_client *client, uint32_t count)
+{
+    tarn_message message;
+    while (client->state.added_count != count)
+        assert_true(ws_client_wait(client, TARN_MESSAGE_STATE, &message));
+}
+
+/// A post in the middle of the pool, a ball beside nobody's hand, and all of it gone again.
+static void test_what_is_put_in_is_seen_by_everybody(void **state)
+{
+    ws_client *client = *state, later;
+    ws_frame frame;
+    use_tool(client, TARN_PHASE_DOWN, TARN_TOOL_WALL, 0, &frame);
+    use_tool(client, TARN_PHASE_UP, TARN_TOOL_WALL, 0, &frame);
+    wait_added(client, 1);
+    assert_int_equal(client->state.added[0].number, 0);
+    assert_int_equal(client->state.added[0].shape, TARN_ADDED_BOX);
+    assert_float_equal(client->state.added[0].half_m[0], 0.1, 1e-6);
+    do
+        assert_true(ws_client_wait_frame(client, &frame));
+    while (count_in_middle(client) > 0);
+    use_tool(client, TARN_PHASE_DOWN, TARN_TOOL_THROW, 0, &frame);
+    use_tool(client, TARN_PHASE_UP, TARN_TOOL_THROW, 0, &frame);
+    wait_added(client, 2);
+    const uint32_t number = client->state.added[0].number;
+    assert_int_equal(number, TARN_ADDED_NUMBER_MIN);
+    ws_client_enter(&later, server.port);
+    assert_int_equal(later.state.added_count, 2);
+    do // the newest key frame, and what moves it
+        assert_true(ws_client_wait_frame(&later, &frame));
+    while (frame.body_count == 0);
+    assert_int_equal(frame.body_count, 1);
+    assert_int_equal(frame.bodies[0].solid, number);
+    use_tool(client, TARN_PHASE_DOWN, TARN_TOOL_ERASE, 0, &frame);
+    use_tool(client, TARN_PHASE_UP, TARN_TOOL_ERASE, 0, &frame);
+    wait_added(&later, 1);
+    assert_int_equal(later.state.added[0].number, number);
+    do
+        assert_true(ws_client_wait_frame(client, &frame));
+    while (count_in_middle(client) == 0);
+    ws_client_control(client, TARN_CONTROL_RESET, NULL);
+    wait_added(&later, 0);
+    do
+        assert_true(ws_client_wait_frame(&later, &frame));
+    while (frame.body_count > 0);
+    ws_client_close(&later);
+}
+
 static void test_tools_change_the_tank_as_frames_show(void **state)
 {
     enum { RED = 7 << 5 };
@@ -392,6 +454,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_two_viewers_see_the_same_bytes_for_the_same_step, begin, end),
         cmocka_unit_test_setup_teardown(test_a_drag_moves_the_water_along_within_three_frames, begin, end),
         cmocka_unit_test_setup_teardown(test_tools_change_the_tank_as_frames_show, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_is_put_in_is_seen_by_everybody, begin, end),
         cmocka_unit_test_setup_teardown(test_inputs_of_every_kind_are_taken, begin, end),
         cmocka_unit_test_setup_teardown(test_refused_inputs_say_why_and_the_connection_goes_on, begin, end),
         cmocka_unit_test_setup_teardown(test_a_parameter_changes_for_everybody, begin, end),

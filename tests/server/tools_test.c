@@ -1,4 +1,5 @@
 // What each tool does in a step, and where: pure code against small cases worked out by hand.
+#include "server/worker/input_solids.h"
 #include "tests/server/input_fixture.h"
 
 #include <math.h>
@@ -224,6 +225,202 @@ static void test_other_tools_act_by_the_trigger_and_the_pinch(void **unused)
     tarn_tile_map_free(&map);
 }
 
+static void test_a_press_throws_one_body_in_and_holds_it(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    static tarn_input_state state;
+    static tarn_step_tools step;
+    tarn_grab grabs[TARN_TANK_GRABS_MAX];
+    fill_map(&map);
+    tarn_input_state_init(&state);
+    tarn_input input = tool_press(1, TARN_TOOL_THROW, 2, 1);
+    assert_int_equal(take(&state, 1, &input, &map), TARN_OK);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.throw_count, 1);
+    assert_float_equal(step.throws[0].center_m[0], 2, 1e-6);
+    assert_true(step.throws[0].center_m[1] >= 2 - 1e-5f); // above the liquid
+    assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
+    tarn_input_state_thrown(&state, step.throws[0].source, 5);
+    input = tool_press(2, TARN_TOOL_THROW, 3, 1);
+    input.pointer.phase = TARN_PHASE_MOVE;
+    take(&state, 1, &input, &map);
+    assert_int_equal(tarn_input_state_grabs(&state, grabs), 1);
+    assert_int_equal(grabs[0].body, 5);
+    assert_float_equal(grabs[0].target_m[0], 3, 1e-5);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.throw_count, 0);
+    // Another one has taken its place: nobody holds that.
+    input = tool_press(3, TARN_TOOL_THROW, 1, 1);
+    take(&state, 2, &input, &map);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.throw_count, 1);
+    tarn_input_state_thrown(&state, step.throws[0].source, 5);
+    assert_int_equal(tarn_input_state_grabs(&state, grabs), 1);
+    assert_float_equal(grabs[0].target_m[0], 1, 1e-5);
+    input.pointer.phase = TARN_PHASE_UP;
+    take(&state, 2, &input, &map);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
+
+    // A controller throws with its own velocity, and holds while the trigger is pressed.
+    tarn_input held = {.sequence = 4, .kind = TARN_INPUT_CONTROLLER};
+    held.controller = (tarn_input_controller){.tracked = 1,
+                                              .tool = TARN_TOOL_THROW,
+                                              .position_m = {1, 2, 3},
+                                              .orientation = {0, 0, 0, 1},
+                                              .velocity_m_s = {0, 3, 0},
+                                              .trigger = 1,
+                                              .radius_m = 0.25f};
+    take(&state, 3, &held, &map);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.throw_count, 1);
+    assert_float_equal(step.throws[0].velocity_m_s[1], 3, 0);
+    tarn_input_state_thrown(&state, step.throws[0].source, 6);
+    take(&state, 3, &held, &map);
+    assert_int_equal(tarn_input_state_grabs(&state, grabs), 1);
+    held.controller.trigger = 0;
+    take(&state, 3, &held, &map);
+    assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
+    tarn_tile_map_free(&map);
+}
+
+/// From above: a ray straight down meets the tank at x, z.
+static tarn_input from_above(uint32_t sequence, tarn_phase phase, tarn_tool tool, float x, float z)
+{
+    tarn_input input = tool_press(sequence, tool, x, 9);
+    input.pointer.phase = phase;
+    input.pointer.origin_m[2] = z;
+    memcpy(input.pointer.direction, (const float[3]){0, -1, 0}, sizeof input.pointer.direction);
+    return input;
+}
+
+static void test_a_drag_draws_a_wall_on_the_level(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    static tarn_input_state state;
+    static tarn_step_tools step;
+    uint32_t pieces = 0;
+    float drawn_m = 0;
+    fill_map(&map);
+    tarn_input_state_init(&state);
+    tarn_input input = from_above(1, TARN_PHASE_DOWN, TARN_TOOL_WALL, 1, 1);
+    assert_int_equal(take(&state, 1, &input, &map), TARN_OK);
+    for (uint32_t i = 0; i <= 40; i++) { // 2 m along z, 5 cm a step
+        input = from_above(2 + i, i < 40 ? TARN_PHASE_MOVE : TARN_PHASE_UP, TARN_TOOL_WALL, 1, 1 + 0.05f * (float)i);
+        take(&state, 1, &input, &map);
+        tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+        for (uint32_t k = 0; k < step.wall_count; k++) {
+            assert_float_equal(step.walls[k].height_m, 2, 1e-5); // half the strength, half the tank
+            assert_float_equal(step.walls[k].from_m[2], 1 + drawn_m, 1e-4);
+            drawn_m += step.walls[k].to_m[2] - step.walls[k].from_m[2];
+            pieces++;
+        }
+    }
+    assert_float_equal(drawn_m, 2, 1e-4);
+    assert_true(pieces >= 5 && pieces <= 12);
+    // A click makes a post.
+    input = from_above(90, TARN_PHASE_DOWN, TARN_TOOL_WALL, 3, 3);
+    take(&state, 1, &input, &map);
+    input.sequence = 91;
+    input.pointer.phase = TARN_PHASE_UP;
+    take(&state, 1, &input, &map);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.wall_count, 1);
+    // Seen from the side it is drawn on the plane that faces the viewer, and stands nowhere.
+    input = tool_press(92, TARN_TOOL_WALL, 1, 1);
+    take(&state, 1, &input, &map);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    input = tool_press(93, TARN_TOOL_WALL, 1, 3);
+    input.pointer.phase = TARN_PHASE_MOVE;
+    take(&state, 1, &input, &map);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.wall_count, 1);
+    assert_float_equal(step.walls[0].height_m, 0, 0);
+    assert_float_equal(step.walls[0].to_m[1], 3, 1e-4);
+    // What erases from above does so from the floor to the lid.
+    input = from_above(94, TARN_PHASE_DOWN, TARN_TOOL_ERASE, 2, 2);
+    take(&state, 1, &input, &map);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.erase_count, TARN_INPUT_COLUMN_MAX);
+    assert_float_equal(step.erases[0].center_m[1], 0, 0);
+    assert_float_equal(step.erases[0].center_m[2], 2, 1e-4);
+    tarn_tile_map_free(&map);
+}
+
+/// Where a point along a solid's axis lies in the tank.
+static void place_in(const tarn_solid *solid, int axis, float along_m, double at_m[3])
+{
+    double local_m[3] = {0, 0, 0};
+    local_m[axis] = (double)along_m;
+    tarn_pose_from_shape(&solid->pose, local_m, at_m);
+}
+
+static void test_walls_lie_where_they_were_drawn(void **unused)
+{
+    (void)unused;
+    static tarn_tank_desc desc;
+    tarn_solid solid;
+    double at_m[3];
+    tarn_tank_desc_default(&desc); // 32 cells of 1/32 m along each axis
+    for (int kind = 0; kind < 4; kind++) {
+        const float ends[4][3] = {{0.7f, 0.5f, 0.9f}, {0.1f, 0.5f, 0.7f}, {0.2f, 0.1f, 0.1f}, {0.6f, 0.9f, 0.2f}};
+        tarn_tool_wall wall = {.from_m = {0.4f, 0.5f, 0.3f}, .radius_m = 0.05f};
+        memcpy(wall.to_m, ends[kind], sizeof wall.to_m);
+        for (int stands = 0; stands < 2; stands++) {
+            wall.height_m = stands ? 0.5f : 0.0f;
+            tarn_wall_solid(&desc, &wall, &solid);
+            const float half_m = stands ? solid.shape.half_m[0] - 0.05f : solid.shape.half_m[1];
+            place_in(&solid, stands ? 0 : 1, half_m, at_m);
+            const int is_end = fabs(at_m[0] - (double)wall.to_m[0]) < 1e-5;
+            const float *end_m = is_end ? wall.to_m : wall.from_m; // which end it is doesn't matter
+            assert_float_equal(at_m[0], (double)end_m[0], 1e-5);
+            assert_float_equal(at_m[2], (double)end_m[2], 1e-5);
+            if (!stands)
+                assert_float_equal(at_m[1], (double)end_m[1], 1e-5);
+            else
+                assert_float_equal(solid.pose.position_m[1] + solid.shape.half_m[1], 0.5, 1e-5);
+        }
+    }
+    desc.cells[2] = 1; // flat: along x and y
+    const tarn_tool_wall wall = {.from_m = {0.2f, 0.2f, 0}, .to_m = {0.6f, 0.5f, 0}, .radius_m = 1e-4f};
+    tarn_wall_solid(&desc, &wall, &solid);
+    assert_float_equal(solid.shape.half_m[1], 1.0f / 32, 1e-6); // no thinner than two cells
+    place_in(&solid, 0, 0.25f, at_m);
+    assert_float_equal(at_m[0], 0.6, 1e-5);
+    assert_float_equal(at_m[1], 0.5, 1e-5);
+    assert_non_null(tarn_throw_refusal(&desc));
+}
+
+static void test_what_is_thrown_is_of_a_sound_size(void **unused)
+{
+    (void)unused;
+    static tarn_tank_desc desc;
+    tarn_solid solid;
+    tarn_tool_throw thrown = {.center_m = {0.5f, 0.5f, 0.5f}, .radius_m = 9.0f};
+    tarn_tank_desc_default(&desc);
+    assert_null(tarn_throw_refusal(&desc));
+    tarn_thrown_solid(&desc, &thrown, &solid);
+    assert_float_equal(solid.shape.half_m[0], 8.0f / 32, 1e-6);
+    assert_float_equal(solid.density_kg_m3, 400, 1e-3);
+    thrown.radius_m = 0.001f;
+    tarn_thrown_solid(&desc, &thrown, &solid);
+    assert_float_equal(solid.shape.half_m[0], 2.0f / 32, 1e-6);
+    desc.solid_count = 2; // a duck floats in the scene
+    desc.solids[1].motion = TARN_MOTION_FREE;
+    desc.solids[1].shape = (tarn_shape){.kind = TARN_SHAPE_FIELD, .half_m = {0.3f}, .field = 2};
+    tarn_thrown_solid(&desc, &thrown, &solid);
+    assert_int_equal(solid.shape.field, 2);
+    const tarn_added_solid added[2] = {{64, solid}, {0, {.colour = {1, 2, 3}}}};
+    tarn_added_info infos[TARN_ADDED_MAX];
+    assert_int_equal(tarn_added_infos(&desc, added, 2, infos), 2);
+    assert_int_equal(infos[0].shape, TARN_ADDED_LIKE);
+    assert_int_equal(infos[0].like, 1);
+    assert_int_equal(infos[0].number, 64);
+    assert_int_equal(infos[1].colour, 0x010203);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +429,10 @@ int main(void)
         cmocka_unit_test(test_a_pour_stays_out_of_the_liquid_and_on_the_ray),
         cmocka_unit_test(test_as_many_pour_as_there_is_room_for),
         cmocka_unit_test(test_other_tools_act_by_the_trigger_and_the_pinch),
+        cmocka_unit_test(test_a_press_throws_one_body_in_and_holds_it),
+        cmocka_unit_test(test_a_drag_draws_a_wall_on_the_level),
+        cmocka_unit_test(test_walls_lie_where_they_were_drawn),
+        cmocka_unit_test(test_what_is_thrown_is_of_a_sound_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

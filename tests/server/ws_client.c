@@ -403,6 +403,8 @@ tarn_status ws_frame_open(const uint8_t *bytes, size_t byte_count, ws_frame *fra
     frame->particle_count = 0;
     for (uint32_t l = 0; l < frame->layers; l++)
         frame->particle_count += head->layers[l].particles;
+    frame->body_count = head->body_count;
+    memcpy(frame->bodies, head->bodies, sizeof frame->bodies);
     frame->input_count = head->input_count;
     for (uint32_t i = 0; i < frame->input_count; i++)
         frame->inputs[i] = tarn_stream_input_at(&opened, i);

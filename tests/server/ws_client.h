@@ -27,6 +27,8 @@ typedef struct ws_frame {
     uint16_t cells[3];
     float orientation[4];
     uint32_t particle_count;
+    uint32_t body_count;
+    tarn_frame_body bodies[TARN_FRAME_BODIES_MAX];
     uint32_t input_count;
     tarn_frame_input inputs[TARN_FRAME_INPUTS_MAX];
 } ws_frame;
