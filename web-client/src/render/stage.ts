@@ -11,6 +11,7 @@ import type { Tier } from "../state/quality.js";
 import type { Ray, Vec3 } from "../state/ray.js";
 import { createBackdrop, Table } from "./backdrop.js";
 import { Cursor } from "./cursor.js";
+import { Eyes } from "./eyes.js";
 import { LAYER } from "./layers.js";
 import { Particles } from "./particles.js";
 import { Solids } from "./solids.js";
@@ -56,6 +57,7 @@ export class Stage {
   private readonly caster = new THREE.Raycaster();
   private readonly inverse = new THREE.Matrix4();
   private readonly sky = new THREE.Color(SKY);
+  private readonly eyes = new Eyes();
   private readonly view: View = { camera: this.camera, target: null, viewport: new THREE.Vector4() };
   private readonly pixel = new Uint8Array(4);
   private tier: Tier = "spheres";
@@ -195,7 +197,8 @@ export class Stage {
     const { width } = this.renderer.domElement;
     this.solids.move(bodies, leadS);
     this.view.viewport.set(0, 0, width, this.viewHeight());
-    this.drawView(this.view, leadS);
+    if (this.water !== null && this.renderer.xr.isPresenting) this.drawEyes(leadS);
+    else this.drawView(this.view, leadS);
   }
 
   /** Waits until the machine has drawn what it was told to: for measuring only. */
@@ -204,12 +207,24 @@ export class Stage {
     gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, this.pixel);
   }
 
+  /** Water takes an eye at a time; spheres are drawn for both by three itself. */
+  private drawEyes(leadS: number): void {
+    const { renderer } = this;
+    const views = this.eyes.look(renderer, this.camera);
+    const target = renderer.getRenderTarget();
+    renderer.xr.enabled = false;
+    renderer.clear();
+    for (const view of views) this.drawView(view, leadS);
+    target?.viewport.set(0, 0, target.width, target.height);
+    renderer.setRenderTarget(target);
+    renderer.xr.enabled = true;
+  }
+
   private drawView(view: View, leadS: number): void {
     const { camera, viewport } = view;
     this.solids.prepare(this.sun);
     this.particles.prepare(leadS, camera, viewport.w, this.sun);
-    // The eyes of a headset are drawn together, as spheres.
-    if (this.water !== null && !this.renderer.xr.isPresenting) {
+    if (this.water !== null) {
       this.water.draw(view, Math.cbrt(this.size.x * this.size.y * this.size.z));
       return;
     }

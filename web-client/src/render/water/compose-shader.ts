@@ -26,7 +26,7 @@ uniform mat3 viewToRoom;
 uniform vec3 sunDirection;    // view space
 uniform vec3 upDirection;
 uniform float clearM;         // metres through which water is clear
-uniform float radius;         // of a drawn particle, metres
+uniform float radius;         // of a drawn particle, in the view
 in vec2 at;
 out vec4 colour;
 ${roomLight}
@@ -45,7 +45,7 @@ float distanceOf(float depth) { return depthToDistance.y / (depthToDistance.x - 
 
 void main() {
   float depth = textureLod(sceneDepth, at, 0.0).r;
-  vec3 plain = textureLod(scene, at, 0.0).rgb;
+  vec4 plain = textureLod(scene, at, 0.0);
   // Half a pixel around: the silhouette gets as soft as one of a solid.
   vec2 halfPixel = 0.5 * vec2(dFdx(at.x), dFdy(at.y));
   vec4 s = 0.25 * (textureLod(surface, at + halfPixel, 0.0) + textureLod(surface, at - halfPixel, 0.0) +
@@ -54,7 +54,7 @@ void main() {
   float cover = smoothstep(0.25, 0.75, s.a);
   float d = s.z / max(s.a, 1e-3);
   float solid = distanceOf(depth);
-  colour = vec4(plain, 1.0);
+  colour = plain;
   gl_FragDepth = depth;
   if (cover == 0.0 || d > solid) return;
 
@@ -95,9 +95,13 @@ void main() {
   water += skyColour * (1.4 * pow(toSun, 420.0) + 0.16 * pow(toSun, 48.0)) * (0.35 + 0.65 * daylight);
 
   vec3 white = vec3(0.84, 0.93, 0.97) * lamp * 0.78;
-  water = mix(water, white, 0.86 * smoothstep(0.06, 0.90, foam));
+  float foamy = 0.86 * smoothstep(0.06, 0.90, foam);
+  water = mix(water, white, foamy);
 
-  colour.rgb = mix(plain, shown(water), cover);
+  // Where nothing is drawn behind the water a real room may be seen through it.
+  float nothing = 1.0 - textureLod(scene, bent, 0.0).a;
+  float clear = nothing * dot(through, vec3(1.0 / 3.0)) * (1.0 - mirror) * (1.0 - foamy);
+  colour = mix(plain, vec4(shown(water), 1.0 - clear), cover);
   if (cover > 0.5) gl_FragDepth = clamp(depthToDistance.x - depthToDistance.y / d, 0.0, depth);
 }
 `;

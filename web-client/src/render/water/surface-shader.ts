@@ -2,6 +2,7 @@
 //
 // At the surface a particle is no ball but a tile of that surface, turned as the light volume's density falls off, and
 // what is near a wall lies against it: calm water is flat before anything is smoothed. A drop by itself stays a ball.
+// Lengths that leave the vertex programs are the view's: a headset shows the tank at another scale.
 import { particlePlace } from "../particle-shader.js";
 
 const place = /* glsl */ `
@@ -22,7 +23,7 @@ ${place}
 flat out vec3 centre;  // view space
 flat out vec3 facing;  // of the surface, view space
 flat out float flatness;
-flat out float wide;
+flat out float wide;     // view space
 
 void main() {
   Particle p = particle();
@@ -37,10 +38,12 @@ void main() {
   vec3 surface = -0.9 * p.rising * (1.0 - p.lone);
   vec3 outward = surface + walls * (1.0 - smoothstep(0.2, 0.5, length(surface)));
   float strength = length(outward);
-  facing = (modelViewMatrix * vec4(outward / max(strength, 1e-4), 0.0)).xyz;
+  float scale = length(modelViewMatrix[0].xyz);
+  facing = (modelViewMatrix * vec4(outward / max(strength, 1e-4), 0.0)).xyz / scale;
   flatness = smoothstep(0.08, 0.35, strength) * (1.0 - p.lone);
 
   centre = view.xyz;
+  wide *= scale;
   gl_Position = projectionMatrix * view;
   gl_PointSize = max(2.0, 2.0 * wide * pixelsPerUnit / -view.z);
 }
@@ -91,8 +94,10 @@ void main() {
 #endif
   // Eight particles fill a cell; drawn over 1.7 radii and falling off as below, they add up to that.
   // A drop by itself is clear.
+  float scale = length(modelViewMatrix[0].xyz);
+  wide *= scale;
   content = vec3(0.557 * wide, p.foam * (1.0 - 0.85 * p.lone), p.daylight);
-  deep = 5.0 * radius;
+  deep = 5.0 * radius * scale;
   vec4 view = modelViewMatrix * vec4(p.at, 1.0);
   distance_ = -view.z;
   gl_Position = projectionMatrix * view;
