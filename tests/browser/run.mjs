@@ -24,6 +24,7 @@ import "./cases/keep.mjs";
 import "./cases/embed-page.mjs";
 import "./cases/water.mjs";
 import "./cases/xr.mjs";
+import "./cases/eyes.mjs";
 import "./cases/together.mjs";
 
 if (process.argv.includes("--help")) {

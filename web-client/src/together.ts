@@ -34,6 +34,8 @@ export class Together {
   private readonly tracks = new PresenceTracks();
   private readonly calm = matchMedia("(prefers-reduced-motion: reduce)");
   private ownId = 0;
+  /** Where the person under a headset is; null: nobody wears one. */
+  private worn: readonly PresencePoint[] | null = null;
   private actedMs = performance.now();
 
   constructor(
@@ -88,10 +90,17 @@ export class Together {
 
   /** Once per picture. @param cursor  where this page's cursor is in the tank; null: nowhere */
   tick(nowMs: number, cursor: readonly number[] | null, pressed: boolean, tool: Tool): void {
-    const points: PresencePoint[] =
-      cursor === null ? [] : [{ part: "cursor", position_m: cursor, pressed, tool }];
+    const points: readonly PresencePoint[] =
+      this.worn ?? (cursor === null ? [] : [{ part: "cursor", position_m: cursor, pressed, tool }]);
     this.sender.tick(points, nowMs);
     this.markers.show(this.tracks.tick(nowMs, this.calm.matches));
+  }
+
+  /** Head and hands are shown to the others in the cursor's place. @param points  null: nobody wears a headset */
+  wear(points: readonly PresencePoint[] | null): void {
+    if ((points !== null) !== (this.worn !== null)) this.markers.wear(points !== null);
+    this.worn = points;
+    if (points?.some((point) => point.pressed)) this.acted();
   }
 
   /** Since somebody did something here, ms. */

@@ -18,9 +18,10 @@ export class Eyes {
     const { cameras } = xr.getCamera();
     const target = renderer.getRenderTarget();
     this.shown.length = 0;
-    for (const [i, eye] of cameras.entries()) {
+    for (let i = 0; i < cameras.length; i++) {
+      const eye = cameras[i] as THREE.WebXRCamera;
       this.views[i] ??= newView();
-      const view = this.views[i];
+      const view = this.views[i] as View;
       // The projections of eyes are lopsided: they are taken as they are.
       view.camera.projectionMatrix.copy(eye.projectionMatrix);
       view.camera.projectionMatrixInverse.copy(eye.projectionMatrixInverse);

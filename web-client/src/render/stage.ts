@@ -7,7 +7,7 @@ import * as THREE from "three";
 import type { FrameInfo } from "../codec/frame-info.js";
 import type { BodyTrack } from "../state/body-track.js";
 import type { Orbit } from "../state/orbit.js";
-import type { Tier } from "../state/quality.js";
+import { isWater, type Tier } from "../state/quality.js";
 import type { Ray, Vec3 } from "../state/ray.js";
 import { createBackdrop, Table } from "./backdrop.js";
 import { Cursor } from "./cursor.js";
@@ -60,7 +60,7 @@ export class Stage {
   private readonly eyes = new Eyes();
   private readonly view: View = { camera: this.camera, target: null, viewport: new THREE.Vector4() };
   private readonly pixel = new Uint8Array(4);
-  private tier: Tier = "spheres";
+  private shownTier: Tier = "spheres";
   private water: Water | null = null;
   private reach = 1;
   /** Of the canvas without what the panel covers. */
@@ -150,6 +150,11 @@ export class Stage {
     this.tank.add(object);
   }
 
+  /** Has an object drawn over the water that is behind it, as what is seen through has to be. */
+  drawLast(object: THREE.Object3D): void {
+    object.layers.set(LAYER.front);
+  }
+
   orient(info: FrameInfo): void {
     this.room.quaternion.fromArray(info.orientation);
   }
@@ -176,14 +181,19 @@ export class Stage {
     this.camera.updateMatrixWorld();
   }
 
+  /** How the particles are drawn. */
+  get tier(): Tier {
+    return this.shownTier;
+  }
+
   /** Draws the particles in another way from now on; water where it can't be drawn as spheres. */
   show(tier: Tier): void {
-    if (tier === this.tier) return;
-    this.tier = tier;
+    if (tier === this.shownTier) return;
+    this.shownTier = tier;
     this.water?.dispose();
     this.water = null;
     this.particles.flatten(tier === "points");
-    if ((tier === "water" || tier === "water-low") && this.hasWater)
+    if (isWater(tier) && this.hasWater)
       this.water = new Water(this.renderer, this.scene, this.particles, tier, this.smoothEdges, this.sky);
   }
 

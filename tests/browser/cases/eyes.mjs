@@ -1,0 +1,189 @@
+// The water as each eye of a headset sees it: drops at known places, drawn as water.
+
+import { encodeFrame } from "../fake-tank.mjs";
+import { assert, assertEqual, test, until } from "../harness.mjs";
+import { enter, eyes, find, inRoom, isTip, move, plugIn } from "../worn.mjs";
+import { SMALL_POOL } from "./stream.mjs";
+
+/** Far larger than the table that the tank is shown on: what forgets its scale is seen to. */
+const TANK = { cells: [32, 16, 16], cellM: 0.125 };
+const DROP_M = 0.3;
+/** In the tank: to the left and far, in the middle, to the right and near. */
+const DROPS = [
+  [0.8, 1.1, 0.5],
+  [2, 1.4, 1],
+  [3.2, 1, 1.5],
+];
+/** 3, 3 and 2 bits. */
+const RED = 0b111_000_00;
+/** All else that is drawn is bluish. */
+const isRed = ([red, green, blue]) => red > green && red > blue;
+
+/** Balls of red liquid that hang in the air, on one frame of a tank that stands still. */
+function hanging(centres) {
+  const spacing = TANK.cellM / 2;
+  const reach = Math.ceil(DROP_M / spacing);
+  const particles = [];
+  for (const centre of centres)
+    for (let i = 0; i < (2 * reach + 1) ** 3; i++) {
+      const at = [1, 2 * reach + 1, (2 * reach + 1) ** 2].map(
+        (stride) => ((Math.floor(i / stride) % (2 * reach + 1)) - reach) * spacing,
+      );
+      if (Math.hypot(...at) > DROP_M) continue;
+      particles.push({ at: at.map((x, axis) => centre[axis] + x), velocity: [0, 0, 0], colour: RED });
+    }
+  const frame = encodeFrame(particles, { ...TANK, step: 2, epoch: 1, simTimeS: 0, paused: true });
+  return { next: (viewer) => (viewer.played++ === 0 ? frame : null) };
+}
+
+/** A page in a headset that shows the drops as water; without a sky to mirror they look the same from everywhere. */
+async function wear(world, mode, query = "quality=low", centres = DROPS) {
+  const server = await world.fake({ recording: hanging(centres), ...TANK });
+  const page = await world.open(`http://127.0.0.1:${server.port}/?detail=full&sky=000000&${query}`, {
+    prepare: plugIn,
+    context: { viewport: { width: 400, height: 200 } },
+  });
+  await until(() => page.evaluate(() => window.tarn?.particles > 0), "the drops are there", 30_000);
+  await enter(page, mode);
+  return { page, server };
+}
+
+/** What one eye sees of a drop: pixels that look like it, near where it should be. */
+function findDrop(picture, eye, [x, y], reachPx, looks) {
+  return find(
+    picture,
+    eye,
+    (pixel, px, py) => Math.hypot(px + 0.5 - x, py + 0.5 - y) < reachPx && looks(pixel),
+  );
+}
+
+test("both eyes see the water where geometry says, and what it hides", async (world) => {
+  const { page } = await wear(world, "immersive-vr");
+  assertEqual(await page.evaluate(() => window.tarn.tier), "water-low", "tier");
+  const picture = await world.pixels(page);
+  const { project, focal, distance } = await eyes(page, picture);
+  const { scale } = await page.evaluate(() => window.tarn.headset);
+  const places = await Promise.all(DROPS.map((drop) => inRoom(page, drop)));
+  for (const [i, place] of places.entries()) {
+    const radiusPx = (focal * scale * DROP_M) / distance(place);
+    const [left, right] = ["left", "right"].map((eye) => {
+      const wanted = project(place, eye);
+      const seen = findDrop(picture, eye, wanted, 1.7 * radiusPx, isRed);
+      const size = Math.sqrt(seen.count / Math.PI) / radiusPx;
+      assert(size > 0.7 && size < 1.5, `drop ${i} is ${size.toFixed(2)} times as large for the ${eye} eye`);
+      assert(
+        Math.hypot(seen.x - wanted[0], seen.y - wanted[1]) < 1.5,
+        `the ${eye} eye sees drop ${i} at ${seen.x.toFixed(1)}, ${seen.y.toFixed(1)}, not ${wanted}`,
+      );
+      return { seen: seen.x, wanted: wanted[0] };
+    });
+    const [seen, wanted] = [left.seen - right.seen, left.wanted - right.wanted];
+    assert(
+      Math.abs(seen - wanted) < 0.8,
+      `the eyes see drop ${i} ${(seen - wanted).toFixed(2)} pixels too far apart`,
+    );
+  }
+
+  // On the line of sight through the middle drop: before it, and behind it.
+  const tips = async (towards) => {
+    const away = places[1].map((x, axis) => x - [0, 1.6, 0][axis]);
+    const length = Math.hypot(...away);
+    const at = places[1].map((x, axis) => x + (away[axis] / length) * towards);
+    // The tip is before the middle of a controller.
+    at[2] += 0.05;
+    await move(page, [{ kind: "controllers", side: "right", from: at, to: at }], 0);
+    const shown = await world.pixels(page);
+    return ["left", "right"].map((eye) => find(shown, eye, isTip).count);
+  };
+  const before = await tips(-0.2);
+  assert(
+    before.every((count) => count > 0),
+    `pixels of a controller before the water for each eye: ${before}`,
+  );
+  assertEqual(await tips(0.2), [0, 0], "pixels of a controller behind the water for each eye");
+});
+
+/** A point of the room behind the tank, as an emulated screen's finger sees it: from the eyes. */
+const FINGER = `
+  window.finger = { targetRayMode: "screen", handedness: "none", profiles: [], gamepad: null, hand: null };
+  const session = window.device.activeSession;
+  const own = session.inputSources;
+  finger.targetRaySpace = [...own].find(({ handedness }) => handedness === "right").targetRaySpace;
+  window.touching = [];
+  Object.defineProperty(session, "inputSources", { get: () => window.touching });
+  window.touch = (kind) => {
+    window.touching = kind === "selectstart" ? [finger] : [];
+    session.dispatchEvent(Object.assign(new Event(kind), { inputSource: finger }));
+  };`;
+
+test("on a real table the room shows through the water, and fingers on a phone's screen push it", async (world) => {
+  const { page, server } = await wear(world, "immersive-ar");
+  // Nothing is drawn there, so that a page under it shows: the emulation has no room.
+  const picture = await world.pixels(page);
+  assertEqual(picture.at(4, 4), [0, 0, 0], "what is drawn beside the tank");
+  const { project } = await eyes(page, picture);
+  for (const eye of ["left", "right"]) {
+    const at = project(await inRoom(page, DROPS[0]), eye);
+    const seen = findDrop(picture, eye, at, 8, isRed);
+    assert(seen.count > 30, `the ${eye} eye sees ${seen.count} pixels of a drop`);
+  }
+
+  const above = await inRoom(page, [2, 3, 1]);
+  const beside = above.map((x, axis) => (axis === 0 ? x + 0.1 : x));
+  const down = [[1, 0, 0], -Math.PI / 2, -Math.PI / 2];
+  const ray = (from, to) => [{ kind: "controllers", side: "right", from, to, turn: down }];
+  await move(page, ray(above, above), 0);
+  await page.evaluate(FINGER);
+  const pointers = () => server.received.filter(({ k }) => k === "pointer");
+  await page.evaluate(() => window.touch("selectstart"));
+  await until(() => pointers().some(({ phase }) => phase === "down"), "the finger goes down");
+  const first = pointers()[0];
+  assertEqual(
+    [
+      first.tool,
+      ...first.origin_m.map((x) => x.toFixed(1)),
+      ...first.direction.map((x) => Math.round(x)),
+    ].join(),
+    "push,2.0,3.0,1.0,0,-1,0",
+    "the finger's ray in the tank",
+  );
+  await move(page, ray(above, beside), 0.1);
+  await until(() => pointers().some(({ phase }) => phase === "move"), "the finger moves");
+  await page.evaluate(() => window.touch("selectend"));
+  await until(() => pointers().at(-1).phase === "up", "the finger comes up");
+  assert(pointers().at(-1).origin_m[0] > 2.3, `it came up at ${pointers().at(-1).origin_m}`);
+});
+
+test("others see the head and the hands of whoever wears a headset", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const small = { context: { viewport: { width: 240, height: 136 } } };
+  const other = await world.watch(`${server.url}?quality=points`, small);
+  const page = await world.watch(`${server.url}?name=Ada&quality=points`, { ...small, prepare: plugIn });
+  const seen = () =>
+    other.locator("#people .person").evaluateAll((labels) =>
+      labels.map((label) => ({
+        part: label.dataset.part,
+        name: label.textContent,
+        at: new DOMMatrix(getComputedStyle(label).transform).e,
+      })),
+    );
+  const parts = async () => (await seen()).map(({ part }) => part).sort();
+  assertEqual(await parts(), [], "what is seen of somebody without a headset");
+  await enter(page, "immersive-vr");
+  await until(async () => (await parts()).join() === "hand_left,hand_right,head", "head and hands are seen");
+  const head = (await seen()).find(({ part }) => part === "head");
+  assertEqual(head.name, "Ada", "the name beside the head");
+  const placeOf = async (part) => (await seen()).find((one) => one.part === part)?.at;
+  const before = await placeOf("hand_right");
+  const [from, to] = [await inRoom(page, [0.5, 0.3, 0.25]), await inRoom(page, [1, 0.3, 0.25])];
+  await move(page, [{ kind: "controllers", side: "right", from, to }], 0.1);
+  const [wanted] = await other.evaluate(() => window.tarn.project([1, 0.3, 0.2]));
+  await until(
+    async () => Math.abs((await placeOf("hand_right")) - wanted) < 12,
+    `the hand moves from ${before} to ${wanted}`,
+  );
+  await page.evaluate(() => window.device.updateVisibilityState("visible-blurred"));
+  await until(async () => (await parts()).join() === "head", "hands that do something else aren't seen");
+  await page.evaluate(() => window.device.activeSession.end());
+  await until(async () => (await parts()).length === 0, "nobody is seen when the session ends");
+});
