@@ -2,8 +2,8 @@
 
 import { encodeFrame } from "../fake-tank.mjs";
 import { assert, assertEqual, test, until } from "../harness.mjs";
+import { bare } from "../world.mjs";
 import { enter, eyes, find, inRoom, isTip, move, plugIn } from "../worn.mjs";
-import { SMALL_POOL } from "./stream.mjs";
 
 /** Far larger than the table that the tank is shown on: what forgets its scale is seen to. */
 const TANK = { cells: [32, 16, 16], cellM: 0.125 };
@@ -154,36 +154,96 @@ test("on a real table the room shows through the water, and fingers on a phone's
   assert(pointers().at(-1).origin_m[0] > 2.3, `it came up at ${pointers().at(-1).origin_m}`);
 });
 
-test("others see the head and the hands of whoever wears a headset", async (world) => {
-  const server = await world.tank({ scene: SMALL_POOL });
-  const small = { context: { viewport: { width: 240, height: 136 } } };
-  const other = await world.watch(`${server.url}?quality=points`, small);
-  const page = await world.watch(`${server.url}?name=Ada&quality=points`, { ...small, prepare: plugIn });
-  const seen = () =>
-    other.locator("#people .person").evaluateAll((labels) =>
-      labels.map((label) => ({
-        part: label.dataset.part,
-        name: label.textContent,
-        at: new DOMMatrix(getComputedStyle(label).transform).e,
-      })),
-    );
-  const parts = async () => (await seen()).map(({ part }) => part).sort();
-  assertEqual(await parts(), [], "what is seen of somebody without a headset");
+const SMALL = { viewport: { width: 240, height: 136 } };
+
+test("whoever wears a headset is shown to the others by head and hands", async (world) => {
+  const server = await world.fake({ particles: 100 });
+  const page = await world.watch(`http://127.0.0.1:${server.port}/?quality=points`, {
+    prepare: plugIn,
+    context: SMALL,
+  });
+  const told = () => server.received.filter(({ t }) => t === "presence");
+  const parts = () =>
+    told()
+      .at(-1)
+      ?.points.map(({ part }) => part)
+      .join();
+  assertEqual(told().length, 0, "what is told of somebody without a headset or a cursor");
   await enter(page, "immersive-vr");
-  await until(async () => (await parts()).join() === "hand_left,hand_right,head", "head and hands are seen");
-  const head = (await seen()).find(({ part }) => part === "head");
-  assertEqual(head.name, "Ada", "the name beside the head");
-  const placeOf = async (part) => (await seen()).find((one) => one.part === part)?.at;
-  const before = await placeOf("hand_right");
-  const [from, to] = [await inRoom(page, [0.5, 0.3, 0.25]), await inRoom(page, [1, 0.3, 0.25])];
-  await move(page, [{ kind: "controllers", side: "right", from, to }], 0.1);
-  const [wanted] = await other.evaluate(() => window.tarn.project([1, 0.3, 0.2]));
+  await until(() => parts() === "head,hand_left,hand_right", "head and hands are told");
+  const at = await inRoom(page, [1.5, 0.75, 0.5]);
+  at[2] += 0.05; // the tip is before a controller
+  await move(page, [{ kind: "controllers", side: "right", from: at, to: at }], 0);
+  const hand = () =>
+    told()
+      .at(-1)
+      .points.find(({ part }) => part === "hand_right");
+  const wanted = [1.5, 0.75, 0.5];
   await until(
-    async () => Math.abs((await placeOf("hand_right")) - wanted) < 12,
-    `the hand moves from ${before} to ${wanted}`,
+    () => Math.hypot(...hand().position_m.map((x, axis) => x - wanted[axis])) < 0.01,
+    "the hand is told in the tank's coordinates",
   );
+  // Rounded, and looking down at the tank.
+  const [head] = told().at(-1).points;
+  assertEqual(head.orientation.map((x) => x.toFixed(2)).join(), "-0.30,0.00,0.00,0.96", "the head's turn");
+  const { length } = told();
+  await move(page, [{ kind: "controllers", side: "right", from: at, to: at }], 0.3);
+  assert(told().length <= length + 1, "whoever holds still says nothing");
+
   await page.evaluate(() => window.device.updateVisibilityState("visible-blurred"));
-  await until(async () => (await parts()).join() === "head", "hands that do something else aren't seen");
+  await until(() => parts() === "head", "hands that do something else aren't told");
   await page.evaluate(() => window.device.activeSession.end());
-  await until(async () => (await parts()).length === 0, "nobody is seen when the session ends");
+  await until(() => parts() === "", "nobody is told of when the session ends");
+});
+
+test("the heads and hands of others are drawn in their colour, with a name", async (world) => {
+  const points = [
+    { part: "head", position_m: [1, 1.3, 0.5], orientation: [0, 1, 0, 0] },
+    { part: "hand_left", position_m: [0.5, 1.2, 0.5], orientation: [0, 0, 0, 1] },
+    { part: "hand_right", position_m: [1.5, 1.2, 0.5], orientation: [0, 0, 0, 1] },
+  ];
+  const behave = (message, _socket, send) => {
+    if (message.t !== "ping") return false;
+    send({ t: "viewers", viewers: [{ viewer_id: 77, name: "Ada", colour: 0x20ff40 }] });
+    send({ t: "presences", points: points.map((point) => ({ viewer_id: 77, ...point })) });
+    return false;
+  };
+  const server = await world.fake({ particles: 100, behave });
+  const page = await world.watch(`http://127.0.0.1:${server.port}/?quality=points&detail=full&panel=0`, {
+    prepare: plugIn,
+    context: { viewport: { width: 320, height: 180 } },
+  });
+  await until(
+    () => page.evaluate(() => document.querySelectorAll("#people .person").length === 3),
+    "all three are there",
+  );
+  const names = await page
+    .locator("#people .person")
+    .evaluateAll((labels) => labels.map((label) => `${label.dataset.part}:${label.textContent}`).sort());
+  assertEqual(names, ["hand_left:", "hand_right:", "head:Ada"], "names");
+  await bare(page);
+  const isGreen = ([red, green, blue]) => green > 50 && green > 1.5 * red && green > 1.5 * blue;
+  const flat = await world.pixels(page);
+  const count = (picture, [x, y], reach) => {
+    let found = 0;
+    for (let dy = -reach; dy <= reach; dy++)
+      for (let dx = -reach; dx <= reach; dx++)
+        if (isGreen(picture.at(Math.round(x) + dx, Math.round(y) + dy))) found++;
+    return found;
+  };
+  for (const { part, position_m } of points) {
+    const place = await page.evaluate((point) => window.tarn.project(point), position_m);
+    const found = count(flat, place, 6);
+    assert(found > (part === "head" ? 12 : 4), `${found} pixels of the ${part} on the page`);
+  }
+
+  await enter(page, "immersive-vr");
+  await until(() => page.evaluate(() => window.tarn.headset !== null), "the headset is on");
+  const worn = await world.pixels(page);
+  const { project } = await eyes(page, worn);
+  for (const eye of ["left", "right"])
+    for (const { part, position_m } of points) {
+      const place = project(await inRoom(page, position_m), eye);
+      assert(count(worn, place, 5) > 2, `the ${eye} eye doesn't see the ${part}`);
+    }
 });
