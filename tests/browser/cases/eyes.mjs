@@ -190,6 +190,17 @@ test("whoever wears a headset is shown to the others by head and hands", async (
   await move(page, [{ kind: "controllers", side: "right", from: at, to: at }], 0.3);
   assert(told().length <= length + 1, "whoever holds still says nothing");
 
+  const track = (isTracked) =>
+    page.evaluate((on) => {
+      window.device.controllers.right.connected = on;
+    }, isTracked);
+  const isTrackedToServer = () =>
+    server.received.filter(({ k, side }) => k === "controller" && side === "right").at(-1).tracked;
+  await track(false);
+  await until(() => parts() === "head,hand_left" && !isTrackedToServer(), "what isn't tracked is let go");
+  await track(true);
+  await until(() => parts() === "head,hand_left,hand_right" && isTrackedToServer(), "and taken up again");
+
   await page.evaluate(() => window.device.updateVisibilityState("visible-blurred"));
   await until(() => parts() === "head", "hands that do something else aren't told");
   await page.evaluate(() => window.device.activeSession.end());
