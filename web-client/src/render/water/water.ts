@@ -28,7 +28,7 @@ const FILTER: Readonly<Record<WaterTier, { rounds: number; taps: number }>> = {
 /** Light comes through so many edges of a cube as large as the tank, coloured once. */
 const CLEAR = 0.5;
 const SMOOTH_EDGES_SAMPLES = 4;
-/** Maps are kept for so many sizes: the eyes of a headset may differ. */
+/** Maps for a headset are kept for so many sizes: its eyes may differ. */
 const SIZES_MAX = 2;
 
 /** Where a picture goes. */
@@ -181,7 +181,8 @@ export class Water {
     const known = at < 0 ? undefined : this.targets[at];
     if (at === 0) return known as Targets;
     if (known !== undefined) this.targets.splice(at, 1);
-    else if (this.targets.length === SIZES_MAX) this.targets.pop()?.dispose();
+    const kept = this.renderer.xr.isPresenting ? SIZES_MAX : 1;
+    while (this.targets.length >= kept) this.targets.pop()?.dispose();
     const samples = this.smoothEdges ? SMOOTH_EDGES_SAMPLES : 0;
     const targets = known ?? new Targets(this.tier, width, height, samples);
     this.targets.unshift(targets);
