@@ -27,6 +27,7 @@ import "./cases/memory.mjs";
 import "./cases/motion.mjs";
 import "./cases/water.mjs";
 import "./cases/xr.mjs";
+import "./cases/eyes.mjs";
 import "./cases/together.mjs";
 
 if (process.argv.includes("--help")) {

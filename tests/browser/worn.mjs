@@ -7,7 +7,7 @@ import { WEB } from "./places.mjs";
 const RUNTIME = join(WEB, "node_modules", "iwer", "build", "iwer.min.js");
 /** Head, looking down at a table by so much, rad. */
 const PITCH = -0.6;
-export const EYES = [0, 1.6, 0];
+const EYES = [0, 1.6, 0];
 
 /** Puts an emulated Quest 3 into a page before it loads. */
 export async function plugIn(page) {
@@ -88,3 +88,45 @@ export async function press(page, side, button, value) {
 export function inRoom(page, point) {
   return page.evaluate((p) => window.tarn.headset.inRoom(p), point);
 }
+
+/** What a test needs of the emulated eyes, and where a point of the room is in a picture of them both, pixels. */
+export async function eyes(page, { width, height }) {
+  const { ipd, fovy, pitch } = await page.evaluate(() => ({
+    ipd: window.device.ipd,
+    fovy: window.device.fovy,
+    pitch: 2 * Math.asin(window.device.quaternion.x),
+  }));
+  const focal = (0.5 * height) / Math.tan(0.5 * fovy);
+  const project = (point, eye) => {
+    const [x, y, z] = point.map((coordinate, axis) => coordinate - EYES[axis]);
+    const [up, back] = [y * Math.cos(pitch) + z * Math.sin(pitch), z * Math.cos(pitch) - y * Math.sin(pitch)];
+    const side = eye === "left" ? -0.5 : 0.5;
+    const middle = eye === "left" ? 0.25 * width : 0.75 * width;
+    return [middle + (focal * (x - side * ipd)) / -back, 0.5 * height - (focal * up) / -back];
+  };
+  /** Of a point from the plane of the eyes. */
+  const distance = (point) => {
+    const [, y, z] = point.map((coordinate, axis) => coordinate - EYES[axis]);
+    return y * Math.sin(pitch) - z * Math.cos(pitch);
+  };
+  return { project, focal, distance };
+}
+
+/** Pixels of one eye's picture that look a way: how many, and their middle. */
+export function find(picture, eye, looks) {
+  const from = eye === "left" ? 0 : picture.width / 2;
+  const found = { count: 0, x: 0, y: 0, outside: 0 };
+  for (let y = 0; y < picture.height; y++)
+    for (let x = from; x < from + picture.width / 2; x++) {
+      if (!looks(picture.at(x, y), x, y)) continue;
+      found.count++;
+      found.x += x + 0.5;
+      found.y += y + 0.5;
+    }
+  found.x /= found.count;
+  found.y /= found.count;
+  return found;
+}
+
+/** The bright end of a controller. */
+export const isTip = ([red, green, blue]) => red > 150 && red > green + 40 && green > blue + 30;

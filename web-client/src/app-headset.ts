@@ -3,7 +3,12 @@ import type { App } from "./app.js";
 import { HeadsetEntry } from "./xr/entry.js";
 import type { XrHost, XrTool } from "./xr/host.js";
 
-type PagePart = Pick<XrHost, "nextTool" | "resizeTool" | "changed" | "say">;
+type PagePart = Pick<XrHost, "nextTool" | "resizeTool" | "strengthenTool" | "changed" | "say"> & {
+  colour(colour: number): void;
+};
+
+/** What the wrist panel offers to add, sRGB. */
+const COLOURS: readonly number[] = [0xe8467c, 0xffb020, 0x58c850, 0x30a0ff, 0x9060ff, 0xffffff];
 
 /** The headset of a page, with its buttons where this browser has one. */
 export function createHeadset(app: App, tool: XrTool, page: PagePart): HeadsetEntry {
@@ -15,9 +20,12 @@ export function createHeadset(app: App, tool: XrTool, page: PagePart): HeadsetEn
     stage,
     tool,
     state: () => ({ scene: model.state?.scene ?? "", paused: model.state?.paused ?? false }),
+    tier: () => app.tiers.forEyes(),
     orientation: () => stream.latest?.info.orientation ?? null,
     controller: (input) => sent(conversation.controller(input)),
     hand: (input) => sent(conversation.hand(input)),
+    pointer: (input) => sent(conversation.pointer(input)),
+    presence: (points) => app.together.wear(points),
     turn: (orientation) => sent(conversation.orientation({ orientation })),
     nextScene: (by) => {
       const { scenes } = model;
@@ -27,6 +35,8 @@ export function createHeadset(app: App, tool: XrTool, page: PagePart): HeadsetEn
       const next = now < 0 ? (by > 0 ? 0 : scenes.length - 1) : (now + by + scenes.length) % scenes.length;
       conversation.control("load", scenes[next] as string);
     },
+    // A colour that isn't among them comes before the first.
+    nextColour: () => page.colour(COLOURS[(COLOURS.indexOf(tool.colour) + 1) % COLOURS.length] as number),
     togglePause: () => conversation.control(model.state?.paused ? "resume" : "pause"),
     reset: () => conversation.control("reset"),
     ...page,

@@ -32,6 +32,8 @@ import type { HeadsetEntry } from "./xr/entry.js";
 
 const PING_EVERY_MS = 1000;
 const READOUT_EVERY_MS = 250;
+/** A thumbstick that multiplies can't get beyond nothing. */
+const STRENGTH_MIN = 0.05;
 /** So many refused frames in a row mean that this page and the server don't understand each other. */
 const REFUSED_MAX = 5;
 
@@ -132,6 +134,9 @@ export class App {
     this.headset = createHeadset(this, this.controls.tool, {
       nextTool: () => this.controls.chooseNext(1),
       resizeTool: (factor) => this.controls.setRadius(this.controls.tool.radiusM * factor),
+      strengthenTool: (factor) =>
+        this.controls.setStrength(Math.min(1, Math.max(STRENGTH_MIN, this.controls.tool.strength * factor))),
+      colour: (colour) => this.controls.setColour(colour),
       changed: (worn) => this.headsetChanged(worn),
       say: (text) => this.announcer.say(sentence(text)),
     });
@@ -360,8 +365,9 @@ export class App {
 
   private headsetChanged(worn: boolean): void {
     this.controls.cancel();
+    this.together.wear(worn ? [] : null);
     if (worn) return;
-    this.tiers.resize();
+    this.tiers.resume();
     if (this.uploaded !== null) this.stage.orient(this.uploaded.info);
   }
 

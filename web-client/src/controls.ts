@@ -4,9 +4,9 @@ import { PadReader } from "./input/gamepad.js";
 import { Gestures } from "./input/gestures.js";
 import type { KeyTarget } from "./input/keys.js";
 import { listenToKeys, listenToPinch, listenToPointers } from "./input/listeners.js";
-import { COLOURED, fittingRadiusM, KEY_POINTER, PAD_POINTER, PushTool } from "./input/push-tool.js";
+import { fittingRadiusM, KEY_POINTER, PAD_POINTER, PushTool } from "./input/push-tool.js";
 import { type Quaternion, Tilt } from "./input/tilt.js";
-import { type PointerInput, TOOLS, type Tool } from "./protocol/messages.js";
+import { COLOURED, type PointerInput, TOOLS, type Tool } from "./protocol/messages.js";
 import type { CursorLook } from "./render/cursor.js";
 import type { Stage } from "./render/stage.js";
 import type { DecodedFrame } from "./state/frame-stream.js";
@@ -131,6 +131,7 @@ export class Controls {
   setStrength(share: number): void {
     this.tool.strength = share;
     this.host.settings.set("strength", share);
+    this.host.toolChanged();
   }
 
   setColour(colour: number): void {

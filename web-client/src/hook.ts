@@ -63,7 +63,7 @@ export interface TarnHook {
   meanVelocity(): [number, number, number];
   /** The next `count` frames as they are decoded. */
   nextFrames(count: number): Promise<FrameSample[]>;
-  /** How the particles are drawn: points, spheres, water-low or water. */
+  /** How the particles are drawn, on the page or for the eyes of a headset: points, spheres, water-low or water. */
   readonly tier: string;
   /** Solids that are drawn. */
   readonly solids: number;
@@ -178,7 +178,7 @@ export function installHook(app: App): void {
       return app.stage.sizeM;
     },
     get tier() {
-      return app.tiers.tier;
+      return app.stage.tier;
     },
     get solids() {
       return app.stage.solids.count;

@@ -1,6 +1,6 @@
 // How the particles are drawn at the moment: as finely as the machine can, or as somebody wants it.
 import type { Stage } from "./render/stage.js";
-import { Quality, type Tier } from "./state/quality.js";
+import { isWater, Quality, type Tier } from "./state/quality.js";
 
 /** Pictures of a tier that the measurement at the start takes. */
 const MEASURED_PICTURES = 3;
@@ -35,10 +35,23 @@ export class Tiers {
 
   /** Draws the particles in one way from now on; null: as finely as the machine can. */
   pin(tier: Tier | null): void {
-    const isTooMuch = (tier === "water" || tier === "water-low") && !this.stage.hasWater;
+    const isTooMuch = tier !== null && isWater(tier) && !this.stage.hasWater;
     if (isTooMuch)
       this.options.say("This machine can't draw water (its textures hold no fractions): it shows spheres.");
     this.quality.pin(isTooMuch ? "spheres" : tier);
+    this.show();
+  }
+
+  /** How a headset's eyes are to see the water: two of them, more often than a screen, so not as finely by itself. */
+  forEyes(): { tier: Tier; pinned: boolean } {
+    const { isPinned, tier } = this.quality;
+    if (isPinned) return { tier, pinned: true };
+    const canWater = this.stage.hasWater && !this.options.software;
+    return { tier: canWater ? "water-low" : "spheres", pinned: false };
+  }
+
+  /** The screen shows the picture again. */
+  resume(): void {
     this.show();
   }
 

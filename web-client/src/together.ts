@@ -32,6 +32,8 @@ export class Together {
   private readonly calm = matchMedia("(prefers-reduced-motion: reduce)");
   private readonly ending = document.createElement("button");
   private ownId = 0;
+  /** Where the person under a headset is; null: nobody wears one. */
+  private worn: readonly PresencePoint[] | null = null;
   private actedMs = performance.now();
 
   constructor(
@@ -82,10 +84,17 @@ export class Together {
   /** Once per picture. @param cursor  where this page's cursor is in the tank; null: nowhere */
   tick(nowMs: number, cursor: readonly number[] | null, pressed: boolean, tool: Tool): void {
     const points: readonly PresencePoint[] =
-      cursor === null ? NOWHERE : [{ part: "cursor", position_m: cursor, pressed, tool }];
+      this.worn ?? (cursor === null ? NOWHERE : [{ part: "cursor", position_m: cursor, pressed, tool }]);
     if (pressed) this.acted(); // a gamepad gives off no events
     this.sender.tick(points, nowMs);
     this.markers.show(this.tracks.tick(nowMs, this.calm.matches));
+  }
+
+  /** Head and hands are shown to the others in the cursor's place. @param points  null: nobody wears a headset */
+  wear(points: readonly PresencePoint[] | null): void {
+    if ((points !== null) !== (this.worn !== null)) this.markers.wear(points !== null);
+    this.worn = points;
+    if (points?.some((point) => point.pressed)) this.acted();
   }
 
   /** Since somebody did something here, ms. */

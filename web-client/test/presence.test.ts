@@ -37,6 +37,18 @@ test("a point that changes afterwards was sent as it was", () => {
   expect(sent.map((points) => points[0]?.position_m[0])).toEqual([0.1, 0.9]);
 });
 
+test("a head that turns is news, one that holds still isn't", () => {
+  const { sent, sender } = recorder();
+  const head = (turn: number): PresencePoint[] => [
+    { part: "head", position_m: [0, 1, 0], orientation: [0, Math.sin(turn), 0, Math.cos(turn)] },
+  ];
+  sender.tick(head(0), 0);
+  sender.tick(head(0), 100);
+  expect(sent.length).toBe(1);
+  sender.tick(head(0.1), 200);
+  expect(sent.length).toBe(2);
+});
+
 test("what couldn't be sent is tried again", () => {
   const refused = recorder(false);
   refused.sender.tick(cursor(1), 0);
@@ -66,6 +78,20 @@ test("others glide to where they are said to be, and one's own points aren't sho
   expect(at(100 + GLIDE_MS)).toEqual([1]);
   tracks.take([said(1, 3)], 2, 1000);
   expect(at(1000, true)).toEqual([3]); // who asked for less motion sees none
+});
+
+test("others turn the short way to how they are said to be turned", () => {
+  const tracks = new PresenceTracks();
+  const turned = (...orientation: number[]): Presence[] => [{ ...said(1, 0), orientation }];
+  tracks.take(turned(0, 0, 0, 0), 2, 0);
+  expect([...tracks.tick(0, false)][0]?.turn).toEqual([0, 0, 0, 1]);
+  const [sine, cosine] = [Math.sin(0.4), Math.cos(0.4)];
+  tracks.take(turned(0, -sine, 0, -cosine), 2, 100); // the same as sine and cosine
+  const [half] = [...tracks.tick(100 + GLIDE_MS / 2, false)];
+  expect(Math.abs(half?.turn[1] as number)).toBeCloseTo(Math.sin(0.2), 3);
+  expect(Math.abs(half?.turn[3] as number)).toBeCloseTo(Math.cos(0.2), 3);
+  const [done] = [...tracks.tick(100 + GLIDE_MS, false)];
+  expect(Math.abs(done?.turn[1] as number)).toBeCloseTo(sine, 6);
 });
 
 test("whoever is no longer named, or gone, is no longer shown", () => {

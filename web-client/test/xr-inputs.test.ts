@@ -32,7 +32,7 @@ function told(): { controllers: ControllerInput[]; hands: HandInput[]; input: Tr
   const input = new TrackedInput("right", {
     controller: (one) => controllers.push(one),
     hand: (one) => hands.push(one),
-    tool: { tool: "push", radiusM: 50, strength: 2 },
+    tool: { tool: "push", radiusM: 50, strength: 2, colour: 0xff8000 },
   });
   return { controllers, hands, input };
 }
@@ -151,4 +151,26 @@ test("what is too far away to be said isn't", () => {
   const far = device("controller", { point: new Vector3(2000, 0, 0) });
   input.tick(far, new Grasping(), new Matrix4(), new Quaternion(), 0);
   expect(controllers).toEqual([]);
+});
+
+test("what adds something is told in its colour, what doesn't without one", () => {
+  const { controllers, hands } = ["dye", "push"].reduce(
+    (all, tool) => {
+      const input = new TrackedInput("right", {
+        controller: (one) => all.controllers.push(one),
+        hand: (one) => all.hands.push(one),
+        tool: { tool: tool as "dye" | "push", radiusM: 0.1, strength: 1, colour: 0x30a0ff },
+      });
+      input.tick(device("controller"), new Grasping(), new Matrix4(), new Quaternion(), 0);
+      input.tick(device("hand"), new Grasping(), new Matrix4(), new Quaternion(), 1000);
+      return all;
+    },
+    { controllers: [] as ControllerInput[], hands: [] as HandInput[] },
+  );
+  expect([...controllers, ...hands].filter(({ tracked }) => tracked).map(({ colour }) => colour)).toEqual([
+    0x30a0ff,
+    undefined,
+    0x30a0ff,
+    undefined,
+  ]);
 });

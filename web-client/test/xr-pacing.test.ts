@@ -35,6 +35,38 @@ test("late pictures make the edges coarser step by step, and then the next sessi
   expect(pacing.scale).toBe(SCALE_MIN);
 });
 
+test("late pictures make spheres of the water, and calm makes water again, later each time", () => {
+  const pacing = new Pacing();
+  pacing.begin("water-low");
+  const clock = { ms: 0 };
+  run(pacing, clock, 30, INTERVAL);
+  expect(pacing.tier).toBe("water-low");
+  const untilWater = (): number => {
+    run(pacing, clock, 3.2, 2 * INTERVAL);
+    expect(pacing.tier).toBe("spheres");
+    const from = clock.ms;
+    while (pacing.tier === "spheres" && clock.ms < from + 400_000) run(pacing, clock, 1, INTERVAL);
+    expect(pacing.tier).toBe("water-low");
+    return (clock.ms - from) / 1000;
+  };
+  const first = untilWater();
+  expect(first).toBeGreaterThan(15);
+  expect(untilWater()).toBeGreaterThan(first + 10);
+});
+
+test("one slow second doesn't, and what somebody asked for stays", () => {
+  const pacing = new Pacing();
+  pacing.begin("water-low");
+  const clock = { ms: 0 };
+  run(pacing, clock, 1.1, 2 * INTERVAL);
+  run(pacing, clock, 3, INTERVAL);
+  expect(pacing.tier).toBe("water-low");
+  pacing.begin("water", true);
+  run(pacing, clock, 30, 2 * INTERVAL);
+  expect(pacing.tier).toBe("water");
+  expect(pacing.foveation).toBe(1);
+});
+
 test("it gets finer again after calm, later each time that this was taken back", () => {
   const pacing = new Pacing();
   pacing.begin();

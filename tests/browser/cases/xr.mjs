@@ -1,5 +1,5 @@
 import { assert, assertEqual, settled, test, until } from "../harness.mjs";
-import { pictures as drawn, EYES, enter, inRoom, move, plugIn, press } from "../worn.mjs";
+import { pictures as drawn, enter, eyes, find, inRoom, isTip, move, plugIn, press } from "../worn.mjs";
 import { SMALL_POOL } from "./stream.mjs";
 
 const WEAR = { prepare: plugIn };
@@ -7,41 +7,6 @@ const WEAR = { prepare: plugIn };
 const WEAR_SMALL = { ...WEAR, context: { viewport: { width: 240, height: 136 } } };
 const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
 
-/** What a test needs of the emulated eyes, and where a point of the room is in a picture of them both, pixels. */
-async function eyes(page, { width, height }) {
-  const { ipd, fovy, pitch } = await page.evaluate(() => ({
-    ipd: window.device.ipd,
-    fovy: window.device.fovy,
-    pitch: 2 * Math.asin(window.device.quaternion.x),
-  }));
-  const focal = (0.5 * height) / Math.tan(0.5 * fovy);
-  const project = (point, eye) => {
-    const [x, y, z] = point.map((coordinate, axis) => coordinate - EYES[axis]);
-    const [up, back] = [y * Math.cos(pitch) + z * Math.sin(pitch), z * Math.cos(pitch) - y * Math.sin(pitch)];
-    const side = eye === "left" ? -0.5 : 0.5;
-    const middle = eye === "left" ? 0.25 * width : 0.75 * width;
-    return [middle + (focal * (x - side * ipd)) / -back, 0.5 * height - (focal * up) / -back];
-  };
-  return { project, half: width / 2 };
-}
-
-/** Pixels of one eye's picture that look a way: how many, and their middle. */
-function find(picture, eye, looks) {
-  const from = eye === "left" ? 0 : picture.width / 2;
-  const found = { count: 0, x: 0, y: 0, outside: 0 };
-  for (let y = 0; y < picture.height; y++)
-    for (let x = from; x < from + picture.width / 2; x++) {
-      if (!looks(picture.at(x, y), x, y)) continue;
-      found.count++;
-      found.x += x + 0.5;
-      found.y += y + 0.5;
-    }
-  found.x /= found.count;
-  found.y /= found.count;
-  return found;
-}
-
-const isTip = ([red, green, blue]) => red > 150 && red > green + 40 && green > blue + 30;
 const isWater = ([red, green, blue]) => blue > 80 && blue > 1.4 * green && blue > red + 40;
 
 test("a browser without a headset shows no button for one", async (world) => {
@@ -165,6 +130,9 @@ test("the wrist panel pauses and loads, and a session that loses the focus lets 
   await enter(page, "immersive-vr");
   await pressPanel(page, "pause");
   await until(() => controls().some(({ action }) => action === "pause"), "the tank is paused");
+  const tool = () => page.evaluate(() => window.tarn.tool);
+  await pressPanel(page, "colour");
+  await until(async () => (await tool()) === "dye", "whoever chooses a colour means to use it");
   await pressPanel(page, "scene-next");
   await until(
     () => controls().some(({ action, scene }) => action === "load" && scene === "still-pool"),
@@ -176,6 +144,8 @@ test("the wrist panel pauses and loads, and a session that loses the focus lets 
   );
   assert(sent("right").length > 0, "no controller was sent");
 
+  const dyes = sent("right").filter((m) => m.tool === "dye");
+  assertEqual([...new Set(dyes.map(({ colour }) => colour))], [0xffb020], "colours that are sent");
   await page.evaluate(() => window.device.updateVisibilityState("visible-blurred"));
   await until(
     () => ["left", "right"].every((side) => sent(side).at(-1).tracked === false),

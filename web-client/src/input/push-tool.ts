@@ -1,6 +1,6 @@
 // The tool at the end of each pressing pointer. Pointers move more often than pictures are drawn, so moves are kept
 // until the next picture and sent as one; presses and releases are sent at once and never lost.
-import type { PointerInput, Tool } from "../protocol/messages.js";
+import { COLOURED, type PointerInput, type Tool } from "../protocol/messages.js";
 import { meetPlane } from "../state/liquid-map.js";
 import { pointAt, type Ray, type Vec3 } from "../state/ray.js";
 
@@ -32,8 +32,6 @@ export const RADIUS_M_MAX = 10;
 /** Numbers on the wire of what isn't a pointer of the page; gestures use those below. */
 export const PAD_POINTER = 14;
 export const KEY_POINTER = 15;
-/** Tools that add something, which has a colour. */
-export const COLOURED: ReadonlySet<Tool> = new Set(["pour", "dye"]);
 /** Tools that draw on the level where they are seen from above, with rays at least so steep. */
 const LEVEL: ReadonlySet<Tool> = new Set(["wall", "erase"]);
 const LEVEL_MIN = 0.15;

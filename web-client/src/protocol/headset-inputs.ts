@@ -15,6 +15,8 @@ interface TrackedInput {
   velocity_m_s: readonly number[];
   radius_m: number;
   strength: number;
+  /** sRGB, 0..0xffffff, of dye and of what is poured; absent: the server chooses. */
+  colour?: number;
 }
 
 export interface ControllerInput extends TrackedInput {

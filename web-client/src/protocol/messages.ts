@@ -13,6 +13,8 @@ const FRAME_MAGIC = 0x464e5254;
 
 export const TOOLS = ["push", "pull", "vortex", "pour", "drain", "dye", "throw", "wall", "erase"] as const;
 export type Tool = (typeof TOOLS)[number];
+/** Tools that add something, which has a colour. */
+export const COLOURED: ReadonlySet<Tool> = new Set(["pour", "dye"]);
 export type Phase = "down" | "move" | "up";
 export type Action = "pause" | "resume" | "step" | "reset" | "load";
 

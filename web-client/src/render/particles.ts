@@ -188,6 +188,13 @@ export class Particles {
     this.group.visible = false;
   }
 
+  /** Metres of the view for one of the tank. */
+  get scale(): number {
+    this.group.updateWorldMatrix(true, false);
+    const m = this.group.matrixWorld.elements;
+    return Math.hypot(m[0] as number, m[1] as number, m[2] as number);
+  }
+
   private uniform(name: string): THREE.IUniform {
     return this.uniforms[name] as THREE.IUniform;
   }

@@ -1,19 +1,26 @@
-// The others in the tank: a small marker in each one's colour where their cursor, head or hands are, with their name
-// beside it. Markers are part of the picture, names are text over it, so that they stay sharp and can be read aloud.
+// The others in the tank, in each one's colour: a ball where somebody's cursor is, a head with a visor and hands where
+// somebody wears a headset, and their name. Cursors are shown over everything; heads and hands are things among others:
+// water hides them, they hide water. Names are text over the picture, so that they stay sharp and can be read aloud;
+// in a headset, which shows no text, they are part of it.
 import * as THREE from "three";
 import type { ViewerInfo } from "../protocol/messages.js";
 import { colourText } from "../state/identity.js";
 import type { Track } from "../state/presence.js";
+import { LAYER } from "./layers.js";
+import { NameTag } from "./name-tag.js";
+import { PersonShapes } from "./person-shape.js";
 
 /** Of a marker, in the tank's largest edge. */
-const MARKER_SHARE = 0.013;
-const HEAD_SHARE = 0.03;
+const SHARES = { cursor: 0.013, head: 0.035, hand_left: 0.022, hand_right: 0.022 } as const;
+const TAG_SHARE = 0.035;
 const PRESSED_SCALE = 1.6;
+const GRIPPED_SCALE = 1.15;
 
 interface Marker {
   group: THREE.Group;
   material: THREE.MeshBasicMaterial;
   label: HTMLElement;
+  tag: NameTag | null;
   /** The last that shows it. */
   picture: number;
 }
@@ -30,9 +37,9 @@ export class PeopleMarkers {
 
   private readonly markers = new Map<string, Marker>();
   private readonly viewers = new Map<number, ViewerInfo>();
+  private readonly shapes = new PersonShapes();
+  private worn = false;
   private picture = 0;
-  private readonly ball = new THREE.SphereGeometry(1, 16, 12);
-  private readonly nose = new THREE.ConeGeometry(0.5, 1.2, 12).rotateX(-Math.PI / 2).translate(0, 0, -1.2);
 
   /** @param labels  an element over the canvas and as large */
   constructor(
@@ -45,6 +52,11 @@ export class PeopleMarkers {
     this.viewers.clear();
     for (const viewer of viewers) this.viewers.set(viewer.viewerId, viewer);
     for (const [key, marker] of this.markers) this.dress(marker, Number.parseInt(key, 10));
+  }
+
+  /** Whether a headset shows the picture: names become part of it. */
+  wear(on: boolean): void {
+    this.worn = on;
   }
 
   /** Once per picture. */
@@ -61,18 +73,26 @@ export class PeopleMarkers {
   }
 
   private make(track: Track): Marker {
-    const material = new THREE.MeshBasicMaterial({ transparent: true, opacity: 0.9, depthTest: false });
-    const group = new THREE.Group();
-    group.add(new THREE.Mesh(this.ball, material));
-    if (track.presence.part === "head") group.add(new THREE.Mesh(this.nose, material));
-    group.traverse((part) => {
-      part.renderOrder = 31;
+    const { part } = track.presence;
+    const isCursor = part === "cursor";
+    const material = new THREE.MeshBasicMaterial({
+      vertexColors: true,
+      transparent: isCursor,
+      opacity: isCursor ? 0.9 : 1,
+      depthTest: !isCursor,
     });
+    const group = new THREE.Group();
+    for (const geometry of this.shapes.of(part)) {
+      const mesh = new THREE.Mesh(geometry, material);
+      mesh.renderOrder = isCursor ? 31 : 0;
+      if (isCursor) mesh.layers.set(LAYER.front);
+      group.add(mesh);
+    }
     const label = document.createElement("span");
     label.className = "person";
     label.dataset.viewer = String(track.viewerId);
-    label.dataset.part = track.presence.part;
-    const marker = { group, material, label, picture: 0 };
+    label.dataset.part = part;
+    const marker: Marker = { group, material, label, tag: null, picture: 0 };
     this.group.add(group);
     this.labels.append(label);
     this.markers.set(track.key, marker);
@@ -86,19 +106,36 @@ export class PeopleMarkers {
     // The shaders write display values, and so do these.
     marker.material.color.setHex(viewer.colour, THREE.LinearSRGBColorSpace);
     marker.label.style.setProperty("--person", colourText(viewer.colour));
-    // Of two hands one name is enough.
-    marker.label.textContent = marker.label.dataset.part === "hand_left" ? "" : viewer.name;
+    // Of a head and two hands one name is enough.
+    marker.label.textContent = marker.label.dataset.part?.startsWith("hand") ? "" : viewer.name;
   }
 
   private place(marker: Marker, track: Track): void {
-    const { part, pressed, orientation } = track.presence;
-    const size = Math.max(...this.view.sizeM) * (part === "head" ? HEAD_SHARE : MARKER_SHARE);
+    const { part, pressed } = track.presence;
+    const grown = !pressed ? 1 : part === "cursor" ? PRESSED_SCALE : GRIPPED_SCALE;
+    const edge = Math.max(...this.view.sizeM);
     marker.group.position.fromArray(track.at);
-    marker.group.scale.setScalar(size * (pressed ? PRESSED_SCALE : 1));
-    if (orientation.some((x) => x !== 0)) marker.group.quaternion.fromArray(orientation).normalize();
+    marker.group.scale.setScalar(edge * SHARES[part] * grown);
+    marker.group.quaternion.fromArray(track.turn);
     const [x, y] = this.view.project(track.at);
     marker.label.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
     marker.label.classList.toggle("pressed", pressed);
+    this.tag(marker, track, edge);
+  }
+
+  private tag(marker: Marker, track: Track, edge: number): void {
+    const name = this.worn ? (marker.label.textContent ?? "") : "";
+    if (marker.tag === null) {
+      if (name === "") return;
+      marker.tag = new NameTag();
+      marker.tag.sprite.layers.set(LAYER.front);
+      marker.tag.sprite.renderOrder = 32;
+      this.group.add(marker.tag.sprite);
+    }
+    const { sprite } = marker.tag;
+    marker.tag.show(name, this.viewers.get(track.viewerId)?.colour ?? 0, TAG_SHARE * edge);
+    sprite.position.fromArray(track.at);
+    sprite.position.y += (SHARES[track.presence.part] * 1.3 + 0.5 * TAG_SHARE) * edge;
   }
 
   private remove(key: string): void {
@@ -106,6 +143,8 @@ export class PeopleMarkers {
     if (marker === undefined) return;
     this.markers.delete(key);
     this.group.remove(marker.group);
+    if (marker.tag !== null) this.group.remove(marker.tag.sprite);
+    marker.tag?.dispose();
     marker.material.dispose();
     marker.label.remove();
   }

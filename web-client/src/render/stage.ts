@@ -7,10 +7,11 @@ import * as THREE from "three";
 import type { FrameInfo } from "../codec/frame-info.js";
 import type { BodyTrack } from "../state/body-track.js";
 import type { Orbit } from "../state/orbit.js";
-import type { Tier } from "../state/quality.js";
+import { isWater, type Tier } from "../state/quality.js";
 import type { Ray, Vec3 } from "../state/ray.js";
 import { createBackdrop, Table } from "./backdrop.js";
 import { Cursor } from "./cursor.js";
+import { Eyes } from "./eyes.js";
 import { LAYER } from "./layers.js";
 import { Particles } from "./particles.js";
 import { isDrawnBySoftware } from "./software.js";
@@ -59,9 +60,10 @@ export class Stage {
   private readonly caster = new THREE.Raycaster();
   private readonly inverse = new THREE.Matrix4();
   private readonly sky = new THREE.Color(SKY);
+  private readonly eyes = new Eyes();
   private readonly view: View = { camera: this.camera, target: null, viewport: new THREE.Vector4() };
   private readonly pixel = new Uint8Array(4);
-  private tier: Tier = "spheres";
+  private shownTier: Tier = "spheres";
   private water: Water | null = null;
   private reach = 1;
   /** Of the canvas without what the panel covers. */
@@ -156,6 +158,11 @@ export class Stage {
     this.tank.add(object);
   }
 
+  /** Has an object drawn over the water that is behind it, as what is seen through has to be. */
+  drawLast(object: THREE.Object3D): void {
+    object.layers.set(LAYER.front);
+  }
+
   orient(info: FrameInfo): void {
     this.room.quaternion.fromArray(info.orientation);
   }
@@ -182,14 +189,19 @@ export class Stage {
     this.camera.updateMatrixWorld();
   }
 
+  /** How the particles are drawn. */
+  get tier(): Tier {
+    return this.shownTier;
+  }
+
   /** Draws the particles in another way from now on; water where it can't be drawn as spheres. */
   show(tier: Tier): void {
-    if (tier === this.tier) return;
-    this.tier = tier;
+    if (tier === this.shownTier) return;
+    this.shownTier = tier;
     this.water?.dispose();
     this.water = null;
     this.particles.flatten(tier === "points");
-    if ((tier === "water" || tier === "water-low") && this.hasWater)
+    if (isWater(tier) && this.hasWater)
       this.water = new Water(this.renderer, this.scene, this.particles, tier, this.smoothEdges, this.sky);
   }
 
@@ -201,7 +213,8 @@ export class Stage {
   /** @param leadS  seconds by which the newest frame is to be moved on */
   draw(leadS: number, bodies: BodyTrack): void {
     this.solids.move(bodies, leadS);
-    this.drawCanvas(leadS);
+    if (this.water !== null && this.renderer.xr.isPresenting) this.drawEyes(leadS);
+    else this.drawCanvas(leadS);
   }
 
   /** Waits until the machine has drawn what it was told to: for measuring only. */
@@ -215,12 +228,24 @@ export class Stage {
     this.drawView(this.view, leadS);
   }
 
+  /** Water takes an eye at a time; spheres are drawn for both by three itself. */
+  private drawEyes(leadS: number): void {
+    const { renderer } = this;
+    const views = this.eyes.look(renderer, this.camera);
+    const target = renderer.getRenderTarget();
+    renderer.xr.enabled = false;
+    renderer.clear();
+    for (const view of views) this.drawView(view, leadS);
+    target?.viewport.set(0, 0, target.width, target.height);
+    renderer.setRenderTarget(target);
+    renderer.xr.enabled = true;
+  }
+
   private drawView(view: View, leadS: number): void {
     const { camera, viewport } = view;
     this.solids.prepare(this.sun);
     this.particles.prepare(leadS, camera, viewport.w, this.sun);
-    // The eyes of a headset are drawn together, as spheres.
-    if (this.water !== null && !this.renderer.xr.isPresenting) {
+    if (this.water !== null) {
       this.water.draw(view, Math.cbrt(this.size.x * this.size.y * this.size.z));
       return;
     }

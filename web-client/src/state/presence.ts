@@ -5,8 +5,8 @@ import type { Presence, PresencePoint } from "../protocol/messages.js";
 export const SEND_EVERY_MS = 50;
 /** In which a point glides to a new place: what comes between two messages. */
 export const GLIDE_MS = 120;
-/** Moves smaller than this are not worth a message, metres. */
-const STILL_M = 1e-4;
+/** Moves smaller than this are not worth a message, metres, nor turns, parts of a quaternion. */
+const STILL = 1e-4;
 
 /** Decides when this viewer's points are sent: when they changed, and not too often. */
 export class PresenceSender {
@@ -19,7 +19,11 @@ export class PresenceSender {
   /** Once per picture. `points` is copied where it is kept. */
   tick(points: readonly PresencePoint[], nowMs: number): void {
     if (nowMs - this.sentMs < SEND_EVERY_MS || same(points, this.sent)) return;
-    const kept = points.map((point) => ({ ...point, position_m: [...point.position_m] }));
+    const kept = points.map((point) => ({
+      ...point,
+      position_m: [...point.position_m],
+      ...(point.orientation !== undefined && { orientation: [...point.orientation] }),
+    }));
     if (!this.send(kept)) return;
     this.sent = kept;
     this.sentMs = nowMs;
@@ -41,8 +45,13 @@ function samePoint(a: PresencePoint, b: PresencePoint): boolean {
     a.part === b.part &&
     a.pressed === b.pressed &&
     a.tool === b.tool &&
-    a.position_m.every((x, axis) => Math.abs(x - (b.position_m[axis] as number)) < STILL_M)
+    isNear(a.position_m, b.position_m) &&
+    isNear(a.orientation ?? [], b.orientation ?? [])
   );
+}
+
+function isNear(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((x, i) => Math.abs(x - (b[i] as number)) < STILL);
 }
 
 /** A point of somebody else, on its way to where it was said to be. */
@@ -52,13 +61,22 @@ export interface Track {
   presence: Presence;
   /** Where it is shown now. */
   at: [number, number, number];
+  /** How it is turned now: x y z w, of unit length. */
+  turn: [number, number, number, number];
+}
+
+interface Gliding extends Track {
+  from: number[];
+  turnedFrom: number[];
+  turnedTo: number[];
+  heardMs: number;
 }
 
 const NOBODY: readonly Track[] = [];
 
 /** The others' points. */
 export class PresenceTracks {
-  private readonly tracks = new Map<string, Track & { from: number[]; heardMs: number }>();
+  private readonly tracks = new Map<string, Gliding>();
 
   /** Takes what the server says; points that it doesn't name are gone. */
   take(points: readonly Presence[], ownId: number, nowMs: number): void {
@@ -69,12 +87,17 @@ export class PresenceTracks {
       named.add(key);
       const known = this.tracks.get(key);
       const at = known?.at ?? (presence.positionM.slice() as [number, number, number]);
+      const turnedTo = unit(presence.orientation);
+      const turn = known?.turn ?? (turnedTo.slice() as Track["turn"]);
       this.tracks.set(key, {
         key,
         viewerId: presence.viewerId,
         presence,
         at,
+        turn,
         from: [...at],
+        turnedFrom: [...turn],
+        turnedTo,
         heardMs: nowMs,
       });
     }
@@ -99,7 +122,25 @@ export class PresenceTracks {
         const from = track.from[axis] as number;
         track.at[axis] = from + ((track.presence.positionM[axis] as number) - from) * share;
       }
+      turnTowards(track, share);
     }
     return this.tracks.values();
   }
+}
+
+/** A turn of unit length; none where it isn't known. */
+function unit(turn: readonly number[]): number[] {
+  const length = Math.hypot(...turn);
+  return length > 1e-3 ? turn.map((x) => x / length) : [0, 0, 0, 1];
+}
+
+/** The short way round, straight through: between two messages that is little. */
+function turnTowards({ turn, turnedFrom, turnedTo }: Gliding, share: number): void {
+  let cosine = 0;
+  for (let i = 0; i < 4; i++) cosine += (turnedFrom[i] as number) * (turnedTo[i] as number);
+  const from = (cosine < 0 ? -1 : 1) * (1 - share);
+  for (let i = 0; i < 4; i++) turn[i] = from * (turnedFrom[i] as number) + share * (turnedTo[i] as number);
+  const length = Math.hypot(turn[0], turn[1], turn[2], turn[3]);
+  if (length < 1e-3) for (let i = 0; i < 4; i++) turn[i] = turnedTo[i] as number;
+  else for (let i = 0; i < 4; i++) turn[i] = (turn[i] as number) / length;
 }

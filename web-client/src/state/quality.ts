@@ -27,6 +27,11 @@ const PATIENCE = 6;
 const PATIENCE_MAX = 384;
 const SPHERES = TIERS.indexOf("spheres");
 
+/** Whether a tier shows the particles as water. */
+export function isWater(tier: Tier): tier is "water" | "water-low" {
+  return tier === "water" || tier === "water-low";
+}
+
 export interface QualityOptions {
   /** Stays at this tier. */
   pinned?: Tier | null;
@@ -76,6 +81,11 @@ export class Quality {
     return this.pinned === null && !this.isMeasured && this.finest > SPHERES;
   }
 
+  /** Whether somebody asked for the tier. */
+  get isPinned(): boolean {
+    return this.pinned !== null;
+  }
+
   /** Stays at a tier from now on; null: measures and chooses again. */
   pin(tier: Tier | null): void {
     this.pinned = tier;
@@ -108,8 +118,8 @@ export class Quality {
   /** Once per picture. @return whether the tier or the scale changed */
   tick(nowMs: number): boolean {
     const before = this.tier;
-    const isWater = TIERS.indexOf(before) > TIERS.indexOf("spheres");
-    const isScaled = !(isWater && this.pinned === null) && !this.fullDetail && this.detail.tick(nowMs);
+    const isScaled =
+      !(isWater(before) && this.pinned === null) && !this.fullDetail && this.detail.tick(nowMs);
     if (Number.isNaN(this.began)) this.began = nowMs;
     this.pictures++;
     const elapsed = nowMs - this.began;

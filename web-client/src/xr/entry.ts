@@ -3,6 +3,12 @@
 import "./entry.css";
 import type { Headset } from "./headset.js";
 import type { XrHost, XrMode } from "./host.js";
+import { Overlay } from "./overlay.js";
+
+/** Of "WebXR DOM Overlays", which the types leave out. */
+interface Overlaid {
+  domOverlayState?: object | null;
+}
 
 /** What is needed of navigator.xr. */
 export type XrDevice = Pick<XRSystem, "isSessionSupported" | "requestSession">;
@@ -20,12 +26,19 @@ export class HeadsetEntry {
   headset: Headset | null = null;
 
   private readonly buttons = new Map<XrMode, HTMLButtonElement>();
+  private readonly overlay: Overlay;
+  private session: XRSession | null = null;
   private busy = false;
 
   constructor(
     private readonly host: XrHost,
     private readonly load: () => Promise<typeof import("./headset.js")> = () => import("./headset.js"),
-  ) {}
+  ) {
+    this.overlay = new Overlay({
+      nextTool: () => host.nextTool(),
+      leave: () => this.headset?.leave(),
+    });
+  }
 
   /** Whether a headset shows the picture. */
   get mode(): XrMode | null {
@@ -48,7 +61,7 @@ export class HeadsetEntry {
       this.buttons.set(mode, button);
       nav.append(button);
     }
-    parent.append(nav);
+    parent.append(nav, this.overlay.root);
     const look = (): void => void this.look(device, nav);
     device.addEventListener?.("devicechange", look);
     look();
@@ -57,6 +70,16 @@ export class HeadsetEntry {
   /** Once per picture. */
   tick(nowMs: number): void {
     this.headset?.tick(nowMs);
+    const hasOverlay = this.mode !== null && Boolean((this.session as Overlaid | null)?.domOverlayState);
+    this.overlay.show(hasOverlay ? this.host.tool.tool : null);
+  }
+
+  private wanted(mode: XrMode): XRSessionInit {
+    if (mode !== "immersive-ar") return { optionalFeatures: [...FEATURES] };
+    return {
+      optionalFeatures: [...FEATURES, "dom-overlay"],
+      domOverlay: { root: this.overlay.root },
+    };
   }
 
   private async look(device: XrDevice, nav: HTMLElement): Promise<void> {
@@ -76,11 +99,12 @@ export class HeadsetEntry {
     this.busy = true;
     try {
       // Asked for at once: browsers grant a session only as the answer to a press.
-      const asked = device.requestSession(mode, { optionalFeatures: [...FEATURES] });
+      const asked = device.requestSession(mode, this.wanted(mode));
       const loaded = this.load();
       loaded.catch(() => asked.then((session) => session.end()).catch(() => {}));
       const [session, code] = await Promise.all([asked, loaded]);
       this.headset ??= new code.Headset(this.host);
+      this.session = session;
       await this.headset.begin(session, mode);
     } catch (error) {
       this.host.say(refusal(error));

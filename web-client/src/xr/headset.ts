@@ -12,9 +12,11 @@ import type { XrHost, XrMode } from "./host.js";
 import { acts } from "./inputs.js";
 import { Locomotion } from "./locomotion.js";
 import { DeviceModel } from "./models.js";
+import { OwnPresence } from "./own-presence.js";
 import { Pacing } from "./pacing.js";
 import { buttonAt, type PanelButton, type PanelHit, rayHit, Touch, touchHit } from "./panel-layout.js";
 import { tableHeight } from "./placement.js";
+import { ScreenTouches } from "./screen-touches.js";
 import { Surroundings } from "./surroundings.js";
 import { TankStand } from "./tank-stand.js";
 import { TrackedInput } from "./tracked-input.js";
@@ -29,6 +31,9 @@ const EYES_M = 1.5;
 const RATE = 72;
 /** A body is taken hold of from so far off, in addition to the tool's radius, metres of the room. */
 const REACH_M = 0.02;
+const NOBODY: readonly [] = [];
+/** Of the "xr-standard" mapping: A. While it is held the stick sets the strength instead of the size. */
+const STRENGTH_BUTTON = 1 << 4;
 const UP = new THREE.Vector3(0, 1, 0);
 
 interface Side {
@@ -53,6 +58,8 @@ export class Headset {
   private readonly surroundings = new Surroundings();
   private readonly locomotion = new Locomotion();
   private readonly pacing = new Pacing();
+  private readonly presence = new OwnPresence();
+  private readonly touches: ScreenTouches;
   private readonly holding: Device[] = [];
   private readonly head = new THREE.Quaternion();
   private readonly matrix = new THREE.Matrix4();
@@ -68,8 +75,11 @@ export class Headset {
 
   constructor(private readonly host: XrHost) {
     this.tank = new TankStand(host);
+    this.touches = new ScreenTouches(host);
     this.sides = [this.side(this.devices.left), this.side(this.devices.right)];
     this.shown.add(this.surroundings.group, this.panel.mesh, ...this.sides.map(({ model }) => model.group));
+    for (const object of [this.panel.mesh, ...this.sides.flatMap(({ model }) => model.seenThrough)])
+      host.stage.drawLast(object);
     host.stage.renderer.xr.addEventListener("sessionend", this.ended);
   }
 
@@ -77,10 +87,12 @@ export class Headset {
   async begin(session: XRSession, mode: XrMode): Promise<void> {
     const { renderer, scene, camera } = this.host.stage;
     this.session = session;
+    this.touches.begin(session);
     this.hasFloor = await hasSpace(session, "local-floor");
     this.placed = false;
     this.tickedMs = Number.NaN;
-    this.pacing.begin();
+    const { tier, pinned } = this.host.tier();
+    this.pacing.begin(tier, pinned);
     renderer.xr.setReferenceSpaceType(this.hasFloor ? "local-floor" : "local");
     renderer.xr.setFramebufferScaleFactor(this.pacing.scale);
     renderer.xr.enabled = true;
@@ -91,6 +103,7 @@ export class Headset {
     this.surroundings.group.visible = mode === "immersive-vr";
     this.host.stage.wear(true);
     this.host.changed(true);
+    this.host.stage.show(tier);
     try {
       await renderer.xr.setSession(session);
     } catch (error) {
@@ -118,8 +131,10 @@ export class Headset {
     this.watch(space);
     const elapsedS = Number.isNaN(this.tickedMs) ? 0 : (nowMs - this.tickedMs) / 1000;
     this.tickedMs = nowMs;
-    if (this.pacing.tick(nowMs, 1000 / (this.session.frameRate || RATE)))
+    if (this.pacing.tick(nowMs, 1000 / (this.session.frameRate || RATE))) {
       renderer.xr.setFoveation(this.pacing.foveation);
+      this.host.stage.show(this.pacing.tier);
+    }
 
     const viewer = frame.getViewerPose(space);
     this.rig.updateMatrixWorld(true);
@@ -134,6 +149,27 @@ export class Headset {
     if (this.session === null) return; // a button ended it
     this.tank.tick(this.holding, nowMs);
     for (const side of this.sides) this.act(side, nowMs);
+    if (viewer && this.session.visibilityState === "visible")
+      this.touches.tick(
+        this.session,
+        frame,
+        space,
+        this.rig.matrixWorld,
+        this.tank.toTank,
+        this.host.stage.sizeM,
+      );
+    else this.touches.lose();
+    this.show(Boolean(viewer) && this.session.visibilityState !== "hidden");
+  }
+
+  /** Tells the others where the person is; nowhere while the headset doesn't know. */
+  private show(isThere: boolean): void {
+    const { tank, host } = this;
+    host.presence(
+      isThere
+        ? this.presence.tell(this.eyes, this.head, this.sides, tank.toTank, tank.turnToTank, host.tool)
+        : NOBODY,
+    );
   }
 
   private side(device: Device): Side {
@@ -184,7 +220,10 @@ export class Headset {
   private walk(elapsedS: number): void {
     const { locomotion, rig } = this;
     locomotion.tick(this.devices.left.stick, this.devices.right.stick, this.yaw, elapsedS);
-    if (locomotion.sizeFactor !== 1) this.host.resizeTool(locomotion.sizeFactor);
+    if (locomotion.sizeFactor !== 1) {
+      if (this.devices.right.buttons & STRENGTH_BUTTON) this.host.strengthenTool(locomotion.sizeFactor);
+      else this.host.resizeTool(locomotion.sizeFactor);
+    }
     if (this.mode === "immersive-ar") {
       if (this.holding.length > 0) return;
       const { stand } = this.tank;
@@ -231,7 +270,8 @@ export class Headset {
     }
     if (pressed !== null) this.press(pressed, nowMs);
     const { scene, paused } = this.host.state();
-    this.panel.show({ scene, paused, tool: this.host.tool.tool, placement: this.tank.placement }, over);
+    const { tool, strength, colour } = this.host.tool;
+    this.panel.show({ scene, paused, tool, strength, colour, placement: this.tank.placement }, over);
   }
 
   /** The button that the right hand points at. */
@@ -268,6 +308,9 @@ export class Headset {
         break;
       case "tool":
         this.host.nextTool();
+        break;
+      case "colour":
+        this.host.nextColour();
         break;
       case "pause":
         this.host.togglePause();
@@ -308,6 +351,7 @@ export class Headset {
       grasping.letGo();
       input.lose();
     }
+    this.touches.lose();
     this.tank.letGo();
     this.panel.hide();
     const { renderer, camera } = this.host.stage;

@@ -9,7 +9,7 @@ import {
   TOOL_RADIUS_M_MAX,
   TOOL_RADIUS_M_MIN,
 } from "../protocol/headset-inputs.js";
-import { COORDINATE_M_MAX } from "../protocol/messages.js";
+import { COLOURED, COORDINATE_M_MAX } from "../protocol/messages.js";
 import type { Device } from "./devices.js";
 import type { Grasping } from "./grasp.js";
 import type { XrTool } from "./host.js";
@@ -106,11 +106,14 @@ const NOWHERE = {
   velocity_m_s: [0, 0, 0],
 };
 
-function common(side: Side, tool: XrTool): Pick<HandInput, "side" | "tool" | "radius_m" | "strength"> {
+type Common = Pick<HandInput, "side" | "tool" | "radius_m" | "strength" | "colour">;
+
+function common(side: Side, tool: XrTool): Common {
   return {
     side,
     tool: tool.tool,
     radius_m: Math.min(TOOL_RADIUS_M_MAX, Math.max(TOOL_RADIUS_M_MIN, tool.radiusM)),
     strength: Math.min(1, Math.max(0, tool.strength)),
+    ...(COLOURED.has(tool.tool) && { colour: tool.colour }),
   };
 }

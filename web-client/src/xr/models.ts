@@ -14,6 +14,8 @@ const TOOL_COLOUR = 0xbff2ff;
 
 export class DeviceModel {
   readonly group = new THREE.Group();
+  /** What is seen through, or has no depth of its own. */
+  readonly seenThrough: readonly THREE.Object3D[];
   private readonly handle = new THREE.Group();
   private readonly joints: THREE.InstancedMesh;
   private readonly tool: THREE.Mesh<THREE.SphereGeometry, THREE.ShaderMaterial>;
@@ -56,6 +58,7 @@ export class DeviceModel {
       new THREE.Vector3(0, 0, -1),
     ]);
     this.ray = new THREE.Line(points, new THREE.LineBasicMaterial({ color: TOOL_COLOUR }));
+    this.seenThrough = [this.tool, this.ray];
     this.group.add(this.handle, this.joints, this.tool, this.ray);
   }
 

@@ -1,5 +1,6 @@
-// How finely a headset draws. While it runs only the foveation can follow: the edges of the view get coarser when pictures
-// are late. When that isn't enough, or was never needed, the next session gets another resolution.
+// How finely a headset draws. When pictures are late, water that nobody asked for becomes spheres; then the edges of the
+// view get coarser (foveation). When that isn't enough, or was never needed, the next session gets another resolution.
+import { isWater, type Tier } from "../state/quality.js";
 
 export const LEVELS: readonly number[] = [0, 0.35, 0.7, 1];
 export const SCALE_MIN = 0.5;
@@ -13,6 +14,11 @@ const CALM_SHARE = 0.02;
 /** Calm windows in a row before it gets finer: twice as many each time that it had to be taken back. */
 const PATIENCE = 5;
 const PATIENCE_MAX = 60;
+/** Slow windows in a row before water becomes spheres: one alone is a hiccup. */
+const SLOW_WATER = 2;
+/** Calm windows at the finest level before it becomes water again: twice as many each time that it was too much. */
+const WATER_PATIENCE = 10;
+const WATER_PATIENCE_MAX = 320;
 /** Slow windows at the coarsest level, or calm ones at the finest, that change the next session's resolution. */
 const VERDICT = 5;
 const CALM_VERDICT = 30;
@@ -20,6 +26,8 @@ const CALM_VERDICT = 30;
 export class Pacing {
   /** Of XRWebGLLayer and projection layers, 0..1. */
   foveation = LEVELS[0] as number;
+  /** How the water is drawn. */
+  tier: Tier = "spheres";
   /** Share of the headset's own resolution that the next session begins with. */
   scale = 1;
 
@@ -32,9 +40,21 @@ export class Pacing {
   private patience = PATIENCE;
   private slowWindows = 0;
   private calmWindows = 0;
+  private finest: Tier = "spheres";
+  private pinned = false;
+  private slowWater = 0;
+  private waterPatience = WATER_PATIENCE;
 
-  /** A session begins. */
-  begin(): void {
+  /**
+   * A session begins.
+   * @param finest  as which the water may be drawn
+   * @param pinned  it stays that
+   */
+  begin(finest: Tier = "spheres", pinned = false): void {
+    this.tier = this.finest = finest;
+    this.pinned = pinned;
+    this.slowWater = 0;
+    this.waterPatience = WATER_PATIENCE;
     this.level = 0;
     this.foveation = LEVELS[0] as number;
     this.beganMs = this.lastMs = Number.NaN;
@@ -43,7 +63,7 @@ export class Pacing {
     this.slowWindows = this.calmWindows = 0;
   }
 
-  /** Once per picture. @param intervalMs  of the display @return whether the foveation changed */
+  /** Once per picture. @param intervalMs  of the display @return whether the foveation or the tier changed */
   tick(nowMs: number, intervalMs: number): boolean {
     if (Number.isNaN(this.beganMs)) {
       this.beganMs = this.lastMs = nowMs;
@@ -66,6 +86,7 @@ export class Pacing {
   private judge(share: number): boolean {
     const before = this.level;
     this.calm = share < CALM_SHARE ? this.calm + 1 : 0;
+    if (!this.pinned && isWater(this.finest) && this.judgeWater(share)) return true;
     if (share > SLOW_SHARE) {
       this.patience = Math.min(PATIENCE_MAX, this.patience * 2);
       if (this.level === LEVELS.length - 1) this.tooSlow();
@@ -78,6 +99,22 @@ export class Pacing {
     }
     this.foveation = LEVELS[this.level] as number;
     return this.level !== before;
+  }
+
+  /** @return whether the tier changed */
+  private judgeWater(share: number): boolean {
+    if (isWater(this.tier)) {
+      this.slowWater = share > SLOW_SHARE ? this.slowWater + 1 : 0;
+      if (this.slowWater < SLOW_WATER) return false;
+      this.tier = "spheres";
+      this.waterPatience = Math.min(WATER_PATIENCE_MAX, 2 * this.waterPatience);
+    } else {
+      if (this.level > 0 || this.calm < this.waterPatience) return false;
+      this.tier = this.finest;
+      this.slowWater = 0;
+    }
+    this.calm = 0;
+    return true;
   }
 
   private tooSlow(): void {

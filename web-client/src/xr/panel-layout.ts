@@ -6,6 +6,7 @@ export type PanelButton =
   | "scene-back"
   | "scene-next"
   | "tool"
+  | "colour"
   | "pause"
   | "reset"
   | "placement"
@@ -22,16 +23,17 @@ export interface PanelArea {
 
 /** Metres. */
 export const PANEL_WIDTH_M = 0.17;
-export const PANEL_HEIGHT_M = 0.13;
+export const PANEL_HEIGHT_M = 0.155;
 
 const ROWS: readonly (readonly PanelButton[])[] = [
   ["scene-back", "scene-next"],
-  ["tool", "pause"],
-  ["reset", "level"],
-  ["placement", "leave"],
+  ["tool", "colour"],
+  ["pause", "reset"],
+  ["level", "placement"],
+  ["leave"],
 ];
 /** Above the buttons stands what runs. */
-const HEAD = 0.18;
+const HEAD = 0.15;
 const GAP = 0.02;
 
 export const PANEL_AREAS: readonly PanelArea[] = ROWS.flatMap((row, line) =>

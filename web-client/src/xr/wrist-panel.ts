@@ -14,6 +14,10 @@ import type { Placement } from "./placement.js";
 export interface PanelWords {
   scene: string;
   tool: Tool;
+  /** Of the tool, 0..1. */
+  strength: number;
+  /** Of what is added, sRGB. */
+  colour: number;
   paused: boolean;
   placement: Placement;
 }
@@ -105,6 +109,11 @@ export class WristPanel {
       context.fill();
       context.fillStyle = area.button === over ? "#071019" : "#dcecf3";
       context.fillText(label(area.button, words), x + 0.5 * w, y + 0.5 * h, 0.92 * w);
+      if (area.button !== "colour") continue;
+      context.fillStyle = `#${words.colour.toString(16).padStart(6, "0")}`;
+      context.beginPath();
+      context.arc(x + 0.84 * w, y + 0.5 * h, 0.27 * h, 0, 2 * Math.PI);
+      context.fill();
     }
   }
 }
@@ -116,7 +125,11 @@ function label(button: PanelButton, words: PanelWords): string {
     case "scene-next":
       return "Scene ▶";
     case "tool":
-      return `Tool: ${words.tool}`;
+      return words.strength < 0.995
+        ? `${words.tool}, ${Math.round(100 * words.strength)} %`
+        : `Tool: ${words.tool}`;
+    case "colour":
+      return "Colour";
     case "pause":
       return words.paused ? "Resume" : "Pause";
     case "reset":

@@ -27,7 +27,7 @@ uniform mat3 viewToRoom;
 uniform vec3 sunDirection;    // view space
 uniform vec3 upDirection;
 uniform float clearM;         // metres through which water is clear
-uniform float radius;         // of a drawn particle, metres
+uniform float radius;         // of a drawn particle, in the view
 in vec2 at;
 out vec4 colour;
 ${roomLight}
@@ -62,7 +62,7 @@ float noise(vec3 p) {
 vec2 bubbles(float foam, vec3 place, float d) {
   // No finer than the picture's pixels.
   float size = max(0.55 * radius, 2.0 * d * dFdx(at.x) / focal.x);
-  vec3 p = (viewToTank * vec4(place, 1.0)).xyz / size;
+  vec3 p = (viewToTank * vec4(place, 1.0)).xyz / (size * length(viewToTank[0].xyz));
   float fine = noise(p);
   float grain = 0.62 * fine + 0.38 * noise(0.37 * p + 7.0);
   float amount = smoothstep(0.10, 0.85, foam);
@@ -73,7 +73,7 @@ float distanceOf(float depth) { return depthToDistance.y / (depthToDistance.x - 
 
 void main() {
   float depth = textureLod(sceneDepth, at, 0.0).r;
-  vec3 plain = textureLod(scene, at, 0.0).rgb;
+  vec4 plain = textureLod(scene, at, 0.0);
   // Half a pixel around: the silhouette gets as soft as one of a solid.
   vec2 halfPixel = 0.5 * vec2(dFdx(at.x), dFdy(at.y));
   vec4 s = 0.25 * (textureLod(surface, at + halfPixel, 0.0) + textureLod(surface, at - halfPixel, 0.0) +
@@ -82,7 +82,7 @@ void main() {
   float cover = smoothstep(0.25, 0.75, s.a);
   float d = s.z / max(s.a, 1e-3);
   float solid = distanceOf(depth);
-  colour = vec4(plain, 1.0);
+  colour = plain;
   gl_FragDepth = depth;
   if (cover == 0.0 || d > solid) return;
 
@@ -125,12 +125,17 @@ void main() {
   water += skyColour * (1.4 * pow(toSun, 420.0) + 0.16 * pow(toSun, 48.0)) * (0.35 + 0.65 * daylight);
 
   vec3 white = vec3(0.84, 0.93, 0.97) * lamp * 0.78;
+  float foamy = 0.0;
   if (foam > 0.02) {
     vec2 froth = bubbles(foam, place, d);
-    water = mix(water, white * froth.y, 0.88 * froth.x);
+    foamy = 0.88 * froth.x;
+    water = mix(water, white * froth.y, foamy);
   }
 
-  colour.rgb = mix(plain, shown(water), cover);
+  // Where nothing is drawn behind the water a real room may be seen through it.
+  float nothing = 1.0 - textureLod(scene, bent, 0.0).a;
+  float clear = nothing * dot(through, vec3(1.0 / 3.0)) * (1.0 - mirror) * (1.0 - foamy);
+  colour = mix(plain, vec4(shown(water), 1.0 - clear), cover);
   if (cover > 0.5) gl_FragDepth = clamp(depthToDistance.x - depthToDistance.y / d, 0.0, depth);
 }
 `;

@@ -2,7 +2,8 @@
 //
 // At the surface a particle is no ball but a tile of that surface, turned as the light volume's density falls off, and
 // what is near a wall lies against it, and its middle is moved to where the density is that of a surface: calm water is
-// flat before anything is smoothed. A drop by itself stays a ball.
+// flat before anything is smoothed. A drop by itself stays a ball. Lengths that leave the vertex programs are the view's: a
+// headset shows the tank at another scale.
 import { particlePlace } from "../particle-shader.js";
 import { tankRay } from "./tank-ray.js";
 
@@ -25,8 +26,8 @@ flat out vec3 centre;  // view space
 flat out vec3 facing;  // of the surface, view space
 flat out float flatness;
 flat out float bulge;  // of a tile, in its radii
-flat out float wide;
-flat out float beside; // what is so near to a pane lies against it, metres; 0: no wall is near
+flat out float wide;   // view space
+flat out float beside; // what is so near to a pane lies against it, view space; 0: no wall is near
 
 uniform vec3 level;    // upwards, tank coordinates
 
@@ -63,11 +64,14 @@ void main() {
   // Slow water that faces upwards is level.
   float calm = slow * smoothstep(0.55, 0.9, dot(outward, level) / max(strength, 1e-4));
   outward = mix(outward, strength * level, 0.9 * calm);
-  facing = (modelViewMatrix * vec4(outward / max(strength, 1e-4), 0.0)).xyz;
+  float scale = length(modelViewMatrix[0].xyz);
+  facing = (modelViewMatrix * vec4(outward / max(strength, 1e-4), 0.0)).xyz / scale;
   bulge = 0.12 * (1.0 - calm);
   flatness = smoothstep(0.08, 0.35, strength) * (1.0 - p.lone);
 
   centre = view.xyz;
+  wide *= scale;
+  beside *= scale;
   gl_Position = projectionMatrix * view;
   gl_PointSize = max(2.0, 2.0 * wide * pixelsPerUnit / -view.z);
 }
@@ -133,8 +137,10 @@ void main() {
 #endif
   // Eight particles fill a cell; drawn over 1.7 radii and falling off as below, they add up to that.
   // A drop by itself is clear.
+  float scale = length(modelViewMatrix[0].xyz);
+  wide *= scale;
   content = vec3(0.557 * wide, p.foam * (1.0 - 0.85 * p.lone), p.daylight);
-  deep = 5.0 * radius;
+  deep = 5.0 * radius * scale;
   vec4 view = modelViewMatrix * vec4(p.at, 1.0);
   distance_ = -view.z;
   gl_Position = projectionMatrix * view;

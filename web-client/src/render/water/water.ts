@@ -4,8 +4,8 @@
 //        │ └──────▶ scene, with what is behind the water ──┬──▶ picture ─▶ what is before the water, panes, cursor
 //        └────────▶ volume: thickness, colour, foam ◀──────┘
 //
-// A view is a camera and a part of a target: nothing here assumes that there is one of them. Maps are made for a view's
-// size and kept; nothing is allocated for a picture.
+// A view is a camera and a part of a target: the canvas, or an eye of a headset. Maps are made for a view's size and
+// kept; nothing is allocated for a picture. Lengths are the view's: the tank may be drawn at any scale.
 import * as THREE from "three";
 import { FullScreenQuad } from "three/examples/jsm/postprocessing/Pass.js";
 import { LAYER } from "../layers.js";
@@ -28,6 +28,8 @@ const FILTER: Readonly<Record<WaterTier, { rounds: number; taps: number }>> = {
 /** Light comes through so many edges of a cube as large as the tank, coloured once. */
 const CLEAR = 0.5;
 const SMOOTH_EDGES_SAMPLES = 4;
+/** Maps for a headset are kept for so many sizes: its eyes may differ. */
+const SIZES_MAX = 2;
 
 /** Where a picture goes. */
 export interface View {
@@ -39,7 +41,8 @@ export interface View {
 }
 
 export class Water {
-  private targets: Targets | null = null;
+  /** The one used last first. */
+  private readonly targets: Targets[] = [];
   private readonly kernel: Kernel = { tapsMax: 1, reachPx: 1, range: 1, pull: 1 };
   private readonly lens = new THREE.Vector4();
   private readonly focal = new THREE.Vector2();
@@ -118,14 +121,17 @@ export class Water {
       upDirection: own.upDirection as THREE.IUniform,
       skyColour: { value: sky },
       clearM: { value: 1 },
-      radius: own.radius as THREE.IUniform,
+      radius: { value: 1 },
     });
     Object.assign(this.compose, { depthTest: true, depthFunc: THREE.AlwaysDepth, depthWrite: true });
     particles.add(this.distance, LAYER.depth);
     particles.add(this.thickness, LAYER.thickness);
   }
 
-  /** Draws one view. The particles are prepared for its camera. @param tankM  edge of a cube as large as the tank */
+  /**
+   * Draws one view, every pixel of it. The particles are prepared for its camera.
+   * @param tankM  edge of a cube as large as the tank, in its own metres
+   */
   draw(view: View, tankM: number): void {
     const { camera, viewport } = view;
     const targets = this.sized(viewport.z, viewport.w);
@@ -168,17 +174,21 @@ export class Water {
     for (const material of [this.distance, this.thickness, this.filter, this.normal, this.compose])
       material.dispose();
     this.quad.dispose();
-    this.targets?.dispose();
-    this.targets = null;
+    for (const targets of this.targets) targets.dispose();
+    this.targets.length = 0;
     waterBeside.waterDistances.value = null;
   }
 
   private sized(width: number, height: number): Targets {
-    if (this.targets !== null && this.targets.width === width && this.targets.height === height)
-      return this.targets;
-    this.targets?.dispose();
-    const targets = new Targets(this.tier, width, height, this.smoothEdges ? SMOOTH_EDGES_SAMPLES : 0);
-    this.targets = targets;
+    const at = this.targets.findIndex((one) => one.width === width && one.height === height);
+    const known = at < 0 ? undefined : this.targets[at];
+    if (at === 0) return known as Targets;
+    if (known !== undefined) this.targets.splice(at, 1);
+    const kept = this.renderer.xr.isPresenting ? SIZES_MAX : 1;
+    while (this.targets.length >= kept) this.targets.pop()?.dispose();
+    const samples = this.smoothEdges ? SMOOTH_EDGES_SAMPLES : 0;
+    const targets = known ?? new Targets(this.tier, width, height, samples);
+    this.targets.unshift(targets);
     set(this.thickness, "surface", targets.distances.texture);
     set(this.thickness, "sceneDepth", targets.scene.depthTexture);
     this.mapSize.set(targets.volume.width, targets.volume.height);
@@ -199,16 +209,17 @@ export class Water {
     this.lens.set((cx - 1) / fx, (cy - 1) / fy, 2 / fx, 2 / fy);
     this.depthToDistance.set(0.5 - 0.5 * (p[10] as number), -0.5 * (p[14] as number));
     this.rotation.setFromMatrix4(camera.matrixWorld);
-    const { group } = this.particles;
+    const { group, scale } = this.particles;
     group.updateWorldMatrix(true, false);
     this.viewToTank.copy(group.matrixWorld).invert().multiply(camera.matrixWorld);
-    const radius = (this.particles.uniforms.radius as THREE.IUniform).value as number;
+    const radius = scale * ((this.particles.uniforms.radius as THREE.IUniform).value as number);
     setKernel(this.kernel, radius, 0.5 * fy * targets.distances.height);
     set(this.filter, "reachPx", this.kernel.reachPx);
     set(this.filter, "range", this.kernel.range);
     set(this.filter, "pull", this.kernel.pull);
     set(this.normal, "range", this.kernel.range);
-    set(this.compose, "clearM", CLEAR * tankM);
+    set(this.compose, "clearM", CLEAR * tankM * scale);
+    set(this.compose, "radius", radius);
     this.focal.set(0.5 * fx, 0.5 * fy);
   }
 

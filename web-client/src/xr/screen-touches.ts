@@ -1,0 +1,140 @@
+// Fingers on the screen of a phone that shows the tank on a real table: each is a ray into the room for as long as it
+// touches, and uses the tool on the water as a finger on the page does.
+import { Matrix4, Quaternion, Vector3 } from "three";
+import { TOOL_RADIUS_M_MAX, TOOL_RADIUS_M_MIN } from "../protocol/headset-inputs.js";
+import { COLOURED, COORDINATE_M_MAX, type PointerInput, type Tool } from "../protocol/messages.js";
+import { cutBox, type Ray, type Span } from "../state/ray.js";
+import type { XrTool } from "./host.js";
+
+/** More fingers than these do nothing. */
+export const TOUCHES_MAX = 5;
+
+export interface TouchHost {
+  readonly tool: XrTool;
+  pointer(input: PointerInput): void;
+}
+
+interface Touch {
+  id: number;
+  /** A touch keeps the tool that it began with. */
+  tool: Tool;
+  ray: Ray;
+  seen: boolean;
+}
+
+/** Of a session. */
+interface Touched {
+  readonly inputSources: Iterable<XRInputSource>;
+  addEventListener(kind: "selectstart" | "selectend", heard: (event: XRInputSourceEvent) => void): void;
+}
+
+export class ScreenTouches {
+  /** Those that select: what presses something of the page over the picture doesn't. */
+  private readonly selecting = new Set<XRInputSource>();
+  private readonly touches = new Map<XRInputSource, Touch>();
+  private readonly matrix = new Matrix4();
+  private readonly origin = new Vector3();
+  private readonly turn = new Quaternion();
+  private readonly scale = new Vector3();
+  private readonly ahead = new Vector3();
+  private readonly ray: Ray = { origin: [0, 0, 0], direction: [0, 0, -1] };
+  private readonly span: Span = { entry: 0, exit: 0 };
+
+  constructor(private readonly host: TouchHost) {}
+
+  /** A session begins. */
+  begin(session: Touched): void {
+    this.lose();
+    session.addEventListener("selectstart", ({ inputSource }) => {
+      if (inputSource.targetRayMode === "screen") this.selecting.add(inputSource);
+    });
+    session.addEventListener("selectend", ({ inputSource }) => this.selecting.delete(inputSource));
+  }
+
+  /**
+   * Once per picture.
+   * @param toRoom  from the session's space to the room
+   * @param toTank  from the room to the tank
+   * @param sizeM   of the tank
+   */
+  tick(
+    session: Touched,
+    frame: XRFrame,
+    space: XRReferenceSpace,
+    toRoom: Matrix4,
+    toTank: Matrix4,
+    sizeM: readonly number[],
+  ): void {
+    for (const touch of this.touches.values()) touch.seen = false;
+    for (const source of session.inputSources) {
+      if (!this.selecting.has(source)) continue;
+      const pose = frame.getPose(source.targetRaySpace, space);
+      if (!pose || !this.aim(pose.transform.matrix, toRoom, toTank)) continue;
+      const touch = this.touches.get(source);
+      if (touch !== undefined) this.move(touch);
+      else if (cutBox(this.ray, sizeM, this.span)) this.down(source);
+    }
+    for (const [source, touch] of this.touches) if (!touch.seen) this.up(source, touch);
+  }
+
+  /** Nothing touches any more. */
+  lose(): void {
+    this.selecting.clear();
+    for (const [source, touch] of this.touches) this.up(source, touch);
+  }
+
+  /** @return whether the ray can be said */
+  private aim(matrix: Float32Array, toRoom: Matrix4, toTank: Matrix4): boolean {
+    this.matrix.fromArray(matrix).premultiply(toRoom).premultiply(toTank);
+    this.matrix.decompose(this.origin, this.turn, this.scale);
+    this.ahead.set(0, 0, -1).applyQuaternion(this.turn);
+    this.origin.toArray(this.ray.origin);
+    this.ahead.toArray(this.ray.direction);
+    return this.ray.origin.every((x) => Math.abs(x) <= COORDINATE_M_MAX);
+  }
+
+  private down(source: XRInputSource): void {
+    if (this.touches.size === TOUCHES_MAX) return;
+    const taken = new Set([...this.touches.values()].map(({ id }) => id));
+    let id = 0;
+    while (taken.has(id)) id++;
+    const touch = { id, tool: this.host.tool.tool, ray: copyOf(this.ray), seen: true };
+    this.touches.set(source, touch);
+    this.send(touch, "down");
+  }
+
+  private move(touch: Touch): void {
+    touch.seen = true;
+    const isStill = same(touch.ray.origin, this.ray.origin) && same(touch.ray.direction, this.ray.direction);
+    if (isStill) return;
+    touch.ray = copyOf(this.ray);
+    this.send(touch, "move");
+  }
+
+  private up(source: XRInputSource, touch: Touch): void {
+    this.touches.delete(source);
+    this.send(touch, "up");
+  }
+
+  private send({ id, tool, ray }: Touch, phase: PointerInput["phase"]): void {
+    const { radiusM, strength, colour } = this.host.tool;
+    this.host.pointer({
+      id,
+      phase,
+      tool,
+      origin_m: ray.origin,
+      direction: ray.direction,
+      radius_m: Math.min(TOOL_RADIUS_M_MAX, Math.max(TOOL_RADIUS_M_MIN, radiusM)),
+      strength: Math.min(1, Math.max(0, strength)),
+      ...(COLOURED.has(tool) && { colour }),
+    });
+  }
+}
+
+function copyOf(ray: Ray): Ray {
+  return { origin: [...ray.origin], direction: [...ray.direction] };
+}
+
+function same(a: readonly number[], b: readonly number[]): boolean {
+  return a.every((x, i) => Math.abs(x - (b[i] as number)) < 1e-4);
+}

@@ -1,0 +1,116 @@
+import { Matrix4, Vector3 } from "three";
+import { expect, test } from "vitest";
+import type { PointerInput } from "../src/protocol/messages.js";
+import { ScreenTouches, TOUCHES_MAX } from "../src/xr/screen-touches.js";
+
+const TANK = [2, 1, 1];
+const ROOM = new Matrix4();
+
+class Source {
+  targetRayMode = "screen";
+  targetRaySpace = this;
+  tracked = true;
+  matrix = new Matrix4();
+
+  at(x: number, y: number): this {
+    this.matrix.setPosition(x, y, 5); // looks along -z
+    return this;
+  }
+}
+
+class Phone {
+  inputSources: Source[] = [];
+  readonly sent: PointerInput[] = [];
+  readonly tool = { tool: "push", radiusM: 0.1, strength: 1, colour: 0x0080ff } as const;
+  readonly touches = new ScreenTouches({ tool: this.tool, pointer: (input) => this.sent.push(input) });
+  private readonly heard = new Map<string, (event: { inputSource: Source }) => void>();
+
+  constructor() {
+    this.touches.begin(this as never);
+  }
+
+  addEventListener(kind: string, heard: (event: { inputSource: Source }) => void): void {
+    this.heard.set(kind, heard);
+  }
+
+  press(source: Source): void {
+    this.inputSources.push(source);
+    this.heard.get("selectstart")?.({ inputSource: source });
+  }
+
+  release(source: Source): void {
+    this.heard.get("selectend")?.({ inputSource: source });
+    this.inputSources = this.inputSources.filter((one) => one !== source);
+  }
+
+  picture(): void {
+    const frame = {
+      getPose: (source: Source) =>
+        source.tracked ? { transform: { matrix: new Float32Array(source.matrix.elements) } } : undefined,
+    };
+    this.touches.tick(this as never, frame as never, {} as never, ROOM, ROOM, TANK);
+  }
+
+  get said(): string[] {
+    return this.sent.map(({ phase, id }) => `${phase} ${id}`);
+  }
+}
+
+test("a finger on the tank goes down, moves and comes up, along rays in the tank", () => {
+  const phone = new Phone();
+  const finger = new Source().at(0.5, 0.5);
+  phone.press(finger);
+  phone.picture();
+  phone.picture();
+  finger.at(0.8, 0.5);
+  phone.picture();
+  phone.release(finger);
+  phone.picture();
+  expect(phone.said).toEqual(["down 0", "move 0", "up 0"]);
+  expect(phone.sent[1]).toMatchObject({ tool: "push", radius_m: 0.1, strength: 1 });
+  expect(phone.sent[1]?.origin_m).toEqual([0.8, 0.5, 5].map((x) => expect.closeTo(x, 5)));
+  expect(phone.sent[1]?.direction).toEqual([0, 0, -1].map((x) => expect.closeTo(x, 5)));
+  expect(phone.sent[1]).not.toHaveProperty("colour");
+});
+
+test("the tank may stand anywhere, at any scale", () => {
+  const phone = new Phone();
+  const toTank = new Matrix4()
+    .makeScale(0.5, 0.5, 0.5)
+    .setPosition(new Vector3(-1, 0, -3))
+    .invert();
+  const finger = new Source().at(-0.5, 0.25);
+  phone.press(finger);
+  const frame = { getPose: () => ({ transform: { matrix: new Float32Array(finger.matrix.elements) } }) };
+  phone.touches.tick(phone as never, frame as never, {} as never, ROOM, toTank, TANK);
+  expect(phone.sent[0]?.origin_m).toEqual([1, 0.5, 16].map((x) => expect.closeTo(x, 5)));
+  expect(Math.hypot(...(phone.sent[0]?.direction ?? []))).toBeCloseTo(1, 6);
+});
+
+test("fingers beside the tank, on a button, or too many of them do nothing", () => {
+  const phone = new Phone();
+  phone.press(new Source().at(3, 0.5));
+  const onButton = new Source().at(0.5, 0.5);
+  phone.inputSources.push(onButton); // the page kept its selecting for itself
+  const controller = new Source().at(0.5, 0.5);
+  controller.targetRayMode = "tracked-pointer";
+  phone.press(controller);
+  phone.picture();
+  expect(phone.sent).toEqual([]);
+  for (let i = 0; i <= TOUCHES_MAX; i++) phone.press(new Source().at(0.1 * i, 0.5));
+  phone.picture();
+  expect(phone.said).toEqual(Array.from({ length: TOUCHES_MAX }, (_, i) => `down ${i}`));
+});
+
+test("a finger whose place is lost, or whose session ends, comes up", () => {
+  const phone = new Phone();
+  const [one, two] = [new Source().at(0.5, 0.5), new Source().at(1, 0.5)];
+  phone.press(one);
+  phone.press(two);
+  phone.picture();
+  one.tracked = false;
+  phone.picture();
+  phone.touches.lose();
+  phone.picture();
+  expect(phone.said).toEqual(["down 0", "down 1", "up 0", "up 1"]);
+});
