@@ -1,7 +1,8 @@
 // What the page says of the state of things, in plain words: how the connection fares, what the tank waits for, and
 // what went wrong in passing.
-import { sentence } from "./live.js";
+
 import type { EndReason } from "./protocol/conversation.js";
+import { sentence } from "./protocol/live.js";
 import type { DecodedFrame } from "./state/frame-stream.js";
 import type { ViewModel } from "./state/view-model.js";
 import type { Notices } from "./ui/notices.js";

@@ -6,8 +6,8 @@
 import wasmUrl from "./codec/codec.wasm?url";
 import DecodeWorker from "./codec/decode-worker.js?worker";
 import { type Later, later } from "./later.js";
-import { createLive, type Live, socketUrlBeside } from "./live.js";
 import type { ConversationEvents } from "./protocol/conversation.js";
+import { createLive, type Live, socketUrlBeside } from "./protocol/live.js";
 import { type Ceilings, NO_CEILINGS } from "./protocol/messages.js";
 import { FrameStream, type FrameStreamEvents } from "./state/frame-stream.js";
 import { IdentityShelf, introductionOf } from "./state/identity.js";

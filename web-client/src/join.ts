@@ -4,7 +4,7 @@
 import wasmUrl from "./codec/codec.wasm?url";
 import DecodeWorker from "./codec/decode-worker.js?worker&inline";
 import type { FrameInfo } from "./codec/frame-info.js";
-import { createLive, sentence, socketUrlBeside } from "./live.js";
+import { createLive, sentence, socketUrlBeside } from "./protocol/live.js";
 import {
   type Action,
   type Ceilings,

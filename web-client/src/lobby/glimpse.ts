@@ -1,10 +1,8 @@
 // A live thumbnail of a tank: the first layer of its particles twice a second, over the ordinary stream, drawn as dots.
 import { FRAME_KIND } from "../codec/frame-info.js";
 import type { DecoderPort } from "../codec/worker-messages.js";
-import { Backoff } from "../net/backoff.js";
-import { Link, type SocketLike } from "../net/link.js";
-import { Conversation, OWN_VERSIONS } from "../protocol/conversation.js";
-import { type FramePosition, SUBPROTOCOL } from "../protocol/messages.js";
+import { createLive, type Live } from "../protocol/live.js";
+import type { FramePosition } from "../protocol/messages.js";
 import { type DecodedFrame, FrameStream } from "../state/frame-stream.js";
 
 const FRAMES_PER_S = 2;
@@ -20,7 +18,7 @@ export interface GlimpseEnvironment {
 
 export class Glimpse {
   private readonly decoder: DecoderPort & { terminate(): void };
-  private readonly link: Link;
+  private readonly live: Live;
   private readonly stream: FrameStream;
 
   constructor(
@@ -29,18 +27,21 @@ export class Glimpse {
     private readonly canvas: HTMLCanvasElement,
   ) {
     this.decoder = environment.decoder();
-    const identity = { session, viewer: "", client: "tarn-web 0.1.0", versions: OWN_VERSIONS };
-    const conversation = new Conversation(identity, () => performance.now(), {
-      onJoined: ({ viewerId }) => {
-        this.stream.viewerId = viewerId;
+    this.live = createLive(
+      { socketUrl: environment.socketUrl, session, viewer: "" },
+      {
+        onJoined: ({ viewerId }) => {
+          this.stream.viewerId = viewerId;
+        },
+        onMessage: () => {},
+        onFrame: (bytes) => this.stream.push(bytes, performance.now()),
+        onRoundTrip: () => {},
+        onLost: () => this.stream.drop(),
+        onEnded: () => {},
+        onProblem: () => {},
       },
-      onMessage: () => {},
-      onFrame: (bytes) => this.stream.push(bytes, performance.now()),
-      onRoundTrip: () => {},
-      onLost: () => this.stream.drop(),
-      onEnded: () => {},
-      onProblem: () => {},
-    });
+    );
+    const { conversation, link } = this.live;
     conversation.introduction.preview = true;
     // The first layer comes, however few particles are asked for.
     conversation.view(false, { mbit_per_s: 0, frames_per_s: FRAMES_PER_S, particles: 1 });
@@ -57,26 +58,11 @@ export class Glimpse {
       onGivenUp: settle,
       onFailed: () => this.close(),
     });
-    this.link = new Link(
-      {
-        open: () => new WebSocket(environment.socketUrl, SUBPROTOCOL) as SocketLike,
-        nowMs: () => performance.now(),
-        setTimer: (callback, delayMs) => window.setTimeout(callback, delayMs),
-        clearTimer: (id) => window.clearTimeout(id),
-      },
-      new Backoff(),
-      {
-        onOpen: () => conversation.linkOpened(),
-        onBinary: (bytes) => conversation.linkBinary(bytes),
-        onDown: (code, reason, retryMs) => conversation.linkDown(code, reason, retryMs),
-      },
-    );
-    conversation.attach(this.link);
-    this.link.start();
+    link.start();
   }
 
   close(): void {
-    this.link.stop();
+    this.live.link.stop();
     this.decoder.terminate();
   }
 }

@@ -2,6 +2,7 @@ import "./lobby.css";
 // The start page: the tanks that run, each with a live thumbnail, and the scenes that a new one can be made from.
 import wasmUrl from "../codec/codec.wasm?url";
 import DecodeWorker from "../codec/decode-worker.js?worker";
+import { socketUrlBeside } from "../protocol/live.js";
 import { clipName } from "../protocol/messages.js";
 import { Glimpse, type GlimpseEnvironment } from "./glimpse.js";
 import { listSessions, makeSession, type SessionInfo, type SessionList } from "./sessions.js";
@@ -65,7 +66,11 @@ class Lobby {
     fetch(wasmUrl)
       .then((response) => response.arrayBuffer())
       .then((wasm) => {
-        this.environment = { socketUrl: socketUrl(), decoder: () => new DecodeWorker(), wasm };
+        this.environment = {
+          socketUrl: socketUrlBeside(document.baseURI),
+          decoder: () => new DecodeWorker(),
+          wasm,
+        };
         this.chooseGlimpses();
       })
       .catch(() => {}); // the list works without pictures
@@ -240,13 +245,4 @@ function heading(text: string): HTMLElement {
   const element = document.createElement("h2");
   element.textContent = text;
   return element;
-}
-
-/** The socket beside the page, whatever path it is served under. */
-function socketUrl(): string {
-  const url = new URL("ws", document.baseURI);
-  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-  url.search = "";
-  url.hash = "";
-  return url.href;
 }
