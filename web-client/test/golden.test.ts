@@ -43,6 +43,12 @@ function camel(value: unknown): unknown {
   );
 }
 
+/** As it is read: what isn't said of a state is nothing. */
+function read(meaning: Record<string, unknown>): unknown {
+  const { state } = meaning;
+  return camel(state === undefined ? meaning : { ...meaning, state: { added: [], ...(state as object) } });
+}
+
 test("there are vectors for messages and frames", () => {
   expect(vectors("message-").length).toBeGreaterThan(10);
   expect(vectors("stream-").length).toBeGreaterThan(10);
@@ -56,7 +62,7 @@ for (const name of vectors("message-")) {
   if (NOT_SENT.includes(meaning.k as string)) continue;
   if (FROM_SERVER.includes(meaning.t as string)) {
     test(`${name} is read as what it says`, () => {
-      expect(readMessage(bytes(name))).toEqual(camel(meaning));
+      expect(readMessage(bytes(name))).toEqual(read(meaning));
     });
   } else {
     test(`${name} is written so that it reads back the same`, () => {
