@@ -196,7 +196,7 @@ static void test_what_is_put_in_is_seen_by_everybody(void **state)
     wait_added(client, 2);
     const uint32_t number = client->state.added[0].number;
     assert_int_equal(number, TARN_ADDED_NUMBER_MIN);
-    ws_client_enter(&later, server.port);
+    ws_client_enter(&later, pool_server.port);
     assert_int_equal(later.state.added_count, 2);
     do // the newest key frame, and what moves it
         assert_true(ws_client_wait_frame(&later, &frame));
