@@ -141,6 +141,14 @@ test("a stopped link stays stopped", () => {
   expect(sockets.length).toBe(1);
 });
 
+test("a link that is stopped before it is open is closed when it is", () => {
+  link.stop();
+  expect(socket().closed).toBe(false);
+  socket().open();
+  expect(socket().closed).toBe(true);
+  expect(log).toEqual([]);
+});
+
 test("a waiting link can be hurried", () => {
   socket().drop(1006);
   link.hurry();

@@ -34,6 +34,7 @@ export type LinkState = "idle" | "connecting" | "open" | "waiting" | "stopped";
 
 /** Nothing heard for so long: the connection is dead whatever TCP says. */
 export const LINK_SILENCE_MS = 8000;
+const SOCKET_CONNECTING = 0;
 const SOCKET_OPEN = 1;
 /** Messages are dropped rather than queued beyond this. */
 export const LINK_BUFFERED_BYTES_MAX = 256 * 1024;
@@ -115,7 +116,10 @@ export class Link {
     this.state = "stopped";
     const socket = this.socket;
     this.socket = null;
-    socket?.close(code, reason);
+    if (socket === null) return;
+    // Browsers call it an error to close what isn't open yet.
+    if (socket.readyState === SOCKET_CONNECTING) socket.onopen = () => socket.close(code, reason);
+    else socket.close(code, reason);
   }
 
   private down(socket: SocketLike, code: number, reason: string): void {
