@@ -295,7 +295,10 @@ export class Stage {
   /** As `project`, for every picture: allocates nothing. @returns false where the point is behind the camera */
   projectInto(at: readonly number[], place: [number, number]): boolean {
     this.tank.updateWorldMatrix(true, false);
-    const p = this.point.fromArray(at as number[]).applyMatrix4(this.tank.matrixWorld).project(this.camera);
+    const p = this.point
+      .fromArray(at as number[])
+      .applyMatrix4(this.tank.matrixWorld)
+      .project(this.camera);
     place[0] = (0.5 + 0.5 * p.x) * this.width;
     place[1] = (0.5 - 0.5 * p.y) * this.height;
     return p.z <= 1;
