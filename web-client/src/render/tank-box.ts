@@ -48,7 +48,7 @@ void main() {
 
 const barFragment = /* glsl */ `
 out vec4 colour;
-void main() { colour = vec4(0.549, 0.690, 0.749, 1.0); }`;
+void main() { colour = vec4(0.262, 0.434, 0.521, 1.0); }`;
 
 export class TankBox {
   readonly group = new THREE.Group();
