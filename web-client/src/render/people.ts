@@ -21,13 +21,19 @@ interface Marker {
   material: THREE.MeshBasicMaterial;
   label: HTMLElement;
   tag: NameTag | null;
+  /** Where the label is, tenths of a CSS pixel. */
+  x: number;
+  y: number;
   /** The last that shows it. */
   picture: number;
 }
 
 export interface PeopleView {
-  /** A place over the canvas (CSS pixels) of a point in tank coordinates. */
-  project(at: readonly number[]): [number, number];
+  /**
+   * Writes the place over the canvas (CSS pixels) of a point in tank coordinates.
+   * @returns false where the point is behind the camera
+   */
+  projectInto(at: readonly number[], place: [number, number]): boolean;
   readonly sizeM: readonly number[];
 }
 
@@ -38,6 +44,7 @@ export class PeopleMarkers {
   private readonly markers = new Map<string, Marker>();
   private readonly viewers = new Map<number, ViewerInfo>();
   private readonly shapes = new PersonShapes();
+  private readonly labelPlace: [number, number] = [0, 0];
   private worn = false;
   private picture = 0;
 
@@ -92,7 +99,7 @@ export class PeopleMarkers {
     label.className = "person";
     label.dataset.viewer = String(track.viewerId);
     label.dataset.part = part;
-    const marker: Marker = { group, material, label, tag: null, picture: 0 };
+    const marker: Marker = { group, material, label, tag: null, x: Number.NaN, y: Number.NaN, picture: 0 };
     this.group.add(group);
     this.labels.append(label);
     this.markers.set(track.key, marker);
@@ -117,10 +124,22 @@ export class PeopleMarkers {
     marker.group.position.fromArray(track.at);
     marker.group.scale.setScalar(edge * SHARES[part] * grown);
     marker.group.quaternion.fromArray(track.turn);
-    const [x, y] = this.view.project(track.at);
-    marker.label.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
+    this.placeLabel(marker, track.at);
     marker.label.classList.toggle("pressed", pressed);
     this.tag(marker, track, edge);
+  }
+
+  /** Written only where it changes: the page is laid out anew otherwise. */
+  private placeLabel(marker: Marker, at: readonly number[]): void {
+    const { label } = marker;
+    const isSeen = this.view.projectInto(at, this.labelPlace);
+    if (label.hidden === isSeen) label.hidden = !isSeen;
+    const x = Math.round(10 * this.labelPlace[0]);
+    const y = Math.round(10 * this.labelPlace[1]);
+    if (!isSeen || (x === marker.x && y === marker.y)) return;
+    marker.x = x;
+    marker.y = y;
+    label.style.transform = `translate(${x / 10}px, ${y / 10}px)`;
   }
 
   private tag(marker: Marker, track: Track, edge: number): void {

@@ -204,7 +204,9 @@ export class Solids {
     const wall = new THREE.Mesh(geometry, this.material(solid.colour, WALL_OPACITY, THREE.BackSide));
     wall.renderOrder = 8;
     wall.layers.set(LAYER.glass);
-    const line = new THREE.LineBasicMaterial({ color: solid.colour, transparent: true, opacity: 0.7 });
+    // Nothing shades it: the picture's own values are sRGB.
+    const color = new THREE.Color().setHex(solid.colour, THREE.LinearSRGBColorSpace);
+    const line = new THREE.LineBasicMaterial({ color, transparent: true, opacity: 0.7 });
     const edges = new THREE.LineSegments(new THREE.EdgesGeometry(geometry, 30), line);
     edges.renderOrder = 9;
     wall.add(edges);

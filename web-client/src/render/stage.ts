@@ -63,9 +63,13 @@ export class Stage {
   private readonly eyes = new Eyes();
   private readonly view: View = { camera: this.camera, target: null, viewport: new THREE.Vector4() };
   private readonly pixel = new Uint8Array(4);
+  private readonly point = new THREE.Vector3();
   private shownTier: Tier = "spheres";
   private water: Water | null = null;
   private reach = 1;
+  /** Of the canvas, CSS pixels. */
+  private width = 1;
+  private height = 1;
   /** Of the canvas without what the panel covers. */
   private freeAspect = 1;
 
@@ -140,6 +144,7 @@ export class Stage {
     if (this.renderer.xr.isPresenting) return; // the headset's size counts
     const width = Math.max(1, this.canvas.clientWidth);
     const height = Math.max(1, this.canvas.clientHeight);
+    [this.width, this.height] = [width, height];
     this.renderer.setPixelRatio(Math.min(PIXEL_RATIO_MAX, window.devicePixelRatio) * detail);
     this.renderer.setSize(width, height, false);
     this.camera.aspect = width / height;
@@ -282,9 +287,21 @@ export class Stage {
 
   /** A canvas place (CSS pixels) for a point in tank coordinates. */
   project(at: readonly number[]): [number, number] {
+    const place: [number, number] = [0, 0];
+    this.projectInto(at, place);
+    return place;
+  }
+
+  /** As `project`, for every picture: allocates nothing. @returns false where the point is behind the camera */
+  projectInto(at: readonly number[], place: [number, number]): boolean {
     this.tank.updateWorldMatrix(true, false);
-    const p = new THREE.Vector3(at[0], at[1], at[2]).applyMatrix4(this.tank.matrixWorld).project(this.camera);
-    return [(0.5 + 0.5 * p.x) * this.canvas.clientWidth, (0.5 - 0.5 * p.y) * this.canvas.clientHeight];
+    const p = this.point
+      .fromArray(at as number[])
+      .applyMatrix4(this.tank.matrixWorld)
+      .project(this.camera);
+    place[0] = (0.5 + 0.5 * p.x) * this.width;
+    place[1] = (0.5 - 0.5 * p.y) * this.height;
+    return p.z <= 1;
   }
 }
 

@@ -12,6 +12,11 @@ const HANDLE_COLOUR = 0x5a6a74;
 const HAND_COLOUR = 0x9fb8c4;
 const TOOL_COLOUR = 0xbff2ff;
 
+/** For a material that nothing shades: three would make the value linear, and nothing makes it sRGB again. */
+function displayed(hex: number): THREE.Color {
+  return new THREE.Color().setHex(hex, THREE.LinearSRGBColorSpace);
+}
+
 export class DeviceModel {
   readonly group = new THREE.Group();
   /** What is seen through, or has no depth of its own. */
@@ -28,9 +33,7 @@ export class DeviceModel {
   constructor() {
     const tip = new THREE.Mesh(
       new THREE.SphereGeometry(TIP_RADIUS_M, 16, 10),
-      new THREE.MeshBasicMaterial({
-        color: new THREE.Color().setHex(TIP_COLOUR, THREE.LinearSRGBColorSpace),
-      }),
+      new THREE.MeshBasicMaterial({ color: displayed(TIP_COLOUR) }),
     );
     tip.position.z = -0.05;
     const grip = new THREE.Mesh(new THREE.CapsuleGeometry(0.014, 0.09, 4, 12), shaded(HANDLE_COLOUR));
@@ -57,7 +60,7 @@ export class DeviceModel {
       new THREE.Vector3(),
       new THREE.Vector3(0, 0, -1),
     ]);
-    this.ray = new THREE.Line(points, new THREE.LineBasicMaterial({ color: TOOL_COLOUR }));
+    this.ray = new THREE.Line(points, new THREE.LineBasicMaterial({ color: displayed(TOOL_COLOUR) }));
     this.seenThrough = [this.tool, this.ray];
     this.group.add(this.handle, this.joints, this.tool, this.ray);
   }

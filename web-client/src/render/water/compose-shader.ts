@@ -34,7 +34,8 @@ ${roomLight}
 ${tankRay}
 
 const float MIRROR = 0.025;    // of light that falls straight onto water
-const float BEND = 0.25;       // 1 - 1 / 1.33
+const float INDEX = 1.33;      // of refraction
+const float BACK_MIN = 0.2;    // a bent ray goes at least so steeply away from the eye
 
 vec3 linear(vec3 c) { return pow(c, vec3(2.2)); }
 vec3 shown(vec3 c) { return pow(c / (1.0 + 0.22 * c), vec3(1.0 / 2.2)); }
@@ -102,7 +103,9 @@ void main() {
   float thick = min(amount.r, min(solid, ends) - d + radius);
 
   // What is behind, seen along the bent ray; where that ray would end before the water it isn't bent.
-  vec2 bent = at - focal * BEND * (normal.xy - 0.35 * place.xy / d) * clamp(thick, 0.0, 0.6 * clearM) / (d + thick);
+  vec3 inside = refract(-toEye, normal, 1.0 / INDEX);
+  vec2 turn = inside.xy / max(-inside.z, BACK_MIN) - place.xy / d;
+  vec2 bent = at + focal * turn * clamp(thick, 0.0, 0.6 * clearM) / (d + thick);
   bent = clamp(bent, 0.0, 1.0);
   if (distanceOf(textureLod(sceneDepth, bent, 0.0).r) < d) bent = at;
   vec3 behind = lightOf(bent);

@@ -152,7 +152,7 @@ export const thicknessFragment = /* glsl */ `
 precision highp float;
 precision highp sampler2D;
 
-uniform sampler2D surface;   // distance of the nearest water, with either sign
+uniform sampler2D surface;   // distance of the water's surface, smoothed, with either sign
 uniform sampler2D sceneDepth;
 uniform vec2 mapSize;        // of what is drawn here, pixels
 uniform vec2 depthToDistance;

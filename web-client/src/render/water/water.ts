@@ -1,8 +1,11 @@
 // The water as water: the passes of one picture, for one view.
 //
-//     distances ─▶ smoothed along x, y, y, x ─▶ surface ─────────┐
-//        │ └──────▶ scene, with what is behind the water ──┬──▶ picture ─▶ what is before the water, panes, cursor
-//        └────────▶ volume: thickness, colour, foam ◀──────┘
+//     distances ─▶ smoothed along x, y, y, x ─┬─▶ surface ──────────────────────────┐
+//                                             ├─▶ scene, what is behind the water ──┼─▶ picture ─▶ what is before the
+//                                             └─▶ volume: thickness, colour, foam ──┘              water, panes, cursor
+//
+// The scene's depth bounds the volume. All of them take the smoothed distances: what is parted at the water's surface
+// is parted at the one that is seen.
 //
 // A view is a camera and a part of a target: the canvas, or an eye of a headset. Maps are made for a view's size and
 // kept; nothing is allocated for a picture. Lengths are the view's: the tank may be drawn at any scale.
@@ -142,6 +145,7 @@ export class Water {
     renderer.autoClear = false;
 
     this.pass(targets.distances, camera, LAYER.depth);
+    this.smooth(targets);
     waterBeside.waterDistances.value = targets.distances.texture;
     waterBeside.waterPart.value = PART.behind;
     waterBeside.waterView.value.set(0, 0, viewport.z, viewport.w);
@@ -151,7 +155,6 @@ export class Water {
     renderer.render(this.scene, camera);
     this.pass(targets.volume, camera, LAYER.thickness);
 
-    this.smooth(targets);
     this.full(this.normal, targets.surface);
 
     this.aim(view);
