@@ -6,7 +6,7 @@
 //                        └─ panel-layout, wrist-panel ─▶ scene, tool, pause and the like
 import * as THREE from "three";
 import { type Device, Devices } from "./devices.js";
-import { Grasping } from "./grasp.js";
+import { type Around, Grasping } from "./grasp.js";
 import { INDEX_TIP } from "./hand-pose.js";
 import type { XrHost, XrMode } from "./host.js";
 import { acts } from "./inputs.js";
@@ -39,6 +39,7 @@ const UP = new THREE.Vector3(0, 1, 0);
 interface Side {
   device: Device;
   grasping: Grasping;
+  around: Around;
   input: TrackedInput;
   model: DeviceModel;
   touch: Touch;
@@ -176,6 +177,7 @@ export class Headset {
     return {
       device,
       grasping: new Grasping(),
+      around: { bodyNear: () => this.isBodyNear(device), toolHere: () => this.isToolHere(device) },
       input: new TrackedInput(device.side, this.host),
       model: new DeviceModel(),
       touch: new Touch(),
@@ -257,16 +259,16 @@ export class Headset {
     let pressed: PanelButton | null = null;
     this.holding.length = 0;
     for (const side of this.sides) {
-      const { device, grasping, model } = side;
+      const { device, grasping, model, around } = side;
       const pointed = this.pointed(device);
-      const clicks = grasping.tick(device, pointed !== null, () => this.isBodyNear(device));
+      const clicks = grasping.tick(device, pointed !== null, around);
       const touched = this.touched(side);
       over = pointed ?? over;
       pressed = touched ?? (clicks ? pointed : null) ?? pressed;
       if (grasping.now === "tank") this.holding.push(device);
       const radius = this.host.tool.radiusM * this.tank.stand.scale;
       const rayM = pointed === null ? 0 : this.hit.distance;
-      model.show(device, radius, acts(device, grasping), grasping.now === "tank", rayM);
+      model.show(device, radius, acts(device, grasping, this.host.tool.tool), grasping.now === "tank", rayM);
     }
     if (pressed !== null) this.press(pressed, nowMs);
     const { scene, paused } = this.host.state();
@@ -335,6 +337,14 @@ export class Headset {
     const reachM = this.host.tool.radiusM + REACH_M / this.tank.stand.scale;
     this.point.copy(device.point).applyMatrix4(this.tank.toTank);
     return this.host.stage.movingNear(this.point.toArray(), reachM) !== null;
+  }
+
+  /** In the tank a pinch uses a tool other than push, which an open hand does. */
+  private isToolHere(device: Device): boolean {
+    if (this.host.tool.tool === "push") return false;
+    const { sizeM } = this.host.stage;
+    const at = this.point.copy(device.point).applyMatrix4(this.tank.toTank).toArray();
+    return at.every((x, axis) => x >= 0 && x <= (sizeM[axis] as number));
   }
 
   private act(side: Side, nowMs: number): void {

@@ -49,7 +49,7 @@ export class TrackedInput {
     const isThere = device.tracked && grasping.now !== "tank" && isSayable(pose.position);
     if (this.told !== null && (!isThere || this.told !== device.kind)) this.lose();
     if (!isThere) return;
-    const active = acts(device, grasping);
+    const active = acts(device, grasping, host.tool.tool);
     const changed = this.told === null || active !== this.acted;
     if (!this.beat.due(nowMs, active, changed)) return;
     this.told = device.kind;
