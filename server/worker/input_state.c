@@ -309,10 +309,13 @@ static tarn_status tracked_take(tarn_input_state *state, uint32_t viewer_id, con
             source->viewer_id = 0;
         return status;
     }
-    if (!source)
+    const int is_new = !source;
+    if (is_new)
         source = source_find_or_add(state, viewer_id, pose->kind, pose->side, why);
     if (!source)
         return TARN_E_LIMIT;
+    if (is_new)
+        memcpy(source->center_m, pose->position_m, sizeof source->center_m);
     if (!tracked_holds(source, may_take, pose, bodies) && !pose->acts) {
         source->viewer_id = 0;
         return TARN_OK;
@@ -433,14 +436,13 @@ void tarn_input_state_thrown(tarn_input_state *state, uint32_t source, uint32_t 
 /// Where a source's way in this step begins, and its speed.
 static void source_move(tarn_input_source *source, float dt_s, float from_m[3])
 {
+    memcpy(from_m, source->center_m, sizeof source->center_m);
     if (source->kind == TARN_INPUT_POINTER) {
-        memcpy(from_m, source->center_m, sizeof source->center_m);
         for (int axis = 0; axis < 3; axis++) {
             float speed = (source->target_m[axis] - from_m[axis]) / dt_s;
             source->velocity_m_s[axis] += TARN_INPUT_SMOOTHING * (speed - source->velocity_m_s[axis]);
         }
     } else {
-        memcpy(from_m, source->target_m, sizeof source->target_m);
         source->released = source->silent_steps >= TARN_INPUT_STALE_STEPS;
     }
     source->silent_steps++;

@@ -201,6 +201,43 @@ static void test_controllers_push_while_pressed_and_hands_while_open(void **unus
     tarn_tile_map_free(&map);
 }
 
+static void test_a_fast_hand_leaves_no_gaps(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    static tarn_input_state state;
+    tarn_push pushes[TARN_TANK_PUSHES_MAX];
+    fill_map(&map);
+    for (int kind = TARN_INPUT_CONTROLLER; kind <= TARN_INPUT_HAND; kind++) {
+        tarn_input_state_init(&state);
+        tarn_input input = {.sequence = 1, .kind = (tarn_input_kind)kind};
+        float *position_m = input.controller.position_m;
+        if (kind == TARN_INPUT_HAND) {
+            position_m = input.hand.position_m;
+            input.hand.tracked = 1;
+            input.hand.radius_m = 0.1f;
+            input.hand.velocity_m_s[0] = 10;
+        } else {
+            input.controller.tracked = 1;
+            input.controller.trigger = 1;
+            input.controller.radius_m = 0.1f;
+            input.controller.velocity_m_s[0] = 10;
+        }
+        position_m[0] = 2;
+        take(&state, 1, &input, &map);
+        assert_int_equal(latch(&state, pushes), 1); // it comes into sight: from nowhere
+        assert_float_equal(pushes[0].center_m[0], 2, 1e-6);
+        position_m[0] = 2.3f;
+        take(&state, 1, &input, &map);
+        assert_int_equal(latch(&state, pushes), 3);
+        for (int i = 0; i < 3; i++)
+            assert_float_equal(pushes[i].center_m[0], 2.1f + 0.1f * (float)i, 1e-5);
+        assert_int_equal(latch(&state, pushes), 1); // no message between two steps
+        assert_float_equal(pushes[0].center_m[0], 2.3, 1e-6);
+    }
+    tarn_tile_map_free(&map);
+}
+
 static void test_a_silent_controller_stops_acting(void **unused)
 {
     (void)unused;
@@ -587,6 +624,7 @@ int main(void)
         cmocka_unit_test(test_moves_coalesce_and_a_short_press_still_acts),
         cmocka_unit_test(test_hovering_does_nothing),
         cmocka_unit_test(test_controllers_push_while_pressed_and_hands_while_open),
+        cmocka_unit_test(test_a_fast_hand_leaves_no_gaps),
         cmocka_unit_test(test_a_silent_controller_stops_acting),
         cmocka_unit_test(test_more_presses_than_fit_are_refused_and_all_get_a_sphere),
         cmocka_unit_test(test_frames_name_the_newest_inputs_of_the_most_recent_viewers),
