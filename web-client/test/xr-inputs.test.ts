@@ -6,6 +6,7 @@ import { type Device, newDevice } from "../src/xr/devices.js";
 import { type Around, Grasping } from "../src/xr/grasp.js";
 import { readHandPose } from "../src/xr/hand-pose.js";
 import { acts } from "../src/xr/inputs.js";
+import { isAtPanel } from "../src/xr/panel-layout.js";
 import { TrackedInput } from "../src/xr/tracked-input.js";
 
 /** A hand that lies flat, fingers along -z: wrist, then thumb (4), index, middle, ring, little finger (5 each). */
@@ -127,6 +128,41 @@ test("a controller's grip in the tank holds the tank with every tool", () => {
   const grasping = new Grasping();
   grasping.tick(device("controller", { squeeze: 1 }), false, inTank);
   expect(grasping.now).toBe("tank");
+});
+
+test("a hand at the panel is gone for the server until it leaves it, unless it holds something", () => {
+  const { hands, input } = told();
+  const [unit, none] = [new Matrix4(), new Quaternion()];
+  const grasping = new Grasping();
+  const hand = device("hand", { joints: flatHand() });
+  let nowMs = 0;
+  const step = (pinch: number, over: boolean, touches: boolean): unknown => {
+    hand.pose.pinch = pinch;
+    grasping.tick(hand, over, always);
+    if (touches) grasping.touchPanel();
+    nowMs += 200;
+    input.tick(hand, grasping, unit, none, nowMs);
+    return hands.at(-1)?.tracked;
+  };
+  expect(step(0, true, false)).toBe(true);
+  expect(step(1, true, false)).toBe(false);
+  expect(step(1, false, false)).toBe(false);
+  expect(step(0, true, false)).toBe(true);
+  expect(step(0, false, true)).toBe(false);
+  expect(step(1, false, true)).toBe(false); // it holds nothing there
+  expect(step(0, false, false)).toBe(true);
+  expect(step(1, false, false)).toBe(true);
+  expect([step(1, false, true), grasping.now]).toEqual([true, "body"]);
+  const at = device("controller", { trigger: 1 });
+  const other = told();
+  const pressing = new Grasping();
+  pressing.tick(at, true, never);
+  other.input.tick(at, pressing, unit, none, 0);
+  expect(other.controllers.map(({ tracked, trigger }) => [tracked, trigger])).toEqual([[true, 0]]);
+});
+
+test("a finger is at the panel from just before it to somewhat behind it", () => {
+  expect([0.03, 0.02, 0, -0.05, -0.2].map(isAtPanel)).toEqual([false, true, true, true, false]);
 });
 
 test("a controller is sent in tank coordinates, within the protocol's bounds", () => {

@@ -27,7 +27,7 @@ const PRESS_OPENS = 0.3;
 
 export class Grasping {
   now: Grasp = "free";
-  /** The trigger belongs to the panel until it is released. */
+  /** The trigger or pinch belongs to the panel until it is released, and so does a hand whose finger touches it. */
   onPanel = false;
 
   private pressed = false;
@@ -58,6 +58,11 @@ export class Grasping {
         this.now = around.bodyNear() ? "body" : isHand && around.toolHere() ? "tool" : "tank";
     } else if (closing < (isHand ? PINCH_OPENS : GRIP_OPENS)) this.now = "free";
     return clicks;
+  }
+
+  /** A finger is at the panel, after this picture's tick. What holds something goes on holding it. */
+  touchPanel(): void {
+    if (this.now === "free") this.onPanel = true;
   }
 
   letGo(): void {

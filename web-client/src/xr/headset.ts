@@ -14,7 +14,15 @@ import { Locomotion } from "./locomotion.js";
 import { DeviceModel } from "./models.js";
 import { OwnPresence } from "./own-presence.js";
 import { Pacing } from "./pacing.js";
-import { buttonAt, type PanelButton, type PanelHit, rayHit, Touch, touchHit } from "./panel-layout.js";
+import {
+  buttonAt,
+  isAtPanel,
+  type PanelButton,
+  type PanelHit,
+  rayHit,
+  Touch,
+  touchHit,
+} from "./panel-layout.js";
 import { tableHeight } from "./placement.js";
 import { ScreenTouches } from "./screen-touches.js";
 import { Surroundings } from "./surroundings.js";
@@ -286,7 +294,7 @@ export class Headset {
   }
 
   /** The button that the right hand's finger, or its controller's end, has just touched. */
-  private touched({ device, touch }: Side): PanelButton | null {
+  private touched({ device, grasping, touch }: Side): PanelButton | null {
     const { mesh } = this.panel;
     if (device.side === "left") return null;
     if (!mesh.visible || !device.tracked) {
@@ -297,6 +305,7 @@ export class Headset {
     else this.point.copy(device.point);
     const hit = { x: 0, y: 0, distance: 0 };
     const isOver = touchHit(mesh.position, mesh.quaternion, this.point, hit);
+    if (device.kind === "hand" && isOver && isAtPanel(hit.distance)) grasping.touchPanel();
     return touch.tick(isOver ? hit.distance : null) ? buttonAt(hit.x, hit.y) : null;
   }
 

@@ -141,6 +141,11 @@ export class Touch {
   }
 }
 
+/** Whether a finger so far before the panel, metres, is there for the panel's sake; it may have gone through. */
+export function isAtPanel(distance: number): boolean {
+  return distance <= TOUCH_READY_M && distance >= -TOUCH_FROM_M;
+}
+
 const TOUCH_M = 0.008;
 const TOUCH_READY_M = 0.02;
 const TOUCH_FROM_M = 0.12;
