@@ -1,17 +1,18 @@
 // When the pose of a controller or hand is sent: at once when something changes, else at a bounded rate. What isn't sent
-// is replaced by what comes next. What is late is made up for by the next: pictures that are a little less apart than the
-// rate would otherwise be sent by halves.
+// is replaced by what comes next. Of pictures that are a little less apart than the rate allows not every second one goes
+// out, but as many as it allows.
 
 /** Apart, ms: of what acts on the tank, and of what is only there. */
 export const ACTIVE_MS = 15;
 export const IDLE_MS = 100;
 
 /**
- * When something is taken to be sent that goes out now: as late as it should have been, and by less than one time too
- * early.
+ * When something that goes out now is taken to be sent: when it was due, so that being late doesn't add up. What wasn't
+ * due yet, or was for a whole turn, counts from now.
  */
 export function sentAt(beforeMs: number, nowMs: number, everyMs: number): number {
-  return Math.min(nowMs, Math.max(beforeMs + everyMs, nowMs - everyMs));
+  const lateMs = nowMs - beforeMs - everyMs;
+  return lateMs >= 0 && lateMs < everyMs ? nowMs - lateMs : nowMs;
 }
 
 export class Beat {

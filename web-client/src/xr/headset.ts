@@ -17,6 +17,7 @@ import { Pacing } from "./pacing.js";
 import {
   buttonAt,
   isAtPanel,
+  isOffered,
   type PanelButton,
   type PanelHit,
   rayHit,
@@ -278,10 +279,11 @@ export class Headset {
       const rayM = pointed === null ? 0 : this.hit.distance;
       model.show(device, radius, acts(device, grasping, this.host.tool.tool), grasping.now === "tank", rayM);
     }
-    if (pressed !== null) this.press(pressed, nowMs);
-    const { scene, paused } = this.host.state();
+    if (pressed !== null && isOffered(pressed, this.host.state().may)) this.press(pressed, nowMs);
+    const { scene, paused, may } = this.host.state();
+    if (over !== null && !isOffered(over, may)) over = null;
     const { tool, strength, colour } = this.host.tool;
-    this.panel.show({ scene, paused, tool, strength, colour, placement: this.tank.placement }, over);
+    this.panel.show({ scene, paused, tool, strength, colour, placement: this.tank.placement, may }, over);
   }
 
   /** The button that the right hand points at. */
