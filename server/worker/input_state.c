@@ -242,17 +242,30 @@ typedef struct tracked_pose {
     tarn_tool tool;
     int acts;   ///< its tool does something
     int closes; ///< it is closed, and may hold something
+    int opens;  ///< it is a tracked hand that isn't closed
     const float *position_m, *velocity_m_s;
     float axis[3];
     float radius_m, strength;
     uint32_t colour;
 } tracked_pose;
 
+/// Remembers whether a hand is open, also where it has no source because its tool does nothing. @return whether the
+/// message before told it so
+static int was_open(tarn_input_state *state, uint32_t viewer_id, const tracked_pose *pose)
+{
+    tarn_input_viewer *viewer =
+        viewer_id && pose->kind == TARN_INPUT_HAND ? viewer_find_or_add(state, viewer_id) : NULL;
+    const uint32_t bit = 1u << pose->side, before = viewer ? viewer->open_hands & bit : 0;
+    if (viewer)
+        viewer->open_hands = pose->opens ? viewer->open_hands | bit : viewer->open_hands & ~bit;
+    return before != 0;
+}
+
 /// A controller or hand that has just closed takes hold of the body that its sphere touches; an open one lets go. A
 /// hand that came closed into sight doesn't take hold of what it runs into.
-static int tracked_holds(tarn_input_source *source, int is_new, const tracked_pose *pose, const tarn_body_map *bodies)
+static int tracked_holds(tarn_input_source *source, int may_take, const tracked_pose *pose, const tarn_body_map *bodies)
 {
-    const int closes_now = pose->closes && !source->closed && !(is_new && pose->kind == TARN_INPUT_HAND);
+    const int closes_now = pose->closes && !source->closed && may_take;
     source->closed = pose->closes != 0;
     if (!pose->closes && !(pose->tool == TARN_TOOL_THROW && pose->acts))
         source->holds = 0;
@@ -282,7 +295,8 @@ static tarn_status tracked_take(tarn_input_state *state, uint32_t viewer_id, con
                                 const tarn_body_map *bodies, tarn_text why)
 {
     tarn_input_source *source = source_find(state, viewer_id, pose->kind, pose->side);
-    const int is_new = !source, may_hold = pose->closes && (source || pose->kind == TARN_INPUT_CONTROLLER);
+    const int may_take = was_open(state, viewer_id, pose) || source || pose->kind == TARN_INPUT_CONTROLLER;
+    const int may_hold = pose->closes && may_take;
     if (!pose->acts && !may_hold) {
         if (source)
             source->viewer_id = 0;
@@ -295,11 +309,14 @@ static tarn_status tracked_take(tarn_input_state *state, uint32_t viewer_id, con
             source->viewer_id = 0;
         return status;
     }
-    if (!source)
+    const int is_new = !source;
+    if (is_new)
         source = source_find_or_add(state, viewer_id, pose->kind, pose->side, why);
     if (!source)
         return TARN_E_LIMIT;
-    if (!tracked_holds(source, is_new, pose, bodies) && !pose->acts) {
+    if (is_new)
+        memcpy(source->center_m, pose->position_m, sizeof source->center_m);
+    if (!tracked_holds(source, may_take, pose, bodies) && !pose->acts) {
         source->viewer_id = 0;
         return TARN_OK;
     }
@@ -345,6 +362,7 @@ static tracked_pose hand_pose(const tarn_input_hand *hand)
                          .tool = hand->tool,
                          .acts = hand->tracked && !is_fist && (pushes || is_pinched),
                          .closes = hand->tracked && (is_fist || (pushes && is_pinched)),
+                         .opens = hand->tracked && !is_fist && !(pushes && is_pinched),
                          .position_m = hand->position_m,
                          .velocity_m_s = hand->velocity_m_s,
                          .radius_m = hand->radius_m,
@@ -418,14 +436,13 @@ void tarn_input_state_thrown(tarn_input_state *state, uint32_t source, uint32_t 
 /// Where a source's way in this step begins, and its speed.
 static void source_move(tarn_input_source *source, float dt_s, float from_m[3])
 {
+    memcpy(from_m, source->center_m, sizeof source->center_m);
     if (source->kind == TARN_INPUT_POINTER) {
-        memcpy(from_m, source->center_m, sizeof source->center_m);
         for (int axis = 0; axis < 3; axis++) {
             float speed = (source->target_m[axis] - from_m[axis]) / dt_s;
             source->velocity_m_s[axis] += TARN_INPUT_SMOOTHING * (speed - source->velocity_m_s[axis]);
         }
     } else {
-        memcpy(from_m, source->target_m, sizeof source->target_m);
         source->released = source->silent_steps >= TARN_INPUT_STALE_STEPS;
     }
     source->silent_steps++;

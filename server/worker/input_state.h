@@ -54,6 +54,7 @@ typedef struct tarn_input_viewer {
     uint32_t received, latched; ///< sequence numbers
     uint64_t latched_order;     ///< of the step that latched the newest
     uint32_t tools_told;        ///< bit per tool: this viewer knows that no more of it fit
+    uint32_t open_hands;        ///< bit per side: the newest message told a tracked hand that isn't closed
 } tarn_input_viewer;
 
 typedef struct tarn_input_state {

@@ -201,6 +201,43 @@ static void test_controllers_push_while_pressed_and_hands_while_open(void **unus
     tarn_tile_map_free(&map);
 }
 
+static void test_a_fast_hand_leaves_no_gaps(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    static tarn_input_state state;
+    tarn_push pushes[TARN_TANK_PUSHES_MAX];
+    fill_map(&map);
+    for (int kind = TARN_INPUT_CONTROLLER; kind <= TARN_INPUT_HAND; kind++) {
+        tarn_input_state_init(&state);
+        tarn_input input = {.sequence = 1, .kind = (tarn_input_kind)kind};
+        float *position_m = input.controller.position_m;
+        if (kind == TARN_INPUT_HAND) {
+            position_m = input.hand.position_m;
+            input.hand.tracked = 1;
+            input.hand.radius_m = 0.1f;
+            input.hand.velocity_m_s[0] = 10;
+        } else {
+            input.controller.tracked = 1;
+            input.controller.trigger = 1;
+            input.controller.radius_m = 0.1f;
+            input.controller.velocity_m_s[0] = 10;
+        }
+        position_m[0] = 2;
+        take(&state, 1, &input, &map);
+        assert_int_equal(latch(&state, pushes), 1); // it comes into sight: from nowhere
+        assert_float_equal(pushes[0].center_m[0], 2, 1e-6);
+        position_m[0] = 2.3f;
+        take(&state, 1, &input, &map);
+        assert_int_equal(latch(&state, pushes), 3);
+        for (int i = 0; i < 3; i++)
+            assert_float_equal(pushes[i].center_m[0], 2.1f + 0.1f * (float)i, 1e-5);
+        assert_int_equal(latch(&state, pushes), 1); // no message between two steps
+        assert_float_equal(pushes[0].center_m[0], 2.3, 1e-6);
+    }
+    tarn_tile_map_free(&map);
+}
+
 static void test_a_silent_controller_stops_acting(void **unused)
 {
     (void)unused;
@@ -494,6 +531,66 @@ static void test_a_hand_holds_what_it_closes_around(void **unused)
     tarn_tile_map_free(&map);
 }
 
+static void test_a_fist_holds_a_body_whatever_the_tool_is(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    tarn_body_map bodies;
+    static tarn_input_state state;
+    static tarn_step_tools step;
+    const float size_m[3] = {4, 4, 4};
+    tarn_grab grabs[TARN_TANK_GRABS_MAX];
+    fill_map(&map);
+    fill_bodies(&bodies);
+    tarn_input_state_init(&state);
+    tarn_input input = {.sequence = 1, .kind = TARN_INPUT_HAND};
+    tarn_input_hand *hand = &input.hand;
+    hand->tracked = 1;
+    hand->tool = TARN_TOOL_POUR;
+    hand->radius_m = 0.1f;
+    hand->strength = 1;
+    memcpy(hand->position_m, (float[3]){1, 1, 2}, sizeof hand->position_m);
+    hand->grip = 1; // it comes into sight as a fist
+    take_with(&state, 9, &input, &map, &bodies);
+    assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
+    for (int time = 0; time < 2; time++) {
+        hand->grip = 0;
+        take_with(&state, 9, &input, &map, &bodies);
+        assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
+        tarn_input_state_latch(&state, size_m, dt_s, &step);
+        assert_int_equal(step.tank.pour_count, 0);
+        hand->grip = 1;
+        for (int message = 0; message < 2; message++) {
+            take_with(&state, 9, &input, &map, &bodies);
+            assert_int_equal(tarn_input_state_grabs(&state, grabs), 1);
+            tarn_input_state_latch(&state, size_m, dt_s, &step);
+            assert_int_equal(step.tank.pour_count, 0);
+        }
+        // Of the other hand and of another viewer nothing was seen.
+        hand->side = TARN_SIDE_RIGHT;
+        take_with(&state, 9, &input, &map, &bodies);
+        hand->side = TARN_SIDE_LEFT;
+        take_with(&state, 8, &input, &map, &bodies);
+        assert_int_equal(tarn_input_state_grabs(&state, grabs), 1);
+    }
+    // A fist that closed beside every body holds none that it runs into, nor does one that was lost in between.
+    hand->grip = 0;
+    take_with(&state, 9, &input, &map, &bodies);
+    for (int lost = 0; lost < 2; lost++) {
+        hand->grip = 1;
+        hand->tracked = !lost;
+        hand->position_m[0] = 3;
+        take_with(&state, 9, &input, &map, &bodies);
+        hand->tracked = 1;
+        hand->position_m[0] = 1;
+        take_with(&state, 9, &input, &map, &bodies);
+        assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
+        hand->grip = 0;
+        take_with(&state, 9, &input, &map, &bodies);
+    }
+    tarn_tile_map_free(&map);
+}
+
 static void test_no_more_hands_act_than_a_step_takes(void **unused)
 {
     (void)unused;
@@ -527,6 +624,7 @@ int main(void)
         cmocka_unit_test(test_moves_coalesce_and_a_short_press_still_acts),
         cmocka_unit_test(test_hovering_does_nothing),
         cmocka_unit_test(test_controllers_push_while_pressed_and_hands_while_open),
+        cmocka_unit_test(test_a_fast_hand_leaves_no_gaps),
         cmocka_unit_test(test_a_silent_controller_stops_acting),
         cmocka_unit_test(test_more_presses_than_fit_are_refused_and_all_get_a_sphere),
         cmocka_unit_test(test_frames_name_the_newest_inputs_of_the_most_recent_viewers),
@@ -537,6 +635,7 @@ int main(void)
         cmocka_unit_test(test_a_press_on_a_body_drags_it),
         cmocka_unit_test(test_a_controller_holds_what_it_touches_when_it_is_pressed),
         cmocka_unit_test(test_a_hand_holds_what_it_closes_around),
+        cmocka_unit_test(test_a_fist_holds_a_body_whatever_the_tool_is),
         cmocka_unit_test(test_no_more_hands_act_than_a_step_takes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,8 +2,12 @@
 import type { App } from "./app.js";
 import { HeadsetEntry } from "./xr/entry.js";
 import type { XrHost, XrTool } from "./xr/host.js";
+import { panelRights } from "./xr/panel-layout.js";
 
-type PagePart = Pick<XrHost, "nextTool" | "resizeTool" | "strengthenTool" | "changed" | "say"> & {
+type PagePart = Pick<
+  XrHost,
+  "nextTool" | "resizeTool" | "strengthenTool" | "togglePause" | "changed" | "say"
+> & {
   colour(colour: number): void;
 };
 
@@ -19,7 +23,14 @@ export function createHeadset(app: App, tool: XrTool, page: PagePart): HeadsetEn
   const entry = new HeadsetEntry({
     stage,
     tool,
-    state: () => ({ scene: model.state?.scene ?? "", paused: model.state?.paused ?? false }),
+    state: () => {
+      const { player, playing } = app.keeping;
+      return {
+        scene: model.state?.scene ?? "",
+        paused: player === null ? (model.state?.paused ?? false) : !player.playing,
+        may: panelRights(conversation.role, playing),
+      };
+    },
     tier: () => app.tiers.forEyes(),
     orientation: () => stream.latest?.info.orientation ?? null,
     controller: (input) => sent(conversation.controller(input)),
@@ -37,7 +48,6 @@ export function createHeadset(app: App, tool: XrTool, page: PagePart): HeadsetEn
     },
     // A colour that isn't among them comes before the first.
     nextColour: () => page.colour(COLOURS[(COLOURS.indexOf(tool.colour) + 1) % COLOURS.length] as number),
-    togglePause: () => conversation.control(model.state?.paused ? "resume" : "pause"),
     reset: () => conversation.control("reset"),
     ...page,
   });

@@ -137,6 +137,7 @@ export class App {
       strengthenTool: (factor) =>
         this.controls.setStrength(Math.min(1, Math.max(STRENGTH_MIN, this.controls.tool.strength * factor))),
       colour: (colour) => this.controls.setColour(colour),
+      togglePause: () => this.togglePause(),
       changed: (worn) => this.headsetChanged(worn),
       say: (text) => this.announcer.say(sentence(text)),
     });

@@ -1,10 +1,12 @@
 import { Matrix4, Quaternion, Vector3 } from "three";
 import { expect, test } from "vitest";
 import type { ControllerInput, HandInput } from "../src/protocol/headset-inputs.js";
+import type { Tool } from "../src/protocol/messages.js";
 import { type Device, newDevice } from "../src/xr/devices.js";
-import { Grasping } from "../src/xr/grasp.js";
+import { type Around, Grasping } from "../src/xr/grasp.js";
 import { readHandPose } from "../src/xr/hand-pose.js";
 import { acts } from "../src/xr/inputs.js";
+import { isAtPanel } from "../src/xr/panel-layout.js";
 import { TrackedInput } from "../src/xr/tracked-input.js";
 
 /** A hand that lies flat, fingers along -z: wrist, then thumb (4), index, middle, ring, little finger (5 each). */
@@ -26,19 +28,24 @@ function device(kind: Device["kind"], change: Partial<Device> = {}): Device {
   return Object.assign(newDevice("right"), { kind, tracked: true }, change);
 }
 
-function told(): { controllers: ControllerInput[]; hands: HandInput[]; input: TrackedInput } {
+function told(tool: Tool = "push"): {
+  controllers: ControllerInput[];
+  hands: HandInput[];
+  input: TrackedInput;
+} {
   const controllers: ControllerInput[] = [];
   const hands: HandInput[] = [];
   const input = new TrackedInput("right", {
     controller: (one) => controllers.push(one),
     hand: (one) => hands.push(one),
-    tool: { tool: "push", radiusM: 50, strength: 2, colour: 0xff8000 },
+    tool: { tool, radiusM: 50, strength: 2, colour: 0xff8000 },
   });
   return { controllers, hands, input };
 }
 
-const never = (): boolean => false;
-const always = (): boolean => true;
+const never: Around = { bodyNear: () => false, toolHere: () => false };
+const always: Around = { bodyNear: () => true, toolHere: () => true };
+const inTank: Around = { bodyNear: () => false, toolHere: () => true };
 
 test("a flat hand is open, a curled one a fist, and fingers that meet pinch", () => {
   const pose = { pinch: -1, fist: -1 };
@@ -76,10 +83,10 @@ test("a trigger that presses the panel pushes nothing until it is released", () 
   expect(grasping.tick(pressed, true, never)).toBe(true);
   expect(grasping.tick(pressed, true, never)).toBe(false);
   grasping.tick(pressed, false, never);
-  expect(acts(pressed, grasping)).toBe(false);
+  expect(acts(pressed, grasping, "push")).toBe(false);
   grasping.tick(device("controller"), false, never);
   grasping.tick(pressed, false, never);
-  expect(acts(pressed, grasping)).toBe(true);
+  expect(acts(pressed, grasping, "push")).toBe(true);
   expect(grasping.tick(pressed, true, never)).toBe(false);
 });
 
@@ -87,7 +94,75 @@ test("a pinch on the panel presses it and holds nothing", () => {
   const grasping = new Grasping();
   const pinching = device("hand", { pose: { pinch: 1, fist: 0 } });
   expect(grasping.tick(pinching, true, always)).toBe(true);
-  expect([grasping.now, acts(pinching, grasping)]).toEqual(["free", false]);
+  expect([grasping.now, acts(pinching, grasping, "push")]).toEqual(["free", false]);
+});
+
+test("a pinch in the tank uses a tool other than push, and one beside a body holds it", () => {
+  const { hands, input } = told("pour");
+  const [unit, none] = [new Matrix4(), new Quaternion()];
+  const grasping = new Grasping();
+  const hand = device("hand", { joints: flatHand() });
+  let nowMs = 0;
+  const pinch = (pinch: number, fist: number, around: Around): unknown => {
+    Object.assign(hand.pose, { pinch, fist });
+    grasping.tick(hand, false, around);
+    nowMs += 200;
+    input.tick(hand, grasping, unit, none, nowMs);
+    const sent = hands.at(-1) as HandInput;
+    return [grasping.now, acts(hand, grasping, "pour"), sent.tracked, sent.pinch, sent.grip];
+  };
+  expect(pinch(0.2, 0.1, inTank)).toEqual(["free", false, true, 0.2, 0.1]);
+  expect(pinch(0.8, 0.1, inTank)).toEqual(["free", false, true, 0.6, 0.1]);
+  // Curled fingers are no fist that would end it, and what comes near isn't held.
+  expect(pinch(0.95, 0.7, inTank)).toEqual(["tool", true, true, 1, 0]);
+  expect(pinch(0.7, 0.7, always)).toEqual(["tool", true, true, 1, 0]);
+  expect(pinch(0.3, 0, always)).toEqual(["free", false, true, 0.3, 0]);
+  expect(pinch(0.95, 0.1, always)).toEqual(["body", true, true, 1, 1]);
+  pinch(0, 0, always);
+  expect(pinch(0, 0.8, never)).toEqual(["free", true, true, 0, 0.8]);
+  pinch(0, 0, always);
+  expect(pinch(0.95, 0, never)).toEqual(["tank", false, false, 0, 0]);
+});
+
+test("a controller's grip in the tank holds the tank with every tool", () => {
+  const grasping = new Grasping();
+  grasping.tick(device("controller", { squeeze: 1 }), false, inTank);
+  expect(grasping.now).toBe("tank");
+});
+
+test("a hand at the panel is gone for the server until it leaves it, unless it holds something", () => {
+  const { hands, input } = told();
+  const [unit, none] = [new Matrix4(), new Quaternion()];
+  const grasping = new Grasping();
+  const hand = device("hand", { joints: flatHand() });
+  let nowMs = 0;
+  const step = (pinch: number, over: boolean, touches: boolean): unknown => {
+    hand.pose.pinch = pinch;
+    grasping.tick(hand, over, always);
+    if (touches) grasping.touchPanel();
+    nowMs += 200;
+    input.tick(hand, grasping, unit, none, nowMs);
+    return hands.at(-1)?.tracked;
+  };
+  expect(step(0, true, false)).toBe(true);
+  expect(step(1, true, false)).toBe(false);
+  expect(step(1, false, false)).toBe(false);
+  expect(step(0, true, false)).toBe(true);
+  expect(step(0, false, true)).toBe(false);
+  expect(step(1, false, true)).toBe(false); // it holds nothing there
+  expect(step(0, false, false)).toBe(true);
+  expect(step(1, false, false)).toBe(true);
+  expect([step(1, false, true), grasping.now]).toEqual([true, "body"]);
+  const at = device("controller", { trigger: 1 });
+  const other = told();
+  const pressing = new Grasping();
+  pressing.tick(at, true, never);
+  other.input.tick(at, pressing, unit, none, 0);
+  expect(other.controllers.map(({ tracked, trigger }) => [tracked, trigger])).toEqual([[true, 0]]);
+});
+
+test("a finger is at the panel from just before it to somewhat behind it", () => {
+  expect([0.03, 0.02, 0, -0.05, -0.2].map(isAtPanel)).toEqual([false, true, true, true, false]);
 });
 
 test("a controller is sent in tank coordinates, within the protocol's bounds", () => {

@@ -2,10 +2,12 @@ import { Quaternion, Vector3 } from "three";
 import { expect, test } from "vitest";
 import {
   buttonAt,
+  isOffered,
   PANEL_AREAS,
   PANEL_HEIGHT_M,
   PANEL_WIDTH_M,
   type PanelHit,
+  panelRights,
   placeOf,
   rayHit,
   Touch,
@@ -39,6 +41,18 @@ test("on the floor a tank has its own size, within bounds", () => {
   const [low, high] = scaleBounds([2, 1, 1]);
   expect(low).toBeLessThan(0.45);
   expect(high).toBeGreaterThan(1);
+});
+
+test("the panel offers what the role may do, and in a recording to pause it", () => {
+  const greyed = (...[role, plays]: Parameters<typeof panelRights>): string =>
+    PANEL_AREAS.map(({ button }) => button)
+      .filter((button) => !isOffered(button, panelRights(role, plays)))
+      .join(" ");
+  expect(greyed("own", false)).toBe("");
+  expect(greyed("play", false)).toBe("scene-back scene-next pause reset");
+  expect(greyed("watch", false)).toBe("scene-back scene-next tool colour pause reset level");
+  for (const role of ["watch", "play", "own"] as const)
+    expect(greyed(role, true)).toBe("scene-back scene-next tool colour reset level");
 });
 
 test("each button is met by a ray and a finger at its middle, and none beside the panel", () => {

@@ -1,11 +1,20 @@
 // What a controller or hand is doing: nothing, using the tool, or holding something. Closing decides it and opening ends
 // it; what was taken hold of in between stays it.
 //
-//     closes (grip, or pinch) ─▶ beside a floating body: holds the body · else: holds the tank
+//     closes (grip, or pinch) ─▶ beside a floating body: holds the body · a hand that is in the tank, with a tool other
+//                                than push: uses it · else: holds the tank
 //     opens ─▶ free
 import type { Device } from "./devices.js";
 
-export type Grasp = "free" | "tank" | "body";
+export type Grasp = "free" | "tank" | "body" | "tool";
+
+/** What a grip or pinch may be meant for. Only asked when it closes. */
+export interface Around {
+  /** A body is within reach. */
+  bodyNear(): boolean;
+  /** A hand that pinches here uses its tool. */
+  toolHere(): boolean;
+}
 
 /** A grip closes above the first and opens below the second; of pinches the same. */
 const GRIP_CLOSES = 0.6;
@@ -18,7 +27,7 @@ const PRESS_OPENS = 0.3;
 
 export class Grasping {
   now: Grasp = "free";
-  /** The trigger belongs to the panel until it is released. */
+  /** The trigger or pinch belongs to the panel until it is released, and so does a hand whose finger touches it. */
   onPanel = false;
 
   private pressed = false;
@@ -27,10 +36,9 @@ export class Grasping {
   /**
    * Once per picture.
    * @param overPanel  it points at the panel
-   * @param bodyNear   a body is within reach; only asked when it closes
    * @return whether it has just pressed the panel
    */
-  tick(device: Device, overPanel: boolean, bodyNear: () => boolean): boolean {
+  tick(device: Device, overPanel: boolean, around: Around): boolean {
     if (!device.tracked || device.kind !== this.wasKind) this.letGo();
     this.wasKind = device.kind;
     if (!device.tracked) return false;
@@ -46,9 +54,15 @@ export class Grasping {
     const closing = isHand ? device.pose.pinch : device.squeeze;
     if (this.now === "free") {
       const closes = closing > (isHand ? PINCH_CLOSES : GRIP_CLOSES);
-      if (closes && !this.onPanel) this.now = bodyNear() ? "body" : "tank";
+      if (closes && !this.onPanel)
+        this.now = around.bodyNear() ? "body" : isHand && around.toolHere() ? "tool" : "tank";
     } else if (closing < (isHand ? PINCH_OPENS : GRIP_OPENS)) this.now = "free";
     return clicks;
+  }
+
+  /** A finger is at the panel, after this picture's tick. What holds something goes on holding it. */
+  touchPanel(): void {
+    if (this.now === "free") this.onPanel = true;
   }
 
   letGo(): void {

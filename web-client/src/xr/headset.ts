@@ -6,7 +6,7 @@
 //                        └─ panel-layout, wrist-panel ─▶ scene, tool, pause and the like
 import * as THREE from "three";
 import { type Device, Devices } from "./devices.js";
-import { Grasping } from "./grasp.js";
+import { type Around, Grasping } from "./grasp.js";
 import { INDEX_TIP } from "./hand-pose.js";
 import type { XrHost, XrMode } from "./host.js";
 import { acts } from "./inputs.js";
@@ -14,7 +14,16 @@ import { Locomotion } from "./locomotion.js";
 import { DeviceModel } from "./models.js";
 import { OwnPresence } from "./own-presence.js";
 import { Pacing } from "./pacing.js";
-import { buttonAt, type PanelButton, type PanelHit, rayHit, Touch, touchHit } from "./panel-layout.js";
+import {
+  buttonAt,
+  isAtPanel,
+  isOffered,
+  type PanelButton,
+  type PanelHit,
+  rayHit,
+  Touch,
+  touchHit,
+} from "./panel-layout.js";
 import { tableHeight } from "./placement.js";
 import { ScreenTouches } from "./screen-touches.js";
 import { Surroundings } from "./surroundings.js";
@@ -39,6 +48,7 @@ const UP = new THREE.Vector3(0, 1, 0);
 interface Side {
   device: Device;
   grasping: Grasping;
+  around: Around;
   input: TrackedInput;
   model: DeviceModel;
   touch: Touch;
@@ -176,6 +186,7 @@ export class Headset {
     return {
       device,
       grasping: new Grasping(),
+      around: { bodyNear: () => this.isBodyNear(device), toolHere: () => this.isToolHere(device) },
       input: new TrackedInput(device.side, this.host),
       model: new DeviceModel(),
       touch: new Touch(),
@@ -257,21 +268,22 @@ export class Headset {
     let pressed: PanelButton | null = null;
     this.holding.length = 0;
     for (const side of this.sides) {
-      const { device, grasping, model } = side;
+      const { device, grasping, model, around } = side;
       const pointed = this.pointed(device);
-      const clicks = grasping.tick(device, pointed !== null, () => this.isBodyNear(device));
+      const clicks = grasping.tick(device, pointed !== null, around);
       const touched = this.touched(side);
       over = pointed ?? over;
       pressed = touched ?? (clicks ? pointed : null) ?? pressed;
       if (grasping.now === "tank") this.holding.push(device);
       const radius = this.host.tool.radiusM * this.tank.stand.scale;
       const rayM = pointed === null ? 0 : this.hit.distance;
-      model.show(device, radius, acts(device, grasping), grasping.now === "tank", rayM);
+      model.show(device, radius, acts(device, grasping, this.host.tool.tool), grasping.now === "tank", rayM);
     }
-    if (pressed !== null) this.press(pressed, nowMs);
-    const { scene, paused } = this.host.state();
+    if (pressed !== null && isOffered(pressed, this.host.state().may)) this.press(pressed, nowMs);
+    const { scene, paused, may } = this.host.state();
+    if (over !== null && !isOffered(over, may)) over = null;
     const { tool, strength, colour } = this.host.tool;
-    this.panel.show({ scene, paused, tool, strength, colour, placement: this.tank.placement }, over);
+    this.panel.show({ scene, paused, tool, strength, colour, placement: this.tank.placement, may }, over);
   }
 
   /** The button that the right hand points at. */
@@ -284,7 +296,7 @@ export class Headset {
   }
 
   /** The button that the right hand's finger, or its controller's end, has just touched. */
-  private touched({ device, touch }: Side): PanelButton | null {
+  private touched({ device, grasping, touch }: Side): PanelButton | null {
     const { mesh } = this.panel;
     if (device.side === "left") return null;
     if (!mesh.visible || !device.tracked) {
@@ -295,6 +307,7 @@ export class Headset {
     else this.point.copy(device.point);
     const hit = { x: 0, y: 0, distance: 0 };
     const isOver = touchHit(mesh.position, mesh.quaternion, this.point, hit);
+    if (device.kind === "hand" && isOver && isAtPanel(hit.distance)) grasping.touchPanel();
     return touch.tick(isOver ? hit.distance : null) ? buttonAt(hit.x, hit.y) : null;
   }
 
@@ -335,6 +348,14 @@ export class Headset {
     const reachM = this.host.tool.radiusM + REACH_M / this.tank.stand.scale;
     this.point.copy(device.point).applyMatrix4(this.tank.toTank);
     return this.host.stage.movingNear(this.point.toArray(), reachM) !== null;
+  }
+
+  /** In the tank a pinch uses a tool other than push, which an open hand does. */
+  private isToolHere(device: Device): boolean {
+    if (this.host.tool.tool === "push") return false;
+    const { sizeM } = this.host.stage;
+    const at = this.point.copy(device.point).applyMatrix4(this.tank.toTank).toArray();
+    return at.every((x, axis) => x >= 0 && x <= (sizeM[axis] as number));
   }
 
   private act(side: Side, nowMs: number): void {

@@ -3,6 +3,7 @@ import type { Group, Object3D, PerspectiveCamera, Scene, WebGLRenderer } from "t
 import type { ControllerInput, HandInput } from "../protocol/headset-inputs.js";
 import type { PointerInput, PresencePoint, Tool } from "../protocol/messages.js";
 import type { Tier } from "../state/quality.js";
+import type { PanelRights } from "./panel-layout.js";
 
 export interface XrStage {
   readonly renderer: WebGLRenderer;
@@ -38,6 +39,8 @@ export interface XrTool {
 export interface XrState {
   scene: string;
   paused: boolean;
+  /** What pressing may do: what isn't offered is greyed. */
+  may: PanelRights;
 }
 
 export interface XrHost {

@@ -9,7 +9,7 @@ import {
   TOOL_RADIUS_M_MAX,
   TOOL_RADIUS_M_MIN,
 } from "../protocol/headset-inputs.js";
-import { COLOURED, COORDINATE_M_MAX } from "../protocol/messages.js";
+import { COLOURED, COORDINATE_M_MAX, type Tool } from "../protocol/messages.js";
 import type { Device } from "./devices.js";
 import type { Grasping } from "./grasp.js";
 import type { XrTool } from "./host.js";
@@ -25,10 +25,14 @@ export interface TankPose {
 /** Below this a trigger or grip isn't pressed. */
 const PRESSED = 0.05;
 
-/** Whether a device does something to the tank, or may: an open hand always does. */
-export function acts(device: Device, grasping: Grasping): boolean {
+/** From here on the server takes a hand for a fist, which holds a body. */
+const FIST = 0.5;
+
+/** Whether a device does something to the tank, or may: an open hand pushes, and a fist may hold something. */
+export function acts(device: Device, grasping: Grasping, tool: Tool): boolean {
   if (!device.tracked || grasping.now === "tank") return false;
-  if (device.kind === "hand") return !grasping.onPanel;
+  if (device.kind === "hand")
+    return !grasping.onPanel && (tool === "push" || grasping.now !== "free" || device.pose.fist >= FIST);
   return grasping.now === "body" || (device.trigger > PRESSED && !grasping.onPanel);
 }
 
@@ -73,13 +77,19 @@ export function handInput(
     position_m: pose.position.toArray(),
     orientation: pose.orientation.toArray(),
     velocity_m_s: pose.motion.velocity.toArray(),
-    pinch: grasping.now === "body" ? 1 : Math.min(PINCH_UNHELD_MAX, device.pose.pinch),
-    grip: device.pose.fist,
+    ...closing(device, grasping),
     joints_m: sayable ? said : [],
   };
 }
 
-/** The server takes hold of bodies for a pinch beyond 0.7: where there is none to hold it shall not find one later. */
+/** What a pinch means was decided when it closed: a body is held as a fist holds it, and a tool is used by a pinch alone. */
+function closing({ pose }: Device, { now }: Grasping): Pick<HandInput, "pinch" | "grip"> {
+  if (now === "body") return { pinch: 1, grip: 1 };
+  if (now === "tool") return { pinch: 1, grip: 0 };
+  return { pinch: Math.min(PINCH_UNHELD_MAX, pose.pinch), grip: pose.fist };
+}
+
+/** The server uses tools and takes hold of bodies for a pinch from 0.7 on: it shall not where nothing was found here. */
 const PINCH_UNHELD_MAX = 0.6;
 
 /** Tracking is lost, or what is tracked does something else. */

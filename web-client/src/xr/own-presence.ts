@@ -41,7 +41,7 @@ export class OwnPresence {
       const part = device.side === "left" ? "hand_left" : "hand_right";
       const point = this.add(part, device.point, device.orientation, toTank, turnToTank);
       if (point === null) continue;
-      point.pressed = acts(device, grasping);
+      point.pressed = acts(device, grasping, tool.tool);
       point.tool = tool.tool;
     }
     return this.points;

@@ -1,6 +1,7 @@
 // The wrist panel's buttons: where they are and which one is meant. Shares of the panel's width and height, from the top
 // left. Pure.
 import { Quaternion, Vector3 } from "three";
+import type { Role } from "../protocol/messages.js";
 
 export type PanelButton =
   | "scene-back"
@@ -12,6 +13,43 @@ export type PanelButton =
   | "placement"
   | "level"
   | "leave";
+
+/** What whoever wears the panel may do. */
+export interface PanelRights {
+  /** Use tools. */
+  act: boolean;
+  /** Turn the tank. */
+  turn: boolean;
+  pause: boolean;
+  /** Load scenes and reset. */
+  control: boolean;
+}
+
+/** @param plays  a recording is shown: there is nothing to change in it, and everybody may pause it */
+export function panelRights(role: Role, plays: boolean): PanelRights {
+  const [act, control] = [!plays && role !== "watch", !plays && role === "own"];
+  return { act, turn: act, pause: plays || control, control };
+}
+
+/** Whether pressing a button does something. */
+export function isOffered(button: PanelButton, may: PanelRights): boolean {
+  switch (button) {
+    case "scene-back":
+    case "scene-next":
+    case "reset":
+      return may.control;
+    case "tool":
+    case "colour":
+      return may.act;
+    case "pause":
+      return may.pause;
+    case "level":
+      return may.turn;
+    case "placement":
+    case "leave":
+      return true;
+  }
+}
 
 export interface PanelArea {
   button: PanelButton;
@@ -139,6 +177,11 @@ export class Touch {
     if (presses) this.ready = false;
     return presses;
   }
+}
+
+/** Whether a finger so far before the panel, metres, is there for the panel's sake; it may have gone through. */
+export function isAtPanel(distance: number): boolean {
+  return distance <= TOUCH_READY_M && distance >= -TOUCH_FROM_M;
 }
 
 const TOUCH_M = 0.008;

@@ -2,6 +2,7 @@
 // takes yaw, place and scale from here alone; the tilt comes with the frames, and ahead of them from the hands that hold
 // the tank, so that nothing is turned twice.
 import { Matrix4, Quaternion, Vector3 } from "three";
+import { sentAt } from "./beat.js";
 import type { Device } from "./devices.js";
 import type { XrHost } from "./host.js";
 import { type Placement, place, scaleBounds } from "./placement.js";
@@ -120,7 +121,7 @@ export class TankStand {
 
   private say(tilt: Quaternion, nowMs: number): void {
     this.told.copy(tilt);
-    this.toldMs = nowMs;
+    this.toldMs = sentAt(this.toldMs, nowMs, TURN_MS);
     this.host.turn(tilt.toArray());
   }
 

@@ -46,10 +46,12 @@ export class TrackedInput {
       pose.motion.add(nowMs, pose.position, pose.orientation, SPEED_MAX);
     } else pose.motion.reset();
 
-    const isThere = device.tracked && grasping.now !== "tank" && isSayable(pose.position);
+    // An open hand pushes wherever it is: at the panel it is nowhere in the tank. A controller's open trigger does nothing.
+    const isElsewhere = grasping.now === "tank" || (device.kind === "hand" && grasping.onPanel);
+    const isThere = device.tracked && !isElsewhere && isSayable(pose.position);
     if (this.told !== null && (!isThere || this.told !== device.kind)) this.lose();
     if (!isThere) return;
-    const active = acts(device, grasping);
+    const active = acts(device, grasping, host.tool.tool);
     const changed = this.told === null || active !== this.acted;
     if (!this.beat.due(nowMs, active, changed)) return;
     this.told = device.kind;

@@ -2,10 +2,12 @@
 import * as THREE from "three";
 import type { Tool } from "../protocol/messages.js";
 import {
+  isOffered,
   PANEL_AREAS,
   PANEL_HEIGHT_M,
   PANEL_WIDTH_M,
   type PanelButton,
+  type PanelRights,
   placeOf,
   wear,
 } from "./panel-layout.js";
@@ -20,12 +22,15 @@ export interface PanelWords {
   colour: number;
   paused: boolean;
   placement: Placement;
+  may: PanelRights;
 }
 
 const PIXELS_PER_M = 3000;
 const FONT = "system-ui, sans-serif";
 /** The panel is shown when it faces the eyes by this cosine. */
 const FACING_MIN = 0.1;
+/** How opaque the words of a button are that does nothing. */
+const GREYED = 0.3;
 
 export class WristPanel {
   readonly mesh: THREE.Mesh;
@@ -72,7 +77,7 @@ export class WristPanel {
 
   /** @param over  the button that is pointed at */
   show(words: PanelWords, over: PanelButton | null): void {
-    const key = `${words.scene}\n${words.tool}\n${words.paused}\n${words.placement}\n${over}`;
+    const key = JSON.stringify([words, over]);
     if (key === this.shown) return;
     this.shown = key;
     const context = this.canvas.getContext("2d");
@@ -108,12 +113,15 @@ export class WristPanel {
       context.roundRect(x, y, w, h, 14);
       context.fill();
       context.fillStyle = area.button === over ? "#071019" : "#dcecf3";
+      context.globalAlpha = isOffered(area.button, words.may) ? 1 : GREYED;
       context.fillText(label(area.button, words), x + 0.5 * w, y + 0.5 * h, 0.92 * w);
-      if (area.button !== "colour") continue;
-      context.fillStyle = `#${words.colour.toString(16).padStart(6, "0")}`;
-      context.beginPath();
-      context.arc(x + 0.84 * w, y + 0.5 * h, 0.27 * h, 0, 2 * Math.PI);
-      context.fill();
+      if (area.button === "colour") {
+        context.fillStyle = `#${words.colour.toString(16).padStart(6, "0")}`;
+        context.beginPath();
+        context.arc(x + 0.84 * w, y + 0.5 * h, 0.27 * h, 0, 2 * Math.PI);
+        context.fill();
+      }
+      context.globalAlpha = 1;
     }
   }
 }
