@@ -255,9 +255,9 @@ static void start_body(tarn_tank *tank, uint32_t b, liquid_body *body, liquid_bo
     fill_body(desc, solid, body);
     place_body(desc, keyed ? &desc->keyframes[solid->keyframe_first].pose : &solid->pose, body->center, state);
     for (int a = 0; a < 3; a++) {
-        state->velocity[a] = keyed ? 0.0f
-                                   : tile_clamp_f32(solid->velocity_m_s[a] * desc->dt_s / desc->cell_m, -BODY_SPEED_MAX,
-                                                    BODY_SPEED_MAX);
+        state->velocity[a] =
+            keyed ? 0.0f
+                  : tile_clamp_f32(solid->velocity_m_s[a] * desc->dt_s / desc->cell_m, -BODY_SPEED_MAX, BODY_SPEED_MAX);
         tank->body_center[b][a] = body->center[a];
     }
     tank->body_reach[b] = body->reach;
