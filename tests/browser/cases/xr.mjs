@@ -233,6 +233,30 @@ test("an open hand pushes the water", async (world) => {
   );
 });
 
+test("a hand that pinches in the tank uses its tool there, and beside the tank carries it", async (world) => {
+  const server = await world.fake({ particles: 500 });
+  const page = await world.watch(`http://127.0.0.1:${server.port}/?tool=pour`, WEAR_SMALL);
+  const last = () => server.received.filter(({ k, side }) => k === "hand" && side === "right").at(-1);
+  const pinch = (value) =>
+    page.evaluate((amount) => window.device.hands.right.updatePinchValue(amount), value);
+  await page.evaluate(() => {
+    window.device.primaryInputMode = "hand";
+  });
+  await enter(page, "immersive-vr");
+  const inside = await inRoom(page, [1, 0.5, 0.5]);
+  await move(page, [{ kind: "hands", side: "right", from: inside, to: inside }], 0);
+  await until(() => last()?.tracked && last().pinch < 0.7, "an open hand is told as one");
+  await pinch(1);
+  await until(() => last().tracked && last().pinch === 1 && last().grip === 0, "the hand pours");
+  assertEqual(last().tool, "pour", "the tool that is told");
+  await pinch(0);
+  await until(() => last().tracked && last().pinch < 0.7, "it opens");
+  const beside = await inRoom(page, [1, 0.5, 2]);
+  await move(page, [{ kind: "hands", side: "right", from: beside, to: beside }], 0);
+  await pinch(1);
+  await until(() => !last().tracked, "it holds the tank");
+});
+
 /** Normal of the water's surface in the x-y plane of the tank, from the highest particle of each column along x. */
 function surfaceNormal(points, width) {
   const columns = 12;
