@@ -22,6 +22,13 @@ const people = (page) =>
     }),
   );
 
+/** The address of a page that needn't draw much: several of them share the processor. */
+function cheap(address) {
+  const url = new URL(address);
+  url.searchParams.set("quality", "points");
+  return url.href;
+}
+
 /** Wide enough for the panel to be open. */
 const WIDE = { context: { viewport: { width: 660, height: 200 } } };
 
@@ -79,7 +86,7 @@ test("two pages see each other's cursors, and a new name shows", async (world) =
 
 test("a link to watch can't push, one to play can't pause, one to own can both", async (world) => {
   const server = await world.tank({ scene: SMALL_POOL });
-  const owner = await world.watch(server.url);
+  const owner = await world.watch(cheap(server.url));
   await owner.getByRole("button", { name: "Share" }).click();
   const links = {};
   for (const role of ["Watch", "Watch and play", "Own"]) {
@@ -91,7 +98,7 @@ test("a link to watch can't push, one to play can't pause, one to own can both",
   await owner.keyboard.press("Escape");
   await until(async () => (await owner.locator("#share-dialog").count()) === 0, "Escape closes the dialog");
 
-  const watcher = await world.watch(links.Watch, WIDE);
+  const watcher = await world.watch(cheap(links.Watch), WIDE);
   assertEqual(await watcher.evaluate(() => document.body.dataset.role), "watch", "the watcher's role");
   await pointAt(watcher, [0.5, 0.2, 0.25]);
   await watcher.mouse.down();
@@ -107,7 +114,7 @@ test("a link to watch can't push, one to play can't pause, one to own can both",
   );
   await watcher.context().close();
 
-  const player = await world.watch(links["Watch and play"]);
+  const player = await world.watch(cheap(links["Watch and play"]));
   await player.keyboard.press("p");
   assertEqual(await player.evaluate(() => window.tarn.sequence), 0, "controls of the player");
   await pointAt(player, [0.5, 0.2, 0.25]);
@@ -116,7 +123,7 @@ test("a link to watch can't push, one to play can't pause, one to own can both",
   await until(() => player.evaluate(() => window.tarn.sequence >= 2), "the player's push is sent");
   await player.context().close();
 
-  const second = await world.watch(links.Own);
+  const second = await world.watch(cheap(links.Own));
   await second.keyboard.press("p");
   await until(() => owner.evaluate(() => window.tarn.paused), "the second owner pauses the tank");
 });
