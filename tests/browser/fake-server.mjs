@@ -34,7 +34,8 @@ export const POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'"
  * @param options.seeds   of the particles, instead of a number of them
  * @param options.path    a particle's place and velocity by its seed, the time in seconds and the tank's size
  * @param options.byHand  frames go out when `show` says so, whatever is acknowledged
- * @returns {Promise<{port: number, close(): Promise<void>, received: object[], show(timeS: number): void, still(): boolean}>}
+ * @returns {Promise<{port: number, close(): Promise<void>, received: object[], viewers(): number,
+ *          show(timeS: number): void, still(): boolean}>}
  *          show(timeS): sends everybody the frame of a time
  *          still: whether the tank is paused and everybody has acknowledged its last frame
  */
@@ -81,6 +82,7 @@ export async function startFakeServer(options = {}) {
   return {
     port: http.address().port,
     received,
+    viewers: () => sockets.clients.size,
     show: (timeS) => show(tank, recording, [...sockets.clients], timeS),
     still: () =>
       tank.paused && [...sockets.clients].every(({ tarn }) => tarn.unacked === 0 && hasNewest(tank, tarn)),

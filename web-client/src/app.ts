@@ -147,7 +147,7 @@ export class App {
   start(arrival: Arrival): void {
     const { recording, t } = this.settings.values;
     if (recording !== "") void this.keeping.openAddress(recording, t ?? 0);
-    else this.goLive();
+    else this.sayConnecting(); // arrival.ts has begun it, and may have ended it
     this.hear(arrival);
     if (this.settings.problems.length > 0) this.announcer.say(this.settings.problems.join(" "));
     window.setInterval(() => this.beat(), PING_EVERY_MS);
@@ -167,10 +167,14 @@ export class App {
 
   /** Shows the server's tank, now or again. */
   private goLive(): void {
+    this.sayConnecting();
+    this.link.start();
+  }
+
+  private sayConnecting(): void {
     this.model.connection = "connecting";
     this.notices.clear();
     this.notices.say("Connecting…");
-    this.link.start();
   }
 
   /** Leaves the server, for a recording. */
