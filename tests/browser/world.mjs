@@ -125,6 +125,13 @@ export class World {
   }
 }
 
+/** The address of a page that needn't draw much: several of them share the processor. */
+export function cheap(address) {
+  const url = new URL(address);
+  url.searchParams.set("quality", "points");
+  return url.href;
+}
+
 /** An address that opens a tank: the server's first one where it names none. */
 function tankAddress(address) {
   const url = new URL(address);

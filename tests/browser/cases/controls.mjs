@@ -1,5 +1,5 @@
 import { assert, assertEqual, settled, test, until } from "../harness.mjs";
-import { look } from "../world.mjs";
+import { cheap, look } from "../world.mjs";
 import { SMALL_POOL } from "./stream.mjs";
 
 /** Wide enough for the panel to be open. */
@@ -7,7 +7,7 @@ const WIDE = { context: { viewport: { width: 720, height: 405 } } };
 
 test("P pauses for everybody, S makes one step, P resumes", async (world) => {
   const server = await world.tank({ scene: SMALL_POOL });
-  const [a, b] = [await world.watch(server.url), await world.watch(server.url)];
+  const [a, b] = [await world.watch(cheap(server.url)), await world.watch(cheap(server.url))];
   await a.keyboard.press("p");
   const both = () => Promise.all([a, b].map((page) => look(page, "paused", "step")));
   const agree = async () => {
@@ -36,7 +36,7 @@ test("R starts the tank afresh", async (world) => {
 
 test("the panel loads another scene for everybody", async (world) => {
   const server = await world.tank({ scene: SMALL_POOL });
-  const [a, b] = [await world.watch(server.url, WIDE), await world.watch(server.url, WIDE)];
+  const [a, b] = [await world.watch(cheap(server.url), WIDE), await world.watch(cheap(server.url), WIDE)];
   const names = await a.locator("#panel select option").allTextContents();
   assert(names.includes("Still pool") && names.includes("Small pool"), `the list has: ${names}`);
   await a.locator("#panel select").selectOption({ label: "Still pool" });
@@ -58,7 +58,7 @@ test("the panel loads another scene for everybody", async (world) => {
 
 test("a parameter that one page changes shows on the other", async (world) => {
   const server = await world.tank({ scene: SMALL_POOL });
-  const [a, b] = [await world.watch(server.url, WIDE), await world.watch(server.url, WIDE)];
+  const [a, b] = [await world.watch(cheap(server.url), WIDE), await world.watch(cheap(server.url), WIDE)];
   for (const page of [a, b]) await page.getByRole("button", { name: "Parameters" }).click();
   const gravity = (page) => page.locator("#panel .lil-number", { hasText: "Gravity" }).locator("input");
   await gravity(a).fill("3");

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { assert, assertEqual, settled, test, until } from "../harness.mjs";
 import { HERE } from "../places.mjs";
-import { bare, look } from "../world.mjs";
+import { bare, cheap, look } from "../world.mjs";
 
 export const SMALL_POOL = join(HERE, "scenes", "small-pool.json");
 /** 16 x 4 x 8 cells of water with 8 particles each. */
@@ -67,7 +67,7 @@ test("the default scene runs: steps rise and the water moves", async (world) => 
 
 test("a second page on the same session sees the same steps and the same bytes", async (world) => {
   const server = await world.tank({ scene: SMALL_POOL });
-  const pages = [await world.watch(server.url), await world.watch(server.url)];
+  const pages = [await world.watch(cheap(server.url)), await world.watch(cheap(server.url))];
   const [a, b] = await Promise.all(pages.map((page) => page.evaluate(() => window.tarn.nextFrames(24))));
   // A page that is late gets fewer layers of a frame.
   const name = ({ epoch, step, particles }) => `${epoch}/${step} with ${particles} particles`;

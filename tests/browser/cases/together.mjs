@@ -1,5 +1,6 @@
 // Several people in a tank, links by role, and the start page with several tanks.
 import { assert, assertEqual, sleep, test, until } from "../harness.mjs";
+import { cheap } from "../world.mjs";
 import { SMALL_POOL } from "./stream.mjs";
 
 /** Puts the mouse over a point of the tank. */
@@ -21,13 +22,6 @@ const people = (page) =>
       };
     }),
   );
-
-/** The address of a page that needn't draw much: several of them share the processor. */
-function cheap(address) {
-  const url = new URL(address);
-  url.searchParams.set("quality", "points");
-  return url.href;
-}
 
 /** Wide enough for the panel to be open. */
 const WIDE = { context: { viewport: { width: 660, height: 200 } } };
@@ -178,7 +172,7 @@ test("an owner ends a tank after being asked, and everybody hears of it", async 
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ scene: "small-pool", name: "Zoë's tank" }),
   }).then((response) => response.json());
-  const owner = await world.watch(server.url);
+  const owner = await world.watch(cheap(server.url));
   assertEqual(await owner.locator("#end").isVisible(), false, "the first tank can be ended");
   await owner.goto(`${server.url}?session=${made.session}&key=${made.keys.own}`);
   await owner.locator("#end").waitFor();
