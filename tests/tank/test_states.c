@@ -31,7 +31,7 @@ static void reset_leaves_nothing_behind(void **state)
     tarn_tank_hash hash[2];
     tarn_tank *tank = plain_tank_open(device, &desc);
     for (int i = 0; i < 2; i++) {
-        for (int step = 0; step < 25; step++)
+        for (int step = 0; step < 15; step++)
             turn(tank, step);
         assert_int_equal(tarn_tank_hash_get(tank, &hash[i]), TARN_OK);
         assert_int_equal(tarn_tank_reset(tank), TARN_OK);
@@ -51,7 +51,7 @@ static void busy_tank_has_the_same_bits_everywhere(void **state)
         tarn_tank_desc desc;
         busy_tank_desc(&desc);
         tarn_tank *tank = plain_tank_open(device, &desc);
-        for (int step = 0; step < 40; step++)
+        for (int step = 0; step < 24; step++)
             turn(tank, step);
         assert_int_equal(tarn_tank_hash_get(tank, &hash[i]), TARN_OK);
         tarn_tank_destroy(tank);
@@ -68,7 +68,7 @@ static void restored_state_continues_bit_for_bit(void **state)
     tarn_tank_desc desc;
     busy_tank_desc(&desc);
     tarn_tank *tank = plain_tank_open(device, &desc);
-    for (int step = 0; step < 30; step++)
+    for (int step = 0; step < 18; step++)
         turn(tank, step);
     const size_t most = tarn_tank_save_bytes_max(tank);
     uint8_t *bytes = malloc(most);
@@ -76,7 +76,7 @@ static void restored_state_continues_bit_for_bit(void **state)
     assert_int_equal(tarn_tank_save(tank, bytes, most, &count), TARN_OK);
     tarn_tank_hash saved, wanted, found;
     assert_int_equal(tarn_tank_hash_get(tank, &saved), TARN_OK);
-    for (int step = 30; step < 50; step++)
+    for (int step = 18; step < 30; step++)
         turn(tank, step);
     assert_int_equal(tarn_tank_hash_get(tank, &wanted), TARN_OK);
     tarn_tank *other = plain_tank_open(device, &desc);
@@ -85,7 +85,7 @@ static void restored_state_continues_bit_for_bit(void **state)
         assert_int_equal(tarn_tank_load(into[i], bytes, count), TARN_OK);
         assert_int_equal(tarn_tank_hash_get(into[i], &found), TARN_OK);
         assert_memory_equal(&found, &saved, sizeof found);
-        for (int step = 30; step < 50; step++)
+        for (int step = 18; step < 30; step++)
             turn(into[i], step);
         assert_int_equal(tarn_tank_hash_get(into[i], &found), TARN_OK);
         assert_memory_equal(&found, &wanted, sizeof found);
