@@ -1,6 +1,7 @@
 // The solids in the tank. Those that stand still are tinted glass, so that the water behind them is seen; ground,
 // meshes and what moves are opaque; a container is a thin wall with its edges drawn.
 import * as THREE from "three";
+import { grazingVertex } from "../shader/grazing.js";
 import type { BodyTrack } from "../state/body-track.js";
 import { clipConvex } from "../state/clip-convex.js";
 import type { Vec3 } from "../state/ray.js";
@@ -8,16 +9,6 @@ import type { Solid, SolidShape } from "../state/scene-solids.js";
 import type { Triangles } from "../state/solid-files.js";
 import { LAYER } from "./layers.js";
 import { besideWater, waterBeside } from "./water/beside-water.js";
-
-const vertex = /* glsl */ `
-out vec3 facing;
-out vec3 toEye;
-void main() {
-  vec4 view = modelViewMatrix * vec4(position, 1.0);
-  toEye = -view.xyz;
-  facing = normalMatrix * normal;
-  gl_Position = projectionMatrix * view;
-}`;
 
 // The light is the particles': a sun, a sky, a glint and a rim.
 const fragment = /* glsl */ `
@@ -220,7 +211,7 @@ export class Solids {
   ): THREE.ShaderMaterial {
     return new THREE.ShaderMaterial({
       glslVersion: THREE.GLSL3,
-      vertexShader: vertex,
+      vertexShader: grazingVertex,
       fragmentShader: fragment,
       uniforms: {
         tint: { value: new THREE.Color(colour) },
