@@ -1,7 +1,7 @@
 // What a case works with: pages that are watched for console errors and foreign requests, and servers that end with it.
 import { existsSync } from "node:fs";
 import { startFakeServer } from "./fake-server.mjs";
-import { until } from "./harness.mjs";
+import { sleep, until } from "./harness.mjs";
 import { webRequire } from "./places.mjs";
 import { readPng } from "./png.mjs";
 import { TankServer } from "./tank-server.mjs";
@@ -123,6 +123,22 @@ export class World {
     for (const context of this.contexts) await context.close().catch(() => {});
     for (const server of this.servers) await server.stop().catch(() => {});
   }
+}
+
+/** Drags the mouse from one point of the tank to another, in steps that each reach a picture. */
+export async function drag(page, from, to) {
+  const [a, b] = await page.evaluate(
+    (points) => points.map((point) => window.tarn.project(point)),
+    [from, to],
+  );
+  await page.mouse.move(a[0], a[1]);
+  await page.mouse.down();
+  const steps = 12;
+  for (let i = 1; i <= steps; i++) {
+    await page.mouse.move(a[0] + ((b[0] - a[0]) * i) / steps, a[1] + ((b[1] - a[1]) * i) / steps);
+    await sleep(25);
+  }
+  await page.mouse.up();
 }
 
 /** The address of a page that needn't draw much: several of them share the processor. */

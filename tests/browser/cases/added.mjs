@@ -1,22 +1,7 @@
 // What people put into a tank: walls that part the water, and bodies that float.
-import { assertEqual, sleep, test, until } from "../harness.mjs";
-import { look } from "../world.mjs";
+import { assertEqual, test, until } from "../harness.mjs";
+import { drag, look } from "../world.mjs";
 import { SMALL_POOL } from "./stream.mjs";
-
-/** Drags the mouse along places of the tank, in steps that each reach a picture. */
-async function drag(page, from, to) {
-  const [a, b] = await page.evaluate(
-    (points) => points.map((point) => window.tarn.project(point)),
-    [from, to],
-  );
-  await page.mouse.move(a[0], a[1]);
-  await page.mouse.down();
-  for (let i = 1; i <= 10; i++) {
-    await page.mouse.move(a[0] + ((b[0] - a[0]) * i) / 10, a[1] + ((b[1] - a[1]) * i) / 10);
-    await sleep(40);
-  }
-  await page.mouse.up();
-}
 
 /** How many of the pool's columns, an eighth of its depth wide, have none of its particles. */
 async function emptyColumns(page) {

@@ -1,23 +1,8 @@
 import { assert, assertEqual, settled, sleep, test, until } from "../harness.mjs";
+import { drag } from "../world.mjs";
 import { SMALL_POOL } from "./stream.mjs";
 
 const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
-
-/** Drags the mouse from one point of the tank to another, in steps that each reach a picture. */
-async function drag(page, from, to) {
-  const [a, b] = await page.evaluate(
-    (points) => points.map((point) => window.tarn.project(point)),
-    [from, to],
-  );
-  await page.mouse.move(a[0], a[1]);
-  await page.mouse.down();
-  const steps = 12;
-  for (let i = 1; i <= steps; i++) {
-    await page.mouse.move(a[0] + ((b[0] - a[0]) * i) / steps, a[1] + ((b[1] - a[1]) * i) / steps);
-    await sleep(25);
-  }
-  await page.mouse.up();
-}
 
 /** Makes the push as large as it goes: an eighth of the small pool is little water. */
 async function enlargeTool(page) {
