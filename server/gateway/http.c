@@ -76,7 +76,7 @@ static int begin(const tarn_http_response *response, struct lws *wsi, unsigned s
     if (etag)
         add_header(&writer, "etag:", etag);
     if (status == 405)
-        add_header(&writer, "allow:", "GET, HEAD");
+        add_header(&writer, "allow:", response->allows);
     return writer.failed || lws_finalize_write_http_header(wsi, writer.start, &writer.at, writer.end) ? -1 : 0;
 }
 
@@ -327,6 +327,14 @@ static int end_session(tarn_gateway *gateway, tarn_http_response *response, stru
     return respond_json(response, wsi, &answer, 0);
 }
 
+static int refuse_method(tarn_http_response *response, struct lws *wsi, const char *allows)
+{
+    char text[64];
+    response->allows = allows;
+    snprintf(text, sizeof text, "allowed here: %s", allows);
+    return respond_text(response, wsi, 405, text);
+}
+
 static int is_get(struct lws *wsi)
 {
     return lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) > 0 || lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) > 0;
@@ -343,8 +351,10 @@ static int respond_sessions(tarn_gateway *gateway, tarn_http_response *response,
         return begin_session(gateway, response, wsi);
     if (path[root] == '/' && lws_hdr_total_length(wsi, WSI_TOKEN_DELETE_URI) > 0)
         return end_session(gateway, response, wsi, path + root + 1);
-    if (path[root] || !is_get(wsi))
-        return -2;
+    if (path[root])
+        return refuse_method(response, wsi, "DELETE");
+    if (!is_get(wsi))
+        return refuse_method(response, wsi, "GET, HEAD, POST");
     tarn_session_pages_list(gateway, &answer);
     return respond_json(response, wsi, &answer, 0);
 }
@@ -359,7 +369,7 @@ int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struc
     if (about_sessions != -2)
         return about_sessions;
     if (!is_get(wsi))
-        return respond_text(response, wsi, 405, "only GET and HEAD are allowed");
+        return refuse_method(response, wsi, "GET, HEAD");
     if (strcmp(path, "/healthz") == 0) {
         int healthy = gateway->worker.phase == TARN_WORKER_READY && !gateway->ending;
         return respond_text(response, wsi, healthy ? 200 : 503, healthy ? "ok" : "the worker is not ready");

@@ -20,6 +20,7 @@ typedef struct tarn_http_response {
     uint8_t expects;         ///< a body that makes a session
     uint8_t is_scene;        ///< or a file that one names
     const char *shared_with; ///< the origin whose pages may read that; NULL: none but this server's
+    const char *allows;      ///< the methods that an answer of 405 names
     unsigned refusal;        ///< the status that the body is answered with, whatever it is; 0: none
     const char *refusal_sentence;
     uint32_t body_bytes;

@@ -89,6 +89,10 @@ static void test_head_has_no_body_and_other_methods_are_refused(void **state)
     int status = server_http(server.port, "DELETE", "/", NULL, answer, sizeof answer);
     assert_true(status == 405 || status == 0);
     assert_int_equal(get("/"), 200);
+    assert_int_equal(server_http(server.port, "DELETE", "/sessions", NULL, answer, sizeof answer), 405);
+    assert_says("allow: GET, HEAD, POST\r\n");
+    assert_int_equal(server_http(server.port, "GET", "/sessions/none", NULL, answer, sizeof answer), 405);
+    assert_says("allow: DELETE\r\n");
 }
 
 static void test_nothing_outside_the_page_can_be_had(void **state)

@@ -31,7 +31,7 @@ export function createHeadset(app: App, tool: XrTool, page: PagePart): HeadsetEn
         may: panelRights(conversation.role, playing),
       };
     },
-    tier: () => app.tiers.forEyes(),
+    tier: () => app.pictures.tiers.forEyes(),
     orientation: () => stream.latest?.info.orientation ?? null,
     controller: (input) => sent(conversation.controller(input)),
     hand: (input) => sent(conversation.hand(input)),

@@ -7,22 +7,19 @@ import type { Graphics } from "./graphics.js";
 import { Keeping } from "./keeping.js";
 import { measure, noMeasurements } from "./measuring.js";
 import type { Link } from "./net/link.js";
+import { Pictures } from "./pictures.js";
 import type { Conversation, EndReason } from "./protocol/conversation.js";
 import { sentence } from "./protocol/live.js";
 import { ERROR, type FramePosition, type ServerMessage, type SessionState } from "./protocol/messages.js";
 import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
 import { readAdded } from "./state/added-solids.js";
-import { BodyTrack } from "./state/body-track.js";
-import { DisplayClock } from "./state/display-clock.js";
 import type { DecodedFrame, FrameStream } from "./state/frame-stream.js";
 import { Orbit } from "./state/orbit.js";
 import { QUALITIES } from "./state/quality.js";
-import type { Vec3 } from "./state/ray.js";
 import type { Settings } from "./state/settings.js";
 import { ViewModel } from "./state/view-model.js";
 import { recallView, rememberView } from "./state/view-settings.js";
-import { Tiers } from "./tiers.js";
 import { Together } from "./together.js";
 import { Help } from "./ui/help.js";
 import { Notices } from "./ui/notices.js";
@@ -53,19 +50,14 @@ export class App {
   readonly stage: Stage;
   readonly stream: FrameStream;
   readonly conversation: Conversation;
-  readonly bodies = new BodyTrack();
-  /** The frame that the last picture shows, and when that was begun, ms. */
-  uploaded: DecodedFrame | null = null;
-  drawnMs = 0;
+  readonly pictures: Pictures;
   readonly together: Together;
   readonly keeping: Keeping;
 
   private readonly scenes: SceneLoader;
   private readonly link: Link;
-  private readonly clock = new DisplayClock();
   private readonly orbit = new Orbit();
   private readonly settings: Settings;
-  readonly tiers: Tiers;
   readonly controls: Controls;
   private readonly panel: Panel;
   private readonly readout: Readout;
@@ -73,13 +65,10 @@ export class App {
   private readonly announcer: Announcer;
   private readonly help: Help;
   readonly headset: HeadsetEntry;
-  private readonly calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-  private isWaterShown = false;
   private refusedInARow = 0;
   private decodedMs = 0;
   private readoutMs = 0;
-  private readonly point: Vec3 = [0, 0, 0];
   private readonly hashListeners = new Set<(frame: DecodedFrame, hash: string) => void>();
   private readonly measurements = noMeasurements();
 
@@ -104,13 +93,12 @@ export class App {
     const fullDetail = values.detail === "full";
     this.stage = new Stage(parts.canvas, fullDetail || !software);
     if (values.sky !== null) this.stage.light(values.sky);
-    this.tiers = new Tiers(this.stage, {
+    this.pictures = new Pictures(this.stage, {
       fullDetail,
       software,
-      draw: () => this.stage.draw(this.clock.tick(performance.now()), this.bodies),
       say: (text) => this.announcer.say(text),
     });
-    this.tiers.pin(QUALITIES[values.quality] ?? null);
+    this.pictures.tiers.pin(QUALITIES[values.quality] ?? null);
     this.readout = new Readout(parts.readout);
     this.help = new Help(parts.help, values.help);
     parts.readout.hidden = !values.readout;
@@ -268,8 +256,8 @@ export class App {
     if (info.particleCount > 0) this.model.bits.add((8 * info.receivedBytes) / info.particleCount);
     this.model.frameRate.add(1, now);
     this.model.drops.onFrame(info.epoch, info.step, info.serverTimeUs, info.paused);
-    if (this.keeping.catchingUp) this.clock.reset();
-    this.clock.onFrame(info, frame.arrivedMs);
+    if (this.keeping.catchingUp) this.pictures.clock.reset();
+    this.pictures.clock.onFrame(info, frame.arrivedMs);
     this.decodedMs = now;
     this.model.decodeTime.add(now - frame.arrivedMs);
     const age =
@@ -330,50 +318,31 @@ export class App {
     }
   }
 
-  private readonly animate = (): void => {
-    const now = performance.now();
-    const elapsedS = Math.min(0.1, (now - this.drawnMs) / 1000);
-    this.drawnMs = now;
-    this.model.displayRate.add(1, now);
-    if (this.headset.mode === null) this.lookAround(now, elapsedS);
-    const latest = this.stream.latest;
-    this.keeping.tick(now);
-    const isNew = latest !== null && latest !== this.uploaded && !this.keeping.catchingUp;
-    if (isNew) {
-      this.uploaded = latest;
-      this.stage.fitTank(sizeOf(latest, this.point));
-      if (this.controls.tilt.on) this.stage.standUpright();
-      else this.stage.orient(latest.info);
-      this.stage.particles.show(latest);
-      this.bodies.onFrame(latest.info, latest.views.bodies);
-    }
-    this.headset.tick(now);
-    this.controls.tick(elapsedS);
-    // The first picture of the water doesn't wait for a measurement.
-    if (this.isWaterShown && this.headset.mode === null) this.tiers.settle();
-    this.stage.draw(this.clock.tick(now), this.bodies);
-    this.isWaterShown = this.uploaded !== null;
-    this.keeping.drawn();
+  private readonly animate = (timeMs: number): void => {
+    const { pictures, keeping } = this;
+    const isWorn = this.headset.mode !== null;
+    this.model.displayRate.add(1, timeMs);
+    keeping.tick(timeMs);
+    const frame = keeping.catchingUp ? null : this.stream.latest;
+    const isNew = pictures.begin(timeMs, frame, isWorn ? null : this.orbit);
+    if (isNew && this.controls.tilt.on) this.stage.standUpright();
+    this.headset.tick(timeMs);
+    this.controls.tick(pictures.elapsedS);
+    pictures.end(!isWorn);
+    keeping.drawn();
     if (isNew) this.model.drawTime.add(performance.now() - this.decodedMs);
-    if (now - this.readoutMs > READOUT_EVERY_MS) {
-      this.readoutMs = now;
-      this.measure(now);
+    if (timeMs - this.readoutMs > READOUT_EVERY_MS) {
+      this.readoutMs = timeMs;
+      this.measure(timeMs);
     }
   };
-
-  /** The page's own camera; in a headset it is the head that looks. */
-  private lookAround(now: number, elapsedS: number): void {
-    this.tiers.tick(now);
-    this.orbit.tick(elapsedS, this.calm.matches);
-    this.stage.look(this.orbit);
-  }
 
   private headsetChanged(worn: boolean): void {
     this.controls.cancel();
     this.together.wear(worn ? [] : null);
     if (worn) return;
-    this.tiers.resume();
-    if (this.uploaded !== null) this.stage.orient(this.uploaded.info);
+    this.pictures.tiers.resume();
+    if (this.pictures.shown !== null) this.stage.orient(this.pictures.shown.info);
   }
 
   private measure(now: number): void {
@@ -412,11 +381,11 @@ export class App {
       showState: (state) => this.showState(state),
       push: (bytes) => this.stream.push(bytes, performance.now()),
       pace: (speed) => {
-        this.clock.speed = speed;
+        this.pictures.clock.speed = speed;
       },
       restart: () => {
         this.model.drops.restart();
-        this.clock.reset();
+        this.pictures.clock.reset();
       },
       leave: () => this.leave(),
       goLive: () => this.goLive(),
@@ -492,7 +461,7 @@ export class App {
         RELOAD,
       );
     });
-    window.addEventListener("resize", () => this.tiers.resize());
+    window.addEventListener("resize", () => this.pictures.tiers.resize());
     window.addEventListener("online", () => this.link.hurry());
     document.addEventListener("visibilitychange", () => this.visibilityChanged());
   }
@@ -509,9 +478,4 @@ export class App {
     this.model.drops.restart();
     this.link.hurry();
   }
-}
-
-function sizeOf(frame: DecodedFrame, out: Vec3): Vec3 {
-  for (let axis = 0; axis < 3; axis++) out[axis] = (frame.info.cells[axis] as number) * frame.info.cellM;
-  return out;
 }

@@ -246,10 +246,11 @@ function samplePoints(app: App, count: number): number[] {
 }
 
 function drawnAt(app: App, colour: number): [number, number, number, number] | null {
-  const { uploaded, drawnMs, stage } = app;
-  if (uploaded === null || uploaded !== app.stream.latest) return null;
-  const { particleCount, cellM, unitBits, velocityScale } = uploaded.info;
-  const { positions, velocities } = uploaded.views;
+  const { stage } = app;
+  const { shown, timeMs } = app.pictures;
+  if (shown === null || shown !== app.stream.latest) return null;
+  const { particleCount, cellM, unitBits, velocityScale } = shown.info;
+  const { positions, velocities } = shown.views;
   const quantum = cellM / 2 ** unitBits;
   for (let i = 0; i < 4 * particleCount; i += 4) {
     if (positions[i + 3] !== colour) continue;
@@ -258,7 +259,7 @@ function drawnAt(app: App, colour: number): [number, number, number, number] | n
         ((positions[i + axis] as number) + 0.5) * quantum +
         (velocities[i + axis] as number) * velocityScale * stage.particles.leadS,
     ) as [number, number, number];
-    return [drawnMs, x, y, z];
+    return [timeMs, x, y, z];
   }
   return null;
 }

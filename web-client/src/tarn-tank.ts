@@ -7,19 +7,17 @@ import { lookKey } from "./input/keys.js";
 import { listenToPointers } from "./input/listeners.js";
 import { fittingRadiusM, PushTool } from "./input/push-tool.js";
 import { join, type Tank } from "./join.js";
+import { Pictures } from "./pictures.js";
 import type { SessionState } from "./protocol/messages.js";
 import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
 import { readAdded } from "./state/added-solids.js";
-import { BodyTrack } from "./state/body-track.js";
-import { DisplayClock } from "./state/display-clock.js";
 import type { DecodedFrame } from "./state/frame-stream.js";
 import { LiquidMap } from "./state/liquid-map.js";
 import { Orbit } from "./state/orbit.js";
 import { QUALITIES } from "./state/quality.js";
 import { cutBox, type Ray, type Span } from "./state/ray.js";
 import { readSettings, type SettingValues } from "./state/settings.js";
-import { Tiers } from "./tiers.js";
 
 /** What is wrong stays to be read for so long. */
 const PROBLEM_MS = 5000;
@@ -36,20 +34,15 @@ const STYLE = `
 class Showing {
   readonly stage: Stage;
   readonly tool: PushTool;
-  readonly tiers: Tiers;
+  readonly pictures: Pictures;
 
   private readonly orbit = new Orbit();
-  private readonly clock = new DisplayClock();
-  private readonly bodies = new BodyTrack();
   private readonly liquid = new LiquidMap();
   private readonly gestures: Gestures;
-  private readonly calm = matchMedia("(prefers-reduced-motion: reduce)");
   private readonly watchers: { disconnect(): void }[];
   private readonly ended = new AbortController();
   private latest: DecodedFrame | null = null;
-  private drawn: DecodedFrame | null = null;
   private picture = 0;
-  private drawnMs = 0;
   private visible = true;
 
   constructor(
@@ -59,12 +52,7 @@ class Showing {
     say: (text: string, stays?: boolean) => void,
   ) {
     this.stage = new Stage(canvas, true);
-    this.tiers = new Tiers(this.stage, {
-      fullDetail: false,
-      software: this.stage.isSoftware,
-      draw: () => this.stage.draw(this.clock.tick(performance.now()), this.bodies),
-      say,
-    });
+    this.pictures = new Pictures(this.stage, { fullDetail: false, software: this.stage.isSoftware, say });
     this.tool = new PushTool({
       rayAt: (x, y, ray) => this.stage.rayAt(x, y, ray),
       depth: (ray) => this.liquid.depth(ray, this.stage.sizeM, this.latest),
@@ -78,7 +66,7 @@ class Showing {
     const lost = (): void =>
       say("The browser took the drawing surface away: reload the page to see the tank.", true);
     canvas.addEventListener("webglcontextlost", lost, { signal });
-    const resized = new ResizeObserver(() => this.tiers.resize());
+    const resized = new ResizeObserver(() => this.pictures.tiers.resize());
     resized.observe(canvas);
     const seen = new IntersectionObserver((entries) => {
       this.visible = entries.at(-1)?.isIntersecting ?? true;
@@ -102,33 +90,19 @@ class Showing {
     this.tank.hide(document.hidden || !this.visible);
   }
 
-  private readonly animate = (): void => {
+  private readonly animate = (timeMs: number): void => {
     this.picture = requestAnimationFrame(this.animate);
     if (!this.visible) return;
-    const now = performance.now();
-    this.orbit.tick(Math.min(0.1, (now - this.drawnMs) / 1000), this.calm.matches);
-    this.drawnMs = now;
-    this.latest = this.tank.stream.latest;
-    this.tiers.tick(now);
-    this.stage.look(this.orbit);
-    if (this.latest !== null && this.latest !== this.drawn) this.show(this.latest);
+    const { latest } = this.tank.stream;
+    this.latest = latest;
+    if (this.pictures.begin(timeMs, latest, this.orbit) && latest !== null)
+      this.pictures.clock.onFrame(latest.info, latest.arrivedMs);
     this.tool.flush();
-    if (this.drawn !== null) this.tiers.settle();
-    this.stage.draw(this.clock.tick(now), this.bodies);
+    this.pictures.end(true);
   };
 
   private key(event: KeyboardEvent): void {
     if (lookKey(event, this.orbit)) event.preventDefault();
-  }
-
-  private show(frame: DecodedFrame): void {
-    const { info } = frame;
-    this.drawn = frame;
-    this.clock.onFrame(info, frame.arrivedMs);
-    this.stage.fitTank(info.cells.map((cells) => cells * info.cellM));
-    this.stage.orient(info);
-    this.stage.particles.show(frame);
-    this.bodies.onFrame(info, frame.views.bodies);
   }
 
   private createGestures(): Gestures {
@@ -267,7 +241,7 @@ export class TarnTank extends HTMLElement {
 
   private applyQuality(): void {
     const { quality } = this.read(["quality"]);
-    this.showing?.tiers.pin(QUALITIES[quality] ?? null);
+    this.showing?.pictures.tiers.pin(QUALITIES[quality] ?? null);
   }
 
   /** Attributes as the page's address has them. */

@@ -120,8 +120,8 @@ export class Stage {
     this.particles.warmUp(false);
   }
 
-  /** Calls back before each picture of the display, or of the headset while one is worn. */
-  loop(callback: () => void): void {
+  /** Calls back, with its time in ms, before each picture of the display, or of the headset while one is worn. */
+  loop(callback: (timeMs: number) => void): void {
     this.renderer.setAnimationLoop(callback);
   }
 
