@@ -123,19 +123,21 @@ export class LightVolume {
       sum += c;
     }
     const full = sum > 0 ? Math.max(1, squares / sum) : 1;
-    const perCount = EXTINCTION / (full * ny);
+    const halfVoxel = (-0.5 * EXTINCTION) / (full * ny);
     const densityPerCount = 127 / full;
 
     for (let z = 0; z < nz; z++) {
       for (let x = 0; x < nx; x++) {
-        let depth = 0;
+        let daylight = 255;
         for (let y = ny - 1; y >= 0; y--) {
           const voxel = x + nx * (y + ny * z);
           const at = voxel * LIGHT_VALUES;
           const c = counts[voxel] as number;
-          depth += 0.5 * c * perCount;
-          light[at] = 255 * Math.exp(-depth);
-          depth += 0.5 * c * perCount;
+          // Most voxels have no water, and take nothing.
+          const through = c > 0 ? Math.exp(c * halfVoxel) : 1;
+          daylight *= through;
+          light[at] = daylight;
+          daylight *= through;
           // Rounded up: a voxel with anything in it never looks empty.
           light[at + 1] = Math.min(255, Math.ceil(c * densityPerCount));
           light[at + 2] = nearness[voxel] as number;
