@@ -1,5 +1,6 @@
 // Which way the water faces, from the smoothed distances. Of the two differences along an axis the smaller one counts
-// where they are far apart: the other one reaches over a silhouette.
+// where they are far apart: the other one reaches over a silhouette. What is too narrow for one, a drop of a pixel or a
+// rag of the waterline, faces upwards: a guessed direction would glitter.
 export const normalFragment = /* glsl */ `
 precision highp float;
 precision highp sampler2D;
@@ -7,6 +8,7 @@ precision highp sampler2D;
 uniform sampler2D distances;
 uniform vec4 lens;   // view-space place at distance 1 of a place of the map: offset, then scale
 uniform float range; // metres
+uniform vec3 upDirection;
 out vec4 surface;    // normal x and y and distance, times the last: 1 where there is water
 
 vec3 placeOf(ivec2 at, float d) {
@@ -14,6 +16,7 @@ vec3 placeOf(ivec2 at, float d) {
   return vec3((lens.xy + lens.zw * uv) * d, -d);
 }
 
+/** Zero where nothing is beside the place along this axis. */
 vec3 slope(ivec2 here, ivec2 step_, vec3 place, float d, float side, ivec2 last) {
   ivec2 to = min(here + step_, last);
   ivec2 from = max(here - step_, ivec2(0));
@@ -28,9 +31,7 @@ vec3 slope(ivec2 here, ivec2 step_, vec3 place, float d, float side, ivec2 last)
     return abs(jump) < 0.25 * range ? left + right : jump > 0.0 ? right : left;
   }
   if (isA) return left;
-  if (isB) return right;
-  // Alone along this axis: it faces the eye.
-  return vec3(step_, 0.0);
+  return isB ? right : vec3(0.0);
 }
 
 void main() {
@@ -41,8 +42,10 @@ void main() {
   surface = vec4(0.0);
   if (d == 0.0) return;
   vec3 place = placeOf(here, d);
-  vec3 normal = normalize(cross(slope(here, ivec2(1, 0), place, d, signed_, last),
-                               slope(here, ivec2(0, 1), place, d, signed_, last)));
+  vec3 normal = cross(slope(here, ivec2(1, 0), place, d, signed_, last),
+                      slope(here, ivec2(0, 1), place, d, signed_, last));
+  float size = length(normal);
+  normal = size > 0.0 ? normal / size : upDirection;
   surface = vec4(normal.xy, d, 1.0);
 }
 `;

@@ -23,11 +23,13 @@ import { Targets, type WaterTier } from "./targets.js";
 
 /** Of a colourless liquid, linear. */
 const WATER_COLOUR = [0.06, 0.5, 0.72] as const;
-/** Times that the surface is smoothed along both axes, and taps to either side. */
-const FILTER: Readonly<Record<WaterTier, { rounds: number; taps: number }>> = {
-  "water-low": { rounds: 1, taps: 6 },
-  water: { rounds: 2, taps: 9 },
-};
+/** Taps to either side when the surface is smoothed along an axis. */
+const TAPS: Readonly<Record<WaterTier, number>> = { "water-low": 6, water: 9 };
+/**
+ * How far the surface is smoothed, along both axes each time, as shares of the kernel's reach. The taps of the first time
+ * are apart, and leave a comb; the second time they lie side by side, and take it away.
+ */
+const ROUNDS = [1.1, 0.5] as const;
 /** Light comes through so many edges of a cube as large as the tank, coloured once. */
 const CLEAR = 0.5;
 const SMOOTH_EDGES_SAMPLES = 4;
@@ -103,12 +105,13 @@ export class Water {
       range: { value: 1 },
       pull: { value: 1 },
     });
-    this.kernel.tapsMax = FILTER[tier].taps;
+    this.kernel.tapsMax = TAPS[tier];
     this.filter.defines.TAPS_MAX = this.kernel.tapsMax;
     this.normal = passProgram(normalFragment, {
       distances: { value: null },
       lens: shared.lens,
       range: { value: 1 },
+      upDirection: own.upDirection as THREE.IUniform,
     });
     this.compose = passProgram(composeFragment, {
       ...shared,
@@ -217,7 +220,6 @@ export class Water {
     this.viewToTank.copy(group.matrixWorld).invert().multiply(camera.matrixWorld);
     const radius = scale * ((this.particles.uniforms.radius as THREE.IUniform).value as number);
     setKernel(this.kernel, radius, 0.5 * fy * targets.distances.height);
-    set(this.filter, "reachPx", this.kernel.reachPx);
     set(this.filter, "range", this.kernel.range);
     set(this.filter, "pull", this.kernel.pull);
     set(this.normal, "range", this.kernel.range);
@@ -242,7 +244,8 @@ export class Water {
 
   /** Along x and y, then along y and x: what one axis can't smooth beside a silhouette, the other one does. */
   private smooth(targets: Targets): void {
-    for (let round = 0; round < FILTER[this.tier].rounds; round++) {
+    for (const [round, share] of ROUNDS.entries()) {
+      set(this.filter, "reachPx", share * this.kernel.reachPx);
       this.smoothAlong(round % 2 === 0 ? this.axisX : this.axisY, targets.distances, targets.smoothed);
       this.smoothAlong(round % 2 === 0 ? this.axisY : this.axisX, targets.smoothed, targets.distances);
     }
