@@ -1,7 +1,9 @@
 // Recorded frames by their layers: what these cost, and what a viewer sees who is sent only the first ones.
 
 const KIND = { key: 0, extra: 2 };
-const FLAG_PAUSED = 1;
+/** A flag of a frame, and where its flags are. */
+export const FLAG_PAUSED = 1;
+export const FLAGS_AT = 16;
 
 /** The frames of a recording, each of which lies behind its size. */
 export function framesOf(file) {
@@ -47,7 +49,7 @@ export class Still {
       .filter((frame, i) => from + i === index || !sectionsOf(frame).isExtra)
       .map((frame) => cutFrame(frame, layers));
     const last = this.frames.at(-1);
-    last.writeUInt32LE(last.readUInt32LE(16) | FLAG_PAUSED, 16);
+    last.writeUInt32LE(last.readUInt32LE(FLAGS_AT) | FLAG_PAUSED, FLAGS_AT);
   }
 
   next(viewer) {

@@ -1,12 +1,13 @@
 // Drives the built page in a real headless Chromium against a real tarnd, and against a fake server for answers that
 // a healthy one never gives.
 //
-//     node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --layers]
+//     node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --clip | --layers]
 //
 // TARN_BUILD   the build with tarnd (default: build/release)
 // CHROMIUM     the browser (default: /usr/bin/chromium)
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { takeClip } from "./clip.mjs";
 import { runCases } from "./harness.mjs";
 import { takeLayerPictures } from "./layer-pictures.mjs";
 import { takePicture } from "./picture.mjs";
@@ -31,7 +32,7 @@ import "./cases/eyes.mjs";
 import "./cases/together.mjs";
 
 if (process.argv.includes("--help")) {
-  console.log("usage: node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --layers]");
+  console.log("usage: node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --clip | --layers]");
   process.exit(0);
 }
 const words = process.argv.slice(2).filter((word) => !word.startsWith("--"));
@@ -50,6 +51,10 @@ async function main() {
   try {
     if (process.argv.includes("--picture")) {
       await takePicture(browser);
+      return 0;
+    }
+    if (process.argv.includes("--clip")) {
+      await takeClip(browser);
       return 0;
     }
     if (process.argv.includes("--layers")) {
