@@ -142,6 +142,30 @@ test("a gamepad moves over the tank, acts, changes the tool, pauses and looks ar
   );
 });
 
+test("every tool is within reach on a phone's screen, held either way", async (world) => {
+  const server = await world.fake({ particles: 500 });
+  const context = { hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } };
+  const page = await world.watch(address(server), { context });
+  for (const [width, height] of [
+    [390, 844],
+    [844, 390],
+    [320, 480],
+    [360, 640],
+  ]) {
+    await page.setViewportSize({ width, height });
+    const outside = await page.locator("#tools button").evaluateAll((buttons) =>
+      buttons
+        .filter((button) => {
+          const { left, right, top, bottom } = button.getBoundingClientRect();
+          const at = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+          return left < 0 || top < 0 || right > innerWidth || bottom > innerHeight || !button.contains(at);
+        })
+        .map((button) => button.title || button.textContent),
+    );
+    assertEqual(outside.join(", "), "", `out of reach on ${width} x ${height}`);
+  }
+});
+
 test("a phone that is tilted tilts the tank, once it was asked for", async (world) => {
   const server = await world.fake({ particles: 500 });
   const context = { hasTouch: true, isMobile: true, viewport: { width: 320, height: 480 } };

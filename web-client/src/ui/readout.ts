@@ -43,6 +43,8 @@ const ROWS = [
 ] as const;
 
 type Row = (typeof ROWS)[number][0];
+/** What a small screen has no room for. */
+const DETAILS: readonly Row[] = ["frame", "roundTrip", "server", "page", "dropped", "step"];
 
 export class Readout {
   private readonly cells = new Map<Row, HTMLElement>();
@@ -55,6 +57,7 @@ export class Readout {
       const value = document.createElement("dd");
       value.textContent = "–";
       value.dataset.row = row;
+      for (const cell of [term, value]) cell.classList.toggle("detail", DETAILS.includes(row));
       list.append(term, value);
       this.cells.set(row, value);
     }
