@@ -339,11 +339,8 @@ static int sample_tile(const tarn_tank_desc *desc, uint64_t solids, const int fi
     const double cell_m = (double)desc->cell_m, most = 31.0;
     int near = 0;
     for (uint32_t i = 0; i < SOLID_NODES; i++) {
-        const int local[3] = {(int)(i % SOLID_EDGE), (int)(i / SOLID_EDGE % SOLID_EDGE),
-                              (int)(i / (SOLID_EDGE * SOLID_EDGE))};
         double at_m[3];
-        for (int a = 0; a < 3; a++)
-            at_m[a] = (first[a] + local[a]) * cell_m;
+        tank_node_place(desc, first, i, at_m);
         const double cells = tank_solids_distance_m(desc, solids, at_m) / cell_m;
         near |= fabs(cells) <= SOLID_NEAR_CELLS;
         node[i] = (int16_t)lrint(fmin(fmax(cells, -most), most) * SOLID_NODE_UNIT);

@@ -62,6 +62,15 @@ typedef struct solid_samples {
     uint32_t count, count_max;
 } solid_samples;
 
+/// Where a node of a tile is. @param first  the tile's first cell
+static inline void tank_node_place(const tarn_tank_desc *desc, const int first[3], uint32_t node, double at_m[3])
+{
+    const int local[3] = {(int)(node % SOLID_EDGE), (int)(node / SOLID_EDGE % SOLID_EDGE),
+                          (int)(node / (SOLID_EDGE * SOLID_EDGE))};
+    for (int a = 0; a < 3; a++)
+        at_m[a] = (first[a] + local[a]) * (double)desc->cell_m;
+}
+
 /// Solids that came while the tank ran; part of the state. Thrown bodies follow the description's.
 typedef struct tank_added {
     uint32_t thrown_total; ///< since the start

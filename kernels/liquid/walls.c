@@ -79,11 +79,8 @@ static int join_wall(const tarn_tank *tank, const tarn_solid *wall, const int fi
 {
     int near = 0;
     for (uint32_t i = 0; i < SOLID_NODES; i++) {
-        const int local[3] = {(int)(i % SOLID_EDGE), (int)(i / SOLID_EDGE % SOLID_EDGE),
-                              (int)(i / (SOLID_EDGE * SOLID_EDGE))};
         double at_m[3];
-        for (int a = 0; a < 3; a++)
-            at_m[a] = (first[a] + local[a]) * (double)tank->desc.cell_m;
+        tank_node_place(&tank->desc, first, i, at_m);
         const double cells = tipped_distance(tank, wall, at_m);
         const int16_t value = node_of(cells);
         near |= cells <= SOLID_NEAR_CELLS;

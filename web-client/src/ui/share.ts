@@ -2,6 +2,7 @@
 import type { Joined, Role } from "../protocol/messages.js";
 import { keysOf, linkTo } from "../state/links.js";
 import { qrCode } from "./qr.js";
+import { makeSheet, sheetButton, showSheet } from "./sheet.js";
 
 const LABELS: Readonly<Record<Role, string>> = { watch: "Watch", play: "Watch and play", own: "Own" };
 const HINTS: Readonly<Record<Role, string>> = {
@@ -12,27 +13,18 @@ const HINTS: Readonly<Record<Role, string>> = {
 
 /** @param here  the page's address */
 export function openShare(joined: Joined, here: string): void {
-  document.getElementById("share-dialog")?.remove();
-  const dialog = document.createElement("dialog");
-  dialog.id = "share-dialog";
-  dialog.className = "sheet";
-  dialog.setAttribute("aria-labelledby", "share-title");
-  const title = document.createElement("h2");
-  title.id = "share-title";
-  title.textContent = `Share ${joined.title || "this tank"}`;
+  const sheet = makeSheet("share-dialog", `Share ${joined.title || "this tank"}`);
   const view = new LinkView();
   const roles = keysOf(joined);
-  dialog.append(title);
-  if (roles.length > 0) dialog.append(choice(joined, here, roles, view));
-  dialog.append(...view.parts, closing(dialog));
+  if (roles.length > 0) sheet.append(choice(joined, here, roles, view));
+  sheet.append(
+    ...view.parts,
+    sheetButton("Close", () => sheet.close()),
+  );
   // Whoever has no keys passes on what a guest may do.
   if (roles.length === 0)
     view.show(linkTo(here, joined.session, ""), "Who opens this link comes as a guest.");
-  // Keys pressed in the dialog are not for the tank behind it.
-  dialog.addEventListener("keydown", (event) => event.stopPropagation());
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
+  showSheet(sheet);
 }
 
 class LinkView {
@@ -40,7 +32,7 @@ class LinkView {
   private readonly code = document.createElement("div");
   private readonly hint = document.createElement("p");
   private readonly link = document.createElement("input");
-  private readonly copy = document.createElement("button");
+  private readonly copy = sheetButton("Copy", () => void this.toClipboard());
 
   constructor() {
     const row = document.createElement("div");
@@ -51,10 +43,6 @@ class LinkView {
     this.link.readOnly = true;
     this.link.setAttribute("aria-label", "Link");
     this.link.addEventListener("focus", () => this.link.select());
-    this.copy.type = "button";
-    this.copy.className = "act";
-    this.copy.textContent = "Copy";
-    this.copy.addEventListener("click", () => void this.toClipboard());
     row.append(this.link, this.copy);
     this.parts = [this.hint, this.code, row];
   }
@@ -97,13 +85,4 @@ function choice(joined: Joined, here: string, roles: [Role, string][], view: Lin
     show();
   }
   return choices;
-}
-
-function closing(dialog: HTMLDialogElement): HTMLElement {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "act";
-  button.textContent = "Close";
-  button.addEventListener("click", () => dialog.close());
-  return button;
 }
