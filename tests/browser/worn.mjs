@@ -84,6 +84,22 @@ export async function press(page, side, button, value) {
   await pictures(page, 3);
 }
 
+/** Points the right controller at a button of the wrist panel and pulls the trigger. */
+export async function pressPanel(page, button) {
+  const wrist = [-0.1, 1.2, -0.4];
+  await move(page, [{ kind: "controllers", side: "left", from: wrist, to: wrist }], 0);
+  const at = await until(
+    () => page.evaluate((name) => window.tarn.headset.button(name), button),
+    "the wrist panel faces the eyes",
+  );
+  // From above, pointing straight down: -z of the ray is the room's -y.
+  const above = [at[0], at[1] + 0.2, at[2]];
+  const down = [[1, 0, 0], -Math.PI / 2, -Math.PI / 2];
+  await move(page, [{ kind: "controllers", side: "right", from: above, to: above, turn: down }], 0);
+  await press(page, "right", "trigger", 1);
+  await press(page, "right", "trigger", 0).catch(() => {});
+}
+
 /** A place of the room for a point of the tank. */
 export function inRoom(page, point) {
   return page.evaluate((p) => window.tarn.headset.inRoom(p), point);

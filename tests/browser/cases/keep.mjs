@@ -4,6 +4,7 @@ import { assert, assertEqual, test, until } from "../harness.mjs";
 import { readPng } from "../png.mjs";
 import { Recording } from "../recording.mjs";
 import { look, said } from "../world.mjs";
+import { enter, plugIn, pressPanel } from "../worn.mjs";
 
 /** Wide enough for the panel to be open. */
 const WIDE = { context: { viewport: { width: 660, height: 220 } } };
@@ -110,6 +111,34 @@ test("a link to a moment of a recording shows that moment", async (world) => {
   await until(async () => /can't be opened: the server answers 404/.test(await said(page)), "it says why");
   await page.goto(`${url}?recording=https://example.invalid/x.tarn`);
   await until(async () => /another server/.test(await said(page)), "it asks no other server");
+});
+
+test("a recording plays in a headset, and the wrist panel plays it again", async (world) => {
+  const files = {};
+  const server = await world.fake({ ...TANK(), files });
+  const url = `http://127.0.0.1:${server.port}/`;
+  files["splash.tarn"] = (await recordingOf(world, url)).bytes;
+  const page = await world.open(`${url}?recording=scenes/splash.tarn&quality=points`, {
+    prepare: plugIn,
+    context: { viewport: { width: 660, height: 220 } },
+  });
+  await until(() => page.evaluate(() => window.tarn?.framesDecoded > 0), "it is opened", 30_000);
+  await enter(page);
+  const isAtItsEnd = () => page.locator("#scrub").getByRole("button", { name: "Play" }).isVisible();
+  await until(isAtItsEnd, "it has been played");
+  const { momentS: lastS } = await look(page, "momentS");
+  await page.evaluate(() => {
+    window.moments = new Set();
+    setInterval(() => window.moments.add(window.tarn.momentS), 5);
+  });
+  await pressPanel(page, "pause");
+  await until(isAtItsEnd, "it has been played again");
+  const moments = await page.evaluate(() => [...window.moments]);
+  const between = moments.filter((s) => s < lastS);
+  assert(between.length >= 3, `of ${lastS} s it showed ${moments}`);
+  await page.evaluate(() => window.device.activeSession.end());
+  await until(() => page.evaluate(() => window.tarn.headset === null), "the page is back");
+  assertEqual((await look(page, "connection")).connection, "playing", "the recording");
 });
 
 test("a file that breaks off is played up to there, one that is none leaves the tank", async (world) => {

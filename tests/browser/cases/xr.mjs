@@ -1,5 +1,16 @@
 import { assert, assertEqual, settled, test, until } from "../harness.mjs";
-import { pictures as drawn, enter, eyes, find, inRoom, isTip, move, plugIn, press } from "../worn.mjs";
+import {
+  pictures as drawn,
+  enter,
+  eyes,
+  find,
+  inRoom,
+  isTip,
+  move,
+  plugIn,
+  press,
+  pressPanel,
+} from "../worn.mjs";
 import { SMALL_POOL } from "./stream.mjs";
 
 const WEAR = { prepare: plugIn };
@@ -105,22 +116,6 @@ test("leaving gives the page back, by the device or by the wrist panel, and one 
   await page.evaluate(() => window.device.activeSession.end());
   await isBack("the third time");
 });
-
-/** Points the right controller at a button of the wrist panel and pulls the trigger. */
-async function pressPanel(page, button) {
-  const wrist = [-0.1, 1.2, -0.4];
-  await move(page, [{ kind: "controllers", side: "left", from: wrist, to: wrist }], 0);
-  const at = await until(
-    () => page.evaluate((name) => window.tarn.headset.button(name), button),
-    "the wrist panel faces the eyes",
-  );
-  // From above, pointing straight down: -z of the ray is the room's -y.
-  const above = [at[0], at[1] + 0.2, at[2]];
-  const down = [[1, 0, 0], -Math.PI / 2, -Math.PI / 2];
-  await move(page, [{ kind: "controllers", side: "right", from: above, to: above, turn: down }], 0);
-  await press(page, "right", "trigger", 1);
-  await press(page, "right", "trigger", 0).catch(() => {});
-}
 
 test("the wrist panel pauses and loads, and a session that loses the focus lets go", async (world) => {
   const server = await world.fake({ particles: 500 });
