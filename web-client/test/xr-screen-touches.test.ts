@@ -2,6 +2,7 @@ import { Matrix4, Vector3 } from "three";
 import { expect, test } from "vitest";
 import type { PointerInput } from "../src/protocol/messages.js";
 import { ScreenTouches, TOUCHES_MAX } from "../src/xr/screen-touches.js";
+import { newStand } from "../src/xr/two-handed.js";
 
 const TANK = [2, 1, 1];
 const ROOM = new Matrix4();
@@ -22,7 +23,11 @@ class Phone {
   inputSources: Source[] = [];
   readonly sent: PointerInput[] = [];
   readonly tool = { tool: "push", radiusM: 0.1, strength: 1, colour: 0x0080ff } as const;
-  readonly touches = new ScreenTouches({ tool: this.tool, pointer: (input) => this.sent.push(input) });
+  readonly stand = newStand();
+  readonly touches = new ScreenTouches(
+    { tool: this.tool, pointer: (input) => this.sent.push(input) },
+    this.stand,
+  );
   private readonly heard = new Map<string, (event: { inputSource: Source }) => void>();
 
   constructor() {
@@ -113,4 +118,66 @@ test("a finger whose place is lost, or whose session ends, comes up", () => {
   phone.touches.lose();
   phone.picture();
   expect(phone.said).toEqual(["down 0", "down 1", "up 0", "up 1"]);
+});
+
+/** A finger that points straight down at a place of the table. */
+function onTable(x: number, z: number): Source {
+  const source = new Source();
+  source.matrix.makeRotationX(-Math.PI / 2);
+  return pointAt(source, x, z);
+}
+
+function pointAt(source: Source, x: number, z: number): Source {
+  source.matrix.setPosition(x, 3, z);
+  return source;
+}
+
+test("a finger beside the tank carries it over the table, and pushes nothing", () => {
+  const phone = new Phone();
+  phone.stand.position.set(1, 0.5, 0.5);
+  const finger = onTable(-0.5, 0);
+  phone.press(finger);
+  phone.picture();
+  pointAt(finger, -0.2, 0.4);
+  phone.picture();
+  expect(phone.stand.position.x).toBeCloseTo(1.3);
+  expect(phone.stand.position.y).toBeCloseTo(0.5);
+  expect(phone.stand.position.z).toBeCloseTo(0.9);
+  finger.tracked = false;
+  phone.picture();
+  finger.tracked = true;
+  pointAt(finger, 3, 3);
+  phone.picture();
+  expect(phone.stand.position.x, "after it was lost it begins anew").toBeCloseTo(1.3);
+  phone.release(finger);
+  expect(phone.said).toEqual([]);
+});
+
+test("two fingers beside the tank turn and scale it about the place between them", () => {
+  const phone = new Phone();
+  phone.stand.position.set(1, 0.5, 0);
+  const [one, other] = [onTable(-1, -0.5), onTable(-1, 1.5)];
+  for (const finger of [one, other]) phone.press(finger);
+  phone.picture();
+  // A quarter turn from along z to along x, twice as far apart.
+  pointAt(one, -3, 0.5);
+  pointAt(other, 1, 0.5);
+  phone.picture();
+  expect(phone.stand.scale).toBeCloseTo(2);
+  expect(phone.stand.yaw).toBeCloseTo(Math.PI / 2);
+  // It was 2 and -0.5 from the middle, and stands on the same table.
+  expect(phone.stand.position.x).toBeCloseTo(-1 - 1);
+  expect(phone.stand.position.y).toBeCloseTo(1);
+  expect(phone.stand.position.z).toBeCloseTo(0.5 - 4);
+});
+
+test("a finger that points over the table doesn't throw the tank about", () => {
+  const phone = new Phone();
+  phone.stand.position.set(1, 0.5, 0.5);
+  const finger = onTable(-0.5, 0);
+  phone.press(finger);
+  phone.picture();
+  finger.matrix.makeRotationX(-0.01).setPosition(-0.5, 3, 0);
+  phone.picture();
+  expect(phone.stand.position.toArray()).toEqual([1, 0.5, 0.5]);
 });

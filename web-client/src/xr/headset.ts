@@ -85,7 +85,7 @@ export class Headset {
 
   constructor(private readonly host: XrHost) {
     this.tank = new TankStand(host);
-    this.touches = new ScreenTouches(host);
+    this.touches = new ScreenTouches(host, this.tank.stand);
     this.sides = [this.side(this.devices.left), this.side(this.devices.right)];
     this.shown.add(this.surroundings.group, this.panel.mesh, ...this.sides.map(({ model }) => model.group));
     for (const object of [this.panel.mesh, ...this.sides.flatMap(({ model }) => model.seenThrough)])

@@ -1,10 +1,12 @@
 // Fingers on the screen of a phone that shows the tank on a real table: each is a ray into the room for as long as it
-// touches, and uses the tool on the water as a finger on the page does.
+// touches, and uses the tool on the water as a finger on the page does. What begins beside the tank moves it over the table.
 import { Matrix4, Quaternion, Vector3 } from "three";
 import { TOOL_RADIUS_M_MAX, TOOL_RADIUS_M_MIN } from "../protocol/headset-inputs.js";
 import { COLOURED, COORDINATE_M_MAX, type PointerInput, type Tool } from "../protocol/messages.js";
 import { cutBox, type Ray, type Span } from "../state/ray.js";
 import type { XrTool } from "./host.js";
+import { TableDrag } from "./table-drag.js";
+import type { Stand } from "./two-handed.js";
 
 /** More fingers than these do nothing. */
 export const TOUCHES_MAX = 5;
@@ -32,7 +34,10 @@ export class ScreenTouches {
   /** Those that select: what presses something of the page over the picture doesn't. */
   private readonly selecting = new Set<XRInputSource>();
   private readonly touches = new Map<XRInputSource, Touch>();
-  private readonly matrix = new Matrix4();
+  private readonly carriers = new Set<XRInputSource>();
+  private readonly drag = new TableDrag();
+  private readonly inRoom = new Matrix4();
+  private readonly inTank = new Matrix4();
   private readonly origin = new Vector3();
   private readonly turn = new Quaternion();
   private readonly scale = new Vector3();
@@ -40,7 +45,11 @@ export class ScreenTouches {
   private readonly ray: Ray = { origin: [0, 0, 0], direction: [0, 0, -1] };
   private readonly span: Span = { entry: 0, exit: 0 };
 
-  constructor(private readonly host: TouchHost) {}
+  /** @param stand  where the tank is; moved */
+  constructor(
+    private readonly host: TouchHost,
+    private readonly stand: Stand,
+  ) {}
 
   /** A session begins. */
   begin(session: Touched): void {
@@ -48,7 +57,10 @@ export class ScreenTouches {
     session.addEventListener("selectstart", ({ inputSource }) => {
       if (inputSource.targetRayMode === "screen") this.selecting.add(inputSource);
     });
-    session.addEventListener("selectend", ({ inputSource }) => this.selecting.delete(inputSource));
+    session.addEventListener("selectend", ({ inputSource }) => {
+      this.selecting.delete(inputSource);
+      this.carriers.delete(inputSource);
+    });
   }
 
   /**
@@ -69,25 +81,42 @@ export class ScreenTouches {
     for (const source of session.inputSources) {
       if (!this.selecting.has(source)) continue;
       const pose = frame.getPose(source.targetRaySpace, space);
-      if (!pose || !this.aim(pose.transform.matrix, toRoom, toTank)) continue;
-      const touch = this.touches.get(source);
-      if (touch !== undefined) this.move(touch);
-      else if (cutBox(this.ray, sizeM, this.span)) this.down(source);
+      if (!pose) continue;
+      this.inRoom.fromArray(pose.transform.matrix).premultiply(toRoom);
+      if (!this.carriers.has(source)) {
+        if (!this.aim(toTank)) continue;
+        const touch = this.touches.get(source);
+        if (touch !== undefined) this.move(touch);
+        else if (cutBox(this.ray, sizeM, this.span)) this.down(source);
+        else this.carriers.add(source);
+      }
+      if (this.carriers.has(source)) this.carry(source, sizeM);
     }
+    this.drag.tick(this.stand, sizeM);
     for (const [source, touch] of this.touches) if (!touch.seen) this.up(source, touch);
   }
 
   /** Nothing touches any more. */
   lose(): void {
     this.selecting.clear();
+    this.carriers.clear();
+    this.drag.forget();
     for (const [source, touch] of this.touches) this.up(source, touch);
   }
 
-  /** @return whether the ray can be said */
-  private aim(matrix: Float32Array, toRoom: Matrix4, toTank: Matrix4): boolean {
-    this.matrix.fromArray(matrix).premultiply(toRoom).premultiply(toTank);
-    this.matrix.decompose(this.origin, this.turn, this.scale);
+  private look(from: Matrix4): void {
+    from.decompose(this.origin, this.turn, this.scale);
     this.ahead.set(0, 0, -1).applyQuaternion(this.turn);
+  }
+
+  private carry(source: XRInputSource, sizeM: readonly number[]): void {
+    this.look(this.inRoom);
+    this.drag.point(source, this.origin, this.ahead, this.stand, sizeM);
+  }
+
+  /** @return whether the ray can be said */
+  private aim(toTank: Matrix4): boolean {
+    this.look(this.inTank.multiplyMatrices(toTank, this.inRoom));
     this.origin.toArray(this.ray.origin);
     this.ahead.toArray(this.ray.direction);
     return this.ray.origin.every((x) => Math.abs(x) <= COORDINATE_M_MAX);
