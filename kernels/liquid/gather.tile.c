@@ -57,14 +57,15 @@ TILE_FN float interpolate_nodes(const float *field, const axis_nodes *x, const a
     return blend_row(x->w, line, quadratic);
 }
 
-/// Beyond a wall the flow through it is the mirror image of this side's.
+/// Beyond a wall the flow through it is the mirror image of this side's; what is unknown stays so.
 TILE_FN void mirror_plane(float *field, int axis, int to, int from)
 {
     const int stride = axis == 0 ? 1 : axis == 1 ? GATHER_EDGE : GATHER_EDGE * GATHER_EDGE;
     const int a = axis == 0 ? GATHER_EDGE : 1, b = axis == 2 ? GATHER_EDGE : GATHER_EDGE * GATHER_EDGE;
     FOR_BOX (i, j, once, GATHER_EDGE, GATHER_EDGE, 1) {
         const int line = i * a + j * b + once;
-        field[line + to * stride] = -field[line + from * stride];
+        const float there = field[line + from * stride];
+        field[line + to * stride] = tile_select_f32(there < SPEED_UNKNOWN, -there, there);
     }
     TILE_BARRIER();
 }
