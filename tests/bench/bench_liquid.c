@@ -236,53 +236,31 @@ static int print_comparison(const bench_options *options)
 
 // -------------------------------------------------------------------------------------------------------------- growth
 
-/// Bytes that a tank takes for one particle, from two tanks that differ in their room for particles only.
-static double bytes_per_particle(void)
-{
-    tarn_tank_desc desc;
-    uint64_t bytes[2] = {0};
-    uint32_t particles[2] = {0};
-    char why[256];
-    for (int i = 0; i < 2; i++) {
-        contestant c;
-        describe_dam_break(&desc, 50000);
-        particles[i] = desc.particles_max = 100000u * (uint32_t)(i + 1);
-        if (!contestant_open(&c, CONTESTANT_TARN, &desc, 1, NULL, 1, why, sizeof why))
-            return 0.0;
-        tarn_tank_report report;
-        tarn_tank_report_light(c.tank, &report);
-        bytes[i] = report.bytes;
-        contestant_close(&c);
-    }
-    return (double)(bytes[1] - bytes[0]) / (particles[1] - particles[0]);
-}
-
 static void print_growth_head(void)
 {
-    const char *const format = "%9s %5s %8s %10s %9s %11s %11s %11s %9s %10s %9s %9s\n";
+    const char *const format = "%9s %5s %8s %10s %9s %11s %11s %11s %9s %10s %9s %9s %8s\n";
     printf(format, "", "", "substeps", "iterations", "", "ms/step", "ms/substep", "CPU ms", "M part.-", "M part.-",
-           "bytes/", "bytes/");
+           "bytes/", "bytes/", "in all");
     printf(format, "particles", "cells", "per step", "(last)", "ms/step", "per million", "per million", "per million",
-           "steps/s", "substeps/s", "particle", "act. cell");
+           "steps/s", "substeps/s", "particle", "act. cell", "MB");
 }
 
-static void print_growth_row(const contestant *c, const tarn_tank_desc *desc, double particle_bytes)
+static void print_growth_row(const contestant *c, const tarn_tank_desc *desc)
 {
     tarn_tank_report report;
     tarn_tank_report_light(c->tank, &report);
     const double step_ms = 1e3 * contestant_seconds(c) / c->steps, millions = 1e-6 * c->particle_count;
     const double substeps = (double)c->substeps / c->steps;
-    const double cells = (double)report.active_tiles * 8 * 8 * 8;
-    printf("%9u %3u^3 %8.2f %10.1f %9.2f %11.2f %11.2f %11.2f %9.2f %10.2f %9.1f %9.1f\n", c->particle_count,
+    printf("%9u %3u^3 %8.2f %10.1f %9.2f %11.2f %11.2f %11.2f %9.2f %10.2f %9llu %9llu %8.1f\n", c->particle_count,
            desc->cells[0], substeps, (double)c->iterations / c->steps, step_ms, step_ms / millions,
            step_ms / substeps / millions, 1e3 * contestant_cpu_seconds(c) / (double)c->substeps / millions,
-           million_per_s(c, c->steps), million_per_s(c, (double)c->substeps), particle_bytes,
-           ((double)report.bytes - particle_bytes * c->particle_count) / cells);
+           million_per_s(c, c->steps), million_per_s(c, (double)c->substeps), (unsigned long long)report.particle_bytes,
+           (unsigned long long)report.cell_bytes, 1e-6 * (double)report.bytes);
     print_stages(c);
     fflush(stdout);
 }
 
-static int grow(const bench_options *options, uint32_t particles, double particle_bytes)
+static int grow(const bench_options *options, uint32_t particles)
 {
     tarn_tank_desc desc;
     contestant c;
@@ -300,7 +278,7 @@ static int grow(const bench_options *options, uint32_t particles, double particl
         contestant_end(&c);
     }
     if (status == TARN_OK)
-        print_growth_row(&c, &desc, particle_bytes);
+        print_growth_row(&c, &desc);
     else
         fprintf(stderr, "bench_liquid: %s\n", tarn_status_text(status));
     contestant_close(&c);
@@ -311,15 +289,14 @@ static int print_growth(const bench_options *options)
 {
     static const uint32_t sizes[] = {50000, 100000, 200000, 500000, 1000000, 2000000};
     const size_t count = options->particles != 0 ? 1 : options->quick ? 3 : sizeof sizes / sizeof sizes[0];
-    const double particle_bytes = bytes_per_particle();
     printf("Tarn alone, the same dam break in finer grids: %u threads, %u steps, least of %u rounds.\n"
            "A finer grid takes more substeps for the same time; per substep, also in CPU time, is what should stay.\n"
-           "Bytes per particle grow with the room for particles; all others are shared among the active cells.\n\n",
+           "In all: with room for more particles, tables of tiles and coarser grids.\n\n",
            options->threads, options->steps, options->rounds);
     print_growth_head();
     int good = 1;
     for (size_t i = 0; good && i < count; i++)
-        good = grow(options, options->particles != 0 ? options->particles : sizes[i], particle_bytes);
+        good = grow(options, options->particles != 0 ? options->particles : sizes[i]);
     return good;
 }
 
