@@ -1,7 +1,8 @@
 // Pictures of all scenes: records each at a good moment and shows the page's picture of it, in several tiers.
 //
-//     node tests/browser/gallery.mjs [SCENE...] [--tiers high,low] [--size 1280x800] [--into build/gallery]
+//     node tests/browser/gallery.mjs [SCENE...] [--tiers high,low] [--size 1280x800] [--into build/gallery] [--headset]
 //
+// With --headset the pictures are those of an emulated headset's two eyes.
 // Needs the built page and the tests' build (TARN_BUILD). What was recorded stays in the folder, beside the pictures,
 // and is used again: removed, it is recorded anew.
 import { execFileSync } from "node:child_process";
@@ -13,10 +14,12 @@ import { drawByHand, drawUntil, takeCanvas } from "./by-hand.mjs";
 import { ROOT } from "./places.mjs";
 import { framesOf, Still, sectionsOf } from "./recorded-layers.mjs";
 import { launch, World } from "./world.mjs";
+import { enter, plugIn } from "./worn.mjs";
 
 const SCENES = join(ROOT, "server", "scenes");
 /** The step to look at. */
 const MOMENT = 90;
+const EYES_MS = 60_000;
 const MOMENTS = {
   "dam-break": 78,
   "drop-into-pool": 42,
@@ -67,6 +70,23 @@ export async function showScene(world, name, recording, { query, size }) {
   return page;
 }
 
+/** What both eyes of a headset see of a tank that stands still. @returns a PNG */
+async function takeEyes(world, name, recording, { query, size }) {
+  const { solids, ...served } = servedScene(name);
+  const server = await world.fake({ recording, ...served });
+  const page = await world.open(`http://127.0.0.1:${server.port}/?detail=full&${query}`, {
+    context: { viewport: size },
+    prepare: plugIn,
+  });
+  await page.waitForFunction(
+    ([frames, bodies]) => window.tarn?.framesDecoded === frames && window.tarn.solids === bodies,
+    [recording.frames.length, solids],
+    { timeout: EYES_MS },
+  );
+  await enter(page);
+  return page.screenshot();
+}
+
 async function main() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -75,6 +95,7 @@ async function main() {
       size: { type: "string", default: "1280x800" },
       into: { type: "string", default: join(ROOT, "build", "gallery") },
       query: { type: "string", default: "" },
+      headset: { type: "boolean", default: false },
     },
   });
   const all = readdirSync(SCENES)
@@ -102,9 +123,12 @@ async function main() {
         try {
           const query = `quality=${tier}&${values.query}`;
           const still = new Still(frames, 0, sectionsOf(frames[0]).layers.length);
-          const page = await showScene(world, name, still, { query, size: { width, height } });
-          const file = join(into, `${name}-${tier}.png`);
-          writeFileSync(file, await takeCanvas(page));
+          const wanted = { query, size: { width, height } };
+          const png = values.headset
+            ? await takeEyes(world, name, still, wanted)
+            : await takeCanvas(await showScene(world, name, still, wanted));
+          const file = join(into, `${name}-${tier}${values.headset ? "-eyes" : ""}.png`);
+          writeFileSync(file, png);
           check();
           console.log(file);
         } finally {
