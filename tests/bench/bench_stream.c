@@ -220,6 +220,17 @@ int main(int argc, char **argv)
             return 2;
         }
     }
+    for (uint32_t i = 0; i < o.bits_count; i++) {
+        if (o.bits[i] > TARN_SET_BITS_MAX) {
+            fprintf(stderr, "bench_stream: found --bits %u, allowed are 0 to %d, of a cell's edge\n", o.bits[i],
+                    TARN_SET_BITS_MAX);
+            return 2;
+        }
+    }
+    if (o.layers == 0 || o.layers > TARN_STREAM_LAYERS_MAX) {
+        fprintf(stderr, "bench_stream: found --layers %u, allowed are 1 to %d\n", o.layers, TARN_STREAM_LAYERS_MAX);
+        return 2;
+    }
     if (o.bits_count == 0)
         o.bits[o.bits_count++] = 4;
     if (o.scene_count == 0)
