@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Kernel, STRIDE_MAX, setKernel, tapsAt } from "../src/render/water/kernel.js";
+import { type Kernel, ROUNDS, setKernel, tapsAt } from "../src/render/water/kernel.js";
 import { planMaps } from "../src/render/water/targets.js";
 
 function kernel(radiusM: number, pixelsPerUnit: number, tapsMax = 9): Kernel {
@@ -8,30 +8,42 @@ function kernel(radiusM: number, pixelsPerUnit: number, tapsMax = 9): Kernel {
   return made;
 }
 
+const [FIRST, SECOND] = ROUNDS;
+
 test("the kernel reaches equally far over the water at any distance, until it is too wide", () => {
   const one = kernel(0.01, 400);
-  const [near, far] = [tapsAt(one, 3), tapsAt(one, 6)];
-  expect(near.count).toBe(8);
-  expect(far.count).toBe(4);
+  const [near, far] = [tapsAt(one, 3, FIRST), tapsAt(one, 6, FIRST)];
+  expect(near.count).toBe(9);
+  expect(far.count).toBe(5);
   expect(near.stride).toBe(1);
-  const close = tapsAt(one, 0.1);
+  const close = tapsAt(one, 0.1, FIRST);
   expect(close.count).toBe(9);
-  expect(close.stride).toBe(STRIDE_MAX);
+  expect(close.stride).toBe(FIRST.strideMax);
 });
 
 test("a kernel has a tap to either side, however far the water is", () => {
-  expect(tapsAt(kernel(0.01, 400), 1000)).toEqual({ count: 1, stride: 1 });
+  expect(tapsAt(kernel(0.01, 400), 1000, FIRST)).toEqual({ count: 1, stride: 1 });
 });
 
 test("taps that are too few stand farther apart, and reach as far", () => {
-  const taps = tapsAt(kernel(0.01, 400, 6), 1.5);
+  const taps = tapsAt(kernel(0.01, 400, 6), 1.5, FIRST);
   expect(taps.count).toBe(6);
-  expect(taps.count * taps.stride).toBeCloseTo((5.5 * 0.01 * 400) / 1.5);
+  expect(taps.count * taps.stride).toBeCloseTo((1.1 * 5.5 * 0.01 * 400) / 1.5);
+});
+
+test("however near the water is, the second time's taps fill the gaps of the first time's", () => {
+  for (const tapsMax of [6, 9])
+    for (const distance of [0.01, 0.1, 0.5, 1, 3]) {
+      const one = kernel(0.01, 1600, tapsMax);
+      const second = tapsAt(one, distance, SECOND);
+      expect(second.stride).toBe(1);
+      expect(second.count).toBeGreaterThanOrEqual(tapsAt(one, distance, FIRST).stride - 1);
+    }
 });
 
 test("a tank of twice the size is smoothed alike from twice as far", () => {
   const [small, large] = [kernel(0.01, 400), kernel(0.02, 400)];
-  expect(tapsAt(large, 6)).toEqual(tapsAt(small, 3));
+  expect(tapsAt(large, 6, FIRST)).toEqual(tapsAt(small, 3, FIRST));
   expect(large.range).toBeCloseTo(2 * small.range);
   expect(large.pull).toBeCloseTo(2 * small.pull);
 });

@@ -120,9 +120,11 @@ export class Stage {
     this.particles.warmUp(false);
   }
 
-  /** Calls back, with its time in ms, before each picture of the display, or of the headset while one is worn. */
+  /** Calls back, with the page's time in ms, before each picture of the display, or of the headset while one is worn. */
   loop(callback: (timeMs: number) => void): void {
-    this.renderer.setAnimationLoop(callback);
+    const { xr } = this.renderer;
+    // The time that a headset's pictures come with begins anew with its session in some browsers.
+    this.renderer.setAnimationLoop((timeMs) => callback(xr.isPresenting ? performance.now() : timeMs));
   }
 
   /** A headset shows the picture from now on, or no longer. */

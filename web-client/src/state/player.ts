@@ -46,7 +46,7 @@ export class Player {
 
   /** Once per picture. */
   tick(nowMs: number): void {
-    const elapsed = Number.isNaN(this.tickedMs) ? 0 : Math.min(250, nowMs - this.tickedMs);
+    const elapsed = Number.isNaN(this.tickedMs) ? 0 : Math.max(0, Math.min(250, nowMs - this.tickedMs));
     this.tickedMs = nowMs;
     if (this.playing && !this.catchingUp) {
       this.positionMs = Math.min(this.recording.durationMs, this.positionMs + elapsed * this.speed);

@@ -2,7 +2,6 @@
 // nearer than the range, or where there is no water, lets go of its mirror image, too, so that surfaces don't lean and
 // drops stay round; one that is farther is pulled close. The range widens from tap to tap as far as the surface goes.
 // What lies against a pane (a distance below 0) is flat as it is, and nothing is smoothed across its border.
-import { STRIDE_MAX } from "./kernel.js";
 
 export const filterFragment = /* glsl */ `
 precision highp float;
@@ -11,6 +10,7 @@ precision highp sampler2D;
 uniform sampler2D distances; // metres from the eye's plane; 0: no water; surface-shader.ts
 uniform ivec2 axis;
 uniform float reachPx;
+uniform float strideMax;
 uniform float range;
 uniform float pull;
 out vec4 smoothed;
@@ -23,7 +23,7 @@ void main() {
   ivec2 last = textureSize(distances, 0) - 1;
   float reach = reachPx / d;
   float count = clamp(ceil(reach), 1.0, float(TAPS_MAX));
-  float stride = clamp(reach / count, 1.0, ${STRIDE_MAX.toFixed(1)});
+  float stride = clamp(reach / count, 1.0, strideMax);
 
   float nearest = d - range;
   float farthest = d + range;

@@ -8,8 +8,17 @@ const REACH = 5.5;
 const RANGE = 7;
 /** What lies behind is taken to be so many radii behind: the surface curves away at its silhouette. */
 const PULL = 1;
-/** Neighbouring taps are so many pixels apart, at most. */
-const STRIDE_MAX = 3;
+
+/**
+ * How the surface is smoothed, along both axes each time: share of the reach, and how many pixels neighbouring taps are
+ * apart at most. Those of the first time leave a comb; the second time they lie side by side, and take it away.
+ */
+export const ROUNDS = [
+  { share: 1.1, strideMax: 3 },
+  { share: 0.5, strideMax: 1 },
+] as const;
+
+export type Round = (typeof ROUNDS)[number];
 
 export interface Kernel {
   /** To either side of the middle, at most. */
@@ -39,11 +48,9 @@ export interface Taps {
   stride: number;
 }
 
-/** The taps at a distance from the eye, metres; the shader does the same (filter-shader.ts). */
-export function tapsAt(kernel: Kernel, distance: number): Taps {
-  const reach = kernel.reachPx / distance;
+/** A round's taps at a distance from the eye, metres; the shader does the same (filter-shader.ts). */
+export function tapsAt(kernel: Kernel, distance: number, { share, strideMax }: Round): Taps {
+  const reach = (share * kernel.reachPx) / distance;
   const count = Math.min(kernel.tapsMax, Math.max(1, Math.ceil(reach)));
-  return { count, stride: Math.min(STRIDE_MAX, Math.max(1, reach / count)) };
+  return { count, stride: Math.min(strideMax, Math.max(1, reach / count)) };
 }
-
-export { STRIDE_MAX };

@@ -16,7 +16,7 @@ import type { Particles } from "../particles.js";
 import { PART, waterBeside } from "./beside-water.js";
 import { composeFragment, composeVertex } from "./compose-shader.js";
 import { filterFragment } from "./filter-shader.js";
-import { type Kernel, setKernel } from "./kernel.js";
+import { type Kernel, ROUNDS, setKernel } from "./kernel.js";
 import { normalFragment } from "./normal-shader.js";
 import { distanceFragment, distanceVertex, thicknessFragment, thicknessVertex } from "./surface-shader.js";
 import { Targets, type WaterTier } from "./targets.js";
@@ -25,11 +25,6 @@ import { Targets, type WaterTier } from "./targets.js";
 const WATER_COLOUR = [0.06, 0.5, 0.72] as const;
 /** Taps to either side when the surface is smoothed along an axis. */
 const TAPS: Readonly<Record<WaterTier, number>> = { "water-low": 6, water: 9 };
-/**
- * How far the surface is smoothed, along both axes each time, as shares of the kernel's reach. The taps of the first time
- * are apart, and leave a comb; the second time they lie side by side, and take it away.
- */
-const ROUNDS = [1.1, 0.5] as const;
 /** Light comes through so many edges of a cube as large as the tank, coloured once. */
 const CLEAR = 0.5;
 const SMOOTH_EDGES_SAMPLES = 4;
@@ -102,6 +97,7 @@ export class Water {
       distances: { value: null },
       axis: { value: this.axisX },
       reachPx: { value: 1 },
+      strideMax: { value: 1 },
       range: { value: 1 },
       pull: { value: 1 },
     });
@@ -244,8 +240,9 @@ export class Water {
 
   /** Along x and y, then along y and x: what one axis can't smooth beside a silhouette, the other one does. */
   private smooth(targets: Targets): void {
-    for (const [round, share] of ROUNDS.entries()) {
+    for (const [round, { share, strideMax }] of ROUNDS.entries()) {
       set(this.filter, "reachPx", share * this.kernel.reachPx);
+      set(this.filter, "strideMax", strideMax);
       this.smoothAlong(round % 2 === 0 ? this.axisX : this.axisY, targets.distances, targets.smoothed);
       this.smoothAlong(round % 2 === 0 ? this.axisY : this.axisX, targets.smoothed, targets.distances);
     }
