@@ -101,6 +101,18 @@ static bool parse_kind(int key, char *text, struct argp_state *state, load_argum
     }
 }
 
+/// Other processes' time and memory would pass for the server's.
+static void take_server_pid(struct argp_state *state, const char *text, load_options *options)
+{
+    char name[LOAD_PROCESS_NAME_BYTES];
+    options->server_pid = (pid_t)tarn_option_number(state, "server-pid", text, 1, INT32_MAX);
+    if (!load_process_name(options->server_pid, name)) {
+        argp_error(state, "--server-pid: found no process %d, allowed is a tarnd", (int)options->server_pid);
+    } else if (strcmp(name, "tarnd") != 0) {
+        argp_error(state, "--server-pid: found process %d, \"%s\"; allowed is a tarnd", (int)options->server_pid, name);
+    }
+}
+
 static void take_session(struct argp_state *state, const char *text, load_options *options)
 {
     if (text[0] == '\0' || strlen(text) > TARN_NAME_BYTES_MAX) {
@@ -177,7 +189,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
         options->check_every = (uint32_t)tarn_option_number(state, "check", text, 0, 1000000);
         return 0;
     case OPTION_PID:
-        options->server_pid = (pid_t)tarn_option_number(state, "server-pid", text, 1, INT32_MAX);
+        take_server_pid(state, text, options);
         return 0;
     case OPTION_SESSION:
         take_session(state, text, options);

@@ -261,6 +261,20 @@ static bool make_descriptors(const load_options *options, uint32_t connections)
     return false;
 }
 
+static bool has_server(const load_options *options)
+{
+    const load_target *target = &options->target;
+    if (!load_server_refuses(target)) {
+        return true;
+    }
+    fprintf(stderr, "%s: nothing listens on %s", options->command, target->authority);
+    if (target->loopback && target->address.ss_family == AF_INET) {
+        fprintf(stderr, "; start it with deploy/run --port %u", target->port);
+    }
+    fprintf(stderr, "\n");
+    return false;
+}
+
 static void make_viewers(load_runner *runner)
 {
     uint32_t index = 0;
@@ -278,6 +292,10 @@ bool load_run(const load_options *options, load_results *results)
         connections += options->counts[kind];
     }
     if (!make_descriptors(options, connections)) {
+        return false;
+    }
+    load_process_look(options->server_pid, &results->gateway_alone);
+    if (!has_server(options)) {
         return false;
     }
     load_runner *runner = calloc(1, sizeof *runner);
@@ -300,7 +318,6 @@ bool load_run(const load_options *options, load_results *results)
                                   .done = on_checked,
                                   .user = crowd};
     load_checks_init(&crowd->checks);
-    load_process_look(options->server_pid, &results->gateway_alone);
     make_viewers(runner);
     uv_timer_init(&crowd->loop, &runner->tick);
     runner->tick.data = runner;
