@@ -184,10 +184,10 @@ static void what_cannot_be_is_said(void **state)
         const char *options, *sentence;
         int status;
     } wrong[] = {
-        {"--viewers 0", "--viewers: found \"0\"; allowed: a whole number from 1 to 1024", TARN_EXIT_USAGE},
+        {"--viewers 0", "--viewers: found \"0\", allowed is a whole number from 1 to 1024", TARN_EXIT_USAGE},
         {"--slow 120%", "--slow: found \"120%\"", TARN_EXIT_USAGE},
         {"--viewers 4 --slow 50% --stalled 3", "5 slow, stalled, half-open and reconnecting viewers", TARN_EXIT_USAGE},
-        {"--viewers 1024 --pushers 1", "1025 viewers and pushers; allowed: 1024", TARN_EXIT_USAGE},
+        {"--viewers 1024 --pushers 1", "found 1025 viewers and pushers, allowed are 1024", TARN_EXIT_USAGE},
         {"--seconds 5x", "--seconds: found \"5x\"", TARN_EXIT_USAGE},
         {"192.0.2.1:8080", "--allow-remote", TARN_EXIT_USAGE},
         {"[2001:db8::1]:80", "--allow-remote", TARN_EXIT_USAGE},

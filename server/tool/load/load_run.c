@@ -256,7 +256,7 @@ static bool make_descriptors(const load_options *options, uint32_t connections)
     if (limit.rlim_cur >= connections + SPARE_DESCRIPTORS) {
         return true;
     }
-    fprintf(stderr, "%s: %u connections need %u descriptors; allowed here: %llu (ulimit -n)\n", options->command,
+    fprintf(stderr, "%s: %u connections need %u descriptors; allowed here are %llu (ulimit -n)\n", options->command,
             connections, connections + SPARE_DESCRIPTORS, (unsigned long long)limit.rlim_cur);
     return false;
 }
