@@ -131,19 +131,23 @@ tarn_npm_install() {
     want=$(sha256sum <"$root/web-client/package-lock.json")$(node --version)
     if [ ! -f "$stamp" ] || [ "$(cat "$stamp")" != "$want" ]; then
         echo "$program: fetching the libraries of the page (npm ci)"
-        (cd "$root/web-client" && npm ci --no-audit --no-fund) || tarn_fail "npm ci failed in web-client, see above"
+        (cd "$root/web-client" && npm ci --no-audit --no-fund --no-update-notifier --loglevel=error) || tarn_fail "npm ci failed in web-client, see above"
         echo "$want" >"$stamp"
     fi
 }
 
 # Builds the page into web-client/dist, unless it was built from these very sources.
 tarn_build_page() {
-    local stamp=$root/build/page.stamp want
+    local stamp=$root/build/page.stamp want said
     tarn_npm_install
     want=$(tarn_tree_hash web-client protocol)
     if [ ! -f "$root/web-client/dist/index.html" ] || [ ! -f "$stamp" ] || [ "$(cat "$stamp")" != "$want" ]; then
         echo "$program: building the page"
-        (cd "$root/web-client" && npm run --silent build) || tarn_fail "the page doesn't build, see above"
+        # Long, and worth reading only when it fails.
+        said=$(cd "$root/web-client" && npm run --silent build 2>&1) || {
+            printf '%s\n' "$said" >&2
+            tarn_fail "the page doesn't build, see above"
+        }
         mkdir -p "$root/build"
         # The build may write into its sources' folder; what counts is what a next look will see.
         tarn_tree_hash web-client protocol >"$stamp"

@@ -56,6 +56,15 @@ static bool check_is_no_schema(scene_reader *r, const json_t *json)
                         "scene, which has size_m, cell_m and some liquid");
 }
 
+static bool is_blank(const char *text, size_t text_bytes)
+{
+    size_t at = 0;
+    while (at < text_bytes && strchr(" \t\r\n", text[at]) != NULL && text[at] != '\0') {
+        at++;
+    }
+    return at == text_bytes;
+}
+
 static tarn_status read_json(scene_reader *r, const char *name, const char *text, size_t text_bytes, scene_draft *d)
 {
     tarn_tank_desc_default(&d->scene.tank);
@@ -63,7 +72,9 @@ static tarn_status read_json(scene_reader *r, const char *name, const char *text
     snprintf(d->scene.title, sizeof d->scene.title, "%s", name);
     json_error_t error;
     json_t *json = json_loadb(text, text_bytes, JSON_REJECT_DUPLICATES, &error);
-    if (json == NULL) {
+    if (json == NULL && is_blank(text, text_bytes)) {
+        scene_refuse(r, TARN_E_MALFORMED, "", "the file is empty");
+    } else if (json == NULL) {
         scene_refuse(r, TARN_E_MALFORMED, "", "line %d, column %d: this isn't JSON: %s", error.line, error.column,
                      error.text);
     } else if (check_is_no_schema(r, json) && check_name(r, name) && fill_draft(r, json, d)) {

@@ -97,13 +97,15 @@ bool tarn_scene_name_valid(const char *name);
 
 /// What a person's argument means: a path to a scene file, or the name of a scene ("dam-break") in `directory`; NULL
 /// means the scenes that came with the program.
-/// @return TARN_OK or TARN_E_NOT_FOUND, with the names there are in `why`
+/// @return TARN_OK or TARN_E_NOT_FOUND, with the names there are in `why`, or what is wrong with the directory
 tarn_status tarn_scene_resolve(const char *argument, const char *directory, char *path, size_t path_bytes, char *why,
                                size_t why_bytes);
 
-/// The directory with the scenes that came with the program: $TARN_SCENES, else ../share/tarn/scenes from the
-/// executable's directory; an install prefix and a build tree look the same. @return TARN_OK or TARN_E_NOT_FOUND
-tarn_status tarn_scene_directory(char *path, size_t path_bytes);
+/// The directory with the scenes: the one that --scenes names, else $TARN_SCENES, else ../share/tarn/scenes from the
+/// executable's directory; an install prefix and a build tree look the same.
+/// @param option  what --scenes names; NULL: nothing
+/// @return TARN_OK or TARN_E_NOT_FOUND, with a sentence in `why`
+tarn_status tarn_scene_directory(const char *option, char *path, size_t path_bytes, char *why, size_t why_bytes);
 
 /// Names of the scenes in a directory, sorted; at most TARN_SCENES_MAX.
 tarn_status tarn_scene_list(const char *directory, tarn_name *names, uint32_t names_max, uint32_t *name_count);

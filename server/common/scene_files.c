@@ -24,7 +24,7 @@ bool tarn_scene_name_valid(const char *name)
 static bool is_directory(const char *path)
 {
     struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && access(path, R_OK | X_OK) == 0;
 }
 
 /// The directory of the running executable, without a slash at the end.
@@ -43,28 +43,40 @@ static bool executable_directory(char *path, size_t path_bytes)
     return true;
 }
 
-tarn_status tarn_scene_directory(char *path, size_t path_bytes)
+/// Says why there is no directory.
+static void say_no_directory(const char *by, const char *directory, char *why, size_t why_bytes)
 {
-    const char *chosen = getenv("TARN_SCENES");
-    char candidate[PATH_MAX + sizeof SCENE_SHARE];
-    if (chosen != NULL && chosen[0] != '\0') {
-        // A directory that somebody named is the only one tried: falling back would hide the mistake.
-        int bytes = snprintf(candidate, sizeof candidate, "%s", chosen);
-        if (bytes < 0 || (size_t)bytes >= sizeof candidate) {
-            return TARN_E_NOT_FOUND;
-        }
+    if (why == NULL || why_bytes == 0) {
+        return;
+    }
+    if (by != NULL) {
+        snprintf(why, why_bytes, "%s names %.160s, which cannot be read", by, directory);
     } else {
-        if (!executable_directory(candidate, PATH_MAX)) {
-            return TARN_E_NOT_FOUND;
-        }
-        strcat(candidate, SCENE_SHARE);
+        snprintf(why, why_bytes, "the scenes that come with Tarn are not in %.120s; TARN_SCENES names another folder",
+                 directory);
     }
-    char real[PATH_MAX];
-    if (!is_directory(candidate) || realpath(candidate, real) == NULL || strlen(real) >= path_bytes) {
-        return TARN_E_NOT_FOUND;
+    tarn_make_printable(why);
+}
+
+tarn_status tarn_scene_directory(const char *option, char *path, size_t path_bytes, char *why, size_t why_bytes)
+{
+    // A directory that somebody named is the only one tried: falling back would hide the mistake.
+    const char *variable = getenv("TARN_SCENES"), *named = option;
+    if (named == NULL && variable != NULL && variable[0] != '\0') {
+        named = variable;
     }
-    strcpy(path, real);
-    return TARN_OK;
+    char beside[PATH_MAX + sizeof SCENE_SHARE] = "", real[PATH_MAX];
+    if (named == NULL && executable_directory(beside, PATH_MAX)) {
+        strcat(beside, SCENE_SHARE);
+    }
+    const char *candidate = named != NULL ? named : beside;
+    const char *found = !is_directory(candidate) ? NULL : option != NULL ? option : realpath(candidate, real);
+    if (found != NULL && strlen(found) < path_bytes) {
+        strcpy(path, found);
+        return TARN_OK;
+    }
+    say_no_directory(named == NULL ? NULL : option != NULL ? "--scenes" : "TARN_SCENES", candidate, why, why_bytes);
+    return TARN_E_NOT_FOUND;
 }
 
 /// Cuts the suffix off a scene's file name. The schema and hidden files aren't scenes, by their names.
@@ -142,7 +154,7 @@ tarn_status tarn_scene_resolve(const char *argument, const char *directory, char
                                size_t why_bytes)
 {
     char own[PATH_MAX];
-    if (directory == NULL && tarn_scene_directory(own, sizeof own) == TARN_OK) {
+    if (directory == NULL && tarn_scene_directory(NULL, own, sizeof own, NULL, 0) == TARN_OK) {
         directory = own;
     }
     tarn_name name = {0};
@@ -162,7 +174,11 @@ tarn_status tarn_scene_resolve(const char *argument, const char *directory, char
     if (!is_name && strchr(argument, '/') == NULL) {
         is_name = scene_name_of(argument, name);
     }
-    if (is_name && directory != NULL) {
+    if (is_name && directory == NULL) {
+        tarn_scene_directory(NULL, own, sizeof own, why, why_bytes);
+        return TARN_E_NOT_FOUND;
+    }
+    if (is_name) {
         bytes = snprintf(path, path_bytes, "%s/%s" SCENE_SUFFIX, directory, name);
         if (bytes > 0 && (size_t)bytes < path_bytes && access(path, F_OK) == 0) {
             return TARN_OK;

@@ -11,6 +11,7 @@
 #include "server/gateway/listener.h"
 #include "server/gateway/metrics.h"
 #include "server/gateway/pages.h"
+#include "server/gateway/refused_origins.h"
 #include "server/gateway/scene_pages.h"
 #include "server/gateway/session.h"
 #include "server/gateway/session_pages.h"
@@ -28,13 +29,14 @@ typedef struct tarn_gateway {
     struct lws_vhost *vhost;
     tarn_listener listener;
     tarn_pages pages;
-    char scenes_dir[4096]; ///< empty: not found
+    char scenes_dir[4096];
     tarn_scene_pages scene_pages;
     tarn_metrics metrics;
     tarn_worker_process worker;
     tarn_ipc_worker_hello hello; ///< of the newest worker: its device, its scenes
     tarn_sessions sessions;
     tarn_session_makers makers;
+    tarn_refused_origins refused_origins;
     uint32_t viewer_id_last;
     struct tarn_viewer *viewers; ///< all connections that speak tarn.v1, joined or not
     uint8_t serving;             ///< the first tank was made

@@ -193,18 +193,6 @@ static tarn_status load_pages(tarn_text why)
     return TARN_OK;
 }
 
-/// Where the page finds scenes: where the worker does. Without them the tank is shown without its solids.
-static void find_scenes(void)
-{
-    const char *chosen = gateway.options.scenes;
-    const size_t room = sizeof gateway.scenes_dir;
-    if (chosen ? (size_t)snprintf(gateway.scenes_dir, room, "%s", chosen) < room
-               : tarn_scene_directory(gateway.scenes_dir, room) == TARN_OK)
-        return;
-    gateway.scenes_dir[0] = 0;
-    tarn_log_warn("the directory with the scenes was not found: pages cannot show solids");
-}
-
 static tarn_status start_worker(tarn_text why)
 {
     static char program[4096];
@@ -245,7 +233,10 @@ static tarn_status start(tarn_text why)
     tarn_status status = tarn_listener_bind(&gateway.listener, gateway.options.host, gateway.options.port, why);
     if (status == TARN_OK)
         status = load_pages(why);
-    find_scenes();
+    // The worker finds them in the same place.
+    if (status == TARN_OK)
+        status = tarn_scene_directory(gateway.options.scenes, gateway.scenes_dir, sizeof gateway.scenes_dir, why,
+                                      sizeof(tarn_text));
     if (status == TARN_OK)
         status = tarn_web_open(&gateway, why);
     if (status != TARN_OK)

@@ -65,7 +65,7 @@ static void add_origin(struct argp_state *state, tarn_gateway_options *options, 
     if (options->origin_count == TARN_GATEWAY_ORIGINS_MAX)
         argp_error(state, "--origin: given more than %d times", TARN_GATEWAY_ORIGINS_MAX);
     else if (!is_origin(origin))
-        argp_error(state, "--origin: found \"%s\"; allowed: scheme://host or scheme://host:port", origin);
+        argp_error(state, "--origin: found \"%s\", allowed is scheme://host or scheme://host:port", origin);
     else
         options->origins[options->origin_count++] = origin;
 }
@@ -78,13 +78,13 @@ static int parse_session_option(int key, const char *text, struct argp_state *st
     case OPTION_GUESTS: {
         int role = tarn_role_find(text);
         if (role < 0)
-            argp_error(state, "--guests: found \"%s\"; allowed: watch, play, own", text);
+            argp_error(state, "--guests: found \"%s\", allowed are watch, play and own", text);
         options->guests = (tarn_role)role;
         return 1;
     }
     case OPTION_CREATE:
         if (strcmp(text, "everyone") && strcmp(text, "nobody"))
-            argp_error(state, "--create: found \"%s\"; allowed: everyone, nobody", text);
+            argp_error(state, "--create: found \"%s\", allowed are everyone and nobody", text);
         options->anyone_creates = strcmp(text, "everyone") == 0;
         return 1;
     case OPTION_SESSIONS:
@@ -127,7 +127,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case OPTION_DEVICE:
         if (strcmp(text, "cpu") && strcmp(text, "cuda") && strcmp(text, "auto"))
-            argp_error(state, "--device: found \"%s\"; allowed: cpu, cuda, auto", text);
+            argp_error(state, "--device: found \"%s\", allowed are cpu, cuda and auto", text);
         options->device = text;
         return 0;
     case OPTION_FPS:
@@ -142,12 +142,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case OPTION_LOG: {
         int level = tarn_log_level_find(text);
         if (level < 0)
-            argp_error(state, "--log: found \"%s\"; allowed: error, warn, info, debug", text);
+            argp_error(state, "--log: found \"%s\", allowed are error, warn, info and debug", text);
         options->log_level = (tarn_log_level)level;
         return 0;
     }
     case ARGP_KEY_ARG:
-        argp_error(state, "found \"%s\"; there are only options", text);
+        argp_error(state, "found \"%s\", allowed are options only", text);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

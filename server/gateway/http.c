@@ -1,4 +1,5 @@
 #include "server/gateway/http.h"
+#include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/common/scene.h"
 #include "server/gateway/gateway.h"
@@ -60,6 +61,20 @@ static void add_sharing(header_writer *writer, const char *origin)
         add_header(writer, "access-control-allow-origin:", origin);
 }
 
+/// Puts the reason into the status line where libwebsockets knows none and leaves it empty.
+static void add_reason(header_writer *writer, unsigned status)
+{
+    const char *reason = status == 201 ? "Created" : status == 429 ? "Too Many Requests" : "";
+    const size_t bytes = strlen(reason);
+    uint8_t *end = memchr(writer->start, '\r', (size_t)(writer->at - writer->start));
+    if (!end || end[-1] != ' ' || (size_t)(writer->end - writer->at) < bytes)
+        return;
+    memmove(end + bytes, end, (size_t)(writer->at - end));
+    for (size_t i = 0; i < bytes; i++)
+        end[i] = (uint8_t)reason[i];
+    writer->at += bytes;
+}
+
 /// Sends status and headers; the body follows from tarn_http_writable.
 static int begin(const tarn_http_response *response, struct lws *wsi, unsigned status, const char *type,
                  const char *etag, const char *cache)
@@ -67,6 +82,7 @@ static int begin(const tarn_http_response *response, struct lws *wsi, unsigned s
     uint8_t bytes[LWS_PRE + 2048];
     header_writer writer = {wsi, bytes + LWS_PRE, bytes + LWS_PRE, bytes + sizeof bytes - 1, 0};
     writer.failed = lws_add_http_common_headers(wsi, status, type, response->byte_count, &writer.at, writer.end);
+    add_reason(&writer, status);
     add_policy(&writer);
     for (size_t i = 0; i < sizeof page_headers / sizeof page_headers[0]; i++)
         add_header(&writer, page_headers[i][0], page_headers[i][1]);
@@ -143,7 +159,7 @@ static tarn_status take_scene(tarn_gateway *gateway, const char *path, tarn_scen
     tarn_status status = TARN_E_NOT_FOUND;
     if (session && !tarn_scene_name_valid(session->scene))
         status = tarn_scene_page_take_own(&gateway->scene_pages, session->scene, path, page);
-    if (status == TARN_E_NOT_FOUND && gateway->scenes_dir[0])
+    if (status == TARN_E_NOT_FOUND)
         status = tarn_scene_page_take(&gateway->scene_pages, gateway->scenes_dir, path, page);
     return status;
 }
@@ -210,9 +226,9 @@ static int listens_on_loopback(const tarn_gateway *gateway)
 /// Whether a page of this origin may connect. Programs that are no browsers send no origin. A server that only this
 /// machine can reach trusts no names but its own: a page elsewhere whose name leads here (DNS rebinding) would else
 /// pass for one of ours.
-static int origin_is_allowed(const tarn_gateway *gateway, struct lws *wsi)
+static int origin_is_allowed(tarn_gateway *gateway, struct lws *wsi)
 {
-    char origin[256], host[256];
+    char origin[TARN_REFUSED_ORIGIN_BYTES], host[256];
     if (lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) <= 0)
         return 1;
     if (lws_hdr_copy(wsi, origin, sizeof origin, WSI_TOKEN_ORIGIN) <= 0)
@@ -223,7 +239,8 @@ static int origin_is_allowed(const tarn_gateway *gateway, struct lws *wsi)
         return 1;
     if (named_origin(gateway, wsi))
         return 1;
-    tarn_log_warn("a page of %s was refused; --origin would allow it", origin);
+    if (tarn_refused_origins_tell(&gateway->refused_origins, origin, tarn_clock_monotonic_ns()))
+        tarn_log_warn("a page of %s was refused; --origin would allow it", origin);
     return 0;
 }
 
@@ -272,7 +289,7 @@ static int begin_session(tarn_gateway *gateway, tarn_http_response *response, st
     if (declared < 1 || response->ends)
         return refuse_json(response, wsi, 411, "the body's length is not declared");
     if (declared > TARN_GATEWAY_BODY_BYTES_MAX)
-        return refuse_json(response, wsi, 413, "the body is too large; allowed: 1024 bytes");
+        return refuse_json(response, wsi, 413, "the body is too large; allowed are 1024 bytes");
     response->refusal = 0;
     if (!origin_is_allowed(gateway, wsi)) {
         response->refusal = 403;

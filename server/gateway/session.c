@@ -198,8 +198,7 @@ static void control_load(tarn_gateway *gateway, tarn_session *session, tarn_view
 {
     tarn_text why;
     if (!tarn_own_scene_is_listed(&gateway->hello, control->scene)) {
-        snprintf(why, sizeof why, "control.scene: there is no scene \"%s\"; allowed: those that welcome lists",
-                 control->scene);
+        snprintf(why, sizeof why, "control.scene: found \"%s\", allowed are those that welcome lists", control->scene);
         tarn_viewer_error(viewer, TARN_ERROR_SCENE, why);
         return;
     }

@@ -9,14 +9,15 @@
 static tarn_status read_name(const json_t *value, const char *field, tarn_name name, tarn_text why)
 {
     if (!json_is_string(value)) {
-        snprintf(why, sizeof(tarn_text), "%s: found no string; allowed: a string of up to %d bytes", field,
+        snprintf(why, sizeof(tarn_text), "%s: found no string, allowed is a string of up to %d bytes", field,
                  TARN_NAME_BYTES_MAX);
         return TARN_E_MALFORMED;
     }
     const size_t length = json_string_length(value);
     const char *text = json_string_value(value);
     if (length > TARN_NAME_BYTES_MAX) {
-        snprintf(why, sizeof(tarn_text), "%s: found %zu bytes; allowed: up to %d", field, length, TARN_NAME_BYTES_MAX);
+        snprintf(why, sizeof(tarn_text), "%s: found %zu bytes, allowed are up to %d", field, length,
+                 TARN_NAME_BYTES_MAX);
         return TARN_E_MALFORMED;
     }
     const char *fault = tarn_text_fault((const uint8_t *)text, length);
@@ -44,8 +45,8 @@ static tarn_status read_fields(json_t *object, tarn_session_request *request, ta
             request->listed = json_is_true(value);
         } else {
             snprintf(why, sizeof(tarn_text), "%s",
-                     strcmp(key, "listed") == 0 ? "listed: found something else; allowed: true or false"
-                                                : "there is an unknown field; allowed: scene, name, listed");
+                     strcmp(key, "listed") == 0 ? "listed: found something else, allowed is true or false"
+                                                : "found an unknown field, allowed are scene, name and listed");
             status = TARN_E_MALFORMED;
         }
         if (status != TARN_OK)
@@ -62,14 +63,15 @@ tarn_status tarn_session_request_read(const char *bytes, size_t byte_count, tarn
     request->listed = 1;
     json_t *object = json_loadb(bytes, byte_count, JSON_REJECT_DUPLICATES, &error);
     if (!json_is_object(object)) {
-        snprintf(why, sizeof(tarn_text), "the body is no JSON object; allowed: {\"scene\": \"dam-break\"}");
+        snprintf(why, sizeof(tarn_text),
+                 "the body is no JSON object; allowed is one such as {\"scene\": \"dam-break\"}");
         json_decref(object);
         return TARN_E_MALFORMED;
     }
     tarn_status status = read_fields(object, request, why);
     json_decref(object);
     if (status == TARN_OK && request->scene[0] == 0) {
-        snprintf(why, sizeof(tarn_text), "scene: it is missing or empty; allowed: the name of a scene");
+        snprintf(why, sizeof(tarn_text), "scene: found none, allowed is the name of a scene");
         status = TARN_E_MALFORMED;
     }
     return status;

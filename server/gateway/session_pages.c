@@ -85,7 +85,7 @@ static int check_request(tarn_gateway *gateway, const tarn_session_request *requ
                  gateway->options.sessions_max);
         tarn_session_pages_refuse(answer, 503, why);
     } else if (!may_make(&gateway->makers, address)) {
-        snprintf(why, sizeof why, "too many tanks were made from here just now; allowed: %d a minute",
+        snprintf(why, sizeof why, "too many tanks were made from here just now; allowed are %d a minute",
                  TARN_GATEWAY_CREATE_PER_MINUTE);
         tarn_session_pages_refuse(answer, 429, why);
     } else {

@@ -148,7 +148,8 @@ static void take_join(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_joi
         return;
     }
     if (status != TARN_OK) {
-        snprintf(why, sizeof why, "the session \"%s\" is full; allowed: %d viewers", session->name, TARN_VIEWERS_MAX);
+        snprintf(why, sizeof why, "the session \"%s\" is full; allowed are %d viewers", session->name,
+                 TARN_VIEWERS_MAX);
         tarn_viewer_fail(viewer, TARN_ERROR_FULL, why);
         return;
     }
@@ -169,7 +170,7 @@ static int take_sequence(tarn_viewer *viewer, uint32_t sequence)
         return 1;
     }
     tarn_text why;
-    snprintf(why, sizeof why, "seq: found %u after %u; allowed: a larger number than before", sequence,
+    snprintf(why, sizeof why, "seq: found %u after %u, allowed is a larger number than before", sequence,
              viewer->sequence);
     tarn_viewer_error(viewer, TARN_ERROR_INPUT, why);
     return 0;
@@ -286,7 +287,7 @@ static void take_message(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_
     } else {
         static const char *const expected[] = {"hello", "join", "anything but hello and join"};
         tarn_text why;
-        snprintf(why, sizeof why, "this message may not come now; allowed: %s", expected[viewer->phase]);
+        snprintf(why, sizeof why, "this message may not come now; allowed is %s", expected[viewer->phase]);
         tarn_viewer_fail(viewer, TARN_ERROR_ORDER, why);
     }
 }
@@ -338,7 +339,7 @@ void tarn_viewer_receive(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_
     }
     // Pieces count, too: a message that never ends, of empty ones, would else be free.
     if (!within_rate(viewer)) {
-        snprintf(why, sizeof why, "too many messages; allowed: %d a second", TARN_GATEWAY_MESSAGES_PER_S_MAX);
+        snprintf(why, sizeof why, "too many messages; allowed are %d a second", TARN_GATEWAY_MESSAGES_PER_S_MAX);
         tarn_viewer_fail(viewer, TARN_ERROR_LIMIT, why);
         return;
     }
@@ -346,7 +347,7 @@ void tarn_viewer_receive(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_
         viewer->assembled = 0;
     uint64_t declared = viewer->assembled + (uint64_t)piece->byte_count + piece->bytes_to_come;
     if (declared > TARN_MESSAGE_BYTES_MAX) {
-        snprintf(why, sizeof why, "a message of %llu bytes or more; allowed: %d", (unsigned long long)declared,
+        snprintf(why, sizeof why, "found a message of %llu bytes or more, allowed are %d", (unsigned long long)declared,
                  TARN_MESSAGE_BYTES_MAX);
         tarn_viewer_fail(viewer, TARN_ERROR_LIMIT, why);
         return;

@@ -18,7 +18,8 @@ void progress_start(progress *p, uint32_t steps, double dt_s, bool quiet)
 
 static double realtime_factor(const progress *p, uint32_t step, double now_s)
 {
-    return now_s > p->start_s ? step * p->dt_s / (now_s - p->start_s) : 0;
+    const double spent_s = now_s - p->start_s - p->aside_s;
+    return spent_s > 0 ? step * p->dt_s / spent_s : 0;
 }
 
 static void draw_bar(progress *p, uint32_t step, double now_s)

@@ -9,6 +9,7 @@ typedef struct progress {
     uint32_t steps; ///< in all
     double dt_s;    ///< of one step
     double start_s;
+    double aside_s;       ///< of the time since then, what wasn't simulation
     double shown_s;       ///< when the bar was drawn last
     uint32_t shown_tenth; ///< tenths of the steps that plain lines have told
     bool quiet, terminal;

@@ -33,9 +33,6 @@ extern const struct argp tool_device_argp;
         }                                                                                                              \
     }
 
-/// A whole number from an option; ends with a usage error that names the option and the range.
-uint32_t tool_parse_count(struct argp_state *state, const char *option, const char *text, uint32_t min, uint32_t max);
-
 /// A scene, its device and its tank.
 typedef struct tool_tank {
     tarn_scene scene;

@@ -2,6 +2,7 @@
 // plainly, once with a frame encoded after each step, once with that and the stages timed, so that the figures compare.
 #include "kernels/encoder.h"
 #include "server/common/ipc.h"
+#include "server/common/option_number.h"
 #include "server/tool/tool.h"
 
 #include <stdio.h>
@@ -27,11 +28,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         state->child_inputs[0] = &arguments->device;
         return 0;
     case 's':
-        arguments->steps = tool_parse_count(state, "steps", argument, 1, TOOL_STEPS_MAX);
+        arguments->steps = (uint32_t)tarn_option_number(state, "steps", argument, 1, TOOL_STEPS_MAX);
         return 0;
     case ARGP_KEY_ARG:
         if (arguments->scene != NULL) {
-            argp_error(state, "found a second scene, \"%s\"; allowed is one", argument);
+            argp_error(state, "found a second scene, \"%s\", allowed is one", argument);
         }
         arguments->scene = argument;
         return 0;

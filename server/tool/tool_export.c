@@ -1,5 +1,6 @@
 #include "server/tool/tool_export.h"
 
+#include "server/common/option_number.h"
 #include "server/tool/render/render.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const double RENDER_FPS = 30.0, FPS_MAX = 10000.0;
+static const double RENDER_FPS = 30.0, FPS_MAX = 10000.0, TELLING_S = 0.1;
 enum { WIDTH = 960, HEIGHT = 540 };
 
 // ---- options ----
@@ -125,10 +126,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         add_file(state, to, argument, &export_ply);
         return 0;
     case KEY_PLY_EVERY:
-        to->ply_every = tool_parse_count(state, "ply-every", argument, 1, TOOL_STEPS_MAX);
+        to->ply_every = (uint32_t)tarn_option_number(state, "ply-every", argument, 1, TOOL_STEPS_MAX);
         return 0;
     case KEY_EVERY:
-        to->every = tool_parse_count(state, "every", argument, 1, TOOL_STEPS_MAX);
+        to->every = (uint32_t)tarn_option_number(state, "every", argument, 1, TOOL_STEPS_MAX);
         return 0;
     case KEY_FPS:
         to->fps = parse_fps(state, argument);
@@ -157,6 +158,7 @@ typedef struct tool_output {
     uint32_t every; // steps; 0: by fps
     double fps;
     uint32_t frame_count;
+    double took_s;
 } tool_output;
 
 struct tool_exports {
@@ -370,6 +372,7 @@ bool tool_exports_step(tool_exports *exports, uint32_t step, progress *bar)
             has_left |= !out->has_failed;
             continue;
         }
+        const double start_s = tool_now_s();
         tarn_status status = has_frame ? TARN_OK : read_frame(exports, step, &frame);
         has_frame = status == TARN_OK;
         if (!has_frame) {
@@ -378,7 +381,11 @@ bool tool_exports_step(tool_exports *exports, uint32_t step, progress *bar)
                     tarn_status_text(status));
             return false;
         }
-        if (out->format->frame(out->writer, &frame, why) != TARN_OK) {
+        status = out->format->frame(out->writer, &frame, why);
+        const double took_s = tool_now_s() - start_s;
+        out->took_s += took_s;
+        bar->aside_s += took_s;
+        if (status != TARN_OK) {
             progress_end(bar);
             give_up(exports, out, why);
             continue;
@@ -396,13 +403,42 @@ bool tool_exports_finish(tool_exports *exports, bool failed)
         tool_output *out = &exports->outputs[i];
         char why[EXPORT_WHY_BYTES] = "";
         void *writer = out->writer;
+        const double start_s = tool_now_s();
         out->writer = NULL;
         if (writer != NULL && out->format->close(writer, !failed, why) != TARN_OK) {
             give_up(exports, out, why);
         }
+        out->took_s += tool_now_s() - start_s;
         finished &= !out->has_failed;
     }
     return finished;
+}
+
+double tool_exports_took_s(const tool_exports *exports)
+{
+    double took_s = 0.0;
+    for (uint32_t i = 0; i < exports->output_count; i++) {
+        took_s += exports->outputs[i].took_s;
+    }
+    return took_s;
+}
+
+void tool_exports_print_time(const tool_exports *exports, FILE *file)
+{
+    for (int is_picture = 1; is_picture >= 0; is_picture--) {
+        uint32_t count = 0;
+        double took_s = 0.0;
+        for (uint32_t i = 0; i < exports->output_count; i++) {
+            const tool_output *out = &exports->outputs[i];
+            if (out->format->is_picture == (is_picture != 0)) {
+                count += out->frame_count;
+                took_s += out->took_s;
+            }
+        }
+        if (count > 0 && (is_picture || took_s >= TELLING_S)) {
+            fprintf(file, ", %u %s in %.3f s", count, is_picture ? "pictures" : "frames of particles", took_s);
+        }
+    }
 }
 
 /// "3 PLY files in out", where pictures are numbered with their pattern.

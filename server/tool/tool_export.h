@@ -44,6 +44,12 @@ bool tool_exports_step(tool_exports *exports, uint32_t step, progress *bar);
 /// @return false: some file is missing, and sentences on stderr say which
 bool tool_exports_finish(tool_exports *exports, bool failed);
 
+/// What all frames, and making the files whole, took until now.
+double tool_exports_took_s(const tool_exports *exports);
+
+/// ", 31 pictures in 29.812 s", and the same of particles where that took a notable time.
+void tool_exports_print_time(const tool_exports *exports, FILE *file);
+
 /// "3 PLY files in out", a line for each.
 void tool_exports_print(const tool_exports *exports, FILE *file);
 

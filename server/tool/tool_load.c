@@ -75,7 +75,7 @@ static void take_share(struct argp_state *state, const char *option, char *text,
     share->is_percent = end != text && strcmp(end, "%") == 0;
     if (end == text || errno != 0 || (*end != '\0' && !share->is_percent) || share->value < 0 ||
         share->value > (share->is_percent ? 100 : LOAD_CONNECTIONS_MAX)) {
-        argp_error(state, "--%s: found \"%s\"; allowed: a whole number from 0 to %d, or 0%% to 100%%", option, text,
+        argp_error(state, "--%s: found \"%s\", allowed is a whole number from 0 to %d, or 0%% to 100%%", option, text,
                    LOAD_CONNECTIONS_MAX);
     }
 }
@@ -101,10 +101,22 @@ static bool parse_kind(int key, char *text, struct argp_state *state, load_argum
     }
 }
 
+/// Other processes' time and memory would pass for the server's.
+static void take_server_pid(struct argp_state *state, const char *text, load_options *options)
+{
+    char name[LOAD_PROCESS_NAME_BYTES];
+    options->server_pid = (pid_t)tarn_option_number(state, "server-pid", text, 1, INT32_MAX);
+    if (!load_process_name(options->server_pid, name)) {
+        argp_error(state, "--server-pid: found no process %d, allowed is a tarnd", (int)options->server_pid);
+    } else if (strcmp(name, "tarnd") != 0) {
+        argp_error(state, "--server-pid: found process %d, \"%s\"; allowed is a tarnd", (int)options->server_pid, name);
+    }
+}
+
 static void take_session(struct argp_state *state, const char *text, load_options *options)
 {
     if (text[0] == '\0' || strlen(text) > TARN_NAME_BYTES_MAX) {
-        argp_error(state, "--session: found \"%s\"; allowed: 1 to %d bytes", text, TARN_NAME_BYTES_MAX);
+        argp_error(state, "--session: found \"%s\", allowed are 1 to %d bytes", text, TARN_NAME_BYTES_MAX);
     }
     snprintf(options->session, sizeof options->session, "%s", text);
 }
@@ -125,7 +137,7 @@ static void count_kinds(struct argp_state *state, load_arguments *arguments)
     }
     counts[LOAD_STEADY] = arguments->viewers - others;
     if (arguments->viewers + counts[LOAD_PUSHER] > LOAD_CONNECTIONS_MAX) {
-        argp_error(state, "%u viewers and pushers; allowed: %d", arguments->viewers + counts[LOAD_PUSHER],
+        argp_error(state, "found %u viewers and pushers, allowed are %d", arguments->viewers + counts[LOAD_PUSHER],
                    LOAD_CONNECTIONS_MAX);
     }
 }
@@ -177,7 +189,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
         options->check_every = (uint32_t)tarn_option_number(state, "check", text, 0, 1000000);
         return 0;
     case OPTION_PID:
-        options->server_pid = (pid_t)tarn_option_number(state, "server-pid", text, 1, INT32_MAX);
+        take_server_pid(state, text, options);
         return 0;
     case OPTION_SESSION:
         take_session(state, text, options);
@@ -193,7 +205,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 0) {
-            argp_error(state, "found a second server, \"%s\"; allowed is one", text);
+            argp_error(state, "found a second server, \"%s\", allowed is one", text);
         }
         arguments->server = text;
         return 0;

@@ -1,6 +1,7 @@
 // `tarn run`: steps a scene without a server.
 //
 //     scene -> tank -> step 1..N -> (where due: particles -> files) -> report -> hash
+#include "server/common/option_number.h"
 #include "server/tool/progress.h"
 #include "server/tool/tool.h"
 #include "server/tool/tool_export.h"
@@ -37,7 +38,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         state->child_inputs[1] = &arguments->device;
         return 0;
     case KEY_STEPS:
-        arguments->steps = tool_parse_count(state, "steps", argument, 0, TOOL_STEPS_MAX);
+        arguments->steps = (uint32_t)tarn_option_number(state, "steps", argument, 0, TOOL_STEPS_MAX);
         return 0;
     case KEY_HASH:
         arguments->hash = true;
@@ -47,7 +48,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (arguments->scene != NULL) {
-            argp_error(state, "found a second scene, \"%s\"; allowed is one", argument);
+            argp_error(state, "found a second scene, \"%s\", allowed is one", argument);
         }
         arguments->scene = argument;
         return 0;
@@ -90,15 +91,17 @@ static uint32_t run_steps(const run_arguments *arguments, tool_tank *tank, tool_
     return step;
 }
 
-static void print_report(FILE *file, tool_tank *tank, const tool_exports *exports, double elapsed_s)
+/// @param stepping_s  without what the files took
+static void print_report(FILE *file, tool_tank *tank, const tool_exports *exports, double stepping_s)
 {
     tarn_tank_report report;
     if (tarn_tank_report_get(tank->tank, &report) != TARN_OK) {
         return;
     }
-    fprintf(file, "%s: %" PRIu64 " steps, %.3f s simulated in %.3f s (%.2f x real time), %u particles; %s\n",
-            tank->scene.name, report.step, report.sim_time_s, elapsed_s,
-            elapsed_s > 0 ? report.sim_time_s / elapsed_s : 0.0, report.particle_count, tarn_device_name(tank->device));
+    fprintf(file, "%s: %" PRIu64 " steps, %.3f s simulated in %.3f s (%.2f x real time)", tank->scene.name, report.step,
+            report.sim_time_s, stepping_s, stepping_s > 0 ? report.sim_time_s / stepping_s : 0.0);
+    tool_exports_print_time(exports, file);
+    fprintf(file, ", %u particles; %s\n", report.particle_count, tarn_device_name(tank->device));
     fprintf(file, "kinetic energy %.6g J/kg, potential %.6g J/kg, top speed %.4g m/s, residual %.3g\n",
             report.kinetic_j_kg, report.potential_j_kg, (double)report.speed_max_m_s, (double)report.residual);
     tool_exports_print(exports, file);
@@ -109,7 +112,8 @@ static int finish(const run_arguments *arguments, tool_tank *tank, const tool_ex
                   double elapsed_s)
 {
     if (!arguments->quiet) {
-        print_report(arguments->exports.uses_standard_output ? stderr : stdout, tank, exports, elapsed_s);
+        print_report(arguments->exports.uses_standard_output ? stderr : stdout, tank, exports,
+                     elapsed_s - tool_exports_took_s(exports));
     }
     if (step < arguments->steps) {
         fprintf(stderr, "%s: interrupted after step %u of %u", arguments->command, step, arguments->steps);

@@ -1,8 +1,9 @@
 // From a command line to a tank: device options, scene, and the signals and clock of the loops that step it.
+#include "server/common/cuda_missing.h"
+#include "server/common/option_number.h"
 #include "server/common/printable.h"
 #include "server/tool/tool.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,24 +11,12 @@
 #include <string.h>
 #include <time.h>
 
-uint32_t tool_parse_count(struct argp_state *state, const char *option, const char *text, uint32_t min, uint32_t max)
-{
-    char *end = NULL;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < min || value > max) {
-        argp_error(state, "--%s: found \"%s\", allowed is a whole number from %u to %u", option, text, min, max);
-        return min;
-    }
-    return (uint32_t)value;
-}
-
 static error_t parse_device(int key, char *argument, struct argp_state *state)
 {
     tarn_device_desc *device = state->input;
     switch (key) {
     case 't':
-        device->threads = tool_parse_count(state, "threads", argument, 1, TARN_DEVICE_THREADS_MAX);
+        device->threads = (uint32_t)tarn_option_number(state, "threads", argument, 1, TARN_DEVICE_THREADS_MAX);
         return 0;
     case 'd':
         if (strcmp(argument, "cpu") != 0 && strcmp(argument, "cuda") != 0) {
@@ -57,12 +46,10 @@ _Static_assert(TARN_DEVICE_THREADS_MAX == 256, "the help text above names the li
 
 static void say_no_device(const char *command, const tarn_device_desc *device, tarn_status status)
 {
-    if (device->kind == TARN_DEVICE_CUDA && !tarn_device_has_cuda()) {
-        fprintf(stderr, "%s: --device cuda: this build has no CUDA device; allowed is cpu\n", command);
-    } else if (device->kind == TARN_DEVICE_CUDA && tarn_device_count(TARN_DEVICE_CUDA) == 0) {
-        fprintf(stderr, "%s: --device cuda: this machine has no GPU that can be used; allowed is cpu\n", command);
+    if (device->kind == TARN_DEVICE_CUDA && tarn_device_count(TARN_DEVICE_CUDA) == 0) {
+        fprintf(stderr, "%s: %s\n", command, tarn_cuda_missing(tarn_device_has_cuda()));
     } else if (device->isa != NULL && status == TARN_E_UNAVAILABLE) {
-        fprintf(stderr, "%s: --isa %s: not available in this build or on this processor; allowed is a lower level\n",
+        fprintf(stderr, "%s: --isa %s: not available in this build or on this processor, allowed is a lower level\n",
                 command, device->isa);
     } else {
         fprintf(stderr, "%s: the device can't be opened: %s\n", command, tarn_status_text(status));

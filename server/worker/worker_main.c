@@ -6,6 +6,7 @@
 // The socket is the worker's life: when it ends, the gateway is gone and so is the worker.
 #include "kernels/tank.h"
 #include "server/common/clock.h"
+#include "server/common/cuda_missing.h"
 #include "server/common/log.h"
 #include "server/common/scene.h"
 #include "server/worker/turns.h"
@@ -50,14 +51,14 @@ static void refuse(worker *self, uint32_t tank, uint32_t viewer_id, uint32_t seq
     tarn_worker_link_put(&self->link, &message);
 }
 
-/// Says why the worker ends, as well as the socket still takes it.
+/// Says why the worker ends: to the gateway, which tells people, or to the log where the socket doesn't take it.
 static void fault(worker *self, const char *sentence)
 {
-    tarn_log_error("%s", sentence);
     tarn_ipc_message message = {.kind = TARN_IPC_FAULT};
     snprintf(message.fault.text, sizeof message.fault.text, "%s", sentence);
-    tarn_worker_link_put(&self->link, &message);
-    tarn_worker_link_flush(&self->link);
+    if (tarn_worker_link_put(&self->link, &message) != TARN_OK || tarn_worker_link_flush(&self->link) != TARN_OK ||
+        tarn_worker_link_waiting(&self->link))
+        tarn_log_error("%s", sentence);
 }
 
 static void fault_status(worker *self, const char *what, tarn_status status)
@@ -179,8 +180,7 @@ static tarn_status device_open(worker *self)
     tarn_device_choice choice = self->options.device;
     int gpus = choice == TARN_DEVICE_CHOOSE_CPU ? 0 : tarn_device_count(TARN_DEVICE_CUDA);
     if (choice == TARN_DEVICE_CHOOSE_CUDA && gpus == 0) {
-        fault(self, tarn_device_has_cuda() ? "--device cuda: no GPU or no driver was found; use --device cpu"
-                                           : "--device cuda: this build has no CUDA device; use --device cpu");
+        fault(self, tarn_cuda_missing(tarn_device_has_cuda()));
         return TARN_E_UNAVAILABLE;
     }
     tarn_device_desc desc = {.kind = gpus > 0 ? TARN_DEVICE_CUDA : TARN_DEVICE_CPU, .threads = self->options.threads};
@@ -201,7 +201,7 @@ static tarn_status greet(worker *self)
     tarn_status status = tarn_scene_list(self->scenes_dir, hello->scenes, TARN_SCENES_MAX, &hello->scene_count);
     if (status != TARN_OK) {
         tarn_text why;
-        snprintf(why, sizeof why, "--scenes %.300s: the directory cannot be read", self->scenes_dir);
+        snprintf(why, sizeof why, "the scenes in %.200s cannot be read", self->scenes_dir);
         fault(self, why);
         return status;
     }
@@ -210,13 +210,11 @@ static tarn_status greet(worker *self)
 
 static tarn_status scenes_find(worker *self)
 {
-    if (self->options.scenes) {
-        int length = snprintf(self->scenes_dir, sizeof self->scenes_dir, "%s", self->options.scenes);
-        return length >= 0 && (size_t)length < sizeof self->scenes_dir ? TARN_OK : TARN_E_LIMIT;
-    }
-    tarn_status status = tarn_scene_directory(self->scenes_dir, sizeof self->scenes_dir);
+    tarn_text why;
+    const tarn_status status =
+        tarn_scene_directory(self->options.scenes, self->scenes_dir, sizeof self->scenes_dir, why, sizeof why);
     if (status != TARN_OK)
-        fault(self, "the directory with the scenes was not found; name it with --scenes");
+        fault(self, why);
     return status;
 }
 

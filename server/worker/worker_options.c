@@ -39,7 +39,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
                 options->device = (tarn_device_choice)i;
                 return 0;
             }
-        argp_error(state, "--device: found \"%s\"; allowed: cpu, cuda, auto", text);
+        argp_error(state, "--device: found \"%s\", allowed are cpu, cuda and auto", text);
         return 0;
     case OPTION_THREADS:
         options->threads = (uint32_t)tarn_option_number(state, "threads", text, 0, TARN_DEVICE_THREADS_MAX);
@@ -53,12 +53,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case OPTION_LOG: {
         int level = tarn_log_level_find(text);
         if (level < 0)
-            argp_error(state, "--log: found \"%s\"; allowed: error, warn, info, debug", text);
+            argp_error(state, "--log: found \"%s\", allowed are error, warn, info and debug", text);
         options->log_level = (tarn_log_level)level;
         return 0;
     }
     case ARGP_KEY_ARG:
-        argp_error(state, "found \"%s\"; there are only options", text);
+        argp_error(state, "found \"%s\", allowed are options only", text);
         return 0;
     case ARGP_KEY_END:
         if (options->fd < 0)

@@ -188,7 +188,7 @@ static tarn_status parameter_take(tarn_worker_tank *tank, const tarn_input_param
     tarn_status status = tarn_tank_set_parameter(tank->tank, (tarn_parameter)id, parameter->value);
     if (status != TARN_OK) {
         const tarn_parameter_spec *spec = tarn_tank_parameter_spec((tarn_parameter)id);
-        snprintf(why, sizeof(tarn_text), "input.value: %g is outside the range of \"%s\"; allowed: %g to %g",
+        snprintf(why, sizeof(tarn_text), "input.value: found %g, allowed for \"%s\" is %g to %g",
                  (double)parameter->value, spec->name, (double)spec->min, (double)spec->max);
         return status;
     }

@@ -158,6 +158,7 @@ static fanout_server start_bare(const fanout_options *options, const char *path)
     fanout_server server = {fork(), ntohs(address.sin_port)};
     if (server.pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        prctl(PR_SET_NAME, "tarnd"); // `tarn load` measures no other processes
         fanout_bare_serve(fd, path, (uint32_t)options->fps);
     }
     close(fd);

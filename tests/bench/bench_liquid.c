@@ -322,7 +322,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case OPTION_ISA:
         if (strcmp(argument, "v2") != 0 && strcmp(argument, "v3") != 0 && strcmp(argument, "v4") != 0)
-            argp_error(state, "--isa: found \"%s\"; allowed: v2, v3, v4", argument);
+            argp_error(state, "--isa: found \"%s\", allowed are v2, v3 and v4", argument);
         options->isa = argument;
         return 0;
     case OPTION_COMPARE:

@@ -67,6 +67,32 @@ deploy/run --no-install --no-such-option >"$folder/out" 2>&1
 [ $? != 0 ] && grep -q -- '--no-such-option' "$folder/out"
 verdict $? "deploy/run passes options on, and tarnd refuses a wrong one"
 
+# A ninja that finds everything to do, has tarnd at once, and works on the rest until it is interrupted.
+mkdir "$folder/bin"
+cat >"$folder/bin/ninja" <<'END'
+#!/bin/sh
+case " $* " in *" -n "* | *" tarnd ") exit ;; esac
+echo compiling
+trap 'exit 2' INT
+sleep 60
+END
+chmod +x "$folder/bin/ninja"
+PATH=$folder/bin:$PATH timeout 20 deploy/run --no-install --no-such-option >"$folder/out" 2>&1
+[ $? = 2 ] && grep -q -- '--no-such-option' "$folder/out" && ! grep -q compiling "$folder/out"
+verdict $? "deploy/run refuses a wrong option before all is built"
+# As by Ctrl-C: a session of its own gets the signal, whatever this script was started with.
+PATH=$folder/bin:$PATH setsid env --default-signal=INT deploy/run --no-install --build-only >"$folder/out" 2>&1 &
+server=$!
+for ((i = 0; i < 100; i++)); do
+    grep -q compiling "$folder/out" && break
+    sleep 0.1
+done
+kill -INT -- "-$server"
+wait "$server"
+[ $? = 130 ] && grep -q 'interrupted$' "$folder/out" && ! grep -q failed "$folder/out"
+verdict $? "deploy/run says that it was interrupted"
+server=
+
 cmake --install build/release --prefix "$folder/prefix" >"$folder/out" 2>&1
 verdict $? "cmake --install"
 "$folder/prefix/bin/tarn" check dam-break still-pool >"$folder/out" 2>&1 && grep -q "$folder/prefix/share" "$folder/out"

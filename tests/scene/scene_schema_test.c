@@ -686,7 +686,7 @@ static int load_all(void **state)
     (void)state;
     char directory[4096], path[4300];
     static tarn_name names[TARN_SCENES_MAX];
-    assert_int_equal(tarn_scene_directory(directory, sizeof directory), TARN_OK);
+    assert_int_equal(tarn_scene_directory(NULL, directory, sizeof directory, NULL, 0), TARN_OK);
     snprintf(path, sizeof path, "%s/scene.schema.json", directory);
     schema = json_load_file(path, 0, NULL);
     assert_non_null(schema);

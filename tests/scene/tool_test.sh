@@ -103,6 +103,13 @@ run 1 run no-such-scene
 says 'no-such-scene'
 says 'dam-break'
 
+# A folder of scenes that can't be read is named, where a scene of it was asked for.
+TARN_SCENES=/no/such/folder run 1 run dam-break --steps 0
+says 'TARN_SCENES names /no/such/folder, which cannot be read'
+TARN_SCENES=/no/such/folder run 1 check "$folder/none.json"
+says 'none.json: no such file'
+TARN_SCENES=/no/such/folder run 0 check "$folder/small.json"
+
 # Nothing of a path or a scene steers the terminal.
 mkdir "$folder/"$'\e[31m'
 cp "$folder/small.json" "$folder/"$'\e[31m/small.json'

@@ -2,6 +2,7 @@
 #include "server/gateway/metrics.h"
 #include "server/gateway/own_scene.h"
 #include "server/gateway/pages.h"
+#include "server/gateway/refused_origins.h"
 #include "server/gateway/scene_pages.h"
 #include "server/gateway/worker_queue.h"
 #include "tests/server/test_cmocka.h"
@@ -413,6 +414,29 @@ static void test_an_own_scene_has_its_place_in_the_list(void **state)
     assert_string_equal(tarn_own_scene_find("b", "b"), "b");
 }
 
+static void test_an_origin_is_told_once_a_minute(void **state)
+{
+    (void)state;
+    static tarn_refused_origins origins;
+    const uint64_t second_ns = 1000000000, begin_ns = 5 * second_ns;
+    char name[32];
+    assert_true(tarn_refused_origins_tell(&origins, "http://a", begin_ns));
+    assert_true(tarn_refused_origins_tell(&origins, "http://ab", begin_ns));
+    assert_false(tarn_refused_origins_tell(&origins, "http://a", begin_ns));
+    assert_false(tarn_refused_origins_tell(&origins, "http://a", begin_ns + 59 * second_ns));
+    assert_true(tarn_refused_origins_tell(&origins, "http://a", begin_ns + 60 * second_ns));
+    assert_false(tarn_refused_origins_tell(&origins, "http://a", begin_ns + 61 * second_ns));
+    // However many come, so many are told in a minute.
+    int told = 0;
+    for (int i = 0; i < 1000; i++) {
+        snprintf(name, sizeof name, "http://%d", i);
+        told += tarn_refused_origins_tell(&origins, name, begin_ns + 70 * second_ns);
+    }
+    assert_int_equal(told, TARN_REFUSED_ORIGINS_MAX - 1);
+    assert_false(tarn_refused_origins_tell(&origins, "http://a", begin_ns + 100 * second_ns));
+    assert_true(tarn_refused_origins_tell(&origins, "http://999", begin_ns + 130 * second_ns));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -428,6 +452,7 @@ int main(void)
         cmocka_unit_test(test_responses_share_a_scenes_file),
         cmocka_unit_test(test_beside_a_named_scene_other_json_is_not_given_out),
         cmocka_unit_test(test_an_own_scene_has_its_place_in_the_list),
+        cmocka_unit_test(test_an_origin_is_told_once_a_minute),
         cmocka_unit_test(test_metrics_are_whole_lines_however_little_room_there_is),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

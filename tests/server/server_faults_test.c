@@ -191,14 +191,45 @@ static void test_wrong_starts_say_what_is_wrong(void **state)
     expect_refusal((const char *[]){"--port", "0", "--client", "/no/such/folder", NULL}, "/no/such/folder", "client");
     expect_refusal((const char *[]){"--port", "0", "--worker", "/no/such/worker", NULL}, "/no/such/worker", "started");
     expect_refusal((const char *[]){"--port", "0", "--worker", "/bin/false", NULL}, "exit status 1", "worker");
-    expect_usage((const char *[]){"--port", "seventy", NULL}, "seventy", "0 to 65535");
+    expect_usage((const char *[]){"--port", "seventy", NULL}, "found \"seventy\"",
+                 ", allowed is a whole number from 0 to 65535");
     expect_refusal((const char *[]){"--host", "256.1.1.1", NULL}, "256.1.1.1", "--host");
-    expect_usage((const char *[]){"--device", "abacus", NULL}, "abacus", "cpu, cuda, auto");
+    expect_usage((const char *[]){"--device", "abacus", NULL}, "found \"abacus\"", "allowed are cpu, cuda and auto");
     expect_usage((const char *[]){"--fps", "0", NULL}, "\"0\"", "1 to 120");
     expect_usage((const char *[]){"--origin", "nowhere", NULL}, "nowhere", "scheme://host");
     expect_usage((const char *[]){"--log", "loud", NULL}, "loud", "debug");
     expect_usage((const char *[]){"stray", NULL}, "stray", "options");
     expect_usage((const char *[]){"--frobnicate", NULL}, "unrecognized option", "--frobnicate");
+}
+
+/// One line, of tarnd or of its worker, not one of each.
+static void expect_one_line(const char *const *arguments, const char *part)
+{
+    static server_process server;
+    server_spawn(&server, arguments);
+    const int status = server_wait(&server);
+    const char *end = strchr(server.err, '\n');
+    if (status != 1 || !end || end[1] || strncmp(server.err, "tarnd: ", 7) != 0 || !strstr(server.err, part))
+        fail_msg("expected one line with \"%s\"; status %d\n%s", part, status, server.err);
+}
+
+static void test_what_is_wrong_is_said_once(void **state)
+{
+    (void)state;
+    const char *kept = getenv("TARN_SCENES");
+    expect_one_line((const char *[]){"--port", "0", "--client", TARN_TEST_PAGES, "--scenes", "/no/folder", NULL},
+                    "--scenes names /no/folder, which cannot be read");
+    setenv("CUDA_VISIBLE_DEVICES", "", 1);
+    expect_one_line((const char *[]){"--port", "0", "--client", TARN_TEST_PAGES, "--device", "cuda", NULL},
+                    "--device cuda: this ");
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    setenv("TARN_SCENES", "/no/other", 1);
+    expect_one_line((const char *[]){"--port", "0", "--client", TARN_TEST_PAGES, NULL},
+                    "TARN_SCENES names /no/other, which cannot be read");
+    if (kept)
+        setenv("TARN_SCENES", kept, 1);
+    else
+        unsetenv("TARN_SCENES");
 }
 
 static void test_wrong_options_of_a_worker_have_the_same_status(void **state)
@@ -367,20 +398,44 @@ static void test_it_runs_without_standard_files(void **state)
 static void test_a_log_that_nobody_reads_stops_nothing(void **state)
 {
     (void)state;
-    enum { LINES = 500, ORIGIN_BYTES = 240, PIPE_BYTES = 65536 };
-    _Static_assert(LINES * ORIGIN_BYTES > PIPE_BYTES, "more than fits into a pipe");
+    // A line has the name, and as much again around it.
+    enum { LINES = 600, LINE_BYTES = 2 * TARN_NAME_BYTES_MAX, PIPE_BYTES = 65536 };
+    _Static_assert(LINES * LINE_BYTES > PIPE_BYTES, "more than fits into a pipe");
     static server_process server;
-    static char origin[ORIGIN_BYTES] = "http://", answer[4096];
+    static char answer[4096];
+    tarn_name nowhere = "";
+    tarn_message message;
     ws_client client;
-    memset(origin + strlen(origin), 'a', sizeof origin - strlen(origin) - 1);
+    memset(nowhere, 'a', sizeof nowhere - 1);
     server_start(&server, small_pool); // whose output is read again when it ends
     for (int i = 0; i < LINES; i++) {
-        int status = ws_client_open(&client, server.port, "/ws", "tarn.v1", origin);
-        if (status != 403)
-            fail_msg("refusal %d was answered with %d", i, status);
+        assert_int_equal(ws_client_open(&client, server.port, "/ws", "tarn.v1", NULL), 101);
+        assert_int_equal(ws_client_hello(&client), 0);
+        assert_int_equal(ws_client_join(&client, nowhere), 0);
+        assert_true(ws_client_wait(&client, TARN_MESSAGE_ERROR, &message));
+        assert_int_equal(message.error.code, TARN_ERROR_SESSION);
+        ws_client_close(&client);
     }
     assert_int_equal(server_http(server.port, "GET", "/healthz", NULL, answer, sizeof answer), 200);
     server_stop(&server);
+}
+
+static void test_a_refused_page_is_told_once(void **state)
+{
+    (void)state;
+    static const char *const origins[] = {"http://a.example", "http://a.example", "http://b.example",
+                                          "http://a.example"};
+    static server_process server;
+    ws_client client;
+    int told = 0;
+    server_start(&server, small_pool);
+    for (size_t i = 0; i < sizeof origins / sizeof origins[0]; i++)
+        assert_int_equal(ws_client_open(&client, server.port, "/ws", "tarn.v1", origins[i]), 403);
+    server_stop(&server);
+    for (const char *at = server.err; (at = strstr(at, "--origin would allow it")) != NULL; at++)
+        told++;
+    assert_int_equal(told, 2);
+    assert_non_null(strstr(server.err, "a page of http://b.example was refused"));
 }
 
 static void test_a_lack_of_descriptors_turns_connections_away(void **state)
@@ -438,6 +493,7 @@ int main(void)
         cmocka_unit_test(test_a_worker_that_keeps_failing_is_given_up_until_somebody_asks),
         cmocka_unit_test(test_the_worker_ends_with_a_killed_gateway),
         cmocka_unit_test(test_wrong_starts_say_what_is_wrong),
+        cmocka_unit_test(test_what_is_wrong_is_said_once),
         cmocka_unit_test(test_wrong_options_of_a_worker_have_the_same_status),
         cmocka_unit_test(test_a_worker_that_leaves_the_protocol_is_not_believed),
         cmocka_unit_test(test_a_failing_step_sets_the_tank_back),
@@ -446,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_a_closed_terminal_does_not_end_it_under_nohup),
         cmocka_unit_test(test_it_runs_without_standard_files),
         cmocka_unit_test(test_a_log_that_nobody_reads_stops_nothing),
+        cmocka_unit_test(test_a_refused_page_is_told_once),
         cmocka_unit_test(test_a_lack_of_descriptors_turns_connections_away),
         cmocka_unit_test(test_a_signal_during_the_start_ends_it_too),
     };

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -183,10 +184,10 @@ static void what_cannot_be_is_said(void **state)
         const char *options, *sentence;
         int status;
     } wrong[] = {
-        {"--viewers 0", "--viewers: found \"0\"; allowed: a whole number from 1 to 1024", TARN_EXIT_USAGE},
+        {"--viewers 0", "--viewers: found \"0\", allowed is a whole number from 1 to 1024", TARN_EXIT_USAGE},
         {"--slow 120%", "--slow: found \"120%\"", TARN_EXIT_USAGE},
         {"--viewers 4 --slow 50% --stalled 3", "5 slow, stalled, half-open and reconnecting viewers", TARN_EXIT_USAGE},
-        {"--viewers 1024 --pushers 1", "1025 viewers and pushers; allowed: 1024", TARN_EXIT_USAGE},
+        {"--viewers 1024 --pushers 1", "found 1025 viewers and pushers, allowed are 1024", TARN_EXIT_USAGE},
         {"--seconds 5x", "--seconds: found \"5x\"", TARN_EXIT_USAGE},
         {"192.0.2.1:8080", "--allow-remote", TARN_EXIT_USAGE},
         {"[2001:db8::1]:80", "--allow-remote", TARN_EXIT_USAGE},
@@ -194,7 +195,7 @@ static void what_cannot_be_is_said(void **state)
         {"127.0.0.1:70000", "found the port \"70000\"", TARN_EXIT_USAGE},
         {"http://127.0.0.1/page", "found the path \"/page\"", TARN_EXIT_USAGE},
         {"127.0.0.1 127.0.0.1", "found a second server", TARN_EXIT_USAGE},
-        {"127.0.0.1:1", "Connection refused", EXIT_FAILURE},
+        {"--server-pid 4194305", "--server-pid: found no process 4194305, allowed is a tarnd", TARN_EXIT_USAGE},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         char text[4096];
@@ -202,6 +203,41 @@ static void what_cannot_be_is_said(void **state)
         if (status != wrong[i].status || !strstr(text, wrong[i].sentence))
             fail_msg("tarn load %s: status %d, %s", wrong[i].options, status, text);
     }
+}
+
+static void only_a_tarnd_is_measured(void **state)
+{
+    (void)state;
+    char options[64], sentence[128], text[4096];
+    int named[2];
+    assert_int_equal(pipe(named), 0);
+    pid_t other = fork();
+    if (other == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        prctl(PR_SET_NAME, "sleep\033");
+        close(named[0]);
+        close(named[1]);
+        pause();
+        _exit(0);
+    }
+    close(named[1]);
+    assert_int_equal(read(named[0], text, 1), 0);
+    close(named[0]);
+    snprintf(options, sizeof options, "--server-pid %d 127.0.0.1:1", (int)other);
+    snprintf(sentence, sizeof sentence, "--server-pid: found process %d, \"sleep?\"; allowed is a tarnd", (int)other);
+    int status = run(options, 1, text, sizeof text);
+    kill(other, SIGKILL);
+    waitpid(other, NULL, 0);
+    if (status != TARN_EXIT_USAGE || !strstr(text, sentence))
+        fail_msg("status %d, %s", status, text);
+}
+
+static void a_server_that_is_not_there_is_one_sentence(void **state)
+{
+    (void)state;
+    char text[4096];
+    assert_int_equal(run("127.0.0.1:1", 1, text, sizeof text), EXIT_FAILURE);
+    assert_string_equal(text, "tarn load: nothing listens on 127.0.0.1:1; start it with deploy/run --port 1\n");
 }
 
 int main(void)
@@ -213,6 +249,8 @@ int main(void)
         cmocka_unit_test(a_server_that_ends_is_a_failure),
         cmocka_unit_test(a_wrong_frame_is_found),
         cmocka_unit_test(what_cannot_be_is_said),
+        cmocka_unit_test(only_a_tarnd_is_measured),
+        cmocka_unit_test(a_server_that_is_not_there_is_one_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -314,7 +314,7 @@ static void test_refused_inputs_say_why_and_the_connection_goes_on(void **state)
     ws_client_parameter(client, "no_such_thing", 1);
     expect_error(client, TARN_ERROR_INPUT, "no_such_thing");
     ws_client_parameter(client, "flip_ratio", 7);
-    expect_error(client, TARN_ERROR_INPUT, "allowed: 0 to 1");
+    expect_error(client, TARN_ERROR_INPUT, "is 0 to 1");
     client->sequence -= 1; // the number of the one before
     ws_client_pointer(client, TARN_PHASE_DOWN, origin, down, 0.3f);
     expect_error(client, TARN_ERROR_INPUT, "seq");

@@ -125,7 +125,10 @@ static int request(const char *method, const char *path, const char *headers, co
         snprintf(all, sizeof all, "%sContent-Length: %zu\r\n\r\n%s", headers, strlen(body) + 2, body);
     else
         snprintf(all, sizeof all, "%s", headers);
-    return server_http(server.port, method, path, all, answer, sizeof answer);
+    const int status = server_http(server.port, method, path, all, answer, sizeof answer);
+    if (strncmp(answer + sizeof "HTTP/1.1 200" - 1, " \r", 2) == 0)
+        fail_msg("%s %s is answered with %d, for no reason", method, path, status);
+    return status;
 }
 
 static const char json[] = "Content-Type: application/json\r\n";

@@ -90,7 +90,7 @@ static bool read_scenes(const storm_options *options, storm_jobs *jobs)
     static tarn_name names[TARN_SCENES_MAX];
     uint32_t count = options->scene_count;
     char directory[PATH_MAX];
-    if (count == 0 && (tarn_scene_directory(directory, sizeof directory) != TARN_OK ||
+    if (count == 0 && (tarn_scene_directory(NULL, directory, sizeof directory, NULL, 0) != TARN_OK ||
                        tarn_scene_list(directory, names, TARN_SCENES_MAX, &count) != TARN_OK || count == 0)) {
         fprintf(stderr, "storm: found no shipped scenes; $TARN_SCENES names their folder\n");
         return false;

@@ -43,6 +43,12 @@ for file in run.pvd run.usda run.usdc pictures.png film.apng film.y4m; do
     rm -r "$folder/full"
 done
 
+# Drawing isn't simulation: it has a time of its own.
+run 0 --steps 8 --every 1 --size 640x360 --threads 1 --render "$folder/slow.apng"
+says "9 pictures in"
+awk '/simulated in/ { for (i = 2; i < NF; i++) if ($i == "in") spent[++n] = $(i + 1) }
+    END { exit !(n == 2 && spent[1] + 0 < spent[2] + 0) }' "$folder/out" || fail "drawing passes for simulation"
+
 # Folders are made, but not of files, nor several levels at once.
 run 0 --steps 1 --export "$folder/new/run.usda" --quiet
 [ -s "$folder/new/run.usda" ] || fail "no folder was made"

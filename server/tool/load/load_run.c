@@ -256,8 +256,22 @@ static bool make_descriptors(const load_options *options, uint32_t connections)
     if (limit.rlim_cur >= connections + SPARE_DESCRIPTORS) {
         return true;
     }
-    fprintf(stderr, "%s: %u connections need %u descriptors; allowed here: %llu (ulimit -n)\n", options->command,
+    fprintf(stderr, "%s: %u connections need %u descriptors; allowed here are %llu (ulimit -n)\n", options->command,
             connections, connections + SPARE_DESCRIPTORS, (unsigned long long)limit.rlim_cur);
+    return false;
+}
+
+static bool has_server(const load_options *options)
+{
+    const load_target *target = &options->target;
+    if (!load_server_refuses(target)) {
+        return true;
+    }
+    fprintf(stderr, "%s: nothing listens on %s", options->command, target->authority);
+    if (target->loopback && target->address.ss_family == AF_INET) {
+        fprintf(stderr, "; start it with deploy/run --port %u", target->port);
+    }
+    fprintf(stderr, "\n");
     return false;
 }
 
@@ -280,6 +294,10 @@ bool load_run(const load_options *options, load_results *results)
     if (!make_descriptors(options, connections)) {
         return false;
     }
+    load_process_look(options->server_pid, &results->gateway_alone);
+    if (!has_server(options)) {
+        return false;
+    }
     load_runner *runner = calloc(1, sizeof *runner);
     load_viewer *viewers = calloc(connections, sizeof *viewers);
     if (runner == NULL || viewers == NULL || uv_loop_init(&runner->crowd.loop) != 0) {
@@ -300,7 +318,6 @@ bool load_run(const load_options *options, load_results *results)
                                   .done = on_checked,
                                   .user = crowd};
     load_checks_init(&crowd->checks);
-    load_process_look(options->server_pid, &results->gateway_alone);
     make_viewers(runner);
     uv_timer_init(&crowd->loop, &runner->tick);
     runner->tick.data = runner;

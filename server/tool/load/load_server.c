@@ -1,5 +1,6 @@
 #include "server/tool/load/load_server.h"
 #include "server/common/clock.h"
+#include "server/common/printable.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +14,7 @@
 
 enum { PAGE_BYTES_MAX = 65536 };
 
-// ---- the metrics page ----
+// ---- connections and the metrics page ----
 
 /// All of a page comes until then, or doesn't count.
 static uint64_t deadline_ns(void)
@@ -28,6 +29,7 @@ static bool wait_for(int fd, short events, uint64_t until_ns)
     return now_ns < until_ns && poll(&pollfd, 1, (int)((until_ns - now_ns) / 1000000)) > 0;
 }
 
+/// @return a descriptor, or -1 with errno
 static int connect_within(const load_target *target, uint64_t until_ns)
 {
     int fd = socket(target->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error = 0;
@@ -35,14 +37,29 @@ static int connect_within(const load_target *target, uint64_t until_ns)
     if (fd < 0) {
         return -1;
     }
-    bool begun =
-        connect(fd, (const struct sockaddr *)&target->address, target->address_bytes) == 0 || errno == EINPROGRESS;
-    if (begun && wait_for(fd, POLLOUT, until_ns) && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 &&
-        error == 0) {
+    if (connect(fd, (const struct sockaddr *)&target->address, target->address_bytes) != 0 && errno != EINPROGRESS) {
+        error = errno;
+    } else if (!wait_for(fd, POLLOUT, until_ns)) {
+        error = ETIMEDOUT;
+    } else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0) {
+        error = errno;
+    }
+    if (error == 0) {
         return fd;
     }
     close(fd);
+    errno = error;
     return -1;
+}
+
+bool load_server_refuses(const load_target *target)
+{
+    int fd = connect_within(target, deadline_ns());
+    if (fd >= 0) {
+        close(fd);
+        return false;
+    }
+    return errno == ECONNREFUSED;
 }
 
 /// @return the length of the answer, which is terminated
@@ -140,6 +157,18 @@ static double cpu_of(pid_t pid)
     }
     closedir(tasks);
     return 1e-9 * (double)sum_ns;
+}
+
+bool load_process_name(pid_t pid, char name[LOAD_PROCESS_NAME_BYTES])
+{
+    char path[64], line[LOAD_PROCESS_NAME_BYTES + 1];
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    if (!read_line(path, "", line, sizeof line)) {
+        return false;
+    }
+    snprintf(name, LOAD_PROCESS_NAME_BYTES, "%.*s", (int)strcspn(line, "\n"), line);
+    tarn_make_printable(name);
+    return true;
 }
 
 bool load_process_look(pid_t pid, load_process *process)

@@ -8,7 +8,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { LOAD_SERVER_WAIT_MS = 2000 };
+enum {
+    LOAD_SERVER_WAIT_MS = 2000,
+    LOAD_PROCESS_NAME_BYTES = 16, ///< with the end; longer names are cut by the kernel
+};
 
 /// Of /metrics, by the names there without "tarn_".
 typedef struct load_metrics {
@@ -16,6 +19,9 @@ typedef struct load_metrics {
     double viewers, frames_received_total, frames_sent_total, frames_skipped_total, bytes_sent_total;
     double realtime_factor, step_seconds, encode_seconds, particles;
 } load_metrics;
+
+/// Whether connections to the address are refused, so that nothing listens there. Waits at most LOAD_SERVER_WAIT_MS.
+bool load_server_refuses(const load_target *target);
 
 /// Fetches the page and waits at most LOAD_SERVER_WAIT_MS for each piece of it. Any thread.
 /// @return whether the server has such a page
@@ -28,6 +34,9 @@ typedef struct load_process {
     double cpu_s;       ///< of all its threads
     uint64_t rss_bytes; ///< its own pages in memory
 } load_process;
+
+/// The name of a process's program, without what could steer a terminal. @return whether the process is there
+bool load_process_name(pid_t pid, char name[LOAD_PROCESS_NAME_BYTES]);
 
 /// @return whether the process is there
 bool load_process_look(pid_t pid, load_process *process);

@@ -265,7 +265,7 @@ static tarn_status check_header(load_socket *socket, const wire_header *header)
         return fail(socket, TARN_E_MALFORMED, "it sent a message in fragments, which this program doesn't read");
     }
     if (header->payload_bytes > (control ? (uint64_t)CONTROL_BYTES_MAX : (uint64_t)LOAD_FRAME_BYTES_MAX)) {
-        snprintf(socket->why, sizeof socket->why, "it sent %llu bytes at once; allowed: %d",
+        snprintf(socket->why, sizeof socket->why, "it sent %llu bytes at once; allowed are %d",
                  (unsigned long long)header->payload_bytes, control ? CONTROL_BYTES_MAX : LOAD_FRAME_BYTES_MAX);
         return TARN_E_MALFORMED;
     }
