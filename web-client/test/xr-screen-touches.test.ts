@@ -23,7 +23,8 @@ class Phone {
   inputSources: Source[] = [];
   readonly sent: PointerInput[] = [];
   readonly tool = { tool: "push", radiusM: 0.1, strength: 1, colour: 0x0080ff } as const;
-  readonly stand = newStand();
+  /** Of the tank, which has its corner in the room's middle at first. */
+  readonly stand = Object.assign(newStand(), { position: new Vector3(1, 0.5, 0.5) });
   readonly touches = new ScreenTouches(
     { tool: this.tool, pointer: (input) => this.sent.push(input) },
     this.stand,
@@ -53,7 +54,14 @@ class Phone {
       getPose: (source: Source) =>
         source.tracked ? { transform: { matrix: new Float32Array(source.matrix.elements) } } : undefined,
     };
-    this.touches.tick(this as never, frame as never, {} as never, ROOM, ROOM, TANK);
+    const { position, yaw, scale } = this.stand;
+    const toTank = new Matrix4()
+      .makeTranslation(position)
+      .multiply(new Matrix4().makeRotationY(yaw))
+      .multiply(new Matrix4().makeScale(scale, scale, scale))
+      .multiply(new Matrix4().makeTranslation(-0.5 * (TANK[0] as number), -0.5, -0.5))
+      .invert();
+    this.touches.tick(this as never, frame as never, {} as never, ROOM, toTank, TANK);
   }
 
   get said(): string[] {
@@ -134,7 +142,6 @@ function pointAt(source: Source, x: number, z: number): Source {
 
 test("a finger beside the tank carries it over the table, and pushes nothing", () => {
   const phone = new Phone();
-  phone.stand.position.set(1, 0.5, 0.5);
   const finger = onTable(-0.5, 0);
   phone.press(finger);
   phone.picture();
@@ -169,11 +176,72 @@ test("two fingers beside the tank turn and scale it about the place between them
   expect(phone.stand.position.x).toBeCloseTo(-1 - 1);
   expect(phone.stand.position.y).toBeCloseTo(1);
   expect(phone.stand.position.z).toBeCloseTo(0.5 - 4);
+  // Where the tank is now, a finger pushes; where it was it doesn't.
+  for (const finger of [one, other]) phone.release(finger);
+  const [onTank, wasTank] = [onTable(-2, -3.5), onTable(1, 0.5)];
+  phone.press(wasTank);
+  phone.picture();
+  expect(phone.said).toEqual([]);
+  phone.press(onTank);
+  phone.picture();
+  expect(phone.said).toEqual(["down 0"]);
+  expect(phone.sent[0]?.origin_m[0]).toBeCloseTo(1);
+});
+
+test("a tank gets no larger than hands may make it, and no smaller", () => {
+  const phone = new Phone();
+  const [one, other] = [onTable(-1, -1), onTable(-1, -0.9)];
+  for (const finger of [one, other]) phone.press(finger);
+  phone.picture();
+  pointAt(one, -4, -5);
+  pointAt(other, -4, 5);
+  phone.picture();
+  expect(phone.stand.scale).toBeCloseTo(4);
+  pointAt(one, -4, 0);
+  pointAt(other, -4, 0.03);
+  phone.picture();
+  expect(phone.stand.scale).toBeCloseTo(0.075);
+});
+
+test("a finger does to its end what it began with, whatever is under it", () => {
+  const phone = new Phone();
+  const [pushing, carrying] = [onTable(1, 0.5), onTable(-0.5, 0)];
+  phone.press(pushing);
+  phone.picture();
+  // Lost for a picture, and back beside the tank.
+  pushing.tracked = false;
+  phone.picture();
+  pushing.tracked = true;
+  pointAt(pushing, -1, 0.5);
+  phone.picture();
+  pointAt(pushing, -1.5, 0.5);
+  phone.picture();
+  expect(phone.stand.position.toArray()).toEqual([1, 0.5, 0.5]);
+  expect(phone.said).toEqual(["down 0", "up 0"]);
+  // One carries while another pushes.
+  phone.press(carrying);
+  phone.picture();
+  pointAt(pushing, 1, 0.5);
+  pointAt(carrying, -0.4, 0);
+  phone.picture();
+  expect(phone.stand.position.x).toBeCloseTo(1.1);
+  expect(phone.said).toEqual(["down 0", "up 0", "down 0"]);
+});
+
+test("a tank that is put elsewhere isn't thrown by a finger that carries it", () => {
+  const phone = new Phone();
+  const finger = onTable(-0.5, 0);
+  phone.press(finger);
+  phone.picture();
+  phone.touches.forgetDrag();
+  phone.stand.position.set(0, 0.5, -3);
+  pointAt(finger, 2, 2);
+  phone.picture();
+  expect(phone.stand.position.toArray()).toEqual([0, 0.5, -3]);
 });
 
 test("a finger that points over the table doesn't throw the tank about", () => {
   const phone = new Phone();
-  phone.stand.position.set(1, 0.5, 0.5);
   const finger = onTable(-0.5, 0);
   phone.press(finger);
   phone.picture();

@@ -224,6 +224,7 @@ export class Headset {
     const isOnTable = this.tank.placement === "table";
     this.table.set(position.x, tableHeight(this.eyes.y, floorY), position.z);
     this.surroundings.fit(floorY, isOnTable ? this.table : null);
+    this.touches.forgetDrag();
     this.forgetMotion();
   }
 

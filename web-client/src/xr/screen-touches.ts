@@ -34,7 +34,8 @@ export class ScreenTouches {
   /** Those that select: what presses something of the page over the picture doesn't. */
   private readonly selecting = new Set<XRInputSource>();
   private readonly touches = new Map<XRInputSource, Touch>();
-  private readonly carriers = new Set<XRInputSource>();
+  /** What a finger does for as long as it is on the screen: where it began says so. */
+  private readonly does = new Map<XRInputSource, "pushes" | "carries">();
   private readonly drag = new TableDrag();
   private readonly inRoom = new Matrix4();
   private readonly inTank = new Matrix4();
@@ -59,7 +60,7 @@ export class ScreenTouches {
     });
     session.addEventListener("selectend", ({ inputSource }) => {
       this.selecting.delete(inputSource);
-      this.carriers.delete(inputSource);
+      this.does.delete(inputSource);
     });
   }
 
@@ -83,14 +84,9 @@ export class ScreenTouches {
       const pose = frame.getPose(source.targetRaySpace, space);
       if (!pose) continue;
       this.inRoom.fromArray(pose.transform.matrix).premultiply(toRoom);
-      if (!this.carriers.has(source)) {
-        if (!this.aim(toTank)) continue;
-        const touch = this.touches.get(source);
-        if (touch !== undefined) this.move(touch);
-        else if (cutBox(this.ray, sizeM, this.span)) this.down(source);
-        else this.carriers.add(source);
-      }
-      if (this.carriers.has(source)) this.carry(source, sizeM);
+      this.inTank.multiplyMatrices(toTank, this.inRoom);
+      if (this.roleOf(source, sizeM) === "carries") this.carry(source, sizeM);
+      else this.push(source, sizeM);
     }
     this.drag.tick(this.stand, sizeM);
     for (const [source, touch] of this.touches) if (!touch.seen) this.up(source, touch);
@@ -99,9 +95,30 @@ export class ScreenTouches {
   /** Nothing touches any more. */
   lose(): void {
     this.selecting.clear();
-    this.carriers.clear();
+    this.does.clear();
     this.drag.forget();
     for (const [source, touch] of this.touches) this.up(source, touch);
+  }
+
+  /** The tank was put somewhere else: fingers that carry it go on from there. */
+  forgetDrag(): void {
+    this.drag.forget();
+  }
+
+  private roleOf(source: XRInputSource, sizeM: readonly number[]): "pushes" | "carries" {
+    let role = this.does.get(source);
+    if (role === undefined) {
+      role = this.aim() && cutBox(this.ray, sizeM, this.span) ? "pushes" : "carries";
+      this.does.set(source, role);
+    }
+    return role;
+  }
+
+  private push(source: XRInputSource, sizeM: readonly number[]): void {
+    if (!this.aim()) return;
+    const touch = this.touches.get(source);
+    if (touch !== undefined) this.move(touch);
+    else if (cutBox(this.ray, sizeM, this.span)) this.down(source);
   }
 
   private look(from: Matrix4): void {
@@ -115,8 +132,8 @@ export class ScreenTouches {
   }
 
   /** @return whether the ray can be said */
-  private aim(toTank: Matrix4): boolean {
-    this.look(this.inTank.multiplyMatrices(toTank, this.inRoom));
+  private aim(): boolean {
+    this.look(this.inTank);
     this.origin.toArray(this.ray.origin);
     this.ahead.toArray(this.ray.direction);
     return this.ray.origin.every((x) => Math.abs(x) <= COORDINATE_M_MAX);
