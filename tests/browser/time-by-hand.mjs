@@ -4,10 +4,14 @@
 export function timeByHand() {
   const { performance } = window;
   const ask = window.requestAnimationFrame.bind(window);
+  /** The display's time. A page gets its turn a little later, now more, now less. */
   let now = null;
+  let late = 0;
+  let drawn = 0;
+  const LATE_MS = [0, 9, 3, 12, 1, 6];
   let waiting = [];
   const own = performance.now.bind(performance);
-  performance.now = () => now ?? own();
+  performance.now = () => (now === null ? own() : now + late);
   window.requestAnimationFrame = (callback) => {
     if (now === null)
       return ask((time) => {
@@ -34,7 +38,9 @@ export function timeByHand() {
     now += ms;
     const callbacks = waiting;
     waiting = [];
+    late = LATE_MS[drawn++ % LATE_MS.length];
     for (const callback of callbacks) callback(now);
+    late = 0;
   };
   /** Draws pictures. @returns what `look` finds after each */
   window.pictures = (count, ms, look) =>

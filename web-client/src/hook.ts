@@ -50,6 +50,8 @@ export interface TarnHook {
   readonly unitBits: number;
   readonly epoch: number;
   readonly step: number;
+  /** Of the frame that the last picture shows; -1: none. */
+  readonly drawnStep: number;
   readonly simTimeS: number;
   readonly particles: number;
   readonly paused: boolean;
@@ -149,6 +151,9 @@ export function installHook(app: App): void {
     },
     get step() {
       return info()?.step ?? 0;
+    },
+    get drawnStep() {
+      return app.pictures.shown?.info.step ?? -1;
     },
     get simTimeS() {
       return info()?.simTimeS ?? 0;

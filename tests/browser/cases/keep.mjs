@@ -19,11 +19,11 @@ async function download(page, name) {
 }
 
 /** Watches a page, records, and gives the file and the fingerprints of the frames meanwhile. */
-async function record(page) {
+async function record(page, frames = 30) {
   await page.getByRole("button", { name: "Keep" }).click();
   await button(page, "Record the tank").click();
   // It begins with a key frame: the stream has one in twenty.
-  const seen = await page.evaluate(() => window.tarn.nextFrames(30));
+  const seen = await page.evaluate((count) => window.tarn.nextFrames(count), frames);
   const file = await download(page, "Stop the recording");
   return { file, hashes: new Map(seen.map((frame) => [nameOf(frame), frame.hash])) };
 }
@@ -117,7 +117,9 @@ test("a recording plays in a headset, and the wrist panel plays it again", async
   const files = {};
   const server = await world.fake({ ...TANK(), files });
   const url = `http://127.0.0.1:${server.port}/`;
-  files["splash.tarn"] = (await recordingOf(world, url)).bytes;
+  const live = await world.watch(url, WIDE);
+  files["splash.tarn"] = (await record(live, 80)).file.bytes;
+  await live.context().close();
   const page = await world.open(`${url}?recording=scenes/splash.tarn&quality=points`, {
     prepare: plugIn,
     context: { viewport: { width: 660, height: 220 } },
@@ -129,13 +131,19 @@ test("a recording plays in a headset, and the wrist panel plays it again", async
   const { momentS: lastS } = await look(page, "momentS");
   await page.evaluate(() => {
     window.moments = new Set();
-    setInterval(() => window.moments.add(window.tarn.momentS), 5);
+    window.steps = new Set();
+    setInterval(() => {
+      window.moments.add(window.tarn.momentS);
+      window.steps.add(window.tarn.drawnStep);
+    }, 5);
   });
   await pressPanel(page, "pause");
   await until(isAtItsEnd, "it has been played again");
   const moments = await page.evaluate(() => [...window.moments]);
   const between = moments.filter((s) => s < lastS);
   assert(between.length >= 3, `of ${lastS} s it showed ${moments}`);
+  const drawn = await page.evaluate(() => window.steps.size);
+  assert(drawn >= 3, `the eyes saw ${drawn} of its frames`);
   await page.evaluate(() => window.device.activeSession.end());
   await until(() => page.evaluate(() => window.tarn.headset === null), "the page is back");
   assertEqual((await look(page, "connection")).connection, "playing", "the recording");
