@@ -57,7 +57,8 @@ async function follow(server, page) {
     const drawn = await page.evaluate(
       ([pictures, beforeMs, ms, colour]) => {
         window.pass(beforeMs);
-        return window.pictures(pictures, ms, () => window.tarn.drawnAt(colour));
+        // By the display's time, whenever it was the page's turn.
+        return window.pictures(pictures, ms, () => [performance.now(), window.tarn.drawnAt(colour)?.[1]]);
       },
       [count, 1000 * (pictureS - nowS), 1000 * PICTURE_S, MARKED],
     );
