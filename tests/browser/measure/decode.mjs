@@ -17,8 +17,8 @@ const PICTURES_EACH = 2;
 async function workerCode() {
   const { build } = createRequire(join(WEB, "package.json"))("esbuild");
   const contents = `
+    export { copyFrame, lightFrame } from "./fill-slot.js";
     export { FrameCodec } from "./frame-codec.js";
-    export { slotBytes, slotCapacity, slotViews } from "./frame-info.js";
     export { LightVolume } from "./light-volume.js";`;
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: join(WEB, "src", "codec") },
@@ -31,21 +31,19 @@ async function workerCode() {
 
 /** Does what the worker does with a frame. @returns its particles, and the times at which codec and all were done */
 async function worker() {
-  const { FrameCodec, LightVolume, slotBytes, slotCapacity, slotViews } = await workerCode();
+  const { FrameCodec, LightVolume, copyFrame, lightFrame } = await workerCode();
   const codec = await FrameCodec.create(readFileSync(join(WEB, "src", "codec", "codec.wasm")));
   const volume = new LightVolume();
-  let views = slotViews(new ArrayBuffer(slotBytes(slotCapacity(0))));
+  let slot = new ArrayBuffer(2 ** 20);
   return (frame) => {
     if (!codec.decode(frame)) throw new Error("a frame refers to one that isn't there");
     const info = codec.info(0);
     const { particleCount } = info;
     const decodedMs = performance.now();
-    if (views.capacity < particleCount)
-      views = slotViews(new ArrayBuffer(slotBytes(slotCapacity(particleCount))));
-    views.positions.set(codec.positions(particleCount));
-    views.velocities.set(codec.velocities(particleCount));
+    const copied = copyFrame(codec, info, slot);
+    slot = copied.slot;
     const copiedMs = performance.now();
-    volume.compute(info, views);
+    lightFrame(volume, info, copied.views);
     return { particleCount, decodedMs, copiedMs, doneMs: performance.now() };
   };
 }

@@ -1,7 +1,7 @@
 // The Web Worker that turns frames into arrays ready for the GPU, so that decoding never costs the display a frame.
 import { byteHash } from "./byte-hash.js";
+import { copyFrame, lightFrame } from "./fill-slot.js";
 import { FrameCodec } from "./frame-codec.js";
-import { slotBytes, slotCapacity, slotViews } from "./frame-info.js";
 import { LightVolume } from "./light-volume.js";
 import type { FromWorker, ToWorker } from "./worker-messages.js";
 
@@ -47,18 +47,8 @@ function decode(
     return;
   }
   const info = c.info(viewerId);
-  let slot = offered;
-  let views = slotViews(slot);
-  if (views.capacity < info.particleCount) {
-    slot = new ArrayBuffer(slotBytes(slotCapacity(info.particleCount)));
-    views = slotViews(slot);
-  }
-  views.positions.set(c.positions(info.particleCount));
-  views.velocities.set(c.velocities(info.particleCount));
-  views.bodies.set(c.bodies(info.bodyCount));
-  lightVolume.compute(info, views);
-  info.lightDims = [lightVolume.dims[0], lightVolume.dims[1], lightVolume.dims[2]];
-  info.lightCells = lightVolume.voxelCells;
+  const { slot, views } = copyFrame(c, info, offered);
+  lightFrame(lightVolume, info, views);
   info.decodeMs = performance.now() - began;
   port.postMessage({ kind: "decoded", info, slot, hash: hash ? byteHash(c.bytes()) : "" }, [slot]);
 }
