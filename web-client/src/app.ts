@@ -83,8 +83,8 @@ export class App {
     fetchScene: (path: string) => Promise<Response>,
   ) {
     this.notices = new Notices(parts.status, parts.notice);
-    this.announcer = new Announcer(this.notices, this.model);
     this.settings = arrival.settings;
+    this.announcer = new Announcer(this.notices, this.model, this.settings.values.session);
     this.stream = arrival.stream;
     this.conversation = arrival.live.conversation;
     this.link = arrival.live.link;
