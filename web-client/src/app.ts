@@ -194,6 +194,7 @@ export class App {
     this.together.onJoined(message);
     this.showState(message.state);
     this.panel.showRole(message.role);
+    this.help.showRole(message.role);
     this.conversation.ping();
   }
 
@@ -408,6 +409,7 @@ export class App {
       settings: this.settings,
       latest: () => this.stream.latest,
       isLive: () => this.model.connection === "connected" && this.headset.mode === null,
+      mayAct: () => this.conversation.role !== "watch",
       pointer: (input) => sent(this.conversation.pointer(input)),
       cursorShown: (at, pressed, tool) => this.together.tick(performance.now(), at, pressed, tool),
       orientation: (orientation) => void sent(this.conversation.orientation({ orientation })),
