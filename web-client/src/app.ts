@@ -29,6 +29,9 @@ import type { HeadsetEntry } from "./xr/entry.js";
 
 const PING_EVERY_MS = 1000;
 const READOUT_EVERY_MS = 250;
+/** What the panel covers of the window's right, and the bar of tools of its bottom, CSS pixels (page.css). */
+const PANEL_PX = 280;
+const BAR_PX = 68;
 /** A thumbstick that multiplies can't get beyond nothing. */
 const STRENGTH_MIN = 0.05;
 /** So many refused frames in a row mean that this page and the server don't understand each other. */
@@ -91,7 +94,10 @@ export class App {
     const software = graphics === "software";
     const { values } = this.settings;
     const fullDetail = values.detail === "full";
-    this.stage = new Stage(parts.canvas, fullDetail || !software);
+    this.stage = new Stage(parts.canvas, fullDetail || !software, {
+      rightPx: values.panel ? PANEL_PX : 0,
+      bottomPx: values.tools ? BAR_PX : 0,
+    });
     if (values.sky !== null) this.stage.light(values.sky);
     this.pictures = new Pictures(this.stage, {
       fullDetail,
