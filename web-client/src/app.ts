@@ -17,6 +17,7 @@ import { readAdded } from "./state/added-solids.js";
 import type { DecodedFrame, FrameStream } from "./state/frame-stream.js";
 import { Orbit } from "./state/orbit.js";
 import { QUALITIES } from "./state/quality.js";
+import { SceneTexts } from "./state/scene-texts.js";
 import type { Settings } from "./state/settings.js";
 import { ViewModel } from "./state/view-model.js";
 import { recallView, rememberView } from "./state/view-settings.js";
@@ -45,6 +46,8 @@ export interface AppParts {
   help: HTMLElement;
   status: HTMLElement;
   notice: HTMLElement;
+  /** Heads the page: the tank's name, and a line below it. */
+  title: HTMLElement;
   subtitle: HTMLElement;
 }
 
@@ -58,6 +61,7 @@ export class App {
   readonly keeping: Keeping;
 
   private readonly scenes: SceneLoader;
+  private readonly texts: SceneTexts;
   private readonly link: Link;
   private readonly orbit = new Orbit();
   private readonly settings: Settings;
@@ -111,7 +115,9 @@ export class App {
     parts.panel.hidden = !values.panel;
     parts.tools.hidden = !values.tools;
     recallView(this.orbit, this.settings);
+    this.texts = new SceneTexts(fetchScene, () => this.showNames());
     this.scenes = new SceneLoader(fetchScene, {
+      onFile: (scene, file) => this.texts.know(scene, file),
       onSolids: (solids, files) => this.stage.solids.show(solids, files),
       onProblem: (text) => this.announcer.say(sentence(text)),
     });
@@ -121,7 +127,7 @@ export class App {
     this.together = new Together(this.conversation, {
       list: this.panel.people,
       canvas: parts.canvas,
-      header: parts.subtitle.parentElement ?? parts.panel,
+      header: parts.title.parentElement ?? parts.panel,
       view: this.stage,
     });
     this.stage.add(this.together.markers.group);
@@ -178,6 +184,7 @@ export class App {
     this.link.stop();
     this.stream.drop();
     this.model.connection = "playing";
+    this.panel.showRole(this.conversation.role, true);
     this.notices.clear();
     this.notices.say("");
   }
@@ -199,7 +206,7 @@ export class App {
     this.announcer.arrived();
     this.together.onJoined(message);
     this.showState(message.state);
-    this.panel.showRole(message.role);
+    this.panel.showRole(message.role, false);
     this.help.showRole(message.role);
     this.conversation.ping();
   }
@@ -236,10 +243,29 @@ export class App {
     if (state.sizeM.every((m) => m > 0)) this.fit(state.sizeM);
     this.scenes.use(state.scene);
     this.stage.solids.add(readAdded(state.added));
-    this.panel.showScenes(this.model.scenes, state.scene);
     this.panel.showState(state);
-    this.parts.subtitle.textContent = `${[state.scene.replaceAll("-", " "), this.keeping.playing ? "recording" : this.model.device].join(" · ")}`;
-    document.title = `Tarn – ${state.scene.replaceAll("-", " ")}`;
+    this.showNames();
+  }
+
+  /** What the scene is called that is shown. */
+  get sceneTitle(): string {
+    return this.texts.of(this.model.state?.scene ?? "").title;
+  }
+
+  /** The tank's name, or its scene's, heads the page. */
+  private showNames(): void {
+    const { scenes, state } = this.model;
+    if (state === null) return;
+    const plays = this.model.connection === "playing";
+    const scene = this.sceneTitle;
+    const tank = plays ? "" : (this.together.joined?.title ?? "");
+    const name = tank || scene;
+    this.parts.title.textContent = name;
+    this.parts.title.title = name;
+    this.parts.subtitle.textContent = plays ? "Recording" : tank === "" ? "" : scene;
+    document.title = `Tarn – ${name}`;
+    this.together.name(name);
+    this.panel.showScenes(scenes, state.scene, (one) => this.texts.of(one).title);
   }
 
   private fit(size: readonly number[]): void {
@@ -353,6 +379,9 @@ export class App {
   }
 
   private measure(now: number): void {
+    // The list's titles are many files: they wait for the first picture.
+    if (this.pictures.shown !== null && this.conversation.role === "own")
+      void this.texts.read(this.model.scenes);
     measure(this.measurements, this.model, this.stream.latest, now);
     this.readout.show(this.measurements);
     this.announcer.show(this.stream.latest, now);

@@ -94,7 +94,12 @@ const element = (...matched: string[]): FocusLike => ({
 });
 
 test("keys are the tank's wherever the focus is, but in fields and dialogs", () => {
-  const fields = [element("input"), element("select"), element("button", "[role='dialog']"), element("dialog")];
+  const fields = [
+    element("input"),
+    element("select"),
+    element("button", "[role='dialog']"),
+    element("dialog"),
+  ];
   for (const key of ["r", "p", " ", "Enter", "ArrowLeft"]) {
     for (const field of fields) expect(isForTank(field, key, true), key).toBe(false);
     for (const place of [null, element("body"), element("canvas")])
