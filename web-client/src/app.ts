@@ -416,6 +416,7 @@ export class App {
       state: () => this.model.state,
       showState: (state) => this.showState(state),
       push: (bytes) => this.stream.push(bytes, performance.now()),
+      drawFinest: (take) => (this.headset.mode === null ? this.pictures.tiers.drawFinest(take) : take()),
       pace: (speed) => {
         this.pictures.clock.speed = speed;
       },
