@@ -9,6 +9,9 @@ const withoutIconFont: Plugin = {
   transform: (code, id) => (id.includes("lil-gui.css") ? code.replace(/@font-face\s*\{[^}]*\}/g, "") : null),
 };
 
+/** That a development page talks to: one started beside it, unless told otherwise. */
+const server = process.env.TARN_SERVER ?? "http://127.0.0.1:8080";
+
 export default defineConfig({
   // Relative, so that the page can be served under any path.
   base: "./",
@@ -21,9 +24,13 @@ export default defineConfig({
     chunkSizeWarningLimit: 1024,
   },
   worker: { format: "es" },
-  // A development page talks to a server started beside it.
   server: {
-    proxy: { "/ws": { target: "ws://127.0.0.1:8080", ws: true }, "/scenes": "http://127.0.0.1:8080" },
+    // The host's name stays the page's: the server takes a page's wishes where both are one.
+    proxy: {
+      "/ws": { target: server.replace(/^http/, "ws"), ws: true },
+      "/scenes": { target: server },
+      "/sessions": { target: server },
+    },
   },
   test: { include: ["test/**/*.test.ts"], environment: "node", testTimeout: 30_000 },
 });

@@ -5,13 +5,14 @@
 // With --headset the pictures are those of an emulated headset's two eyes.
 // Needs the built page and the tests' build (TARN_BUILD). What was recorded stays in the folder, beside the pictures,
 // and is used again: removed, it is recorded anew.
-import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { drawByHand, drawUntil, takeCanvas } from "./by-hand.mjs";
+import { Missing, runProgram } from "./missing.mjs";
 import { ROOT } from "./places.mjs";
+import { recordStream } from "./record-stream.mjs";
 import { framesOf, Still, sectionsOf } from "./recorded-layers.mjs";
 import { launch, World } from "./world.mjs";
 import { enter, plugIn } from "./worn.mjs";
@@ -38,14 +39,8 @@ const MOMENTS = {
 export function recordScene(name, into, { first = MOMENTS[name] ?? MOMENT, frames = 1, every = 1 } = {}) {
   const file = join(into, `${name}-${first}-${frames}x${every}.bin`);
   if (!existsSync(file)) {
-    const build = process.env.TARN_BUILD ?? join(ROOT, "build", "release");
     const options = { "--first": first, "--frames": frames, "--every": every, "--key": 1, "--layers": 1 };
-    const list = Object.entries(options).flatMap(([option, value]) => [option, String(value)]);
-    execFileSync(join(build, "tests", "stream", "record_stream"), [
-      join(SCENES, `${name}.json`),
-      file,
-      ...list,
-    ]);
+    recordStream(join(SCENES, `${name}.json`), file, options);
   }
   return framesOf(readFileSync(file));
 }
@@ -114,7 +109,7 @@ async function main() {
   const into = resolve(values.into);
   mkdirSync(into, { recursive: true });
   const browser = await launch();
-  if (browser === null) throw new Error("there is no Chromium (CHROMIUM names one)");
+  if (browser === null) throw new Missing("there is no Chromium (CHROMIUM names one)");
   try {
     for (const name of positionals.length > 0 ? positionals : all) {
       const frames = recordScene(name, into);
@@ -142,4 +137,4 @@ async function main() {
   return 0;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = await main();
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runProgram(main);

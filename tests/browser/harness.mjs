@@ -44,6 +44,11 @@ export function test(name, run) {
   cases.push({ name, run });
 }
 
+/** Whether a case's name contains `filter`. */
+export function hasCase(filter) {
+  return cases.some(({ name }) => name.includes(filter));
+}
+
 const WORDS = { passed: "ok  ", failed: "FAIL", skipped: "skip" };
 const RUNS_MAX = 2;
 

@@ -1,12 +1,12 @@
 // What the layers of the stream are worth: records the dam break, shows the same moments with the first one, two ...
 // layers on a phone's screen, measures how far they are from the whole picture, and prints what they cost.
-import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { brightness, compare, waterIn } from "./compare.mjs";
 import { ROOT, WEB } from "./places.mjs";
 import { readPng, writePng } from "./png.mjs";
+import { recordStream } from "./record-stream.mjs";
 import { framesOf, meanBytes, Still, sectionsOf } from "./recorded-layers.mjs";
 import { bare, World } from "./world.mjs";
 
@@ -50,13 +50,11 @@ export async function takeLayerPictures(browser) {
 }
 
 function record() {
-  const build = process.env.TARN_BUILD ?? join(ROOT, "build", "release");
   const folder = mkdtempSync(join(tmpdir(), "tarn-layers-"));
   try {
     const file = join(folder, "dam-break.bin");
     const scene = join(ROOT, "server", "scenes", "dam-break.json");
-    const options = Object.entries(FRAMES).flatMap(([name, value]) => [name, String(value)]);
-    execFileSync(join(build, "tests", "stream", "record_stream"), [scene, file, ...options]);
+    recordStream(scene, file, FRAMES);
     return framesOf(readFileSync(file));
   } finally {
     rmSync(folder, { recursive: true });

@@ -9,6 +9,7 @@
 import { decode } from "./measure/decode.mjs";
 import { firstPicture } from "./measure/first-picture.mjs";
 import { pictures } from "./measure/pictures.mjs";
+import { Missing, runProgram } from "./missing.mjs";
 import { launch } from "./world.mjs";
 
 const USAGE =
@@ -16,10 +17,7 @@ const USAGE =
 
 async function inBrowser(run) {
   const browser = await launch();
-  if (browser === null) {
-    console.error("there is no Chromium (CHROMIUM names one)");
-    return 1;
-  }
+  if (browser === null) throw new Missing("there is no Chromium (CHROMIUM names one)");
   try {
     await run(browser);
     return 0;
@@ -43,4 +41,4 @@ async function main([what, ...rest]) {
   }
 }
 
-process.exitCode = await main(process.argv.slice(2));
+await runProgram(() => main(process.argv.slice(2)));

@@ -8,8 +8,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { takeClip } from "./clip.mjs";
-import { runCases } from "./harness.mjs";
+import { hasCase, runCases } from "./harness.mjs";
 import { takeLayerPictures } from "./layer-pictures.mjs";
+import { runProgram } from "./missing.mjs";
 import { takePicture } from "./picture.mjs";
 import { WEB } from "./places.mjs";
 import { launch, World } from "./world.mjs";
@@ -25,6 +26,7 @@ import "./cases/hand-tools.mjs";
 import "./cases/keep.mjs";
 import "./cases/embed-page.mjs";
 import "./cases/memory.mjs";
+import "./cases/programs.mjs";
 import "./cases/motion.mjs";
 import "./cases/water.mjs";
 import "./cases/xr.mjs";
@@ -35,9 +37,16 @@ if (process.argv.includes("--help")) {
   console.log("usage: node tests/browser/run.mjs [WORDS OF A CASE'S NAME] [--picture | --clip | --layers]");
   process.exit(0);
 }
-const words = process.argv.slice(2).filter((word) => !word.startsWith("--"));
+const words = process.argv
+  .slice(2)
+  .filter((word) => !word.startsWith("--"))
+  .join(" ");
 
 async function main() {
+  if (!hasCase(words)) {
+    console.error(`no case's name contains "${words}"`);
+    return 2;
+  }
   if (!existsSync(join(WEB, "dist", "index.html"))) {
     console.error('the page is not built: run "npm run build" in web-client first');
     return 1;
@@ -61,7 +70,7 @@ async function main() {
       await takeLayerPictures(browser);
       return 0;
     }
-    const counts = await runCases(words.join(" "), () => World.make(browser));
+    const counts = await runCases(words, () => World.make(browser));
     console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
     return counts.failed === 0 ? 0 : 1;
   } finally {
@@ -69,4 +78,4 @@ async function main() {
   }
 }
 
-process.exitCode = await main();
+await runProgram(main);

@@ -2,31 +2,38 @@
 // what went wrong in passing.
 
 import type { EndReason } from "./protocol/conversation.js";
-import { sentence } from "./protocol/live.js";
+import { isAboutField, sentence } from "./protocol/live.js";
 import type { DecodedFrame } from "./state/frame-stream.js";
 import type { ViewModel } from "./state/view-model.js";
 import type { Notices } from "./ui/notices.js";
 
-/** What goes wrong in passing is shown for so long. */
+/** What goes wrong in passing is shown for so long, and for so long for each of its characters. */
 const PROBLEM_MS = 5000;
+const CHARACTER_MS = 60;
 /** A running tank that shows nothing new for so long is said to be waited for. */
 const QUIET_MS = 1500;
 
 export const RELOAD = { label: "Reload", run: () => window.location.reload() };
+const ALL_TANKS = {
+  label: "All tanks",
+  run: () => window.location.assign(new URL("./", document.baseURI)),
+};
 
 export class Announcer {
   private problem = "";
   private problemUntilMs = 0;
 
   constructor(
-    private readonly notices: Notices,
+    private readonly notices: Pick<Notices, "say" | "stop" | "clear">,
     private readonly model: ViewModel,
+    /** That the address asks for. */
+    private readonly session: string,
   ) {}
 
   /** Something went wrong in passing. */
   say(problem: string): void {
     this.problem = problem;
-    this.problemUntilMs = performance.now() + PROBLEM_MS;
+    this.extend();
     const { connection } = this.model;
     if (connection === "connected" || connection === "playing") this.notices.say(problem, "warn");
   }
@@ -34,7 +41,7 @@ export class Announcer {
   /** There is something to see: what was said before can be read only now. */
   arrived(): void {
     this.notices.clear();
-    this.problemUntilMs = performance.now() + PROBLEM_MS;
+    this.extend();
   }
 
   /** Now and then. */
@@ -66,8 +73,22 @@ export class Announcer {
         "This page and the server speak different versions of the protocol. Reload the page to get the one that fits.",
       );
     else if (why === "key") say("This link doesn't fit", "Ask whoever gave it to you for a new one.");
-    else if (why === "session")
-      say("This session is gone", "It may have ended, or the link may be mistyped.");
+    else if (why === "session") this.gone(text);
     else say("The server refused the connection", "Reload the page to try again.");
+  }
+
+  private gone(text: string): void {
+    if (isAboutField(text))
+      this.notices.stop(
+        "No such tank",
+        `There is no tank "${this.session}" here: it may have ended.`,
+        ALL_TANKS,
+      );
+    // One that ends under its viewers goes with a sentence for them.
+    else this.notices.stop("This tank is gone", sentence(text), ALL_TANKS);
+  }
+
+  private extend(): void {
+    this.problemUntilMs = performance.now() + Math.max(PROBLEM_MS, CHARACTER_MS * this.problem.length);
   }
 }

@@ -26,7 +26,7 @@ export function createHeadset(app: App, tool: XrTool, page: PagePart): HeadsetEn
     state: () => {
       const { player, playing } = app.keeping;
       return {
-        scene: model.state?.scene ?? "",
+        scene: app.sceneTitle,
         paused: player === null ? (model.state?.paused ?? false) : !player.playing,
         may: panelRights(conversation.role, playing),
       };

@@ -17,6 +17,7 @@ import { readAdded } from "./state/added-solids.js";
 import type { DecodedFrame, FrameStream } from "./state/frame-stream.js";
 import { Orbit } from "./state/orbit.js";
 import { QUALITIES } from "./state/quality.js";
+import { SceneTexts } from "./state/scene-texts.js";
 import type { Settings } from "./state/settings.js";
 import { ViewModel } from "./state/view-model.js";
 import { recallView, rememberView } from "./state/view-settings.js";
@@ -29,6 +30,9 @@ import type { HeadsetEntry } from "./xr/entry.js";
 
 const PING_EVERY_MS = 1000;
 const READOUT_EVERY_MS = 250;
+/** What the panel covers of the window's right, and the bar of tools of its bottom, CSS pixels (page.css). */
+const PANEL_PX = 280;
+const BAR_PX = 68;
 /** A thumbstick that multiplies can't get beyond nothing. */
 const STRENGTH_MIN = 0.05;
 /** So many refused frames in a row mean that this page and the server don't understand each other. */
@@ -42,6 +46,8 @@ export interface AppParts {
   help: HTMLElement;
   status: HTMLElement;
   notice: HTMLElement;
+  /** Heads the page: the tank's name, and a line below it. */
+  title: HTMLElement;
   subtitle: HTMLElement;
 }
 
@@ -55,6 +61,7 @@ export class App {
   readonly keeping: Keeping;
 
   private readonly scenes: SceneLoader;
+  private readonly texts: SceneTexts;
   private readonly link: Link;
   private readonly orbit = new Orbit();
   private readonly settings: Settings;
@@ -83,15 +90,18 @@ export class App {
     fetchScene: (path: string) => Promise<Response>,
   ) {
     this.notices = new Notices(parts.status, parts.notice);
-    this.announcer = new Announcer(this.notices, this.model);
     this.settings = arrival.settings;
+    this.announcer = new Announcer(this.notices, this.model, this.settings.values.session);
     this.stream = arrival.stream;
     this.conversation = arrival.live.conversation;
     this.link = arrival.live.link;
     const software = graphics === "software";
     const { values } = this.settings;
     const fullDetail = values.detail === "full";
-    this.stage = new Stage(parts.canvas, fullDetail || !software);
+    this.stage = new Stage(parts.canvas, fullDetail || !software, {
+      rightPx: values.panel ? PANEL_PX : 0,
+      bottomPx: values.tools ? BAR_PX : 0,
+    });
     if (values.sky !== null) this.stage.light(values.sky);
     this.pictures = new Pictures(this.stage, {
       fullDetail,
@@ -105,7 +115,9 @@ export class App {
     parts.panel.hidden = !values.panel;
     parts.tools.hidden = !values.tools;
     recallView(this.orbit, this.settings);
+    this.texts = new SceneTexts(fetchScene, () => this.showNames());
     this.scenes = new SceneLoader(fetchScene, {
+      onFile: (scene, file) => this.texts.know(scene, file),
       onSolids: (solids, files) => this.stage.solids.show(solids, files),
       onProblem: (text) => this.announcer.say(sentence(text)),
     });
@@ -115,7 +127,7 @@ export class App {
     this.together = new Together(this.conversation, {
       list: this.panel.people,
       canvas: parts.canvas,
-      header: parts.subtitle.parentElement ?? parts.panel,
+      header: parts.title.parentElement ?? parts.panel,
       view: this.stage,
     });
     this.stage.add(this.together.markers.group);
@@ -172,6 +184,7 @@ export class App {
     this.link.stop();
     this.stream.drop();
     this.model.connection = "playing";
+    this.panel.showRole(this.conversation.role, true);
     this.notices.clear();
     this.notices.say("");
   }
@@ -193,7 +206,8 @@ export class App {
     this.announcer.arrived();
     this.together.onJoined(message);
     this.showState(message.state);
-    this.panel.showRole(message.role);
+    this.panel.showRole(message.role, false);
+    this.help.showRole(message.role);
     this.conversation.ping();
   }
 
@@ -229,10 +243,29 @@ export class App {
     if (state.sizeM.every((m) => m > 0)) this.fit(state.sizeM);
     this.scenes.use(state.scene);
     this.stage.solids.add(readAdded(state.added));
-    this.panel.showScenes(this.model.scenes, state.scene);
     this.panel.showState(state);
-    this.parts.subtitle.textContent = `${[state.scene.replaceAll("-", " "), this.keeping.playing ? "recording" : this.model.device].join(" · ")}`;
-    document.title = `Tarn – ${state.scene.replaceAll("-", " ")}`;
+    this.showNames();
+  }
+
+  /** What the scene is called that is shown. */
+  get sceneTitle(): string {
+    return this.texts.of(this.model.state?.scene ?? "").title;
+  }
+
+  /** The tank's name, or its scene's, heads the page. */
+  private showNames(): void {
+    const { scenes, state } = this.model;
+    if (state === null) return;
+    const plays = this.model.connection === "playing";
+    const scene = this.sceneTitle;
+    const tank = plays ? "" : (this.together.joined?.title ?? "");
+    const name = tank || scene;
+    this.parts.title.textContent = name;
+    this.parts.title.title = name;
+    this.parts.subtitle.textContent = plays ? "Recording" : tank === "" ? "" : scene;
+    document.title = `Tarn – ${name}`;
+    this.together.name(name);
+    this.panel.showScenes(scenes, state.scene, (one) => this.texts.of(one).title);
   }
 
   private fit(size: readonly number[]): void {
@@ -346,6 +379,9 @@ export class App {
   }
 
   private measure(now: number): void {
+    // The list's titles are many files: they wait for the first picture.
+    if (this.pictures.shown !== null && this.conversation.role === "own")
+      void this.texts.read(this.model.scenes);
     measure(this.measurements, this.model, this.stream.latest, now);
     this.readout.show(this.measurements);
     this.announcer.show(this.stream.latest, now);
@@ -380,6 +416,7 @@ export class App {
       state: () => this.model.state,
       showState: (state) => this.showState(state),
       push: (bytes) => this.stream.push(bytes, performance.now()),
+      drawFinest: (take) => (this.headset.mode === null ? this.pictures.tiers.drawFinest(take) : take()),
       pace: (speed) => {
         this.pictures.clock.speed = speed;
       },
@@ -408,6 +445,7 @@ export class App {
       settings: this.settings,
       latest: () => this.stream.latest,
       isLive: () => this.model.connection === "connected" && this.headset.mode === null,
+      mayAct: () => this.conversation.role !== "watch",
       pointer: (input) => sent(this.conversation.pointer(input)),
       cursorShown: (at, pressed, tool) => this.together.tick(performance.now(), at, pressed, tool),
       orientation: (orientation) => void sent(this.conversation.orientation({ orientation })),

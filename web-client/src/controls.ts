@@ -26,6 +26,8 @@ export interface ControlsHost {
   latest(): DecodedFrame | null;
   /** Whether there is a tank that listens. */
   isLive(): boolean;
+  /** Whether whoever is here may use tools. */
+  mayAct(): boolean;
   /** @return whether it was sent */
   pointer(input: PointerInput): boolean;
   /** Once per picture. @param at  where the cursor is in the tank; null: nowhere */
@@ -110,6 +112,7 @@ export class Controls {
   }
 
   choose(tool: Tool): void {
+    if (!this.host.mayAct()) return;
     this.tool.tool = tool;
     this.host.settings.set("tool", tool);
     this.changed();
@@ -122,6 +125,7 @@ export class Controls {
   }
 
   setRadius(metres: number): void {
+    if (!this.host.mayAct()) return;
     const size = Math.max(...this.host.stage.sizeM);
     this.tool.radiusM = Math.min(size / 4, Math.max(size / 100, metres));
     this.host.settings.set("radius", this.tool.radiusM);
@@ -194,7 +198,7 @@ export class Controls {
   }
 
   private isOverTank(x: number, y: number): boolean {
-    if (!this.host.isLive()) return false;
+    if (!this.host.isLive() || !this.host.mayAct()) return false;
     this.host.stage.rayAt(x, y, this.ray);
     return cutBox(this.ray, this.host.stage.sizeM, this.span);
   }
@@ -266,9 +270,10 @@ export class Controls {
     this.look.colour = this.tool.colour;
     this.look.pressed = this.tool.pressed;
     const at = shown ? this.point : null;
-    stage.cursor.place(at, this.look);
+    const acts = at !== null && this.host.mayAct();
+    stage.cursor.place(acts ? at : null, this.look);
     this.host.cursorShown(at, this.tool.pressed, this.tool.acting);
-    canvas.classList.toggle("over-water", shown);
+    canvas.classList.toggle("over-water", acts);
   }
 
   private listen(): void {

@@ -4,6 +4,7 @@
 import wasmUrl from "./codec/codec.wasm?url";
 import DecodeWorker from "./codec/decode-worker.js?worker&inline";
 import type { FrameInfo } from "./codec/frame-info.js";
+import { NO_ANSWER } from "./protocol/conversation.js";
 import { createLive, sentence, socketUrlBeside } from "./protocol/live.js";
 import {
   type Action,
@@ -101,7 +102,7 @@ class JoinedTank implements Tank {
         onLost: (why) => {
           this.connected = false;
           this.stream.drop();
-          this.say(sentence(why));
+          this.say(why === NO_ANSWER ? noAnswerText(address) : sentence(why));
         },
         onEnded: (_why, text) => {
           this.connected = false;
@@ -209,6 +210,14 @@ class JoinedTank implements Tank {
   private say(text: string, final = false): void {
     if (!this.closed) this.options.onProblem?.(text, final);
   }
+}
+
+/** A server that doesn't know the page refuses it, and the browser doesn't tell. */
+function noAnswerText(server: URL): string {
+  const { origin } = window.location;
+  return server.origin === origin
+    ? `${NO_ANSWER}.`
+    : `${NO_ANSWER}, or doesn't take this page: tarnd --origin ${origin}`;
 }
 
 const copyFrame = (frame: TankFrame): TankFrame => ({

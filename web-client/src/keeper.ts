@@ -33,7 +33,7 @@ export class Keeper {
     return this.writer !== null;
   }
 
-  /** To be called right behind the drawing: the canvas keeps its picture no longer. */
+  /** To be called right behind the drawing: the canvas keeps its picture no longer. It is copied at once. */
   picture(): void {
     this.host.canvas.toBlob((blob) => {
       if (blob === null) this.host.say("The picture could not be made: this browser gives out none.");

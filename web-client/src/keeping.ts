@@ -11,6 +11,8 @@ export interface KeepingHost {
   showState(state: SessionState): void;
   /** Gives a frame to the decoder. */
   push(bytes: ArrayBuffer): void;
+  /** Draws the picture that is shown as finely as it can be, for `take`. */
+  drawFinest(take: () => void): void;
   pace(speed: number): void;
   /** What is shown next has nothing to do with what was before. */
   restart(): void;
@@ -65,8 +67,9 @@ export class Keeping {
   /** The picture has just been drawn. */
   drawn(): void {
     if (!this.wantsPicture || this.keeper === null) return;
+    const { keeper } = this;
     this.wantsPicture = false;
-    this.keeper.picture();
+    this.host.drawFinest(() => keeper.picture());
   }
 
   // ---- what people ask for ----

@@ -51,6 +51,7 @@ function parts(): AppParts {
     help: element("help"),
     status: element("status"),
     notice: element("notice"),
+    title: element("heading"),
     subtitle: element("subtitle"),
   };
 }

@@ -24,6 +24,7 @@ export function noMeasurements(): Measurements {
     realtimeFactor: 1,
     step: 0,
     paused: false,
+    device: "",
   };
 }
 
@@ -47,4 +48,5 @@ export function measure(m: Measurements, model: ViewModel, latest: DecodedFrame 
   m.realtimeFactor = info?.realtimeFactor ?? 1;
   m.step = info?.step ?? 0;
   m.paused = info?.paused ?? false;
+  m.device = model.connection === "playing" ? "" : model.device;
 }

@@ -5,6 +5,8 @@ import { readSolids, type Solid } from "./state/scene-solids.js";
 import { readObj, readPgm } from "./state/solid-files.js";
 
 export interface SceneLoaderEvents {
+  /** A scene's file was read, and is the newest scene's. */
+  onFile?(scene: string, file: unknown): void;
   onSolids(solids: readonly Solid[], files: ReadonlyMap<string, SolidFile>): void;
   onProblem(text: string): void;
 }
@@ -30,7 +32,9 @@ export class SceneLoader {
 
   private async load(scene: string, turn: number): Promise<void> {
     try {
-      const solids = readSolids(await (await this.get(`${scene}.json`)).json());
+      const file: unknown = await (await this.get(`${scene}.json`)).json();
+      if (turn === this.turn) this.events.onFile?.(scene, file);
+      const solids = readSolids(file);
       const files = await this.loadFiles(solids);
       if (turn === this.turn) this.events.onSolids(solids, files);
     } catch (error) {

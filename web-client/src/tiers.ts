@@ -72,6 +72,18 @@ export class Tiers {
     this.show();
   }
 
+  /** Draws the present picture with every pixel and as finely as the machine can at all, for `take`. */
+  drawFinest(take: () => void): void {
+    const { stage, quality } = this;
+    const finest = stage.hasWater ? "water" : "spheres";
+    stage.show(quality.isPinned ? quality.tier : finest);
+    stage.resize();
+    this.options.draw();
+    take();
+    this.show();
+    this.options.draw();
+  }
+
   private costMs(tier: Tier): number {
     this.stage.show(tier);
     const draw = (): void => {

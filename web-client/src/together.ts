@@ -35,6 +35,7 @@ export class Together {
   /** Where the person under a headset is; null: nobody wears one. */
   private worn: readonly PresencePoint[] | null = null;
   private actedMs = performance.now();
+  private tankName = "";
 
   constructor(
     private readonly conversation: Conversation,
@@ -97,6 +98,13 @@ export class Together {
     if (points?.some((point) => point.pressed)) this.acted();
   }
 
+  /** What the tank is called. */
+  name(name: string): void {
+    this.tankName = name;
+    const shown = document.querySelector("#display strong");
+    if (shown !== null) shown.textContent = name;
+  }
+
   /** Since somebody did something here, ms. */
   idleMs(): number {
     return performance.now() - this.actedMs;
@@ -146,7 +154,7 @@ export class Together {
   private async display(): Promise<void> {
     const { showDisplay } = await import("./ui/display.js");
     if (this.joined === null) return;
-    showDisplay(this.joined, window.location.href, {
+    showDisplay(this.joined, this.tankName, window.location.href, {
       idleMs: () => this.idleMs(),
       reset: () => {
         this.acted();

@@ -25,6 +25,7 @@ class FakeSocket {
   readonly readyState = 1;
   onopen: (() => void) | null = null;
   onmessage: ((event: { data: ArrayBuffer }) => void) | null = null;
+  onclose: ((event: { code: number; reason: string }) => void) | null = null;
   readonly sent: Record<string, unknown>[] = [];
   constructor(readonly url: string) {
     FakeSocket.all.push(this);
@@ -67,7 +68,10 @@ beforeEach(() => {
   vi.useFakeTimers();
   vi.stubGlobal("WebSocket", FakeSocket);
   vi.stubGlobal("document", page);
-  vi.stubGlobal("window", Object.assign(new EventTarget(), globalThis));
+  vi.stubGlobal(
+    "window",
+    Object.assign(new EventTarget(), globalThis, { location: new URL("http://here:8350/") }),
+  );
   FakeSocket.all = [];
   problems.length = 0;
   page.hidden = false;
@@ -105,6 +109,21 @@ test("silence ends the connection of a page that is seen, not of a hidden one", 
   expect(problems).toEqual([]);
   vi.advanceTimersByTime(5000);
   expect(problems).toEqual([["Nothing was heard from the server.", false]]);
+});
+
+test("where no connection comes about, the page learns how the server takes it", async () => {
+  const { join } = await import("../src/join.js");
+  const fail = (address: string): unknown => {
+    tank?.close();
+    problems.length = 0;
+    tank = join(address, { onProblem: (text, final) => problems.push([text, final]) });
+    FakeSocket.all.at(-1)?.onclose?.({ code: 1006, reason: "" });
+    return problems[0]?.[0];
+  };
+  expect(fail("http://there/?session=x")).toBe(
+    "The server doesn't answer, or doesn't take this page: tarnd --origin http://here:8350",
+  );
+  expect(fail("http://here:8350/?session=x")).toBe("The server doesn't answer.");
 });
 
 test("a decoder that doesn't start is a problem that stays", async () => {

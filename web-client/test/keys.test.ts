@@ -88,25 +88,35 @@ test("a held space bar pours once, its release ends it", () => {
   expect(press("x", { isReleased: true })).toEqual(["unused"]);
 });
 
-/** An element inside others, by their ids. */
-const element = (tagName: string, ...around: string[]): FocusLike => ({
-  tagName,
-  closest: (selector) => (around.includes(selector) ? {} : null),
+/** An element, by the simple selectors that it and those around it match. */
+const element = (...matched: string[]): FocusLike => ({
+  closest: (selector) => (selector.split(", ").some((part) => matched.includes(part)) ? {} : null),
 });
 
-test("keys are the tank's while it, its tools or nothing has the focus", () => {
-  const fields = [element("INPUT"), element("BUTTON", "#panel"), element("BUTTON", "#keys"), element("A")];
-  for (const key of ["r", "p", " ", "ArrowLeft"]) {
-    for (const field of fields) expect(isForTank(field, key, true), `${key} in ${field.tagName}`).toBe(false);
-    for (const place of [null, element("BODY"), element("CANVAS", "#tank")])
+test("keys are the tank's wherever the focus is, but in fields and dialogs", () => {
+  const fields = [
+    element("input"),
+    element("select"),
+    element("button", "[role='dialog']"),
+    element("dialog"),
+  ];
+  for (const key of ["r", "p", " ", "Enter", "ArrowLeft"]) {
+    for (const field of fields) expect(isForTank(field, key, true), key).toBe(false);
+    for (const place of [null, element("body"), element("canvas")])
       expect(isForTank(place, key, true), key).toBe(true);
   }
-  expect(isForTank(element("BUTTON", "#tools"), "r", true)).toBe(true);
-  expect(isForTank(element("BUTTON", "#tools"), " ", true)).toBe(false);
+});
+
+test("the space bar and Enter press a button that has the focus, other keys stay the tank's", () => {
+  const button = element("button");
+  const used = ["h", "1", "ArrowLeft", " ", "Enter"].filter((key) => isForTank(button, key, true));
+  expect(used).toEqual(["h", "1", "ArrowLeft"]);
+  expect(isForTank(element("button", "[role='toolbar']"), "ArrowLeft", true)).toBe(false);
+  expect(isForTank(element("button", "[role='toolbar']"), "r", true)).toBe(true);
 });
 
 test("without character keys the arrows and the space bar remain", () => {
-  const canvas = element("CANVAS", "#tank");
+  const canvas = element("canvas");
   expect(["r", "1", "+", "[", "é"].filter((key) => isForTank(canvas, key, false))).toEqual([]);
   expect(["ArrowUp", " "].filter((key) => isForTank(canvas, key, false))).toEqual(["ArrowUp", " "]);
 });

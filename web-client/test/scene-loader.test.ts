@@ -8,6 +8,7 @@ function loader(files: Record<string, string | Promise<string>>) {
   const asked: string[] = [];
   const shown: { solids: readonly Solid[]; files: string[] }[] = [];
   const problems: string[] = [];
+  const read: [string, unknown][] = [];
   const made = new SceneLoader(
     async (path) => {
       asked.push(path);
@@ -15,11 +16,12 @@ function loader(files: Record<string, string | Promise<string>>) {
       return body === undefined ? new Response("", { status: 404 }) : new Response(await body);
     },
     {
+      onFile: (scene, file) => read.push([scene, file]),
       onSolids: (solids, found) => shown.push({ solids, files: [...found.keys()] }),
       onProblem: (text) => problems.push(text),
     },
   );
-  return { made, asked, shown, problems };
+  return { made, asked, shown, problems, read };
 }
 
 const settle = () => new Promise((resolve) => setTimeout(resolve, 20));
@@ -45,9 +47,9 @@ test("an answer that comes after another scene was loaded is worthless", async (
     answer = resolve;
   });
   const box = { shape: { box: { size_m: [1, 1, 1] } } };
-  const { made, shown } = loader({
+  const { made, shown, read } = loader({
     "slow.json": late,
-    "quick.json": JSON.stringify({ solids: [box, box] }),
+    "quick.json": JSON.stringify({ title: "Quick", solids: [box, box] }),
   });
   made.use("slow");
   made.use("quick");
@@ -55,6 +57,7 @@ test("an answer that comes after another scene was loaded is worthless", async (
   answer(JSON.stringify({ solids: [box] }));
   await settle();
   expect(shown.at(-1)?.solids).toHaveLength(2);
+  expect(read).toEqual([["quick", expect.objectContaining({ title: "Quick" })]]);
 });
 
 test("a scene that the server doesn't give out has no solids, and nobody is asked", async () => {

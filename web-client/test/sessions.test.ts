@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { endSession, listSessions, makeSession } from "../src/lobby/sessions.js";
 import type { Joined } from "../src/protocol/messages.js";
 import { IdentityShelf, readColour } from "../src/state/identity.js";
-import { keysOf, linkTo } from "../src/state/links.js";
+import { isOfThisMachine, keysOf, linkTo } from "../src/state/links.js";
 
 const answering = (status: number, body: unknown) => async (): Promise<Response> =>
   new Response(typeof body === "string" ? body : JSON.stringify(body), { status });
@@ -85,4 +85,22 @@ test("name and colour are kept, and a browser that keeps nothing is no failure",
   broken.keep("Ada", 1);
   expect([broken.name, broken.colour]).toEqual(["", 0]);
   expect(readColour("red")).toBeNull();
+});
+
+test("an address of the loopback leads to one's own machine only", () => {
+  const own = [
+    "http://127.0.0.1:8080/",
+    "http://127.9.0.1/",
+    "https://localhost/x",
+    "http://a.localhost/",
+    "http://[::1]:8080/",
+  ];
+  const others = [
+    "http://192.168.0.7:8080/",
+    "https://tarn.example/",
+    "http://localhost.example/",
+    "http://127.0.0.1.example/",
+  ];
+  expect(own.filter((address) => !isOfThisMachine(address))).toEqual([]);
+  expect(others.filter(isOfThisMachine)).toEqual([]);
 });

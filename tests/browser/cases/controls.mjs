@@ -37,18 +37,23 @@ test("R starts the tank afresh", async (world) => {
 test("the panel loads another scene for everybody", async (world) => {
   const server = await world.tank({ scene: SMALL_POOL });
   const [a, b] = [await world.watch(cheap(server.url), WIDE), await world.watch(cheap(server.url), WIDE)];
-  const names = await a.locator("#panel select option").allTextContents();
-  assert(names.includes("Still pool") && names.includes("Small pool"), `the list has: ${names}`);
-  await a.locator("#panel select").selectOption({ label: "Still pool" });
+  const choice = (page) => page.locator("#panel select").first();
+  const names = () => choice(a).locator("option").allTextContents();
+  await until(
+    async () => (await names()).includes("Waterfall over steps"),
+    "the list has the scenes' titles",
+  );
+  assert((await names()).includes("Small pool"), `the list has: ${await names()}`);
+  await choice(a).selectOption({ label: "Still pool" });
   await until(
     async () => (await look(b, "sizeM")).sizeM[2] === 1,
     "the second page shows the other tank",
     20_000,
   );
   await until(async () => (await look(b, "particles")).particles === 65_536, "with its particles", 20_000);
-  const shown = () => b.locator("#panel select").evaluate((select) => select.selectedOptions[0].textContent);
+  const shown = () => choice(b).evaluate((select) => select.selectedOptions[0].textContent);
   await until(async () => (await shown()) === "Still pool", "the second page's list shows it");
-  await b.locator("#panel select").selectOption({ label: "Small pool" });
+  await choice(b).selectOption({ label: "Small pool" });
   await until(
     async () => (await look(a, "sizeM")).sizeM[2] !== 1,
     "the server's own scene is back for the first page",
@@ -64,4 +69,10 @@ test("a parameter that one page changes shows on the other", async (world) => {
   await gravity(a).fill("3");
   await gravity(a).press("Enter");
   await until(async () => Number(await gravity(b).inputValue()) === 3, "the second page shows 3 m/s²");
+  const row = (page, text) => page.locator("#panel .lil-controller", { hasText: text });
+  await row(a, "Surface tension, N/m").waitFor();
+  const tolerance = (page) => row(page, "Tolerance").locator(".lil-display").textContent();
+  assertEqual(await tolerance(b), "1e-4", "the tolerance at first");
+  await row(a, "Tolerance").locator("select").selectOption({ label: "1e-5" });
+  await until(async () => (await tolerance(b)) === "1e-5", "the second page shows the other tolerance");
 });

@@ -1,6 +1,6 @@
 // Tools, what works them, and the settings that live in the address.
 import { assert, assertEqual, test, until } from "../harness.mjs";
-import { look, said } from "../world.mjs";
+import { cheap, look, said } from "../world.mjs";
 
 const TOOLS = ["push", "pull", "vortex", "pour", "drain", "dye", "throw", "wall", "erase"];
 const address = (server, query = "") => `http://127.0.0.1:${server.port}/${query}`;
@@ -222,4 +222,16 @@ test("a kiosk's address hides what isn't water; what is wrong in one is said", a
     assert(await page.locator(`#${part}`).isHidden(), `#${part} is hidden`);
   await until(async () => /tool=hammer; allowed are push/.test(await said(page)), "the page says so");
   assertEqual((await look(page, "tool")).tool, "push", "the tool");
+});
+
+test("the bar of tools covers nothing of the tank at first", async (world) => {
+  const server = await world.fake({ particles: 500, cells: [32, 32, 32] });
+  const context = { viewport: { width: 1000, height: 640 } };
+  const page = await world.watch(cheap(address(server)), { context });
+  const lowest = await page.evaluate(() => {
+    const corners = [0, 1].flatMap((x) => [0, 1].map((z) => [x, 0, z]));
+    return Math.max(...corners.map((corner) => window.tarn.project(corner)[1]));
+  });
+  const { y } = await page.locator("#tools").boundingBox();
+  assert(lowest < y, `the tank reaches down to ${lowest}, the bar begins at ${y}`);
 });

@@ -76,6 +76,24 @@ test("a recording plays the frames that were seen, without a server, and is scru
     .click({ timeout: 2000 })
     .catch(() => {});
   await until(() => bar.getByRole("button", { name: "Play" }).isVisible(), "it stands still");
+  const isShown = async (name) => [name, await page.getByRole("button", { name }).first().isVisible()];
+  const shown = [];
+  for (const name of ["Share", "Pause (P)", "Reset (R)", "People", "Centre the view"])
+    shown.push(await isShown(name));
+  assertEqual(
+    shown.filter(([, is]) => is).map(([name]) => name),
+    ["Centre the view"],
+    "buttons of the live tank",
+  );
+  assertEqual(
+    await page.locator("#title h1, #subtitle").allTextContents(),
+    ["Dam break", "Recording"],
+    "the header",
+  );
+  const [readout, scrubBar] = await Promise.all(
+    ["#readout", "#scrub"].map((id) => page.locator(id).boundingBox()),
+  );
+  assert(readout.y + readout.height <= scrubBar.y, "the bar covers the measurements");
   await scrub(page, 0.2);
   const middle = await look(page, "epoch", "step", "particles");
   await scrub(page, 0);
@@ -88,6 +106,7 @@ test("a recording plays the frames that were seen, without a server, and is scru
 
   await page.locator("#scrub").getByRole("button", { name: "Close" }).click();
   await until(async () => (await look(page, "connections")).connections === 2, "the live tank is back");
+  assertEqual(await isShown("Reset (R)"), ["Reset (R)", true], "a button of the live tank");
 });
 
 test("a link to a moment of a recording shows that moment", async (world) => {
@@ -177,22 +196,42 @@ test("a file that breaks off is played up to there, one that is none leaves the 
   await until(async () => (await look(page, "momentS")).momentS > 0.1, "it plays");
 });
 
-test("a picture is what the canvas shows", async (world) => {
+test("a picture has every pixel, and water, however coarsely the machine draws", async (world) => {
   const server = await world.fake(TANK());
-  // The canvas keeps its size, however slow the machine.
-  const page = await world.watch(`http://127.0.0.1:${server.port}/?detail=full`, WIDE);
+  const page = await world.watch(`http://127.0.0.1:${server.port}/`, {
+    ...WIDE,
+    // So few pictures a second make the page draw fewer pixels.
+    prepare: (blank) =>
+      blank.addInitScript(() => {
+        window.requestAnimationFrame = (callback) => setTimeout(() => callback(performance.now()), 120);
+        const { toBlob } = HTMLCanvasElement.prototype;
+        HTMLCanvasElement.prototype.toBlob = function (...how) {
+          window.takenAs = window.tarn.tier;
+          toBlob.apply(this, how);
+        };
+      }),
+  });
+  const sizes = () =>
+    page.evaluate(() => {
+      const { width, height, clientWidth, clientHeight } = document.getElementById("tank");
+      return { drawn: [width, height], whole: [clientWidth, clientHeight] };
+    });
+  await until(async () => {
+    const { drawn, whole } = await sizes();
+    return drawn[0] < whole[0];
+  }, "the page draws fewer pixels");
   await page.getByRole("button", { name: "Keep" }).click();
   const { name, bytes } = await download(page, "Take a picture");
   assert(/^tarn-dam-break-.*\.png$/.test(name), `the file is called ${name}`);
-  const { width, height } = await page.evaluate(() => {
-    const { width, height } = document.getElementById("tank");
-    return { width, height };
-  });
   const picture = readPng(bytes);
-  assertEqual([picture.width, picture.height], [width, height], "its size");
+  const { drawn, whole } = await sizes();
+  assertEqual([picture.width, picture.height], whole, "its size");
+  assertEqual(await page.evaluate(() => window.takenAs), "water", "how the particles were drawn for it");
+  assertEqual((await look(page, "tier")).tier, "spheres", "how they are drawn otherwise");
+  assert(drawn[0] < whole[0], "the page goes on with fewer pixels");
   const colours = new Set();
-  for (let x = 0; x < width; x += 7)
-    for (let y = 0; y < height; y += 7) colours.add(String(picture.at(x, y)));
+  for (let x = 0; x < picture.width; x += 7)
+    for (let y = 0; y < picture.height; y += 7) colours.add(String(picture.at(x, y)));
   assert(colours.size > 50, `it has ${colours.size} colours`);
 });
 

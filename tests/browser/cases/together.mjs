@@ -89,8 +89,19 @@ test("a link to watch can't push, one to play can't pause, one to own can both",
     assertEqual(await owner.locator("#share-dialog svg.qr").count(), 1, "QR codes");
   }
   assertEqual(new Set(Object.values(links)).size, 3, "links");
+  await owner.getByText("This link works on this machine only").waitFor();
+  await owner.evaluate(() => document.activeElement.blur());
+  await owner.keyboard.press("h");
+  assertEqual(await owner.locator("#keys").count(), 0, "lists of keys that a key opens behind a dialog");
   await owner.keyboard.press("Escape");
   await until(async () => (await owner.locator("#share-dialog").count()) === 0, "Escape closes the dialog");
+  // The focus is back on the button that opened it.
+  await owner.keyboard.press("h");
+  await owner.locator("#keys").waitFor();
+  await owner.keyboard.press("Escape");
+  await owner.keyboard.press(" ");
+  await owner.locator("#share-dialog").waitFor();
+  await owner.keyboard.press("Escape");
 
   const watcher = await world.watch(cheap(links.Watch), WIDE);
   assertEqual(await watcher.evaluate(() => document.body.dataset.role), "watch", "the watcher's role");
@@ -106,6 +117,24 @@ test("a link to watch can't push, one to play can't pause, one to own can both",
     [false, true],
     "buttons for pause and view",
   );
+  const tools = watcher.locator("#tools button");
+  const shown = await tools.evaluateAll((all) =>
+    all.filter((one) => one.checkVisibility()).map((one) => one.getAttribute("aria-label")),
+  );
+  assertEqual(shown, ["Help"], "the watcher's bar");
+  assertEqual(
+    await watcher.locator("#help").textContent(),
+    "You are watching · drag to look around",
+    "the hint",
+  );
+  await watcher.keyboard.press("3");
+  assertEqual(await watcher.evaluate(() => window.tarn.tool), "push", "the watcher's tool");
+  const corner = () => watcher.evaluate(() => window.tarn.project([0, 0, 0])[0]);
+  const before = await corner();
+  await watcher.mouse.down();
+  await watcher.mouse.move(400, 100);
+  await watcher.mouse.up();
+  await until(async () => Math.abs((await corner()) - before) > 3, "a drag on the water turns the view");
   await watcher.context().close();
 
   const player = await world.watch(cheap(links["Watch and play"]));
@@ -131,6 +160,15 @@ test("a link with a wrong key says so", async (world) => {
   );
 });
 
+test("a tank that isn't there is named, and the way leads to the others", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const page = await world.open(`${server.url}?session=nope`);
+  await page.getByText('There is no tank "nope" here: it may have ended.').waitFor();
+  assertEqual(await page.locator("#notice button").allTextContents(), ["All tanks"], "buttons");
+  await page.getByRole("button", { name: "All tanks" }).click();
+  await page.getByRole("heading", { name: "Running tanks" }).waitFor();
+});
+
 test("the start page shows live tanks and makes one", async (world) => {
   const server = await world.tank({ scene: SMALL_POOL });
   const lobby = await world.open(server.url, { lobby: true });
@@ -152,7 +190,14 @@ test("the start page shows live tanks and makes one", async (world) => {
   );
 
   await lobby.getByLabel("Its name (optional)").fill("Zoë's tank");
-  await lobby.locator('[data-scene="still-pool"]').click();
+  await lobby.getByText("Waterfall over steps").waitFor();
+  await lobby.getByLabel("Its name (optional)").press("Enter");
+  assertEqual(
+    await lobby.evaluate(() => document.activeElement.closest(".scenes") !== null),
+    true,
+    "Enter in the name leads to the scenes",
+  );
+  await lobby.locator('[data-scene="waterfall"]').click();
   await lobby.waitForURL(/session=[a-z0-9]{10}&key=[0-9a-f]{32}/);
   await until(
     () => lobby.evaluate(() => (window.tarn?.framesDecoded ?? 0) > 1),
@@ -160,6 +205,17 @@ test("the start page shows live tanks and makes one", async (world) => {
     30_000,
   );
   assertEqual(await lobby.evaluate(() => document.body.dataset.role), "own", "role in one's own tank");
+  const named = async () => [
+    await lobby.locator("#title h1").textContent(),
+    await lobby.locator("#subtitle").textContent(),
+    await lobby.title(),
+  ];
+  await until(async () => (await named())[1] === "Waterfall over steps", "the scene's title");
+  assertEqual(
+    await named(),
+    ["Zoë's tank", "Waterfall over steps", "Tarn – Zoë's tank"],
+    "what heads the page",
+  );
   const again = await world.open(server.url, { lobby: true });
   await again.getByText("Zoë's tank").first().waitFor();
   await again.getByText("1 person").first().waitFor();
@@ -195,12 +251,38 @@ test("an owner ends a tank after being asked, and everybody hears of it", async 
 
 test("a display shows a code to scan and starts an idle tank afresh", async (world) => {
   const server = await world.tank({ scene: SMALL_POOL });
-  const page = await world.watch(`${server.url}?session=main&display=1&idle=5`);
+  const page = await world.watch(`${server.url}?session=main&display=1&idle=5`, {
+    prepare: (blank) =>
+      blank.route("**/scenes/*.json", async (route) => {
+        await sleep(1500); // the code is there before
+        await route.fulfill({ json: { title: "A pond of its own" } });
+      }),
+  });
   await page.locator("#display svg.qr").waitFor();
   assertEqual(await page.locator("#panel").isVisible(), false, "a panel");
+  assertEqual(await page.locator("#title").isVisible(), false, "a header");
+  await until(
+    async () => (await page.locator("#display strong").textContent()) === "A pond of its own",
+    "the scene's title stands for the tank's name",
+  );
+  await page.locator("#display").getByText("works on this machine only").waitFor();
   const epoch = await page.evaluate(() => window.tarn.epoch);
   await until(
     async () => (await page.evaluate(() => window.tarn.epoch)) !== epoch,
     "the idle tank starts afresh",
   );
+});
+
+test("on a phone the controls leave the header's buttons free", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const page = await world.watch(cheap(server.url), { context: { viewport: { width: 390, height: 640 } } });
+  const bottom = await page
+    .locator("#title nav")
+    .evaluate((nav) => Math.max(...[...nav.children].map((one) => one.getBoundingClientRect().bottom)));
+  const top = async () => (await page.locator("#panel").boundingBox()).y;
+  assert((await top()) >= bottom, `the controls begin at ${await top()}, the buttons end at ${bottom}`);
+  assertEqual(await page.locator("#help").isVisible(), true, "the hint beside folded controls");
+  await page.getByRole("button", { name: "Controls" }).click();
+  assert((await top()) >= bottom, "open controls");
+  await until(async () => !(await page.locator("#help").isVisible()), "the hint is hidden behind open ones");
 });

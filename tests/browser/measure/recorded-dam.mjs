@@ -1,8 +1,8 @@
 // The dam break as the server sends it, recorded: 30 frames a second, a key frame each second, all layers.
-import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../places.mjs";
+import { recordStream } from "../record-stream.mjs";
 import { framesOf } from "../recorded-layers.mjs";
 
 const OPTIONS = { "--frames": 30, "--first": 30, "--every": 2, "--key": 30, "--base": 2, "--layers": 4 };
@@ -18,12 +18,10 @@ export function recordDam(lengths = 1) {
   const cells = scene.size_m.map((m) => Math.round(m / scene.cell_m));
   const kept = join(KEPT, `dam-${lengths}.bin`);
   if (!existsSync(kept)) {
-    const build = process.env.TARN_BUILD ?? join(ROOT, "build", "release");
     mkdirSync(KEPT, { recursive: true });
     const from = join(KEPT, `dam-${lengths}.json`);
     writeFileSync(from, JSON.stringify(scene));
-    const options = Object.entries(OPTIONS).flat().map(String);
-    execFileSync(join(build, "tests", "stream", "record_stream"), [from, `${kept}.part`, ...options]);
+    recordStream(from, `${kept}.part`, OPTIONS);
     renameSync(`${kept}.part`, kept);
   }
   return { frames: framesOf(readFileSync(kept)), cells, cellM: scene.cell_m };

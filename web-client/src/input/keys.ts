@@ -1,6 +1,6 @@
 // Keys: P pause, S step, R reset, H help, F full screen, M measurements, V view, 1 to 9 tools, space pours while it is
-// held, arrows turn, + and - zoom, [ and ] size the tool. They act while the focus is on the tank, on its tools or nowhere: where
-// it is on something else, a letter is somebody's typing or an accident.
+// held, arrows turn, + and - zoom, [ and ] size the tool. They act wherever the focus is, but in what is written or chosen in
+// and in a dialog; the space bar and Enter press a button that has the focus.
 
 export interface KeyTarget {
   togglePause(): void;
@@ -110,18 +110,25 @@ export function releaseKey(event: Pick<KeyLike, "key">, target: KeyTarget): bool
 
 /** What of an element tells whether keys that go to it are the tank's. */
 export interface FocusLike {
-  readonly tagName: string;
   closest(selector: string): unknown;
 }
+
+const DIALOG = "dialog, [role='dialog']";
+const FIELD = "input, textarea, select, [contenteditable]";
+/** What the space bar or Enter works while it has the focus. */
+const BUTTON = "button, a, summary";
+/** Arrows go from button to button there. */
+const BAR = "[role='toolbar']";
 
 /**
  * Whether a key that goes to an element is the tank's.
  * @param element  null: none has the focus
- * @param characters  whether the tank has keys that write something, too; the space bar works a button that has the focus
+ * @param characters  whether the tank has keys that write something, too
  */
 export function isForTank(element: FocusLike | null, key: string, characters: boolean): boolean {
   if (!characters && key.length === 1 && key !== " ") return false;
-  if (element === null || /^(BODY|HTML)$/.test(element.tagName)) return true;
-  if (element.closest("#tank") !== null) return true;
-  return element.closest("#tools") !== null && key !== " ";
+  if (element === null) return true;
+  if (element.closest(`${DIALOG}, ${FIELD}`) !== null) return false;
+  if (/^( |Enter)$/.test(key)) return element.closest(BUTTON) === null;
+  return !key.startsWith("Arrow") || element.closest(BAR) === null;
 }

@@ -41,15 +41,21 @@ export function listenToPointers(canvas: HTMLCanvasElement, gestures: Gestures, 
 /** @param characters  whether keys that write something act, too */
 export function listenToKeys(target: KeyTarget, characters: boolean): void {
   const isMeant = ({ target: at, key }: KeyboardEvent): boolean =>
+    // Behind an open dialog there may be nothing that has the focus.
+    document.querySelector("dialog[open]") === null &&
     isForTank(at instanceof Element ? at : null, key, characters);
-  window.addEventListener("keydown", (event) => {
+  // The panel keeps keys that reach it to itself: they are taken on their way down.
+  const bounds: AddEventListenerOptions = { capture: true };
+  const press = (event: KeyboardEvent): void => {
     if (isMeant(event) && pressKey(event, target)) event.preventDefault();
-  });
-  window.addEventListener("keyup", (event) => {
+  };
+  const release = (event: KeyboardEvent): void => {
     // Somewhere else the release still ends what the press began.
     const used = releaseKey(event, target);
     if (used && isMeant(event)) event.preventDefault();
-  });
+  };
+  window.addEventListener("keydown", press, bounds);
+  window.addEventListener("keyup", release, bounds);
   window.addEventListener("blur", () => target.pour(false));
 }
 

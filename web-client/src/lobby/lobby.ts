@@ -4,6 +4,7 @@ import wasmUrl from "../codec/codec.wasm?url";
 import DecodeWorker from "../codec/decode-worker.js?worker";
 import { socketUrlBeside } from "../protocol/live.js";
 import { clipName } from "../protocol/messages.js";
+import { SceneTexts } from "../state/scene-texts.js";
 import { Glimpse, type GlimpseEnvironment } from "./glimpse.js";
 import { listSessions, makeSession, type SessionInfo, type SessionList } from "./sessions.js";
 
@@ -11,6 +12,7 @@ const LIST_EVERY_MS = 4000;
 /** Thumbnails that live at once. */
 const GLIMPSES_MAX = 6;
 const PICTURE = [320, 180] as const;
+const LOAD_WORDS = "Load: how much of the time that a step may take the server needs for it";
 
 interface Card {
   item: HTMLElement;
@@ -43,14 +45,17 @@ class Lobby {
   private readonly gallery = document.createElement("ul");
   private readonly name = document.createElement("input");
   private readonly making = document.createElement("section");
+  private readonly hint = document.createElement("p");
   private readonly watcher = new IntersectionObserver((entries) => this.seen(entries));
   private environment: GlimpseEnvironment | null = null;
   private scenesShown = "";
+  private readonly texts = new SceneTexts((path) => inPage(`scenes/${path}`));
 
   constructor(page: HTMLElement) {
     this.list.className = "cards";
     this.gallery.className = "cards scenes";
-    this.making.append(heading("A new tank"), this.nameField(), this.refusal, this.gallery);
+    this.hint.textContent = "Press a scene to start it.";
+    this.making.append(heading("A new tank"), this.hint, this.nameField(), this.refusal, this.gallery);
     page.append(heading("Running tanks"), this.problem, this.list, this.making);
   }
 
@@ -82,13 +87,21 @@ class Lobby {
     this.name.type = "text";
     this.name.id = "tank-name";
     this.name.maxLength = 63;
+    // The name alone makes no tank: next comes the scene.
+    this.name.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault(); // or it presses what it focusses
+      this.gallery.querySelector("button")?.focus();
+    });
     label.append(this.name);
     return label;
   }
 
   private async refresh(): Promise<void> {
     try {
-      this.show(await listSessions(inPage));
+      const found = await listSessions(inPage);
+      await this.texts.read(found.sessions.map(({ scene }) => scene));
+      this.show(found);
       this.say("");
     } catch (error) {
       this.say((error as Error).message);
@@ -104,10 +117,13 @@ class Lobby {
     for (const [session, card] of this.cards) if (!there.has(session)) this.remove(session, card);
     for (const info of sessions) {
       const card = this.cards.get(info.session) ?? this.add(info.session);
-      card.name.textContent = info.title || words(info.scene);
-      card.facts.textContent = facts(info);
+      const scene = this.texts.of(info.scene).title;
+      card.name.textContent = info.title || scene;
+      card.facts.textContent = facts(info, scene);
+      card.facts.title = info.realtimeFactor === 0 ? "" : LOAD_WORDS;
     }
     this.making.classList.toggle("closed", !create);
+    this.hint.hidden = !create;
     for (const button of this.gallery.querySelectorAll("button")) button.disabled = !create;
     void this.showScenes(scenes);
     this.chooseGlimpses();
@@ -166,13 +182,13 @@ class Lobby {
     const key = scenes.join("\n");
     if (key === this.scenesShown) return;
     this.scenesShown = key;
-    const cards = await Promise.all(scenes.map((scene) => this.sceneCard(scene)));
+    await this.texts.read(scenes);
     if (key !== this.scenesShown) return; // a newer list came meanwhile
-    this.gallery.replaceChildren(...cards);
+    this.gallery.replaceChildren(...scenes.map((scene) => this.sceneCard(scene)));
   }
 
-  private async sceneCard(scene: string): Promise<HTMLElement> {
-    const about = await sceneText(scene);
+  private sceneCard(scene: string): HTMLElement {
+    const about = this.texts.of(scene);
     const item = document.createElement("li");
     const button = document.createElement("button");
     button.type = "button";
@@ -205,19 +221,11 @@ class Lobby {
   }
 }
 
-async function sceneText(scene: string): Promise<{ title: string; description: string }> {
-  const response = await inPage(`scenes/${encodeURIComponent(scene)}.json`).catch(() => null);
-  const text = (response?.ok ? await response.json().catch(() => ({})) : {}) as Record<string, unknown>;
-  return {
-    title: typeof text.title === "string" && text.title !== "" ? text.title : words(scene),
-    description: typeof text.description === "string" ? text.description : "",
-  };
-}
-
-function facts({ viewers, particles, realtimeFactor, load, title, scene }: SessionInfo): string {
+/** @param scene  its title */
+function facts({ viewers, particles, realtimeFactor, load, title }: SessionInfo, scene: string): string {
   const people = viewers === 1 ? "1 person" : `${viewers} people`;
   const parts = [people, `${particles.toLocaleString("en-GB")} particles`, paceText(realtimeFactor, load)];
-  return (title === "" ? parts : [words(scene), ...parts]).join(" · ");
+  return (title === "" ? parts : [scene, ...parts]).join(" · ");
 }
 
 /** How well the server keeps up with a tank. */
@@ -226,11 +234,6 @@ function paceText(realtimeFactor: number, load: number): string {
   return realtimeFactor < 0.9
     ? `${realtimeFactor.toFixed(2)} × real time`
     : `load ${Math.round(100 * Math.min(1, load))} %`;
-}
-
-function words(name: string): string {
-  const text = name.replaceAll("-", " ");
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** Of what is wrong. */

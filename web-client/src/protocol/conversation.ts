@@ -44,6 +44,9 @@ const ENDS: ReadonlyMap<number, EndReason> = new Map([
   [ERROR.key, "key"],
 ]);
 
+/** No connection came about; why, a browser doesn't tell. */
+export const NO_ANSWER = "The server doesn't answer";
+
 export interface ConversationEvents {
   onJoined(message: Joined): void;
   onMessage(message: ServerMessage): void;
@@ -144,10 +147,7 @@ export class Conversation {
     this.opened = false;
     if (end !== undefined) this.end(end, text);
     else if (!opened)
-      this.events.onLost(
-        refused === ERROR.shutdown ? "The server has shut down" : "The server doesn't answer",
-        retryMs,
-      );
+      this.events.onLost(refused === ERROR.shutdown ? "The server has shut down" : NO_ANSWER, retryMs);
     else if (refused === ERROR.shutdown) this.events.onLost("The server is shutting down", retryMs);
     else this.events.onLost(text || "The connection was lost", retryMs);
   }

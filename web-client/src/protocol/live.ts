@@ -47,9 +47,18 @@ export function socketUrlBeside(address: string): string {
   return url.href;
 }
 
-/** Text from the server as a sentence: begins large, ends with a full stop. */
+/** The field of a message that a refusal is about: people know nothing of it. */
+const FIELD = /^(hello|join|control)\.[a-z_]+: /;
+
+/** Whether a refusal from the server is about a message's field. */
+export function isAboutField(text: string): boolean {
+  return FIELD.test(text);
+}
+
+/** Text from the server as a sentence: begins large, ends with a full stop, without a message's field. */
 export function sentence(text: string): string {
-  if (text === "") return "";
-  const large = text.charAt(0).toUpperCase() + text.slice(1);
+  const told = text.replace(FIELD, "");
+  if (told === "") return "";
+  const large = told.charAt(0).toUpperCase() + told.slice(1);
   return /[.!?]$/.test(large) ? large : `${large}.`;
 }

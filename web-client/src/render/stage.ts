@@ -23,10 +23,17 @@ import { type View, Water } from "./water/water.js";
 const FOV_DEGREES = 34;
 /** More pixels than this per CSS pixel cost much and show little. */
 const PIXEL_RATIO_MAX = 2;
-/** The panel covers so much of the right of a window wider than that, CSS pixels (page.css). */
-const PANEL_PX = 280;
-const PANEL_WINDOW_PX = 640;
-const PANEL_SHIFT_PX = 96;
+/** What of a page covers the canvas, CSS pixels: at its right in a wide window, at its bottom in a high one. */
+export interface Covers {
+  rightPx: number;
+  bottomPx: number;
+}
+
+const NO_COVERS: Covers = { rightPx: 0, bottomPx: 0 };
+const WIDE_PX = 640;
+const HIGH_PX = 480;
+/** By so much the tank moves to the left of what covers the right, at least. */
+const SHIFT_PX = 96;
 /** Half the width of a long tank in the home view, in heights of the window. */
 const TANK_HALF_WIDTH = 0.57;
 /** Of the light from above and through the windows, as the water mirrors it. */
@@ -70,13 +77,15 @@ export class Stage {
   /** Of the canvas, CSS pixels. */
   private width = 1;
   private height = 1;
-  /** Of the canvas without what the panel covers. */
-  private freeAspect = 1;
+  /** Of the canvas without what is covered: its width and its height in heights of the canvas. */
+  private freeWidth = 1;
+  private freeHeight = 1;
 
   /** @throws where the browser has no WebGL2 */
   constructor(
     private readonly canvas: HTMLCanvasElement,
     private readonly smoothEdges: boolean,
+    private readonly covers: Covers = NO_COVERS,
   ) {
     const context = canvas.getContext("webgl2", {
       antialias: smoothEdges,
@@ -150,12 +159,14 @@ export class Stage {
     this.renderer.setPixelRatio(Math.min(PIXEL_RATIO_MAX, window.devicePixelRatio) * detail);
     this.renderer.setSize(width, height, false);
     this.camera.aspect = width / height;
-    // The tank moves out of the panel's way, and farther off where that isn't enough.
-    const panel = width > PANEL_WINDOW_PX ? PANEL_PX : 0;
-    const overlap = TANK_HALF_WIDTH * height + panel - 0.5 * width;
-    const shift = Math.min(0.5 * panel, Math.max(overlap, PANEL_SHIFT_PX));
-    this.freeAspect = (width - panel) / height;
-    if (shift > 0) this.camera.setViewOffset(width, height, shift, 0, width, height);
+    // The tank moves out of the way of what covers it, and farther off where that isn't enough.
+    const right = width > WIDE_PX ? this.covers.rightPx : 0;
+    const bottom = height > HIGH_PX ? this.covers.bottomPx : 0;
+    const overlap = TANK_HALF_WIDTH * height + right - 0.5 * width;
+    const shift = Math.min(0.5 * right, Math.max(overlap, SHIFT_PX));
+    this.freeWidth = (width - right) / height;
+    this.freeHeight = (height - bottom) / height;
+    if (shift > 0 || bottom > 0) this.camera.setViewOffset(width, height, shift, 0.5 * bottom, width, height);
     else this.camera.clearViewOffset();
     this.camera.updateProjectionMatrix();
   }
@@ -181,7 +192,7 @@ export class Stage {
 
   look(orbit: Orbit): void {
     // A narrow window needs a longer distance to show the whole tank.
-    const narrow = Math.max(1, 1.25 / this.freeAspect);
+    const narrow = Math.max(1 / this.freeHeight, 1.25 / this.freeWidth);
     const distance = (orbit.distance * narrow * this.reach) / Math.tan((FOV_DEGREES * Math.PI) / 360) / 1.08;
     const flat = Math.cos(orbit.pitch) * distance;
     this.camera.position.set(

@@ -14,6 +14,14 @@ export function linkTo(here: string, session: string, key: string): string {
   return url.href;
 }
 
+/** Said of links that nobody else can follow. */
+export const ONLY_HERE = "This link works on this machine only: deploy/run --host 0.0.0.0 lets others in.";
+
+/** Whether an address leads whoever opens it to their own machine. */
+export function isOfThisMachine(address: string): boolean {
+  return /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(address).hostname);
+}
+
 /** The roles that a viewer may pass on, with their keys, the least first. */
 export function keysOf(joined: Joined): [Role, string][] {
   const keys: [Role, string][] = [

@@ -1,7 +1,7 @@
 // The display mode, for projectors and kiosks (?display=1): nothing but the water, the tank's name and a code to scan.
 // With ?idle=SECONDS a tank that nobody touches starts afresh.
 import type { Joined } from "../protocol/messages.js";
-import { linkTo } from "../state/links.js";
+import { isOfThisMachine, linkTo, ONLY_HERE } from "../state/links.js";
 import { qrCode } from "./qr.js";
 
 export interface DisplayActions {
@@ -17,16 +17,17 @@ const IDLE_S_MAX = 86400;
 
 let timer = 0;
 
-/** May be called again, as after a new connection. */
-export function showDisplay(joined: Joined, here: string, actions: DisplayActions): void {
+/** May be called again, as after a new connection. @param tank  what it is called */
+export function showDisplay(joined: Joined, tank: string, here: string, actions: DisplayActions): void {
   document.getElementById("display")?.remove();
   document.body.classList.add("display");
   const corner = document.createElement("aside");
   corner.id = "display";
   const name = document.createElement("strong");
-  name.textContent = joined.title || joined.state.scene.replaceAll("-", " ");
+  name.textContent = tank;
   const text = document.createElement("p");
-  text.textContent = "Scan to play";
+  text.textContent = isOfThisMachine(here) ? ONLY_HERE : "Scan to play";
+  text.classList.toggle("only-here", isOfThisMachine(here));
   corner.append(qrCode(linkTo(here, joined.session, joined.playKey)), name, text);
   document.body.append(corner);
   window.clearInterval(timer);

@@ -1,31 +1,35 @@
 // A line that says how to begin, until somebody has begun; and the list of everything, which H and the bar's last
 // button open.
+import { ROLES, type Role } from "../protocol/messages.js";
 
-const MOUSE: readonly (readonly [string, string])[] = [
-  ["Drag on the water", "use the tool"],
+/** What to do, what it does, and the least role in which it does. */
+type Row = readonly [what: string, does: string, role?: Role];
+
+const MOUSE: readonly Row[] = [
+  ["Drag on the water", "use the tool", "play"],
   ["Drag beside it, right button", "look around"],
   ["Wheel", "zoom"],
-  ["Shift + wheel", "size of the tool"],
-  ["1 … 9", "push, pull, vortex, pour, drain, dye, throw in, wall, erase walls"],
-  ["Space", "pour while held"],
-  ["[  ]", "size of the tool"],
-  ["P, S, R", "pause, single step, reset"],
+  ["Shift + wheel", "size of the tool", "play"],
+  ["1 … 9", "push, pull, vortex, pour, drain, dye, throw in, wall, erase walls", "play"],
+  ["Space", "pour while held", "play"],
+  ["[  ]", "size of the tool", "play"],
+  ["P, S, R", "pause, single step, reset", "own"],
   ["Arrows, +, −, V", "turn, zoom, centre the view"],
   ["F", "full screen"],
   ["M", "measurements"],
   ["H, Esc", "this list"],
 ];
-const TOUCH: readonly (readonly [string, string])[] = [
-  ["One finger on the water", "use the tool"],
+const TOUCH: readonly Row[] = [
+  ["One finger on the water", "use the tool", "play"],
   ["One finger beside it, or two", "look around"],
   ["Pinch", "zoom"],
-  ["Pinch on the bar of tools", "size of the tool"],
+  ["Pinch on the bar of tools", "size of the tool", "play"],
 ];
-const PAD: readonly (readonly [string, string])[] = [
+const PAD: readonly Row[] = [
   ["Gamepad: left stick", "move over the tank"],
   ["Right stick", "look around"],
-  ["Trigger or A", "use the tool"],
-  ["Shoulder buttons", "another tool"],
+  ["Trigger or A", "use the tool", "play"],
+  ["Shoulder buttons", "another tool", "play"],
   ["Cross", "size of the tool, zoom"],
   ["Start, Y", "pause, centre the view"],
 ];
@@ -34,15 +38,24 @@ export class Help {
   private list: HTMLElement | null = null;
   private returnTo: Element | null = null;
   private readonly touch = matchMedia("(pointer: coarse)").matches;
+  private role: Role = "own";
 
   constructor(
     private readonly line: HTMLElement,
     shown: boolean,
   ) {
     line.hidden = !shown;
-    line.textContent = this.touch
+    this.showRole("own");
+  }
+
+  /** Says what the role may do only. */
+  showRole(role: Role): void {
+    this.role = role;
+    const watching = `You are watching · ${this.touch ? "a finger looks" : "drag to look"} around`;
+    const acting = this.touch
       ? "One finger pushes the water · two look around"
       : "Drag the water to push it · H shows all keys";
+    this.line.textContent = role === "watch" ? watching : acting;
   }
 
   /** Somebody knows how to begin. */
@@ -67,7 +80,8 @@ export class Help {
     close.textContent = "Close";
     close.addEventListener("click", () => this.close());
     const terms = document.createElement("dl");
-    for (const [what, does] of [...(this.touch ? TOUCH : MOUSE), ...PAD]) {
+    for (const [what, does, least = "watch"] of [...(this.touch ? TOUCH : MOUSE), ...PAD]) {
+      if (ROLES.indexOf(this.role) < ROLES.indexOf(least)) continue;
       const term = document.createElement("dt");
       term.textContent = what;
       const text = document.createElement("dd");
@@ -77,7 +91,6 @@ export class Help {
     pane.append(terms, close);
     pane.addEventListener("keydown", (event) => {
       if (!/^(Escape|h|\?)$/i.test(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
-      event.stopPropagation();
       this.close();
     });
     document.body.append(pane);

@@ -39,7 +39,12 @@ const LABELS: Readonly<Record<string, string>> = {
   cfl: "CFL",
   substeps_max: "Substeps",
   density_correction: "Volume keeping",
+  relaxation: "Relaxation",
+  surface_tension_n_m: "Surface tension, N/m",
+  dye_mixing: "Dye mixing",
 };
+/** Of many magnitudes: their powers of ten are listed. */
+const POWERS: ReadonlySet<string> = new Set(["pressure_tolerance"]);
 const WHOLE: ReadonlySet<string> = new Set(["pressure_iterations", "substeps_max"]);
 
 export class Panel {
@@ -60,6 +65,8 @@ export class Panel {
   private radiusSlider: Controller | null = null;
   private clipButton: Controller | null = null;
   private recordButton: Controller | null = null;
+  /** Whether the tank can be controlled. */
+  private controls = true;
 
   constructor(
     host: HTMLElement,
@@ -93,21 +100,25 @@ export class Panel {
 
   private readonly toolFolder: GUI;
 
-  showScenes(scenes: readonly string[], current: string): void {
+  /** @param titleOf  what a scene is called */
+  showScenes(scenes: readonly string[], current: string, titleOf: (scene: string) => string): void {
     // The server was started with a scene of its own: it is named while it runs, but can't be loaded again.
     const listed = scenes.includes(current) ? scenes : [current, ...scenes];
-    const key = listed.join("\n");
+    const options: Record<string, string> = {};
+    // Two may have one title.
+    for (const scene of listed)
+      options[titleOf(scene) in options ? `${titleOf(scene)} (${scene})` : titleOf(scene)] = scene;
+    const key = JSON.stringify(options);
     this.chosen.scene = current;
     if (key !== this.scenes || this.sceneChoice === null) {
       this.scenes = key;
       this.sceneChoice?.destroy();
-      const options: Record<string, string> = {};
-      for (const scene of listed) options[sceneTitle(scene)] = scene;
       this.sceneChoice = this.sceneFolder
         .add(this.chosen, "scene", options)
         .name("Scene")
         .onChange((scene: string) => this.actions.load(scene));
       this.sceneFolder.$children.prepend(this.sceneChoice.domElement);
+      this.sceneChoice.show(this.controls);
     }
     this.sceneChoice.updateDisplay();
   }
@@ -163,13 +174,15 @@ export class Panel {
     this.viewerFolder.title(`People (${people})`);
   }
 
-  /** Leaves out what a role may not do. */
-  showRole(role: Role): void {
-    const owns = role === "own";
+  /** Leaves out what a role may not do, and all that concerns the live tank while a recording plays. */
+  showRole(role: Role, plays: boolean): void {
+    this.controls = role === "own" && !plays;
     for (const controller of this.sceneFolder.controllers)
-      if (controller.property !== "view" && controller.property !== "readout") controller.show(owns);
-    this.parameterFolder.show(owns);
-    this.toolFolder.show(role !== "watch");
+      if (controller.property !== "view" && controller.property !== "readout") controller.show(this.controls);
+    this.parameterFolder.show(this.controls);
+    this.toolFolder.show(role !== "watch" && !plays);
+    this.viewerFolder.show(!plays);
+    this.recordButton?.show(!plays);
   }
 
   private showRadius(tankM: number): void {
@@ -189,11 +202,13 @@ export class Panel {
   }
 
   private showParameters(parameters: readonly ParameterInfo[]): void {
-    const key = parameters.map((p) => `${p.name} ${p.min} ${p.max}`).join("\n");
+    const key = parameters
+      .map((p) => `${p.name} ${POWERS.has(p.name) ? Object.keys(powerOptions(p)) : ""} ${p.min} ${p.max}`)
+      .join("\n");
     for (const p of parameters) {
       // A slider that is being dragged stays under the finger.
       if (!this.sliders.get(p.name)?.domElement.matches(":active, :focus-within"))
-        this.values[p.name] = p.value;
+        this.values[p.name] = readable(p.value);
     }
     if (key === this.parameters) {
       for (const slider of this.sliders.values()) slider.updateDisplay();
@@ -203,22 +218,37 @@ export class Panel {
     for (const slider of this.sliders.values()) slider.destroy();
     this.sliders.clear();
     for (const p of parameters) {
-      this.values[p.name] = p.value;
-      const slider = this.parameterFolder.add(this.values, p.name, p.min, p.max, stepOf(p));
+      this.values[p.name] = readable(p.value);
+      const slider = this.addParameter(p);
       slider.name(LABELS[p.name] ?? p.name.replaceAll("_", " "));
       slider.onFinishChange((value: number) => this.actions.parameter(p.name, value));
       this.sliders.set(p.name, slider);
     }
   }
+  private addParameter(p: ParameterInfo): Controller {
+    return POWERS.has(p.name)
+      ? this.parameterFolder.add(this.values, p.name, powerOptions(p))
+      : this.parameterFolder.add(this.values, p.name, p.min, p.max, stepOf(p));
+  }
+}
+
+/** A value of 32 bits as people write it. */
+function readable(value: number): number {
+  return Number(value.toPrecision(6));
+}
+
+/** The powers of ten that a parameter may have, and the value that it has, as 1e-4. */
+function powerOptions(p: ParameterInfo): Record<string, number> {
+  const values = new Set([readable(p.value)]);
+  for (let power = -12; power <= 12; power++) {
+    const value = Number(`1e${power}`);
+    if (value >= readable(p.min) && value <= readable(p.max)) values.add(value);
+  }
+  return Object.fromEntries([...values].sort((a, b) => a - b).map((value) => [value.toExponential(), value]));
 }
 
 function stepOf(parameter: ParameterInfo): number {
   if (WHOLE.has(parameter.name)) return 1;
   const span = parameter.max - parameter.min;
   return span > 0 && span < 0.5 ? span / 10000 : span / 500;
-}
-
-function sceneTitle(name: string): string {
-  const words = name.replaceAll("-", " ");
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -61,8 +61,6 @@ export class PeopleList {
       // Black stands for no choice: the darkest that can be told is one above.
       this.actions.profile("", readColour(this.colour.value) || 1);
     });
-    // Keys are for the tank only while nobody writes.
-    this.name.addEventListener("keydown", (event) => event.stopPropagation());
   }
 
   private showOwn(me: ViewerInfo): void {

@@ -23,6 +23,8 @@ export interface Measurements {
   realtimeFactor: number;
   step: number;
   paused: boolean;
+  /** That simulates the tank; "": none is known. */
+  device: string;
 }
 
 /** A tank slower than this says so visibly. */
@@ -40,11 +42,12 @@ const ROWS = [
   ["dropped", "Dropped frames"],
   ["realtime", "Real time"],
   ["step", "Step"],
+  ["device", "Device"],
 ] as const;
 
 type Row = (typeof ROWS)[number][0];
 /** What a small screen has no room for. */
-const DETAILS: readonly Row[] = ["frame", "roundTrip", "server", "page", "dropped", "step"];
+const DETAILS: readonly Row[] = ["frame", "roundTrip", "server", "page", "dropped", "step", "device"];
 
 export class Readout {
   private readonly cells = new Map<Row, HTMLElement>();
@@ -82,6 +85,7 @@ export class Readout {
       slow,
     );
     this.set("step", m.step.toLocaleString("en"));
+    this.set("device", m.device || "–");
   }
 
   private set(row: Row, text: string, warn = false): void {

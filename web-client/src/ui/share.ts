@@ -1,6 +1,6 @@
 // The dialog that shares a tank: a link and its QR code, by what those who get it may do. Escape closes it.
 import type { Joined, Role } from "../protocol/messages.js";
-import { keysOf, linkTo } from "../state/links.js";
+import { isOfThisMachine, keysOf, linkTo, ONLY_HERE } from "../state/links.js";
 import { qrCode } from "./qr.js";
 import { makeSheet, sheetButton, showSheet } from "./sheet.js";
 
@@ -17,10 +17,14 @@ export function openShare(joined: Joined, here: string): void {
   const view = new LinkView();
   const roles = keysOf(joined);
   if (roles.length > 0) sheet.append(choice(joined, here, roles, view));
-  sheet.append(
-    ...view.parts,
-    sheetButton("Close", () => sheet.close()),
-  );
+  sheet.append(...view.parts);
+  if (isOfThisMachine(here)) {
+    const note = document.createElement("p");
+    note.className = "hint only-here";
+    note.textContent = ONLY_HERE;
+    sheet.append(note);
+  }
+  sheet.append(sheetButton("Close", () => sheet.close()));
   // Whoever has no keys passes on what a guest may do.
   if (roles.length === 0)
     view.show(linkTo(here, joined.session, ""), "Who opens this link comes as a guest.");

@@ -1,4 +1,4 @@
-// A dialog over the tank. Escape closes it; keys pressed in it are not for the tank behind it.
+// A dialog over the tank. Escape closes it.
 
 /** Makes the sheet of this id, in the place of one that is open; it is seen once it has got its parts: `showSheet`. */
 export function makeSheet(id: string, title: string): HTMLDialogElement {
@@ -11,7 +11,6 @@ export function makeSheet(id: string, title: string): HTMLDialogElement {
   heading.textContent = title;
   sheet.setAttribute("aria-labelledby", heading.id);
   sheet.append(heading);
-  sheet.addEventListener("keydown", (event) => event.stopPropagation());
   sheet.addEventListener("close", () => sheet.remove());
   return sheet;
 }

@@ -87,13 +87,12 @@ function createPicture(path: string): SVGElement {
   return picture;
 }
 
-/** Arrows go from button to button; they don't turn the view meanwhile. */
+/** Arrows go from button to button. */
 function move(host: HTMLElement, event: KeyboardEvent): void {
   const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
   if (step === undefined) return;
-  const buttons = [...host.querySelectorAll("button")];
+  const buttons = [...host.querySelectorAll("button")].filter((button) => button.offsetParent !== null);
   const at = buttons.indexOf(document.activeElement as HTMLButtonElement);
   buttons[(at + step + buttons.length) % buttons.length]?.focus();
   event.preventDefault();
-  event.stopPropagation();
 }

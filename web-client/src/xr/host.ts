@@ -37,6 +37,7 @@ export interface XrTool {
 
 /** What the wrist panel shows. */
 export interface XrState {
+  /** Its title. */
   scene: string;
   paused: boolean;
   /** What pressing may do: what isn't offered is greyed. */

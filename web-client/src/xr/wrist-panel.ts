@@ -14,6 +14,7 @@ import {
 import type { Placement } from "./placement.js";
 
 export interface PanelWords {
+  /** Its title. */
   scene: string;
   tool: Tool;
   /** Of the tool, 0..1. */
@@ -103,7 +104,7 @@ export class WristPanel {
     context.textBaseline = "middle";
     context.fillStyle = "#dcecf3";
     context.font = `600 34px ${FONT}`;
-    context.fillText(words.scene.replaceAll("-", " "), 0.5 * width, 0.1 * height, 0.92 * width);
+    context.fillText(words.scene, 0.5 * width, 0.1 * height, 0.92 * width);
     context.font = `30px ${FONT}`;
     for (const area of PANEL_AREAS) {
       const [x, y] = [area.x * width, area.y * height];

@@ -1,0 +1,60 @@
+// What scenes are called: the title and the description that their files have. Until a scene's file is there, and where
+// it has no title, the words of its name stand for it.
+
+export interface SceneText {
+  title: string;
+  description: string;
+}
+
+export class SceneTexts {
+  private readonly asked = new Map<string, Promise<void>>();
+  private readonly known = new Map<string, SceneText>();
+
+  /**
+   * @param fetchFile  gets a file of the scenes' folder by its path below it
+   * @param changed    more is known of a scene
+   */
+  constructor(
+    private readonly fetchFile: (path: string) => Promise<Response>,
+    private readonly changed: () => void = () => {},
+  ) {}
+
+  /** What is known now. */
+  of(scene: string): SceneText {
+    return this.known.get(scene) ?? { title: words(scene), description: "" };
+  }
+
+  /** A scene's file was read. */
+  know(scene: string, file: unknown): void {
+    this.keep(scene, file);
+    this.changed();
+  }
+
+  /** Reads the scenes' files, each once. What can't be read keeps its name. */
+  async read(scenes: readonly string[]): Promise<void> {
+    const missing = scenes.filter((scene) => scene !== "" && !this.asked.has(scene));
+    for (const scene of missing) this.asked.set(scene, this.readOne(scene));
+    await Promise.all(scenes.map((scene) => this.asked.get(scene)));
+    if (missing.length > 0) this.changed();
+  }
+
+  private keep(scene: string, file: unknown): void {
+    const { title, description } = (file ?? {}) as Record<string, unknown>;
+    this.asked.set(scene, Promise.resolve());
+    this.known.set(scene, {
+      title: typeof title === "string" && title !== "" ? title : words(scene),
+      description: typeof description === "string" ? description : "",
+    });
+  }
+
+  private async readOne(scene: string): Promise<void> {
+    const response = await this.fetchFile(`${encodeURIComponent(scene)}.json`).catch(() => null);
+    const file: unknown = response?.ok ? await response.json().catch(() => null) : null;
+    if (file !== null) this.keep(scene, file);
+  }
+}
+
+function words(name: string): string {
+  const text = name.replaceAll("-", " ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,51 @@
+import { expect, test, vi } from "vitest";
+import { Announcer } from "../src/announcer.js";
+import { sentence } from "../src/protocol/live.js";
+import { ViewModel } from "../src/state/view-model.js";
+
+function announcer(session = "") {
+  const said: string[] = [];
+  const stops: (string | undefined)[][] = [];
+  const model = new ViewModel();
+  const notices = {
+    say: (text: string) => void said.push(text),
+    stop: (title: string, text: string, action: { label: string } | null) =>
+      void stops.push([title, text, action?.label]),
+    clear: () => {},
+  };
+  return { made: new Announcer(notices, model, session), model, said, stops };
+}
+
+test("an unknown tank is named in plain words, and the way leads to the others", () => {
+  const { made, stops } = announcer("nope");
+  made.ended("session", 'join.session: there is no session "nope"');
+  expect(stops).toEqual([["No such tank", 'There is no tank "nope" here: it may have ended.', "All tanks"]]);
+});
+
+test("a tank that ends under its viewers goes with the server's reason", () => {
+  const { made, stops } = announcer("pond");
+  made.ended("session", "one of its owners ended this tank");
+  expect(stops).toEqual([["This tank is gone", "One of its owners ended this tank.", "All tanks"]]);
+});
+
+test("a message's field doesn't reach people", () => {
+  expect(sentence('control.scene: there is no scene "x"')).toBe('There is no scene "x".');
+  expect(sentence("maze.json: it is no scene")).toBe("Maze.json: it is no scene.");
+});
+
+test("a longer sentence stays longer", () => {
+  vi.useFakeTimers({ toFake: ["performance"], now: 0 });
+  const { made, model, said } = announcer();
+  const isShown = (text: string, afterMs: number): boolean => {
+    model.connection = "playing";
+    const now = performance.now();
+    made.say(text);
+    made.show(null, now + afterMs);
+    return said.at(-1) === text;
+  };
+  expect(isShown("Short.", 4900)).toBe(true);
+  expect(isShown("Short.", 5100)).toBe(false);
+  expect(isShown("x".repeat(200), 11_900)).toBe(true);
+  expect(isShown("x".repeat(200), 12_100)).toBe(false);
+  vi.useRealTimers();
+});
