@@ -1,6 +1,7 @@
 // Tools, what works them, and the settings that live in the address.
 import { assert, assertEqual, test, until } from "../harness.mjs";
 import { cheap, look, said } from "../world.mjs";
+import { plugIn as wearable } from "../worn.mjs";
 
 const TOOLS = ["push", "pull", "vortex", "pour", "drain", "dye", "throw", "wall", "erase"];
 const address = (server, query = "") => `http://127.0.0.1:${server.port}/${query}`;
@@ -142,25 +143,29 @@ test("a gamepad moves over the tank, acts, changes the tool, pauses and looks ar
   );
 });
 
-test("every tool is within reach on a phone's screen, held either way", async (world) => {
+test("every tool and link is within reach on a phone's screen, held either way", async (world) => {
   const server = await world.fake({ particles: 500 });
   const context = { hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } };
-  const page = await world.watch(address(server), { context });
+  // With the buttons of a browser that knows headsets.
+  const page = await world.watch(address(server), { context, prepare: wearable });
   for (const [width, height] of [
     [390, 844],
     [844, 390],
     [320, 480],
     [360, 640],
+    [640, 300],
+    [568, 320],
   ]) {
     await page.setViewportSize({ width, height });
-    const outside = await page.locator("#tools button").evaluateAll((buttons) =>
-      buttons
-        .filter((button) => {
-          const { left, right, top, bottom } = button.getBoundingClientRect();
+    const outside = await page.locator("#tools button, #title a, #title button").evaluateAll((controls) =>
+      controls
+        .filter((control) => {
+          const { left, right, top, bottom, width: wide } = control.getBoundingClientRect();
+          if (wide === 0) return false;
           const at = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
-          return left < 0 || top < 0 || right > innerWidth || bottom > innerHeight || !button.contains(at);
+          return left < 0 || top < 0 || right > innerWidth || bottom > innerHeight || !control.contains(at);
         })
-        .map((button) => button.title || button.textContent),
+        .map((control) => control.title || control.textContent),
     );
     assertEqual(outside.join(", "), "", `out of reach on ${width} x ${height}`);
   }
