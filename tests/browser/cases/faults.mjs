@@ -57,14 +57,3 @@ test("a server that shuts down says goodbye", async (world) => {
   );
   assertEqual(server.child.exitCode, 0, "tarnd's exit status");
 });
-
-test("a session that doesn't exist is named in a plain sentence", async (world) => {
-  const server = await world.tank({ scene: SMALL_POOL });
-  const page = await world.open(`${server.url}?session=nowhere`);
-  const text = await until(
-    async () => /session is gone/.test(await said(page)) && said(page),
-    "the page says so",
-  );
-  assert(/nowhere|session/.test(text), `it says: ${text}`);
-  assertEqual((await look(page, "connection")).connection, "ended", "connection");
-});

@@ -1,6 +1,6 @@
 // Several people in a tank, links by role, and the start page with several tanks.
 import { assert, assertEqual, sleep, test, until } from "../harness.mjs";
-import { cheap } from "../world.mjs";
+import { cheap, look } from "../world.mjs";
 import { SMALL_POOL } from "./stream.mjs";
 
 /** Puts the mouse over a point of the tank. */
@@ -164,6 +164,7 @@ test("a tank that isn't there is named, and the way leads to the others", async 
   const server = await world.tank({ scene: SMALL_POOL });
   const page = await world.open(`${server.url}?session=nope`);
   await page.getByText('There is no tank "nope" here: it may have ended.').waitFor();
+  assertEqual((await look(page, "connection")).connection, "ended", "connection");
   assertEqual(await page.locator("#notice button").allTextContents(), ["All tanks"], "buttons");
   await page.getByRole("button", { name: "All tanks" }).click();
   await page.getByRole("heading", { name: "Running tanks" }).waitFor();
