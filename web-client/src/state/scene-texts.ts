@@ -32,6 +32,7 @@ export class SceneTexts {
 
   /** Reads the scenes' files, each once. What can't be read keeps its name. */
   async read(scenes: readonly string[]): Promise<void> {
+    if (scenes.every((scene) => this.known.has(scene))) return;
     const missing = scenes.filter((scene) => scene !== "" && !this.asked.has(scene));
     for (const scene of missing) this.asked.set(scene, this.readOne(scene));
     await Promise.all(scenes.map((scene) => this.asked.get(scene)));
