@@ -54,7 +54,7 @@ tarn_needs_to_test() {
 libcmocka-dev = unit tests in C
 ccache ccache keeps what was compiled for the next build from scratch
 chromium chromium browser tests
-clang-format clang-format checks the layout of the C sources
+clang-format-$clang clang-format-$clang checks the layout of the C sources
 clang-tidy clang-tidy checks the C sources for mistakes
 libclang-rt-$clang-dev = fuzzers and their sanitizers
 END

@@ -71,8 +71,9 @@ TARN_CODE_FN void tarn_ans_table_make(tarn_ans_table *table, const uint16_t *fre
         table->reciprocal[i] = i < count ? (one + frequency[i] - 1) / frequency[i] : 0;
     }
     for (uint32_t i = 0; i < TARN_ANS_GUESSES; i++) {
-        while (table->from[symbol + 1] <= i * (TARN_ANS_ONE / TARN_ANS_GUESSES))
+        while (table->from[symbol + 1] <= i * (TARN_ANS_ONE / TARN_ANS_GUESSES)) {
             symbol++;
+        }
         table->guess[i] = (uint8_t)symbol;
     }
 }
@@ -124,8 +125,9 @@ TARN_CODE_FN uint32_t tarn_ans_symbol(tarn_ans_reader *reader, const tarn_ans_ta
 {
     const uint32_t place = reader->state & (TARN_ANS_ONE - 1);
     uint32_t symbol = table->guess[place / (TARN_ANS_ONE / TARN_ANS_GUESSES)];
-    while (table->from[symbol + 1] <= place)
+    while (table->from[symbol + 1] <= place) {
         symbol++;
+    }
     tarn_ans_take(reader, table->from[symbol], table->from[symbol + 1] - (uint32_t)table->from[symbol]);
     return symbol;
 }
@@ -195,8 +197,9 @@ TARN_CODE_FN void tarn_ans_put_bits(tarn_ans_writer *writer, uint32_t value, uin
 TARN_CODE_FN uint8_t *tarn_ans_end(tarn_ans_writer *writer)
 {
     writer->at -= TARN_ANS_STATE_BYTES;
-    for (int i = 0; i < TARN_ANS_STATE_BYTES; i++)
+    for (int i = 0; i < TARN_ANS_STATE_BYTES; i++) {
         writer->at[i] = (uint8_t)(writer->state >> 8 * i);
+    }
     return writer->at;
 }
 

@@ -38,8 +38,9 @@ void tarn_code_tables_make(tarn_code_tables *tables)
 {
     tarn_set_tables_make(&tables->set);
     tarn_residual_tables_make(&tables->residual);
-    for (uint32_t i = 0; i < TARN_NUMBER_KINDS; i++)
+    for (uint32_t i = 0; i < TARN_NUMBER_KINDS; i++) {
         make_numbers(&tables->number[i], number_frequency[i]);
+    }
     for (uint32_t i = 0; i < 2; i++) {
         const uint16_t frequency[2] = {(uint16_t)(TARN_ANS_ONE - colour_change[i]), colour_change[i]};
         tarn_ans_table_make(&tables->colour[i], frequency, 2);

@@ -52,8 +52,9 @@ void tarn_code_tables_make(tarn_code_tables *tables);
 /// Whole bits, the highest first, of which there may be more than the coder takes at a time: 0..32.
 TARN_CODE_FN uint32_t tarn_code_read_bits(tarn_ans_reader *reader, uint32_t bits)
 {
-    if (bits <= TARN_ANS_BITS_MAX)
+    if (bits <= TARN_ANS_BITS_MAX) {
         return tarn_ans_bits(reader, bits);
+    }
     const uint32_t high = tarn_ans_bits(reader, bits - TARN_ANS_BITS_MAX);
     return high << TARN_ANS_BITS_MAX | tarn_ans_bits(reader, TARN_ANS_BITS_MAX);
 }
@@ -62,8 +63,9 @@ TARN_CODE_FN void tarn_code_put_bits(tarn_ans_writer *writer, uint32_t value, ui
 {
     const uint32_t low = bits < TARN_ANS_BITS_MAX ? bits : (uint32_t)TARN_ANS_BITS_MAX;
     tarn_ans_put_bits(writer, value & ((1u << low) - 1), low);
-    if (bits > low)
+    if (bits > low) {
         tarn_ans_put_bits(writer, value >> low, bits - low);
+    }
 }
 
 /// A number: how many bits it has as a symbol, then those behind its highest one.
@@ -79,8 +81,9 @@ TARN_CODE_FN void tarn_code_put_number(tarn_ans_writer *writer, const tarn_code_
                                        uint32_t number)
 {
     const uint32_t bits = tarn_bits_of(number);
-    if (bits > 0)
+    if (bits > 0) {
         tarn_code_put_bits(writer, number & ((1u << (bits - 1)) - 1), bits - 1);
+    }
     tarn_ans_put(writer, &tables->number[kind], bits);
 }
 
@@ -102,8 +105,9 @@ TARN_CODE_FN void tarn_code_put_colours(tarn_ans_writer *writer, const tarn_code
     for (uint32_t i = count; i-- > 0;) {
         const uint32_t before = i > 0 ? colours[i - 1] : 0, same = colours[i] == before;
         const uint32_t was_same = i > 0 && before == (i > 1 ? colours[i - 2] : 0u);
-        if (!same)
+        if (!same) {
             tarn_ans_put_bits(writer, colours[i], TARN_COLOUR_BITS);
+        }
         tarn_ans_put(writer, &tables->colour[was_same], !same);
     }
 }

@@ -23,9 +23,10 @@ typedef struct tarn_flow_mask {
 /// What the reference's block says of its own; all unknown without one.
 TARN_CODE_FN void tarn_flow_mask_of(const tarn_flow_node *block, tarn_flow_mask *mask)
 {
-    for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++)
+    for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++) {
         mask->row[r] =
             (uint8_t)(block != (const tarn_flow_node *)0 ? block[tarn_flow_node_at(0, r & 7, r >> 3)].d[3] : 0);
+    }
 }
 
 TARN_CODE_FN uint32_t tarn_flow_row_state(uint32_t row)
@@ -39,8 +40,9 @@ TARN_CODE_FN uint32_t tarn_flow_row_context(const tarn_flow_mask *mask, const ta
                                             int has_reference, uint32_t r)
 {
     uint32_t near = 3;
-    if ((r & 7) != 0)
+    if ((r & 7) != 0) {
         near = tarn_flow_row_state(mask->row[r - 1]);
+    }
     if (r >= 8) {
         const uint32_t other = tarn_flow_row_state(mask->row[r - 8]);
         near = near == 3 || near == other ? other : (uint32_t)TARN_FLOW_ROW_SOME;
@@ -68,10 +70,11 @@ TARN_CODE_FN void tarn_flow_read_mask(tarn_ans_reader *reader, const tarn_code_t
         const uint32_t context = tarn_flow_row_context(mask, reference, has_reference, r);
         const uint32_t state = tarn_ans_symbol(reader, &tables->row[context]);
         uint32_t row = state == TARN_FLOW_ROW_ALL ? 0xff : 0;
-        for (uint32_t x = 0; x < 8 && state == TARN_FLOW_ROW_SOME; x++)
+        for (uint32_t x = 0; x < 8 && state == TARN_FLOW_ROW_SOME; x++) {
             row |=
                 tarn_ans_symbol(reader, &tables->bit[tarn_flow_bit_context(mask, reference, has_reference, r, x, row)])
                 << x;
+        }
         mask->row[r] = (uint8_t)row;
     }
 }
@@ -81,9 +84,10 @@ TARN_CODE_FN void tarn_flow_put_mask(tarn_ans_writer *writer, const tarn_code_ta
 {
     for (uint32_t r = TARN_FLOW_ROWS; r-- > 0;) {
         const uint32_t row = mask->row[r], state = tarn_flow_row_state(row);
-        for (uint32_t x = 8; x-- > 0 && state == TARN_FLOW_ROW_SOME;)
+        for (uint32_t x = 8; x-- > 0 && state == TARN_FLOW_ROW_SOME;) {
             tarn_ans_put(writer, &tables->bit[tarn_flow_bit_context(mask, reference, has_reference, r, x, row)],
                          row >> x & 1);
+        }
         tarn_ans_put(writer, &tables->row[tarn_flow_row_context(mask, reference, has_reference, r)], state);
     }
 }
@@ -183,8 +187,9 @@ TARN_CODE_FN void tarn_flow_fill(tarn_flow_work *work, const tarn_flow_mask *mas
         const uint32_t near = mask->row[r] | ((r & 7) > 0 ? filled[r - 1] : 0u) | (r >= 8 ? filled[r - 8] : 0u);
         filled[r] = (uint8_t)(near != 0 ? tarn_flow_fill_row(&work->value, r, mask->row[r], -1) : 0);
     }
-    for (uint32_t r = TARN_FLOW_ROWS; r-- > 0;)
+    for (uint32_t r = TARN_FLOW_ROWS; r-- > 0;) {
         tarn_flow_fill_row(&work->value, r, filled[r], 1);
+    }
 }
 
 /// Hands out a row of a tile that has been filled in.
@@ -193,8 +198,9 @@ TARN_CODE_FN void tarn_flow_finish(const tarn_flow_work *work, const tarn_flow_m
 {
     const int16_t(*from)[4] = &work->value.d[tarn_flow_padded_at(8 * row)];
     tarn_flow_node *to = &block[tarn_flow_node_at(0, row & 7, row >> 3)];
-    for (uint32_t x = 0; x < 8; x++)
+    for (uint32_t x = 0; x < 8; x++) {
         tarn_four_copy_i16(to[x].d, from[x]);
+    }
     to->d[3] = mask->row[row];
 }
 

@@ -122,8 +122,9 @@ TARN_CODE_FN tarn_four tarn_flow_expect(const tarn_flow *reference, const tarn_f
                                         uint32_t at, const int32_t end[4], uint32_t ratio)
 {
     const tarn_four nil = tarn_four_of(0, 0, 0, 0);
-    if (before == (const tarn_flow_node *)0)
+    if (before == (const tarn_flow_node *)0) {
         return nil;
+    }
     const tarn_four here = tarn_four_load_i16(before[at].d);
     const tarn_four back = tarn_four_left(here, TARN_PLACE_BITS - (int)reference->bits);
     const tarn_four place = tarn_four_min(tarn_four_max(tarn_four_sub(node, back), nil), tarn_four_load(end));
@@ -161,8 +162,9 @@ TARN_CODE_FN tarn_flow_node tarn_flow_border(const tarn_flow *flow, const uint32
 TARN_CODE_FN uint32_t tarn_flow_ratio(uint64_t steps, uint64_t reference_steps)
 {
     const uint64_t most = (uint64_t)16 << 16;
-    if (reference_steps == 0 || steps > (uint64_t)1 << 32)
+    if (reference_steps == 0 || steps > (uint64_t)1 << 32) {
         return reference_steps == 0 ? 0 : (uint32_t)most;
+    }
     const uint64_t ratio = (steps << 16) / reference_steps;
     return (uint32_t)(ratio < most ? ratio : most);
 }

@@ -32,8 +32,9 @@ TARN_CODE_FN tarn_four tarn_four_load(const int32_t *from)
 }
 TARN_CODE_FN void tarn_four_store(int32_t *to, tarn_four a)
 {
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         to[i] = a.v[i];
+    }
 }
 TARN_CODE_FN tarn_four tarn_four_of(int32_t x, int32_t y, int32_t z, int32_t w)
 {
@@ -98,8 +99,9 @@ TARN_CODE_FN tarn_four tarn_four_add_three_i16(const int16_t *a, const int16_t *
 /// Stores three numbers of 16 bits, and `last` behind them. @param a  within 16 bits
 TARN_CODE_FN void tarn_four_store_i16(int16_t *to, tarn_four a, int32_t last)
 {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         to[i] = (int16_t)a.v[i];
+    }
     to[3] = (int16_t)last;
 }
 TARN_CODE_FN int32_t tarn_four_last(tarn_four a)
@@ -108,8 +110,9 @@ TARN_CODE_FN int32_t tarn_four_last(tarn_four a)
 }
 TARN_CODE_FN void tarn_four_copy_i16(int16_t *to, const int16_t *from)
 {
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         to[i] = from[i];
+    }
 }
 
 #else
@@ -228,8 +231,9 @@ TARN_CODE_FN tarn_four tarn_eight_dot(tarn_eight a, tarn_eight b)
     return (tarn_four)wasm_i32x4_dot_i16x8((v128_t)a, (v128_t)b);
 #else
     tarn_four r;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         r[i] = a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1];
+    }
     return r;
 #endif
 }
@@ -269,8 +273,9 @@ TARN_CODE_FN tarn_eight tarn_eight_narrow_i8(tarn_four a)
     return (tarn_eight)wasm_i8x16_narrow_i16x8(sixteen, sixteen);
 #else
     tarn_eight r = {0};
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         ((int8_t *)&r)[i] = (int8_t)(a[i] < -127 ? -127 : a[i] > 127 ? 127 : a[i]);
+    }
     return r;
 #endif
 }
@@ -301,8 +306,9 @@ TARN_CODE_FN tarn_four tarn_four_scale(tarn_four a, uint32_t factor, uint32_t ad
     return __builtin_shufflevector((tarn_four)wasm_u64x2_shr(low, 31), (tarn_four)wasm_u64x2_shr(high, 31), 0, 2, 4, 6);
 #else
     tarn_four r;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         r[i] = (int32_t)(uint32_t)(((uint64_t)(uint32_t)a[i] * factor + add) >> 31);
+    }
     return r;
 #endif
 }

@@ -43,10 +43,12 @@ static void make_half(tarn_ans_table *table, uint32_t n)
 
 void tarn_set_tables_make(tarn_set_tables *tables)
 {
-    for (uint32_t i = 0; i < TARN_SET_CONTEXTS; i++)
+    for (uint32_t i = 0; i < TARN_SET_CONTEXTS; i++) {
         tarn_ans_table_make(&tables->count[i], count_frequency[i], TARN_SET_COUNTS);
-    for (uint32_t n = 2; n <= TARN_SET_HALVES; n++)
+    }
+    for (uint32_t n = 2; n <= TARN_SET_HALVES; n++) {
         make_half(&tables->half[n], n);
+    }
     tables->half[0] = tables->half[1] = tables->half[2];
 }
 
@@ -62,8 +64,9 @@ typedef struct set_reader {
 static uint32_t read_count(set_reader *s, uint32_t context)
 {
     const uint32_t symbol = tarn_ans_symbol(s->from, &s->tables->count[context]);
-    if (symbol < TARN_SET_COUNTS - 1)
+    if (symbol < TARN_SET_COUNTS - 1) {
         return symbol;
+    }
     const uint32_t bits = tarn_ans_bits(s->from, TARN_SET_ESCAPE_BITS);
     if (bits > TARN_ANS_BITS_MAX) {
         s->wrong = 1;
@@ -74,16 +77,18 @@ static uint32_t read_count(set_reader *s, uint32_t context)
 
 static uint32_t read_lone_bits(tarn_ans_reader *from, uint32_t bits)
 {
-    if (bits <= TARN_ANS_BITS_MAX)
+    if (bits <= TARN_ANS_BITS_MAX) {
         return tarn_ans_bits(from, bits);
+    }
     const uint32_t high = tarn_ans_bits(from, bits - TARN_ANS_BITS_MAX);
     return high << TARN_ANS_BITS_MAX | tarn_ans_bits(from, TARN_ANS_BITS_MAX);
 }
 
 static uint32_t read_half(set_reader *s, uint32_t n)
 {
-    if (n <= TARN_SET_HALVES)
+    if (n <= TARN_SET_HALVES) {
         return tarn_ans_symbol(s->from, &s->tables->half[n]);
+    }
     const uint32_t low = read_lone_bits(s->from, tarn_bits_of(n));
     s->wrong |= low > n;
     return low > n ? n : low;
@@ -92,15 +97,17 @@ static uint32_t read_half(set_reader *s, uint32_t n)
 /// The keys of n particles of a region, whose keys begin with `prefix` and have `bits` more.
 static void read_region(set_reader *s, uint32_t n, uint32_t prefix, uint32_t bits)
 {
-    if (n == 0)
+    if (n == 0) {
         return;
+    }
     if (n == 1) {
         *s->keys++ = prefix << bits | read_lone_bits(s->from, bits);
         return;
     }
     if (bits == 0) {
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = 0; i < n; i++) {
             *s->keys++ = prefix;
+        }
         return;
     }
     const uint32_t low = read_half(s, n);
@@ -113,12 +120,14 @@ tarn_status tarn_set_read(tarn_ans_reader *reader, const tarn_set_tables *tables
 {
     uint32_t counts[TARN_SET_CELLS], left = count;
     set_reader s = {.from = reader, .tables = tables, .keys = keys};
-    if (bits > TARN_SET_BITS_MAX || count > TARN_SET_POINTS_MAX)
+    if (bits > TARN_SET_BITS_MAX || count > TARN_SET_POINTS_MAX) {
         return TARN_E_MALFORMED;
+    }
     for (uint32_t cell = 0; cell < TARN_SET_CELLS && left > 0; cell++) {
         const uint32_t n = read_count(&s, tarn_set_context(counts, cell));
-        if (n > left || s.wrong != 0)
+        if (n > left || s.wrong != 0) {
             return TARN_E_MALFORMED;
+        }
         counts[cell] = n;
         left -= n;
         read_region(&s, n, cell, 3 * bits);

@@ -80,8 +80,9 @@ TARN_CODE_FN uint32_t tarn_set_context(const uint32_t *count, uint32_t cell)
     const uint32_t known = (uint32_t)((cell & 7) != 0) + ((cell & 56) != 0) + ((cell & 448) != 0);
     const uint32_t sum = ((cell & 7) != 0 ? count[cell - 1] : 0) + ((cell & 56) != 0 ? count[cell - 8] : 0) +
                          ((cell & 448) != 0 ? count[cell - 64] : 0);
-    if (known == 0)
+    if (known == 0) {
         return 0;
+    }
     const uint32_t twice = (2 * sum + known / 2) / known;
     const uint32_t level = twice < 8 ? twice : 4 + twice / 2;
     return 1 + (level < TARN_SET_CONTEXTS - 2 ? level : TARN_SET_CONTEXTS - 2);
@@ -98,8 +99,9 @@ TARN_CODE_FN void tarn_set_put_lone(tarn_ans_writer *writer, uint32_t value, uin
 {
     tarn_ans_put_bits(writer, value & ((1u << TARN_ANS_BITS_MAX) - 1),
                       bits < TARN_ANS_BITS_MAX ? bits : (uint32_t)TARN_ANS_BITS_MAX);
-    if (bits > TARN_ANS_BITS_MAX)
+    if (bits > TARN_ANS_BITS_MAX) {
         tarn_ans_put_bits(writer, value >> TARN_ANS_BITS_MAX, bits - TARN_ANS_BITS_MAX);
+    }
 }
 
 /// A part of a cell that is still to be written, or, where it has been looked at, how it divides.
@@ -125,17 +127,19 @@ TARN_CODE_FN void tarn_set_write_cell(tarn_ans_writer *writer, const tarn_set_ta
         const uint32_t first = r->first, n = r->count, left = r->bits;
         if (n <= 1 || left == 0 || r->low != TARN_SET_UNSEEN) {
             depth--;
-            if (n == 1)
+            if (n == 1) {
                 tarn_set_put_lone(writer, keys[first] & ((1u << left) - 1), left);
-            else if (n > TARN_SET_HALVES && left > 0)
+            } else if (n > TARN_SET_HALVES && left > 0) {
                 tarn_set_put_lone(writer, r->low, tarn_bits_of(n));
-            else if (n > 1 && left > 0)
+            } else if (n > 1 && left > 0) {
                 tarn_ans_put(writer, &tables->half[n], r->low);
+            }
             continue;
         }
         uint32_t low = 0;
-        while (low < n && (keys[first + low] >> (left - 1) & 1) == 0)
+        while (low < n && (keys[first + low] >> (left - 1) & 1) == 0) {
             low++;
+        }
         r->low = low;
         for (int side = 0; side < 2; side++) { // the upper half comes off the stack first
             tarn_set_region *half = &stack[depth++];
@@ -165,8 +169,9 @@ TARN_CODE_FN void tarn_set_write(tarn_ans_writer *writer, const tarn_set_tables 
                                  uint32_t count, uint32_t bits, const uint32_t *cells)
 {
     uint32_t end = count, cell = TARN_SET_CELLS;
-    while (cell > 0 && cells[cell - 1] == 0) // nothing is said of the cells behind the last particle
+    while (cell > 0 && cells[cell - 1] == 0) { // nothing is said of the cells behind the last particle
         cell--;
+    }
     while (cell-- > 0) {
         const uint32_t n = cells[cell];
         end -= n;

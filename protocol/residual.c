@@ -107,8 +107,9 @@ static void make_digits(tarn_residual_tables *tables)
 /// The source of a node's residual, two per octave of its neighbours' mean activity.
 static uint32_t node_context(uint32_t known, uint32_t activity)
 {
-    if (known == 0)
+    if (known == 0) {
         return TARN_RESIDUAL_NODES;
+    }
     const uint32_t quarters = 4 * activity / known, bits = tarn_bits_of(quarters);
     return TARN_RESIDUAL_NODES + (bits < 3 ? 1 + bits : 2 * bits - 2 + (quarters >> (bits - 2) & 1));
 }

@@ -55,8 +55,9 @@ TARN_CODE_FN uint32_t tarn_residual_follow(uint32_t activity, uint32_t sum)
 TARN_CODE_FN uint32_t tarn_residual_sum(const int32_t residual[3])
 {
     uint32_t sum = 0;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         sum += (uint32_t)(residual[a] < 0 ? -residual[a] : residual[a]);
+    }
     return sum;
 }
 
@@ -75,11 +76,13 @@ TARN_CODE_FN void tarn_residual_read(tarn_ans_reader *reader, const tarn_residua
 {
     const uint32_t symbol = tarn_ans_symbol(reader, &tables->symbol[context]);
     tarn_four_store(residual, tarn_four_load(tables->digit[symbol]));
-    if (tables->digit[symbol][3] >= 0)
+    if (tables->digit[symbol][3] >= 0) {
         return;
+    }
     for (int a = 0; a < 3; a++) {
-        if ((symbol >> 2 * a & 3) == 3)
+        if ((symbol >> 2 * a & 3) == 3) {
             residual[a] = tarn_residual_read_large(reader, &tables->excess[context]);
+        }
     }
     residual[3] = (int32_t)tarn_residual_sum(residual);
 }
@@ -107,12 +110,14 @@ TARN_CODE_FN void tarn_residual_write(tarn_ans_writer *writer, const tarn_residu
         const int32_t number = residual[a];
         const uint32_t digit = number == 0 ? 0 : number == 1 ? 1 : number == -1 ? 2 : 3;
         symbol |= digit << 2 * a;
-        if (digit != 3)
+        if (digit != 3) {
             continue;
+        }
         const uint32_t excess = (uint32_t)(number < 0 ? -number : number) - 2;
         tarn_ans_put_bits(writer, number < 0, 1);
-        if (excess >= last)
+        if (excess >= last) {
             tarn_ans_put_bits(writer, excess - last, 16);
+        }
         tarn_ans_put(writer, &tables->excess[context], excess < last ? excess : last);
     }
     tarn_ans_put(writer, &tables->symbol[context], symbol);

@@ -98,8 +98,9 @@ tarn_stream *tarn_stream_make(void *memory, const tarn_stream_size *size)
     tarn_code_tables_make(s->tables);
     for (int i = 0; i < 2; i++) {
         s->flow[i].count = 0;
-        for (uint32_t t = 0; t < size->tiles; t++)
+        for (uint32_t t = 0; t < size->tiles; t++) {
             s->flow[i].index[t] = 0;
+        }
     }
     s->has_reference = s->reference = 0;
     s->moving = (tarn_flow){0};
@@ -116,8 +117,9 @@ tarn_stream_size tarn_stream_size_of(const tarn_stream_frame *key)
 {
     tarn_stream_size size = {0, tiles_along(&key->head, 0) * tiles_along(&key->head, 1) * tiles_along(&key->head, 2),
                              key->head.flow_tiles_max};
-    for (uint32_t i = 0; i < key->head.layer_count; i++)
+    for (uint32_t i = 0; i < key->head.layer_count; i++) {
         size.slots += key->head.layers[i].slots_max;
+    }
     return size;
 }
 
@@ -180,8 +182,9 @@ static void put(tarn_stream *s, show_to *to, uint32_t slot, tarn_four place)
 
 static void forget_flow(flow_room *flow)
 {
-    for (uint32_t i = 0; i < flow->count; i++)
+    for (uint32_t i = 0; i < flow->count; i++) {
         flow->index[flow->tile[i]] = 0;
+    }
     flow->count = 0;
 }
 
@@ -190,8 +193,9 @@ static void view_flow(const flow_room *room, const tarn_stream_head *head, tarn_
     flow->index = room->index;
     flow->nodes = room->nodes;
     flow->bits = head->place_bits;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         flow->tiles[a] = tiles_along(head, a);
+    }
 }
 
 /// Reads the list of a grid's tiles.
@@ -202,8 +206,9 @@ static tarn_status read_tiles(const tarn_stream *s, tarn_ans_reader *reader, uin
     tarn_ans_open(reader, reader->at, reader->end);
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t gap = tarn_code_read_number(reader, s->tables, TARN_NUMBER_GAP);
-        if (gap >= tiles - next || next >= tiles)
+        if (gap >= tiles - next || next >= tiles) {
             return TARN_E_MALFORMED;
+        }
         flow->tile[i] = next + gap;
         next += gap + 1;
     }
@@ -232,8 +237,9 @@ static tarn_status read_nodes(tarn_stream *s, tarn_ans_reader *reader, const tar
     tarn_flow_mask_of(before, &was);
     tarn_ans_open(&from, reader->at, reader->end);
     tarn_flow_read_mask(&from, s->tables, &was, before != NULL, &mask);
-    for (uint32_t i = 0; i < TARN_FLOW_PADDED; i++)
+    for (uint32_t i = 0; i < TARN_FLOW_PADDED; i++) {
         tarn_flow_forget(work, i);
+    }
     for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++) {
         for (uint32_t left = mask.row[r]; left != 0; left &= left - 1) {
             const uint32_t x = tarn_lowest_bit(left), n = 8 * r + x, at = tarn_flow_node_at(x, r & 7, r >> 3);
@@ -252,8 +258,9 @@ static tarn_status read_nodes(tarn_stream *s, tarn_ans_reader *reader, const tar
     }
     s->largest |= (uint32_t)(largest[0] | largest[1] | largest[2]);
     tarn_flow_fill(work, &mask);
-    for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++)
+    for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++) {
         tarn_flow_finish(work, &mask, r, block);
+    }
     *reader = from;
     return tarn_ans_is_whole(reader) ? TARN_OK : TARN_E_MALFORMED;
 }
@@ -263,8 +270,9 @@ static void fill_border(const tarn_flow *flow, const uint32_t tile[3], tarn_flow
 {
     for (uint32_t z = 0; z < TARN_FLOW_EDGE; z++) {
         for (uint32_t y = 0; y < TARN_FLOW_EDGE; y++) {
-            for (uint32_t x = z == 8 || y == 8 ? 0 : 8; x < TARN_FLOW_EDGE; x++)
+            for (uint32_t x = z == 8 || y == 8 ? 0 : 8; x < TARN_FLOW_EDGE; x++) {
                 block[tarn_flow_node_at(x, y, z)] = tarn_flow_border(flow, tile, block, (const uint32_t[3]){x, y, z});
+            }
         }
     }
 }
@@ -282,8 +290,9 @@ static tarn_status read_flow(tarn_stream *s, const tarn_stream_frame *frame)
     forget_flow(flow);
     view_flow(before, head, &reference);
     view_flow(flow, head, &s->moving);
-    if (head->flow_tiles > s->flow_tiles_max)
+    if (head->flow_tiles > s->flow_tiles_max) {
         return TARN_E_MALFORMED; // more than the key frame promised
+    }
     tarn_status status =
         read_tiles(s, &reader, s->moving.tiles[0] * s->moving.tiles[1] * s->moving.tiles[2], head->flow_tiles, flow);
     for (uint32_t i = 0; status == TARN_OK && i < head->flow_tiles; i++) {
@@ -293,8 +302,9 @@ static tarn_status read_flow(tarn_stream *s, const tarn_stream_frame *frame)
         flow->index[flow->tile[i]] = i + 1;
         flow->count = i + 1;
     }
-    if (status != TARN_OK || reader.at != reader.end)
+    if (status != TARN_OK || reader.at != reader.end) {
         return TARN_E_MALFORMED;
+    }
     for (uint32_t i = 0; i < flow->count; i++) {
         uint32_t tile[3];
         place_of_tile(&s->moving, flow->tile[i], tile);
@@ -320,12 +330,15 @@ static tarn_status read_set(tarn_stream *s, tarn_ans_reader *reader, uint32_t la
         tarn_four_of((int32_t)tile->at[0], (int32_t)tile->at[1], (int32_t)tile->at[2], 0) * TARN_PLACE_TILE;
     show_to to = begin_show(s, layer);
     tarn_ans_open(reader, reader->at, reader->end);
-    if (tarn_set_read(reader, &s->tables->set, s->bits, tile->count, s->keys) != TARN_OK || !tarn_ans_is_whole(reader))
+    if (tarn_set_read(reader, &s->tables->set, s->bits, tile->count, s->keys) != TARN_OK ||
+        !tarn_ans_is_whole(reader)) {
         return TARN_E_MALFORMED;
+    }
     for (uint32_t i = 0; i < tile->count; i++) {
         int32_t in[3];
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             in[a] = (int32_t)(tarn_set_place(s->keys[i], s->bits, a) << to_place | middle);
+        }
         const tarn_four place = tarn_four_min(corner + tarn_four_of(in[0], in[1], in[2], 0), tarn_four_load(s->end));
         put(s, &to, slot + i, place);
     }
@@ -340,8 +353,9 @@ static tarn_status read_colours(tarn_stream *s, tarn_ans_reader *reader, uint32_
     uint8_t *colours = (uint8_t *)s->keys; // of which nobody knows any more
     tarn_ans_open(reader, reader->at, reader->end);
     tarn_code_read_colours(reader, s->tables, count, colours);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         positions[4 * (size_t)i + 3] = (uint16_t)(s->places[slot + i][3] = colours[i]);
+    }
     return tarn_ans_is_whole(reader) ? TARN_OK : TARN_E_MALFORMED;
 }
 
@@ -352,19 +366,22 @@ static tarn_status read_key_layer(tarn_stream *s, const tarn_stream_frame *frame
     const uint32_t tiles = s->moving.tiles[0] * s->moving.tiles[1] * s->moving.tiles[2];
     const uint8_t *end = frame->layers[l] + frame->head.layers[l].bytes;
     tarn_ans_reader list, sets;
-    if (frame->layers[l] == end && layer->slots == 0)
+    if (frame->layers[l] == end && layer->slots == 0) {
         return TARN_OK;
+    }
     tarn_ans_open(&list, frame->layers[l], end);
     // The list is read twice: once to find where the sets begin.
     const uint32_t count = tarn_code_read_number(&list, s->tables, TARN_NUMBER_COUNT);
-    if (count > layer->slots || count > tiles)
+    if (count > layer->slots || count > tiles) {
         return TARN_E_MALFORMED;
+    }
     for (uint32_t i = 0; i < count; i++) {
         tarn_code_read_number(&list, s->tables, TARN_NUMBER_GAP);
         tarn_code_read_number(&list, s->tables, TARN_NUMBER_COUNT);
     }
-    if (!tarn_ans_is_whole(&list))
+    if (!tarn_ans_is_whole(&list)) {
         return TARN_E_MALFORMED;
+    }
     sets = list;
     for (int colours = 0; colours <= s->has_colours; colours++) {
         const uint32_t shown = s->out->count - (colours ? layer->slots : 0);
@@ -374,20 +391,23 @@ static tarn_status read_key_layer(tarn_stream *s, const tarn_stream_frame *frame
         for (uint32_t i = 0; i < count; i++) {
             const uint32_t gap = tarn_code_read_number(&list, s->tables, TARN_NUMBER_GAP);
             key_tile tile = {.count = tarn_code_read_number(&list, s->tables, TARN_NUMBER_COUNT)};
-            if (next >= tiles || gap >= tiles - next || tile.count > left || tile.count > TARN_SET_POINTS_MAX)
+            if (next >= tiles || gap >= tiles - next || tile.count > left || tile.count > TARN_SET_POINTS_MAX) {
                 return TARN_E_MALFORMED;
+            }
             place_of_tile(&s->moving, next + gap, tile.at);
             const uint32_t done = layer->slots - left, slot = layer->first + done;
             const tarn_status status =
                 colours ? read_colours(s, &sets, slot, tile.count, s->out->positions + 4 * (size_t)(shown + done))
                         : read_set(s, &sets, l, &tile, slot);
-            if (status != TARN_OK)
+            if (status != TARN_OK) {
                 return status;
+            }
             next += gap + 1;
             left -= tile.count;
         }
-        if (left > 0)
+        if (left > 0) {
             return TARN_E_MALFORMED;
+        }
     }
     return sets.at == end ? TARN_OK : TARN_E_MALFORMED;
 }
@@ -397,8 +417,9 @@ static void begin_chain(tarn_stream *s, const tarn_stream_frame *frame)
 {
     const tarn_stream_head *head = &frame->head;
     uint32_t first = 0;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         forget_flow(&s->flow[i]);
+    }
     s->epoch = head->epoch;
     s->bits = head->place_bits;
     s->has_colours = (head->flags & TARN_FRAME_FLAG_COLOURS) != 0;
@@ -422,12 +443,14 @@ static tarn_status read_deaths(const tarn_stream *s, tarn_ans_reader *reader, sl
                                int is_base)
 {
     const uint32_t deaths = tarn_code_read_number(reader, s->tables, TARN_NUMBER_DEATHS);
-    if (deaths > (is_base ? count : 0))
+    if (deaths > (is_base ? count : 0)) {
         return TARN_E_MALFORMED;
+    }
     for (uint32_t i = 0; i < deaths; i++) {
         const uint32_t slot = tarn_ans_bits(reader, 10);
-        if (slot >= count)
+        if (slot >= count) {
             return TARN_E_MALFORMED;
+        }
         places[slot][3] = SLOT_DEAD;
     }
     return TARN_OK;
@@ -448,8 +471,9 @@ static inline void move_group(tarn_stream *s, tarn_ans_reader *reader, uint32_t 
     uint32_t activity = 0;
     for (uint32_t i = 0; i < count; i++) {
         int32_t *at = s->places[slot + i], residual[4];
-        if (at[3] == SLOT_DEAD)
+        if (at[3] == SLOT_DEAD) {
             continue;
+        }
         const tarn_four place = tarn_four_load(at), sum = flow_at(&flow, at);
         tarn_four way = tarn_flow_distance(sum, flow.bits);
         if (reader != NULL) {
@@ -458,13 +482,15 @@ static inline void move_group(tarn_stream *s, tarn_ans_reader *reader, uint32_t 
             way += tarn_four_load(residual) << to_place;
         }
         const tarn_four there = tarn_four_min(tarn_four_max(place + (way & axes), nil), end);
-        if (is_base)
+        if (is_base) {
             tarn_four_store(at, there);
+        }
         show(&to, there, sum);
     }
     end_show(s, &to);
-    if (reader != NULL)
+    if (reader != NULL) {
         *reader = from;
+    }
 }
 
 /// Reads a group, or moves one of which nothing is said.
@@ -476,8 +502,9 @@ static tarn_status read_group(tarn_stream *s, tarn_ans_reader *reader, int is_co
         return TARN_OK;
     }
     tarn_ans_open(reader, reader->at, reader->end);
-    if (read_deaths(s, reader, s->places + slot, count, is_base) != TARN_OK)
+    if (read_deaths(s, reader, s->places + slot, count, is_base) != TARN_OK) {
         return TARN_E_MALFORMED;
+    }
     move_group(s, reader, layer, slot, count, is_base);
     return tarn_ans_is_whole(reader) ? TARN_OK : TARN_E_MALFORMED;
 }
@@ -493,12 +520,14 @@ static tarn_status read_births(tarn_stream *s, tarn_ans_reader *reader, uint32_t
         for (int a = 0; a < 3; a++) {
             const uint32_t most = ((uint32_t)s->cells[a] << s->bits) - 1;
             const uint32_t at = tarn_code_read_bits(reader, tarn_bits_of(most));
-            if (at > most)
+            if (at > most) {
                 return TARN_E_MALFORMED;
+            }
             place[a] = (int32_t)(at << to_place | middle);
         }
-        if (s->has_colours)
+        if (s->has_colours) {
             place[3] = (int32_t)tarn_ans_bits(reader, TARN_COLOUR_BITS);
+        }
         put(s, &to, slot + i, tarn_four_load(place));
     }
     end_show(s, &to);
@@ -519,27 +548,32 @@ static tarn_status read_moved_layer(tarn_stream *s, const tarn_stream_frame *fra
     const int is_base = frame->head.kind == TARN_STREAM_BASE;
     const uint32_t groups = (layer->slots + TARN_STREAM_GROUP - 1) / TARN_STREAM_GROUP, shown = s->out->count;
     tarn_ans_reader flags, reader;
-    if (said->slots < layer->slots || said->slots > layer->slots_max || (!is_base && said->slots != layer->slots))
+    if (said->slots < layer->slots || said->slots > layer->slots_max || (!is_base && said->slots != layer->slots)) {
         return TARN_E_MALFORMED;
+    }
     // The flags are read twice: once to find where the groups begin.
     tarn_ans_open(&flags, frame->layers[l], frame->layers[l] + said->bytes);
-    for (uint32_t g = 0; g < groups; g++)
+    for (uint32_t g = 0; g < groups; g++) {
         tarn_ans_bits(&flags, 1);
-    if (!tarn_ans_is_whole(&flags))
+    }
+    if (!tarn_ans_is_whole(&flags)) {
         return TARN_E_MALFORMED;
+    }
     reader = flags;
     tarn_ans_open(&flags, frame->layers[l], frame->layers[l] + said->bytes);
     for (uint32_t g = 0; g < groups; g++) {
         const uint32_t slot = layer->first + g * TARN_STREAM_GROUP, count = group_count(layer->slots, g);
         const int is_coded = tarn_ans_bits(&flags, 1) != 0;
-        if (read_group(s, &reader, is_coded, l, slot, count, is_base) != TARN_OK)
+        if (read_group(s, &reader, is_coded, l, slot, count, is_base) != TARN_OK) {
             return TARN_E_MALFORMED;
+        }
     }
     const uint32_t births = said->slots - layer->slots;
     for (uint32_t g = 0; g * TARN_STREAM_GROUP < births; g++) {
         const uint32_t slot = layer->first + layer->slots + g * TARN_STREAM_GROUP;
-        if (read_births(s, &reader, l, slot, group_count(births, g)) != TARN_OK)
+        if (read_births(s, &reader, l, slot, group_count(births, g)) != TARN_OK) {
             return TARN_E_MALFORMED;
+        }
     }
     layer->slots = said->slots;
     return reader.at == reader.end && s->out->count - shown == said->particles ? TARN_OK : TARN_E_MALFORMED;
@@ -552,8 +586,9 @@ static int continues(const tarn_stream *s, const tarn_stream_head *head)
     int same = s->has_reference && head->epoch == s->epoch && head->reference == s->number &&
                head->place_bits == s->bits && head->layer_count == s->layer_count &&
                ((head->flags & TARN_FRAME_FLAG_COLOURS) != 0) == s->has_colours;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         same = same && head->cells[a] == s->cells[a];
+    }
     return same;
 }
 
@@ -582,11 +617,13 @@ static tarn_status read_layers(tarn_stream *s, const tarn_stream_frame *frame)
         const int is_there = l < frame->layers_present;
         if (is_there && s->layers[l].is_held) {
             const tarn_status status = is_key ? read_key_layer(s, frame, l) : read_moved_layer(s, frame, l);
-            if (status != TARN_OK)
+            if (status != TARN_OK) {
                 return status;
+            }
         }
-        if (is_base && !is_there)
+        if (is_base && !is_there) {
             s->layers[l].is_held = 0;
+        }
     }
     return TARN_OK;
 }
@@ -594,30 +631,36 @@ static tarn_status read_layers(tarn_stream *s, const tarn_stream_frame *frame)
 static int fits(const tarn_stream_frame *frame, const tarn_stream_particles *particles)
 {
     uint64_t count = 0;
-    for (uint32_t l = 0; l < frame->layers_present; l++)
+    for (uint32_t l = 0; l < frame->layers_present; l++) {
         count += frame->head.layers[l].slots;
+    }
     return count <= particles->particles_max;
 }
 
 tarn_status tarn_stream_decode(tarn_stream *s, const tarn_stream_frame *frame, tarn_stream_particles *particles)
 {
     const int is_key = frame->head.kind == TARN_STREAM_KEY;
-    if (!is_key && !continues(s, &frame->head))
+    if (!is_key && !continues(s, &frame->head)) {
         return TARN_E_STATE;
-    if (!fits(frame, particles) || (is_key && !has_room(s, frame)))
+    }
+    if (!fits(frame, particles) || (is_key && !has_room(s, frame))) {
         return TARN_E_SPACE;
+    }
     particles->count = 0;
     s->out = particles;
-    if (is_key)
+    if (is_key) {
         begin_chain(s, frame);
+    }
     s->has_reference = 0; // until the frame has been read to its end
     tarn_status status = read_flow(s, frame);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     choose_units(s, &frame->head);
     status = read_layers(s, frame);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     if (frame->head.kind != TARN_STREAM_EXTRA) {
         s->reference = !s->reference;
         s->number = frame->head.number;

@@ -5,10 +5,12 @@
 static void read_body(const uint8_t *p, tarn_frame_body *body)
 {
     body->solid = get_u16(p + BODY_AT_SOLID);
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         body->position_m[axis] = get_f32(p + BODY_AT_POSITION + 4 * axis);
-    for (int i = 0; i < 4; i++)
+    }
+    for (int i = 0; i < 4; i++) {
         body->rotation[i] = (int16_t)get_u16(p + BODY_AT_ROTATION + 2 * i);
+    }
 }
 
 static void read_header(const uint8_t *p, tarn_stream_head *head)
@@ -29,8 +31,9 @@ static void read_header(const uint8_t *p, tarn_stream_head *head)
     head->interval_s = get_f32(p + STREAM_AT_INTERVAL_S);
     head->input_count = get_u16(p + STREAM_AT_INPUT_COUNT);
     head->cell_m = get_f32(p + STREAM_AT_CELL_M);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         head->orientation[i] = get_f32(p + STREAM_AT_ORIENTATION + 4 * i);
+    }
     for (int axis = 0; axis < 3; axis++) {
         head->cells[axis] = get_u16(p + STREAM_AT_CELLS + 2 * axis);
         head->gravity_m_s2[axis] = get_f32(p + STREAM_AT_GRAVITY + 4 * axis);
@@ -44,21 +47,28 @@ static void read_header(const uint8_t *p, tarn_stream_head *head)
 /// Checks what comes before any other field can be believed.
 static tarn_status check_prefix(const uint8_t *bytes, size_t byte_count)
 {
-    if (byte_count < 8)
+    if (byte_count < 8) {
         return TARN_E_TRUNCATED;
-    if (get_u32(bytes + STREAM_AT_MAGIC) != TARN_FRAME_MAGIC)
+    }
+    if (get_u32(bytes + STREAM_AT_MAGIC) != TARN_FRAME_MAGIC) {
         return TARN_E_MALFORMED;
-    if (get_u16(bytes + STREAM_AT_VERSION) != TARN_FRAME_VERSION)
+    }
+    if (get_u16(bytes + STREAM_AT_VERSION) != TARN_FRAME_VERSION) {
         return TARN_E_VERSION;
+    }
     const uint16_t header_bytes = get_u16(bytes + STREAM_AT_HEADER_BYTES);
-    if (header_bytes < TARN_FRAME_HEADER_BYTES || header_bytes % 8 != 0)
+    if (header_bytes < TARN_FRAME_HEADER_BYTES || header_bytes % 8 != 0) {
         return TARN_E_MALFORMED;
-    if (header_bytes > TARN_FRAME_HEADER_BYTES_MAX)
+    }
+    if (header_bytes > TARN_FRAME_HEADER_BYTES_MAX) {
         return TARN_E_LIMIT;
-    if (byte_count < header_bytes)
+    }
+    if (byte_count < header_bytes) {
         return TARN_E_TRUNCATED;
-    if (bytes[STREAM_AT_TILE_CELLS_LOG2] != TARN_FRAME_TILE_CELLS_LOG2)
+    }
+    if (bytes[STREAM_AT_TILE_CELLS_LOG2] != TARN_FRAME_TILE_CELLS_LOG2) {
         return TARN_E_VERSION;
+    }
     return get_u32(bytes + STREAM_AT_RESERVED) == 0 ? TARN_OK : TARN_E_MALFORMED;
 }
 
@@ -66,18 +76,22 @@ static tarn_status check_prefix(const uint8_t *bytes, size_t byte_count)
 static tarn_status read_bodies(const uint8_t *bytes, tarn_stream_head *head)
 {
     const size_t room = (size_t)get_u16(bytes + STREAM_AT_HEADER_BYTES) - TARN_FRAME_HEADER_BYTES;
-    if (head->body_count > TARN_FRAME_BODIES_MAX)
+    if (head->body_count > TARN_FRAME_BODIES_MAX) {
         return TARN_E_LIMIT;
-    if (head->body_count * (size_t)TARN_FRAME_BODY_BYTES > room)
+    }
+    if (head->body_count * (size_t)TARN_FRAME_BODY_BYTES > room) {
         return TARN_E_MALFORMED;
+    }
     for (uint32_t i = 0; i < TARN_FRAME_BODIES_MAX; i++) {
         const uint8_t *p = bytes + TARN_FRAME_HEADER_BYTES + (size_t)i * TARN_FRAME_BODY_BYTES;
         head->bodies[i] = (tarn_frame_body){0};
-        if (i >= head->body_count)
+        if (i >= head->body_count) {
             continue;
+        }
         read_body(p, &head->bodies[i]);
-        if (get_u16(p + BODY_AT_RESERVED) != 0)
+        if (get_u16(p + BODY_AT_RESERVED) != 0) {
             return TARN_E_MALFORMED;
+        }
     }
     return TARN_OK;
 }
@@ -87,20 +101,23 @@ static tarn_status read_tables(const uint8_t *bytes, size_t byte_count, tarn_str
 {
     tarn_stream_head *head = &frame->head;
     size_t left = byte_count - get_u16(bytes + STREAM_AT_HEADER_BYTES);
-    if (head->layer_count > TARN_STREAM_LAYERS_MAX || head->input_count > TARN_FRAME_INPUTS_MAX)
+    if (head->layer_count > TARN_STREAM_LAYERS_MAX || head->input_count > TARN_FRAME_INPUTS_MAX) {
         return TARN_E_LIMIT;
+    }
     const size_t inputs = (size_t)head->input_count * TARN_FRAME_INPUT_BYTES;
     const size_t tables = inputs + (size_t)head->layer_count * TARN_STREAM_LAYER_BYTES;
-    if (left < tables)
+    if (left < tables) {
         return TARN_E_TRUNCATED;
+    }
     frame->inputs = bytes + get_u16(bytes + STREAM_AT_HEADER_BYTES);
     frame->flow = frame->inputs + tables;
     for (uint32_t i = 0; i < TARN_STREAM_LAYERS_MAX; i++) {
         const uint8_t *p = frame->inputs + inputs + (size_t)i * TARN_STREAM_LAYER_BYTES;
         head->layers[i] = (tarn_stream_layer){0};
-        if (i < head->layer_count)
+        if (i < head->layer_count) {
             head->layers[i] = (tarn_stream_layer){get_u32(p + LAYER_AT_BYTES), get_u32(p + LAYER_AT_SLOTS),
                                                   get_u32(p + LAYER_AT_PARTICLES), get_u32(p + LAYER_AT_SLOTS_MAX)};
+        }
     }
     return TARN_OK;
 }
@@ -110,8 +127,9 @@ static tarn_status place_sections(const uint8_t *bytes, size_t byte_count, tarn_
 {
     const tarn_stream_head *head = &frame->head;
     size_t left = byte_count - (size_t)(frame->flow - bytes);
-    if (left < head->flow_bytes)
+    if (left < head->flow_bytes) {
         return TARN_E_TRUNCATED;
+    }
     const uint8_t *at = frame->flow + head->flow_bytes;
     uint64_t whole = (uint64_t)(at - bytes);
     left -= head->flow_bytes;
@@ -120,36 +138,44 @@ static tarn_status place_sections(const uint8_t *bytes, size_t byte_count, tarn_
         const uint32_t section = head->layers[i].bytes;
         whole += section;
         frame->layers[i] = NULL;
-        if (i > frame->layers_present || section > left)
+        if (i > frame->layers_present || section > left) {
             continue;
+        }
         frame->layers[i] = at;
         at += section;
         left -= section;
         frame->layers_present++;
     }
-    if (whole != head->frame_bytes)
+    if (whole != head->frame_bytes) {
         return TARN_E_MALFORMED;
-    if (left > 0)
+    }
+    if (left > 0) {
         return frame->layers_present < head->layer_count ? TARN_E_TRUNCATED : TARN_E_MALFORMED;
+    }
     return TARN_OK;
 }
 
 tarn_status tarn_stream_open(const uint8_t *bytes, size_t byte_count, tarn_stream_frame *frame)
 {
     tarn_status status = check_prefix(bytes, byte_count);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     tarn_stream_frame opened;
     read_header(bytes, &opened.head);
     status = read_bodies(bytes, &opened.head);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = read_tables(bytes, byte_count, &opened);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = tarn_stream_check_head(&opened.head);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = place_sections(bytes, byte_count, &opened);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         *frame = opened;
+    }
     return status;
 }
 
@@ -169,7 +195,8 @@ size_t tarn_stream_head_bytes(const tarn_stream_head *head)
 size_t tarn_stream_cut_bytes(const tarn_stream_head *head, uint32_t layers)
 {
     uint64_t behind = 0;
-    for (uint32_t i = layers; i < head->layer_count; i++)
+    for (uint32_t i = layers; i < head->layer_count; i++) {
         behind += head->layers[i].bytes;
+    }
     return (size_t)(head->frame_bytes - behind);
 }

@@ -2,8 +2,9 @@
 
 static void write_header(const tarn_stream_head *head, uint8_t *p)
 {
-    for (int i = 0; i < TARN_FRAME_HEADER_BYTES; i++)
+    for (int i = 0; i < TARN_FRAME_HEADER_BYTES; i++) {
         p[i] = 0;
+    }
     put_u32(p + STREAM_AT_MAGIC, TARN_FRAME_MAGIC);
     put_u16(p + STREAM_AT_VERSION, TARN_FRAME_VERSION);
     put_u16(p + STREAM_AT_HEADER_BYTES, (uint16_t)(TARN_FRAME_HEADER_BYTES + head->body_count * TARN_FRAME_BODY_BYTES));
@@ -24,8 +25,9 @@ static void write_header(const tarn_stream_head *head, uint8_t *p)
     put_f32(p + STREAM_AT_INTERVAL_S, head->interval_s);
     put_u16(p + STREAM_AT_INPUT_COUNT, head->input_count);
     put_f32(p + STREAM_AT_CELL_M, head->cell_m);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         put_f32(p + STREAM_AT_ORIENTATION + 4 * i, head->orientation[i]);
+    }
     for (int axis = 0; axis < 3; axis++) {
         put_u16(p + STREAM_AT_CELLS + 2 * axis, head->cells[axis]);
         put_f32(p + STREAM_AT_GRAVITY + 4 * axis, head->gravity_m_s2[axis]);
@@ -40,10 +42,12 @@ static void write_body(const tarn_frame_body *body, uint8_t *p)
 {
     put_u16(p + BODY_AT_SOLID, body->solid);
     put_u16(p + BODY_AT_RESERVED, 0);
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         put_f32(p + BODY_AT_POSITION + 4 * axis, body->position_m[axis]);
-    for (int i = 0; i < 4; i++)
+    }
+    for (int i = 0; i < 4; i++) {
         put_u16(p + BODY_AT_ROTATION + 2 * i, (uint16_t)body->rotation[i]);
+    }
 }
 
 static void write_layer(const tarn_stream_layer *layer, uint8_t *p)
@@ -57,24 +61,30 @@ static void write_layer(const tarn_stream_layer *layer, uint8_t *p)
 tarn_status tarn_stream_write_head(const tarn_stream_head *head, const tarn_frame_input *inputs, uint8_t *bytes,
                                    size_t bytes_max)
 {
-    if (tarn_stream_check_head(head) != TARN_OK)
+    if (tarn_stream_check_head(head) != TARN_OK) {
         return TARN_E_ARGUMENT;
+    }
     uint64_t whole = tarn_stream_head_bytes(head) + head->flow_bytes;
-    for (uint32_t i = 0; i < head->layer_count; i++)
+    for (uint32_t i = 0; i < head->layer_count; i++) {
         whole += head->layers[i].bytes;
-    if (whole != head->frame_bytes)
+    }
+    if (whole != head->frame_bytes) {
         return TARN_E_ARGUMENT;
-    if (bytes_max < tarn_stream_head_bytes(head))
+    }
+    if (bytes_max < tarn_stream_head_bytes(head)) {
         return TARN_E_SPACE;
+    }
     write_header(head, bytes);
     uint8_t *p = bytes + TARN_FRAME_HEADER_BYTES;
-    for (uint32_t i = 0; i < head->body_count; i++, p += TARN_FRAME_BODY_BYTES)
+    for (uint32_t i = 0; i < head->body_count; i++, p += TARN_FRAME_BODY_BYTES) {
         write_body(&head->bodies[i], p);
+    }
     for (uint32_t i = 0; i < head->input_count; i++, p += TARN_FRAME_INPUT_BYTES) {
         put_u32(p + INPUT_AT_VIEWER_ID, inputs[i].viewer_id);
         put_u32(p + INPUT_AT_SEQUENCE, inputs[i].sequence);
     }
-    for (uint32_t i = 0; i < head->layer_count; i++, p += TARN_STREAM_LAYER_BYTES)
+    for (uint32_t i = 0; i < head->layer_count; i++, p += TARN_STREAM_LAYER_BYTES) {
         write_layer(&head->layers[i], p);
+    }
     return TARN_OK;
 }

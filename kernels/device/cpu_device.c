@@ -29,8 +29,9 @@ static void cpu_launch(tarn_device *base, const tarn_kernel *kernel, const void 
 static void cpu_repeat(tarn_device *base, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
 {
     (void)base;
-    for (uint32_t i = 0; i < times && *go != 0; i++)
+    for (uint32_t i = 0; i < times && *go != 0; i++) {
         body(context);
+    }
 }
 
 static void cpu_run(tarn_device *base, tarn_replay **replay, void (*body)(void *), void *context)
@@ -63,20 +64,23 @@ typedef union piece_head {
 static void *cpu_alloc(tarn_device *base, size_t bytes)
 {
     (void)base;
-    if (bytes > SIZE_MAX / 2)
+    if (bytes > SIZE_MAX / 2) {
         return NULL;
+    }
     const size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + sizeof(piece_head);
     if (rounded >= MAPPED_BYTES_MIN) {
         piece_head *head =
             mmap(NULL, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (head == MAP_FAILED)
+        if (head == MAP_FAILED) {
             return NULL;
+        }
         head->mapped_bytes = rounded;
         return head + 1;
     }
     piece_head *head = aligned_alloc(ALIGNMENT, rounded);
-    if (head == NULL)
+    if (head == NULL) {
         return NULL;
+    }
     memset(head, 0, rounded);
     return head + 1;
 }
@@ -85,25 +89,28 @@ static void cpu_release(tarn_device *base, void *memory)
 {
     (void)base;
     piece_head *head = memory == NULL ? NULL : (piece_head *)memory - 1;
-    if (head != NULL && head->mapped_bytes > 0)
+    if (head != NULL && head->mapped_bytes > 0) {
         munmap(head, head->mapped_bytes);
-    else
+    } else {
         free(head);
+    }
 }
 
 static tarn_status cpu_copy(tarn_device *base, void *to, const void *from, size_t bytes)
 {
     (void)base;
-    if (bytes > 0)
+    if (bytes > 0) {
         memcpy(to, from, bytes);
+    }
     return TARN_OK;
 }
 
 static tarn_status cpu_zero(tarn_device *base, void *to, size_t bytes)
 {
     (void)base;
-    if (bytes > 0)
+    if (bytes > 0) {
         memset(to, 0, bytes);
+    }
     return TARN_OK;
 }
 
@@ -161,14 +168,16 @@ static int isa_supported(tarn_isa isa)
 static tarn_status choose_isa(const char *name, tarn_isa *chosen)
 {
     for (int isa = TARN_ISA_COUNT - 1; isa >= 0; isa--) {
-        if (name != NULL && strcmp(name, isa_names[isa]) != 0)
+        if (name != NULL && strcmp(name, isa_names[isa]) != 0) {
             continue;
+        }
         if (isa_supported((tarn_isa)isa)) {
             *chosen = (tarn_isa)isa;
             return TARN_OK;
         }
-        if (name != NULL)
+        if (name != NULL) {
             return TARN_E_UNAVAILABLE;
+        }
     }
     return name != NULL ? TARN_E_ARGUMENT : TARN_E_UNAVAILABLE;
 }
@@ -176,8 +185,9 @@ static tarn_status choose_isa(const char *name, tarn_isa *chosen)
 static uint32_t usable_processors(void)
 {
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
+    if (sched_getaffinity(0, sizeof set, &set) == 0) {
         return (uint32_t)CPU_COUNT(&set);
+    }
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (uint32_t)online : 1;
 }
@@ -186,17 +196,20 @@ tarn_status tarn_cpu_device_create(const tarn_device_desc *desc, tarn_device **o
 {
     tarn_isa isa;
     tarn_status status = choose_isa(desc->isa, &isa);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     uint32_t threads = desc->threads != 0 ? desc->threads : usable_processors();
     if (threads > TARN_DEVICE_THREADS_MAX) {
-        if (desc->threads != 0)
+        if (desc->threads != 0) {
             return TARN_E_ARGUMENT;
+        }
         threads = TARN_DEVICE_THREADS_MAX;
     }
     cpu_device *device = calloc(1, sizeof *device);
-    if (device == NULL)
+    if (device == NULL) {
         return TARN_E_MEMORY;
+    }
     device->base.ops = &cpu_ops;
     device->base.is_host = 1;
     device->isa = isa;

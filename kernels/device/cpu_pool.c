@@ -107,10 +107,12 @@ static void run_piece(const cpu_pool *pool, uint32_t left, void *scratch)
 static uint32_t take_piece(cpu_pool *pool)
 {
     uint_fast64_t ticket = atomic_load_explicit(&pool->ticket, memory_order_acquire);
-    while ((uint32_t)ticket > 0)
+    while ((uint32_t)ticket > 0) {
         if (atomic_compare_exchange_weak_explicit(&pool->ticket, &ticket, ticket - piece_of(pool, (uint32_t)ticket),
-                                                  memory_order_acq_rel, memory_order_acquire))
+                                                  memory_order_acq_rel, memory_order_acquire)) {
             break;
+        }
+    }
     return (uint32_t)ticket;
 }
 
@@ -118,8 +120,9 @@ static uint32_t take_piece(cpu_pool *pool)
 static uint32_t work(cpu_pool *pool, void *scratch)
 {
     uint32_t tiles = 0;
-    for (uint32_t left; (left = take_piece(pool)) > 0; tiles += piece_of(pool, left))
+    for (uint32_t left; (left = take_piece(pool)) > 0; tiles += piece_of(pool, left)) {
         run_piece(pool, left, scratch);
+    }
     return tiles;
 }
 
@@ -137,17 +140,20 @@ static int has_done(cpu_pool *pool, unsigned tiles)
 /// Spins until something is so, but not for long. @return whether it is
 static int spin_until(cpu_pool *pool, int (*is_so)(cpu_pool *, unsigned), unsigned what)
 {
-    if (pool->spin_ns == 0)
+    if (pool->spin_ns == 0) {
         return is_so(pool, what);
+    }
     int64_t until = 0;
     do {
         for (int round = 0; round < SPIN_ROUNDS; round++) {
-            if (is_so(pool, what))
+            if (is_so(pool, what)) {
                 return 1;
+            }
             pause_briefly();
         }
-        if (until == 0)
+        if (until == 0) {
             until = now_ns() + pool->spin_ns;
+        }
     } while (now_ns() < until);
     return 0;
 }
@@ -155,11 +161,13 @@ static int spin_until(cpu_pool *pool, int (*is_so)(cpu_pool *, unsigned), unsign
 /// @param seen  the generation before the last look for tiles
 static void wait_for_job(cpu_pool *pool, unsigned seen)
 {
-    if (spin_until(pool, has_tiles, 0))
+    if (spin_until(pool, has_tiles, 0)) {
         return;
+    }
     atomic_fetch_add(&pool->sleepers, 1);
-    if ((uint32_t)atomic_load(&pool->ticket) == 0)
+    if ((uint32_t)atomic_load(&pool->ticket) == 0) {
         futex_wait(&pool->generation, seen);
+    }
     atomic_fetch_sub(&pool->sleepers, 1);
 }
 
@@ -169,13 +177,15 @@ static void *helper_main(void *argument)
     cpu_pool *pool = helper->pool;
     for (;;) {
         const unsigned seen = atomic_load(&pool->generation);
-        if (atomic_load(&pool->stop))
+        if (atomic_load(&pool->stop)) {
             return NULL;
+        }
         const uint32_t tiles = work(pool, helper->scratch);
         if (tiles > 0) {
             atomic_fetch_add(&pool->done, tiles);
-            if (atomic_load(&pool->owner_waits))
+            if (atomic_load(&pool->owner_waits)) {
                 futex_wake(&pool->done, 1);
+            }
         }
         wait_for_job(pool, seen);
     }
@@ -186,8 +196,9 @@ static void wait_for_helpers(cpu_pool *pool)
     while (!spin_until(pool, has_done, pool->taken)) {
         const unsigned done = atomic_load(&pool->done);
         atomic_store(&pool->owner_waits, 1);
-        if (done != pool->taken && atomic_load(&pool->done) == done)
+        if (done != pool->taken && atomic_load(&pool->done) == done) {
             futex_wait(&pool->done, done);
+        }
         atomic_store(&pool->owner_waits, 0);
     }
 }
@@ -201,8 +212,9 @@ static void wake_helpers(cpu_pool *pool, unsigned wanted)
 void cpu_pool_launch(cpu_pool *pool, tarn_cpu_entry entry, const void *args, uint32_t tile_count)
 {
     if (tile_count <= 1 || pool->threads == 1) {
-        if (tile_count > 0)
+        if (tile_count > 0) {
             entry(args, 0, tile_count, pool->scratch);
+        }
         return;
     }
     const uint32_t first = piece_of(pool, tile_count);
@@ -211,8 +223,9 @@ void cpu_pool_launch(cpu_pool *pool, tarn_cpu_entry entry, const void *args, uin
     pool->args = args;
     pool->tile_count = tile_count;
     atomic_exchange(&pool->ticket, generation << 32 | (tile_count - first));
-    if (atomic_load(&pool->sleepers) > 0)
+    if (atomic_load(&pool->sleepers) > 0) {
         wake_helpers(pool, tile_count - first);
+    }
     entry(args, 0, first, pool->scratch);
     pool->taken += tile_count - first - work(pool, pool->scratch);
     wait_for_helpers(pool);
@@ -243,19 +256,22 @@ static tarn_status start_helpers(cpu_pool *pool, uint32_t wanted)
 tarn_status cpu_pool_create(uint32_t threads, int crowded, cpu_pool **out)
 {
     cpu_pool *pool = aligned_alloc(LINE_BYTES, sizeof *pool);
-    if (pool == NULL)
+    if (pool == NULL) {
         return TARN_E_MEMORY;
+    }
     memset(pool, 0, sizeof *pool);
     pool->threads = threads;
     pool->spin_ns = crowded ? 0 : SPIN_NS;
     tarn_status status = TARN_E_MEMORY;
     pool->scratch = aligned_alloc(LINE_BYTES, TARN_TILE_SCRATCH_BYTES_MAX);
     pool->helpers = calloc(threads, sizeof *pool->helpers);
-    if (pool->scratch == NULL || pool->helpers == NULL)
+    if (pool->scratch == NULL || pool->helpers == NULL) {
         goto fail;
+    }
     status = start_helpers(pool, threads - 1);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         goto fail;
+    }
     *out = pool;
     return TARN_OK;
 fail:
@@ -265,8 +281,9 @@ fail:
 
 void cpu_pool_destroy(cpu_pool *pool)
 {
-    if (pool == NULL)
+    if (pool == NULL) {
         return;
+    }
     atomic_store(&pool->stop, 1);
     wake_helpers(pool, INT_MAX);
     for (uint32_t i = 0; i < pool->helper_count; i++) {

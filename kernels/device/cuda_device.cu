@@ -45,24 +45,27 @@ tarn_status cuda_device_status(const cuda_device *device)
 static uint64_t cuda_memory_bytes(tarn_device *base)
 {
     size_t free_bytes = 0, total_bytes = 0;
-    if (!cuda_device_ready((cuda_device *)base) || cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess)
+    if (!cuda_device_ready((cuda_device *)base) || cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess) {
         return 0;
+    }
     return free_bytes;
 }
 
 static void *cuda_alloc(tarn_device *base, size_t bytes)
 {
     cuda_device *device = (cuda_device *)base;
-    if (device->mode != CUDA_MODE_DIRECT || !cuda_device_ready(device))
+    if (device->mode != CUDA_MODE_DIRECT || !cuda_device_ready(device)) {
         return NULL;
+    }
     void *memory = NULL;
     cudaError_t error = cudaMalloc(&memory, bytes > 0 ? bytes : 1);
     if (error == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError(); // it is reported by the NULL
         return NULL;
     }
-    if (!cuda_device_note(device, error))
+    if (!cuda_device_note(device, error)) {
         return NULL;
+    }
     if (!cuda_device_note(device, cudaMemsetAsync(memory, 0, bytes, device->stream))) {
         (void)cudaFree(memory);
         return NULL;
@@ -83,8 +86,9 @@ static unsigned char *take_piece(cuda_device *device, uint32_t *piece)
 {
     *piece = device->next_piece;
     device->next_piece = (*piece + 1) % CUDA_STAGING_PIECES;
-    if (!cuda_device_note(device, cudaEventSynchronize(device->staged[*piece])))
+    if (!cuda_device_note(device, cudaEventSynchronize(device->staged[*piece]))) {
         return NULL;
+    }
     return device->staging + (size_t)*piece * PIECE_BYTES;
 }
 
@@ -96,18 +100,21 @@ static size_t piece_bytes(size_t bytes, size_t at)
 static tarn_status cuda_upload(tarn_device *base, void *to, const void *from, size_t bytes)
 {
     cuda_device *device = (cuda_device *)base;
-    if (device->mode != CUDA_MODE_DIRECT)
+    if (device->mode != CUDA_MODE_DIRECT) {
         return TARN_E_STATE;
+    }
     for (size_t at = 0; at < bytes && cuda_device_ready(device); at += PIECE_BYTES) {
         uint32_t piece;
         unsigned char *pinned = take_piece(device, &piece);
-        if (pinned == NULL)
+        if (pinned == NULL) {
             break;
+        }
         size_t count = piece_bytes(bytes, at);
         memcpy(pinned, (const unsigned char *)from + at, count);
         if (cuda_device_note(device, cudaMemcpyAsync((unsigned char *)to + at, pinned, count, cudaMemcpyHostToDevice,
-                                                     device->stream)))
+                                                     device->stream))) {
             cuda_device_note(device, cudaEventRecord(device->staged[piece], device->stream));
+        }
     }
     return cuda_device_status(device);
 }
@@ -121,8 +128,9 @@ typedef struct download_piece {
 static int download_send(cuda_device *device, download_piece *piece, const void *from, size_t at, size_t bytes)
 {
     piece->pinned = take_piece(device, &piece->piece);
-    if (piece->pinned == NULL)
+    if (piece->pinned == NULL) {
         return 0;
+    }
     cudaError_t error = cudaMemcpyAsync(piece->pinned, (const unsigned char *)from + at, piece_bytes(bytes, at),
                                         cudaMemcpyDeviceToHost, device->stream);
     return cuda_device_note(device, error) &&
@@ -132,17 +140,21 @@ static int download_send(cuda_device *device, download_piece *piece, const void 
 static tarn_status cuda_download(tarn_device *base, void *to, const void *from, size_t bytes)
 {
     cuda_device *device = (cuda_device *)base;
-    if (device->mode != CUDA_MODE_DIRECT)
+    if (device->mode != CUDA_MODE_DIRECT) {
         return TARN_E_STATE;
+    }
     download_piece pieces[CUDA_STAGING_PIECES];
     size_t sent = 0;
     for (size_t taken = 0; taken < bytes && cuda_device_ready(device); taken += PIECE_BYTES) {
-        for (; sent < bytes && sent < taken + CUDA_STAGING_BYTES; sent += PIECE_BYTES)
-            if (!download_send(device, &pieces[sent / PIECE_BYTES % CUDA_STAGING_PIECES], from, sent, bytes))
+        for (; sent < bytes && sent < taken + CUDA_STAGING_BYTES; sent += PIECE_BYTES) {
+            if (!download_send(device, &pieces[sent / PIECE_BYTES % CUDA_STAGING_PIECES], from, sent, bytes)) {
                 return TARN_E_DEVICE;
+            }
+        }
         const download_piece *piece = &pieces[taken / PIECE_BYTES % CUDA_STAGING_PIECES];
-        if (cuda_device_note(device, cudaEventSynchronize(device->staged[piece->piece])))
+        if (cuda_device_note(device, cudaEventSynchronize(device->staged[piece->piece]))) {
             memcpy((unsigned char *)to + taken, piece->pinned, piece_bytes(bytes, taken));
+        }
     }
     return cuda_device_status(device);
 }
@@ -150,18 +162,21 @@ static tarn_status cuda_download(tarn_device *base, void *to, const void *from, 
 static tarn_status cuda_zero(tarn_device *base, void *to, size_t bytes)
 {
     cuda_device *device = (cuda_device *)base;
-    if (bytes > 0 && device->mode != CUDA_MODE_LOAD && cuda_device_ready(device))
+    if (bytes > 0 && device->mode != CUDA_MODE_LOAD && cuda_device_ready(device)) {
         cuda_device_note(device, cudaMemsetAsync(to, 0, bytes, device->target));
+    }
     return cuda_device_status(device);
 }
 
 static tarn_status cuda_wait(tarn_device *base)
 {
     cuda_device *device = (cuda_device *)base;
-    if (device->mode != CUDA_MODE_DIRECT)
+    if (device->mode != CUDA_MODE_DIRECT) {
         return TARN_E_STATE;
-    if (cuda_device_ready(device))
+    }
+    if (cuda_device_ready(device)) {
         cuda_device_note(device, cudaStreamSynchronize(device->stream));
+    }
     return cuda_device_status(device);
 }
 
@@ -172,8 +187,9 @@ void cuda_device_launch(tarn_device *base, const tarn_kernel *kernel, const void
                         uint32_t count_max)
 {
     cuda_device *device = (cuda_device *)base;
-    if (count_max == 0 || !cuda_device_ready(device))
+    if (count_max == 0 || !cuda_device_ready(device)) {
         return;
+    }
     uint32_t lanes, args_bytes;
     const void *function = kernel->cuda(&lanes, &args_bytes);
     if (device->mode == CUDA_MODE_LOAD) {
@@ -194,16 +210,21 @@ static void cuda_destroy(tarn_device *base)
 {
     cuda_device *device = (cuda_device *)base;
     (void)cudaSetDevice(device->index);
-    if (device->stream != NULL)
+    if (device->stream != NULL) {
         (void)cudaStreamSynchronize(device->stream);
+    }
     cuda_graph_teardown(device);
-    for (int i = 0; i < CUDA_STAGING_PIECES; i++)
-        if (device->staged[i] != NULL)
+    for (int i = 0; i < CUDA_STAGING_PIECES; i++) {
+        if (device->staged[i] != NULL) {
             (void)cudaEventDestroy(device->staged[i]);
-    if (device->staging != NULL)
+        }
+    }
+    if (device->staging != NULL) {
         (void)cudaFreeHost(device->staging);
-    if (device->stream != NULL)
+    }
+    if (device->stream != NULL) {
         (void)cudaStreamDestroy(device->stream);
+    }
     (void)cudaGetLastError();
     free(device);
 }
@@ -216,12 +237,15 @@ static const tarn_device_ops cuda_ops = {
 static cudaError_t set_up(cuda_device *device)
 {
     cudaError_t error = cudaSetDevice(device->index);
-    if (error == cudaSuccess)
+    if (error == cudaSuccess) {
         error = cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking);
-    if (error == cudaSuccess)
+    }
+    if (error == cudaSuccess) {
         error = cudaMallocHost((void **)&device->staging, CUDA_STAGING_BYTES);
-    for (int i = 0; i < CUDA_STAGING_PIECES && error == cudaSuccess; i++)
+    }
+    for (int i = 0; i < CUDA_STAGING_PIECES && error == cudaSuccess; i++) {
         error = cudaEventCreateWithFlags(&device->staged[i], cudaEventDisableTiming);
+    }
     device->target = device->stream;
     return error == cudaSuccess ? cuda_graph_setup(device) : error;
 }
@@ -239,10 +263,12 @@ int tarn_cuda_device_count(void)
 tarn_status tarn_cuda_device_create(const tarn_device_desc *desc, tarn_device **out)
 {
     int count = tarn_cuda_device_count();
-    if (count == 0)
+    if (count == 0) {
         return TARN_E_UNAVAILABLE;
-    if (desc->index < 0 || desc->index >= count)
+    }
+    if (desc->index < 0 || desc->index >= count) {
         return TARN_E_ARGUMENT;
+    }
     cudaDeviceProp properties;
     if (cudaGetDeviceProperties(&properties, desc->index) != cudaSuccess ||
         properties.major * 10 + properties.minor < COMPUTE_CAPABILITY_MIN) {
@@ -250,8 +276,9 @@ tarn_status tarn_cuda_device_create(const tarn_device_desc *desc, tarn_device **
         return TARN_E_UNAVAILABLE;
     }
     cuda_device *device = (cuda_device *)calloc(1, sizeof *device);
-    if (device == NULL)
+    if (device == NULL) {
         return TARN_E_MEMORY;
+    }
     device->base.ops = &cuda_ops;
     device->index = desc->index;
     device->multiprocessors = (uint32_t)properties.multiProcessorCount;

@@ -55,16 +55,20 @@ static cudaError_t append_node(cudaStream_t stream, cudaGraphNodeParams *paramet
 #if CUDART_VERSION >= 13000
     const cudaGraphEdgeData *edges;
     cudaError_t error = cudaStreamGetCaptureInfo(stream, &status, NULL, &graph, &after, &edges, &after_count);
-    if (error == cudaSuccess)
+    if (error == cudaSuccess) {
         error = cudaGraphAddNode(&node, graph, after, edges, after_count, parameters);
-    if (error == cudaSuccess)
+    }
+    if (error == cudaSuccess) {
         error = cudaStreamUpdateCaptureDependencies(stream, &node, NULL, 1, cudaStreamSetCaptureDependencies);
+    }
 #else
     cudaError_t error = cudaStreamGetCaptureInfo(stream, &status, NULL, &graph, &after, &after_count);
-    if (error == cudaSuccess)
+    if (error == cudaSuccess) {
         error = cudaGraphAddNode(&node, graph, after, after_count, parameters);
-    if (error == cudaSuccess)
+    }
+    if (error == cudaSuccess) {
         error = cudaStreamUpdateCaptureDependencies(stream, &node, 1, cudaStreamSetCaptureDependencies);
+    }
 #endif
     return error;
 }
@@ -87,19 +91,22 @@ static void capture_loop(cuda_device *device, const uint32_t *go, uint32_t times
     cudaStream_t outer = device->target, inner = device->loop_streams[device->depth];
     uint32_t *rounds = device->rounds + device->loop_count++;
     cudaGraphConditionalHandle condition;
-    if (!cuda_device_note(device, create_condition(outer, &condition)))
+    if (!cuda_device_note(device, create_condition(outer, &condition))) {
         return;
+    }
     loop_begin<<<1, 1, 0, outer>>>(condition, go, rounds, times);
     cudaGraphNodeParams node = {};
     node.type = cudaGraphNodeTypeConditional;
     node.conditional.handle = condition;
     node.conditional.type = cudaGraphCondTypeWhile;
     node.conditional.size = 1;
-    if (!cuda_device_note(device, cudaGetLastError()) || !cuda_device_note(device, append_node(outer, &node)))
+    if (!cuda_device_note(device, cudaGetLastError()) || !cuda_device_note(device, append_node(outer, &node))) {
         return;
+    }
     if (!cuda_device_note(device, cudaStreamBeginCaptureToGraph(inner, node.conditional.phGraph_out[0], NULL, NULL, 0,
-                                                                cudaStreamCaptureModeThreadLocal)))
+                                                                cudaStreamCaptureModeThreadLocal))) {
         return;
+    }
     device->target = inner;
     device->depth++;
     body(context);
@@ -126,20 +133,25 @@ cudaError_t cuda_graph_setup(cuda_device *device)
     int driver = 0;
     cudaError_t error = cudaDriverGetVersion(&driver);
     device->loops_possible = HAVE_LOOPS && driver >= LOOP_DRIVER_VERSION_MIN;
-    for (int i = 0; i < CUDA_LOOP_DEPTH_MAX && error == cudaSuccess; i++)
+    for (int i = 0; i < CUDA_LOOP_DEPTH_MAX && error == cudaSuccess; i++) {
         error = cudaStreamCreateWithFlags(&device->loop_streams[i], cudaStreamNonBlocking);
-    if (error == cudaSuccess)
+    }
+    if (error == cudaSuccess) {
         error = cudaMalloc((void **)&device->rounds, CUDA_LOOPS_MAX * sizeof *device->rounds);
+    }
     return error == cudaSuccess ? load_loop_kernels() : error;
 }
 
 void cuda_graph_teardown(cuda_device *device)
 {
-    if (device->rounds != NULL)
+    if (device->rounds != NULL) {
         (void)cudaFree(device->rounds);
-    for (int i = 0; i < CUDA_LOOP_DEPTH_MAX; i++)
-        if (device->loop_streams[i] != NULL)
+    }
+    for (int i = 0; i < CUDA_LOOP_DEPTH_MAX; i++) {
+        if (device->loop_streams[i] != NULL) {
             (void)cudaStreamDestroy(device->loop_streams[i]);
+        }
+    }
 }
 
 /// Outside a graph the host looks at *go before each round.
@@ -148,8 +160,9 @@ static void repeat_directly(cuda_device *device, const uint32_t *go, uint32_t ti
 {
     for (uint32_t round = 0; round < times; round++) {
         uint32_t going = 0;
-        if (device->base.ops->download(&device->base, &going, go, sizeof going) != TARN_OK || going == 0)
+        if (device->base.ops->download(&device->base, &going, go, sizeof going) != TARN_OK || going == 0) {
             return;
+        }
         body(context);
     }
 }
@@ -157,32 +170,38 @@ static void repeat_directly(cuda_device *device, const uint32_t *go, uint32_t ti
 void cuda_graph_repeat(tarn_device *base, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
 {
     cuda_device *device = (cuda_device *)base;
-    if (times == 0 || !cuda_device_ready(device))
+    if (times == 0 || !cuda_device_ready(device)) {
         return;
-    if (device->mode == CUDA_MODE_LOAD)
+    }
+    if (device->mode == CUDA_MODE_LOAD) {
         body(context);
-    else if (device->mode == CUDA_MODE_DIRECT)
+    } else if (device->mode == CUDA_MODE_DIRECT) {
         repeat_directly(device, go, times, body, context);
-    else if (device->loops_possible && device->depth < CUDA_LOOP_DEPTH_MAX && device->loop_count < CUDA_LOOPS_MAX)
+    } else if (device->loops_possible && device->depth < CUDA_LOOP_DEPTH_MAX && device->loop_count < CUDA_LOOPS_MAX) {
         capture_loop(device, go, times, body, context);
-    else
-        for (uint32_t round = 0; round < times; round++)
+    } else {
+        for (uint32_t round = 0; round < times; round++) {
             body(context);
+        }
+    }
 }
 
 static void capture(cuda_device *device, cudaGraphExec_t *executable, void (*body)(void *), void *context)
 {
-    if (!cuda_device_note(device, cudaStreamBeginCapture(device->stream, cudaStreamCaptureModeThreadLocal)))
+    if (!cuda_device_note(device, cudaStreamBeginCapture(device->stream, cudaStreamCaptureModeThreadLocal))) {
         return;
+    }
     device->mode = CUDA_MODE_CAPTURE;
     device->loop_count = 0;
     body(context);
     device->mode = CUDA_MODE_DIRECT;
     cudaGraph_t graph = NULL;
-    if (cuda_device_note(device, cudaStreamEndCapture(device->stream, &graph)))
+    if (cuda_device_note(device, cudaStreamEndCapture(device->stream, &graph))) {
         cuda_device_note(device, cudaGraphInstantiate(executable, graph, 0));
-    if (graph != NULL)
+    }
+    if (graph != NULL) {
         (void)cudaGraphDestroy(graph);
+    }
 }
 
 static tarn_replay *make_replay(cuda_device *device, void (*body)(void *), void *context)
@@ -190,8 +209,9 @@ static tarn_replay *make_replay(cuda_device *device, void (*body)(void *), void 
     device->mode = CUDA_MODE_LOAD;
     body(context);
     device->mode = CUDA_MODE_DIRECT;
-    if (device->failure != cudaSuccess)
+    if (device->failure != cudaSuccess) {
         return NULL;
+    }
     tarn_replay *replay = (tarn_replay *)calloc(1, sizeof *replay);
     if (replay == NULL) {
         cuda_device_note(device, cudaErrorMemoryAllocation);
@@ -220,12 +240,15 @@ void cuda_graph_run(tarn_device *base, tarn_replay **replay, void (*body)(void *
         body(context);
         return;
     }
-    if (!cuda_device_ready(device))
+    if (!cuda_device_ready(device)) {
         return;
-    if (*replay == NULL)
+    }
+    if (*replay == NULL) {
         *replay = make_replay(device, body, context);
-    if (*replay != NULL)
+    }
+    if (*replay != NULL) {
         cuda_device_note(device, cudaGraphLaunch((*replay)->graph, device->stream));
+    }
 }
 
 void cuda_graph_replay_destroy(tarn_device *base, tarn_replay *replay)

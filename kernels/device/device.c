@@ -41,8 +41,9 @@ tarn_status tarn_device_create(const tarn_device_desc *desc, tarn_device **devic
 
 void tarn_device_destroy(tarn_device *device)
 {
-    if (device != NULL)
+    if (device != NULL) {
         device->ops->destroy(device);
+    }
 }
 
 const char *tarn_device_name(const tarn_device *device)
@@ -72,8 +73,9 @@ void *tarn_device_alloc(tarn_device *device, size_t bytes)
 
 void tarn_device_free(tarn_device *device, void *memory)
 {
-    if (memory != NULL)
+    if (memory != NULL) {
         device->ops->release(device, memory);
+    }
 }
 
 tarn_status tarn_device_upload(tarn_device *device, void *to, const void *from, size_t bytes)
@@ -114,8 +116,9 @@ void tarn_device_run(tarn_device *device, tarn_replay **replay, void (*body)(voi
 
 void tarn_device_replay_destroy(tarn_device *device, tarn_replay *replay)
 {
-    if (replay != NULL)
+    if (replay != NULL) {
         device->ops->replay_destroy(device, replay);
+    }
 }
 
 double tarn_device_clock_s(tarn_device *device)

@@ -38,7 +38,7 @@ typedef struct tarn_kernel {
     TARN_KERNEL_CUDA_DECLARE(name)
 #define TARN_KERNEL_DEFINE(name)                                                                                       \
     {                                                                                                                  \
-#name, {tarn_cpu_##name##_v2, tarn_cpu_##name##_v3, tarn_cpu_##name##_v4 }, TARN_KERNEL_CUDA(name)             \
+        #name, {tarn_cpu_##name##_v2, tarn_cpu_##name##_v3, tarn_cpu_##name##_v4}, TARN_KERNEL_CUDA(name)              \
     }
 #else
 #define TARN_KERNEL_JOIN(name, isa) tarn_cpu_##name##_##isa
@@ -48,9 +48,10 @@ typedef struct tarn_kernel {
     TARN_KERNEL_CUDA_DECLARE(name)
 #define TARN_KERNEL_DEFINE(name)                                                                                       \
     {                                                                                                                  \
-#name, {TARN_KERNEL_CPU(name, TARN_ONE_ISA), TARN_KERNEL_CPU(name, TARN_ONE_ISA),                              \
-                TARN_KERNEL_CPU(name, TARN_ONE_ISA) },                                                                 \
-                TARN_KERNEL_CUDA(name)                                                                                 \
+        #name,                                                                                                         \
+            {TARN_KERNEL_CPU(name, TARN_ONE_ISA), TARN_KERNEL_CPU(name, TARN_ONE_ISA),                                 \
+             TARN_KERNEL_CPU(name, TARN_ONE_ISA)},                                                                     \
+            TARN_KERNEL_CUDA(name)                                                                                     \
     }
 #endif
 

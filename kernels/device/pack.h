@@ -126,19 +126,22 @@ TILE_FN void pack_weigh_rows(const float *from, const pack_places *at, int step,
                              pack_f32 *out)
 {
     const float *row = from + at->of[0];
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < 4; k++) {
         out[k] = (w[0] * row[k] + w[1] * row[step + k]) + (w[2] * row[stride + k] + w[3] * row[stride + step + k]);
+    }
 }
 TILE_FN void pack_weigh_pairs(const float *from, const pack_places *at, int step, const pack_f32 *w, pack_f32 *out)
 {
     const float *row = from + at->of[0];
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < 4; k++) {
         out[k] = w[k % 2 * 2] * row[k] + w[k % 2 * 2 + 1] * row[step + k];
+    }
 }
 TILE_FN void pack_add_i32(int32_t *to, const pack_places *at, const pack_i32 *parts, int count)
 {
-    for (int k = 0; k < count; k++)
+    for (int k = 0; k < count; k++) {
         tile_add_i32(to + at->of[0] + k, parts[k]);
+    }
 }
 TILE_FN void pack_keep_max_f32(float *kept, pack_f32 a)
 {
@@ -212,11 +215,13 @@ TILE_FN pack_i32 pack_load_i32(const uint32_t *p, uint32_t n)
     return (pack_i32)_mm256_maskload_epi32((const int *)p, (__m256i)there);
 #else
     pack_i32 r = {0};
-    if (n >= PACK_WIDTH)
+    if (n >= PACK_WIDTH) {
         memcpy(&r, p, sizeof r);
-    else
-        for (uint32_t l = 0; l < n; l++)
+    } else {
+        for (uint32_t l = 0; l < n; l++) {
             memcpy((char *)&r + l * sizeof *p, p + l, sizeof *p);
+        }
+    }
     return r;
 #endif
 }
@@ -233,8 +238,9 @@ TILE_FN void pack_store_i32(uint32_t *p, pack_i32 a, uint32_t n)
     const pack_i32 lane = {0, 1, 2, 3, 4, 5, 6, 7}, there = lane < (int32_t)n;
     _mm256_maskstore_epi32((int *)p, (__m256i)there, (__m256i)a);
 #else
-    for (uint32_t l = 0; l < n; l++)
+    for (uint32_t l = 0; l < n; l++) {
         memcpy(p + l, (const char *)&a + l * sizeof *p, sizeof *p);
+    }
 #endif
 }
 TILE_FN pack_f32 pack_load_f32(const float *p, uint32_t n)
@@ -258,11 +264,13 @@ TILE_FN void pack_store_u8(uint8_t *p, pack_i32 a, uint32_t n)
 #else
     const bytes narrow = __builtin_convertvector(a, bytes);
 #endif
-    if (n >= PACK_WIDTH)
+    if (n >= PACK_WIDTH) {
         memcpy(p, &narrow, sizeof narrow);
-    else
-        for (uint32_t l = 0; l < n; l++)
+    } else {
+        for (uint32_t l = 0; l < n; l++) {
             p[l] = narrow[l];
+        }
+    }
 }
 TILE_FN pack_f32 pack_all_f32(float x)
 {
@@ -281,8 +289,9 @@ TILE_FN pack_f32 pack_abs_f32(pack_f32 a)
 TILE_FN pack_f32 pack_first_f32(float x, uint32_t n)
 {
     pack_i32 lane;
-    for (int l = 0; l < PACK_WIDTH; l++)
+    for (int l = 0; l < PACK_WIDTH; l++) {
         lane[l] = l;
+    }
     return (pack_f32)((pack_i32)pack_all_f32(x) & (lane < (int32_t)n));
 }
 TILE_FN pack_f32 pack_to_f32(pack_i32 a)
@@ -300,8 +309,9 @@ TILE_FN pack_i32 pack_round_i32(pack_f32 a)
     return (pack_i32)_mm_cvtps_epi32((__m128)a);
 #else
     pack_i32 r;
-    for (int l = 0; l < PACK_WIDTH; l++)
+    for (int l = 0; l < PACK_WIDTH; l++) {
         r[l] = tile_round_i32(a[l]);
+    }
     return r;
 #endif
 }
@@ -342,8 +352,9 @@ TILE_FN int pack_any(pack_i32 mask)
     return !_mm_testz_si128((__m128i)mask, (__m128i)mask);
 #else
     int any = 0;
-    for (int l = 0; l < PACK_WIDTH; l++)
+    for (int l = 0; l < PACK_WIDTH; l++) {
         any |= mask[l];
+    }
     return any != 0;
 #endif
 }
@@ -358,8 +369,9 @@ TILE_FN uint32_t pack_mask_bits(pack_i32 mask)
     return (uint32_t)_mm_movemask_ps((__m128)mask);
 #else
     uint32_t bits = 0;
-    for (int l = 0; l < PACK_WIDTH; l++)
+    for (int l = 0; l < PACK_WIDTH; l++) {
         bits |= (uint32_t)(mask[l] & 1) << l;
+    }
     return bits;
 #endif
 }

@@ -28,10 +28,12 @@ typedef struct pack_move {
 TILE_FN void pack_move_rank(pack_move *s, const uint8_t *key, uint32_t n, uint32_t often, uint32_t end, uint32_t *first)
 {
     (void)often;
-    FOR_RANGE (i, 0, n)
+    FOR_RANGE (i, 0, n) {
         s->key[i] = key[i];
-    if (TILE_SINGLE())
+    }
+    if (TILE_SINGLE()) {
         s->end = end;
+    }
     TILE_BARRIER();
     tile_rank_u32(s->key, s->rank, n, first);
 }
@@ -66,8 +68,9 @@ TILE_FN uint32_t pack_move_mask(const uint8_t *key, uint32_t n, uint32_t often)
 {
     if (n < PACK_WIDTH) {
         uint32_t mask = 0;
-        for (uint32_t l = 0; l < n; l++)
+        for (uint32_t l = 0; l < n; l++) {
             mask |= (uint32_t)(key[l] == often) << l;
+        }
         return mask;
     }
 #if PACK_WIDTH == 16

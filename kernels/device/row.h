@@ -85,15 +85,17 @@ TILE_FN row_f32 row_keep(row_i32 mask, row_f32 a)
 /// Stores the cells of the mask; the others stay as they are.
 TILE_FN void row_put(float *p, row_i32 mask, row_f32 a)
 {
-    if (mask)
+    if (mask) {
         *p = a;
+    }
 }
 /// How many of n masks take a cell.
 TILE_FN row_f32 row_count(const row_i32 *mask, int n)
 {
     int sum = 0;
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         sum += mask[i];
+    }
     return (float)sum;
 }
 TILE_FN row_f32 row_sqrt(row_f32 a)
@@ -108,8 +110,9 @@ TILE_FN row_f32 row_load_i32(const int32_t *p)
 TILE_FN uint32_t row_at_least(const int32_t *p, int32_t least)
 {
     uint32_t bits = 0;
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++) {
         bits |= (uint32_t)(p[i] >= least) << i;
+    }
     return bits;
 }
 
@@ -196,8 +199,9 @@ TILE_FN uint32_t row_words_set(const uint16_t *words, uint32_t mask)
     return ~(uint32_t)_mm_movemask_epi8(none) & 0xffffu;
 #else
     uint32_t set = 0;
-    for (int i = 0; i < ROW_WORDS; i++)
+    for (int i = 0; i < ROW_WORDS; i++) {
         set |= (uint32_t)((words[i] & mask) != 0) << i;
+    }
     return set;
 #endif
 }
@@ -244,8 +248,9 @@ TILE_FN uint32_t row_at_least(const int32_t *p, int32_t least)
     return (uint32_t)_mm256_movemask_ps((__m256)r);
 #else
     uint32_t bits = 0;
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++) {
         bits |= (uint32_t)(r[i] & 1) << i;
+    }
     return bits;
 #endif
 }

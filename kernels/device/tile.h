@@ -142,8 +142,9 @@ TILE_FN void tile_add_u32(uint32_t *p, uint32_t v)
 }
 TILE_FN void tile_or_u32(uint32_t *p, uint32_t v)
 {
-    if (v != 0)
+    if (v != 0) {
         atomicOr(p, v);
+    }
 }
 TILE_FN void global_add_u32(uint32_t *p, uint32_t v)
 {
@@ -267,8 +268,9 @@ TILE_FN void global_max_u32(uint32_t *p, uint32_t v)
 
 TILE_FN void global_or_u32(uint32_t *p, uint32_t v)
 {
-    if ((__atomic_load_n(p, __ATOMIC_RELAXED) & v) != v)
+    if ((__atomic_load_n(p, __ATOMIC_RELAXED) & v) != v) {
         __atomic_fetch_or(p, v, __ATOMIC_RELAXED);
+    }
 }
 TILE_FN void global_store_u32(uint32_t *p, uint32_t v)
 {
@@ -513,8 +515,9 @@ TILE_FN uint32_t tile_warp_scan_u32(uint32_t value)
 {
     for (uint32_t step = 1; step < 32; step *= 2) {
         uint32_t lower = __shfl_up_sync(0xffffffffu, value, step);
-        if (threadIdx.x % 32 >= step)
+        if (threadIdx.x % 32 >= step) {
             value += lower;
+        }
     }
     return value;
 }
@@ -527,20 +530,23 @@ TILE_FN void tile_scan_u32(uint32_t *x, uint32_t n, uint32_t *total)
         uint32_t i = base + threadIdx.x;
         uint32_t own = i < n ? x[i] : 0;
         uint32_t sum = tile_warp_scan_u32(own);
-        if (threadIdx.x % 32 == 31)
+        if (threadIdx.x % 32 == 31) {
             warp_sum[threadIdx.x / 32] = sum;
+        }
         TILE_BARRIER();
         uint32_t all = before;
         for (uint32_t warp = 0; warp < blockDim.x / 32; warp++) {
-            if (warp == threadIdx.x / 32 && i < n)
+            if (warp == threadIdx.x / 32 && i < n) {
                 x[i] = all + sum - own;
+            }
             all += warp_sum[warp];
         }
         before = all;
         TILE_BARRIER();
     }
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
         *total = before;
+    }
     TILE_BARRIER();
 }
 
@@ -553,11 +559,13 @@ TILE_FN void tile_rank_u32(const uint32_t *key, uint32_t *rank, uint32_t n, uint
         // Warp by warp, so that the order of the lanes is the order of the ranks. The last of equals counts them.
         for (uint32_t warp = 0; warp < blockDim.x / 32 && base + warp * 32 < n; warp++) {
             if (threadIdx.x / 32 == warp) {
-                if (own != 0xffffffffu)
+                if (own != 0xffffffffu) {
                     rank[i] = first[own] + (uint32_t)__popc(peers & ((1u << lane) - 1u));
+                }
                 __syncwarp();
-                if (own != 0xffffffffu && lane == 31u - (uint32_t)__clz((int)peers))
+                if (own != 0xffffffffu && lane == 31u - (uint32_t)__clz((int)peers)) {
                     first[own] += (uint32_t)__popc(peers);
+                }
             }
             TILE_BARRIER();
         }
@@ -588,9 +596,11 @@ TILE_FN void tile_scan_u32(uint32_t *x, uint32_t n, uint32_t *total)
 
 TILE_FN void tile_rank_u32(const uint32_t *key, uint32_t *rank, uint32_t n, uint32_t *first)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (key[i] != 0xffffffffu)
+    for (uint32_t i = 0; i < n; i++) {
+        if (key[i] != 0xffffffffu) {
             rank[i] = first[key[i]]++;
+        }
+    }
 }
 #endif
 

@@ -78,24 +78,29 @@ static int is_finite3(const float *v)
 static tarn_status check_size(const tarn_tank *tank, const tarn_shape *shape, const tank_complaint *why)
 {
     const float most_m = shape->kind == TARN_SHAPE_FIELD ? 1e3f : TARN_TANK_WALL_CELLS_MAX * tank->desc.cell_m;
-    for (int a = 0; a < 3; a++)
-        if (!(fabsf(shape->half_m[a]) <= most_m))
+    for (int a = 0; a < 3; a++) {
+        if (!(fabsf(shape->half_m[a]) <= most_m)) {
             return tank_refuse(why, TARN_E_ARGUMENT, "shape.half_m[%d] is %g; allowed is up to %g", a,
                                (double)shape->half_m[a], (double)most_m);
+        }
+    }
     return TARN_OK;
 }
 
 static tarn_status check_thrown(const tarn_tank *tank, const tarn_solid *solid, const tank_complaint *why)
 {
-    if (solid->motion != TARN_MOTION_FREE)
+    if (solid->motion != TARN_MOTION_FREE) {
         return tank_refuse(why, TARN_E_ARGUMENT, "motion is %d; what is thrown floats: %d", (int)solid->motion,
                            TARN_MOTION_FREE);
-    if (solid->shape.kind == TARN_SHAPE_FIELD && tank->own_body_count == 0)
+    }
+    if (solid->shape.kind == TARN_SHAPE_FIELD && tank->own_body_count == 0) {
         return tank_refuse(why, TARN_E_ARGUMENT,
                            "shape is a field; without bodies of its own a tank has none to throw");
-    if (tank->own_body_count >= TARN_TANK_BODIES_MAX)
+    }
+    if (tank->own_body_count >= TARN_TANK_BODIES_MAX) {
         return tank_refuse(why, TARN_E_LIMIT, "the scene itself has %d solids that move; no more fit",
                            TARN_TANK_BODIES_MAX);
+    }
     const tarn_status status = check_size(tank, &solid->shape, why);
     return status == TARN_OK ? tank_solid_check(&tank->desc, solid, why) : status;
 }
@@ -121,8 +126,9 @@ static void fit_thrown(const tarn_tank *tank, tarn_solid *solid)
         square += solid->velocity_m_s[a] * solid->velocity_m_s[a];
     }
     const float speed = sqrtf(square), limit = speed > THROWN_SPEED_MAX_M_S ? THROWN_SPEED_MAX_M_S / speed : 1.0f;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         solid->velocity_m_s[a] *= limit;
+    }
 }
 
 /// The place of the next one: behind the others, or that of the oldest.
@@ -130,11 +136,13 @@ static uint32_t place_of_next(const tarn_tank *tank)
 {
     const tank_added *added = &tank->added;
     const uint32_t most = tile_min_u32(TARN_TANK_THROWN_MAX, TARN_TANK_BODIES_MAX - tank->own_body_count);
-    if (added->thrown_count < most)
+    if (added->thrown_count < most) {
         return added->thrown_count;
+    }
     uint32_t oldest = 0;
-    for (uint32_t i = 1; i < added->thrown_count; i++)
+    for (uint32_t i = 1; i < added->thrown_count; i++) {
         oldest = added->thrown_at[i] < added->thrown_at[oldest] ? i : oldest;
+    }
     return oldest;
 }
 
@@ -143,13 +151,16 @@ tarn_status tarn_tank_throw(tarn_tank *tank, const tarn_solid *solid, uint32_t *
     const tank_complaint complaint = {why, why_bytes};
     tank_added *added = &tank->added;
     tarn_status status = check_thrown(tank, solid, &complaint);
-    if (status == TARN_OK && added->thrown_total == UINT32_MAX)
+    if (status == TARN_OK && added->thrown_total == UINT32_MAX) {
         status = tank_refuse(&complaint, TARN_E_LIMIT, "%u were thrown in; no more are counted", UINT32_MAX);
-    if (status != TARN_OK)
+    }
+    if (status != TARN_OK) {
         return status;
+    }
     status = take_memory(tank, 0, 1);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return tank_refuse(&complaint, status, "there is no memory for a floating body");
+    }
     const uint32_t place = place_of_next(tank);
     clean(solid, TARN_MOTION_FREE, &added->thrown[place]);
     fit_thrown(tank, &added->thrown[place]);
@@ -158,8 +169,9 @@ tarn_status tarn_tank_throw(tarn_tank *tank, const tarn_solid *solid, uint32_t *
         added->thrown_count++;
         tank_show_solids(tank);
     }
-    if (body != NULL)
+    if (body != NULL) {
         *body = tank->own_body_count + place;
+    }
     return tank_bodies_put(tank, tank->own_body_count + place);
 }
 
@@ -167,8 +179,10 @@ tarn_status tarn_tank_throw(tarn_tank *tank, const tarn_solid *solid, uint32_t *
 
 static tarn_status check_wall(const tarn_tank *tank, const tarn_solid *solid, const tank_complaint *why)
 {
-    if (solid->motion != TARN_MOTION_STATIC || (unsigned)solid->shape.kind >= TARN_SHAPE_FIELD || solid->shape.inverted)
+    if (solid->motion != TARN_MOTION_STATIC || (unsigned)solid->shape.kind >= TARN_SHAPE_FIELD ||
+        solid->shape.inverted) {
         return tank_refuse(why, TARN_E_ARGUMENT, "a wall is a box, ball, capsule or cylinder that stands still");
+    }
     const tarn_status status = check_size(tank, &solid->shape, why);
     return status == TARN_OK ? tank_solid_check(&tank->desc, solid, why) : status;
 }
@@ -178,16 +192,19 @@ tarn_status tarn_tank_add_wall(tarn_tank *tank, const tarn_solid *solid, char *w
     const tank_complaint complaint = {why, why_bytes};
     tank_added *added = &tank->added;
     tarn_status status = check_wall(tank, solid, &complaint);
-    if (status == TARN_OK && added->wall_count == TARN_TANK_WALLS_MAX)
+    if (status == TARN_OK && added->wall_count == TARN_TANK_WALLS_MAX) {
         status = tank_refuse(&complaint, TARN_E_LIMIT, "there are %d pieces of wall already; no more fit",
                              TARN_TANK_WALLS_MAX);
+    }
     if (status == TARN_OK) {
         status = take_memory(tank, 1, 0);
-        if (status != TARN_OK)
+        if (status != TARN_OK) {
             tank_refuse(&complaint, status, "there is no memory for walls");
+        }
     }
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     tarn_solid *wall = &added->walls[added->wall_count++];
     clean(solid, TARN_MOTION_STATIC, wall);
     status = tank_walls_change(tank, wall, 1);
@@ -206,24 +223,29 @@ tarn_status tarn_tank_erase_walls(tarn_tank *tank, const float center_m[3], floa
     tank_added *added = &tank->added;
     tarn_solid gone[TARN_TANK_WALLS_MAX];
     uint32_t gone_count = 0, kept = 0;
-    if (count != NULL)
+    if (count != NULL) {
         *count = 0;
-    if (!is_finite3(center_m) || !isfinite(radius_m))
+    }
+    if (!is_finite3(center_m) || !isfinite(radius_m)) {
         return TARN_E_ARGUMENT;
+    }
     const double at_m[3] = {(double)center_m[0], (double)center_m[1], (double)center_m[2]};
     for (uint32_t w = 0; w < added->wall_count; w++) {
         const tarn_solid wall = added->walls[w];
-        if (tank_wall_distance(tank, &wall, at_m) * (double)tank->desc.cell_m < (double)radius_m)
+        if (tank_wall_distance(tank, &wall, at_m) * (double)tank->desc.cell_m < (double)radius_m) {
             gone[gone_count++] = wall;
-        else
+        } else {
             added->walls[kept++] = wall;
+        }
     }
     added->wall_count = kept;
     memset(added->walls + kept, 0, gone_count * sizeof *gone);
-    if (gone_count == 0)
+    if (gone_count == 0) {
         return TARN_OK;
-    if (count != NULL)
+    }
+    if (count != NULL) {
         *count = gone_count;
+    }
     const tarn_status status = tank_walls_change(tank, gone, gone_count);
     tank_show_solids(tank);
     return status;
@@ -236,19 +258,25 @@ int tank_added_fits(const tarn_tank *tank, const tank_added *added)
     const tank_complaint silent = {NULL, 0};
     const uint32_t most = tile_min_u32(TARN_TANK_THROWN_MAX, TARN_TANK_BODIES_MAX - tank->own_body_count);
     if (added->thrown_count > most || added->wall_count > TARN_TANK_WALLS_MAX ||
-        added->thrown_total < added->thrown_count)
+        added->thrown_total < added->thrown_count) {
         return 0;
+    }
     for (uint32_t i = 0; i < added->thrown_count; i++) {
         if (added->thrown_at[i] >= added->thrown_total || added->thrown_total - added->thrown_at[i] > most ||
-            check_thrown(tank, &added->thrown[i], &silent) != TARN_OK)
+            check_thrown(tank, &added->thrown[i], &silent) != TARN_OK) {
             return 0;
-        for (uint32_t k = 0; k < i; k++)
-            if (added->thrown_at[k] == added->thrown_at[i])
+        }
+        for (uint32_t k = 0; k < i; k++) {
+            if (added->thrown_at[k] == added->thrown_at[i]) {
                 return 0;
+            }
+        }
     }
-    for (uint32_t w = 0; w < added->wall_count; w++)
-        if (check_wall(tank, &added->walls[w], &silent) != TARN_OK)
+    for (uint32_t w = 0; w < added->wall_count; w++) {
+        if (check_wall(tank, &added->walls[w], &silent) != TARN_OK) {
             return 0;
+        }
+    }
     return 1;
 }
 
@@ -262,18 +290,21 @@ tarn_status tank_added_take(tarn_tank *tank, const tank_added *added)
         return status == TARN_E_LIMIT ? TARN_E_MEMORY : status;
     }
     tank_show_solids(tank);
-    for (uint32_t b = tank->own_body_count; b < tank->body_count && status == TARN_OK; b++)
+    for (uint32_t b = tank->own_body_count; b < tank->body_count && status == TARN_OK; b++) {
         status = tank_bodies_put(tank, b);
-    if (status == TARN_OK && tank->body_count == tank->own_body_count && tank->body_count > 0)
+    }
+    if (status == TARN_OK && tank->body_count == tank->own_body_count && tank->body_count > 0) {
         status =
             tarn_device_upload(tank->device, &tank->args.m.bodies->count, &tank->body_count, sizeof tank->body_count);
+    }
     return status;
 }
 
 static uint64_t mix_floats(uint64_t hash, const float *values, int count)
 {
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         hash = tile_mix_u64(hash ^ tile_bits_f32(values[i]));
+    }
     return hash;
 }
 
@@ -289,13 +320,16 @@ static uint64_t mix_solid(uint64_t hash, const tarn_solid *solid)
 uint64_t tank_added_hash(const tarn_tank *tank, uint64_t hash)
 {
     const tank_added *added = &tank->added;
-    if (added->thrown_total == 0 && added->wall_count == 0)
+    if (added->thrown_total == 0 && added->wall_count == 0) {
         return hash;
+    }
     hash = tile_mix_u64(hash ^ ((uint64_t)added->thrown_total << 32 | added->wall_count));
-    for (uint32_t i = 0; i < added->thrown_count; i++)
+    for (uint32_t i = 0; i < added->thrown_count; i++) {
         hash = mix_solid(tile_mix_u64(hash ^ added->thrown_at[i]), &added->thrown[i]);
-    for (uint32_t w = 0; w < added->wall_count; w++)
+    }
+    for (uint32_t w = 0; w < added->wall_count; w++) {
         hash = mix_solid(hash, &added->walls[w]);
+    }
     return hash;
 }
 
@@ -308,11 +342,13 @@ uint32_t tarn_tank_added(const tarn_tank *tank, tarn_added_solid *list)
     for (uint32_t i = 0; i < added->thrown_count; i++) {
         uint32_t at = count++;
         const uint32_t number = tank_body_number(tank, tank->own_body_count + i);
-        for (; at > 0 && list[at - 1].number > number; at--)
+        for (; at > 0 && list[at - 1].number > number; at--) {
             list[at] = list[at - 1];
+        }
         list[at] = (tarn_added_solid){number, added->thrown[i]};
     }
-    for (uint32_t w = 0; w < added->wall_count; w++)
+    for (uint32_t w = 0; w < added->wall_count; w++) {
         list[count++] = (tarn_added_solid){0, added->walls[w]};
+    }
     return count;
 }

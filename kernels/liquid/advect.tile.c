@@ -57,8 +57,9 @@ TILE_FN component_weights weights_at(int c, const int *point)
     for (int a = 0; a < 3; a++) {
         const particle_axis axis = axis_weights_local(point[a]);
         n[a].at = a == c ? axis.face : axis.center;
-        for (int i = 0; i < 2; i++)
+        for (int i = 0; i < 2; i++) {
             n[a].w[i] = a == c ? axis.face_weight[i] : axis.center_weight[i];
+        }
     }
     component_weights w = {n[0], n[1], n[2]};
     return w;
@@ -117,11 +118,12 @@ TILE_FN float interpolate_anywhere(const liquid_args *args, tile_place place, in
 {
     const int x = place.x * TILE_EDGE + w.x.at, y = place.y * TILE_EDGE + w.y.at, z = place.z * TILE_EDGE + w.z.at;
     float row[2];
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         row[i] = (w.y.w[0] * w.z.w[0] * carrier_anywhere(args, c, x + i, y, z) +
                   w.y.w[1] * w.z.w[0] * carrier_anywhere(args, c, x + i, y + 1, z)) +
                  (w.y.w[0] * w.z.w[1] * carrier_anywhere(args, c, x + i, y, z + 1) +
                   w.y.w[1] * w.z.w[1] * carrier_anywhere(args, c, x + i, y + 1, z + 1));
+    }
     return w.x.w[0] * row[0] + w.x.w[1] * row[1];
 }
 
@@ -183,8 +185,9 @@ typedef struct field_tiles {
 TILE_FN void find_tiles(const advect_scratch *s, const float *field, field_tiles *tiles)
 {
     static const float nothing[TILE_CELLS] = {0};
-    for (int n = 0; n < NEIGHBOURS; n++)
+    for (int n = 0; n < NEIGHBOURS; n++) {
         tiles->of[n] = s->neighbour[n] != TILE_NONE ? field + (uint64_t)s->neighbour[n] * TILE_CELLS : nothing;
+    }
 }
 
 /// Pieces of a row of nodes: in the tile before, in the one of 0..7, and in the one after.
@@ -202,8 +205,9 @@ TILE_FN row_pieces pieces_of(const field_tiles *tiles, row_place row, int border
 /// Where the nodes along an axis lie, from `border` before the tile to as many behind it.
 TILE_FN void find_places(const liquid_shape *shape, tile_place place, int c, int axis, int border, axis_place *to)
 {
-    for (int i = 0; i < TILE_EDGE + 2 * border; i++)
+    for (int i = 0; i < TILE_EDGE + 2 * border; i++) {
         to[i] = axis_place_of(shape, place, c, axis, i - border);
+    }
 }
 
 /// Stores a[0] b[0] a[1] b[1] ...
@@ -232,13 +236,17 @@ TILE_FN void wall_off_row(const liquid_shape *shape, tile_place place, int c, in
 {
     const int extent = shape->cells[0] - place.x * TILE_EDGE;
     if (place.x == 0) {
-        for (int i = 0; i < (c == 0 ? border + 1 : border); i++)
-            for (int k = 0; k < 2; k++)
+        for (int i = 0; i < (c == 0 ? border + 1 : border); i++) {
+            for (int k = 0; k < 2; k++) {
                 pairs[2 * i + k] = c == 0 ? 0.0f : pairs[2 * border + k];
+            }
+        }
     }
-    for (int i = border + extent; i < TILE_EDGE + 2 * border; i++)
-        for (int k = 0; k < 2; k++)
+    for (int i = border + extent; i < TILE_EDGE + 2 * border; i++) {
+        for (int k = 0; k < 2; k++) {
             pairs[2 * i + k] = c == 0 ? 0.0f : pairs[2 * (border + extent - 1) + k];
+        }
+    }
 }
 
 /// A row of what is looked up where particles are, without branches on what is unknown.
@@ -322,8 +330,9 @@ TILE_FN void load_near(const liquid_args *args, advect_scratch *s, tile_place pl
                                           pieces_of(&tiles[2], row, 1)};
             float *to = s->of.near.field[c][(z * NEAR_EDGE + y) * NEAR_EDGE];
             load_near_row(pieces, flip, shift_scale, to);
-            if (has_walls)
+            if (has_walls) {
                 wall_off_row(&args->shape, place, c, 1, to);
+            }
         }
     }
 #endif
@@ -362,8 +371,9 @@ TILE_FN void load_far(const liquid_args *args, advect_scratch *s, tile_place pla
                 store_pairs2(to, &low.before, &high.before);
                 store_pairs8(to + 2 * FAR_BORDER, &low.own, &high.own);
                 store_pairs2(to + 2 * (FAR_BORDER + TILE_EDGE), &low.after, &high.after);
-                if (has_walls)
+                if (has_walls) {
                     wall_off_row(&args->shape, place, c, FAR_BORDER, to);
+                }
             }
             low = high;
         }
@@ -391,11 +401,13 @@ TILE_FN void carrier_at(const liquid_args *args, const far_scratch *s, tile_plac
     beyond &= there;
     if (pack_any(beyond)) {
         for (int l = 0; l < PACK_WIDTH; l++) {
-            if (pack_get_i32(beyond, l) == 0)
+            if (pack_get_i32(beyond, l) == 0) {
                 continue;
+            }
             const int at[3] = {pack_get_i32(point[0], l), pack_get_i32(point[1], l), pack_get_i32(point[2], l)};
-            for (int c = 0; c < 3; c++)
+            for (int c = 0; c < 3; c++) {
                 pack_set_f32(&carrier[c], l, interpolate_anywhere(args, place, c, weights_at(c, at)));
+            }
         }
     }
 }
@@ -480,8 +492,9 @@ TILE_FN void count_moves(advect_scratch *s, pack_i32 to, uint32_t n)
     uint32_t moving = pack_mask_bits(to != MOVED_STAYS) & ((1u << n) - 1);
     pack_places tile;
     pack_set_places(&tile, to);
-    for (; moving != 0; moving &= moving - 1)
+    for (; moving != 0; moving &= moving - 1) {
         tile_add_u32(&s->move_count[tile.of[tile_lowest_bit_u32(moving)]], 1);
+    }
 }
 
 /// New positions and tiles of a pack of particles.
@@ -515,10 +528,12 @@ TILE_FN void move_pack(const liquid_args *args, advect_scratch *s, tile_place pl
     pack_keep_max_f32(s->way, farthest * pack_first_f32(1.0f, n));
     pack_store_i32(m->moved_id + particle, pack_load_i32(m->id + particle, n), n);
     pack_store_u8(m->moved_to + particle, to, n);
-    if (m->attribute != NULL)
+    if (m->attribute != NULL) {
         pack_store_i32(m->moved_attribute + particle, pack_load_i32(m->attribute + particle, n), n);
-    if (m->seat != NULL)
+    }
+    if (m->seat != NULL) {
         pack_store_i32(m->moved_seat + particle, pack_load_i32(m->seat + particle, n), n);
+    }
 }
 
 /// Where in its tile particles are. Ends with a barrier.
@@ -527,8 +542,9 @@ TILE_FN cell_box box_of(const liquid_args *args, advect_scratch *s, uint32_t til
     const uint8_t *count = args->m.cell_count + (uint64_t)tile * TILE_CELLS;
     FOR_RANGE_ATOMIC (row, 0, TILE_EDGE * TILE_EDGE) {
         uint32_t any = 0;
-        for (uint32_t x = 0; x < TILE_EDGE; x++)
+        for (uint32_t x = 0; x < TILE_EDGE; x++) {
             any |= count[row * TILE_EDGE + x];
+        }
         tile_or_u32(&s->layers[0], any != 0 ? 1u << row % TILE_EDGE : 0);
         tile_or_u32(&s->layers[1], any != 0 ? 1u << row / TILE_EDGE : 0);
     }
@@ -550,43 +566,52 @@ TILE_FN void advect_tile(const liquid_args *args, uint32_t tile, advect_scratch 
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const float shift_scale = 4.5f / m->control->frac; // the first stage carries 2/9 of the step
     halo_neighbours(args, place, s->neighbour);
-    FOR_RANGE (n, IN_WALLS, NEIGHBOURS)
+    FOR_RANGE (n, IN_WALLS, NEIGHBOURS) {
         s->neighbour[n] = TILE_NONE;
-    if (TILE_SINGLE())
+    }
+    if (TILE_SINGLE()) {
         s->layers[0] = s->layers[1] = 0;
-    FOR_RANGE (n, 0, 27)
+    }
+    FOR_RANGE (n, 0, 27) {
         s->move_count[n] = 0;
-    FOR_RANGE (lane, 0, PARTICLE_LANES)
+    }
+    FOR_RANGE (lane, 0, PARTICLE_LANES) {
         s->way[lane] = 0.0f;
+    }
     TILE_BARRIER();
     const cell_box box = box_of(args, s, tile);
     if (gathered) {
-        for (int c = 0; c < 3; c++)
+        for (int c = 0; c < 3; c++) {
             load_far(args, s, place, box, c, shift_scale);
+        }
         TILE_BARRIER();
         EACH_PACK(i, n, first, end, start_pack(args, &s->of.far, i, n));
     } else {
-        for (int c = 0; c < 3; c++)
+        for (int c = 0; c < 3; c++) {
             load_near(args, s, place, box, c, shift_scale);
+        }
         TILE_BARRIER();
         EACH_PACK(i, n, first, end, transfer_pack(args, &s->of.near, i, n));
     }
     TILE_BARRIER();
-    for (int c = 0; c < 3; c++)
+    for (int c = 0; c < 3; c++) {
         load_far(args, s, place, box, c, 0.0f);
+    }
     TILE_BARRIER();
     EACH_PACK(i, n, first, end, move_pack(args, s, place, box, i, n));
     TILE_BARRIER();
     if (TILE_SINGLE()) {
         uint32_t gone = 0;
-        for (uint32_t n = 0; n < 27; n++)
+        for (uint32_t n = 0; n < 27; n++) {
             gone += s->move_count[n];
+        }
         s->move_count[MOVED_STAYS] = end - first - gone;
     }
     TILE_BARRIER();
     tile_max_f32(s->way, PARTICLE_LANES);
-    FOR_RANGE (n, 0, 27)
+    FOR_RANGE (n, 0, 27) {
         m->move_count[tile * 27 + n] = s->move_count[n];
+    }
     if (TILE_SINGLE()) {
         const float speed = tile_min_f32(s->way[0] / m->control->frac, m->control->speed_max);
         global_max_u32(&m->counters->speed_max_bits, tile_bits_f32(speed));

@@ -42,10 +42,12 @@ typedef struct births_scratch {
 /// Which emitter a cell belongs to, or LIQUID_REGIONS_MAX.
 TILE_FN uint32_t emitter_at(const liquid_control *control, tile_place place, int x, int y, int z)
 {
-    for (uint32_t e = 0; e < control->emitter_count; e++)
+    for (uint32_t e = 0; e < control->emitter_count; e++) {
         if (region_holds(&control->emitters[e], (float)(place.x * TILE_EDGE + x) + 0.5f,
-                         (float)(place.y * TILE_EDGE + y) + 0.5f, (float)(place.z * TILE_EDGE + z) + 0.5f))
+                         (float)(place.y * TILE_EDGE + y) + 0.5f, (float)(place.z * TILE_EDGE + z) + 0.5f)) {
             return e;
+        }
+    }
     return LIQUID_REGIONS_MAX;
 }
 
@@ -77,8 +79,9 @@ TILE_FN uint32_t cell_births(const liquid_args *args, const births_scratch *s, u
         const float expected = control->emitters[e].births * control->frac;
         const uint32_t births =
             (uint32_t)(expected + random_share(random_key(args, dense, cell_index(x, y, z), 0x10000)));
-        if (s->type[at] == CELL_SOLID || has >= JAMMED_SHARE * rest)
+        if (s->type[at] == CELL_SOLID || has >= JAMMED_SHARE * rest) {
             return 0;
+        }
         return control->emitters[e].keeps_off && !is_roomy(args, dense, cell_index(x, y, z)) ? 0 : births;
     }
     const uint32_t wants = args->reseed && is_enclosed(s->type, at) ? rest / RESEED_SHARE : 0;
@@ -102,11 +105,14 @@ TILE_FN void count_births(const liquid_args *args, births_scratch *s, uint32_t t
 TILE_FN int has_births(const liquid_args *args, uint32_t tile, tile_place place)
 {
     const liquid_control *control = args->m.control;
-    if (args->reseed && args->m.level[0].index[args->m.active_tile[tile]] != TILE_NONE)
+    if (args->reseed && args->m.level[0].index[args->m.active_tile[tile]] != TILE_NONE) {
         return 1;
-    for (uint32_t e = 0; e < control->emitter_count; e++)
-        if (region_meets(&control->emitters[e], place))
+    }
+    for (uint32_t e = 0; e < control->emitter_count; e++) {
+        if (region_meets(&control->emitters[e], place)) {
             return 1;
+        }
+    }
     return 0;
 }
 
@@ -116,14 +122,16 @@ TILE_KERNEL(liquid_births, CELL_LANES, liquid_args, births_scratch)
     const liquid_memory *m = &args->m;
     const tile_place place = tile_place_of(&args->shape, 0, m->active_tile[tile]);
     if (!has_births(args, tile, place)) {
-        if (TILE_SINGLE())
+        if (TILE_SINGLE()) {
             m->births[tile] = 0;
+        }
         return;
     }
     count_births(args, s, tile, place);
     tile_scan_u32(s->count, TILE_CELLS, &s->total);
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         m->births[tile] = s->total;
+    }
 }
 
 enum { LIMIT_LANES = 256 };
@@ -139,12 +147,14 @@ TILE_KERNEL(liquid_births_limit, LIMIT_LANES, liquid_args, limit_scratch)
     const liquid_memory *m = &args->m;
     liquid_counters *counters = m->counters;
     const uint32_t room = args->shape.particles_max - counters->particles, tiles = counters->active;
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         s->base = 0;
+    }
     TILE_BARRIER();
     for (uint32_t first = 0; first < tiles; first += LIMIT_LANES) {
-        FOR_RANGE (i, 0, LIMIT_LANES)
+        FOR_RANGE (i, 0, LIMIT_LANES) {
             s->count[i] = first + i < tiles ? m->births[first + i] : 0;
+        }
         TILE_BARRIER();
         tile_scan_u32(s->count, LIMIT_LANES, &s->total);
         TILE_BARRIER();
@@ -156,8 +166,9 @@ TILE_KERNEL(liquid_births_limit, LIMIT_LANES, liquid_args, limit_scratch)
             }
         }
         TILE_BARRIER();
-        if (TILE_SINGLE())
+        if (TILE_SINGLE()) {
             s->base += s->total;
+        }
         TILE_BARRIER();
     }
     if (TILE_SINGLE()) {
@@ -176,8 +187,9 @@ TILE_FN float velocity_near(const liquid_args *args, int c, float x, float y, fl
 {
     const float p[3] = {x, y, z};
     int at[3];
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         at[a] = tile_clamp_i32((int)tile_floor_f32(a == c ? p[a] + 0.5f : p[a]), 0, args->shape.cells[a] - 1);
+    }
     const uint32_t slot =
         args->m.slot[tile_dense_of(&args->shape, 0, at[0] >> TILE_LOG2, at[1] >> TILE_LOG2, at[2] >> TILE_LOG2)];
     return slot != TILE_NONE
@@ -229,15 +241,19 @@ TILE_FN void spawn_one(const liquid_args *args, uint32_t dense, tile_place place
         m->velocity[c][to] = tile_clamp_f32(v, -limit, limit);
     }
     m->id[to] = id;
-    if (e == LIQUID_REGIONS_MAX)
+    if (e == LIQUID_REGIONS_MAX) {
         global_add_u32(&m->counters->reseed_debt, 1);
-    if (m->attribute != NULL)
+    }
+    if (m->attribute != NULL) {
         m->attribute[to] =
             e < LIQUID_REGIONS_MAX ? m->control->emitters[e].attribute : nearest_attribute(args, dense, position);
-    if (m->seat != NULL)
+    }
+    if (m->seat != NULL) {
         m->seat[to] = TILE_NONE;
-    for (int i = 0; i < 9 && m->affine[0] != NULL; i++)
+    }
+    for (int i = 0; i < 9 && m->affine[0] != NULL; i++) {
         m->affine[i][to] = 0.0f;
+    }
 }
 
 /// Writes a tile's births behind the particles that will move there; the present lists still hold. One tile per active
@@ -246,8 +262,9 @@ TILE_KERNEL(liquid_spawn, CELL_LANES, liquid_args, spawn_scratch)
 {
     const liquid_memory *m = &args->m;
     const uint32_t births = m->births[tile];
-    if (births == 0)
+    if (births == 0) {
         return;
+    }
     const uint32_t dense = m->active_tile[tile];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     count_births(args, &s->births, tile, place);
@@ -257,8 +274,9 @@ TILE_KERNEL(liquid_spawn, CELL_LANES, liquid_args, spawn_scratch)
     FOR_RANGE (cell, 0, TILE_CELLS) {
         const uint32_t first = s->births.count[cell];
         const uint32_t end = cell + 1 < TILE_CELLS ? s->births.count[cell + 1] : s->births.total;
-        for (uint32_t i = first; i < end && i < births && to + i < args->shape.particles_max; i++)
+        for (uint32_t i = first; i < end && i < births && to + i < args->shape.particles_max; i++) {
             spawn_one(args, dense, place, cell, i - first, to + i, id + i);
+        }
     }
 }
 
@@ -268,8 +286,9 @@ TILE_KERNEL(liquid_spawn, CELL_LANES, liquid_args, spawn_scratch)
 /// Class of an age: eight to a doubling, so that 256 cover all ages.
 TILE_FN uint32_t age_class(uint32_t age)
 {
-    if (age < 8)
+    if (age < 8) {
         return age;
+    }
     const uint32_t top = 31 - tile_leading_zeros_u32(age);
     return (top - 2) * 8 + (age >> (top - 3) & 7);
 }
@@ -286,13 +305,16 @@ TILE_FN int is_spray(const liquid_args *args, uint32_t slot, uint32_t particle)
 TILE_KERNEL(liquid_spray, PARTICLE_LANES, liquid_args, tile_no_scratch)
 {
     const liquid_memory *m = &args->m;
-    if (m->counters->births_refused == 0)
+    if (m->counters->births_refused == 0) {
         return;
+    }
     const uint32_t dense = m->level[0].tile[tile];
     const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense], slot = m->slot[dense];
-    FOR_RANGE_ATOMIC (i, first, end)
-        if (is_spray(args, slot, i))
+    FOR_RANGE_ATOMIC (i, first, end) {
+        if (is_spray(args, slot, i)) {
             global_add_u32(&m->counters->spray_age[age_class(m->counters->next_id - m->id[i])], 1);
+        }
+    }
 }
 
 typedef struct choose_scratch {
@@ -309,12 +331,14 @@ TILE_KERNEL(liquid_spray_choose, AGE_CLASSES, liquid_args, choose_scratch)
         s->older[i] = counters->spray_age[AGE_CLASSES - 1 - i];
         counters->spray_age[AGE_CLASSES - 1 - i] = 0;
     }
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         s->going = 0;
+    }
     TILE_BARRIER();
     tile_scan_u32(s->older, AGE_CLASSES, &s->total);
-    FOR_RANGE_ATOMIC (i, 0, AGE_CLASSES)
+    FOR_RANGE_ATOMIC (i, 0, AGE_CLASSES) {
         tile_add_u32(&s->going, s->older[i] < refused);
+    }
     TILE_BARRIER();
     if (TILE_SINGLE()) {
         counters->reseed_pays = (int32_t)counters->reseed_debt > 0;
@@ -333,23 +357,29 @@ TILE_FN int leaves(const liquid_args *args, uint32_t tile, uint32_t particle, in
 {
     const liquid_memory *m = &args->m;
     const float unit = 1.0f / (1 << POSITION_BITS);
-    for (uint32_t d = 0; meets_drain && d < m->control->drain_count; d++)
+    for (uint32_t d = 0; meets_drain && d < m->control->drain_count; d++) {
         if (region_holds(&m->control->drains[d], (float)m->moved_position[0][particle] * unit,
-                         (float)m->moved_position[1][particle] * unit, (float)m->moved_position[2][particle] * unit))
+                         (float)m->moved_position[1][particle] * unit, (float)m->moved_position[2][particle] * unit)) {
             return 1;
-    if (!m->control->has_births)
+        }
+    }
+    if (!m->control->has_births) {
         return 0;
+    }
     if (m->counters->spray_age_max < AGE_CLASSES && is_spray(args, m->slot[m->level[0].tile[tile]], particle) &&
-        age_class(m->counters->next_id - m->id[particle]) >= m->counters->spray_age_max)
+        age_class(m->counters->next_id - m->id[particle]) >= m->counters->spray_age_max) {
         return 1;
-    if (!args->reseed)
+    }
+    if (!args->reseed) {
         return 0;
+    }
     const uint32_t cell = particle_cell(m, particle);
     // Where more were born than have gone, moderate crowds lose some, too, so that the volume stays.
     const float count = (float)m->cell_count[(uint64_t)tile * TILE_CELLS + cell];
     const float most = (m->counters->reseed_pays ? CROWDED_IN_DEBT : CROWDED) * args->shape.rest_density;
-    if (count <= most || random_share(random_key(args, m->id[particle], cell, 1)) * count <= most)
+    if (count <= most || random_share(random_key(args, m->id[particle], cell, 1)) * count <= most) {
         return 0;
+    }
     global_add_u32(&m->counters->reseed_debt, 0xffffffffu);
     return 1;
 }
@@ -358,11 +388,13 @@ TILE_FN int leaves(const liquid_args *args, uint32_t tile, uint32_t particle, in
 TILE_FN void fit_slopes(const liquid_memory *m, uint32_t particle, int c, float velocity)
 {
     float sum = 0.0f;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         sum += tile_abs_f32(m->moved_affine[3 * c + a][particle]);
+    }
     const float room = SPEED_MAX - tile_abs_f32(velocity), reach = NODE_REACH * sum;
-    for (int a = 0; a < 3 && reach > room; a++)
+    for (int a = 0; a < 3 && reach > room; a++) {
         m->moved_affine[3 * c + a][particle] *= room / reach;
+    }
 }
 
 /// What happens to particles after they moved: drains and crowds take them away, a turning tank turns their
@@ -375,13 +407,16 @@ TILE_KERNEL(liquid_events, PARTICLE_LANES, liquid_args, events_scratch)
     const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     int meets = 0;
-    for (uint32_t d = 0; d < control->drain_count; d++)
+    for (uint32_t d = 0; d < control->drain_count; d++) {
         meets |= region_meets(&control->drains[d], place);
-    FOR_RANGE (n, 0, MOVED_GONE + 1)
+    }
+    FOR_RANGE (n, 0, MOVED_GONE + 1) {
         s->move_count[n] = 0;
+    }
     FOR_RANGE (i, first, end) {
-        if (leaves(args, tile, i, meets))
+        if (leaves(args, tile, i, meets)) {
             m->moved_to[i] = MOVED_GONE;
+        }
     }
     if (control->is_turning) {
         FOR_RANGE (i, first, end) {
@@ -391,15 +426,18 @@ TILE_KERNEL(liquid_events, PARTICLE_LANES, liquid_args, events_scratch)
                 const float turned = row[0] * v[0] + row[1] * v[1] + row[2] * v[2];
                 const float kept = tile_clamp_f32(turned, -control->speed_max, control->speed_max);
                 m->moved_velocity[c][i] = kept;
-                if (m->affine[0] != NULL)
+                if (m->affine[0] != NULL) {
                     fit_slopes(m, i, c, kept);
+                }
             }
         }
     }
     TILE_BARRIER();
-    FOR_RANGE_ATOMIC (i, first, end)
+    FOR_RANGE_ATOMIC (i, first, end) {
         tile_add_u32(&s->move_count[m->moved_to[i]], 1);
+    }
     TILE_BARRIER();
-    FOR_RANGE (n, 0, 27)
+    FOR_RANGE (n, 0, 27) {
         m->move_count[tile * 27 + n] = s->move_count[n];
+    }
 }

@@ -12,15 +12,18 @@
 static void invert_inertia(double m[3][3], float *inverse)
 {
     double cofactor[3][3], determinant = 0.0;
-    for (int r = 0; r < 3; r++)
+    for (int r = 0; r < 3; r++) {
         for (int c = 0; c < 3; c++) {
             const int r1 = (r + 1) % 3, r2 = (r + 2) % 3, c1 = (c + 1) % 3, c2 = (c + 2) % 3;
             cofactor[r][c] = m[r1][c1] * m[r2][c2] - m[r1][c2] * m[r2][c1];
         }
-    for (int c = 0; c < 3; c++)
+    }
+    for (int c = 0; c < 3; c++) {
         determinant += m[0][c] * cofactor[0][c];
-    for (int i = 0; i < 3; i++)
+    }
+    for (int i = 0; i < 3; i++) {
         inverse[i] = (float)(cofactor[i][i] / determinant);
+    }
     inverse[3] = (float)(cofactor[1][2] / determinant);
     inverse[4] = (float)(cofactor[0][2] / determinant);
     inverse[5] = (float)(cofactor[0][1] / determinant);
@@ -33,8 +36,9 @@ static float film_share(const tarn_tank_desc *desc, const tarn_shape *shape, dou
     const tarn_pose still = {.rotation = {0.0f, 0.0f, 0.0f, 1.0f}};
     double min_m[3], max_m[3], thickness_m = INFINITY;
     tarn_shape_bounds_m(shape, &still, desc->fields, min_m, max_m);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         thickness_m = fmin(thickness_m, max_m[a] - min_m[a]);
+    }
     const double hollow = shape->kind == TARN_SHAPE_FIELD ? 0.5 : 1.0;
     return (float)fmin(hollow * thickness_m / (double)desc->cell_m * density / 3.0, 1.0);
 }
@@ -43,12 +47,14 @@ static float film_share(const tarn_tank_desc *desc, const tarn_shape *shape, dou
 static void fill_mass(const tarn_tank_desc *desc, const tarn_solid *solid, liquid_body *body)
 {
     tarn_shape_mass mass;
-    if (tarn_shape_mass_get(&solid->shape, desc->fields, &mass) != TARN_OK || !(mass.volume_m3 > 0.0))
+    if (tarn_shape_mass_get(&solid->shape, desc->fields, &mass) != TARN_OK || !(mass.volume_m3 > 0.0)) {
         return; // stays where it is
+    }
     const double cell_m = (double)desc->cell_m;
     double liquid = desc->liquid_count > 0 ? (double)desc->liquids[0].density_kg_m3 : 1000.0;
-    for (uint32_t i = 1; i < desc->liquid_count; i++) // pressures are in terms of the lightest
+    for (uint32_t i = 1; i < desc->liquid_count; i++) { // pressures are in terms of the lightest
         liquid = fmin(liquid, (double)desc->liquids[i].density_kg_m3);
+    }
     const double density = (double)solid->density_kg_m3 / liquid / (cell_m * cell_m * cell_m);
     double inertia[3][3];
     body->is_free = 1;
@@ -56,16 +62,18 @@ static void fill_mass(const tarn_tank_desc *desc, const tarn_solid *solid, liqui
     body->film = film_share(desc, &solid->shape, (double)solid->density_kg_m3 / liquid);
     for (int r = 0; r < 3; r++) {
         body->center[r] = (float)(mass.center_m[r] / cell_m);
-        for (int c = 0; c < 3; c++)
+        for (int c = 0; c < 3; c++) {
             inertia[r][c] = mass.inertia_m5[r][c] * density / (cell_m * cell_m);
+        }
     }
     invert_inertia(inertia, body->inverse_inertia);
 }
 
 static void put_point(liquid_body *body, const double *at_m, double cell_m)
 {
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         body->point[body->point_count][a] = (float)(at_m[a] / cell_m) - body->center[a];
+    }
     body->point_count++;
 }
 
@@ -88,14 +96,17 @@ static void fill_surface_points(const tarn_tank_desc *desc, const tarn_shape *sh
             way[a] = (double)body->center[a] * cell_m - point_m[a];
             square += way[a] * way[a];
         }
-        if (!on_border || !(square > 0.0))
+        if (!on_border || !(square > 0.0)) {
             continue;
+        }
         for (int march = 0; march < MARCH_STEPS; march++) {
             const double distance_m = tarn_shape_distance_m(shape, desc->fields, point_m);
-            if (distance_m < 1e-4 * cell_m)
+            if (distance_m < 1e-4 * cell_m) {
                 break;
-            for (int a = 0; a < 3; a++)
+            }
+            for (int a = 0; a < 3; a++) {
                 point_m[a] += way[a] * distance_m / sqrt(square);
+            }
         }
         put_point(body, point_m, cell_m);
     }
@@ -115,8 +126,9 @@ static void fill_points(const tarn_tank_desc *desc, const tarn_shape *shape, liq
         }
         body->axis_points = points;
     }
-    if (body->kind != BODY_ROUND || body->half[0] > WIDE_CELLS)
+    if (body->kind != BODY_ROUND || body->half[0] > WIDE_CELLS) {
         fill_surface_points(desc, shape, body);
+    }
 }
 
 /// How much less a field's distances are than those to a box around it, at most; in the shape's frame. What holds at
@@ -157,8 +169,9 @@ static void fill_box(const tarn_tank_desc *desc, const tarn_shape *shape, liquid
         body->box_half[a] = (float)(0.5 * (max_m[a] - min_m[a]) / cell_m);
         slack += BOX_ROUNDING_SHARE * (fabs((double)body->box_center[a]) + (double)body->box_half[a]);
     }
-    if (shape->kind == TARN_SHAPE_FIELD)
+    if (shape->kind == TARN_SHAPE_FIELD) {
         slack += field_slack_m(&desc->fields[shape->field], (double)shape->half_m[0], min_m, max_m) / cell_m;
+    }
     body->box_slack = (float)slack;
 }
 
@@ -171,13 +184,16 @@ static void fill_body(const tarn_tank_desc *desc, const tarn_solid *solid, liqui
     double center_m[3], radius_m, square = 0.0;
     body->kind = kinds[shape->kind];
     body->field = shape->field;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         body->half[a] = shape->kind == TARN_SHAPE_FIELD ? shape->half_m[a] : (float)((double)shape->half_m[a] / cell_m);
-    if (shape->kind == TARN_SHAPE_SPHERE)
+    }
+    if (shape->kind == TARN_SHAPE_SPHERE) {
         body->half[1] = 0.0f;
+    }
     body->film = 1.0f;
-    if (solid->motion == TARN_MOTION_FREE)
+    if (solid->motion == TARN_MOTION_FREE) {
         fill_mass(desc, solid, body);
+    }
     tarn_shape_bounding_sphere_m(shape, &still, desc->fields, center_m, &radius_m);
     for (int a = 0; a < 3; a++) {
         const double away = center_m[a] / cell_m - (double)body->center[a];
@@ -191,10 +207,12 @@ static void fill_body(const tarn_tank_desc *desc, const tarn_solid *solid, liqui
 static void unit_rotation(const float *from, float *to)
 {
     double square = 0.0;
-    for (int a = 0; a < 4; a++)
+    for (int a = 0; a < 4; a++) {
         square += (double)from[a] * (double)from[a];
-    for (int a = 0; a < 4; a++)
+    }
+    for (int a = 0; a < 4; a++) {
         to[a] = square > 0.0 ? (float)((double)from[a] / sqrt(square)) : a == 3 ? 1.0f : 0.0f;
+    }
 }
 
 /// The state of a body whose shape has a pose.
@@ -231,10 +249,12 @@ static tarn_status upload_field(tarn_tank *tank, uint32_t f)
     const tarn_distance_field *from = &tank->desc.fields[f];
     const size_t count = (size_t)from->nodes[0] * from->nodes[1] * from->nodes[2];
     float *cells = malloc(count * sizeof *cells);
-    if (cells == NULL)
+    if (cells == NULL) {
         return TARN_E_MEMORY;
-    for (size_t i = 0; i < count; i++)
+    }
+    for (size_t i = 0; i < count; i++) {
         cells[i] = from->distance_m[i] / tank->desc.cell_m;
+    }
     const tarn_status status = tarn_device_upload(tank->device, tank->field_distance[f], cells, count * sizeof *cells);
     free(cells);
     return status;
@@ -271,8 +291,9 @@ tarn_status tank_bodies_put(tarn_tank *tank, uint32_t b)
     memset(state, 0, sizeof *state);
     start_body(tank, b, &body, state);
     tarn_status status = tarn_device_upload(tank->device, &bodies->body[b], &body, sizeof body);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = tarn_device_upload(tank->device, &bodies->state[b], state, sizeof *state);
+    }
     return status == TARN_OK
                ? tarn_device_upload(tank->device, &bodies->count, &tank->body_count, sizeof tank->body_count)
                : status;
@@ -282,16 +303,18 @@ tarn_status tank_bodies_reset(tarn_tank *tank)
 {
     const tarn_tank_desc *desc = &tank->desc;
     memset(&tank->body_control, 0, sizeof tank->body_control);
-    if (tank->body_count == 0)
+    if (tank->body_count == 0) {
         return TARN_OK;
+    }
     liquid_bodies *bodies = calloc(1, sizeof *bodies);
     tarn_status status = bodies != NULL ? TARN_OK : TARN_E_MEMORY;
     for (uint32_t f = 0; f < desc->field_count && status == TARN_OK; f++) {
         fill_field(tank, f, &bodies->field[f]);
         status = upload_field(tank, f);
     }
-    for (uint32_t b = 0; b < tank->body_count && status == TARN_OK; b++)
+    for (uint32_t b = 0; b < tank->body_count && status == TARN_OK; b++) {
         start_body(tank, b, &bodies->body[b], &bodies->state[b]);
+    }
     if (status == TARN_OK) {
         bodies->count = tank->body_count;
         memcpy(tank->body_state, bodies->state, sizeof tank->body_state);
@@ -309,25 +332,30 @@ static void keyframe_pose(const tarn_tank_desc *desc, const tarn_solid *solid, d
     const tarn_keyframe *keys = desc->keyframes + solid->keyframe_first;
     const uint32_t last = solid->keyframe_count - 1;
     const double end_s = (double)keys[last].time_s;
-    if (solid->keyframes_loop && end_s > 0.0)
+    if (solid->keyframes_loop && end_s > 0.0) {
         time_s -= end_s * floor(time_s / end_s);
+    }
     uint32_t k = 0;
-    while (k < last && time_s >= (double)keys[k + 1].time_s)
+    while (k < last && time_s >= (double)keys[k + 1].time_s) {
         k++;
+    }
     const tarn_keyframe *from = &keys[k], *to = &keys[k < last ? k + 1 : last];
     const double span_s = (double)to->time_s - (double)from->time_s;
     const double share = span_s > 0.0 ? fmin(fmax((time_s - (double)from->time_s) / span_s, 0.0), 1.0) : 0.0;
     float a[4], b[4], mixed[4], cosine = 0.0f;
     unit_rotation(from->pose.rotation, a);
     unit_rotation(to->pose.rotation, b);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         cosine += a[i] * b[i];
-    for (int i = 0; i < 4; i++) // the shorter way
+    }
+    for (int i = 0; i < 4; i++) { // the shorter way
         mixed[i] = (float)((1.0 - share) * (double)a[i] + share * (double)(cosine < 0.0f ? -b[i] : b[i]));
+    }
     unit_rotation(mixed, pose + 3);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         pose[i] = (float)(((1.0 - share) * (double)from->pose.position_m[i] + share * (double)to->pose.position_m[i]) /
                           (double)desc->cell_m);
+    }
 }
 
 /// Whether the key frames of a loop start again between two times, somewhere else than they ended.
@@ -348,10 +376,12 @@ static void step_poses(const tarn_tank *tank, uint32_t b, float *from, float *to
     float cosine = 0.0f;
     keyframe_pose(desc, solid, to_s, to);
     keyframe_pose(desc, solid, jumps(desc, solid, from_s, to_s) ? to_s : from_s, from);
-    for (int i = 3; i < 7; i++)
+    for (int i = 3; i < 7; i++) {
         cosine += from[i] * to[i];
-    for (int i = 3; i < 7 && cosine < 0.0f; i++)
+    }
+    for (int i = 3; i < 7 && cosine < 0.0f; i++) {
         to[i] = -to[i];
+    }
 }
 
 static int is_keyed(const tarn_tank *tank, uint32_t b)
@@ -361,13 +391,16 @@ static int is_keyed(const tarn_tank *tank, uint32_t b)
 
 tarn_status tank_bodies_before_step(tarn_tank *tank)
 {
-    if (tank->body_count == 0)
+    if (tank->body_count == 0) {
         return TARN_OK;
+    }
     liquid_body_control *control = &tank->body_control;
     control->substep = 0;
-    for (uint32_t b = 0; b < tank->body_count; b++)
-        if (is_keyed(tank, b))
+    for (uint32_t b = 0; b < tank->body_count; b++) {
+        if (is_keyed(tank, b)) {
             step_poses(tank, b, control->from[b], control->to[b]);
+        }
+    }
     const tarn_status status = tarn_device_upload(tank->device, tank->args.m.body_control, control, sizeof *control);
     control->grab_count = 0;
     return status;
@@ -386,16 +419,19 @@ float tank_bodies_speed(const tarn_tank *tank)
     for (uint32_t b = 0; b < tank->body_count; b++) {
         const liquid_body_state *state = &tank->body_state[b];
         float move[3] = {state->velocity[0], state->velocity[1], state->velocity[2]}, spin = 0.0f;
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             spin += state->spin[a] * state->spin[a];
+        }
         if (is_keyed(tank, b)) {
             float from[7], to[7];
             step_poses(tank, b, from, to);
             spin = 0.0f;
-            for (int a = 0; a < 3; a++)
+            for (int a = 0; a < 3; a++) {
                 move[a] = to[a] - from[a];
-            for (int a = 3; a < 7; a++)
+            }
+            for (int a = 3; a < 7; a++) {
                 spin += 4.0f * (to[a] - from[a]) * (to[a] - from[a]);
+            }
         }
         const float speed =
             sqrtf(move[0] * move[0] + move[1] * move[1] + move[2] * move[2]) + sqrtf(spin) * tank->body_reach[b];
@@ -410,9 +446,11 @@ uint64_t tank_bodies_hash(const tarn_tank *tank, uint64_t hash)
         const liquid_body_state *state = &tank->body_state[b];
         const float *const parts[] = {state->position, state->rotation, state->velocity, state->spin, state->contact};
         const int sizes[] = {3, 4, 3, 3, 6};
-        for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++)
-            for (int i = 0; i < sizes[p]; i++)
+        for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++) {
+            for (int i = 0; i < sizes[p]; i++) {
                 hash = tile_mix_u64(hash ^ tile_bits_f32(parts[p][i]));
+            }
+        }
     }
     return hash;
 }
@@ -423,15 +461,18 @@ uint64_t tank_bodies_hash(const tarn_tank *tank, uint64_t hash)
 
 tarn_status tarn_tank_set_grabs(tarn_tank *tank, const tarn_grab *grabs, uint32_t grab_count)
 {
-    if (grab_count > TARN_TANK_GRABS_MAX)
+    if (grab_count > TARN_TANK_GRABS_MAX) {
         return TARN_E_ARGUMENT;
+    }
     for (uint32_t i = 0; i < grab_count; i++) {
         const tarn_grab *grab = &grabs[i];
         int sound = grab->body < tank->body_count && !is_keyed(tank, grab->body) && isfinite(grab->strength);
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             sound = sound && isfinite(grab->point_m[a]) && isfinite(grab->target_m[a]);
-        if (!sound)
+        }
+        if (!sound) {
             return TARN_E_ARGUMENT;
+        }
     }
     liquid_body_control *control = &tank->body_control;
     const float cell_m = tank->desc.cell_m, dt_s = tank->desc.dt_s;

@@ -35,8 +35,9 @@ enum {
 TILE_FN void normalize4(float *q)
 {
     const float length = tile_sqrt_f32((q[0] * q[0] + q[1] * q[1]) + (q[2] * q[2] + q[3] * q[3]));
-    for (int a = 0; a < 4; a++)
+    for (int a = 0; a < 4; a++) {
         q[a] = length > 1e-6f ? q[a] / length : (a == 3 ? 1.0f : 0.0f);
+    }
 }
 
 /// Spin that an impulse's moment gives.
@@ -86,8 +87,9 @@ TILE_FN void limit_speed(liquid_body_state *state)
 TILE_FN void pose_between(const liquid_body_control *control, uint32_t b, float share, float *pose)
 {
     const float *from = control->from[b], *to = control->to[b];
-    for (int i = 0; i < 7; i++)
+    for (int i = 0; i < 7; i++) {
         pose[i] = from[i] + share * (to[i] - from[i]);
+    }
     normalize4(pose + 3);
 }
 
@@ -108,8 +110,9 @@ TILE_FN void follow_keyframes(const liquid_body_control *control, uint32_t b, fl
         state->velocity[a] = (next[a] - now[a]) / frac;
         state->spin[a] = 2.0f * turn[a] / frac;
     }
-    for (int a = 0; a < 4; a++)
+    for (int a = 0; a < 4; a++) {
         state->rotation[a] = now[3 + a];
+    }
     limit_speed(state);
     set_turn(state);
 }
@@ -122,16 +125,20 @@ TILE_FN void pull(const liquid_args *args, const liquid_grab *grab, liquid_bodie
     liquid_body_state *state = &bodies->state[grab->body];
     float r[3], velocity[3], at[3], wanted[3];
     turn_by(state->turn, grab->point, r);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         at[a] = state->position[a] + r[a];
+    }
     body_velocity(state, at, velocity);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         wanted[a] = grab->strength * (grab->target[a] - at[a]) - velocity[a];
+    }
     const float length = tile_sqrt_f32(dot3(wanted, wanted));
-    if (length < 1e-6f)
+    if (length < 1e-6f) {
         return;
-    for (int a = 0; a < 3; a++)
+    }
+    for (int a = 0; a < 3; a++) {
         wanted[a] /= length;
+    }
     const float most = control->grab_limit * frac / tile_max2_f32(body->inverse_mass, 1e-12f);
     push_body(body, state, r, wanted, tile_min_f32(length / yielding(body, state, r, wanted), most));
 }
@@ -169,8 +176,9 @@ TILE_KERNEL(liquid_bodies_begin, BODY_LANES, liquid_args, tile_no_scratch)
             follow_keyframes(m->body_control, b, frac, state);
             continue;
         }
-        if (m->control->is_turning)
+        if (m->control->is_turning) {
             turn_with_room(m->control, state);
+        }
         for (int a = 0; a < 3; a++) {
             state->velocity[a] += (m->control->gravity[a] + state->contact[a]) * frac;
             state->spin[a] += state->contact[3 + a] * frac;
@@ -179,8 +187,9 @@ TILE_KERNEL(liquid_bodies_begin, BODY_LANES, liquid_args, tile_no_scratch)
     }
     TILE_BARRIER();
     if (TILE_SINGLE()) {
-        for (uint32_t g = 0; g < m->body_control->grab_count; g++)
+        for (uint32_t g = 0; g < m->body_control->grab_count; g++) {
             pull(args, &m->body_control->grab[g], bodies, frac);
+        }
         m->body_control->substep++;
     }
 }
@@ -195,26 +204,31 @@ TILE_KERNEL(liquid_body_tiles, TILES_LANES, liquid_args, body_tiles_scratch)
 {
     const liquid_memory *m = &args->m;
     const uint32_t total = m->counters->occupied;
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         s->base = 0;
+    }
     TILE_BARRIER();
     for (uint32_t first = 0; first < total; first += TILES_LANES) {
-        FOR_RANGE (i, 0, TILES_LANES)
+        FOR_RANGE (i, 0, TILES_LANES) {
             s->rank[i] = first + i < total && free_near_tile(args, first + i) != 0;
+        }
         TILE_BARRIER();
         tile_scan_u32(s->rank, TILES_LANES, &s->total);
         TILE_BARRIER();
         FOR_RANGE (i, 0, TILES_LANES) {
-            if (first + i < total && free_near_tile(args, first + i) != 0)
+            if (first + i < total && free_near_tile(args, first + i) != 0) {
                 m->body_tile[s->base + s->rank[i]] = first + i;
+            }
         }
         TILE_BARRIER();
-        if (TILE_SINGLE())
+        if (TILE_SINGLE()) {
             s->base += s->total;
+        }
         TILE_BARRIER();
     }
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         m->bodies->tile_count = s->base;
+    }
 }
 
 // --------------------------------------------------------------------------------------------------- in the projection
@@ -229,8 +243,9 @@ typedef struct body_gather_scratch {
 TILE_FN void find_owners(const liquid_memory *m, uint32_t slot, body_gather_scratch *s)
 {
     const uint8_t *owner = m->cover_owner + (uint64_t)slot * TILE_CELLS;
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         s->owners = 0;
+    }
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (row, 0, TILE_ROWS) {
         uint64_t cells;
@@ -277,8 +292,9 @@ TILE_FN void put_force(body_gather_scratch *s, uint32_t c, const float *r, const
 TILE_KERNEL(liquid_body_gather, CELL_LANES, liquid_args, body_gather_scratch)
 {
     const liquid_memory *m = &args->m;
-    if (args->is_first == 0 && m->counters->go == 0)
+    if (args->is_first == 0 && m->counters->go == 0) {
         return;
+    }
     const uint32_t o = m->body_tile[tile], dense = m->level[0].tile[o], slot = m->slot[dense];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     find_owners(m, slot, s);
@@ -290,8 +306,9 @@ TILE_KERNEL(liquid_body_gather, CELL_LANES, liquid_args, body_gather_scratch)
                 const float p = args->gathered[(uint64_t)o * TILE_CELLS + c];
                 float area[3], r[3], force[3];
                 const int owned = cover_of(args, (uint64_t)slot * TILE_CELLS + c, c, place, b, area, r);
-                for (int a = 0; a < 3; a++)
+                for (int a = 0; a < 3; a++) {
                     force[a] = owned ? p * area[a] : 0.0f;
+                }
                 put_force(s, c, r, force);
             }
             TILE_BARRIER();
@@ -312,15 +329,17 @@ TILE_FN void sum_gathered(const liquid_memory *m, respond_scratch *s)
     const uint32_t values = m->bodies->count * BODY_SUMS;
     FOR_RANGE (i, 0, RESPOND_PARTS * values) {
         double sum = 0.0;
-        for (uint32_t k = i / values; k < m->bodies->tile_count; k += RESPOND_PARTS)
+        for (uint32_t k = i / values; k < m->bodies->tile_count; k += RESPOND_PARTS) {
             sum += (double)m->body_partial[(uint64_t)k * RESPOND_VALUES + i % values];
+        }
         s->part[i / values][i % values] = sum;
     }
     TILE_BARRIER();
     FOR_RANGE (i, 0, values) {
         double sum = 0.0;
-        for (int part = 0; part < RESPOND_PARTS; part++)
+        for (int part = 0; part < RESPOND_PARTS; part++) {
             sum += s->part[part][i];
+        }
         s->sum[i] = sum;
     }
     TILE_BARRIER();
@@ -331,8 +350,9 @@ TILE_KERNEL(liquid_body_respond, RESPOND_LANES, liquid_args, respond_scratch)
 {
     const liquid_memory *m = &args->m;
     liquid_bodies *bodies = m->bodies;
-    if (args->is_first == 0 && m->counters->go == 0)
+    if (args->is_first == 0 && m->counters->go == 0) {
         return;
+    }
     sum_gathered(m, s);
     FOR_RANGE (b, 0, bodies->count) {
         const liquid_body *body = &bodies->body[b];
@@ -367,8 +387,9 @@ TILE_KERNEL(liquid_body_hold, RESPOND_LANES, liquid_args, respond_scratch)
 TILE_FN float density_along(const liquid_memory *m, uint32_t slot, const uint32_t *upper, uint32_t c, int axis)
 {
     const float *beta = m->beta[axis];
-    if (beta == (const float *)0)
+    if (beta == (const float *)0) {
         return 1.0f;
+    }
     const uint32_t stride = 1u << TILE_LOG2 * axis;
     const int is_last = (c >> TILE_LOG2 * axis & (TILE_EDGE - 1)) == TILE_EDGE - 1;
     const uint64_t own = (uint64_t)slot * TILE_CELLS + c,
@@ -397,8 +418,9 @@ TILE_KERNEL(liquid_body_lift, CELL_LANES, liquid_args, body_gather_scratch)
                 const uint64_t cell = (uint64_t)slot * TILE_CELLS + c;
                 float unused[3], r[3], from_pivot[3], force[3];
                 const int owned = cover_of(args, cell, c, place, b, unused, r) && m->cell_type[cell] == CELL_LIQUID;
-                for (int a = 0; a < 3; a++)
+                for (int a = 0; a < 3; a++) {
                     from_pivot[a] = m->bodies->state[b].position[a] + r[a] - control->pivot[a];
+                }
                 for (int a = 0; a < 3; a++) {
                     const float pull = control->gravity[a] + dot3(control->force_slope[a], from_pivot);
                     const float mass = (float)m->lack[a][cell] * (1.0f / 510.0f) * density_along(m, slot, upper, c, a);
@@ -418,13 +440,15 @@ TILE_FN float flux_of_change(const liquid_args *args, uint64_t cell, uint32_t c,
     const liquid_memory *m = &args->m;
     const uint32_t b = m->cover_owner[cell];
     float area[3], r[3], moved[3];
-    if (b == BODY_NONE)
+    if (b == BODY_NONE) {
         return 0.0f;
+    }
     const float *change = m->bodies->change[b];
     cover_of(args, cell, c, place, b, area, r);
     cross3(change + 3, r, moved);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         moved[a] += change[a];
+    }
     return dot3(area, moved);
 }
 
@@ -448,8 +472,9 @@ typedef struct body_apply_scratch {
 TILE_KERNEL(liquid_body_apply, CELL_LANES, liquid_args, body_apply_scratch)
 {
     const liquid_memory *m = &args->m;
-    if (m->counters->go == 0)
+    if (m->counters->go == 0) {
         return;
+    }
     const uint32_t o = m->body_tile[tile], dense = m->level[0].tile[o], slot = m->slot[dense];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const float *diagonal = m->level[0].diagonal + (uint64_t)o * TILE_CELLS;
@@ -461,16 +486,18 @@ TILE_KERNEL(liquid_body_apply, CELL_LANES, liquid_args, body_apply_scratch)
     }
     TILE_BARRIER();
     tile_sum_f32(s->value, TILE_CELLS);
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         m->partial[o] = s->value[0];
+    }
 }
 
 /// Applies the bodies' change: what the solved pressure does to them, unless that failed. One tile.
 TILE_KERNEL(liquid_bodies_kick, BODY_LANES, liquid_args, tile_no_scratch)
 {
     liquid_bodies *bodies = args->m.bodies;
-    if (args->m.counters->failed != 0)
+    if (args->m.counters->failed != 0) {
         return;
+    }
     FOR_RANGE (b, 0, bodies->count) {
         for (int a = 0; a < 3 && bodies->body[b].is_free; a++) {
             bodies->state[b].velocity[a] += bodies->change[b][a];
@@ -507,8 +534,9 @@ TILE_FN void set_contact(contact *to, const float *r, float radius, float distan
 TILE_FN void normalize3(float *n)
 {
     const float length = tile_sqrt_f32(dot3(n, n));
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         n[a] = length > 1e-6f ? n[a] / length : (a == 1 ? 1.0f : 0.0f);
+    }
 }
 
 /// The contact of a surface point with a solid that doesn't move.
@@ -534,14 +562,17 @@ TILE_FN void find_round(const liquid_args *args, const liquid_body *body, const 
                 axis[3] = {0.0f, tile_clamp_f32(y, -body->half[1], body->half[1]), 0.0f};
     float local[3], r[3];
     contact nearer;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         local[a] = axis[a] - body->center[a];
+    }
     turn_by(state->turn, local, r);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         r[a] -= body->half[0] * to->normal[a];
+    }
     find_still(args, state, r, 0.0f, &nearer);
-    if (nearer.distance < to->distance)
+    if (nearer.distance < to->distance) {
         *to = nearer;
+    }
 }
 
 /// The contacts of one of a body's points.
@@ -561,8 +592,9 @@ TILE_FN void find_contacts(const liquid_args *args, uint32_t b, uint32_t point, 
         set_contact(&to[a], r, radius, at[a] < 0.5f * size ? at[a] : size - at[a], normal, BODY_NONE);
     }
     find_still(args, state, r, radius, &to[3]);
-    if (body->kind == BODY_ROUND && radius == 0.0f && to[3].distance < (float)SOLID_NEAR_CELLS)
+    if (body->kind == BODY_ROUND && radius == 0.0f && to[3].distance < (float)SOLID_NEAR_CELLS) {
         find_round(args, body, state, body->point[point], &to[3]);
+    }
     float least = 1e9f;
     uint32_t other = BODY_NONE;
     for (uint32_t i = 0; i < bodies->count; i++) {
@@ -570,8 +602,9 @@ TILE_FN void find_contacts(const liquid_args *args, uint32_t b, uint32_t point, 
         other = distance < least ? i : other;
         least = tile_min_f32(distance, least);
     }
-    if (other != BODY_NONE)
+    if (other != BODY_NONE) {
         body_gradient(bodies, other, at, normal);
+    }
     normalize3(normal);
     set_contact(&to[4], r, radius, least, normal, other);
 }
@@ -583,18 +616,21 @@ TILE_FN void seen_velocity(const liquid_bodies *bodies, uint32_t b, const contac
     const float at[3] = {state->position[0] + c->r[0], state->position[1] + c->r[1], state->position[2] + c->r[2]};
     float of_other[3] = {0.0f, 0.0f, 0.0f};
     body_velocity(state, at, velocity);
-    if (c->other != BODY_NONE)
+    if (c->other != BODY_NONE) {
         body_velocity(&bodies->state[c->other], at, of_other);
-    for (int a = 0; a < 3; a++)
+    }
+    for (int a = 0; a < 3; a++) {
         velocity[a] -= of_other[a];
+    }
 }
 
 /// An impulse on a body, and its opposite on the other.
 TILE_FN void push_pair(liquid_bodies *bodies, uint32_t b, const contact *c, const float *n, float impulse)
 {
     push_body(&bodies->body[b], &bodies->state[b], c->r, n, impulse);
-    if (c->other == BODY_NONE || !bodies->body[c->other].is_free)
+    if (c->other == BODY_NONE || !bodies->body[c->other].is_free) {
         return;
+    }
     const float *from = bodies->state[b].position, *to = bodies->state[c->other].position;
     const float r[3] = {from[0] + c->r[0] - to[0], from[1] + c->r[1] - to[1], from[2] + c->r[2] - to[2]};
     push_body(&bodies->body[c->other], &bodies->state[c->other], r, n, -impulse);
@@ -626,13 +662,16 @@ TILE_FN void solve_contact(liquid_bodies *bodies, uint32_t b, contact *c, float 
     c->pushed = sum;
     seen_velocity(bodies, b, c, velocity);
     const float normal = dot3(velocity, c->normal);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         along[a] = velocity[a] - normal * c->normal[a];
+    }
     const float speed = tile_sqrt_f32(dot3(along, along));
-    if (speed < 1e-7f || sum <= 0.0f)
+    if (speed < 1e-7f || sum <= 0.0f) {
         return;
-    for (int a = 0; a < 3; a++)
+    }
+    for (int a = 0; a < 3; a++) {
         along[a] /= speed;
+    }
     const float stop = speed / pair_yielding(bodies, b, c, along);
     push_pair(bodies, b, c, along, -tile_min_f32(stop, CONTACT_FRICTION * sum / CONTACT_ROUNDS));
 }
@@ -645,22 +684,26 @@ TILE_FN void list_near(const liquid_bodies *bodies, uint32_t b, contacts_scratch
     const float speed = tile_sqrt_f32(dot3(state->velocity, state->velocity)) +
                         tile_sqrt_f32(dot3(state->spin, state->spin)) * bodies->body[b].reach;
     const float near = CONTACT_MARGIN + speed * frac;
-    FOR_RANGE (i, 0, count)
+    FOR_RANGE (i, 0, count) {
         s->rank[i] = s->at[i].distance < near;
+    }
     TILE_BARRIER();
     tile_scan_u32(s->rank, count, &s->near_count);
     FOR_RANGE (i, 0, count) {
-        if (s->at[i].distance < near)
+        if (s->at[i].distance < near) {
             s->near[s->rank[i]] = i;
+        }
     }
     TILE_BARRIER();
 }
 
 TILE_FN void solve_contacts(liquid_bodies *bodies, uint32_t b, contacts_scratch *s, float frac)
 {
-    for (int round = 0; round < CONTACT_ROUNDS; round++)
-        for (uint32_t i = 0; i < s->near_count; i++)
+    for (int round = 0; round < CONTACT_ROUNDS; round++) {
+        for (uint32_t i = 0; i < s->near_count; i++) {
             solve_contact(bodies, b, &s->at[s->near[i]], frac);
+        }
+    }
 }
 
 /// Moves a body by its velocities.
@@ -671,11 +714,13 @@ TILE_FN void move_body(liquid_body_state *state, float frac)
     const float turned[4] = {
         q[0] + h * ((w[0] * q[3] + w[1] * q[2]) - w[2] * q[1]), q[1] + h * ((w[1] * q[3] + w[2] * q[0]) - w[0] * q[2]),
         q[2] + h * ((w[2] * q[3] + w[0] * q[1]) - w[1] * q[0]), q[3] - h * ((w[0] * q[0] + w[1] * q[1]) + w[2] * q[2])};
-    for (int a = 0; a < 4; a++)
+    for (int a = 0; a < 4; a++) {
         q[a] = turned[a];
+    }
     normalize4(q);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         state->position[a] += frac * state->velocity[a];
+    }
     set_turn(state);
 }
 
@@ -698,14 +743,17 @@ TILE_KERNEL(liquid_bodies_end, BODY_LANES, liquid_args, contacts_scratch)
     }
     TILE_BARRIER();
     for (uint32_t b = 0; b < bodies->count; b++) {
-        if (!bodies->body[b].is_free)
+        if (!bodies->body[b].is_free) {
             continue;
-        FOR_RANGE (i, 0, bodies->body[b].point_count)
+        }
+        FOR_RANGE (i, 0, bodies->body[b].point_count) {
             find_contacts(args, b, i, &s->at[i * CONTACT_KINDS]);
+        }
         TILE_BARRIER();
         list_near(bodies, b, s, frac);
-        if (TILE_SINGLE())
+        if (TILE_SINGLE()) {
             solve_contacts(bodies, b, s, frac);
+        }
         TILE_BARRIER();
     }
     FOR_RANGE (b, 0, bodies->count) {
@@ -714,10 +762,12 @@ TILE_KERNEL(liquid_bodies_end, BODY_LANES, liquid_args, contacts_scratch)
             state->contact[a] = (state->velocity[a] - state->contact[a]) / frac;
             state->contact[3 + a] = (state->spin[a] - state->contact[3 + a]) / frac;
         }
-        if (bodies->body[b].is_free)
+        if (bodies->body[b].is_free) {
             limit_speed(state);
+        }
         move_body(state, frac);
-        for (int a = 0; a < 3 && bodies->body[b].is_free; a++)
+        for (int a = 0; a < 3 && bodies->body[b].is_free; a++) {
             state->position[a] = tile_clamp_f32(state->position[a], 0.0f, (float)args->shape.cells[a]);
+        }
     }
 }

@@ -31,8 +31,9 @@ TILE_FN void slip(float *velocity, const float *normal, const float *of_solid)
 {
     const float seen[3] = {velocity[0] - of_solid[0], velocity[1] - of_solid[1], velocity[2] - of_solid[2]};
     const float into = tile_min_f32(dot3(seen, normal), 0.0f);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         velocity[a] -= into * normal[a];
+    }
 }
 
 TILE_FN void shift_position(int32_t *position, const float *cells, float scale)
@@ -52,8 +53,9 @@ TILE_FN int walk(const liquid_args *args, uint32_t near, int32_t *position, floa
         float normal[3], of_solid[3];
         float distance = nearest_solid(args, near, position, normal, of_solid);
         float length = tile_sqrt_f32(dot3(rest, rest));
-        if (round == 0 && distance > length + WALK_CELLS)
+        if (round == 0 && distance > length + WALK_CELLS) {
             return 0;
+        }
         const int pushed = distance < SOLID_MARGIN;
         if (pushed) {
             shift_position(position, normal, SOLID_MARGIN - distance);
@@ -64,14 +66,16 @@ TILE_FN int walk(const liquid_args *args, uint32_t near, int32_t *position, floa
             touched = 1;
         }
         if (length < 1e-5f) {
-            if (!pushed)
+            if (!pushed) {
                 break;
+            }
             continue;
         }
         const float step = tile_min_f32(tile_max2_f32(distance - 0.5f * SOLID_MARGIN, 0.25f) / length, 1.0f);
         shift_position(position, rest, step);
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             rest[a] *= 1.0f - step;
+        }
     }
     return touched;
 }
@@ -83,15 +87,17 @@ TILE_FN void collide_particle(const liquid_args *args, collide_scratch *s, tile_
     const float limit = m->control->speed_max;
     int32_t from[3], at[3];
     float rest[3], velocity[3], unused[3];
-    if (m->moved_to[particle] >= 27)
+    if (m->moved_to[particle] >= 27) {
         return;
+    }
     for (int c = 0; c < 3; c++) {
         from[c] = at[c] = (int32_t)m->position[c][particle];
         rest[c] = (float)((int32_t)m->moved_position[c][particle] - from[c]) * (1.0f / (1 << POSITION_BITS));
         velocity[c] = m->moved_velocity[c][particle];
     }
-    if (!walk(args, near, at, rest, velocity))
+    if (!walk(args, near, at, rest, velocity)) {
         return;
+    }
     for (int c = 0; c < 3; c++) {
         const int32_t last = (args->shape.cells[c] << POSITION_BITS) - 1 - WALL_MARGIN;
         at[c] = tile_clamp_i32(at[c], from[c] - COLLIDE_MOVE_MAX, from[c] + COLLIDE_MOVE_MAX);
@@ -136,17 +142,20 @@ TILE_FN void load_room(const liquid_args *args, collide_scratch *s, uint32_t i)
         FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
             const int16_t *node = nodes + node_of_tile(x, y, z);
             int least = node[0];
-            for (uint32_t k = 1; k < 8; k++)
+            for (uint32_t k = 1; k < 8; k++) {
                 least = tile_min_i32(node[node_of_tile(k & 1, k >> 1 & 1, k >> 2)], least);
+            }
             s->room[cell_index(x, y, z)] = tile_max2_f32((float)least * (1.0f / SOLID_NODE_UNIT) - CLEAR_CELLS, 0.0f);
         }
     } else {
-        FOR_RANGE (c, 0, TILE_CELLS)
+        FOR_RANGE (c, 0, TILE_CELLS) {
             s->room[c] = all;
+        }
     }
     TILE_BARRIER();
-    FOR_RANGE (lane, 0, PARTICLE_LANES)
+    FOR_RANGE (lane, 0, PARTICLE_LANES) {
         s->nearest[lane] = -tile_min_f32(s->room[lane], s->room[lane + PARTICLE_LANES]);
+    }
     TILE_BARRIER();
     tile_max_f32(s->nearest, PARTICLE_LANES);
 }
@@ -169,8 +178,9 @@ TILE_FN void mark_pack(const liquid_memory *m, collide_scratch *s, uint32_t boxe
     }
     pack_places places;
     pack_set_places(&places, cell);
-    for (int l = 0; l < PACK_WIDTH; l++)
+    for (int l = 0; l < PACK_WIDTH; l++) {
         pack_set_f32(&room, l, s->room[places.of[l]]);
+    }
     const pack_i32 meets = (room * room <= square) | pack_meets_boxes(s->box, boxes, at);
     pack_store_u8(to, meets & 1, n);
 }
@@ -183,10 +193,12 @@ TILE_KERNEL(liquid_collide, PARTICLE_LANES, liquid_args, collide_scratch)
     const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const uint32_t near = bodies_near_tile(args, place, 7.5f);
-    if (near == 0 && !solids_near_tile(args, place))
+    if (near == 0 && !solids_near_tile(args, place)) {
         return;
-    FOR_RANGE (lane, 0, PARTICLE_LANES)
+    }
+    FOR_RANGE (lane, 0, PARTICLE_LANES) {
         s->longest[lane] = 0.0f;
+    }
     TILE_BARRIER();
     EACH_PACK(i, n, first, end, keep_way(m, s->longest, i, n));
     TILE_BARRIER();
@@ -196,21 +208,25 @@ TILE_KERNEL(liquid_collide, PARTICLE_LANES, liquid_args, collide_scratch)
     tile_center(place, center);
     const float longest = tile_sqrt_f32(s->longest[0]);
     const uint32_t some = near != 0 ? bodies_within(m->bodies, near, center, longest + CLEAR_CELLS + TILE_RADIUS) : 0;
-    if (some == 0 && -s->nearest[0] > longest)
+    if (some == 0 && -s->nearest[0] > longest) {
         return;
-    FOR_RANGE (n, 0, 27)
+    }
+    FOR_RANGE (n, 0, 27) {
         s->move_count[n] = m->move_count[tile * 27 + n];
+    }
     set_body_boxes(m->bodies, some, longest + CLEAR_CELLS, s->box);
     for (uint32_t part = first; part < end; part += COLLIDE_PART) {
         const uint32_t part_end = tile_min_u32(part + COLLIDE_PART, end), boxes = tile_popcount_u32(some);
         EACH_PACK(i, n, part, part_end, mark_pack(m, s, boxes, i, n, s->meets + (i - part)));
         TILE_BARRIER();
         FOR_RANGE_ATOMIC (i, part, part_end) {
-            if (s->meets[i - part] != 0)
+            if (s->meets[i - part] != 0) {
                 collide_particle(args, s, place, near, i);
+            }
         }
         TILE_BARRIER();
     }
-    FOR_RANGE (n, 0, 27)
+    FOR_RANGE (n, 0, 27) {
         m->move_count[tile * 27 + n] = s->move_count[n];
+    }
 }

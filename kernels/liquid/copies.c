@@ -29,11 +29,13 @@ static tarn_status copier_open(copier *c, tarn_tank *tank)
     c->count = tank->particle_count;
     c->name = malloc(((size_t)c->count + 1) * sizeof *c->name);
     c->field = malloc(((size_t)c->count + 1) * sizeof *c->field);
-    if (c->name == NULL || c->field == NULL)
+    if (c->name == NULL || c->field == NULL) {
         return TARN_E_MEMORY;
+    }
     tarn_status status = tarn_device_download(tank->device, c->field, tank->args.m.id, (size_t)c->count * 4);
-    for (uint32_t i = 0; i < c->count; i++)
+    for (uint32_t i = 0; i < c->count; i++) {
         c->name[i] = (particle_name){c->field[i], i};
+    }
     qsort(c->name, c->count, sizeof *c->name, compare_names);
     return status;
 }
@@ -53,25 +55,29 @@ tarn_status tarn_tank_particles(tarn_tank *tank, float *positions_m, float *velo
                                 uint32_t particles_max, uint32_t *particle_count)
 {
     *particle_count = tank->particle_count;
-    if (tank->particle_count > particles_max)
+    if (tank->particle_count > particles_max) {
         return TARN_E_SPACE;
+    }
     const liquid_memory *m = &tank->args.m;
     copier c;
     tarn_status status = copier_open(&c, tank);
     const float speed = tank->desc.cell_m / tank->desc.dt_s;
     for (int a = 0; a < 3 && status == TARN_OK && positions_m != NULL; a++) {
         status = copier_load(&c, m->position[a]);
-        for (uint32_t i = 0; i < c.count && status == TARN_OK; i++)
+        for (uint32_t i = 0; i < c.count && status == TARN_OK; i++) {
             positions_m[3 * (size_t)i + (size_t)a] =
                 (float)(((double)c.field[c.name[i].at] + 0.5) / (1 << POSITION_BITS) * (double)tank->desc.cell_m);
+        }
     }
     for (int a = 0; a < 3 && status == TARN_OK && velocities_m_s != NULL; a++) {
         status = copier_load(&c, m->velocity[a]);
-        for (uint32_t i = 0; i < c.count && status == TARN_OK; i++)
+        for (uint32_t i = 0; i < c.count && status == TARN_OK; i++) {
             velocities_m_s[3 * (size_t)i + (size_t)a] = tile_f32_bits(c.field[c.name[i].at]) * speed;
+        }
     }
-    for (uint32_t i = 0; i < c.count && status == TARN_OK && ids != NULL; i++)
+    for (uint32_t i = 0; i < c.count && status == TARN_OK && ids != NULL; i++) {
         ids[i] = c.name[i].id;
+    }
     copier_close(&c);
     return status;
 }
@@ -85,19 +91,23 @@ tarn_status tarn_tank_particle_colours(tarn_tank *tank, uint8_t *liquids, uint8_
                                        uint32_t *particle_count)
 {
     *particle_count = tank->particle_count;
-    if (tank->particle_count > particles_max)
+    if (tank->particle_count > particles_max) {
         return TARN_E_SPACE;
+    }
     copier c;
     tarn_status status = copier_open(&c, tank);
-    if (status == TARN_OK && tank->args.m.attribute != NULL)
+    if (status == TARN_OK && tank->args.m.attribute != NULL) {
         status = copier_load(&c, tank->args.m.attribute);
+    }
     for (uint32_t i = 0; i < c.count && status == TARN_OK; i++) {
         const uint32_t attribute =
             tank->args.m.attribute != NULL ? c.field[c.name[i].at] : tank_attribute(&tank->desc, 0, NULL);
-        if (liquids != NULL)
+        if (liquids != NULL) {
             liquids[i] = (uint8_t)attribute;
-        for (int k = 0; k < 3 && colours != NULL; k++)
+        }
+        for (int k = 0; k < 3 && colours != NULL; k++) {
             colours[3 * (size_t)i + (size_t)k] = (uint8_t)(attribute >> (8 * (k + 1)));
+        }
     }
     copier_close(&c);
     return status;
@@ -110,9 +120,10 @@ static void place_tile(const tarn_tank *tank, uint32_t dense, const float *from,
     for (int cell = 0; cell < TILE_CELLS; cell++) {
         const int x = place.x * TILE_EDGE + (cell & 7), y = place.y * TILE_EDGE + (cell >> 3 & 7),
                   z = place.z * TILE_EDGE + (cell >> 6);
-        if (x < shape->cells[0] && y < shape->cells[1] && z < shape->cells[2])
+        if (x < shape->cells[0] && y < shape->cells[1] && z < shape->cells[2]) {
             to[((size_t)z * (size_t)shape->cells[1] + (size_t)y) * (size_t)shape->cells[0] + (size_t)x] =
                 from[cell] * scale;
+        }
     }
 }
 
@@ -121,24 +132,29 @@ tarn_status tarn_tank_pressure(tarn_tank *tank, float *pressure_m2_s2, size_t ce
     const uint16_t *cells = tank->desc.cells;
     const size_t cell_count = (size_t)cells[0] * cells[1] * cells[2];
     const uint32_t tiles = tank->counters.solved;
-    if (cells_max < cell_count)
+    if (cells_max < cell_count) {
         return TARN_E_SPACE;
-    if (tank->step == 0)
+    }
+    if (tank->step == 0) {
         return TARN_E_STATE;
+    }
     memset(pressure_m2_s2, 0, cell_count * sizeof *pressure_m2_s2);
     uint32_t *dense = malloc(((size_t)tiles + 1) * sizeof *dense);
     float *pressure = malloc(((size_t)tiles * TILE_CELLS + 1) * sizeof *pressure);
     tarn_status status = dense != NULL && pressure != NULL ? TARN_OK : TARN_E_MEMORY;
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = tarn_device_download(tank->device, dense, tank->args.m.solved_tile, (size_t)tiles * sizeof *dense);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = tarn_device_download(tank->device, pressure, tank->args.m.pressure,
                                       (size_t)tiles * TILE_CELLS * sizeof *pressure);
+    }
     // u -= grad p in cells per step: p is in cells^2 per step and substep.
     const float scale =
         tank->desc.cell_m * tank->desc.cell_m * (float)tank->substeps / (tank->desc.dt_s * tank->desc.dt_s);
-    for (uint32_t i = 0; i < tiles && status == TARN_OK; i++)
+    for (uint32_t i = 0; i < tiles && status == TARN_OK; i++) {
         place_tile(tank, dense[i], pressure + (size_t)i * TILE_CELLS, scale, pressure_m2_s2);
+    }
     free(dense);
     free(pressure);
     return status;

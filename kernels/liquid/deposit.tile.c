@@ -34,8 +34,9 @@ TILE_FN particle_share share_of(const liquid_args *args, const deposit_scratch *
     p.mass = mixed ? p.weight * args->shape.liquid_mass[m->attribute[particle] & (LIQUIDS_MAX - 1)] : p.weight;
     const float unit = p.mass / SPEED_MAX;
     p.momentum = m->velocity[c][particle] * unit;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         p.slope[a] = affine ? m->affine[3 * c + a][particle] * unit : 0.0f;
+    }
     return p;
 }
 
@@ -66,8 +67,9 @@ TILE_FN void deposit_particle(const liquid_args *args, deposit_scratch *s, uint3
                        : tile_scale_f32x4(p.momentum, w);
             tile_add_row_i32(&s->momentum[node], momentum, reach);
             tile_add_row_i32(&s->weight[node], tile_scale_f32x4(p.weight, w), reach);
-            if (mixed)
+            if (mixed) {
                 tile_add_row_i32(&s->mass[node], tile_scale_f32x4(p.mass, w), reach);
+            }
         }
     }
 }
@@ -115,15 +117,19 @@ TILE_FN void fold_all(const liquid_args *args, deposit_scratch *s, tile_place pl
         const int extent = tile_extent(&args->shape, axis, at[axis]);
         const int last = at[axis] == args->shape.tiles[0][axis] - 1;
         if (axis != c) {
-            if (at[axis] == 0)
+            if (at[axis] == 0) {
                 fold_nodes(s, edge, axis, -1, 0, 1);
-            if (last)
+            }
+            if (last) {
                 fold_nodes(s, edge, axis, extent, extent - 1, 1);
+            }
         } else if (quadratic) {
-            if (at[axis] == 0)
+            if (at[axis] == 0) {
                 fold_nodes(s, edge, axis, -1, 1, -1);
-            if (last)
+            }
+            if (last) {
                 fold_nodes(s, edge, axis, extent + 1, extent - 1, -1);
+            }
         }
     }
 }
@@ -132,14 +138,17 @@ TILE_FN void deposit_range(const liquid_args *args, deposit_scratch *s, uint32_t
                            int quadratic, int affine)
 {
     if (c == DENSITY_PASS) {
-        FOR_RANGE_ATOMIC (i, first, end)
+        FOR_RANGE_ATOMIC (i, first, end) {
             deposit_density_of(args, s, i, quadratic);
+        }
     } else if (args->m.mass[0] != NULL) {
-        FOR_RANGE_ATOMIC (i, first, end)
+        FOR_RANGE_ATOMIC (i, first, end) {
             deposit_particle(args, s, i, c, quadratic, affine, 1);
+        }
     } else {
-        FOR_RANGE_ATOMIC (i, first, end)
+        FOR_RANGE_ATOMIC (i, first, end) {
             deposit_particle(args, s, i, c, quadratic, affine, 0);
+        }
     }
     TILE_BARRIER();
 }
@@ -151,13 +160,15 @@ TILE_FN void deposit_tile(const liquid_args *args, uint32_t tile, deposit_scratc
     const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const uint32_t nodes = (uint32_t)(node_edge_of(quadratic) * node_edge_of(quadratic) * node_edge_of(quadratic));
-    FOR_RANGE (i, 0, TILE_CELLS)
+    FOR_RANGE (i, 0, TILE_CELLS) {
         s->count[i] = 0;
+    }
     TILE_BARRIER();
     count_cells(args, tile, first, end, s->count, s->scale);
     for (int c = 0; c <= DENSITY_PASS; c++) {
-        FOR_RANGE (i, 0, nodes)
+        FOR_RANGE (i, 0, nodes) {
             s->momentum[i] = s->weight[i] = s->mass[i] = 0;
+        }
         TILE_BARRIER();
         deposit_range(args, s, first, end, c, quadratic, affine);
         fold_all(args, s, place, c, quadratic);
@@ -168,8 +179,9 @@ TILE_FN void deposit_tile(const liquid_args *args, uint32_t tile, deposit_scratc
             } else {
                 m->momentum[c][base + i] = s->momentum[i];
                 m->weight[c][base + i] = s->weight[i];
-                if (m->mass[c] != NULL)
+                if (m->mass[c] != NULL) {
                     m->mass[c][base + i] = s->mass[i];
+                }
             }
         }
         TILE_BARRIER();

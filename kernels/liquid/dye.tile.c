@@ -32,15 +32,17 @@ TILE_KERNEL(liquid_dye, PARTICLE_LANES, liquid_args, dye_scratch)
     const float share = m->control->dye_share;
     FOR_RANGE (i, 0, LIQUIDS_MAX * TILE_CELLS) {
         (&s->count[0][0])[i] = 0;
-        for (int c = 0; c < 3; c++)
+        for (int c = 0; c < 3; c++) {
             (&s->sum[c][0][0])[i] = 0;
+        }
     }
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, first, end) {
         const uint32_t attribute = m->attribute[i], liquid = attribute & (LIQUIDS_MAX - 1), cell = particle_cell(m, i);
         tile_add_u32(&s->count[liquid][cell], 1);
-        for (int c = 0; c < 3; c++)
+        for (int c = 0; c < 3; c++) {
             tile_add_u32(&s->sum[c][liquid][cell], attribute >> (8 * c + 8) & 0xffu);
+        }
     }
     TILE_BARRIER();
     FOR_RANGE (i, first, end) {
@@ -61,8 +63,9 @@ TILE_KERNEL(liquid_undyed, PARTICLE_LANES, liquid_args, tile_no_scratch)
 {
     FOR_LANES (lane) {
         const uint32_t i = tile * PARTICLE_LANES + lane;
-        if (i < args->level)
+        if (i < args->level) {
             args->m.attribute[i] = args->m.control->undyed;
+        }
     }
 }
 
@@ -100,16 +103,18 @@ TILE_KERNEL(liquid_tint, PARTICLE_LANES, liquid_args, tile_no_scratch)
     const float unit = 1.0f / (1 << POSITION_BITS);
     for (uint32_t d = 0; d < m->control->dye_count; d++) {
         const liquid_dye *dye = &m->control->dyes[d];
-        if (!dye_meets(dye, place))
+        if (!dye_meets(dye, place)) {
             continue;
+        }
         FOR_RANGE (i, first, end) {
             float square = 0.0f;
             for (int a = 0; a < 3; a++) {
                 const float way = (float)m->position[a][i] * unit - dye->center[a];
                 square += way * way;
             }
-            if (square < dye->radius * dye->radius)
+            if (square < dye->radius * dye->radius) {
                 m->attribute[i] = dyed(args, dye, m->id[i], m->attribute[i]);
+            }
         }
         TILE_BARRIER();
     }

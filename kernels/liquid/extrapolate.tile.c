@@ -17,8 +17,9 @@ TILE_FN void project_axis(const liquid_args *args, const project_scratch *s, int
     const uint16_t *touching = s->plan.touching[axis];
     float *u = m->u[axis] + own, *shift = m->shift[axis] + own;
     if (args->is_density) {
-        FOR_RANGE (i, 0, TILE_CELLS)
+        FOR_RANGE (i, 0, TILE_CELLS) {
             shift[i] = 0.0f;
+        }
         TILE_BARRIER();
     }
     FOR_SET_ROWS (x, r, 0, TILE_EDGE * ROW_WORDS, touching, 0xff) {
@@ -26,12 +27,14 @@ TILE_FN void project_axis(const liquid_args *args, const project_scratch *s, int
         const uint32_t cell = cell_index(x, y, z);
         const float *p = s->pressure + rim_index(x, y, z);
         row_f32 change = row_steepness(&s->plan, axis, x, y, z) * (row_load(p - stride) - row_load(p));
-        if (m->beta[axis] != NULL)
+        if (m->beta[axis] != NULL) {
             change *= row_load(m->beta[axis] + own + cell);
-        if (args->is_density)
+        }
+        if (args->is_density) {
             row_store(shift + cell, row_clamp(change, -0.5f * DENSITY_STEP_MAX, 0.5f * DENSITY_STEP_MAX));
-        else
+        } else {
             row_store(u + cell, row_load(u + cell) + change);
+        }
     }
 }
 
@@ -44,8 +47,9 @@ TILE_FN void mark_valid(const liquid_memory *m, const face_plan *plan, uint32_t 
         FOR_BOX (y, z, once, TILE_EDGE, TILE_EDGE, 1) {
             const int row = z * TILE_EDGE + y + once;
             uint32_t bits = plan->touching[axis][face_row(y, z)];
-            for (int x = 0; open != NULL && x < TILE_EDGE; x++)
+            for (int x = 0; open != NULL && x < TILE_EDGE; x++) {
                 bits &= ~((uint32_t)(open[(uint64_t)tile * TILE_CELLS + (uint32_t)(row * TILE_EDGE + x)] == 0) << x);
+            }
             valid[row] = (uint8_t)bits;
         }
     }
@@ -61,26 +65,31 @@ TILE_KERNEL(liquid_project, CELL_LANES, liquid_args, project_scratch)
     const uint64_t own = (uint64_t)tile * TILE_CELLS;
     if (!is_near_liquid(args, place, dense)) {
         if (!args->is_density) {
-            FOR_RANGE (r, 0, 3 * TILE_ROWS)
+            FOR_RANGE (r, 0, 3 * TILE_ROWS) {
                 m->face_rows[face_rows_of(tile, 0) + r] = 0;
+            }
         }
         for (int axis = 0; axis < 3 && args->is_density; axis++) {
-            FOR_RANGE (i, 0, TILE_CELLS)
+            FOR_RANGE (i, 0, TILE_CELLS) {
                 m->shift[axis][own + i] = 0.0f;
+            }
         }
         return;
     }
     plan_faces(args, place, tile, 0, &s->plan);
     load_rim(args, 0, place, m->level[0].index[dense], args->solution, s->pressure);
     if (m->counters->failed != 0) {
-        FOR_RANGE (i, 0, RIM_CELLS)
+        FOR_RANGE (i, 0, RIM_CELLS) {
             s->pressure[i] = 0.0f;
+        }
         TILE_BARRIER();
     }
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         project_axis(args, s, axis, own);
-    if (!args->is_density)
+    }
+    if (!args->is_density) {
         mark_valid(m, &s->plan, tile);
+    }
 }
 
 // ------------------------------------------------------------------------------------------------------- extrapolation
@@ -137,11 +146,13 @@ TILE_FN void clear_bits(extend_scratch *s)
 {
     for (int layer = 0; layer <= EXTRAPOLATION_LAYERS; layer++) {
         uint16_t *known = s->known[layer].word, *wanted = s->wanted[layer].word;
-        FOR_RANGE (i, 0, EXTEND_ROWS + 2 * EXTEND_PLANE)
+        FOR_RANGE (i, 0, EXTEND_ROWS + 2 * EXTEND_PLANE) {
             known[i] = wanted[i] = 0;
+        }
     }
-    FOR_RANGE (i, 0, TILE_ROWS)
+    FOR_RANGE (i, 0, TILE_ROWS) {
         s->nothing[i] = 0;
+    }
 }
 
 /// The bits of rows side by side, from those of three tiles in a row.
@@ -166,16 +177,19 @@ TILE_FN void load_known(const liquid_args *args, extend_scratch *s, int axis)
             const uint32_t slot = s->neighbour[3 * n + i];
             from[i] = (slot == TILE_NONE ? s->nothing : args->m.face_rows + face_rows_of(slot, axis)) + z * 8 + y;
         }
-        if (sy == 0)
+        if (sy == 0) {
             join_rows(to, from, TILE_EDGE, nz);
-        else
+        } else {
             join_rows(to, from, EXTEND_BORDER, nz);
+        }
     }
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         s->known_near = 0;
+    }
     TILE_BARRIER();
-    FOR_RANGE_ATOMIC (r, 0, EXTEND_ROWS)
+    FOR_RANGE_ATOMIC (r, 0, EXTEND_ROWS) {
         tile_or_u32(&s->known_near, rows_in(&s->known[0])[r]);
+    }
     TILE_BARRIER();
 }
 
@@ -184,8 +198,9 @@ TILE_FN void plan_layers(extend_scratch *s)
 {
     for (int layer = 1; layer <= EXTRAPOLATION_LAYERS; layer++) {
         const uint16_t *known = rows_in(&s->known[layer - 1]);
-        FOR_RANGE (r, 0, EXTEND_ROWS)
+        FOR_RANGE (r, 0, EXTEND_ROWS) {
             rows_in(&s->known[layer])[r] = (uint16_t)spread_bits(known + r);
+        }
         TILE_BARRIER();
     }
     uint16_t *all = rows_in(&s->wanted[0]);
@@ -193,8 +208,9 @@ TILE_FN void plan_layers(extend_scratch *s)
         const uint16_t *known = rows_in(&s->known[layer]), *before = rows_in(&s->known[layer - 1]);
         const uint16_t *after = rows_in(&s->wanted[(layer + 1) % (EXTRAPOLATION_LAYERS + 1)]);
         uint16_t *wanted = rows_in(&s->wanted[layer]);
-        FOR_RANGE (r, 0, EXTEND_ROWS)
+        FOR_RANGE (r, 0, EXTEND_ROWS) {
             wanted[r] = layer < EXTRAPOLATION_LAYERS ? (uint16_t)(spread_bits(after + r) & known[r] & ~before[r]) : 0;
+        }
         TILE_BARRIER();
         FOR_BOX (y, z, once, TILE_EDGE, TILE_EDGE, 1) {
             const int r = extend_row(y, z) + once;
@@ -202,11 +218,13 @@ TILE_FN void plan_layers(extend_scratch *s)
         }
         TILE_BARRIER();
     }
-    FOR_RANGE (r, 0, EXTEND_ROWS)
+    FOR_RANGE (r, 0, EXTEND_ROWS) {
         all[r] = rows_in(&s->wanted[1])[r] | rows_in(&s->wanted[2])[r] | rows_in(&s->wanted[3])[r];
+    }
     TILE_BARRIER();
-    FOR_RANGE (r, 0, EXTEND_ROWS)
+    FOR_RANGE (r, 0, EXTEND_ROWS) {
         s->read[r] = (uint16_t)spread_bits(all + r);
+    }
     TILE_BARRIER();
 }
 
@@ -217,17 +235,20 @@ TILE_FN void load_values(const liquid_args *args, extend_scratch *s, int axis)
     FOR_SET_ROWS (x, r, 0, EXTEND_ROWS, s->read, EXTEND_LOW | EXTEND_OWN | EXTEND_HIGH) {
         const int y = r % EXTEND_PLANE - EXTEND_BORDER, z = r / EXTEND_PLANE - EXTEND_BORDER;
         const uint32_t *in = s->neighbour + halo_tile(0, y, z), cell = cell_index(0, y & 7, z & 7);
-        if (in[0] != TILE_NONE)
+        if (in[0] != TILE_NONE) {
             row_store(&s->value[r][EXTEND_FIRST + x], row_load(field + (uint64_t)in[0] * TILE_CELLS + cell + x));
+        }
     }
     FOR_SET_ROWS (x, r, 0, EXTEND_ROWS, s->read, EXTEND_LOW | EXTEND_HIGH) {
         const int y = r % EXTEND_PLANE - EXTEND_BORDER, z = r / EXTEND_PLANE - EXTEND_BORDER;
         const uint32_t *in = s->neighbour + halo_tile(0, y, z), cell = cell_index(0, y & 7, z & 7);
         for (int i = 1; i < EXTEND_FIRST && x == 0; i++) {
-            if (in[-1] != TILE_NONE)
+            if (in[-1] != TILE_NONE) {
                 s->value[r][i] = field[(uint64_t)in[-1] * TILE_CELLS + cell + TILE_EDGE - EXTEND_FIRST + i];
-            if (in[1] != TILE_NONE)
+            }
+            if (in[1] != TILE_NONE) {
                 s->value[r][EXTEND_WIDTH - 1 - i] = field[(uint64_t)in[1] * TILE_CELLS + cell + EXTEND_FIRST - 1 - i];
+            }
         }
     }
     TILE_BARRIER();
@@ -284,24 +305,28 @@ TILE_KERNEL(liquid_extrapolate, CELL_LANES, liquid_args, extend_scratch)
     const uint64_t first = (uint64_t)tile * TILE_CELLS;
     const uint8_t *valid = m->face_rows + face_rows_of(tile, 0);
     halo_neighbours(args, tile_place_of(&args->shape, 0, m->active_tile[tile]), s->neighbour);
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         s->unknown = 0;
+    }
     clear_bits(s);
     TILE_BARRIER();
-    FOR_RANGE_ATOMIC (r, 0, 3 * TILE_ROWS)
+    FOR_RANGE_ATOMIC (r, 0, 3 * TILE_ROWS) {
         tile_or_u32(&s->unknown, (uint32_t)(valid[r] != 0xff) << (r / TILE_ROWS));
+    }
     TILE_BARRIER();
     for (int axis = 0; axis < 3; axis++) {
         const float *from = m->u[axis] + first;
         float *to = m->u_ext[axis] + first;
         const int known = (s->unknown >> axis & 1) == 0;
-        if (!known)
+        if (!known) {
             load_known(args, s, axis);
+        }
         if (!known && s->known_near != 0) {
             extend_component(args, s, axis, from, to);
         } else {
-            FOR_RANGE (i, 0, TILE_CELLS)
+            FOR_RANGE (i, 0, TILE_CELLS) {
                 to[i] = known ? from[i] : 0.0f;
+            }
         }
         TILE_BARRIER();
     }

@@ -20,16 +20,18 @@ typedef struct gather_scratch {
 /// Sum of two or three weighted rows, symmetric under reflection.
 TILE_FN tile_f32x4 blend(const float *w, const tile_f32x4 *row, int quadratic)
 {
-    if (!quadratic)
+    if (!quadratic) {
         return tile_add_f32x4(tile_scale_f32x4(w[0], row[0]), tile_scale_f32x4(w[1], row[1]));
+    }
     return tile_add_f32x4(tile_add_f32x4(tile_scale_f32x4(w[0], row[0]), tile_scale_f32x4(w[2], row[2])),
                           tile_scale_f32x4(w[1], row[1]));
 }
 
 TILE_FN float blend_row(const float *w, tile_f32x4 row, int quadratic)
 {
-    if (!quadratic)
+    if (!quadratic) {
         return w[0] * tile_get_f32x4(row, 0) + w[1] * tile_get_f32x4(row, 1);
+    }
     return (w[0] * tile_get_f32x4(row, 0) + w[2] * tile_get_f32x4(row, 2)) + w[1] * tile_get_f32x4(row, 1);
 }
 
@@ -45,8 +47,9 @@ TILE_FN float interpolate_nodes(const float *field, const axis_nodes *x, const a
         tile_f32x4 row[3];
         TILE_UNROLL for (int j = 0; j < reach; j++) row[j] = tile_load_f32x4(at + (k * edge + j) * edge);
         plane[k] = blend(y->w, row, quadratic);
-        if (slope != NULL)
+        if (slope != NULL) {
             plane_slope[k] = blend(y->slope, row, quadratic);
+        }
     }
     const tile_f32x4 line = blend(z->w, plane, quadratic);
     if (slope != NULL) {
@@ -81,10 +84,12 @@ TILE_FN void load_gathered(const liquid_args *args, gather_scratch *s, tile_plac
     if (quadratic) {
         const int at = c == 0 ? place.x : c == 1 ? place.y : place.z;
         const int wall = border + args->shape.cells[c] - at * TILE_EDGE;
-        if (at == 0)
+        if (at == 0) {
             mirror_plane(to, c, border - 1, border + 1);
-        if (wall + 1 < GATHER_EDGE)
+        }
+        if (wall + 1 < GATHER_EDGE) {
             mirror_plane(to, c, wall + 1, wall - 1);
+        }
     }
 }
 
@@ -94,8 +99,9 @@ TILE_FN void limit_slopes(float velocity, float *slope)
     const float reach = NODE_REACH * ((tile_abs_f32(slope[0]) + tile_abs_f32(slope[1])) + tile_abs_f32(slope[2]));
     const float room = SPEED_MAX - tile_abs_f32(velocity);
     const float scale = reach > room ? room / reach : 1.0f;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         slope[a] *= scale;
+    }
 }
 
 TILE_FN void gather_particle(const liquid_args *args, const gather_scratch *s, uint32_t particle, int c, int quadratic,
@@ -112,8 +118,9 @@ TILE_FN void gather_particle(const liquid_args *args, const gather_scratch *s, u
         const float velocity = tile_clamp_f32(value, -limit, limit);
         limit_slopes(velocity, slope);
         m->moved_velocity[c][particle] = velocity;
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             m->moved_affine[3 * c + a][particle] = slope[a];
+        }
     } else {
         const float value = interpolate_nodes(s->fresh, &x, &y, &z, quadratic, NULL);
         const float kept = m->velocity[c][particle] + interpolate_nodes(s->change, &x, &y, &z, quadratic, NULL);
@@ -133,12 +140,14 @@ TILE_FN void gather_tile(const liquid_args *args, uint32_t tile, gather_scratch 
         load_gathered(args, s, place, m->u_ext[c], s->fresh, c, quadratic);
         if (!affine) {
             load_gathered(args, s, place, m->u_old[c], s->change, c, quadratic);
-            FOR_RANGE (i, 0, GATHER_NODES)
+            FOR_RANGE (i, 0, GATHER_NODES) {
                 s->change[i] = change_of(s->fresh[i], s->change[i]);
+            }
         }
         TILE_BARRIER();
-        FOR_RANGE (i, first, end)
+        FOR_RANGE (i, first, end) {
             gather_particle(args, s, i, c, quadratic, affine);
+        }
         TILE_BARRIER();
     }
 }

@@ -87,11 +87,13 @@ TILE_FN void halo_walls(const liquid_shape *shape, tile_place place, float *fiel
         const int extent = tile_min_i32(shape->cells[axis] - at[axis] * TILE_EDGE, TILE_EDGE + border);
         const int normal = axis == component;
         if (at[axis] == 0) {
-            for (int plane = normal ? border : border - 1; plane >= 0; plane--)
+            for (int plane = normal ? border : border - 1; plane >= 0; plane--) {
                 halo_set_plane(field, edge, axis, plane, normal ? plane : border);
+            }
         }
-        for (int plane = border + extent; plane < edge; plane++)
+        for (int plane = border + extent; plane < edge; plane++) {
             halo_set_plane(field, edge, axis, plane, normal ? plane : border + extent - 1);
+        }
     }
 }
 
@@ -107,14 +109,16 @@ TILE_FN float carrier_anywhere(const liquid_args *args, int c, int x, int y, int
     int at[3] = {x, y, z};
     for (int a = 0; a < 3; a++) {
         const int cells = args->shape.cells[a];
-        if (a == c && (at[a] <= 0 || at[a] >= cells))
+        if (a == c && (at[a] <= 0 || at[a] >= cells)) {
             return 0.0f;
+        }
         at[a] = tile_clamp_i32(at[a], 0, cells - 1);
     }
     const uint32_t dense = tile_dense_of(&args->shape, 0, at[0] >> TILE_LOG2, at[1] >> TILE_LOG2, at[2] >> TILE_LOG2);
     const uint32_t slot = args->m.slot[dense];
-    if (slot == TILE_NONE)
+    if (slot == TILE_NONE) {
         return 0.0f;
+    }
     return args->m.u_ext[c][(uint64_t)slot * TILE_CELLS + cell_index(at[0] & 7, at[1] & 7, at[2] & 7)];
 }
 
@@ -188,11 +192,13 @@ TILE_FN void load_side(int side, const float *from, float *rim)
 {
     const side_walk w = side_walk_of(side);
     if (from == NULL) {
-        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)
+        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
             rim[w.rim + i * w.i_rim + j * w.j_rim + once] = 0.0f;
+        }
     } else {
-        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)
+        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
             rim[w.rim + i * w.i_rim + j * w.j_rim + once] = from[w.cell + i * w.i_cell + j * w.j_cell];
+        }
     }
 }
 
@@ -202,8 +208,9 @@ TILE_FN void load_rim(const liquid_args *args, uint32_t level, tile_place place,
                       float *rim)
 {
     const float *own = field + (uint64_t)(tile != TILE_NONE ? tile : 0) * TILE_CELLS;
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         rim[rim_index(x, y, z)] = tile != TILE_NONE ? own[cell_index(x, y, z)] : 0.0f;
+    }
     TILE_UNROLL for (int side = 0; side < 6; side++)
     {
         const uint32_t dense = side_tile(args, level, place, side);

@@ -517,8 +517,9 @@ TILE_FN tile_place tile_place_of(const liquid_shape *shape, uint32_t level, uint
 TILE_FN uint32_t tile_dense_of(const liquid_shape *shape, uint32_t level, int x, int y, int z)
 {
     const int nx = shape->tiles[level][0], ny = shape->tiles[level][1], nz = shape->tiles[level][2];
-    if (x < 0 || y < 0 || z < 0 || x >= nx || y >= ny || z >= nz)
+    if (x < 0 || y < 0 || z < 0 || x >= nx || y >= ny || z >= nz) {
         return TILE_NONE;
+    }
     return (uint32_t)((z * ny + y) * nx + x);
 }
 

@@ -30,16 +30,18 @@ TILE_FN void load_air(const liquid_args *args, tile_place place, uint32_t slot, 
     const liquid_memory *m = &args->m;
     const int ex = tile_extent(&args->shape, 0, place.x), ey = tile_extent(&args->shape, 1, place.y),
               ez = tile_extent(&args->shape, 2, place.z);
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         air[rim_index(x, y, z)] =
             x < ex && y < ey && z < ez ? holds_air(m, slot, occupied, cell_index(x, y, z)) : (uint8_t)0;
+    }
     for (int side = 0; side < 6; side++) {
         const uint32_t dense = side_tile(args, 0, place, side);
         const uint32_t other = dense != TILE_NONE ? m->slot[dense] : TILE_NONE,
                        beside = dense != TILE_NONE ? m->level[0].index[dense] : TILE_NONE;
-        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)
+        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
             air[rim_of_side(side, i, j) + once] =
                 dense != TILE_NONE ? holds_air(m, other, beside, cell_of_side(side, i, j)) : (uint8_t)0;
+        }
     }
 }
 
@@ -54,14 +56,17 @@ TILE_KERNEL(liquid_fringe, CELL_LANES, liquid_args, fringe_scratch)
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const uint64_t own = (uint64_t)slot * TILE_CELLS;
     uint8_t *type = m->cell_type + own;
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         s->hollow = 0;
+    }
     TILE_BARRIER();
-    FOR_RANGE_ATOMIC (i, 0, TILE_CELLS)
+    FOR_RANGE_ATOMIC (i, 0, TILE_CELLS) {
         tile_or_u32(&s->hollow, (type[i] == CELL_LIQUID) & (density_of(m, own + i) < SURFACE_DENSITY));
+    }
     TILE_BARRIER();
-    if (s->hollow == 0)
+    if (s->hollow == 0) {
         return;
+    }
     load_densities(args, place, slot, s->density);
     load_air(args, place, slot, tile, s->air);
     TILE_BARRIER();
@@ -103,8 +108,9 @@ TILE_FN void list_rows(const float *diagonal, liquid_patch *patch, patch_scratch
         const uint32_t before = s->before[row], end = row + 1 < TILE_ROWS ? s->before[row + 1] : s->total;
         patch->row[end > before ? before : s->total + row - before] = (uint8_t)row;
     }
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         patch->row_count = s->total;
+    }
 }
 
 TILE_FN uint32_t level_tile(const liquid_args *args, uint32_t level, int x, int y, int z)
@@ -124,10 +130,11 @@ TILE_FN void make_patch(const liquid_args *args, uint32_t l, tile_place place, u
         patch->beside[side] = level_tile(args, l, place.x + (side / 2 == 0 ? step : 0),
                                          place.y + (side / 2 == 1 ? step : 0), place.z + (side / 2 == 2 ? step : 0));
     }
-    FOR_RANGE (n, 0, 8)
+    FOR_RANGE (n, 0, 8) {
         patch->child[n] = l > 0 ? level_tile(args, l - 1, 2 * place.x + (int)(n & 1), 2 * place.y + (int)(n >> 1 & 1),
                                              2 * place.z + (int)(n >> 2))
                                 : TILE_NONE;
+    }
     if (TILE_SINGLE()) {
         patch->parent = l + 1 < args->shape.level_count
                             ? level_tile(args, l + 1, place.x >> 1, place.y >> 1, place.z >> 1)
@@ -135,8 +142,9 @@ TILE_FN void make_patch(const liquid_args *args, uint32_t l, tile_place place, u
         patch->octant = (uint32_t)((place.x & 1) | (place.y & 1) << 1 | (place.z & 1) << 2);
     }
     const uint64_t own = (uint64_t)tile * TILE_CELLS;
-    FOR_RANGE (i, 0, TILE_CELLS)
+    FOR_RANGE (i, 0, TILE_CELLS) {
         level->x[own + i] = 0.0f;
+    }
     if (l == 0) {
         FOR_RANGE (i, 0, TILE_CELLS) {
             level->y[own + i] = 0.0f;
@@ -163,8 +171,9 @@ TILE_FN int face_index(int axis, int x, int y, int z)
 TILE_FN void find_faces(const face_plan *plan, int axis, float *face)
 {
     const int nz = TILE_EDGE + (axis == 2);
-    FOR_RANGE (i, 0, TILE_FACES)
+    FOR_RANGE (i, 0, TILE_FACES) {
         face[i] = 0.0f;
+    }
     TILE_BARRIER();
     FOR_SET_ROWS (x, r, 0, nz * ROW_WORDS, plan->touching[axis], 0x1ff) {
         const int y = r % ROW_WORDS, z = r / ROW_WORDS;
@@ -235,10 +244,12 @@ TILE_KERNEL(liquid_matrix, CELL_LANES, liquid_args, matrix_scratch)
         float *face = axis == 0 ? s->x : axis == 1 ? s->y : s->z;
         find_faces(&s->plan, axis, face);
         const uint32_t upper = upper_slot(args, place, axis);
-        if (m->open[axis] != NULL)
+        if (m->open[axis] != NULL) {
             scale_faces_u8(m->open[axis], 1.0f / 255.0f, axis, slot, upper, face);
-        if (m->beta[axis] != NULL)
+        }
+        if (m->beta[axis] != NULL) {
             scale_faces_f32(m->beta[axis], 1.0f, axis, slot, upper, face);
+        }
         store_faces(&s->plan, axis, face, to[axis]);
     }
     FOR_ROWS (x, row, 0, TILE_ROWS) {
@@ -250,12 +261,14 @@ TILE_KERNEL(liquid_matrix, CELL_LANES, liquid_args, matrix_scratch)
         const uint32_t liquid = s->plan.types.liquid[rim_row(y, z)];
         row_store(diagonal + row * TILE_EDGE + x, row_keep(row_bits_mask(liquid >> 1 >> x), sum));
     }
-    FOR_RANGE_ATOMIC (row, 0, TILE_ROWS)
+    FOR_RANGE_ATOMIC (row, 0, TILE_ROWS) {
         tile_add_u32(&s->liquid,
                      tile_popcount_u32(s->plan.types.liquid[rim_row((int)row & 7, (int)row >> 3)] >> 1 & 0xffu));
+    }
     TILE_BARRIER();
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         global_add_u32(&m->counters->liquid_cells, s->liquid);
+    }
     make_patch(args, 0, place, tile, &s->patch);
 }
 
@@ -274,8 +287,9 @@ TILE_FN float coarse_face(const liquid_args *args, uint32_t level, tile_place pl
     const int inside = plane < TILE_EDGE ? plane : TILE_EDGE - 1; // the coarse cell that has the face
     const int x = axis == 0 ? inside : i, y = axis == 1 ? inside : axis == 0 ? i : j, z = axis == 2 ? inside : j;
     const uint32_t child = child_of(args, level, place, x, y, z);
-    if (child == TILE_NONE)
+    if (child == TILE_NONE) {
         return 0.0f;
+    }
     const int p = (inside & 3) * 2 + (plane - inside) * 2;
     const int a = (i & 3) * 2, b = (j & 3) * 2;
     float sum[2];
@@ -323,12 +337,15 @@ TILE_KERNEL(liquid_coarsen, CELL_LANES, liquid_args, patch_scratch)
     const tile_place place = tile_place_of(&args->shape, l, level->tile[tile]);
     float *ax = level->ax + (uint64_t)tile * TILE_FACES, *ay = level->ay + (uint64_t)tile * TILE_FACES,
           *az = level->az + (uint64_t)tile * TILE_FACES, *diagonal = level->diagonal + (uint64_t)tile * TILE_CELLS;
-    FOR_BOX (x, y, z, 9, 8, 8)
+    FOR_BOX (x, y, z, 9, 8, 8) {
         ax[(z * 8 + y) * 9 + x] = coarse_face(args, l, place, 0, x, y, z);
-    FOR_BOX (x, y, z, 8, 9, 8)
+    }
+    FOR_BOX (x, y, z, 8, 9, 8) {
         ay[(z * 9 + y) * 8 + x] = coarse_face(args, l, place, 1, y, x, z);
-    FOR_BOX (x, y, z, 8, 8, 9)
+    }
+    FOR_BOX (x, y, z, 8, 8, 9) {
         az[(z * 8 + y) * 8 + x] = coarse_face(args, l, place, 2, z, x, y);
+    }
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const uint32_t child = child_of(args, l, place, x, y, z);
         diagonal[cell_index(x, y, z)] =

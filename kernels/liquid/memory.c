@@ -56,8 +56,9 @@ static void take(taker *t, void *piece, uint64_t each)
         t->bytes[t->group] += each;
         return;
     }
-    if (!t->failed)
+    if (!t->failed) {
         memory = tarn_device_alloc(t->tank->device, (size_t)(count * each));
+    }
     t->failed |= memory == NULL;
     memcpy(piece, &memory, sizeof memory);
 }
@@ -74,8 +75,9 @@ static void take_particles(taker *t, liquid_memory *m)
     take(t, &m->id, 4);
     take(t, &m->moved_id, 4);
     take(t, &m->moved_to, 1);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         take(t, &t->tank->attributes[i], 4);
+    }
     for (int i = 0; i < 9 && t->tank->desc.transfer == TARN_TRANSFER_APIC; i++) {
         take(t, &m->affine[i], 4);
         take(t, &m->moved_affine[i], 4);
@@ -86,8 +88,9 @@ static void take_particles(taker *t, liquid_memory *m)
 static void take_covers(taker *t, liquid_memory *m)
 {
     t->group = GROUP_ACTIVE;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         take(t, &m->open[a], TILE_CELLS);
+    }
     take(t, &m->room, TILE_CELLS);
     take(t, &m->sides, TILE_CELLS);
     take(t, &m->solid_flux, TILE_CELLS * 4);
@@ -108,8 +111,9 @@ static void take_body_covers(taker *t, liquid_memory *m)
 static void take_solids(taker *t, liquid_memory *m, uint64_t near)
 {
     t->group = GROUP_TANK;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         take(t, &m->solid_open[a], near * TILE_CELLS);
+    }
     take(t, &m->solid_tile, (uint64_t)t->tank->args.shape.tile_total[0] * 4);
     take(t, &m->solid_dense, near * 4);
     take(t, &m->solid_node, near * SOLID_NODES * 2);
@@ -154,10 +158,12 @@ static void take_active(taker *t, liquid_memory *m)
     take(t, &m->face_rows, 3 * TILE_ROWS);
     take(t, &m->face_kind, TILE_CELLS);
     take(t, &m->density_error, TILE_CELLS * 4);
-    for (int a = 0; a < 3 && shape->lightest < 1.0f; a++)
+    for (int a = 0; a < 3 && shape->lightest < 1.0f; a++) {
         take(t, &m->beta[a], TILE_CELLS * 4);
-    if (t->tank->desc.liquid_count > 1 && tank_viscosity_iterations(t->tank) > 0)
+    }
+    if (t->tank->desc.liquid_count > 1 && tank_viscosity_iterations(t->tank) > 0) {
         take(t, &m->viscosity, TILE_CELLS * 4);
+    }
     take(t, &m->births, 4);
     take(t, &m->births_first, 4);
 }
@@ -179,8 +185,9 @@ static void take_sums(taker *t, liquid_memory *m)
     for (int a = 0; a < 3; a++) {
         take(t, &m->momentum[a], nodes * 4);
         take(t, &m->weight[a], nodes * 4);
-        if (t->tank->args.shape.lightest < 1.0f)
+        if (t->tank->args.shape.lightest < 1.0f) {
             take(t, &m->mass[a], nodes * 4);
+        }
     }
     take(t, &m->density, nodes * 4);
 }
@@ -212,8 +219,9 @@ static void take_both(taker *t, liquid_memory *m)
     take_solver(&solver, m);
     t->group = GROUP_OCCUPIED;
     take(t, &t->tank->shared, sums.shared_each > solver.shared_each ? sums.shared_each : solver.shared_each);
-    if (t->measuring || t->giving || t->failed)
+    if (t->measuring || t->giving || t->failed) {
         return;
+    }
     sums = (taker){.tank = t->tank, .group = GROUP_OCCUPIED, .sharing = 1};
     solver = sums;
     take_sums(&sums, m);
@@ -230,13 +238,15 @@ static void take_level(taker *t, liquid_level *level, uint32_t l)
     take(t, &level->bits, (tiles + 31) / 32 * 4);
     t->group = l == 0 ? GROUP_OCCUPIED : GROUP_COARSE;
     t->level = l;
-    if (t->measuring && l > 1) // all coarse tiles are alike
+    if (t->measuring && l > 1) { // all coarse tiles are alike
         return;
+    }
     take(t, &level->tile, 4);
     take(t, &level->tile_next, 4);
     take(t, &level->patch, sizeof *level->patch);
-    if (l == 0)
+    if (l == 0) {
         return;
+    }
     take_matrix(t, level);
     take(t, &level->b, TILE_CELLS * 4);
 }
@@ -269,8 +279,9 @@ static void take_all(taker *t)
         take_bodies(t, m);
         take_fields(t);
     }
-    for (uint32_t l = 0; l < shape->level_count; l++)
+    for (uint32_t l = 0; l < shape->level_count; l++) {
         take_level(t, &m->level[l], l);
+    }
 }
 
 static void measure(tarn_tank *tank)
@@ -303,12 +314,14 @@ static tarn_status choose_capacity(tarn_tank *tank)
 tarn_status tank_take_memory(tarn_tank *tank)
 {
     tarn_status status = choose_capacity(tank);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     taker t = {.tank = tank};
     take_all(&t);
-    if (!t.failed)
+    if (!t.failed) {
         t.failed = tank_keep_tiles(tank) != TARN_OK;
+    }
     tank->tiles_host = calloc(tank->args.shape.occupied_max, sizeof *tank->tiles_host);
     tank->own = tank->args.m;
     return t.failed || tank->tiles_host == NULL ? TARN_E_MEMORY : TARN_OK;
@@ -319,8 +332,9 @@ typedef void more_taker(taker *t, liquid_memory *more, uint32_t near);
 
 static void take_more_solids(taker *t, liquid_memory *more, uint32_t near)
 {
-    if (t->tank->desc.solid_count == 0)
+    if (t->tank->desc.solid_count == 0) {
         take_covers(t, more);
+    }
     take_solids(t, more, near);
     take(t, &more->solid_listed, (uint64_t)near * 4);
 }
@@ -361,10 +375,12 @@ tarn_status tank_take_more_bodies(tarn_tank *tank)
 void tank_give_memory(tarn_tank *tank)
 {
     taker t = {.tank = tank, .giving = 1};
-    if (tank->more.solid_tile != NULL)
+    if (tank->more.solid_tile != NULL) {
         take_more_solids(&t, &tank->more, 0);
-    if (tank->more.bodies != NULL)
+    }
+    if (tank->more.bodies != NULL) {
         take_more_bodies(&t, &tank->more, 0);
+    }
     tank_added_forget(tank); // what was there first is to be given back
     take_all(&t);
     tarn_device_free(tank->device, tank->args.m.kept_tile);
@@ -382,8 +398,9 @@ uint64_t tank_bytes(const tarn_tank *tank)
 {
     const uint64_t *bytes = tank->group_bytes, *more = tank->more_bytes;
     uint64_t coarse = 0;
-    for (uint32_t level = 1; level < tank->args.shape.level_count; level++)
+    for (uint32_t level = 1; level < tank->args.shape.level_count; level++) {
         coarse += tank->counters.level_tiles[level];
+    }
     return bytes[GROUP_TANK] + more[GROUP_TANK] + bytes[GROUP_PARTICLE] * tank->args.shape.particles_max +
            (bytes[GROUP_ACTIVE] + more[GROUP_ACTIVE]) * tank->counters.active +
            (bytes[GROUP_OCCUPIED] + more[GROUP_OCCUPIED]) * tank->counters.occupied + bytes[GROUP_COARSE] * coarse;

@@ -58,8 +58,9 @@ static void rotation_vector(const double *q, double *vector)
     const double t1 = sine / (w + 1.0), t2 = t1 / (1.0 + sqrt(1.0 + t1 * t1)), s = t2 * t2;
     const double angle = 8.0 * t2 * (1.0 - s * (1.0 / 3.0 - s * (1.0 / 5.0 - s * (1.0 / 7.0 - s / 9.0))));
     const double scale = sine > 0.0 ? sign * angle / sine : 0.0;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         vector[a] = q[a] * scale;
+    }
 }
 
 /// The quaternion of a small rotation vector.
@@ -78,8 +79,9 @@ static void small_rotation(const double *vector, double *q)
 static void normalise(double *q)
 {
     const double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         q[i] /= length;
+    }
 }
 
 /// The velocity next to `before` that goes to a target at `way`: as fast as it may, so that it can still stop there.
@@ -92,11 +94,13 @@ static void follow(const double *way, double dt, double speed_max, double accele
     wanted = wanted < stopping ? wanted : stopping;
     wanted = wanted < speed_max ? wanted : speed_max;
     double change[3], most = acceleration_max * dt;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         change[a] = (distance > 0.0 ? way[a] / distance * wanted : 0.0) - before[a];
+    }
     const double size = length3(change), share = size > most ? most / size : 1.0;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         velocity[a] = before[a] + change[a] * share;
+    }
 }
 
 void tank_motion_reset(tank_motion *motion)
@@ -113,8 +117,9 @@ static void advance(tank_motion *motion, double dt, double *spin_change, double 
     multiply(motion->target_rotation, back, away);
     rotation_vector(away, turn);
     follow(turn, dt, (double)TARN_TANK_TURN_MAX_RAD_S, TURN_ACCELERATION_MAX, motion->spin, spin);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         way[a] = motion->target_m[a] - motion->position_m[a];
+    }
     follow(way, dt, SHAKE_SPEED_MAX_M_S, (double)TARN_TANK_SHAKE_MAX_M_S2, motion->velocity_m_s, velocity);
     for (int a = 0; a < 3; a++) {
         spin_change[a] = (spin[a] - motion->spin[a]) / dt;
@@ -143,14 +148,16 @@ static void fill_turning(liquid_control *control, const double *w, const double 
     cross_matrix(w, spin);
     cross_matrix(change, euler);
     const double turn = h * length3(w), cayley = 2.0 / (1.0 + turn * turn);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++) {
             double square = 0.0;
-            for (int k = 0; k < 3; k++)
+            for (int k = 0; k < 3; k++) {
                 square += spin[i][k] * spin[k][j];
+            }
             control->force_slope[i][j] = (float)(-square - euler[i][j]);
             control->coriolis[i][j] = (float)((i == j ? 1.0 : 0.0) - cayley * (h * spin[i][j] - h * h * square));
         }
+    }
 }
 
 /// Whether the tank moves or is about to.
@@ -168,8 +175,9 @@ static void settle(tank_motion *motion)
     double back[4] = {-motion->rotation[0], -motion->rotation[1], -motion->rotation[2], motion->rotation[3]};
     double away[4], way[3];
     multiply(motion->target_rotation, back, away);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         way[a] = motion->target_m[a] - motion->position_m[a];
+    }
     if (length3(away) < 1e-9 && length3(motion->spin) < 1e-7) {
         memcpy(motion->rotation, motion->target_rotation, sizeof motion->rotation);
         memset(motion->spin, 0, sizeof motion->spin);
@@ -196,11 +204,13 @@ void tank_motion_step(tarn_tank *tank, liquid_control *control)
         settle(motion);
         advance(motion, dt, spin_change, speed_change);
     }
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         felt[a] = (a == 1 ? -(double)tank->parameters[TARN_PARAMETER_GRAVITY] : 0.0) - speed_change[a];
+    }
     to_tank(motion->rotation, felt, motion->gravity_m_s2);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         control->gravity[a] = (float)(motion->gravity_m_s2[a] * dt * dt / cell);
+    }
     to_tank(motion->rotation, motion->spin, motion->turn);
     to_tank(motion->rotation, spin_change, motion->turn_change);
     for (int a = 0; a < 3; a++) {
@@ -212,15 +222,17 @@ void tank_motion_step(tarn_tank *tank, liquid_control *control)
 void tank_motion_fill(const tarn_tank *tank, liquid_control *control)
 {
     const tank_motion *motion = &tank->motion;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         control->pivot[a] = 0.5f * (float)tank->desc.cells[a];
+    }
     control->is_turning = motion->is_moving && (length3(motion->turn) > 0.0 || length3(motion->turn_change) > 0.0);
     for (int a = 0; a < 3; a++) {
         control->turn[a] = (float)motion->turn[a];
         control->turn_change[a] = (float)motion->turn_change[a];
     }
-    if (control->is_turning)
+    if (control->is_turning) {
         fill_turning(control, motion->turn, motion->turn_change, 1.0 / (double)tank->substeps);
+    }
 }
 
 tarn_status tarn_tank_set_pose(tarn_tank *tank, const tarn_pose *pose)
@@ -230,12 +242,14 @@ tarn_status tarn_tank_set_pose(tarn_tank *tank, const tarn_pose *pose)
         q[i] = (double)pose->rotation[i];
         norm += q[i] * q[i];
     }
-    if (!(norm > 0.9 && norm < 1.1))
+    if (!(norm > 0.9 && norm < 1.1)) {
         return TARN_E_ARGUMENT;
+    }
     for (int a = 0; a < 3; a++) {
         position[a] = (double)pose->position_m[a];
-        if (!isfinite(position[a]) || fabs(position[a]) > 1e4)
+        if (!isfinite(position[a]) || fabs(position[a]) > 1e4) {
             return TARN_E_ARGUMENT;
+        }
     }
     normalise(q);
     memcpy(tank->motion.target_rotation, q, sizeof q);
@@ -245,8 +259,10 @@ tarn_status tarn_tank_set_pose(tarn_tank *tank, const tarn_pose *pose)
 
 void tarn_tank_pose(const tarn_tank *tank, tarn_pose *pose)
 {
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         pose->position_m[a] = (float)tank->motion.position_m[a];
-    for (int i = 0; i < 4; i++)
+    }
+    for (int i = 0; i < 4; i++) {
         pose->rotation[i] = (float)tank->motion.rotation[i];
+    }
 }

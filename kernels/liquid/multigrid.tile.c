@@ -105,10 +105,12 @@ TILE_FN smooth_step chebyshev(tile_matrix a, polynomial p, smooth_scratch *s)
         t.before = s->lines[k & 1];
         t.keep = next * rho;
         t.step = 2.0f * next / p.radius;
-        if (k == p.degree - 1)
+        if (k == p.degree - 1) {
             return t;
-        FOR_FULL_ROWS (x, row, a.patch)
+        }
+        FOR_FULL_ROWS (x, row, a.patch) {
             row_store(t.before + line_of_row(row) + x, smooth_row(a, t, row, x, s));
+        }
         TILE_BARRIER();
         rho = next;
     }
@@ -118,22 +120,25 @@ TILE_FN smooth_step chebyshev(tile_matrix a, polynomial p, smooth_scratch *s)
 TILE_FN smooth_step smooth(tile_matrix a, const float *b, polynomial p, smooth_scratch *s)
 {
     clear_lines(a.patch, s);
-    FOR_FULL_ROWS (x, row, a.patch)
+    FOR_FULL_ROWS (x, row, a.patch) {
         smooth_begin(a, row_load(b + row * 8 + x), 1.0f / p.center, row, x, s);
+    }
     return chebyshev(a, p, s);
 }
 
 /// x = smoothed b, from zero. One tile per tile of args->level.
 TILE_KERNEL(liquid_mg_smooth, CELL_LANES, liquid_args, smooth_scratch)
 {
-    if (args->m.counters->go == 0)
+    if (args->m.counters->go == 0) {
         return;
+    }
     const liquid_level *level = &args->m.level[args->level];
     const tile_matrix a = matrix_of(level, tile);
     const smooth_step last = smooth(a, level->b + (uint64_t)tile * TILE_CELLS, smoother(args), s);
     float *to = level->x + (uint64_t)tile * TILE_CELLS;
-    FOR_FULL_ROWS (x, row, a.patch)
+    FOR_FULL_ROWS (x, row, a.patch) {
         row_store(to + row * 8 + x, smooth_row(a, last, row, x, s));
+    }
 }
 
 typedef struct restrict_scratch {
@@ -145,8 +150,9 @@ typedef struct restrict_scratch {
 /// Residual of x, summed over 2^3 cells into the coarser level's right-hand side. One tile per tile of args->level.
 TILE_KERNEL(liquid_mg_restrict, CELL_LANES, liquid_args, restrict_scratch)
 {
-    if (args->m.counters->go == 0)
+    if (args->m.counters->go == 0) {
         return;
+    }
     const liquid_level *level = &args->m.level[args->level];
     const tile_matrix a = matrix_of(level, tile);
     const liquid_patch *patch = a.patch;
@@ -157,11 +163,13 @@ TILE_KERNEL(liquid_mg_restrict, CELL_LANES, liquid_args, restrict_scratch)
         const row_f32 residual = row_load(b + at) - matrix_times(a, s->lines, row, x);
         row_store(s->residual + at, row_select(row_load(a.diagonal + at) > 0.0f, residual, row_all(0.0f)));
     }
-    FOR_EMPTY_ROWS (x, row, patch)
+    FOR_EMPTY_ROWS (x, row, patch) {
         row_store(s->residual + row * 8 + x, row_all(0.0f));
+    }
     TILE_BARRIER();
-    FOR_RANGE (i, 0, TILE_CELLS / 2)
+    FOR_RANGE (i, 0, TILE_CELLS / 2) {
         s->pair[i] = s->residual[2 * i] + s->residual[2 * i + 1];
+    }
     TILE_BARRIER();
     const int o = (int)patch->octant;
     float *to = args->m.level[args->level + 1].b + (uint64_t)patch->parent * TILE_CELLS +
@@ -192,9 +200,10 @@ TILE_FN void correct_children(const liquid_args *args, tile_matrix a, finish_scr
         const float *from = s->wide + (n & 1) * 8 + (n >> 1 & 1) * 4 * 16 + (n >> 2) * 4 * 128;
         float *x = fine->x + (uint64_t)(child != TILE_NONE ? child : 0) * TILE_CELLS;
         if (child != TILE_NONE) {
-            FOR_FULL_ROWS (i, row, fine->patch + child)
+            FOR_FULL_ROWS (i, row, fine->patch + child) {
                 row_store(x + row * 8 + i,
                           row_load(x + row * 8 + i) + row_load(from + (row >> 4) * 128 + (row >> 1 & 3) * 16 + i));
+            }
         }
     }
 }
@@ -215,16 +224,18 @@ TILE_FN void finish_row(const liquid_args *args, uint32_t tile, row_f32 value, u
 /// After all rows: the partial dot product with b, or the correction of the finer level.
 TILE_FN void finish(const liquid_args *args, tile_matrix a, uint32_t tile, finish_scratch *s)
 {
-    FOR_EMPTY_ROWS (x, row, a.patch)
+    FOR_EMPTY_ROWS (x, row, a.patch) {
         row_store(s->value + row * 8 + x, row_all(0.0f));
+    }
     TILE_BARRIER();
     if (args->level > 0) {
         correct_children(args, a, s);
         return;
     }
     tile_sum_f32(s->value, TILE_CELLS);
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         args->m.partial[tile] = s->value[0];
+    }
 }
 
 typedef struct top_scratch {
@@ -236,14 +247,16 @@ typedef struct top_scratch {
 /// tank of one tile.
 TILE_KERNEL(liquid_mg_top, CELL_LANES, liquid_args, top_scratch)
 {
-    if (args->m.counters->go == 0)
+    if (args->m.counters->go == 0) {
         return;
+    }
     const liquid_level *level = &args->m.level[args->level];
     const tile_matrix a = matrix_of(level, tile);
     const float *b = level->b + (uint64_t)tile * TILE_CELLS;
     const smooth_step last = smooth(a, b, polynomial_of(TOP_DEGREE, TOP_LOWEST), &s->smooth);
-    FOR_FULL_ROWS (x, row, a.patch)
+    FOR_FULL_ROWS (x, row, a.patch) {
         finish_row(args, tile, smooth_row(a, last, row, x, &s->smooth), row * 8 + x, &s->finish);
+    }
     finish(args, a, tile, &s->finish);
 }
 
@@ -256,8 +269,9 @@ typedef struct prolong_scratch {
 /// The result: x with the coarse correction, smoothed. One tile per tile of args->level.
 TILE_KERNEL(liquid_mg_prolong, CELL_LANES, liquid_args, prolong_scratch)
 {
-    if (args->m.counters->go == 0)
+    if (args->m.counters->go == 0) {
         return;
+    }
     const liquid_level *level = &args->m.level[args->level];
     const tile_matrix a = matrix_of(level, tile);
     const polynomial p = smoother(args);

@@ -15,10 +15,12 @@ tarn_status tank_arrays_alloc(const tarn_tank *tank, uint32_t count, tank_arrays
         failed |= (arrays->position[a] = malloc(bytes)) == NULL;
         failed |= (arrays->velocity[a] = malloc(bytes)) == NULL;
     }
-    if (m->attribute != NULL)
+    if (m->attribute != NULL) {
         failed |= (arrays->attribute = malloc(bytes)) == NULL;
-    for (int i = 0; i < 9 && m->affine[0] != NULL; i++)
+    }
+    for (int i = 0; i < 9 && m->affine[0] != NULL; i++) {
         failed |= (arrays->affine[i] = calloc(1, bytes)) == NULL;
+    }
     return failed ? TARN_E_MEMORY : TARN_OK;
 }
 
@@ -30,16 +32,19 @@ void tank_arrays_free(tank_arrays *arrays)
         free(arrays->position[a]);
         free(arrays->velocity[a]);
     }
-    for (int i = 0; i < 9; i++)
+    for (int i = 0; i < 9; i++) {
         free(arrays->affine[i]);
+    }
 }
 
 /// Dense tile of a particle, or TILE_NONE beyond the tank.
 static uint32_t tile_of(const liquid_shape *shape, const tank_arrays *arrays, uint32_t particle)
 {
-    for (int a = 0; a < 3; a++)
-        if (arrays->position[a][particle] >> POSITION_BITS >= (uint32_t)shape->cells[a])
+    for (int a = 0; a < 3; a++) {
+        if (arrays->position[a][particle] >> POSITION_BITS >= (uint32_t)shape->cells[a]) {
             return TILE_NONE;
+        }
+    }
     return tile_dense_of(shape, 0, (int)(arrays->position[0][particle] >> TILE_POSITION_BITS),
                          (int)(arrays->position[1][particle] >> TILE_POSITION_BITS),
                          (int)(arrays->position[2][particle] >> TILE_POSITION_BITS));
@@ -56,11 +61,13 @@ static tarn_status fill_tables(const liquid_shape *shape, const tank_arrays *arr
     uint32_t last = TILE_NONE;
     for (uint32_t i = 0; i < arrays->count; i++) {
         const uint32_t dense = tile_of(shape, arrays, i);
-        if (dense == TILE_NONE || (last != TILE_NONE && dense < last))
+        if (dense == TILE_NONE || (last != TILE_NONE && dense < last)) {
             return TARN_E_MALFORMED;
+        }
         if (dense != last) {
-            if (tables->listed == shape->occupied_max)
+            if (tables->listed == shape->occupied_max) {
                 return TARN_E_MEMORY;
+            }
             tables->list[tables->listed++] = dense;
             tables->first[dense] = i;
         }
@@ -82,19 +89,25 @@ static tarn_status upload_all(tarn_tank *tank, const tank_arrays *arrays, const 
     tarn_status status = upload(tank, m->id, arrays->id, n);
     for (int a = 0; a < 3 && status == TARN_OK; a++) {
         status = upload(tank, m->position[a], arrays->position[a], n);
-        if (status == TARN_OK)
+        if (status == TARN_OK) {
             status = upload(tank, m->velocity[a], arrays->velocity[a], n);
+        }
     }
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = upload(tank, m->attribute, arrays->attribute, n);
-    for (int i = 0; i < 9 && status == TARN_OK; i++)
+    }
+    for (int i = 0; i < 9 && status == TARN_OK; i++) {
         status = upload(tank, m->affine[i], arrays->affine[i], n);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = upload(tank, m->tile_first_next, tables->first, tiles);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = upload(tank, m->tile_count_next, tables->count, tiles);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = upload(tank, m->level[0].tile_next, tables->list, tables->listed);
+    }
     return status;
 }
 
@@ -117,15 +130,17 @@ static tarn_status list_placed(tarn_tank *tank, const tank_arrays *arrays, uint3
     tank->counters.next_id = next_id;
     tank->counters.spray_age_max = AGE_CLASSES;
     tarn_status status = tarn_device_upload(tank->device, args->m.counters, &tank->counters, sizeof tank->counters);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     tank_launch(tank, args, liquid_clear_id, NULL, (tiles + CLEAR_TILES - 1) / CLEAR_TILES);
     tank_launch(tank, args, liquid_mark_id, NULL, listed);
     tank_list_tiles(tank, args);
     tank_adopt_tiles(tank, args);
     status = tarn_device_download(tank->device, &tank->counters, args->m.counters, sizeof tank->counters);
-    if (status == TARN_OK && tank->counters.overflow)
+    if (status == TARN_OK && tank->counters.overflow) {
         status = TARN_E_MEMORY;
+    }
     tank->particle_count = arrays->count;
     return status;
 }
@@ -135,17 +150,21 @@ tarn_status tank_place(tarn_tank *tank, const tank_arrays *arrays, uint32_t next
     const liquid_shape *shape = &tank->args.shape;
     const size_t tiles = shape->tile_total[0];
     uint32_t *words = calloc(2 * tiles + shape->occupied_max, sizeof *words);
-    if (words == NULL)
+    if (words == NULL) {
         return TARN_E_MEMORY;
+    }
     tank->generation++;
     tile_tables tables = {words, words + tiles, words + 2 * tiles, 0};
     tarn_status status = arrays->count <= shape->particles_max ? TARN_OK : TARN_E_LIMIT;
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = fill_tables(shape, arrays, &tables);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = upload_all(tank, arrays, &tables);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = list_placed(tank, arrays, next_id, tables.listed);
+    }
     free(words);
     return status;
 }

@@ -53,8 +53,9 @@ TILE_FN float density_of(const liquid_memory *m, uint64_t cell)
 TILE_FN row_f32 densities_of(const liquid_memory *m, uint64_t cell)
 {
     const row_f32 density = row_load(m->density_error + cell) + 1.0f;
-    if (m->room == NULL)
+    if (m->room == NULL) {
         return density;
+    }
     return density * 255.0f / row_max(row_load_u8(m->room + cell), row_all((float)ROOM_MIN));
 }
 
@@ -71,11 +72,13 @@ TILE_FN void load_densities(const liquid_args *args, tile_place place, uint32_t 
     const liquid_memory *m = &args->m;
     const float *error = m->density_error + (uint64_t)slot * TILE_CELLS;
     if (m->room != NULL) {
-        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
+        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
             density[rim_index(x, y, z)] = density_of(m, (uint64_t)slot * TILE_CELLS + cell_index(x, y, z));
+        }
     } else {
-        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
+        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
             density[rim_index(x, y, z)] = error[cell_index(x, y, z)] + 1.0f;
+        }
     }
     TILE_UNROLL for (int side = 0; side < 6; side++)
     {
@@ -93,21 +96,24 @@ TILE_FN void load_cells(const liquid_args *args, tile_place place, uint32_t slot
 {
     const liquid_memory *m = &args->m;
     const uint8_t *type = m->cell_type + (uint64_t)slot * TILE_CELLS;
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         to->kind[rim_index(x, y, z)] = kind_of(type[cell_index(x, y, z)]);
+    }
     for (int side = 0; side < 6; side++) {
         const uint32_t dense = side_tile(args, 0, place, side);
         const uint32_t other = dense != TILE_NONE ? m->slot[dense] : TILE_NONE;
         const float missing = dense == TILE_NONE ? KIND_SOLID : KIND_AIR;
         type = m->cell_type + (uint64_t)(other != TILE_NONE ? other : 0) * TILE_CELLS;
-        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)
+        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
             to->kind[rim_of_side(side, i, j) + once] =
                 other != TILE_NONE ? kind_of(type[cell_of_side(side, i, j)]) : missing;
+        }
     }
     load_densities(args, place, slot, to->distance);
     TILE_BARRIER();
-    FOR_RANGE (i, 0, RIM_CELLS)
+    FOR_RANGE (i, 0, RIM_CELLS) {
         to->distance[i] = surface_distance(to->distance[i]);
+    }
     TILE_BARRIER();
 }
 
@@ -143,12 +149,14 @@ typedef struct face_plan {
 /// @param upper  whether faces 8 are of interest too
 TILE_FN void plan_faces(const liquid_args *args, tile_place place, uint32_t slot, int upper, face_plan *to)
 {
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         to->surface = 0;
+    }
     for (int axis = 0; axis < 3; axis++) {
         uint16_t *touching = to->touching[axis];
-        FOR_RANGE (r, 0, FACE_ROWS)
+        FOR_RANGE (r, 0, FACE_ROWS) {
             touching[r] = 0;
+        }
     }
     load_type_rows(args, place, slot, &to->types);
     for (int axis = 0; axis < 3; axis++) {
@@ -187,8 +195,9 @@ TILE_FN row_f32 row_steepness(const face_plan *plan, int axis, int x, int y, int
     const int r = face_row(y, z), at = rim_index(x, y, z);
     const uint32_t touching = (uint32_t)plan->touching[axis][r], inside = (uint32_t)plan->inside[axis][r];
     const row_f32 one = row_all(1.0f);
-    if ((touching & ~inside) == 0)
+    if ((touching & ~inside) == 0) {
         return row_keep(row_bits_mask(touching >> x), one);
+    }
     const int stride = axis == 0 ? 1 : axis == 1 ? RIM_EDGE : RIM_EDGE * RIM_EDGE;
     const row_f32 a = row_distance(row_load(plan->density + at - stride)),
                   b = row_distance(row_load(plan->density + at));
@@ -284,11 +293,13 @@ TILE_FN row_f32 matrix_times(tile_matrix a, const float *lines, uint32_t row, ui
 TILE_FN void load_side_lines(const float *from, int from_step, float *to, int to_step)
 {
     if (from != NULL) {
-        FOR_ROWS (x, i, 0u, (uint32_t)TILE_EDGE)
+        FOR_ROWS (x, i, 0u, (uint32_t)TILE_EDGE) {
             row_store(to + (int)i * to_step + x, row_load(from + (int)i * from_step + x));
+        }
     } else {
-        FOR_ROWS (x, i, 0u, (uint32_t)TILE_EDGE)
+        FOR_ROWS (x, i, 0u, (uint32_t)TILE_EDGE) {
             row_store(to + (int)i * to_step + x, row_all(0.0f));
+        }
     }
 }
 
@@ -313,8 +324,9 @@ TILE_FN void load_lines(const liquid_patch *patch, const float *field, uint32_t 
             to[8] = right != NULL ? right[row * 8] : 0.0f;
         }
     }
-    FOR_EMPTY_ROWS (x, row, patch)
+    FOR_EMPTY_ROWS (x, row, patch) {
         row_store(lines + line_of_row(row) + x, row_all(0.0f));
+    }
     load_side_lines(front != NULL ? front + cell_index(0, 7, 0) : NULL, 64, lines + line_of(-1, 0), LINES_Z);
     load_side_lines(back, 64, lines + line_of(8, 0), LINES_Z);
     load_side_lines(below != NULL ? below + cell_index(0, 0, 7) : NULL, 8, lines + line_of(0, -1), LINE_CELLS);

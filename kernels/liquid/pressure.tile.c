@@ -26,8 +26,9 @@ TILE_FN void find_flow_x(const liquid_memory *m, const liquid_patch *patch, uint
 {
     FOR_FULL_ROWS (x, row, patch) {
         row_store(s->flow + row * 9 + x, face_flow(m, 0, own + row * 8 + x));
-        if (row_begins(x))
+        if (row_begins(x)) {
             s->flow[row * 9 + 8] = upper != TILE_NONE ? face_flow_x(m, (uint64_t)upper * TILE_CELLS + row * 8) : 0.0f;
+        }
     }
     TILE_BARRIER();
 }
@@ -63,8 +64,9 @@ TILE_FN row_f32 density_to_correct(const liquid_memory *m, tile_matrix a, uint64
     const row_f32 error = densities_of(m, own + at) - 1.0f;
     const row_f32 wanted = row_select(inner == row_load(a.diagonal + at), error, row_max(error, row_all(0.0f)));
     const row_f32 value = row_clamp(wanted, -DENSITY_STEP_MAX, DENSITY_STEP_MAX) * m->control->density_gain;
-    if (m->room == NULL)
+    if (m->room == NULL) {
         return value;
+    }
     return row_select(row_load_u8(m->room + own + at) >= (float)ROOM_MIN, value, row_all(0.0f));
 }
 
@@ -83,8 +85,9 @@ TILE_KERNEL(liquid_solve_start, CELL_LANES, liquid_args, start_scratch)
         args->solution[base + i] = 0.0f;
         m->direction[base + i] = 0.0f;
     }
-    if (!args->is_density)
+    if (!args->is_density) {
         find_flow_x(m, a.patch, own, upper[0], s);
+    }
     FOR_FULL_ROWS (x, row, a.patch) {
         const uint32_t at = row * 8 + x;
         const row_f32 wanted =
@@ -99,8 +102,9 @@ TILE_KERNEL(liquid_solve_start, CELL_LANES, liquid_args, start_scratch)
     }
     TILE_BARRIER();
     tile_max_f32(s->value, TILE_CELLS);
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         m->partial[tile] = s->value[0];
+    }
 }
 
 enum {
@@ -119,8 +123,9 @@ TILE_FN void largest_partial(const liquid_memory *m, check_scratch *s)
     const uint32_t count = m->counters->occupied;
     FOR_RANGE (i, 0, CHECK_LANES) {
         float largest = 0.0f;
-        for (uint32_t at = i; at < count; at += CHECK_LANES)
+        for (uint32_t at = i; at < count; at += CHECK_LANES) {
             largest = tile_max2_f32(tile_magnitude_f32(m->partial[at]), largest);
+        }
         s->max[i] = largest;
     }
     TILE_BARRIER();
@@ -133,14 +138,16 @@ TILE_FN float sum_partials(const liquid_memory *m, check_scratch *s)
 {
     const uint32_t count = m->counters->occupied;
     largest_partial(m, s);
-    if (!tile_is_finite_f32(s->max[0]))
+    if (!tile_is_finite_f32(s->max[0])) {
         return s->max[0];
+    }
     const int exponent = (int)(tile_bits_f32(s->max[0]) >> 23) - 126; // the largest is under 2^exponent
     const double up = tile_power_of_2_f64(DOT_BITS - exponent), down = tile_power_of_2_f64(exponent - DOT_BITS);
     FOR_RANGE (i, 0, CHECK_LANES) {
         int64_t total = 0;
-        for (uint32_t at = i; at < count; at += CHECK_LANES)
+        for (uint32_t at = i; at < count; at += CHECK_LANES) {
             total += (int64_t)((double)m->partial[at] * up);
+        }
         s->sum[i] = total;
     }
     TILE_BARRIER();
@@ -162,8 +169,9 @@ TILE_KERNEL(liquid_solve_check, CHECK_LANES, liquid_args, check_scratch)
             counters->failed = 0;
             counters->speed_max_bits = 0;
         }
-        if (!tile_is_finite_f32(residual))
+        if (!tile_is_finite_f32(residual)) {
             counters->failed = counters->broken = 1;
+        }
         counters->residual = residual;
         counters->go = residual > tolerance && counters->failed == 0;
         if (!args->is_density) {
@@ -177,8 +185,9 @@ TILE_KERNEL(liquid_solve_check, CHECK_LANES, liquid_args, check_scratch)
 TILE_KERNEL(liquid_cg_beta, CHECK_LANES, liquid_args, check_scratch)
 {
     liquid_counters *counters = args->m.counters;
-    if (counters->go == 0)
+    if (counters->go == 0) {
         return;
+    }
     const float rz = sum_partials(&args->m, s);
     if (TILE_SINGLE()) {
         counters->beta = counters->iterations > 0 && counters->rz > 0.0f ? rz / counters->rz : 0.0f;
@@ -191,13 +200,15 @@ TILE_KERNEL(liquid_cg_beta, CHECK_LANES, liquid_args, check_scratch)
 TILE_KERNEL(liquid_cg_direction, CELL_LANES, liquid_args, tile_no_scratch)
 {
     const liquid_memory *m = &args->m;
-    if (m->counters->go == 0)
+    if (m->counters->go == 0) {
         return;
+    }
     const float beta = m->counters->beta;
     const float *z = m->level[0].y + (uint64_t)tile * TILE_CELLS;
     float *direction = m->direction + (uint64_t)tile * TILE_CELLS;
-    FOR_FULL_ROWS (x, row, m->level[0].patch + tile)
+    FOR_FULL_ROWS (x, row, m->level[0].patch + tile) {
         row_store(direction + row * 8 + x, row_load(z + row * 8 + x) + beta * row_load(direction + row * 8 + x));
+    }
 }
 
 /// direction = D^-1 residual in the cells of args->colour, of all where that is COLOUR_ALL, and alpha = relaxation: a
@@ -205,8 +216,9 @@ TILE_KERNEL(liquid_cg_direction, CELL_LANES, liquid_args, tile_no_scratch)
 TILE_KERNEL(liquid_relax, CELL_LANES, liquid_args, tile_no_scratch)
 {
     const liquid_memory *m = &args->m;
-    if (m->counters->go == 0)
+    if (m->counters->go == 0) {
         return;
+    }
     const uint64_t base = (uint64_t)tile * TILE_CELLS;
     const float *diagonal = m->level[0].diagonal + base, *residual = m->residual + base;
     float *direction = m->direction + base;
@@ -230,8 +242,9 @@ typedef struct apply_scratch {
 TILE_KERNEL(liquid_cg_apply, CELL_LANES, liquid_args, apply_scratch)
 {
     const liquid_memory *m = &args->m;
-    if (m->counters->go == 0)
+    if (m->counters->go == 0) {
         return;
+    }
     const liquid_level *level = &m->level[0];
     const tile_matrix a = matrix_of(level, tile);
     float *product = m->product + (uint64_t)tile * TILE_CELLS;
@@ -241,27 +254,31 @@ TILE_KERNEL(liquid_cg_apply, CELL_LANES, liquid_args, apply_scratch)
         row_store(product + row * 8 + x, value);
         row_store(s->value + row * 8 + x, value * row_load(s->lines + line_of_row(row) + x));
     }
-    FOR_EMPTY_ROWS (x, row, a.patch)
+    FOR_EMPTY_ROWS (x, row, a.patch) {
         row_store(s->value + row * 8 + x, row_all(0.0f));
+    }
     TILE_BARRIER();
     tile_sum_f32(s->value, TILE_CELLS);
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         m->partial[tile] = s->value[0];
+    }
 }
 
 /// alpha = (r, z) / (d, A d). One tile.
 TILE_KERNEL(liquid_cg_alpha, CHECK_LANES, liquid_args, check_scratch)
 {
     liquid_counters *counters = args->m.counters;
-    if (counters->go == 0)
+    if (counters->go == 0) {
         return;
+    }
     const float dad = sum_partials(&args->m, s);
     if (TILE_SINGLE()) {
         const float alpha = dad > 0.0f ? counters->rz / dad : 0.0f;
         const int finite = tile_is_finite_f32(alpha) && tile_is_finite_f32(dad);
         counters->alpha = finite ? alpha : 0.0f;
-        if (!finite)
+        if (!finite) {
             counters->failed = counters->broken = 1;
+        }
     }
 }
 
@@ -273,8 +290,9 @@ typedef struct update_scratch {
 TILE_KERNEL(liquid_cg_update, CELL_LANES, liquid_args, update_scratch)
 {
     const liquid_memory *m = &args->m;
-    if (m->counters->go == 0)
+    if (m->counters->go == 0) {
         return;
+    }
     const float alpha = m->counters->alpha;
     const uint64_t base = (uint64_t)tile * TILE_CELLS;
     const liquid_patch *patch = m->level[0].patch + tile;
@@ -287,10 +305,12 @@ TILE_KERNEL(liquid_cg_update, CELL_LANES, liquid_args, update_scratch)
         row_store(residual + at, left);
         row_store(s->value + at, row_magnitude(left));
     }
-    FOR_EMPTY_ROWS (x, row, patch)
+    FOR_EMPTY_ROWS (x, row, patch) {
         row_store(s->value + row * 8 + x, row_all(0.0f));
+    }
     TILE_BARRIER();
     tile_max_f32(s->value, TILE_CELLS);
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         m->partial[tile] = s->value[0];
+    }
 }

@@ -14,8 +14,9 @@ static float metres_per_second(const tarn_tank *tank)
 static void pack_rotation(const float rotation[4], int16_t packed[4])
 {
     float length = 0.0f;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         length += rotation[i] * rotation[i];
+    }
     length = sqrtf(length);
     for (int i = 0; i < 4; i++) {
         const float component = length > 0.0f ? rotation[i] / length : i == 3;
@@ -49,23 +50,27 @@ tarn_status tarn_tank_tiles(tarn_tank *tank, uint8_t *bits, size_t bits_bytes)
     const int32_t *tiles = tank->args.shape.tiles[0];
     const size_t bytes = ((size_t)tiles[0] * (size_t)tiles[1] * (size_t)tiles[2] + 7) / 8;
     const uint32_t occupied = tank->counters.occupied;
-    if (bits_bytes < bytes)
+    if (bits_bytes < bytes) {
         return TARN_E_SPACE;
+    }
     const tarn_status status = tarn_device_download(tank->device, tank->tiles_host, tank->args.m.level[0].tile,
                                                     occupied * sizeof *tank->tiles_host);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     memset(bits, 0, bytes);
-    for (uint32_t i = 0; i < occupied; i++)
+    for (uint32_t i = 0; i < occupied; i++) {
         bits[tank->tiles_host[i] / 8] |= (uint8_t)(1u << tank->tiles_host[i] % 8);
+    }
     return TARN_OK;
 }
 
 static tarn_status sum_totals(tarn_tank *tank, liquid_totals *totals)
 {
     tarn_status status = tarn_device_zero(tank->device, tank->args.m.totals, sizeof *totals);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     liquid_args args = tank->args;
     args.level = tank->particle_count;
     tank_launch(tank, &args, liquid_totals_sum_id, NULL, (tank->particle_count + PARTICLE_LANES - 1) / PARTICLE_LANES);
@@ -104,8 +109,9 @@ tarn_status tarn_tank_report_get(tarn_tank *tank, tarn_tank_report *report)
 {
     liquid_totals totals;
     tarn_status status = sum_totals(tank, &totals);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     tarn_tank_report_light(tank, report);
     const double cell_m = (double)tank->desc.cell_m;
     report->volume_m3 = (double)totals.sum[TOTAL_VOLUME] * 0x1p-20 * cell_m * cell_m * cell_m;
@@ -135,11 +141,13 @@ tarn_status tarn_tank_hash_get(tarn_tank *tank, tarn_tank_hash *hash)
 {
     liquid_totals totals;
     tarn_status status = sum_totals(tank, &totals);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     uint64_t rest = tile_mix_u64(tank->step + 1);
-    for (int i = 0; i < TARN_PARAMETER_COUNT; i++)
+    for (int i = 0; i < TARN_PARAMETER_COUNT; i++) {
         rest = tile_mix_u64(rest ^ tile_bits_f32(tank->parameters[i]));
+    }
     rest = tile_mix_u64(rest ^ tank->counters.speed_max_bits);
     rest = tile_mix_u64(rest ^ ((uint64_t)tank->counters.next_id << 32 | tank->counters.births_refused));
     rest = tile_mix_u64(rest ^ tank->counters.reseed_debt);

@@ -48,23 +48,26 @@ static void walk_open(seed_walk *walk, const tarn_tank_desc *desc)
         walk->slope[f] =
             fluid->shape.kind == TARN_SHAPE_FIELD ? tarn_distance_field_slope(&desc->fields[fluid->shape.field]) : 1.0;
     }
-    for (uint32_t i = 0; i < desc->solid_count; i++)
+    for (uint32_t i = 0; i < desc->solid_count; i++) {
         walk->plain_solids |= (uint64_t)(desc->solids[i].shape.kind != TARN_SHAPE_FIELD) << i;
+    }
 }
 
 static int box_meets(const seed_box *box, const double *min_m, const double *max_m)
 {
     int meets = 1;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         meets &= box->max_m[a] >= min_m[a] && box->min_m[a] <= max_m[a];
+    }
     return meets;
 }
 
 static int box_holds(const seed_box *box, const double *min_m, const double *max_m)
 {
     int holds = 1;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         holds &= box->min_m[a] <= min_m[a] && box->max_m[a] >= max_m[a];
+    }
     return holds;
 }
 
@@ -82,11 +85,13 @@ static seed_fluids fluids_between(const seed_walk *walk, uint64_t fluids, const 
 {
     double center_m[3];
     seed_fluids found = {0, 0};
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         center_m[a] = 0.5 * (min_m[a] + max_m[a]);
+    }
     for (uint32_t f = 0; f < walk->desc->fluid_count; f++) {
-        if (!(fluids >> f & 1) || !box_meets(&walk->fluid[f], min_m, max_m))
+        if (!(fluids >> f & 1) || !box_meets(&walk->fluid[f], min_m, max_m)) {
             continue;
+        }
         const double distance_m = fluid_distance_m(walk->desc, f, center_m), far_m = walk->slope[f] * radius_m;
         found.some |= (uint64_t) !(distance_m >= far_m) << f;
         found.all |= (uint64_t)(distance_m < -far_m && box_holds(&walk->fluid[f], min_m, max_m)) << f;
@@ -102,15 +107,19 @@ static int block_at(const seed_walk *walk, uint64_t blocks, seed_fluids fluids, 
     for (uint32_t b = 0; b < desc->block_count; b++) {
         const tarn_fluid_block *block = &desc->blocks[b];
         int inside = (int)(blocks >> b & 1);
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             inside &= point_m[a] >= (double)block->min_m[a] && point_m[a] < (double)block->max_m[a];
-        if (inside)
+        }
+        if (inside) {
             return (int)b;
+        }
     }
-    for (uint32_t f = 0; f < desc->fluid_count; f++)
+    for (uint32_t f = 0; f < desc->fluid_count; f++) {
         if ((fluids.all >> f & 1) || ((fluids.some >> f & 1) && box_meets(&walk->fluid[f], point_m, point_m) &&
-                                      fluid_distance_m(desc, f, point_m) < 0.0))
+                                      fluid_distance_m(desc, f, point_m) < 0.0)) {
             return (int)(desc->block_count + f);
+        }
+    }
     return -1;
 }
 
@@ -131,10 +140,12 @@ static double jittered(const tarn_tank_desc *desc, const int *cell, const int *p
 static int in_solid(const tarn_tank_desc *desc, uint64_t solids, const int *cell, const int *point)
 {
     double at_m[3];
-    if (solids == 0)
+    if (solids == 0) {
         return 0;
-    for (int a = 0; a < 3; a++)
+    }
+    for (int a = 0; a < 3; a++) {
         at_m[a] = (cell[a] + jittered(desc, cell, point, a)) * (double)desc->cell_m;
+    }
     return tank_solids_distance_m(desc, solids, at_m) < SEED_MARGIN_CELLS * (double)desc->cell_m;
 }
 
@@ -152,26 +163,33 @@ static void visit_cell(const seed_walk *walk, const seed_tile *tile, const int *
         max_m[a] = (cell[a] + 1) * cell_m;
     }
     seed_fluids fluids = tile->fluids;
-    if (fluids.some != fluids.all)
+    if (fluids.some != fluids.all) {
         fluids = fluids_between(walk, fluids.some, min_m, max_m, CELL_RADIUS * cell_m);
-    if (tile->blocks == 0 && fluids.some == 0)
+    }
+    if (tile->blocks == 0 && fluids.some == 0) {
         return;
+    }
     for (int p = 0; p < per_axis * per_axis * per_axis; p++) {
         const int point[3] = {p % per_axis, p / per_axis % per_axis, p / (per_axis * per_axis)};
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             at_m[a] = (cell[a] + (point[a] + 0.5) / per_axis) * cell_m;
+        }
         const int block = block_at(walk, tile->blocks, fluids, at_m);
-        if (block >= 0 && !in_solid(desc, tile->solids, cell, point))
+        if (block >= 0 && !in_solid(desc, tile->solids, cell, point)) {
             visit(context, cell, point, block);
+        }
     }
 }
 
 static void visit_cells(const seed_walk *walk, const seed_tile *tile, seed_visit visit, void *context)
 {
-    for (int z = tile->first[2]; z < tile->end[2]; z++)
-        for (int y = tile->first[1]; y < tile->end[1]; y++)
-            for (int x = tile->first[0]; x < tile->end[0]; x++)
+    for (int z = tile->first[2]; z < tile->end[2]; z++) {
+        for (int y = tile->first[1]; y < tile->end[1]; y++) {
+            for (int x = tile->first[0]; x < tile->end[0]; x++) {
                 visit_cell(walk, tile, (const int[3]){x, y, z}, visit, context);
+            }
+        }
+    }
 }
 
 /// Notes what may hold points of a tile. @return 0: nothing does, or a solid holds all of it
@@ -188,13 +206,15 @@ static int look_at_tile(const seed_walk *walk, seed_tile *tile)
     tile->blocks = tile->solids = 0;
     for (uint32_t b = 0; b < desc->block_count; b++) {
         int meets = 1;
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             meets &= (double)desc->blocks[b].max_m[a] >= min_m[a] && (double)desc->blocks[b].min_m[a] <= max_m[a];
+        }
         tile->blocks |= (uint64_t)meets << b;
     }
     tile->fluids = fluids_between(walk, ~0ull, min_m, max_m, radius_m);
-    if (tile->blocks == 0 && tile->fluids.some == 0)
+    if (tile->blocks == 0 && tile->fluids.some == 0) {
         return 0;
+    }
     tile->solids = tank_shapes_near(desc, min_m, max_m, cell_m);
     return tank_solids_distance_m(desc, tile->solids & walk->plain_solids, tile->center_m) >= -radius_m;
 }
@@ -212,8 +232,9 @@ static void tile_open(const tarn_tank_desc *desc, const int *tiles, int t, seed_
 /// How many tiles there are along the axes. @return and in all
 static int count_tiles(const tarn_tank_desc *desc, int *tiles)
 {
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         tiles[a] = (desc->cells[a] + TILE_EDGE - 1) / TILE_EDGE;
+    }
     return tiles[0] * tiles[1] * tiles[2];
 }
 
@@ -226,8 +247,9 @@ static void visit_tiles(const tarn_tank_desc *desc, seed_visit visit, void *cont
     for (int t = 0; t < tile_count; t++) {
         seed_tile tile;
         tile_open(desc, tiles, t, &tile);
-        if (look_at_tile(&walk, &tile))
+        if (look_at_tile(&walk, &tile)) {
             visit_cells(&walk, &tile, visit, context);
+        }
     }
 }
 
@@ -244,15 +266,18 @@ static int is_full(const seed_walk *walk, const seed_tile *tile)
 {
     const tarn_tank_desc *desc = walk->desc;
     const double cell_m = (double)desc->cell_m;
-    if (tile->solids != 0)
+    if (tile->solids != 0) {
         return 0;
+    }
     for (uint32_t b = 0; b < desc->block_count; b++) {
         int holds = 1;
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             holds &= (double)desc->blocks[b].min_m[a] <= tile->first[a] * cell_m &&
                      (double)desc->blocks[b].max_m[a] >= tile->end[a] * cell_m;
-        if (holds)
+        }
+        if (holds) {
             return 1;
+        }
     }
     return tile->fluids.all != 0;
 }
@@ -268,15 +293,18 @@ uint64_t tarn_tank_desc_particles(const tarn_tank_desc *desc)
     for (int t = 0; t < tile_count; t++) {
         seed_tile tile;
         tile_open(desc, tiles, t, &tile);
-        if (!look_at_tile(&walk, &tile))
+        if (!look_at_tile(&walk, &tile)) {
             continue;
+        }
         uint64_t points = per_axis * per_axis * per_axis;
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             points *= (uint64_t)(tile.end[a] - tile.first[a]);
-        if (is_full(&walk, &tile))
+        }
+        if (is_full(&walk, &tile)) {
             count += points;
-        else
+        } else {
             visit_cells(&walk, &tile, count_one, &count);
+        }
     }
     return count;
 }
@@ -301,8 +329,9 @@ static void put_one(void *context, const int *cell, const int *point, int block)
 {
     seed_context *c = context;
     tank_arrays *to = &c->arrays;
-    if (to->count >= c->count_max)
+    if (to->count >= c->count_max) {
         return;
+    }
     const tarn_tank_desc *desc = c->desc;
     const int is_block = (uint32_t)block < desc->block_count;
     const tarn_fluid_shape *fluid = is_block ? NULL : &desc->fluids[(uint32_t)block - desc->block_count];
@@ -316,24 +345,27 @@ static void put_one(void *context, const int *cell, const int *point, int block)
         to->velocity[a][to->count] = tile_clamp_f32(v, -SPEED_MAX, SPEED_MAX);
     }
     to->id[to->count] = to->count;
-    if (to->attribute != NULL)
+    if (to->attribute != NULL) {
         to->attribute[to->count] = tank_attribute(desc, liquid, colour);
+    }
     to->count++;
 }
 
 static float fastest_block(const tarn_tank_desc *desc)
 {
     float fastest = 0.0f;
-    for (uint32_t b = 0; b < desc->block_count; b++)
+    for (uint32_t b = 0; b < desc->block_count; b++) {
         for (int a = 0; a < 3; a++) {
             const float v = desc->blocks[b].velocity_m_s[a] * desc->dt_s / desc->cell_m;
             fastest = tile_max2_f32(fastest, tile_min_f32(tile_abs_f32(v), SPEED_MAX));
         }
-    for (uint32_t f = 0; f < desc->fluid_count; f++)
+    }
+    for (uint32_t f = 0; f < desc->fluid_count; f++) {
         for (int a = 0; a < 3; a++) {
             const float v = desc->fluids[f].velocity_m_s[a] * desc->dt_s / desc->cell_m;
             fastest = tile_max2_f32(fastest, tile_min_f32(tile_abs_f32(v), SPEED_MAX));
         }
+    }
     return fastest;
 }
 
@@ -351,8 +383,9 @@ tarn_status tank_seed(tarn_tank *tank)
     tank->seeded = c.arrays.count;
     tank->born = 0;
     tank_motion_reset(&tank->motion);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         tank->motion.spin[a] = (double)tank->desc.spin_rad_s[a];
+    }
     tank_motion_weigh(tank);
     tank->sim_time_s = 0.0;
     tank->substeps = 0;

@@ -32,8 +32,9 @@ TILE_FN float solid_node_at(const liquid_args *args, int x, int y, int z)
         local[a] = tile_clamp_i32(g[a] - place[a] * TILE_EDGE, 0, TILE_EDGE);
     }
     const uint32_t i = args->m.solid_tile[tile_dense_of(&args->shape, 0, place[0], place[1], place[2])];
-    if (i == TILE_NONE || i == TILE_FULL)
+    if (i == TILE_NONE || i == TILE_FULL) {
         return i == TILE_NONE ? (float)SOLID_NEAR_CELLS : -(float)SOLID_NEAR_CELLS;
+    }
     const int16_t node = args->m.solid_node[(uint64_t)i * SOLID_NODES + node_of_tile(local[0], local[1], local[2])];
     return (float)node * (1.0f / SOLID_NODE_UNIT);
 }
@@ -55,13 +56,15 @@ TILE_FN float solid_distance(const liquid_args *args, const int32_t *position, f
     const uint32_t i =
         m->solid_tile[tile_dense_of(&args->shape, 0, cell[0] >> TILE_LOG2, cell[1] >> TILE_LOG2, cell[2] >> TILE_LOG2)];
     gradient[0] = gradient[1] = gradient[2] = 0.0f;
-    if (i == TILE_NONE || i == TILE_FULL)
+    if (i == TILE_NONE || i == TILE_FULL) {
         return i == TILE_NONE ? (float)SOLID_NEAR_CELLS : -(float)SOLID_NEAR_CELLS;
+    }
     const int16_t *node =
         m->solid_node + (uint64_t)i * SOLID_NODES + node_of_tile(cell[0] & 7, cell[1] & 7, cell[2] & 7);
     float v[8];
-    for (int k = 0; k < 8; k++)
+    for (int k = 0; k < 8; k++) {
         v[k] = (float)node[node_of_tile(k & 1, k >> 1 & 1, k >> 2)] * (1.0f / SOLID_NODE_UNIT);
+    }
     const float w00 = w[1][0] * w[2][0], w10 = w[1][1] * w[2][0], w01 = w[1][0] * w[2][1], w11 = w[1][1] * w[2][1];
     const float low = (w00 * v[0] + w10 * v[2]) + (w01 * v[4] + w11 * v[6]);
     const float high = (w00 * v[1] + w10 * v[3]) + (w01 * v[5] + w11 * v[7]);
@@ -78,14 +81,16 @@ TILE_FN float solid_distance(const liquid_args *args, const int32_t *position, f
 /// to = R v and to = R^T v.
 TILE_FN void turn_by(const float *turn, const float *v, float *to)
 {
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         to[a] = (turn[3 * a] * v[0] + turn[3 * a + 1] * v[1]) + turn[3 * a + 2] * v[2];
+    }
 }
 
 TILE_FN void turn_back(const float *turn, const float *v, float *to)
 {
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         to[a] = (turn[a] * v[0] + turn[3 + a] * v[1]) + turn[6 + a] * v[2];
+    }
 }
 
 TILE_FN void cross3(const float *a, const float *b, float *to)
@@ -159,11 +164,13 @@ TILE_FN float body_shape_distance(const liquid_bodies *bodies, const liquid_body
         return half[0] * field_distance(&bodies->field[body->field], unscaled);
     }
     const float end = tile_abs_f32(p[1]) - half[1], y = tile_max2_f32(end, 0.0f);
-    if (body->kind == BODY_ROUND)
+    if (body->kind == BODY_ROUND) {
         return tile_sqrt_f32((p[0] * p[0] + p[2] * p[2]) + y * y) - half[0];
+    }
     const float side = tile_sqrt_f32(p[0] * p[0] + p[2] * p[2]) - half[0];
-    if (side > 0.0f && end > 0.0f)
+    if (side > 0.0f && end > 0.0f) {
         return tile_sqrt_f32(side * side + end * end);
+    }
     return tile_max2_f32(side, end);
 }
 
@@ -173,8 +180,9 @@ TILE_FN void body_local(const liquid_bodies *bodies, uint32_t b, const float *at
     const liquid_body_state *state = &bodies->state[b];
     const float from[3] = {at[0] - state->position[0], at[1] - state->position[1], at[2] - state->position[2]};
     turn_back(state->turn, from, local);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         local[a] += bodies->body[b].center[a];
+    }
 }
 
 /// Distance to a body at a point of the tank, cells.
@@ -196,8 +204,9 @@ TILE_FN void set_body_box(const liquid_bodies *bodies, uint32_t b, float cells, 
 {
     const liquid_body *body = &bodies->body[b];
     const float far = tile_max2_f32(cells, 0.0f) + body->box_slack;
-    for (int i = 0; i < 9; i++)
+    for (int i = 0; i < 9; i++) {
         box->turn[i] = bodies->state[b].turn[i];
+    }
     for (int a = 0; a < 3; a++) {
         box->position[a] = bodies->state[b].position[a];
         box->center[a] = body->box_center[a] - body->center[a];
@@ -242,8 +251,9 @@ TILE_FN uint32_t bodies_within(const liquid_bodies *bodies, uint32_t some, const
 TILE_FN void set_body_boxes(const liquid_bodies *bodies, uint32_t some, float cells, body_box *boxes)
 {
     FOR_RANGE (b, 0, BODIES_MAX) {
-        if ((some >> b & 1) != 0)
+        if ((some >> b & 1) != 0) {
             set_body_box(bodies, b, cells, &boxes[tile_popcount_u32(some & ((1u << b) - 1))]);
+        }
     }
     TILE_BARRIER();
 }
@@ -287,8 +297,9 @@ TILE_FN void body_velocity(const liquid_body_state *body, const float *at, float
     const float r[3] = {at[0] - body->position[0], at[1] - body->position[1], at[2] - body->position[2]};
     float turning[3];
     cross3(body->spin, r, turning);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         velocity[a] = body->velocity[a] + turning[a];
+    }
 }
 
 #define TILE_RADIUS 6.93f ///< half a tile's diagonal
@@ -296,8 +307,9 @@ TILE_FN void body_velocity(const liquid_body_state *body, const float *at, float
 TILE_FN void tile_center(tile_place place, float *center)
 {
     const int at[3] = {place.x, place.y, place.z};
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         center[a] = (float)(at[a] * TILE_EDGE + TILE_EDGE / 2);
+    }
 }
 
 /// Bit per body that may come within `margin` cells of a tile. The same for all lanes.
@@ -305,8 +317,9 @@ TILE_FN uint32_t bodies_near_tile(const liquid_args *args, tile_place place, flo
 {
     const liquid_bodies *bodies = args->m.bodies;
     uint32_t near = 0;
-    if (bodies == (const liquid_bodies *)0)
+    if (bodies == (const liquid_bodies *)0) {
         return 0;
+    }
     float center[3];
     tile_center(place, center);
     for (uint32_t b = 0; b < bodies->count; b++) {
@@ -341,12 +354,14 @@ TILE_FN float nearest_solid(const liquid_args *args, uint32_t near, const int32_
     velocity[0] = velocity[1] = velocity[2] = 0.0f;
     if (near != 0) {
         float at[3];
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             at[a] = ((float)position[a] + 0.5f) * (1.0f / (1 << POSITION_BITS));
+        }
         for (uint32_t rest = near; rest != 0; rest &= rest - 1) {
             const uint32_t b = tile_lowest_bit_u32(rest);
-            if (body_is_beyond(args->m.bodies, b, at, distance))
+            if (body_is_beyond(args->m.bodies, b, at, distance)) {
                 continue;
+            }
             const float other = body_distance(args->m.bodies, b, at);
             if (other < distance) {
                 distance = other;
@@ -358,8 +373,9 @@ TILE_FN float nearest_solid(const liquid_args *args, uint32_t near, const int32_
         }
     }
     const float length = tile_sqrt_f32(dot3(normal, normal));
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         normal[a] = length > 1e-6f ? normal[a] / length : 0.0f;
+    }
     return distance;
 }
 
@@ -368,11 +384,13 @@ TILE_FN float nearest_solid(const liquid_args *args, uint32_t near, const int32_
 TILE_FN void gather_for_body(const liquid_memory *m, uint32_t tile, uint32_t b, float (*value)[TILE_CELLS], int count)
 {
     float *to = m->body_partial + ((uint64_t)tile * BODIES_MAX + b) * BODY_SUMS;
-    for (int k = 0; k < count; k++)
+    for (int k = 0; k < count; k++) {
         tile_sum_f32(value[k], TILE_CELLS);
+    }
     if (TILE_SINGLE()) {
-        for (int k = 0; k < BODY_SUMS; k++)
+        for (int k = 0; k < BODY_SUMS; k++) {
             to[k] = k < count ? value[k < count ? k : 0][0] : 0.0f;
+        }
     }
     TILE_BARRIER();
 }
@@ -382,8 +400,9 @@ TILE_FN uint32_t free_near_tile(const liquid_args *args, uint32_t o)
 {
     const uint32_t near = bodies_near_tile(args, tile_place_of(&args->shape, 0, args->m.level[0].tile[o]), 2.5f);
     uint32_t free = 0;
-    for (uint32_t b = 0; b < args->m.bodies->count; b++)
+    for (uint32_t b = 0; b < args->m.bodies->count; b++) {
         free |= (near >> b & 1) != 0 && args->m.bodies->body[b].is_free ? 1u << b : 0u;
+    }
     return free;
 }
 

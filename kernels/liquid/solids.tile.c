@@ -76,8 +76,9 @@ TILE_FN void load_still(const liquid_args *args, share_scratch *s, tile_place pl
             s->node[area_index(x - 1, y - 1, z - 1)] = solid_node_at(args, at[0], at[1], at[2]);
         }
     } else {
-        FOR_RANGE (i, 0, AREA_NODES)
+        FOR_RANGE (i, 0, AREA_NODES) {
             s->node[i] = (float)SOLID_NEAR_CELLS;
+        }
     }
     TILE_BARRIER();
 }
@@ -148,8 +149,9 @@ TILE_FN void load_bodies(const liquid_args *args, share_scratch *s, tile_place p
             const float at[3] = {(float)node[0], (float)node[1], (float)node[2]};
             for (uint32_t rest = near; rest != 0; rest &= rest - 1) {
                 const uint32_t b = tile_lowest_bit_u32(rest);
-                if (body_is_beyond(bodies, b, at, tile_min_f32(least, most)))
+                if (body_is_beyond(bodies, b, at, tile_min_f32(least, most))) {
                     continue;
+                }
                 const float distance = body_distance(bodies, b, at);
                 owner = distance < least ? (uint8_t)b : owner;
                 least = tile_min_f32(distance, least);
@@ -177,10 +179,12 @@ TILE_FN void join_bodies(share_scratch *s, int with_node)
 TILE_FN float triangle_share(float a, float b, float c)
 {
     const int inside = (a <= 0.0f) + (b <= 0.0f) + (c <= 0.0f);
-    if (inside == 0)
+    if (inside == 0) {
         return 1.0f;
-    if (inside == 3)
+    }
+    if (inside == 3) {
         return 0.0f;
+    }
     const int odd = inside == 1; // the corner whose side differs is the one that isn't outside
     const float tip = (a <= 0.0f) == odd ? a : (b <= 0.0f) == odd ? b : c;
     // The other two in an order that a mirror image keeps: their product commutes.
@@ -193,8 +197,9 @@ TILE_FN float triangle_share(float a, float b, float c)
 TILE_FN uint8_t square_share(float v00, float v10, float v11, float v01)
 {
     const int shut = (v00 <= 0.0f) + (v10 <= 0.0f) + (v11 <= 0.0f) + (v01 <= 0.0f);
-    if (shut == 0 || shut == 4)
+    if (shut == 0 || shut == 4) {
         return shut == 0 ? 255 : 0;
+    }
     const float center = ((v00 + v11) + (v10 + v01)) * 0.25f;
     const float share = ((triangle_share(v00, v10, center) + triangle_share(v01, v11, center)) +
                          (triangle_share(v00, v01, center) + triangle_share(v10, v11, center))) *
@@ -261,8 +266,9 @@ TILE_FN void share_halves(share_scratch *s)
 {
     FOR_RANGE (r, 0, AREA_EDGE * AREA_EDGE) {
         float least = s->node[r * AREA_EDGE];
-        for (uint32_t x = 1; x < AREA_EDGE; x++)
+        for (uint32_t x = 1; x < AREA_EDGE; x++) {
             least = tile_min_f32(s->node[r * AREA_EDGE + x], least);
+        }
         s->row_least[r] = least;
     }
     TILE_BARRIER();
@@ -283,8 +289,9 @@ TILE_FN void share_halves(share_scratch *s)
         if (least < OPEN_CELLS) {
             share_half_row(row, w[0], w[1], s->half + r * HALF_EDGE);
         } else {
-            for (uint32_t x = 0; x < HALF_EDGE; x++)
+            for (uint32_t x = 0; x < HALF_EDGE; x++) {
                 s->half[r * HALF_EDGE + x] = 255;
+            }
         }
     }
     TILE_BARRIER();
@@ -345,8 +352,9 @@ TILE_KERNEL(liquid_solid_shares, CELL_LANES, liquid_args, share_scratch)
     share_sides(s);
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const uint64_t cell = (uint64_t)near * TILE_CELLS + cell_index(x, y, z);
-        for (int axis = 0; axis < 3; axis++)
+        for (int axis = 0; axis < 3; axis++) {
             m->solid_open[axis][cell] = s->open[axis][share_face(axis, x, y, z)];
+        }
         m->solid_room[cell] = s->room[cell_index(x, y, z)];
         m->solid_sides[cell] = s->sides[cell_index(x, y, z)];
     }
@@ -362,8 +370,9 @@ TILE_FN void share_still(const liquid_args *args, share_scratch *s, tile_place p
         share_faces(args, s, place);
     }
     for (int axis = 0; axis < 3; axis++) {
-        FOR_RANGE (f, 0, TILE_FACES)
+        FOR_RANGE (f, 0, TILE_FACES) {
             s->still[axis][f] = i != TILE_NONE ? s->covered[axis][f] : (uint8_t)0;
+        }
     }
     TILE_BARRIER();
 }
@@ -405,15 +414,17 @@ TILE_FN void put_still(const liquid_args *args, uint32_t tile, uint32_t i)
     const uint64_t from = (uint64_t)i * TILE_CELLS, to = (uint64_t)tile * TILE_CELLS;
     FOR_RANGE (c, 0, TILE_CELLS) {
         const int known = i != TILE_NONE && i != TILE_FULL;
-        for (int axis = 0; axis < 3; axis++)
+        for (int axis = 0; axis < 3; axis++) {
             m->open[axis][to + c] = known ? m->solid_open[axis][from + c] : open;
+        }
         m->room[to + c] = known ? m->solid_room[from + c] : open;
         m->solid_flux[to + c] = 0.0f;
         m->sides[to + c] = known ? m->solid_sides[from + c] : open & 63;
     }
     if (m->cover_owner != (uint8_t *)0) {
-        FOR_RANGE (c, 0, TILE_CELLS)
+        FOR_RANGE (c, 0, TILE_CELLS) {
             m->cover_owner[to + c] = BODY_NONE;
+        }
     }
     TILE_BARRIER();
 }
@@ -439,8 +450,9 @@ TILE_FN void put_lack(const liquid_args *args, uint32_t owner, const float *cent
     const int is_free = owner != BODY_NONE && m->bodies->body[owner != BODY_NONE ? owner : 0].is_free;
     const int is_full = both[0] + both[1] + both[2] == 6 * 255;
     const int share = !is_free || is_full ? 255 : body_share(m->bodies, owner, center);
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         m->lack[axis][to] = (int16_t)(is_free ? 2 * share - both[axis] : 0);
+    }
 }
 
 /// What a body covers of a cell, and how much of the cell it therefore pushes away. Where several bodies meet in a
@@ -464,8 +476,9 @@ TILE_FN void put_moving(const liquid_args *args, share_scratch *s, uint32_t tile
         const float at[3] = {(float)(place.x * TILE_EDGE + x) + 0.5f, (float)(place.y * TILE_EDGE + y) + 0.5f,
                              (float)(place.z * TILE_EDGE + z) + 0.5f};
         float velocity[3] = {0.0f, 0.0f, 0.0f};
-        if (owner != BODY_NONE)
+        if (owner != BODY_NONE) {
             body_velocity(&m->bodies->state[owner], at, velocity);
+        }
         for (int axis = 0; axis < 3; axis++) {
             const int above = s->face_owner[axis][next[axis]] == owner ? s->covered[axis][next[axis]] : 0;
             const int below = s->face_owner[axis][face[axis]] == owner ? s->covered[axis][face[axis]] : 0;
@@ -497,14 +510,16 @@ TILE_KERNEL(liquid_solids, CELL_LANES, liquid_args, share_scratch)
         return;
     }
     load_still(args, s, place, surface);
-    if (!surface)
+    if (!surface) {
         mark_area(args, s, place, some);
+    }
     load_bodies(args, s, place, near, surface);
     join_bodies(s, 1);
     share_rooms(s);
     share_still(args, s, place, i);
-    if (i != TILE_NONE)
+    if (i != TILE_NONE) {
         join_bodies(s, 0);
+    }
     share_faces(args, s, place);
     share_owners(s);
     share_sides(s);
@@ -520,8 +535,9 @@ enum { CELL_WET = 1, CELL_ROOMY = 2, SLIVER_ROOM = 160, SLIVER_ROOM_MIN = 8 };
 /// Whether there are particles in a cell, and whether it has so much room that there would be if it were under water.
 TILE_FN uint8_t wetness(const liquid_memory *m, uint32_t slot, uint32_t o, uint32_t c)
 {
-    if (slot == TILE_NONE)
+    if (slot == TILE_NONE) {
         return 0;
+    }
     const int wet = o != TILE_NONE && m->cell_count[(uint64_t)(o != TILE_NONE ? o : 0) * TILE_CELLS + c] > 0;
     const int roomy = m->room[(uint64_t)slot * TILE_CELLS + c] >= SLIVER_ROOM;
     return (uint8_t)((wet ? CELL_WET : 0) | (roomy ? CELL_ROOMY : 0));
@@ -530,14 +546,16 @@ TILE_FN uint8_t wetness(const liquid_memory *m, uint32_t slot, uint32_t o, uint3
 TILE_FN void load_wetness(const liquid_args *args, tile_place place, uint32_t slot, uint32_t o, uint8_t *state)
 {
     const liquid_memory *m = &args->m;
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         state[rim_index(x, y, z)] = wetness(m, slot, o, cell_index(x, y, z));
+    }
     for (int side = 0; side < 6; side++) {
         const uint32_t dense = side_tile(args, 0, place, side);
         const uint32_t other = dense != TILE_NONE ? m->slot[dense] : TILE_NONE,
                        occupied = dense != TILE_NONE ? m->level[0].index[dense] : TILE_NONE;
-        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)
+        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
             state[rim_of_side(side, i, j) + once] = wetness(m, other, occupied, cell_of_side(side, i, j));
+        }
     }
     TILE_BARRIER();
 }
@@ -550,8 +568,9 @@ TILE_KERNEL(liquid_solid_cells, CELL_LANES, liquid_args, solid_cells_scratch)
     const liquid_memory *m = &args->m;
     const uint32_t dense = m->active_tile[tile], o = m->level[0].index[dense];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
-    if (m->solid_tile[dense] == TILE_NONE && bodies_near_tile(args, place, 2.5f) == 0)
+    if (m->solid_tile[dense] == TILE_NONE && bodies_near_tile(args, place, 2.5f) == 0) {
         return;
+    }
     load_wetness(args, place, tile, o, s->state);
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const uint64_t at = (uint64_t)tile * TILE_CELLS + cell_index(x, y, z);

@@ -13,9 +13,11 @@ static void inverse_matrix(const float *q, float m[3][3])
     const float rows[3][3] = {{1.0f - n * (y * y + z * z), n * (x * y + w * z), n * (x * z - w * y)},
                               {n * (x * y - w * z), 1.0f - n * (x * x + z * z), n * (y * z + w * x)},
                               {n * (x * z + w * y), n * (y * z - w * x), 1.0f - n * (x * x + y * y)}};
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
             m[i][j] = rows[i][j];
+        }
+    }
 }
 
 static void fill_region(const tarn_tank *tank, const tarn_shape *shape, const tarn_pose *pose, liquid_region *region)
@@ -28,8 +30,9 @@ static void fill_region(const tarn_tank *tank, const tarn_shape *shape, const ta
         region->center[a] = pose->position_m[a] * per_cell;
         region->half[a] = shape->half_m[a] * per_cell;
     }
-    if (shape->kind == TARN_SHAPE_SPHERE)
+    if (shape->kind == TARN_SHAPE_SPHERE) {
         region->half[1] = 0.0f;
+    }
     const float *h = region->half;
     region->reach = shape->kind == TARN_SHAPE_BOX ? sqrtf(h[0] * h[0] + h[1] * h[1] + h[2] * h[2]) : h[0] + h[1];
     inverse_matrix(pose->rotation, region->to_local);
@@ -44,12 +47,15 @@ uint32_t tank_attribute(const tarn_tank_desc *desc, uint32_t liquid, const uint8
 int tank_has_attributes(const tarn_tank_desc *desc)
 {
     int coloured = desc->liquid_count > 1;
-    for (uint32_t i = 0; i < desc->block_count; i++)
+    for (uint32_t i = 0; i < desc->block_count; i++) {
         coloured |= desc->blocks[i].colour[3] != 0;
-    for (uint32_t i = 0; i < desc->fluid_count; i++)
+    }
+    for (uint32_t i = 0; i < desc->fluid_count; i++) {
         coloured |= desc->fluids[i].colour[3] != 0;
-    for (uint32_t i = 0; i < desc->emitter_count; i++)
+    }
+    for (uint32_t i = 0; i < desc->emitter_count; i++) {
         coloured |= desc->emitters[i].colour[3] != 0;
+    }
     return coloured;
 }
 
@@ -73,17 +79,20 @@ void tank_sources_fill(const tarn_tank *tank, liquid_control *control)
         const tarn_emitter *emitter = &desc->emitters[i];
         const int on = tank->sim_time_s >= (double)emitter->start_s &&
                        (emitter->end_s == 0.0f || tank->sim_time_s < (double)emitter->end_s);
-        if (!on)
+        if (!on) {
             continue;
+        }
         liquid_region *region = &control->emitters[control->emitter_count++];
         fill_region(tank, &emitter->shape, &emitter->pose, region);
         region->births = tank->emitter_births[i];
         region->attribute = tank_attribute(desc, emitter->liquid, emitter->colour);
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             region->velocity[a] = tile_clamp_f32(emitter->velocity_m_s[a] * per_step, -SPEED_MAX, SPEED_MAX);
+        }
     }
-    for (uint32_t i = 0; i < desc->drain_count; i++)
+    for (uint32_t i = 0; i < desc->drain_count; i++) {
         fill_region(tank, &desc->drains[i].shape, &desc->drains[i].pose, &control->drains[control->drain_count++]);
+    }
 }
 
 /// Area of a region seen along a direction (cells), times the direction's length.
@@ -93,13 +102,15 @@ static double projected_area(const liquid_region *region, const float *velocity)
     double along[3], across = 0.0;
     for (int a = 0; a < 3; a++) {
         along[a] = 0.0;
-        for (int b = 0; b < 3; b++)
+        for (int b = 0; b < 3; b++) {
             along[a] += (double)region->to_local[a][b] * (double)velocity[b];
+        }
         along[a] = fabs(along[a]);
     }
     const double x = (double)region->half[0], y = (double)region->half[1], z = (double)region->half[2];
-    if (region->kind == REGION_BOX)
+    if (region->kind == REGION_BOX) {
         return 4.0 * (along[0] * y * z + along[1] * x * z + along[2] * x * y);
+    }
     across = sqrt(along[0] * along[0] + along[2] * along[2]);
     const double end = region->kind == REGION_CYLINDER
                            ? along[1]
@@ -138,10 +149,13 @@ static uint64_t box_of(const tarn_tank *tank, const tarn_emitter *emitter, int a
 static uint64_t cells_held(const liquid_region *region, const cell_box *box)
 {
     uint64_t count = 0;
-    for (int z = box->first[2]; z < box->end[2]; z++)
-        for (int y = box->first[1]; y < box->end[1]; y++)
-            for (int x = box->first[0]; x < box->end[0]; x++)
+    for (int z = box->first[2]; z < box->end[2]; z++) {
+        for (int y = box->first[1]; y < box->end[1]; y++) {
+            for (int x = box->first[0]; x < box->end[0]; x++) {
                 count += (uint64_t)region_holds(region, (float)x + 0.5f, (float)y + 0.5f, (float)z + 0.5f);
+            }
+        }
+    }
     return count;
 }
 
@@ -156,14 +170,17 @@ int tank_emitters_measure(tarn_tank *tank, const char **complaint)
         cell_box inside, all;
         looked_at += box_of(tank, emitter, 0, &inside) + box_of(tank, emitter, 1, &all);
         *complaint = "is too large for so small cells; emitters are allowed boxes of 2^29 cells in all";
-        if (looked_at > HELD_CELL_COUNT_MAX)
+        if (looked_at > HELD_CELL_COUNT_MAX) {
             return (int)i;
+        }
         fill_region(tank, &emitter->shape, &emitter->pose, &region);
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             velocity[a] = emitter->velocity_m_s[a] * per_step;
+        }
         *complaint = "lies outside the tank or is too small to hold a cell's centre";
-        if (cells_held(&region, &inside) == 0)
+        if (cells_held(&region, &inside) == 0) {
             return (int)i;
+        }
         // What reaches beyond the tank pours there, too, as it were.
         const uint64_t cells = cells_held(&region, &all);
         tank->emitter_births[i] =
@@ -180,11 +197,13 @@ static int emitter_meets(const tarn_tank *tank, tile_place place)
         liquid_region region;
         fill_region(tank, &tank->desc.emitters[i].shape, &tank->desc.emitters[i].pose, &region);
         int meets = 1;
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             meets &= region.center[a] + region.reach > (float)(at[a] * TILE_EDGE) &&
                      region.center[a] - region.reach < (float)((at[a] + 1) * TILE_EDGE);
-        if (meets)
+        }
+        if (meets) {
             return 1;
+        }
     }
     return 0;
 }
@@ -193,11 +212,14 @@ tarn_status tank_keep_tiles(tarn_tank *tank)
 {
     const liquid_shape *shape = &tank->args.shape;
     uint32_t *list = malloc((size_t)shape->tile_total[0] * sizeof *list), count = 0;
-    if (list == NULL)
+    if (list == NULL) {
         return TARN_E_MEMORY;
-    for (uint32_t dense = 0; tank->desc.emitter_count > 0 && dense < shape->tile_total[0]; dense++)
-        if (emitter_meets(tank, tile_place_of(shape, 0, dense)))
+    }
+    for (uint32_t dense = 0; tank->desc.emitter_count > 0 && dense < shape->tile_total[0]; dense++) {
+        if (emitter_meets(tank, tile_place_of(shape, 0, dense))) {
             list[count++] = dense;
+        }
+    }
     tarn_status status = TARN_OK;
     tank->kept_count = count;
     if (count > 0) {

@@ -29,8 +29,9 @@ TILE_FN axis_nodes nodes_of(uint32_t position, int centered, int quadratic)
         n.w[0] = 0.5f * below * below;
         n.w[1] = 0.75f - past * past;
         n.w[2] = 0.5f * above * above;
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             n.slope[i] = 4.0f * n.w[i] * (n.distance + (float)i); // D = 1/4 cell^2
+        }
     } else {
         n.distance = -past;
         n.w[0] = 1.0f - past;
@@ -74,8 +75,9 @@ TILE_FN void scale_cells(const liquid_args *args, uint32_t tile, const uint32_t 
 TILE_FN void count_cells(const liquid_args *args, uint32_t tile, uint32_t first, uint32_t end, uint32_t *cell_count,
                          float *scale)
 {
-    FOR_RANGE_ATOMIC (i, first, end)
+    FOR_RANGE_ATOMIC (i, first, end) {
         tile_add_u32(&cell_count[particle_cell(&args->m, i)], 1);
+    }
     TILE_BARRIER();
     scale_cells(args, tile, cell_count, scale);
 }

@@ -35,15 +35,19 @@ _Static_assert(sizeof(state_head) % 8 == 0, "no padding at the end");
 static uint32_t list_arrays(tank_arrays *arrays, uint32_t **list)
 {
     uint32_t count = 0;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         list[count++] = arrays->position[a];
-    for (int a = 0; a < 3; a++)
+    }
+    for (int a = 0; a < 3; a++) {
         list[count++] = (uint32_t *)arrays->velocity[a];
+    }
     list[count++] = arrays->id;
-    if (arrays->attribute != NULL)
+    if (arrays->attribute != NULL) {
         list[count++] = arrays->attribute;
-    for (int i = 0; i < 9 && arrays->affine[0] != NULL; i++)
+    }
+    for (int i = 0; i < 9 && arrays->affine[0] != NULL; i++) {
         list[count++] = (uint32_t *)arrays->affine[i];
+    }
     return count;
 }
 
@@ -54,15 +58,19 @@ static uint32_t list_device(const tarn_tank *tank, void **list)
 {
     const liquid_memory *m = &tank->args.m;
     uint32_t count = 0;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         list[count++] = m->position[a];
-    for (int a = 0; a < 3; a++)
+    }
+    for (int a = 0; a < 3; a++) {
         list[count++] = m->velocity[a];
+    }
     list[count++] = m->id;
-    if (m->attribute != NULL)
+    if (m->attribute != NULL) {
         list[count++] = m->attribute;
-    for (int i = 0; i < 9 && m->affine[0] != NULL; i++)
+    }
+    for (int i = 0; i < 9 && m->affine[0] != NULL; i++) {
         list[count++] = m->affine[i];
+    }
     return count;
 }
 
@@ -108,8 +116,9 @@ static void fill_head(const tarn_tank *tank, uint32_t array_count, state_head *h
     memcpy(head->velocity_m_s, motion->velocity_m_s, sizeof head->velocity_m_s);
     memcpy(head->spin, motion->spin, sizeof head->spin);
     memcpy(head->parameters, tank->parameters, sizeof head->parameters);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         head->cells[a] = tank->desc.cells[a];
+    }
 }
 
 tarn_status tarn_tank_save(tarn_tank *tank, uint8_t *bytes, size_t bytes_max, size_t *byte_count)
@@ -120,17 +129,20 @@ tarn_status tarn_tank_save(tarn_tank *tank, uint8_t *bytes, size_t bytes_max, si
     const size_t each = (size_t)tank->particle_count * 4, bodies = bodies_bytes(tank), added = added_bytes(tank);
     const size_t particles_at = sizeof head + bodies + added;
     *byte_count = 0;
-    if (bytes_max < particles_at + array_count * each)
+    if (bytes_max < particles_at + array_count * each) {
         return TARN_E_SPACE;
+    }
     fill_head(tank, array_count, &head);
     memcpy(bytes, &head, sizeof head);
     memcpy(bytes + sizeof head, tank->body_state, bodies);
     memcpy(bytes + sizeof head + bodies, &tank->added, added);
     tarn_status status = TARN_OK;
-    for (uint32_t i = 0; i < array_count && status == TARN_OK; i++)
+    for (uint32_t i = 0; i < array_count && status == TARN_OK; i++) {
         status = tarn_device_download(tank->device, bytes + particles_at + i * each, arrays[i], each);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         *byte_count = particles_at + array_count * each;
+    }
     return status;
 }
 
@@ -153,25 +165,34 @@ static uint32_t arrays_without_colours(const tarn_tank *tank)
 static int head_fits(const tarn_tank *tank, const state_head *head, size_t byte_count)
 {
     const uint32_t least = arrays_without_colours(tank) + (tank_has_attributes(&tank->desc) != 0);
-    if (head->magic != STATE_MAGIC || head->version != STATE_VERSION || head->head_bytes != sizeof *head)
+    if (head->magic != STATE_MAGIC || head->version != STATE_VERSION || head->head_bytes != sizeof *head) {
         return 0;
-    if (head->step > TARN_FRAME_INTEGER_MAX / 2) // frames have to be able to say it, and those to come
+    }
+    if (head->step > TARN_FRAME_INTEGER_MAX / 2) { // frames have to be able to say it, and those to come
         return 0;
-    if (head->array_count < least || head->array_count > arrays_without_colours(tank) + 1)
+    }
+    if (head->array_count < least || head->array_count > arrays_without_colours(tank) + 1) {
         return 0;
+    }
     if (head->particle_count > tank->args.shape.particles_max || head->body_count < tank->own_body_count ||
-        head->body_count > TARN_TANK_BODIES_MAX || (head->added_bytes != 0 && head->added_bytes != sizeof tank->added))
+        head->body_count > TARN_TANK_BODIES_MAX ||
+        (head->added_bytes != 0 && head->added_bytes != sizeof tank->added)) {
         return 0;
+    }
     if (byte_count - sizeof *head != head->body_count * sizeof tank->body_state[0] + head->added_bytes +
-                                         (size_t)head->particle_count * 4 * head->array_count)
+                                         (size_t)head->particle_count * 4 * head->array_count) {
         return 0;
-    for (int a = 0; a < 3; a++)
-        if (head->cells[a] != tank->desc.cells[a])
+    }
+    for (int a = 0; a < 3; a++) {
+        if (head->cells[a] != tank->desc.cells[a]) {
             return 0;
+        }
+    }
     for (int i = 0; i < TARN_PARAMETER_COUNT; i++) {
         const tarn_parameter_spec *spec = tarn_tank_parameter_spec((tarn_parameter)i);
-        if (!(head->parameters[i] >= spec->min && head->parameters[i] <= spec->max))
+        if (!(head->parameters[i] >= spec->min && head->parameters[i] <= spec->max)) {
             return 0;
+        }
     }
     const float speed = tile_f32_bits(head->speed_max_bits);
     const double *q = head->rotation, *t = head->target_rotation;
@@ -186,14 +207,19 @@ static int head_fits(const tarn_tank *tank, const state_head *head, size_t byte_
 static int particles_fit(const tarn_tank *tank, const tank_arrays *arrays)
 {
     for (uint32_t i = 0; i < arrays->count; i++) {
-        for (int a = 0; a < 3; a++)
-            if (!(fabsf(arrays->velocity[a][i]) <= SPEED_MAX))
+        for (int a = 0; a < 3; a++) {
+            if (!(fabsf(arrays->velocity[a][i]) <= SPEED_MAX)) {
                 return 0;
-        for (int k = 0; k < 9 && arrays->affine[0] != NULL; k++)
-            if (!(fabsf(arrays->affine[k][i]) <= 4.0f * SPEED_MAX))
+            }
+        }
+        for (int k = 0; k < 9 && arrays->affine[0] != NULL; k++) {
+            if (!(fabsf(arrays->affine[k][i]) <= 4.0f * SPEED_MAX)) {
                 return 0;
-        if (arrays->attribute != NULL && (arrays->attribute[i] & 0xff) >= tank->desc.liquid_count)
+            }
+        }
+        if (arrays->attribute != NULL && (arrays->attribute[i] & 0xff) >= tank->desc.liquid_count) {
             return 0;
+        }
     }
     return 1;
 }
@@ -204,25 +230,32 @@ static int bodies_fit(const liquid_body_state *bodies, uint32_t count)
 {
     for (uint32_t b = 0; b < count; b++) {
         const float *values = (const float *)&bodies[b], *q = bodies[b].rotation;
-        for (size_t i = 0; i < sizeof bodies[b] / sizeof *values; i++)
-            if (!(fabsf(values[i]) <= BODY_VALUE_MAX))
+        for (size_t i = 0; i < sizeof bodies[b] / sizeof *values; i++) {
+            if (!(fabsf(values[i]) <= BODY_VALUE_MAX)) {
                 return 0;
-        for (int a = 0; a < 3; a++)
-            if (fabsf(bodies[b].velocity[a]) > BODY_SPEED_MAX || fabsf(bodies[b].spin[a]) > BODY_SPIN_MAX)
+            }
+        }
+        for (int a = 0; a < 3; a++) {
+            if (fabsf(bodies[b].velocity[a]) > BODY_SPEED_MAX || fabsf(bodies[b].spin[a]) > BODY_SPIN_MAX) {
                 return 0;
-        if (fabsf(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1.0f) > 1e-4f)
+            }
+        }
+        if (fabsf(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1.0f) > 1e-4f) {
             return 0;
+        }
     }
     return 1;
 }
 
 static tarn_status take_bodies(tarn_tank *tank, const liquid_body_state *bodies)
 {
-    if (tank->body_count == 0)
+    if (tank->body_count == 0) {
         return TARN_OK;
+    }
     memcpy(tank->body_state, bodies, bodies_bytes(tank));
-    for (uint32_t b = 0; b < tank->body_count; b++)
+    for (uint32_t b = 0; b < tank->body_count; b++) {
         set_turn(&tank->body_state[b]); // a matrix that isn't the rotation's would scale the body
+    }
     return tarn_device_upload(tank->device, tank->args.m.bodies->state, tank->body_state, bodies_bytes(tank));
 }
 
@@ -241,8 +274,9 @@ static void take_head(tarn_tank *tank, const state_head *head)
     tank->seeded = head->seeded;
     tank->born = head->born;
     tank->had_births |= head->born > 0;
-    for (int i = 0; i < TARN_PARAMETER_COUNT; i++)
+    for (int i = 0; i < TARN_PARAMETER_COUNT; i++) {
         (void)tarn_tank_set_parameter(tank, (tarn_parameter)i, head->parameters[i]);
+    }
     tank_motion_weigh(tank);
     tank->counters.speed_max_bits = head->speed_max_bits;
     tank->counters.births_refused = head->births_refused;
@@ -253,11 +287,13 @@ static void take_head(tarn_tank *tank, const state_head *head)
 tarn_status tarn_tank_load(tarn_tank *tank, const uint8_t *bytes, size_t byte_count)
 {
     state_head head;
-    if (byte_count < sizeof head)
+    if (byte_count < sizeof head) {
         return TARN_E_MALFORMED;
+    }
     memcpy(&head, bytes, sizeof head);
-    if (!head_fits(tank, &head, byte_count))
+    if (!head_fits(tank, &head, byte_count)) {
         return TARN_E_MALFORMED;
+    }
     tank_arrays arrays;
     tank_added added = {0};
     uint32_t *list[ARRAYS_MAX];
@@ -267,28 +303,33 @@ tarn_status tarn_tank_load(tarn_tank *tank, const uint8_t *bytes, size_t byte_co
     memcpy(bodies, bytes + sizeof head, added_at - sizeof head);
     memcpy(&added, bytes + added_at, head.added_bytes);
     if (!bodies_fit(bodies, head.body_count) || !tank_added_fits(tank, &added) ||
-        head.body_count != tank->own_body_count + added.thrown_count)
+        head.body_count != tank->own_body_count + added.thrown_count) {
         return TARN_E_MALFORMED;
+    }
     const int was_coloured = tank->args.m.attribute != NULL;
     tank_set_coloured(tank, head.array_count > arrays_without_colours(tank));
     tarn_status status = tank_arrays_alloc(tank, head.particle_count, &arrays);
     if (status == TARN_OK) {
         const uint32_t array_count = list_arrays(&arrays, list);
         const size_t each = (size_t)head.particle_count * 4;
-        for (uint32_t i = 0; i < array_count; i++)
+        for (uint32_t i = 0; i < array_count; i++) {
             memcpy(list[i], bytes + particles_at + i * each, each);
+        }
         status = particles_fit(tank, &arrays) ? tank_place(tank, &arrays, head.next_id) : TARN_E_MALFORMED;
     }
     if (status == TARN_OK) {
         take_head(tank, &head);
         status = tarn_device_upload(tank->device, tank->args.m.counters, &tank->counters, sizeof tank->counters);
     }
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = tank_added_take(tank, &added);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = take_bodies(tank, bodies);
-    if (status == TARN_E_MALFORMED)
+    }
+    if (status == TARN_E_MALFORMED) {
         tank_set_coloured(tank, was_coloured);
+    }
     tank_arrays_free(&arrays);
     return status;
 }

@@ -18,11 +18,13 @@ void tank_launch(tarn_tank *tank, const liquid_args *args, liquid_kernel_id kern
 
 void tank_mark(tarn_tank *tank, tank_stage stage)
 {
-    if (!tank->profiling)
+    if (!tank->profiling) {
         return;
+    }
     const double now_s = tarn_device_clock_s(tank->device);
-    if (stage < STAGE_COUNT)
+    if (stage < STAGE_COUNT) {
         tank->stage_s[stage] += now_s - tank->stage_mark_s;
+    }
     tank->stage_mark_s = now_s;
 }
 
@@ -81,8 +83,9 @@ static void v_cycle(tarn_tank *tank, liquid_args *args)
         launch_level(tank, args, liquid_mg_restrict_id, level);
     }
     launch_level(tank, args, liquid_mg_top_id, top);
-    for (uint32_t level = top; level-- > 0;)
+    for (uint32_t level = top; level-- > 0;) {
         launch_level(tank, args, liquid_mg_prolong_id, level);
+    }
 }
 
 static void iterate(void *context)
@@ -145,8 +148,9 @@ static void happen(tarn_tank *tank, const liquid_args *args)
         launch_occupied(tank, args, liquid_spray_id);
         tank_launch(tank, args, liquid_spray_choose_id, NULL, 1);
     }
-    if (tank->has_births || tank->has_events)
+    if (tank->has_births || tank->has_events) {
         launch_occupied(tank, args, liquid_events_id);
+    }
     if (tank->has_births) {
         launch_active(tank, args, liquid_births_id);
         tank_launch(tank, args, liquid_births_limit_id, NULL, 1);
@@ -158,8 +162,9 @@ static void sort(tarn_tank *tank, const liquid_args *args)
     launch_active(tank, args, liquid_arrivals_id);
     tank_keep_pours(tank, args);
     tank_list_tiles(tank, args);
-    if (tank->has_births)
+    if (tank->has_births) {
         launch_active(tank, args, liquid_spawn_id);
+    }
     launch_active(tank, args, liquid_scatter_id);
     tank_adopt_tiles(tank, args);
 }
@@ -177,8 +182,9 @@ void tank_launch_p2g(tarn_tank *tank, const liquid_args *args)
     tank_mark(tank, STAGE_P2G);
     launch_active(tank, args, plain ? liquid_grid_id : liquid_grid_any_id);
     launch_active(tank, args, liquid_fill_id);
-    if (mixed)
+    if (mixed) {
         launch_active(tank, args, liquid_beta_id);
+    }
 }
 
 void tank_launch_viscosity(tarn_tank *tank, const liquid_args *with)
@@ -186,27 +192,32 @@ void tank_launch_viscosity(tarn_tank *tank, const liquid_args *with)
     liquid_args args = *with;
     const int mixed = args.m.viscosity != NULL;
     args.iteration_count = tank_viscosity_iterations(tank);
-    if (args.iteration_count == 0)
+    if (args.iteration_count == 0) {
         return;
-    if (mixed)
+    }
+    if (mixed) {
         launch_active(tank, &args, liquid_viscous_cells_id);
+    }
     launch_active(tank, &args, liquid_viscous_faces_id);
     if (tank->body_count > 0) {
         tank_launch(tank, &args, liquid_body_drag_id, &args.m.bodies->tile_count, args.shape.tile_total[0]);
         tank_launch(tank, &args, liquid_body_hold_id, NULL, 1);
     }
-    for (args.iteration = 0; args.iteration < args.iteration_count; args.iteration++)
+    for (args.iteration = 0; args.iteration < args.iteration_count; args.iteration++) {
         launch_active(tank, &args, mixed ? liquid_viscosity_mixed_id : liquid_viscosity_id);
-    if (tank->body_count > 0)
+    }
+    if (tank->body_count > 0) {
         push_bodies(tank, &args, liquid_body_drag_id);
+    }
 }
 
 int tank_launch_gather(tarn_tank *tank, const liquid_args *args)
 {
     const int quadratic = tank->desc.weights == TARN_WEIGHTS_QUADRATIC;
     const int affine = tank->desc.transfer == TARN_TRANSFER_APIC;
-    if (!quadratic && !affine)
+    if (!quadratic && !affine) {
         return 0;
+    }
     launch_occupied(tank, args,
                     quadratic && affine ? liquid_gather_apic_quadratic_id
                     : quadratic         ? liquid_gather_quadratic_id
@@ -219,10 +230,12 @@ void tank_launch_advection(tarn_tank *tank, const liquid_args *args)
     const int gathered = tank_launch_gather(tank, args);
     tank_mark(tank, STAGE_GATHER);
     launch_occupied(tank, args, gathered ? liquid_advect_gathered_id : liquid_advect_id);
-    if (tank->body_count > 0)
+    if (tank->body_count > 0) {
         tank_launch(tank, args, liquid_bodies_end_id, NULL, 1);
-    if (tank->has_solids)
+    }
+    if (tank->has_solids) {
         launch_occupied(tank, args, liquid_collide_id);
+    }
     tank_mark(tank, STAGE_ADVECT);
     happen(tank, args);
     sort(tank, args);
@@ -247,15 +260,17 @@ static void substep(void *context)
     tank_launch_viscosity(tank, &args);
     tank_mark(tank, STAGE_VISCOSITY);
     launch_occupied(tank, &args, liquid_fringe_id);
-    if (tank->body_count > 0) // which has no pressure in the fringe
+    if (tank->body_count > 0) { // which has no pressure in the fringe
         push_bodies(tank, &args, liquid_body_lift_id);
+    }
     if (tank->parameters[TARN_PARAMETER_SURFACE_TENSION] > 0.0f) {
         launch_active(tank, &args, liquid_tension_smooth_id);
         launch_active(tank, &args, liquid_tension_id);
     }
     launch_occupied(tank, &args, liquid_matrix_id);
-    for (uint32_t level = 1; level < args.shape.level_count && tank->desc.solver == TARN_SOLVER_MULTIGRID; level++)
+    for (uint32_t level = 1; level < args.shape.level_count && tank->desc.solver == TARN_SOLVER_MULTIGRID; level++) {
         launch_level(tank, &args, liquid_coarsen_id, level);
+    }
     tank_mark(tank, STAGE_MATRIX);
     solve(tank, 0);
     tank_mark(tank, STAGE_PRESSURE);
@@ -274,16 +289,19 @@ static void substep(void *context)
 /// multiplications and divisions only, so that every machine gets the same bits, which pow doesn't promise.
 static float nth_root(float of, uint32_t n)
 {
-    if (of <= 0.0f || n == 1)
+    if (of <= 0.0f || n == 1) {
         return of;
+    }
     double root = 1.0;
     for (int round = 0; round < 200; round++) {
         double power = 1.0;
-        for (uint32_t i = 1; i < n; i++)
+        for (uint32_t i = 1; i < n; i++) {
             power *= root;
+        }
         const double next = root - (power * root - (double)of) / ((double)n * power);
-        if (next >= root)
+        if (next >= root) {
             break;
+        }
         root = next;
     }
     return (float)root;
@@ -310,8 +328,9 @@ static void fill_push(const tarn_tank *tank, const tarn_push *from, liquid_push 
     const float limit = speed > TARN_TANK_PUSH_SPEED_MAX_M_S ? TARN_TANK_PUSH_SPEED_MAX_M_S / speed : 1.0f;
     to->swirls = from->inward_m_s != 0.0f || length3(from->spin_rad_s) > 0.0f;
     to->inward = tile_clamp_f32(from->inward_m_s * limit * per_step, -SPEED_MAX, SPEED_MAX);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         to->spin[a] = from->spin_rad_s[a] * limit * tank->desc.dt_s;
+    }
     for (int a = 0; a < 3; a++) {
         to->center[a] = from->center_m[a] * per_cell;
         to->velocity[a] = tile_clamp_f32(from->velocity_m_s[a] * limit * per_step, -SPEED_MAX, SPEED_MAX);
@@ -323,9 +342,10 @@ static void fill_push(const tarn_tank *tank, const tarn_push *from, liquid_push 
 static int push_is_finite(const tarn_push *push)
 {
     int finite = isfinite(push->radius_m) && isfinite(push->strength) && isfinite(push->inward_m_s);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         finite =
             finite && isfinite(push->center_m[a]) && isfinite(push->velocity_m_s[a]) && isfinite(push->spin_rad_s[a]);
+    }
     return finite;
 }
 
@@ -333,17 +353,19 @@ static int push_is_finite(const tarn_push *push)
 static float fastest_push(const tarn_tank *tank, const tarn_push *pushes, uint32_t push_count)
 {
     float fastest = 0.0f;
-    for (uint32_t i = 0; i < push_count; i++)
+    for (uint32_t i = 0; i < push_count; i++) {
         fastest = tile_max2_f32(fastest, tile_min_f32(push_speed(tank, &pushes[i]), TARN_TANK_PUSH_SPEED_MAX_M_S) *
                                              tile_clamp_f32(pushes[i].strength, 0.0f, 1.0f));
+    }
     return fastest * tank->desc.dt_s / tank->desc.cell_m;
 }
 
 static float fastest_emitter(const liquid_control *control)
 {
     float fastest = 0.0f;
-    for (uint32_t e = 0; e < control->emitter_count; e++)
+    for (uint32_t e = 0; e < control->emitter_count; e++) {
         fastest = tile_max2_f32(fastest, length3(control->emitters[e].velocity));
+    }
     return fastest;
 }
 
@@ -394,8 +416,9 @@ static void fill_control(tarn_tank *tank, const tarn_push *pushes, uint32_t push
     control->flip = nth_root(p[TARN_PARAMETER_FLIP], tank->substeps);
     tank_motion_fill(tank, control);
     control->push_count = push_count;
-    for (uint32_t i = 0; i < push_count; i++)
+    for (uint32_t i = 0; i < push_count; i++) {
         fill_push(tank, &pushes[i], &control->pushes[i]);
+    }
     control->dye_share = p[TARN_PARAMETER_DYE_MIXING];
     control->dye_step = (uint32_t)tank->step;
     tank_fill_viscosity(tank, control);
@@ -410,38 +433,47 @@ static tarn_status read_counters(tarn_tank *tank)
         tarn_device_download(tank->device, &tank->counters, tank->args.m.counters, sizeof tank->counters);
     tank->born += tank->counters.next_id - next_id;
     tank->particle_count = tank->counters.particles;
-    if (status == TARN_OK && tank->counters.broken)
+    if (status == TARN_OK && tank->counters.broken) {
         status = TARN_E_UNSTABLE;
+    }
     return status == TARN_OK && tank->counters.overflow ? TARN_E_MEMORY : status;
 }
 
 tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t push_count)
 {
-    if (push_count > TARN_TANK_PUSHES_MAX)
+    if (push_count > TARN_TANK_PUSHES_MAX) {
         return TARN_E_ARGUMENT;
-    for (uint32_t i = 0; i < push_count; i++)
-        if (!push_is_finite(&pushes[i]))
+    }
+    for (uint32_t i = 0; i < push_count; i++) {
+        if (!push_is_finite(&pushes[i])) {
             return TARN_E_ARGUMENT;
+        }
+    }
     liquid_control control;
     fill_control(tank, pushes, push_count, &control);
     tarn_status status = tarn_device_upload(tank->device, tank->args.m.control, &control, sizeof control);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = tank_bodies_before_step(tank);
-    if (status != TARN_OK)
+    }
+    if (status != TARN_OK) {
         return status;
+    }
     tank_tools_begin(tank, &control);
     for (uint32_t i = 0; i < tank->substeps; i++) {
-        if (tank->profiling)
+        if (tank->profiling) {
             substep(tank);
-        else
+        } else {
             tarn_device_run(tank->device, &tank->substep, substep, tank);
+        }
     }
-    if (control.dye_share > 0.0f && tank->args.m.attribute != NULL)
+    if (control.dye_share > 0.0f && tank->args.m.attribute != NULL) {
         launch_occupied(tank, &tank->args, liquid_dye_id);
+    }
     tank_tools_end(tank, &control);
     status = read_counters(tank);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = tank_bodies_after_step(tank);
+    }
     tank->step++;
     tank->sim_time_s = (double)tank->step * (double)tank->desc.dt_s;
     return status;

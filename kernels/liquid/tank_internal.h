@@ -67,8 +67,9 @@ static inline void tank_node_place(const tarn_tank_desc *desc, const int first[3
 {
     const int local[3] = {(int)(node % SOLID_EDGE), (int)(node / SOLID_EDGE % SOLID_EDGE),
                           (int)(node / (SOLID_EDGE * SOLID_EDGE))};
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         at_m[a] = (first[a] + local[a]) * (double)desc->cell_m;
+    }
 }
 
 /// Solids that came while the tank ran; part of the state. Thrown bodies follow the description's.

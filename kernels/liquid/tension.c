@@ -8,8 +8,9 @@ static float strength(const tarn_tank *tank)
 {
     const tarn_tank_desc *desc = &tank->desc;
     float lightest = desc->liquids[0].density_kg_m3;
-    for (uint32_t i = 1; i < desc->liquid_count; i++)
+    for (uint32_t i = 1; i < desc->liquid_count; i++) {
         lightest = fminf(lightest, desc->liquids[i].density_kg_m3);
+    }
     const float steps_per_cell = desc->dt_s / desc->cell_m;
     return tank->parameters[TARN_PARAMETER_SURFACE_TENSION] / lightest * (steps_per_cell * steps_per_cell) /
            desc->cell_m;

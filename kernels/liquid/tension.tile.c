@@ -84,20 +84,23 @@ TILE_FN void load_to_smooth(const liquid_args *args, tile_place place, tension_s
 {
     const liquid_memory *m = &args->m;
     halo_load_f32(s->density[0], SMOOTHINGS, m->density_error, s->neighbour);
-    if (m->room != NULL)
+    if (m->room != NULL) {
         halo_load_u8(s->byte, SMOOTHINGS, m->room, s->neighbour);
+    }
     TILE_BARRIER();
     FOR_BOX (x, y, z, SMOOTH_EDGE, SMOOTH_EDGE, SMOOTH_EDGE) {
         const int at = (z * SMOOTH_EDGE + y) * SMOOTH_EDGE + x;
         const int is_kept = s->neighbour[(haloed_third(z) * 3 + haloed_third(y)) * 3 + haloed_third(x)] != TILE_NONE;
         s->density[0][at] += is_kept ? 1.0f : 0.0f;
-        if (m->room != NULL)
+        if (m->room != NULL) {
             s->room[0][at] = is_kept ? (float)s->byte[at] * (1.0f / 255.0f) : 1.0f;
+        }
     }
     TILE_BARRIER();
     halo_walls(&args->shape, place, s->density[0], SMOOTHINGS, NORMAL_TO_NONE);
-    if (m->room != NULL)
+    if (m->room != NULL) {
         halo_walls(&args->shape, place, s->room[0], SMOOTHINGS, NORMAL_TO_NONE);
+    }
 }
 
 /// The pressure that the surface has where it passes a cell's centre: shift[0], which is free until the density is
@@ -110,8 +113,9 @@ TILE_KERNEL(liquid_tension_smooth, CELL_LANES, liquid_args, tension_smooth_scrat
     TILE_BARRIER();
     load_to_smooth(args, place, s);
     const int in = binomial(s->density);
-    if (m->room != NULL)
+    if (m->room != NULL) {
         (void)binomial(s->room);
+    }
     const float unbiased = SMOOTH_VARIANCE / (SMOOTH_VARIANCE - PLACE_VARIANCE);
     const float scale = m->control->tension * unbiased * tile_sqrt_f32(TWO_PI / SMOOTH_VARIANCE);
     float *to = m->shift[0] + (uint64_t)tile * TILE_CELLS;
@@ -148,8 +152,9 @@ TILE_KERNEL(liquid_tension, CELL_LANES, liquid_args, tension_scratch)
     const uint32_t dense = m->active_tile[tile];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const uint64_t own = (uint64_t)tile * TILE_CELLS;
-    if (!is_near_liquid(args, place, dense))
+    if (!is_near_liquid(args, place, dense)) {
         return;
+    }
     halo_neighbours(args, place, s->neighbour);
     TILE_BARRIER();
     halo_load_f32(s->pressure, 1, m->shift[0], s->neighbour);

@@ -27,11 +27,13 @@ TILE_FN void mark_occupied(const liquid_args *args, tile_place place)
     const liquid_memory *m = &args->m;
     FOR_RANGE_ATOMIC (n, 0, 27) {
         const uint32_t at = tile_neighbour(shape, 0, place, n);
-        if (at != TILE_NONE)
+        if (at != TILE_NONE) {
             mark(m->active_bits, at);
+        }
     }
-    FOR_RANGE_ATOMIC (level, 0, shape->level_count)
+    FOR_RANGE_ATOMIC (level, 0, shape->level_count) {
         mark(m->level[level].bits, tile_dense_of(shape, level, place.x >> level, place.y >> level, place.z >> level));
+    }
 }
 
 /// Where the occupied tiles around a place count what moves there: index in move_count, or TILE_NONE.
@@ -62,28 +64,33 @@ TILE_KERNEL(liquid_arrivals, 32, liquid_args, arrivals_scratch)
     tile_scan_u32(s->count, 27, &s->total);
     FOR_RANGE (n, 0, 27) {
         const uint32_t from = arrivals_from(args, place, n);
-        if (from != TILE_NONE)
+        if (from != TILE_NONE) {
             m->move_count[from] = s->count[n];
+        }
     }
     const uint32_t count = s->total + (m->control->has_births ? m->births[tile] : 0);
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         m->tile_count_next[dense] = count;
-    if (count > 0)
+    }
+    if (count > 0) {
         mark_occupied(args, place);
+    }
 }
 
 /// Tiles that stay active although they are empty: liquid may be born there. One tile per args->level of them.
 TILE_KERNEL(liquid_keep_active, 32, liquid_args, tile_no_scratch)
 {
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         mark(args->m.active_bits, args->m.kept_tile[tile]);
+    }
 }
 
 /// The same of this step's pours. One tile for each that there may be.
 TILE_KERNEL(liquid_keep_pours, 32, liquid_args, tile_no_scratch)
 {
-    if (TILE_SINGLE() && tile < args->m.control->pour_tile_count)
+    if (TILE_SINGLE() && tile < args->m.control->pour_tile_count) {
         mark(args->m.active_bits, args->m.control->pour_tiles[tile]);
+    }
 }
 
 /// Particles stay where they are: instead of the arrivals. One tile per active tile.
@@ -92,10 +99,12 @@ TILE_KERNEL(liquid_stay, 32, liquid_args, tile_no_scratch)
     const liquid_memory *m = &args->m;
     const uint32_t dense = m->active_tile[tile], o = m->level[0].index[dense];
     const uint32_t count = o != TILE_NONE ? m->tile_count[dense] : 0;
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         m->tile_count_next[dense] = count;
-    if (count > 0)
+    }
+    if (count > 0) {
         mark_occupied(args, tile_place_of(&args->shape, 0, dense));
+    }
 }
 
 // -------------------------------------------------------------------------------------------------------------- lists
@@ -110,27 +119,32 @@ typedef struct list_scratch {
 TILE_FN void list_bits(list_scratch *s, uint32_t *bits, uint32_t tile_total, uint32_t *list, uint32_t most)
 {
     const uint32_t words = (tile_total + 31) / 32;
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         s->base = 0;
+    }
     TILE_BARRIER();
     for (uint32_t first = 0; first < words; first += LIST_LANES) {
-        FOR_RANGE (i, 0, LIST_LANES)
+        FOR_RANGE (i, 0, LIST_LANES) {
             s->count[i] = first + i < words ? tile_popcount_u32(bits[first + i]) : 0;
+        }
         TILE_BARRIER();
         tile_scan_u32(s->count, LIST_LANES, &s->total);
         TILE_BARRIER();
         FOR_RANGE (i, 0, LIST_LANES) {
             if (first + i < words) {
                 uint32_t at = s->base + s->count[i];
-                for (uint32_t word = bits[first + i]; word != 0; word &= word - 1, at++)
-                    if (at < most)
+                for (uint32_t word = bits[first + i]; word != 0; word &= word - 1, at++) {
+                    if (at < most) {
                         list[at] = (first + i) * 32 + tile_lowest_bit_u32(word);
+                    }
+                }
                 bits[first + i] = 0;
             }
         }
         TILE_BARRIER();
-        if (TILE_SINGLE())
+        if (TILE_SINGLE()) {
             s->base += s->total;
+        }
         TILE_BARRIER();
     }
 }
@@ -140,22 +154,26 @@ TILE_FN void list_particles(const liquid_args *args, list_scratch *s, uint32_t c
 {
     const liquid_memory *m = &args->m;
     const uint32_t *list = m->level[0].tile_next;
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         s->base = 0;
+    }
     TILE_BARRIER();
     for (uint32_t first = 0; first < count; first += LIST_LANES) {
-        FOR_RANGE (i, 0, LIST_LANES)
+        FOR_RANGE (i, 0, LIST_LANES) {
             s->count[i] = first + i < count ? m->tile_count_next[list[first + i]] : 0;
+        }
         TILE_BARRIER();
         tile_scan_u32(s->count, LIST_LANES, &s->total);
         TILE_BARRIER();
         FOR_RANGE (i, 0, LIST_LANES) {
-            if (first + i < count)
+            if (first + i < count) {
                 m->tile_first_next[list[first + i]] = s->base + s->count[i];
+            }
         }
         TILE_BARRIER();
-        if (TILE_SINGLE())
+        if (TILE_SINGLE()) {
             s->base += s->total;
+        }
         TILE_BARRIER();
     }
 }
@@ -166,8 +184,9 @@ TILE_FN void list_none(const liquid_shape *shape, liquid_counters *counters)
 {
     if (TILE_SINGLE() && counters->overflow != 0) {
         counters->active_next = 0;
-        for (uint32_t level = 0; level < shape->level_count; level++)
+        for (uint32_t level = 0; level < shape->level_count; level++) {
             counters->level_tiles_next[level] = 0;
+        }
     }
     TILE_BARRIER();
 }
@@ -220,8 +239,9 @@ TILE_KERNEL(liquid_adopt, 32, liquid_args, tile_no_scratch)
                 m->level[level].tile[tile] = dense;
                 m->level[level].index[dense] = tile;
             }
-            if (tile == 0)
+            if (tile == 0) {
                 counters->level_tiles[level] = counters->level_tiles_next[level];
+            }
         }
         if (tile < counters->level_tiles_next[0]) {
             const uint32_t dense = m->level[0].tile_next[tile];
@@ -244,15 +264,19 @@ TILE_KERNEL(liquid_clear, LIST_LANES, liquid_args, tile_no_scratch)
     FOR_LANES (lane) {
         const uint32_t at = tile * LIST_LANES + lane;
         for (uint32_t level = 0; level < args->shape.level_count; level++) {
-            if (at < args->shape.tile_total[level])
+            if (at < args->shape.tile_total[level]) {
                 m->level[level].index[at] = TILE_NONE;
-            if (at < (args->shape.tile_total[level] + 31) / 32)
+            }
+            if (at < (args->shape.tile_total[level] + 31) / 32) {
                 m->level[level].bits[at] = 0;
+            }
         }
-        if (at < args->shape.tile_total[0])
+        if (at < args->shape.tile_total[0]) {
             m->slot[at] = TILE_NONE;
-        if (at < (args->shape.tile_total[0] + 31) / 32)
+        }
+        if (at < (args->shape.tile_total[0] + 31) / 32) {
             m->active_bits[at] = 0;
+        }
     }
 }
 
@@ -275,18 +299,20 @@ TILE_FN void retire(const liquid_args *args, uint32_t dense, tile_place place)
 {
     const liquid_shape *shape = &args->shape;
     args->m.slot[dense] = TILE_NONE;
-    for (uint32_t level = 0; level < shape->level_count; level++)
+    for (uint32_t level = 0; level < shape->level_count; level++) {
         global_store_u32(&args->m.level[level]
                               .index[tile_dense_of(shape, level, place.x >> level, place.y >> level, place.z >> level)],
                          TILE_NONE);
+    }
 }
 
 /// The present lists leave the tables. One tile per active tile.
 TILE_KERNEL(liquid_retire, 32, liquid_args, tile_no_scratch)
 {
     const uint32_t dense = args->m.active_tile[tile];
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         retire(args, dense, tile_place_of(&args->shape, 0, dense));
+    }
 }
 
 /// Where the particles that go to each neighbour begin; beyond all places for those that go nowhere.
@@ -309,10 +335,12 @@ TILE_KERNEL(liquid_scatter, PARTICLE_LANES, liquid_args, scatter_scratch)
     const uint32_t dense = m->active_tile[tile], o = m->level[0].index[dense];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     TILE_BARRIER();
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         retire(args, dense, place);
-    if (o == TILE_NONE)
+    }
+    if (o == TILE_NONE) {
         return;
+    }
     const uint32_t end = m->tile_first[dense] + m->tile_count[dense];
     scatter_targets(args, o, s, place);
     for (uint32_t from = m->tile_first[dense]; from < end; from += PACK_MOVE_MAX) {
@@ -323,11 +351,14 @@ TILE_KERNEL(liquid_scatter, PARTICLE_LANES, liquid_args, scatter_scratch)
             pack_move_f32(&s->move, m->velocity[c], m->moved_velocity[c] + from, n);
         }
         pack_move_u32(&s->move, m->id, m->moved_id + from, n);
-        if (m->attribute != NULL)
+        if (m->attribute != NULL) {
             pack_move_u32(&s->move, m->attribute, m->moved_attribute + from, n);
-        if (m->seat != NULL)
+        }
+        if (m->seat != NULL) {
             pack_move_u32(&s->move, m->seat, m->moved_seat + from, n);
-        for (int c = 0; m->affine[0] != NULL && c < 9; c++)
+        }
+        for (int c = 0; m->affine[0] != NULL && c < 9; c++) {
             pack_move_f32(&s->move, m->affine[c], m->moved_affine[c] + from, n);
+        }
     }
 }

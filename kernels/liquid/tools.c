@@ -32,18 +32,23 @@ static int pour_is_sound(const tarn_tank *tank, const tarn_pour *pour)
 tarn_status tarn_tank_set_tools(tarn_tank *tank, const tarn_tank_tools *tools)
 {
     if (tools->pour_count > TARN_TANK_POURS_MAX || tools->sink_count > TARN_TANK_SINKS_MAX ||
-        tools->dye_count > TARN_TANK_DYES_MAX)
+        tools->dye_count > TARN_TANK_DYES_MAX) {
         return TARN_E_ARGUMENT;
+    }
     int sound = 1;
-    for (uint32_t i = 0; i < tools->pour_count; i++)
+    for (uint32_t i = 0; i < tools->pour_count; i++) {
         sound &= pour_is_sound(tank, &tools->pours[i]);
-    for (uint32_t i = 0; i < tools->sink_count; i++)
+    }
+    for (uint32_t i = 0; i < tools->sink_count; i++) {
         sound &= is_finite3(tools->sinks[i].center_m) && isfinite(tools->sinks[i].radius_m);
-    for (uint32_t i = 0; i < tools->dye_count; i++)
+    }
+    for (uint32_t i = 0; i < tools->dye_count; i++) {
         sound &=
             is_finite3(tools->dyes[i].center_m) && isfinite(tools->dyes[i].radius_m) && isfinite(tools->dyes[i].share);
-    if (!sound)
+    }
+    if (!sound) {
         return TARN_E_ARGUMENT;
+    }
     tank->tools = *tools;
     return TARN_OK;
 }
@@ -77,10 +82,13 @@ static uint32_t cells_of(const tarn_tank *tank, const liquid_region *ball)
         first[a] = flat ? 0 : (int)floorf(ball->center[a] - ball->reach) - 1;
         end[a] = flat ? 1 : (int)ceilf(ball->center[a] + ball->reach) + 1;
     }
-    for (int z = first[2]; z < end[2]; z++)
-        for (int y = first[1]; y < end[1]; y++)
-            for (int x = first[0]; x < end[0]; x++)
+    for (int z = first[2]; z < end[2]; z++) {
+        for (int y = first[1]; y < end[1]; y++) {
+            for (int x = first[0]; x < end[0]; x++) {
                 count += (uint32_t)region_holds(ball, (float)x + 0.5f, (float)y + 0.5f, (float)z + 0.5f);
+            }
+        }
+    }
     return count;
 }
 
@@ -92,11 +100,15 @@ static void list_pour_tiles(const tarn_tank *tank, const liquid_region *ball, li
         first[a] = tile_clamp_i32((int)floorf(ball->center[a] - ball->reach) >> TILE_LOG2, 0, most);
         last[a] = tile_clamp_i32((int)floorf(ball->center[a] + ball->reach) >> TILE_LOG2, 0, most);
     }
-    for (int z = first[2]; z <= last[2]; z++)
-        for (int y = first[1]; y <= last[1]; y++)
-            for (int x = first[0]; x <= last[0]; x++)
-                if (control->pour_tile_count < LIQUID_POUR_TILES_MAX)
+    for (int z = first[2]; z <= last[2]; z++) {
+        for (int y = first[1]; y <= last[1]; y++) {
+            for (int x = first[0]; x <= last[0]; x++) {
+                if (control->pour_tile_count < LIQUID_POUR_TILES_MAX) {
                     control->pour_tiles[control->pour_tile_count++] = tile_dense_of(&tank->args.shape, 0, x, y, z);
+                }
+            }
+        }
+    }
 }
 
 /// Shortens a velocity to what a person may give. @return its length, m/s
@@ -104,8 +116,9 @@ static float limit_speed(const float *from_m_s, float *to_m_s)
 {
     const float speed = sqrtf(from_m_s[0] * from_m_s[0] + from_m_s[1] * from_m_s[1] + from_m_s[2] * from_m_s[2]);
     const float limit = speed > TARN_TANK_PUSH_SPEED_MAX_M_S ? TARN_TANK_PUSH_SPEED_MAX_M_S / speed : 1.0f;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         to_m_s[a] = from_m_s[a] * limit;
+    }
     return speed * limit;
 }
 
@@ -115,13 +128,15 @@ static void fill_pour(const tarn_tank *tank, const tarn_pour *pour, liquid_contr
     float center_m[3], velocity_m_s[3], radius_m;
     fit_pour(tank, pour, center_m, &radius_m);
     const float speed = limit_speed(pour->velocity_m_s, velocity_m_s) * per_step;
-    if (!(speed > 0.0f))
+    if (!(speed > 0.0f)) {
         return;
+    }
     liquid_region *region = &control->emitters[control->emitter_count++];
     tank_ball_fill(tank, center_m, radius_m, region);
     const float radius = region->half[0], area = is_flat(tank) ? 2.0f * radius : pi * (radius * radius);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         region->velocity[a] = tile_clamp_f32(velocity_m_s[a] * per_step, -SPEED_MAX, SPEED_MAX);
+    }
     region->births = tank->args.shape.rest_density * area * speed / (float)cells_of(tank, region);
     region->attribute = tank_attribute(&tank->desc, pour->liquid, pour->colour);
     region->keeps_off = 1;
@@ -140,8 +155,9 @@ void tank_tools_fill(const tarn_tank *tank, liquid_control *control)
     const tarn_tank_tools *tools = &tank->tools;
     const float per_cell = 1.0f / tank->desc.cell_m;
     control->undyed = tank_attribute(&tank->desc, 0, NULL);
-    for (uint32_t i = 0; i < tools->pour_count; i++)
+    for (uint32_t i = 0; i < tools->pour_count; i++) {
         fill_pour(tank, &tools->pours[i], control);
+    }
     for (uint32_t i = 0; i < tools->sink_count; i++) {
         const float radius_m = reach_of(tank, tools->sinks[i].radius_m) * tank->desc.cell_m;
         tank_ball_fill(tank, tools->sinks[i].center_m, radius_m, &control->drains[control->drain_count++]);
@@ -149,8 +165,9 @@ void tank_tools_fill(const tarn_tank *tank, liquid_control *control)
     for (uint32_t i = 0; i < tools->dye_count; i++) {
         const tarn_dye *from = &tools->dyes[i];
         liquid_dye *to = &control->dyes[control->dye_count++];
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             to->center[a] = from->center_m[a] * per_cell;
+        }
         to->radius = reach_of(tank, from->radius_m);
         to->share = tile_clamp_f32(from->share, 0.0f, 1.0f);
         to->colour = (uint32_t)from->colour[0] << 8 | (uint32_t)from->colour[1] << 16 | (uint32_t)from->colour[2] << 24;
@@ -171,8 +188,9 @@ void tank_set_coloured(tarn_tank *tank, int coloured)
 
 void tank_keep_pours(tarn_tank *tank, const liquid_args *args)
 {
-    if (tank->has_pours)
+    if (tank->has_pours) {
         tank_launch(tank, args, liquid_keep_pours_id, NULL, LIQUID_POUR_TILES_MAX);
+    }
 }
 
 /// Makes the tiles of the pours active.
@@ -190,8 +208,9 @@ static void list_anew(tarn_tank *tank)
 static int puts_colour_in(const tarn_tank_tools *tools)
 {
     int colours = tools->dye_count > 0;
-    for (uint32_t i = 0; i < tools->pour_count; i++)
+    for (uint32_t i = 0; i < tools->pour_count; i++) {
         colours |= tools->pours[i].colour[3] != 0;
+    }
     return colours;
 }
 
@@ -203,14 +222,16 @@ void tank_tools_begin(tarn_tank *tank, const liquid_control *control)
         args.level = tank->particle_count;
         tank_launch(tank, &args, liquid_undyed_id, NULL, (tank->particle_count + PARTICLE_LANES - 1) / PARTICLE_LANES);
     }
-    if (control->pour_tile_count > 0)
+    if (control->pour_tile_count > 0) {
         list_anew(tank);
+    }
 }
 
 void tank_tools_end(tarn_tank *tank, const liquid_control *control)
 {
     const liquid_args *args = &tank->args;
-    if (control->dye_count > 0)
+    if (control->dye_count > 0) {
         tank_launch(tank, args, liquid_tint_id, &args->m.counters->occupied, args->shape.occupied_max);
+    }
     tank->tools.pour_count = tank->tools.sink_count = tank->tools.dye_count = 0;
 }

@@ -12,14 +12,16 @@ TILE_KERNEL(liquid_volume, PARTICLE_LANES, liquid_args, volume_scratch)
     const float *error = m->density_error + (uint64_t)tile * TILE_CELLS;
     FOR_LANES (lane) {
         uint64_t sum = 0;
-        for (uint32_t i = lane; i < TILE_CELLS; i += PARTICLE_LANES)
+        for (uint32_t i = lane; i < TILE_CELLS; i += PARTICLE_LANES) {
             sum += (uint64_t)tile_round_i32(tile_clamp_f32(error[i] + 1.0f, 0.0f, 1.0f) * (float)(1 << 20));
+        }
         s->sum[lane] = sum;
     }
     TILE_BARRIER();
     tile_sum_u64(s->sum, PARTICLE_LANES);
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         global_add_u64(&m->totals->sum[TOTAL_VOLUME], s->sum[0]);
+    }
 }
 
 typedef struct totals_scratch {
@@ -46,18 +48,22 @@ TILE_KERNEL(liquid_totals_sum, PARTICLE_LANES, liquid_args, totals_scratch)
             s->sum[TOTAL_POSITION + c][lane] = counts * (uint64_t)((double)mass * (double)m->position[c][i]);
             s->sum[TOTAL_VELOCITY + c][lane] = counts * (uint64_t)(int64_t)tile_round_i32(mass * v * (float)(1 << 20));
         }
-        for (int c = 0; m->affine[0] != NULL && c < 9; c++)
+        for (int c = 0; m->affine[0] != NULL && c < 9; c++) {
             hash = tile_mix_u64(hash ^ tile_bits_f32(m->affine[c][i]));
-        if (m->attribute != NULL)
+        }
+        if (m->attribute != NULL) {
             hash = tile_mix_u64(hash ^ m->attribute[i]);
+        }
         s->sum[TOTAL_ENERGY][lane] = counts * (uint64_t)(mass * energy * (float)(1 << 20));
         s->sum[TOTAL_MASS][lane] = counts * (uint64_t)(mass * (float)(1ull << TOTAL_MASS_BITS));
         s->sum[TOTAL_HASH][lane] = counts * hash;
         s->sum[TOTAL_HASH + 1][lane] = counts * tile_mix_u64(hash ^ 0xd1b54a32d192ed03ull);
     }
     TILE_BARRIER();
-    for (int k = 0; k < TOTAL_VOLUME; k++)
+    for (int k = 0; k < TOTAL_VOLUME; k++) {
         tile_sum_u64(s->sum[k], PARTICLE_LANES);
-    FOR_RANGE_ATOMIC (k, 0, TOTAL_VOLUME)
+    }
+    FOR_RANGE_ATOMIC (k, 0, TOTAL_VOLUME) {
         global_add_u64(&m->totals->sum[k], s->sum[k][0]);
+    }
 }

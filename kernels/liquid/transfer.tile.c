@@ -44,8 +44,9 @@ TILE_FN int blocks_of(int c, int axis)
 /// Where a pack's sums begin.
 TILE_FN pack_i32 deposit_places(int c, pack_node x, pack_node y, pack_node z)
 {
-    if (!BY_BLOCKS)
+    if (!BY_BLOCKS) {
         return ((z.at + 1) * (NODE_EDGE * NODE_EDGE) + (y.at + 1) * NODE_EDGE + (x.at + 1)) * values_of(c);
+    }
     const pack_i32 bx = x.at + (c != 0), by = y.at + (c != 1), bz = z.at + (c != 2);
     return ((bz * blocks_of(c, 1) + by) * blocks_of(c, 0) + bx) * (CORNERS * values_of(c));
 }
@@ -74,8 +75,9 @@ TILE_FN void count_pack(const liquid_memory *m, p2g_scratch *s, uint32_t particl
         at[a] = pack_load_i32(m->position[a] + particle, n) >> POSITION_BITS & (TILE_EDGE - 1);
     }
     pack_set_places(&cell, (at[2] * TILE_EDGE + at[1]) * TILE_EDGE + at[0]);
-    for (uint32_t l = 0; l < n; l++)
+    for (uint32_t l = 0; l < n; l++) {
         tile_add_u32(&s->count[cell.of[l]], 1);
+    }
 }
 
 /// Weights of a pack of particles; those of crowded cells count for less.
@@ -83,8 +85,9 @@ TILE_FN pack_f32 pack_weights(const liquid_args *args, const p2g_scratch *s, uin
 {
     pack_f32 weight = pack_first_f32(args->shape.weight_scale, n);
     if (s->is_crowded) {
-        for (uint32_t l = 0; l < n; l++)
+        for (uint32_t l = 0; l < n; l++) {
             pack_set_f32(&weight, (int)l, args->shape.weight_scale * s->scale[particle_cell(&args->m, particle + l)]);
+        }
     }
     return weight;
 }
@@ -138,15 +141,17 @@ TILE_FN uint32_t block_rows(const p2g_scratch *s, int c, int z)
 TILE_FN void clear_sums(p2g_scratch *s, int c)
 {
 #ifdef __CUDACC__
-    FOR_RANGE (i, 0, NODE_COUNT * 2)
+    FOR_RANGE (i, 0, NODE_COUNT * 2) {
         s->sum[i] = 0;
+    }
 #else
     const int ny = blocks_of(c, 1), nz = blocks_of(c, 2);
     const uint32_t row_sums = (uint32_t)(blocks_of(c, 0) * CORNERS * values_of(c));
     for (int z = 0; z < nz; z++) {
         const uint32_t rows = block_rows(s, c, z);
-        if (rows == 0)
+        if (rows == 0) {
             continue;
+        }
         const uint32_t first = tile_lowest_bit_u32(rows), end = 32 - tile_leading_zeros_u32(rows);
         memset(s->sum + ((uint32_t)(z * ny) + first) * row_sums, 0, (end - first) * row_sums * sizeof s->sum[0]);
     }
@@ -235,12 +240,14 @@ TILE_FN void write_sums(const liquid_args *args, const p2g_scratch *s, int c, ui
 #ifdef __CUDACC__
     FOR_RANGE (i, 0, NODE_COUNT) {
         to[i] = s->sum[i * (uint32_t)values_of(c)];
-        if (c != DENSITY)
+        if (c != DENSITY) {
             weight[i] = s->sum[2 * i + 1];
+        }
     }
 #else
-    for (int z = 0; z < NODE_EDGE; z++)
+    for (int z = 0; z < NODE_EDGE; z++) {
         add_up_layer(s, c, z, to + z * NODE_EDGE * NODE_EDGE, weight + z * NODE_EDGE * NODE_EDGE);
+    }
 #endif
     TILE_BARRIER();
 }
@@ -252,12 +259,14 @@ TILE_FN void fold_plane(int32_t *sum, int axis, int from, int to)
     const int32_t *source = sum + (from + 1) * stride;
     int32_t *target = sum + (to + 1) * stride;
     if (axis == 0) {
-        FOR_RANGE_ATOMIC (i, 0, NODE_EDGE * NODE_EDGE) // one by one: vectors of what lies apart are slower
+        FOR_RANGE_ATOMIC (i, 0, NODE_EDGE * NODE_EDGE) { // one by one: vectors of what lies apart are slower
             target[i * NODE_EDGE] += source[i * NODE_EDGE];
+        }
     } else {
         const int row = axis == 1 ? NODE_EDGE * NODE_EDGE : NODE_EDGE;
-        FOR_BOX (x, i, once, NODE_EDGE, NODE_EDGE, 1)
+        FOR_BOX (x, i, once, NODE_EDGE, NODE_EDGE, 1) {
             target[i * row + x + once] += source[i * row + x];
+        }
     }
     TILE_BARRIER();
 }
@@ -267,12 +276,15 @@ TILE_FN void fold_walls(const liquid_args *args, int32_t *sum, int c, tile_place
     const int at[3] = {place.x, place.y, place.z};
     for (int axis = 0; axis < 3; axis++) {
         const int extent = tile_extent(&args->shape, axis, at[axis]);
-        if (axis == c)
+        if (axis == c) {
             continue;
-        if (at[axis] == 0)
+        }
+        if (at[axis] == 0) {
             fold_plane(sum, axis, -1, 0);
-        if (at[axis] == args->shape.tiles[0][axis] - 1)
+        }
+        if (at[axis] == args->shape.tiles[0][axis] - 1) {
             fold_plane(sum, axis, extent, extent - 1);
+        }
     }
 }
 
@@ -299,8 +311,9 @@ TILE_FN void find_rows(const liquid_args *args, p2g_scratch *s)
 {
     FOR_RANGE_ATOMIC (row, 0, TILE_EDGE * TILE_EDGE) {
         uint32_t most = 0;
-        for (uint32_t x = 0; x < TILE_EDGE; x++)
+        for (uint32_t x = 0; x < TILE_EDGE; x++) {
             most = tile_max_u32(most, s->count[row * TILE_EDGE + x]);
+        }
         tile_or_u32(&s->rows[row / TILE_EDGE], (most > 0 ? 1u : 0u) << row % TILE_EDGE);
         tile_or_u32(&s->is_crowded, (float)most > args->shape.cell_particles_max ? 1 : 0);
     }
@@ -313,12 +326,15 @@ TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
     const liquid_memory *m = &args->m;
     const uint32_t dense = m->level[0].tile[tile];
     const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
-    FOR_RANGE (i, 0, TILE_CELLS)
+    FOR_RANGE (i, 0, TILE_CELLS) {
         s->count[i] = 0;
-    FOR_RANGE (z, 0, TILE_EDGE)
+    }
+    FOR_RANGE (z, 0, TILE_EDGE) {
         s->rows[z] = 0;
-    if (TILE_SINGLE())
+    }
+    if (TILE_SINGLE()) {
         s->is_crowded = 0;
+    }
     TILE_BARRIER();
     EACH_PACK(i, n, first, end, count_pack(m, s, i, n));
     TILE_BARRIER();
@@ -363,8 +379,9 @@ TILE_FN void add_node(const liquid_memory *m, grid_scratch *s, face_sums *mass, 
 TILE_FN void add_overlap(const liquid_memory *m, grid_scratch *s, face_sums *mass, uint32_t n, int edge)
 {
     const uint32_t o = s->neighbour[n];
-    if (o == TILE_NONE)
+    if (o == TILE_NONE) {
         return;
+    }
     const int step[3] = {(int)(n % 3) - 1, (int)(n / 3 % 3) - 1, (int)(n / 9) - 1};
     int begin[3], size[3];
     for (int a = 0; a < 3; a++) { // our cells that the neighbour's nodes -1..8 or -1..9 reach
@@ -376,11 +393,13 @@ TILE_FN void add_overlap(const liquid_memory *m, grid_scratch *s, face_sums *mas
                           (uint64_t)node_at(edge, begin[0] - TILE_EDGE * step[0], begin[1] - TILE_EDGE * step[1],
                                             begin[2] - TILE_EDGE * step[2]);
     if (step[0] == 0) {
-        FOR_BOX (x, y, z, TILE_EDGE, size[1], size[2])
+        FOR_BOX (x, y, z, TILE_EDGE, size[1], size[2]) {
             add_node(m, s, mass, at + cell_index(x, y, z), node + (uint64_t)((z * edge + y) * edge + x));
+        }
     } else {
-        FOR_BOX (x, y, z, size[0], size[1], size[2])
+        FOR_BOX (x, y, z, size[0], size[1], size[2]) {
             add_node(m, s, mass, at + cell_index(x, y, z), node + (uint64_t)((z * edge + y) * edge + x));
+        }
     }
     TILE_BARRIER();
 }
@@ -418,9 +437,11 @@ TILE_FN float apply_pushes(const liquid_control *control, float x, float y, floa
 /// An emitter gives the liquid in it its own velocity.
 TILE_FN float apply_emitters(const liquid_control *control, float x, float y, float z, int axis, float velocity)
 {
-    for (uint32_t e = 0; e < control->emitter_count; e++)
-        if (region_holds(&control->emitters[e], x, y, z))
+    for (uint32_t e = 0; e < control->emitter_count; e++) {
+        if (region_holds(&control->emitters[e], x, y, z)) {
             return control->emitters[e].velocity[axis];
+        }
+    }
     return velocity;
 }
 
@@ -439,14 +460,18 @@ TILE_FN int in_reach(const liquid_control *control, tile_place place)
         const float corner[3] = {(float)(place.x * TILE_EDGE), (float)(place.y * TILE_EDGE),
                                  (float)(place.z * TILE_EDGE)};
         int inside = 1;
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             inside &= push->center[a] + push->radius > corner[a] && push->center[a] - push->radius < corner[a] + 9.0f;
-        if (inside)
+        }
+        if (inside) {
             return 1;
+        }
     }
-    for (uint32_t e = 0; e < control->emitter_count; e++)
-        if (region_meets(&control->emitters[e], place))
+    for (uint32_t e = 0; e < control->emitter_count; e++) {
+        if (region_meets(&control->emitters[e], place)) {
             return 1;
+        }
+    }
     return 0;
 }
 
@@ -455,8 +480,9 @@ TILE_FN uint32_t faces_off_walls(const liquid_shape *shape, tile_place place, in
 {
     const int first = (axis == 0 ? place.x : axis == 1 ? place.y : place.z) * TILE_EDGE;
     const int room = shape->cells[axis] - first, at = axis == 1 ? y : z;
-    if (axis == 0)
+    if (axis == 0) {
         return (0xffu >> tile_max_i32(TILE_EDGE - room, 0)) & (first == 0 ? 0xfeu : 0xffu);
+    }
     return at < room && first + at > 0 ? 0xffu : 0;
 }
 
@@ -471,8 +497,9 @@ TILE_FN void find_known(const liquid_args *args, grid_scratch *s, const face_sum
         const int axis = (int)r / TILE_ROWS;
         const uint32_t row = r % TILE_ROWS;
         uint32_t known = row_at_least(s->weight[axis] + row * TILE_EDGE, args->shape.weight_min);
-        if (mass != NULL)
+        if (mass != NULL) {
             known &= row_at_least(mass->of[axis] + row * TILE_EDGE, MASS_MIN);
+        }
         unknown[r] = (uint8_t)~known;
         s->moving[axis][row] =
             (uint8_t)(known & faces_off_walls(&args->shape, place, axis, (int)row & 7, (int)row >> 3));
@@ -497,8 +524,9 @@ TILE_FN void add_forces(const liquid_args *args, const grid_scratch *s, tile_pla
         FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
             float at[3];
             face_position(place, axis, x, y, z, at);
-            if (s->moving[axis][z * TILE_EDGE + y] >> x & 1)
+            if (s->moving[axis][z * TILE_EDGE + y] >> x & 1) {
                 u[cell_index(x, y, z)] += turning_force(control, axis, at[0], at[1], at[2]);
+            }
         }
         TILE_BARRIER();
     }
@@ -550,8 +578,9 @@ TILE_FN uint64_t types_of_row(const uint8_t *count, int extent)
 {
     const uint64_t ones = 0x0101010101010101u, inside = extent < TILE_EDGE ? (1ull << 8 * extent) - 1 : ~0ull;
     uint64_t counts = 0;
-    if (count != NULL)
+    if (count != NULL) {
         memcpy(&counts, __builtin_assume_aligned(count, TILE_EDGE), sizeof counts);
+    }
     const uint64_t full = (((counts & 0x7f * ones) + 0x7f * ones) | counts) >> 7 & ones;
     return (full * CELL_LIQUID & inside) | (ones * CELL_SOLID & ~inside);
 }
@@ -610,18 +639,22 @@ TILE_FN void grid_tile(const liquid_args *args, uint32_t tile, grid_scratch *s, 
         ((int32_t *)s->momentum)[i] = 0;
         ((int32_t *)s->weight)[i] = 0;
     }
-    FOR_RANGE (i, 0, TILE_CELLS)
+    FOR_RANGE (i, 0, TILE_CELLS) {
         s->density[i] = 0;
+    }
     TILE_BARRIER();
-    for (uint32_t n = 0; n < 27; n++)
+    for (uint32_t n = 0; n < 27; n++) {
         add_overlap(m, s, mass, n, edge);
+    }
     const int pushed = in_reach(m->control, place);
     find_known(args, s, mass, tile, place);
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         finish_velocity(args, s, mass, tile, place, axis, pushed);
+    }
     finish_cells(args, s, tile, place);
-    if (mass != NULL)
+    if (mass != NULL) {
         keep_beta(args, s, mass, tile);
+    }
 }
 
 /// One tile per active tile.
@@ -636,8 +669,9 @@ TILE_KERNEL(liquid_grid_any, CELL_LANES, liquid_args, grid_any_scratch)
     if (args->m.mass[0] == NULL) {
         grid_tile(args, tile, &s->grid, NULL, (int)args->shape.node_edge);
     } else {
-        FOR_RANGE (i, 0, 3 * TILE_CELLS)
+        FOR_RANGE (i, 0, 3 * TILE_CELLS) {
             ((int32_t *)s->mass.of)[i] = 0;
+        }
         grid_tile(args, tile, &s->grid, &s->mass, (int)args->shape.node_edge);
     }
 }
@@ -697,23 +731,28 @@ TILE_KERNEL(liquid_fill, CELL_LANES, liquid_args, fill_scratch)
     const uint32_t dense = m->active_tile[tile];
     const tile_place place = tile_place_of(&args->shape, 0, dense);
     const uint8_t *unknown = m->face_rows + face_rows_of(tile, 0);
-    if (!is_near_liquid(args, place, dense))
+    if (!is_near_liquid(args, place, dense)) {
         return;
-    if (TILE_SINGLE())
+    }
+    if (TILE_SINGLE()) {
         s->unknown = 0;
+    }
     TILE_BARRIER();
-    FOR_RANGE_ATOMIC (row, 0, 3 * TILE_ROWS)
+    FOR_RANGE_ATOMIC (row, 0, 3 * TILE_ROWS) {
         tile_or_u32(&s->unknown, unknown[row]);
+    }
     TILE_BARRIER();
-    if (s->unknown == 0)
+    if (s->unknown == 0) {
         return;
+    }
     halo_neighbours(args, place, s->neighbour);
     load_type_rows(args, place, tile, &s->types);
     FOR_RANGE (row, 0, 3 * TILE_ROWS) {
         const int axis = (int)row / TILE_ROWS, y = (int)row & 7, z = (int)row >> 3 & 7;
         const row_faces faces = row_faces_of(&s->types, axis, y, z);
-        for (uint32_t wanted = unknown[row] & faces.beside; wanted != 0; wanted &= wanted - 1)
+        for (uint32_t wanted = unknown[row] & faces.beside; wanted != 0; wanted &= wanted - 1) {
             fill_face(args, s, place, axis, (int)tile_lowest_bit_u32(wanted), y, z);
+        }
     }
 }
 

@@ -23,16 +23,18 @@ static float strength_of(const tarn_tank *tank, uint32_t liquid, float frac)
 static float strongest(const tarn_tank *tank, float frac)
 {
     float most = 0.0f;
-    for (uint32_t i = 0; i < tank->desc.liquid_count; i++)
+    for (uint32_t i = 0; i < tank->desc.liquid_count; i++) {
         most = fmaxf(most, strength_of(tank, i, frac));
+    }
     return most;
 }
 
 uint32_t tank_viscosity_iterations(const tarn_tank *tank)
 {
     const float end = spectrum_end(tank, strongest(tank, 1.0f));
-    if (end <= 1.0f)
+    if (end <= 1.0f) {
         return 0;
+    }
     // After n iterations an error is multiplied by at most 1 / T_n(sigma), T_n being Chebyshev's polynomial.
     const double sigma = ((double)end + 1.0) / ((double)end - 1.0);
     double before = 1.0, now = sigma;
@@ -49,10 +51,12 @@ uint32_t tank_viscosity_iterations(const tarn_tank *tank)
 void tank_fill_viscosity(const tarn_tank *tank, liquid_control *control)
 {
     const uint32_t count = tank_viscosity_iterations(tank);
-    if (count == 0)
+    if (count == 0) {
         return;
-    for (uint32_t i = 0; i < tank->desc.liquid_count; i++)
+    }
+    for (uint32_t i = 0; i < tank->desc.liquid_count; i++) {
         control->viscosity[i] = strength_of(tank, i, control->frac);
+    }
     const float end = spectrum_end(tank, strongest(tank, control->frac));
     const float middle = 0.5f * (end + 1.0f), half = 0.5f * (end - 1.0f);
     float rho = half / middle;

@@ -40,8 +40,9 @@ TILE_FN int face_is_outside(const liquid_shape *shape, const int *cell, int c)
 
 TILE_FN void face_middle(const int *cell, int c, float *middle)
 {
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         middle[a] = (float)cell[a] + (a == c ? 0.0f : 0.5f);
+    }
 }
 
 /// A face's viscosity from the cells beside it, which have -1 where they are empty.
@@ -67,8 +68,9 @@ TILE_FN void hold_face(const liquid_args *args, const int *cell, int c, uint64_t
     const uint32_t owner = m->cover_owner != NULL ? m->cover_owner[at] : (uint32_t)BODY_NONE;
     float middle[3], of_solid[3] = {0.0f, 0.0f, 0.0f};
     face_middle(cell, c, middle);
-    if (owner != BODY_NONE)
+    if (owner != BODY_NONE) {
         body_velocity(&m->bodies->state[owner], middle, of_solid);
+    }
     const float u = m->u[c][at], share = film_share(args, owner, open, k);
     m->u[c][at] = open > 0 ? u + share * (of_solid[c] - u) : of_solid[c];
 }
@@ -77,10 +79,12 @@ TILE_FN void hold_face(const liquid_args *args, const int *cell, int c, uint64_t
 TILE_FN uint32_t viscous_beside_solids(const liquid_args *args, const int *cell, int c, uint64_t at, int liquid,
                                        float k)
 {
-    if (face_is_outside(&args->shape, cell, c))
+    if (face_is_outside(&args->shape, cell, c)) {
         return WALL;
-    if (255u - args->m.open[c][at] < HELD_COVER)
+    }
+    if (255u - args->m.open[c][at] < HELD_COVER) {
         return liquid ? VISCOUS : 0;
+    }
     hold_face(args, cell, c, at, k);
     return HELD;
 }
@@ -92,8 +96,9 @@ TILE_KERNEL(liquid_viscous_faces, CELL_LANES, liquid_args, viscous_faces_scratch
     const tile_place place = tile_place_of(&args->shape, 0, args->m.active_tile[tile]);
     uint8_t *to = args->m.face_kind + (uint64_t)tile * TILE_CELLS;
     load_types(args, place, tile, s->type);
-    if (args->m.viscosity != NULL)
+    if (args->m.viscosity != NULL) {
         load_sides_f32(args, place, tile, args->m.viscosity, s->viscosity, 0.0f, 0.0f);
+    }
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const int at = rim_index(x, y, z);
         const int cell[3] = {place.x * TILE_EDGE + x, place.y * TILE_EDGE + y, place.z * TILE_EDGE + z};
@@ -127,8 +132,9 @@ TILE_KERNEL(liquid_viscous_cells, PARTICLE_LANES, liquid_args, viscous_cells_scr
     const uint32_t end = first + (m->level[0].index[dense] != TILE_NONE ? m->tile_count[dense] : 0);
     const float *k = m->control->viscosity;
     float *to = m->viscosity + (uint64_t)tile * TILE_CELLS;
-    FOR_RANGE (i, 0, TILE_CELLS * LIQUIDS_MAX)
+    FOR_RANGE (i, 0, TILE_CELLS * LIQUIDS_MAX) {
         s->count[i / LIQUIDS_MAX][i % LIQUIDS_MAX] = 0;
+    }
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, first, end) {
         const uint32_t cell = particle_cell(m, i);
@@ -167,15 +173,18 @@ typedef struct viscosity_mixed_scratch {
 /// Whether the tile has any face to solve for; the same for all lanes.
 TILE_FN int load_faces(const liquid_args *args, viscosity_scratch *s, tile_place place, uint32_t tile)
 {
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         s->viscous = 0;
+    }
     load_sides_u8(args, place, tile, args->m.face_kind, s->faces, 0, WALLS);
-    if (args->m.cover_owner != NULL)
+    if (args->m.cover_owner != NULL) {
         load_sides_u8(args, place, tile, args->m.cover_owner, s->owner, BODY_NONE, BODY_NONE);
+    }
     FOR_RANGE_ATOMIC (i, 0, TILE_EDGE * TILE_EDGE) {
         uint32_t any = 0;
-        for (int x = 0; x < TILE_EDGE; x++)
+        for (int x = 0; x < TILE_EDGE; x++) {
             any |= s->faces[rim_index(x, (int)i & 7, (int)i >> 3)];
+        }
         tile_add_u32(&s->viscous, (any & 7 * VISCOUS) != 0);
     }
     TILE_BARRIER();
@@ -208,8 +217,9 @@ TILE_FN void load_component(const liquid_args *args, viscosity_scratch *s, tile_
     if (args->m.open[c] != NULL) {
         load_sides_u8(args, place, tile, args->m.open[c], s->open, 0, 0);
         FOR_RANGE (i, 0, RIM_CELLS) {
-            if (face_kind(s, (int)i, c) == HELD)
+            if (face_kind(s, (int)i, c) == HELD) {
                 s->link[i] = hold_of(args, s, (int)i) / (0.5f + (float)s->open[i] * (1.0f / 255.0f));
+            }
         }
         TILE_BARRIER();
     }
@@ -268,8 +278,9 @@ TILE_KERNEL(liquid_viscosity, CELL_LANES, liquid_args, viscosity_scratch)
 {
     const tile_place place = tile_place_of(&args->shape, 0, args->m.active_tile[tile]);
     const float k = args->m.control->viscosity[0], depth = args->shape.cells[2] > 1 ? 1.0f : 0.0f;
-    if (!load_faces(args, s, place, tile))
+    if (!load_faces(args, s, place, tile)) {
         return;
+    }
     for (int c = 0; c < 3; c++) {
         const viscosity_vectors v = vectors_of(args, c);
         load_component(args, s, place, tile, v.now, c);
@@ -295,8 +306,9 @@ TILE_FN void load_dynamic(const liquid_args *args, viscosity_mixed_scratch *s, t
     if (args->m.beta[c] != NULL) {
         load_sides_f32(args, place, tile, args->m.beta[c], s->beta, 1.0f, 1.0f);
     } else {
-        FOR_RANGE (i, 0, RIM_CELLS)
+        FOR_RANGE (i, 0, RIM_CELLS) {
             s->beta[i] = 1.0f;
+        }
         TILE_BARRIER();
     }
     FOR_BOX (x, y, z, RIM_EDGE, RIM_EDGE, RIM_EDGE) {
@@ -324,8 +336,9 @@ TILE_KERNEL(liquid_viscosity_mixed, CELL_LANES, liquid_args, viscosity_mixed_scr
     const tile_place place = tile_place_of(&args->shape, 0, args->m.active_tile[tile]);
     const float depth = args->shape.cells[2] > 1 ? 1.0f : 0.0f;
     halo_neighbours(args, place, s->neighbour);
-    if (!load_faces(args, &s->v, place, tile))
+    if (!load_faces(args, &s->v, place, tile)) {
         return;
+    }
     halo_load_f32(s->deep, DEEP_BORDER, args->m.viscosity, s->neighbour);
     TILE_BARRIER();
     for (int c = 0; c < 3; c++) {
@@ -336,8 +349,9 @@ TILE_KERNEL(liquid_viscosity_mixed, CELL_LANES, liquid_args, viscosity_mixed_scr
             const int at = rim_index(x, y, z);
             const int step[3] = {1, RIM_EDGE, RIM_EDGE * RIM_EDGE};
             float part[3];
-            for (int a = 0; a < 3; a++)
+            for (int a = 0; a < 3; a++) {
                 part[a] = mixed_flow_to(s, at, at - step[a], c, a == c) + mixed_flow_to(s, at, at + step[a], c, a == c);
+            }
             const float flow = ((part[0] + part[1]) + depth * part[2]) * s->beta[at];
             finish_viscosity(args, &v, tile, c, &s->v, cell_index(x, y, z), at, flow);
         }
@@ -379,8 +393,9 @@ TILE_FN drag_flow side_drag(const liquid_args *args, const body_drag_scratch *s,
     drag_flow flow = {0.0f, 0.0f};
     for (int side = 0; side < 6; side++) {
         const int axis = side / 2, other = side % 2 == 0 ? at - step[axis] : at + step[axis];
-        if (face_kind(&s->m.v, other, c) != HELD || s->m.v.owner[other] != b)
+        if (face_kind(&s->m.v, other, c) != HELD || s->m.v.owner[other] != b) {
             continue;
+        }
         const float k = args->m.viscosity != NULL ? s->m.dynamic[at] : args->m.control->viscosity[0];
         const float grip = k * link_of(s->m.v.link[other], axis == c);
         flow.grip += grip;
@@ -399,14 +414,17 @@ TILE_FN void add_drag(const liquid_args *args, body_drag_scratch *s, tile_place 
         const int cell[3] = {place.x * TILE_EDGE + x, place.y * TILE_EDGE + y, place.z * TILE_EDGE + z};
         drag_flow flow = {0.0f, 0.0f};
         const float k = args->m.viscosity != NULL ? deep_viscosity(&s->m, x, y, z, c) : args->m.control->viscosity[0];
-        if (kind == HELD && s->m.v.owner[at] == b && s->m.v.open[at] > 0)
+        if (kind == HELD && s->m.v.owner[at] == b && s->m.v.open[at] > 0) {
             flow = film_drag(args, s, b, cell, c, at, k);
-        if (kind == VISCOUS)
+        }
+        if (kind == VISCOUS) {
             flow = side_drag(args, s, b, c, at);
+        }
         float r[3], moment[3], force[3] = {0.0f, 0.0f, 0.0f};
         face_middle(cell, c, r);
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             r[a] -= position[a];
+        }
         force[c] = flow.force;
         cross3(r, force, moment);
         for (int a = 0; a < 3; a++) {
@@ -435,14 +453,16 @@ TILE_KERNEL(liquid_body_drag, CELL_LANES, liquid_args, body_drag_scratch)
     for (uint32_t b = 0; b < m->bodies->count; b++) {
         const int meets = any && (near >> b & 1) != 0;
         FOR_RANGE (i, 0, TILE_CELLS) {
-            for (int k = 0; k < BODY_SUMS && meets; k++)
+            for (int k = 0; k < BODY_SUMS && meets; k++) {
                 s->value[k][i] = 0.0f;
+            }
         }
         TILE_BARRIER();
         for (int c = 0; c < 3 && meets; c++) {
             load_component(args, &s->m.v, place, slot, m->u[c], c);
-            if (m->viscosity != NULL)
+            if (m->viscosity != NULL) {
                 load_dynamic(args, &s->m, place, slot, c);
+            }
             add_drag(args, s, place, b, c);
         }
         gather_for_body(m, tile, b, s->value, meets ? BODY_SUMS : 0);

@@ -69,8 +69,9 @@ static int may_be_near(const tarn_tank *tank, const tarn_solid *wall, const int 
 {
     const double radius = 0.5 * TILE_EDGE * sqrt(3.0);
     double center_m[3];
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         center_m[a] = (first[a] + 0.5 * TILE_EDGE) * (double)tank->desc.cell_m;
+    }
     return tank_wall_distance(tank, wall, center_m) <= radius + SOLID_NEAR_CELLS + 1.0;
 }
 
@@ -98,23 +99,28 @@ static int fill_nodes(const tarn_tank *tank, uint32_t dense, int16_t *node)
     if (i != TILE_NONE) {
         memcpy(node, still->node + (size_t)i * SOLID_NODES, SOLID_NODES * sizeof *node);
     } else {
-        for (uint32_t k = 0; k < SOLID_NODES; k++)
+        for (uint32_t k = 0; k < SOLID_NODES; k++) {
             node[k] = SOLID_NEAR_CELLS * SOLID_NODE_UNIT; // no more is known there
+        }
     }
     tile_corner(tank, dense, first);
-    for (uint32_t w = 0; w < tank->added.wall_count; w++)
-        if (may_be_near(tank, &tank->added.walls[w], first))
+    for (uint32_t w = 0; w < tank->added.wall_count; w++) {
+        if (may_be_near(tank, &tank->added.walls[w], first)) {
             near |= join_wall(tank, &tank->added.walls[w], first, node);
+        }
+    }
     return near;
 }
 
 /// An index for a tile whose nodes are needed. @return 0 where there is none
 static int give_index(wall_tiles *walls, uint32_t dense)
 {
-    if (walls->tile[dense] != TILE_NONE)
+    if (walls->tile[dense] != TILE_NONE) {
         return 1;
-    if (walls->spare_count == 0 && walls->count == walls->count_max)
+    }
+    if (walls->spare_count == 0 && walls->count == walls->count_max) {
         return 0;
+    }
     const uint32_t i = walls->spare_count > 0 ? walls->spare[--walls->spare_count] : walls->count++;
     walls->tile[dense] = i;
     walls->dense[i] = dense;
@@ -123,8 +129,9 @@ static int give_index(wall_tiles *walls, uint32_t dense)
 
 static void take_index(wall_tiles *walls, uint32_t dense)
 {
-    if (walls->tile[dense] == TILE_NONE)
+    if (walls->tile[dense] == TILE_NONE) {
         return;
+    }
     walls->spare[walls->spare_count++] = walls->tile[dense];
     walls->tile[dense] = TILE_NONE;
 }
@@ -134,14 +141,16 @@ static tarn_status renew_tile(tarn_tank *tank, uint32_t dense)
 {
     wall_tiles *walls = &tank->walls;
     int16_t node[SOLID_NODES];
-    if (walls->still.tile[dense] == TILE_FULL)
+    if (walls->still.tile[dense] == TILE_FULL) {
         return TARN_OK;
+    }
     if (!fill_nodes(tank, dense, node)) {
         take_index(walls, dense);
         return TARN_OK;
     }
-    if (!give_index(walls, dense))
+    if (!give_index(walls, dense)) {
         return TARN_E_LIMIT;
+    }
     return tarn_device_upload(tank->device, tank->more.solid_node + (size_t)walls->tile[dense] * SOLID_NODES, node,
                               sizeof node);
 }
@@ -159,13 +168,15 @@ static void touch(tarn_tank *tank, const tarn_solid *wall)
         from[a] = (int)fmin(fmax(floor((min_m[a] - margin_m) / tile_m), 0.0), last + 1.0);
         to[a] = (int)fmin(fmax(floor((max_m[a] + margin_m) / tile_m), -1.0), last);
     }
-    for (int z = from[2]; z <= to[2]; z++)
-        for (int y = from[1]; y <= to[1]; y++)
+    for (int z = from[2]; z <= to[2]; z++) {
+        for (int y = from[1]; y <= to[1]; y++) {
             for (int x = from[0]; x <= to[0]; x++) {
                 const uint32_t dense = tile_dense_of(shape, 0, x, y, z);
                 tile_corner(tank, dense, first);
                 tank->walls.touched[dense] |= (uint8_t)may_be_near(tank, wall, first);
             }
+        }
+    }
 }
 
 /// The touched tiles and those beside them, whose shares follow from their nodes. @return how many have any
@@ -175,16 +186,18 @@ static uint32_t list_touched(tarn_tank *tank)
     const liquid_shape *shape = &tank->args.shape;
     uint32_t count = 0;
     for (uint32_t t = 0; t < shape->tile_total[0]; t++) {
-        if (walls->tile[t] == TILE_NONE || walls->tile[t] == TILE_FULL)
+        if (walls->tile[t] == TILE_NONE || walls->tile[t] == TILE_FULL) {
             continue;
+        }
         const tile_place place = tile_place_of(shape, 0, t);
         int touched = 0;
         for (uint32_t n = 0; n < 27; n++) {
             const uint32_t beside = tile_neighbour(shape, 0, place, n);
             touched |= beside != TILE_NONE && walls->touched[beside];
         }
-        if (touched)
+        if (touched) {
             walls->listed[count++] = walls->tile[t];
+        }
     }
     return count;
 }
@@ -196,21 +209,25 @@ static tarn_status finish(tarn_tank *tank)
     const size_t table = (size_t)tank->args.shape.tile_total[0] * 4;
     const uint32_t listed = list_touched(tank);
     tarn_status status = tarn_device_upload(tank->device, tank->more.solid_tile, walls->tile, table);
-    if (status == TARN_OK && walls->count > 0)
+    if (status == TARN_OK && walls->count > 0) {
         status =
             tarn_device_upload(tank->device, tank->more.solid_dense, walls->dense, walls->count * sizeof *walls->dense);
-    if (status == TARN_OK && listed > 0)
+    }
+    if (status == TARN_OK && listed > 0) {
         status =
             tarn_device_upload(tank->device, tank->more.solid_listed, walls->listed, listed * sizeof *walls->listed);
-    if (status != TARN_OK || listed == 0)
+    }
+    if (status != TARN_OK || listed == 0) {
         return status;
+    }
     liquid_args args = tank->args;
     args.m.solid_tile = tank->more.solid_tile;
     args.m.solid_dense = tank->more.solid_dense;
     args.m.solid_node = tank->more.solid_node;
     args.m.solid_listed = tank->more.solid_listed;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         args.m.solid_open[a] = tank->more.solid_open[a];
+    }
     args.m.solid_room = tank->more.solid_room;
     args.m.solid_sides = tank->more.solid_sides;
     tank_launch(tank, &args, liquid_solid_shares_id, NULL, listed);
@@ -220,17 +237,20 @@ static tarn_status finish(tarn_tank *tank)
 static tarn_status renew_touched(tarn_tank *tank)
 {
     tarn_status status = TARN_OK;
-    for (uint32_t t = 0; t < tank->args.shape.tile_total[0] && status == TARN_OK; t++)
-        if (tank->walls.touched[t])
+    for (uint32_t t = 0; t < tank->args.shape.tile_total[0] && status == TARN_OK; t++) {
+        if (tank->walls.touched[t]) {
             status = renew_tile(tank, t);
+        }
+    }
     return status == TARN_OK ? finish(tank) : status;
 }
 
 tarn_status tank_walls_change(tarn_tank *tank, const tarn_solid *some, uint32_t count)
 {
     memset(tank->walls.touched, 0, tank->args.shape.tile_total[0]);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         touch(tank, &some[i]);
+    }
     return renew_touched(tank);
 }
 
@@ -239,8 +259,9 @@ static tarn_status open_walls(tarn_tank *tank)
 {
     wall_tiles *walls = &tank->walls;
     const uint32_t total = tank->args.shape.tile_total[0];
-    if (walls->tile != NULL)
+    if (walls->tile != NULL) {
         return TARN_OK;
+    }
     tarn_status status = tank_solids_sample(tank, &walls->still);
     walls->count_max = tile_min_u32(total, walls->still.count + MORE_TILES_MAX);
     walls->dense = malloc(walls->count_max * sizeof *walls->dense);
@@ -249,12 +270,15 @@ static tarn_status open_walls(tarn_tank *tank)
     walls->touched = malloc(total);
     walls->tile = malloc(total * sizeof *walls->tile);
     if (walls->dense == NULL || walls->spare == NULL || walls->listed == NULL || walls->touched == NULL ||
-        walls->tile == NULL)
+        walls->tile == NULL) {
         status = TARN_E_MEMORY;
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = tank_take_more_solids(tank, walls->count_max);
-    if (status != TARN_OK)
+    }
+    if (status != TARN_OK) {
         tank_walls_free(tank);
+    }
     return status;
 }
 
@@ -262,19 +286,23 @@ tarn_status tank_walls_renew(tarn_tank *tank)
 {
     wall_tiles *walls = &tank->walls;
     tarn_status status = open_walls(tank);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     const solid_samples *still = &walls->still;
     const uint32_t total = tank->args.shape.tile_total[0];
     memcpy(walls->tile, still->tile, total * sizeof *walls->tile);
-    if (still->count > 0)
+    if (still->count > 0) {
         memcpy(walls->dense, still->dense, still->count * sizeof *walls->dense);
+    }
     walls->count = still->count;
     walls->spare_count = 0;
-    for (uint32_t t = 0; t < total; t++)
+    for (uint32_t t = 0; t < total; t++) {
         walls->touched[t] = still->tile[t] != TILE_NONE;
-    for (uint32_t w = 0; w < tank->added.wall_count; w++)
+    }
+    for (uint32_t w = 0; w < tank->added.wall_count; w++) {
         touch(tank, &tank->added.walls[w]);
+    }
     status = renew_touched(tank);
     walls->is_current = status == TARN_OK;
     return status;

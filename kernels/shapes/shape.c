@@ -24,9 +24,10 @@ static const struct {
 static bool field_is_sound(const tarn_distance_field *field)
 {
     bool sound = field->distance_m != NULL && isfinite(field->spacing_m) && field->spacing_m > 0.0f;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         sound = sound && field->nodes[a] >= TARN_FIELD_NODES_MIN && field->nodes[a] <= TARN_FIELD_NODES_MAX &&
                 isfinite(field->min_m[a]);
+    }
     return sound;
 }
 
@@ -90,10 +91,12 @@ void tarn_pose_to_shape(const tarn_pose *pose, const double point_m[3], double l
 {
     double m[3][3], from[3];
     tarn_pose_matrix(pose, m);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         from[a] = point_m[a] - (double)pose->position_m[a];
-    for (int a = 0; a < 3; a++)
+    }
+    for (int a = 0; a < 3; a++) {
         local_m[a] = m[0][a] * from[0] + m[1][a] * from[1] + m[2][a] * from[2];
+    }
 }
 
 void tarn_pose_from_shape(const tarn_pose *pose, const double local_m[3], double point_m[3])
@@ -101,8 +104,9 @@ void tarn_pose_from_shape(const tarn_pose *pose, const double local_m[3], double
     double m[3][3];
     const double at[3] = {local_m[0], local_m[1], local_m[2]};
     tarn_pose_matrix(pose, m);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         point_m[a] = m[a][0] * at[0] + m[a][1] * at[1] + m[a][2] * at[2] + (double)pose->position_m[a];
+    }
 }
 
 // ---- distances ----
@@ -121,8 +125,9 @@ static double box_distance_m(const float half_m[3], const double p[3])
 static double cylinder_distance_m(double radius_m, double half_height_m, const double p[3])
 {
     const double side = sqrt(p[0] * p[0] + p[2] * p[2]) - radius_m, end = fabs(p[1]) - half_height_m;
-    if (side > 0.0 && end > 0.0)
+    if (side > 0.0 && end > 0.0) {
         return sqrt(side * side + end * end);
+    }
     return side > end ? side : end;
 }
 
@@ -175,25 +180,30 @@ double tarn_distance_field_slope(const tarn_distance_field *field)
     const uint32_t nx = field->nodes[0], ny = field->nodes[1], nz = field->nodes[2];
     float most[3] = {field->spacing_m, field->spacing_m, field->spacing_m}; // what it is outside the grid
     const float *row = field->distance_m;
-    for (uint32_t z = 0; z < nz; z++)
+    for (uint32_t z = 0; z < nz; z++) {
         for (uint32_t y = 0; y < ny; y++, row += nx) {
             most[0] = fmaxf(most[0], row_change(row, nx - 1, 1));
-            if (y + 1 < ny)
+            if (y + 1 < ny) {
                 most[1] = fmaxf(most[1], row_change(row, nx, nx));
-            if (z + 1 < nz)
+            }
+            if (z + 1 < nz) {
                 most[2] = fmaxf(most[2], row_change(row, nx, (size_t)nx * ny));
+            }
         }
+    }
     // Between nodes the change along an axis is a mean of those along four edges.
     double square = 0.0;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         square += (double)most[a] * (double)most[a];
+    }
     return 1.000001 * sqrt(square) / (double)field->spacing_m; // the differences are rounded
 }
 
 void tarn_distance_field_free(tarn_distance_field *field)
 {
-    if (field == NULL)
+    if (field == NULL) {
         return;
+    }
     free(field->distance_m);
     *field = (tarn_distance_field){.distance_m = NULL};
 }
@@ -236,8 +246,9 @@ double tarn_shapes_distance_m(const tarn_shape *shapes, const tarn_pose *poses, 
         const double distance = tarn_shape_distance_m(&shapes[i], fields, local_m);
         if (distance < least) {
             least = distance;
-            if (nearest != NULL)
+            if (nearest != NULL) {
                 *nearest = i;
+            }
         }
     }
     return least;
@@ -256,11 +267,12 @@ static void field_bounds(const tarn_distance_field *field, double min_m[3], doub
         max_m[a] = -INFINITY;
     }
     const float *distance = field->distance_m;
-    for (uint32_t z = 0; z < field->nodes[2]; z++)
-        for (uint32_t y = 0; y < field->nodes[1]; y++)
+    for (uint32_t z = 0; z < field->nodes[2]; z++) {
+        for (uint32_t y = 0; y < field->nodes[1]; y++) {
             for (uint32_t x = 0; x < field->nodes[0]; x++, distance++) {
-                if (!(*distance < 0.0f))
+                if (!(*distance < 0.0f)) {
                     continue;
+                }
                 const double reach = -(double)*distance > spacing ? -(double)*distance : spacing;
                 const uint32_t node[3] = {x, y, z};
                 any = true;
@@ -270,6 +282,8 @@ static void field_bounds(const tarn_distance_field *field, double min_m[3], doub
                     max_m[a] = at + reach > max_m[a] ? at + reach : max_m[a];
                 }
             }
+        }
+    }
     for (int a = 0; a < 3 && !any; a++) {
         min_m[a] = field->min_m[a];
         max_m[a] = (double)field->min_m[a] + spacing * (field->nodes[a] - 1.0);
@@ -286,8 +300,9 @@ static void local_box(const tarn_shape *shape, const tarn_distance_field *fields
         half_m[a] = 0.0;
     }
     if (shape->kind == TARN_SHAPE_BOX) {
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             half_m[a] = shape->half_m[a];
+        }
     } else if (shape->kind == TARN_SHAPE_FIELD) {
         double min_m[3], max_m[3];
         field_bounds(&fields[shape->field], min_m, max_m);
@@ -337,12 +352,13 @@ void tarn_shape_bounding_sphere_m(const tarn_shape *shape, const tarn_pose *pose
     double half[3];
     local_box(shape, fields, center_m, half);
     tarn_pose_from_shape(pose, center_m, center_m);
-    if (shape->kind == TARN_SHAPE_SPHERE)
+    if (shape->kind == TARN_SHAPE_SPHERE) {
         *radius_m = radius;
-    else if (shape->kind == TARN_SHAPE_CAPSULE)
+    } else if (shape->kind == TARN_SHAPE_CAPSULE) {
         *radius_m = radius + half_height;
-    else if (shape->kind == TARN_SHAPE_CYLINDER)
+    } else if (shape->kind == TARN_SHAPE_CYLINDER) {
         *radius_m = sqrt(radius * radius + half_height * half_height);
-    else
+    } else {
         *radius_m = sqrt(half[0] * half[0] + half[1] * half[1] + half[2] * half[2]);
+    }
 }

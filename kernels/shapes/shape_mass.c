@@ -46,8 +46,9 @@ static void add_cube(moments *sum, const double center[3], double edge, double s
     sum->one += volume;
     for (int a = 0; a < 3; a++) {
         sum->first[a] += volume * center[a];
-        for (int b = 0; b <= a; b++)
+        for (int b = 0; b <= a; b++) {
             sum->second[a][b] += volume * (center[a] * center[b] + (a == b ? edge * edge / 12.0 : 0.0));
+        }
     }
 }
 
@@ -58,11 +59,13 @@ static void add_cut_cell(moments *sum, const tarn_distance_field *field, const d
     for (int i = 0; i < SAMPLES * SAMPLES * SAMPLES; i++) {
         const int at[3] = {i % SAMPLES, i / SAMPLES % SAMPLES, i / (SAMPLES * SAMPLES)};
         double center[3];
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             center[a] = min[a] + (at[a] + 0.5) * edge;
+        }
         const double share = 0.5 - tarn_distance_field_at_m(field, center) / edge;
-        if (share > 0.0)
+        if (share > 0.0) {
             add_cube(sum, center, edge, share < 1.0 ? share : 1.0);
+        }
     }
 }
 
@@ -77,30 +80,35 @@ static void add_cell(moments *sum, const tarn_distance_field *field, const uint3
         full = full && distance <= -edge;
         empty = empty && distance >= edge;
     }
-    if (empty)
+    if (empty) {
         return;
+    }
     double min[3], center[3];
     for (int a = 0; a < 3; a++) {
         min[a] = (double)field->min_m[a] + (double)field->spacing_m * node[a];
         center[a] = min[a] + 0.5 * (double)field->spacing_m;
     }
-    if (full)
+    if (full) {
         add_cube(sum, center, field->spacing_m, 1.0);
-    else
+    } else {
         add_cut_cell(sum, field, min);
+    }
 }
 
 static bool solid_at_border(const tarn_distance_field *field)
 {
     const float *distance = field->distance_m;
-    for (uint32_t z = 0; z < field->nodes[2]; z++)
-        for (uint32_t y = 0; y < field->nodes[1]; y++)
+    for (uint32_t z = 0; z < field->nodes[2]; z++) {
+        for (uint32_t y = 0; y < field->nodes[1]; y++) {
             for (uint32_t x = 0; x < field->nodes[0]; x++, distance++) {
                 const bool border = x == 0 || y == 0 || z == 0 || x == field->nodes[0] - 1 ||
                                     y == field->nodes[1] - 1 || z == field->nodes[2] - 1;
-                if (border && *distance < 0.0f)
+                if (border && *distance < 0.0f) {
                     return true;
+                }
             }
+        }
+    }
     return false;
 }
 
@@ -108,28 +116,37 @@ static bool solid_at_border(const tarn_distance_field *field)
 static bool field_mass(const tarn_distance_field *field, double scale, tarn_shape_mass *mass)
 {
     moments sum = {.one = 0.0};
-    if (solid_at_border(field))
+    if (solid_at_border(field)) {
         return false;
-    for (uint32_t z = 0; z + 1 < field->nodes[2]; z++)
-        for (uint32_t y = 0; y + 1 < field->nodes[1]; y++)
-            for (uint32_t x = 0; x + 1 < field->nodes[0]; x++)
+    }
+    for (uint32_t z = 0; z + 1 < field->nodes[2]; z++) {
+        for (uint32_t y = 0; y + 1 < field->nodes[1]; y++) {
+            for (uint32_t x = 0; x + 1 < field->nodes[0]; x++) {
                 add_cell(&sum, field, (const uint32_t[3]){x, y, z});
-    if (!(sum.one > 0.0))
+            }
+        }
+    }
+    if (!(sum.one > 0.0)) {
         return false;
+    }
     const double cube = scale * scale * scale;
     double second[3][3];
     mass->volume_m3 = sum.one * cube;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         mass->center_m[a] = sum.first[a] / sum.one * scale;
-    for (int a = 0; a < 3; a++)
+    }
+    for (int a = 0; a < 3; a++) {
         for (int b = 0; b < 3; b++) {
             const double about_origin = (b <= a ? sum.second[a][b] : sum.second[b][a]) * cube * scale * scale;
             second[a][b] = about_origin - mass->volume_m3 * mass->center_m[a] * mass->center_m[b];
         }
+    }
     const double trace = second[0][0] + second[1][1] + second[2][2];
-    for (int a = 0; a < 3; a++)
-        for (int b = 0; b < 3; b++)
+    for (int a = 0; a < 3; a++) {
+        for (int b = 0; b < 3; b++) {
             mass->inertia_m5[a][b] = (a == b ? trace : 0.0) - second[a][b];
+        }
+    }
     return true;
 }
 
@@ -137,8 +154,9 @@ tarn_status tarn_shape_mass_get(const tarn_shape *shape, const tarn_distance_fie
 {
     const double radius = shape->half_m[0];
     tarn_shape_mass found = {.volume_m3 = 0.0};
-    if (shape->inverted)
+    if (shape->inverted) {
         return TARN_E_ARGUMENT;
+    }
     switch (shape->kind) {
     case TARN_SHAPE_BOX:
         box_mass(shape->half_m, &found);
@@ -153,8 +171,9 @@ tarn_status tarn_shape_mass_get(const tarn_shape *shape, const tarn_distance_fie
         round_mass(radius, shape->half_m[1], 0.0, &found);
         break;
     case TARN_SHAPE_FIELD:
-        if (!field_mass(&fields[shape->field], radius, &found))
+        if (!field_mass(&fields[shape->field], radius, &found)) {
             return TARN_E_ARGUMENT;
+        }
         break;
     case TARN_SHAPE_COUNT:
         return TARN_E_ARGUMENT;

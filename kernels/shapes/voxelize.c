@@ -31,53 +31,66 @@ __attribute__((format(printf, 3, 4))) static tarn_status refuse(const sentence *
 
 static tarn_status check_grid_arguments(float spacing_m, uint32_t margin_cells, const sentence *why)
 {
-    if (!(spacing_m >= TARN_VOXELIZE_SPACING_M_MIN && spacing_m <= TARN_VOXELIZE_SPACING_M_MAX))
+    if (!(spacing_m >= TARN_VOXELIZE_SPACING_M_MIN && spacing_m <= TARN_VOXELIZE_SPACING_M_MAX)) {
         return refuse(why, TARN_E_ARGUMENT, "spacing: found %g m, allowed are %g to %g m", (double)spacing_m,
                       (double)TARN_VOXELIZE_SPACING_M_MIN, (double)TARN_VOXELIZE_SPACING_M_MAX);
-    if (margin_cells < 1 || margin_cells > TARN_VOXELIZE_MARGIN_MAX)
+    }
+    if (margin_cells < 1 || margin_cells > TARN_VOXELIZE_MARGIN_MAX) {
         return refuse(why, TARN_E_ARGUMENT, "margin: found %u cells, allowed are 1 to %d", margin_cells,
                       TARN_VOXELIZE_MARGIN_MAX);
+    }
     return TARN_OK;
 }
 
 static tarn_status check_mesh(const tarn_mesh *mesh, const sentence *why)
 {
-    if (mesh->triangle_count == 0 || mesh->triangle_count > TARN_MESH_TRIANGLES_MAX)
+    if (mesh->triangle_count == 0 || mesh->triangle_count > TARN_MESH_TRIANGLES_MAX) {
         return refuse(why, TARN_E_LIMIT, "found %u triangles, allowed are 1 to %d", mesh->triangle_count,
                       TARN_MESH_TRIANGLES_MAX);
-    if (mesh->vertex_count > TARN_MESH_VERTICES_MAX)
+    }
+    if (mesh->vertex_count > TARN_MESH_VERTICES_MAX) {
         return refuse(why, TARN_E_LIMIT, "found %u vertices, allowed are up to %d", mesh->vertex_count,
                       TARN_MESH_VERTICES_MAX);
-    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++)
-        if (mesh->triangles[i] >= mesh->vertex_count)
+    }
+    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
+        if (mesh->triangles[i] >= mesh->vertex_count) {
             return refuse(why, TARN_E_MALFORMED, "triangle %zu: found vertex %u, allowed are 0 to %u", i / 3,
                           mesh->triangles[i], mesh->vertex_count - 1);
-    for (size_t i = 0; i < 3 * (size_t)mesh->vertex_count; i++)
-        if (!(fabsf(mesh->vertices_m[i]) <= TARN_MESH_COORDINATE_M_MAX))
+        }
+    }
+    for (size_t i = 0; i < 3 * (size_t)mesh->vertex_count; i++) {
+        if (!(fabsf(mesh->vertices_m[i]) <= TARN_MESH_COORDINATE_M_MAX)) {
             return refuse(why, TARN_E_MALFORMED, "vertex %zu: found %g for %c, allowed are -%g to %g m", i / 3,
                           (double)mesh->vertices_m[i], "xyz"[i % 3], (double)TARN_MESH_COORDINATE_M_MAX,
                           (double)TARN_MESH_COORDINATE_M_MAX);
+        }
+    }
     return TARN_OK;
 }
 
 static tarn_status check_heights(const tarn_height_map *map, float bottom_m, const sentence *why)
 {
     const uint32_t min = TARN_HEIGHTS_PER_SIDE_MIN, max = TARN_HEIGHTS_PER_SIDE_MAX;
-    if (map->columns < min || map->columns > max || map->rows < min || map->rows > max)
+    if (map->columns < min || map->columns > max || map->rows < min || map->rows > max) {
         return refuse(why, TARN_E_LIMIT, "found %u x %u heights, allowed are %u to %u per side", map->columns,
                       map->rows, min, max);
-    if (!(map->spacing_m >= TARN_VOXELIZE_SPACING_M_MIN && map->spacing_m <= TARN_VOXELIZE_SPACING_M_MAX))
+    }
+    if (!(map->spacing_m >= TARN_VOXELIZE_SPACING_M_MIN && map->spacing_m <= TARN_VOXELIZE_SPACING_M_MAX)) {
         return refuse(why, TARN_E_ARGUMENT, "spacing of the heights: found %g m, allowed are %g to %g m",
                       (double)map->spacing_m, (double)TARN_VOXELIZE_SPACING_M_MIN, (double)TARN_VOXELIZE_SPACING_M_MAX);
-    if (!(fabsf(bottom_m) <= TARN_MESH_COORDINATE_M_MAX))
+    }
+    if (!(fabsf(bottom_m) <= TARN_MESH_COORDINATE_M_MAX)) {
         return refuse(why, TARN_E_ARGUMENT, "bottom: found %g m, allowed are -%g to %g m", (double)bottom_m,
                       (double)TARN_MESH_COORDINATE_M_MAX, (double)TARN_MESH_COORDINATE_M_MAX);
-    for (size_t i = 0; i < (size_t)map->columns * map->rows; i++)
-        if (!(map->heights_m[i] > bottom_m && map->heights_m[i] <= TARN_MESH_COORDINATE_M_MAX))
+    }
+    for (size_t i = 0; i < (size_t)map->columns * map->rows; i++) {
+        if (!(map->heights_m[i] > bottom_m && map->heights_m[i] <= TARN_MESH_COORDINATE_M_MAX)) {
             return refuse(why, TARN_E_MALFORMED,
                           "height in row %zu, column %zu: found %g m, allowed are more than the bottom, %g, up to %g m",
                           i / map->columns, i % map->columns, (double)map->heights_m[i], (double)bottom_m,
                           (double)TARN_MESH_COORDINATE_M_MAX);
+        }
+    }
     return TARN_OK;
 }
 
@@ -96,11 +109,12 @@ static tarn_status check_visits(const tarn_mesh *mesh, const voxel_grid *grid, c
         }
         visits += product;
     }
-    if (visits > TARN_VOXELIZE_VISITS_MAX)
+    if (visits > TARN_VOXELIZE_VISITS_MAX) {
         return refuse(why, TARN_E_LIMIT,
                       "the triangles' bounds hold %llu nodes together, allowed are %llu: there are too many large "
                       "triangles for so fine a grid",
                       (unsigned long long)visits, (unsigned long long)TARN_VOXELIZE_VISITS_MAX);
+    }
     return TARN_OK;
 }
 
@@ -112,22 +126,25 @@ static void mesh_bounds(const tarn_mesh *mesh, double min_m[3], double max_m[3])
         min_m[a] = INFINITY;
         max_m[a] = -INFINITY;
     }
-    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++)
+    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
         for (int a = 0; a < 3; a++) {
             const double at = mesh->vertices_m[3 * (size_t)mesh->triangles[i] + a];
             min_m[a] = at < min_m[a] ? at : min_m[a];
             max_m[a] = at > max_m[a] ? at : max_m[a];
         }
+    }
 }
 
 float tarn_voxelize_spacing_m(const tarn_mesh *mesh, uint32_t nodes, uint32_t margin_cells)
 {
     double min[3], max[3], longest = 0.0;
-    if (margin_cells > TARN_VOXELIZE_MARGIN_MAX || nodes < 2 + 2 * margin_cells || mesh->triangle_count == 0)
+    if (margin_cells > TARN_VOXELIZE_MARGIN_MAX || nodes < 2 + 2 * margin_cells || mesh->triangle_count == 0) {
         return 0.0f;
+    }
     mesh_bounds(mesh, min, max);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         longest = max[a] - min[a] > longest ? max[a] - min[a] : longest;
+    }
     // A little more than needed: rounding must not cost a further node.
     return (float)(longest / (nodes - 1 - 2 * margin_cells) * (1.0 + 1e-6));
 }
@@ -143,12 +160,13 @@ static tarn_status lay_grid(const double min_m[3], const double max_m[3], float 
         nodes[a] = ceil((max_m[a] - min_m[a]) / grid->spacing_m) + 1.0 + 2.0 * margins[a];
         nodes[a] = nodes[a] < TARN_FIELD_NODES_MIN ? TARN_FIELD_NODES_MIN : nodes[a];
     }
-    if (!(nodes[0] <= TARN_FIELD_NODES_MAX && nodes[1] <= TARN_FIELD_NODES_MAX && nodes[2] <= TARN_FIELD_NODES_MAX))
+    if (!(nodes[0] <= TARN_FIELD_NODES_MAX && nodes[1] <= TARN_FIELD_NODES_MAX && nodes[2] <= TARN_FIELD_NODES_MAX)) {
         return refuse(
             why, TARN_E_LIMIT,
             "found a grid of %.0f x %.0f x %.0f nodes with a spacing of %g m, allowed are %d per axis: take a "
             "larger spacing",
             nodes[0], nodes[1], nodes[2], grid->spacing_m, TARN_FIELD_NODES_MAX);
+    }
     field->spacing_m = spacing_m;
     for (int a = 0; a < 3; a++) {
         field->nodes[a] = (uint32_t)nodes[a];
@@ -191,20 +209,23 @@ static tarn_status check_votes(const voxel_grid *grid, const voxel_work *work, c
     const double surface_m = 1e-3 * grid->spacing_m;
     size_t inside = 0, contested = 0;
     for (size_t i = 0; i < grid->node_count; i++) {
-        if ((double)work->distance_m[i] < surface_m)
+        if ((double)work->distance_m[i] < surface_m) {
             continue;
+        }
         inside += work->votes[i] > 0;
         contested += work->votes[i] > -6 && work->votes[i] < 6;
     }
-    if (contested * CONTESTED_ONE_IN > inside + contested)
+    if (contested * CONTESTED_ONE_IN > inside + contested) {
         return refuse(why, TARN_E_MALFORMED,
                       "the mesh isn't closed: of %zu nodes that may be inside, %zu have lines out of the mesh that say "
                       "otherwise; allowed is one in %d",
                       inside + contested, contested, CONTESTED_ONE_IN);
-    if (inside == 0)
+    }
+    if (inside == 0) {
         return refuse(why, TARN_E_MALFORMED,
                       "the mesh holds no node of a grid with a spacing of %g m: it is open, or thinner than that",
                       grid->spacing_m);
+    }
     return TARN_OK;
 }
 
@@ -214,8 +235,9 @@ static tarn_status sample(const tarn_mesh *mesh, const voxel_grid *grid, voxel_l
 {
     voxel_work work = {.words = NULL};
     tarn_status status = check_visits(mesh, grid, why);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     status = TARN_E_MEMORY;
     if (!take_memory(grid, &work)) {
         refuse(why, status, "out of memory for %zu nodes", grid->node_count);
@@ -224,11 +246,14 @@ static tarn_status sample(const tarn_mesh *mesh, const voxel_grid *grid, voxel_l
     voxel_find_inside(mesh, grid, lines, &work);
     voxel_find_nearest(mesh, grid, &work);
     status = lines == VOXEL_LINES_ALL ? check_votes(grid, &work, why) : TARN_OK;
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         goto fail;
-    for (size_t i = 0; i < grid->node_count; i++)
-        if (work.votes[i] > 0)
+    }
+    for (size_t i = 0; i < grid->node_count; i++) {
+        if (work.votes[i] > 0) {
             work.distance_m[i] = -work.distance_m[i];
+        }
+    }
     field->distance_m = work.distance_m;
     free_work(&work);
     return TARN_OK;
@@ -247,17 +272,21 @@ tarn_status tarn_voxelize_mesh(const tarn_mesh *mesh, float spacing_m, uint32_t 
     voxel_grid grid;
     double min_m[3], max_m[3];
     tarn_status status = check_grid_arguments(spacing_m, margin_cells, &to);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = check_mesh(mesh, &to);
-    if (status != TARN_OK)
+    }
+    if (status != TARN_OK) {
         return status;
+    }
     mesh_bounds(mesh, min_m, max_m);
     const uint32_t margins[3] = {margin_cells, margin_cells, margin_cells};
     status = lay_grid(min_m, max_m, spacing_m, margins, &grid, &made, &to);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = sample(mesh, &grid, VOXEL_LINES_ALL, &made, &to);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         *field = made;
+    }
     return status;
 }
 
@@ -273,11 +302,12 @@ static bool make_ground(const tarn_height_map *map, double apron_m, tarn_mesh *m
     mesh->triangle_count = 2 * (columns - 1) * (rows - 1);
     mesh->vertices_m = malloc(3 * (size_t)mesh->vertex_count * sizeof *mesh->vertices_m);
     mesh->triangles = malloc(3 * (size_t)mesh->triangle_count * sizeof *mesh->triangles);
-    if (mesh->vertices_m == NULL || mesh->triangles == NULL)
+    if (mesh->vertices_m == NULL || mesh->triangles == NULL) {
         return false;
+    }
     float *vertex = mesh->vertices_m;
     uint32_t *triangle = mesh->triangles;
-    for (uint32_t r = 0; r < rows; r++)
+    for (uint32_t r = 0; r < rows; r++) {
         for (uint32_t c = 0; c < columns; c++) {
             // Ring and border share a height: the index is that of the border, the place further out.
             const uint32_t column = c == 0 ? 0 : c == columns - 1 ? map->columns - 1 : c - 1;
@@ -287,13 +317,16 @@ static bool make_ground(const tarn_height_map *map, double apron_m, tarn_mesh *m
             *vertex++ = (float)((column - 0.5 * (map->columns - 1)) * spacing + beside_x);
             *vertex++ = map->heights_m[(size_t)row * map->columns + column];
             *vertex++ = (float)((row - 0.5 * (map->rows - 1)) * spacing + beside_z);
-            if (r + 1 == rows || c + 1 == columns)
+            if (r + 1 == rows || c + 1 == columns) {
                 continue;
+            }
             const uint32_t at = r * columns + c;
             const uint32_t corners[6] = {at, at + columns, at + 1, at + 1, at + columns, at + columns + 1};
-            for (int i = 0; i < 6; i++)
+            for (int i = 0; i < 6; i++) {
                 *triangle++ = corners[i];
+            }
         }
+    }
     return true;
 }
 
@@ -305,27 +338,33 @@ tarn_status tarn_voxelize_heights(const tarn_height_map *heights, float bottom_m
     tarn_mesh ground = {.vertex_count = 0};
     voxel_grid grid;
     tarn_status status = check_grid_arguments(spacing_m, margin_cells, &to);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = check_heights(heights, bottom_m, &to);
-    if (status != TARN_OK)
+    }
+    if (status != TARN_OK) {
         return status;
+    }
     double highest = bottom_m;
-    for (size_t i = 0; i < (size_t)heights->columns * heights->rows; i++)
+    for (size_t i = 0; i < (size_t)heights->columns * heights->rows; i++) {
         highest = (double)heights->heights_m[i] > highest ? (double)heights->heights_m[i] : highest;
+    }
     const double half_x = 0.5 * (heights->columns - 1) * (double)heights->spacing_m;
     const double half_z = 0.5 * (heights->rows - 1) * (double)heights->spacing_m;
     const double min_m[3] = {-half_x, bottom_m, -half_z};
     const double max_m[3] = {half_x, highest + margin_cells * (double)spacing_m, half_z};
     status = lay_grid(min_m, max_m, spacing_m, (const uint32_t[3]){0, 0, 0}, &grid, &made, &to);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
-    if (make_ground(heights, 2.0 * TARN_VOXELIZE_BAND * (double)spacing_m, &ground))
+    }
+    if (make_ground(heights, 2.0 * TARN_VOXELIZE_BAND * (double)spacing_m, &ground)) {
         status = sample(&ground, &grid, VOXEL_LINES_UP, &made, &to);
-    else
+    } else {
         status = refuse(&to, TARN_E_MEMORY, "out of memory for %u triangles", ground.triangle_count);
+    }
     free(ground.vertices_m);
     free(ground.triangles);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         *field = made;
+    }
     return status;
 }

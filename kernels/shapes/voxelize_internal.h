@@ -27,9 +27,11 @@ typedef enum voxel_lines { VOXEL_LINES_ALL, VOXEL_LINES_UP } voxel_lines;
 
 static inline void voxel_triangle(const tarn_mesh *mesh, uint32_t triangle, double corners_m[3][3])
 {
-    for (int c = 0; c < 3; c++)
-        for (int a = 0; a < 3; a++)
+    for (int c = 0; c < 3; c++) {
+        for (int a = 0; a < 3; a++) {
             corners_m[c][a] = mesh->vertices_m[3 * (size_t)mesh->triangles[3 * (size_t)triangle + c] + a];
+        }
+    }
 }
 
 /// The first and last node along an axis that a triangle may concern, within the grid: those in its bounds and
@@ -45,8 +47,9 @@ static inline bool voxel_range(const voxel_grid *grid, double corners_m[3][3], i
     const double end = grid->nodes[axis] - 1.0;
     double low = (min - grid->min_m[axis]) / grid->spacing_m - beyond;
     double high = (max - grid->min_m[axis]) / grid->spacing_m + beyond;
-    if (!(low <= end && high >= 0.0))
+    if (!(low <= end && high >= 0.0)) {
         return false;
+    }
     low = low > 0.0 ? low : 0.0;
     high = high < end ? high : end;
     *first = (int)low;

@@ -6,8 +6,9 @@
 
 static void subtract(const double a[3], const double b[3], double difference[3])
 {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         difference[i] = a[i] - b[i];
+    }
 }
 
 static double dot(const double a[3], const double b[3])
@@ -47,8 +48,9 @@ static double segment_square(const double p[3], const double along[3], double le
     const double wanted = dot(p, along);
     const double share = wanted <= 0.0 ? 0.0 : wanted >= length2 ? 1.0 : wanted / length2;
     double rest[3];
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         rest[a] = p[a] - share * along[a];
+    }
     return dot(rest, rest);
 }
 
@@ -73,8 +75,9 @@ static double triangle_square(const nearest_triangle *t, const double p[3])
 static void node_point(const voxel_grid *grid, int x, int y, int z, double point_m[3])
 {
     const int node[3] = {x, y, z};
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         point_m[a] = grid->min_m[a] + grid->spacing_m * node[a];
+    }
 }
 
 /// Compares the nodes around a triangle with it. distance_m holds squares until the end.
@@ -82,7 +85,7 @@ static void compare_band(const voxel_grid *grid, const nearest_triangle *t, cons
                          int32_t name, voxel_work *work)
 {
     const double band = TARN_VOXELIZE_BAND * grid->spacing_m;
-    for (int z = first[2]; z <= last[2]; z++)
+    for (int z = first[2]; z <= last[2]; z++) {
         for (int y = first[1]; y <= last[1]; y++) {
             size_t node = (size_t)z * grid->stride[2] + (size_t)y * grid->stride[1] + (size_t)first[0];
             for (int x = first[0]; x <= last[0]; x++, node++) {
@@ -90,8 +93,9 @@ static void compare_band(const voxel_grid *grid, const nearest_triangle *t, cons
                 node_point(grid, x, y, z, p);
                 subtract(p, t->corner, p);
                 const double height = dot(p, t->normal);
-                if (height * height > band * band * 1.01 * t->nn)
+                if (height * height > band * band * 1.01 * t->nn) {
                     continue; // its plane is too far already
+                }
                 const double square = triangle_square(t, p);
                 if ((float)square < work->distance_m[node]) {
                     work->distance_m[node] = (float)square;
@@ -99,6 +103,7 @@ static void compare_band(const voxel_grid *grid, const nearest_triangle *t, cons
                 }
             }
         }
+    }
 }
 
 /// One node of a sweep: tries the triangles of the seven neighbours behind it
@@ -108,8 +113,9 @@ static void compare_neighbours(const tarn_mesh *mesh, const voxel_grid *grid, co
     const size_t node = (size_t)at[2] * grid->stride[2] + (size_t)at[1] * grid->stride[1] + (size_t)at[0];
     const float band = (float)(TARN_VOXELIZE_BAND * grid->spacing_m);
     int32_t tried = work->words[node];
-    if (work->distance_m[node] <= band * band)
+    if (work->distance_m[node] <= band * band) {
         return;
+    }
     for (int which = 1; which < 8; which++) {
         size_t neighbour = 0;
         bool exists = true;
@@ -119,8 +125,9 @@ static void compare_neighbours(const tarn_mesh *mesh, const voxel_grid *grid, co
             neighbour += (size_t)k * grid->stride[a];
         }
         // Only what is nearer to the surface can lie on the way to it.
-        if (!exists || work->distance_m[neighbour] >= work->distance_m[node] || work->words[neighbour] == tried)
+        if (!exists || work->distance_m[neighbour] >= work->distance_m[node] || work->words[neighbour] == tried) {
             continue;
+        }
         tried = work->words[neighbour];
         const nearest_triangle t = prepare(mesh, (uint32_t)tried);
         double p[3];
@@ -141,12 +148,14 @@ static void sweep(const tarn_mesh *mesh, const voxel_grid *grid, int direction, 
         step[a] = direction >> a & 1 ? -1 : 1;
         start[a] = step[a] > 0 ? 0 : grid->nodes[a] - 1;
     }
-    for (int z = 0; z < grid->nodes[2]; z++)
-        for (int y = 0; y < grid->nodes[1]; y++)
+    for (int z = 0; z < grid->nodes[2]; z++) {
+        for (int y = 0; y < grid->nodes[1]; y++) {
             for (int x = 0; x < grid->nodes[0]; x++) {
                 const int at[3] = {start[0] + x * step[0], start[1] + y * step[1], start[2] + z * step[2]};
                 compare_neighbours(mesh, grid, at, step, work);
             }
+        }
+    }
 }
 
 void voxel_find_nearest(const tarn_mesh *mesh, const voxel_grid *grid, voxel_work *work)
@@ -160,15 +169,19 @@ void voxel_find_nearest(const tarn_mesh *mesh, const voxel_grid *grid, voxel_wor
         int first[3], last[3];
         bool concerns = true;
         voxel_triangle(mesh, name, corners);
-        for (int a = 0; a < 3 && concerns; a++)
+        for (int a = 0; a < 3 && concerns; a++) {
             concerns = voxel_range(grid, corners, a, TARN_VOXELIZE_BAND, &first[a], &last[a]);
-        if (!concerns)
+        }
+        if (!concerns) {
             continue;
+        }
         const nearest_triangle t = prepare(mesh, name);
         compare_band(grid, &t, first, last, (int32_t)name, work);
     }
-    for (int direction = 0; direction < 8; direction++)
+    for (int direction = 0; direction < 8; direction++) {
         sweep(mesh, grid, direction, work);
-    for (size_t i = 0; i < grid->node_count; i++)
+    }
+    for (size_t i = 0; i < grid->node_count; i++) {
         work->distance_m[i] = sqrtf(work->distance_m[i]);
+    }
 }

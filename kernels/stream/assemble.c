@@ -27,9 +27,10 @@ static void list_flow(list_writer *lists)
     const tarn_encoder *e = lists->encoder;
     tarn_ans_writer writer;
     begin_list(lists, &writer);
-    for (uint32_t g = e->flow_count; g-- > 0;)
+    for (uint32_t g = e->flow_count; g-- > 0;) {
         tarn_code_put_number(&writer, &e->tables, TARN_NUMBER_GAP,
                              e->flow_list[g] - (g > 0 ? e->flow_list[g - 1] + 1 : 0));
+    }
     end_list(lists, &writer, 0);
 }
 
@@ -43,8 +44,9 @@ static void list_tiles(list_writer *lists, uint32_t layer)
     begin_list(lists, &writer);
     for (uint32_t t = e->reference_tiles; t-- > 0;) {
         const uint32_t particles = e->parts[t * layers + layer].count;
-        if (particles == 0)
+        if (particles == 0) {
             continue;
+        }
         if (count++ > 0) { // what follows this tile is known now
             tarn_code_put_number(&writer, &e->tables, TARN_NUMBER_COUNT, later_count);
             tarn_code_put_number(&writer, &e->tables, TARN_NUMBER_GAP, later - e->tiles[t].dense - 1);
@@ -67,16 +69,18 @@ static void list_groups(list_writer *lists, uint32_t layer, uint32_t first, uint
     tarn_ans_writer writer;
     begin_list(lists, &writer);
     for (uint32_t g = first + count; g-- > first;) {
-        if (!e->groups[g].is_born)
+        if (!e->groups[g].is_born) {
             tarn_ans_put_bits(&writer, (e->bytes[g] & 0xffff) > 0, 1);
+        }
     }
     end_list(lists, &writer, 1 + layer);
 }
 
 static void add_chunk(tarn_encoder *e, uint64_t end, uint32_t bytes, uint64_t *at)
 {
-    if (bytes == 0)
+    if (bytes == 0) {
         return;
+    }
     e->chunks[e->chunk_count++] = (stream_chunk){.from = end - bytes, .to = *at, .bytes = bytes};
     *at += bytes;
 }
@@ -87,8 +91,9 @@ static uint32_t place_layer(tarn_encoder *e, uint32_t layer, uint32_t group, uin
     const uint32_t layers = e->desc.layers;
     uint32_t g = group;
     if (!e->args.is_key) {
-        for (; g < e->group_count && e->groups[g].slot < e->layers[layer].first + e->layers[layer].slots_max; g++)
+        for (; g < e->group_count && e->groups[g].slot < e->layers[layer].first + e->layers[layer].slots_max; g++) {
             add_chunk(e, e->args.groups_at + (uint64_t)(g + 1) * STREAM_GROUP_BYTES, e->bytes[g] & 0xffff, at);
+        }
         return g - group;
     }
     for (uint32_t colours = 0; colours <= e->args.has_colours; colours++) {
@@ -103,8 +108,9 @@ static uint32_t place_layer(tarn_encoder *e, uint32_t layer, uint32_t group, uin
 static uint32_t groups_of(const tarn_encoder *e, uint32_t layer, uint32_t first)
 {
     uint32_t g = first;
-    while (g < e->group_count && e->groups[g].slot < e->layers[layer].first + e->layers[layer].slots_max)
+    while (g < e->group_count && e->groups[g].slot < e->layers[layer].first + e->layers[layer].slots_max) {
         g++;
+    }
     return g - first;
 }
 
@@ -133,8 +139,9 @@ tarn_status encoder_assemble(tarn_encoder *e, tarn_stream_head *head, const tarn
     e->chunk_count = 0;
     list_to[0] = at;
     at += e->list_bytes[0];
-    for (uint32_t g = 0; g < e->flow_count; g++)
+    for (uint32_t g = 0; g < e->flow_count; g++) {
         add_chunk(e, (uint64_t)(g + 1) * TARN_FLOW_BYTES_MAX, e->flow_bytes[g], &at);
+    }
     head->flow_tiles = e->flow_count;
     head->flow_bytes = (uint32_t)(at - list_to[0]);
     for (uint32_t l = 0; l < e->desc.layers; l++) {
@@ -143,16 +150,19 @@ tarn_status encoder_assemble(tarn_encoder *e, tarn_stream_head *head, const tarn
         group += place_layer(e, l, group, &at);
         head->layers[l].bytes = (uint32_t)(at - list_to[1 + l]);
     }
-    if (at > bytes_max || at > UINT32_MAX || (e->frame != NULL && at > e->room.coded))
+    if (at > bytes_max || at > UINT32_MAX || (e->frame != NULL && at > e->room.coded)) {
         return TARN_E_SPACE;
+    }
     head->frame_bytes = (uint32_t)at;
     tarn_device *device = e->tank->device;
     e->args.to = e->frame != NULL ? e->frame : bytes;
     tarn_status status = tarn_device_upload(device, e->args.w.chunk, e->chunks, e->chunk_count * sizeof *e->chunks);
     encoder_launch(e, stream_pack_id, e->chunk_count);
-    if (status == TARN_OK && e->frame != NULL)
+    if (status == TARN_OK && e->frame != NULL) {
         status = tarn_device_download(device, bytes, e->frame, (size_t)at);
-    for (uint32_t i = 0; i <= e->desc.layers; i++)
+    }
+    for (uint32_t i = 0; i <= e->desc.layers; i++) {
         memcpy(bytes + list_to[i], e->lists + e->list_at[i], e->list_bytes[i]);
+    }
     return status == TARN_OK ? tarn_stream_write_head(head, inputs, bytes, bytes_max) : status;
 }

@@ -12,8 +12,9 @@ void tarn_encoder_desc_default(tarn_encoder_desc *desc)
 
 void encoder_launch(tarn_encoder *encoder, stream_kernel_id kernel, uint32_t tiles)
 {
-    if (tiles > 0)
+    if (tiles > 0) {
         tarn_device_launch(encoder->tank->device, &tarn_stream_kernels[kernel], &encoder->args, NULL, tiles);
+    }
 }
 
 static int is_slack(float quanta)
@@ -55,21 +56,25 @@ static void fill_args(tarn_encoder *e)
 tarn_status tarn_encoder_create(tarn_tank *tank, const tarn_encoder_desc *desc, tarn_encoder **encoder)
 {
     if (desc->place_bits > TARN_SET_BITS_MAX || desc->layers == 0 || desc->layers > TARN_STREAM_LAYERS_MAX ||
-        !is_slack(desc->base_slack) || !is_slack(desc->extra_slack))
+        !is_slack(desc->base_slack) || !is_slack(desc->extra_slack)) {
         return TARN_E_ARGUMENT;
-    if (tank->args.m.seat != NULL)
+    }
+    if (tank->args.m.seat != NULL) {
         return TARN_E_STATE;
+    }
     tarn_encoder *e = calloc(1, sizeof *e);
-    if (e == NULL)
+    if (e == NULL) {
         return TARN_E_MEMORY;
+    }
     e->tank = tank;
     e->desc = *desc;
     e->points_max = TARN_SET_POINTS_MAX;
     fill_args(e);
     tarn_code_tables_make(&e->tables);
     tarn_status status = encoder_take_memory(e);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = tarn_device_upload(tank->device, e->args.w.tables, &e->tables, sizeof e->tables);
+    }
     if (status != TARN_OK) {
         tarn_encoder_destroy(e);
         return status;
@@ -81,10 +86,12 @@ tarn_status tarn_encoder_create(tarn_tank *tank, const tarn_encoder_desc *desc, 
 
 void tarn_encoder_destroy(tarn_encoder *encoder)
 {
-    if (encoder == NULL)
+    if (encoder == NULL) {
         return;
-    if (encoder->args.seat != NULL && encoder->tank->args.m.seat == encoder->args.seat)
+    }
+    if (encoder->args.seat != NULL && encoder->tank->args.m.seat == encoder->args.seat) {
         tank_set_seats(encoder->tank, NULL, NULL);
+    }
     encoder_give_memory(encoder);
     free(encoder);
 }
@@ -108,9 +115,11 @@ static tarn_status count_layers(tarn_encoder *e, stream_kernel_id kernel)
 /// Whether no tile has more particles in a layer than receivers take.
 static int sets_are_small(const tarn_encoder *e)
 {
-    for (uint32_t i = 0; i < e->tank->counters.occupied * e->desc.layers; i++)
-        if (e->counts[i] > e->points_max)
+    for (uint32_t i = 0; i < e->tank->counters.occupied * e->desc.layers; i++) {
+        if (e->counts[i] > e->points_max) {
             return 0;
+        }
+    }
     return 1;
 }
 
@@ -121,8 +130,9 @@ static void lay_out_layers(tarn_encoder *e)
     uint32_t first = 0;
     for (uint32_t l = 0; l < layers; l++) {
         uint32_t count = 0;
-        for (uint32_t t = 0; t < occupied; t++)
+        for (uint32_t t = 0; t < occupied; t++) {
             count += e->counts[t * layers + l];
+        }
         const uint32_t births = e->tank->had_births ? count / 4 + 1024 : 0;
         e->layers[l] = (encoder_layer){first, count, count + births, count};
         first += e->layers[l].slots_max;
@@ -135,8 +145,9 @@ static void lay_out_parts(tarn_encoder *e)
     const uint32_t occupied = e->tank->counters.occupied, layers = e->desc.layers;
     uint32_t next[TARN_STREAM_LAYERS_MAX];
     uint64_t at = e->args.groups_at;
-    for (uint32_t l = 0; l < layers; l++)
+    for (uint32_t l = 0; l < layers; l++) {
         next[l] = e->layers[l].first;
+    }
     for (uint32_t t = 0; t < occupied; t++) {
         for (uint32_t l = 0; l < layers; l++) {
             stream_part *part = &e->parts[t * layers + l];
@@ -172,22 +183,27 @@ static tarn_status code_key(tarn_encoder *e)
     e->args.steps = (float)ENCODER_FLOW_STEPS;
     encoder_launch(e, stream_see_id, occupied);
     tarn_status status = count_layers(e, stream_layers_id);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
-    if (!sets_are_small(e))
+    }
+    if (!sets_are_small(e)) {
         return TARN_E_SPACE;
+    }
     lay_out_layers(e);
     lay_out_parts(e);
     status = upload_parts(e);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = zero_farthest(e);
+    }
     encoder_index(e, &e->args.w.tile->dense, sizeof(stream_tile) / 4, e->reference_tiles, e->args.w.tile_index, 0);
     encoder_launch(e, stream_sets_id, occupied);
     encoder_index(e, &e->args.w.tile->dense, sizeof(stream_tile) / 4, occupied, e->args.w.tile_index, 1);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = tarn_device_download(device, e->bytes, e->args.w.bytes, 2 * (size_t)parts * sizeof *e->bytes);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = encoder_list_flow(e, occupied);
+    }
     return status == TARN_OK ? encoder_code_flow(e) : status;
 }
 
@@ -209,11 +225,13 @@ static tarn_status place_births(tarn_encoder *e, uint32_t births[TARN_STREAM_LAY
         }
     }
     for (uint32_t l = 0; l < layers; l++) {
-        if (births[l] > e->layers[l].slots_max - e->layers[l].slots)
+        if (births[l] > e->layers[l].slots_max - e->layers[l].slots) {
             return TARN_E_LIMIT;
+        }
     }
-    if (all == 0)
+    if (all == 0) {
         return TARN_OK;
+    }
     const tarn_status status = upload_parts(e);
     encoder_launch(e, stream_births_id, occupied);
     return status;
@@ -221,8 +239,9 @@ static tarn_status place_births(tarn_encoder *e, uint32_t births[TARN_STREAM_LAY
 
 static void add_groups(tarn_encoder *e, uint32_t first, uint32_t count, uint32_t is_born)
 {
-    for (uint32_t at = 0; at < count; at += TARN_STREAM_GROUP)
+    for (uint32_t at = 0; at < count; at += TARN_STREAM_GROUP) {
         e->groups[e->group_count++] = (stream_group){first + at, tile_min_u32(count - at, TARN_STREAM_GROUP), is_born};
+    }
 }
 
 /// Codes what is left of the particles' places, and who came and went.
@@ -237,8 +256,9 @@ static tarn_status code_groups(tarn_encoder *e, const uint32_t births[TARN_STREA
     tarn_status status = tarn_device_upload(device, e->args.w.group, e->groups, e->group_count * sizeof *e->groups);
     encoder_launch(e, stream_move_id, e->reference_tiles);
     encoder_launch(e, stream_groups_id, e->group_count);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = tarn_device_download(device, e->bytes, e->args.w.bytes, e->group_count * sizeof *e->bytes);
+    }
     return status;
 }
 
@@ -248,8 +268,9 @@ static void count_particles(tarn_encoder *e, const uint32_t births[TARN_STREAM_L
     for (uint32_t l = 0; l < e->desc.layers; l++) {
         encoder_layer *layer = &e->layers[l];
         for (uint32_t g = 0; g < e->group_count; g++) {
-            if (e->groups[g].slot >= layer->first && e->groups[g].slot < layer->first + layer->slots_max)
+            if (e->groups[g].slot >= layer->first && e->groups[g].slot < layer->first + layer->slots_max) {
                 layer->particles -= e->bytes[g] >> 16;
+            }
         }
         layer->slots += births[l];
         layer->particles += births[l];
@@ -269,17 +290,21 @@ static tarn_status code_moved(tarn_encoder *e, int is_base)
     tarn_status status = zero_farthest(e);
     if (status == TARN_OK && is_base && e->tank->had_births) {
         status = count_layers(e, stream_arrive_id);
-        if (status == TARN_OK)
+        if (status == TARN_OK) {
             status = place_births(e, births);
+        }
     } else {
         encoder_launch(e, stream_arrive_id, e->tank->counters.occupied);
     }
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = encoder_code_flow(e);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = code_groups(e, births);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         count_particles(e, births);
+    }
     return status;
 }
 
@@ -336,8 +361,9 @@ static void fill_head(const tarn_encoder *e, tarn_stream_kind kind, const tarn_t
         head->cells[a] = tank->desc.cells[a];
         head->gravity_m_s2[a] = (float)tank->motion.gravity_m_s2[a];
     }
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         head->orientation[i] = (float)tank->motion.rotation[i];
+    }
     head->body_count = tank_frame_bodies(tank, head->bodies);
     for (uint32_t l = 0; l < e->desc.layers; l++) {
         head->layers[l].slots = e->layers[l].slots;
@@ -356,8 +382,9 @@ static int can_refer(const tarn_encoder *e, const tarn_tank_frame_info *info)
 static tarn_status code(tarn_encoder *e, tarn_stream_kind *kind)
 {
     tarn_status status = TARN_E_LIMIT;
-    if (*kind != TARN_STREAM_KEY)
+    if (*kind != TARN_STREAM_KEY) {
         status = code_moved(e, *kind == TARN_STREAM_BASE);
+    }
     if (status == TARN_E_LIMIT) {
         *kind = TARN_STREAM_KEY;
         status = code_key(e);
@@ -368,21 +395,25 @@ static tarn_status code(tarn_encoder *e, tarn_stream_kind *kind)
 tarn_status tarn_encoder_encode(tarn_encoder *e, tarn_stream_kind kind, const tarn_tank_frame_info *info,
                                 uint8_t *bytes, size_t bytes_max, tarn_stream_head *head)
 {
-    if (info->input_count > TARN_FRAME_INPUTS_MAX || kind > TARN_STREAM_EXTRA)
+    if (info->input_count > TARN_FRAME_INPUTS_MAX || kind > TARN_STREAM_EXTRA) {
         return TARN_E_ARGUMENT;
+    }
     tank_mark(e->tank, STAGE_COUNT);
-    if (fill_colours(e) || !can_refer(e, info))
+    if (fill_colours(e) || !can_refer(e, info)) {
         kind = TARN_STREAM_KEY;
+    }
     e->number++;
     const int was_whole = e->has_reference;
     e->has_reference = 0; // until all of it has gone well
     tarn_status status = code(e, &kind);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     fill_head(e, kind, info, head);
     status = encoder_assemble(e, head, info->inputs, bytes, bytes_max);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     if (kind != TARN_STREAM_EXTRA) {
         e->reference = e->number;
         e->reference_step = e->tank->step;
@@ -392,8 +423,9 @@ tarn_status tarn_encoder_encode(tarn_encoder *e, tarn_stream_kind kind, const ta
         e->args.flow_now = !e->args.flow_now;
         e->flow_is_indexed = 0;
     }
-    if (kind == TARN_STREAM_BASE)
+    if (kind == TARN_STREAM_BASE) {
         status = reseat(e);
+    }
     e->has_reference = status == TARN_OK && (kind == TARN_STREAM_KEY || was_whole);
     tank_mark(e->tank, STAGE_ENCODE);
     return status;

@@ -86,8 +86,9 @@ static void take_device(room_taker *t)
     w->tables = take(t, w->tables, sizeof *w->tables);
     e->args.seat = take(t, e->args.seat, particles * 4);
     e->moved_seat = take(t, e->moved_seat, particles * 4);
-    if (!tarn_device_is_host(e->tank->device))
+    if (!tarn_device_is_host(e->tank->device)) {
         e->frame = take(t, e->frame, room->coded);
+    }
 }
 
 static int take_host(tarn_encoder *e)

@@ -12,8 +12,9 @@ static void mark_reached(tarn_encoder *e, const stream_tile *tile)
     for (uint32_t n = 0; n < 27; n++) {
         // One less where a coordinate is 0 wraps around and lies outside.
         const uint32_t at[3] = {x + n % 3 - 1, y + n / 3 % 3 - 1, z + n / 9 - 1};
-        if ((tile->reach >> n & 1) == 0 || at[0] >= tiles[0] || at[1] >= tiles[1] || at[2] >= tiles[2])
+        if ((tile->reach >> n & 1) == 0 || at[0] >= tiles[0] || at[1] >= tiles[1] || at[2] >= tiles[2]) {
             continue;
+        }
         const uint32_t dense = (at[2] * tiles[1] + at[1]) * tiles[0] + at[0];
         e->reached[dense / 64] |= (uint64_t)1 << dense % 64;
     }
@@ -23,14 +24,17 @@ tarn_status encoder_list_flow(tarn_encoder *e, uint32_t tiles)
 {
     const tarn_status status =
         tarn_device_download(e->tank->device, e->tiles, e->args.w.tile, tiles * sizeof *e->tiles);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
-    for (uint32_t t = 0; t < tiles; t++)
+    }
+    for (uint32_t t = 0; t < tiles; t++) {
         mark_reached(e, &e->tiles[t]);
+    }
     e->flow_count = 0;
     for (uint32_t word = 0; word < (e->room.tiles + 63) / 64; word++) {
-        for (uint64_t bits = e->reached[word]; bits != 0 && e->flow_count < e->room.flow; bits &= bits - 1)
+        for (uint64_t bits = e->reached[word]; bits != 0 && e->flow_count < e->room.flow; bits &= bits - 1) {
             e->flow_list[e->flow_count++] = 64 * word + (uint32_t)__builtin_ctzll(bits);
+        }
         e->reached[word] = 0;
     }
     e->reference_tiles = tiles;
@@ -52,8 +56,9 @@ void encoder_index(tarn_encoder *e, const uint32_t *list, uint32_t stride, uint3
 static tarn_status index_flow(tarn_encoder *e)
 {
     const uint32_t now = e->args.flow_now;
-    if (e->flow_is_indexed)
+    if (e->flow_is_indexed) {
         return TARN_OK;
+    }
     encoder_index(e, e->flow_dense[now], 1, e->flow_listed[now], e->args.w.flow_index[now], 0);
     const tarn_status status =
         tarn_device_upload(e->tank->device, e->flow_dense[now], e->flow_list, e->flow_count * sizeof *e->flow_list);
@@ -66,8 +71,9 @@ static tarn_status index_flow(tarn_encoder *e)
 tarn_status encoder_code_flow(tarn_encoder *e)
 {
     tarn_status status = index_flow(e);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     e->args.w.flow_dense = e->flow_dense[e->args.flow_now];
     e->args.reference_kept = tile_min_u32(e->reference_tiles, e->room.flow);
     encoder_launch(e, stream_fit_id, e->args.reference_kept);

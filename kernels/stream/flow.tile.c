@@ -21,11 +21,13 @@ TILE_FN uint32_t fit_shift(const stream_args *args)
 TILE_FN tarn_four fit_displacement(const stream_args *args, uint32_t i, tarn_four kept)
 {
     int32_t d[3];
-    if (!args->is_key)
+    if (!args->is_key) {
         return tarn_four_sub(stream_unpack_place(args->w.pair[i].true_place), kept);
-    for (int a = 0; a < 3; a++)
+    }
+    for (int a = 0; a < 3; a++) {
         d[a] = tile_round_i32(tile_clamp_f32(args->velocity[a][i] * args->steps * (float)(1 << TARN_PLACE_BITS),
                                              -4194304.0f, 4194304.0f));
+    }
     return tarn_four_of(d[0], d[1], d[2], 0);
 }
 
@@ -38,8 +40,9 @@ TILE_FN void fit_add(int32_t (*node)[4], tarn_four w, tarn_four d)
     for (uint32_t corner = 0; corner < 8; corner++) {
         const uint32_t x = corner & 1, y = corner >> 1 & 1, z = corner >> 2;
         const int32_t weight = (x ? w.v[0] : one - w.v[0]) * (y ? w.v[1] : one - w.v[1]) * (z ? w.v[2] : one - w.v[2]);
-        for (int k = 0; k < 4; k++)
+        for (int k = 0; k < 4; k++) {
             tile_add_i32(&node[tarn_flow_node_at(x, y, z)][k], d.v[k] * (weight >> FIT_WEIGHT_SHIFT));
+        }
     }
 }
 #else
@@ -84,8 +87,9 @@ TILE_KERNEL(stream_fit, STREAM_LANES, stream_args, fit_scratch)
     uint32_t tile_at[3];
     stream_tile_at(args, from->dense, tile_at);
     FOR_RANGE (n, 0, STREAM_FIT_NODES) {
-        for (int k = 0; k < 4; k++)
+        for (int k = 0; k < 4; k++) {
             s->sum[0][n][k] = s->sum[1][n][k] = 0;
+        }
     }
     TILE_BARRIER();
     const int32_t edge = TARN_PLACE_TILE;
@@ -94,8 +98,9 @@ TILE_KERNEL(stream_fit, STREAM_LANES, stream_args, fit_scratch)
         tarn_four_of((int32_t)tile_at[0] * edge, (int32_t)tile_at[1] * edge, (int32_t)tile_at[2] * edge, 0);
     FOR_RANGE_ATOMIC (i, from->first, from->first + from->count) {
         const tarn_four kept = stream_unpack_place(args->w.pair[i].kept);
-        if (!args->is_key && args->w.pair[i].true_place == STREAM_NOWHERE)
+        if (!args->is_key && args->w.pair[i].true_place == STREAM_NOWHERE) {
             continue;
+        }
         const tarn_four d = tarn_four_right(fit_displacement(args, i, kept), (int)shift);
         const tarn_four local =
             tarn_four_min(tarn_four_max(tarn_four_sub(kept, corner), tarn_four_all(0)), tarn_four_all(edge - 1));
@@ -109,8 +114,9 @@ TILE_KERNEL(stream_fit, STREAM_LANES, stream_args, fit_scratch)
     TILE_BARRIER();
     int32_t *to = args->w.sum + (uint64_t)tile * STREAM_FIT_NODES * 4;
     FOR_RANGE (n, 0, STREAM_FIT_NODES) {
-        for (int k = 0; k < 4; k++)
+        for (int k = 0; k < 4; k++) {
             to[4 * n + k] = s->sum[0][n][k] + s->sum[1][n][k];
+        }
     }
 }
 
@@ -119,8 +125,9 @@ TILE_KERNEL(stream_index, STREAM_LANES, stream_args, tile_no_scratch)
 {
     FOR_LANES (lane) {
         const uint32_t i = tile * STREAM_LANES + lane;
-        if (i < args->list_count)
+        if (i < args->list_count) {
             args->table[args->list[(uint64_t)i * args->stride]] = args->is_set ? i + 1 : 0;
+        }
     }
 }
 
@@ -142,8 +149,9 @@ typedef struct nodes_scratch {
 TILE_FN void store_four(float *to, tile_f32x4 from)
 {
 #ifdef __CUDACC__
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < 4; k++) {
         to[k] = tile_get_f32x4(from, k);
+    }
 #else
     memcpy(to, &from, sizeof from);
 #endif
@@ -153,8 +161,9 @@ TILE_FN void store_four(float *to, tile_f32x4 from)
 TILE_FN void add_four(float *to, const int32_t *from)
 {
 #ifdef __CUDACC__
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < 4; k++) {
         to[k] += (float)from[k];
+    }
 #else
     typedef int32_t four __attribute__((vector_size(16)));
     four sum;
@@ -175,22 +184,25 @@ TILE_FN void gather_means(const stream_args *args, nodes_scratch *s, const uint3
         s->source[n] = t <= args->reference_kept ? t : 0;
     }
     FOR_RANGE (n, 0, HALO_NODES) {
-        for (int k = 0; k < 4; k++)
+        for (int k = 0; k < 4; k++) {
             s->mean[n][k] = 0.0f;
+        }
     }
     TILE_BARRIER();
     for (int n = 0; n < 27; n++) {
         // Of the tile before an axis's last two nodes, of the tile itself all nine, of the next one the first.
         const int side[3] = {n % 3, n / 3 % 3, n / 9}, count[3] = {2, 9, 1}, local[3] = {7, 0, 0}, halo[3] = {0, 1, 9};
-        if (s->source[n] == 0)
+        if (s->source[n] == 0) {
             continue;
+        }
         const int32_t *from = args->w.sum + (uint64_t)(s->source[n] - 1) * STREAM_FIT_NODES * 4;
         FOR_BOX (x, y, z, count[side[0]], count[side[1]], count[side[2]]) {
             const int32_t *sum =
                 from + 4 * tarn_flow_node_at((uint32_t)(local[side[0]] + x), (uint32_t)(local[side[1]] + y),
                                              (uint32_t)(local[side[2]] + z));
-            if (sum[3] == 0)
+            if (sum[3] == 0) {
                 continue;
+            }
             float *to = s->mean[((halo[side[2]] + z) * HALO_EDGE + halo[side[1]] + y) * HALO_EDGE + halo[side[0]] + x];
             add_four(to, sum);
         }
@@ -198,11 +210,13 @@ TILE_FN void gather_means(const stream_args *args, nodes_scratch *s, const uint3
     }
     FOR_RANGE (n, 0, HALO_NODES) {
         float *mean = s->mean[n];
-        if (mean[3] == 0.0f)
+        if (mean[3] == 0.0f) {
             continue;
+        }
         const float share = unit / mean[3];
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < 3; k++) {
             mean[k] *= share;
+        }
         mean[3] = 1.0f;
     }
     TILE_BARRIER();
@@ -239,9 +253,10 @@ TILE_FN void sharpen(nodes_scratch *s, uint32_t n)
     }
     const tile_f32x4 sum = smooth_three(row[0], row[1], row[2]);
     const float share = 1.0f / tile_get_f32x4(sum, 3);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         s->number[n][a] = tile_round_i32(tile_clamp_f32(here[a] + (here[a] - tile_get_f32x4(sum, a) * share),
                                                         (float)-TARN_FLOW_MAX, (float)TARN_FLOW_MAX));
+    }
 }
 
 TILE_FN int is_known(const tarn_flow_mask *mask, uint32_t n)
@@ -298,8 +313,9 @@ TILE_KERNEL(stream_nodes, STREAM_LANES, stream_args, nodes_scratch)
     smooth_rows(s);
     FOR_RANGE (r, 0, TARN_FLOW_ROWS) {
         uint32_t row = 0;
-        for (uint32_t x = 0; x < 8; x++)
+        for (uint32_t x = 0; x < 8; x++) {
             row |= (uint32_t)(s->mean[((r / 8 + 1) * HALO_EDGE + r % 8 + 1) * HALO_EDGE + x + 1][3] > 0.0f) << x;
+        }
         s->mask.row[r] = (uint8_t)row;
     }
     TILE_BARRIER();
@@ -310,8 +326,9 @@ TILE_KERNEL(stream_nodes, STREAM_LANES, stream_args, nodes_scratch)
         const tarn_four node = tarn_four_of(from[0] + (int32_t)((n & 7) << TARN_PLACE_BITS),
                                             from[1] + (int32_t)((n >> 3 & 7) << TARN_PLACE_BITS),
                                             from[2] + (int32_t)((n >> 6) << TARN_PLACE_BITS), 0);
-        if (!is_known(&s->mask, n))
+        if (!is_known(&s->mask, n)) {
             continue;
+        }
         sharpen(s, n);
         tarn_four_store_i16(s->first[n],
                             tarn_flow_expect(&reference, before, node, tarn_flow_node_at(n & 7, n >> 3 & 7, n >> 6),
@@ -319,8 +336,9 @@ TILE_KERNEL(stream_nodes, STREAM_LANES, stream_args, nodes_scratch)
                             0);
     }
     TILE_BARRIER();
-    FOR_RANGE (i, 0, TARN_FLOW_PADDED)
+    FOR_RANGE (i, 0, TARN_FLOW_PADDED) {
         tarn_flow_forget(&s->work, i);
+    }
     TILE_BARRIER();
     if (TILE_SINGLE()) {
         settle_nodes(args, s);
@@ -328,8 +346,9 @@ TILE_KERNEL(stream_nodes, STREAM_LANES, stream_args, nodes_scratch)
     }
     TILE_BARRIER();
     tarn_flow_node *block = w->node[args->flow_now] + (uint64_t)tile * TARN_FLOW_BLOCK;
-    FOR_RANGE (r, 0, TARN_FLOW_ROWS)
+    FOR_RANGE (r, 0, TARN_FLOW_ROWS) {
         tarn_flow_finish(&s->work, &s->mask, r, block);
+    }
 }
 
 /// Completes a tile's block with its neighbours' nodes, when all tiles have their own. One tile per tile of the grid.
@@ -343,7 +362,8 @@ TILE_KERNEL(stream_borders, STREAM_LANES, stream_args, tile_no_scratch)
     FOR_RANGE (n, 0, TARN_FLOW_BLOCK) {
         const uint32_t at[3] = {n % TARN_FLOW_EDGE, n / TARN_FLOW_EDGE % TARN_FLOW_EDGE,
                                 n / (TARN_FLOW_EDGE * TARN_FLOW_EDGE)};
-        if (at[0] == 8 || at[1] == 8 || at[2] == 8)
+        if (at[0] == 8 || at[1] == 8 || at[2] == 8) {
             block[n] = tarn_flow_border(&flow, tile_at, block, at);
+        }
     }
 }

@@ -17,26 +17,30 @@ TILE_FN uint32_t cell_of(const stream_args *args, uint32_t particle)
 TILE_KERNEL(stream_see, STREAM_LANES, stream_args, see_scratch)
 {
     const uint32_t dense = args->tank_tile[tile], first = args->tile_first[dense];
-    FOR_RANGE (k, 0, STREAM_FILLED)
+    FOR_RANGE (k, 0, STREAM_FILLED) {
         s->filled[k] = 0;
+    }
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, first, first + args->tile_count[dense]) {
         const uint32_t cell = cell_of(args, i);
         tile_or_u32(&s->filled[cell / 32], 1u << cell % 32);
     }
     TILE_BARRIER();
-    FOR_RANGE (k, 0, STREAM_FILLED)
+    FOR_RANGE (k, 0, STREAM_FILLED) {
         args->w.filled[tile * STREAM_FILLED + k] = s->filled[k];
+    }
 }
 
 /// Whether a cell of the tank holds particles, or lies below its floor, through which nobody looks.
 TILE_FN int is_filled(const stream_args *args, const int *at)
 {
-    if (at[1] < 0)
+    if (at[1] < 0) {
         return 1;
+    }
     for (int a = 0; a < 3; a++) {
-        if (at[a] < 0 || at[a] > args->end[a] >> TARN_PLACE_BITS)
+        if (at[a] < 0 || at[a] > args->end[a] >> TARN_PLACE_BITS) {
             return 0;
+        }
     }
     const uint32_t dense =
         ((uint32_t)(at[2] >> TILE_LOG2) * args->tiles[1] + (uint32_t)(at[1] >> TILE_LOG2)) * args->tiles[0] +
@@ -57,8 +61,9 @@ TILE_KERNEL(stream_layers, STREAM_LANES, stream_args, layers_scratch)
                    end = first + args->tile_count[dense];
     uint32_t tile_at[3];
     stream_tile_at(args, dense, tile_at);
-    FOR_RANGE (l, 0, args->layers)
+    FOR_RANGE (l, 0, args->layers) {
         s->count[l] = 0;
+    }
     FOR_RANGE (c, 0, TARN_SET_CELLS) {
         uint32_t empty = 0;
         for (int side = 0; side < 6; side++) {
@@ -76,8 +81,9 @@ TILE_KERNEL(stream_layers, STREAM_LANES, stream_args, layers_scratch)
         tile_add_u32(&s->count[layer], 1);
     }
     TILE_BARRIER();
-    FOR_RANGE (l, 0, args->layers)
+    FOR_RANGE (l, 0, args->layers) {
         args->w.layer_count[tile * args->layers + l] = s->count[l];
+    }
 }
 
 typedef struct sets_scratch {
@@ -92,8 +98,9 @@ TILE_FN uint32_t key_of(const stream_args *args, uint32_t particle)
     int32_t place[4];
     uint32_t in[3];
     tarn_four_store(place, stream_place_of(args, particle));
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         in[a] = (uint32_t)(place[a] & (TARN_PLACE_TILE - 1)) >> (TARN_PLACE_BITS - args->bits);
+    }
     return tarn_set_key(in, args->bits);
 }
 
@@ -115,14 +122,16 @@ TILE_FN void key_swap(uint32_t *key, uint32_t *order, uint32_t i, uint32_t j)
 TILE_FN void key_sort_many(uint32_t *key, uint32_t *order, uint32_t n)
 {
     for (uint32_t start = n / 2, end = n; end > 1;) {
-        if (start > 0)
+        if (start > 0) {
             start--;
-        else
+        } else {
             key_swap(key, order, 0, --end);
+        }
         for (uint32_t at = start, child = 2 * at + 1; child < end; child = 2 * at + 1) {
             child += child + 1 < end && key_is_after(key, order, child + 1, child);
-            if (!key_is_after(key, order, child, at))
+            if (!key_is_after(key, order, child, at)) {
                 break;
+            }
             key_swap(key, order, at, child);
             at = child;
         }
@@ -153,22 +162,26 @@ TILE_FN void sort_layer(const stream_args *args, sets_scratch *s, uint32_t layer
                         uint32_t to)
 {
     const stream_memory *w = &args->w;
-    FOR_RANGE (c, 0, TARN_SET_CELLS)
+    FOR_RANGE (c, 0, TARN_SET_CELLS) {
         s->count[c] = 0;
-    TILE_BARRIER();
-    FOR_RANGE_ATOMIC (i, first, end) {
-        if (args->w.layer[i] == layer)
-            tile_add_u32(&s->count[cell_of(args, i)], 1);
     }
     TILE_BARRIER();
-    FOR_RANGE (c, 0, TARN_SET_CELLS)
+    FOR_RANGE_ATOMIC (i, first, end) {
+        if (args->w.layer[i] == layer) {
+            tile_add_u32(&s->count[cell_of(args, i)], 1);
+        }
+    }
+    TILE_BARRIER();
+    FOR_RANGE (c, 0, TARN_SET_CELLS) {
         s->end[c] = s->count[c];
+    }
     TILE_BARRIER();
     tile_scan_u32(s->end, TARN_SET_CELLS, &s->total);
     for (uint32_t from = first; from < end; from += STREAM_LANES) {
         const uint32_t n = tile_min_u32(end - from, STREAM_LANES);
-        FOR_RANGE (j, 0, n)
+        FOR_RANGE (j, 0, n) {
             s->cell[j] = args->w.layer[from + j] == layer ? cell_of(args, from + j) : TILE_NONE;
+        }
         TILE_BARRIER();
         tile_rank_u32(s->cell, s->rank, n, s->end);
         FOR_RANGE (j, 0, n) {
@@ -199,8 +212,9 @@ TILE_FN void seat_layer(const stream_args *args, sets_scratch *s, const uint32_t
         w->pair[i].true_place = STREAM_NOWHERE;
         w->place_slot[i] = part->slot + k;
         tarn_four_store_i16(w->slot[part->slot + k].old.residual, tarn_four_all(0), SLOT_ALIVE);
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             far |= (uint32_t)tile_abs_f32(args->velocity[a][i] * args->steps * (float)(1 << TARN_PLACE_BITS));
+        }
         args->seat[i] = i;
         reach |= stream_reach_of(tile_at, place);
     }
@@ -213,8 +227,9 @@ TILE_FN void seat_layer(const stream_args *args, sets_scratch *s, const uint32_t
 TILE_FN void write_colours(const stream_args *args, const stream_part *part, uint32_t from, uint32_t *bytes)
 {
     uint8_t *colour = (uint8_t *)(args->w.key + from);
-    FOR_RANGE (k, 0, part->count)
+    FOR_RANGE (k, 0, part->count) {
         colour[k] = (uint8_t)stream_colour_of(args, args->w.key_order[from + k]);
+    }
     TILE_BARRIER();
     if (TILE_SINGLE()) {
         uint8_t *end = args->w.coded + part->colour_end;
@@ -234,16 +249,19 @@ TILE_KERNEL(stream_sets, STREAM_LANES, stream_args, sets_scratch)
                    end = first + args->tile_count[dense];
     uint32_t tile_at[3], from = first;
     stream_tile_at(args, dense, tile_at);
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         s->reach = s->far = 0;
+    }
     for (uint32_t l = 0; l < args->layers; l++) {
         const stream_part *part = &w->part[tile * args->layers + l];
         uint32_t *bytes = &w->bytes[2 * (tile * args->layers + l)];
-        if (TILE_SINGLE())
+        if (TILE_SINGLE()) {
             bytes[0] = bytes[1] = 0;
+        }
         TILE_BARRIER();
-        if (part->count == 0)
+        if (part->count == 0) {
             continue;
+        }
         sort_layer(args, s, l, first, end, from);
         if (TILE_SINGLE()) {
             uint8_t *to = w->coded + part->set_end;
@@ -253,8 +271,9 @@ TILE_KERNEL(stream_sets, STREAM_LANES, stream_args, sets_scratch)
             bytes[0] = (uint32_t)(to - tarn_ans_end(&writer));
         }
         seat_layer(args, s, tile_at, part, from);
-        if (args->has_colours)
+        if (args->has_colours) {
             write_colours(args, part, from, bytes + 1);
+        }
         from += part->count;
     }
     if (TILE_SINGLE()) {

@@ -13,10 +13,12 @@ TILE_KERNEL(stream_arrive, STREAM_LANES, stream_args, arrive_scratch)
     const uint32_t dense = args->tank_tile[tile], first = args->tile_first[dense],
                    end = first + args->tile_count[dense];
     uint32_t far = 0;
-    FOR_RANGE (l, 0, args->layers)
+    FOR_RANGE (l, 0, args->layers) {
         s->born[l] = 0;
-    if (TILE_SINGLE())
+    }
+    if (TILE_SINGLE()) {
         s->far = 0;
+    }
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, first, end) {
         const uint32_t seat = args->seat[i];
@@ -30,10 +32,12 @@ TILE_KERNEL(stream_arrive, STREAM_LANES, stream_args, arrive_scratch)
     }
     tile_or_u32(&s->far, far);
     TILE_BARRIER();
-    FOR_RANGE (l, 0, args->layers)
+    FOR_RANGE (l, 0, args->layers) {
         args->w.layer_count[tile * args->layers + l] = s->born[l];
-    if (TILE_SINGLE())
+    }
+    if (TILE_SINGLE()) {
         global_or_u32(args->w.farthest, s->far);
+    }
 }
 
 /// Gives the newborn their slots. One tile per occupied tile.
@@ -42,23 +46,28 @@ TILE_KERNEL(stream_births, 32, stream_args, tile_no_scratch)
     const uint32_t dense = args->tank_tile[tile], first = args->tile_first[dense],
                    end = first + args->tile_count[dense];
     uint32_t any = 0;
-    for (uint32_t l = 0; l < args->layers; l++)
+    for (uint32_t l = 0; l < args->layers; l++) {
         any |= args->w.part[tile * args->layers + l].count;
-    if (any == 0)
+    }
+    if (any == 0) {
         return;
+    }
     if (TILE_SINGLE()) {
         uint32_t next[TARN_STREAM_LAYERS_MAX];
-        for (uint32_t l = 0; l < args->layers; l++)
+        for (uint32_t l = 0; l < args->layers; l++) {
             next[l] = args->w.part[tile * args->layers + l].slot;
+        }
         for (uint32_t i = first; i < end; i++) {
             int32_t place[4];
-            if (args->seat[i] != TILE_NONE)
+            if (args->seat[i] != TILE_NONE) {
                 continue;
+            }
             const uint32_t slot = next[stream_layer_of(args, args->id[i], 1)]++;
             tarn_four_store(place, stream_place_of(args, i));
             uint64_t born = args->has_colours ? (uint64_t)stream_colour_of(args, i) << 54 : 0;
-            for (int a = 0; a < 3; a++)
+            for (int a = 0; a < 3; a++) {
                 born |= (uint64_t)((uint32_t)place[a] >> (TARN_PLACE_BITS - args->bits)) << 18 * a;
+            }
             args->w.slot[slot].born.low = (uint32_t)born;
             args->w.slot[slot].born.high = (uint32_t)(born >> 32);
             args->seat[i] = STREAM_BORN | slot;
@@ -126,8 +135,9 @@ TILE_FN void write_born(const stream_args *args, const stream_group *group, tarn
     for (uint32_t k = group->count; k-- > 0;) {
         const stream_slot *slot = &args->w.slot[group->slot + k];
         const uint64_t born = slot_as_one(slot);
-        if (args->has_colours)
+        if (args->has_colours) {
             tarn_ans_put_bits(writer, (uint32_t)(born >> 54), TARN_COLOUR_BITS);
+        }
         for (int a = 2; a >= 0; a--) {
             const uint32_t most = ((uint32_t)(args->end[a] + 1) >> (TARN_PLACE_BITS - args->bits)) - 1;
             tarn_code_put_bits(writer, (uint32_t)(born >> 18 * a) & 0x3ffffu, tarn_bits_of(most));
@@ -140,8 +150,9 @@ TILE_FN void write_born(const stream_args *args, const stream_group *group, tarn
 TILE_FN uint32_t slot_size(const stream_slot *slot)
 {
     uint32_t sum = 0;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         sum += (uint32_t)(slot->old.residual[a] < 0 ? -slot->old.residual[a] : slot->old.residual[a]);
+    }
     return sum;
 }
 
@@ -154,8 +165,9 @@ TILE_FN uint32_t look_through(const stream_args *args, const stream_group *group
         uint32_t size = 0;
         if (slot_as_one(slot) != SLOT_CALM) {
             deaths += slot->old.state == SLOT_DIED;
-            if (slot->old.state != SLOT_ALIVE)
+            if (slot->old.state != SLOT_ALIVE) {
                 continue;
+            }
             size = slot_size(slot);
         }
         s->context[k] = (uint8_t)tarn_residual_context(activity);
@@ -172,15 +184,17 @@ TILE_FN void write_old(const stream_args *args, const stream_group *group, const
     for (uint32_t k = group->count; k-- > 0;) {
         const stream_slot *slot = &args->w.slot[group->slot + k];
         const int32_t residual[3] = {slot->old.residual[0], slot->old.residual[1], slot->old.residual[2]};
-        if (slot_as_one(slot) == SLOT_CALM)
+        if (slot_as_one(slot) == SLOT_CALM) {
             tarn_ans_put(writer, &args->w.tables->residual.symbol[s->context[k]], 0);
-        else if (slot->old.state == SLOT_ALIVE)
+        } else if (slot->old.state == SLOT_ALIVE) {
             tarn_residual_write(writer, &args->w.tables->residual, s->context[k], residual);
+        }
     }
     for (uint32_t k = group->count; deaths > 0 && k-- > 0;) {
         stream_slot *slot = &args->w.slot[group->slot + k];
-        if (slot->old.state != SLOT_DIED)
+        if (slot->old.state != SLOT_DIED) {
             continue;
+        }
         tarn_ans_put_bits(writer, k, 10);
         slot->old.state = SLOT_EMPTY;
     }
@@ -197,10 +211,11 @@ TILE_KERNEL(stream_groups, 32, stream_args, groups_scratch)
         tarn_ans_writer writer;
         tarn_ans_begin(&writer, end);
         const uint32_t seen = group->is_born ? SEEN_ANY : look_through(args, group, s);
-        if (group->is_born)
+        if (group->is_born) {
             write_born(args, group, &writer);
-        else if (seen != 0)
+        } else if (seen != 0) {
             write_old(args, group, s, seen & ~SEEN_ANY, &writer);
+        }
         *bytes = seen != 0 ? (uint32_t)(end - tarn_ans_end(&writer)) | (seen & ~SEEN_ANY) << 16 : 0;
     }
 }
@@ -217,8 +232,9 @@ TILE_KERNEL(stream_reseat, STREAM_LANES, stream_args, reseat_scratch)
                    end = first + args->tile_count[dense];
     uint32_t tile_at[3], reach = 0;
     stream_tile_at(args, dense, tile_at);
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         s->reach = 0;
+    }
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, first, end) {
         const uint32_t seat = args->seat[i];
@@ -251,6 +267,7 @@ TILE_KERNEL(stream_pack, STREAM_LANES, stream_args, tile_no_scratch)
     const stream_chunk *chunk = &args->w.chunk[tile];
     const uint8_t *from = args->w.coded + chunk->from;
     uint8_t *to = args->to + chunk->to;
-    FOR_RANGE (i, 0, chunk->bytes)
+    FOR_RANGE (i, 0, chunk->bytes) {
         to[i] = from[i];
+    }
 }

@@ -191,10 +191,12 @@ TILE_FN tarn_four stream_keep_place(const stream_args *args, tarn_four place)
 TILE_FN uint32_t stream_layer_of(const stream_args *args, uint32_t id, int is_visible)
 {
     const uint32_t draw = (uint32_t)(tile_mix_u64(id + 0x9e3779b97f4a7c15ull) >> 32), last = args->layers - 1;
-    if (draw < STREAM_DRAW_16TH * STREAM_SAMPLE_SHARE)
+    if (draw < STREAM_DRAW_16TH * STREAM_SAMPLE_SHARE) {
         return 0;
-    if (is_visible)
+    }
+    if (is_visible) {
         return tile_min_u32(draw < STREAM_DRAW_16TH * STREAM_SEEN_SHARE ? 1 : 2, last);
+    }
     const uint32_t zeros = tile_leading_zeros_u32(draw);
     return zeros + 2 < last ? last - zeros : tile_min_u32(2, last);
 }
@@ -230,8 +232,9 @@ TILE_FN uint32_t stream_reach_of(const uint32_t *tile_at, tarn_four place)
                     upper = tarn_four_min(tarn_four_max(tarn_four_right(next, 3), first), last);
     uint32_t axis[4];
     tarn_four_store((int32_t *)axis, tarn_four_add(lower, upper));
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         axis[a] = 0x46231u >> 4 * axis[a] & 7; // tiles 0; 0 and 1; 1; 1 and 2; 2
+    }
     const uint32_t nine = axis[0] * ((axis[1] & 1) | (axis[1] & 2) << 2 | (axis[1] & 4) << 4);
     return nine * ((axis[2] & 1) | (axis[2] & 2) << 8 | (axis[2] & 4) << 16);
 }
@@ -242,8 +245,9 @@ TILE_FN void stream_flow_of(const stream_args *args, uint32_t which, tarn_flow *
     flow->index = args->w.flow_index[which];
     flow->nodes = args->w.node[which];
     flow->bits = args->bits;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         flow->tiles[a] = args->tiles[a];
+    }
 }
 
 #endif

@@ -16,12 +16,14 @@ static int read_all(int file, char *bytes, size_t room, size_t *byte_count)
     *byte_count = 0;
     while (*byte_count < room) {
         const ssize_t count = read(file, bytes + *byte_count, room - *byte_count);
-        if (count == 0)
+        if (count == 0) {
             break;
-        if (count > 0)
+        }
+        if (count > 0) {
             *byte_count += (size_t)count;
-        else if (errno != EINTR)
+        } else if (errno != EINTR) {
             return -1;
+        }
     }
     return 0;
 }
@@ -64,7 +66,8 @@ tarn_status tarn_file_bytes_read(const char *path, size_t bytes_max, const char 
     }
 end:
     free(space);
-    if (file >= 0)
+    if (file >= 0) {
         close(file);
+    }
     return status;
 }

@@ -14,8 +14,9 @@ typedef struct ipc_codec {
 /// The next `count` bytes, or NULL when they do not fit or something failed before.
 static uint8_t *take(ipc_codec *codec, size_t count)
 {
-    if (codec->status != TARN_OK)
+    if (codec->status != TARN_OK) {
         return NULL;
+    }
     if (count > (size_t)(codec->end - codec->at)) {
         codec->status = codec->writing ? TARN_E_SPACE : TARN_E_TRUNCATED;
         return NULL;
@@ -27,22 +28,25 @@ static uint8_t *take(ipc_codec *codec, size_t count)
 
 static void refuse_when(ipc_codec *codec, int wrong)
 {
-    if (wrong && codec->status == TARN_OK)
+    if (wrong && codec->status == TARN_OK) {
         codec->status = codec->writing ? TARN_E_ARGUMENT : TARN_E_MALFORMED;
+    }
 }
 
 static void integer(ipc_codec *codec, void *value, size_t size)
 {
     uint8_t *bytes = take(codec, size);
-    if (!bytes)
+    if (!bytes) {
         return;
+    }
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "the socketpair's codec copies integers and assumes a little-endian processor"
 #endif
-    if (codec->writing)
+    if (codec->writing) {
         memcpy(bytes, value, size);
-    else
+    } else {
         memcpy(value, bytes, size);
+    }
 }
 
 static void u32(ipc_codec *codec, uint32_t *value)
@@ -91,8 +95,9 @@ static void text(ipc_codec *codec, char *value, size_t size)
     integer(codec, &length, sizeof length);
     refuse_when(codec, length >= size);
     uint8_t *bytes = take(codec, length);
-    if (!bytes)
+    if (!bytes) {
         return;
+    }
     if (codec->writing) {
         memcpy(bytes, value, length);
     } else {
@@ -108,8 +113,9 @@ static void worker_hello(ipc_codec *codec, tarn_ipc_worker_hello *hello)
     text(codec, hello->program, sizeof hello->program);
     text(codec, hello->device, sizeof hello->device);
     count_up_to(codec, &hello->scene_count, TARN_SCENES_MAX);
-    for (uint32_t i = 0; codec->status == TARN_OK && i < hello->scene_count; i++)
+    for (uint32_t i = 0; codec->status == TARN_OK && i < hello->scene_count; i++) {
         text(codec, hello->scenes[i], sizeof hello->scenes[i]);
+    }
 }
 
 static void load(ipc_codec *codec, tarn_ipc_load *message)
@@ -127,12 +133,14 @@ static void input(ipc_codec *codec, tarn_ipc_input *message)
     count_up_to(codec, &message->byte_count, TARN_IPC_INPUT_BYTES_MAX);
     refuse_when(codec, message->byte_count == 0);
     uint8_t *bytes = take(codec, message->byte_count);
-    if (!bytes)
+    if (!bytes) {
         return;
-    if (codec->writing)
+    }
+    if (codec->writing) {
         memcpy(bytes, message->bytes, message->byte_count);
-    else
+    } else {
         message->bytes = bytes;
+    }
 }
 
 static void added(ipc_codec *codec, tarn_added_info *info)
@@ -142,12 +150,15 @@ static void added(ipc_codec *codec, tarn_added_info *info)
     count_up_to(codec, &shape, TARN_ADDED_SHAPE_COUNT - 1);
     info->shape = (tarn_added_shape)shape;
     u32(codec, &info->like);
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         f32(codec, &info->half_m[axis]);
-    for (int axis = 0; axis < 3; axis++)
+    }
+    for (int axis = 0; axis < 3; axis++) {
         f32(codec, &info->position_m[axis]);
-    for (int i = 0; i < 4; i++)
+    }
+    for (int i = 0; i < 4; i++) {
         f32(codec, &info->rotation[i]);
+    }
     u32(codec, &info->colour);
 }
 
@@ -157,8 +168,9 @@ static void state(ipc_codec *codec, tarn_ipc_state *message)
     u32(codec, &message->epoch);
     text(codec, session->scene, sizeof session->scene);
     u8_up_to(codec, &session->paused, 1);
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         f32(codec, &session->size_m[axis]);
+    }
     f32(codec, &session->cell_m);
     f32(codec, &session->dt_s);
     count_up_to(codec, &session->parameter_count, TARN_PARAMETERS_MAX);
@@ -170,8 +182,9 @@ static void state(ipc_codec *codec, tarn_ipc_state *message)
         f32(codec, &parameter->max);
     }
     count_up_to(codec, &session->added_count, TARN_ADDED_MAX);
-    for (uint32_t i = 0; codec->status == TARN_OK && i < session->added_count; i++)
+    for (uint32_t i = 0; codec->status == TARN_OK && i < session->added_count; i++) {
         added(codec, &session->added[i]);
+    }
 }
 
 static void refused(ipc_codec *codec, tarn_ipc_refused *message)
@@ -266,18 +279,22 @@ static void header_write(uint32_t kind, uint32_t tank, uint32_t payload_bytes, u
 
 tarn_status tarn_ipc_write(const tarn_ipc_message *message, uint8_t *bytes, size_t bytes_max, size_t *byte_count)
 {
-    if (bytes_max < TARN_IPC_HEADER_BYTES)
+    if (bytes_max < TARN_IPC_HEADER_BYTES) {
         return TARN_E_SPACE;
+    }
     size_t room = bytes_max - TARN_IPC_HEADER_BYTES;
-    if (room > TARN_IPC_PAYLOAD_BYTES_MAX)
+    if (room > TARN_IPC_PAYLOAD_BYTES_MAX) {
         room = TARN_IPC_PAYLOAD_BYTES_MAX;
+    }
     uint8_t *start = bytes + TARN_IPC_HEADER_BYTES;
     ipc_codec codec = {.at = start, .end = start + room, .writing = 1};
     // While writing, `payload` only reads from the message.
-    if (!payload(&codec, (tarn_ipc_message *)message))
+    if (!payload(&codec, (tarn_ipc_message *)message)) {
         return TARN_E_ARGUMENT;
-    if (codec.status != TARN_OK)
+    }
+    if (codec.status != TARN_OK) {
         return codec.status;
+    }
     header_write(message->kind, message->tank, (uint32_t)(codec.at - start), bytes);
     *byte_count = (size_t)(codec.at - bytes);
     return TARN_OK;
@@ -297,12 +314,15 @@ tarn_status tarn_ipc_read(uint32_t kind, uint32_t tank, const uint8_t *bytes, si
     read.tank = tank;
     // While reading, `payload` only reads from the bytes.
     ipc_codec codec = {.at = (uint8_t *)bytes, .end = (uint8_t *)bytes + payload_bytes};
-    if (!payload(&codec, &read))
+    if (!payload(&codec, &read)) {
         return TARN_E_UNKNOWN_KIND;
-    if (codec.status != TARN_OK)
+    }
+    if (codec.status != TARN_OK) {
         return codec.status;
-    if (codec.at != codec.end)
+    }
+    if (codec.at != codec.end) {
         return TARN_E_MALFORMED;
+    }
     *message = read;
     return TARN_OK;
 }
@@ -327,8 +347,9 @@ uint8_t *tarn_ipc_reader_space(tarn_ipc_reader *reader, size_t *bytes_max)
 static tarn_status frame_take(tarn_ipc_reader *reader, size_t byte_count)
 {
     reader->frame_have += (uint32_t)byte_count;
-    if (reader->frame_have < reader->frame_bytes)
+    if (reader->frame_have < reader->frame_bytes) {
         return TARN_OK;
+    }
     reader->frame = NULL;
     return reader->sink.frame(reader->sink.user, reader->frame_tank, reader->frame_bytes);
 }
@@ -337,11 +358,13 @@ static tarn_status frame_take(tarn_ipc_reader *reader, size_t byte_count)
 static int64_t frame_begin(tarn_ipc_reader *reader, uint32_t tank, uint32_t frame_bytes, const uint8_t *bytes,
                            size_t available)
 {
-    if (frame_bytes == 0 || frame_bytes > TARN_IPC_FRAME_BYTES_MAX || !reader->sink.frame_space)
+    if (frame_bytes == 0 || frame_bytes > TARN_IPC_FRAME_BYTES_MAX || !reader->sink.frame_space) {
         return TARN_E_LIMIT;
+    }
     reader->frame = reader->sink.frame_space(reader->sink.user, tank, frame_bytes);
-    if (!reader->frame)
+    if (!reader->frame) {
         return TARN_E_LIMIT;
+    }
     reader->frame_tank = tank;
     reader->frame_bytes = frame_bytes;
     reader->frame_have = 0;
@@ -354,42 +377,50 @@ static int64_t frame_begin(tarn_ipc_reader *reader, uint32_t tank, uint32_t fram
 /// Handles the message at `bytes`. @return how many bytes it took, 0 when it isn't complete, or a negative status
 static int64_t message_take(tarn_ipc_reader *reader, const uint8_t *bytes, size_t available)
 {
-    if (available < TARN_IPC_HEADER_BYTES)
+    if (available < TARN_IPC_HEADER_BYTES) {
         return 0;
+    }
     uint32_t words[4];
     memcpy(words, bytes, sizeof words);
     uint32_t kind = words[1], tank = words[2], payload_bytes = words[3];
-    if (words[0] != TARN_IPC_MAGIC)
+    if (words[0] != TARN_IPC_MAGIC) {
         return TARN_E_MALFORMED;
+    }
     available -= TARN_IPC_HEADER_BYTES;
     bytes += TARN_IPC_HEADER_BYTES;
     if (kind == TARN_IPC_FRAME) {
         int64_t taken = frame_begin(reader, tank, payload_bytes, bytes, available);
         return taken < 0 ? taken : taken + TARN_IPC_HEADER_BYTES;
     }
-    if (payload_bytes > TARN_IPC_PAYLOAD_BYTES_MAX)
+    if (payload_bytes > TARN_IPC_PAYLOAD_BYTES_MAX) {
         return TARN_E_LIMIT;
-    if (available < payload_bytes)
+    }
+    if (available < payload_bytes) {
         return 0;
+    }
     tarn_ipc_message message;
     tarn_status status = tarn_ipc_read(kind, tank, bytes, payload_bytes, &message);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = reader->sink.message(reader->sink.user, &message);
+    }
     return status == TARN_OK ? (int64_t)payload_bytes + TARN_IPC_HEADER_BYTES : status;
 }
 
 tarn_status tarn_ipc_reader_commit(tarn_ipc_reader *reader, size_t byte_count)
 {
-    if (reader->frame)
+    if (reader->frame) {
         return frame_take(reader, byte_count);
+    }
     reader->staged += byte_count;
     size_t used = 0;
     while (!reader->frame) {
         int64_t taken = message_take(reader, reader->staging + used, reader->staged - used);
-        if (taken < 0)
+        if (taken < 0) {
             return (tarn_status)taken;
-        if (taken == 0)
+        }
+        if (taken == 0) {
             break;
+        }
         used += (size_t)taken;
     }
     memmove(reader->staging, reader->staging + used, reader->staged - used);

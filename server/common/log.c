@@ -20,9 +20,11 @@ void tarn_log_open(const char *program, tarn_log_level level)
 
 int tarn_log_level_find(const char *name)
 {
-    for (int i = 0; i <= TARN_LOG_DEBUG; i++)
-        if (strcmp(name, level_names[i]) == 0)
+    for (int i = 0; i <= TARN_LOG_DEBUG; i++) {
+        if (strcmp(name, level_names[i]) == 0) {
             return i;
+        }
+    }
     return -1;
 }
 
@@ -33,8 +35,9 @@ const char *tarn_log_level_name(tarn_log_level level)
 
 void tarn_log(tarn_log_level level, const char *format, ...)
 {
-    if (level > log_level)
+    if (level > log_level) {
         return;
+    }
     char line[TARN_LOG_LINE_BYTES_MAX];
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);

@@ -17,14 +17,17 @@ enum { ROOM_FIRST = 1024 };
 static tarn_status make_room(const tarn_text_cursor *cursor, const char *what, uint32_t count, uint32_t max,
                              size_t bytes, uint32_t *room, void **array)
 {
-    if (count < *room)
+    if (count < *room) {
         return TARN_OK;
-    if (count >= max)
+    }
+    if (count >= max) {
         return tarn_text_refuse(cursor, TARN_E_LIMIT, "found more than %u %s, allowed are %u", max, what, max);
+    }
     const uint32_t wanted = *room == 0 ? ROOM_FIRST : *room > max / 2 ? max : 2 * *room;
     void *larger = realloc(*array, wanted * bytes);
-    if (larger == NULL)
+    if (larger == NULL) {
         return tarn_text_refuse(cursor, TARN_E_MEMORY, "out of memory for %u %s", wanted, what);
+    }
     *array = larger;
     *room = wanted;
     return TARN_OK;
@@ -37,8 +40,9 @@ tarn_status tarn_mesh_builder_vertex(tarn_mesh_builder *builder, const float at_
     const tarn_status status = make_room(builder->cursor, "vertices", mesh->vertex_count, TARN_MESH_VERTICES_MAX,
                                          3 * sizeof(float), &builder->vertices_room, &array);
     mesh->vertices_m = array;
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         memcpy(mesh->vertices_m + 3 * (size_t)mesh->vertex_count++, at_m, 3 * sizeof(float));
+    }
     return status;
 }
 
@@ -49,8 +53,9 @@ tarn_status tarn_mesh_builder_triangle(tarn_mesh_builder *builder, const uint32_
     const tarn_status status = make_room(builder->cursor, "triangles", mesh->triangle_count, TARN_MESH_TRIANGLES_MAX,
                                          3 * sizeof(uint32_t), &builder->triangles_room, &array);
     mesh->triangles = array;
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         memcpy(mesh->triangles + 3 * (size_t)mesh->triangle_count++, corners, 3 * sizeof(uint32_t));
+    }
     return status;
 }
 
@@ -60,10 +65,11 @@ tarn_status tarn_mesh_builder_read_point(tarn_text_cursor *cursor, tarn_text_wor
     for (int a = 0; a < 3; a++) {
         const tarn_text_word word = next(cursor);
         double number;
-        if (!tarn_text_number(word, &number) || !(fabs(number) <= (double)TARN_MESH_COORDINATE_M_MAX))
+        if (!tarn_text_number(word, &number) || !(fabs(number) <= (double)TARN_MESH_COORDINATE_M_MAX)) {
             return tarn_text_refuse(cursor, TARN_E_MALFORMED, "found %s for %c, allowed is a number from -%g to %g",
                                     tarn_text_show(word).text, "xyz"[a], (double)TARN_MESH_COORDINATE_M_MAX,
                                     (double)TARN_MESH_COORDINATE_M_MAX);
+        }
         at_m[a] = (float)number + 0.0f; // no -0: equal places have equal bytes
     }
     return TARN_OK;
@@ -82,15 +88,19 @@ void tarn_mesh_free(tarn_mesh *mesh)
 static bool rest_of_corner_is_sound(tarn_text_word rest)
 {
     int64_t unused;
-    if (rest.bytes == 0)
+    if (rest.bytes == 0) {
         return true;
+    }
     tarn_text_word part = {rest.text + 1, rest.bytes - 1};
-    if (rest.text[0] != '/')
+    if (rest.text[0] != '/') {
         return false;
-    if (part.bytes == 0 || (part.text[0] != '/' && !tarn_text_integer(part, &unused, &part)))
+    }
+    if (part.bytes == 0 || (part.text[0] != '/' && !tarn_text_integer(part, &unused, &part))) {
         return false;
-    if (part.bytes == 0)
+    }
+    if (part.bytes == 0) {
         return true;
+    }
     const tarn_text_word normal = {part.text + 1, part.bytes - 1};
     return part.text[0] == '/' && tarn_text_integer(normal, &unused, &part) && part.bytes == 0;
 }
@@ -100,15 +110,17 @@ static tarn_status read_corner(tarn_mesh_builder *builder, tarn_text_word word, 
     const int64_t count = builder->mesh.vertex_count;
     int64_t index;
     tarn_text_word rest;
-    if (!tarn_text_integer(word, &index, &rest) || !rest_of_corner_is_sound(rest))
+    if (!tarn_text_integer(word, &index, &rest) || !rest_of_corner_is_sound(rest)) {
         return tarn_text_refuse(builder->cursor, TARN_E_MALFORMED,
                                 "found %s in a face, allowed are V, V/T, V//N and V/T/N with whole numbers",
                                 tarn_text_show(word).text);
-    if (index == 0 || index > count || index < -count)
+    }
+    if (index == 0 || index > count || index < -count) {
         return tarn_text_refuse(builder->cursor, TARN_E_MALFORMED,
                                 "found the vertex %lld in a face, allowed are 1 to %lld, the vertices above, and -1 to "
                                 "-%lld, counted back from here",
                                 (long long)index, (long long)count, (long long)count);
+    }
     *vertex = (uint32_t)(index > 0 ? index - 1 : count + index);
     return TARN_OK;
 }
@@ -120,21 +132,26 @@ static tarn_status read_face(tarn_mesh_builder *builder)
          word = tarn_text_next(builder->cursor)) {
         uint32_t vertex = 0;
         tarn_status status = read_corner(builder, word, &vertex);
-        if (status != TARN_OK)
+        if (status != TARN_OK) {
             return status;
+        }
         corners[corner_count < 3 ? corner_count : 2] = vertex;
-        if (corner_count < 3)
+        if (corner_count < 3) {
             corner_count++;
-        if (corner_count < 3)
+        }
+        if (corner_count < 3) {
             continue;
+        }
         status = tarn_mesh_builder_triangle(builder, corners);
-        if (status != TARN_OK)
+        if (status != TARN_OK) {
             return status;
+        }
         corners[1] = vertex;
     }
-    if (corner_count < 3)
+    if (corner_count < 3) {
         return tarn_text_refuse(builder->cursor, TARN_E_MALFORMED,
                                 "found a face with %u corners, allowed are 3 or more", corner_count);
+    }
     return TARN_OK;
 }
 
@@ -149,13 +166,15 @@ static tarn_status read_obj(tarn_mesh_builder *builder)
         if (tarn_text_is(word, "v")) {
             float at_m[3];
             status = tarn_mesh_builder_read_point(cursor, tarn_text_next, at_m);
-            if (status == TARN_OK)
+            if (status == TARN_OK) {
                 status = tarn_mesh_builder_vertex(builder, at_m);
+            }
         } else if (tarn_text_is(word, "f")) {
             status = read_face(builder);
         }
-        if (status != TARN_OK)
+        if (status != TARN_OK) {
             return status;
+        }
     } while (tarn_text_next_line(cursor));
     cursor->line = 0;
     return TARN_OK;
@@ -171,19 +190,22 @@ tarn_status tarn_mesh_bytes_read(const char *origin, tarn_mesh_format format, co
     cursor.at = bytes;
     cursor.end = cursor.at + byte_count;
     tarn_status status = TARN_E_LIMIT;
-    if (byte_count > TARN_MESH_FILE_BYTES_MAX)
+    if (byte_count > TARN_MESH_FILE_BYTES_MAX) {
         tarn_text_refuse(&cursor, status, "found %zu bytes, allowed are %d", byte_count, TARN_MESH_FILE_BYTES_MAX);
-    else if (byte_count == 0)
+    } else if (byte_count == 0) {
         status = tarn_text_refuse(&cursor, TARN_E_MALFORMED, "found an empty file, allowed is a mesh");
-    else
+    } else {
         status = format == TARN_MESH_FORMAT_OBJ ? read_obj(&builder) : tarn_mesh_stl_read(&builder);
-    if (status == TARN_OK && builder.mesh.triangle_count == 0)
+    }
+    if (status == TARN_OK && builder.mesh.triangle_count == 0) {
         status = tarn_text_refuse(&cursor, TARN_E_MALFORMED, "found no triangles, allowed are 1 to %d",
                                   TARN_MESH_TRIANGLES_MAX);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         *mesh = builder.mesh;
-    else
+    } else {
         tarn_mesh_free(&builder.mesh);
+    }
     return status;
 }
 
@@ -194,14 +216,16 @@ tarn_status tarn_mesh_file_read(const char *path, tarn_mesh *mesh, char *why, si
     const char *suffix = path + (path_bytes < 4 ? path_bytes : path_bytes - 4);
     char *bytes = NULL;
     size_t byte_count;
-    if (strcasecmp(suffix, ".obj") != 0 && strcasecmp(suffix, ".stl") != 0)
+    if (strcasecmp(suffix, ".obj") != 0 && strcasecmp(suffix, ".stl") != 0) {
         return tarn_text_refuse(&to, TARN_E_MALFORMED,
                                 "found another kind of file name, allowed are NAME.obj and NAME.stl");
+    }
     const tarn_mesh_format format = strcasecmp(suffix, ".obj") == 0 ? TARN_MESH_FORMAT_OBJ : TARN_MESH_FORMAT_STL;
     tarn_status status =
         tarn_file_bytes_read(path, TARN_MESH_FILE_BYTES_MAX, "a mesh file", &bytes, &byte_count, why, why_bytes);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     status = tarn_mesh_bytes_read(path, format, bytes, byte_count, mesh, why, why_bytes);
     free(bytes);
     return status;

@@ -21,8 +21,9 @@ static int compare_places(const void *a, const void *b, void *context)
     const uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
     for (size_t axis = 0; axis < 3; axis++) {
         const float at = vertices_m[3 * (size_t)i + axis], other = vertices_m[3 * (size_t)j + axis];
-        if (at != other)
+        if (at != other) {
             return at < other ? -1 : 1;
+        }
     }
     return i < j ? -1 : i > j;
 }
@@ -38,13 +39,16 @@ static tarn_status weld(tarn_mesh_builder *builder)
     tarn_mesh *mesh = &builder->mesh;
     const uint32_t count = mesh->vertex_count;
     uint32_t *order = malloc(2 * (size_t)count * sizeof *order), *name = order + count;
-    if (order == NULL)
+    if (order == NULL) {
         return tarn_text_refuse(builder->cursor, TARN_E_MEMORY, "out of memory for %u vertices", count);
-    for (uint32_t i = 0; i < count; i++)
+    }
+    for (uint32_t i = 0; i < count; i++) {
         order[i] = i;
+    }
     qsort_r(order, count, sizeof *order, compare_places, mesh->vertices_m);
-    for (uint32_t i = 0; i < count; i++) // each place gets the name of its first vertex
+    for (uint32_t i = 0; i < count; i++) { // each place gets the name of its first vertex
         name[order[i]] = i > 0 && same_place(mesh->vertices_m, order[i - 1], order[i]) ? name[order[i - 1]] : order[i];
+    }
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (name[i] == i) {
@@ -62,8 +66,9 @@ static tarn_status add_facet(tarn_mesh_builder *builder, float corners_m[3][3])
 {
     const uint32_t first = builder->mesh.vertex_count, names[3] = {first, first + 1, first + 2};
     tarn_status status = tarn_mesh_builder_triangle(builder, names);
-    for (int c = 0; c < 3 && status == TARN_OK; c++)
+    for (int c = 0; c < 3 && status == TARN_OK; c++) {
         status = tarn_mesh_builder_vertex(builder, corners_m[c]);
+    }
     return status;
 }
 
@@ -77,16 +82,18 @@ static tarn_status read_binary(tarn_mesh_builder *builder, uint32_t facet_count)
         memcpy(corners_m, facet + NORMAL_BYTES, sizeof corners_m);
         for (int k = 0; k < 9; k++) {
             float *at_m = &corners_m[k / 3][k % 3];
-            if (!(fabsf(*at_m) <= TARN_MESH_COORDINATE_M_MAX))
+            if (!(fabsf(*at_m) <= TARN_MESH_COORDINATE_M_MAX)) {
                 return tarn_text_refuse(builder->cursor, TARN_E_MALFORMED,
                                         "triangle %u: found %g for %c, allowed is a number from -%g to %g", i + 1,
                                         (double)*at_m, "xyz"[k % 3], (double)TARN_MESH_COORDINATE_M_MAX,
                                         (double)TARN_MESH_COORDINATE_M_MAX);
+            }
             *at_m += 0.0f; // no -0: equal places have equal bytes
         }
         const tarn_status status = add_facet(builder, corners_m);
-        if (status != TARN_OK)
+        if (status != TARN_OK) {
             return status;
+        }
     }
     return TARN_OK;
 }
@@ -97,9 +104,10 @@ static tarn_status expect_words(tarn_text_cursor *cursor, const char *const *wor
 {
     for (; *words != NULL; words++) {
         const tarn_text_word word = tarn_text_next_of_all(cursor);
-        if (!tarn_text_is(word, *words))
+        if (!tarn_text_is(word, *words)) {
             return tarn_text_refuse(cursor, TARN_E_MALFORMED, "found %s, allowed is \"%s\"",
                                     word.bytes > 0 ? tarn_text_show(word).text : "the end of the file", *words);
+        }
     }
     return TARN_OK;
 }
@@ -112,17 +120,21 @@ static tarn_status read_facet(tarn_mesh_builder *builder)
     tarn_text_cursor *cursor = builder->cursor;
     float corners_m[3][3];
     tarn_status status = EXPECT_WORDS(cursor, "normal");
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         tarn_text_next_of_all(cursor);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = EXPECT_WORDS(cursor, "outer", "loop");
+    }
     for (int c = 0; c < 3 && status == TARN_OK; c++) {
         status = EXPECT_WORDS(cursor, "vertex");
-        if (status == TARN_OK)
+        if (status == TARN_OK) {
             status = tarn_mesh_builder_read_point(cursor, tarn_text_next_of_all, corners_m[c]);
+        }
     }
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = EXPECT_WORDS(cursor, "endloop", "endfacet");
+    }
     return status == TARN_OK ? add_facet(builder, corners_m) : status;
 }
 
@@ -134,16 +146,19 @@ static tarn_status read_text(tarn_mesh_builder *builder)
     cursor->line = 1;
     for (;;) {
         const tarn_text_word word = tarn_text_next_of_all(cursor);
-        if (!within && word.bytes == 0)
+        if (!within && word.bytes == 0) {
             break;
+        }
         if (tarn_text_is(word, within ? "endsolid" : "solid")) {
             within = !within;
-            if (!tarn_text_next_line(cursor))
+            if (!tarn_text_next_line(cursor)) {
                 continue; // the next word is none, and ends this
+            }
         } else if (within && tarn_text_is(word, "facet")) {
             const tarn_status status = read_facet(builder);
-            if (status != TARN_OK)
+            if (status != TARN_OK) {
                 return status;
+            }
         } else {
             return tarn_text_refuse(cursor, TARN_E_MALFORMED, "found %s, allowed is %s",
                                     word.bytes > 0 ? tarn_text_show(word).text : "the end of the file",
@@ -160,24 +175,26 @@ tarn_status tarn_mesh_stl_read(tarn_mesh_builder *builder)
     const size_t byte_count = (size_t)(cursor->end - cursor->at);
     uint32_t declared = 0;
     tarn_status status;
-    if (byte_count >= HEADER_BYTES)
+    if (byte_count >= HEADER_BYTES) {
         memcpy(&declared, cursor->at + HEADER_BYTES - sizeof declared, sizeof declared);
+    }
     // Many binary files begin with "solid" too, so the size decides.
     const bool fits = byte_count >= HEADER_BYTES && (byte_count - HEADER_BYTES) / FACET_BYTES == declared &&
                       (byte_count - HEADER_BYTES) % FACET_BYTES == 0;
     const bool is_text = byte_count >= 5 && memcmp(cursor->at, "solid", 5) == 0;
-    if (fits)
+    if (fits) {
         status = read_binary(builder, declared);
-    else if (is_text)
+    } else if (is_text) {
         status = read_text(builder);
-    else if (byte_count < HEADER_BYTES)
+    } else if (byte_count < HEADER_BYTES) {
         status = tarn_text_refuse(cursor, TARN_E_MALFORMED,
                                   "found %zu bytes that don't begin with \"solid\", allowed are %d at least",
                                   byte_count, HEADER_BYTES);
-    else
+    } else {
         status = tarn_text_refuse(
             cursor, TARN_E_MALFORMED,
             "found %zu bytes and a declared number of %u triangles, allowed are %llu bytes for so many", byte_count,
             declared, (unsigned long long)HEADER_BYTES + (unsigned long long)FACET_BYTES * declared);
+    }
     return status == TARN_OK && builder->mesh.triangle_count > 0 ? weld(builder) : status;
 }

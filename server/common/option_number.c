@@ -8,7 +8,8 @@ long tarn_option_number(struct argp_state *state, const char *option, const char
     char *end;
     errno = 0;
     long value = strtol(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end || errno || value < min || value > max)
+    if (text[0] < '0' || text[0] > '9' || *end || errno || value < min || value > max) {
         argp_error(state, "--%s: found \"%s\", allowed is a whole number from %ld to %ld", option, text, min, max);
+    }
     return value;
 }

@@ -10,11 +10,12 @@
 static inline void tarn_standard_files_open(void)
 {
     int fd;
-    do
+    do {
         fd = open("/dev/null", O_RDONLY);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0)
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0) {
         close(fd);
+    }
 }
 
 #endif

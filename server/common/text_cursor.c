@@ -35,16 +35,18 @@ static bool skip_blanks(tarn_text_cursor *cursor)
 {
     while (cursor->at < cursor->end) {
         const char c = *cursor->at;
-        if (is_line_end(cursor))
+        if (is_line_end(cursor)) {
             return false;
+        }
         if (c == '\\' && cursor->end - cursor->at > 1 && (cursor->at[1] == '\n' || cursor->at[1] == '\r')) {
             cursor->at++;
             take_line_end(cursor);
         } else if (is_blank(c)) {
             cursor->at++;
         } else if (cursor->comment != 0 && c == cursor->comment) {
-            while (cursor->at < cursor->end && !is_line_end(cursor))
+            while (cursor->at < cursor->end && !is_line_end(cursor)) {
                 cursor->at++;
+            }
         } else {
             return true;
         }
@@ -55,21 +57,25 @@ static bool skip_blanks(tarn_text_cursor *cursor)
 tarn_text_word tarn_text_next(tarn_text_cursor *cursor)
 {
     tarn_text_word word = {cursor->at, 0};
-    if (!skip_blanks(cursor))
+    if (!skip_blanks(cursor)) {
         return word;
+    }
     word.text = cursor->at;
-    while (cursor->at < cursor->end && !is_blank(*cursor->at) && !is_line_end(cursor))
+    while (cursor->at < cursor->end && !is_blank(*cursor->at) && !is_line_end(cursor)) {
         cursor->at++;
+    }
     word.bytes = (size_t)(cursor->at - word.text);
     return word;
 }
 
 bool tarn_text_next_line(tarn_text_cursor *cursor)
 {
-    while (cursor->at < cursor->end && !is_line_end(cursor))
+    while (cursor->at < cursor->end && !is_line_end(cursor)) {
         cursor->at++;
-    if (cursor->at == cursor->end)
+    }
+    if (cursor->at == cursor->end) {
         return false;
+    }
     take_line_end(cursor);
     return true;
 }
@@ -128,8 +134,9 @@ bool tarn_text_integer(tarn_text_word word, int64_t *number, tarn_text_word *res
     size_t digits = 0;
     for (; digits < word.bytes && is_digit(word.text[digits]); digits++) {
         value = 10 * value + (word.text[digits] - '0');
-        if (value > INT32_MAX)
+        if (value > INT32_MAX) {
             return false;
+        }
     }
     *number = minus ? -value : value;
     *rest = (tarn_text_word){word.text + digits, word.bytes - digits};
@@ -148,8 +155,9 @@ static size_t read_digits(tarn_text_word word, uint64_t *mantissa, int *exponent
             point = true;
             continue;
         }
-        if (!is_digit(c))
+        if (!is_digit(c)) {
             break;
+        }
         *any = true;
         if (kept < DIGITS_KEPT) {
             *mantissa = 10 * *mantissa + (uint64_t)(c - '0');
@@ -158,8 +166,9 @@ static size_t read_digits(tarn_text_word word, uint64_t *mantissa, int *exponent
         } else if (!point && *exponent < EXPONENT_MAX) {
             ++*exponent;
         }
-        if (*exponent < -EXPONENT_MAX)
+        if (*exponent < -EXPONENT_MAX) {
             *exponent = -EXPONENT_MAX;
+        }
     }
     return i;
 }
@@ -173,15 +182,18 @@ bool tarn_text_number(tarn_text_word word, double *number)
     bool any = false;
     const size_t taken = read_digits(word, &mantissa, &exponent, &any);
     tarn_text_word rest = {word.text + taken, word.bytes - taken};
-    if (!any)
+    if (!any) {
         return false;
+    }
     if (rest.bytes > 0 && (*rest.text == 'e' || *rest.text == 'E')) {
         const tarn_text_word digits = {rest.text + 1, rest.bytes - 1};
-        if (!tarn_text_integer(digits, &power, &rest))
+        if (!tarn_text_integer(digits, &power, &rest)) {
             return false;
+        }
     }
-    if (rest.bytes > 0)
+    if (rest.bytes > 0) {
         return false;
+    }
     power += exponent;
     power = power < -EXPONENT_MAX ? -EXPONENT_MAX : power > EXPONENT_MAX ? EXPONENT_MAX : power;
     const double size = mantissa == 0 ? 0.0 : scale_by_ten((double)mantissa, (int)power);
@@ -201,22 +213,26 @@ tarn_text_shown tarn_text_show(tarn_text_word word)
     const bool cut = word.bytes > TARN_TEXT_WORD_SHOWN;
     snprintf(shown.text, sizeof shown.text, "\"%.*s%s\"", (int)(cut ? TARN_TEXT_WORD_SHOWN : word.bytes), word.text,
              cut ? "..." : "");
-    for (char *c = shown.text; *c != '\0'; c++)
-        if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
+    for (char *c = shown.text; *c != '\0'; c++) {
+        if ((unsigned char)*c < ' ' || (unsigned char)*c > '~') {
             *c = '?';
+        }
+    }
     return shown;
 }
 
 tarn_status tarn_text_refuse(const tarn_text_cursor *cursor, tarn_status status, const char *format, ...)
 {
-    if (cursor->why == NULL || cursor->why_bytes == 0)
+    if (cursor->why == NULL || cursor->why_bytes == 0) {
         return status;
+    }
     // The end of a long name says more than its beginning.
     const size_t origin_bytes = strlen(cursor->origin);
     const bool cut = origin_bytes > ORIGIN_SHOWN;
     char line[24] = "";
-    if (cursor->line > 0)
+    if (cursor->line > 0) {
         snprintf(line, sizeof line, "line %u: ", cursor->line);
+    }
     const int bytes = snprintf(cursor->why, cursor->why_bytes, "%s%s: %s", cut ? "..." : "",
                                cut ? cursor->origin + origin_bytes - ORIGIN_SHOWN : cursor->origin, line);
     if (bytes >= 0 && (size_t)bytes < cursor->why_bytes) {
@@ -225,8 +241,10 @@ tarn_status tarn_text_refuse(const tarn_text_cursor *cursor, tarn_status status,
         vsnprintf(cursor->why + bytes, cursor->why_bytes - (size_t)bytes, format, arguments);
         va_end(arguments);
     }
-    for (char *c = cursor->why; *c != '\0'; c++)
-        if ((unsigned char)*c < ' ' || *c == 127)
+    for (char *c = cursor->why; *c != '\0'; c++) {
+        if ((unsigned char)*c < ' ' || *c == 127) {
             *c = '?';
+        }
+    }
     return status;
 }

@@ -15,18 +15,22 @@ void tarn_fanout_init(tarn_fanout *fanout)
 
 void tarn_fanout_free(tarn_fanout *fanout)
 {
-    for (int i = 0; i < TARN_FANOUT_BUFFERS; i++)
-        if (fanout->buffers[i])
+    for (int i = 0; i < TARN_FANOUT_BUFFERS; i++) {
+        if (fanout->buffers[i]) {
             munmap(fanout->buffers[i], BUFFER_BYTES);
+        }
+    }
     tarn_fanout_init(fanout);
 }
 
 void tarn_fanout_rest(tarn_fanout *fanout)
 {
     tarn_fanout_clear(fanout);
-    for (int i = 0; i < TARN_FANOUT_BUFFERS; i++)
-        if (fanout->buffers[i])
+    for (int i = 0; i < TARN_FANOUT_BUFFERS; i++) {
+        if (fanout->buffers[i]) {
             madvise(fanout->buffers[i], BUFFER_BYTES, MADV_DONTNEED);
+        }
+    }
 }
 
 /// A buffer that no frame is in: there is always one.
@@ -34,10 +38,12 @@ static int free_buffer(const tarn_fanout *fanout)
 {
     uint32_t used = fanout->extra.serial ? 1u << fanout->extra.buffer : 0;
     int buffer = 0;
-    for (uint32_t i = 0; i < fanout->chain_count; i++)
+    for (uint32_t i = 0; i < fanout->chain_count; i++) {
         used |= 1u << fanout->chain[i].buffer;
-    while (used >> buffer & 1)
+    }
+    while (used >> buffer & 1) {
         buffer++;
+    }
     return buffer;
 }
 
@@ -47,8 +53,9 @@ uint8_t *tarn_fanout_space(tarn_fanout *fanout)
     if (!fanout->buffers[buffer]) {
         void *memory =
             mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (memory == MAP_FAILED)
+        if (memory == MAP_FAILED) {
             return NULL;
+        }
         fanout->buffers[buffer] = memory;
     }
     fanout->receiving = buffer;
@@ -58,8 +65,9 @@ uint8_t *tarn_fanout_space(tarn_fanout *fanout)
 /// The serial of the frame that a frame moves; 0: that one isn't the newest of the chain.
 static uint64_t find_reference(const tarn_fanout *fanout, const tarn_stream_head *head)
 {
-    if (fanout->chain_count == 0)
+    if (fanout->chain_count == 0) {
         return 0;
+    }
     const tarn_fanout_frame *newest = &fanout->chain[fanout->chain_count - 1];
     return newest->number == head->reference ? newest->serial : 0;
 }
@@ -69,11 +77,13 @@ static tarn_status open_frame(const tarn_fanout *fanout, const uint8_t *bytes, u
 {
     tarn_stream_frame opened;
     const tarn_status status = tarn_stream_open(bytes, frame_bytes, &opened);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     const tarn_stream_head *head = &opened.head;
-    if (opened.layers_present < head->layer_count)
+    if (opened.layers_present < head->layer_count) {
         return TARN_E_TRUNCATED;
+    }
     *frame = (tarn_fanout_frame){.kind = (tarn_stream_kind)head->kind, .layer_count = head->layer_count};
     frame->number = head->number;
     frame->epoch = head->epoch;
@@ -84,8 +94,9 @@ static tarn_status open_frame(const tarn_fanout *fanout, const uint8_t *bytes, u
         frame->particles[l] = head->layers[l].particles + (l > 0 ? frame->particles[l - 1] : 0);
     }
     inputs->count = head->input_count;
-    for (uint32_t i = 0; i < inputs->count; i++)
+    for (uint32_t i = 0; i < inputs->count; i++) {
         inputs->inputs[i] = tarn_stream_input_at(&opened, i);
+    }
     return TARN_OK;
 }
 
@@ -95,10 +106,12 @@ static void append(tarn_fanout *fanout, const tarn_fanout_frame *frame)
         fanout->extra = *frame;
         return;
     }
-    if (frame->kind == TARN_STREAM_KEY)
+    if (frame->kind == TARN_STREAM_KEY) {
         fanout->chain_count = 0;
-    if (fanout->chain_count == TARN_FANOUT_CHAIN_MAX)
+    }
+    if (fanout->chain_count == TARN_FANOUT_CHAIN_MAX) {
         memmove(fanout->chain, fanout->chain + 1, --fanout->chain_count * sizeof fanout->chain[0]);
+    }
     fanout->chain[fanout->chain_count++] = *frame;
     fanout->extra.serial = 0;
 }
@@ -108,10 +121,12 @@ tarn_status tarn_fanout_take(tarn_fanout *fanout, uint32_t frame_bytes, uint32_t
     const uint8_t *bytes = fanout->buffers[fanout->receiving] + LWS_PRE;
     tarn_fanout_frame frame;
     const tarn_status status = open_frame(fanout, bytes, frame_bytes, &frame, inputs);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
-    if (frame.epoch != epoch)
+    }
+    if (frame.epoch != epoch) {
         return TARN_E_STATE;
+    }
     if (frame.kind != TARN_STREAM_KEY && frame.refers == 0) {
         tarn_fanout_clear(fanout);
         return TARN_E_STATE;
@@ -139,8 +154,9 @@ const tarn_fanout_frame *tarn_fanout_next(const tarn_fanout *fanout, uint64_t re
     const tarn_fanout_frame *extra = fanout->extra.serial > sent ? &fanout->extra : NULL;
     for (uint32_t i = 0; i < fanout->chain_count; i++) {
         const tarn_fanout_frame *frame = &fanout->chain[i];
-        if (frame->kind == TARN_STREAM_KEY ? key_goes_on(fanout, frame, reference, sent) : reference == frame->refers)
+        if (frame->kind == TARN_STREAM_KEY ? key_goes_on(fanout, frame, reference, sent) : reference == frame->refers) {
             return frame;
+        }
     }
     return extra && extra->refers == reference && !skip_extras ? extra : NULL;
 }

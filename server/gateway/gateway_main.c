@@ -29,14 +29,16 @@ static tarn_gateway gateway;
 
 static void end(int exit_code)
 {
-    if (gateway.ending)
+    if (gateway.ending) {
         return;
+    }
     gateway.ending = 1;
     gateway.ending_since_ns = tarn_clock_monotonic_ns();
     gateway.exit_code = exit_code;
     tarn_listener_stop(&gateway.listener);
-    for (tarn_viewer *viewer = gateway.viewers; viewer; viewer = viewer->next)
+    for (tarn_viewer *viewer = gateway.viewers; viewer; viewer = viewer->next) {
         tarn_viewer_fail(viewer, TARN_ERROR_SHUTDOWN, "the server is ending; reconnect later");
+    }
     tarn_worker_process_end(&gateway.worker);
 }
 
@@ -61,17 +63,19 @@ static void announce(void)
 {
     const char *host = gateway.options.host;
     int is_any = strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
-    if (is_any)
+    if (is_any) {
         host = "localhost"; // nobody can open the address that means all
+    }
     int is_v6 = strchr(host, ':') != NULL;
     char address[300];
     snprintf(address, sizeof address, "http://%s%s%s:%u/", is_v6 ? "[" : "", host, is_v6 ? "]" : "",
              gateway.listener.port);
     printf("tarnd is serving on %s%s\n", address, is_any ? " and on every address of this machine" : "");
     printf("its first tank is at %s?session=%s\n", address, FIRST_SESSION);
-    if (gateway.options.guests != TARN_ROLE_OWN)
+    if (gateway.options.guests != TARN_ROLE_OWN) {
         printf("who opens %s?session=%s&key=%s owns that tank\n", address, FIRST_SESSION,
                tarn_session_find(&gateway, "")->keys.keys[TARN_ROLE_OWN]);
+    }
     fflush(stdout);
 }
 
@@ -80,10 +84,12 @@ static void serve(void)
 {
     tarn_text why;
     gateway.serving = 1;
-    if (tarn_listener_start(&gateway.listener, &gateway.loop, tarn_web_adopt, tarn_web_drop, &gateway, why) == TARN_OK)
+    if (tarn_listener_start(&gateway.listener, &gateway.loop, tarn_web_adopt, tarn_web_drop, &gateway, why) ==
+        TARN_OK) {
         announce();
-    else
+    } else {
         fail_start(why);
+    }
 }
 
 static tarn_status on_worker_ready(void *user, const tarn_ipc_worker_hello *hello)
@@ -91,8 +97,9 @@ static tarn_status on_worker_ready(void *user, const tarn_ipc_worker_hello *hell
     tarn_gateway *self = user;
     self->hello = *hello;
     tarn_own_scene_list(self->options.scene, &self->hello);
-    if (!tarn_viewer_can_tell_hello(self))
+    if (!tarn_viewer_can_tell_hello(self)) {
         return TARN_E_MALFORMED;
+    }
     tarn_log_info("worker ready: %s, %s", hello->program, hello->device);
     tarn_session_worker_ready(self);
     return TARN_OK;
@@ -114,10 +121,11 @@ static tarn_status on_worker_message(void *user, const tarn_ipc_message *message
     tarn_gateway *self = user;
     tarn_status status = tarn_session_worker_message(self, message);
     if (status == TARN_OK && !self->serving && !self->ending) {
-        if (message->kind == TARN_IPC_STATE)
+        if (message->kind == TARN_IPC_STATE) {
             serve();
-        else if (message->kind == TARN_IPC_REFUSED)
+        } else if (message->kind == TARN_IPC_REFUSED) {
             fail_start(message->refused.text);
+        }
     }
     return status;
 }
@@ -135,8 +143,9 @@ static tarn_status on_worker_frame(void *user, uint32_t tank, uint32_t frame_byt
 static void close_handle(uv_handle_t *handle, void *user)
 {
     (void)user;
-    if (!uv_is_closing(handle))
+    if (!uv_is_closing(handle)) {
         uv_close(handle, NULL);
+    }
 }
 
 /// Goes through the stages of the end, each with a deadline.
@@ -146,9 +155,11 @@ static void tick_ending(uint64_t now_ns)
     int viewers_told = !gateway.viewers || since_ms > TARN_GATEWAY_END_VIEWERS_MS_MAX;
     if (viewers_told && tarn_worker_process_is_gone(&gateway.worker)) {
         uv_close((uv_handle_t *)&gateway.tick, NULL);
-        for (int i = 0; i < SIGNAL_COUNT; i++)
-            if (gateway.signals[i].loop)
+        for (int i = 0; i < SIGNAL_COUNT; i++) {
+            if (gateway.signals[i].loop) {
                 close_handle((uv_handle_t *)&gateway.signals[i], NULL);
+            }
+        }
         tarn_web_close(&gateway);
     } else if (since_ms > TARN_GATEWAY_END_MS_MAX) {
         _exit(gateway.exit_code);
@@ -163,16 +174,18 @@ static void on_tick(uv_timer_t *timer)
     tarn_listener_tick(&gateway.listener, now_ns);
     tarn_viewer_tick(&gateway, now_ns);
     tarn_session_tick(&gateway, now_ns);
-    if (gateway.ending)
+    if (gateway.ending) {
         tick_ending(now_ns);
+    }
 }
 
 /// A path next to the program: its directory, then `relative`.
 static tarn_status beside_program(const char *relative, char *path, size_t path_bytes)
 {
     ssize_t length = readlink("/proc/self/exe", path, path_bytes - 1);
-    if (length <= 0)
+    if (length <= 0) {
         return TARN_E_IO;
+    }
     path[length] = 0;
     char *slash = strrchr(path, '/');
     size_t room = path_bytes - (size_t)(slash + 1 - path);
@@ -183,13 +196,16 @@ static tarn_status beside_program(const char *relative, char *path, size_t path_
 static tarn_status load_pages(tarn_text why)
 {
     char path[4096];
-    if (gateway.options.client)
+    if (gateway.options.client) {
         return tarn_pages_load(&gateway.pages, gateway.options.client, why);
+    }
     tarn_status status = beside_program("../share/tarn/client", path, sizeof path);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = tarn_pages_load(&gateway.pages, path, why);
-    if (status != TARN_OK)
+    }
+    if (status != TARN_OK) {
         tarn_log_warn("there is no page to serve: %s", why);
+    }
     return TARN_OK;
 }
 
@@ -197,10 +213,11 @@ static tarn_status start_worker(tarn_text why)
 {
     static char program[4096];
     const tarn_gateway_options *options = &gateway.options;
-    if (options->worker)
+    if (options->worker) {
         snprintf(program, sizeof program, "%s", options->worker);
-    else if (beside_program("tarn-worker", program, sizeof program) != TARN_OK)
+    } else if (beside_program("tarn-worker", program, sizeof program) != TARN_OK) {
         return TARN_E_IO;
+    }
     tarn_worker_config config = {
         .program = program,
         .device = options->device,
@@ -221,8 +238,9 @@ static void catch_signals(void)
     static const int numbers[SIGNAL_COUNT] = {SIGTERM, SIGINT, SIGHUP};
     for (int i = 0; i < SIGNAL_COUNT; i++) {
         struct sigaction found;
-        if (numbers[i] == SIGHUP && sigaction(SIGHUP, NULL, &found) == 0 && found.sa_handler == SIG_IGN)
+        if (numbers[i] == SIGHUP && sigaction(SIGHUP, NULL, &found) == 0 && found.sa_handler == SIG_IGN) {
             continue;
+        }
         uv_signal_init(&gateway.loop, &gateway.signals[i]);
         uv_signal_start(&gateway.signals[i], on_signal, numbers[i]);
     }
@@ -231,16 +249,20 @@ static void catch_signals(void)
 static tarn_status start(tarn_text why)
 {
     tarn_status status = tarn_listener_bind(&gateway.listener, gateway.options.host, gateway.options.port, why);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = load_pages(why);
+    }
     // The worker finds them in the same place.
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = tarn_scene_directory(gateway.options.scenes, gateway.scenes_dir, sizeof gateway.scenes_dir, why,
                                       sizeof(tarn_text));
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = tarn_web_open(&gateway, why);
-    if (status != TARN_OK)
+    }
+    if (status != TARN_OK) {
         return status;
+    }
     // After libwebsockets, which would take the signals for itself.
     catch_signals();
     uv_timer_init(&gateway.loop, &gateway.tick);
@@ -276,12 +298,14 @@ int main(int argc, char **argv)
         return 1;
     }
     uv_run(&gateway.loop, UV_RUN_DEFAULT);
-    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++)
+    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session_close(&gateway.sessions.sessions[i]);
+    }
     tarn_fanout_free(&gateway.sessions.nowhere);
     tarn_pages_free(&gateway.pages);
     uv_loop_close(&gateway.loop);
-    if (gateway.exit_code)
+    if (gateway.exit_code) {
         say_failure(gateway.failure);
+    }
     return gateway.exit_code;
 }

@@ -62,12 +62,13 @@ static int is_origin(const char *text)
 
 static void add_origin(struct argp_state *state, tarn_gateway_options *options, const char *origin)
 {
-    if (options->origin_count == TARN_GATEWAY_ORIGINS_MAX)
+    if (options->origin_count == TARN_GATEWAY_ORIGINS_MAX) {
         argp_error(state, "--origin: given more than %d times", TARN_GATEWAY_ORIGINS_MAX);
-    else if (!is_origin(origin))
+    } else if (!is_origin(origin)) {
         argp_error(state, "--origin: found \"%s\", allowed is scheme://host or scheme://host:port", origin);
-    else
+    } else {
         options->origins[options->origin_count++] = origin;
+    }
 }
 
 /// @return 0: none of these
@@ -77,14 +78,16 @@ static int parse_session_option(int key, const char *text, struct argp_state *st
     switch (key) {
     case OPTION_GUESTS: {
         int role = tarn_role_find(text);
-        if (role < 0)
+        if (role < 0) {
             argp_error(state, "--guests: found \"%s\", allowed are watch, play and own", text);
+        }
         options->guests = (tarn_role)role;
         return 1;
     }
     case OPTION_CREATE:
-        if (strcmp(text, "everyone") && strcmp(text, "nobody"))
+        if (strcmp(text, "everyone") && strcmp(text, "nobody")) {
             argp_error(state, "--create: found \"%s\", allowed are everyone and nobody", text);
+        }
         options->anyone_creates = strcmp(text, "everyone") == 0;
         return 1;
     case OPTION_SESSIONS:
@@ -101,8 +104,9 @@ static int parse_session_option(int key, const char *text, struct argp_state *st
 static error_t parse_option(int key, char *text, struct argp_state *state)
 {
     tarn_gateway_options *options = state->input;
-    if (parse_session_option(key, text, state))
+    if (parse_session_option(key, text, state)) {
         return 0;
+    }
     switch (key) {
     case OPTION_PORT:
         options->port = (uint16_t)tarn_option_number(state, "port", text, 0, 65535);
@@ -126,8 +130,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         options->threads = (uint32_t)tarn_option_number(state, "threads", text, 0, 256);
         return 0;
     case OPTION_DEVICE:
-        if (strcmp(text, "cpu") && strcmp(text, "cuda") && strcmp(text, "auto"))
+        if (strcmp(text, "cpu") && strcmp(text, "cuda") && strcmp(text, "auto")) {
             argp_error(state, "--device: found \"%s\", allowed are cpu, cuda and auto", text);
+        }
         options->device = text;
         return 0;
     case OPTION_FPS:
@@ -141,8 +146,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case OPTION_LOG: {
         int level = tarn_log_level_find(text);
-        if (level < 0)
+        if (level < 0) {
             argp_error(state, "--log: found \"%s\", allowed are error, warn, info and debug", text);
+        }
         options->log_level = (tarn_log_level)level;
         return 0;
     }
@@ -159,8 +165,9 @@ void tarn_gateway_options_parse(int argc, char **argv, tarn_gateway_options *opt
     static const struct argp argp = {option_list, parse_option, NULL, tarn_gateway_help, NULL, NULL, NULL};
     argp_program_version = "tarnd " TARN_VERSION;
     argp_err_exit_status = TARN_EXIT_USAGE;
-    if (argc > 0)
+    if (argc > 0) {
         argv[0] = program_invocation_short_name; // the C library's sentences would begin with the whole path
+    }
     *options = (tarn_gateway_options){.host = "127.0.0.1",
                                       .port = 8080,
                                       .scene = "dam-break",

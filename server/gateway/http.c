@@ -46,10 +46,11 @@ static void add_policy(header_writer *writer)
     char host[128], policy[sizeof POLICY + 2 * sizeof host + 32];
     int length = lws_hdr_copy(writer->wsi, host, sizeof host, WSI_TOKEN_HOST);
     size_t plain = length > 0 ? strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:-[]") : 0;
-    if (plain > 0 && host[plain] == 0)
+    if (plain > 0 && host[plain] == 0) {
         snprintf(policy, sizeof policy, "%s ws://%s wss://%s", POLICY, host, host);
-    else
+    } else {
         snprintf(policy, sizeof policy, "%s", POLICY);
+    }
     add_header(writer, "content-security-policy:", policy);
 }
 
@@ -57,8 +58,9 @@ static void add_policy(header_writer *writer)
 static void add_sharing(header_writer *writer, const char *origin)
 {
     add_header(writer, "vary:", "origin");
-    if (origin)
+    if (origin) {
         add_header(writer, "access-control-allow-origin:", origin);
+    }
 }
 
 /// Puts the reason into the status line where libwebsockets knows none and leaves it empty.
@@ -67,11 +69,13 @@ static void add_reason(header_writer *writer, unsigned status)
     const char *reason = status == 201 ? "Created" : status == 429 ? "Too Many Requests" : "";
     const size_t bytes = strlen(reason);
     uint8_t *end = memchr(writer->start, '\r', (size_t)(writer->at - writer->start));
-    if (!end || end[-1] != ' ' || (size_t)(writer->end - writer->at) < bytes)
+    if (!end || end[-1] != ' ' || (size_t)(writer->end - writer->at) < bytes) {
         return;
+    }
     memmove(end + bytes, end, (size_t)(writer->at - end));
-    for (size_t i = 0; i < bytes; i++)
+    for (size_t i = 0; i < bytes; i++) {
         end[i] = (uint8_t)reason[i];
+    }
     writer->at += bytes;
 }
 
@@ -84,22 +88,27 @@ static int begin(const tarn_http_response *response, struct lws *wsi, unsigned s
     writer.failed = lws_add_http_common_headers(wsi, status, type, response->byte_count, &writer.at, writer.end);
     add_reason(&writer, status);
     add_policy(&writer);
-    for (size_t i = 0; i < sizeof page_headers / sizeof page_headers[0]; i++)
+    for (size_t i = 0; i < sizeof page_headers / sizeof page_headers[0]; i++) {
         add_header(&writer, page_headers[i][0], page_headers[i][1]);
+    }
     add_header(&writer, "cache-control:", cache);
-    if (response->is_scene)
+    if (response->is_scene) {
         add_sharing(&writer, response->shared_with);
-    if (etag)
+    }
+    if (etag) {
         add_header(&writer, "etag:", etag);
-    if (status == 405)
+    }
+    if (status == 405) {
         add_header(&writer, "allow:", response->allows);
+    }
     return writer.failed || lws_finalize_write_http_header(wsi, writer.start, &writer.at, writer.end) ? -1 : 0;
 }
 
 void tarn_http_release(tarn_http_response *response)
 {
-    if (!response)
+    if (!response) {
         return;
+    }
     tarn_scene_page_give(response->scene_page);
     response->scene_page = NULL;
     response->byte_count = 0;
@@ -117,10 +126,12 @@ static int respond(tarn_http_response *response, struct lws *wsi, unsigned statu
 {
     int is_head = lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) > 0;
     response->ends |= status == 405;
-    if (begin(response, wsi, status, type, etag, cache))
+    if (begin(response, wsi, status, type, etag, cache)) {
         return -1;
-    if (is_head || response->byte_count == 0)
+    }
+    if (is_head || response->byte_count == 0) {
         return complete(response, wsi);
+    }
     response->sent = 0;
     lws_callback_on_writable(wsi);
     return 0;
@@ -157,10 +168,12 @@ static tarn_status take_scene(tarn_gateway *gateway, const char *path, tarn_scen
 {
     const tarn_session *session = tarn_session_find(gateway, "");
     tarn_status status = TARN_E_NOT_FOUND;
-    if (session && !tarn_scene_name_valid(session->scene))
+    if (session && !tarn_scene_name_valid(session->scene)) {
         status = tarn_scene_page_take_own(&gateway->scene_pages, session->scene, path, page);
-    if (status == TARN_E_NOT_FOUND)
+    }
+    if (status == TARN_E_NOT_FOUND) {
         status = tarn_scene_page_take(&gateway->scene_pages, gateway->scenes_dir, path, page);
+    }
     return status;
 }
 
@@ -168,11 +181,14 @@ static tarn_status take_scene(tarn_gateway *gateway, const char *path, tarn_scen
 static const char *named_origin(const tarn_gateway *gateway, struct lws *wsi)
 {
     char origin[256];
-    if (lws_hdr_copy(wsi, origin, sizeof origin, WSI_TOKEN_ORIGIN) <= 0)
+    if (lws_hdr_copy(wsi, origin, sizeof origin, WSI_TOKEN_ORIGIN) <= 0) {
         return NULL;
-    for (uint32_t i = 0; i < gateway->options.origin_count; i++)
-        if (strcasecmp(origin, gateway->options.origins[i]) == 0)
+    }
+    for (uint32_t i = 0; i < gateway->options.origin_count; i++) {
+        if (strcasecmp(origin, gateway->options.origins[i]) == 0) {
             return gateway->options.origins[i];
+        }
+    }
     return NULL;
 }
 
@@ -182,9 +198,10 @@ static int respond_scene(tarn_gateway *gateway, tarn_http_response *response, st
     response->shared_with = named_origin(gateway, wsi);
     tarn_scene_page *page = NULL;
     tarn_status status = take_scene(gateway, path, &page);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return respond_text(response, wsi, status == TARN_E_NOT_FOUND ? 404 : 500,
                             status == TARN_E_NOT_FOUND ? "not found" : "the file cannot be read, or is too large");
+    }
     response->scene_page = page;
     return respond_page(response, wsi, &page->page);
 }
@@ -210,8 +227,9 @@ static int host_is_plain(const char *host)
     char name[256];
     snprintf(name, sizeof name, "%s", host[0] == '[' ? host + 1 : host);
     char *end = host[0] == '[' ? strchr(name, ']') : strrchr(name, ':');
-    if (end)
+    if (end) {
         *end = '\0';
+    }
     unsigned char address[sizeof(struct in6_addr)];
     return inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1 ||
            strcasecmp(name, "localhost") == 0;
@@ -229,18 +247,23 @@ static int listens_on_loopback(const tarn_gateway *gateway)
 static int origin_is_allowed(tarn_gateway *gateway, struct lws *wsi)
 {
     char origin[TARN_REFUSED_ORIGIN_BYTES], host[256];
-    if (lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) <= 0)
+    if (lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) <= 0) {
         return 1;
-    if (lws_hdr_copy(wsi, origin, sizeof origin, WSI_TOKEN_ORIGIN) <= 0)
+    }
+    if (lws_hdr_copy(wsi, origin, sizeof origin, WSI_TOKEN_ORIGIN) <= 0) {
         return 0;
+    }
     const char *origin_host = strstr(origin, "://");
     if (origin_host && lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 &&
-        strcasecmp(origin_host + 3, host) == 0 && (!listens_on_loopback(gateway) || host_is_plain(host)))
+        strcasecmp(origin_host + 3, host) == 0 && (!listens_on_loopback(gateway) || host_is_plain(host))) {
         return 1;
-    if (named_origin(gateway, wsi))
+    }
+    if (named_origin(gateway, wsi)) {
         return 1;
-    if (tarn_refused_origins_tell(&gateway->refused_origins, origin, tarn_clock_monotonic_ns()))
+    }
+    if (tarn_refused_origins_tell(&gateway->refused_origins, origin, tarn_clock_monotonic_ns())) {
         tarn_log_warn("a page of %s was refused; --origin would allow it", origin);
+    }
     return 0;
 }
 
@@ -265,8 +288,9 @@ static int refuse_json(tarn_http_response *response, struct lws *wsi, unsigned s
 static long declared_bytes(struct lws *wsi)
 {
     char text[16], *end;
-    if (lws_hdr_copy(wsi, text, sizeof text, WSI_TOKEN_HTTP_CONTENT_LENGTH) <= 0)
+    if (lws_hdr_copy(wsi, text, sizeof text, WSI_TOKEN_HTTP_CONTENT_LENGTH) <= 0) {
         return -1;
+    }
     const long count = strtol(text, &end, 10);
     return *end || end == text ? -1 : count;
 }
@@ -286,10 +310,12 @@ _Static_assert(TARN_GATEWAY_BODY_BYTES_MAX == 1024, "a sentence states this limi
 static int begin_session(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
 {
     const long declared = declared_bytes(wsi);
-    if (declared < 1 || response->ends)
+    if (declared < 1 || response->ends) {
         return refuse_json(response, wsi, 411, "the body's length is not declared");
-    if (declared > TARN_GATEWAY_BODY_BYTES_MAX)
+    }
+    if (declared > TARN_GATEWAY_BODY_BYTES_MAX) {
         return refuse_json(response, wsi, 413, "the body is too large; allowed are 1024 bytes");
+    }
     response->refusal = 0;
     if (!origin_is_allowed(gateway, wsi)) {
         response->refusal = 403;
@@ -308,8 +334,9 @@ int tarn_http_body(tarn_gateway *gateway, tarn_http_response *response, struct l
 {
     (void)gateway;
     (void)wsi;
-    if (!response->expects || byte_count > sizeof response->body - response->body_bytes)
+    if (!response->expects || byte_count > sizeof response->body - response->body_bytes) {
         return -1;
+    }
     memcpy(response->body + response->body_bytes, bytes, byte_count);
     response->body_bytes += (uint32_t)byte_count;
     return 0;
@@ -319,13 +346,15 @@ int tarn_http_body_end(tarn_gateway *gateway, tarn_http_response *response, stru
 {
     static tarn_session_answer answer;
     const tarn_connection *connection = lws_get_opaque_user_data(wsi);
-    if (!response->expects)
+    if (!response->expects) {
         return -1;
+    }
     response->expects = 0;
-    if (response->refusal)
+    if (response->refusal) {
         tarn_session_pages_refuse(&answer, response->refusal, response->refusal_sentence);
-    else
+    } else {
         tarn_session_pages_make(gateway, response->body, response->body_bytes, &connection->address, &answer);
+    }
     return respond_json(response, wsi, &answer, 0);
 }
 
@@ -335,11 +364,13 @@ static int end_session(tarn_gateway *gateway, tarn_http_response *response, stru
     static const char bearer[] = "Bearer ";
     char text[sizeof bearer - 1 + sizeof(tarn_key)] = "";
     tarn_key key = "";
-    if (!origin_is_allowed(gateway, wsi))
+    if (!origin_is_allowed(gateway, wsi)) {
         return refuse_json(response, wsi, 403, "pages of this origin may end no tanks");
+    }
     if (lws_hdr_copy(wsi, text, sizeof text, WSI_TOKEN_HTTP_AUTHORIZATION) > 0 &&
-        strncmp(text, bearer, sizeof bearer - 1) == 0)
+        strncmp(text, bearer, sizeof bearer - 1) == 0) {
         snprintf(key, sizeof key, "%s", text + sizeof bearer - 1);
+    }
     tarn_session_pages_end(gateway, name, key, &answer);
     return respond_json(response, wsi, &answer, 0);
 }
@@ -362,16 +393,21 @@ static int respond_sessions(tarn_gateway *gateway, tarn_http_response *response,
 {
     static tarn_session_answer answer;
     const size_t root = strlen(TARN_SESSION_PAGES_PATH);
-    if (strncmp(path, TARN_SESSION_PAGES_PATH, root) != 0 || (path[root] && path[root] != '/'))
+    if (strncmp(path, TARN_SESSION_PAGES_PATH, root) != 0 || (path[root] && path[root] != '/')) {
         return -2;
-    if (path[root] == 0 && lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) > 0)
+    }
+    if (path[root] == 0 && lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) > 0) {
         return begin_session(gateway, response, wsi);
-    if (path[root] == '/' && lws_hdr_total_length(wsi, WSI_TOKEN_DELETE_URI) > 0)
+    }
+    if (path[root] == '/' && lws_hdr_total_length(wsi, WSI_TOKEN_DELETE_URI) > 0) {
         return end_session(gateway, response, wsi, path + root + 1);
-    if (path[root])
+    }
+    if (path[root]) {
         return refuse_method(response, wsi, "DELETE");
-    if (!is_get(wsi))
+    }
+    if (!is_get(wsi)) {
         return refuse_method(response, wsi, "GET, HEAD, POST");
+    }
     tarn_session_pages_list(gateway, &answer);
     return respond_json(response, wsi, &answer, 0);
 }
@@ -383,42 +419,51 @@ int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struc
     // Bodies in pieces are read by nobody; what is left of one mustn't pass for a request.
     response->ends = lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0;
     const int about_sessions = respond_sessions(gateway, response, wsi, path);
-    if (about_sessions != -2)
+    if (about_sessions != -2) {
         return about_sessions;
-    if (!is_get(wsi))
+    }
+    if (!is_get(wsi)) {
         return refuse_method(response, wsi, "GET, HEAD");
+    }
     if (strcmp(path, "/healthz") == 0) {
         int healthy = gateway->worker.phase == TARN_WORKER_READY && !gateway->ending;
         return respond_text(response, wsi, healthy ? 200 : 503, healthy ? "ok" : "the worker is not ready");
     }
-    if (strcmp(path, "/metrics") == 0)
+    if (strcmp(path, "/metrics") == 0) {
         return respond_metrics(gateway, response, wsi);
-    if (strncmp(path, TARN_SCENE_PAGES_PREFIX, strlen(TARN_SCENE_PAGES_PREFIX)) == 0)
+    }
+    if (strncmp(path, TARN_SCENE_PAGES_PREFIX, strlen(TARN_SCENE_PAGES_PREFIX)) == 0) {
         return respond_scene(gateway, response, wsi, path);
+    }
     const tarn_page *page = tarn_pages_find(&gateway->pages, path);
-    if (page)
+    if (page) {
         return respond_page(response, wsi, page);
-    if (gateway->pages.page_count == 0 && strcmp(path, "/") == 0)
+    }
+    if (gateway->pages.page_count == 0 && strcmp(path, "/") == 0) {
         return respond_text(response, wsi, 404,
                             "The server runs, but its page is not there: build web-client, or name "
                             "its directory with --client.");
+    }
     return respond_text(response, wsi, 404, "not found");
 }
 
 int tarn_http_writable(tarn_http_response *response, struct lws *wsi)
 {
     static uint8_t chunk[LWS_PRE + TARN_GATEWAY_HTTP_CHUNK_BYTES];
-    if (!response || response->byte_count == 0)
+    if (!response || response->byte_count == 0) {
         return 0;
+    }
     size_t left = response->byte_count - response->sent;
     size_t count = left < TARN_GATEWAY_HTTP_CHUNK_BYTES ? left : TARN_GATEWAY_HTTP_CHUNK_BYTES;
     memcpy(chunk + LWS_PRE, response->bytes + response->sent, count);
     enum lws_write_protocol kind = count == left ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP;
-    if (lws_write(wsi, chunk + LWS_PRE, count, kind) != (int)count)
+    if (lws_write(wsi, chunk + LWS_PRE, count, kind) != (int)count) {
         return -1;
+    }
     response->sent += count;
-    if (count == left)
+    if (count == left) {
         return complete(response, wsi);
+    }
     lws_callback_on_writable(wsi);
     return 0;
 }
@@ -428,18 +473,22 @@ static int offers_subprotocol(struct lws *wsi)
 {
     char list[256];
     char *rest, *name;
-    if (lws_hdr_copy(wsi, list, sizeof list, WSI_TOKEN_PROTOCOL) <= 0)
+    if (lws_hdr_copy(wsi, list, sizeof list, WSI_TOKEN_PROTOCOL) <= 0) {
         return 0;
-    for (name = strtok_r(list, ", \t", &rest); name; name = strtok_r(NULL, ", \t", &rest))
-        if (strcmp(name, TARN_PROTOCOL_SUBPROTOCOL) == 0)
+    }
+    for (name = strtok_r(list, ", \t", &rest); name; name = strtok_r(NULL, ", \t", &rest)) {
+        if (strcmp(name, TARN_PROTOCOL_SUBPROTOCOL) == 0) {
             return 1;
+        }
+    }
     return 0;
 }
 
 static int refuse_upgrade(struct lws *wsi, unsigned status, const char *text)
 {
-    if (lws_return_http_status(wsi, status, text))
+    if (lws_return_http_status(wsi, status, text)) {
         return -1;
+    }
     return 1;
 }
 
@@ -455,16 +504,21 @@ static int is_proxied(struct lws *wsi)
 int tarn_http_upgrade(tarn_gateway *gateway, struct lws *wsi, const char *path)
 {
     char wanted[32];
-    if (lws_hdr_copy(wsi, wanted, sizeof wanted, WSI_TOKEN_UPGRADE) <= 0 || strcasecmp(wanted, "websocket") != 0)
+    if (lws_hdr_copy(wsi, wanted, sizeof wanted, WSI_TOKEN_UPGRADE) <= 0 || strcasecmp(wanted, "websocket") != 0) {
         return refuse_upgrade(wsi, 400, "only an upgrade to a WebSocket is possible");
-    if (!path || strcmp(path, "/ws") != 0)
+    }
+    if (!path || strcmp(path, "/ws") != 0) {
         return refuse_upgrade(wsi, 404, "the WebSocket is at /ws, for GET");
-    if (lws_hdr_copy(wsi, wanted, sizeof wanted, WSI_TOKEN_VERSION) <= 0 || strcmp(wanted, "13") != 0)
+    }
+    if (lws_hdr_copy(wsi, wanted, sizeof wanted, WSI_TOKEN_VERSION) <= 0 || strcmp(wanted, "13") != 0) {
         return refuse_upgrade(wsi, 426, "Sec-WebSocket-Version: 13 is required");
-    if (!offers_subprotocol(wsi))
+    }
+    if (!offers_subprotocol(wsi)) {
         return refuse_upgrade(wsi, 400, "the subprotocol " TARN_PROTOCOL_SUBPROTOCOL " is required");
-    if (!origin_is_allowed(gateway, wsi))
+    }
+    if (!origin_is_allowed(gateway, wsi)) {
         return refuse_upgrade(wsi, 403, "pages of this origin may not connect");
+    }
     tarn_connection *connection = lws_get_opaque_user_data(wsi);
     connection->is_proxied = (uint8_t)is_proxied(wsi);
     return 0;

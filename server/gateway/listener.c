@@ -33,10 +33,11 @@ static tarn_connection *place_for(tarn_listener *listener, const struct in6_addr
     int same = 0;
     for (int i = 0; i < TARN_GATEWAY_CONNECTIONS_MAX; i++) {
         tarn_connection *connection = &listener->connections[i];
-        if (!connection->used)
+        if (!connection->used) {
             free_place = connection;
-        else
+        } else {
             same += memcmp(&connection->address, address, sizeof *address) == 0;
+        }
     }
     return same < TARN_GATEWAY_CONNECTIONS_PER_IP_MAX || is_loopback(address) ? free_place : NULL;
 }
@@ -61,11 +62,13 @@ static void make_room(tarn_listener *listener)
     for (int i = 0; i < TARN_GATEWAY_CONNECTIONS_MAX; i++) {
         tarn_connection *connection = &listener->connections[i];
         free_count += !connection->used || connection->is_dropped;
-        if (may_drop(connection) && (!oldest || connection->moved_ns < oldest->moved_ns))
+        if (may_drop(connection) && (!oldest || connection->moved_ns < oldest->moved_ns)) {
             oldest = connection;
+        }
     }
-    if (free_count < TARN_GATEWAY_CONNECTIONS_SPARE && oldest)
+    if (free_count < TARN_GATEWAY_CONNECTIONS_SPARE && oldest) {
         drop(listener, oldest);
+    }
 }
 
 static void refuse(int fd)
@@ -81,8 +84,9 @@ static void refuse(int fd)
 /// loop again and again. @return whether there was one
 static int turn_away(tarn_listener *listener)
 {
-    if (listener->spare_fd >= 0)
+    if (listener->spare_fd >= 0) {
         close(listener->spare_fd);
+    }
     int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) {
         listener->refused_total++;
@@ -103,16 +107,19 @@ static void on_acceptable(uv_poll_t *poll, int status, int events)
 {
     tarn_listener *listener = poll->data;
     (void)events;
-    if (status < 0)
+    if (status < 0) {
         return;
+    }
     for (int i = 0; i < TARN_GATEWAY_BACKLOG; i++) {
         struct sockaddr_storage from = {0};
         socklen_t from_bytes = sizeof from;
         int fd = accept4(listener->fd, (struct sockaddr *)&from, &from_bytes, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0 && (errno == EMFILE || errno == ENFILE) && turn_away(listener))
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE) && turn_away(listener)) {
             continue;
-        if (fd < 0)
+        }
+        if (fd < 0) {
             return;
+        }
         struct in6_addr address;
         normalise(&from, &address);
         tarn_connection *connection = place_for(listener, &address);
@@ -133,8 +140,9 @@ static tarn_status bind_to(tarn_listener *listener, const struct addrinfo *found
 {
     int on = 1;
     int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
+    if (fd < 0) {
         return TARN_E_IO;
+    }
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     // Listening at once as well: with SO_REUSEADDR two programs may bind a port, but only one may listen on it.
     if (bind(fd, found->ai_addr, found->ai_addrlen) != 0 || listen(fd, TARN_GATEWAY_BACKLOG) != 0) {
@@ -166,11 +174,12 @@ tarn_status tarn_listener_bind(tarn_listener *listener, const char *host, uint16
         return TARN_E_IO;
     }
     tarn_status status = bind_to(listener, found);
-    if (status != TARN_OK && errno == EADDRINUSE)
+    if (status != TARN_OK && errno == EADDRINUSE) {
         snprintf(why, sizeof(tarn_text), "port %u on %.200s is in use by another program; choose another with --port",
                  port, host);
-    else if (status != TARN_OK)
+    } else if (status != TARN_OK) {
         snprintf(why, sizeof(tarn_text), "port %u on %.200s cannot be opened: %s", port, host, strerror(errno));
+    }
     freeaddrinfo(found);
     return status;
 }
@@ -186,10 +195,12 @@ tarn_status tarn_listener_start(tarn_listener *listener, uv_loop_t *loop,
     listener->poll.data = listener;
     int error = uv_poll_init(loop, &listener->poll, listener->fd);
     listener->open = error == 0;
-    if (!error)
+    if (!error) {
         error = uv_poll_start(&listener->poll, UV_READABLE, on_acceptable);
-    if (!error)
+    }
+    if (!error) {
         return TARN_OK;
+    }
     snprintf(why, sizeof(tarn_text), "connections cannot be accepted: %s", uv_strerror(error));
     return TARN_E_IO;
 }
@@ -209,8 +220,9 @@ void tarn_listener_tick(tarn_listener *listener, uint64_t now_ns)
     for (int i = 0; i < TARN_GATEWAY_CONNECTIONS_MAX; i++) {
         tarn_connection *connection = &listener->connections[i];
         if (may_drop(connection) &&
-            now_ns - connection->moved_ns > TARN_GATEWAY_CONNECTION_IDLE_S * (uint64_t)1000000000)
+            now_ns - connection->moved_ns > TARN_GATEWAY_CONNECTION_IDLE_S * (uint64_t)1000000000) {
             drop(listener, connection);
+        }
     }
 }
 
@@ -223,12 +235,14 @@ static void on_closed(uv_handle_t *handle)
 
 void tarn_listener_stop(tarn_listener *listener)
 {
-    if (listener->open)
+    if (listener->open) {
         uv_close((uv_handle_t *)&listener->poll, on_closed);
-    else if (listener->fd >= 0)
+    } else if (listener->fd >= 0) {
         close(listener->fd);
-    if (listener->spare_fd >= 0)
+    }
+    if (listener->spare_fd >= 0) {
         close(listener->spare_fd);
+    }
     listener->spare_fd = -1;
     listener->open = 0;
 }

@@ -31,15 +31,17 @@ static void put(metrics_text *text, const char *format, ...)
 
 static void put_metric(metrics_text *text, const char *name, const char *type, const char *help, double value)
 {
-    if (text->left)
+    if (text->left) {
         put(text, "# HELP tarn_%s %s\n# TYPE tarn_%s %s\ntarn_%s %.17g\n", name, help, name, type, name, value);
+    }
 }
 
 void tarn_metrics_latency(tarn_metrics *metrics, double seconds)
 {
     int bucket = 0;
-    while (bucket < TARN_METRICS_LATENCY_BUCKETS && seconds > latency_bounds_s[bucket])
+    while (bucket < TARN_METRICS_LATENCY_BUCKETS && seconds > latency_bounds_s[bucket]) {
         bucket++;
+    }
     metrics->latency_buckets[bucket]++;
     metrics->latency_count++;
     metrics->latency_sum_s += seconds;
@@ -47,8 +49,9 @@ void tarn_metrics_latency(tarn_metrics *metrics, double seconds)
 
 static void put_head(metrics_text *text, const char *name, const char *type, const char *help)
 {
-    if (text->left)
+    if (text->left) {
         put(text, "# HELP tarn_%s %s\n# TYPE tarn_%s %s\n", name, help, name, type);
+    }
 }
 
 /// A counter of each kind of frames.
@@ -56,32 +59,36 @@ static void put_kinds(metrics_text *text, const char *name, const char *help, co
 {
     static const char *const kinds[TARN_METRICS_KINDS] = {"key", "base", "extra"};
     put_head(text, name, "counter", help);
-    for (int kind = 0; kind < TARN_METRICS_KINDS && text->left; kind++)
+    for (int kind = 0; kind < TARN_METRICS_KINDS && text->left; kind++) {
         put(text, "tarn_%s{kind=\"%s\"} %" PRIu64 "\n", name, kinds[kind], values[kind]);
+    }
 }
 
 static void put_layers(metrics_text *text, const tarn_metrics *metrics)
 {
     put_head(text, "viewers_by_layers", "gauge", "Viewers that get so many layers of the frames");
-    for (int i = 0; i < TARN_STREAM_LAYERS_MAX && text->left; i++)
+    for (int i = 0; i < TARN_STREAM_LAYERS_MAX && text->left; i++) {
         put(text, "tarn_viewers_by_layers{layers=\"%d\"} %" PRIu32 "\n", i + 1, metrics->viewers_by_layers[i]);
+    }
 }
 
 static void put_latency(metrics_text *text, const tarn_metrics *metrics)
 {
     uint64_t below = 0;
-    if (text->left)
+    if (text->left) {
         put(text, "# HELP tarn_input_to_frame_seconds From an input's arrival to the first frame that contains it\n"
                   "# TYPE tarn_input_to_frame_seconds histogram\n");
+    }
     for (int i = 0; i < TARN_METRICS_LATENCY_BUCKETS && text->left; i++) {
         below += metrics->latency_buckets[i];
         put(text, "tarn_input_to_frame_seconds_bucket{le=\"%g\"} %" PRIu64 "\n", latency_bounds_s[i], below);
     }
-    if (text->left)
+    if (text->left) {
         put(text,
             "tarn_input_to_frame_seconds_bucket{le=\"+Inf\"} %" PRIu64 "\ntarn_input_to_frame_seconds_sum %.17g\n"
             "tarn_input_to_frame_seconds_count %" PRIu64 "\n",
             metrics->latency_count, metrics->latency_sum_s, metrics->latency_count);
+    }
 }
 
 static void put_stages(metrics_text *text, const tarn_stages *stages)

@@ -8,8 +8,9 @@
 static int name_of(const char *scene, tarn_name name)
 {
     const char *slash = strrchr(scene, '/'), *file = slash ? slash + 1 : scene, *ending = strrchr(file, '.');
-    if (!ending || strcmp(ending, ".json") != 0 || ending - file > TARN_NAME_BYTES_MAX)
+    if (!ending || strcmp(ending, ".json") != 0 || ending - file > TARN_NAME_BYTES_MAX) {
         return 0;
+    }
     snprintf(name, sizeof(tarn_name), "%.*s", (int)(ending - file), file);
     return tarn_scene_name_valid(name);
 }
@@ -18,25 +19,32 @@ void tarn_own_scene_list(const char *scene, tarn_ipc_worker_hello *hello)
 {
     tarn_name name;
     uint32_t place = 0;
-    if (!name_of(scene, name))
+    if (!name_of(scene, name)) {
         return;
-    while (place < hello->scene_count && strcmp(hello->scenes[place], name) < 0)
+    }
+    while (place < hello->scene_count && strcmp(hello->scenes[place], name) < 0) {
         place++;
-    if (place < hello->scene_count && strcmp(hello->scenes[place], name) == 0)
+    }
+    if (place < hello->scene_count && strcmp(hello->scenes[place], name) == 0) {
         return;
-    if (hello->scene_count < TARN_SCENES_MAX)
+    }
+    if (hello->scene_count < TARN_SCENES_MAX) {
         hello->scene_count++;
-    if (place == hello->scene_count)
+    }
+    if (place == hello->scene_count) {
         place--;
+    }
     memmove(hello->scenes[place + 1], hello->scenes[place], (hello->scene_count - 1 - place) * sizeof(tarn_name));
     memcpy(hello->scenes[place], name, sizeof(tarn_name));
 }
 
 int tarn_own_scene_is_listed(const tarn_ipc_worker_hello *hello, const char *name)
 {
-    for (uint32_t i = 0; i < hello->scene_count; i++)
-        if (strcmp(hello->scenes[i], name) == 0)
+    for (uint32_t i = 0; i < hello->scene_count; i++) {
+        if (strcmp(hello->scenes[i], name) == 0) {
             return 1;
+        }
+    }
     return 0;
 }
 

@@ -34,9 +34,11 @@ static const struct {
 static const char *type_of(const char *path)
 {
     const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && i < sizeof types / sizeof types[0]; i++)
-        if (strcmp(dot, types[i].ending) == 0)
+    for (size_t i = 0; dot && i < sizeof types / sizeof types[0]; i++) {
+        if (strcmp(dot, types[i].ending) == 0) {
             return types[i].type;
+        }
+    }
     return "application/octet-stream";
 }
 
@@ -44,8 +46,9 @@ static const char *type_of(const char *path)
 static uint64_t hash_of(const uint8_t *bytes, size_t count)
 {
     uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    }
     return hash;
 }
 
@@ -58,10 +61,12 @@ static tarn_status read_whole(int fd, uint8_t *bytes, size_t count)
 {
     for (size_t have = 0; have < count;) {
         ssize_t got = read(fd, bytes + have, count - have);
-        if (got < 0 && errno == EINTR)
+        if (got < 0 && errno == EINTR) {
             continue;
-        if (got <= 0)
+        }
+        if (got <= 0) {
             return TARN_E_IO;
+        }
         have += (size_t)got;
     }
     return TARN_OK;
@@ -75,10 +80,12 @@ static tarn_status refuse(tarn_text why, tarn_status status, const char *path, c
 
 static tarn_status add_file(tarn_pages *pages, int fd, const char *path, size_t size, tarn_text why)
 {
-    if (pages->page_count == TARN_GATEWAY_PAGES_MAX)
+    if (pages->page_count == TARN_GATEWAY_PAGES_MAX) {
         return refuse(why, TARN_E_LIMIT, path, "there are too many files");
-    if (size > TARN_GATEWAY_PAGE_BYTES_MAX || size > TARN_GATEWAY_PAGES_BYTES_MAX - pages->byte_count)
+    }
+    if (size > TARN_GATEWAY_PAGE_BYTES_MAX || size > TARN_GATEWAY_PAGES_BYTES_MAX - pages->byte_count) {
         return refuse(why, TARN_E_LIMIT, path, "it is too large");
+    }
     tarn_page *page = &pages->pages[pages->page_count];
     page->bytes = malloc(size ? size : 1);
     page->path = strdup(path);
@@ -103,17 +110,21 @@ static tarn_status add_entry(tarn_pages *pages, int directory_fd, const char *pa
                              tarn_text why)
 {
     char entry_path[1024];
-    if ((size_t)snprintf(entry_path, sizeof entry_path, "%s/%s", path, name) >= sizeof entry_path)
+    if ((size_t)snprintf(entry_path, sizeof entry_path, "%s/%s", path, name) >= sizeof entry_path) {
         return refuse(why, TARN_E_LIMIT, name, "its path is too long");
+    }
     int fd = openat(directory_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0)
+    if (fd < 0) {
         return errno == ELOOP ? TARN_OK : refuse(why, TARN_E_IO, entry_path, strerror(errno));
+    }
     struct stat found;
     tarn_status status = fstat(fd, &found) == 0 ? TARN_OK : TARN_E_IO;
-    if (status == TARN_OK && S_ISDIR(found.st_mode))
+    if (status == TARN_OK && S_ISDIR(found.st_mode)) {
         return add_directory(pages, fd, entry_path, depth + 1, why);
-    if (status == TARN_OK && S_ISREG(found.st_mode))
+    }
+    if (status == TARN_OK && S_ISREG(found.st_mode)) {
         status = add_file(pages, fd, entry_path, (size_t)found.st_size, why);
+    }
     close(fd);
     return status;
 }
@@ -123,17 +134,20 @@ static tarn_status add_directory(tarn_pages *pages, int fd, const char *path, in
 {
     DIR *directory = fdopendir(fd);
     if (!directory || depth > TARN_GATEWAY_PAGES_DEPTH_MAX) {
-        if (directory)
+        if (directory) {
             closedir(directory);
-        else
+        } else {
             close(fd);
+        }
         return refuse(why, TARN_E_LIMIT, path, "the directory cannot be read, or lies too deep");
     }
     tarn_status status = TARN_OK;
     struct dirent *entry;
-    while (status == TARN_OK && (entry = readdir(directory)) != NULL)
-        if (entry->d_name[0] != '.')
+    while (status == TARN_OK && (entry = readdir(directory)) != NULL) {
+        if (entry->d_name[0] != '.') {
             status = add_entry(pages, fd, path, entry->d_name, depth, why);
+        }
+    }
     closedir(directory);
     return status;
 }
@@ -151,8 +165,9 @@ tarn_status tarn_pages_load(tarn_pages *pages, const char *directory, tarn_text 
         snprintf(why, sizeof(tarn_text), "client directory %.300s: it has no index.html", directory);
         status = TARN_E_NOT_FOUND;
     }
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         tarn_pages_free(pages);
+    }
     return status;
 }
 
@@ -167,10 +182,13 @@ void tarn_pages_free(tarn_pages *pages)
 
 const tarn_page *tarn_pages_find(const tarn_pages *pages, const char *path)
 {
-    if (strcmp(path, "/") == 0)
+    if (strcmp(path, "/") == 0) {
         path = "/index.html";
-    for (uint32_t i = 0; i < pages->page_count; i++)
-        if (strcmp(pages->pages[i].path, path) == 0)
+    }
+    for (uint32_t i = 0; i < pages->page_count; i++) {
+        if (strcmp(pages->pages[i].path, path) == 0) {
             return &pages->pages[i];
+        }
+    }
     return NULL;
 }

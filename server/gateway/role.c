@@ -10,10 +10,12 @@ tarn_status tarn_role_keys_make(tarn_role_keys *keys)
 {
     for (int role = 0; role < TARN_ROLE_COUNT; role++) {
         uint8_t bytes[TARN_KEY_BYTES / 2];
-        if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
             return TARN_E_IO;
-        for (size_t i = 0; i < sizeof bytes; i++)
+        }
+        for (size_t i = 0; i < sizeof bytes; i++) {
             snprintf(keys->keys[role] + 2 * i, 3, "%02x", bytes[i]);
+        }
     }
     return TARN_OK;
 }
@@ -23,8 +25,9 @@ int tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role *
     int found = 0;
     for (int r = 0; r < TARN_ROLE_COUNT; r++) {
         uint8_t difference = 0;
-        for (size_t i = 0; i <= TARN_KEY_BYTES; i++)
+        for (size_t i = 0; i <= TARN_KEY_BYTES; i++) {
             difference |= (uint8_t)(keys->keys[r][i] ^ key[i]);
+        }
         if (difference == 0) {
             *role = (tarn_role)r;
             found = 1;
@@ -40,18 +43,22 @@ const char *tarn_role_word(tarn_role role)
 
 int tarn_role_find(const char *word)
 {
-    for (int role = 0; role < TARN_ROLE_COUNT; role++)
-        if (strcmp(words[role], word) == 0)
+    for (int role = 0; role < TARN_ROLE_COUNT; role++) {
+        if (strcmp(words[role], word) == 0) {
             return role;
+        }
+    }
     return -1;
 }
 
 static tarn_role needed(const tarn_message *message)
 {
-    if (message->kind == TARN_MESSAGE_CONTROL)
+    if (message->kind == TARN_MESSAGE_CONTROL) {
         return TARN_ROLE_OWN;
-    if (message->kind != TARN_MESSAGE_INPUT)
+    }
+    if (message->kind != TARN_MESSAGE_INPUT) {
         return TARN_ROLE_WATCH;
+    }
     return message->input.kind == TARN_INPUT_PARAMETER ? TARN_ROLE_OWN : TARN_ROLE_PLAY;
 }
 

@@ -24,9 +24,11 @@ static const struct {
 static const char *type_of(const char *path)
 {
     const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && i < sizeof types / sizeof types[0]; i++)
-        if (strcmp(dot, types[i].ending) == 0)
+    for (size_t i = 0; dot && i < sizeof types / sizeof types[0]; i++) {
+        if (strcmp(dot, types[i].ending) == 0) {
             return types[i].type;
+        }
+    }
     return NULL;
 }
 
@@ -48,12 +50,14 @@ static int open_below(const char *directory, const char *path)
         name[bytes] = 0;
         const int is_last = path[bytes] == 0;
         int next = -1;
-        if (bytes > 0)
+        if (bytes > 0) {
             next = openat(fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | (is_last ? O_NONBLOCK : O_DIRECTORY));
+        }
         close(fd);
         fd = next;
-        if (is_last)
+        if (is_last) {
             return fd;
+        }
     }
     return fd;
 }
@@ -61,14 +65,17 @@ static int open_below(const char *directory, const char *path)
 static tarn_status read_whole(int fd, tarn_page *page, size_t size)
 {
     page->bytes = malloc(size ? size : 1);
-    if (!page->bytes)
+    if (!page->bytes) {
         return TARN_E_MEMORY;
+    }
     while (page->byte_count < size) {
         ssize_t got = read(fd, page->bytes + page->byte_count, size - page->byte_count);
-        if (got < 0 && errno == EINTR)
+        if (got < 0 && errno == EINTR) {
             continue;
-        if (got <= 0)
+        }
+        if (got <= 0) {
             return TARN_E_IO; // it became shorter
+        }
         page->byte_count += (size_t)got;
     }
     return TARN_OK;
@@ -86,8 +93,9 @@ static tarn_scene_page *find_used(const tarn_scene_pages *pages, const struct st
         const struct stat *held = &page->found;
         if (held->st_dev == found->st_dev && held->st_ino == found->st_ino && held->st_size == found->st_size &&
             is_same_time(&held->st_mtim, &found->st_mtim) && is_same_time(&held->st_ctim, &found->st_ctim) &&
-            page->page.type == type)
+            page->page.type == type) {
             return page;
+        }
     }
     return NULL;
 }
@@ -96,17 +104,20 @@ static tarn_scene_page *find_used(const tarn_scene_pages *pages, const struct st
 static tarn_status take_open(tarn_scene_pages *pages, int fd, const char *type, tarn_scene_page **taken)
 {
     struct stat found;
-    if (fstat(fd, &found) != 0 || !S_ISREG(found.st_mode))
+    if (fstat(fd, &found) != 0 || !S_ISREG(found.st_mode)) {
         return TARN_E_NOT_FOUND;
-    if (found.st_size > TARN_GATEWAY_PAGE_BYTES_MAX)
+    }
+    if (found.st_size > TARN_GATEWAY_PAGE_BYTES_MAX) {
         return TARN_E_LIMIT;
+    }
     tarn_scene_page *page = find_used(pages, &found, type);
     if (!page) {
         page = calloc(1, sizeof *page);
         tarn_status status = page ? read_whole(fd, &page->page, (size_t)found.st_size) : TARN_E_MEMORY;
         if (status != TARN_OK) {
-            if (page)
+            if (page) {
                 free(page->page.bytes);
+            }
             free(page);
             return status;
         }
@@ -127,14 +138,18 @@ tarn_status tarn_scene_page_take(tarn_scene_pages *pages, const char *directory,
 {
     *page = NULL;
     const size_t prefix = strlen(TARN_SCENE_PAGES_PREFIX);
-    if (strncmp(path, TARN_SCENE_PAGES_PREFIX, prefix) != 0 || strlen(path + prefix) > TARN_SCENE_PAGES_PATH_BYTES_MAX)
+    if (strncmp(path, TARN_SCENE_PAGES_PREFIX, prefix) != 0 ||
+        strlen(path + prefix) > TARN_SCENE_PAGES_PATH_BYTES_MAX) {
         return TARN_E_NOT_FOUND;
+    }
     const char *type = type_of(path + prefix);
-    if (!type)
+    if (!type) {
         return TARN_E_NOT_FOUND;
+    }
     int fd = open_below(directory, path + prefix);
-    if (fd < 0)
+    if (fd < 0) {
         return TARN_E_NOT_FOUND;
+    }
     tarn_status status = take_open(pages, fd, type, page);
     close(fd);
     return status;
@@ -142,11 +157,13 @@ tarn_status tarn_scene_page_take(tarn_scene_pages *pages, const char *directory,
 
 void tarn_scene_page_give(tarn_scene_page *page)
 {
-    if (!page || --page->user_count > 0)
+    if (!page || --page->user_count > 0) {
         return;
+    }
     for (tarn_scene_page **link = &page->pages->first; *link; link = &(*link)->next) {
-        if (*link != page)
+        if (*link != page) {
             continue;
+        }
         *link = page->next;
         break;
     }
@@ -161,12 +178,15 @@ tarn_status tarn_scene_page_take_own(tarn_scene_pages *pages, const char *scene_
     const char *slash = strrchr(scene_file, '/'), *ending = strrchr(path, '.');
     const char *name = slash ? slash + 1 : scene_file;
     const size_t prefix = strlen(TARN_SCENE_PAGES_PREFIX);
-    if (strncmp(path, TARN_SCENE_PAGES_PREFIX, prefix) != 0 || access(scene_file, F_OK) != 0)
+    if (strncmp(path, TARN_SCENE_PAGES_PREFIX, prefix) != 0 || access(scene_file, F_OK) != 0) {
         return TARN_E_NOT_FOUND;
-    if (ending && strcmp(ending, ".json") == 0 && strcmp(path + prefix, name) != 0)
+    }
+    if (ending && strcmp(ending, ".json") == 0 && strcmp(path + prefix, name) != 0) {
         return TARN_E_NOT_FOUND;
+    }
     char directory[PATH_MAX + 2];
-    if (snprintf(directory, sizeof directory, "%.*s.", (int)(name - scene_file), scene_file) >= (int)sizeof directory)
+    if (snprintf(directory, sizeof directory, "%.*s.", (int)(name - scene_file), scene_file) >= (int)sizeof directory) {
         return TARN_E_NOT_FOUND;
+    }
     return tarn_scene_page_take(pages, directory, path, page);
 }

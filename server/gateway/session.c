@@ -15,8 +15,9 @@
 static tarn_session *session_of_tank(tarn_gateway *gateway, uint32_t tank)
 {
     uint32_t place = tank & TARN_SESSION_PLACE_MASK;
-    if (tank == 0 || place >= TARN_GATEWAY_SESSIONS_MAX || gateway->sessions.sessions[place].id != tank)
+    if (tank == 0 || place >= TARN_GATEWAY_SESSIONS_MAX || gateway->sessions.sessions[place].id != tank) {
         return NULL;
+    }
     return &gateway->sessions.sessions[place];
 }
 
@@ -34,14 +35,16 @@ static void too_fast(tarn_viewer *viewer)
 
 static void tell_state(tarn_session *session)
 {
-    for (uint32_t i = 0; i < session->viewer_count; i++)
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
         tarn_viewer_tell(session->viewers[i], TARN_VIEWER_TELL_STATE);
+    }
 }
 
 static void tell_error(tarn_session *session, tarn_error_code code, const char *sentence)
 {
-    for (uint32_t i = 0; i < session->viewer_count; i++)
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
         tarn_viewer_error(session->viewers[i], code, sentence);
+    }
 }
 
 /// Whether something need move for a viewer: it looks, and if only for a glimpse, it has seen nothing yet.
@@ -53,15 +56,17 @@ static int is_audience(const tarn_viewer *viewer)
 static uint32_t audience(const tarn_session *session)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < session->viewer_count; i++)
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
         count += is_audience(session->viewers[i]);
+    }
     return count;
 }
 
 static void note_audience(tarn_session *session)
 {
-    if (audience(session) == 0)
+    if (audience(session) == 0) {
         session->empty_since_ns = tarn_clock_monotonic_ns();
+    }
 }
 
 static void send_audience(tarn_gateway *gateway, tarn_session *session, uint32_t count)
@@ -69,18 +74,22 @@ static void send_audience(tarn_gateway *gateway, tarn_session *session, uint32_t
     tarn_ipc_message message = {.kind = TARN_IPC_AUDIENCE, .tank = session->id};
     message.audience.viewer_count = count;
     const tarn_worker_queue_key key = {.kind = TARN_IPC_AUDIENCE, .index = session->id & TARN_SESSION_PLACE_MASK};
-    if (tarn_worker_process_send(&gateway->worker, &message, key, 1) == TARN_OK)
+    if (tarn_worker_process_send(&gateway->worker, &message, key, 1) == TARN_OK) {
         session->audience_told = count;
+    }
 }
 
 /// Whether a key frame is to be asked for on behalf of a viewer: at once for whoever has just come; for whoever fell
 /// behind or looks again once it takes frames, and not so often that the others notice.
 static int needs_key(const tarn_session *session, const tarn_viewer *viewer, uint64_t now_ns)
 {
-    if (viewer->phase != TARN_VIEWER_JOINED || viewer->view.hidden || (viewer->rate.keys_only && viewer->reference > 0))
+    if (viewer->phase != TARN_VIEWER_JOINED || viewer->view.hidden ||
+        (viewer->rate.keys_only && viewer->reference > 0)) {
         return 0;
-    if (!tarn_fanout_is_lost(&session->fanout, viewer->reference, viewer->frame_serial))
+    }
+    if (!tarn_fanout_is_lost(&session->fanout, viewer->reference, viewer->frame_serial)) {
         return 0;
+    }
     return viewer->frame_serial == 0 ||
            (viewer->flight.count == 0 && now_ns - session->key_ns >= TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000);
 }
@@ -89,16 +98,20 @@ void tarn_session_ask_for_key(tarn_gateway *gateway, tarn_session *session)
 {
     const uint64_t now_ns = tarn_clock_monotonic_ns(), again_ns = TARN_GATEWAY_KEY_ASK_MS * (uint64_t)1000000;
     int is_needed = 0;
-    if (session->key_asked_ns && now_ns - session->key_asked_ns < again_ns)
+    if (session->key_asked_ns && now_ns - session->key_asked_ns < again_ns) {
         return;
-    for (uint32_t i = 0; i < session->viewer_count && !is_needed; i++)
+    }
+    for (uint32_t i = 0; i < session->viewer_count && !is_needed; i++) {
         is_needed = needs_key(session, session->viewers[i], now_ns);
-    if (!is_needed)
+    }
+    if (!is_needed) {
         return;
+    }
     const tarn_ipc_message message = {.kind = TARN_IPC_KEY_WANTED, .tank = session->id};
     const tarn_worker_queue_key key = {.kind = TARN_IPC_KEY_WANTED, .index = session->id & TARN_SESSION_PLACE_MASK};
-    if (tarn_worker_process_send(&gateway->worker, &message, key, 1) != TARN_OK)
+    if (tarn_worker_process_send(&gateway->worker, &message, key, 1) != TARN_OK) {
         return; // the next tick asks again
+    }
     session->key_asked_ns = now_ns;
     gateway->metrics.keys_asked_total++;
 }
@@ -123,8 +136,9 @@ static tarn_status send_load(tarn_gateway *gateway, tarn_session *session, const
 void tarn_session_view_changed(tarn_gateway *gateway, tarn_session *session)
 {
     note_audience(session);
-    if (session->audience_told == 0 && audience(session) > 0)
+    if (session->audience_told == 0 && audience(session) > 0) {
         send_audience(gateway, session, audience(session));
+    }
     tarn_session_ask_for_key(gateway, session);
 }
 
@@ -132,24 +146,28 @@ tarn_session *tarn_session_find(tarn_gateway *gateway, const char *name)
 {
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session *session = &gateway->sessions.sessions[i];
-        if (session->id && (name[0] == 0 || strcmp(session->name, name) == 0))
+        if (session->id && (name[0] == 0 || strcmp(session->name, name) == 0)) {
             return session;
+        }
     }
     return NULL;
 }
 
 tarn_status tarn_session_join(tarn_gateway *gateway, tarn_session *session, tarn_viewer *viewer)
 {
-    if (session->viewer_count == TARN_VIEWERS_MAX)
+    if (session->viewer_count == TARN_VIEWERS_MAX) {
         return TARN_E_LIMIT;
-    if (!tarn_turn_take(&session->join_due_ns, TARN_GATEWAY_JOIN_MS, TARN_GATEWAY_JOIN_BURST))
+    }
+    if (!tarn_turn_take(&session->join_due_ns, TARN_GATEWAY_JOIN_MS, TARN_GATEWAY_JOIN_BURST)) {
         return TARN_E_STATE;
+    }
     session->viewers[session->viewer_count++] = viewer;
     session->viewers_changed = 1;
     session->board.changed = 1; // for the one who has just come
     gateway->metrics.viewers++;
-    if (session->audience_told == 0 && audience(session) > 0)
+    if (session->audience_told == 0 && audience(session) > 0) {
         send_audience(gateway, session, audience(session));
+    }
     return TARN_OK;
 }
 
@@ -159,8 +177,9 @@ static void tell_gone(tarn_gateway *gateway, tarn_session *session)
     while (session->gone_count > 0) {
         tarn_ipc_message message = {.kind = TARN_IPC_VIEWER_GONE, .tank = session->id};
         message.viewer_gone.viewer_id = session->gone[session->gone_count - 1];
-        if (tell_worker(gateway, &message, 0) != TARN_OK)
+        if (tell_worker(gateway, &message, 0) != TARN_OK) {
             return;
+        }
         session->gone_count--;
     }
 }
@@ -168,19 +187,24 @@ static void tell_gone(tarn_gateway *gateway, tarn_session *session)
 void tarn_session_leave(tarn_gateway *gateway, tarn_session *session, tarn_viewer *viewer)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < session->viewer_count; i++)
-        if (session->viewers[i] != viewer)
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
+        if (session->viewers[i] != viewer) {
             session->viewers[kept++] = session->viewers[i];
-    if (kept == session->viewer_count)
+        }
+    }
+    if (kept == session->viewer_count) {
         return;
+    }
     tarn_presence_forget(session, viewer);
     session->viewer_count = kept;
     session->viewers_changed = 1;
-    if (!viewer->is_preview)
+    if (!viewer->is_preview) {
         session->left_since_ns = tarn_clock_monotonic_ns();
+    }
     gateway->metrics.viewers--;
-    if (session->gone_count < TARN_VIEWERS_MAX)
+    if (session->gone_count < TARN_VIEWERS_MAX) {
         session->gone[session->gone_count++] = viewer->id;
+    }
     tell_gone(gateway, session);
     note_audience(session);
 }
@@ -188,8 +212,9 @@ void tarn_session_leave(tarn_gateway *gateway, tarn_session *session, tarn_viewe
 /// Fresh starts cost everybody their frames.
 static int fresh_start_is_due(tarn_session *session, tarn_viewer *viewer)
 {
-    if (tarn_turn_take(&session->fresh_due_ns, TARN_GATEWAY_FRESH_MS, TARN_GATEWAY_FRESH_BURST))
+    if (tarn_turn_take(&session->fresh_due_ns, TARN_GATEWAY_FRESH_MS, TARN_GATEWAY_FRESH_BURST)) {
         return 1;
+    }
     tarn_viewer_error(viewer, TARN_ERROR_INPUT, "the tank was started afresh just now; try again in a moment");
     return 0;
 }
@@ -202,16 +227,18 @@ static void control_load(tarn_gateway *gateway, tarn_session *session, tarn_view
         tarn_viewer_error(viewer, TARN_ERROR_SCENE, why);
         return;
     }
-    if (!fresh_start_is_due(session, viewer))
+    if (!fresh_start_is_due(session, viewer)) {
         return;
+    }
     const char *scene = tarn_own_scene_find(gateway->options.scene, control->scene);
     if (gateway->worker.phase == TARN_WORKER_READY) {
-        if (session->pending)
+        if (session->pending) {
             tarn_viewer_error(viewer, TARN_ERROR_SCENE, "the tank is being made already; try again in a moment");
-        else if (send_load(gateway, session, scene, 0, viewer->id, control->sequence) == TARN_OK)
+        } else if (send_load(gateway, session, scene, 0, viewer->id, control->sequence) == TARN_OK) {
             snprintf(session->scene_asked, sizeof session->scene_asked, "%s", scene);
-        else
+        } else {
             too_fast(viewer);
+        }
         return;
     }
     // The tank is made from this scene as soon as there is a worker again.
@@ -229,14 +256,16 @@ void tarn_session_control(tarn_gateway *gateway, tarn_session *session, tarn_vie
         return;
     }
     if (gateway->worker.phase != TARN_WORKER_READY) {
-        if (control->action == TARN_CONTROL_RESET)
+        if (control->action == TARN_CONTROL_RESET) {
             tarn_worker_process_retry(&gateway->worker);
+        }
         tarn_viewer_error(viewer, TARN_ERROR_WORKER, "the simulation is being started again; try again in a moment");
         return;
     }
     if (control->action == TARN_CONTROL_RESET) {
-        if (!fresh_start_is_due(session, viewer) || session->pending)
+        if (!fresh_start_is_due(session, viewer) || session->pending) {
             return; // it has just started afresh, or is about to
+        }
         message.kind = TARN_IPC_RESET;
         message.reset.epoch = session->epoch + 1;
         message.reset.viewer_id = viewer->id;
@@ -286,8 +315,9 @@ void tarn_session_input(tarn_gateway *gateway, tarn_session *session, tarn_viewe
     tarn_worker_queue_key key = {.viewer_id = viewer->id};
     int is_move = input_is_move(input, &key);
     gateway->metrics.inputs_total++;
-    if (tarn_worker_process_send(&gateway->worker, &message, key, is_move) == TARN_E_LIMIT)
+    if (tarn_worker_process_send(&gateway->worker, &message, key, is_move) == TARN_E_LIMIT) {
         too_fast(viewer);
+    }
 }
 
 void tarn_session_make_tank(tarn_gateway *gateway, tarn_session *session)
@@ -300,8 +330,9 @@ void tarn_session_worker_ready(tarn_gateway *gateway)
 {
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session *session = &gateway->sessions.sessions[i];
-        if (session->id)
+        if (session->id) {
             tarn_session_make_tank(gateway, session);
+        }
     }
 }
 
@@ -315,8 +346,9 @@ void tarn_session_worker_lost(tarn_gateway *gateway, const char *sentence, int g
              sentence);
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session *session = &gateway->sessions.sessions[i];
-        if (!session->id)
+        if (!session->id) {
             continue;
+        }
         session->state.worker_ready = 0;
         session->pending = 0;
         session->audience_told = 0;
@@ -335,13 +367,15 @@ static void take_state(tarn_session *session, const tarn_ipc_state *state)
         tarn_stream_traffic_init(&session->traffic);
         session->key_asked_ns = 0;
     }
-    if (state->epoch > session->epoch)
+    if (state->epoch > session->epoch) {
         session->epoch = state->epoch; // the worker set the tank back
+    }
     session->epoch_served = state->epoch;
     if (session->pending && state->epoch == session->epoch) {
         session->pending = 0;
-        if (session->scene_asked[0])
+        if (session->scene_asked[0]) {
             memcpy(session->scene, session->scene_asked, sizeof session->scene_asked);
+        }
         session->scene_asked[0] = 0;
     }
     session->state = state->session;
@@ -363,8 +397,9 @@ static void take_refused(tarn_gateway *gateway, tarn_session *session, const tar
         session->scene_asked[0] = 0;
     }
     if (refused->viewer_id == 0) {
-        if (gateway->serving)
+        if (gateway->serving) {
             tarn_log_error("%s", refused->text);
+        }
         if (!session->was_made && !session->is_kept) {
             tarn_session_end(gateway, session, refused->text);
             return;
@@ -373,20 +408,24 @@ static void take_refused(tarn_gateway *gateway, tarn_session *session, const tar
         tell_error(session, TARN_ERROR_SCENE, refused->text);
         return;
     }
-    for (uint32_t i = 0; i < session->viewer_count; i++)
-        if (session->viewers[i]->id == refused->viewer_id)
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
+        if (session->viewers[i]->id == refused->viewer_id) {
             tarn_viewer_error(session->viewers[i], code, refused->text);
+        }
+    }
 }
 
 tarn_status tarn_session_worker_message(tarn_gateway *gateway, const tarn_ipc_message *message)
 {
     tarn_session *session = session_of_tank(gateway, message->tank);
-    if (!session)
+    if (!session) {
         return TARN_OK; // closed in the meantime
+    }
     switch (message->kind) {
     case TARN_IPC_STATE:
-        if (!tarn_viewer_can_tell_state(&message->state.session))
+        if (!tarn_viewer_can_tell_state(&message->state.session)) {
             return TARN_E_MALFORMED;
+        }
         take_state(session, &message->state);
         return TARN_OK;
     case TARN_IPC_REFUSED:
@@ -394,8 +433,9 @@ tarn_status tarn_session_worker_message(tarn_gateway *gateway, const tarn_ipc_me
         return TARN_OK;
     case TARN_IPC_REPORT:
         session->report = message->report;
-        if (session == tarn_session_find(gateway, ""))
+        if (session == tarn_session_find(gateway, "")) {
             gateway->metrics.report = message->report;
+        }
         return TARN_OK;
     case TARN_IPC_STAMPS:
         session->stamps = message->stamps;
@@ -425,17 +465,21 @@ static void note_latency(tarn_gateway *gateway, tarn_session *session, const tar
     tarn_stages_frame(&gateway->metrics.stages, &session->stamps, now_ns);
     for (uint32_t i = 0; i < inputs->count; i++) {
         const tarn_frame_input input = inputs->inputs[i];
-        for (uint32_t v = 0; v < session->viewer_count; v++)
-            if (session->viewers[v]->id == input.viewer_id)
+        for (uint32_t v = 0; v < session->viewer_count; v++) {
+            if (session->viewers[v]->id == input.viewer_id) {
                 tarn_viewer_input_shown(gateway, session->viewers[v], input.sequence, now_ns);
+            }
+        }
     }
 }
 
 static int contains_input_of(const tarn_fanout_inputs *inputs, const tarn_viewer *viewer)
 {
-    for (uint32_t i = 0; i < inputs->count; i++)
-        if (inputs->inputs[i].viewer_id == viewer->id)
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        if (inputs->inputs[i].viewer_id == viewer->id) {
             return 1;
+        }
+    }
     return 0;
 }
 
@@ -446,12 +490,14 @@ static void show_frame(tarn_gateway *gateway, const tarn_session *session, const
     uint32_t acting_count = 0, watching_count = 0;
     for (uint32_t i = 0; i < session->viewer_count; i++) {
         tarn_viewer *viewer = session->viewers[i];
-        if (!tarn_viewer_frame_is_due(viewer))
+        if (!tarn_viewer_frame_is_due(viewer)) {
             continue;
-        if (contains_input_of(inputs, viewer))
+        }
+        if (contains_input_of(inputs, viewer)) {
             acting[acting_count++] = viewer;
-        else
+        } else {
             watching[watching_count++] = viewer;
+        }
     }
     tarn_web_show(gateway, acting, acting_count);
     tarn_web_show(gateway, watching, watching_count);
@@ -460,14 +506,17 @@ static void show_frame(tarn_gateway *gateway, const tarn_session *session, const
 tarn_status tarn_session_frame(tarn_gateway *gateway, uint32_t tank, uint32_t frame_bytes)
 {
     tarn_session *session = session_of_tank(gateway, tank);
-    if (!session)
+    if (!session) {
         return TARN_OK;
+    }
     tarn_fanout_inputs inputs;
     tarn_status status = tarn_fanout_take(&session->fanout, frame_bytes, session->epoch_served, &inputs);
-    if (status == TARN_E_STATE)
+    if (status == TARN_E_STATE) {
         return TARN_OK; // of a tank that is no more
-    if (status != TARN_OK)
+    }
+    if (status != TARN_OK) {
         return status;
+    }
     const uint64_t now_ns = tarn_clock_monotonic_ns();
     gateway->metrics.frames_received_total++;
     if (tarn_fanout_newest_is_key(&session->fanout)) {
@@ -476,8 +525,9 @@ tarn_status tarn_session_frame(tarn_gateway *gateway, uint32_t tank, uint32_t fr
     }
     session->taken_ns = now_ns;
     tarn_stream_traffic_note(&session->traffic, tarn_fanout_newest(&session->fanout), now_ns);
-    for (uint32_t i = 0; i < session->viewer_count; i++)
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
         tarn_viewer_check_chain(session->viewers[i], now_ns);
+    }
     note_latency(gateway, session, &inputs);
     show_frame(gateway, session, &inputs);
     tarn_session_ask_for_key(gateway, session);
@@ -489,12 +539,14 @@ tarn_status tarn_session_frame(tarn_gateway *gateway, uint32_t tank, uint32_t fr
 static void complete_picture(tarn_session *session, uint64_t now_ns)
 {
     if (!tarn_fanout_newest_is_key(&session->fanout) ||
-        now_ns - session->key_ns < TARN_GATEWAY_KEY_ASK_MS * (uint64_t)1000000)
+        now_ns - session->key_ns < TARN_GATEWAY_KEY_ASK_MS * (uint64_t)1000000) {
         return;
+    }
     for (uint32_t i = 0; i < session->viewer_count; i++) {
         tarn_viewer *viewer = session->viewers[i];
-        if (viewer->flight.count > 0 || viewer->reference == 0 || !tarn_viewer_rate_idle(&viewer->rate, now_ns))
+        if (viewer->flight.count > 0 || viewer->reference == 0 || !tarn_viewer_rate_idle(&viewer->rate, now_ns)) {
             continue;
+        }
         viewer->reference = 0;
         tarn_viewer_frame_ready(viewer);
     }
@@ -504,10 +556,12 @@ static void complete_picture(tarn_session *session, uint64_t now_ns)
 static void tell_viewers(tarn_session *session)
 {
     for (uint32_t i = 0; i < session->viewer_count; i++) {
-        if (session->viewers_changed)
+        if (session->viewers_changed) {
             tarn_viewer_tell(session->viewers[i], TARN_VIEWER_TELL_VIEWERS);
-        if (tarn_viewer_frame_is_due(session->viewers[i]))
+        }
+        if (tarn_viewer_frame_is_due(session->viewers[i])) {
             tarn_viewer_frame_ready(session->viewers[i]);
+        }
     }
     session->viewers_changed = 0;
 }
@@ -516,21 +570,25 @@ void tarn_session_tick(tarn_gateway *gateway, uint64_t now_ns)
 {
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session *session = &gateway->sessions.sessions[i];
-        if (!session->id)
+        if (!session->id) {
             continue;
+        }
         const uint32_t count = audience(session);
-        if (count > 0)
+        if (count > 0) {
             session->empty_since_ns = now_ns;
+        }
         if (session->audience_told != count &&
-            (count > 0 || now_ns - session->empty_since_ns >= TARN_GATEWAY_IDLE_MS * (uint64_t)1000000))
+            (count > 0 || now_ns - session->empty_since_ns >= TARN_GATEWAY_IDLE_MS * (uint64_t)1000000)) {
             send_audience(gateway, session, count);
+        }
         tell_gone(gateway, session);
         tell_viewers(session);
         tarn_presence_beat(session, now_ns);
         tarn_session_ask_for_key(gateway, session);
         complete_picture(session, now_ns);
         if (!session->is_kept && tarn_session_people(session) == 0 &&
-            now_ns - session->left_since_ns >= gateway->options.keep_empty_s * (uint64_t)1000000000)
+            now_ns - session->left_since_ns >= gateway->options.keep_empty_s * (uint64_t)1000000000) {
             tarn_session_end(gateway, session, "nobody was there");
+        }
     }
 }

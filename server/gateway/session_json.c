@@ -49,8 +49,9 @@ static tarn_status read_fields(json_t *object, tarn_session_request *request, ta
                                                 : "found an unknown field, allowed are scene, name and listed");
             status = TARN_E_MALFORMED;
         }
-        if (status != TARN_OK)
+        if (status != TARN_OK) {
             return status;
+        }
     }
     return TARN_OK;
 }
@@ -89,14 +90,16 @@ size_t tarn_session_list_write(const tarn_session_info *infos, uint32_t count, c
                                uint32_t scene_count, int may_create, char *text, size_t text_bytes)
 {
     json_t *list = json_array();
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:i, s:i, s:f, s:f}", "session", infos[i].session,
                                               "title", infos[i].title, "scene", infos[i].scene, "viewers",
                                               (int)infos[i].viewers, "particles", (int)infos[i].particles,
                                               "realtime_factor", infos[i].realtime_factor, "load", infos[i].load));
+    }
     json_t *names = json_array();
-    for (uint32_t i = 0; i < scene_count; i++)
+    for (uint32_t i = 0; i < scene_count; i++) {
         json_array_append_new(names, json_string(scenes[i]));
+    }
     return write_value(json_pack("{s:o, s:o, s:b}", "sessions", list, "scenes", names, "create", may_create), text,
                        text_bytes);
 }

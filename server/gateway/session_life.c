@@ -15,10 +15,12 @@ static tarn_status draw_name(tarn_name name)
 {
     static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789"; // 32: five bits of a byte pick one evenly
     uint8_t bytes[TARN_GATEWAY_SESSION_NAME_LETTERS];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
         return TARN_E_IO;
-    for (size_t i = 0; i < sizeof bytes; i++)
+    }
+    for (size_t i = 0; i < sizeof bytes; i++) {
         name[i] = letters[bytes[i] % (sizeof letters - 1)];
+    }
     name[sizeof bytes] = 0;
     return TARN_OK;
 }
@@ -29,12 +31,14 @@ static tarn_status begin(tarn_gateway *gateway, const tarn_session_plan *plan, u
     memset(session, 0, sizeof *session);
     session->fanout = fanout;
     tarn_status status = tarn_role_keys_make(&session->keys);
-    if (status == TARN_OK && plan->name)
+    if (status == TARN_OK && plan->name) {
         snprintf(session->name, sizeof session->name, "%s", plan->name);
-    else if (status == TARN_OK)
+    } else if (status == TARN_OK) {
         status = draw_name(session->name);
-    if (status != TARN_OK)
+    }
+    if (status != TARN_OK) {
         return status;
+    }
     snprintf(session->title, sizeof session->title, "%s", plan->title);
     snprintf(session->scene, sizeof session->scene, "%s", plan->scene);
     session->guests = plan->guests;
@@ -51,11 +55,13 @@ tarn_status tarn_session_open(tarn_gateway *gateway, const tarn_session_plan *pl
 {
     for (uint32_t place = 0; place < gateway->options.sessions_max; place++) {
         *session = &gateway->sessions.sessions[place];
-        if ((*session)->id)
+        if ((*session)->id) {
             continue;
+        }
         const tarn_status status = begin(gateway, plan, place, *session);
-        if (status == TARN_OK && gateway->worker.phase == TARN_WORKER_READY)
+        if (status == TARN_OK && gateway->worker.phase == TARN_WORKER_READY) {
             tarn_session_make_tank(gateway, *session);
+        }
         return status;
     }
     *session = NULL;
@@ -73,8 +79,9 @@ void tarn_session_end(tarn_gateway *gateway, tarn_session *session, const char *
     const tarn_ipc_message message = {.kind = TARN_IPC_UNLOAD, .tank = session->id};
     const tarn_worker_queue_key key = {.kind = TARN_IPC_UNLOAD};
     tarn_log_info("the session \"%s\" ends: %s", session->name, sentence);
-    while (session->viewer_count > 0)
+    while (session->viewer_count > 0) {
         tarn_viewer_expel(gateway, session->viewers[0], TARN_ERROR_SESSION, sentence);
+    }
     tarn_worker_process_send(&gateway->worker, &message, key, 0);
     tarn_fanout_rest(&session->fanout); // a frame may be on its way into it
     session->id = 0;
@@ -83,15 +90,17 @@ void tarn_session_end(tarn_gateway *gateway, tarn_session *session, const char *
 uint32_t tarn_session_people(const tarn_session *session)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < session->viewer_count; i++)
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
         count += !session->viewers[i]->is_preview;
+    }
     return count;
 }
 
 uint32_t tarn_session_count(const tarn_gateway *gateway)
 {
     uint32_t count = 0;
-    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++)
+    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         count += gateway->sessions.sessions[i].id != 0;
+    }
     return count;
 }

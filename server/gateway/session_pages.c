@@ -42,8 +42,9 @@ void tarn_session_pages_list(const tarn_gateway *gateway, tarn_session_answer *a
     uint32_t count = 0;
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         const tarn_session *session = &gateway->sessions.sessions[i];
-        if (session->id && session->is_listed)
+        if (session->id && session->is_listed) {
             infos[count++] = info_of(session);
+        }
     }
     answer->status = 200;
     answer->byte_count = tarn_session_list_write(infos, count, gateway->hello.scenes, gateway->hello.scene_count,
@@ -59,8 +60,9 @@ static int may_make(tarn_session_makers *all, const struct in6_addr *address)
             place = i;
             break;
         }
-        if (all->makers[i].due_ns < all->makers[place].due_ns)
+        if (all->makers[i].due_ns < all->makers[place].due_ns) {
             place = i;
+        }
     }
     if (memcmp(&all->makers[place].address, address, sizeof *address) != 0) {
         all->makers[place].address = *address;
@@ -104,8 +106,9 @@ void tarn_session_pages_make(tarn_gateway *gateway, const char *body, size_t bod
         tarn_session_pages_refuse(answer, 400, why);
         return;
     }
-    if (!check_request(gateway, &request, address, answer))
+    if (!check_request(gateway, &request, address, answer)) {
         return;
+    }
     const tarn_session_plan plan = {.title = request.name,
                                     .scene = tarn_own_scene_find(gateway->options.scene, request.scene),
                                     .guests = gateway->options.guests,

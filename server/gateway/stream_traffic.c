@@ -93,28 +93,33 @@ static int most_layers(const tarn_stream_traffic *traffic, const taken *sum, con
 {
     int layer = (int)traffic->layer_count - 1;
     while (layer >= 0 &&
-           !(particles_fit(traffic, view, (uint32_t)layer) && (!bytes || bytes_fit(sum, view, bytes[layer]))))
+           !(particles_fit(traffic, view, (uint32_t)layer) && (!bytes || bytes_fit(sum, view, bytes[layer])))) {
         layer--;
+    }
     return layer;
 }
 
 tarn_stream_share tarn_stream_traffic_share(const tarn_stream_traffic *traffic, const tarn_view *view, uint64_t now_ns)
 {
     const tarn_stream_share all = {UINT32_MAX, 0};
-    if (traffic->layer_count == 0)
+    if (traffic->layer_count == 0) {
         return all;
+    }
     const taken sum = add_up(traffic, now_ns);
     const uint32_t last = traffic->layer_count - 1;
-    if (sum.seconds < 1e-3 * TARN_STREAM_TRAFFIC_MS_MIN)
+    if (sum.seconds < 1e-3 * TARN_STREAM_TRAFFIC_MS_MIN) {
         return particles_fit(traffic, view, last)
                    ? all
                    : (tarn_stream_share){(uint32_t)most_layers(traffic, &sum, view, NULL), 0};
+    }
     if (particles_fit(traffic, view, last) && frames_fit(&sum, view, sum.chain_frames + sum.extra_frames) &&
-        bytes_fit(&sum, view, sum.chain_bytes[last] + sum.extra_bytes))
+        bytes_fit(&sum, view, sum.chain_bytes[last] + sum.extra_bytes)) {
         return all;
+    }
     const int layer = most_layers(traffic, &sum, view, sum.chain_bytes);
-    if (layer >= 0 && frames_fit(&sum, view, sum.chain_frames))
+    if (layer >= 0 && frames_fit(&sum, view, sum.chain_frames)) {
         return (tarn_stream_share){(uint32_t)layer, 0};
+    }
     const int of_keys = most_layers(traffic, &sum, view, sum.key_bytes);
     return (tarn_stream_share){of_keys > 0 ? (uint32_t)of_keys : 0, 1};
 }

@@ -15,24 +15,28 @@ void tarn_viewer_open(tarn_gateway *gateway, tarn_viewer *viewer, struct lws *ws
 {
     memset(viewer, 0, sizeof *viewer);
     viewer->wsi = wsi;
-    if (++gateway->viewer_id_last == 0)
+    if (++gateway->viewer_id_last == 0) {
         gateway->viewer_id_last = 1;
+    }
     viewer->id = gateway->viewer_id_last;
     viewer->since_ns = viewer->tokens_ns = tarn_clock_monotonic_ns();
     tarn_viewer_rate_init(&viewer->rate);
     viewer->tokens = TARN_GATEWAY_MESSAGES_BURST_MAX;
     viewer->next = gateway->viewers;
     gateway->viewers = viewer;
-    if (gateway->ending)
+    if (gateway->ending) {
         tarn_viewer_fail(viewer, TARN_ERROR_SHUTDOWN, "the server is ending");
+    }
 }
 
 static void leave(tarn_gateway *gateway, tarn_viewer *viewer)
 {
-    if (viewer->session)
+    if (viewer->session) {
         tarn_session_leave(gateway, viewer->session, viewer);
-    if (viewer->rate.layers)
+    }
+    if (viewer->rate.layers) {
         gateway->metrics.viewers_by_layers[viewer->rate.layers - 1]--;
+    }
     viewer->rate.layers = 0;
     viewer->session = NULL;
 }
@@ -41,8 +45,9 @@ void tarn_viewer_closed(tarn_gateway *gateway, tarn_viewer *viewer)
 {
     leave(gateway, viewer);
     for (tarn_viewer **link = &gateway->viewers; *link; link = &(*link)->next) {
-        if (*link != viewer)
+        if (*link != viewer) {
             continue;
+        }
         *link = viewer->next;
         return;
     }
@@ -81,14 +86,16 @@ static void queue_error(tarn_viewer *viewer, tarn_error_code code, const char *s
 
 void tarn_viewer_error(tarn_viewer *viewer, tarn_error_code code, const char *sentence)
 {
-    if (viewer->phase != TARN_VIEWER_CLOSING && viewer->error_count < TARN_GATEWAY_ERRORS_QUEUED_MAX)
+    if (viewer->phase != TARN_VIEWER_CLOSING && viewer->error_count < TARN_GATEWAY_ERRORS_QUEUED_MAX) {
         queue_error(viewer, code, sentence);
+    }
 }
 
 void tarn_viewer_fail(tarn_viewer *viewer, tarn_error_code code, const char *sentence)
 {
-    if (viewer->phase == TARN_VIEWER_CLOSING)
+    if (viewer->phase == TARN_VIEWER_CLOSING) {
         return;
+    }
     tarn_log_info("viewer %u: closed with %d: %s", viewer->id, CLOSE_ERROR_BASE + code, sentence);
     viewer->error_count = 0; // only the last word counts
     close_with(viewer, (uint16_t)(CLOSE_ERROR_BASE + code));
@@ -103,9 +110,11 @@ void tarn_viewer_expel(tarn_gateway *gateway, tarn_viewer *viewer, tarn_error_co
 
 static int speaks(const tarn_hello *hello, uint32_t version)
 {
-    for (uint32_t i = 0; i < hello->version_count; i++)
-        if (hello->versions[i] == version)
+    for (uint32_t i = 0; i < hello->version_count; i++) {
+        if (hello->versions[i] == version) {
             return 1;
+        }
+    }
     return 0;
 }
 
@@ -139,8 +148,9 @@ static void take_join(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_joi
         return;
     }
     viewer->is_preview = join->preview;
-    if (viewer->is_preview)
+    if (viewer->is_preview) {
         viewer->role = TARN_ROLE_WATCH;
+    }
     tarn_viewer_profile_join(session, viewer, join);
     const tarn_status status = tarn_session_join(gateway, session, viewer);
     if (status == TARN_E_STATE) {
@@ -180,8 +190,9 @@ static void take_input(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_me
 {
     uint8_t bytes[TARN_IPC_INPUT_BYTES_MAX];
     size_t byte_count;
-    if (!take_sequence(viewer, message->input.sequence))
+    if (!take_sequence(viewer, message->input.sequence)) {
         return;
+    }
     // Written anew, so that fields nobody knows do not travel further.
     if (tarn_message_write(message, bytes, sizeof bytes, &byte_count) != TARN_OK) {
         tarn_viewer_error(viewer, TARN_ERROR_INPUT, "input: it is too large");
@@ -213,8 +224,9 @@ static void note_landing(tarn_viewer *viewer, const tarn_viewer_landing *landing
 static void take_ack(tarn_viewer *viewer, const tarn_ack *ack)
 {
     tarn_viewer_landing landing;
-    if (!tarn_viewer_flight_take(&viewer->flight, ack, &landing))
+    if (!tarn_viewer_flight_take(&viewer->flight, ack, &landing)) {
         return;
+    }
     note_landing(viewer, &landing, tarn_clock_monotonic_ns());
     tarn_viewer_frame_ready(viewer);
 }
@@ -234,12 +246,14 @@ static void take_view(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_vie
         viewer->reference = 0;
         viewer->was_hidden = 1;
     }
-    if (viewer->phase != TARN_VIEWER_JOINED)
+    if (viewer->phase != TARN_VIEWER_JOINED) {
         return;
-    if (view->hidden)
+    }
+    if (view->hidden) {
         tarn_presence_forget(viewer->session, viewer);
-    else if (was_hidden)
+    } else if (was_hidden) {
         viewer->session->board.changed = 1;
+    }
     tarn_viewer_bound(viewer, tarn_clock_monotonic_ns());
     tarn_viewer_frame_ready(viewer);
     tarn_session_view_changed(gateway, viewer->session);
@@ -254,20 +268,21 @@ static int needs_session(tarn_message_kind kind)
 /// Messages that need a session.
 static void take_joined(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_message *message)
 {
-    if (!tarn_role_may(viewer->role, message))
+    if (!tarn_role_may(viewer->role, message)) {
         tarn_viewer_error(viewer, TARN_ERROR_ROLE, tarn_role_refusal(message));
-    else if (message->kind == TARN_MESSAGE_INPUT)
+    } else if (message->kind == TARN_MESSAGE_INPUT) {
         take_input(gateway, viewer, message);
-    else if (message->kind == TARN_MESSAGE_ACK)
+    } else if (message->kind == TARN_MESSAGE_ACK) {
         take_ack(viewer, &message->ack);
-    else if (viewer->is_preview)
+    } else if (viewer->is_preview) {
         return; // nobody knows of it
-    else if (message->kind == TARN_MESSAGE_PRESENCE)
+    } else if (message->kind == TARN_MESSAGE_PRESENCE) {
         tarn_presence_take(viewer->session, viewer, &message->presence);
-    else if (message->kind == TARN_MESSAGE_PROFILE)
+    } else if (message->kind == TARN_MESSAGE_PROFILE) {
         tarn_viewer_profile_take(viewer->session, viewer, &message->profile);
-    else if (take_sequence(viewer, message->control.sequence))
+    } else if (take_sequence(viewer, message->control.sequence)) {
         tarn_session_control(gateway, viewer->session, viewer, &message->control);
+    }
 }
 
 static void take_message(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_message *message)
@@ -318,10 +333,12 @@ static int within_rate(tarn_viewer *viewer)
     uint64_t now_ns = tarn_clock_monotonic_ns();
     viewer->tokens += (double)(now_ns - viewer->tokens_ns) * 1e-9 * TARN_GATEWAY_MESSAGES_PER_S_MAX;
     viewer->tokens_ns = now_ns;
-    if (viewer->tokens > TARN_GATEWAY_MESSAGES_BURST_MAX)
+    if (viewer->tokens > TARN_GATEWAY_MESSAGES_BURST_MAX) {
         viewer->tokens = TARN_GATEWAY_MESSAGES_BURST_MAX;
-    if (viewer->tokens < 1)
+    }
+    if (viewer->tokens < 1) {
         return 0;
+    }
     viewer->tokens -= 1;
     return 1;
 }
@@ -329,8 +346,9 @@ static int within_rate(tarn_viewer *viewer)
 void tarn_viewer_receive(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_viewer_piece *piece)
 {
     tarn_text why;
-    if (viewer->phase == TARN_VIEWER_CLOSING)
+    if (viewer->phase == TARN_VIEWER_CLOSING) {
         return;
+    }
     if (!piece->binary) {
         tarn_log_info("viewer %u: closed with %d: it sent a text message", viewer->id, CLOSE_TEXT_MESSAGE);
         viewer->error_count = 0;
@@ -343,8 +361,9 @@ void tarn_viewer_receive(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_
         tarn_viewer_fail(viewer, TARN_ERROR_LIMIT, why);
         return;
     }
-    if (piece->first)
+    if (piece->first) {
         viewer->assembled = 0;
+    }
     uint64_t declared = viewer->assembled + (uint64_t)piece->byte_count + piece->bytes_to_come;
     if (declared > TARN_MESSAGE_BYTES_MAX) {
         snprintf(why, sizeof why, "found a message of %llu bytes or more, allowed are %d", (unsigned long long)declared,
@@ -354,15 +373,17 @@ void tarn_viewer_receive(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_
     }
     memcpy(viewer->assembly + viewer->assembled, piece->bytes, piece->byte_count);
     viewer->assembled += (uint32_t)piece->byte_count;
-    if (!piece->last)
+    if (!piece->last) {
         return;
+    }
     take_bytes(gateway, viewer, viewer->assembly, viewer->assembled);
 }
 
 void tarn_viewer_frame_ready(tarn_viewer *viewer)
 {
-    if (tarn_viewer_frame_is_due(viewer))
+    if (tarn_viewer_frame_is_due(viewer)) {
         lws_callback_on_writable(viewer->wsi);
+    }
 }
 
 void tarn_viewer_check_chain(tarn_viewer *viewer, uint64_t now_ns)
@@ -371,16 +392,18 @@ void tarn_viewer_check_chain(tarn_viewer *viewer, uint64_t now_ns)
     const uint8_t is_lost = viewer->rate.keys_only ||
                             (viewer->reference > 0 &&
                              tarn_fanout_is_lost(&viewer->session->fanout, viewer->reference, viewer->frame_serial));
-    if (is_lost && !viewer->is_lost && !viewer->rate.keys_only)
+    if (is_lost && !viewer->is_lost && !viewer->rate.keys_only) {
         tarn_viewer_rate_lost(&viewer->rate, now_ns);
+    }
     viewer->is_lost = is_lost;
 }
 
 void tarn_viewer_input_shown(tarn_gateway *gateway, tarn_viewer *viewer, uint32_t sequence, uint64_t now_ns)
 {
     for (int i = 0; i < TARN_GATEWAY_INPUTS_TIMED_MAX; i++) {
-        if (viewer->timed[i].sequence == 0 || viewer->timed[i].sequence > sequence)
+        if (viewer->timed[i].sequence == 0 || viewer->timed[i].sequence > sequence) {
             continue;
+        }
         const uint64_t arrived_ns = viewer->timed[i].arrived_ns, latched_ns = viewer->session->stamps.latched_ns;
         tarn_metrics_latency(&gateway->metrics, (double)(now_ns - arrived_ns) * 1e-9);
         tarn_session_stage(gateway, viewer->session, TARN_STAGE_WAIT,
@@ -394,9 +417,11 @@ void tarn_viewer_tick(tarn_gateway *gateway, uint64_t now_ns)
     const uint64_t handshake_ns = TARN_GATEWAY_HANDSHAKE_MS_MAX * (uint64_t)1000000;
     const uint64_t close_ns = TARN_GATEWAY_CLOSE_MS_MAX * (uint64_t)1000000;
     for (tarn_viewer *viewer = gateway->viewers; viewer; viewer = viewer->next) {
-        if (viewer->phase < TARN_VIEWER_JOINED && now_ns - viewer->since_ns > handshake_ns)
+        if (viewer->phase < TARN_VIEWER_JOINED && now_ns - viewer->since_ns > handshake_ns) {
             tarn_viewer_fail(viewer, TARN_ERROR_ORDER, "hello and join did not come in time");
-        if (viewer->phase == TARN_VIEWER_CLOSING && now_ns - viewer->closing_since_ns > close_ns)
+        }
+        if (viewer->phase == TARN_VIEWER_CLOSING && now_ns - viewer->closing_since_ns > close_ns) {
             lws_set_timeout(viewer->wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC);
+        }
     }
 }

@@ -23,8 +23,9 @@ static int names_frame(const tarn_viewer_flight *flight, uint32_t i, const tarn_
 int tarn_viewer_flight_take(tarn_viewer_flight *flight, const tarn_ack *ack, tarn_viewer_landing *landing)
 {
     for (uint32_t i = flight->count; i > 0; i--) {
-        if (!names_frame(flight, i - 1, ack))
+        if (!names_frame(flight, i - 1, ack)) {
             continue;
+        }
         landing->sent_ns = flight->frames[i - 1].sent_ns;
         landing->is_alone = flight->frames[i - 1].is_alone;
         memmove(flight->frames, flight->frames + i, (flight->count - i) * sizeof flight->frames[0]);

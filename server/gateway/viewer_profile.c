@@ -15,10 +15,12 @@ static uint32_t pick_colour(const tarn_session *session, uint32_t viewer_id)
 {
     for (uint32_t i = 0; i < PALETTE_COUNT; i++) {
         int is_taken = 0;
-        for (uint32_t v = 0; v < session->viewer_count; v++)
+        for (uint32_t v = 0; v < session->viewer_count; v++) {
             is_taken |= session->viewers[v]->colour == palette[i];
-        if (!is_taken)
+        }
+        if (!is_taken) {
             return palette[i];
+        }
     }
     return palette[viewer_id % PALETTE_COUNT];
 }
@@ -28,18 +30,21 @@ static int trim(const char *text, tarn_name name)
 {
     const char *begin = text + strspn(text, " ");
     size_t length = strlen(begin);
-    while (length > 0 && begin[length - 1] == ' ')
+    while (length > 0 && begin[length - 1] == ' ') {
         length--;
-    if (length == 0)
+    }
+    if (length == 0) {
         return 0;
+    }
     snprintf(name, sizeof(tarn_name), "%.*s", (int)length, begin);
     return 1;
 }
 
 void tarn_viewer_profile_join(const tarn_session *session, tarn_viewer *viewer, const tarn_join *join)
 {
-    if (!trim(join->viewer, viewer->name))
+    if (!trim(join->viewer, viewer->name)) {
         snprintf(viewer->name, sizeof viewer->name, "viewer %u", viewer->id);
+    }
     viewer->colour = join->colour ? join->colour : pick_colour(session, viewer->id);
 }
 
@@ -50,7 +55,8 @@ void tarn_viewer_profile_take(tarn_session *session, tarn_viewer *viewer, const 
         return;
     }
     trim(profile->name, viewer->name);
-    if (profile->colour)
+    if (profile->colour) {
         viewer->colour = profile->colour;
+    }
     session->viewers_changed = 1;
 }

@@ -23,8 +23,9 @@ void tarn_viewer_rate_init(tarn_viewer_rate *rate)
 /// Another stream: who got everything goes on getting it.
 static void take_layer_count(tarn_viewer_rate *rate, uint32_t layer_count)
 {
-    if (rate->layer_count == rate->level || rate->level > layer_count)
+    if (rate->layer_count == rate->level || rate->level > layer_count) {
         rate->level = layer_count;
+    }
     rate->layer_count = layer_count;
 }
 
@@ -40,11 +41,13 @@ static uint32_t layers_of(uint32_t level, uint32_t layer_count)
 
 uint32_t tarn_viewer_rate_layers(tarn_viewer_rate *rate, tarn_stream_kind kind, uint32_t layer_count)
 {
-    if (kind == TARN_STREAM_KEY && rate->layer_count != layer_count)
+    if (kind == TARN_STREAM_KEY && rate->layer_count != layer_count) {
         take_layer_count(rate, layer_count);
+    }
     const uint32_t layers = layers_of(bounded_level(rate), layer_count);
-    if (kind == TARN_STREAM_KEY || layers < rate->layers)
+    if (kind == TARN_STREAM_KEY || layers < rate->layers) {
         rate->layers = layers;
+    }
     return rate->layers;
 }
 
@@ -62,8 +65,9 @@ void tarn_viewer_rate_bound(tarn_viewer_rate *rate, uint32_t level_max, int keys
 uint64_t tarn_viewer_rate_lateness(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns, int is_alone)
 {
     const uint64_t took_ns = now_ns - sent_ns;
-    if (took_ns < rate->least_ns || (rate->drains && is_alone))
+    if (took_ns < rate->least_ns || (rate->drains && is_alone)) {
         rate->least_ns = took_ns;
+    }
     if (took_ns <= rate->least_ns + ms(TARN_VIEWER_RATE_NEAR_MS)) {
         rate->near_ns = now_ns;
         rate->drains = 0;
@@ -75,10 +79,12 @@ uint64_t tarn_viewer_rate_lateness(tarn_viewer_rate *rate, uint64_t sent_ns, uin
 
 uint32_t tarn_viewer_rate_in_flight_max(const tarn_viewer_rate *rate)
 {
-    if (rate->drains)
+    if (rate->drains) {
         return 1;
-    if (rate->least_ns == UINT64_MAX)
+    }
+    if (rate->least_ns == UINT64_MAX) {
         return TARN_VIEWER_RATE_IN_FLIGHT_MIN;
+    }
     const uint64_t frames = TARN_VIEWER_RATE_IN_FLIGHT_MIN + rate->least_ns / ms(TARN_VIEWER_RATE_BASE_MS);
     return (uint32_t)min_u64(frames, TARN_VIEWER_RATE_IN_FLIGHT_MAX);
 }
@@ -86,8 +92,9 @@ uint32_t tarn_viewer_rate_in_flight_max(const tarn_viewer_rate *rate)
 static void lower_level(tarn_viewer_rate *rate, uint32_t down, uint64_t now_ns)
 {
     rate->level -= down < rate->level ? down : rate->level;
-    if (rate->was_raised)
+    if (rate->was_raised) {
         rate->raise_ms = min_u64(2 * rate->raise_ms, TARN_VIEWER_RATE_RAISE_MS_MAX);
+    }
     rate->was_raised = 0;
     rate->lowered_ns = rate->calm_ns = now_ns;
 }
@@ -95,10 +102,12 @@ static void lower_level(tarn_viewer_rate *rate, uint32_t down, uint64_t now_ns)
 /// Once it has been calm for long enough.
 static void raise_level(tarn_viewer_rate *rate, uint64_t now_ns)
 {
-    if (rate->level == rate->layer_count || now_ns - rate->calm_ns < ms(rate->raise_ms))
+    if (rate->level == rate->layer_count || now_ns - rate->calm_ns < ms(rate->raise_ms)) {
         return;
-    if (rate->was_raised && rate->raise_ms > TARN_VIEWER_RATE_RAISE_MS)
+    }
+    if (rate->was_raised && rate->raise_ms > TARN_VIEWER_RATE_RAISE_MS) {
         rate->raise_ms /= 2;
+    }
     rate->level++;
     rate->was_raised = 1;
     rate->calm_ns = now_ns;
@@ -119,8 +128,9 @@ void tarn_viewer_rate_acknowledged(tarn_viewer_rate *rate, uint64_t sent_ns, uin
                                    uint64_t queue_ns)
 {
     const uint64_t delay_ns = min_u64(late_ns, queue_ns);
-    if (sent_ns < rate->lowered_ns)
+    if (sent_ns < rate->lowered_ns) {
         return; // it went before less was sent, and doesn't tell what that has done
+    }
     if (rate->look_count == 0) {
         rate->look_ns = now_ns;
         rate->delay_min_ns = rate->late_min_ns = UINT64_MAX;
@@ -130,8 +140,9 @@ void tarn_viewer_rate_acknowledged(tarn_viewer_rate *rate, uint64_t sent_ns, uin
     rate->delay_min_ns = min_u64(rate->delay_min_ns, delay_ns);
     rate->late_min_ns = min_u64(rate->late_min_ns, late_ns);
     rate->delay_sum_ns += delay_ns;
-    if (rate->look_count < TARN_VIEWER_RATE_LOOK_MIN || now_ns - rate->look_ns < ms(TARN_VIEWER_RATE_LOOK_MS))
+    if (rate->look_count < TARN_VIEWER_RATE_LOOK_MIN || now_ns - rate->look_ns < ms(TARN_VIEWER_RATE_LOOK_MS)) {
         return;
+    }
     rate->late_ns = rate->late_min_ns;
     decide(rate, now_ns);
     rate->look_count = 0;
@@ -145,8 +156,9 @@ int tarn_viewer_rate_idle(tarn_viewer_rate *rate, uint64_t now_ns)
 
 void tarn_viewer_rate_lost(tarn_viewer_rate *rate, uint64_t now_ns)
 {
-    if (rate->late_ns <= ms(TARN_VIEWER_RATE_CALM_MS_MAX))
+    if (rate->late_ns <= ms(TARN_VIEWER_RATE_CALM_MS_MAX)) {
         return;
+    }
     lower_level(rate, 1, now_ns);
     rate->look_count = 0;
 }

@@ -30,14 +30,17 @@ static int had_key(const tarn_viewer *viewer, const tarn_fanout_frame *frame)
 static const tarn_fanout_frame *next_frame(const tarn_viewer *viewer)
 {
     if (viewer->phase != TARN_VIEWER_JOINED || viewer->peer_closes || viewer->view.hidden ||
-        viewer->flight.count >= tarn_viewer_rate_in_flight_max(&viewer->rate))
+        viewer->flight.count >= tarn_viewer_rate_in_flight_max(&viewer->rate)) {
         return NULL;
+    }
     const tarn_fanout_frame *frame = tarn_fanout_next(&viewer->session->fanout, viewer->reference, viewer->frame_serial,
                                                       tarn_viewer_rate_skips_extras(&viewer->rate));
-    if (frame && (frame->kind == TARN_STREAM_KEY ? had_key(viewer, frame) : viewer->rate.keys_only))
+    if (frame && (frame->kind == TARN_STREAM_KEY ? had_key(viewer, frame) : viewer->rate.keys_only)) {
         return NULL;
-    if (frame && frame->kind == TARN_STREAM_EXTRA && viewer->flight.count >= TARN_FRAMES_UNACKNOWLEDGED_MAX)
+    }
+    if (frame && frame->kind == TARN_STREAM_EXTRA && viewer->flight.count >= TARN_FRAMES_UNACKNOWLEDGED_MAX) {
         return NULL;
+    }
     return frame;
 }
 
@@ -50,8 +53,9 @@ int tarn_viewer_frame_is_due(const tarn_viewer *viewer)
 static int write_bytes(tarn_gateway *gateway, tarn_viewer *viewer, uint8_t *bytes, size_t byte_count)
 {
     int written = lws_write(viewer->wsi, bytes, byte_count, LWS_WRITE_BINARY);
-    if (written < (int)byte_count)
+    if (written < (int)byte_count) {
         return -1;
+    }
     gateway->metrics.bytes_sent_total += byte_count;
     return 0;
 }
@@ -71,8 +75,9 @@ static void fill_viewers(const tarn_session *session, tarn_viewers *viewers)
     viewers->viewers = viewer_infos;
     for (uint32_t i = 0; i < session->viewer_count; i++) {
         const tarn_viewer *viewer = session->viewers[i];
-        if (viewer->is_preview)
+        if (viewer->is_preview) {
             continue;
+        }
         tarn_viewer_info *info = &viewer_infos[viewers->viewer_count++];
         info->viewer_id = viewer->id;
         memcpy(info->name, viewer->name, sizeof info->name);
@@ -84,8 +89,9 @@ static void fill_viewers(const tarn_session *session, tarn_viewers *viewers)
 static void fill_stages(const tarn_session *session, float stages_ms[TARN_PONG_STAGES])
 {
     _Static_assert((int)TARN_PONG_STAGES == (int)TARN_STAGE_COUNT, "a number per stage");
-    for (int i = 0; i < TARN_PONG_STAGES; i++)
+    for (int i = 0; i < TARN_PONG_STAGES; i++) {
         stages_ms[i] = (float)(1e3 * session->stages.recent_s[i]);
+    }
 }
 
 /// Keys go to those who may pass on what they give: owners all, players what isn't more than theirs.
@@ -102,8 +108,9 @@ static void fill_joined(const tarn_viewer *viewer, tarn_joined *joined)
         memcpy(joined->watch_key, keys[TARN_ROLE_WATCH], sizeof joined->watch_key);
         memcpy(joined->play_key, keys[TARN_ROLE_PLAY], sizeof joined->play_key);
     }
-    if (viewer->role >= TARN_ROLE_OWN)
+    if (viewer->role >= TARN_ROLE_OWN) {
         memcpy(joined->own_key, keys[TARN_ROLE_OWN], sizeof joined->own_key);
+    }
     joined->state = session->state;
 }
 
@@ -118,8 +125,9 @@ static int next_message(tarn_gateway *gateway, tarn_viewer *viewer)
     uint32_t what = next_to_tell(viewer);
     memset(&outgoing, 0, sizeof outgoing);
     if (what == 0 || (what > TARN_VIEWER_TELL_VIEWERS && viewer->error_count > 0)) {
-        if (viewer->error_count == 0)
+        if (viewer->error_count == 0) {
             return 0;
+        }
         outgoing.kind = TARN_MESSAGE_ERROR;
         outgoing.error = viewer->errors[viewer->error_first];
         viewer->error_first = (viewer->error_first + 1) % TARN_GATEWAY_ERRORS_QUEUED_MAX;
@@ -150,8 +158,9 @@ static int next_message(tarn_gateway *gateway, tarn_viewer *viewer)
         outgoing.pong.id = viewer->ping.id;
         outgoing.pong.client_time_ms = viewer->ping.client_time_ms;
         outgoing.pong.server_time_us = tarn_clock_unix_us();
-        if (viewer->session)
+        if (viewer->session) {
             fill_stages(viewer->session, outgoing.pong.stages_ms);
+        }
         break;
     }
     return 1;
@@ -204,11 +213,13 @@ static uint32_t cut(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fanou
 {
     uint32_t *const viewers_by_layers = gateway->metrics.viewers_by_layers;
     const uint32_t before = viewer->rate.layers;
-    if (frame->kind == TARN_STREAM_KEY)
+    if (frame->kind == TARN_STREAM_KEY) {
         tarn_viewer_bound(viewer, tarn_clock_monotonic_ns());
+    }
     const uint32_t layers = tarn_viewer_rate_layers(&viewer->rate, frame->kind, frame->layer_count);
-    if (before)
+    if (before) {
         viewers_by_layers[before - 1]--;
+    }
     viewers_by_layers[layers - 1]++;
     return frame->cut_bytes[layers - 1];
 }
@@ -217,12 +228,14 @@ static int send_frame(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fan
 {
     const uint32_t bytes = cut(gateway, viewer, frame);
     const uint64_t now_ns = tarn_clock_monotonic_ns();
-    if (viewer->frame_serial && frame->serial > viewer->frame_serial + 1 && !viewer->was_hidden)
+    if (viewer->frame_serial && frame->serial > viewer->frame_serial + 1 && !viewer->was_hidden) {
         gateway->metrics.frames_skipped_total += frame->serial - viewer->frame_serial - 1;
+    }
     viewer->frame_serial = frame->serial;
     viewer->was_hidden = 0;
-    if (frame->kind != TARN_STREAM_EXTRA)
+    if (frame->kind != TARN_STREAM_EXTRA) {
         viewer->reference = frame->serial;
+    }
     if (frame->kind == TARN_STREAM_KEY) {
         viewer->key_serial = frame->serial;
         viewer->key_sent_ns = now_ns;
@@ -231,12 +244,14 @@ static int send_frame(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fan
     gateway->metrics.frames_sent_total++;
     gateway->metrics.frames_by_kind_total[frame->kind]++;
     gateway->metrics.frame_bytes_by_kind_total[frame->kind] += bytes;
-    if (write_bytes(gateway, viewer, tarn_fanout_bytes(&viewer->session->fanout, frame), bytes) != 0)
+    if (write_bytes(gateway, viewer, tarn_fanout_bytes(&viewer->session->fanout, frame), bytes) != 0) {
         return -1;
+    }
     // Of what waited in the session for this viewer's sake it says nothing.
-    if (frame->serial == viewer->session->fanout.serial)
+    if (frame->serial == viewer->session->fanout.serial) {
         tarn_session_stage(gateway, viewer->session, TARN_STAGE_WRITE,
                            (double)(tarn_clock_monotonic_ns() - viewer->session->taken_ns) * 1e-9);
+    }
     return 0;
 }
 
@@ -249,8 +264,9 @@ static int close_now(tarn_gateway *gateway, tarn_viewer *viewer)
     const char *reason = viewer->close_code < CLOSE_CODE_OWN_MIN ? "binary messages only" : last->text;
     size_t bytes = strnlen(reason, CLOSE_REASON_BYTES_MAX);
     // A reason must be whole UTF-8: not cut inside a character.
-    while (bytes > 0 && ((unsigned char)reason[bytes] & 0xc0) == 0x80)
+    while (bytes > 0 && ((unsigned char)reason[bytes] & 0xc0) == 0x80) {
         bytes--;
+    }
     uint8_t *frame = scratch + LWS_PRE;
     frame[0] = (uint8_t)(viewer->close_code >> 8);
     frame[1] = (uint8_t)viewer->close_code;
@@ -264,16 +280,18 @@ int tarn_viewer_writable(tarn_gateway *gateway, tarn_viewer *viewer)
 {
     int result = 0;
     const tarn_fanout_frame *frame;
-    if (next_message(gateway, viewer))
+    if (next_message(gateway, viewer)) {
         result = send_message(gateway, viewer);
-    else if (viewer->phase == TARN_VIEWER_CLOSING)
+    } else if (viewer->phase == TARN_VIEWER_CLOSING) {
         return viewer->close_sent ? 0 : close_now(gateway, viewer);
-    else if ((frame = next_frame(viewer)) != NULL)
+    } else if ((frame = next_frame(viewer)) != NULL) {
         result = send_frame(gateway, viewer, frame);
-    else if (viewer->presence_due)
+    } else if (viewer->presence_due) {
         result = send_presence(gateway, viewer);
+    }
     if (viewer->presence_due || viewer->to_tell || viewer->error_count || viewer->phase == TARN_VIEWER_CLOSING ||
-        tarn_viewer_frame_is_due(viewer))
+        tarn_viewer_frame_is_due(viewer)) {
         lws_callback_on_writable(viewer->wsi);
+    }
     return result;
 }

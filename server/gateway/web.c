@@ -25,8 +25,9 @@ static const char *request_path(struct lws *wsi, char *path, int path_bytes)
 static void note_move(struct lws *wsi)
 {
     tarn_connection *connection = lws_get_opaque_user_data(wsi);
-    if (connection)
+    if (connection) {
         tarn_listener_moved(connection);
+    }
 }
 
 static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length)
@@ -46,8 +47,9 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user
         return 1; // a WebSocket without the subprotocol
     case LWS_CALLBACK_WSI_DESTROY: {
         tarn_connection *connection = lws_get_opaque_user_data(wsi);
-        if (connection)
+        if (connection) {
             tarn_listener_release(connection);
+        }
         return 0;
     }
     case LWS_CALLBACK_CLOSED_HTTP:
@@ -139,10 +141,12 @@ tarn_status tarn_web_open(tarn_gateway *gateway, tarn_text why)
     };
     lws_set_log_level(LLL_ERR | LLL_WARN | (gateway->options.log_level >= TARN_LOG_DEBUG ? LLL_NOTICE : 0), on_log);
     gateway->web = lws_create_context(&info);
-    if (gateway->web)
+    if (gateway->web) {
         gateway->vhost = lws_create_vhost(gateway->web, &info);
-    if (gateway->vhost)
+    }
+    if (gateway->vhost) {
         return TARN_OK;
+    }
     snprintf(why, sizeof(tarn_text),
              "libwebsockets cannot be set up; its libuv plugin (libwebsockets-evlib-uv) may be "
              "missing");
@@ -160,10 +164,11 @@ void tarn_web_adopt(void *user, int fd, tarn_connection *connection)
     };
     // What is adopted may be gone again, and with it the connection's place.
     struct lws *wsi = lws_adopt_descriptor_vhost_via_info(&desc);
-    if (!wsi)
+    if (!wsi) {
         tarn_listener_release(connection);
-    else if (connection->used)
+    } else if (connection->used) {
         connection->wsi = wsi;
+    }
 }
 
 void tarn_web_drop(tarn_connection *connection)
@@ -175,10 +180,11 @@ void tarn_web_drop(tarn_connection *connection)
 /// holds none that must go first.
 static void write_now(tarn_gateway *gateway, tarn_viewer *viewer)
 {
-    if (lws_partial_buffered(viewer->wsi))
+    if (lws_partial_buffered(viewer->wsi)) {
         lws_callback_on_writable(viewer->wsi);
-    else if (tarn_viewer_writable(gateway, viewer) != 0)
+    } else if (tarn_viewer_writable(gateway, viewer) != 0) {
         lws_set_timeout(viewer->wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC);
+    }
 }
 
 // Asking libwebsockets for each viewer's callback costs four changes of the epoll set a frame, which for a frame of
@@ -186,21 +192,24 @@ static void write_now(tarn_gateway *gateway, tarn_viewer *viewer)
 void tarn_web_show(tarn_gateway *gateway, tarn_viewer *const *viewers, uint32_t viewer_count)
 {
     struct pollfd sockets[TARN_VIEWERS_MAX];
-    for (uint32_t i = 0; i < viewer_count; i++)
+    for (uint32_t i = 0; i < viewer_count; i++) {
         sockets[i] = (struct pollfd){.fd = lws_get_socket_fd(viewers[i]->wsi), .events = POLLOUT};
+    }
     int known = viewer_count > 0 && poll(sockets, viewer_count, 0) >= 0;
     for (uint32_t i = 0; i < viewer_count; i++) {
-        if (known && sockets[i].revents == POLLOUT)
+        if (known && sockets[i].revents == POLLOUT) {
             write_now(gateway, viewers[i]);
-        else
+        } else {
             lws_callback_on_writable(viewers[i]->wsi);
+        }
     }
 }
 
 void tarn_web_close(tarn_gateway *gateway)
 {
-    if (gateway->web)
+    if (gateway->web) {
         lws_context_destroy(gateway->web);
+    }
     gateway->web = NULL;
     gateway->vhost = NULL;
 }

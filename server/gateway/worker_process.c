@@ -37,31 +37,37 @@ static void on_process_closed(uv_handle_t *handle)
 
 static void close_poll(tarn_worker_process *worker)
 {
-    if (worker->poll_open && !uv_is_closing((uv_handle_t *)&worker->poll))
+    if (worker->poll_open && !uv_is_closing((uv_handle_t *)&worker->poll)) {
         uv_close((uv_handle_t *)&worker->poll, on_poll_closed);
+    }
 }
 
 /// Ends what is left of the worker and tells why; `sentence` is kept if the worker gave none itself.
 static void lose(tarn_worker_process *worker, const char *sentence)
 {
     int ending = worker->phase == TARN_WORKER_ENDING;
-    if (worker->phase != TARN_WORKER_GREETING && worker->phase != TARN_WORKER_READY && !ending)
+    if (worker->phase != TARN_WORKER_GREETING && worker->phase != TARN_WORKER_READY && !ending) {
         return;
-    if (worker->alive)
+    }
+    if (worker->alive) {
         uv_process_kill(&worker->process, SIGKILL);
+    }
     close_poll(worker);
     tarn_worker_queue_clear(&worker->queue);
-    if (ending)
+    if (ending) {
         return;
+    }
     uint64_t now_ns = tarn_clock_monotonic_ns();
-    if (worker->phase == TARN_WORKER_READY && now_ns - worker->phase_since_ns >= ms(TARN_GATEWAY_WORKER_STABLE_MS))
+    if (worker->phase == TARN_WORKER_READY && now_ns - worker->phase_since_ns >= ms(TARN_GATEWAY_WORKER_STABLE_MS)) {
         worker->failures = 0;
+    }
     worker->failures++;
     worker->failures_total++;
     int given_up = worker->failures >= TARN_GATEWAY_WORKER_FAILURES_MAX;
     uint64_t backoff_ms = (uint64_t)TARN_GATEWAY_WORKER_BACKOFF_MS << (worker->failures - 1);
-    if (backoff_ms > TARN_GATEWAY_WORKER_BACKOFF_MS_MAX)
+    if (backoff_ms > TARN_GATEWAY_WORKER_BACKOFF_MS_MAX) {
         backoff_ms = TARN_GATEWAY_WORKER_BACKOFF_MS_MAX;
+    }
     enter(worker, given_up ? TARN_WORKER_GIVEN_UP : TARN_WORKER_WAITING);
     worker->retry_ns = now_ns + ms(backoff_ms);
     tarn_text why;
@@ -76,13 +82,15 @@ static void on_exit_seen(uv_process_t *process, int64_t status, int term_signal)
     tarn_worker_process *worker = process->data;
     worker->alive = 0;
     // Its last words may still be in the socket.
-    if (worker->poll_open && !uv_is_closing((uv_handle_t *)&worker->poll))
+    if (worker->poll_open && !uv_is_closing((uv_handle_t *)&worker->poll)) {
         receive(worker);
+    }
     tarn_text sentence;
-    if (term_signal)
+    if (term_signal) {
         snprintf(sentence, sizeof sentence, "the worker ended by signal %d (%s)", term_signal, strsignal(term_signal));
-    else
+    } else {
         snprintf(sentence, sizeof sentence, "the worker ended with exit status %d", (int)status);
+    }
     uv_close((uv_handle_t *)process, on_process_closed);
     lose(worker, sentence);
 }
@@ -95,8 +103,9 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
         return TARN_OK;
     }
     if (worker->phase == TARN_WORKER_GREETING) {
-        if (message->kind != TARN_IPC_WORKER_HELLO)
+        if (message->kind != TARN_IPC_WORKER_HELLO) {
             return TARN_E_MALFORMED;
+        }
         if (message->worker_hello.version != TARN_IPC_VERSION) {
             snprintf(worker->sentence, sizeof worker->sentence,
                      "the worker \"%s\" speaks version %u of the socketpair's messages; this program speaks %d",
@@ -107,8 +116,9 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
         worker->answered_ns = worker->ping_ns = worker->phase_since_ns;
         return worker->events.ready(worker->events.user, &message->worker_hello);
     }
-    if (worker->phase != TARN_WORKER_READY)
+    if (worker->phase != TARN_WORKER_READY) {
         return TARN_OK;
+    }
     worker->answered_ns = tarn_clock_monotonic_ns();
     switch (message->kind) {
     case TARN_IPC_PONG:
@@ -146,15 +156,19 @@ static tarn_status receive(tarn_worker_process *worker)
         size_t room;
         uint8_t *space = tarn_ipc_reader_space(&worker->reader, &room);
         ssize_t got = recv(worker->fd, space, room, MSG_DONTWAIT);
-        if (got < 0 && errno == EINTR)
+        if (got < 0 && errno == EINTR) {
             continue;
-        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        }
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
             return TARN_OK;
-        if (got <= 0)
+        }
+        if (got <= 0) {
             return TARN_E_IO;
+        }
         tarn_status status = tarn_ipc_reader_commit(&worker->reader, (size_t)got);
-        if (status != TARN_OK || worker->phase == TARN_WORKER_WAITING || worker->phase == TARN_WORKER_GIVEN_UP)
+        if (status != TARN_OK || worker->phase == TARN_WORKER_WAITING || worker->phase == TARN_WORKER_GIVEN_UP) {
             return status;
+        }
         total += (size_t)got;
     }
     return TARN_OK;
@@ -164,8 +178,9 @@ static void on_poll(uv_poll_t *poll, int status, int events);
 
 static void watch(tarn_worker_process *worker, int events)
 {
-    if (worker->polled == events || !worker->poll_open || uv_is_closing((uv_handle_t *)&worker->poll))
+    if (worker->polled == events || !worker->poll_open || uv_is_closing((uv_handle_t *)&worker->poll)) {
         return;
+    }
     worker->polled = events;
     uv_poll_start(&worker->poll, events, on_poll);
 }
@@ -176,10 +191,12 @@ static void flush(tarn_worker_process *worker)
     const uint8_t *head;
     while ((head = tarn_worker_queue_head(&worker->queue, &bytes)) != NULL) {
         ssize_t sent = send(worker->fd, head, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR)
+        if (sent < 0 && errno == EINTR) {
             continue;
-        if (sent < 0)
+        }
+        if (sent < 0) {
             break; // a full socket is waited for; a broken one is seen by the reader
+        }
         tarn_worker_queue_sent(&worker->queue, (size_t)sent);
     }
     watch(worker, head ? UV_READABLE | UV_WRITABLE : UV_READABLE);
@@ -189,8 +206,9 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 {
     tarn_worker_process *worker = poll->data;
     tarn_status read = status < 0 ? TARN_E_IO : TARN_OK;
-    if (read == TARN_OK && (events & UV_READABLE))
+    if (read == TARN_OK && (events & UV_READABLE)) {
         read = receive(worker);
+    }
     if (read == TARN_E_IO) {
         // The exit status says more than a closed socket: leave it a moment to arrive.
         close_poll(worker);
@@ -203,18 +221,21 @@ static void on_poll(uv_poll_t *poll, int status, int events)
         lose(worker, sentence);
         return;
     }
-    if (events & UV_WRITABLE)
+    if (events & UV_WRITABLE) {
         flush(worker);
+    }
 }
 
 static tarn_status push(tarn_worker_process *worker, const tarn_ipc_message *message, tarn_worker_queue_key key,
                         int is_move)
 {
-    if (worker->fd < 0)
+    if (worker->fd < 0) {
         return TARN_E_STATE;
+    }
     tarn_status status = tarn_worker_queue_push(&worker->queue, message, key, is_move);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         flush(worker);
+    }
     return status;
 }
 
@@ -227,8 +248,9 @@ static void make_arguments(const tarn_worker_config *config, char numbers[3][16]
     snprintf(numbers[2], 16, "%u", config->fps);
     const char *list[] = {config->program, "--fd",  numbers[0], "--device", config->device,   "--threads",
                           numbers[1],      "--fps", numbers[2], "--log",    config->log_level};
-    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         arguments[n++] = (char *)list[i];
+    }
     if (config->scenes) {
         arguments[n++] = (char *)"--scenes";
         arguments[n++] = (char *)config->scenes;
@@ -258,8 +280,9 @@ static int spawn_process(tarn_worker_process *worker, int child_fd)
     int error = uv_spawn(worker->loop, &worker->process, &options);
     worker->process_open = 1;
     worker->alive = error == 0;
-    if (error)
+    if (error) {
         uv_close((uv_handle_t *)&worker->process, on_process_closed);
+    }
     return error;
 }
 
@@ -267,21 +290,24 @@ static int spawn_process(tarn_worker_process *worker, int child_fd)
 static int spawn(tarn_worker_process *worker)
 {
     int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
         return uv_translate_sys_error(errno);
+    }
     // A busy worker sends between steps only: what of a frame doesn't fit would wait for a whole one.
     int link_bytes = TARN_GATEWAY_WORKER_LINK_BYTES;
     setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &link_bytes, sizeof link_bytes);
     int error = spawn_process(worker, ends[1]);
     close(ends[1]);
     worker->fd = ends[0];
-    if (!error)
+    if (!error) {
         error = uv_poll_init(worker->loop, &worker->poll, ends[0]);
+    }
     if (error) {
         close(ends[0]);
         worker->fd = -1;
-        if (worker->alive)
+        if (worker->alive) {
             uv_process_kill(&worker->process, SIGKILL);
+        }
         return error;
     }
     worker->poll.data = worker;
@@ -311,8 +337,9 @@ tarn_status tarn_worker_process_start(tarn_worker_process *worker, uv_loop_t *lo
     worker->config = *config;
     worker->events = *events;
     int error = spawn(worker);
-    if (!error)
+    if (!error) {
         return TARN_OK;
+    }
     snprintf(why, sizeof(tarn_text), "the worker %.300s cannot be started: %s", config->program, uv_strerror(error));
     return TARN_E_IO;
 }
@@ -320,8 +347,9 @@ tarn_status tarn_worker_process_start(tarn_worker_process *worker, uv_loop_t *lo
 tarn_status tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc_message *message,
                                      tarn_worker_queue_key key, int is_move)
 {
-    if (worker->phase != TARN_WORKER_READY)
+    if (worker->phase != TARN_WORKER_READY) {
         return TARN_E_STATE;
+    }
     tarn_status status = push(worker, message, key, is_move);
     if (status == TARN_OK && message->kind == TARN_IPC_LOAD) {
         worker->loads_open++;
@@ -352,15 +380,17 @@ void tarn_worker_process_tick(tarn_worker_process *worker, uint64_t now_ns)
 {
     switch (worker->phase) {
     case TARN_WORKER_GREETING:
-        if (now_ns - worker->phase_since_ns > ms(TARN_GATEWAY_WORKER_HELLO_MS_MAX))
+        if (now_ns - worker->phase_since_ns > ms(TARN_GATEWAY_WORKER_HELLO_MS_MAX)) {
             lose(worker, "the worker did not say hello in time");
+        }
         break;
     case TARN_WORKER_READY:
         check_answers(worker, now_ns);
         break;
     case TARN_WORKER_WAITING: {
-        if (now_ns < worker->retry_ns || worker->process_open || worker->poll_open)
+        if (now_ns < worker->retry_ns || worker->process_open || worker->poll_open) {
             break;
+        }
         int error = spawn(worker);
         if (error) {
             snprintf(worker->sentence, sizeof worker->sentence, "the worker cannot be started: %s", uv_strerror(error));
@@ -370,8 +400,9 @@ void tarn_worker_process_tick(tarn_worker_process *worker, uint64_t now_ns)
         break;
     }
     case TARN_WORKER_ENDING:
-        if (worker->alive && now_ns - worker->phase_since_ns > ms(TARN_GATEWAY_END_WORKER_MS_MAX))
+        if (worker->alive && now_ns - worker->phase_since_ns > ms(TARN_GATEWAY_END_WORKER_MS_MAX)) {
             uv_process_kill(&worker->process, SIGKILL);
+        }
         break;
     case TARN_WORKER_NONE:
     case TARN_WORKER_GIVEN_UP:
@@ -381,8 +412,9 @@ void tarn_worker_process_tick(tarn_worker_process *worker, uint64_t now_ns)
 
 void tarn_worker_process_retry(tarn_worker_process *worker)
 {
-    if (worker->phase != TARN_WORKER_GIVEN_UP)
+    if (worker->phase != TARN_WORKER_GIVEN_UP) {
         return;
+    }
     worker->failures = 0;
     worker->retry_ns = 0;
     enter(worker, TARN_WORKER_WAITING);
@@ -390,16 +422,20 @@ void tarn_worker_process_retry(tarn_worker_process *worker)
 
 void tarn_worker_process_end(tarn_worker_process *worker)
 {
-    if (worker->phase == TARN_WORKER_NONE || worker->phase == TARN_WORKER_ENDING)
+    if (worker->phase == TARN_WORKER_NONE || worker->phase == TARN_WORKER_ENDING) {
         return;
+    }
     tarn_ipc_message message = {.kind = TARN_IPC_SHUTDOWN};
-    if (worker->fd >= 0 && worker->alive)
+    if (worker->fd >= 0 && worker->alive) {
         push(worker, &message, (tarn_worker_queue_key){0}, 0);
-    if (worker->phase == TARN_WORKER_GREETING && worker->alive)
+    }
+    if (worker->phase == TARN_WORKER_GREETING && worker->alive) {
         uv_process_kill(&worker->process, SIGKILL);
+    }
     enter(worker, TARN_WORKER_ENDING);
-    if (!worker->alive)
+    if (!worker->alive) {
         close_poll(worker);
+    }
 }
 
 int tarn_worker_process_is_gone(const tarn_worker_process *worker)

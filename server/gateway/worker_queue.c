@@ -25,8 +25,9 @@ static uint32_t first_whole(const tarn_worker_queue *queue)
 
 static void remove_at(tarn_worker_queue *queue, uint32_t index)
 {
-    for (uint32_t i = index; i + 1 < queue->count; i++)
+    for (uint32_t i = index; i + 1 < queue->count; i++) {
         *entry_at(queue, i) = *entry_at(queue, i + 1);
+    }
     queue->count--;
 }
 
@@ -36,8 +37,9 @@ static void remove_older_move(tarn_worker_queue *queue, const tarn_worker_queue_
 {
     for (uint32_t i = queue->count; i > first_whole(queue); i--) {
         tarn_worker_queue_entry *entry = entry_at(queue, i - 1);
-        if (!same_key(&entry->key, key))
+        if (!same_key(&entry->key, key)) {
             continue;
+        }
         if (entry->is_move) {
             remove_at(queue, i - 1);
             queue->coalesced++;
@@ -49,8 +51,9 @@ static void remove_older_move(tarn_worker_queue *queue, const tarn_worker_queue_
 static int remove_oldest_move(tarn_worker_queue *queue)
 {
     for (uint32_t i = first_whole(queue); i < queue->count; i++) {
-        if (!entry_at(queue, i)->is_move)
+        if (!entry_at(queue, i)->is_move) {
             continue;
+        }
         remove_at(queue, i);
         queue->coalesced++;
         return 1;
@@ -74,21 +77,24 @@ static int has_room(tarn_worker_queue *queue, uint32_t viewer_id)
 tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_message *message, tarn_worker_queue_key key,
                                    int is_move)
 {
-    if (is_move)
+    if (is_move) {
         remove_older_move(queue, &key);
-    else if (!has_room(queue, key.viewer_id))
+    } else if (!has_room(queue, key.viewer_id)) {
         return TARN_E_LIMIT;
+    }
     if (queue->count == TARN_GATEWAY_WORKER_QUEUE_MAX && !remove_oldest_move(queue)) {
-        if (!is_move)
+        if (!is_move) {
             return TARN_E_LIMIT;
+        }
         queue->coalesced++;
         return TARN_OK;
     }
     tarn_worker_queue_entry *entry = entry_at(queue, queue->count);
     size_t bytes;
     tarn_status status = tarn_ipc_write(message, entry->bytes, sizeof entry->bytes, &bytes);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     entry->key = key;
     entry->is_move = is_move != 0;
     entry->byte_count = (uint32_t)bytes;
@@ -98,8 +104,9 @@ tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_mess
 
 const uint8_t *tarn_worker_queue_head(const tarn_worker_queue *queue, size_t *byte_count)
 {
-    if (queue->count == 0)
+    if (queue->count == 0) {
         return NULL;
+    }
     const tarn_worker_queue_entry *entry = &queue->entries[queue->first];
     *byte_count = entry->byte_count - queue->sent;
     return entry->bytes + queue->sent;
@@ -108,8 +115,9 @@ const uint8_t *tarn_worker_queue_head(const tarn_worker_queue *queue, size_t *by
 void tarn_worker_queue_sent(tarn_worker_queue *queue, size_t byte_count)
 {
     queue->sent += (uint32_t)byte_count;
-    if (queue->sent < queue->entries[queue->first].byte_count)
+    if (queue->sent < queue->entries[queue->first].byte_count) {
         return;
+    }
     queue->sent = 0;
     queue->first = (queue->first + 1) % TARN_GATEWAY_WORKER_QUEUE_MAX;
     queue->count--;

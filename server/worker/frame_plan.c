@@ -42,17 +42,21 @@ int tarn_frame_plan_next(const tarn_frame_plan *plan, const tarn_frame_moment *m
     const uint64_t now_ns = moment->now_ns;
     const int may_key = now_ns >= key_from_ns(plan);
     const int asked = plan->is_key_asked && now_ns >= asked_from_ns(plan) && !moment->awaits;
-    if (now_ns < plan->hold_ns || !(moment->is_due || asked))
+    if (now_ns < plan->hold_ns || !(moment->is_due || asked)) {
         return 0;
+    }
     // Half a frame early counts as due: the frame that is nearest to the time.
     const uint64_t early_ns = now_ns + plan->period_ns / 2;
     *kind = TARN_STREAM_KEY;
-    if (asked || !plan->has_key)
+    if (asked || !plan->has_key) {
         return 1;
-    if (moment->step == plan->base_step)
+    }
+    if (moment->step == plan->base_step) {
         return may_key; // nothing has moved: there is nothing else to make
-    if (moment->is_paused ? may_key : early_ns >= plan->key_ns + ms(TARN_WORKER_KEY_MS))
+    }
+    if (moment->is_paused ? may_key : early_ns >= plan->key_ns + ms(TARN_WORKER_KEY_MS)) {
         return 1;
+    }
     const int is_base = moment->is_paused || early_ns >= plan->base_ns + ms(TARN_WORKER_BASE_MS);
     *kind = is_base ? TARN_STREAM_BASE : TARN_STREAM_EXTRA;
     return 1;
@@ -60,16 +64,19 @@ int tarn_frame_plan_next(const tarn_frame_plan *plan, const tarn_frame_moment *m
 
 void tarn_frame_plan_made(tarn_frame_plan *plan, tarn_stream_kind kind, uint64_t step, uint64_t now_ns)
 {
-    if (kind == TARN_STREAM_EXTRA)
+    if (kind == TARN_STREAM_EXTRA) {
         return;
+    }
     plan->base_ns = now_ns;
     plan->base_step = step;
-    if (kind != TARN_STREAM_KEY)
+    if (kind != TARN_STREAM_KEY) {
         return;
+    }
     plan->key_ns = now_ns;
     plan->has_key = 1;
-    if (plan->is_key_asked)
+    if (plan->is_key_asked) {
         plan->asked_ns = later(plan->asked_ns, now_ns) + ms(TARN_WORKER_KEY_ASKED_MS);
+    }
     plan->is_key_asked = 0;
 }
 
@@ -82,8 +89,9 @@ uint64_t tarn_frame_plan_due_ns(const tarn_frame_plan *plan, uint64_t step, uint
 {
     const uint64_t key_ns = key_from_ns(plan);
     uint64_t due_ns = wanted_ns;
-    if (due_ns != UINT64_MAX && step == plan->base_step)
+    if (due_ns != UINT64_MAX && step == plan->base_step) {
         due_ns = later(due_ns, key_ns);
+    }
     due_ns = later(due_ns, plan->hold_ns);
     const uint64_t asked_ns = asked_from_ns(plan);
     return plan->is_key_asked && asked_ns < due_ns ? asked_ns : due_ns;

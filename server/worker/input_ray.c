@@ -14,8 +14,9 @@ static float dot(const float a[3], const float b[3])
 
 static void ray_at(const tarn_ray *ray, float distance_m, float point_m[3])
 {
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         point_m[axis] = ray->origin_m[axis] + distance_m * ray->direction[axis];
+    }
 }
 
 tarn_status tarn_tile_map_init(tarn_tile_map *map, const uint16_t cells[3], float cell_m)
@@ -49,8 +50,9 @@ static int tile_has_liquid(const tarn_tile_map *map, const float point_m[3])
     uint32_t tile[3];
     for (int axis = 0; axis < 3; axis++) {
         float at = point_m[axis] / map->tile_m;
-        if (!(at >= 0.0f) || at >= (float)map->tiles[axis])
+        if (!(at >= 0.0f) || at >= (float)map->tiles[axis]) {
             return 0;
+        }
         tile[axis] = (uint32_t)at;
     }
     size_t index = tile_index(map, tile);
@@ -63,16 +65,18 @@ int tarn_ray_box(const tarn_ray *ray, const float size_m[3], float *enter_m, flo
     for (int axis = 0; axis < 3; axis++) {
         float origin = ray->origin_m[axis], direction = ray->direction[axis];
         if (fabsf(direction) < 1e-12f) {
-            if (origin < 0.0f || origin > size_m[axis])
+            if (origin < 0.0f || origin > size_m[axis]) {
                 return 0;
+            }
             continue;
         }
         float a = (0.0f - origin) / direction, b = (size_m[axis] - origin) / direction;
         enter = fmaxf(enter, fminf(a, b));
         leave = fminf(leave, fmaxf(a, b));
     }
-    if (!(enter <= leave))
+    if (!(enter <= leave)) {
         return 0;
+    }
     *enter_m = enter;
     *leave_m = leave;
     return 1;
@@ -87,8 +91,9 @@ static float spacing_of(const tarn_tile_map *map, float way_m)
 static int is_inside(const tarn_tile_map *map, const float point_m[3])
 {
     int inside = 1;
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         inside &= point_m[axis] >= 0.0f && point_m[axis] <= map->size_m[axis];
+    }
     return inside;
 }
 
@@ -98,12 +103,14 @@ static float liquid_above(const tarn_tile_map *map, const float point_m[3], cons
     const tarn_ray way = {{point_m[0], point_m[1], point_m[2]}, {up[0], up[1], up[2]}};
     const float spacing = spacing_of(map, map->size_m[0] + map->size_m[1] + map->size_m[2]);
     float height = 0.0f, at[3];
-    for (ray_at(&way, spacing, at); tile_has_liquid(map, at); ray_at(&way, height + spacing, at))
+    for (ray_at(&way, spacing, at); tile_has_liquid(map, at); ray_at(&way, height + spacing, at)) {
         height += spacing;
+    }
     for (int tries = 0; tries < SAMPLES_PER_TILE; tries++) {
         ray_at(&way, height + margin_m, at);
-        if (is_inside(map, at))
+        if (is_inside(map, at)) {
             return height + margin_m;
+        }
         margin_m *= 0.5f;
     }
     return height;
@@ -115,20 +122,23 @@ float tarn_ray_pour(const tarn_ray *ray, const tarn_tile_map *map, const float u
     const float depth = tarn_ray_depth(ray, map);
     lift[0] = lift[1] = lift[2] = 0.0f;
     ray_at(ray, depth, point);
-    if (!tarn_ray_box(ray, map->size_m, &enter, &leave) || !tile_has_liquid(map, point))
+    if (!tarn_ray_box(ray, map->size_m, &enter, &leave) || !tile_has_liquid(map, point)) {
         return depth;
+    }
     const float spacing = spacing_of(map, leave - enter);
     float first = depth;
     for (float before = depth; before > enter && tile_has_liquid(map, point); before -= spacing) {
         first = before;
         ray_at(ray, before - spacing, point);
     }
-    if (first - spacing > enter)
+    if (first - spacing > enter) {
         return fmaxf(first - radius_m, 0.5f * (enter + first));
+    }
     ray_at(ray, depth, point);
     const float height = liquid_above(map, point, up, radius_m);
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         lift[axis] = height * up[axis];
+    }
     return depth;
 }
 
@@ -137,8 +147,9 @@ float tarn_ray_depth(const tarn_ray *ray, const tarn_tile_map *map)
     float enter, leave;
     if (!tarn_ray_box(ray, map->size_m, &enter, &leave)) {
         float to_center[3];
-        for (int axis = 0; axis < 3; axis++)
+        for (int axis = 0; axis < 3; axis++) {
             to_center[axis] = 0.5f * map->size_m[axis] - ray->origin_m[axis];
+        }
         return fmaxf(0.0f, dot(to_center, ray->direction));
     }
     float spacing = spacing_of(map, leave - enter);
@@ -147,10 +158,12 @@ float tarn_ray_depth(const tarn_ray *ray, const tarn_tile_map *map)
         float point[3];
         ray_at(ray, depth, point);
         int liquid = tile_has_liquid(map, point);
-        if (first < 0.0f && liquid)
+        if (first < 0.0f && liquid) {
             first = depth;
-        if (first >= 0.0f && (!liquid || depth - first >= map->tile_m))
+        }
+        if (first >= 0.0f && (!liquid || depth - first >= map->tile_m)) {
             return 0.5f * (first + depth);
+        }
     }
     return 0.5f * ((first >= 0.0f ? first : enter) + leave);
 }
@@ -158,12 +171,14 @@ float tarn_ray_depth(const tarn_ray *ray, const tarn_tile_map *map)
 int tarn_ray_plane(const tarn_ray *ray, const float point_m[3], const float normal[3], float hit_m[3])
 {
     float along = dot(ray->direction, normal);
-    if (fabsf(along) < TARN_INPUT_GRAZE_MIN)
+    if (fabsf(along) < TARN_INPUT_GRAZE_MIN) {
         return 0;
+    }
     float offset[3] = {point_m[0] - ray->origin_m[0], point_m[1] - ray->origin_m[1], point_m[2] - ray->origin_m[2]};
     float distance = dot(offset, normal) / along;
-    if (distance < 0.0f)
+    if (distance < 0.0f) {
         return 0;
+    }
     ray_at(ray, distance, hit_m);
     return 1;
 }

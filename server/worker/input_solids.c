@@ -30,8 +30,9 @@ static int is_flat(const tarn_tank_desc *desc)
 const char *tarn_throw_refusal(const tarn_tank_desc *desc)
 {
     uint32_t bodies = 0;
-    for (uint32_t i = 0; i < desc->solid_count; i++)
+    for (uint32_t i = 0; i < desc->solid_count; i++) {
         bodies += desc->solids[i].motion != TARN_MOTION_STATIC;
+    }
     return is_flat(desc)                              ? "this tank is one cell deep; nothing floats in it"
            : desc->solver != TARN_SOLVER_MULTIGRID    ? "nothing floats with this tank's pressure solver"
            : bodies >= (uint32_t)TARN_TANK_BODIES_MAX ? "as many solids move in this tank as fit"
@@ -43,8 +44,9 @@ static uint32_t model_of(const tarn_tank_desc *desc)
 {
     uint32_t i = 0;
     while (i < desc->solid_count &&
-           (desc->solids[i].motion != TARN_MOTION_FREE || desc->solids[i].shape.kind != TARN_SHAPE_FIELD))
+           (desc->solids[i].motion != TARN_MOTION_FREE || desc->solids[i].shape.kind != TARN_SHAPE_FIELD)) {
         i++;
+    }
     return i;
 }
 
@@ -60,8 +62,9 @@ void tarn_thrown_solid(const tarn_tank_desc *desc, const tarn_tool_throw *thrown
 {
     const uint32_t model = model_of(desc);
     float lightest = desc->liquids[0].density_kg_m3;
-    for (uint32_t i = 1; i < desc->liquid_count; i++)
+    for (uint32_t i = 1; i < desc->liquid_count; i++) {
         lightest = fminf(lightest, desc->liquids[i].density_kg_m3);
+    }
     *solid = (tarn_solid){.motion = TARN_MOTION_FREE, .density_kg_m3 = fmaxf(THROWN_DENSITY * lightest, 1.0f)};
     if (model < desc->solid_count) {
         solid->shape = desc->solids[model].shape;
@@ -97,10 +100,11 @@ static void fill_box(const tarn_tank_desc *desc, const tarn_tool_wall *wall, flo
     solid->shape.half_m[0] = 0.5f * length_m + radius_m;
     solid->shape.half_m[1] = flat ? radius_m : 0.5f * (top_m + beyond_m);
     solid->shape.half_m[2] = flat ? beyond_m : radius_m;
-    if (flat)
+    if (flat) {
         solid->pose.position_m[2] = 0.5f * desc->cell_m;
-    else
+    } else {
         solid->pose.position_m[1] = 0.5f * (top_m - beyond_m);
+    }
     // A turn about y takes x to -z.
     solid->pose.rotation[flat ? 2 : 1] = (flat ? across : -across) < 0.0f ? -half_sine : half_sine;
     solid->pose.rotation[3] = half_cosine;
@@ -117,8 +121,9 @@ static void fill_capsule(const tarn_tool_wall *wall, float radius_m, tarn_solid 
     solid->shape.kind = length_m > 0.01f * radius_m ? TARN_SHAPE_CAPSULE : TARN_SHAPE_SPHERE;
     solid->shape.half_m[0] = radius_m;
     solid->pose.rotation[3] = 1.0f;
-    if (solid->shape.kind == TARN_SHAPE_SPHERE)
+    if (solid->shape.kind == TARN_SHAPE_SPHERE) {
         return;
+    }
     solid->shape.half_m[1] = 0.5f * length_m;
     const float x = sign * way[0] / length_m, y = sign * way[1] / length_m, z = sign * way[2] / length_m;
     const float scale = 1.0f / sqrtf(2.0f * (1.0f + y)); // y upwards to the way: their product and the half between
@@ -132,12 +137,14 @@ void tarn_wall_solid(const tarn_tank_desc *desc, const tarn_tool_wall *wall, tar
     const float radius_m = desc->cell_m * clamp(wall->radius_m / desc->cell_m, WALL_CELLS_MIN, WALL_CELLS_MAX);
     *solid = (tarn_solid){.motion = TARN_MOTION_STATIC};
     memcpy(solid->colour, wall_colour, sizeof solid->colour);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         solid->pose.position_m[a] = 0.5f * (wall->from_m[a] + wall->to_m[a]);
-    if (wall->height_m > 0.0f || is_flat(desc))
+    }
+    if (wall->height_m > 0.0f || is_flat(desc)) {
         fill_box(desc, wall, radius_m, solid);
-    else
+    } else {
         fill_capsule(wall, radius_m, solid);
+    }
 }
 
 uint32_t tarn_added_infos(const tarn_tank_desc *desc, const tarn_added_solid *added, uint32_t added_count,

@@ -13,9 +13,11 @@ static float length(const float v[3])
 static void clamp_length(float v[3], float max)
 {
     float found = length(v);
-    if (found > max)
-        for (int axis = 0; axis < 3; axis++)
+    if (found > max) {
+        for (int axis = 0; axis < 3; axis++) {
             v[axis] *= max / found;
+        }
+    }
 }
 
 void tarn_input_state_init(tarn_input_state *state)
@@ -30,8 +32,9 @@ void tarn_input_state_turn(tarn_input_state *state, const float rotation[4])
     const double up[3] = {0.0, 1.0, 0.0};
     double local[3];
     tarn_pose_to_shape(&pose, up, local);
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         state->up[axis] = (float)local[axis];
+    }
 }
 
 void tarn_input_state_release(tarn_input_state *state)
@@ -41,9 +44,11 @@ void tarn_input_state_release(tarn_input_state *state)
 
 static tarn_input_viewer *viewer_find(tarn_input_state *state, uint32_t viewer_id)
 {
-    for (int i = 0; i < TARN_INPUT_VIEWERS_MAX; i++)
-        if (state->viewers[i].viewer_id == viewer_id)
+    for (int i = 0; i < TARN_INPUT_VIEWERS_MAX; i++) {
+        if (state->viewers[i].viewer_id == viewer_id) {
             return &state->viewers[i];
+        }
+    }
     return NULL;
 }
 
@@ -61,8 +66,9 @@ static tarn_input_source *source_find(tarn_input_state *state, uint32_t viewer_i
 {
     for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {
         tarn_input_source *source = &state->sources[i];
-        if (source->viewer_id == viewer_id && (viewer_id == 0 || (source->kind == kind && source->index == index)))
+        if (source->viewer_id == viewer_id && (viewer_id == 0 || (source->kind == kind && source->index == index))) {
             return source;
+        }
     }
     return NULL;
 }
@@ -71,9 +77,11 @@ static tarn_input_source *source_find(tarn_input_state *state, uint32_t viewer_i
 static tarn_input_source *source_most_silent(tarn_input_state *state)
 {
     tarn_input_source *most = &state->sources[0];
-    for (int i = 1; i < TARN_INPUT_SOURCES_MAX; i++)
-        if (state->sources[i].silent_steps > most->silent_steps)
+    for (int i = 1; i < TARN_INPUT_SOURCES_MAX; i++) {
+        if (state->sources[i].silent_steps > most->silent_steps) {
             most = &state->sources[i];
+        }
+    }
     return most->silent_steps > TARN_INPUT_SILENT_STEPS ? most : NULL;
 }
 
@@ -81,11 +89,13 @@ static tarn_input_source *source_find_or_add(tarn_input_state *state, uint32_t v
                                              uint32_t index, tarn_text why)
 {
     tarn_input_source *source = source_find(state, viewer_id, kind, index);
-    if (source)
+    if (source) {
         return source;
+    }
     source = source_find(state, 0, kind, index);
-    if (!source)
+    if (!source) {
         source = source_most_silent(state);
+    }
     if (!source) {
         snprintf(why, sizeof(tarn_text), "%d pointers, controllers and hands act in this tank already; no more fit",
                  TARN_INPUT_SOURCES_MAX);
@@ -102,10 +112,12 @@ static tarn_input_source *source_find_or_add(tarn_input_state *state, uint32_t v
 static int tool_fits(const tarn_input_state *state, const tarn_input_source *source, tarn_tool tool, tarn_text why)
 {
     uint32_t used = 0;
-    for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++)
+    for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {
         used += &state->sources[i] != source && state->sources[i].viewer_id != 0 && state->sources[i].tool == tool;
-    if (used < tarn_tool_most(tool) || tarn_tool_most(tool) == TARN_INPUT_SOURCES_MAX)
+    }
+    if (used < tarn_tool_most(tool) || tarn_tool_most(tool) == TARN_INPUT_SOURCES_MAX) {
         return 1;
+    }
     snprintf(why, sizeof(tarn_text), "input.tool: %u act as \"%s\" in this tank already; no more fit", (unsigned)used,
              tarn_tool_name(tool));
     return 0;
@@ -116,10 +128,12 @@ static tarn_status tell_once(tarn_input_state *state, uint32_t viewer_id, tarn_t
 {
     tarn_input_viewer *viewer = viewer_find_or_add(state, viewer_id);
     const int told = viewer && (viewer->tools_told >> tool & 1);
-    if (viewer)
+    if (viewer) {
         viewer->tools_told = (viewer->tools_told & ~(1u << tool)) | (fits ? 0 : 1u << tool);
-    if (fits || told)
+    }
+    if (fits || told) {
         why[0] = 0;
+    }
     return fits || told ? TARN_OK : TARN_E_LIMIT;
 }
 
@@ -138,8 +152,9 @@ static void hold(tarn_input_source *source, const tarn_body_grip *grip, const fl
     const double point[3] = {(double)point_m[0], (double)point_m[1], (double)point_m[2]};
     double local[3];
     tarn_pose_to_shape(&grip->pose, point, local);
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         source->point_m[axis] = (float)local[axis];
+    }
     source->body = grip->body;
     source->holds = 1;
 }
@@ -151,15 +166,17 @@ static void hold_tank(const tarn_input_state *state, tarn_input_source *source, 
     const int is_above = pointer->tool == TARN_TOOL_POUR || pointer->tool == TARN_TOOL_THROW;
     const float depth =
         is_above ? tarn_ray_pour(ray, map, state->up, pointer->radius_m, source->lift) : tarn_ray_depth(ray, map);
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         source->hold_m[axis] = ray->origin_m[axis] + depth * ray->direction[axis];
+    }
 }
 
 /// Puts a pointer's sphere where its ray meets its plane.
 static void pointer_aim(tarn_input_source *source, const tarn_tile_map *map, const float hit_m[3])
 {
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         source->target_m[axis] = hit_m[axis] + source->lift[axis];
+    }
     keep_in_reach(map, source->target_m);
 }
 
@@ -186,20 +203,23 @@ static tarn_status pointer_down(tarn_input_state *state, uint32_t viewer_id, con
                                 tarn_text why)
 {
     tarn_input_source *source = source_find(state, viewer_id, TARN_INPUT_POINTER, pointer->pointer_id);
-    if (!tool_fits(state, source, pointer->tool, why))
+    if (!tool_fits(state, source, pointer->tool, why)) {
         return TARN_E_LIMIT;
+    }
     source = source_find_or_add(state, viewer_id, TARN_INPUT_POINTER, pointer->pointer_id, why);
-    if (!source)
+    if (!source) {
         return TARN_E_LIMIT;
+    }
     const tarn_body_grip *grip =
         pointer->tool == TARN_TOOL_PUSH ? tarn_body_map_ray(bodies, ray, source->hold_m) : NULL;
     source->tool = pointer->tool;
     source->holds = 0;
     memset(source->lift, 0, sizeof source->lift);
-    if (grip)
+    if (grip) {
         hold(source, grip, source->hold_m);
-    else
+    } else {
         hold_tank(state, source, pointer, ray, map);
+    }
     keep_in_reach(map, source->hold_m);
     source->stands = draws_level(pointer, map);
     memset(&source->trail, 0, sizeof source->trail);
@@ -221,15 +241,18 @@ static tarn_status pointer_take(tarn_input_state *state, uint32_t viewer_id, con
     tarn_ray ray;
     memcpy(ray.origin_m, pointer->origin_m, sizeof ray.origin_m);
     memcpy(ray.direction, pointer->direction, sizeof ray.direction);
-    if (pointer->phase == TARN_PHASE_DOWN)
+    if (pointer->phase == TARN_PHASE_DOWN) {
         return pointer_down(state, viewer_id, pointer, &ray, map, bodies, why);
+    }
 
     tarn_input_source *source = source_find(state, viewer_id, TARN_INPUT_POINTER, pointer->pointer_id);
-    if (!source || source->released)
+    if (!source || source->released) {
         return TARN_OK; // it hovers, or what it pressed is gone
+    }
     float hit[3];
-    if (tarn_ray_plane(&ray, source->hold_m, source->normal, hit))
+    if (tarn_ray_plane(&ray, source->hold_m, source->normal, hit)) {
         pointer_aim(source, map, hit);
+    }
     pointer_follow(source, pointer);
     source->released = pointer->phase == TARN_PHASE_UP;
     return TARN_OK;
@@ -256,8 +279,9 @@ static int was_open(tarn_input_state *state, uint32_t viewer_id, const tracked_p
     tarn_input_viewer *viewer =
         viewer_id && pose->kind == TARN_INPUT_HAND ? viewer_find_or_add(state, viewer_id) : NULL;
     const uint32_t bit = 1u << pose->side, before = viewer ? viewer->open_hands & bit : 0;
-    if (viewer)
+    if (viewer) {
         viewer->open_hands = pose->opens ? viewer->open_hands | bit : viewer->open_hands & ~bit;
+    }
     return before != 0;
 }
 
@@ -267,12 +291,14 @@ static int tracked_holds(tarn_input_source *source, int may_take, const tracked_
 {
     const int closes_now = pose->closes && !source->closed && may_take;
     source->closed = pose->closes != 0;
-    if (!pose->closes && !(pose->tool == TARN_TOOL_THROW && pose->acts))
+    if (!pose->closes && !(pose->tool == TARN_TOOL_THROW && pose->acts)) {
         source->holds = 0;
+    }
     if (closes_now) {
         const tarn_body_grip *grip = tarn_body_map_point(bodies, pose->position_m, pose->radius_m);
-        if (grip)
+        if (grip) {
             hold(source, grip, pose->position_m);
+        }
     }
     return source->holds;
 }
@@ -282,8 +308,9 @@ static void tracked_follow(tarn_input_source *source, const tracked_pose *pose)
     memcpy(source->target_m, pose->position_m, sizeof source->target_m);
     memcpy(source->velocity_m_s, pose->velocity_m_s, sizeof source->velocity_m_s);
     memcpy(source->axis, pose->axis, sizeof source->axis);
-    if (source->tool != pose->tool)
+    if (source->tool != pose->tool) {
         memset(&source->trail, 0, sizeof source->trail);
+    }
     source->tool = pose->tool;
     source->radius_m = pose->radius_m;
     source->strength = pose->strength;
@@ -298,24 +325,29 @@ static tarn_status tracked_take(tarn_input_state *state, uint32_t viewer_id, con
     const int may_take = was_open(state, viewer_id, pose) || source || pose->kind == TARN_INPUT_CONTROLLER;
     const int may_hold = pose->closes && may_take;
     if (!pose->acts && !may_hold) {
-        if (source)
+        if (source) {
             source->viewer_id = 0;
+        }
         return TARN_OK;
     }
     const int fits = tool_fits(state, source, pose->tool, why);
     const tarn_status status = tell_once(state, viewer_id, pose->tool, fits, why);
     if (!fits) {
-        if (source)
+        if (source) {
             source->viewer_id = 0;
+        }
         return status;
     }
     const int is_new = !source;
-    if (is_new)
+    if (is_new) {
         source = source_find_or_add(state, viewer_id, pose->kind, pose->side, why);
-    if (!source)
+    }
+    if (!source) {
         return TARN_E_LIMIT;
-    if (is_new)
+    }
+    if (is_new) {
         memcpy(source->center_m, pose->position_m, sizeof source->center_m);
+    }
     if (!tracked_holds(source, may_take, pose, bodies) && !pose->acts) {
         source->viewer_id = 0;
         return TARN_OK;
@@ -330,8 +362,9 @@ static void pose_axis(const float orientation[4], int which, float axis[3])
     const tarn_pose pose = {{0.0f, 0.0f, 0.0f}, {orientation[0], orientation[1], orientation[2], orientation[3]}};
     double matrix[3][3];
     tarn_pose_matrix(&pose, matrix);
-    for (int row = 0; row < 3; row++)
+    for (int row = 0; row < 3; row++) {
         axis[row] = (float)matrix[row][which];
+    }
 }
 
 static tracked_pose controller_pose(const tarn_input_controller *controller)
@@ -380,8 +413,9 @@ tarn_status tarn_input_state_take(tarn_input_state *state, uint32_t viewer_id, c
                  (int)input->kind);
         return TARN_E_ARGUMENT;
     }
-    if (input->kind == TARN_INPUT_POINTER)
+    if (input->kind == TARN_INPUT_POINTER) {
         return pointer_take(state, viewer_id, &input->pointer, map, bodies, why);
+    }
     const tracked_pose pose =
         input->kind == TARN_INPUT_CONTROLLER ? controller_pose(&input->controller) : hand_pose(&input->hand);
     return tracked_take(state, viewer_id, &pose, bodies, why);
@@ -390,18 +424,22 @@ tarn_status tarn_input_state_take(tarn_input_state *state, uint32_t viewer_id, c
 void tarn_input_state_note(tarn_input_state *state, uint32_t viewer_id, uint32_t sequence)
 {
     tarn_input_viewer *viewer = viewer_id ? viewer_find_or_add(state, viewer_id) : NULL;
-    if (viewer && sequence > viewer->received)
+    if (viewer && sequence > viewer->received) {
         viewer->received = sequence;
+    }
 }
 
 void tarn_input_state_viewer_gone(tarn_input_state *state, uint32_t viewer_id)
 {
-    for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++)
-        if (state->sources[i].viewer_id == viewer_id)
+    for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {
+        if (state->sources[i].viewer_id == viewer_id) {
             state->sources[i].viewer_id = 0;
+        }
+    }
     tarn_input_viewer *viewer = viewer_id ? viewer_find(state, viewer_id) : NULL;
-    if (viewer)
+    if (viewer) {
         memset(viewer, 0, sizeof *viewer);
+    }
 }
 
 uint32_t tarn_input_state_grabs(const tarn_input_state *state, tarn_grab grabs[TARN_TANK_GRABS_MAX])
@@ -409,8 +447,9 @@ uint32_t tarn_input_state_grabs(const tarn_input_state *state, tarn_grab grabs[T
     uint32_t count = 0;
     for (int i = 0; i < TARN_INPUT_SOURCES_MAX && count < TARN_TANK_GRABS_MAX; i++) {
         const tarn_input_source *source = &state->sources[i];
-        if (source->viewer_id == 0 || !source->holds)
+        if (source->viewer_id == 0 || !source->holds) {
             continue;
+        }
         tarn_grab *grab = &grabs[count++];
         grab->body = source->body;
         grab->strength = TARN_INPUT_GRAB_STRENGTH;
@@ -422,12 +461,15 @@ uint32_t tarn_input_state_grabs(const tarn_input_state *state, tarn_grab grabs[T
 
 void tarn_input_state_thrown(tarn_input_state *state, uint32_t source, uint32_t body)
 {
-    for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++)
-        if (state->sources[i].body == body)
+    for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {
+        if (state->sources[i].body == body) {
             state->sources[i].holds = 0;
+        }
+    }
     tarn_input_source *thrower = &state->sources[source];
-    if (thrower->viewer_id == 0 || thrower->tool != TARN_TOOL_THROW)
+    if (thrower->viewer_id == 0 || thrower->tool != TARN_TOOL_THROW) {
         return;
+    }
     thrower->holds = 1;
     thrower->body = body;
     memset(thrower->point_m, 0, sizeof thrower->point_m);
@@ -466,11 +508,13 @@ static void source_latch(tarn_input_state *state, tarn_input_source *source, con
     memcpy(stroke.to_m, source->target_m, sizeof stroke.to_m);
     memcpy(stroke.velocity_m_s, source->velocity_m_s, sizeof stroke.velocity_m_s);
     memcpy(stroke.axis, source->axis, sizeof stroke.axis);
-    if (!source->holds)
+    if (!source->holds) {
         tarn_tool_act(&stroke, state->up, size_m, waiting, step);
+    }
     memcpy(source->center_m, source->target_m, sizeof source->center_m);
-    if (source->released)
+    if (source->released) {
         source->viewer_id = 0;
+    }
 }
 
 void tarn_input_state_latch(tarn_input_state *state, const float size_m[3], float dt_s, tarn_step_tools *step)
@@ -478,11 +522,13 @@ void tarn_input_state_latch(tarn_input_state *state, const float size_m[3], floa
     uint32_t waiting = 0;
     step->push_count = step->tank.pour_count = step->tank.sink_count = step->tank.dye_count = 0;
     step->throw_count = step->wall_count = step->erase_count = 0;
-    for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++)
-        waiting += state->sources[i].viewer_id != 0;
     for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {
-        if (state->sources[i].viewer_id == 0)
+        waiting += state->sources[i].viewer_id != 0;
+    }
+    for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {
+        if (state->sources[i].viewer_id == 0) {
             continue;
+        }
         waiting--;
         // Every source keeps room for one sphere; only what is left over goes to long ways.
         source_latch(state, &state->sources[i], size_m, dt_s, waiting, step);
@@ -495,8 +541,9 @@ void tarn_input_state_latch_notes(tarn_input_state *state)
     state->order++;
     for (int i = 0; i < TARN_INPUT_VIEWERS_MAX; i++) {
         tarn_input_viewer *viewer = &state->viewers[i];
-        if (viewer->viewer_id == 0 || viewer->received == viewer->latched)
+        if (viewer->viewer_id == 0 || viewer->received == viewer->latched) {
             continue;
+        }
         viewer->latched = viewer->received;
         viewer->latched_order = state->order;
     }
@@ -508,17 +555,20 @@ uint32_t tarn_input_state_contained(const tarn_input_state *state, tarn_frame_in
     uint32_t count = 0;
     for (int i = 0; i < TARN_INPUT_VIEWERS_MAX; i++) {
         const tarn_input_viewer *viewer = &state->viewers[i];
-        if (viewer->viewer_id == 0 || viewer->latched == 0)
+        if (viewer->viewer_id == 0 || viewer->latched == 0) {
             continue;
+        }
         uint32_t at = count < TARN_FRAME_INPUTS_MAX ? count++ : TARN_FRAME_INPUTS_MAX;
         for (; at > 0 && orders[at - 1] < viewer->latched_order; at--) {
-            if (at == TARN_FRAME_INPUTS_MAX)
+            if (at == TARN_FRAME_INPUTS_MAX) {
                 continue;
+            }
             orders[at] = orders[at - 1];
             inputs[at] = inputs[at - 1];
         }
-        if (at == TARN_FRAME_INPUTS_MAX)
+        if (at == TARN_FRAME_INPUTS_MAX) {
             continue;
+        }
         orders[at] = viewer->latched_order;
         inputs[at] = (tarn_frame_input){viewer->viewer_id, viewer->latched};
     }

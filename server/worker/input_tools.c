@@ -39,14 +39,16 @@ static uint32_t sweep_count(const tarn_tool_stroke *stroke, uint32_t room)
 static void sweep_center(const tarn_tool_stroke *stroke, uint32_t i, uint32_t count, float center_m[3])
 {
     const float share = (float)(i + 1) / (float)count;
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         center_m[axis] = stroke->from_m[axis] + share * (stroke->to_m[axis] - stroke->from_m[axis]);
+    }
 }
 
 static void push(const tarn_tool_stroke *stroke, uint32_t waiting, tarn_step_tools *step)
 {
-    if (length(stroke->velocity_m_s) < TARN_INPUT_SPEED_MIN_M_S)
+    if (length(stroke->velocity_m_s) < TARN_INPUT_SPEED_MIN_M_S) {
         return;
+    }
     const uint32_t count = sweep_count(stroke, TARN_TANK_PUSHES_MAX - step->push_count - waiting);
     for (uint32_t i = 0; i < count; i++) {
         tarn_push *to = &step->pushes[step->push_count++];
@@ -61,8 +63,9 @@ static void swirl(const tarn_tool_stroke *stroke, float inward_m_s, float spin_r
 {
     tarn_push *to = &step->pushes[step->push_count++];
     *to = (tarn_push){.radius_m = stroke->radius_m, .strength = TARN_INPUT_SWIRL_SHARE, .inward_m_s = inward_m_s};
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         to->spin_rad_s[axis] = spin_rad_s * stroke->axis[axis];
+    }
     memcpy(to->center_m, stroke->to_m, sizeof to->center_m);
     memcpy(to->velocity_m_s, stroke->velocity_m_s, sizeof to->velocity_m_s);
 }
@@ -75,32 +78,38 @@ static void vortex(const tarn_tool_stroke *stroke, tarn_step_tools *step)
 
 static void unpack_colour(uint32_t colour, uint8_t to[3])
 {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         to[i] = (uint8_t)(colour >> (16 - 8 * i));
+    }
 }
 
 /// Beside the tank nothing is poured; what reaches in from just outside is.
 static void pour(const tarn_tool_stroke *stroke, const float up[3], const float size_m[3], tarn_step_tools *step)
 {
     const float speed_m_s = TARN_INPUT_POUR_MIN_M_S + stroke->strength * TARN_INPUT_POUR_M_S;
-    if (step->tank.pour_count == TARN_TANK_POURS_MAX)
+    if (step->tank.pour_count == TARN_TANK_POURS_MAX) {
         return;
-    for (int axis = 0; axis < 3; axis++)
-        if (stroke->to_m[axis] < -stroke->radius_m || stroke->to_m[axis] > size_m[axis] + stroke->radius_m)
+    }
+    for (int axis = 0; axis < 3; axis++) {
+        if (stroke->to_m[axis] < -stroke->radius_m || stroke->to_m[axis] > size_m[axis] + stroke->radius_m) {
             return;
+        }
+    }
     tarn_pour *to = &step->tank.pours[step->tank.pour_count++];
     *to = (tarn_pour){.radius_m = TARN_INPUT_POUR_RADIUS * stroke->radius_m};
     memcpy(to->center_m, stroke->to_m, sizeof to->center_m);
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         to->velocity_m_s[axis] = stroke->velocity_m_s[axis] - speed_m_s * up[axis];
+    }
     unpack_colour(stroke->colour, to->colour);
     to->colour[3] = stroke->colour & TARN_COLOUR_GIVEN ? 255 : 0;
 }
 
 static void drain(const tarn_tool_stroke *stroke, tarn_step_tools *step)
 {
-    if (step->tank.sink_count == TARN_TANK_SINKS_MAX)
+    if (step->tank.sink_count == TARN_TANK_SINKS_MAX) {
         return;
+    }
     tarn_sink *to = &step->tank.sinks[step->tank.sink_count++];
     to->radius_m = stroke->radius_m;
     memcpy(to->center_m, stroke->to_m, sizeof to->center_m);
@@ -108,8 +117,9 @@ static void drain(const tarn_tool_stroke *stroke, tarn_step_tools *step)
 
 static void dye(const tarn_tool_stroke *stroke, uint32_t waiting, tarn_step_tools *step)
 {
-    if (!(stroke->strength > 0.0f))
+    if (!(stroke->strength > 0.0f)) {
         return;
+    }
     const uint32_t count = sweep_count(stroke, TARN_TANK_DYES_MAX - step->tank.dye_count - waiting);
     for (uint32_t i = 0; i < count; i++) {
         tarn_dye *to = &step->tank.dyes[step->tank.dye_count++];
@@ -122,8 +132,9 @@ static void dye(const tarn_tool_stroke *stroke, uint32_t waiting, tarn_step_tool
 
 static void throw_in(const tarn_tool_stroke *stroke, tarn_step_tools *step)
 {
-    if (stroke->trail->begun || step->throw_count == TARN_INPUT_THROWS_MAX)
+    if (stroke->trail->begun || step->throw_count == TARN_INPUT_THROWS_MAX) {
         return;
+    }
     tarn_tool_throw *to = &step->throws[step->throw_count++];
     *to = (tarn_tool_throw){.source = stroke->source, .radius_m = stroke->radius_m};
     memcpy(to->center_m, stroke->to_m, sizeof to->center_m);
@@ -146,8 +157,9 @@ static void wall(const tarn_tool_stroke *stroke, const float size_m[3], tarn_ste
     const float wanted_m = !trail->drawn && (stroke->ends || !stroke->is_pointer) ? 0.0f
                            : stroke->ends                                         ? 0.25f * piece_m
                                                                                   : piece_m;
-    if (length(way) < wanted_m || step->wall_count == TARN_INPUT_WALLS_MAX)
+    if (length(way) < wanted_m || step->wall_count == TARN_INPUT_WALLS_MAX) {
         return;
+    }
     tarn_tool_wall *to = &step->walls[step->wall_count++];
     to->radius_m = radius_m;
     to->height_m = stroke->stands ? fmaxf(stroke->strength, TARN_INPUT_WALL_SHARE) * size_m[1] : 0.0f;
@@ -167,8 +179,9 @@ static void erase(const tarn_tool_stroke *stroke, const float size_m[3], tarn_st
         tarn_sink *to = &step->erases[step->erase_count++];
         to->radius_m = stroke->radius_m;
         sweep_center(stroke, i / column, count, to->center_m);
-        if (stroke->stands)
+        if (stroke->stands) {
             to->center_m[1] = size_m[1] * (float)(i % column) / (float)column;
+        }
     }
 }
 

@@ -16,8 +16,9 @@ void tarn_pace_start(tarn_pace *pace, float dt_s, uint64_t now_ns)
 void tarn_pace_stepped(tarn_pace *pace, uint64_t now_ns)
 {
     pace->due_ns += pace->dt_ns;
-    if (now_ns > pace->due_ns + TARN_WORKER_LAG_MS_MAX * (uint64_t)1000000)
+    if (now_ns > pace->due_ns + TARN_WORKER_LAG_MS_MAX * (uint64_t)1000000) {
         pace->due_ns = now_ns;
+    }
     pace->window_steps[1]++;
     if (now_ns - pace->window_ns[1] >= window_ns) {
         pace->window_ns[0] = pace->window_ns[1];
@@ -32,7 +33,8 @@ float tarn_pace_factor(const tarn_pace *pace, uint64_t now_ns)
     uint32_t steps = pace->window_steps[0] + pace->window_steps[1];
     uint64_t elapsed_ns = now_ns - pace->window_ns[0];
     // The first step is due at the start: until a step's time has gone by, the quotient means nothing.
-    if (steps == 0 || elapsed_ns < pace->dt_ns)
+    if (steps == 0 || elapsed_ns < pace->dt_ns) {
         return 1.0f;
+    }
     return (float)((double)steps * (double)pace->dt_ns / (double)elapsed_ns);
 }

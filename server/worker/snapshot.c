@@ -28,21 +28,24 @@ void tarn_snapshot_forget(tarn_snapshot *snapshot)
 
 tarn_status tarn_snapshot_stepped(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step)
 {
-    if (++snapshot->steps_since < snapshot->steps_per_s)
+    if (++snapshot->steps_since < snapshot->steps_per_s) {
         return TARN_OK;
+    }
     snapshot->was_restored = 0;
     snapshot->steps_since = 0;
     snapshot->step = step;
     tarn_status status = tarn_tank_save(tank, snapshot->bytes, snapshot->bytes_max, &snapshot->byte_count);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         snapshot->byte_count = 0;
+    }
     return status;
 }
 
 tarn_status tarn_snapshot_restore(tarn_snapshot *snapshot, tarn_tank *tank)
 {
-    if (snapshot->byte_count == 0 || snapshot->was_restored)
+    if (snapshot->byte_count == 0 || snapshot->was_restored) {
         return TARN_E_STATE;
+    }
     snapshot->was_restored = 1;
     snapshot->steps_since = 0;
     return tarn_tank_load(tank, snapshot->bytes, snapshot->byte_count);

@@ -17,34 +17,41 @@ tarn_status tarn_worker_link_open(tarn_worker_link *link, int fd, const tarn_ipc
     memset(link, 0, sizeof *link);
     link->fd = fd;
     link->slot_sending = -1;
-    for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++)
+    for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++) {
         link->slots[i].filled = link->slots[i].sending = -1;
+    }
     tarn_ipc_reader_init(&link->reader, sink);
     int flags = fcntl(fd, F_GETFL);
-    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) {
         return TARN_E_IO;
+    }
     return TARN_OK;
 }
 
 void tarn_worker_link_close(tarn_worker_link *link)
 {
-    for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++)
-        for (int b = 0; b < 2; b++)
-            if (link->slots[i].buffers[b])
+    for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++) {
+        for (int b = 0; b < 2; b++) {
+            if (link->slots[i].buffers[b]) {
                 munmap(link->slots[i].buffers[b], BUFFER_BYTES);
+            }
+        }
+    }
     close(link->fd);
     link->fd = -1;
 }
 
 tarn_status tarn_worker_link_put(tarn_worker_link *link, const tarn_ipc_message *message)
 {
-    if (message->kind == TARN_IPC_REFUSED && link->out_bytes > TARN_WORKER_REFUSALS_BYTES_MAX)
+    if (message->kind == TARN_IPC_REFUSED && link->out_bytes > TARN_WORKER_REFUSALS_BYTES_MAX) {
         return TARN_E_SPACE;
+    }
     size_t bytes;
     tarn_status status =
         tarn_ipc_write(message, link->out + link->out_bytes, sizeof link->out - link->out_bytes, &bytes);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         link->out_bytes += bytes;
+    }
     return status;
 }
 
@@ -61,12 +68,14 @@ uint8_t *tarn_worker_link_frame_space(tarn_worker_link *link, uint32_t index)
     if (!slot->buffers[buffer]) {
         void *memory =
             mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (memory == MAP_FAILED)
+        if (memory == MAP_FAILED) {
             return NULL;
+        }
         slot->buffers[buffer] = memory;
     }
-    if (slot->filled >= 0)
+    if (slot->filled >= 0) {
         slot->replaced++;
+    }
     slot->filled = -1;
     return slot->buffers[buffer] + FRAME_AT;
 }
@@ -100,8 +109,9 @@ static int slot_next(const tarn_worker_link *link)
 {
     for (int i = 1; i <= TARN_WORKER_TANKS_MAX; i++) {
         int index = (link->slot_last + i) % TARN_WORKER_TANKS_MAX;
-        if (link->slots[index].filled >= 0)
+        if (link->slots[index].filled >= 0) {
             return index;
+        }
     }
     return -1;
 }
@@ -115,11 +125,12 @@ int tarn_worker_link_waiting(const tarn_worker_link *link)
 static ssize_t send_some(int fd, const uint8_t *bytes, size_t count)
 {
     ssize_t sent;
-    do
+    do {
         sent = send(fd, bytes, count, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    if (sent < 0)
+    } while (sent < 0 && errno == EINTR);
+    if (sent < 0) {
         return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : TARN_E_IO;
+    }
     return sent;
 }
 
@@ -128,8 +139,9 @@ static ssize_t flush_frame(tarn_worker_link *link)
     tarn_frame_slot *slot = &link->slots[link->slot_sending];
     ssize_t sent = send_some(link->fd, slot->buffers[slot->sending] + link->slot_sent,
                              slot->bytes[slot->sending] - link->slot_sent);
-    if (sent <= 0)
+    if (sent <= 0) {
         return sent;
+    }
     link->slot_sent += (size_t)sent;
     if (link->slot_sent == slot->bytes[slot->sending]) {
         slot->sending = -1;
@@ -141,8 +153,9 @@ static ssize_t flush_frame(tarn_worker_link *link)
 static ssize_t flush_messages(tarn_worker_link *link)
 {
     ssize_t sent = send_some(link->fd, link->out, link->out_bytes);
-    if (sent <= 0)
+    if (sent <= 0) {
         return sent;
+    }
     memmove(link->out, link->out + sent, link->out_bytes - (size_t)sent);
     link->out_bytes -= (size_t)sent;
     return sent;
@@ -158,8 +171,9 @@ tarn_status tarn_worker_link_flush(tarn_worker_link *link)
             sent = flush_messages(link);
         } else {
             int next = slot_next(link);
-            if (next < 0)
+            if (next < 0) {
                 return TARN_OK;
+            }
             tarn_frame_slot *slot = &link->slots[next];
             slot->sending = slot->filled;
             slot->filled = -1;
@@ -167,8 +181,9 @@ tarn_status tarn_worker_link_flush(tarn_worker_link *link)
             link->slot_sent = 0;
             continue;
         }
-        if (sent <= 0)
+        if (sent <= 0) {
             return sent == 0 ? TARN_OK : TARN_E_IO;
+        }
     }
 }
 
@@ -178,15 +193,19 @@ tarn_status tarn_worker_link_read(tarn_worker_link *link)
         size_t room;
         uint8_t *space = tarn_ipc_reader_space(&link->reader, &room);
         ssize_t got = recv(link->fd, space, room, 0);
-        if (got < 0 && errno == EINTR)
+        if (got < 0 && errno == EINTR) {
             continue;
-        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        }
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
             return TARN_OK;
-        if (got <= 0)
+        }
+        if (got <= 0) {
             return TARN_E_IO;
+        }
         tarn_status status = tarn_ipc_reader_commit(&link->reader, (size_t)got);
-        if (status != TARN_OK)
+        if (status != TARN_OK) {
             return status;
+        }
         total += (size_t)got;
     }
     return TARN_OK;

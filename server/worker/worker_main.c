@@ -35,9 +35,11 @@ typedef struct worker {
 
 static tarn_worker_tank *tank_find(worker *self, uint32_t id)
 {
-    for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++)
-        if (self->tanks[i].id == id)
+    for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++) {
+        if (self->tanks[i].id == id) {
             return &self->tanks[i];
+        }
+    }
     return NULL;
 }
 
@@ -57,8 +59,9 @@ static void fault(worker *self, const char *sentence)
     tarn_ipc_message message = {.kind = TARN_IPC_FAULT};
     snprintf(message.fault.text, sizeof message.fault.text, "%s", sentence);
     if (tarn_worker_link_put(&self->link, &message) != TARN_OK || tarn_worker_link_flush(&self->link) != TARN_OK ||
-        tarn_worker_link_waiting(&self->link))
+        tarn_worker_link_waiting(&self->link)) {
         tarn_log_error("%s", sentence);
+    }
 }
 
 static void fault_status(worker *self, const char *what, tarn_status status)
@@ -73,8 +76,9 @@ static void load(worker *self, uint32_t id, const tarn_ipc_load *message)
     tarn_text why = "";
     tarn_worker_tank *tank = tank_find(self, id);
     int fresh = !tank;
-    if (fresh)
+    if (fresh) {
         tank = tank_find(self, 0);
+    }
     if (!tank) {
         snprintf(why, sizeof why, "this worker has %d tanks already; no more fit", TARN_WORKER_TANKS_MAX);
         refuse(self, id, message->viewer_id, message->sequence, TARN_ERROR_SCENE, why);
@@ -98,14 +102,16 @@ static void input(worker *self, tarn_worker_tank *tank, const tarn_ipc_input *fo
     tarn_text why = "";
     uint32_t sequence = 0;
     tarn_status status = tarn_message_read(forwarded->bytes, forwarded->byte_count, &message, &why);
-    if (status == TARN_OK && message.kind != TARN_MESSAGE_INPUT)
+    if (status == TARN_OK && message.kind != TARN_MESSAGE_INPUT) {
         return;
+    }
     if (status == TARN_OK) {
         sequence = message.input.sequence;
         status = tarn_worker_tank_input(tank, forwarded->viewer_id, &message.input, why);
     }
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         refuse(self, tank->id, forwarded->viewer_id, sequence, TARN_ERROR_INPUT, why);
+    }
 }
 
 static void unload(worker *self, tarn_worker_tank *tank)
@@ -150,8 +156,9 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
 {
     worker *self = user;
     if (!self->greeted) {
-        if (message->kind != TARN_IPC_GATEWAY_HELLO || message->gateway_hello.version != TARN_IPC_VERSION)
+        if (message->kind != TARN_IPC_GATEWAY_HELLO || message->gateway_hello.version != TARN_IPC_VERSION) {
             return TARN_E_VERSION;
+        }
         self->greeted = 1;
         return TARN_OK;
     }
@@ -213,8 +220,9 @@ static tarn_status scenes_find(worker *self)
     tarn_text why;
     const tarn_status status =
         tarn_scene_directory(self->options.scenes, self->scenes_dir, sizeof self->scenes_dir, why, sizeof why);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         fault(self, why);
+    }
     return status;
 }
 
@@ -224,8 +232,9 @@ static uint64_t find_due(worker *self, uint64_t due_ns[TARN_WORKER_TANKS_MAX])
     uint64_t first_ns = UINT64_MAX;
     for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++) {
         due_ns[i] = tarn_worker_tank_due_ns(&self->tanks[i]);
-        if (due_ns[i] < first_ns)
+        if (due_ns[i] < first_ns) {
             first_ns = due_ns[i];
+        }
     }
     return first_ns;
 }
@@ -235,8 +244,9 @@ static tarn_status run_tank(worker *self, const uint64_t due_ns[TARN_WORKER_TANK
 {
     const uint64_t now_ns = tarn_clock_monotonic_ns();
     const int i = tarn_turns_pick(&self->turns, due_ns, now_ns);
-    if (i < 0)
+    if (i < 0) {
         return TARN_OK;
+    }
     const tarn_status status = tarn_worker_tank_run(&self->tanks[i], &self->link, now_ns);
     tarn_turns_note(&self->turns, i, tarn_clock_monotonic_ns() - now_ns);
     return status;
@@ -245,12 +255,14 @@ static tarn_status run_tank(worker *self, const uint64_t due_ns[TARN_WORKER_TANK
 static void wait_until(const worker *self, uint64_t due_ns)
 {
     struct pollfd pollfd = {.fd = self->link.fd, .events = POLLIN};
-    if (tarn_worker_link_waiting(&self->link))
+    if (tarn_worker_link_waiting(&self->link)) {
         pollfd.events |= POLLOUT;
+    }
     uint64_t now_ns = tarn_clock_monotonic_ns(), longest_ns = TARN_WORKER_WAIT_MS_MAX * (uint64_t)1000000;
     uint64_t wait_ns = due_ns <= now_ns ? 0 : due_ns - now_ns;
-    if (wait_ns > longest_ns)
+    if (wait_ns > longest_ns) {
         wait_ns = longest_ns;
+    }
     struct timespec timeout = {.tv_sec = (time_t)(wait_ns / 1000000000u), .tv_nsec = (long)(wait_ns % 1000000000u)};
     ppoll(&pollfd, 1, &timeout, NULL);
 }
@@ -260,20 +272,25 @@ static tarn_status run(worker *self)
 {
     for (;;) {
         tarn_status status = tarn_worker_link_read(&self->link);
-        if (status == TARN_E_IO)
+        if (status == TARN_E_IO) {
             return TARN_OK;
+        }
         if (status != TARN_OK) {
             fault_status(self, "the gateway's messages cannot be read", status);
             return status;
         }
-        if (self->ended)
+        if (self->ended) {
             return TARN_OK;
+        }
         uint64_t due_ns[TARN_WORKER_TANKS_MAX], now_ns = tarn_clock_monotonic_ns();
-        for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++)
-            if (self->tanks[i].id)
+        for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++) {
+            if (self->tanks[i].id) {
                 tarn_worker_tank_tell(&self->tanks[i], &self->link, now_ns);
-        if (tarn_worker_link_flush(&self->link) != TARN_OK)
+            }
+        }
+        if (tarn_worker_link_flush(&self->link) != TARN_OK) {
             return TARN_OK;
+        }
         wait_until(self, find_due(self, due_ns));
         status = run_tank(self, due_ns);
         if (status != TARN_OK) {
@@ -290,15 +307,17 @@ int main(int argc, char **argv)
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     pid_t parent = getppid();
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) {
         return 1;
+    }
 
     static worker self;
     tarn_worker_options_parse(argc, argv, &self.options);
     tarn_log_open("tarn-worker", self.options.log_level);
     // Nothing that the gateway had open is the worker's business.
-    if (self.options.fd > STDERR_FILENO + 1)
+    if (self.options.fd > STDERR_FILENO + 1) {
         close_range(STDERR_FILENO + 1, (unsigned)self.options.fd - 1, 0);
+    }
     close_range((unsigned)self.options.fd + 1, UINT_MAX, 0);
     tarn_ipc_sink sink = {.user = &self, .message = take_message};
     if (tarn_worker_link_open(&self.link, self.options.fd, &sink) != TARN_OK) {
@@ -306,14 +325,18 @@ int main(int argc, char **argv)
         return 1;
     }
     tarn_status status = scenes_find(&self);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = device_open(&self);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = greet(&self);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = run(&self);
-    for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++)
+    }
+    for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++) {
         tarn_worker_tank_free(&self.tanks[i]);
+    }
     tarn_device_destroy(self.device);
     tarn_worker_link_close(&self.link);
     return status == TARN_OK ? 0 : 1;

@@ -34,11 +34,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         options->fd = (int)tarn_option_number(state, "fd", text, 0, INT_MAX);
         return 0;
     case OPTION_DEVICE:
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             if (strcmp(text, devices[i]) == 0) {
                 options->device = (tarn_device_choice)i;
                 return 0;
             }
+        }
         argp_error(state, "--device: found \"%s\", allowed are cpu, cuda and auto", text);
         return 0;
     case OPTION_THREADS:
@@ -52,8 +53,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case OPTION_LOG: {
         int level = tarn_log_level_find(text);
-        if (level < 0)
+        if (level < 0) {
             argp_error(state, "--log: found \"%s\", allowed are error, warn, info and debug", text);
+        }
         options->log_level = (tarn_log_level)level;
         return 0;
     }
@@ -61,8 +63,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         argp_error(state, "found \"%s\", allowed are options only", text);
         return 0;
     case ARGP_KEY_END:
-        if (options->fd < 0)
+        if (options->fd < 0) {
             argp_error(state, "--fd is missing: tarn-worker is started by tarnd");
+        }
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

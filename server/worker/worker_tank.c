@@ -19,8 +19,9 @@ static tarn_status scene_read(const char *scenes_dir, const char *scene, tarn_sc
 static void find_bodies(tarn_worker_tank *tank)
 {
     tarn_body_state bodies[TARN_TANK_BODIES_MAX];
-    if (tank->bodies.count > 0)
+    if (tank->bodies.count > 0) {
         tarn_body_map_update(&tank->bodies, bodies, tarn_tank_bodies(tank->tank, bodies));
+    }
 }
 
 /// Takes which bodies there are: the scene's, and what was thrown in.
@@ -66,10 +67,12 @@ static void find_up(tarn_worker_tank *tank)
 /// Takes which tiles hold liquid, once in a step.
 static void find_liquid(tarn_worker_tank *tank)
 {
-    if (tank->map_step == tank->step + 1)
+    if (tank->map_step == tank->step + 1) {
         return;
-    if (tarn_tank_tiles(tank->tank, tank->map.bits, tank->map.bits_bytes) == TARN_OK)
+    }
+    if (tarn_tank_tiles(tank->tank, tank->map.bits, tank->map.bits_bytes) == TARN_OK) {
         tank->map_step = tank->step + 1;
+    }
 }
 
 tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir,
@@ -84,8 +87,9 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     tarn_scene *scene = calloc(1, sizeof *scene);
     snprintf(why, sizeof(tarn_text), "out of memory");
     tarn_status status = scene ? scene_read(scenes_dir, load->scene, scene, why) : TARN_E_MEMORY;
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         goto fail;
+    }
     char found[TARN_SCENE_WHY_BYTES] = "";
     status = tarn_tank_create(device, &scene->tank, &made, found, sizeof found);
     if (status != TARN_OK) {
@@ -94,13 +98,16 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
         goto fail;
     }
     status = tarn_tile_map_init(&map, scene->tank.cells, scene->tank.cell_m);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = tarn_snapshot_init(&snapshot, made, scene->tank.dt_s);
+    }
     tarn_encoder_desc_default(&encoder_desc);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = tarn_encoder_create(made, &encoder_desc, &encoder);
-    if (status != TARN_OK)
+    }
+    if (status != TARN_OK) {
         goto fail;
+    }
 
     tarn_encoder_destroy(tank->encoder);
     tarn_tank_destroy(tank->tank);
@@ -140,8 +147,9 @@ void tarn_worker_tank_free(tarn_worker_tank *tank)
 tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset *reset, uint64_t now_ns)
 {
     tarn_status status = tarn_tank_reset(tank->tank);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     tarn_input_state_note(&tank->inputs, reset->viewer_id, reset->sequence);
     tarn_snapshot_forget(&tank->snapshot);
     begin(tank, reset->epoch, now_ns);
@@ -152,8 +160,9 @@ void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *co
 {
     tarn_input_state_note(&tank->inputs, control->viewer_id, control->sequence);
     if (control->action == TARN_CONTROL_STEP) {
-        if (tank->paused && tank->steps_asked < TARN_WORKER_STEPS_QUEUED_MAX)
+        if (tank->paused && tank->steps_asked < TARN_WORKER_STEPS_QUEUED_MAX) {
             tank->steps_asked++;
+        }
         return; // the step that it asks for contains it
     }
     const int was_paused = tank->paused;
@@ -162,8 +171,9 @@ void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *co
     tank->steps_asked = 0;
     tank->state_changed = 1;
     tank->frame_wanted = 1;
-    if (tank->paused && !was_paused)
+    if (tank->paused && !was_paused) {
         tarn_frame_plan_ask(&tank->plan); // whoever comes needs no other until it goes on
+    }
     tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
 }
 
@@ -200,10 +210,12 @@ static tarn_status parameter_take(tarn_worker_tank *tank, const tarn_input_param
 static const char *added_refusal(const tarn_worker_tank *tank, tarn_tool tool)
 {
     tarn_added_solid added[TARN_TANK_ADDED_MAX];
-    if (tool == TARN_TOOL_THROW)
+    if (tool == TARN_TOOL_THROW) {
         return tarn_throw_refusal(&tank->scene.tank);
-    if (tool != TARN_TOOL_WALL)
+    }
+    if (tool != TARN_TOOL_WALL) {
         return NULL;
+    }
     const uint32_t count = tarn_tank_added(tank->tank, added);
     const int full = count >= TARN_TANK_WALLS_MAX && added[count - TARN_TANK_WALLS_MAX].number == 0;
     return full ? "as many walls stand in this tank as fit; erase some" : NULL;
@@ -212,8 +224,9 @@ static const char *added_refusal(const tarn_worker_tank *tank, tarn_tool tool)
 tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, const tarn_input *input, tarn_text why)
 {
     tarn_input_state_note(&tank->inputs, viewer_id, input->sequence);
-    if (input->kind == TARN_INPUT_PARAMETER)
+    if (input->kind == TARN_INPUT_PARAMETER) {
         return parameter_take(tank, &input->parameter, why);
+    }
     if (input->kind == TARN_INPUT_ORIENTATION) {
         tarn_pose pose = {0};
         memcpy(pose.rotation, input->orientation.orientation, sizeof pose.rotation);
@@ -241,12 +254,15 @@ static int is_stepping(const tarn_worker_tank *tank)
 uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
 {
     uint64_t due = UINT64_MAX;
-    if (tank->id == 0 || !tank->tank)
+    if (tank->id == 0 || !tank->tank) {
         return due;
-    if (is_stepping(tank))
+    }
+    if (is_stepping(tank)) {
         due = tank->pace.due_ns;
-    if (tank->viewer_count == 0 || is_stepping(tank))
+    }
+    if (tank->viewer_count == 0 || is_stepping(tank)) {
         return due;
+    }
     return tarn_frame_plan_due_ns(&tank->plan, tank->step, tank->frame_wanted ? tank->frame_due_ns : UINT64_MAX);
 }
 
@@ -266,8 +282,9 @@ static tarn_status add_solids(tarn_worker_tank *tank, const tarn_step_tools *too
     for (uint32_t i = 0; i < tools->throw_count && goes_on(status); i++) {
         tarn_thrown_solid(desc, &tools->throws[i], &solid);
         status = tarn_tank_throw(tank->tank, &solid, &body, NULL, 0);
-        if (status == TARN_OK)
+        if (status == TARN_OK) {
             tarn_input_state_thrown(&tank->inputs, tools->throws[i].source, body);
+        }
         tank->added_changed |= status == TARN_OK;
     }
     for (uint32_t i = 0; i < tools->wall_count && goes_on(status); i++) {
@@ -279,8 +296,9 @@ static tarn_status add_solids(tarn_worker_tank *tank, const tarn_step_tools *too
         status = tarn_tank_erase_walls(tank->tank, tools->erases[i].center_m, tools->erases[i].radius_m, &gone);
         tank->added_changed |= gone > 0;
     }
-    if (tools->throw_count > 0)
+    if (tools->throw_count > 0) {
         list_bodies(tank);
+    }
     return goes_on(status) ? TARN_OK : status;
 }
 
@@ -293,14 +311,18 @@ static tarn_status simulate(tarn_worker_tank *tank)
     uint32_t grab_count = tarn_input_state_grabs(&tank->inputs, grabs);
     tarn_input_state_latch(&tank->inputs, tank->map.size_m, tank->scene.tank.dt_s, &tools);
     tarn_status status = tank->turned_by_hand ? TARN_OK : tarn_scene_drive(&tank->scene, tank->tank, tank->step);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = tarn_tank_set_grabs(tank->tank, grabs, grab_count);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = add_solids(tank, &tools);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = tarn_tank_set_tools(tank->tank, &tools.tank);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = tarn_tank_step(tank->tank, tools.pushes, tools.push_count);
+    }
     return status == TARN_OK ? tarn_snapshot_stepped(&tank->snapshot, tank->tank, tank->step + 1) : status;
 }
 
@@ -323,8 +345,9 @@ static tarn_status recover(tarn_worker_tank *tank, tarn_status failure, uint64_t
         snprintf(tank->notice, sizeof tank->notice, "the simulation of \"%s\" %s; the tank was set back by %.2f s",
                  tank->scene.name, plain_cause(failure), (double)(failed - step) * dt_s);
     } else {
-        if (status == TARN_E_DEVICE || tarn_tank_reset(tank->tank) != TARN_OK)
+        if (status == TARN_E_DEVICE || tarn_tank_reset(tank->tank) != TARN_OK) {
             return TARN_E_DEVICE;
+        }
         snprintf(tank->notice, sizeof tank->notice, "the simulation of \"%s\" %s after %.2f s; the tank starts afresh",
                  tank->scene.name, plain_cause(failure), (double)failed * dt_s);
         tarn_snapshot_forget(&tank->snapshot);
@@ -339,8 +362,9 @@ static tarn_status recover(tarn_worker_tank *tank, tarn_status failure, uint64_t
 static tarn_status step(tarn_worker_tank *tank, uint64_t now_ns)
 {
     tarn_status status = simulate(tank);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status == TARN_E_DEVICE ? status : recover(tank, status, now_ns);
+    }
     uint64_t done_ns = tarn_clock_monotonic_ns();
     tank->step_ns += done_ns - now_ns;
     tank->stamps.latched_ns = now_ns;
@@ -358,8 +382,9 @@ static tarn_status step(tarn_worker_tank *tank, uint64_t now_ns)
 static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, tarn_stream_kind kind, uint64_t now_ns)
 {
     uint8_t *space = tarn_worker_link_frame_space(link, tank->slot);
-    if (!space)
+    if (!space) {
         return TARN_E_MEMORY;
+    }
     tarn_frame_input inputs[TARN_FRAME_INPUTS_MAX];
     tarn_tank_frame_info info = {
         .epoch = tank->epoch,
@@ -371,11 +396,13 @@ static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, tarn_s
     };
     tarn_stream_head head;
     const tarn_status status = tarn_encoder_encode(tank->encoder, kind, &info, space, TARN_IPC_FRAME_BYTES_MAX, &head);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     tarn_frame_plan_made(&tank->plan, (tarn_stream_kind)head.kind, tank->step, now_ns);
-    if (tank->paused && head.kind == TARN_STREAM_BASE)
+    if (tank->paused && head.kind == TARN_STREAM_BASE) {
         tarn_frame_plan_ask(&tank->plan); // what stays in view is to be complete by itself
+    }
     tank->stamps.encoded_ns = tarn_clock_monotonic_ns();
     tarn_worker_link_frame_put(link, tank->slot, tank->id, head.frame_bytes, &tank->stamps,
                                head.kind != TARN_STREAM_EXTRA);
@@ -387,8 +414,9 @@ static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, tarn_s
 /// Says once that frames do not fit, instead of with every frame.
 static void tell_too_large(tarn_worker_tank *tank, tarn_worker_link *link)
 {
-    if (tank->too_large_told)
+    if (tank->too_large_told) {
         return;
+    }
     tarn_ipc_message message = {.kind = TARN_IPC_REFUSED, .tank = tank->id};
     message.refused.code = TARN_ERROR_SCENE;
     snprintf(
@@ -412,18 +440,21 @@ static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, int step
         .awaits = !stepped && is_stepping(tank),
     };
     tarn_stream_kind kind;
-    if (!tarn_frame_plan_next(&tank->plan, &moment, &kind))
+    if (!tarn_frame_plan_next(&tank->plan, &moment, &kind)) {
         return TARN_OK;
+    }
     if (tarn_worker_link_frame_waits(link, tank->slot)) {
         tarn_frame_plan_hold(&tank->plan, now_ns + TARN_WORKER_ROOM_MS * (uint64_t)1000000);
         return TARN_OK;
     }
-    if (!stepped)
+    if (!stepped) {
         tank->stamps.latched_ns = tank->stamps.stepped_ns = now_ns;
+    }
     tank->frame_wanted = 0;
     tank->frame_due_ns += tank->frame_period_ns;
-    if (tank->frame_due_ns < now_ns)
+    if (tank->frame_due_ns < now_ns) {
         tank->frame_due_ns = now_ns + tank->frame_period_ns / 2;
+    }
     tarn_status status = encode(tank, link, kind, now_ns);
     if (status == TARN_E_SPACE || status == TARN_E_MEMORY) {
         tell_too_large(tank, link);
@@ -438,8 +469,9 @@ tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link,
     int stepped = 0;
     if (is_stepping(tank) && tank->pace.due_ns <= now_ns) {
         tarn_status status = step(tank, now_ns);
-        if (status != TARN_OK)
+        if (status != TARN_OK) {
             return status;
+        }
         stepped = 1;
         now_ns = tarn_clock_monotonic_ns();
     }
@@ -456,8 +488,9 @@ static void fill_state(const tarn_worker_tank *tank, tarn_ipc_state *state)
     session->worker_ready = 1;
     session->cell_m = desc->cell_m;
     session->dt_s = desc->dt_s;
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         session->size_m[axis] = desc->cell_m * (float)desc->cells[axis];
+    }
     _Static_assert((int)TARN_PARAMETER_COUNT <= (int)TARN_PARAMETERS_MAX, "a state message holds all parameters");
     session->parameter_count = TARN_PARAMETER_COUNT;
     for (int id = 0; id < TARN_PARAMETER_COUNT; id++) {
@@ -511,8 +544,9 @@ void tarn_worker_tank_tell(tarn_worker_tank *tank, tarn_worker_link *link, uint6
         message.tank = tank->id;
         message.refused.code = TARN_ERROR_WORKER;
         memcpy(message.refused.text, tank->notice, sizeof message.refused.text);
-        if (tarn_worker_link_put(link, &message) == TARN_OK)
+        if (tarn_worker_link_put(link, &message) == TARN_OK) {
             tank->notice[0] = 0;
+        }
     }
     if (now_ns >= tank->report_due_ns) {
         memset(&message, 0, sizeof message);

@@ -63,8 +63,9 @@ static double percentile(const error_sum *sum, double share)
 {
     double below = 0.0;
     uint32_t bin = 0;
-    while (bin < BINS - 1 && (below += sum->bins[bin]) < share * sum->count)
+    while (bin < BINS - 1 && (below += sum->bins[bin]) < share * sum->count) {
         bin++;
+    }
     return (bin + 1) / 256.0;
 }
 
@@ -72,10 +73,11 @@ static void print(const sent_frames *sent, const error_sum *sums, float dt_s)
 {
     for (uint32_t age = 1; age <= AGES; age++) {
         const error_sum *sum = &sums[age];
-        if (sum->count > 0.0)
+        if (sum->count > 0.0) {
             printf("  %8.0f   %6.1f   %7.3f  %5.3f  %5.3f   %7.3f\n", 1.0 / ((double)dt_s * sent->every),
                    1e3 * (double)dt_s * age, sqrt(sum->squares / sum->count), percentile(sum, 0.5),
                    percentile(sum, 0.99), sqrt(sum->still_squares / sum->count));
+        }
     }
 }
 
@@ -91,8 +93,9 @@ static int run(bench_tank *bench, const sent_frames *sent, uint32_t steps, error
     tarn_encoder_desc desc;
     tarn_encoder *encoder;
     tarn_encoder_desc_default(&desc);
-    if (tarn_encoder_create(bench->tank, &desc, &encoder) != TARN_OK)
+    if (tarn_encoder_create(bench->tank, &desc, &encoder) != TARN_OK) {
         return 0;
+    }
     uint8_t *bytes = malloc(BENCH_FRAME_BYTES_MAX);
     bench_decoder decoder = {0};
     held_frame held = {0};
@@ -100,8 +103,9 @@ static int run(bench_tank *bench, const sent_frames *sent, uint32_t steps, error
     int is_well = 1;
     for (uint32_t step = 0; is_well && step < steps; step++) {
         is_well = tarn_tank_step(bench->tank, NULL, 0) == TARN_OK;
-        if (step < BENCH_STEPS_FIRST)
+        if (step < BENCH_STEPS_FIRST) {
             continue;
+        }
         const uint32_t frame = step - BENCH_STEPS_FIRST;
         const tarn_tank_frame_info info = {.epoch = 1, .realtime_factor = 1.0f};
         tarn_stream_head head;
@@ -110,8 +114,9 @@ static int run(bench_tank *bench, const sent_frames *sent, uint32_t steps, error
             tarn_encoder_encode(encoder, kind_of(sent, frame), &info, bytes, BENCH_FRAME_BYTES_MAX, &head) == TARN_OK &&
             bench_decode(&decoder, bytes, head.frame_bytes, NULL);
         age++;
-        if (is_well && head.kind == TARN_STREAM_EXTRA && age <= AGES && decoder.out.count == held.count)
+        if (is_well && head.kind == TARN_STREAM_EXTRA && age <= AGES && decoder.out.count == held.count) {
             compare(&held, &decoder.out, age, &sums[age]);
+        }
         if (is_well && frame % sent->every == 0) {
             hold(&held, &decoder.out, &bench->scene.tank);
             age = 0;
@@ -130,15 +135,17 @@ static int run_scene(const char *scene, uint32_t steps)
     static const sent_frames rates[] = {{1, 4}, {2, 4}, {6, 6}}; // base frames at most 15 a second, as served
     static error_sum sums[AGES + 1];
     bench_tank bench;
-    if (!bench_tank_open(&bench, scene))
+    if (!bench_tank_open(&bench, scene)) {
         return 0;
+    }
     int is_well = 1;
     printf("%s\n  frames/s   ms old   RMS off   half   99 %%   RMS if it stood still   (cells)\n", scene);
     for (int r = 0; is_well && r < 3; r++) {
         memset(sums, 0, sizeof sums);
         is_well = tarn_tank_reset(bench.tank) == TARN_OK && run(&bench, &rates[r], steps, sums);
-        if (is_well)
+        if (is_well) {
             print(&rates[r], sums, bench.scene.tank.dt_s);
+        }
     }
     bench_tank_close(&bench);
     return is_well;
@@ -156,7 +163,8 @@ int main(int argc, char **argv)
         return 2;
     }
     const int named = argc - first;
-    for (int i = 0; i < (named > 0 ? named : 3); i++)
+    for (int i = 0; i < (named > 0 ? named : 3); i++) {
         is_well &= run_scene(named > 0 ? argv[first + i] : usual[i], steps);
+    }
     return is_well ? 0 : 1;
 }

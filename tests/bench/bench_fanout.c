@@ -82,8 +82,9 @@ static void fail(const char *what)
 static int advance(const tarn_scene *scene, tarn_tank *tank, uint64_t from, long steps)
 {
     int good = 1;
-    for (long i = 0; good && i < steps; i++)
+    for (long i = 0; good && i < steps; i++) {
         good = tarn_scene_drive(scene, tank, from + (uint64_t)i) == TARN_OK && tarn_tank_step(tank, NULL, 0) == TARN_OK;
+    }
     return good;
 }
 
@@ -97,18 +98,21 @@ static size_t record(const fanout_options *options, const tarn_scene *scene, tar
     size_t all = 0;
     uint8_t *bytes = malloc(FANOUT_FRAME_BYTES_MAX);
     tarn_encoder_desc_default(&desc);
-    if (!bytes || tarn_encoder_create(tank, &desc, &encoder) != TARN_OK)
+    if (!bytes || tarn_encoder_create(tank, &desc, &encoder) != TARN_OK) {
         return 0;
+    }
     for (uint64_t i = 0; i < FANOUT_FRAMES; i++) {
         const tarn_stream_kind kind = i == 0 ? TARN_STREAM_KEY : i % 2 ? TARN_STREAM_EXTRA : TARN_STREAM_BASE;
         const tarn_tank_frame_info info = {.epoch = 1, .realtime_factor = 1.0f};
         uint8_t size[FANOUT_SIZE_BYTES];
-        if (tarn_encoder_encode(encoder, kind, &info, bytes, FANOUT_FRAME_BYTES_MAX, &head) != TARN_OK)
+        if (tarn_encoder_encode(encoder, kind, &info, bytes, FANOUT_FRAME_BYTES_MAX, &head) != TARN_OK) {
             return 0;
+        }
         put_u32(size, head.frame_bytes);
         if (fwrite(size, sizeof size, 1, out) != 1 || fwrite(bytes, head.frame_bytes, 1, out) != 1 ||
-            !advance(scene, tank, (uint64_t)options->steps + STEPS_PER_FRAME * i, STEPS_PER_FRAME))
+            !advance(scene, tank, (uint64_t)options->steps + STEPS_PER_FRAME * i, STEPS_PER_FRAME)) {
             return 0;
+        }
         all += head.frame_bytes;
     }
     tarn_encoder_destroy(encoder);
@@ -127,14 +131,17 @@ static size_t make_recording(const fanout_options *options, const char *path)
     if (tarn_scene_resolve(options->scene, NULL, file, sizeof file, why, sizeof why) != TARN_OK ||
         tarn_scene_read_file(file, &scene, why, sizeof why) != TARN_OK ||
         tarn_device_create(&desc, &device) != TARN_OK ||
-        tarn_tank_create(device, &scene.tank, &tank, why, sizeof why) != TARN_OK)
+        tarn_tank_create(device, &scene.tank, &tank, why, sizeof why) != TARN_OK) {
         fail(why);
-    if (!advance(&scene, tank, 0, options->steps))
+    }
+    if (!advance(&scene, tank, 0, options->steps)) {
         fail("the scene cannot be simulated");
+    }
     FILE *out = fopen(path, "wb");
     const size_t byte_count = out ? record(options, &scene, tank, out) : 0;
-    if (byte_count == 0 || fclose(out) != 0)
+    if (byte_count == 0 || fclose(out) != 0) {
         fail("frames cannot be recorded");
+    }
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);
     tarn_scene_free(&scene);
@@ -153,8 +160,9 @@ static fanout_server start_bare(const fanout_options *options, const char *path)
     socklen_t bytes = sizeof address;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, LISTEN_BACKLOG) != 0 ||
-        getsockname(fd, (struct sockaddr *)&address, &bytes) != 0)
+        getsockname(fd, (struct sockaddr *)&address, &bytes) != 0) {
         fail("no port can be opened");
+    }
     fanout_server server = {fork(), ntohs(address.sin_port)};
     if (server.pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -171,8 +179,9 @@ static fanout_server start_tarnd(const fanout_options *options, const char *path
     int out[2];
     fanout_server server = {0};
     snprintf(fps, sizeof fps, "%ld", options->fps);
-    if (pipe(out) != 0)
+    if (pipe(out) != 0) {
         fail("no pipe");
+    }
     server.pid = fork();
     if (server.pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -185,8 +194,9 @@ static fanout_server start_tarnd(const fanout_options *options, const char *path
     close(out[1]);
     FILE *said = fdopen(out[0], "r");
     const char *found = said && fgets(line, sizeof line, said) ? strstr(line, "127.0.0.1:") : NULL;
-    if (!found)
+    if (!found) {
         fail("tarnd does not serve");
+    }
     server.port = (uint16_t)strtol(found + strlen("127.0.0.1:"), NULL, 10);
     fclose(said);
     return server;
@@ -220,8 +230,9 @@ static double measure(const fanout_options *options, const fanout_server *server
     FILE *out = popen(command, "r");
     json_error_t error;
     json_t *report = out ? json_loadf(out, 0, &error) : NULL;
-    if (!report || pclose(out) != 0)
+    if (!report || pclose(out) != 0) {
         fail("tarn load failed");
+    }
     double seconds = number(report, "seconds", NULL, NULL);
     double bytes = number(report, "mbit_s", NULL, NULL) * 1e6 / 8 * seconds;
     double cpu_s = number(report, "server", "gateway", "cpu_s");
@@ -262,8 +273,9 @@ int main(int argc, char **argv)
     setenv("TARN_SCENES", TARN_BENCH_SCENES, 0);
     char path[] = "/tmp/bench_fanout_XXXXXX";
     int fd = mkstemp(path);
-    if (fd < 0)
+    if (fd < 0) {
         fail("no temporary file");
+    }
     close(fd);
     size_t all_bytes = make_recording(&options, path);
     fanout_sum bare = {0}, tarnd = {0};

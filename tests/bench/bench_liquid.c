@@ -101,35 +101,40 @@ static int match_open(match *m, const tarn_tank_desc *desc, const bench_options 
 
 static void match_close(match *m)
 {
-    for (uint32_t i = 0; i < m->count; i++)
+    for (uint32_t i = 0; i < m->count; i++) {
         contestant_close(&m->contestants[i]);
+    }
 }
 
 /// Where the liquid is at the last step, and at FRONT_STEP or the last step before it.
 static tarn_status match_look(match *m, uint32_t i, const tarn_tank_desc *desc, uint32_t step)
 {
     tarn_status status = contestant_where(&m->contestants[i], front_height(desc), &m->at_end[i]);
-    if (step <= FRONT_STEP)
+    if (step <= FRONT_STEP) {
         m->at_front[i] = m->at_end[i];
+    }
     return status;
 }
 
 static tarn_status match_round(match *m, const tarn_tank_desc *desc, const bench_options *options, int is_last)
 {
     tarn_status status = TARN_OK;
-    for (uint32_t i = 0; i < m->count && status == TARN_OK; i++)
+    for (uint32_t i = 0; i < m->count && status == TARN_OK; i++) {
         status = contestant_begin(&m->contestants[i]);
+    }
     for (uint32_t step = 0; step < options->steps && status == TARN_OK;) {
         const uint32_t turn = step < FRONT_STEP && step + TURN_STEPS > FRONT_STEP ? FRONT_STEP - step : TURN_STEPS;
         step = step + turn < options->steps ? step + turn : options->steps;
         for (uint32_t i = 0; i < m->count && status == TARN_OK; i++) {
             status = contestant_steps(&m->contestants[i], turn);
-            if (is_last && status == TARN_OK && (step == FRONT_STEP || step == options->steps))
+            if (is_last && status == TARN_OK && (step == FRONT_STEP || step == options->steps)) {
                 status = match_look(m, i, desc, step);
+            }
         }
     }
-    for (uint32_t i = 0; i < m->count; i++)
+    for (uint32_t i = 0; i < m->count; i++) {
         contestant_end(&m->contestants[i]);
+    }
     return status;
 }
 
@@ -163,11 +168,12 @@ static void print_match(const match *m, const tarn_tank_desc *desc)
         printf("%9u %3u^3 %7u %-15s | %8.2f %8.2f | %9.2f %9.2f | ", c->particle_count, desc->cells[0], c->threads,
                kind_names[c->kind], 1e3 * seconds / c->steps, 1e3 * cpu_s / c->steps, million_per_s(c, c->steps),
                million_per_s(c, (double)c->substeps));
-        if (c == textbook)
+        if (c == textbook) {
             printf("%32s | ", "");
-        else
+        } else {
             printf("%-15s %8.2f %7.2f | ", kind_names[textbook->kind], contestant_seconds(textbook) / seconds,
                    contestant_cpu_seconds(textbook) / cpu_s);
+        }
         printf("%8.2f %10.1f %8.1e | %15.4f %8.4f %8.4f\n", (double)c->substeps / c->steps,
                (double)c->iterations / c->steps, (double)c->residual_max, m->at_front[i].front_m,
                m->at_end[i].center_m[0], m->at_end[i].center_m[1]);
@@ -179,33 +185,40 @@ static void print_stages(const contestant *c)
     const char *names[CONTESTANT_STAGES_MAX];
     const uint32_t count = contestant_stages(c, names);
     printf("  %-15s %u thread%s, ms/step:", kind_names[c->kind], c->threads, c->threads == 1 ? " " : "s");
-    for (uint32_t i = 0; i < count; i++)
-        if (c->stage_s[i] > 0.0)
+    for (uint32_t i = 0; i < count; i++) {
+        if (c->stage_s[i] > 0.0) {
             printf("  %s %.2f", names[i], 1e3 * c->stage_s[i] / c->steps);
-    if (c->volume_iterations > 0)
+        }
+    }
+    if (c->volume_iterations > 0) {
         printf("  (volume: %.1f iterations)", (double)c->volume_iterations / c->steps);
+    }
     printf("\n");
 }
 
 static int compare(const bench_options *options, uint32_t particles, match *m)
 {
     tarn_tank_desc desc;
-    if (options->is_pool)
+    if (options->is_pool) {
         describe_pool(&desc, particles);
-    else
+    } else {
         describe_dam_break(&desc, particles);
+    }
     int good = match_open(m, &desc, options);
     tarn_status status = TARN_OK;
-    for (uint32_t round = 0; good && status == TARN_OK && round < options->rounds; round++)
+    for (uint32_t round = 0; good && status == TARN_OK && round < options->rounds; round++) {
         status = match_round(m, &desc, options, round + 1 == options->rounds);
-    if (status != TARN_OK)
+    }
+    if (status != TARN_OK) {
         fprintf(stderr, "bench_liquid: %s\n", tarn_status_text(status));
+    }
     good = good && status == TARN_OK;
     if (good) {
         print_head(options->steps < FRONT_STEP ? options->steps : FRONT_STEP, options->steps, (double)desc.dt_s);
         print_match(m, &desc);
-        for (uint32_t i = 0; i < m->count; i++)
+        for (uint32_t i = 0; i < m->count; i++) {
             print_stages(&m->contestants[i]);
+        }
         printf("\n");
         fflush(stdout);
     }
@@ -226,10 +239,12 @@ static int print_comparison(const bench_options *options)
            options->is_pool ? "a pool at rest" : "a dam break from the start", options->steps, options->rounds);
     match *m = calloc(1, sizeof *m);
     int good = m != NULL;
-    if (!good)
+    if (!good) {
         fprintf(stderr, "bench_liquid: %s\n", tarn_status_text(TARN_E_MEMORY));
-    for (size_t i = 0; good && i < count; i++)
+    }
+    for (size_t i = 0; good && i < count; i++) {
         good = compare(options, options->particles != 0 ? options->particles : sizes[i], m);
+    }
     free(m);
     return good;
 }
@@ -273,14 +288,16 @@ static int grow(const bench_options *options, uint32_t particles)
     tarn_status status = TARN_OK;
     for (uint32_t round = 0; round < options->rounds && status == TARN_OK; round++) {
         status = contestant_begin(&c);
-        if (status == TARN_OK)
+        if (status == TARN_OK) {
             status = contestant_steps(&c, options->steps);
+        }
         contestant_end(&c);
     }
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         print_growth_row(&c, &desc);
-    else
+    } else {
         fprintf(stderr, "bench_liquid: %s\n", tarn_status_text(status));
+    }
     contestant_close(&c);
     return status == TARN_OK;
 }
@@ -295,8 +312,9 @@ static int print_growth(const bench_options *options)
            options->threads, options->steps, options->rounds);
     print_growth_head();
     int good = 1;
-    for (size_t i = 0; good && i < count; i++)
+    for (size_t i = 0; good && i < count; i++) {
         good = grow(options, options->particles != 0 ? options->particles : sizes[i]);
+    }
     return good;
 }
 
@@ -321,8 +339,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         options->particles = (uint32_t)tarn_option_number(state, "particles", argument, 1000, TARN_TANK_PARTICLES_MAX);
         return 0;
     case OPTION_ISA:
-        if (strcmp(argument, "v2") != 0 && strcmp(argument, "v3") != 0 && strcmp(argument, "v4") != 0)
+        if (strcmp(argument, "v2") != 0 && strcmp(argument, "v3") != 0 && strcmp(argument, "v4") != 0) {
             argp_error(state, "--isa: found \"%s\", allowed are v2, v3 and v4", argument);
+        }
         options->isa = argument;
         return 0;
     case OPTION_COMPARE:

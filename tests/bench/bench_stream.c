@@ -38,8 +38,9 @@ static double bound_of(const tarn_stream_particles *p, const tarn_stream_head *h
         const uint16_t *at = p->positions + 4 * (size_t)i;
         const uint32_t layer = (uint32_t)p->velocities[4 * (size_t)i + 3];
         const size_t x = at[0] >> shift, y = at[1] >> shift, z = at[2] >> shift;
-        if (layer < layer_first || layer > layer_last)
+        if (layer < layer_first || layer > layer_last) {
             continue;
+        }
         particles++;
         cells += cell[(z * ny + y) * nx + x] == 0;
         tiles += tile[(z / 8 * ty + y / 8) * tx + x / 8] == 0;
@@ -54,33 +55,39 @@ static void add_frame(bench_sum *sum, const tarn_stream_head *head, const tarn_s
                       double decode_s)
 {
     double layers = 0.0;
-    for (uint32_t l = 0; l < head->layer_count; l++)
+    for (uint32_t l = 0; l < head->layer_count; l++) {
         layers += head->layers[l].bytes;
+    }
     sum->head += 8.0 * (double)tarn_stream_head_bytes(head);
     sum->flow += 8.0 * head->flow_bytes;
     sum->places += 8.0 * layers;
     sum->particles += p->count;
     sum->encode_s += encode_s;
     sum->decode_s += decode_s;
-    for (uint32_t l = 0; head->kind == TARN_STREAM_KEY && l < head->layer_count; l++)
+    for (uint32_t l = 0; head->kind == TARN_STREAM_KEY && l < head->layer_count; l++) {
         sum->bound_each += bound_of(p, head, l, l);
-    if (head->kind == TARN_STREAM_KEY)
+    }
+    if (head->kind == TARN_STREAM_KEY) {
         sum->bound += bound_of(p, head, 0, head->layer_count - 1);
+    }
     sum->frames++;
 }
 
 static void print_sum(const char *name, const bench_sum *sum, double all)
 {
-    if (sum->frames == 0)
+    if (sum->frames == 0) {
         return;
+    }
     printf("  %-6s %4u frames  flow %6.3f  places %7.3f  all %7.3f bits  encode %5.1f  decode %5.1f ns", name,
            sum->frames, sum->flow / sum->particles, sum->places / sum->particles,
            (sum->head + sum->flow + sum->places) / sum->particles, 1e9 * sum->encode_s / sum->particles,
            1e9 * sum->decode_s / sum->particles);
-    if (sum->bound > 0.0)
+    if (sum->bound > 0.0) {
         printf("  %.4f of the bound, %.4f of the layers' own", sum->places / sum->bound, sum->places / sum->bound_each);
-    if (all > 0.0)
+    }
+    if (all > 0.0) {
         printf("  %.2f Mbit/s", all);
+    }
     printf("\n");
 }
 
@@ -92,8 +99,9 @@ static int dump_places(const char *folder, const char *scene, const tarn_stream_
     char path[4096];
     uint32_t bits = 0;
     for (int a = 0; a < 3; a++) {
-        while (((uint32_t)head->cells[a] << head->place_bits) > 1u << bits)
+        while (((uint32_t)head->cells[a] << head->place_bits) > 1u << bits) {
             bits++;
+        }
     }
     snprintf(path, sizeof path, "%s/%s.%u.%llu.%u.ply", folder, scene, head->place_bits, (unsigned long long)head->step,
              bits);
@@ -101,8 +109,9 @@ static int dump_places(const char *folder, const char *scene, const tarn_stream_
     snprintf(path, sizeof path, "%s/%s.%u.%llu.%u.bin", folder, scene, head->place_bits, (unsigned long long)head->step,
              bits);
     FILE *packed = fopen(path, "wb");
-    if (ply == NULL || packed == NULL)
+    if (ply == NULL || packed == NULL) {
         return 0;
+    }
     fprintf(ply,
             "ply\nformat binary_little_endian 1.0\nelement vertex %u\nproperty float x\nproperty float y\n"
             "property float z\nend_header\n",
@@ -118,8 +127,9 @@ static int dump_places(const char *folder, const char *scene, const tarn_stream_
             const float place = (float)at;
             fwrite(&place, sizeof place, 1, ply);
             rest |= (uint64_t)at << rest_bits;
-            for (rest_bits += bits; rest_bits >= 8; rest_bits -= 8, rest >>= 8)
+            for (rest_bits += bits; rest_bits >= 8; rest_bits -= 8, rest >>= 8) {
                 fputc((int)(rest & 0xff), packed);
+            }
         }
     }
     fputc((int)rest, packed);
@@ -141,16 +151,18 @@ static int stream_tank(tarn_tank *tank, const bench_options *o, const char *name
     tarn_encoder_desc_default(&desc);
     desc.place_bits = bits;
     desc.layers = o->layers;
-    if (tarn_encoder_create(tank, &desc, &encoder) != TARN_OK)
+    if (tarn_encoder_create(tank, &desc, &encoder) != TARN_OK) {
         return 0;
+    }
     uint8_t *bytes = malloc(BENCH_FRAME_BYTES_MAX);
     bench_decoder decoder = {0};
     bench_sum sums[4] = {0};
     int is_well = 1;
     for (uint32_t step = 0; is_well && step < o->steps; step++) {
         is_well = tarn_tank_step(tank, NULL, 0) == TARN_OK;
-        if (step < BENCH_STEPS_FIRST || (step - BENCH_STEPS_FIRST) % o->steps_per_frame != 0)
+        if (step < BENCH_STEPS_FIRST || (step - BENCH_STEPS_FIRST) % o->steps_per_frame != 0) {
             continue;
+        }
         const tarn_stream_kind kind = kind_of(o, (step - BENCH_STEPS_FIRST) / o->steps_per_frame);
         const tarn_tank_frame_info info = {.epoch = 1, .realtime_factor = 1.0f};
         tarn_stream_head head;
@@ -158,22 +170,26 @@ static int stream_tank(tarn_tank *tank, const bench_options *o, const char *name
         const double began = bench_thread_s();
         const tarn_status status = tarn_encoder_encode(encoder, kind, &info, bytes, BENCH_FRAME_BYTES_MAX, &head);
         const double encode_s = bench_thread_s() - began;
-        if (status != TARN_OK)
+        if (status != TARN_OK) {
             fprintf(stderr, "step %u: %s\n", step, tarn_status_text(status));
+        }
         is_well = is_well && status == TARN_OK && bench_decode(&decoder, bytes, head.frame_bytes, &decode_s);
-        if (is_well && o->dump != NULL && head.kind == TARN_STREAM_KEY)
+        if (is_well && o->dump != NULL && head.kind == TARN_STREAM_KEY) {
             is_well = dump_places(o->dump, name, &head, &decoder.out);
-        if (!is_well)
+        }
+        if (!is_well) {
             break;
+        }
         add_frame(&sums[head.kind], &head, &decoder.out, encode_s, decode_s);
         add_frame(&sums[3], &head, &decoder.out, encode_s, decode_s);
     }
     const char *names[4] = {"key", "base", "extra", "stream"};
     sums[3].bound = 0.0;
     const double hz = 1.0 / ((double)tarn_tank_desc_of(tank)->dt_s * o->steps_per_frame);
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < 4; k++) {
         print_sum(names[k], &sums[k],
                   k == 3 ? (sums[k].head + sums[k].flow + sums[k].places) / sums[k].frames * hz * 1e-6 : 0.0);
+    }
     bench_decoder_free(&decoder);
     free(bytes);
     tarn_encoder_destroy(encoder);
@@ -184,15 +200,17 @@ static int stream_scene(const char *name, const bench_options *o)
 {
     bench_tank bench;
     int is_well = bench_tank_open(&bench, name);
-    if (!is_well)
+    if (!is_well) {
         return 0;
+    }
     for (uint32_t i = 0; is_well && i < o->bits_count; i++) {
         printf("%s, quanta of 1/%u cell, %u layers\n", name, 1u << o->bits[i], o->layers);
         is_well = tarn_tank_reset(bench.tank) == TARN_OK && stream_tank(bench.tank, o, name, o->bits[i]);
         fflush(stdout);
     }
-    if (!is_well)
+    if (!is_well) {
         fprintf(stderr, "bench_stream: %s failed\n", name);
+    }
     bench_tank_close(&bench);
     return is_well;
 }
@@ -231,12 +249,15 @@ int main(int argc, char **argv)
         fprintf(stderr, "bench_stream: found --layers %u, allowed are 1 to %d\n", o.layers, TARN_STREAM_LAYERS_MAX);
         return 2;
     }
-    if (o.bits_count == 0)
+    if (o.bits_count == 0) {
         o.bits[o.bits_count++] = 4;
-    if (o.scene_count == 0)
+    }
+    if (o.scene_count == 0) {
         o.scenes[o.scene_count++] = "dam-break";
+    }
     int is_well = 1;
-    for (uint32_t i = 0; i < o.scene_count; i++)
+    for (uint32_t i = 0; i < o.scene_count; i++) {
         is_well &= stream_scene(o.scenes[i], &o);
+    }
     return is_well ? 0 : 1;
 }

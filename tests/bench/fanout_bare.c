@@ -42,8 +42,9 @@ static void drop(bare_viewer *viewer)
 
 static void poll_for(bare_viewer *viewer, bool writing)
 {
-    if (viewer->polled == writing)
+    if (viewer->polled == writing) {
         return;
+    }
     viewer->polled = writing;
     struct epoll_event event = {.events = EPOLLIN | (writing ? EPOLLOUT : 0), .data.ptr = viewer};
     epoll_ctl(bare.epoll_fd, EPOLL_CTL_MOD, viewer->fd, &event);
@@ -65,14 +66,16 @@ static void send_message(bare_viewer *viewer, const tarn_message *message)
 {
     uint8_t bytes[4 + TARN_MESSAGE_BYTES_MAX];
     size_t count;
-    if (tarn_message_write(message, bytes + 4, sizeof bytes - 4, &count) != TARN_OK)
+    if (tarn_message_write(message, bytes + 4, sizeof bytes - 4, &count) != TARN_OK) {
         abort();
+    }
     bytes[0] = 0x82;
     bytes[1] = 126;
     bytes[2] = (uint8_t)(count >> 8);
     bytes[3] = (uint8_t)count;
-    if (send(viewer->fd, bytes, 4 + count, MSG_NOSIGNAL) < 0)
+    if (send(viewer->fd, bytes, 4 + count, MSG_NOSIGNAL) < 0) {
         drop(viewer);
+    }
 }
 
 static void answer(bare_viewer *viewer)
@@ -84,8 +87,9 @@ static void answer(bare_viewer *viewer)
     tarn_message message = {0};
     switch (viewer->phase) {
     case BARE_UPGRADE:
-        if (send(viewer->fd, upgrade, sizeof upgrade - 1, MSG_NOSIGNAL) < 0)
+        if (send(viewer->fd, upgrade, sizeof upgrade - 1, MSG_NOSIGNAL) < 0) {
             drop(viewer);
+        }
         break;
     case BARE_HELLO:
         message.kind = TARN_MESSAGE_WELCOME;
@@ -108,10 +112,11 @@ static void receive(bare_viewer *viewer)
 {
     uint8_t bytes[4096];
     ssize_t got = recv(viewer->fd, bytes, sizeof bytes, 0);
-    if (got > 0)
+    if (got > 0) {
         answer(viewer);
-    else if (got == 0 || (errno != EAGAIN && errno != EINTR))
+    } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
         drop(viewer);
+    }
 }
 
 static void accept_viewer(int listen_fd)
@@ -120,8 +125,9 @@ static void accept_viewer(int listen_fd)
     int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     for (int i = 0; fd >= 0 && i < VIEWERS_MAX; i++) {
         bare_viewer *viewer = &bare.viewers[i];
-        if (viewer->fd)
+        if (viewer->fd) {
             continue;
+        }
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &notsent, sizeof notsent);
         *viewer = (bare_viewer){.fd = fd};
@@ -129,26 +135,31 @@ static void accept_viewer(int listen_fd)
         epoll_ctl(bare.epoll_fd, EPOLL_CTL_ADD, fd, &event);
         return;
     }
-    if (fd >= 0)
+    if (fd >= 0) {
         close(fd);
+    }
 }
 
 /// A new frame, for everybody who has the one before.
 static void push_frame(int timer_fd)
 {
     uint64_t expirations;
-    if (read(timer_fd, &expirations, sizeof expirations) <= 0)
+    if (read(timer_fd, &expirations, sizeof expirations) <= 0) {
         return;
+    }
     // A viewer that still gets the frame as it was a round ago keeps it as it is.
     const fanout_frame *due = &bare.player.frames[bare.player.next];
-    for (int i = 0; i < VIEWERS_MAX; i++)
-        if (bare.viewers[i].fd && bare.viewers[i].left > 0 && bare.viewers[i].end == due->bytes + due->byte_count)
+    for (int i = 0; i < VIEWERS_MAX; i++) {
+        if (bare.viewers[i].fd && bare.viewers[i].left > 0 && bare.viewers[i].end == due->bytes + due->byte_count) {
             return;
+        }
+    }
     const fanout_frame *frame = fanout_next(&bare.player, 1);
     for (int i = 0; i < VIEWERS_MAX; i++) {
         bare_viewer *viewer = &bare.viewers[i];
-        if (!viewer->fd || viewer->phase != BARE_WATCHING || viewer->left > 0)
+        if (!viewer->fd || viewer->phase != BARE_WATCHING || viewer->left > 0) {
             continue;
+        }
         viewer->end = frame->bytes + frame->byte_count;
         viewer->left = HEADER_BYTES + frame->byte_count;
         send_some(viewer);
@@ -162,8 +173,9 @@ static void write_headers(void)
         uint8_t *header = frame->bytes - HEADER_BYTES;
         header[0] = 0x82;
         header[1] = 127;
-        for (int b = 0; b < 8; b++)
+        for (int b = 0; b < 8; b++) {
             header[2 + b] = (uint8_t)((uint64_t)frame->byte_count >> (56 - 8 * b));
+        }
     }
 }
 
@@ -174,8 +186,9 @@ void fanout_bare_serve(int listen_fd, const char *path, uint32_t fps)
     bare.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     int timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     struct timespec period = {.tv_nsec = (long)(1000000000u / fps)};
-    if (fps == 1)
+    if (fps == 1) {
         period = (struct timespec){.tv_sec = 1};
+    }
     struct itimerspec times = {period, period};
     timerfd_settime(timer_fd, 0, &times, NULL);
     struct epoll_event listening = {.events = EPOLLIN, .data.ptr = &listen_fd};
@@ -187,15 +200,17 @@ void fanout_bare_serve(int listen_fd, const char *path, uint32_t fps)
         int count = epoll_wait(bare.epoll_fd, events, EVENTS_AT_ONCE, -1);
         for (int i = 0; i < count; i++) {
             bare_viewer *viewer = events[i].data.ptr;
-            if (events[i].data.ptr == &listen_fd)
+            if (events[i].data.ptr == &listen_fd) {
                 accept_viewer(listen_fd);
-            else if (events[i].data.ptr == &timer_fd)
+            } else if (events[i].data.ptr == &timer_fd) {
                 push_frame(timer_fd);
-            else if (viewer->fd && (events[i].events & EPOLLOUT))
+            } else if (viewer->fd && (events[i].events & EPOLLOUT)) {
                 send_some(viewer);
+            }
             if (events[i].data.ptr != &listen_fd && events[i].data.ptr != &timer_fd && viewer->fd &&
-                (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
+                (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR))) {
                 receive(viewer);
+            }
         }
     }
 }

@@ -8,12 +8,14 @@
 static int read_frame(FILE *file, size_t room_bytes, fanout_frame *frame)
 {
     uint8_t size[FANOUT_SIZE_BYTES];
-    if (fread(size, sizeof size, 1, file) != 1)
+    if (fread(size, sizeof size, 1, file) != 1) {
         return 0;
+    }
     frame->byte_count = get_u32(size);
     uint8_t *memory = frame->byte_count <= FANOUT_FRAME_BYTES_MAX ? malloc(room_bytes + frame->byte_count) : NULL;
-    if (!memory)
+    if (!memory) {
         return 0;
+    }
     frame->bytes = memory + room_bytes;
     return fread(frame->bytes, 1, frame->byte_count, file) == frame->byte_count;
 }
@@ -22,11 +24,12 @@ void fanout_read(const char *path, size_t room_bytes, fanout_player *player)
 {
     FILE *file = path ? fopen(path, "rb") : NULL;
     *player = (fanout_player){0};
-    for (int i = 0; i < FANOUT_FRAMES; i++)
+    for (int i = 0; i < FANOUT_FRAMES; i++) {
         if (!file || !read_frame(file, room_bytes, &player->frames[i])) {
             fprintf(stderr, "bench_fanout: the frames of %s cannot be read\n", path ? path : "no file");
             exit(1);
         }
+    }
     fclose(file);
 }
 
@@ -40,7 +43,8 @@ const fanout_frame *fanout_next(fanout_player *player, uint32_t epoch)
     put_u64(frame->bytes + STREAM_AT_STEP, player->number);
     put_u32(frame->bytes + STREAM_AT_NUMBER, player->number);
     put_u32(frame->bytes + STREAM_AT_REFERENCE, kind == TARN_STREAM_KEY ? player->number : player->reference);
-    if (kind != TARN_STREAM_EXTRA)
+    if (kind != TARN_STREAM_EXTRA) {
         player->reference = player->number;
+    }
     return frame;
 }

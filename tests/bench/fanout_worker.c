@@ -25,10 +25,12 @@ static void send_all(const fanout_worker *self, const uint8_t *bytes, size_t cou
 {
     while (count > 0) {
         ssize_t sent = send(self->fd, bytes, count, MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR)
+        if (sent < 0 && errno == EINTR) {
             continue;
-        if (sent <= 0)
+        }
+        if (sent <= 0) {
             exit(0); // the gateway is gone
+        }
         bytes += sent;
         count -= (size_t)sent;
     }
@@ -38,8 +40,9 @@ static void put(const fanout_worker *self, const tarn_ipc_message *message)
 {
     static uint8_t bytes[TARN_IPC_HEADER_BYTES + TARN_IPC_PAYLOAD_BYTES_MAX];
     size_t count;
-    if (tarn_ipc_write(message, bytes, sizeof bytes, &count) != TARN_OK)
+    if (tarn_ipc_write(message, bytes, sizeof bytes, &count) != TARN_OK) {
         exit(3);
+    }
     send_all(self, bytes, count);
 }
 
@@ -90,8 +93,9 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
 
 static void send_frame(fanout_worker *self, uint64_t now_ns)
 {
-    if (self->tank == 0 || self->viewers == 0 || now_ns < self->due_ns)
+    if (self->tank == 0 || self->viewers == 0 || now_ns < self->due_ns) {
         return;
+    }
     uint64_t period_ns = 1000000000u / self->fps;
     self->due_ns = now_ns > self->due_ns + period_ns ? now_ns + period_ns : self->due_ns + period_ns;
     const fanout_frame *frame = fanout_next(&self->player, self->epoch);
@@ -102,9 +106,11 @@ static void send_frame(fanout_worker *self, uint64_t now_ns)
 
 static long option(int argc, char **argv, const char *name)
 {
-    for (int i = 1; i + 1 < argc; i++)
-        if (strcmp(argv[i], name) == 0)
+    for (int i = 1; i + 1 < argc; i++) {
+        if (strcmp(argv[i], name) == 0) {
             return strtol(argv[i + 1], NULL, 10);
+        }
+    }
     return 0;
 }
 
@@ -132,8 +138,9 @@ int main(int argc, char **argv)
             size_t room;
             uint8_t *space = tarn_ipc_reader_space(&reader, &room);
             ssize_t got = recv(self.fd, space, room, 0);
-            if (got <= 0 || tarn_ipc_reader_commit(&reader, (size_t)got) != TARN_OK)
+            if (got <= 0 || tarn_ipc_reader_commit(&reader, (size_t)got) != TARN_OK) {
                 return 0;
+            }
         }
         send_frame(&self, tarn_clock_monotonic_ns());
     }

@@ -23,8 +23,9 @@ int bench_tank_open(bench_tank *bench, const char *scene)
     }
     const tarn_device_desc on = {.kind = TARN_DEVICE_CPU, .threads = 1};
     if (tarn_device_create(&on, &bench->device) == TARN_OK &&
-        tarn_tank_create(bench->device, &bench->scene.tank, &bench->tank, why, sizeof why) == TARN_OK)
+        tarn_tank_create(bench->device, &bench->scene.tank, &bench->tank, why, sizeof why) == TARN_OK) {
         return 1;
+    }
     fprintf(stderr, "%s: no tank: %s\n", scene, why);
     bench_tank_close(bench);
     return 0;
@@ -51,16 +52,20 @@ static void make(bench_decoder *d, const tarn_stream_frame *frame)
 int bench_decode(bench_decoder *d, const uint8_t *bytes, size_t byte_count, double *seconds)
 {
     tarn_stream_frame frame;
-    if (tarn_stream_open(bytes, byte_count, &frame) != TARN_OK)
+    if (tarn_stream_open(bytes, byte_count, &frame) != TARN_OK) {
         return 0;
-    if (d->stream == NULL)
+    }
+    if (d->stream == NULL) {
         make(d, &frame);
+    }
     const double began = bench_thread_s();
     const tarn_status status = tarn_stream_decode(d->stream, &frame, &d->out);
-    if (seconds != NULL)
+    if (seconds != NULL) {
         *seconds = bench_thread_s() - began;
-    if (status != TARN_OK)
+    }
+    if (status != TARN_OK) {
         fprintf(stderr, "frame %u of kind %u: %s\n", frame.head.number, frame.head.kind, tarn_status_text(status));
+    }
     return status == TARN_OK;
 }
 

@@ -116,34 +116,37 @@ static inline void splat(const textbook_flip *f, int c, size_t at, const float *
 static void set_plane(const textbook_flip *f, float *field, int axis, int to, int from)
 {
     const int a = axis == 0 ? 1 : 0, b = axis == 2 ? 1 : 2;
-    for (int j = 0; j < f->size[b]; j++)
+    for (int j = 0; j < f->size[b]; j++) {
         for (int i = 0; i < f->size[a]; i++) {
             float *at = field + i * f->stride[a] + j * f->stride[b];
             at[to * f->stride[axis]] = from < 0 ? 0.0f : at[from * f->stride[axis]];
         }
+    }
 }
 
 /// Moves plane `from` of a field, added, onto plane `to`.
 static void fold_plane(const textbook_flip *f, float *field, int axis, int from, int to)
 {
     const int a = axis == 0 ? 1 : 0, b = axis == 2 ? 1 : 2;
-    for (int j = 0; j < f->size[b]; j++)
+    for (int j = 0; j < f->size[b]; j++) {
         for (int i = 0; i < f->size[a]; i++) {
             float *at = field + i * f->stride[a] + j * f->stride[b];
             at[to * f->stride[axis]] += at[from * f->stride[axis]];
             at[from * f->stride[axis]] = 0.0f;
         }
+    }
 }
 
 /// Nothing flows through a wall, and along it everything slips.
 static void apply_walls(const textbook_flip *f, float *const *u)
 {
-    for (int c = 0; c < 3; c++)
+    for (int c = 0; c < 3; c++) {
         for (int axis = 0; axis < 3; axis++) {
             const int last = f->size[axis] - 1;
             set_plane(f, u[c], axis, axis == c ? 1 : 0, axis == c ? -1 : 1);
             set_plane(f, u[c], axis, last, axis == c ? -1 : last - 1);
         }
+    }
 }
 
 /// Density at the centres. What fell beyond a wall counts before it.
@@ -155,8 +158,9 @@ static void particles_to_density(textbook_flip *f)
         const point_nodes n = nodes_of(f->particles[i].at);
         float w[8];
         const size_t at = center_weights(f, &n, w);
-        for (int corner = 0; corner < 8; corner++)
+        for (int corner = 0; corner < 8; corner++) {
             f->density[at + corner_step(f, corner)] += w[corner] * share;
+        }
     }
     for (int axis = 0; axis < 3; axis++) {
         fold_plane(f, f->density, axis, 0, 1);
@@ -184,12 +188,14 @@ static void particles_to_grid(textbook_flip *f)
     for (int c = 0; c < 3; c++) {
         float *u = f->u[c];
         const float *weight = f->weight[c];
-        for (size_t i = 0; i < f->cells; i++)
+        for (size_t i = 0; i < f->cells; i++) {
             u[i] = weight[i] > 0.0f ? u[i] / weight[i] : 0.0f;
+        }
     }
     apply_walls(f, f->u);
-    for (int c = 0; c < 3; c++)
+    for (int c = 0; c < 3; c++) {
         memcpy(f->u_old[c], f->u[c], f->cells * sizeof *f->u[c]);
+    }
 }
 
 static void add_gravity(textbook_flip *f, float dt_s)
@@ -197,8 +203,9 @@ static void add_gravity(textbook_flip *f, float dt_s)
     const float change = -f->gravity_s2 * dt_s;
     float *u = f->u[1];
     const float *weight = f->weight[1];
-    for (size_t i = 0; i < f->cells; i++)
+    for (size_t i = 0; i < f->cells; i++) {
         u[i] += weight[i] > 0.0f ? change : 0.0f;
+    }
     apply_walls(f, f->u);
 }
 
@@ -207,18 +214,20 @@ static void add_gravity(textbook_flip *f, float dt_s)
 static void mark_known(textbook_flip *f, int c)
 {
     memset(f->layer, LAYER_BORDER, f->cells);
-    for (int z = 1; z < f->size[2] - 1; z++)
-        for (int y = 1; y < f->size[1] - 1; y++)
+    for (int z = 1; z < f->size[2] - 1; z++) {
+        for (int y = 1; y < f->size[1] - 1; y++) {
             for (int x = 1; x < f->size[0] - 1; x++) {
                 const size_t i = (size_t)(x + y * f->stride[1] + z * f->stride[2]);
                 f->layer[i] = is_open(f, i, i - (size_t)f->stride[c]) ? LAYER_KNOWN : LAYER_UNKNOWN;
             }
+        }
+    }
 }
 
 /// Puts the unknown neighbours of a face into a layer; returns how long the front's list is then.
 static uint32_t spread(textbook_flip *f, size_t from, uint8_t layer, uint32_t count)
 {
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         for (int side = -1; side <= 1; side += 2) {
             const size_t i = from + (size_t)(side * f->stride[a]);
             if (f->layer[i] == LAYER_UNKNOWN) {
@@ -226,6 +235,7 @@ static uint32_t spread(textbook_flip *f, size_t from, uint8_t layer, uint32_t co
                 f->front[count++] = (uint32_t)i;
             }
         }
+    }
     return count;
 }
 
@@ -233,7 +243,7 @@ static uint32_t spread(textbook_flip *f, size_t from, uint8_t layer, uint32_t co
 static float mean_of_earlier(const textbook_flip *f, const float *u, size_t at)
 {
     float sum = 0.0f, count = 0.0f;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         for (int side = -1; side <= 1; side += 2) {
             const size_t i = at + (size_t)(side * f->stride[a]);
             if (f->layer[i] < f->layer[at]) {
@@ -241,6 +251,7 @@ static float mean_of_earlier(const textbook_flip *f, const float *u, size_t at)
                 count += 1.0f;
             }
         }
+    }
     return sum / count;
 }
 
@@ -250,15 +261,19 @@ static void extrapolate(textbook_flip *f)
     for (int c = 0; c < 3; c++) {
         mark_known(f, c);
         uint32_t begin = 0, end = 0;
-        for (size_t i = 0; i < f->cells; i++)
-            if (f->layer[i] == LAYER_KNOWN)
+        for (size_t i = 0; i < f->cells; i++) {
+            if (f->layer[i] == LAYER_KNOWN) {
                 end = spread(f, i, 1, end);
+            }
+        }
         for (int layer = 1; layer <= LAYERS; layer++) {
-            for (uint32_t i = begin; i < end; i++)
+            for (uint32_t i = begin; i < end; i++) {
                 f->u[c][f->front[i]] = mean_of_earlier(f, f->u[c], f->front[i]);
+            }
             const uint32_t last = end;
-            for (uint32_t i = begin; i < last && layer < LAYERS; i++)
+            for (uint32_t i = begin; i < last && layer < LAYERS; i++) {
                 end = spread(f, f->front[i], (uint8_t)(layer + 1), end);
+            }
             begin = last;
         }
     }
@@ -270,8 +285,9 @@ static void extrapolate(textbook_flip *f)
 
 static inline void stay_inside(const textbook_flip *f, float *at)
 {
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         at[a] = min_of(max_of(at[a], WALL_MARGIN), (float)(f->size[a] - 2) - WALL_MARGIN);
+    }
 }
 
 /// FLIP with a share of PIC, then the midpoint rule (RK2) through the new velocities. Returns how fast it moved.
@@ -303,8 +319,9 @@ static inline void carrier_at(const textbook_flip *f, const flip_particle *parti
                               float *carrier)
 {
     float at[3], w[8];
-    for (int c = 0; c < 3; c++)
+    for (int c = 0; c < 3; c++) {
         at[c] = particle->at[c] + dt_s * along[c];
+    }
     stay_inside(f, at);
     const point_nodes n = nodes_of(at);
     for (int c = 0; c < 3; c++) {
@@ -340,12 +357,15 @@ static inline float advect_full(const textbook_flip *f, flip_particle *particle,
 static void grid_to_particles(textbook_flip *f, float dt_s, float ratio)
 {
     float fastest = 0.0f;
-    if (f->accuracy == TEXTBOOK_FULL)
-        for (uint32_t i = 0; i < f->particle_count; i++)
+    if (f->accuracy == TEXTBOOK_FULL) {
+        for (uint32_t i = 0; i < f->particle_count; i++) {
             fastest = max_of(fastest, advect_full(f, &f->particles[i], dt_s, ratio));
-    else
-        for (uint32_t i = 0; i < f->particle_count; i++)
+        }
+    } else {
+        for (uint32_t i = 0; i < f->particle_count; i++) {
             fastest = max_of(fastest, advect_plain(f, &f->particles[i], dt_s, ratio));
+        }
+    }
     f->speed_max = fastest;
 }
 
@@ -357,11 +377,13 @@ static void substep(textbook_flip *f, float dt_s, float ratio)
     const int is_full = f->accuracy == TEXTBOOK_FULL;
     particles_to_grid(f);
     add_gravity(f, dt_s);
-    if (is_full)
+    if (is_full) {
         particles_to_density(f);
+    }
     mark(f, TEXTBOOK_P2G);
-    if (is_full)
+    if (is_full) {
         textbook_mark_fringe(f);
+    }
     textbook_build_system(f);
     mark(f, TEXTBOOK_MATRIX);
     textbook_project(f, dt_s);
@@ -383,8 +405,9 @@ void textbook_flip_step(textbook_flip *f)
     const float wanted = min_of(max_of(ceilf(cells / f->cfl), 1.0f), (float)f->substeps_max);
     f->report.substeps = (uint32_t)wanted;
     const float ratio = powf(f->flip_ratio, 1.0f / wanted);
-    for (uint32_t i = 0; i < f->report.substeps; i++)
+    for (uint32_t i = 0; i < f->report.substeps; i++) {
         substep(f, f->dt_s / wanted, ratio);
+    }
 }
 
 // ---------------------------------------------------------------------------------------------------------------- life
@@ -400,8 +423,9 @@ static void *take(textbook_flip *f, size_t count, size_t size)
 static int take_all(textbook_flip *f)
 {
     float **const fields[] = {&f->diagonal, &f->precon, &f->p, &f->r, &f->z, &f->s};
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         *fields[i] = take(f, f->cells, sizeof(float));
+    }
     for (int a = 0; a < 3; a++) {
         f->u[a] = take(f, f->cells, sizeof(float));
         f->u_old[a] = take(f, f->cells, sizeof(float));
@@ -410,8 +434,9 @@ static int take_all(textbook_flip *f)
     }
     if (f->accuracy == TEXTBOOK_FULL) {
         f->density = take(f, f->cells, sizeof(float));
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             f->shift[a] = take(f, f->cells, sizeof(float));
+        }
     }
     f->type = take(f, f->cells, 1);
     f->empty = take(f, f->cells, 1);
@@ -420,8 +445,9 @@ static int take_all(textbook_flip *f)
     f->rows = take(f, (size_t)f->size[1] * (size_t)f->size[2], sizeof *f->rows);
     f->particles = take(f, f->particle_count, sizeof *f->particles);
     int taken = 1;
-    for (uint32_t i = 0; i < f->grid_count; i++)
+    for (uint32_t i = 0; i < f->grid_count; i++) {
         taken = taken && f->grids[i] != NULL;
+    }
     f->start = calloc((size_t)f->particle_count + 1, sizeof *f->start);
     return taken && f->start != NULL;
 }
@@ -429,9 +455,11 @@ static int take_all(textbook_flip *f)
 static void fill_empty(textbook_flip *f)
 {
     memset(f->empty, SOLID, f->cells);
-    for (int z = 1; z < f->size[2] - 1; z++)
-        for (int y = 1; y < f->size[1] - 1; y++)
+    for (int z = 1; z < f->size[2] - 1; z++) {
+        for (int y = 1; y < f->size[1] - 1; y++) {
             memset(f->empty + 1 + y * f->stride[1] + z * f->stride[2], AIR, (size_t)f->size[0] - 2);
+        }
+    }
 }
 
 static void take_parameters(textbook_flip *f, const tarn_tank_desc *desc)
@@ -458,8 +486,9 @@ tarn_status textbook_flip_create(const tarn_tank_desc *desc, textbook_accuracy a
 {
     *out = NULL;
     textbook_flip *f = calloc(1, sizeof *f);
-    if (f == NULL)
+    if (f == NULL) {
         return TARN_E_MEMORY;
+    }
     f->accuracy = accuracy;
     take_parameters(f, desc);
     f->particle_count = particle_count;
@@ -482,10 +511,12 @@ tarn_status textbook_flip_create(const tarn_tank_desc *desc, textbook_accuracy a
 
 void textbook_flip_destroy(textbook_flip *f)
 {
-    if (f == NULL)
+    if (f == NULL) {
         return;
-    for (uint32_t i = 0; i < f->grid_count; i++)
+    }
+    for (uint32_t i = 0; i < f->grid_count; i++) {
         free(f->grids[i]);
+    }
     free(f->start);
     free(f);
 }
@@ -494,9 +525,11 @@ void textbook_flip_reset(textbook_flip *f)
 {
     memcpy(f->particles, f->start, f->particle_count * sizeof *f->particles);
     f->speed_max = 0.0f;
-    for (uint32_t i = 0; i < f->particle_count; i++)
-        for (int a = 0; a < 3; a++)
+    for (uint32_t i = 0; i < f->particle_count; i++) {
+        for (int a = 0; a < 3; a++) {
             f->speed_max = max_of(f->speed_max, fabsf(f->particles[i].velocity[a]));
+        }
+    }
 }
 
 void textbook_flip_report(const textbook_flip *f, textbook_report *report)
@@ -506,9 +539,11 @@ void textbook_flip_report(const textbook_flip *f, textbook_report *report)
 
 void textbook_flip_particles(const textbook_flip *f, float *positions_m)
 {
-    for (uint32_t i = 0; i < f->particle_count; i++)
-        for (int a = 0; a < 3; a++)
+    for (uint32_t i = 0; i < f->particle_count; i++) {
+        for (int a = 0; a < 3; a++) {
             positions_m[3 * (size_t)i + (size_t)a] = f->particles[i].at[a] * f->cell_m;
+        }
+    }
 }
 
 void textbook_flip_profile(textbook_flip *f, double *seconds)

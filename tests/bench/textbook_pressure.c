@@ -26,8 +26,9 @@ static float surface_distance(float density)
 /// the pressure is zero where the surface is, not at the air cell's centre (ghost fluid method, Gibou et al. 2002).
 static float steepness(const textbook_flip *f, size_t cell, size_t before)
 {
-    if (f->accuracy == TEXTBOOK_PLAIN || f->type[cell] == f->type[before])
+    if (f->accuracy == TEXTBOOK_PLAIN || f->type[cell] == f->type[before]) {
         return 1.0f;
+    }
     const size_t liquid = f->type[cell] == LIQUID ? cell : before, air = f->type[cell] == LIQUID ? before : cell;
     const float inside = max_of(surface_distance(f->density[liquid]), 1e-3f);
     return min_of(max_of(1.0f - surface_distance(f->density[air]) / inside, 1.0f), 1.0f / THETA_MIN);
@@ -36,24 +37,28 @@ static float steepness(const textbook_flip *f, size_t cell, size_t before)
 static int is_fringe(const textbook_flip *f, size_t i)
 {
     int beside_air = 0, beside_full = 0;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         for (int side = -1; side <= 1; side += 2) {
             const size_t other = i + (size_t)(side * f->stride[a]);
             beside_air |= f->type[other] == AIR;
             beside_full |= f->density[other] > SURFACE_DENSITY;
         }
+    }
     return f->type[i] == LIQUID && f->density[i] < SURFACE_DENSITY && beside_air && beside_full;
 }
 
 void textbook_mark_fringe(textbook_flip *f)
 {
-    for (int z = 1; z < f->size[2] - 1; z++)
-        for (int y = 1; y < f->size[1] - 1; y++)
+    for (int z = 1; z < f->size[2] - 1; z++) {
+        for (int y = 1; y < f->size[1] - 1; y++) {
             for (int x = 1; x < f->size[0] - 1; x++) {
                 const size_t i = (size_t)(x + y * f->stride[1] + z * f->stride[2]);
-                if (is_fringe(f, i))
+                if (is_fringe(f, i)) {
                     f->type[i] = FRINGE;
+                }
             }
+        }
+    }
 }
 
 // -------------------------------------------------------------------------------------------------------------- matrix
@@ -65,10 +70,12 @@ static void build_cell(textbook_flip *f, size_t i)
     float sum = 0.0f;
     for (int a = 0; a < 3; a++) {
         const size_t next = i + (size_t)f->stride[a], before = i - (size_t)f->stride[a];
-        if (liquid && f->type[next] != SOLID)
+        if (liquid && f->type[next] != SOLID) {
             sum += steepness(f, next, i);
-        if (liquid && f->type[before] != SOLID)
+        }
+        if (liquid && f->type[before] != SOLID) {
             sum += steepness(f, i, before);
+        }
         f->plus[a][i] = liquid && f->type[next] == LIQUID ? 1.0f : 0.0f;
     }
     f->diagonal[i] = sum;
@@ -78,20 +85,27 @@ static void build_cell(textbook_flip *f, size_t i)
 static void build_matrix(textbook_flip *f)
 {
     f->row_count = 0;
-    for (int z = 1; z < f->size[2] - 1; z++)
-        for (int y = 1; y < f->size[1] - 1; y++)
-            for (int x = 1; x < f->size[0] - 1; x++)
+    for (int z = 1; z < f->size[2] - 1; z++) {
+        for (int y = 1; y < f->size[1] - 1; y++) {
+            for (int x = 1; x < f->size[0] - 1; x++) {
                 build_cell(f, (size_t)(x + y * f->stride[1] + z * f->stride[2]));
-    for (int z = 1; z < f->size[2] - 1; z++)
+            }
+        }
+    }
+    for (int z = 1; z < f->size[2] - 1; z++) {
         for (int y = 1; y < f->size[1] - 1; y++) {
             size_t first = (size_t)(1 + y * f->stride[1] + z * f->stride[2]), end = first + (size_t)f->size[0] - 2;
-            while (first < end && f->type[first] != LIQUID)
+            while (first < end && f->type[first] != LIQUID) {
                 first++;
-            while (end > first && f->type[end - 1] != LIQUID)
+            }
+            while (end > first && f->type[end - 1] != LIQUID) {
                 end--;
-            if (first < end)
+            }
+            if (first < end) {
                 f->rows[f->row_count++] = (flip_row){first, end};
+            }
         }
+    }
 }
 
 /// The modified incomplete Cholesky factor MIC(0), as the inverse of its diagonal.
@@ -101,10 +115,11 @@ static void build_precon(textbook_flip *f)
     const size_t sy = (size_t)f->stride[1], sz = (size_t)f->stride[2];
     const float *px = f->plus[0], *py = f->plus[1], *pz = f->plus[2];
     float *precon = f->precon;
-    for (uint32_t row = 0; row < f->row_count; row++)
+    for (uint32_t row = 0; row < f->row_count; row++) {
         for (size_t i = f->rows[row].first; i < f->rows[row].end; i++) {
-            if (f->diagonal[i] <= 0.0f)
+            if (f->diagonal[i] <= 0.0f) {
                 continue;
+            }
             const float ex = px[i - 1] * precon[i - 1], ey = py[i - sy] * precon[i - sy],
                         ez = pz[i - sz] * precon[i - sz];
             const float filled = ex * precon[i - 1] * (py[i - 1] + pz[i - 1]) +
@@ -113,6 +128,7 @@ static void build_precon(textbook_flip *f)
             const float e = f->diagonal[i] - (ex * ex + ey * ey + ez * ez) - tau * filled;
             precon[i] = 1.0f / sqrtf(e < sigma * f->diagonal[i] ? f->diagonal[i] : e);
         }
+    }
 }
 
 void textbook_build_system(textbook_flip *f)
@@ -175,8 +191,9 @@ static double dot_zr(const textbook_flip *f)
     double sum = 0.0;
     for (uint32_t row = 0; row < f->row_count; row++) {
         float part = 0.0f;
-        for (size_t i = f->rows[row].first; i < f->rows[row].end; i++)
+        for (size_t i = f->rows[row].first; i < f->rows[row].end; i++) {
             part += f->z[i] * f->r[i];
+        }
         sum += (double)part;
     }
     return sum;
@@ -188,12 +205,13 @@ static float update(textbook_flip *f, float alpha)
     float largest = 0.0f;
     float *p = f->p, *r = f->r;
     const float *s = f->s, *z = f->z;
-    for (uint32_t row = 0; row < f->row_count; row++)
+    for (uint32_t row = 0; row < f->row_count; row++) {
         for (size_t i = f->rows[row].first; i < f->rows[row].end; i++) {
             p[i] += alpha * s[i];
             r[i] -= alpha * z[i];
             largest = max_of(largest, fabsf(r[i]));
         }
+    }
     return largest;
 }
 
@@ -202,9 +220,11 @@ static void turn(textbook_flip *f, float beta)
 {
     float *s = f->s;
     const float *z = f->z;
-    for (uint32_t row = 0; row < f->row_count; row++)
-        for (size_t i = f->rows[row].first; i < f->rows[row].end; i++)
+    for (uint32_t row = 0; row < f->row_count; row++) {
+        for (size_t i = f->rows[row].first; i < f->rows[row].end; i++) {
             s[i] = z[i] + beta * s[i];
+        }
+    }
 }
 
 /// What a solve did.
@@ -225,8 +245,9 @@ static flip_solve solve(textbook_flip *f, float tolerance)
     while (done.residual > tolerance && done.iterations < TEXTBOOK_ITERATIONS_MAX) {
         done.residual = update(f, (float)(sigma / apply_matrix(f)));
         done.iterations++;
-        if (done.residual <= tolerance)
+        if (done.residual <= tolerance) {
             break;
+        }
         apply_precon(f);
         const double next = dot_zr(f);
         turn(f, (float)(next / sigma));
@@ -241,8 +262,9 @@ static flip_solve solve(textbook_flip *f, float tolerance)
 static float inflow(const textbook_flip *f, size_t i)
 {
     float divergence = 0.0f;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         divergence += f->u[a][i + (size_t)f->stride[a]] - f->u[a][i];
+    }
     return -divergence;
 }
 
@@ -254,19 +276,24 @@ static float push(const textbook_flip *f, size_t cell, size_t before)
 
 void textbook_project(textbook_flip *f, float dt_s)
 {
-    for (uint32_t row = 0; row < f->row_count; row++)
-        for (size_t i = f->rows[row].first; i < f->rows[row].end; i++)
+    for (uint32_t row = 0; row < f->row_count; row++) {
+        for (size_t i = f->rows[row].first; i < f->rows[row].end; i++) {
             f->r[i] = f->type[i] == LIQUID ? inflow(f, i) : 0.0f;
+        }
+    }
     const flip_solve done = solve(f, f->tolerance / dt_s);
     f->report.pressure_iterations = done.iterations;
     f->report.residual = done.residual * dt_s;
-    for (int c = 0; c < 3; c++)
-        for (int z = 1; z < f->size[2] - 1; z++)
-            for (int y = 1; y < f->size[1] - 1; y++)
+    for (int c = 0; c < 3; c++) {
+        for (int z = 1; z < f->size[2] - 1; z++) {
+            for (int y = 1; y < f->size[1] - 1; y++) {
                 for (int x = 1; x < f->size[0] - 1; x++) {
                     const size_t i = (size_t)(x + y * f->stride[1] + z * f->stride[2]);
                     f->u[c][i] += push(f, i, i - (size_t)f->stride[c]);
                 }
+            }
+        }
+    }
 }
 
 // -------------------------------------------------------------------------------------------------------------- volume
@@ -275,29 +302,34 @@ void textbook_project(textbook_flip *f, float dt_s)
 static float density_error(const textbook_flip *f, size_t i)
 {
     int beside_air = 0;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         for (int side = -1; side <= 1; side += 2) {
             const uint8_t other = f->type[i + (size_t)(side * f->stride[a])];
             beside_air |= other == AIR || other == FRINGE;
         }
+    }
     const float error = min_of(max_of(f->density[i] - 1.0f, -DENSITY_STEP_MAX), DENSITY_STEP_MAX);
     return f->density_gain * (beside_air ? max_of(error, 0.0f) : error);
 }
 
 void textbook_correct_volume(textbook_flip *f)
 {
-    for (uint32_t row = 0; row < f->row_count; row++)
+    for (uint32_t row = 0; row < f->row_count; row++) {
         for (size_t i = f->rows[row].first; i < f->rows[row].end; i++) {
             f->r[i] = f->type[i] == LIQUID ? density_error(f, i) : 0.0f;
             f->p[i] = 0.0f;
         }
+    }
     f->report.volume_iterations = solve(f, DENSITY_TOLERANCE).iterations;
-    for (int c = 0; c < 3; c++)
-        for (int z = 1; z < f->size[2] - 1; z++)
-            for (int y = 1; y < f->size[1] - 1; y++)
+    for (int c = 0; c < 3; c++) {
+        for (int z = 1; z < f->size[2] - 1; z++) {
+            for (int y = 1; y < f->size[1] - 1; y++) {
                 for (int x = 1; x < f->size[0] - 1; x++) {
                     const size_t i = (size_t)(x + y * f->stride[1] + z * f->stride[2]);
                     const float way = push(f, i, i - (size_t)f->stride[c]);
                     f->shift[c][i] = min_of(max_of(way, -0.5f * DENSITY_STEP_MAX), 0.5f * DENSITY_STEP_MAX);
                 }
+            }
+        }
+    }
 }

@@ -16,8 +16,9 @@ static tarn_status on_message(void *user, const tarn_ipc_message *message)
     static uint8_t again[TARN_IPC_HEADER_BYTES + TARN_IPC_PAYLOAD_BYTES_MAX];
     size_t count;
     (void)user;
-    if (tarn_ipc_write(message, again, sizeof again, &count) != TARN_OK)
+    if (tarn_ipc_write(message, again, sizeof again, &count) != TARN_OK) {
         abort();
+    }
     return TARN_OK;
 }
 
@@ -39,8 +40,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
 {
     static tarn_ipc_reader reader;
     const tarn_ipc_sink sink = {NULL, on_message, on_frame_space, on_frame};
-    if (byte_count == 0)
+    if (byte_count == 0) {
         return 0;
+    }
     size_t piece = (size_t)bytes[0] * 16 + 1;
     bytes++;
     byte_count--;
@@ -49,11 +51,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
         size_t room;
         uint8_t *space = tarn_ipc_reader_space(&reader, &room);
         size_t count = byte_count < piece ? byte_count : piece;
-        if (count > room)
+        if (count > room) {
             count = room;
+        }
         memcpy(space, bytes, count);
-        if (tarn_ipc_reader_commit(&reader, count) != TARN_OK)
+        if (tarn_ipc_reader_commit(&reader, count) != TARN_OK) {
             return 0;
+        }
         bytes += count;
         byte_count -= count;
     }

@@ -11,14 +11,16 @@ enum { TRIANGLES_SAMPLED = 200, NODES = 14, MARGIN = 2 };
 
 static void require(int condition)
 {
-    if (!condition)
+    if (!condition) {
         abort();
+    }
 }
 
 static void check_field(tarn_distance_field *field)
 {
-    for (size_t i = 0; i < (size_t)field->nodes[0] * field->nodes[1] * field->nodes[2]; i++)
+    for (size_t i = 0; i < (size_t)field->nodes[0] * field->nodes[1] * field->nodes[2]; i++) {
         require(isfinite(field->distance_m[i]));
+    }
     tarn_distance_field_free(field);
 }
 
@@ -32,14 +34,17 @@ static void read_mesh(tarn_mesh_format format, const uint8_t *bytes, size_t byte
         return;
     }
     require(mesh.triangle_count > 0);
-    for (size_t i = 0; i < 3 * (size_t)mesh.triangle_count; i++)
+    for (size_t i = 0; i < 3 * (size_t)mesh.triangle_count; i++) {
         require(mesh.triangles[i] < mesh.vertex_count);
-    for (size_t i = 0; i < 3 * (size_t)mesh.vertex_count; i++)
+    }
+    for (size_t i = 0; i < 3 * (size_t)mesh.vertex_count; i++) {
         require(fabsf(mesh.vertices_m[i]) <= TARN_MESH_COORDINATE_M_MAX);
+    }
     if (mesh.triangle_count <= TRIANGLES_SAMPLED &&
         tarn_voxelize_mesh(&mesh, tarn_voxelize_spacing_m(&mesh, NODES, MARGIN), MARGIN, &field, why, sizeof why) ==
-            TARN_OK)
+            TARN_OK) {
         check_field(&field);
+    }
     tarn_mesh_free(&mesh);
 }
 
@@ -52,22 +57,26 @@ static void read_heights(const uint8_t *bytes, size_t byte_count)
         require(why[0] != '\0');
         return;
     }
-    for (size_t i = 0; i < (size_t)map.columns * map.rows; i++)
+    for (size_t i = 0; i < (size_t)map.columns * map.rows; i++) {
         require(map.heights_m[i] >= 0.0f && map.heights_m[i] <= 1.0f);
+    }
     if (map.columns < NODES && map.rows < NODES &&
-        tarn_voxelize_heights(&map, -1.0f, 0.7f, MARGIN, &field, why, sizeof why) == TARN_OK)
+        tarn_voxelize_heights(&map, -1.0f, 0.7f, MARGIN, &field, why, sizeof why) == TARN_OK) {
         check_field(&field);
+    }
     tarn_height_map_free(&map);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
 {
-    if (byte_count == 0)
+    if (byte_count == 0) {
         return 0;
+    }
     const int which = bytes[0] % 3;
-    if (which == 2)
+    if (which == 2) {
         read_heights(bytes + 1, byte_count - 1);
-    else
+    } else {
         read_mesh(which == 0 ? TARN_MESH_FORMAT_OBJ : TARN_MESH_FORMAT_STL, bytes + 1, byte_count - 1);
+    }
     return 0;
 }

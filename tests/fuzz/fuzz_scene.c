@@ -145,8 +145,9 @@ static void require_liquids(const tarn_tank_desc *tank)
 
 static void require_motion(const tarn_scene *scene)
 {
-    for (uint64_t step = 0; step < 1000000000; step += step + 17)
+    for (uint64_t step = 0; step < 1000000000; step += step + 17) {
         require(tarn_scene_drive(scene, NULL, step) == TARN_OK);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)

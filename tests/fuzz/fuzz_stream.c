@@ -18,8 +18,9 @@ typedef struct receiver {
 
 static void require(int condition)
 {
-    if (!condition)
+    if (!condition) {
         abort();
+    }
 }
 
 /// Makes a decoder as a key frame asks for it. @return 0 where that is too large
@@ -27,8 +28,9 @@ static int make_receiver(receiver *r, const tarn_stream_frame *key)
 {
     const tarn_stream_size size = tarn_stream_size_of(key);
     const size_t decoder_bytes = tarn_stream_bytes(&size);
-    if (decoder_bytes > DECODER_BYTES_MAX)
+    if (decoder_bytes > DECODER_BYTES_MAX) {
         return 0;
+    }
     r->memory = malloc(decoder_bytes);
     r->stream = tarn_stream_make(r->memory, &size);
     r->out.particles_max = size.slots;
@@ -47,15 +49,17 @@ static void free_receiver(receiver *r)
 static void check_particles(const tarn_stream_frame *frame, const tarn_stream_particles *out)
 {
     uint32_t particles = 0, layer = 0;
-    for (uint32_t l = 0; l < frame->layers_present; l++)
+    for (uint32_t l = 0; l < frame->layers_present; l++) {
         particles += frame->head.layers[l].particles;
+    }
     require(out->count <= particles && out->count <= out->particles_max && out->unit_bits <= TARN_PLACE_BITS);
     require(out->velocity_scale_m_s >= 0.0f && out->velocity_scale_m_s <= 3.40282347e38f);
     for (size_t i = 0; i < out->count; i++) {
         const uint16_t *position = out->positions + 4 * i;
         const int8_t *velocity = out->velocities + 4 * i;
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             require(position[a] >> out->unit_bits < frame->head.cells[a]);
+        }
         require((frame->head.flags & TARN_FRAME_FLAG_COLOURS) != 0 ? position[3] < 256 : position[3] == 0);
         require(velocity[3] >= (int8_t)layer && (uint32_t)velocity[3] < frame->layers_present); // in their order
         layer = (uint32_t)velocity[3];
@@ -70,8 +74,9 @@ static void check_flow(const receiver *r)
     for (size_t t = 0; t < (size_t)flow.tiles[0] * flow.tiles[1] * flow.tiles[2]; t++) {
         for (size_t n = 0; flow.index[t] > 0 && n < TARN_FLOW_BLOCK; n++) {
             const int16_t *d = flow.nodes[(flow.index[t] - 1) * (size_t)TARN_FLOW_BLOCK + n].d;
-            for (int a = 0; a < 3; a++)
+            for (int a = 0; a < 3; a++) {
                 require(d[a] >= -TARN_FLOW_MAX && d[a] <= TARN_FLOW_MAX);
+            }
         }
     }
 }
@@ -84,10 +89,12 @@ static void check_rewrite(const tarn_stream_frame *frame, const uint8_t *bytes)
     tarn_frame_input inputs[TARN_FRAME_INPUTS_MAX];
     const size_t head_bytes = tarn_stream_head_bytes(&frame->head);
     if (get_u16(bytes + STREAM_AT_HEADER_BYTES) !=
-        TARN_FRAME_HEADER_BYTES + frame->head.body_count * TARN_FRAME_BODY_BYTES)
+        TARN_FRAME_HEADER_BYTES + frame->head.body_count * TARN_FRAME_BODY_BYTES) {
         return; // it has fields that this version doesn't know
-    for (uint32_t i = 0; i < frame->head.input_count; i++)
+    }
+    for (uint32_t i = 0; i < frame->head.input_count; i++) {
         inputs[i] = tarn_stream_input_at(frame, i);
+    }
     require(tarn_stream_write_head(&frame->head, inputs, again, sizeof again) == TARN_OK);
     require(memcmp(again, bytes, STREAM_AT_UNUSED) == 0);
     require(memcmp(again + TARN_FRAME_HEADER_BYTES, bytes + TARN_FRAME_HEADER_BYTES,

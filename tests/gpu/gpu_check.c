@@ -52,18 +52,21 @@ static void open_devices(device_list *list)
     add_device(list, (tarn_device_desc){.kind = TARN_DEVICE_CPU, .threads = 1});
     add_device(list, (tarn_device_desc){.kind = TARN_DEVICE_CPU, .threads = 2, .isa = "v2"});
     const int gpus = tarn_device_count(TARN_DEVICE_CUDA);
-    for (int i = 0; i < gpus && list->count < DEVICES_MAX; i++)
+    for (int i = 0; i < gpus && list->count < DEVICES_MAX; i++) {
         add_device(list, (tarn_device_desc){.kind = TARN_DEVICE_CUDA, .index = i});
+    }
     printf("Devices\n");
-    for (uint32_t d = 0; d < list->count; d++)
+    for (uint32_t d = 0; d < list->count; d++) {
         printf("    %c  %s\n", 'A' + (int)d, tarn_device_name(list->of[d]));
+    }
 }
 
 static void print_columns(const char *title, const device_list *list)
 {
     printf("\n%-40s", title);
-    for (uint32_t d = 0; d < list->count; d++)
+    for (uint32_t d = 0; d < list->count; d++) {
         printf("%12c", 'A' + (int)d);
+    }
     printf("\n");
 }
 
@@ -79,9 +82,11 @@ static void check_dialect(const device_list *list)
             printf("%12s", wrong ? "WRONG" : "right");
         }
         printf("\n");
-        for (uint32_t d = 0; d < list->count; d++)
-            if (found[d][0] != '\0')
+        for (uint32_t d = 0; d < list->count; d++) {
+            if (found[d][0] != '\0') {
                 failure("%s on %s: %s", dialect_checks[i].name, tarn_device_name(list->of[d]), found[d]);
+            }
+        }
     }
 }
 
@@ -113,10 +118,12 @@ static tarn_status step_through(const tank_fixture *fixture, tarn_tank *tank, ui
         const uint32_t pushes = tank_fixture_push(fixture, tarn_tank_desc_of(tank), step, &push);
         tank_fixture_tools(fixture, tarn_tank_desc_of(tank), step, &tools);
         status = tarn_tank_set_tools(tank, &tools);
-        if (status == TARN_OK)
+        if (status == TARN_OK) {
             status = tank_fixture_add(fixture, tank, step);
-        if (status == TARN_OK)
+        }
+        if (status == TARN_OK) {
             status = tarn_tank_step(tank, &push, pushes);
+        }
     }
     return status;
 }
@@ -131,8 +138,9 @@ static tarn_status encode(tarn_tank *tank, outcome *out)
     tarn_encoder_desc_default(&desc);
     out->frame = malloc(FRAME_BYTES_MAX);
     tarn_status status = out->frame != NULL ? tarn_encoder_create(tank, &desc, &encoder) : TARN_E_MEMORY;
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     status = tarn_encoder_encode(encoder, TARN_STREAM_KEY, &info, out->frame, FRAME_BYTES_MAX, &head);
     tarn_encoder_destroy(encoder);
     out->frame_bytes = status == TARN_OK ? head.frame_bytes : 0;
@@ -143,13 +151,16 @@ static tarn_status play(const tank_fixture *fixture, tarn_tank *tank, outcome *o
 {
     tarn_status status = step_through(fixture, tank, 0, WARM_UP_STEPS);
     const double start_s = now_s();
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = step_through(fixture, tank, WARM_UP_STEPS, fixture->steps);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = tarn_tank_hash_get(tank, &out->hash);
+    }
     out->step_ms = 1e3 * (now_s() - start_s) / (fixture->steps - WARM_UP_STEPS);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = tarn_tank_report_get(tank, &out->report);
+    }
     return status == TARN_OK ? encode(tank, out) : status;
 }
 
@@ -160,8 +171,9 @@ static tarn_tank *create_tank(tarn_device *device, const tank_fixture *fixture)
     char why[256] = "";
     tarn_tank *tank = NULL;
     const tarn_status status = tarn_tank_create(device, &desc, &tank, why, sizeof why);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         failure("%s on %s: %s %s", fixture->name, tarn_device_name(device), tarn_status_text(status), why);
+    }
     return status == TARN_OK ? tank : NULL;
 }
 
@@ -169,12 +181,14 @@ static outcome play_on(tarn_device *device, const tank_fixture *fixture)
 {
     outcome out = {.valid = 0};
     tarn_tank *tank = create_tank(device, fixture);
-    if (tank == NULL)
+    if (tank == NULL) {
         return out;
+    }
     const tarn_status status = play(fixture, tank, &out);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         failure("%s on %s: %s %s", fixture->name, tarn_device_name(device), tarn_status_text(status),
                 tarn_device_error(device));
+    }
     out.valid = status == TARN_OK;
     tarn_tank_destroy(tank);
     return out;
@@ -192,8 +206,9 @@ static void check_tanks(const device_list *list)
     for (uint32_t i = 0; i < TANK_FIXTURE_COUNT; i++) {
         outcome out[DEVICES_MAX];
         char label[64];
-        for (uint32_t d = 0; d < list->count; d++)
+        for (uint32_t d = 0; d < list->count; d++) {
             out[d] = play_on(list->of[d], &tank_fixtures[i]);
+        }
         snprintf(label, sizeof label, "%s, %u particles", tank_fixtures[i].name, out[0].report.particle_count);
         printf("    %-36s", label);
         for (uint32_t d = 0; d < list->count; d++) {
@@ -202,8 +217,9 @@ static void check_tanks(const device_list *list)
             failures += !same;
         }
         printf("    %016llx%016llx\n", (unsigned long long)out[0].hash.hi, (unsigned long long)out[0].hash.lo);
-        for (uint32_t d = 0; d < list->count; d++)
+        for (uint32_t d = 0; d < list->count; d++) {
             free(out[d].frame);
+        }
     }
 }
 
@@ -215,8 +231,9 @@ static void print_stages(const device_list *list, const tank_fixture *fixture)
     uint32_t stages = 0;
     for (uint32_t d = 0; d < list->count; d++) {
         tarn_tank *tank = create_tank(list->of[d], fixture);
-        if (tank == NULL)
+        if (tank == NULL) {
             continue;
+        }
         (void)step_through(fixture, tank, 0, WARM_UP_STEPS);
         tarn_tank_profile(tank, 1);
         (void)step_through(fixture, tank, WARM_UP_STEPS, fixture->steps);
@@ -228,8 +245,9 @@ static void print_stages(const device_list *list, const tank_fixture *fixture)
     print_columns(title, list);
     for (uint32_t s = 0; s < stages; s++) {
         printf("    %-36s", names[s]);
-        for (uint32_t d = 0; d < list->count; d++)
+        for (uint32_t d = 0; d < list->count; d++) {
             printf("%12.3f", 1e3 * seconds[d][s] / (fixture->steps - WARM_UP_STEPS));
+        }
         printf("\n");
     }
 }
@@ -242,8 +260,9 @@ int main(void)
     check_dialect(&list);
     check_tanks(&list);
     print_stages(&list, &tank_fixtures[TANK_FIXTURE_COUNT - 1]);
-    for (uint32_t d = 0; d < list.count; d++)
+    for (uint32_t d = 0; d < list.count; d++) {
         tarn_device_destroy(list.of[d]);
+    }
     printf("\n");
     if (failures > 0) {
         printf("failed: %u\n", failures);

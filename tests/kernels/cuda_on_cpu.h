@@ -70,8 +70,9 @@ static inline uint32_t __match_any_sync(uint32_t, uint32_t value)
 {
     const uint64_t *all = emulated_warp_share(value);
     uint32_t same = 0;
-    for (uint32_t lane = 0; lane < 32; lane++)
+    for (uint32_t lane = 0; lane < 32; lane++) {
         same |= (uint32_t)(all[lane] == value) << lane;
+    }
     return same;
 }
 

@@ -77,8 +77,9 @@ static void cuda_is_unavailable_without_a_device(void **state)
     const int count = tarn_device_count(TARN_DEVICE_CUDA);
     const tarn_device_desc beyond = {.kind = TARN_DEVICE_CUDA, .index = count};
     assert_int_equal(create_fails(beyond), count == 0 ? TARN_E_UNAVAILABLE : TARN_E_ARGUMENT);
-    if (!tarn_device_has_cuda())
+    if (!tarn_device_has_cuda()) {
         assert_int_equal(count, 0);
+    }
 }
 
 static void destroy_and_free_take_null(void **state)
@@ -100,8 +101,9 @@ static void memory_is_zeroed_and_aligned(void **state)
         unsigned char *memory = tarn_device_alloc(device, bytes);
         assert_non_null(memory);
         assert_int_equal((uintptr_t)memory % 64, 0);
-        for (size_t i = 0; i < bytes; i++)
+        for (size_t i = 0; i < bytes; i++) {
             assert_int_equal(memory[i], 0);
+        }
         memset(memory, 0xa5, bytes);
         tarn_device_free(device, memory);
     }
@@ -122,8 +124,9 @@ static void stress(uint32_t threads, uint32_t launches)
         seed = seed * 1664525u + 1013904223u;
         const uint32_t tiles = (seed >> 16) % (TILES_MAX + 1);
         tarn_device_launch(device, &kernel_dialect_count, &args, NULL, tiles);
-        for (uint32_t t = 0; t < tiles; t++)
+        for (uint32_t t = 0; t < tiles; t++) {
             wanted[t]++;
+        }
         if (n % 2000 == 1999) {
             assert_memory_equal(runs, wanted, sizeof wanted);
             usleep(n % 3 * 200);
@@ -149,10 +152,12 @@ static void devices_come_and_go(void **state)
         tarn_device *device = create_cpu(1 + i % 5);
         uint32_t *runs = tarn_device_alloc(device, 9 * sizeof *runs);
         const dialect_args args = {.u = runs};
-        for (uint32_t n = 0; n < i % 3; n++)
+        for (uint32_t n = 0; n < i % 3; n++) {
             tarn_device_launch(device, &kernel_dialect_count, &args, NULL, 9);
-        for (uint32_t t = 0; t < 9; t++)
+        }
+        for (uint32_t t = 0; t < 9; t++) {
             assert_int_equal(runs[t], i % 3);
+        }
         tarn_device_free(device, runs);
         tarn_device_destroy(device);
     }
@@ -163,15 +168,17 @@ static void two_devices_work_side_by_side(void **state)
     (void)state;
     tarn_device *devices[2] = {create_cpu(2), create_cpu(3)};
     uint32_t *runs[2];
-    for (int d = 0; d < 2; d++)
+    for (int d = 0; d < 2; d++) {
         runs[d] = tarn_device_alloc(devices[d], 16 * sizeof(uint32_t));
+    }
     for (uint32_t n = 0; n < 1000; n++) {
         const dialect_args args = {.u = runs[n % 2]};
         tarn_device_launch(devices[n % 2], &kernel_dialect_count, &args, NULL, 16);
     }
     for (int d = 0; d < 2; d++) {
-        for (uint32_t t = 0; t < 16; t++)
+        for (uint32_t t = 0; t < 16; t++) {
             assert_int_equal(runs[d][t], 500);
+        }
         tarn_device_free(devices[d], runs[d]);
         tarn_device_destroy(devices[d]);
     }

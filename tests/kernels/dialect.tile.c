@@ -14,11 +14,13 @@ TILE_KERNEL(dialect_reverse, DIALECT_LANES, dialect_args, lanes_scratch)
 {
     uint32_t *u = args->u + (uint64_t)tile * DIALECT_LANES;
     for (int round = 0; round < 3; round++) {
-        FOR_LANES (i)
+        FOR_LANES (i) {
             s->value[i] = u[i];
+        }
         TILE_BARRIER();
-        FOR_LANES (i)
+        FOR_LANES (i) {
             u[i] = s->value[DIALECT_LANES - 1 - i];
+        }
         TILE_BARRIER();
     }
 }
@@ -28,8 +30,9 @@ TILE_KERNEL(dialect_range, DIALECT_LANES, dialect_args, tile_no_scratch)
 {
     const uint32_t begin = tile * args->n, end = begin + args->n;
     FOR_RANGE (i, begin, end) {
-        if (i % 5 == 3)
+        if (i % 5 == 3) {
             continue;
+        }
         args->u[i] = args->u[i] * 3 + i;
     }
 }
@@ -40,8 +43,9 @@ TILE_KERNEL(dialect_box, DIALECT_LANES, dialect_args, tile_no_scratch)
     uint32_t *u = args->u + (uint64_t)tile * DIALECT_BOX_CELLS;
     FOR_BOX (x, y, z, DIALECT_BOX_X, DIALECT_BOX_Y, DIALECT_BOX_Z) {
         const int at = (z * DIALECT_BOX_Y + y) * DIALECT_BOX_X + x;
-        if (at % 11 == 4)
+        if (at % 11 == 4) {
             continue;
+        }
         u[at] += (uint32_t)(10000 * z + 100 * y + x + 1);
     }
 }
@@ -77,15 +81,18 @@ typedef struct scan_scratch {
 TILE_KERNEL(dialect_scan, DIALECT_LANES, dialect_args, scan_scratch)
 {
     uint32_t *out = args->u + (uint64_t)tile * (args->n + 1);
-    FOR_RANGE (i, 0, args->n)
+    FOR_RANGE (i, 0, args->n) {
         s->value[i] = args->key[i] + tile;
+    }
     TILE_BARRIER();
     tile_scan_u32(s->value, args->n, &s->total);
     tile_scan_u32(s->value, args->n, &s->total);
-    FOR_RANGE (i, 0, args->n)
+    FOR_RANGE (i, 0, args->n) {
         out[i] = s->value[i];
-    if (TILE_SINGLE())
+    }
+    if (TILE_SINGLE()) {
         out[args->n] = s->total;
+    }
 }
 
 typedef struct rank_scratch {
@@ -102,14 +109,17 @@ TILE_KERNEL(dialect_rank, DIALECT_LANES, dialect_args, rank_scratch)
         s->key[i] = key[i];
         s->rank[i] = 0;
     }
-    FOR_RANGE (k, 0, DIALECT_KEYS)
+    FOR_RANGE (k, 0, DIALECT_KEYS) {
         s->first[k] = k * 1000;
+    }
     TILE_BARRIER();
     tile_rank_u32(s->key, s->rank, args->n, s->first);
-    FOR_RANGE (i, 0, args->n)
+    FOR_RANGE (i, 0, args->n) {
         out[i] = s->rank[i];
-    FOR_RANGE (k, 0, DIALECT_KEYS)
+    }
+    FOR_RANGE (k, 0, DIALECT_KEYS) {
         out[args->n + k] = s->first[k];
+    }
 }
 
 typedef struct move_scratch {
@@ -122,11 +132,13 @@ TILE_KERNEL(dialect_move, DIALECT_LANES, dialect_args, move_scratch)
 {
     const uint32_t first = tile * args->n, end = first + args->n;
     const uint8_t *key = (const uint8_t *)args->w;
-    FOR_RANGE (k, 0, DIALECT_KEYS)
+    FOR_RANGE (k, 0, DIALECT_KEYS) {
         s->first[k] = 0;
+    }
     TILE_BARRIER();
-    FOR_RANGE_ATOMIC (i, first, end)
+    FOR_RANGE_ATOMIC (i, first, end) {
         tile_add_u32(&s->first[key[i]], 1);
+    }
     TILE_BARRIER();
     tile_scan_u32(s->first, DIALECT_KEYS, &s->total);
     for (uint32_t from = first; from < end; from += PACK_MOVE_MAX) {
@@ -145,10 +157,12 @@ typedef struct histogram_scratch {
 /// Atomics in the scratch and in device memory.
 TILE_KERNEL(dialect_atomics, DIALECT_LANES, dialect_args, histogram_scratch)
 {
-    FOR_RANGE (k, 0, DIALECT_KEYS)
+    FOR_RANGE (k, 0, DIALECT_KEYS) {
         s->count[k] = 0;
-    if (TILE_SINGLE())
+    }
+    if (TILE_SINGLE()) {
         s->balance = 0;
+    }
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, tile * args->n, (tile + 1) * args->n) {
         tile_add_u32(&s->count[args->key[i]], 1);
@@ -160,8 +174,9 @@ TILE_KERNEL(dialect_atomics, DIALECT_LANES, dialect_args, histogram_scratch)
         global_add_u32(&args->u[k], s->count[k]);
         global_add_u64(&args->w[0], (uint64_t)s->count[k] << 33);
     }
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         global_add_u32(&args->u[DIALECT_KEYS], (uint32_t)s->balance);
+    }
 }
 
 /// Arithmetic whose bits must be those of plain IEEE operations, one rounding each.
@@ -195,8 +210,9 @@ TILE_KERNEL(dialect_helpers, DIALECT_LANES, dialect_args, tile_no_scratch)
             const tile_f32x4 four = tile_load_f32x4(args->x + at), scaled = tile_scale_f32x4(x, four);
             const tile_f32x4 sum = tile_add_f32x4(scaled, tile_load_f32x4(args->x + at + 3));
             float *y = args->y + (uint64_t)at * 6;
-            for (int k = 0; k < 4; k++)
+            for (int k = 0; k < 4; k++) {
                 y[k] = tile_get_f32x4(sum, k);
+            }
             y[4] = tile_select_f32(at % 3 == 0, x, -x);
             y[5] = tile_clamp_f32(x, -2.0f, 3.0f);
         }
@@ -215,12 +231,15 @@ TILE_KERNEL(dialect_pack, DIALECT_LANES, dialect_args, pack_scratch)
 {
     const uint32_t first = tile * args->n, end = first + args->n;
     uint32_t *out = args->u + args->limit + (uint64_t)tile * (DIALECT_KEYS * DIALECT_PACK_PARTS + 2);
-    FOR_RANGE (i, 0, DIALECT_KEYS * DIALECT_PACK_PARTS)
+    FOR_RANGE (i, 0, DIALECT_KEYS * DIALECT_PACK_PARTS) {
         s->sum[i] = 0;
-    FOR_RANGE (i, 0, DIALECT_LANES)
+    }
+    FOR_RANGE (i, 0, DIALECT_LANES) {
         s->largest[i] = 0.0f;
-    if (TILE_SINGLE())
+    }
+    if (TILE_SINGLE()) {
         s->bits = 0;
+    }
     TILE_BARRIER();
     FOR_PACKS(i, n, first, end)
     {
@@ -238,24 +257,29 @@ TILE_KERNEL(dialect_pack, DIALECT_LANES, dialect_args, pack_scratch)
         pack_store_f32(args->y + i, pack_clamp_f32(value, -1.0f, 100.0f), n);
         pack_store_i32(args->u + i, pack_clamp_i32(pack_bits_f32(x) >> 3, -5, 1 << 24), n);
         pack_keep_max_f32(s->largest, pack_abs_f32(x));
-        for (int k = 0; k < DIALECT_PACK_PARTS; k++)
+        for (int k = 0; k < DIALECT_PACK_PARTS; k++) {
             parts[k] = pack_round_i32(x * ((float)k + 0.5f));
+        }
         pack_set_places(&at, key * DIALECT_PACK_PARTS);
         pack_add_i32(s->sum, &at, parts, DIALECT_PACK_PARTS);
         pack_add_i32(s->sum, &at, parts + 4, DIALECT_PACK_PARTS / 2);
-        if (pack_any(key == DIALECT_KEYS - 1))
+        if (pack_any(key == DIALECT_KEYS - 1)) {
             tile_or_u32(&s->bits, 1u);
-        for (uint32_t last = pack_mask_bits(key == DIALECT_KEYS - 1); last != 0; last &= last - 1)
+        }
+        for (uint32_t last = pack_mask_bits(key == DIALECT_KEYS - 1); last != 0; last &= last - 1) {
             tile_add_u32(&s->bits, 2 * (i - first + tile_lowest_bit_u32(last) + 1));
+        }
     }
     EACH_PACK(i, n, first, end, pack_store_u8((uint8_t *)args->w + i, pack_load_i32(args->key + i, n) + 3, n));
     TILE_BARRIER();
-    FOR_RANGE (i, 0, DIALECT_KEYS * DIALECT_PACK_PARTS)
+    FOR_RANGE (i, 0, DIALECT_KEYS * DIALECT_PACK_PARTS) {
         out[i] = (uint32_t)s->sum[i];
+    }
     if (TILE_SINGLE()) {
         float largest = 0.0f;
-        for (int i = 0; i < DIALECT_LANES; i++)
+        for (int i = 0; i < DIALECT_LANES; i++) {
             largest = tile_max2_f32(largest, s->largest[i]);
+        }
         out[DIALECT_KEYS * DIALECT_PACK_PARTS] = tile_bits_f32(largest);
         out[DIALECT_KEYS * DIALECT_PACK_PARTS + 1] = s->bits;
     }
@@ -264,15 +288,17 @@ TILE_KERNEL(dialect_pack, DIALECT_LANES, dialect_args, pack_scratch)
 /// Counts the times that each tile ran.
 TILE_KERNEL(dialect_count, 32, dialect_args, tile_no_scratch)
 {
-    if (TILE_SINGLE())
+    if (TILE_SINGLE()) {
         args->u[tile] += 1;
+    }
 }
 
 /// One link of a chain: the order of launches shows in the values.
 TILE_KERNEL(dialect_chain, 64, dialect_args, tile_no_scratch)
 {
-    FOR_LANES (i)
+    FOR_LANES (i) {
         args->u[tile * 64 + i] = args->u[tile * 64 + i] * 1664525u + args->n;
+    }
 }
 
 /// Rows: n of them a tile, from x and the bytes at key. y: a mixture of everything, then magnitudes; u: rounds of rows.
@@ -285,8 +311,9 @@ TILE_KERNEL(dialect_row, DIALECT_LANES, dialect_args, tile_no_scratch)
         const row_f32 mixed = row_select(a < b, row_clamp(a, -1.0f, 2.0f), row_max(a * b, row_all(0.5f)));
         row_store(args->y + at, mixed + 2.0f * b);
         row_store(args->y + args->limit + at, row_magnitude(a));
-        if (row_begins(x))
+        if (row_begins(x)) {
             args->u[row] += row + 1;
+        }
     }
 }
 
@@ -310,17 +337,20 @@ TILE_KERNEL(dialect_bit_row, DIALECT_LANES, dialect_args, tile_no_scratch)
     FOR_SET_ROWS (x, row, 0, DIALECT_BIT_LATE, words, 0x1ff) {
         const uint32_t at = first + (uint32_t)row;
         bit_row(args, at * 8 + (uint32_t)x, (uint32_t)words[row] >> x);
-        if (row_begins((uint32_t)x))
+        if (row_begins((uint32_t)x)) {
             args->u[at] += at + 1;
+        }
     }
     FOR_SET_ROWS (x, row, DIALECT_BIT_LATE, DIALECT_BIT_ROWS, words, 0x8100) {
         const uint32_t at = first + (uint32_t)row;
         bit_row(args, at * 8 + (uint32_t)x, (uint32_t)words[row] >> x);
-        if (row_begins((uint32_t)x))
+        if (row_begins((uint32_t)x)) {
             args->u[at] += at + 1;
+        }
     }
-    FOR_RANGE (row, first, first + DIALECT_BIT_ROWS)
+    FOR_RANGE (row, first, first + DIALECT_BIT_ROWS) {
         args->u[args->n + row] = row_at_least((const int32_t *)args->w + row * 8, -7);
+    }
 }
 
 /// For repeats: u[0] is `go`, u[1] counts rounds, and `go` falls when the count reaches u[2]. Does nothing without go.
@@ -328,8 +358,9 @@ TILE_KERNEL(dialect_round, 32, dialect_args, tile_no_scratch)
 {
     if (TILE_SINGLE() && args->u[0] != 0) {
         args->u[1] += 1;
-        if (args->u[1] >= args->u[2])
+        if (args->u[1] >= args->u[2]) {
             args->u[0] = 0;
+        }
     }
 }
 

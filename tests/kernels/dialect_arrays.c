@@ -48,23 +48,27 @@ void *dialect_array_add(dialect_arrays *all, size_t bytes)
 
 void *dialect_array_device(const dialect_arrays *all, const void *host)
 {
-    for (uint32_t i = 0; i < all->count; i++)
-        if (all->of[i].host == host)
+    for (uint32_t i = 0; i < all->count; i++) {
+        if (all->of[i].host == host) {
             return all->of[i].device;
+        }
+    }
     return NULL;
 }
 
 void dialect_arrays_upload(dialect_arrays *all)
 {
-    for (uint32_t i = 0; i < all->count; i++)
+    for (uint32_t i = 0; i < all->count; i++) {
         all->failed |= tarn_device_upload(all->device, all->of[i].device, all->of[i].host, all->of[i].bytes) != TARN_OK;
+    }
 }
 
 void dialect_arrays_download(dialect_arrays *all)
 {
-    for (uint32_t i = 0; i < all->count; i++)
+    for (uint32_t i = 0; i < all->count; i++) {
         all->failed |=
             tarn_device_download(all->device, all->of[i].host, all->of[i].device, all->of[i].bytes) != TARN_OK;
+    }
 }
 
 int dialect_arrays_end(dialect_arrays *all, int result)
@@ -91,8 +95,9 @@ dialect_args dialect_to_device(const dialect_arrays *all, dialect_args args)
 
 void dialect_launch(dialect_arrays *all, const tarn_kernel *kernel, dialect_args args, uint32_t tiles)
 {
-    if (all->failed)
+    if (all->failed) {
         return;
+    }
     dialect_arrays_upload(all);
     const dialect_args on_device = dialect_to_device(all, args);
     tarn_device_launch(all->device, kernel, &on_device, NULL, tiles);

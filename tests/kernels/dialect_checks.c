@@ -40,13 +40,15 @@ static int check_lanes(tarn_device *device)
     enum { TILES = 29, COUNT = TILES * DIALECT_LANES };
     dialect_arrays all = {.device = device};
     uint32_t *u = dialect_array_add(&all, COUNT * sizeof *u);
-    for (uint32_t i = 0; i < COUNT && !all.failed; i++)
+    for (uint32_t i = 0; i < COUNT && !all.failed; i++) {
         u[i] = i;
+    }
     dialect_launch(&all, &kernel_dialect_reverse, (dialect_args){.u = u}, TILES);
     int result = 0;
-    for (uint32_t i = 0; i < COUNT && result == 0 && !all.failed; i++)
+    for (uint32_t i = 0; i < COUNT && result == 0 && !all.failed; i++) {
         result =
             dialect_same_u32("u", i, u[i], i / DIALECT_LANES * DIALECT_LANES + DIALECT_LANES - 1 - i % DIALECT_LANES);
+    }
     return dialect_arrays_end(&all, result);
 }
 
@@ -55,21 +57,25 @@ static int check_range_of(tarn_device *device, uint32_t n)
     enum { TILES = 13 };
     dialect_arrays all = {.device = device};
     uint32_t *u = dialect_array_add(&all, (TILES * n + 1) * sizeof *u);
-    for (uint32_t i = 0; i < TILES * n && !all.failed; i++)
+    for (uint32_t i = 0; i < TILES * n && !all.failed; i++) {
         u[i] = 7 * i + 1;
+    }
     dialect_launch(&all, &kernel_dialect_range, (dialect_args){.u = u, .n = n}, TILES);
     int result = 0;
-    for (uint32_t i = 0; i < TILES * n && result == 0 && !all.failed; i++)
+    for (uint32_t i = 0; i < TILES * n && result == 0 && !all.failed; i++) {
         result = dialect_same_u32("u", i, u[i], i % 5 == 3 ? 7 * i + 1 : 3 * (7 * i + 1) + i);
+    }
     return dialect_arrays_end(&all, result);
 }
 
 static int check_ranges(tarn_device *device)
 {
     const uint32_t sizes[] = {0, 1, 31, DIALECT_LANES - 1, DIALECT_LANES, DIALECT_LANES + 1, 1000};
-    for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        if (check_range_of(device, sizes[i]))
+    for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        if (check_range_of(device, sizes[i])) {
             return 1;
+        }
+    }
     return 0;
 }
 
@@ -101,14 +107,16 @@ static int check_sum_of(tarn_device *device, uint32_t n, int ascending)
     dialect_arrays all = {.device = device};
     float *x = dialect_array_add(&all, TILES * n * sizeof *x), *y = dialect_array_add(&all, 2 * TILES * sizeof *y);
     uint64_t seed = n;
-    for (uint32_t i = 0; i < TILES * n && !all.failed; i++)
+    for (uint32_t i = 0; i < TILES * n && !all.failed; i++) {
         x[i] = ascending ? (float)(i % n + 1) : dialect_random_f32(&seed);
+    }
     dialect_launch(&all, &kernel_dialect_sum, (dialect_args){.x = x, .y = y, .n = n}, TILES);
     int result = 0;
     for (uint32_t t = 0; t < TILES && result == 0 && !all.failed; t++) {
         float most = x[t * n];
-        for (uint32_t i = 1; i < n; i++)
+        for (uint32_t i = 1; i < n; i++) {
             most = x[t * n + i] > most ? x[t * n + i] : most;
+        }
         const float gauss = (float)(n * (n + 1) / 2);
         result = dialect_same_f32("sum", t, y[2 * t], ascending ? gauss : tree_f32(x + t * n, n, 1)) ||
                  dialect_same_f32("max", t, y[2 * t + 1], most);
@@ -118,9 +126,11 @@ static int check_sum_of(tarn_device *device, uint32_t n, int ascending)
 
 static int check_sums(tarn_device *device)
 {
-    for (uint32_t n = 1; n <= DIALECT_SUM_MAX; n *= 2)
-        if (check_sum_of(device, n, 0) || check_sum_of(device, n, 1))
+    for (uint32_t n = 1; n <= DIALECT_SUM_MAX; n *= 2) {
+        if (check_sum_of(device, n, 0) || check_sum_of(device, n, 1)) {
             return 1;
+        }
+    }
     return 0;
 }
 
@@ -131,8 +141,9 @@ static int check_scan_of(tarn_device *device, uint32_t n)
     uint32_t *key = dialect_array_add(&all, (n + 1) * sizeof *key),
              *u = dialect_array_add(&all, TILES * (n + 1) * sizeof *u);
     uint64_t seed = n;
-    for (uint32_t i = 0; i < n && !all.failed; i++)
+    for (uint32_t i = 0; i < n && !all.failed; i++) {
         key[i] = dialect_random_u32(&seed) % 1000;
+    }
     dialect_launch(&all, &kernel_dialect_scan, (dialect_args){.key = key, .u = u, .n = n}, TILES);
     int result = 0;
     for (uint32_t t = 0; t < TILES && result == 0 && !all.failed; t++) {
@@ -150,9 +161,11 @@ static int check_scan_of(tarn_device *device, uint32_t n)
 static int check_scans(tarn_device *device)
 {
     const uint32_t sizes[] = {0, 1, 2, 31, 32, 33, 95, 96, 97, 256, 1000, 1024};
-    for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        if (check_scan_of(device, sizes[i]))
+    for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        if (check_scan_of(device, sizes[i])) {
             return 1;
+        }
+    }
     return 0;
 }
 
@@ -164,20 +177,23 @@ static int check_rank_of(tarn_device *device, uint32_t n, uint32_t keys)
     uint32_t *key = dialect_array_add(&all, (TILES * n + 1) * sizeof *key),
              *u = dialect_array_add(&all, TILES * stride * sizeof *u);
     uint64_t seed = n + keys;
-    for (uint32_t i = 0; i < TILES * n && !all.failed; i++)
+    for (uint32_t i = 0; i < TILES * n && !all.failed; i++) {
         key[i] = dialect_random_u32(&seed) % 9 == 0 ? DIALECT_NO_KEY : dialect_random_u32(&seed) % keys;
+    }
     dialect_launch(&all, &kernel_dialect_rank, (dialect_args){.key = key, .u = u, .n = n}, TILES);
     int result = 0;
     for (uint32_t t = 0; t < TILES && result == 0 && !all.failed; t++) {
         uint32_t first[DIALECT_KEYS];
-        for (uint32_t k = 0; k < DIALECT_KEYS; k++)
+        for (uint32_t k = 0; k < DIALECT_KEYS; k++) {
             first[k] = k * 1000;
+        }
         for (uint32_t i = 0; i < n && result == 0; i++) {
             const uint32_t k = key[t * n + i];
             result = dialect_same_u32("rank", t * n + i, u[t * stride + i], k == DIALECT_NO_KEY ? 0 : first[k]++);
         }
-        for (uint32_t k = 0; k < DIALECT_KEYS && result == 0; k++)
+        for (uint32_t k = 0; k < DIALECT_KEYS && result == 0; k++) {
             result = dialect_same_u32("first", k, u[t * stride + n + k], first[k]);
+        }
     }
     return dialect_arrays_end(&all, result);
 }
@@ -185,9 +201,11 @@ static int check_rank_of(tarn_device *device, uint32_t n, uint32_t keys)
 static int check_ranks(tarn_device *device)
 {
     const uint32_t sizes[] = {0, 1, 20, 32, 64, 95, 96, 97, 500, DIALECT_RANK_MAX};
-    for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        if (check_rank_of(device, sizes[i], DIALECT_KEYS) || check_rank_of(device, sizes[i], 1))
+    for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        if (check_rank_of(device, sizes[i], DIALECT_KEYS) || check_rank_of(device, sizes[i], 1)) {
             return 1;
+        }
+    }
     return 0;
 }
 
@@ -196,14 +214,17 @@ static int check_moved(const uint8_t *key, const uint32_t *from, const float *fr
                        const float *to_x, uint32_t limit)
 {
     uint32_t at = 0;
-    for (uint32_t k = 0; k < DIALECT_KEYS; k++)
+    for (uint32_t k = 0; k < DIALECT_KEYS; k++) {
         for (uint32_t i = 0; i < n; i++) {
-            if (key[i] != k || at >= limit)
+            if (key[i] != k || at >= limit) {
                 continue;
-            if (dialect_same_u32("to", at, to[at], from[i]) || dialect_same_f32("to_x", at, to_x[at], from_x[i]))
+            }
+            if (dialect_same_u32("to", at, to[at], from[i]) || dialect_same_f32("to_x", at, to_x[at], from_x[i])) {
                 return 1;
+            }
             at++;
         }
+    }
     return 0;
 }
 
@@ -230,20 +251,26 @@ static int check_move_of(tarn_device *device, uint32_t n, uint32_t limit, uint32
             .w = (uint64_t *)(void *)key, .key = from, .x = from_x, .u = to, .y = to_x, .n = n, .limit = limit},
         TILES);
     int result = 0;
-    for (uint32_t t = 0; t < TILES && result == 0 && !all.failed; t++)
+    for (uint32_t t = 0; t < TILES && result == 0 && !all.failed; t++) {
         result = check_moved(key + t * n, from + t * n, from_x + t * n, n, to + t * limit, to_x + t * limit, limit);
-    for (uint32_t i = 0; i < UNTOUCHED && result == 0 && !all.failed; i++)
+    }
+    for (uint32_t i = 0; i < UNTOUCHED && result == 0 && !all.failed; i++) {
         result = dialect_same_u32("behind the end", i, to[TILES * limit + i], 0);
+    }
     return dialect_arrays_end(&all, result);
 }
 
 static int check_moves(tarn_device *device)
 {
     const uint32_t sizes[] = {0, 1, 15, 16, 17, 100, 256, 257, DIALECT_RANK_MAX};
-    for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        for (uint32_t rare = 1; rare < 100; rare = 4 * rare + 1)
-            if (check_move_of(device, sizes[i], sizes[i], rare) || check_move_of(device, sizes[i], sizes[i] / 2, rare))
+    for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        for (uint32_t rare = 1; rare < 100; rare = 4 * rare + 1) {
+            if (check_move_of(device, sizes[i], sizes[i], rare) ||
+                check_move_of(device, sizes[i], sizes[i] / 2, rare)) {
                 return 1;
+            }
+        }
+    }
     return 0;
 }
 
@@ -265,10 +292,12 @@ static int check_atomics(tarn_device *device)
     }
     dialect_launch(&all, &kernel_dialect_atomics, (dialect_args){.key = key, .u = u, .w = w, .n = N}, TILES);
     int result = 0;
-    for (uint32_t k = 0; k < DIALECT_KEYS + 2 && result == 0 && !all.failed; k++)
+    for (uint32_t k = 0; k < DIALECT_KEYS + 2 && result == 0 && !all.failed; k++) {
         result = dialect_same_u32("u", k, u[k], wanted[k]);
-    if (result == 0 && !all.failed && *w != (uint64_t)COUNT << 33)
+    }
+    if (result == 0 && !all.failed && *w != (uint64_t)COUNT << 33) {
         result = dialect_wrong("w is %llu, not %llu", (unsigned long long)*w, (unsigned long long)COUNT << 33);
+    }
     return dialect_arrays_end(&all, result);
 }
 
@@ -326,8 +355,9 @@ static int check_arithmetic(tarn_device *device)
     args.xd = xd;
     dialect_launch(&all, &kernel_dialect_arithmetic, args, (COUNT + DIALECT_LANES - 1) / DIALECT_LANES);
     int result = 0;
-    for (uint32_t i = 0; i < COUNT && result == 0 && !all.failed; i++)
+    for (uint32_t i = 0; i < COUNT && result == 0 && !all.failed; i++) {
         result = compare_arithmetic(&args, i);
+    }
     return dialect_arrays_end(&all, result);
 }
 
@@ -335,8 +365,9 @@ static int compare_helpers(const float *x, const float *y, uint32_t at)
 {
     for (uint32_t k = 0; k < 4; k++) {
         const volatile float product = x[at + 1] * x[at + k];
-        if (dialect_same_f32("x * four + four", at, y[6 * at + k], product + x[at + 3 + k]))
+        if (dialect_same_f32("x * four + four", at, y[6 * at + k], product + x[at + 3 + k])) {
             return 1;
+        }
     }
     const float own = x[at + 1];
     return dialect_same_f32("select", at, y[6 * at + 4], at % 3 == 0 ? own : -own) ||
@@ -350,17 +381,21 @@ static int check_helpers(tarn_device *device)
     float *x = dialect_array_add(&all, (COUNT + 8) * sizeof *x),
           *y = dialect_array_add(&all, 6 * (COUNT + 1) * sizeof *y);
     uint64_t seed = 3;
-    for (uint32_t i = 0; i < COUNT + 8 && !all.failed; i++)
+    for (uint32_t i = 0; i < COUNT + 8 && !all.failed; i++) {
         x[i] = dialect_random_f32(&seed);
-    if (!all.failed)
+    }
+    if (!all.failed) {
         x[NAN_AT] = NAN;
+    }
     dialect_launch(&all, &kernel_dialect_helpers, (dialect_args){.x = x, .y = y, .n = COUNT + 1},
                    COUNT / DIALECT_LANES + 1);
     int result = 0;
-    for (uint32_t i = 0; i + 6 < COUNT && result == 0 && !all.failed; i++)
+    for (uint32_t i = 0; i + 6 < COUNT && result == 0 && !all.failed; i++) {
         result = compare_helpers(x, y, i);
-    if (result == 0 && !all.failed)
+    }
+    if (result == 0 && !all.failed) {
         result = dialect_same_f32("clamp of not a number", COUNT, y[6 * COUNT + 5], 3.0f);
+    }
     return dialect_arrays_end(&all, result);
 }
 
@@ -373,17 +408,20 @@ static int compare_pack_tile(const float *x, const uint32_t *key, uint32_t tile,
     float largest = 0.0f;
     for (uint32_t i = tile * PACK_N; i < (tile + 1) * PACK_N; i++) {
         uint32_t *own = sum + (size_t)key[i] * DIALECT_PACK_PARTS;
-        for (uint32_t k = 0; k < DIALECT_PACK_PARTS; k++)
+        for (uint32_t k = 0; k < DIALECT_PACK_PARTS; k++) {
             own[k] += (uint32_t)lrintf(x[i] * ((float)k + 0.5f));
-        for (uint32_t k = 0; k < DIALECT_PACK_PARTS / 2; k++)
+        }
+        for (uint32_t k = 0; k < DIALECT_PACK_PARTS / 2; k++) {
             own[k] += (uint32_t)lrintf(x[i] * ((float)(k + 4) + 0.5f));
+        }
         largest = fabsf(x[i]) > largest ? fabsf(x[i]) : largest;
         bits |= key[i] == DIALECT_KEYS - 1;
         places += key[i] == DIALECT_KEYS - 1 ? 2 * (i - tile * PACK_N + 1) : 0;
     }
     int result = 0;
-    for (uint32_t i = 0; i < PACK_SUMS && result == 0; i++)
+    for (uint32_t i = 0; i < PACK_SUMS && result == 0; i++) {
         result = dialect_same_u32("sum", i, out[i], sum[i]);
+    }
     float found;
     memcpy(&found, out + PACK_SUMS, sizeof found);
     return result || dialect_same_f32("largest of tile", tile, found, largest) ||
@@ -431,14 +469,17 @@ static int check_packs(tarn_device *device)
     }
     dialect_launch(&all, &kernel_dialect_pack, args, PACK_TILES);
     int result = 0;
-    for (uint32_t i = 0; i < PACK_COUNT && result == 0 && !all.failed; i++)
+    for (uint32_t i = 0; i < PACK_COUNT && result == 0 && !all.failed; i++) {
         result = compare_pack_value(x, key, &args, i);
-    for (uint32_t tile = 0; tile < PACK_TILES && result == 0 && !all.failed; tile++)
+    }
+    for (uint32_t tile = 0; tile < PACK_TILES && result == 0 && !all.failed; tile++) {
         result = compare_pack_tile(x, key, tile, args.u + args.limit + (size_t)tile * (PACK_SUMS + 2));
-    if (result == 0 && !all.failed)
+    }
+    if (result == 0 && !all.failed) {
         result = dialect_same_f32("behind the last value", PACK_COUNT, args.y[PACK_COUNT], 0.0f) ||
                  dialect_same_u32("behind the last whole", PACK_COUNT, args.u[PACK_COUNT], 0) ||
                  dialect_same_u32("behind the last byte", PACK_COUNT, ((const uint8_t *)args.w)[PACK_COUNT], 0);
+    }
     return dialect_arrays_end(&all, result);
 }
 
@@ -456,8 +497,9 @@ static int check_count_of(tarn_device *device, uint32_t count, uint32_t max, uin
         dialect_arrays_download(&all);
     }
     int result = 0;
-    for (uint32_t i = 0; i < TILES_MAX && result == 0 && !all.failed; i++)
+    for (uint32_t i = 0; i < TILES_MAX && result == 0 && !all.failed; i++) {
         result = dialect_same_u32("runs", i, u[i], i < wanted);
+    }
     return dialect_arrays_end(&all, result);
 }
 
@@ -466,9 +508,11 @@ static int check_counts(tarn_device *device)
     const uint32_t none = UINT32_MAX; // no count is given
     const uint32_t cases[][3] = {{none, 0, 0}, {none, 1, 1}, {none, 20000, 20000},  {0, 77, 0}, {5, 77, 5},
                                  {77, 77, 77}, {78, 77, 77}, {4000000000u, 12, 12}, {3, 0, 0},  {19999, 20000, 19999}};
-    for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        if (check_count_of(device, cases[i][0], cases[i][1], cases[i][2]))
+    for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (check_count_of(device, cases[i][0], cases[i][1], cases[i][2])) {
             return 1;
+        }
+    }
     return 0;
 }
 
@@ -478,8 +522,9 @@ static int check_order(tarn_device *device)
     enum { TILES = 3, COUNT = TILES * 64, LAUNCHES = 2000 };
     dialect_arrays all = {.device = device};
     uint32_t *u = dialect_array_add(&all, COUNT * sizeof *u);
-    for (uint32_t i = 0; i < COUNT && !all.failed; i++)
+    for (uint32_t i = 0; i < COUNT && !all.failed; i++) {
         u[i] = i;
+    }
     if (!all.failed) {
         dialect_arrays_upload(&all);
         for (uint32_t n = 0; n < LAUNCHES; n++) {
@@ -491,8 +536,9 @@ static int check_order(tarn_device *device)
     int result = 0;
     for (uint32_t i = 0; i < COUNT && result == 0 && !all.failed; i++) {
         uint32_t value = i;
-        for (uint32_t n = 0; n < LAUNCHES; n++)
+        for (uint32_t n = 0; n < LAUNCHES; n++) {
             value = value * 1664525u + n;
+        }
         result = dialect_same_u32("chain", i, u[i], value);
     }
     return dialect_arrays_end(&all, result);
@@ -562,10 +608,11 @@ static int check_repeat_of(tarn_device *device, uint32_t times, int as_replay)
     }
     repeat_context c = repeat_context_of(&all, inner, outer, times);
     for (uint32_t wanted = 1; wanted <= ROUNDS_MAX && result == 0 && !all.failed; wanted++) {
-        if (as_replay)
+        if (as_replay) {
             tarn_device_run(device, &replay, simple_repeat, &c);
-        else
+        } else {
             simple_repeat(&c);
+        }
         dialect_arrays_download(&all);
         result = all.failed ? 0
                             : dialect_same_u32("rounds", wanted, inner[1], wanted < times ? wanted : times) ||
@@ -588,10 +635,11 @@ static int check_nested(tarn_device *device, int as_replay)
         outer[0] = 1;
         outer[2] = OUTER_ROUNDS;
         dialect_arrays_upload(&all);
-        if (as_replay)
+        if (as_replay) {
             tarn_device_run(device, &replay, nested_repeat, &c);
-        else
+        } else {
             nested_repeat(&c);
+        }
         dialect_arrays_download(&all);
         // Wanted rounds are 0, 1, 2; a repeat that starts does at least one.
         result = all.failed ? 0
@@ -605,9 +653,11 @@ static int check_nested(tarn_device *device, int as_replay)
 static int check_repeats(tarn_device *device)
 {
     const uint32_t times[] = {0, 1, 5, ROUNDS_MAX};
-    for (uint32_t i = 0; i < sizeof times / sizeof times[0]; i++)
-        if (check_repeat_of(device, times[i], 0) || check_repeat_of(device, times[i], 1))
+    for (uint32_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+        if (check_repeat_of(device, times[i], 0) || check_repeat_of(device, times[i], 1)) {
             return 1;
+        }
+    }
     return check_nested(device, 0) || check_nested(device, 1);
 }
 
@@ -635,18 +685,21 @@ static int check_transfer_of(tarn_device *device, size_t bytes)
         uint64_t seed = bytes;
         uint8_t *there = dialect_array_device(&all, data);
         dialect_arrays_download(&all);
-        for (size_t i = 0; i <= bytes && result == 0; i++)
+        for (size_t i = 0; i <= bytes && result == 0; i++) {
             result = data[i] == 0 ? 0 : dialect_wrong("new memory isn't zero at %zu of %zu", i, bytes);
-        for (size_t i = 0; i <= bytes; i++)
+        }
+        for (size_t i = 0; i <= bytes; i++) {
             data[i] = (uint8_t)dialect_random_u32(&seed);
+        }
         memcpy(back, data, bytes + 1);
         all.failed |= tarn_device_upload(device, there, data, bytes + 1) != TARN_OK;
         memset(data, 0, bytes + 1); // it may be reused when the call returns
         all.failed |= tarn_device_zero(device, there, bytes / 3) != TARN_OK;
         memset(back, 0, bytes / 3);
         all.failed |= tarn_device_download(device, data, there, bytes + 1) != TARN_OK;
-        if (result == 0 && memcmp(data, back, bytes + 1) != 0)
+        if (result == 0 && memcmp(data, back, bytes + 1) != 0) {
             result = dialect_wrong("%zu bytes came back different", bytes + 1);
+        }
     }
     return dialect_arrays_end(&all, result);
 }
@@ -654,9 +707,11 @@ static int check_transfer_of(tarn_device *device, size_t bytes)
 static int check_transfers(tarn_device *device)
 {
     const size_t sizes[] = {0, 1, 63, 4096, (1 << 18) - 1, 1 << 18, (1 << 20) + 1, 5000003};
-    for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        if (check_transfer_of(device, sizes[i]))
+    for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        if (check_transfer_of(device, sizes[i])) {
             return 1;
+        }
+    }
     return 0;
 }
 
@@ -667,8 +722,9 @@ static int check_too_much_memory(tarn_device *device)
         tarn_device_free(device, memory);
         return dialect_wrong("half the address space was given out");
     }
-    if (tarn_device_wait(device) != TARN_OK)
+    if (tarn_device_wait(device) != TARN_OK) {
         return dialect_wrong("the device didn't survive running out of memory: %s", tarn_device_error(device));
+    }
     return check_lanes(device);
 }
 

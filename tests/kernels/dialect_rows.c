@@ -31,10 +31,12 @@ int dialect_check_rows(tarn_device *device)
     }
     dialect_launch(&all, &kernel_dialect_row, args, ROW_TILES);
     int result = 0;
-    for (uint32_t i = 0; i < ROW_CELLS && result == 0 && !all.failed; i++)
+    for (uint32_t i = 0; i < ROW_CELLS && result == 0 && !all.failed; i++) {
         result = compare_row_cell(&args, i);
-    for (uint32_t row = 0; row < ROW_COUNT && result == 0 && !all.failed; row++)
+    }
+    for (uint32_t row = 0; row < ROW_COUNT && result == 0 && !all.failed; row++) {
         result = dialect_same_u32("row", row, args.u[row], row + 1);
+    }
     return dialect_arrays_end(&all, result);
 }
 
@@ -67,8 +69,9 @@ static int compare_bit_row(const dialect_args *args, const uint16_t *words, uint
 {
     const uint32_t *count = (const uint32_t *)(const void *)args->w + (size_t)row * 8;
     uint32_t bits = 0;
-    for (uint32_t x = 0; x < 8; x++)
+    for (uint32_t x = 0; x < 8; x++) {
         bits |= (uint32_t)((int32_t)count[x] >= -7) << x;
+    }
     return dialect_same_u32("visits", row, args->u[row], row_is_in(words, row) ? row + 1 : 0) ||
            dialect_same_u32("at least", row, args->u[BIT_ROWS + row], bits);
 }
@@ -98,13 +101,16 @@ int dialect_check_bit_rows(tarn_device *device)
         count[i] = i % 3 == 0 ? (int32_t)(i % 17) - 12 : (int32_t)dialect_random_u32(&seed); // floats round the latter
         args.y[BIT_CELLS + i] = 5.0f;
     }
-    for (uint32_t row = 0; row < BIT_ROWS && !all.failed; row++)
+    for (uint32_t row = 0; row < BIT_ROWS && !all.failed; row++) {
         words[row] = bit_word(&seed, row);
+    }
     dialect_launch(&all, &kernel_dialect_bit_row, args, BIT_TILES);
     int result = 0;
-    for (uint32_t i = 0; i < BIT_CELLS && result == 0 && !all.failed; i++)
+    for (uint32_t i = 0; i < BIT_CELLS && result == 0 && !all.failed; i++) {
         result = compare_bit_cell(&args, words, i);
-    for (uint32_t row = 0; row < BIT_ROWS && result == 0 && !all.failed; row++)
+    }
+    for (uint32_t row = 0; row < BIT_ROWS && result == 0 && !all.failed; row++) {
         result = compare_bit_row(&args, words, row);
+    }
     return dialect_arrays_end(&all, result);
 }

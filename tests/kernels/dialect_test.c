@@ -39,8 +39,9 @@ static void run_case(void **state)
     assert_int_equal(tarn_device_create(&c->desc, &device), TARN_OK);
     const int result = c->check->run(device);
     tarn_device_destroy(device);
-    if (result != 0)
+    if (result != 0) {
         fail_msg("%s", dialect_check_message());
+    }
 }
 
 static void run_without_cuda(void **state)
@@ -53,8 +54,9 @@ static void run_without_cuda(void **state)
 static uint32_t add_cases(dialect_case *cases, uint32_t count, tarn_device_desc desc)
 {
     tarn_device *device;
-    if (tarn_device_create(&desc, &device) != TARN_OK) // an instruction set that this processor doesn't have
+    if (tarn_device_create(&desc, &device) != TARN_OK) { // an instruction set that this processor doesn't have
         return count;
+    }
     for (uint32_t i = 0; i < dialect_check_count && count < CASES_MAX; i++) {
         dialect_case *c = &cases[count++];
         *c = (dialect_case){.check = &dialect_checks[i], .desc = desc};
@@ -75,10 +77,11 @@ static void example_in_the_manual_is_the_tested_one(void **state)
     for (int i = 0; i < 3; i++) {
         FILE *file = fopen(paths[i], "r");
         assert_non_null(file);
-        if (i == 0)
+        if (i == 0) {
             (void)!fread(manual, 1, sizeof manual - 1, file);
-        else
+        } else {
             used += fread(tested + used, 1, sizeof tested - 1 - used, file);
+        }
         fclose(file);
     }
     const char *at = strstr(manual, "///     struct saxpy_args {"), *found = tested;
@@ -91,8 +94,9 @@ static void example_in_the_manual_is_the_tested_one(void **state)
         if (line_end - at > 8) { // more than the comment's own "///     "
             snprintf(line, sizeof line, "%.*s\n", (int)(line_end - at - 8), at + 8);
             found = strstr(found, line);
-            if (found == NULL)
+            if (found == NULL) {
                 fail_msg("tests/kernels/saxpy doesn't have this line of tile.h: %s", line);
+            }
             found += strlen(line);
         }
         at = line_end + 1;
@@ -106,16 +110,21 @@ int main(void)
     static const char *const isas[] = {"v2", "v3", "v4"};
     static const uint32_t threads[] = {1, 2, 8};
     uint32_t count = 0;
-    for (int isa = 0; isa < 3; isa++)
-        for (int t = 0; t < 3; t++)
+    for (int isa = 0; isa < 3; isa++) {
+        for (int t = 0; t < 3; t++) {
             count = add_cases(cases, count,
                               (tarn_device_desc){.kind = TARN_DEVICE_CPU, .isa = isas[isa], .threads = threads[t]});
-    for (int gpu = 0; gpu < tarn_device_count(TARN_DEVICE_CUDA); gpu++)
+        }
+    }
+    for (int gpu = 0; gpu < tarn_device_count(TARN_DEVICE_CUDA); gpu++) {
         count = add_cases(cases, count, (tarn_device_desc){.kind = TARN_DEVICE_CUDA, .index = gpu});
-    for (uint32_t i = 0; i < count; i++)
+    }
+    for (uint32_t i = 0; i < count; i++) {
         tests[i] = (struct CMUnitTest){cases[i].name, run_case, NULL, NULL, &cases[i]};
+    }
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(example_in_the_manual_is_the_tested_one);
-    if (tarn_device_count(TARN_DEVICE_CUDA) == 0)
+    if (tarn_device_count(TARN_DEVICE_CUDA) == 0) {
         tests[count++] = (struct CMUnitTest){"dialect on CUDA", run_without_cuda, NULL, NULL, NULL};
+    }
     return _cmocka_run_group_tests("dialect", tests, count, NULL, NULL);
 }

@@ -12,7 +12,8 @@ TILE_KERNEL(saxpy, 128, struct saxpy_args, struct saxpy_scratch)
     TILE_BARRIER();
     FOR_LANES (i) {
         uint32_t at = tile * 128u + i;
-        if (at < args->count)
+        if (at < args->count) {
             args->y[at] = s->part[i];
+        }
     }
 }

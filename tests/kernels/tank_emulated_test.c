@@ -43,8 +43,9 @@ static outcome play(tarn_device_desc on, const tank_fixture *fixture)
     char why[256] = "";
     fixture->describe(&desc);
     assert_int_equal(tarn_device_create(&on, &device), TARN_OK);
-    if (tarn_tank_create(device, &desc, &tank, why, sizeof why) != TARN_OK)
+    if (tarn_tank_create(device, &desc, &tank, why, sizeof why) != TARN_OK) {
         fail_msg("%s", why);
+    }
     tarn_encoder_desc_default(&how);
     assert_int_equal(tarn_encoder_create(tank, &how, &encoder), TARN_OK);
     assert_int_equal(tarn_tank_hash_get(tank, &out.hash[0]), TARN_OK);
@@ -73,13 +74,16 @@ static void compare_fixture(int order, const tank_fixture *fixture)
 {
     const outcome cpu = play((tarn_device_desc){.kind = TARN_DEVICE_CPU, .threads = 2}, fixture);
     const outcome cuda = play((tarn_device_desc){.kind = TARN_DEVICE_CUDA, .index = order}, fixture);
-    for (uint32_t step = 0; step < STEPS + 2; step++)
-        if (cpu.hash[step].lo != cuda.hash[step].lo || cpu.hash[step].hi != cuda.hash[step].hi)
+    for (uint32_t step = 0; step < STEPS + 2; step++) {
+        if (cpu.hash[step].lo != cuda.hash[step].lo || cpu.hash[step].hi != cuda.hash[step].hi) {
             fail_msg("%s: after %u steps the state differs from the CPU's", fixture->name, step);
+        }
+    }
     for (uint32_t i = 0; i < STREAM_FRAMES; i++) {
         if (cpu.head[i].frame_bytes != cuda.head[i].frame_bytes ||
-            memcmp(cpu.stream[i], cuda.stream[i], cpu.head[i].frame_bytes) != 0)
+            memcmp(cpu.stream[i], cuda.stream[i], cpu.head[i].frame_bytes) != 0) {
             fail_msg("%s: frame %u differs from the CPU's", fixture->name, i);
+        }
         free(cpu.stream[i]);
         free(cuda.stream[i]);
     }
@@ -87,8 +91,9 @@ static void compare_fixture(int order, const tank_fixture *fixture)
 
 static void compare(void **state)
 {
-    for (int i = 0; i < TANK_FIXTURE_TINY; i++)
+    for (int i = 0; i < TANK_FIXTURE_TINY; i++) {
         compare_fixture(*(const int *)*state, &tank_fixtures[i]);
+    }
 }
 
 /// A ball in a block that flies along x, four cells in each step of eight substeps, and a tap.
@@ -157,12 +162,16 @@ static void outgrow_memory(void **state)
 static void reach_all(void **state)
 {
     (void)state;
-    for (int id = 0; id < LIQUID_KERNEL_COUNT; id++)
-        if (!emulated_has_run(tarn_liquid_kernels[id].name))
+    for (int id = 0; id < LIQUID_KERNEL_COUNT; id++) {
+        if (!emulated_has_run(tarn_liquid_kernels[id].name)) {
             fail_msg("no fixture reaches the kernel %s", tarn_liquid_kernels[id].name);
-    for (int id = 0; id < STREAM_KERNEL_COUNT; id++)
-        if (!emulated_has_run(tarn_stream_kernels[id].name))
+        }
+    }
+    for (int id = 0; id < STREAM_KERNEL_COUNT; id++) {
+        if (!emulated_has_run(tarn_stream_kernels[id].name)) {
             fail_msg("no fixture reaches the kernel %s", tarn_stream_kernels[id].name);
+        }
+    }
 }
 
 int main(void)

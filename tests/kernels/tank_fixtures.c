@@ -183,13 +183,15 @@ const tank_fixture tank_fixtures[TANK_FIXTURE_COUNT] = {
 
 uint32_t tank_fixture_push(const tank_fixture *fixture, const tarn_tank_desc *desc, uint32_t step, tarn_push *push)
 {
-    if (fixture->push_strength <= 0.0f)
+    if (fixture->push_strength <= 0.0f) {
         return 0;
+    }
     const float turn[4][2] = {{1.0f, 0.0f}, {0.0f, 1.0f}, {-1.0f, 0.0f}, {0.0f, -1.0f}};
     const float *direction = turn[step / 5 % 4];
     *push = (tarn_push){0};
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         push->center_m[a] = 0.5f * (float)desc->cells[a] * desc->cell_m;
+    }
     push->center_m[1] *= 0.5f;
     push->radius_m = 0.2f * (float)desc->cells[1] * desc->cell_m;
     push->velocity_m_s[0] = 1.5f * direction[0];
@@ -206,8 +208,9 @@ uint32_t tank_fixture_push(const tank_fixture *fixture, const tarn_tank_desc *de
 void tank_fixture_tools(const tank_fixture *fixture, const tarn_tank_desc *desc, uint32_t step, tarn_tank_tools *tools)
 {
     memset(tools, 0, sizeof *tools);
-    if (!fixture->has_tools)
+    if (!fixture->has_tools) {
         return;
+    }
     const float across_m = (float)desc->cells[0] * desc->cell_m, up_m = (float)desc->cells[1] * desc->cell_m;
     tools->pour_count = step % 4 < 2;
     tools->pours[0] = (tarn_pour){.center_m = {0.8f * across_m, 0.6f * up_m, 0.3f * up_m},
@@ -228,8 +231,9 @@ tarn_status tank_fixture_add(const tank_fixture *fixture, tarn_tank *tank, uint3
     const float c = desc->cell_m, across_m = (float)desc->cells[0] * c;
     tarn_solid solid = {
         .pose = {.position_m = {0.5f * across_m, 4.0f * c, 4.0f * c}, .rotation = {0.0f, 0.6f, 0.0f, 0.8f}}};
-    if (!fixture->has_tools)
+    if (!fixture->has_tools) {
         return TARN_OK;
+    }
     if (step % 10 == 1) {
         solid.shape = (tarn_shape){.kind = TARN_SHAPE_BOX, .half_m = {3.0f * c, 4.0f * c, 1.2f * c}};
         return tarn_tank_add_wall(tank, &solid, NULL, 0);

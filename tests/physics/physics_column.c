@@ -50,8 +50,9 @@ static tarn_tank_desc column_desc(void)
 /// The value at a time, from samples at multiples of dt; NAN outside them.
 static double at_time(const double *samples, int count, double dt, double time)
 {
-    if (!(time >= 0.0 && time < dt * (count - 1)))
+    if (!(time >= 0.0 && time < dt * (count - 1))) {
         return NAN;
+    }
     const int i = (int)(time / dt);
     return samples[i] + (samples[i + 1] - samples[i]) * (time / dt - i);
 }
@@ -62,8 +63,9 @@ static double front_lag(const double *front, int count, double dt, double *rest)
     double lag = 0.0, squares = 0.0;
     for (int i = 0; i < FRONT_POINTS; i++) {
         int after = 1;
-        while (after + 1 < count && front[after] < front_points[i].value)
+        while (after + 1 < count && front[after] < front_points[i].value) {
             after++;
+        }
         const double share = (front_points[i].value - front[after - 1]) / (front[after] - front[after - 1]);
         lag += (front_points[i].time - dt * (after - 1 + share)) / FRONT_POINTS;
     }

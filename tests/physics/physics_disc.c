@@ -42,8 +42,9 @@ static void set_rotation(tarn_tank *tank, double omega)
             m->u_ext[0][at] = m->u_old[0][at] = (float)(-omega * (y + 0.5 - 0.5 * EDGE));
             m->u_ext[1][at] = m->u_old[1][at] = (float)(omega * (x + 0.5 - 0.5 * EDGE));
             m->u_ext[2][at] = m->u_old[2][at] = 0.0f;
-            for (int c = 0; c < 3; c++)
+            for (int c = 0; c < 3; c++) {
                 m->shift[c][at] = 0.0f;
+            }
         }
     }
 }
@@ -72,8 +73,9 @@ void physics_disc(void)
     physics_tank t = physics_open(&desc);
     physics_particles before = physics_particles_open(&t), after = physics_particles_open(&t);
     physics_particles_read(&t, &before);
-    for (int step = 0; step < TURN_STEPS; step++)
+    for (int step = 0; step < TURN_STEPS; step++) {
         carry(t.tank, omega);
+    }
     physics_particles_read(&t, &after);
     double farthest = 0.0;
     for (uint32_t i = 0; i < before.count; i++) {

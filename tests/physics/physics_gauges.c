@@ -44,8 +44,9 @@ static tarn_tank_desc gauges_desc(void)
 static double depth_m(const physics_particles *p, double x_m)
 {
     uint32_t above = 0;
-    for (size_t i = 0; i < p->count; i++)
+    for (size_t i = 0; i < p->count; i++) {
         above += fabs((double)p->position_m[3 * i] - x_m) < 0.5 * strip_m;
+    }
     return above * (1.2 * 0.6 / p->count) / strip_m;
 }
 
@@ -68,18 +69,22 @@ static double wall_pressure_pa(const physics_tank *t, const float *pressure, dou
 /// When a curve first rises over a threshold, linear between its samples; NAN when it doesn't.
 static double time_over_s(const double *curve, int count, double threshold, double dt_s)
 {
-    for (int i = 1; i < count; i++)
-        if (curve[i] > threshold && curve[i - 1] <= threshold)
+    for (int i = 1; i < count; i++) {
+        if (curve[i] > threshold && curve[i - 1] <= threshold) {
             return dt_s * (i - 1 + (threshold - curve[i - 1]) / (curve[i] - curve[i - 1]));
+        }
+    }
     return NAN;
 }
 
 static double peak(const double *curve, int count, double dt_s, double *time_s)
 {
     int highest = 0;
-    for (int i = 1; i < count; i++)
-        if (curve[i] > curve[highest])
+    for (int i = 1; i < count; i++) {
+        if (curve[i] > curve[highest]) {
             highest = i;
+        }
+    }
     *time_s = highest * dt_s;
     return curve[highest];
 }
@@ -88,8 +93,9 @@ static double mean_between(const double *curve, double from_s, double to_s, doub
 {
     const int first = (int)(from_s / dt_s), end = (int)(to_s / dt_s);
     double sum = 0.0;
-    for (int i = first; i < end; i++)
+    for (int i = first; i < end; i++) {
         sum += curve[i];
+    }
     return sum / (end - first);
 }
 
@@ -105,8 +111,9 @@ static void report_pressure(const double *disc_pa, const double *disc_edge_pa, d
 static void report_gauges(double curve[GAUGES][STEPS + 1], double dt_s)
 {
     double peak_s[GAUGES], peak_m[GAUGES];
-    for (int gauge = 0; gauge < GAUGES; gauge++)
+    for (int gauge = 0; gauge < GAUGES; gauge++) {
         peak_m[gauge] = peak(curve[gauge], STEPS + 1, dt_s, &peak_s[gauge]);
+    }
     physics_within(PHYSICS_REQUIRED, "V5 gauges: over 2 cm at x = 2.228 m",
                    time_over_s(curve[0], STEPS + 1, 0.02, dt_s), 0.40, 0.05, "s");
     physics_within(PHYSICS_REQUIRED, "V5 gauges: over 2 cm at x = 2.725 m",
@@ -129,8 +136,9 @@ void physics_gauges(void)
     for (int step = 1; step <= STEPS; step++) {
         physics_steps(&t, 1);
         physics_particles_read(&t, &p);
-        for (int gauge = 0; gauge < GAUGES; gauge++)
+        for (int gauge = 0; gauge < GAUGES; gauge++) {
             curve[gauge][step] = depth_m(&p, gauge_x_m[gauge]);
+        }
         assert_int_equal(tarn_tank_pressure(t.tank, pressure, cells), TARN_OK);
         disc_pa[step] = wall_pressure_pa(&t, pressure, disc_m);
         disc_edge_pa[step] = wall_pressure_pa(&t, pressure, disc_edge_m);

@@ -57,18 +57,20 @@ static void usage(FILE *to)
           "  --markdown     the table as Markdown\n\n"
           "Cases:",
           to);
-    for (int i = 0; i < CASES; i++)
+    for (int i = 0; i < CASES; i++) {
         fprintf(to, " %s", cases[i].name);
+    }
     fputs("\n", to);
 }
 
 static int choose(physics_options *options, const char *name)
 {
-    for (int i = 0; i < CASES; i++)
+    for (int i = 0; i < CASES; i++) {
         if (strcmp(cases[i].name, name) == 0) {
             options->chosen[i] = 1;
             return 0;
         }
+    }
     fprintf(stderr, "physics_cases: found \"%s\", allowed are options and cases:\n", name);
     usage(stderr);
     return -1;
@@ -83,23 +85,25 @@ static int read_options(int argc, char **argv, physics_options *options)
             usage(stdout);
             return 1;
         }
-        if (strcmp(argv[i], "--rows") == 0 && i + 1 < argc)
+        if (strcmp(argv[i], "--rows") == 0 && i + 1 < argc) {
             options->rows = argv[++i];
-        else if (strcmp(argv[i], "--table") == 0)
+        } else if (strcmp(argv[i], "--table") == 0) {
             options->table = 1;
-        else if (strcmp(argv[i], "--markdown") == 0)
+        } else if (strcmp(argv[i], "--markdown") == 0) {
             options->markdown = 1;
-        else if (choose(options, argv[i]) == 0)
+        } else if (choose(options, argv[i]) == 0) {
             named = 1;
-        else
+        } else {
             return -1;
+        }
     }
     if (options->table && options->rows == NULL) {
         fputs("physics_cases: --table needs --rows FOLDER\n", stderr);
         return -1;
     }
-    for (int i = 0; i < CASES && !named; i++)
+    for (int i = 0; i < CASES && !named; i++) {
         options->chosen[i] = 1;
+    }
     return 0;
 }
 
@@ -115,8 +119,9 @@ static void run_case(void **state)
     const physics_case *it = *state;
     it->run();
     case_ended = 1;
-    if (physics_table_missed() > 0)
+    if (physics_table_missed() > 0) {
         fail_msg("%d required figures of %s are not within their bounds", physics_table_missed(), it->name);
+    }
 }
 
 /// Runs a case and keeps its rows.
@@ -133,8 +138,9 @@ static int run_and_save(const physics_options *options, int number)
         {cases[number].name, run_case, NULL, NULL, (void *)(uintptr_t)&cases[number]},
     };
     int failed = cmocka_run_group_tests_name("physics", test, NULL, NULL);
-    if (!case_ended)
+    if (!case_ended) {
         physics_table_lost(cases[number].name);
+    }
     if (options->rows != NULL && physics_table_save(path) != 0) {
         fprintf(stderr, "physics_cases: can't write %s: %s\n", path, strerror(errno));
         failed = 1;
@@ -161,18 +167,22 @@ int main(int argc, char **argv)
 {
     physics_options options = {0};
     const int read = read_options(argc, argv, &options);
-    if (read != 0)
+    if (read != 0) {
         return read < 0 ? 2 : 0;
-    if (options.table)
+    }
+    if (options.table) {
         return print_saved(&options) > 0;
+    }
     if (options.rows != NULL && mkdir(options.rows, 0777) != 0 && errno != EEXIST) {
         fprintf(stderr, "physics_cases: can't make the folder %s: %s\n", options.rows, strerror(errno));
         return 1;
     }
     int failed = 0;
-    for (int i = 0; i < CASES; i++)
-        if (options.chosen[i])
+    for (int i = 0; i < CASES; i++) {
+        if (options.chosen[i]) {
             failed += run_and_save(&options, i);
+        }
+    }
     physics_table_print(stdout, options.markdown);
     return failed > 0;
 }

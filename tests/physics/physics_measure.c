@@ -66,10 +66,12 @@ static void spread(const tarn_tank_desc *desc, const physics_particles *p)
 /// Share of the way from one density to the next that is at least half full.
 static double share_above(double from, double to)
 {
-    if (from >= 0.5 && to >= 0.5)
+    if (from >= 0.5 && to >= 0.5) {
         return 1.0;
-    if (from < 0.5 && to < 0.5)
+    }
+    if (from < 0.5 && to < 0.5) {
         return 0.0;
+    }
     const double crossing = (0.5 - from) / (to - from);
     return from >= 0.5 ? crossing : 1.0 - crossing;
 }
@@ -80,14 +82,16 @@ double physics_volume_m3(physics_tank *t, physics_particles *p)
     const uint16_t *n = desc->cells;
     spread(desc, p);
     double cells = 0.0;
-    for (size_t z = 0; z < n[2]; z++)
+    for (size_t z = 0; z < n[2]; z++) {
         for (size_t x = 0; x < n[0]; x++) {
             const float *column = &p->density[z * n[1] * n[0] + x];
             cells += column[0] >= 0.5f ? 0.5 : 0.0;
-            for (size_t y = 0; y + 1 < n[1]; y++)
+            for (size_t y = 0; y + 1 < n[1]; y++) {
                 cells += share_above((double)column[y * n[0]], (double)column[(y + 1) * n[0]]);
+            }
             cells += column[(size_t)(n[1] - 1) * n[0]] >= 0.5f ? 0.5 : 0.0;
         }
+    }
     return cells * pow((double)desc->cell_m, 3.0);
 }
 
@@ -97,9 +101,10 @@ static int is_enclosed(const uint16_t *n, const float *density, const int *at)
     const size_t stride[3] = {1, n[0], (size_t)n[0] * n[1]};
     const float *cell = density + (size_t)at[2] * stride[2] + (size_t)at[1] * stride[1] + (size_t)at[0];
     int enclosed = 1;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         enclosed = enclosed && (at[a] == 0 || cell[-(ptrdiff_t)stride[a]] >= 0.5f) &&
                    (at[a] == n[a] - 1 || cell[stride[a]] >= 0.5f);
+    }
     return enclosed;
 }
 
@@ -109,10 +114,13 @@ double physics_occupied_m3(physics_tank *t, const physics_particles *p)
     const uint16_t *n = desc->cells;
     const float *cell = p->density;
     double cells = 0.0;
-    for (int z = 0; z < n[2]; z++)
-        for (int y = 0; y < n[1]; y++)
-            for (int x = 0; x < n[0]; x++, cell++)
+    for (int z = 0; z < n[2]; z++) {
+        for (int y = 0; y < n[1]; y++) {
+            for (int x = 0; x < n[0]; x++, cell++) {
                 cells += is_enclosed(n, p->density, (const int[3]){x, y, z}) ? 1.0 : fmin((double)*cell, 1.0);
+            }
+        }
+    }
     return cells * pow((double)desc->cell_m, 3.0);
 }
 
@@ -125,11 +133,14 @@ static int by_value(const void *a, const void *b)
 double physics_percentile_m(physics_particles *p, int axis, double percent, int among, double below_m)
 {
     size_t count = 0;
-    for (size_t i = 0; i < p->count; i++)
-        if ((double)p->position_m[3 * i + (size_t)among] < below_m)
+    for (size_t i = 0; i < p->count; i++) {
+        if ((double)p->position_m[3 * i + (size_t)among] < below_m) {
             p->sorted[count++] = p->position_m[3 * i + (size_t)axis];
-    if (count == 0)
+        }
+    }
+    if (count == 0) {
         return 0.0;
+    }
     qsort(p->sorted, count, sizeof *p->sorted, by_value);
     return (double)p->sorted[(size_t)(percent / 100.0 * (double)(count - 1))];
 }

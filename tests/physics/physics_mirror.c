@@ -38,7 +38,7 @@ static tarn_tank_desc scene(int axis)
     desc.cells[2] = NZ;
     desc.jitter = 0.0f;
     desc.block_count = BLOCKS;
-    for (int b = 0; b < BLOCKS; b++)
+    for (int b = 0; b < BLOCKS; b++) {
         for (int a = 0; a < 3; a++) {
             const int min = a == axis ? size[a] - blocks[b].max[a] : blocks[b].min[a];
             const int max = a == axis ? size[a] - blocks[b].min[a] : blocks[b].max[a];
@@ -46,6 +46,7 @@ static tarn_tank_desc scene(int axis)
             desc.blocks[b].max_m[a] = 0.125f * (float)max;
             desc.blocks[b].velocity_m_s[a] = a == axis ? -blocks[b].velocity[a] : blocks[b].velocity[a];
         }
+    }
     return desc;
 }
 
@@ -77,13 +78,15 @@ static mirror_run run(int axis)
     r.id_at = calloc((size_t)8 * NX * NY * NZ, sizeof *r.id_at);
     assert_non_null(r.id_at);
     physics_particles_read(&t, p);
-    for (uint32_t i = 0; i < p->count; i++)
+    for (uint32_t i = 0; i < p->count; i++) {
         r.id_at[lattice_index(&p->position_m[3 * (size_t)i], (double)desc.cell_m, axis)] = i + 1;
+    }
     physics_steps(&t, STEPS);
     physics_particles_read(&t, p);
     const tarn_tank_report report = physics_report(&t);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         r.center_m[a] = report.center_m[a];
+    }
     physics_close(&t);
     return r;
 }
@@ -123,8 +126,9 @@ static void compare(const mirror_run *plain, int axis, const char *differ_name, 
     for (size_t k = 0; k < (size_t)8 * NX * NY * NZ; k++) {
         double distance;
         assert_int_equal(plain->id_at[k] != 0, mirrored.id_at[k] != 0);
-        if (plain->id_at[k] == 0)
+        if (plain->id_at[k] == 0) {
             continue;
+        }
         differ += !is_mirrored(&desc, &plain->particles, plain->id_at[k] - 1, &mirrored.particles,
                                mirrored.id_at[k] - 1, axis, &distance);
         farthest = fmax(farthest, distance);

@@ -29,9 +29,11 @@ static double amplitude_m(physics_tank *t, liquids_copy *c)
     physics_particles_read(t, &c->p);
     assert_int_equal(tarn_tank_particle_colours(t->tank, c->liquids, NULL, c->p.count, &count), TARN_OK);
     double sum = 0.0;
-    for (uint32_t i = 0; i < count; i++)
-        if (c->liquids[i] == 0)
+    for (uint32_t i = 0; i < count; i++) {
+        if (c->liquids[i] == 0) {
             sum += cos(2.0 * pi / wavelength_m * (double)c->p.position_m[3 * i]);
+        }
+    }
     const double per_m2 = 8.0 / (cell_m * cell_m);
     return 2.0 * sum / (per_m2 * width_m);
 }

@@ -37,9 +37,9 @@ static double pressure_error(const tarn_tank_desc *desc, double depth_cells, con
     const int nx = desc->cells[0], ny = desc->cells[1], nz = desc->cells[2];
     double sum = 0.0, worst = 0.0;
     long count = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (int z = 0; z < nz; z++)
-            for (int y = 0; y + 1.5 < depth_cells; y++)
+    for (int pass = 0; pass < 2; pass++) {
+        for (int z = 0; z < nz; z++) {
+            for (int y = 0; y + 1.5 < depth_cells; y++) {
                 for (int x = 0; x < nx; x++) {
                     const double head = (double)pressure[(z * ny + y) * nx + x] / (g * (double)desc->cell_m);
                     const double error = head - (depth_cells - y - 0.5);
@@ -50,6 +50,9 @@ static double pressure_error(const tarn_tank_desc *desc, double depth_cells, con
                         worst = fmax(worst, fabs(error - sum / (double)count));
                     }
                 }
+            }
+        }
+    }
     *offset_cells = sum / (double)count;
     return worst;
 }

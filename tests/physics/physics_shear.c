@@ -22,8 +22,9 @@ static tarn_tank_desc shear_desc(int along, int across, uint32_t per_axis)
 {
     tarn_tank_desc desc;
     tarn_tank_desc_default(&desc);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         desc.cells[a] = CELLS;
+    }
     desc.jitter = 0.0f;
     desc.particles_per_axis = per_axis;
     desc.parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
@@ -64,8 +65,9 @@ static double largest_change(int along, int across, uint32_t per_axis)
             const float at = positions[3 * i + a] / desc.cell_m;
             inside &= at > FIRST + RIM && at < FIRST + LAYERS / 2 - RIM;
         }
-        for (size_t a = 0; inside && a < 3; a++)
+        for (size_t a = 0; inside && a < 3; a++) {
             largest = fmax(largest, fabs((double)(after[3 * i + a] - before[3 * i + a])));
+        }
     }
     free(positions);
     free(before);
@@ -77,9 +79,12 @@ static double largest_change(int along, int across, uint32_t per_axis)
 void physics_shear(void)
 {
     double largest = 0.0;
-    for (int along = 0; along < 3; along++)
-        for (int across = 0; across < 3; across++)
-            for (uint32_t per_axis = 1; across != along && per_axis <= 2; per_axis++)
+    for (int along = 0; along < 3; along++) {
+        for (int across = 0; across < 3; across++) {
+            for (uint32_t per_axis = 1; across != along && per_axis <= 2; per_axis++) {
                 largest = fmax(largest, largest_change(along, across, per_axis));
+            }
+        }
+    }
     physics_at_most(PHYSICS_REQUIRED, "shear: largest change by transfers", largest, 0.01, "cells");
 }

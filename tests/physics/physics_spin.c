@@ -59,12 +59,13 @@ void physics_spin(void)
     }
     static double r2[EDGE * EDGE], height[EDGE * EDGE];
     int count = 0;
-    for (int z = 2; z < EDGE - 2; z++)
+    for (int z = 2; z < EDGE - 2; z++) {
         for (int x = 2; x < EDGE - 2; x++) {
             const double dx = (x + 0.5) * cell_m - 0.5 * size_m, dz = (z + 0.5) * cell_m - 0.5 * size_m;
             r2[count] = dx * dx + dz * dz;
             height[count++] = heights[z * EDGE + x];
         }
+    }
     const double omega = 2.0 * pi * turns_per_s, reference = omega * omega * rim_m * rim_m / (2.0 * 9.81);
     physics_within_percent(PHYSICS_REQUIRED, "V6 rise at r = 0.25 m, 1 turn/s",
                            physics_slope(r2, height, count) * rim_m * rim_m, reference, 3.0, "m");

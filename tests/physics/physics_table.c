@@ -76,19 +76,22 @@ void physics_table_begin(void)
 int physics_table_missed(void)
 {
     int missed = 0;
-    for (int i = case_first; i < row_count; i++)
+    for (int i = case_first; i < row_count; i++) {
         missed += rows[i].need == PHYSICS_REQUIRED && rows[i].within == 0;
+    }
     return missed;
 }
 
 int physics_table_save(const char *path)
 {
     FILE *file = fopen(path, "w");
-    if (file == NULL)
+    if (file == NULL) {
         return -1;
-    for (int i = case_first; i < row_count; i++)
+    }
+    for (int i = case_first; i < row_count; i++) {
         fprintf(file, "%s\t%.9g\t%s\t%s\t%d\t%d\n", rows[i].name, rows[i].measured, rows[i].unit, rows[i].bound,
                 (int)rows[i].need, rows[i].within);
+    }
     const int failed = ferror(file);
     return fclose(file) == 0 && !failed ? 0 : -1;
 }
@@ -96,21 +99,24 @@ int physics_table_save(const char *path)
 int physics_table_load(const char *path)
 {
     FILE *file = fopen(path, "r");
-    if (file == NULL)
+    if (file == NULL) {
         return -1;
+    }
     char line[512];
     int status = 0;
     while (status == 0 && fgets(line, sizeof line, file) != NULL) {
         char *rest = line, *field[FIELDS];
         int fields = 0;
         line[strcspn(line, "\n")] = '\0';
-        while (fields < FIELDS && rest != NULL)
+        while (fields < FIELDS && rest != NULL) {
             field[fields++] = strsep(&rest, "\t");
-        if (fields == FIELDS && rest == NULL)
+        }
+        if (fields == FIELDS && rest == NULL) {
             add_row(field[4][0] == '1' ? PHYSICS_REQUIRED : PHYSICS_REPORTED, field[0], strtod(field[1], NULL),
                     field[2], field[3], atoi(field[5]));
-        else
+        } else {
             status = -1;
+        }
     }
     fclose(file);
     return status;
@@ -120,8 +126,9 @@ void physics_table_print(FILE *to, int as_markdown)
 {
     const char *const line = as_markdown ? "| %s | %s | %s | %s | %s | %s |\n" : "%-58s %12s %-8s %-22s %-9s %s\n";
     fprintf(to, line, "case", "measured", "unit", "bound", "required", "status");
-    if (as_markdown)
+    if (as_markdown) {
         fputs("|---|---|---|---|---|---|\n", to);
+    }
     for (int i = 0; i < row_count; i++) {
         const table_row *row = &rows[i];
         char measured[32];

@@ -12,8 +12,9 @@ static physics_tank open_on(const tarn_tank_desc *desc, uint32_t threads)
     char why[256] = "";
     const tarn_device_desc device = {.kind = TARN_DEVICE_CPU, .threads = threads};
     assert_int_equal(tarn_device_create(&device, &t.device), TARN_OK);
-    if (tarn_tank_create(t.device, desc, &t.tank, why, sizeof why) != TARN_OK)
+    if (tarn_tank_create(t.device, desc, &t.tank, why, sizeof why) != TARN_OK) {
         fail_msg("%s", why);
+    }
     return t;
 }
 
@@ -35,8 +36,9 @@ void physics_close(physics_tank *t)
 
 void physics_steps(physics_tank *t, uint32_t steps)
 {
-    for (uint32_t i = 0; i < steps; i++)
+    for (uint32_t i = 0; i < steps; i++) {
         assert_int_equal(tarn_tank_step(t->tank, NULL, 0), TARN_OK);
+    }
 }
 
 tarn_tank_report physics_report(physics_tank *t)

@@ -29,8 +29,9 @@ static tarn_tank_desc floating_desc(void)
 static double distance_cells(const physics_particles *p, uint32_t particle, const double *center_m, double cell_m)
 {
     double sum = 0.0;
-    for (size_t a = 0; a < 3; a++)
+    for (size_t a = 0; a < 3; a++) {
         sum += pow((double)p->position_m[3 * (size_t)particle + a] - center_m[a], 2.0);
+    }
     return sqrt(sum) / cell_m;
 }
 
@@ -41,16 +42,19 @@ static double inner_pressure_m2_s2(physics_tank *t, const double *center_m, doub
     assert_int_equal(tarn_tank_pressure(t->tank, pressure, CELLS), TARN_OK);
     double sum = 0.0;
     int count = 0;
-    for (int z = 0; z < EDGE; z++)
-        for (int y = 0; y < EDGE; y++)
+    for (int z = 0; z < EDGE; z++) {
+        for (int y = 0; y < EDGE; y++) {
             for (int x = 0; x < EDGE; x++) {
                 const double d[3] = {x + 0.5 - center_m[0] / cell_m, y + 0.5 - center_m[1] / cell_m,
                                      z + 0.5 - center_m[2] / cell_m};
-                if (sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) > 0.5 * radius_cells)
+                if (sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) > 0.5 * radius_cells) {
                     continue;
+                }
                 sum += (double)pressure[(z * EDGE + y) * EDGE + x];
                 count++;
             }
+        }
+    }
     assert_true(count > 100);
     return sum / count;
 }
@@ -70,8 +74,9 @@ static void measure_ball(void)
     for (int step = SAMPLE_STEPS; step <= BALL_STEPS; step += SAMPLE_STEPS) {
         physics_steps(&t, SAMPLE_STEPS);
         const tarn_tank_report report = physics_report(&t);
-        if (step <= BALL_STEPS / 2)
+        if (step <= BALL_STEPS / 2) {
             continue;
+        }
         pressure += inner_pressure_m2_s2(&t, report.center_m, cell_m);
         energy = fmax(energy, report.kinetic_j_kg);
         samples++;
@@ -82,8 +87,9 @@ static void measure_ball(void)
                            pressure / samples * density_kg_m3, 2.0 * tension_n_m / radius_m, 20.0, "Pa");
     physics_figure("surface tension: speed in a ball at rest, over sqrt(T / rho R)", sqrt(2.0 * energy) / wave_m_s, "");
     double drift = 0.0;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         drift = fmax(drift, fabs(after.center_m[a] - before.center_m[a]) / cell_m);
+    }
     physics_at_most(PHYSICS_REQUIRED, "surface tension: drift of a ball in 5 s", drift, 1.0, "cells");
     physics_close(&t);
 }
@@ -101,32 +107,37 @@ static double area_cells2(physics_tank *t, physics_particles *p)
     const int deep = tarn_tank_desc_of(t->tank)->cells[2];
     physics_volume_m3(t, p);
     double area = 0.0;
-    for (int z = deep > 1; z + (deep > 1) < deep; z++)
-        for (int y = 1; y + 1 < EDGE; y++)
+    for (int z = deep > 1; z + (deep > 1) < deep; z++) {
+        for (int y = 1; y + 1 < EDGE; y++) {
             for (int x = 1; x + 1 < EDGE; x++) {
                 const double dx = fullness(p, x + 1, y, z) - fullness(p, x - 1, y, z),
                              dy = fullness(p, x, y + 1, z) - fullness(p, x, y - 1, z),
                              dz = deep > 1 ? fullness(p, x, y, z + 1) - fullness(p, x, y, z - 1) : 0.0;
                 area += 0.5 * sqrt(dx * dx + dy * dy + dz * dz);
             }
+        }
+    }
     return area;
 }
 
 /// Radius within which 99 % of the liquid is.
 static double radius_of_99(physics_particles *p, const double *center_m, double cell_m)
 {
-    for (uint32_t i = 0; i < p->count; i++)
+    for (uint32_t i = 0; i < p->count; i++) {
         p->sorted[i] = (float)distance_cells(p, i, center_m, cell_m);
+    }
     double low = 0.0, high = EDGE;
     while (high - low > 1e-4) {
         const double middle = 0.5 * (low + high);
         uint32_t inside = 0;
-        for (uint32_t i = 0; i < p->count; i++)
+        for (uint32_t i = 0; i < p->count; i++) {
             inside += (double)p->sorted[i] < middle;
-        if (inside * 100.0 < p->count * 99.0)
+        }
+        if (inside * 100.0 < p->count * 99.0) {
             low = middle;
-        else
+        } else {
             high = middle;
+        }
     }
     return low;
 }
@@ -206,8 +217,9 @@ static void measure_edged(const edged_shape *shape)
         total_max = fmax(total_max, (area_cells2(&t, &p) + kinetic / per_area) / shape->area_cells2);
     }
     tarn_tank_report after = physics_report(&t);
-    for (uint32_t i = 0; i < p.count && shape->deep_cells == 1; i++)
+    for (uint32_t i = 0; i < p.count && shape->deep_cells == 1; i++) {
         p.position_m[3 * i + 2] = (float)after.center_m[2]; // distances in the plane
+    }
     physics_at_most(PHYSICS_REQUIRED, shape->names[0], total_max, 1.02, "");
     physics_at_most(PHYSICS_REQUIRED, shape->names[1], kinetic_max / surplus, 1.0, "");
     physics_at_most(shape->calm, shape->names[2], kinetic / surplus, 0.05, "");

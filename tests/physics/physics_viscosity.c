@@ -54,8 +54,9 @@ static double amplitude(const tarn_tank *tank)
     double sum = 0.0, norm = 0.0;
     for (uint32_t i = 0; i < tank->particle_count; i++) {
         const double x = at_of(tank, 0, i), shape = shape_at(tank, i);
-        if (x < LENGTH / 3.0 || x > 2.0 * LENGTH / 3.0)
+        if (x < LENGTH / 3.0 || x > 2.0 * LENGTH / 3.0) {
             continue;
+        }
         sum += shape * (double)tank->args.m.velocity[0][i];
         norm += shape * shape;
     }

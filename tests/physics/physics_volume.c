@@ -22,9 +22,11 @@ static tarn_tank_desc slosh_desc(void)
 static double largest(const double *change, int count)
 {
     double found = 0.0;
-    for (int i = 0; i < count; i++)
-        if (!(fabs(change[i]) <= fabs(found)))
+    for (int i = 0; i < count; i++) {
+        if (!(fabs(change[i]) <= fabs(found))) {
             found = change[i];
+        }
+    }
     return found;
 }
 

@@ -42,8 +42,9 @@ static double mode_amplitude(physics_tank *t, physics_particles *p, double k)
 {
     double sum = 0.0;
     physics_particles_read(t, p);
-    for (size_t i = 0; i < p->count; i++)
+    for (size_t i = 0; i < p->count; i++) {
         sum += cos(k * (double)p->position_m[3 * i]);
+    }
     return sum / p->count;
 }
 
@@ -57,8 +58,9 @@ static double period_s(double k)
     for (int step = 0; step < STEPS_MAX && crossings < CROSSINGS; step++) {
         physics_steps(&t, 1);
         const double now = mode_amplitude(&t, &p, k);
-        if (now * before < 0.0)
+        if (now * before < 0.0) {
             crossing[crossings++] = (step + before / (before - now)) * (double)desc.dt_s;
+        }
         before = now;
     }
     assert_int_equal(crossings, CROSSINGS);

@@ -81,8 +81,9 @@ static stream_model *make_model(const golden_stream *g, tarn_frame_input *inputs
     setup.head.flags = g->flags;
     setup.head.input_count = g->input_count;
     setup.head.body_count = g->body_count;
-    for (uint32_t i = 0; i < g->input_count; i++)
+    for (uint32_t i = 0; i < g->input_count; i++) {
         inputs[i] = (tarn_frame_input){1000 + i, UINT32_MAX - i};
+    }
     for (uint32_t i = 0; i < g->body_count; i++) { // 9^2 + 12^2 + 20^2 = 25^2
         setup.head.bodies[i] = (tarn_frame_body){(uint16_t)(3 * i),
                                                  {0.25f * (float)i, -1.5f, 3.40282347e38f},
@@ -119,13 +120,15 @@ size_t golden_stream_encode(int index, uint8_t *bytes, size_t bytes_max)
         stream_swarm_renew(&swarm, g->renewed);
         size_t frame_bytes =
             stream_model_write(model, kind, swarm.particles, swarm.count, kind == TARN_STREAM_BASE ? 2 : 1, &frame);
-        if (at[1] >= '0' && at[1] <= '9')
+        if (at[1] >= '0' && at[1] <= '9') {
             frame_bytes = tarn_stream_cut_bytes(stream_model_last(model), (uint32_t)(*++at - '0'));
+        }
         is_good = frame_bytes > 0 && bytes_max - used >= 4 + frame_bytes + g->extra_header_bytes;
         if (is_good) {
             memcpy(bytes + used + 4, frame, frame_bytes);
-            if (g->extra_header_bytes > 0)
+            if (g->extra_header_bytes > 0) {
                 frame_bytes = lengthen_header(bytes + used + 4, frame_bytes, g->extra_header_bytes);
+            }
             put_u32(bytes + used, (uint32_t)frame_bytes);
             used += 4 + frame_bytes;
         }
@@ -138,12 +141,14 @@ size_t golden_stream_encode(int index, uint8_t *bytes, size_t bytes_max)
 
 const uint8_t *golden_stream_next(const uint8_t *bytes, size_t byte_count, size_t *used, size_t *frame_bytes)
 {
-    if (byte_count - *used < 4)
+    if (byte_count - *used < 4) {
         return NULL;
+    }
     const uint8_t *frame = bytes + *used + 4;
     *frame_bytes = get_u32(bytes + *used);
-    if (byte_count - *used - 4 < *frame_bytes)
+    if (byte_count - *used - 4 < *frame_bytes) {
         return NULL;
+    }
     *used += 4 + *frame_bytes;
     return frame;
 }
@@ -187,12 +192,14 @@ static void describe_tables(FILE *out, const tarn_stream_frame *frame, const uin
     }
     fprintf(out, "],\n      \"inputs\": [");
     const uint8_t *input = bytes + get_u16(bytes + 6);
-    for (uint32_t i = 0; i < h->input_count; i++, input += TARN_FRAME_INPUT_BYTES)
+    for (uint32_t i = 0; i < h->input_count; i++, input += TARN_FRAME_INPUT_BYTES) {
         fprintf(out, "%s[%" PRIu32 ", %" PRIu32 "]", i > 0 ? ", " : "", get_u32(input), get_u32(input + 4));
+    }
     fprintf(out, "],\n      \"layers_bytes_slots_particles_slots_max\": [");
-    for (uint32_t l = 0; l < h->layer_count; l++)
+    for (uint32_t l = 0; l < h->layer_count; l++) {
         fprintf(out, "%s[%" PRIu32 ", %" PRIu32 ", %" PRIu32 ", %" PRIu32 "]", l > 0 ? ", " : "", h->layers[l].bytes,
                 h->layers[l].slots, h->layers[l].particles, h->layers[l].slots_max);
+    }
     fprintf(out, "],\n      \"layers_present\": %" PRIu32 ",\n", frame->layers_present);
 }
 
@@ -221,8 +228,9 @@ int golden_stream_describe(FILE *out, const uint8_t *bytes, size_t byte_count)
     int is_good = 1;
     fprintf(out, "{\n  \"frames\": [");
     while (is_good && (frame = golden_stream_next(bytes, byte_count, &used, &frame_bytes)) != NULL) {
-        if (receiver.memory == NULL && !stream_receiver_make_for(&receiver, frame, frame_bytes))
+        if (receiver.memory == NULL && !stream_receiver_make_for(&receiver, frame, frame_bytes)) {
             return 0;
+        }
         is_good = stream_receiver_take(&receiver, frame, frame_bytes) == TARN_OK;
         fprintf(out, "%s\n    {\n      \"bytes\": %zu,\n", frame == bytes + 4 ? "" : ",", frame_bytes);
         describe_head(out, &receiver.frame.head);

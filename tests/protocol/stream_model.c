@@ -4,6 +4,7 @@
 //
 // The slots' places are those that a decoder has, so that what is coded corrects what was coded before it, too.
 #include "tests/protocol/stream_model.h"
+#include "tests/protocol/model_bytes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,11 +41,6 @@ typedef struct model_sample {
     uint8_t has_moved;
 } model_sample;
 
-typedef struct model_bytes {
-    uint8_t *at;
-    size_t count, room;
-} model_bytes;
-
 struct stream_model {
     stream_model_setup setup;
     tarn_code_tables tables;
@@ -64,13 +60,6 @@ struct stream_model {
     tarn_flow_work work;
     uint8_t *scratch;
 };
-
-static void *need(void *memory)
-{
-    if (memory == NULL)
-        abort();
-    return memory;
-}
 
 static int32_t clamp(int32_t value, int32_t low, int32_t high)
 {
@@ -96,14 +85,15 @@ tarn_stream_head stream_model_head(uint16_t x, uint16_t y, uint16_t z, uint8_t p
         .gravity_m_s2 = {0.0f, -9.81f, 0.25f},
         .flow_tiles_max = flow_tiles_max,
     };
-    for (uint32_t l = 0; l < layer_count; l++)
+    for (uint32_t l = 0; l < layer_count; l++) {
         head.layers[l].slots_max = slots_max;
+    }
     return head;
 }
 
 stream_model *stream_model_make(const stream_model_setup *setup)
 {
-    stream_model *m = need(calloc(1, sizeof *m));
+    stream_model *m = model_need(calloc(1, sizeof *m));
     const tarn_stream_head *head = &setup->head;
     m->setup = *setup;
     m->head = m->from = *head;
@@ -118,25 +108,28 @@ stream_model *stream_model_make(const stream_model_setup *setup)
     }
     for (uint32_t l = 0; l < head->layer_count; l++) {
         const uint32_t slots_max = head->layers[l].slots_max;
-        m->layers[l].slots = need(calloc(slots_max + 1, sizeof *m->layers[l].slots));
+        m->layers[l].slots = model_need(calloc(slots_max + 1, sizeof *m->layers[l].slots));
         slots += slots_max;
     }
     for (int i = 0; i < 2; i++) {
-        m->grids[i].index = need(calloc(m->tile_count, sizeof *m->grids[i].index));
-        m->grids[i].tile = need(calloc(head->flow_tiles_max + 1, sizeof *m->grids[i].tile));
-        m->grids[i].nodes = need(calloc((size_t)TARN_FLOW_BLOCK * head->flow_tiles_max + 1, sizeof *m->grids[i].nodes));
+        m->grids[i].index = model_need(calloc(m->tile_count, sizeof *m->grids[i].index));
+        m->grids[i].tile = model_need(calloc(head->flow_tiles_max + 1, sizeof *m->grids[i].tile));
+        m->grids[i].nodes =
+            model_need(calloc((size_t)TARN_FLOW_BLOCK * head->flow_tiles_max + 1, sizeof *m->grids[i].nodes));
     }
-    m->shown = need(calloc(slots + 1, sizeof *m->shown));
-    m->scratch = need(malloc(SCRATCH_BYTES));
+    m->shown = model_need(calloc(slots + 1, sizeof *m->shown));
+    m->scratch = model_need(malloc(SCRATCH_BYTES));
     return m;
 }
 
 void stream_model_destroy(stream_model *m)
 {
-    if (m == NULL)
+    if (m == NULL) {
         return;
-    for (int l = 0; l < TARN_STREAM_LAYERS_MAX; l++)
+    }
+    for (int l = 0; l < TARN_STREAM_LAYERS_MAX; l++) {
         free(m->layers[l].slots);
+    }
     for (int i = 0; i < 2; i++) {
         free(m->grids[i].index);
         free(m->grids[i].tile);
@@ -153,11 +146,12 @@ void stream_model_destroy(stream_model *m)
 /// Room for what is known of so many particles.
 static void know_particles(stream_model *m, uint32_t count)
 {
-    if (count <= m->known)
+    if (count <= m->known) {
         return;
-    m->before = need(realloc(m->before, count * sizeof *m->before));
-    m->was_alive = need(realloc(m->was_alive, count));
-    m->has_slot = need(realloc(m->has_slot, count));
+    }
+    m->before = model_need(realloc(m->before, count * sizeof *m->before));
+    m->was_alive = model_need(realloc(m->was_alive, count));
+    m->has_slot = model_need(realloc(m->has_slot, count));
     memset(m->was_alive + m->known, 0, count - m->known);
     memset(m->has_slot + m->known, 0, count - m->known);
     m->known = count;
@@ -172,20 +166,10 @@ static tarn_ans_writer begin_stream(stream_model *m)
     return writer;
 }
 
-static void append(model_bytes *bytes, const uint8_t *from, size_t count)
-{
-    while (bytes->room < bytes->count + count) {
-        bytes->room = 2 * bytes->room + 4096;
-        bytes->at = need(realloc(bytes->at, bytes->room));
-    }
-    memcpy(bytes->at + bytes->count, from, count);
-    bytes->count += count;
-}
-
 static void end_stream(stream_model *m, tarn_ans_writer *writer, model_bytes *bytes)
 {
     const uint8_t *first = tarn_ans_end(writer);
-    append(bytes, first, (size_t)(m->scratch + SCRATCH_BYTES - first));
+    model_append(bytes, first, (size_t)(m->scratch + SCRATCH_BYTES - first));
 }
 
 // -------------------------------------------------------------------------------------------------------------- places
@@ -207,16 +191,18 @@ static void tile_at(const stream_model *m, uint32_t tile, uint32_t at[3])
 /// The middle of the quantum at a place.
 static void quantise(const stream_model *m, const int32_t place[3], int32_t middle[3])
 {
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         middle[a] = place[a] / m->quantum * m->quantum + m->quantum / 2;
+    }
 }
 
 /// A difference in 1/1024 cell as quanta; 0 in the dead zone.
 static int32_t to_quanta(const stream_model *m, int64_t difference, int64_t quantum)
 {
     const int64_t size = difference < 0 ? -difference : difference;
-    if (SIXTEENTHS * size <= m->setup.dead_zone * quantum)
+    if (SIXTEENTHS * size <= m->setup.dead_zone * quantum) {
         return 0;
+    }
     const int64_t rounded = (2 * size + quantum) / (2 * quantum);
     const int32_t quanta = (int32_t)(rounded < TARN_RESIDUAL_MAX ? rounded : TARN_RESIDUAL_MAX);
     return difference < 0 ? -quanta : quanta;
@@ -238,27 +224,32 @@ static size_t node_of(const stream_model *m, const model_grid *grid, uint32_t ti
         is_inside = is_inside && at[a] < m->tiles[a];
     }
     const uint32_t other = is_inside ? grid->index[(at[2] * m->tiles[1] + at[1]) * m->tiles[0] + at[0]] : 0;
-    if (other > 0)
+    if (other > 0) {
         return (size_t)(other - 1) * TARN_FLOW_BLOCK + tarn_flow_node_at(far[0], far[1], far[2]);
+    }
     return (size_t)(grid->index[tile] - 1) * TARN_FLOW_BLOCK + tarn_flow_node_at(near[0], near[1], near[2]);
 }
 
 /// Chooses the grid's tiles.
 static void choose_tiles(const stream_model *m, model_grid *grid, const model_sample *samples, uint32_t count)
 {
-    for (uint32_t i = 0; i < grid->count; i++)
+    for (uint32_t i = 0; i < grid->count; i++) {
         grid->index[grid->tile[i]] = 0;
+    }
     grid->count = 0;
-    if (m->setup.flow == MODEL_FLOW_NONE)
+    if (m->setup.flow == MODEL_FLOW_NONE) {
         return;
-    for (uint32_t i = 0; i < count; i++)
+    }
+    for (uint32_t i = 0; i < count; i++) {
         grid->index[tile_of(m, samples[i].place)] = 1;
+    }
     for (uint32_t t = 0; t < m->tile_count; t++) {
         const int is_wanted = grid->index[t] != 0 || m->setup.flow == MODEL_FLOW_ALL;
         const int has_room = grid->count < m->setup.head.flow_tiles_max;
         grid->index[t] = is_wanted && has_room ? grid->count + 1 : 0;
-        if (is_wanted && has_room)
+        if (is_wanted && has_room) {
             grid->tile[grid->count++] = t;
+        }
     }
 }
 
@@ -274,8 +265,9 @@ static void gather(const stream_model *m, const model_grid *grid, const model_sa
     for (uint32_t i = 0; i < count; i++) {
         const model_sample *s = &samples[i];
         const uint32_t tile = tile_of(m, s->place);
-        if (!s->has_moved || grid->index[tile] == 0)
+        if (!s->has_moved || grid->index[tile] == 0) {
             continue;
+        }
         for (int corner = 0; corner < 8; corner++) {
             uint32_t node[3];
             int64_t weight = 1;
@@ -285,8 +277,9 @@ static void gather(const stream_model *m, const model_grid *grid, const model_sa
                 weight *= is_upper ? in_cell : (1 << TARN_PLACE_BITS) - in_cell;
             }
             model_mean *mean = &means[node_of(m, grid, tile, node)];
-            for (int a = 0; a < 3; a++)
+            for (int a = 0; a < 3; a++) {
                 mean->sum[a] += (weight >> TARN_PLACE_BITS) * s->moved[a];
+            }
             mean->weight += weight >> TARN_PLACE_BITS;
         }
     }
@@ -298,8 +291,9 @@ static uint32_t code_node(stream_model *m, const tarn_flow *reference, const tar
 {
     const uint32_t in_tile[3] = {n & 7, n >> 3 & 7, n >> 6};
     int32_t node[4] = {0}, value[4];
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         node[a] = (int32_t)(8 * tile[a] + in_tile[a]) << TARN_PLACE_BITS;
+    }
     const uint32_t at = tarn_flow_node_at(in_tile[0], in_tile[1], in_tile[2]);
     const tarn_four first = tarn_flow_expect(reference, before, tarn_four_load(node), at, m->end, ratio);
     tarn_four expected = first;
@@ -327,26 +321,30 @@ static void write_nodes(stream_model *m, const tarn_flow *reference, uint32_t ra
     const tarn_flow_node *before = ratio > 0 ? tarn_flow_block(reference, corner) : NULL;
     tarn_flow_mask mask = {{0}}, was;
     tarn_flow_mask_of(before, &was);
-    for (uint32_t i = 0; i < TARN_FLOW_PADDED; i++)
+    for (uint32_t i = 0; i < TARN_FLOW_PADDED; i++) {
         tarn_flow_forget(&m->work, i);
+    }
     for (uint32_t n = 0; n < TARN_FLOW_NODES; n++) {
         const uint32_t at = tarn_flow_node_at(n & 7, n >> 3 & 7, n >> 6);
         const model_mean *mean = &means[(size_t)block * TARN_FLOW_BLOCK + at];
-        if (mean->weight == 0)
+        if (mean->weight == 0) {
             continue;
+        }
         mask.row[n >> 3] = (uint8_t)(mask.row[n >> 3] | 1u << (n & 7));
         context[n] = code_node(m, reference, before, ratio, tile, n, mean, residual[n]);
     }
     tarn_ans_writer writer = begin_stream(m);
     for (uint32_t n = TARN_FLOW_NODES; n-- > 0;) {
-        if ((mask.row[n >> 3] >> (n & 7) & 1) != 0)
+        if ((mask.row[n >> 3] >> (n & 7) & 1) != 0) {
             tarn_residual_write(&writer, &m->tables.residual, context[n], residual[n]);
+        }
     }
     tarn_flow_put_mask(&writer, &m->tables, &was, before != NULL, &mask);
     end_stream(m, &writer, bytes);
     tarn_flow_fill(&m->work, &mask);
-    for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++)
+    for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++) {
         tarn_flow_finish(&m->work, &mask, r, nodes);
+    }
 }
 
 static tarn_flow view(const stream_model *m, const model_grid *grid)
@@ -370,10 +368,11 @@ static void write_flow(stream_model *m, model_grid *grid, const model_sample *sa
         tarn_code_put_number(&writer, &m->tables, TARN_NUMBER_GAP, gap);
     }
     end_stream(m, &writer, bytes);
-    model_mean *means = need(calloc((size_t)grid->count * TARN_FLOW_BLOCK + 1, sizeof *means));
+    model_mean *means = model_need(calloc((size_t)grid->count * TARN_FLOW_BLOCK + 1, sizeof *means));
     gather(m, grid, samples, count, means);
-    for (uint32_t i = 0; i < grid->count; i++)
+    for (uint32_t i = 0; i < grid->count; i++) {
         write_nodes(m, &reference, ratio, grid, i, means, bytes);
+    }
     free(means);
     for (uint32_t i = 0; i < grid->count; i++) {
         for (uint32_t n = 0; n < TARN_FLOW_BLOCK; n++) {
@@ -413,18 +412,21 @@ typedef struct sort_entry {
 static int by_tile_and_key(const void *a, const void *b)
 {
     const sort_entry *x = a, *y = b;
-    if (x->tile != y->tile)
+    if (x->tile != y->tile) {
         return x->tile < y->tile ? -1 : 1;
-    if (x->key != y->key)
+    }
+    if (x->key != y->key) {
         return x->key < y->key ? -1 : 1;
+    }
     return x->particle < y->particle ? -1 : x->particle > y->particle;
 }
 
 static sort_entry entry_of(const stream_model *m, const int32_t place[3], uint32_t particle)
 {
     uint32_t in_tile[3];
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         in_tile[a] = (uint32_t)(place[a] % TARN_PLACE_TILE / m->quantum);
+    }
     const sort_entry entry = {tile_of(m, place), tarn_set_key(in_tile, m->setup.head.place_bits), particle};
     return entry;
 }
@@ -433,11 +435,12 @@ static sort_entry entry_of(const stream_model *m, const int32_t place[3], uint32
 static int fill_slots(stream_model *m, uint32_t l, const model_particle *particles, uint32_t count)
 {
     model_layer *layer = &m->layers[l];
-    sort_entry *entries = need(malloc((count + 1) * sizeof *entries));
+    sort_entry *entries = model_need(malloc((count + 1) * sizeof *entries));
     uint32_t alive = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (particles[i].is_alive && particles[i].layer == l)
+        if (particles[i].is_alive && particles[i].layer == l) {
             entries[alive++] = entry_of(m, particles[i].place, i);
+        }
     }
     qsort(entries, alive, sizeof *entries, by_tile_and_key);
     const int has_room = alive <= m->setup.head.layers[l].slots_max;
@@ -455,7 +458,7 @@ static int fill_slots(stream_model *m, uint32_t l, const model_particle *particl
 static void write_set(stream_model *m, const sort_entry *entries, uint32_t count, model_bytes *bytes)
 {
     const uint32_t bits = m->setup.head.place_bits;
-    uint32_t cells[TARN_SET_CELLS] = {0}, *keys = need(malloc((count + 1) * sizeof *keys));
+    uint32_t cells[TARN_SET_CELLS] = {0}, *keys = model_need(malloc((count + 1) * sizeof *keys));
     for (uint32_t i = 0; i < count; i++) {
         keys[i] = entries[i].key;
         cells[keys[i] >> 3 * bits]++;
@@ -468,9 +471,10 @@ static void write_set(stream_model *m, const sort_entry *entries, uint32_t count
 
 static void write_colours(stream_model *m, const model_slot *slots, uint32_t count, model_bytes *bytes)
 {
-    uint8_t *colours = need(malloc(count + 1));
-    for (uint32_t i = 0; i < count; i++)
+    uint8_t *colours = model_need(malloc(count + 1));
+    for (uint32_t i = 0; i < count; i++) {
         colours[i] = slots[i].colour;
+    }
     tarn_ans_writer writer = begin_stream(m);
     tarn_code_put_colours(&writer, &m->tables, count, colours);
     end_stream(m, &writer, bytes);
@@ -481,14 +485,15 @@ static void write_colours(stream_model *m, const model_slot *slots, uint32_t cou
 static void write_key_layer(stream_model *m, uint32_t l, const model_grid *grid, model_bytes *bytes)
 {
     const model_layer *layer = &m->layers[l];
-    sort_entry *entries = need(malloc((layer->count + 1) * sizeof *entries));
-    uint32_t *first = need(malloc((layer->count + 1) * sizeof *first)), tiles = 0; // a tile's first slot
+    sort_entry *entries = model_need(malloc((layer->count + 1) * sizeof *entries));
+    uint32_t *first = model_need(malloc((layer->count + 1) * sizeof *first)), tiles = 0; // a tile's first slot
     for (uint32_t i = 0; i < layer->count; i++) {
         const model_slot *slot = &layer->slots[i];
         int32_t sum[4];
         entries[i] = entry_of(m, slot->place, slot->particle);
-        if (i == 0 || entries[i].tile != entries[i - 1].tile)
+        if (i == 0 || entries[i].tile != entries[i - 1].tile) {
             first[tiles++] = i;
+        }
         flow_at(m, grid, slot->place, sum);
         show(m, l, slot, slot->place, sum);
     }
@@ -502,10 +507,12 @@ static void write_key_layer(stream_model *m, uint32_t l, const model_grid *grid,
     }
     tarn_code_put_number(&writer, &m->tables, TARN_NUMBER_COUNT, tiles);
     end_stream(m, &writer, bytes);
-    for (uint32_t t = 0; t < tiles; t++)
+    for (uint32_t t = 0; t < tiles; t++) {
         write_set(m, entries + first[t], first[t + 1] - first[t], bytes);
-    for (uint32_t t = 0; t < tiles && (m->head.flags & TARN_FRAME_FLAG_COLOURS) != 0; t++)
+    }
+    for (uint32_t t = 0; t < tiles && (m->head.flags & TARN_FRAME_FLAG_COLOURS) != 0; t++) {
         write_colours(m, layer->slots + first[t], first[t + 1] - first[t], bytes);
+    }
     free(entries);
     free(first);
 }
@@ -539,8 +546,9 @@ static void move_group(stream_model *m, uint32_t l, const model_grid *grid, cons
             m->has_slot[slot->particle] = 0;
             group->is_coded = 1;
         }
-        if (slot->is_dead)
+        if (slot->is_dead) {
             continue;
+        }
         flow_at(m, grid, slot->place, sum);
         tarn_four_store(way, tarn_flow_distance(tarn_four_load(sum), m->setup.head.place_bits));
         for (int a = 0; a < 3; a++) {
@@ -552,8 +560,9 @@ static void move_group(stream_model *m, uint32_t l, const model_grid *grid, cons
         group->context[i] = tarn_residual_context(activity);
         activity = tarn_residual_follow(activity, tarn_residual_sum(residual));
         show(m, l, slot, place, sum);
-        if (is_base)
+        if (is_base) {
             memcpy(slot->place, place, sizeof place);
+        }
     }
 }
 
@@ -562,11 +571,13 @@ static void write_group(stream_model *m, const model_slot *slots, uint32_t count
 {
     tarn_ans_writer writer = begin_stream(m);
     for (uint32_t i = count; i-- > 0;) {
-        if (!slots[i].is_dead)
+        if (!slots[i].is_dead) {
             tarn_residual_write(&writer, &m->tables.residual, group->context[i], group->residual[i]);
+        }
     }
-    for (uint32_t i = group->died_count; i-- > 0;)
+    for (uint32_t i = group->died_count; i-- > 0;) {
         tarn_ans_put_bits(&writer, group->died[i], 10);
+    }
     tarn_code_put_number(&writer, &m->tables, TARN_NUMBER_DEATHS, group->died_count);
     end_stream(m, &writer, bytes);
 }
@@ -577,8 +588,9 @@ static uint32_t add_births(stream_model *m, uint32_t l, const model_particle *pa
     model_layer *layer = &m->layers[l];
     const uint32_t before = layer->count;
     for (uint32_t i = 0; i < count && layer->count < m->setup.head.layers[l].slots_max; i++) {
-        if (!particles[i].is_alive || particles[i].layer != l || m->has_slot[i])
+        if (!particles[i].is_alive || particles[i].layer != l || m->has_slot[i]) {
             continue;
+        }
         model_slot *slot = &layer->slots[layer->count++];
         *slot = (model_slot){.particle = i, .colour = particles[i].colour, .is_new = 1};
         quantise(m, particles[i].place, slot->place);
@@ -592,11 +604,13 @@ static void write_births(stream_model *m, uint32_t l, const model_grid *grid, co
 {
     tarn_ans_writer writer = begin_stream(m);
     for (uint32_t i = count; i-- > 0;) {
-        if ((m->head.flags & TARN_FRAME_FLAG_COLOURS) != 0)
+        if ((m->head.flags & TARN_FRAME_FLAG_COLOURS) != 0) {
             tarn_ans_put_bits(&writer, slots[i].colour, TARN_COLOUR_BITS);
-        for (int a = 3; a-- > 0;)
+        }
+        for (int a = 3; a-- > 0;) {
             tarn_code_put_bits(&writer, (uint32_t)(slots[i].place[a] / m->quantum),
                                tarn_bits_of((uint32_t)(m->end[a] / m->quantum)));
+        }
     }
     end_stream(m, &writer, bytes);
     for (uint32_t i = 0; i < count; i++) {
@@ -612,20 +626,22 @@ static void write_moved_layer(stream_model *m, uint32_t l, const model_grid *gri
 {
     model_layer *layer = &m->layers[l];
     const uint32_t old = layer->count - births, groups = (old + TARN_STREAM_GROUP - 1) / TARN_STREAM_GROUP;
-    model_group *coded = need(malloc((groups + 1) * sizeof *coded));
+    model_group *coded = model_need(malloc((groups + 1) * sizeof *coded));
     for (uint32_t g = 0; g < groups; g++) {
         const uint32_t first = g * TARN_STREAM_GROUP, left = old - first;
         const uint32_t count = left < TARN_STREAM_GROUP ? left : TARN_STREAM_GROUP;
         move_group(m, l, grid, particles, layer->slots + first, count, &coded[g]);
     }
     tarn_ans_writer writer = begin_stream(m);
-    for (uint32_t g = groups; g-- > 0;)
+    for (uint32_t g = groups; g-- > 0;) {
         tarn_ans_put_bits(&writer, (uint32_t)coded[g].is_coded, 1);
+    }
     end_stream(m, &writer, bytes);
     for (uint32_t g = 0; g < groups; g++) {
         const uint32_t first = g * TARN_STREAM_GROUP, left = old - first;
-        if (coded[g].is_coded)
+        if (coded[g].is_coded) {
             write_group(m, layer->slots + first, left < TARN_STREAM_GROUP ? left : TARN_STREAM_GROUP, &coded[g], bytes);
+        }
     }
     for (uint32_t first = 0; first < births; first += TARN_STREAM_GROUP) {
         const uint32_t left = births - first;
@@ -647,8 +663,9 @@ static uint32_t take_samples(stream_model *m, const model_particle *particles, m
             model_slot *slot = &m->layers[l].slots[i];
             const model_particle *truth = &particles[slot->particle];
             const int is_key = m->head.kind == TARN_STREAM_KEY;
-            if (slot->is_dead)
+            if (slot->is_dead) {
                 continue;
+            }
             model_sample *s = &samples[count++];
             s->has_moved = truth->is_alive && (is_key ? m->was_alive[slot->particle] : !slot->is_new);
             slot->is_new = 0;
@@ -682,9 +699,10 @@ static size_t finish(stream_model *m, const model_bytes *sections, uint8_t **byt
 {
     const size_t head_bytes = tarn_stream_head_bytes(&m->head);
     m->head.frame_bytes = (uint32_t)(head_bytes + sections->count);
-    *bytes = need(malloc(m->head.frame_bytes));
-    if (tarn_stream_write_head(&m->head, m->setup.inputs, *bytes, head_bytes) != TARN_OK)
+    *bytes = model_need(malloc(m->head.frame_bytes));
+    if (tarn_stream_write_head(&m->head, m->setup.inputs, *bytes, head_bytes) != TARN_OK) {
         abort();
+    }
     memcpy(*bytes + head_bytes, sections->at, sections->count);
     return m->head.frame_bytes;
 }
@@ -692,14 +710,17 @@ static size_t finish(stream_model *m, const model_bytes *sections, uint8_t **byt
 /// Sorts the slots anew or adds births to them. @return 0 where a key frame has too few
 static int prepare_slots(stream_model *m, const model_particle *particles, uint32_t count, uint32_t *births)
 {
-    if (m->head.kind == TARN_STREAM_KEY && m->known > 0)
+    if (m->head.kind == TARN_STREAM_KEY && m->known > 0) {
         memset(m->has_slot, 0, m->known);
+    }
     for (uint32_t l = 0; l < m->setup.head.layer_count; l++) {
         births[l] = 0;
-        if (m->head.kind == TARN_STREAM_KEY && !fill_slots(m, l, particles, count))
+        if (m->head.kind == TARN_STREAM_KEY && !fill_slots(m, l, particles, count)) {
             return 0;
-        if (m->head.kind == TARN_STREAM_BASE)
+        }
+        if (m->head.kind == TARN_STREAM_BASE) {
             births[l] = add_births(m, l, particles, count);
+        }
     }
     return 1;
 }
@@ -709,10 +730,11 @@ static void write_layer(stream_model *m, uint32_t l, const model_grid *grid, con
 {
     const size_t before = bytes->count;
     const uint32_t shown = m->shown_count;
-    if (m->head.kind == TARN_STREAM_KEY)
+    if (m->head.kind == TARN_STREAM_KEY) {
         write_key_layer(m, l, grid, bytes);
-    else
+    } else {
         write_moved_layer(m, l, grid, particles, births, bytes);
+    }
     tarn_stream_layer *entry = &m->head.layers[l];
     entry->bytes = (uint32_t)(bytes->count - before);
     entry->slots = m->layers[l].count;
@@ -727,16 +749,19 @@ size_t stream_model_write(stream_model *m, tarn_stream_kind kind, const model_pa
     model_grid *grid = &m->grids[!m->reference];
     know_particles(m, count);
     begin_head(m, kind, interval_steps);
-    if (!prepare_slots(m, particles, count, births))
+    if (!prepare_slots(m, particles, count, births)) {
         return 0;
-    for (uint32_t l = 0; l < m->setup.head.layer_count; l++)
+    }
+    for (uint32_t l = 0; l < m->setup.head.layer_count; l++) {
         slots += m->layers[l].count;
-    model_sample *samples = need(malloc((slots + 1) * sizeof *samples));
+    }
+    model_sample *samples = model_need(malloc((slots + 1) * sizeof *samples));
     write_flow(m, grid, samples, take_samples(m, particles, samples), &sections);
     free(samples);
     m->shown_count = 0;
-    for (uint32_t l = 0; l < m->setup.head.layer_count; l++)
+    for (uint32_t l = 0; l < m->setup.head.layer_count; l++) {
         write_layer(m, l, grid, particles, births[l], &sections);
+    }
     if (kind != TARN_STREAM_EXTRA) {
         m->reference = !m->reference;
         m->from = m->head;

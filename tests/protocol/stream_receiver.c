@@ -6,8 +6,9 @@
 static void *need(size_t bytes)
 {
     void *memory = malloc(bytes > 0 ? bytes : 1);
-    if (memory == NULL)
+    if (memory == NULL) {
         abort();
+    }
     return memory;
 }
 
@@ -33,8 +34,9 @@ tarn_status stream_receiver_take(stream_receiver *r, const uint8_t *bytes, size_
     uint8_t *alone = need(byte_count);
     memcpy(alone, bytes, byte_count);
     tarn_status status = tarn_stream_open(alone, byte_count, &r->frame);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = tarn_stream_decode(r->stream, &r->frame, &r->particles);
+    }
     free(alone);
     return status;
 }
@@ -42,8 +44,9 @@ tarn_status stream_receiver_take(stream_receiver *r, const uint8_t *bytes, size_
 int stream_receiver_make_for(stream_receiver *r, const uint8_t *key, size_t byte_count)
 {
     tarn_stream_frame frame;
-    if (tarn_stream_open(key, byte_count, &frame) != TARN_OK)
+    if (tarn_stream_open(key, byte_count, &frame) != TARN_OK) {
         return 0;
+    }
     const tarn_stream_size size = tarn_stream_size_of(&frame);
     stream_receiver_make(r, &size);
     return 1;
@@ -62,8 +65,9 @@ uint64_t stream_receiver_hash(const stream_receiver *r)
             hash = add_byte(hash, (uint8_t)r->particles.positions[k]);
             hash = add_byte(hash, (uint8_t)(r->particles.positions[k] >> 8));
         }
-        for (size_t k = i; k < i + 4; k++)
+        for (size_t k = i; k < i + 4; k++) {
             hash = add_byte(hash, (uint8_t)r->particles.velocities[k]);
+        }
     }
     return hash;
 }

@@ -23,8 +23,9 @@ static int32_t end_of(const stream_swarm *s, int axis)
 
 static void scatter(stream_swarm *s, model_particle *particle)
 {
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         particle->place[a] = (int32_t)any_below(s, (uint32_t)end_of(s, a) + 1);
+    }
     particle->is_alive = 1;
 }
 
@@ -33,8 +34,9 @@ void stream_swarm_make(stream_swarm *s, const tarn_stream_head *head, uint32_t c
     *s = (stream_swarm){.cells = {head->cells[0], head->cells[1], head->cells[2]}, .count = count, .seed = seed};
     s->noise = 40;
     s->particles = calloc(count + 1, sizeof *s->particles);
-    if (s->particles == NULL)
+    if (s->particles == NULL) {
         abort();
+    }
     for (uint32_t i = 0; i < count; i++) {
         scatter(s, &s->particles[i]);
         s->particles[i].layer = (uint8_t)any_below(s, head->layer_count);
@@ -64,8 +66,9 @@ void stream_swarm_step(stream_swarm *s, uint32_t steps)
 {
     for (uint32_t step = 0; step < steps; step++) {
         for (uint32_t i = 0; i < s->count; i++) {
-            if (s->particles[i].is_alive)
+            if (s->particles[i].is_alive) {
                 step_once(s, &s->particles[i]);
+            }
         }
     }
 }

@@ -22,17 +22,22 @@ static const char *read_word(const char *at, text_word *word)
 {
     char *end;
     *word = (text_word){.kind = *at, .times = 1};
-    if (*at == ';')
+    if (*at == ';') {
         return at + 1;
-    if (strchr("cgdbnhsmrewxy", *at) == NULL)
+    }
+    if (strchr("cgdbnhsmrewxy", *at) == NULL) {
         refuse(at);
+    }
     word->first = (uint32_t)strtoul(at + 1, &end, 10);
-    if (end == at + 1 || (*end == ':') != (strchr("bnhsmrew", *at) != NULL))
+    if (end == at + 1 || (*end == ':') != (strchr("bnhsmrew", *at) != NULL)) {
         refuse(at);
-    if (*end == ':')
+    }
+    if (*end == ':') {
         word->second = (uint32_t)strtoul(end + 1, &end, 10);
-    if (*end == '*')
+    }
+    if (*end == '*') {
         word->times = (uint32_t)strtoul(end + 1, &end, 10);
+    }
     return end;
 }
 
@@ -73,8 +78,9 @@ size_t stream_text_write(const tarn_code_tables *tables, const char *text, uint8
     uint32_t count = 0;
     while (*(text += strspn(text, " \n")) != 0) {
         const char *at = text;
-        if (count == WORDS_MAX)
+        if (count == WORDS_MAX) {
             refuse(at);
+        }
         text = read_word(text, &words[count]);
         if (words[count].kind == 'x') {
             memset(bytes + used, 0, words[count].first);
@@ -87,18 +93,21 @@ size_t stream_text_write(const tarn_code_tables *tables, const char *text, uint8
             tarn_ans_writer writer;
             tarn_ans_begin(&writer, room + ROOM);
             for (; count > 0; count--) {
-                for (uint32_t i = 0; i < words[count - 1].times; i++)
+                for (uint32_t i = 0; i < words[count - 1].times; i++) {
                     put_word(&writer, tables, &words[count - 1]);
+                }
             }
             const uint8_t *first = tarn_ans_end(&writer);
             const size_t stream = (size_t)(room + ROOM - first);
-            if (used + stream > STREAM_TEXT_BYTES_MAX)
+            if (used + stream > STREAM_TEXT_BYTES_MAX) {
                 refuse(at);
+            }
             memcpy(bytes + used, first, stream);
             used += stream;
         }
     }
-    if (count > 0)
+    if (count > 0) {
         refuse("(no ; at the end)");
+    }
     return used;
 }

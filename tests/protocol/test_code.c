@@ -65,8 +65,9 @@ static void symbols_and_bits_come_back(void **state)
     uint32_t symbols[TABLES], *value = malloc(COUNT * sizeof *value);
     for (int round = 0; round < 20; round++) {
         double information = 0.0;
-        for (int t = 0; t < TABLES; t++)
+        for (int t = 0; t < TABLES; t++) {
             symbols[t] = random_table(&table[t], frequency[t]);
+        }
         stream s = begin(TARN_ANS_STATE_BYTES + 2 * COUNT);
         for (uint32_t i = COUNT; i-- > 0;) {
             const uint32_t t = i % (TABLES + 1), bits = i / 7 % (TARN_ANS_BITS_MAX + 1);
@@ -100,14 +101,16 @@ static void what_is_cut_or_changed_is_not_whole(void **state)
     (void)state;
     enum { COUNT = 300 };
     stream s = begin(TARN_ANS_STATE_BYTES + 2 * COUNT);
-    for (uint32_t i = 0; i < COUNT; i++)
+    for (uint32_t i = 0; i < COUNT; i++) {
         tarn_ans_put_bits(&s.writer, any() & 0x1fff, 13);
+    }
     const uint32_t byte_count = finish(&s);
     for (uint32_t cut = 0; cut < byte_count; cut++) {
         tarn_ans_reader reader;
         tarn_ans_open(&reader, s.writer.at, s.writer.at + cut);
-        for (uint32_t i = 0; i < COUNT; i++)
+        for (uint32_t i = 0; i < COUNT; i++) {
             tarn_ans_bits(&reader, 13);
+        }
         assert_false(tarn_ans_is_whole(&reader));
     }
     free(s.room);
@@ -128,8 +131,9 @@ static uint32_t comes_back(uint32_t *keys, uint32_t count, uint32_t bits)
     uint32_t cells[TARN_SET_CELLS] = {0};
     tarn_set_tables_make(&tables);
     qsort(keys, count, sizeof *keys, by_key);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         cells[keys[i] >> 3 * bits]++;
+    }
     uint32_t *read = malloc(((size_t)count + 1) * sizeof *read);
     stream s = begin(tarn_set_bytes_max(bits, count));
     tarn_set_write(&s.writer, &tables, keys, count, bits, cells);
@@ -164,8 +168,9 @@ static void sets_come_back(void **state)
                 const uint32_t mask = crowd == 0   ? (1u << (TARN_SET_CELL_BITS + 3 * bits)) - 1
                                       : crowd == 1 ? (1u << 3 * bits) - 1
                                                    : 0;
-                for (uint32_t i = 0; i < counts[c]; i++)
+                for (uint32_t i = 0; i < counts[c]; i++) {
                     keys[i] = crowd == 0 ? any() & mask : in | (any() & mask);
+                }
                 comes_back(keys, counts[c], bits);
             }
         }
@@ -181,10 +186,12 @@ static void keys_are_places(void **state)
             const uint32_t mask = (8u << bits) - 1, place[3] = {any() & mask, any() & mask, any() & mask};
             const uint32_t key = tarn_set_key(place, bits);
             assert_int_equal(key >> 3 * bits, (place[2] >> bits) * 64 + (place[1] >> bits) * 8 + (place[0] >> bits));
-            for (int axis = 0; axis < 3; axis++)
+            for (int axis = 0; axis < 3; axis++) {
                 assert_int_equal(tarn_set_place(key, bits, axis), place[axis]);
-            for (uint32_t bit = 0; bit < 3 * bits; bit++) // x y z x y z from the highest on
+            }
+            for (uint32_t bit = 0; bit < 3 * bits; bit++) { // x y z x y z from the highest on
                 assert_int_equal(key >> (3 * bits - 1 - bit) & 1, place[bit % 3] >> (bits - 1 - bit / 3) & 1);
+            }
         }
     }
 }
@@ -197,8 +204,9 @@ static void a_set_costs_what_it_is_worth(void **state)
     for (uint32_t bits = 3; bits <= 6; bits++) {
         uint32_t keys[COUNT];
         const uint32_t mask = (1u << (TARN_SET_CELL_BITS + 3 * bits)) - 1;
-        for (uint32_t i = 0; i < COUNT; i++)
+        for (uint32_t i = 0; i < COUNT; i++) {
             keys[i] = any() & mask;
+        }
         const double places = (double)mask + 1.0;
         const double worth = (lgamma(places + 1.0) - lgamma(COUNT + 1.0) - lgamma(places - COUNT + 1.0)) / log(2.0);
         const double ratio = 8.0 * comes_back(keys, COUNT, bits) / worth;
@@ -217,8 +225,9 @@ static void rubbish_is_refused_or_bounded(void **state)
         const uint32_t byte_count = any() % 200, count = any() % 300, bits = any() % (TARN_SET_BITS_MAX + 1);
         uint8_t *bytes = malloc(byte_count + 1);
         uint32_t *keys = malloc((count + 1) * sizeof *keys);
-        for (uint32_t i = 0; i < byte_count; i++)
+        for (uint32_t i = 0; i < byte_count; i++) {
             bytes[i] = (uint8_t)any();
+        }
         tarn_ans_reader reader;
         tarn_ans_open(&reader, bytes, bytes + byte_count);
         refused += tarn_set_read(&reader, &tables, bits, count, keys) != TARN_OK || !tarn_ans_is_whole(&reader);
@@ -239,8 +248,9 @@ static void rubbish_is_refused_or_bounded(void **state)
 static int32_t geometric(double decay)
 {
     const double u = (any() + 0.5) / 4294967296.0, sides = 2.0 * decay / (1.0 + decay);
-    if (u >= sides)
+    if (u >= sides) {
         return 0;
+    }
     const int32_t size = 1 + (int32_t)(log((any() + 0.5) / 4294967296.0) / log(decay));
     return any() % 2 == 0 ? size : -size;
 }
@@ -265,14 +275,16 @@ static void residuals_come_back_at_their_worth(void **state)
     for (size_t d = 0; d < sizeof decays / sizeof *decays; d++) {
         uint32_t activity = 0;
         for (int i = 0; i < COUNT; i++) {
-            for (int a = 0; a < 3; a++)
+            for (int a = 0; a < 3; a++) {
                 residual[i][a] = geometric(decays[d]);
+            }
             context[i] = (uint8_t)tarn_residual_context(activity);
             activity = tarn_residual_follow(activity, tarn_residual_sum(residual[i]));
         }
         stream s = begin(TARN_ANS_STATE_BYTES + COUNT * TARN_RESIDUAL_BYTES_MAX);
-        for (int i = COUNT; i-- > 0;)
+        for (int i = COUNT; i-- > 0;) {
             tarn_residual_write(&s.writer, &tables, context[i], residual[i]);
+        }
         const uint32_t byte_count = finish(&s);
         tarn_ans_reader reader;
         tarn_ans_open(&reader, s.writer.at, s.end);
@@ -280,10 +292,11 @@ static void residuals_come_back_at_their_worth(void **state)
         for (int i = 0; i < COUNT; i++) {
             int32_t read[4];
             const uint32_t source = tarn_residual_context(activity);
-            if (i % 2 == 0)
+            if (i % 2 == 0) {
                 tarn_residual_read(&reader, &tables, source, read);
-            else
+            } else {
                 tarn_residual_read_calm(&reader, &tables, source, read);
+            }
             activity = tarn_residual_follow(activity, (uint32_t)read[3]);
             assert_memory_equal(read, residual[i], sizeof residual[i]);
             assert_int_equal(read[3], tarn_residual_sum(residual[i]));

@@ -167,7 +167,7 @@ static void limits_are_the_constants_of_the_code(void **context)
     (void)context;
 #define LIMIT(name)                                                                                                    \
     {                                                                                                                  \
-#name, name                                                                                                    \
+        #name, name                                                                                                    \
     }
     static const struct {
         const char *name;
@@ -308,7 +308,7 @@ static void error_codes_are_those_of_the_code(void **context)
     (void)context;
 #define ERROR_CODE(name, closes)                                                                                       \
     {                                                                                                                  \
-#name, name, closes                                                                                            \
+        #name, name, closes                                                                                            \
     }
     static const struct {
         const char *name;
@@ -412,13 +412,15 @@ static int class_of(int symbol)
     for (int k = 0; k < 3; k++) { // 0s first, then 1s, then Ls
         for (int axis = 0; axis < 3; axis++) {
             const int digit = symbol >> 2 * axis & 3, kind = digit == 2 ? 1 : digit == 3 ? 2 : digit;
-            if (kind == k)
+            if (kind == k) {
                 strcat(digits, k == 0 ? "0" : k == 1 ? "1" : "L");
+            }
         }
     }
     for (int i = 0; i < 10; i++) {
-        if (strcmp(classes[i], digits) == 0)
+        if (strcmp(classes[i], digits) == 0) {
             return i;
+        }
     }
     fail_msg("%s is no class", digits);
     return 0;

@@ -53,8 +53,9 @@ static void chain_end(chain *c)
 {
     stream_model_destroy(c->model);
     stream_swarm_free(&c->swarm);
-    if (c->receiver.memory != NULL)
+    if (c->receiver.memory != NULL) {
         stream_receiver_free(&c->receiver);
+    }
     free(c->bytes);
 }
 
@@ -68,16 +69,18 @@ static void chain_write(chain *c, tarn_stream_kind kind, uint32_t steps)
 
 static tarn_status chain_take(chain *c)
 {
-    if (c->receiver.memory == NULL)
+    if (c->receiver.memory == NULL) {
         assert_true(stream_receiver_make_for(&c->receiver, c->bytes, c->byte_count));
+    }
     return stream_receiver_take(&c->receiver, c->bytes, c->byte_count);
 }
 
 static uint32_t bits_of(uint32_t value)
 {
     uint32_t bits = 0;
-    for (; value > 0; value /= 2)
+    for (; value > 0; value /= 2) {
         bits++;
+    }
     return bits;
 }
 
@@ -90,8 +93,9 @@ static uint32_t velocity_shift(const stream_receiver *r)
     for (uint32_t tile = 0; tile < flow.tiles[0] * flow.tiles[1] * flow.tiles[2]; tile++) {
         for (uint32_t n = 0; flow.index[tile] > 0 && n < TARN_FLOW_BLOCK; n++) {
             const int16_t *d = flow.nodes[(size_t)(flow.index[tile] - 1) * TARN_FLOW_BLOCK + n].d;
-            for (int a = 0; a < 3; a++)
+            for (int a = 0; a < 3; a++) {
                 most = (uint32_t)abs(d[a]) > most ? (uint32_t)abs(d[a]) : most;
+            }
         }
     }
     return bits_of(most) > 7 ? 15 + bits_of(most) - 7 : 15;
@@ -106,8 +110,9 @@ static void expect_shown(const chain *c, uint32_t first, uint32_t end)
     const tarn_stream_head *head = stream_model_last(c->model);
     const uint32_t shift = velocity_shift(&c->receiver);
     for (uint32_t i = 0; i < count; i++) {
-        if (shown[i].layer < first || shown[i].layer >= end)
+        if (shown[i].layer < first || shown[i].layer >= end) {
             continue;
+        }
         assert_true(at < out->count);
         for (int a = 0; a < 3; a++) {
             // Rounded to the nearest, halves up, and no further than a byte goes.
@@ -143,8 +148,9 @@ static void run_chain(const chain_setup *setup, uint32_t frames, uint64_t seed)
     chain_begin(&c, setup, seed);
     for (uint32_t f = 0; f < frames; f++) {
         stream_swarm_step(&c.swarm, 1);
-        if (f % 2 == 0)
+        if (f % 2 == 0) {
             stream_swarm_renew(&c.swarm, c.swarm.count / 50);
+        }
         chain_go(&c, f % 60 == 0 ? KEY : f % 2 == 0 ? BASE : EXTRA, f % 2 == 0 ? 2 : 1);
     }
     chain_end(&c);
@@ -158,8 +164,9 @@ static void decoded_places_are_the_encoders_over_hundreds_of_frames(void **conte
         {{16, 16, 16}, 7, 1, 0, 1500, 24, MODEL_FLOW_PARTICLES, 0},
         {{70, 9, 1}, 3, 8, COLOURS, 700, 8, MODEL_FLOW_PARTICLES, 0},
     };
-    for (size_t i = 0; i < sizeof setups / sizeof *setups; i++)
+    for (size_t i = 0; i < sizeof setups / sizeof *setups; i++) {
         run_chain(&setups[i], 241, 100 + i);
+    }
 }
 
 static void every_quantum_tank_and_grid_comes_back(void **context)
@@ -176,8 +183,9 @@ static void every_quantum_tank_and_grid_comes_back(void **context)
             {{3, 2048, 9}, bits, 1, 0, 300, 0, MODEL_FLOW_PARTICLES, 0},
             {{64, 65, 2041}, bits, 3, COLOURS, 100, 0, MODEL_FLOW_PARTICLES, 100},
         };
-        for (size_t i = 0; i < sizeof setups / sizeof *setups; i++)
+        for (size_t i = 0; i < sizeof setups / sizeof *setups; i++) {
             run_chain(&setups[i], 7, 200 + bits);
+        }
     }
 }
 
@@ -210,8 +218,9 @@ static void few_particles_and_none_come_back(void **context)
     chain_begin(&c, &setup, 4);
     chain_go(&c, KEY, 1);
     for (int f = 0; f < 4; f++) {
-        for (uint32_t i = 0; i < c.swarm.count; i++)
+        for (uint32_t i = 0; i < c.swarm.count; i++) {
             c.swarm.particles[i].is_alive = f == 2;
+        }
         chain_go(&c, BASE, 1);
         assert_int_equal(c.receiver.particles.count, f == 2 ? 50 : 0);
         chain_go(&c, EXTRA, 1);
@@ -240,8 +249,9 @@ static void what_is_shown_stays_within_the_dead_zone(void **context)
         chain_go(&c, f == 0 ? KEY : BASE, 1);
         const model_shown *shown = stream_model_shown(c.model, &count);
         for (uint32_t i = 0; i < count; i++) {
-            for (int a = 0; a < 3; a++)
+            for (int a = 0; a < 3; a++) {
                 assert_true(abs(shown[i].place[a] - c.swarm.particles[shown[i].particle].place[a]) <= 1024 / 32);
+            }
         }
     }
     chain_end(&c);
@@ -281,8 +291,9 @@ static void extra_frames_can_be_left_out(void **context)
         stream_swarm_step(&c.swarm, 1);
         const int is_base = f % 3 == 0;
         chain_go(&c, is_base ? BASE : EXTRA, (uint32_t)(is_base ? 3 : f % 3));
-        if (!is_base)
+        if (!is_base) {
             continue;
+        }
         assert_int_equal(stream_receiver_take(&other, c.bytes, c.byte_count), TARN_OK);
         assert_true(stream_receiver_hash(&other) == stream_receiver_hash(&c.receiver));
     }
@@ -524,10 +535,11 @@ static void a_head_comes_back(void **context)
         assert_memory_equal(read->bodies[i].position_m, said->bodies[i].position_m, 12);
         assert_memory_equal(read->bodies[i].rotation, said->bodies[i].rotation, 8);
     }
-    for (uint32_t l = 0; l <= 3; l++)
+    for (uint32_t l = 0; l <= 3; l++) {
         assert_int_equal(tarn_stream_cut_bytes(read, l), byte_count - (l < 3 ? said->layers[2].bytes : 0) -
                                                              (l < 2 ? said->layers[1].bytes : 0) -
                                                              (l < 1 ? said->layers[0].bytes : 0));
+    }
     free(bytes);
     stream_model_destroy(model);
 }

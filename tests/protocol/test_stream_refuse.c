@@ -130,8 +130,9 @@ static const head_damage key_damages[] = {
 static size_t golden_frame_of(const golden_vector *vector, int number, const uint8_t **frame)
 {
     size_t used = 0, frame_bytes = 0;
-    for (int i = 0; i <= number; i++)
+    for (int i = 0; i <= number; i++) {
         *frame = golden_stream_next(vector->bytes, vector->byte_count, &used, &frame_bytes);
+    }
     assert_non_null(*frame);
     return frame_bytes;
 }
@@ -140,8 +141,9 @@ static void find_golden(const char *name, golden_vector *vector)
 {
     for (int i = 0; i < golden_count(); i++) {
         assert_true(golden_make(i, vector));
-        if (strcmp(vector->name, name) == 0)
+        if (strcmp(vector->name, name) == 0) {
             return;
+        }
     }
     fail_msg("no golden vector is named %s", name);
 }
@@ -170,9 +172,10 @@ static void refuse_head_damages(const char *name, int number, const head_damage 
         memcpy(bytes + damages[i].offset, damages[i].bytes, damages[i].byte_count);
         take_before(&receiver, &vector, number);
         const tarn_status status = stream_receiver_take(&receiver, bytes, frame_bytes);
-        if (status != damages[i].status)
+        if (status != damages[i].status) {
             fail_msg("%s, %s: %s instead of %s", name, damages[i].what, tarn_status_name(status),
                      tarn_status_name(damages[i].status));
+        }
         assert_int_equal(stream_receiver_take(&receiver, key, key_bytes), TARN_OK);
     }
     stream_receiver_free(&receiver);
@@ -349,8 +352,9 @@ static size_t write_case(const section_case *s, uint32_t number, uint8_t bytes[F
     head.flow_tiles = s->flow_tiles;
     head.flow_bytes = (uint32_t)flow_bytes;
     head.layers[0] = (tarn_stream_layer){(uint32_t)layer_bytes, s->slots, s->particles, SLOTS_MAX};
-    if (s->slots > SLOTS_MAX)
+    if (s->slots > SLOTS_MAX) {
         head.layers[0].slots_max = s->slots; // it promises more than its key frame did
+    }
     const size_t head_bytes = tarn_stream_head_bytes(&head);
     head.frame_bytes = (uint32_t)(head_bytes + flow_bytes + layer_bytes);
     assert_true(head.frame_bytes <= FRAME_BYTES_MAX);
@@ -378,11 +382,13 @@ static void take_case(stream_receiver *receiver, const section_case *s)
     assert_int_equal(stream_receiver_take(receiver, bytes, write_case(&key, 1, bytes)), TARN_OK);
     const uint64_t expected = stream_receiver_hash(receiver);
     const tarn_status status = stream_receiver_take(receiver, bytes, write_case(s, 2, bytes));
-    if (status != s->status)
+    if (status != s->status) {
         fail_msg("%s: %s instead of %s", s->what, tarn_status_name(status), tarn_status_name(s->status));
+    }
     if (status != TARN_OK) { // whatever comes now, it is the next key frame that is waited for
-        for (uint32_t number = 2; number <= 3; number++)
+        for (uint32_t number = 2; number <= 3; number++) {
             assert_int_equal(stream_receiver_take(receiver, bytes, write_case(&still, number, bytes)), TARN_E_STATE);
+        }
     }
     assert_int_equal(stream_receiver_take(receiver, bytes, write_case(&key, 4, bytes)), TARN_OK);
     assert_true(stream_receiver_hash(receiver) == expected);
@@ -407,10 +413,12 @@ static void damaged_sections_are_refused_and_the_next_key_frame_is_taken(void **
     (void)context;
     stream_receiver receiver;
     make_case_receiver(&receiver);
-    for (size_t i = 0; i < sizeof key_cases / sizeof *key_cases; i++)
+    for (size_t i = 0; i < sizeof key_cases / sizeof *key_cases; i++) {
         take_case(&receiver, &key_cases[i]);
-    for (size_t i = 0; i < sizeof moved_cases / sizeof *moved_cases; i++)
+    }
+    for (size_t i = 0; i < sizeof moved_cases / sizeof *moved_cases; i++) {
         take_case(&receiver, &moved_cases[i]);
+    }
     stream_receiver_free(&receiver);
 }
 
@@ -516,10 +524,12 @@ static void every_other_truncation_is_refused(void **context)
                 int is_end = 0;
                 uint8_t *alone = malloc(cut + 1);
                 memcpy(alone, bytes, cut);
-                for (uint32_t layers = 0; layers < head.layer_count; layers++)
+                for (uint32_t layers = 0; layers < head.layer_count; layers++) {
                     is_end |= cut == tarn_stream_cut_bytes(&head, layers);
-                if (tarn_stream_open(alone, cut, &frame) != (is_end ? TARN_OK : TARN_E_TRUNCATED))
+                }
+                if (tarn_stream_open(alone, cut, &frame) != (is_end ? TARN_OK : TARN_E_TRUNCATED)) {
                     fail_msg("%s cut to %zu bytes", vector.name, cut);
+                }
                 free(alone);
             }
             if (frame.layers_present == head.layer_count) {
@@ -546,8 +556,9 @@ static uint32_t change_byte(stream_receiver *receiver, const golden_vector *vect
     free(changed);
     size_t used = 0;
     for (int i = 0; (frame = golden_stream_next(vector->bytes, vector->byte_count, &used, &frame_bytes)) != NULL; i++) {
-        if (i > number)
+        if (i > number) {
             stream_receiver_take(receiver, frame, frame_bytes);
+        }
     }
     return refused;
 }
@@ -564,17 +575,20 @@ static void every_changed_byte_is_harmless(void **context)
         stream_receiver receiver = {0};
         for (int number = 0; vector.kind == GOLDEN_STREAM; number++) {
             frame = golden_stream_next(vector.bytes, vector.byte_count, &used, &frame_bytes);
-            if (frame == NULL)
+            if (frame == NULL) {
                 break;
-            if (number == 0)
+            }
+            if (number == 0) {
                 assert_true(stream_receiver_make_for(&receiver, frame, frame_bytes));
+            }
             for (size_t at = 0; at < frame_bytes; at += number < 2 && at < 220 ? 1 : 37) {
                 refused += change_byte(&receiver, &vector, number, at, 1 << at % 8);
                 changes++;
             }
         }
-        if (receiver.memory != NULL)
+        if (receiver.memory != NULL) {
             stream_receiver_free(&receiver);
+        }
     }
     print_message("%u of %u refused\n", refused, changes);
     assert_true(refused > changes / 2 && refused < changes);

@@ -55,10 +55,12 @@ static void write_bodies(tracer *t, const tarn_stream_head *head)
     for (uint32_t i = 0; i < head->body_count; i++) {
         const tarn_frame_body *body = &head->bodies[i];
         double v[8] = {body->solid};
-        for (int axis = 0; axis < 3; axis++)
+        for (int axis = 0; axis < 3; axis++) {
             v[1 + axis] = (double)body->position_m[axis];
-        for (int k = 0; k < 4; k++)
+        }
+        for (int k = 0; k < 4; k++) {
             v[4 + k] = (double)body->rotation[k] / TARN_FRAME_ROTATION_ONE;
+        }
         fwrite(v, sizeof v, 1, t->trace);
     }
 }
@@ -67,8 +69,9 @@ static void write_bodies(tracer *t, const tarn_stream_head *head)
 static double particles_of(const tarn_stream_head *head)
 {
     double count = 0.0;
-    for (uint32_t l = 0; l < head->layer_count; l++)
+    for (uint32_t l = 0; l < head->layer_count; l++) {
         count += head->layers[l].particles;
+    }
     return count;
 }
 
@@ -130,14 +133,17 @@ static void take(tracer *t, const uint8_t *bytes, size_t byte_count)
 {
     tarn_stream_frame frame;
     tarn_status status = tarn_stream_open(bytes, byte_count, &frame);
-    if (status == TARN_OK && frame.head.kind == TARN_STREAM_KEY)
+    if (status == TARN_OK && frame.head.kind == TARN_STREAM_KEY) {
         make_room(t, &frame);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = t->stream != NULL ? tarn_stream_decode(t->stream, &frame, &t->particles) : TARN_E_STATE;
+    }
     const int32_t said = status;
     fwrite(&said, sizeof said, 1, t->trace);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         write_frame(t, &frame);
+    }
 }
 
 /// @return 0 where the sequence is none
@@ -147,11 +153,13 @@ static int take_all(tracer *t, FILE *sequence)
     while (fread(&byte_count, 1, sizeof byte_count, sequence) == sizeof byte_count) {
         uint8_t *bytes = byte_count <= FRAME_BYTES_MAX ? need(byte_count) : NULL;
         const int is_there = bytes != NULL && fread(bytes, 1, byte_count, sequence) == byte_count;
-        if (is_there)
+        if (is_there) {
             take(t, bytes, byte_count);
+        }
         free(bytes);
-        if (!is_there)
+        if (!is_there) {
             return 0;
+        }
     }
     return feof(sequence) != 0;
 }
@@ -174,7 +182,8 @@ int main(int argc, char **argv)
     is_well = fclose(t.trace) == 0 && is_well;
     fclose(sequence);
     forget(&t);
-    if (!is_well)
+    if (!is_well) {
         fprintf(stderr, "trace_stream: %s is no sequence of frames, or %s can't be written\n", argv[1], argv[2]);
+    }
     return is_well ? 0 : 1;
 }

@@ -18,8 +18,9 @@ static void put(const tarn_ipc_message *message)
     static uint8_t bytes[TARN_IPC_HEADER_BYTES + TARN_IPC_PAYLOAD_BYTES_MAX];
     size_t byte_count;
     if (tarn_ipc_write(message, bytes, sizeof bytes, &byte_count) != TARN_OK ||
-        write(FD, bytes, byte_count) != (ssize_t)byte_count)
+        write(FD, bytes, byte_count) != (ssize_t)byte_count) {
         exit(3);
+    }
 }
 
 static void say_hello(int wrong)
@@ -50,11 +51,13 @@ static void send_frame(uint32_t tank, uint32_t epoch, uint64_t step)
                              .flow_bytes = SECTION_BYTES,
                              .layers[0] = {.bytes = SECTION_BYTES, .slots = 1, .particles = 1, .slots_max = 1}};
     head.frame_bytes = (uint32_t)tarn_stream_head_bytes(&head) + 2 * SECTION_BYTES;
-    if (tarn_stream_write_head(&head, NULL, frame, sizeof bytes - TARN_IPC_HEADER_BYTES) != TARN_OK)
+    if (tarn_stream_write_head(&head, NULL, frame, sizeof bytes - TARN_IPC_HEADER_BYTES) != TARN_OK) {
         exit(3);
+    }
     tarn_ipc_frame_header(tank, head.frame_bytes, bytes);
-    if (write(FD, bytes, TARN_IPC_HEADER_BYTES + head.frame_bytes) < 0)
+    if (write(FD, bytes, TARN_IPC_HEADER_BYTES + head.frame_bytes) < 0) {
         exit(3);
+    }
 }
 
 /// Answers a load with a state and, where frames are to be wrong, a ping with one; other messages are let go by.
@@ -63,10 +66,12 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
     static uint32_t tank, epoch;
     static uint64_t step;
     int frames = strcmp(user, "frames") == 0;
-    if (message->kind == TARN_IPC_PING && frames && tank)
+    if (message->kind == TARN_IPC_PING && frames && tank) {
         send_frame(tank, epoch, ++step);
-    if (message->kind != TARN_IPC_LOAD)
+    }
+    if (message->kind != TARN_IPC_LOAD) {
         return TARN_OK;
+    }
     tarn_ipc_message answer = {.kind = TARN_IPC_STATE, .tank = message->tank};
     tank = message->tank;
     answer.state.epoch = epoch = message->load.epoch;
@@ -86,7 +91,8 @@ int main(void)
         size_t room;
         uint8_t *space = tarn_ipc_reader_space(&reader, &room);
         ssize_t got = read(FD, space, room);
-        if (got <= 0 || tarn_ipc_reader_commit(&reader, (size_t)got) != TARN_OK)
+        if (got <= 0 || tarn_ipc_reader_commit(&reader, (size_t)got) != TARN_OK) {
             return 0;
+        }
     }
 }

@@ -27,8 +27,9 @@ static uint32_t pop(void)
 {
     size_t bytes;
     const uint8_t *head = tarn_worker_queue_head(&queue, &bytes);
-    if (!head)
+    if (!head) {
         return 0;
+    }
     uint32_t id;
     memcpy(&id, head + TARN_IPC_HEADER_BYTES, sizeof id);
     tarn_worker_queue_sent(&queue, bytes);
@@ -41,9 +42,11 @@ static void test_messages_leave_in_order(void **state)
     tarn_worker_queue_clear(&queue);
     for (uint32_t i = 1; i <= 2000; i++) {
         assert_int_equal(push(i, 0, 0, 0), TARN_OK);
-        if (i % 3 == 0)
-            for (uint32_t k = i - 2; k <= i; k++)
+        if (i % 3 == 0) {
+            for (uint32_t k = i - 2; k <= i; k++) {
                 assert_int_equal(pop(), k);
+            }
+        }
     }
     assert_int_equal(pop(), 1999);
     assert_int_equal(pop(), 2000);
@@ -63,23 +66,26 @@ static void test_moves_of_one_pointer_coalesce_between_edges(void **state)
     push(7, 7, 0, 1); // does not replace 5: an edge lies between
     push(8, 7, 0, 1); // replaces 7
     static const uint32_t expected[] = {1, 3, 4, 5, 6, 8, 0};
-    for (int i = 0; i < 7; i++)
+    for (int i = 0; i < 7; i++) {
         assert_int_equal(pop(), expected[i]);
+    }
 }
 
 static void test_a_full_queue_lets_go_of_moves_and_never_of_edges(void **state)
 {
     (void)state;
     tarn_worker_queue_clear(&queue);
-    for (uint32_t i = 1; i <= TARN_GATEWAY_WORKER_QUEUE_MAX; i++)
+    for (uint32_t i = 1; i <= TARN_GATEWAY_WORKER_QUEUE_MAX; i++) {
         assert_int_equal(push(i, i <= 2 ? i : 0, 0, i <= 2), TARN_OK); // the first two are moves
-    assert_int_equal(push(1001, 0, 0, 0), TARN_OK);                    // takes the place of 1
-    assert_int_equal(push(1002, 1002, 0, 1), TARN_OK);                 // takes the place of 2
-    assert_int_equal(push(1003, 0, 0, 0), TARN_OK);                    // takes the place of 1002
+    }
+    assert_int_equal(push(1001, 0, 0, 0), TARN_OK);    // takes the place of 1
+    assert_int_equal(push(1002, 1002, 0, 1), TARN_OK); // takes the place of 2
+    assert_int_equal(push(1003, 0, 0, 0), TARN_OK);    // takes the place of 1002
     assert_int_equal(push(1004, 0, 0, 0), TARN_E_LIMIT);
     assert_int_equal(push(1005, 1005, 0, 1), TARN_OK); // a move with no place is let go
-    for (uint32_t i = 3; i <= TARN_GATEWAY_WORKER_QUEUE_MAX; i++)
+    for (uint32_t i = 3; i <= TARN_GATEWAY_WORKER_QUEUE_MAX; i++) {
         assert_int_equal(pop(), i);
+    }
     assert_int_equal(pop(), 1001);
     assert_int_equal(pop(), 1003);
     assert_int_equal(pop(), 0);
@@ -89,8 +95,9 @@ static void test_one_viewer_cannot_take_all_places(void **state)
 {
     (void)state;
     tarn_worker_queue_clear(&queue);
-    for (uint32_t i = 1; i <= TARN_GATEWAY_WORKER_QUEUE_SHARE; i++)
+    for (uint32_t i = 1; i <= TARN_GATEWAY_WORKER_QUEUE_SHARE; i++) {
         assert_int_equal(push(i, 7, 0, 0), TARN_OK);
+    }
     assert_int_equal(push(1000, 7, 0, 0), TARN_E_LIMIT);
     assert_int_equal(push(1001, 7, 0, 1), TARN_OK);
     assert_int_equal(push(1002, 8, 0, 0), TARN_OK);
@@ -101,11 +108,13 @@ static void test_viewers_leave_places_for_the_gateway(void **state)
     (void)state;
     uint32_t viewer = 1;
     tarn_worker_queue_clear(&queue);
-    while (push(viewer, viewer, 0, 0) == TARN_OK)
+    while (push(viewer, viewer, 0, 0) == TARN_OK) {
         viewer++;
+    }
     assert_int_equal(viewer - 1, TARN_GATEWAY_WORKER_QUEUE_MAX - TARN_GATEWAY_WORKER_QUEUE_OWN);
-    for (int i = 0; i < TARN_GATEWAY_WORKER_QUEUE_OWN; i++)
+    for (int i = 0; i < TARN_GATEWAY_WORKER_QUEUE_OWN; i++) {
         assert_int_equal(push(1, 0, 0, 0), TARN_OK);
+    }
     assert_int_equal(push(1, 0, 0, 0), TARN_E_LIMIT);
 }
 
@@ -140,8 +149,9 @@ static int make_folder(void **state)
 {
     char path[256];
     (void)state;
-    if (!mkdtemp(folder))
+    if (!mkdtemp(folder)) {
         return -1;
+    }
     snprintf(path, sizeof path, "%s/assets", folder);
     return mkdir(path, 0700);
 }
@@ -161,12 +171,14 @@ static void expect_scene_page(const char *path, const char *type, const char *te
     tarn_scene_page *page;
     tarn_status status = tarn_scene_page_take(&scene_pages, folder, path, &page);
     if (!text) {
-        if (status != TARN_E_NOT_FOUND || page)
+        if (status != TARN_E_NOT_FOUND || page) {
             fail_msg("%s: %s instead of TARN_E_NOT_FOUND", path, tarn_status_name(status));
+        }
         return;
     }
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         fail_msg("%s: %s", path, tarn_status_name(status));
+    }
     assert_string_equal(page->page.type, type);
     assert_int_equal(page->page.byte_count, strlen(text));
     assert_memory_equal(page->page.bytes, text, strlen(text));
@@ -236,8 +248,9 @@ static void test_scenes_are_read_from_their_folder_and_nothing_else_is(void **st
         "pool.json",
         "",
     };
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         expect_scene_page(others[i], NULL, NULL);
+    }
     expect_scene_page(long_path, NULL, NULL);
 
     tarn_scene_page *page;
@@ -300,9 +313,10 @@ static void test_beside_a_named_scene_other_json_is_not_given_out(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         tarn_scene_page *page;
         tarn_status status = tarn_scene_page_take_own(&scene_pages, file, cases[i].path, &page);
-        if (status != cases[i].status)
+        if (status != cases[i].status) {
             fail_msg("%s: %s instead of %s", cases[i].path, tarn_status_name(status),
                      tarn_status_name(cases[i].status));
+        }
         tarn_scene_page_give(page);
     }
     tarn_scene_page *page;
@@ -387,21 +401,25 @@ static void test_an_own_scene_has_its_place_in_the_list(void **state)
     (void)state;
     static tarn_ipc_worker_hello hello;
     static const char *const none[] = {"mine", "/a/b.c/mine", "Mine.json", "/a/.json", "a b.json", "/a.json/x", ""};
-    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
         tarn_own_scene_list(none[i], &hello);
+    }
     assert_int_equal(hello.scene_count, 0);
     static const char *const files[] = {"mine.json", "/a/b.json", "./z.json", "../c.json", "b.json"};
     static const char *const names[] = {"b", "c", "mine", "z"};
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         tarn_own_scene_list(files[i], &hello);
+    }
     assert_int_equal(hello.scene_count, 4);
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < 4; i++) {
         assert_string_equal(hello.scenes[i], names[i]);
+    }
     assert_true(tarn_own_scene_is_listed(&hello, "z") && tarn_own_scene_is_listed(&hello, "b"));
     assert_false(tarn_own_scene_is_listed(&hello, "") || tarn_own_scene_is_listed(&hello, "mine.json"));
     // Of a full list the last one makes room, or is replaced.
-    for (uint32_t i = 0; i < TARN_SCENES_MAX; i++)
+    for (uint32_t i = 0; i < TARN_SCENES_MAX; i++) {
         snprintf(hello.scenes[i], sizeof hello.scenes[i], "m%03u", i);
+    }
     hello.scene_count = TARN_SCENES_MAX;
     tarn_own_scene_list("/a/b.json", &hello);
     assert_string_equal(hello.scenes[0], "b");

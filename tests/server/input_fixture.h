@@ -15,12 +15,14 @@ static inline void fill_map(tarn_tile_map *map)
     uint16_t cells[3] = {32, 32, 32};
     assert_int_equal(tarn_tile_map_init(map, cells, 0.125f), TARN_OK);
     assert_int_equal(map->tiles[0], 4);
-    for (uint32_t z = 0; z < 4; z++)
-        for (uint32_t y = 0; y < 2; y++)
+    for (uint32_t z = 0; z < 4; z++) {
+        for (uint32_t y = 0; y < 2; y++) {
             for (uint32_t x = 0; x < 4; x++) {
                 uint32_t index = (z * 4 + y) * 4 + x;
                 map->bits[index / 8] |= (uint8_t)(1u << index % 8);
             }
+        }
+    }
 }
 
 static inline tarn_input pointer(uint32_t sequence, tarn_phase phase, float x, float y)

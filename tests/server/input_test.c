@@ -136,8 +136,9 @@ static void test_moves_coalesce_and_a_short_press_still_acts(void **unused)
     tarn_input_state_init(&state);
     tarn_input inputs[4] = {pointer(1, TARN_PHASE_DOWN, 1, 1), pointer(2, TARN_PHASE_MOVE, 1.5f, 1),
                             pointer(3, TARN_PHASE_MOVE, 1.1f, 1), pointer(4, TARN_PHASE_UP, 1.1f, 1)};
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         take(&state, 1, &inputs[i], &map);
+    }
     assert_int_equal(tarn_input_state_contained(&state, contained), 0);
     assert_int_equal(latch(&state, pushes), 1);
     assert_float_equal(pushes[0].center_m[0], 1.1, 1e-5);
@@ -230,8 +231,9 @@ static void test_a_fast_hand_leaves_no_gaps(void **unused)
         position_m[0] = 2.3f;
         take(&state, 1, &input, &map);
         assert_int_equal(latch(&state, pushes), 3);
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             assert_float_equal(pushes[i].center_m[0], 2.1f + 0.1f * (float)i, 1e-5);
+        }
         assert_int_equal(latch(&state, pushes), 1); // no message between two steps
         assert_float_equal(pushes[0].center_m[0], 2.3, 1e-6);
     }
@@ -251,8 +253,9 @@ static void test_a_silent_controller_stops_acting(void **unused)
     hand.hand.velocity_m_s[2] = 1;
     hand.hand.radius_m = 0.1f;
     take(&state, 1, &hand, &map);
-    for (int i = 0; i < TARN_INPUT_STALE_STEPS; i++)
+    for (int i = 0; i < TARN_INPUT_STALE_STEPS; i++) {
         assert_int_equal(latch(&state, pushes), 1);
+    }
     latch(&state, pushes);
     assert_int_equal(latch(&state, pushes), 0);
     tarn_tile_map_free(&map);
@@ -279,8 +282,9 @@ static void test_more_presses_than_fit_are_refused_and_all_get_a_sphere(void **u
     assert_int_equal(take(&state, 1000, &input, &map), TARN_OK);
     // A pointer that was silent for long gives its place to another.
     assert_int_equal(take(&state, 1001, &input, &map), TARN_E_LIMIT);
-    for (int i = 0; i <= TARN_INPUT_SILENT_STEPS; i++)
+    for (int i = 0; i <= TARN_INPUT_SILENT_STEPS; i++) {
         latch(&state, pushes);
+    }
     assert_int_equal(take(&state, 1001, &input, &map), TARN_OK);
     tarn_tile_map_free(&map);
 }
@@ -302,8 +306,9 @@ static void test_frames_name_the_newest_inputs_of_the_most_recent_viewers(void *
     assert_int_equal(tarn_input_state_contained(&state, contained), TARN_FRAME_INPUTS_MAX);
     assert_int_equal(contained[0].viewer_id, 1);
     assert_int_equal(contained[0].sequence, 11);
-    for (uint32_t i = 1; i < TARN_FRAME_INPUTS_MAX; i++)
+    for (uint32_t i = 1; i < TARN_FRAME_INPUTS_MAX; i++) {
         assert_int_equal(contained[i].viewer_id, 101 - i);
+    }
     tarn_input_state_viewer_gone(&state, 1);
     tarn_input_state_contained(&state, contained);
     assert_int_equal(contained[0].viewer_id, 100);
@@ -517,8 +522,9 @@ static void test_a_hand_holds_what_it_closes_around(void **unused)
         assert_int_equal(latch(&state, pushes), 0);
     }
     // A hand that is out of sight lets go after a while.
-    for (int step = 0; step <= TARN_INPUT_STALE_STEPS; step++)
+    for (int step = 0; step <= TARN_INPUT_STALE_STEPS; step++) {
         latch(&state, pushes);
+    }
     assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
     // A pinch beside every body pushes as an open hand does.
     hand->pinch = 0;

@@ -48,7 +48,7 @@ static tarn_ipc_message sample_state(void)
         session->parameters[i].max = (float)i;
     }
     session->added_count = TARN_ADDED_MAX;
-    for (uint32_t i = 0; i < TARN_ADDED_MAX; i++)
+    for (uint32_t i = 0; i < TARN_ADDED_MAX; i++) {
         session->added[i] = (tarn_added_info){.number = 64 + i,
                                               .shape = (tarn_added_shape)(i % TARN_ADDED_SHAPE_COUNT),
                                               .like = i % 64,
@@ -56,6 +56,7 @@ static tarn_ipc_message sample_state(void)
                                               .position_m = {-1, 0, (float)i},
                                               .rotation = {0, 0, 0, 1},
                                               .colour = i << 8};
+    }
     return message;
 }
 
@@ -117,10 +118,11 @@ static void test_every_kind_comes_back_as_it_was(void **state)
         assert_int_equal(tarn_ipc_write(&read, again, sizeof again, &m), TARN_OK);
         assert_int_equal(n, m);
         assert_memory_equal(bytes, again, n);
-        if (samples[i].kind == TARN_IPC_INPUT)
+        if (samples[i].kind == TARN_IPC_INPUT) {
             assert_memory_equal(read.input.bytes, input_bytes, sizeof input_bytes);
-        else
+        } else {
             assert_memory_equal(&read, &samples[i], sizeof read);
+        }
     }
 }
 
@@ -141,8 +143,9 @@ static void test_every_truncation_is_refused(void **state)
             assert_int_equal(tarn_ipc_read(samples[i].kind, 1, exact, cut, &read), TARN_E_TRUNCATED);
             free(exact);
         }
-        for (size_t room = 0; room < n; room++)
+        for (size_t room = 0; room < n; room++) {
             assert_int_equal(tarn_ipc_write(&samples[i], bytes, room, &n), TARN_E_SPACE);
+        }
     }
 }
 
@@ -238,8 +241,9 @@ static void feed(tarn_ipc_reader *reader, const uint8_t *bytes, size_t count, si
         uint8_t *space = tarn_ipc_reader_space(reader, &room);
         size_t now = count < piece ? count : piece;
         assert_true(room > 0);
-        if (now > room)
+        if (now > room) {
             now = room;
+        }
         memcpy(space, bytes, now);
         assert_int_equal(tarn_ipc_reader_commit(reader, now), TARN_OK);
         bytes += now;
@@ -256,8 +260,9 @@ static size_t make_stream(uint8_t *stream, size_t stream_bytes, uint32_t frame_b
     used += n;
     tarn_ipc_frame_header(5, frame_bytes, stream + used);
     used += TARN_IPC_HEADER_BYTES;
-    for (uint32_t i = 0; i < frame_bytes; i++)
+    for (uint32_t i = 0; i < frame_bytes; i++) {
         stream[used++] = (uint8_t)(i * 31);
+    }
     ping.ping.id = 2;
     assert_int_equal(tarn_ipc_write(&ping, stream + used, stream_bytes - used, &n), TARN_OK);
     return used + n;
@@ -281,8 +286,9 @@ static void test_a_stream_reads_the_same_in_pieces_of_any_size(void **state)
             assert_int_equal(all.last_ping, 2);
             assert_int_equal(all.frames, 1);
             assert_int_equal(all.frame_bytes, frame_sizes[f]);
-            for (uint32_t i = 0; i < frame_sizes[f]; i++)
+            for (uint32_t i = 0; i < frame_sizes[f]; i++) {
                 assert_int_equal(space[i], (uint8_t)(i * 31));
+            }
         }
     }
 }
@@ -325,8 +331,9 @@ static void test_random_bytes_never_harm_the_reader(void **state)
         tarn_ipc_message read;
         const tarn_ipc_message *sample = &samples[rand() % count];
         assert_int_equal(tarn_ipc_write(sample, bytes, sizeof bytes, &n), TARN_OK);
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < 3; k++) {
             bytes[TARN_IPC_HEADER_BYTES + (size_t)rand() % (n - TARN_IPC_HEADER_BYTES + 1)] = (uint8_t)rand();
+        }
         tarn_status status =
             tarn_ipc_read((uint32_t)sample->kind, 1, bytes + TARN_IPC_HEADER_BYTES, n - TARN_IPC_HEADER_BYTES, &read);
         assert_true(status == TARN_OK || status == TARN_E_TRUNCATED || status == TARN_E_MALFORMED);

@@ -23,9 +23,9 @@ static void expect_recovery(ws_client *client, uint32_t old_epoch)
     assert_false(message.state.worker_ready);
     assert_true(ws_client_wait(client, TARN_MESSAGE_ERROR, &message));
     assert_int_equal(message.error.code, TARN_ERROR_WORKER);
-    do
+    do {
         assert_true(ws_client_wait_frame(client, &frame));
-    while (frame.epoch == old_epoch);
+    } while (frame.epoch == old_epoch);
     assert_true(frame.epoch > old_epoch);
     assert_true(client->state.worker_ready);
     assert_int_equal(client->close_code, 0);
@@ -46,16 +46,18 @@ static void test_a_killed_worker_is_replaced_while_viewers_stay(void **state)
         pid_t worker = server_worker(&server);
         assert_true(worker > 0);
         assert_int_equal(kill(worker, SIGKILL), 0);
-        for (int i = 0; i < 2; i++)
+        for (int i = 0; i < 2; i++) {
             expect_recovery(&clients[i], epoch);
+        }
         assert_true(server_worker(&server) != worker);
-        do
+        do {
             assert_true(ws_client_wait_frame(&clients[0], &frame));
-        while (frame.epoch == epoch);
+        } while (frame.epoch == epoch);
     }
     assert_true(server_metric(server.port, "tarn_worker_failures_total") == 2);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         ws_client_close(&clients[i]);
+    }
     server_stop(&server);
 }
 
@@ -69,9 +71,9 @@ static void test_what_was_loaded_and_paused_outlives_the_worker(void **state)
     ws_client_enter(&client, server.port);
     ws_client_control(&client, TARN_CONTROL_LOAD, "small-dam");
     ws_client_control(&client, TARN_CONTROL_PAUSE, NULL);
-    do
+    do {
         assert_true(ws_client_wait_frame(&client, &frame));
-    while (!(frame.flags & TARN_FRAME_FLAG_PAUSED));
+    } while (!(frame.flags & TARN_FRAME_FLAG_PAUSED));
     uint32_t epoch = frame.epoch;
     kill(server_worker(&server), SIGKILL);
     expect_recovery(&client, epoch);
@@ -112,23 +114,24 @@ static void test_a_worker_that_keeps_failing_is_given_up_until_somebody_asks(voi
     int failures = 0;
     do {
         pid_t worker = 0;
-        for (int i = 0; i < 2000 && (worker = server_worker(&server)) == 0; i++)
+        for (int i = 0; i < 2000 && (worker = server_worker(&server)) == 0; i++) {
             usleep(10000);
+        }
         assert_true(worker > 0);
         kill(worker, SIGKILL);
         failures++;
-        do
+        do {
             assert_true(ws_client_wait(&client, TARN_MESSAGE_ERROR, &message));
-        while (message.error.code != TARN_ERROR_WORKER);
+        } while (message.error.code != TARN_ERROR_WORKER);
     } while (!strstr(message.error.text, "not started again") && failures < 20);
     assert_true(failures > 2 && failures < 20);
     char answer[4096];
     assert_int_equal(server_http(server.port, "GET", "/healthz", NULL, answer, sizeof answer), 503);
     uint32_t epoch = frame.epoch;
     ws_client_control(&client, TARN_CONTROL_RESET, NULL);
-    do
+    do {
         assert_true(ws_client_wait_frame(&client, &frame));
-    while (frame.epoch == epoch);
+    } while (frame.epoch == epoch);
     ws_client_close(&client);
     server_stop(&server);
 }
@@ -147,12 +150,14 @@ static void test_the_worker_ends_with_a_killed_gateway(void **state)
         char path[64], line[256] = "";
         snprintf(path, sizeof path, "/proc/%d/stat", (int)worker);
         FILE *file = fopen(path, "r");
-        if (file && fgets(line, sizeof line, file))
+        if (file && fgets(line, sizeof line, file)) {
             gone = strstr(line, ") Z ") != NULL; // whoever inherited it may be slow to collect it
-        else
+        } else {
             gone = 1;
-        if (file)
+        }
+        if (file) {
             fclose(file);
+        }
         usleep(10000);
     }
     assert_true(gone);
@@ -164,9 +169,10 @@ static void expect_refusal_with(int wanted, const char *const *arguments, const 
     static server_process server;
     server_spawn(&server, arguments);
     int status = server_wait(&server);
-    if (status != wanted || !strstr(server.err, part) || !strstr(server.err, other_part) || server.out[0])
+    if (status != wanted || !strstr(server.err, part) || !strstr(server.err, other_part) || server.out[0]) {
         fail_msg("expected a refusal with \"%s\" and \"%s\"; status %d\nstdout: %s\nstderr: %s", part, other_part,
                  status, server.out, server.err);
+    }
 }
 
 /// Options that are right, but ask for what can't be had.
@@ -209,8 +215,9 @@ static void expect_one_line(const char *const *arguments, const char *part)
     server_spawn(&server, arguments);
     const int status = server_wait(&server);
     const char *end = strchr(server.err, '\n');
-    if (status != 1 || !end || end[1] || strncmp(server.err, "tarnd: ", 7) != 0 || !strstr(server.err, part))
+    if (status != 1 || !end || end[1] || strncmp(server.err, "tarnd: ", 7) != 0 || !strstr(server.err, part)) {
         fail_msg("expected one line with \"%s\"; status %d\n%s", part, status, server.err);
+    }
 }
 
 static void test_what_is_wrong_is_said_once(void **state)
@@ -226,10 +233,11 @@ static void test_what_is_wrong_is_said_once(void **state)
     setenv("TARN_SCENES", "/no/other", 1);
     expect_one_line((const char *[]){"--port", "0", "--client", TARN_TEST_PAGES, NULL},
                     "TARN_SCENES names /no/other, which cannot be read");
-    if (kept)
+    if (kept) {
         setenv("TARN_SCENES", kept, 1);
-    else
+    } else {
         unsetenv("TARN_SCENES");
+    }
 }
 
 static void test_wrong_options_of_a_worker_have_the_same_status(void **state)
@@ -264,12 +272,13 @@ static void expect_notice(ws_client *client, const char *part, ws_frame *frame, 
     const uint32_t epoch = frame->epoch;
     assert_true(ws_client_wait(client, TARN_MESSAGE_ERROR, &message));
     assert_int_equal(message.error.code, TARN_ERROR_WORKER);
-    if (!strstr(message.error.text, part))
+    if (!strstr(message.error.text, part)) {
         fail_msg("\"%s\" does not say \"%s\"", message.error.text, part);
+    }
     snprintf(text, sizeof(tarn_text), "%s", message.error.text);
-    do
+    do {
         assert_true(ws_client_wait_frame(client, frame));
-    while (frame->epoch == epoch);
+    } while (frame->epoch == epoch);
     assert_true(frame->epoch > epoch);
     assert_true(client->state.worker_ready);
 }
@@ -304,9 +313,9 @@ static void test_a_failing_step_sets_the_tank_back(void **state)
     // Resetting goes on to a newer epoch than the one that the worker chose.
     uint32_t epoch = frame.epoch;
     ws_client_control(&client, TARN_CONTROL_RESET, NULL);
-    do
+    do {
         assert_true(ws_client_wait_frame(&client, &frame));
-    while (frame.epoch == epoch);
+    } while (frame.epoch == epoch);
     assert_true(frame.epoch > epoch);
     assert_true(frame.step < 60);
     assert_int_equal(server_worker(&server), worker);
@@ -370,8 +379,9 @@ static void test_a_closed_terminal_does_not_end_it_under_nohup(void **state)
     pid_t worker = server_worker(&server);
     kill(server.pid, SIGHUP);
     kill(worker, SIGHUP);
-    for (int i = 0; i < 10; i++)
+    for (int i = 0; i < 10; i++) {
         assert_true(ws_client_wait_frame(&client, &frame));
+    }
     assert_int_equal(frame.epoch, epoch);
     assert_int_equal(server_worker(&server), worker);
     ws_client_close(&client);
@@ -429,11 +439,13 @@ static void test_a_refused_page_is_told_once(void **state)
     ws_client client;
     int told = 0;
     server_start(&server, small_pool);
-    for (size_t i = 0; i < sizeof origins / sizeof origins[0]; i++)
+    for (size_t i = 0; i < sizeof origins / sizeof origins[0]; i++) {
         assert_int_equal(ws_client_open(&client, server.port, "/ws", "tarn.v1", origins[i]), 403);
+    }
     server_stop(&server);
-    for (const char *at = server.err; (at = strstr(at, "--origin would allow it")) != NULL; at++)
+    for (const char *at = server.err; (at = strstr(at, "--origin would allow it")) != NULL; at++) {
         told++;
+    }
     assert_int_equal(told, 2);
     assert_non_null(strstr(server.err, "a page of http://b.example was refused"));
 }
@@ -455,17 +467,21 @@ static void test_a_lack_of_descriptors_turns_connections_away(void **state)
     server_start(&server, small_pool);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     ws_client_enter(&client, server.port);
-    for (int i = 0; i < MANY; i++)
+    for (int i = 0; i < MANY; i++) {
         assert_true((fds[i] = ws_connect(server.port)) >= 0);
+    }
     struct pollfd pollfd = {.fd = fds[MANY - 1], .events = POLLIN};
-    if (poll(&pollfd, 1, 3000) > 0 && recv(pollfd.fd, answer, sizeof answer - 1, 0) > 0)
+    if (poll(&pollfd, 1, 3000) > 0 && recv(pollfd.fd, answer, sizeof answer - 1, 0) > 0) {
         refused = strncmp(answer, "HTTP/1.1 503", 12) == 0;
+    }
     assert_true(ws_client_wait_frame(&client, &frame));
-    for (int i = 0; i < MANY; i++)
+    for (int i = 0; i < MANY; i++) {
         close(fds[i]);
+    }
     assert_true(refused);
-    for (int i = 0; i < 1000 && server_http(server.port, "GET", "/healthz", NULL, answer, sizeof answer) != 200; i++)
+    for (int i = 0; i < 1000 && server_http(server.port, "GET", "/healthz", NULL, answer, sizeof answer) != 200; i++) {
         usleep(10000);
+    }
     assert_int_equal(server_http(server.port, "GET", "/healthz", NULL, answer, sizeof answer), 200);
     ws_client_close(&client);
     server_stop(&server);
@@ -480,8 +496,9 @@ static void test_a_signal_during_the_start_ends_it_too(void **state)
     kill(server.pid, SIGTERM);
     int status = server_wait(&server);
     // 1: cat has refused its arguments before; a signal before there are handlers has its usual effect.
-    if (status != 0 && status != 1 && status != 128 + SIGTERM)
+    if (status != 0 && status != 1 && status != 128 + SIGTERM) {
         fail_msg("it ended with %d: %s", status, server.err);
+    }
 }
 
 int main(void)

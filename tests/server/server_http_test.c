@@ -36,8 +36,9 @@ static int get(const char *target)
 
 static void assert_says(const char *part)
 {
-    if (!strstr(answer, part))
+    if (!strstr(answer, part)) {
         fail_msg("the answer does not have \"%s\":\n%s", part, answer);
+    }
 }
 
 static void test_the_page_comes_with_its_type_and_headers(void **state)
@@ -116,8 +117,9 @@ static void test_nothing_outside_the_page_can_be_had(void **state)
     };
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
         int status = get(targets[i]);
-        if (status == 200 || strstr(answer, "root:"))
+        if (status == 200 || strstr(answer, "root:")) {
             fail_msg("%s was answered with %d", targets[i], status);
+        }
     }
     assert_int_equal(get("/no-such-page"), 404);
 }
@@ -149,9 +151,11 @@ static void test_scenes_and_what_they_name_can_be_had(void **state)
         "/scenes/..%5c..%5csmall-pool.json",
         "/scenes//etc/passwd",
     };
-    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
-        if (get(targets[i]) == 200)
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+        if (get(targets[i]) == 200) {
             fail_msg("%s was answered", targets[i]);
+        }
+    }
     // Many at once, some of them left in the middle.
     for (int i = 0; i < 50; i++) {
         int fd = ws_connect(server.port);
@@ -195,7 +199,7 @@ static void test_bodies_are_not_taken_for_requests(void **state)
     static const char body[] = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
     static const char *const heads[] = {"Content-Length: %zu\r\n\r\n%s", "Transfer-Encoding: chunked\r\n\r\n%zx\r\n%s"};
     static const char *const requests[] = {"GET /healthz", "DELETE /sessions/none", "POST /sessions", "POST /none"};
-    for (size_t r = 0; r < sizeof requests / sizeof requests[0]; r++)
+    for (size_t r = 0; r < sizeof requests / sizeof requests[0]; r++) {
         for (size_t h = 0; h < sizeof heads / sizeof heads[0]; h++) {
             char text[512];
             int used = snprintf(text, sizeof text, "%s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n",
@@ -205,14 +209,17 @@ static void test_bodies_are_not_taken_for_requests(void **state)
             assert_int_equal(ws_send_raw(fd, text, (size_t)used), 0);
             shutdown(fd, SHUT_WR);
             size_t have = 0;
-            for (ssize_t got; (got = recv(fd, answer + have, sizeof answer - 1 - have, 0)) > 0;)
+            for (ssize_t got; (got = recv(fd, answer + have, sizeof answer - 1 - have, 0)) > 0;) {
                 have += (size_t)got;
+            }
             answer[have] = 0;
             close(fd);
             const char *first = strstr(answer, "HTTP/1.");
-            if (!first || strstr(first + 1, "HTTP/1."))
+            if (!first || strstr(first + 1, "HTTP/1.")) {
                 fail_msg("%s is answered with:\n%s", text, answer);
+            }
         }
+    }
 }
 
 static void test_a_scene_named_by_its_file_can_be_had(void **state)
@@ -233,9 +240,9 @@ static void load(ws_client *client, const char *scene, double height_m)
 {
     tarn_message message;
     ws_client_control(client, TARN_CONTROL_LOAD, scene);
-    do
+    do {
         assert_true(ws_client_wait(client, TARN_MESSAGE_STATE, &message));
-    while (strcmp(message.state.scene, scene) != 0);
+    } while (strcmp(message.state.scene, scene) != 0);
     assert_float_equal(message.state.size_m[1], height_m, 1e-6);
 }
 
@@ -284,8 +291,9 @@ static void test_health_and_metrics_tell_how_it_goes(void **state)
     assert_int_equal(get("/healthz"), 200);
     ws_client_enter(&client, server.port);
     ws_client_pointer(&client, TARN_PHASE_DOWN, origin, down, 0.1f);
-    for (int i = 0; i < 40; i++)
+    for (int i = 0; i < 40; i++) {
         assert_true(ws_client_wait_frame(&client, &frame));
+    }
     assert_true(server_metric(server.port, "tarn_viewers") == 1);
     assert_true(server_metric(server.port, "tarn_frames_sent_total") >= 40);
     assert_true(server_metric(server.port, "tarn_bytes_sent_total") > 10000);
@@ -314,8 +322,9 @@ static int raw_request(const char *request, size_t bytes)
     struct pollfd pollfd = {.fd = fd, .events = POLLIN};
     while (have < 4096 && poll(&pollfd, 1, WS_CLIENT_WAIT_MS) > 0) {
         ssize_t got = recv(fd, answer + have, 4096, 0);
-        if (got <= 0)
+        if (got <= 0) {
             break;
+        }
         have += (int)got;
     }
     answer[have] = 0;
@@ -354,9 +363,10 @@ static void test_a_websocket_is_upgraded_only_as_its_standard_says(void **state)
         int length = snprintf(request, sizeof request, "%s %s HTTP/1.1\r\nHost: a\r\n%s%s\r\n", cases[i].method,
                               cases[i].path, rest, cases[i].version);
         int status = raw_request(request, (size_t)length);
-        if (status != cases[i].status)
+        if (status != cases[i].status) {
             fail_msg("%s %.10s with \"%s\" was answered with %d instead of %d", cases[i].method, cases[i].path,
                      cases[i].version, status, cases[i].status);
+        }
     }
     assert_int_equal(get("/"), 200);
 }
@@ -380,9 +390,10 @@ static void test_only_pages_of_this_server_may_connect(void **state)
         int length = snprintf(request, sizeof request, "GET /ws HTTP/1.1\r\nHost: %s\r\nOrigin: %s\r\n%s\r\n",
                               cases[i].host, cases[i].origin, rest);
         int status = raw_request(request, (size_t)length);
-        if (status != cases[i].status)
+        if (status != cases[i].status) {
             fail_msg("a page of %s at host %s was answered with %d instead of %d", cases[i].origin, cases[i].host,
                      status, cases[i].status);
+        }
     }
 }
 
@@ -393,12 +404,14 @@ static void test_requests_that_are_no_http_harm_nobody(void **state)
     srand(11);
     for (int round = 0; round < 30; round++) {
         size_t bytes = (size_t)(rand() % (int)sizeof noise);
-        for (size_t i = 0; i < bytes; i++)
+        for (size_t i = 0; i < bytes; i++) {
             noise[i] = round % 2 ? (char)rand() : (char)('a' + rand() % 26);
+        }
         static const uint8_t begin[] = {'G', 'E', 'T', ' ', '/', ' ', 'H',  'T',
                                         'T', 'P', '/', '1', '.', '1', '\r', '\n'};
-        if (round % 3 == 0 && bytes > sizeof begin)
+        if (round % 3 == 0 && bytes > sizeof begin) {
             memcpy(noise, begin, sizeof begin);
+        }
         raw_request(noise, bytes);
     }
     assert_int_equal(get("/"), 200);
@@ -438,8 +451,9 @@ static void test_idle_connections_keep_nobody_out(void **state)
     assert_true(server_metric(server.port, "tarn_connections_dropped_total") > 0);
     // Whoever had joined before is still there.
     assert_true(ws_client_wait_frame(&viewer, &frame));
-    for (int i = 0; i < opened; i++)
+    for (int i = 0; i < opened; i++) {
         close(fds[i]);
+    }
     ws_client_close(&viewer);
     ws_client_close(&other);
 }

@@ -36,12 +36,14 @@ static json_t *load(const server_process *server, const char *options, int statu
     char all[512];
     snprintf(all, sizeof all, "--json --server-pid %d %s 127.0.0.1:%u", (int)server->pid, options, server->port);
     int found = run(all, 0, text, sizeof text);
-    if (found != status)
+    if (found != status) {
         fail_msg("tarn load ended with %d: %s", found, text);
+    }
     json_error_t error;
     json_t *report = json_loads(text, 0, &error);
-    if (!report)
+    if (!report) {
         fail_msg("%s: %s", error.text, text);
+    }
     return report;
 }
 
@@ -50,8 +52,9 @@ static double number(json_t *report, const char *path)
 {
     char parts[128], *rest, *name;
     snprintf(parts, sizeof parts, "%s", path);
-    for (name = strtok_r(parts, ".", &rest); name; name = strtok_r(NULL, ".", &rest))
+    for (name = strtok_r(parts, ".", &rest); name; name = strtok_r(NULL, ".", &rest)) {
         report = json_object_get(report, name);
+    }
     return json_is_number(report) ? json_number_value(report) : -1;
 }
 
@@ -73,8 +76,9 @@ static void viewers_and_pushers_are_measured(void **state)
         snprintf(path, sizeof path, "viewers.steady.frames_by_kind.%s.frames", kinds[i]);
         // A tank that is late, under a sanitizer say, has no frames to spare for extra ones.
         const int is_needed = i < 2 || number(report, "server.metrics.frames_made_per_s") > 25;
-        if (is_needed && number(report, path) <= 0)
+        if (is_needed && number(report, path) <= 0) {
             fail_msg("%s is %g", path, number(report, path));
+        }
         frames += number(report, path);
         snprintf(path, sizeof path, "viewers.steady.frames_by_kind.%s.bytes", kinds[i]);
         bytes += number(report, path);
@@ -200,8 +204,9 @@ static void what_cannot_be_is_said(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         char text[4096];
         int status = run(wrong[i].options, 1, text, sizeof text);
-        if (status != wrong[i].status || !strstr(text, wrong[i].sentence))
+        if (status != wrong[i].status || !strstr(text, wrong[i].sentence)) {
             fail_msg("tarn load %s: status %d, %s", wrong[i].options, status, text);
+        }
     }
 }
 
@@ -228,8 +233,9 @@ static void only_a_tarnd_is_measured(void **state)
     int status = run(options, 1, text, sizeof text);
     kill(other, SIGKILL);
     waitpid(other, NULL, 0);
-    if (status != TARN_EXIT_USAGE || !strstr(text, sentence))
+    if (status != TARN_EXIT_USAGE || !strstr(text, sentence)) {
         fail_msg("status %d, %s", status, text);
+    }
 }
 
 static void a_server_that_is_not_there_is_one_sentence(void **state)

@@ -31,8 +31,9 @@ static void run_child(const char *const *arguments, int out_fd, int err_fd)
 {
     char *list[SERVER_ARGUMENTS_MAX] = {(char *)program()};
     int n = 1;
-    for (; *arguments && n < SERVER_ARGUMENTS_MAX - 1; arguments++)
+    for (; *arguments && n < SERVER_ARGUMENTS_MAX - 1; arguments++) {
         list[n++] = (char *)*arguments;
+    }
     // A test that dies leaves no server behind.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(out_fd, STDOUT_FILENO);
@@ -54,8 +55,9 @@ static void spawn(server_process *server, const char *const *arguments, int clos
     assert_int_equal(pipe2(err, O_CLOEXEC), 0);
     server->pid = fork();
     assert_true(server->pid >= 0);
-    if (server->pid == 0)
+    if (server->pid == 0) {
         run_child(arguments, out[1], closed ? -1 : err[1]);
+    }
     close(out[1]);
     close(err[1]);
     server->out_fd = out[0];
@@ -73,8 +75,9 @@ static int drain(int fd, char *text)
     char rest[4096];
     size_t have = strlen(text), room = SERVER_OUTPUT_BYTES_MAX - 1 - have;
     ssize_t got = room ? read(fd, text + have, room) : read(fd, rest, sizeof rest);
-    if (room && got > 0)
+    if (room && got > 0) {
         text[have + (size_t)got] = 0;
+    }
     return got > 0;
 }
 
@@ -98,8 +101,9 @@ static void start(server_process *server, const char *const *arguments, int clos
 {
     const char *list[SERVER_ARGUMENTS_MAX] = {"--port", "0", "--threads", "1"};
     int n = 4;
-    for (; arguments && *arguments && n < SERVER_ARGUMENTS_MAX - 1; arguments++)
+    for (; arguments && *arguments && n < SERVER_ARGUMENTS_MAX - 1; arguments++) {
         list[n++] = *arguments;
+    }
     spawn(server, list, closed);
     uint64_t until_ns = deadline_ns();
     while (tarn_clock_monotonic_ns() < until_ns && listen_to(server)) {
@@ -129,8 +133,9 @@ int server_wait(server_process *server)
     for (;;) {
         int open = listen_to(server);
         pid_t ended = waitpid(server->pid, &status, WNOHANG);
-        if (ended == server->pid && !open)
+        if (ended == server->pid && !open) {
             break;
+        }
         if (ended == server->pid) {
             while (listen_to(server) && tarn_clock_monotonic_ns() < until_ns)
                 ;
@@ -140,8 +145,9 @@ int server_wait(server_process *server)
             kill(server->pid, SIGKILL);
             return -1;
         }
-        if (!open)
+        if (!open) {
             usleep(10000);
+        }
     }
     server->pid = 0;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -152,8 +158,9 @@ void server_stop(server_process *server)
     kill(server->pid, SIGTERM);
     int status = server_wait(server);
     // The worker's findings are on the same stderr.
-    if (status != 0 || strstr(server->err, "Sanitizer") || strstr(server->err, "runtime error:"))
+    if (status != 0 || strstr(server->err, "Sanitizer") || strstr(server->err, "runtime error:")) {
         fail_msg("the server ended with %d:\n%s", status, server->err);
+    }
 }
 
 pid_t server_worker(const server_process *server)
@@ -161,10 +168,12 @@ pid_t server_worker(const server_process *server)
     char path[64], text[64] = "";
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)server->pid, (int)server->pid);
     FILE *file = fopen(path, "r");
-    if (!file)
+    if (!file) {
         return 0;
-    if (!fgets(text, sizeof text, file))
+    }
+    if (!fgets(text, sizeof text, file)) {
         text[0] = 0;
+    }
     fclose(file);
     return (pid_t)atoi(text);
 }
@@ -179,16 +188,18 @@ int server_http(uint16_t port, const char *method, const char *target, const cha
 {
     char request[2048];
     int fd = ws_connect(port), status = 0, have = 0;
-    if (fd < 0)
+    if (fd < 0) {
         return 0;
+    }
     int length = snprintf(request, sizeof request, "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n%s\r\n",
                           method, target, headers ? headers : "");
     if (ws_send_raw(fd, request, (size_t)length) == 0) {
         struct pollfd pollfd = {.fd = fd, .events = POLLIN};
         while (have < answer_bytes - 1 && poll(&pollfd, 1, WS_CLIENT_WAIT_MS) > 0) {
             ssize_t got = recv(fd, answer + have, (size_t)(answer_bytes - 1 - have), 0);
-            if (got <= 0)
+            if (got <= 0) {
                 break;
+            }
             have += (int)got;
         }
     }
@@ -202,8 +213,9 @@ double server_metric(uint16_t port, const char *name)
 {
     static char answer[65536];
     char line[128];
-    if (server_http(port, "GET", "/metrics", NULL, answer, sizeof answer) != 200)
+    if (server_http(port, "GET", "/metrics", NULL, answer, sizeof answer) != 200) {
         return -1;
+    }
     snprintf(line, sizeof line, "\n%s ", name);
     char *found = strstr(answer, line);
     return found ? atof(found + strlen(line)) : -1;

@@ -77,9 +77,9 @@ static void test_viewers_learn_who_is_there(void **state)
     message = (tarn_message){.kind = TARN_MESSAGE_JOIN};
     strcpy(message.join.viewer, "Zo\xc3\xab");
     ws_client_tell(&second, &message);
-    do // the first viewer hears of the second
+    do { // the first viewer hears of the second
         assert_true(ws_client_wait(&first, TARN_MESSAGE_VIEWERS, &message));
-    while (message.viewers.viewer_count < 2);
+    } while (message.viewers.viewer_count < 2);
     // The raw message is still in the client's buffer.
     ws_message raw = {.bytes = first.buffer};
     size_t header = (first.buffer[1] & 0x7f) == 126 ? 4 : 2;
@@ -87,13 +87,14 @@ static void test_viewers_learn_who_is_there(void **state)
     raw.byte_count = first.taken - header;
     assert_int_equal(tarn_message_read_viewers(raw.bytes, raw.byte_count, viewers, TARN_VIEWERS_MAX, &count, NULL),
                      TARN_OK);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         found += strcmp(viewers[i].name, "Zo\xc3\xab") == 0;
+    }
     assert_int_equal(found, 1);
     ws_client_close(&second);
-    do // and of its going
+    do { // and of its going
         assert_true(ws_client_wait(&first, TARN_MESSAGE_VIEWERS, &message));
-    while (message.viewers.viewer_count > 1);
+    } while (message.viewers.viewer_count > 1);
     ws_client_close(&first);
 }
 
@@ -309,9 +310,11 @@ static void test_too_many_messages_close(void **state)
     ws_client client;
     tarn_message message = {.kind = TARN_MESSAGE_ACK};
     ws_client_enter(&client, pool_server.port);
-    for (int i = 0; i < 20000; i++)
-        if (ws_client_tell(&client, &message) != 0)
+    for (int i = 0; i < 20000; i++) {
+        if (ws_client_tell(&client, &message) != 0) {
             break;
+        }
+    }
     uint16_t code = ws_client_wait_close(&client);
     // What the client still sends after the server has closed may cost it the reason.
     assert_true(code == 4003 || code == 1006);
@@ -325,9 +328,11 @@ static void test_a_message_that_never_ends_closes(void **state)
     ws_client client;
     ws_client_enter(&client, pool_server.port);
     ws_client_send_header(&client, WS_BINARY, 0, 1);
-    for (int i = 0; i < 20000; i++)
-        if (ws_client_send_header(&client, 0, 0, 1) != 0)
+    for (int i = 0; i < 20000; i++) {
+        if (ws_client_send_header(&client, 0, 0, 1) != 0) {
             break;
+        }
+    }
     const uint16_t code = ws_client_wait_close(&client);
     assert_true(code == 4003 || code == 1006); // as above
     ws_client_close(&client);
@@ -362,8 +367,9 @@ static void test_random_bytes_after_the_upgrade_harm_nobody(void **state)
     for (int round = 0; round < 20; round++) {
         ws_client client;
         uint8_t noise[2000];
-        for (size_t i = 0; i < sizeof noise; i++)
+        for (size_t i = 0; i < sizeof noise; i++) {
             noise[i] = (uint8_t)rand();
+        }
         open_plain(&client);
         ws_send_raw(client.fd, noise, sizeof noise);
         ws_client_close(&client);
@@ -409,8 +415,9 @@ static void test_a_viewer_that_does_not_read_holds_nobody_up(void **state)
     int more = 0;
     for (int i = 0; i < 10; i++) {
         assert_true(ws_client_wait_frame(&quick, &late));
-        while (ws_client_next(&slow, &raw, 0) == 1)
+        while (ws_client_next(&slow, &raw, 0) == 1) {
             more += ws_frame_open(raw.bytes, raw.byte_count, &frame) == TARN_OK;
+        }
     }
     uint64_t second = frame.step;
     uint32_t epoch = frame.epoch;

@@ -34,8 +34,9 @@ static int is_key(const stream_client *client)
 static uint32_t particles_said(const stream_client *client)
 {
     uint32_t count = 0;
-    for (uint32_t l = 0; l < client->frame.layers_present; l++)
+    for (uint32_t l = 0; l < client->frame.layers_present; l++) {
         count += client->frame.head.layers[l].particles;
+    }
     return count;
 }
 
@@ -49,8 +50,9 @@ static void test_whoever_joins_begins_with_a_key_frame(void **state)
         stream_client_enter(&other, pool_server.port);
         stream_client_see(&other);
         assert_true(is_key(&other));
-        for (int k = 0; k < 10; k++)
+        for (int k = 0; k < 10; k++) {
             stream_client_see(&other);
+        }
         stream_client_close(&other);
         stream_client_see(client);
     }
@@ -69,8 +71,9 @@ static void test_a_viewer_that_keeps_up_decodes_everything(void **state)
     const double elapsed_s = 1e-9 * (double)(tarn_clock_monotonic_ns() - start_ns);
     // A tank that is late, under a sanitizer say, has no frames to spare for extra ones.
     const int is_in_time = (double)(client->frame.head.step - step) > 0.8 * 60 * elapsed_s;
-    if (kinds[0] < 2 || kinds[1] < 20 || (is_in_time && kinds[2] < 10))
+    if (kinds[0] < 2 || kinds[1] < 20 || (is_in_time && kinds[2] < 10)) {
         fail_msg("%u key, %u base and %u extra frames in %.1f s", kinds[0], kinds[1], kinds[2], elapsed_s);
+    }
 }
 
 static void test_a_viewer_that_stalls_goes_on_with_a_key_frame(void **state)
@@ -82,8 +85,9 @@ static void test_a_viewer_that_stalls_goes_on_with_a_key_frame(void **state)
     while (passed < 20) { // far more than are kept
         stream_client_see(&other);
         passed += other.frame.head.kind != TARN_STREAM_EXTRA;
-        while (stream_client_next(client, 0))
+        while (stream_client_next(client, 0)) {
             in_flight++;
+        }
     }
     assert_in_range(in_flight, 1, 4);
     const uint32_t number = client->frame.head.number;
@@ -92,8 +96,9 @@ static void test_a_viewer_that_stalls_goes_on_with_a_key_frame(void **state)
     stream_client_see(client);
     assert_true(is_key(client));
     assert_true(client->frame.head.number > number + 2); // not the next one
-    for (int i = 0; i < 40; i++)
+    for (int i = 0; i < 40; i++) {
         stream_client_see(client);
+    }
     stream_client_close(&other);
 }
 
@@ -123,14 +128,16 @@ static void test_two_viewers_get_the_same_bytes(void **state)
         stream_client_see(&other);
         b[i] = keep(&other);
     }
-    for (int i = 0; i < FRAMES; i++)
+    for (int i = 0; i < FRAMES; i++) {
         for (int k = 0; k < FRAMES; k++) {
-            if (a[i].number != b[k].number)
+            if (a[i].number != b[k].number) {
                 continue;
+            }
             same++; // one of them may have fewer layers
             assert_memory_equal(a[i].bytes, b[k].bytes,
                                 a[i].byte_count < b[k].byte_count ? a[i].byte_count : b[k].byte_count);
         }
+    }
     assert_true(same >= 5);
     for (int i = 0; i < FRAMES; i++) {
         free(a[i].bytes);
@@ -143,12 +150,13 @@ static void test_two_viewers_get_the_same_bytes(void **state)
 static void see_fresh_start(stream_client *client)
 {
     const uint32_t epoch = client->frame.head.epoch;
-    do
+    do {
         stream_client_see(client);
-    while (client->frame.head.epoch == epoch);
+    } while (client->frame.head.epoch == epoch);
     assert_true(is_key(client));
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 20; i++) {
         stream_client_see(client);
+    }
 }
 
 static void test_a_fresh_start_begins_with_a_key_frame(void **state)
@@ -186,8 +194,9 @@ static int contains(const stream_client *client, uint32_t sequence)
 {
     for (uint32_t i = 0; i < client->frame.head.input_count; i++) {
         const tarn_frame_input input = tarn_stream_input_at(&client->frame, i);
-        if (input.viewer_id == client->ws.viewer_id && input.sequence >= sequence)
+        if (input.viewer_id == client->ws.viewer_id && input.sequence >= sequence) {
             return 1;
+        }
     }
     return 0;
 }
@@ -196,27 +205,27 @@ static void test_a_paused_tank_shows_a_key_frame_and_its_steps(void **state)
 {
     stream_client *client = *state, other;
     ws_client_control(&client->ws, TARN_CONTROL_PAUSE, NULL);
-    do // a key frame, which may come behind another where one was made just before
+    do { // a key frame, which may come behind another where one was made just before
         stream_client_see(client);
-    while (!(client->frame.head.flags & TARN_FRAME_FLAG_PAUSED) || !is_key(client));
+    } while (!(client->frame.head.flags & TARN_FRAME_FLAG_PAUSED) || !is_key(client));
     uint64_t step = client->frame.head.step;
     assert_false(stream_client_next(client, 1500)); // longer than between key frames
     for (int i = 0; i < 3; i++) {
         ws_client_control(&client->ws, TARN_CONTROL_STEP, NULL);
-        do
+        do {
             stream_client_see(client);
-        while (!contains(client, client->ws.sequence));
+        } while (!contains(client, client->ws.sequence));
         assert_int_equal(client->frame.head.step, ++step);
     }
     stream_client_enter(&other, pool_server.port);
-    do // key frames that are kept, and what moves them, until it sees what there is
+    do { // key frames that are kept, and what moves them, until it sees what there is
         stream_client_see(&other);
-    while (other.frame.head.step < step);
+    } while (other.frame.head.step < step);
     stream_client_close(&other);
     ws_client_control(&client->ws, TARN_CONTROL_RESUME, NULL);
-    do
+    do {
         stream_client_see(client);
-    while (client->frame.head.flags & TARN_FRAME_FLAG_PAUSED || client->frame.head.step < step + 20);
+    } while (client->frame.head.flags & TARN_FRAME_FLAG_PAUSED || client->frame.head.step < step + 20);
 }
 
 /// One whose frames may queue where the server can't see it.
@@ -234,12 +243,14 @@ static void test_a_slow_viewer_gets_less(void **state)
     stream_client *const client = &far;
     (void)state;
     enter_through_proxy(client);
-    for (int i = 0; i < 30; i++)
+    for (int i = 0; i < 30; i++) {
         stream_client_see(client);
+    }
     client->ws.auto_ack = 0;
     for (int keys = 0; !is_key(client) || client->frame.layers_present > 1; keys += is_key(client)) {
-        if (keys > 30)
+        if (keys > 30) {
             fail_msg("%u of %u layers", client->frame.layers_present, client->frame.head.layer_count);
+        }
         stream_client_see(client);
         usleep(120000);
         stream_client_ack(client);
@@ -338,18 +349,20 @@ static void test_a_hidden_viewer_gets_nothing_and_then_a_key_frame(void **state)
     stream_client *client = *state, other;
     stream_client_enter(&other, pool_server.port); // keeps the tank running
     say_view(client, (tarn_view){.hidden = 1});
-    while (stream_client_next(client, 500)) // what was on its way
-        continue;
+    while (stream_client_next(client, 500)) { // what was on its way
+    }
     const uint32_t number = client->frame.head.number;
-    for (int i = 0; i < 30; i++)
+    for (int i = 0; i < 30; i++) {
         stream_client_see(&other);
+    }
     assert_false(stream_client_next(client, 0));
     say_view(client, (tarn_view){.hidden = 0});
     stream_client_see(client);
     assert_true(is_key(client));
     assert_true(client->frame.head.number > number);
-    for (int i = 0; i < 10; i++)
+    for (int i = 0; i < 10; i++) {
         stream_client_see(client);
+    }
     stream_client_close(&other);
 }
 
@@ -359,8 +372,8 @@ static void test_a_silent_viewer_makes_no_key_frames_for_all(void **state)
     stream_client *client = *state, silent;
     stream_client_enter(&silent, pool_server.port);
     silent.ws.auto_ack = 0;
-    while (stream_client_next(&silent, 500))
-        continue;
+    while (stream_client_next(&silent, 500)) { // until nothing comes any more
+    }
     int keys = 0;
     const uint64_t start_ns = tarn_clock_monotonic_ns();
     uint64_t toggled_ns = 0;
@@ -380,13 +393,14 @@ static void test_a_silent_viewer_makes_no_key_frames_for_all(void **state)
 static void test_a_viewer_gets_no_more_than_it_asks_for(void **state)
 {
     stream_client *client = *state;
-    while (!is_key(client) || client->frame.head.layer_count < 2)
+    while (!is_key(client) || client->frame.head.layer_count < 2) {
         stream_client_see(client);
+    }
     const uint32_t first = client->frame.head.layers[0].particles;
     say_view(client, (tarn_view){.particles = first + 1});
-    do
+    do {
         stream_client_see(client);
-    while (!is_key(client) || client->frame.layers_present > 1);
+    } while (!is_key(client) || client->frame.layers_present > 1);
     for (int i = 0; i < 20; i++) {
         stream_client_see(client);
         assert_int_equal(client->frame.layers_present, 1);
@@ -394,28 +408,30 @@ static void test_a_viewer_gets_no_more_than_it_asks_for(void **state)
     }
     // Less than the base frames' rate: key frames alone.
     say_view(client, (tarn_view){.frames_per_s = 0.5f});
-    for (int keys = 0; keys < 2; keys = is_key(client) ? keys + 1 : 0)
+    for (int keys = 0; keys < 2; keys = is_key(client) ? keys + 1 : 0) {
         stream_client_see(client);
+    }
     for (int i = 0; i < 3; i++) {
         stream_client_see(client);
         assert_true(is_key(client));
     }
     say_view(client, (tarn_view){.hidden = 0});
-    do
+    do {
         stream_client_see(client);
-    while (is_key(client));
+    } while (is_key(client));
 }
 
 static void test_a_paused_tank_comes_with_all_layers_in_the_end(void **state)
 {
     stream_client *client = *state;
     say_view(client, (tarn_view){.particles = 1});
-    while (client->frame.layers_present > 1)
+    while (client->frame.layers_present > 1) {
         stream_client_see(client);
+    }
     ws_client_control(&client->ws, TARN_CONTROL_PAUSE, NULL);
-    do
+    do {
         stream_client_see(client);
-    while (!(client->frame.head.flags & TARN_FRAME_FLAG_PAUSED) || !is_key(client));
+    } while (!(client->frame.head.flags & TARN_FRAME_FLAG_PAUSED) || !is_key(client));
     assert_int_equal(client->frame.layers_present, 1);
     const uint32_t number = client->frame.head.number;
     say_view(client, (tarn_view){.particles = 0});
@@ -424,8 +440,9 @@ static void test_a_paused_tank_comes_with_all_layers_in_the_end(void **state)
     assert_int_equal(client->frame.head.number, number); // the same frame
     assert_int_equal(client->particles.count, particles_said(client));
     ws_client_control(&client->ws, TARN_CONTROL_RESUME, NULL);
-    for (int i = 0; i < 10; i++)
+    for (int i = 0; i < 10; i++) {
         stream_client_see(client);
+    }
 }
 
 static double kind_metric(const char *what, int kind)
@@ -445,8 +462,9 @@ static void test_metrics_count_what_is_sent(void **state)
         bytes[k] = kind_metric("frame_bytes", k);
     }
     // What is counted before may still come.
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++) {
         stream_client_see(client);
+    }
     for (int i = 0; i < 40; i++) {
         stream_client_see(client);
         frames[client->frame.head.kind]++;
@@ -454,9 +472,10 @@ static void test_metrics_count_what_is_sent(void **state)
     }
     for (int k = 0; k < 3; k++) {
         const double found_frames = kind_metric("frames", k), found_bytes = kind_metric("frame_bytes", k);
-        if (found_frames < frames[k] || found_bytes < bytes[k] || found_frames > frames[k] + 20)
+        if (found_frames < frames[k] || found_bytes < bytes[k] || found_frames > frames[k] + 20) {
             fail_msg("kind %d: %g frames of %g bytes, %g of %g came", k, found_frames, found_bytes, frames[k],
                      bytes[k]);
+        }
     }
     assert_true(server_metric(pool_server.port, "tarn_keys_asked_total") >= 1);
     assert_true(server_metric(pool_server.port, "tarn_encoder_bytes") >= 1);

@@ -38,8 +38,9 @@ static float random_between(float min, float max)
 
 static void random_vector(float *values, int count, float max)
 {
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         values[i] = random_between(-max, max);
+    }
 }
 
 static void random_pointer(tarn_input *input)
@@ -96,16 +97,17 @@ static void random_input(ws_client *client, tarn_message *message)
     message->kind = TARN_MESSAGE_INPUT;
     input->sequence = random_below(50) ? ++client->sequence : random_below(1000) + 1;
     input->kind = random_below(3) ? TARN_INPUT_POINTER : (tarn_input_kind)random_below(TARN_INPUT_COUNT);
-    if (input->kind == TARN_INPUT_POINTER)
+    if (input->kind == TARN_INPUT_POINTER) {
         random_pointer(input);
-    else if (input->kind == TARN_INPUT_CONTROLLER)
+    } else if (input->kind == TARN_INPUT_CONTROLLER) {
         random_controller(input);
-    else if (input->kind == TARN_INPUT_HAND)
+    } else if (input->kind == TARN_INPUT_HAND) {
         random_hand(input);
-    else if (input->kind == TARN_INPUT_ORIENTATION)
+    } else if (input->kind == TARN_INPUT_ORIENTATION) {
         input->orientation.orientation[random_below(4)] = 1;
-    else
+    } else {
         random_parameter(input);
+    }
 }
 
 static void random_control(ws_client *client, tarn_message *message)
@@ -114,8 +116,9 @@ static void random_control(ws_client *client, tarn_message *message)
     message->kind = TARN_MESSAGE_CONTROL;
     message->control.sequence = ++client->sequence;
     message->control.action = (tarn_control_action)random_below(TARN_CONTROL_COUNT);
-    if (message->control.action == TARN_CONTROL_PAUSE && random_below(2))
+    if (message->control.action == TARN_CONTROL_PAUSE && random_below(2)) {
         message->control.action = TARN_CONTROL_RESUME;
+    }
     snprintf(message->control.scene, sizeof message->control.scene, "%s", scenes[random_below(4)]);
 }
 
@@ -144,10 +147,12 @@ static void random_message(ws_client *client, tarn_message *message)
 static size_t mangle(uint8_t *bytes, size_t count)
 {
     uint32_t changes = 1 + random_below(4);
-    for (uint32_t i = 0; i < changes && count; i++)
+    for (uint32_t i = 0; i < changes && count; i++) {
         bytes[random_below((uint32_t)count)] = (uint8_t)random_below(256);
-    if (random_below(3) == 0)
+    }
+    if (random_below(3) == 0) {
         count = random_below((uint32_t)count + 1);
+    }
     return count;
 }
 
@@ -155,8 +160,9 @@ static void send_wrong_frame(ws_client *client)
 {
     static const uint64_t lengths[] = {0, 125, 126, 65535, 65536, 1u << 30, UINT64_MAX};
     uint8_t noise[200];
-    for (size_t i = 0; i < sizeof noise; i++)
+    for (size_t i = 0; i < sizeof noise; i++) {
         noise[i] = (uint8_t)random_below(256);
+    }
     ws_client_send_header(client, (uint8_t)random_below(256), lengths[random_below(7)], random_below(4) > 0);
     ws_send_raw(client->fd, noise, random_below(sizeof noise));
 }
@@ -179,14 +185,17 @@ static int act(ws_client *client)
         send_wrong_frame(client);
         return 0;
     }
-    if (which == 1)
+    if (which == 1) {
         return 0; // just leaves
-    if (which == 2)
+    }
+    if (which == 2) {
         return ws_client_send(client, WS_TEXT, "hello", 5) && 0;
+    }
     random_message(client, &message);
     told++;
-    if (tarn_message_write(&message, bytes, sizeof bytes, &count) != TARN_OK)
+    if (tarn_message_write(&message, bytes, sizeof bytes, &count) != TARN_OK) {
         return 1;
+    }
     if (which < 8) {
         count = mangle(bytes, count);
         return ws_client_send(client, WS_BINARY, bytes, count) && 0;
@@ -202,10 +211,12 @@ static int listen_to(ws_client *client, int wait_ms)
     ws_frame frame;
     int got;
     while ((got = ws_client_next(client, &raw, wait_ms)) == 1) {
-        if (raw.opcode == WS_CLOSE)
+        if (raw.opcode == WS_CLOSE) {
             return 0;
-        if (raw.opcode != WS_BINARY || ws_frame_open(raw.bytes, raw.byte_count, &frame) != TARN_OK)
+        }
+        if (raw.opcode != WS_BINARY || ws_frame_open(raw.bytes, raw.byte_count, &frame) != TARN_OK) {
             continue;
+        }
         frames_seen++;
         tarn_message ack = {.kind = TARN_MESSAGE_ACK, .ack = {.epoch = frame.epoch, .step = frame.step}};
         ws_client_tell(client, &ack);
@@ -225,21 +236,26 @@ static void stress(void)
 {
     uint64_t until_ns = tarn_clock_monotonic_ns() + (uint64_t)(run_s * 1e9);
     uint64_t quiet_ns[VIEWERS] = {0};
-    for (int i = 0; i < VIEWERS; i++)
+    for (int i = 0; i < VIEWERS; i++) {
         ws_client_enter(&clients[i], server.port);
+    }
     for (uint64_t now_ns; (now_ns = tarn_clock_monotonic_ns()) < until_ns;) {
         for (int i = 0; i < VIEWERS; i++) {
             uint32_t burst = random_below(200) ? random_below(4) : random_below(60);
             int good = 1;
-            while (good && burst-- > 0)
+            while (good && burst-- > 0) {
                 good = act(&clients[i]);
-            if (random_below(400) == 0) // stops reading for a while
+            }
+            if (random_below(400) == 0) { // stops reading for a while
                 quiet_ns[i] = now_ns + (uint64_t)random_below(500) * 1000000;
-            if (!good || (now_ns >= quiet_ns[i] && !listen_to(&clients[i], 1)))
+            }
+            if (!good || (now_ns >= quiet_ns[i] && !listen_to(&clients[i], 1))) {
                 reconnect(&clients[i]);
+            }
         }
-        if (random_below(100) == 0)
+        if (random_below(100) == 0) {
             odd_request();
+        }
     }
 }
 
@@ -261,8 +277,9 @@ static void test_random_input_leaves_the_server_whole(void **state)
         int status = server_wait(&server);
         fail_msg("%g failures of the worker; the server ended with %d:\n%s", failures, status, server.err);
     }
-    for (int i = 0; i < VIEWERS; i++)
+    for (int i = 0; i < VIEWERS; i++) {
         ws_client_close(&clients[i]);
+    }
     ws_client_enter(&last, server.port);
     ws_client_control(&last, TARN_CONTROL_LOAD, "small-pool");
     assert_true(ws_client_wait_frame(&last, &frame));
@@ -273,11 +290,14 @@ static void test_random_input_leaves_the_server_whole(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_input_leaves_the_server_whole)};
-    if (argc > 1)
+    if (argc > 1) {
         run_s = atof(argv[1]);
-    if (argc > 2)
+    }
+    if (argc > 2) {
         random_state = strtoull(argv[2], NULL, 0) | 1;
-    if (argc > 3)
+    }
+    if (argc > 3) {
         setenv("TARN_TEST_SERVER", argv[3], 1);
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,10 +17,11 @@ static int begin(void **state)
     tarn_message message;
     ws_client_enter(&client, pool_server.port);
     ws_client_control(&client, TARN_CONTROL_LOAD, "small-pool");
-    do
-        if (!ws_client_wait(&client, TARN_MESSAGE_STATE, &message))
+    do {
+        if (!ws_client_wait(&client, TARN_MESSAGE_STATE, &message)) {
             return -1;
-    while (strcmp(message.state.scene, "small-pool") != 0 || message.state.paused);
+        }
+    } while (strcmp(message.state.scene, "small-pool") != 0 || message.state.paused);
     *state = &client;
     return 0;
 }
@@ -38,8 +39,9 @@ static void wait_contained(ws_client *client, uint32_t sequence, ws_frame *frame
         assert_true(ws_client_wait_frame(client, frame));
         for (uint32_t k = 0; k < frame->input_count; k++) {
             tarn_frame_input input = frame->inputs[k];
-            if (input.viewer_id == client->viewer_id && input.sequence >= sequence)
+            if (input.viewer_id == client->viewer_id && input.sequence >= sequence) {
                 return;
+            }
         }
     }
     fail_msg("no frame contained input %u", sequence);
@@ -59,8 +61,9 @@ static int collect(ws_client *client, kept_frame *kept, int count)
     ws_message raw;
     ws_frame frame;
     while (n < count && ws_client_next(client, &raw, WS_CLIENT_WAIT_MS) == 1) {
-        if (raw.opcode != WS_BINARY || ws_frame_open(raw.bytes, raw.byte_count, &frame) != TARN_OK)
+        if (raw.opcode != WS_BINARY || ws_frame_open(raw.bytes, raw.byte_count, &frame) != TARN_OK) {
             continue;
+        }
         kept[n] = (kept_frame){frame.epoch, frame.step, malloc(raw.byte_count), raw.byte_count, frame.layers};
         memcpy(kept[n++].bytes, raw.bytes, raw.byte_count);
         tarn_message ack = {.kind = TARN_MESSAGE_ACK, .ack = {.epoch = frame.epoch, .step = frame.step}};
@@ -80,16 +83,19 @@ static void test_two_viewers_see_the_same_bytes_for_the_same_step(void **state)
         assert_int_equal(collect(*state, &a[i], 1), 1);
         assert_int_equal(collect(&other, &b[i], 1), 1);
     }
-    for (int i = 0; i < FRAMES; i++)
+    for (int i = 0; i < FRAMES; i++) {
         for (int k = 0; k < FRAMES; k++) {
-            if (a[i].epoch != b[k].epoch || a[i].step != b[k].step)
+            if (a[i].epoch != b[k].epoch || a[i].step != b[k].step) {
                 continue;
+            }
             same++;
             const size_t shorter = a[i].byte_count < b[k].byte_count ? a[i].byte_count : b[k].byte_count;
-            if (a[i].layers == b[k].layers)
+            if (a[i].layers == b[k].layers) {
                 assert_int_equal(a[i].byte_count, b[k].byte_count);
+            }
             assert_memory_equal(a[i].bytes, b[k].bytes, shorter);
         }
+    }
     assert_true(same >= 5);
     for (int i = 0; i < FRAMES; i++) {
         free(a[i].bytes);
@@ -125,8 +131,9 @@ static void test_a_drag_moves_the_water_along_within_three_frames(void **state)
     double right = drag(*state, 1);
     ws_client_control(*state, TARN_CONTROL_RESET, NULL);
     double left = drag(*state, -1);
-    if (right < 0.01 || left > -0.01)
+    if (right < 0.01 || left > -0.01) {
         fail_msg("dragged to the right: %g m/s, to the left: %g m/s", right, left);
+    }
 }
 
 /// A tool held straight down into the pool, until a frame contains it.
@@ -151,8 +158,9 @@ static uint32_t count_coloured(const ws_client *client, uint16_t colour)
     const tarn_stream_particles *particles = &client->decoder.particles;
     uint32_t count = 0;
     assert_int_equal(client->decoder.status, TARN_OK);
-    for (uint32_t i = 0; i < particles->count; i++)
+    for (uint32_t i = 0; i < particles->count; i++) {
         count += particles->positions[4 * (size_t)i + 3] == colour;
+    }
     return count;
 }
 
@@ -173,8 +181,9 @@ static uint32_t count_in_middle(const ws_client *client)
 static void wait_added(ws_client *client, uint32_t count)
 {
     tarn_message message;
-    while (client->state.added_count != count)
+    while (client->state.added_count != count) {
         assert_true(ws_client_wait(client, TARN_MESSAGE_STATE, &message));
+    }
 }
 
 /// A post in the middle of the pool, a ball beside nobody's hand, and all of it gone again.
@@ -188,9 +197,9 @@ static void test_what_is_put_in_is_seen_by_everybody(void **state)
     assert_int_equal(client->state.added[0].number, 0);
     assert_int_equal(client->state.added[0].shape, TARN_ADDED_BOX);
     assert_float_equal(client->state.added[0].half_m[0], 0.1, 1e-6);
-    do
+    do {
         assert_true(ws_client_wait_frame(client, &frame));
-    while (count_in_middle(client) > 0);
+    } while (count_in_middle(client) > 0);
     use_tool(client, TARN_PHASE_DOWN, TARN_TOOL_THROW, 0, &frame);
     use_tool(client, TARN_PHASE_UP, TARN_TOOL_THROW, 0, &frame);
     wait_added(client, 2);
@@ -198,23 +207,23 @@ static void test_what_is_put_in_is_seen_by_everybody(void **state)
     assert_int_equal(number, TARN_ADDED_NUMBER_MIN);
     ws_client_enter(&later, pool_server.port);
     assert_int_equal(later.state.added_count, 2);
-    do // the newest key frame, and what moves it
+    do { // the newest key frame, and what moves it
         assert_true(ws_client_wait_frame(&later, &frame));
-    while (frame.body_count == 0);
+    } while (frame.body_count == 0);
     assert_int_equal(frame.body_count, 1);
     assert_int_equal(frame.bodies[0].solid, number);
     use_tool(client, TARN_PHASE_DOWN, TARN_TOOL_ERASE, 0, &frame);
     use_tool(client, TARN_PHASE_UP, TARN_TOOL_ERASE, 0, &frame);
     wait_added(&later, 1);
     assert_int_equal(later.state.added[0].number, number);
-    do
+    do {
         assert_true(ws_client_wait_frame(client, &frame));
-    while (count_in_middle(client) == 0);
+    } while (count_in_middle(client) == 0);
     ws_client_control(client, TARN_CONTROL_RESET, NULL);
     wait_added(&later, 0);
-    do
+    do {
         assert_true(ws_client_wait_frame(&later, &frame));
-    while (frame.body_count > 0);
+    } while (frame.body_count > 0);
     ws_client_close(&later);
 }
 
@@ -228,29 +237,32 @@ static void test_tools_change_the_tank_as_frames_show(void **state)
     const uint32_t seeded = frame.particle_count;
     use_tool(client, TARN_PHASE_DOWN, TARN_TOOL_DYE, TARN_COLOUR_GIVEN | 0xff0000, &frame);
     use_tool(client, TARN_PHASE_UP, TARN_TOOL_DYE, TARN_COLOUR_GIVEN | 0xff0000, &frame);
-    while (client->decoder.status != TARN_OK || (frame.flags & TARN_FRAME_FLAG_COLOURS) == 0)
+    while (client->decoder.status != TARN_OK || (frame.flags & TARN_FRAME_FLAG_COLOURS) == 0) {
         assert_true(ws_client_wait_frame(client, &frame));
+    }
     const uint32_t red = count_coloured(client, RED);
     assert_true(red > 20 && red < seeded / 2);
     assert_int_equal(frame.particle_count, seeded);
 
     use_tool(client, TARN_PHASE_DOWN, TARN_TOOL_POUR, 0, &frame);
-    for (int i = 0; i < 200 && frame.particle_count < seeded + 100; i++)
+    for (int i = 0; i < 200 && frame.particle_count < seeded + 100; i++) {
         assert_true(ws_client_wait_frame(client, &frame));
+    }
     assert_true(frame.particle_count >= seeded + 100);
     use_tool(client, TARN_PHASE_UP, TARN_TOOL_POUR, 0, &frame);
     const uint32_t poured = frame.particle_count;
     use_tool(client, TARN_PHASE_DOWN, TARN_TOOL_DRAIN, 0, &frame);
-    for (int i = 0; i < 200 && frame.particle_count + 200 > poured; i++)
+    for (int i = 0; i < 200 && frame.particle_count + 200 > poured; i++) {
         assert_true(ws_client_wait_frame(client, &frame));
+    }
     assert_true(frame.particle_count + 200 <= poured);
     use_tool(client, TARN_PHASE_UP, TARN_TOOL_DRAIN, 0, &frame);
 
     const uint32_t epoch = frame.epoch;
     ws_client_control(client, TARN_CONTROL_RESET, NULL);
-    do
+    do {
         assert_true(ws_client_wait_frame(client, &frame));
-    while (frame.epoch == epoch);
+    } while (frame.epoch == epoch);
     assert_int_equal(frame.flags & TARN_FRAME_FLAG_COLOURS, 0);
     assert_int_equal(frame.particle_count, seeded);
     assert_int_equal(count_coloured(client, 0), client->decoder.particles.count);
@@ -302,8 +314,9 @@ static void expect_error(ws_client *client, uint32_t code, const char *part)
     ws_frame frame;
     assert_true(ws_client_wait(client, TARN_MESSAGE_ERROR, &message));
     assert_int_equal(message.error.code, code);
-    if (!strstr(message.error.text, part))
+    if (!strstr(message.error.text, part)) {
         fail_msg("\"%s\" does not say \"%s\"", message.error.text, part);
+    }
     assert_true(ws_client_wait_frame(client, &frame)); // the connection goes on
 }
 
@@ -333,18 +346,20 @@ static void test_a_parameter_changes_for_everybody(void **state)
     float value = 0;
     do {
         assert_true(ws_client_wait(&other, TARN_MESSAGE_STATE, &message));
-        for (uint32_t i = 0; i < message.state.parameter_count; i++)
-            if (strcmp(message.state.parameters[i].name, "gravity_m_s2") == 0)
+        for (uint32_t i = 0; i < message.state.parameter_count; i++) {
+            if (strcmp(message.state.parameters[i].name, "gravity_m_s2") == 0) {
                 value = message.state.parameters[i].value;
+            }
+        }
     } while (value != 3);
     ws_client_close(&other);
 }
 
 static void wait_paused(ws_client *client, int paused, ws_frame *frame)
 {
-    do
+    do {
         assert_true(ws_client_wait_frame(client, frame));
-    while ((frame->flags & TARN_FRAME_FLAG_PAUSED) != (paused ? TARN_FRAME_FLAG_PAUSED : 0u));
+    } while ((frame->flags & TARN_FRAME_FLAG_PAUSED) != (paused ? TARN_FRAME_FLAG_PAUSED : 0u));
 }
 
 static void test_pause_stops_and_single_steps_go_one_by_one(void **state)
@@ -364,30 +379,30 @@ static void test_pause_stops_and_single_steps_go_one_by_one(void **state)
     // Who joins a paused tank sees it all the same.
     ws_client_enter(&other, pool_server.port);
     assert_true(other.state.paused);
-    do // a key frame that is kept, and what moves it
+    do { // a key frame that is kept, and what moves it
         assert_true(ws_client_wait_frame(&other, &frame));
-    while (frame.step < step + 3);
+    } while (frame.step < step + 3);
     assert_int_equal(frame.step, step + 3);
     ws_client_close(&other);
     ws_client_control(client, TARN_CONTROL_RESUME, NULL);
     wait_paused(client, 0, &frame);
-    do
+    do {
         assert_true(ws_client_wait_frame(client, &frame));
-    while (frame.step <= step + 5);
+    } while (frame.step <= step + 5);
 }
 
 static void test_reset_starts_afresh_under_a_new_epoch(void **state)
 {
     ws_client *client = *state;
     ws_frame frame;
-    do
+    do {
         assert_true(ws_client_wait_frame(client, &frame));
-    while (frame.step < 20);
+    } while (frame.step < 20);
     uint32_t epoch = frame.epoch;
     ws_client_control(client, TARN_CONTROL_RESET, NULL);
-    do
+    do {
         assert_true(ws_client_wait_frame(client, &frame));
-    while (frame.epoch == epoch);
+    } while (frame.epoch == epoch);
     assert_true(frame.step < 20);
 }
 
@@ -414,13 +429,13 @@ static void test_load_brings_another_scene_for_everybody(void **state)
     uint32_t epoch = frame.epoch;
     assert_int_equal(frame.cells[1], 16);
     ws_client_control(client, TARN_CONTROL_LOAD, "small-dam");
-    do
+    do {
         assert_true(ws_client_wait(&other, TARN_MESSAGE_STATE, &message));
-    while (strcmp(message.state.scene, "small-dam") != 0);
+    } while (strcmp(message.state.scene, "small-dam") != 0);
     assert_float_equal(message.state.size_m[1], 0.5, 1e-6);
-    do
+    do {
         assert_true(ws_client_wait_frame(&other, &frame));
-    while (frame.epoch == epoch);
+    } while (frame.epoch == epoch);
     assert_int_equal(frame.cells[1], 8);
     ws_client_close(&other);
 }
@@ -442,9 +457,9 @@ static void test_a_tank_that_nobody_watches_rests(void **state)
     ws_client_enter(&client, pool_server.port);
     assert_true(ws_client_wait_frame(&client, &frame));
     uint64_t step = frame.step;
-    do
+    do {
         assert_true(ws_client_wait_frame(&client, &frame));
-    while (frame.step < step + 5);
+    } while (frame.step < step + 5);
     *(ws_client *)*state = client;
 }
 

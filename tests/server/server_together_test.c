@@ -40,8 +40,9 @@ static void own_key(tarn_key key)
         size_t have = strlen(server.out);
         usleep(20000);
         ssize_t got = read(server.out_fd, server.out + have, sizeof server.out - have - 1);
-        if (got > 0)
+        if (got > 0) {
             server.out[have + (size_t)got] = 0;
+        }
         found = strstr(server.out, "&key=");
     }
     assert_non_null(found);
@@ -66,8 +67,9 @@ static tarn_message join(ws_client *client, const char *session, const char *nam
         ws_message raw;
         assert_int_equal(ws_client_next(client, &raw, WS_CLIENT_WAIT_MS), 1);
         if (raw.opcode == WS_BINARY && tarn_message_read(raw.bytes, raw.byte_count, &message, NULL) == TARN_OK &&
-            (message.kind == TARN_MESSAGE_JOINED || message.kind == TARN_MESSAGE_ERROR))
+            (message.kind == TARN_MESSAGE_JOINED || message.kind == TARN_MESSAGE_ERROR)) {
             return message;
+        }
     }
 }
 
@@ -79,8 +81,9 @@ static ws_message next_raw(ws_client *client, tarn_message_kind kind)
         tarn_message message;
         assert_int_equal(ws_client_next(client, &raw, WS_CLIENT_WAIT_MS), 1);
         if (raw.opcode == WS_BINARY && tarn_message_read(raw.bytes, raw.byte_count, &message, NULL) == TARN_OK &&
-            message.kind == kind)
+            message.kind == kind) {
             return raw;
+        }
     }
 }
 
@@ -102,9 +105,11 @@ static tarn_viewer_info find_viewer(ws_client *client, uint32_t viewer_id, const
         const ws_message raw = next_raw(client, TARN_MESSAGE_VIEWERS);
         assert_int_equal(tarn_message_read_viewers(raw.bytes, raw.byte_count, viewers, TARN_VIEWERS_MAX, &count, NULL),
                          TARN_OK);
-        for (uint32_t i = 0; i < count; i++)
-            if (viewers[i].viewer_id == viewer_id && strcmp(viewers[i].name, name) == 0)
+        for (uint32_t i = 0; i < count; i++) {
+            if (viewers[i].viewer_id == viewer_id && strcmp(viewers[i].name, name) == 0) {
                 return viewers[i];
+            }
+        }
     }
 }
 
@@ -120,14 +125,16 @@ static void show(ws_client *client, float x)
 static int request(const char *method, const char *path, const char *headers, const char *body)
 {
     char all[1024];
-    if (body)
+    if (body) {
         // server_http ends everything with a line's end, which to JSON is a space.
         snprintf(all, sizeof all, "%sContent-Length: %zu\r\n\r\n%s", headers, strlen(body) + 2, body);
-    else
+    } else {
         snprintf(all, sizeof all, "%s", headers);
+    }
     const int status = server_http(server.port, method, path, all, answer, sizeof answer);
-    if (strncmp(answer + sizeof "HTTP/1.1 200" - 1, " \r", 2) == 0)
+    if (strncmp(answer + sizeof "HTTP/1.1 200" - 1, " \r", 2) == 0) {
         fail_msg("%s %s is answered with %d, for no reason", method, path, status);
+    }
     return status;
 }
 
@@ -152,22 +159,22 @@ static void test_viewers_see_each_other(void **state)
     const tarn_message first = join(&one, "main", "Ada", ""), second = join(&two, "main", "Bo", "");
     show(&one, 0.125f);
     uint32_t count;
-    do
+    do {
         count = next_points(&two, points);
-    while (count == 0);
+    } while (count == 0);
     assert_int_equal(count, 1);
     assert_int_equal(points[0].viewer_id, first.joined.viewer_id);
     assert_int_equal(points[0].part, TARN_PART_HAND_LEFT);
     assert_true(points[0].position_m[0] == 0.125f && points[0].pressed);
     show(&two, 0.5f);
-    do
+    do {
         count = next_points(&one, points);
-    while (count < 2);
+    } while (count < 2);
     assert_true(points[0].viewer_id == second.joined.viewer_id); // the one who moved last comes first
     ws_client_close(&two);
-    do // whoever is gone is no longer seen by a third
+    do { // whoever is gone is no longer seen by a third
         count = (join(&two, "main", "Cy", ""), next_points(&two, points));
-    while (count != 1 && (ws_client_close(&two), 1));
+    } while (count != 1 && (ws_client_close(&two), 1));
     assert_int_equal(points[0].viewer_id, first.joined.viewer_id);
     ws_client_close(&one);
     ws_client_close(&two);
@@ -180,8 +187,9 @@ static void test_many_moves_come_as_few_messages(void **state)
     ws_client one, two;
     join(&one, "main", "", "");
     join(&two, "main", "", "");
-    for (int i = 1; i <= 400; i++)
+    for (int i = 1; i <= 400; i++) {
         show(&one, (float)i / 400);
+    }
     int messages = 0;
     do {
         assert_true(next_points(&two, points) <= 1);
@@ -210,8 +218,9 @@ static void test_profiles_are_heard_and_bounded(void **state)
     message.profile = (tarn_profile){"   ", 0x654321}; // nothing but spaces is no name
     ws_client_tell(&one, &message);
     assert_int_equal(find_viewer(&two, first.joined.viewer_id, "Zo\xc3\xab").colour, 0x654321);
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 20; i++) {
         ws_client_tell(&one, &message);
+    }
     assert_true(ws_client_wait(&one, TARN_MESSAGE_ERROR, &message));
     assert_int_equal(message.error.code, TARN_ERROR_INPUT);
     ws_client_close(&one);
@@ -238,9 +247,11 @@ static void expect_acted(ws_client *client)
     for (;;) {
         ws_frame frame;
         assert_true(ws_client_wait_frame(client, &frame));
-        for (uint32_t i = 0; i < frame.input_count; i++)
-            if (frame.inputs[i].viewer_id == client->viewer_id && frame.inputs[i].sequence == client->sequence)
+        for (uint32_t i = 0; i < frame.input_count; i++) {
+            if (frame.inputs[i].viewer_id == client->viewer_id && frame.inputs[i].sequence == client->sequence) {
                 return;
+            }
+        }
     }
 }
 
@@ -273,9 +284,9 @@ static void test_roles_bound_what_viewers_may_do(void **state)
     ws_client_parameter(&player, "gravity_m_s2", 1);
     expect_refusal(&player);
     ws_client_control(&owner, TARN_CONTROL_PAUSE, "");
-    do
+    do {
         assert_true(ws_client_wait(&owner, TARN_MESSAGE_STATE, &owned));
-    while (!owned.state.paused);
+    } while (!owned.state.paused);
     ws_client_control(&owner, TARN_CONTROL_RESUME, "");
     ws_client_close(&owner);
     ws_client_close(&player);
@@ -290,8 +301,9 @@ static void test_no_part_of_a_key_opens(void **state)
     for (int cut = 1; cut <= TARN_KEY_BYTES; cut += 10) {
         ws_client client;
         snprintf(wrong, sizeof wrong, "%s", key);
-        if (cut < TARN_KEY_BYTES)
+        if (cut < TARN_KEY_BYTES) {
             wrong[cut] = 0;
+        }
         wrong[0] = (char)(cut < TARN_KEY_BYTES ? wrong[0] : wrong[0] ^ 1);
         const tarn_message refused = join(&client, "main", "", wrong);
         assert_int_equal(refused.kind, TARN_MESSAGE_ERROR);
@@ -368,8 +380,9 @@ static void test_a_tank_that_nobody_is_in_ends(void **state)
     for (int i = 0;; i++) {
         assert_int_equal(request("GET", "/sessions", "", NULL), 200);
         assert_non_null(strstr(answer, "\"session\":\"main\"")); // which stays
-        if (!strstr(answer, session))
+        if (!strstr(answer, session)) {
             return;
+        }
         assert_true(i < 600);
         usleep(100000);
     }
@@ -382,12 +395,13 @@ static int count_frames(ws_client *client, int wait_ms)
     ws_frame frame;
     int count = 0;
     const uint64_t until_ns = tarn_clock_monotonic_ns() + (uint64_t)wait_ms * 1000000;
-    while (tarn_clock_monotonic_ns() < until_ns)
+    while (tarn_clock_monotonic_ns() < until_ns) {
         if (ws_client_next(client, &raw, 50) == 1 && ws_frame_open(raw.bytes, raw.byte_count, &frame) == TARN_OK) {
             count++;
             ws_client_tell(
                 client, &(tarn_message){.kind = TARN_MESSAGE_ACK, .ack = {.epoch = frame.epoch, .step = frame.step}});
         }
+    }
     return count;
 }
 
@@ -401,8 +415,9 @@ static void test_a_glimpse_lets_a_tank_rest(void **state)
     joins_as_preview = 0;
     assert_true(ws_client_wait_frame(&glimpse, &frame)); // a resting tank wakes for it
     int quiet = 0;
-    for (int i = 0; i < 60 && !quiet; i++)
+    for (int i = 0; i < 60 && !quiet; i++) {
         quiet = count_frames(&glimpse, 1000) == 0;
+    }
     assert_true(quiet);
     join(&viewer, "main", "", "");
     assert_true(ws_client_wait_frame(&viewer, &frame));
@@ -444,10 +459,12 @@ static int has_joined(int fd)
         const ssize_t count = recv(fd, got + have, sizeof got - have, 0);
         assert_true(count > 0);
         have += (size_t)count;
-        if (memmem(got, have, "joined", 6))
+        if (memmem(got, have, "joined", 6)) {
             return 1;
-        if (memmem(got, have, "too many join at once", 21))
+        }
+        if (memmem(got, have, "too many join at once", 21)) {
             return 0;
+        }
     }
 }
 
@@ -476,8 +493,9 @@ static void test_joins_are_bounded(void **state)
     ws_client client;
     for (int i = 0; i < 100; i++) {
         const tarn_message message = join(&client, "main", "", "");
-        if (message.kind == TARN_MESSAGE_JOINED)
+        if (message.kind == TARN_MESSAGE_JOINED) {
             break;
+        }
         assert_int_equal(message.error.code, TARN_ERROR_FULL);
         assert_int_equal(ws_client_wait_close(&client), 4006);
         ws_client_close(&client);
@@ -509,8 +527,9 @@ static void test_requests_for_tanks_are_bounded(void **state)
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         const int status = request("POST", "/sessions", wrong[i].headers, wrong[i].body);
-        if (status != wrong[i].status || !strstr(answer, "{\"error\":\""))
+        if (status != wrong[i].status || !strstr(answer, "{\"error\":\"")) {
             fail_msg("%s gives %d: %s", wrong[i].body, status, answer);
+        }
     }
     assert_int_equal(request("POST", "/sessions", "Content-Type: application/json\r\nContent-Length: 99999\r\n", NULL),
                      413);
@@ -522,8 +541,9 @@ static void test_requests_for_tanks_are_bounded(void **state)
         full += status == 503;
         too_often += status == 429;
         assert_true(status == 201 || status == 503 || status == 429);
-        if (status == 503)
+        if (status == 503) {
             usleep(300000); // until tanks without anybody end
+        }
     }
     assert_true(made > 0 && full > 0 && too_often && made < MADE_PER_MINUTE);
 }

@@ -29,26 +29,31 @@ int stream_client_next(stream_client *client, int wait_ms)
     for (;;) {
         ws_message raw;
         const uint64_t now_ns = tarn_clock_monotonic_ns();
-        if (ws_client_next(&client->ws, &raw, now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000) : 0) != 1)
+        if (ws_client_next(&client->ws, &raw, now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000) : 0) != 1) {
             return 0;
-        if (raw.opcode != WS_BINARY || raw.byte_count < 4 || memcmp(raw.bytes, "TRNF", 4) != 0)
+        }
+        if (raw.opcode != WS_BINARY || raw.byte_count < 4 || memcmp(raw.bytes, "TRNF", 4) != 0) {
             continue;
+        }
         client->bytes = raw.bytes;
         client->byte_count = raw.byte_count;
         assert_int_equal(tarn_stream_open(raw.bytes, raw.byte_count, &client->frame), TARN_OK);
         client->particles = client->ws.decoder.particles;
         client->status = client->ws.decoder.status;
-        if (client->ws.auto_ack)
+        if (client->ws.auto_ack) {
             stream_client_ack(client);
+        }
         return 1;
     }
 }
 
 void stream_client_see(stream_client *client)
 {
-    if (!stream_client_next(client, WS_CLIENT_WAIT_MS))
+    if (!stream_client_next(client, WS_CLIENT_WAIT_MS)) {
         fail_msg("no frame came");
-    if (client->status != TARN_OK)
+    }
+    if (client->status != TARN_OK) {
         fail_msg("frame %u of kind %u: %s", client->frame.head.number, client->frame.head.kind,
                  tarn_status_text(client->status));
+    }
 }

@@ -48,9 +48,11 @@ static void test_a_running_tank_makes_15_base_frames_and_a_key_frame_in_a_second
         uint64_t now_ns = ms(5000), step = 0;
         tarn_frame_plan_start(&plan, 1000000000u / rates[r]);
         run_plan(&plan, &now_ns, &step, 3 * rates[r], kinds);
-        for (int k = 0; k < 3; k++)
-            if (kinds[k] + 1 < kinds_expected[r][k] || kinds[k] > kinds_expected[r][k] + 1)
+        for (int k = 0; k < 3; k++) {
+            if (kinds[k] + 1 < kinds_expected[r][k] || kinds[k] > kinds_expected[r][k] + 1) {
                 fail_msg("%u frames/s: %u of kind %d, expected about %u", rates[r], kinds[k], k, kinds_expected[r][k]);
+            }
+        }
     }
 }
 
@@ -92,8 +94,9 @@ static void test_key_frames_that_are_asked_for_are_few_in_the_long_run(void **st
     for (uint64_t now_ns = ms(5000); now_ns < ms(15000); now_ns += ms(33)) {
         tarn_frame_plan_ask(&plan);
         const tarn_frame_moment moment = {.now_ns = now_ns, .step = ++step, .is_due = 1};
-        if (!tarn_frame_plan_next(&plan, &moment, &kind))
+        if (!tarn_frame_plan_next(&plan, &moment, &kind)) {
             continue;
+        }
         keys += kind == TARN_STREAM_KEY;
         tarn_frame_plan_made(&plan, kind, step, now_ns);
     }
@@ -175,8 +178,9 @@ static void test_a_frame_that_others_refer_to_waits_until_it_is_sent(void **stat
         const ssize_t count = read(ends[1], taken, sizeof taken);
         assert_true(count > 0);
         got += (uint64_t)count;
-        if (got > (uint64_t)bytes + sizeof taken)
+        if (got > (uint64_t)bytes + sizeof taken) {
             assert_false(tarn_worker_link_frame_waits(&link, 0)); // it is on its way
+        }
     }
     assert_int_equal(taken[0], 3);
     tarn_worker_link_close(&link);
@@ -204,12 +208,14 @@ static uint32_t write_frame(uint8_t *bytes, tarn_stream_kind kind, uint32_t numb
     head.input_count = 1;
     head.cell_m = 0.1f;
     head.orientation[3] = 1;
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         head.cells[axis] = 16;
+    }
     head.flow_tiles = head.flow_tiles_max = 1;
     head.flow_bytes = LAYER_BYTES;
-    for (int l = 0; l < 2; l++)
+    for (int l = 0; l < 2; l++) {
         head.layers[l] = (tarn_stream_layer){LAYER_BYTES, 8, 8, 8};
+    }
     const size_t head_bytes = tarn_stream_head_bytes(&head);
     head.frame_bytes = (uint32_t)head_bytes + 3 * LAYER_BYTES;
     assert_int_equal(tarn_stream_write_head(&head, &input, bytes, head_bytes), TARN_OK);
@@ -232,11 +238,13 @@ typedef struct watcher {
 static uint32_t send_to(watcher *w, int skip_extras)
 {
     const tarn_fanout_frame *frame = tarn_fanout_next(&fanout, w->reference, w->sent, skip_extras);
-    if (!frame)
+    if (!frame) {
         return 0;
+    }
     w->sent = frame->serial;
-    if (frame->kind != TARN_STREAM_EXTRA)
+    if (frame->kind != TARN_STREAM_EXTRA) {
         w->reference = frame->serial;
+    }
     // The frame is still there as it was received.
     assert_int_equal(tarn_fanout_bytes(&fanout, frame)[frame->cut_bytes[1] - 1], (uint8_t)frame->number);
     return frame->number;
@@ -289,12 +297,14 @@ static void test_who_is_too_late_waits_for_a_key_frame(void **state)
     receive(TARN_STREAM_KEY, 1, 0);
     send_to(&late, 0);
     send_to(&other, 0);
-    for (uint32_t n = 2; n <= TARN_FANOUT_CHAIN_MAX + 1; n++)
+    for (uint32_t n = 2; n <= TARN_FANOUT_CHAIN_MAX + 1; n++) {
         receive(TARN_STREAM_BASE, n, n - 1);
+    }
     assert_false(tarn_fanout_is_lost(&fanout, late.reference, late.sent)); // the key frame is gone, what moves it isn't
     assert_true(tarn_fanout_is_lost(&fanout, 0, 0));
-    for (uint32_t n = 2; n <= TARN_FANOUT_CHAIN_MAX + 1; n++)
+    for (uint32_t n = 2; n <= TARN_FANOUT_CHAIN_MAX + 1; n++) {
         assert_int_equal(send_to(&other, 0), n);
+    }
     receive(TARN_STREAM_BASE, TARN_FANOUT_CHAIN_MAX + 2, TARN_FANOUT_CHAIN_MAX + 1);
     assert_true(tarn_fanout_is_lost(&fanout, late.reference, late.sent));
     assert_int_equal(send_to(&late, 0), 0);
@@ -362,13 +372,15 @@ static void test_stages_that_are_out_of_order_or_too_long_are_not_believed(void 
     (void)state;
     static const tarn_ipc_stamps wrong[] = {{5, 4, 6}, {5, 7, 6}, {5, 6, 11}, {0, 0, UINT64_MAX}};
     tarn_stages stages = {0};
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         tarn_stages_frame(&stages, &wrong[i], 10);
+    }
     tarn_stages_note(&stages, TARN_STAGE_WAIT, -0.001);
     tarn_stages_note(&stages, TARN_STAGE_WAIT, 61);
     tarn_stages_note(&stages, TARN_STAGE_WAIT, (double)NAN);
-    for (int s = 0; s < TARN_STAGE_COUNT; s++)
+    for (int s = 0; s < TARN_STAGE_COUNT; s++) {
         assert_int_equal(stages.count[s], 0);
+    }
 }
 
 static void test_stages_are_the_times_between_stamps(void **state)
@@ -381,8 +393,9 @@ static void test_stages_are_the_times_between_stamps(void **state)
     assert_true(fabs(stages.sum_s[TARN_STAGE_ENCODE] - 0.001) < 1e-9);
     assert_true(fabs(stages.sum_s[TARN_STAGE_PASS] - 0.002) < 1e-9);
     assert_int_equal(stages.count[TARN_STAGE_WAIT], 0);
-    for (int i = 0; i < 200; i++)
+    for (int i = 0; i < 200; i++) {
         tarn_stages_note(&stages, TARN_STAGE_STEP, 0.020);
+    }
     assert_true(fabs(stages.recent_s[TARN_STAGE_STEP] - 0.020) < 1e-6); // what is past is forgotten
     assert_int_equal(stages.count[TARN_STAGE_STEP], 201);
 }
@@ -442,8 +455,9 @@ static void test_ceilings_leave_what_fits(void **state)
         flow(&now_ns, seconds);
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
             const tarn_stream_share share = tarn_stream_traffic_share(&traffic, &cases[i].view, now_ns);
-            if (share.level != cases[i].level || share.keys_only != cases[i].keys_only)
+            if (share.level != cases[i].level || share.keys_only != cases[i].keys_only) {
                 fail_msg("case %zu: level %u, key frames only %d", i, share.level, share.keys_only);
+            }
         }
     }
 }
@@ -530,8 +544,9 @@ static void test_a_queue_costs_extra_frames_first_and_then_layers(void **state)
     assert_int_equal(tarn_viewer_rate_layers(&rate, TARN_STREAM_BASE, LAYERS), LAYERS);
     live_a_second(&now_ns, 90);
     assert_true(tarn_viewer_rate_layers(&rate, TARN_STREAM_BASE, LAYERS) < LAYERS);
-    for (int s = 0; s < 3; s++)
+    for (int s = 0; s < 3; s++) {
         live_a_second(&now_ns, 90);
+    }
     assert_int_equal(tarn_viewer_rate_layers(&rate, TARN_STREAM_BASE, LAYERS), 1); // and no fewer
 }
 
@@ -552,8 +567,9 @@ static void test_layers_come_back_with_key_frames_after_a_calm_time(void **state
     (void)state;
     uint64_t now_ns = ms(100000);
     live_a_second(&now_ns, 20);
-    for (int s = 0; s < 4; s++)
+    for (int s = 0; s < 4; s++) {
         live_a_second(&now_ns, 200);
+    }
     uint32_t before = live_a_second(&now_ns, 20), seconds = 0;
     assert_int_equal(before, 1);
     while (tarn_viewer_rate_skips_extras(&rate)) {
@@ -604,13 +620,15 @@ static void test_an_idle_way_brings_back_what_was_left_out(void **state)
     uint32_t shown = 1;
     live_a_second(&now_ns, 20);
     assert_false(tarn_viewer_rate_idle(&rate, now_ns)); // it has everything
-    for (int s = 0; s < 4; s++)
+    for (int s = 0; s < 4; s++) {
         live_a_second(&now_ns, 200);
+    }
     assert_int_equal(tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS), 1);
     for (int s = 0; s < 40; s++) {
         now_ns += ms(1000);
-        if (!tarn_viewer_rate_idle(&rate, now_ns))
+        if (!tarn_viewer_rate_idle(&rate, now_ns)) {
             continue;
+        }
         const uint32_t layers = tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS);
         assert_int_equal(layers, shown + 1);
         shown = layers;
@@ -626,8 +644,9 @@ static void test_who_loses_the_chain_by_being_slow_does_without_one_thing_more(v
     (void)state;
     uint64_t now_ns = ms(100000);
     live_a_second(&now_ns, 20);
-    for (int i = 0; i < 2 * LAYERS; i++)
+    for (int i = 0; i < 2 * LAYERS; i++) {
         tarn_viewer_rate_lost(&rate, now_ns); // it answers as fast as ever: it is far away, no more
+    }
     assert_false(tarn_viewer_rate_skips_extras(&rate));
     for (int i = 0; i < 40; i++) { // busy, without a queue on the way
         now_ns += ms(50);
@@ -636,8 +655,9 @@ static void test_who_loses_the_chain_by_being_slow_does_without_one_thing_more(v
     tarn_viewer_rate_lost(&rate, now_ns);
     assert_true(tarn_viewer_rate_skips_extras(&rate));
     assert_int_equal(live_a_second(&now_ns, 300), LAYERS);
-    for (int i = 0; i < 2 * LAYERS; i++)
+    for (int i = 0; i < 2 * LAYERS; i++) {
         tarn_viewer_rate_lost(&rate, now_ns);
+    }
     assert_int_equal(live_a_second(&now_ns, 300), 1);
 }
 

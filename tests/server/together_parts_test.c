@@ -16,8 +16,9 @@ static void run(const uint32_t step_ms[2], uint64_t ran_ms[2])
 {
     tarn_turns turns = {{0}, 0};
     uint64_t due_ns[TARN_WORKER_TANKS_MAX], now_ns = 0;
-    for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++)
+    for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++) {
         due_ns[i] = i < 2 ? 0 : UINT64_MAX;
+    }
     ran_ms[0] = ran_ms[1] = 0;
     while (now_ns < 10000 * ms_ns) {
         const int place = tarn_turns_pick(&turns, due_ns, now_ns);
@@ -30,8 +31,9 @@ static void run(const uint32_t step_ms[2], uint64_t ran_ms[2])
         tarn_turns_note(&turns, place, step_ms[place] * ms_ns);
         ran_ms[place] += step_ms[place];
         due_ns[place] += 16 * ms_ns;
-        if (due_ns[place] + TARN_WORKER_LAG_MS_MAX * ms_ns < now_ns)
+        if (due_ns[place] + TARN_WORKER_LAG_MS_MAX * ms_ns < now_ns) {
             due_ns[place] = now_ns;
+        }
     }
 }
 
@@ -58,8 +60,9 @@ static void test_a_tank_that_rested_does_not_take_all(void **state)
     (void)state;
     tarn_turns turns = {{0}, 0};
     uint64_t due_ns[TARN_WORKER_TANKS_MAX];
-    for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++)
+    for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++) {
         due_ns[i] = UINT64_MAX;
+    }
     assert_int_equal(tarn_turns_pick(&turns, due_ns, 5), -1);
     due_ns[0] = 0;
     for (int i = 0; i < 1000; i++) {
@@ -106,10 +109,12 @@ static void test_the_largest_list_fits_an_answer(void **state)
     tarn_name name;
     memset(name, '"', sizeof name); // each takes two bytes
     name[sizeof name - 1] = 0;
-    for (int i = 0; i < TARN_SCENES_MAX; i++)
+    for (int i = 0; i < TARN_SCENES_MAX; i++) {
         memset(scenes[i], 's', TARN_NAME_BYTES_MAX);
-    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++)
+    }
+    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         infos[i] = (tarn_session_info){name, name, scenes[0], UINT16_MAX, INT32_MAX, 0.123456789, 1234.56789};
+    }
     const size_t bytes = tarn_session_list_write(infos, TARN_GATEWAY_SESSIONS_MAX, (const tarn_name *)scenes,
                                                  TARN_SCENES_MAX, 1, text, sizeof text);
     assert_true(bytes > 8000 && bytes < sizeof text);

@@ -58,8 +58,9 @@ static void test_pull_and_vortex_are_pushes_that_swirl(void **unused)
     take(&state, 1, &palm, &map);
     tarn_input_state_latch(&state, map.size_m, dt_s, &step);
     assert_int_equal(step.push_count, 2);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         assert_float_equal(step.pushes[i].spin_rad_s[1], TARN_INPUT_VORTEX_M_S / 0.125, 1e-3);
+    }
     tarn_tile_map_free(&map);
 }
 
@@ -377,10 +378,11 @@ static void test_walls_lie_where_they_were_drawn(void **unused)
             const float *end_m = is_end ? wall.to_m : wall.from_m; // which end it is doesn't matter
             assert_float_equal(at_m[0], (double)end_m[0], 1e-5);
             assert_float_equal(at_m[2], (double)end_m[2], 1e-5);
-            if (!stands)
+            if (!stands) {
                 assert_float_equal(at_m[1], (double)end_m[1], 1e-5);
-            else
+            } else {
                 assert_float_equal(solid.pose.position_m[1] + solid.shape.half_m[1], 0.5, 1e-5);
+            }
         }
     }
     desc.cells[2] = 1; // flat: along x and y

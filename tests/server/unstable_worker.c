@@ -12,13 +12,15 @@ tarn_status __wrap_tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint
     static const char *calls;
     static unsigned long call;
     call++;
-    if (!calls && !(calls = getenv("TARN_UNSTABLE_CALLS")))
+    if (!calls && !(calls = getenv("TARN_UNSTABLE_CALLS"))) {
         calls = "";
+    }
     // What comes out of a step that fails is not to be relied upon: some of it may have happened.
     tarn_status status = __real_tarn_tank_step(tank, pushes, push_count);
     char *end;
-    if (status != TARN_OK || strtoul(calls, &end, 10) != call)
+    if (status != TARN_OK || strtoul(calls, &end, 10) != call) {
         return status;
+    }
     calls = *end == ',' ? end + 1 : end;
     return TARN_E_UNSTABLE;
 }

@@ -20,8 +20,9 @@ static void test_an_acknowledgement_takes_its_frame_and_all_before(void **state)
     (void)state;
     tarn_viewer_flight flight = {0};
     tarn_viewer_landing landing;
-    for (uint32_t i = 0; i < 4; i++)
+    for (uint32_t i = 0; i < 4; i++) {
         tarn_viewer_flight_put(&flight, 1, 10 + i, 100 + i, ms(i));
+    }
     assert_false(take(&flight, 2, 101, 11)); // of another epoch
     assert_false(take(&flight, 1, 99, 9));
     assert_int_equal(flight.count, 4);

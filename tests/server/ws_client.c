@@ -17,11 +17,13 @@ int ws_connect(uint16_t port)
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int on = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
+    if (fd < 0) {
         return -1;
+    }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) {
         return fd;
+    }
     close(fd);
     return -1;
 }
@@ -37,8 +39,9 @@ int ws_send_raw(int fd, const void *bytes, size_t byte_count)
             poll(&pollfd, 1, 100);
             continue;
         }
-        if (sent <= 0)
+        if (sent <= 0) {
             return -1;
+        }
         at += sent;
         byte_count -= (size_t)sent;
     }
@@ -49,13 +52,16 @@ int ws_send_raw(int fd, const void *bytes, size_t byte_count)
 static int receive(ws_client *client, int wait_ms)
 {
     struct pollfd pollfd = {.fd = client->fd, .events = POLLIN};
-    if (poll(&pollfd, 1, wait_ms) <= 0)
+    if (poll(&pollfd, 1, wait_ms) <= 0) {
         return 0;
-    if (client->have == WS_CLIENT_BUFFER_BYTES)
+    }
+    if (client->have == WS_CLIENT_BUFFER_BYTES) {
         return -1;
+    }
     ssize_t got = recv(client->fd, client->buffer + client->have, WS_CLIENT_BUFFER_BYTES - client->have, 0);
-    if (got <= 0)
+    if (got <= 0) {
         return -1;
+    }
     client->have += (size_t)got;
     return 1;
 }
@@ -78,8 +84,9 @@ static int read_upgrade_answer(ws_client *client)
             take(client, (size_t)(end + 4 - (char *)client->buffer));
             return status;
         }
-        if (receive(client, WS_CLIENT_WAIT_MS) <= 0)
+        if (receive(client, WS_CLIENT_WAIT_MS) <= 0) {
             return 0;
+        }
     }
 }
 
@@ -102,8 +109,9 @@ int ws_client_open(ws_client *client, uint16_t port, const char *path, const cha
                  subprotocol ? "\r\n" : "", origin ? "Origin: " : "", origin ? origin : "", origin ? "\r\n" : "",
                  ws_client_headers);
     int status = ws_send_raw(client->fd, request, (size_t)length) == 0 ? read_upgrade_answer(client) : 0;
-    if (status != 101)
+    if (status != 101) {
         ws_client_close(client);
+    }
     return status;
 }
 
@@ -117,8 +125,9 @@ static void free_decoder(ws_decoder *decoder)
 
 void ws_client_close(ws_client *client)
 {
-    if (client->fd >= 0)
+    if (client->fd >= 0) {
         close(client->fd);
+    }
     free(client->buffer);
     free_decoder(&client->decoder);
     client->fd = -1;
@@ -140,8 +149,9 @@ static size_t make_header(uint8_t *header, uint8_t first_byte, uint64_t bytes, i
         return 4;
     }
     header[1] = (uint8_t)(mask_bit | 127);
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++) {
         header[2 + i] = (uint8_t)(bytes >> (56 - 8 * i));
+    }
     return 10;
 }
 
@@ -163,8 +173,9 @@ int ws_client_send(ws_client *client, int opcode, const void *bytes, size_t byte
     size_t count = make_header(frame, (uint8_t)(0x80 | opcode), byte_count, 1);
     memcpy(frame + count, mask, 4);
     count += 4;
-    for (size_t i = 0; i < byte_count; i++)
+    for (size_t i = 0; i < byte_count; i++) {
         frame[count + i] = ((const uint8_t *)bytes)[i] ^ mask[i % 4];
+    }
     int result = ws_send_raw(client->fd, frame, count + byte_count);
     free(frame);
     return result;
@@ -174,8 +185,9 @@ int ws_client_tell(ws_client *client, const tarn_message *message)
 {
     uint8_t bytes[TARN_MESSAGE_BYTES_MAX];
     size_t count;
-    if (tarn_message_write(message, bytes, sizeof bytes, &count) != TARN_OK)
+    if (tarn_message_write(message, bytes, sizeof bytes, &count) != TARN_OK) {
         return -1;
+    }
     return ws_client_send(client, WS_BINARY, bytes, count);
 }
 
@@ -183,19 +195,23 @@ int ws_client_tell(ws_client *client, const tarn_message *message)
 static size_t find_message(const ws_client *client, ws_message *message)
 {
     const uint8_t *at = client->buffer;
-    if (client->have < 2)
+    if (client->have < 2) {
         return 0;
+    }
     uint64_t bytes = at[1] & 0x7f;
     size_t header = bytes == 126 ? 4 : bytes == 127 ? 10 : 2;
-    if (client->have < header)
+    if (client->have < header) {
         return 0;
+    }
     if (header > 2) {
         bytes = 0;
-        for (size_t i = 2; i < header; i++)
+        for (size_t i = 2; i < header; i++) {
             bytes = bytes << 8 | at[i];
+        }
     }
-    if (bytes > client->have - header)
+    if (bytes > client->have - header) {
         return 0;
+    }
     message->opcode = at[0] & 0x0f;
     message->bytes = at + header;
     message->byte_count = (size_t)bytes;
@@ -206,8 +222,9 @@ static size_t find_message(const ws_client *client, ws_message *message)
 static void see(ws_decoder *decoder, const ws_message *message)
 {
     tarn_stream_frame frame;
-    if (tarn_stream_open(message->bytes, message->byte_count, &frame) != TARN_OK)
+    if (tarn_stream_open(message->bytes, message->byte_count, &frame) != TARN_OK) {
         return;
+    }
     if (frame.head.kind == TARN_STREAM_KEY) {
         const tarn_stream_size size = tarn_stream_size_of(&frame);
         free_decoder(decoder);
@@ -218,27 +235,34 @@ static void see(ws_decoder *decoder, const ws_message *message)
         decoder->particles.velocities = malloc(4 * (size_t)size.slots + 1);
     }
     decoder->status = TARN_E_STATE;
-    if (decoder->stream)
+    if (decoder->stream) {
         decoder->status = tarn_stream_decode(decoder->stream, &frame, &decoder->particles);
+    }
 }
 
 static void note(ws_client *client, const ws_message *message)
 {
-    if (message->opcode == WS_PING)
+    if (message->opcode == WS_PING) {
         ws_client_send(client, WS_PONG, message->bytes, message->byte_count);
+    }
     if (message->opcode == WS_CLOSE && client->close_code == 0) {
         client->close_code = message->byte_count >= 2 ? (uint16_t)(message->bytes[0] << 8 | message->bytes[1]) : 1005;
-        if (message->byte_count > 2)
+        if (message->byte_count > 2) {
             snprintf(client->close_reason, sizeof client->close_reason, "%.*s", (int)message->byte_count - 2,
                      (const char *)message->bytes + 2);
+        }
     }
     tarn_message read;
-    if (message->opcode == WS_BINARY)
+    if (message->opcode == WS_BINARY) {
         see(&client->decoder, message);
-    if (message->opcode != WS_BINARY || tarn_message_read(message->bytes, message->byte_count, &read, NULL) != TARN_OK)
+    }
+    if (message->opcode != WS_BINARY ||
+        tarn_message_read(message->bytes, message->byte_count, &read, NULL) != TARN_OK) {
         return;
-    if (read.kind == TARN_MESSAGE_STATE)
+    }
+    if (read.kind == TARN_MESSAGE_STATE) {
         client->state = read.state;
+    }
     if (read.kind == TARN_MESSAGE_JOINED) {
         client->state = read.joined.state;
         client->viewer_id = read.joined.viewer_id;
@@ -259,18 +283,21 @@ int ws_client_next(ws_client *client, ws_message *message, int wait_ms)
         }
         uint64_t now_ns = tarn_clock_monotonic_ns();
         int got = receive(client, now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000) : 0);
-        if (got < 0)
+        if (got < 0) {
             return -1;
-        if (got == 0 && tarn_clock_monotonic_ns() >= until_ns)
+        }
+        if (got == 0 && tarn_clock_monotonic_ns() >= until_ns) {
             return 0;
+        }
     }
 }
 
 static void acknowledge(ws_client *client, const ws_frame *frame)
 {
     tarn_message message = {.kind = TARN_MESSAGE_ACK, .ack = {.epoch = frame->epoch, .step = frame->step}};
-    if (client->auto_ack)
+    if (client->auto_ack) {
         ws_client_tell(client, &message);
+    }
 }
 
 /// The next message before a deadline, whatever else the server sends meanwhile.
@@ -291,12 +318,14 @@ int ws_client_wait(ws_client *client, tarn_message_kind kind, tarn_message *mess
     ws_frame frame;
     uint64_t until_ns = wait_until_ns();
     while (next_until(client, &raw, until_ns) == 1) {
-        if (raw.opcode != WS_BINARY)
+        if (raw.opcode != WS_BINARY) {
             continue;
-        if (ws_frame_open(raw.bytes, raw.byte_count, &frame) == TARN_OK)
+        }
+        if (ws_frame_open(raw.bytes, raw.byte_count, &frame) == TARN_OK) {
             acknowledge(client, &frame);
-        else if (tarn_message_read(raw.bytes, raw.byte_count, message, NULL) == TARN_OK && message->kind == kind)
+        } else if (tarn_message_read(raw.bytes, raw.byte_count, message, NULL) == TARN_OK && message->kind == kind) {
             return 1;
+        }
     }
     return 0;
 }
@@ -306,8 +335,9 @@ int ws_client_wait_frame(ws_client *client, ws_frame *frame)
     ws_message raw;
     uint64_t until_ns = wait_until_ns();
     while (next_until(client, &raw, until_ns) == 1) {
-        if (raw.opcode != WS_BINARY || ws_frame_open(raw.bytes, raw.byte_count, frame) != TARN_OK)
+        if (raw.opcode != WS_BINARY || ws_frame_open(raw.bytes, raw.byte_count, frame) != TARN_OK) {
             continue;
+        }
         acknowledge(client, frame);
         return 1;
     }
@@ -320,10 +350,12 @@ uint16_t ws_client_wait_close(ws_client *client)
     uint64_t until_ns = wait_until_ns();
     for (;;) {
         int got = next_until(client, &raw, until_ns);
-        if (client->close_code)
+        if (client->close_code) {
             return client->close_code;
-        if (got <= 0)
+        }
+        if (got <= 0) {
             return got < 0 ? 1006 : 0;
+        }
     }
 }
 
@@ -391,8 +423,9 @@ tarn_status ws_frame_open(const uint8_t *bytes, size_t byte_count, ws_frame *fra
     tarn_stream_frame opened;
     const tarn_stream_head *head = &opened.head;
     const tarn_status status = tarn_stream_open(bytes, byte_count, &opened);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     frame->kind = (tarn_stream_kind)head->kind;
     frame->layers = opened.layers_present;
     frame->epoch = head->epoch;
@@ -401,13 +434,15 @@ tarn_status ws_frame_open(const uint8_t *bytes, size_t byte_count, ws_frame *fra
     memcpy(frame->cells, head->cells, sizeof frame->cells);
     memcpy(frame->orientation, head->orientation, sizeof frame->orientation);
     frame->particle_count = 0;
-    for (uint32_t l = 0; l < frame->layers; l++)
+    for (uint32_t l = 0; l < frame->layers; l++) {
         frame->particle_count += head->layers[l].particles;
+    }
     frame->body_count = head->body_count;
     memcpy(frame->bodies, head->bodies, sizeof frame->bodies);
     frame->input_count = head->input_count;
-    for (uint32_t i = 0; i < frame->input_count; i++)
+    for (uint32_t i = 0; i < frame->input_count; i++) {
         frame->inputs[i] = tarn_stream_input_at(&opened, i);
+    }
     return TARN_OK;
 }
 
@@ -416,8 +451,10 @@ void ws_client_velocity(const ws_client *client, double velocity_m_s[3])
     const tarn_stream_particles *seen = &client->decoder.particles;
     assert_int_equal(client->decoder.status, TARN_OK);
     memset(velocity_m_s, 0, 3 * sizeof(double));
-    for (uint32_t i = 0; i < seen->count; i++)
-        for (int axis = 0; axis < 3; axis++)
+    for (uint32_t i = 0; i < seen->count; i++) {
+        for (int axis = 0; axis < 3; axis++) {
             velocity_m_s[axis] +=
                 seen->velocities[4 * (size_t)i + (size_t)axis] * (double)seen->velocity_scale_m_s / seen->count;
+        }
+    }
 }

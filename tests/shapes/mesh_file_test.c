@@ -22,8 +22,9 @@ static tarn_mesh read_mesh(tarn_mesh_format format, const void *bytes, size_t by
 {
     tarn_mesh mesh = {.vertex_count = 0};
     char why[TARN_MESH_FILE_WHY_BYTES] = "";
-    if (tarn_mesh_bytes_read("a.file", format, bytes, byte_count, &mesh, why, sizeof why) != TARN_OK)
+    if (tarn_mesh_bytes_read("a.file", format, bytes, byte_count, &mesh, why, sizeof why) != TARN_OK) {
         fail_msg("%s", why);
+    }
     return mesh;
 }
 
@@ -42,9 +43,10 @@ static void expect_refusal(tarn_mesh_format format, const void *bytes, size_t by
     assert_non_null(copy);
     memcpy(copy, bytes, byte_count);
     const tarn_status found = tarn_mesh_bytes_read("a.file", format, copy, byte_count, &mesh, why, sizeof why);
-    if (found != status || strstr(why, part) == NULL || strncmp(why, "a.file: ", 8) != 0)
+    if (found != status || strstr(why, part) == NULL || strncmp(why, "a.file: ", 8) != 0) {
         fail_msg("%.60s\nwas answered with %s: %s\nwanted %s: %s", (const char *)bytes, tarn_status_name(found), why,
                  tarn_status_name(status), part);
+    }
     assert_int_equal(tarn_mesh_bytes_read("a.file", format, copy, byte_count, &mesh, NULL, 0), status);
     assert_true(mesh.vertex_count == 7 && mesh.triangle_count == 7 && mesh.vertices_m == NULL);
     free(copy);
@@ -75,8 +77,9 @@ static void every_form_of_a_face_is_read(void **state)
         tarn_mesh mesh = read_obj(texts[i]);
         assert_int_equal(mesh.triangle_count, 1);
         assert_true(mesh.vertex_count >= 4);
-        for (uint32_t c = 0; c < 3; c++)
+        for (uint32_t c = 0; c < 3; c++) {
             assert_int_equal(mesh.triangles[c], c);
+        }
         assert_memory_equal(mesh.vertices_m, wanted, sizeof wanted);
         tarn_mesh_free(&mesh);
         assert_null(mesh.triangles);
@@ -133,8 +136,9 @@ static void malformed_obj_is_refused(void **state)
         {CORNERS "f 1/2/3/4 2 3\n", "found \"1/2/3/4\""},
         {CORNERS "f /1 2 3\n", "found \"/1\""},
     };
-    for (size_t i = 0; i < LENGTH(cases); i++)
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         expect_refusal(TARN_MESH_FORMAT_OBJ, cases[i].text, strlen(cases[i].text), TARN_E_MALFORMED, cases[i].part);
+    }
 }
 
 static void too_many_triangles_are_refused(void **state)
@@ -145,8 +149,9 @@ static void too_many_triangles_are_refused(void **state)
     char *text = malloc(sizeof CORNERS + 2 * corners + 8), *at = text;
     assert_non_null(text);
     at = stpcpy(at, CORNERS "f");
-    for (size_t i = 0; i < corners; i++)
+    for (size_t i = 0; i < corners; i++) {
         at = stpcpy(at, i % 2 ? " 1" : " 2");
+    }
     expect_refusal(TARN_MESH_FORMAT_OBJ, text, (size_t)(at - text), TARN_E_LIMIT,
                    "line 5: found more than 1048576 triangles, allowed are 1048576");
     at[-2] = '\0';
@@ -170,8 +175,9 @@ static void numbers_are_read_as_they_are_written(void **state)
         double found;
         assert_true(tarn_text_number(word, &found));
         const double printed = strtod(text, NULL);
-        if (!(fabs(found - printed) <= 1e-15 * fabs(printed)))
+        if (!(fabs(found - printed) <= 1e-15 * fabs(printed))) {
             fail_msg("%s was read as %.17g", text, found);
+        }
     }
 }
 
@@ -242,8 +248,9 @@ static void malformed_stl_is_refused(void **state)
         {SOLID "rest\n", "found \"rest\", allowed is \"solid\""},
         {"abc", "found 3 bytes that don't begin with \"solid\", allowed are 84 at least"},
     };
-    for (size_t i = 0; i < LENGTH(cases); i++)
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         expect_refusal(TARN_MESH_FORMAT_STL, cases[i].text, strlen(cases[i].text), TARN_E_MALFORMED, cases[i].part);
+    }
 }
 
 static void binary_stl_must_be_as_long_as_it_says(void **state)
@@ -251,9 +258,10 @@ static void binary_stl_must_be_as_long_as_it_says(void **state)
     (void)state;
     char bytes[185];
     const size_t all = write_binary_stl(bytes, "made by hand", 2, square_m);
-    for (size_t cut = 84; cut < all; cut++)
+    for (size_t cut = 84; cut < all; cut++) {
         expect_refusal(TARN_MESH_FORMAT_STL, bytes, cut, TARN_E_MALFORMED,
                        "a declared number of 2 triangles, allowed are 184 bytes for so many");
+    }
     bytes[184] = 0;
     expect_refusal(TARN_MESH_FORMAT_STL, bytes, all + 1, TARN_E_MALFORMED, "found 185 bytes");
     memset(bytes + 80, 0xff, 4);
@@ -288,8 +296,9 @@ static void both_forms_of_pgm_are_read(void **state)
     for (size_t i = 0; i < LENGTH(cases); i++) {
         tarn_height_map map;
         char why[TARN_MESH_FILE_WHY_BYTES] = "";
-        if (read_heights(cases[i].bytes, cases[i].byte_count, &map, why) != TARN_OK)
+        if (read_heights(cases[i].bytes, cases[i].byte_count, &map, why) != TARN_OK) {
             fail_msg("%s", why);
+        }
         assert_int_equal(map.columns, 3);
         assert_int_equal(map.rows, 2);
         assert_true(map.spacing_m == 0.5f);
@@ -328,8 +337,9 @@ static void malformed_pgm_is_refused(void **state)
         char *exact = realloc(copy, bytes + (bytes == 0));
         assert_non_null(exact);
         const tarn_status found = read_heights(exact, bytes, &map, why);
-        if (found != TARN_E_MALFORMED || strstr(why, cases[i].part) == NULL)
+        if (found != TARN_E_MALFORMED || strstr(why, cases[i].part) == NULL) {
             fail_msg("%s\nwas answered with %s: %s", cases[i].text, tarn_status_name(found), why);
+        }
         assert_true(map.columns == 7 && map.heights_m == NULL);
         free(exact);
     }
@@ -364,8 +374,9 @@ static int remove_folder(void **state)
 {
     (void)state;
     static const char *const names[] = {"a.OBJ", "b.stl", "c.pgm", "pipe.obj", "large.stl", "a.txt"};
-    for (size_t i = 0; i < LENGTH(names); i++)
+    for (size_t i = 0; i < LENGTH(names); i++) {
         unlink(path_of(names[i]));
+    }
     rmdir(path_of("folder.obj"));
     return rmdir(folder);
 }
@@ -412,8 +423,9 @@ static void what_is_no_mesh_file_is_refused(void **state)
         tarn_mesh mesh = {7, 7, NULL, NULL};
         char why[TARN_MESH_FILE_WHY_BYTES] = "";
         const tarn_status found = tarn_mesh_file_read(path_of(cases[i].name), &mesh, why, sizeof why);
-        if (found != cases[i].status || strstr(why, cases[i].part) == NULL || strstr(why, cases[i].name) == NULL)
+        if (found != cases[i].status || strstr(why, cases[i].part) == NULL || strstr(why, cases[i].name) == NULL) {
             fail_msg("%s was answered with %s: %s", cases[i].name, tarn_status_name(found), why);
+        }
         assert_int_equal(mesh.vertex_count, 7);
     }
     tarn_mesh mesh;

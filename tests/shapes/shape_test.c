@@ -31,8 +31,9 @@ static double random_share(uint64_t *state)
 
 static void assert_near(double found, double wanted, double tolerance)
 {
-    if (!(fabs(found - wanted) <= tolerance))
+    if (!(fabs(found - wanted) <= tolerance)) {
         fail_msg("found %.12g, wanted %.12g within %g", found, wanted, tolerance);
+    }
 }
 
 /// Samples a shape on n^3 nodes, from -half to half per axis.
@@ -45,8 +46,9 @@ static tarn_distance_field sample(const tarn_shape *shape, uint32_t n, double ha
     for (uint32_t i = 0; i < n * n * n; i++) {
         const uint32_t node[3] = {i % n, i / n % n, i / (n * n)};
         double p[3];
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             p[a] = (double)field.min_m[a] + (double)field.spacing_m * node[a];
+        }
         field.distance_m[i] = (float)tarn_shape_distance_m(shape, NULL, p);
     }
     return field;
@@ -93,8 +95,9 @@ static void distances_lead_to_the_surface(void **state)
     for (int i = 0; i < 4000; i++) {
         const tarn_shape *shape = shapes[i % 4];
         double p[3], gradient[3], length2 = 0.0;
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             p[a] = 4.0 * random_share(&random) - 2.0;
+        }
         const double distance = tarn_shape_distance_m(shape, NULL, p);
         for (int a = 0; a < 3; a++) {
             double ahead[3] = {p[0], p[1], p[2]}, behind[3] = {p[0], p[1], p[2]};
@@ -104,11 +107,13 @@ static void distances_lead_to_the_surface(void **state)
                 (tarn_shape_distance_m(shape, NULL, ahead) - tarn_shape_distance_m(shape, NULL, behind)) / 2e-6;
             length2 += gradient[a] * gradient[a];
         }
-        if (distance < 0.0 && fabs(length2 - 1.0) > 1e-4)
+        if (distance < 0.0 && fabs(length2 - 1.0) > 1e-4) {
             continue; // between two surfaces, at a ridge
+        }
         assert_near(length2, 1.0, 1e-4);
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             p[a] -= distance * gradient[a];
+        }
         assert_near(tarn_shape_distance_m(shape, NULL, p), 0.0, 1e-4);
     }
 }
@@ -128,8 +133,9 @@ static void poses_turn_then_move(void **state)
     double after[3];
     tarn_pose_from_shape(&oblique, before, after);
     tarn_pose_to_shape(&oblique, after, after);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         assert_near(after[a], before[a], 1e-12);
+    }
     const tarn_pose unset = {{1.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}};
     tarn_pose_from_shape(&unset, before, after);
     assert_near(after[0], 1.3, 1e-12);
@@ -155,8 +161,9 @@ static void fields_are_trilinear_and_go_on_outside(void **state)
     (void)state;
     // x + 2y + 4z, which trilinear interpolation keeps.
     float values[3 * 4 * 5];
-    for (int i = 0; i < 60; i++)
+    for (int i = 0; i < 60; i++) {
         values[i] = (float)(i % 3) * 0.5f + 2.0f * 0.5f * (float)(i / 3 % 4) + 4.0f * 0.5f * (float)(i / 12);
+    }
     const tarn_distance_field field = {{3, 4, 5}, 0.5f, {0.0f, 0.0f, 0.0f}, values};
     const double inside[3] = {0.3, 0.7, 1.9}, corner[3] = {1.0, 1.5, 2.0}, beyond[3] = {1.0 + 0.3, 1.5 + 0.4, 1.0};
     assert_near(tarn_distance_field_at_m(&field, inside), 0.3 + 1.4 + 7.6, 1e-6);
@@ -184,9 +191,11 @@ static void no_field_is_steeper_than_its_slope(void **state)
     uint64_t random = 5;
     double nearest = 0.0;
     for (int i = 0; i < 40000; i++) {
-        if (i % 100 == 0) // new values, every other time so that only the outside is steep
-            for (int n = 0; n < 60; n++)
+        if (i % 100 == 0) { // new values, every other time so that only the outside is steep
+            for (int n = 0; n < 60; n++) {
                 values[n] = (float)((i % 200 ? 3.0 : 0.1) * random_of(&random));
+            }
+        }
         double p[3], q[3], square = 0.0;
         for (int a = 0; a < 3; a++) {
             p[a] = 4.0 * random_of(&random) - 1.0;
@@ -209,7 +218,7 @@ static void bounds_are_tight(void **state)
     const tarn_shape sampled = {TARN_SHAPE_FIELD, {1.0f, 0.0f, 0.0f}, 0, 0};
     const tarn_shape *shapes[] = {&box, &sphere, &capsule, &cylinder, &sampled};
     const tarn_pose poses[] = {turned, oblique};
-    for (int s = 0; s < 5; s++)
+    for (int s = 0; s < 5; s++) {
         for (int q = 0; q < 2; q++) {
             double min[3], max[3], center[3], radius, low[3] = {9, 9, 9}, high[3] = {-9, -9, -9}, farthest = 0.0;
             tarn_shape_bounds_m(shapes[s], &poses[q], &field, min, max);
@@ -217,11 +226,13 @@ static void bounds_are_tight(void **state)
             uint64_t random = 5;
             for (int i = 0; i < 400000; i++) {
                 double p[3], local[3], square = 0.0;
-                for (int a = 0; a < 3; a++)
+                for (int a = 0; a < 3; a++) {
                     p[a] = (double)poses[q].position_m[a] + 2.6 * random_share(&random) - 1.3;
+                }
                 tarn_pose_to_shape(&poses[q], p, local);
-                if (tarn_shape_distance_m(shapes[s], &field, local) > 0.0)
+                if (tarn_shape_distance_m(shapes[s], &field, local) > 0.0) {
                     continue;
+                }
                 for (int a = 0; a < 3; a++) {
                     low[a] = fmin(low[a], p[a]);
                     high[a] = fmax(high[a], p[a]);
@@ -237,6 +248,7 @@ static void bounds_are_tight(void **state)
             }
             assert_true(farthest <= radius && radius - farthest < gap);
         }
+    }
     tarn_distance_field_free(&field);
     assert_null(field.distance_m);
 }
@@ -271,8 +283,9 @@ static void masses_match_sums_over_a_lattice(void **state)
             const double share = 0.5 - tarn_shape_distance_m(shapes[s], NULL, p) / cell;
             const double part = 8.0 * (share < 0.0 ? 0.0 : share > 1.0 ? 1.0 : share) * cell * cell * cell;
             volume += part;
-            for (int a = 0; a < 3; a++)
+            for (int a = 0; a < 3; a++) {
                 second[a] += part * p[a] * p[a];
+            }
         }
         assert_near(mass.volume_m3 / volume, 1.0, 5e-4);
         for (int a = 0; a < 3; a++) {
@@ -302,18 +315,21 @@ static void sampled_masses_match_analytic_ones(void **state)
     assert_int_equal(tarn_shape_mass_get(&brick, NULL, &wanted), TARN_OK);
     assert_int_equal(tarn_shape_mass_get(&sampled, &field, &found), TARN_OK);
     assert_near(8.0 * found.volume_m3 / wanted.volume_m3, 1.0, 0.01);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         assert_near(2.0 * found.center_m[a], (double)place.position_m[a], 1e-3);
+    }
     double m[3][3];
     tarn_pose_matrix(&place, m);
     const double unit = wanted.inertia_m5[0][0] / 32.0;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         for (int b = 0; b < 3; b++) {
             double rotated = 0.0; // into the field's frame, from which a point is turned to the box's
-            for (int k = 0; k < 3; k++)
+            for (int k = 0; k < 3; k++) {
                 rotated += m[a][k] * wanted.inertia_m5[k][k] * m[b][k] / 32.0;
+            }
             assert_near(found.inertia_m5[a][b], rotated, 0.015 * unit);
         }
+    }
     tarn_distance_field_free(&field);
 }
 
@@ -327,8 +343,9 @@ static void masses_that_nothing_has_are_refused(void **state)
     tarn_distance_field cut = sample(&sphere, 9, 0.4); // the sphere leaves the grid
     const tarn_shape sampled = {TARN_SHAPE_FIELD, {1.0f, 0.0f, 0.0f}, 0, 0};
     assert_int_equal(tarn_shape_mass_get(&sampled, &cut, &mass), TARN_E_ARGUMENT);
-    for (int i = 0; i < 9 * 9 * 9; i++)
+    for (int i = 0; i < 9 * 9 * 9; i++) {
         cut.distance_m[i] = 1.0f;
+    }
     assert_int_equal(tarn_shape_mass_get(&sampled, &cut, &mass), TARN_E_ARGUMENT);
     tarn_distance_field_free(&cut);
 }
@@ -357,8 +374,9 @@ static void wrong_shapes_are_refused_with_a_sentence(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char why[160] = "";
         assert_int_equal(tarn_shape_check(&cases[i].shape, fields, 2, why, sizeof why), TARN_E_ARGUMENT);
-        if (strstr(why, cases[i].part) == NULL)
+        if (strstr(why, cases[i].part) == NULL) {
             fail_msg("\"%s\" isn't in: %s", cases[i].part, why);
+        }
         assert_int_equal(tarn_shape_check(&cases[i].shape, fields, 2, NULL, 0), TARN_E_ARGUMENT);
     }
     const tarn_shape sampled = {TARN_SHAPE_FIELD, {1.0f, 0.0f, 0.0f}, 0, 1};

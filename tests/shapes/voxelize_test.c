@@ -47,16 +47,18 @@ static tarn_distance_field voxelize(const tarn_mesh *mesh, uint32_t nodes, uint3
     tarn_distance_field field = {.distance_m = NULL};
     char why[TARN_VOXELIZE_WHY_BYTES] = "";
     const float spacing = tarn_voxelize_spacing_m(mesh, nodes, margin);
-    if (tarn_voxelize_mesh(mesh, spacing, margin, &field, why, sizeof why) != TARN_OK)
+    if (tarn_voxelize_mesh(mesh, spacing, margin, &field, why, sizeof why) != TARN_OK) {
         fail_msg("%s", why);
+    }
     return field;
 }
 
 static void node_place(const tarn_distance_field *field, size_t i, double point_m[3])
 {
     const size_t nx = field->nodes[0], ny = field->nodes[1], node[3] = {i % nx, i / nx % ny, i / (nx * ny)};
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         point_m[a] = (double)field->min_m[a] + (double)field->spacing_m * (double)node[a];
+    }
 }
 
 static size_t node_count(const tarn_distance_field *field)
@@ -76,9 +78,10 @@ static void expect_field(const tarn_distance_field *field, distance_function wan
         const double distance = wanted(what, p), spacing = (double)field->spacing_m;
         const double error = fabs((double)field->distance_m[i] - distance) / spacing;
         const double allowed = surface == FLAT ? 1e-4 : fabs(distance) <= TARN_VOXELIZE_BAND * spacing ? 0.03 : 0.1;
-        if (!(error <= allowed))
+        if (!(error <= allowed)) {
             fail_msg("node %zu at %g %g %g: found %g, wanted %g: %g cells off, allowed are %g", i, p[0], p[1], p[2],
                      (double)field->distance_m[i], distance, error, allowed);
+        }
     }
 }
 
@@ -108,7 +111,7 @@ static void boxes_have_their_distances(void **state)
     (void)state;
     const float half[3] = {0.5f, 0.25f, 0.375f};
     const tarn_pose poses[] = {at_origin, {{0.1f, 0.2f, 0.3f}, {0.1f, 0.7f, -0.3f, 0.6f}}};
-    for (int q = 0; q < 2; q++)
+    for (int q = 0; q < 2; q++) {
         for (int fine = 0; fine < 2; fine++) {
             const placed_box box = {{TARN_SHAPE_BOX, {half[0], half[1], half[2]}, 0, 0}, poses[q]};
             tarn_distance_field field = {.distance_m = NULL};
@@ -121,6 +124,7 @@ static void boxes_have_their_distances(void **state)
             tarn_distance_field_free(&field);
             free_mesh(&mesh);
         }
+    }
 }
 
 static void orientation_may_be_either(void **state)
@@ -159,10 +163,12 @@ static void overlapping_parts_are_one_solid(void **state)
         double p[3];
         node_place(&field, i, p);
         const double wanted = two_balls_distance(&offset, p);
-        if (fabs(wanted) > 0.002)
+        if (fabs(wanted) > 0.002) {
             assert_true((field.distance_m[i] < 0.0f) == (wanted < 0.0));
-        if (wanted > 0.0)
+        }
+        if (wanted > 0.0) {
             assert_true(fabs((double)field.distance_m[i] - wanted) < 0.002);
+        }
     }
     tarn_distance_field_free(&field);
     free_mesh(&mesh);
@@ -209,8 +215,9 @@ static void small_defects_do_no_harm(void **state)
         node_place(&field, i, p);
         const double wanted = ball_distance(&radius, p), found = (double)field.distance_m[i];
         assert_true(fabs(fabs(found) - fabs(wanted)) < 0.6 * (double)field.spacing_m); // in a hole its rim is nearest
-        if (fabs(wanted) > 0.05 * (double)field.spacing_m)
+        if (fabs(wanted) > 0.05 * (double)field.spacing_m) {
             assert_true((found < 0.0) == (wanted < 0.0));
+        }
     }
     tarn_distance_field_free(&field);
     free_mesh(&mesh);
@@ -231,8 +238,9 @@ static void triangles_without_area_are_segments(void **state)
         double p[3];
         node_place(&field, i, p);
         const double side = sqrt(p[1] * p[1] + p[2] * p[2]);
-        if (p[0] > 0.42 && p[0] < 0.5 && side < 0.03)
+        if (p[0] > 0.42 && p[0] < 0.5 && side < 0.03) {
             assert_true(fabs((double)field.distance_m[i] - side) < 1e-6);
+        }
     }
     tarn_distance_field_free(&field);
     free_mesh(&mesh);
@@ -243,9 +251,10 @@ static void expect_refusal(const tarn_mesh *mesh, float spacing, uint32_t margin
     tarn_distance_field field = {.nodes = {7, 7, 7}};
     char why[TARN_VOXELIZE_WHY_BYTES] = "";
     const tarn_status found = tarn_voxelize_mesh(mesh, spacing, margin, &field, why, sizeof why);
-    if (found != status || strstr(why, part) == NULL)
+    if (found != status || strstr(why, part) == NULL) {
         fail_msg("answered with %s: \"%s\", wanted %s with \"%s\"", tarn_status_name(found), why,
                  tarn_status_name(status), part);
+    }
     assert_int_equal(tarn_voxelize_mesh(mesh, spacing, margin, &field, NULL, 0), status);
     assert_null(field.distance_m);
     assert_int_equal(field.nodes[0], 7);
@@ -297,8 +306,9 @@ static void wrong_meshes_and_numbers_are_refused(void **state)
     mesh.vertex_count = 0;
     mesh.triangle_count = 0;
     add_box(&mesh, half, &at_origin);
-    for (int i = 0; i < 400; i++)
+    for (int i = 0; i < 400; i++) {
         add_triangle(&mesh, 0, 3, 6);
+    }
     expect_refusal(&mesh, 0.0045f, 2, TARN_E_LIMIT, "too many large triangles");
     free_mesh(&mesh);
 }
@@ -314,8 +324,9 @@ static void spacing_gives_the_nodes_asked_for(void **state)
         tarn_distance_field field = voxelize(&mesh, nodes, 3);
         assert_int_equal(field.nodes[0], nodes);
         assert_true(field.nodes[1] < nodes && field.nodes[2] < nodes);
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             assert_true(field.min_m[a] <= -half[a] - 2.99f * field.spacing_m);
+        }
         tarn_distance_field_free(&field);
     }
     free_mesh(&mesh);
@@ -325,8 +336,9 @@ static tarn_mesh read_duck(void)
 {
     tarn_mesh duck = {.vertex_count = 0};
     char why[TARN_MESH_FILE_WHY_BYTES] = "";
-    if (tarn_mesh_file_read(TARN_SCENES_FOLDER "/duck.obj", &duck, why, sizeof why) != TARN_OK)
+    if (tarn_mesh_file_read(TARN_SCENES_FOLDER "/duck.obj", &duck, why, sizeof why) != TARN_OK) {
         fail_msg("%s", why);
+    }
     return duck;
 }
 
@@ -341,12 +353,14 @@ static void duck_has_its_size_and_volume(void **state)
     tarn_shape_mass mass;
     assert_int_equal(tarn_shape_mass_get(&shape, &field, &mass), TARN_OK);
     assert_true(fabs(mass.volume_m3 / volume - 1.0) < 0.005);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         assert_true(fabs(mass.center_m[a] - center[a]) < 1e-4);
+    }
     tarn_shape_bounds_m(&shape, &at_origin, &field, min, max);
     assert_true(fabs(max[0] - min[0] - 0.2) < 3.0 * (double)field.spacing_m);
-    for (int a = 0; a < 3; a++) // centred at the centre of its bounds
+    for (int a = 0; a < 3; a++) { // centred at the centre of its bounds
         assert_true(fabs(max[a] + min[a]) < 1.5 * (double)field.spacing_m);
+    }
     // It faces +x: the beak and the head are at the upper right, the tail at the left and lower than the head.
     const double head[3] = {0.03, 0.04, 0.0}, no_head[3] = {-0.05, 0.05, 0.0};
     assert_true(tarn_shape_distance_m(&shape, &field, head) < -0.01);
@@ -364,9 +378,11 @@ static void distances_change_no_faster_than_the_place(void **state)
     const size_t nx = field.nodes[0], nxy = nx * field.nodes[1], stride[3] = {1, nx, nxy};
     for (size_t i = 0; i < node_count(&field); i++) {
         const size_t node[3] = {i % nx, i / nx % field.nodes[1], i / nxy};
-        for (int a = 0; a < 3; a++)
-            if (node[a] + 1 < field.nodes[a])
+        for (int a = 0; a < 3; a++) {
+            if (node[a] + 1 < field.nodes[a]) {
                 assert_true(fabsf(field.distance_m[i + stride[a]] - field.distance_m[i]) <= 1.001f * field.spacing_m);
+            }
+        }
     }
     tarn_distance_field_free(&field);
     free_mesh(&duck);
@@ -384,8 +400,9 @@ static void bits_of_a_field_are_pinned(void **state)
         memcpy(&bits, &field.distance_m[i], sizeof bits);
         hash = (hash ^ bits) * 0x100000001b3ull;
     }
-    if (hash != 0xd7f176b9a06811c3ull)
+    if (hash != 0xd7f176b9a06811c3ull) {
         fail_msg("found %016llx", (unsigned long long)hash);
+    }
     tarn_distance_field_free(&field);
     free_mesh(&duck);
 }
@@ -415,9 +432,10 @@ static tarn_height_map make_heights(uint32_t columns, uint32_t rows, float spaci
 {
     tarn_height_map map = {columns, rows, spacing_m, malloc((size_t)columns * rows * sizeof(float))};
     assert_non_null(map.heights_m);
-    for (uint32_t i = 0; i < columns * rows; i++)
+    for (uint32_t i = 0; i < columns * rows; i++) {
         map.heights_m[i] =
             base_m + slope_x * (float)(i % columns) * spacing_m + slope_z * (float)(i / columns) * spacing_m;
+    }
     return map;
 }
 
@@ -456,10 +474,12 @@ static void sloping_ground_has_its_distances(void **state)
         double p[3];
         node_place(&field, i, p);
         const double wanted = slope_distance(plane, p), found = (double)field.distance_m[i];
-        if (fabs(p[0]) < 2.0 && fabs(p[2]) < 1.0)
+        if (fabs(p[0]) < 2.0 && fabs(p[2]) < 1.0) {
             assert_true((found < 0.0) == (wanted < 0.0) || fabs(wanted) < 1e-6);
-        if (fabs(p[0]) + 0.25 * fabs(wanted) > 1.99 || fabs(p[2]) + 0.5 * fabs(wanted) > 0.99)
+        }
+        if (fabs(p[0]) + 0.25 * fabs(wanted) > 1.99 || fabs(p[2]) + 0.5 * fabs(wanted) > 0.99) {
             continue; // its nearest point lies beside the rectangle
+        }
         assert_true(fabs(found - wanted) < (fabs(wanted) < 0.1 ? 1e-4 : 0.1) * 0.05);
         compared++;
     }
@@ -492,8 +512,9 @@ static void wrong_heights_are_refused(void **state)
         tarn_distance_field field = {.distance_m = NULL};
         char why[TARN_VOXELIZE_WHY_BYTES] = "";
         const tarn_status found = tarn_voxelize_heights(&map, cases[i].bottom_m, 0.05f, 2, &field, why, sizeof why);
-        if (found != cases[i].status || strstr(why, cases[i].part) == NULL)
+        if (found != cases[i].status || strstr(why, cases[i].part) == NULL) {
             fail_msg("case %zu: %s: %s", i, tarn_status_name(found), why);
+        }
         assert_null(field.distance_m);
         tarn_height_map_free(&map);
     }

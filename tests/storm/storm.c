@@ -50,10 +50,11 @@ static void print_job(const storm_jobs *jobs, const storm_job *job)
         printf("     step %llu: %s\n", (unsigned long long)r->failed_step, r->what);
         printf("     again: storm %s --seed %llu %s", job->scene.name, (unsigned long long)jobs->plan.seed,
                jobs->plan.tools ? "--tools " : "");
-        if (jobs->is_quick)
+        if (jobs->is_quick) {
             printf("--quick\n");
-        else
+        } else {
             printf("--seconds %.0f\n", jobs->plan.storm_s);
+        }
     }
     fflush(stdout);
 }
@@ -63,8 +64,9 @@ static void *work(void *context)
     storm_jobs *jobs = context;
     for (;;) {
         const unsigned at = atomic_fetch_add(&jobs->next, 1);
-        if (at >= jobs->count)
+        if (at >= jobs->count) {
             return NULL;
+        }
         storm_job *job = &jobs->of[at];
         storm_run(&job->scene, &jobs->plan, &job->result);
         atomic_fetch_add(&jobs->failed, job->result.what[0] != '\0');
@@ -78,8 +80,9 @@ static bool read_scene(const char *name, storm_job *job)
 {
     char path[PATH_MAX], why[TARN_SCENE_WHY_BYTES] = "";
     if (tarn_scene_resolve(name, NULL, path, sizeof path, why, sizeof why) == TARN_OK &&
-        tarn_scene_read_file(path, &job->scene, why, sizeof why) == TARN_OK)
+        tarn_scene_read_file(path, &job->scene, why, sizeof why) == TARN_OK) {
         return true;
+    }
     fprintf(stderr, "storm: %s\n", why);
     return false;
 }
@@ -97,8 +100,9 @@ static bool read_scenes(const storm_options *options, storm_jobs *jobs)
     }
     jobs->of = calloc(count, sizeof *jobs->of);
     for (uint32_t i = 0; i < count && jobs->of != NULL; i++) {
-        if (!read_scene(options->scene_count > 0 ? options->scenes[i] : names[i], &jobs->of[i]))
+        if (!read_scene(options->scene_count > 0 ? options->scenes[i] : names[i], &jobs->of[i])) {
             return false;
+        }
         jobs->count++;
     }
     return jobs->of != NULL;
@@ -124,8 +128,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         options->has_tools = true;
         return 0;
     case ARGP_KEY_ARG:
-        if (options->scene_count == TARN_SCENES_MAX)
+        if (options->scene_count == TARN_SCENES_MAX) {
             argp_error(state, "allowed are at most %d scenes", (int)TARN_SCENES_MAX);
+        }
         options->scenes[options->scene_count++] = argument;
         return 0;
     default:
@@ -137,11 +142,13 @@ static void run_threads(storm_jobs *jobs, uint32_t threads)
 {
     pthread_t of[256];
     uint32_t started = 0;
-    while (started + 1 < threads && started < 255 && pthread_create(&of[started], NULL, work, jobs) == 0)
+    while (started + 1 < threads && started < 255 && pthread_create(&of[started], NULL, work, jobs) == 0) {
         started++;
+    }
     work(jobs);
-    for (uint32_t i = 0; i < started; i++)
+    for (uint32_t i = 0; i < started; i++) {
         pthread_join(of[i], NULL);
+    }
 }
 
 int main(int argc, char **argv)
@@ -176,8 +183,9 @@ int main(int argc, char **argv)
         printf("%u scenes, %u failed\n", jobs.count, atomic_load(&jobs.failed));
         status = atomic_load(&jobs.failed) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
     }
-    for (uint32_t i = 0; i < jobs.count; i++)
+    for (uint32_t i = 0; i < jobs.count; i++) {
         tarn_scene_free(&jobs.of[i].scene);
+    }
     free(jobs.of);
     return status;
 }

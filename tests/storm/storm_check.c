@@ -15,8 +15,9 @@
 
 bool storm_wrong(storm_tank *storm, const char *format, ...)
 {
-    if (storm->result->what[0] != '\0')
+    if (storm->result->what[0] != '\0') {
         return false;
+    }
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(storm->result->what, sizeof storm->result->what, format, arguments);
@@ -35,20 +36,24 @@ bool storm_check_report(storm_tank *storm, const storm_input *input)
     tarn_tank_report_light(storm->tank, &report);
     const float cell_m_s = desc->cell_m / desc->dt_s;
     const float most = fminf(SPEED_MAX_CELLS, SUBSTEP_CELLS * input->value[TARN_PARAMETER_SUBSTEPS]) * cell_m_s;
-    if (!(report.speed_max_m_s <= most * ROUNDING))
+    if (!(report.speed_max_m_s <= most * ROUNDING)) {
         return storm_wrong(storm, "the fastest particle has %g m/s, at most %g are possible",
                            (double)report.speed_max_m_s, (double)most);
+    }
     if (report.particle_count > storm->particles_max ||
-        report.particle_count != storm->seeded + report.born - report.gone)
+        report.particle_count != storm->seeded + report.born - report.gone) {
         return storm_wrong(storm, "%u particles, of %u at the start, %llu born and %llu gone", report.particle_count,
                            storm->seeded, (unsigned long long)report.born, (unsigned long long)report.gone);
+    }
     const bool pours = storm->plan->tools || desc->reseed;
     if ((report.born != 0 && desc->emitter_count == 0 && !pours) ||
-        (report.gone != 0 && desc->drain_count == 0 && !pours))
+        (report.gone != 0 && desc->drain_count == 0 && !pours)) {
         return storm_wrong(storm, "%llu particles were born and %llu are gone in a tank where none can be",
                            (unsigned long long)report.born, (unsigned long long)report.gone);
-    if (!(report.residual >= 0.0f && isfinite(report.residual)))
+    }
+    if (!(report.residual >= 0.0f && isfinite(report.residual))) {
         return storm_wrong(storm, "the residual is %g", (double)report.residual);
+    }
     result->speed_max_m_s = fmax(result->speed_max_m_s, (double)report.speed_max_m_s);
     result->bytes_max = report.bytes > result->bytes_max ? report.bytes : result->bytes_max;
     result->tiles_max = report.active_tiles > result->tiles_max ? report.active_tiles : result->tiles_max;
@@ -69,8 +74,9 @@ static void list_static(const tarn_tank_desc *desc, static_solids *solids)
 {
     solids->count = 0;
     for (uint32_t i = 0; i < desc->solid_count; i++) {
-        if (desc->solids[i].motion != TARN_MOTION_STATIC)
+        if (desc->solids[i].motion != TARN_MOTION_STATIC) {
             continue;
+        }
         solids->shapes[solids->count] = desc->solids[i].shape;
         solids->poses[solids->count++] = desc->solids[i].pose;
     }
@@ -103,11 +109,13 @@ static bool check_depth(storm_tank *storm, const static_solids *solids, const fl
         -tarn_shapes_distance_m(solids->shapes, solids->poses, solids->count, desc->fields, point_m, &nearest) /
         (double)desc->cell_m;
     storm->result->deepest_cells = fmax(storm->result->deepest_cells, depth);
-    if (depth <= SOLID_DEPTH_MAX_CELLS)
+    if (depth <= SOLID_DEPTH_MAX_CELLS) {
         return true;
+    }
     const double sampled = sampled_depth_cells(desc, solids, point_m);
-    if (depth <= EDGE_DEPTH_MAX_CELLS && sampled <= SOLID_DEPTH_MAX_CELLS)
+    if (depth <= EDGE_DEPTH_MAX_CELLS && sampled <= SOLID_DEPTH_MAX_CELLS) {
         return true;
+    }
     return storm_wrong(storm, "particle %u at %.9g %.9g %.9g m is %.3f cells deep in static solid %u, as sampled %.3f",
                        id, point_m[0], point_m[1], point_m[2], depth, nearest, sampled);
 }
@@ -119,23 +127,27 @@ static bool check_particle(storm_tank *storm, const static_solids *solids, uint3
     const float most_m_s = SPEED_MAX_CELLS * desc->cell_m / desc->dt_s * ROUNDING;
     for (int a = 0; a < 3; a++) {
         const float size_m = (float)desc->cells[a] * desc->cell_m;
-        if (!(at_m[a] >= 0.0f && at_m[a] <= size_m) || !(fabsf(velocity_m_s[a]) <= most_m_s))
+        if (!(at_m[a] >= 0.0f && at_m[a] <= size_m) || !(fabsf(velocity_m_s[a]) <= most_m_s)) {
             return storm_wrong(storm, "particle %u is at %g %g %g m with %g %g %g m/s", storm->ids[i], (double)at_m[0],
                                (double)at_m[1], (double)at_m[2], (double)velocity_m_s[0], (double)velocity_m_s[1],
                                (double)velocity_m_s[2]);
+        }
     }
-    if (i > 0 && storm->ids[i] <= storm->ids[i - 1])
+    if (i > 0 && storm->ids[i] <= storm->ids[i - 1]) {
         return storm_wrong(storm, "particle %u comes after particle %u", storm->ids[i], storm->ids[i - 1]);
+    }
     return solids->count == 0 || check_depth(storm, solids, at_m, storm->ids[i]);
 }
 
 /// What a body is: the scene's, or one that was thrown in.
 static const tarn_solid *solid_of(const tarn_tank_desc *desc, const tarn_added_solid *added, uint32_t number)
 {
-    if (number < TARN_TANK_THROWN_FIRST)
+    if (number < TARN_TANK_THROWN_FIRST) {
         return &desc->solids[number];
-    while (added->number != number)
+    }
+    while (added->number != number) {
         added++;
+    }
     return &added->solid;
 }
 
@@ -149,17 +161,20 @@ static bool check_bodies(storm_tank *storm)
     for (uint32_t b = 0; b < count; b++) {
         const tarn_body_state *body = &bodies[b];
         const float *q = body->pose.rotation;
-        if (!(fabsf(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1.0f) < 1e-3f))
+        if (!(fabsf(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1.0f) < 1e-3f)) {
             return storm_wrong(storm, "body %u is turned by %g %g %g %g", b, (double)q[0], (double)q[1], (double)q[2],
                                (double)q[3]);
+        }
         const tarn_solid *solid = solid_of(desc, added, body->solid);
-        if (solid->motion != TARN_MOTION_FREE)
+        if (solid->motion != TARN_MOTION_FREE) {
             continue;
+        }
         // The pose is the shape's frame's; where that lies is at most its own size off the centre of mass.
         tarn_shape_mass mass;
         double center_m[3];
-        if (tarn_shape_mass_get(&solid->shape, desc->fields, &mass) != TARN_OK)
+        if (tarn_shape_mass_get(&solid->shape, desc->fields, &mass) != TARN_OK) {
             return storm_wrong(storm, "body %u has no mass", b);
+        }
         tarn_pose_from_shape(&body->pose, mass.center_m, center_m);
         // The velocity is that of the pose's point, which the turning moves about the centre.
         const float *spin = body->angular_velocity_rad_s;
@@ -170,12 +185,13 @@ static bool check_bodies(storm_tank *storm)
         for (int a = 0; a < 3; a++) {
             const double size_m = (double)desc->cells[a] * (double)desc->cell_m, slack_m = 1e-3 * (double)desc->cell_m;
             if (!(center_m[a] >= -slack_m && center_m[a] <= size_m + slack_m) ||
-                !(fabs((double)body->velocity_m_s[a]) <= most_m_s) || !isfinite(spin[a]))
+                !(fabs((double)body->velocity_m_s[a]) <= most_m_s) || !isfinite(spin[a])) {
                 return storm_wrong(storm, "body %u has its centre at %g %g %g m, %g %g %g m/s, %g %g %g rad/s", b,
                                    center_m[0], center_m[1], center_m[2], (double)body->velocity_m_s[0],
                                    (double)body->velocity_m_s[1], (double)body->velocity_m_s[2],
                                    (double)body->angular_velocity_rad_s[0], (double)body->angular_velocity_rad_s[1],
                                    (double)body->angular_velocity_rad_s[2]);
+            }
         }
     }
     return true;
@@ -189,14 +205,18 @@ static bool check_frame(storm_tank *storm, uint32_t particles)
     uint32_t count = 0;
     tarn_status status =
         tarn_encoder_encode(storm->encoder, TARN_STREAM_KEY, &info, storm->frame, STORM_FRAME_BYTES_MAX, &head);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = tarn_stream_open(storm->frame, head.frame_bytes, &frame);
-    if (status != TARN_OK)
+    }
+    if (status != TARN_OK) {
         return storm_wrong(storm, "the frame: %s", tarn_status_text(status));
-    for (uint32_t layer = 0; layer < frame.head.layer_count; layer++)
+    }
+    for (uint32_t layer = 0; layer < frame.head.layer_count; layer++) {
         count += frame.head.layers[layer].particles;
-    if (count != particles)
+    }
+    if (count != particles) {
         return storm_wrong(storm, "the frame has %u particles of %u", count, particles);
+    }
     return true;
 }
 
@@ -208,13 +228,17 @@ bool storm_check_all(storm_tank *storm)
     tarn_tank_report_light(storm->tank, &report);
     const tarn_status status = tarn_tank_particles(storm->tank, storm->positions_m, storm->velocities_m_s, storm->ids,
                                                    storm->particles_max, &count);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return storm_wrong(storm, "the particles: %s", tarn_status_text(status));
-    if (count != report.particle_count)
+    }
+    if (count != report.particle_count) {
         return storm_wrong(storm, "%u particles, %u in the report", count, report.particle_count);
+    }
     list_static(&storm->scene->tank, &solids);
-    for (uint32_t i = 0; i < count; i++)
-        if (!check_particle(storm, &solids, i))
+    for (uint32_t i = 0; i < count; i++) {
+        if (!check_particle(storm, &solids, i)) {
             return false;
+        }
+    }
     return check_bodies(storm) && check_frame(storm, count);
 }

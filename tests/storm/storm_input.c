@@ -38,8 +38,9 @@ static double tank_size_m(const tarn_tank_desc *desc, int axis)
 static void any_point(storm_random *random, const tarn_tank_desc *desc, float *point_m)
 {
     const double beyond = one_in(random, 4) ? 1.0 : 0.0;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         point_m[a] = (float)(tank_size_m(desc, a) * storm_between(random, -beyond, 1.0 + beyond));
+    }
 }
 
 static void any_push(storm_random *random, const tarn_tank_desc *desc, tarn_push *push)
@@ -49,49 +50,60 @@ static void any_push(storm_random *random, const tarn_tank_desc *desc, tarn_push
     static const float strengths[] = {1.0f, 1.0f, 0.3f, 0.01f, 1e6f, -1.0f}; // the last two are clamped
     const float speed_m_s = speeds_m_s[storm_below(random, 6)];
     any_point(random, desc, push->center_m);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         push->velocity_m_s[a] = speed_m_s * (float)storm_between(random, -1.0, 1.0);
+    }
     push->strength = strengths[storm_below(random, 6)];
     push->radius_m = (float)(tank_size_m(desc, 1) * storm_between(random, 0.02, 0.3));
-    if (one_in(random, 12))
+    if (one_in(random, 12)) {
         push->radius_m = one_in(random, 2) ? 0.0f : 1e6f;
+    }
 }
 
 static void next_pushes(storm_random *random, const tarn_tank_desc *desc, storm_input *input)
 {
-    for (uint32_t i = 0; i < input->push_count; i++)
-        for (int a = 0; a < 3; a++)
+    for (uint32_t i = 0; i < input->push_count; i++) {
+        for (int a = 0; a < 3; a++) {
             input->pushes[i].center_m[a] += input->pushes[i].velocity_m_s[a] * desc->dt_s;
-    if (!one_in(random, 12))
+        }
+    }
+    if (!one_in(random, 12)) {
         return;
+    }
     static const uint32_t counts[] = {0, 0, 1, 1, 2, 5, 16, TARN_TANK_PUSHES_MAX};
     input->push_count = counts[storm_below(random, 8)];
-    for (uint32_t i = 0; i < input->push_count; i++)
+    for (uint32_t i = 0; i < input->push_count; i++) {
         any_push(random, desc, &input->pushes[i]);
+    }
 }
 
 static void next_pose(storm_random *random, storm_input *input)
 {
-    if (one_in(random, 90)) // let go: back to where it was
+    if (one_in(random, 90)) { // let go: back to where it was
         input->pose = (tarn_pose){.rotation = {0.0f, 0.0f, 0.0f, 1.0f}};
-    if (!one_in(random, 45))
+    }
+    if (!one_in(random, 45)) {
         return;
+    }
     input->poses = true;
     double q[4], square = 0.0;
     for (int i = 0; i < 4; i++) {
         q[i] = storm_between(random, -1.0, 1.0);
         square += q[i] * q[i];
     }
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         input->pose.rotation[i] = square > 0.01 ? (float)(q[i] / sqrt(square)) : i == 3 ? 1.0f : 0.0f;
-    for (int a = 0; a < 3; a++)
+    }
+    for (int a = 0; a < 3; a++) {
         input->pose.position_m[a] = (float)storm_between(random, -2.0, 2.0);
+    }
 }
 
 static void next_grabs(const storm_tank *storm, storm_random *random, storm_input *input)
 {
-    if (!one_in(random, 25))
+    if (!one_in(random, 25)) {
         return;
+    }
     tarn_body_state bodies[TARN_TANK_BODIES_MAX];
     const tarn_tank_desc *desc = &storm->scene->tank;
     const uint32_t count = tarn_tank_bodies(storm->tank, bodies);
@@ -99,16 +111,18 @@ static void next_grabs(const storm_tank *storm, storm_random *random, storm_inpu
     input->grab_count = 0;
     for (uint32_t i = 0; i < wanted && count > 0; i++) {
         const uint32_t body = storm_below(random, count);
-        if (bodies[body].solid < desc->solid_count && desc->solids[bodies[body].solid].motion != TARN_MOTION_FREE)
+        if (bodies[body].solid < desc->solid_count && desc->solids[bodies[body].solid].motion != TARN_MOTION_FREE) {
             continue;
+        }
         tarn_grab *grab = &input->grabs[input->grab_count++];
         grab->body = body;
         for (int a = 0; a < 3; a++) {
             grab->point_m[a] = (float)storm_between(random, -0.3, 0.3);
             grab->target_m[a] = (float)(tank_size_m(desc, a) * storm_between(random, -1.0, 2.0));
         }
-        if (one_in(random, 10))
+        if (one_in(random, 10)) {
             grab->target_m[storm_below(random, 3)] = 1e6f;
+        }
         grab->strength = one_in(random, 3) ? 1.0f : (float)storm_between(random, 0.0, 1.0);
     }
 }
@@ -116,11 +130,13 @@ static void next_grabs(const storm_tank *storm, storm_random *random, storm_inpu
 static void next_parameters(const storm_tank *storm, storm_random *random, storm_input *input)
 {
     for (int p = 0; p < TARN_PARAMETER_COUNT; p++) {
-        if (input->hold[p] > 0 && --input->hold[p] == 0)
+        if (input->hold[p] > 0 && --input->hold[p] == 0) {
             input->value[p] = storm->scene->tank.parameters[p];
+        }
     }
-    if (!one_in(random, 40))
+    if (!one_in(random, 40)) {
         return;
+    }
     const int p = (int)storm_below(random, TARN_PARAMETER_COUNT);
     const tarn_parameter_spec *spec = tarn_tank_parameter_spec((tarn_parameter)p);
     const uint32_t kind = storm_below(random, 3);
@@ -137,9 +153,10 @@ static void swirl_pushes(storm_random *random, storm_input *input)
     for (uint32_t i = 0; i < input->push_count; i++) {
         tarn_push *push = &input->pushes[i];
         push->inward_m_s = one_in(random, 2) ? speeds[storm_below(random, 5)] : 0.0f;
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             push->spin_rad_s[a] =
                 one_in(random, 3) ? speeds[storm_below(random, 5)] * (float)storm_between(random, -9.0, 9.0) : 0.0f;
+        }
     }
 }
 
@@ -147,13 +164,16 @@ static void any_pour(storm_random *random, const tarn_tank_desc *desc, tarn_pour
 {
     any_point(random, desc, pour->center_m);
     pour->radius_m = (float)(tank_size_m(desc, 1) * storm_between(random, 0.0, 0.2));
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         pour->velocity_m_s[a] = (float)storm_between(random, -4.0, 4.0);
-    if (one_in(random, 12))
+    }
+    if (one_in(random, 12)) {
         pour->velocity_m_s[storm_below(random, 3)] = 1e30f;
+    }
     pour->liquid = storm_below(random, desc->liquid_count);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         pour->colour[i] = (uint8_t)storm_below(random, 256);
+    }
     pour->colour[3] = one_in(random, 2) ? 255 : 0;
 }
 
@@ -166,8 +186,9 @@ static tarn_solid any_solid(storm_random *random, const tarn_tank_desc *desc)
 {
     tarn_solid solid = {.shape = {.kind = (tarn_shape_kind)storm_below(random, TARN_SHAPE_FIELD)}};
     any_point(random, desc, solid.pose.position_m);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         solid.shape.half_m[a] = any_size_m(random, desc);
+    }
     const double half_turn = storm_between(random, -3.14, 3.14);
     solid.pose.rotation[storm_below(random, 3)] = (float)sin(half_turn);
     solid.pose.rotation[3] = (float)cos(half_turn);
@@ -184,11 +205,13 @@ static void next_added(storm_random *random, const tarn_tank_desc *desc, storm_i
         input->thrown = any_solid(random, desc);
         input->thrown.motion = TARN_MOTION_FREE;
         input->thrown.density_kg_m3 = one_in(random, 2) ? 400.0f : (float)storm_between(random, 1.0, 20000.0);
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             input->thrown.velocity_m_s[a] = (float)storm_between(random, -30.0, 30.0);
+        }
     }
-    if (input->adds_wall)
+    if (input->adds_wall) {
         input->wall = any_solid(random, desc);
+    }
     if (input->erases) {
         any_point(random, desc, input->erase_m);
         input->erase_radius_m = (float)(tank_size_m(desc, 0) * storm_between(random, 0.0, 0.7));
@@ -199,12 +222,14 @@ static void next_added(storm_random *random, const tarn_tank_desc *desc, storm_i
 static void next_tools(storm_random *random, const tarn_tank_desc *desc, storm_input *input)
 {
     tarn_tank_tools *tools = &input->tools;
-    if (one_in(random, 10))
+    if (one_in(random, 10)) {
         swirl_pushes(random, input);
+    }
     if (one_in(random, 20)) {
         tools->pour_count = one_in(random, 2) ? 0 : 1 + storm_below(random, TARN_TANK_POURS_MAX);
-        for (uint32_t i = 0; i < tools->pour_count; i++)
+        for (uint32_t i = 0; i < tools->pour_count; i++) {
             any_pour(random, desc, &tools->pours[i]);
+        }
     }
     if (one_in(random, 20)) {
         tools->sink_count = one_in(random, 2) ? 0 : 1 + storm_below(random, 3);
@@ -220,8 +245,9 @@ static void next_tools(storm_random *random, const tarn_tank_desc *desc, storm_i
             any_point(random, desc, dye->center_m);
             dye->radius_m = (float)(tank_size_m(desc, 1) * storm_between(random, -0.1, 0.5));
             dye->share = (float)storm_between(random, -0.5, 1.5);
-            for (int c = 0; c < 3; c++)
+            for (int c = 0; c < 3; c++) {
                 dye->colour[c] = (uint8_t)storm_below(random, 256);
+            }
         }
     }
 }
@@ -254,23 +280,29 @@ bool storm_input_has_own_parameters(const storm_tank *storm, const storm_input *
 static tarn_status apply_added(const storm_tank *storm, const storm_input *input)
 {
     tarn_status status = TARN_OK;
-    if (input->throws)
+    if (input->throws) {
         status = tarn_tank_throw(storm->tank, &input->thrown, NULL, NULL, 0);
-    if (input->adds_wall && (status == TARN_OK || status == TARN_E_LIMIT))
+    }
+    if (input->adds_wall && (status == TARN_OK || status == TARN_E_LIMIT)) {
         status = tarn_tank_add_wall(storm->tank, &input->wall, NULL, 0);
-    if (input->erases && (status == TARN_OK || status == TARN_E_LIMIT))
+    }
+    if (input->erases && (status == TARN_OK || status == TARN_E_LIMIT)) {
         status = tarn_tank_erase_walls(storm->tank, input->erase_m, input->erase_radius_m, NULL);
+    }
     return status == TARN_E_LIMIT ? TARN_OK : status;
 }
 
 tarn_status storm_input_apply(const storm_tank *storm, const storm_input *input)
 {
     tarn_status status = tarn_tank_set_grabs(storm->tank, input->grabs, input->grab_count);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = tarn_tank_set_tools(storm->tank, &input->tools);
-    if (status == TARN_OK && input->poses)
+    }
+    if (status == TARN_OK && input->poses) {
         status = tarn_tank_set_pose(storm->tank, &input->pose);
-    for (int p = 0; p < TARN_PARAMETER_COUNT && status == TARN_OK; p++)
+    }
+    for (int p = 0; p < TARN_PARAMETER_COUNT && status == TARN_OK; p++) {
         status = tarn_tank_set_parameter(storm->tank, (tarn_parameter)p, input->value[p]);
+    }
     return status == TARN_OK ? apply_added(storm, input) : status;
 }

@@ -31,18 +31,22 @@ static uint64_t step_of(const storm_tank *storm)
 static bool make_step(storm_tank *storm, const storm_input *input)
 {
     tarn_status status = TARN_OK;
-    if (!input->poses)
+    if (!input->poses) {
         status = tarn_scene_drive(storm->scene, storm->tank, step_of(storm));
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = storm_input_apply(storm, input);
+    }
     const double start_ms = now_ms();
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = tarn_tank_step(storm->tank, input->pushes, input->push_count);
+    }
     const double took_ms = now_ms() - start_ms;
     storm->result->step_mean_ms += took_ms;
     storm->result->step_max_ms = fmax(storm->result->step_max_ms, took_ms);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return storm_wrong(storm, "the step: %s", tarn_status_text(status));
+    }
     return storm_check_report(storm, input);
 }
 
@@ -55,8 +59,9 @@ static bool hash_of(storm_tank *storm, tarn_tank_hash *hash)
 static bool expect_hash(storm_tank *storm, tarn_tank_hash wanted, const char *when)
 {
     tarn_tank_hash found;
-    if (!hash_of(storm, &found))
+    if (!hash_of(storm, &found)) {
         return false;
+    }
     return (found.lo == wanted.lo && found.hi == wanted.hi) || storm_wrong(storm, "%s the state is another one", when);
 }
 
@@ -65,10 +70,12 @@ static bool reset(storm_tank *storm, tarn_tank_hash first)
 {
     storm->result->resets++;
     const tarn_status status = tarn_tank_reset(storm->tank);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return storm_wrong(storm, "the reset: %s", tarn_status_text(status));
-    for (int p = 0; p < TARN_PARAMETER_COUNT; p++)
+    }
+    for (int p = 0; p < TARN_PARAMETER_COUNT; p++) {
         (void)tarn_tank_set_parameter(storm->tank, (tarn_parameter)p, storm->scene->tank.parameters[p]);
+    }
     return expect_hash(storm, first, "after a reset");
 }
 
@@ -79,23 +86,32 @@ static bool save_and_load(storm_tank *storm, const storm_input *input)
     size_t bytes = 0;
     storm->result->saves++;
     tarn_status status = tarn_tank_save(storm->tank, storm->state, storm->state_bytes_max, &bytes);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return storm_wrong(storm, "saving: %s", tarn_status_text(status));
-    if (!hash_of(storm, &saved))
+    }
+    if (!hash_of(storm, &saved)) {
         return false;
-    for (int i = 0; i < REPLAY_STEPS; i++)
-        if (!make_step(storm, input))
+    }
+    for (int i = 0; i < REPLAY_STEPS; i++) {
+        if (!make_step(storm, input)) {
             return false;
-    if (!hash_of(storm, &later))
+        }
+    }
+    if (!hash_of(storm, &later)) {
         return false;
+    }
     status = tarn_tank_load(storm->tank, storm->state, bytes);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return storm_wrong(storm, "loading: %s", tarn_status_text(status));
-    if (!expect_hash(storm, saved, "after loading"))
+    }
+    if (!expect_hash(storm, saved, "after loading")) {
         return false;
-    for (int i = 0; i < REPLAY_STEPS; i++)
-        if (!make_step(storm, input))
+    }
+    for (int i = 0; i < REPLAY_STEPS; i++) {
+        if (!make_step(storm, input)) {
             return false;
+        }
+    }
     return expect_hash(storm, later, "some steps after loading");
 }
 
@@ -108,10 +124,11 @@ static uint64_t steps_in(const storm_tank *storm, double time_s)
 static void tell(const storm_tank *storm, uint64_t step, uint64_t steps)
 {
     const uint64_t minute = steps_in(storm, 60.0);
-    if (minute > 0 && step % minute == 0 && step < steps)
+    if (minute > 0 && step % minute == 0 && step < steps) {
         fprintf(stderr, "%s: %llu of %.0f minutes, %.1f ms a step\n", storm->scene->name,
                 (unsigned long long)(step / minute), storm->plan->storm_s / 60.0,
                 storm->result->step_mean_ms / (double)storm->result->steps);
+    }
 }
 
 static bool rage(storm_tank *storm, storm_random *random)
@@ -119,17 +136,21 @@ static bool rage(storm_tank *storm, storm_random *random)
     storm_input input;
     tarn_tank_hash first;
     storm_input_start(storm, &input);
-    if (!hash_of(storm, &first))
+    if (!hash_of(storm, &first)) {
         return false;
+    }
     const uint64_t steps = steps_in(storm, storm->plan->storm_s);
     for (uint64_t i = 1; i <= steps; i++) {
         storm_input_next(storm, random, &input);
-        if (!make_step(storm, &input) || (i % storm->plan->check_steps == 0 && !storm_check_all(storm)))
+        if (!make_step(storm, &input) || (i % storm->plan->check_steps == 0 && !storm_check_all(storm))) {
             return false;
-        if (storm_below(random, RESET_CHANCES) == 0 && !reset(storm, first))
+        }
+        if (storm_below(random, RESET_CHANCES) == 0 && !reset(storm, first)) {
             return false;
-        if ((storm_below(random, SAVE_CHANCES) == 0 || i == steps / 2) && !save_and_load(storm, &input))
+        }
+        if ((storm_below(random, SAVE_CHANCES) == 0 || i == steps / 2) && !save_and_load(storm, &input)) {
             return false;
+        }
         tell(storm, i, steps);
     }
     return storm_check_all(storm);
@@ -142,13 +163,15 @@ static bool rest(storm_tank *storm)
     input.poses = true;
     const uint64_t steps = steps_in(storm, storm->plan->rest_s);
     const tarn_status erased = tarn_tank_erase_walls(storm->tank, input.pose.position_m, 1e9f, NULL);
-    if (erased != TARN_OK)
+    if (erased != TARN_OK) {
         return storm_wrong(storm, "erasing walls: %s", tarn_status_text(erased));
+    }
     tarn_tank_pose(storm->tank, &input.pose);
     memcpy(input.pose.rotation, (const float[4]){0.0f, 0.0f, 0.0f, 1.0f}, sizeof input.pose.rotation);
     for (uint64_t i = 1; i <= steps; i++) {
-        if (!make_step(storm, &input) || (i % storm->plan->check_steps == 0 && !storm_check_all(storm)))
+        if (!make_step(storm, &input) || (i % storm->plan->check_steps == 0 && !storm_check_all(storm))) {
             return false;
+        }
     }
     return true;
 }
@@ -156,8 +179,9 @@ static bool rest(storm_tank *storm)
 static bool is_driven(const tarn_tank_desc *desc)
 {
     bool driven = desc->emitter_count > 0;
-    for (uint32_t i = 0; i < desc->solid_count; i++)
+    for (uint32_t i = 0; i < desc->solid_count; i++) {
         driven = driven || desc->solids[i].motion == TARN_MOTION_KEYFRAMES;
+    }
     return driven;
 }
 
@@ -178,14 +202,17 @@ static bool check_rest(storm_tank *storm, const tarn_tank_report *report)
     result->volume_share =
         report->particle_count > 0 ? report->liquid_cells * (cell_m * cell_m * cell_m) / seeded_m3 : 1.0;
     result->particles = report->particle_count;
-    if (storm->plan->rest_s < 10.0)
+    if (storm->plan->rest_s < 10.0) {
         return true; // too short to calm down
-    if (!(report->kinetic_j_kg <= (is_driven(desc) ? REST_DRIVEN_J_KG : REST_STILL_J_KG)))
+    }
+    if (!(report->kinetic_j_kg <= (is_driven(desc) ? REST_DRIVEN_J_KG : REST_STILL_J_KG))) {
         return storm_wrong(storm, "%g J/kg after %g s of rest, %g when the input ended", report->kinetic_j_kg,
                            storm->plan->rest_s, result->storm_j_kg);
-    if (!(result->volume_share >= REST_VOLUME_MIN && result->volume_share <= REST_VOLUME_MAX))
+    }
+    if (!(result->volume_share >= REST_VOLUME_MIN && result->volume_share <= REST_VOLUME_MAX)) {
         return storm_wrong(storm, "the liquid has %g times its volume after %g s of rest", result->volume_share,
                            storm->plan->rest_s);
+    }
     return true;
 }
 
@@ -228,14 +255,17 @@ static void put_through(storm_tank *storm)
         (void)storm_next(&random);
     }
     tarn_tank_report report;
-    if (!look(storm, &report))
+    if (!look(storm, &report)) {
         return;
+    }
     storm->seeded = report.particle_count;
-    if (!take_memory(storm) || !rage(storm, &random) || !look(storm, &report))
+    if (!take_memory(storm) || !rage(storm, &random) || !look(storm, &report)) {
         return;
+    }
     storm->result->storm_j_kg = report.kinetic_j_kg;
-    if (rest(storm) && look(storm, &report))
+    if (rest(storm) && look(storm, &report)) {
         (void)check_rest(storm, &report);
+    }
 }
 
 void storm_run(const tarn_scene *scene, const storm_plan *plan, storm_result *result)
@@ -250,10 +280,12 @@ void storm_run(const tarn_scene *scene, const storm_plan *plan, storm_result *re
         return;
     }
     if (tarn_tank_create(device, &scene->tank, &storm.tank, result->what, sizeof result->what) == TARN_OK &&
-        make_encoder(&storm))
+        make_encoder(&storm)) {
         put_through(&storm);
-    if (result->steps > 0)
+    }
+    if (result->steps > 0) {
         result->step_mean_ms /= (double)result->steps;
+    }
     free_memory(&storm);
     tarn_encoder_destroy(storm.encoder);
     tarn_tank_destroy(storm.tank);

@@ -35,8 +35,9 @@ static int write_frame(FILE *file, const uint8_t *bytes, uint32_t byte_count)
 static tarn_status advance(tarn_tank *tank, uint32_t steps)
 {
     tarn_status status = TARN_OK;
-    for (uint32_t i = 0; status == TARN_OK && i < steps; i++)
+    for (uint32_t i = 0; status == TARN_OK && i < steps; i++) {
         status = tarn_tank_step(tank, NULL, 0);
+    }
     return status;
 }
 
@@ -48,8 +49,9 @@ static tarn_status record(tarn_tank *tank, const record_options *o, FILE *file)
     desc.place_bits = o->bits;
     desc.layers = o->layers;
     tarn_status status = tarn_encoder_create(tank, &desc, &encoder);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         return status;
+    }
     uint8_t *bytes = malloc(FRAME_BYTES_MAX);
     uint32_t epoch = 1;
     status = bytes != NULL ? advance(tank, o->first) : TARN_E_MEMORY;
@@ -61,12 +63,15 @@ static tarn_status record(tarn_tank *tank, const record_options *o, FILE *file)
         const uint64_t time_us = UINT64_C(1767225600000000) + i * (uint64_t)o->every * 16667;
         const tarn_tank_frame_info info = {.epoch = epoch, .realtime_factor = 1.0f, .server_time_us = time_us};
         tarn_stream_head head;
-        if (status == TARN_OK)
+        if (status == TARN_OK) {
             status = tarn_encoder_encode(encoder, kind_of(o, i), &info, bytes, FRAME_BYTES_MAX, &head);
-        if (status == TARN_OK && !write_frame(file, bytes, head.frame_bytes))
+        }
+        if (status == TARN_OK && !write_frame(file, bytes, head.frame_bytes)) {
             status = TARN_E_IO;
-        if (status == TARN_OK)
+        }
+        if (status == TARN_OK) {
             status = advance(tank, o->every);
+        }
     }
     free(bytes);
     tarn_encoder_destroy(encoder);
@@ -86,12 +91,15 @@ static int record_scene(const record_options *o, FILE *file)
         return 0;
     }
     status = tarn_device_create(&on, &device);
-    if (status == TARN_OK)
+    if (status == TARN_OK) {
         status = tarn_tank_create(device, &scene.tank, &tank, why, sizeof why);
-    if (status == TARN_OK)
+    }
+    if (status == TARN_OK) {
         status = record(tank, o, file);
-    if (status != TARN_OK)
+    }
+    if (status != TARN_OK) {
         fprintf(stderr, "record_stream: %s: %s %s\n", o->scene, tarn_status_text(status), why);
+    }
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);
     tarn_scene_free(&scene);
@@ -112,13 +120,15 @@ static int read_options(int argc, char **argv, record_options *o)
         const unsigned long value = i + 1 < argc ? strtoul(argv[i + 1], &end, 10) : 0;
         int is_known = 0;
         for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
-            if (strcmp(argv[i], options[k].name) != 0 || value < options[k].min || value > 1000000)
+            if (strcmp(argv[i], options[k].name) != 0 || value < options[k].min || value > 1000000) {
                 continue;
+            }
             *options[k].value = (uint32_t)value;
             is_known = 1;
         }
-        if (!is_known || end == NULL || end == argv[i + 1] || *end != '\0')
+        if (!is_known || end == NULL || end == argv[i + 1] || *end != '\0') {
             return 0;
+        }
     }
     o->scene = argc > 2 ? argv[1] : NULL;
     o->output = argc > 2 ? argv[2] : NULL;

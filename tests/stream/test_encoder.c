@@ -34,8 +34,9 @@ static const tarn_device_desc one_thread = {.kind = TARN_DEVICE_CPU, .threads = 
 static const tank_fixture *fixture_named(const char *name)
 {
     int f = 0;
-    while (strcmp(tank_fixtures[f].name, name) != 0)
+    while (strcmp(tank_fixtures[f].name, name) != 0) {
         assert_true(++f < TANK_FIXTURE_COUNT);
+    }
     return &tank_fixtures[f];
 }
 
@@ -44,8 +45,9 @@ static stage open_stage(const tarn_device_desc *on, const tarn_tank_desc *tank, 
     stage s = {.epoch = 1, .bytes = malloc(FRAME_BYTES_MAX)};
     char why[256] = "";
     assert_int_equal(tarn_device_create(on, &s.device), TARN_OK);
-    if (tarn_tank_create(s.device, tank, &s.tank, why, sizeof why) != TARN_OK)
+    if (tarn_tank_create(s.device, tank, &s.tank, why, sizeof why) != TARN_OK) {
         fail_msg("%s", why);
+    }
     assert_int_equal(tarn_encoder_create(s.tank, desc, &s.encoder), TARN_OK);
     return s;
 }
@@ -65,8 +67,9 @@ static tarn_stream_kind encode(stage *s, tarn_stream_kind kind)
 {
     const tarn_tank_frame_info info = {.epoch = s->epoch, .realtime_factor = 1.0f};
     const tarn_status status = tarn_encoder_encode(s->encoder, kind, &info, s->bytes, FRAME_BYTES_MAX, &s->head);
-    if (status != TARN_OK)
+    if (status != TARN_OK) {
         fail_msg("%s", tarn_status_text(status));
+    }
     return (tarn_stream_kind)s->head.kind;
 }
 
@@ -100,8 +103,9 @@ static uint32_t *particles_of_slots(const stage *s)
     uint32_t *particle = malloc(e->room.slots * sizeof *particle);
     memset(particle, 0xff, e->room.slots * sizeof *particle);
     for (uint32_t i = 0; i < particle_count(s); i++) {
-        if (e->args.seat[i] != TILE_NONE)
+        if (e->args.seat[i] != TILE_NONE) {
             particle[e->args.w.place_slot[e->args.seat[i]]] = i;
+        }
     }
     return particle;
 }
@@ -124,8 +128,9 @@ static void expect_seen(const stage *s, tarn_stream_kind kind, uint32_t layers)
     for (uint32_t l = 0; l < layers; l++) {
         uint32_t in_layer = 0;
         for (uint32_t slot = e->layers[l].first; slot < e->layers[l].first + e->layers[l].slots; slot++) {
-            if (particle[slot] == TILE_NONE)
+            if (particle[slot] == TILE_NONE) {
                 continue; // dead, or in an extra frame not yet known to be
+            }
             const uint32_t i = particle[slot];
             int32_t kept[4], truth[4];
             assert_true(at < s->seen.count);
@@ -133,14 +138,17 @@ static void expect_seen(const stage *s, tarn_stream_kind kind, uint32_t layers)
             tarn_four_store(truth, stream_place_of(&e->args, i));
             for (int a = 0; a < 3; a++) {
                 const uint16_t seen = s->seen.positions[4 * (size_t)at + (size_t)a];
-                if (kind != TARN_STREAM_EXTRA)
+                if (kind != TARN_STREAM_EXTRA) {
                     assert_int_equal(seen, (uint32_t)kept[a] >> shift);
-                if (size_of((int32_t)(seen << shift) - truth[a]) > most + (1 << shift))
+                }
+                if (size_of((int32_t)(seen << shift) - truth[a]) > most + (1 << shift)) {
                     fail_msg("slot %u, axis %d: seen at %d, is at %d of 1/1024 cell", slot, a, seen << shift, truth[a]);
+                }
             }
             assert_int_equal(s->seen.velocities[4 * (size_t)at + 3], l);
-            if (e->args.has_colours && kind == TARN_STREAM_KEY)
+            if (e->args.has_colours && kind == TARN_STREAM_KEY) {
                 assert_int_equal(s->seen.positions[4 * (size_t)at + 3], stream_colour_of(&e->args, i));
+            }
             at++;
             in_layer++;
         }
@@ -183,8 +191,9 @@ static void what_is_seen_is_what_is_known(void **state)
                 const tarn_stream_kind kind = encode(&s, kind_at(frame));
                 assert_int_equal(kind, kind_at(frame));
                 assert_int_equal(show(&s, how.layers), TARN_OK);
-                if (kind != TARN_STREAM_EXTRA || is_closed(&tank_fixtures[f]))
+                if (kind != TARN_STREAM_EXTRA || is_closed(&tank_fixtures[f])) {
                     expect_seen(&s, kind, how.layers);
+                }
             }
             close_stage(&s);
         }
@@ -193,8 +202,9 @@ static void what_is_seen_is_what_is_known(void **state)
 
 static uint64_t mix(uint64_t hash, const uint8_t *bytes, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         hash = (hash ^ bytes[i]) * 0x100000001b3ull; // FNV-1a
+    }
     return hash;
 }
 
@@ -224,8 +234,9 @@ static void the_same_bytes_from_all_threads_and_instructions(void **state)
             {.kind = TARN_DEVICE_CPU, .threads = 3},
             {.kind = TARN_DEVICE_CPU, .threads = 1, .isa = "v2"},
         };
-        for (int i = 0; i < 2; i++)
+        for (int i = 0; i < 2; i++) {
             assert_int_equal(hash_of_frames(&others[i], &tank_fixtures[f]), hash);
+        }
     }
 }
 
@@ -294,8 +305,9 @@ static void tools_ask_for_a_key_frame_where_frames_change(void **state)
     for (size_t i = 0; i < sizeof frames / sizeof frames[0]; i++) {
         const uint32_t before = particle_count(&s);
         for (int again = 0; again < 3; again++) { // a pour's first births may wait for a step
-            if (frames[i].tools != NULL)
+            if (frames[i].tools != NULL) {
                 assert_int_equal(tarn_tank_set_tools(s.tank, frames[i].tools), TARN_OK);
+            }
             step(&s);
         }
         assert_int_equal(particle_count(&s) > before, frames[i].tools == &pour);
@@ -343,8 +355,9 @@ static int is_outermost(const tarn_tank_desc *desc, const stream_args *args, uin
 static void expect_share(uint32_t part, uint32_t all, double share)
 {
     const double found = (double)part / (double)all, most = 5.0 * sqrt(share * (1.0 - share) / (double)all);
-    if (fabs(found - share) > most)
+    if (fabs(found - share) > most) {
         fail_msg("%u of %u are a share of %.4f, not %.4f", part, all, found, share);
+    }
 }
 
 /// The first layer is a fair sample of all particles; then what is seen comes before what is hidden.
@@ -372,15 +385,17 @@ static void what_is_seen_comes_first(void **state)
             sum += s.head.layers[l].particles;
         }
         assert_int_equal(sum, particle_count(&s));
-        for (int is_seen = 0; layers > 1 && is_seen < 2; is_seen++)
+        for (int is_seen = 0; layers > 1 && is_seen < 2; is_seen++) {
             expect_share(count[is_seen][0], all[is_seen], 2.0 / 16.0);
+        }
         if (layers > 2) {
             assert_int_equal(count[0][1], 0);
             expect_share(count[1][0] + count[1][1], all[1], 11.0 / 16.0);
             assert_int_equal(count[1][0] + count[1][1] + count[1][2], all[1]);
         }
-        if (layers > 3)
+        if (layers > 3) {
             expect_share(count[0][layers - 1], all[0], 8.0 / 16.0);
+        }
         close_stage(&s);
     }
 }
@@ -414,8 +429,9 @@ static tarn_tank_desc block_of(uint16_t nx, uint16_t ny, uint16_t nz, float shar
     desc.cells[1] = ny;
     desc.cells[2] = nz;
     desc.block_count = share > 0.0f;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         desc.blocks[0].max_m[a] = (float)desc.cells[a] * desc.cell_m * (a == 0 ? share : 1.0f);
+    }
     return desc;
 }
 
@@ -444,8 +460,9 @@ static void a_key_frame_shows_what_exports_have(void **state)
     (void)state;
     const tarn_tank_desc desc = block_of(30, 20, 12, 0.5f);
     stage s = open_block(&desc);
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 20; i++) {
         step(&s);
+    }
     encode(&s, TARN_STREAM_KEY);
     assert_int_equal(show(&s, s.head.layer_count), TARN_OK);
     const uint32_t n = particle_count(&s), to_quanta = s.seen.unit_bits - s.head.place_bits;
@@ -469,13 +486,15 @@ static void a_key_frame_shows_what_exports_have(void **state)
     }
     qsort(found, n, sizeof *found, compare_u64);
     qsort(wanted, n, sizeof *wanted, compare_u64);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         different += found[i] != wanted[i];
+    }
     // Copies are rounded to floats, which may move a particle across the border of a quantum, here and there.
     assert_true(different * 100 < n);
     assert_true(mean_exact > 0.1);
-    if (fabs(mean_seen - mean_exact) > 0.05 * mean_exact)
+    if (fabs(mean_seen - mean_exact) > 0.05 * mean_exact) {
         fail_msg("the mean velocity is %g m/s, seen at %g m/s", mean_exact, mean_seen);
+    }
     free(positions);
     free(velocities);
     free(found);
@@ -566,9 +585,10 @@ static void too_many_particles_in_a_tile_give_no_frame(void **state)
     stage s = open_tiny(1);
     step(&s);
     s.encoder->points_max = 7;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         assert_int_equal(tarn_encoder_encode(s.encoder, TARN_STREAM_KEY, &info, s.bytes, FRAME_BYTES_MAX, &s.head),
                          TARN_E_SPACE);
+    }
     s.encoder->points_max = TARN_SET_POINTS_MAX;
     assert_int_equal(encode(&s, TARN_STREAM_BASE), TARN_STREAM_KEY);
     assert_int_equal(show(&s, 1), TARN_OK);

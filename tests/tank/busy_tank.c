@@ -44,6 +44,7 @@ void busy_tank_desc(tarn_tank_desc *desc)
 
 void busy_tank_steps(tarn_tank *tank, int count)
 {
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+    }
 }

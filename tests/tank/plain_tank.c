@@ -12,8 +12,9 @@ tarn_device *plain_tank_device(uint32_t threads, const char *isa)
     const tarn_device_desc desc = {.kind = TARN_DEVICE_CPU, .threads = threads, .isa = isa};
     tarn_device *device = NULL;
     const tarn_status status = tarn_device_create(&desc, &device);
-    if (isa == NULL)
+    if (isa == NULL) {
         assert_int_equal(status, TARN_OK);
+    }
     return status == TARN_OK ? device : NULL;
 }
 
@@ -21,8 +22,9 @@ tarn_tank *plain_tank_open(tarn_device *device, const tarn_tank_desc *desc)
 {
     char why[256] = "";
     tarn_tank *tank = NULL;
-    if (tarn_tank_create(device, desc, &tank, why, sizeof why) != TARN_OK)
+    if (tarn_tank_create(device, desc, &tank, why, sizeof why) != TARN_OK) {
         fail_msg("%s", why);
+    }
     return tank;
 }
 

@@ -15,8 +15,9 @@ tarn_tank_desc solid_tank_pool(uint16_t nx, uint16_t ny, uint16_t nz, float cell
     desc.cell_m = cell_m;
     if (height_m > 0.0f) {
         desc.block_count = 1;
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             desc.blocks[0].max_m[a] = (float)desc.cells[a] * cell_m;
+        }
         desc.blocks[0].max_m[1] = height_m;
     }
     return desc;
@@ -73,8 +74,9 @@ double solid_tank_deepest_cells(tarn_tank *tank)
 
 void solid_tank_step(tarn_tank *tank, int steps)
 {
-    for (int i = 0; i < steps; i++)
+    for (int i = 0; i < steps; i++) {
         assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+    }
 }
 
 double solid_tank_kinetic_j_kg(tarn_tank *tank)

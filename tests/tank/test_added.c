@@ -25,16 +25,18 @@ static uint32_t throw_in(tarn_tank *tank, tarn_solid solid)
 {
     char why[256] = "";
     uint32_t body = 99;
-    if (tarn_tank_throw(tank, &solid, &body, why, sizeof why) != TARN_OK)
+    if (tarn_tank_throw(tank, &solid, &body, why, sizeof why) != TARN_OK) {
         fail_msg("%s", why);
+    }
     return body;
 }
 
 static void add_wall(tarn_tank *tank, tarn_solid wall)
 {
     char why[256] = "";
-    if (tarn_tank_add_wall(tank, &wall, why, sizeof why) != TARN_OK)
+    if (tarn_tank_add_wall(tank, &wall, why, sizeof why) != TARN_OK) {
         fail_msg("%s", why);
+    }
 }
 
 static void assert_same(tarn_tank *a, tarn_tank *b)
@@ -67,8 +69,9 @@ static void thrown_bodies_float_at_their_density(void **state)
     }
     const double volume_m3 = 0.4 * 4.18879 * pow((double)radius_m, 3.0), level_m = 0.6 + volume_m3 / (1.2 * 1.2);
     const double wanted_m = level_m + (1.0 - low) * (double)radius_m;
-    if (fabs(sum_m - wanted_m) > 0.25 * 0.05)
+    if (fabs(sum_m - wanted_m) > 0.25 * 0.05) {
         fail_msg("the ball's middle is at %.4f m; wanted is %.4f m", sum_m, wanted_m);
+    }
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);
 }
@@ -103,20 +106,24 @@ static void the_oldest_thrown_body_makes_way(void **state)
     (void)state;
     tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank_desc desc = solid_tank_pool(24, 16, 24, 0.05f, 0.2f);
-    for (int i = 0; i < 10; i++)
+    for (int i = 0; i < 10; i++) {
         solid_tank_add_free(&desc, TARN_SHAPE_SPHERE, (float[]){0.05f, 0, 0},
                             (float[]){0.1f + 0.1f * (float)i, 0.3f, 0.6f}, 500.0f);
+    }
     tarn_tank *tank = plain_tank_open(device, &desc);
-    for (uint32_t i = 0; i < 9; i++)
+    for (uint32_t i = 0; i < 9; i++) {
         assert_int_equal(throw_in(tank, ball_of(0.05f, 400.0f, 0.1f + 0.1f * (float)i, 0.5f, 0.2f)), 10 + i % 6);
+    }
     tarn_added_solid added[TARN_TANK_ADDED_MAX];
     assert_int_equal(tarn_tank_added(tank, added), 6);
-    for (uint32_t i = 0; i < 6; i++)
+    for (uint32_t i = 0; i < 6; i++) {
         assert_int_equal(added[i].number, TARN_TANK_THROWN_FIRST + 3 + i);
+    }
     tarn_frame_body bodies[TARN_FRAME_BODIES_MAX];
     assert_int_equal(tank_frame_bodies(tank, bodies), TARN_TANK_BODIES_MAX);
-    for (uint32_t i = 1; i < TARN_TANK_BODIES_MAX; i++)
+    for (uint32_t i = 1; i < TARN_TANK_BODIES_MAX; i++) {
         assert_true(bodies[i].solid > bodies[i - 1].solid);
+    }
     solid_tank_step(tank, 3);
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);
@@ -135,8 +142,9 @@ static void levels_of(tarn_tank *tank, float x_m, double level_m[2])
         level_m[side] += 2.0 * (double)c.position_m[3 * i + 1];
         count[side] += 1.0;
     }
-    for (int side = 0; side < 2; side++)
+    for (int side = 0; side < 2; side++) {
         level_m[side] = count[side] > 0.0 ? level_m[side] / count[side] : 0.0;
+    }
     solid_tank_free_cloud(&c);
 }
 
@@ -149,16 +157,18 @@ static void a_wall_holds_liquid_back_until_it_goes(void **state)
     for (int has_own = 0; has_own < 2; has_own++) {
         tarn_tank_desc desc = solid_tank_pool(40, 24, 16, 0.05f, 0.6f);
         desc.blocks[0].max_m[0] = 0.8f;
-        if (has_own)
+        if (has_own) {
             solid_tank_add_solid(&desc, TARN_SHAPE_BOX, (float[]){0.1f, 0.1f, 0.1f}, (float[]){1.5f, 0.1f, 0.4f});
+        }
         tarn_tank *tank = plain_tank_open(device, &desc);
         add_wall(tank, wall_of(0.05f, 0.9f, 0.3f, 0.875f, 0.7f, 0.2f)); // of two overlapping pieces
         add_wall(tank, wall_of(0.05f, 0.9f, 0.3f, 0.875f, 0.7f, 0.65f));
         solid_tank_step(tank, 240);
         double level_m[2];
         levels_of(tank, 0.875f, level_m);
-        if (level_m[0] < 0.57 || level_m[1] > 0.03)
+        if (level_m[0] < 0.57 || level_m[1] > 0.03) {
             fail_msg("behind the wall the water is %.3f m high, before it %.3f", level_m[0], level_m[1]);
+        }
         uint32_t count = 9;
         assert_int_equal(tarn_tank_erase_walls(tank, (float[]){0.875f, 0.3f, 0.2f}, 0.01f, &count), TARN_OK);
         assert_int_equal(count, 1); // the others' half still stands
@@ -167,8 +177,9 @@ static void a_wall_holds_liquid_back_until_it_goes(void **state)
         assert_int_equal(count, 1);
         solid_tank_step(tank, 300);
         levels_of(tank, 0.875f, level_m);
-        if (level_m[1] < 0.15 || level_m[0] > 0.35)
+        if (level_m[1] < 0.15 || level_m[0] > 0.35) {
             fail_msg("without it %.3f and %.3f m", level_m[0], level_m[1]);
+        }
         tarn_tank_destroy(tank);
     }
     tarn_device_destroy(device);
@@ -199,10 +210,12 @@ static void a_new_wall_pushes_liquid_out(void **state)
             deepest = fmin(deepest, tank_wall_distance(tank, &wall, at_m));
         }
         solid_tank_free_cloud(&c);
-        if (deepest < -0.3)
+        if (deepest < -0.3) {
             fail_msg("a particle is %.2f cells in the wall at %.3f m", -deepest, (double)middles_m[i]);
-        if (fastest > 0.6)
+        }
+        if (fastest > 0.6) {
             fail_msg("the water got %.3f J/kg", fastest);
+        }
         tarn_tank_destroy(tank);
     }
     tarn_device_destroy(device);
@@ -215,8 +228,9 @@ static void walls_have_limits(void **state)
     const tarn_tank_desc desc = solid_tank_pool(24, 16, 16, 0.05f, 0.2f);
     tarn_tank *tank = plain_tank_open(device, &desc), *plain = plain_tank_open(device, &desc);
     char why[256];
-    for (int i = 0; i < TARN_TANK_WALLS_MAX; i++)
+    for (int i = 0; i < TARN_TANK_WALLS_MAX; i++) {
         add_wall(tank, wall_of(0.05f, 0.1f, 0.05f, 0.017f * (float)i, 0.1f, 0.4f));
+    }
     const tarn_solid more = wall_of(0.05f, 0.1f, 0.05f, 0.5f, 0.1f, 0.1f);
     assert_int_equal(tarn_tank_add_wall(tank, &more, why, sizeof why), TARN_E_LIMIT);
     assert_non_null(strstr(why, "64 pieces"));
@@ -262,8 +276,9 @@ static void disturb(tarn_tank *tank, int part)
     wall.pose.rotation[1] = 0.3826834f;
     wall.pose.rotation[3] = 0.9238795f;
     add_wall(tank, wall);
-    if (part == 2)
+    if (part == 2) {
         assert_int_equal(tarn_tank_erase_walls(tank, (float[]){0.4f, 0.2f, 0.3f}, 0.05f, NULL), TARN_OK);
+    }
 }
 
 static tarn_tank_desc busy_desc(int has_own)
@@ -302,8 +317,9 @@ static void states_go_on_with_what_was_added(void **state)
             solid_tank_step(other, 10);
             assert_same(tank, other);
         }
-        for (size_t cut = 1; cut < byte_count; cut = cut * 2 + 7)
+        for (size_t cut = 1; cut < byte_count; cut = cut * 2 + 7) {
             assert_int_equal(tarn_tank_load(other, bytes, byte_count - cut), TARN_E_MALFORMED);
+        }
         assert_same(tank, other);
         free(bytes);
         tarn_tank_destroy(other);
@@ -326,18 +342,20 @@ static void wild_additions_are_no_state(void **state)
     uint8_t *bytes = malloc(bytes_max);
     size_t byte_count = 0, at = 0;
     assert_int_equal(tarn_tank_save(tank, bytes, bytes_max, &byte_count), TARN_OK);
-    while (memcmp(bytes + at, &tank->added, sizeof tank->added) != 0)
+    while (memcmp(bytes + at, &tank->added, sizeof tank->added) != 0) {
         at++;
+    }
     const tank_added sound = tank->added;
     for (int kind = 0; kind < 7; kind++) {
         tank_added wild = sound;
         uint32_t *const numbers[] = {&wild.thrown_count, &wild.wall_count, &wild.thrown_at[0]};
         float *const floats[] = {&wild.thrown[0].shape.half_m[0], &wild.walls[0].pose.position_m[1],
                                  &wild.thrown[0].density_kg_m3, &wild.walls[0].shape.half_m[0]};
-        if (kind < 3)
+        if (kind < 3) {
             *numbers[kind] = 0xffffff00u;
-        else
+        } else {
             *floats[kind - 3] = NAN;
+        }
         memcpy(bytes + at, &wild, sizeof wild);
         assert_int_equal(tarn_tank_load(tank, bytes, byte_count), TARN_E_MALFORMED);
     }

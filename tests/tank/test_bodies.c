@@ -18,13 +18,15 @@ static double surface_m(tarn_tank *tank)
         const int x = (int)(p[0] / desc->cell_m), z = (int)(p[2] / desc->cell_m);
         const int side = x >= desc->cells[0] - COLUMNS;
         const int column = side ? x - (desc->cells[0] - COLUMNS) : x;
-        if (column < COLUMNS && z < COLUMNS)
+        if (column < COLUMNS && z < COLUMNS) {
             top_m[side][column][z] = fmaxf(top_m[side][column][z], p[1]);
+        }
     }
     solid_tank_free_cloud(&c);
     double sum = 0.0;
-    for (int i = 0; i < 2 * COLUMNS * COLUMNS; i++)
+    for (int i = 0; i < 2 * COLUMNS * COLUMNS; i++) {
         sum += (double)(&top_m[0][0][0])[i];
+    }
     return sum / (2 * COLUMNS * COLUMNS);
 }
 
@@ -84,8 +86,9 @@ static floated float_box(float density_kg_m3)
         solid_tank_step(tank, 1);
         const tarn_body_state body = solid_tank_body_of(tank, 0);
         out.gain_j = fmax(out.gain_j, energy_j(tank, body_kg) - at_start);
-        if (s < LATE)
+        if (s < LATE) {
             out.early_speed_m_s = fmax(out.early_speed_m_s, solid_tank_length(body.velocity_m_s));
+        }
         if (s >= STEPS - LATE) {
             out.late_speed_m_s = fmax(out.late_speed_m_s, solid_tank_length(body.velocity_m_s));
             out.height += ((double)body.pose.position_m[1] - level_m) / (2.0 * (double)half_m) / LATE;
@@ -182,9 +185,10 @@ static void plates_beside_a_body_have_no_lift(void **state)
         const float height_m = (16.05f + 0.26f * (float)k) * c;
         tarn_tank_desc desc = solid_tank_pool(32, 32, 32, c, 30.0f * c);
         solid_tank_add_free(&desc, TARN_SHAPE_BOX, half, (const float[3]){16 * c, height_m, 16 * c}, 1000.0f);
-        for (int side = -1; side <= 1; side += 2)
+        for (int side = -1; side <= 1; side += 2) {
             solid_tank_add_solid(&desc, TARN_SHAPE_BOX, plate,
                                  (const float[3]){(16.0f + 3.5f * (float)side) * c, 16 * c, 16 * c});
+        }
         tarn_tank *tank = plain_tank_open(device, &desc);
         solid_tank_step(tank, 1);
         const double up = (double)solid_tank_body_of(tank, 0).velocity_m_s[1] / (9.81 * (double)desc.dt_s);
@@ -258,8 +262,9 @@ static double displaced_too_much(tarn_device *device, tarn_shape_kind kind, cons
     double depth = 0.0;
     for (int s = 0; s < STEPS; s++) {
         solid_tank_step(tank, 1);
-        if (s >= STEPS - LATE)
+        if (s >= STEPS - LATE) {
             depth += (level - (double)(solid_tank_body_of(tank, 0).pose.position_m[1] / c)) / LATE;
+        }
     }
     tarn_tank_destroy(tank);
     print_message("level %.3f cells: ", level);
@@ -328,8 +333,9 @@ static void wide_round_bodies_lie_on_a_plate(void **state)
         tarn_solid *body = solid_tank_add_free(&desc, lying ? TARN_SHAPE_CAPSULE : TARN_SHAPE_SPHERE,
                                                (const float[3]){radius * c, 5 * c, 0},
                                                (const float[3]){23.7f * c, (12.0f + radius) * c, 24.2f * c}, 800.0f);
-        if (lying)
+        if (lying) {
             solid_tank_turn_z(body, 0.5 * 3.14159265);
+        }
         tarn_tank *tank = plain_tank_open(device, &desc);
         solid_tank_step(tank, 120);
         const tarn_body_state at = solid_tank_body_of(tank, 0);
@@ -371,8 +377,9 @@ static void a_ball_keeps_its_place_in_a_turning_tank(void **state)
                         (const float[3]){24 * c, 8 * c, 16 * c}, 1000.0f);
     tarn_device *device = plain_tank_device(2, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
-    for (int s = 0; s < STEPS; s++)
+    for (int s = 0; s < STEPS; s++) {
         turn_evenly(tank, rate);
+    }
     const tarn_body_state ball = solid_tank_body_of(tank, 0);
     const double x = (double)(ball.pose.position_m[0] / c) - 16.0, z = (double)(ball.pose.position_m[2] / c) - 16.0;
     print_message("turning: ball from 8 cells to %.3f, %.3f cells of the axis, %.4f m/s, spin %.3f rad/s\n", x, z,
@@ -486,8 +493,9 @@ static double channel_error(tarn_device *device, float floor_cells, float lid_ce
     for (uint32_t i = 0; i < particles.count; i++) {
         const double x = (double)(particles.position_m[3 * i] / c);
         const double y = (double)((lid_cells - particles.position_m[3 * i + 1] / c) / (lid_cells - floor_cells));
-        if (y < 0.0 || y >= 1.0 || x < LENGTH / 3.0 || x > 2.0 * LENGTH / 3.0)
+        if (y < 0.0 || y >= 1.0 || x < LENGTH / 3.0 || x > 2.0 * LENGTH / 3.0) {
             continue;
+        }
         const int bin = (int)(y * BINS);
         sum[bin] += (double)(particles.velocity_m_s[3 * i] * desc.dt_s / c / speed);
         wanted[bin] += 3.0 * y * y - 2.0 * y;
@@ -534,8 +542,9 @@ static void loaded_motion_is_checked(void **state)
 {
     (void)state;
     tarn_tank_desc desc = solid_tank_pool(16, 16, 16, 0.03125f, 0.25f);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         desc.spin_rad_s[a] = TARN_TANK_TURN_MAX_RAD_S;
+    }
     tarn_solid *box = solid_tank_add_free(&desc, TARN_SHAPE_BOX, (const float[3]){0.1f, 0.06f, 0.08f},
                                           (const float[3]){0.25f, 0.2f, 0.25f}, 800.0f);
     solid_tank_turn_z(box, 0.4);
@@ -547,8 +556,9 @@ static void loaded_motion_is_checked(void **state)
     assert_int_equal(load_of(tank), TARN_OK);
     liquid_body_state *body = &tank->body_state[0], good;
     memcpy(&good, body, sizeof good);
-    for (int i = 0; i < 9; i++)
+    for (int i = 0; i < 9; i++) {
         body->turn[i] = 7.0f;
+    }
     assert_int_equal(load_of(tank), TARN_OK);
     assert_memory_equal(body->turn, good.turn, sizeof good.turn);
     float *const tampered[] = {&body->velocity[1], &body->spin[2], &body->rotation[3]};
@@ -687,8 +697,9 @@ static void a_hand_takes_a_body_along(void **state)
         solid_tank_step(tank, 1);
     }
     const tarn_body_state held = solid_tank_body_of(tank, 0);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         assert_true(fabsf(held.pose.position_m[a] - grab.target_m[a]) < 0.02f);
+    }
     solid_tank_step(tank, 60); // let go: it falls back
     assert_true(solid_tank_body_of(tank, 0).pose.position_m[1] < 0.55f);
     tarn_grab bad = grab;
@@ -704,8 +715,9 @@ static void a_hand_takes_a_body_along(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc > 1)
+    if (argc > 1) {
         cmocka_set_test_filter(argv[1]);
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_piston_lifts_the_water_by_its_volume),
         cmocka_unit_test(a_box_of_half_the_density_floats_half_under),

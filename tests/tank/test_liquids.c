@@ -20,19 +20,21 @@ static void light_liquids_keep_their_velocity(void **state)
         const liquid_memory *m = &tank->args.m;
         for (uint32_t i = 0; i < tank->particle_count; i++) {
             m->attribute[i] = m->position[1][i] >> POSITION_BITS >= 8;
-            for (int c = 0; c < 3; c++)
+            for (int c = 0; c < 3; c++) {
                 m->velocity[c][i] = m->attribute[i] ? 0.5f : -0.25f;
+            }
         }
         tank_launch_p2g(tank, &tank->args);
         double worst = 0.0;
-        for (int z = 2; z < 14; z++)
-            for (int y = 2; y < 14; y++)
-                for (int x = 2; x < 14; x++)
+        for (int z = 2; z < 14; z++) {
+            for (int y = 2; y < 14; y++) {
+                for (int x = 2; x < 14; x++) {
                     for (int c = 0; c < 3; c++) {
                         const int at[3] = {x, y, z};
                         const double beta = field_at(tank, m->beta[c], at), u = field_at(tank, m->u[c], at);
-                        if (y < 7)
+                        if (y < 7) {
                             assert_true(fabs(beta - 1e-3) < 1e-6);
+                        }
                         assert_true(beta > 0.99e-3 && beta <= 1.0);
                         if (y > 9) {
                             assert_true(beta > 0.998);
@@ -43,6 +45,9 @@ static void light_liquids_keep_their_velocity(void **state)
                             worst = fmax(worst, fabs(u + 0.25) - 0.02);
                         }
                     }
+                }
+            }
+        }
         print_message("%-30s %.2g cells per step off at a ratio of 1000\n", variants[n].name, worst);
         assert_true(worst < 2e-3);
         tarn_tank_destroy(tank);
@@ -74,8 +79,9 @@ static double mode_at(const tarn_tank *tank, int c, const int *at)
 {
     const int waves[3] = {1, 2, 3};
     double value = 1.0;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         value *= sin(3.14159265358979 * waves[a] * (at[a] + (a == c ? 0.0 : 0.5)) / tank->desc.cells[a]);
+    }
     return value;
 }
 
@@ -83,8 +89,9 @@ static double mode_eigenvalue(const tarn_tank *tank, double k)
 {
     const int waves[3] = {1, 2, 3};
     double sum = 0.0;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         sum += 2.0 - 2.0 * cos(3.14159265358979 * waves[a] / tank->desc.cells[a]);
+    }
     return 1.0 + k * sum;
 }
 
@@ -106,8 +113,9 @@ static tarn_tank *open_viscous(double k, int mixed)
     tarn_tank_desc desc =
         block_desc(&variants[mixed ? VARIANT_MIXED : 0], cells, (const int[3]){0, 0, 0}, (const int[3]){13, 16, 18});
     desc.jitter = 0.0f;
-    for (uint32_t i = 0; i < desc.liquid_count; i++)
+    for (uint32_t i = 0; i < desc.liquid_count; i++) {
         desc.liquids[i].viscosity_m2_s = (float)(k * (double)(desc.cell_m * desc.cell_m / desc.dt_s));
+    }
     tarn_tank *tank = open_tank(&desc);
     tank_fill_viscosity(tank, tank->args.m.control);
     tank_launch_p2g(tank, &tank->args);
@@ -118,7 +126,7 @@ static void viscosity_damps_modes_by_their_eigenvalues(void **state)
 {
     (void)state;
     const double strengths[] = {0.01, 0.3, 2.0, 10.0, 50.0};
-    for (int mixed = 0; mixed < 2; mixed++)
+    for (int mixed = 0; mixed < 2; mixed++) {
         for (int n = 0; n < 5; n++) {
             tarn_tank *tank = open_viscous(strengths[n], mixed);
             each_face(tank, set_mode, NULL);
@@ -130,6 +138,7 @@ static void viscosity_damps_modes_by_their_eigenvalues(void **state)
             assert_true(most[1] < 1e-2);
             tarn_tank_destroy(tank);
         }
+    }
 }
 
 typedef struct motion {
@@ -154,11 +163,12 @@ static void add_energy(tarn_tank *tank, int c, const int *at, float *u, void *co
 static void viscosity_adds_no_energy(void **state)
 {
     (void)state;
-    for (int mixed = 0; mixed < 2; mixed++)
+    for (int mixed = 0; mixed < 2; mixed++) {
         for (double k = 1e-3; k < 1500.0; k *= 30.0) {
             tarn_tank *tank = open_viscous(k, mixed);
-            for (uint32_t i = 0; i < tank->particle_count && mixed; i++)
+            for (uint32_t i = 0; i < tank->particle_count && mixed; i++) {
                 tank->args.m.attribute[i] = i / 37 % 2;
+            }
             tank_launch_p2g(tank, &tank->args);
             motion m = {.seed = 5};
             each_face(tank, set_random, &m);
@@ -172,6 +182,7 @@ static void viscosity_adds_no_energy(void **state)
             }
             tarn_tank_destroy(tank);
         }
+    }
 }
 
 static void liquid_as_thick_as_can_be_is_stable(void **state)
@@ -220,11 +231,13 @@ static void emptied_tiles_have_no_viscosity(void **state)
         launch_viscous_cells(tank);
         for (uint32_t slot = 0; slot < m->counters->active; slot++) {
             const uint32_t dense = m->active_tile[slot];
-            if (m->level[0].index[dense] != TILE_NONE)
+            if (m->level[0].index[dense] != TILE_NONE) {
                 continue;
+            }
             emptied += m->tile_count[dense] > 0;
-            for (uint32_t i = 0; i < TILE_CELLS; i++)
+            for (uint32_t i = 0; i < TILE_CELLS; i++) {
                 assert_true(m->viscosity[(size_t)slot * TILE_CELLS + i] < 0.0f);
+            }
         }
     }
     assert_true(emptied > 0);
@@ -262,15 +275,17 @@ static void a_film_has_the_viscosity_of_both_cells(void **state)
         desc.solids[0].pose = (tarn_pose){.position_m = {7.25f * c, 8 * c, 8 * c}, .rotation = {0, 0, 0, 1}};
         tarn_tank *tank = open_tank(&desc);
         const liquid_memory *m = &tank->args.m;
-        for (uint32_t i = 0; i < tank->particle_count; i++)
+        for (uint32_t i = 0; i < tank->particle_count; i++) {
             m->attribute[i] = (m->position[1][i] >> POSITION_BITS >= 8) == upper;
+        }
         tank_fill_viscosity(tank, m->control);
         tank_launch_p2g(tank, &tank->args);
         each_face(tank, set_moving, NULL);
         static const liquid_kernel_id kernels[] = {liquid_solids_id, liquid_solid_cells_id, liquid_viscous_cells_id,
                                                    liquid_viscous_faces_id};
-        for (int k = 0; k < 4; k++)
+        for (int k = 0; k < 4; k++) {
             tank_launch(tank, &tank->args, kernels[k], &m->counters->active, tank->args.shape.active_max);
+        }
         const double low = film_grip(tank, (const int[3]){8, 7, 8}), high = film_grip(tank, (const int[3]){8, 9, 8});
         const double mean = 0.5 * (low + high), between = film_grip(tank, (const int[3]){8, 8, 8});
         print_message("grip %.4f below, %.4f above, %.4f between, their mean %.4f\n", low, high, between, mean);
@@ -291,12 +306,14 @@ static void dye_mixes_and_none_is_lost(void **state)
     tarn_tank *tank = open_tank(&desc);
     const liquid_memory *m = &tank->args.m;
     // In every cell: water, half of it with 200 of red, all with 100 of green; and oil, with 77 of blue.
-    for (uint32_t i = 0; i < tank->particle_count; i++)
+    for (uint32_t i = 0; i < tank->particle_count; i++) {
         m->attribute[i] = i % 4 == 3 ? 1u | 77u << 24 : (i % 2 ? 200u << 8 : 0u) | 100u << 16;
+    }
     double before = 0.0, after = 0.0;
     uint32_t least = 255, most = 0;
-    for (uint32_t i = 0; i < tank->particle_count; i++)
+    for (uint32_t i = 0; i < tank->particle_count; i++) {
         before += m->attribute[i] >> 8 & 255;
+    }
     m->control->dye_share = 0.05f;
     for (uint32_t step = 0; step < 1000; step++) {
         m->control->dye_step = step;
@@ -360,8 +377,9 @@ static void reports_find_the_light_liquid_alone(void **state)
     tarn_tank *tank = open_tank(&desc);
     tarn_tank_report report;
     assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         assert_true(fabs(report.center_m[a] / (double)(0.5f * desc.blocks[0].max_m[a]) - 1.0) < 0.002);
+    }
     tarn_tank_destroy(tank);
 }
 

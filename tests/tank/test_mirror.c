@@ -62,10 +62,12 @@ static particle *play(const tarn_tank_desc *desc, int axis, uint32_t *count)
     char why[256] = "";
     const tarn_device_desc on = {.kind = TARN_DEVICE_CPU, .threads = 2};
     assert_int_equal(tarn_device_create(&on, &device), TARN_OK);
-    if (tarn_tank_create(device, desc, &tank, why, sizeof why) != TARN_OK)
+    if (tarn_tank_create(device, desc, &tank, why, sizeof why) != TARN_OK) {
         fail_msg("%s", why);
-    for (int step = 0; step < STEPS; step++)
+    }
+    for (int step = 0; step < STEPS; step++) {
         assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+    }
     *count = tank->particle_count;
     particle *particles = malloc(*count * sizeof *particles);
     uint32_t *field = malloc(*count * sizeof *field);
@@ -74,8 +76,9 @@ static particle *play(const tarn_tank_desc *desc, int axis, uint32_t *count)
         const uint32_t last = ((uint32_t)desc->cells[a] << POSITION_BITS) - 1;
         assert_int_equal(tarn_device_download(device, field, tank->args.m.position[a], *count * sizeof *field),
                          TARN_OK);
-        for (uint32_t i = 0; i < *count; i++)
+        for (uint32_t i = 0; i < *count; i++) {
             particles[i].position[a] = a == axis ? last - field[i] : field[i];
+        }
     }
     free(field);
     qsort(particles, *count, sizeof *particles, compare);
@@ -102,10 +105,12 @@ static void mirrored_scene_gives_the_mirrored_state(void **state)
     assert_true(count > 10000);
     assert_int_equal(count, other_count);
     uint32_t different = 0;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         different += compare(&particles[i], &others[i]) != 0;
-    if (different > 0)
+    }
+    if (different > 0) {
         fail_msg("%u of %u particles have no mirror image", different, count);
+    }
     free(particles);
     free(others);
 }

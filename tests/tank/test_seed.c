@@ -26,22 +26,25 @@ static tarn_pose random_pose(uint64_t *state)
 {
     tarn_pose pose;
     float square = 0.0f;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         pose.position_m[a] = (float)(1.6 * random_of(state) - 0.3);
+    }
     for (int i = 0; i < 4; i++) {
         pose.rotation[i] = (float)(random_of(state) - 0.5);
         square += pose.rotation[i] * pose.rotation[i];
     }
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         pose.rotation[i] /= sqrtf(square);
+    }
     return pose;
 }
 
 static tarn_shape random_shape(uint64_t *state, int kinds)
 {
     tarn_shape shape = {.kind = (tarn_shape_kind)(random_of(state) * kinds), .inverted = random_of(state) < 0.15};
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         shape.half_m[a] = (float)(0.01 + 0.5 * random_of(state) * random_of(state));
+    }
     return shape;
 }
 
@@ -70,27 +73,30 @@ static void fill_field(tarn_distance_field *field, float *distance_m)
 static void roughen_field(uint64_t *state, float *distance_m)
 {
     const double noise_m = random_of(state), steepness = 1.0 + 4.0 * random_of(state);
-    for (int i = 0; i < FIELD_NODES * FIELD_NODES * FIELD_NODES; i++)
+    for (int i = 0; i < FIELD_NODES * FIELD_NODES * FIELD_NODES; i++) {
         distance_m[i] = (float)(steepness * (double)distance_m[i] + noise_m * (random_of(state) - 0.5));
+    }
 }
 
 static void random_desc(uint64_t *state, float *distance_m, tarn_tank_desc *desc)
 {
     tarn_tank_desc_default(desc);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         desc->cells[a] = (uint16_t)(6 + 14 * random_of(state));
+    }
     desc->cell_m = 0.0625f;
     desc->jitter = 0.0f;
     desc->particles_per_axis = 1 + (uint32_t)(3 * random_of(state));
     desc->field_count = 1;
     fill_field(&desc->fields[0], distance_m);
     desc->block_count = (uint32_t)(3 * random_of(state));
-    for (uint32_t b = 0; b < desc->block_count; b++)
+    for (uint32_t b = 0; b < desc->block_count; b++) {
         for (int a = 0; a < 3; a++) {
             const float size = desc->cell_m * desc->cells[a];
             desc->blocks[b].min_m[a] = (float)(random_of(state) * 0.5 * (double)size);
             desc->blocks[b].max_m[a] = (float)((0.6 + 0.4 * random_of(state)) * (double)size);
         }
+    }
     desc->fluid_count = 1 + (uint32_t)(4 * random_of(state));
     for (uint32_t f = 0; f < desc->fluid_count; f++) {
         desc->fluids[f].shape = random_shape(state, TARN_SHAPE_COUNT);
@@ -117,14 +123,17 @@ static int is_liquid(const tarn_tank_desc *desc, const double *point_m)
     int held = 0;
     for (uint32_t b = 0; b < desc->block_count; b++) {
         int inside = 1;
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             inside &= point_m[a] >= (double)desc->blocks[b].min_m[a] && point_m[a] < (double)desc->blocks[b].max_m[a];
+        }
         held |= inside;
     }
-    for (uint32_t f = 0; f < desc->fluid_count; f++)
+    for (uint32_t f = 0; f < desc->fluid_count; f++) {
         held |= distance_m(desc, &desc->fluids[f].shape, &desc->fluids[f].pose, point_m) < 0.0;
-    for (uint32_t i = 0; i < desc->solid_count; i++) // a 32nd of a cell stays free
+    }
+    for (uint32_t i = 0; i < desc->solid_count; i++) { // a 32nd of a cell stays free
         held &= distance_m(desc, &desc->solids[i].shape, &desc->solids[i].pose, point_m) >= 0.03125 * 0.0625;
+    }
     return held;
 }
 
@@ -132,15 +141,18 @@ static uint64_t count_points(const tarn_tank_desc *desc)
 {
     const int n = (int)desc->particles_per_axis;
     uint64_t count = 0;
-    for (int z = 0; z < n * desc->cells[2]; z++)
-        for (int y = 0; y < n * desc->cells[1]; y++)
+    for (int z = 0; z < n * desc->cells[2]; z++) {
+        for (int y = 0; y < n * desc->cells[1]; y++) {
             for (int x = 0; x < n * desc->cells[0]; x++) {
                 const int point[3] = {x, y, z};
                 double at_m[3];
-                for (int a = 0; a < 3; a++)
+                for (int a = 0; a < 3; a++) {
                     at_m[a] = (point[a] / n + (point[a] % n + 0.5) / n) * (double)desc->cell_m;
+                }
                 count += (uint64_t)is_liquid(desc, at_m);
             }
+        }
+    }
     return count;
 }
 
@@ -155,8 +167,9 @@ static void every_point_is_counted(void **state)
     for (int i = 0; i < TANKS; i++) {
         static tarn_tank_desc desc;
         random_desc(&random, field_m, &desc);
-        if (i % 2)
+        if (i % 2) {
             roughen_field(&rough, field_m);
+        }
         const uint64_t count = tarn_tank_desc_particles(&desc);
         assert_int_equal(count, count_points(&desc));
         most = count > most ? count : most;
@@ -177,8 +190,9 @@ static void large_tanks_are_counted_soon(void **state)
     (void)state;
     static tarn_tank_desc desc;
     tarn_tank_desc_default(&desc);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         desc.cells[a] = 512;
+    }
     desc.cell_m = 0.01f;
     desc.particles_per_axis = 4;
     desc.fluid_count = 1;
@@ -196,8 +210,9 @@ static void large_tanks_are_counted_soon(void **state)
     assert_int_equal(tarn_tank_desc_particles(&desc), 0);
     desc.fluid_count = 0;
     desc.block_count = 1;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         desc.blocks[0].max_m[a] = 512 * desc.cell_m;
+    }
     assert_int_equal(tarn_tank_desc_particles(&desc), 1ull << 33);
     desc.particles_per_axis = 1;
     desc.solid_count = 1;

@@ -24,7 +24,7 @@ static double sampled_share(distance_of f, int axis, int x, int y, int z)
 {
     enum { SAMPLES = 128 };
     uint32_t open = 0;
-    for (int j = 0; j < SAMPLES; j++)
+    for (int j = 0; j < SAMPLES; j++) {
         for (int i = 0; i < SAMPLES; i++) {
             const double a = (i + 0.5) / SAMPLES, b = (j + 0.5) / SAMPLES;
             open += f(x + (axis == 0 ? 0.0 : a),
@@ -33,6 +33,7 @@ static double sampled_share(distance_of f, int axis, int x, int y, int z)
                                        : b),
                       z + (axis == 2 ? 0.0 : b)) > 0.0;
         }
+    }
     return (double)open / (SAMPLES * SAMPLES);
 }
 
@@ -50,20 +51,24 @@ static void compare_shares(const tarn_tank_desc *desc, distance_of f, compared o
     solid_tank_step(tank, 1);
     double worst = 0.0, sum = 0.0;
     uint32_t cut = 0;
-    for (int axis = 0; axis < 3; axis++)
-        for (int z = axis == 2; z < desc->cells[2]; z++)
-            for (int y = axis == 1; y < desc->cells[1]; y++)
+    for (int axis = 0; axis < 3; axis++) {
+        for (int z = axis == 2; z < desc->cells[2]; z++) {
+            for (int y = axis == 1; y < desc->cells[1]; y++) {
                 for (int x = axis == 0; x < desc->cells[0]; x++) {
                     const double found = open_share(tank, axis, x, y, z), wanted = sampled_share(f, axis, x, y, z);
                     const int at[3] = {x, y, z};
-                    if (found < 0.0 || fabs(at[axis] - of.middle[axis]) > of.reach)
+                    if (found < 0.0 || fabs(at[axis] - of.middle[axis]) > of.reach) {
                         continue;
+                    }
                     worst = fmax(worst, fabs(found - wanted));
                     if (wanted > 0.0 && wanted < 1.0) {
                         sum += found - wanted;
                         cut++;
                     }
                 }
+            }
+        }
+    }
     print_message("%u cut faces: worst share off by %.4f, mean by %.4f\n", cut, worst, sum / cut);
     assert_true(cut > 200);
     assert_true(worst < worst_allowed);
@@ -129,18 +134,22 @@ static void mirrored_solids_have_mirrored_shares(void **state)
         solid_tank_step(tank[side], 1);
     }
     uint32_t cut = 0;
-    for (int axis = 0; axis < 3; axis++)
-        for (int z = 0; z < 16; z++)
-            for (int y = 0; y < 16; y++)
+    for (int axis = 0; axis < 3; axis++) {
+        for (int z = 0; z < 16; z++) {
+            for (int y = 0; y < 16; y++) {
                 for (int x = axis == 0; x < 32; x++) {
                     const double a = open_share(tank[0], axis, x, y, z);
                     const double b = open_share(tank[1], axis, axis == 0 ? 32 - x : 31 - x, y, z);
                     assert_true(a == b);
                     cut += a > 0.0 && a < 1.0;
                 }
+            }
+        }
+    }
     assert_true(cut > 100);
-    for (int side = 0; side < 2; side++)
+    for (int side = 0; side < 2; side++) {
         tarn_tank_destroy(tank[side]);
+    }
     tarn_device_destroy(device);
 }
 
@@ -203,8 +212,9 @@ static void corners_are_no_sinks(void **state)
     uint32_t most = 0;
     for (int s = 0; s < 180; s++) {
         solid_tank_step(tank, 1);
-        if (s % 10 == 9)
+        if (s % 10 == 9) {
             most = most_crowded(tank) > most ? most_crowded(tank) : most;
+        }
     }
     print_message("at most %u particles in a cell\n", most);
     assert_true(most < 32);
@@ -225,10 +235,12 @@ static void rests(const tarn_tank_desc *desc, const char *name)
     double deepest = INFINITY, early = 0.0;
     for (int s = 0; s < 180; s++) {
         solid_tank_step(tank, 1);
-        if (s % 10 == 0)
+        if (s % 10 == 0) {
             deepest = fmin(deepest, solid_tank_deepest_cells(tank));
-        if (s == 20)
+        }
+        if (s == 20) {
             early = solid_tank_kinetic_j_kg(tank);
+        }
     }
     const double after_m = solid_tank_height_m(tank), depth_m = (double)desc->blocks[0].max_m[1];
     const double bound = 0.5 * 1e-4 * 9.81 * depth_m; // V1: (0.01 sqrt(g h))^2 / 2
@@ -286,8 +298,9 @@ static void a_jet_does_not_tunnel(void **state)
         solid_tank_step(tank, 1);
         deepest = fmin(deepest, solid_tank_deepest_cells(tank));
         cloud c = solid_tank_particles_of(tank);
-        for (uint32_t i = 0; i < c.count; i++)
+        for (uint32_t i = 0; i < c.count; i++) {
             farthest_m = fmaxf(farthest_m, c.position_m[3 * i]);
+        }
         solid_tank_free_cloud(&c);
     }
     print_message("jet: deepest %.3f cells, farthest %.3f m of %.3f m\n", deepest, (double)farthest_m,
@@ -311,7 +324,7 @@ static tarn_tank_desc everything(void)
     solid_tank_add_keyed(&desc, TARN_SHAPE_CAPSULE, (const float[3]){0.08f, 0.1f, 0},
                          (const float[3]){0.2f, 0.6f, 0.2f}, (const float[3]){0.5f, 0.2f, 0.3f}, 0.4f)
         ->keyframes_loop = 1;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         solid_tank_add_free(&desc,
                             (tarn_shape_kind)(i == 0   ? TARN_SHAPE_BOX
                                               : i == 1 ? TARN_SHAPE_SPHERE
@@ -319,6 +332,7 @@ static tarn_tank_desc everything(void)
                             (const float[3]){0.08f, 0.06f, 0.07f},
                             (const float[3]){0.2f + 0.25f * (float)i, 0.5f, 0.6f},
                             (const float[3]){300.0f, 100.0f, 1500.0f}[i]);
+    }
     return desc;
 }
 
@@ -327,8 +341,9 @@ static tarn_tank_hash run_hash(uint32_t threads, const char *isa, float nudge_m,
     tarn_tank_hash hash = {0, 0};
     tarn_device *device = plain_tank_device(threads, isa);
     *ran = device != NULL;
-    if (device == NULL)
+    if (device == NULL) {
         return hash;
+    }
     tarn_tank_desc desc = everything();
     desc.solids[3].pose.position_m[1] += nudge_m;
     tarn_tank *tank = plain_tank_open(device, &desc);
@@ -354,10 +369,11 @@ static void same_bits_for_every_isa_and_thread_count(void **state)
     const tarn_tank_hash one = run_hash(1, "v2", 0.0f, &ran);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         const tarn_tank_hash other = run_hash(others[i].threads, others[i].isa, 0.0f, &ran);
-        if (!ran)
+        if (!ran) {
             print_message("skipped: this processor has no %s\n", others[i].isa);
-        else
+        } else {
             assert_true(other.lo == one.lo && other.hi == one.hi);
+        }
     }
 }
 
@@ -390,8 +406,9 @@ static void expect_refusal(tarn_device *device, const tarn_tank_desc *desc, cons
     const tarn_status status = tarn_tank_create(device, desc, &tank, why, sizeof why);
     assert_true(status == TARN_E_ARGUMENT || status == TARN_E_LIMIT);
     assert_null(tank);
-    if (strstr(why, part) == NULL)
+    if (strstr(why, part) == NULL) {
         fail_msg("\"%s\" does not name \"%s\"", why, part);
+    }
 }
 
 static void wrong_solids_are_refused_with_a_sentence(void **state)
@@ -431,9 +448,10 @@ static void wrong_solids_are_refused_with_a_sentence(void **state)
     bad.solid_count = TARN_TANK_SOLIDS_MAX + 1;
     expect_refusal(device, &bad, "solids");
     bad = good;
-    for (int i = 0; i < 14; i++)
+    for (int i = 0; i < 14; i++) {
         solid_tank_add_free(&bad, TARN_SHAPE_SPHERE, (const float[3]){0.05f, 0, 0}, (const float[3]){0.5f, 0.5f, 0.5f},
                             500.0f);
+    }
     expect_refusal(device, &bad, "solids that move");
     bad = good;
     bad.solids[0].shape.kind = TARN_SHAPE_FIELD;
@@ -470,8 +488,9 @@ static void fluid_shapes_hold_their_volume(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc > 1)
+    if (argc > 1) {
         cmocka_set_test_filter(argv[1]);
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_of_a_slope_are_its_areas),
         cmocka_unit_test(shares_of_a_ball_are_its_areas),

@@ -51,8 +51,9 @@ static tarn_tank *open_tank(const tarn_tank_desc *desc)
 {
     tarn_tank *tank = NULL;
     char why[256] = "";
-    if (tarn_tank_create(device, desc, &tank, why, sizeof why) != TARN_OK)
+    if (tarn_tank_create(device, desc, &tank, why, sizeof why) != TARN_OK) {
         fail_msg("%s", why);
+    }
     return tank;
 }
 
@@ -61,8 +62,9 @@ static void heads(tarn_tank *tank, float *head)
 {
     const tarn_tank_desc *desc = tarn_tank_desc_of(tank);
     assert_int_equal(tarn_tank_pressure(tank, head, CELLS), TARN_OK);
-    for (int i = 0; i < CELLS; i++)
+    for (int i = 0; i < CELLS; i++) {
         head[i] /= desc->parameters[TARN_PARAMETER_GRAVITY] * desc->cell_m;
+    }
 }
 
 static void solvers_agree(void **state)
@@ -87,9 +89,11 @@ static void solvers_agree(void **state)
         tarn_tank_destroy(tank);
     }
     float largest = 0.0f;
-    for (int i = 1; i < 3; i++)
-        for (int c = 0; c < CELLS; c++)
+    for (int i = 1; i < 3; i++) {
+        for (int c = 0; c < CELLS; c++) {
             largest = fmaxf(largest, fabsf(head[i][c] - head[0][c]));
+        }
+    }
     assert_true(head[0][0] > 5.0f);
     assert_true(largest < 0.01f);
     assert_true(iterations[0] < 20 && 4 * iterations[0] < iterations[1] && 4 * iterations[1] < iterations[2]);
@@ -117,8 +121,9 @@ static size_t tank_cells(const tarn_tank *tank)
 static tarn_tank_hash hash_after(tarn_tank *tank, int steps)
 {
     tarn_tank_hash hash;
-    for (int i = 0; i < steps; i++)
+    for (int i = 0; i < steps; i++) {
         assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+    }
     assert_int_equal(tarn_tank_hash_get(tank, &hash), TARN_OK);
     return hash;
 }
@@ -134,8 +139,9 @@ static void open_faces_and_units_of_density_change_nothing(void **state)
         open->args.m.open[a] = take_field(open, 1);
         memset(open->args.m.open[a], 255, tank_cells(open));
         heavy->args.m.beta[a] = take_field(heavy, sizeof(float));
-        for (size_t i = 0; i < tank_cells(heavy); i++)
+        for (size_t i = 0; i < tank_cells(heavy); i++) {
             heavy->args.m.beta[a][i] = 0.25f;
+        }
     }
     const tarn_tank_hash wanted = hash_after(plain, 10), found = hash_after(open, 10), other = hash_after(heavy, 10);
     assert_true(found.lo == wanted.lo && found.hi == wanted.hi);
@@ -143,8 +149,9 @@ static void open_faces_and_units_of_density_change_nothing(void **state)
     static float head[CELLS], four_heads[CELLS];
     heads(plain, head);
     heads(heavy, four_heads);
-    for (int i = 0; i < CELLS; i++)
+    for (int i = 0; i < CELLS; i++) {
         assert_true(four_heads[i] == 4.0f * head[i]);
+    }
     for (int a = 0; a < 3; a++) {
         tarn_device_free(device, open->args.m.open[a]);
         tarn_device_free(device, heavy->args.m.beta[a]);
@@ -168,22 +175,25 @@ static void closed_faces_part_the_water(void **state)
         m->open[a] = take_field(tank, 1);
         memset(m->open[a], 255, tank_cells(tank));
     }
-    for (int y = 0; y < NY; y++)
+    for (int y = 0; y < NY; y++) {
         for (int z = 0; z < NZ; z++) {
             const uint32_t dense =
                 tile_dense_of(&tank->args.shape, 0, MIDDLE / TILE_EDGE, y / TILE_EDGE, z / TILE_EDGE);
             m->open[0][(size_t)m->slot[dense] * TILE_CELLS + cell_index(MIDDLE % TILE_EDGE, y % TILE_EDGE, z)] = 0;
         }
+    }
     static float head[CELLS];
     assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
     heads(tank, head);
-    for (int y = 0; y < NY; y++)
+    for (int y = 0; y < NY; y++) {
         for (int x = 0; x < NX; x++) {
             // Beside the wall the density of the higher half smears over the surface of the lower one.
             const double depth = (x < MIDDLE ? 12.0 : 6.0) - y - 0.5, found = (double)head[(3 * NY + y) * NX + x];
-            if (depth > 0.0 && (x < MIDDLE - 3 || x > MIDDLE + 3))
+            if (depth > 0.0 && (x < MIDDLE - 3 || x > MIDDLE + 3)) {
                 assert_true(fabs(found - depth) < 0.05);
+            }
         }
+    }
     assert_true(head[(3 * NY + 0) * NX + MIDDLE - 1] > 10.0f && head[(3 * NY + 0) * NX + MIDDLE] < 7.0f);
     for (int a = 0; a < 3; a++) {
         tarn_device_free(device, m->open[a]);
@@ -203,11 +213,12 @@ static void flux_of_solids_lifts_the_surface(void **state)
     liquid_memory *m = &tank->args.m;
     m->solid_flux = take_field(tank, sizeof(float));
     const float speed = 0.1f; // of the floor, upwards, cells per step
-    for (int z = 0; z < NZ; z++)
+    for (int z = 0; z < NZ; z++) {
         for (int x = 0; x < NX; x++) {
             const uint32_t dense = tile_dense_of(&tank->args.shape, 0, x / TILE_EDGE, 0, z / TILE_EDGE);
             m->solid_flux[(size_t)m->slot[dense] * TILE_CELLS + cell_index(x % TILE_EDGE, 0, z)] = -speed;
         }
+    }
     tarn_tank_report report;
     assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
     assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);

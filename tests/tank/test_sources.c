@@ -26,14 +26,16 @@ static void tap_fills_at_its_rate(void **state)
     const tarn_tank_report after = plain_tank_report(tank);
     const double per_m3 = 8.0 * 32 * 32 * 32, wanted = per_m3 * 1.0 / 64.0;
     const double found = (double)(after.particle_count - before);
-    if (fabs(found / wanted - 1.0) >= 0.1)
+    if (fabs(found / wanted - 1.0) >= 0.1) {
         fail_msg("%g particles in a second, expected %g", found, wanted);
+    }
     assert_int_equal(after.born, after.particle_count);
     assert_int_equal(after.gone, 0);
     uint32_t *ids = malloc(after.particle_count * sizeof *ids), count = 0;
     assert_int_equal(tarn_tank_particles(tank, NULL, NULL, ids, after.particle_count, &count), TARN_OK);
-    for (uint32_t i = 1; i < count; i++)
+    for (uint32_t i = 1; i < count; i++) {
         assert_true(ids[i] > ids[i - 1]);
+    }
     free(ids);
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);
@@ -148,13 +150,15 @@ static void thinned_out_liquid_is_reseeded(void **state)
         tarn_tank *tank = plain_tank_open(device, &desc);
         const tarn_push push = {
             .center_m = {0.5f, 0.2f, 0.5f}, .radius_m = 0.2f, .velocity_m_s = {8.0f, 4.0f, 2.0f}, .strength = 1.0f};
-        for (int i = 0; i < 120; i++)
+        for (int i = 0; i < 120; i++) {
             assert_int_equal(tarn_tank_step(tank, &push, i % 8 < 4), TARN_OK);
+        }
         const tarn_tank_report report = plain_tank_report(tank);
         empty[reseed] = (uint32_t)(report.born + report.gone);
         const double change = ((double)report.born - (double)report.gone) / (double)report.particle_count;
-        if (fabs(change) > 0.01)
+        if (fabs(change) > 0.01) {
             fail_msg("%g of the particles came by reseeding", change);
+        }
         assert_true(report.particle_count > 0);
         tarn_tank_destroy(tank);
     }
@@ -192,8 +196,9 @@ static void turned_tank_lets_water_find_its_level(void **state)
         x += report.center_m[0] / mean_steps;
         y += report.center_m[1] / mean_steps;
     }
-    if (fabs(x - 0.0625) >= 0.005 || fabs(y - 0.25) >= 0.01)
+    if (fabs(x - 0.0625) >= 0.005 || fabs(y - 0.25) >= 0.01) {
         fail_msg("centre at %g, %g m on average", x, y);
+    }
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);
 }
@@ -266,8 +271,9 @@ static void solids_are_not_reseeded(void **state)
     const uint32_t before = plain_tank_report(tank).particle_count;
     busy_tank_steps(tank, 60);
     const tarn_tank_report after = plain_tank_report(tank);
-    if (fabs((double)after.particle_count / before - 1.0) > 0.002)
+    if (fabs((double)after.particle_count / before - 1.0) > 0.002) {
         fail_msg("%u particles became %u", before, after.particle_count);
+    }
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);
 }
@@ -284,8 +290,9 @@ static void wrong_poses_are_refused(void **state)
                                {{0, 0, 0}, {NAN, 0, 0, 1}},
                                {{INFINITY, 0, 0}, {0, 0, 0, 1}},
                                {{0, 1e9f, 0}, {0, 0, 0, 1}}};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         assert_int_equal(tarn_tank_set_pose(tank, &wrong[i]), TARN_E_ARGUMENT);
+    }
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);
 }

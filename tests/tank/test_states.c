@@ -31,8 +31,9 @@ static void reset_leaves_nothing_behind(void **state)
     tarn_tank_hash hash[2];
     tarn_tank *tank = plain_tank_open(device, &desc);
     for (int i = 0; i < 2; i++) {
-        for (int step = 0; step < 15; step++)
+        for (int step = 0; step < 15; step++) {
             turn(tank, step);
+        }
         assert_int_equal(tarn_tank_hash_get(tank, &hash[i]), TARN_OK);
         assert_int_equal(tarn_tank_reset(tank), TARN_OK);
     }
@@ -51,8 +52,9 @@ static void busy_tank_has_the_same_bits_everywhere(void **state)
         tarn_tank_desc desc;
         busy_tank_desc(&desc);
         tarn_tank *tank = plain_tank_open(device, &desc);
-        for (int step = 0; step < 24; step++)
+        for (int step = 0; step < 24; step++) {
             turn(tank, step);
+        }
         assert_int_equal(tarn_tank_hash_get(tank, &hash[i]), TARN_OK);
         tarn_tank_destroy(tank);
         tarn_device_destroy(device);
@@ -68,16 +70,18 @@ static void restored_state_continues_bit_for_bit(void **state)
     tarn_tank_desc desc;
     busy_tank_desc(&desc);
     tarn_tank *tank = plain_tank_open(device, &desc);
-    for (int step = 0; step < 18; step++)
+    for (int step = 0; step < 18; step++) {
         turn(tank, step);
+    }
     const size_t most = tarn_tank_save_bytes_max(tank);
     uint8_t *bytes = malloc(most);
     size_t count = 0;
     assert_int_equal(tarn_tank_save(tank, bytes, most, &count), TARN_OK);
     tarn_tank_hash saved, wanted, found;
     assert_int_equal(tarn_tank_hash_get(tank, &saved), TARN_OK);
-    for (int step = 18; step < 30; step++)
+    for (int step = 18; step < 30; step++) {
         turn(tank, step);
+    }
     assert_int_equal(tarn_tank_hash_get(tank, &wanted), TARN_OK);
     tarn_tank *other = plain_tank_open(device, &desc);
     tarn_tank *const into[2] = {tank, other};
@@ -85,8 +89,9 @@ static void restored_state_continues_bit_for_bit(void **state)
         assert_int_equal(tarn_tank_load(into[i], bytes, count), TARN_OK);
         assert_int_equal(tarn_tank_hash_get(into[i], &found), TARN_OK);
         assert_memory_equal(&found, &saved, sizeof found);
-        for (int step = 18; step < 30; step++)
+        for (int step = 18; step < 30; step++) {
             turn(into[i], step);
+        }
         assert_int_equal(tarn_tank_hash_get(into[i], &found), TARN_OK);
         assert_memory_equal(&found, &wanted, sizeof found);
     }
@@ -111,8 +116,9 @@ static void damaged_states_do_no_harm(void **state)
     size_t count = 0;
     assert_int_equal(tarn_tank_save(tank, bytes, most, &count), TARN_OK);
     assert_int_equal(tarn_tank_save(tank, bytes, count - 1, &(size_t){0}), TARN_E_SPACE);
-    for (size_t cut = 0; cut < count; cut += 1 + cut / 3)
+    for (size_t cut = 0; cut < count; cut += 1 + cut / 3) {
         assert_int_equal(tarn_tank_load(tank, bytes, cut), TARN_E_MALFORMED);
+    }
     uint32_t random = 12345, refused = 0;
     for (int i = 0; i < 400; i++) {
         random = random * 1664525u + 1013904223u;
@@ -122,8 +128,9 @@ static void damaged_states_do_no_harm(void **state)
         const tarn_status status = tarn_tank_load(tank, damaged, count);
         assert_true(status == TARN_OK || status == TARN_E_MALFORMED);
         refused += status != TARN_OK;
-        if (i % 20 == 0)
+        if (i % 20 == 0) {
             busy_tank_steps(tank, 1);
+        }
     }
     assert_true(refused > 20);
     assert_int_equal(tarn_tank_load(tank, bytes, count), TARN_OK);

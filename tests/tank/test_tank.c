@@ -20,8 +20,9 @@ static tarn_tank_desc half_full(uint16_t nx, uint16_t ny, uint16_t nz)
     desc.cells[1] = ny;
     desc.cells[2] = nz;
     desc.block_count = 1;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         desc.blocks[0].max_m[a] = (float)desc.cells[a] * desc.cell_m;
+    }
     desc.blocks[0].max_m[0] *= 0.5f;
     return desc;
 }
@@ -30,13 +31,15 @@ static tarn_tank_hash run_hash(uint32_t threads, const char *isa, const tarn_tan
 {
     tarn_tank_hash hash = {0, 0};
     tarn_device *device = plain_tank_device(threads, isa);
-    if (device == NULL)
+    if (device == NULL) {
         return hash; // not on this processor
+    }
     tarn_tank *tank = plain_tank_open(device, desc);
     const tarn_push push = {
         .center_m = {0.1f, 0.2f, 0.1f}, .radius_m = 0.15f, .velocity_m_s = {1.0f, 0.5f, -0.25f}, .strength = 0.7f};
-    for (int i = 0; i < steps; i++)
+    for (int i = 0; i < steps; i++) {
         assert_int_equal(tarn_tank_step(tank, &push, (uint32_t)(i % 2)), TARN_OK);
+    }
     assert_int_equal(tarn_tank_hash_get(tank, &hash), TARN_OK);
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);
@@ -81,8 +84,9 @@ static void expect_refusal(tarn_device *device, const tarn_tank_desc *desc, tarn
     char why[256] = "";
     assert_int_equal(tarn_tank_create(device, desc, &tank, why, sizeof why), status);
     assert_null(tank);
-    if (strstr(why, part) == NULL)
+    if (strstr(why, part) == NULL) {
         fail_msg("\"%s\" does not name \"%s\"", why, part);
+    }
     assert_int_equal(tarn_tank_create(device, desc, &tank, NULL, 0), status);
 }
 
@@ -137,11 +141,12 @@ static void check_particles(tarn_tank *tank)
     float *positions = calloc((size_t)report.particle_count * 3 + 1, sizeof *positions);
     uint32_t count;
     assert_int_equal(tarn_tank_particles(tank, positions, NULL, NULL, report.particle_count, &count), TARN_OK);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         for (int a = 0; a < 3; a++) {
             const float at = positions[3 * (size_t)i + (size_t)a];
             assert_true(at >= 0.0f && at <= (float)desc->cells[a] * desc->cell_m);
         }
+    }
     assert_true(isfinite(report.kinetic_j_kg));
     free(positions);
 }
@@ -154,8 +159,9 @@ static void odd_sizes_work(void **state)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         const tarn_tank_desc desc = half_full(sizes[i][0], sizes[i][1], sizes[i][2]);
         tarn_tank *tank = plain_tank_open(device, &desc);
-        for (int step = 0; step < 30; step++)
+        for (int step = 0; step < 30; step++) {
             assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+        }
         check_particles(tank);
         tarn_tank_destroy(tank);
     }
@@ -195,8 +201,9 @@ static void pools_keep_their_height_for_every_seeding(void **state)
         desc.blocks[0].max_m[1] = 10.0f * desc.cell_m;
         tarn_tank *tank = plain_tank_open(device, &desc);
         tarn_tank_report report;
-        for (int step = 0; step < 60; step++)
+        for (int step = 0; step < 60; step++) {
             assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+        }
         assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
         assert_true(fabs(report.center_m[1] / (double)desc.cell_m - 5.0) < 0.1);
         tarn_tank_destroy(tank);
@@ -213,8 +220,9 @@ static void full_and_empty_tanks_work(void **state)
         desc.block_count = (uint32_t)full;
         desc.blocks[0].max_m[0] = 12.0f * desc.cell_m;
         tarn_tank *tank = plain_tank_open(device, &desc);
-        for (int step = 0; step < 30; step++)
+        for (int step = 0; step < 30; step++) {
             assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+        }
         check_particles(tank);
         tarn_tank_destroy(tank);
     }
@@ -232,8 +240,9 @@ static void violent_pushes_lose_nothing(void **state)
         tarn_push pushes[TARN_TANK_PUSHES_MAX];
         for (int i = 0; i < TARN_TANK_PUSHES_MAX; i++) {
             float r[8];
-            for (int k = 0; k < 8; k++)
+            for (int k = 0; k < 8; k++) {
                 r[k] = (float)((random = random * 1664525u + 1013904223u) >> 8) / 8388608.0f - 1.0f;
+            }
             pushes[i] = (tarn_push){.center_m = {r[0], r[1], r[2]},
                                     .radius_m = fabsf(r[3]),
                                     .velocity_m_s = {1e6f * r[4], 1e6f * r[5], 1e6f * r[6]},
@@ -267,8 +276,9 @@ static void push_carries_water_along(void **state)
             .center_m = {0.5f, 0.12f, 0.25f}, .radius_m = 0.15f, .velocity_m_s = {0.0f, 0.0f, 0.0f}, .strength = 1.0f};
         push.velocity_m_s[axis] = 2.0f;
         tarn_tank_report report;
-        for (int step = 0; step < 2; step++)
+        for (int step = 0; step < 2; step++) {
             assert_int_equal(tarn_tank_step(tank, &push, 1), TARN_OK);
+        }
         assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
         assert_true(report.momentum_m_s[axis] > 0.02);
         assert_true(fabs(report.momentum_m_s[2 - axis]) < 0.2 * report.momentum_m_s[axis]);
@@ -314,8 +324,9 @@ static void push_strength_does_not_depend_on_substeps(void **state)
 static float farthest_move(const float *from, const float *to, uint32_t count)
 {
     float farthest = 0.0f;
-    for (uint32_t i = 0; i < 3 * count; i++)
+    for (uint32_t i = 0; i < 3 * count; i++) {
         farthest = fmaxf(farthest, fabsf(to[i] - from[i]));
+    }
     return farthest;
 }
 
@@ -356,8 +367,9 @@ static void reset_gives_the_first_state_again(void **state)
     tarn_tank *tank = plain_tank_open(device, &desc);
     tarn_tank_hash first, later, again;
     assert_int_equal(tarn_tank_hash_get(tank, &first), TARN_OK);
-    for (int step = 0; step < 5; step++)
+    for (int step = 0; step < 5; step++) {
         assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+    }
     assert_int_equal(tarn_tank_hash_get(tank, &later), TARN_OK);
     assert_int_equal(tarn_tank_reset(tank), TARN_OK);
     assert_int_equal(tarn_tank_hash_get(tank, &again), TARN_OK);
@@ -419,8 +431,9 @@ static void tiles_are_those_with_particles(void **state)
     for (int step = 0; step <= 40; step += 20) {
         uint8_t found[3], at_least[3] = {0}, at_most[3] = {0}; // 4 x 3 x 2 tiles
         uint32_t count;
-        for (int i = 0; step > 0 && i < 20; i++)
+        for (int i = 0; step > 0 && i < 20; i++) {
             assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+        }
         assert_int_equal(tarn_tank_tiles(tank, found, 2), TARN_E_SPACE);
         assert_int_equal(tarn_tank_tiles(tank, found, 3), TARN_OK);
         assert_int_equal(tarn_tank_particles(tank, positions, NULL, NULL, n, &count), TARN_OK);
@@ -459,8 +472,9 @@ static void ids_stay_with_their_particles(void **state)
     for (int step = 0; step < 10; step++) {
         assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
         assert_int_equal(tarn_tank_particles(tank, after, NULL, NULL, n, &count), TARN_OK);
-        for (size_t i = 0; i < (size_t)n * 3; i++)
+        for (size_t i = 0; i < (size_t)n * 3; i++) {
             assert_true(fabsf(after[i] - before[i]) < 4.0f * desc.cell_m);
+        }
         memcpy(before, after, (size_t)n * 3 * sizeof *before);
     }
     free(before);
@@ -475,7 +489,7 @@ static void fast_water_flies_straight(void **state)
 {
     (void)state;
     tarn_device *device = plain_tank_device(2, NULL);
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         for (int sign = -1; sign <= 1; sign += 2) {
             tarn_tank_desc desc = half_full(16, 16, 16);
             desc.cells[axis] = 48;
@@ -483,8 +497,9 @@ static void fast_water_flies_straight(void **state)
             desc.parameters[TARN_PARAMETER_GRAVITY] = desc.parameters[TARN_PARAMETER_DENSITY] = 0.0f;
             desc.parameters[TARN_PARAMETER_CFL] = 4.0f;
             desc.parameters[TARN_PARAMETER_SUBSTEPS] = 2.0f;
-            for (int a = 0; a < 3; a++)
+            for (int a = 0; a < 3; a++) {
                 desc.blocks[0].max_m[a] = (float)desc.cells[a] * desc.cell_m;
+            }
             desc.blocks[0].min_m[axis] = 19.0f * desc.cell_m;
             desc.blocks[0].max_m[axis] = 29.0f * desc.cell_m;
             const float way_m = (float)sign * 7.5f * desc.cell_m;
@@ -496,15 +511,17 @@ static void fast_water_flies_straight(void **state)
             assert_int_equal(tarn_tank_particles(tank, before, NULL, NULL, n, &count), TARN_OK);
             assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
             assert_int_equal(tarn_tank_particles(tank, after, NULL, NULL, n, &count), TARN_OK);
-            for (size_t i = 0; i < n; i++)
+            for (size_t i = 0; i < n; i++) {
                 for (int a = 0; a < 3; a++) {
                     const float moved = after[3 * i + (size_t)a] - before[3 * i + (size_t)a];
                     assert_true(fabsf(moved - (a == axis ? way_m : 0.0f)) < 0.01f * desc.cell_m);
                 }
+            }
             free(before);
             free(after);
             tarn_tank_destroy(tank);
         }
+    }
     tarn_device_destroy(device);
 }
 
@@ -526,8 +543,9 @@ static void work_follows_the_liquid(void **state)
         desc.blocks[0] = (tarn_fluid_block){.min_m = {from, 0.0f, from}, .max_m = {to, 0.25f, to}};
         tarn_tank *tank = NULL;
         assert_int_equal(tarn_tank_create(device, &desc, &tank, NULL, 0), TARN_OK);
-        for (int step = 0; step < 20; step++)
+        for (int step = 0; step < 20; step++) {
             assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+        }
         tarn_tank_report report;
         tarn_tank_report_light(tank, &report);
         bytes[i] = report.bytes;

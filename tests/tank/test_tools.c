@@ -32,8 +32,9 @@ static void pool_desc(tarn_tank_desc *desc)
 
 static void make_step(tarn_tank *tank, const tarn_push *push, const tarn_tank_tools *tools)
 {
-    if (tools != NULL)
+    if (tools != NULL) {
         assert_int_equal(tarn_tank_set_tools(tank, tools), TARN_OK);
+    }
     assert_int_equal(tarn_tank_step(tank, push, push != NULL), TARN_OK);
 }
 
@@ -68,8 +69,9 @@ static uint32_t count_within(tarn_tank *tank, const float *center_m, double radi
 {
     particles p = copy_particles(tank);
     uint32_t count = 0;
-    for (uint32_t i = 0; i < p.count; i++)
+    for (uint32_t i = 0; i < p.count; i++) {
         count += distance_of(&p, i, center_m) < radius_m;
+    }
     free_particles(&p);
     return count;
 }
@@ -87,18 +89,21 @@ static void pull_gathers_liquid_at_its_centre(void **state)
     tarn_tank *tank = plain_tank_open(device, &desc);
     const tarn_push pull = {.center_m = {0.5f, 0.5f, 0.5f}, .radius_m = 0.3f, .strength = 0.5f, .inward_m_s = 2.0f};
     assert_int_equal(count_within(tank, pull.center_m, 0.08), 0);
-    for (int i = 0; i < 60; i++)
+    for (int i = 0; i < 60; i++) {
         make_step(tank, &pull, NULL);
+    }
     const double full = 8.0 * 20 * 20 * 20 * 4.18879 * 0.08 * 0.08 * 0.08;
     double most = 0.0;
     for (int i = 0; i < 600; i++) { // held on
         make_step(tank, &pull, NULL);
-        if (i % 60 == 0)
+        if (i % 60 == 0) {
             most = fmax(most, (double)count_within(tank, pull.center_m, 0.08));
+        }
     }
     const double found = (double)count_within(tank, pull.center_m, 0.08);
-    if (found < 0.6 * full || most > 1.8 * full)
+    if (found < 0.6 * full || most > 1.8 * full) {
         fail_msg("%g particles at the centre, at most %g; liquid has %g", found, most, full);
+    }
     const tarn_tank_report report = plain_tank_report(tank);
     assert_true(report.kinetic_j_kg < 0.5);
     assert_true(report.residual < 0.01f);
@@ -119,10 +124,11 @@ static turning turning_of(tarn_tank *tank)
         const float *at = &p.at_m[3 * (size_t)i], *v = &p.velocity_m_s[3 * (size_t)i];
         const double x = (double)at[0] - 0.5, y = (double)at[1], z = (double)at[2] - 0.5, off = sqrt(x * x + z * z);
         t.momentum += (z * (double)v[0] - x * (double)v[2]) / p.count;
-        if (off < 0.06)
+        if (off < 0.06) {
             t.middle_m = fmax(t.middle_m, y);
-        else if (off > 0.3 && off < 0.4)
+        } else if (off > 0.3 && off < 0.4) {
             t.around_m = fmax(t.around_m, y);
+        }
     }
     free_particles(&p);
     return t;
@@ -141,11 +147,13 @@ static void vortex_turns_liquid_its_way_and_makes_a_funnel(void **state)
                                   .strength = 0.5f,
                                   .inward_m_s = 0.2f,
                                   .spin_rad_s = {0.0f, 8.0f * (float)sign, 0.0f}};
-        for (int i = 0; i < 150; i++)
+        for (int i = 0; i < 150; i++) {
             make_step(tank, &vortex, NULL);
+        }
         const turning t = turning_of(tank);
-        if (t.momentum * sign < 0.05 || t.middle_m > t.around_m - 0.05)
+        if (t.momentum * sign < 0.05 || t.middle_m > t.around_m - 0.05) {
             fail_msg("momentum %g, surface at %g m in the middle and %g m around", t.momentum, t.middle_m, t.around_m);
+        }
         tarn_tank_destroy(tank);
     }
     tarn_device_destroy(device);
@@ -163,8 +171,9 @@ static void no_push_asks_for_more_speed_than_there_may_be(void **state)
         {.center_m = {0.5f, 0.3f, 0.5f}, .radius_m = 1e6f, .strength = 1.0f, .spin_rad_s = {1e6f, -1e6f, 1e6f}},
         {.center_m = {0.5f, 0.3f, 0.5f}, .radius_m = 0.4f, .strength = 1.0f, .inward_m_s = -1e30f},
         {.center_m = {0.5f, 0.3f, 0.5f}, .radius_m = 0.0f, .strength = 1.0f, .spin_rad_s = {3e38f, 3e38f, 3e38f}}};
-    for (int i = 0; i < 40; i++)
+    for (int i = 0; i < 40; i++) {
         make_step(tank, &wild[i % 3], NULL);
+    }
     assert_true(isfinite(plain_tank_report(tank).kinetic_j_kg));
     tarn_push wrong = wild[0];
     wrong.inward_m_s = NAN;
@@ -193,19 +202,22 @@ static void pour_brings_liquid_at_its_rate_in_its_direction(void **state)
     make_step(tank, NULL, &tools);
     particles p = copy_particles(tank);
     uint32_t fresh = 0;
-    for (uint32_t i = before; i < p.count; i++) // ids ascend
+    for (uint32_t i = before; i < p.count; i++) { // ids ascend
         fresh += distance_of(&p, i, tools.pours[0].center_m) < 0.2 && p.velocity_m_s[3 * (size_t)i] > 0.3f &&
                  p.velocity_m_s[3 * (size_t)i + 1] < -0.8f;
+    }
     assert_true(fresh > 0);
     assert_int_equal(fresh, p.count - before);
     free_particles(&p);
-    for (int i = 2; i < 30; i++)
+    for (int i = 2; i < 30; i++) {
         make_step(tank, NULL, &tools);
+    }
     const double wanted = 8.0 * 20 * 20 * 20 * 3.14159 * 0.01 * sqrt(1.25) * 0.5; // in half a second
     const tarn_tank_report after = plain_tank_report(tank);
     const double found = (double)(after.particle_count - before);
-    if (fabs(found / wanted - 1.0) > 0.15)
+    if (fabs(found / wanted - 1.0) > 0.15) {
         fail_msg("%g particles in half a second, expected %g", found, wanted);
+    }
     assert_int_equal(after.born, after.particle_count - before);
     assert_false(tarn_tank_has_colours(tank)); // none was given
     make_step(tank, NULL, NULL);               // the next step has forgotten it
@@ -239,8 +251,9 @@ static void pours_end_at_the_room_there_is(void **state)
                                                                   : 0.1f,
                                          .velocity_m_s = {i % 2 == 0 ? 0.0f : 50.0f, -2.0f, 0.0f}};
         }
-        for (int i = 0; i < 40; i++)
+        for (int i = 0; i < 40; i++) {
             make_step(tank, NULL, &tools);
+        }
         const uint32_t after = plain_tank_report(tank).particle_count;
         assert_true(after > before + (room - before) / 2 && after <= room);
         tarn_tank_destroy(tank);
@@ -294,8 +307,9 @@ static void dye_colours_those_inside_and_none_outside(void **state)
         for (uint32_t i = 0; i < p.count; i++) {
             const double off = distance_of(&p, i, tools.dyes[0].center_m) - 0.2;
             const uint8_t *wanted = off < 0.0 ? tools.dyes[0].colour : desc.liquids[liquids - 1].colour;
-            if (fabs(off) > 1e-6)
+            if (fabs(off) > 1e-6) {
                 assert_memory_equal(&p.colour[3 * (size_t)i], wanted, 3);
+            }
             assert_int_equal(p.liquid[i], liquids - 1);
             dyed += off < 0.0;
         }
@@ -326,15 +340,18 @@ static void dye_comes_by_shares_and_mixes(void **state)
     make_step(tank, NULL, &tools);
     particles p = copy_particles(tank);
     double mean = 0.0;
-    for (uint32_t i = 0; i < p.count; i++)
+    for (uint32_t i = 0; i < p.count; i++) {
         mean += (double)p.colour[3 * (size_t)i] / p.count;
+    }
     free_particles(&p);
     assert_true(fabs(mean - 50.0) < 1.0);
-    for (int i = 0; i < 60; i++)
+    for (int i = 0; i < 60; i++) {
         make_step(tank, NULL, &tools);
+    }
     p = copy_particles(tank);
-    for (uint32_t i = 0; i < p.count; i++)
+    for (uint32_t i = 0; i < p.count; i++) {
         assert_in_range(p.colour[3 * (size_t)i], 197, 200);
+    }
     free_particles(&p);
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);
@@ -353,12 +370,14 @@ static void pour_brings_its_colour(void **state)
                                               .radius_m = 0.1f,
                                               .velocity_m_s = {0.0f, -1.0f, 0.0f},
                                               .colour = {9, 8, 7, 255}}}};
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 5; i++) {
         make_step(tank, NULL, &tools);
+    }
     particles p = copy_particles(tank);
     assert_true(p.count > before);
-    for (uint32_t i = 0; i < p.count; i++)
+    for (uint32_t i = 0; i < p.count; i++) {
         assert_memory_equal(&p.colour[3 * (size_t)i], i < before ? desc.liquids[0].colour : tools.pours[0].colour, 3);
+    }
     free_particles(&p);
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);
@@ -378,11 +397,12 @@ static void do_something(tarn_tank *tank, int step)
                             .spin_rad_s = {0.0f, step % 5 == 0 ? 6.0f : 0.0f, 1.0f}};
     tarn_tank_tools tools = {
         .pour_count = step % 12 < 5 ? 2 : 0, .sink_count = step % 7 == 6, .dye_count = step % 9 > 6};
-    for (uint32_t i = 0; i < 2; i++)
+    for (uint32_t i = 0; i < 2; i++) {
         tools.pours[i] = (tarn_pour){.center_m = {0.2f + 0.5f * (float)i, 0.9f, 0.2f + 0.6f * t},
                                      .radius_m = 0.06f,
                                      .velocity_m_s = {0.0f, -1.5f, 0.3f},
                                      .colour = {(uint8_t)(20 * i), 200, 10, step > 20 ? 255 : 0}};
+    }
     tools.sinks[0] = (tarn_sink){.center_m = {0.8f, 0.1f, t}, .radius_m = 0.1f};
     tools.dyes[0] =
         (tarn_dye){.center_m = {t, 0.3f, 0.5f}, .radius_m = 0.15f, .colour = {255, 0, 90}, .share = 0.3f + 0.5f * t};
@@ -408,8 +428,9 @@ static void replays_have_the_same_bits_for_any_number_of_threads(void **state)
         tarn_tank_desc desc;
         busy_desc(&desc);
         tarn_tank *tank = plain_tank_open(device, &desc);
-        for (int step = 0; step < 45; step++)
+        for (int step = 0; step < 45; step++) {
             do_something(tank, step);
+        }
         assert_true(tarn_tank_has_colours(tank) && plain_tank_report(tank).born > 100 &&
                     plain_tank_report(tank).gone > 10);
         hash[i] = plain_tank_hash(tank);
@@ -450,8 +471,9 @@ static void restored_states_continue_bit_for_bit(void **state)
         tarn_tank_hash found = plain_tank_hash(into[i % 2]);
         assert_memory_equal(&found, &saved[s], sizeof found);
         assert_int_equal(tarn_tank_has_colours(into[i % 2]), s == 2);
-        for (int step = at[s]; step < END; step++)
+        for (int step = at[s]; step < END; step++) {
             do_something(into[i % 2], step);
+        }
         found = plain_tank_hash(into[i % 2]);
         assert_memory_equal(&found, &wanted, sizeof found);
     }
@@ -461,8 +483,9 @@ static void restored_states_continue_bit_for_bit(void **state)
     assert_int_equal(tarn_tank_load(tank, bytes[0], count[0]), TARN_E_MALFORMED);
     const tarn_tank_hash found = plain_tank_hash(tank);
     assert_memory_equal(&found, &wanted, sizeof found);
-    for (int s = 0; s < SAVES; s++)
+    for (int s = 0; s < SAVES; s++) {
         free(bytes[s]);
+    }
     tarn_tank_destroy(other);
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);
@@ -478,8 +501,9 @@ static void wrong_tools_are_refused(void **state)
     const tarn_tank_tools good = {.pour_count = 1, .sink_count = 1, .dye_count = 1};
     assert_int_equal(tarn_tank_set_tools(tank, &good), TARN_OK);
     tarn_tank_tools bad[10];
-    for (int i = 0; i < 10; i++)
+    for (int i = 0; i < 10; i++) {
         bad[i] = good;
+    }
     bad[0].pour_count = TARN_TANK_POURS_MAX + 1;
     bad[1].sink_count = TARN_TANK_SINKS_MAX + 1;
     bad[2].dye_count = TARN_TANK_DYES_MAX + 1;
@@ -490,8 +514,9 @@ static void wrong_tools_are_refused(void **state)
     bad[7].sinks[0].radius_m = NAN;
     bad[8].dyes[0].share = NAN;
     bad[9].dyes[0].center_m[2] = INFINITY;
-    for (int i = 0; i < 10; i++)
+    for (int i = 0; i < 10; i++) {
         assert_int_equal(tarn_tank_set_tools(tank, &bad[i]), TARN_E_ARGUMENT);
+    }
     // Wild ones act as far as they can.
     const uint32_t before = plain_tank_report(tank).particle_count;
     const tarn_tank_tools wild = {

@@ -21,12 +21,15 @@ static void random_motion(tarn_tank *tank, uint64_t seed, double speed, double s
 {
     const liquid_memory *m = &tank->args.m;
     for (uint32_t i = 0; i < tank->particle_count; i++) {
-        for (int c = 0; c < 3; c++)
+        for (int c = 0; c < 3; c++) {
             m->velocity[c][i] = (float)(speed * random_double(&seed));
-        for (int c = 0; c < 9 && m->affine[0] != NULL; c++)
+        }
+        for (int c = 0; c < 9 && m->affine[0] != NULL; c++) {
             m->affine[c][i] = (float)(slope * random_double(&seed));
-        if (m->attribute != NULL)
+        }
+        if (m->attribute != NULL) {
             m->attribute[i] = random_double(&seed) > 0.0;
+        }
     }
 }
 
@@ -36,8 +39,9 @@ static void random_motion(tarn_tank *tank, uint64_t seed, double speed, double s
 static double weight_at(double distance, int quadratic)
 {
     const double d = fabs(distance);
-    if (!quadratic)
+    if (!quadratic) {
         return d < 1.0 ? 1.0 - d : 0.0;
+    }
     return d < 0.5 ? 0.75 - d * d : d < 1.5 ? 0.5 * (1.5 - d) * (1.5 - d) : 0.0;
 }
 
@@ -56,8 +60,9 @@ static size_t node_of(const reference *r, const int *at)
 static int mirror_node(int at, int cells, int is_face, double *sign)
 {
     const int beyond = at < 0 || at > (is_face ? cells : cells - 1);
-    if (beyond && is_face)
+    if (beyond && is_face) {
         *sign = -*sign;
+    }
     return !beyond ? at : at < 0 ? (is_face ? -at : -1 - at) : is_face ? 2 * cells - at : 2 * cells - 1 - at;
 }
 
@@ -83,8 +88,9 @@ static void refer_particle(const tarn_tank *tank, reference *r, uint32_t i, int 
             speed += c < 3 ? (double)affine_of(tank, c, a, i) * distance : 0.0;
             at[a] = mirror_node(first[a] + step[a], tank->desc.cells[a], a == c, &sign);
         }
-        if (w == 0.0)
+        if (w == 0.0) {
             continue;
+        }
         const size_t node = node_of(r, at);
         r->weight[c][node] += w;
         r->mass[c][node] += w * density;
@@ -102,10 +108,12 @@ static reference refer(const tarn_tank *tank)
     }
     uint32_t *crowd = calloc(count, sizeof *crowd);
     assert_non_null(crowd);
-    for (uint32_t pass = 0, i = 0; pass < 2; pass++)
-        for (i = 0; pass == 0 && i < tank->particle_count; i++)
+    for (uint32_t pass = 0, i = 0; pass < 2; pass++) {
+        for (i = 0; pass == 0 && i < tank->particle_count; i++) {
             crowd[node_of(&r, (int[3]){(int)position_of(tank, 0, i), (int)position_of(tank, 1, i),
                                        (int)position_of(tank, 2, i)})]++;
+        }
+    }
     for (int c = 0; c < 4; c++) {
         r.momentum[c] = calloc(count, sizeof(double));
         r.mass[c] = calloc(count, sizeof(double));
@@ -143,14 +151,15 @@ static double worst_grid_error(tarn_tank *tank, double speed)
         lightest = (double)tank->desc.liquids[1].density_kg_m3;
     }
     uint32_t checked = 0;
-    for (int z = 0; z < tank->desc.cells[2]; z++)
-        for (int y = 0; y < tank->desc.cells[1]; y++)
+    for (int z = 0; z < tank->desc.cells[2]; z++) {
+        for (int y = 0; y < tank->desc.cells[1]; y++) {
             for (int x = 0; x < tank->desc.cells[0]; x++) {
                 const int at[3] = {x, y, z};
                 const size_t node = node_of(&r, at);
                 for (int c = 0; c < 3; c++) {
-                    if (at[c] == 0 || r.mass[c][node] < 0.25 * heaviest)
+                    if (at[c] == 0 || r.mass[c][node] < 0.25 * heaviest) {
                         continue;
+                    }
                     const double wanted = r.momentum[c][node] / r.mass[c][node];
                     worst = fmax(worst, fabs(field_at(tank, m->u[c], at) - wanted) / speed);
                     if (m->beta[c] != NULL) {
@@ -169,6 +178,8 @@ static double worst_grid_error(tarn_tank *tank, double speed)
                                             (double)tank->args.shape.cell_particles_max);
                 }
             }
+        }
+    }
     refer_end(&r);
     assert_true(checked > 0);
     return worst;
@@ -201,16 +212,18 @@ static void pile_up(tarn_tank *tank, int axis)
         for (int a = 0; a < 3; a++) {
             uint32_t face = 4 * one, at;
             const uint32_t way = (uint32_t)(tile_mix_u64(i * 3u + (uint64_t)a) >> 32);
-            if (a == axis) // beside face 4, and with splines at the near ends of the cells behind
+            if (a == axis) { // beside face 4, and with splines at the near ends of the cells behind
                 at = way % 4 == 0 && quadratic   ? face + one
                      : way % 4 == 1 && quadratic ? face - one - 1
                                                  : face - way % 2;
-            else // around the centre of cell 4
+            } else { // around the centre of cell 4
                 at = way % 3 == 0 ? face + one / 2 : way % 3 == 1 ? face + one : face - 1;
+            }
             m->position[a][i] = at;
         }
-        for (int c = 0; c < 3; c++)
+        for (int c = 0; c < 3; c++) {
             m->velocity[c][i] = SPEED_MAX;
+        }
     }
 }
 
@@ -218,23 +231,25 @@ static void sums_hold_at_the_extremes(void **state)
 {
     (void)state;
     const uint16_t cells[3] = {8, 8, 8};
-    for (int v = 0; v < VARIANT_COUNT; v++)
+    for (int v = 0; v < VARIANT_COUNT; v++) {
         for (int axis = 0; axis < 3; axis++) {
             tarn_tank_desc desc = block_desc(&variants[v], cells, (const int[3]){0, 0, 0}, (const int[3]){8, 8, 8});
             desc.particles_per_axis = 4;
             tarn_tank *tank = open_tank(&desc);
             pile_up(tank, axis);
             if (tank->args.m.affine[0] != NULL) { // half the speed from the slope: as fast as can be where it reaches
-                for (uint32_t i = 0; i < tank->particle_count; i++)
+                for (uint32_t i = 0; i < tank->particle_count; i++) {
                     for (int c = 0; c < 3; c++) {
                         tank->args.m.velocity[c][i] = 0.5f * SPEED_MAX;
                         tank->args.m.affine[3 * c + axis][i] = (i & 1 ? 0.5f : -0.5f) * SPEED_MAX / NODE_REACH;
                     }
+                }
             }
             tank_launch_p2g(tank, &tank->args);
             assert_true(worst_grid_error(tank, (double)SPEED_MAX) < 1e-3);
             tarn_tank_destroy(tank);
         }
+    }
 }
 
 // ------------------------------------------------------------------------------------------------ there and back
@@ -245,34 +260,40 @@ static void round_trip(tarn_tank *tank)
     liquid_args args = tank->args;
     const liquid_memory *m = &tank->args.m;
     tank_launch_p2g(tank, &args);
-    for (int c = 0; c < 3; c++)
+    for (int c = 0; c < 3; c++) {
         args.m.u_ext[c] = m->u[c];
+    }
     if (!tank_launch_gather(tank, &args)) {
-        for (int c = 0; c < 3; c++)
+        for (int c = 0; c < 3; c++) {
             memset(m->shift[c], 0, (size_t)tank->counters.active * TILE_CELLS * sizeof(float));
+        }
         tank_launch(tank, &args, liquid_advect_id, &m->counters->occupied, args.shape.tile_total[0]);
     }
     const size_t bytes = (size_t)tank->particle_count * sizeof(float);
-    for (int c = 0; c < 3; c++)
+    for (int c = 0; c < 3; c++) {
         memcpy(m->velocity[c], m->moved_velocity[c], bytes);
-    for (int c = 0; c < 9 && m->affine[0] != NULL; c++)
+    }
+    for (int c = 0; c < 9 && m->affine[0] != NULL; c++) {
         memcpy(m->affine[c], m->moved_affine[c], bytes);
+    }
 }
 
 /// Gives every particle the velocity, and the slopes, of v + B x about a centre.
 static void affine_motion(tarn_tank *tank, const double v[3], const double b[9], const double center[3])
 {
     const liquid_memory *m = &tank->args.m;
-    for (uint32_t i = 0; i < tank->particle_count; i++)
+    for (uint32_t i = 0; i < tank->particle_count; i++) {
         for (int c = 0; c < 3; c++) {
             double speed = v[c];
             for (int a = 0; a < 3; a++) {
                 speed += b[3 * c + a] * (position_of(tank, a, i) - center[a]);
-                if (m->affine[0] != NULL)
+                if (m->affine[0] != NULL) {
                     m->affine[3 * c + a][i] = (float)b[3 * c + a];
+                }
             }
             m->velocity[c][i] = (float)speed;
         }
+    }
 }
 
 static void affine_particles_keep_affine_fields(void **state)
@@ -282,24 +303,29 @@ static void affine_particles_keep_affine_fields(void **state)
     const double v[3] = {0.3, -0.7, 0.2}, center[3] = {12.0, 12.0, 12.0};
     const double b[9] = {0.02, -0.05, 0.03, 0.04, -0.06, 0.01, -0.03, 0.02, 0.05};
     for (int n = 0; n < VARIANT_COUNT; n++) {
-        if (variants[n].transfer != TARN_TRANSFER_APIC)
+        if (variants[n].transfer != TARN_TRANSFER_APIC) {
             continue;
+        }
         const tarn_tank_desc desc =
             block_desc(&variants[n], cells, (const int[3]){5, 6, 7}, (const int[3]){17, 18, 19});
         tarn_tank *tank = open_tank(&desc);
-        for (uint32_t i = 0; i < tank->particle_count && variants[n].mixed; i++)
+        for (uint32_t i = 0; i < tank->particle_count && variants[n].mixed; i++) {
             tank->args.m.attribute[i] = i / 100 % 2;
+        }
         affine_motion(tank, v, b, center);
         const liquid_memory *m = &tank->args.m;
         const size_t count = tank->particle_count;
         float *before = malloc(12 * count * sizeof *before);
         assert_non_null(before);
-        for (size_t c = 0; c < 3; c++)
+        for (size_t c = 0; c < 3; c++) {
             memcpy(before + c * count, m->velocity[c], count * sizeof *before);
-        for (size_t c = 0; c < 9; c++)
+        }
+        for (size_t c = 0; c < 9; c++) {
             memcpy(before + (3 + c) * count, m->affine[c], count * sizeof *before);
-        for (int trip = 0; trip < 3; trip++)
+        }
+        for (int trip = 0; trip < 3; trip++) {
             round_trip(tank);
+        }
         double worst = 0.0;
         for (size_t c = 0; c < 12; c++) {
             const float *after = c < 3 ? m->velocity[c] : m->affine[c - 3];
@@ -309,8 +335,9 @@ static void affine_particles_keep_affine_fields(void **state)
                     const double x = position_of(tank, a, (uint32_t)i);
                     inside &= x > 9.0 && x < 15.0;
                 }
-                if (inside)
+                if (inside) {
                     worst = fmax(worst, fabs((double)(after[i] - before[c * count + i])));
+                }
             }
         }
         print_message("%-30s %.2g cells per step\n", variants[n].name, worst);
@@ -339,18 +366,21 @@ static void slopes_reach_no_further_than_the_greatest_speed(void **state)
         const liquid_memory *m = &tank->args.m;
         liquid_args args = tank->args;
         each_face(tank, set_extreme, NULL);
-        for (int c = 0; c < 3; c++)
+        for (int c = 0; c < 3; c++) {
             args.m.u_ext[c] = m->u[c];
+        }
         assert_true(tank_launch_gather(tank, &args));
         double steepest = 0.0;
-        for (uint32_t i = 0; i < tank->particle_count; i++)
+        for (uint32_t i = 0; i < tank->particle_count; i++) {
             for (int c = 0; c < 3; c++) {
                 double reach = 0.0;
-                for (int a = 0; a < 3; a++)
+                for (int a = 0; a < 3; a++) {
                     reach += (double)NODE_REACH * fabs((double)m->moved_affine[3 * c + a][i]);
+                }
                 steepest = fmax(steepest, reach);
                 assert_true(fabs((double)m->moved_velocity[c][i]) + reach < (double)SPEED_MAX * (1.0 + 1e-6));
             }
+        }
         assert_true(steepest > 0.5 * (double)SPEED_MAX);
         tarn_tank_destroy(tank);
     }
@@ -366,11 +396,12 @@ static void moments(const tarn_tank *tank, const double center[3], double *linea
     for (uint32_t i = 0; i < tank->particle_count; i++) {
         const double mass = m->attribute != NULL ? (double)tank->args.shape.liquid_mass[m->attribute[i] & 255] : 1.0;
         double d[3][3]; // [c][a]: inertia of component c's nodes around the particle along a
-        for (int c = 0; c < 3; c++)
+        for (int c = 0; c < 3; c++) {
             for (int a = 0; a < 3; a++) {
                 const double past = position_of(tank, a, i) - (a == c ? 0.0 : 0.5), part = past - floor(past);
                 d[c][a] = tank->desc.weights == TARN_WEIGHTS_QUADRATIC ? inertia : part * (1.0 - part);
             }
+        }
         for (int c = 0; c < 3; c++) {
             const int a = (c + 1) % 3, b = (c + 2) % 3;
             const double xa = position_of(tank, a, i) - center[a], xb = position_of(tank, b, i) - center[b];
@@ -396,17 +427,19 @@ static void turning_survives_affine_transfers(void **state)
         double momentum[3], before[3], after[3];
         moments(tank, center, momentum, before);
         const double drift = momentum[0];
-        for (int trip = 0; trip < 100; trip++)
+        for (int trip = 0; trip < 100; trip++) {
             round_trip(tank);
+        }
         moments(tank, center, momentum, after);
         const double kept = after[2] / before[2];
         print_message("%-30s keeps %.2f %% of its angular momentum over 100 transfers\n", variants[n].name,
                       100.0 * kept);
         assert_true(fabs(momentum[0] - drift) < 1e-3 * tank->particle_count);
-        if (variants[n].transfer == TARN_TRANSFER_APIC)
+        if (variants[n].transfer == TARN_TRANSFER_APIC) {
             assert_true(kept > 0.99 && kept < 1.01);
-        else
+        } else {
             assert_true(kept < 0.5);
+        }
         tarn_tank_destroy(tank);
     }
 }
@@ -420,9 +453,11 @@ typedef struct place {
 static int order_places(const void *a, const void *b)
 {
     const place *p = a, *q = b;
-    for (int i = 0; i < 3; i++)
-        if (p->at[i] != q->at[i])
+    for (int i = 0; i < 3; i++) {
+        if (p->at[i] != q->at[i]) {
             return p->at[i] < q->at[i] ? -1 : 1;
+        }
+    }
     return 0;
 }
 
@@ -437,15 +472,17 @@ static uint32_t *mirror_pairs(const tarn_tank *tank, int axis)
     const uint32_t count = tank->particle_count;
     uint32_t *pair = malloc(count * sizeof *pair);
     place *here = malloc(2 * (size_t)count * sizeof *here);
-    if (pair == NULL || here == NULL)
+    if (pair == NULL || here == NULL) {
         abort();
+    }
     place *there = here + count;
     for (uint32_t i = 0; i < count; i++) {
         here[i].particle = there[i].particle = i;
         for (int a = 0; a < 3; a++) {
             here[i].at[a] = there[i].at[a] = tank->args.m.position[a][i];
-            if (a == axis)
+            if (a == axis) {
                 there[i].at[a] = mirrored(tank, axis, here[i].at[a]);
+            }
         }
     }
     qsort(here, count, sizeof *here, order_places);
@@ -466,17 +503,20 @@ static void random_pairs(tarn_tank *tank, int axis, const uint32_t *pair)
     random_motion(tank, 5, 2.0, 0.5);
     for (uint32_t i = 0; i < tank->particle_count; i++) {
         const uint32_t to = pair[i];
-        if (to < i)
+        if (to < i) {
             continue;
+        }
         for (int a = 0; a < 3; a++) {
             m->position[a][i] += (uint32_t)((random_double(&seed) + 1.0) * 0.1 * (1 << POSITION_BITS));
             m->position[a][to] = a == axis ? mirrored(tank, a, m->position[a][i]) : m->position[a][i];
             m->velocity[a][to] = a == axis ? -m->velocity[a][i] : m->velocity[a][i];
-            for (int c = 0; c < 3 && m->affine[0] != NULL; c++)
+            for (int c = 0; c < 3 && m->affine[0] != NULL; c++) {
                 m->affine[3 * c + a][to] = m->affine[3 * c + a][i] * ((c == axis) != (a == axis) ? -1.0f : 1.0f);
+            }
         }
-        if (m->attribute != NULL)
+        if (m->attribute != NULL) {
             m->attribute[to] = m->attribute[i];
+        }
     }
 }
 
@@ -484,7 +524,7 @@ static void mirrored_particles_get_mirrored_bits(void **state)
 {
     (void)state;
     const uint16_t cells[3] = {20, 21, 22};
-    for (int n = 0; n < VARIANT_COUNT; n++)
+    for (int n = 0; n < VARIANT_COUNT; n++) {
         for (int axis = 0; axis < 3; axis++) {
             tarn_tank_desc desc = block_desc(&variants[n], cells, (const int[3]){0, 0, 0}, (const int[3]){20, 21, 22});
             desc.jitter = 0.0f;
@@ -493,22 +533,27 @@ static void mirrored_particles_get_mirrored_bits(void **state)
             tank->args.m.control->flip = 0.5f;
             uint32_t *pair = mirror_pairs(tank, axis);
             random_pairs(tank, axis, pair);
-            for (int trip = 0; trip < 3; trip++)
+            for (int trip = 0; trip < 3; trip++) {
                 round_trip(tank);
+            }
             const liquid_memory *m = &tank->args.m;
-            for (uint32_t i = 0; i < tank->particle_count; i++)
+            for (uint32_t i = 0; i < tank->particle_count; i++) {
                 for (int c = 0; c < 3; c++) {
                     int same = m->velocity[c][pair[i]] == (c == axis ? -m->velocity[c][i] : m->velocity[c][i]);
-                    for (int a = 0; a < 3 && m->affine[0] != NULL; a++)
+                    for (int a = 0; a < 3 && m->affine[0] != NULL; a++) {
                         same &= m->affine[3 * c + a][pair[i]] ==
                                 m->affine[3 * c + a][i] * ((c == axis) != (a == axis) ? -1.0f : 1.0f);
-                    if (!same)
+                    }
+                    if (!same) {
                         fail_msg("%s: component %d of a particle is not its mirror image's along %c", variants[n].name,
                                  c, "xyz"[axis]);
+                    }
                 }
+            }
             free(pair);
             tarn_tank_destroy(tank);
         }
+    }
 }
 
 /// A tank with a single particle of the last liquid in its middle, somewhere in its cell, and its velocity.
@@ -518,8 +563,9 @@ static tarn_tank *open_drop(const variant *v, uint64_t *seed, float light_kg_m3)
     tarn_tank_desc desc = block_desc(v, cells, (const int[3]){32, 32, 32}, (const int[3]){33, 33, 33});
     desc.parameters[TARN_PARAMETER_FLIP] = 0.97f;
     desc.parameters[TARN_PARAMETER_DENSITY] = 0.0f;
-    for (int a = 0; a < 3; a++) // of the cell's eight particles one
+    for (int a = 0; a < 3; a++) { // of the cell's eight particles one
         desc.blocks[0].max_m[a] -= 0.51f * desc.cell_m;
+    }
     if (v->mixed) {
         desc.blocks[0].liquid = 1;
         desc.liquids[1].density_kg_m3 = light_kg_m3;
@@ -538,17 +584,19 @@ static void lone_drops_keep_their_velocity(void **state)
 {
     (void)state;
     const float densities[] = {50.0f, 1.0f}; // ratios of 20 and 1000
-    for (int n = 0; n < VARIANT_COUNT; n++)
+    for (int n = 0; n < VARIANT_COUNT; n++) {
         for (int k = 0; k < 1 + variants[n].mixed; k++) {
             uint64_t seed = 11;
             double worst = 0.0;
             for (int drop = 0; drop < 24; drop++) {
                 tarn_tank *tank = open_drop(&variants[n], &seed, densities[k]);
                 double before[3], speed2 = 0.0, off2 = 0.0;
-                for (int a = 0; a < 3; a++)
+                for (int a = 0; a < 3; a++) {
                     before[a] = (double)tank->args.m.velocity[a][0];
-                for (int step = 0; step < 60; step++)
+                }
+                for (int step = 0; step < 60; step++) {
                     assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+                }
                 for (int a = 0; a < 3; a++) {
                     const double off = (double)tank->args.m.velocity[a][0] - before[a];
                     speed2 += before[a] * before[a];
@@ -561,6 +609,7 @@ static void lone_drops_keep_their_velocity(void **state)
                           worst);
             assert_true(worst < (k > 0 ? 0.15 : 0.05)); // so light that rounding shows: liquid.h
         }
+    }
 }
 
 static tarn_tank_hash run_hash(const tarn_tank_desc *desc, uint32_t threads, const char *isa)
@@ -568,12 +617,14 @@ static tarn_tank_hash run_hash(const tarn_tank_desc *desc, uint32_t threads, con
     tarn_tank_hash hash = {0, 0};
     tarn_device *own = NULL;
     const tarn_device_desc on = {.kind = TARN_DEVICE_CPU, .threads = threads, .isa = isa};
-    if (tarn_device_create(&on, &own) != TARN_OK)
+    if (tarn_device_create(&on, &own) != TARN_OK) {
         return hash; // not on this processor
+    }
     tarn_tank *tank = NULL;
     assert_int_equal(tarn_tank_create(own, desc, &tank, NULL, 0), TARN_OK);
-    for (int i = 0; i < 15; i++)
+    for (int i = 0; i < 15; i++) {
         assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+    }
     assert_int_equal(tarn_tank_hash_get(tank, &hash), TARN_OK);
     tarn_tank_destroy(tank);
     tarn_device_destroy(own);
@@ -592,10 +643,11 @@ static void same_bits_for_every_isa_and_thread_count(void **state)
         const char *const isas[] = {"v2", "v3", "v4"};
         for (int i = 0; i < 3; i++) {
             const tarn_tank_hash other = run_hash(&desc, 2, isas[i]);
-            if (other.lo == 0 && other.hi == 0)
+            if (other.lo == 0 && other.hi == 0) {
                 print_message("skipped: this processor has no %s\n", isas[i]);
-            else if (other.lo != one.lo || other.hi != one.hi)
+            } else if (other.lo != one.lo || other.hi != one.hi) {
                 fail_msg("%s: %s with 2 threads differs from v2 with one", variants[n].name, isas[i]);
+            }
         }
     }
 }
@@ -614,8 +666,9 @@ static void ways_cut_short_keep_their_speed(void **state)
     for (int c = 0; c < 3; c++) {
         args.m.u_ext[c] = m->u[c];
         memset(m->shift[c], 0, (size_t)tank->counters.active * TILE_CELLS * sizeof(float));
-        for (size_t i = 0; i < (size_t)tank->counters.active * TILE_CELLS; i++)
+        for (size_t i = 0; i < (size_t)tank->counters.active * TILE_CELLS; i++) {
             m->u[c][i] = c == 0 ? 2.5f * MOVE_CELLS_MAX : 0.0f;
+        }
     }
     m->counters->speed_max_bits = 0;
     tank_launch(tank, &args, liquid_advect_id, &m->counters->occupied, args.shape.tile_total[0]);
@@ -651,9 +704,10 @@ static void no_transfer_makes_energy(void **state)
             for (int i = 0; i < 120; i++) {
                 assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
                 const double now = energy_of(tank);
-                if (now > 1.01 * first)
+                if (now > 1.01 * first) {
                     fail_msg("%s, solver %d: %.3f J/kg after %d steps, %.3f at the start", variants[n].name, solver,
                              now, i + 1, first);
+                }
             }
             tarn_tank_destroy(tank);
         }
