@@ -48,7 +48,7 @@ void tank_show_solids(tarn_tank *tank)
     m->cover_owner = bodies->cover_owner;
     m->body_tile = bodies->body_tile;
     m->body_partial = bodies->body_partial;
-    tarn_device_replay_destroy(tank->device, tank->substep); // which knows what was there before
+    tarn_queue_replay_destroy(tank->queue, tank->substep); // which knows what was there before
     tank->substep = NULL;
 }
 
@@ -295,7 +295,7 @@ tarn_status tank_added_take(tarn_tank *tank, const tank_added *added)
     }
     if (status == TARN_OK && tank->body_count == tank->own_body_count && tank->body_count > 0) {
         status =
-            tarn_device_upload(tank->device, &tank->args.m.bodies->count, &tank->body_count, sizeof tank->body_count);
+            tarn_queue_upload(tank->queue, &tank->args.m.bodies->count, &tank->body_count, sizeof tank->body_count);
     }
     return status;
 }

@@ -255,7 +255,7 @@ static tarn_status upload_field(tarn_tank *tank, uint32_t f)
     for (size_t i = 0; i < count; i++) {
         cells[i] = from->distance_m[i] / tank->desc.cell_m;
     }
-    const tarn_status status = tarn_device_upload(tank->device, tank->field_distance[f], cells, count * sizeof *cells);
+    const tarn_status status = tarn_queue_upload(tank->queue, tank->field_distance[f], cells, count * sizeof *cells);
     free(cells);
     return status;
 }
@@ -290,12 +290,12 @@ tarn_status tank_bodies_put(tarn_tank *tank, uint32_t b)
     liquid_body_state *state = &tank->body_state[b];
     memset(state, 0, sizeof *state);
     start_body(tank, b, &body, state);
-    tarn_status status = tarn_device_upload(tank->device, &bodies->body[b], &body, sizeof body);
+    tarn_status status = tarn_queue_upload(tank->queue, &bodies->body[b], &body, sizeof body);
     if (status == TARN_OK) {
-        status = tarn_device_upload(tank->device, &bodies->state[b], state, sizeof *state);
+        status = tarn_queue_upload(tank->queue, &bodies->state[b], state, sizeof *state);
     }
     return status == TARN_OK
-               ? tarn_device_upload(tank->device, &bodies->count, &tank->body_count, sizeof tank->body_count)
+               ? tarn_queue_upload(tank->queue, &bodies->count, &tank->body_count, sizeof tank->body_count)
                : status;
 }
 
@@ -318,7 +318,7 @@ tarn_status tank_bodies_reset(tarn_tank *tank)
     if (status == TARN_OK) {
         bodies->count = tank->body_count;
         memcpy(tank->body_state, bodies->state, sizeof tank->body_state);
-        status = tarn_device_upload(tank->device, tank->args.m.bodies, bodies, sizeof *bodies);
+        status = tarn_queue_upload(tank->queue, tank->args.m.bodies, bodies, sizeof *bodies);
     }
     free(bodies);
     return status;
@@ -401,7 +401,7 @@ tarn_status tank_bodies_before_step(tarn_tank *tank)
             step_poses(tank, b, control->from[b], control->to[b]);
         }
     }
-    const tarn_status status = tarn_device_upload(tank->device, tank->args.m.body_control, control, sizeof *control);
+    const tarn_status status = tarn_queue_upload(tank->queue, tank->args.m.body_control, control, sizeof *control);
     control->grab_count = 0;
     return status;
 }
@@ -410,7 +410,7 @@ tarn_status tank_bodies_after_step(tarn_tank *tank)
 {
     return tank->body_count == 0
                ? TARN_OK
-               : tarn_device_download(tank->device, tank->body_state, tank->args.m.bodies, sizeof tank->body_state);
+               : tarn_queue_download(tank->queue, tank->body_state, tank->args.m.bodies, sizeof tank->body_state);
 }
 
 float tank_bodies_speed(const tarn_tank *tank)

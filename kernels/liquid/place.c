@@ -79,7 +79,7 @@ static tarn_status fill_tables(const liquid_shape *shape, const tank_arrays *arr
 
 static tarn_status upload(tarn_tank *tank, void *to, const void *from, size_t count)
 {
-    return to == NULL ? TARN_OK : tarn_device_upload(tank->device, to, from, count * 4);
+    return to == NULL ? TARN_OK : tarn_queue_upload(tank->queue, to, from, count * 4);
 }
 
 static tarn_status upload_all(tarn_tank *tank, const tank_arrays *arrays, const tile_tables *tables)
@@ -129,7 +129,7 @@ static tarn_status list_placed(tarn_tank *tank, const tank_arrays *arrays, uint3
     memset(&tank->counters, 0, sizeof tank->counters);
     tank->counters.next_id = next_id;
     tank->counters.spray_age_max = AGE_CLASSES;
-    tarn_status status = tarn_device_upload(tank->device, args->m.counters, &tank->counters, sizeof tank->counters);
+    tarn_status status = tarn_queue_upload(tank->queue, args->m.counters, &tank->counters, sizeof tank->counters);
     if (status != TARN_OK) {
         return status;
     }
@@ -137,7 +137,7 @@ static tarn_status list_placed(tarn_tank *tank, const tank_arrays *arrays, uint3
     tank_launch(tank, args, liquid_mark_id, NULL, listed);
     tank_list_tiles(tank, args);
     tank_adopt_tiles(tank, args);
-    status = tarn_device_download(tank->device, &tank->counters, args->m.counters, sizeof tank->counters);
+    status = tarn_queue_download(tank->queue, &tank->counters, args->m.counters, sizeof tank->counters);
     if (status == TARN_OK && tank->counters.overflow) {
         status = TARN_E_MEMORY;
     }

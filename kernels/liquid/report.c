@@ -53,8 +53,8 @@ tarn_status tarn_tank_tiles(tarn_tank *tank, uint8_t *bits, size_t bits_bytes)
     if (bits_bytes < bytes) {
         return TARN_E_SPACE;
     }
-    const tarn_status status = tarn_device_download(tank->device, tank->tiles_host, tank->args.m.level[0].tile,
-                                                    occupied * sizeof *tank->tiles_host);
+    const tarn_status status = tarn_queue_download(tank->queue, tank->tiles_host, tank->args.m.level[0].tile,
+                                                   occupied * sizeof *tank->tiles_host);
     if (status != TARN_OK) {
         return status;
     }
@@ -67,7 +67,7 @@ tarn_status tarn_tank_tiles(tarn_tank *tank, uint8_t *bits, size_t bits_bytes)
 
 static tarn_status sum_totals(tarn_tank *tank, liquid_totals *totals)
 {
-    tarn_status status = tarn_device_zero(tank->device, tank->args.m.totals, sizeof *totals);
+    tarn_status status = tarn_queue_zero(tank->queue, tank->args.m.totals, sizeof *totals);
     if (status != TARN_OK) {
         return status;
     }
@@ -75,7 +75,7 @@ static tarn_status sum_totals(tarn_tank *tank, liquid_totals *totals)
     args.level = tank->particle_count;
     tank_launch(tank, &args, liquid_totals_sum_id, NULL, (tank->particle_count + PARTICLE_LANES - 1) / PARTICLE_LANES);
     tank_launch(tank, &args, liquid_volume_id, NULL, tank->counters.solved_active);
-    return tarn_device_download(tank->device, totals, tank->args.m.totals, sizeof *totals);
+    return tarn_queue_download(tank->queue, totals, tank->args.m.totals, sizeof *totals);
 }
 
 /// Of the cells in active tiles, pressure and sums included, which only occupied ones have.

@@ -492,13 +492,12 @@ tarn_status tank_solids_upload(tarn_tank *tank)
         return TARN_OK;
     }
     const size_t table = (size_t)tank->args.shape.tile_total[0] * 4, count = from->count;
-    tarn_status status = tarn_device_upload(tank->device, m->solid_tile, from->tile, table);
+    tarn_status status = tarn_queue_upload(tank->queue, m->solid_tile, from->tile, table);
     if (status == TARN_OK && count > 0) {
-        status = tarn_device_upload(tank->device, m->solid_dense, from->dense, count * 4);
+        status = tarn_queue_upload(tank->queue, m->solid_dense, from->dense, count * 4);
     }
     if (status == TARN_OK && count > 0) {
-        status =
-            tarn_device_upload(tank->device, m->solid_node, from->node, count * SOLID_NODES * sizeof *m->solid_node);
+        status = tarn_queue_upload(tank->queue, m->solid_node, from->node, count * SOLID_NODES * sizeof *m->solid_node);
     }
     if (status == TARN_OK && count > 0) {
         tank_launch(tank, &tank->args, liquid_solid_shares_id, NULL, (uint32_t)count);

@@ -226,7 +226,7 @@ tarn_status tank_keep_tiles(tarn_tank *tank)
         tank->args.m.kept_tile = tarn_device_alloc(tank->device, count * sizeof *list);
         status = tank->args.m.kept_tile == NULL
                      ? TARN_E_MEMORY
-                     : tarn_device_upload(tank->device, tank->args.m.kept_tile, list, count * sizeof *list);
+                     : tarn_queue_upload(tank->queue, tank->args.m.kept_tile, list, count * sizeof *list);
     }
     free(list);
     return status;

@@ -13,7 +13,7 @@ enum { DENSITY_ITERATIONS = 6 };
 void tank_launch(tarn_tank *tank, const liquid_args *args, liquid_kernel_id kernel, const uint32_t *count,
                  uint32_t most)
 {
-    tarn_device_launch(tank->device, &tarn_liquid_kernels[kernel], args, count, most);
+    tarn_queue_launch(tank->queue, &tarn_liquid_kernels[kernel], args, count, most);
 }
 
 void tank_mark(tarn_tank *tank, tank_stage stage)
@@ -21,7 +21,7 @@ void tank_mark(tarn_tank *tank, tank_stage stage)
     if (!tank->profiling) {
         return;
     }
-    const double now_s = tarn_device_clock_s(tank->device);
+    const double now_s = tarn_queue_clock_s(tank->queue);
     if (stage < STAGE_COUNT) {
         tank->stage_s[stage] += now_s - tank->stage_mark_s;
     }
@@ -132,7 +132,7 @@ static void solve(tarn_tank *tank, int is_density)
     c.args.is_first = 1;
     tank_launch(tank, &c.args, liquid_solve_check_id, NULL, 1);
     c.args.is_first = 0;
-    tarn_device_repeat(tank->device, &c.args.m.counters->go, iterations, is_multigrid ? iterate : relax, &c);
+    tarn_queue_repeat(tank->queue, &c.args.m.counters->go, iterations, is_multigrid ? iterate : relax, &c);
     if (couples(tank, &c.args)) {
         c.args.is_first = 1;
         bodies_respond(tank, &c.args, c.args.solution);
@@ -385,7 +385,7 @@ static void choose_launches(tarn_tank *tank, const liquid_control *control)
     const int has_events = control->drain_count > 0 || control->is_turning;
     const int has_births = control->has_births != 0, has_pours = control->pour_tile_count > 0;
     if (has_events != tank->has_events || has_births != tank->has_births || has_pours != tank->has_pours) {
-        tarn_device_replay_destroy(tank->device, tank->substep);
+        tarn_queue_replay_destroy(tank->queue, tank->substep);
         tank->substep = NULL;
     }
     tank->has_events = has_events;
@@ -430,7 +430,7 @@ static tarn_status read_counters(tarn_tank *tank)
 {
     const uint32_t next_id = tank->counters.next_id;
     tarn_status status =
-        tarn_device_download(tank->device, &tank->counters, tank->args.m.counters, sizeof tank->counters);
+        tarn_queue_download(tank->queue, &tank->counters, tank->args.m.counters, sizeof tank->counters);
     tank->born += tank->counters.next_id - next_id;
     tank->particle_count = tank->counters.particles;
     if (status == TARN_OK && tank->counters.broken) {
@@ -451,7 +451,7 @@ tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t pu
     }
     liquid_control control;
     fill_control(tank, pushes, push_count, &control);
-    tarn_status status = tarn_device_upload(tank->device, tank->args.m.control, &control, sizeof control);
+    tarn_status status = tarn_queue_upload(tank->queue, tank->args.m.control, &control, sizeof control);
     if (status == TARN_OK) {
         status = tank_bodies_before_step(tank);
     }
@@ -463,7 +463,7 @@ tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t pu
         if (tank->profiling) {
             substep(tank);
         } else {
-            tarn_device_run(tank->device, &tank->substep, substep, tank);
+            tarn_queue_run(tank->queue, &tank->substep, substep, tank);
         }
     }
     if (control.dye_share > 0.0f && tank->args.m.attribute != NULL) {

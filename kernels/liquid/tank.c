@@ -308,6 +308,9 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
     }
     tank->solid_tiles = tank->samples.count;
     if (status == TARN_OK) {
+        status = tarn_queue_create(device, &tank->queue);
+    }
+    if (status == TARN_OK) {
         status = tank_take_memory(tank);
     }
     if (status == TARN_OK) {
@@ -332,13 +335,14 @@ void tarn_tank_destroy(tarn_tank *tank)
     if (tank == NULL) {
         return;
     }
-    tarn_device_replay_destroy(tank->device, tank->substep);
+    tarn_queue_replay_destroy(tank->queue, tank->substep);
     tank_give_memory(tank);
     tank_solids_drop(&tank->samples);
     tank_walls_free(tank);
     for (uint32_t f = 0; f < TARN_TANK_FIELDS_MAX; f++) {
         free(tank->desc.fields[f].distance_m);
     }
+    tarn_queue_destroy(tank->queue);
     free(tank);
 }
 
@@ -360,7 +364,7 @@ tarn_status tarn_tank_set_parameter(tarn_tank *tank, tarn_parameter id, float va
     const float before = tank->parameters[id];
     if ((id == TARN_PARAMETER_ITERATIONS && value != before) ||
         (id == TARN_PARAMETER_SURFACE_TENSION && (value > 0.0f) != (before > 0.0f))) { // part of the captured sequence
-        tarn_device_replay_destroy(tank->device, tank->substep);
+        tarn_queue_replay_destroy(tank->queue, tank->substep);
         tank->substep = NULL;
     }
     tank->parameters[id] = value;
@@ -369,7 +373,7 @@ tarn_status tarn_tank_set_parameter(tarn_tank *tank, tarn_parameter id, float va
 
 void tank_set_seats(tarn_tank *tank, uint32_t *seat, uint32_t *moved_seat)
 {
-    tarn_device_replay_destroy(tank->device, tank->substep); // which knows the old ones
+    tarn_queue_replay_destroy(tank->queue, tank->substep); // which knows the old ones
     tank->substep = NULL;
     tank->args.m.seat = seat;
     tank->args.m.moved_seat = moved_seat;

@@ -95,6 +95,7 @@ typedef struct wall_tiles {
 
 struct tarn_tank {
     tarn_device *device;
+    tarn_queue *queue;
     tarn_tank_desc desc;
     float parameters[TARN_PARAMETER_COUNT];
     liquid_args args; ///< shape and memory, the same for every launch

@@ -179,7 +179,7 @@ void tank_set_coloured(tarn_tank *tank, int coloured)
     liquid_memory *m = &tank->args.m;
     const int has = coloured || tank_has_attributes(&tank->desc);
     if (has != (m->attribute != NULL)) {
-        tarn_device_replay_destroy(tank->device, tank->substep);
+        tarn_queue_replay_destroy(tank->queue, tank->substep);
         tank->substep = NULL;
     }
     m->attribute = has ? tank->attributes[0] : NULL;

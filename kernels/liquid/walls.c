@@ -151,8 +151,8 @@ static tarn_status renew_tile(tarn_tank *tank, uint32_t dense)
     if (!give_index(walls, dense)) {
         return TARN_E_LIMIT;
     }
-    return tarn_device_upload(tank->device, tank->more.solid_node + (size_t)walls->tile[dense] * SOLID_NODES, node,
-                              sizeof node);
+    return tarn_queue_upload(tank->queue, tank->more.solid_node + (size_t)walls->tile[dense] * SOLID_NODES, node,
+                             sizeof node);
 }
 
 /// Touches the tiles that a wall may be near.
@@ -208,14 +208,13 @@ static tarn_status finish(tarn_tank *tank)
     wall_tiles *walls = &tank->walls;
     const size_t table = (size_t)tank->args.shape.tile_total[0] * 4;
     const uint32_t listed = list_touched(tank);
-    tarn_status status = tarn_device_upload(tank->device, tank->more.solid_tile, walls->tile, table);
+    tarn_status status = tarn_queue_upload(tank->queue, tank->more.solid_tile, walls->tile, table);
     if (status == TARN_OK && walls->count > 0) {
         status =
-            tarn_device_upload(tank->device, tank->more.solid_dense, walls->dense, walls->count * sizeof *walls->dense);
+            tarn_queue_upload(tank->queue, tank->more.solid_dense, walls->dense, walls->count * sizeof *walls->dense);
     }
     if (status == TARN_OK && listed > 0) {
-        status =
-            tarn_device_upload(tank->device, tank->more.solid_listed, walls->listed, listed * sizeof *walls->listed);
+        status = tarn_queue_upload(tank->queue, tank->more.solid_listed, walls->listed, listed * sizeof *walls->listed);
     }
     if (status != TARN_OK || listed == 0) {
         return status;

@@ -58,7 +58,7 @@ static void carry(tarn_tank *tank, double omega)
     tank_launch_p2g(tank, &tank->args); // which also finds where the particles are
     set_rotation(tank, omega);
     tank_launch_advection(tank, &tank->args);
-    assert_int_equal(tarn_device_download(tank->device, &tank->counters, tank->args.m.counters, sizeof tank->counters),
+    assert_int_equal(tarn_queue_download(tank->queue, &tank->counters, tank->args.m.counters, sizeof tank->counters),
                      TARN_OK);
 }
 
