@@ -18,32 +18,48 @@ typedef struct cpu_device {
     cpu_pool *pool;
 } cpu_device;
 
-static void cpu_launch(tarn_device *base, const tarn_kernel *kernel, const void *args, const uint32_t *count,
+static tarn_status cpu_queue_create(tarn_device *base, tarn_queue **out)
+{
+    tarn_queue *queue = calloc(1, sizeof *queue);
+    if (queue == NULL) {
+        return TARN_E_MEMORY;
+    }
+    queue->device = base;
+    *out = queue;
+    return TARN_OK;
+}
+
+static void cpu_queue_destroy(tarn_queue *queue)
+{
+    free(queue);
+}
+
+static void cpu_launch(tarn_queue *queue, const tarn_kernel *kernel, const void *args, const uint32_t *count,
                        uint32_t count_max)
 {
-    cpu_device *device = (cpu_device *)base;
+    cpu_device *device = (cpu_device *)queue->device;
     uint32_t tile_count = count != NULL && *count < count_max ? *count : count_max;
     cpu_pool_launch(device->pool, kernel->cpu[device->isa], args, tile_count);
 }
 
-static void cpu_repeat(tarn_device *base, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
+static void cpu_repeat(tarn_queue *queue, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
 {
-    (void)base;
+    (void)queue;
     for (uint32_t i = 0; i < times && *go != 0; i++) {
         body(context);
     }
 }
 
-static void cpu_run(tarn_device *base, tarn_replay **replay, void (*body)(void *), void *context)
+static void cpu_run(tarn_queue *queue, tarn_replay **replay, void (*body)(void *), void *context)
 {
-    (void)base;
+    (void)queue;
     (void)replay;
     body(context);
 }
 
-static void cpu_replay_destroy(tarn_device *base, tarn_replay *replay)
+static void cpu_replay_destroy(tarn_queue *queue, tarn_replay *replay)
 {
-    (void)base;
+    (void)queue;
     (void)replay;
 }
 
@@ -96,27 +112,27 @@ static void cpu_release(tarn_device *base, void *memory)
     }
 }
 
-static tarn_status cpu_copy(tarn_device *base, void *to, const void *from, size_t bytes)
+static tarn_status cpu_copy(tarn_queue *queue, void *to, const void *from, size_t bytes)
 {
-    (void)base;
+    (void)queue;
     if (bytes > 0) {
         memcpy(to, from, bytes);
     }
     return TARN_OK;
 }
 
-static tarn_status cpu_zero(tarn_device *base, void *to, size_t bytes)
+static tarn_status cpu_zero(tarn_queue *queue, void *to, size_t bytes)
 {
-    (void)base;
+    (void)queue;
     if (bytes > 0) {
         memset(to, 0, bytes);
     }
     return TARN_OK;
 }
 
-static tarn_status cpu_wait(tarn_device *base)
+static tarn_status cpu_wait(tarn_queue *queue)
 {
-    (void)base;
+    (void)queue;
     return TARN_OK;
 }
 
@@ -132,6 +148,8 @@ static const tarn_device_ops cpu_ops = {
     .memory_bytes = cpu_memory_bytes,
     .alloc = cpu_alloc,
     .release = cpu_release,
+    .queue_create = cpu_queue_create,
+    .queue_destroy = cpu_queue_destroy,
     .upload = cpu_copy,
     .download = cpu_copy,
     .zero = cpu_zero,

@@ -1,4 +1,4 @@
-// The CUDA device: one stream in which everything happens in order.
+// The CUDA device: a stream for each queue, in which everything happens in order.
 //
 // Errors of CUDA are sticky: after an illegal address the context of the whole process is gone. The first error is
 // kept, nothing is sent afterwards, and every upload, download and wait returns TARN_E_DEVICE. Running out of memory is
@@ -54,7 +54,7 @@ static uint64_t cuda_memory_bytes(tarn_device *base)
 static void *cuda_alloc(tarn_device *base, size_t bytes)
 {
     cuda_device *device = (cuda_device *)base;
-    if (device->mode != CUDA_MODE_DIRECT || !cuda_device_ready(device)) {
+    if (!cuda_device_ready(device)) {
         return NULL;
     }
     void *memory = NULL;
@@ -66,7 +66,9 @@ static void *cuda_alloc(tarn_device *base, size_t bytes)
     if (!cuda_device_note(device, error)) {
         return NULL;
     }
-    if (!cuda_device_note(device, cudaMemsetAsync(memory, 0, bytes, device->stream))) {
+    // Whatever queue it is for: it is zero when the call returns.
+    if (!cuda_device_note(device, cudaMemsetAsync(memory, 0, bytes, device->stream)) ||
+        !cuda_device_note(device, cudaStreamSynchronize(device->stream))) {
         (void)cudaFree(memory);
         return NULL;
     }
@@ -77,19 +79,19 @@ static void cuda_release(tarn_device *base, void *memory)
 {
     cuda_device *device = (cuda_device *)base;
     (void)cudaSetDevice(device->index);
-    (void)cudaStreamSynchronize(device->stream);
+    (void)cudaDeviceSynchronize();
     (void)cudaFree(memory);
 }
 
 /// The next piece of pinned memory, free for use, or NULL.
-static unsigned char *take_piece(cuda_device *device, uint32_t *piece)
+static unsigned char *take_piece(cuda_queue *queue, uint32_t *piece)
 {
-    *piece = device->next_piece;
-    device->next_piece = (*piece + 1) % CUDA_STAGING_PIECES;
-    if (!cuda_device_note(device, cudaEventSynchronize(device->staged[*piece]))) {
+    *piece = queue->next_piece;
+    queue->next_piece = (*piece + 1) % CUDA_STAGING_PIECES;
+    if (!cuda_device_note(cuda_queue_device(queue), cudaEventSynchronize(queue->staged[*piece]))) {
         return NULL;
     }
-    return device->staging + (size_t)*piece * PIECE_BYTES;
+    return queue->staging + (size_t)*piece * PIECE_BYTES;
 }
 
 static size_t piece_bytes(size_t bytes, size_t at)
@@ -97,23 +99,24 @@ static size_t piece_bytes(size_t bytes, size_t at)
     return bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
 }
 
-static tarn_status cuda_upload(tarn_device *base, void *to, const void *from, size_t bytes)
+static tarn_status cuda_upload(tarn_queue *base, void *to, const void *from, size_t bytes)
 {
-    cuda_device *device = (cuda_device *)base;
-    if (device->mode != CUDA_MODE_DIRECT) {
+    cuda_queue *queue = (cuda_queue *)base;
+    cuda_device *device = (cuda_device *)base->device;
+    if (queue->mode != CUDA_MODE_DIRECT) {
         return TARN_E_STATE;
     }
     for (size_t at = 0; at < bytes && cuda_device_ready(device); at += PIECE_BYTES) {
         uint32_t piece;
-        unsigned char *pinned = take_piece(device, &piece);
+        unsigned char *pinned = take_piece(queue, &piece);
         if (pinned == NULL) {
             break;
         }
         size_t count = piece_bytes(bytes, at);
         memcpy(pinned, (const unsigned char *)from + at, count);
         if (cuda_device_note(device, cudaMemcpyAsync((unsigned char *)to + at, pinned, count, cudaMemcpyHostToDevice,
-                                                     device->stream))) {
-            cuda_device_note(device, cudaEventRecord(device->staged[piece], device->stream));
+                                                     queue->stream))) {
+            cuda_device_note(device, cudaEventRecord(queue->staged[piece], queue->stream));
         }
     }
     return cuda_device_status(device);
@@ -125,57 +128,61 @@ typedef struct download_piece {
     unsigned char *pinned;
 } download_piece;
 
-static int download_send(cuda_device *device, download_piece *piece, const void *from, size_t at, size_t bytes)
+static int download_send(cuda_queue *queue, download_piece *piece, const void *from, size_t at, size_t bytes)
 {
-    piece->pinned = take_piece(device, &piece->piece);
+    cuda_device *device = cuda_queue_device(queue);
+    piece->pinned = take_piece(queue, &piece->piece);
     if (piece->pinned == NULL) {
         return 0;
     }
     cudaError_t error = cudaMemcpyAsync(piece->pinned, (const unsigned char *)from + at, piece_bytes(bytes, at),
-                                        cudaMemcpyDeviceToHost, device->stream);
+                                        cudaMemcpyDeviceToHost, queue->stream);
     return cuda_device_note(device, error) &&
-           cuda_device_note(device, cudaEventRecord(device->staged[piece->piece], device->stream));
+           cuda_device_note(device, cudaEventRecord(queue->staged[piece->piece], queue->stream));
 }
 
-static tarn_status cuda_download(tarn_device *base, void *to, const void *from, size_t bytes)
+static tarn_status cuda_download(tarn_queue *base, void *to, const void *from, size_t bytes)
 {
-    cuda_device *device = (cuda_device *)base;
-    if (device->mode != CUDA_MODE_DIRECT) {
+    cuda_queue *queue = (cuda_queue *)base;
+    cuda_device *device = (cuda_device *)base->device;
+    if (queue->mode != CUDA_MODE_DIRECT) {
         return TARN_E_STATE;
     }
     download_piece pieces[CUDA_STAGING_PIECES];
     size_t sent = 0;
     for (size_t taken = 0; taken < bytes && cuda_device_ready(device); taken += PIECE_BYTES) {
         for (; sent < bytes && sent < taken + CUDA_STAGING_BYTES; sent += PIECE_BYTES) {
-            if (!download_send(device, &pieces[sent / PIECE_BYTES % CUDA_STAGING_PIECES], from, sent, bytes)) {
+            if (!download_send(queue, &pieces[sent / PIECE_BYTES % CUDA_STAGING_PIECES], from, sent, bytes)) {
                 return TARN_E_DEVICE;
             }
         }
         const download_piece *piece = &pieces[taken / PIECE_BYTES % CUDA_STAGING_PIECES];
-        if (cuda_device_note(device, cudaEventSynchronize(device->staged[piece->piece]))) {
+        if (cuda_device_note(device, cudaEventSynchronize(queue->staged[piece->piece]))) {
             memcpy((unsigned char *)to + taken, piece->pinned, piece_bytes(bytes, taken));
         }
     }
     return cuda_device_status(device);
 }
 
-static tarn_status cuda_zero(tarn_device *base, void *to, size_t bytes)
+static tarn_status cuda_zero(tarn_queue *base, void *to, size_t bytes)
 {
-    cuda_device *device = (cuda_device *)base;
-    if (bytes > 0 && device->mode != CUDA_MODE_LOAD && cuda_device_ready(device)) {
-        cuda_device_note(device, cudaMemsetAsync(to, 0, bytes, device->target));
+    cuda_queue *queue = (cuda_queue *)base;
+    cuda_device *device = (cuda_device *)base->device;
+    if (bytes > 0 && queue->mode != CUDA_MODE_LOAD && cuda_device_ready(device)) {
+        cuda_device_note(device, cudaMemsetAsync(to, 0, bytes, queue->target));
     }
     return cuda_device_status(device);
 }
 
-static tarn_status cuda_wait(tarn_device *base)
+static tarn_status cuda_wait(tarn_queue *base)
 {
-    cuda_device *device = (cuda_device *)base;
-    if (device->mode != CUDA_MODE_DIRECT) {
+    cuda_queue *queue = (cuda_queue *)base;
+    cuda_device *device = (cuda_device *)base->device;
+    if (queue->mode != CUDA_MODE_DIRECT) {
         return TARN_E_STATE;
     }
     if (cuda_device_ready(device)) {
-        cuda_device_note(device, cudaStreamSynchronize(device->stream));
+        cuda_device_note(device, cudaStreamSynchronize(queue->stream));
     }
     return cuda_device_status(device);
 }
@@ -183,16 +190,17 @@ static tarn_status cuda_wait(tarn_device *base)
 // ---------------------------------------------------------------------------------------------------------------
 // launches
 
-void cuda_device_launch(tarn_device *base, const tarn_kernel *kernel, const void *args, const uint32_t *count,
-                        uint32_t count_max)
+void cuda_queue_launch(tarn_queue *base, const tarn_kernel *kernel, const void *args, const uint32_t *count,
+                       uint32_t count_max)
 {
-    cuda_device *device = (cuda_device *)base;
+    cuda_queue *queue = (cuda_queue *)base;
+    cuda_device *device = (cuda_device *)base->device;
     if (count_max == 0 || !cuda_device_ready(device)) {
         return;
     }
     uint32_t lanes, args_bytes;
     const void *function = kernel->cuda(&lanes, &args_bytes);
-    if (device->mode == CUDA_MODE_LOAD) {
+    if (queue->mode == CUDA_MODE_LOAD) {
         cudaFuncAttributes attributes;
         cuda_device_note(device, cudaFuncGetAttributes(&attributes, function));
         return;
@@ -200,28 +208,75 @@ void cuda_device_launch(tarn_device *base, const tarn_kernel *kernel, const void
     uint32_t blocks_max = device->multiprocessors * (THREADS_PER_MULTIPROCESSOR / lanes) * WAVES;
     uint32_t blocks = count_max < blocks_max ? count_max : blocks_max;
     void *parameters[] = {(void *)args, &count, &count_max};
-    cuda_device_note(device, cudaLaunchKernel(function, dim3(blocks), dim3(lanes), parameters, 0, device->target));
+    cuda_device_note(device, cudaLaunchKernel(function, dim3(blocks), dim3(lanes), parameters, 0, queue->target));
 }
 
-// ---------------------------------------------------------------------------------------------------- creation and the
-// end
+// ---------------------------------------------------------------------------------------------------------------
+// creation and the end
+
+static void cuda_queue_destroy(tarn_queue *base)
+{
+    cuda_queue *queue = (cuda_queue *)base;
+    (void)cudaSetDevice(cuda_queue_device(queue)->index);
+    if (queue->stream != NULL) {
+        (void)cudaStreamSynchronize(queue->stream);
+    }
+    cuda_graph_queue_teardown(queue);
+    for (int i = 0; i < CUDA_STAGING_PIECES; i++) {
+        if (queue->staged[i] != NULL) {
+            (void)cudaEventDestroy(queue->staged[i]);
+        }
+    }
+    if (queue->staging != NULL) {
+        (void)cudaFreeHost(queue->staging);
+    }
+    if (queue->stream != NULL) {
+        (void)cudaStreamDestroy(queue->stream);
+    }
+    free(queue);
+}
+
+static cudaError_t set_up_queue(cuda_queue *queue)
+{
+    cudaError_t error = cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking);
+    if (error == cudaSuccess) {
+        error = cudaMallocHost((void **)&queue->staging, CUDA_STAGING_BYTES);
+    }
+    for (int i = 0; i < CUDA_STAGING_PIECES && error == cudaSuccess; i++) {
+        error = cudaEventCreateWithFlags(&queue->staged[i], cudaEventDisableTiming);
+    }
+    queue->target = queue->stream;
+    return error == cudaSuccess ? cuda_graph_queue_setup(queue) : error;
+}
+
+static tarn_status cuda_queue_create(tarn_device *base, tarn_queue **out)
+{
+    cuda_device *device = (cuda_device *)base;
+    if (!cuda_device_ready(device)) {
+        return TARN_E_DEVICE;
+    }
+    cuda_queue *queue = (cuda_queue *)calloc(1, sizeof *queue);
+    if (queue == NULL) {
+        return TARN_E_MEMORY;
+    }
+    queue->base.device = base;
+    const cudaError_t error = set_up_queue(queue);
+    if (error != cudaSuccess) {
+        cuda_queue_destroy(&queue->base);
+        (void)cudaGetLastError(); // where it was a lack of memory it is reported by the status
+        if (error != cudaErrorMemoryAllocation) {
+            cuda_device_note(device, error);
+        }
+        return error == cudaErrorMemoryAllocation ? TARN_E_MEMORY : TARN_E_DEVICE;
+    }
+    *out = &queue->base;
+    return TARN_OK;
+}
 
 static void cuda_destroy(tarn_device *base)
 {
     cuda_device *device = (cuda_device *)base;
     (void)cudaSetDevice(device->index);
-    if (device->stream != NULL) {
-        (void)cudaStreamSynchronize(device->stream);
-    }
-    cuda_graph_teardown(device);
-    for (int i = 0; i < CUDA_STAGING_PIECES; i++) {
-        if (device->staged[i] != NULL) {
-            (void)cudaEventDestroy(device->staged[i]);
-        }
-    }
-    if (device->staging != NULL) {
-        (void)cudaFreeHost(device->staging);
-    }
     if (device->stream != NULL) {
         (void)cudaStreamDestroy(device->stream);
     }
@@ -230,8 +285,13 @@ static void cuda_destroy(tarn_device *base)
 }
 
 static const tarn_device_ops cuda_ops = {
-    cuda_destroy, cuda_memory_bytes, cuda_alloc,         cuda_release,      cuda_upload,    cuda_download,
-    cuda_zero,    cuda_wait,         cuda_device_launch, cuda_graph_repeat, cuda_graph_run, cuda_graph_replay_destroy,
+    cuda_destroy,      cuda_memory_bytes,
+    cuda_alloc,        cuda_release,
+    cuda_queue_create, cuda_queue_destroy,
+    cuda_upload,       cuda_download,
+    cuda_zero,         cuda_wait,
+    cuda_queue_launch, cuda_graph_repeat,
+    cuda_graph_run,    cuda_graph_replay_destroy,
 };
 
 static cudaError_t set_up(cuda_device *device)
@@ -240,13 +300,6 @@ static cudaError_t set_up(cuda_device *device)
     if (error == cudaSuccess) {
         error = cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking);
     }
-    if (error == cudaSuccess) {
-        error = cudaMallocHost((void **)&device->staging, CUDA_STAGING_BYTES);
-    }
-    for (int i = 0; i < CUDA_STAGING_PIECES && error == cudaSuccess; i++) {
-        error = cudaEventCreateWithFlags(&device->staged[i], cudaEventDisableTiming);
-    }
-    device->target = device->stream;
     return error == cudaSuccess ? cuda_graph_setup(device) : error;
 }
 

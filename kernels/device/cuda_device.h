@@ -24,7 +24,13 @@ typedef struct cuda_device {
     tarn_device base;
     int index;
     uint32_t multiprocessors;
-    cudaError_t failure; // the first error; nothing is sent to the device after it
+    int loops_possible;  // whether this driver's graphs can loop
+    cudaError_t failure; // the first error of any queue; nothing is sent to the device after it
+    cudaStream_t stream; // in which new memory is zeroed
+} cuda_device;
+
+typedef struct cuda_queue {
+    tarn_queue base;
     cudaStream_t stream;
 
     // Transfers go through pieces of pinned memory, used in turn; an event tells when a piece is free again.
@@ -36,10 +42,14 @@ typedef struct cuda_device {
     cuda_mode mode;
     cudaStream_t target; // where launches go: `stream`, or the stream that captures the innermost loop
     cudaStream_t loop_streams[CUDA_LOOP_DEPTH_MAX];
-    int loops_possible; // whether this driver's graphs can loop
     uint32_t depth, loop_count;
     uint32_t *rounds; // device memory: what is left of each loop's rounds
-} cuda_device;
+} cuda_queue;
+
+static inline cuda_device *cuda_queue_device(const cuda_queue *queue)
+{
+    return (cuda_device *)queue->base.device;
+}
 
 /// Keeps the first error. @return whether the device is well
 int cuda_device_note(cuda_device *device, cudaError_t error);
@@ -49,14 +59,20 @@ int cuda_device_ready(cuda_device *device);
 
 tarn_status cuda_device_status(const cuda_device *device);
 
-void cuda_device_launch(tarn_device *base, const tarn_kernel *kernel, const void *args, const uint32_t *count,
-                        uint32_t count_max);
+void cuda_queue_launch(tarn_queue *base, const tarn_kernel *kernel, const void *args, const uint32_t *count,
+                       uint32_t count_max);
 
 // cuda_graph.cu
+
+/// Whether graphs can loop, and the kernels that this takes.
 cudaError_t cuda_graph_setup(cuda_device *device);
-void cuda_graph_teardown(cuda_device *device);
-void cuda_graph_repeat(tarn_device *base, const uint32_t *go, uint32_t times, void (*body)(void *), void *context);
-void cuda_graph_run(tarn_device *base, tarn_replay **replay, void (*body)(void *), void *context);
-void cuda_graph_replay_destroy(tarn_device *base, tarn_replay *replay);
+
+/// What a queue needs for captures.
+cudaError_t cuda_graph_queue_setup(cuda_queue *queue);
+void cuda_graph_queue_teardown(cuda_queue *queue);
+
+void cuda_graph_repeat(tarn_queue *base, const uint32_t *go, uint32_t times, void (*body)(void *), void *context);
+void cuda_graph_run(tarn_queue *base, tarn_replay **replay, void (*body)(void *), void *context);
+void cuda_graph_replay_destroy(tarn_queue *base, tarn_replay *replay);
 
 #endif

@@ -22,6 +22,11 @@ struct tarn_replay {
     cudaGraphExec_t graph;
 };
 
+static int note(cuda_queue *queue, cudaError_t error)
+{
+    return cuda_device_note(cuda_queue_device(queue), error);
+}
+
 #if HAVE_LOOPS
 static __global__ void loop_begin(cudaGraphConditionalHandle condition, const uint32_t *go, uint32_t *rounds,
                                   uint32_t times)
@@ -86,12 +91,12 @@ static cudaError_t create_condition(cudaStream_t stream, cudaGraphConditionalHan
 }
 
 /// Captures a repeat as a loop of the graph.
-static void capture_loop(cuda_device *device, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
+static void capture_loop(cuda_queue *queue, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
 {
-    cudaStream_t outer = device->target, inner = device->loop_streams[device->depth];
-    uint32_t *rounds = device->rounds + device->loop_count++;
+    cudaStream_t outer = queue->target, inner = queue->loop_streams[queue->depth];
+    uint32_t *rounds = queue->rounds + queue->loop_count++;
     cudaGraphConditionalHandle condition;
-    if (!cuda_device_note(device, create_condition(outer, &condition))) {
+    if (!note(queue, create_condition(outer, &condition))) {
         return;
     }
     loop_begin<<<1, 1, 0, outer>>>(condition, go, rounds, times);
@@ -100,22 +105,22 @@ static void capture_loop(cuda_device *device, const uint32_t *go, uint32_t times
     node.conditional.handle = condition;
     node.conditional.type = cudaGraphCondTypeWhile;
     node.conditional.size = 1;
-    if (!cuda_device_note(device, cudaGetLastError()) || !cuda_device_note(device, append_node(outer, &node))) {
+    if (!note(queue, cudaGetLastError()) || !note(queue, append_node(outer, &node))) {
         return;
     }
-    if (!cuda_device_note(device, cudaStreamBeginCaptureToGraph(inner, node.conditional.phGraph_out[0], NULL, NULL, 0,
-                                                                cudaStreamCaptureModeThreadLocal))) {
+    if (!note(queue, cudaStreamBeginCaptureToGraph(inner, node.conditional.phGraph_out[0], NULL, NULL, 0,
+                                                   cudaStreamCaptureModeThreadLocal))) {
         return;
     }
-    device->target = inner;
-    device->depth++;
+    queue->target = inner;
+    queue->depth++;
     body(context);
     loop_next<<<1, 1, 0, inner>>>(condition, go, rounds);
-    cuda_device_note(device, cudaGetLastError());
-    device->depth--;
-    device->target = outer;
+    note(queue, cudaGetLastError());
+    queue->depth--;
+    queue->target = outer;
     cudaGraph_t ended; // the node's own
-    cuda_device_note(device, cudaStreamEndCapture(inner, &ended));
+    note(queue, cudaStreamEndCapture(inner, &ended));
 }
 #else
 static cudaError_t load_loop_kernels(void)
@@ -123,7 +128,7 @@ static cudaError_t load_loop_kernels(void)
     return cudaSuccess;
 }
 
-static void capture_loop(cuda_device *, const uint32_t *, uint32_t, void (*)(void *), void *)
+static void capture_loop(cuda_queue *, const uint32_t *, uint32_t, void (*)(void *), void *)
 {
 }
 #endif
@@ -133,52 +138,55 @@ cudaError_t cuda_graph_setup(cuda_device *device)
     int driver = 0;
     cudaError_t error = cudaDriverGetVersion(&driver);
     device->loops_possible = HAVE_LOOPS && driver >= LOOP_DRIVER_VERSION_MIN;
-    for (int i = 0; i < CUDA_LOOP_DEPTH_MAX && error == cudaSuccess; i++) {
-        error = cudaStreamCreateWithFlags(&device->loop_streams[i], cudaStreamNonBlocking);
-    }
-    if (error == cudaSuccess) {
-        error = cudaMalloc((void **)&device->rounds, CUDA_LOOPS_MAX * sizeof *device->rounds);
-    }
     return error == cudaSuccess ? load_loop_kernels() : error;
 }
 
-void cuda_graph_teardown(cuda_device *device)
+cudaError_t cuda_graph_queue_setup(cuda_queue *queue)
 {
-    if (device->rounds != NULL) {
-        (void)cudaFree(device->rounds);
+    cudaError_t error = cudaMalloc((void **)&queue->rounds, CUDA_LOOPS_MAX * sizeof *queue->rounds);
+    for (int i = 0; i < CUDA_LOOP_DEPTH_MAX && error == cudaSuccess; i++) {
+        error = cudaStreamCreateWithFlags(&queue->loop_streams[i], cudaStreamNonBlocking);
+    }
+    return error;
+}
+
+void cuda_graph_queue_teardown(cuda_queue *queue)
+{
+    if (queue->rounds != NULL) {
+        (void)cudaFree(queue->rounds);
     }
     for (int i = 0; i < CUDA_LOOP_DEPTH_MAX; i++) {
-        if (device->loop_streams[i] != NULL) {
-            (void)cudaStreamDestroy(device->loop_streams[i]);
+        if (queue->loop_streams[i] != NULL) {
+            (void)cudaStreamDestroy(queue->loop_streams[i]);
         }
     }
 }
 
 /// Outside a graph the host looks at *go before each round.
-static void repeat_directly(cuda_device *device, const uint32_t *go, uint32_t times, void (*body)(void *),
-                            void *context)
+static void repeat_directly(cuda_queue *queue, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
 {
     for (uint32_t round = 0; round < times; round++) {
         uint32_t going = 0;
-        if (device->base.ops->download(&device->base, &going, go, sizeof going) != TARN_OK || going == 0) {
+        if (tarn_queue_download(&queue->base, &going, go, sizeof going) != TARN_OK || going == 0) {
             return;
         }
         body(context);
     }
 }
 
-void cuda_graph_repeat(tarn_device *base, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
+void cuda_graph_repeat(tarn_queue *base, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
 {
-    cuda_device *device = (cuda_device *)base;
+    cuda_queue *queue = (cuda_queue *)base;
+    cuda_device *device = (cuda_device *)base->device;
     if (times == 0 || !cuda_device_ready(device)) {
         return;
     }
-    if (device->mode == CUDA_MODE_LOAD) {
+    if (queue->mode == CUDA_MODE_LOAD) {
         body(context);
-    } else if (device->mode == CUDA_MODE_DIRECT) {
-        repeat_directly(device, go, times, body, context);
-    } else if (device->loops_possible && device->depth < CUDA_LOOP_DEPTH_MAX && device->loop_count < CUDA_LOOPS_MAX) {
-        capture_loop(device, go, times, body, context);
+    } else if (queue->mode == CUDA_MODE_DIRECT) {
+        repeat_directly(queue, go, times, body, context);
+    } else if (device->loops_possible && queue->depth < CUDA_LOOP_DEPTH_MAX && queue->loop_count < CUDA_LOOPS_MAX) {
+        capture_loop(queue, go, times, body, context);
     } else {
         for (uint32_t round = 0; round < times; round++) {
             body(context);
@@ -186,45 +194,46 @@ void cuda_graph_repeat(tarn_device *base, const uint32_t *go, uint32_t times, vo
     }
 }
 
-static void capture(cuda_device *device, cudaGraphExec_t *executable, void (*body)(void *), void *context)
+static void capture(cuda_queue *queue, cudaGraphExec_t *executable, void (*body)(void *), void *context)
 {
-    if (!cuda_device_note(device, cudaStreamBeginCapture(device->stream, cudaStreamCaptureModeThreadLocal))) {
+    if (!note(queue, cudaStreamBeginCapture(queue->stream, cudaStreamCaptureModeThreadLocal))) {
         return;
     }
-    device->mode = CUDA_MODE_CAPTURE;
-    device->loop_count = 0;
+    queue->mode = CUDA_MODE_CAPTURE;
+    queue->loop_count = 0;
     body(context);
-    device->mode = CUDA_MODE_DIRECT;
+    queue->mode = CUDA_MODE_DIRECT;
     cudaGraph_t graph = NULL;
-    if (cuda_device_note(device, cudaStreamEndCapture(device->stream, &graph))) {
-        cuda_device_note(device, cudaGraphInstantiate(executable, graph, 0));
+    if (note(queue, cudaStreamEndCapture(queue->stream, &graph))) {
+        note(queue, cudaGraphInstantiate(executable, graph, 0));
     }
     if (graph != NULL) {
         (void)cudaGraphDestroy(graph);
     }
 }
 
-static tarn_replay *make_replay(cuda_device *device, void (*body)(void *), void *context)
+static tarn_replay *make_replay(cuda_queue *queue, void (*body)(void *), void *context)
 {
-    device->mode = CUDA_MODE_LOAD;
+    cuda_device *device = cuda_queue_device(queue);
+    queue->mode = CUDA_MODE_LOAD;
     body(context);
-    device->mode = CUDA_MODE_DIRECT;
+    queue->mode = CUDA_MODE_DIRECT;
     if (device->failure != cudaSuccess) {
         return NULL;
     }
     tarn_replay *replay = (tarn_replay *)calloc(1, sizeof *replay);
     if (replay == NULL) {
-        cuda_device_note(device, cudaErrorMemoryAllocation);
+        note(queue, cudaErrorMemoryAllocation);
         return NULL;
     }
-    capture(device, &replay->graph, body, context);
+    capture(queue, &replay->graph, body, context);
     if (device->failure != cudaSuccess && device->loops_possible) {
         // A driver that refuses the loops still takes them unrolled. If something else was wrong, it is so again.
         (void)cudaGetLastError();
         device->failure = cudaSuccess;
         device->base.error[0] = 0;
         device->loops_possible = 0;
-        capture(device, &replay->graph, body, context);
+        capture(queue, &replay->graph, body, context);
     }
     if (device->failure != cudaSuccess) {
         free(replay);
@@ -233,10 +242,11 @@ static tarn_replay *make_replay(cuda_device *device, void (*body)(void *), void 
     return replay;
 }
 
-void cuda_graph_run(tarn_device *base, tarn_replay **replay, void (*body)(void *), void *context)
+void cuda_graph_run(tarn_queue *base, tarn_replay **replay, void (*body)(void *), void *context)
 {
-    cuda_device *device = (cuda_device *)base;
-    if (device->mode != CUDA_MODE_DIRECT) { // part of a larger sequence
+    cuda_queue *queue = (cuda_queue *)base;
+    cuda_device *device = (cuda_device *)base->device;
+    if (queue->mode != CUDA_MODE_DIRECT) { // part of a larger sequence
         body(context);
         return;
     }
@@ -244,18 +254,18 @@ void cuda_graph_run(tarn_device *base, tarn_replay **replay, void (*body)(void *
         return;
     }
     if (*replay == NULL) {
-        *replay = make_replay(device, body, context);
+        *replay = make_replay(queue, body, context);
     }
     if (*replay != NULL) {
-        cuda_device_note(device, cudaGraphLaunch((*replay)->graph, device->stream));
+        note(queue, cudaGraphLaunch((*replay)->graph, queue->stream));
     }
 }
 
-void cuda_graph_replay_destroy(tarn_device *base, tarn_replay *replay)
+void cuda_graph_replay_destroy(tarn_queue *base, tarn_replay *replay)
 {
-    cuda_device *device = (cuda_device *)base;
-    (void)cudaSetDevice(device->index);
-    (void)cudaStreamSynchronize(device->stream);
+    cuda_queue *queue = (cuda_queue *)base;
+    (void)cudaSetDevice(cuda_queue_device(queue)->index);
+    (void)cudaStreamSynchronize(queue->stream);
     (void)cudaGraphExecDestroy(replay->graph);
     free(replay);
 }

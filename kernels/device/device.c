@@ -78,52 +78,70 @@ void tarn_device_free(tarn_device *device, void *memory)
     }
 }
 
-tarn_status tarn_device_upload(tarn_device *device, void *to, const void *from, size_t bytes)
+tarn_status tarn_queue_create(tarn_device *device, tarn_queue **queue)
 {
-    return device->ops->upload(device, to, from, bytes);
+    *queue = NULL;
+    return device->ops->queue_create(device, queue);
 }
 
-tarn_status tarn_device_download(tarn_device *device, void *to, const void *from, size_t bytes)
+void tarn_queue_destroy(tarn_queue *queue)
 {
-    return device->ops->download(device, to, from, bytes);
-}
-
-tarn_status tarn_device_zero(tarn_device *device, void *to, size_t bytes)
-{
-    return device->ops->zero(device, to, bytes);
-}
-
-tarn_status tarn_device_wait(tarn_device *device)
-{
-    return device->ops->wait(device);
-}
-
-void tarn_device_launch(tarn_device *device, const tarn_kernel *kernel, const void *args, const uint32_t *count,
-                        uint32_t count_max)
-{
-    device->ops->launch(device, kernel, args, count, count_max);
-}
-
-void tarn_device_repeat(tarn_device *device, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
-{
-    device->ops->repeat(device, go, times, body, context);
-}
-
-void tarn_device_run(tarn_device *device, tarn_replay **replay, void (*body)(void *), void *context)
-{
-    device->ops->run(device, replay, body, context);
-}
-
-void tarn_device_replay_destroy(tarn_device *device, tarn_replay *replay)
-{
-    if (replay != NULL) {
-        device->ops->replay_destroy(device, replay);
+    if (queue != NULL) {
+        queue->device->ops->queue_destroy(queue);
     }
 }
 
-double tarn_device_clock_s(tarn_device *device)
+tarn_device *tarn_queue_device(const tarn_queue *queue)
 {
-    (void)device->ops->wait(device);
+    return queue->device;
+}
+
+tarn_status tarn_queue_upload(tarn_queue *queue, void *to, const void *from, size_t bytes)
+{
+    return queue->device->ops->upload(queue, to, from, bytes);
+}
+
+tarn_status tarn_queue_download(tarn_queue *queue, void *to, const void *from, size_t bytes)
+{
+    return queue->device->ops->download(queue, to, from, bytes);
+}
+
+tarn_status tarn_queue_zero(tarn_queue *queue, void *to, size_t bytes)
+{
+    return queue->device->ops->zero(queue, to, bytes);
+}
+
+tarn_status tarn_queue_wait(tarn_queue *queue)
+{
+    return queue->device->ops->wait(queue);
+}
+
+void tarn_queue_launch(tarn_queue *queue, const tarn_kernel *kernel, const void *args, const uint32_t *count,
+                       uint32_t count_max)
+{
+    queue->device->ops->launch(queue, kernel, args, count, count_max);
+}
+
+void tarn_queue_repeat(tarn_queue *queue, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
+{
+    queue->device->ops->repeat(queue, go, times, body, context);
+}
+
+void tarn_queue_run(tarn_queue *queue, tarn_replay **replay, void (*body)(void *), void *context)
+{
+    queue->device->ops->run(queue, replay, body, context);
+}
+
+void tarn_queue_replay_destroy(tarn_queue *queue, tarn_replay *replay)
+{
+    if (replay != NULL) {
+        queue->device->ops->replay_destroy(queue, replay);
+    }
+}
+
+double tarn_queue_clock_s(tarn_queue *queue)
+{
+    (void)tarn_queue_wait(queue);
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;

@@ -1,7 +1,7 @@
 /// A device runs kernels on memory of its own: the CPU (a pool of threads), or a CUDA GPU.
 /// Both run the same kernel source (tile.h) and give the same bits.
 ///
-/// A device belongs to the thread that created it, and outlives everything made from it.
+/// A device is used by one thread at a time, and outlives everything made from it.
 #ifndef TARN_KERNELS_DEVICE_H
 #define TARN_KERNELS_DEVICE_H
 

@@ -13,15 +13,17 @@ typedef struct tarn_device_ops {
     uint64_t (*memory_bytes)(tarn_device *device);
     void *(*alloc)(tarn_device *device, size_t bytes);
     void (*release)(tarn_device *device, void *memory);
-    tarn_status (*upload)(tarn_device *device, void *to, const void *from, size_t bytes);
-    tarn_status (*download)(tarn_device *device, void *to, const void *from, size_t bytes);
-    tarn_status (*zero)(tarn_device *device, void *to, size_t bytes);
-    tarn_status (*wait)(tarn_device *device);
-    void (*launch)(tarn_device *device, const tarn_kernel *kernel, const void *args, const uint32_t *count,
+    tarn_status (*queue_create)(tarn_device *device, tarn_queue **queue);
+    void (*queue_destroy)(tarn_queue *queue);
+    tarn_status (*upload)(tarn_queue *queue, void *to, const void *from, size_t bytes);
+    tarn_status (*download)(tarn_queue *queue, void *to, const void *from, size_t bytes);
+    tarn_status (*zero)(tarn_queue *queue, void *to, size_t bytes);
+    tarn_status (*wait)(tarn_queue *queue);
+    void (*launch)(tarn_queue *queue, const tarn_kernel *kernel, const void *args, const uint32_t *count,
                    uint32_t count_max);
-    void (*repeat)(tarn_device *device, const uint32_t *go, uint32_t times, void (*body)(void *), void *context);
-    void (*run)(tarn_device *device, tarn_replay **replay, void (*body)(void *), void *context);
-    void (*replay_destroy)(tarn_device *device, tarn_replay *replay);
+    void (*repeat)(tarn_queue *queue, const uint32_t *go, uint32_t times, void (*body)(void *), void *context);
+    void (*run)(tarn_queue *queue, tarn_replay **replay, void (*body)(void *), void *context);
+    void (*replay_destroy)(tarn_queue *queue, tarn_replay *replay);
 } tarn_device_ops;
 
 /// The first member of every device kind's own structure.
@@ -30,6 +32,11 @@ struct tarn_device {
     int is_host;
     char name[TARN_DEVICE_NAME_BYTES];
     char error[TARN_DEVICE_ERROR_BYTES];
+};
+
+/// The first member of every queue kind's own structure.
+struct tarn_queue {
+    tarn_device *device;
 };
 
 tarn_status tarn_cpu_device_create(const tarn_device_desc *desc, tarn_device **device);

@@ -1,7 +1,8 @@
-/// What the kernels library does with a device: memory, transfers, launches, replays. Thread of the device only.
+/// What the kernels library does with a device: memory, and queues of transfers, launches and replays.
 ///
-/// Launches run in order. On the CPU a launch has finished when the call returns; on CUDA it runs asynchronously in the
-/// device's stream, and tarn_device_download and tarn_device_wait wait for it.
+/// What is sent to a queue runs in order; queues are independent of each other. On the CPU a launch has finished when
+/// the call returns; on CUDA it runs asynchronously in the queue's stream, and tarn_queue_download and tarn_queue_wait
+/// wait for it. A device and its queues are used by one thread at a time, whichever it is.
 #ifndef TARN_KERNELS_DEVICE_WORK_H
 #define TARN_KERNELS_DEVICE_WORK_H
 
@@ -55,6 +56,9 @@ typedef struct tarn_kernel {
     }
 #endif
 
+/// What a tank does on its device, in order.
+typedef struct tarn_queue tarn_queue;
+
 /// A sequence of launches that is replayed as one.
 typedef struct tarn_replay tarn_replay;
 
@@ -67,33 +71,45 @@ uint64_t tarn_device_memory_bytes(tarn_device *device);
 
 /// Device memory, zeroed, aligned to 64 bytes or more. NULL when there is none left.
 void *tarn_device_alloc(tarn_device *device, size_t bytes);
+
+/// Takes NULL. Waits for all queues of the device.
 void tarn_device_free(tarn_device *device, void *memory);
 
 /// Whether host code may read and write device memory in place (the CPU device).
 int tarn_device_is_host(const tarn_device *device);
 
+/// @return TARN_OK, TARN_E_MEMORY or TARN_E_DEVICE
+tarn_status tarn_queue_create(tarn_device *device, tarn_queue **queue);
+
+/// Takes NULL. Waits. Its replays must be gone.
+void tarn_queue_destroy(tarn_queue *queue);
+
+tarn_device *tarn_queue_device(const tarn_queue *queue);
+
 /// Copies and fills, in the order of the launches. The host memory may be reused when the call returns.
-tarn_status tarn_device_upload(tarn_device *device, void *to, const void *from, size_t bytes);
-tarn_status tarn_device_download(tarn_device *device, void *to, const void *from, size_t bytes);
-tarn_status tarn_device_zero(tarn_device *device, void *to, size_t bytes);
-tarn_status tarn_device_wait(tarn_device *device);
+tarn_status tarn_queue_upload(tarn_queue *queue, void *to, const void *from, size_t bytes);
+tarn_status tarn_queue_download(tarn_queue *queue, void *to, const void *from, size_t bytes);
+tarn_status tarn_queue_zero(tarn_queue *queue, void *to, size_t bytes);
+tarn_status tarn_queue_wait(tarn_queue *queue);
 
 /// Runs a kernel over tiles 0..n-1, n = count_max, or min(*count, count_max) where count (device memory) is given.
-/// Errors are kept by the device and returned by the next upload, download or wait.
-void tarn_device_launch(tarn_device *device, const tarn_kernel *kernel, const void *args, const uint32_t *count,
-                        uint32_t count_max);
+/// Errors are kept by the device and returned by the next upload, download or wait of any of its queues.
+void tarn_queue_launch(tarn_queue *queue, const tarn_kernel *kernel, const void *args, const uint32_t *count,
+                       uint32_t count_max);
 
 /// Runs body up to `times` times, as long as *go (device memory) is not zero before each. Kernels of the body must do
 /// nothing when *go is zero: a device that cannot look runs them all.
-void tarn_device_repeat(tarn_device *device, const uint32_t *go, uint32_t times, void (*body)(void *), void *context);
+void tarn_queue_repeat(tarn_queue *queue, const uint32_t *go, uint32_t times, void (*body)(void *), void *context);
 
 /// Runs `body`, which only launches, zeroes and repeats, always with the same arguments: the CPU runs it each time,
 /// CUDA captures it into a graph the first time (*replay NULL) and launches the graph from then on.
-void tarn_device_run(tarn_device *device, tarn_replay **replay, void (*body)(void *), void *context);
-void tarn_device_replay_destroy(tarn_device *device, tarn_replay *replay);
+void tarn_queue_run(tarn_queue *queue, tarn_replay **replay, void (*body)(void *), void *context);
 
-/// Seconds on the device's own clock, for profiles. Waits.
-double tarn_device_clock_s(tarn_device *device);
+/// Takes NULL. Waits.
+void tarn_queue_replay_destroy(tarn_queue *queue, tarn_replay *replay);
+
+/// Seconds on a clock, for profiles. Waits.
+double tarn_queue_clock_s(tarn_queue *queue);
 
 #ifdef __cplusplus
 }

@@ -48,7 +48,7 @@ void grid_show_solids(grid_host *grid)
     m->cover_owner = bodies->cover_owner;
     m->body_tile = bodies->body_tile;
     m->body_partial = bodies->body_partial;
-    tarn_device_replay_destroy(grid->device, grid->substep); // which knows what was there before
+    tarn_queue_replay_destroy(grid->queue, grid->substep); // which knows what was there before
     grid->substep = NULL;
 }
 
@@ -295,7 +295,7 @@ tarn_status grid_added_take(grid_host *grid, const grid_added *added)
     }
     if (status == TARN_OK && grid->body_count == grid->own_body_count && grid->body_count > 0) {
         status =
-            tarn_device_upload(grid->device, &grid->args->m.bodies->count, &grid->body_count, sizeof grid->body_count);
+            tarn_queue_upload(grid->queue, &grid->args->m.bodies->count, &grid->body_count, sizeof grid->body_count);
     }
     return status;
 }

@@ -255,7 +255,7 @@ static tarn_status upload_field(grid_host *grid, uint32_t f)
     for (size_t i = 0; i < count; i++) {
         cells[i] = from->distance_m[i] / grid->desc.cell_m;
     }
-    const tarn_status status = tarn_device_upload(grid->device, grid->field_distance[f], cells, count * sizeof *cells);
+    const tarn_status status = tarn_queue_upload(grid->queue, grid->field_distance[f], cells, count * sizeof *cells);
     free(cells);
     return status;
 }
@@ -290,12 +290,12 @@ tarn_status grid_bodies_put(grid_host *grid, uint32_t b)
     grid_body_state *state = &grid->body_state[b];
     memset(state, 0, sizeof *state);
     start_body(grid, b, &body, state);
-    tarn_status status = tarn_device_upload(grid->device, &bodies->body[b], &body, sizeof body);
+    tarn_status status = tarn_queue_upload(grid->queue, &bodies->body[b], &body, sizeof body);
     if (status == TARN_OK) {
-        status = tarn_device_upload(grid->device, &bodies->state[b], state, sizeof *state);
+        status = tarn_queue_upload(grid->queue, &bodies->state[b], state, sizeof *state);
     }
     return status == TARN_OK
-               ? tarn_device_upload(grid->device, &bodies->count, &grid->body_count, sizeof grid->body_count)
+               ? tarn_queue_upload(grid->queue, &bodies->count, &grid->body_count, sizeof grid->body_count)
                : status;
 }
 
@@ -318,7 +318,7 @@ tarn_status grid_bodies_reset(grid_host *grid)
     if (status == TARN_OK) {
         bodies->count = grid->body_count;
         memcpy(grid->body_state, bodies->state, sizeof grid->body_state);
-        status = tarn_device_upload(grid->device, grid->args->m.bodies, bodies, sizeof *bodies);
+        status = tarn_queue_upload(grid->queue, grid->args->m.bodies, bodies, sizeof *bodies);
     }
     free(bodies);
     return status;
@@ -401,7 +401,7 @@ tarn_status grid_bodies_before_step(grid_host *grid)
             step_poses(grid, b, control->from[b], control->to[b]);
         }
     }
-    const tarn_status status = tarn_device_upload(grid->device, grid->args->m.body_control, control, sizeof *control);
+    const tarn_status status = tarn_queue_upload(grid->queue, grid->args->m.body_control, control, sizeof *control);
     control->grab_count = 0;
     return status;
 }
@@ -410,7 +410,7 @@ tarn_status grid_bodies_after_step(grid_host *grid)
 {
     return grid->body_count == 0
                ? TARN_OK
-               : tarn_device_download(grid->device, grid->body_state, grid->args->m.bodies, sizeof grid->body_state);
+               : tarn_queue_download(grid->queue, grid->body_state, grid->args->m.bodies, sizeof grid->body_state);
 }
 
 float grid_bodies_speed(const grid_host *grid)

@@ -492,13 +492,12 @@ tarn_status grid_solids_upload(grid_host *grid)
         return TARN_OK;
     }
     const size_t table = (size_t)grid->args->shape.tile_total[0] * 4, count = from->count;
-    tarn_status status = tarn_device_upload(grid->device, m->solid_tile, from->tile, table);
+    tarn_status status = tarn_queue_upload(grid->queue, m->solid_tile, from->tile, table);
     if (status == TARN_OK && count > 0) {
-        status = tarn_device_upload(grid->device, m->solid_dense, from->dense, count * 4);
+        status = tarn_queue_upload(grid->queue, m->solid_dense, from->dense, count * 4);
     }
     if (status == TARN_OK && count > 0) {
-        status =
-            tarn_device_upload(grid->device, m->solid_node, from->node, count * SOLID_NODES * sizeof *m->solid_node);
+        status = tarn_queue_upload(grid->queue, m->solid_node, from->node, count * SOLID_NODES * sizeof *m->solid_node);
     }
     if (status == TARN_OK && count > 0) {
         grid_launch(grid, grid->args, GRID_KERNEL(solid_shares), NULL, (uint32_t)count);

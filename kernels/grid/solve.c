@@ -17,7 +17,7 @@ tarn_status grid_refuse(const grid_complaint *why, tarn_status status, const cha
 
 void grid_launch(grid_host *grid, const void *args, const tarn_kernel *kernel, const uint32_t *count, uint32_t most)
 {
-    tarn_device_launch(grid->device, kernel, args, count, most);
+    tarn_queue_launch(grid->queue, kernel, args, count, most);
 }
 
 void grid_launch_occupied(grid_host *grid, const void *args, const tarn_kernel *kernel)
@@ -39,7 +39,7 @@ static void launch_level(grid_host *grid, grid_args *args, const tarn_kernel *ke
 
 void grid_forget_launches(grid_host *grid)
 {
-    tarn_device_replay_destroy(grid->device, grid->substep);
+    tarn_queue_replay_destroy(grid->queue, grid->substep);
     grid->substep = NULL;
 }
 
@@ -139,8 +139,8 @@ void grid_solve(grid_host *grid, int is_density, uint32_t iterations)
     c.args.is_first = 1;
     grid_launch(grid, &c.args, GRID_KERNEL(solve_check), NULL, 1);
     c.args.is_first = 0;
-    tarn_device_repeat(grid->device, &c.args.m.counters->go, iterations,
-                       grid->desc.solver == TARN_SOLVER_MULTIGRID ? iterate : relax, &c);
+    tarn_queue_repeat(grid->queue, &c.args.m.counters->go, iterations,
+                      grid->desc.solver == TARN_SOLVER_MULTIGRID ? iterate : relax, &c);
     if (couples(grid, &c.args)) {
         c.args.is_first = 1;
         bodies_respond(grid, &c.args, c.args.solution);

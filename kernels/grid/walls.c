@@ -151,8 +151,8 @@ static tarn_status renew_tile(grid_host *grid, uint32_t dense)
     if (!give_index(walls, dense)) {
         return TARN_E_LIMIT;
     }
-    return tarn_device_upload(grid->device, grid->more.solid_node + (size_t)walls->tile[dense] * SOLID_NODES, node,
-                              sizeof node);
+    return tarn_queue_upload(grid->queue, grid->more.solid_node + (size_t)walls->tile[dense] * SOLID_NODES, node,
+                             sizeof node);
 }
 
 /// Touches the tiles that a wall may be near.
@@ -208,14 +208,13 @@ static tarn_status finish(grid_host *grid)
     wall_tiles *walls = &grid->walls;
     const size_t table = (size_t)grid->args->shape.tile_total[0] * 4;
     const uint32_t listed = list_touched(grid);
-    tarn_status status = tarn_device_upload(grid->device, grid->more.solid_tile, walls->tile, table);
+    tarn_status status = tarn_queue_upload(grid->queue, grid->more.solid_tile, walls->tile, table);
     if (status == TARN_OK && walls->count > 0) {
         status =
-            tarn_device_upload(grid->device, grid->more.solid_dense, walls->dense, walls->count * sizeof *walls->dense);
+            tarn_queue_upload(grid->queue, grid->more.solid_dense, walls->dense, walls->count * sizeof *walls->dense);
     }
     if (status == TARN_OK && listed > 0) {
-        status =
-            tarn_device_upload(grid->device, grid->more.solid_listed, walls->listed, listed * sizeof *walls->listed);
+        status = tarn_queue_upload(grid->queue, grid->more.solid_listed, walls->listed, listed * sizeof *walls->listed);
     }
     if (status != TARN_OK || listed == 0) {
         return status;

@@ -154,12 +154,12 @@ tarn_status encoder_assemble(tarn_encoder *e, tarn_stream_head *head, const tarn
         return TARN_E_SPACE;
     }
     head->frame_bytes = (uint32_t)at;
-    tarn_device *device = e->view.device;
+    tarn_queue *queue = e->view.queue;
     e->args.to = e->frame != NULL ? e->frame : bytes;
-    tarn_status status = tarn_device_upload(device, e->args.w.chunk, e->chunks, e->chunk_count * sizeof *e->chunks);
+    tarn_status status = tarn_queue_upload(queue, e->args.w.chunk, e->chunks, e->chunk_count * sizeof *e->chunks);
     encoder_launch(e, stream_pack_id, e->chunk_count);
     if (status == TARN_OK && e->frame != NULL) {
-        status = tarn_device_download(device, bytes, e->frame, (size_t)at);
+        status = tarn_queue_download(queue, bytes, e->frame, (size_t)at);
     }
     for (uint32_t i = 0; i <= e->desc.layers; i++) {
         memcpy(bytes + list_to[i], e->lists + e->list_at[i], e->list_bytes[i]);

@@ -13,7 +13,7 @@ void tarn_encoder_desc_default(tarn_encoder_desc *desc)
 void encoder_launch(tarn_encoder *encoder, stream_kernel_id kernel, uint32_t tiles)
 {
     if (tiles > 0) {
-        tarn_device_launch(encoder->view.device, &tarn_stream_kernels[kernel], &encoder->args, NULL, tiles);
+        tarn_queue_launch(encoder->view.queue, &tarn_stream_kernels[kernel], &encoder->args, NULL, tiles);
     }
 }
 
@@ -72,7 +72,7 @@ tarn_status tarn_encoder_create(tarn_tank *tank, const tarn_encoder_desc *desc, 
     tarn_code_tables_make(&e->tables);
     tarn_status status = encoder_take_memory(e);
     if (status == TARN_OK) {
-        status = tarn_device_upload(e->view.device, e->args.w.tables, &e->tables, sizeof e->tables);
+        status = tarn_queue_upload(e->view.queue, e->args.w.tables, &e->tables, sizeof e->tables);
     }
     if (status == TARN_OK) {
         status = tank_view_seat(tank, e->args.seat, e->moved_seat);
@@ -110,8 +110,8 @@ static tarn_status count_layers(tarn_encoder *e, stream_kernel_id kernel)
 {
     const uint32_t occupied = e->now.occupied;
     encoder_launch(e, kernel, occupied);
-    return tarn_device_download(e->view.device, e->counts, e->args.w.layer_count,
-                                (size_t)occupied * e->desc.layers * sizeof *e->counts);
+    return tarn_queue_download(e->view.queue, e->counts, e->args.w.layer_count,
+                               (size_t)occupied * e->desc.layers * sizeof *e->counts);
 }
 
 /// Whether no tile has more particles in a layer than receivers take.
@@ -166,19 +166,19 @@ static void lay_out_parts(tarn_encoder *e)
 
 static tarn_status upload_parts(tarn_encoder *e)
 {
-    return tarn_device_upload(e->view.device, e->args.w.part, e->parts,
-                              (size_t)e->now.occupied * e->desc.layers * sizeof *e->parts);
+    return tarn_queue_upload(e->view.queue, e->args.w.part, e->parts,
+                             (size_t)e->now.occupied * e->desc.layers * sizeof *e->parts);
 }
 
 static tarn_status zero_farthest(tarn_encoder *e)
 {
-    return tarn_device_zero(e->view.device, e->args.w.farthest, sizeof *e->args.w.farthest);
+    return tarn_queue_zero(e->view.queue, e->args.w.farthest, sizeof *e->args.w.farthest);
 }
 
 /// A key frame's streams; the reference becomes what viewers have after it.
 static tarn_status code_key(tarn_encoder *e)
 {
-    tarn_device *device = e->view.device;
+    tarn_queue *queue = e->view.queue;
     const uint32_t occupied = e->now.occupied, parts = occupied * e->desc.layers;
     e->args.is_key = e->args.is_base = 1;
     e->args.ratio = 0;
@@ -201,7 +201,7 @@ static tarn_status code_key(tarn_encoder *e)
     encoder_launch(e, stream_sets_id, occupied);
     encoder_index(e, &e->args.w.tile->dense, sizeof(stream_tile) / 4, occupied, e->args.w.tile_index, 1);
     if (status == TARN_OK) {
-        status = tarn_device_download(device, e->bytes, e->args.w.bytes, 2 * (size_t)parts * sizeof *e->bytes);
+        status = tarn_queue_download(queue, e->bytes, e->args.w.bytes, 2 * (size_t)parts * sizeof *e->bytes);
     }
     if (status == TARN_OK) {
         status = encoder_list_flow(e, occupied);
@@ -254,12 +254,12 @@ static tarn_status code_groups(tarn_encoder *e, const uint32_t births[TARN_STREA
         add_groups(e, e->layers[l].first, e->layers[l].slots, 0);
         add_groups(e, e->layers[l].first + e->layers[l].slots, births[l], 1);
     }
-    tarn_device *device = e->view.device;
-    tarn_status status = tarn_device_upload(device, e->args.w.group, e->groups, e->group_count * sizeof *e->groups);
+    tarn_queue *queue = e->view.queue;
+    tarn_status status = tarn_queue_upload(queue, e->args.w.group, e->groups, e->group_count * sizeof *e->groups);
     encoder_launch(e, stream_move_id, e->reference_tiles);
     encoder_launch(e, stream_groups_id, e->group_count);
     if (status == TARN_OK) {
-        status = tarn_device_download(device, e->bytes, e->args.w.bytes, e->group_count * sizeof *e->bytes);
+        status = tarn_queue_download(queue, e->bytes, e->args.w.bytes, e->group_count * sizeof *e->bytes);
     }
     return status;
 }

@@ -32,7 +32,7 @@ static tarn_status copier_open(copier *c, tarn_tank *tank)
     if (c->name == NULL || c->field == NULL) {
         return TARN_E_MEMORY;
     }
-    tarn_status status = tarn_device_download(tank->grid.device, c->field, tank->args->store.id, (size_t)c->count * 4);
+    tarn_status status = tarn_queue_download(tank->grid.queue, c->field, tank->args->store.id, (size_t)c->count * 4);
     for (uint32_t i = 0; i < c->count; i++) {
         c->name[i] = (particle_name){c->field[i], i};
     }
@@ -48,7 +48,7 @@ static void copier_close(copier *c)
 
 static tarn_status copier_load(copier *c, const void *from)
 {
-    return tarn_device_download(c->tank->grid.device, c->field, from, (size_t)c->count * 4);
+    return tarn_queue_download(c->tank->grid.queue, c->field, from, (size_t)c->count * 4);
 }
 
 tarn_status tarn_tank_particles(tarn_tank *tank, float *positions_m, float *velocities_m_s, uint32_t *ids,
@@ -143,12 +143,12 @@ tarn_status tarn_tank_pressure(tarn_tank *tank, float *pressure_m2_s2, size_t ce
     float *pressure = malloc(((size_t)tiles * TILE_CELLS + 1) * sizeof *pressure);
     tarn_status status = dense != NULL && pressure != NULL ? TARN_OK : TARN_E_MEMORY;
     if (status == TARN_OK) {
-        status = tarn_device_download(tank->grid.device, dense, tank->args->grid.m.solved_tile,
-                                      (size_t)tiles * sizeof *dense);
+        status =
+            tarn_queue_download(tank->grid.queue, dense, tank->args->grid.m.solved_tile, (size_t)tiles * sizeof *dense);
     }
     if (status == TARN_OK) {
-        status = tarn_device_download(tank->grid.device, pressure, tank->args->grid.m.pressure,
-                                      (size_t)tiles * TILE_CELLS * sizeof *pressure);
+        status = tarn_queue_download(tank->grid.queue, pressure, tank->args->grid.m.pressure,
+                                     (size_t)tiles * TILE_CELLS * sizeof *pressure);
     }
     // u -= grad p in cells per step: p is in cells^2 per step and substep.
     const float scale = tank->grid.desc.cell_m * tank->grid.desc.cell_m * (float)tank->grid.substeps /

@@ -79,7 +79,7 @@ static tarn_status fill_tables(const grid_shape *shape, const tank_arrays *array
 
 static tarn_status upload(tarn_tank *tank, void *to, const void *from, size_t count)
 {
-    return to == NULL ? TARN_OK : tarn_device_upload(tank->grid.device, to, from, count * 4);
+    return to == NULL ? TARN_OK : tarn_queue_upload(tank->grid.queue, to, from, count * 4);
 }
 
 static tarn_status upload_all(tarn_tank *tank, const tank_arrays *arrays, const tile_tables *tables)
@@ -130,7 +130,7 @@ static tarn_status list_placed(tarn_tank *tank, const tank_arrays *arrays, uint3
     tank->counters.next_id = next_id;
     tank->counters.spray_age_max = AGE_CLASSES;
     tarn_status status =
-        tarn_device_upload(tank->grid.device, args->store.counters, &tank->counters, sizeof tank->counters);
+        tarn_queue_upload(tank->grid.queue, args->store.counters, &tank->counters, sizeof tank->counters);
     if (status != TARN_OK) {
         return status;
     }
@@ -138,7 +138,7 @@ static tarn_status list_placed(tarn_tank *tank, const tank_arrays *arrays, uint3
     grid_launch(&tank->grid, args, TANK_KERNEL(mark), NULL, listed);
     tank_list_tiles(tank, args);
     tank_adopt_tiles(tank, args);
-    status = tarn_device_download(tank->grid.device, &tank->counters, args->store.counters, sizeof tank->counters);
+    status = tarn_queue_download(tank->grid.queue, &tank->counters, args->store.counters, sizeof tank->counters);
     if (status == TARN_OK && tank->counters.grid.overflow) {
         status = TARN_E_MEMORY;
     }

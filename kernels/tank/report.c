@@ -18,8 +18,8 @@ tarn_status tarn_tank_tiles(tarn_tank *tank, uint8_t *bits, size_t bits_bytes)
     if (bits_bytes < bytes) {
         return TARN_E_SPACE;
     }
-    const tarn_status status = tarn_device_download(
-        tank->grid.device, tank->tiles_host, tank->args->grid.m.level[0].tile, occupied * sizeof *tank->tiles_host);
+    const tarn_status status = tarn_queue_download(tank->grid.queue, tank->tiles_host, tank->args->grid.m.level[0].tile,
+                                                   occupied * sizeof *tank->tiles_host);
     if (status != TARN_OK) {
         return status;
     }
@@ -32,7 +32,7 @@ tarn_status tarn_tank_tiles(tarn_tank *tank, uint8_t *bits, size_t bits_bytes)
 
 static tarn_status sum_totals(tarn_tank *tank, tank_totals *totals)
 {
-    tarn_status status = tarn_device_zero(tank->grid.device, tank->args->store.totals, sizeof *totals);
+    tarn_status status = tarn_queue_zero(tank->grid.queue, tank->args->store.totals, sizeof *totals);
     if (status != TARN_OK) {
         return status;
     }
@@ -41,7 +41,7 @@ static tarn_status sum_totals(tarn_tank *tank, tank_totals *totals)
     grid_launch(&tank->grid, &args, TANK_KERNEL(totals_sum), NULL,
                 (tank->particle_count + PARTICLE_LANES - 1) / PARTICLE_LANES);
     grid_launch(&tank->grid, &args, TANK_KERNEL(volume), NULL, tank->counters.grid.solved_active);
-    return tarn_device_download(tank->grid.device, totals, tank->args->store.totals, sizeof *totals);
+    return tarn_queue_download(tank->grid.queue, totals, tank->args->store.totals, sizeof *totals);
 }
 
 /// Of the cells in active tiles, pressure and sums included, which only occupied ones have.

@@ -227,7 +227,7 @@ tarn_status tank_keep_tiles(tarn_tank *tank)
         tank->args->grid.m.kept_tile = tarn_device_alloc(tank->grid.device, count * sizeof *list);
         status = tank->args->grid.m.kept_tile == NULL
                      ? TARN_E_MEMORY
-                     : tarn_device_upload(tank->grid.device, tank->args->grid.m.kept_tile, list, count * sizeof *list);
+                     : tarn_queue_upload(tank->grid.queue, tank->args->grid.m.kept_tile, list, count * sizeof *list);
     }
     free(list);
     return status;

@@ -138,7 +138,7 @@ tarn_status tarn_tank_save(tarn_tank *tank, uint8_t *bytes, size_t bytes_max, si
     memcpy(bytes + sizeof head + bodies, &tank->grid.added, added);
     tarn_status status = TARN_OK;
     for (uint32_t i = 0; i < array_count && status == TARN_OK; i++) {
-        status = tarn_device_download(tank->grid.device, bytes + particles_at + i * each, arrays[i], each);
+        status = tarn_queue_download(tank->grid.queue, bytes + particles_at + i * each, arrays[i], each);
     }
     if (status == TARN_OK) {
         *byte_count = particles_at + array_count * each;
@@ -256,8 +256,8 @@ static tarn_status take_bodies(tarn_tank *tank, const grid_body_state *bodies)
     for (uint32_t b = 0; b < tank->grid.body_count; b++) {
         set_turn(&tank->grid.body_state[b]); // a matrix that isn't the rotation's would scale the body
     }
-    return tarn_device_upload(tank->grid.device, tank->args->grid.m.bodies->state, tank->grid.body_state,
-                              bodies_bytes(tank));
+    return tarn_queue_upload(tank->grid.queue, tank->args->grid.m.bodies->state, tank->grid.body_state,
+                             bodies_bytes(tank));
 }
 
 static void take_head(tarn_tank *tank, const state_head *head)
@@ -321,7 +321,7 @@ tarn_status tarn_tank_load(tarn_tank *tank, const uint8_t *bytes, size_t byte_co
     if (status == TARN_OK) {
         take_head(tank, &head);
         status =
-            tarn_device_upload(tank->grid.device, tank->args->store.counters, &tank->counters, sizeof tank->counters);
+            tarn_queue_upload(tank->grid.queue, tank->args->store.counters, &tank->counters, sizeof tank->counters);
     }
     if (status == TARN_OK) {
         status = grid_added_take(&tank->grid, &added);

@@ -12,7 +12,7 @@ void tank_mark(tarn_tank *tank, uint32_t stage)
     if (!tank->profiling) {
         return;
     }
-    const double now_s = tarn_device_clock_s(tank->grid.device);
+    const double now_s = tarn_queue_clock_s(tank->grid.queue);
     if (stage != STAGE_NONE) {
         tank->stage_s[stage] += now_s - tank->stage_mark_s;
     }
@@ -216,7 +216,7 @@ static tarn_status read_counters(tarn_tank *tank)
 {
     const uint32_t next_id = tank->counters.next_id;
     tarn_status status =
-        tarn_device_download(tank->grid.device, &tank->counters, tank->args->store.counters, sizeof tank->counters);
+        tarn_queue_download(tank->grid.queue, &tank->counters, tank->args->store.counters, sizeof tank->counters);
     tank->born += tank->counters.next_id - next_id;
     tank->particle_count = tank->counters.particles;
     if (status == TARN_OK && tank->counters.grid.broken) {
@@ -243,7 +243,7 @@ tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t pu
     fill_control(tank, pushes, push_count);
     const tank_control *control = tank->control;
     tarn_status status =
-        tarn_device_upload(tank->grid.device, tank->args->store.control, control, tank->model->control_bytes);
+        tarn_queue_upload(tank->grid.queue, tank->args->store.control, control, tank->model->control_bytes);
     if (status == TARN_OK) {
         status = grid_bodies_before_step(&tank->grid);
     }
@@ -255,7 +255,7 @@ tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t pu
         if (tank->profiling) {
             substep(tank);
         } else {
-            tarn_device_run(tank->grid.device, &tank->grid.substep, substep, tank);
+            tarn_queue_run(tank->grid.queue, &tank->grid.substep, substep, tank);
         }
     }
     if (control->dye_share > 0.0f && tank->args->store.attribute != NULL) {

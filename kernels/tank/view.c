@@ -12,6 +12,7 @@ void tank_view_open(tarn_tank *tank, tank_view *view)
     const grid_shape *shape = &args->grid.shape;
     *view = (tank_view){
         .device = tank->grid.device,
+        .queue = tank->grid.queue,
         .cell_m = tank->grid.desc.cell_m,
         .dt_s = tank->grid.desc.dt_s,
         .tile_total = shape->tile_total[0],

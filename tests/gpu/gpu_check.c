@@ -77,7 +77,7 @@ static void check_dialect(const device_list *list)
         char found[DEVICES_MAX][256];
         printf("    %-36s", dialect_checks[i].name);
         for (uint32_t d = 0; d < list->count; d++) {
-            const int wrong = dialect_checks[i].run(list->of[d]);
+            const int wrong = dialect_check_run(&dialect_checks[i], list->of[d]);
             snprintf(found[d], sizeof found[d], "%s", wrong ? dialect_check_message() : "");
             printf("%12s", wrong ? "WRONG" : "right");
         }

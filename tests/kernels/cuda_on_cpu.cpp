@@ -61,15 +61,17 @@ std::set<std::string> have_run;
 // mask, which a jump leaves alone.
 void to_scheduler(uint32_t self)
 {
-    if (_setjmp(lanes[self].place) == 0)
+    if (_setjmp(lanes[self].place) == 0) {
         _longjmp(scheduler, 1);
+    }
 }
 
 void to_lane(uint32_t i)
 {
     threadIdx.x = i;
-    if (_setjmp(scheduler) == 0)
+    if (_setjmp(scheduler) == 0) {
         _longjmp(lanes[i].place, 1);
+    }
 }
 
 /// A lane's whole life: it runs one block after the other.
@@ -93,14 +95,16 @@ void start_lane(uint32_t i)
     context.uc_link = nullptr;
     makecontext(&context, lane_main, 0);
     threadIdx.x = i;
-    if (_setjmp(scheduler) == 0)
+    if (_setjmp(scheduler) == 0) {
         setcontext(&context);
+    }
 }
 
 void prepare_lane(uint32_t i)
 {
-    if (!lanes[i].stack)
+    if (!lanes[i].stack) {
         start_lane(i);
+    }
     lanes[i].state = waits::nothing;
     lanes[i].shares = 0;
 }
@@ -114,9 +118,11 @@ void wait_here(waits what)
 
 void release(waits what, uint32_t begin, uint32_t end)
 {
-    for (uint32_t i = begin; i < end; i++)
-        if (lanes[i].state == what)
+    for (uint32_t i = begin; i < end; i++) {
+        if (lanes[i].state == what) {
             lanes[i].state = waits::nothing;
+        }
+    }
 }
 
 /// Runs each lane that can go on. @return how many have ended
@@ -143,10 +149,12 @@ void run_block(bool descending)
 {
     memset(__start_emulated_shared, 0xa5, (size_t)(__stop_emulated_shared - __start_emulated_shared));
     block_waiting = 0;
-    for (warp &w : warps)
+    for (warp &w : warps) {
         w.waiting = 0;
-    for (uint32_t i = 0; i < blockDim.x; i++)
+    }
+    for (uint32_t i = 0; i < blockDim.x; i++) {
         prepare_lane(i);
+    }
     while (turn(descending) < blockDim.x) {
     }
 }
@@ -168,6 +176,10 @@ struct operation {
 struct emulated_device {
     tarn_device base;
     bool descending;
+};
+
+struct emulated_queue {
+    tarn_queue base;
     std::vector<operation> *recording;
 };
 
@@ -210,18 +222,25 @@ const uint64_t *emulated_warp_share(uint64_t value)
 
 namespace {
 
-emulated_device *of(tarn_device *base)
+emulated_queue *of(tarn_queue *base)
 {
-    return reinterpret_cast<emulated_device *>(base);
+    return reinterpret_cast<emulated_queue *>(base);
+}
+
+emulated_device *device_of(tarn_queue *base)
+{
+    return reinterpret_cast<emulated_device *>(base->device);
 }
 
 void launch_now(emulated_device *device, const tarn_kernel *kernel, const void *args, const uint32_t *count,
                 uint32_t count_max)
 {
-    if (count_max == 0)
+    if (count_max == 0) {
         return;
-    if (count == nullptr || *count > 0)
+    }
+    if (count == nullptr || *count > 0) {
         have_run.insert(kernel->name);
+    }
     uint32_t args_bytes;
     const void *function = kernel->cuda(&blockDim.x, &args_bytes);
     running = {reinterpret_cast<kernel_function>(const_cast<void *>(function)), args, count, count_max};
@@ -235,19 +254,21 @@ void launch_now(emulated_device *device, const tarn_kernel *kernel, const void *
 void execute(emulated_device *device, const std::vector<operation> &operations)
 {
     for (const operation &o : operations) {
-        if (o.kernel != nullptr)
+        if (o.kernel != nullptr) {
             launch_now(device, o.kernel, o.args.data(), o.count, o.count_max);
-        else if (o.to != nullptr)
+        } else if (o.to != nullptr) {
             memset(o.to, 0, o.bytes);
-        else
-            for (uint32_t round = 0; round < o.count_max && *o.count != 0; round++)
+        } else {
+            for (uint32_t round = 0; round < o.count_max && *o.count != 0; round++) {
                 execute(device, o.body);
+            }
+        }
     }
 }
 
 void destroy(tarn_device *base)
 {
-    delete of(base);
+    delete reinterpret_cast<emulated_device *>(base);
 }
 
 uint64_t memory_bytes(tarn_device *)
@@ -257,12 +278,14 @@ uint64_t memory_bytes(tarn_device *)
 
 void *take(tarn_device *, size_t bytes)
 {
-    if (bytes > SIZE_MAX / 4)
+    if (bytes > SIZE_MAX / 4) {
         return nullptr;
+    }
     const size_t rounded = (bytes + 255) / 256 * 256 + 256;
     void *memory = aligned_alloc(256, rounded);
-    if (memory != nullptr)
+    if (memory != nullptr) {
         memset(memory, 0, rounded);
+    }
     return memory;
 }
 
@@ -271,33 +294,49 @@ void give(tarn_device *, void *memory)
     free(memory);
 }
 
-tarn_status copy(tarn_device *base, void *to, const void *from, size_t bytes)
+tarn_status queue_create(tarn_device *device, tarn_queue **out)
 {
-    if (of(base)->recording != nullptr)
+    emulated_queue *queue = new emulated_queue();
+    queue->base.device = device;
+    *out = &queue->base;
+    return TARN_OK;
+}
+
+void queue_destroy(tarn_queue *base)
+{
+    delete of(base);
+}
+
+tarn_status copy(tarn_queue *base, void *to, const void *from, size_t bytes)
+{
+    if (of(base)->recording != nullptr) {
         return TARN_E_STATE;
-    if (bytes > 0)
+    }
+    if (bytes > 0) {
         memcpy(to, from, bytes);
+    }
     return TARN_OK;
 }
 
-tarn_status zero(tarn_device *base, void *to, size_t bytes)
+tarn_status zero(tarn_queue *base, void *to, size_t bytes)
 {
-    if (of(base)->recording != nullptr)
+    if (of(base)->recording != nullptr) {
         of(base)->recording->push_back({nullptr, {}, nullptr, 0, to, bytes, {}});
-    else if (bytes > 0)
+    } else if (bytes > 0) {
         memset(to, 0, bytes);
+    }
     return TARN_OK;
 }
 
-tarn_status wait(tarn_device *base)
+tarn_status wait(tarn_queue *base)
 {
     return of(base)->recording != nullptr ? TARN_E_STATE : TARN_OK;
 }
 
-void launch(tarn_device *base, const tarn_kernel *kernel, const void *args, const uint32_t *count, uint32_t count_max)
+void launch(tarn_queue *base, const tarn_kernel *kernel, const void *args, const uint32_t *count, uint32_t count_max)
 {
     if (of(base)->recording == nullptr) {
-        launch_now(of(base), kernel, args, count, count_max);
+        launch_now(device_of(base), kernel, args, count, count_max);
         return;
     }
     uint32_t lanes_unused, args_bytes;
@@ -306,12 +345,13 @@ void launch(tarn_device *base, const tarn_kernel *kernel, const void *args, cons
     of(base)->recording->push_back({kernel, {bytes, bytes + args_bytes}, count, count_max, nullptr, 0, {}});
 }
 
-void repeat(tarn_device *base, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
+void repeat(tarn_queue *base, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
 {
     std::vector<operation> *outer = of(base)->recording;
     if (outer == nullptr) {
-        for (uint32_t round = 0; round < times && *go != 0; round++)
+        for (uint32_t round = 0; round < times && *go != 0; round++) {
             body(context);
+        }
         return;
     }
     operation loop = {nullptr, {}, go, times, nullptr, 0, {}};
@@ -321,7 +361,7 @@ void repeat(tarn_device *base, const uint32_t *go, uint32_t times, void (*body)(
     outer->push_back(loop);
 }
 
-void run(tarn_device *base, tarn_replay **replay, void (*body)(void *), void *context)
+void run(tarn_queue *base, tarn_replay **replay, void (*body)(void *), void *context)
 {
     if (of(base)->recording != nullptr) {
         body(context);
@@ -333,16 +373,16 @@ void run(tarn_device *base, tarn_replay **replay, void (*body)(void *), void *co
         body(context);
         of(base)->recording = nullptr;
     }
-    execute(of(base), (*replay)->operations);
+    execute(device_of(base), (*replay)->operations);
 }
 
-void replay_destroy(tarn_device *, tarn_replay *replay)
+void replay_destroy(tarn_queue *, tarn_replay *replay)
 {
     delete replay;
 }
 
-const tarn_device_ops operations = {destroy, memory_bytes, take,   give,   copy, copy,
-                                    zero,    wait,         launch, repeat, run,  replay_destroy};
+const tarn_device_ops operations = {destroy, memory_bytes, take, give,   queue_create, queue_destroy, copy,
+                                    copy,    zero,         wait, launch, repeat,       run,           replay_destroy};
 
 } // namespace
 
@@ -358,8 +398,9 @@ extern "C" int tarn_cuda_device_count(void)
 
 extern "C" tarn_status tarn_cuda_device_create(const tarn_device_desc *desc, tarn_device **out)
 {
-    if (desc->index < 0 || desc->index >= tarn_cuda_device_count())
+    if (desc->index < 0 || desc->index >= tarn_cuda_device_count()) {
         return TARN_E_ARGUMENT;
+    }
     emulated_device *device = new emulated_device();
     device->base.ops = &operations;
     device->descending = desc->index == 1;

@@ -20,6 +20,14 @@ static tarn_device *create_cpu(uint32_t threads)
     return device;
 }
 
+static tarn_queue *create_queue(tarn_device *device)
+{
+    tarn_queue *queue;
+    assert_int_equal(tarn_queue_create(device, &queue), TARN_OK);
+    assert_ptr_equal(tarn_queue_device(queue), device);
+    return queue;
+}
+
 static tarn_status create_fails(tarn_device_desc desc)
 {
     tarn_device *device = (tarn_device *)&desc;
@@ -86,9 +94,12 @@ static void destroy_and_free_take_null(void **state)
 {
     (void)state;
     tarn_device_destroy(NULL);
+    tarn_queue_destroy(NULL);
     tarn_device *device = create_cpu(2);
+    tarn_queue *queue = create_queue(device);
     tarn_device_free(device, NULL);
-    tarn_device_replay_destroy(device, NULL);
+    tarn_queue_replay_destroy(queue, NULL);
+    tarn_queue_destroy(queue);
     tarn_device_destroy(device);
 }
 
@@ -115,6 +126,7 @@ static void stress(uint32_t threads, uint32_t launches)
 {
     enum { TILES_MAX = 67 };
     tarn_device *device = create_cpu(threads);
+    tarn_queue *queue = create_queue(device);
     uint32_t *runs = tarn_device_alloc(device, TILES_MAX * sizeof *runs);
     assert_non_null(runs);
     uint32_t wanted[TILES_MAX] = {0};
@@ -123,7 +135,7 @@ static void stress(uint32_t threads, uint32_t launches)
     for (uint32_t n = 0; n < launches; n++) {
         seed = seed * 1664525u + 1013904223u;
         const uint32_t tiles = (seed >> 16) % (TILES_MAX + 1);
-        tarn_device_launch(device, &kernel_dialect_count, &args, NULL, tiles);
+        tarn_queue_launch(queue, &kernel_dialect_count, &args, NULL, tiles);
         for (uint32_t t = 0; t < tiles; t++) {
             wanted[t]++;
         }
@@ -134,6 +146,7 @@ static void stress(uint32_t threads, uint32_t launches)
     }
     assert_memory_equal(runs, wanted, sizeof wanted);
     tarn_device_free(device, runs);
+    tarn_queue_destroy(queue);
     tarn_device_destroy(device);
 }
 
@@ -150,15 +163,17 @@ static void devices_come_and_go(void **state)
     (void)state;
     for (uint32_t i = 0; i < 200; i++) {
         tarn_device *device = create_cpu(1 + i % 5);
+        tarn_queue *queue = create_queue(device);
         uint32_t *runs = tarn_device_alloc(device, 9 * sizeof *runs);
         const dialect_args args = {.u = runs};
         for (uint32_t n = 0; n < i % 3; n++) {
-            tarn_device_launch(device, &kernel_dialect_count, &args, NULL, 9);
+            tarn_queue_launch(queue, &kernel_dialect_count, &args, NULL, 9);
         }
         for (uint32_t t = 0; t < 9; t++) {
             assert_int_equal(runs[t], i % 3);
         }
         tarn_device_free(device, runs);
+        tarn_queue_destroy(queue);
         tarn_device_destroy(device);
     }
 }
@@ -167,19 +182,22 @@ static void two_devices_work_side_by_side(void **state)
 {
     (void)state;
     tarn_device *devices[2] = {create_cpu(2), create_cpu(3)};
+    tarn_queue *queues[2];
     uint32_t *runs[2];
     for (int d = 0; d < 2; d++) {
+        queues[d] = create_queue(devices[d]);
         runs[d] = tarn_device_alloc(devices[d], 16 * sizeof(uint32_t));
     }
     for (uint32_t n = 0; n < 1000; n++) {
         const dialect_args args = {.u = runs[n % 2]};
-        tarn_device_launch(devices[n % 2], &kernel_dialect_count, &args, NULL, 16);
+        tarn_queue_launch(queues[n % 2], &kernel_dialect_count, &args, NULL, 16);
     }
     for (int d = 0; d < 2; d++) {
         for (uint32_t t = 0; t < 16; t++) {
             assert_int_equal(runs[d][t], 500);
         }
         tarn_device_free(devices[d], runs[d]);
+        tarn_queue_destroy(queues[d]);
         tarn_device_destroy(devices[d]);
     }
 }
@@ -196,14 +214,16 @@ static void idle_helpers_take_no_processor_time(void **state)
 {
     (void)state;
     tarn_device *device = create_cpu(9);
+    tarn_queue *queue = create_queue(device);
     uint32_t *runs = tarn_device_alloc(device, 64 * sizeof *runs);
     const dialect_args args = {.u = runs};
-    tarn_device_launch(device, &kernel_dialect_count, &args, NULL, 64);
+    tarn_queue_launch(queue, &kernel_dialect_count, &args, NULL, 64);
     usleep(50000);
     const double before = processor_s();
     usleep(400000);
     assert_true(processor_s() - before < 0.1);
     tarn_device_free(device, runs);
+    tarn_queue_destroy(queue);
     tarn_device_destroy(device);
 }
 

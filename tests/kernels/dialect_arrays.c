@@ -38,7 +38,7 @@ float dialect_random_f32(uint64_t *seed)
 
 void *dialect_array_add(dialect_arrays *all, size_t bytes)
 {
-    void *host = calloc(bytes, 1), *device = tarn_device_alloc(all->device, bytes);
+    void *host = calloc(bytes, 1), *device = tarn_device_alloc(tarn_queue_device(all->queue), bytes);
     all->failed |= host == NULL || device == NULL;
     all->of[all->count].host = host;
     all->of[all->count].device = device;
@@ -59,26 +59,26 @@ void *dialect_array_device(const dialect_arrays *all, const void *host)
 void dialect_arrays_upload(dialect_arrays *all)
 {
     for (uint32_t i = 0; i < all->count; i++) {
-        all->failed |= tarn_device_upload(all->device, all->of[i].device, all->of[i].host, all->of[i].bytes) != TARN_OK;
+        all->failed |= tarn_queue_upload(all->queue, all->of[i].device, all->of[i].host, all->of[i].bytes) != TARN_OK;
     }
 }
 
 void dialect_arrays_download(dialect_arrays *all)
 {
     for (uint32_t i = 0; i < all->count; i++) {
-        all->failed |=
-            tarn_device_download(all->device, all->of[i].host, all->of[i].device, all->of[i].bytes) != TARN_OK;
+        all->failed |= tarn_queue_download(all->queue, all->of[i].host, all->of[i].device, all->of[i].bytes) != TARN_OK;
     }
 }
 
 int dialect_arrays_end(dialect_arrays *all, int result)
 {
     for (uint32_t i = 0; i < all->count; i++) {
-        tarn_device_free(all->device, all->of[i].device);
+        tarn_device_free(tarn_queue_device(all->queue), all->of[i].device);
         free(all->of[i].host);
     }
-    return result == 0 && all->failed ? dialect_wrong("memory or a transfer failed: %s", tarn_device_error(all->device))
-                                      : result;
+    return result == 0 && all->failed
+               ? dialect_wrong("memory or a transfer failed: %s", tarn_device_error(tarn_queue_device(all->queue)))
+               : result;
 }
 
 dialect_args dialect_to_device(const dialect_arrays *all, dialect_args args)
@@ -100,7 +100,7 @@ void dialect_launch(dialect_arrays *all, const tarn_kernel *kernel, dialect_args
     }
     dialect_arrays_upload(all);
     const dialect_args on_device = dialect_to_device(all, args);
-    tarn_device_launch(all->device, kernel, &on_device, NULL, tiles);
+    tarn_queue_launch(all->queue, kernel, &on_device, NULL, tiles);
     dialect_arrays_download(all);
 }
 

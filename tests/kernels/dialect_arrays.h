@@ -9,7 +9,7 @@ enum { DIALECT_ARRAYS_MAX = 8 };
 
 /// Device memory of a check, with a copy on the host. Everything goes at once at the end.
 typedef struct dialect_arrays {
-    tarn_device *device;
+    tarn_queue *queue;
     uint32_t count;
     struct {
         void *host, *device;

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int check_saxpy(tarn_device *device)
+static int check_saxpy(tarn_queue *queue)
 {
     enum { COUNT = 128 * 37 + 5 };
-    dialect_arrays all = {.device = device};
+    dialect_arrays all = {.queue = queue};
     float *x = dialect_array_add(&all, COUNT * sizeof *x), *y = dialect_array_add(&all, COUNT * sizeof *y);
     float *before = dialect_array_add(&all, COUNT * sizeof *y);
     uint64_t seed = 1;
@@ -24,7 +24,7 @@ static int check_saxpy(tarn_device *device)
     if (!all.failed) {
         dialect_arrays_upload(&all);
         const struct saxpy_args args = {dialect_array_device(&all, x), dialect_array_device(&all, y), 1.7f, COUNT};
-        tarn_device_launch(device, &kernel_saxpy, &args, NULL, (COUNT + 127) / 128);
+        tarn_queue_launch(queue, &kernel_saxpy, &args, NULL, (COUNT + 127) / 128);
         dialect_arrays_download(&all);
     }
     int result = 0;
@@ -35,10 +35,10 @@ static int check_saxpy(tarn_device *device)
     return dialect_arrays_end(&all, result);
 }
 
-static int check_lanes(tarn_device *device)
+static int check_lanes(tarn_queue *queue)
 {
     enum { TILES = 29, COUNT = TILES * DIALECT_LANES };
-    dialect_arrays all = {.device = device};
+    dialect_arrays all = {.queue = queue};
     uint32_t *u = dialect_array_add(&all, COUNT * sizeof *u);
     for (uint32_t i = 0; i < COUNT && !all.failed; i++) {
         u[i] = i;
@@ -52,10 +52,10 @@ static int check_lanes(tarn_device *device)
     return dialect_arrays_end(&all, result);
 }
 
-static int check_range_of(tarn_device *device, uint32_t n)
+static int check_range_of(tarn_queue *queue, uint32_t n)
 {
     enum { TILES = 13 };
-    dialect_arrays all = {.device = device};
+    dialect_arrays all = {.queue = queue};
     uint32_t *u = dialect_array_add(&all, (TILES * n + 1) * sizeof *u);
     for (uint32_t i = 0; i < TILES * n && !all.failed; i++) {
         u[i] = 7 * i + 1;
@@ -68,21 +68,21 @@ static int check_range_of(tarn_device *device, uint32_t n)
     return dialect_arrays_end(&all, result);
 }
 
-static int check_ranges(tarn_device *device)
+static int check_ranges(tarn_queue *queue)
 {
     const uint32_t sizes[] = {0, 1, 31, DIALECT_LANES - 1, DIALECT_LANES, DIALECT_LANES + 1, 1000};
     for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        if (check_range_of(device, sizes[i])) {
+        if (check_range_of(queue, sizes[i])) {
             return 1;
         }
     }
     return 0;
 }
 
-static int check_boxes(tarn_device *device)
+static int check_boxes(tarn_queue *queue)
 {
     enum { TILES = 11, COUNT = TILES * DIALECT_BOX_CELLS };
-    dialect_arrays all = {.device = device};
+    dialect_arrays all = {.queue = queue};
     uint32_t *u = dialect_array_add(&all, COUNT * sizeof *u);
     dialect_launch(&all, &kernel_dialect_box, (dialect_args){.u = u}, TILES);
     int result = 0;
@@ -101,10 +101,10 @@ static float tree_f32(const float *x, uint32_t n, uint32_t stride)
     return n == 1 ? x[0] : tree_f32(x, n / 2, stride * 2) + tree_f32(x + stride, n / 2, stride * 2);
 }
 
-static int check_sum_of(tarn_device *device, uint32_t n, int ascending)
+static int check_sum_of(tarn_queue *queue, uint32_t n, int ascending)
 {
     enum { TILES = 5 };
-    dialect_arrays all = {.device = device};
+    dialect_arrays all = {.queue = queue};
     float *x = dialect_array_add(&all, TILES * n * sizeof *x), *y = dialect_array_add(&all, 2 * TILES * sizeof *y);
     uint64_t seed = n;
     for (uint32_t i = 0; i < TILES * n && !all.failed; i++) {
@@ -124,20 +124,20 @@ static int check_sum_of(tarn_device *device, uint32_t n, int ascending)
     return dialect_arrays_end(&all, result);
 }
 
-static int check_sums(tarn_device *device)
+static int check_sums(tarn_queue *queue)
 {
     for (uint32_t n = 1; n <= DIALECT_SUM_MAX; n *= 2) {
-        if (check_sum_of(device, n, 0) || check_sum_of(device, n, 1)) {
+        if (check_sum_of(queue, n, 0) || check_sum_of(queue, n, 1)) {
             return 1;
         }
     }
     return 0;
 }
 
-static int check_scan_of(tarn_device *device, uint32_t n)
+static int check_scan_of(tarn_queue *queue, uint32_t n)
 {
     enum { TILES = 4 };
-    dialect_arrays all = {.device = device};
+    dialect_arrays all = {.queue = queue};
     uint32_t *key = dialect_array_add(&all, (n + 1) * sizeof *key),
              *u = dialect_array_add(&all, TILES * (n + 1) * sizeof *u);
     uint64_t seed = n;
@@ -158,21 +158,21 @@ static int check_scan_of(tarn_device *device, uint32_t n)
     return dialect_arrays_end(&all, result);
 }
 
-static int check_scans(tarn_device *device)
+static int check_scans(tarn_queue *queue)
 {
     const uint32_t sizes[] = {0, 1, 2, 31, 32, 33, 95, 96, 97, 256, 1000, 1024};
     for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        if (check_scan_of(device, sizes[i])) {
+        if (check_scan_of(queue, sizes[i])) {
             return 1;
         }
     }
     return 0;
 }
 
-static int check_rank_of(tarn_device *device, uint32_t n, uint32_t keys)
+static int check_rank_of(tarn_queue *queue, uint32_t n, uint32_t keys)
 {
     enum { TILES = 6 };
-    dialect_arrays all = {.device = device};
+    dialect_arrays all = {.queue = queue};
     const uint32_t stride = n + DIALECT_KEYS;
     uint32_t *key = dialect_array_add(&all, (TILES * n + 1) * sizeof *key),
              *u = dialect_array_add(&all, TILES * stride * sizeof *u);
@@ -198,11 +198,11 @@ static int check_rank_of(tarn_device *device, uint32_t n, uint32_t keys)
     return dialect_arrays_end(&all, result);
 }
 
-static int check_ranks(tarn_device *device)
+static int check_ranks(tarn_queue *queue)
 {
     const uint32_t sizes[] = {0, 1, 20, 32, 64, 95, 96, 97, 500, DIALECT_RANK_MAX};
     for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        if (check_rank_of(device, sizes[i], DIALECT_KEYS) || check_rank_of(device, sizes[i], 1)) {
+        if (check_rank_of(queue, sizes[i], DIALECT_KEYS) || check_rank_of(queue, sizes[i], 1)) {
             return 1;
         }
     }
@@ -229,10 +229,10 @@ static int check_moved(const uint8_t *key, const uint32_t *from, const float *fr
 }
 
 /// @param rare  one in so many keys is another than the frequent one
-static int check_move_of(tarn_device *device, uint32_t n, uint32_t limit, uint32_t rare)
+static int check_move_of(tarn_queue *queue, uint32_t n, uint32_t limit, uint32_t rare)
 {
     enum { TILES = 5, UNTOUCHED = 77 };
-    dialect_arrays all = {.device = device};
+    dialect_arrays all = {.queue = queue};
     uint8_t *key = dialect_array_add(&all, TILES * n + 1);
     uint32_t *from = dialect_array_add(&all, (TILES * n + 1) * sizeof *from);
     float *from_x = dialect_array_add(&all, (TILES * n + 1) * sizeof *from_x);
@@ -260,13 +260,12 @@ static int check_move_of(tarn_device *device, uint32_t n, uint32_t limit, uint32
     return dialect_arrays_end(&all, result);
 }
 
-static int check_moves(tarn_device *device)
+static int check_moves(tarn_queue *queue)
 {
     const uint32_t sizes[] = {0, 1, 15, 16, 17, 100, 256, 257, DIALECT_RANK_MAX};
     for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         for (uint32_t rare = 1; rare < 100; rare = 4 * rare + 1) {
-            if (check_move_of(device, sizes[i], sizes[i], rare) ||
-                check_move_of(device, sizes[i], sizes[i] / 2, rare)) {
+            if (check_move_of(queue, sizes[i], sizes[i], rare) || check_move_of(queue, sizes[i], sizes[i] / 2, rare)) {
                 return 1;
             }
         }
@@ -274,10 +273,10 @@ static int check_moves(tarn_device *device)
     return 0;
 }
 
-static int check_atomics(tarn_device *device)
+static int check_atomics(tarn_queue *queue)
 {
     enum { TILES = 40, N = 333, COUNT = TILES * N };
-    dialect_arrays all = {.device = device};
+    dialect_arrays all = {.queue = queue};
     uint32_t *key = dialect_array_add(&all, COUNT * sizeof *key),
              *u = dialect_array_add(&all, (DIALECT_KEYS + 2) * sizeof *u);
     uint64_t *w = dialect_array_add(&all, sizeof *w);
@@ -333,10 +332,10 @@ static int compare_arithmetic(const dialect_args *k, uint32_t at)
                             (uint32_t)(mixed((uint64_t)at << 32 | bits) ^ mixed((uint64_t)at << 32 | bits) >> 32));
 }
 
-static int check_arithmetic(tarn_device *device)
+static int check_arithmetic(tarn_queue *queue)
 {
     enum { COUNT = 20 * DIALECT_LANES + 17, EDGES = sizeof edges / sizeof edges[0] };
-    dialect_arrays all = {.device = device};
+    dialect_arrays all = {.queue = queue};
     dialect_args args = {.n = COUNT};
     float *x = dialect_array_add(&all, COUNT * sizeof *x);
     double *xd = dialect_array_add(&all, COUNT * sizeof *xd);
@@ -374,10 +373,10 @@ static int compare_helpers(const float *x, const float *y, uint32_t at)
            dialect_same_f32("clamp", at, y[6 * at + 5], own > -2.0f ? (own < 3.0f ? own : 3.0f) : -2.0f);
 }
 
-static int check_helpers(tarn_device *device)
+static int check_helpers(tarn_queue *queue)
 {
     enum { COUNT = 5 * DIALECT_LANES + 1, NAN_AT = COUNT + 1 };
-    dialect_arrays all = {.device = device};
+    dialect_arrays all = {.queue = queue};
     float *x = dialect_array_add(&all, (COUNT + 8) * sizeof *x),
           *y = dialect_array_add(&all, 6 * (COUNT + 1) * sizeof *y);
     uint64_t seed = 3;
@@ -453,9 +452,9 @@ static int compare_pack_value(const float *x, const uint32_t *key, const dialect
            dialect_same_u32("byte", i, ((const uint8_t *)args->w)[i], key[i] + 3);
 }
 
-static int check_packs(tarn_device *device)
+static int check_packs(tarn_queue *queue)
 {
-    dialect_arrays all = {.device = device};
+    dialect_arrays all = {.queue = queue};
     float *x = dialect_array_add(&all, PACK_COUNT * sizeof *x);
     uint32_t *key = dialect_array_add(&all, PACK_COUNT * sizeof *key);
     dialect_args args = {.x = x, .key = key, .n = PACK_N, .limit = PACK_COUNT + 1};
@@ -483,17 +482,17 @@ static int check_packs(tarn_device *device)
     return dialect_arrays_end(&all, result);
 }
 
-static int check_count_of(tarn_device *device, uint32_t count, uint32_t max, uint32_t wanted)
+static int check_count_of(tarn_queue *queue, uint32_t count, uint32_t max, uint32_t wanted)
 {
     enum { TILES_MAX = 20000 };
-    dialect_arrays all = {.device = device};
+    dialect_arrays all = {.queue = queue};
     uint32_t *u = dialect_array_add(&all, TILES_MAX * sizeof *u), *given = dialect_array_add(&all, sizeof *given);
     if (!all.failed) {
         *given = count;
         dialect_arrays_upload(&all);
         const dialect_args args = dialect_to_device(&all, (dialect_args){.u = u});
         const uint32_t *on_device = count == UINT32_MAX ? NULL : dialect_array_device(&all, given);
-        tarn_device_launch(device, &kernel_dialect_count, &args, on_device, max);
+        tarn_queue_launch(queue, &kernel_dialect_count, &args, on_device, max);
         dialect_arrays_download(&all);
     }
     int result = 0;
@@ -503,13 +502,13 @@ static int check_count_of(tarn_device *device, uint32_t count, uint32_t max, uin
     return dialect_arrays_end(&all, result);
 }
 
-static int check_counts(tarn_device *device)
+static int check_counts(tarn_queue *queue)
 {
     const uint32_t none = UINT32_MAX; // no count is given
     const uint32_t cases[][3] = {{none, 0, 0}, {none, 1, 1}, {none, 20000, 20000},  {0, 77, 0}, {5, 77, 5},
                                  {77, 77, 77}, {78, 77, 77}, {4000000000u, 12, 12}, {3, 0, 0},  {19999, 20000, 19999}};
     for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        if (check_count_of(device, cases[i][0], cases[i][1], cases[i][2])) {
+        if (check_count_of(queue, cases[i][0], cases[i][1], cases[i][2])) {
             return 1;
         }
     }
@@ -517,10 +516,10 @@ static int check_counts(tarn_device *device)
 }
 
 /// Many tiny launches, the values of each made from those of the one before.
-static int check_order(tarn_device *device)
+static int check_order(tarn_queue *queue)
 {
     enum { TILES = 3, COUNT = TILES * 64, LAUNCHES = 2000 };
-    dialect_arrays all = {.device = device};
+    dialect_arrays all = {.queue = queue};
     uint32_t *u = dialect_array_add(&all, COUNT * sizeof *u);
     for (uint32_t i = 0; i < COUNT && !all.failed; i++) {
         u[i] = i;
@@ -529,7 +528,7 @@ static int check_order(tarn_device *device)
         dialect_arrays_upload(&all);
         for (uint32_t n = 0; n < LAUNCHES; n++) {
             const dialect_args args = dialect_to_device(&all, (dialect_args){.u = u, .n = n});
-            tarn_device_launch(device, &kernel_dialect_chain, &args, NULL, TILES);
+            tarn_queue_launch(queue, &kernel_dialect_chain, &args, NULL, TILES);
         }
         dialect_arrays_download(&all);
     }
@@ -550,7 +549,7 @@ static int check_order(tarn_device *device)
 enum { ROUNDS_MAX = 12, OUTER_ROUNDS = 3 };
 
 typedef struct repeat_context {
-    tarn_device *device;
+    tarn_queue *queue;
     dialect_args inner, outer; // u of each: go, rounds done, rounds wanted
     const uint32_t *inner_go, *outer_go;
     uint32_t times;
@@ -559,35 +558,35 @@ typedef struct repeat_context {
 static void one_round(void *context)
 {
     const repeat_context *c = context;
-    tarn_device_launch(c->device, &kernel_dialect_round, &c->inner, NULL, 1);
+    tarn_queue_launch(c->queue, &kernel_dialect_round, &c->inner, NULL, 1);
 }
 
 static void outer_round(void *context)
 {
     const repeat_context *c = context;
-    tarn_device_launch(c->device, &kernel_dialect_rewind, &c->inner, NULL, 1);
-    tarn_device_repeat(c->device, c->inner_go, c->times, one_round, context);
-    tarn_device_launch(c->device, &kernel_dialect_round, &c->outer, NULL, 1);
+    tarn_queue_launch(c->queue, &kernel_dialect_rewind, &c->inner, NULL, 1);
+    tarn_queue_repeat(c->queue, c->inner_go, c->times, one_round, context);
+    tarn_queue_launch(c->queue, &kernel_dialect_round, &c->outer, NULL, 1);
 }
 
 static void simple_repeat(void *context)
 {
     const repeat_context *c = context;
-    tarn_device_launch(c->device, &kernel_dialect_rewind, &c->inner, NULL, 1);
-    tarn_device_repeat(c->device, c->inner_go, c->times, one_round, context);
+    tarn_queue_launch(c->queue, &kernel_dialect_rewind, &c->inner, NULL, 1);
+    tarn_queue_repeat(c->queue, c->inner_go, c->times, one_round, context);
 }
 
 static void nested_repeat(void *context)
 {
     const repeat_context *c = context;
-    tarn_device_zero(c->device, c->inner.u, 8 * sizeof(uint32_t));
-    tarn_device_repeat(c->device, c->outer_go, ROUNDS_MAX, outer_round, context);
+    tarn_queue_zero(c->queue, c->inner.u, 8 * sizeof(uint32_t));
+    tarn_queue_repeat(c->queue, c->outer_go, ROUNDS_MAX, outer_round, context);
 }
 
 static repeat_context repeat_context_of(const dialect_arrays *all, const uint32_t *inner, const uint32_t *outer,
                                         uint32_t times)
 {
-    repeat_context c = {.device = all->device, .times = times};
+    repeat_context c = {.queue = all->queue, .times = times};
     c.inner.u = dialect_array_device(all, inner);
     c.outer.u = dialect_array_device(all, outer);
     c.inner_go = c.inner.u;
@@ -596,9 +595,9 @@ static repeat_context repeat_context_of(const dialect_arrays *all, const uint32_
 }
 
 /// The rounds wanted grow by one with every repeat; `times` caps them.
-static int check_repeat_of(tarn_device *device, uint32_t times, int as_replay)
+static int check_repeat_of(tarn_queue *queue, uint32_t times, int as_replay)
 {
-    dialect_arrays all = {.device = device};
+    dialect_arrays all = {.queue = queue};
     uint32_t *inner = dialect_array_add(&all, 8 * sizeof *inner), *outer = dialect_array_add(&all, 8 * sizeof *outer);
     tarn_replay *replay = NULL;
     int result = 0;
@@ -609,7 +608,7 @@ static int check_repeat_of(tarn_device *device, uint32_t times, int as_replay)
     repeat_context c = repeat_context_of(&all, inner, outer, times);
     for (uint32_t wanted = 1; wanted <= ROUNDS_MAX && result == 0 && !all.failed; wanted++) {
         if (as_replay) {
-            tarn_device_run(device, &replay, simple_repeat, &c);
+            tarn_queue_run(queue, &replay, simple_repeat, &c);
         } else {
             simple_repeat(&c);
         }
@@ -618,14 +617,14 @@ static int check_repeat_of(tarn_device *device, uint32_t times, int as_replay)
                             : dialect_same_u32("rounds", wanted, inner[1], wanted < times ? wanted : times) ||
                                   dialect_same_u32("go", wanted, inner[0], wanted > times);
     }
-    tarn_device_replay_destroy(device, replay);
+    tarn_queue_replay_destroy(queue, replay);
     return dialect_arrays_end(&all, result);
 }
 
 /// A loop in a loop, replayed: the outer one runs three times, its inner ones 0, 1 and 2 rounds more each time.
-static int check_nested(tarn_device *device, int as_replay)
+static int check_nested(tarn_queue *queue, int as_replay)
 {
-    dialect_arrays all = {.device = device};
+    dialect_arrays all = {.queue = queue};
     uint32_t *inner = dialect_array_add(&all, 8 * sizeof *inner), *outer = dialect_array_add(&all, 8 * sizeof *outer);
     repeat_context c = repeat_context_of(&all, inner, outer, ROUNDS_MAX);
     tarn_replay *replay = NULL;
@@ -636,7 +635,7 @@ static int check_nested(tarn_device *device, int as_replay)
         outer[2] = OUTER_ROUNDS;
         dialect_arrays_upload(&all);
         if (as_replay) {
-            tarn_device_run(device, &replay, nested_repeat, &c);
+            tarn_queue_run(queue, &replay, nested_repeat, &c);
         } else {
             nested_repeat(&c);
         }
@@ -646,28 +645,66 @@ static int check_nested(tarn_device *device, int as_replay)
                             : dialect_same_u32("outer rounds", 1, outer[1], OUTER_ROUNDS) ||
                                   dialect_same_u32("inner rounds", 1, inner[1] + inner[4], 1 + 1 + 2);
     }
-    tarn_device_replay_destroy(device, replay);
+    tarn_queue_replay_destroy(queue, replay);
     return dialect_arrays_end(&all, result);
 }
 
-static int check_repeats(tarn_device *device)
+/// Replays of two queues, one started before the other is done: each has its own loops and counts.
+static int check_two_queues(tarn_queue *queue)
+{
+    tarn_queue *other;
+    if (tarn_queue_create(tarn_queue_device(queue), &other) != TARN_OK) {
+        return dialect_wrong("there is no second queue");
+    }
+    dialect_arrays all[2] = {{.queue = queue}, {.queue = other}};
+    tarn_replay *replays[2] = {NULL, NULL};
+    repeat_context c[2];
+    uint32_t *inner[2];
+    int result = 0;
+    for (uint32_t q = 0; q < 2; q++) {
+        inner[q] = dialect_array_add(&all[q], 8 * sizeof *inner[q]);
+        uint32_t *outer = dialect_array_add(&all[q], 8 * sizeof *outer);
+        if (!all[q].failed) {
+            inner[q][3] = 1 + 3 * q;
+            dialect_arrays_upload(&all[q]);
+        }
+        c[q] = repeat_context_of(&all[q], inner[q], outer, ROUNDS_MAX);
+    }
+    for (uint32_t again = 0; again < 5 && result == 0 && !all[0].failed && !all[1].failed; again++) {
+        for (uint32_t q = 0; q < 2; q++) {
+            tarn_queue_run(c[q].queue, &replays[q], simple_repeat, &c[q]);
+        }
+        for (uint32_t q = 0; q < 2 && result == 0; q++) {
+            dialect_arrays_download(&all[q]);
+            result = all[q].failed ? 0 : dialect_same_u32("rounds", q, inner[q][1], 1 + 3 * q + again);
+        }
+    }
+    for (uint32_t q = 0; q < 2; q++) {
+        tarn_queue_replay_destroy(c[q].queue, replays[q]);
+        result = dialect_arrays_end(&all[q], result);
+    }
+    tarn_queue_destroy(other);
+    return result;
+}
+
+static int check_repeats(tarn_queue *queue)
 {
     const uint32_t times[] = {0, 1, 5, ROUNDS_MAX};
     for (uint32_t i = 0; i < sizeof times / sizeof times[0]; i++) {
-        if (check_repeat_of(device, times[i], 0) || check_repeat_of(device, times[i], 1)) {
+        if (check_repeat_of(queue, times[i], 0) || check_repeat_of(queue, times[i], 1)) {
             return 1;
         }
     }
-    return check_nested(device, 0) || check_nested(device, 1);
+    return check_nested(queue, 0) || check_nested(queue, 1);
 }
 
-static int check_repeat_without_go(tarn_device *device)
+static int check_repeat_without_go(tarn_queue *queue)
 {
-    dialect_arrays all = {.device = device};
+    dialect_arrays all = {.queue = queue};
     uint32_t *u = dialect_array_add(&all, 8 * sizeof *u), *unused = dialect_array_add(&all, 8 * sizeof *unused);
     repeat_context c = repeat_context_of(&all, u, unused, 5);
     if (!all.failed) {
-        tarn_device_repeat(device, c.inner_go, 5, one_round, &c);
+        tarn_queue_repeat(queue, c.inner_go, 5, one_round, &c);
         dialect_arrays_download(&all);
     }
     return dialect_arrays_end(&all, all.failed ? 0 : dialect_same_u32("rounds", 1, u[1], 0));
@@ -676,9 +713,9 @@ static int check_repeat_without_go(tarn_device *device)
 // ---------------------------------------------------------------------------------------------------------------
 // transfers
 
-static int check_transfer_of(tarn_device *device, size_t bytes)
+static int check_transfer_of(tarn_queue *queue, size_t bytes)
 {
-    dialect_arrays all = {.device = device};
+    dialect_arrays all = {.queue = queue};
     uint8_t *data = dialect_array_add(&all, bytes + 1), *back = dialect_array_add(&all, bytes + 1);
     int result = 0;
     if (!all.failed) {
@@ -692,11 +729,11 @@ static int check_transfer_of(tarn_device *device, size_t bytes)
             data[i] = (uint8_t)dialect_random_u32(&seed);
         }
         memcpy(back, data, bytes + 1);
-        all.failed |= tarn_device_upload(device, there, data, bytes + 1) != TARN_OK;
+        all.failed |= tarn_queue_upload(queue, there, data, bytes + 1) != TARN_OK;
         memset(data, 0, bytes + 1); // it may be reused when the call returns
-        all.failed |= tarn_device_zero(device, there, bytes / 3) != TARN_OK;
+        all.failed |= tarn_queue_zero(queue, there, bytes / 3) != TARN_OK;
         memset(back, 0, bytes / 3);
-        all.failed |= tarn_device_download(device, data, there, bytes + 1) != TARN_OK;
+        all.failed |= tarn_queue_download(queue, data, there, bytes + 1) != TARN_OK;
         if (result == 0 && memcmp(data, back, bytes + 1) != 0) {
             result = dialect_wrong("%zu bytes came back different", bytes + 1);
         }
@@ -704,28 +741,29 @@ static int check_transfer_of(tarn_device *device, size_t bytes)
     return dialect_arrays_end(&all, result);
 }
 
-static int check_transfers(tarn_device *device)
+static int check_transfers(tarn_queue *queue)
 {
     const size_t sizes[] = {0, 1, 63, 4096, (1 << 18) - 1, 1 << 18, (1 << 20) + 1, 5000003};
     for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        if (check_transfer_of(device, sizes[i])) {
+        if (check_transfer_of(queue, sizes[i])) {
             return 1;
         }
     }
     return 0;
 }
 
-static int check_too_much_memory(tarn_device *device)
+static int check_too_much_memory(tarn_queue *queue)
 {
-    void *memory = tarn_device_alloc(device, SIZE_MAX / 2);
+    void *memory = tarn_device_alloc(tarn_queue_device(queue), SIZE_MAX / 2);
     if (memory != NULL) {
-        tarn_device_free(device, memory);
+        tarn_device_free(tarn_queue_device(queue), memory);
         return dialect_wrong("half the address space was given out");
     }
-    if (tarn_device_wait(device) != TARN_OK) {
-        return dialect_wrong("the device didn't survive running out of memory: %s", tarn_device_error(device));
+    if (tarn_queue_wait(queue) != TARN_OK) {
+        return dialect_wrong("the device didn't survive running out of memory: %s",
+                             tarn_device_error(tarn_queue_device(queue)));
     }
-    return check_lanes(device);
+    return check_lanes(queue);
 }
 
 const dialect_check dialect_checks[] = {
@@ -746,8 +784,20 @@ const dialect_check dialect_checks[] = {
     {"launches limited by a count", check_counts},
     {"order of many tiny launches", check_order},
     {"repeats and replays", check_repeats},
+    {"two queues side by side", check_two_queues},
     {"a repeat without go", check_repeat_without_go},
     {"transfers", check_transfers},
     {"running out of memory", check_too_much_memory},
 };
 const uint32_t dialect_check_count = sizeof dialect_checks / sizeof dialect_checks[0];
+
+int dialect_check_run(const dialect_check *check, tarn_device *device)
+{
+    tarn_queue *queue;
+    if (tarn_queue_create(device, &queue) != TARN_OK) {
+        return dialect_wrong("the device gives no queue: %s", tarn_device_error(device));
+    }
+    const int result = check->run(queue);
+    tarn_queue_destroy(queue);
+    return result;
+}

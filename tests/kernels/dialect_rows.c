@@ -16,9 +16,9 @@ static int compare_row_cell(const dialect_args *args, uint32_t i)
            dialect_same_f32("magnitude", i, args->y[ROW_CELLS + i], isnan(a) ? INFINITY : fabsf(a));
 }
 
-int dialect_check_rows(tarn_device *device)
+int dialect_check_rows(tarn_queue *queue)
 {
-    dialect_arrays all = {.device = device};
+    dialect_arrays all = {.queue = queue};
     float *x = dialect_array_add(&all, ROW_CELLS * sizeof *x);
     uint8_t *bytes = dialect_array_add(&all, ROW_CELLS);
     dialect_args args = {.x = x, .key = (const uint32_t *)(const void *)bytes, .n = ROW_N, .limit = ROW_CELLS};
@@ -84,9 +84,9 @@ static uint16_t bit_word(uint64_t *seed, uint32_t row)
     return kinds[row % 5];
 }
 
-int dialect_check_bit_rows(tarn_device *device)
+int dialect_check_bit_rows(tarn_queue *queue)
 {
-    dialect_arrays all = {.device = device};
+    dialect_arrays all = {.queue = queue};
     float *x = dialect_array_add(&all, BIT_CELLS * sizeof *x);
     uint16_t *words = dialect_array_add(&all, BIT_ROWS * sizeof *words);
     int32_t *count = dialect_array_add(&all, BIT_CELLS * sizeof *count);

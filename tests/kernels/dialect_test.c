@@ -37,7 +37,7 @@ static void run_case(void **state)
     const dialect_case *c = *state;
     tarn_device *device;
     assert_int_equal(tarn_device_create(&c->desc, &device), TARN_OK);
-    const int result = c->check->run(device);
+    const int result = dialect_check_run(c->check, device);
     tarn_device_destroy(device);
     if (result != 0) {
         fail_msg("%s", dialect_check_message());

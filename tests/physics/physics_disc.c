@@ -59,7 +59,7 @@ static void carry(tarn_tank *tank, double omega)
     set_rotation(tank, omega);
     tank_launch_advection(tank, tank->args);
     assert_int_equal(
-        tarn_device_download(tank->grid.device, &tank->counters, tank->args->store.counters, sizeof tank->counters),
+        tarn_queue_download(tank->grid.queue, &tank->counters, tank->args->store.counters, sizeof tank->counters),
         TARN_OK);
 }
 
