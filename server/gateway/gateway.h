@@ -1,9 +1,9 @@
-/// What the parts of the gateway share: one thread, one loop, one of each of these.
+/// What the parts of the gateway share: one thread, one loop, one of each of these. A session has one of the workers.
 ///
 ///     listener --sockets--> web (libwebsockets) --> http: pages, health, metrics
 ///                                               --> viewer: one WebSocket --> session: a tank and who watches it
 ///                                                                               |  fanout: its newest frame
-///     worker_process <--------------- inputs, controls; frames, states ---------+
+///     workers: worker_process ... <-- inputs, controls; frames, states ---------+
 #ifndef TARN_SERVER_GATEWAY_GATEWAY_H
 #define TARN_SERVER_GATEWAY_GATEWAY_H
 
@@ -15,7 +15,7 @@
 #include "server/gateway/scene_pages.h"
 #include "server/gateway/session.h"
 #include "server/gateway/session_pages.h"
-#include "server/gateway/worker_process.h"
+#include "server/gateway/workers.h"
 
 #include <libwebsockets.h>
 #include <uv.h>
@@ -32,8 +32,8 @@ typedef struct tarn_gateway {
     char scenes_dir[4096];
     tarn_scene_pages scene_pages;
     tarn_metrics metrics;
-    tarn_worker_process worker;
-    tarn_ipc_worker_hello hello; ///< of the newest worker: its device, its scenes
+    tarn_workers workers;
+    tarn_ipc_worker_hello told; ///< to viewers: the newest worker's scenes and the server's own, the devices
     tarn_sessions sessions;
     tarn_session_makers makers;
     tarn_refused_origins refused_origins;

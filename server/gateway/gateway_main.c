@@ -1,7 +1,7 @@
 // tarnd: the order of things.
 //
-//     options -> port bound -> page read -> worker spawned -> its tank made -> connections accepted -> ... -> signal
-//             -> viewers told -> worker ended -> libwebsockets gone -> exit
+//     options -> port bound -> page read -> workers spawned -> first tank made -> connections accepted -> ... -> signal
+//             -> viewers told -> workers ended -> libwebsockets gone -> exit
 //
 // What a person can get wrong (port, directory, scene) is found before anything is served, and ends the program with
 // one sentence and exit status 1.
@@ -39,7 +39,7 @@ static void end(int exit_code)
     for (tarn_viewer *viewer = gateway.viewers; viewer; viewer = viewer->next) {
         tarn_viewer_fail(viewer, TARN_ERROR_SHUTDOWN, "the server is ending; reconnect later");
     }
-    tarn_worker_process_end(&gateway.worker);
+    tarn_workers_end(&gateway.workers);
 }
 
 static void on_signal(uv_signal_t *handle, int signal_number)
@@ -92,34 +92,41 @@ static void serve(void)
     }
 }
 
-static tarn_status on_worker_ready(void *user, const tarn_ipc_worker_hello *hello)
+/// Until the first tank is there, every worker that was asked for must come up.
+static tarn_status on_worker_ready(void *user, tarn_worker_process *worker)
 {
     tarn_gateway *self = user;
-    self->hello = *hello;
-    tarn_own_scene_list(self->options.scene, &self->hello);
+    self->told = worker->hello;
+    tarn_own_scene_list(self->options.scene, &self->told);
     if (!tarn_viewer_can_tell_hello(self)) {
         return TARN_E_MALFORMED;
     }
-    tarn_log_info("worker ready: %s, %s", hello->program, hello->device);
-    tarn_session_worker_ready(self);
+    tarn_workers_device(&self->workers, self->told.device);
+    tarn_log_info("worker %u ready: %s, %s", worker->index, worker->hello.program, worker->hello.device);
+    if (self->serving) {
+        tarn_session_worker_ready(self, worker);
+    } else if (tarn_workers_ready(&self->workers) == self->options.devices.count &&
+               !tarn_session_place(self, tarn_session_find(self, ""))) {
+        fail_start("no worker takes a tank");
+    }
     return TARN_OK;
 }
 
-static void on_worker_lost(void *user, const char *sentence, int given_up)
+static void on_worker_lost(void *user, tarn_worker_process *worker, const char *sentence, bool given_up)
 {
     tarn_gateway *self = user;
     if (!self->serving) {
         fail_start(sentence);
         return;
     }
-    tarn_log_error("%s%s", sentence, given_up ? "; it is not started again by itself" : "");
-    tarn_session_worker_lost(self, sentence, given_up);
+    tarn_log_error("worker %u: %s%s", worker->index, sentence, given_up ? "; it is not started again by itself" : "");
+    tarn_session_worker_lost(self, worker, sentence, given_up);
 }
 
-static tarn_status on_worker_message(void *user, const tarn_ipc_message *message)
+static tarn_status on_worker_message(void *user, tarn_worker_process *worker, const tarn_ipc_message *message)
 {
     tarn_gateway *self = user;
-    tarn_status status = tarn_session_worker_message(self, message);
+    tarn_status status = tarn_session_worker_message(self, worker, message);
     if (status == TARN_OK && !self->serving && !self->ending) {
         if (message->kind == TARN_IPC_STATE) {
             serve();
@@ -130,14 +137,15 @@ static tarn_status on_worker_message(void *user, const tarn_ipc_message *message
     return status;
 }
 
-static uint8_t *on_worker_frame_space(void *user, uint32_t tank, uint32_t frame_bytes)
+static uint8_t *on_worker_frame_space(void *user, tarn_worker_process *worker, uint32_t tank, uint32_t frame_bytes)
 {
-    return tarn_session_frame_space(user, tank, frame_bytes);
+    (void)frame_bytes; // the reader has checked it
+    return tarn_session_frame_space(user, worker, tank);
 }
 
-static tarn_status on_worker_frame(void *user, uint32_t tank, uint32_t frame_bytes)
+static tarn_status on_worker_frame(void *user, tarn_worker_process *worker, uint32_t tank, uint32_t frame_bytes)
 {
-    return tarn_session_frame(user, tank, frame_bytes);
+    return tarn_session_frame(user, worker, tank, frame_bytes);
 }
 
 static void close_handle(uv_handle_t *handle, void *user)
@@ -153,7 +161,7 @@ static void tick_ending(uint64_t now_ns)
 {
     uint64_t since_ms = (now_ns - gateway.ending_since_ns) / 1000000;
     int viewers_told = !gateway.viewers || since_ms > TARN_GATEWAY_END_VIEWERS_MS_MAX;
-    if (viewers_told && tarn_worker_process_is_gone(&gateway.worker)) {
+    if (viewers_told && tarn_workers_are_gone(&gateway.workers)) {
         uv_close((uv_handle_t *)&gateway.tick, NULL);
         for (int i = 0; i < SIGNAL_COUNT; i++) {
             if (gateway.signals[i].loop) {
@@ -170,7 +178,7 @@ static void on_tick(uv_timer_t *timer)
 {
     (void)timer;
     uint64_t now_ns = tarn_clock_monotonic_ns();
-    tarn_worker_process_tick(&gateway.worker, now_ns);
+    tarn_workers_tick(&gateway.workers, now_ns);
     tarn_listener_tick(&gateway.listener, now_ns);
     tarn_viewer_tick(&gateway, now_ns);
     tarn_session_tick(&gateway, now_ns);
@@ -209,7 +217,18 @@ static tarn_status load_pages(tarn_text why)
     return TARN_OK;
 }
 
-static tarn_status start_worker(tarn_text why)
+/// Threads of each CPU worker; several share the processors.
+static uint32_t threads_each(const tarn_gateway_options *options)
+{
+    const uint32_t cpus = tarn_device_list_cpus(&options->devices);
+    if (options->threads > 0 || cpus < 2) {
+        return options->threads;
+    }
+    const uint32_t share = uv_available_parallelism() / cpus;
+    return share > 0 ? share : 1;
+}
+
+static tarn_status start_workers(tarn_text why)
 {
     static char program[4096];
     const tarn_gateway_options *options = &gateway.options;
@@ -220,16 +239,15 @@ static tarn_status start_worker(tarn_text why)
     }
     tarn_worker_config config = {
         .program = program,
-        .device = options->device,
         .scenes = options->scenes,
-        .threads = options->threads,
+        .threads = threads_each(options),
         .fps = options->fps,
         .timeout_s = options->worker_timeout_s,
         .log_level = tarn_log_level_name(options->log_level),
     };
     tarn_worker_events events = {&gateway,          on_worker_ready,       on_worker_lost,
                                  on_worker_message, on_worker_frame_space, on_worker_frame};
-    return tarn_worker_process_start(&gateway.worker, &gateway.loop, &config, &events, why);
+    return tarn_workers_start(&gateway.workers, &gateway.loop, &options->devices, &config, &events, why);
 }
 
 /// A closed terminal ends the program like Ctrl-C, except under nohup, which has the signal ignored.
@@ -274,8 +292,11 @@ static tarn_status start(tarn_text why)
                                     .is_kept = 1,
                                     .is_listed = 1};
     tarn_session *session;
+    if (tarn_fanout_space(&gateway.sessions.nowhere) == NULL) {
+        return TARN_E_MEMORY;
+    }
     status = tarn_session_open(&gateway, &plan, &session);
-    return status == TARN_OK ? start_worker(why) : status;
+    return status == TARN_OK ? start_workers(why) : status;
 }
 
 /// Why it ends, which may quote an option, a file or the worker.

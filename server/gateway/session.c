@@ -3,6 +3,7 @@
 #include "server/common/log.h"
 #include "server/gateway/gateway.h"
 #include "server/gateway/own_scene.h"
+#include "server/gateway/placement.h"
 #include "server/gateway/session_place.h"
 #include "server/gateway/turn_taking.h"
 #include "server/gateway/viewer.h"
@@ -12,20 +13,33 @@
 #include <stdio.h>
 #include <string.h>
 
-static tarn_session *session_of_tank(tarn_gateway *gateway, uint32_t tank)
+/// The session that a worker has the tank of; NULL: there is none, or another worker has it.
+static tarn_session *session_of_tank(tarn_gateway *gateway, const tarn_worker_process *worker, uint32_t tank)
 {
     uint32_t place = tank & TARN_SESSION_PLACE_MASK;
-    if (tank == 0 || place >= TARN_GATEWAY_SESSIONS_MAX || gateway->sessions.sessions[place].id != tank) {
+    if (tank == 0 || place >= TARN_GATEWAY_SESSIONS_MAX) {
         return NULL;
     }
-    return &gateway->sessions.sessions[place];
+    tarn_session *session = &gateway->sessions.sessions[place];
+    return session->id == tank && session->worker == worker ? session : NULL;
+}
+
+static bool is_served(const tarn_session *session)
+{
+    return session->worker != NULL && tarn_worker_process_is_ready(session->worker);
+}
+
+static tarn_status post(const tarn_session *session, const tarn_ipc_message *message, tarn_worker_queue_key key,
+                        int is_move)
+{
+    return session->worker != NULL ? tarn_worker_process_send(session->worker, message, key, is_move) : TARN_E_STATE;
 }
 
 /// Where the gateway's own messages find no place the worker hangs, which its pings will show.
-static tarn_status tell_worker(tarn_gateway *gateway, const tarn_ipc_message *message, uint32_t viewer_id)
+static tarn_status tell_worker(const tarn_session *session, const tarn_ipc_message *message, uint32_t viewer_id)
 {
     tarn_worker_queue_key key = {.viewer_id = viewer_id, .kind = (uint16_t)message->kind};
-    return tarn_worker_process_send(&gateway->worker, message, key, 0);
+    return post(session, message, key, 0);
 }
 
 static void too_fast(tarn_viewer *viewer)
@@ -69,12 +83,12 @@ static void note_audience(tarn_session *session)
     }
 }
 
-static void send_audience(tarn_gateway *gateway, tarn_session *session, uint32_t count)
+static void send_audience(tarn_session *session, uint32_t count)
 {
     tarn_ipc_message message = {.kind = TARN_IPC_AUDIENCE, .tank = session->id};
     message.audience.viewer_count = count;
     const tarn_worker_queue_key key = {.kind = TARN_IPC_AUDIENCE, .index = session->id & TARN_SESSION_PLACE_MASK};
-    if (tarn_worker_process_send(&gateway->worker, &message, key, 1) == TARN_OK) {
+    if (post(session, &message, key, 1) == TARN_OK) {
         session->audience_told = count;
     }
 }
@@ -109,15 +123,15 @@ void tarn_session_ask_for_key(tarn_gateway *gateway, tarn_session *session)
     }
     const tarn_ipc_message message = {.kind = TARN_IPC_KEY_WANTED, .tank = session->id};
     const tarn_worker_queue_key key = {.kind = TARN_IPC_KEY_WANTED, .index = session->id & TARN_SESSION_PLACE_MASK};
-    if (tarn_worker_process_send(&gateway->worker, &message, key, 1) != TARN_OK) {
+    if (post(session, &message, key, 1) != TARN_OK) {
         return; // the next tick asks again
     }
     session->key_asked_ns = now_ns;
     gateway->metrics.keys_asked_total++;
 }
 
-static tarn_status send_load(tarn_gateway *gateway, tarn_session *session, const char *scene, uint8_t paused,
-                             uint32_t viewer_id, uint32_t sequence)
+static tarn_status send_load(tarn_session *session, const char *scene, uint8_t paused, uint32_t viewer_id,
+                             uint32_t sequence)
 {
     tarn_ipc_message message = {.kind = TARN_IPC_LOAD, .tank = session->id};
     message.load.epoch = session->epoch + 1;
@@ -125,7 +139,7 @@ static tarn_status send_load(tarn_gateway *gateway, tarn_session *session, const
     message.load.sequence = sequence;
     message.load.paused = paused;
     snprintf(message.load.scene, sizeof message.load.scene, "%s", scene);
-    tarn_status status = tell_worker(gateway, &message, viewer_id);
+    tarn_status status = tell_worker(session, &message, viewer_id);
     if (status == TARN_OK) {
         session->epoch++;
         session->pending = 1;
@@ -137,7 +151,7 @@ void tarn_session_view_changed(tarn_gateway *gateway, tarn_session *session)
 {
     note_audience(session);
     if (session->audience_told == 0 && audience(session) > 0) {
-        send_audience(gateway, session, audience(session));
+        send_audience(session, audience(session));
     }
     tarn_session_ask_for_key(gateway, session);
 }
@@ -166,18 +180,18 @@ tarn_status tarn_session_join(tarn_gateway *gateway, tarn_session *session, tarn
     session->board.changed = 1; // for the one who has just come
     gateway->metrics.viewers++;
     if (session->audience_told == 0 && audience(session) > 0) {
-        send_audience(gateway, session, audience(session));
+        send_audience(session, audience(session));
     }
     return TARN_OK;
 }
 
 /// Those that find no place in the queue are told later: the worker keeps what a viewer holds until then.
-static void tell_gone(tarn_gateway *gateway, tarn_session *session)
+static void tell_gone(tarn_session *session)
 {
     while (session->gone_count > 0) {
         tarn_ipc_message message = {.kind = TARN_IPC_VIEWER_GONE, .tank = session->id};
         message.viewer_gone.viewer_id = session->gone[session->gone_count - 1];
-        if (tell_worker(gateway, &message, 0) != TARN_OK) {
+        if (tell_worker(session, &message, 0) != TARN_OK) {
             return;
         }
         session->gone_count--;
@@ -205,7 +219,7 @@ void tarn_session_leave(tarn_gateway *gateway, tarn_session *session, tarn_viewe
     if (session->gone_count < TARN_VIEWERS_MAX) {
         session->gone[session->gone_count++] = viewer->id;
     }
-    tell_gone(gateway, session);
+    tell_gone(session);
     note_audience(session);
 }
 
@@ -219,10 +233,26 @@ static int fresh_start_is_due(tarn_session *session, tarn_viewer *viewer)
     return 0;
 }
 
+/// Of a session whose worker was given up somebody wants the tank all the same: another worker makes it, or, where
+/// none takes it, its own is tried once more. @return whether it is being made now
+static bool seek_worker(tarn_gateway *gateway, tarn_session *session)
+{
+    if (session->worker != NULL && session->worker->phase != TARN_WORKER_GIVEN_UP) {
+        return false; // it comes back by itself
+    }
+    if (tarn_session_place(gateway, session)) {
+        return true;
+    }
+    if (session->worker != NULL) {
+        tarn_worker_process_retry(session->worker);
+    }
+    return false;
+}
+
 static void control_load(tarn_gateway *gateway, tarn_session *session, tarn_viewer *viewer, const tarn_control *control)
 {
     tarn_text why;
-    if (!tarn_own_scene_is_listed(&gateway->hello, control->scene)) {
+    if (!tarn_own_scene_is_listed(&gateway->told, control->scene)) {
         snprintf(why, sizeof why, "control.scene: found \"%s\", allowed are those that welcome lists", control->scene);
         tarn_viewer_error(viewer, TARN_ERROR_SCENE, why);
         return;
@@ -231,10 +261,10 @@ static void control_load(tarn_gateway *gateway, tarn_session *session, tarn_view
         return;
     }
     const char *scene = tarn_own_scene_find(gateway->options.scene, control->scene);
-    if (gateway->worker.phase == TARN_WORKER_READY) {
+    if (is_served(session)) {
         if (session->pending) {
             tarn_viewer_error(viewer, TARN_ERROR_SCENE, "the tank is being made already; try again in a moment");
-        } else if (send_load(gateway, session, scene, 0, viewer->id, control->sequence) == TARN_OK) {
+        } else if (send_load(session, scene, 0, viewer->id, control->sequence) == TARN_OK) {
             snprintf(session->scene_asked, sizeof session->scene_asked, "%s", scene);
         } else {
             too_fast(viewer);
@@ -244,7 +274,7 @@ static void control_load(tarn_gateway *gateway, tarn_session *session, tarn_view
     // The tank is made from this scene as soon as there is a worker again.
     snprintf(session->scene, sizeof session->scene, "%s", scene);
     session->state.paused = 0;
-    tarn_worker_process_retry(&gateway->worker);
+    seek_worker(gateway, session);
 }
 
 void tarn_session_control(tarn_gateway *gateway, tarn_session *session, tarn_viewer *viewer,
@@ -255,9 +285,9 @@ void tarn_session_control(tarn_gateway *gateway, tarn_session *session, tarn_vie
         control_load(gateway, session, viewer, control);
         return;
     }
-    if (gateway->worker.phase != TARN_WORKER_READY) {
-        if (control->action == TARN_CONTROL_RESET) {
-            tarn_worker_process_retry(&gateway->worker);
+    if (!is_served(session)) {
+        if (control->action == TARN_CONTROL_RESET && seek_worker(gateway, session)) {
+            return;
         }
         tarn_viewer_error(viewer, TARN_ERROR_WORKER, "the simulation is being started again; try again in a moment");
         return;
@@ -276,7 +306,7 @@ void tarn_session_control(tarn_gateway *gateway, tarn_session *session, tarn_vie
         message.control.sequence = control->sequence;
         message.control.action = (uint8_t)control->action;
     }
-    if (tell_worker(gateway, &message, viewer->id) != TARN_OK) {
+    if (tell_worker(session, &message, viewer->id) != TARN_OK) {
         too_fast(viewer);
     } else if (control->action == TARN_CONTROL_RESET) {
         session->epoch++;
@@ -315,28 +345,28 @@ void tarn_session_input(tarn_gateway *gateway, tarn_session *session, tarn_viewe
     tarn_worker_queue_key key = {.viewer_id = viewer->id};
     int is_move = input_is_move(input, &key);
     gateway->metrics.inputs_total++;
-    if (tarn_worker_process_send(&gateway->worker, &message, key, is_move) == TARN_E_LIMIT) {
+    if (post(session, &message, key, is_move) == TARN_E_LIMIT) {
         too_fast(viewer);
     }
 }
 
-void tarn_session_make_tank(tarn_gateway *gateway, tarn_session *session)
+void tarn_session_make_tank(tarn_session *session)
 {
-    send_load(gateway, session, session->scene, session->state.paused, 0, 0);
-    send_audience(gateway, session, audience(session));
+    send_load(session, session->scene, session->state.paused, 0, 0);
+    send_audience(session, audience(session));
 }
 
-void tarn_session_worker_ready(tarn_gateway *gateway)
+void tarn_session_worker_ready(tarn_gateway *gateway, tarn_worker_process *worker)
 {
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session *session = &gateway->sessions.sessions[i];
-        if (session->id) {
-            tarn_session_make_tank(gateway, session);
+        if (session->id != 0 && session->worker == worker) {
+            tarn_session_make_tank(session);
         }
     }
 }
 
-void tarn_session_worker_lost(tarn_gateway *gateway, const char *sentence, int given_up)
+void tarn_session_worker_lost(tarn_gateway *gateway, tarn_worker_process *worker, const char *sentence, bool given_up)
 {
     tarn_text text;
     snprintf(text, sizeof text,
@@ -346,7 +376,7 @@ void tarn_session_worker_lost(tarn_gateway *gateway, const char *sentence, int g
              sentence);
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session *session = &gateway->sessions.sessions[i];
-        if (!session->id) {
+        if (session->id == 0 || session->worker != worker) {
             continue;
         }
         session->state.worker_ready = 0;
@@ -355,6 +385,9 @@ void tarn_session_worker_lost(tarn_gateway *gateway, const char *sentence, int g
         session->gone_count = 0; // nor does the next worker know them
         session->key_asked_ns = 0;
         session->scene_asked[0] = 0;
+        session->report = (tarn_ipc_report){0};
+        session->report_ns = 0;
+        session->share = 0;
         tell_state(session);
         tell_error(session, TARN_ERROR_WORKER, text);
     }
@@ -415,9 +448,22 @@ static void take_refused(tarn_gateway *gateway, tarn_session *session, const tar
     }
 }
 
-tarn_status tarn_session_worker_message(tarn_gateway *gateway, const tarn_ipc_message *message)
+static void take_report(tarn_session *session, const tarn_ipc_report *report)
 {
-    tarn_session *session = session_of_tank(gateway, message->tank);
+    const uint64_t now_ns = tarn_clock_monotonic_ns(), received = session->counts.frames_received;
+    if (session->report_ns != 0) {
+        session->share = tarn_placement_share(&session->report, report, received - session->report_received,
+                                              1e-9 * (double)(now_ns - session->report_ns));
+    }
+    session->report = *report;
+    session->report_ns = now_ns;
+    session->report_received = received;
+}
+
+tarn_status tarn_session_worker_message(tarn_gateway *gateway, const tarn_worker_process *worker,
+                                        const tarn_ipc_message *message)
+{
+    tarn_session *session = session_of_tank(gateway, worker, message->tank);
     if (!session) {
         return TARN_OK; // closed in the meantime
     }
@@ -432,10 +478,7 @@ tarn_status tarn_session_worker_message(tarn_gateway *gateway, const tarn_ipc_me
         take_refused(gateway, session, &message->refused);
         return TARN_OK;
     case TARN_IPC_REPORT:
-        session->report = message->report;
-        if (session == tarn_session_find(gateway, "")) {
-            gateway->metrics.report = message->report;
-        }
+        take_report(session, &message->report);
         return TARN_OK;
     case TARN_IPC_STAMPS:
         session->stamps = message->stamps;
@@ -445,10 +488,9 @@ tarn_status tarn_session_worker_message(tarn_gateway *gateway, const tarn_ipc_me
     }
 }
 
-uint8_t *tarn_session_frame_space(tarn_gateway *gateway, uint32_t tank, uint32_t frame_bytes)
+uint8_t *tarn_session_frame_space(tarn_gateway *gateway, const tarn_worker_process *worker, uint32_t tank)
 {
-    (void)frame_bytes; // the reader has checked it
-    tarn_session *session = session_of_tank(gateway, tank);
+    tarn_session *session = session_of_tank(gateway, worker, tank);
     return tarn_fanout_space(session ? &session->fanout : &gateway->sessions.nowhere);
 }
 
@@ -503,9 +545,10 @@ static void show_frame(tarn_gateway *gateway, const tarn_session *session, const
     tarn_web_show(gateway, watching, watching_count);
 }
 
-tarn_status tarn_session_frame(tarn_gateway *gateway, uint32_t tank, uint32_t frame_bytes)
+tarn_status tarn_session_frame(tarn_gateway *gateway, const tarn_worker_process *worker, uint32_t tank,
+                               uint32_t frame_bytes)
 {
-    tarn_session *session = session_of_tank(gateway, tank);
+    tarn_session *session = session_of_tank(gateway, worker, tank);
     if (!session) {
         return TARN_OK;
     }
@@ -519,6 +562,7 @@ tarn_status tarn_session_frame(tarn_gateway *gateway, uint32_t tank, uint32_t fr
     }
     const uint64_t now_ns = tarn_clock_monotonic_ns();
     gateway->metrics.frames_received_total++;
+    session->counts.frames_received++;
     if (tarn_fanout_newest_is_key(&session->fanout)) {
         session->key_ns = now_ns;
         session->key_asked_ns = 0;
@@ -579,9 +623,9 @@ void tarn_session_tick(tarn_gateway *gateway, uint64_t now_ns)
         }
         if (session->audience_told != count &&
             (count > 0 || now_ns - session->empty_since_ns >= TARN_GATEWAY_IDLE_MS * (uint64_t)1000000)) {
-            send_audience(gateway, session, count);
+            send_audience(session, count);
         }
-        tell_gone(gateway, session);
+        tell_gone(session);
         tell_viewers(session);
         tarn_presence_beat(session, now_ns);
         tarn_session_ask_for_key(gateway, session);

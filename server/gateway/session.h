@@ -1,5 +1,7 @@
-/// A session: a tank on the worker and the viewers that watch it. What it should be (scene, paused) outlives the
-/// worker: when the worker comes back, the tank is made again and starts afresh under a new epoch.
+/// A session: a tank on one of the workers and the viewers that watch it. What it should be (scene, paused) outlives
+/// its worker: when that one comes back, the tank is made again and starts afresh under a new epoch. A session stays
+/// with its worker, but for one that was given up: then it goes to another one as soon as somebody resets the tank or
+/// loads a scene. It isn't placed anew by itself, since its tank may be what the worker failed by.
 ///
 /// A tank without viewers rests after TARN_GATEWAY_IDLE_MS and goes on when somebody joins.
 #ifndef TARN_SERVER_GATEWAY_SESSION_H
@@ -13,9 +15,15 @@
 #include "server/gateway/role.h"
 #include "server/gateway/stages.h"
 #include "server/gateway/stream_traffic.h"
+#include "server/gateway/workers.h"
 
 struct tarn_gateway;
 struct tarn_viewer;
+
+/// What came and went, since the session began.
+typedef struct tarn_session_counts {
+    uint64_t frames_received, frames_sent, frames_skipped, bytes_sent;
+} tarn_session_counts;
 
 typedef struct tarn_session {
     uint32_t id; ///< place in the low 8 bits, generation above; 0: free. The worker's name for the tank
@@ -25,6 +33,7 @@ typedef struct tarn_session {
     tarn_role guests;                               ///< what those may who come without a key
     uint8_t is_kept;                                ///< however long nobody is there
     uint8_t is_listed;                              ///< for everybody to find
+    tarn_worker_process *worker;                    ///< whose its tank is; NULL: not placed yet
     uint8_t was_made;                               ///< its tank has been there
     char scene[TARN_IPC_SCENE_BYTES_MAX + 1];       ///< what a new worker makes the tank from: name or path
     char scene_asked[TARN_IPC_SCENE_BYTES_MAX + 1]; ///< by a viewer, with the load that is pending
@@ -48,7 +57,11 @@ typedef struct tarn_session {
     uint64_t join_due_ns;    ///< up to when joins are used up
     uint64_t empty_since_ns; ///< since when nobody looks
     uint64_t left_since_ns;  ///< since when nobody is there
-    tarn_ipc_report report;  ///< the newest
+    tarn_session_counts counts;
+    tarn_ipc_report report;   ///< the newest
+    uint64_t report_ns;       ///< when that came; 0: none has
+    uint64_t report_received; ///< frames until then
+    double share;             ///< of its worker's time that it took before that
     tarn_presence_board board;
     uint64_t fresh_due_ns; ///< up to when fresh starts are used up
 } tarn_session;
@@ -67,7 +80,7 @@ typedef struct tarn_session_plan {
     uint8_t is_kept, is_listed;
 } tarn_session_plan;
 
-/// Opens a session; its tank is made as soon as the worker is ready.
+/// Opens a session, without a tank.
 /// @return TARN_OK, TARN_E_LIMIT (all places are taken) or TARN_E_IO (no random numbers)
 tarn_status tarn_session_open(struct tarn_gateway *gateway, const tarn_session_plan *plan, tarn_session **session);
 
@@ -77,8 +90,14 @@ void tarn_session_close(tarn_session *session);
 /// Ends it: its viewers are told why and closed, its tank is no more.
 void tarn_session_end(struct tarn_gateway *gateway, tarn_session *session, const char *sentence);
 
+/// Whether some worker is up that takes one more tank.
+bool tarn_session_has_room(const struct tarn_gateway *gateway);
+
+/// Gives the session the worker that placement.h says, which makes its tank. @return false: none takes it
+bool tarn_session_place(struct tarn_gateway *gateway, tarn_session *session);
+
 /// Sends the worker what a session's tank is made from.
-void tarn_session_make_tank(struct tarn_gateway *gateway, tarn_session *session);
+void tarn_session_make_tank(tarn_session *session);
 
 /// Viewers that are there, without those who take a glimpse.
 uint32_t tarn_session_people(const tarn_session *session);
@@ -106,15 +125,19 @@ void tarn_session_control(struct tarn_gateway *gateway, tarn_session *session, s
 void tarn_session_input(struct tarn_gateway *gateway, tarn_session *session, struct tarn_viewer *viewer,
                         const tarn_input *input, const uint8_t *bytes, size_t byte_count);
 
-// What the worker says. Those that return a status end the worker with anything but TARN_OK.
-void tarn_session_worker_ready(struct tarn_gateway *gateway);
-void tarn_session_worker_lost(struct tarn_gateway *gateway, const char *sentence, int given_up);
-tarn_status tarn_session_worker_message(struct tarn_gateway *gateway, const tarn_ipc_message *message);
+// What a worker says; of other workers' tanks it isn't believed. Those that return a status end the worker with
+// anything but TARN_OK.
+void tarn_session_worker_ready(struct tarn_gateway *gateway, tarn_worker_process *worker);
+void tarn_session_worker_lost(struct tarn_gateway *gateway, tarn_worker_process *worker, const char *sentence,
+                              bool given_up);
+tarn_status tarn_session_worker_message(struct tarn_gateway *gateway, const tarn_worker_process *worker,
+                                        const tarn_ipc_message *message);
 /// Notes how long a stage took, of this session and of all.
 void tarn_session_stage(struct tarn_gateway *gateway, struct tarn_session *session, tarn_stage stage, double seconds);
 
-uint8_t *tarn_session_frame_space(struct tarn_gateway *gateway, uint32_t tank, uint32_t frame_bytes);
-tarn_status tarn_session_frame(struct tarn_gateway *gateway, uint32_t tank, uint32_t frame_bytes);
+uint8_t *tarn_session_frame_space(struct tarn_gateway *gateway, const tarn_worker_process *worker, uint32_t tank);
+tarn_status tarn_session_frame(struct tarn_gateway *gateway, const tarn_worker_process *worker, uint32_t tank,
+                               uint32_t frame_bytes);
 
 /// Lets tanks without viewers rest.
 void tarn_session_tick(struct tarn_gateway *gateway, uint64_t now_ns);

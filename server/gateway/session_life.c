@@ -2,6 +2,7 @@
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/gateway/gateway.h"
+#include "server/gateway/placement.h"
 #include "server/gateway/session_place.h"
 #include "server/gateway/viewer.h"
 
@@ -58,14 +59,50 @@ tarn_status tarn_session_open(tarn_gateway *gateway, const tarn_session_plan *pl
         if ((*session)->id) {
             continue;
         }
-        const tarn_status status = begin(gateway, plan, place, *session);
-        if (status == TARN_OK && gateway->worker.phase == TARN_WORKER_READY) {
-            tarn_session_make_tank(gateway, *session);
-        }
-        return status;
+        return begin(gateway, plan, place, *session);
     }
     *session = NULL;
     return TARN_E_LIMIT;
+}
+
+/// What the workers have, by index.
+static void look_at_workers(const tarn_gateway *gateway, tarn_placement_worker seen[TARN_GATEWAY_WORKERS_MAX])
+{
+    const tarn_workers *workers = &gateway->workers;
+    for (uint32_t i = 0; i < workers->count; i++) {
+        seen[i] = (tarn_placement_worker){.is_up = tarn_worker_process_is_ready(&workers->workers[i]),
+                                          .tanks_max = workers->workers[i].hello.tanks_max};
+    }
+    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
+        const tarn_session *session = &gateway->sessions.sessions[i];
+        if (session->id != 0 && session->worker != NULL) {
+            tarn_placement_worker *worker = &seen[session->worker->index];
+            worker->tank_count++;
+            worker->share += session->share;
+            worker->particles +=
+                session->report_ns != 0 ? session->report.particle_count : TARN_PLACEMENT_PARTICLES_GUESS;
+        }
+    }
+}
+
+bool tarn_session_has_room(const tarn_gateway *gateway)
+{
+    tarn_placement_worker seen[TARN_GATEWAY_WORKERS_MAX];
+    look_at_workers(gateway, seen);
+    return tarn_placement_choose(seen, gateway->workers.count) >= 0;
+}
+
+bool tarn_session_place(tarn_gateway *gateway, tarn_session *session)
+{
+    tarn_placement_worker seen[TARN_GATEWAY_WORKERS_MAX];
+    look_at_workers(gateway, seen);
+    const int index = tarn_placement_choose(seen, gateway->workers.count);
+    if (index < 0) {
+        return false;
+    }
+    session->worker = &gateway->workers.workers[index];
+    tarn_session_make_tank(session);
+    return true;
 }
 
 void tarn_session_close(tarn_session *session)
@@ -82,8 +119,12 @@ void tarn_session_end(tarn_gateway *gateway, tarn_session *session, const char *
     while (session->viewer_count > 0) {
         tarn_viewer_expel(gateway, session->viewers[0], TARN_ERROR_SESSION, sentence);
     }
-    tarn_worker_process_send(&gateway->worker, &message, key, 0);
-    tarn_fanout_rest(&session->fanout); // a frame may be on its way into it
+    if (session->worker != NULL) {
+        tarn_worker_process_send(session->worker, &message, key, 0);
+        // A frame that is on its way is nobody's; the next session here may have another worker.
+        tarn_worker_process_divert(session->worker, session->id, tarn_fanout_space(&gateway->sessions.nowhere));
+    }
+    tarn_fanout_rest(&session->fanout);
     session->id = 0;
 }
 

@@ -18,7 +18,8 @@ void tarn_session_pages_refuse(tarn_session_answer *answer, unsigned status, con
 
 static int may_create(const tarn_gateway *gateway)
 {
-    return gateway->options.anyone_creates && tarn_session_count(gateway) < gateway->options.sessions_max;
+    return gateway->options.anyone_creates && tarn_session_count(gateway) < gateway->options.sessions_max &&
+           tarn_session_has_room(gateway);
 }
 
 static tarn_session_info info_of(const tarn_session *session)
@@ -33,7 +34,9 @@ static tarn_session_info info_of(const tarn_session *session)
                                .viewers = tarn_session_people(session),
                                .particles = report->particle_count,
                                .realtime_factor = (double)report->realtime_factor,
-                               .load = dt_s > 0 ? (double)report->step_s / dt_s : 0};
+                               .load = dt_s > 0 ? (double)report->step_s / dt_s : 0,
+                               .worker = session->worker != NULL ? (int)session->worker->index : -1,
+                               .device = session->worker != NULL ? session->worker->hello.device : ""};
 }
 
 void tarn_session_pages_list(const tarn_gateway *gateway, tarn_session_answer *answer)
@@ -47,7 +50,7 @@ void tarn_session_pages_list(const tarn_gateway *gateway, tarn_session_answer *a
         }
     }
     answer->status = 200;
-    answer->byte_count = tarn_session_list_write(infos, count, gateway->hello.scenes, gateway->hello.scene_count,
+    answer->byte_count = tarn_session_list_write(infos, count, gateway->told.scenes, gateway->told.scene_count,
                                                  may_create(gateway), answer->text, sizeof answer->text);
 }
 
@@ -79,13 +82,18 @@ static int check_request(tarn_gateway *gateway, const tarn_session_request *requ
     tarn_text why;
     if (!gateway->options.anyone_creates) {
         tarn_session_pages_refuse(answer, 403, "nobody makes tanks on this server; it was started so");
-    } else if (!tarn_own_scene_is_listed(&gateway->hello, request->scene)) {
+    } else if (!tarn_own_scene_is_listed(&gateway->told, request->scene)) {
         snprintf(why, sizeof why, "scene: there is no scene \"%s\"", request->scene);
         tarn_session_pages_refuse(answer, 400, why);
     } else if (tarn_session_count(gateway) >= gateway->options.sessions_max) {
         snprintf(why, sizeof why, "there are %u tanks, which is all this server takes; try again when one has ended",
                  gateway->options.sessions_max);
         tarn_session_pages_refuse(answer, 503, why);
+    } else if (tarn_workers_ready(&gateway->workers) == 0) {
+        tarn_session_pages_refuse(answer, 503, "nothing is up to simulate it; try again in a moment");
+    } else if (!tarn_session_has_room(gateway)) {
+        tarn_session_pages_refuse(answer, 503,
+                                  "the workers have as many tanks as they take; try again when one has ended");
     } else if (!may_make(&gateway->makers, address)) {
         snprintf(why, sizeof why, "too many tanks were made from here just now; allowed are %d a minute",
                  TARN_GATEWAY_CREATE_PER_MINUTE);
@@ -114,7 +122,11 @@ void tarn_session_pages_make(tarn_gateway *gateway, const char *body, size_t bod
                                     .guests = gateway->options.guests,
                                     .is_listed = request.listed};
     const tarn_status status = tarn_session_open(gateway, &plan, &session);
-    if (status != TARN_OK) {
+    if (status == TARN_OK && !tarn_session_place(gateway, session)) {
+        tarn_session_end(gateway, session, "no worker takes it");
+        session = NULL;
+    }
+    if (session == NULL || status != TARN_OK) {
         tarn_session_pages_refuse(answer, 503, "the tank could not be made");
         return;
     }

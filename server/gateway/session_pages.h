@@ -5,8 +5,8 @@
 ///     DELETE /sessions/NAME     ends one, with "Authorization: Bearer" and its owners' key
 ///
 /// Everything is JSON. A refusal is {"error": a sentence}, with 400 (the request is wrong), 403 (not allowed), 404
-/// (there is none), 409 (it can't be ended), 413 (too large), 415 (not JSON), 429 (too often) or 503 (no room). What
-/// changes something is taken from pages of this server only, as WebSockets are.
+/// (there is none), 409 (it can't be ended), 413 (too large), 415 (not JSON), 429 (too often) or 503 (no room, or no
+/// worker that is up). What changes something is taken from pages of this server only, as WebSockets are.
 #ifndef TARN_SERVER_GATEWAY_SESSION_PAGES_H
 #define TARN_SERVER_GATEWAY_SESSION_PAGES_H
 

@@ -57,6 +57,9 @@ static int write_bytes(tarn_gateway *gateway, tarn_viewer *viewer, uint8_t *byte
         return -1;
     }
     gateway->metrics.bytes_sent_total += byte_count;
+    if (viewer->session != NULL) {
+        viewer->session->counts.bytes_sent += byte_count;
+    }
     return 0;
 }
 
@@ -64,9 +67,9 @@ static void fill_welcome(const tarn_gateway *gateway, tarn_welcome *welcome)
 {
     welcome->version = TARN_PROTOCOL_VERSION;
     snprintf(welcome->server, sizeof welcome->server, "tarnd %s", TARN_VERSION);
-    memcpy(welcome->device, gateway->hello.device, sizeof welcome->device);
-    welcome->scene_count = gateway->hello.scene_count;
-    memcpy(welcome->scenes, gateway->hello.scenes, sizeof welcome->scenes);
+    memcpy(welcome->device, gateway->told.device, sizeof welcome->device);
+    welcome->scene_count = gateway->told.scene_count;
+    memcpy(welcome->scenes, gateway->told.scenes, sizeof welcome->scenes);
 }
 
 static void fill_viewers(const tarn_session *session, tarn_viewers *viewers)
@@ -230,6 +233,7 @@ static int send_frame(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fan
     const uint64_t now_ns = tarn_clock_monotonic_ns();
     if (viewer->frame_serial && frame->serial > viewer->frame_serial + 1 && !viewer->was_hidden) {
         gateway->metrics.frames_skipped_total += frame->serial - viewer->frame_serial - 1;
+        viewer->session->counts.frames_skipped += frame->serial - viewer->frame_serial - 1;
     }
     viewer->frame_serial = frame->serial;
     viewer->was_hidden = 0;
@@ -242,6 +246,7 @@ static int send_frame(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fan
     }
     tarn_viewer_flight_put(&viewer->flight, frame->epoch, frame->number, frame->step, now_ns);
     gateway->metrics.frames_sent_total++;
+    viewer->session->counts.frames_sent++;
     gateway->metrics.frames_by_kind_total[frame->kind]++;
     gateway->metrics.frame_bytes_by_kind_total[frame->kind] += bytes;
     if (write_bytes(gateway, viewer, tarn_fanout_bytes(&viewer->session->fanout, frame), bytes) != 0) {
