@@ -15,6 +15,7 @@
 #include "server/gateway/scene_pages.h"
 #include "server/gateway/session.h"
 #include "server/gateway/session_pages.h"
+#include "server/gateway/viewer.h"
 #include "server/gateway/workers.h"
 
 #include <libwebsockets.h>
@@ -33,13 +34,11 @@ typedef struct tarn_gateway {
     tarn_scene_pages scene_pages;
     tarn_metrics metrics;
     tarn_workers workers;
-    tarn_ipc_worker_hello told; ///< to viewers: the newest worker's scenes and the server's own, the devices
     tarn_sessions sessions;
     tarn_session_makers makers;
+    tarn_viewer_list viewers;
     tarn_refused_origins refused_origins;
-    uint32_t viewer_id_last;
-    struct tarn_viewer *viewers; ///< all connections that speak tarn.v1, joined or not
-    uint8_t serving;             ///< the first tank was made
+    uint8_t serving; ///< the first tank was made
     uint8_t ending;
     uint64_t ending_since_ns;
     int exit_code;

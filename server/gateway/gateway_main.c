@@ -13,8 +13,8 @@
 #include "server/gateway/gateway.h"
 #include "server/gateway/own_scene.h"
 #include "server/gateway/viewer.h"
-#include "server/gateway/viewer_send.h"
 #include "server/gateway/web.h"
+#include "server/gateway/welcome.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -33,10 +33,11 @@ static void end(int exit_code)
         return;
     }
     gateway.ending = 1;
+    gateway.viewers.is_ending = true;
     gateway.ending_since_ns = tarn_clock_monotonic_ns();
     gateway.exit_code = exit_code;
     tarn_listener_stop(&gateway.listener);
-    for (tarn_viewer *viewer = gateway.viewers; viewer; viewer = viewer->next) {
+    for (tarn_viewer *viewer = gateway.viewers.first; viewer != NULL; viewer = viewer->next) {
         tarn_viewer_fail(viewer, TARN_ERROR_SHUTDOWN, "the server is ending; reconnect later");
     }
     tarn_workers_end(&gateway.workers);
@@ -74,7 +75,7 @@ static void announce(void)
     printf("its first tank is at %s?session=%s\n", address, FIRST_SESSION);
     if (gateway.options.guests != TARN_ROLE_OWN) {
         printf("who opens %s?session=%s&key=%s owns that tank\n", address, FIRST_SESSION,
-               tarn_session_find(&gateway, "")->keys.keys[TARN_ROLE_OWN]);
+               tarn_session_find(&gateway.sessions, "")->keys.keys[TARN_ROLE_OWN]);
     }
     fflush(stdout);
 }
@@ -96,18 +97,23 @@ static void serve(void)
 static tarn_status on_worker_ready(void *user, tarn_worker_process *worker)
 {
     tarn_gateway *self = user;
-    self->told = worker->hello;
-    tarn_own_scene_list(self->options.scene, &self->told);
-    if (!tarn_viewer_can_tell_hello(self)) {
+    tarn_ipc_worker_hello *told = &self->workers.told;
+    if (!tarn_welcome_can_tell_hello(&worker->hello)) {
         return TARN_E_MALFORMED;
     }
-    tarn_workers_device(&self->workers, self->told.device);
+    *told = worker->hello;
+    tarn_own_scene_list(self->options.scene, told);
+    tarn_workers_device(&self->workers, told->device);
     tarn_log_info("worker %u ready: %s, %s", worker->index, worker->hello.program, worker->hello.device);
     if (self->serving) {
-        tarn_session_worker_ready(self, worker);
-    } else if (tarn_workers_ready(&self->workers) == self->options.devices.count &&
-               !tarn_session_place(self, tarn_session_find(self, ""))) {
-        fail_start("no worker takes a tank");
+        tarn_session_worker_ready(&self->sessions, worker);
+    } else if (tarn_workers_ready(&self->workers) == self->options.devices.count) {
+        tarn_session *first = tarn_session_find(&self->sessions, "");
+        if (tarn_session_place(first)) {
+            tarn_session_make_tank(first);
+        } else {
+            fail_start("no worker takes a tank");
+        }
     }
     return TARN_OK;
 }
@@ -120,13 +126,13 @@ static void on_worker_lost(void *user, tarn_worker_process *worker, const char *
         return;
     }
     tarn_log_error("worker %u: %s%s", worker->index, sentence, given_up ? "; it is not started again by itself" : "");
-    tarn_session_worker_lost(self, worker, sentence, given_up);
+    tarn_session_worker_lost(&self->sessions, worker, sentence, given_up);
 }
 
 static tarn_status on_worker_message(void *user, tarn_worker_process *worker, const tarn_ipc_message *message)
 {
     tarn_gateway *self = user;
-    tarn_status status = tarn_session_worker_message(self, worker, message);
+    tarn_status status = tarn_session_worker_message(&self->sessions, worker, message);
     if (status == TARN_OK && !self->serving && !self->ending) {
         if (message->kind == TARN_IPC_STATE) {
             serve();
@@ -140,12 +146,14 @@ static tarn_status on_worker_message(void *user, tarn_worker_process *worker, co
 static uint8_t *on_worker_frame_space(void *user, tarn_worker_process *worker, uint32_t tank, uint32_t frame_bytes)
 {
     (void)frame_bytes; // the reader has checked it
-    return tarn_session_frame_space(user, worker, tank);
+    tarn_gateway *self = user;
+    return tarn_session_frame_space(&self->sessions, worker, tank);
 }
 
 static tarn_status on_worker_frame(void *user, tarn_worker_process *worker, uint32_t tank, uint32_t frame_bytes)
 {
-    return tarn_session_frame(user, worker, tank, frame_bytes);
+    tarn_gateway *self = user;
+    return tarn_session_frame(&self->sessions, worker, tank, frame_bytes);
 }
 
 static void close_handle(uv_handle_t *handle, void *user)
@@ -160,7 +168,7 @@ static void close_handle(uv_handle_t *handle, void *user)
 static void tick_ending(uint64_t now_ns)
 {
     uint64_t since_ms = (now_ns - gateway.ending_since_ns) / 1000000;
-    int viewers_told = !gateway.viewers || since_ms > TARN_GATEWAY_END_VIEWERS_MS_MAX;
+    int viewers_told = gateway.viewers.first == NULL || since_ms > TARN_GATEWAY_END_VIEWERS_MS_MAX;
     if (viewers_told && tarn_workers_are_gone(&gateway.workers)) {
         uv_close((uv_handle_t *)&gateway.tick, NULL);
         for (int i = 0; i < SIGNAL_COUNT; i++) {
@@ -180,8 +188,9 @@ static void on_tick(uv_timer_t *timer)
     uint64_t now_ns = tarn_clock_monotonic_ns();
     tarn_workers_tick(&gateway.workers, now_ns);
     tarn_listener_tick(&gateway.listener, now_ns);
-    tarn_viewer_tick(&gateway, now_ns);
-    tarn_session_tick(&gateway, now_ns);
+    tarn_viewer_tick(&gateway.viewers, now_ns);
+    tarn_session_tick(&gateway.sessions, now_ns);
+    tarn_session_sweep(&gateway.sessions);
     if (gateway.ending) {
         tick_ending(now_ns);
     }
@@ -264,6 +273,19 @@ static void catch_signals(void)
     }
 }
 
+/// Gives the parts what they need of each other.
+static void connect_parts(void)
+{
+    tarn_sessions *sessions = &gateway.sessions;
+    sessions->options = &gateway.options;
+    sessions->workers = &gateway.workers;
+    sessions->metrics = &gateway.metrics;
+    sessions->show = tarn_web_show;
+    gateway.viewers.sessions = sessions;
+    gateway.viewers.workers = &gateway.workers;
+    gateway.viewers.metrics = &gateway.metrics;
+}
+
 static tarn_status start(tarn_text why)
 {
     tarn_status status = tarn_listener_bind(&gateway.listener, gateway.options.host, gateway.options.port, why);
@@ -295,7 +317,7 @@ static tarn_status start(tarn_text why)
     if (tarn_fanout_space(&gateway.sessions.nowhere) == NULL) {
         return TARN_E_MEMORY;
     }
-    status = tarn_session_open(&gateway, &plan, &session);
+    status = tarn_session_open(&gateway.sessions, &plan, &session);
     return status == TARN_OK ? start_workers(why) : status;
 }
 
@@ -313,6 +335,7 @@ int main(int argc, char **argv)
     tarn_log_open("tarnd", gateway.options.log_level);
     signal(SIGPIPE, SIG_IGN);
     uv_loop_init(&gateway.loop);
+    connect_parts();
     tarn_text why = "it cannot be started";
     if (start(why) != TARN_OK) {
         say_failure(why);

@@ -186,7 +186,7 @@ static int respond_page(tarn_http_response *response, struct lws *wsi, const tar
 /// A file that the server was started with comes before a scene of the directory that has the same name.
 static tarn_status take_scene(tarn_gateway *gateway, const char *path, tarn_scene_page **page)
 {
-    const tarn_session *session = tarn_session_find(gateway, "");
+    const tarn_session *session = tarn_session_find(&gateway->sessions, "");
     tarn_status status = TARN_E_NOT_FOUND;
     if (session && !tarn_scene_name_valid(session->scene)) {
         status = tarn_scene_page_take_own(&gateway->scene_pages, session->scene, path, page);
@@ -371,7 +371,8 @@ int tarn_http_body_end(tarn_gateway *gateway, tarn_http_response *response, stru
     if (response->refusal) {
         tarn_session_pages_refuse(&answer, response->refusal, response->refusal_sentence);
     } else {
-        tarn_session_pages_make(gateway, response->body, response->body_bytes, &connection->address, &answer);
+        tarn_session_pages_make(&gateway->sessions, &gateway->makers, response->body, response->body_bytes,
+                                &connection->address, &answer);
     }
     return respond_answer(response, wsi, 0);
 }
@@ -388,7 +389,7 @@ static int end_session(tarn_gateway *gateway, tarn_http_response *response, stru
         strncmp(text, bearer, sizeof bearer - 1) == 0) {
         snprintf(key, sizeof key, "%s", text + sizeof bearer - 1);
     }
-    tarn_session_pages_end(gateway, name, key, &answer);
+    tarn_session_pages_end(&gateway->sessions, name, key, &answer);
     return respond_answer(response, wsi, 0);
 }
 
@@ -424,7 +425,7 @@ static int respond_sessions(tarn_gateway *gateway, tarn_http_response *response,
     if (!is_get(wsi)) {
         return refuse_method(response, wsi, "GET, HEAD, POST");
     }
-    tarn_session_pages_list(gateway, &answer);
+    tarn_session_pages_list(&gateway->sessions, &answer);
     return respond_answer(response, wsi, 0);
 }
 
