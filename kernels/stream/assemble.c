@@ -154,7 +154,7 @@ tarn_status encoder_assemble(tarn_encoder *e, tarn_stream_head *head, const tarn
         return TARN_E_SPACE;
     }
     head->frame_bytes = (uint32_t)at;
-    tarn_device *device = e->tank->device;
+    tarn_device *device = e->view.device;
     e->args.to = e->frame != NULL ? e->frame : bytes;
     tarn_status status = tarn_device_upload(device, e->args.w.chunk, e->chunks, e->chunk_count * sizeof *e->chunks);
     encoder_launch(e, stream_pack_id, e->chunk_count);
