@@ -11,7 +11,7 @@
 #define TARN_SERVER_WORKER_TANK_H
 
 #include "kernels/encoder.h"
-#include "kernels/tank.h"
+#include "kernels/step_input.h"
 #include "server/common/ipc.h"
 #include "server/common/scene.h"
 #include "server/worker/frame_plan.h"
@@ -34,9 +34,12 @@ typedef struct tarn_worker_tank {
     tarn_frame_plan plan;
     tarn_body_map bodies;
     tarn_input_state inputs;
+    tarn_step_input next; ///< what the next step has been told besides
     tarn_snapshot snapshot;
-    tarn_text notice; ///< for all viewers, until the gateway has it
-    uint8_t paused;
+    tarn_text notice;           ///< for all viewers, until the gateway has it
+    uint32_t refused_viewer_id; ///< whose throw or wall of a step couldn't be, until the gateway has it; 0: nobody's
+    const char *refused_why;
+    uint8_t paused;       ///< as the tank says
     uint32_t steps_asked; ///< single steps, while paused
     uint32_t viewer_count;
     uint64_t step; ///< since the tank started afresh
@@ -45,9 +48,8 @@ typedef struct tarn_worker_tank {
     uint8_t frame_wanted;  ///< although no step is made: the tank was reset, paused, or got its first viewer
     uint8_t state_changed; ///< and the gateway doesn't know it yet
     uint8_t too_large_told;
-    uint8_t added_changed;  ///< what was put into the tank, since the last state
-    uint64_t added_due_ns;  ///< when viewers may be told of that again
-    uint8_t turned_by_hand; ///< somebody turned the tank: what the scene does with it no longer counts
+    uint8_t added_changed; ///< what was put into the tank, since the last state
+    uint64_t added_due_ns; ///< when viewers may be told of that again
     uint64_t report_due_ns;
     uint64_t step_ns, encode_ns; ///< spent since the last report
     tarn_ipc_stamps stamps;      ///< of the newest step, and of the frame that is being made
