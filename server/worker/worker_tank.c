@@ -1,4 +1,5 @@
 #include "server/worker/worker_tank.h"
+#include "kernels/liquid_parameters.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/worker/input_solids.h"
@@ -211,18 +212,19 @@ static tarn_status parameter_keep(tarn_worker_tank *tank, uint32_t id, float val
     }
     next->parameters[at] = (tarn_parameter_change){id, value};
     next->parameter_count += at == next->parameter_count;
-    _Static_assert((int)TARN_PARAMETER_COUNT <= (int)TARN_STEP_PARAMETERS_MAX, "each changes once in a step");
+    _Static_assert((int)TARN_MODEL_PARAMETERS_MAX <= (int)TARN_STEP_PARAMETERS_MAX, "each changes once in a step");
     return tank->paused ? hold(tank) : TARN_OK;
 }
 
 static tarn_status parameter_take(tarn_worker_tank *tank, const tarn_input_parameter *parameter, tarn_text why)
 {
-    int id = tarn_tank_parameter_find(parameter->name);
+    const tarn_model *model = tarn_tank_model(tank->tank);
+    const int id = tarn_model_parameter_find(model, parameter->name);
     if (id < 0) {
         snprintf(why, sizeof(tarn_text), "input.name: this tank has no parameter \"%s\"", parameter->name);
         return TARN_E_NOT_FOUND;
     }
-    const tarn_parameter_spec *spec = tarn_tank_parameter_spec((tarn_parameter)id);
+    const tarn_parameter_spec *spec = tarn_model_parameter(model, (uint32_t)id);
     if (!(parameter->value >= spec->min && parameter->value <= spec->max)) {
         snprintf(why, sizeof(tarn_text), "input.value: found %g, allowed for \"%s\" is %g to %g",
                  (double)parameter->value, spec->name, (double)spec->min, (double)spec->max);
@@ -531,13 +533,14 @@ static void fill_state(const tarn_worker_tank *tank, tarn_ipc_state *state)
     for (int axis = 0; axis < 3; axis++) {
         session->size_m[axis] = desc->cell_m * (float)desc->cells[axis];
     }
-    _Static_assert((int)TARN_PARAMETER_COUNT <= (int)TARN_PARAMETERS_MAX, "a state message holds all parameters");
-    session->parameter_count = TARN_PARAMETER_COUNT;
-    for (int id = 0; id < TARN_PARAMETER_COUNT; id++) {
-        const tarn_parameter_spec *spec = tarn_tank_parameter_spec((tarn_parameter)id);
+    _Static_assert((int)TARN_MODEL_PARAMETERS_MAX <= (int)TARN_PARAMETERS_MAX, "a state message holds all parameters");
+    const tarn_model *model = tarn_tank_model(tank->tank);
+    session->parameter_count = model->parameter_count;
+    for (uint32_t id = 0; id < model->parameter_count; id++) {
+        const tarn_parameter_spec *spec = &model->parameters[id];
         tarn_parameter_info *info = &session->parameters[id];
         snprintf(info->name, sizeof info->name, "%s", spec->name);
-        info->value = tarn_tank_parameter(tank->tank, (tarn_parameter)id);
+        info->value = tarn_tank_parameter(tank->tank, id);
         info->min = spec->min;
         info->max = spec->max;
     }
