@@ -342,6 +342,7 @@ int main(int argc, char **argv)
         return 1;
     }
     uv_run(&gateway.loop, UV_RUN_DEFAULT);
+    tarn_web_close(&gateway);
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session_close(&gateway.sessions.sessions[i]);
     }

@@ -127,6 +127,7 @@ tarn_status tarn_web_open(tarn_gateway *gateway, tarn_text why)
         .options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_EXPLICIT_VHOSTS |
                    LWS_SERVER_OPTION_UV_NO_SIGSEGV_SIGFPE_SPIN | LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS,
         .foreign_loops = loops,
+        .pcontext = &gateway->web, // NULL again once all of it is freed
         .user = gateway,
         .gid = -1,
         .uid = -1,
@@ -211,6 +212,5 @@ void tarn_web_close(tarn_gateway *gateway)
     if (gateway->web) {
         lws_context_destroy(gateway->web);
     }
-    gateway->web = NULL;
     gateway->vhost = NULL;
 }
