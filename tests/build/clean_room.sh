@@ -1,7 +1,8 @@
 #!/bin/bash
 # Both commands of README.md on a Debian with nothing on it: clean_room.sh TOP SYSTEM KEEP [GROUP...]. SYSTEM is bookworm
 # or trixie; KEEP, if not empty, leaves the folder behind; the groups are those of tests/run. Prints "ok ...",
-# "not ok ..." or "skipped ..." for each check, and all else on standard error. Takes root.
+# "not ok ..." or "skipped ..." for each check, and all else on standard error. Its status says whether it came to its end.
+# Takes root.
 #
 #     debootstrap -> a clone of HEAD -> in a namespace of its own: deploy/run, a viewer, tests/run
 #
@@ -80,7 +81,7 @@ skip() {
 
 fail() {
     echo "not ok $system: $1"
-    exit 1
+    exit
 }
 
 # contained COMMAND...: its processes and mounts are in namespaces of their own, which nobody else sees, and end with
