@@ -24,8 +24,9 @@
 ///         TILE_BARRIER();
 ///         FOR_LANES (i) {
 ///             uint32_t at = tile * 128u + i;
-///             if (at < args->count)
+///             if (at < args->count) {
 ///                 args->y[at] = s->part[i];
+///             }
 ///         }
 ///     }
 ///

@@ -6,7 +6,8 @@
 //
 // Sources: Jiang, Schroeder, Selle, Teran & Stomakhin 2015, "The affine particle-in-cell method", with a vector c_p for
 // each component of the MAC grid; Steffen, Kirby & Berzins 2008 for the splines.
-#include "kernels/liquid/spline.h"
+#include "kernels/liquid/liquid.h"
+#include "kernels/tank/spline.h"
 
 enum {
     DENSITY_PASS = 3,                ///< after the three components
@@ -28,14 +29,14 @@ typedef struct particle_share {
 TILE_FN particle_share share_of(const liquid_args *args, const deposit_scratch *s, uint32_t particle, int c, int affine,
                                 int mixed)
 {
-    const liquid_memory *m = &args->m;
+    const store_memory *store = &args->tank.store;
     particle_share p;
-    p.weight = args->shape.weight_scale * s->scale[particle_cell(m, particle)];
-    p.mass = mixed ? p.weight * args->shape.liquid_mass[m->attribute[particle] & (LIQUIDS_MAX - 1)] : p.weight;
+    p.weight = args->scale.weight_scale * s->scale[particle_cell(store, particle)];
+    p.mass = mixed ? p.weight * args->scale.liquid_mass[store->attribute[particle] & (LIQUIDS_MAX - 1)] : p.weight;
     const float unit = p.mass / SPEED_MAX;
-    p.momentum = m->velocity[c][particle] * unit;
+    p.momentum = store->velocity[c][particle] * unit;
     for (int a = 0; a < 3; a++) {
-        p.slope[a] = affine ? m->affine[3 * c + a][particle] * unit : 0.0f;
+        p.slope[a] = affine ? store->affine[3 * c + a][particle] * unit : 0.0f;
     }
     return p;
 }
@@ -44,11 +45,11 @@ TILE_FN particle_share share_of(const liquid_args *args, const deposit_scratch *
 TILE_FN void deposit_particle(const liquid_args *args, deposit_scratch *s, uint32_t particle, int c, int quadratic,
                               int affine, int mixed)
 {
-    const liquid_memory *m = &args->m;
+    const store_memory *store = &args->tank.store;
     const int edge = node_edge_of(quadratic), reach = quadratic ? 3 : 2;
-    const axis_nodes x = nodes_of(m->position[0][particle], c != 0, quadratic);
-    const axis_nodes y = nodes_of(m->position[1][particle], c != 1, quadratic);
-    const axis_nodes z = nodes_of(m->position[2][particle], c != 2, quadratic);
+    const axis_nodes x = nodes_of(store->position[0][particle], c != 0, quadratic);
+    const axis_nodes y = nodes_of(store->position[1][particle], c != 1, quadratic);
+    const axis_nodes z = nodes_of(store->position[2][particle], c != 2, quadratic);
     const particle_share p = share_of(args, s, particle, c, affine, mixed);
     const int first = node_at(edge, x.at, y.at, z.at);
     const tile_f32x4 along = tile_set_f32x4(x.w[0], x.w[1], x.w[2], 0.0f);
@@ -76,12 +77,12 @@ TILE_FN void deposit_particle(const liquid_args *args, deposit_scratch *s, uint3
 
 TILE_FN void deposit_density_of(const liquid_args *args, deposit_scratch *s, uint32_t particle, int quadratic)
 {
-    const liquid_memory *m = &args->m;
+    const store_memory *store = &args->tank.store;
     const int edge = node_edge_of(quadratic), reach = quadratic ? 3 : 2;
-    const axis_nodes x = nodes_of(m->position[0][particle], 1, quadratic);
-    const axis_nodes y = nodes_of(m->position[1][particle], 1, quadratic);
-    const axis_nodes z = nodes_of(m->position[2][particle], 1, quadratic);
-    const float weight = args->shape.weight_scale * s->scale[particle_cell(m, particle)];
+    const axis_nodes x = nodes_of(store->position[0][particle], 1, quadratic);
+    const axis_nodes y = nodes_of(store->position[1][particle], 1, quadratic);
+    const axis_nodes z = nodes_of(store->position[2][particle], 1, quadratic);
+    const float weight = args->scale.weight_scale * s->scale[particle_cell(store, particle)];
     const int first = node_at(edge, x.at, y.at, z.at);
     const tile_f32x4 along = tile_set_f32x4(x.w[0], x.w[1], x.w[2], 0.0f);
     TILE_UNROLL for (int k = 0; k < reach; k++)
@@ -114,8 +115,8 @@ TILE_FN void fold_all(const liquid_args *args, deposit_scratch *s, tile_place pl
     const int at[3] = {place.x, place.y, place.z};
     const int edge = node_edge_of(quadratic);
     for (int axis = 0; axis < 3; axis++) {
-        const int extent = tile_extent(&args->shape, axis, at[axis]);
-        const int last = at[axis] == args->shape.tiles[0][axis] - 1;
+        const int extent = tile_extent(&args->tank.grid.shape, axis, at[axis]);
+        const int last = at[axis] == args->tank.grid.shape.tiles[0][axis] - 1;
         if (axis != c) {
             if (at[axis] == 0) {
                 fold_nodes(s, edge, axis, -1, 0, 1);
@@ -155,16 +156,18 @@ TILE_FN void deposit_range(const liquid_args *args, deposit_scratch *s, uint32_t
 
 TILE_FN void deposit_tile(const liquid_args *args, uint32_t tile, deposit_scratch *s, int quadratic, int affine)
 {
+    const grid_memory *grid = &args->tank.grid.m;
+    const store_memory *store = &args->tank.store;
     const liquid_memory *m = &args->m;
-    const uint32_t dense = m->level[0].tile[tile];
-    const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
-    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    const uint32_t dense = grid->level[0].tile[tile];
+    const uint32_t first = store->tile_first[dense], end = first + store->tile_count[dense];
+    const tile_place place = tile_place_of(&args->tank.grid.shape, 0, dense);
     const uint32_t nodes = (uint32_t)(node_edge_of(quadratic) * node_edge_of(quadratic) * node_edge_of(quadratic));
     FOR_RANGE (i, 0, TILE_CELLS) {
         s->count[i] = 0;
     }
     TILE_BARRIER();
-    count_cells(args, tile, first, end, s->count, s->scale);
+    count_cells(&args->tank, tile, first, end, s->count, s->scale);
     for (int c = 0; c <= DENSITY_PASS; c++) {
         FOR_RANGE (i, 0, nodes) {
             s->momentum[i] = s->weight[i] = s->mass[i] = 0;

@@ -1,5 +1,5 @@
 // Initial particles: a jittered lattice inside the fluid blocks, tile by tile, so that they come sorted.
-#include "kernels/liquid/tank_internal.h"
+#include "kernels/liquid/liquid_host.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -146,7 +146,7 @@ static int in_solid(const tarn_tank_desc *desc, uint64_t solids, const int *cell
     for (int a = 0; a < 3; a++) {
         at_m[a] = (cell[a] + jittered(desc, cell, point, a)) * (double)desc->cell_m;
     }
-    return tank_solids_distance_m(desc, solids, at_m) < SEED_MARGIN_CELLS * (double)desc->cell_m;
+    return grid_solids_distance_m(desc, solids, at_m) < SEED_MARGIN_CELLS * (double)desc->cell_m;
 }
 
 /// Calls visit for every lattice point of the cells [first, end) that lies in a block or fluid shape and in no solid.
@@ -215,8 +215,8 @@ static int look_at_tile(const seed_walk *walk, seed_tile *tile)
     if (tile->blocks == 0 && tile->fluids.some == 0) {
         return 0;
     }
-    tile->solids = tank_shapes_near(desc, min_m, max_m, cell_m);
-    return tank_solids_distance_m(desc, tile->solids & walk->plain_solids, tile->center_m) >= -radius_m;
+    tile->solids = grid_shapes_near(desc, min_m, max_m, cell_m);
+    return grid_solids_distance_m(desc, tile->solids & walk->plain_solids, tile->center_m) >= -radius_m;
 }
 
 static void tile_open(const tarn_tank_desc *desc, const int *tiles, int t, seed_tile *tile)
@@ -282,7 +282,7 @@ static int is_full(const seed_walk *walk, const seed_tile *tile)
     return tile->fluids.all != 0;
 }
 
-uint64_t tarn_tank_desc_particles(const tarn_tank_desc *desc)
+uint64_t liquid_particles(const tarn_tank_desc *desc)
 {
     const uint64_t per_axis = desc->particles_per_axis;
     seed_walk walk;
@@ -311,7 +311,7 @@ uint64_t tarn_tank_desc_particles(const tarn_tank_desc *desc)
 
 typedef struct seed_context {
     const tarn_tank_desc *desc;
-    tank_arrays arrays;
+    tank_arrays *arrays;
     uint32_t count_max;
 } seed_context;
 
@@ -328,7 +328,7 @@ static uint32_t fixed_position(int cell, double offset, int cells)
 static void put_one(void *context, const int *cell, const int *point, int block)
 {
     seed_context *c = context;
-    tank_arrays *to = &c->arrays;
+    tank_arrays *to = c->arrays;
     if (to->count >= c->count_max) {
         return;
     }
@@ -369,26 +369,11 @@ static float fastest_block(const tarn_tank_desc *desc)
     return fastest;
 }
 
-tarn_status tank_seed(tarn_tank *tank)
+void liquid_seed(const tarn_tank *tank, tank_arrays *arrays, float *fastest)
 {
-    seed_context c = {.desc = &tank->desc, .count_max = tank->args.shape.particles_max};
-    tarn_status status = tank_arrays_alloc(tank, c.count_max, &c.arrays);
-    c.arrays.count = 0;
-    if (status == TARN_OK) {
-        visit_tiles(&tank->desc, put_one, &c);
-        status = tank_place(tank, &c.arrays, c.arrays.count);
-    }
-    tank_arrays_free(&c.arrays);
-    tank->step = 0;
-    tank->seeded = c.arrays.count;
-    tank->born = 0;
-    tank_motion_reset(&tank->motion);
-    for (int a = 0; a < 3; a++) {
-        tank->motion.spin[a] = (double)tank->desc.spin_rad_s[a];
-    }
-    tank_motion_weigh(tank);
-    tank->sim_time_s = 0.0;
-    tank->substeps = 0;
-    tank->counters.speed_max_bits = tile_bits_f32(fastest_block(&tank->desc));
-    return status;
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    seed_context c = {desc, arrays, tank->args->scale.particles_max};
+    arrays->count = 0;
+    visit_tiles(desc, put_one, &c);
+    *fastest = fastest_block(desc);
 }

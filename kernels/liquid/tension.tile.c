@@ -26,7 +26,8 @@
 // Walls and solids take no part in the smoothing, as if the liquid went on behind them as it is in front: the surface
 // meets them at a right angle. The kick is explicit: tension.c takes as many substeps as that needs, and where the most
 // aren't enough, it takes the tension for the largest that is stable.
-#include "kernels/liquid/poisson.h"
+#include "kernels/grid/poisson.h"
+#include "kernels/liquid/liquid.h"
 
 /// Along each axis the deposit, the interpolation and every smoothing add 1/6, 1/6 and 1/2 to the variance.
 #define PLACE_VARIANCE (1.0f / 3.0f)
@@ -82,24 +83,24 @@ TILE_FN int haloed_third(int at)
 /// Densities over that at rest, and what room solids leave for them, with a border of SMOOTHINGS cells.
 TILE_FN void load_to_smooth(const liquid_args *args, tile_place place, tension_smooth_scratch *s)
 {
-    const liquid_memory *m = &args->m;
-    halo_load_f32(s->density[0], SMOOTHINGS, m->density_error, s->neighbour);
-    if (m->room != NULL) {
-        halo_load_u8(s->byte, SMOOTHINGS, m->room, s->neighbour);
+    const grid_memory *grid = &args->tank.grid.m;
+    halo_load_f32(s->density[0], SMOOTHINGS, grid->density_error, s->neighbour);
+    if (grid->room != NULL) {
+        halo_load_u8(s->byte, SMOOTHINGS, grid->room, s->neighbour);
     }
     TILE_BARRIER();
     FOR_BOX (x, y, z, SMOOTH_EDGE, SMOOTH_EDGE, SMOOTH_EDGE) {
         const int at = (z * SMOOTH_EDGE + y) * SMOOTH_EDGE + x;
         const int is_kept = s->neighbour[(haloed_third(z) * 3 + haloed_third(y)) * 3 + haloed_third(x)] != TILE_NONE;
         s->density[0][at] += is_kept ? 1.0f : 0.0f;
-        if (m->room != NULL) {
+        if (grid->room != NULL) {
             s->room[0][at] = is_kept ? (float)s->byte[at] * (1.0f / 255.0f) : 1.0f;
         }
     }
     TILE_BARRIER();
-    halo_walls(&args->shape, place, s->density[0], SMOOTHINGS, NORMAL_TO_NONE);
-    if (m->room != NULL) {
-        halo_walls(&args->shape, place, s->room[0], SMOOTHINGS, NORMAL_TO_NONE);
+    halo_walls(&args->tank.grid.shape, place, s->density[0], SMOOTHINGS, NORMAL_TO_NONE);
+    if (grid->room != NULL) {
+        halo_walls(&args->tank.grid.shape, place, s->room[0], SMOOTHINGS, NORMAL_TO_NONE);
     }
 }
 
@@ -107,22 +108,23 @@ TILE_FN void load_to_smooth(const liquid_args *args, tile_place place, tension_s
 /// corrected. One tile per active tile.
 TILE_KERNEL(liquid_tension_smooth, CELL_LANES, liquid_args, tension_smooth_scratch)
 {
+    const grid_memory *grid = &args->tank.grid.m;
     const liquid_memory *m = &args->m;
-    const tile_place place = tile_place_of(&args->shape, 0, m->active_tile[tile]);
-    halo_neighbours(args, place, s->neighbour);
+    const tile_place place = tile_place_of(&args->tank.grid.shape, 0, grid->active_tile[tile]);
+    halo_neighbours(&args->tank.grid, place, s->neighbour);
     TILE_BARRIER();
     load_to_smooth(args, place, s);
     const int in = binomial(s->density);
-    if (m->room != NULL) {
+    if (grid->room != NULL) {
         (void)binomial(s->room);
     }
     const float unbiased = SMOOTH_VARIANCE / (SMOOTH_VARIANCE - PLACE_VARIANCE);
     const float scale = m->control->tension * unbiased * tile_sqrt_f32(TWO_PI / SMOOTH_VARIANCE);
-    float *to = m->shift[0] + (uint64_t)tile * TILE_CELLS;
+    float *to = grid->shift[0] + (uint64_t)tile * TILE_CELLS;
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const int at = ((z + SMOOTHINGS) * SMOOTH_EDGE + y + SMOOTHINGS) * SMOOTH_EDGE + x + SMOOTHINGS;
         const float density = s->density[in][at];
-        const float full = m->room != NULL ? density / tile_max2_f32(s->room[in][at], ROOM_LEAST) : density;
+        const float full = grid->room != NULL ? density / tile_max2_f32(s->room[in][at], ROOM_LEAST) : density;
         to[cell_index(x, y, z)] = scale * tile_clamp_f32(1.0f - 2.0f * full, -CURVED_MOST, CURVED_MOST);
     }
 }
@@ -148,22 +150,22 @@ TILE_FN float tension_kick(const tension_scratch *s, int a, int b)
 /// Kicks the lower faces of a tile that the surface crosses. One tile per active tile.
 TILE_KERNEL(liquid_tension, CELL_LANES, liquid_args, tension_scratch)
 {
-    const liquid_memory *m = &args->m;
-    const uint32_t dense = m->active_tile[tile];
-    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    const grid_memory *grid = &args->tank.grid.m;
+    const uint32_t dense = grid->active_tile[tile];
+    const tile_place place = tile_place_of(&args->tank.grid.shape, 0, dense);
     const uint64_t own = (uint64_t)tile * TILE_CELLS;
-    if (!is_near_liquid(args, place, dense)) {
+    if (!is_near_liquid(&args->tank.grid, place, dense)) {
         return;
     }
-    halo_neighbours(args, place, s->neighbour);
+    halo_neighbours(&args->tank.grid, place, s->neighbour);
     TILE_BARRIER();
-    halo_load_f32(s->pressure, 1, m->shift[0], s->neighbour);
+    halo_load_f32(s->pressure, 1, grid->shift[0], s->neighbour);
     TILE_BARRIER();
-    load_cells(args, place, tile, &s->cells);
+    load_cells(&args->tank.grid, place, tile, &s->cells);
     for (int axis = 0; axis < 3; axis++) {
         const int stride = axis == 0 ? 1 : axis == 1 ? RIM_EDGE : RIM_EDGE * RIM_EDGE;
-        float *u = m->u[axis] + own;
-        const float *beta = m->beta[axis];
+        float *u = grid->u[axis] + own;
+        const float *beta = grid->beta[axis];
         FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
             const uint32_t i = cell_index(x, y, z);
             const int at = rim_index(x, y, z);

@@ -2,11 +2,12 @@
 // the overlaps of neighbouring tiles are added afterwards, so that no two tiles write to one place.
 //
 // Source of the method: Zhu & Bridson 2005, "Animating sand as a fluid"; weights are trilinear.
-#include "kernels/liquid/halo.h"
-#include "kernels/liquid/pack_axis.h"
-#include "kernels/liquid/poisson.h"
-#include "kernels/liquid/region.h"
-#include "kernels/liquid/spline.h"
+#include "kernels/grid/halo.h"
+#include "kernels/grid/poisson.h"
+#include "kernels/liquid/liquid.h"
+#include "kernels/tank/pack_axis.h"
+#include "kernels/tank/region.h"
+#include "kernels/tank/spline.h"
 
 #define SWIRL_CORE 0.25f ///< of a pull's radius, within which its way in slows down
 
@@ -64,15 +65,15 @@ TILE_FN void deposit_parts(int32_t *sum, int c, const pack_places *at, const pac
 }
 
 /// Counts a pack of particles in their cells.
-TILE_FN void count_pack(const liquid_memory *m, p2g_scratch *s, uint32_t particle, uint32_t n)
+TILE_FN void count_pack(const store_memory *store, p2g_scratch *s, uint32_t particle, uint32_t n)
 {
     pack_i32 at[3];
     pack_places cell;
     TILE_UNROLL for (int a = 0; a < 3; a++)
     {
-        pack_prefetch(m->position[a] + particle);
-        pack_prefetch(m->velocity[a] + particle);
-        at[a] = pack_load_i32(m->position[a] + particle, n) >> POSITION_BITS & (TILE_EDGE - 1);
+        pack_prefetch(store->position[a] + particle);
+        pack_prefetch(store->velocity[a] + particle);
+        at[a] = pack_load_i32(store->position[a] + particle, n) >> POSITION_BITS & (TILE_EDGE - 1);
     }
     pack_set_places(&cell, (at[2] * TILE_EDGE + at[1]) * TILE_EDGE + at[0]);
     for (uint32_t l = 0; l < n; l++) {
@@ -83,10 +84,11 @@ TILE_FN void count_pack(const liquid_memory *m, p2g_scratch *s, uint32_t particl
 /// Weights of a pack of particles; those of crowded cells count for less.
 TILE_FN pack_f32 pack_weights(const liquid_args *args, const p2g_scratch *s, uint32_t particle, uint32_t n)
 {
-    pack_f32 weight = pack_first_f32(args->shape.weight_scale, n);
+    pack_f32 weight = pack_first_f32(args->scale.weight_scale, n);
     if (s->is_crowded) {
         for (uint32_t l = 0; l < n; l++) {
-            pack_set_f32(&weight, (int)l, args->shape.weight_scale * s->scale[particle_cell(&args->m, particle + l)]);
+            pack_set_f32(&weight, (int)l,
+                         args->scale.weight_scale * s->scale[particle_cell(&args->tank.store, particle + l)]);
         }
     }
     return weight;
@@ -95,12 +97,12 @@ TILE_FN pack_f32 pack_weights(const liquid_args *args, const p2g_scratch *s, uin
 /// Adds a pack's momentum and weight to the eight nodes around each particle, or its density.
 TILE_FN void deposit_pack(const liquid_args *args, p2g_scratch *s, int c, uint32_t particle, uint32_t n)
 {
-    const liquid_memory *m = &args->m;
+    const store_memory *store = &args->tank.store;
     pack_node node[3];
     pack_i32 parts[2 * CORNERS];
     TILE_UNROLL for (int a = 0; a < 3; a++)
     {
-        const pack_i32 local = pack_load_i32(m->position[a] + particle, n) & ((1 << TILE_POSITION_BITS) - 1);
+        const pack_i32 local = pack_load_i32(store->position[a] + particle, n) & ((1 << TILE_POSITION_BITS) - 1);
         node[a] = pack_node_of(a == c ? local : local - (1 << (POSITION_BITS - 1)));
     }
     const pack_f32 weight = pack_weights(args, s, particle, n);
@@ -111,7 +113,7 @@ TILE_FN void deposit_pack(const liquid_args *args, p2g_scratch *s, int c, uint32
             TILE_UNROLL for (int i = 0; i < 2; i++) parts[2 * row + i] = pack_round_i32(node[0].w[i] * across);
         }
     } else {
-        const pack_f32 momentum = pack_load_f32(m->velocity[c < 3 ? c : 0] + particle, n) * (weight / SPEED_MAX);
+        const pack_f32 momentum = pack_load_f32(store->velocity[c < 3 ? c : 0] + particle, n) * (weight / SPEED_MAX);
         TILE_UNROLL for (int row = 0; row < 4; row++)
         {
             const pack_f32 across = node[1].w[row % 2] * node[2].w[row / 2];
@@ -275,14 +277,14 @@ TILE_FN void fold_walls(const liquid_args *args, int32_t *sum, int c, tile_place
 {
     const int at[3] = {place.x, place.y, place.z};
     for (int axis = 0; axis < 3; axis++) {
-        const int extent = tile_extent(&args->shape, axis, at[axis]);
+        const int extent = tile_extent(&args->tank.grid.shape, axis, at[axis]);
         if (axis == c) {
             continue;
         }
         if (at[axis] == 0) {
             fold_plane(sum, axis, -1, 0);
         }
-        if (at[axis] == args->shape.tiles[0][axis] - 1) {
+        if (at[axis] == args->tank.grid.shape.tiles[0][axis] - 1) {
             fold_plane(sum, axis, extent, extent - 1);
         }
     }
@@ -290,9 +292,10 @@ TILE_FN void fold_walls(const liquid_args *args, int32_t *sum, int c, tile_place
 
 TILE_FN void deposit_component(const liquid_args *args, p2g_scratch *s, int c, uint32_t tile, uint32_t dense)
 {
+    const store_memory *store = &args->tank.store;
     const liquid_memory *m = &args->m;
-    const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
-    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    const uint32_t first = store->tile_first[dense], end = first + store->tile_count[dense];
+    const tile_place place = tile_place_of(&args->tank.grid.shape, 0, dense);
     const uint64_t base = (uint64_t)tile * NODE_COUNT;
     clear_sums(s, c);
     EACH_PACK(i, n, first, end, deposit_pack(args, s, c, i, n));
@@ -315,7 +318,7 @@ TILE_FN void find_rows(const liquid_args *args, p2g_scratch *s)
             most = tile_max_u32(most, s->count[row * TILE_EDGE + x]);
         }
         tile_or_u32(&s->rows[row / TILE_EDGE], (most > 0 ? 1u : 0u) << row % TILE_EDGE);
-        tile_or_u32(&s->is_crowded, (float)most > args->shape.cell_particles_max ? 1 : 0);
+        tile_or_u32(&s->is_crowded, (float)most > args->tank.scale.cell_particles_max ? 1 : 0);
     }
     TILE_BARRIER();
 }
@@ -323,9 +326,10 @@ TILE_FN void find_rows(const liquid_args *args, p2g_scratch *s)
 /// Sums momentum, weight and density of a tile's particles. One tile per occupied tile.
 TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
 {
-    const liquid_memory *m = &args->m;
-    const uint32_t dense = m->level[0].tile[tile];
-    const uint32_t first = m->tile_first[dense], end = first + m->tile_count[dense];
+    const grid_memory *grid = &args->tank.grid.m;
+    const store_memory *store = &args->tank.store;
+    const uint32_t dense = grid->level[0].tile[tile];
+    const uint32_t first = store->tile_first[dense], end = first + store->tile_count[dense];
     FOR_RANGE (i, 0, TILE_CELLS) {
         s->count[i] = 0;
     }
@@ -336,9 +340,9 @@ TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
         s->is_crowded = 0;
     }
     TILE_BARRIER();
-    EACH_PACK(i, n, first, end, count_pack(m, s, i, n));
+    EACH_PACK(i, n, first, end, count_pack(store, s, i, n));
     TILE_BARRIER();
-    scale_cells(args, tile, s->count, s->scale);
+    scale_cells(&args->tank, tile, s->count, s->scale);
     find_rows(args, s);
     TILE_UNROLL for (int c = 0; c <= DENSITY; c++) deposit_component(args, s, c, tile, dense);
 }
@@ -406,7 +410,7 @@ TILE_FN void add_overlap(const liquid_memory *m, grid_scratch *s, face_sums *mas
 
 /// What a sphere that turns liquid or draws it in adds to its own velocity, at a distance from its centre. The way in
 /// slows down near the centre, where it would have no direction.
-TILE_FN float swirl(const liquid_push *push, const float *d, float distance, int axis)
+TILE_FN float swirl(const tank_push *push, const float *d, float distance, int axis)
 {
     const int b = axis == 2 ? 0 : axis + 1, c = axis == 0 ? 2 : axis - 1;
     const float turning = push->spin[b] * d[c] - push->spin[c] * d[b];
@@ -415,10 +419,10 @@ TILE_FN float swirl(const liquid_push *push, const float *d, float distance, int
 }
 
 /// A person's push: drags a face's velocity towards the sphere's, fully inside half the radius, fading to its rim.
-TILE_FN float apply_pushes(const liquid_control *control, float x, float y, float z, int axis, float velocity)
+TILE_FN float apply_pushes(const tank_control *control, float x, float y, float z, int axis, float velocity)
 {
     for (uint32_t i = 0; i < control->push_count; i++) {
-        const liquid_push *push = &control->pushes[i];
+        const tank_push *push = &control->pushes[i];
         const float dx = x - push->center[0], dy = y - push->center[1], dz = z - push->center[2];
         const float distance2 = dx * dx + (dy * dy + dz * dz), radius2 = push->radius * push->radius;
         if (distance2 < radius2) {
@@ -435,7 +439,7 @@ TILE_FN float apply_pushes(const liquid_control *control, float x, float y, floa
 }
 
 /// An emitter gives the liquid in it its own velocity.
-TILE_FN float apply_emitters(const liquid_control *control, float x, float y, float z, int axis, float velocity)
+TILE_FN float apply_emitters(const tank_control *control, float x, float y, float z, int axis, float velocity)
 {
     for (uint32_t e = 0; e < control->emitter_count; e++) {
         if (region_holds(&control->emitters[e], x, y, z)) {
@@ -446,17 +450,17 @@ TILE_FN float apply_emitters(const liquid_control *control, float x, float y, fl
 }
 
 /// What a turning tank adds to a velocity in a substep, besides turning it.
-TILE_FN float turning_force(const liquid_control *control, int axis, float x, float y, float z)
+TILE_FN float turning_force(const grid_control *control, int axis, float x, float y, float z)
 {
     const float *slope = control->force_slope[axis];
     return control->frac * (slope[0] * (x - control->pivot[0]) + slope[1] * (y - control->pivot[1]) +
                             slope[2] * (z - control->pivot[2]));
 }
 
-TILE_FN int in_reach(const liquid_control *control, tile_place place)
+TILE_FN int in_reach(const tank_control *control, tile_place place)
 {
     for (uint32_t i = 0; i < control->push_count; i++) {
-        const liquid_push *push = &control->pushes[i];
+        const tank_push *push = &control->pushes[i];
         const float corner[3] = {(float)(place.x * TILE_EDGE), (float)(place.y * TILE_EDGE),
                                  (float)(place.z * TILE_EDGE)};
         int inside = 1;
@@ -476,7 +480,7 @@ TILE_FN int in_reach(const liquid_control *control, tile_place place)
 }
 
 /// Bits of a row's faces that lie in no wall.
-TILE_FN uint32_t faces_off_walls(const liquid_shape *shape, tile_place place, int axis, int y, int z)
+TILE_FN uint32_t faces_off_walls(const grid_shape *shape, tile_place place, int axis, int y, int z)
 {
     const int first = (axis == 0 ? place.x : axis == 1 ? place.y : place.z) * TILE_EDGE;
     const int room = shape->cells[axis] - first, at = axis == 1 ? y : z;
@@ -492,17 +496,17 @@ TILE_FN uint32_t faces_off_walls(const liquid_shape *shape, tile_place place, in
 TILE_FN void find_known(const liquid_args *args, grid_scratch *s, const face_sums *mass, uint32_t tile,
                         tile_place place)
 {
-    uint8_t *unknown = args->m.face_rows + face_rows_of(tile, 0);
+    uint8_t *unknown = args->tank.grid.m.face_rows + face_rows_of(tile, 0);
     FOR_RANGE (r, 0, 3 * TILE_ROWS) {
         const int axis = (int)r / TILE_ROWS;
         const uint32_t row = r % TILE_ROWS;
-        uint32_t known = row_at_least(s->weight[axis] + row * TILE_EDGE, args->shape.weight_min);
+        uint32_t known = row_at_least(s->weight[axis] + row * TILE_EDGE, args->scale.weight_min);
         if (mass != NULL) {
             known &= row_at_least(mass->of[axis] + row * TILE_EDGE, MASS_MIN);
         }
         unknown[r] = (uint8_t)~known;
         s->moving[axis][row] =
-            (uint8_t)(known & faces_off_walls(&args->shape, place, axis, (int)row & 7, (int)row >> 3));
+            (uint8_t)(known & faces_off_walls(&args->tank.grid.shape, place, axis, (int)row & 7, (int)row >> 3));
     }
     TILE_BARRIER();
 }
@@ -519,13 +523,13 @@ TILE_FN void face_position(tile_place place, int axis, int x, int y, int z, floa
 TILE_FN void add_forces(const liquid_args *args, const grid_scratch *s, tile_place place, int axis, int pushed,
                         float *u)
 {
-    const liquid_control *control = args->m.control;
-    if (control->is_turning) {
+    const tank_control *control = args->tank.store.control;
+    if (control->grid.is_turning) {
         FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
             float at[3];
             face_position(place, axis, x, y, z, at);
             if (s->moving[axis][z * TILE_EDGE + y] >> x & 1) {
-                u[cell_index(x, y, z)] += turning_force(control, axis, at[0], at[1], at[2]);
+                u[cell_index(x, y, z)] += turning_force(&control->grid, axis, at[0], at[1], at[2]);
             }
         }
         TILE_BARRIER();
@@ -549,11 +553,11 @@ TILE_FN void add_forces(const liquid_args *args, const grid_scratch *s, tile_pla
 TILE_FN void finish_velocity(const liquid_args *args, const grid_scratch *s, const face_sums *mass, uint32_t tile,
                              tile_place place, int axis, int pushed)
 {
-    const liquid_memory *m = &args->m;
-    const row_f32 force = row_all(m->control->gravity[axis] * m->control->frac), one = row_all(1.0f);
+    const grid_memory *grid = &args->tank.grid.m;
+    const row_f32 force = row_all(grid->control->gravity[axis] * grid->control->frac), one = row_all(1.0f);
     const int32_t *momentum = s->momentum[axis], *heavy = mass != NULL ? mass->of[axis] : s->weight[axis];
-    const uint8_t *unknown = m->face_rows + face_rows_of(tile, axis);
-    float *u = m->u[axis] + (uint64_t)tile * TILE_CELLS, *u_old = m->u_old[axis] + (uint64_t)tile * TILE_CELLS;
+    const uint8_t *unknown = grid->face_rows + face_rows_of(tile, axis);
+    float *u = grid->u[axis] + (uint64_t)tile * TILE_CELLS, *u_old = grid->u_old[axis] + (uint64_t)tile * TILE_CELLS;
     FOR_ROWS (x, row, 0, TILE_ROWS) {
         const uint32_t at = row * TILE_EDGE + x;
         if (unknown[row] == 0xff) {
@@ -588,14 +592,15 @@ TILE_FN uint64_t types_of_row(const uint8_t *count, int extent)
 /// Cell types, and by how much the density is off. Beyond the tank's walls is none: what fell there counts inside.
 TILE_FN void finish_cells(const liquid_args *args, const grid_scratch *s, uint32_t tile, tile_place place)
 {
-    const liquid_memory *m = &args->m;
+    const grid_memory *grid = &args->tank.grid.m;
     const uint32_t o = s->neighbour[13];
-    const uint8_t *count = o != TILE_NONE ? m->cell_count + (uint64_t)o * TILE_CELLS : NULL;
-    const int ex = tile_extent(&args->shape, 0, place.x), ey = tile_extent(&args->shape, 1, place.y),
-              ez = tile_extent(&args->shape, 2, place.z);
-    const float unit = 1.0f / (args->shape.weight_scale * args->shape.rest_density);
-    uint8_t *type = m->cell_type + (uint64_t)tile * TILE_CELLS;
-    float *error = m->density_error + (uint64_t)tile * TILE_CELLS;
+    const uint8_t *count = o != TILE_NONE ? grid->cell_count + (uint64_t)o * TILE_CELLS : NULL;
+    const int ex = tile_extent(&args->tank.grid.shape, 0, place.x),
+              ey = tile_extent(&args->tank.grid.shape, 1, place.y),
+              ez = tile_extent(&args->tank.grid.shape, 2, place.z);
+    const float unit = 1.0f / (args->scale.weight_scale * args->tank.scale.rest_density);
+    uint8_t *type = grid->cell_type + (uint64_t)tile * TILE_CELLS;
+    float *error = grid->density_error + (uint64_t)tile * TILE_CELLS;
     FOR_RANGE (row, 0, TILE_ROWS) {
         const int is_inside = (int)row % TILE_EDGE < ey && (int)row / TILE_EDGE < ez;
         const uint64_t types = types_of_row(count != NULL ? count + row * TILE_EDGE : NULL, is_inside ? ex : 0);
@@ -613,9 +618,9 @@ TILE_FN void finish_cells(const liquid_args *args, const grid_scratch *s, uint32
 /// free until the density is corrected, for liquid_beta.
 TILE_FN void keep_beta(const liquid_args *args, const grid_scratch *s, const face_sums *mass, uint32_t tile)
 {
-    const float light = args->shape.lightest, base = args->shape.mass_base;
+    const float light = args->scale.lightest, base = args->scale.mass_base;
     for (int axis = 0; axis < 3; axis++) {
-        float *to = args->m.shift[axis] + (uint64_t)tile * TILE_CELLS;
+        float *to = args->tank.grid.m.shift[axis] + (uint64_t)tile * TILE_CELLS;
         FOR_RANGE (i, 0, TILE_CELLS) {
             const int32_t heavy = mass->of[axis][i];
             const float q = (float)heavy / (float)tile_max_i32(s->weight[axis][i], 1);
@@ -629,11 +634,12 @@ TILE_FN void keep_beta(const liquid_args *args, const grid_scratch *s, const fac
 /// has.
 TILE_FN void grid_tile(const liquid_args *args, uint32_t tile, grid_scratch *s, face_sums *mass, int edge)
 {
+    const grid_memory *grid = &args->tank.grid.m;
     const liquid_memory *m = &args->m;
-    const tile_place place = tile_place_of(&args->shape, 0, m->active_tile[tile]);
+    const tile_place place = tile_place_of(&args->tank.grid.shape, 0, grid->active_tile[tile]);
     FOR_RANGE (n, 0, 27) {
-        const uint32_t dense = tile_neighbour(&args->shape, 0, place, n);
-        s->neighbour[n] = dense != TILE_NONE ? m->level[0].index[dense] : TILE_NONE;
+        const uint32_t dense = tile_neighbour(&args->tank.grid.shape, 0, place, n);
+        s->neighbour[n] = dense != TILE_NONE ? grid->level[0].index[dense] : TILE_NONE;
     }
     FOR_RANGE (i, 0, 3 * TILE_CELLS) {
         ((int32_t *)s->momentum)[i] = 0;
@@ -646,7 +652,7 @@ TILE_FN void grid_tile(const liquid_args *args, uint32_t tile, grid_scratch *s, 
     for (uint32_t n = 0; n < 27; n++) {
         add_overlap(m, s, mass, n, edge);
     }
-    const int pushed = in_reach(m->control, place);
+    const int pushed = in_reach(args->tank.store.control, place);
     find_known(args, s, mass, tile, place);
     for (int axis = 0; axis < 3; axis++) {
         finish_velocity(args, s, mass, tile, place, axis, pushed);
@@ -667,12 +673,12 @@ TILE_KERNEL(liquid_grid, CELL_LANES, liquid_args, grid_scratch)
 TILE_KERNEL(liquid_grid_any, CELL_LANES, liquid_args, grid_any_scratch)
 {
     if (args->m.mass[0] == NULL) {
-        grid_tile(args, tile, &s->grid, NULL, (int)args->shape.node_edge);
+        grid_tile(args, tile, &s->grid, NULL, (int)args->scale.node_edge);
     } else {
         FOR_RANGE (i, 0, 3 * TILE_CELLS) {
             ((int32_t *)s->mass.of)[i] = 0;
         }
-        grid_tile(args, tile, &s->grid, &s->mass, (int)args->shape.node_edge);
+        grid_tile(args, tile, &s->grid, &s->mass, (int)args->scale.node_edge);
     }
 }
 
@@ -690,18 +696,18 @@ TILE_FN uint64_t active_place(const uint32_t *neighbour, int x, int y, int z)
 }
 
 /// Whether particles gave the face at a place in the active fields a velocity.
-TILE_FN int was_known(const liquid_memory *m, int axis, uint64_t at)
+TILE_FN int was_known(const grid_memory *grid, int axis, uint64_t at)
 {
     const uint64_t row = face_rows_of((uint32_t)(at / TILE_CELLS), axis) + at / TILE_EDGE % TILE_ROWS;
-    return (m->face_rows[row] >> (at & 7) & 1) == 0;
+    return (grid->face_rows[row] >> (at & 7) & 1) == 0;
 }
 
 /// Gives a face that lies in no wall the mean of the known ones around it. Those are written by nobody.
 TILE_FN void fill_face(const liquid_args *args, const fill_scratch *s, tile_place place, int axis, int x, int y, int z)
 {
-    const liquid_memory *m = &args->m;
+    const grid_memory *grid = &args->tank.grid.m;
     const int first = (axis == 0 ? place.x : axis == 1 ? place.y : place.z) * TILE_EDGE;
-    const int wall = args->shape.cells[axis];
+    const int wall = args->tank.grid.shape.cells[axis];
     const int own = first + (axis == 0 ? x : axis == 1 ? y : z);
     float u[6], old[6];
     int count = 0;
@@ -710,15 +716,15 @@ TILE_FN void fill_face(const liquid_args *args, const fill_scratch *s, tile_plac
         const int at[3] = {x + (side / 2 == 0 ? d : 0), y + (side / 2 == 1 ? d : 0), z + (side / 2 == 2 ? d : 0)};
         const int normal = first + at[axis];
         const uint64_t from = active_place(s->neighbour, at[0], at[1], at[2]);
-        const int known = from != UINT64_MAX && normal > 0 && normal < wall && was_known(m, axis, from);
-        u[side] = known ? m->u[axis][from] : 0.0f;
-        old[side] = known ? m->u_old[axis][from] : 0.0f;
+        const int known = from != UINT64_MAX && normal > 0 && normal < wall && was_known(grid, axis, from);
+        u[side] = known ? grid->u[axis][from] : 0.0f;
+        old[side] = known ? grid->u_old[axis][from] : 0.0f;
         count += known;
     }
     if (count > 0 && own > 0 && own < wall) {
         const uint64_t to = active_place(s->neighbour, x, y, z);
-        m->u[axis][to] = (((u[0] + u[1]) + (u[2] + u[3])) + (u[4] + u[5])) / (float)count;
-        m->u_old[axis][to] = (((old[0] + old[1]) + (old[2] + old[3])) + (old[4] + old[5])) / (float)count;
+        grid->u[axis][to] = (((u[0] + u[1]) + (u[2] + u[3])) + (u[4] + u[5])) / (float)count;
+        grid->u_old[axis][to] = (((old[0] + old[1]) + (old[2] + old[3])) + (old[4] + old[5])) / (float)count;
     }
 }
 
@@ -727,11 +733,11 @@ TILE_FN void fill_face(const liquid_args *args, const fill_scratch *s, tile_plac
 /// those around them. One tile per active tile.
 TILE_KERNEL(liquid_fill, CELL_LANES, liquid_args, fill_scratch)
 {
-    const liquid_memory *m = &args->m;
-    const uint32_t dense = m->active_tile[tile];
-    const tile_place place = tile_place_of(&args->shape, 0, dense);
-    const uint8_t *unknown = m->face_rows + face_rows_of(tile, 0);
-    if (!is_near_liquid(args, place, dense)) {
+    const grid_memory *grid = &args->tank.grid.m;
+    const uint32_t dense = grid->active_tile[tile];
+    const tile_place place = tile_place_of(&args->tank.grid.shape, 0, dense);
+    const uint8_t *unknown = grid->face_rows + face_rows_of(tile, 0);
+    if (!is_near_liquid(&args->tank.grid, place, dense)) {
         return;
     }
     if (TILE_SINGLE()) {
@@ -745,8 +751,8 @@ TILE_KERNEL(liquid_fill, CELL_LANES, liquid_args, fill_scratch)
     if (s->unknown == 0) {
         return;
     }
-    halo_neighbours(args, place, s->neighbour);
-    load_type_rows(args, place, tile, &s->types);
+    halo_neighbours(&args->tank.grid, place, s->neighbour);
+    load_type_rows(&args->tank.grid, place, tile, &s->types);
     FOR_RANGE (row, 0, 3 * TILE_ROWS) {
         const int axis = (int)row / TILE_ROWS, y = (int)row & 7, z = (int)row >> 3 & 7;
         const row_faces faces = row_faces_of(&s->types, axis, y, z);
@@ -765,13 +771,13 @@ typedef struct beta_scratch {
 /// lightest liquid's. One tile per active tile.
 TILE_KERNEL(liquid_beta, CELL_LANES, liquid_args, beta_scratch)
 {
-    const liquid_memory *m = &args->m;
+    const grid_memory *grid = &args->tank.grid.m;
     const float *known = s->known;
-    halo_neighbours(args, tile_place_of(&args->shape, 0, m->active_tile[tile]), s->neighbour);
+    halo_neighbours(&args->tank.grid, tile_place_of(&args->tank.grid.shape, 0, grid->active_tile[tile]), s->neighbour);
     TILE_BARRIER();
     for (int axis = 0; axis < 3; axis++) {
-        float *to = m->beta[axis] + (uint64_t)tile * TILE_CELLS;
-        halo_load_f32(s->known, 1, m->shift[axis], s->neighbour);
+        float *to = grid->beta[axis] + (uint64_t)tile * TILE_CELLS;
+        halo_load_f32(s->known, 1, grid->shift[axis], s->neighbour);
         TILE_BARRIER();
         FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
             const int at = rim_index(x, y, z), dy = RIM_EDGE, dz = RIM_EDGE * RIM_EDGE;

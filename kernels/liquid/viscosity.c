@@ -1,5 +1,5 @@
 // The host side of viscosity.tile.c: how many iterations, and their coefficients.
-#include "kernels/liquid/tank_internal.h"
+#include "kernels/liquid/liquid_host.h"
 
 #include <math.h>
 
@@ -9,27 +9,27 @@ static const float error_max = 1e-2f;
 /// Upper end of the spectrum, 1 being the lower one.
 static float spectrum_end(const tarn_tank *tank, float k)
 {
-    return 1.0f + (tank->desc.liquid_count > 1 ? 24.0f : 12.0f) * k;
+    return 1.0f + (tank->grid.desc.liquid_count > 1 ? 24.0f : 12.0f) * k;
 }
 
 /// nu dt / dx^2 of a liquid over a share of a step.
 static float strength_of(const tarn_tank *tank, uint32_t liquid, float frac)
 {
-    const float k =
-        tank->desc.liquids[liquid].viscosity_m2_s * frac * tank->desc.dt_s / (tank->desc.cell_m * tank->desc.cell_m);
+    const float k = tank->grid.desc.liquids[liquid].viscosity_m2_s * frac * tank->grid.desc.dt_s /
+                    (tank->grid.desc.cell_m * tank->grid.desc.cell_m);
     return fminf(k, VISCOSITY_MAX);
 }
 
 static float strongest(const tarn_tank *tank, float frac)
 {
     float most = 0.0f;
-    for (uint32_t i = 0; i < tank->desc.liquid_count; i++) {
+    for (uint32_t i = 0; i < tank->grid.desc.liquid_count; i++) {
         most = fmaxf(most, strength_of(tank, i, frac));
     }
     return most;
 }
 
-uint32_t tank_viscosity_iterations(const tarn_tank *tank)
+uint32_t liquid_viscosity_iterations(const tarn_tank *tank)
 {
     const float end = spectrum_end(tank, strongest(tank, 1.0f));
     if (end <= 1.0f) {
@@ -48,16 +48,16 @@ uint32_t tank_viscosity_iterations(const tarn_tank *tank)
     return n;
 }
 
-void tank_fill_viscosity(const tarn_tank *tank, liquid_control *control)
+void liquid_fill_viscosity(const tarn_tank *tank, liquid_control *control)
 {
-    const uint32_t count = tank_viscosity_iterations(tank);
+    const uint32_t count = liquid_viscosity_iterations(tank);
     if (count == 0) {
         return;
     }
-    for (uint32_t i = 0; i < tank->desc.liquid_count; i++) {
-        control->viscosity[i] = strength_of(tank, i, control->frac);
+    for (uint32_t i = 0; i < tank->grid.desc.liquid_count; i++) {
+        control->viscosity[i] = strength_of(tank, i, control->tank.grid.frac);
     }
-    const float end = spectrum_end(tank, strongest(tank, control->frac));
+    const float end = spectrum_end(tank, strongest(tank, control->tank.grid.frac));
     const float middle = 0.5f * (end + 1.0f), half = 0.5f * (end - 1.0f);
     float rho = half / middle;
     control->viscosity_alpha[0] = 1.0f / middle;

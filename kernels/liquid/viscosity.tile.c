@@ -14,8 +14,9 @@
 //     x(j + 1) = x(j) + alpha(j) (u* - A x(j)) + gamma(j) (x(j) - x(j - 1)),  alpha and gamma from viscosity.c
 //
 // x(j) lies in u, u_ext, shift, u_ext, shift ... and the last one in u again; the two fields are free at this time.
-#include "kernels/liquid/halo.h"
-#include "kernels/liquid/solids.h"
+#include "kernels/grid/halo.h"
+#include "kernels/grid/solids.h"
+#include "kernels/liquid/liquid.h"
 
 enum {
     VISCOUS = 1,           ///< the face's value is sought; shifted by the component
@@ -33,7 +34,7 @@ typedef struct viscous_faces_scratch {
 } viscous_faces_scratch;
 
 /// Whether a face lies on the tank's walls or beyond them.
-TILE_FN int face_is_outside(const liquid_shape *shape, const int *cell, int c)
+TILE_FN int face_is_outside(const grid_shape *shape, const int *cell, int c)
 {
     return cell[c] <= 0 || cell[0] >= shape->cells[0] || cell[1] >= shape->cells[1] || cell[2] >= shape->cells[2];
 }
@@ -55,34 +56,34 @@ TILE_FN float between_cells(float below, float above)
 /// Of a light body's, the part that doesn't throw it back.
 TILE_FN float film_share(const liquid_args *args, uint32_t owner, uint32_t open, float k)
 {
-    const liquid_memory *m = &args->m;
+    const grid_memory *grid = &args->tank.grid.m;
     const float film = tile_max2_f32((float)open * (1.0f / 255.0f), FILM_MIN), grip = 2.0f * k / (film * film);
-    return (owner != BODY_NONE ? m->bodies->body[owner].film : 1.0f) * (grip / (1.0f + grip));
+    return (owner != BODY_NONE ? grid->bodies->body[owner].film : 1.0f) * (grip / (1.0f + grip));
 }
 
 /// Takes a face along with the solid that covers it; k: its viscosity.
 TILE_FN void hold_face(const liquid_args *args, const int *cell, int c, uint64_t at, float k)
 {
-    const liquid_memory *m = &args->m;
-    const uint32_t open = m->open[c][at];
-    const uint32_t owner = m->cover_owner != NULL ? m->cover_owner[at] : (uint32_t)BODY_NONE;
+    const grid_memory *grid = &args->tank.grid.m;
+    const uint32_t open = grid->open[c][at];
+    const uint32_t owner = grid->cover_owner != NULL ? grid->cover_owner[at] : (uint32_t)BODY_NONE;
     float middle[3], of_solid[3] = {0.0f, 0.0f, 0.0f};
     face_middle(cell, c, middle);
     if (owner != BODY_NONE) {
-        body_velocity(&m->bodies->state[owner], middle, of_solid);
+        body_velocity(&grid->bodies->state[owner], middle, of_solid);
     }
-    const float u = m->u[c][at], share = film_share(args, owner, open, k);
-    m->u[c][at] = open > 0 ? u + share * (of_solid[c] - u) : of_solid[c];
+    const float u = grid->u[c][at], share = film_share(args, owner, open, k);
+    grid->u[c][at] = open > 0 ? u + share * (of_solid[c] - u) : of_solid[c];
 }
 
 /// The same in a tank with solids.
 TILE_FN uint32_t viscous_beside_solids(const liquid_args *args, const int *cell, int c, uint64_t at, int liquid,
                                        float k)
 {
-    if (face_is_outside(&args->shape, cell, c)) {
+    if (face_is_outside(&args->tank.grid.shape, cell, c)) {
         return WALL;
     }
-    if (255u - args->m.open[c][at] < HELD_COVER) {
+    if (255u - args->tank.grid.m.open[c][at] < HELD_COVER) {
         return liquid ? VISCOUS : 0;
     }
     hold_face(args, cell, c, at, k);
@@ -93,11 +94,11 @@ TILE_FN uint32_t viscous_beside_solids(const liquid_args *args, const int *cell,
 TILE_KERNEL(liquid_viscous_faces, CELL_LANES, liquid_args, viscous_faces_scratch)
 {
     const uint8_t *type = s->type;
-    const tile_place place = tile_place_of(&args->shape, 0, args->m.active_tile[tile]);
+    const tile_place place = tile_place_of(&args->tank.grid.shape, 0, args->tank.grid.m.active_tile[tile]);
     uint8_t *to = args->m.face_kind + (uint64_t)tile * TILE_CELLS;
-    load_types(args, place, tile, s->type);
+    load_types(&args->tank.grid, place, tile, s->type);
     if (args->m.viscosity != NULL) {
-        load_sides_f32(args, place, tile, args->m.viscosity, s->viscosity, 0.0f, 0.0f);
+        load_sides_f32(&args->tank.grid, place, tile, args->m.viscosity, s->viscosity, 0.0f, 0.0f);
     }
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const int at = rim_index(x, y, z);
@@ -111,7 +112,8 @@ TILE_KERNEL(liquid_viscous_faces, CELL_LANES, liquid_args, viscous_faces_scratch
             const uint32_t plain = solid ? WALL : liquid ? VISCOUS : 0;
             const float k = args->m.viscosity != NULL ? between_cells(s->viscosity[below[c]], s->viscosity[at])
                                                       : args->m.control->viscosity[0];
-            faces |= (args->m.open[c] != NULL ? viscous_beside_solids(args, cell, c, face, liquid, k) : plain) << c;
+            faces |= (args->tank.grid.m.open[c] != NULL ? viscous_beside_solids(args, cell, c, face, liquid, k) : plain)
+                     << c;
         }
         to[cell_index(x, y, z)] = (uint8_t)faces;
     }
@@ -125,11 +127,13 @@ typedef struct viscous_cells_scratch {
 /// tile.
 TILE_KERNEL(liquid_viscous_cells, PARTICLE_LANES, liquid_args, viscous_cells_scratch)
 {
+    const grid_memory *grid = &args->tank.grid.m;
+    const store_memory *store = &args->tank.store;
     const liquid_memory *m = &args->m;
-    const uint32_t dense = m->active_tile[tile];
+    const uint32_t dense = grid->active_tile[tile];
     // Of tiles without particles the table still says what they had last.
-    const uint32_t first = m->tile_first[dense];
-    const uint32_t end = first + (m->level[0].index[dense] != TILE_NONE ? m->tile_count[dense] : 0);
+    const uint32_t first = store->tile_first[dense];
+    const uint32_t end = first + (grid->level[0].index[dense] != TILE_NONE ? store->tile_count[dense] : 0);
     const float *k = m->control->viscosity;
     float *to = m->viscosity + (uint64_t)tile * TILE_CELLS;
     FOR_RANGE (i, 0, TILE_CELLS * LIQUIDS_MAX) {
@@ -137,8 +141,8 @@ TILE_KERNEL(liquid_viscous_cells, PARTICLE_LANES, liquid_args, viscous_cells_scr
     }
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (i, first, end) {
-        const uint32_t cell = particle_cell(m, i);
-        tile_add_u32(&s->count[cell][m->attribute[i] & (LIQUIDS_MAX - 1)], 1);
+        const uint32_t cell = particle_cell(store, i);
+        tile_add_u32(&s->count[cell][store->attribute[i] & (LIQUIDS_MAX - 1)], 1);
     }
     TILE_BARRIER();
     FOR_RANGE (i, 0, TILE_CELLS) {
@@ -176,9 +180,9 @@ TILE_FN int load_faces(const liquid_args *args, viscosity_scratch *s, tile_place
     if (TILE_SINGLE()) {
         s->viscous = 0;
     }
-    load_sides_u8(args, place, tile, args->m.face_kind, s->faces, 0, WALLS);
-    if (args->m.cover_owner != NULL) {
-        load_sides_u8(args, place, tile, args->m.cover_owner, s->owner, BODY_NONE, BODY_NONE);
+    load_sides_u8(&args->tank.grid, place, tile, args->m.face_kind, s->faces, 0, WALLS);
+    if (args->tank.grid.m.cover_owner != NULL) {
+        load_sides_u8(&args->tank.grid, place, tile, args->tank.grid.m.cover_owner, s->owner, BODY_NONE, BODY_NONE);
     }
     FOR_RANGE_ATOMIC (i, 0, TILE_EDGE * TILE_EDGE) {
         uint32_t any = 0;
@@ -199,23 +203,23 @@ TILE_FN uint32_t face_kind(const viscosity_scratch *s, int at, int c)
 /// The share of viscosity that acts on a face that a solid holds.
 TILE_FN float hold_of(const liquid_args *args, const viscosity_scratch *s, int at)
 {
-    const uint32_t owner = args->m.cover_owner != NULL ? s->owner[at] : (uint32_t)BODY_NONE;
-    return owner < BODIES_MAX ? args->m.bodies->hold[owner] : 1.0f; // the rim's edges hold anything
+    const uint32_t owner = args->tank.grid.m.cover_owner != NULL ? s->owner[at] : (uint32_t)BODY_NONE;
+    return owner < BODIES_MAX ? args->tank.grid.m.bodies->hold[owner] : 1.0f; // the rim's edges hold anything
 }
 
 /// The values of component c, zero where they are neither sought nor held, and the links to them.
 TILE_FN void load_component(const liquid_args *args, viscosity_scratch *s, tile_place place, uint32_t tile,
                             const float *field, int c)
 {
-    load_sides_f32(args, place, tile, field, s->u, 0.0f, 0.0f);
+    load_sides_f32(&args->tank.grid, place, tile, field, s->u, 0.0f, 0.0f);
     FOR_RANGE (i, 0, RIM_CELLS) {
         const uint32_t kind = face_kind(s, (int)i, c);
         s->link[i] = kind == VISCOUS ? 1.0f : kind != 0 ? 2.0f : 0.0f;
         s->u[i] = (kind & VISCOUS) != 0 ? s->u[i] : 0.0f;
     }
     TILE_BARRIER();
-    if (args->m.open[c] != NULL) {
-        load_sides_u8(args, place, tile, args->m.open[c], s->open, 0, 0);
+    if (args->tank.grid.m.open[c] != NULL) {
+        load_sides_u8(&args->tank.grid, place, tile, args->tank.grid.m.open[c], s->open, 0, 0);
         FOR_RANGE (i, 0, RIM_CELLS) {
             if (face_kind(s, (int)i, c) == HELD) {
                 s->link[i] = hold_of(args, s, (int)i) / (0.5f + (float)s->open[i] * (1.0f / 255.0f));
@@ -233,12 +237,12 @@ typedef struct viscosity_vectors {
 
 TILE_FN viscosity_vectors vectors_of(const liquid_args *args, int c)
 {
-    const liquid_memory *m = &args->m;
+    const grid_memory *grid = &args->tank.grid.m;
     const uint32_t j = args->iteration;
     viscosity_vectors v;
-    v.now = j == 0 ? m->u[c] : j % 2 == 1 ? m->u_ext[c] : m->shift[c];
-    v.before = j <= 1 ? m->u[c] : j % 2 == 1 ? m->shift[c] : m->u_ext[c];
-    v.next = j + 1 == args->iteration_count ? m->u[c] : j % 2 == 0 ? m->u_ext[c] : m->shift[c];
+    v.now = j == 0 ? grid->u[c] : j % 2 == 1 ? grid->u_ext[c] : grid->shift[c];
+    v.before = j <= 1 ? grid->u[c] : j % 2 == 1 ? grid->shift[c] : grid->u_ext[c];
+    v.next = j + 1 == args->iteration_count ? grid->u[c] : j % 2 == 0 ? grid->u_ext[c] : grid->shift[c];
     return v;
 }
 
@@ -268,7 +272,7 @@ TILE_FN void finish_viscosity(const liquid_args *args, const viscosity_vectors *
     const uint32_t j = args->iteration;
     const float alpha = args->m.control->viscosity_alpha[j], gamma = args->m.control->viscosity_gamma[j];
     const uint64_t face = (uint64_t)tile * TILE_CELLS + cell;
-    const float now = s->u[at], forced = args->m.u[c][face];
+    const float now = s->u[at], forced = args->tank.grid.m.u[c][face];
     const float next = now + (alpha * (forced - (now + flow)) + gamma * (now - v->before[face]));
     v->next[face] = face_kind(s, at, c) == VISCOUS ? next : forced;
 }
@@ -276,8 +280,8 @@ TILE_FN void finish_viscosity(const liquid_args *args, const viscosity_vectors *
 /// One iteration, args->iteration, in a tank of one liquid. One tile per active tile.
 TILE_KERNEL(liquid_viscosity, CELL_LANES, liquid_args, viscosity_scratch)
 {
-    const tile_place place = tile_place_of(&args->shape, 0, args->m.active_tile[tile]);
-    const float k = args->m.control->viscosity[0], depth = args->shape.cells[2] > 1 ? 1.0f : 0.0f;
+    const tile_place place = tile_place_of(&args->tank.grid.shape, 0, args->tank.grid.m.active_tile[tile]);
+    const float k = args->m.control->viscosity[0], depth = args->tank.grid.shape.cells[2] > 1 ? 1.0f : 0.0f;
     if (!load_faces(args, s, place, tile)) {
         return;
     }
@@ -303,8 +307,8 @@ TILE_FN float deep_viscosity(const viscosity_mixed_scratch *s, int x, int y, int
 /// A face's viscosity times its density over that of the lightest liquid.
 TILE_FN void load_dynamic(const liquid_args *args, viscosity_mixed_scratch *s, tile_place place, uint32_t tile, int c)
 {
-    if (args->m.beta[c] != NULL) {
-        load_sides_f32(args, place, tile, args->m.beta[c], s->beta, 1.0f, 1.0f);
+    if (args->tank.grid.m.beta[c] != NULL) {
+        load_sides_f32(&args->tank.grid, place, tile, args->tank.grid.m.beta[c], s->beta, 1.0f, 1.0f);
     } else {
         FOR_RANGE (i, 0, RIM_CELLS) {
             s->beta[i] = 1.0f;
@@ -333,9 +337,9 @@ TILE_FN float mixed_flow_to(const viscosity_mixed_scratch *s, int at, int other,
 /// One iteration in a tank of several liquids. One tile per active tile.
 TILE_KERNEL(liquid_viscosity_mixed, CELL_LANES, liquid_args, viscosity_mixed_scratch)
 {
-    const tile_place place = tile_place_of(&args->shape, 0, args->m.active_tile[tile]);
-    const float depth = args->shape.cells[2] > 1 ? 1.0f : 0.0f;
-    halo_neighbours(args, place, s->neighbour);
+    const tile_place place = tile_place_of(&args->tank.grid.shape, 0, args->tank.grid.m.active_tile[tile]);
+    const float depth = args->tank.grid.shape.cells[2] > 1 ? 1.0f : 0.0f;
+    halo_neighbours(&args->tank.grid, place, s->neighbour);
     if (!load_faces(args, &s->v, place, tile)) {
         return;
     }
@@ -379,7 +383,7 @@ TILE_FN drag_flow film_drag(const liquid_args *args, const body_drag_scratch *s,
     const uint32_t open = s->m.v.open[at];
     float middle[3], of_body[3];
     face_middle(cell, c, middle);
-    body_velocity(&args->m.bodies->state[b], middle, of_body);
+    body_velocity(&args->tank.grid.m.bodies->state[b], middle, of_body);
     const float share = film_share(args, b, open, k), reach = 0.5f + (float)open * (1.0f / 255.0f);
     const float mass = 0.5f * reach * reach / (args->m.viscosity != NULL ? s->m.beta[at] : 1.0f);
     const drag_flow flow = {mass * share / (1.0f - share) * (s->m.v.u[at] - of_body[c]), 0.0f};
@@ -407,7 +411,7 @@ TILE_FN drag_flow side_drag(const liquid_args *args, const body_drag_scratch *s,
 /// Adds what flows from a tile's faces of component c to a body: force, moment and grip of each cell.
 TILE_FN void add_drag(const liquid_args *args, body_drag_scratch *s, tile_place place, uint32_t b, int c)
 {
-    const float *position = args->m.bodies->state[b].position;
+    const float *position = args->tank.grid.m.bodies->state[b].position;
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const int at = rim_index(x, y, z);
         const uint32_t i = cell_index(x, y, z), kind = face_kind(&s->m.v, at, c);
@@ -440,17 +444,18 @@ TILE_FN void add_drag(const liquid_args *args, body_drag_scratch *s, tile_place 
 /// them. One tile per listed tile.
 TILE_KERNEL(liquid_body_drag, CELL_LANES, liquid_args, body_drag_scratch)
 {
+    const grid_memory *grid = &args->tank.grid.m;
     const liquid_memory *m = &args->m;
-    const uint32_t o = m->body_tile[tile], dense = m->level[0].tile[o], slot = m->slot[dense];
-    const tile_place place = tile_place_of(&args->shape, 0, dense);
-    const uint32_t near = free_near_tile(args, o);
-    halo_neighbours(args, place, s->m.neighbour);
+    const uint32_t o = grid->body_tile[tile], dense = grid->level[0].tile[o], slot = grid->slot[dense];
+    const tile_place place = tile_place_of(&args->tank.grid.shape, 0, dense);
+    const uint32_t near = free_near_tile(&args->tank.grid, o);
+    halo_neighbours(&args->tank.grid, place, s->m.neighbour);
     const int any = load_faces(args, &s->m.v, place, slot);
     if (m->viscosity != NULL) {
         halo_load_f32(s->m.deep, DEEP_BORDER, m->viscosity, s->m.neighbour);
         TILE_BARRIER();
     }
-    for (uint32_t b = 0; b < m->bodies->count; b++) {
+    for (uint32_t b = 0; b < grid->bodies->count; b++) {
         const int meets = any && (near >> b & 1) != 0;
         FOR_RANGE (i, 0, TILE_CELLS) {
             for (int k = 0; k < BODY_SUMS && meets; k++) {
@@ -459,12 +464,12 @@ TILE_KERNEL(liquid_body_drag, CELL_LANES, liquid_args, body_drag_scratch)
         }
         TILE_BARRIER();
         for (int c = 0; c < 3 && meets; c++) {
-            load_component(args, &s->m.v, place, slot, m->u[c], c);
+            load_component(args, &s->m.v, place, slot, grid->u[c], c);
             if (m->viscosity != NULL) {
                 load_dynamic(args, &s->m, place, slot, c);
             }
             add_drag(args, s, place, b, c);
         }
-        gather_for_body(m, tile, b, s->value, meets ? BODY_SUMS : 0);
+        gather_for_body(grid, tile, b, s->value, meets ? BODY_SUMS : 0);
     }
 }

@@ -154,7 +154,7 @@ tarn_status encoder_assemble(tarn_encoder *e, tarn_stream_head *head, const tarn
         return TARN_E_SPACE;
     }
     head->frame_bytes = (uint32_t)at;
-    tarn_queue *queue = e->tank->queue;
+    tarn_queue *queue = e->view.queue;
     e->args.to = e->frame != NULL ? e->frame : bytes;
     tarn_status status = tarn_queue_upload(queue, e->args.w.chunk, e->chunks, e->chunk_count * sizeof *e->chunks);
     encoder_launch(e, stream_pack_id, e->chunk_count);

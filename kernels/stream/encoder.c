@@ -13,7 +13,7 @@ void tarn_encoder_desc_default(tarn_encoder_desc *desc)
 void encoder_launch(tarn_encoder *encoder, stream_kernel_id kernel, uint32_t tiles)
 {
     if (tiles > 0) {
-        tarn_queue_launch(encoder->tank->queue, &tarn_stream_kernels[kernel], &encoder->args, NULL, tiles);
+        tarn_queue_launch(encoder->view.queue, &tarn_stream_kernels[kernel], &encoder->args, NULL, tiles);
     }
 }
 
@@ -25,8 +25,8 @@ static int is_slack(float quanta)
 /// Particles get colours with their first dye, and lose them when the tank starts afresh. @return whether that happened
 static int fill_colours(tarn_encoder *e)
 {
-    const int changed = e->args.attribute != e->tank->args.m.attribute;
-    e->args.attribute = e->tank->args.m.attribute;
+    const int changed = e->args.attribute != e->now.attribute;
+    e->args.attribute = e->now.attribute;
     e->args.has_colours = e->args.attribute != NULL;
     return changed;
 }
@@ -34,20 +34,20 @@ static int fill_colours(tarn_encoder *e)
 /// What never changes of the kernels' arguments, and colours.
 static void fill_args(tarn_encoder *e)
 {
-    const liquid_args *tank = &e->tank->args;
+    const tank_view *view = &e->view;
     stream_args *args = &e->args;
     for (int a = 0; a < 3; a++) {
-        args->position[a] = tank->m.position[a];
-        args->velocity[a] = tank->m.velocity[a];
-        args->tiles[a] = (uint32_t)tank->shape.tiles[0][a];
-        args->end[a] = (tank->shape.cells[a] << TARN_PLACE_BITS) - 1;
+        args->position[a] = view->position[a];
+        args->velocity[a] = view->velocity[a];
+        args->tiles[a] = view->tiles[a];
+        args->end[a] = ((int32_t)view->cells[a] << TARN_PLACE_BITS) - 1;
     }
     args->end[3] = INT32_MAX;
-    args->id = tank->m.id;
-    args->tank_tile = tank->m.level[0].tile;
-    args->tank_index = tank->m.level[0].index;
-    args->tile_first = tank->m.tile_first;
-    args->tile_count = tank->m.tile_count;
+    args->id = view->id;
+    args->tank_tile = view->tile;
+    args->tank_index = view->tile_index;
+    args->tile_first = view->tile_first;
+    args->tile_count = view->tile_count;
     args->bits = e->desc.place_bits;
     args->layers = e->desc.layers;
     fill_colours(e);
@@ -59,9 +59,6 @@ tarn_status tarn_encoder_create(tarn_tank *tank, const tarn_encoder_desc *desc, 
         !is_slack(desc->base_slack) || !is_slack(desc->extra_slack)) {
         return TARN_E_ARGUMENT;
     }
-    if (tank->args.m.seat != NULL) {
-        return TARN_E_STATE;
-    }
     tarn_encoder *e = calloc(1, sizeof *e);
     if (e == NULL) {
         return TARN_E_MEMORY;
@@ -69,17 +66,22 @@ tarn_status tarn_encoder_create(tarn_tank *tank, const tarn_encoder_desc *desc, 
     e->tank = tank;
     e->desc = *desc;
     e->points_max = TARN_SET_POINTS_MAX;
+    tank_view_open(tank, &e->view);
+    tank_view_now(tank, &e->now);
     fill_args(e);
     tarn_code_tables_make(&e->tables);
     tarn_status status = encoder_take_memory(e);
     if (status == TARN_OK) {
-        status = tarn_queue_upload(tank->queue, e->args.w.tables, &e->tables, sizeof e->tables);
+        status = tarn_queue_upload(e->view.queue, e->args.w.tables, &e->tables, sizeof e->tables);
+    }
+    if (status == TARN_OK) {
+        status = tank_view_seat(tank, e->args.seat, e->moved_seat);
+        e->is_seated = status == TARN_OK;
     }
     if (status != TARN_OK) {
         tarn_encoder_destroy(e);
         return status;
     }
-    tank_set_seats(tank, e->args.seat, e->moved_seat);
     *encoder = e;
     return TARN_OK;
 }
@@ -89,8 +91,8 @@ void tarn_encoder_destroy(tarn_encoder *encoder)
     if (encoder == NULL) {
         return;
     }
-    if (encoder->args.seat != NULL && encoder->tank->args.m.seat == encoder->args.seat) {
-        tank_set_seats(encoder->tank, NULL, NULL);
+    if (encoder->is_seated) {
+        (void)tank_view_seat(encoder->tank, NULL, NULL);
     }
     encoder_give_memory(encoder);
     free(encoder);
@@ -106,16 +108,16 @@ uint64_t tarn_encoder_bytes(const tarn_encoder *encoder)
 /// Counts each layer's particles per tile into e->counts.
 static tarn_status count_layers(tarn_encoder *e, stream_kernel_id kernel)
 {
-    const uint32_t occupied = e->tank->counters.occupied;
+    const uint32_t occupied = e->now.occupied;
     encoder_launch(e, kernel, occupied);
-    return tarn_queue_download(e->tank->queue, e->counts, e->args.w.layer_count,
+    return tarn_queue_download(e->view.queue, e->counts, e->args.w.layer_count,
                                (size_t)occupied * e->desc.layers * sizeof *e->counts);
 }
 
 /// Whether no tile has more particles in a layer than receivers take.
 static int sets_are_small(const tarn_encoder *e)
 {
-    for (uint32_t i = 0; i < e->tank->counters.occupied * e->desc.layers; i++) {
+    for (uint32_t i = 0; i < e->now.occupied * e->desc.layers; i++) {
         if (e->counts[i] > e->points_max) {
             return 0;
         }
@@ -126,14 +128,14 @@ static int sets_are_small(const tarn_encoder *e)
 /// Slots for all layers: with room for births where there are any.
 static void lay_out_layers(tarn_encoder *e)
 {
-    const uint32_t occupied = e->tank->counters.occupied, layers = e->desc.layers;
+    const uint32_t occupied = e->now.occupied, layers = e->desc.layers;
     uint32_t first = 0;
     for (uint32_t l = 0; l < layers; l++) {
         uint32_t count = 0;
         for (uint32_t t = 0; t < occupied; t++) {
             count += e->counts[t * layers + l];
         }
-        const uint32_t births = e->tank->had_births ? count / 4 + 1024 : 0;
+        const uint32_t births = e->now.had_births ? count / 4 + 1024 : 0;
         e->layers[l] = (encoder_layer){first, count, count + births, count};
         first += e->layers[l].slots_max;
     }
@@ -142,7 +144,7 @@ static void lay_out_layers(tarn_encoder *e)
 /// Where each tile's part of each layer goes.
 static void lay_out_parts(tarn_encoder *e)
 {
-    const uint32_t occupied = e->tank->counters.occupied, layers = e->desc.layers;
+    const uint32_t occupied = e->now.occupied, layers = e->desc.layers;
     uint32_t next[TARN_STREAM_LAYERS_MAX];
     uint64_t at = e->args.groups_at;
     for (uint32_t l = 0; l < layers; l++) {
@@ -164,20 +166,20 @@ static void lay_out_parts(tarn_encoder *e)
 
 static tarn_status upload_parts(tarn_encoder *e)
 {
-    return tarn_queue_upload(e->tank->queue, e->args.w.part, e->parts,
-                             (size_t)e->tank->counters.occupied * e->desc.layers * sizeof *e->parts);
+    return tarn_queue_upload(e->view.queue, e->args.w.part, e->parts,
+                             (size_t)e->now.occupied * e->desc.layers * sizeof *e->parts);
 }
 
 static tarn_status zero_farthest(tarn_encoder *e)
 {
-    return tarn_queue_zero(e->tank->queue, e->args.w.farthest, sizeof *e->args.w.farthest);
+    return tarn_queue_zero(e->view.queue, e->args.w.farthest, sizeof *e->args.w.farthest);
 }
 
 /// A key frame's streams; the reference becomes what viewers have after it.
 static tarn_status code_key(tarn_encoder *e)
 {
-    tarn_queue *queue = e->tank->queue;
-    const uint32_t occupied = e->tank->counters.occupied, parts = occupied * e->desc.layers;
+    tarn_queue *queue = e->view.queue;
+    const uint32_t occupied = e->now.occupied, parts = occupied * e->desc.layers;
     e->args.is_key = e->args.is_base = 1;
     e->args.ratio = 0;
     e->args.steps = (float)ENCODER_FLOW_STEPS;
@@ -213,7 +215,7 @@ static tarn_status code_key(tarn_encoder *e)
 /// Gives the newborn their slots. @return TARN_E_LIMIT where there are more than the key frame promised
 static tarn_status place_births(tarn_encoder *e, uint32_t births[TARN_STREAM_LAYERS_MAX])
 {
-    const uint32_t occupied = e->tank->counters.occupied, layers = e->desc.layers;
+    const uint32_t occupied = e->now.occupied, layers = e->desc.layers;
     uint32_t all = 0;
     for (uint32_t t = 0; t < occupied; t++) {
         for (uint32_t l = 0; l < layers; l++) {
@@ -252,7 +254,7 @@ static tarn_status code_groups(tarn_encoder *e, const uint32_t births[TARN_STREA
         add_groups(e, e->layers[l].first, e->layers[l].slots, 0);
         add_groups(e, e->layers[l].first + e->layers[l].slots, births[l], 1);
     }
-    tarn_queue *queue = e->tank->queue;
+    tarn_queue *queue = e->view.queue;
     tarn_status status = tarn_queue_upload(queue, e->args.w.group, e->groups, e->group_count * sizeof *e->groups);
     encoder_launch(e, stream_move_id, e->reference_tiles);
     encoder_launch(e, stream_groups_id, e->group_count);
@@ -281,20 +283,20 @@ static void count_particles(tarn_encoder *e, const uint32_t births[TARN_STREAM_L
 static tarn_status code_moved(tarn_encoder *e, int is_base)
 {
     uint32_t births[TARN_STREAM_LAYERS_MAX] = {0};
-    const uint64_t steps = e->tank->step - e->reference_step;
+    const uint64_t steps = e->now.step - e->reference_step;
     const float slack = is_base ? e->desc.base_slack : e->desc.extra_slack;
     e->args.is_key = 0;
     e->args.is_base = (uint32_t)is_base;
     e->args.ratio = tarn_flow_ratio(steps, e->reference_flow_steps);
     e->args.dead_zone = (int32_t)(slack * (float)(1 << (TARN_PLACE_BITS - e->desc.place_bits)));
     tarn_status status = zero_farthest(e);
-    if (status == TARN_OK && is_base && e->tank->had_births) {
+    if (status == TARN_OK && is_base && e->now.had_births) {
         status = count_layers(e, stream_arrive_id);
         if (status == TARN_OK) {
             status = place_births(e, births);
         }
     } else {
-        encoder_launch(e, stream_arrive_id, e->tank->counters.occupied);
+        encoder_launch(e, stream_arrive_id, e->now.occupied);
     }
     if (status == TARN_OK) {
         status = encoder_code_flow(e);
@@ -324,7 +326,7 @@ static void swap_places(stream_memory *w)
 /// After a base frame: the tank's present order becomes that of the reference.
 static tarn_status reseat(tarn_encoder *e)
 {
-    const uint32_t occupied = e->tank->counters.occupied, stride = sizeof(stream_tile) / 4;
+    const uint32_t occupied = e->now.occupied, stride = sizeof(stream_tile) / 4;
     encoder_launch(e, stream_reseat_id, occupied);
     encoder_index(e, &e->args.w.tile->dense, stride, e->reference_tiles, e->args.w.tile_index, 0);
     swap_places(&e->args.w);
@@ -338,33 +340,34 @@ static tarn_status reseat(tarn_encoder *e)
 static void fill_head(const tarn_encoder *e, tarn_stream_kind kind, const tarn_tank_frame_info *info,
                       tarn_stream_head *head)
 {
-    const tarn_tank *tank = e->tank;
-    const uint64_t steps = kind == TARN_STREAM_KEY ? ENCODER_FLOW_STEPS : tank->step - e->reference_step;
+    const tank_moment *now = &e->now;
+    const uint64_t steps = kind == TARN_STREAM_KEY ? ENCODER_FLOW_STEPS : now->step - e->reference_step;
     memset(head, 0, sizeof *head);
     head->kind = (uint8_t)kind;
     head->place_bits = (uint8_t)e->desc.place_bits;
     head->layer_count = (uint8_t)e->desc.layers;
     head->flags = info->flags | (e->args.has_colours ? TARN_FRAME_FLAG_COLOURS : 0);
     head->epoch = info->epoch;
-    head->step = tank->step;
-    head->sim_time_s = tank->sim_time_s;
+    head->step = now->step;
+    head->sim_time_s = now->sim_time_s;
     head->server_time_us = info->server_time_us;
     head->realtime_factor = info->realtime_factor;
     head->number = e->number;
     head->reference = kind == TARN_STREAM_KEY ? e->number : e->reference;
     head->interval_steps = (uint32_t)(steps < UINT32_MAX ? steps : UINT32_MAX);
-    head->interval_s = (float)steps * tank->desc.dt_s;
+    head->interval_s = (float)steps * e->view.dt_s;
     head->input_count = (uint16_t)info->input_count;
-    head->cell_m = tank->desc.cell_m;
+    head->cell_m = e->view.cell_m;
     head->flow_tiles_max = e->room.flow;
     for (int a = 0; a < 3; a++) {
-        head->cells[a] = tank->desc.cells[a];
-        head->gravity_m_s2[a] = (float)tank->motion.gravity_m_s2[a];
+        head->cells[a] = e->view.cells[a];
+        head->gravity_m_s2[a] = now->gravity_m_s2[a];
     }
     for (int i = 0; i < 4; i++) {
-        head->orientation[i] = (float)tank->motion.rotation[i];
+        head->orientation[i] = now->orientation[i];
     }
-    head->body_count = tank_frame_bodies(tank, head->bodies);
+    head->body_count = now->body_count;
+    memcpy(head->bodies, now->bodies, now->body_count * sizeof *now->bodies);
     for (uint32_t l = 0; l < e->desc.layers; l++) {
         head->layers[l].slots = e->layers[l].slots;
         head->layers[l].particles = e->layers[l].particles;
@@ -374,8 +377,8 @@ static void fill_head(const tarn_encoder *e, tarn_stream_kind kind, const tarn_t
 
 static int can_refer(const tarn_encoder *e, const tarn_tank_frame_info *info)
 {
-    return e->has_reference && e->generation == e->tank->generation && e->epoch == info->epoch &&
-           e->tank->step >= e->reference_step && e->tank->step - e->reference_step < UINT32_MAX;
+    return e->has_reference && e->generation == e->now.generation && e->epoch == info->epoch &&
+           e->now.step >= e->reference_step && e->now.step - e->reference_step < UINT32_MAX;
 }
 
 /// The streams of a frame. @param kind  what was asked for; then what it is
@@ -398,7 +401,8 @@ tarn_status tarn_encoder_encode(tarn_encoder *e, tarn_stream_kind kind, const ta
     if (info->input_count > TARN_FRAME_INPUTS_MAX || kind > TARN_STREAM_EXTRA) {
         return TARN_E_ARGUMENT;
     }
-    tank_mark(e->tank, STAGE_COUNT);
+    tank_view_encode_begins(e->tank);
+    tank_view_now(e->tank, &e->now);
     if (fill_colours(e) || !can_refer(e, info)) {
         kind = TARN_STREAM_KEY;
     }
@@ -416,10 +420,10 @@ tarn_status tarn_encoder_encode(tarn_encoder *e, tarn_stream_kind kind, const ta
     }
     if (kind != TARN_STREAM_EXTRA) {
         e->reference = e->number;
-        e->reference_step = e->tank->step;
+        e->reference_step = e->now.step;
         e->reference_flow_steps = head->interval_steps;
         e->epoch = info->epoch;
-        e->generation = e->tank->generation;
+        e->generation = e->now.generation;
         e->args.flow_now = !e->args.flow_now;
         e->flow_is_indexed = 0;
     }
@@ -427,6 +431,6 @@ tarn_status tarn_encoder_encode(tarn_encoder *e, tarn_stream_kind kind, const ta
         status = reseat(e);
     }
     e->has_reference = status == TARN_OK && (kind == TARN_STREAM_KEY || was_whole);
-    tank_mark(e->tank, STAGE_ENCODE);
+    tank_view_encode_ends(e->tank);
     return status;
 }

@@ -3,8 +3,8 @@
 #define TARN_KERNELS_STREAM_ENCODER_INTERNAL_H
 
 #include "kernels/encoder.h"
-#include "kernels/liquid/tank_internal.h"
 #include "kernels/stream/stream_kernels.h"
+#include "kernels/tank/view.h"
 
 enum { ENCODER_FLOW_STEPS = 4 }; ///< that a key frame's flow spans
 
@@ -21,6 +21,9 @@ typedef struct encoder_room {
 
 struct tarn_encoder {
     tarn_tank *tank;
+    tank_view view;
+    tank_moment now; ///< of the frame in hand
+    int is_seated;
     tarn_encoder_desc desc;
     encoder_room room;
     uint64_t bytes_taken;

@@ -12,10 +12,12 @@ typedef struct room_taker {
 static void *take(room_taker *t, void *piece, uint64_t bytes)
 {
     if (t->giving) {
-        tarn_device_free(t->encoder->tank->device, piece);
+        tarn_device_free(tarn_queue_device(t->encoder->view.queue), piece);
         return NULL;
     }
-    void *memory = t->failed ? NULL : tarn_device_alloc(t->encoder->tank->device, (size_t)(bytes > 0 ? bytes : 1));
+    void *memory = t->failed
+                       ? NULL
+                       : tarn_device_alloc(tarn_queue_device(t->encoder->view.queue), (size_t)(bytes > 0 ? bytes : 1));
     t->failed |= memory == NULL;
     t->encoder->bytes_taken += bytes;
     return memory;
@@ -35,12 +37,12 @@ static uint64_t coded_bytes(const tarn_encoder *encoder)
 
 static void choose_room(tarn_encoder *encoder)
 {
-    const liquid_shape *shape = &encoder->tank->args.shape;
+    const tank_view *view = &encoder->view;
     encoder_room *room = &encoder->room;
     const uint32_t layers = encoder->desc.layers;
-    room->particles = shape->particles_max;
-    room->tiles = shape->tile_total[0];
-    room->occupied = shape->occupied_max;
+    room->particles = view->particles_max;
+    room->tiles = view->tile_total;
+    room->occupied = view->occupied_max;
     // Slots of the dead stay until the next key frame.
     room->slots = room->particles + room->particles / 4 + 1024 * layers;
     room->groups = 2 * (room->slots / TARN_STREAM_GROUP + layers + 1);
@@ -86,7 +88,7 @@ static void take_device(room_taker *t)
     w->tables = take(t, w->tables, sizeof *w->tables);
     e->args.seat = take(t, e->args.seat, particles * 4);
     e->moved_seat = take(t, e->moved_seat, particles * 4);
-    if (!tarn_device_is_host(e->tank->device)) {
+    if (!tarn_device_is_host(tarn_queue_device(e->view.queue))) {
         e->frame = take(t, e->frame, room->coded);
     }
 }

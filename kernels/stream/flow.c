@@ -22,7 +22,7 @@ static void mark_reached(tarn_encoder *e, const stream_tile *tile)
 
 tarn_status encoder_list_flow(tarn_encoder *e, uint32_t tiles)
 {
-    const tarn_status status = tarn_queue_download(e->tank->queue, e->tiles, e->args.w.tile, tiles * sizeof *e->tiles);
+    const tarn_status status = tarn_queue_download(e->view.queue, e->tiles, e->args.w.tile, tiles * sizeof *e->tiles);
     if (status != TARN_OK) {
         return status;
     }
@@ -60,7 +60,7 @@ static tarn_status index_flow(tarn_encoder *e)
     }
     encoder_index(e, e->flow_dense[now], 1, e->flow_listed[now], e->args.w.flow_index[now], 0);
     const tarn_status status =
-        tarn_queue_upload(e->tank->queue, e->flow_dense[now], e->flow_list, e->flow_count * sizeof *e->flow_list);
+        tarn_queue_upload(e->view.queue, e->flow_dense[now], e->flow_list, e->flow_count * sizeof *e->flow_list);
     e->flow_listed[now] = e->flow_count;
     encoder_index(e, e->flow_dense[now], 1, e->flow_count, e->args.w.flow_index[now], 1);
     e->flow_is_indexed = 1;
@@ -78,6 +78,6 @@ tarn_status encoder_code_flow(tarn_encoder *e)
     encoder_launch(e, stream_fit_id, e->args.reference_kept);
     encoder_launch(e, stream_nodes_id, e->flow_count);
     encoder_launch(e, stream_borders_id, e->flow_count);
-    return tarn_queue_download(e->tank->queue, e->flow_bytes, e->args.w.flow_bytes,
+    return tarn_queue_download(e->view.queue, e->flow_bytes, e->args.w.flow_bytes,
                                e->flow_count * sizeof *e->flow_bytes);
 }

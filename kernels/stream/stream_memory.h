@@ -10,7 +10,7 @@
 #define TARN_KERNELS_STREAM_STREAM_MEMORY_H
 
 #include "kernels/device/tile.h"
-#include "kernels/liquid/liquid.h"
+#include "kernels/grid/grid.h"
 #include "protocol/flow_grid.h"
 #include "protocol/stream.h"
 

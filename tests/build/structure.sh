@@ -56,6 +56,16 @@ directions() {
                 a = part($1); b = part($2)
                 if (a != b && b != "server/common") why = a " may include server/common only"
             }
+            if (from == "kernels" && to == "kernels" && split($1, who, "/") > 2 && split($2, what, "/") > 2 && who[2] != what[2]) {
+                # A model knows the tank and what that stands on; the encoder knows views.
+                allowed = who[2] == "device" || who[2] == "shapes" ? "" : who[2] == "grid" ? " device shapes " : \
+                    who[2] == "tank" ? " device shapes grid " : who[2] == "stream" ? " device grid tank " : \
+                    " device shapes grid tank "
+                if (!index(allowed, " " what[2] " "))
+                    why = "kernels/" who[2] " may include" (allowed == "" ? " its own folder" : allowed) "only"
+                if (who[2] == "stream" && (what[2] == "tank" && what[3] != "view.h" || what[2] == "grid" && what[3] != "grid.h"))
+                    why = "kernels/stream reads kernels/tank/view.h and nothing behind it"
+            }
             if (part($1) == "server/gateway" && $2 ~ /^kernels\// && $2 != "kernels/tank.h")
                 why = "the gateway runs no kernels; it knows kernels/tank.h for scenes"
             if (why != "") print $1 " includes \"" $2 "\": " why

@@ -1,6 +1,6 @@
 // A tank on the emulated CUDA device, with lanes and blocks in both orders, has the state that it has on the CPU.
-#include "kernels/liquid/kernels.h"
-#include "kernels/liquid/tank_internal.h"
+#include "kernels/liquid/liquid_host.h"
+#include "kernels/liquid/liquid_kernels.h"
 #include "kernels/stream/encoder_internal.h"
 #include "tests/kernels/tank_fixtures.h"
 
@@ -132,18 +132,18 @@ static void outgrow(tarn_device_desc on, int is_active)
     describe_flight(&desc);
     assert_int_equal(tarn_device_create(&on, &device), TARN_OK);
     assert_int_equal(tarn_tank_create(device, &desc, &tank, NULL, 0), TARN_OK);
-    *(is_active ? &tank->args.shape.active_max : &tank->args.shape.occupied_max) =
-        is_active ? tank->counters.active : tank->counters.occupied;
+    *(is_active ? &tank->args->grid.shape.active_max : &tank->args->grid.shape.occupied_max) =
+        is_active ? tank->counters.grid.active : tank->counters.grid.occupied;
     for (int again = 0; again < 2; again++) {
         assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_E_MEMORY);
-        assert_int_equal(tank->substeps, 8);
-        assert_int_equal(tank->counters.active, 0);
-        assert_int_equal(tank->counters.occupied, 0);
+        assert_int_equal(tank->grid.substeps, 8);
+        assert_int_equal(tank->counters.grid.active, 0);
+        assert_int_equal(tank->counters.grid.occupied, 0);
         tarn_tank_report_light(tank, &report);
         assert_int_equal(report.particle_count, 0);
     }
     assert_int_equal(tarn_tank_reset(tank), TARN_OK);
-    assert_true(tank->counters.active > 0);
+    assert_true(tank->counters.grid.active > 0);
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);
 }
@@ -162,14 +162,18 @@ static void outgrow_memory(void **state)
 static void reach_all(void **state)
 {
     (void)state;
-    for (int id = 0; id < LIQUID_KERNEL_COUNT; id++) {
-        if (!emulated_has_run(tarn_liquid_kernels[id].name)) {
-            fail_msg("no fixture reaches the kernel %s", tarn_liquid_kernels[id].name);
-        }
-    }
-    for (int id = 0; id < STREAM_KERNEL_COUNT; id++) {
-        if (!emulated_has_run(tarn_stream_kernels[id].name)) {
-            fail_msg("no fixture reaches the kernel %s", tarn_stream_kernels[id].name);
+    const struct {
+        const tarn_kernel *kernels;
+        int count;
+    } parts[] = {{tarn_grid_kernels, GRID_KERNEL_COUNT},
+                 {tarn_tank_kernels, TANK_KERNEL_COUNT},
+                 {tarn_liquid_kernels, LIQUID_KERNEL_COUNT},
+                 {tarn_stream_kernels, STREAM_KERNEL_COUNT}};
+    for (size_t part = 0; part < sizeof parts / sizeof parts[0]; part++) {
+        for (int id = 0; id < parts[part].count; id++) {
+            if (!emulated_has_run(parts[part].kernels[id].name)) {
+                fail_msg("no fixture reaches the kernel %s", parts[part].kernels[id].name);
+            }
         }
     }
 }

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/liquid/tank_internal.h"
+#include "kernels/liquid/liquid_host.h"
 #include "tests/physics/physics.h"
 #include <cmocka.h> // needs those above
 
@@ -33,17 +33,17 @@ static void fill_disc(tarn_tank_desc *desc, double x0, double y0)
 /// Rigid rotation about the tank's middle on all faces of the active tiles.
 static void set_rotation(tarn_tank *tank, double omega)
 {
-    const liquid_memory *m = &tank->args.m;
-    for (uint32_t tile = 0; tile < tank->counters.active; tile++) {
-        const tile_place place = tile_place_of(&tank->args.shape, 0, m->active_tile[tile]);
+    const grid_memory *grid = &tank->args->grid.m;
+    for (uint32_t tile = 0; tile < tank->counters.grid.active; tile++) {
+        const tile_place place = tile_place_of(&tank->args->grid.shape, 0, grid->active_tile[tile]);
         for (uint32_t cell = 0; cell < TILE_CELLS; cell++) {
             const uint64_t at = (uint64_t)tile * TILE_CELLS + cell;
             const double x = place.x * TILE_EDGE + (int)(cell & 7), y = place.y * TILE_EDGE + (int)(cell >> 3 & 7);
-            m->u_ext[0][at] = m->u_old[0][at] = (float)(-omega * (y + 0.5 - 0.5 * EDGE));
-            m->u_ext[1][at] = m->u_old[1][at] = (float)(omega * (x + 0.5 - 0.5 * EDGE));
-            m->u_ext[2][at] = m->u_old[2][at] = 0.0f;
+            grid->u_ext[0][at] = grid->u_old[0][at] = (float)(-omega * (y + 0.5 - 0.5 * EDGE));
+            grid->u_ext[1][at] = grid->u_old[1][at] = (float)(omega * (x + 0.5 - 0.5 * EDGE));
+            grid->u_ext[2][at] = grid->u_old[2][at] = 0.0f;
             for (int c = 0; c < 3; c++) {
-                m->shift[c][at] = 0.0f;
+                grid->shift[c][at] = 0.0f;
             }
         }
     }
@@ -51,15 +51,16 @@ static void set_rotation(tarn_tank *tank, double omega)
 
 static void carry(tarn_tank *tank, double omega)
 {
-    liquid_control *control = tank->args.m.control;
-    memset(control, 0, sizeof *control);
-    control->frac = 1.0f;
-    control->speed_max = SPEED_MAX;
-    tank_launch_p2g(tank, &tank->args); // which also finds where the particles are
+    tank_control *control = tank->args->store.control;
+    memset(control, 0, tank->model->control_bytes);
+    control->grid.frac = 1.0f;
+    control->grid.speed_max = SPEED_MAX;
+    liquid_launch_p2g(tank, &liquid_of(tank)->args); // which also finds where the particles are
     set_rotation(tank, omega);
-    tank_launch_advection(tank, &tank->args);
-    assert_int_equal(tarn_queue_download(tank->queue, &tank->counters, tank->args.m.counters, sizeof tank->counters),
-                     TARN_OK);
+    tank_launch_advection(tank, tank->args);
+    assert_int_equal(
+        tarn_queue_download(tank->grid.queue, &tank->counters, tank->args->store.counters, sizeof tank->counters),
+        TARN_OK);
 }
 
 void physics_disc(void)

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/liquid/tank_internal.h"
+#include "kernels/liquid/liquid_host.h"
 #include "tests/physics/physics.h"
 #include <cmocka.h> // needs those above
 
@@ -27,7 +27,7 @@ static double plateau(double x, double *slope)
 
 static double at_of(const tarn_tank *tank, int axis, uint32_t particle)
 {
-    return ((double)tank->args.m.position[axis][particle] + 0.5) / (1 << POSITION_BITS);
+    return ((double)tank->args->store.position[axis][particle] + 0.5) / (1 << POSITION_BITS);
 }
 
 static double shape_at(const tarn_tank *tank, uint32_t particle)
@@ -37,14 +37,14 @@ static double shape_at(const tarn_tank *tank, uint32_t particle)
 
 static void start_wave(tarn_tank *tank, double speed)
 {
-    const liquid_memory *m = &tank->args.m;
+    const store_memory *store = &tank->args->store;
     for (uint32_t i = 0; i < tank->particle_count; i++) {
         double slope;
         const double x = plateau(at_of(tank, 0, i), &slope), y = at_of(tank, 1, i), z = at_of(tank, 2, i);
-        m->velocity[0][i] = (float)(speed * x * shape_at(tank, i));
-        m->velocity[1][i] =
+        store->velocity[0][i] = (float)(speed * x * shape_at(tank, i));
+        store->velocity[1][i] =
             (float)(-speed * slope * HEIGHT / (2.0 * pi) * (1.0 - cos(2.0 * pi * y / HEIGHT)) * sin(pi * z / WIDTH));
-        m->velocity[2][i] = 0.0f;
+        store->velocity[2][i] = 0.0f;
     }
 }
 
@@ -57,7 +57,7 @@ static double amplitude(const tarn_tank *tank)
         if (x < LENGTH / 3.0 || x > 2.0 * LENGTH / 3.0) {
             continue;
         }
-        sum += shape * (double)tank->args.m.velocity[0][i];
+        sum += shape * (double)tank->args->store.velocity[0][i];
         norm += shape * shape;
     }
     return sum / norm;

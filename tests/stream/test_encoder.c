@@ -93,7 +93,9 @@ static tarn_status show(stage *s, uint32_t layers)
 
 static uint32_t particle_count(const stage *s)
 {
-    return s->tank->particle_count;
+    tarn_tank_report report;
+    tarn_tank_report_light(s->tank, &report);
+    return report.particle_count;
 }
 
 /// Which particle of the tank each slot is, or TILE_NONE.

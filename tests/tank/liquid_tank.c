@@ -64,9 +64,9 @@ tarn_tank *open_tank(const tarn_tank_desc *desc)
     if (tarn_tank_create(device, desc, &tank, why, sizeof why) != TARN_OK) {
         fail_msg("%s", why);
     }
-    memset(tank->args.m.control, 0, sizeof *tank->args.m.control);
-    tank->args.m.control->frac = 1.0f;
-    tank->args.m.control->speed_max = SPEED_MAX;
+    memset(tank->args->store.control, 0, tank->model->control_bytes);
+    tank->args->store.control->grid.frac = 1.0f;
+    tank->args->store.control->grid.speed_max = SPEED_MAX;
     return tank;
 }
 
@@ -78,18 +78,18 @@ double random_double(uint64_t *seed)
 
 double position_of(const tarn_tank *tank, int axis, uint32_t particle)
 {
-    return ((double)tank->args.m.position[axis][particle] + 0.5) / (1 << POSITION_BITS);
+    return ((double)tank->args->store.position[axis][particle] + 0.5) / (1 << POSITION_BITS);
 }
 
 double field_at(const tarn_tank *tank, const float *field, const int *at)
 {
     for (int a = 0; a < 3; a++) {
-        if (at[a] < 0 || at[a] >= tank->desc.cells[a]) {
+        if (at[a] < 0 || at[a] >= tank->grid.desc.cells[a]) {
             return 0.0;
         }
     }
-    const uint32_t dense = tile_dense_of(&tank->args.shape, 0, at[0] >> 3, at[1] >> 3, at[2] >> 3);
-    const uint32_t slot = tank->args.m.slot[dense];
+    const uint32_t dense = tile_dense_of(&tank->args->grid.shape, 0, at[0] >> 3, at[1] >> 3, at[2] >> 3);
+    const uint32_t slot = tank->args->grid.m.slot[dense];
     return slot != TILE_NONE ? (double)field[(size_t)slot * TILE_CELLS + cell_index(at[0] & 7, at[1] & 7, at[2] & 7)]
                              : 0.0;
 }
@@ -97,14 +97,15 @@ double field_at(const tarn_tank *tank, const float *field, const int *at)
 void each_face(tarn_tank *tank, void (*visit)(tarn_tank *tank, int c, const int *at, float *u, void *context),
                void *context)
 {
-    for (int z = 0; z < tank->desc.cells[2]; z++) {
-        for (int y = 0; y < tank->desc.cells[1]; y++) {
-            for (int x = 0; x < tank->desc.cells[0]; x++) {
+    for (int z = 0; z < tank->grid.desc.cells[2]; z++) {
+        for (int y = 0; y < tank->grid.desc.cells[1]; y++) {
+            for (int x = 0; x < tank->grid.desc.cells[0]; x++) {
                 for (int c = 0; c < 3; c++) {
                     const int at[3] = {x, y, z};
-                    const uint32_t dense = tile_dense_of(&tank->args.shape, 0, x >> 3, y >> 3, z >> 3);
-                    const size_t cell = (size_t)tank->args.m.slot[dense] * TILE_CELLS + cell_index(x & 7, y & 7, z & 7);
-                    visit(tank, c, at, &tank->args.m.u[c][cell], context);
+                    const uint32_t dense = tile_dense_of(&tank->args->grid.shape, 0, x >> 3, y >> 3, z >> 3);
+                    const size_t cell =
+                        (size_t)tank->args->grid.m.slot[dense] * TILE_CELLS + cell_index(x & 7, y & 7, z & 7);
+                    visit(tank, c, at, &tank->args->grid.m.u[c][cell], context);
                 }
             }
         }

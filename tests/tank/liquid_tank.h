@@ -2,7 +2,7 @@
 #ifndef TARN_TESTS_LIQUID_TANK_H
 #define TARN_TESTS_LIQUID_TANK_H
 
-#include "kernels/liquid/tank_internal.h"
+#include "kernels/liquid/liquid_host.h"
 
 typedef struct variant {
     const char *name;

@@ -66,7 +66,7 @@ double solid_tank_deepest_cells(tarn_tank *tank)
     for (uint32_t i = 0; i < c.count; i++) {
         const double at_m[3] = {(double)c.position_m[3 * i], (double)c.position_m[3 * i + 1],
                                 (double)c.position_m[3 * i + 2]};
-        least = fmin(least, tank_solids_distance_m(desc, ~0ull, at_m));
+        least = fmin(least, grid_solids_distance_m(desc, ~0ull, at_m));
     }
     solid_tank_free_cloud(&c);
     return least / (double)desc->cell_m;

@@ -1,6 +1,8 @@
 // Solids that come while the tank runs: thrown bodies float, walls hold liquid back and let it go again, and both are
 // part of the state.
 #include "tests/tank/solid_tank.h"
+
+#include "kernels/tank/view.h"
 #include <cmocka.h> // needs those above
 
 #include <math.h>
@@ -119,10 +121,11 @@ static void the_oldest_thrown_body_makes_way(void **state)
     for (uint32_t i = 0; i < 6; i++) {
         assert_int_equal(added[i].number, TARN_TANK_THROWN_FIRST + 3 + i);
     }
-    tarn_frame_body bodies[TARN_FRAME_BODIES_MAX];
-    assert_int_equal(tank_frame_bodies(tank, bodies), TARN_TANK_BODIES_MAX);
+    tank_moment now;
+    tank_view_now(tank, &now);
+    assert_int_equal(now.body_count, TARN_TANK_BODIES_MAX);
     for (uint32_t i = 1; i < TARN_TANK_BODIES_MAX; i++) {
-        assert_true(bodies[i].solid > bodies[i - 1].solid);
+        assert_true(now.bodies[i].solid > now.bodies[i - 1].solid);
     }
     solid_tank_step(tank, 3);
     tarn_tank_destroy(tank);
@@ -207,7 +210,7 @@ static void a_new_wall_pushes_liquid_out(void **state)
         for (uint32_t p = 0; p < c.count; p++) {
             const double at_m[3] = {(double)c.position_m[3 * p], (double)c.position_m[3 * p + 1],
                                     (double)c.position_m[3 * p + 2]};
-            deepest = fmin(deepest, tank_wall_distance(tank, &wall, at_m));
+            deepest = fmin(deepest, grid_wall_distance(&tank->grid, &wall, at_m));
         }
         solid_tank_free_cloud(&c);
         if (deepest < -0.3) {
@@ -342,12 +345,12 @@ static void wild_additions_are_no_state(void **state)
     uint8_t *bytes = malloc(bytes_max);
     size_t byte_count = 0, at = 0;
     assert_int_equal(tarn_tank_save(tank, bytes, bytes_max, &byte_count), TARN_OK);
-    while (memcmp(bytes + at, &tank->added, sizeof tank->added) != 0) {
+    while (memcmp(bytes + at, &tank->grid.added, sizeof tank->grid.added) != 0) {
         at++;
     }
-    const tank_added sound = tank->added;
+    const grid_added sound = tank->grid.added;
     for (int kind = 0; kind < 7; kind++) {
-        tank_added wild = sound;
+        grid_added wild = sound;
         uint32_t *const numbers[] = {&wild.thrown_count, &wild.wall_count, &wild.thrown_at[0]};
         float *const floats[] = {&wild.thrown[0].shape.half_m[0], &wild.walls[0].pose.position_m[1],
                                  &wild.thrown[0].density_kg_m3, &wild.walls[0].shape.half_m[0]};

@@ -437,14 +437,14 @@ static void a_lying_body_is_held_in_steps_of_any_length(void **state)
     tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
     solid_tank_step(tank, 60);
-    assert_int_equal(tank->substeps, 1);
+    assert_int_equal(tank->grid.substeps, 1);
     const double per_step = 9.81 * (double)desc.dt_s * (double)desc.dt_s / (double)c;
-    assert_true(fabs((double)tank->body_state[0].contact[1] / per_step - 1.0) < 0.02);
+    assert_true(fabs((double)tank->grid.body_state[0].contact[1] / per_step - 1.0) < 0.02);
     const tarn_push push = {
         .center_m = {0.4f, 0.4f, 0.4f}, .radius_m = 0.01f, .velocity_m_s = {5.0f}, .strength = 1.0f};
     assert_int_equal(tarn_tank_step(tank, &push, 1), TARN_OK);
-    assert_true(tank->substeps > 1);
-    assert_true(fabs((double)tank->body_state[0].contact[1] / per_step - 1.0) < 0.02);
+    assert_true(tank->grid.substeps > 1);
+    assert_true(fabs((double)tank->grid.body_state[0].contact[1] / per_step - 1.0) < 0.02);
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);
 }
@@ -458,12 +458,12 @@ static void a_solve_that_failed_pushes_no_body(void **state)
     tarn_device *device = plain_tank_device(1, NULL);
     tarn_tank *tank = plain_tank_open(device, &desc);
     solid_tank_step(tank, 1);
-    liquid_bodies *bodies = tank->args.m.bodies;
+    grid_bodies *bodies = tank->args->grid.m.bodies;
     for (uint32_t failed = 0; failed < 2; failed++) {
         const float before = bodies->state[0].velocity[0];
-        tank->args.m.counters->failed = failed;
+        tank->args->grid.m.counters->failed = failed;
         bodies->change[0][0] = failed ? NAN : 1.0f;
-        tank_launch(tank, &tank->args, liquid_bodies_kick_id, NULL, 1);
+        grid_launch(&tank->grid, tank->args, GRID_KERNEL(bodies_kick), NULL, 1);
         assert_true(bodies->state[0].velocity[0] == before + (failed ? 0.0f : 1.0f));
     }
     tarn_tank_destroy(tank);
@@ -554,7 +554,7 @@ static void loaded_motion_is_checked(void **state)
     assert_int_equal(load_of(tank), TARN_OK); // the first state of all
     solid_tank_step(tank, 5);
     assert_int_equal(load_of(tank), TARN_OK);
-    liquid_body_state *body = &tank->body_state[0], good;
+    grid_body_state *body = &tank->grid.body_state[0], good;
     memcpy(&good, body, sizeof good);
     for (int i = 0; i < 9; i++) {
         body->turn[i] = 7.0f;
@@ -645,7 +645,7 @@ static dragged drag_of(tarn_device *device, float viscosity, float density)
                                         .pose = {{middle_m[0], middle_m[1], middle_m[2]}, {0, 0, 0, 1}}};
     solid_tank_add_free(&desc, TARN_SHAPE_SPHERE, (const float[3]){radius * c, 0, 0}, middle_m, density);
     tarn_tank *tank = plain_tank_open(device, &desc);
-    liquid_body_state *ball = &tank->args.m.bodies->state[0];
+    grid_body_state *ball = &tank->args->grid.m.bodies->state[0];
     ball->spin[1] = spin;
     ball->velocity[0] = speed;
     solid_tank_step(tank, STEPS);

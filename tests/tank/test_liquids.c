@@ -17,21 +17,22 @@ static void light_liquids_keep_their_velocity(void **state)
         tarn_tank_desc desc = block_desc(&variants[n], cells, (const int[3]){0, 0, 0}, (const int[3]){16, 16, 16});
         desc.liquids[1].density_kg_m3 = 1.0f; // a ratio of 1000
         tarn_tank *tank = open_tank(&desc);
-        const liquid_memory *m = &tank->args.m;
+        const grid_memory *grid = &tank->args->grid.m;
+        const store_memory *store = &tank->args->store;
         for (uint32_t i = 0; i < tank->particle_count; i++) {
-            m->attribute[i] = m->position[1][i] >> POSITION_BITS >= 8;
+            store->attribute[i] = store->position[1][i] >> POSITION_BITS >= 8;
             for (int c = 0; c < 3; c++) {
-                m->velocity[c][i] = m->attribute[i] ? 0.5f : -0.25f;
+                store->velocity[c][i] = store->attribute[i] ? 0.5f : -0.25f;
             }
         }
-        tank_launch_p2g(tank, &tank->args);
+        liquid_launch_p2g(tank, &liquid_of(tank)->args);
         double worst = 0.0;
         for (int z = 2; z < 14; z++) {
             for (int y = 2; y < 14; y++) {
                 for (int x = 2; x < 14; x++) {
                     for (int c = 0; c < 3; c++) {
                         const int at[3] = {x, y, z};
-                        const double beta = field_at(tank, m->beta[c], at), u = field_at(tank, m->u[c], at);
+                        const double beta = field_at(tank, grid->beta[c], at), u = field_at(tank, grid->u[c], at);
                         if (y < 7) {
                             assert_true(fabs(beta - 1e-3) < 1e-6);
                         }
@@ -62,15 +63,15 @@ static void beta_reaches_faces_without_particles(void **state)
     const tarn_tank_desc desc =
         block_desc(&variants[VARIANT_MIXED], cells, (const int[3]){8, 8, 8}, (const int[3]){16, 16, 16});
     tarn_tank *tank = open_tank(&desc);
-    tank_launch_p2g(tank, &tank->args); // all heavy
-    const liquid_memory *m = &tank->args.m;
-    const double share = (double)tank->args.shape.lightest;
-    assert_true(fabs(field_at(tank, m->beta[0], (const int[3]){12, 12, 12}) - share) < 1e-6);
+    liquid_launch_p2g(tank, &liquid_of(tank)->args); // all heavy
+    const grid_memory *grid = &tank->args->grid.m;
+    const double share = (double)liquid_of(tank)->args.scale.lightest;
+    assert_true(fabs(field_at(tank, grid->beta[0], (const int[3]){12, 12, 12}) - share) < 1e-6);
     // Face 16 is the last that particles reach, and lies in the next tile, as face 7 does on the other side of the
     // block.
-    assert_true(fabs(field_at(tank, m->beta[0], (const int[3]){17, 12, 12}) - share) < 1e-6);
-    assert_true(fabs(field_at(tank, m->beta[0], (const int[3]){7, 12, 12}) - share) < 1e-6);
-    assert_true(field_at(tank, m->beta[0], (const int[3]){19, 12, 12}) == 1.0);
+    assert_true(fabs(field_at(tank, grid->beta[0], (const int[3]){17, 12, 12}) - share) < 1e-6);
+    assert_true(fabs(field_at(tank, grid->beta[0], (const int[3]){7, 12, 12}) - share) < 1e-6);
+    assert_true(field_at(tank, grid->beta[0], (const int[3]){19, 12, 12}) == 1.0);
     tarn_tank_destroy(tank);
 }
 
@@ -80,7 +81,7 @@ static double mode_at(const tarn_tank *tank, int c, const int *at)
     const int waves[3] = {1, 2, 3};
     double value = 1.0;
     for (int a = 0; a < 3; a++) {
-        value *= sin(3.14159265358979 * waves[a] * (at[a] + (a == c ? 0.0 : 0.5)) / tank->desc.cells[a]);
+        value *= sin(3.14159265358979 * waves[a] * (at[a] + (a == c ? 0.0 : 0.5)) / tank->grid.desc.cells[a]);
     }
     return value;
 }
@@ -90,7 +91,7 @@ static double mode_eigenvalue(const tarn_tank *tank, double k)
     const int waves[3] = {1, 2, 3};
     double sum = 0.0;
     for (int a = 0; a < 3; a++) {
-        sum += 2.0 - 2.0 * cos(3.14159265358979 * waves[a] / tank->desc.cells[a]);
+        sum += 2.0 - 2.0 * cos(3.14159265358979 * waves[a] / tank->grid.desc.cells[a]);
     }
     return 1.0 + k * sum;
 }
@@ -117,8 +118,8 @@ static tarn_tank *open_viscous(double k, int mixed)
         desc.liquids[i].viscosity_m2_s = (float)(k * (double)(desc.cell_m * desc.cell_m / desc.dt_s));
     }
     tarn_tank *tank = open_tank(&desc);
-    tank_fill_viscosity(tank, tank->args.m.control);
-    tank_launch_p2g(tank, &tank->args);
+    liquid_fill_viscosity(tank, liquid_of(tank)->args.m.control);
+    liquid_launch_p2g(tank, &liquid_of(tank)->args);
     return tank;
 }
 
@@ -130,11 +131,11 @@ static void viscosity_damps_modes_by_their_eigenvalues(void **state)
         for (int n = 0; n < 5; n++) {
             tarn_tank *tank = open_viscous(strengths[n], mixed);
             each_face(tank, set_mode, NULL);
-            tank_launch_viscosity(tank, &tank->args);
+            liquid_launch_viscosity(tank, &liquid_of(tank)->args);
             double most[2] = {1.0 / mode_eigenvalue(tank, strengths[n]), 0.0};
             each_face(tank, compare_mode, most);
             print_message("k = %g: %u iterations, factor %.4f, off by %.2g\n", strengths[n],
-                          tank_viscosity_iterations(tank), most[0], most[1]);
+                          liquid_viscosity_iterations(tank), most[0], most[1]);
             assert_true(most[1] < 1e-2);
             tarn_tank_destroy(tank);
         }
@@ -156,7 +157,7 @@ static void set_random(tarn_tank *tank, int c, const int *at, float *u, void *co
 static void add_energy(tarn_tank *tank, int c, const int *at, float *u, void *context)
 {
     motion *sum = context;
-    const double beta = tank->args.m.beta[c] != NULL ? field_at(tank, tank->args.m.beta[c], at) : 1.0;
+    const double beta = tank->args->grid.m.beta[c] != NULL ? field_at(tank, tank->args->grid.m.beta[c], at) : 1.0;
     sum->energy += (double)*u * (double)*u / beta;
 }
 
@@ -167,15 +168,15 @@ static void viscosity_adds_no_energy(void **state)
         for (double k = 1e-3; k < 1500.0; k *= 30.0) {
             tarn_tank *tank = open_viscous(k, mixed);
             for (uint32_t i = 0; i < tank->particle_count && mixed; i++) {
-                tank->args.m.attribute[i] = i / 37 % 2;
+                tank->args->store.attribute[i] = i / 37 % 2;
             }
-            tank_launch_p2g(tank, &tank->args);
+            liquid_launch_p2g(tank, &liquid_of(tank)->args);
             motion m = {.seed = 5};
             each_face(tank, set_random, &m);
             each_face(tank, add_energy, &m);
             for (int round = 0; round < 4; round++) {
                 const double before = m.energy;
-                tank_launch_viscosity(tank, &tank->args);
+                liquid_launch_viscosity(tank, &liquid_of(tank)->args);
                 m.energy = 0.0;
                 each_face(tank, add_energy, &m);
                 assert_true(m.energy <= before * (1.0 + 1e-5));
@@ -210,8 +211,8 @@ static void liquid_as_thick_as_can_be_is_stable(void **state)
 
 static void launch_viscous_cells(tarn_tank *tank)
 {
-    tank_launch(tank, &tank->args, liquid_viscous_cells_id, &tank->args.m.counters->active,
-                tank->args.shape.active_max);
+    grid_launch(&tank->grid, tank->args, LIQUID_KERNEL(viscous_cells), &tank->args->grid.m.counters->active,
+                tank->args->grid.shape.active_max);
 }
 
 /// Liquid that has moved on leaves tiles that stay active for a while, with what they held still in their memory.
@@ -224,17 +225,19 @@ static void emptied_tiles_have_no_viscosity(void **state)
     desc.liquids[0].viscosity_m2_s = desc.liquids[1].viscosity_m2_s = 1e-3f;
     desc.blocks[0].velocity_m_s[0] = desc.cell_m / desc.dt_s;
     tarn_tank *tank = open_tank(&desc);
-    const liquid_memory *m = &tank->args.m;
+    const grid_memory *grid = &tank->args->grid.m;
+    const store_memory *store = &tank->args->store;
+    const liquid_memory *m = &liquid_of(tank)->args.m;
     uint32_t emptied = 0;
     for (uint32_t step = 0; step < 25; step++) {
         assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
         launch_viscous_cells(tank);
-        for (uint32_t slot = 0; slot < m->counters->active; slot++) {
-            const uint32_t dense = m->active_tile[slot];
-            if (m->level[0].index[dense] != TILE_NONE) {
+        for (uint32_t slot = 0; slot < grid->counters->active; slot++) {
+            const uint32_t dense = grid->active_tile[slot];
+            if (grid->level[0].index[dense] != TILE_NONE) {
                 continue;
             }
-            emptied += m->tile_count[dense] > 0;
+            emptied += store->tile_count[dense] > 0;
             for (uint32_t i = 0; i < TILE_CELLS; i++) {
                 assert_true(m->viscosity[(size_t)slot * TILE_CELLS + i] < 0.0f);
             }
@@ -255,7 +258,7 @@ static void set_moving(tarn_tank *tank, int c, const int *at, float *u, void *co
 /// How strongly the film beside a wall grips the face below a cell: share over what the share leaves.
 static double film_grip(tarn_tank *tank, const int *at)
 {
-    const double left = field_at(tank, tank->args.m.u[1], at);
+    const double left = field_at(tank, tank->args->grid.m.u[1], at);
     return (1.0 - left) / left;
 }
 
@@ -274,17 +277,19 @@ static void a_film_has_the_viscosity_of_both_cells(void **state)
         desc.solids[0].shape = (tarn_shape){.kind = TARN_SHAPE_BOX, .half_m = {1.25f * c, 10 * c, 10 * c}};
         desc.solids[0].pose = (tarn_pose){.position_m = {7.25f * c, 8 * c, 8 * c}, .rotation = {0, 0, 0, 1}};
         tarn_tank *tank = open_tank(&desc);
-        const liquid_memory *m = &tank->args.m;
+        const grid_memory *grid = &tank->args->grid.m;
+        const store_memory *store = &tank->args->store;
         for (uint32_t i = 0; i < tank->particle_count; i++) {
-            m->attribute[i] = (m->position[1][i] >> POSITION_BITS >= 8) == upper;
+            store->attribute[i] = (store->position[1][i] >> POSITION_BITS >= 8) == upper;
         }
-        tank_fill_viscosity(tank, m->control);
-        tank_launch_p2g(tank, &tank->args);
+        liquid_fill_viscosity(tank, liquid_of(tank)->args.m.control);
+        liquid_launch_p2g(tank, &liquid_of(tank)->args);
         each_face(tank, set_moving, NULL);
-        static const liquid_kernel_id kernels[] = {liquid_solids_id, liquid_solid_cells_id, liquid_viscous_cells_id,
-                                                   liquid_viscous_faces_id};
+        const tarn_kernel *const kernels[] = {GRID_KERNEL(solids), GRID_KERNEL(solid_cells),
+                                              LIQUID_KERNEL(viscous_cells), LIQUID_KERNEL(viscous_faces)};
         for (int k = 0; k < 4; k++) {
-            tank_launch(tank, &tank->args, kernels[k], &m->counters->active, tank->args.shape.active_max);
+            grid_launch(&tank->grid, tank->args, kernels[k], &grid->counters->active,
+                        tank->args->grid.shape.active_max);
         }
         const double low = film_grip(tank, (const int[3]){8, 7, 8}), high = film_grip(tank, (const int[3]){8, 9, 8});
         const double mean = 0.5 * (low + high), between = film_grip(tank, (const int[3]){8, 8, 8});
@@ -304,28 +309,30 @@ static void dye_mixes_and_none_is_lost(void **state)
     const tarn_tank_desc desc =
         block_desc(&variants[VARIANT_MIXED], cells, (const int[3]){0, 0, 0}, (const int[3]){8, 8, 8});
     tarn_tank *tank = open_tank(&desc);
-    const liquid_memory *m = &tank->args.m;
+    const grid_memory *grid = &tank->args->grid.m;
+    const store_memory *store = &tank->args->store;
     // In every cell: water, half of it with 200 of red, all with 100 of green; and oil, with 77 of blue.
     for (uint32_t i = 0; i < tank->particle_count; i++) {
-        m->attribute[i] = i % 4 == 3 ? 1u | 77u << 24 : (i % 2 ? 200u << 8 : 0u) | 100u << 16;
+        store->attribute[i] = i % 4 == 3 ? 1u | 77u << 24 : (i % 2 ? 200u << 8 : 0u) | 100u << 16;
     }
     double before = 0.0, after = 0.0;
     uint32_t least = 255, most = 0;
     for (uint32_t i = 0; i < tank->particle_count; i++) {
-        before += m->attribute[i] >> 8 & 255;
+        before += store->attribute[i] >> 8 & 255;
     }
-    m->control->dye_share = 0.05f;
+    store->control->dye_share = 0.05f;
     for (uint32_t step = 0; step < 1000; step++) {
-        m->control->dye_step = step;
-        tank_launch(tank, &tank->args, liquid_dye_id, &m->counters->occupied, tank->args.shape.tile_total[0]);
+        store->control->dye_step = step;
+        grid_launch(&tank->grid, tank->args, TANK_KERNEL(dye), &grid->counters->occupied,
+                    tank->args->grid.shape.tile_total[0]);
     }
     for (uint32_t i = 0; i < tank->particle_count; i++) {
-        const uint32_t red = m->attribute[i] >> 8 & 255;
+        const uint32_t red = store->attribute[i] >> 8 & 255;
         after += red;
         if (i % 4 == 3) {
-            assert_int_equal(m->attribute[i], 1u | 77u << 24);
+            assert_int_equal(store->attribute[i], 1u | 77u << 24);
         } else {
-            assert_int_equal(m->attribute[i] >> 16, 100);
+            assert_int_equal(store->attribute[i] >> 16, 100);
             least = red < least ? red : least;
             most = red > most ? red : most;
         }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/liquid/tank_internal.h"
+#include "kernels/liquid/liquid_host.h"
 #include <cmocka.h> // needs those above
 
 #include <stdlib.h>
@@ -74,7 +74,7 @@ static particle *play(const tarn_tank_desc *desc, int axis, uint32_t *count)
     assert_true(particles != NULL && field != NULL);
     for (int a = 0; a < 3; a++) {
         const uint32_t last = ((uint32_t)desc->cells[a] << POSITION_BITS) - 1;
-        assert_int_equal(tarn_queue_download(tank->queue, field, tank->args.m.position[a], *count * sizeof *field),
+        assert_int_equal(tarn_queue_download(tank->grid.queue, field, tank->args->store.position[a], *count * sizeof *field),
                          TARN_OK);
         for (uint32_t i = 0; i < *count; i++) {
             particles[i].position[a] = a == axis ? last - field[i] : field[i];

@@ -11,7 +11,7 @@
 /// Open share of the lower face of a cell, as the last substep had it; -1 where there is no such tile in use.
 static double open_share(const tarn_tank *tank, int axis, int x, int y, int z)
 {
-    const liquid_args *args = &tank->args;
+    const grid_args *args = &tank->args->grid;
     const uint32_t slot = args->m.slot[tile_dense_of(&args->shape, 0, x >> 3, y >> 3, z >> 3)];
     return slot == TILE_NONE ? -1.0
                              : args->m.open[axis][(size_t)slot * TILE_CELLS + cell_index(x & 7, y & 7, z & 7)] / 255.0;

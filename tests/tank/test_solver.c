@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/liquid/tank_internal.h"
+#include "kernels/liquid/liquid_host.h"
 #include <cmocka.h> // needs those above
 
 #include <math.h>
@@ -108,14 +108,14 @@ static void solvers_agree(void **state)
 /// Fields of the active tiles, as a tank with solids or several liquids has them.
 static void *take_field(const tarn_tank *tank, size_t size)
 {
-    void *field = tarn_device_alloc(device, (size_t)tank->args.shape.tile_total[0] * TILE_CELLS * size);
+    void *field = tarn_device_alloc(device, (size_t)tank->args->grid.shape.tile_total[0] * TILE_CELLS * size);
     assert_non_null(field);
     return field;
 }
 
 static size_t tank_cells(const tarn_tank *tank)
 {
-    return (size_t)tank->args.shape.tile_total[0] * TILE_CELLS;
+    return (size_t)tank->args->grid.shape.tile_total[0] * TILE_CELLS;
 }
 
 static tarn_tank_hash hash_after(tarn_tank *tank, int steps)
@@ -136,11 +136,11 @@ static void open_faces_and_units_of_density_change_nothing(void **state)
     const tarn_tank_desc desc = two_depths(12.0f, 6.0f);
     tarn_tank *plain = open_tank(&desc), *open = open_tank(&desc), *heavy = open_tank(&desc);
     for (int a = 0; a < 3; a++) {
-        open->args.m.open[a] = take_field(open, 1);
-        memset(open->args.m.open[a], 255, tank_cells(open));
-        heavy->args.m.beta[a] = take_field(heavy, sizeof(float));
+        open->args->grid.m.open[a] = take_field(open, 1);
+        memset(open->args->grid.m.open[a], 255, tank_cells(open));
+        heavy->args->grid.m.beta[a] = take_field(heavy, sizeof(float));
         for (size_t i = 0; i < tank_cells(heavy); i++) {
-            heavy->args.m.beta[a][i] = 0.25f;
+            heavy->args->grid.m.beta[a][i] = 0.25f;
         }
     }
     const tarn_tank_hash wanted = hash_after(plain, 10), found = hash_after(open, 10), other = hash_after(heavy, 10);
@@ -153,10 +153,10 @@ static void open_faces_and_units_of_density_change_nothing(void **state)
         assert_true(four_heads[i] == 4.0f * head[i]);
     }
     for (int a = 0; a < 3; a++) {
-        tarn_device_free(device, open->args.m.open[a]);
-        tarn_device_free(device, heavy->args.m.beta[a]);
-        open->args.m.open[a] = NULL;
-        heavy->args.m.beta[a] = NULL;
+        tarn_device_free(device, open->args->grid.m.open[a]);
+        tarn_device_free(device, heavy->args->grid.m.beta[a]);
+        open->args->grid.m.open[a] = NULL;
+        heavy->args->grid.m.beta[a] = NULL;
     }
     tarn_tank_destroy(plain);
     tarn_tank_destroy(open);
@@ -170,16 +170,17 @@ static void closed_faces_part_the_water(void **state)
     (void)state;
     const tarn_tank_desc desc = two_depths(12.0f, 6.0f);
     tarn_tank *tank = open_tank(&desc);
-    liquid_memory *m = &tank->args.m;
+    grid_memory *grid = &tank->args->grid.m;
     for (int a = 0; a < 3; a++) {
-        m->open[a] = take_field(tank, 1);
-        memset(m->open[a], 255, tank_cells(tank));
+        grid->open[a] = take_field(tank, 1);
+        memset(grid->open[a], 255, tank_cells(tank));
     }
     for (int y = 0; y < NY; y++) {
         for (int z = 0; z < NZ; z++) {
             const uint32_t dense =
-                tile_dense_of(&tank->args.shape, 0, MIDDLE / TILE_EDGE, y / TILE_EDGE, z / TILE_EDGE);
-            m->open[0][(size_t)m->slot[dense] * TILE_CELLS + cell_index(MIDDLE % TILE_EDGE, y % TILE_EDGE, z)] = 0;
+                tile_dense_of(&tank->args->grid.shape, 0, MIDDLE / TILE_EDGE, y / TILE_EDGE, z / TILE_EDGE);
+            grid->open[0][(size_t)grid->slot[dense] * TILE_CELLS + cell_index(MIDDLE % TILE_EDGE, y % TILE_EDGE, z)] =
+                0;
         }
     }
     static float head[CELLS];
@@ -196,8 +197,8 @@ static void closed_faces_part_the_water(void **state)
     }
     assert_true(head[(3 * NY + 0) * NX + MIDDLE - 1] > 10.0f && head[(3 * NY + 0) * NX + MIDDLE] < 7.0f);
     for (int a = 0; a < 3; a++) {
-        tarn_device_free(device, m->open[a]);
-        m->open[a] = NULL;
+        tarn_device_free(device, grid->open[a]);
+        grid->open[a] = NULL;
     }
     tarn_tank_destroy(tank);
 }
@@ -210,13 +211,13 @@ static void flux_of_solids_lifts_the_surface(void **state)
     desc.parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
     desc.parameters[TARN_PARAMETER_DENSITY] = 0.0f;
     tarn_tank *tank = open_tank(&desc);
-    liquid_memory *m = &tank->args.m;
-    m->solid_flux = take_field(tank, sizeof(float));
+    grid_memory *grid = &tank->args->grid.m;
+    grid->solid_flux = take_field(tank, sizeof(float));
     const float speed = 0.1f; // of the floor, upwards, cells per step
     for (int z = 0; z < NZ; z++) {
         for (int x = 0; x < NX; x++) {
-            const uint32_t dense = tile_dense_of(&tank->args.shape, 0, x / TILE_EDGE, 0, z / TILE_EDGE);
-            m->solid_flux[(size_t)m->slot[dense] * TILE_CELLS + cell_index(x % TILE_EDGE, 0, z)] = -speed;
+            const uint32_t dense = tile_dense_of(&tank->args->grid.shape, 0, x / TILE_EDGE, 0, z / TILE_EDGE);
+            grid->solid_flux[(size_t)grid->slot[dense] * TILE_CELLS + cell_index(x % TILE_EDGE, 0, z)] = -speed;
         }
     }
     tarn_tank_report report;
@@ -224,8 +225,8 @@ static void flux_of_solids_lifts_the_surface(void **state)
     assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
     const double per_step = (double)(desc.cell_m / desc.dt_s), rise = report.momentum_m_s[1] / per_step;
     assert_true(fabs(rise - (double)speed) < 0.1 * (double)speed);
-    tarn_device_free(device, m->solid_flux);
-    m->solid_flux = NULL;
+    tarn_device_free(device, grid->solid_flux);
+    grid->solid_flux = NULL;
     tarn_tank_destroy(tank);
 }
 
@@ -235,31 +236,31 @@ static void what_is_not_finite_is_not_applied(void **state)
     const tarn_tank_desc desc = two_depths(12.0f, 6.0f);
     tarn_tank *tank = open_tank(&desc);
     assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
-    assert_int_equal(tank->counters.broken, 0);
-    liquid_memory *m = &tank->args.m;
+    assert_int_equal(tank->counters.grid.broken, 0);
+    grid_memory *grid = &tank->args->grid.m;
     float *flux = take_field(tank, sizeof(float));
     const float bad[] = {NAN, INFINITY, 3e38f}; // the last is finite until it is multiplied
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(tarn_tank_reset(tank), TARN_OK);
-        assert_int_equal(tank->counters.broken, 0);
-        flux[(size_t)m->slot[0] * TILE_CELLS + cell_index(3, 2, 3)] = bad[i];
-        m->solid_flux = flux; // a reset tank has none
+        assert_int_equal(tank->counters.grid.broken, 0);
+        flux[(size_t)grid->slot[0] * TILE_CELLS + cell_index(3, 2, 3)] = bad[i];
+        grid->solid_flux = flux; // a reset tank has none
         assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_E_UNSTABLE);
-        assert_int_equal(tank->counters.broken, 1);
+        assert_int_equal(tank->counters.grid.broken, 1);
         tarn_tank_report report;
         assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
         assert_true(isfinite(report.kinetic_j_kg) && report.speed_max_m_s < 5.0f);
     }
     tarn_device_free(device, flux);
-    m->solid_flux = NULL;
+    grid->solid_flux = NULL;
     tarn_tank_report report;
     assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_E_UNSTABLE); // the next solve is sound, the state is not
-    assert_int_equal(tank->counters.broken, 1);
-    assert_int_equal(tank->counters.failed, 0);
+    assert_int_equal(tank->counters.grid.broken, 1);
+    assert_int_equal(tank->counters.grid.failed, 0);
     tarn_tank_report_light(tank, &report);
     assert_true(report.residual <= 1e-4f);
     assert_int_equal(tarn_tank_reset(tank), TARN_OK);
-    assert_int_equal(tank->counters.broken, 0);
+    assert_int_equal(tank->counters.grid.broken, 0);
     tarn_tank_destroy(tank);
 }
 

@@ -14,21 +14,21 @@
 
 static float affine_of(const tarn_tank *tank, int c, int a, uint32_t particle)
 {
-    return tank->args.m.affine[0] != NULL ? tank->args.m.affine[3 * c + a][particle] : 0.0f;
+    return tank->args->store.affine[0] != NULL ? tank->args->store.affine[3 * c + a][particle] : 0.0f;
 }
 
 static void random_motion(tarn_tank *tank, uint64_t seed, double speed, double slope)
 {
-    const liquid_memory *m = &tank->args.m;
+    const store_memory *store = &tank->args->store;
     for (uint32_t i = 0; i < tank->particle_count; i++) {
         for (int c = 0; c < 3; c++) {
-            m->velocity[c][i] = (float)(speed * random_double(&seed));
+            store->velocity[c][i] = (float)(speed * random_double(&seed));
         }
-        for (int c = 0; c < 9 && m->affine[0] != NULL; c++) {
-            m->affine[c][i] = (float)(slope * random_double(&seed));
+        for (int c = 0; c < 9 && store->affine[0] != NULL; c++) {
+            store->affine[c][i] = (float)(slope * random_double(&seed));
         }
-        if (m->attribute != NULL) {
-            m->attribute[i] = random_double(&seed) > 0.0;
+        if (store->attribute != NULL) {
+            store->attribute[i] = random_double(&seed) > 0.0;
         }
     }
 }
@@ -69,24 +69,24 @@ static int mirror_node(int at, int cells, int is_face, double *sign)
 /// Adds one particle's share to component c; c 3: density.
 static void refer_particle(const tarn_tank *tank, reference *r, uint32_t i, int c, double scale)
 {
-    const int quadratic = tank->desc.weights == TARN_WEIGHTS_QUADRATIC;
+    const int quadratic = tank->grid.desc.weights == TARN_WEIGHTS_QUADRATIC;
     double x[3];
     int first[3];
     for (int a = 0; a < 3; a++) {
         x[a] = position_of(tank, a, i) - (a == c ? 0.0 : 0.5);
         first[a] = (int)floor(x[a]) - 1;
     }
-    const uint32_t *attribute = tank->args.m.attribute;
-    const double density = attribute != NULL ? (double)tank->desc.liquids[attribute[i] & 255].density_kg_m3 : 1.0;
+    const uint32_t *attribute = tank->args->store.attribute;
+    const double density = attribute != NULL ? (double)tank->grid.desc.liquids[attribute[i] & 255].density_kg_m3 : 1.0;
     for (int n = 0; n < 64; n++) {
         const int step[3] = {n % 4, n / 4 % 4, n / 16};
         int at[3];
-        double w = scale, sign = 1.0, speed = c < 3 ? (double)tank->args.m.velocity[c][i] : 0.0;
+        double w = scale, sign = 1.0, speed = c < 3 ? (double)tank->args->store.velocity[c][i] : 0.0;
         for (int a = 0; a < 3; a++) {
             const double distance = first[a] + step[a] - x[a];
             w *= weight_at(distance, quadratic);
             speed += c < 3 ? (double)affine_of(tank, c, a, i) * distance : 0.0;
-            at[a] = mirror_node(first[a] + step[a], tank->desc.cells[a], a == c, &sign);
+            at[a] = mirror_node(first[a] + step[a], tank->grid.desc.cells[a], a == c, &sign);
         }
         if (w == 0.0) {
             continue;
@@ -103,7 +103,7 @@ static reference refer(const tarn_tank *tank)
     reference r;
     size_t count = 1;
     for (int a = 0; a < 3; a++) {
-        r.nodes[a] = tank->desc.cells[a] + 1;
+        r.nodes[a] = tank->grid.desc.cells[a] + 1;
         count *= (size_t)r.nodes[a];
     }
     uint32_t *crowd = calloc(count, sizeof *crowd);
@@ -123,7 +123,7 @@ static reference refer(const tarn_tank *tank)
             const uint32_t others =
                 crowd[node_of(&r, (int[3]){(int)position_of(tank, 0, i), (int)position_of(tank, 1, i),
                                            (int)position_of(tank, 2, i)})];
-            refer_particle(tank, &r, i, c, fmin(1.0, (double)tank->args.shape.cell_particles_max / others));
+            refer_particle(tank, &r, i, c, fmin(1.0, (double)tank->args->scale.cell_particles_max / others));
         }
     }
     free(crowd);
@@ -144,16 +144,17 @@ static void refer_end(reference *r)
 static double worst_grid_error(tarn_tank *tank, double speed)
 {
     reference r = refer(tank);
-    const liquid_memory *m = &tank->args.m;
+    const grid_memory *grid = &tank->args->grid.m;
+    const store_memory *store = &tank->args->store;
     double worst = 0.0, heaviest = 1.0, lightest = 1.0;
-    if (m->attribute != NULL) {
-        heaviest = (double)tank->desc.liquids[0].density_kg_m3;
-        lightest = (double)tank->desc.liquids[1].density_kg_m3;
+    if (store->attribute != NULL) {
+        heaviest = (double)tank->grid.desc.liquids[0].density_kg_m3;
+        lightest = (double)tank->grid.desc.liquids[1].density_kg_m3;
     }
     uint32_t checked = 0;
-    for (int z = 0; z < tank->desc.cells[2]; z++) {
-        for (int y = 0; y < tank->desc.cells[1]; y++) {
-            for (int x = 0; x < tank->desc.cells[0]; x++) {
+    for (int z = 0; z < tank->grid.desc.cells[2]; z++) {
+        for (int y = 0; y < tank->grid.desc.cells[1]; y++) {
+            for (int x = 0; x < tank->grid.desc.cells[0]; x++) {
                 const int at[3] = {x, y, z};
                 const size_t node = node_of(&r, at);
                 for (int c = 0; c < 3; c++) {
@@ -161,21 +162,21 @@ static double worst_grid_error(tarn_tank *tank, double speed)
                         continue;
                     }
                     const double wanted = r.momentum[c][node] / r.mass[c][node];
-                    worst = fmax(worst, fabs(field_at(tank, m->u[c], at) - wanted) / speed);
-                    if (m->beta[c] != NULL) {
+                    worst = fmax(worst, fabs(field_at(tank, grid->u[c], at) - wanted) / speed);
+                    if (grid->beta[c] != NULL) {
                         const double beta = lightest * r.weight[c][node] / r.mass[c][node];
-                        worst = fmax(worst, fabs(field_at(tank, m->beta[c], at) / beta - 1.0));
+                        worst = fmax(worst, fabs(field_at(tank, grid->beta[c], at) / beta - 1.0));
                     }
                     checked++;
                 }
-                const uint32_t dense = tile_dense_of(&tank->args.shape, 0, x >> 3, y >> 3, z >> 3);
-                const uint32_t slot = m->slot[dense];
-                if (m->level[0].index[dense] != TILE_NONE) {
-                    const double rest = (double)tank->args.shape.rest_density;
+                const uint32_t dense = tile_dense_of(&tank->args->grid.shape, 0, x >> 3, y >> 3, z >> 3);
+                const uint32_t slot = grid->slot[dense];
+                if (grid->level[0].index[dense] != TILE_NONE) {
+                    const double rest = (double)tank->args->scale.rest_density;
                     const double error =
-                        (double)m->density_error[(size_t)slot * TILE_CELLS + cell_index(x & 7, y & 7, z & 7)];
+                        (double)grid->density_error[(size_t)slot * TILE_CELLS + cell_index(x & 7, y & 7, z & 7)];
                     worst = fmax(worst, fabs((error + 1.0) * rest - r.weight[3][node]) /
-                                            (double)tank->args.shape.cell_particles_max);
+                                            (double)tank->args->scale.cell_particles_max);
                 }
             }
         }
@@ -193,7 +194,7 @@ static void grid_velocities_are_those_of_the_particles(void **state)
         const tarn_tank_desc desc = block_desc(&variants[v], cells, (const int[3]){0, 0, 0}, (const int[3]){19, 12, 9});
         tarn_tank *tank = open_tank(&desc);
         random_motion(tank, 7, 1.0, 0.5);
-        tank_launch_p2g(tank, &tank->args);
+        liquid_launch_p2g(tank, &liquid_of(tank)->args);
         const double worst = worst_grid_error(tank, 1.0);
         print_message("%-30s %.2g of the speed\n", variants[v].name, worst);
         assert_true(worst < 3e-3);
@@ -205,8 +206,8 @@ static void grid_velocities_are_those_of_the_particles(void **state)
 /// at the greatest speed that there is.
 static void pile_up(tarn_tank *tank, int axis)
 {
-    const liquid_memory *m = &tank->args.m;
-    const int quadratic = tank->desc.weights == TARN_WEIGHTS_QUADRATIC;
+    const store_memory *store = &tank->args->store;
+    const int quadratic = tank->grid.desc.weights == TARN_WEIGHTS_QUADRATIC;
     const uint32_t one = 1u << POSITION_BITS;
     for (uint32_t i = 0; i < tank->particle_count; i++) {
         for (int a = 0; a < 3; a++) {
@@ -219,10 +220,10 @@ static void pile_up(tarn_tank *tank, int axis)
             } else { // around the centre of cell 4
                 at = way % 3 == 0 ? face + one / 2 : way % 3 == 1 ? face + one : face - 1;
             }
-            m->position[a][i] = at;
+            store->position[a][i] = at;
         }
         for (int c = 0; c < 3; c++) {
-            m->velocity[c][i] = SPEED_MAX;
+            store->velocity[c][i] = SPEED_MAX;
         }
     }
 }
@@ -237,15 +238,16 @@ static void sums_hold_at_the_extremes(void **state)
             desc.particles_per_axis = 4;
             tarn_tank *tank = open_tank(&desc);
             pile_up(tank, axis);
-            if (tank->args.m.affine[0] != NULL) { // half the speed from the slope: as fast as can be where it reaches
+            if (tank->args->store.affine[0] !=
+                NULL) { // half the speed from the slope: as fast as can be where it reaches
                 for (uint32_t i = 0; i < tank->particle_count; i++) {
                     for (int c = 0; c < 3; c++) {
-                        tank->args.m.velocity[c][i] = 0.5f * SPEED_MAX;
-                        tank->args.m.affine[3 * c + axis][i] = (i & 1 ? 0.5f : -0.5f) * SPEED_MAX / NODE_REACH;
+                        tank->args->store.velocity[c][i] = 0.5f * SPEED_MAX;
+                        tank->args->store.affine[3 * c + axis][i] = (i & 1 ? 0.5f : -0.5f) * SPEED_MAX / NODE_REACH;
                     }
                 }
             }
-            tank_launch_p2g(tank, &tank->args);
+            liquid_launch_p2g(tank, &liquid_of(tank)->args);
             assert_true(worst_grid_error(tank, (double)SPEED_MAX) < 1e-3);
             tarn_tank_destroy(tank);
         }
@@ -257,41 +259,43 @@ static void sums_hold_at_the_extremes(void **state)
 /// Grid to particles as in a substep without forces; the particles stay where they are.
 static void round_trip(tarn_tank *tank)
 {
-    liquid_args args = tank->args;
-    const liquid_memory *m = &tank->args.m;
-    tank_launch_p2g(tank, &args);
+    liquid_args args = liquid_of(tank)->args;
+    const grid_memory *grid = &tank->args->grid.m;
+    const store_memory *store = &tank->args->store;
+    liquid_launch_p2g(tank, &args);
     for (int c = 0; c < 3; c++) {
-        args.m.u_ext[c] = m->u[c];
+        args.tank.grid.m.u_ext[c] = grid->u[c];
     }
-    if (!tank_launch_gather(tank, &args)) {
+    if (!tank_launch_gather(tank, &args.tank)) {
         for (int c = 0; c < 3; c++) {
-            memset(m->shift[c], 0, (size_t)tank->counters.active * TILE_CELLS * sizeof(float));
+            memset(grid->shift[c], 0, (size_t)tank->counters.grid.active * TILE_CELLS * sizeof(float));
         }
-        tank_launch(tank, &args, liquid_advect_id, &m->counters->occupied, args.shape.tile_total[0]);
+        grid_launch(&tank->grid, &args, TANK_KERNEL(advect), &grid->counters->occupied,
+                    args.tank.grid.shape.tile_total[0]);
     }
     const size_t bytes = (size_t)tank->particle_count * sizeof(float);
     for (int c = 0; c < 3; c++) {
-        memcpy(m->velocity[c], m->moved_velocity[c], bytes);
+        memcpy(store->velocity[c], store->moved_velocity[c], bytes);
     }
-    for (int c = 0; c < 9 && m->affine[0] != NULL; c++) {
-        memcpy(m->affine[c], m->moved_affine[c], bytes);
+    for (int c = 0; c < 9 && store->affine[0] != NULL; c++) {
+        memcpy(store->affine[c], store->moved_affine[c], bytes);
     }
 }
 
 /// Gives every particle the velocity, and the slopes, of v + B x about a centre.
 static void affine_motion(tarn_tank *tank, const double v[3], const double b[9], const double center[3])
 {
-    const liquid_memory *m = &tank->args.m;
+    const store_memory *store = &tank->args->store;
     for (uint32_t i = 0; i < tank->particle_count; i++) {
         for (int c = 0; c < 3; c++) {
             double speed = v[c];
             for (int a = 0; a < 3; a++) {
                 speed += b[3 * c + a] * (position_of(tank, a, i) - center[a]);
-                if (m->affine[0] != NULL) {
-                    m->affine[3 * c + a][i] = (float)b[3 * c + a];
+                if (store->affine[0] != NULL) {
+                    store->affine[3 * c + a][i] = (float)b[3 * c + a];
                 }
             }
-            m->velocity[c][i] = (float)speed;
+            store->velocity[c][i] = (float)speed;
         }
     }
 }
@@ -310,25 +314,25 @@ static void affine_particles_keep_affine_fields(void **state)
             block_desc(&variants[n], cells, (const int[3]){5, 6, 7}, (const int[3]){17, 18, 19});
         tarn_tank *tank = open_tank(&desc);
         for (uint32_t i = 0; i < tank->particle_count && variants[n].mixed; i++) {
-            tank->args.m.attribute[i] = i / 100 % 2;
+            tank->args->store.attribute[i] = i / 100 % 2;
         }
         affine_motion(tank, v, b, center);
-        const liquid_memory *m = &tank->args.m;
+        const store_memory *store = &tank->args->store;
         const size_t count = tank->particle_count;
         float *before = malloc(12 * count * sizeof *before);
         assert_non_null(before);
         for (size_t c = 0; c < 3; c++) {
-            memcpy(before + c * count, m->velocity[c], count * sizeof *before);
+            memcpy(before + c * count, store->velocity[c], count * sizeof *before);
         }
         for (size_t c = 0; c < 9; c++) {
-            memcpy(before + (3 + c) * count, m->affine[c], count * sizeof *before);
+            memcpy(before + (3 + c) * count, store->affine[c], count * sizeof *before);
         }
         for (int trip = 0; trip < 3; trip++) {
             round_trip(tank);
         }
         double worst = 0.0;
         for (size_t c = 0; c < 12; c++) {
-            const float *after = c < 3 ? m->velocity[c] : m->affine[c - 3];
+            const float *after = c < 3 ? store->velocity[c] : store->affine[c - 3];
             for (size_t i = 0; i < count; i++) {
                 int inside = 1; // at the surface nodes may have less than a node's least weight
                 for (int a = 0; a < 3; a++) {
@@ -363,22 +367,23 @@ static void slopes_reach_no_further_than_the_greatest_speed(void **state)
         const tarn_tank_desc desc =
             block_desc(&variants[n], cells, (const int[3]){0, 0, 0}, (const int[3]){16, 16, 16});
         tarn_tank *tank = open_tank(&desc);
-        const liquid_memory *m = &tank->args.m;
-        liquid_args args = tank->args;
+        const grid_memory *grid = &tank->args->grid.m;
+        const store_memory *store = &tank->args->store;
+        liquid_args args = liquid_of(tank)->args;
         each_face(tank, set_extreme, NULL);
         for (int c = 0; c < 3; c++) {
-            args.m.u_ext[c] = m->u[c];
+            args.tank.grid.m.u_ext[c] = grid->u[c];
         }
-        assert_true(tank_launch_gather(tank, &args));
+        assert_true(tank_launch_gather(tank, &args.tank));
         double steepest = 0.0;
         for (uint32_t i = 0; i < tank->particle_count; i++) {
             for (int c = 0; c < 3; c++) {
                 double reach = 0.0;
                 for (int a = 0; a < 3; a++) {
-                    reach += (double)NODE_REACH * fabs((double)m->moved_affine[3 * c + a][i]);
+                    reach += (double)NODE_REACH * fabs((double)store->moved_affine[3 * c + a][i]);
                 }
                 steepest = fmax(steepest, reach);
-                assert_true(fabs((double)m->moved_velocity[c][i]) + reach < (double)SPEED_MAX * (1.0 + 1e-6));
+                assert_true(fabs((double)store->moved_velocity[c][i]) + reach < (double)SPEED_MAX * (1.0 + 1e-6));
             }
         }
         assert_true(steepest > 0.5 * (double)SPEED_MAX);
@@ -389,25 +394,26 @@ static void slopes_reach_no_further_than_the_greatest_speed(void **state)
 /// Momentum and angular momentum about `center`, with what the slopes carry.
 static void moments(const tarn_tank *tank, const double center[3], double *linear, double *angular)
 {
-    const liquid_memory *m = &tank->args.m;
+    const store_memory *store = &tank->args->store;
     memset(linear, 0, 3 * sizeof *linear);
     memset(angular, 0, 3 * sizeof *angular);
     const double inertia = 0.25; // of quadratic splines, cells^2; trilinear weights have past * (1 - past)
     for (uint32_t i = 0; i < tank->particle_count; i++) {
-        const double mass = m->attribute != NULL ? (double)tank->args.shape.liquid_mass[m->attribute[i] & 255] : 1.0;
+        const double mass =
+            store->attribute != NULL ? (double)liquid_of(tank)->args.scale.liquid_mass[store->attribute[i] & 255] : 1.0;
         double d[3][3]; // [c][a]: inertia of component c's nodes around the particle along a
         for (int c = 0; c < 3; c++) {
             for (int a = 0; a < 3; a++) {
                 const double past = position_of(tank, a, i) - (a == c ? 0.0 : 0.5), part = past - floor(past);
-                d[c][a] = tank->desc.weights == TARN_WEIGHTS_QUADRATIC ? inertia : part * (1.0 - part);
+                d[c][a] = tank->grid.desc.weights == TARN_WEIGHTS_QUADRATIC ? inertia : part * (1.0 - part);
             }
         }
         for (int c = 0; c < 3; c++) {
             const int a = (c + 1) % 3, b = (c + 2) % 3;
             const double xa = position_of(tank, a, i) - center[a], xb = position_of(tank, b, i) - center[b];
-            linear[c] += mass * (double)m->velocity[c][i];
+            linear[c] += mass * (double)store->velocity[c][i];
             angular[c] +=
-                mass * (xa * (double)m->velocity[b][i] - xb * (double)m->velocity[a][i] +
+                mass * (xa * (double)store->velocity[b][i] - xb * (double)store->velocity[a][i] +
                         (double)affine_of(tank, b, a, i) * d[b][a] - (double)affine_of(tank, a, b, i) * d[a][b]);
         }
     }
@@ -463,7 +469,7 @@ static int order_places(const void *a, const void *b)
 
 static uint32_t mirrored(const tarn_tank *tank, int axis, uint32_t at)
 {
-    return ((uint32_t)tank->desc.cells[axis] << POSITION_BITS) - 1 - at;
+    return ((uint32_t)tank->grid.desc.cells[axis] << POSITION_BITS) - 1 - at;
 }
 
 /// For every particle of a scene that is its own mirror image along an axis, the particle in its image.
@@ -479,7 +485,7 @@ static uint32_t *mirror_pairs(const tarn_tank *tank, int axis)
     for (uint32_t i = 0; i < count; i++) {
         here[i].particle = there[i].particle = i;
         for (int a = 0; a < 3; a++) {
-            here[i].at[a] = there[i].at[a] = tank->args.m.position[a][i];
+            here[i].at[a] = there[i].at[a] = tank->args->store.position[a][i];
             if (a == axis) {
                 there[i].at[a] = mirrored(tank, axis, here[i].at[a]);
             }
@@ -498,7 +504,7 @@ static uint32_t *mirror_pairs(const tarn_tank *tank, int axis)
 /// Random places in the cells, random velocities and slopes, each pair with its own, mirrored.
 static void random_pairs(tarn_tank *tank, int axis, const uint32_t *pair)
 {
-    const liquid_memory *m = &tank->args.m;
+    const store_memory *store = &tank->args->store;
     uint64_t seed = 3;
     random_motion(tank, 5, 2.0, 0.5);
     for (uint32_t i = 0; i < tank->particle_count; i++) {
@@ -507,15 +513,16 @@ static void random_pairs(tarn_tank *tank, int axis, const uint32_t *pair)
             continue;
         }
         for (int a = 0; a < 3; a++) {
-            m->position[a][i] += (uint32_t)((random_double(&seed) + 1.0) * 0.1 * (1 << POSITION_BITS));
-            m->position[a][to] = a == axis ? mirrored(tank, a, m->position[a][i]) : m->position[a][i];
-            m->velocity[a][to] = a == axis ? -m->velocity[a][i] : m->velocity[a][i];
-            for (int c = 0; c < 3 && m->affine[0] != NULL; c++) {
-                m->affine[3 * c + a][to] = m->affine[3 * c + a][i] * ((c == axis) != (a == axis) ? -1.0f : 1.0f);
+            store->position[a][i] += (uint32_t)((random_double(&seed) + 1.0) * 0.1 * (1 << POSITION_BITS));
+            store->position[a][to] = a == axis ? mirrored(tank, a, store->position[a][i]) : store->position[a][i];
+            store->velocity[a][to] = a == axis ? -store->velocity[a][i] : store->velocity[a][i];
+            for (int c = 0; c < 3 && store->affine[0] != NULL; c++) {
+                store->affine[3 * c + a][to] =
+                    store->affine[3 * c + a][i] * ((c == axis) != (a == axis) ? -1.0f : 1.0f);
             }
         }
-        if (m->attribute != NULL) {
-            m->attribute[to] = m->attribute[i];
+        if (store->attribute != NULL) {
+            store->attribute[to] = store->attribute[i];
         }
     }
 }
@@ -530,19 +537,20 @@ static void mirrored_particles_get_mirrored_bits(void **state)
             desc.jitter = 0.0f;
             desc.parameters[TARN_PARAMETER_FLIP] = 0.5f;
             tarn_tank *tank = open_tank(&desc);
-            tank->args.m.control->flip = 0.5f;
+            tank->args->store.control->flip = 0.5f;
             uint32_t *pair = mirror_pairs(tank, axis);
             random_pairs(tank, axis, pair);
             for (int trip = 0; trip < 3; trip++) {
                 round_trip(tank);
             }
-            const liquid_memory *m = &tank->args.m;
+            const store_memory *store = &tank->args->store;
             for (uint32_t i = 0; i < tank->particle_count; i++) {
                 for (int c = 0; c < 3; c++) {
-                    int same = m->velocity[c][pair[i]] == (c == axis ? -m->velocity[c][i] : m->velocity[c][i]);
-                    for (int a = 0; a < 3 && m->affine[0] != NULL; a++) {
-                        same &= m->affine[3 * c + a][pair[i]] ==
-                                m->affine[3 * c + a][i] * ((c == axis) != (a == axis) ? -1.0f : 1.0f);
+                    int same =
+                        store->velocity[c][pair[i]] == (c == axis ? -store->velocity[c][i] : store->velocity[c][i]);
+                    for (int a = 0; a < 3 && store->affine[0] != NULL; a++) {
+                        same &= store->affine[3 * c + a][pair[i]] ==
+                                store->affine[3 * c + a][i] * ((c == axis) != (a == axis) ? -1.0f : 1.0f);
                     }
                     if (!same) {
                         fail_msg("%s: component %d of a particle is not its mirror image's along %c", variants[n].name,
@@ -574,8 +582,8 @@ static tarn_tank *open_drop(const variant *v, uint64_t *seed, float light_kg_m3)
     assert_int_equal(tank->particle_count, 1);
     const uint32_t one = 1u << POSITION_BITS;
     for (int a = 0; a < 3; a++) {
-        tank->args.m.position[a][0] = 32 * one + (uint32_t)((random_double(seed) + 1.0) * 0.5 * (one - 1));
-        tank->args.m.velocity[a][0] = (float)(0.45 * random_double(seed));
+        tank->args->store.position[a][0] = 32 * one + (uint32_t)((random_double(seed) + 1.0) * 0.5 * (one - 1));
+        tank->args->store.velocity[a][0] = (float)(0.45 * random_double(seed));
     }
     return tank;
 }
@@ -592,13 +600,13 @@ static void lone_drops_keep_their_velocity(void **state)
                 tarn_tank *tank = open_drop(&variants[n], &seed, densities[k]);
                 double before[3], speed2 = 0.0, off2 = 0.0;
                 for (int a = 0; a < 3; a++) {
-                    before[a] = (double)tank->args.m.velocity[a][0];
+                    before[a] = (double)tank->args->store.velocity[a][0];
                 }
                 for (int step = 0; step < 60; step++) {
                     assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
                 }
                 for (int a = 0; a < 3; a++) {
-                    const double off = (double)tank->args.m.velocity[a][0] - before[a];
+                    const double off = (double)tank->args->store.velocity[a][0] - before[a];
                     speed2 += before[a] * before[a];
                     off2 += off * off;
                 }
@@ -660,22 +668,24 @@ static void ways_cut_short_keep_their_speed(void **state)
     const uint16_t cells[3] = {32, 32, 32};
     tarn_tank_desc desc = block_desc(&variants[0], cells, (const int[3]){8, 8, 8}, (const int[3]){24, 24, 24});
     tarn_tank *tank = open_tank(&desc);
-    liquid_args args = tank->args;
-    const liquid_memory *m = &tank->args.m;
-    tank_launch_p2g(tank, &args);
+    liquid_args args = liquid_of(tank)->args;
+    const grid_memory *grid = &tank->args->grid.m;
+    const store_memory *store = &tank->args->store;
+    liquid_launch_p2g(tank, &args);
     for (int c = 0; c < 3; c++) {
-        args.m.u_ext[c] = m->u[c];
-        memset(m->shift[c], 0, (size_t)tank->counters.active * TILE_CELLS * sizeof(float));
-        for (size_t i = 0; i < (size_t)tank->counters.active * TILE_CELLS; i++) {
-            m->u[c][i] = c == 0 ? 2.5f * MOVE_CELLS_MAX : 0.0f;
+        args.tank.grid.m.u_ext[c] = grid->u[c];
+        memset(grid->shift[c], 0, (size_t)tank->counters.grid.active * TILE_CELLS * sizeof(float));
+        for (size_t i = 0; i < (size_t)tank->counters.grid.active * TILE_CELLS; i++) {
+            grid->u[c][i] = c == 0 ? 2.5f * MOVE_CELLS_MAX : 0.0f;
         }
     }
-    m->counters->speed_max_bits = 0;
-    tank_launch(tank, &args, liquid_advect_id, &m->counters->occupied, args.shape.tile_total[0]);
-    assert_true(fabsf(tile_f32_bits(m->counters->speed_max_bits) - 2.5f * MOVE_CELLS_MAX) < 1e-4f);
+    grid->counters->speed_max_bits = 0;
+    grid_launch(&tank->grid, &args, TANK_KERNEL(advect), &grid->counters->occupied, args.tank.grid.shape.tile_total[0]);
+    assert_true(fabsf(tile_f32_bits(grid->counters->speed_max_bits) - 2.5f * MOVE_CELLS_MAX) < 1e-4f);
     for (uint32_t i = 0; i < tank->particle_count; i++) {
         const uint32_t way = (uint32_t)(MOVE_CELLS_MAX * (1 << POSITION_BITS));
-        assert_true(m->position[0][i] >> POSITION_BITS >= 20 || m->moved_position[0][i] == m->position[0][i] + way);
+        assert_true(store->position[0][i] >> POSITION_BITS >= 20 ||
+                    store->moved_position[0][i] == store->position[0][i] + way);
     }
     tarn_tank_destroy(tank);
 }

@@ -1,0 +1,333 @@
+// From the solved pressure to a velocity on every face that particles may look up: projection, and extrapolation into
+// the air.
+#include "kernels/device/row.h"
+#include "kernels/grid/poisson.h"
+
+// ---------------------------------------------------------------------------------------------------------- projection
+
+typedef struct project_scratch {
+    face_plan plan;
+    float pressure[RIM_CELLS];
+} project_scratch;
+
+TILE_FN void project_axis(const grid_args *args, const project_scratch *s, int axis, uint64_t own)
+{
+    const grid_memory *m = &args->m;
+    const int stride = axis == 0 ? 1 : axis == 1 ? RIM_EDGE : RIM_EDGE * RIM_EDGE;
+    const uint16_t *touching = s->plan.touching[axis];
+    float *u = m->u[axis] + own, *shift = m->shift[axis] + own;
+    if (args->is_density) {
+        FOR_RANGE (i, 0, TILE_CELLS) {
+            shift[i] = 0.0f;
+        }
+        TILE_BARRIER();
+    }
+    FOR_SET_ROWS (x, r, 0, TILE_EDGE * ROW_WORDS, touching, 0xff) {
+        const int y = r % ROW_WORDS, z = r / ROW_WORDS;
+        const uint32_t cell = cell_index(x, y, z);
+        const float *p = s->pressure + rim_index(x, y, z);
+        row_f32 change = row_steepness(&s->plan, axis, x, y, z) * (row_load(p - stride) - row_load(p));
+        if (m->beta[axis] != NULL) {
+            change *= row_load(m->beta[axis] + own + cell);
+        }
+        if (args->is_density) {
+            row_store(shift + cell, row_clamp(change, -0.5f * DENSITY_STEP_MAX, 0.5f * DENSITY_STEP_MAX));
+        } else {
+            row_store(u + cell, row_load(u + cell) + change);
+        }
+    }
+}
+
+/// The faces that touch liquid and are not shut by a solid, which pressure gives a velocity.
+TILE_FN void mark_valid(const grid_memory *m, const face_plan *plan, uint32_t tile)
+{
+    for (int axis = 0; axis < 3; axis++) {
+        const uint8_t *open = m->open[axis];
+        uint8_t *valid = m->face_rows + face_rows_of(tile, axis);
+        FOR_BOX (y, z, once, TILE_EDGE, TILE_EDGE, 1) {
+            const int row = z * TILE_EDGE + y + once;
+            uint32_t bits = plan->touching[axis][face_row(y, z)];
+            for (int x = 0; open != NULL && x < TILE_EDGE; x++) {
+                bits &= ~((uint32_t)(open[(uint64_t)tile * TILE_CELLS + (uint32_t)(row * TILE_EDGE + x)] == 0) << x);
+            }
+            valid[row] = (uint8_t)bits;
+        }
+    }
+}
+
+/// u -= grad p on the faces that touch liquid, which become the valid ones; or, for the density correction, the
+/// displacement -grad q. What failed is not applied. One tile per active tile.
+TILE_KERNEL(grid_project, CELL_LANES, grid_args, project_scratch)
+{
+    const grid_memory *m = &args->m;
+    const uint32_t dense = m->active_tile[tile];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    const uint64_t own = (uint64_t)tile * TILE_CELLS;
+    if (!is_near_liquid(args, place, dense)) {
+        if (!args->is_density) {
+            FOR_RANGE (r, 0, 3 * TILE_ROWS) {
+                m->face_rows[face_rows_of(tile, 0) + r] = 0;
+            }
+        }
+        for (int axis = 0; axis < 3 && args->is_density; axis++) {
+            FOR_RANGE (i, 0, TILE_CELLS) {
+                m->shift[axis][own + i] = 0.0f;
+            }
+        }
+        return;
+    }
+    plan_faces(args, place, tile, 0, &s->plan);
+    load_rim(args, 0, place, m->level[0].index[dense], args->solution, s->pressure);
+    if (m->counters->failed != 0) {
+        FOR_RANGE (i, 0, RIM_CELLS) {
+            s->pressure[i] = 0.0f;
+        }
+        TILE_BARRIER();
+    }
+    for (int axis = 0; axis < 3; axis++) {
+        project_axis(args, s, axis, own);
+    }
+    if (!args->is_density) {
+        mark_valid(m, &s->plan, tile);
+    }
+}
+
+// ------------------------------------------------------------------------------------------------------- extrapolation
+
+// Which faces become known in which layer follows from bits, a word for a row of cells; then values are computed of the
+// faces that are wanted: those of the tile itself, and those around it that they come from.
+
+enum {
+    EXTEND_BORDER = EXTRAPOLATION_LAYERS,
+    EXTEND_EDGE = TILE_EDGE + 2 * EXTEND_BORDER,
+    EXTEND_PLANE = ROW_WORDS,                 ///< rows of a plane, of which EXTEND_EDGE are in use
+    EXTEND_ROWS = EXTEND_EDGE * EXTEND_PLANE, ///< [z][y]
+    EXTEND_WIDTH = 16,                        ///< of a row, whose cells -4..11 are 0..15
+    EXTEND_FIRST = 4,
+    EXTEND_OWN = 0xff << EXTEND_FIRST, ///< bits of a row in the tile itself, and beside it
+    EXTEND_LOW = EXTEND_OWN >> TILE_EDGE,
+    EXTEND_HIGH = 0xf << (EXTEND_FIRST + TILE_EDGE),
+};
+
+/// Bits of rows, with zeros around them.
+typedef struct extend_bits {
+    uint16_t word[EXTEND_PLANE + EXTEND_ROWS + EXTEND_PLANE];
+} extend_bits;
+
+typedef struct extend_scratch {
+    float value[EXTEND_ROWS][EXTEND_WIDTH];
+    extend_bits known[EXTRAPOLATION_LAYERS + 1];  ///< after so many layers
+    extend_bits wanted[EXTRAPOLATION_LAYERS + 1]; ///< of those that a layer adds; [0]: of all layers
+    uint16_t read[EXTEND_ROWS];                   ///< what is looked at for them
+    uint8_t nothing[TILE_ROWS];
+    uint32_t neighbour[27];
+    uint32_t unknown, known_near; ///< some face of the tile is unknown, some that may reach it known
+} extend_scratch;
+
+TILE_FN uint16_t *rows_in(extend_bits *bits)
+{
+    return bits->word + EXTEND_PLANE;
+}
+
+TILE_FN int extend_row(int y, int z)
+{
+    return (z + EXTEND_BORDER) * EXTEND_PLANE + y + EXTEND_BORDER;
+}
+
+/// Bits of a row's cells and of the six around each.
+TILE_FN uint32_t spread_bits(const uint16_t *row)
+{
+    const uint32_t own = row[0], y = row[-1] | row[1], z = row[-EXTEND_PLANE] | row[EXTEND_PLANE];
+    return own | own << 1 | own >> 1 | y | z;
+}
+
+/// No bits. Ends without a barrier.
+TILE_FN void clear_bits(extend_scratch *s)
+{
+    for (int layer = 0; layer <= EXTRAPOLATION_LAYERS; layer++) {
+        uint16_t *known = s->known[layer].word, *wanted = s->wanted[layer].word;
+        FOR_RANGE (i, 0, EXTEND_ROWS + 2 * EXTEND_PLANE) {
+            known[i] = wanted[i] = 0;
+        }
+    }
+    FOR_RANGE (i, 0, TILE_ROWS) {
+        s->nothing[i] = 0;
+    }
+}
+
+/// The bits of rows side by side, from those of three tiles in a row.
+TILE_FN void join_rows(uint16_t *to, const uint8_t *const *from, int ny, int nz)
+{
+    const uint8_t *low = from[0], *own = from[1], *high = from[2];
+    FOR_BOX (y, z, once, ny, nz, 1) {
+        const int at = z * TILE_EDGE + y + once;
+        to[z * EXTEND_PLANE + y] = (uint16_t)((low[at] >> 5) << 1 | own[at] << EXTEND_FIRST | (high[at] & 7) << 12);
+    }
+}
+
+/// Which faces of the tile and around it are known.
+TILE_FN void load_known(const grid_args *args, extend_scratch *s, int axis)
+{
+    for (int n = 0; n < 9; n++) {
+        const int sy = n % 3 - 1, sz = n / 3 - 1, nz = sz == 0 ? (int)TILE_EDGE : (int)EXTEND_BORDER;
+        const int y = sy < 0 ? TILE_EDGE - EXTEND_BORDER : 0, z = sz < 0 ? TILE_EDGE - EXTEND_BORDER : 0;
+        uint16_t *to = rows_in(&s->known[0]) + extend_row(y + sy * TILE_EDGE, z + sz * TILE_EDGE);
+        const uint8_t *from[3];
+        for (int i = 0; i < 3; i++) {
+            const uint32_t slot = s->neighbour[3 * n + i];
+            from[i] = (slot == TILE_NONE ? s->nothing : args->m.face_rows + face_rows_of(slot, axis)) + z * 8 + y;
+        }
+        if (sy == 0) {
+            join_rows(to, from, TILE_EDGE, nz);
+        } else {
+            join_rows(to, from, EXTEND_BORDER, nz);
+        }
+    }
+    if (TILE_SINGLE()) {
+        s->known_near = 0;
+    }
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (r, 0, EXTEND_ROWS) {
+        tile_or_u32(&s->known_near, rows_in(&s->known[0])[r]);
+    }
+    TILE_BARRIER();
+}
+
+/// Which faces each layer adds, which of those are wanted, and which they come from.
+TILE_FN void plan_layers(extend_scratch *s)
+{
+    for (int layer = 1; layer <= EXTRAPOLATION_LAYERS; layer++) {
+        const uint16_t *known = rows_in(&s->known[layer - 1]);
+        FOR_RANGE (r, 0, EXTEND_ROWS) {
+            rows_in(&s->known[layer])[r] = (uint16_t)spread_bits(known + r);
+        }
+        TILE_BARRIER();
+    }
+    uint16_t *all = rows_in(&s->wanted[0]);
+    for (int layer = EXTRAPOLATION_LAYERS; layer > 0; layer--) {
+        const uint16_t *known = rows_in(&s->known[layer]), *before = rows_in(&s->known[layer - 1]);
+        const uint16_t *after = rows_in(&s->wanted[(layer + 1) % (EXTRAPOLATION_LAYERS + 1)]);
+        uint16_t *wanted = rows_in(&s->wanted[layer]);
+        FOR_RANGE (r, 0, EXTEND_ROWS) {
+            wanted[r] = layer < EXTRAPOLATION_LAYERS ? (uint16_t)(spread_bits(after + r) & known[r] & ~before[r]) : 0;
+        }
+        TILE_BARRIER();
+        FOR_BOX (y, z, once, TILE_EDGE, TILE_EDGE, 1) {
+            const int r = extend_row(y, z) + once;
+            wanted[r] |= (uint16_t)(known[r] & ~before[r] & EXTEND_OWN);
+        }
+        TILE_BARRIER();
+    }
+    FOR_RANGE (r, 0, EXTEND_ROWS) {
+        all[r] = rows_in(&s->wanted[1])[r] | rows_in(&s->wanted[2])[r] | rows_in(&s->wanted[3])[r];
+    }
+    TILE_BARRIER();
+    FOR_RANGE (r, 0, EXTEND_ROWS) {
+        s->read[r] = (uint16_t)spread_bits(all + r);
+    }
+    TILE_BARRIER();
+}
+
+/// Loads the rows that are looked at. Of what is unknown it doesn't matter what there is.
+TILE_FN void load_values(const grid_args *args, extend_scratch *s, int axis)
+{
+    const float *field = args->m.u[axis];
+    FOR_SET_ROWS (x, r, 0, EXTEND_ROWS, s->read, EXTEND_LOW | EXTEND_OWN | EXTEND_HIGH) {
+        const int y = r % EXTEND_PLANE - EXTEND_BORDER, z = r / EXTEND_PLANE - EXTEND_BORDER;
+        const uint32_t *in = s->neighbour + halo_tile(0, y, z), cell = cell_index(0, y & 7, z & 7);
+        if (in[0] != TILE_NONE) {
+            row_store(&s->value[r][EXTEND_FIRST + x], row_load(field + (uint64_t)in[0] * TILE_CELLS + cell + x));
+        }
+    }
+    FOR_SET_ROWS (x, r, 0, EXTEND_ROWS, s->read, EXTEND_LOW | EXTEND_HIGH) {
+        const int y = r % EXTEND_PLANE - EXTEND_BORDER, z = r / EXTEND_PLANE - EXTEND_BORDER;
+        const uint32_t *in = s->neighbour + halo_tile(0, y, z), cell = cell_index(0, y & 7, z & 7);
+        for (int i = 1; i < EXTEND_FIRST && x == 0; i++) {
+            if (in[-1] != TILE_NONE) {
+                s->value[r][i] = field[(uint64_t)in[-1] * TILE_CELLS + cell + TILE_EDGE - EXTEND_FIRST + i];
+            }
+            if (in[1] != TILE_NONE) {
+                s->value[r][EXTEND_WIDTH - 1 - i] = field[(uint64_t)in[1] * TILE_CELLS + cell + EXTEND_FIRST - 1 - i];
+            }
+        }
+    }
+    TILE_BARRIER();
+}
+
+/// Gives faces of a layer, of eight places from `at` on the wanted ones of the bits `of`, the mean of the known ones
+/// around them.
+TILE_FN void extend_rows(extend_scratch *s, int layer, uint32_t of, int at)
+{
+    enum { Y = 1, Z = EXTEND_PLANE };
+    const uint16_t *known = rows_in(&s->known[layer - 1]), *wanted = rows_in(&s->wanted[layer]);
+    FOR_SET_ROWS (x, r, EXTEND_PLANE, EXTEND_ROWS - EXTEND_PLANE, wanted, of) {
+        const int i = at + x;
+        const float *v = &s->value[r][i];
+        const row_i32 is[6] = {row_bits_mask((uint32_t)known[r] << 1 >> i), row_bits_mask((uint32_t)known[r] >> 1 >> i),
+                               row_bits_mask((uint32_t)known[r - Y] >> i),  row_bits_mask((uint32_t)known[r + Y] >> i),
+                               row_bits_mask((uint32_t)known[r - Z] >> i),  row_bits_mask((uint32_t)known[r + Z] >> i)};
+        const row_f32 along_x = row_keep(is[0], row_load(v - 1)) + row_keep(is[1], row_load(v + 1));
+        const row_f32 along_y =
+            row_keep(is[2], row_load(v - Y * EXTEND_WIDTH)) + row_keep(is[3], row_load(v + Y * EXTEND_WIDTH));
+        const row_f32 along_z =
+            row_keep(is[4], row_load(v - Z * EXTEND_WIDTH)) + row_keep(is[5], row_load(v + Z * EXTEND_WIDTH));
+        const row_f32 mean = ((along_x + along_y) + along_z) / row_count(is, 6);
+        row_put(&s->value[r][i], row_bits_mask((wanted[r] & of) >> i), mean);
+    }
+}
+
+/// One component of a tile that has unknown faces and known ones near.
+TILE_FN void extend_component(const grid_args *args, extend_scratch *s, int axis, const float *own, float *to)
+{
+    const uint16_t *known = rows_in(&s->known[EXTRAPOLATION_LAYERS]), *fresh = rows_in(&s->wanted[0]);
+    plan_layers(s);
+    load_values(args, s, axis);
+    for (int layer = 1; layer <= EXTRAPOLATION_LAYERS; layer++) {
+        // A layer's faces don't count in their own layer: what is written here is masked where it is read here.
+        extend_rows(s, layer, EXTEND_OWN, EXTEND_FIRST);
+        extend_rows(s, layer, EXTEND_LOW, 0);
+        extend_rows(s, layer, EXTEND_HIGH, EXTEND_WIDTH - TILE_EDGE);
+        TILE_BARRIER();
+    }
+    FOR_ROWS (x, row, 0, TILE_ROWS) {
+        const int r = extend_row((int)row % TILE_EDGE, (int)row / TILE_EDGE);
+        const uint32_t cell = row * TILE_EDGE + x;
+        const float *from = fresh[r] != 0 ? &s->value[r][EXTEND_FIRST + x] : own + cell;
+        row_store(to + cell, row_keep(row_bits_mask((uint32_t)known[r] >> (EXTEND_FIRST + x)), row_load(from)));
+    }
+    TILE_BARRIER();
+}
+
+/// Velocities of the faces that touch no liquid, up to EXTRAPOLATION_LAYERS away. One tile per active tile.
+TILE_KERNEL(grid_extrapolate, CELL_LANES, grid_args, extend_scratch)
+{
+    const grid_memory *m = &args->m;
+    const uint64_t first = (uint64_t)tile * TILE_CELLS;
+    const uint8_t *valid = m->face_rows + face_rows_of(tile, 0);
+    halo_neighbours(args, tile_place_of(&args->shape, 0, m->active_tile[tile]), s->neighbour);
+    if (TILE_SINGLE()) {
+        s->unknown = 0;
+    }
+    clear_bits(s);
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (r, 0, 3 * TILE_ROWS) {
+        tile_or_u32(&s->unknown, (uint32_t)(valid[r] != 0xff) << (r / TILE_ROWS));
+    }
+    TILE_BARRIER();
+    for (int axis = 0; axis < 3; axis++) {
+        const float *from = m->u[axis] + first;
+        float *to = m->u_ext[axis] + first;
+        const int known = (s->unknown >> axis & 1) == 0;
+        if (!known) {
+            load_known(args, s, axis);
+        }
+        if (!known && s->known_near != 0) {
+            extend_component(args, s, axis, from, to);
+        } else {
+            FOR_RANGE (i, 0, TILE_CELLS) {
+                to[i] = known ? from[i] : 0.0f;
+            }
+        }
+        TILE_BARRIER();
+    }
+}

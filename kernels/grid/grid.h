@@ -1,0 +1,365 @@
+/// A tank's grid: what the host code and the kernels of grid, tank and models share of it: layout of the memory, units,
+/// limits. Private to kernels; included by kernels, so it is C17 and C++17 at once.
+///
+/// Units: lengths in cells, velocities in cells per step (the fixed step dt_s), so that a substep of the share `frac`
+/// of a step moves a particle by frac * velocity cells.
+///
+/// The tank is cut into tiles of 8^3 cells. Tables over all tiles ("dense") say which are in use; fields exist for
+/// those only:
+///
+///     occupied  tiles that hold particles; pressure lives here          index o, in ascending dense order
+///     active    occupied tiles and their 26 neighbours; velocity        index s, in ascending dense order
+///     level l   coarsened occupied tiles of the multigrid, l >= 1       index i, in ascending dense order
+///
+/// Velocities lie on the cells' lower faces (MAC grid), everything else in their centres.
+#ifndef TARN_KERNELS_GRID_H
+#define TARN_KERNELS_GRID_H
+
+#include "kernels/device/tile.h"
+
+#include <stdint.h>
+
+enum {
+    TILE_LOG2 = 3,
+    TILE_EDGE = 8,
+    TILE_CELLS = 512,
+    TILE_ROWS = 64,     ///< of eight cells along x: [z][y]
+    TILE_FACES = 576,   ///< faces normal to one axis, both borders included: 9 * 8 * 8
+    POSITION_BITS = 20, ///< fraction bits of a position; a particle sits at (X + 0.5) / 2^20 cells
+    TILE_POSITION_BITS = 23,
+    WALL_MARGIN = 1 << (POSITION_BITS - 6), ///< that particles keep from the tank's walls: 1/64 cell
+    LEVELS_MAX = 8,                         ///< 8 * 2^(LEVELS_MAX - 1) = 1024 cells
+    EXTRAPOLATION_LAYERS = 3,
+    PARTICLE_LANES = 256,
+    CELL_LANES = 256,
+};
+
+#define TILE_NONE 0xffffffffu
+#define TILE_FULL 0xfffffffeu ///< in solid_tile: all of it lies deep inside a solid
+
+#define SPEED_MAX 32.0f        ///< cells per step: the largest cfl times the most substeps
+#define SPEED_UNKNOWN 1e6f     ///< in u_old, of a face that has no velocity of its own; it gives particles no change
+#define MOVE_CELLS_MAX 4.0f    ///< per axis and substep
+#define DENSITY_STEP_MAX 0.25f ///< largest density error that is corrected in one substep
+
+/// CELL_FRINGE: has liquid, but the surface passes below its centre; pressure takes it for air (liquid_fringe).
+enum { CELL_AIR = 0, CELL_LIQUID = 1, CELL_SOLID = 2, CELL_FRINGE = 4 };
+
+enum {
+    SOLID_EDGE = 9, ///< nodes of a tile per axis: its cells' corners
+    SOLID_NODES = SOLID_EDGE * SOLID_EDGE * SOLID_EDGE,
+    SOLID_NODE_UNIT = 1024, ///< per cell
+    SOLID_NEAR_CELLS = 4,   ///< tiles that come this close to a surface have nodes
+};
+
+/// Shape of the tank and of the multigrid's levels. Constant after creation.
+typedef struct grid_shape {
+    int32_t cells[3];
+    int32_t tiles[LEVELS_MAX][3]; ///< per level
+    uint32_t tile_total[LEVELS_MAX];
+    uint32_t level_count;
+    uint32_t active_max, occupied_max; ///< tiles that memory is there for
+} grid_shape;
+
+/// What the host sets before a step.
+typedef struct grid_control {
+    float frac;       ///< of a step, that one substep covers
+    float gravity[3]; ///< cells per step^2, and what a shaken tank adds
+    // of a turning tank
+    uint32_t is_turning;
+    float pivot[3];          ///< cells
+    float force_slope[3][3]; ///< centrifugal and Euler force per cell from the pivot, 1 / step^2
+    float coriolis[3][3];    ///< rotation of velocities in a substep
+    float turn[3];           ///< the tank's own, in its frame: radians per step
+    float turn_change[3];    ///< radians per step^2
+    float tolerance;         ///< max abs(div u) * dt
+    float density_tolerance; ///< max abs(density error)
+    float relaxation;        ///< of Jacobi's and Gauss-Seidel's iterations
+    float density_gain;      ///< share of the density error that is corrected in a substep
+    float speed_max;         ///< cells per step, at most SPEED_MAX
+    float body_viscosity;    ///< nu dt / dx^2 of a substep where bodies grip; 0 where it differs from cell to cell
+} grid_control;
+
+/// What the device counts.
+typedef struct grid_counters {
+    uint32_t occupied, active;
+    uint32_t active_next, level_tiles_next[LEVELS_MAX]; ///< of the lists to come
+    uint32_t adopting;                                  ///< tiles of the launch that makes them the present ones
+    uint32_t overflow;                                  ///< more tiles are needed than there is memory for
+    uint32_t solved_active;                             ///< active tiles of the last pressure solve
+    uint32_t solved;                                    ///< tiles of the last pressure solve
+    uint32_t level_tiles[LEVELS_MAX];                   ///< [0] == occupied
+    uint32_t liquid_cells;                              ///< being counted
+    uint32_t liquid_cells_last;                         ///< of the last substep
+    uint32_t speed_max_bits; ///< along an axis, of what moved farthest; as bits: non-negative floats order as integers
+    uint32_t go;             ///< the solver's loop goes on
+    uint32_t failed;         ///< the solve in progress came to something that isn't finite: it is not applied
+    uint32_t broken;         ///< a solve has failed since the tank was seeded
+    uint32_t iterations;     ///< of the solve in progress
+    uint32_t pressure_iterations;
+    float residual;          ///< of the solve in progress
+    float pressure_residual; ///< max abs(div u) * dt
+    float rz, alpha, beta;   ///< of the conjugate gradients
+} grid_counters;
+
+enum { BODIES_MAX = 16, BODY_POINTS_MAX = 61, GRABS_MAX = 16, FIELDS_MAX = 16 };
+
+#define BODY_SPEED_MAX (0.5f * SPEED_MAX) ///< cells per step, per axis
+#define BODY_SPIN_MAX 1.0f                ///< radians per step, per axis
+
+enum { BODY_GRIP = 6, BODY_SUMS = 7 }; ///< gathered: a force, a moment, and by what mass liquid grips the body
+
+/// Shapes of bodies. BODY_ROUND: sphere and capsule.
+enum { BODY_BOX = 0, BODY_ROUND = 1, BODY_CYLINDER = 2, BODY_FIELD = 3 };
+
+/// A sampled distance of a shape, cells.
+typedef struct grid_field {
+    int32_t nodes[3];
+    float per_spacing, min[3];
+    const float *distance; ///< device memory
+} grid_field;
+
+/// A solid that moves, as far as it never changes. Lengths in cells; masses in cells of the lightest liquid.
+typedef struct grid_body {
+    uint32_t kind, field, is_free;
+    float half[3];       ///< as tarn_shape's
+    float center[3];     ///< of mass, in the shape's frame
+    float reach;         ///< from the centre of mass to the farthest point
+    float box_center[3]; ///< of the box around it, in the shape's frame
+    float box_half[3];
+    float box_slack;          ///< no distance is less than that to the box by more than this, rounding included
+    float inverse_mass;       ///< 0: keyframed
+    float film;               ///< share of a thin film beside it that it takes along in a substep: less than 1 if light
+    float inverse_inertia[6]; ///< along the shape's axes: xx yy zz yz xz xy
+    uint32_t point_count;
+    float point[BODY_POINTS_MAX][3]; ///< for contacts, from the centre of mass: first those on a round body's axis
+    uint32_t axis_points;            ///< which are middles of balls of half[0]; the others lie on the surface
+} grid_body;
+
+/// Where a body is and how it moves; cells, steps, radians.
+typedef struct grid_body_state {
+    float position[3]; ///< of the centre of mass
+    float rotation[4]; ///< unit quaternion x, y, z, w
+    float velocity[3], spin[3];
+    float turn[9];    ///< the rotation as a matrix, rows first
+    float contact[6]; ///< velocity and spin per step that contacts gave in the last substep: the next one's first guess
+} grid_body_state;
+
+typedef struct grid_bodies {
+    grid_body_state state[BODIES_MAX];
+    float change[BODIES_MAX][6]; ///< velocity and spin that a pressure gives: M^-1 J^T p
+    float hold[BODIES_MAX];      ///< share of viscosity that acts between liquid and body, in a substep
+    uint32_t count;
+    uint32_t tile_count; ///< of body_tile
+    grid_field field[FIELDS_MAX];
+    grid_body body[BODIES_MAX];
+} grid_bodies;
+
+typedef struct grid_grab {
+    uint32_t body;
+    float point[3], target[3]; ///< from the centre of mass in the body's frame; in the tank
+    float strength;
+} grid_grab;
+
+/// What the host tells the bodies before a step.
+typedef struct grid_body_control {
+    float from[BODIES_MAX][7], to[BODIES_MAX][7]; ///< keyframed: position and rotation at the step's ends
+    uint32_t substep;                             ///< the device counts them
+    float grab_limit;                             ///< change of velocity that a hand may make in a step
+    uint32_t grab_count;
+    grid_grab grab[GRABS_MAX];
+} grid_body_control;
+
+/// A tile of a multigrid level among the others. Tiles are indices in their level's list.
+typedef struct grid_patch {
+    uint32_t beside[6];     ///< -x +x -y +y -z +z, or TILE_NONE
+    uint32_t child[8];      ///< of the finer level, x fastest, or TILE_NONE
+    uint32_t parent;        ///< of the coarser level
+    uint32_t octant;        ///< which of the parent's eight it is
+    uint32_t row_count;     ///< rows with equations
+    uint8_t row[TILE_ROWS]; ///< first those with equations, then the others, each ascending
+} grid_patch;
+
+/// The matrix and vectors of one multigrid level; per tile.
+typedef struct grid_level {
+    uint32_t *tile;      ///< [i]: dense tile
+    uint32_t *index;     ///< [dense]: i, or TILE_NONE
+    uint32_t *tile_next; ///< the list to come
+    uint32_t *bits;      ///< bitmap over dense tiles: the list to come, before it is a list
+    /// Off-diagonal coefficients (positive, the matrix has their negatives), one per face:
+    /// ax[i][z][y][0..8], ay[i][z][0..8][x], az[i][0..8][y][x]
+    float *ax, *ay, *az;
+    float *diagonal; ///< [i][512]; 0 where the cell has no equation
+    grid_patch *patch;
+    float *b; ///< right-hand side
+    float *x; ///< pre-smoothed, then with the coarser level's correction; zero in rows without equations
+    float *y; ///< the finest level's result, as x
+} grid_level;
+
+/// Device memory of a tank's grid.
+typedef struct grid_memory {
+    grid_control *control;
+    grid_counters *counters;
+
+    // dense tables
+    uint32_t *slot; ///< active index or TILE_NONE
+
+    // active
+    uint32_t *active_tile; ///< dense tile
+    uint32_t *active_tile_next, *active_bits;
+    float *u[3];          ///< [s][512] on the lower faces: with forces, then projected
+    float *u_old[3];      ///< as transferred, or SPEED_UNKNOWN
+    float *u_ext[3];      ///< projected and extrapolated
+    float *shift[3];      ///< displacement of the density correction, cells; until then free
+    uint8_t *cell_type;   ///< [s][512]
+    uint8_t *face_rows;   ///< [s][axis][64], bit per lower face of a row: without a velocity after the P2G, then valid
+    float *density_error; ///< [s][512] smoothed density over that at rest, less 1
+    float *beta[3]; ///< [s][512] lower faces: density of the lightest liquid over the face's; NULL where all are equal
+    // active, and NULL in a tank without solids
+    uint8_t *open[3];  ///< [s][512] share of the lower face that no solid covers, 0..255
+    uint8_t *room;     ///< [s][512] share of the density kernel around the cell's centre that no solid covers, 0..255
+    float *solid_flux; ///< [s][512] sum over a cell's faces of covered share times the solid's velocity outwards
+    uint8_t *sides;    ///< [s][512] bit per side of a cell that isn't all covered: -x +x -y +y -z +z
+    // solids that don't move: NULL in a tank without solids
+    uint32_t *solid_tile;                              ///< [dense]: i, TILE_NONE (no surface near) or TILE_FULL
+    uint32_t *solid_dense;                             ///< [i]: dense tile
+    int16_t *solid_node;                               ///< [i][729] signed distance, 1/SOLID_NODE_UNIT cell
+    uint8_t *solid_open[3], *solid_room, *solid_sides; ///< [i][512] as open, room, sides; of these solids alone
+    uint32_t *solid_listed;                            ///< of those i whose shares are computed anew; NULL: of all
+    // bodies: NULL in a tank without
+    grid_bodies *bodies;
+    grid_body_control *body_control;
+    uint8_t *cover_owner; ///< [s][512] body that covers faces of a cell, or BODY_NONE
+    int16_t *cover[3];    ///< [s][512] what it covers of the upper face less of the lower one, 1/255
+    int16_t *lack[3];     ///< [s][512] what a free one takes of a cell less its mean cover of both faces, 1/510
+    uint32_t *body_tile;  ///< [k] occupied index of tiles that free bodies may cover
+    float *body_partial;  ///< [k][BODIES_MAX][BODY_SUMS]
+    // occupied
+    uint8_t *cell_count;                   ///< [o][512] particles, saturated
+    float *residual, *direction, *product; ///< [o][512]
+    float *pressure, *potential;           ///< [o][512]: solutions of the two solves
+    uint32_t *solved_tile;                 ///< [o]: dense tile, as it was when the pressure was solved
+    float *partial;                        ///< [o]: of dot products and maxima
+
+    uint32_t *kept_tile; ///< dense tiles that are always active; NULL where there are none
+
+    grid_level level[LEVELS_MAX];
+} grid_memory;
+
+enum { COLOUR_ALL = 2 };
+
+/// The argument of every kernel of the grid.
+typedef struct grid_args {
+    grid_shape shape;
+    grid_memory m;
+    uint32_t level;        ///< for the multigrid's kernels
+    uint32_t is_density;   ///< 0: the solve is for pressure, 1: for the density correction
+    float *solution;       ///< of the solve: pressure or potential
+    uint32_t colour;       ///< for grid_relax: cells whose coordinates have an even (0) or odd (1) sum, or COLOUR_ALL
+    uint32_t is_first;     ///< the check before the solver's first iteration
+    const float *gathered; ///< for the bodies: the pressure that acts on them
+} grid_args;
+
+/// Kernels, in the order of a step.
+#define GRID_KERNEL_LIST(K)                                                                                            \
+    K(grid_solid_shares)                                                                                               \
+    K(grid_solids)                                                                                                     \
+    K(grid_solid_cells)                                                                                                \
+    K(grid_bodies_begin)                                                                                               \
+    K(grid_body_tiles)                                                                                                 \
+    K(grid_body_gather)                                                                                                \
+    K(grid_body_respond)                                                                                               \
+    K(grid_body_apply)                                                                                                 \
+    K(grid_body_hold)                                                                                                  \
+    K(grid_body_lift)                                                                                                  \
+    K(grid_body_flux)                                                                                                  \
+    K(grid_bodies_kick)                                                                                                \
+    K(grid_bodies_end)                                                                                                 \
+    K(grid_fringe)                                                                                                     \
+    K(grid_matrix)                                                                                                     \
+    K(grid_coarsen)                                                                                                    \
+    K(grid_solve_start)                                                                                                \
+    K(grid_solve_check)                                                                                                \
+    K(grid_mg_smooth)                                                                                                  \
+    K(grid_mg_restrict)                                                                                                \
+    K(grid_mg_top)                                                                                                     \
+    K(grid_mg_prolong)                                                                                                 \
+    K(grid_cg_beta)                                                                                                    \
+    K(grid_cg_direction)                                                                                               \
+    K(grid_cg_apply)                                                                                                   \
+    K(grid_cg_alpha)                                                                                                   \
+    K(grid_cg_update)                                                                                                  \
+    K(grid_relax)                                                                                                      \
+    K(grid_project)                                                                                                    \
+    K(grid_extrapolate)                                                                                                \
+    K(grid_slip)                                                                                                       \
+    K(grid_slip_end)
+
+// ---------------------------------------------------------------------------------------------------- small geometry
+
+typedef struct tile_place {
+    int x, y, z;
+} tile_place;
+
+TILE_FN tile_place tile_place_of(const grid_shape *shape, uint32_t level, uint32_t dense)
+{
+    const int nx = shape->tiles[level][0], ny = shape->tiles[level][1];
+    tile_place place;
+    place.x = (int)dense % nx;
+    place.y = (int)dense / nx % ny;
+    place.z = (int)dense / (nx * ny);
+    return place;
+}
+
+/// Dense index of a place, or TILE_NONE outside the tank.
+TILE_FN uint32_t tile_dense_of(const grid_shape *shape, uint32_t level, int x, int y, int z)
+{
+    const int nx = shape->tiles[level][0], ny = shape->tiles[level][1], nz = shape->tiles[level][2];
+    if (x < 0 || y < 0 || z < 0 || x >= nx || y >= ny || z >= nz) {
+        return TILE_NONE;
+    }
+    return (uint32_t)((z * ny + y) * nx + x);
+}
+
+/// Neighbour n (0..26, x fastest, 13 is the tile itself) of a place.
+TILE_FN uint32_t tile_neighbour(const grid_shape *shape, uint32_t level, tile_place place, uint32_t n)
+{
+    return tile_dense_of(shape, level, place.x + (int)(n % 3) - 1, place.y + (int)(n / 3 % 3) - 1,
+                         place.z + (int)(n / 9) - 1);
+}
+
+TILE_FN uint32_t cell_index(int x, int y, int z)
+{
+    return (uint32_t)((z * TILE_EDGE + y) * TILE_EDGE + x);
+}
+
+/// Cells of the tank in a tile, along an axis: 8, or less in the last tile.
+TILE_FN int tile_extent(const grid_shape *shape, int axis, int tile_at)
+{
+    return tile_min_i32(TILE_EDGE, shape->cells[axis] - tile_at * TILE_EDGE);
+}
+
+/// A position's two nodes along one axis, for nodes on faces and for nodes at cell centres, in cells of the tile (the
+/// centre of cell -1 comes before the tile); and their weights, which are exact.
+typedef struct particle_axis {
+    int face, center;
+    float face_weight[2], center_weight[2];
+} particle_axis;
+
+/// `local`: position in the tile, in 1/2^20 cells. What a mirrored position gets are the mirrored weights, exactly.
+TILE_FN particle_axis axis_weights_local(int local)
+{
+    const int centered = local - (1 << (POSITION_BITS - 1));
+    const int mask = (1 << POSITION_BITS) - 1;
+    const float unit = 1.0f / (1 << POSITION_BITS);
+    particle_axis a;
+    a.face = local >> POSITION_BITS;
+    a.face_weight[1] = ((float)(local & mask) + 0.5f) * unit;
+    a.face_weight[0] = 1.0f - a.face_weight[1];
+    a.center = centered >> POSITION_BITS;
+    a.center_weight[1] = ((float)(centered & mask) + 0.5f) * unit;
+    a.center_weight[0] = 1.0f - a.center_weight[1];
+    return a;
+}
+
+#endif

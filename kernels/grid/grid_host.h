@@ -1,0 +1,232 @@
+/// A tank's grid on the host: its memory, the solids and bodies in it, the sequence of launches that solves for its
+/// pressure. The first part of every tank; shared by kernels/grid and what stands on it.
+#ifndef TARN_KERNELS_GRID_HOST_H
+#define TARN_KERNELS_GRID_HOST_H
+
+#include "kernels/grid/grid_kernels.h"
+#include "kernels/tank.h"
+
+#include <stdbool.h>
+
+/// What pieces of memory there is one of for each of.
+typedef enum grid_group {
+    GROUP_TANK,
+    GROUP_PARTICLE,
+    GROUP_ACTIVE,
+    GROUP_OCCUPIED,
+    GROUP_COARSE,
+    GROUP_COUNT
+} grid_group;
+
+/// Distances that the host sampled.
+typedef struct solid_samples {
+    uint32_t *tile, *dense; ///< [dense] and [i] as solid_tile and solid_dense
+    int16_t *node;          ///< [i][SOLID_NODES]
+    uint32_t count, count_max;
+} solid_samples;
+
+/// Solids that came while the tank ran; part of the state. Thrown bodies follow the description's.
+typedef struct grid_added {
+    uint32_t thrown_total; ///< since the start
+    uint32_t thrown_count, wall_count;
+    uint32_t thrown_at[TARN_TANK_THROWN_MAX]; ///< how many came before each
+    tarn_solid thrown[TARN_TANK_THROWN_MAX];
+    tarn_solid walls[TARN_TANK_WALLS_MAX]; ///< the oldest first
+} grid_added;
+
+/// The tiles near walls, on the host; with what the description has there, so that walls can go again.
+typedef struct wall_tiles {
+    solid_samples still; ///< of the description's solids
+    uint32_t *tile;      ///< [dense] as solid_tile, walls included
+    uint32_t *dense;     ///< [i] as solid_dense
+    uint32_t *spare;     ///< indices that are free again
+    uint32_t *listed;    ///< scratch, [dense]
+    uint8_t *touched;    ///< scratch, [dense]
+    uint32_t count, count_max, spare_count;
+    int is_current; ///< these and the device's tables are those of grid_added's walls
+} wall_tiles;
+
+typedef struct grid_host {
+    tarn_device *device;
+    tarn_queue *queue; ///< the tank's own
+    tarn_tank_desc desc;
+    grid_args *args; ///< the first part of the model's
+    uint64_t step;
+    uint32_t substeps;                 ///< of the last step
+    tarn_replay *substep;              ///< its launches as recorded; NULL: they are to be recorded anew
+    uint64_t group_bytes[GROUP_COUNT]; ///< of device memory, per thing of its group
+    void *shared;                      ///< device: of particle to grid and the solver in turn
+    grid_memory own, more;             ///< solids: as they were taken at first, and for what was added since
+    uint64_t more_bytes[GROUP_COUNT];  ///< as group_bytes, of the latter
+    int has_solids;                    ///< that move or stand still
+    grid_added added;
+    wall_tiles walls;
+    uint32_t body_count, own_body_count;    ///< the latter: the description's
+    uint32_t body_solid[BODIES_MAX];        ///< of these: index in the description
+    grid_body_state body_state[BODIES_MAX]; ///< as the last step left them
+    float body_center[BODIES_MAX][3];       ///< of mass, in the shape's frame
+    float body_reach[BODIES_MAX];
+    float *field_distance[FIELDS_MAX]; ///< device
+    grid_body_control body_control;    ///< of the next step
+    uint32_t solid_tiles;              ///< near solids that don't move
+    solid_samples samples;             ///< of these, while the tank is being made
+} grid_host;
+
+/// Where the sentence goes that says what is wrong with a description.
+typedef struct grid_complaint {
+    char *text; ///< may be NULL
+    size_t bytes;
+} grid_complaint;
+
+/// Writes the sentence. @return status
+__attribute__((format(printf, 3, 4))) tarn_status grid_refuse(const grid_complaint *why, tarn_status status,
+                                                              const char *format, ...);
+
+// ------------------------------------------------------------------------------------------------------------ launches
+
+/// Launches one kernel over *count (device memory) or `most` tiles. `args` is grid_args or begins with it, as the
+/// kernel wants it.
+void grid_launch(grid_host *grid, const void *args, const tarn_kernel *kernel, const uint32_t *count, uint32_t most);
+void grid_launch_occupied(grid_host *grid, const void *args, const tarn_kernel *kernel);
+void grid_launch_active(grid_host *grid, const void *args, const tarn_kernel *kernel);
+
+/// The substep's launches are other ones from now on.
+void grid_forget_launches(grid_host *grid);
+
+/// A force on the free bodies that their faces' pressure doesn't hold, before the pressure acts. `args` as above.
+void grid_push_bodies(grid_host *grid, const void *args, const tarn_kernel *force);
+
+/// The matrix of the Poisson equation, on all levels.
+void grid_launch_matrix(grid_host *grid);
+
+/// Solves for the pressure, or for the potential of the density correction, and applies it.
+/// @param iterations  at most
+void grid_solve(grid_host *grid, int is_density, uint32_t iterations);
+
+// -------------------------------------------------------------------------------------------------------------- memory
+
+/// Takes device memory; remembers failure, so that callers need not check each piece.
+typedef struct grid_taker {
+    grid_host *grid;
+    uint32_t particles_max;
+    grid_group group;
+    uint32_t level; ///< of GROUP_COARSE
+    int failed;
+    int measuring;        ///< adds up what it would take, takes nothing: into
+    uint64_t *bytes;      ///< [GROUP_COUNT]
+    int giving;           ///< gives back instead
+    uint64_t shared_each; ///< bytes of grid->shared that are spoken for, per tile
+    int sharing;          ///< pieces come from grid->shared
+} grid_taker;
+
+/// One piece of `each` bytes for every thing of the group, to *piece.
+void grid_take(grid_taker *t, void *piece, uint64_t each);
+
+/// Pieces that something uses before the solver begins, and may lie where the solver's do: calls `sums` to take them.
+void grid_take_in_turn(grid_taker *t, void (*sums)(grid_taker *t, void *context), void *context);
+
+/// All of the grid's own but what is taken in turn.
+void grid_take_all(grid_taker *t);
+
+/// Takes what solids that are added need and the tank hasn't yet: of `near` tiles those that stand still; and bodies.
+/// @return TARN_OK or TARN_E_MEMORY: then nothing was taken
+tarn_status grid_take_more_solids(grid_host *grid, uint32_t near);
+tarn_status grid_take_more_bodies(grid_host *grid);
+void grid_give_more(grid_host *grid);
+
+// -------------------------------------------------------------------------------------------------------------- solids
+
+/// Where a node of a tile is. @param first  the tile's first cell
+static inline void grid_node_place(const tarn_tank_desc *desc, const int first[3], uint32_t node, double at_m[3])
+{
+    const int local[3] = {(int)(node % SOLID_EDGE), (int)(node / SOLID_EDGE % SOLID_EDGE),
+                          (int)(node / (SOLID_EDGE * SOLID_EDGE))};
+    for (int a = 0; a < 3; a++) {
+        at_m[a] = (first[a] + local[a]) * (double)desc->cell_m;
+    }
+}
+
+/// Whether solids, fields, key frames and fluid shapes are sound. @return TARN_OK, TARN_E_ARGUMENT or TARN_E_LIMIT
+tarn_status grid_solids_check(const tarn_tank_desc *desc, const grid_complaint *why);
+
+/// Makes the tank's description own its fields' distances; tarn_tank_destroy frees them.
+tarn_status grid_fields_copy(grid_host *grid);
+
+/// Whether one solid of a description, or one that is to be added, is sound.
+tarn_status grid_solid_check(const tarn_tank_desc *desc, const tarn_solid *solid, const grid_complaint *why);
+
+/// Samples the solids that don't move. Those of grid->samples are sampled before the memory is taken, which follows
+/// from them. On failure there is something to free too.
+tarn_status grid_solids_sample(const grid_host *grid, solid_samples *to);
+void grid_solids_drop(solid_samples *samples);
+
+/// Brings the samples to the device and computes what they leave open.
+tarn_status grid_solids_upload(grid_host *grid);
+
+/// Which of the first 64 shapes may come within margin_m of a box: a bit each.
+uint64_t grid_shapes_near(const tarn_tank_desc *desc, const double min_m[3], const double max_m[3], double margin_m);
+
+/// Distance of a point, metres, to the solids of a mask as they stand at the start.
+double grid_solids_distance_m(const tarn_tank_desc *desc, uint64_t solids, const double point_m[3]);
+
+/// Lets the solids' memory be what the description and what was added ask for, and counts the bodies.
+void grid_show_solids(grid_host *grid);
+
+// -------------------------------------------------------------------------------------------------------------- bodies
+
+/// Puts the bodies where the description has them.
+tarn_status grid_bodies_reset(grid_host *grid);
+
+/// Puts a body among the others, in place of what was there: the description's or a thrown one, as it came.
+tarn_status grid_bodies_put(grid_host *grid, uint32_t body);
+
+/// What a body is.
+const tarn_solid *grid_body_solid(const grid_host *grid, uint32_t body);
+
+/// How a body is numbered: tarn_body_state.solid.
+uint32_t grid_body_number(const grid_host *grid, uint32_t body);
+
+/// Tells the device of the key frames and grabs of the next step, and reads back where the last one left the bodies.
+tarn_status grid_bodies_before_step(grid_host *grid);
+tarn_status grid_bodies_after_step(grid_host *grid);
+
+/// Fastest point of a body in the next step as far as is known, cells per step.
+float grid_bodies_speed(const grid_host *grid);
+
+/// Mixes the bodies into a hash.
+uint64_t grid_bodies_hash(const grid_host *grid, uint64_t hash);
+
+/// What the functions of kernels/tank.h say.
+tarn_status grid_set_grabs(grid_host *grid, const tarn_grab *grabs, uint32_t grab_count);
+uint32_t grid_bodies_list(const grid_host *grid, tarn_body_state *bodies);
+
+// ------------------------------------------------------------------------------------------------------- what is added
+
+/// What the functions of kernels/tank.h say.
+tarn_status grid_throw(grid_host *grid, const tarn_solid *solid, uint32_t *body, char *why, size_t why_bytes);
+tarn_status grid_add_wall(grid_host *grid, const tarn_solid *solid, char *why, size_t why_bytes);
+tarn_status grid_erase_walls(grid_host *grid, const float center_m[3], float radius_m, uint32_t *count);
+uint32_t grid_added_list(const grid_host *grid, tarn_added_solid *list);
+
+/// Forgets what was added. Before the bodies are put back.
+void grid_added_forget(grid_host *grid);
+
+/// Whether what a state has could have been added here.
+int grid_added_fits(const grid_host *grid, const grid_added *added);
+
+/// Has that in place of what was added. @return TARN_OK, TARN_E_MEMORY or TARN_E_DEVICE
+tarn_status grid_added_take(grid_host *grid, const grid_added *added);
+
+/// Mixes it into a hash, which stays as it is where nothing was added.
+uint64_t grid_added_hash(const grid_host *grid, uint64_t hash);
+
+/// Distances near all walls anew, or only near some that came or went: to the device.
+/// @return TARN_OK, TARN_E_LIMIT (too many tiles: ask once more without the newest), TARN_E_MEMORY or TARN_E_DEVICE
+tarn_status grid_walls_renew(grid_host *grid);
+tarn_status grid_walls_change(grid_host *grid, const tarn_solid *some, uint32_t count);
+
+/// Distance of a wall at a point, cells.
+double grid_wall_distance(const grid_host *grid, const tarn_solid *wall, const double at_m[3]);
+void grid_walls_free(grid_host *grid);
+
+#endif

@@ -1,0 +1,309 @@
+/// Loads a tile's field with a border of its neighbours' cells into the scratch. Private to the liquid's kernels.
+#ifndef TARN_KERNELS_GRID_HALO_H
+#define TARN_KERNELS_GRID_HALO_H
+
+#include "kernels/device/row.h"
+#include "kernels/grid/grid.h"
+
+/// Active indices of a place's 27 neighbours. Ends without a barrier.
+TILE_FN void halo_neighbours(const grid_args *args, tile_place place, uint32_t *neighbour)
+{
+    FOR_RANGE (n, 0, 27) {
+        const uint32_t dense = tile_neighbour(&args->shape, 0, place, n);
+        neighbour[n] = dense != TILE_NONE ? args->m.slot[dense] : TILE_NONE;
+    }
+}
+
+/// Which of the 27 tiles a cell is in, up to a tile's width outside the tile.
+TILE_FN int halo_tile(int x, int y, int z)
+{
+    return ((z + TILE_EDGE) / TILE_EDGE * 3 + (y + TILE_EDGE) / TILE_EDGE) * 3 + (x + TILE_EDGE) / TILE_EDGE;
+}
+
+/// Loads field[s][512] into to[(8 + 2 border)^3]; where there is no tile, zeros. A CPU goes row by row, and takes those
+/// from a tile of zeros. HALO_LOAD(name, type) makes the function for a type.
+#ifdef __CUDACC__
+#define HALO_LOAD(name, type)                                                                                          \
+    TILE_FN void name(type *to, int border, const type *field, const uint32_t *neighbour)                              \
+    {                                                                                                                  \
+        const int edge = TILE_EDGE + 2 * border;                                                                       \
+        FOR_BOX (i, j, k, edge, edge, edge) {                                                                          \
+            const int x = i - border, y = j - border, z = k - border;                                                  \
+            const uint32_t slot = neighbour[halo_tile(x, y, z)];                                                       \
+            const uint64_t from = (uint64_t)slot * TILE_CELLS + cell_index(x & 7, y & 7, z & 7);                       \
+            to[(k * edge + j) * edge + i] = slot != TILE_NONE ? field[from] : (type)0;                                 \
+        }                                                                                                              \
+    }
+#else
+#define HALO_LOAD(name, type)                                                                                          \
+    TILE_FN void name(type *to, int border, const type *field, const uint32_t *neighbour)                              \
+    {                                                                                                                  \
+        static const type zeros[TILE_CELLS] = {0};                                                                     \
+        const int edge = TILE_EDGE + 2 * border;                                                                       \
+        const type *from[27];                                                                                          \
+        for (int n = 0; n < 27; n++)                                                                                   \
+            from[n] = neighbour[n] == TILE_NONE ? zeros : field + (uint64_t)neighbour[n] * TILE_CELLS;                 \
+        for (int row = 0; row < edge * edge; row++) {                                                                  \
+            const int y = row % edge - border, z = row / edge - border, n = halo_tile(0, y, z);                        \
+            const uint32_t cell = cell_index(0, y & 7, z & 7);                                                         \
+            type *target = to + row * edge;                                                                            \
+            for (int i = 0; i < border; i++)                                                                           \
+                target[i] = from[n - 1][cell + (uint32_t)(TILE_EDGE - border + i)];                                    \
+            TILE_IVDEP for (int i = 0; i < TILE_EDGE; i++) target[border + i] = from[n][cell + (uint32_t)i];           \
+            for (int i = 0; i < border; i++)                                                                           \
+                target[border + TILE_EDGE + i] = from[n + 1][cell + (uint32_t)i];                                      \
+        }                                                                                                              \
+    }
+#endif
+
+HALO_LOAD(halo_load_f32, float)
+HALO_LOAD(halo_load_u8, uint8_t)
+
+/// Copies a plane of a haloed field onto another, or zeroes it where `from` is the plane itself.
+TILE_FN void halo_set_plane(float *field, int edge, int axis, int to, int from)
+{
+    const int stride = axis == 0 ? 1 : axis == 1 ? edge : edge * edge, next = axis == 1 ? edge * edge : edge;
+    if (axis == 0) {
+        FOR_BOX (i, j, once, edge, edge, 1) {
+            float *row = field + (j * edge + i) * edge + once;
+            row[to] = to == from ? 0.0f : row[from];
+        }
+    } else {
+        FOR_BOX (i, j, once, edge, edge, 1) {
+            float *cell = field + j * next + i + once;
+            cell[to * stride] = to == from ? 0.0f : cell[from * stride];
+        }
+    }
+    TILE_BARRIER();
+}
+
+/// Sets what a haloed face field of `component` holds at and beyond the tank's walls: nothing flows through a wall, and
+/// along it everything slips.
+TILE_FN void halo_walls(const grid_shape *shape, tile_place place, float *field, int border, int component)
+{
+    const int edge = TILE_EDGE + 2 * border;
+    const int at[3] = {place.x, place.y, place.z};
+    for (int axis = 0; axis < 3; axis++) {
+        const int extent = tile_min_i32(shape->cells[axis] - at[axis] * TILE_EDGE, TILE_EDGE + border);
+        const int normal = axis == component;
+        if (at[axis] == 0) {
+            for (int plane = normal ? border : border - 1; plane >= 0; plane--) {
+                halo_set_plane(field, edge, axis, plane, normal ? plane : border);
+            }
+        }
+        for (int plane = border + extent; plane < edge; plane++) {
+            halo_set_plane(field, edge, axis, plane, normal ? plane : border + extent - 1);
+        }
+    }
+}
+
+/// By how much a step changed a face's velocity, as FLIP passes it on to the particles.
+TILE_FN float change_of(float fresh, float old)
+{
+    return tile_select_f32(old < SPEED_UNKNOWN, fresh - old, 0.0f);
+}
+
+/// One face value of the velocity that carries particles, anywhere in the tank.
+TILE_FN float carrier_anywhere(const grid_args *args, int c, int x, int y, int z)
+{
+    int at[3] = {x, y, z};
+    for (int a = 0; a < 3; a++) {
+        const int cells = args->shape.cells[a];
+        if (a == c && (at[a] <= 0 || at[a] >= cells)) {
+            return 0.0f;
+        }
+        at[a] = tile_clamp_i32(at[a], 0, cells - 1);
+    }
+    const uint32_t dense = tile_dense_of(&args->shape, 0, at[0] >> TILE_LOG2, at[1] >> TILE_LOG2, at[2] >> TILE_LOG2);
+    const uint32_t slot = args->m.slot[dense];
+    if (slot == TILE_NONE) {
+        return 0.0f;
+    }
+    return args->m.u_ext[c][(uint64_t)slot * TILE_CELLS + cell_index(at[0] & 7, at[1] & 7, at[2] & 7)];
+}
+
+enum {
+    RIM_EDGE = 10, ///< a tile with one cell around it
+    RIM_CELLS = RIM_EDGE * RIM_EDGE * RIM_EDGE,
+};
+
+TILE_FN int rim_index(int x, int y, int z)
+{
+    return ((z + 1) * RIM_EDGE + (y + 1)) * RIM_EDGE + (x + 1);
+}
+
+/// The bits of a row's eight cells, the first one's lowest.
+TILE_FN uint32_t row_bits(const uint8_t *row, int bit)
+{
+    uint64_t cells;
+    memcpy(&cells, __builtin_assume_aligned(row, TILE_EDGE), sizeof cells);
+    return (uint32_t)((cells >> bit & 0x0101010101010101u) * 0x0102040810204080u >> 56);
+}
+
+/// The rows of an axis in face_rows.
+TILE_FN uint64_t face_rows_of(uint32_t slot, int axis)
+{
+    return ((uint64_t)slot * 3 + (uint64_t)axis) * TILE_ROWS;
+}
+
+/// Face and axis of the six neighbours: -x +x -y +y -z +z.
+TILE_FN uint32_t side_tile(const grid_args *args, uint32_t level, tile_place place, int side)
+{
+    const int d = side % 2 == 0 ? -1 : 1;
+    const uint32_t dense = tile_dense_of(&args->shape, level, place.x + (side / 2 == 0 ? d : 0),
+                                         place.y + (side / 2 == 1 ? d : 0), place.z + (side / 2 == 2 ? d : 0));
+    return dense;
+}
+
+/// Where the cells of a side lie, cell (i, j) at first + i * i_step + j * j_step: those around a tile, in its rim; and
+/// those of the neighbour on that side, in a field.
+typedef struct side_walk {
+    int rim, cell;
+    int i_rim, j_rim, i_cell, j_cell;
+} side_walk;
+
+TILE_FN side_walk side_walk_of(int side)
+{
+    const int axis = side / 2, out = side % 2 == 0 ? -1 : TILE_EDGE, in = side % 2 == 0 ? TILE_EDGE - 1 : 0;
+    side_walk w;
+    w.rim = rim_index(axis == 0 ? out : 0, axis == 1 ? out : 0, axis == 2 ? out : 0);
+    w.cell = (int)cell_index(axis == 0 ? in : 0, axis == 1 ? in : 0, axis == 2 ? in : 0);
+    w.i_rim = axis == 0 ? RIM_EDGE : 1;
+    w.j_rim = axis == 2 ? RIM_EDGE : RIM_EDGE * RIM_EDGE;
+    w.i_cell = axis == 0 ? TILE_EDGE : 1;
+    w.j_cell = axis == 2 ? TILE_EDGE : TILE_EDGE * TILE_EDGE;
+    return w;
+}
+
+TILE_FN int rim_of_side(int side, int i, int j)
+{
+    const side_walk w = side_walk_of(side);
+    return w.rim + i * w.i_rim + j * w.j_rim;
+}
+
+TILE_FN uint32_t cell_of_side(int side, int i, int j)
+{
+    const side_walk w = side_walk_of(side);
+    return (uint32_t)(w.cell + i * w.i_cell + j * w.j_cell);
+}
+
+/// Fills the rim on one side, a constant, from a neighbour's cells, or with zeros where `from` is NULL.
+TILE_FN void load_side(int side, const float *from, float *rim)
+{
+    const side_walk w = side_walk_of(side);
+    if (from == NULL) {
+        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
+            rim[w.rim + i * w.i_rim + j * w.j_rim + once] = 0.0f;
+        }
+    } else {
+        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
+            rim[w.rim + i * w.i_rim + j * w.j_rim + once] = from[w.cell + i * w.i_cell + j * w.j_cell];
+        }
+    }
+}
+
+/// Loads a level's field with one cell of the six neighbours around it; edges and corners stay untouched. `tile` is the
+/// index in the level, TILE_NONE where the place isn't part of it.
+TILE_FN void load_rim(const grid_args *args, uint32_t level, tile_place place, uint32_t tile, const float *field,
+                      float *rim)
+{
+    const float *own = field + (uint64_t)(tile != TILE_NONE ? tile : 0) * TILE_CELLS;
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        rim[rim_index(x, y, z)] = tile != TILE_NONE ? own[cell_index(x, y, z)] : 0.0f;
+    }
+    TILE_UNROLL for (int side = 0; side < 6; side++)
+    {
+        const uint32_t dense = side_tile(args, level, place, side);
+        const uint32_t other = dense != TILE_NONE ? args->m.level[level].index[dense] : TILE_NONE;
+        load_side(side, other != TILE_NONE ? field + (uint64_t)other * TILE_CELLS : NULL, rim);
+    }
+    TILE_BARRIER();
+}
+
+/// Loads an active field with one cell of the six neighbours; `missing` where there is no tile, and outside `outside`.
+#define LOAD_SIDES(name, type)                                                                                         \
+    TILE_FN void name(const grid_args *args, tile_place place, uint32_t slot, const type *field, type *rim,            \
+                      type missing, type outside)                                                                      \
+    {                                                                                                                  \
+        const type *own = field + (uint64_t)slot * TILE_CELLS;                                                         \
+        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)                                                             \
+            rim[rim_index(x, y, z)] = own[cell_index(x, y, z)];                                                        \
+        for (int side = 0; side < 6; side++) {                                                                         \
+            const uint32_t dense = side_tile(args, 0, place, side);                                                    \
+            const uint32_t other = dense != TILE_NONE ? args->m.slot[dense] : TILE_NONE;                               \
+            const type *from = field + (uint64_t)(other != TILE_NONE ? other : 0) * TILE_CELLS;                        \
+            const type none = dense != TILE_NONE ? missing : outside;                                                  \
+            FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1)                                                              \
+                rim[rim_of_side(side, i, j) + once] = other != TILE_NONE ? from[cell_of_side(side, i, j)] : none;      \
+        }                                                                                                              \
+        TILE_BARRIER();                                                                                                \
+    }
+
+LOAD_SIDES(load_sides_f32, float)
+LOAD_SIDES(load_sides_u8, uint8_t)
+
+/// The types of cells.
+TILE_FN void load_types(const grid_args *args, tile_place place, uint32_t slot, uint8_t *type)
+{
+    load_sides_u8(args, place, slot, args->m.cell_type, type, CELL_AIR, CELL_SOLID);
+}
+
+/// The same as bits, one for each cell of a row along x, that of cell x at x + 1; for FOR_SET_ROWS.
+typedef struct type_rows {
+    uint16_t liquid[RIM_EDGE * ROW_WORDS], solid[RIM_EDGE * ROW_WORDS];
+} type_rows;
+
+TILE_FN int rim_row(int y, int z)
+{
+    return (z + 1) * ROW_WORDS + y + 1;
+}
+
+TILE_FN void load_type_rows(const grid_args *args, tile_place place, uint32_t slot, type_rows *to)
+{
+    const uint8_t *from[6], *own = args->m.cell_type + (uint64_t)slot * TILE_CELLS;
+    uint32_t missing[6];
+    for (int side = 0; side < 6; side++) {
+        const uint32_t dense = side_tile(args, 0, place, side);
+        const uint32_t other = dense != TILE_NONE ? args->m.slot[dense] : TILE_NONE;
+        from[side] = other != TILE_NONE ? args->m.cell_type + (uint64_t)other * TILE_CELLS : NULL;
+        missing[side] = dense == TILE_NONE ? CELL_SOLID : CELL_AIR;
+    }
+    FOR_RANGE (r, 0, TILE_ROWS) {
+        const uint32_t low = from[0] != NULL ? from[0][r * TILE_EDGE + TILE_EDGE - 1] : missing[0],
+                       high = from[1] != NULL ? from[1][r * TILE_EDGE] : missing[1];
+        const int at = rim_row((int)r & 7, (int)r >> 3);
+        to->liquid[at] = (uint16_t)(row_bits(own + r * TILE_EDGE, 0) << 1 | (low & 1) | (high & 1) << 9);
+        to->solid[at] = (uint16_t)(row_bits(own + r * TILE_EDGE, 1) << 1 | (low >> 1 & 1) | (high >> 1 & 1) << 9);
+    }
+    for (int side = 2; side < 6; side++) {
+        const int out = side % 2 == 0 ? -1 : TILE_EDGE, in = side % 2 == 0 ? TILE_EDGE - 1 : 0;
+        FOR_RANGE (i, 0, TILE_EDGE) {
+            const int at = side < 4 ? rim_row(out, (int)i) : rim_row((int)i, out);
+            const uint32_t row = side < 4 ? i * TILE_EDGE + (uint32_t)in : (uint32_t)in * TILE_EDGE + i;
+            const uint8_t *cells = from[side] != NULL ? from[side] + row * TILE_EDGE : NULL;
+            to->liquid[at] = (uint16_t)((cells != NULL ? row_bits(cells, 0) : (missing[side] & 1) * 0xffu) << 1);
+            to->solid[at] = (uint16_t)((cells != NULL ? row_bits(cells, 1) : (missing[side] >> 1) * 0xffu) << 1);
+        }
+    }
+    TILE_BARRIER();
+}
+
+/// Bits of a row of lower faces: beside liquid; touching liquid and nothing solid; with liquid on both sides.
+typedef struct row_faces {
+    uint32_t beside, touching, inside;
+} row_faces;
+
+/// Bit x is the lower face of cell x of the row, up to cell 8 along x.
+TILE_FN row_faces row_faces_of(const type_rows *types, int axis, int y, int z)
+{
+    const int at = rim_row(y, z), below = at - (axis == 1 ? 1 : axis == 2 ? ROW_WORDS : 0), shift = axis == 0;
+    const uint32_t low = (uint32_t)types->liquid[below] << shift >> 1, own = types->liquid[at] >> 1;
+    const uint32_t solid = ((uint32_t)types->solid[below] << shift | types->solid[at]) >> 1;
+    row_faces faces;
+    faces.beside = low | own;
+    faces.touching = (low | own) & ~solid;
+    faces.inside = low & own;
+    return faces;
+}
+
+#endif

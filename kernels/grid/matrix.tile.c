@@ -1,0 +1,356 @@
+// The matrices of the Poisson solver: the finest level's from the cells, the coarser ones' from that. A coarse cell
+// gathers 2^3 cells and the coarse matrix is the Galerkin product with piecewise constant transfers, which stays a
+// 7-point matrix (Shao, Huang & Michels 2022).
+#include "kernels/grid/poisson.h"
+
+// ------------------------------------------------------------------------------------------------------------- surface
+
+#define SURFACE_DENSITY 0.5f ///< over that at rest, of a cell whose centre the surface passes
+
+enum { FRINGE_ROOM = 160 }; ///< of 255: beside more of a solid than this, density doesn't tell where the surface is
+
+typedef struct fringe_scratch {
+    float density[RIM_CELLS];
+    uint8_t air[RIM_CELLS];
+    uint32_t hollow; ///< some cells of the tile are less than half full
+} fringe_scratch;
+
+/// Whether a cell of the tank, of an active and an occupied tile if there are any, is roomy and empty. Not by its type,
+/// which is being changed.
+TILE_FN uint8_t holds_air(const grid_memory *m, uint32_t slot, uint32_t occupied, uint32_t cell)
+{
+    const int empty = occupied == TILE_NONE || m->cell_count[(uint64_t)occupied * TILE_CELLS + cell] == 0;
+    const int roomy =
+        m->room == NULL || slot == TILE_NONE || m->room[(uint64_t)slot * TILE_CELLS + cell] >= FRINGE_ROOM;
+    return (uint8_t)(empty & roomy);
+}
+
+TILE_FN void load_air(const grid_args *args, tile_place place, uint32_t slot, uint32_t occupied, uint8_t *air)
+{
+    const grid_memory *m = &args->m;
+    const int ex = tile_extent(&args->shape, 0, place.x), ey = tile_extent(&args->shape, 1, place.y),
+              ez = tile_extent(&args->shape, 2, place.z);
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        air[rim_index(x, y, z)] =
+            x < ex && y < ey && z < ez ? holds_air(m, slot, occupied, cell_index(x, y, z)) : (uint8_t)0;
+    }
+    for (int side = 0; side < 6; side++) {
+        const uint32_t dense = side_tile(args, 0, place, side);
+        const uint32_t other = dense != TILE_NONE ? m->slot[dense] : TILE_NONE,
+                       beside = dense != TILE_NONE ? m->level[0].index[dense] : TILE_NONE;
+        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
+            air[rim_of_side(side, i, j) + once] =
+                dense != TILE_NONE ? holds_air(m, other, beside, cell_of_side(side, i, j)) : (uint8_t)0;
+        }
+    }
+}
+
+/// Takes cells out of the liquid whose centre is in the air, between such whose centre is not and empty ones: there the
+/// surface lies between the two centres, and the pressure at theirs would be below air's. Their velocities are
+/// extrapolated. Cells of drops and sheets that are thinner than a cell everywhere stay, and hollows in the liquid. One
+/// tile per occupied tile.
+TILE_KERNEL(grid_fringe, CELL_LANES, grid_args, fringe_scratch)
+{
+    const grid_memory *m = &args->m;
+    const uint32_t dense = m->level[0].tile[tile], slot = m->slot[dense];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    const uint64_t own = (uint64_t)slot * TILE_CELLS;
+    uint8_t *type = m->cell_type + own;
+    if (TILE_SINGLE()) {
+        s->hollow = 0;
+    }
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, 0, TILE_CELLS) {
+        tile_or_u32(&s->hollow, (type[i] == CELL_LIQUID) & (density_of(m, own + i) < SURFACE_DENSITY));
+    }
+    TILE_BARRIER();
+    if (s->hollow == 0) {
+        return;
+    }
+    load_densities(args, place, slot, s->density);
+    load_air(args, place, slot, tile, s->air);
+    TILE_BARRIER();
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const int at = rim_index(x, y, z), dy = RIM_EDGE, dz = RIM_EDGE * RIM_EDGE;
+        const float *density = s->density + at;
+        const uint8_t *air = s->air + at;
+        const uint32_t cell = cell_index(x, y, z);
+        const float fullest = tile_max2_f32(
+            tile_max2_f32(tile_max2_f32(density[-1], density[1]), tile_max2_f32(density[-dy], density[dy])),
+            tile_max2_f32(density[-dz], density[dz]));
+        const int between = (fullest > SURFACE_DENSITY) & (air[-1] | air[1] | air[-dy] | air[dy] | air[-dz] | air[dz]);
+        const int roomy = m->room == NULL || m->room[own + cell] >= FRINGE_ROOM;
+        const int fringe = (type[cell] == CELL_LIQUID) & (density[0] < SURFACE_DENSITY) & between & roomy;
+        type[cell] = fringe ? CELL_FRINGE : type[cell];
+    }
+}
+
+// ------------------------------------------------------------------------------------------------------------- patches
+
+typedef struct patch_scratch {
+    uint32_t before[TILE_ROWS]; ///< rows with equations
+    uint32_t total;
+} patch_scratch;
+
+/// Lists the rows with equations first. The diagonal is the tile's.
+TILE_FN void list_rows(const float *diagonal, grid_patch *patch, patch_scratch *s)
+{
+    FOR_RANGE (row, 0, TILE_ROWS) {
+        const float *d = diagonal + row * 8;
+        const float a = tile_max2_f32(tile_max2_f32(d[0], d[1]), tile_max2_f32(d[2], d[3])),
+                    b = tile_max2_f32(tile_max2_f32(d[4], d[5]), tile_max2_f32(d[6], d[7]));
+        s->before[row] = tile_max2_f32(a, b) > 0.0f;
+    }
+    TILE_BARRIER();
+    tile_scan_u32(s->before, TILE_ROWS, &s->total);
+    TILE_BARRIER();
+    FOR_RANGE (row, 0, TILE_ROWS) {
+        const uint32_t before = s->before[row], end = row + 1 < TILE_ROWS ? s->before[row + 1] : s->total;
+        patch->row[end > before ? before : s->total + row - before] = (uint8_t)row;
+    }
+    if (TILE_SINGLE()) {
+        patch->row_count = s->total;
+    }
+}
+
+TILE_FN uint32_t level_tile(const grid_args *args, uint32_t level, int x, int y, int z)
+{
+    const uint32_t dense = tile_dense_of(&args->shape, level, x, y, z);
+    return dense != TILE_NONE ? args->m.level[level].index[dense] : TILE_NONE;
+}
+
+/// What the solver needs to know of a tile whose matrix stands; and its vectors are zero where nothing writes them.
+TILE_FN void make_patch(const grid_args *args, uint32_t l, tile_place place, uint32_t tile, patch_scratch *s)
+{
+    const grid_level *level = &args->m.level[l];
+    grid_patch *patch = level->patch + tile;
+    list_rows(level->diagonal + (uint64_t)tile * TILE_CELLS, patch, s);
+    FOR_RANGE (side, 0, 6) {
+        const int step = side % 2 == 0 ? -1 : 1;
+        patch->beside[side] = level_tile(args, l, place.x + (side / 2 == 0 ? step : 0),
+                                         place.y + (side / 2 == 1 ? step : 0), place.z + (side / 2 == 2 ? step : 0));
+    }
+    FOR_RANGE (n, 0, 8) {
+        patch->child[n] = l > 0 ? level_tile(args, l - 1, 2 * place.x + (int)(n & 1), 2 * place.y + (int)(n >> 1 & 1),
+                                             2 * place.z + (int)(n >> 2))
+                                : TILE_NONE;
+    }
+    if (TILE_SINGLE()) {
+        patch->parent = l + 1 < args->shape.level_count
+                            ? level_tile(args, l + 1, place.x >> 1, place.y >> 1, place.z >> 1)
+                            : TILE_NONE;
+        patch->octant = (uint32_t)((place.x & 1) | (place.y & 1) << 1 | (place.z & 1) << 2);
+    }
+    const uint64_t own = (uint64_t)tile * TILE_CELLS;
+    FOR_RANGE (i, 0, TILE_CELLS) {
+        level->x[own + i] = 0.0f;
+    }
+    if (l == 0) {
+        FOR_RANGE (i, 0, TILE_CELLS) {
+            level->y[own + i] = 0.0f;
+            args->m.product[own + i] = 0.0f;
+        }
+    }
+}
+
+// ------------------------------------------------------------------------------------------------------------ matrices
+
+typedef struct matrix_scratch {
+    patch_scratch patch;
+    face_plan plan;
+    float x[TILE_FACES], y[TILE_FACES], z[TILE_FACES]; ///< what faces add to the diagonals of their liquid cells
+    uint32_t liquid;
+} matrix_scratch;
+
+TILE_FN int face_index(int axis, int x, int y, int z)
+{
+    return axis == 0 ? (z * 8 + y) * 9 + x : axis == 1 ? (z * 9 + y) * 8 + x : (z * 8 + y) * 8 + x;
+}
+
+/// Steepness of an axis' faces.
+TILE_FN void find_faces(const face_plan *plan, int axis, float *face)
+{
+    const int nz = TILE_EDGE + (axis == 2);
+    FOR_RANGE (i, 0, TILE_FACES) {
+        face[i] = 0.0f;
+    }
+    TILE_BARRIER();
+    FOR_SET_ROWS (x, r, 0, nz * ROW_WORDS, plan->touching[axis], 0x1ff) {
+        const int y = r % ROW_WORDS, z = r / ROW_WORDS;
+        row_store(face + face_index(axis, x, y, z), row_steepness(plan, axis, x, y, z));
+    }
+    if (axis == 0) { // the ninth, and again the seven before it
+        TILE_BARRIER();
+        FOR_SET_ROWS (x, r, 0, nz * ROW_WORDS, plan->touching[0], 0x100) {
+            const int y = r % ROW_WORDS, z = r / ROW_WORDS;
+            row_store(face + face_index(0, x + 1, y, z), row_steepness(plan, 0, x + 1, y, z));
+        }
+    }
+    TILE_BARRIER();
+}
+
+/// Multiplies faces by a field that the active tiles have for their lower faces; the last plane is the next tile's.
+#define SCALE_FACES(name, type)                                                                                        \
+    TILE_FN void name(const type *field, float unit, int axis, uint32_t slot, uint32_t upper, float *face)             \
+    {                                                                                                                  \
+        const type *own = field + (uint64_t)slot * TILE_CELLS;                                                         \
+        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE)                                                             \
+            face[face_index(axis, x, y, z)] *= (float)own[cell_index(x, y, z)] * unit;                                 \
+        if (upper != TILE_NONE) {                                                                                      \
+            const type *next = field + (uint64_t)upper * TILE_CELLS;                                                   \
+            FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {                                                            \
+                const int x = axis == 0 ? 0 : i, y = axis == 0 ? i : axis == 1 ? 0 : j, z = axis == 2 ? once : j;      \
+                face[face_index(axis, axis == 0 ? 8 : x, axis == 1 ? 8 : y, axis == 2 ? 8 : z)] *=                     \
+                    (float)next[cell_index(x, y, z)] * unit;                                                           \
+            }                                                                                                          \
+        }                                                                                                              \
+        TILE_BARRIER();                                                                                                \
+    }
+
+SCALE_FACES(scale_faces_u8, uint8_t)
+SCALE_FACES(scale_faces_f32, float)
+
+/// The off-diagonal coefficients: those of the faces with liquid on both sides.
+TILE_FN void store_faces(const face_plan *plan, int axis, const float *face, float *to)
+{
+    const int nx = axis == 0 ? 9 : 8, ny = axis == 1 ? 9 : 8, nz = axis == 2 ? 9 : 8;
+    FOR_BOX (x, y, z, nx, ny, nz) {
+        const int i = face_index(axis, x, y, z);
+        to[i] = tile_select_f32(plan->inside[axis][face_row(y, z)] >> x & 1, face[i], 0.0f);
+    }
+}
+
+/// The matrix of the finest level. One tile per occupied tile.
+TILE_KERNEL(grid_matrix, CELL_LANES, grid_args, matrix_scratch)
+{
+    const grid_memory *m = &args->m;
+    const grid_level *level = &m->level[0];
+    const uint32_t dense = level->tile[tile], slot = m->slot[dense];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    if (TILE_SINGLE()) {
+        s->liquid = 0;
+        m->solved_tile[tile] = dense;
+        if (tile == 0) {
+            m->counters->solved = m->counters->occupied;
+            m->counters->solved_active = m->counters->active;
+        }
+    }
+    plan_faces(args, place, slot, 1, &s->plan);
+    float *const to[3] = {level->ax + (uint64_t)tile * TILE_FACES, level->ay + (uint64_t)tile * TILE_FACES,
+                          level->az + (uint64_t)tile * TILE_FACES};
+    float *diagonal = level->diagonal + (uint64_t)tile * TILE_CELLS;
+    TILE_UNROLL for (int axis = 0; axis < 3; axis++)
+    {
+        float *face = axis == 0 ? s->x : axis == 1 ? s->y : s->z;
+        find_faces(&s->plan, axis, face);
+        const uint32_t upper = upper_slot(args, place, axis);
+        if (m->open[axis] != NULL) {
+            scale_faces_u8(m->open[axis], 1.0f / 255.0f, axis, slot, upper, face);
+        }
+        if (m->beta[axis] != NULL) {
+            scale_faces_f32(m->beta[axis], 1.0f, axis, slot, upper, face);
+        }
+        store_faces(&s->plan, axis, face, to[axis]);
+    }
+    FOR_ROWS (x, row, 0, TILE_ROWS) {
+        const int y = (int)row % TILE_EDGE, z = (int)row / TILE_EDGE, i = (int)x;
+        const float *fx = s->x + face_index(0, i, y, z), *fy = s->y + face_index(1, i, y, z),
+                    *fz = s->z + face_index(2, i, y, z);
+        const row_f32 sum = ((row_load(fx) + row_load(fx + 1)) + (row_load(fy) + row_load(fy + 8))) +
+                            (row_load(fz) + row_load(fz + 64));
+        const uint32_t liquid = s->plan.types.liquid[rim_row(y, z)];
+        row_store(diagonal + row * TILE_EDGE + x, row_keep(row_bits_mask(liquid >> 1 >> x), sum));
+    }
+    FOR_RANGE_ATOMIC (row, 0, TILE_ROWS) {
+        tile_add_u32(&s->liquid,
+                     tile_popcount_u32(s->plan.types.liquid[rim_row((int)row & 7, (int)row >> 3)] >> 1 & 0xffu));
+    }
+    TILE_BARRIER();
+    if (TILE_SINGLE()) {
+        global_add_u32(&m->counters->liquid_cells, s->liquid);
+    }
+    make_patch(args, 0, place, tile, &s->patch);
+}
+
+/// Fine tile that holds a coarse tile's cell (x, y, z), or TILE_NONE; (fx, fy, fz) is its first fine cell there.
+TILE_FN uint32_t child_of(const grid_args *args, uint32_t level, tile_place place, int x, int y, int z)
+{
+    const uint32_t dense =
+        tile_dense_of(&args->shape, level - 1, 2 * place.x + (x >> 2), 2 * place.y + (y >> 2), 2 * place.z + (z >> 2));
+    return dense != TILE_NONE ? args->m.level[level - 1].index[dense] : TILE_NONE;
+}
+
+/// Sum of the four fine coefficients that make up one coarse face; plane 0..8 along the axis.
+TILE_FN float coarse_face(const grid_args *args, uint32_t level, tile_place place, int axis, int plane, int i, int j)
+{
+    const grid_level *fine = &args->m.level[level - 1];
+    const int inside = plane < TILE_EDGE ? plane : TILE_EDGE - 1; // the coarse cell that has the face
+    const int x = axis == 0 ? inside : i, y = axis == 1 ? inside : axis == 0 ? i : j, z = axis == 2 ? inside : j;
+    const uint32_t child = child_of(args, level, place, x, y, z);
+    if (child == TILE_NONE) {
+        return 0.0f;
+    }
+    const int p = (inside & 3) * 2 + (plane - inside) * 2;
+    const int a = (i & 3) * 2, b = (j & 3) * 2;
+    float sum[2];
+    for (int k = 0; k < 2; k++) {
+        if (axis == 0) {
+            const float *ax = fine->ax + (uint64_t)child * TILE_FACES;
+            sum[k] = ax[((b + k) * 8 + a) * 9 + p] + ax[((b + k) * 8 + a + 1) * 9 + p];
+        } else if (axis == 1) {
+            const float *ay = fine->ay + (uint64_t)child * TILE_FACES;
+            sum[k] = ay[((b + k) * 9 + p) * 8 + a] + ay[((b + k) * 9 + p) * 8 + a + 1];
+        } else {
+            const float *az = fine->az + (uint64_t)child * TILE_FACES;
+            sum[k] = az[(p * 8 + b + k) * 8 + a] + az[(p * 8 + b + k) * 8 + a + 1];
+        }
+    }
+    return sum[0] + sum[1];
+}
+
+/// Sums of 2^3 cells of a field, and of 2^2 faces in the middle of them: pairs, then pairs of pairs.
+TILE_FN float cell_sum(const float *v, int y, int z)
+{
+    return ((v[0] + v[1]) + (v[y] + v[y + 1])) + ((v[z] + v[z + 1]) + (v[z + y] + v[z + y + 1]));
+}
+TILE_FN float face_sum(const float *v, int a, int b)
+{
+    return (v[0] + v[a]) + (v[b] + v[a + b]);
+}
+
+/// Galerkin diagonal: the sum of the diagonals less twice the coefficients inside the coarse cell.
+TILE_FN float coarse_diagonal(const grid_level *fine, uint32_t child, int x, int y, int z)
+{
+    const int fx = (x & 3) * 2, fy = (y & 3) * 2, fz = (z & 3) * 2;
+    const tile_matrix a = matrix_of(fine, child);
+    const float inner = (face_sum(a.ax + face_index(0, fx + 1, fy, fz), 9, 72) +
+                         face_sum(a.ay + face_index(1, fx, fy + 1, fz), 1, 72)) +
+                        face_sum(a.az + face_index(2, fx, fy, fz + 1), 1, 8);
+    return cell_sum(a.diagonal + cell_index(fx, fy, fz), 8, 64) - 2.0f * inner;
+}
+
+/// The matrix of level args->level from the one below. One tile per tile of that level.
+TILE_KERNEL(grid_coarsen, CELL_LANES, grid_args, patch_scratch)
+{
+    const uint32_t l = args->level;
+    const grid_level *level = &args->m.level[l];
+    const tile_place place = tile_place_of(&args->shape, l, level->tile[tile]);
+    float *ax = level->ax + (uint64_t)tile * TILE_FACES, *ay = level->ay + (uint64_t)tile * TILE_FACES,
+          *az = level->az + (uint64_t)tile * TILE_FACES, *diagonal = level->diagonal + (uint64_t)tile * TILE_CELLS;
+    FOR_BOX (x, y, z, 9, 8, 8) {
+        ax[(z * 8 + y) * 9 + x] = coarse_face(args, l, place, 0, x, y, z);
+    }
+    FOR_BOX (x, y, z, 8, 9, 8) {
+        ay[(z * 9 + y) * 8 + x] = coarse_face(args, l, place, 1, y, x, z);
+    }
+    FOR_BOX (x, y, z, 8, 8, 9) {
+        az[(z * 8 + y) * 8 + x] = coarse_face(args, l, place, 2, z, x, y);
+    }
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const uint32_t child = child_of(args, l, place, x, y, z);
+        diagonal[cell_index(x, y, z)] =
+            child != TILE_NONE ? coarse_diagonal(&args->m.level[l - 1], child, x, y, z) : 0.0f;
+    }
+    TILE_BARRIER();
+    make_patch(args, l, place, tile, s);
+}

@@ -1,0 +1,337 @@
+/// The matrix of a Poisson equation as its kernels see it. Private to the liquid's kernels.
+///
+///     pressure            A p = -div u           then  u -= grad p
+///     density correction  A q = density error    then  particles move by -grad q   (Kugelstadt et al. 2019)
+///
+/// A is the 7-point Laplacian of the liquid cells: the free surface is zero (Dirichlet), walls let nothing through
+/// (Neumann).
+///
+/// Every sum here runs in pairs of opposite neighbours, and nothing depends on the order of tiles, so that a mirrored
+/// tank gets the mirrored bits where its tiles pair up the same way on every level: along an axis whose number of tiles
+/// is a power of two.
+#ifndef TARN_KERNELS_GRID_POISSON_H
+#define TARN_KERNELS_GRID_POISSON_H
+
+#include "kernels/device/row.h"
+#include "kernels/grid/halo.h"
+
+/// Where the free surface lies between a liquid cell and an air cell, it is no nearer to the liquid cell's centre.
+#define THETA_MIN 0.05f
+
+/// Kinds of cells as numbers, so that the sum of two cells' tells what the face between them is.
+#define KIND_SOLID (-8.0f)
+#define KIND_AIR 0.0f
+#define KIND_SURFACE 0.5f ///< over this the face touches liquid, and pressure moves what flows through it
+#define KIND_INSIDE 1.5f  ///< over this it has liquid on both sides
+
+/// A tile's cells with one cell of the six neighbours around it; edges and corners stay untouched.
+typedef struct cell_rim {
+    float kind[RIM_CELLS];
+    float distance[RIM_CELLS]; ///< to the free surface, cells, positive in the liquid, -1..1
+} cell_rim;
+
+/// Distance of a cell's centre to a plane surface, from the smoothed density: the integral of the hat function that
+/// smooths it, solved for the distance.
+TILE_FN float surface_distance(float density)
+{
+    const float inside = 1.0f - density;
+    const int deep = inside <= density;
+    const float root = tile_sqrt_f32(2.0f * tile_clamp_f32(deep ? inside : density, 0.0f, 0.5f));
+    return tile_select_f32(deep, 1.0f - root, root - 1.0f);
+}
+
+enum { ROOM_MIN = 32 }; ///< of 255: beside that much of a solid a density says nothing
+
+/// Smoothed density over that at rest, of the part of a cell's surroundings that no solid covers.
+TILE_FN float density_of(const grid_memory *m, uint64_t cell)
+{
+    const float density = m->density_error[cell] + 1.0f;
+    return m->room != NULL ? density * 255.0f / (float)tile_max_i32(m->room[cell], ROOM_MIN) : density;
+}
+
+/// The same for a row of cells.
+TILE_FN row_f32 densities_of(const grid_memory *m, uint64_t cell)
+{
+    const row_f32 density = row_load(m->density_error + cell) + 1.0f;
+    if (m->room == NULL) {
+        return density;
+    }
+    return density * 255.0f / row_max(row_load_u8(m->room + cell), row_all((float)ROOM_MIN));
+}
+
+TILE_FN float kind_of(uint8_t type)
+{
+    const int liquid = type & CELL_LIQUID, solid = type >> 1 & 1; // CELL_SOLID is 2
+    return (float)(liquid - 8 * solid);
+}
+
+/// Loads smoothed densities with one cell of the six neighbours: over what solids leave of the room. Ends without a
+/// barrier.
+TILE_FN void load_densities(const grid_args *args, tile_place place, uint32_t slot, float *density)
+{
+    const grid_memory *m = &args->m;
+    const float *error = m->density_error + (uint64_t)slot * TILE_CELLS;
+    if (m->room != NULL) {
+        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+            density[rim_index(x, y, z)] = density_of(m, (uint64_t)slot * TILE_CELLS + cell_index(x, y, z));
+        }
+    } else {
+        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+            density[rim_index(x, y, z)] = error[cell_index(x, y, z)] + 1.0f;
+        }
+    }
+    TILE_UNROLL for (int side = 0; side < 6; side++)
+    {
+        const side_walk w = side_walk_of(side);
+        const uint32_t dense = side_tile(args, 0, place, side);
+        const uint32_t other = dense != TILE_NONE ? m->slot[dense] : TILE_NONE;
+        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
+            const int at = w.rim + i * w.i_rim + j * w.j_rim + once, from = w.cell + i * w.i_cell + j * w.j_cell;
+            density[at] = other != TILE_NONE ? density_of(m, (uint64_t)other * TILE_CELLS + (uint64_t)from) : 0.0f;
+        }
+    }
+}
+
+TILE_FN void load_cells(const grid_args *args, tile_place place, uint32_t slot, cell_rim *to)
+{
+    const grid_memory *m = &args->m;
+    const uint8_t *type = m->cell_type + (uint64_t)slot * TILE_CELLS;
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        to->kind[rim_index(x, y, z)] = kind_of(type[cell_index(x, y, z)]);
+    }
+    for (int side = 0; side < 6; side++) {
+        const uint32_t dense = side_tile(args, 0, place, side);
+        const uint32_t other = dense != TILE_NONE ? m->slot[dense] : TILE_NONE;
+        const float missing = dense == TILE_NONE ? KIND_SOLID : KIND_AIR;
+        type = m->cell_type + (uint64_t)(other != TILE_NONE ? other : 0) * TILE_CELLS;
+        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
+            to->kind[rim_of_side(side, i, j) + once] =
+                other != TILE_NONE ? kind_of(type[cell_of_side(side, i, j)]) : missing;
+        }
+    }
+    load_densities(args, place, slot, to->distance);
+    TILE_BARRIER();
+    FOR_RANGE (i, 0, RIM_CELLS) {
+        to->distance[i] = surface_distance(to->distance[i]);
+    }
+    TILE_BARRIER();
+}
+
+/// By what the difference of two cells' pressures is to be multiplied for the gradient on the face between them: 1 in
+/// the liquid; where the free surface crosses, one over the share of the way to the air cell's centre at which it does
+/// (ghost fluid method, Gibou et al. 2002); 0 where pressure moves nothing.
+TILE_FN float face_steepness(const cell_rim *cells, int a, int b)
+{
+    const float kind = cells->kind[a] + cells->kind[b];
+    const int a_is_liquid = cells->kind[a] > KIND_SURFACE;
+    const float inside = tile_select_f32(a_is_liquid, cells->distance[a], cells->distance[b]);
+    const float outside = tile_select_f32(a_is_liquid, cells->distance[b], cells->distance[a]);
+    const float deep = tile_max2_f32(inside, 1e-3f);
+    const float steepness = tile_clamp_f32(1.0f - outside / deep, 1.0f, 1.0f / THETA_MIN);
+    return tile_select_f32(kind > KIND_INSIDE, 1.0f, tile_select_f32(kind > KIND_SURFACE, steepness, 0.0f));
+}
+
+enum { FACE_ROWS = 9 * ROW_WORDS }; ///< for FOR_SET_ROWS
+
+TILE_FN int face_row(int y, int z)
+{
+    return z * ROW_WORDS + y;
+}
+
+/// Lower faces of a tile as bits, and what their steepness comes from.
+typedef struct face_plan {
+    type_rows types;
+    uint16_t touching[3][FACE_ROWS], inside[3][FACE_ROWS]; ///< [z][y], as row_faces; along y and z up to face 8
+    float density[RIM_CELLS];
+    uint32_t surface; ///< the free surface crosses some face
+} face_plan;
+
+/// @param upper  whether faces 8 are of interest too
+TILE_FN void plan_faces(const grid_args *args, tile_place place, uint32_t slot, int upper, face_plan *to)
+{
+    if (TILE_SINGLE()) {
+        to->surface = 0;
+    }
+    for (int axis = 0; axis < 3; axis++) {
+        uint16_t *touching = to->touching[axis];
+        FOR_RANGE (r, 0, FACE_ROWS) {
+            touching[r] = 0;
+        }
+    }
+    load_type_rows(args, place, slot, &to->types);
+    for (int axis = 0; axis < 3; axis++) {
+        const int ny = TILE_EDGE + (axis == 1 && upper), nz = TILE_EDGE + (axis == 2 && upper);
+        FOR_BOX (y, z, once, ny, nz, 1) {
+            const row_faces faces = row_faces_of(&to->types, axis, y, z);
+            const int r = face_row(y, z) + once;
+            to->touching[axis][r] = (uint16_t)(faces.touching & (axis == 0 && upper ? 0x1ffu : 0xffu));
+            to->inside[axis][r] = (uint16_t)faces.inside;
+        }
+        TILE_BARRIER();
+        FOR_RANGE_ATOMIC (i, 0, (uint32_t)(ny * nz)) {
+            const int r = face_row((int)i % ny, (int)i / ny);
+            tile_or_u32(&to->surface, (uint32_t)(to->touching[axis][r] & ~to->inside[axis][r]));
+        }
+    }
+    TILE_BARRIER();
+    if (to->surface != 0) {
+        load_densities(args, place, slot, to->density);
+        TILE_BARRIER();
+    }
+}
+
+TILE_FN row_f32 row_distance(row_f32 density)
+{
+    const row_f32 inside = 1.0f - density;
+    const row_i32 shallow = density < inside;
+    const row_f32 nearer = row_select(shallow, density, inside);
+    const row_f32 root = row_sqrt(2.0f * row_clamp(nearer, 0.0f, 0.5f));
+    return row_select(shallow, root - 1.0f, 1.0f - root);
+}
+
+/// face_steepness of the faces of a row from `x` on.
+TILE_FN row_f32 row_steepness(const face_plan *plan, int axis, int x, int y, int z)
+{
+    const int r = face_row(y, z), at = rim_index(x, y, z);
+    const uint32_t touching = (uint32_t)plan->touching[axis][r], inside = (uint32_t)plan->inside[axis][r];
+    const row_f32 one = row_all(1.0f);
+    if ((touching & ~inside) == 0) {
+        return row_keep(row_bits_mask(touching >> x), one);
+    }
+    const int stride = axis == 0 ? 1 : axis == 1 ? RIM_EDGE : RIM_EDGE * RIM_EDGE;
+    const row_f32 a = row_distance(row_load(plan->density + at - stride)),
+                  b = row_distance(row_load(plan->density + at));
+    const uint32_t liquid = plan->types.liquid[rim_row(y - (axis == 1), z - (axis == 2))];
+    const row_i32 a_is_liquid = row_bits_mask((axis == 0 ? liquid << 1 : liquid) >> 1 >> x);
+    const row_f32 in = row_select(a_is_liquid, a, b), out = row_select(a_is_liquid, b, a);
+    const row_f32 least = row_all(1e-3f), deep = row_select(least < in, in, least);
+    const row_f32 steepness = row_clamp(1.0f - out / deep, 1.0f, 1.0f / THETA_MIN);
+    const row_f32 crossed = row_keep(row_bits_mask(touching >> x), steepness);
+    return row_select(row_bits_mask(inside >> x), one, crossed);
+}
+
+/// Active index of the next tile along an axis, or TILE_NONE.
+TILE_FN uint32_t upper_slot(const grid_args *args, tile_place place, int axis)
+{
+    const uint32_t dense = side_tile(args, 0, place, 2 * axis + 1);
+    return dense != TILE_NONE ? args->m.slot[dense] : TILE_NONE;
+}
+
+/// Whether a lower face of a tile may touch liquid, which is in occupied tiles only.
+TILE_FN int is_near_liquid(const grid_args *args, tile_place place, uint32_t dense)
+{
+    const uint32_t *index = args->m.level[0].index;
+    int near = index[dense] != TILE_NONE;
+    for (int side = 0; side < 6; side += 2) {
+        const uint32_t lower = side_tile(args, 0, place, side);
+        near |= lower != TILE_NONE && index[lower] != TILE_NONE;
+    }
+    return near;
+}
+
+/// A tile's part of a level's matrix.
+typedef struct tile_matrix {
+    const float *ax, *ay, *az, *diagonal;
+    const grid_patch *patch;
+} tile_matrix;
+
+TILE_FN tile_matrix matrix_of(const grid_level *level, uint32_t tile)
+{
+    tile_matrix a;
+    a.ax = level->ax + (uint64_t)tile * TILE_FACES;
+    a.ay = level->ay + (uint64_t)tile * TILE_FACES;
+    a.az = level->az + (uint64_t)tile * TILE_FACES;
+    a.diagonal = level->diagonal + (uint64_t)tile * TILE_CELLS;
+    a.patch = level->patch + tile;
+    return a;
+}
+
+/// Most tiles are partly filled: the solver goes over the rows that hold equations, and lets what it keeps for the
+/// others be zero.
+#define FOR_LISTED_ROWS(ix, row, patch, begin, end)                                                                    \
+    FOR_ROWS (ix, row##_in_list, begin, end)                                                                           \
+        for (uint32_t row = (patch)->row[row##_in_list], row##_here = 1; row##_here; row##_here = 0)
+#define FOR_FULL_ROWS(ix, row, patch) FOR_LISTED_ROWS (ix, row, patch, 0u, (patch)->row_count)
+#define FOR_EMPTY_ROWS(ix, row, patch) FOR_LISTED_ROWS (ix, row, patch, (patch)->row_count, (uint32_t)TILE_ROWS)
+
+/// A tile's rows with one cell around them, as the solver keeps them: each row in a line of the CPU's cache.
+enum {
+    LINE_CELLS = 16,
+    LINES_CELLS = RIM_EDGE * RIM_EDGE * LINE_CELLS,
+    LINES_Z = RIM_EDGE * LINE_CELLS, ///< from a row to the next one along z
+};
+
+/// Where row y, z of -1..8 begins.
+TILE_FN int line_of(int y, int z)
+{
+    return (z + 1) * LINES_Z + (y + 1) * LINE_CELLS + 4;
+}
+TILE_FN uint32_t line_of_row(uint32_t row)
+{
+    return row * LINE_CELLS + (row >> 3) * (LINES_Z - 8 * LINE_CELLS) + (uint32_t)line_of(0, 0);
+}
+
+/// Sum over the neighbours of coefficient times value.
+TILE_FN row_f32 neighbour_sum(tile_matrix a, const float *lines, uint32_t row, uint32_t x)
+{
+    const float *at = lines + line_of_row(row) + x;
+    const float *ax = a.ax + row * 9 + x, *ay = a.ay + (row + (row >> 3)) * 8 + x, *az = a.az + row * 8 + x;
+    enum { Y = LINE_CELLS, Z = LINES_Z };
+    return ((row_load(ax) * row_load(at - 1) + row_load(ax + 1) * row_load(at + 1)) +
+            (row_load(ay) * row_load(at - Y) + row_load(ay + 8) * row_load(at + Y))) +
+           (row_load(az) * row_load(at - Z) + row_load(az + 64) * row_load(at + Z));
+}
+
+/// A row of the matrix times a vector.
+TILE_FN row_f32 matrix_times(tile_matrix a, const float *lines, uint32_t row, uint32_t x)
+{
+    return row_load(a.diagonal + row * 8 + x) * row_load(lines + line_of_row(row) + x) -
+           neighbour_sum(a, lines, row, x);
+}
+
+/// Fills the lines on a side from a neighbour's rows, or with zeros where `from` is NULL.
+TILE_FN void load_side_lines(const float *from, int from_step, float *to, int to_step)
+{
+    if (from != NULL) {
+        FOR_ROWS (x, i, 0u, (uint32_t)TILE_EDGE) {
+            row_store(to + (int)i * to_step + x, row_load(from + (int)i * from_step + x));
+        }
+    } else {
+        FOR_ROWS (x, i, 0u, (uint32_t)TILE_EDGE) {
+            row_store(to + (int)i * to_step + x, row_all(0.0f));
+        }
+    }
+}
+
+/// A field of the tile on a side, or NULL.
+TILE_FN const float *beside(const grid_patch *patch, int side, const float *field)
+{
+    return patch->beside[side] != TILE_NONE ? field + (uint64_t)patch->beside[side] * TILE_CELLS : NULL;
+}
+
+/// Loads what the matrix needs of a level's field: a tile's cells and those around its rows. The field is zero in rows
+/// without equations.
+TILE_FN void load_lines(const grid_patch *patch, const float *field, uint32_t tile, float *lines)
+{
+    const float *own = field + (uint64_t)tile * TILE_CELLS;
+    const float *left = beside(patch, 0, field), *right = beside(patch, 1, field), *front = beside(patch, 2, field),
+                *back = beside(patch, 3, field), *below = beside(patch, 4, field), *above = beside(patch, 5, field);
+    FOR_FULL_ROWS (x, row, patch) {
+        float *to = lines + line_of_row(row);
+        row_store(to + x, row_load(own + row * 8 + x));
+        if (row_begins(x)) {
+            to[-1] = left != NULL ? left[row * 8 + 7] : 0.0f;
+            to[8] = right != NULL ? right[row * 8] : 0.0f;
+        }
+    }
+    FOR_EMPTY_ROWS (x, row, patch) {
+        row_store(lines + line_of_row(row) + x, row_all(0.0f));
+    }
+    load_side_lines(front != NULL ? front + cell_index(0, 7, 0) : NULL, 64, lines + line_of(-1, 0), LINES_Z);
+    load_side_lines(back, 64, lines + line_of(8, 0), LINES_Z);
+    load_side_lines(below != NULL ? below + cell_index(0, 0, 7) : NULL, 8, lines + line_of(0, -1), LINE_CELLS);
+    load_side_lines(above, 8, lines + line_of(0, 8), LINE_CELLS);
+    TILE_BARRIER();
+}
+
+#endif

@@ -1,0 +1,315 @@
+// Conjugate gradients for the Poisson equation, preconditioned by one V-cycle (multigrid.tile.c). For teaching and
+// comparison also Jacobi's and Gauss-Seidel's iterations, in the same steps: a direction, the matrix times it, and an
+// update of solution and residual.
+#include "kernels/grid/poisson.h"
+
+typedef struct start_scratch {
+    float value[TILE_CELLS];
+    float flow[TILE_FACES]; ///< through the faces across x
+} start_scratch;
+
+/// Velocity times open share of a row's lower faces, or of one face across x.
+TILE_FN row_f32 face_flow(const grid_memory *m, int axis, uint64_t face)
+{
+    const row_f32 u = row_load(m->u[axis] + face);
+    return m->open[axis] != NULL ? u * (row_load_u8(m->open[axis] + face) * (1.0f / 255.0f)) : u;
+}
+TILE_FN float face_flow_x(const grid_memory *m, uint64_t face)
+{
+    const float u = m->u[0][face];
+    return m->open[0] != NULL ? u * ((float)m->open[0][face] * (1.0f / 255.0f)) : u;
+}
+
+/// s->flow in the rows with equations. `upper` is the next tile's active index.
+TILE_FN void find_flow_x(const grid_memory *m, const grid_patch *patch, uint64_t own, uint32_t upper, start_scratch *s)
+{
+    FOR_FULL_ROWS (x, row, patch) {
+        row_store(s->flow + row * 9 + x, face_flow(m, 0, own + row * 8 + x));
+        if (row_begins(x)) {
+            s->flow[row * 9 + 8] = upper != TILE_NONE ? face_flow_x(m, (uint64_t)upper * TILE_CELLS + row * 8) : 0.0f;
+        }
+    }
+    TILE_BARRIER();
+}
+
+/// What flows out of a row's cells along y or z.
+TILE_FN row_f32 flow_out(const grid_memory *m, int axis, uint64_t own, uint32_t upper, uint32_t row, uint32_t x)
+{
+    const uint32_t stride = axis == 1 ? 1 : TILE_EDGE; // in rows
+    const int is_last = (row / stride & 7) == 7;
+    const uint64_t next = is_last ? (uint64_t)upper * TILE_CELLS + (row - 7 * stride) * 8 : own + (row + stride) * 8;
+    const row_f32 flow = is_last && upper == TILE_NONE ? row_all(0.0f) : face_flow(m, axis, next + x);
+    return flow - face_flow(m, axis, own + row * 8 + x);
+}
+
+/// What flows out of a row's cells. `upper`: the next tiles' active indices.
+TILE_FN row_f32 divergence(const grid_memory *m, uint64_t own, const uint32_t *upper, uint32_t row, uint32_t x,
+                           const start_scratch *s)
+{
+    const float *flow = s->flow + row * 9 + x;
+    const row_f32 out = ((row_load(flow + 1) - row_load(flow)) + flow_out(m, 1, own, upper[1], row, x)) +
+                        flow_out(m, 2, own, upper[2], row, x);
+    return m->solid_flux != NULL ? out + row_load(m->solid_flux + own + row * 8 + x) : out;
+}
+
+/// The density errors that a substep corrects. At the surface a cell is not full by nature: only crowding counts there.
+/// Where a solid leaves little room nothing counts.
+TILE_FN row_f32 density_to_correct(const grid_memory *m, tile_matrix a, uint64_t own, uint32_t row, uint32_t x)
+{
+    const uint32_t at = row * 8 + x;
+    const float *ax = a.ax + row * 9 + x, *ay = a.ay + (row + (row >> 3)) * 8 + x, *az = a.az + at;
+    const row_f32 inner =
+        ((row_load(ax) + row_load(ax + 1)) + (row_load(ay) + row_load(ay + 8))) + (row_load(az) + row_load(az + 64));
+    const row_f32 error = densities_of(m, own + at) - 1.0f;
+    const row_f32 wanted = row_select(inner == row_load(a.diagonal + at), error, row_max(error, row_all(0.0f)));
+    const row_f32 value = row_clamp(wanted, -DENSITY_STEP_MAX, DENSITY_STEP_MAX) * m->control->density_gain;
+    if (m->room == NULL) {
+        return value;
+    }
+    return row_select(row_load_u8(m->room + own + at) >= (float)ROOM_MIN, value, row_all(0.0f));
+}
+
+/// Right-hand side, zero solution, and the largest residual. One tile per occupied tile.
+TILE_KERNEL(grid_solve_start, CELL_LANES, grid_args, start_scratch)
+{
+    const grid_memory *m = &args->m;
+    const grid_level *level = &m->level[0];
+    const uint32_t dense = level->tile[tile];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    const tile_matrix a = matrix_of(level, tile);
+    const uint64_t base = (uint64_t)tile * TILE_CELLS, own = (uint64_t)m->slot[dense] * TILE_CELLS;
+    const uint32_t upper[3] = {upper_slot(args, place, 0), upper_slot(args, place, 1), upper_slot(args, place, 2)};
+    float *residual = m->residual + base;
+    FOR_RANGE (i, 0, TILE_CELLS) {
+        args->solution[base + i] = 0.0f;
+        m->direction[base + i] = 0.0f;
+    }
+    if (!args->is_density) {
+        find_flow_x(m, a.patch, own, upper[0], s);
+    }
+    FOR_FULL_ROWS (x, row, a.patch) {
+        const uint32_t at = row * 8 + x;
+        const row_f32 wanted =
+            args->is_density ? density_to_correct(m, a, own, row, x) : -divergence(m, own, upper, row, x, s);
+        const row_f32 value = row_select(row_load(a.diagonal + at) > 0.0f, wanted, row_all(0.0f));
+        row_store(residual + at, value);
+        row_store(s->value + at, row_magnitude(value));
+    }
+    FOR_EMPTY_ROWS (x, row, a.patch) {
+        row_store(residual + row * 8 + x, row_all(0.0f));
+        row_store(s->value + row * 8 + x, row_all(0.0f));
+    }
+    TILE_BARRIER();
+    tile_max_f32(s->value, TILE_CELLS);
+    if (TILE_SINGLE()) {
+        m->partial[tile] = s->value[0];
+    }
+}
+
+enum {
+    CHECK_LANES = 256,
+    DOT_BITS = 43, ///< of the largest summand: with 2^18 tiles a sum takes 61
+};
+
+typedef struct check_scratch {
+    int64_t sum[CHECK_LANES];
+    float max[CHECK_LANES];
+} check_scratch;
+
+/// Largest magnitude of the tiles' partial results, infinite where one is not finite: in s->max[0].
+TILE_FN void largest_partial(const grid_memory *m, check_scratch *s)
+{
+    const uint32_t count = m->counters->occupied;
+    FOR_RANGE (i, 0, CHECK_LANES) {
+        float largest = 0.0f;
+        for (uint32_t at = i; at < count; at += CHECK_LANES) {
+            largest = tile_max2_f32(tile_magnitude_f32(m->partial[at]), largest);
+        }
+        s->max[i] = largest;
+    }
+    TILE_BARRIER();
+    tile_max_f32(s->max, CHECK_LANES);
+}
+
+/// The sum of the tiles' partial dot products, the same in whatever order the tiles come: scaled by a power of two so
+/// that the largest has DOT_BITS bits, cut to integers, and summed exactly. Infinite where a summand is not finite.
+TILE_FN float sum_partials(const grid_memory *m, check_scratch *s)
+{
+    const uint32_t count = m->counters->occupied;
+    largest_partial(m, s);
+    if (!tile_is_finite_f32(s->max[0])) {
+        return s->max[0];
+    }
+    const int exponent = (int)(tile_bits_f32(s->max[0]) >> 23) - 126; // the largest is under 2^exponent
+    const double up = tile_power_of_2_f64(DOT_BITS - exponent), down = tile_power_of_2_f64(exponent - DOT_BITS);
+    FOR_RANGE (i, 0, CHECK_LANES) {
+        int64_t total = 0;
+        for (uint32_t at = i; at < count; at += CHECK_LANES) {
+            total += (int64_t)((double)m->partial[at] * up);
+        }
+        s->sum[i] = total;
+    }
+    TILE_BARRIER();
+    tile_sum_i64(s->sum, CHECK_LANES);
+    return (float)((double)s->sum[0] * down);
+}
+
+/// Whether the solve goes on: the largest residual against the tolerance. One tile.
+TILE_KERNEL(grid_solve_check, CHECK_LANES, grid_args, check_scratch)
+{
+    const grid_memory *m = &args->m;
+    grid_counters *counters = m->counters;
+    largest_partial(m, s);
+    if (TILE_SINGLE()) {
+        const float residual = args->is_density ? s->max[0] : s->max[0] * m->control->frac;
+        const float tolerance = args->is_density ? m->control->density_tolerance : m->control->tolerance;
+        if (args->is_first) {
+            counters->iterations = 0;
+            counters->failed = 0;
+            counters->speed_max_bits = 0;
+        }
+        if (!tile_is_finite_f32(residual)) {
+            counters->failed = counters->broken = 1;
+        }
+        counters->residual = residual;
+        counters->go = residual > tolerance && counters->failed == 0;
+        if (!args->is_density) {
+            counters->pressure_residual = residual;
+            counters->pressure_iterations = counters->iterations;
+        }
+    }
+}
+
+/// beta = (r, z) new / old. One tile.
+TILE_KERNEL(grid_cg_beta, CHECK_LANES, grid_args, check_scratch)
+{
+    grid_counters *counters = args->m.counters;
+    if (counters->go == 0) {
+        return;
+    }
+    const float rz = sum_partials(&args->m, s);
+    if (TILE_SINGLE()) {
+        counters->beta = counters->iterations > 0 && counters->rz > 0.0f ? rz / counters->rz : 0.0f;
+        counters->rz = rz;
+        counters->iterations++;
+    }
+}
+
+/// direction = z + beta direction. One tile per occupied tile.
+TILE_KERNEL(grid_cg_direction, CELL_LANES, grid_args, tile_no_scratch)
+{
+    const grid_memory *m = &args->m;
+    if (m->counters->go == 0) {
+        return;
+    }
+    const float beta = m->counters->beta;
+    const float *z = m->level[0].y + (uint64_t)tile * TILE_CELLS;
+    float *direction = m->direction + (uint64_t)tile * TILE_CELLS;
+    FOR_FULL_ROWS (x, row, m->level[0].patch + tile) {
+        row_store(direction + row * 8 + x, row_load(z + row * 8 + x) + beta * row_load(direction + row * 8 + x));
+    }
+}
+
+/// direction = D^-1 residual in the cells of args->colour, of all where that is COLOUR_ALL, and alpha = relaxation: a
+/// step of Jacobi's iteration, or half a sweep of red-black Gauss-Seidel. One tile per occupied tile.
+TILE_KERNEL(grid_relax, CELL_LANES, grid_args, tile_no_scratch)
+{
+    const grid_memory *m = &args->m;
+    if (m->counters->go == 0) {
+        return;
+    }
+    const uint64_t base = (uint64_t)tile * TILE_CELLS;
+    const float *diagonal = m->level[0].diagonal + base, *residual = m->residual + base;
+    float *direction = m->direction + base;
+    FOR_RANGE (i, 0, TILE_CELLS) {
+        const uint32_t colour = (i ^ i >> 3 ^ i >> 6) & 1; // tiles have even edges: it fits across their borders
+        const int moves = diagonal[i] > 0.0f && (args->colour == COLOUR_ALL || args->colour == colour);
+        direction[i] = moves ? residual[i] / diagonal[i] : 0.0f;
+    }
+    if (tile == 0 && TILE_SINGLE()) {
+        m->counters->alpha = m->control->relaxation;
+        m->counters->iterations += args->colour != 0;
+    }
+}
+
+typedef struct apply_scratch {
+    float lines[LINES_CELLS];
+    float value[TILE_CELLS];
+} apply_scratch;
+
+/// product = A direction, and its partial dot product with the direction. One tile per occupied tile.
+TILE_KERNEL(grid_cg_apply, CELL_LANES, grid_args, apply_scratch)
+{
+    const grid_memory *m = &args->m;
+    if (m->counters->go == 0) {
+        return;
+    }
+    const grid_level *level = &m->level[0];
+    const tile_matrix a = matrix_of(level, tile);
+    float *product = m->product + (uint64_t)tile * TILE_CELLS;
+    load_lines(a.patch, m->direction, tile, s->lines);
+    FOR_FULL_ROWS (x, row, a.patch) {
+        const row_f32 value = matrix_times(a, s->lines, row, x);
+        row_store(product + row * 8 + x, value);
+        row_store(s->value + row * 8 + x, value * row_load(s->lines + line_of_row(row) + x));
+    }
+    FOR_EMPTY_ROWS (x, row, a.patch) {
+        row_store(s->value + row * 8 + x, row_all(0.0f));
+    }
+    TILE_BARRIER();
+    tile_sum_f32(s->value, TILE_CELLS);
+    if (TILE_SINGLE()) {
+        m->partial[tile] = s->value[0];
+    }
+}
+
+/// alpha = (r, z) / (d, A d). One tile.
+TILE_KERNEL(grid_cg_alpha, CHECK_LANES, grid_args, check_scratch)
+{
+    grid_counters *counters = args->m.counters;
+    if (counters->go == 0) {
+        return;
+    }
+    const float dad = sum_partials(&args->m, s);
+    if (TILE_SINGLE()) {
+        const float alpha = dad > 0.0f ? counters->rz / dad : 0.0f;
+        const int finite = tile_is_finite_f32(alpha) && tile_is_finite_f32(dad);
+        counters->alpha = finite ? alpha : 0.0f;
+        if (!finite) {
+            counters->failed = counters->broken = 1;
+        }
+    }
+}
+
+typedef struct update_scratch {
+    float value[TILE_CELLS];
+} update_scratch;
+
+/// pressure += alpha direction, residual -= alpha product, and the largest residual. One tile per occupied tile.
+TILE_KERNEL(grid_cg_update, CELL_LANES, grid_args, update_scratch)
+{
+    const grid_memory *m = &args->m;
+    if (m->counters->go == 0) {
+        return;
+    }
+    const float alpha = m->counters->alpha;
+    const uint64_t base = (uint64_t)tile * TILE_CELLS;
+    const grid_patch *patch = m->level[0].patch + tile;
+    const float *product = m->product + base, *direction = m->direction + base;
+    float *residual = m->residual + base, *solution = args->solution + base;
+    FOR_FULL_ROWS (x, row, patch) {
+        const uint32_t at = row * 8 + x;
+        const row_f32 left = row_load(residual + at) - alpha * row_load(product + at);
+        row_store(solution + at, row_load(solution + at) + alpha * row_load(direction + at));
+        row_store(residual + at, left);
+        row_store(s->value + at, row_magnitude(left));
+    }
+    FOR_EMPTY_ROWS (x, row, patch) {
+        row_store(s->value + row * 8 + x, row_all(0.0f));
+    }
+    TILE_BARRIER();
+    tile_max_f32(s->value, TILE_CELLS);
+    if (TILE_SINGLE()) {
+        m->partial[tile] = s->value[0];
+    }
+}

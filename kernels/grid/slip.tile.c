@@ -1,0 +1,89 @@
+// Velocities of faces that solids shut. They are extrapolated like those in the air; what flows through the solid is
+// taken from them, so that what particles look up beside it runs along it (Batty, Bertails & Bridson 2007). Otherwise
+// corners between solids would be sinks.
+//
+// A face's velocity as a vector takes faces around it, which may be shut too: all are computed from the extrapolated
+// field first, and put in their places then. The solved field is free at this time and keeps them in between.
+#include "kernels/grid/halo.h"
+#include "kernels/grid/solids.h"
+
+/// Whether a tile is near a solid's surface. `near`: bodies that are.
+TILE_FN int is_near_surface(const grid_args *args, uint32_t dense, uint32_t near)
+{
+    const uint32_t i = args->m.solid_tile[dense];
+    return (i != TILE_NONE && i != TILE_FULL) || near != 0;
+}
+
+/// A component of the velocity at a cell's lower face across `axis`: its own, or the mean of the four faces around it.
+TILE_FN float component_at_face(const grid_args *args, int axis, int c, const int *cell)
+{
+    const int x = cell[0], y = cell[1], z = cell[2];
+    const int bx = axis == 0, by = axis == 1, bz = axis == 2, ux = c == 0, uy = c == 1, uz = c == 2;
+    if (c == axis) {
+        return carrier_anywhere(args, c, x, y, z);
+    }
+    return 0.25f * ((carrier_anywhere(args, c, x, y, z) + carrier_anywhere(args, c, x - bx, y - by, z - bz)) +
+                    (carrier_anywhere(args, c, x + ux, y + uy, z + uz) +
+                     carrier_anywhere(args, c, x + ux - bx, y + uy - by, z + uz - bz)));
+}
+
+/// A shut face's component once nothing flows through the solid there. Of a surface along the grid, as most are, the
+/// other components don't count and aren't looked up.
+TILE_FN float slipping_component(const grid_args *args, uint32_t near, int axis, const int *cell)
+{
+    int32_t position[3];
+    float normal[3], of_solid[3], through = 0.0f;
+    for (int a = 0; a < 3; a++) {
+        position[a] = (cell[a] << POSITION_BITS) + (a == axis ? 0 : 1 << (POSITION_BITS - 1));
+    }
+    nearest_solid(args, near, position, normal, of_solid);
+    const float own = component_at_face(args, axis, axis, cell);
+    if (normal[axis] == 0.0f) {
+        return own;
+    }
+    for (int c = 0; c < 3; c++) {
+        if (normal[c] != 0.0f) {
+            through += ((c == axis ? own : component_at_face(args, axis, c, cell)) - of_solid[c]) * normal[c];
+        }
+    }
+    return own - through * normal[axis];
+}
+
+/// Computes the velocities of shut faces. One tile per active tile.
+TILE_KERNEL(grid_slip, CELL_LANES, grid_args, tile_no_scratch)
+{
+    const grid_memory *m = &args->m;
+    const uint32_t dense = m->active_tile[tile];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    const uint64_t own = (uint64_t)tile * TILE_CELLS;
+    const uint32_t near = bodies_near_tile(args, place, 2.5f);
+    if (!is_near_surface(args, dense, near)) {
+        return;
+    }
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const uint64_t at = own + cell_index(x, y, z);
+        const int cell[3] = {place.x * TILE_EDGE + x, place.y * TILE_EDGE + y, place.z * TILE_EDGE + z};
+        for (int axis = 0; axis < 3; axis++) {
+            if (m->open[axis][at] == 0) {
+                m->u[axis][at] = slipping_component(args, near, axis, cell);
+            }
+        }
+    }
+}
+
+/// Puts them in their places. One tile per active tile.
+TILE_KERNEL(grid_slip_end, CELL_LANES, grid_args, tile_no_scratch)
+{
+    const grid_memory *m = &args->m;
+    const uint32_t dense = m->active_tile[tile];
+    const tile_place place = tile_place_of(&args->shape, 0, dense);
+    const uint64_t own = (uint64_t)tile * TILE_CELLS;
+    if (!is_near_surface(args, dense, bodies_near_tile(args, place, 2.5f))) {
+        return;
+    }
+    for (int axis = 0; axis < 3; axis++) {
+        FOR_RANGE (i, 0, TILE_CELLS) {
+            m->u_ext[axis][own + i] = m->open[axis][own + i] == 0 ? m->u[axis][own + i] : m->u_ext[axis][own + i];
+        }
+    }
+}

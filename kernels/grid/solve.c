@@ -1,0 +1,150 @@
+// The grid's sequences of launches: the Poisson equation's matrix, its solution, and what the free bodies feel of it.
+#include "kernels/grid/grid_host.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+tarn_status grid_refuse(const grid_complaint *why, tarn_status status, const char *format, ...)
+{
+    if (why->text != NULL && why->bytes > 0) {
+        va_list list;
+        va_start(list, format);
+        vsnprintf(why->text, why->bytes, format, list);
+        va_end(list);
+    }
+    return status;
+}
+
+void grid_launch(grid_host *grid, const void *args, const tarn_kernel *kernel, const uint32_t *count, uint32_t most)
+{
+    tarn_queue_launch(grid->queue, kernel, args, count, most);
+}
+
+void grid_launch_occupied(grid_host *grid, const void *args, const tarn_kernel *kernel)
+{
+    grid_launch(grid, args, kernel, &grid->args->m.counters->occupied, grid->args->shape.occupied_max);
+}
+
+void grid_launch_active(grid_host *grid, const void *args, const tarn_kernel *kernel)
+{
+    grid_launch(grid, args, kernel, &grid->args->m.counters->active, grid->args->shape.active_max);
+}
+
+static void launch_level(grid_host *grid, grid_args *args, const tarn_kernel *kernel, uint32_t level)
+{
+    args->level = level;
+    const uint32_t most = tile_min_u32(args->shape.tile_total[level], args->shape.occupied_max);
+    grid_launch(grid, args, kernel, &args->m.counters->level_tiles[level], most);
+}
+
+void grid_forget_launches(grid_host *grid)
+{
+    tarn_queue_replay_destroy(grid->queue, grid->substep);
+    grid->substep = NULL;
+}
+
+// -------------------------------------------------------------------------------------------------------------- bodies
+
+/// M^-1 J^T of a field of pressures: what it does to the free bodies.
+static void bodies_respond(grid_host *grid, grid_args *args, const float *pressure)
+{
+    args->gathered = pressure;
+    grid_launch(grid, args, GRID_KERNEL(body_gather), &args->m.bodies->tile_count, args->shape.tile_total[0]);
+    grid_launch(grid, args, GRID_KERNEL(body_respond), NULL, 1);
+}
+
+void grid_push_bodies(grid_host *grid, const void *args, const tarn_kernel *force)
+{
+    grid_args own = *grid->args;
+    const uint32_t *tiles = &own.m.bodies->tile_count, most = own.shape.tile_total[0];
+    own.is_first = 1;
+    grid_launch(grid, args, force, tiles, most);
+    grid_launch(grid, &own, GRID_KERNEL(body_respond), NULL, 1);
+    grid_launch(grid, &own, GRID_KERNEL(bodies_kick), NULL, 1);
+    grid_launch(grid, &own, GRID_KERNEL(body_flux), tiles, most);
+}
+
+static int couples(const grid_host *grid, const grid_args *args)
+{
+    return grid->body_count > 0 && !args->is_density;
+}
+
+// -------------------------------------------------------------------------------------------------------------- solver
+
+void grid_launch_matrix(grid_host *grid)
+{
+    grid_args args = *grid->args;
+    grid_launch_occupied(grid, &args, GRID_KERNEL(matrix));
+    for (uint32_t level = 1; level < args.shape.level_count && grid->desc.solver == TARN_SOLVER_MULTIGRID; level++) {
+        launch_level(grid, &args, GRID_KERNEL(coarsen), level);
+    }
+}
+
+typedef struct solve_context {
+    grid_host *grid;
+    grid_args args;
+} solve_context;
+
+static void v_cycle(grid_host *grid, grid_args *args)
+{
+    const uint32_t top = args->shape.level_count - 1;
+    for (uint32_t level = 0; level < top; level++) {
+        launch_level(grid, args, GRID_KERNEL(mg_smooth), level);
+        launch_level(grid, args, GRID_KERNEL(mg_restrict), level);
+    }
+    launch_level(grid, args, GRID_KERNEL(mg_top), top);
+    for (uint32_t level = top; level-- > 0;) {
+        launch_level(grid, args, GRID_KERNEL(mg_prolong), level);
+    }
+}
+
+static void iterate(void *context)
+{
+    solve_context *c = context;
+    grid_args *args = &c->args;
+    v_cycle(c->grid, args);
+    grid_launch(c->grid, args, GRID_KERNEL(cg_beta), NULL, 1);
+    grid_launch_occupied(c->grid, args, GRID_KERNEL(cg_direction));
+    grid_launch_occupied(c->grid, args, GRID_KERNEL(cg_apply));
+    if (couples(c->grid, args)) {
+        bodies_respond(c->grid, args, args->m.direction);
+        grid_launch(c->grid, args, GRID_KERNEL(body_apply), &args->m.bodies->tile_count, args->shape.tile_total[0]);
+    }
+    grid_launch(c->grid, args, GRID_KERNEL(cg_alpha), NULL, 1);
+    grid_launch_occupied(c->grid, args, GRID_KERNEL(cg_update));
+    grid_launch(c->grid, args, GRID_KERNEL(solve_check), NULL, 1);
+}
+
+/// One iteration of Jacobi or of Gauss-Seidel.
+static void relax(void *context)
+{
+    solve_context *c = context;
+    grid_args *args = &c->args;
+    const bool is_jacobi = c->grid->desc.solver == TARN_SOLVER_JACOBI;
+    for (uint32_t colour = 0; colour < (is_jacobi ? 1 : 2); colour++) {
+        args->colour = is_jacobi ? COLOUR_ALL : colour;
+        grid_launch_occupied(c->grid, args, GRID_KERNEL(relax));
+        grid_launch_occupied(c->grid, args, GRID_KERNEL(cg_apply));
+        grid_launch_occupied(c->grid, args, GRID_KERNEL(cg_update));
+    }
+    grid_launch(c->grid, args, GRID_KERNEL(solve_check), NULL, 1);
+}
+
+void grid_solve(grid_host *grid, int is_density, uint32_t iterations)
+{
+    solve_context c = {.grid = grid, .args = *grid->args};
+    c.args.is_density = (uint32_t)is_density;
+    c.args.solution = is_density ? c.args.m.potential : c.args.m.pressure;
+    grid_launch_occupied(grid, &c.args, GRID_KERNEL(solve_start));
+    c.args.is_first = 1;
+    grid_launch(grid, &c.args, GRID_KERNEL(solve_check), NULL, 1);
+    c.args.is_first = 0;
+    tarn_queue_repeat(grid->queue, &c.args.m.counters->go, iterations,
+                      grid->desc.solver == TARN_SOLVER_MULTIGRID ? iterate : relax, &c);
+    if (couples(grid, &c.args)) {
+        c.args.is_first = 1;
+        bodies_respond(grid, &c.args, c.args.solution);
+        grid_launch(grid, &c.args, GRID_KERNEL(bodies_kick), NULL, 1);
+    }
+    grid_launch_active(grid, &c.args, GRID_KERNEL(project));
+}

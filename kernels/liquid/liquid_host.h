@@ -1,0 +1,48 @@
+/// A liquid's host side: its part of a tank, shared by the files of kernels/liquid.
+#ifndef TARN_KERNELS_LIQUID_HOST_H
+#define TARN_KERNELS_LIQUID_HOST_H
+
+#include "kernels/liquid/liquid_kernels.h"
+#include "kernels/tank/tank_internal.h"
+
+/// The stages of a profile.
+enum {
+    STAGE_P2G = STAGE_COUNT,
+    STAGE_GRID,
+    STAGE_VISCOSITY,
+    STAGE_MATRIX,
+    STAGE_PRESSURE,
+    STAGE_DENSITY,
+    STAGE_EXTRAPOLATE,
+    STAGE_END,
+};
+
+typedef struct liquid_part {
+    liquid_args args;
+} liquid_part;
+
+static inline liquid_part *liquid_of(const tarn_tank *tank)
+{
+    return tank->part;
+}
+
+/// What tank_model says of these.
+uint64_t liquid_particles(const tarn_tank_desc *desc);
+void liquid_seed(const tarn_tank *tank, tank_arrays *arrays, float *fastest);
+void liquid_substep(tarn_tank *tank);
+
+/// Particles to grid, with forces: p2g and grid, by what the tank was made for.
+void liquid_launch_p2g(tarn_tank *tank, const liquid_args *args);
+
+/// Iterations of the viscosity: 0 where no liquid has any.
+uint32_t liquid_viscosity_iterations(const tarn_tank *tank);
+/// The strengths and coefficients of these for a substep of control->tank.grid.frac.
+void liquid_fill_viscosity(const tarn_tank *tank, liquid_control *control);
+/// Viscosity's launches, between the forces and the pressure.
+void liquid_launch_viscosity(tarn_tank *tank, const liquid_args *args);
+
+/// Substeps that surface tension asks for, 0 where there is none; and its strength in them.
+float liquid_tension_substeps(const tarn_tank *tank);
+void liquid_fill_tension(const tarn_tank *tank, liquid_control *control);
+
+#endif

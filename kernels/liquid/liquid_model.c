@@ -1,0 +1,197 @@
+// The liquid as a model: what of a description concerns it, its scales, its memory, and what it sets before a step.
+#include "kernels/liquid/liquid_model.h"
+#include "kernels/liquid/liquid_host.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define DENSITY_TOLERANCE 0.02f
+
+// ---------------------------------------------------------------------------------------------------------- validation
+
+static tarn_status check_liquids(const grid_complaint *why, const tarn_tank_desc *desc)
+{
+    if (desc->liquid_count < 1 || desc->liquid_count > TARN_TANK_LIQUIDS_MAX) {
+        return grid_refuse(why, TARN_E_LIMIT, "there are %u liquids; allowed are 1 to %d", desc->liquid_count,
+                           TARN_TANK_LIQUIDS_MAX);
+    }
+    float lightest = INFINITY, heaviest = 0.0f;
+    for (uint32_t i = 0; i < desc->liquid_count; i++) {
+        char field[48];
+        snprintf(field, sizeof field, "liquids[%u].density_kg_m3", i);
+        tarn_status status = tank_check_range(why, field, desc->liquids[i].density_kg_m3, 0.01f, 20000.0f);
+        snprintf(field, sizeof field, "liquids[%u].viscosity_m2_s", i);
+        if (status == TARN_OK) {
+            status = tank_check_range(why, field, desc->liquids[i].viscosity_m2_s, 0.0f, 100.0f);
+        }
+        if (status != TARN_OK) {
+            return status;
+        }
+        lightest = fminf(lightest, desc->liquids[i].density_kg_m3);
+        heaviest = fmaxf(heaviest, desc->liquids[i].density_kg_m3);
+    }
+    if (heaviest > TARN_TANK_DENSITY_RATIO_MAX * lightest) {
+        return grid_refuse(why, TARN_E_ARGUMENT, "the liquids' densities are %g to %g kg/m3; allowed is a ratio of %g",
+                           (double)lightest, (double)heaviest, (double)TARN_TANK_DENSITY_RATIO_MAX);
+    }
+    if ((unsigned)desc->transfer >= TARN_TRANSFER_COUNT) {
+        return grid_refuse(why, TARN_E_ARGUMENT, "transfer is %d; allowed is 0 to %d", (int)desc->transfer,
+                           TARN_TRANSFER_COUNT - 1);
+    }
+    if ((unsigned)desc->weights >= TARN_WEIGHTS_COUNT) {
+        return grid_refuse(why, TARN_E_ARGUMENT, "weights is %d; allowed is 0 to %d", (int)desc->weights,
+                           TARN_WEIGHTS_COUNT - 1);
+    }
+    return TARN_OK;
+}
+
+static tarn_status check_block(const grid_complaint *why, const tarn_tank_desc *desc, uint32_t index)
+{
+    const tarn_fluid_block *block = &desc->blocks[index];
+    for (int a = 0; a < 3; a++) {
+        const float size = (float)desc->cells[a] * desc->cell_m, slack = 1e-4f * desc->cell_m;
+        if (!(block->min_m[a] >= -slack && block->max_m[a] <= size + slack && block->min_m[a] < block->max_m[a])) {
+            return grid_refuse(why, TARN_E_ARGUMENT,
+                               "blocks[%u] spans %g to %g m on axis %c; it must have a size and lie inside 0 to %g m",
+                               index, (double)block->min_m[a], (double)block->max_m[a], "xyz"[a], (double)size);
+        }
+        if (!isfinite(block->velocity_m_s[a])) {
+            return grid_refuse(why, TARN_E_ARGUMENT, "blocks[%u].velocity_m_s[%d] is not a finite number", index, a);
+        }
+    }
+    if (block->liquid >= desc->liquid_count) {
+        return grid_refuse(why, TARN_E_ARGUMENT, "blocks[%u].liquid is %u; allowed is 0 to %u", index, block->liquid,
+                           desc->liquid_count - 1);
+    }
+    return TARN_OK;
+}
+
+static tarn_status check(const tarn_tank_desc *desc, const grid_complaint *why)
+{
+    tarn_status status = check_liquids(why, desc);
+    if (status == TARN_OK && (unsigned)desc->solver >= TARN_SOLVER_COUNT) {
+        status = grid_refuse(why, TARN_E_ARGUMENT, "solver is %u; allowed is 0 to %d", (unsigned)desc->solver,
+                             TARN_SOLVER_COUNT - 1);
+    }
+    if (status == TARN_OK && desc->block_count > TARN_TANK_BLOCKS_MAX) {
+        status = grid_refuse(why, TARN_E_LIMIT, "there are %u blocks; allowed are %d", desc->block_count,
+                             TARN_TANK_BLOCKS_MAX);
+    }
+    for (uint32_t i = 0; status == TARN_OK && i < desc->block_count; i++) {
+        status = check_block(why, desc, i);
+    }
+    return status;
+}
+
+// -------------------------------------------------------------------------------------------------------------- scales
+
+static void fill_liquids(const tarn_tank_desc *desc, store_scale *store, liquid_scale *shape)
+{
+    const int quadratic = desc->weights == TARN_WEIGHTS_QUADRATIC;
+    shape->node_edge = quadratic ? NODE_EDGE_QUADRATIC : NODE_EDGE;
+    shape->node_count = quadratic ? NODE_COUNT_QUADRATIC : NODE_COUNT;
+    float heaviest = 0.0f;
+    for (uint32_t i = 0; i < desc->liquid_count; i++) {
+        heaviest = fmaxf(heaviest, desc->liquids[i].density_kg_m3);
+    }
+    shape->lightest = 1.0f;
+    for (uint32_t i = 0; i < desc->liquid_count; i++) {
+        shape->lightest = fminf(shape->lightest, desc->liquids[i].density_kg_m3 / heaviest);
+    }
+    const float base = fmaxf(MASS_SHARE_MIN - shape->lightest, 0.0f) / fmaxf(1.0f - shape->lightest, MASS_SHARE_MIN);
+    for (uint32_t i = 0; i < LIQUIDS_MAX; i++) {
+        store->liquid_density[i] = i < desc->liquid_count ? desc->liquids[i].density_kg_m3 / heaviest : 1.0f;
+        shape->liquid_mass[i] = i < desc->liquid_count ? base + (1.0f - base) * store->liquid_density[i] : 1.0f;
+    }
+    shape->mass_base = base;
+}
+
+static void scale(tarn_tank *tank)
+{
+    liquid_args *args = &liquid_of(tank)->args;
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    store_scale *store = &args->tank.scale;
+    store->rest_density = (float)(desc->particles_per_axis * desc->particles_per_axis * desc->particles_per_axis);
+    store->cell_particles_max = CELL_PARTICLES_MAX_LOWEST;
+    while (store->cell_particles_max < 4.0f * store->rest_density) {
+        store->cell_particles_max *= 2.0f;
+    }
+    args->scale.weight_scale = CELL_WEIGHT_MAX / store->cell_particles_max;
+    args->scale.weight_min = (int32_t)args->scale.weight_scale / WEIGHT_MIN_SHARE;
+    fill_liquids(desc, store, &args->scale);
+}
+
+// -------------------------------------------------------------------------------------------------------------- memory
+
+static void take(grid_taker *t, tarn_tank *tank)
+{
+    liquid_args *args = &liquid_of(tank)->args;
+    t->group = GROUP_ACTIVE;
+    grid_take(t, &args->m.face_kind, TILE_CELLS);
+    for (int a = 0; a < 3 && args->scale.lightest < 1.0f; a++) {
+        grid_take(t, &args->tank.grid.m.beta[a], TILE_CELLS * 4);
+    }
+    if (tank->grid.desc.liquid_count > 1 && liquid_viscosity_iterations(tank) > 0) {
+        grid_take(t, &args->m.viscosity, TILE_CELLS * 4);
+    }
+    args->m.control = (liquid_control *)args->tank.store.control;
+}
+
+/// The sums of particle to grid, which are done with when the solver begins.
+static void take_in_turn(grid_taker *t, tarn_tank *tank)
+{
+    liquid_args *args = &liquid_of(tank)->args;
+    const uint64_t nodes = args->scale.node_count;
+    for (int a = 0; a < 3; a++) {
+        grid_take(t, &args->m.momentum[a], nodes * 4);
+        grid_take(t, &args->m.weight[a], nodes * 4);
+        if (args->scale.lightest < 1.0f) {
+            grid_take(t, &args->m.mass[a], nodes * 4);
+        }
+    }
+    grid_take(t, &args->m.density, nodes * 4);
+}
+
+// ---------------------------------------------------------------------------------------------------------------- step
+
+static bool changes_launches(tarn_parameter id, float before, float after)
+{
+    return (id == TARN_PARAMETER_ITERATIONS && after != before) ||
+           (id == TARN_PARAMETER_SURFACE_TENSION && (after > 0.0f) != (before > 0.0f));
+}
+
+static void begin(tarn_tank *tank, tank_control *control)
+{
+    liquid_control *own = (liquid_control *)control;
+    const float *p = tank->parameters;
+    control->grid.tolerance = p[TARN_PARAMETER_TOLERANCE];
+    control->grid.density_tolerance = DENSITY_TOLERANCE;
+    const float relaxation_max = tank->grid.desc.solver == TARN_SOLVER_JACOBI ? 1.0f : 2.0f; // beyond that it diverges
+    control->grid.relaxation = tile_min_f32(p[TARN_PARAMETER_RELAXATION], relaxation_max);
+    control->grid.density_gain = p[TARN_PARAMETER_DENSITY];
+    control->flip = tank_nth_root(p[TARN_PARAMETER_FLIP], tank->grid.substeps);
+    liquid_fill_viscosity(tank, own);
+    liquid_fill_tension(tank, own);
+    control->grid.body_viscosity = liquid_of(tank)->args.m.viscosity != NULL ? 0.0f : own->viscosity[0];
+}
+
+static const char *const stages[STAGE_END - STAGE_COUNT] = {"p2g",      "grid",    "viscosity",  "matrix",
+                                                            "pressure", "density", "extrapolate"};
+
+const tank_model tarn_liquid_model = {
+    .name = "liquid",
+    .part_bytes = sizeof(liquid_part),
+    .control_bytes = sizeof(liquid_control),
+    .stages = stages,
+    .stage_count = sizeof stages / sizeof stages[0],
+    .check = check,
+    .scale = scale,
+    .take = take,
+    .take_in_turn = take_in_turn,
+    .particles = liquid_particles,
+    .seed = liquid_seed,
+    .substeps = liquid_tension_substeps,
+    .changes_launches = changes_launches,
+    .begin = begin,
+    .substep = liquid_substep,
+};

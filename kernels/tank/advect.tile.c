@@ -1,0 +1,635 @@
+// Grid to particles, and their advection (RK3).
+#include "kernels/grid/halo.h"
+#include "kernels/tank/pack_axis.h"
+#include "kernels/tank/store.h"
+
+enum {
+    NEAR_EDGE = 10, ///< velocities at the particles
+    NEAR_NODES = NEAR_EDGE * NEAR_EDGE * NEAR_EDGE,
+    FAR_BORDER = 2,
+    FAR_EDGE = 12, ///< velocities on the way
+    FAR_NODES = FAR_EDGE * FAR_EDGE * FAR_EDGE,
+    FAR_PAIRS = FAR_EDGE * (FAR_EDGE - 1) * FAR_EDGE,
+    FAR_COPIES = PACK_WIDTH > 1 ? 2 : 1, ///< a CPU looks a node and the next along z up at once
+    IN_WALLS = 27,                       ///< instead of a neighbour, and of the next two: no tile, as nothing flows
+    NEIGHBOURS = IN_WALLS + 3,
+};
+
+/// What is looked up where particles are: the first stage of their way, and what the grid adds to their velocity, both
+/// with one set of weights.
+typedef struct near_scratch {
+    float field[3][NEAR_NODES][2];
+} near_scratch;
+
+/// What the way looks up: the grid's velocity.
+typedef struct far_scratch {
+    float carrier[3][FAR_COPIES > 1 ? FAR_PAIRS : FAR_NODES][FAR_COPIES];
+} far_scratch;
+
+typedef struct advect_scratch {
+    union {
+        near_scratch near; ///< first
+        far_scratch far;   ///< then
+    } of;
+    uint32_t neighbour[NEIGHBOURS];
+    uint32_t move_count[27];
+    uint32_t layers[2];        ///< bit per layer of cells along y, and along z, that holds particles
+    float way[PARTICLE_LANES]; ///< cells along an axis
+} advect_scratch;
+
+/// The cells of a tile that hold particles lie in y[0]..y[1] and z[0]..z[1]: nodes farther away are not looked up.
+typedef struct cell_box {
+    int y[2], z[2];
+} cell_box;
+
+typedef struct node_weights {
+    int at;
+    float w[2];
+} node_weights;
+
+/// Nodes and weights of one component: on faces along its own axis, at centres along the others.
+typedef struct component_weights {
+    node_weights x, y, z;
+} component_weights;
+
+TILE_FN component_weights weights_at(int c, const int *point)
+{
+    node_weights n[3];
+    for (int a = 0; a < 3; a++) {
+        const particle_axis axis = axis_weights_local(point[a]);
+        n[a].at = a == c ? axis.face : axis.center;
+        for (int i = 0; i < 2; i++) {
+            n[a].w[i] = a == c ? axis.face_weight[i] : axis.center_weight[i];
+        }
+    }
+    component_weights w = {n[0], n[1], n[2]};
+    return w;
+}
+
+/// Weights of the eight nodes of a component around each particle of a pack.
+typedef struct pack_corners {
+    pack_f32 x[2];
+    pack_f32 w[4]; ///< of the four rows along x, [2 z + y]
+} pack_corners;
+
+/// @param node, row, plane  numbers of the scratch from one node to the next along x, along y and along z
+/// @param first             index of the first of the eight; apart from `n`, which would have to be memory with it
+TILE_FN void find_corners(int c, const pack_axis *axes, int border, int node, int row, int plane, pack_places *first,
+                          pack_corners *n)
+{
+    const pack_node x = c == 0 ? axes[0].face : axes[0].center, y = c == 1 ? axes[1].face : axes[1].center,
+                    z = c == 2 ? axes[2].face : axes[2].center;
+    pack_set_places(first, (z.at + border) * plane + (y.at + border) * row + (x.at + border) * node);
+    n->x[0] = x.w[0];
+    n->x[1] = x.w[1];
+    TILE_UNROLL for (int i = 0; i < 4; i++) n->w[i] = y.w[i % 2] * z.w[i / 2];
+}
+
+/// Trilinear interpolation of the pairs of near.field[c]: symmetric under reflection.
+TILE_FN void interpolate_near(const near_scratch *s, int c, const pack_axis *axes, pack_f32 *stage, pack_f32 *added)
+{
+    enum { ROW = 2 * NEAR_EDGE, PLANE = ROW * NEAR_EDGE };
+    pack_f32 sum[4];
+    pack_places first;
+    pack_corners n;
+    find_corners(c, axes, 1, 2, ROW, PLANE, &first, &n);
+    pack_weigh_rows(s->field[c][0], &first, ROW, PLANE, n.w, sum);
+    *stage = n.x[0] * sum[0] + n.x[1] * sum[2];
+    *added = n.x[0] * sum[1] + n.x[1] * sum[3];
+}
+
+/// The same for far.carrier[c].
+TILE_FN pack_f32 interpolate_far(const far_scratch *s, int c, const pack_axis *axes)
+{
+    enum { ROW = FAR_COPIES * FAR_EDGE, PLANE = ROW * FAR_EDGE };
+    pack_f32 sum[4];
+    pack_places first;
+    pack_corners n;
+    find_corners(c, axes, FAR_BORDER, FAR_COPIES, ROW, PLANE, &first, &n);
+    if (FAR_COPIES > 1) {
+        pack_weigh_pairs(s->carrier[c][0], &first, ROW, n.w, sum);
+        return n.x[0] * (sum[0] + sum[1]) + n.x[1] * (sum[2] + sum[3]);
+    }
+    pack_weigh_rows(s->carrier[c][0], &first, ROW, PLANE, n.w, sum);
+    return n.x[0] * sum[0] + n.x[1] * sum[1];
+}
+
+/// The slow path of a fast particle, whose midpoint lies beyond what the scratch holds: the same sum.
+TILE_FN float interpolate_anywhere(const tank_args *args, tile_place place, int c, component_weights w)
+{
+    const int x = place.x * TILE_EDGE + w.x.at, y = place.y * TILE_EDGE + w.y.at, z = place.z * TILE_EDGE + w.z.at;
+    float row[2];
+    for (int i = 0; i < 2; i++) {
+        row[i] = (w.y.w[0] * w.z.w[0] * carrier_anywhere(&args->grid, c, x + i, y, z) +
+                  w.y.w[1] * w.z.w[0] * carrier_anywhere(&args->grid, c, x + i, y + 1, z)) +
+                 (w.y.w[0] * w.z.w[1] * carrier_anywhere(&args->grid, c, x + i, y, z + 1) +
+                  w.y.w[1] * w.z.w[1] * carrier_anywhere(&args->grid, c, x + i, y + 1, z + 1));
+    }
+    return w.x.w[0] * row[0] + w.x.w[1] * row[1];
+}
+
+/// Where nodes of a component lie along y or z, as halo_walls has it: beyond walls are the cells before them, but
+/// nothing flows through walls.
+typedef struct axis_place {
+    uint32_t neighbour; ///< what it adds to a neighbour's number, from that of the first one along x
+    uint32_t cell;      ///< and to a cell's
+    int is_wall;
+} axis_place;
+
+TILE_FN axis_place axis_place_of(const grid_shape *shape, tile_place place, int c, int axis, int at)
+{
+    const int tile = axis == 0 ? place.x : axis == 1 ? place.y : place.z;
+    const uint32_t tile_step = axis == 0 ? 1 : axis == 1 ? 3 : 9;
+    const int last = shape->cells[axis] - 1 - tile * TILE_EDGE, first = tile == 0 ? 0 : -TILE_EDGE;
+    const int in = tile_clamp_i32(at, first, last);
+    axis_place p;
+    p.neighbour = (uint32_t)((in >> TILE_LOG2) + 1) * tile_step;
+    p.cell = (uint32_t)(in & (TILE_EDGE - 1)) << (TILE_LOG2 * axis);
+    p.is_wall = c == axis && ((tile == 0 && at <= 0) || at > last);
+    return p;
+}
+
+/// Where a row of nodes lies.
+typedef struct row_place {
+    uint32_t neighbour; ///< that holds the nodes with x < 0; the next one holds 0..7
+    uint32_t cell;      ///< of its cells, that with x = 0
+} row_place;
+
+TILE_FN row_place row_place_of(axis_place y, axis_place z)
+{
+    row_place row;
+    row.neighbour = y.is_wall | z.is_wall ? (uint32_t)IN_WALLS : y.neighbour + z.neighbour;
+    row.cell = y.cell + z.cell;
+    return row;
+}
+
+#ifdef __CUDACC__
+/// Place of a node in the active fields; UINT64_MAX where nothing flows.
+TILE_FN uint64_t carrier_place(const tank_args *args, const advect_scratch *s, tile_place place, int c, int x, int y,
+                               int z)
+{
+    const axis_place in = axis_place_of(&args->grid.shape, place, c, 0, x);
+    const row_place row = row_place_of(axis_place_of(&args->grid.shape, place, c, 1, y),
+                                       axis_place_of(&args->grid.shape, place, c, 2, z));
+    const uint32_t slot = s->neighbour[row.neighbour + in.neighbour];
+    return in.is_wall || slot == TILE_NONE ? UINT64_MAX : (uint64_t)slot * TILE_CELLS + row.cell + in.cell;
+}
+#else
+typedef float row_f32x8 __attribute__((vector_size(32)));
+typedef float row_f32x2 __attribute__((vector_size(8)));
+
+/// A field's cells in each of s->neighbour.
+typedef struct field_tiles {
+    const float *of[NEIGHBOURS];
+} field_tiles;
+
+TILE_FN void find_tiles(const advect_scratch *s, const float *field, field_tiles *tiles)
+{
+    static const float nothing[TILE_CELLS] = {0};
+    for (int n = 0; n < NEIGHBOURS; n++) {
+        tiles->of[n] = s->neighbour[n] != TILE_NONE ? field + (uint64_t)s->neighbour[n] * TILE_CELLS : nothing;
+    }
+}
+
+/// Pieces of a row of nodes: in the tile before, in the one of 0..7, and in the one after.
+typedef struct row_pieces {
+    const float *of[3];
+} row_pieces;
+
+TILE_FN row_pieces pieces_of(const field_tiles *tiles, row_place row, int border)
+{
+    const float *const *of = tiles->of + row.neighbour;
+    const row_pieces pieces = {{of[0] + row.cell + TILE_EDGE - border, of[1] + row.cell, of[2] + row.cell}};
+    return pieces;
+}
+
+/// Where the nodes along an axis lie, from `border` before the tile to as many behind it.
+TILE_FN void find_places(const grid_shape *shape, tile_place place, int c, int axis, int border, axis_place *to)
+{
+    for (int i = 0; i < TILE_EDGE + 2 * border; i++) {
+        to[i] = axis_place_of(shape, place, c, axis, i - border);
+    }
+}
+
+/// Stores a[0] b[0] a[1] b[1] ...
+TILE_FN void store_pairs8(float *to, const row_f32x8 *a, const row_f32x8 *b)
+{
+    const row_f32x8 low = __builtin_shufflevector(*a, *b, 0, 8, 1, 9, 2, 10, 3, 11),
+                    high = __builtin_shufflevector(*a, *b, 4, 12, 5, 13, 6, 14, 7, 15);
+    memcpy(to, &low, sizeof low);
+    memcpy(to + TILE_EDGE, &high, sizeof high);
+}
+
+TILE_FN void store_pairs2(float *to, const row_f32x2 *a, const row_f32x2 *b)
+{
+    const tile_f32x4 pairs = __builtin_shufflevector(*a, *b, 0, 2, 1, 3);
+    memcpy(to, &pairs, sizeof pairs);
+}
+
+/// Whether some nodes of the rows lie at or beyond the walls across x.
+TILE_FN int rows_meet_walls(const grid_shape *shape, tile_place place, int border)
+{
+    return place.x == 0 || shape->cells[0] - place.x * TILE_EDGE < TILE_EDGE + border;
+}
+
+/// Gives the nodes of a row of pairs that lie at and beyond the walls across x what they hold there.
+TILE_FN void wall_off_row(const grid_shape *shape, tile_place place, int c, int border, float *pairs)
+{
+    const int extent = shape->cells[0] - place.x * TILE_EDGE;
+    if (place.x == 0) {
+        for (int i = 0; i < (c == 0 ? border + 1 : border); i++) {
+            for (int k = 0; k < 2; k++) {
+                pairs[2 * i + k] = c == 0 ? 0.0f : pairs[2 * border + k];
+            }
+        }
+    }
+    for (int i = border + extent; i < TILE_EDGE + 2 * border; i++) {
+        for (int k = 0; k < 2; k++) {
+            pairs[2 * i + k] = c == 0 ? 0.0f : pairs[2 * (border + extent - 1) + k];
+        }
+    }
+}
+
+/// A row of what is looked up where particles are, without branches on what is unknown.
+TILE_FN void load_near_row(const row_pieces *rows, float flip, float shift_scale, float *to)
+{
+    typedef int32_t row_i32x8 __attribute__((vector_size(32)));
+    typedef int32_t row_i32x2 __attribute__((vector_size(8)));
+    const float *const *fresh = rows[0].of, *const *old = rows[1].of, *const *shift = rows[2].of;
+    const float pic = 1.0f - flip;
+    const row_f32x2 ends = {fresh[0][0], fresh[2][0]}, ends_old = {old[0][0], old[2][0]},
+                    ends_shift = {shift[0][0], shift[2][0]};
+    row_f32x8 own, own_old, own_shift;
+    memcpy(&own, fresh[1], sizeof own);
+    memcpy(&own_old, old[1], sizeof own_old);
+    memcpy(&own_shift, shift[1], sizeof own_shift);
+    const row_i32x8 known = own_old < SPEED_UNKNOWN;
+    const row_i32x2 ends_known = ends_old < SPEED_UNKNOWN;
+    const row_f32x8 stage = own + shift_scale * own_shift,
+                    added = pic * own + flip * (row_f32x8)((row_i32x8)(own - own_old) & known);
+    const row_f32x2 ends_stage = ends + shift_scale * ends_shift,
+                    ends_added = pic * ends + flip * (row_f32x2)((row_i32x2)(ends - ends_old) & ends_known);
+    const row_f32x2 first = __builtin_shufflevector(ends_stage, ends_added, 0, 2),
+                    last = __builtin_shufflevector(ends_stage, ends_added, 1, 3);
+    memcpy(to, &first, sizeof first);
+    store_pairs8(to + 2, &stage, &added);
+    memcpy(to + 2 + 2 * TILE_EDGE, &last, sizeof last);
+}
+
+/// A row of what carries particles.
+typedef struct carrier_row {
+    row_f32x8 own;
+    row_f32x2 before, after;
+} carrier_row;
+
+TILE_FN void load_carrier_row(const row_pieces *rows, float shift_scale, carrier_row *row)
+{
+    carrier_row shift;
+    memcpy(&row->before, rows[0].of[0], sizeof row->before);
+    memcpy(&row->own, rows[0].of[1], sizeof row->own);
+    memcpy(&row->after, rows[0].of[2], sizeof row->after);
+    if (shift_scale > 0.0f) {
+        memcpy(&shift.before, rows[1].of[0], sizeof shift.before);
+        memcpy(&shift.own, rows[1].of[1], sizeof shift.own);
+        memcpy(&shift.after, rows[1].of[2], sizeof shift.after);
+        row->before += shift_scale * shift.before;
+        row->own += shift_scale * shift.own;
+        row->after += shift_scale * shift.after;
+    }
+}
+#endif
+
+/// The density correction's displacement is that of the place where a particle starts, on whose density it rests: the
+/// first stage has all of it. What is added to the velocity, besides flip times what it was, is the rest of the blend
+/// v + flip (old + change - v).
+TILE_FN void load_near(const tank_args *args, advect_scratch *s, tile_place place, cell_box box, int c,
+                       float shift_scale)
+{
+    const float *fresh = args->grid.m.u_ext[c], *old = args->grid.m.u_old[c], *shift = args->grid.m.shift[c];
+    const float flip = args->store.control->flip;
+#ifdef __CUDACC__
+    FOR_BOX (x, y, z, NEAR_EDGE, box.y[1] - box.y[0] + 3, box.z[1] - box.z[0] + 3) {
+        const int at_y = box.y[0] + y, at_z = box.z[0] + z;
+        const uint64_t from = carrier_place(args, s, place, c, x - 1, at_y - 1, at_z - 1);
+        float *to = s->of.near.field[c][(at_z * NEAR_EDGE + at_y) * NEAR_EDGE + x];
+        to[0] = from != UINT64_MAX ? fresh[from] + shift_scale * shift[from] : 0.0f;
+        to[1] = from != UINT64_MAX ? (1.0f - flip) * fresh[from] + flip * change_of(fresh[from], old[from]) : 0.0f;
+    }
+#else
+    const int has_walls = rows_meet_walls(&args->grid.shape, place, 1);
+    axis_place ys[NEAR_EDGE], zs[NEAR_EDGE];
+    field_tiles tiles[3];
+    find_places(&args->grid.shape, place, c, 1, 1, ys);
+    find_places(&args->grid.shape, place, c, 2, 1, zs);
+    find_tiles(s, fresh, &tiles[0]);
+    find_tiles(s, old, &tiles[1]);
+    find_tiles(s, shift, &tiles[2]);
+    for (int z = box.z[0]; z <= box.z[1] + 2; z++) {
+        for (int y = box.y[0]; y <= box.y[1] + 2; y++) {
+            const row_place row = row_place_of(ys[y], zs[z]);
+            const row_pieces pieces[3] = {pieces_of(&tiles[0], row, 1), pieces_of(&tiles[1], row, 1),
+                                          pieces_of(&tiles[2], row, 1)};
+            float *to = s->of.near.field[c][(z * NEAR_EDGE + y) * NEAR_EDGE];
+            load_near_row(pieces, flip, shift_scale, to);
+            if (has_walls) {
+                wall_off_row(&args->grid.shape, place, c, 1, to);
+            }
+        }
+    }
+#endif
+}
+
+TILE_FN void load_far(const tank_args *args, advect_scratch *s, tile_place place, cell_box box, int c,
+                      float shift_scale)
+{
+    const float *u = args->grid.m.u_ext[c], *shift = args->grid.m.shift[c];
+#ifdef __CUDACC__
+    FOR_BOX (x, y, z, FAR_EDGE, box.y[1] - box.y[0] + 5, box.z[1] - box.z[0] + 5) {
+        const int at_y = box.y[0] + y, at_z = box.z[0] + z;
+        const uint64_t from = carrier_place(args, s, place, c, x - FAR_BORDER, at_y - FAR_BORDER, at_z - FAR_BORDER);
+        s->of.far.carrier[c][(at_z * FAR_EDGE + at_y) * FAR_EDGE + x][0] = from == UINT64_MAX ? 0.0f
+                                                                           : shift_scale > 0.0f
+                                                                               ? u[from] + shift_scale * shift[from]
+                                                                               : u[from];
+    }
+#else
+    const int has_walls = rows_meet_walls(&args->grid.shape, place, FAR_BORDER);
+    axis_place ys[FAR_EDGE], zs[FAR_EDGE];
+    field_tiles tiles[2];
+    find_places(&args->grid.shape, place, c, 1, FAR_BORDER, ys);
+    find_places(&args->grid.shape, place, c, 2, FAR_BORDER, zs);
+    find_tiles(s, u, &tiles[0]);
+    find_tiles(s, shift, &tiles[1]);
+    for (int y = box.y[0]; y <= box.y[1] + 2 * FAR_BORDER; y++) {
+        carrier_row low = {{0}, {0}, {0}};
+        for (int z = box.z[0]; z <= box.z[1] + 2 * FAR_BORDER; z++) {
+            const row_place row = row_place_of(ys[y], zs[z]);
+            const row_pieces pieces[2] = {pieces_of(&tiles[0], row, FAR_BORDER), pieces_of(&tiles[1], row, FAR_BORDER)};
+            carrier_row high;
+            load_carrier_row(pieces, shift_scale, &high);
+            if (z > box.z[0]) {
+                float *to = s->of.far.carrier[c][((z - 1) * FAR_EDGE + y) * FAR_EDGE];
+                store_pairs2(to, &low.before, &high.before);
+                store_pairs8(to + 2 * FAR_BORDER, &low.own, &high.own);
+                store_pairs2(to + 2 * (FAR_BORDER + TILE_EDGE), &low.after, &high.after);
+                if (has_walls) {
+                    wall_off_row(&args->grid.shape, place, c, FAR_BORDER, to);
+                }
+            }
+            low = high;
+        }
+    }
+#endif
+}
+
+/// The velocity that carries particles at points, fixed-point cells of the tile; from the scratch or, beyond it, from
+/// anywhere. `there`: the particles that the pack has.
+TILE_FN void carrier_at(const tank_args *args, const far_scratch *s, tile_place place, cell_box box,
+                        const pack_i32 *point, pack_i32 there, pack_f32 *carrier)
+{
+    pack_axis axes[3];
+    pack_i32 beyond = pack_all_i32(0);
+    TILE_UNROLL for (int a = 0; a < 3; a++)
+    {
+        const int first = a == 0 ? 0 : a == 1 ? box.y[0] : box.z[0];
+        const int last = a == 0 ? TILE_EDGE - 1 : a == 1 ? box.y[1] : box.z[1];
+        const pack_i32 near = pack_clamp_i32(point[a], (2 * first - 3) * (1 << (POSITION_BITS - 1)),
+                                             (last + 2) * (1 << POSITION_BITS) - 1);
+        beyond |= near != point[a];
+        axes[a] = pack_axis_of(near);
+    }
+    TILE_UNROLL for (int c = 0; c < 3; c++) carrier[c] = interpolate_far(s, c, axes);
+    beyond &= there;
+    if (pack_any(beyond)) {
+        for (int l = 0; l < PACK_WIDTH; l++) {
+            if (pack_get_i32(beyond, l) == 0) {
+                continue;
+            }
+            const int at[3] = {pack_get_i32(point[0], l), pack_get_i32(point[1], l), pack_get_i32(point[2], l)};
+            for (int c = 0; c < 3; c++) {
+                pack_set_f32(&carrier[c], l, interpolate_anywhere(args, place, c, weights_at(c, at)));
+            }
+        }
+    }
+}
+
+/// Where a stage of the integration looks: `at` moved by `share` of the step with `velocity`.
+TILE_FN void stage_point(const pack_i32 *at, const pack_f32 *velocity, float share, pack_i32 *point)
+{
+    TILE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        const pack_f32 way = pack_clamp_f32(share * velocity[c], -MOVE_CELLS_MAX, MOVE_CELLS_MAX);
+        point[c] = at[c] + pack_round_i32(way * (float)(1 << POSITION_BITS));
+    }
+}
+
+/// Displacement over the substep, cells, by Ralston's third-order Runge-Kutta method; unlimited.
+/// @param velocity  the first stage's
+/// @param there     the particles that the pack has
+TILE_FN void displacement(const tank_args *args, const far_scratch *s, tile_place place, cell_box box,
+                          const pack_i32 *at, const pack_f32 *velocity, pack_i32 there, pack_f32 *way)
+{
+    const float frac = args->grid.m.control->frac;
+    pack_i32 point[3];
+    pack_f32 second[3], third[3];
+    stage_point(at, velocity, 0.5f * frac, point);
+    carrier_at(args, s, place, box, point, there, second);
+    stage_point(at, second, 0.75f * frac, point);
+    carrier_at(args, s, place, box, point, there, third);
+    TILE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        const pack_f32 sum = 2.0f * velocity[c] + 3.0f * second[c] + 4.0f * third[c];
+        way[c] = frac * (1.0f / 9.0f) * sum;
+    }
+}
+
+/// Where particles are in their tile, fixed-point cells.
+TILE_FN void load_places(const store_memory *store, uint32_t particle, uint32_t n, pack_i32 *at)
+{
+    TILE_UNROLL for (int c = 0; c < 3; c++) at[c] =
+        pack_load_i32(store->position[c] + particle, n) & ((1 << TILE_POSITION_BITS) - 1);
+}
+
+/// New velocities of a pack of particles. The way's first stage waits in moved_position.
+TILE_FN void transfer_pack(const tank_args *args, const near_scratch *s, uint32_t particle, uint32_t n)
+{
+    const grid_memory *grid = &args->grid.m;
+    const store_memory *store = &args->store;
+    const float flip = store->control->flip, limit = grid->control->speed_max;
+    pack_i32 at[3];
+    pack_axis axes[3];
+    TILE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        pack_prefetch(store->position[c] + particle);
+        pack_prefetch(store->velocity[c] + particle);
+        pack_prefetch(store->moved_velocity[c] + particle);
+        pack_prefetch(store->moved_position[c] + particle);
+    }
+    load_places(store, particle, n, at);
+    TILE_UNROLL for (int c = 0; c < 3; c++) axes[c] = pack_axis_of(at[c]);
+    TILE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        pack_f32 stage, added;
+        interpolate_near(s, c, axes, &stage, &added);
+        const pack_f32 kept = flip * pack_load_f32(store->velocity[c] + particle, n);
+        pack_store_f32(store->moved_velocity[c] + particle, pack_clamp_f32(kept + added, -limit, limit), n);
+        pack_store_i32(store->moved_position[c] + particle, pack_bits_f32(stage), n);
+    }
+}
+
+/// The first stage of particles that have their new velocities already (gather.tile.c): likewise in moved_position.
+TILE_FN void start_pack(const tank_args *args, const far_scratch *s, uint32_t particle, uint32_t n)
+{
+    pack_i32 at[3];
+    pack_axis axes[3];
+    load_places(&args->store, particle, n, at);
+    TILE_UNROLL for (int c = 0; c < 3; c++) axes[c] = pack_axis_of(at[c]);
+    TILE_UNROLL for (int c = 0; c < 3; c++)
+        pack_store_i32(args->store.moved_position[c] + particle, pack_bits_f32(interpolate_far(s, c, axes)), n);
+}
+
+/// Counts the particles that leave their tile; most don't, and all would count in one place.
+TILE_FN void count_moves(advect_scratch *s, pack_i32 to, uint32_t n)
+{
+    uint32_t moving = pack_mask_bits(to != MOVED_STAYS) & ((1u << n) - 1);
+    pack_places tile;
+    pack_set_places(&tile, to);
+    for (; moving != 0; moving &= moving - 1) {
+        tile_add_u32(&s->move_count[tile.of[tile_lowest_bit_u32(moving)]], 1);
+    }
+}
+
+/// New positions and tiles of a pack of particles.
+TILE_FN void move_pack(const tank_args *args, advect_scratch *s, tile_place place, cell_box box, uint32_t particle,
+                       uint32_t n)
+{
+    const grid_memory *grid = &args->grid.m;
+    const store_memory *store = &args->store;
+    const int tile_at[3] = {place.x, place.y, place.z};
+    const float limit = grid->control->speed_max * grid->control->frac;
+    const pack_i32 there = pack_first_f32(1.0f, n) > 0.0f;
+    pack_f32 velocity[3], way[3], farthest = pack_all_f32(0.0f);
+    pack_i32 at[3], to = pack_all_i32(0);
+    pack_prefetch(store->id + particle);
+    pack_prefetch(store->moved_id + particle);
+    load_places(store, particle, n, at);
+    TILE_UNROLL for (int c = 0; c < 3; c++) velocity[c] =
+        pack_f32_bits(pack_load_i32(store->moved_position[c] + particle, n));
+    displacement(args, &s->of.far, place, box, at, velocity, there, way);
+    TILE_UNROLL for (int c = 2; c >= 0; c--)
+    {
+        const int32_t last = (args->grid.shape.cells[c] << POSITION_BITS) - 1 - WALL_MARGIN;
+        const pack_f32 moved = pack_clamp_f32(way[c], -MOVE_CELLS_MAX, MOVE_CELLS_MAX);
+        const pack_i32 wanted =
+            pack_load_i32(store->position[c] + particle, n) + pack_round_i32(moved * (float)(1 << POSITION_BITS));
+        const pack_i32 position = pack_clamp_i32(wanted, WALL_MARGIN, last);
+        pack_store_i32(store->moved_position[c] + particle, position, n);
+        to = to * 3 + ((position >> TILE_POSITION_BITS) - (tile_at[c] - 1));
+        farthest = pack_max_f32(farthest, pack_abs_f32(pack_clamp_f32(way[c], -limit, limit)));
+    }
+    count_moves(s, to, n);
+    pack_keep_max_f32(s->way, farthest * pack_first_f32(1.0f, n));
+    pack_store_i32(store->moved_id + particle, pack_load_i32(store->id + particle, n), n);
+    pack_store_u8(store->moved_to + particle, to, n);
+    if (store->attribute != NULL) {
+        pack_store_i32(store->moved_attribute + particle, pack_load_i32(store->attribute + particle, n), n);
+    }
+    if (store->seat != NULL) {
+        pack_store_i32(store->moved_seat + particle, pack_load_i32(store->seat + particle, n), n);
+    }
+}
+
+/// Where in its tile particles are. Ends with a barrier.
+TILE_FN cell_box box_of(const tank_args *args, advect_scratch *s, uint32_t tile)
+{
+    const uint8_t *count = args->grid.m.cell_count + (uint64_t)tile * TILE_CELLS;
+    FOR_RANGE_ATOMIC (row, 0, TILE_EDGE * TILE_EDGE) {
+        uint32_t any = 0;
+        for (uint32_t x = 0; x < TILE_EDGE; x++) {
+            any |= count[row * TILE_EDGE + x];
+        }
+        tile_or_u32(&s->layers[0], any != 0 ? 1u << row % TILE_EDGE : 0);
+        tile_or_u32(&s->layers[1], any != 0 ? 1u << row / TILE_EDGE : 0);
+    }
+    TILE_BARRIER();
+    const uint32_t y = tile_max_u32(s->layers[0], 1), z = tile_max_u32(s->layers[1], 1);
+    cell_box box;
+    box.y[0] = (int)tile_lowest_bit_u32(y);
+    box.y[1] = 31 - (int)tile_leading_zeros_u32(y);
+    box.z[0] = (int)tile_lowest_bit_u32(z);
+    box.z[1] = 31 - (int)tile_leading_zeros_u32(z);
+    return box;
+}
+
+TILE_FN void advect_tile(const tank_args *args, uint32_t tile, advect_scratch *s, int gathered)
+{
+    const grid_memory *grid = &args->grid.m;
+    const store_memory *store = &args->store;
+    const uint32_t dense = grid->level[0].tile[tile];
+    const uint32_t first = store->tile_first[dense], end = first + store->tile_count[dense];
+    const tile_place place = tile_place_of(&args->grid.shape, 0, dense);
+    const float shift_scale = 4.5f / grid->control->frac; // the first stage carries 2/9 of the step
+    halo_neighbours(&args->grid, place, s->neighbour);
+    FOR_RANGE (n, IN_WALLS, NEIGHBOURS) {
+        s->neighbour[n] = TILE_NONE;
+    }
+    if (TILE_SINGLE()) {
+        s->layers[0] = s->layers[1] = 0;
+    }
+    FOR_RANGE (n, 0, 27) {
+        s->move_count[n] = 0;
+    }
+    FOR_RANGE (lane, 0, PARTICLE_LANES) {
+        s->way[lane] = 0.0f;
+    }
+    TILE_BARRIER();
+    const cell_box box = box_of(args, s, tile);
+    if (gathered) {
+        for (int c = 0; c < 3; c++) {
+            load_far(args, s, place, box, c, shift_scale);
+        }
+        TILE_BARRIER();
+        EACH_PACK(i, n, first, end, start_pack(args, &s->of.far, i, n));
+    } else {
+        for (int c = 0; c < 3; c++) {
+            load_near(args, s, place, box, c, shift_scale);
+        }
+        TILE_BARRIER();
+        EACH_PACK(i, n, first, end, transfer_pack(args, &s->of.near, i, n));
+    }
+    TILE_BARRIER();
+    for (int c = 0; c < 3; c++) {
+        load_far(args, s, place, box, c, 0.0f);
+    }
+    TILE_BARRIER();
+    EACH_PACK(i, n, first, end, move_pack(args, s, place, box, i, n));
+    TILE_BARRIER();
+    if (TILE_SINGLE()) {
+        uint32_t gone = 0;
+        for (uint32_t n = 0; n < 27; n++) {
+            gone += s->move_count[n];
+        }
+        s->move_count[MOVED_STAYS] = end - first - gone;
+    }
+    TILE_BARRIER();
+    tile_max_f32(s->way, PARTICLE_LANES);
+    FOR_RANGE (n, 0, 27) {
+        store->move_count[tile * 27 + n] = s->move_count[n];
+    }
+    if (TILE_SINGLE()) {
+        const float speed = tile_min_f32(s->way[0] / grid->control->frac, grid->control->speed_max);
+        global_max_u32(&grid->counters->speed_max_bits, tile_bits_f32(speed));
+    }
+}
+
+/// Moves a tile's particles. One tile per occupied tile.
+TILE_KERNEL(tank_advect, PARTICLE_LANES, tank_args, advect_scratch)
+{
+    advect_tile(args, tile, s, 0);
+}
+
+/// The same after one of the gathering kernels.
+TILE_KERNEL(tank_advect_gathered, PARTICLE_LANES, tank_args, advect_scratch)
+{
+    advect_tile(args, tile, s, 1);
+}

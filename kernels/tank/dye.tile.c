@@ -1,0 +1,127 @@
+// Dye that mixes: a particle's colour goes some way towards the mean of its liquid's particles in the same cell.
+// Colours are bytes, so the new value is rounded up or down by chance, with odds such that on average nothing is lost:
+// rounding to nearest would stop mixing at small differences, rounding down would end in black.
+//
+// And dye that is put in: spheres that colour the particles in them, rounded the same way.
+#include "kernels/tank/spline.h"
+#include "kernels/tank/store.h"
+
+typedef struct dye_scratch {
+    uint32_t count[LIQUIDS_MAX][TILE_CELLS];
+    uint32_t sum[3][LIQUIDS_MAX][TILE_CELLS]; ///< at most 255 * 2^24 particles
+} dye_scratch;
+
+/// 24 random bits for a particle's colour in a step, as a number of 0..1.
+TILE_FN float chance(uint32_t id, uint32_t step, int c)
+{
+    return (float)(tile_mix_u64(((uint64_t)id << 32 | step) * 4u + (uint64_t)c) >> 40) * (1.0f / (1 << 24));
+}
+
+/// A component between two bytes, rounded by chance.
+TILE_FN uint32_t rounded(float wanted, uint32_t id, uint32_t step, int c)
+{
+    const float within = tile_clamp_f32(wanted, 0.0f, 255.0f), lower = tile_floor_f32(within);
+    return (uint32_t)lower + (within - lower > chance(id, step, c));
+}
+
+/// One tile per occupied tile, after the particles have moved.
+TILE_KERNEL(tank_dye, PARTICLE_LANES, tank_args, dye_scratch)
+{
+    const grid_memory *grid = &args->grid.m;
+    const store_memory *store = &args->store;
+    const uint32_t dense = grid->level[0].tile[tile];
+    const uint32_t first = store->tile_first[dense], end = first + store->tile_count[dense];
+    const float share = store->control->dye_share;
+    FOR_RANGE (i, 0, LIQUIDS_MAX * TILE_CELLS) {
+        (&s->count[0][0])[i] = 0;
+        for (int c = 0; c < 3; c++) {
+            (&s->sum[c][0][0])[i] = 0;
+        }
+    }
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, first, end) {
+        const uint32_t attribute = store->attribute[i], liquid = attribute & (LIQUIDS_MAX - 1),
+                       cell = particle_cell(store, i);
+        tile_add_u32(&s->count[liquid][cell], 1);
+        for (int c = 0; c < 3; c++) {
+            tile_add_u32(&s->sum[c][liquid][cell], attribute >> (8 * c + 8) & 0xffu);
+        }
+    }
+    TILE_BARRIER();
+    FOR_RANGE (i, first, end) {
+        const uint32_t attribute = store->attribute[i], liquid = attribute & (LIQUIDS_MAX - 1),
+                       cell = particle_cell(store, i);
+        uint32_t mixed = attribute & 0xffu;
+        for (int c = 0; c < 3; c++) {
+            const float colour = (float)(attribute >> (8 * c + 8) & 0xffu);
+            const float mean = (float)s->sum[c][liquid][cell] / (float)s->count[liquid][cell];
+            mixed |= rounded(colour + share * (mean - colour), store->id[i], store->control->dye_step, c)
+                     << (8 * c + 8);
+        }
+        store->attribute[i] = mixed;
+    }
+}
+
+/// Gives all particles the first liquid's colour, when a tank gets its first dye. One tile per PARTICLE_LANES of the
+/// args->grid.level particles.
+TILE_KERNEL(tank_undyed, PARTICLE_LANES, tank_args, tile_no_scratch)
+{
+    FOR_LANES (lane) {
+        const uint32_t i = tile * PARTICLE_LANES + lane;
+        if (i < args->grid.level) {
+            args->store.attribute[i] = args->store.control->undyed;
+        }
+    }
+}
+
+/// Whether a sphere could meet a tile, by its box.
+TILE_FN int dye_meets(const tank_dye *dye, tile_place place)
+{
+    const int at[3] = {place.x, place.y, place.z};
+    int meets = 1;
+    for (int a = 0; a < 3; a++) {
+        const float corner = (float)(at[a] * TILE_EDGE);
+        meets &= dye->center[a] + dye->radius >= corner && dye->center[a] - dye->radius <= corner + (float)TILE_EDGE;
+    }
+    return meets;
+}
+
+/// A particle's attribute after a dye.
+TILE_FN uint32_t dyed(const tank_args *args, const tank_dye *dye, uint32_t id, uint32_t attribute)
+{
+    uint32_t result = attribute & 0xffu;
+    for (int c = 0; c < 3; c++) {
+        const int shift = 8 * c + 8;
+        const float colour = (float)(attribute >> shift & 0xffu), wanted = (float)(dye->colour >> shift & 0xffu);
+        result |= rounded(colour + dye->share * (wanted - colour), id, args->store.control->dye_step, c) << shift;
+    }
+    return result;
+}
+
+/// Colours what this step's dyes hold. One tile per occupied tile, after the particles have moved.
+TILE_KERNEL(tank_tint, PARTICLE_LANES, tank_args, tile_no_scratch)
+{
+    const grid_memory *grid = &args->grid.m;
+    const store_memory *store = &args->store;
+    const uint32_t dense = grid->level[0].tile[tile];
+    const uint32_t first = store->tile_first[dense], end = first + store->tile_count[dense];
+    const tile_place place = tile_place_of(&args->grid.shape, 0, dense);
+    const float unit = 1.0f / (1 << POSITION_BITS);
+    for (uint32_t d = 0; d < store->control->dye_count; d++) {
+        const tank_dye *dye = &store->control->dyes[d];
+        if (!dye_meets(dye, place)) {
+            continue;
+        }
+        FOR_RANGE (i, first, end) {
+            float square = 0.0f;
+            for (int a = 0; a < 3; a++) {
+                const float way = (float)store->position[a][i] * unit - dye->center[a];
+                square += way * way;
+            }
+            if (square < dye->radius * dye->radius) {
+                store->attribute[i] = dyed(args, dye, store->id[i], store->attribute[i]);
+            }
+        }
+        TILE_BARRIER();
+    }
+}

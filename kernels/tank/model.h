@@ -1,0 +1,60 @@
+/// What a model is to the tank's shell: a table of functions, and a part of the tank's memory that is its own.
+/// tank_models.c lists the models; nothing else outside a model's folder knows it.
+///
+/// A model's part of the host's memory begins with its kernels' arguments, which begin with tank_args; so does what it
+/// sets before a step with tank_control. A step is
+///
+///     begin ── substep × tank->grid.substeps ── what is common to all models
+///
+/// and of a substep's launches those that don't change from step to step are recorded once.
+#ifndef TARN_KERNELS_TANK_MODEL_H
+#define TARN_KERNELS_TANK_MODEL_H
+
+#include "kernels/grid/grid_host.h"
+#include "kernels/tank/store.h"
+
+#include <stdbool.h>
+
+/// Particles on the host, sorted by tile.
+typedef struct tank_arrays {
+    uint32_t *position[3], *id, *attribute;
+    float *velocity[3], *affine[9];
+    uint32_t count;
+} tank_arrays;
+
+typedef struct tank_model {
+    const char *name;
+    size_t part_bytes;         ///< of its part on the host
+    size_t control_bytes;      ///< of what it sets before a step
+    const char *const *stages; ///< of its substeps, for profiles
+    uint32_t stage_count;
+
+    /// Whether its fields of a description are sound. @return TARN_OK, TARN_E_ARGUMENT or TARN_E_LIMIT
+    tarn_status (*check)(const tarn_tank_desc *desc, const grid_complaint *why);
+    /// Fills its part's constants, the store's scale included, before memory is taken.
+    void (*scale)(tarn_tank *tank);
+    /// Takes its device memory; and what it is done with when the solver begins.
+    void (*take)(grid_taker *t, tarn_tank *tank);
+    void (*take_in_turn)(grid_taker *t, tarn_tank *tank);
+    /// Particles that a sound description is seeded with.
+    uint64_t (*particles)(const tarn_tank_desc *desc);
+    /// Fills arrays that are large enough, sorted by tile, ids ascending from 0.
+    /// @param fastest  cells per step along an axis
+    void (*seed)(const tarn_tank *tank, tank_arrays *arrays, float *fastest);
+    /// Whether a change of a parameter changes a substep's launches.
+    bool (*changes_launches)(tarn_parameter id, float before, float after);
+    /// Substeps that it needs whatever moves; 0: none.
+    float (*substeps)(const tarn_tank *tank);
+    /// Sets what its kernels need in the step; `control` is zero but for the shell's part, which is done.
+    void (*begin)(tarn_tank *tank, tank_control *control);
+    /// Launches a substep: from particles to particles.
+    void (*substep)(tarn_tank *tank);
+} tank_model;
+
+extern const tank_model *const tank_models[];
+extern const uint32_t tank_model_count;
+
+/// The model of a description.
+const tank_model *tank_model_of(const tarn_tank_desc *desc);
+
+#endif

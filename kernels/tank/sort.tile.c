@@ -1,0 +1,372 @@
+// Which tiles are in use, and the particles' move to their new tiles. Time follows the tiles in use: nothing walks all
+// tiles of the tank but bitmaps, of which a word covers 32 tiles.
+//
+//     arrivals   particles each active tile will have; marks it, its neighbours and its coarse tiles in the bitmaps
+//     list       bitmaps -> ascending lists of the tiles to come, and their particles' places
+//     scatter    particles to their places: a stable sort that only ever moves one to 27 tiles; the present lists leave
+//                the tables
+//     adopt      the lists to come become the present ones
+//
+// Where a step begins with tiles that have to become active though nothing moves, it is stay, list, retire, adopt.
+#include "kernels/device/pack_move.h"
+#include "kernels/tank/store.h"
+
+enum { LIST_LANES = 256 };
+
+// ------------------------------------------------------------------------------------------------------------ bitmaps
+
+TILE_FN void mark(uint32_t *bits, uint32_t dense)
+{
+    global_or_u32(&bits[dense >> 5], 1u << (dense & 31));
+}
+
+/// Marks a tile that will hold particles, the neighbours that they can reach, and the coarse tiles above.
+TILE_FN void mark_occupied(const tank_args *args, tile_place place)
+{
+    const grid_shape *shape = &args->grid.shape;
+    const grid_memory *grid = &args->grid.m;
+    FOR_RANGE_ATOMIC (n, 0, 27) {
+        const uint32_t at = tile_neighbour(shape, 0, place, n);
+        if (at != TILE_NONE) {
+            mark(grid->active_bits, at);
+        }
+    }
+    FOR_RANGE_ATOMIC (level, 0, shape->level_count) {
+        mark(grid->level[level].bits,
+             tile_dense_of(shape, level, place.x >> level, place.y >> level, place.z >> level));
+    }
+}
+
+/// Where the occupied tiles around a place count what moves there: index in move_count, or TILE_NONE.
+TILE_FN uint32_t arrivals_from(const tank_args *args, tile_place place, uint32_t n)
+{
+    const uint32_t from = tile_neighbour(&args->grid.shape, 0, place, n);
+    const uint32_t o = from != TILE_NONE ? args->grid.m.level[0].index[from] : TILE_NONE;
+    return o != TILE_NONE ? o * 27 + (26 - n) : TILE_NONE;
+}
+
+typedef struct arrivals_scratch {
+    uint32_t count[27];
+    uint32_t total;
+} arrivals_scratch;
+
+/// How many particles each active tile will have. What its neighbours counted becomes where, behind its first particle,
+/// theirs begin. One tile per active tile.
+TILE_KERNEL(tank_arrivals, 32, tank_args, arrivals_scratch)
+{
+    const grid_memory *grid = &args->grid.m;
+    const store_memory *store = &args->store;
+    const uint32_t dense = grid->active_tile[tile];
+    const tile_place place = tile_place_of(&args->grid.shape, 0, dense);
+    FOR_RANGE (n, 0, 27) {
+        const uint32_t from = arrivals_from(args, place, n);
+        s->count[n] = from != TILE_NONE ? store->move_count[from] : 0;
+    }
+    TILE_BARRIER();
+    tile_scan_u32(s->count, 27, &s->total);
+    FOR_RANGE (n, 0, 27) {
+        const uint32_t from = arrivals_from(args, place, n);
+        if (from != TILE_NONE) {
+            store->move_count[from] = s->count[n];
+        }
+    }
+    const uint32_t count = s->total + (store->control->has_births ? store->births[tile] : 0);
+    if (TILE_SINGLE()) {
+        store->tile_count_next[dense] = count;
+    }
+    if (count > 0) {
+        mark_occupied(args, place);
+    }
+}
+
+/// Tiles that stay active although they are empty: liquid may be born there. One tile per args->grid.level of them.
+TILE_KERNEL(tank_keep_active, 32, tank_args, tile_no_scratch)
+{
+    if (TILE_SINGLE()) {
+        mark(args->grid.m.active_bits, args->grid.m.kept_tile[tile]);
+    }
+}
+
+/// The same of this step's pours. One tile for each that there may be.
+TILE_KERNEL(tank_keep_pours, 32, tank_args, tile_no_scratch)
+{
+    if (TILE_SINGLE() && tile < args->store.control->pour_tile_count) {
+        mark(args->grid.m.active_bits, args->store.control->pour_tiles[tile]);
+    }
+}
+
+/// Particles stay where they are: instead of the arrivals. One tile per active tile.
+TILE_KERNEL(tank_stay, 32, tank_args, tile_no_scratch)
+{
+    const grid_memory *grid = &args->grid.m;
+    const store_memory *store = &args->store;
+    const uint32_t dense = grid->active_tile[tile], o = grid->level[0].index[dense];
+    const uint32_t count = o != TILE_NONE ? store->tile_count[dense] : 0;
+    if (TILE_SINGLE()) {
+        store->tile_count_next[dense] = count;
+    }
+    if (count > 0) {
+        mark_occupied(args, tile_place_of(&args->grid.shape, 0, dense));
+    }
+}
+
+// -------------------------------------------------------------------------------------------------------------- lists
+
+typedef struct list_scratch {
+    uint32_t count[LIST_LANES];
+    uint32_t total, base;
+} list_scratch;
+
+/// Writes the tiles of a bitmap in ascending order, at most `most`, clears it, and returns how many it held through
+/// s->base.
+TILE_FN void list_bits(list_scratch *s, uint32_t *bits, uint32_t tile_total, uint32_t *list, uint32_t most)
+{
+    const uint32_t words = (tile_total + 31) / 32;
+    if (TILE_SINGLE()) {
+        s->base = 0;
+    }
+    TILE_BARRIER();
+    for (uint32_t first = 0; first < words; first += LIST_LANES) {
+        FOR_RANGE (i, 0, LIST_LANES) {
+            s->count[i] = first + i < words ? tile_popcount_u32(bits[first + i]) : 0;
+        }
+        TILE_BARRIER();
+        tile_scan_u32(s->count, LIST_LANES, &s->total);
+        TILE_BARRIER();
+        FOR_RANGE (i, 0, LIST_LANES) {
+            if (first + i < words) {
+                uint32_t at = s->base + s->count[i];
+                for (uint32_t word = bits[first + i]; word != 0; word &= word - 1, at++) {
+                    if (at < most) {
+                        list[at] = (first + i) * 32 + tile_lowest_bit_u32(word);
+                    }
+                }
+                bits[first + i] = 0;
+            }
+        }
+        TILE_BARRIER();
+        if (TILE_SINGLE()) {
+            s->base += s->total;
+        }
+        TILE_BARRIER();
+    }
+}
+
+/// Places of the particles: first particle of each listed tile.
+TILE_FN void list_particles(const tank_args *args, list_scratch *s, uint32_t count)
+{
+    const grid_memory *grid = &args->grid.m;
+    const store_memory *store = &args->store;
+    const uint32_t *list = grid->level[0].tile_next;
+    if (TILE_SINGLE()) {
+        s->base = 0;
+    }
+    TILE_BARRIER();
+    for (uint32_t first = 0; first < count; first += LIST_LANES) {
+        FOR_RANGE (i, 0, LIST_LANES) {
+            s->count[i] = first + i < count ? store->tile_count_next[list[first + i]] : 0;
+        }
+        TILE_BARRIER();
+        tile_scan_u32(s->count, LIST_LANES, &s->total);
+        TILE_BARRIER();
+        FOR_RANGE (i, 0, LIST_LANES) {
+            if (first + i < count) {
+                store->tile_first_next[list[first + i]] = s->base + s->count[i];
+            }
+        }
+        TILE_BARRIER();
+        if (TILE_SINGLE()) {
+            s->base += s->total;
+        }
+        TILE_BARRIER();
+    }
+}
+
+/// Where there are more tiles than memory is there for, none is listed: what came next in the step would look for those
+/// that are left out. The host sees it after the step.
+TILE_FN void list_none(const grid_shape *shape, grid_counters *counters)
+{
+    if (TILE_SINGLE() && counters->overflow != 0) {
+        counters->active_next = 0;
+        for (uint32_t level = 0; level < shape->level_count; level++) {
+            counters->level_tiles_next[level] = 0;
+        }
+    }
+    TILE_BARRIER();
+}
+
+/// The tiles in use after the move. One tile.
+TILE_KERNEL(tank_list, LIST_LANES, tank_args, list_scratch)
+{
+    const grid_memory *grid = &args->grid.m;
+    const store_memory *store = &args->store;
+    const grid_shape *shape = &args->grid.shape;
+    grid_counters *counters = grid->counters;
+    list_bits(s, grid->active_bits, shape->tile_total[0], grid->active_tile_next, shape->active_max);
+    if (TILE_SINGLE()) {
+        counters->active_next = tile_min_u32(s->base, shape->active_max);
+        counters->overflow |= s->base > shape->active_max;
+    }
+    TILE_BARRIER();
+    for (uint32_t level = 0; level < shape->level_count; level++) {
+        const uint32_t most = tile_min_u32(shape->occupied_max, shape->tile_total[level]);
+        list_bits(s, grid->level[level].bits, shape->tile_total[level], grid->level[level].tile_next, most);
+        if (TILE_SINGLE()) {
+            counters->level_tiles_next[level] = tile_min_u32(s->base, most);
+            counters->overflow |= s->base > most;
+        }
+        TILE_BARRIER();
+    }
+    list_none(shape, counters);
+    list_particles(args, s, counters->level_tiles_next[0]);
+    if (TILE_SINGLE()) {
+        counters->adopting = tile_max_u32(counters->active_next, 1);
+        store->counters->particles = s->base;
+        counters->liquid_cells_last = counters->liquid_cells;
+        counters->liquid_cells = 0;
+    }
+}
+
+/// The lists to come become the present ones. One tile per active tile to come, at least one.
+TILE_KERNEL(tank_adopt, 32, tank_args, tile_no_scratch)
+{
+    if (TILE_SINGLE()) {
+        const grid_memory *grid = &args->grid.m;
+        const store_memory *store = &args->store;
+        grid_counters *counters = grid->counters;
+        if (tile < counters->active_next) {
+            const uint32_t active = grid->active_tile_next[tile];
+            grid->active_tile[tile] = active;
+            grid->slot[active] = tile;
+        }
+        for (uint32_t level = 0; level < args->grid.shape.level_count; level++) {
+            if (tile < counters->level_tiles_next[level]) {
+                const uint32_t dense = grid->level[level].tile_next[tile];
+                grid->level[level].tile[tile] = dense;
+                grid->level[level].index[dense] = tile;
+            }
+            if (tile == 0) {
+                counters->level_tiles[level] = counters->level_tiles_next[level];
+            }
+        }
+        if (tile < counters->level_tiles_next[0]) {
+            const uint32_t dense = grid->level[0].tile_next[tile];
+            store->tile_first[dense] = store->tile_first_next[dense];
+            store->tile_count[dense] = store->tile_count_next[dense];
+        }
+        if (tile == 0) {
+            counters->active = counters->active_next;
+            counters->occupied = counters->level_tiles_next[0];
+            store->counters->next_id += store->counters->births;
+            store->counters->births = 0;
+        }
+    }
+}
+
+/// A tank without liquid: empty tables. One tile per 256 tiles of the tank.
+TILE_KERNEL(tank_clear, LIST_LANES, tank_args, tile_no_scratch)
+{
+    const grid_memory *grid = &args->grid.m;
+    FOR_LANES (lane) {
+        const uint32_t at = tile * LIST_LANES + lane;
+        for (uint32_t level = 0; level < args->grid.shape.level_count; level++) {
+            if (at < args->grid.shape.tile_total[level]) {
+                grid->level[level].index[at] = TILE_NONE;
+            }
+            if (at < (args->grid.shape.tile_total[level] + 31) / 32) {
+                grid->level[level].bits[at] = 0;
+            }
+        }
+        if (at < args->grid.shape.tile_total[0]) {
+            grid->slot[at] = TILE_NONE;
+        }
+        if (at < (args->grid.shape.tile_total[0] + 31) / 32) {
+            grid->active_bits[at] = 0;
+        }
+    }
+}
+
+/// What a seeded tank begins with: marks the tiles that hold particles. One tile per listed tile.
+TILE_KERNEL(tank_mark, 32, tank_args, tile_no_scratch)
+{
+    mark_occupied(args, tile_place_of(&args->grid.shape, 0, args->grid.m.level[0].tile_next[tile]));
+}
+
+// --------------------------------------------------------------------------------------------------------------
+// scatter
+
+typedef struct scatter_scratch {
+    uint32_t first[32]; ///< where this tile's next particle for each neighbour goes
+    pack_move move;
+} scatter_scratch;
+
+/// Takes an active tile out of the tables.
+TILE_FN void retire(const tank_args *args, uint32_t dense, tile_place place)
+{
+    const grid_shape *shape = &args->grid.shape;
+    args->grid.m.slot[dense] = TILE_NONE;
+    for (uint32_t level = 0; level < shape->level_count; level++) {
+        global_store_u32(&args->grid.m.level[level]
+                              .index[tile_dense_of(shape, level, place.x >> level, place.y >> level, place.z >> level)],
+                         TILE_NONE);
+    }
+}
+
+/// The present lists leave the tables. One tile per active tile.
+TILE_KERNEL(tank_retire, 32, tank_args, tile_no_scratch)
+{
+    const uint32_t dense = args->grid.m.active_tile[tile];
+    if (TILE_SINGLE()) {
+        retire(args, dense, tile_place_of(&args->grid.shape, 0, dense));
+    }
+}
+
+/// Where the particles that go to each neighbour begin; beyond all places for those that go nowhere.
+TILE_FN void scatter_targets(const tank_args *args, uint32_t o, scatter_scratch *s, tile_place place)
+{
+    const store_memory *store = &args->store;
+    FOR_RANGE (n, 0, 32) {
+        const uint32_t to = n < 27 ? tile_neighbour(&args->grid.shape, 0, place, n) : TILE_NONE;
+        s->first[n] =
+            to != TILE_NONE ? store->tile_first_next[to] + store->move_count[o * 27 + n] : args->scale.particles_max;
+    }
+    TILE_BARRIER();
+}
+
+/// Puts a tile's particles where they belong; particles of one tile stay in order, tiles arrive in the order of the
+/// neighbours. Those that are gone go nowhere. One tile per active tile, of which nobody else reads the tables any
+/// more.
+TILE_KERNEL(tank_scatter, PARTICLE_LANES, tank_args, scatter_scratch)
+{
+    const grid_memory *grid = &args->grid.m;
+    const store_memory *store = &args->store;
+    const uint32_t dense = grid->active_tile[tile], o = grid->level[0].index[dense];
+    const tile_place place = tile_place_of(&args->grid.shape, 0, dense);
+    TILE_BARRIER();
+    if (TILE_SINGLE()) {
+        retire(args, dense, place);
+    }
+    if (o == TILE_NONE) {
+        return;
+    }
+    const uint32_t end = store->tile_first[dense] + store->tile_count[dense];
+    scatter_targets(args, o, s, place);
+    for (uint32_t from = store->tile_first[dense]; from < end; from += PACK_MOVE_MAX) {
+        const uint32_t n = tile_min_u32(end - from, PACK_MOVE_MAX);
+        pack_move_rank(&s->move, store->moved_to + from, n, MOVED_STAYS, args->scale.particles_max, s->first);
+        for (int c = 0; c < 3; c++) {
+            pack_move_u32(&s->move, store->position[c], store->moved_position[c] + from, n);
+            pack_move_f32(&s->move, store->velocity[c], store->moved_velocity[c] + from, n);
+        }
+        pack_move_u32(&s->move, store->id, store->moved_id + from, n);
+        if (store->attribute != NULL) {
+            pack_move_u32(&s->move, store->attribute, store->moved_attribute + from, n);
+        }
+        if (store->seat != NULL) {
+            pack_move_u32(&s->move, store->seat, store->moved_seat + from, n);
+        }
+        for (int c = 0; store->affine[0] != NULL && c < 9; c++) {
+            pack_move_f32(&s->move, store->affine[c], store->moved_affine[c] + from, n);
+        }
+    }
+}

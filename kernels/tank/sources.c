@@ -1,0 +1,234 @@
+// Where liquid enters and leaves: emitters and drains as the kernels see them.
+#include "kernels/tank/region.h"
+#include "kernels/tank/tank_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/// Rows of the rotation from the room to the shape's frame, from a quaternion.
+static void inverse_matrix(const float *q, float m[3][3])
+{
+    const float x = q[0], y = q[1], z = q[2], w = q[3], square = x * x + y * y + z * z + w * w;
+    const float n = square > 0.0f ? 2.0f / square : 0.0f; // all zero: not turned
+    const float rows[3][3] = {{1.0f - n * (y * y + z * z), n * (x * y + w * z), n * (x * z - w * y)},
+                              {n * (x * y - w * z), 1.0f - n * (x * x + z * z), n * (y * z + w * x)},
+                              {n * (x * z + w * y), n * (y * z - w * x), 1.0f - n * (x * x + y * y)}};
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            m[i][j] = rows[i][j];
+        }
+    }
+}
+
+static void fill_region(const tarn_tank *tank, const tarn_shape *shape, const tarn_pose *pose, tank_region *region)
+{
+    const float per_cell = 1.0f / tank->grid.desc.cell_m;
+    region->kind = shape->kind == TARN_SHAPE_BOX        ? REGION_BOX
+                   : shape->kind == TARN_SHAPE_CYLINDER ? REGION_CYLINDER
+                                                        : REGION_ROUND;
+    for (int a = 0; a < 3; a++) {
+        region->center[a] = pose->position_m[a] * per_cell;
+        region->half[a] = shape->half_m[a] * per_cell;
+    }
+    if (shape->kind == TARN_SHAPE_SPHERE) {
+        region->half[1] = 0.0f;
+    }
+    const float *h = region->half;
+    region->reach = shape->kind == TARN_SHAPE_BOX ? sqrtf(h[0] * h[0] + h[1] * h[1] + h[2] * h[2]) : h[0] + h[1];
+    inverse_matrix(pose->rotation, region->to_local);
+}
+
+uint32_t tank_attribute(const tarn_tank_desc *desc, uint32_t liquid, const uint8_t *colour)
+{
+    const uint8_t *c = colour != NULL && colour[3] != 0 ? colour : desc->liquids[liquid].colour;
+    return liquid | (uint32_t)c[0] << 8 | (uint32_t)c[1] << 16 | (uint32_t)c[2] << 24;
+}
+
+int tank_has_attributes(const tarn_tank_desc *desc)
+{
+    int coloured = desc->liquid_count > 1;
+    for (uint32_t i = 0; i < desc->block_count; i++) {
+        coloured |= desc->blocks[i].colour[3] != 0;
+    }
+    for (uint32_t i = 0; i < desc->fluid_count; i++) {
+        coloured |= desc->fluids[i].colour[3] != 0;
+    }
+    for (uint32_t i = 0; i < desc->emitter_count; i++) {
+        coloured |= desc->emitters[i].colour[3] != 0;
+    }
+    return coloured;
+}
+
+int tank_bears(const tarn_tank_desc *desc)
+{
+    return desc->reseed || desc->emitter_count > 0;
+}
+
+void tank_ball_fill(const tarn_tank *tank, const float *center_m, float radius_m, tank_region *region)
+{
+    const tarn_shape ball = {.kind = TARN_SHAPE_SPHERE, .half_m = {radius_m}};
+    const tarn_pose pose = {{center_m[0], center_m[1], center_m[2]}, {0.0f, 0.0f, 0.0f, 1.0f}};
+    fill_region(tank, &ball, &pose, region);
+}
+
+void tank_sources_fill(const tarn_tank *tank, tank_control *control)
+{
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    const float per_step = desc->dt_s / desc->cell_m;
+    for (uint32_t i = 0; i < desc->emitter_count; i++) {
+        const tarn_emitter *emitter = &desc->emitters[i];
+        const int on = tank->sim_time_s >= (double)emitter->start_s &&
+                       (emitter->end_s == 0.0f || tank->sim_time_s < (double)emitter->end_s);
+        if (!on) {
+            continue;
+        }
+        tank_region *region = &control->emitters[control->emitter_count++];
+        fill_region(tank, &emitter->shape, &emitter->pose, region);
+        region->births = tank->emitter_births[i];
+        region->attribute = tank_attribute(desc, emitter->liquid, emitter->colour);
+        for (int a = 0; a < 3; a++) {
+            region->velocity[a] = tile_clamp_f32(emitter->velocity_m_s[a] * per_step, -SPEED_MAX, SPEED_MAX);
+        }
+    }
+    for (uint32_t i = 0; i < desc->drain_count; i++) {
+        fill_region(tank, &desc->drains[i].shape, &desc->drains[i].pose, &control->drains[control->drain_count++]);
+    }
+}
+
+/// Area of a region seen along a direction (cells), times the direction's length.
+static double projected_area(const tank_region *region, const float *velocity)
+{
+    const double pi = 3.14159265358979323846;
+    double along[3], across = 0.0;
+    for (int a = 0; a < 3; a++) {
+        along[a] = 0.0;
+        for (int b = 0; b < 3; b++) {
+            along[a] += (double)region->to_local[a][b] * (double)velocity[b];
+        }
+        along[a] = fabs(along[a]);
+    }
+    const double x = (double)region->half[0], y = (double)region->half[1], z = (double)region->half[2];
+    if (region->kind == REGION_BOX) {
+        return 4.0 * (along[0] * y * z + along[1] * x * z + along[2] * x * y);
+    }
+    across = sqrt(along[0] * along[0] + along[2] * along[2]);
+    const double end = region->kind == REGION_CYLINDER
+                           ? along[1]
+                           : sqrt(along[0] * along[0] + along[1] * along[1] + along[2] * along[2]);
+    return pi * x * x * end + 4.0 * x * y * across;
+}
+
+enum {
+    REACH_CELLS_MAX = 4 * TARN_TANK_CELLS_MAX,
+    HELD_CELL_COUNT_MAX = 1 << 29, // that may be looked at for a description's emitters: a few seconds
+    BOX_MARGIN_CELLS = 2,          // for the rounding of floats
+};
+
+/// A range of cells that have to be looked at.
+typedef struct cell_box {
+    int first[3], end[3];
+} cell_box;
+
+/// Around a region, in the tank, or in a lattice without end of which the tank is a part. @return the number of cells
+static uint64_t box_of(const tarn_tank *tank, const tarn_emitter *emitter, int anywhere, cell_box *box)
+{
+    const double per_cell = 1.0 / (double)tank->grid.desc.cell_m;
+    double min_m[3], max_m[3];
+    uint64_t count = 1;
+    tarn_shape_bounds_m(&emitter->shape, &emitter->pose, tank->grid.desc.fields, min_m, max_m);
+    for (int a = 0; a < 3; a++) {
+        const double low = anywhere ? -REACH_CELLS_MAX : 0.0,
+                     high = anywhere ? REACH_CELLS_MAX : tank->grid.desc.cells[a];
+        box->first[a] = (int)fmin(fmax(floor(min_m[a] * per_cell) - BOX_MARGIN_CELLS, low), high);
+        box->end[a] = (int)fmin(fmax(ceil(max_m[a] * per_cell) + BOX_MARGIN_CELLS, low), high);
+        count *= (uint64_t)(box->end[a] > box->first[a] ? box->end[a] - box->first[a] : 0);
+    }
+    return count;
+}
+
+/// Cells of a box whose centres a region holds.
+static uint64_t cells_held(const tank_region *region, const cell_box *box)
+{
+    uint64_t count = 0;
+    for (int z = box->first[2]; z < box->end[2]; z++) {
+        for (int y = box->first[1]; y < box->end[1]; y++) {
+            for (int x = box->first[0]; x < box->end[0]; x++) {
+                count += (uint64_t)region_holds(region, (float)x + 0.5f, (float)y + 0.5f, (float)z + 0.5f);
+            }
+        }
+    }
+    return count;
+}
+
+int tank_emitters_measure(tarn_tank *tank, const char **complaint)
+{
+    const float per_step = tank->grid.desc.dt_s / tank->grid.desc.cell_m;
+    uint64_t looked_at = 0;
+    for (uint32_t i = 0; i < tank->grid.desc.emitter_count; i++) {
+        const tarn_emitter *emitter = &tank->grid.desc.emitters[i];
+        tank_region region;
+        float velocity[3];
+        cell_box inside, all;
+        looked_at += box_of(tank, emitter, 0, &inside) + box_of(tank, emitter, 1, &all);
+        *complaint = "is too large for so small cells; emitters are allowed boxes of 2^29 cells in all";
+        if (looked_at > HELD_CELL_COUNT_MAX) {
+            return (int)i;
+        }
+        fill_region(tank, &emitter->shape, &emitter->pose, &region);
+        for (int a = 0; a < 3; a++) {
+            velocity[a] = emitter->velocity_m_s[a] * per_step;
+        }
+        *complaint = "lies outside the tank or is too small to hold a cell's centre";
+        if (cells_held(&region, &inside) == 0) {
+            return (int)i;
+        }
+        // What reaches beyond the tank pours there, too, as it were.
+        const uint64_t cells = cells_held(&region, &all);
+        tank->emitter_births[i] =
+            (float)((double)tank->args->scale.rest_density * projected_area(&region, velocity) / (double)cells);
+    }
+    return -1;
+}
+
+/// Whether an emitter's bounding sphere meets a tile.
+static int emitter_meets(const tarn_tank *tank, tile_place place)
+{
+    const int at[3] = {place.x, place.y, place.z};
+    for (uint32_t i = 0; i < tank->grid.desc.emitter_count; i++) {
+        tank_region region;
+        fill_region(tank, &tank->grid.desc.emitters[i].shape, &tank->grid.desc.emitters[i].pose, &region);
+        int meets = 1;
+        for (int a = 0; a < 3; a++) {
+            meets &= region.center[a] + region.reach > (float)(at[a] * TILE_EDGE) &&
+                     region.center[a] - region.reach < (float)((at[a] + 1) * TILE_EDGE);
+        }
+        if (meets) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+tarn_status tank_keep_tiles(tarn_tank *tank)
+{
+    const grid_shape *shape = &tank->args->grid.shape;
+    uint32_t *list = malloc((size_t)shape->tile_total[0] * sizeof *list), count = 0;
+    if (list == NULL) {
+        return TARN_E_MEMORY;
+    }
+    for (uint32_t dense = 0; tank->grid.desc.emitter_count > 0 && dense < shape->tile_total[0]; dense++) {
+        if (emitter_meets(tank, tile_place_of(shape, 0, dense))) {
+            list[count++] = dense;
+        }
+    }
+    tarn_status status = TARN_OK;
+    tank->kept_count = count;
+    if (count > 0) {
+        tank->args->grid.m.kept_tile = tarn_device_alloc(tank->grid.device, count * sizeof *list);
+        status = tank->args->grid.m.kept_tile == NULL
+                     ? TARN_E_MEMORY
+                     : tarn_queue_upload(tank->grid.queue, tank->args->grid.m.kept_tile, list, count * sizeof *list);
+    }
+    free(list);
+    return status;
+}

@@ -1,0 +1,398 @@
+// A tank's life: description, memory, parameters.
+#include "kernels/tank/tank_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CAPACITY_WITH_EMITTERS = 1 << 20, // particles, where a description names none
+    ROOM_LEAST = 4096,                // particles that a tank without emitters has room for at least
+    ROOM_LEAST_RESEEDED = 1024,
+};
+
+static const tarn_parameter_spec parameter_specs[TARN_PARAMETER_COUNT] = {
+#define PARAMETER_SPEC(id, name, value, min, max, text) {name, value, min, max, text},
+    TARN_PARAMETER_LIST(PARAMETER_SPEC)
+#undef PARAMETER_SPEC
+};
+
+const tarn_parameter_spec *tarn_tank_parameter_spec(tarn_parameter id)
+{
+    return (unsigned)id < TARN_PARAMETER_COUNT ? &parameter_specs[id] : NULL;
+}
+
+int tarn_tank_parameter_find(const char *name)
+{
+    for (int i = 0; i < TARN_PARAMETER_COUNT; i++) {
+        if (strcmp(name, parameter_specs[i].name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+void tarn_tank_desc_default(tarn_tank_desc *desc)
+{
+    memset(desc, 0, sizeof *desc);
+    desc->cells[0] = desc->cells[1] = desc->cells[2] = 32;
+    desc->cell_m = 1.0f / 32.0f;
+    desc->dt_s = 1.0f / 60.0f;
+    desc->particles_per_axis = 2;
+    desc->seed = 1;
+    desc->jitter = 0.5f;
+    desc->liquid_count = 1;
+    desc->liquids[0] = (tarn_liquid){.density_kg_m3 = 1000.0f, .colour = {38, 110, 190}};
+    for (int i = 0; i < TARN_PARAMETER_COUNT; i++) {
+        desc->parameters[i] = parameter_specs[i].initial;
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------------- validation
+
+tarn_status tank_check_range(const grid_complaint *why, const char *field, float value, float min, float max)
+{
+    if (value >= min && value <= max) { // false for NaN
+        return TARN_OK;
+    }
+    return grid_refuse(why, TARN_E_ARGUMENT, "%s is %g; allowed is %g to %g", field, (double)value, (double)min,
+                       (double)max);
+}
+
+static tarn_status check_desc(const grid_complaint *why, const tarn_tank_desc *desc)
+{
+    uint64_t cells = 1;
+    for (int a = 0; a < 3; a++) {
+        const int flat = a == 2 && desc->cells[a] == 1;
+        if ((desc->cells[a] < TARN_TANK_CELLS_MIN && !flat) || desc->cells[a] > TARN_TANK_CELLS_MAX) {
+            return grid_refuse(why, TARN_E_ARGUMENT, "cells[%d] is %u; allowed is %d to %d", a, desc->cells[a],
+                               TARN_TANK_CELLS_MIN, TARN_TANK_CELLS_MAX);
+        }
+        cells *= desc->cells[a];
+    }
+    if (cells > TARN_TANK_CELL_COUNT_MAX) {
+        return grid_refuse(why, TARN_E_LIMIT, "the tank has %llu cells; allowed are %d", (unsigned long long)cells,
+                           TARN_TANK_CELL_COUNT_MAX);
+    }
+    tarn_status status = tank_check_range(why, "cell_m", desc->cell_m, 1e-4f, 10.0f);
+    if (status == TARN_OK) {
+        status = tank_check_range(why, "dt_s", desc->dt_s, 1e-4f, 0.1f);
+    }
+    if (status == TARN_OK) {
+        status = tank_check_range(why, "particles_per_axis", (float)desc->particles_per_axis, 1.0f, 4.0f);
+    }
+    if (status == TARN_OK) {
+        status = tank_check_range(why, "jitter", desc->jitter, 0.0f, 1.0f);
+    }
+    for (int a = 0; a < 3 && status == TARN_OK; a++) {
+        status = tank_check_range(why, "spin_rad_s", desc->spin_rad_s[a], -TARN_TANK_TURN_MAX_RAD_S,
+                                  TARN_TANK_TURN_MAX_RAD_S);
+    }
+    for (int i = 0; i < TARN_PARAMETER_COUNT && status == TARN_OK; i++) {
+        status = tank_check_range(why, parameter_specs[i].name, desc->parameters[i], parameter_specs[i].min,
+                                  parameter_specs[i].max);
+    }
+    if (status == TARN_OK) {
+        status = grid_solids_check(desc, why);
+    }
+    return status == TARN_OK ? tank_model_of(desc)->check(desc, why) : status;
+}
+
+static uint32_t automatic_capacity(const tarn_tank_desc *desc, uint64_t seeded)
+{
+    const uint64_t per_axis = desc->particles_per_axis,
+                   full = per_axis * per_axis * per_axis * ((uint64_t)desc->cells[0] * desc->cells[1]) * desc->cells[2];
+    const uint64_t least = seeded > 0 ? seeded : 1;
+    uint64_t most = least;
+    if (desc->reseed) {
+        most += least / 4 + ROOM_LEAST_RESEEDED;
+    } else if (desc->emitter_count == 0) {
+        most += least / 4 + ROOM_LEAST;
+    }
+    if (desc->emitter_count > 0) {
+        const uint64_t limited = full < CAPACITY_WITH_EMITTERS ? full : CAPACITY_WITH_EMITTERS;
+        most = most > limited ? most : limited;
+    }
+    return (uint32_t)(most < TARN_TANK_PARTICLES_MAX ? most : TARN_TANK_PARTICLES_MAX);
+}
+
+static tarn_status check_particles(const grid_complaint *why, const tarn_tank_desc *desc, uint32_t *particles_max)
+{
+    const uint64_t seeded = tarn_tank_desc_particles(desc);
+    if (desc->particles_max > TARN_TANK_PARTICLES_MAX) {
+        return grid_refuse(why, TARN_E_LIMIT, "particles_max is %u; allowed is 0 to %d", desc->particles_max,
+                           TARN_TANK_PARTICLES_MAX);
+    }
+    const uint64_t most = desc->particles_max != 0 ? desc->particles_max : TARN_TANK_PARTICLES_MAX;
+    if (seeded > most) {
+        return grid_refuse(why, TARN_E_LIMIT, "the blocks hold %llu particles; allowed are %llu",
+                           (unsigned long long)seeded, (unsigned long long)most);
+    }
+    *particles_max = desc->particles_max != 0 ? desc->particles_max : automatic_capacity(desc, seeded);
+    return TARN_OK;
+}
+
+// --------------------------------------------------------------------------------------------------------------- shape
+
+static void fill_shape(const tarn_tank_desc *desc, grid_shape *shape)
+{
+    uint32_t level = 0;
+    for (int a = 0; a < 3; a++) {
+        shape->cells[a] = desc->cells[a];
+        shape->tiles[0][a] = (desc->cells[a] + TILE_EDGE - 1) / TILE_EDGE;
+    }
+    for (;;) {
+        shape->tile_total[level] = (uint32_t)(shape->tiles[level][0] * shape->tiles[level][1] * shape->tiles[level][2]);
+        if (shape->tile_total[level] == 1 || level + 1 == LEVELS_MAX) {
+            break;
+        }
+        for (int a = 0; a < 3; a++) {
+            shape->tiles[level + 1][a] = (shape->tiles[level][a] + 1) / 2;
+        }
+        level++;
+    }
+    shape->level_count = level + 1;
+}
+
+// ---------------------------------------------------------------------------------------------------------------- life
+
+const tank_model *tank_model_of(const tarn_tank_desc *desc)
+{
+    (void)desc;
+    return tank_models[0];
+}
+
+uint64_t tarn_tank_desc_particles(const tarn_tank_desc *desc)
+{
+    return tank_model_of(desc)->particles(desc);
+}
+
+/// The tank on the host. @return NULL: there is no memory
+static tarn_tank *make(tarn_device *device, const tarn_tank_desc *desc, uint32_t particles_max)
+{
+    tarn_tank *tank = calloc(1, sizeof *tank);
+    if (tank == NULL) {
+        return NULL;
+    }
+    tank->model = tank_model_of(desc);
+    tank->part = calloc(1, tank->model->part_bytes);
+    tank->control = calloc(1, tank->model->control_bytes);
+    if (tank->part == NULL || tank->control == NULL) {
+        free(tank->part);
+        free(tank->control);
+        free(tank);
+        return NULL;
+    }
+    tank->args = tank->part;
+    tank->grid.args = &tank->args->grid;
+    tank->grid.device = device;
+    tank->grid.desc = *desc;
+    memcpy(tank->parameters, desc->parameters, sizeof tank->parameters);
+    for (uint32_t i = 0; i < desc->solid_count; i++) {
+        if (desc->solids[i].motion != TARN_MOTION_STATIC) {
+            tank->grid.body_solid[tank->grid.own_body_count++] = i;
+        }
+    }
+    tank->grid.body_count = tank->grid.own_body_count;
+    tank->grid.has_solids = desc->solid_count > 0;
+    fill_shape(desc, &tank->args->grid.shape);
+    tank->args->scale.particles_max = particles_max;
+    tank->args->reseed = desc->reseed;
+    tank->model->scale(tank);
+    return tank;
+}
+
+static void unmake(tarn_tank *tank)
+{
+    free(tank->part);
+    free(tank->control);
+    free(tank);
+}
+
+tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, tarn_tank **out, char *why,
+                             size_t why_bytes)
+{
+    *out = NULL;
+    const grid_complaint c = {why, why_bytes};
+    uint32_t particles_max = 0;
+    tarn_status status = check_desc(&c, desc);
+    if (status == TARN_OK) {
+        status = check_particles(&c, desc, &particles_max);
+    }
+    if (status != TARN_OK) {
+        return status;
+    }
+    tarn_tank *tank = make(device, desc, particles_max);
+    if (tank == NULL) {
+        return grid_refuse(&c, TARN_E_MEMORY, "out of memory");
+    }
+    const char *fault = "";
+    const int wrong = tank_emitters_measure(tank, &fault);
+    if (wrong >= 0) {
+        unmake(tank);
+        return grid_refuse(&c, TARN_E_ARGUMENT, "emitters[%d] %s", wrong, fault);
+    }
+    status = grid_fields_copy(&tank->grid);
+    if (status == TARN_OK && tank->grid.has_solids) {
+        status = grid_solids_sample(&tank->grid, &tank->grid.samples);
+    }
+    tank->grid.solid_tiles = tank->grid.samples.count;
+    if (status == TARN_OK) {
+        status = tarn_queue_create(device, &tank->grid.queue);
+    }
+    if (status == TARN_OK) {
+        status = tank_take_memory(tank);
+    }
+    if (status == TARN_OK) {
+        status = grid_solids_upload(&tank->grid);
+    }
+    if (status == TARN_OK) {
+        status = tarn_tank_reset(tank);
+    }
+    if (status != TARN_OK) {
+        status = grid_refuse(&c, status, "the tank needs at least %.1f MiB of device memory, allowed are %.1f MiB: %s",
+                             (double)tank_bytes_least(tank) / 1048576.0,
+                             (double)tarn_device_memory_bytes(device) / 1048576.0, tarn_status_text(status));
+        tarn_tank_destroy(tank);
+        return status;
+    }
+    *out = tank;
+    return TARN_OK;
+}
+
+void tarn_tank_destroy(tarn_tank *tank)
+{
+    if (tank == NULL) {
+        return;
+    }
+    grid_forget_launches(&tank->grid);
+    tank_give_memory(tank);
+    grid_solids_drop(&tank->grid.samples);
+    grid_walls_free(&tank->grid);
+    for (uint32_t f = 0; f < TARN_TANK_FIELDS_MAX; f++) {
+        free(tank->grid.desc.fields[f].distance_m);
+    }
+    tarn_queue_destroy(tank->grid.queue);
+    unmake(tank);
+}
+
+/// Particles as the model seeds them, the clock and the tank's motion at their start.
+static tarn_status seed(tarn_tank *tank)
+{
+    tank_arrays arrays;
+    float fastest = 0.0f;
+    tarn_status status = tank_arrays_alloc(tank, tank->args->scale.particles_max, &arrays);
+    if (status == TARN_OK) {
+        tank->model->seed(tank, &arrays, &fastest);
+        status = tank_place(tank, &arrays, arrays.count);
+    }
+    tank_arrays_free(&arrays);
+    tank->grid.step = 0;
+    tank->grid.substeps = 0;
+    tank->sim_time_s = 0.0;
+    tank->seeded = arrays.count;
+    tank->born = 0;
+    tank_motion_reset(&tank->motion);
+    for (int a = 0; a < 3; a++) {
+        tank->motion.spin[a] = (double)tank->grid.desc.spin_rad_s[a];
+    }
+    tank_motion_weigh(tank);
+    tank->counters.grid.speed_max_bits = tile_bits_f32(fastest);
+    return status;
+}
+
+tarn_status tarn_tank_reset(tarn_tank *tank)
+{
+    tank_set_coloured(tank, 0);
+    grid_added_forget(&tank->grid);
+    tank->had_births = tank_bears(&tank->grid.desc);
+    const tarn_status status = seed(tank);
+    return status == TARN_OK ? grid_bodies_reset(&tank->grid) : status;
+}
+
+tarn_status tarn_tank_set_parameter(tarn_tank *tank, tarn_parameter id, float value)
+{
+    const tarn_parameter_spec *spec = tarn_tank_parameter_spec(id);
+    if (spec == NULL || !(value >= spec->min && value <= spec->max)) {
+        return TARN_E_ARGUMENT;
+    }
+    const float before = tank->parameters[id];
+    if (tank->model->changes_launches(id, before, value)) {
+        grid_forget_launches(&tank->grid);
+    }
+    tank->parameters[id] = value;
+    return TARN_OK;
+}
+
+float tarn_tank_parameter(const tarn_tank *tank, tarn_parameter id)
+{
+    return (unsigned)id < TARN_PARAMETER_COUNT ? tank->parameters[id] : 0.0f;
+}
+
+uint32_t tarn_tank_particles_max(const tarn_tank *tank)
+{
+    return tank->args->scale.particles_max;
+}
+
+const tarn_tank_desc *tarn_tank_desc_of(const tarn_tank *tank)
+{
+    return &tank->grid.desc;
+}
+
+void tarn_tank_profile(tarn_tank *tank, int on)
+{
+    tank->profiling = on;
+}
+
+uint32_t tarn_tank_profile_get(tarn_tank *tank, const char **names, double *seconds, int reset)
+{
+    static const char *const common[STAGE_COUNT] = {"g2p", "g2p+advect", "sort", "encode"};
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < tank->model->stage_count; i++, count++) {
+        names[count] = tank->model->stages[i];
+        seconds[count] = tank->stage_s[STAGE_COUNT + i];
+    }
+    for (uint32_t i = 0; i < STAGE_COUNT; i++, count++) {
+        names[count] = common[i];
+        seconds[count] = tank->stage_s[i];
+    }
+    for (uint32_t i = count; i < TARN_TANK_STAGES_MAX; i++) {
+        names[i] = NULL;
+        seconds[i] = 0.0;
+    }
+    if (reset) {
+        memset(tank->stage_s, 0, sizeof tank->stage_s);
+    }
+    return count;
+}
+
+tarn_status tarn_tank_throw(tarn_tank *tank, const tarn_solid *solid, uint32_t *body, char *why, size_t why_bytes)
+{
+    return grid_throw(&tank->grid, solid, body, why, why_bytes);
+}
+
+tarn_status tarn_tank_add_wall(tarn_tank *tank, const tarn_solid *solid, char *why, size_t why_bytes)
+{
+    return grid_add_wall(&tank->grid, solid, why, why_bytes);
+}
+
+tarn_status tarn_tank_erase_walls(tarn_tank *tank, const float center_m[3], float radius_m, uint32_t *count)
+{
+    return grid_erase_walls(&tank->grid, center_m, radius_m, count);
+}
+
+tarn_status tarn_tank_set_grabs(tarn_tank *tank, const tarn_grab *grabs, uint32_t grab_count)
+{
+    return grid_set_grabs(&tank->grid, grabs, grab_count);
+}
+
+uint32_t tarn_tank_added(const tarn_tank *tank, tarn_added_solid *added)
+{
+    return grid_added_list(&tank->grid, added);
+}
+
+uint32_t tarn_tank_bodies(const tarn_tank *tank, tarn_body_state *bodies)
+{
+    return grid_bodies_list(&tank->grid, bodies);
+}

@@ -1,0 +1,140 @@
+/// A tank's host side, shared by the files of kernels/tank and by models.
+#ifndef TARN_KERNELS_TANK_INTERNAL_H
+#define TARN_KERNELS_TANK_INTERNAL_H
+
+#include "kernels/tank/model.h"
+#include "kernels/tank/tank_kernels.h"
+#include "protocol/frame.h"
+
+/// The stages of a profile that all models have; a model's own follow: STAGE_COUNT + i is its i-th.
+typedef enum tank_stage {
+    STAGE_GATHER, ///< where it is not part of the next
+    STAGE_ADVECT,
+    STAGE_SORT,
+    STAGE_ENCODE,
+    STAGE_COUNT,
+} tank_stage;
+
+#define STAGE_NONE UINT32_MAX ///< begins a stage, ends none
+
+/// The tank in the room; part of the state.
+typedef struct tank_motion {
+    double position_m[3], rotation[4]; ///< of the tank's middle against where it began; unit quaternion x y z w
+    double target_m[3], target_rotation[4];
+    double velocity_m_s[3], spin[3]; ///< in the room; rad/s
+    // what the step in progress feels, in the tank's frame: not part of the state
+    double gravity_m_s2[3];
+    double turn[3], turn_change[3]; ///< rad per step, and its change
+    int is_moving;
+} tank_motion;
+
+struct tarn_tank {
+    grid_host grid;
+    const tank_model *model;
+    void *part;            ///< the model's, on the host
+    tank_args *args;       ///< its beginning: shape and memory, the same for every launch
+    tank_control *control; ///< of the step, of the model's size
+    float parameters[TARN_PARAMETER_COUNT];
+    uint32_t particle_count;
+    uint32_t generation; ///< counts how often all particles were replaced
+    uint32_t kept_count; ///< tiles that are always active
+    double sim_time_s;
+    tank_motion motion;
+    uint64_t seeded, born;                        ///< particles at the start, and since
+    float emitter_births[TARN_TANK_EMITTERS_MAX]; ///< particles per cell of the emitter and step
+    int has_births;                               ///< in this step particles may come into being
+    int has_pours;                                ///< some of them where a pour is
+    int has_events;                               ///< something may become of particles besides moving
+    int had_births;                               ///< in some step since the start
+    uint32_t *attributes[2];                      ///< device: args->store has them once there is dye
+    tank_counters counters;                       ///< as the last step left them
+    uint32_t *tiles_host;                         ///< [occupied]
+    tarn_tank_tools tools;                        ///< of the next step
+    int profiling;
+    double stage_s[TARN_TANK_STAGES_MAX], stage_mark_s;
+};
+
+/// Books the time since the last mark under a stage, while profiling.
+void tank_mark(tarn_tank *tank, uint32_t stage);
+
+/// Room for `count` particles with what this tank's particles have. tank_arrays_free takes what failed, too.
+tarn_status tank_arrays_alloc(const tarn_tank *tank, uint32_t count, tank_arrays *arrays);
+void tank_arrays_free(tank_arrays *arrays);
+
+/// Replaces all particles, and lists the tiles in use.
+/// @return TARN_OK, TARN_E_MALFORMED (not sorted, or beyond the tank), TARN_E_MEMORY or TARN_E_DEVICE
+tarn_status tank_place(tarn_tank *tank, const tank_arrays *arrays, uint32_t next_id);
+
+/// Launches that turn the marked tiles into lists, and these into the present ones.
+void tank_list_tiles(tarn_tank *tank, const tank_args *args);
+void tank_adopt_tiles(tarn_tank *tank, const tank_args *args);
+
+/// Launches that bring the grid's velocities to the particles, move these and sort them.
+void tank_launch_advection(tarn_tank *tank, const tank_args *args);
+
+/// The first of these: moved_velocity and moved_affine. @return 0 where the advection does that
+int tank_launch_gather(tarn_tank *tank, const tank_args *args);
+
+/// The n-th root of a number of 0..1, n up to TARN_TANK_SUBSTEPS_MAX, by Newton's method from above: additions,
+/// multiplications and divisions only, so that every machine gets the same bits, which pow doesn't promise.
+float tank_nth_root(float of, uint32_t n);
+
+void tank_motion_reset(tank_motion *motion);
+
+/// Sets gravity as the tank feels it where it is, at rest.
+void tank_motion_weigh(tarn_tank *tank);
+
+/// Moves the tank by a step and sets gravity as the liquid in it feels it.
+void tank_motion_step(tarn_tank *tank, tank_control *control);
+
+/// The other fictitious forces of that step, for tank->substeps substeps.
+void tank_motion_fill(const tarn_tank *tank, tank_control *control);
+
+/// Liquid and dye of a particle; colour may be NULL.
+uint32_t tank_attribute(const tarn_tank_desc *desc, uint32_t liquid, const uint8_t *colour);
+
+/// Whether particles carry a liquid and a dye.
+int tank_has_attributes(const tarn_tank_desc *desc);
+
+/// Whether particles ever come into being by the description alone.
+int tank_bears(const tarn_tank_desc *desc);
+
+/// Emitters that are on, and drains.
+void tank_sources_fill(const tarn_tank *tank, tank_control *control);
+
+/// A sphere as a region.
+void tank_ball_fill(const tarn_tank *tank, const float *center_m, float radius_m, tank_region *region);
+
+/// Pours, sinks and dyes of the step, behind the description's emitters and drains.
+void tank_tools_fill(const tarn_tank *tank, tank_control *control);
+
+/// Marks the tiles where something pours, before tiles are listed.
+void tank_keep_pours(tarn_tank *tank, const tank_args *args);
+
+/// Before the substeps: colours for all particles where the first dye comes, active tiles where something pours.
+void tank_tools_begin(tarn_tank *tank, const tank_control *control);
+
+/// After them: dyes. Then the tools are done with.
+void tank_tools_end(tarn_tank *tank, const tank_control *control);
+
+/// Lets particles have colours, or no longer; those of a description that has some always do.
+void tank_set_coloured(tarn_tank *tank, int coloured);
+
+/// Lists the tiles that stay active for the emitters' sake.
+tarn_status tank_keep_tiles(tarn_tank *tank);
+
+/// Emitters' rates. @return the index of an emitter that can't be one, and what is wrong with it; or -1
+int tank_emitters_measure(tarn_tank *tank, const char **complaint);
+
+/// Whether a number of a description lies within its range. @return TARN_OK or TARN_E_ARGUMENT
+tarn_status tank_check_range(const grid_complaint *why, const char *field, float value, float min, float max);
+
+/// Takes a tank's memory for as many tiles as fit; gives it back, also what was taken by a call that failed.
+tarn_status tank_take_memory(tarn_tank *tank);
+void tank_give_memory(tarn_tank *tank);
+
+/// Bytes of device memory in use, and what the tank needs at least.
+uint64_t tank_bytes(const tarn_tank *tank);
+uint64_t tank_bytes_least(const tarn_tank *tank);
+
+#endif

@@ -1,0 +1,145 @@
+// A tank's device memory: the particles', and what grid and model take besides; and how many tiles it is for.
+#include "kernels/tank/tank_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void take_particles(grid_taker *t, tarn_tank *tank)
+{
+    store_memory *m = &tank->args->store;
+    t->group = GROUP_PARTICLE;
+    for (int a = 0; a < 3; a++) {
+        grid_take(t, &m->position[a], 4);
+        grid_take(t, &m->velocity[a], 4);
+        grid_take(t, &m->moved_position[a], 4);
+        grid_take(t, &m->moved_velocity[a], 4);
+    }
+    grid_take(t, &m->id, 4);
+    grid_take(t, &m->moved_id, 4);
+    grid_take(t, &m->moved_to, 1);
+    for (int i = 0; i < 2; i++) {
+        grid_take(t, &tank->attributes[i], 4);
+    }
+    for (int i = 0; i < 9 && tank->grid.desc.transfer == TARN_TRANSFER_APIC; i++) {
+        grid_take(t, &m->affine[i], 4);
+        grid_take(t, &m->moved_affine[i], 4);
+    }
+}
+
+static void take_tables(grid_taker *t, tarn_tank *tank)
+{
+    store_memory *m = &tank->args->store;
+    const uint64_t tiles = tank->args->grid.shape.tile_total[0];
+    t->group = GROUP_TANK;
+    grid_take(t, &m->control, tank->model->control_bytes);
+    grid_take(t, &m->counters, sizeof *m->counters);
+    grid_take(t, &m->totals, sizeof *m->totals);
+    grid_take(t, &m->tile_first, tiles * 4);
+    grid_take(t, &m->tile_count, tiles * 4);
+    grid_take(t, &m->tile_first_next, tiles * 4);
+    grid_take(t, &m->tile_count_next, tiles * 4);
+    t->group = GROUP_ACTIVE;
+    grid_take(t, &m->births, 4);
+    grid_take(t, &m->births_first, 4);
+    t->group = GROUP_OCCUPIED;
+    grid_take(t, &m->move_count, 27 * 4);
+}
+
+static void take_in_turn(grid_taker *t, void *tank)
+{
+    ((tarn_tank *)tank)->model->take_in_turn(t, tank);
+}
+
+static void take_all(grid_taker *t, tarn_tank *tank)
+{
+    take_tables(t, tank);
+    take_particles(t, tank);
+    grid_take_all(t);
+    tank->model->take(t, tank);
+    grid_take_in_turn(t, take_in_turn, tank);
+}
+
+static grid_taker taker_of(tarn_tank *tank)
+{
+    return (grid_taker){.grid = &tank->grid, .particles_max = tank->args->scale.particles_max};
+}
+
+static void measure(tarn_tank *tank)
+{
+    grid_taker t = taker_of(tank);
+    memset(tank->grid.group_bytes, 0, sizeof tank->grid.group_bytes);
+    t.measuring = 1;
+    t.bytes = tank->grid.group_bytes;
+    take_all(&t, tank);
+}
+
+/// As many tiles as the tank could use, or as memory allows: where it is overcommitted, taking too much succeeds and
+/// kills somebody later.
+static tarn_status choose_capacity(tarn_tank *tank)
+{
+    grid_shape *shape = &tank->args->grid.shape;
+    const uint32_t particles_max = tank->args->scale.particles_max;
+    const uint64_t *bytes = tank->grid.group_bytes, memory = tarn_device_memory_bytes(tank->grid.device);
+    shape->active_max = shape->tile_total[0];
+    shape->occupied_max = tile_min_u32(shape->tile_total[0], particles_max);
+    measure(tank);
+    const uint64_t fixed = bytes[GROUP_TANK] + bytes[GROUP_PARTICLE] * particles_max;
+    const uint64_t each = bytes[GROUP_ACTIVE] + bytes[GROUP_OCCUPIED] + bytes[GROUP_COARSE] / 7;
+    const uint64_t fit = fixed < memory ? (memory - fixed) / each : 0;
+    if (fit < shape->active_max) {
+        shape->active_max = (uint32_t)fit;
+        shape->occupied_max = tile_min_u32(shape->occupied_max, (uint32_t)fit);
+        measure(tank);
+    }
+    return fit > 0 ? TARN_OK : TARN_E_MEMORY;
+}
+
+tarn_status tank_take_memory(tarn_tank *tank)
+{
+    tarn_status status = choose_capacity(tank);
+    if (status != TARN_OK) {
+        return status;
+    }
+    grid_taker t = taker_of(tank);
+    take_all(&t, tank);
+    tank_args *args = tank->args;
+    args->grid.m.control = &args->store.control->grid;
+    args->grid.m.counters = &args->store.counters->grid;
+    if (!t.failed) {
+        t.failed = tank_keep_tiles(tank) != TARN_OK;
+    }
+    tank->tiles_host = calloc(args->grid.shape.occupied_max, sizeof *tank->tiles_host);
+    tank->grid.own = args->grid.m;
+    return t.failed || tank->tiles_host == NULL ? TARN_E_MEMORY : TARN_OK;
+}
+
+void tank_give_memory(tarn_tank *tank)
+{
+    grid_taker t = taker_of(tank);
+    t.giving = 1;
+    grid_give_more(&tank->grid);
+    grid_added_forget(&tank->grid); // what was there first is to be given back
+    take_all(&t, tank);
+    tarn_device_free(tank->grid.device, tank->args->grid.m.kept_tile);
+    free(tank->tiles_host);
+}
+
+uint64_t tank_bytes_least(const tarn_tank *tank)
+{
+    const uint64_t *bytes = tank->grid.group_bytes;
+    return bytes[GROUP_TANK] + bytes[GROUP_PARTICLE] * tank->args->scale.particles_max +
+           (bytes[GROUP_ACTIVE] + bytes[GROUP_OCCUPIED]) * tile_max_u32(tank->counters.grid.active_next, 1);
+}
+
+uint64_t tank_bytes(const tarn_tank *tank)
+{
+    const uint64_t *bytes = tank->grid.group_bytes, *more = tank->grid.more_bytes;
+    const grid_counters *counters = &tank->counters.grid;
+    uint64_t coarse = 0;
+    for (uint32_t level = 1; level < tank->args->grid.shape.level_count; level++) {
+        coarse += counters->level_tiles[level];
+    }
+    return bytes[GROUP_TANK] + more[GROUP_TANK] + bytes[GROUP_PARTICLE] * tank->args->scale.particles_max +
+           (bytes[GROUP_ACTIVE] + more[GROUP_ACTIVE]) * counters->active +
+           (bytes[GROUP_OCCUPIED] + more[GROUP_OCCUPIED]) * counters->occupied + bytes[GROUP_COARSE] * coarse;
+}

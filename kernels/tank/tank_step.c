@@ -1,0 +1,272 @@
+// A step of any model: what people do, the tank's own motion and the time are set before it, then come the substeps,
+// each a fixed sequence of launches that the model makes; the particles' part of these is here:
+//
+//     g2p + advect ─ collide ─ births, drains ─ sort
+#include "kernels/tank/tank_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+void tank_mark(tarn_tank *tank, uint32_t stage)
+{
+    if (!tank->profiling) {
+        return;
+    }
+    const double now_s = tarn_queue_clock_s(tank->grid.queue);
+    if (stage != STAGE_NONE) {
+        tank->stage_s[stage] += now_s - tank->stage_mark_s;
+    }
+    tank->stage_mark_s = now_s;
+}
+
+/// What becomes of particles besides moving; only launched in tanks where anything may.
+static void happen(tarn_tank *tank, const tank_args *args)
+{
+    if (tank->has_births) {
+        grid_launch_occupied(&tank->grid, args, TANK_KERNEL(spray));
+        grid_launch(&tank->grid, args, TANK_KERNEL(spray_choose), NULL, 1);
+    }
+    if (tank->has_births || tank->has_events) {
+        grid_launch_occupied(&tank->grid, args, TANK_KERNEL(events));
+    }
+    if (tank->has_births) {
+        grid_launch_active(&tank->grid, args, TANK_KERNEL(births));
+        grid_launch(&tank->grid, args, TANK_KERNEL(births_limit), NULL, 1);
+    }
+}
+
+static void sort(tarn_tank *tank, const tank_args *args)
+{
+    grid_launch_active(&tank->grid, args, TANK_KERNEL(arrivals));
+    tank_keep_pours(tank, args);
+    tank_list_tiles(tank, args);
+    if (tank->has_births) {
+        grid_launch_active(&tank->grid, args, TANK_KERNEL(spawn));
+    }
+    grid_launch_active(&tank->grid, args, TANK_KERNEL(scatter));
+    tank_adopt_tiles(tank, args);
+}
+
+int tank_launch_gather(tarn_tank *tank, const tank_args *args)
+{
+    const int quadratic = tank->grid.desc.weights == TARN_WEIGHTS_QUADRATIC;
+    const int affine = tank->grid.desc.transfer == TARN_TRANSFER_APIC;
+    if (!quadratic && !affine) {
+        return 0;
+    }
+    grid_launch_occupied(&tank->grid, args,
+                         quadratic && affine ? TANK_KERNEL(gather_apic_quadratic)
+                         : quadratic         ? TANK_KERNEL(gather_quadratic)
+                                             : TANK_KERNEL(gather_apic));
+    return 1;
+}
+
+void tank_launch_advection(tarn_tank *tank, const tank_args *args)
+{
+    const int gathered = tank_launch_gather(tank, args);
+    tank_mark(tank, STAGE_GATHER);
+    grid_launch_occupied(&tank->grid, args, gathered ? TANK_KERNEL(advect_gathered) : TANK_KERNEL(advect));
+    if (tank->grid.body_count > 0) {
+        grid_launch(&tank->grid, args, GRID_KERNEL(bodies_end), NULL, 1);
+    }
+    if (tank->grid.has_solids) {
+        grid_launch_occupied(&tank->grid, args, TANK_KERNEL(collide));
+    }
+    tank_mark(tank, STAGE_ADVECT);
+    happen(tank, args);
+    sort(tank, args);
+    tank_mark(tank, STAGE_SORT);
+}
+
+// ------------------------------------------------------------------------------------------------------------- control
+
+float tank_nth_root(float of, uint32_t n)
+{
+    if (of <= 0.0f || n == 1) {
+        return of;
+    }
+    double root = 1.0;
+    for (int round = 0; round < 200; round++) {
+        double power = 1.0;
+        for (uint32_t i = 1; i < n; i++) {
+            power *= root;
+        }
+        const double next = root - (power * root - (double)of) / ((double)n * power);
+        if (next >= root) {
+            break;
+        }
+        root = next;
+    }
+    return (float)root;
+}
+
+static float length3(const float *v)
+{
+    return sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+}
+
+/// What a push wants to move the fastest point of its sphere with, m/s; infinite where that is more than a float holds.
+static float push_speed(const tarn_tank *tank, const tarn_push *push)
+{
+    const float radius_m =
+        tile_clamp_f32(push->radius_m, tank->grid.desc.cell_m, (float)TARN_TANK_CELLS_MAX * tank->grid.desc.cell_m);
+    return length3(push->velocity_m_s) + (fabsf(push->inward_m_s) + length3(push->spin_rad_s) * radius_m);
+}
+
+/// The push of one substep: what the substeps leave of the difference in speed multiplies to 1 - strength.
+static void fill_push(const tarn_tank *tank, const tarn_push *from, tank_push *to)
+{
+    const float per_cell = 1.0f / tank->grid.desc.cell_m, per_step = tank->grid.desc.dt_s / tank->grid.desc.cell_m;
+    const float speed = push_speed(tank, from);
+    const float limit = speed > TARN_TANK_PUSH_SPEED_MAX_M_S ? TARN_TANK_PUSH_SPEED_MAX_M_S / speed : 1.0f;
+    to->swirls = from->inward_m_s != 0.0f || length3(from->spin_rad_s) > 0.0f;
+    to->inward = tile_clamp_f32(from->inward_m_s * limit * per_step, -SPEED_MAX, SPEED_MAX);
+    for (int a = 0; a < 3; a++) {
+        to->spin[a] = from->spin_rad_s[a] * limit * tank->grid.desc.dt_s;
+    }
+    for (int a = 0; a < 3; a++) {
+        to->center[a] = from->center_m[a] * per_cell;
+        to->velocity[a] = tile_clamp_f32(from->velocity_m_s[a] * limit * per_step, -SPEED_MAX, SPEED_MAX);
+    }
+    to->radius = tile_clamp_f32(from->radius_m * per_cell, 0.0f, (float)TARN_TANK_CELLS_MAX);
+    to->strength = 1.0f - tank_nth_root(1.0f - tile_clamp_f32(from->strength, 0.0f, 1.0f), tank->grid.substeps);
+}
+
+static int push_is_finite(const tarn_push *push)
+{
+    int finite = isfinite(push->radius_m) && isfinite(push->strength) && isfinite(push->inward_m_s);
+    for (int a = 0; a < 3; a++) {
+        finite =
+            finite && isfinite(push->center_m[a]) && isfinite(push->velocity_m_s[a]) && isfinite(push->spin_rad_s[a]);
+    }
+    return finite;
+}
+
+/// Speed that pushes may give the water, cells per step.
+static float fastest_push(const tarn_tank *tank, const tarn_push *pushes, uint32_t push_count)
+{
+    float fastest = 0.0f;
+    for (uint32_t i = 0; i < push_count; i++) {
+        fastest = tile_max2_f32(fastest, tile_min_f32(push_speed(tank, &pushes[i]), TARN_TANK_PUSH_SPEED_MAX_M_S) *
+                                             tile_clamp_f32(pushes[i].strength, 0.0f, 1.0f));
+    }
+    return fastest * tank->grid.desc.dt_s / tank->grid.desc.cell_m;
+}
+
+static float fastest_emitter(const tank_control *control)
+{
+    float fastest = 0.0f;
+    for (uint32_t e = 0; e < control->emitter_count; e++) {
+        fastest = tile_max2_f32(fastest, length3(control->emitters[e].velocity));
+    }
+    return fastest;
+}
+
+/// Substeps such that the fastest particle crosses at most cfl cells in each, and ripples no more than one.
+static uint32_t substeps_for(const tarn_tank *tank, const tank_control *control, float push)
+{
+    const float falling = tile_f32_bits(tank->counters.grid.speed_max_bits) + length3(control->grid.gravity);
+    const float moving = ceilf(tile_max2_f32(falling, push) / tank->parameters[TARN_PARAMETER_CFL]);
+    const float wanted = tile_max2_f32(moving, tank->model->substeps(tank));
+    const float most = tank->parameters[TARN_PARAMETER_SUBSTEPS];
+    return (uint32_t)tile_clamp_f32(wanted, 1.0f, most);
+}
+
+/// Which launches this step needs besides those of every step; a captured sequence is one with them or one without.
+static void choose_launches(tarn_tank *tank, const tank_control *control)
+{
+    const int has_events = control->drain_count > 0 || control->grid.is_turning;
+    const int has_births = control->has_births != 0, has_pours = control->pour_tile_count > 0;
+    if (has_events != tank->has_events || has_births != tank->has_births || has_pours != tank->has_pours) {
+        grid_forget_launches(&tank->grid);
+    }
+    tank->has_events = has_events;
+    tank->has_births = has_births;
+    tank->has_pours = has_pours;
+    tank->had_births |= has_births;
+}
+
+static void fill_control(tarn_tank *tank, const tarn_push *pushes, uint32_t push_count)
+{
+    tank_control *control = tank->control;
+    const float *p = tank->parameters;
+    memset(control, 0, tank->model->control_bytes);
+    control->seed = (uint32_t)tile_mix_u64(tank->grid.step + 1);
+    // What substeps can carry at all, not what the CFL number asks for: else a fine grid would brake a plain fall.
+    control->grid.speed_max = tile_min_f32(SPEED_MAX, MOVE_CELLS_MAX * p[TARN_PARAMETER_SUBSTEPS]);
+    tank_motion_step(tank, control);
+    tank_sources_fill(tank, control);
+    tank_tools_fill(tank, control);
+    control->has_births = tank_bears(&tank->grid.desc) || control->pour_tile_count > 0;
+    const float pushed = tile_max2_f32(fastest_push(tank, pushes, push_count), fastest_emitter(control));
+    tank->grid.substeps = substeps_for(tank, control, tile_max2_f32(pushed, grid_bodies_speed(&tank->grid)));
+    control->grid.frac = 1.0f / (float)tank->grid.substeps;
+    tank_motion_fill(tank, control);
+    control->push_count = push_count;
+    for (uint32_t i = 0; i < push_count; i++) {
+        fill_push(tank, &pushes[i], &control->pushes[i]);
+    }
+    control->dye_share = p[TARN_PARAMETER_DYE_MIXING];
+    control->dye_step = (uint32_t)tank->grid.step;
+    tank->model->begin(tank, control);
+    choose_launches(tank, control);
+}
+
+static tarn_status read_counters(tarn_tank *tank)
+{
+    const uint32_t next_id = tank->counters.next_id;
+    tarn_status status =
+        tarn_queue_download(tank->grid.queue, &tank->counters, tank->args->store.counters, sizeof tank->counters);
+    tank->born += tank->counters.next_id - next_id;
+    tank->particle_count = tank->counters.particles;
+    if (status == TARN_OK && tank->counters.grid.broken) {
+        status = TARN_E_UNSTABLE;
+    }
+    return status == TARN_OK && tank->counters.grid.overflow ? TARN_E_MEMORY : status;
+}
+
+static void substep(void *tank)
+{
+    ((tarn_tank *)tank)->model->substep(tank);
+}
+
+tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t push_count)
+{
+    if (push_count > TARN_TANK_PUSHES_MAX) {
+        return TARN_E_ARGUMENT;
+    }
+    for (uint32_t i = 0; i < push_count; i++) {
+        if (!push_is_finite(&pushes[i])) {
+            return TARN_E_ARGUMENT;
+        }
+    }
+    fill_control(tank, pushes, push_count);
+    const tank_control *control = tank->control;
+    tarn_status status =
+        tarn_queue_upload(tank->grid.queue, tank->args->store.control, control, tank->model->control_bytes);
+    if (status == TARN_OK) {
+        status = grid_bodies_before_step(&tank->grid);
+    }
+    if (status != TARN_OK) {
+        return status;
+    }
+    tank_tools_begin(tank, control);
+    for (uint32_t i = 0; i < tank->grid.substeps; i++) {
+        if (tank->profiling) {
+            substep(tank);
+        } else {
+            tarn_queue_run(tank->grid.queue, &tank->grid.substep, substep, tank);
+        }
+    }
+    if (control->dye_share > 0.0f && tank->args->store.attribute != NULL) {
+        grid_launch_occupied(&tank->grid, tank->args, TANK_KERNEL(dye));
+    }
+    tank_tools_end(tank, control);
+    status = read_counters(tank);
+    if (status == TARN_OK) {
+        status = grid_bodies_after_step(&tank->grid);
+    }
+    tank->grid.step++;
+    tank->sim_time_s = (double)tank->grid.step * (double)tank->grid.desc.dt_s;
+    return status;
+}
