@@ -13,6 +13,10 @@
 // the owner doesn't write the next job before every tile of this one is done. The owner takes its first piece by
 // publishing the job without it.
 //
+// Whoever is to let others use the device (tarn_yield) looks after each of its pieces, which then are no larger than
+// PIECE_TILES_MAX. When that is due it withdraws the tiles that nobody has taken, waits for the helpers' and yields;
+// the rest is a job of its own afterwards. So any thread may be the owner, one at a time.
+//
 // Sleeping is announced before the last look (`sleepers`, `owner_waits`) and both sides use sequentially consistent
 // operations there, so that a wake is sent whenever somebody sleeps, and no system call is made when nobody does.
 #include "kernels/device/cpu_pool.h"
@@ -33,6 +37,7 @@ enum {
     SPIN_NS = 100000,      // launches of a step are closer together than this
     SPIN_ROUNDS = 32,      // looks between two looks at the clock
     PIECES_PER_THREAD = 2, // of what is left
+    PIECE_TILES_MAX = 16,  // where others wait for the end of a piece: a tile full of particles takes 0.1 ms
     LINE_BYTES = 64,
 };
 
@@ -56,6 +61,7 @@ struct cpu_pool {
     _Alignas(LINE_BYTES) tarn_cpu_entry entry;
     const void *args;
     uint32_t tile_count;
+    atomic_uint piece_max;       // also read by who then finds no piece
     atomic_uint_fast64_t ticket; // generation << 32 | tiles left
 
     _Alignas(LINE_BYTES) atomic_uint done;       // futex: tiles that helpers have finished, of all jobs, mod 2^32
@@ -92,12 +98,14 @@ static int64_t now_ns(void)
 }
 
 /// Of so many tiles that are left.
-static uint32_t piece_of(const cpu_pool *pool, uint32_t left)
+static uint32_t piece_of(cpu_pool *pool, uint32_t left)
 {
-    return (left - 1) / (pool->threads * PIECES_PER_THREAD) + 1;
+    const uint32_t piece = (left - 1) / (pool->threads * PIECES_PER_THREAD) + 1,
+                   most = atomic_load_explicit(&pool->piece_max, memory_order_relaxed);
+    return piece < most ? piece : most;
 }
 
-static void run_piece(const cpu_pool *pool, uint32_t left, void *scratch)
+static void run_piece(cpu_pool *pool, uint32_t left, void *scratch)
 {
     const uint32_t begin = pool->tile_count - left;
     pool->entry(pool->args, begin, begin + piece_of(pool, left), scratch);
@@ -123,6 +131,29 @@ static uint32_t work(cpu_pool *pool, void *scratch)
     for (uint32_t left; (left = take_piece(pool)) > 0; tiles += piece_of(pool, left)) {
         run_piece(pool, left, scratch);
     }
+    return tiles;
+}
+
+static bool yield_is_due(const tarn_yield *yield)
+{
+    return yield->is_due != NULL && yield->is_due(yield->context);
+}
+
+/// The same for the owner, until it is to yield. @param withdrawn  receives how many tiles are left to nobody then
+static uint32_t work_as_owner(cpu_pool *pool, const tarn_yield *yield, uint32_t *withdrawn)
+{
+    uint32_t tiles = 0;
+    *withdrawn = 0;
+    while (!yield_is_due(yield)) {
+        const uint32_t left = take_piece(pool);
+        if (left == 0) {
+            return tiles;
+        }
+        run_piece(pool, left, pool->scratch);
+        tiles += piece_of(pool, left);
+    }
+    const uint_fast64_t generation = atomic_load_explicit(&pool->ticket, memory_order_relaxed) >> 32;
+    *withdrawn = (uint32_t)atomic_exchange(&pool->ticket, generation << 32);
     return tiles;
 }
 
@@ -209,26 +240,43 @@ static void wake_helpers(cpu_pool *pool, unsigned wanted)
     futex_wake(&pool->generation, wanted < INT_MAX ? (int)wanted : INT_MAX);
 }
 
-void cpu_pool_launch(cpu_pool *pool, tarn_cpu_entry entry, const void *args, uint32_t tile_count)
+/// Runs tiles from `begin` on, all of them unless it is time to yield. @return where it stopped
+static uint32_t run_from(cpu_pool *pool, const tarn_yield *yield, tarn_cpu_entry entry, const void *args,
+                         uint32_t begin, uint32_t tile_count)
 {
-    if (tile_count <= 1 || pool->threads == 1) {
-        if (tile_count > 0) {
-            entry(args, 0, tile_count, pool->scratch);
-        }
-        return;
+    const uint32_t count = tile_count - begin;
+    const uint32_t most = yield->is_due != NULL ? PIECE_TILES_MAX : UINT32_MAX;
+    atomic_store_explicit(&pool->piece_max, most, memory_order_relaxed);
+    const uint32_t first = pool->threads > 1 ? piece_of(pool, count) : count < most ? count : most;
+    if (first == count || pool->threads == 1) {
+        entry(args, begin, begin + first, pool->scratch);
+        return begin + first;
     }
-    const uint32_t first = piece_of(pool, tile_count);
     const uint_fast64_t generation = (atomic_load_explicit(&pool->ticket, memory_order_relaxed) >> 32) + 1;
     pool->entry = entry;
     pool->args = args;
     pool->tile_count = tile_count;
-    atomic_exchange(&pool->ticket, generation << 32 | (tile_count - first));
+    atomic_exchange(&pool->ticket, generation << 32 | (count - first));
     if (atomic_load(&pool->sleepers) > 0) {
-        wake_helpers(pool, tile_count - first);
+        wake_helpers(pool, count - first);
     }
-    entry(args, 0, first, pool->scratch);
-    pool->taken += tile_count - first - work(pool, pool->scratch);
+    entry(args, begin, begin + first, pool->scratch);
+    uint32_t withdrawn;
+    const uint32_t own = first + work_as_owner(pool, yield, &withdrawn);
+    pool->taken += count - own - withdrawn;
     wait_for_helpers(pool);
+    return tile_count - withdrawn;
+}
+
+void cpu_pool_launch(cpu_pool *pool, const tarn_yield *yield, tarn_cpu_entry entry, const void *args,
+                     uint32_t tile_count)
+{
+    for (uint32_t begin = 0; begin < tile_count;) {
+        begin = run_from(pool, yield, entry, args, begin, tile_count);
+        if (yield_is_due(yield)) {
+            yield->yield(yield->context, false);
+        }
+    }
 }
 
 /// Starts the helpers with all signals blocked: signals are the owner's business.
