@@ -48,7 +48,7 @@ typedef struct wall_tiles {
 
 typedef struct grid_host {
     tarn_device *device;
-    tarn_queue *queue; ///< the tank's own
+    tarn_queue *queue;
     tarn_tank_desc desc;
     grid_args *args; ///< the first part of the model's
     uint64_t step;

@@ -12,12 +12,10 @@ typedef struct room_taker {
 static void *take(room_taker *t, void *piece, uint64_t bytes)
 {
     if (t->giving) {
-        tarn_device_free(tarn_queue_device(t->encoder->view.queue), piece);
+        tarn_device_free(t->encoder->view.device, piece);
         return NULL;
     }
-    void *memory = t->failed
-                       ? NULL
-                       : tarn_device_alloc(tarn_queue_device(t->encoder->view.queue), (size_t)(bytes > 0 ? bytes : 1));
+    void *memory = t->failed ? NULL : tarn_device_alloc(t->encoder->view.device, (size_t)(bytes > 0 ? bytes : 1));
     t->failed |= memory == NULL;
     t->encoder->bytes_taken += bytes;
     return memory;
@@ -88,7 +86,7 @@ static void take_device(room_taker *t)
     w->tables = take(t, w->tables, sizeof *w->tables);
     e->args.seat = take(t, e->args.seat, particles * 4);
     e->moved_seat = take(t, e->moved_seat, particles * 4);
-    if (!tarn_device_is_host(tarn_queue_device(e->view.queue))) {
+    if (!tarn_device_is_host(e->view.device)) {
         e->frame = take(t, e->frame, room->coded);
     }
 }

@@ -233,7 +233,10 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
         unmake(tank);
         return grid_refuse(&c, TARN_E_ARGUMENT, "emitters[%d] %s", wrong, fault);
     }
-    status = grid_fields_copy(&tank->grid);
+    status = tarn_queue_create(device, &tank->grid.queue);
+    if (status == TARN_OK) {
+        status = grid_fields_copy(&tank->grid);
+    }
     if (status == TARN_OK && tank->grid.has_solids) {
         status = grid_solids_sample(&tank->grid, &tank->grid.samples);
     }

@@ -11,6 +11,7 @@ void tank_view_open(tarn_tank *tank, tank_view *view)
     const tank_args *args = tank->args;
     const grid_shape *shape = &args->grid.shape;
     *view = (tank_view){
+        .device = tank->grid.device,
         .queue = tank->grid.queue,
         .cell_m = tank->grid.desc.cell_m,
         .dt_s = tank->grid.desc.dt_s,

@@ -11,7 +11,8 @@
 
 /// The same for as long as the tank lives. Arrays are device memory.
 typedef struct tank_view {
-    tarn_queue *queue; ///< that all work on the arrays is sent to
+    tarn_device *device;
+    tarn_queue *queue; ///< the tank's
     uint16_t cells[3];
     float cell_m, dt_s;
     uint32_t tiles[3], tile_total; ///< of 8^3 cells

@@ -112,6 +112,7 @@ static void worker_hello(ipc_codec *codec, tarn_ipc_worker_hello *hello)
     u32(codec, &hello->version);
     text(codec, hello->program, sizeof hello->program);
     text(codec, hello->device, sizeof hello->device);
+    count_up_to(codec, &hello->tanks_max, TARN_IPC_TANKS_MAX);
     count_up_to(codec, &hello->scene_count, TARN_SCENES_MAX);
     for (uint32_t i = 0; codec->status == TARN_OK && i < hello->scene_count; i++) {
         text(codec, hello->scenes[i], sizeof hello->scenes[i]);
@@ -342,6 +343,13 @@ uint8_t *tarn_ipc_reader_space(tarn_ipc_reader *reader, size_t *bytes_max)
     }
     *bytes_max = sizeof reader->staging - reader->staged;
     return reader->staging + reader->staged;
+}
+
+void tarn_ipc_reader_divert(tarn_ipc_reader *reader, uint32_t tank, uint8_t *space)
+{
+    if (reader->frame != NULL && reader->frame_tank == tank) {
+        reader->frame = space;
+    }
 }
 
 static tarn_status frame_take(tarn_ipc_reader *reader, size_t byte_count)

@@ -18,13 +18,14 @@
 #include <stdint.h>
 
 enum {
-    TARN_IPC_VERSION = 5, ///< gateway and worker must agree on it exactly
+    TARN_IPC_VERSION = 6, ///< gateway and worker must agree on it exactly
     TARN_IPC_MAGIC = 0x43504954,
     TARN_IPC_HEADER_BYTES = 16,
     TARN_IPC_STAMPS_BYTES = TARN_IPC_HEADER_BYTES + 24,
     TARN_IPC_PAYLOAD_BYTES_MAX = 32768,  ///< of every kind but frames
     TARN_IPC_FRAME_BYTES_MAX = 64 << 20, ///< of a frame
     TARN_IPC_STAGING_BYTES = 65536,      ///< what a reader buffers
+    TARN_IPC_TANKS_MAX = 64,             ///< of one worker
     TARN_IPC_SCENE_BYTES_MAX = 1023,     ///< a scene's name, or on behalf of the operator its path
     TARN_IPC_INPUT_BYTES_MAX = 1024,     ///< a written tarn_input; a hand with joints takes about 600
 };
@@ -62,6 +63,7 @@ typedef struct tarn_ipc_worker_hello {
     uint32_t version;
     tarn_name program;
     tarn_name device;
+    uint32_t tanks_max; ///< that it takes at once, up to TARN_IPC_TANKS_MAX
     uint32_t scene_count;
     tarn_name scenes[TARN_SCENES_MAX];
 } tarn_ipc_worker_hello;
@@ -188,6 +190,10 @@ void tarn_ipc_reader_init(tarn_ipc_reader *reader, const tarn_ipc_sink *sink);
 
 /// Where the next bytes from the socket go, and how many fit; never 0.
 uint8_t *tarn_ipc_reader_space(tarn_ipc_reader *reader, size_t *bytes_max);
+
+/// Lets the rest of a tank's frame, where one is on its way, go to other memory: what it went to is written no more.
+/// @param space  TARN_IPC_FRAME_BYTES_MAX, which must last as that of frame_space
+void tarn_ipc_reader_divert(tarn_ipc_reader *reader, uint32_t tank, uint8_t *space);
 
 /// Takes the bytes that were put there; calls the sink for every complete message.
 /// @return TARN_OK, or why the stream cannot be continued

@@ -54,8 +54,7 @@ typedef struct tarn_fanout_inputs {
 void tarn_fanout_init(tarn_fanout *fanout);
 void tarn_fanout_free(tarn_fanout *fanout);
 
-/// Forgets all frames and gives the memory of their pages back, while a frame may still be received: where it goes
-/// stays valid.
+/// Forgets all frames and gives the memory of their pages back, but not the addresses.
 void tarn_fanout_rest(tarn_fanout *fanout);
 
 /// Where to receive a frame of at most TARN_IPC_FRAME_BYTES_MAX; NULL without memory.

@@ -1,9 +1,9 @@
-/// What the parts of the gateway share: one thread, one loop, one of each of these.
+/// What the parts of the gateway share: one thread, one loop, one of each of these. A session has one of the workers.
 ///
 ///     listener --sockets--> web (libwebsockets) --> http: pages, health, metrics
 ///                                               --> viewer: one WebSocket --> session: a tank and who watches it
 ///                                                                               |  fanout: its newest frame
-///     worker_process <--------------- inputs, controls; frames, states ---------+
+///     workers: worker_process ... <-- inputs, controls; frames, states ---------+
 #ifndef TARN_SERVER_GATEWAY_GATEWAY_H
 #define TARN_SERVER_GATEWAY_GATEWAY_H
 
@@ -15,7 +15,8 @@
 #include "server/gateway/scene_pages.h"
 #include "server/gateway/session.h"
 #include "server/gateway/session_pages.h"
-#include "server/gateway/worker_process.h"
+#include "server/gateway/viewer.h"
+#include "server/gateway/workers.h"
 
 #include <libwebsockets.h>
 #include <uv.h>
@@ -32,14 +33,12 @@ typedef struct tarn_gateway {
     char scenes_dir[4096];
     tarn_scene_pages scene_pages;
     tarn_metrics metrics;
-    tarn_worker_process worker;
-    tarn_ipc_worker_hello hello; ///< of the newest worker: its device, its scenes
+    tarn_workers workers;
     tarn_sessions sessions;
     tarn_session_makers makers;
+    tarn_viewer_list viewers;
     tarn_refused_origins refused_origins;
-    uint32_t viewer_id_last;
-    struct tarn_viewer *viewers; ///< all connections that speak tarn.v1, joined or not
-    uint8_t serving;             ///< the first tank was made
+    uint8_t serving; ///< the first tank was made
     uint8_t ending;
     uint64_t ending_since_ns;
     int exit_code;

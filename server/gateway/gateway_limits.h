@@ -4,6 +4,7 @@
 #define TARN_SERVER_GATEWAY_LIMITS_H
 
 #include "protocol/message.h"
+#include "server/common/device_list.h"
 
 enum {
     // connections
@@ -15,8 +16,8 @@ enum {
     TARN_GATEWAY_HTTP_TIMEOUT_S = 10, ///< to send a request
     TARN_GATEWAY_HTTP_KEEPALIVE_S = 15,
     TARN_GATEWAY_HTTP_CHUNK_BYTES = 65536,
-    TARN_GATEWAY_HTTP_TEXT_BYTES_MAX = 16384, ///< of /metrics and other made-up pages
-    TARN_GATEWAY_HEADER_BYTES_MAX = 4096,     ///< of a request
+    TARN_GATEWAY_HTTP_TEXT_BYTES_MAX = 262144, ///< of /metrics and other made-up pages
+    TARN_GATEWAY_HEADER_BYTES_MAX = 4096,      ///< of a request
     TARN_GATEWAY_ORIGINS_MAX = 16,
     TARN_GATEWAY_NOTSENT_BYTES = 131072, ///< stale frame bytes that the kernel may hold for a viewer
     TARN_GATEWAY_TX_BYTES = 2000000,     ///< that one send may take
@@ -43,7 +44,7 @@ enum {
     TARN_GATEWAY_INPUTS_TIMED_MAX = 64, ///< inputs of a viewer whose way into a frame is timed
 
     // sessions
-    TARN_GATEWAY_SESSIONS_MAX = 16,         ///< --sessions-max allows no more
+    TARN_GATEWAY_SESSIONS_MAX = 64,         ///< --sessions-max allows no more
     TARN_GATEWAY_SESSIONS = 8,              ///< its default
     TARN_GATEWAY_KEEP_EMPTY_S = 600,        ///< that a tank lasts with nobody in it; --keep-empty
     TARN_GATEWAY_CREATE_PER_MINUTE = 10,    ///< tanks made from one address
@@ -58,8 +59,9 @@ enum {
     TARN_GATEWAY_JOIN_BURST = 400,     ///< of them at once
     TARN_GATEWAY_IDLE_MS = 3000,       ///< without viewers before a tank rests
 
-    // the worker
-    TARN_GATEWAY_WORKER_QUEUE_MAX = 512,          ///< messages that wait for it
+    // the workers
+    TARN_GATEWAY_WORKERS_MAX = TARN_DEVICE_LIST_MAX,
+    TARN_GATEWAY_WORKER_QUEUE_MAX = 512,          ///< messages that wait for one
     TARN_GATEWAY_WORKER_QUEUE_OWN = 64,           ///< of them kept for the gateway's own
     TARN_GATEWAY_WORKER_QUEUE_SHARE = 64,         ///< of one viewer's that cannot be dropped
     TARN_GATEWAY_WORKER_LINK_BYTES = 1 << 20,     ///< of frames that the kernel may hold on their way from it

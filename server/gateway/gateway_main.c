@@ -1,7 +1,7 @@
 // tarnd: the order of things.
 //
-//     options -> port bound -> page read -> worker spawned -> its tank made -> connections accepted -> ... -> signal
-//             -> viewers told -> worker ended -> libwebsockets gone -> exit
+//     options -> port bound -> page read -> workers spawned -> first tank made -> connections accepted -> ... -> signal
+//             -> viewers told -> workers ended -> libwebsockets gone -> exit
 //
 // What a person can get wrong (port, directory, scene) is found before anything is served, and ends the program with
 // one sentence and exit status 1.
@@ -13,8 +13,8 @@
 #include "server/gateway/gateway.h"
 #include "server/gateway/own_scene.h"
 #include "server/gateway/viewer.h"
-#include "server/gateway/viewer_send.h"
 #include "server/gateway/web.h"
+#include "server/gateway/welcome.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -33,13 +33,14 @@ static void end(int exit_code)
         return;
     }
     gateway.ending = 1;
+    gateway.viewers.is_ending = true;
     gateway.ending_since_ns = tarn_clock_monotonic_ns();
     gateway.exit_code = exit_code;
     tarn_listener_stop(&gateway.listener);
-    for (tarn_viewer *viewer = gateway.viewers; viewer; viewer = viewer->next) {
+    for (tarn_viewer *viewer = gateway.viewers.first; viewer != NULL; viewer = viewer->next) {
         tarn_viewer_fail(viewer, TARN_ERROR_SHUTDOWN, "the server is ending; reconnect later");
     }
-    tarn_worker_process_end(&gateway.worker);
+    tarn_workers_end(&gateway.workers);
 }
 
 static void on_signal(uv_signal_t *handle, int signal_number)
@@ -74,7 +75,7 @@ static void announce(void)
     printf("its first tank is at %s?session=%s\n", address, FIRST_SESSION);
     if (gateway.options.guests != TARN_ROLE_OWN) {
         printf("who opens %s?session=%s&key=%s owns that tank\n", address, FIRST_SESSION,
-               tarn_session_find(&gateway, "")->keys.keys[TARN_ROLE_OWN]);
+               tarn_session_find(&gateway.sessions, "")->keys.keys[TARN_ROLE_OWN]);
     }
     fflush(stdout);
 }
@@ -92,34 +93,46 @@ static void serve(void)
     }
 }
 
-static tarn_status on_worker_ready(void *user, const tarn_ipc_worker_hello *hello)
+/// Until the first tank is there, every worker that was asked for must come up.
+static tarn_status on_worker_ready(void *user, tarn_worker_process *worker)
 {
     tarn_gateway *self = user;
-    self->hello = *hello;
-    tarn_own_scene_list(self->options.scene, &self->hello);
-    if (!tarn_viewer_can_tell_hello(self)) {
+    tarn_ipc_worker_hello *told = &self->workers.told;
+    if (!tarn_welcome_can_tell_hello(&worker->hello)) {
         return TARN_E_MALFORMED;
     }
-    tarn_log_info("worker ready: %s, %s", hello->program, hello->device);
-    tarn_session_worker_ready(self);
+    *told = worker->hello;
+    tarn_own_scene_list(self->options.scene, told);
+    tarn_workers_device(&self->workers, told->device);
+    tarn_log_info("worker %u ready: %s, %s", worker->index, worker->hello.program, worker->hello.device);
+    if (self->serving) {
+        tarn_session_worker_ready(&self->sessions, worker);
+    } else if (tarn_workers_ready(&self->workers) == self->options.devices.count) {
+        tarn_session *first = tarn_session_find(&self->sessions, "");
+        if (tarn_session_place(first)) {
+            tarn_session_make_tank(first);
+        } else {
+            fail_start("no worker takes a tank");
+        }
+    }
     return TARN_OK;
 }
 
-static void on_worker_lost(void *user, const char *sentence, int given_up)
+static void on_worker_lost(void *user, tarn_worker_process *worker, const char *sentence, bool given_up)
 {
     tarn_gateway *self = user;
     if (!self->serving) {
         fail_start(sentence);
         return;
     }
-    tarn_log_error("%s%s", sentence, given_up ? "; it is not started again by itself" : "");
-    tarn_session_worker_lost(self, sentence, given_up);
+    tarn_log_error("worker %u: %s%s", worker->index, sentence, given_up ? "; it is not started again by itself" : "");
+    tarn_session_worker_lost(&self->sessions, worker, sentence, given_up);
 }
 
-static tarn_status on_worker_message(void *user, const tarn_ipc_message *message)
+static tarn_status on_worker_message(void *user, tarn_worker_process *worker, const tarn_ipc_message *message)
 {
     tarn_gateway *self = user;
-    tarn_status status = tarn_session_worker_message(self, message);
+    tarn_status status = tarn_session_worker_message(&self->sessions, worker, message);
     if (status == TARN_OK && !self->serving && !self->ending) {
         if (message->kind == TARN_IPC_STATE) {
             serve();
@@ -130,14 +143,17 @@ static tarn_status on_worker_message(void *user, const tarn_ipc_message *message
     return status;
 }
 
-static uint8_t *on_worker_frame_space(void *user, uint32_t tank, uint32_t frame_bytes)
+static uint8_t *on_worker_frame_space(void *user, tarn_worker_process *worker, uint32_t tank, uint32_t frame_bytes)
 {
-    return tarn_session_frame_space(user, tank, frame_bytes);
+    (void)frame_bytes; // the reader has checked it
+    tarn_gateway *self = user;
+    return tarn_session_frame_space(&self->sessions, worker, tank);
 }
 
-static tarn_status on_worker_frame(void *user, uint32_t tank, uint32_t frame_bytes)
+static tarn_status on_worker_frame(void *user, tarn_worker_process *worker, uint32_t tank, uint32_t frame_bytes)
 {
-    return tarn_session_frame(user, tank, frame_bytes);
+    tarn_gateway *self = user;
+    return tarn_session_frame(&self->sessions, worker, tank, frame_bytes);
 }
 
 static void close_handle(uv_handle_t *handle, void *user)
@@ -152,8 +168,8 @@ static void close_handle(uv_handle_t *handle, void *user)
 static void tick_ending(uint64_t now_ns)
 {
     uint64_t since_ms = (now_ns - gateway.ending_since_ns) / 1000000;
-    int viewers_told = !gateway.viewers || since_ms > TARN_GATEWAY_END_VIEWERS_MS_MAX;
-    if (viewers_told && tarn_worker_process_is_gone(&gateway.worker)) {
+    int viewers_told = gateway.viewers.first == NULL || since_ms > TARN_GATEWAY_END_VIEWERS_MS_MAX;
+    if (viewers_told && tarn_workers_are_gone(&gateway.workers)) {
         uv_close((uv_handle_t *)&gateway.tick, NULL);
         for (int i = 0; i < SIGNAL_COUNT; i++) {
             if (gateway.signals[i].loop) {
@@ -170,10 +186,11 @@ static void on_tick(uv_timer_t *timer)
 {
     (void)timer;
     uint64_t now_ns = tarn_clock_monotonic_ns();
-    tarn_worker_process_tick(&gateway.worker, now_ns);
+    tarn_workers_tick(&gateway.workers, now_ns);
     tarn_listener_tick(&gateway.listener, now_ns);
-    tarn_viewer_tick(&gateway, now_ns);
-    tarn_session_tick(&gateway, now_ns);
+    tarn_viewer_tick(&gateway.viewers, now_ns);
+    tarn_session_tick(&gateway.sessions, now_ns);
+    tarn_session_sweep(&gateway.sessions);
     if (gateway.ending) {
         tick_ending(now_ns);
     }
@@ -209,7 +226,18 @@ static tarn_status load_pages(tarn_text why)
     return TARN_OK;
 }
 
-static tarn_status start_worker(tarn_text why)
+/// Threads of each CPU worker; several share the processors.
+static uint32_t threads_each(const tarn_gateway_options *options)
+{
+    const uint32_t cpus = tarn_device_list_cpus(&options->devices);
+    if (options->threads > 0 || cpus < 2) {
+        return options->threads;
+    }
+    const uint32_t share = uv_available_parallelism() / cpus;
+    return share > 0 ? share : 1;
+}
+
+static tarn_status start_workers(tarn_text why)
 {
     static char program[4096];
     const tarn_gateway_options *options = &gateway.options;
@@ -220,16 +248,15 @@ static tarn_status start_worker(tarn_text why)
     }
     tarn_worker_config config = {
         .program = program,
-        .device = options->device,
         .scenes = options->scenes,
-        .threads = options->threads,
+        .threads = threads_each(options),
         .fps = options->fps,
         .timeout_s = options->worker_timeout_s,
         .log_level = tarn_log_level_name(options->log_level),
     };
     tarn_worker_events events = {&gateway,          on_worker_ready,       on_worker_lost,
                                  on_worker_message, on_worker_frame_space, on_worker_frame};
-    return tarn_worker_process_start(&gateway.worker, &gateway.loop, &config, &events, why);
+    return tarn_workers_start(&gateway.workers, &gateway.loop, &options->devices, &config, &events, why);
 }
 
 /// A closed terminal ends the program like Ctrl-C, except under nohup, which has the signal ignored.
@@ -244,6 +271,19 @@ static void catch_signals(void)
         uv_signal_init(&gateway.loop, &gateway.signals[i]);
         uv_signal_start(&gateway.signals[i], on_signal, numbers[i]);
     }
+}
+
+/// Gives the parts what they need of each other.
+static void connect_parts(void)
+{
+    tarn_sessions *sessions = &gateway.sessions;
+    sessions->options = &gateway.options;
+    sessions->workers = &gateway.workers;
+    sessions->metrics = &gateway.metrics;
+    sessions->show = tarn_web_show;
+    gateway.viewers.sessions = sessions;
+    gateway.viewers.workers = &gateway.workers;
+    gateway.viewers.metrics = &gateway.metrics;
 }
 
 static tarn_status start(tarn_text why)
@@ -274,8 +314,11 @@ static tarn_status start(tarn_text why)
                                     .is_kept = 1,
                                     .is_listed = 1};
     tarn_session *session;
-    status = tarn_session_open(&gateway, &plan, &session);
-    return status == TARN_OK ? start_worker(why) : status;
+    if (tarn_fanout_space(&gateway.sessions.nowhere) == NULL) {
+        return TARN_E_MEMORY;
+    }
+    status = tarn_session_open(&gateway.sessions, &plan, &session);
+    return status == TARN_OK ? start_workers(why) : status;
 }
 
 /// Why it ends, which may quote an option, a file or the worker.
@@ -292,6 +335,7 @@ int main(int argc, char **argv)
     tarn_log_open("tarnd", gateway.options.log_level);
     signal(SIGPIPE, SIG_IGN);
     uv_loop_init(&gateway.loop);
+    connect_parts();
     tarn_text why = "it cannot be started";
     if (start(why) != TARN_OK) {
         say_failure(why);

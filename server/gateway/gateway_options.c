@@ -17,7 +17,7 @@ enum {
     OPTION_CLIENT,
     OPTION_WORKER,
     OPTION_THREADS,
-    OPTION_DEVICE,
+    OPTION_DEVICES,
     OPTION_FPS,
     OPTION_ORIGIN,
     OPTION_TIMEOUT,
@@ -38,13 +38,18 @@ static const struct argp_option option_list[] = {
     {"guests", OPTION_GUESTS, "watch|play|own", 0, "What those may who come without a key (default own)", 1},
     {"create", OPTION_CREATE, "everyone|nobody", 0, "Who may make more tanks from the start page (default everyone)",
      1},
-    {"sessions-max", OPTION_SESSIONS, "N", 0, "Tanks at once, 1 to 16 (default 8)", 1},
+    {"sessions-max", OPTION_SESSIONS, "N", 0, "Tanks at once, 1 to 64 (default 8); each worker takes 16", 1},
     {"keep-empty", OPTION_KEEP, "S", 0,
      "Seconds, 1 to 86400, that a tank lasts with nobody in it; the first one stays (default 600)", 1},
     {"scenes", OPTION_SCENES, "DIR", 0, "Scenes that viewers may load (default: ../share/tarn/scenes)", 1},
-    {"device", OPTION_DEVICE, "cpu|cuda|auto", 0, "Where to simulate; auto takes a GPU where there is one (default)",
+    {"devices", OPTION_DEVICES, "LIST", 0,
+     "Where to simulate, a worker for each: cpu, cuda, cuda:0, cuda:1 ... with commas between them, at most 16, such "
+     "as "
+     "cuda:0,cuda:1 or cpu,cpu; auto takes a GPU where there is one (default)",
      2},
-    {"threads", OPTION_THREADS, "N", 0, "Threads of the CPU device; 0: one per processor (default)", 2},
+    {"device", OPTION_DEVICES, NULL, OPTION_ALIAS, NULL, 2},
+    {"threads", OPTION_THREADS, "N", 0,
+     "Threads of each CPU worker; 0: the processors, divided among the CPU workers (default)", 2},
     {"fps", OPTION_FPS, "N", 0, "Frames sent per second, 1 to 120 (default 30); steps are not affected", 2},
     {"worker", OPTION_WORKER, "FILE", 0, "The program that simulates (default: tarn-worker next to this one)", 3},
     {"worker-timeout", OPTION_TIMEOUT, "S", 0, "Seconds without an answer before it is killed, 1 to 600 (default 10)",
@@ -129,12 +134,13 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case OPTION_THREADS:
         options->threads = (uint32_t)tarn_option_number(state, "threads", text, 0, 256);
         return 0;
-    case OPTION_DEVICE:
-        if (strcmp(text, "cpu") && strcmp(text, "cuda") && strcmp(text, "auto")) {
-            argp_error(state, "--device: found \"%s\", allowed are cpu, cuda and auto", text);
+    case OPTION_DEVICES: {
+        char why[TARN_DEVICE_WHY_BYTES];
+        if (!tarn_device_list_read(text, &options->devices, why)) {
+            argp_error(state, "--devices: %s", why);
         }
-        options->device = text;
         return 0;
+    }
     case OPTION_FPS:
         options->fps = (uint32_t)tarn_option_number(state, "fps", text, 1, 120);
         return 0;
@@ -171,7 +177,7 @@ void tarn_gateway_options_parse(int argc, char **argv, tarn_gateway_options *opt
     *options = (tarn_gateway_options){.host = "127.0.0.1",
                                       .port = 8080,
                                       .scene = "dam-break",
-                                      .device = "auto",
+                                      .devices = {1, {{TARN_DEVICE_CHOOSE_AUTO, 0}}},
                                       .fps = 30,
                                       .worker_timeout_s = TARN_GATEWAY_WORKER_TIMEOUT_S,
                                       .guests = TARN_ROLE_OWN,

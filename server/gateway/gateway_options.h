@@ -2,6 +2,7 @@
 #ifndef TARN_SERVER_GATEWAY_OPTIONS_H
 #define TARN_SERVER_GATEWAY_OPTIONS_H
 
+#include "server/common/device_list.h"
 #include "server/common/log.h"
 #include "server/gateway/gateway_limits.h"
 
@@ -9,13 +10,14 @@
 
 typedef struct tarn_gateway_options {
     const char *host;
-    uint16_t port;      ///< 0: any free one
-    const char *scene;  ///< name, or path of a scene file
-    const char *scenes; ///< NULL: those that came with the program
-    const char *client; ///< NULL: next to the program
-    const char *worker; ///< NULL: next to the program
-    const char *device;
-    uint32_t threads, fps;
+    uint16_t port;            ///< 0: any free one
+    const char *scene;        ///< name, or path of a scene file
+    const char *scenes;       ///< NULL: those that came with the program
+    const char *client;       ///< NULL: next to the program
+    const char *worker;       ///< NULL: next to the program
+    tarn_device_list devices; ///< one worker for each
+    uint32_t threads;         ///< of each CPU worker; 0: its share of the processors
+    uint32_t fps;
     uint32_t worker_timeout_s;
     tarn_role guests;       ///< what those may who come without a key
     uint32_t sessions_max;  ///< 1..TARN_GATEWAY_SESSIONS_MAX

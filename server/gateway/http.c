@@ -4,6 +4,7 @@
 #include "server/common/scene.h"
 #include "server/gateway/gateway.h"
 #include "server/gateway/scene_pages.h"
+#include "server/gateway/status_pages.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -24,6 +25,9 @@ typedef struct header_writer {
     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "                     \
     "img-src 'self' data: blob:; worker-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'none'; "    \
     "frame-ancestors 'none'; connect-src 'self'"
+
+// Where answers are put together; one thread makes one at a time.
+static char scratch[TARN_GATEWAY_HTTP_TEXT_BYTES_MAX];
 
 static const char *const page_headers[][2] = {
     {"cross-origin-opener-policy:", "same-origin"},
@@ -111,6 +115,8 @@ void tarn_http_release(tarn_http_response *response)
     }
     tarn_scene_page_give(response->scene_page);
     response->scene_page = NULL;
+    free(response->made);
+    response->made = NULL;
     response->byte_count = 0;
 }
 
@@ -137,12 +143,26 @@ static int respond(tarn_http_response *response, struct lws *wsi, unsigned statu
     return 0;
 }
 
+/// Responds with a text that is made for this response.
+static int respond_made(tarn_http_response *response, struct lws *wsi, unsigned status, const char *type,
+                        const char *text, size_t text_bytes)
+{
+    response->made = malloc(text_bytes);
+    if (response->made == NULL) {
+        return -1;
+    }
+    memcpy(response->made, text, text_bytes);
+    response->bytes = response->made;
+    response->byte_count = text_bytes;
+    return respond(response, wsi, status, type, NULL, "no-store");
+}
+
+static const char PLAIN[] = "text/plain; charset=utf-8";
+
 static int respond_text(tarn_http_response *response, struct lws *wsi, unsigned status, const char *text)
 {
-    int length = snprintf((char *)response->text, sizeof response->text, "%s\n", text);
-    response->bytes = response->text;
-    response->byte_count = (size_t)length;
-    return respond(response, wsi, status, "text/plain; charset=utf-8", NULL, "no-store");
+    const int length = snprintf(scratch, sizeof scratch, "%s\n", text);
+    return respond_made(response, wsi, status, PLAIN, scratch, (size_t)length);
 }
 
 static int client_has(struct lws *wsi, const char *etag)
@@ -166,7 +186,7 @@ static int respond_page(tarn_http_response *response, struct lws *wsi, const tar
 /// A file that the server was started with comes before a scene of the directory that has the same name.
 static tarn_status take_scene(tarn_gateway *gateway, const char *path, tarn_scene_page **page)
 {
-    const tarn_session *session = tarn_session_find(gateway, "");
+    const tarn_session *session = tarn_session_find(&gateway->sessions, "");
     tarn_status status = TARN_E_NOT_FOUND;
     if (session && !tarn_scene_name_valid(session->scene)) {
         status = tarn_scene_page_take_own(&gateway->scene_pages, session->scene, path, page);
@@ -212,13 +232,15 @@ static int respond_metrics(tarn_gateway *gateway, tarn_http_response *response, 
     metrics->connections_total = gateway->listener.accepted_total;
     metrics->connections_refused_total = gateway->listener.refused_total;
     metrics->connections_dropped_total = gateway->listener.dropped_total;
-    metrics->inputs_coalesced_total = gateway->worker.queue.coalesced;
-    metrics->worker_starts_total = gateway->worker.starts_total;
-    metrics->worker_failures_total = gateway->worker.failures_total;
-    metrics->worker_ready = gateway->worker.phase == TARN_WORKER_READY;
-    response->bytes = response->text;
-    response->byte_count = tarn_metrics_write(metrics, (char *)response->text, sizeof response->text);
-    return respond(response, wsi, 200, "text/plain; version=0.0.4; charset=utf-8", NULL, "no-store");
+    metrics->inputs_coalesced_total = tarn_workers_coalesced(&gateway->workers);
+    const size_t bytes = tarn_status_metrics(metrics, &gateway->workers, &gateway->sessions, scratch, sizeof scratch);
+    return respond_made(response, wsi, 200, "text/plain; version=0.0.4; charset=utf-8", scratch, bytes);
+}
+
+static int respond_health(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
+{
+    const unsigned status = tarn_status_health(&gateway->workers, gateway->ending, scratch, sizeof scratch);
+    return respond_made(response, wsi, status, PLAIN, scratch, strlen(scratch));
 }
 
 /// Whether a Host header names an address or this machine itself, rather than a name that somebody's DNS made up.
@@ -267,21 +289,18 @@ static int origin_is_allowed(tarn_gateway *gateway, struct lws *wsi)
     return 0;
 }
 
-/// An answer about sessions.
-static int respond_json(tarn_http_response *response, struct lws *wsi, const tarn_session_answer *answer, int ends)
+static tarn_session_answer answer; // one thread writes one at a time
+
+static int respond_answer(tarn_http_response *response, struct lws *wsi, int ends)
 {
-    memcpy(response->text, answer->text, answer->byte_count);
-    response->bytes = response->text;
-    response->byte_count = answer->byte_count;
     response->ends |= ends != 0;
-    return respond(response, wsi, answer->status, "application/json", NULL, "no-store");
+    return respond_made(response, wsi, answer.status, "application/json", answer.text, answer.byte_count);
 }
 
 static int refuse_json(tarn_http_response *response, struct lws *wsi, unsigned status, const char *sentence)
 {
-    static tarn_session_answer answer;
     tarn_session_pages_refuse(&answer, status, sentence);
-    return respond_json(response, wsi, &answer, 1);
+    return respond_answer(response, wsi, 1);
 }
 
 /// The bytes of the body as declared; -1: they aren't.
@@ -344,7 +363,6 @@ int tarn_http_body(tarn_gateway *gateway, tarn_http_response *response, struct l
 
 int tarn_http_body_end(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
 {
-    static tarn_session_answer answer;
     const tarn_connection *connection = lws_get_opaque_user_data(wsi);
     if (!response->expects) {
         return -1;
@@ -353,14 +371,14 @@ int tarn_http_body_end(tarn_gateway *gateway, tarn_http_response *response, stru
     if (response->refusal) {
         tarn_session_pages_refuse(&answer, response->refusal, response->refusal_sentence);
     } else {
-        tarn_session_pages_make(gateway, response->body, response->body_bytes, &connection->address, &answer);
+        tarn_session_pages_make(&gateway->sessions, &gateway->makers, response->body, response->body_bytes,
+                                &connection->address, &answer);
     }
-    return respond_json(response, wsi, &answer, 0);
+    return respond_answer(response, wsi, 0);
 }
 
 static int end_session(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *name)
 {
-    static tarn_session_answer answer;
     static const char bearer[] = "Bearer ";
     char text[sizeof bearer - 1 + sizeof(tarn_key)] = "";
     tarn_key key = "";
@@ -371,8 +389,8 @@ static int end_session(tarn_gateway *gateway, tarn_http_response *response, stru
         strncmp(text, bearer, sizeof bearer - 1) == 0) {
         snprintf(key, sizeof key, "%s", text + sizeof bearer - 1);
     }
-    tarn_session_pages_end(gateway, name, key, &answer);
-    return respond_json(response, wsi, &answer, 0);
+    tarn_session_pages_end(&gateway->sessions, name, key, &answer);
+    return respond_answer(response, wsi, 0);
 }
 
 static int refuse_method(tarn_http_response *response, struct lws *wsi, const char *allows)
@@ -391,7 +409,6 @@ static int is_get(struct lws *wsi)
 /// @return -2: the request is about something else
 static int respond_sessions(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
 {
-    static tarn_session_answer answer;
     const size_t root = strlen(TARN_SESSION_PAGES_PATH);
     if (strncmp(path, TARN_SESSION_PAGES_PATH, root) != 0 || (path[root] && path[root] != '/')) {
         return -2;
@@ -408,8 +425,8 @@ static int respond_sessions(tarn_gateway *gateway, tarn_http_response *response,
     if (!is_get(wsi)) {
         return refuse_method(response, wsi, "GET, HEAD, POST");
     }
-    tarn_session_pages_list(gateway, &answer);
-    return respond_json(response, wsi, &answer, 0);
+    tarn_session_pages_list(&gateway->sessions, &answer);
+    return respond_answer(response, wsi, 0);
 }
 
 int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
@@ -426,8 +443,7 @@ int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struc
         return refuse_method(response, wsi, "GET, HEAD");
     }
     if (strcmp(path, "/healthz") == 0) {
-        int healthy = gateway->worker.phase == TARN_WORKER_READY && !gateway->ending;
-        return respond_text(response, wsi, healthy ? 200 : 503, healthy ? "ok" : "the worker is not ready");
+        return respond_health(gateway, response, wsi);
     }
     if (strcmp(path, "/metrics") == 0) {
         return respond_metrics(gateway, response, wsi);

@@ -13,7 +13,8 @@ struct tarn_gateway;
 
 /// One response on its way.
 typedef struct tarn_http_response {
-    const uint8_t *bytes;               ///< a page's or `text`
+    const uint8_t *bytes;               ///< a page's or what was made
+    uint8_t *made;                      ///< for this response, of its own memory; NULL: nothing
     struct tarn_scene_page *scene_page; ///< whose bytes these are; NULL: none
     size_t byte_count, sent;
     uint8_t ends;            ///< the connection ends after it: a request with a body, which nobody reads
@@ -25,7 +26,6 @@ typedef struct tarn_http_response {
     const char *refusal_sentence;
     uint32_t body_bytes;
     char body[TARN_GATEWAY_BODY_BYTES_MAX];
-    uint8_t text[TARN_GATEWAY_HTTP_TEXT_BYTES_MAX];
 } tarn_http_response;
 
 /// Answers a request for a path. @return what the libwebsockets callback is to return

@@ -1,3 +1,4 @@
+// The text for Prometheus: all samples of a metric stand together below its HELP and TYPE. Begin at tarn_metrics_write.
 #include "server/gateway/metrics.h"
 
 #include <inttypes.h>
@@ -101,10 +102,89 @@ static void put_stages(metrics_text *text, const tarn_stages *stages)
     }
 }
 
-size_t tarn_metrics_write(const tarn_metrics *m, char *bytes, size_t text_bytes)
+typedef struct metric_text {
+    const char *name, *type, *help;
+} metric_text;
+
+static const metric_text worker_metrics[TARN_WORKER_METRIC_COUNT] = {
+    [TARN_WORKER_METRIC_READY] = {"worker_ready", "gauge", "Whether the worker simulates"},
+    [TARN_WORKER_METRIC_STARTS] = {"worker_starts_total", "counter", "Starts of the worker"},
+    [TARN_WORKER_METRIC_FAILURES] = {"worker_failures_total", "counter", "Ends of the worker that nobody asked for"},
+    [TARN_WORKER_METRIC_TANKS] = {"worker_tanks", "gauge", "Tanks that the worker has"},
+    [TARN_WORKER_METRIC_PID] = {"worker_pid", "gauge", "The worker's process; 0: there is none"},
+};
+
+static const metric_text session_metrics[TARN_SESSION_METRIC_COUNT] = {
+    [TARN_SESSION_METRIC_VIEWERS] = {"session_viewers", "gauge", "Viewers in the session"},
+    [TARN_SESSION_METRIC_FRAMES_RECEIVED] = {"session_frames_received_total", "counter", "Frames of its tank"},
+    [TARN_SESSION_METRIC_FRAMES_SENT] = {"session_frames_sent_total", "counter", "Frames sent to its viewers"},
+    [TARN_SESSION_METRIC_FRAMES_SKIPPED] = {"session_frames_skipped_total", "counter",
+                                            "Frames that one of them was not sent, while it looked"},
+    [TARN_SESSION_METRIC_BYTES_SENT] = {"session_bytes_sent_total", "counter",
+                                        "Bytes of frames and messages sent to its viewers"},
+    [TARN_SESSION_METRIC_REALTIME_FACTOR] = {"session_realtime_factor", "gauge",
+                                             "Simulated seconds per second; 0 while resting or paused"},
+    [TARN_SESSION_METRIC_STEP_S] = {"session_step_seconds", "gauge", "Mean time of a step over the last second"},
+    [TARN_SESSION_METRIC_ENCODE_S] = {"session_encode_seconds", "gauge", "Mean time to encode a frame"},
+    [TARN_SESSION_METRIC_ENCODER_BYTES] = {"session_encoder_bytes", "gauge",
+                                           "Device memory that the encoder of its frames takes"},
+    [TARN_SESSION_METRIC_PARTICLES] = {"session_particles", "gauge", "Particles in its tank"},
+    [TARN_SESSION_METRIC_STEPS] = {"session_steps", "gauge", "Steps since its tank started afresh"},
+};
+
+/// A label's value, whatever is in it.
+static void escape(const char *value, char *escaped, size_t escaped_bytes)
+{
+    size_t used = 0;
+    for (; *value != '\0' && used + 2 < escaped_bytes; value++) {
+        if (*value == '\\' || *value == '"' || *value == '\n') {
+            escaped[used++] = '\\';
+        }
+        escaped[used++] = *value == '\n' ? 'n' : *value;
+    }
+    escaped[used] = '\0';
+}
+
+static void put_workers(metrics_text *text, const tarn_metrics_page *page)
+{
+    char device[2 * sizeof(tarn_name)];
+    put_head(text, "worker_info", "gauge", "What the worker simulates on");
+    for (uint32_t i = 0; i < page->worker_count && text->left > 0; i++) {
+        escape(page->workers[i].device, device, sizeof device);
+        put(text, "tarn_worker_info{worker=\"%" PRIu32 "\",device=\"%s\"} 1\n", i, device);
+    }
+    for (int metric = 0; metric < TARN_WORKER_METRIC_COUNT; metric++) {
+        const metric_text *of = &worker_metrics[metric];
+        put_head(text, of->name, of->type, of->help);
+        for (uint32_t i = 0; i < page->worker_count && text->left > 0; i++) {
+            put(text, "tarn_%s{worker=\"%" PRIu32 "\"} %.17g\n", of->name, i, page->workers[i].values[metric]);
+        }
+    }
+}
+
+static void put_sessions(metrics_text *text, const tarn_metrics_page *page)
+{
+    char label[2 * sizeof(tarn_name)], worker[16];
+    for (int metric = 0; metric < TARN_SESSION_METRIC_COUNT; metric++) {
+        const metric_text *of = &session_metrics[metric];
+        put_head(text, of->name, of->type, of->help);
+        for (uint32_t i = 0; i < page->session_count && text->left > 0; i++) {
+            const tarn_metrics_session *session = &page->sessions[i];
+            escape(session->label, label, sizeof label);
+            snprintf(worker, sizeof worker, "none");
+            if (session->worker >= 0) {
+                snprintf(worker, sizeof worker, "%d", session->worker);
+            }
+            put(text, "tarn_%s{session=\"%s\",worker=\"%s\"} %.17g\n", of->name, label, worker,
+                session->values[metric]);
+        }
+    }
+}
+
+size_t tarn_metrics_write(const tarn_metrics_page *page, char *bytes, size_t text_bytes)
 {
     metrics_text text = {bytes, text_bytes};
-    const tarn_ipc_report *report = &m->report;
+    const tarn_metrics *m = page->metrics;
     put_metric(&text, "viewers", "gauge", "Viewers in sessions", (double)m->viewers);
     put_metric(&text, "connections_total", "counter", "Connections accepted", (double)m->connections_total);
     put_metric(&text, "connections_refused_total", "counter", "Connections refused by a limit",
@@ -116,10 +196,10 @@ size_t tarn_metrics_write(const tarn_metrics *m, char *bytes, size_t text_bytes)
                (double)m->messages_unknown_total);
     put_metric(&text, "messages_refused_total", "counter", "Messages answered with an error",
                (double)m->messages_refused_total);
-    put_metric(&text, "inputs_total", "counter", "Inputs handed to the worker", (double)m->inputs_total);
+    put_metric(&text, "inputs_total", "counter", "Inputs handed to workers", (double)m->inputs_total);
     put_metric(&text, "inputs_coalesced_total", "counter", "Inputs replaced by newer ones on their way",
                (double)m->inputs_coalesced_total);
-    put_metric(&text, "frames_received_total", "counter", "Frames from the worker", (double)m->frames_received_total);
+    put_metric(&text, "frames_received_total", "counter", "Frames from workers", (double)m->frames_received_total);
     put_metric(&text, "keys_asked_total", "counter", "Key frames asked for because a viewer needed one",
                (double)m->keys_asked_total);
     put_metric(&text, "frames_sent_total", "counter", "Frames sent to viewers", (double)m->frames_sent_total);
@@ -131,19 +211,9 @@ size_t tarn_metrics_write(const tarn_metrics *m, char *bytes, size_t text_bytes)
                (double)m->frames_skipped_total);
     put_metric(&text, "bytes_sent_total", "counter", "Bytes of frames and messages sent to viewers",
                (double)m->bytes_sent_total);
-    put_metric(&text, "worker_starts_total", "counter", "Starts of the worker", (double)m->worker_starts_total);
-    put_metric(&text, "worker_failures_total", "counter", "Ends of the worker that nobody asked for",
-               (double)m->worker_failures_total);
-    put_metric(&text, "worker_ready", "gauge", "Whether the worker simulates", m->worker_ready);
-    put_metric(&text, "realtime_factor", "gauge", "Simulated seconds per second; 0 while resting or paused",
-               (double)report->realtime_factor);
-    put_metric(&text, "step_seconds", "gauge", "Mean time of a step over the last second", (double)report->step_s);
-    put_metric(&text, "encode_seconds", "gauge", "Mean time to encode a frame", (double)report->encode_s);
-    put_metric(&text, "encoder_bytes", "gauge", "Device memory that the encoder of frames takes",
-               (double)report->encoder_bytes);
-    put_metric(&text, "particles", "gauge", "Particles in the tank", report->particle_count);
-    put_metric(&text, "steps", "gauge", "Steps since the tank started afresh", (double)report->step);
     put_latency(&text, m);
     put_stages(&text, &m->stages);
+    put_workers(&text, page);
+    put_sessions(&text, page);
     return (size_t)(text.at - bytes);
 }

@@ -2,8 +2,8 @@
 #ifndef TARN_SERVER_GATEWAY_METRICS_H
 #define TARN_SERVER_GATEWAY_METRICS_H
 
+#include "protocol/message.h"
 #include "protocol/stream.h"
-#include "server/common/ipc.h"
 #include "server/gateway/stages.h"
 
 #include <stddef.h>
@@ -21,19 +21,61 @@ typedef struct tarn_metrics {
     uint64_t frame_bytes_by_kind_total[TARN_METRICS_KINDS];
     uint32_t viewers_by_layers[TARN_STREAM_LAYERS_MAX]; ///< that were sent a key frame with so many layers and one more
     uint64_t bytes_sent_total;
-    uint64_t worker_starts_total, worker_failures_total;
-    uint32_t worker_ready;
     uint64_t latency_buckets[TARN_METRICS_LATENCY_BUCKETS + 1]; ///< the last one is for everything above
     uint64_t latency_count;
     double latency_sum_s;
     tarn_stages stages;
-    tarn_ipc_report report; ///< of the first session's tank
 } tarn_metrics;
+
+/// What is told of each session.
+typedef enum tarn_session_metric {
+    TARN_SESSION_METRIC_VIEWERS,
+    TARN_SESSION_METRIC_FRAMES_RECEIVED,
+    TARN_SESSION_METRIC_FRAMES_SENT,
+    TARN_SESSION_METRIC_FRAMES_SKIPPED,
+    TARN_SESSION_METRIC_BYTES_SENT,
+    TARN_SESSION_METRIC_REALTIME_FACTOR,
+    TARN_SESSION_METRIC_STEP_S,
+    TARN_SESSION_METRIC_ENCODE_S,
+    TARN_SESSION_METRIC_ENCODER_BYTES,
+    TARN_SESSION_METRIC_PARTICLES,
+    TARN_SESSION_METRIC_STEPS,
+    TARN_SESSION_METRIC_COUNT
+} tarn_session_metric;
+
+typedef struct tarn_metrics_session {
+    tarn_name label; ///< its name where everybody may know it
+    int worker;      ///< -1: none
+    double values[TARN_SESSION_METRIC_COUNT];
+} tarn_metrics_session;
+
+typedef enum tarn_worker_metric {
+    TARN_WORKER_METRIC_READY,
+    TARN_WORKER_METRIC_STARTS,
+    TARN_WORKER_METRIC_FAILURES,
+    TARN_WORKER_METRIC_TANKS,
+    TARN_WORKER_METRIC_PID,
+    TARN_WORKER_METRIC_COUNT
+} tarn_worker_metric;
+
+typedef struct tarn_metrics_worker {
+    const char *device; ///< as it calls it
+    double values[TARN_WORKER_METRIC_COUNT];
+} tarn_metrics_worker;
+
+/// Everything on the page: the server as a whole, each worker by its number, each session by its label.
+typedef struct tarn_metrics_page {
+    const tarn_metrics *metrics;
+    const tarn_metrics_worker *workers;
+    uint32_t worker_count;
+    const tarn_metrics_session *sessions;
+    uint32_t session_count;
+} tarn_metrics_page;
 
 /// Notes the time from the arrival of an input to the arrival of the first frame that contains it.
 void tarn_metrics_latency(tarn_metrics *metrics, double seconds);
 
 /// @return bytes written, without the NUL; what does not fit is cut off at a line's end
-size_t tarn_metrics_write(const tarn_metrics *metrics, char *text, size_t text_bytes);
+size_t tarn_metrics_write(const tarn_metrics_page *page, char *text, size_t text_bytes);
 
 #endif

@@ -1,31 +1,45 @@
+// Between viewers and tanks: who is there, what they ask for, what their worker says and shows. Begin at
+// tarn_session_join for viewers, at tarn_session_worker_message for workers.
 #include "server/gateway/session.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
-#include "server/gateway/gateway.h"
 #include "server/gateway/own_scene.h"
+#include "server/gateway/placement.h"
 #include "server/gateway/session_place.h"
 #include "server/gateway/turn_taking.h"
 #include "server/gateway/viewer.h"
-#include "server/gateway/viewer_send.h"
-#include "server/gateway/web.h"
+#include "server/gateway/welcome.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static tarn_session *session_of_tank(tarn_gateway *gateway, uint32_t tank)
+/// The session that a worker has the tank of; NULL: there is none, or another worker has it.
+static tarn_session *session_of_tank(tarn_sessions *all, const tarn_worker_process *worker, uint32_t tank)
 {
     uint32_t place = tank & TARN_SESSION_PLACE_MASK;
-    if (tank == 0 || place >= TARN_GATEWAY_SESSIONS_MAX || gateway->sessions.sessions[place].id != tank) {
+    if (tank == 0 || place >= TARN_GATEWAY_SESSIONS_MAX) {
         return NULL;
     }
-    return &gateway->sessions.sessions[place];
+    tarn_session *session = &all->sessions[place];
+    return session->id == tank && session->worker == worker ? session : NULL;
+}
+
+static bool is_served(const tarn_session *session)
+{
+    return session->worker != NULL && tarn_worker_process_is_ready(session->worker);
+}
+
+static tarn_status post(const tarn_session *session, const tarn_ipc_message *message, tarn_worker_queue_key key,
+                        int is_move)
+{
+    return session->worker != NULL ? tarn_worker_process_send(session->worker, message, key, is_move) : TARN_E_STATE;
 }
 
 /// Where the gateway's own messages find no place the worker hangs, which its pings will show.
-static tarn_status tell_worker(tarn_gateway *gateway, const tarn_ipc_message *message, uint32_t viewer_id)
+static tarn_status tell_worker(const tarn_session *session, const tarn_ipc_message *message, uint32_t viewer_id)
 {
     tarn_worker_queue_key key = {.viewer_id = viewer_id, .kind = (uint16_t)message->kind};
-    return tarn_worker_process_send(&gateway->worker, message, key, 0);
+    return post(session, message, key, 0);
 }
 
 static void too_fast(tarn_viewer *viewer)
@@ -69,12 +83,12 @@ static void note_audience(tarn_session *session)
     }
 }
 
-static void send_audience(tarn_gateway *gateway, tarn_session *session, uint32_t count)
+static void send_audience(tarn_session *session, uint32_t count)
 {
     tarn_ipc_message message = {.kind = TARN_IPC_AUDIENCE, .tank = session->id};
     message.audience.viewer_count = count;
     const tarn_worker_queue_key key = {.kind = TARN_IPC_AUDIENCE, .index = session->id & TARN_SESSION_PLACE_MASK};
-    if (tarn_worker_process_send(&gateway->worker, &message, key, 1) == TARN_OK) {
+    if (post(session, &message, key, 1) == TARN_OK) {
         session->audience_told = count;
     }
 }
@@ -94,7 +108,7 @@ static int needs_key(const tarn_session *session, const tarn_viewer *viewer, uin
            (viewer->flight.count == 0 && now_ns - session->key_ns >= TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000);
 }
 
-void tarn_session_ask_for_key(tarn_gateway *gateway, tarn_session *session)
+void tarn_session_ask_for_key(tarn_session *session)
 {
     const uint64_t now_ns = tarn_clock_monotonic_ns(), again_ns = TARN_GATEWAY_KEY_ASK_MS * (uint64_t)1000000;
     int is_needed = 0;
@@ -109,15 +123,15 @@ void tarn_session_ask_for_key(tarn_gateway *gateway, tarn_session *session)
     }
     const tarn_ipc_message message = {.kind = TARN_IPC_KEY_WANTED, .tank = session->id};
     const tarn_worker_queue_key key = {.kind = TARN_IPC_KEY_WANTED, .index = session->id & TARN_SESSION_PLACE_MASK};
-    if (tarn_worker_process_send(&gateway->worker, &message, key, 1) != TARN_OK) {
+    if (post(session, &message, key, 1) != TARN_OK) {
         return; // the next tick asks again
     }
     session->key_asked_ns = now_ns;
-    gateway->metrics.keys_asked_total++;
+    session->all->metrics->keys_asked_total++;
 }
 
-static tarn_status send_load(tarn_gateway *gateway, tarn_session *session, const char *scene, uint8_t paused,
-                             uint32_t viewer_id, uint32_t sequence)
+static tarn_status send_load(tarn_session *session, const char *scene, uint8_t paused, uint32_t viewer_id,
+                             uint32_t sequence)
 {
     tarn_ipc_message message = {.kind = TARN_IPC_LOAD, .tank = session->id};
     message.load.epoch = session->epoch + 1;
@@ -125,7 +139,7 @@ static tarn_status send_load(tarn_gateway *gateway, tarn_session *session, const
     message.load.sequence = sequence;
     message.load.paused = paused;
     snprintf(message.load.scene, sizeof message.load.scene, "%s", scene);
-    tarn_status status = tell_worker(gateway, &message, viewer_id);
+    tarn_status status = tell_worker(session, &message, viewer_id);
     if (status == TARN_OK) {
         session->epoch++;
         session->pending = 1;
@@ -133,19 +147,19 @@ static tarn_status send_load(tarn_gateway *gateway, tarn_session *session, const
     return status;
 }
 
-void tarn_session_view_changed(tarn_gateway *gateway, tarn_session *session)
+void tarn_session_view_changed(tarn_session *session)
 {
     note_audience(session);
     if (session->audience_told == 0 && audience(session) > 0) {
-        send_audience(gateway, session, audience(session));
+        send_audience(session, audience(session));
     }
-    tarn_session_ask_for_key(gateway, session);
+    tarn_session_ask_for_key(session);
 }
 
-tarn_session *tarn_session_find(tarn_gateway *gateway, const char *name)
+tarn_session *tarn_session_find(tarn_sessions *all, const char *name)
 {
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
-        tarn_session *session = &gateway->sessions.sessions[i];
+        tarn_session *session = &all->sessions[i];
         if (session->id && (name[0] == 0 || strcmp(session->name, name) == 0)) {
             return session;
         }
@@ -153,7 +167,16 @@ tarn_session *tarn_session_find(tarn_gateway *gateway, const char *name)
     return NULL;
 }
 
-tarn_status tarn_session_join(tarn_gateway *gateway, tarn_session *session, tarn_viewer *viewer)
+uint32_t tarn_session_people(const tarn_session *session)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
+        count += !session->viewers[i]->is_preview;
+    }
+    return count;
+}
+
+tarn_status tarn_session_join(tarn_session *session, tarn_viewer *viewer)
 {
     if (session->viewer_count == TARN_VIEWERS_MAX) {
         return TARN_E_LIMIT;
@@ -162,29 +185,31 @@ tarn_status tarn_session_join(tarn_gateway *gateway, tarn_session *session, tarn
         return TARN_E_STATE;
     }
     session->viewers[session->viewer_count++] = viewer;
+    viewer->session = session;
+    viewer->fanout = &session->fanout;
     session->viewers_changed = 1;
     session->board.changed = 1; // for the one who has just come
-    gateway->metrics.viewers++;
+    session->all->metrics->viewers++;
     if (session->audience_told == 0 && audience(session) > 0) {
-        send_audience(gateway, session, audience(session));
+        send_audience(session, audience(session));
     }
     return TARN_OK;
 }
 
 /// Those that find no place in the queue are told later: the worker keeps what a viewer holds until then.
-static void tell_gone(tarn_gateway *gateway, tarn_session *session)
+static void tell_gone(tarn_session *session)
 {
     while (session->gone_count > 0) {
         tarn_ipc_message message = {.kind = TARN_IPC_VIEWER_GONE, .tank = session->id};
         message.viewer_gone.viewer_id = session->gone[session->gone_count - 1];
-        if (tell_worker(gateway, &message, 0) != TARN_OK) {
+        if (tell_worker(session, &message, 0) != TARN_OK) {
             return;
         }
         session->gone_count--;
     }
 }
 
-void tarn_session_leave(tarn_gateway *gateway, tarn_session *session, tarn_viewer *viewer)
+void tarn_session_leave(tarn_session *session, tarn_viewer *viewer)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < session->viewer_count; i++) {
@@ -201,12 +226,18 @@ void tarn_session_leave(tarn_gateway *gateway, tarn_session *session, tarn_viewe
     if (!viewer->is_preview) {
         session->left_since_ns = tarn_clock_monotonic_ns();
     }
-    gateway->metrics.viewers--;
+    session->all->metrics->viewers--;
     if (session->gone_count < TARN_VIEWERS_MAX) {
         session->gone[session->gone_count++] = viewer->id;
     }
-    tell_gone(gateway, session);
+    tell_gone(session);
     note_audience(session);
+    if (viewer->rate.layers > 0) {
+        session->all->metrics->viewers_by_layers[viewer->rate.layers - 1]--;
+    }
+    viewer->rate.layers = 0;
+    viewer->session = NULL;
+    viewer->fanout = NULL;
 }
 
 /// Fresh starts cost everybody their frames.
@@ -219,10 +250,27 @@ static int fresh_start_is_due(tarn_session *session, tarn_viewer *viewer)
     return 0;
 }
 
-static void control_load(tarn_gateway *gateway, tarn_session *session, tarn_viewer *viewer, const tarn_control *control)
+/// Of a session whose worker was given up somebody wants the tank all the same: another worker makes it, or, where
+/// none takes it, its own is tried once more. @return whether it is being made now
+static bool seek_worker(tarn_session *session)
+{
+    if (session->worker != NULL && session->worker->phase != TARN_WORKER_GIVEN_UP) {
+        return false; // it comes back by itself
+    }
+    if (tarn_session_place(session)) {
+        tarn_session_make_tank(session);
+        return true;
+    }
+    if (session->worker != NULL) {
+        tarn_worker_process_retry(session->worker);
+    }
+    return false;
+}
+
+static void control_load(tarn_session *session, tarn_viewer *viewer, const tarn_control *control)
 {
     tarn_text why;
-    if (!tarn_own_scene_is_listed(&gateway->hello, control->scene)) {
+    if (!tarn_own_scene_is_listed(&session->all->workers->told, control->scene)) {
         snprintf(why, sizeof why, "control.scene: found \"%s\", allowed are those that welcome lists", control->scene);
         tarn_viewer_error(viewer, TARN_ERROR_SCENE, why);
         return;
@@ -230,11 +278,11 @@ static void control_load(tarn_gateway *gateway, tarn_session *session, tarn_view
     if (!fresh_start_is_due(session, viewer)) {
         return;
     }
-    const char *scene = tarn_own_scene_find(gateway->options.scene, control->scene);
-    if (gateway->worker.phase == TARN_WORKER_READY) {
+    const char *scene = tarn_own_scene_find(session->all->options->scene, control->scene);
+    if (is_served(session)) {
         if (session->pending) {
             tarn_viewer_error(viewer, TARN_ERROR_SCENE, "the tank is being made already; try again in a moment");
-        } else if (send_load(gateway, session, scene, 0, viewer->id, control->sequence) == TARN_OK) {
+        } else if (send_load(session, scene, 0, viewer->id, control->sequence) == TARN_OK) {
             snprintf(session->scene_asked, sizeof session->scene_asked, "%s", scene);
         } else {
             too_fast(viewer);
@@ -244,20 +292,19 @@ static void control_load(tarn_gateway *gateway, tarn_session *session, tarn_view
     // The tank is made from this scene as soon as there is a worker again.
     snprintf(session->scene, sizeof session->scene, "%s", scene);
     session->state.paused = 0;
-    tarn_worker_process_retry(&gateway->worker);
+    seek_worker(session);
 }
 
-void tarn_session_control(tarn_gateway *gateway, tarn_session *session, tarn_viewer *viewer,
-                          const tarn_control *control)
+void tarn_session_control(tarn_session *session, tarn_viewer *viewer, const tarn_control *control)
 {
     tarn_ipc_message message = {.tank = session->id};
     if (control->action == TARN_CONTROL_LOAD) {
-        control_load(gateway, session, viewer, control);
+        control_load(session, viewer, control);
         return;
     }
-    if (gateway->worker.phase != TARN_WORKER_READY) {
-        if (control->action == TARN_CONTROL_RESET) {
-            tarn_worker_process_retry(&gateway->worker);
+    if (!is_served(session)) {
+        if (control->action == TARN_CONTROL_RESET && seek_worker(session)) {
+            return;
         }
         tarn_viewer_error(viewer, TARN_ERROR_WORKER, "the simulation is being started again; try again in a moment");
         return;
@@ -276,7 +323,7 @@ void tarn_session_control(tarn_gateway *gateway, tarn_session *session, tarn_vie
         message.control.sequence = control->sequence;
         message.control.action = (uint8_t)control->action;
     }
-    if (tell_worker(gateway, &message, viewer->id) != TARN_OK) {
+    if (tell_worker(session, &message, viewer->id) != TARN_OK) {
         too_fast(viewer);
     } else if (control->action == TARN_CONTROL_RESET) {
         session->epoch++;
@@ -305,8 +352,8 @@ static int input_is_move(const tarn_input *input, tarn_worker_queue_key *key)
     }
 }
 
-void tarn_session_input(tarn_gateway *gateway, tarn_session *session, tarn_viewer *viewer, const tarn_input *input,
-                        const uint8_t *bytes, size_t byte_count)
+void tarn_session_input(tarn_session *session, tarn_viewer *viewer, const tarn_input *input, const uint8_t *bytes,
+                        size_t byte_count)
 {
     tarn_ipc_message message = {.kind = TARN_IPC_INPUT, .tank = session->id};
     message.input.viewer_id = viewer->id;
@@ -314,29 +361,29 @@ void tarn_session_input(tarn_gateway *gateway, tarn_session *session, tarn_viewe
     message.input.byte_count = (uint32_t)byte_count;
     tarn_worker_queue_key key = {.viewer_id = viewer->id};
     int is_move = input_is_move(input, &key);
-    gateway->metrics.inputs_total++;
-    if (tarn_worker_process_send(&gateway->worker, &message, key, is_move) == TARN_E_LIMIT) {
+    session->all->metrics->inputs_total++;
+    if (post(session, &message, key, is_move) == TARN_E_LIMIT) {
         too_fast(viewer);
     }
 }
 
-void tarn_session_make_tank(tarn_gateway *gateway, tarn_session *session)
+void tarn_session_make_tank(tarn_session *session)
 {
-    send_load(gateway, session, session->scene, session->state.paused, 0, 0);
-    send_audience(gateway, session, audience(session));
+    send_load(session, session->scene, session->state.paused, 0, 0);
+    send_audience(session, audience(session));
 }
 
-void tarn_session_worker_ready(tarn_gateway *gateway)
+void tarn_session_worker_ready(tarn_sessions *all, tarn_worker_process *worker)
 {
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
-        tarn_session *session = &gateway->sessions.sessions[i];
-        if (session->id) {
-            tarn_session_make_tank(gateway, session);
+        tarn_session *session = &all->sessions[i];
+        if (session->id != 0 && session->worker == worker) {
+            tarn_session_make_tank(session);
         }
     }
 }
 
-void tarn_session_worker_lost(tarn_gateway *gateway, const char *sentence, int given_up)
+void tarn_session_worker_lost(tarn_sessions *all, tarn_worker_process *worker, const char *sentence, bool given_up)
 {
     tarn_text text;
     snprintf(text, sizeof text,
@@ -345,8 +392,8 @@ void tarn_session_worker_lost(tarn_gateway *gateway, const char *sentence, int g
                       : "%.400s; it is being started again and the tank starts afresh",
              sentence);
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
-        tarn_session *session = &gateway->sessions.sessions[i];
-        if (!session->id) {
+        tarn_session *session = &all->sessions[i];
+        if (session->id == 0 || session->worker != worker) {
             continue;
         }
         session->state.worker_ready = 0;
@@ -355,6 +402,9 @@ void tarn_session_worker_lost(tarn_gateway *gateway, const char *sentence, int g
         session->gone_count = 0; // nor does the next worker know them
         session->key_asked_ns = 0;
         session->scene_asked[0] = 0;
+        session->report = (tarn_ipc_report){0};
+        session->report_ns = 0;
+        session->share = 0;
         tell_state(session);
         tell_error(session, TARN_ERROR_WORKER, text);
     }
@@ -384,7 +434,7 @@ static void take_state(tarn_session *session, const tarn_ipc_state *state)
     tell_state(session);
 }
 
-static void take_refused(tarn_gateway *gateway, tarn_session *session, const tarn_ipc_refused *refused)
+static void take_refused(tarn_session *session, const tarn_ipc_refused *refused)
 {
     if (refused->code == TARN_ERROR_WORKER) {
         tarn_log_warn("%s", refused->text);
@@ -397,14 +447,12 @@ static void take_refused(tarn_gateway *gateway, tarn_session *session, const tar
         session->scene_asked[0] = 0;
     }
     if (refused->viewer_id == 0) {
-        if (gateway->serving) {
+        if (!session->was_made && !session->is_kept) {
+            snprintf(session->ends_because, sizeof session->ends_because, "%s", refused->text);
+        }
+        if (session->was_made || !session->is_kept) { // else the server ends with the sentence
             tarn_log_error("%s", refused->text);
         }
-        if (!session->was_made && !session->is_kept) {
-            tarn_session_end(gateway, session, refused->text);
-            return;
-        }
-        snprintf(gateway->failure, sizeof gateway->failure, "%s", refused->text);
         tell_error(session, TARN_ERROR_SCENE, refused->text);
         return;
     }
@@ -415,27 +463,37 @@ static void take_refused(tarn_gateway *gateway, tarn_session *session, const tar
     }
 }
 
-tarn_status tarn_session_worker_message(tarn_gateway *gateway, const tarn_ipc_message *message)
+static void take_report(tarn_session *session, const tarn_ipc_report *report)
 {
-    tarn_session *session = session_of_tank(gateway, message->tank);
+    const uint64_t now_ns = tarn_clock_monotonic_ns(), received = session->counts.frames_received;
+    if (session->report_ns != 0) {
+        session->share = tarn_placement_share(&session->report, report, received - session->report_received,
+                                              1e-9 * (double)(now_ns - session->report_ns));
+    }
+    session->report = *report;
+    session->report_ns = now_ns;
+    session->report_received = received;
+}
+
+tarn_status tarn_session_worker_message(tarn_sessions *all, const tarn_worker_process *worker,
+                                        const tarn_ipc_message *message)
+{
+    tarn_session *session = session_of_tank(all, worker, message->tank);
     if (!session) {
         return TARN_OK; // closed in the meantime
     }
     switch (message->kind) {
     case TARN_IPC_STATE:
-        if (!tarn_viewer_can_tell_state(&message->state.session)) {
+        if (!tarn_welcome_can_tell_state(&message->state.session)) {
             return TARN_E_MALFORMED;
         }
         take_state(session, &message->state);
         return TARN_OK;
     case TARN_IPC_REFUSED:
-        take_refused(gateway, session, &message->refused);
+        take_refused(session, &message->refused);
         return TARN_OK;
     case TARN_IPC_REPORT:
-        session->report = message->report;
-        if (session == tarn_session_find(gateway, "")) {
-            gateway->metrics.report = message->report;
-        }
+        take_report(session, &message->report);
         return TARN_OK;
     case TARN_IPC_STAMPS:
         session->stamps = message->stamps;
@@ -445,29 +503,42 @@ tarn_status tarn_session_worker_message(tarn_gateway *gateway, const tarn_ipc_me
     }
 }
 
-uint8_t *tarn_session_frame_space(tarn_gateway *gateway, uint32_t tank, uint32_t frame_bytes)
+uint8_t *tarn_session_frame_space(tarn_sessions *all, const tarn_worker_process *worker, uint32_t tank)
 {
-    (void)frame_bytes; // the reader has checked it
-    tarn_session *session = session_of_tank(gateway, tank);
-    return tarn_fanout_space(session ? &session->fanout : &gateway->sessions.nowhere);
+    tarn_session *session = session_of_tank(all, worker, tank);
+    return tarn_fanout_space(session ? &session->fanout : &all->nowhere);
 }
 
-void tarn_session_stage(tarn_gateway *gateway, tarn_session *session, tarn_stage stage, double seconds)
+void tarn_session_stage(tarn_session *session, tarn_stage stage, double seconds)
 {
     tarn_stages_note(&session->stages, stage, seconds);
-    tarn_stages_note(&gateway->metrics.stages, stage, seconds);
+    tarn_stages_note(&session->all->metrics->stages, stage, seconds);
 }
 
-static void note_latency(tarn_gateway *gateway, tarn_session *session, const tarn_fanout_inputs *inputs)
+/// A frame contains a viewer's inputs up to a number.
+static void note_input(tarn_session *session, tarn_viewer *viewer, uint32_t sequence)
+{
+    for (int i = 0; i < TARN_GATEWAY_INPUTS_TIMED_MAX; i++) {
+        if (viewer->timed[i].sequence == 0 || viewer->timed[i].sequence > sequence) {
+            continue;
+        }
+        const uint64_t arrived_ns = viewer->timed[i].arrived_ns;
+        tarn_metrics_latency(session->all->metrics, (double)(session->taken_ns - arrived_ns) * 1e-9);
+        tarn_session_stage(session, TARN_STAGE_WAIT, (double)(int64_t)(session->stamps.latched_ns - arrived_ns) * 1e-9);
+        viewer->timed[i].sequence = 0;
+    }
+}
+
+static void note_latency(tarn_session *session, const tarn_fanout_inputs *inputs)
 {
     const uint64_t now_ns = session->taken_ns;
     tarn_stages_frame(&session->stages, &session->stamps, now_ns);
-    tarn_stages_frame(&gateway->metrics.stages, &session->stamps, now_ns);
+    tarn_stages_frame(&session->all->metrics->stages, &session->stamps, now_ns);
     for (uint32_t i = 0; i < inputs->count; i++) {
         const tarn_frame_input input = inputs->inputs[i];
         for (uint32_t v = 0; v < session->viewer_count; v++) {
             if (session->viewers[v]->id == input.viewer_id) {
-                tarn_viewer_input_shown(gateway, session->viewers[v], input.sequence, now_ns);
+                note_input(session, session->viewers[v], input.sequence);
             }
         }
     }
@@ -484,7 +555,7 @@ static int contains_input_of(const tarn_fanout_inputs *inputs, const tarn_viewer
 }
 
 /// To those first who wait to see what they did: the last of many gets a frame milliseconds after the first.
-static void show_frame(tarn_gateway *gateway, const tarn_session *session, const tarn_fanout_inputs *inputs)
+static void show_frame(const tarn_session *session, const tarn_fanout_inputs *inputs)
 {
     tarn_viewer *acting[TARN_VIEWERS_MAX], *watching[TARN_VIEWERS_MAX];
     uint32_t acting_count = 0, watching_count = 0;
@@ -499,13 +570,14 @@ static void show_frame(tarn_gateway *gateway, const tarn_session *session, const
             watching[watching_count++] = viewer;
         }
     }
-    tarn_web_show(gateway, acting, acting_count);
-    tarn_web_show(gateway, watching, watching_count);
+    session->all->show(acting, acting_count);
+    session->all->show(watching, watching_count);
 }
 
-tarn_status tarn_session_frame(tarn_gateway *gateway, uint32_t tank, uint32_t frame_bytes)
+tarn_status tarn_session_frame(tarn_sessions *all, const tarn_worker_process *worker, uint32_t tank,
+                               uint32_t frame_bytes)
 {
-    tarn_session *session = session_of_tank(gateway, tank);
+    tarn_session *session = session_of_tank(all, worker, tank);
     if (!session) {
         return TARN_OK;
     }
@@ -518,7 +590,8 @@ tarn_status tarn_session_frame(tarn_gateway *gateway, uint32_t tank, uint32_t fr
         return status;
     }
     const uint64_t now_ns = tarn_clock_monotonic_ns();
-    gateway->metrics.frames_received_total++;
+    all->metrics->frames_received_total++;
+    session->counts.frames_received++;
     if (tarn_fanout_newest_is_key(&session->fanout)) {
         session->key_ns = now_ns;
         session->key_asked_ns = 0;
@@ -528,9 +601,9 @@ tarn_status tarn_session_frame(tarn_gateway *gateway, uint32_t tank, uint32_t fr
     for (uint32_t i = 0; i < session->viewer_count; i++) {
         tarn_viewer_check_chain(session->viewers[i], now_ns);
     }
-    note_latency(gateway, session, &inputs);
-    show_frame(gateway, session, &inputs);
-    tarn_session_ask_for_key(gateway, session);
+    note_latency(session, &inputs);
+    show_frame(session, &inputs);
+    tarn_session_ask_for_key(session);
     return TARN_OK;
 }
 
@@ -566,10 +639,10 @@ static void tell_viewers(tarn_session *session)
     session->viewers_changed = 0;
 }
 
-void tarn_session_tick(tarn_gateway *gateway, uint64_t now_ns)
+void tarn_session_tick(tarn_sessions *all, uint64_t now_ns)
 {
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
-        tarn_session *session = &gateway->sessions.sessions[i];
+        tarn_session *session = &all->sessions[i];
         if (!session->id) {
             continue;
         }
@@ -579,16 +652,16 @@ void tarn_session_tick(tarn_gateway *gateway, uint64_t now_ns)
         }
         if (session->audience_told != count &&
             (count > 0 || now_ns - session->empty_since_ns >= TARN_GATEWAY_IDLE_MS * (uint64_t)1000000)) {
-            send_audience(gateway, session, count);
+            send_audience(session, count);
         }
-        tell_gone(gateway, session);
+        tell_gone(session);
         tell_viewers(session);
         tarn_presence_beat(session, now_ns);
-        tarn_session_ask_for_key(gateway, session);
+        tarn_session_ask_for_key(session);
         complete_picture(session, now_ns);
         if (!session->is_kept && tarn_session_people(session) == 0 &&
-            now_ns - session->left_since_ns >= gateway->options.keep_empty_s * (uint64_t)1000000000) {
-            tarn_session_end(gateway, session, "nobody was there");
+            now_ns - session->left_since_ns >= all->options->keep_empty_s * (uint64_t)1000000000) {
+            snprintf(session->ends_because, sizeof session->ends_because, "nobody was there");
         }
     }
 }

@@ -1,5 +1,7 @@
-/// A session: a tank on the worker and the viewers that watch it. What it should be (scene, paused) outlives the
-/// worker: when the worker comes back, the tank is made again and starts afresh under a new epoch.
+/// A session: a tank on one of the workers and the viewers that watch it. What it should be (scene, paused) outlives
+/// its worker: when that one comes back, the tank is made again and starts afresh under a new epoch. A session stays
+/// with its worker, but for one that was given up: then it goes to another one as soon as somebody resets the tank or
+/// loads a scene. It isn't placed anew by itself, since its tank may be what the worker failed by.
 ///
 /// A tank without viewers rests after TARN_GATEWAY_IDLE_MS and goes on when somebody joins.
 #ifndef TARN_SERVER_GATEWAY_SESSION_H
@@ -8,24 +10,34 @@
 #include "protocol/message.h"
 #include "server/common/ipc.h"
 #include "server/gateway/fanout.h"
-#include "server/gateway/gateway_limits.h"
+#include "server/gateway/gateway_options.h"
+#include "server/gateway/metrics.h"
 #include "server/gateway/presence.h"
 #include "server/gateway/role.h"
 #include "server/gateway/stages.h"
 #include "server/gateway/stream_traffic.h"
+#include "server/gateway/workers.h"
 
-struct tarn_gateway;
+struct tarn_sessions;
 struct tarn_viewer;
 
+/// What came and went, since the session began.
+typedef struct tarn_session_counts {
+    uint64_t frames_received, frames_sent, frames_skipped, bytes_sent;
+} tarn_session_counts;
+
 typedef struct tarn_session {
-    uint32_t id; ///< place in the low 8 bits, generation above; 0: free. The worker's name for the tank
+    struct tarn_sessions *all; ///< whose it is
+    uint32_t id;               ///< place in the low 8 bits, generation above; 0: free. The worker's name for the tank
     tarn_name name;
     tarn_name title; ///< for people; empty: none
     tarn_role_keys keys;
     tarn_role guests;                               ///< what those may who come without a key
     uint8_t is_kept;                                ///< however long nobody is there
     uint8_t is_listed;                              ///< for everybody to find
+    tarn_worker_process *worker;                    ///< whose its tank is; NULL: not placed yet
     uint8_t was_made;                               ///< its tank has been there
+    tarn_text ends_because;                         ///< it is about to end; empty: it isn't
     char scene[TARN_IPC_SCENE_BYTES_MAX + 1];       ///< what a new worker makes the tank from: name or path
     char scene_asked[TARN_IPC_SCENE_BYTES_MAX + 1]; ///< by a viewer, with the load that is pending
     uint32_t epoch;                                 ///< of the newest load or reset that was asked for
@@ -48,12 +60,22 @@ typedef struct tarn_session {
     uint64_t join_due_ns;    ///< up to when joins are used up
     uint64_t empty_since_ns; ///< since when nobody looks
     uint64_t left_since_ns;  ///< since when nobody is there
-    tarn_ipc_report report;  ///< the newest
+    tarn_session_counts counts;
+    tarn_ipc_report report;   ///< the newest
+    uint64_t report_ns;       ///< when that came; 0: none has
+    uint64_t report_received; ///< frames until then
+    double share;             ///< of its worker's time that it took before that
     tarn_presence_board board;
     uint64_t fresh_due_ns; ///< up to when fresh starts are used up
 } tarn_session;
 
+/// All of them, and what they need of the others; set before any is opened.
 typedef struct tarn_sessions {
+    const tarn_gateway_options *options;
+    tarn_workers *workers;
+    tarn_metrics *metrics;
+    /// Shows a frame to viewers to whom one is due (web.h). @param viewer_count  0..TARN_VIEWERS_MAX
+    void (*show)(struct tarn_viewer *const *viewers, uint32_t viewer_count);
     tarn_session sessions[TARN_GATEWAY_SESSIONS_MAX];
     tarn_fanout nowhere; ///< for frames of tanks that were ended while they were on their way
     uint32_t generation;
@@ -67,56 +89,67 @@ typedef struct tarn_session_plan {
     uint8_t is_kept, is_listed;
 } tarn_session_plan;
 
-/// Opens a session; its tank is made as soon as the worker is ready.
+/// Opens a session, without a tank.
 /// @return TARN_OK, TARN_E_LIMIT (all places are taken) or TARN_E_IO (no random numbers)
-tarn_status tarn_session_open(struct tarn_gateway *gateway, const tarn_session_plan *plan, tarn_session **session);
+tarn_status tarn_session_open(tarn_sessions *all, const tarn_session_plan *plan, tarn_session **session);
 
 /// Gives the memory of a place back, when no frames come any more.
 void tarn_session_close(tarn_session *session);
 
 /// Ends it: its viewers are told why and closed, its tank is no more.
-void tarn_session_end(struct tarn_gateway *gateway, tarn_session *session, const char *sentence);
+void tarn_session_end(tarn_session *session, const char *sentence);
+
+/// Whether some worker is up that takes one more tank.
+bool tarn_session_has_room(const tarn_sessions *all);
+
+/// Gives the session the worker that placement.h says; tarn_session_make_tank is next. @return false: none takes it
+bool tarn_session_place(tarn_session *session);
 
 /// Sends the worker what a session's tank is made from.
-void tarn_session_make_tank(struct tarn_gateway *gateway, tarn_session *session);
+void tarn_session_make_tank(tarn_session *session);
 
 /// Viewers that are there, without those who take a glimpse.
 uint32_t tarn_session_people(const tarn_session *session);
 
-uint32_t tarn_session_count(const struct tarn_gateway *gateway);
+uint32_t tarn_session_count(const tarn_sessions *all);
 
 /// By name; the empty name means the first session. NULL where there is none.
-tarn_session *tarn_session_find(struct tarn_gateway *gateway, const char *name);
+tarn_session *tarn_session_find(tarn_sessions *all, const char *name);
 
 /// @return TARN_OK, TARN_E_LIMIT (it is full), or TARN_E_STATE (too many have joined just now)
-tarn_status tarn_session_join(struct tarn_gateway *gateway, tarn_session *session, struct tarn_viewer *viewer);
-void tarn_session_leave(struct tarn_gateway *gateway, tarn_session *session, struct tarn_viewer *viewer);
+tarn_status tarn_session_join(tarn_session *session, struct tarn_viewer *viewer);
+void tarn_session_leave(tarn_session *session, struct tarn_viewer *viewer);
 
 /// A viewer began or ceased to look, or asked for more or less.
-void tarn_session_view_changed(struct tarn_gateway *gateway, struct tarn_session *session);
+void tarn_session_view_changed(struct tarn_session *session);
 
 /// Asks the worker for a key frame where a viewer needs one: all get the same.
-void tarn_session_ask_for_key(struct tarn_gateway *gateway, tarn_session *session);
+void tarn_session_ask_for_key(tarn_session *session);
 
 /// Carries out a control, or tells the viewer why not.
-void tarn_session_control(struct tarn_gateway *gateway, tarn_session *session, struct tarn_viewer *viewer,
-                          const tarn_control *control);
+void tarn_session_control(tarn_session *session, struct tarn_viewer *viewer, const tarn_control *control);
 
 /// Hands an input to the worker. `bytes` is the message as written by tarn_message_write.
-void tarn_session_input(struct tarn_gateway *gateway, tarn_session *session, struct tarn_viewer *viewer,
-                        const tarn_input *input, const uint8_t *bytes, size_t byte_count);
+void tarn_session_input(tarn_session *session, struct tarn_viewer *viewer, const tarn_input *input,
+                        const uint8_t *bytes, size_t byte_count);
 
-// What the worker says. Those that return a status end the worker with anything but TARN_OK.
-void tarn_session_worker_ready(struct tarn_gateway *gateway);
-void tarn_session_worker_lost(struct tarn_gateway *gateway, const char *sentence, int given_up);
-tarn_status tarn_session_worker_message(struct tarn_gateway *gateway, const tarn_ipc_message *message);
+// What a worker says; of other workers' tanks it isn't believed. Those that return a status end the worker with
+// anything but TARN_OK.
+void tarn_session_worker_ready(tarn_sessions *all, tarn_worker_process *worker);
+void tarn_session_worker_lost(tarn_sessions *all, tarn_worker_process *worker, const char *sentence, bool given_up);
+tarn_status tarn_session_worker_message(tarn_sessions *all, const tarn_worker_process *worker,
+                                        const tarn_ipc_message *message);
 /// Notes how long a stage took, of this session and of all.
-void tarn_session_stage(struct tarn_gateway *gateway, struct tarn_session *session, tarn_stage stage, double seconds);
+void tarn_session_stage(struct tarn_session *session, tarn_stage stage, double seconds);
 
-uint8_t *tarn_session_frame_space(struct tarn_gateway *gateway, uint32_t tank, uint32_t frame_bytes);
-tarn_status tarn_session_frame(struct tarn_gateway *gateway, uint32_t tank, uint32_t frame_bytes);
+uint8_t *tarn_session_frame_space(tarn_sessions *all, const tarn_worker_process *worker, uint32_t tank);
+tarn_status tarn_session_frame(tarn_sessions *all, const tarn_worker_process *worker, uint32_t tank,
+                               uint32_t frame_bytes);
+
+/// Ends those that are to end: nobody was there for long, or their tank cannot be made.
+void tarn_session_sweep(tarn_sessions *all);
 
 /// Lets tanks without viewers rest.
-void tarn_session_tick(struct tarn_gateway *gateway, uint64_t now_ns);
+void tarn_session_tick(tarn_sessions *all, uint64_t now_ns);
 
 #endif

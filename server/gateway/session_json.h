@@ -19,6 +19,8 @@ typedef struct tarn_session_info {
     uint32_t viewers, particles;
     double realtime_factor;
     double load; ///< share of the time that its steps take of what there is; above 1 it can't keep up
+    int worker;  ///< that simulates it; -1: none
+    const char *device;
 } tarn_session_info;
 
 /// Reads {"scene": "...", "name": "...", "listed": true}, of which only the scene must be there. Names are clean UTF-8

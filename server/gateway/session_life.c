@@ -1,7 +1,7 @@
 // The beginning and the end of sessions.
 #include "server/common/clock.h"
 #include "server/common/log.h"
-#include "server/gateway/gateway.h"
+#include "server/gateway/session.h"
 #include "server/gateway/session_place.h"
 #include "server/gateway/viewer.h"
 
@@ -25,11 +25,12 @@ static tarn_status draw_name(tarn_name name)
     return TARN_OK;
 }
 
-static tarn_status begin(tarn_gateway *gateway, const tarn_session_plan *plan, uint32_t place, tarn_session *session)
+static tarn_status begin(tarn_sessions *all, const tarn_session_plan *plan, uint32_t place, tarn_session *session)
 {
     const tarn_fanout fanout = session->fanout; // its buffers serve every session of this place
     memset(session, 0, sizeof *session);
     session->fanout = fanout;
+    session->all = all;
     tarn_status status = tarn_role_keys_make(&session->keys);
     if (status == TARN_OK && plan->name) {
         snprintf(session->name, sizeof session->name, "%s", plan->name);
@@ -47,22 +48,18 @@ static tarn_status begin(tarn_gateway *gateway, const tarn_session_plan *plan, u
     // Epochs go on from the time of day, so that a tank of a restarted gateway is not taken for an older one.
     session->epoch = (uint32_t)time(NULL);
     session->left_since_ns = session->empty_since_ns = tarn_clock_monotonic_ns();
-    session->id = ++gateway->sessions.generation << TARN_SESSION_PLACE_BITS | place;
+    session->id = ++all->generation << TARN_SESSION_PLACE_BITS | place;
     return TARN_OK;
 }
 
-tarn_status tarn_session_open(tarn_gateway *gateway, const tarn_session_plan *plan, tarn_session **session)
+tarn_status tarn_session_open(tarn_sessions *all, const tarn_session_plan *plan, tarn_session **session)
 {
-    for (uint32_t place = 0; place < gateway->options.sessions_max; place++) {
-        *session = &gateway->sessions.sessions[place];
+    for (uint32_t place = 0; place < all->options->sessions_max; place++) {
+        *session = &all->sessions[place];
         if ((*session)->id) {
             continue;
         }
-        const tarn_status status = begin(gateway, plan, place, *session);
-        if (status == TARN_OK && gateway->worker.phase == TARN_WORKER_READY) {
-            tarn_session_make_tank(gateway, *session);
-        }
-        return status;
+        return begin(all, plan, place, *session);
     }
     *session = NULL;
     return TARN_E_LIMIT;
@@ -74,33 +71,40 @@ void tarn_session_close(tarn_session *session)
     session->id = 0;
 }
 
-void tarn_session_end(tarn_gateway *gateway, tarn_session *session, const char *sentence)
+void tarn_session_end(tarn_session *session, const char *sentence)
 {
     const tarn_ipc_message message = {.kind = TARN_IPC_UNLOAD, .tank = session->id};
     const tarn_worker_queue_key key = {.kind = TARN_IPC_UNLOAD};
     tarn_log_info("the session \"%s\" ends: %s", session->name, sentence);
     while (session->viewer_count > 0) {
-        tarn_viewer_expel(gateway, session->viewers[0], TARN_ERROR_SESSION, sentence);
+        tarn_viewer *viewer = session->viewers[0];
+        tarn_session_leave(session, viewer);
+        tarn_viewer_fail(viewer, TARN_ERROR_SESSION, sentence);
     }
-    tarn_worker_process_send(&gateway->worker, &message, key, 0);
-    tarn_fanout_rest(&session->fanout); // a frame may be on its way into it
+    if (session->worker != NULL) {
+        tarn_worker_process_send(session->worker, &message, key, 0);
+        // A frame that is on its way is nobody's; the next session here may have another worker.
+        tarn_worker_process_divert(session->worker, session->id, tarn_fanout_space(&session->all->nowhere));
+    }
+    tarn_fanout_rest(&session->fanout);
     session->id = 0;
 }
 
-uint32_t tarn_session_people(const tarn_session *session)
+void tarn_session_sweep(tarn_sessions *all)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < session->viewer_count; i++) {
-        count += !session->viewers[i]->is_preview;
+    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
+        tarn_session *session = &all->sessions[i];
+        if (session->id != 0 && session->ends_because[0] != '\0') {
+            tarn_session_end(session, session->ends_because);
+        }
     }
-    return count;
 }
 
-uint32_t tarn_session_count(const tarn_gateway *gateway)
+uint32_t tarn_session_count(const tarn_sessions *all)
 {
     uint32_t count = 0;
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
-        count += gateway->sessions.sessions[i].id != 0;
+        count += all->sessions[i].id != 0;
     }
     return count;
 }

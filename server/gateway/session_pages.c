@@ -2,7 +2,6 @@
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/common/scene.h"
-#include "server/gateway/gateway.h"
 #include "server/gateway/own_scene.h"
 #include "server/gateway/session_json.h"
 #include "server/gateway/turn_taking.h"
@@ -16,9 +15,10 @@ void tarn_session_pages_refuse(tarn_session_answer *answer, unsigned status, con
     answer->byte_count = tarn_session_error_write(sentence, answer->text, sizeof answer->text);
 }
 
-static int may_create(const tarn_gateway *gateway)
+static int may_create(const tarn_sessions *all)
 {
-    return gateway->options.anyone_creates && tarn_session_count(gateway) < gateway->options.sessions_max;
+    return all->options->anyone_creates && tarn_session_count(all) < all->options->sessions_max &&
+           tarn_session_has_room(all);
 }
 
 static tarn_session_info info_of(const tarn_session *session)
@@ -33,60 +33,68 @@ static tarn_session_info info_of(const tarn_session *session)
                                .viewers = tarn_session_people(session),
                                .particles = report->particle_count,
                                .realtime_factor = (double)report->realtime_factor,
-                               .load = dt_s > 0 ? (double)report->step_s / dt_s : 0};
+                               .load = dt_s > 0 ? (double)report->step_s / dt_s : 0,
+                               .worker = session->worker != NULL ? (int)session->worker->index : -1,
+                               .device = session->worker != NULL ? session->worker->hello.device : ""};
 }
 
-void tarn_session_pages_list(const tarn_gateway *gateway, tarn_session_answer *answer)
+void tarn_session_pages_list(const tarn_sessions *all, tarn_session_answer *answer)
 {
     tarn_session_info infos[TARN_GATEWAY_SESSIONS_MAX];
     uint32_t count = 0;
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
-        const tarn_session *session = &gateway->sessions.sessions[i];
+        const tarn_session *session = &all->sessions[i];
         if (session->id && session->is_listed) {
             infos[count++] = info_of(session);
         }
     }
+    const tarn_ipc_worker_hello *told = &all->workers->told;
     answer->status = 200;
-    answer->byte_count = tarn_session_list_write(infos, count, gateway->hello.scenes, gateway->hello.scene_count,
-                                                 may_create(gateway), answer->text, sizeof answer->text);
+    answer->byte_count = tarn_session_list_write(infos, count, told->scenes, told->scene_count, may_create(all),
+                                                 answer->text, sizeof answer->text);
 }
 
 /// Whether an address may make another tank now. Whoever made none for the longest time is forgotten first.
-static int may_make(tarn_session_makers *all, const struct in6_addr *address)
+static int may_make(tarn_session_makers *makers, const struct in6_addr *address)
 {
     uint32_t place = 0;
     for (uint32_t i = 0; i < TARN_GATEWAY_MAKERS_MAX; i++) {
-        if (memcmp(&all->makers[i].address, address, sizeof *address) == 0) {
+        if (memcmp(&makers->makers[i].address, address, sizeof *address) == 0) {
             place = i;
             break;
         }
-        if (all->makers[i].due_ns < all->makers[place].due_ns) {
+        if (makers->makers[i].due_ns < makers->makers[place].due_ns) {
             place = i;
         }
     }
-    if (memcmp(&all->makers[place].address, address, sizeof *address) != 0) {
-        all->makers[place].address = *address;
-        all->makers[place].due_ns = 0;
+    if (memcmp(&makers->makers[place].address, address, sizeof *address) != 0) {
+        makers->makers[place].address = *address;
+        makers->makers[place].due_ns = 0;
     }
-    return tarn_turn_take(&all->makers[place].due_ns, 60000 / TARN_GATEWAY_CREATE_PER_MINUTE,
+    return tarn_turn_take(&makers->makers[place].due_ns, 60000 / TARN_GATEWAY_CREATE_PER_MINUTE,
                           TARN_GATEWAY_CREATE_PER_MINUTE);
 }
 
 /// @return 0: it was refused
-static int check_request(tarn_gateway *gateway, const tarn_session_request *request, const struct in6_addr *address,
-                         tarn_session_answer *answer)
+static int check_request(tarn_sessions *all, tarn_session_makers *makers, const tarn_session_request *request,
+                         const struct in6_addr *address, tarn_session_answer *answer)
 {
     tarn_text why;
-    if (!gateway->options.anyone_creates) {
+    if (!all->options->anyone_creates) {
         tarn_session_pages_refuse(answer, 403, "nobody makes tanks on this server; it was started so");
-    } else if (!tarn_own_scene_is_listed(&gateway->hello, request->scene)) {
+    } else if (!tarn_own_scene_is_listed(&all->workers->told, request->scene)) {
         snprintf(why, sizeof why, "scene: there is no scene \"%s\"", request->scene);
         tarn_session_pages_refuse(answer, 400, why);
-    } else if (tarn_session_count(gateway) >= gateway->options.sessions_max) {
+    } else if (tarn_session_count(all) >= all->options->sessions_max) {
         snprintf(why, sizeof why, "there are %u tanks, which is all this server takes; try again when one has ended",
-                 gateway->options.sessions_max);
+                 all->options->sessions_max);
         tarn_session_pages_refuse(answer, 503, why);
-    } else if (!may_make(&gateway->makers, address)) {
+    } else if (tarn_workers_ready(all->workers) == 0) {
+        tarn_session_pages_refuse(answer, 503, "nothing is up to simulate it; try again in a moment");
+    } else if (!tarn_session_has_room(all)) {
+        tarn_session_pages_refuse(answer, 503,
+                                  "the workers have as many tanks as they take; try again when one has ended");
+    } else if (!may_make(makers, address)) {
         snprintf(why, sizeof why, "too many tanks were made from here just now; allowed are %d a minute",
                  TARN_GATEWAY_CREATE_PER_MINUTE);
         tarn_session_pages_refuse(answer, 429, why);
@@ -96,8 +104,8 @@ static int check_request(tarn_gateway *gateway, const tarn_session_request *requ
     return 0;
 }
 
-void tarn_session_pages_make(tarn_gateway *gateway, const char *body, size_t body_bytes, const struct in6_addr *address,
-                             tarn_session_answer *answer)
+void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, const char *body, size_t body_bytes,
+                             const struct in6_addr *address, tarn_session_answer *answer)
 {
     tarn_session_request request;
     tarn_session *session;
@@ -106,26 +114,30 @@ void tarn_session_pages_make(tarn_gateway *gateway, const char *body, size_t bod
         tarn_session_pages_refuse(answer, 400, why);
         return;
     }
-    if (!check_request(gateway, &request, address, answer)) {
+    if (!check_request(all, makers, &request, address, answer)) {
         return;
     }
     const tarn_session_plan plan = {.title = request.name,
-                                    .scene = tarn_own_scene_find(gateway->options.scene, request.scene),
-                                    .guests = gateway->options.guests,
+                                    .scene = tarn_own_scene_find(all->options->scene, request.scene),
+                                    .guests = all->options->guests,
                                     .is_listed = request.listed};
-    const tarn_status status = tarn_session_open(gateway, &plan, &session);
-    if (status != TARN_OK) {
+    const tarn_status status = tarn_session_open(all, &plan, &session);
+    if (status != TARN_OK || !tarn_session_place(session)) {
+        if (status == TARN_OK) {
+            tarn_session_end(session, "no worker takes it");
+        }
         tarn_session_pages_refuse(answer, 503, "the tank could not be made");
         return;
     }
+    tarn_session_make_tank(session);
     tarn_log_info("the session \"%s\" begins: %s", session->name, request.scene);
     answer->status = 201;
     answer->byte_count = tarn_session_made_write(session->name, &session->keys, answer->text, sizeof answer->text);
 }
 
-void tarn_session_pages_end(tarn_gateway *gateway, const char *name, const tarn_key key, tarn_session_answer *answer)
+void tarn_session_pages_end(tarn_sessions *all, const char *name, const tarn_key key, tarn_session_answer *answer)
 {
-    tarn_session *session = name[0] ? tarn_session_find(gateway, name) : NULL;
+    tarn_session *session = name[0] ? tarn_session_find(all, name) : NULL;
     tarn_role role = TARN_ROLE_WATCH;
     if (!session) {
         tarn_session_pages_refuse(answer, 404, "there is no such session");
@@ -134,7 +146,7 @@ void tarn_session_pages_end(tarn_gateway *gateway, const char *name, const tarn_
     } else if (session->is_kept) {
         tarn_session_pages_refuse(answer, 409, "this tank lasts as long as the server");
     } else {
-        tarn_session_end(gateway, session, "one of its owners ended this tank");
+        tarn_session_end(session, "one of its owners ended this tank");
         answer->status = 200;
         answer->byte_count = (size_t)snprintf(answer->text, sizeof answer->text, "{}");
     }

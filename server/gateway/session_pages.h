@@ -5,19 +5,17 @@
 ///     DELETE /sessions/NAME     ends one, with "Authorization: Bearer" and its owners' key
 ///
 /// Everything is JSON. A refusal is {"error": a sentence}, with 400 (the request is wrong), 403 (not allowed), 404
-/// (there is none), 409 (it can't be ended), 413 (too large), 415 (not JSON), 429 (too often) or 503 (no room). What
-/// changes something is taken from pages of this server only, as WebSockets are.
+/// (there is none), 409 (it can't be ended), 413 (too large), 415 (not JSON), 429 (too often) or 503 (no room, or no
+/// worker that is up). What changes something is taken from pages of this server only, as WebSockets are.
 #ifndef TARN_SERVER_GATEWAY_SESSION_PAGES_H
 #define TARN_SERVER_GATEWAY_SESSION_PAGES_H
 
 #include "server/gateway/gateway_limits.h"
-#include "server/gateway/role.h"
+#include "server/gateway/session.h"
 
 #include <netinet/in.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct tarn_gateway;
 
 #define TARN_SESSION_PAGES_PATH "/sessions"
 
@@ -36,15 +34,14 @@ typedef struct tarn_session_answer {
     char text[TARN_GATEWAY_HTTP_TEXT_BYTES_MAX];
 } tarn_session_answer;
 
-void tarn_session_pages_list(const struct tarn_gateway *gateway, tarn_session_answer *answer);
+void tarn_session_pages_list(const tarn_sessions *all, tarn_session_answer *answer);
 
 /// @param body  of the request  @param address  whose it is
-void tarn_session_pages_make(struct tarn_gateway *gateway, const char *body, size_t body_bytes,
+void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, const char *body, size_t body_bytes,
                              const struct in6_addr *address, tarn_session_answer *answer);
 
 /// @param key  that came with the request, with zeros behind its end
-void tarn_session_pages_end(struct tarn_gateway *gateway, const char *name, const tarn_key key,
-                            tarn_session_answer *answer);
+void tarn_session_pages_end(tarn_sessions *all, const char *name, const tarn_key key, tarn_session_answer *answer);
 
 /// Refuses with a status and a sentence.
 void tarn_session_pages_refuse(tarn_session_answer *answer, unsigned status, const char *sentence);

@@ -4,6 +4,8 @@
 /// flags, and each is made from what is true when the socket takes it; of pongs, presence and frames only the newest
 /// counts; errors have TARN_GATEWAY_ERRORS_QUEUED_MAX places. One message is written per writable callback.
 ///
+///     session, presence, viewer_receive --mark--> viewer <--drain-- viewer_send <-- web
+///
 /// Frames are sent while fewer than TARN_FRAMES_UNACKNOWLEDGED_MAX are unacknowledged, always the newest that the
 /// viewer can decode (fanout.h). Of key and base frames, which later ones refer to, a few more may be on their way: a
 /// viewer that such a frame can't be sent to in time needs a key frame, the largest there is. What of a frame is sent
@@ -12,16 +14,22 @@
 #define TARN_SERVER_GATEWAY_VIEWER_H
 
 #include "protocol/message.h"
+#include "server/gateway/fanout.h"
 #include "server/gateway/gateway_limits.h"
+#include "server/gateway/stream_traffic.h"
 #include "server/gateway/viewer_flight.h"
 #include "server/gateway/viewer_rate.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct lws;
-struct tarn_gateway;
+struct tarn_metrics;
 struct tarn_session;
+struct tarn_sessions;
+struct tarn_viewer_list;
+struct tarn_workers;
 
 typedef enum tarn_viewer_phase {
     TARN_VIEWER_NEW = 0,
@@ -39,9 +47,11 @@ typedef enum tarn_viewer_tell_what {
 } tarn_viewer_tell_what;
 
 typedef struct tarn_viewer {
+    struct tarn_viewer_list *all;
     struct tarn_viewer *next; ///< of all connections
     struct lws *wsi;
     struct tarn_session *session; ///< while joined
+    const tarn_fanout *fanout;    ///< the session's, as long
     uint32_t id;
     tarn_viewer_phase phase;
     uint64_t since_ns, closing_since_ns;
@@ -84,21 +94,17 @@ typedef struct tarn_viewer {
     uint8_t assembly[TARN_MESSAGE_BYTES_MAX];
 } tarn_viewer;
 
-/// A piece of a message, as it arrives.
-typedef struct tarn_viewer_piece {
-    const uint8_t *bytes;
-    size_t byte_count;
-    uint64_t bytes_to_come; ///< of the same WebSocket frame, as its header declared
-    int first, last;        ///< of the message
-    int binary;
-} tarn_viewer_piece;
+/// All connections that speak tarn.v1, joined or not, and what they need of the others; set before one comes.
+typedef struct tarn_viewer_list {
+    tarn_viewer *first;
+    uint32_t id_last;
+    bool is_ending; ///< those that come are told so
+    struct tarn_sessions *sessions;
+    const struct tarn_workers *workers;
+    struct tarn_metrics *metrics;
+} tarn_viewer_list;
 
-void tarn_viewer_open(struct tarn_gateway *gateway, tarn_viewer *viewer, struct lws *wsi);
-void tarn_viewer_closed(struct tarn_gateway *gateway, tarn_viewer *viewer);
-void tarn_viewer_receive(struct tarn_gateway *gateway, tarn_viewer *viewer, const tarn_viewer_piece *piece);
-
-/// Writes one message or frame. @return 0, or -1: the connection ends now
-int tarn_viewer_writable(struct tarn_gateway *gateway, tarn_viewer *viewer);
+void tarn_viewer_open(tarn_viewer_list *all, tarn_viewer *viewer, struct lws *wsi);
 
 /// Makes a message due.
 void tarn_viewer_tell(tarn_viewer *viewer, uint32_t what);
@@ -109,25 +115,26 @@ void tarn_viewer_error(tarn_viewer *viewer, tarn_error_code code, const char *se
 /// The session's board was written anew.
 void tarn_viewer_presence_ready(tarn_viewer *viewer);
 
-/// Takes it out of its session, then as tarn_viewer_fail.
-void tarn_viewer_expel(struct tarn_gateway *gateway, tarn_viewer *viewer, tarn_error_code code, const char *sentence);
+/// Closes with a code and the reason that belongs to it, or the last error's text.
+void tarn_viewer_close(tarn_viewer *viewer, uint16_t close_code);
 
 /// Sends an error and closes with 4000 + code.
 void tarn_viewer_fail(tarn_viewer *viewer, tarn_error_code code, const char *sentence);
+
+/// The frame to send now; NULL: there is none that this viewer has not got and may get.
+const tarn_fanout_frame *tarn_viewer_next_frame(const tarn_viewer *viewer);
+bool tarn_viewer_frame_is_due(const tarn_viewer *viewer);
 
 /// The session has a newer frame.
 void tarn_viewer_frame_ready(tarn_viewer *viewer);
 
 /// Applies what the viewer asked for to what the stream takes now.
-void tarn_viewer_bound(tarn_viewer *viewer, uint64_t now_ns);
+void tarn_viewer_bound(tarn_viewer *viewer, const tarn_stream_traffic *traffic, uint64_t now_ns);
 
 /// Notes whether a viewer has lost the chain of frames that refer to each other.
 void tarn_viewer_check_chain(tarn_viewer *viewer, uint64_t now_ns);
 
-/// A frame contains this viewer's inputs up to a number: notes how long they took.
-void tarn_viewer_input_shown(struct tarn_gateway *gateway, tarn_viewer *viewer, uint32_t sequence, uint64_t now_ns);
-
 /// Ends connections that take too long over something.
-void tarn_viewer_tick(struct tarn_gateway *gateway, uint64_t now_ns);
+void tarn_viewer_tick(tarn_viewer_list *all, uint64_t now_ns);
 
 #endif

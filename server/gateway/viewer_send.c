@@ -3,7 +3,10 @@
 #include "server/gateway/viewer_send.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
-#include "server/gateway/gateway.h"
+#include "server/gateway/session.h"
+#include "server/gateway/welcome.h"
+
+#include <libwebsockets.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -19,54 +22,18 @@ static uint8_t scratch[LWS_PRE + TARN_MESSAGE_SERVER_BYTES_MAX];
 static tarn_message outgoing;
 static tarn_viewer_info viewer_infos[TARN_VIEWERS_MAX];
 
-/// Whether it had this very frame a moment ago: it can't need it again and again.
-static int had_key(const tarn_viewer *viewer, const tarn_fanout_frame *frame)
-{
-    return frame->serial == viewer->key_serial &&
-           tarn_clock_monotonic_ns() - viewer->key_sent_ns < TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000;
-}
-
-/// The frame to send now, or NULL.
-static const tarn_fanout_frame *next_frame(const tarn_viewer *viewer)
-{
-    if (viewer->phase != TARN_VIEWER_JOINED || viewer->peer_closes || viewer->view.hidden ||
-        viewer->flight.count >= tarn_viewer_rate_in_flight_max(&viewer->rate)) {
-        return NULL;
-    }
-    const tarn_fanout_frame *frame = tarn_fanout_next(&viewer->session->fanout, viewer->reference, viewer->frame_serial,
-                                                      tarn_viewer_rate_skips_extras(&viewer->rate));
-    if (frame && (frame->kind == TARN_STREAM_KEY ? had_key(viewer, frame) : viewer->rate.keys_only)) {
-        return NULL;
-    }
-    if (frame && frame->kind == TARN_STREAM_EXTRA && viewer->flight.count >= TARN_FRAMES_UNACKNOWLEDGED_MAX) {
-        return NULL;
-    }
-    return frame;
-}
-
-int tarn_viewer_frame_is_due(const tarn_viewer *viewer)
-{
-    return next_frame(viewer) != NULL;
-}
-
 /// @return 0, or -1 when the connection is broken
-static int write_bytes(tarn_gateway *gateway, tarn_viewer *viewer, uint8_t *bytes, size_t byte_count)
+static int write_bytes(tarn_viewer *viewer, uint8_t *bytes, size_t byte_count)
 {
     int written = lws_write(viewer->wsi, bytes, byte_count, LWS_WRITE_BINARY);
     if (written < (int)byte_count) {
         return -1;
     }
-    gateway->metrics.bytes_sent_total += byte_count;
+    viewer->all->metrics->bytes_sent_total += byte_count;
+    if (viewer->session != NULL) {
+        viewer->session->counts.bytes_sent += byte_count;
+    }
     return 0;
-}
-
-static void fill_welcome(const tarn_gateway *gateway, tarn_welcome *welcome)
-{
-    welcome->version = TARN_PROTOCOL_VERSION;
-    snprintf(welcome->server, sizeof welcome->server, "tarnd %s", TARN_VERSION);
-    memcpy(welcome->device, gateway->hello.device, sizeof welcome->device);
-    welcome->scene_count = gateway->hello.scene_count;
-    memcpy(welcome->scenes, gateway->hello.scenes, sizeof welcome->scenes);
 }
 
 static void fill_viewers(const tarn_session *session, tarn_viewers *viewers)
@@ -120,7 +87,7 @@ static uint32_t next_to_tell(const tarn_viewer *viewer)
 }
 
 /// Makes the message that is due first. @return whether there is one
-static int next_message(tarn_gateway *gateway, tarn_viewer *viewer)
+static int next_message(tarn_viewer *viewer)
 {
     uint32_t what = next_to_tell(viewer);
     memset(&outgoing, 0, sizeof outgoing);
@@ -138,7 +105,7 @@ static int next_message(tarn_gateway *gateway, tarn_viewer *viewer)
     switch ((tarn_viewer_tell_what)what) {
     case TARN_VIEWER_TELL_WELCOME:
         outgoing.kind = TARN_MESSAGE_WELCOME;
-        fill_welcome(gateway, &outgoing.welcome);
+        tarn_welcome_fill(&viewer->all->workers->told, &outgoing.welcome);
         break;
     case TARN_VIEWER_TELL_JOINED:
         outgoing.kind = TARN_MESSAGE_JOINED;
@@ -166,29 +133,7 @@ static int next_message(tarn_gateway *gateway, tarn_viewer *viewer)
     return 1;
 }
 
-static int can_be_written(void)
-{
-    size_t bytes;
-    return tarn_message_write(&outgoing, scratch + LWS_PRE, TARN_MESSAGE_SERVER_BYTES_MAX, &bytes) == TARN_OK;
-}
-
-int tarn_viewer_can_tell_hello(const tarn_gateway *gateway)
-{
-    memset(&outgoing, 0, sizeof outgoing);
-    outgoing.kind = TARN_MESSAGE_WELCOME;
-    fill_welcome(gateway, &outgoing.welcome);
-    return can_be_written();
-}
-
-int tarn_viewer_can_tell_state(const tarn_session_state *state)
-{
-    memset(&outgoing, 0, sizeof outgoing);
-    outgoing.kind = TARN_MESSAGE_STATE;
-    outgoing.state = *state;
-    return can_be_written();
-}
-
-static int send_message(tarn_gateway *gateway, tarn_viewer *viewer)
+static int send_message(tarn_viewer *viewer)
 {
     size_t bytes;
     tarn_status status = tarn_message_write(&outgoing, scratch + LWS_PRE, TARN_MESSAGE_SERVER_BYTES_MAX, &bytes);
@@ -197,24 +142,24 @@ static int send_message(tarn_gateway *gateway, tarn_viewer *viewer)
                        tarn_status_text(status));
         return 0;
     }
-    return write_bytes(gateway, viewer, scratch + LWS_PRE, bytes);
+    return write_bytes(viewer, scratch + LWS_PRE, bytes);
 }
 
 /// Behind a frame, if one is due: those mustn't wait for it.
-static int send_presence(tarn_gateway *gateway, tarn_viewer *viewer)
+static int send_presence(tarn_viewer *viewer)
 {
     tarn_presence_board *board = &viewer->session->board;
     viewer->presence_due = 0;
-    return write_bytes(gateway, viewer, board->bytes + LWS_PRE, board->byte_count);
+    return write_bytes(viewer, board->bytes + LWS_PRE, board->byte_count);
 }
 
 /// Bytes of a frame that this viewer gets: up to the end of a layer.
-static uint32_t cut(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fanout_frame *frame)
+static uint32_t cut(tarn_viewer *viewer, const tarn_fanout_frame *frame)
 {
-    uint32_t *const viewers_by_layers = gateway->metrics.viewers_by_layers;
+    uint32_t *const viewers_by_layers = viewer->all->metrics->viewers_by_layers;
     const uint32_t before = viewer->rate.layers;
     if (frame->kind == TARN_STREAM_KEY) {
-        tarn_viewer_bound(viewer, tarn_clock_monotonic_ns());
+        tarn_viewer_bound(viewer, &viewer->session->traffic, tarn_clock_monotonic_ns());
     }
     const uint32_t layers = tarn_viewer_rate_layers(&viewer->rate, frame->kind, frame->layer_count);
     if (before) {
@@ -224,12 +169,13 @@ static uint32_t cut(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fanou
     return frame->cut_bytes[layers - 1];
 }
 
-static int send_frame(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fanout_frame *frame)
+static int send_frame(tarn_viewer *viewer, const tarn_fanout_frame *frame)
 {
-    const uint32_t bytes = cut(gateway, viewer, frame);
+    const uint32_t bytes = cut(viewer, frame);
     const uint64_t now_ns = tarn_clock_monotonic_ns();
     if (viewer->frame_serial && frame->serial > viewer->frame_serial + 1 && !viewer->was_hidden) {
-        gateway->metrics.frames_skipped_total += frame->serial - viewer->frame_serial - 1;
+        viewer->all->metrics->frames_skipped_total += frame->serial - viewer->frame_serial - 1;
+        viewer->session->counts.frames_skipped += frame->serial - viewer->frame_serial - 1;
     }
     viewer->frame_serial = frame->serial;
     viewer->was_hidden = 0;
@@ -241,15 +187,16 @@ static int send_frame(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fan
         viewer->key_sent_ns = now_ns;
     }
     tarn_viewer_flight_put(&viewer->flight, frame->epoch, frame->number, frame->step, now_ns);
-    gateway->metrics.frames_sent_total++;
-    gateway->metrics.frames_by_kind_total[frame->kind]++;
-    gateway->metrics.frame_bytes_by_kind_total[frame->kind] += bytes;
-    if (write_bytes(gateway, viewer, tarn_fanout_bytes(&viewer->session->fanout, frame), bytes) != 0) {
+    viewer->all->metrics->frames_sent_total++;
+    viewer->session->counts.frames_sent++;
+    viewer->all->metrics->frames_by_kind_total[frame->kind]++;
+    viewer->all->metrics->frame_bytes_by_kind_total[frame->kind] += bytes;
+    if (write_bytes(viewer, tarn_fanout_bytes(&viewer->session->fanout, frame), bytes) != 0) {
         return -1;
     }
     // Of what waited in the session for this viewer's sake it says nothing.
     if (frame->serial == viewer->session->fanout.serial) {
-        tarn_session_stage(gateway, viewer->session, TARN_STAGE_WRITE,
+        tarn_session_stage(viewer->session, TARN_STAGE_WRITE,
                            (double)(tarn_clock_monotonic_ns() - viewer->session->taken_ns) * 1e-9);
     }
     return 0;
@@ -257,7 +204,7 @@ static int send_frame(tarn_gateway *gateway, tarn_viewer *viewer, const tarn_fan
 
 /// Sends the close frame ourselves: where libwebsockets was built for debugging it forgets the one that it was asked
 /// for when the connection is closed from a callback. The connection ends when the peer answers, or by the deadline.
-static int close_now(tarn_gateway *gateway, tarn_viewer *viewer)
+static int close_now(tarn_viewer *viewer)
 {
     const tarn_error *last =
         &viewer->errors[(viewer->error_first + TARN_GATEWAY_ERRORS_QUEUED_MAX - 1) % TARN_GATEWAY_ERRORS_QUEUED_MAX];
@@ -272,22 +219,22 @@ static int close_now(tarn_gateway *gateway, tarn_viewer *viewer)
     frame[1] = (uint8_t)viewer->close_code;
     memcpy(frame + 2, reason, bytes);
     viewer->close_sent = 1;
-    gateway->metrics.bytes_sent_total += 2 + bytes;
+    viewer->all->metrics->bytes_sent_total += 2 + bytes;
     return lws_write(viewer->wsi, frame, 2 + bytes, (enum lws_write_protocol)WRITE_CLOSE) < 0 ? -1 : 0;
 }
 
-int tarn_viewer_writable(tarn_gateway *gateway, tarn_viewer *viewer)
+int tarn_viewer_writable(tarn_viewer *viewer)
 {
     int result = 0;
     const tarn_fanout_frame *frame;
-    if (next_message(gateway, viewer)) {
-        result = send_message(gateway, viewer);
+    if (next_message(viewer)) {
+        result = send_message(viewer);
     } else if (viewer->phase == TARN_VIEWER_CLOSING) {
-        return viewer->close_sent ? 0 : close_now(gateway, viewer);
-    } else if ((frame = next_frame(viewer)) != NULL) {
-        result = send_frame(gateway, viewer, frame);
+        return viewer->close_sent ? 0 : close_now(viewer);
+    } else if ((frame = tarn_viewer_next_frame(viewer)) != NULL) {
+        result = send_frame(viewer, frame);
     } else if (viewer->presence_due) {
-        result = send_presence(gateway, viewer);
+        result = send_presence(viewer);
     }
     if (viewer->presence_due || viewer->to_tell || viewer->error_count || viewer->phase == TARN_VIEWER_CLOSING ||
         tarn_viewer_frame_is_due(viewer)) {

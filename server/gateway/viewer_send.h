@@ -4,12 +4,7 @@
 
 #include "server/gateway/viewer.h"
 
-/// Whether there is a frame that this viewer has not got and may get now.
-int tarn_viewer_frame_is_due(const tarn_viewer *viewer);
-
-// The socketpair lets a worker say more than the protocol has words for. What viewers could not be told about the
-// worker or about a tank is refused when it comes.
-int tarn_viewer_can_tell_hello(const struct tarn_gateway *gateway);
-int tarn_viewer_can_tell_state(const tarn_session_state *state);
+/// Writes one message or frame. @return 0, or -1: the connection ends now
+int tarn_viewer_writable(tarn_viewer *viewer);
 
 #endif

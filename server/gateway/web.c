@@ -4,7 +4,8 @@
 #include "server/common/log.h"
 #include "server/gateway/gateway.h"
 #include "server/gateway/http.h"
-#include "server/gateway/viewer.h"
+#include "server/gateway/viewer_receive.h"
+#include "server/gateway/viewer_send.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -65,7 +66,7 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user
     }
 }
 
-static void receive(tarn_gateway *gateway, tarn_viewer *viewer, struct lws *wsi, const void *bytes, size_t length)
+static void receive(tarn_viewer *viewer, struct lws *wsi, const void *bytes, size_t length)
 {
     tarn_viewer_piece piece = {
         .bytes = bytes,
@@ -75,27 +76,27 @@ static void receive(tarn_gateway *gateway, tarn_viewer *viewer, struct lws *wsi,
         .last = lws_is_final_fragment(wsi),
         .binary = lws_frame_is_binary(wsi),
     };
-    tarn_viewer_receive(gateway, viewer, &piece);
+    tarn_viewer_receive(viewer, &piece);
 }
 
 static int on_viewer(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length)
 {
     switch (reason) {
     case LWS_CALLBACK_ESTABLISHED:
-        tarn_viewer_open(gateway_of(wsi), user, wsi);
+        tarn_viewer_open(&gateway_of(wsi)->viewers, user, wsi);
         return 0;
     case LWS_CALLBACK_CLOSED:
-        tarn_viewer_closed(gateway_of(wsi), user);
+        tarn_viewer_closed(user);
         return 0;
     case LWS_CALLBACK_RECEIVE:
-        receive(gateway_of(wsi), user, wsi, in, length);
+        receive(user, wsi, in, length);
         return 0;
     case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
         // The answer to our close ends the connection; one that the peer began is answered by libwebsockets.
         ((tarn_viewer *)user)->peer_closes = 1;
         return ((tarn_viewer *)user)->close_sent ? -1 : 0;
     case LWS_CALLBACK_SERVER_WRITEABLE:
-        return tarn_viewer_writable(gateway_of(wsi), user);
+        return tarn_viewer_writable(user);
     default:
         return lws_callback_http_dummy(wsi, reason, NULL, in, length);
     }
@@ -178,18 +179,18 @@ void tarn_web_drop(tarn_connection *connection)
 
 /// Writes as the writable callback would, for which these are the conditions: the socket takes bytes, and libwebsockets
 /// holds none that must go first.
-static void write_now(tarn_gateway *gateway, tarn_viewer *viewer)
+static void write_now(tarn_viewer *viewer)
 {
     if (lws_partial_buffered(viewer->wsi)) {
         lws_callback_on_writable(viewer->wsi);
-    } else if (tarn_viewer_writable(gateway, viewer) != 0) {
+    } else if (tarn_viewer_writable(viewer) != 0) {
         lws_set_timeout(viewer->wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC);
     }
 }
 
 // Asking libwebsockets for each viewer's callback costs four changes of the epoll set a frame, which for a frame of
 // 50 kB is a third of all work; one poll() for all viewers asks the same question.
-void tarn_web_show(tarn_gateway *gateway, tarn_viewer *const *viewers, uint32_t viewer_count)
+void tarn_web_show(tarn_viewer *const *viewers, uint32_t viewer_count)
 {
     struct pollfd sockets[TARN_VIEWERS_MAX];
     for (uint32_t i = 0; i < viewer_count; i++) {
@@ -198,7 +199,7 @@ void tarn_web_show(tarn_gateway *gateway, tarn_viewer *const *viewers, uint32_t 
     int known = viewer_count > 0 && poll(sockets, viewer_count, 0) >= 0;
     for (uint32_t i = 0; i < viewer_count; i++) {
         if (known && sockets[i].revents == POLLOUT) {
-            write_now(gateway, viewers[i]);
+            write_now(viewers[i]);
         } else {
             lws_callback_on_writable(viewers[i]->wsi);
         }

@@ -24,6 +24,6 @@ void tarn_web_close(struct tarn_gateway *gateway);
 /// Shows a frame to viewers to whom one is due: writes it at once to every one whose socket takes bytes now, and asks
 /// for the writable callback of the others. Not from inside a callback of libwebsockets.
 /// @param viewer_count  0..TARN_VIEWERS_MAX
-void tarn_web_show(struct tarn_gateway *gateway, struct tarn_viewer *const *viewers, uint32_t viewer_count);
+void tarn_web_show(struct tarn_viewer *const *viewers, uint32_t viewer_count);
 
 #endif

@@ -72,7 +72,7 @@ static void lose(tarn_worker_process *worker, const char *sentence)
     worker->retry_ns = now_ns + ms(backoff_ms);
     tarn_text why;
     snprintf(why, sizeof why, "%s", worker->sentence[0] ? worker->sentence : sentence);
-    worker->events.lost(worker->events.user, why, given_up);
+    worker->events.lost(worker->events.user, worker, why, given_up);
 }
 
 static tarn_status receive(tarn_worker_process *worker);
@@ -114,7 +114,8 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
         }
         enter(worker, TARN_WORKER_READY);
         worker->answered_ns = worker->ping_ns = worker->phase_since_ns;
-        return worker->events.ready(worker->events.user, &message->worker_hello);
+        worker->hello = message->worker_hello;
+        return worker->events.ready(worker->events.user, worker);
     }
     if (worker->phase != TARN_WORKER_READY) {
         return TARN_OK;
@@ -126,10 +127,10 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
     case TARN_IPC_STATE:
     case TARN_IPC_REFUSED:
         worker->loads_open = 0;
-        return worker->events.message(worker->events.user, message);
+        return worker->events.message(worker->events.user, worker, message);
     case TARN_IPC_REPORT:
     case TARN_IPC_STAMPS:
-        return worker->events.message(worker->events.user, message);
+        return worker->events.message(worker->events.user, worker, message);
     default:
         return TARN_E_MALFORMED; // what only a gateway says
     }
@@ -138,15 +139,16 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
 static uint8_t *frame_space(void *user, uint32_t tank, uint32_t frame_bytes)
 {
     tarn_worker_process *worker = user;
-    return worker->phase == TARN_WORKER_READY ? worker->events.frame_space(worker->events.user, tank, frame_bytes)
-                                              : NULL;
+    return worker->phase == TARN_WORKER_READY
+               ? worker->events.frame_space(worker->events.user, worker, tank, frame_bytes)
+               : NULL;
 }
 
 static tarn_status frame(void *user, uint32_t tank, uint32_t frame_bytes)
 {
     tarn_worker_process *worker = user;
     worker->answered_ns = tarn_clock_monotonic_ns();
-    return worker->events.frame(worker->events.user, tank, frame_bytes);
+    return worker->events.frame(worker->events.user, worker, tank, frame_bytes);
 }
 
 /// @return TARN_OK, TARN_E_IO when the other end is closed, or why the stream cannot be continued
@@ -239,15 +241,17 @@ static tarn_status push(tarn_worker_process *worker, const tarn_ipc_message *mes
     return status;
 }
 
-/// Arguments of the program; `numbers` holds the texts of the numeric ones.
-static void make_arguments(const tarn_worker_config *config, char numbers[3][16], char *arguments[ARGUMENTS_MAX])
+/// Arguments of the program; `made` holds the texts of those that aren't texts.
+static void make_arguments(const tarn_worker_config *config, char made[4][TARN_DEVICE_WORD_BYTES],
+                           char *arguments[ARGUMENTS_MAX])
 {
     int n = 0;
-    snprintf(numbers[0], 16, "%d", CHILD_FD);
-    snprintf(numbers[1], 16, "%u", config->threads);
-    snprintf(numbers[2], 16, "%u", config->fps);
-    const char *list[] = {config->program, "--fd",  numbers[0], "--device", config->device,   "--threads",
-                          numbers[1],      "--fps", numbers[2], "--log",    config->log_level};
+    snprintf(made[0], sizeof made[0], "%d", CHILD_FD);
+    snprintf(made[1], sizeof made[1], "%u", config->threads);
+    snprintf(made[2], sizeof made[2], "%u", config->fps);
+    tarn_device_word_write(&config->device, made[3]);
+    const char *list[] = {config->program, "--fd",  made[0], "--device", made[3],          "--threads",
+                          made[1],         "--fps", made[2], "--log",    config->log_level};
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         arguments[n++] = (char *)list[i];
     }
@@ -260,9 +264,9 @@ static void make_arguments(const tarn_worker_config *config, char numbers[3][16]
 
 static int spawn_process(tarn_worker_process *worker, int child_fd)
 {
-    char numbers[4][16];
+    char made[4][TARN_DEVICE_WORD_BYTES];
     char *arguments[ARGUMENTS_MAX];
-    make_arguments(&worker->config, numbers, arguments);
+    make_arguments(&worker->config, made, arguments);
     uv_stdio_container_t stdio[CHILD_FD + 1] = {
         {.flags = UV_IGNORE},
         {.flags = UV_INHERIT_FD, .data.fd = STDOUT_FILENO},
@@ -328,10 +332,11 @@ static int spawn(tarn_worker_process *worker)
     return 0;
 }
 
-tarn_status tarn_worker_process_start(tarn_worker_process *worker, uv_loop_t *loop, const tarn_worker_config *config,
-                                      const tarn_worker_events *events, tarn_text why)
+tarn_status tarn_worker_process_start(tarn_worker_process *worker, uint32_t index, uv_loop_t *loop,
+                                      const tarn_worker_config *config, const tarn_worker_events *events, tarn_text why)
 {
     memset(worker, 0, sizeof *worker);
+    worker->index = index;
     worker->fd = -1;
     worker->loop = loop;
     worker->config = *config;
@@ -408,6 +413,21 @@ void tarn_worker_process_tick(tarn_worker_process *worker, uint64_t now_ns)
     case TARN_WORKER_GIVEN_UP:
         break;
     }
+}
+
+bool tarn_worker_process_is_ready(const tarn_worker_process *worker)
+{
+    return worker->phase == TARN_WORKER_READY;
+}
+
+int tarn_worker_process_pid(const tarn_worker_process *worker)
+{
+    return worker->alive ? uv_process_get_pid(&worker->process) : 0;
+}
+
+void tarn_worker_process_divert(tarn_worker_process *worker, uint32_t tank, uint8_t *space)
+{
+    tarn_ipc_reader_divert(&worker->reader, tank, space);
 }
 
 void tarn_worker_process_retry(tarn_worker_process *worker)

@@ -8,26 +8,29 @@
 #ifndef TARN_SERVER_GATEWAY_WORKER_PROCESS_H
 #define TARN_SERVER_GATEWAY_WORKER_PROCESS_H
 
+#include "server/common/device_list.h"
 #include "server/common/ipc.h"
 #include "server/gateway/worker_queue.h"
 
 #include <uv.h>
 
+struct tarn_worker_process;
+
 typedef struct tarn_worker_events {
     void *user;
-    /// Anything but TARN_OK ends the worker.
-    tarn_status (*ready)(void *user, const tarn_ipc_worker_hello *hello);
+    /// Its hello is there. Anything but TARN_OK ends the worker.
+    tarn_status (*ready)(void *user, struct tarn_worker_process *worker);
     /// The worker is gone. @param sentence  why, for people  @param given_up  it is not started again by itself
-    void (*lost)(void *user, const char *sentence, int given_up);
+    void (*lost)(void *user, struct tarn_worker_process *worker, const char *sentence, bool given_up);
     /// A message; anything but TARN_OK ends the worker.
-    tarn_status (*message)(void *user, const tarn_ipc_message *message);
-    uint8_t *(*frame_space)(void *user, uint32_t tank, uint32_t frame_bytes);
-    tarn_status (*frame)(void *user, uint32_t tank, uint32_t frame_bytes);
+    tarn_status (*message)(void *user, struct tarn_worker_process *worker, const tarn_ipc_message *message);
+    uint8_t *(*frame_space)(void *user, struct tarn_worker_process *worker, uint32_t tank, uint32_t frame_bytes);
+    tarn_status (*frame)(void *user, struct tarn_worker_process *worker, uint32_t tank, uint32_t frame_bytes);
 } tarn_worker_events;
 
 typedef struct tarn_worker_config {
     const char *program;
-    const char *device;
+    tarn_device_word device;
     const char *scenes; ///< NULL: the worker finds them
     uint32_t threads, fps;
     uint32_t timeout_s;
@@ -44,6 +47,7 @@ typedef enum tarn_worker_phase {
 } tarn_worker_phase;
 
 typedef struct tarn_worker_process {
+    uint32_t index; ///< among the workers
     tarn_worker_config config;
     tarn_worker_events events;
     uv_loop_t *loop;
@@ -60,14 +64,16 @@ typedef struct tarn_worker_process {
     uint32_t loads_open; ///< loads that were not answered yet
     uint32_t failures;   ///< in a row
     uint64_t starts_total, failures_total;
-    tarn_text sentence; ///< the worker's own, why it ends
+    tarn_text sentence;          ///< the worker's own, why it ends
+    tarn_ipc_worker_hello hello; ///< its newest, of this process or of the one before
     tarn_ipc_reader reader;
     tarn_worker_queue queue;
 } tarn_worker_process;
 
 /// Starts the worker. @return TARN_OK, or TARN_E_IO with a sentence in why; then nothing runs
-tarn_status tarn_worker_process_start(tarn_worker_process *worker, uv_loop_t *loop, const tarn_worker_config *config,
-                                      const tarn_worker_events *events, tarn_text why);
+tarn_status tarn_worker_process_start(tarn_worker_process *worker, uint32_t index, uv_loop_t *loop,
+                                      const tarn_worker_config *config, const tarn_worker_events *events,
+                                      tarn_text why);
 
 /// Sends a message, or queues it (worker_queue.h).
 /// @return TARN_OK, TARN_E_STATE (the worker is not ready) or TARN_E_LIMIT (no place in the queue)
@@ -77,7 +83,16 @@ tarn_status tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc
 /// Deadlines, pings, restarts. To be called every TARN_GATEWAY_TICK_MS.
 void tarn_worker_process_tick(tarn_worker_process *worker, uint64_t now_ns);
 
-/// Tries again after it was given up, or without waiting longer.
+/// Whether it simulates.
+bool tarn_worker_process_is_ready(const tarn_worker_process *worker);
+
+/// The system's number for the process; 0: there is none.
+int tarn_worker_process_pid(const tarn_worker_process *worker);
+
+/// Lets the rest of a tank's frame that is on its way go elsewhere (tarn_ipc_reader_divert).
+void tarn_worker_process_divert(tarn_worker_process *worker, uint32_t tank, uint8_t *space);
+
+/// Tries again after it was given up.
 void tarn_worker_process_retry(tarn_worker_process *worker);
 
 /// Asks the worker to end; it is killed after TARN_GATEWAY_END_WORKER_MS_MAX.

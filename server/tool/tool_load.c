@@ -57,7 +57,7 @@ static const struct argp_option option_list[] = {
     {"inputs", OPTION_INPUTS, "N", 0, "Inputs per second of each pusher, 1 to 200 (default 30)", 1},
     {"check", OPTION_CHECK, "N", 0, "Decode one frame of N, by one viewer at a time, 0 (none) to 1000000 (default 100)",
      2},
-    {"server-pid", OPTION_PID, "PID", 0, "Measure processor time and memory of this tarnd and its worker", 2},
+    {"server-pid", OPTION_PID, "PID", 0, "Measure processor time and memory of this tarnd and the tank's worker", 2},
     {"session", OPTION_SESSION, "NAME", 0, "The session to join (default: the server's default session)", 2},
     {"seed", OPTION_SEED, "N", 0, "Of everything random, 0 to 2147483647 (default 1)", 2},
     {"json", OPTION_JSON, NULL, 0, "Print one JSON object instead of tables", 3},

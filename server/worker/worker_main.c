@@ -184,13 +184,22 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
 
 static tarn_status device_open(worker *self)
 {
-    tarn_device_choice choice = self->options.device;
+    tarn_device_choice choice = self->options.device.choice;
+    const uint32_t index = self->options.device.index;
     int gpus = choice == TARN_DEVICE_CHOOSE_CPU ? 0 : tarn_device_count(TARN_DEVICE_CUDA);
     if (choice == TARN_DEVICE_CHOOSE_CUDA && gpus == 0) {
         fault(self, tarn_cuda_missing(tarn_device_has_cuda()));
         return TARN_E_UNAVAILABLE;
     }
-    tarn_device_desc desc = {.kind = gpus > 0 ? TARN_DEVICE_CUDA : TARN_DEVICE_CPU, .threads = self->options.threads};
+    if (choice == TARN_DEVICE_CHOOSE_CUDA && index >= (uint32_t)gpus) {
+        tarn_text why;
+        snprintf(why, sizeof why, "--device cuda:%u: this machine has no such GPU, allowed are cuda:0 to cuda:%d",
+                 index, gpus - 1);
+        fault(self, why);
+        return TARN_E_UNAVAILABLE;
+    }
+    tarn_device_desc desc = {
+        .kind = gpus > 0 ? TARN_DEVICE_CUDA : TARN_DEVICE_CPU, .index = (int)index, .threads = self->options.threads};
     tarn_status status = tarn_device_create(&desc, &self->device);
     if (status != TARN_OK) {
         fault_status(self, gpus > 0 ? "the CUDA device cannot be opened" : "the CPU device cannot be opened", status);
@@ -203,6 +212,7 @@ static tarn_status greet(worker *self)
     tarn_ipc_message message = {.kind = TARN_IPC_WORKER_HELLO};
     tarn_ipc_worker_hello *hello = &message.worker_hello;
     hello->version = TARN_IPC_VERSION;
+    hello->tanks_max = TARN_WORKER_TANKS_MAX;
     snprintf(hello->program, sizeof hello->program, "tarn-worker %s", TARN_VERSION);
     snprintf(hello->device, sizeof hello->device, "%s", tarn_device_name(self->device));
     tarn_status status = tarn_scene_list(self->scenes_dir, hello->scenes, TARN_SCENES_MAX, &hello->scene_count);

@@ -16,8 +16,8 @@ enum { OPTION_FD = 256, OPTION_DEVICE, OPTION_THREADS, OPTION_FPS, OPTION_SCENES
 
 static const struct argp_option option_list[] = {
     {"fd", OPTION_FD, "N", 0, "Descriptor of the socket to tarnd (required)", 0},
-    {"device", OPTION_DEVICE, "cpu|cuda|auto", 0, "Where to simulate; auto takes a GPU where there is one (default)",
-     0},
+    {"device", OPTION_DEVICE, "cpu|cuda[:N]|auto", 0,
+     "Where to simulate; auto takes a GPU where there is one (default)", 0},
     {"threads", OPTION_THREADS, "N", 0, "Threads of the CPU device; 0: one per processor (default)", 0},
     {"fps", OPTION_FPS, "N", 0, "Frames sent per second and tank, 1 to 120 (default 30)", 0},
     {"scenes", OPTION_SCENES, "DIR", 0, "Directory of scene files", 0},
@@ -27,20 +27,16 @@ static const struct argp_option option_list[] = {
 
 static error_t parse_option(int key, char *text, struct argp_state *state)
 {
-    static const char *const devices[] = {"auto", "cpu", "cuda"};
     tarn_worker_options *options = state->input;
     switch (key) {
     case OPTION_FD:
         options->fd = (int)tarn_option_number(state, "fd", text, 0, INT_MAX);
         return 0;
     case OPTION_DEVICE:
-        for (int i = 0; i < 3; i++) {
-            if (strcmp(text, devices[i]) == 0) {
-                options->device = (tarn_device_choice)i;
-                return 0;
-            }
+        if (!tarn_device_word_read(text, strlen(text), &options->device)) {
+            argp_error(state, "--device: found \"%s\", allowed are cpu, cuda, cuda:0 to cuda:%d and auto", text,
+                       TARN_DEVICE_GPUS_MAX - 1);
         }
-        argp_error(state, "--device: found \"%s\", allowed are cpu, cuda and auto", text);
         return 0;
     case OPTION_THREADS:
         options->threads = (uint32_t)tarn_option_number(state, "threads", text, 0, TARN_DEVICE_THREADS_MAX);

@@ -2,19 +2,14 @@
 #ifndef TARN_SERVER_WORKER_OPTIONS_H
 #define TARN_SERVER_WORKER_OPTIONS_H
 
+#include "server/common/device_list.h"
 #include "server/common/log.h"
 
 #include <stdint.h>
 
-typedef enum tarn_device_choice {
-    TARN_DEVICE_CHOOSE_AUTO,
-    TARN_DEVICE_CHOOSE_CPU,
-    TARN_DEVICE_CHOOSE_CUDA
-} tarn_device_choice;
-
 typedef struct tarn_worker_options {
     int fd; ///< the socket to the gateway
-    tarn_device_choice device;
+    tarn_device_word device;
     uint32_t threads; ///< 0: one per processor
     uint32_t fps;
     const char *scenes; ///< NULL: those that came with the program

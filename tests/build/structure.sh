@@ -131,6 +131,28 @@ gateway_without_cuda() {
         print "'"$program"' holds the symbol " $NF ", allowed is that the worker does"; if (++n == 5) exit }'
 }
 
+# Files that call each other, however indirectly, by their objects' symbols: whoever uses nothing that is left goes.
+gateway_circles() {
+    for object in build/release/server/gateway/CMakeFiles/*/*.c.o; do
+        file=server/gateway/$(basename "$object" .o)
+        [ ! -f "$file" ] || nm "$object" | awk -v file="$file" 'NF > 1 { print file, $(NF - 1), $NF }'
+    done | awk '
+        $2 ~ /^[TDBR]$/ { home[$3] = $1; left[$1] = 1 }
+        $2 == "U" { uses[$1 " " $3] = 1 }
+        END {
+            do {
+                gone = 0
+                for (use in uses) {
+                    split(use, names, " "); to = home[names[2]]
+                    if (names[1] in left && to != names[1] && to in left) busy[names[1]] = to
+                }
+                for (file in left) if (!(file in busy)) { delete left[file]; gone = 1 }
+                delete busy
+            } while (gone)
+            for (file in left) print file " is in a circle of calls, or calls into one"
+        }' | sort
+}
+
 [ -n "$all" ] || { echo "not ok structure: no files found"; exit 1; }
 includes_exist | verdict "includes are paths from the top folder"
 directions | verdict "dependencies point from server to kernels to protocol"
@@ -141,6 +163,7 @@ machine_paths | verdict "no paths or hosts of a machine"
 unfinished | verdict "nothing is marked as unfinished"
 if [ -x build/release/bin/tarnd ]; then
     gateway_without_cuda | verdict "the gateway links no CUDA"
+    gateway_circles | verdict "the gateway's files call each other in no circle"
 else
     echo "skipped the gateway links no CUDA: build/release/bin/tarnd isn't built"
 fi

@@ -27,6 +27,7 @@ static void say_hello(int wrong)
 {
     tarn_ipc_message message = {.kind = TARN_IPC_WORKER_HELLO};
     message.worker_hello.version = TARN_IPC_VERSION;
+    message.worker_hello.tanks_max = 1;
     snprintf(message.worker_hello.program, sizeof message.worker_hello.program, "fake");
     snprintf(message.worker_hello.device, sizeof message.worker_hello.device, wrong ? "\xff\xfe" : "CPU");
     put(&message);

@@ -1,4 +1,5 @@
 // The gateway's parts that need no loop: the queue to the worker, the page's files, the metrics.
+#include "server/gateway/gateway_limits.h"
 #include "server/gateway/metrics.h"
 #include "server/gateway/own_scene.h"
 #include "server/gateway/pages.h"
@@ -382,18 +383,75 @@ static void test_metrics_are_whole_lines_however_little_room_there_is(void **sta
     tarn_metrics_latency(&metrics, 0.004);
     tarn_metrics_latency(&metrics, 0.04);
     tarn_metrics_latency(&metrics, 4);
-    size_t whole = tarn_metrics_write(&metrics, text, sizeof text);
+    static const tarn_metrics_worker workers[] = {{.device = "a \"b\"\\"}};
+    static const tarn_metrics_session sessions[] = {{.label = "main", .values[TARN_SESSION_METRIC_PARTICLES] = 7},
+                                                    {.label = "unlisted-2", .worker = -1}};
+    const tarn_metrics_page page = {&metrics, workers, 1, sessions, 2};
+    size_t whole = tarn_metrics_write(&page, text, sizeof text);
     assert_non_null(strstr(text, "\ntarn_viewers 3\n"));
     assert_non_null(strstr(text, "_bucket{le=\"0.005\"} 1\n"));
     assert_non_null(strstr(text, "_bucket{le=\"0.05\"} 2\n"));
     assert_non_null(strstr(text, "_bucket{le=\"1\"} 2\n"));
     assert_non_null(strstr(text, "_bucket{le=\"+Inf\"} 3\n"));
+    assert_non_null(strstr(text, "\ntarn_worker_info{worker=\"0\",device=\"a \\\"b\\\"\\\\\"} 1\n"));
+    assert_non_null(strstr(text, "\ntarn_session_particles{session=\"main\",worker=\"0\"} 7\n"
+                                 "tarn_session_particles{session=\"unlisted-2\",worker=\"none\"} 0\n"));
     for (size_t room = 1; room < whole; room += 13) {
-        size_t length = tarn_metrics_write(&metrics, text, room);
+        size_t length = tarn_metrics_write(&page, text, room);
         assert_true(length < room);
         assert_int_equal(strlen(text), length);
         assert_true(length == 0 || text[length - 1] == '\n');
     }
+}
+
+/// The name of a line's metric: up to its labels, or its value.
+static void metric_of(const char *line, char *name, size_t name_bytes)
+{
+    snprintf(name, name_bytes, "%.*s", (int)strcspn(line, "{ "), line);
+}
+
+static void test_samples_of_a_metric_stand_together_and_fit(void **state)
+{
+    (void)state;
+    static char text[TARN_GATEWAY_HTTP_TEXT_BYTES_MAX];
+    static const tarn_metrics metrics;
+    static tarn_metrics_worker workers[TARN_GATEWAY_WORKERS_MAX];
+    static tarn_metrics_session sessions[TARN_GATEWAY_SESSIONS_MAX];
+    static tarn_name longest;
+    memset(longest, '"', TARN_NAME_BYTES_MAX);
+    for (int i = 0; i < TARN_GATEWAY_WORKERS_MAX; i++) {
+        workers[i].device = longest;
+    }
+    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
+        memcpy(sessions[i].label, longest, sizeof longest);
+        sessions[i].worker = TARN_GATEWAY_WORKERS_MAX - 1;
+        for (int v = 0; v < TARN_SESSION_METRIC_COUNT; v++) {
+            sessions[i].values[v] = 1e20 / 3;
+        }
+    }
+    const tarn_metrics_page page = {&metrics, workers, TARN_GATEWAY_WORKERS_MAX, sessions, TARN_GATEWAY_SESSIONS_MAX};
+    const size_t bytes = tarn_metrics_write(&page, text, sizeof text);
+    assert_true(bytes < sizeof text - 1000);
+    char metric[64] = "", name[64], type[64], again[80];
+    int samples = 0;
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL && rest != NULL;) {
+        if (sscanf(line, "# HELP %63s", name) == 1) {
+            snprintf(again, sizeof again, "# HELP %s ", name);
+            assert_null(strstr(rest, again)); // a metric begins once
+            snprintf(metric, sizeof metric, "%s", name);
+            assert_int_equal(sscanf(strsep(&rest, "\n"), "# TYPE %63s %63s", name, type), 2);
+            assert_string_equal(name, metric);
+            continue;
+        }
+        metric_of(line, name, sizeof name);
+        const int is_part = strncmp(name, metric, strlen(metric)) == 0;
+        const char *suffix = name + strlen(metric);
+        if (!is_part || (suffix[0] != '\0' && strcmp(type, "gauge") == 0)) {
+            fail_msg("\"%s\" stands below %s", line, metric);
+        }
+        samples++;
+    }
+    assert_true(samples > TARN_GATEWAY_SESSIONS_MAX * TARN_SESSION_METRIC_COUNT);
 }
 
 static void test_an_own_scene_has_its_place_in_the_list(void **state)
@@ -472,6 +530,7 @@ int main(void)
         cmocka_unit_test(test_an_own_scene_has_its_place_in_the_list),
         cmocka_unit_test(test_an_origin_is_told_once_a_minute),
         cmocka_unit_test(test_metrics_are_whole_lines_however_little_room_there_is),
+        cmocka_unit_test(test_samples_of_a_metric_stand_together_and_fit),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -26,6 +26,7 @@ static tarn_ipc_message sample_hello(void)
     message.worker_hello.version = 7;
     strcpy(message.worker_hello.program, "worker 1");
     strcpy(message.worker_hello.device, "CPU");
+    message.worker_hello.tanks_max = TARN_IPC_TANKS_MAX;
     message.worker_hello.scene_count = 2;
     strcpy(message.worker_hello.scenes[0], "a");
     memset(message.worker_hello.scenes[1], 'b', TARN_NAME_BYTES_MAX);
@@ -340,6 +341,45 @@ static void test_random_bytes_never_harm_the_reader(void **state)
     }
 }
 
+static uint8_t *take_space(void *user, uint32_t tank, uint32_t frame_bytes)
+{
+    assert_int_equal(tank, 7);
+    assert_int_equal(frame_bytes, 100);
+    return user;
+}
+
+static tarn_status take_frame(void *user, uint32_t tank, uint32_t frame_bytes)
+{
+    (void)user;
+    (void)tank;
+    (void)frame_bytes;
+    return TARN_OK;
+}
+
+static void test_the_rest_of_a_frame_can_go_elsewhere(void **state)
+{
+    (void)state;
+    static tarn_ipc_reader reader;
+    uint8_t bytes[TARN_IPC_HEADER_BYTES + 100], first[100] = {0}, other[100] = {0};
+    const tarn_ipc_sink sink = {.user = first, .frame_space = take_space, .frame = take_frame};
+    memset(bytes, 9, sizeof bytes);
+    tarn_ipc_frame_header(7, 100, bytes);
+    tarn_ipc_reader_init(&reader, &sink);
+    for (size_t at = 0; at < sizeof bytes; at++) {
+        size_t room;
+        *tarn_ipc_reader_space(&reader, &room) = bytes[at];
+        assert_int_equal(tarn_ipc_reader_commit(&reader, 1), TARN_OK);
+        if (at == TARN_IPC_HEADER_BYTES + 39) {
+            tarn_ipc_reader_divert(&reader, 8, NULL); // no frame of that tank is on its way
+            tarn_ipc_reader_divert(&reader, 7, other);
+        }
+    }
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(first[i], i < 40 ? 9 : 0);
+        assert_int_equal(other[i], i < 40 ? 0 : 9);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +392,7 @@ int main(void)
         cmocka_unit_test(test_a_stream_reads_the_same_in_pieces_of_any_size),
         cmocka_unit_test(test_headers_that_lie_end_the_stream),
         cmocka_unit_test(test_random_bytes_never_harm_the_reader),
+        cmocka_unit_test(test_the_rest_of_a_frame_can_go_elsewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static void test_a_killed_worker_is_replaced_while_viewers_stay(void **state)
             assert_true(ws_client_wait_frame(&clients[0], &frame));
         } while (frame.epoch == epoch);
     }
-    assert_true(server_metric(server.port, "tarn_worker_failures_total") == 2);
+    assert_true(server_metric(server.port, "tarn_worker_failures_total{worker=\"0\"}") == 2);
     for (int i = 0; i < 2; i++) {
         ws_client_close(&clients[i]);
     }
@@ -127,6 +127,11 @@ static void test_a_worker_that_keeps_failing_is_given_up_until_somebody_asks(voi
     assert_true(failures > 2 && failures < 20);
     char answer[4096];
     assert_int_equal(server_http(server.port, "GET", "/healthz", NULL, answer, sizeof answer), 503);
+    assert_non_null(strstr(answer, "worker 0, auto: failed too often"));
+    assert_int_equal(server_request(server.port, "POST", "/sessions", "Content-Type: application/json\r\n",
+                                    "{\"scene\":\"small-dam\"}", answer, sizeof answer),
+                     503);
+    assert_non_null(strstr(answer, "{\"error\":\"nothing is up to simulate it"));
     uint32_t epoch = frame.epoch;
     ws_client_control(&client, TARN_CONTROL_RESET, NULL);
     do {
@@ -200,7 +205,10 @@ static void test_wrong_starts_say_what_is_wrong(void **state)
     expect_usage((const char *[]){"--port", "seventy", NULL}, "found \"seventy\"",
                  ", allowed is a whole number from 0 to 65535");
     expect_refusal((const char *[]){"--host", "256.1.1.1", NULL}, "256.1.1.1", "--host");
-    expect_usage((const char *[]){"--device", "abacus", NULL}, "found \"abacus\"", "allowed are cpu, cuda and auto");
+    expect_usage((const char *[]){"--device", "abacus", NULL}, "found \"abacus\"",
+                 "allowed are cpu, cuda, cuda:0 to cuda:63 and auto");
+    expect_usage((const char *[]){"--devices", "cuda:0,cpu,cuda", NULL}, "--devices: found \"cuda\" after the same GPU",
+                 "each once");
     expect_usage((const char *[]){"--fps", "0", NULL}, "\"0\"", "1 to 120");
     expect_usage((const char *[]){"--origin", "nowhere", NULL}, "nowhere", "scheme://host");
     expect_usage((const char *[]){"--log", "loud", NULL}, "loud", "debug");
@@ -319,7 +327,7 @@ static void test_a_failing_step_sets_the_tank_back(void **state)
     assert_true(frame.epoch > epoch);
     assert_true(frame.step < 60);
     assert_int_equal(server_worker(&server), worker);
-    assert_true(server_metric(server.port, "tarn_worker_failures_total") == 0);
+    assert_true(server_metric(server.port, "tarn_worker_failures_total{worker=\"0\"}") == 0);
     assert_int_equal(client.close_code, 0);
     ws_client_close(&client);
     server_stop(&server);

@@ -297,8 +297,8 @@ static void test_health_and_metrics_tell_how_it_goes(void **state)
     assert_true(server_metric(server.port, "tarn_viewers") == 1);
     assert_true(server_metric(server.port, "tarn_frames_sent_total") >= 40);
     assert_true(server_metric(server.port, "tarn_bytes_sent_total") > 10000);
-    assert_true(server_metric(server.port, "tarn_worker_starts_total") == 1);
-    assert_true(server_metric(server.port, "tarn_worker_ready") == 1);
+    assert_true(server_metric(server.port, "tarn_worker_starts_total{worker=\"0\"}") == 1);
+    assert_true(server_metric(server.port, "tarn_worker_ready{worker=\"0\"}") == 1);
     assert_true(server_metric(server.port, "tarn_input_to_frame_seconds_count") == 1);
     assert_true(server_metric(server.port, "tarn_stage_seconds_count{stage=\"wait\"}") == 1);
     for (int i = 0; i < 4; i++) {
@@ -307,8 +307,8 @@ static void test_health_and_metrics_tell_how_it_goes(void **state)
         snprintf(name, sizeof name, "tarn_stage_seconds_count{stage=\"%s\"}", stages[i]);
         assert_true(server_metric(server.port, name) >= 1);
     }
-    assert_true(server_metric(server.port, "tarn_realtime_factor") > 0);
-    assert_true(server_metric(server.port, "tarn_particles") > 1000);
+    assert_true(server_metric(server.port, "tarn_session_realtime_factor{session=\"main\",worker=\"0\"}") > 0);
+    assert_true(server_metric(server.port, "tarn_session_particles{session=\"main\",worker=\"0\"}") > 1000);
     ws_client_close(&client);
 }
 

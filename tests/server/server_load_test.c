@@ -117,6 +117,42 @@ static void the_server_is_looked_at(void **state)
     server_stop(&server);
 }
 
+static void the_session_that_is_joined_is_reported(void **state)
+{
+    (void)state;
+    static const char *const two[] = {"--scene",   "small-pool", "--scenes", TARN_TEST_SCENES,
+                                      "--devices", "cpu,cpu",    NULL};
+    static const char made[] = "Content-Type: application/json\r\n";
+    static server_process server;
+    static char answer[4096];
+    char options[128], session[64];
+    server_start(&server, two);
+    for (int listed = 1; listed >= 0; listed--) {
+        assert_int_equal(
+            server_request(server.port, "POST", "/sessions", made,
+                           listed ? "{\"scene\":\"small-dam\"}" : "{\"scene\":\"small-dam\",\"listed\":false}", answer,
+                           sizeof answer),
+            201);
+        assert_int_equal(sscanf(strstr(answer, "\"session\""), "\"session\":\"%63[^\"]", session), 1);
+        snprintf(options, sizeof options, "--session %s --viewers 2 --pushers 0 --seconds 2", session);
+        json_t *report = load(&server, options, 0);
+        json_t *metrics = json_object_get(json_object_get(report, "server"), "metrics");
+        if (listed) {
+            assert_string_equal(json_string_value(json_object_get(metrics, "session")), session);
+            assert_int_equal(number(report, "server.metrics.worker"), 1);
+            assert_int_equal(number(report, "server.worker.pid"), server_worker_at(&server, 1));
+            assert_in_range(number(report, "server.metrics.particles"), 1000, 10000); // the first session has 16384
+            assert_int_equal(number(report, "server.metrics.viewers"), 2);
+            assert_true(number(report, "server.metrics.frames_made_per_s") > 0);
+            assert_true(number(report, "server.metrics.step_s") > 0);
+        } else {
+            assert_true(json_is_null(metrics)); // the page must not tell its name
+        }
+        json_decref(report);
+    }
+    server_stop(&server);
+}
+
 static void viewers_misbehave_as_they_are_told(void **state)
 {
     (void)state;
@@ -251,6 +287,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(viewers_and_pushers_are_measured),
         cmocka_unit_test(the_server_is_looked_at),
+        cmocka_unit_test(the_session_that_is_joined_is_reported),
         cmocka_unit_test(viewers_misbehave_as_they_are_told),
         cmocka_unit_test(a_server_that_ends_is_a_failure),
         cmocka_unit_test(a_wrong_frame_is_found),

@@ -178,6 +178,14 @@ pid_t server_worker(const server_process *server)
     return (pid_t)atoi(text);
 }
 
+pid_t server_worker_at(const server_process *server, int index)
+{
+    char name[64];
+    snprintf(name, sizeof name, "tarn_worker_pid{worker=\"%d\"}", index);
+    const double pid = server_metric(server->port, name);
+    return pid > 0 ? (pid_t)pid : 0;
+}
+
 int server_runs(const server_process *server)
 {
     return server->pid > 0 && kill(server->pid, 0) == 0;
@@ -209,9 +217,21 @@ int server_http(uint16_t port, const char *method, const char *target, const cha
     return status;
 }
 
+int server_request(uint16_t port, const char *method, const char *target, const char *headers, const char *body,
+                   char *answer, int answer_bytes)
+{
+    char all[1024];
+    snprintf(all, sizeof all, "%s", headers);
+    if (body != NULL) {
+        // server_http ends everything with a line's end, which to JSON is a space.
+        snprintf(all, sizeof all, "%sContent-Length: %zu\r\n\r\n%s", headers, strlen(body) + 2, body);
+    }
+    return server_http(port, method, target, all, answer, answer_bytes);
+}
+
 double server_metric(uint16_t port, const char *name)
 {
-    static char answer[65536];
+    static char answer[262144];
     char line[128];
     if (server_http(port, "GET", "/metrics", NULL, answer, sizeof answer) != 200) {
         return -1;

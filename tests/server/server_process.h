@@ -29,8 +29,11 @@ int server_wait(server_process *server);
 /// Ends it with SIGTERM; asserts that it ends with status 0 and that no sanitizer reported anything.
 void server_stop(server_process *server);
 
-/// The pid of its worker: its only child. @return 0 where there is none
+/// The pid of its first worker. @return 0 where there is none
 pid_t server_worker(const server_process *server);
+
+/// The pid of one of several workers, as /metrics says. @return 0 where there is none
+pid_t server_worker_at(const server_process *server, int index);
 
 /// Whether it still runs.
 int server_runs(const server_process *server);
@@ -38,6 +41,10 @@ int server_runs(const server_process *server);
 /// One HTTP request with a method and a raw target; the whole answer goes to `answer`. @return its status or 0
 int server_http(uint16_t port, const char *method, const char *target, const char *headers, char *answer,
                 int answer_bytes);
+
+/// The same with a body, where that isn't NULL, and its length.
+int server_request(uint16_t port, const char *method, const char *target, const char *headers, const char *body,
+                   char *answer, int answer_bytes);
 
 /// The value of a metric; -1 where it is missing.
 double server_metric(uint16_t port, const char *name);

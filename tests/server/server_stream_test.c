@@ -478,7 +478,7 @@ static void test_metrics_count_what_is_sent(void **state)
         }
     }
     assert_true(server_metric(pool_server.port, "tarn_keys_asked_total") >= 1);
-    assert_true(server_metric(pool_server.port, "tarn_encoder_bytes") >= 1);
+    assert_true(server_metric(pool_server.port, "tarn_session_encoder_bytes{session=\"main\",worker=\"0\"}") >= 1);
 }
 
 int main(void)

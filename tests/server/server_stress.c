@@ -271,7 +271,7 @@ static void test_random_input_leaves_the_server_whole(void **state)
     stress();
     printf("%" PRIu64 " messages, %" PRIu64 " frames, %" PRIu64 " reconnections\n", told, frames_seen, reconnected);
     assert_true(told > 0 && frames_seen > 0);
-    double failures = server_metric(server.port, "tarn_worker_failures_total");
+    double failures = server_metric(server.port, "tarn_worker_failures_total{worker=\"0\"}");
     if (failures != 0) {
         kill(server.pid, SIGTERM);
         int status = server_wait(&server);

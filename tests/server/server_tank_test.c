@@ -451,7 +451,7 @@ static void test_a_tank_that_nobody_watches_rests(void **state)
     for (int i = 0; i < 200 && before != now; i++) {
         before = now;
         usleep(1500000);
-        now = server_metric(pool_server.port, "tarn_steps");
+        now = server_metric(pool_server.port, "tarn_session_steps{session=\"main\",worker=\"0\"}");
     }
     assert_true(before == now);
     ws_client_enter(&client, pool_server.port);

@@ -124,14 +124,7 @@ static void show(ws_client *client, float x)
 
 static int request(const char *method, const char *path, const char *headers, const char *body)
 {
-    char all[1024];
-    if (body) {
-        // server_http ends everything with a line's end, which to JSON is a space.
-        snprintf(all, sizeof all, "%sContent-Length: %zu\r\n\r\n%s", headers, strlen(body) + 2, body);
-    } else {
-        snprintf(all, sizeof all, "%s", headers);
-    }
-    const int status = server_http(server.port, method, path, all, answer, sizeof answer);
+    const int status = server_request(server.port, method, path, headers, body, answer, sizeof answer);
     if (strncmp(answer + sizeof "HTTP/1.1 200" - 1, " \r", 2) == 0) {
         fail_msg("%s %s is answered with %d, for no reason", method, path, status);
     }

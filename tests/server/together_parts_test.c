@@ -113,7 +113,7 @@ static void test_the_largest_list_fits_an_answer(void **state)
         memset(scenes[i], 's', TARN_NAME_BYTES_MAX);
     }
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
-        infos[i] = (tarn_session_info){name, name, scenes[0], UINT16_MAX, INT32_MAX, 0.123456789, 1234.56789};
+        infos[i] = (tarn_session_info){name, name, scenes[0], UINT16_MAX, INT32_MAX, 0.123456789, 1234.56789, 15, name};
     }
     const size_t bytes = tarn_session_list_write(infos, TARN_GATEWAY_SESSIONS_MAX, (const tarn_name *)scenes,
                                                  TARN_SCENES_MAX, 1, text, sizeof text);

@@ -85,6 +85,7 @@ typedef struct load_failure {
 typedef struct load_results {
     double seconds; ///< measured; 0: it didn't come to that
     bool interrupted;
+    tarn_name session; ///< that the viewers are in, by the name that the server has for it; empty: nobody got in
     load_group groups[LOAD_KIND_COUNT];
     uint64_t frames; ///< different ones that reached anybody
     load_histogram input_to_head, input_to_frame;

@@ -66,6 +66,12 @@ static double bytes_per_viewer(const load_options *options, const load_results *
     return ((double)results->gateway[1].rss_bytes - (double)results->gateway_alone.rss_bytes) / connections(options);
 }
 
+static bool metrics_seen(const load_results *results)
+{
+    const load_metrics *m = results->metrics;
+    return m[0].at_ns != 0 && m[1].at_ns != 0 && m[0].has_session && m[1].has_session;
+}
+
 static uint64_t frames_of(const load_group *group)
 {
     uint64_t count = 0;
@@ -148,9 +154,11 @@ static void print_process(const char *name, const load_process process[2])
 static void print_server(const load_options *options, const load_results *results)
 {
     const load_metrics *m = results->metrics;
-    printf("\nserver\n");
+    printf("\nserver, tank \"%s\"\n", results->session);
     if (m[0].at_ns == 0 || m[1].at_ns == 0) {
         printf("  it has no page /metrics\n");
+    } else if (!metrics_seen(results)) {
+        printf("  its page /metrics tells nothing of this tank by name: it isn't listed\n");
     } else {
         printf("  frames a second: %.1f made, %.1f sent, %.1f skipped; %.0f viewers at the end\n",
                metric_rate(results, m[0].frames_received_total, m[1].frames_received_total),
@@ -249,10 +257,11 @@ static json_t *groups_json(const load_options *options, const load_results *resu
 static json_t *metrics_json(const load_results *results)
 {
     const load_metrics *m = results->metrics;
-    if (m[0].at_ns == 0 || m[1].at_ns == 0) {
+    if (!metrics_seen(results)) {
         return json_null();
     }
-    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "viewers", m[1].viewers, "frames_made_per_s",
+    return json_pack("{s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "session", results->session, "worker",
+                     m[1].worker, "viewers", m[1].viewers, "frames_made_per_s",
                      metric_rate(results, m[0].frames_received_total, m[1].frames_received_total), "frames_sent_per_s",
                      metric_rate(results, m[0].frames_sent_total, m[1].frames_sent_total), "frames_skipped_per_s",
                      metric_rate(results, m[0].frames_skipped_total, m[1].frames_skipped_total), "bytes_sent_per_s",

@@ -95,7 +95,7 @@ static void look_at_server(load_runner *runner, int moment)
     load_results *results = runner->crowd.results;
     pid_t pid = runner->crowd.options->server_pid;
     if (pid > 0 && load_process_look(pid, &results->gateway[moment])) {
-        load_process_look(load_process_child(pid), &results->worker[moment]);
+        load_process_look(load_process_child(pid, results->metrics[0].worker_pid), &results->worker[moment]);
     }
 }
 
@@ -135,7 +135,7 @@ static void finish(load_runner *runner, uint64_t now_ns)
         results->inputs_unseen += load_viewer_inputs_unseen(viewer, now_ns);
     }
     runner->crowd.measuring = false;
-    load_metrics_fetch(&runner->crowd.options->target, &results->metrics[1]);
+    load_metrics_fetch(&runner->crowd.options->target, results->session, &results->metrics[1]);
 }
 
 static void leave(load_runner *runner, uint64_t now_ns)
@@ -198,7 +198,8 @@ static void advance(load_runner *runner, uint64_t now_ns)
         break;
     case RUN_SETTLING:
         if (since_ms >= LOAD_SETTLE_MS) {
-            load_metrics_fetch(&runner->crowd.options->target, &runner->crowd.results->metrics[0]);
+            load_results *results = runner->crowd.results;
+            load_metrics_fetch(&runner->crowd.options->target, results->session, &results->metrics[0]);
             enter(runner, RUN_STARTING, tarn_clock_monotonic_ns());
         }
         break;

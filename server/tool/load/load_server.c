@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PAGE_BYTES_MAX = 65536 };
+enum { PAGE_BYTES_MAX = 512 * 1024, LINE_BYTES_MAX = 192 };
 
 // ---- connections and the metrics page ----
 
@@ -83,16 +83,57 @@ static size_t ask(int fd, const load_target *target, uint64_t until_ns, char *an
     return have;
 }
 
-static double value_of(const char *page, const char *name)
+/// What follows a line's beginning, where the page has such a line; NULL: it hasn't.
+/// @param beginning  with the newline in front of it
+static const char *find_line(const char *page, const char *beginning)
 {
-    char line[96];
-    snprintf(line, sizeof line, "\ntarn_%s ", name);
-    const char *found = strstr(page, line);
-    const double value = found != NULL ? strtod(found + strlen(line), NULL) : 0;
+    const char *found = strstr(page, beginning);
+    return found != NULL ? found + strlen(beginning) : NULL;
+}
+
+static double number_at(const char *text)
+{
+    const double value = text != NULL ? strtod(text, NULL) : 0;
     return isfinite(value) ? value : 0;
 }
 
-bool load_metrics_fetch(const load_target *target, load_metrics *metrics)
+/// Of a session's series; what follows its name in the labels doesn't count.
+static double value_of(const char *page, const char *name, const char *session)
+{
+    char beginning[LINE_BYTES_MAX];
+    snprintf(beginning, sizeof beginning, "\ntarn_session_%s{session=\"%s\",", name, session);
+    const char *labels = find_line(page, beginning), *end = labels != NULL ? strstr(labels, "} ") : NULL;
+    return end != NULL ? number_at(end + 2) : 0;
+}
+
+/// Which worker has a session's tank, and its process.
+static void find_worker(const char *page, const char *session, load_metrics *metrics)
+{
+    char beginning[LINE_BYTES_MAX];
+    snprintf(beginning, sizeof beginning, "\ntarn_session_viewers{session=\"%s\",worker=\"", session);
+    const char *worker = find_line(page, beginning);
+    metrics->has_session = worker != NULL;
+    metrics->worker = worker != NULL && worker[0] >= '0' && worker[0] <= '9' ? atoi(worker) : -1;
+    snprintf(beginning, sizeof beginning, "\ntarn_worker_pid{worker=\"%d\"} ", metrics->worker);
+    const double pid = number_at(find_line(page, beginning));
+    metrics->worker_pid = pid >= 1 && pid <= INT32_MAX ? (pid_t)pid : 0;
+}
+
+void load_metrics_read(const char *page, const char *session, load_metrics *metrics)
+{
+    find_worker(page, session, metrics);
+    metrics->viewers = value_of(page, "viewers", session);
+    metrics->frames_received_total = value_of(page, "frames_received_total", session);
+    metrics->frames_sent_total = value_of(page, "frames_sent_total", session);
+    metrics->frames_skipped_total = value_of(page, "frames_skipped_total", session);
+    metrics->bytes_sent_total = value_of(page, "bytes_sent_total", session);
+    metrics->realtime_factor = value_of(page, "realtime_factor", session);
+    metrics->step_seconds = value_of(page, "step_seconds", session);
+    metrics->encode_seconds = value_of(page, "encode_seconds", session);
+    metrics->particles = value_of(page, "particles", session);
+}
+
+bool load_metrics_fetch(const load_target *target, const char *session, load_metrics *metrics)
 {
     *metrics = (load_metrics){0};
     char *page = malloc(PAGE_BYTES_MAX);
@@ -103,15 +144,7 @@ bool load_metrics_fetch(const load_target *target, load_metrics *metrics)
         close(fd);
         if (have > 0 && strncmp(page, "HTTP/1.1 200", 12) == 0 && strstr(page, "\ntarn_viewers ") != NULL) {
             metrics->at_ns = tarn_clock_monotonic_ns();
-            metrics->viewers = value_of(page, "viewers");
-            metrics->frames_received_total = value_of(page, "frames_received_total");
-            metrics->frames_sent_total = value_of(page, "frames_sent_total");
-            metrics->frames_skipped_total = value_of(page, "frames_skipped_total");
-            metrics->bytes_sent_total = value_of(page, "bytes_sent_total");
-            metrics->realtime_factor = value_of(page, "realtime_factor");
-            metrics->step_seconds = value_of(page, "step_seconds");
-            metrics->encode_seconds = value_of(page, "encode_seconds");
-            metrics->particles = value_of(page, "particles");
+            load_metrics_read(page, session, metrics);
         }
     }
     free(page);
@@ -185,9 +218,19 @@ bool load_process_look(pid_t pid, load_process *process)
     return true;
 }
 
-pid_t load_process_child(pid_t pid)
+pid_t load_process_child(pid_t pid, pid_t wanted)
 {
-    char path[96], text[64];
+    char path[96], text[512];
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
-    return read_line(path, "", text, sizeof text) ? (pid_t)strtol(text, NULL, 10) : 0;
+    if (!read_line(path, "", text, sizeof text)) {
+        return 0;
+    }
+    const pid_t first = (pid_t)strtol(text, NULL, 10);
+    char *end = text;
+    for (long child; (child = strtol(end, &end, 10)) > 0;) {
+        if (child == wanted) {
+            return wanted;
+        }
+    }
+    return first;
 }

@@ -321,6 +321,7 @@ static bool on_message(void *user, const uint8_t *bytes, size_t byte_count)
         viewer->id = message.joined.viewer_id;
         viewer->phase = LOAD_JOINED;
         memcpy(viewer->size_m, message.joined.state.size_m, sizeof viewer->size_m);
+        memcpy(viewer->crowd->results->session, message.joined.session, sizeof message.joined.session);
     } else if (message.kind == TARN_MESSAGE_STATE) {
         memcpy(viewer->size_m, message.state.size_m, sizeof viewer->size_m);
     } else if (message.kind == TARN_MESSAGE_ERROR) {

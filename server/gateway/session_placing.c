@@ -1,0 +1,42 @@
+// Which worker a session's tank goes to: what placement.h needs to know, gathered.
+#include "server/gateway/placement.h"
+#include "server/gateway/session.h"
+
+/// What the workers have, by index.
+static void look_at_workers(const tarn_sessions *all, tarn_placement_worker seen[TARN_GATEWAY_WORKERS_MAX])
+{
+    const tarn_workers *workers = all->workers;
+    for (uint32_t i = 0; i < workers->count; i++) {
+        seen[i] = (tarn_placement_worker){.is_up = tarn_worker_process_is_ready(&workers->workers[i]),
+                                          .tanks_max = workers->workers[i].hello.tanks_max};
+    }
+    for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
+        const tarn_session *session = &all->sessions[i];
+        if (session->id != 0 && session->worker != NULL) {
+            tarn_placement_worker *worker = &seen[session->worker->index];
+            worker->tank_count++;
+            worker->share += session->share;
+            worker->particles +=
+                session->report_ns != 0 ? session->report.particle_count : TARN_PLACEMENT_PARTICLES_GUESS;
+        }
+    }
+}
+
+bool tarn_session_has_room(const tarn_sessions *all)
+{
+    tarn_placement_worker seen[TARN_GATEWAY_WORKERS_MAX];
+    look_at_workers(all, seen);
+    return tarn_placement_choose(seen, all->workers->count) >= 0;
+}
+
+bool tarn_session_place(tarn_session *session)
+{
+    tarn_placement_worker seen[TARN_GATEWAY_WORKERS_MAX];
+    look_at_workers(session->all, seen);
+    const int index = tarn_placement_choose(seen, session->all->workers->count);
+    if (index < 0) {
+        return false;
+    }
+    session->worker = &session->all->workers->workers[index];
+    return true;
+}

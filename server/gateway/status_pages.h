@@ -1,0 +1,22 @@
+/// How the server is, for those who look after it: GET /healthz and GET /metrics.
+///
+///     /healthz    200 while a worker is ready, else 503; "ok" or why not, then a line for each worker
+///     /metrics    for Prometheus: of the server, of each worker by its number, of each session by its name. Sessions
+///                 that aren't listed are named by numbers: whoever knows a session's name may join it.
+#ifndef TARN_SERVER_GATEWAY_STATUS_PAGES_H
+#define TARN_SERVER_GATEWAY_STATUS_PAGES_H
+
+#include "server/gateway/metrics.h"
+#include "server/gateway/session.h"
+#include "server/gateway/workers.h"
+
+#include <stddef.h>
+
+/// @return the status of the answer
+unsigned tarn_status_health(const tarn_workers *workers, bool is_ending, char *text, size_t text_bytes);
+
+/// @return bytes written
+size_t tarn_status_metrics(const tarn_metrics *metrics, const tarn_workers *workers, const tarn_sessions *sessions,
+                           char *text, size_t text_bytes);
+
+#endif

@@ -1,0 +1,206 @@
+// Two workers behind one server: where tanks go, and that one worker's end is nothing to the other's viewers.
+#include "tests/server/server_process.h"
+#include "tests/server/stream_client.h"
+#include "tests/server/test_cmocka.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ANSWER_BYTES = 65536 };
+
+static const char json[] = "Content-Type: application/json\r\n";
+
+static server_process server;
+static char answer[ANSWER_BYTES];
+
+/// Ten frames a second: none is an extra one, which a viewer that is late for a moment may be spared.
+static int start(void **state)
+{
+    (void)state;
+    static const char *const arguments[] = {"--scenes", TARN_TEST_SCENES, "--scene", "small-pool", "--devices",
+                                            "cpu,cpu",  "--fps",          "10",      NULL};
+    server_start(&server, arguments);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    server_stop(&server);
+    return 0;
+}
+
+static void make_tank(const char *body, tarn_name session)
+{
+    assert_int_equal(server_request(server.port, "POST", "/sessions", json, body, answer, sizeof answer), 201);
+    const char *found = strstr(answer, "\"session\":\"");
+    assert_non_null(found);
+    assert_int_equal(sscanf(found, "\"session\":\"%63[^\"]\"", session), 1);
+}
+
+static double session_metric(const char *what, const char *session, int worker)
+{
+    char name[120];
+    snprintf(name, sizeof name, "tarn_session_%s{session=\"%s\",worker=\"%d\"}", what, session, worker);
+    return server_metric(server.port, name);
+}
+
+static double worker_metric(const char *what, int worker)
+{
+    char name[64];
+    snprintf(name, sizeof name, "tarn_worker_%s{worker=\"%d\"}", what, worker);
+    return server_metric(server.port, name);
+}
+
+static void enter(stream_client *client, const char *session)
+{
+    memset(client, 0, sizeof *client);
+    assert_int_equal(ws_client_open(&client->ws, server.port, "/ws", "tarn.v1", NULL), 101);
+    assert_int_equal(ws_client_hello(&client->ws), 0);
+    assert_int_equal(ws_client_join(&client->ws, session), 0);
+    stream_client_see(client);
+}
+
+/// Sees so many frames, each the one after the other, while nothing is said of a failure.
+static void expect_no_gap(stream_client *client, int frames)
+{
+    const uint32_t epoch = client->frame.head.epoch;
+    for (int i = 0; i < frames; i++) {
+        const uint32_t number = client->frame.head.number;
+        const uint64_t step = client->frame.head.step;
+        stream_client_see(client);
+        assert_int_equal(client->frame.head.epoch, epoch);
+        assert_int_equal(client->frame.head.number, number + 1);
+        assert_true(client->frame.head.step > step);
+        assert_true(client->ws.state.worker_ready);
+    }
+}
+
+static void test_tanks_are_divided_among_workers(void **state)
+{
+    (void)state;
+    tarn_name second, third;
+    char form[256];
+    make_tank("{\"scene\":\"small-dam\"}", second);
+    assert_true(session_metric("viewers", "main", 0) == 0);
+    assert_true(session_metric("viewers", second, 1) == 0);
+    stream_client client;
+    enter(&client, second);
+    // Who watches one takes the other worker's time, not this one's.
+    for (int i = 0; worker_metric("tanks", 1) < 2 && i < 6; i++) {
+        make_tank("{\"scene\":\"small-dam\",\"listed\":false}", third);
+    }
+    assert_true(worker_metric("tanks", 0) >= 1);
+    assert_int_equal(server_http(server.port, "GET", "/sessions", NULL, answer, sizeof answer), 200);
+    snprintf(form, sizeof form, "{\"session\":\"%s\"", second);
+    const char *listed = strstr(answer, form);
+    assert_non_null(listed);
+    assert_non_null(strstr(listed, "\"viewers\":1"));
+    assert_non_null(strstr(listed, "\"worker\":1,\"device\":\"CPU, 1 thread"));
+    assert_true(session_metric("viewers", second, 1) == 1);
+    assert_true(session_metric("frames_sent_total", second, 1) >= 1);
+    assert_true(session_metric("bytes_sent_total", second, 1) > 1000);
+    assert_true(session_metric("frames_sent_total", "main", 0) == 0);
+    // Whoever knows a session's name may join it.
+    assert_int_equal(server_http(server.port, "GET", "/metrics", NULL, answer, sizeof answer), 200);
+    assert_null(strstr(answer, third));
+    assert_non_null(strstr(answer, "{session=\"unlisted-3\",worker=\""));
+    stream_client_close(&client);
+}
+
+static void test_a_lost_worker_costs_the_others_viewers_no_frame(void **state)
+{
+    (void)state;
+    tarn_name name;
+    stream_client watching, losing;
+    make_tank("{\"scene\":\"small-dam\"}", name);
+    enter(&watching, "main");
+    enter(&losing, name);
+    const uint32_t epoch = losing.frame.head.epoch;
+    expect_no_gap(&watching, 3);
+    for (int round = 1; round <= 2; round++) {
+        const pid_t worker = server_worker_at(&server, 1);
+        assert_true(worker > 0);
+        assert_int_equal(kill(worker, SIGKILL), 0);
+        expect_no_gap(&watching, 15);
+        for (int i = 0; worker_metric("ready", 1) != 1 && i < 1000; i++) {
+            expect_no_gap(&watching, 1);
+        }
+        assert_true(worker_metric("failures_total", 1) == round);
+    }
+    do {
+        stream_client_see(&losing);
+    } while (losing.frame.head.epoch == epoch);
+    assert_true(losing.ws.state.worker_ready);
+    expect_no_gap(&watching, 3);
+    assert_true(worker_metric("failures_total", 0) == 0);
+    assert_true(session_metric("frames_skipped_total", "main", 0) == 0);
+    assert_true(server_worker_at(&server, 0) != server_worker_at(&server, 1));
+    stream_client_close(&watching);
+    stream_client_close(&losing);
+}
+
+/// Ends a worker as soon as it is there, until the server gives it up.
+static void make_given_up(int index, ws_client *client)
+{
+    tarn_message message;
+    do {
+        pid_t worker = 0;
+        for (int i = 0; i < 2000 && (worker = server_worker_at(&server, index)) == 0; i++) {
+            usleep(10000);
+        }
+        assert_true(worker > 0);
+        kill(worker, SIGKILL);
+        do {
+            assert_true(ws_client_wait(client, TARN_MESSAGE_ERROR, &message));
+        } while (message.error.code != TARN_ERROR_WORKER);
+    } while (strstr(message.error.text, "not started again") == NULL);
+}
+
+static void test_a_tank_of_a_worker_that_was_given_up_goes_to_another(void **state)
+{
+    (void)state;
+    tarn_name name, later;
+    ws_frame frame;
+    stream_client watching, losing;
+    make_tank("{\"scene\":\"small-dam\"}", name);
+    enter(&watching, "main");
+    enter(&losing, name);
+    const uint32_t epoch = losing.frame.head.epoch, watched_epoch = watching.frame.head.epoch;
+    watching.ws.auto_ack = 0; // it is read again when this is over
+    make_given_up(1, &losing.ws);
+    assert_int_equal(server_http(server.port, "GET", "/healthz", NULL, answer, sizeof answer), 200);
+    assert_non_null(strstr(answer, "\nok, but not all workers\nworker 0, cpu: ready\nworker 1, cpu: failed too often"));
+    // A new tank goes to the worker that is up, and so does the old one once somebody asks for it.
+    make_tank("{\"scene\":\"small-pool\"}", later);
+    assert_true(session_metric("viewers", later, 0) == 0);
+    assert_true(session_metric("viewers", name, 1) == 1);
+    ws_client_control(&losing.ws, TARN_CONTROL_RESET, NULL);
+    do {
+        assert_true(ws_client_wait_frame(&losing.ws, &frame));
+    } while (frame.epoch == epoch);
+    assert_true(frame.epoch > epoch);
+    assert_true(losing.ws.state.worker_ready);
+    assert_true(session_metric("viewers", name, 0) == 1);
+    assert_true(worker_metric("tanks", 0) == 3);
+    watching.ws.auto_ack = 1;
+    for (int i = 0; i < 20; i++) {
+        stream_client_see(&watching);
+        assert_int_equal(watching.frame.head.epoch, watched_epoch);
+    }
+    stream_client_close(&watching);
+    stream_client_close(&losing);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_tanks_are_divided_among_workers, start, stop),
+        cmocka_unit_test_setup_teardown(test_a_lost_worker_costs_the_others_viewers_no_frame, start, stop),
+        cmocka_unit_test_setup_teardown(test_a_tank_of_a_worker_that_was_given_up_goes_to_another, start, stop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
