@@ -242,9 +242,6 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
     }
     tank->grid.solid_tiles = tank->grid.samples.count;
     if (status == TARN_OK) {
-        status = tarn_queue_create(device, &tank->grid.queue);
-    }
-    if (status == TARN_OK) {
         status = tank_take_memory(tank);
     }
     if (status == TARN_OK) {

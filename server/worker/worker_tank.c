@@ -1,3 +1,4 @@
+// What messages do to a tank, and what its jobs do: it is made, set back to its start, stepped and shown.
 #include "server/worker/worker_tank.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
@@ -15,15 +16,6 @@ static tarn_status scene_read(const char *scenes_dir, const char *scene, tarn_sc
     return status == TARN_OK ? tarn_scene_read_file(path, read, why, sizeof(tarn_text)) : status;
 }
 
-/// Takes where the bodies are, for what comes in until the next step.
-static void find_bodies(tarn_worker_tank *tank)
-{
-    tarn_body_state bodies[TARN_TANK_BODIES_MAX];
-    if (tank->bodies.count > 0) {
-        tarn_body_map_update(&tank->bodies, bodies, tarn_tank_bodies(tank->tank, bodies));
-    }
-}
-
 /// Takes which bodies there are: the scene's, and what was thrown in.
 static void list_bodies(tarn_worker_tank *tank)
 {
@@ -32,7 +24,21 @@ static void list_bodies(tarn_worker_tank *tank)
     const uint32_t body_count = tarn_tank_bodies(tank->tank, bodies), count = tarn_tank_added(tank->tank, added);
     tarn_body_map_init(&tank->bodies, &tank->scene.tank);
     tarn_body_map_add(&tank->bodies, &tank->scene.tank, bodies, body_count, added, count);
-    find_bodies(tank);
+    tarn_body_map_update(&tank->bodies, bodies, body_count);
+}
+
+/// Takes what viewers' inputs meet until the next job ends: where up is, the bodies, which tiles hold liquid.
+static tarn_status look(tarn_worker_tank *tank)
+{
+    tarn_pose pose;
+    tarn_body_state bodies[TARN_TANK_BODIES_MAX];
+    tarn_tank_pose(tank->tank, &pose);
+    tarn_input_state_turn(&tank->inputs, pose.rotation);
+    if (tank->bodies.count > 0) {
+        tarn_body_map_update(&tank->bodies, bodies, tarn_tank_bodies(tank->tank, bodies));
+    }
+    tank->added_count = tarn_tank_added(tank->tank, tank->added);
+    return tarn_tank_tiles(tank->tank, tank->map.bits, tank->map.bits_bytes);
 }
 
 /// What every fresh start has in common: no presses, step 0, a frame at once.
@@ -45,7 +51,6 @@ static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t now_ns)
     tank->state_changed = 1;
     tank->frame_wanted = 1;
     tank->frame_due_ns = now_ns;
-    tank->map_step = 0;
     tarn_frame_plan_start(&tank->plan, tank->frame_period_ns);
     tank->too_large_told = 0;
     tank->turned_by_hand = 0;
@@ -56,28 +61,8 @@ static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t now_ns)
     tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
 }
 
-/// Takes where up is.
-static void find_up(tarn_worker_tank *tank)
-{
-    tarn_pose pose;
-    tarn_tank_pose(tank->tank, &pose);
-    tarn_input_state_turn(&tank->inputs, pose.rotation);
-}
-
-/// Takes which tiles hold liquid, once in a step.
-static void find_liquid(tarn_worker_tank *tank)
-{
-    if (tank->map_step == tank->step + 1) {
-        return;
-    }
-    if (tarn_tank_tiles(tank->tank, tank->map.bits, tank->map.bits_bytes) == TARN_OK) {
-        tank->map_step = tank->step + 1;
-    }
-}
-
 tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir,
-                                  const tarn_worker_options *options, const tarn_ipc_load *load, uint64_t now_ns,
-                                  tarn_text why)
+                                  const tarn_worker_options *options, const tarn_ipc_load *load, tarn_text why)
 {
     tarn_tank *made = NULL;
     tarn_tile_map map = {0};
@@ -120,11 +105,13 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     tank->snapshot = snapshot;
     tank->scene = *scene;
     tank->paused = load->paused;
+    tank->pause_asked = TARN_PAUSE_KEEPS;
+    tank->parameters_asked = 0;
     tank->frame_period_ns = 1000000000u / options->fps;
     tarn_input_state_note(&tank->inputs, load->viewer_id, load->sequence);
-    begin(tank, load->epoch, now_ns);
+    begin(tank, load->epoch, tarn_clock_monotonic_ns());
     free(scene);
-    return TARN_OK;
+    return look(tank);
 fail:
     tarn_snapshot_free(&snapshot);
     tarn_tank_destroy(made);
@@ -144,7 +131,7 @@ void tarn_worker_tank_free(tarn_worker_tank *tank)
     memset(tank, 0, sizeof *tank);
 }
 
-tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset *reset, uint64_t now_ns)
+tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset *reset)
 {
     tarn_status status = tarn_tank_reset(tank->tank);
     if (status != TARN_OK) {
@@ -152,23 +139,49 @@ tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset 
     }
     tarn_input_state_note(&tank->inputs, reset->viewer_id, reset->sequence);
     tarn_snapshot_forget(&tank->snapshot);
-    begin(tank, reset->epoch, now_ns);
-    return TARN_OK;
+    begin(tank, reset->epoch, tarn_clock_monotonic_ns());
+    return look(tank);
 }
 
-void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control, uint64_t now_ns)
+void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control)
 {
     tarn_input_state_note(&tank->inputs, control->viewer_id, control->sequence);
     if (control->action == TARN_CONTROL_STEP) {
-        if (tank->paused && tank->steps_asked < TARN_WORKER_STEPS_QUEUED_MAX) {
+        const bool is_paused =
+            tank->pause_asked == TARN_PAUSE_KEEPS ? tank->paused : tank->pause_asked == TARN_PAUSE_BEGINS;
+        if (is_paused && tank->steps_asked < TARN_WORKER_STEPS_QUEUED_MAX) {
             tank->steps_asked++;
         }
         return; // the step that it asks for contains it
     }
+    tank->pause_asked = control->action == TARN_CONTROL_PAUSE ? TARN_PAUSE_BEGINS : TARN_PAUSE_ENDS;
+    tank->steps_asked = 0;
+}
+
+/// Lets parameters that were asked for come to pass.
+static void set_parameters(tarn_worker_tank *tank)
+{
+    for (int id = 0; id < TARN_PARAMETER_COUNT; id++) {
+        if (tank->parameters_asked >> id & 1) {
+            (void)tarn_tank_set_parameter(tank->tank, (tarn_parameter)id, tank->parameters[id]); // it is in its range
+        }
+    }
+    tank->state_changed |= tank->parameters_asked != 0;
+    tank->parameters_asked = 0;
+}
+
+void tarn_worker_tank_settle(tarn_worker_tank *tank, uint64_t now_ns)
+{
+    if (tank->parameters_asked) {
+        set_parameters(tank);
+    }
+    if (tank->pause_asked == TARN_PAUSE_KEEPS) {
+        return;
+    }
     const int was_paused = tank->paused;
     tarn_input_state_latch_notes(&tank->inputs);
-    tank->paused = control->action == TARN_CONTROL_PAUSE;
-    tank->steps_asked = 0;
+    tank->paused = tank->pause_asked == TARN_PAUSE_BEGINS;
+    tank->pause_asked = TARN_PAUSE_KEEPS;
     tank->state_changed = 1;
     tank->frame_wanted = 1;
     if (tank->paused && !was_paused) {
@@ -195,28 +208,28 @@ static tarn_status parameter_take(tarn_worker_tank *tank, const tarn_input_param
         snprintf(why, sizeof(tarn_text), "input.name: this tank has no parameter \"%s\"", parameter->name);
         return TARN_E_NOT_FOUND;
     }
-    tarn_status status = tarn_tank_set_parameter(tank->tank, (tarn_parameter)id, parameter->value);
-    if (status != TARN_OK) {
-        const tarn_parameter_spec *spec = tarn_tank_parameter_spec((tarn_parameter)id);
+    const tarn_parameter_spec *spec = tarn_tank_parameter_spec((tarn_parameter)id);
+    if (!(parameter->value >= spec->min && parameter->value <= spec->max)) {
         snprintf(why, sizeof(tarn_text), "input.value: found %g, allowed for \"%s\" is %g to %g",
                  (double)parameter->value, spec->name, (double)spec->min, (double)spec->max);
-        return status;
+        return TARN_E_ARGUMENT;
     }
-    tank->state_changed = 1;
+    tank->parameters[id] = parameter->value;
+    tank->parameters_asked |= 1u << id;
     return TARN_OK;
 }
 
 /// Why a press of a tool that adds something can't. @return NULL: it can
 static const char *added_refusal(const tarn_worker_tank *tank, tarn_tool tool)
 {
-    tarn_added_solid added[TARN_TANK_ADDED_MAX];
+    const tarn_added_solid *added = tank->added;
+    const uint32_t count = tank->added_count;
     if (tool == TARN_TOOL_THROW) {
         return tarn_throw_refusal(&tank->scene.tank);
     }
     if (tool != TARN_TOOL_WALL) {
         return NULL;
     }
-    const uint32_t count = tarn_tank_added(tank->tank, added);
     const int full = count >= TARN_TANK_WALLS_MAX && added[count - TARN_TANK_WALLS_MAX].number == 0;
     return full ? "as many walls stand in this tank as fit; erase some" : NULL;
 }
@@ -233,15 +246,12 @@ tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, c
         tank->turned_by_hand = 1;
         return tarn_tank_set_pose(tank->tank, &pose);
     }
-    find_bodies(tank);
     if (input->kind == TARN_INPUT_POINTER && input->pointer.phase == TARN_PHASE_DOWN) {
         const char *refusal = added_refusal(tank, input->pointer.tool);
         if (refusal) {
             snprintf(why, sizeof(tarn_text), "input.tool: %s", refusal);
             return TARN_E_LIMIT;
         }
-        find_liquid(tank);
-        find_up(tank);
     }
     return tarn_input_state_take(&tank->inputs, viewer_id, input, &tank->map, &tank->bodies, why);
 }
@@ -254,7 +264,7 @@ static int is_stepping(const tarn_worker_tank *tank)
 uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
 {
     uint64_t due = UINT64_MAX;
-    if (tank->id == 0 || !tank->tank) {
+    if (!tank->tank) {
         return due;
     }
     if (is_stepping(tank)) {
@@ -307,7 +317,6 @@ static tarn_status simulate(tarn_worker_tank *tank)
 {
     tarn_step_tools tools;
     tarn_grab grabs[TARN_TANK_GRABS_MAX];
-    find_up(tank);
     uint32_t grab_count = tarn_input_state_grabs(&tank->inputs, grabs);
     tarn_input_state_latch(&tank->inputs, tank->map.size_m, tank->scene.tank.dt_s, &tools);
     tarn_status status = tank->turned_by_hand ? TARN_OK : tarn_scene_drive(&tank->scene, tank->tank, tank->step);
@@ -359,28 +368,31 @@ static tarn_status recover(tarn_worker_tank *tank, tarn_status failure, uint64_t
     return TARN_OK;
 }
 
-static tarn_status step(tarn_worker_tank *tank, uint64_t now_ns)
+static tarn_status step(tarn_worker_tank *tank, const tarn_jobs *jobs, uint64_t now_ns)
 {
+    const uint64_t used_ns = tarn_jobs_used_ns(jobs);
+    if (tank->paused) {
+        tank->steps_asked--;
+        tank->frame_wanted = 1;
+    }
     tarn_status status = simulate(tank);
     if (status != TARN_OK) {
         return status == TARN_E_DEVICE ? status : recover(tank, status, now_ns);
     }
     uint64_t done_ns = tarn_clock_monotonic_ns();
-    tank->step_ns += done_ns - now_ns;
+    tank->step_ns += tarn_jobs_used_ns(jobs) - used_ns;
     tank->stamps.latched_ns = now_ns;
     tank->stamps.stepped_ns = done_ns;
     tank->step_count++;
     tank->step++;
-    if (tank->paused) {
-        tank->steps_asked--;
-        tank->frame_wanted = 1;
-    }
     tarn_pace_stepped(&tank->pace, done_ns);
     return TARN_OK;
 }
 
-static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, tarn_stream_kind kind, uint64_t now_ns)
+static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, const tarn_jobs *jobs, tarn_stream_kind kind,
+                          uint64_t now_ns)
 {
+    const uint64_t used_ns = tarn_jobs_used_ns(jobs);
     uint8_t *space = tarn_worker_link_frame_space(link, tank->slot);
     if (!space) {
         return TARN_E_MEMORY;
@@ -406,7 +418,7 @@ static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, tarn_s
     tank->stamps.encoded_ns = tarn_clock_monotonic_ns();
     tarn_worker_link_frame_put(link, tank->slot, tank->id, head.frame_bytes, &tank->stamps,
                                head.kind != TARN_STREAM_EXTRA);
-    tank->encode_ns += tank->stamps.encoded_ns - now_ns;
+    tank->encode_ns += tarn_jobs_used_ns(jobs) - used_ns;
     tank->encode_count++;
     return TARN_OK;
 }
@@ -428,7 +440,8 @@ static void tell_too_large(tarn_worker_tank *tank, tarn_worker_link *link)
 }
 
 /// Makes a frame if one is due.
-static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, int stepped, uint64_t now_ns)
+static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, const tarn_jobs *jobs, int stepped,
+                        uint64_t now_ns)
 {
     // Half a step early counts as due: the frame belongs to the step that is nearest to its time.
     const int due = tank->frame_due_ns <= now_ns + (stepped ? tank->pace.dt_ns / 2 : 0);
@@ -455,7 +468,7 @@ static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, int step
     if (tank->frame_due_ns < now_ns) {
         tank->frame_due_ns = now_ns + tank->frame_period_ns / 2;
     }
-    tarn_status status = encode(tank, link, kind, now_ns);
+    tarn_status status = encode(tank, link, jobs, kind, now_ns);
     if (status == TARN_E_SPACE || status == TARN_E_MEMORY) {
         tell_too_large(tank, link);
         tarn_frame_plan_hold(&tank->plan, now_ns + TARN_WORKER_KEY_MS * (uint64_t)1000000);
@@ -464,18 +477,15 @@ static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, int step
     return status;
 }
 
-tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link, uint64_t now_ns)
+tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link, const tarn_jobs *jobs)
 {
-    int stepped = 0;
-    if (is_stepping(tank) && tank->pace.due_ns <= now_ns) {
-        tarn_status status = step(tank, now_ns);
-        if (status != TARN_OK) {
-            return status;
-        }
-        stepped = 1;
-        now_ns = tarn_clock_monotonic_ns();
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
+    const int is_step = is_stepping(tank) && tank->pace.due_ns <= now_ns;
+    tarn_status status = is_step ? step(tank, jobs, now_ns) : TARN_OK;
+    if (status == TARN_OK && tank->viewer_count > 0) {
+        status = show(tank, link, jobs, is_step, tarn_clock_monotonic_ns());
     }
-    return tank->viewer_count > 0 ? show(tank, link, stepped, now_ns) : TARN_OK;
+    return status == TARN_OK && is_step ? look(tank) : status;
 }
 
 static void fill_state(const tarn_worker_tank *tank, tarn_ipc_state *state)
@@ -501,9 +511,7 @@ static void fill_state(const tarn_worker_tank *tank, tarn_ipc_state *state)
         info->min = spec->min;
         info->max = spec->max;
     }
-    tarn_added_solid added[TARN_TANK_ADDED_MAX];
-    const uint32_t added_count = tarn_tank_added(tank->tank, added);
-    session->added_count = tarn_added_infos(desc, added, added_count, session->added);
+    session->added_count = tarn_added_infos(desc, tank->added, tank->added_count, session->added);
 }
 
 static void fill_report(tarn_worker_tank *tank, const tarn_worker_link *link, uint64_t now_ns, tarn_ipc_report *report)
