@@ -1,9 +1,10 @@
-/// A tank of liquid on one device: created from a description, stepped with a fixed time step, pushed by impulses; its
-/// frames are made by kernels/encoder.h. All functions run on the thread that created the tank. A tank's memory is
-/// taken when it is created: stepping, saving and reporting take none, but for what CUDA needs to record a substep's
-/// launches anew after some changes of parameters. The first solid that is put in (tarn_tank_throw, tarn_tank_add_wall)
-/// takes what a tank with solids needs and this one lacks, once. tarn_tank_reset, tarn_tank_load and the copies of
-/// particles and pressure take host memory until they return, and return TARN_E_MEMORY where there is none.
+/// A tank on one device: created from a description, stepped with a fixed time step and an input
+/// (kernels/step_input.h), which alone changes it; its frames are made by kernels/encoder.h. All functions run on the
+/// thread that created the tank. A tank's memory is taken when it is created: stepping, saving and reporting take none,
+/// but for what CUDA needs to record a substep's launches anew after some changes of parameters. The first solid that
+/// is put in takes what a tank with solids needs and this one lacks, once (tarn_tank_admit). tarn_tank_reset,
+/// tarn_tank_load and the copies of particles and pressure take host memory until they return, and return TARN_E_MEMORY
+/// where there is none.
 ///
 /// Coordinates are tank coordinates: metres, y up, origin at the tank's lowest corner. The result of a step depends on
 /// the description and the inputs alone: not on the device, the number of threads or the instruction set.
@@ -14,6 +15,7 @@
 #include "kernels/shapes/shape.h"
 #include "protocol/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -322,70 +324,31 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
 /// Takes NULL.
 void tarn_tank_destroy(tarn_tank *tank);
 
-/// Back to the start: liquid, solids, step and the tank's own motion are what tarn_tank_create made. Parameters stay as
-/// they are, and so do what the profile has added up and the hands and tools of the next step.
+/// Back to the start: liquid, solids, step and the tank's own motion are what tarn_tank_create made. Parameters and
+/// pause stay as they are, and so does what the profile has added up.
 /// @return TARN_OK, TARN_E_MEMORY or TARN_E_DEVICE: after these the tank may only be reset, loaded or destroyed
 tarn_status tarn_tank_reset(tarn_tank *tank);
 
-/// Changes a parameter from the next step on. @return TARN_OK or TARN_E_ARGUMENT (out of range)
-tarn_status tarn_tank_set_parameter(tarn_tank *tank, tarn_parameter id, float value);
+/// A parameter as it is now.
 float tarn_tank_parameter(const tarn_tank *tank, tarn_parameter id);
 
-/// Advances by one fixed step. `pushes` act in every substep of it.
-/// @return TARN_OK, TARN_E_ARGUMENT (push_count > TARN_TANK_PUSHES_MAX or a push that isn't finite), TARN_E_UNSTABLE (a
-///         value that isn't finite came up: load a state or reset), TARN_E_MEMORY (the liquid spread over more tiles
-///         than there is memory for, and is lost: load a state or reset) or TARN_E_DEVICE
-tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t push_count);
-
-/// Turns and shakes the tank: where it will be in the room at the end of the next step. The liquid feels it as
-/// gravity's direction and the fictitious forces. Rates are limited to TARN_TANK_TURN_MAX_RAD_S and
-/// TARN_TANK_SHAKE_MAX_M_S2, so that a tank that is told to jump gets there as fast as these allow. A tank that nobody
-/// turns stays where it is.
-/// @return TARN_OK or TARN_E_ARGUMENT (not finite, or not a rotation)
-tarn_status tarn_tank_set_pose(tarn_tank *tank, const tarn_pose *pose);
+/// Where the tank is in the room.
 void tarn_tank_pose(const tarn_tank *tank, tarn_pose *pose);
 
 #define TARN_TANK_TURN_MAX_RAD_S 6.3f
 #define TARN_TANK_SHAKE_MAX_M_S2 30.0f
 
-/// Hands on floating bodies in the next step.
-/// @return TARN_OK or TARN_E_ARGUMENT (grab_count > TARN_TANK_GRABS_MAX, no such free body, or not finite)
-tarn_status tarn_tank_set_grabs(tarn_tank *tank, const tarn_grab *grabs, uint32_t grab_count);
-
-/// Pours, sinks and dyes of the next step, which forgets them. The first dye gives all particles colours; they have
-/// them until the tank is reset or a state without them is loaded.
-/// @return TARN_OK or TARN_E_ARGUMENT (more than fit, a liquid that isn't there, or not finite): then nothing changes
-tarn_status tarn_tank_set_tools(tarn_tank *tank, const tarn_tank_tools *tools);
-
-/// Throws a body in: it is there from the next step on, behind the description's, and floats as they do. Where
-/// TARN_TANK_THROWN_MAX or TARN_TANK_BODIES_MAX are there already, the oldest thrown one goes. It is gone after
-/// tarn_tank_reset.
-/// @param solid  of TARN_MOTION_FREE; its middle is moved into the tank and its speed limited. A field is one of the
-///               description, which then has bodies
-/// @param body   where not NULL: its number among the bodies, which was the gone one's
-/// @param why    where not NULL: what was wrong, as of tarn_tank_create
-/// @return TARN_OK; TARN_E_ARGUMENT; TARN_E_LIMIT: the description has TARN_TANK_BODIES_MAX; or TARN_E_MEMORY: the tank
-///         is as it was after these; or TARN_E_DEVICE
-tarn_status tarn_tank_throw(tarn_tank *tank, const tarn_solid *solid, uint32_t *body, char *why, size_t why_bytes);
-
-/// Puts a piece of wall in: a solid that stands still, from the next step on. What it overlaps is pushed out. It is
-/// gone after tarn_tank_reset. Its size is limited to TARN_TANK_WALL_CELLS_MAX cells.
-/// @param solid  of TARN_MOTION_STATIC: a box, ball, capsule or cylinder that isn't inverted
-/// @return TARN_OK; TARN_E_ARGUMENT; TARN_E_LIMIT (TARN_TANK_WALLS_MAX are there, or they lie in more tiles than there
-/// is
-///         memory for) or TARN_E_MEMORY: the tank is as it was after these; or TARN_E_DEVICE
-tarn_status tarn_tank_add_wall(tarn_tank *tank, const tarn_solid *solid, char *why, size_t why_bytes);
-
 #define TARN_TANK_WALL_CELLS_MAX 2048.0f ///< half of it along an axis; of thrown bodies too
-
-/// Takes away the pieces of wall that come into a sphere.
-/// @param count  where not NULL: how many did
-/// @return TARN_OK, TARN_E_ARGUMENT (not finite) or TARN_E_DEVICE
-tarn_status tarn_tank_erase_walls(tarn_tank *tank, const float center_m[3], float radius_m, uint32_t *count);
 
 /// What was put in and is there: thrown bodies by their number, then walls by their age.
 /// @param added  TARN_TANK_ADDED_MAX values
 uint32_t tarn_tank_added(const tarn_tank *tank, tarn_added_solid *added);
+
+/// Counts the changes of that.
+uint32_t tarn_tank_added_changes(const tarn_tank *tank);
+
+/// Whether a step's input has paused the tank, which then is not stepped but with inputs that hold, by who goes by it.
+bool tarn_tank_paused(const tarn_tank *tank);
 
 /// The bodies as the last step left them, in their order. Waits for nothing.
 /// @param bodies  TARN_TANK_BODIES_MAX values

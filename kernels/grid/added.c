@@ -56,13 +56,14 @@ void grid_added_forget(grid_host *grid)
 {
     grid->walls.is_current = 0;
     memset(&grid->added, 0, sizeof grid->added);
+    grid->added_changes++;
     grid_show_solids(grid);
 }
 
 /// Memory for what is to come. A tank that has walls, or no solids of its own, has tables besides the description's.
-static tarn_status take_memory(grid_host *grid, int has_walls, int has_thrown)
+static tarn_status take_memory(grid_host *grid, bool has_walls, bool has_thrown)
 {
-    const int needs_tables = has_walls || (has_thrown && grid->desc.solid_count == 0);
+    const bool needs_tables = has_walls || (has_thrown && grid->desc.solid_count == 0);
     const tarn_status status = needs_tables && !grid->walls.is_current ? grid_walls_renew(grid) : TARN_OK;
     return status == TARN_OK && has_thrown ? grid_take_more_bodies(grid) : status;
 }
@@ -96,10 +97,6 @@ static tarn_status check_thrown(const grid_host *grid, const tarn_solid *solid, 
     if (solid->shape.kind == TARN_SHAPE_FIELD && grid->own_body_count == 0) {
         return grid_refuse(why, TARN_E_ARGUMENT,
                            "shape is a field; without bodies of its own a tank has none to throw");
-    }
-    if (grid->own_body_count >= TARN_TANK_BODIES_MAX) {
-        return grid_refuse(why, TARN_E_LIMIT, "the scene itself has %d solids that move; no more fit",
-                           TARN_TANK_BODIES_MAX);
     }
     const tarn_status status = check_size(grid, &solid->shape, why);
     return status == TARN_OK ? grid_solid_check(&grid->desc, solid, why) : status;
@@ -146,21 +143,10 @@ static uint32_t place_of_next(const grid_host *grid)
     return oldest;
 }
 
-tarn_status grid_throw(grid_host *grid, const tarn_solid *solid, uint32_t *body, char *why, size_t why_bytes)
+/// Throws a body in. @param body  its number among the bodies, which was the gone one's
+static tarn_status throw_in(grid_host *grid, const tarn_solid *solid, uint32_t *body)
 {
-    const grid_complaint complaint = {why, why_bytes};
     grid_added *added = &grid->added;
-    tarn_status status = check_thrown(grid, solid, &complaint);
-    if (status == TARN_OK && added->thrown_total == UINT32_MAX) {
-        status = grid_refuse(&complaint, TARN_E_LIMIT, "%u were thrown in; no more are counted", UINT32_MAX);
-    }
-    if (status != TARN_OK) {
-        return status;
-    }
-    status = take_memory(grid, 0, 1);
-    if (status != TARN_OK) {
-        return grid_refuse(&complaint, status, "there is no memory for a floating body");
-    }
     const uint32_t place = place_of_next(grid);
     clean(solid, TARN_MOTION_FREE, &added->thrown[place]);
     fit_thrown(grid, &added->thrown[place]);
@@ -169,10 +155,8 @@ tarn_status grid_throw(grid_host *grid, const tarn_solid *solid, uint32_t *body,
         added->thrown_count++;
         grid_show_solids(grid);
     }
-    if (body != NULL) {
-        *body = grid->own_body_count + place;
-    }
-    return grid_bodies_put(grid, grid->own_body_count + place);
+    *body = grid->own_body_count + place;
+    return grid_bodies_put(grid, *body);
 }
 
 // --------------------------------------------------------------------------------------------------------------- walls
@@ -187,68 +171,144 @@ static tarn_status check_wall(const grid_host *grid, const tarn_solid *solid, co
     return status == TARN_OK ? grid_solid_check(&grid->desc, solid, why) : status;
 }
 
-tarn_status grid_add_wall(grid_host *grid, const tarn_solid *solid, char *why, size_t why_bytes)
+static bool is_erased(const grid_host *grid, const tarn_solid *wall, const tarn_step_input *input)
 {
-    const grid_complaint complaint = {why, why_bytes};
-    grid_added *added = &grid->added;
-    tarn_status status = check_wall(grid, solid, &complaint);
-    if (status == TARN_OK && added->wall_count == TARN_TANK_WALLS_MAX) {
-        status = grid_refuse(&complaint, TARN_E_LIMIT, "there are %d pieces of wall already; no more fit",
-                             TARN_TANK_WALLS_MAX);
-    }
-    if (status == TARN_OK) {
-        status = take_memory(grid, 1, 0);
-        if (status != TARN_OK) {
-            grid_refuse(&complaint, status, "there is no memory for walls");
+    for (uint32_t i = 0; i < input->erase_count; i++) {
+        const float *center_m = input->erases[i].center_m;
+        const double at_m[3] = {(double)center_m[0], (double)center_m[1], (double)center_m[2]};
+        if (grid_wall_distance(grid, wall, at_m) * (double)grid->desc.cell_m < (double)input->erases[i].radius_m) {
+            return true;
         }
     }
-    if (status != TARN_OK) {
-        return status;
+    return false;
+}
+
+/// Lets walls come and go.
+static tarn_status change_walls(grid_host *grid, const tarn_step_input *input)
+{
+    grid_added *added = &grid->added;
+    tarn_solid changed[TARN_TANK_WALLS_MAX + TARN_STEP_WALLS_MAX];
+    uint32_t changed_count = 0, kept = 0;
+    for (uint32_t i = 0; i < input->wall_count; i++) {
+        clean(&input->walls[i], TARN_MOTION_STATIC, &added->walls[added->wall_count++]);
+        changed[changed_count++] = added->walls[added->wall_count - 1];
     }
-    tarn_solid *wall = &added->walls[added->wall_count++];
-    clean(solid, TARN_MOTION_STATIC, wall);
-    status = grid_walls_change(grid, wall, 1);
-    if (status == TARN_E_LIMIT) {
-        added->wall_count--;
-        const tarn_status back = grid_walls_change(grid, wall, 1);
-        grid_refuse(&complaint, status, "this piece of wall and those there are in more of the tank than walls may be");
-        return back == TARN_OK ? status : back;
+    const uint32_t old = added->wall_count - input->wall_count;
+    for (uint32_t w = 0; w < added->wall_count; w++) {
+        const tarn_solid wall = added->walls[w];
+        if (!is_erased(grid, &wall, input)) {
+            added->walls[kept++] = wall;
+        } else if (w < old) {
+            changed[changed_count++] = wall;
+        }
     }
+    memset(added->walls + kept, 0, (added->wall_count - kept) * sizeof added->walls[0]);
+    added->wall_count = kept;
+    if (changed_count == 0) {
+        return TARN_OK;
+    }
+    grid->added_changes++;
+    const tarn_status status = grid_walls_change(grid, changed, changed_count);
     grid_show_solids(grid);
     return status;
 }
 
-tarn_status grid_erase_walls(grid_host *grid, const float center_m[3], float radius_m, uint32_t *count)
+// ---------------------------------------------------------------------------------------------------------- admission
+
+static void take_out(tarn_step_refusals *refusals, bool is_wall, uint32_t index, const char *why)
 {
-    grid_added *added = &grid->added;
-    tarn_solid gone[TARN_TANK_WALLS_MAX];
-    uint32_t gone_count = 0, kept = 0;
-    if (count != NULL) {
-        *count = 0;
+    refusals->of[refusals->count++] = (tarn_step_refusal){is_wall, index, why};
+}
+
+static tarn_status check_added(const grid_host *grid, const tarn_step_input *input, const grid_complaint *why)
+{
+    tarn_status status = TARN_OK;
+    if (input->throw_count > TARN_STEP_THROWS_MAX || input->wall_count > TARN_STEP_WALLS_MAX ||
+        input->erase_count > TARN_STEP_ERASES_MAX) {
+        return grid_refuse(why, TARN_E_ARGUMENT,
+                           "there are %u throws, %u walls and %u erasures; allowed are %d, %d, %d", input->throw_count,
+                           input->wall_count, input->erase_count, TARN_STEP_THROWS_MAX, TARN_STEP_WALLS_MAX,
+                           TARN_STEP_ERASES_MAX);
     }
-    if (!is_finite3(center_m) || !isfinite(radius_m)) {
-        return TARN_E_ARGUMENT;
+    for (uint32_t i = 0; i < input->throw_count && status == TARN_OK; i++) {
+        status = check_thrown(grid, &input->throws[i], why);
     }
-    const double at_m[3] = {(double)center_m[0], (double)center_m[1], (double)center_m[2]};
-    for (uint32_t w = 0; w < added->wall_count; w++) {
-        const tarn_solid wall = added->walls[w];
-        if (grid_wall_distance(grid, &wall, at_m) * (double)grid->desc.cell_m < (double)radius_m) {
-            gone[gone_count++] = wall;
-        } else {
-            added->walls[kept++] = wall;
+    for (uint32_t i = 0; i < input->wall_count && status == TARN_OK; i++) {
+        status = check_wall(grid, &input->walls[i], why);
+    }
+    for (uint32_t i = 0; i < input->erase_count && status == TARN_OK; i++) {
+        if (!is_finite3(input->erases[i].center_m) || !isfinite(input->erases[i].radius_m)) {
+            status = grid_refuse(why, TARN_E_ARGUMENT, "erases[%u] is not finite", i);
         }
     }
-    added->wall_count = kept;
-    memset(added->walls + kept, 0, gone_count * sizeof *gone);
-    if (gone_count == 0) {
-        return TARN_OK;
-    }
-    if (count != NULL) {
-        *count = gone_count;
-    }
-    const tarn_status status = grid_walls_change(grid, gone, gone_count);
-    grid_show_solids(grid);
     return status;
+}
+
+/// Why no body can be thrown in. @return NULL: one can
+static const char *throws_refused(grid_host *grid, uint32_t count, tarn_status *status)
+{
+    if (grid->own_body_count >= TARN_TANK_BODIES_MAX) {
+        return "the scene itself has as many solids that move as fit";
+    }
+    if (grid->added.thrown_total > UINT32_MAX - count) {
+        return "as many bodies were thrown in as are counted";
+    }
+    *status = take_memory(grid, false, true);
+    return *status == TARN_OK ? NULL : "there is no memory for a floating body";
+}
+
+/// Takes out the walls that there is no room for, from the last one back.
+static void fit_walls(grid_host *grid, tarn_step_input *input, tarn_step_refusals *refusals)
+{
+    const uint32_t room = TARN_TANK_WALLS_MAX - grid->added.wall_count;
+    while (input->wall_count > room) {
+        take_out(refusals, true, --input->wall_count, "as many walls stand in this tank as fit; erase some");
+    }
+    while (input->wall_count > 0 && !grid_walls_fit(grid, input->walls, input->wall_count)) {
+        take_out(refusals, true, --input->wall_count,
+                 "this piece of wall and those there are lie in more of the tank than walls may");
+    }
+}
+
+static bool is_lost(tarn_status status)
+{
+    return status == TARN_E_DEVICE;
+}
+
+tarn_status grid_admit(grid_host *grid, tarn_step_input *input, tarn_step_refusals *refusals)
+{
+    const grid_complaint complaint = {refusals->why, sizeof refusals->why};
+    tarn_status status = check_added(grid, input, &complaint);
+    if (status != TARN_OK) {
+        return status;
+    }
+    const char *why = input->throw_count > 0 ? throws_refused(grid, input->throw_count, &status) : NULL;
+    for (uint32_t i = 0; why != NULL && i < input->throw_count; i++) {
+        take_out(refusals, false, i, why);
+    }
+    input->throw_count = why != NULL ? 0 : input->throw_count;
+    if (is_lost(status)) {
+        return status;
+    }
+    status = input->wall_count > 0 ? take_memory(grid, true, false) : TARN_OK;
+    while (status != TARN_OK && input->wall_count > 0) {
+        take_out(refusals, true, --input->wall_count, "there is no memory for walls");
+    }
+    if (is_lost(status)) {
+        return status;
+    }
+    fit_walls(grid, input, refusals);
+    return TARN_OK;
+}
+
+tarn_status grid_add(grid_host *grid, const tarn_step_input *input, uint32_t thrown[TARN_STEP_THROWS_MAX])
+{
+    tarn_status status = TARN_OK;
+    for (uint32_t i = 0; i < input->throw_count && status == TARN_OK; i++) {
+        status = throw_in(grid, &input->throws[i], &thrown[i]);
+    }
+    grid->added_changes += input->throw_count;
+    return status == TARN_OK ? change_walls(grid, input) : status;
 }
 
 // --------------------------------------------------------------------------------------------------------------- state
@@ -283,6 +343,7 @@ int grid_added_fits(const grid_host *grid, const grid_added *added)
 tarn_status grid_added_take(grid_host *grid, const grid_added *added)
 {
     grid->added = *added;
+    grid->added_changes++;
     grid->walls.is_current = 0;
     tarn_status status = take_memory(grid, added->wall_count > 0, added->thrown_count > 0);
     if (status != TARN_OK) {

@@ -459,21 +459,17 @@ uint64_t grid_bodies_hash(const grid_host *grid, uint64_t hash)
 
 #define GRAB_ACCELERATION_M_S2 200.0f // that a hand can give a body
 
-tarn_status grid_set_grabs(grid_host *grid, const tarn_grab *grabs, uint32_t grab_count)
+bool grid_grab_is_sound(const grid_host *grid, const tarn_grab *grab)
 {
-    if (grab_count > TARN_TANK_GRABS_MAX) {
-        return TARN_E_ARGUMENT;
+    bool sound = grab->body < grid->body_count && !is_keyed(grid, grab->body) && isfinite(grab->strength);
+    for (int a = 0; a < 3; a++) {
+        sound = sound && isfinite(grab->point_m[a]) && isfinite(grab->target_m[a]);
     }
-    for (uint32_t i = 0; i < grab_count; i++) {
-        const tarn_grab *grab = &grabs[i];
-        int sound = grab->body < grid->body_count && !is_keyed(grid, grab->body) && isfinite(grab->strength);
-        for (int a = 0; a < 3; a++) {
-            sound = sound && isfinite(grab->point_m[a]) && isfinite(grab->target_m[a]);
-        }
-        if (!sound) {
-            return TARN_E_ARGUMENT;
-        }
-    }
+    return sound;
+}
+
+void grid_set_grabs(grid_host *grid, const tarn_grab *grabs, uint32_t grab_count)
+{
     grid_body_control *control = &grid->body_control;
     const float cell_m = grid->desc.cell_m, dt_s = grid->desc.dt_s;
     control->grab_count = grab_count;
@@ -489,7 +485,6 @@ tarn_status grid_set_grabs(grid_host *grid, const tarn_grab *grabs, uint32_t gra
             to->target[a] = tile_clamp_f32(grabs[i].target_m[a] / cell_m, 0.0f, (float)grid->desc.cells[a]);
         }
     }
-    return TARN_OK;
 }
 
 uint32_t grid_bodies_list(const grid_host *grid, tarn_body_state *bodies)

@@ -4,6 +4,7 @@
 #define TARN_KERNELS_GRID_HOST_H
 
 #include "kernels/grid/grid_kernels.h"
+#include "kernels/step_input.h"
 #include "kernels/tank.h"
 
 #include <stdbool.h>
@@ -60,6 +61,7 @@ typedef struct grid_host {
     uint64_t more_bytes[GROUP_COUNT];  ///< as group_bytes, of the latter
     int has_solids;                    ///< that move or stand still
     grid_added added;
+    uint32_t added_changes; ///< counts them
     wall_tiles walls;
     uint32_t body_count, own_body_count;    ///< the latter: the description's
     uint32_t body_solid[BODIES_MAX];        ///< of these: index in the description
@@ -196,16 +198,19 @@ float grid_bodies_speed(const grid_host *grid);
 /// Mixes the bodies into a hash.
 uint64_t grid_bodies_hash(const grid_host *grid, uint64_t hash);
 
-/// What the functions of kernels/tank.h say.
-tarn_status grid_set_grabs(grid_host *grid, const tarn_grab *grabs, uint32_t grab_count);
+/// Hands on bodies in the next step, which are sound. As tarn_tank_bodies.
+bool grid_grab_is_sound(const grid_host *grid, const tarn_grab *grab);
+void grid_set_grabs(grid_host *grid, const tarn_grab *grabs, uint32_t grab_count);
 uint32_t grid_bodies_list(const grid_host *grid, tarn_body_state *bodies);
 
 // ------------------------------------------------------------------------------------------------------- what is added
 
-/// What the functions of kernels/tank.h say.
-tarn_status grid_throw(grid_host *grid, const tarn_solid *solid, uint32_t *body, char *why, size_t why_bytes);
-tarn_status grid_add_wall(grid_host *grid, const tarn_solid *solid, char *why, size_t why_bytes);
-tarn_status grid_erase_walls(grid_host *grid, const float center_m[3], float radius_m, uint32_t *count);
+/// Of an input, its throws, walls and erasures: as tarn_tank_admit says; and lets them come to pass.
+/// @param thrown  numbers of the bodies that were thrown in
+tarn_status grid_admit(grid_host *grid, tarn_step_input *input, tarn_step_refusals *refusals);
+tarn_status grid_add(grid_host *grid, const tarn_step_input *input, uint32_t thrown[TARN_STEP_THROWS_MAX]);
+
+/// As tarn_tank_added.
 uint32_t grid_added_list(const grid_host *grid, tarn_added_solid *list);
 
 /// Forgets what was added. Before the bodies are put back.
@@ -221,9 +226,12 @@ tarn_status grid_added_take(grid_host *grid, const grid_added *added);
 uint64_t grid_added_hash(const grid_host *grid, uint64_t hash);
 
 /// Distances near all walls anew, or only near some that came or went: to the device.
-/// @return TARN_OK, TARN_E_LIMIT (too many tiles: ask once more without the newest), TARN_E_MEMORY or TARN_E_DEVICE
+/// @return TARN_OK, TARN_E_LIMIT (too many tiles), TARN_E_MEMORY or TARN_E_DEVICE
 tarn_status grid_walls_renew(grid_host *grid);
 tarn_status grid_walls_change(grid_host *grid, const tarn_solid *some, uint32_t count);
+
+/// Whether tiles are left for these walls, too. The tables are current.
+bool grid_walls_fit(grid_host *grid, const tarn_solid *some, uint32_t count);
 
 /// Distance of a wall at a point, cells.
 double grid_wall_distance(const grid_host *grid, const tarn_solid *wall, const double at_m[3]);

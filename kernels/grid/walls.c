@@ -244,6 +244,28 @@ static tarn_status renew_touched(grid_host *grid)
     return status == TARN_OK ? finish(grid) : status;
 }
 
+bool grid_walls_fit(grid_host *grid, const tarn_solid *some, uint32_t count)
+{
+    wall_tiles *walls = &grid->walls;
+    grid_added *added = &grid->added;
+    const uint32_t total = grid->args->shape.tile_total[0], room = walls->count_max - walls->count + walls->spare_count;
+    int16_t node[SOLID_NODES];
+    uint32_t needed = 0;
+    memset(walls->touched, 0, total);
+    memcpy(added->walls + added->wall_count, some, count * sizeof *some); // as if they stood
+    added->wall_count += count;
+    for (uint32_t i = 0; i < count; i++) {
+        touch(grid, &some[i]);
+    }
+    for (uint32_t t = 0; t < total && needed <= room; t++) {
+        needed += walls->touched[t] && walls->tile[t] == TILE_NONE && walls->still.tile[t] != TILE_FULL &&
+                  fill_nodes(grid, t, node);
+    }
+    added->wall_count -= count;
+    memset(added->walls + added->wall_count, 0, count * sizeof *some);
+    return needed <= room;
+}
+
 tarn_status grid_walls_change(grid_host *grid, const tarn_solid *some, uint32_t count)
 {
     memset(grid->walls.touched, 0, grid->args->shape.tile_total[0]);

@@ -235,26 +235,17 @@ void tank_motion_fill(const tarn_tank *tank, tank_control *control)
     }
 }
 
-tarn_status tarn_tank_set_pose(tarn_tank *tank, const tarn_pose *pose)
+void tank_motion_aim(tank_motion *motion, const tarn_pose *pose)
 {
-    double q[4], position[3], norm = 0.0;
+    double q[4];
     for (int i = 0; i < 4; i++) {
         q[i] = (double)pose->rotation[i];
-        norm += q[i] * q[i];
-    }
-    if (!(norm > 0.9 && norm < 1.1)) {
-        return TARN_E_ARGUMENT;
-    }
-    for (int a = 0; a < 3; a++) {
-        position[a] = (double)pose->position_m[a];
-        if (!isfinite(position[a]) || fabs(position[a]) > 1e4) {
-            return TARN_E_ARGUMENT;
-        }
     }
     normalise(q);
-    memcpy(tank->motion.target_rotation, q, sizeof q);
-    memcpy(tank->motion.target_m, position, sizeof position);
-    return TARN_OK;
+    memcpy(motion->target_rotation, q, sizeof q);
+    for (int a = 0; a < 3; a++) {
+        motion->target_m[a] = (double)pose->position_m[a];
+    }
 }
 
 void tarn_tank_pose(const tarn_tank *tank, tarn_pose *pose)

@@ -123,6 +123,7 @@ tarn_status tarn_tank_hash_get(tarn_tank *tank, tarn_tank_hash *hash)
     rest = mix_doubles(rest, tank->motion.target_rotation, 4);
     rest = mix_doubles(rest, tank->motion.velocity_m_s, 3);
     rest = mix_doubles(rest, tank->motion.spin, 3);
+    rest = tank->turned_by_hand ? tile_mix_u64(rest ^ 0x68616e64) : rest;
     rest = grid_bodies_hash(&tank->grid, rest);
     rest = grid_added_hash(&tank->grid, rest);
     hash->lo = totals.sum[TOTAL_HASH] ^ rest;

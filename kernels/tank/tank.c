@@ -307,22 +307,9 @@ tarn_status tarn_tank_reset(tarn_tank *tank)
     tank_set_coloured(tank, 0);
     grid_added_forget(&tank->grid);
     tank->had_births = tank_bears(&tank->grid.desc);
+    tank->turned_by_hand = false;
     const tarn_status status = seed(tank);
     return status == TARN_OK ? grid_bodies_reset(&tank->grid) : status;
-}
-
-tarn_status tarn_tank_set_parameter(tarn_tank *tank, tarn_parameter id, float value)
-{
-    const tarn_parameter_spec *spec = tarn_tank_parameter_spec(id);
-    if (spec == NULL || !(value >= spec->min && value <= spec->max)) {
-        return TARN_E_ARGUMENT;
-    }
-    const float before = tank->parameters[id];
-    if (tank->model->changes_launches(id, before, value)) {
-        grid_forget_launches(&tank->grid);
-    }
-    tank->parameters[id] = value;
-    return TARN_OK;
 }
 
 float tarn_tank_parameter(const tarn_tank *tank, tarn_parameter id)
@@ -367,26 +354,6 @@ uint32_t tarn_tank_profile_get(tarn_tank *tank, const char **names, double *seco
     return count;
 }
 
-tarn_status tarn_tank_throw(tarn_tank *tank, const tarn_solid *solid, uint32_t *body, char *why, size_t why_bytes)
-{
-    return grid_throw(&tank->grid, solid, body, why, why_bytes);
-}
-
-tarn_status tarn_tank_add_wall(tarn_tank *tank, const tarn_solid *solid, char *why, size_t why_bytes)
-{
-    return grid_add_wall(&tank->grid, solid, why, why_bytes);
-}
-
-tarn_status tarn_tank_erase_walls(tarn_tank *tank, const float center_m[3], float radius_m, uint32_t *count)
-{
-    return grid_erase_walls(&tank->grid, center_m, radius_m, count);
-}
-
-tarn_status tarn_tank_set_grabs(tarn_tank *tank, const tarn_grab *grabs, uint32_t grab_count)
-{
-    return grid_set_grabs(&tank->grid, grabs, grab_count);
-}
-
 uint32_t tarn_tank_added(const tarn_tank *tank, tarn_added_solid *added)
 {
     return grid_added_list(&tank->grid, added);
@@ -395,4 +362,14 @@ uint32_t tarn_tank_added(const tarn_tank *tank, tarn_added_solid *added)
 uint32_t tarn_tank_bodies(const tarn_tank *tank, tarn_body_state *bodies)
 {
     return grid_bodies_list(&tank->grid, bodies);
+}
+
+bool tarn_tank_paused(const tarn_tank *tank)
+{
+    return tank->paused;
+}
+
+uint32_t tarn_tank_added_changes(const tarn_tank *tank)
+{
+    return tank->grid.added_changes;
 }

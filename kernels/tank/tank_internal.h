@@ -40,16 +40,18 @@ struct tarn_tank {
     uint32_t kept_count; ///< tiles that are always active
     double sim_time_s;
     tank_motion motion;
-    uint64_t seeded, born;                        ///< particles at the start, and since
-    float emitter_births[TARN_TANK_EMITTERS_MAX]; ///< particles per cell of the emitter and step
-    int has_births;                               ///< in this step particles may come into being
-    int has_pours;                                ///< some of them where a pour is
-    int has_events;                               ///< something may become of particles besides moving
-    int had_births;                               ///< in some step since the start
-    uint32_t *attributes[2];                      ///< device: args->store has them once there is dye
-    tank_counters counters;                       ///< as the last step left them
-    uint32_t *tiles_host;                         ///< [occupied]
-    tarn_tank_tools tools;                        ///< of the next step
+    uint64_t seeded, born;                               ///< particles at the start, and since
+    float emitter_births[TARN_TANK_EMITTERS_MAX];        ///< particles per cell of the emitter and step
+    int has_births;                                      ///< in this step particles may come into being
+    int has_pours;                                       ///< some of them where a pour is
+    int has_events;                                      ///< something may become of particles besides moving
+    int had_births;                                      ///< in some step since the start
+    uint32_t *attributes[2];                             ///< device: args->store has them once there is dye
+    tank_counters counters;                              ///< as the last step left them
+    uint32_t *tiles_host;                                ///< [occupied]
+    bool paused;                                         ///< as inputs said
+    bool turned_by_hand;                                 ///< what the scene does with the tank no longer counts
+    uint32_t thrown_count, thrown[TARN_STEP_THROWS_MAX]; ///< bodies, of the last step
     int profiling;
     double stage_s[TARN_TANK_STAGES_MAX], stage_mark_s;
 };
@@ -79,7 +81,16 @@ int tank_launch_gather(tarn_tank *tank, const tank_args *args);
 /// multiplications and divisions only, so that every machine gets the same bits, which pow doesn't promise.
 float tank_nth_root(float of, uint32_t n);
 
+/// Applies what acts at once of an input that was admitted. @return TARN_OK or TARN_E_DEVICE
+tarn_status tank_take_input(tarn_tank *tank, const tarn_step_input *input);
+
+/// All parameters, which are within their ranges.
+void tank_set_parameters(tarn_tank *tank, const float values[TARN_PARAMETER_COUNT]);
+
 void tank_motion_reset(tank_motion *motion);
+
+/// Where the tank goes from now on.
+void tank_motion_aim(tank_motion *motion, const tarn_pose *pose);
 
 /// Sets gravity as the tank feels it where it is, at rest.
 void tank_motion_weigh(tarn_tank *tank);
@@ -106,15 +117,16 @@ void tank_sources_fill(const tarn_tank *tank, tank_control *control);
 void tank_ball_fill(const tarn_tank *tank, const float *center_m, float radius_m, tank_region *region);
 
 /// Pours, sinks and dyes of the step, behind the description's emitters and drains.
-void tank_tools_fill(const tarn_tank *tank, tank_control *control);
+bool tank_tools_are_sound(const tarn_tank *tank, const tarn_tank_tools *tools);
+void tank_tools_fill(const tarn_tank *tank, const tarn_tank_tools *tools, tank_control *control);
 
 /// Marks the tiles where something pours, before tiles are listed.
 void tank_keep_pours(tarn_tank *tank, const tank_args *args);
 
 /// Before the substeps: colours for all particles where the first dye comes, active tiles where something pours.
-void tank_tools_begin(tarn_tank *tank, const tank_control *control);
+void tank_tools_begin(tarn_tank *tank, const tarn_tank_tools *tools, const tank_control *control);
 
-/// After them: dyes. Then the tools are done with.
+/// After them: dyes.
 void tank_tools_end(tarn_tank *tank, const tank_control *control);
 
 /// Lets particles have colours, or no longer; those of a description that has some always do.

@@ -2,6 +2,7 @@
 // each a fixed sequence of launches that the model makes; the particles' part of these is here:
 //
 //     g2p + advect ─ collide ─ births, drains ─ sort
+#include "kernels/step_input.h"
 #include "kernels/tank/tank_internal.h"
 
 #include <math.h>
@@ -132,16 +133,6 @@ static void fill_push(const tarn_tank *tank, const tarn_push *from, tank_push *t
     to->strength = 1.0f - tank_nth_root(1.0f - tile_clamp_f32(from->strength, 0.0f, 1.0f), tank->grid.substeps);
 }
 
-static int push_is_finite(const tarn_push *push)
-{
-    int finite = isfinite(push->radius_m) && isfinite(push->strength) && isfinite(push->inward_m_s);
-    for (int a = 0; a < 3; a++) {
-        finite =
-            finite && isfinite(push->center_m[a]) && isfinite(push->velocity_m_s[a]) && isfinite(push->spin_rad_s[a]);
-    }
-    return finite;
-}
-
 /// Speed that pushes may give the water, cells per step.
 static float fastest_push(const tarn_tank *tank, const tarn_push *pushes, uint32_t push_count)
 {
@@ -186,7 +177,7 @@ static void choose_launches(tarn_tank *tank, const tank_control *control)
     tank->had_births |= has_births;
 }
 
-static void fill_control(tarn_tank *tank, const tarn_push *pushes, uint32_t push_count)
+static void fill_control(tarn_tank *tank, const tarn_step_input *input)
 {
     tank_control *control = tank->control;
     const float *p = tank->parameters;
@@ -196,15 +187,15 @@ static void fill_control(tarn_tank *tank, const tarn_push *pushes, uint32_t push
     control->grid.speed_max = tile_min_f32(SPEED_MAX, MOVE_CELLS_MAX * p[TARN_PARAMETER_SUBSTEPS]);
     tank_motion_step(tank, control);
     tank_sources_fill(tank, control);
-    tank_tools_fill(tank, control);
+    tank_tools_fill(tank, &input->tools, control);
     control->has_births = tank_bears(&tank->grid.desc) || control->pour_tile_count > 0;
-    const float pushed = tile_max2_f32(fastest_push(tank, pushes, push_count), fastest_emitter(control));
+    const float pushed = tile_max2_f32(fastest_push(tank, input->pushes, input->push_count), fastest_emitter(control));
     tank->grid.substeps = substeps_for(tank, control, tile_max2_f32(pushed, grid_bodies_speed(&tank->grid)));
     control->grid.frac = 1.0f / (float)tank->grid.substeps;
     tank_motion_fill(tank, control);
-    control->push_count = push_count;
-    for (uint32_t i = 0; i < push_count; i++) {
-        fill_push(tank, &pushes[i], &control->pushes[i]);
+    control->push_count = input->push_count;
+    for (uint32_t i = 0; i < input->push_count; i++) {
+        fill_push(tank, &input->pushes[i], &control->pushes[i]);
     }
     control->dye_share = p[TARN_PARAMETER_DYE_MIXING];
     control->dye_step = (uint32_t)tank->grid.step;
@@ -230,17 +221,19 @@ static void substep(void *tank)
     ((tarn_tank *)tank)->model->substep(tank);
 }
 
-tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t push_count)
+/// Whether the tank takes an input as it is.
+static tarn_status check(tarn_tank *tank, const tarn_step_input *input)
 {
-    if (push_count > TARN_TANK_PUSHES_MAX) {
-        return TARN_E_ARGUMENT;
-    }
-    for (uint32_t i = 0; i < push_count; i++) {
-        if (!push_is_finite(&pushes[i])) {
-            return TARN_E_ARGUMENT;
-        }
-    }
-    fill_control(tank, pushes, push_count);
+    tarn_step_input admitted = *input;
+    tarn_step_refusals refusals;
+    const tarn_status status = tarn_tank_admit(tank, &admitted, &refusals);
+    return status == TARN_OK && refusals.count > 0 ? TARN_E_ARGUMENT : status;
+}
+
+/// Lets a step's time pass.
+static tarn_status advance(tarn_tank *tank, const tarn_step_input *input)
+{
+    fill_control(tank, input);
     const tank_control *control = tank->control;
     tarn_status status =
         tarn_queue_upload(tank->grid.queue, tank->args->store.control, control, tank->model->control_bytes);
@@ -250,7 +243,7 @@ tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t pu
     if (status != TARN_OK) {
         return status;
     }
-    tank_tools_begin(tank, control);
+    tank_tools_begin(tank, &input->tools, control);
     for (uint32_t i = 0; i < tank->grid.substeps; i++) {
         if (tank->profiling) {
             substep(tank);
@@ -269,4 +262,15 @@ tarn_status tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t pu
     tank->grid.step++;
     tank->sim_time_s = (double)tank->grid.step * (double)tank->grid.desc.dt_s;
     return status;
+}
+
+tarn_status tarn_tank_step(tarn_tank *tank, const tarn_step_input *input)
+{
+    static const tarn_step_input nothing = {0};
+    const tarn_step_input *taken = input != NULL ? input : &nothing;
+    tarn_status status = input != NULL ? check(tank, input) : TARN_OK;
+    if (status == TARN_OK) {
+        status = tank_take_input(tank, taken);
+    }
+    return status == TARN_OK && !taken->holds ? advance(tank, taken) : status;
 }

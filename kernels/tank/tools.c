@@ -29,28 +29,20 @@ static int pour_is_sound(const tarn_tank *tank, const tarn_pour *pour)
            pour->liquid < tank->grid.desc.liquid_count;
 }
 
-tarn_status tarn_tank_set_tools(tarn_tank *tank, const tarn_tank_tools *tools)
+bool tank_tools_are_sound(const tarn_tank *tank, const tarn_tank_tools *tools)
 {
-    if (tools->pour_count > TARN_TANK_POURS_MAX || tools->sink_count > TARN_TANK_SINKS_MAX ||
-        tools->dye_count > TARN_TANK_DYES_MAX) {
-        return TARN_E_ARGUMENT;
-    }
-    int sound = 1;
+    bool sound = true;
     for (uint32_t i = 0; i < tools->pour_count; i++) {
-        sound &= pour_is_sound(tank, &tools->pours[i]);
+        sound = sound && pour_is_sound(tank, &tools->pours[i]);
     }
     for (uint32_t i = 0; i < tools->sink_count; i++) {
-        sound &= is_finite3(tools->sinks[i].center_m) && isfinite(tools->sinks[i].radius_m);
+        sound = sound && is_finite3(tools->sinks[i].center_m) && isfinite(tools->sinks[i].radius_m);
     }
     for (uint32_t i = 0; i < tools->dye_count; i++) {
-        sound &=
-            is_finite3(tools->dyes[i].center_m) && isfinite(tools->dyes[i].radius_m) && isfinite(tools->dyes[i].share);
+        const tarn_dye *dye = &tools->dyes[i];
+        sound = sound && is_finite3(dye->center_m) && isfinite(dye->radius_m) && isfinite(dye->share);
     }
-    if (!sound) {
-        return TARN_E_ARGUMENT;
-    }
-    tank->tools = *tools;
-    return TARN_OK;
+    return sound;
 }
 
 // --------------------------------------------------------------------------------------------------------------- pours
@@ -151,9 +143,8 @@ static float reach_of(const tarn_tank *tank, float radius_m)
     return tile_clamp_f32(radius_m / tank->grid.desc.cell_m, 0.0f, 2.0f * (float)TARN_TANK_CELLS_MAX);
 }
 
-void tank_tools_fill(const tarn_tank *tank, tank_control *control)
+void tank_tools_fill(const tarn_tank *tank, const tarn_tank_tools *tools, tank_control *control)
 {
-    const tarn_tank_tools *tools = &tank->tools;
     const float per_cell = 1.0f / tank->grid.desc.cell_m;
     control->undyed = tank_attribute(&tank->grid.desc, 0, NULL);
     for (uint32_t i = 0; i < tools->pour_count; i++) {
@@ -214,9 +205,9 @@ static int puts_colour_in(const tarn_tank_tools *tools)
     return colours;
 }
 
-void tank_tools_begin(tarn_tank *tank, const tank_control *control)
+void tank_tools_begin(tarn_tank *tank, const tarn_tank_tools *tools, const tank_control *control)
 {
-    if (tank->args->store.attribute == NULL && puts_colour_in(&tank->tools)) {
+    if (tank->args->store.attribute == NULL && puts_colour_in(tools)) {
         tank_set_coloured(tank, 1);
         tank_args args = *tank->args;
         args.grid.level = tank->particle_count;
@@ -235,5 +226,4 @@ void tank_tools_end(tarn_tank *tank, const tank_control *control)
         grid_launch(&tank->grid, args, TANK_KERNEL(tint), &args->grid.m.counters->occupied,
                     args->grid.shape.occupied_max);
     }
-    tank->tools.pour_count = tank->tools.sink_count = tank->tools.dye_count = 0;
 }

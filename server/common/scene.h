@@ -7,7 +7,7 @@
 #ifndef TARN_SERVER_COMMON_SCENE_H
 #define TARN_SERVER_COMMON_SCENE_H
 
-#include "kernels/tank.h"
+#include "kernels/step_input.h"
 #include "protocol/message.h"
 #include "protocol/status.h"
 
@@ -82,15 +82,14 @@ void tarn_scene_free(tarn_scene *scene);
 /// Whether the scene turns or shakes its tank.
 bool tarn_scene_moves_tank(const tarn_scene *scene);
 
-/// Where the scene puts its tank at a time, for tarn_tank_set_pose before the step that ends then. The rotation is
+/// Where the scene puts its tank at a time, for the step that ends then. The rotation is
 /// about the tank's centre, and the position is how far that has moved. The same bits on every machine.
 /// @param time_s  since the start, >= 0
 void tarn_scene_tank_pose(const tarn_scene *scene, double time_s, tarn_pose *pose);
 
-/// Tells a tank where the scene puts it at the end of its next step.
+/// What the scene does in a step: where it puts its tank, if nobody else does in this input.
 /// @param step  steps that the tank has made since its start
-/// @return what tarn_tank_set_pose says; TARN_OK where the scene leaves its tank alone
-tarn_status tarn_scene_drive(const tarn_scene *scene, tarn_tank *tank, uint64_t step);
+void tarn_scene_drive(const tarn_scene *scene, uint64_t step, tarn_step_input *input);
 
 /// Whether a name is one that a scene may have: [a-z0-9-]+, at most TARN_NAME_BYTES_MAX bytes.
 bool tarn_scene_name_valid(const char *name);

@@ -79,10 +79,9 @@ static tarn_status take_steps(tool_tank *tank, uint32_t steps, tarn_encoder *enc
     }
     double start_s = tool_now_s();
     for (uint32_t step = 0; status == TARN_OK && step < steps && !tool_interrupted(); step++) {
-        status = tarn_scene_drive(&tank->scene, tank->tank, step);
-        if (status == TARN_OK) {
-            status = tarn_tank_step(tank->tank, NULL, 0);
-        }
+        tarn_step_input input = {0};
+        tarn_scene_drive(&tank->scene, step, &input);
+        status = tarn_tank_step(tank->tank, &input);
         if (status == TARN_OK && encoder != NULL) {
             status = encode(encoder, step, frame, pass);
         }

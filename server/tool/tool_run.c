@@ -73,10 +73,9 @@ static uint32_t run_steps(const run_arguments *arguments, tool_tank *tank, tool_
     *failed = !tool_exports_step(exports, 0, &bar);
     uint32_t step = 0;
     while (!*failed && step < arguments->steps && !tool_interrupted()) {
-        tarn_status status = tarn_scene_drive(&tank->scene, tank->tank, step);
-        if (status == TARN_OK) {
-            status = tarn_tank_step(tank->tank, NULL, 0);
-        }
+        tarn_step_input input = {0};
+        tarn_scene_drive(&tank->scene, step, &input);
+        const tarn_status status = tarn_tank_step(tank->tank, &input);
         if (status != TARN_OK) {
             progress_end(&bar);
             fprintf(stderr, "%s: step %u: %s\n", arguments->command, step + 1, tarn_status_text(status));

@@ -161,6 +161,7 @@ static void wall(const tarn_tool_stroke *stroke, const float size_m[3], tarn_ste
         return;
     }
     tarn_tool_wall *to = &step->walls[step->wall_count++];
+    to->source = stroke->source;
     to->radius_m = radius_m;
     to->height_m = stroke->stands ? fmaxf(stroke->strength, TARN_INPUT_WALL_SHARE) * size_m[1] : 0.0f;
     memcpy(to->from_m, trail->anchor_m, sizeof to->from_m);

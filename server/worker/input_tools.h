@@ -36,6 +36,7 @@ typedef struct tarn_tool_throw {
 
 /// A piece of wall.
 typedef struct tarn_tool_wall {
+    uint32_t source; ///< who draws it
     float from_m[3], to_m[3], radius_m;
     float height_m; ///< from the floor on; 0: it doesn't stand there, but is round
 } tarn_tool_wall;

@@ -6,7 +6,6 @@
 #include <string.h>
 
 static const uint64_t slice_ns = TARN_WORKER_SLICE_MS * (uint64_t)1000000;
-static const uint64_t debt_ns = TARN_WORKER_DEBT_MS * (uint64_t)1000000;
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -21,6 +20,12 @@ static uint64_t sharers(const tarn_turns *turns)
         count += turns->of[i].has_work;
     }
     return count > 0 ? count : 1;
+}
+
+/// How far a clock may be ahead.
+static uint64_t debt_ns(const tarn_turns *turns)
+{
+    return TARN_WORKER_DEBT_SLICES * slice_ns * sharers(turns);
 }
 
 /// The next deadline: after what the job still needs, or a slice of it.
@@ -44,7 +49,7 @@ void tarn_turns_begin(tarn_turns *turns, int place, uint64_t due_ns, bool is_ste
     if (turn->clock_ns < due_ns) {
         turn->clock_ns = due_ns;
     }
-    turn->clock_ns = least(turn->clock_ns, now_ns + debt_ns);
+    turn->clock_ns = least(turn->clock_ns, now_ns + debt_ns(turns));
     set_deadline(turns, turn);
 }
 
@@ -70,15 +75,30 @@ uint64_t tarn_turns_slice_ns(const tarn_turns *turns, int place)
     return is_alone ? UINT64_MAX : (turn->deadline_ns - turn->clock_ns) / sharers(turns) + 1;
 }
 
+/// Keeps a clock from running too far ahead: all that are ahead go back by as much, so that what these have had stays
+/// the same among them.
+static void limit_debt(tarn_turns *turns, const tarn_turn *turn, uint64_t now_ns)
+{
+    const uint64_t most_ns = now_ns + debt_ns(turns);
+    const uint64_t excess_ns = turn->clock_ns > most_ns ? turn->clock_ns - most_ns : 0;
+    for (int i = 0; i < TARN_WORKER_PLACES_MAX && excess_ns > 0; i++) {
+        tarn_turn *other = &turns->of[i];
+        const uint64_t ahead_ns = other->is_begun && other->clock_ns > now_ns ? other->clock_ns - now_ns : 0;
+        other->clock_ns -= least(excess_ns, ahead_ns);
+        other->deadline_ns -= least(excess_ns, ahead_ns);
+    }
+}
+
 void tarn_turns_use(tarn_turns *turns, int place, uint64_t used_ns, bool is_waiting, uint64_t now_ns)
 {
     tarn_turn *turn = &turns->of[place];
     turn->is_waiting = is_waiting;
     turn->used_ns += used_ns;
-    turn->clock_ns = least(turn->clock_ns + used_ns * sharers(turns), now_ns + debt_ns);
-    if (turn->clock_ns >= turn->deadline_ns || turn->clock_ns == now_ns + debt_ns) {
+    turn->clock_ns += used_ns * sharers(turns);
+    if (turn->clock_ns >= turn->deadline_ns) {
         set_deadline(turns, turn);
     }
+    limit_debt(turns, turn, now_ns);
 }
 
 void tarn_turns_wake(tarn_turns *turns)

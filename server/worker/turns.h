@@ -9,7 +9,7 @@
 /// doesn't use goes to whoever has work. This is the total bandwidth server (Spuri & Buttazzo 1996) with the budgets of
 /// the constant bandwidth server (Abeni & Buttazzo 1998), so that nothing depends on the estimate being right.
 ///
-/// What a tank has had beyond its share, because others left it, is held against it up to TARN_WORKER_DEBT_MS.
+/// What a tank has had beyond its share, because others left it, is held against it up to TARN_WORKER_DEBT_SLICES.
 #ifndef TARN_SERVER_WORKER_TURNS_H
 #define TARN_SERVER_WORKER_TURNS_H
 

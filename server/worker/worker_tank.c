@@ -53,12 +53,22 @@ static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t now_ns)
     tank->frame_due_ns = now_ns;
     tarn_frame_plan_start(&tank->plan, tank->frame_period_ns);
     tank->too_large_told = 0;
-    tank->turned_by_hand = 0;
     tank->added_changed = 0;
     list_bodies(tank);
     tarn_input_state_release(&tank->inputs);
     tarn_input_state_latch_notes(&tank->inputs);
     tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
+}
+
+/// Lets what acts at once come to pass now, while the clock stands.
+static tarn_status hold(tarn_worker_tank *tank)
+{
+    tank->next.holds = true;
+    const tarn_status status = tarn_tank_step(tank->tank, &tank->next);
+    memset(&tank->next, 0, sizeof tank->next);
+    tank->paused = tarn_tank_paused(tank->tank);
+    tank->state_changed = 1;
+    return status;
 }
 
 tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir,
@@ -104,9 +114,10 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     tank->map = map;
     tank->snapshot = snapshot;
     tank->scene = *scene;
-    tank->paused = load->paused;
-    tank->pause_asked = TARN_PAUSE_KEEPS;
-    tank->parameters_asked = 0;
+    memset(&tank->next, 0, sizeof tank->next);
+    tank->next.pause = load->paused ? TARN_STEP_PAUSE_BEGINS : TARN_STEP_PAUSE_KEEPS;
+    (void)hold(tank);
+    tank->pause_asked = TARN_STEP_PAUSE_KEEPS;
     tank->frame_period_ns = 1000000000u / options->fps;
     tarn_input_state_note(&tank->inputs, load->viewer_id, load->sequence);
     begin(tank, load->epoch, tarn_clock_monotonic_ns());
@@ -148,40 +159,29 @@ void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *co
     tarn_input_state_note(&tank->inputs, control->viewer_id, control->sequence);
     if (control->action == TARN_CONTROL_STEP) {
         const bool is_paused =
-            tank->pause_asked == TARN_PAUSE_KEEPS ? tank->paused : tank->pause_asked == TARN_PAUSE_BEGINS;
+            tank->pause_asked == TARN_STEP_PAUSE_KEEPS ? tank->paused : tank->pause_asked == TARN_STEP_PAUSE_BEGINS;
         if (is_paused && tank->steps_asked < TARN_WORKER_STEPS_QUEUED_MAX) {
             tank->steps_asked++;
         }
         return; // the step that it asks for contains it
     }
-    tank->pause_asked = control->action == TARN_CONTROL_PAUSE ? TARN_PAUSE_BEGINS : TARN_PAUSE_ENDS;
+    tank->pause_asked = control->action == TARN_CONTROL_PAUSE ? TARN_STEP_PAUSE_BEGINS : TARN_STEP_PAUSE_ENDS;
     tank->steps_asked = 0;
-}
-
-/// Lets parameters that were asked for come to pass.
-static void set_parameters(tarn_worker_tank *tank)
-{
-    for (int id = 0; id < TARN_PARAMETER_COUNT; id++) {
-        if (tank->parameters_asked >> id & 1) {
-            (void)tarn_tank_set_parameter(tank->tank, (tarn_parameter)id, tank->parameters[id]); // it is in its range
-        }
-    }
-    tank->state_changed |= tank->parameters_asked != 0;
-    tank->parameters_asked = 0;
 }
 
 void tarn_worker_tank_settle(tarn_worker_tank *tank, uint64_t now_ns)
 {
-    if (tank->parameters_asked) {
-        set_parameters(tank);
-    }
-    if (tank->pause_asked == TARN_PAUSE_KEEPS) {
+    if (tank->pause_asked == TARN_STEP_PAUSE_KEEPS) {
+        if (tank->paused && tank->next.parameter_count > 0) {
+            (void)hold(tank);
+        }
         return;
     }
     const int was_paused = tank->paused;
     tarn_input_state_latch_notes(&tank->inputs);
-    tank->paused = tank->pause_asked == TARN_PAUSE_BEGINS;
-    tank->pause_asked = TARN_PAUSE_KEEPS;
+    tank->next.pause = tank->pause_asked;
+    tank->pause_asked = TARN_STEP_PAUSE_KEEPS;
+    (void)hold(tank);
     tank->state_changed = 1;
     tank->frame_wanted = 1;
     if (tank->paused && !was_paused) {
@@ -201,6 +201,19 @@ void tarn_worker_tank_audience(tarn_worker_tank *tank, uint32_t viewer_count, ui
     tank->viewer_count = viewer_count;
 }
 
+/// Keeps a change of a parameter for the next step; while there is none, it comes as soon as the tank settles.
+static void parameter_keep(tarn_worker_tank *tank, uint32_t id, float value)
+{
+    tarn_step_input *next = &tank->next;
+    uint32_t at = 0;
+    while (at < next->parameter_count && next->parameters[at].id != id) {
+        at++;
+    }
+    next->parameters[at] = (tarn_parameter_change){id, value};
+    next->parameter_count += at == next->parameter_count;
+    _Static_assert((int)TARN_PARAMETER_COUNT <= (int)TARN_STEP_PARAMETERS_MAX, "each changes once in a step");
+}
+
 static tarn_status parameter_take(tarn_worker_tank *tank, const tarn_input_parameter *parameter, tarn_text why)
 {
     int id = tarn_tank_parameter_find(parameter->name);
@@ -214,8 +227,7 @@ static tarn_status parameter_take(tarn_worker_tank *tank, const tarn_input_param
                  (double)parameter->value, spec->name, (double)spec->min, (double)spec->max);
         return TARN_E_ARGUMENT;
     }
-    tank->parameters[id] = parameter->value;
-    tank->parameters_asked |= 1u << id;
+    parameter_keep(tank, (uint32_t)id, parameter->value);
     return TARN_OK;
 }
 
@@ -241,10 +253,10 @@ tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, c
         return parameter_take(tank, &input->parameter, why);
     }
     if (input->kind == TARN_INPUT_ORIENTATION) {
-        tarn_pose pose = {0};
-        memcpy(pose.rotation, input->orientation.orientation, sizeof pose.rotation);
-        tank->turned_by_hand = 1;
-        return tarn_tank_set_pose(tank->tank, &pose);
+        tank->next.poser = TARN_STEP_POSER_HAND;
+        tank->next.pose = (tarn_pose){0};
+        memcpy(tank->next.pose.rotation, input->orientation.orientation, sizeof tank->next.pose.rotation);
+        return TARN_OK;
     }
     if (input->kind == TARN_INPUT_POINTER && input->pointer.phase == TARN_PHASE_DOWN) {
         const char *refusal = added_refusal(tank, input->pointer.tool);
@@ -276,61 +288,77 @@ uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
     return tarn_frame_plan_due_ns(&tank->plan, tank->step, tank->frame_wanted ? tank->frame_due_ns : UINT64_MAX);
 }
 
-/// What came to nothing for want of room is left out; the next press is told. @return whether the tank goes on
-static int goes_on(tarn_status status)
+/// The solids that tools put in or take away.
+static void fill_solids(const tarn_tank_desc *desc, const tarn_step_tools *tools, tarn_step_input *input)
 {
-    return status != TARN_E_DEVICE;
+    input->throw_count = tools->throw_count;
+    for (uint32_t i = 0; i < tools->throw_count; i++) {
+        tarn_thrown_solid(desc, &tools->throws[i], &input->throws[i]);
+    }
+    input->wall_count = tools->wall_count;
+    for (uint32_t i = 0; i < tools->wall_count; i++) {
+        tarn_wall_solid(desc, &tools->walls[i], &input->walls[i]);
+    }
+    input->erase_count = tools->erase_count;
+    memcpy(input->erases, tools->erases, tools->erase_count * sizeof *tools->erases);
 }
 
-/// Throws bodies in, and lets walls grow and go. @return TARN_OK or TARN_E_DEVICE
-static tarn_status add_solids(tarn_worker_tank *tank, const tarn_step_tools *tools)
+/// Notes for the viewer whose tool it was that it can't do what it wants.
+static void note_refused(tarn_worker_tank *tank, const tarn_step_tools *tools, const tarn_step_refusals *refusals)
 {
-    const tarn_tank_desc *desc = &tank->scene.tank;
-    tarn_status status = TARN_OK;
-    tarn_solid solid;
-    uint32_t body, gone;
-    for (uint32_t i = 0; i < tools->throw_count && goes_on(status); i++) {
-        tarn_thrown_solid(desc, &tools->throws[i], &solid);
-        status = tarn_tank_throw(tank->tank, &solid, &body, NULL, 0);
-        if (status == TARN_OK) {
-            tarn_input_state_thrown(&tank->inputs, tools->throws[i].source, body);
-        }
-        tank->added_changed |= status == TARN_OK;
+    for (uint32_t i = 0; i < refusals->count; i++) {
+        const tarn_step_refusal *refusal = &refusals->of[i];
+        const uint32_t source =
+            refusal->is_wall ? tools->walls[refusal->index].source : tools->throws[refusal->index].source;
+        tank->refused_viewer_id = tank->inputs.sources[source].viewer_id;
+        tank->refused_why = refusal->why;
     }
-    for (uint32_t i = 0; i < tools->wall_count && goes_on(status); i++) {
-        tarn_wall_solid(desc, &tools->walls[i], &solid);
-        status = tarn_tank_add_wall(tank->tank, &solid, NULL, 0);
-        tank->added_changed |= status == TARN_OK;
-    }
-    for (uint32_t i = 0; i < tools->erase_count && goes_on(status); i++) {
-        status = tarn_tank_erase_walls(tank->tank, tools->erases[i].center_m, tools->erases[i].radius_m, &gone);
-        tank->added_changed |= gone > 0;
-    }
-    if (tools->throw_count > 0) {
-        list_bodies(tank);
-    }
-    return goes_on(status) ? TARN_OK : status;
+}
+
+/// Everything that is done to the tank in this step, which the viewers' inputs end with. What comes from now on is for
+/// the next one.
+static void latch(tarn_worker_tank *tank, tarn_step_tools *tools)
+{
+    tarn_step_input *input = &tank->latched;
+    *input = tank->next;
+    memset(&tank->next, 0, sizeof tank->next);
+    input->grab_count = tarn_input_state_grabs(&tank->inputs, input->grabs);
+    tarn_input_state_latch(&tank->inputs, tank->map.size_m, tank->scene.tank.dt_s, tools);
+    input->push_count = tools->push_count;
+    memcpy(input->pushes, tools->pushes, tools->push_count * sizeof *tools->pushes);
+    input->tools = tools->tank;
+    fill_solids(&tank->scene.tank, tools, input);
+    tarn_scene_drive(&tank->scene, tank->step, input);
 }
 
 /// Steps the simulation with what the viewers do.
 static tarn_status simulate(tarn_worker_tank *tank)
 {
     tarn_step_tools tools;
-    tarn_grab grabs[TARN_TANK_GRABS_MAX];
-    uint32_t grab_count = tarn_input_state_grabs(&tank->inputs, grabs);
-    tarn_input_state_latch(&tank->inputs, tank->map.size_m, tank->scene.tank.dt_s, &tools);
-    tarn_status status = tank->turned_by_hand ? TARN_OK : tarn_scene_drive(&tank->scene, tank->tank, tank->step);
-    if (status == TARN_OK) {
-        status = tarn_tank_set_grabs(tank->tank, grabs, grab_count);
+    tarn_step_refusals refusals;
+    tarn_step_input *input = &tank->latched;
+    const uint32_t changes = tarn_tank_added_changes(tank->tank);
+    latch(tank, &tools);
+    tarn_status status = tarn_tank_admit(tank->tank, input, &refusals);
+    if (status == TARN_E_ARGUMENT) { // what was read from the network was checked there: this is a fault of ours
+        tarn_log_warn("tank %u, step %llu: its input is left out: %s", tank->id, (unsigned long long)tank->step + 1,
+                      refusals.why);
+        memset(input, 0, sizeof *input);
+        status = TARN_OK;
     }
+    note_refused(tank, &tools, &refusals);
     if (status == TARN_OK) {
-        status = add_solids(tank, &tools);
+        status = tarn_tank_step(tank->tank, input);
     }
-    if (status == TARN_OK) {
-        status = tarn_tank_set_tools(tank->tank, &tools.tank);
+    uint32_t thrown[TARN_STEP_THROWS_MAX];
+    const uint32_t thrown_count = status == TARN_OK ? tarn_tank_thrown(tank->tank, thrown) : 0;
+    for (uint32_t i = 0; i < thrown_count; i++) {
+        tarn_input_state_thrown(&tank->inputs, tools.throws[i].source, thrown[i]);
     }
-    if (status == TARN_OK) {
-        status = tarn_tank_step(tank->tank, tools.pushes, tools.push_count);
+    tank->added_changed |= tarn_tank_added_changes(tank->tank) != changes;
+    tank->state_changed |= input->parameter_count > 0;
+    if (thrown_count > 0) {
+        list_bodies(tank);
     }
     return status == TARN_OK ? tarn_snapshot_stepped(&tank->snapshot, tank->tank, tank->step + 1) : status;
 }
@@ -363,6 +391,7 @@ static tarn_status recover(tarn_worker_tank *tank, tarn_status failure, uint64_t
     }
     tarn_log_warn("tank %u, step %llu: %s: %s", tank->id, (unsigned long long)failed, tarn_status_name(failure),
                   tank->notice);
+    tank->paused = tarn_tank_paused(tank->tank);
     begin(tank, tank->epoch + 1, now_ns);
     tank->step = step;
     return TARN_OK;
@@ -544,6 +573,17 @@ void tarn_worker_tank_tell(tarn_worker_tank *tank, tarn_worker_link *link, uint6
         message.tank = tank->id;
         fill_state(tank, &message.state);
         tank->state_changed = tarn_worker_link_put(link, &message) != TARN_OK;
+    }
+    if (tank->refused_viewer_id != 0) {
+        memset(&message, 0, sizeof message);
+        message.kind = TARN_IPC_REFUSED;
+        message.tank = tank->id;
+        message.refused.viewer_id = tank->refused_viewer_id;
+        message.refused.code = TARN_ERROR_INPUT;
+        snprintf(message.refused.text, sizeof message.refused.text, "input.tool: %s", tank->refused_why);
+        if (tarn_worker_link_put(link, &message) == TARN_OK) {
+            tank->refused_viewer_id = 0;
+        }
     }
     // After the state, whose epoch it belongs to.
     if (tank->notice[0] && !tank->state_changed) {

@@ -5,8 +5,7 @@
 ///
 /// What is made, started afresh, stepped or encoded is so by a job (jobs.h), in which messages arrive while it yields:
 /// they find the tank as the last job left it (map, bodies, added, what is up), and what they ask for waits (inputs,
-/// parameters, pause_asked) until the job latches it or has ended. Everything else belongs to the job while there is
-/// one.
+/// next, pause_asked) until a job latches it or has ended. Everything else belongs to the job while there is one.
 ///
 /// A step that fails sets the tank back to its last snapshot, or, where that doesn't help, starts it afresh; the
 /// viewers are told, and the epoch changes.
@@ -16,7 +15,7 @@
 #define TARN_SERVER_WORKER_TANK_H
 
 #include "kernels/encoder.h"
-#include "kernels/tank.h"
+#include "kernels/step_input.h"
 #include "server/common/ipc.h"
 #include "server/common/scene.h"
 #include "server/worker/frame_plan.h"
@@ -27,8 +26,6 @@
 #include "server/worker/snapshot.h"
 #include "server/worker/worker_link.h"
 #include "server/worker/worker_options.h"
-
-typedef enum tarn_worker_pause { TARN_PAUSE_KEEPS, TARN_PAUSE_BEGINS, TARN_PAUSE_ENDS } tarn_worker_pause;
 
 typedef struct tarn_worker_tank {
     uint32_t id;   ///< the gateway's; 0: this place is free
@@ -43,12 +40,14 @@ typedef struct tarn_worker_tank {
     tarn_added_solid added[TARN_TANK_ADDED_MAX];
     uint32_t added_count;
     tarn_input_state inputs;
+    tarn_step_input next;    ///< what the next step has been told besides
+    tarn_step_input latched; ///< all that the present one was told
     tarn_snapshot snapshot;
-    tarn_text notice;          ///< for all viewers, until the gateway has it
-    uint32_t parameters_asked; ///< a bit for each that is to change, and its value
-    float parameters[TARN_PARAMETER_COUNT];
-    tarn_worker_pause pause_asked;
-    uint8_t paused;
+    tarn_text notice;           ///< for all viewers, until the gateway has it
+    uint32_t refused_viewer_id; ///< whose throw or wall of a step couldn't be, until the gateway has it; 0: nobody's
+    const char *refused_why;
+    tarn_step_pause pause_asked;
+    uint8_t paused;       ///< as the tank says
     uint32_t steps_asked; ///< single steps, while paused
     uint32_t viewer_count;
     uint64_t step; ///< since the tank started afresh
@@ -57,9 +56,8 @@ typedef struct tarn_worker_tank {
     uint8_t frame_wanted;  ///< although no step is made: the tank was reset, paused, or got its first viewer
     uint8_t state_changed; ///< and the gateway doesn't know it yet
     uint8_t too_large_told;
-    uint8_t added_changed;  ///< what was put into the tank, since the last state
-    uint64_t added_due_ns;  ///< when viewers may be told of that again
-    uint8_t turned_by_hand; ///< somebody turned the tank: what the scene does with it no longer counts
+    uint8_t added_changed; ///< what was put into the tank, since the last state
+    uint64_t added_due_ns; ///< when viewers may be told of that again
     uint64_t report_due_ns;
     uint64_t step_ns, encode_ns; ///< spent since the last report
     tarn_ipc_stamps stamps;      ///< of the newest step, and of the frame that is being made

@@ -1,5 +1,6 @@
 // How far off a viewer's picture is between two frames: each particle goes on from a frame with its velocity, and is
 // compared with where it is. README.md says how the figures are meant.
+#include "kernels/step_input.h"
 #include "tests/bench/stream_bench.h"
 
 #include <math.h>
@@ -102,7 +103,7 @@ static int run(bench_tank *bench, const sent_frames *sent, uint32_t steps, error
     uint32_t age = 0;
     int is_well = 1;
     for (uint32_t step = 0; is_well && step < steps; step++) {
-        is_well = tarn_tank_step(bench->tank, NULL, 0) == TARN_OK;
+        is_well = tarn_tank_step(bench->tank, NULL) == TARN_OK;
         if (step < BENCH_STEPS_FIRST) {
             continue;
         }

@@ -2,6 +2,7 @@
 // frames, the same number of viewers, in turns within one run. The viewers are `tarn load`, which also reads the
 // servers' processor time; time that other programs take is therefore in neither figure.
 #include "kernels/encoder.h"
+#include "kernels/step_input.h"
 #include "protocol/bytes.h"
 #include "server/common/option_number.h"
 #include "server/common/scene.h"
@@ -83,7 +84,9 @@ static int advance(const tarn_scene *scene, tarn_tank *tank, uint64_t from, long
 {
     int good = 1;
     for (long i = 0; good && i < steps; i++) {
-        good = tarn_scene_drive(scene, tank, from + (uint64_t)i) == TARN_OK && tarn_tank_step(tank, NULL, 0) == TARN_OK;
+        tarn_step_input input = {0};
+        tarn_scene_drive(scene, from + (uint64_t)i, &input);
+        good = tarn_tank_step(tank, &input) == TARN_OK;
     }
     return good;
 }

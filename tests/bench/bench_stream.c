@@ -1,5 +1,6 @@
 // What frames cost: bits per particle and nanoseconds, for shipped scenes under way, beside what a set of particles is
 // worth. README.md says how the figures are meant.
+#include "kernels/step_input.h"
 #include "tests/bench/stream_bench.h"
 
 #include <math.h>
@@ -159,7 +160,7 @@ static int stream_tank(tarn_tank *tank, const bench_options *o, const char *name
     bench_sum sums[4] = {0};
     int is_well = 1;
     for (uint32_t step = 0; is_well && step < o->steps; step++) {
-        is_well = tarn_tank_step(tank, NULL, 0) == TARN_OK;
+        is_well = tarn_tank_step(tank, NULL) == TARN_OK;
         if (step < BENCH_STEPS_FIRST || (step - BENCH_STEPS_FIRST) % o->steps_per_frame != 0) {
             continue;
         }

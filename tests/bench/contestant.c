@@ -1,4 +1,5 @@
 #include "tests/bench/contestant.h"
+#include "kernels/step_input.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,7 +151,7 @@ tarn_status contestant_steps(contestant *c, uint32_t count)
     for (; count > 0 && c->step < c->steps && status == TARN_OK; count--, c->step++) {
         const double start_s = clock_s(CLOCK_MONOTONIC), start_cpu_s = clock_s(cpu);
         if (c->tank != NULL) {
-            status = tarn_tank_step(c->tank, NULL, 0);
+            status = tarn_tank_step(c->tank, NULL);
         } else {
             textbook_flip_step(c->flip);
         }

@@ -2,6 +2,7 @@
 // Sampling meshes and heights is left to fuzz_mesh, since it takes long: here every field is a small cube.
 #include "kernels/shapes/voxelize.h"
 #include "server/common/scene.h"
+#include "tests/kernels/tank_acts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -85,7 +86,7 @@ static void require_pose(const tarn_pose *pose)
     }
 }
 
-tarn_status tarn_tank_set_pose(tarn_tank *tank, const tarn_pose *pose)
+tarn_status act_set_pose(tarn_tank *tank, const tarn_pose *pose)
 {
     (void)tank;
     require_pose(pose);
@@ -146,7 +147,9 @@ static void require_liquids(const tarn_tank_desc *tank)
 static void require_motion(const tarn_scene *scene)
 {
     for (uint64_t step = 0; step < 1000000000; step += step + 17) {
-        require(tarn_scene_drive(scene, NULL, step) == TARN_OK);
+        tarn_step_input input = {0};
+        tarn_scene_drive(scene, step, &input);
+        require((input.poser != TARN_STEP_POSER_NOBODY) == tarn_scene_moves_tank(scene));
     }
 }
 

@@ -5,6 +5,7 @@
 // same).
 #include "kernels/encoder.h"
 #include "tests/kernels/dialect_checks.h"
+#include "tests/kernels/tank_acts.h"
 #include "tests/kernels/tank_fixtures.h"
 
 #include <stdarg.h>
@@ -117,12 +118,12 @@ static tarn_status step_through(const tank_fixture *fixture, tarn_tank *tank, ui
         tarn_tank_tools tools;
         const uint32_t pushes = tank_fixture_push(fixture, tarn_tank_desc_of(tank), step, &push);
         tank_fixture_tools(fixture, tarn_tank_desc_of(tank), step, &tools);
-        status = tarn_tank_set_tools(tank, &tools);
+        status = act_set_tools(tank, &tools);
         if (status == TARN_OK) {
             status = tank_fixture_add(fixture, tank, step);
         }
         if (status == TARN_OK) {
-            status = tarn_tank_step(tank, &push, pushes);
+            status = act_step(tank, &push, pushes);
         }
     }
     return status;

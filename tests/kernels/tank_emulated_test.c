@@ -2,6 +2,7 @@
 #include "kernels/liquid/liquid_host.h"
 #include "kernels/liquid/liquid_kernels.h"
 #include "kernels/stream/encoder_internal.h"
+#include "tests/kernels/tank_acts.h"
 #include "tests/kernels/tank_fixtures.h"
 
 #include <setjmp.h>
@@ -54,13 +55,13 @@ static outcome play(tarn_device_desc on, const tank_fixture *fixture)
         tarn_tank_tools tools;
         const uint32_t pushes = tank_fixture_push(fixture, &desc, step, &push);
         tank_fixture_tools(fixture, &desc, step, &tools);
-        assert_int_equal(tarn_tank_set_tools(tank, &tools), TARN_OK);
+        assert_int_equal(act_set_tools(tank, &tools), TARN_OK);
         assert_int_equal(tank_fixture_add(fixture, tank, step), TARN_OK);
         if (step == 1) {
-            assert_int_equal(tarn_tank_set_parameter(tank, TARN_PARAMETER_ITERATIONS, 3.0f), TARN_OK);
-            assert_int_equal(tarn_tank_set_parameter(tank, TARN_PARAMETER_FLIP, 0.9f), TARN_OK);
+            assert_int_equal(act_set_parameter(tank, TARN_PARAMETER_ITERATIONS, 3.0f), TARN_OK);
+            assert_int_equal(act_set_parameter(tank, TARN_PARAMETER_FLIP, 0.9f), TARN_OK);
         }
-        assert_int_equal(tarn_tank_step(tank, &push, pushes), TARN_OK);
+        assert_int_equal(act_step(tank, &push, pushes), TARN_OK);
         assert_int_equal(tarn_tank_hash_get(tank, &out.hash[step + 1]), TARN_OK);
         encode_stream(encoder, step, &out);
     }
@@ -135,7 +136,7 @@ static void outgrow(tarn_device_desc on, int is_active)
     *(is_active ? &tank->args->grid.shape.active_max : &tank->args->grid.shape.occupied_max) =
         is_active ? tank->counters.grid.active : tank->counters.grid.occupied;
     for (int again = 0; again < 2; again++) {
-        assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_E_MEMORY);
+        assert_int_equal(tarn_tank_step(tank, NULL), TARN_E_MEMORY);
         assert_int_equal(tank->grid.substeps, 8);
         assert_int_equal(tank->counters.grid.active, 0);
         assert_int_equal(tank->counters.grid.occupied, 0);

@@ -1,4 +1,5 @@
 #include "tests/kernels/tank_fixtures.h"
+#include "tests/kernels/tank_acts.h"
 
 #include <string.h>
 
@@ -236,14 +237,14 @@ tarn_status tank_fixture_add(const tank_fixture *fixture, tarn_tank *tank, uint3
     }
     if (step % 10 == 1) {
         solid.shape = (tarn_shape){.kind = TARN_SHAPE_BOX, .half_m = {3.0f * c, 4.0f * c, 1.2f * c}};
-        return tarn_tank_add_wall(tank, &solid, NULL, 0);
+        return act_add_wall(tank, &solid, NULL, 0);
     }
     if (step % 10 == 2) {
         solid.shape = (tarn_shape){.kind = TARN_SHAPE_CAPSULE, .half_m = {2.0f * c, 1.5f * c}};
         solid.motion = TARN_MOTION_FREE;
         solid.density_kg_m3 = 400.0f;
         solid.velocity_m_s[1] = -1.0f;
-        return tarn_tank_throw(tank, &solid, NULL, NULL, 0);
+        return act_throw(tank, &solid, NULL, NULL, 0);
     }
-    return step % 10 == 3 ? tarn_tank_erase_walls(tank, solid.pose.position_m, c, NULL) : TARN_OK;
+    return step % 10 == 3 ? act_erase_walls(tank, solid.pose.position_m, c, NULL) : TARN_OK;
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tests/kernels/tank_acts.h"
 #include "tests/physics/physics.h"
 #include <cmocka.h> // needs those above
 
@@ -72,7 +73,7 @@ static float scaled_tolerance(uint16_t n)
 static solver_figures worst_scaled(uint16_t n, physics_tank *t)
 {
     assert_int_equal(tarn_tank_reset(t->tank), TARN_OK);
-    assert_int_equal(tarn_tank_set_parameter(t->tank, TARN_PARAMETER_TOLERANCE, scaled_tolerance(n)), TARN_OK);
+    assert_int_equal(act_set_parameter(t->tank, TARN_PARAMETER_TOLERANCE, scaled_tolerance(n)), TARN_OK);
     return worst_of(t, FIRST_STEPS);
 }
 

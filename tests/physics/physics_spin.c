@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tests/kernels/tank_acts.h"
 #include "tests/physics/physics.h"
 #include <cmocka.h> // needs those above
 
@@ -20,7 +21,7 @@ static void turn_to(physics_tank *t, uint32_t step, double dt_s)
 {
     const double pi = 3.14159265358979323846, half = pi * turns_per_s * (double)step * dt_s;
     const tarn_pose pose = {{0, 0, 0}, {0, (float)sin(half), 0, (float)cos(half)}};
-    assert_int_equal(tarn_tank_set_pose(t->tank, &pose), TARN_OK);
+    assert_int_equal(act_set_pose(t->tank, &pose), TARN_OK);
 }
 
 /// Adds the liquid's height over each column of cells: its particles, at their number per volume at rest.

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/step_input.h"
 #include "tests/physics/physics.h"
 #include <cmocka.h> // needs those above
 
@@ -37,7 +38,7 @@ void physics_close(physics_tank *t)
 void physics_steps(physics_tank *t, uint32_t steps)
 {
     for (uint32_t i = 0; i < steps; i++) {
-        assert_int_equal(tarn_tank_step(t->tank, NULL, 0), TARN_OK);
+        assert_int_equal(tarn_tank_step(t->tank, NULL), TARN_OK);
     }
 }
 

@@ -1,13 +1,13 @@
 // tarn-worker with a simulation that fails, for `tarnd --worker`: the linker puts this tarn_tank_step in front of the
 // kernels' own (--wrap). TARN_UNSTABLE_CALLS names the calls that fail, ascending: "150,170".
-#include "kernels/tank.h"
+#include "kernels/step_input.h"
 
 #include <stdlib.h>
 
-tarn_status __real_tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t push_count);
-tarn_status __wrap_tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t push_count);
+tarn_status __real_tarn_tank_step(tarn_tank *tank, const tarn_step_input *input);
+tarn_status __wrap_tarn_tank_step(tarn_tank *tank, const tarn_step_input *input);
 
-tarn_status __wrap_tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint32_t push_count)
+tarn_status __wrap_tarn_tank_step(tarn_tank *tank, const tarn_step_input *input)
 {
     static const char *calls;
     static unsigned long call;
@@ -16,7 +16,7 @@ tarn_status __wrap_tarn_tank_step(tarn_tank *tank, const tarn_push *pushes, uint
         calls = "";
     }
     // What comes out of a step that fails is not to be relied upon: some of it may have happened.
-    tarn_status status = __real_tarn_tank_step(tank, pushes, push_count);
+    tarn_status status = __real_tarn_tank_step(tank, input);
     char *end;
     if (status != TARN_OK || strtoul(calls, &end, 10) != call) {
         return status;

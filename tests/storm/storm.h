@@ -80,8 +80,8 @@ void storm_input_start(const storm_tank *storm, storm_input *input);
 void storm_input_next(const storm_tank *storm, storm_random *random, storm_input *input);
 /// Whether all parameters are the scene's own.
 bool storm_input_has_own_parameters(const storm_tank *storm, const storm_input *input);
-/// Tells the tank. @return what it says
-tarn_status storm_input_apply(const storm_tank *storm, const storm_input *input);
+/// The same as a tank takes it, from which nothing was taken out yet.
+void storm_input_fill(const storm_tank *storm, const storm_input *input, uint64_t step, tarn_step_input *to);
 
 /// Looks at the report without waiting. @return false with result->what set
 bool storm_check_report(storm_tank *storm, const storm_input *input);

@@ -276,33 +276,29 @@ bool storm_input_has_own_parameters(const storm_tank *storm, const storm_input *
     return memcmp(input->value, storm->scene->tank.parameters, sizeof input->value) == 0;
 }
 
-/// What no longer fits is refused, and leaves the tank as it was.
-static tarn_status apply_added(const storm_tank *storm, const storm_input *input)
+void storm_input_fill(const storm_tank *storm, const storm_input *input, uint64_t step, tarn_step_input *to)
 {
-    tarn_status status = TARN_OK;
-    if (input->throws) {
-        status = tarn_tank_throw(storm->tank, &input->thrown, NULL, NULL, 0);
+    memset(to, 0, sizeof *to);
+    to->push_count = input->push_count;
+    memcpy(to->pushes, input->pushes, input->push_count * sizeof *to->pushes);
+    to->grab_count = input->grab_count;
+    memcpy(to->grabs, input->grabs, input->grab_count * sizeof *to->grabs);
+    to->tools = input->tools;
+    for (uint32_t p = 0; p < TARN_PARAMETER_COUNT; p++) {
+        if (input->value[p] != tarn_tank_parameter(storm->tank, (tarn_parameter)p)) {
+            to->parameters[to->parameter_count++] = (tarn_parameter_change){p, input->value[p]};
+        }
     }
-    if (input->adds_wall && (status == TARN_OK || status == TARN_E_LIMIT)) {
-        status = tarn_tank_add_wall(storm->tank, &input->wall, NULL, 0);
+    if (input->poses) {
+        to->poser = TARN_STEP_POSER_HAND;
+        to->pose = input->pose;
     }
-    if (input->erases && (status == TARN_OK || status == TARN_E_LIMIT)) {
-        status = tarn_tank_erase_walls(storm->tank, input->erase_m, input->erase_radius_m, NULL);
-    }
-    return status == TARN_E_LIMIT ? TARN_OK : status;
-}
-
-tarn_status storm_input_apply(const storm_tank *storm, const storm_input *input)
-{
-    tarn_status status = tarn_tank_set_grabs(storm->tank, input->grabs, input->grab_count);
-    if (status == TARN_OK) {
-        status = tarn_tank_set_tools(storm->tank, &input->tools);
-    }
-    if (status == TARN_OK && input->poses) {
-        status = tarn_tank_set_pose(storm->tank, &input->pose);
-    }
-    for (int p = 0; p < TARN_PARAMETER_COUNT && status == TARN_OK; p++) {
-        status = tarn_tank_set_parameter(storm->tank, (tarn_parameter)p, input->value[p]);
-    }
-    return status == TARN_OK ? apply_added(storm, input) : status;
+    tarn_scene_drive(storm->scene, step, to);
+    to->throw_count = input->throws;
+    to->throws[0] = input->thrown;
+    to->wall_count = input->adds_wall;
+    to->walls[0] = input->wall;
+    to->erase_count = input->erases;
+    memcpy(to->erases[0].center_m, input->erase_m, sizeof input->erase_m);
+    to->erases[0].radius_m = input->erase_radius_m;
 }

@@ -1,4 +1,5 @@
 // One scene: the storm, with saves, loads and resets in it, and the rest after it.
+#include "tests/kernels/tank_acts.h"
 #include "tests/storm/storm.h"
 
 #include <inttypes.h>
@@ -30,16 +31,16 @@ static uint64_t step_of(const storm_tank *storm)
 
 static bool make_step(storm_tank *storm, const storm_input *input)
 {
-    tarn_status status = TARN_OK;
-    if (!input->poses) {
-        status = tarn_scene_drive(storm->scene, storm->tank, step_of(storm));
-    }
-    if (status == TARN_OK) {
-        status = storm_input_apply(storm, input);
+    tarn_step_input step;
+    tarn_step_refusals refusals;
+    storm_input_fill(storm, input, step_of(storm), &step);
+    tarn_status status = tarn_tank_admit(storm->tank, &step, &refusals);
+    if (status == TARN_E_ARGUMENT) {
+        return storm_wrong(storm, "the step's input: %s", refusals.why);
     }
     const double start_ms = now_ms();
     if (status == TARN_OK) {
-        status = tarn_tank_step(storm->tank, input->pushes, input->push_count);
+        status = tarn_tank_step(storm->tank, &step);
     }
     const double took_ms = now_ms() - start_ms;
     storm->result->step_mean_ms += took_ms;
@@ -74,7 +75,7 @@ static bool reset(storm_tank *storm, tarn_tank_hash first)
         return storm_wrong(storm, "the reset: %s", tarn_status_text(status));
     }
     for (int p = 0; p < TARN_PARAMETER_COUNT; p++) {
-        (void)tarn_tank_set_parameter(storm->tank, (tarn_parameter)p, storm->scene->tank.parameters[p]);
+        (void)act_set_parameter(storm->tank, (tarn_parameter)p, storm->scene->tank.parameters[p]);
     }
     return expect_hash(storm, first, "after a reset");
 }
@@ -162,7 +163,7 @@ static bool rest(storm_tank *storm)
     storm_input_start(storm, &input);
     input.poses = true;
     const uint64_t steps = steps_in(storm, storm->plan->rest_s);
-    const tarn_status erased = tarn_tank_erase_walls(storm->tank, input.pose.position_m, 1e9f, NULL);
+    const tarn_status erased = act_erase_walls(storm->tank, input.pose.position_m, 1e9f, NULL);
     if (erased != TARN_OK) {
         return storm_wrong(storm, "erasing walls: %s", tarn_status_text(erased));
     }

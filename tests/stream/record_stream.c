@@ -1,6 +1,7 @@
 // Records a scene's frames as a stream, for tests that play them: a file of frames, each behind its size as a u32,
 // little-endian. The same options give the same bytes on every machine.
 #include "kernels/encoder.h"
+#include "kernels/step_input.h"
 #include "server/common/scene.h"
 
 #include <stdio.h>
@@ -36,7 +37,7 @@ static tarn_status advance(tarn_tank *tank, uint32_t steps)
 {
     tarn_status status = TARN_OK;
     for (uint32_t i = 0; status == TARN_OK && i < steps; i++) {
-        status = tarn_tank_step(tank, NULL, 0);
+        status = tarn_tank_step(tank, NULL);
     }
     return status;
 }

@@ -8,6 +8,7 @@
 #include <cmocka.h> // needs those above
 
 #include "kernels/stream/encoder_internal.h"
+#include "tests/kernels/tank_acts.h"
 #include "tests/kernels/tank_fixtures.h"
 
 #include <math.h>
@@ -189,7 +190,7 @@ static void what_is_seen_is_what_is_known(void **state)
             for (uint32_t frame = 0; frame < 16; frame++) {
                 tarn_push push;
                 const uint32_t pushes = tank_fixture_push(&tank_fixtures[f], &desc, frame, &push);
-                assert_int_equal(tarn_tank_step(s.tank, &push, pushes), TARN_OK);
+                assert_int_equal(act_step(s.tank, &push, pushes), TARN_OK);
                 const tarn_stream_kind kind = encode(&s, kind_at(frame));
                 assert_int_equal(kind, kind_at(frame));
                 assert_int_equal(show(&s, how.layers), TARN_OK);
@@ -219,7 +220,7 @@ static uint64_t hash_of_frames(const tarn_device_desc *on, const tank_fixture *f
     tarn_encoder_desc_default(&how);
     stage s = open_stage(on, &desc, &how);
     for (uint32_t frame = 0; frame < 6; frame++) {
-        assert_int_equal(tarn_tank_step(s.tank, NULL, 0), TARN_OK);
+        assert_int_equal(tarn_tank_step(s.tank, NULL), TARN_OK);
         encode(&s, kind_at(frame));
         hash = mix(hash, s.bytes, s.head.frame_bytes);
     }
@@ -254,7 +255,7 @@ static stage open_tiny(uint32_t layers)
 
 static void step(stage *s)
 {
-    assert_int_equal(tarn_tank_step(s->tank, NULL, 0), TARN_OK);
+    assert_int_equal(act_step(s->tank, NULL, 0), TARN_OK);
 }
 
 /// Where there is nothing to refer to, a key frame comes whatever was asked for.
@@ -308,7 +309,7 @@ static void tools_ask_for_a_key_frame_where_frames_change(void **state)
         const uint32_t before = particle_count(&s);
         for (int again = 0; again < 3; again++) { // a pour's first births may wait for a step
             if (frames[i].tools != NULL) {
-                assert_int_equal(tarn_tank_set_tools(s.tank, frames[i].tools), TARN_OK);
+                assert_int_equal(act_set_tools(s.tank, frames[i].tools), TARN_OK);
             }
             step(&s);
         }

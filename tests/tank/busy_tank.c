@@ -1,4 +1,5 @@
 #include "tests/tank/busy_tank.h"
+#include "kernels/step_input.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,6 +46,6 @@ void busy_tank_desc(tarn_tank_desc *desc)
 void busy_tank_steps(tarn_tank *tank, int count)
 {
     for (int i = 0; i < count; i++) {
-        assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+        assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
     }
 }

@@ -1,4 +1,5 @@
 #include "tests/tank/solid_tank.h"
+#include "kernels/step_input.h"
 #include <cmocka.h> // needs those above
 
 #include <math.h>
@@ -75,7 +76,7 @@ double solid_tank_deepest_cells(tarn_tank *tank)
 void solid_tank_step(tarn_tank *tank, int steps)
 {
     for (int i = 0; i < steps; i++) {
-        assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+        assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
     }
 }
 

@@ -1,4 +1,5 @@
 // Bodies: pistons, floating and lying ones, in still and turning tanks, in hands.
+#include "tests/kernels/tank_acts.h"
 #include "tests/tank/solid_tank.h"
 #include <cmocka.h> // needs those above
 
@@ -355,7 +356,7 @@ static void turn_evenly(tarn_tank *tank, double rate_rad_s)
     const double braking_rad_s2 = 60.0, ahead = 0.5 * rate_rad_s * rate_rad_s / braking_rad_s2;
     const double half = 0.5 * (rate_rad_s * tank->sim_time_s + ahead);
     const tarn_pose pose = {.rotation = {0.0f, (float)sin(half), 0.0f, (float)cos(half)}};
-    assert_int_equal(tarn_tank_set_pose(tank, &pose), TARN_OK);
+    assert_int_equal(act_set_pose(tank, &pose), TARN_OK);
     solid_tank_step(tank, 1);
     assert_true(fabs(tank->motion.spin[1] - rate_rad_s) < 0.01 * rate_rad_s);
 }
@@ -442,7 +443,7 @@ static void a_lying_body_is_held_in_steps_of_any_length(void **state)
     assert_true(fabs((double)tank->grid.body_state[0].contact[1] / per_step - 1.0) < 0.02);
     const tarn_push push = {
         .center_m = {0.4f, 0.4f, 0.4f}, .radius_m = 0.01f, .velocity_m_s = {5.0f}, .strength = 1.0f};
-    assert_int_equal(tarn_tank_step(tank, &push, 1), TARN_OK);
+    assert_int_equal(act_step(tank, &push, 1), TARN_OK);
     assert_true(tank->grid.substeps > 1);
     assert_true(fabs((double)tank->grid.body_state[0].contact[1] / per_step - 1.0) < 0.02);
     tarn_tank_destroy(tank);
@@ -693,8 +694,8 @@ static void a_hand_takes_a_body_along(void **state)
     const tarn_grab grab = {0, {0, 0, 0}, {0.6f, 0.7f, 0.5f}, 0.2f};
     assert_int_equal(solid_tank_body_of(tank, 0).solid, 1);
     for (int s = 0; s < 60; s++) {
-        assert_int_equal(tarn_tank_set_grabs(tank, &grab, 1), TARN_OK);
-        solid_tank_step(tank, 1);
+        assert_int_equal(act_set_grabs(tank, &grab, 1), TARN_OK);
+        assert_int_equal(act_step(tank, NULL, 0), TARN_OK);
     }
     const tarn_body_state held = solid_tank_body_of(tank, 0);
     for (int a = 0; a < 3; a++) {
@@ -704,11 +705,11 @@ static void a_hand_takes_a_body_along(void **state)
     assert_true(solid_tank_body_of(tank, 0).pose.position_m[1] < 0.55f);
     tarn_grab bad = grab;
     bad.body = 1;
-    assert_int_equal(tarn_tank_set_grabs(tank, &bad, 1), TARN_E_ARGUMENT);
+    assert_int_equal(act_set_grabs(tank, &bad, 1), TARN_E_ARGUMENT);
     bad = grab;
     bad.target_m[2] = NAN;
-    assert_int_equal(tarn_tank_set_grabs(tank, &bad, 1), TARN_E_ARGUMENT);
-    assert_int_equal(tarn_tank_set_grabs(tank, &grab, TARN_TANK_GRABS_MAX + 1), TARN_E_ARGUMENT);
+    assert_int_equal(act_set_grabs(tank, &bad, 1), TARN_E_ARGUMENT);
+    assert_int_equal(act_set_grabs(tank, &grab, TARN_TANK_GRABS_MAX + 1), TARN_E_ARGUMENT);
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);
 }

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/step_input.h"
 #include "tests/tank/liquid_tank.h"
 #include <cmocka.h> // needs those above
 
@@ -198,8 +199,8 @@ static void liquid_as_thick_as_can_be_is_stable(void **state)
     tarn_tank *thin = open_tank(&desc);
     tarn_tank_report report;
     for (int step = 0; step < 30; step++) {
-        assert_int_equal(tarn_tank_step(thick, NULL, 0), TARN_OK);
-        assert_int_equal(tarn_tank_step(thin, NULL, 0), TARN_OK);
+        assert_int_equal(tarn_tank_step(thick, NULL), TARN_OK);
+        assert_int_equal(tarn_tank_step(thin, NULL), TARN_OK);
         tarn_tank_report_light(thick, &report);
         assert_true(report.speed_max_m_s < 0.5f);
     }
@@ -230,7 +231,7 @@ static void emptied_tiles_have_no_viscosity(void **state)
     const liquid_memory *m = &liquid_of(tank)->args.m;
     uint32_t emptied = 0;
     for (uint32_t step = 0; step < 25; step++) {
-        assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+        assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
         launch_viscous_cells(tank);
         for (uint32_t slot = 0; slot < grid->counters->active; slot++) {
             const uint32_t dense = grid->active_tile[slot];

@@ -1,4 +1,5 @@
 // Solids: what they leave open against analytic areas, water that rests on them and runs into them.
+#include "tests/kernels/tank_acts.h"
 #include "tests/tank/solid_tank.h"
 #include <cmocka.h> // needs those above
 
@@ -349,8 +350,8 @@ static tarn_tank_hash run_hash(uint32_t threads, const char *isa, float nudge_m,
     tarn_tank *tank = plain_tank_open(device, &desc);
     const tarn_grab grab = {1, {0.02f, 0.01f, 0}, {0.6f, 0.4f, 0.5f}, 0.3f};
     for (int s = 0; s < 60; s++) {
-        assert_int_equal(tarn_tank_set_grabs(tank, &grab, (uint32_t)(s / 20 % 2)), TARN_OK);
-        solid_tank_step(tank, 1);
+        assert_int_equal(act_set_grabs(tank, &grab, (uint32_t)(s / 20 % 2)), TARN_OK);
+        assert_int_equal(act_step(tank, NULL, 0), TARN_OK);
     }
     assert_int_equal(tarn_tank_hash_get(tank, &hash), TARN_OK);
     tarn_tank_destroy(tank);

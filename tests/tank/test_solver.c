@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "kernels/liquid/liquid_host.h"
+#include "kernels/step_input.h"
 #include <cmocka.h> // needs those above
 
 #include <math.h>
@@ -81,7 +82,7 @@ static void solvers_agree(void **state)
         desc.parameters[TARN_PARAMETER_RELAXATION] = solvers[i] == TARN_SOLVER_GAUSS_SEIDEL ? 1.7f : 1.0f;
         tarn_tank *tank = open_tank(&desc);
         tarn_tank_report report;
-        assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+        assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
         heads(tank, head[i]);
         tarn_tank_report_light(tank, &report);
         assert_true(report.residual <= 1e-5f);
@@ -122,7 +123,7 @@ static tarn_tank_hash hash_after(tarn_tank *tank, int steps)
 {
     tarn_tank_hash hash;
     for (int i = 0; i < steps; i++) {
-        assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+        assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
     }
     assert_int_equal(tarn_tank_hash_get(tank, &hash), TARN_OK);
     return hash;
@@ -184,7 +185,7 @@ static void closed_faces_part_the_water(void **state)
         }
     }
     static float head[CELLS];
-    assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+    assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
     heads(tank, head);
     for (int y = 0; y < NY; y++) {
         for (int x = 0; x < NX; x++) {
@@ -221,7 +222,7 @@ static void flux_of_solids_lifts_the_surface(void **state)
         }
     }
     tarn_tank_report report;
-    assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+    assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
     assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
     const double per_step = (double)(desc.cell_m / desc.dt_s), rise = report.momentum_m_s[1] / per_step;
     assert_true(fabs(rise - (double)speed) < 0.1 * (double)speed);
@@ -235,7 +236,7 @@ static void what_is_not_finite_is_not_applied(void **state)
     (void)state;
     const tarn_tank_desc desc = two_depths(12.0f, 6.0f);
     tarn_tank *tank = open_tank(&desc);
-    assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+    assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
     assert_int_equal(tank->counters.grid.broken, 0);
     grid_memory *grid = &tank->args->grid.m;
     float *flux = take_field(tank, sizeof(float));
@@ -245,7 +246,7 @@ static void what_is_not_finite_is_not_applied(void **state)
         assert_int_equal(tank->counters.grid.broken, 0);
         flux[(size_t)grid->slot[0] * TILE_CELLS + cell_index(3, 2, 3)] = bad[i];
         grid->solid_flux = flux; // a reset tank has none
-        assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_E_UNSTABLE);
+        assert_int_equal(tarn_tank_step(tank, NULL), TARN_E_UNSTABLE);
         assert_int_equal(tank->counters.grid.broken, 1);
         tarn_tank_report report;
         assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
@@ -254,7 +255,7 @@ static void what_is_not_finite_is_not_applied(void **state)
     tarn_device_free(device, flux);
     grid->solid_flux = NULL;
     tarn_tank_report report;
-    assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_E_UNSTABLE); // the next solve is sound, the state is not
+    assert_int_equal(tarn_tank_step(tank, NULL), TARN_E_UNSTABLE); // the next solve is sound, the state is not
     assert_int_equal(tank->counters.grid.broken, 1);
     assert_int_equal(tank->counters.grid.failed, 0);
     tarn_tank_report_light(tank, &report);

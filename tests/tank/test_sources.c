@@ -6,6 +6,7 @@
 
 #include <cmocka.h> // needs those above
 
+#include "tests/kernels/tank_acts.h"
 #include "tests/tank/busy_tank.h"
 #include "tests/tank/plain_tank.h"
 
@@ -151,7 +152,7 @@ static void thinned_out_liquid_is_reseeded(void **state)
         const tarn_push push = {
             .center_m = {0.5f, 0.2f, 0.5f}, .radius_m = 0.2f, .velocity_m_s = {8.0f, 4.0f, 2.0f}, .strength = 1.0f};
         for (int i = 0; i < 120; i++) {
-            assert_int_equal(tarn_tank_step(tank, &push, i % 8 < 4), TARN_OK);
+            assert_int_equal(act_step(tank, &push, i % 8 < 4), TARN_OK);
         }
         const tarn_tank_report report = plain_tank_report(tank);
         empty[reseed] = (uint32_t)(report.born + report.gone);
@@ -182,7 +183,7 @@ static void turned_tank_lets_water_find_its_level(void **state)
     // A quarter turn about z: what was the wall at x = 0 is the floor.
     const float half = sqrtf(0.5f);
     const tarn_pose pose = {{0, 0, 0}, {0, 0, half, half}};
-    assert_int_equal(tarn_tank_set_pose(tank, &pose), TARN_OK);
+    assert_int_equal(act_set_pose(tank, &pose), TARN_OK);
     busy_tank_steps(tank, 300);
     tarn_pose found;
     tarn_tank_pose(tank, &found);
@@ -291,7 +292,7 @@ static void wrong_poses_are_refused(void **state)
                                {{INFINITY, 0, 0}, {0, 0, 0, 1}},
                                {{0, 1e9f, 0}, {0, 0, 0, 1}}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        assert_int_equal(tarn_tank_set_pose(tank, &wrong[i]), TARN_E_ARGUMENT);
+        assert_int_equal(act_set_pose(tank, &wrong[i]), TARN_E_ARGUMENT);
     }
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);

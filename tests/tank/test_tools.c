@@ -7,6 +7,7 @@
 
 #include <cmocka.h> // needs those above
 
+#include "tests/kernels/tank_acts.h"
 #include "tests/tank/plain_tank.h"
 
 #include <math.h>
@@ -33,9 +34,9 @@ static void pool_desc(tarn_tank_desc *desc)
 static void make_step(tarn_tank *tank, const tarn_push *push, const tarn_tank_tools *tools)
 {
     if (tools != NULL) {
-        assert_int_equal(tarn_tank_set_tools(tank, tools), TARN_OK);
+        assert_int_equal(act_set_tools(tank, tools), TARN_OK);
     }
-    assert_int_equal(tarn_tank_step(tank, push, push != NULL), TARN_OK);
+    assert_int_equal(act_step(tank, push, push != NULL), TARN_OK);
 }
 
 static particles copy_particles(tarn_tank *tank)
@@ -177,10 +178,10 @@ static void no_push_asks_for_more_speed_than_there_may_be(void **state)
     assert_true(isfinite(plain_tank_report(tank).kinetic_j_kg));
     tarn_push wrong = wild[0];
     wrong.inward_m_s = NAN;
-    assert_int_equal(tarn_tank_step(tank, &wrong, 1), TARN_E_ARGUMENT);
+    assert_int_equal(act_step(tank, &wrong, 1), TARN_E_ARGUMENT);
     wrong = wild[0];
     wrong.spin_rad_s[1] = INFINITY;
-    assert_int_equal(tarn_tank_step(tank, &wrong, 1), TARN_E_ARGUMENT);
+    assert_int_equal(act_step(tank, &wrong, 1), TARN_E_ARGUMENT);
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);
 }
@@ -499,7 +500,7 @@ static void wrong_tools_are_refused(void **state)
     pool_desc(&desc);
     tarn_tank *tank = plain_tank_open(device, &desc);
     const tarn_tank_tools good = {.pour_count = 1, .sink_count = 1, .dye_count = 1};
-    assert_int_equal(tarn_tank_set_tools(tank, &good), TARN_OK);
+    assert_int_equal(act_set_tools(tank, &good), TARN_OK);
     tarn_tank_tools bad[10];
     for (int i = 0; i < 10; i++) {
         bad[i] = good;
@@ -515,7 +516,7 @@ static void wrong_tools_are_refused(void **state)
     bad[8].dyes[0].share = NAN;
     bad[9].dyes[0].center_m[2] = INFINITY;
     for (int i = 0; i < 10; i++) {
-        assert_int_equal(tarn_tank_set_tools(tank, &bad[i]), TARN_E_ARGUMENT);
+        assert_int_equal(act_set_tools(tank, &bad[i]), TARN_E_ARGUMENT);
     }
     // Wild ones act as far as they can.
     const uint32_t before = plain_tank_report(tank).particle_count;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/step_input.h"
 #include "tests/tank/liquid_tank.h"
 #include <cmocka.h> // needs those above
 
@@ -603,7 +604,7 @@ static void lone_drops_keep_their_velocity(void **state)
                     before[a] = (double)tank->args->store.velocity[a][0];
                 }
                 for (int step = 0; step < 60; step++) {
-                    assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+                    assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
                 }
                 for (int a = 0; a < 3; a++) {
                     const double off = (double)tank->args->store.velocity[a][0] - before[a];
@@ -631,7 +632,7 @@ static tarn_tank_hash run_hash(const tarn_tank_desc *desc, uint32_t threads, con
     tarn_tank *tank = NULL;
     assert_int_equal(tarn_tank_create(own, desc, &tank, NULL, 0), TARN_OK);
     for (int i = 0; i < 15; i++) {
-        assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+        assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
     }
     assert_int_equal(tarn_tank_hash_get(tank, &hash), TARN_OK);
     tarn_tank_destroy(tank);
@@ -712,7 +713,7 @@ static void no_transfer_makes_energy(void **state)
             tarn_tank *tank = open_tank(&desc);
             const double first = energy_of(tank);
             for (int i = 0; i < 120; i++) {
-                assert_int_equal(tarn_tank_step(tank, NULL, 0), TARN_OK);
+                assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
                 const double now = energy_of(tank);
                 if (now > 1.01 * first) {
                     fail_msg("%s, solver %d: %.3f J/kg after %d steps, %.3f at the start", variants[n].name, solver,

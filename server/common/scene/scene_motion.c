@@ -23,14 +23,12 @@ static double time_on_path(const tarn_scene_motion *motion, double time_s)
     return fmin(fmax(rest_s, 0), last_s);
 }
 
-tarn_status tarn_scene_drive(const tarn_scene *scene, tarn_tank *tank, uint64_t step)
+void tarn_scene_drive(const tarn_scene *scene, uint64_t step, tarn_step_input *input)
 {
-    if (!tarn_scene_moves_tank(scene)) {
-        return TARN_OK;
+    if (tarn_scene_moves_tank(scene) && input->poser == TARN_STEP_POSER_NOBODY) {
+        input->poser = TARN_STEP_POSER_SCENE;
+        tarn_scene_tank_pose(scene, (double)(step + 1) * (double)scene->tank.dt_s, &input->pose);
     }
-    tarn_pose pose;
-    tarn_scene_tank_pose(scene, (double)(step + 1) * (double)scene->tank.dt_s, &pose);
-    return tarn_tank_set_pose(tank, &pose);
 }
 
 void tarn_scene_tank_pose(const tarn_scene *scene, double time_s, tarn_pose *pose)
