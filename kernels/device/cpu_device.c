@@ -10,7 +10,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { ALIGNMENT = 64, MAPPED_BYTES_MIN = 1 << 20 };
+enum {
+    ALIGNMENT = 64,
+    MAPPED_BYTES_MIN = 1 << 20,
+    COPY_BYTES_MAX = 1 << 20, // between two looks whether to yield
+};
 
 typedef struct cpu_device {
     tarn_device base;
@@ -39,7 +43,7 @@ static void cpu_launch(tarn_queue *queue, const tarn_kernel *kernel, const void 
 {
     cpu_device *device = (cpu_device *)queue->device;
     uint32_t tile_count = count != NULL && *count < count_max ? *count : count_max;
-    cpu_pool_launch(device->pool, kernel->cpu[device->isa], args, tile_count);
+    cpu_pool_launch(device->pool, &device->base.yield, kernel->cpu[device->isa], args, tile_count);
 }
 
 static void cpu_repeat(tarn_queue *queue, const uint32_t *go, uint32_t times, void (*body)(void *), void *context)
@@ -112,20 +116,25 @@ static void cpu_release(tarn_device *base, void *memory)
     }
 }
 
+static size_t copy_bytes(size_t bytes, size_t at)
+{
+    return bytes - at < COPY_BYTES_MAX ? bytes - at : COPY_BYTES_MAX;
+}
+
 static tarn_status cpu_copy(tarn_queue *queue, void *to, const void *from, size_t bytes)
 {
-    (void)queue;
-    if (bytes > 0) {
-        memcpy(to, from, bytes);
+    for (size_t at = 0; at < bytes; at += COPY_BYTES_MAX) {
+        memcpy((unsigned char *)to + at, (const unsigned char *)from + at, copy_bytes(bytes, at));
+        tarn_device_yield(queue->device);
     }
     return TARN_OK;
 }
 
 static tarn_status cpu_zero(tarn_queue *queue, void *to, size_t bytes)
 {
-    (void)queue;
-    if (bytes > 0) {
-        memset(to, 0, bytes);
+    for (size_t at = 0; at < bytes; at += COPY_BYTES_MAX) {
+        memset((unsigned char *)to + at, 0, copy_bytes(bytes, at));
+        tarn_device_yield(queue->device);
     }
     return TARN_OK;
 }

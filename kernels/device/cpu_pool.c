@@ -13,6 +13,11 @@
 // the owner doesn't write the next job before every tile of this one is done. The owner takes its first piece by
 // publishing the job without it.
 //
+// Whoever is to let others use the device (tarn_yield) looks after each of its pieces, which then are no larger than
+// what takes about PIECE_NS: the owner begins with one tile and measures. When it is to yield it withdraws the tiles
+// that nobody has taken, waits for the helpers' and yields; the rest is a job of its own afterwards. So any thread may
+// be the owner, one at a time.
+//
 // Sleeping is announced before the last look (`sleepers`, `owner_waits`) and both sides use sequentially consistent
 // operations there, so that a wake is sent whenever somebody sleeps, and no system call is made when nobody does.
 #include "kernels/device/cpu_pool.h"
@@ -33,6 +38,8 @@ enum {
     SPIN_NS = 100000,      // launches of a step are closer together than this
     SPIN_ROUNDS = 32,      // looks between two looks at the clock
     PIECES_PER_THREAD = 2, // of what is left
+    PIECE_NS = 500000,     // where others wait for the end of a piece
+    PIECE_GROWTH = 8,      // at most, from piece to piece: tiles are uneven
     LINE_BYTES = 64,
 };
 
@@ -56,6 +63,7 @@ struct cpu_pool {
     _Alignas(LINE_BYTES) tarn_cpu_entry entry;
     const void *args;
     uint32_t tile_count;
+    atomic_uint piece_max;       // tiles in a piece; changed by the owner at any time
     atomic_uint_fast64_t ticket; // generation << 32 | tiles left
 
     _Alignas(LINE_BYTES) atomic_uint done;       // futex: tiles that helpers have finished, of all jobs, mod 2^32
@@ -92,37 +100,75 @@ static int64_t now_ns(void)
 }
 
 /// Of so many tiles that are left.
-static uint32_t piece_of(const cpu_pool *pool, uint32_t left)
+static uint32_t piece_of(cpu_pool *pool, uint32_t left)
 {
-    return (left - 1) / (pool->threads * PIECES_PER_THREAD) + 1;
+    const uint32_t piece = (left - 1) / (pool->threads * PIECES_PER_THREAD) + 1,
+                   most = atomic_load_explicit(&pool->piece_max, memory_order_relaxed);
+    return piece < most ? piece : most;
 }
 
-static void run_piece(const cpu_pool *pool, uint32_t left, void *scratch)
-{
-    const uint32_t begin = pool->tile_count - left;
-    pool->entry(pool->args, begin, begin + piece_of(pool, left), scratch);
-}
-
-/// Takes a piece of the present job. @return how many tiles were left, its own included; 0 when none is
-static uint32_t take_piece(cpu_pool *pool)
+/// Takes a piece of the present job and runs it. @return how many tiles; 0 when none is left
+static uint32_t run_piece(cpu_pool *pool, void *scratch)
 {
     uint_fast64_t ticket = atomic_load_explicit(&pool->ticket, memory_order_acquire);
+    uint32_t piece = 0;
     while ((uint32_t)ticket > 0) {
-        if (atomic_compare_exchange_weak_explicit(&pool->ticket, &ticket, ticket - piece_of(pool, (uint32_t)ticket),
-                                                  memory_order_acq_rel, memory_order_acquire)) {
-            break;
+        piece = piece_of(pool, (uint32_t)ticket);
+        if (atomic_compare_exchange_weak_explicit(&pool->ticket, &ticket, ticket - piece, memory_order_acq_rel,
+                                                  memory_order_acquire)) {
+            const uint32_t begin = pool->tile_count - (uint32_t)ticket;
+            pool->entry(pool->args, begin, begin + piece, scratch);
+            return piece;
         }
     }
-    return (uint32_t)ticket;
+    return 0;
 }
 
 /// Takes and runs pieces until none is left. @return how many tiles
 static uint32_t work(cpu_pool *pool, void *scratch)
 {
     uint32_t tiles = 0;
-    for (uint32_t left; (left = take_piece(pool)) > 0; tiles += piece_of(pool, left)) {
-        run_piece(pool, left, scratch);
+    for (uint32_t piece; (piece = run_piece(pool, scratch)) > 0;) {
+        tiles += piece;
     }
+    return tiles;
+}
+
+static bool yield_is_due(const tarn_yield *yield)
+{
+    return yield->is_due != NULL && yield->is_due(yield->context);
+}
+
+/// From how long a piece took to how large pieces are to be.
+static void fit_pieces(cpu_pool *pool, uint32_t tiles, int64_t took_ns)
+{
+    const int64_t fit = PIECE_NS * (int64_t)tiles / (took_ns > 0 ? took_ns : 1), most = PIECE_GROWTH * (int64_t)tiles;
+    const int64_t next = fit < most ? fit : most;
+    atomic_store_explicit(&pool->piece_max,
+                          next < 1            ? 1
+                          : next < UINT32_MAX ? (uint32_t)next
+                                              : UINT32_MAX,
+                          memory_order_relaxed);
+}
+
+/// The same for the owner of a launch that yields, until it is to. @param since_ns  when its first piece began
+/// @param withdrawn  receives how many tiles are left to nobody then
+static uint32_t work_and_look(cpu_pool *pool, const tarn_yield *yield, int64_t since_ns, uint32_t first,
+                              uint32_t *withdrawn)
+{
+    uint32_t tiles = 0;
+    *withdrawn = 0;
+    for (uint32_t piece = first; !yield_is_due(yield); tiles += piece) {
+        const int64_t now = now_ns();
+        fit_pieces(pool, piece, now - since_ns);
+        since_ns = now;
+        piece = run_piece(pool, pool->scratch);
+        if (piece == 0) {
+            return tiles;
+        }
+    }
+    const uint_fast64_t generation = atomic_load_explicit(&pool->ticket, memory_order_relaxed) >> 32;
+    *withdrawn = (uint32_t)atomic_exchange(&pool->ticket, generation << 32);
     return tiles;
 }
 
@@ -209,26 +255,48 @@ static void wake_helpers(cpu_pool *pool, unsigned wanted)
     futex_wake(&pool->generation, wanted < INT_MAX ? (int)wanted : INT_MAX);
 }
 
-void cpu_pool_launch(cpu_pool *pool, tarn_cpu_entry entry, const void *args, uint32_t tile_count)
+/// Runs tiles from `begin` on, all of them unless it is time to yield. @return where it stopped
+static uint32_t run_from(cpu_pool *pool, const tarn_yield *yield, tarn_cpu_entry entry, const void *args,
+                         uint32_t begin, uint32_t tile_count)
 {
-    if (tile_count <= 1 || pool->threads == 1) {
-        if (tile_count > 0) {
-            entry(args, 0, tile_count, pool->scratch);
-        }
-        return;
-    }
-    const uint32_t first = piece_of(pool, tile_count);
+    const uint32_t count = tile_count - begin;
+    const bool looks = yield->is_due != NULL;
+    atomic_store_explicit(&pool->piece_max, looks ? 1 : UINT32_MAX, memory_order_relaxed);
+    const uint32_t first = piece_of(pool, count);
     const uint_fast64_t generation = (atomic_load_explicit(&pool->ticket, memory_order_relaxed) >> 32) + 1;
     pool->entry = entry;
     pool->args = args;
     pool->tile_count = tile_count;
-    atomic_exchange(&pool->ticket, generation << 32 | (tile_count - first));
+    atomic_exchange(&pool->ticket, generation << 32 | (count - first));
     if (atomic_load(&pool->sleepers) > 0) {
-        wake_helpers(pool, tile_count - first);
+        wake_helpers(pool, count - first);
     }
-    entry(args, 0, first, pool->scratch);
-    pool->taken += tile_count - first - work(pool, pool->scratch);
+    const int64_t since_ns = looks ? now_ns() : 0;
+    entry(args, begin, begin + first, pool->scratch);
+    uint32_t withdrawn = 0;
+    const uint32_t own =
+        first + (looks ? work_and_look(pool, yield, since_ns, first, &withdrawn) : work(pool, pool->scratch));
+    pool->taken += count - own - withdrawn;
     wait_for_helpers(pool);
+    return tile_count - withdrawn;
+}
+
+void cpu_pool_launch(cpu_pool *pool, const tarn_yield *yield, tarn_cpu_entry entry, const void *args,
+                     uint32_t tile_count)
+{
+    if (tile_count == 1 || (tile_count > 0 && pool->threads == 1 && yield->is_due == NULL)) {
+        entry(args, 0, tile_count, pool->scratch);
+        if (yield_is_due(yield)) {
+            yield->yield(yield->context, false);
+        }
+        return;
+    }
+    for (uint32_t begin = 0; begin < tile_count;) {
+        begin = run_from(pool, yield, entry, args, begin, tile_count);
+        if (yield_is_due(yield)) {
+            yield->yield(yield->context, false);
+        }
+    }
 }
 
 /// Starts the helpers with all signals blocked: signals are the owner's business.

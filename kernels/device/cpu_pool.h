@@ -13,10 +13,12 @@ typedef struct cpu_pool cpu_pool;
 /// @return TARN_OK or TARN_E_MEMORY (memory or threads)
 tarn_status cpu_pool_create(uint32_t threads, int crowded, cpu_pool **pool);
 
-/// Takes NULL. Owner only, between launches.
+/// Takes NULL. Between launches.
 void cpu_pool_destroy(cpu_pool *pool);
 
-/// Runs the kernel over tiles 0..tile_count-1 and returns when all are done. Owner only.
-void cpu_pool_launch(cpu_pool *pool, tarn_cpu_entry entry, const void *args, uint32_t tile_count);
+/// Runs the kernel over tiles 0..tile_count-1 and returns when all are done. The caller is the pool's owner until then,
+/// except while it yields: then other launches may run.
+void cpu_pool_launch(cpu_pool *pool, const tarn_yield *yield, tarn_cpu_entry entry, const void *args,
+                     uint32_t tile_count);
 
 #endif

@@ -39,6 +39,24 @@ tarn_status cuda_device_status(const cuda_device *device)
     return device->failure == cudaSuccess ? TARN_OK : TARN_E_DEVICE;
 }
 
+/// Waits, and lets others use the device meanwhile.
+/// @param is_done  cudaEventQuery or cudaStreamQuery
+template <typename handle>
+static cudaError_t wait_for(const cuda_device *device, cudaError_t (*is_done)(handle), cudaError_t (*block)(handle),
+                            handle what)
+{
+    const tarn_yield *yield = &device->base.yield;
+    if (yield->yield == NULL) {
+        return block(what);
+    }
+    cudaError_t error;
+    while ((error = is_done(what)) == cudaErrorNotReady) {
+        (void)cudaGetLastError(); // it is none
+        yield->yield(yield->context, true);
+    }
+    return error;
+}
+
 // ----------------------------------------------------------------------------------------------------------------
 // memory
 
@@ -88,7 +106,8 @@ static unsigned char *take_piece(cuda_queue *queue, uint32_t *piece)
 {
     *piece = queue->next_piece;
     queue->next_piece = (*piece + 1) % CUDA_STAGING_PIECES;
-    if (!cuda_device_note(cuda_queue_device(queue), cudaEventSynchronize(queue->staged[*piece]))) {
+    if (!cuda_device_note(cuda_queue_device(queue), wait_for(cuda_queue_device(queue), cudaEventQuery,
+                                                             cudaEventSynchronize, queue->staged[*piece]))) {
         return NULL;
     }
     return queue->staging + (size_t)*piece * PIECE_BYTES;
@@ -157,7 +176,8 @@ static tarn_status cuda_download(tarn_queue *base, void *to, const void *from, s
             }
         }
         const download_piece *piece = &pieces[taken / PIECE_BYTES % CUDA_STAGING_PIECES];
-        if (cuda_device_note(device, cudaEventSynchronize(queue->staged[piece->piece]))) {
+        if (cuda_device_note(device,
+                             wait_for(device, cudaEventQuery, cudaEventSynchronize, queue->staged[piece->piece]))) {
             memcpy((unsigned char *)to + taken, piece->pinned, piece_bytes(bytes, taken));
         }
     }
@@ -182,7 +202,7 @@ static tarn_status cuda_wait(tarn_queue *base)
         return TARN_E_STATE;
     }
     if (cuda_device_ready(device)) {
-        cuda_device_note(device, cudaStreamSynchronize(queue->stream));
+        cuda_device_note(device, wait_for(device, cudaStreamQuery, cudaStreamSynchronize, queue->stream));
     }
     return cuda_device_status(device);
 }

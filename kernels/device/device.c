@@ -78,6 +78,11 @@ void tarn_device_free(tarn_device *device, void *memory)
     }
 }
 
+void tarn_device_set_yield(tarn_device *device, const tarn_yield *yield)
+{
+    device->yield = yield != NULL ? *yield : (tarn_yield){NULL, NULL, NULL};
+}
+
 tarn_status tarn_queue_create(tarn_device *device, tarn_queue **queue)
 {
     *queue = NULL;
@@ -94,6 +99,11 @@ void tarn_queue_destroy(tarn_queue *queue)
 tarn_device *tarn_queue_device(const tarn_queue *queue)
 {
     return queue->device;
+}
+
+void tarn_queue_yield(tarn_queue *queue)
+{
+    tarn_device_yield(queue->device);
 }
 
 tarn_status tarn_queue_upload(tarn_queue *queue, void *to, const void *from, size_t bytes)

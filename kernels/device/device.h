@@ -7,6 +7,7 @@
 
 #include "protocol/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,16 @@ typedef struct tarn_device_desc {
     uint32_t threads; ///< CPU: 1..TARN_DEVICE_THREADS_MAX, 0: one per processor this process may use
     const char *isa;  ///< CPU: "v2", "v3", "v4", or NULL: the best that the processor has
 } tarn_device_desc;
+
+/// How whoever uses a device lets others use it meanwhile. Without it nothing does.
+typedef struct tarn_yield {
+    bool (*is_due)(void *context); ///< whether to yield now: asked often, looks at little more than a clock
+    /// Called by the thread that uses a queue, between two pieces of work of a millisecond or two. Until it returns
+    /// other queues of the device may be used, by other threads.
+    /// @param is_waiting  the device works by itself; the caller has nothing to do and calls again soon
+    void (*yield)(void *context, bool is_waiting);
+    void *context;
+} tarn_yield;
 
 typedef struct tarn_device tarn_device;
 
@@ -49,6 +60,9 @@ const char *tarn_device_name(const tarn_device *device);
 
 /// For people: why the device answers TARN_E_DEVICE; empty while it is well. Lives as long as the device.
 const char *tarn_device_error(const tarn_device *device);
+
+/// From now on all queues of the device yield, also while tanks are made; NULL: no longer.
+void tarn_device_set_yield(tarn_device *device, const tarn_yield *yield);
 
 #ifdef __cplusplus
 }

@@ -30,6 +30,7 @@ typedef struct tarn_device_ops {
 struct tarn_device {
     const tarn_device_ops *ops;
     int is_host;
+    tarn_yield yield; // its functions are NULL where nobody is to be let in
     char name[TARN_DEVICE_NAME_BYTES];
     char error[TARN_DEVICE_ERROR_BYTES];
 };
@@ -38,6 +39,14 @@ struct tarn_device {
 struct tarn_queue {
     tarn_device *device;
 };
+
+/// Between two pieces of work.
+static inline void tarn_device_yield(const tarn_device *device)
+{
+    if (device->yield.is_due != NULL && device->yield.is_due(device->yield.context)) {
+        device->yield.yield(device->yield.context, false);
+    }
+}
 
 tarn_status tarn_cpu_device_create(const tarn_device_desc *desc, tarn_device **device);
 int tarn_cuda_device_count(void);

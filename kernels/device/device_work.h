@@ -92,6 +92,9 @@ tarn_status tarn_queue_download(tarn_queue *queue, void *to, const void *from, s
 tarn_status tarn_queue_zero(tarn_queue *queue, void *to, size_t bytes);
 tarn_status tarn_queue_wait(tarn_queue *queue);
 
+/// For long work of the host on behalf of a queue: yields if that is due (tarn_device_set_yield).
+void tarn_queue_yield(tarn_queue *queue);
+
 /// Runs a kernel over tiles 0..n-1, n = count_max, or min(*count, count_max) where count (device memory) is given.
 /// Errors are kept by the device and returned by the next upload, download or wait of any of its queues.
 void tarn_queue_launch(tarn_queue *queue, const tarn_kernel *kernel, const void *args, const uint32_t *count,

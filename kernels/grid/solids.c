@@ -472,6 +472,7 @@ tarn_status grid_solids_sample(const grid_host *grid, solid_samples *to)
             to->dense[to->count] = t;
             to->tile[t] = to->count++;
         }
+        tarn_queue_yield(grid->queue);
     }
     return TARN_OK;
 }

@@ -56,8 +56,9 @@ typedef struct tile_tables {
     uint32_t listed;
 } tile_tables;
 
-static tarn_status fill_tables(const grid_shape *shape, const tank_arrays *arrays, tile_tables *tables)
+static tarn_status fill_tables(const tarn_tank *tank, const tank_arrays *arrays, tile_tables *tables)
 {
+    const grid_shape *shape = &tank->args->grid.shape;
     uint32_t last = TILE_NONE;
     for (uint32_t i = 0; i < arrays->count; i++) {
         const uint32_t dense = tile_of(shape, arrays, i);
@@ -70,6 +71,7 @@ static tarn_status fill_tables(const grid_shape *shape, const tank_arrays *array
             }
             tables->list[tables->listed++] = dense;
             tables->first[dense] = i;
+            tarn_queue_yield(tank->grid.queue);
         }
         tables->count[dense]++;
         last = dense;
@@ -158,7 +160,7 @@ tarn_status tank_place(tarn_tank *tank, const tank_arrays *arrays, uint32_t next
     tile_tables tables = {words, words + tiles, words + 2 * tiles, 0};
     tarn_status status = arrays->count <= tank->args->scale.particles_max ? TARN_OK : TARN_E_LIMIT;
     if (status == TARN_OK) {
-        status = fill_tables(shape, arrays, &tables);
+        status = fill_tables(tank, arrays, &tables);
     }
     if (status == TARN_OK) {
         status = upload_all(tank, arrays, &tables);

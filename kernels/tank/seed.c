@@ -238,7 +238,7 @@ static int count_tiles(const tarn_tank_desc *desc, int *tiles)
     return tiles[0] * tiles[1] * tiles[2];
 }
 
-static void visit_tiles(const tarn_tank_desc *desc, seed_visit visit, void *context)
+static void visit_tiles(const tarn_tank_desc *desc, tarn_queue *queue, seed_visit visit, void *context)
 {
     seed_walk walk;
     int tiles[3];
@@ -249,6 +249,7 @@ static void visit_tiles(const tarn_tank_desc *desc, seed_visit visit, void *cont
         tile_open(desc, tiles, t, &tile);
         if (look_at_tile(&walk, &tile)) {
             visit_cells(&walk, &tile, visit, context);
+            tarn_queue_yield(queue);
         }
     }
 }
@@ -374,6 +375,6 @@ void tank_seed_blocks(const tarn_tank *tank, tank_arrays *arrays, float *fastest
     const tarn_tank_desc *desc = &tank->grid.desc;
     seed_context c = {desc, arrays, tank->args->scale.particles_max};
     arrays->count = 0;
-    visit_tiles(desc, put_one, &c);
+    visit_tiles(desc, tank->grid.queue, put_one, &c);
     *fastest = fastest_block(desc);
 }

@@ -1,29 +1,125 @@
+// The earliest deadline first. A tank's clock runs n times as fast as it uses the device, so that its deadlines are at
+// least as far apart as its share demands; where it falls behind real time, because others left it nothing, it is set
+// to when its next job is due, and so saves nothing up.
 #include "server/worker/turns.h"
 
-int tarn_turns_pick(tarn_turns *turns, const uint64_t due_ns[TARN_WORKER_TANKS_MAX], uint64_t now_ns)
+#include <string.h>
+
+static const uint64_t slice_ns = TARN_WORKER_SLICE_MS * (uint64_t)1000000;
+
+static uint64_t least(uint64_t a, uint64_t b)
 {
-    const uint64_t credit_ns = TARN_WORKER_CREDIT_MS * (uint64_t)1000000;
-    const uint64_t least_ns = turns->served_ns > credit_ns ? turns->served_ns - credit_ns : 0;
+    return a < b ? a : b;
+}
+
+/// How many share the worker.
+static uint64_t sharers(const tarn_turns *turns)
+{
+    uint64_t count = 0;
+    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
+        count += turns->of[i].has_work;
+    }
+    return count > 0 ? count : 1;
+}
+
+/// How far a clock may be ahead.
+static uint64_t debt_ns(const tarn_turns *turns)
+{
+    return TARN_WORKER_DEBT_SLICES * slice_ns * sharers(turns);
+}
+
+/// The next deadline: after what the job still needs, or a slice of it.
+static void set_deadline(const tarn_turns *turns, tarn_turn *turn)
+{
+    const uint64_t rest_ns = turn->expected_ns > turn->used_ns ? turn->expected_ns - turn->used_ns : slice_ns;
+    turn->deadline_ns = turn->clock_ns + least(rest_ns, slice_ns) * sharers(turns);
+}
+
+void tarn_turns_set_work(tarn_turns *turns, int place, bool has_work)
+{
+    turns->of[place].has_work = has_work || turns->of[place].is_begun;
+}
+
+void tarn_turns_begin(tarn_turns *turns, int place, uint64_t due_ns, bool is_step, uint64_t now_ns)
+{
+    tarn_turn *turn = &turns->of[place];
+    turn->has_work = turn->is_begun = true;
+    turn->is_waiting = false;
+    turn->used_ns = is_step ? 0 : turn->expected_ns;
+    if (turn->clock_ns < due_ns) {
+        turn->clock_ns = due_ns;
+    }
+    turn->clock_ns = least(turn->clock_ns, now_ns + debt_ns(turns));
+    set_deadline(turns, turn);
+}
+
+int tarn_turns_pick(const tarn_turns *turns)
+{
     int picked = -1;
-    for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++) {
-        if (due_ns[i] > now_ns) {
-            continue;
-        }
-        if (turns->used_ns[i] < least_ns) {
-            turns->used_ns[i] = least_ns;
-        }
-        if (picked < 0 || turns->used_ns[i] < turns->used_ns[picked] ||
-            (turns->used_ns[i] == turns->used_ns[picked] && due_ns[i] < due_ns[picked])) {
+    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
+        const tarn_turn *turn = &turns->of[i];
+        if (turn->is_begun && !turn->is_waiting && (picked < 0 || turn->deadline_ns < turns->of[picked].deadline_ns)) {
             picked = i;
         }
-    }
-    if (picked >= 0 && turns->used_ns[picked] > turns->served_ns) {
-        turns->served_ns = turns->used_ns[picked];
     }
     return picked;
 }
 
-void tarn_turns_note(tarn_turns *turns, int place, uint64_t spent_ns)
+uint64_t tarn_turns_slice_ns(const tarn_turns *turns, int place)
 {
-    turns->used_ns[place] += spent_ns;
+    const tarn_turn *turn = &turns->of[place];
+    bool is_alone = true;
+    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
+        is_alone &= i == place || !turns->of[i].is_begun;
+    }
+    return is_alone ? UINT64_MAX : (turn->deadline_ns - turn->clock_ns) / sharers(turns) + 1;
+}
+
+/// Keeps a clock from running too far ahead: all that are ahead go back by as much, so that what these have had stays
+/// the same among them.
+static void limit_debt(tarn_turns *turns, const tarn_turn *turn, uint64_t now_ns)
+{
+    const uint64_t most_ns = now_ns + debt_ns(turns);
+    const uint64_t excess_ns = turn->clock_ns > most_ns ? turn->clock_ns - most_ns : 0;
+    for (int i = 0; i < TARN_WORKER_PLACES_MAX && excess_ns > 0; i++) {
+        tarn_turn *other = &turns->of[i];
+        const uint64_t ahead_ns = other->is_begun && other->clock_ns > now_ns ? other->clock_ns - now_ns : 0;
+        other->clock_ns -= least(excess_ns, ahead_ns);
+        other->deadline_ns -= least(excess_ns, ahead_ns);
+    }
+}
+
+void tarn_turns_use(tarn_turns *turns, int place, uint64_t used_ns, bool is_waiting, uint64_t now_ns)
+{
+    tarn_turn *turn = &turns->of[place];
+    turn->is_waiting = is_waiting;
+    turn->used_ns += used_ns;
+    turn->clock_ns += used_ns * sharers(turns);
+    if (turn->clock_ns >= turn->deadline_ns) {
+        set_deadline(turns, turn);
+    }
+    limit_debt(turns, turn, now_ns);
+}
+
+void tarn_turns_wake(tarn_turns *turns)
+{
+    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
+        turns->of[i].is_waiting = false;
+    }
+}
+
+void tarn_turns_end(tarn_turns *turns, int place, bool is_step)
+{
+    tarn_turn *turn = &turns->of[place];
+    turn->is_begun = turn->is_waiting = false;
+    if (is_step) {
+        turn->expected_ns = turn->used_ns >= turn->expected_ns
+                                ? turn->used_ns
+                                : turn->expected_ns - (turn->expected_ns - turn->used_ns) / 8;
+    }
+}
+
+void tarn_turns_forget(tarn_turns *turns, int place)
+{
+    memset(&turns->of[place], 0, sizeof turns->of[place]);
 }

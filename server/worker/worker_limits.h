@@ -7,8 +7,9 @@
 
 enum {
     TARN_WORKER_TANKS_MAX = 16,
-    TARN_WORKER_OUT_BYTES_MAX = 256 * 1024,     ///< messages waiting for the gateway; frames wait elsewhere
-    TARN_WORKER_REFUSALS_BYTES_MAX = 64 * 1024, ///< above this much waiting, refusals are dropped
+    TARN_WORKER_PLACES_MAX = 2 * TARN_WORKER_TANKS_MAX, ///< of tanks, and of those that end with what they are doing
+    TARN_WORKER_OUT_BYTES_MAX = 256 * 1024,             ///< messages waiting for the gateway; frames wait elsewhere
+    TARN_WORKER_REFUSALS_BYTES_MAX = 64 * 1024,         ///< above this much waiting, refusals are dropped
     TARN_WORKER_FPS_MIN = 1,
     TARN_WORKER_FPS_MAX = 120,
     TARN_WORKER_FPS = 30,               ///< frames sent per second and tank
@@ -20,10 +21,13 @@ enum {
     TARN_WORKER_ROOM_MS = 20,           ///< until there may be room again for a frame that found none
     TARN_WORKER_STEPS_QUEUED_MAX = 240, ///< single steps asked for and not yet made
     TARN_WORKER_LAG_MS_MAX = 50,        ///< that a tank makes up for; what is beyond it slows the tank's clock
-    TARN_WORKER_CREDIT_MS = 100,        ///< of time that a tank saves up while it isn't due
+    TARN_WORKER_SLICE_MS = 20,          ///< of time that a tank gets at most for one deadline
+    TARN_WORKER_DEBT_SLICES = 2,        ///< of each tank's time, that a tank had beyond its share and pays back
+    TARN_WORKER_LOOK_MS = 2,            ///< after which a job looks whether a message has come
+    TARN_WORKER_POLL_US = 20,           ///< between two questions whether a GPU is done
     TARN_WORKER_REPORT_MS = 1000,
     TARN_WORKER_ADDED_MS = 100,           ///< between lists of what was put into a tank
-    TARN_WORKER_READ_BYTES_MAX = 1 << 20, ///< read from the gateway between two steps
+    TARN_WORKER_READ_BYTES_MAX = 1 << 20, ///< read from the gateway at a time
     TARN_WORKER_WAIT_MS_MAX = 1000,
 
     TARN_INPUT_SOURCES_MAX = TARN_TANK_PUSHES_MAX, ///< pointers, controllers and hands that act at once in a tank

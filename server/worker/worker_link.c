@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -17,7 +18,7 @@ tarn_status tarn_worker_link_open(tarn_worker_link *link, int fd, const tarn_ipc
     memset(link, 0, sizeof *link);
     link->fd = fd;
     link->slot_sending = -1;
-    for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++) {
+    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
         link->slots[i].filled = link->slots[i].sending = -1;
     }
     tarn_ipc_reader_init(&link->reader, sink);
@@ -30,7 +31,7 @@ tarn_status tarn_worker_link_open(tarn_worker_link *link, int fd, const tarn_ipc
 
 void tarn_worker_link_close(tarn_worker_link *link)
 {
-    for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++) {
+    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
         for (int b = 0; b < 2; b++) {
             if (link->slots[i].buffers[b]) {
                 munmap(link->slots[i].buffers[b], BUFFER_BYTES);
@@ -55,6 +56,17 @@ tarn_status tarn_worker_link_put(tarn_worker_link *link, const tarn_ipc_message 
     return status;
 }
 
+tarn_status tarn_worker_link_refuse(tarn_worker_link *link, uint32_t tank, uint32_t viewer_id, uint32_t sequence,
+                                    uint32_t code, const char *why)
+{
+    tarn_ipc_message message = {.kind = TARN_IPC_REFUSED, .tank = tank};
+    message.refused.viewer_id = viewer_id;
+    message.refused.sequence = sequence;
+    message.refused.code = code;
+    snprintf(message.refused.text, sizeof message.refused.text, "%s", why);
+    return tarn_worker_link_put(link, &message);
+}
+
 /// The buffer of a slot that is not being sent.
 static int slot_free(const tarn_frame_slot *slot)
 {
@@ -77,6 +89,7 @@ uint8_t *tarn_worker_link_frame_space(tarn_worker_link *link, uint32_t index)
         slot->replaced++;
     }
     slot->filled = -1;
+    slot->given = buffer;
     return slot->buffers[buffer] + FRAME_AT;
 }
 
@@ -86,7 +99,7 @@ void tarn_worker_link_frame_put(tarn_worker_link *link, uint32_t index, uint32_t
     tarn_frame_slot *slot = &link->slots[index];
     const tarn_ipc_message message = {.kind = TARN_IPC_STAMPS, .tank = tank, .stamps = *stamps};
     size_t stamps_bytes;
-    slot->filled = slot_free(slot);
+    slot->filled = slot->given;
     slot->is_kept = is_kept != 0;
     slot->bytes[slot->filled] = FRAME_AT + (size_t)frame_bytes;
     uint8_t *bytes = slot->buffers[slot->filled];
@@ -107,8 +120,8 @@ void tarn_worker_link_frame_drop(tarn_worker_link *link, uint32_t index)
 /// The next slot, in turn, whose frame waits; or -1.
 static int slot_next(const tarn_worker_link *link)
 {
-    for (int i = 1; i <= TARN_WORKER_TANKS_MAX; i++) {
-        int index = (link->slot_last + i) % TARN_WORKER_TANKS_MAX;
+    for (int i = 1; i <= TARN_WORKER_PLACES_MAX; i++) {
+        int index = (link->slot_last + i) % TARN_WORKER_PLACES_MAX;
         if (link->slots[index].filled >= 0) {
             return index;
         }

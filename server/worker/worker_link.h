@@ -18,6 +18,7 @@ typedef struct tarn_frame_slot {
     size_t bytes[2];
     int filled;        ///< the buffer that waits to be sent, or -1
     int sending;       ///< the buffer that is being sent, or -1
+    int given;         ///< the buffer that was given out last: sending the other one may end while this one is filled
     uint8_t is_kept;   ///< what waits doesn't give way to newer ones
     uint32_t replaced; ///< frames that gave way to newer ones
 } tarn_frame_slot;
@@ -25,7 +26,7 @@ typedef struct tarn_frame_slot {
 typedef struct tarn_worker_link {
     int fd;
     tarn_ipc_reader reader;
-    tarn_frame_slot slots[TARN_WORKER_TANKS_MAX];
+    tarn_frame_slot slots[TARN_WORKER_PLACES_MAX];
     int slot_sending; ///< or -1
     int slot_last;    ///< whose frame was sent last, so that all get their turn
     size_t slot_sent;
@@ -40,7 +41,12 @@ void tarn_worker_link_close(tarn_worker_link *link);
 /// Queues a message. @return TARN_OK, or TARN_E_SPACE: the gateway does not read; try again later or let it be
 tarn_status tarn_worker_link_put(tarn_worker_link *link, const tarn_ipc_message *message);
 
-/// Where to encode the next frame of the tank in this slot: TARN_IPC_FRAME_BYTES_MAX bytes; NULL without memory.
+/// Queues a refusal, to one viewer of a tank or to all of them (viewer_id 0). @return as tarn_worker_link_put
+tarn_status tarn_worker_link_refuse(tarn_worker_link *link, uint32_t tank, uint32_t viewer_id, uint32_t sequence,
+                                    uint32_t code, const char *why);
+
+/// Where to encode the next frame of the tank in this slot: TARN_IPC_FRAME_BYTES_MAX bytes; NULL without memory. Others
+/// may be sent meanwhile.
 uint8_t *tarn_worker_link_frame_space(tarn_worker_link *link, uint32_t slot);
 
 /// Queues what was encoded there, in place of an older frame that still waits.

@@ -1,7 +1,10 @@
-// tarn-worker: one thread, one loop. Messages are read only between steps, so that an input is latched at a step
-// boundary; the device's own threads are inside tarn_tank_step.
+// tarn-worker: the socket's loop, which is the scheduler of the tanks' jobs (jobs.h). A tank's inputs are latched when
+// its next step begins; the device's own threads are inside the jobs.
 //
-//     loop: read messages -> tell the gateway -> send -> wait until the next step is due -> step one that is due
+//     loop: read messages -> tell the gateway -> send -> wait until something is due -> one tank's turn
+//
+// A turn ends when the job is done, or yields because another tank is due, a message has come or its slice of time is
+// over. A job that doesn't yield blocks this loop, and pings stay unanswered: so the gateway notices one that hangs.
 //
 // The socket is the worker's life: when it ends, the gateway is gone and so is the worker.
 #include "kernels/tank.h"
@@ -9,10 +12,9 @@
 #include "server/common/cuda_missing.h"
 #include "server/common/log.h"
 #include "server/common/scene.h"
-#include "server/worker/turns.h"
+#include "server/worker/places.h"
 #include "server/worker/worker_link.h"
 #include "server/worker/worker_options.h"
-#include "server/worker/worker_tank.h"
 
 #include <limits.h>
 #include <poll.h>
@@ -28,30 +30,9 @@ typedef struct worker {
     char scenes_dir[4096];
     tarn_device *device;
     tarn_worker_link link;
-    tarn_worker_tank tanks[TARN_WORKER_TANKS_MAX];
-    tarn_turns turns;
+    tarn_places places;
     int greeted, ended;
 } worker;
-
-static tarn_worker_tank *tank_find(worker *self, uint32_t id)
-{
-    for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++) {
-        if (self->tanks[i].id == id) {
-            return &self->tanks[i];
-        }
-    }
-    return NULL;
-}
-
-static void refuse(worker *self, uint32_t tank, uint32_t viewer_id, uint32_t sequence, uint32_t code, const char *why)
-{
-    tarn_ipc_message message = {.kind = TARN_IPC_REFUSED, .tank = tank};
-    message.refused.viewer_id = viewer_id;
-    message.refused.sequence = sequence;
-    message.refused.code = code;
-    snprintf(message.refused.text, sizeof message.refused.text, "%s", why);
-    tarn_worker_link_put(&self->link, &message);
-}
 
 /// Says why the worker ends: to the gateway, which tells people, or to the log where the socket doesn't take it.
 static void fault(worker *self, const char *sentence)
@@ -71,87 +52,6 @@ static void fault_status(worker *self, const char *what, tarn_status status)
     fault(self, why);
 }
 
-static void load(worker *self, uint32_t id, const tarn_ipc_load *message)
-{
-    tarn_text why = "";
-    tarn_worker_tank *tank = tank_find(self, id);
-    int fresh = !tank;
-    if (fresh) {
-        tank = tank_find(self, 0);
-    }
-    if (!tank) {
-        snprintf(why, sizeof why, "this worker has %d tanks already; no more fit", TARN_WORKER_TANKS_MAX);
-        refuse(self, id, message->viewer_id, message->sequence, TARN_ERROR_SCENE, why);
-        return;
-    }
-    tarn_status status = tarn_worker_tank_load(tank, self->device, self->scenes_dir, &self->options, message,
-                                               tarn_clock_monotonic_ns(), why);
-    if (status != TARN_OK) {
-        refuse(self, id, message->viewer_id, message->sequence, TARN_ERROR_SCENE, why);
-        return;
-    }
-    tank->id = id;
-    tank->slot = (uint32_t)(tank - self->tanks);
-    tarn_worker_link_frame_drop(&self->link, tank->slot);
-    tarn_log_info("tank %u: scene %s, epoch %u", id, tank->scene.name, tank->epoch);
-}
-
-static void input(worker *self, tarn_worker_tank *tank, const tarn_ipc_input *forwarded)
-{
-    tarn_message message;
-    tarn_text why = "";
-    uint32_t sequence = 0;
-    tarn_status status = tarn_message_read(forwarded->bytes, forwarded->byte_count, &message, &why);
-    if (status == TARN_OK && message.kind != TARN_MESSAGE_INPUT) {
-        return;
-    }
-    if (status == TARN_OK) {
-        sequence = message.input.sequence;
-        status = tarn_worker_tank_input(tank, forwarded->viewer_id, &message.input, why);
-    }
-    if (status != TARN_OK) {
-        refuse(self, tank->id, forwarded->viewer_id, sequence, TARN_ERROR_INPUT, why);
-    }
-}
-
-static void unload(worker *self, tarn_worker_tank *tank)
-{
-    tarn_log_info("tank %u: ended", tank->id);
-    tarn_worker_link_frame_drop(&self->link, tank->slot);
-    tarn_worker_tank_free(tank);
-}
-
-/// Messages about a tank that is there.
-static tarn_status tank_message(worker *self, tarn_worker_tank *tank, const tarn_ipc_message *message)
-{
-    uint64_t now_ns = tarn_clock_monotonic_ns();
-    switch (message->kind) {
-    case TARN_IPC_RESET:
-        tarn_worker_link_frame_drop(&self->link, tank->slot);
-        return tarn_worker_tank_reset(tank, &message->reset, now_ns);
-    case TARN_IPC_KEY_WANTED:
-        tarn_frame_plan_ask(&tank->plan);
-        return TARN_OK;
-    case TARN_IPC_UNLOAD:
-        unload(self, tank);
-        return TARN_OK;
-    case TARN_IPC_CONTROL:
-        tarn_worker_tank_control(tank, &message->control, now_ns);
-        return TARN_OK;
-    case TARN_IPC_AUDIENCE:
-        tarn_worker_tank_audience(tank, message->audience.viewer_count, now_ns);
-        return TARN_OK;
-    case TARN_IPC_INPUT:
-        input(self, tank, &message->input);
-        return TARN_OK;
-    case TARN_IPC_VIEWER_GONE:
-        tarn_input_state_viewer_gone(&tank->inputs, message->viewer_gone.viewer_id);
-        return TARN_OK;
-    default:
-        return TARN_E_UNKNOWN_KIND;
-    }
-}
-
 static tarn_status take_message(void *user, const tarn_ipc_message *message)
 {
     worker *self = user;
@@ -163,9 +63,6 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
         return TARN_OK;
     }
     switch (message->kind) {
-    case TARN_IPC_LOAD:
-        load(self, message->tank, &message->load);
-        return TARN_OK;
     case TARN_IPC_PING: {
         tarn_ipc_message pong = {.kind = TARN_IPC_PONG, .ping = message->ping};
         tarn_worker_link_put(&self->link, &pong);
@@ -174,11 +71,8 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
     case TARN_IPC_SHUTDOWN:
         self->ended = 1;
         return TARN_OK;
-    default: {
-        tarn_worker_tank *tank = message->tank ? tank_find(self, message->tank) : NULL;
-        // Messages for a tank whose scene was refused are not an error.
-        return tank ? tank_message(self, tank, message) : TARN_OK;
-    }
+    default:
+        return tarn_places_message(&self->places, message, tarn_clock_monotonic_ns());
     }
 }
 
@@ -236,38 +130,25 @@ static tarn_status scenes_find(worker *self)
     return status;
 }
 
-/// When the first tank is due, and when each.
-static uint64_t find_due(worker *self, uint64_t due_ns[TARN_WORKER_TANKS_MAX])
-{
-    uint64_t first_ns = UINT64_MAX;
-    for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++) {
-        due_ns[i] = tarn_worker_tank_due_ns(&self->tanks[i]);
-        if (due_ns[i] < first_ns) {
-            first_ns = due_ns[i];
-        }
-    }
-    return first_ns;
-}
-
-/// Runs the tank whose turn it is, if one is due.
-static tarn_status run_tank(worker *self, const uint64_t due_ns[TARN_WORKER_TANKS_MAX])
-{
-    const uint64_t now_ns = tarn_clock_monotonic_ns();
-    const int i = tarn_turns_pick(&self->turns, due_ns, now_ns);
-    if (i < 0) {
-        return TARN_OK;
-    }
-    const tarn_status status = tarn_worker_tank_run(&self->tanks[i], &self->link, now_ns);
-    tarn_turns_note(&self->turns, i, tarn_clock_monotonic_ns() - now_ns);
-    return status;
-}
-
-static void wait_until(const worker *self, uint64_t due_ns)
+static struct pollfd what_to_wait_for(const worker *self)
 {
     struct pollfd pollfd = {.fd = self->link.fd, .events = POLLIN};
     if (tarn_worker_link_waiting(&self->link)) {
         pollfd.events |= POLLOUT;
     }
+    return pollfd;
+}
+
+/// Whether the socket has something for the loop, or takes something. Called by jobs.
+static bool socket_is_ready(void *user)
+{
+    struct pollfd pollfd = what_to_wait_for(user);
+    return poll(&pollfd, 1, 0) != 0;
+}
+
+static void wait_until(const worker *self, uint64_t due_ns)
+{
+    struct pollfd pollfd = what_to_wait_for(self);
     uint64_t now_ns = tarn_clock_monotonic_ns(), longest_ns = TARN_WORKER_WAIT_MS_MAX * (uint64_t)1000000;
     uint64_t wait_ns = due_ns <= now_ns ? 0 : due_ns - now_ns;
     if (wait_ns > longest_ns) {
@@ -292,17 +173,13 @@ static tarn_status run(worker *self)
         if (self->ended) {
             return TARN_OK;
         }
-        uint64_t due_ns[TARN_WORKER_TANKS_MAX], now_ns = tarn_clock_monotonic_ns();
-        for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++) {
-            if (self->tanks[i].id) {
-                tarn_worker_tank_tell(&self->tanks[i], &self->link, now_ns);
-            }
-        }
+        uint64_t now_ns = tarn_clock_monotonic_ns();
+        tarn_places_tell(&self->places, now_ns);
         if (tarn_worker_link_flush(&self->link) != TARN_OK) {
             return TARN_OK;
         }
-        wait_until(self, find_due(self, due_ns));
-        status = run_tank(self, due_ns);
+        wait_until(self, tarn_places_due_ns(&self->places, now_ns));
+        status = tarn_places_turn(&self->places);
         if (status != TARN_OK) {
             fault_status(self, "the simulation failed", status);
             return status;
@@ -342,10 +219,14 @@ int main(int argc, char **argv)
         status = greet(&self);
     }
     if (status == TARN_OK) {
-        status = run(&self);
+        status = tarn_places_open(&self.places, self.device, &self.link, &self.options, self.scenes_dir,
+                                  socket_is_ready, &self);
     }
-    for (int i = 0; i < TARN_WORKER_TANKS_MAX; i++) {
-        tarn_worker_tank_free(&self.tanks[i]);
+    if (status == TARN_OK) {
+        status = run(&self);
+        if (!tarn_places_close(&self.places)) {
+            _exit(status == TARN_OK ? 0 : 1); // jobs in progress hold the rest: the system frees it
+        }
     }
     tarn_device_destroy(self.device);
     tarn_worker_link_close(&self.link);

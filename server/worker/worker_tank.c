@@ -1,5 +1,5 @@
+// What messages do to a tank, and what its jobs do: it is made, set back to its start, stepped and shown.
 #include "server/worker/worker_tank.h"
-#include "kernels/liquid_parameters.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/worker/input_solids.h"
@@ -16,15 +16,6 @@ static tarn_status scene_read(const char *scenes_dir, const char *scene, tarn_sc
     return status == TARN_OK ? tarn_scene_read_file(path, read, why, sizeof(tarn_text)) : status;
 }
 
-/// Takes where the bodies are, for what comes in until the next step.
-static void find_bodies(tarn_worker_tank *tank)
-{
-    tarn_body_state bodies[TARN_TANK_BODIES_MAX];
-    if (tank->bodies.count > 0) {
-        tarn_body_map_update(&tank->bodies, bodies, tarn_tank_bodies(tank->tank, bodies));
-    }
-}
-
 /// Takes which bodies there are: the scene's, and what was thrown in.
 static void list_bodies(tarn_worker_tank *tank)
 {
@@ -33,7 +24,21 @@ static void list_bodies(tarn_worker_tank *tank)
     const uint32_t body_count = tarn_tank_bodies(tank->tank, bodies), count = tarn_tank_added(tank->tank, added);
     tarn_body_map_init(&tank->bodies, &tank->scene.tank);
     tarn_body_map_add(&tank->bodies, &tank->scene.tank, bodies, body_count, added, count);
-    find_bodies(tank);
+    tarn_body_map_update(&tank->bodies, bodies, body_count);
+}
+
+/// Takes what viewers' inputs meet until the next job ends: where up is, the bodies, which tiles hold liquid.
+static tarn_status look(tarn_worker_tank *tank)
+{
+    tarn_pose pose;
+    tarn_body_state bodies[TARN_TANK_BODIES_MAX];
+    tarn_tank_pose(tank->tank, &pose);
+    tarn_input_state_turn(&tank->inputs, pose.rotation);
+    if (tank->bodies.count > 0) {
+        tarn_body_map_update(&tank->bodies, bodies, tarn_tank_bodies(tank->tank, bodies));
+    }
+    tank->added_count = tarn_tank_added(tank->tank, tank->added);
+    return tarn_tank_tiles(tank->tank, tank->map.bits, tank->map.bits_bytes);
 }
 
 /// What every fresh start has in common: no presses, step 0, a frame at once.
@@ -46,7 +51,6 @@ static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t now_ns)
     tank->state_changed = 1;
     tank->frame_wanted = 1;
     tank->frame_due_ns = now_ns;
-    tank->map_step = 0;
     tarn_frame_plan_start(&tank->plan, tank->frame_period_ns);
     tank->too_large_told = 0;
     tank->added_changed = 0;
@@ -54,25 +58,6 @@ static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t now_ns)
     tarn_input_state_release(&tank->inputs);
     tarn_input_state_latch_notes(&tank->inputs);
     tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
-}
-
-/// Takes where up is.
-static void find_up(tarn_worker_tank *tank)
-{
-    tarn_pose pose;
-    tarn_tank_pose(tank->tank, &pose);
-    tarn_input_state_turn(&tank->inputs, pose.rotation);
-}
-
-/// Takes which tiles hold liquid, once in a step.
-static void find_liquid(tarn_worker_tank *tank)
-{
-    if (tank->map_step == tank->step + 1) {
-        return;
-    }
-    if (tarn_tank_tiles(tank->tank, tank->map.bits, tank->map.bits_bytes) == TARN_OK) {
-        tank->map_step = tank->step + 1;
-    }
 }
 
 /// Lets what acts at once come to pass now, while the clock stands.
@@ -87,8 +72,7 @@ static tarn_status hold(tarn_worker_tank *tank)
 }
 
 tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir,
-                                  const tarn_worker_options *options, const tarn_ipc_load *load, uint64_t now_ns,
-                                  tarn_text why)
+                                  const tarn_worker_options *options, const tarn_ipc_load *load, tarn_text why)
 {
     tarn_tank *made = NULL;
     tarn_tile_map map = {0};
@@ -133,11 +117,12 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     memset(&tank->next, 0, sizeof tank->next);
     tank->next.pause = load->paused ? TARN_STEP_PAUSE_BEGINS : TARN_STEP_PAUSE_KEEPS;
     (void)hold(tank);
+    tank->pause_asked = TARN_STEP_PAUSE_KEEPS;
     tank->frame_period_ns = 1000000000u / options->fps;
     tarn_input_state_note(&tank->inputs, load->viewer_id, load->sequence);
-    begin(tank, load->epoch, now_ns);
+    begin(tank, load->epoch, tarn_clock_monotonic_ns());
     free(scene);
-    return TARN_OK;
+    return look(tank);
 fail:
     tarn_snapshot_free(&snapshot);
     tarn_tank_destroy(made);
@@ -157,7 +142,7 @@ void tarn_worker_tank_free(tarn_worker_tank *tank)
     memset(tank, 0, sizeof *tank);
 }
 
-tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset *reset, uint64_t now_ns)
+tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset *reset)
 {
     tarn_status status = tarn_tank_reset(tank->tank);
     if (status != TARN_OK) {
@@ -165,24 +150,38 @@ tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset 
     }
     tarn_input_state_note(&tank->inputs, reset->viewer_id, reset->sequence);
     tarn_snapshot_forget(&tank->snapshot);
-    begin(tank, reset->epoch, now_ns);
-    return TARN_OK;
+    begin(tank, reset->epoch, tarn_clock_monotonic_ns());
+    return look(tank);
 }
 
-void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control, uint64_t now_ns)
+void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control)
 {
     tarn_input_state_note(&tank->inputs, control->viewer_id, control->sequence);
     if (control->action == TARN_CONTROL_STEP) {
-        if (tank->paused && tank->steps_asked < TARN_WORKER_STEPS_QUEUED_MAX) {
+        const bool is_paused =
+            tank->pause_asked == TARN_STEP_PAUSE_KEEPS ? tank->paused : tank->pause_asked == TARN_STEP_PAUSE_BEGINS;
+        if (is_paused && tank->steps_asked < TARN_WORKER_STEPS_QUEUED_MAX) {
             tank->steps_asked++;
         }
         return; // the step that it asks for contains it
     }
+    tank->pause_asked = control->action == TARN_CONTROL_PAUSE ? TARN_STEP_PAUSE_BEGINS : TARN_STEP_PAUSE_ENDS;
+    tank->steps_asked = 0;
+}
+
+void tarn_worker_tank_settle(tarn_worker_tank *tank, uint64_t now_ns)
+{
+    if (tank->pause_asked == TARN_STEP_PAUSE_KEEPS) {
+        if (tank->paused && tank->next.parameter_count > 0) {
+            (void)hold(tank);
+        }
+        return;
+    }
     const int was_paused = tank->paused;
     tarn_input_state_latch_notes(&tank->inputs);
-    tank->next.pause = control->action == TARN_CONTROL_PAUSE ? TARN_STEP_PAUSE_BEGINS : TARN_STEP_PAUSE_ENDS;
+    tank->next.pause = tank->pause_asked;
+    tank->pause_asked = TARN_STEP_PAUSE_KEEPS;
     (void)hold(tank);
-    tank->steps_asked = 0;
     tank->state_changed = 1;
     tank->frame_wanted = 1;
     if (tank->paused && !was_paused) {
@@ -202,8 +201,8 @@ void tarn_worker_tank_audience(tarn_worker_tank *tank, uint32_t viewer_count, ui
     tank->viewer_count = viewer_count;
 }
 
-/// Keeps a change of a parameter for the next step; while there is none, it comes at once.
-static tarn_status parameter_keep(tarn_worker_tank *tank, uint32_t id, float value)
+/// Keeps a change of a parameter for the next step; while there is none, it comes as soon as the tank settles.
+static void parameter_keep(tarn_worker_tank *tank, uint32_t id, float value)
 {
     tarn_step_input *next = &tank->next;
     uint32_t at = 0;
@@ -213,7 +212,6 @@ static tarn_status parameter_keep(tarn_worker_tank *tank, uint32_t id, float val
     next->parameters[at] = (tarn_parameter_change){id, value};
     next->parameter_count += at == next->parameter_count;
     _Static_assert((int)TARN_MODEL_PARAMETERS_MAX <= (int)TARN_STEP_PARAMETERS_MAX, "each changes once in a step");
-    return tank->paused ? hold(tank) : TARN_OK;
 }
 
 static tarn_status parameter_take(tarn_worker_tank *tank, const tarn_input_parameter *parameter, tarn_text why)
@@ -230,20 +228,21 @@ static tarn_status parameter_take(tarn_worker_tank *tank, const tarn_input_param
                  (double)parameter->value, spec->name, (double)spec->min, (double)spec->max);
         return TARN_E_ARGUMENT;
     }
-    return parameter_keep(tank, (uint32_t)id, parameter->value);
+    parameter_keep(tank, (uint32_t)id, parameter->value);
+    return TARN_OK;
 }
 
 /// Why a press of a tool that adds something can't. @return NULL: it can
 static const char *added_refusal(const tarn_worker_tank *tank, tarn_tool tool)
 {
-    tarn_added_solid added[TARN_TANK_ADDED_MAX];
+    const tarn_added_solid *added = tank->added;
+    const uint32_t count = tank->added_count;
     if (tool == TARN_TOOL_THROW) {
         return tarn_throw_refusal(&tank->scene.tank);
     }
     if (tool != TARN_TOOL_WALL) {
         return NULL;
     }
-    const uint32_t count = tarn_tank_added(tank->tank, added);
     const int full = count >= TARN_TANK_WALLS_MAX && added[count - TARN_TANK_WALLS_MAX].number == 0;
     return full ? "as many walls stand in this tank as fit; erase some" : NULL;
 }
@@ -260,15 +259,12 @@ tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, c
         memcpy(tank->next.pose.rotation, input->orientation.orientation, sizeof tank->next.pose.rotation);
         return TARN_OK;
     }
-    find_bodies(tank);
     if (input->kind == TARN_INPUT_POINTER && input->pointer.phase == TARN_PHASE_DOWN) {
         const char *refusal = added_refusal(tank, input->pointer.tool);
         if (refusal) {
             snprintf(why, sizeof(tarn_text), "input.tool: %s", refusal);
             return TARN_E_LIMIT;
         }
-        find_liquid(tank);
-        find_up(tank);
     }
     return tarn_input_state_take(&tank->inputs, viewer_id, input, &tank->map, &tank->bodies, why);
 }
@@ -281,7 +277,7 @@ static int is_stepping(const tarn_worker_tank *tank)
 uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
 {
     uint64_t due = UINT64_MAX;
-    if (tank->id == 0 || !tank->tank) {
+    if (!tank->tank) {
         return due;
     }
     if (is_stepping(tank)) {
@@ -320,11 +316,13 @@ static void note_refused(tarn_worker_tank *tank, const tarn_step_tools *tools, c
     }
 }
 
-/// Everything that is done to the tank in its next step, which the viewers' inputs end with.
+/// Everything that is done to the tank in this step, which the viewers' inputs end with. What comes from now on is for
+/// the next one.
 static void latch(tarn_worker_tank *tank, tarn_step_tools *tools)
 {
-    tarn_step_input *input = &tank->next;
-    find_up(tank);
+    tarn_step_input *input = &tank->latched;
+    *input = tank->next;
+    memset(&tank->next, 0, sizeof tank->next);
     input->grab_count = tarn_input_state_grabs(&tank->inputs, input->grabs);
     tarn_input_state_latch(&tank->inputs, tank->map.size_m, tank->scene.tank.dt_s, tools);
     input->push_count = tools->push_count;
@@ -339,7 +337,7 @@ static tarn_status simulate(tarn_worker_tank *tank)
 {
     tarn_step_tools tools;
     tarn_step_refusals refusals;
-    tarn_step_input *input = &tank->next;
+    tarn_step_input *input = &tank->latched;
     const uint32_t changes = tarn_tank_added_changes(tank->tank);
     latch(tank, &tools);
     tarn_status status = tarn_tank_admit(tank->tank, input, &refusals);
@@ -360,7 +358,6 @@ static tarn_status simulate(tarn_worker_tank *tank)
     }
     tank->added_changed |= tarn_tank_added_changes(tank->tank) != changes;
     tank->state_changed |= input->parameter_count > 0;
-    memset(input, 0, sizeof *input);
     if (thrown_count > 0) {
         list_bodies(tank);
     }
@@ -401,28 +398,31 @@ static tarn_status recover(tarn_worker_tank *tank, tarn_status failure, uint64_t
     return TARN_OK;
 }
 
-static tarn_status step(tarn_worker_tank *tank, uint64_t now_ns)
+static tarn_status step(tarn_worker_tank *tank, const tarn_jobs *jobs, uint64_t now_ns)
 {
+    const uint64_t used_ns = tarn_jobs_used_ns(jobs);
+    if (tank->paused) {
+        tank->steps_asked--;
+        tank->frame_wanted = 1;
+    }
     tarn_status status = simulate(tank);
     if (status != TARN_OK) {
         return status == TARN_E_DEVICE ? status : recover(tank, status, now_ns);
     }
     uint64_t done_ns = tarn_clock_monotonic_ns();
-    tank->step_ns += done_ns - now_ns;
+    tank->step_ns += tarn_jobs_used_ns(jobs) - used_ns;
     tank->stamps.latched_ns = now_ns;
     tank->stamps.stepped_ns = done_ns;
     tank->step_count++;
     tank->step++;
-    if (tank->paused) {
-        tank->steps_asked--;
-        tank->frame_wanted = 1;
-    }
     tarn_pace_stepped(&tank->pace, done_ns);
     return TARN_OK;
 }
 
-static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, tarn_stream_kind kind, uint64_t now_ns)
+static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, const tarn_jobs *jobs, tarn_stream_kind kind,
+                          uint64_t now_ns)
 {
+    const uint64_t used_ns = tarn_jobs_used_ns(jobs);
     uint8_t *space = tarn_worker_link_frame_space(link, tank->slot);
     if (!space) {
         return TARN_E_MEMORY;
@@ -448,7 +448,7 @@ static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, tarn_s
     tank->stamps.encoded_ns = tarn_clock_monotonic_ns();
     tarn_worker_link_frame_put(link, tank->slot, tank->id, head.frame_bytes, &tank->stamps,
                                head.kind != TARN_STREAM_EXTRA);
-    tank->encode_ns += tank->stamps.encoded_ns - now_ns;
+    tank->encode_ns += tarn_jobs_used_ns(jobs) - used_ns;
     tank->encode_count++;
     return TARN_OK;
 }
@@ -470,7 +470,8 @@ static void tell_too_large(tarn_worker_tank *tank, tarn_worker_link *link)
 }
 
 /// Makes a frame if one is due.
-static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, int stepped, uint64_t now_ns)
+static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, const tarn_jobs *jobs, int stepped,
+                        uint64_t now_ns)
 {
     // Half a step early counts as due: the frame belongs to the step that is nearest to its time.
     const int due = tank->frame_due_ns <= now_ns + (stepped ? tank->pace.dt_ns / 2 : 0);
@@ -497,7 +498,7 @@ static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, int step
     if (tank->frame_due_ns < now_ns) {
         tank->frame_due_ns = now_ns + tank->frame_period_ns / 2;
     }
-    tarn_status status = encode(tank, link, kind, now_ns);
+    tarn_status status = encode(tank, link, jobs, kind, now_ns);
     if (status == TARN_E_SPACE || status == TARN_E_MEMORY) {
         tell_too_large(tank, link);
         tarn_frame_plan_hold(&tank->plan, now_ns + TARN_WORKER_KEY_MS * (uint64_t)1000000);
@@ -506,18 +507,15 @@ static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, int step
     return status;
 }
 
-tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link, uint64_t now_ns)
+tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link, const tarn_jobs *jobs)
 {
-    int stepped = 0;
-    if (is_stepping(tank) && tank->pace.due_ns <= now_ns) {
-        tarn_status status = step(tank, now_ns);
-        if (status != TARN_OK) {
-            return status;
-        }
-        stepped = 1;
-        now_ns = tarn_clock_monotonic_ns();
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
+    const int is_step = is_stepping(tank) && tank->pace.due_ns <= now_ns;
+    tarn_status status = is_step ? step(tank, jobs, now_ns) : TARN_OK;
+    if (status == TARN_OK && tank->viewer_count > 0) {
+        status = show(tank, link, jobs, is_step, tarn_clock_monotonic_ns());
     }
-    return tank->viewer_count > 0 ? show(tank, link, stepped, now_ns) : TARN_OK;
+    return status == TARN_OK && is_step ? look(tank) : status;
 }
 
 static void fill_state(const tarn_worker_tank *tank, tarn_ipc_state *state)
@@ -544,9 +542,7 @@ static void fill_state(const tarn_worker_tank *tank, tarn_ipc_state *state)
         info->min = spec->min;
         info->max = spec->max;
     }
-    tarn_added_solid added[TARN_TANK_ADDED_MAX];
-    const uint32_t added_count = tarn_tank_added(tank->tank, added);
-    session->added_count = tarn_added_infos(desc, added, added_count, session->added);
+    session->added_count = tarn_added_infos(desc, tank->added, tank->added_count, session->added);
 }
 
 static void fill_report(tarn_worker_tank *tank, const tarn_worker_link *link, uint64_t now_ns, tarn_ipc_report *report)

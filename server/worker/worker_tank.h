@@ -1,7 +1,11 @@
 /// One tank on the worker: its scene, simulation, inputs, clock and frames, and what the gateway may ask of it.
 ///
 ///     messages --> inputs, parameters, pause ... latched at the next step
-///     due? --> latch --> step --> (frame due?) encode --> frame slot of the link
+///     due? --> latch --> step --> (frame due?) encode --> frame slot of the link --> look at what inputs will meet
+///
+/// What is made, started afresh, stepped or encoded is so by a job (jobs.h), in which messages arrive while it yields:
+/// they find the tank as the last job left it (map, bodies, added, what is up), and what they ask for waits (inputs,
+/// next, pause_asked) until a job latches it or has ended. Everything else belongs to the job while there is one.
 ///
 /// A step that fails sets the tank back to its last snapshot, or, where that doesn't help, starts it afresh; the
 /// viewers are told, and the epoch changes.
@@ -17,6 +21,7 @@
 #include "server/worker/frame_plan.h"
 #include "server/worker/input_ray.h"
 #include "server/worker/input_state.h"
+#include "server/worker/jobs.h"
 #include "server/worker/pace.h"
 #include "server/worker/snapshot.h"
 #include "server/worker/worker_link.h"
@@ -29,16 +34,19 @@ typedef struct tarn_worker_tank {
     tarn_scene scene;
     tarn_tank *tank;
     tarn_tile_map map;
-    uint64_t map_step; ///< when the map was taken, + 1; 0: not since the tank started afresh
     tarn_encoder *encoder;
     tarn_frame_plan plan;
     tarn_body_map bodies;
+    tarn_added_solid added[TARN_TANK_ADDED_MAX];
+    uint32_t added_count;
     tarn_input_state inputs;
-    tarn_step_input next; ///< what the next step has been told besides
+    tarn_step_input next;    ///< what the next step has been told besides
+    tarn_step_input latched; ///< all that the present one was told
     tarn_snapshot snapshot;
     tarn_text notice;           ///< for all viewers, until the gateway has it
     uint32_t refused_viewer_id; ///< whose throw or wall of a step couldn't be, until the gateway has it; 0: nobody's
     const char *refused_why;
+    tarn_step_pause pause_asked;
     uint8_t paused;       ///< as the tank says
     uint32_t steps_asked; ///< single steps, while paused
     uint32_t viewer_count;
@@ -56,32 +64,35 @@ typedef struct tarn_worker_tank {
     uint32_t step_count, encode_count;
 } tarn_worker_tank;
 
-/// Makes the tank from a scene, or makes it anew; a tank that is there stays as it is on failure.
+/// Makes the tank from a scene, or makes it anew; a tank that is there stays as it is on failure. Job.
 /// @param scenes_dir  where names of scenes are looked up; load->scene with a '/' or ".json" is a path
 /// @param why  on failure a sentence
 tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir,
-                                  const tarn_worker_options *options, const tarn_ipc_load *load, uint64_t now_ns,
-                                  tarn_text why);
+                                  const tarn_worker_options *options, const tarn_ipc_load *load, tarn_text why);
 
 void tarn_worker_tank_free(tarn_worker_tank *tank);
 
-/// Starts afresh from the same scene. @return TARN_OK or TARN_E_DEVICE
-tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset *reset, uint64_t now_ns);
+/// Starts afresh from the same scene. Job. @return TARN_OK or TARN_E_DEVICE
+tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset *reset);
 
-void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control, uint64_t now_ns);
+void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control);
 void tarn_worker_tank_audience(tarn_worker_tank *tank, uint32_t viewer_count, uint64_t now_ns);
 
 /// Takes one input of a viewer. @param why  on failure a sentence for the viewer
 tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, const tarn_input *input, tarn_text why);
 
+/// Lets what was asked for come to pass that needs no step: between jobs.
+void tarn_worker_tank_settle(tarn_worker_tank *tank, uint64_t now_ns);
+
 /// When the tank next has something to do; UINT64_MAX: not before a message arrives.
 uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank);
 
 /// Makes one step if it is due, and a frame if one is. A step that fails for another reason than the device's end sets
-/// the tank back. @return TARN_OK or TARN_E_DEVICE
-tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link, uint64_t now_ns);
+/// the tank back. Job. @return TARN_OK or TARN_E_DEVICE
+tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link, const tarn_jobs *jobs);
 
-/// Puts the state, a notice and the report into the link where they are due. What finds no room is tried again.
+/// Between jobs: puts the state, a notice and the report into the link where they are due. What finds no room is tried
+/// again.
 void tarn_worker_tank_tell(tarn_worker_tank *tank, tarn_worker_link *link, uint64_t now_ns);
 
 #endif

@@ -541,14 +541,76 @@ static void test_requests_for_tanks_are_bounded(void **state)
     assert_true(made > 0 && full > 0 && too_often && made < MADE_PER_MINUTE);
 }
 
+static uint64_t next_step(ws_client *client)
+{
+    ws_frame frame;
+    assert_true(ws_client_wait_frame(client, &frame));
+    return frame.step;
+}
+
+/// What has come of a tank by now. @return the newest step in it, or `newest` where nothing has come
+static uint64_t drain_steps(ws_client *client, uint64_t newest)
+{
+    ws_message raw;
+    while (ws_client_next(client, &raw, 0) == 1) {
+        ws_frame frame;
+        if (raw.opcode == WS_BINARY && ws_frame_open(raw.bytes, raw.byte_count, &frame) == TARN_OK) {
+            newest = frame.step;
+            const tarn_message ack = {.kind = TARN_MESSAGE_ACK, .ack = {.epoch = frame.epoch, .step = frame.step}};
+            ws_client_tell(client, &ack);
+        }
+    }
+    return newest;
+}
+
+/// Counted in steps: a machine on which the large tank runs in real time has nothing to share.
+static void test_a_large_tank_slows_itself_alone(void **state)
+{
+    (void)state;
+    static server_process large;
+    enum { STEPS = 6, TIMES = 4 };
+    char session[64];
+    ws_client big, small;
+    tarn_message join_small = {.kind = TARN_MESSAGE_JOIN}, joined;
+    server_start(&large, (const char *[]){"--scenes", TARN_TEST_SCENES, "--scene",
+                                          TARN_TEST_SCENES "/../large/large-pool.json", NULL});
+    assert_int_equal(
+        server_request(large.port, "POST", "/sessions", json, "{\"scene\":\"small-pool\"}", answer, sizeof answer),
+        201);
+    take_text("session", session, sizeof session);
+    ws_client_enter(&big, large.port);
+    assert_int_equal(ws_client_open(&small, large.port, "/ws", "tarn.v1", NULL), 101);
+    ws_client_hello(&small);
+    snprintf(join_small.join.session, sizeof join_small.join.session, "%s", session);
+    assert_int_equal(ws_client_tell(&small, &join_small), 0);
+    assert_true(ws_client_wait(&small, TARN_MESSAGE_JOINED, &joined));
+    const uint64_t big_first = next_step(&big);
+    uint64_t big_now = big_first, small_first = next_step(&small), small_now = small_first;
+    while (big_now < big_first + STEPS) {
+        big_now = next_step(&big);
+        small_now = drain_steps(&small, small_now);
+    }
+    const uint64_t big_steps = big_now - big_first, small_steps = small_now - small_first;
+    print_message("%u steps of the small tank in %u of the large one\n", (unsigned)small_steps, (unsigned)big_steps);
+    const double factor = server_metric(large.port, "tarn_session_realtime_factor{session=\"main\",worker=\"0\"}");
+    assert_true(factor > 0.0);
+    if (factor < 0.2) {
+        assert_true(small_steps >= TIMES * big_steps);
+    }
+    ws_client_close(&big);
+    ws_client_close(&small);
+    server_stop(&large);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_viewers_see_each_other),         cmocka_unit_test(test_many_moves_come_as_few_messages),
-        cmocka_unit_test(test_profiles_are_heard_and_bounded), cmocka_unit_test(test_roles_bound_what_viewers_may_do),
-        cmocka_unit_test(test_no_part_of_a_key_opens),         cmocka_unit_test(test_tanks_come_and_go),
-        cmocka_unit_test(test_a_tank_that_nobody_is_in_ends),  cmocka_unit_test(test_requests_for_tanks_are_bounded),
-        cmocka_unit_test(test_a_glimpse_lets_a_tank_rest),     cmocka_unit_test(test_joins_are_bounded),
+        cmocka_unit_test(test_viewers_see_each_other),          cmocka_unit_test(test_many_moves_come_as_few_messages),
+        cmocka_unit_test(test_profiles_are_heard_and_bounded),  cmocka_unit_test(test_roles_bound_what_viewers_may_do),
+        cmocka_unit_test(test_no_part_of_a_key_opens),          cmocka_unit_test(test_tanks_come_and_go),
+        cmocka_unit_test(test_a_tank_that_nobody_is_in_ends),   cmocka_unit_test(test_requests_for_tanks_are_bounded),
+        cmocka_unit_test(test_a_glimpse_lets_a_tank_rest),      cmocka_unit_test(test_joins_are_bounded),
+        cmocka_unit_test(test_a_large_tank_slows_itself_alone),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }

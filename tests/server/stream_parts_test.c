@@ -187,6 +187,38 @@ static void test_a_frame_that_others_refer_to_waits_until_it_is_sent(void **stat
     close(ends[1]);
 }
 
+/// The one before is sent to its end while a job is still encoding.
+static void test_a_frame_may_be_made_while_another_is_sent(void **state)
+{
+    (void)state;
+    static tarn_worker_link link;
+    static uint8_t received[1 << 16];
+    const uint32_t bytes = 1 << 20, whole = bytes + TARN_IPC_STAMPS_BYTES + TARN_IPC_HEADER_BYTES;
+    const tarn_ipc_sink sink = {0};
+    const tarn_ipc_stamps stamps = {1, 2, 3};
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    assert_int_equal(tarn_worker_link_open(&link, ends[0], &sink), TARN_OK);
+    memset(tarn_worker_link_frame_space(&link, 0), 1, bytes);
+    tarn_worker_link_frame_put(&link, 0, 1, bytes, &stamps, 1);
+    assert_int_equal(tarn_worker_link_flush(&link), TARN_OK); // the socket is full
+    uint8_t *space = tarn_worker_link_frame_space(&link, 0);
+    memset(space, 2, bytes);
+    uint32_t got = 0;
+    for (int frames = 1; frames <= 2; frames++) {
+        while (got < (uint32_t)frames * whole) {
+            assert_int_equal(tarn_worker_link_flush(&link), TARN_OK);
+            const ssize_t count = read(ends[1], received, sizeof received);
+            assert_true(count > 0);
+            got += (uint32_t)count;
+        }
+        tarn_worker_link_frame_put(&link, 0, 1, bytes, &stamps, 1);
+    }
+    assert_int_equal(received[0], 2);
+    tarn_worker_link_close(&link);
+    close(ends[1]);
+}
+
 // ------------------------------------------------------------------------------------------------------------ fanout
 
 enum { EPOCH = 5, LAYER_BYTES = 40 };
@@ -702,6 +734,7 @@ int main(void)
         cmocka_unit_test(test_key_frames_that_are_asked_for_are_few_in_the_long_run),
         cmocka_unit_test(test_a_paused_tank_makes_a_key_frame_and_then_nothing),
         cmocka_unit_test(test_a_frame_that_others_refer_to_waits_until_it_is_sent),
+        cmocka_unit_test(test_a_frame_may_be_made_while_another_is_sent),
         cmocka_unit_test(test_nothing_is_made_while_there_is_no_room),
         cmocka_unit_test_setup_teardown(test_who_keeps_up_gets_every_frame_and_who_is_late_the_chain, begin_fanout,
                                         end_fanout),

@@ -1,0 +1,152 @@
+// The baton goes from thread to thread by semaphores: each waits for its own. What one did before it gave the baton
+// away the next one sees.
+#include "server/worker/jobs.h"
+#include "server/common/clock.h"
+#include "server/worker/worker_limits.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+static void wait_for(sem_t *semaphore)
+{
+    while (sem_wait(semaphore) != 0) {
+        assert(errno == EINTR);
+    }
+}
+
+tarn_status tarn_jobs_open(tarn_jobs *jobs, bool (*is_wanted)(void *user), void *user)
+{
+    memset(jobs, 0, sizeof *jobs);
+    jobs->is_wanted = is_wanted;
+    jobs->user = user;
+    return sem_init(&jobs->back, 0, 0) == 0 ? TARN_OK : TARN_E_MEMORY;
+}
+
+void tarn_jobs_close(tarn_jobs *jobs)
+{
+    sem_destroy(&jobs->back);
+}
+
+static void *job_main(void *argument)
+{
+    tarn_job *job = argument;
+    for (;;) {
+        wait_for(&job->go);
+        if (job->ends) {
+            return NULL;
+        }
+        job->run(job->context);
+        job->in_progress = false;
+        sem_post(&job->jobs->back);
+    }
+}
+
+/// Starts the thread with all signals blocked: they are the scheduler's business.
+tarn_status tarn_job_open(tarn_job *job, tarn_jobs *jobs)
+{
+    sigset_t all, before;
+    memset(job, 0, sizeof *job);
+    if (sem_init(&job->go, 0, 0) != 0) {
+        return TARN_E_MEMORY;
+    }
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int error = pthread_create(&job->thread, NULL, job_main, job);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0) {
+        sem_destroy(&job->go);
+        return TARN_E_MEMORY;
+    }
+    job->jobs = jobs;
+    return TARN_OK;
+}
+
+void tarn_job_close(tarn_job *job)
+{
+    if (job->jobs == NULL) {
+        return;
+    }
+    assert(!job->in_progress);
+    job->ends = true;
+    sem_post(&job->go);
+    pthread_join(job->thread, NULL);
+    sem_destroy(&job->go);
+    job->jobs = NULL;
+}
+
+void tarn_job_start(tarn_job *job, void (*run)(void *context), void *context)
+{
+    assert(!job->in_progress);
+    job->run = run;
+    job->context = context;
+    job->in_progress = true;
+    job->is_waiting = false;
+    job->used_ns = 0;
+}
+
+uint64_t tarn_job_resume(tarn_job *job, uint64_t until_ns, bool others_run)
+{
+    tarn_jobs *jobs = job->jobs;
+    assert(job->in_progress && jobs->running == NULL);
+    const uint64_t now_ns = tarn_clock_monotonic_ns(), before_ns = job->used_ns;
+    if (!job->is_waiting) {
+        job->since_ns = now_ns; // else it goes on from when it began to wait
+    }
+    job->is_waiting = false;
+    jobs->until_ns = until_ns;
+    jobs->look_ns = now_ns + TARN_WORKER_LOOK_MS * (uint64_t)1000000;
+    jobs->others_run = others_run;
+    jobs->running = job;
+    sem_post(&job->go);
+    wait_for(&jobs->back);
+    jobs->running = NULL;
+    const uint64_t back_ns = tarn_clock_monotonic_ns();
+    job->used_ns += back_ns - job->since_ns;
+    job->since_ns = back_ns;
+    return job->used_ns - before_ns;
+}
+
+uint64_t tarn_jobs_used_ns(const tarn_jobs *jobs)
+{
+    const tarn_job *job = jobs->running;
+    return job->used_ns + (tarn_clock_monotonic_ns() - job->since_ns);
+}
+
+static bool is_due(void *context)
+{
+    tarn_jobs *jobs = context;
+    if (jobs->running == NULL) { // the scheduler itself uses the device
+        return false;
+    }
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
+    if (now_ns >= jobs->until_ns) {
+        return true;
+    }
+    if (now_ns < jobs->look_ns) {
+        return false;
+    }
+    jobs->look_ns = now_ns + TARN_WORKER_LOOK_MS * (uint64_t)1000000;
+    return jobs->is_wanted(jobs->user);
+}
+
+static void yield(void *context, bool is_waiting)
+{
+    tarn_jobs *jobs = context;
+    tarn_job *job = jobs->running;
+    if (job == NULL || (is_waiting && !jobs->others_run && !is_due(jobs))) {
+        const struct timespec shortly = {.tv_nsec = TARN_WORKER_POLL_US * 1000};
+        nanosleep(&shortly, NULL);
+        return;
+    }
+    job->is_waiting = is_waiting;
+    sem_post(&jobs->back);
+    wait_for(&job->go);
+}
+
+tarn_yield tarn_jobs_yield(tarn_jobs *jobs)
+{
+    return (tarn_yield){is_due, yield, jobs};
+}

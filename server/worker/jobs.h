@@ -1,0 +1,72 @@
+/// Jobs: straight code on threads of their own, of which exactly one runs at a time, the scheduler's included. Whoever
+/// runs holds the *baton*; what the jobs and the scheduler share needs no locks, and is never seen in a state that lies
+/// between two places where a job yields.
+///
+///     scheduler: tarn_job_start ─ tarn_job_resume ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄ returns ─ ... ─ tarn_job_resume ┄┄┄ returns
+///     job:                                  └ runs ─ yields (device.h) ┘                      └ goes on ─ ends ┘
+///
+/// Threads and not state machines: a step, a frame, a scene's making read from top to bottom, and debuggers and
+/// sanitizers understand them. A job that never yields blocks the scheduler, so that whoever watches it notices.
+#ifndef TARN_SERVER_WORKER_JOBS_H
+#define TARN_SERVER_WORKER_JOBS_H
+
+#include "kernels/device/device.h"
+#include "protocol/status.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct tarn_job tarn_job;
+
+/// What the jobs of a worker have in common. Its fields belong to who holds the baton.
+typedef struct tarn_jobs {
+    tarn_job *running;             ///< NULL: the scheduler
+    sem_t back;                    ///< the scheduler waits for the baton
+    uint64_t until_ns;             ///< the scheduler wants the baton then; of the present turn
+    uint64_t look_ns;              ///< when the running job asks next whether it is wanted
+    bool others_run;               ///< while it waits for the device, others could go on
+    bool (*is_wanted)(void *user); ///< whether the scheduler has anything to do now
+    void *user;
+} tarn_jobs;
+
+struct tarn_job {
+    tarn_jobs *jobs;
+    pthread_t thread;
+    sem_t go; ///< the job waits for the baton
+    void (*run)(void *context);
+    void *context;
+    bool in_progress;           ///< started and not at its end
+    bool is_waiting;            ///< it gave the baton back because it waits for the device
+    bool ends;                  ///< the thread is to end
+    uint64_t since_ns, used_ns; ///< its time: since it has the baton or waits for the device; of the job before that
+};
+
+/// @param is_wanted  asked about every TARN_WORKER_LOOK_MS by the running job's thread
+/// @return TARN_OK or TARN_E_MEMORY
+tarn_status tarn_jobs_open(tarn_jobs *jobs, bool (*is_wanted)(void *user), void *user);
+void tarn_jobs_close(tarn_jobs *jobs);
+
+/// What the device is to do between pieces of work (tarn_device_set_yield).
+tarn_yield tarn_jobs_yield(tarn_jobs *jobs);
+
+/// Seconds of the running job's own time since it started, without the turns of others, in ns. Job only.
+uint64_t tarn_jobs_used_ns(const tarn_jobs *jobs);
+
+/// Makes a thread that has nothing to do. @return TARN_OK or TARN_E_MEMORY: no thread
+tarn_status tarn_job_open(tarn_job *job, tarn_jobs *jobs);
+
+/// Ends the thread. No job may be in progress. Takes one that was never opened (zeroed).
+void tarn_job_close(tarn_job *job);
+
+/// Gives it something to do; it begins with its first turn.
+void tarn_job_start(tarn_job *job, void (*run)(void *context), void *context);
+
+/// Gives it the baton until it yields or ends.
+/// @param until_ns  when the scheduler wants it back at the latest, give or take a piece of work
+/// @param others_run  others could go on while it waits for the device
+/// @return ns that it used since the last time, with the wait for the device
+uint64_t tarn_job_resume(tarn_job *job, uint64_t until_ns, bool others_run);
+
+#endif

@@ -1,0 +1,345 @@
+// Where a worker's tanks come together: messages are handed to the tank that they are for, jobs are begun when they are
+// due, and turns.h says who goes on. Start at tarn_places_turn.
+#include "server/worker/places.h"
+#include "server/common/clock.h"
+#include "server/common/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+tarn_status tarn_places_open(tarn_places *places, tarn_device *device, tarn_worker_link *link,
+                             const tarn_worker_options *options, const char *scenes_dir, bool (*is_wanted)(void *user),
+                             void *user)
+{
+    const tarn_status status = tarn_jobs_open(&places->jobs, is_wanted, user);
+    if (status != TARN_OK) {
+        return status;
+    }
+    places->device = device;
+    places->link = link;
+    places->options = options;
+    places->scenes_dir = scenes_dir;
+    for (uint32_t i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
+        places->of[i].places = places;
+        places->of[i].tank.slot = i;
+    }
+    const tarn_yield yield = tarn_jobs_yield(&places->jobs);
+    tarn_device_set_yield(device, &yield);
+    return TARN_OK;
+}
+
+static bool is_taken(const tarn_place *place)
+{
+    return place->tank.id != 0;
+}
+
+static int number_of(const tarn_place *place)
+{
+    return (int)(place - place->places->of);
+}
+
+/// The tank is gone: its place is anybody's.
+static void empty(tarn_place *place)
+{
+    tarn_places *places = place->places;
+    const uint32_t slot = place->tank.slot;
+    tarn_worker_link_frame_drop(places->link, slot);
+    tarn_worker_tank_free(&place->tank);
+    tarn_job_close(&place->job);
+    tarn_turns_forget(&places->turns, number_of(place));
+    memset(place, 0, sizeof *place);
+    place->places = places;
+    place->tank.slot = slot;
+}
+
+bool tarn_places_close(tarn_places *places)
+{
+    bool all = true;
+    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
+        tarn_place *place = &places->of[i];
+        if (place->job.in_progress) {
+            all = false;
+        } else if (is_taken(place)) {
+            empty(place);
+        }
+    }
+    if (all) {
+        tarn_device_set_yield(places->device, NULL);
+        tarn_jobs_close(&places->jobs);
+    }
+    return all;
+}
+
+// ------------------------------------------------------------------------------------------------------------ messages
+
+/// The place of a tank that isn't ending.
+static tarn_place *find(tarn_places *places, uint32_t id)
+{
+    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
+        tarn_place *place = &places->of[i];
+        if (place->tank.id == id && is_taken(place) && !place->is_ending) {
+            return place;
+        }
+    }
+    return NULL;
+}
+
+/// A place for one more tank. @return NULL: as many are there as fit, or end
+static tarn_place *find_free(tarn_places *places)
+{
+    tarn_place *free = NULL;
+    int count = 0;
+    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
+        tarn_place *place = &places->of[i];
+        count += is_taken(place) && !place->is_ending;
+        if (free == NULL && !is_taken(place)) {
+            free = place;
+        }
+    }
+    return count < TARN_WORKER_TANKS_MAX ? free : NULL;
+}
+
+static void load(tarn_places *places, uint32_t id, const tarn_ipc_load *message)
+{
+    tarn_text why = "";
+    tarn_place *place = find(places, id);
+    if (place == NULL) {
+        place = find_free(places);
+        if (place == NULL) {
+            snprintf(why, sizeof why, "this worker has %d tanks already; no more fit", TARN_WORKER_TANKS_MAX);
+        } else if (tarn_job_open(&place->job, &places->jobs) != TARN_OK) {
+            snprintf(why, sizeof why, "out of memory: there is no thread for another tank");
+            place = NULL;
+        }
+    }
+    if (place == NULL) {
+        tarn_worker_link_refuse(places->link, id, message->viewer_id, message->sequence, TARN_ERROR_SCENE, why);
+        return;
+    }
+    if (place->load_asked) { // which this one takes the place of
+        tarn_input_state_note(&place->tank.inputs, place->load.viewer_id, place->load.sequence);
+    }
+    place->tank.id = id;
+    place->load = *message;
+    place->load_asked = true;
+    place->reset_asked = false;
+}
+
+static void control(tarn_place *place, const tarn_ipc_control *message)
+{
+    if (message->action != TARN_CONTROL_STEP) { // also of the tank that is being made
+        place->load.paused = place->loading.paused = message->action == TARN_CONTROL_PAUSE;
+    }
+    tarn_worker_tank_control(&place->tank, message);
+}
+
+static void input(tarn_place *place, const tarn_ipc_input *forwarded)
+{
+    tarn_worker_link *link = place->places->link;
+    tarn_message message;
+    tarn_text why = "";
+    uint32_t sequence = 0;
+    tarn_status status = tarn_message_read(forwarded->bytes, forwarded->byte_count, &message, &why);
+    if (status == TARN_OK && message.kind != TARN_MESSAGE_INPUT) {
+        return;
+    }
+    if (status == TARN_OK) {
+        sequence = message.input.sequence;
+        status = tarn_worker_tank_input(&place->tank, forwarded->viewer_id, &message.input, why);
+    }
+    if (status != TARN_OK) {
+        tarn_worker_link_refuse(link, place->tank.id, forwarded->viewer_id, sequence, TARN_ERROR_INPUT, why);
+    }
+}
+
+/// Of a tank that is there, or being made.
+static tarn_status tank_message(tarn_place *place, const tarn_ipc_message *message, uint64_t now_ns)
+{
+    switch (message->kind) {
+    case TARN_IPC_RESET:
+        place->reset = message->reset;
+        place->reset_asked = true;
+        return TARN_OK;
+    case TARN_IPC_KEY_WANTED:
+        tarn_frame_plan_ask(&place->tank.plan);
+        return TARN_OK;
+    case TARN_IPC_UNLOAD:
+        place->is_ending = true;
+        return TARN_OK;
+    case TARN_IPC_CONTROL:
+        control(place, &message->control);
+        return TARN_OK;
+    case TARN_IPC_AUDIENCE:
+        tarn_worker_tank_audience(&place->tank, message->audience.viewer_count, now_ns);
+        return TARN_OK;
+    case TARN_IPC_INPUT:
+        input(place, &message->input);
+        return TARN_OK;
+    case TARN_IPC_VIEWER_GONE:
+        tarn_input_state_viewer_gone(&place->tank.inputs, message->viewer_gone.viewer_id);
+        return TARN_OK;
+    default:
+        return TARN_E_UNKNOWN_KIND;
+    }
+}
+
+tarn_status tarn_places_message(tarn_places *places, const tarn_ipc_message *message, uint64_t now_ns)
+{
+    if (message->kind == TARN_IPC_LOAD) {
+        load(places, message->tank, &message->load);
+        return TARN_OK;
+    }
+    // Messages for a tank whose scene was refused are not an error.
+    tarn_place *place = message->tank != 0 ? find(places, message->tank) : NULL;
+    return place != NULL ? tank_message(place, message, now_ns) : TARN_OK;
+}
+
+// ---------------------------------------------------------------------------------------------------------------- jobs
+
+static void run_load(void *context)
+{
+    tarn_place *place = context;
+    const tarn_places *places = place->places;
+    place->why[0] = 0;
+    place->status = tarn_worker_tank_load(&place->tank, places->device, places->scenes_dir, places->options,
+                                          &place->loading, place->why);
+}
+
+static void run_reset(void *context)
+{
+    tarn_place *place = context;
+    place->status = tarn_worker_tank_reset(&place->tank, &place->reset);
+}
+
+static void run_step(void *context)
+{
+    tarn_place *place = context;
+    place->status = tarn_worker_tank_run(&place->tank, place->places->link, &place->places->jobs);
+}
+
+/// When a tank without a job next has something to do.
+static uint64_t due_ns(const tarn_place *place)
+{
+    if (!is_taken(place)) {
+        return UINT64_MAX;
+    }
+    return place->is_ending || place->load_asked || place->reset_asked ? 0 : tarn_worker_tank_due_ns(&place->tank);
+}
+
+/// Begins what is due. The newest of each kind counts, and a tank that is made anew needs no reset.
+static void begin(tarn_place *place, uint64_t now_ns)
+{
+    tarn_places *places = place->places;
+    void (*run)(void *) = run_step;
+    uint64_t since_ns = now_ns;
+    place->task = TARN_PLACE_RUNS;
+    if (place->load_asked) {
+        place->task = TARN_PLACE_LOADS;
+        place->loading = place->load;
+        place->load_asked = false;
+        run = run_load;
+    } else if (place->reset_asked) {
+        place->task = TARN_PLACE_RESETS;
+        place->reset_asked = false;
+        run = run_reset;
+        tarn_worker_link_frame_drop(places->link, place->tank.slot);
+    } else {
+        since_ns = tarn_worker_tank_due_ns(&place->tank);
+    }
+    tarn_turns_begin(&places->turns, number_of(place), since_ns, place->task == TARN_PLACE_RUNS, now_ns);
+    tarn_job_start(&place->job, run, place);
+}
+
+/// A job has ended. @return TARN_OK or TARN_E_DEVICE
+static tarn_status end(tarn_place *place)
+{
+    tarn_places *places = place->places;
+    tarn_worker_tank *tank = &place->tank;
+    tarn_turns_end(&places->turns, number_of(place), place->task == TARN_PLACE_RUNS);
+    if (place->task != TARN_PLACE_LOADS) {
+        return place->status;
+    }
+    if (place->status == TARN_OK) {
+        tarn_worker_link_frame_drop(places->link, tank->slot);
+        tarn_log_info("tank %u: scene %s, epoch %u", tank->id, tank->scene.name, tank->epoch);
+        return TARN_OK;
+    }
+    tarn_worker_link_refuse(places->link, tank->id, place->loading.viewer_id, place->loading.sequence, TARN_ERROR_SCENE,
+                            place->why);
+    if (tank->tank == NULL && !place->load_asked) {
+        empty(place);
+    }
+    return TARN_OK;
+}
+
+void tarn_places_tell(tarn_places *places, uint64_t now_ns)
+{
+    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
+        tarn_place *place = &places->of[i];
+        if (!is_taken(place) || place->job.in_progress) {
+            continue;
+        }
+        if (place->is_ending) {
+            tarn_log_info("tank %u: ended", place->tank.id);
+            empty(place);
+        } else if (place->tank.tank != NULL) {
+            tarn_worker_tank_settle(&place->tank, now_ns);
+            tarn_worker_tank_tell(&place->tank, places->link, now_ns);
+        }
+    }
+}
+
+uint64_t tarn_places_due_ns(const tarn_places *places, uint64_t now_ns)
+{
+    uint64_t first_ns = UINT64_MAX;
+    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
+        const tarn_place *place = &places->of[i];
+        uint64_t due = due_ns(place);
+        if (place->job.in_progress) {
+            due = places->turns.of[i].is_waiting ? now_ns + TARN_WORKER_POLL_US * (uint64_t)1000 : 0;
+        }
+        first_ns = due < first_ns ? due : first_ns;
+    }
+    return first_ns;
+}
+
+/// Begins the jobs that are due. @return when the next one will be
+static uint64_t begin_due(tarn_places *places, uint64_t now_ns)
+{
+    uint64_t next_ns = UINT64_MAX;
+    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
+        tarn_place *place = &places->of[i];
+        if (place->job.in_progress || place->is_ending) {
+            continue;
+        }
+        const uint64_t due = due_ns(place);
+        tarn_turns_set_work(&places->turns, i, due != UINT64_MAX);
+        if (due <= now_ns) {
+            begin(place, now_ns);
+        } else if (due < next_ns) {
+            next_ns = due;
+        }
+    }
+    return next_ns;
+}
+
+tarn_status tarn_places_turn(tarn_places *places)
+{
+    const uint64_t now_ns = tarn_clock_monotonic_ns(), next_ns = begin_due(places, now_ns);
+    int picked = tarn_turns_pick(&places->turns);
+    if (picked < 0) { // all that have something to do wait for the device
+        tarn_turns_wake(&places->turns);
+        picked = tarn_turns_pick(&places->turns);
+    }
+    if (picked < 0) {
+        return TARN_OK;
+    }
+    tarn_place *place = &places->of[picked];
+    const uint64_t slice_ns = tarn_turns_slice_ns(&places->turns, picked);
+    const bool is_alone = slice_ns == UINT64_MAX;
+    const uint64_t until_ns = is_alone || next_ns < now_ns + slice_ns ? next_ns : now_ns + slice_ns;
+    const uint64_t used_ns = tarn_job_resume(&place->job, until_ns, !is_alone);
+    tarn_turns_use(&places->turns, picked, used_ns, place->job.in_progress && place->job.is_waiting,
+                   tarn_clock_monotonic_ns());
+    return place->job.in_progress ? TARN_OK : end(place);
+}

@@ -1,0 +1,67 @@
+/// The tanks of a worker: which place is whose, what each is to do next, and whose turn it is.
+///
+///     messages ─▶ a tank's inputs and wishes ┐
+///     time ─────▶ steps that are due ────────┴▶ one job per tank ─▶ turns ─▶ a slice of the device
+///
+/// Scheduler only (jobs.h). While a tank's job is in progress messages change nothing that the job works on
+/// (worker_tank.h): making it anew, resetting and ending it wait for the job's end, the newest of each kind.
+#ifndef TARN_SERVER_WORKER_PLACES_H
+#define TARN_SERVER_WORKER_PLACES_H
+
+#include "server/worker/jobs.h"
+#include "server/worker/turns.h"
+#include "server/worker/worker_tank.h"
+
+/// What a place's job does.
+typedef enum tarn_place_task { TARN_PLACE_LOADS, TARN_PLACE_RESETS, TARN_PLACE_RUNS } tarn_place_task;
+
+typedef struct tarn_places tarn_places;
+
+typedef struct tarn_place {
+    tarn_places *places;
+    tarn_worker_tank tank; ///< id 0: nobody's place
+    tarn_job job;
+    bool is_ending; ///< the tank is no more once its job is done
+    bool load_asked, reset_asked;
+    tarn_ipc_load load; ///< that was asked for
+    tarn_ipc_reset reset;
+    // of the job in progress
+    tarn_place_task task;
+    tarn_ipc_load loading;
+    tarn_status status; ///< how it ended
+    tarn_text why;
+} tarn_place;
+
+struct tarn_places {
+    tarn_place of[TARN_WORKER_PLACES_MAX];
+    tarn_turns turns;
+    tarn_jobs jobs;
+    tarn_device *device;
+    tarn_worker_link *link;
+    const tarn_worker_options *options;
+    const char *scenes_dir;
+};
+
+/// Takes zeroed memory. What it is given stays whose it was, and must live as long.
+/// @param is_wanted  whether there is something to do for who calls the functions here: asked by jobs
+/// @return TARN_OK or TARN_E_MEMORY
+tarn_status tarn_places_open(tarn_places *places, tarn_device *device, tarn_worker_link *link,
+                             const tarn_worker_options *options, const char *scenes_dir, bool (*is_wanted)(void *user),
+                             void *user);
+
+/// Frees what isn't in the middle of a job. @return whether that was all
+bool tarn_places_close(tarn_places *places);
+
+/// Takes a message about a tank. @return TARN_OK or TARN_E_UNKNOWN_KIND
+tarn_status tarn_places_message(tarn_places *places, const tarn_ipc_message *message, uint64_t now_ns);
+
+/// Brings tanks that are between two jobs up to date, and says what is to be said of them.
+void tarn_places_tell(tarn_places *places, uint64_t now_ns);
+
+/// When there is something to do: 0: now; UINT64_MAX: not before a message comes.
+uint64_t tarn_places_due_ns(const tarn_places *places, uint64_t now_ns);
+
+/// Gives one tank its turn, if one has something to do. @return TARN_OK or TARN_E_DEVICE
+tarn_status tarn_places_turn(tarn_places *places);
+
+#endif

@@ -1,0 +1,161 @@
+// Jobs on a real device: tanks that take turns at every place where they yield come to the same bits as alone, and only
+// one thread runs at a time. Under the thread sanitizer this is also what shows that the baton orders everything.
+#include "kernels/step_input.h"
+#include "server/worker/jobs.h"
+#include "tests/server/test_cmocka.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TANKS = 3, STEPS = 6 };
+
+typedef struct player {
+    tarn_device *device;
+    tarn_tank *tank;
+    uint16_t cells[3];
+    tarn_tank_hash hash;
+    tarn_status status;
+    uint32_t *running; // shared, without a lock
+} player;
+
+static void make(player *p)
+{
+    tarn_tank_desc desc;
+    tarn_tank_desc_default(&desc);
+    memcpy(desc.cells, p->cells, sizeof desc.cells);
+    desc.block_count = 1;
+    for (int a = 0; a < 3; a++) {
+        desc.blocks[0].max_m[a] = 0.6f * desc.cell_m * (float)p->cells[a];
+    }
+    p->status = tarn_tank_create(p->device, &desc, &p->tank, NULL, 0);
+}
+
+/// All of a tank's life, as straight code.
+static void play(void *context)
+{
+    player *p = context;
+    static tarn_step_input nothing;
+    make(p);
+    for (int i = 0; i < STEPS && p->status == TARN_OK; i++) {
+        if (p->running != NULL) {
+            (*p->running)++;
+        }
+        p->status = tarn_tank_step(p->tank, &nothing);
+        if (p->running != NULL) {
+            (*p->running)++;
+        }
+    }
+    if (p->status == TARN_OK) {
+        p->status = tarn_tank_hash_get(p->tank, &p->hash);
+    }
+    tarn_tank_destroy(p->tank);
+}
+
+static tarn_device *open_device(uint32_t threads)
+{
+    const tarn_device_desc desc = {.kind = TARN_DEVICE_CPU, .threads = threads};
+    tarn_device *device;
+    assert_int_equal(tarn_device_create(&desc, &device), TARN_OK);
+    return device;
+}
+
+static player player_of(tarn_device *device, int i)
+{
+    return (player){.device = device, .cells = {(uint16_t)(24 + 8 * i), 24, (uint16_t)(16 + 8 * i)}};
+}
+
+static bool count_looks(void *user)
+{
+    ++*(uint32_t *)user;
+    return false;
+}
+
+static void test_tanks_that_take_turns_come_to_the_same_bits(void **state)
+{
+    (void)state;
+    for (uint32_t threads = 1; threads <= 3; threads++) {
+        tarn_device *device = open_device(threads);
+        tarn_job jobs_of[TANKS];
+        player alone[TANKS], together[TANKS];
+        tarn_jobs jobs;
+        uint32_t looks = 0, running = 0, turns = 0, going = TANKS;
+        for (int i = 0; i < TANKS; i++) {
+            alone[i] = together[i] = player_of(device, i);
+            play(&alone[i]);
+            assert_int_equal(alone[i].status, TARN_OK);
+        }
+        assert_int_equal(tarn_jobs_open(&jobs, count_looks, &looks), TARN_OK);
+        const tarn_yield yield = tarn_jobs_yield(&jobs);
+        tarn_device_set_yield(device, &yield);
+        for (int i = 0; i < TANKS; i++) {
+            together[i].running = &running;
+            assert_int_equal(tarn_job_open(&jobs_of[i], &jobs), TARN_OK);
+            tarn_job_start(&jobs_of[i], play, &together[i]);
+        }
+        while (going > 0) {
+            going = 0;
+            for (int i = 0; i < TANKS; i++) {
+                if (jobs_of[i].in_progress) {
+                    (void)tarn_job_resume(&jobs_of[i], 0, true); // wanted back at once
+                    turns++;
+                }
+                going += jobs_of[i].in_progress;
+            }
+        }
+        tarn_device_set_yield(device, NULL);
+        for (int i = 0; i < TANKS; i++) {
+            assert_int_equal(together[i].status, TARN_OK);
+            assert_memory_equal(&together[i].hash, &alone[i].hash, sizeof alone[i].hash);
+            tarn_job_close(&jobs_of[i]);
+        }
+        assert_int_equal(running, 2 * TANKS * STEPS);
+        assert_true(turns > 100 * TANKS);
+        tarn_jobs_close(&jobs);
+        tarn_device_destroy(device);
+    }
+}
+
+static bool is_wanted(void *user)
+{
+    return *(bool *)user;
+}
+
+/// Alone and unwanted, a job runs to its end; wanted, it gives the baton back in the middle of a step.
+static void test_a_job_goes_on_until_it_is_wanted(void **state)
+{
+    (void)state;
+    tarn_device *device = open_device(2);
+    tarn_jobs jobs;
+    tarn_job job;
+    bool wanted = false;
+    player p = player_of(device, 2);
+    assert_int_equal(tarn_jobs_open(&jobs, is_wanted, &wanted), TARN_OK);
+    const tarn_yield yield = tarn_jobs_yield(&jobs);
+    tarn_device_set_yield(device, &yield);
+    assert_int_equal(tarn_job_open(&job, &jobs), TARN_OK);
+    tarn_job_start(&job, play, &p);
+    const uint64_t used_ns = tarn_job_resume(&job, UINT64_MAX, false);
+    assert_false(job.in_progress);
+    assert_int_equal(p.status, TARN_OK);
+    assert_true(used_ns > 0 && used_ns == job.used_ns);
+    wanted = true;
+    uint32_t turns = 0;
+    for (tarn_job_start(&job, play, &p); job.in_progress; turns++) {
+        (void)tarn_job_resume(&job, UINT64_MAX, false);
+    }
+    assert_true(turns > 1);
+    tarn_job_close(&job);
+    tarn_job_close(&job); // there is none any more
+    tarn_device_set_yield(device, NULL);
+    tarn_jobs_close(&jobs);
+    tarn_device_destroy(device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tanks_that_take_turns_come_to_the_same_bits),
+        cmocka_unit_test(test_a_job_goes_on_until_it_is_wanted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
