@@ -75,11 +75,11 @@ static void load(worker *self, uint32_t id, const tarn_ipc_load *message)
 {
     tarn_text why = "";
     tarn_worker_tank *tank = tank_find(self, id);
-    int fresh = !tank;
+    int fresh = tank == NULL;
     if (fresh) {
         tank = tank_find(self, 0);
     }
-    if (!tank) {
+    if (tank == NULL) {
         snprintf(why, sizeof why, "this worker has %d tanks already; no more fit", TARN_WORKER_TANKS_MAX);
         refuse(self, id, message->viewer_id, message->sequence, TARN_ERROR_SCENE, why);
         return;
@@ -177,7 +177,7 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
     default: {
         tarn_worker_tank *tank = message->tank ? tank_find(self, message->tank) : NULL;
         // Messages for a tank whose scene was refused are not an error.
-        return tank ? tank_message(self, tank, message) : TARN_OK;
+        return tank != NULL ? tank_message(self, tank, message) : TARN_OK;
     }
     }
 }
