@@ -81,7 +81,7 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     tarn_encoder_desc encoder_desc;
     tarn_scene *scene = calloc(1, sizeof *scene);
     snprintf(why, sizeof(tarn_text), "out of memory");
-    tarn_status status = scene ? scene_read(scenes_dir, load->scene, scene, why) : TARN_E_MEMORY;
+    tarn_status status = scene != NULL ? scene_read(scenes_dir, load->scene, scene, why) : TARN_E_MEMORY;
     if (status != TARN_OK) {
         goto fail;
     }
@@ -261,7 +261,7 @@ tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, c
     }
     if (input->kind == TARN_INPUT_POINTER && input->pointer.phase == TARN_PHASE_DOWN) {
         const char *refusal = added_refusal(tank, input->pointer.tool);
-        if (refusal) {
+        if (refusal != NULL) {
             snprintf(why, sizeof(tarn_text), "input.tool: %s", refusal);
             return TARN_E_LIMIT;
         }
@@ -277,7 +277,7 @@ static int is_stepping(const tarn_worker_tank *tank)
 uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
 {
     uint64_t due = UINT64_MAX;
-    if (!tank->tank) {
+    if (tank->tank == NULL) {
         return due;
     }
     if (is_stepping(tank)) {
@@ -424,7 +424,7 @@ static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, const 
 {
     const uint64_t used_ns = tarn_jobs_used_ns(jobs);
     uint8_t *space = tarn_worker_link_frame_space(link, tank->slot);
-    if (!space) {
+    if (space == NULL) {
         return TARN_E_MEMORY;
     }
     tarn_frame_input inputs[TARN_FRAME_INPUTS_MAX];
