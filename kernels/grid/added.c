@@ -8,14 +8,6 @@
 _Static_assert((int)TARN_TANK_BODIES_MAX == (int)BODIES_MAX, "thrown bodies fit");
 
 #define THROWN_SPEED_MAX_M_S TARN_TANK_PUSH_SPEED_MAX_M_S
-enum { NUMBERS = 65536 - TARN_TANK_THROWN_FIRST }; // of thrown bodies, before they begin again
-
-uint32_t grid_body_number(const grid_host *grid, uint32_t body)
-{
-    return body < grid->own_body_count
-               ? grid->body_solid[body]
-               : TARN_TANK_THROWN_FIRST + grid->added.thrown_at[body - grid->own_body_count] % NUMBERS;
-}
 
 // ------------------------------------------------------------------------------------------------------ what is in use
 

@@ -457,6 +457,15 @@ uint64_t grid_bodies_hash(const grid_host *grid, uint64_t hash)
 
 // ------------------------------------------------------------------------------------------------------------- outside
 
+enum { NUMBERS = 65536 - TARN_TANK_THROWN_FIRST }; // of thrown bodies, before they begin again
+
+uint32_t grid_body_number(const grid_host *grid, uint32_t body)
+{
+    return body < grid->own_body_count
+               ? grid->body_solid[body]
+               : TARN_TANK_THROWN_FIRST + grid->added.thrown_at[body - grid->own_body_count] % NUMBERS;
+}
+
 #define GRAB_ACCELERATION_M_S2 200.0f // that a hand can give a body
 
 bool grid_grab_is_sound(const grid_host *grid, const tarn_grab *grab)

@@ -362,11 +362,6 @@ float tarn_tank_parameter(const tarn_tank *tank, uint32_t id)
     return id < tank->model->shown.parameter_count ? tank->parameters[id] : 0.0f;
 }
 
-float tank_role(const tarn_tank *tank, tarn_parameter_role role, float otherwise)
-{
-    return tank->role[role] < TARN_MODEL_PARAMETERS_MAX ? tank->parameters[tank->role[role]] : otherwise;
-}
-
 const tarn_model *tarn_tank_model(const tarn_tank *tank)
 {
     return &tank->model->shown;
