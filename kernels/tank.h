@@ -12,6 +12,7 @@
 #define TARN_KERNELS_TANK_H
 
 #include "kernels/device/device.h"
+#include "kernels/model.h"
 #include "kernels/shapes/shape.h"
 #include "protocol/status.h"
 
@@ -138,35 +139,6 @@ typedef enum tarn_solver {
     TARN_SOLVER_COUNT
 } tarn_solver;
 
-/// Parameters that may change while the tank runs. Surface tension costs nothing at 0; above 0 a step takes as many
-/// substeps as it needs to be stable, and where substeps_max is fewer, it counts only as far as it is stable: up to
-/// rho cell_m^3 (substeps_max / dt_s)^2 / (4 pi). Surfaces curved more than 1 / (3 cell_m) pull less than they should.
-/// X(id, name, default, min, max, text)
-#define TARN_PARAMETER_LIST(X)                                                                                         \
-    X(TARN_PARAMETER_GRAVITY, "gravity_m_s2", 9.81f, 0.0f, 50.0f, "strength of gravity, straight down")                \
-    X(TARN_PARAMETER_FLIP, "flip_ratio", 0.97f, 0.0f, 1.0f, "share of FLIP in a step; the rest is PIC")                \
-    X(TARN_PARAMETER_TOLERANCE, "pressure_tolerance", 1e-4f, 1e-7f, 1e-1f, "pressure residual, max abs(div u) dt")     \
-    X(TARN_PARAMETER_ITERATIONS, "pressure_iterations", 20.0f, 1.0f, 2000.0f, "cap on pressure iterations")            \
-    X(TARN_PARAMETER_CFL, "cfl", 2.0f, 0.5f, 4.0f, "cells that the fastest particle may cross in a substep")           \
-    X(TARN_PARAMETER_SUBSTEPS, "substeps_max", 4.0f, 1.0f, 8.0f, "cap on substeps in a step")                          \
-    X(TARN_PARAMETER_DENSITY, "density_correction", 1.0f, 0.0f, 1.0f, "strength of the volume correction")             \
-    X(TARN_PARAMETER_RELAXATION, "relaxation", 1.0f, 0.1f, 1.95f, "of Jacobi (up to 1) and Gauss-Seidel (SOR)")        \
-    X(TARN_PARAMETER_SURFACE_TENSION, "surface_tension_n_m", 0.0f, 0.0f, 10.0f, "pull of the free surface")            \
-    X(TARN_PARAMETER_DYE_MIXING, "dye_mixing", 0.0f, 0.0f, 1.0f, "share of a cell's dye that mixes in a step")
-
-typedef enum tarn_parameter {
-#define TARN_PARAMETER_ENUM(id, name, value, min, max, text) id,
-    TARN_PARAMETER_LIST(TARN_PARAMETER_ENUM)
-#undef TARN_PARAMETER_ENUM
-        TARN_PARAMETER_COUNT
-} tarn_parameter;
-
-typedef struct tarn_parameter_spec {
-    const char *name;
-    float initial, min, max;
-    const char *text;
-} tarn_parameter_spec;
-
 /// What a tank is made from. Fill it with tarn_tank_desc_default first.
 typedef struct tarn_tank_desc {
     uint16_t cells[3];           ///< TARN_TANK_CELLS_MIN..TARN_TANK_CELLS_MAX each, product <= TARN_TANK_CELL_COUNT_MAX
@@ -177,9 +149,10 @@ typedef struct tarn_tank_desc {
                                  ///< quarter more, for pours or reseeding; a full tank or 2^20 with emitters
     uint32_t seed;               ///< of the jitter
     float jitter;                ///< 0..1: share of a particle's own sub-cell it may be moved by
-    float parameters[TARN_PARAMETER_COUNT];
+    uint32_t model;              ///< number: tarn_model_at
+    float parameters[TARN_MODEL_PARAMETERS_MAX]; ///< by the model's table
     float spin_rad_s[3]; ///< the tank turns at the start, and the liquid with it; poses have to go on from there
-                         ///< (tarn_tank_set_pose), or it brakes
+                         ///< (tarn_step_input.pose), or it brakes
     tarn_transfer transfer;
     tarn_weights weights;
     tarn_solver solver;
@@ -303,14 +276,9 @@ typedef struct tarn_tank tarn_tank;
 extern "C" {
 #endif
 
-/// Documented defaults for everything; no blocks.
+/// Documented defaults for everything, of model 0 and of another one; no blocks.
 void tarn_tank_desc_default(tarn_tank_desc *desc);
-
-/// Name, default and range of a parameter; static storage. NULL when the id is out of range.
-const tarn_parameter_spec *tarn_tank_parameter_spec(tarn_parameter id);
-
-/// Parameter id for a name, or -1.
-int tarn_tank_parameter_find(const char *name);
+void tarn_tank_desc_default_of(tarn_tank_desc *desc, const tarn_model *model);
 
 /// Number of particles that the blocks of a valid description are seeded with.
 uint64_t tarn_tank_desc_particles(const tarn_tank_desc *desc);
@@ -330,7 +298,7 @@ void tarn_tank_destroy(tarn_tank *tank);
 tarn_status tarn_tank_reset(tarn_tank *tank);
 
 /// A parameter as it is now.
-float tarn_tank_parameter(const tarn_tank *tank, tarn_parameter id);
+float tarn_tank_parameter(const tarn_tank *tank, uint32_t id);
 
 /// Where the tank is in the room.
 void tarn_tank_pose(const tarn_tank *tank, tarn_pose *pose);
@@ -407,6 +375,9 @@ tarn_status tarn_tank_pressure(tarn_tank *tank, float *pressure_m2_s2, size_t ce
 
 /// How many particles fit.
 uint32_t tarn_tank_particles_max(const tarn_tank *tank);
+
+/// What flows in it.
+const tarn_model *tarn_tank_model(const tarn_tank *tank);
 
 /// The tank's description as it was created.
 const tarn_tank_desc *tarn_tank_desc_of(const tarn_tank *tank);

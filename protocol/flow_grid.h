@@ -58,10 +58,8 @@ TARN_CODE_FN const tarn_flow_node *tarn_flow_block(const tarn_flow *flow, const 
 TARN_CODE_FN tarn_four tarn_flow_sum(const tarn_flow_node *block, tarn_four place)
 {
     const int shift = TARN_PLACE_BITS - TARN_FLOW_WEIGHT_BITS;
-    const tarn_eight strides =
-        tarn_eight_kept((tarn_eight){1, TARN_FLOW_EDGE, TARN_FLOW_EDGE * TARN_FLOW_EDGE, 0, 0, 0, 0, 0});
-    const tarn_eight one = tarn_eight_kept(tarn_eight_all(1 << TARN_FLOW_WEIGHT_BITS));
-    const tarn_eight upper = tarn_eight_kept((tarn_eight){0, -1, 0, -1, 0, -1, 0, -1});
+    const tarn_eight strides = {1, TARN_FLOW_EDGE, TARN_FLOW_EDGE * TARN_FLOW_EDGE, 0, 0, 0, 0, 0};
+    const tarn_eight one = tarn_eight_all(1 << TARN_FLOW_WEIGHT_BITS), upper = {0, -1, 0, -1, 0, -1, 0, -1};
     const tarn_four cell = place >> TARN_PLACE_BITS & 7;
     const tarn_four at = tarn_eight_dot(tarn_eight_narrow(cell, cell), strides);
     const tarn_flow_node *n = block + at[0] + at[1];

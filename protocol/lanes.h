@@ -202,16 +202,6 @@ TARN_CODE_FN tarn_eight tarn_eight_all(int16_t x)
     return r;
 }
 
-/// A constant for loops. WebAssembly's compilers would put it together again in each round; of one that they can't see
-/// through they keep the register.
-TARN_CODE_FN tarn_eight tarn_eight_kept(tarn_eight x)
-{
-#if defined(__wasm_simd128__)
-    __asm__("" : "+r"(x));
-#endif
-    return x;
-}
-
 /// The first four numbers of a and b in turns; the last four.
 TARN_CODE_FN tarn_eight tarn_eight_zip_low(tarn_eight a, tarn_eight b)
 {

@@ -148,7 +148,7 @@ static tarn_status read_string(const reader *r, const tarn_item *item, const tar
         return TARN_E_LIMIT;
     }
     const char *fault = tarn_text_fault(item->data, item->count);
-    if (fault) {
+    if (fault != NULL) {
         tarn_sentence(r->why, "%s: %s %s; allowed is printable UTF-8", r->message, r->key, fault);
         return TARN_E_MALFORMED;
     }
@@ -161,7 +161,7 @@ static tarn_status read_word(const reader *r, const tarn_item *item, const char 
 {
     tarn_text allowed = "one of";
     size_t used = strlen(allowed);
-    for (int i = 0; words[i]; i++) {
+    for (int i = 0; words[i] != NULL; i++) {
         if (key_equals(item, words[i])) {
             *value = i;
             return TARN_OK;

@@ -104,7 +104,7 @@ void tarn_describe_item(const tarn_item *item, char text[TARN_DESCRIPTION_BYTES]
 
 void tarn_sentence(tarn_text *why, const char *format, ...)
 {
-    if (why) {
+    if (why != NULL) {
         va_list arguments;
         va_start(arguments, format);
         vsnprintf(*why, sizeof *why, format, arguments);

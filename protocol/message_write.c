@@ -75,7 +75,7 @@ static void write_enum(writer *w, const tarn_field *field, const void *from)
 {
     int value, count = 0;
     memcpy(&value, from, sizeof value);
-    while (field->words[count]) {
+    while (field->words[count] != NULL) {
         count++;
     }
     if (value < 0 || value >= count) {
@@ -284,11 +284,11 @@ static const tarn_shape *shape_of(tarn_message_kind kind)
 
 static void write_message(writer *w, const tarn_message *message, const tarn_shape *shape, const tarn_shape *input)
 {
-    msgpack_pack_map(&w->packer, 1 + shape->field_count + (input ? 1 + written_count(input, message) : 0));
+    msgpack_pack_map(&w->packer, 1 + shape->field_count + (input != NULL ? 1 + written_count(input, message) : 0));
     write_word(w, "t");
     write_word(w, shape->word);
     write_fields(w, shape, message);
-    if (input) {
+    if (input != NULL) {
         write_word(w, "k");
         write_word(w, input->word);
         write_fields(w, input, message);
@@ -298,7 +298,7 @@ static void write_message(writer *w, const tarn_message *message, const tarn_sha
 tarn_status tarn_message_write(const tarn_message *message, uint8_t *bytes, size_t bytes_max, size_t *byte_count)
 {
     const tarn_shape *shape = shape_of(message->kind), *input = NULL;
-    if (!shape) {
+    if (shape == NULL) {
         return TARN_E_ARGUMENT;
     }
     if (message->kind == TARN_MESSAGE_INPUT) {

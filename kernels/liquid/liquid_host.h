@@ -27,8 +27,6 @@ static inline liquid_part *liquid_of(const tarn_tank *tank)
 }
 
 /// What tank_model says of these.
-uint64_t liquid_particles(const tarn_tank_desc *desc);
-void liquid_seed(const tarn_tank *tank, tank_arrays *arrays, float *fastest);
 void liquid_substep(tarn_tank *tank);
 
 /// Particles to grid, with forces: p2g and grid, by what the tank was made for.

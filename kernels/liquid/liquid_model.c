@@ -1,6 +1,7 @@
 // The liquid as a model: what of a description concerns it, its scales, its memory, and what it sets before a step.
 #include "kernels/liquid/liquid_model.h"
 #include "kernels/liquid/liquid_host.h"
+#include "kernels/liquid_parameters.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -45,40 +46,12 @@ static tarn_status check_liquids(const grid_complaint *why, const tarn_tank_desc
     return TARN_OK;
 }
 
-static tarn_status check_block(const grid_complaint *why, const tarn_tank_desc *desc, uint32_t index)
-{
-    const tarn_fluid_block *block = &desc->blocks[index];
-    for (int a = 0; a < 3; a++) {
-        const float size = (float)desc->cells[a] * desc->cell_m, slack = 1e-4f * desc->cell_m;
-        if (!(block->min_m[a] >= -slack && block->max_m[a] <= size + slack && block->min_m[a] < block->max_m[a])) {
-            return grid_refuse(why, TARN_E_ARGUMENT,
-                               "blocks[%u] spans %g to %g m on axis %c; it must have a size and lie inside 0 to %g m",
-                               index, (double)block->min_m[a], (double)block->max_m[a], "xyz"[a], (double)size);
-        }
-        if (!isfinite(block->velocity_m_s[a])) {
-            return grid_refuse(why, TARN_E_ARGUMENT, "blocks[%u].velocity_m_s[%d] is not a finite number", index, a);
-        }
-    }
-    if (block->liquid >= desc->liquid_count) {
-        return grid_refuse(why, TARN_E_ARGUMENT, "blocks[%u].liquid is %u; allowed is 0 to %u", index, block->liquid,
-                           desc->liquid_count - 1);
-    }
-    return TARN_OK;
-}
-
 static tarn_status check(const tarn_tank_desc *desc, const grid_complaint *why)
 {
     tarn_status status = check_liquids(why, desc);
     if (status == TARN_OK && (unsigned)desc->solver >= TARN_SOLVER_COUNT) {
         status = grid_refuse(why, TARN_E_ARGUMENT, "solver is %u; allowed is 0 to %d", (unsigned)desc->solver,
                              TARN_SOLVER_COUNT - 1);
-    }
-    if (status == TARN_OK && desc->block_count > TARN_TANK_BLOCKS_MAX) {
-        status = grid_refuse(why, TARN_E_LIMIT, "there are %u blocks; allowed are %d", desc->block_count,
-                             TARN_TANK_BLOCKS_MAX);
-    }
-    for (uint32_t i = 0; status == TARN_OK && i < desc->block_count; i++) {
-        status = check_block(why, desc, i);
     }
     return status;
 }
@@ -154,7 +127,7 @@ static void take_in_turn(grid_taker *t, tarn_tank *tank)
 
 // ---------------------------------------------------------------------------------------------------------------- step
 
-static bool changes_launches(tarn_parameter id, float before, float after)
+static bool changes_launches(uint32_t id, float before, float after)
 {
     return (id == TARN_PARAMETER_ITERATIONS && after != before) ||
            (id == TARN_PARAMETER_SURFACE_TENSION && (after > 0.0f) != (before > 0.0f));
@@ -178,8 +151,36 @@ static void begin(tarn_tank *tank, tank_control *control)
 static const char *const stages[STAGE_END - STAGE_COUNT] = {"p2g",      "grid",    "viscosity",  "matrix",
                                                             "pressure", "density", "extrapolate"};
 
+static const tarn_parameter_spec parameters[TARN_PARAMETER_COUNT] = {
+    [TARN_PARAMETER_GRAVITY] = {"gravity_m_s2", 9.81f, 0.0f, 50.0f, "strength of gravity, straight down",
+                                TARN_PLAYS_GRAVITY, false, false},
+    [TARN_PARAMETER_FLIP] = {"flip_ratio", 0.97f, 0.0f, 1.0f, "share of FLIP in a step; the rest is PIC",
+                             TARN_PLAYS_NONE, false, true},
+    [TARN_PARAMETER_TOLERANCE] = {"pressure_tolerance", 1e-4f, 1e-7f, 1e-1f, "pressure residual, max abs(div u) dt",
+                                  TARN_PLAYS_NONE, false, true},
+    [TARN_PARAMETER_ITERATIONS] = {"pressure_iterations", 20.0f, 1.0f, 2000.0f, "cap on pressure iterations",
+                                   TARN_PLAYS_NONE, true, true},
+    [TARN_PARAMETER_CFL] = {"cfl", 2.0f, 0.5f, 4.0f, "cells that the fastest particle may cross in a substep",
+                            TARN_PLAYS_CFL, false, true},
+    [TARN_PARAMETER_SUBSTEPS] = {"substeps_max", 4.0f, 1.0f, 8.0f, "cap on substeps in a step", TARN_PLAYS_SUBSTEPS,
+                                 true, true},
+    [TARN_PARAMETER_DENSITY] = {"density_correction", 1.0f, 0.0f, 1.0f, "strength of the volume correction",
+                                TARN_PLAYS_NONE, false, true},
+    [TARN_PARAMETER_RELAXATION] = {"relaxation", 1.0f, 0.1f, 1.95f, "of Jacobi (up to 1) and Gauss-Seidel (SOR)",
+                                   TARN_PLAYS_NONE, false, true},
+    [TARN_PARAMETER_SURFACE_TENSION] = {"surface_tension_n_m", 0.0f, 0.0f, 10.0f, "pull of the free surface",
+                                        TARN_PLAYS_NONE, false, false},
+    [TARN_PARAMETER_DYE_MIXING] = {"dye_mixing", 0.0f, 0.0f, 1.0f, "share of a cell's dye that mixes in a step",
+                                   TARN_PLAYS_DYE, false, false},
+};
+
 const tank_model tarn_liquid_model = {
-    .name = "liquid",
+    .shown = {.name = "liquid",
+              .text = "free-surface liquid by PIC/FLIP or APIC",
+              .number = 0,
+              .can = TARN_MODEL_ALL,
+              .parameter_count = TARN_PARAMETER_COUNT,
+              .parameters = parameters},
     .part_bytes = sizeof(liquid_part),
     .control_bytes = sizeof(liquid_control),
     .stages = stages,
@@ -188,8 +189,8 @@ const tank_model tarn_liquid_model = {
     .scale = scale,
     .take = take,
     .take_in_turn = take_in_turn,
-    .particles = liquid_particles,
-    .seed = liquid_seed,
+    .particles = tank_blocks_particles,
+    .seed = tank_seed_blocks,
     .substeps = liquid_tension_substeps,
     .changes_launches = changes_launches,
     .begin = begin,

@@ -2,7 +2,7 @@
 #ifndef TARN_KERNELS_LIQUID_MODEL_H
 #define TARN_KERNELS_LIQUID_MODEL_H
 
-#include "kernels/tank/model.h"
+#include "kernels/tank/tank_model.h"
 
 extern const tank_model tarn_liquid_model;
 

@@ -3,6 +3,7 @@
 //     p2g ─ grid ─ bodies, solids ─ viscosity ─ tension ─ fringe, matrix ─ pressure ─ density ─ extrapolate ─ slip ─
 //     g2p + advect ─ collide ─ births, drains ─ sort
 #include "kernels/liquid/liquid_host.h"
+#include "kernels/liquid_parameters.h"
 
 enum { DENSITY_ITERATIONS = 6 };
 

@@ -1,5 +1,6 @@
 // The host side of tension.tile.c: how strong tension is, and how many substeps it needs.
 #include "kernels/liquid/liquid_host.h"
+#include "kernels/liquid_parameters.h"
 
 #include <math.h>
 

@@ -190,7 +190,7 @@ static void settle(tank_motion *motion)
 
 void tank_motion_weigh(tarn_tank *tank)
 {
-    const double down[3] = {0.0, -(double)tank->parameters[TARN_PARAMETER_GRAVITY], 0.0};
+    const double down[3] = {0.0, -(double)tank_role(tank, TARN_PLAYS_GRAVITY, 0.0f), 0.0};
     to_tank(tank->motion.rotation, down, tank->motion.gravity_m_s2);
 }
 
@@ -205,7 +205,7 @@ void tank_motion_step(tarn_tank *tank, tank_control *control)
         advance(motion, dt, spin_change, speed_change);
     }
     for (int a = 0; a < 3; a++) {
-        felt[a] = (a == 1 ? -(double)tank->parameters[TARN_PARAMETER_GRAVITY] : 0.0) - speed_change[a];
+        felt[a] = (a == 1 ? -(double)tank_role(tank, TARN_PLAYS_GRAVITY, 0.0f) : 0.0) - speed_change[a];
     }
     to_tank(motion->rotation, felt, motion->gravity_m_s2);
     for (int a = 0; a < 3; a++) {

@@ -89,7 +89,7 @@ tarn_status tarn_tank_report_get(tarn_tank *tank, tarn_tank_report *report)
         report->center_m[a] = ((double)totals.sum[TOTAL_POSITION + a] / mass + 0.5) / (1 << POSITION_BITS) *
                               (double)tank->grid.desc.cell_m;
     }
-    report->potential_j_kg = (double)tank->parameters[TARN_PARAMETER_GRAVITY] * report->center_m[1];
+    report->potential_j_kg = (double)tank_role(tank, TARN_PLAYS_GRAVITY, 0.0f) * report->center_m[1];
     return TARN_OK;
 }
 
@@ -111,7 +111,7 @@ tarn_status tarn_tank_hash_get(tarn_tank *tank, tarn_tank_hash *hash)
         return status;
     }
     uint64_t rest = tile_mix_u64(tank->grid.step + 1);
-    for (int i = 0; i < TARN_PARAMETER_COUNT; i++) {
+    for (uint32_t i = 0; i < tank->model->shown.parameter_count; i++) {
         rest = tile_mix_u64(rest ^ tile_bits_f32(tank->parameters[i]));
     }
     rest = tile_mix_u64(rest ^ tank->counters.grid.speed_max_bits);

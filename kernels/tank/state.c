@@ -49,7 +49,7 @@ size_t tarn_tank_save_bytes_max(const tarn_tank *tank)
 static void fill(const tarn_tank *tank, tank_state *state)
 {
     memset(state, 0, sizeof *state);
-    memcpy(state->model, tank->model->name, strlen(tank->model->name));
+    memcpy(state->model, tank->model->shown.name, strlen(tank->model->shown.name));
     for (int a = 0; a < 3; a++) {
         state->cells[a] = tank->grid.desc.cells[a];
     }
@@ -58,6 +58,7 @@ static void fill(const tarn_tank *tank, tank_state *state)
     state->born = tank->born;
     state->paused = tank->paused;
     state->turned_by_hand = tank->turned_by_hand;
+    state->parameter_count = tank->model->shown.parameter_count;
     memcpy(state->parameters, tank->parameters, sizeof state->parameters);
     state->motion = tank->motion;
     state->next_id = tank->counters.next_id;
@@ -140,15 +141,15 @@ static int arrays_fit(const tarn_tank *tank, const tank_state *state)
 static int state_fits(const tarn_tank *tank, const tank_state *state)
 {
     char name[STATE_MODEL_NAME_BYTES] = {0};
-    memcpy(name, tank->model->name, strlen(tank->model->name));
+    memcpy(name, tank->model->shown.name, strlen(tank->model->shown.name));
     int fits = memcmp(name, state->model, sizeof name) == 0 && motion_fits(&state->motion) && arrays_fit(tank, state);
     fits = fits && state->step <= TARN_FRAME_INTEGER_MAX / 2; // frames have to be able to say it, and those to come
     fits = fits && state->particle_count <= tank->args->scale.particles_max;
     for (int a = 0; a < 3; a++) {
         fits = fits && state->cells[a] == tank->grid.desc.cells[a];
     }
-    for (int i = 0; i < TARN_PARAMETER_COUNT; i++) {
-        const tarn_parameter_spec *spec = tarn_tank_parameter_spec((tarn_parameter)i);
+    for (uint32_t i = 0; i < state->parameter_count; i++) {
+        const tarn_parameter_spec *spec = &tank->model->shown.parameters[i];
         fits = fits && state->parameters[i] >= spec->min && state->parameters[i] <= spec->max; // not for NaN
     }
     const float speed = tile_f32_bits(state->speed_max_bits);
@@ -255,6 +256,7 @@ tarn_status tarn_tank_load(tarn_tank *tank, const uint8_t *bytes, size_t byte_co
 {
     tank_state state;
     memset(&state, 0, sizeof state);
+    state.parameter_count = tank->model->shown.parameter_count;
     memcpy(state.parameters, tank->grid.desc.parameters, sizeof state.parameters);
     if (tank_state_read(bytes, byte_count, &state) != TARN_OK || !state_fits(tank, &state) ||
         !bodies_fit(state.bodies, state.body_count)) {

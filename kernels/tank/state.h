@@ -4,7 +4,7 @@
 
 #include "kernels/tank/tank_internal.h"
 
-enum { STATE_ARRAYS_MAX = 17, STATE_MODEL_NAME_BYTES = 16 };
+enum { STATE_ARRAYS_MAX = 17, STATE_MODEL_NAME_BYTES = TARN_MODEL_NAME_BYTES };
 
 /// What an array of particles holds.
 typedef enum state_array {
@@ -21,7 +21,8 @@ typedef struct tank_state {
     uint32_t cells[3];
     uint64_t step, seeded, born;
     bool paused, turned_by_hand;
-    float parameters[TARN_PARAMETER_COUNT];
+    uint32_t parameter_count; ///< of the tank's model
+    float parameters[TARN_MODEL_PARAMETERS_MAX];
     tank_motion motion; ///< what is part of the state
     uint32_t next_id, births_refused, reseed_debt, speed_max_bits, liquid_cells;
     uint32_t body_count;

@@ -39,14 +39,14 @@ static void visit_tank(byte_walk *w, tank_state *s)
 
 static void visit_parameters(byte_walk *w, tank_state *s)
 {
-    uint32_t count = TARN_PARAMETER_COUNT;
+    uint32_t count = s->parameter_count;
     visit_u16(w, &count);
     for (uint32_t i = 0; i < count && !w->failed; i++) {
         uint32_t id = i;
-        float value = i < TARN_PARAMETER_COUNT ? s->parameters[i] : 0.0f;
+        float value = i < s->parameter_count ? s->parameters[i] : 0.0f;
         visit_u16(w, &id);
         visit_floats(w, &value, 1);
-        w->failed = w->failed || id >= TARN_PARAMETER_COUNT;
+        w->failed = w->failed || id >= s->parameter_count;
         if (!w->failed) {
             s->parameters[id] = value;
         }

@@ -69,13 +69,13 @@ static tarn_status check_pose(const tarn_step_input *input, const grid_complaint
                                (double)POSE_MAX_M);
 }
 
-static tarn_status check_parameters(const tarn_step_input *input, const grid_complaint *why)
+static tarn_status check_parameters(const tarn_model *model, const tarn_step_input *input, const grid_complaint *why)
 {
     for (uint32_t i = 0; i < input->parameter_count; i++) {
-        const tarn_parameter_spec *spec = tarn_tank_parameter_spec((tarn_parameter)input->parameters[i].id);
+        const tarn_parameter_spec *spec = tarn_model_parameter(model, input->parameters[i].id);
         if (spec == NULL) {
             return grid_refuse(why, TARN_E_ARGUMENT, "parameters[%u].id is %u; allowed is 0 to %d", i,
-                               input->parameters[i].id, TARN_PARAMETER_COUNT - 1);
+                               input->parameters[i].id, (int)model->parameter_count - 1);
         }
         const tarn_status status = tank_check_range(why, spec->name, input->parameters[i].value, spec->min, spec->max);
         if (status != TARN_OK) {
@@ -119,7 +119,7 @@ tarn_status tarn_tank_admit(tarn_tank *tank, tarn_step_input *input, tarn_step_r
         status = check_pose(input, &complaint);
     }
     if (status == TARN_OK) {
-        status = check_parameters(input, &complaint);
+        status = check_parameters(&tank->model->shown, input, &complaint);
     }
     if (status == TARN_OK) {
         status = check_acts(tank, input, &complaint);
@@ -130,7 +130,7 @@ tarn_status tarn_tank_admit(tarn_tank *tank, tarn_step_input *input, tarn_step_r
 // --------------------------------------------------------------------------------------------------------- what
 // happens
 
-static void set_parameter(tarn_tank *tank, tarn_parameter id, float value)
+static void set_parameter(tarn_tank *tank, uint32_t id, float value)
 {
     if (tank->model->changes_launches(id, tank->parameters[id], value)) {
         grid_forget_launches(&tank->grid);
@@ -138,10 +138,10 @@ static void set_parameter(tarn_tank *tank, tarn_parameter id, float value)
     tank->parameters[id] = value;
 }
 
-void tank_set_parameters(tarn_tank *tank, const float values[TARN_PARAMETER_COUNT])
+void tank_set_parameters(tarn_tank *tank, const float values[TARN_MODEL_PARAMETERS_MAX])
 {
-    for (int i = 0; i < TARN_PARAMETER_COUNT; i++) {
-        set_parameter(tank, (tarn_parameter)i, values[i]);
+    for (uint32_t i = 0; i < tank->model->shown.parameter_count; i++) {
+        set_parameter(tank, i, values[i]);
     }
 }
 
@@ -157,7 +157,7 @@ static void set_pose(tarn_tank *tank, const tarn_step_input *input)
 tarn_status tank_take_input(tarn_tank *tank, const tarn_step_input *input)
 {
     for (uint32_t i = 0; i < input->parameter_count; i++) {
-        set_parameter(tank, (tarn_parameter)input->parameters[i].id, input->parameters[i].value);
+        set_parameter(tank, input->parameters[i].id, input->parameters[i].value);
     }
     if (input->pause != TARN_STEP_PAUSE_KEEPS) {
         tank->paused = input->pause == TARN_STEP_PAUSE_BEGINS;

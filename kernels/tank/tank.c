@@ -12,28 +12,12 @@ enum {
     ROOM_LEAST_RESEEDED = 1024,
 };
 
-static const tarn_parameter_spec parameter_specs[TARN_PARAMETER_COUNT] = {
-#define PARAMETER_SPEC(id, name, value, min, max, text) {name, value, min, max, text},
-    TARN_PARAMETER_LIST(PARAMETER_SPEC)
-#undef PARAMETER_SPEC
-};
-
-const tarn_parameter_spec *tarn_tank_parameter_spec(tarn_parameter id)
-{
-    return (unsigned)id < TARN_PARAMETER_COUNT ? &parameter_specs[id] : NULL;
-}
-
-int tarn_tank_parameter_find(const char *name)
-{
-    for (int i = 0; i < TARN_PARAMETER_COUNT; i++) {
-        if (strcmp(name, parameter_specs[i].name) == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
-
 void tarn_tank_desc_default(tarn_tank_desc *desc)
+{
+    tarn_tank_desc_default_of(desc, tarn_model_at(0));
+}
+
+void tarn_tank_desc_default_of(tarn_tank_desc *desc, const tarn_model *model)
 {
     memset(desc, 0, sizeof *desc);
     desc->cells[0] = desc->cells[1] = desc->cells[2] = 32;
@@ -44,8 +28,9 @@ void tarn_tank_desc_default(tarn_tank_desc *desc)
     desc->jitter = 0.5f;
     desc->liquid_count = 1;
     desc->liquids[0] = (tarn_liquid){.density_kg_m3 = 1000.0f, .colour = {38, 110, 190}};
-    for (int i = 0; i < TARN_PARAMETER_COUNT; i++) {
-        desc->parameters[i] = parameter_specs[i].initial;
+    desc->model = model->number;
+    for (uint32_t i = 0; i < model->parameter_count; i++) {
+        desc->parameters[i] = model->parameters[i].initial;
     }
 }
 
@@ -60,9 +45,53 @@ tarn_status tank_check_range(const grid_complaint *why, const char *field, float
                        (double)max);
 }
 
+static tarn_status check_block(const grid_complaint *why, const tarn_tank_desc *desc, uint32_t index)
+{
+    const tarn_fluid_block *block = &desc->blocks[index];
+    for (int a = 0; a < 3; a++) {
+        const float size = (float)desc->cells[a] * desc->cell_m, slack = 1e-4f * desc->cell_m;
+        if (!(block->min_m[a] >= -slack && block->max_m[a] <= size + slack && block->min_m[a] < block->max_m[a])) {
+            return grid_refuse(why, TARN_E_ARGUMENT,
+                               "blocks[%u] spans %g to %g m on axis %c; it must have a size and lie inside 0 to %g m",
+                               index, (double)block->min_m[a], (double)block->max_m[a], "xyz"[a], (double)size);
+        }
+        if (!isfinite(block->velocity_m_s[a])) {
+            return grid_refuse(why, TARN_E_ARGUMENT, "blocks[%u].velocity_m_s[%d] is not a finite number", index, a);
+        }
+    }
+    if (block->liquid >= desc->liquid_count) {
+        return grid_refuse(why, TARN_E_ARGUMENT, "blocks[%u].liquid is %u; allowed is 0 to %u", index, block->liquid,
+                           desc->liquid_count - 1);
+    }
+    return TARN_OK;
+}
+
+/// Whether a description asks for nothing that its model can't.
+static tarn_status check_model(const grid_complaint *why, const tarn_tank_desc *desc, const tarn_model *model)
+{
+    const struct {
+        bool asked;
+        uint32_t needs;
+        const char *what;
+    } asks[] = {{desc->emitter_count > 0, TARN_MODEL_POURS, "emitters"},
+                {desc->drain_count > 0, TARN_MODEL_DRAINS, "drains"},
+                {desc->solid_count > 0, TARN_MODEL_SOLIDS, "solids"},
+                {desc->liquid_count > 1, TARN_MODEL_LIQUIDS, "liquids"},
+                {desc->reseed != 0, TARN_MODEL_SOLVER, "reseeding"}};
+    for (size_t i = 0; i < sizeof asks / sizeof asks[0]; i++) {
+        if (asks[i].asked && (model->can & asks[i].needs) == 0) {
+            return grid_refuse(why, TARN_E_ARGUMENT, "the model \"%s\" has no use for %s", model->name, asks[i].what);
+        }
+    }
+    return TARN_OK;
+}
+
 static tarn_status check_desc(const grid_complaint *why, const tarn_tank_desc *desc)
 {
     uint64_t cells = 1;
+    if (desc->model >= tank_model_count) {
+        return grid_refuse(why, TARN_E_ARGUMENT, "model is %u; allowed is 0 to %u", desc->model, tank_model_count - 1);
+    }
     for (int a = 0; a < 3; a++) {
         const int flat = a == 2 && desc->cells[a] == 1;
         if ((desc->cells[a] < TARN_TANK_CELLS_MIN && !flat) || desc->cells[a] > TARN_TANK_CELLS_MAX) {
@@ -89,9 +118,20 @@ static tarn_status check_desc(const grid_complaint *why, const tarn_tank_desc *d
         status = tank_check_range(why, "spin_rad_s", desc->spin_rad_s[a], -TARN_TANK_TURN_MAX_RAD_S,
                                   TARN_TANK_TURN_MAX_RAD_S);
     }
-    for (int i = 0; i < TARN_PARAMETER_COUNT && status == TARN_OK; i++) {
-        status = tank_check_range(why, parameter_specs[i].name, desc->parameters[i], parameter_specs[i].min,
-                                  parameter_specs[i].max);
+    const tarn_model *model = &tank_model_of(desc)->shown;
+    for (uint32_t i = 0; i < model->parameter_count && status == TARN_OK; i++) {
+        const tarn_parameter_spec *spec = &model->parameters[i];
+        status = tank_check_range(why, spec->name, desc->parameters[i], spec->min, spec->max);
+    }
+    if (status == TARN_OK) {
+        status = check_model(why, desc, model);
+    }
+    if (status == TARN_OK && desc->block_count > TARN_TANK_BLOCKS_MAX) {
+        status = grid_refuse(why, TARN_E_LIMIT, "there are %u blocks; allowed are %d", desc->block_count,
+                             TARN_TANK_BLOCKS_MAX);
+    }
+    for (uint32_t i = 0; status == TARN_OK && i < desc->block_count; i++) {
+        status = check_block(why, desc, i);
     }
     if (status == TARN_OK) {
         status = grid_solids_check(desc, why);
@@ -159,8 +199,7 @@ static void fill_shape(const tarn_tank_desc *desc, grid_shape *shape)
 
 const tank_model *tank_model_of(const tarn_tank_desc *desc)
 {
-    (void)desc;
-    return tank_models[0];
+    return tank_models[desc->model];
 }
 
 uint64_t tarn_tank_desc_particles(const tarn_tank_desc *desc)
@@ -189,6 +228,12 @@ static tarn_tank *make(tarn_device *device, const tarn_tank_desc *desc, uint32_t
     tank->grid.device = device;
     tank->grid.desc = *desc;
     memcpy(tank->parameters, desc->parameters, sizeof tank->parameters);
+    for (int role = 0; role < TARN_PLAYS_COUNT; role++) {
+        tank->role[role] = TARN_MODEL_PARAMETERS_MAX;
+    }
+    for (uint32_t i = 0; i < tank->model->shown.parameter_count; i++) {
+        tank->role[tank->model->shown.parameters[i].role] = i;
+    }
     for (uint32_t i = 0; i < desc->solid_count; i++) {
         if (desc->solids[i].motion != TARN_MOTION_STATIC) {
             tank->grid.body_solid[tank->grid.own_body_count++] = i;
@@ -312,9 +357,19 @@ tarn_status tarn_tank_reset(tarn_tank *tank)
     return status == TARN_OK ? grid_bodies_reset(&tank->grid) : status;
 }
 
-float tarn_tank_parameter(const tarn_tank *tank, tarn_parameter id)
+float tarn_tank_parameter(const tarn_tank *tank, uint32_t id)
 {
-    return (unsigned)id < TARN_PARAMETER_COUNT ? tank->parameters[id] : 0.0f;
+    return id < tank->model->shown.parameter_count ? tank->parameters[id] : 0.0f;
+}
+
+float tank_role(const tarn_tank *tank, tarn_parameter_role role, float otherwise)
+{
+    return tank->role[role] < TARN_MODEL_PARAMETERS_MAX ? tank->parameters[tank->role[role]] : otherwise;
+}
+
+const tarn_model *tarn_tank_model(const tarn_tank *tank)
+{
+    return &tank->model->shown;
 }
 
 uint32_t tarn_tank_particles_max(const tarn_tank *tank)

@@ -2,7 +2,7 @@
 #ifndef TARN_KERNELS_TANK_INTERNAL_H
 #define TARN_KERNELS_TANK_INTERNAL_H
 
-#include "kernels/tank/model.h"
+#include "kernels/tank/tank_model.h"
 #include "kernels/tank/tank_kernels.h"
 #include "protocol/frame.h"
 
@@ -34,7 +34,8 @@ struct tarn_tank {
     void *part;            ///< the model's, on the host
     tank_args *args;       ///< its beginning: shape and memory, the same for every launch
     tank_control *control; ///< of the step, of the model's size
-    float parameters[TARN_PARAMETER_COUNT];
+    float parameters[TARN_MODEL_PARAMETERS_MAX];
+    uint32_t role[TARN_PLAYS_COUNT]; ///< number of the parameter that has it, or TARN_MODEL_PARAMETERS_MAX
     uint32_t particle_count;
     uint32_t generation; ///< counts how often all particles were replaced
     uint32_t kept_count; ///< tiles that are always active
@@ -58,6 +59,11 @@ struct tarn_tank {
 
 /// Books the time since the last mark under a stage, while profiling.
 void tank_mark(tarn_tank *tank, uint32_t stage);
+
+/// Particles on a jittered lattice in the description's blocks and fluid shapes: tank_model's particles and seed, for
+/// models that begin so.
+uint64_t tank_blocks_particles(const tarn_tank_desc *desc);
+void tank_seed_blocks(const tarn_tank *tank, tank_arrays *arrays, float *fastest);
 
 /// Room for `count` particles with what this tank's particles have. tank_arrays_free takes what failed, too.
 tarn_status tank_arrays_alloc(const tarn_tank *tank, uint32_t count, tank_arrays *arrays);
@@ -85,7 +91,10 @@ float tank_nth_root(float of, uint32_t n);
 tarn_status tank_take_input(tarn_tank *tank, const tarn_step_input *input);
 
 /// All parameters, which are within their ranges.
-void tank_set_parameters(tarn_tank *tank, const float values[TARN_PARAMETER_COUNT]);
+void tank_set_parameters(tarn_tank *tank, const float values[TARN_MODEL_PARAMETERS_MAX]);
+
+/// The parameter that has a role, or what it is where the model has none such.
+float tank_role(const tarn_tank *tank, tarn_parameter_role role, float otherwise);
 
 void tank_motion_reset(tank_motion *motion);
 

@@ -157,9 +157,9 @@ static float fastest_emitter(const tank_control *control)
 static uint32_t substeps_for(const tarn_tank *tank, const tank_control *control, float push)
 {
     const float falling = tile_f32_bits(tank->counters.grid.speed_max_bits) + length3(control->grid.gravity);
-    const float moving = ceilf(tile_max2_f32(falling, push) / tank->parameters[TARN_PARAMETER_CFL]);
+    const float moving = ceilf(tile_max2_f32(falling, push) / tank_role(tank, TARN_PLAYS_CFL, 2.0f));
     const float wanted = tile_max2_f32(moving, tank->model->substeps(tank));
-    const float most = tank->parameters[TARN_PARAMETER_SUBSTEPS];
+    const float most = tank_role(tank, TARN_PLAYS_SUBSTEPS, 4.0f);
     return (uint32_t)tile_clamp_f32(wanted, 1.0f, most);
 }
 
@@ -180,11 +180,10 @@ static void choose_launches(tarn_tank *tank, const tank_control *control)
 static void fill_control(tarn_tank *tank, const tarn_step_input *input)
 {
     tank_control *control = tank->control;
-    const float *p = tank->parameters;
     memset(control, 0, tank->model->control_bytes);
     control->seed = (uint32_t)tile_mix_u64(tank->grid.step + 1);
     // What substeps can carry at all, not what the CFL number asks for: else a fine grid would brake a plain fall.
-    control->grid.speed_max = tile_min_f32(SPEED_MAX, MOVE_CELLS_MAX * p[TARN_PARAMETER_SUBSTEPS]);
+    control->grid.speed_max = tile_min_f32(SPEED_MAX, MOVE_CELLS_MAX * tank_role(tank, TARN_PLAYS_SUBSTEPS, 4.0f));
     tank_motion_step(tank, control);
     tank_sources_fill(tank, control);
     tank_tools_fill(tank, &input->tools, control);
@@ -197,7 +196,7 @@ static void fill_control(tarn_tank *tank, const tarn_step_input *input)
     for (uint32_t i = 0; i < input->push_count; i++) {
         fill_push(tank, &input->pushes[i], &control->pushes[i]);
     }
-    control->dye_share = p[TARN_PARAMETER_DYE_MIXING];
+    control->dye_share = tank_role(tank, TARN_PLAYS_DYE, 0.0f);
     control->dye_step = (uint32_t)tank->grid.step;
     tank->model->begin(tank, control);
     choose_launches(tank, control);

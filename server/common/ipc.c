@@ -36,7 +36,7 @@ static void refuse_when(ipc_codec *codec, int wrong)
 static void integer(ipc_codec *codec, void *value, size_t size)
 {
     uint8_t *bytes = take(codec, size);
-    if (!bytes) {
+    if (bytes == NULL) {
         return;
     }
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -95,7 +95,7 @@ static void text(ipc_codec *codec, char *value, size_t size)
     integer(codec, &length, sizeof length);
     refuse_when(codec, length >= size);
     uint8_t *bytes = take(codec, length);
-    if (!bytes) {
+    if (bytes == NULL) {
         return;
     }
     if (codec->writing) {
@@ -134,7 +134,7 @@ static void input(ipc_codec *codec, tarn_ipc_input *message)
     count_up_to(codec, &message->byte_count, TARN_IPC_INPUT_BYTES_MAX);
     refuse_when(codec, message->byte_count == 0);
     uint8_t *bytes = take(codec, message->byte_count);
-    if (!bytes) {
+    if (bytes == NULL) {
         return;
     }
     if (codec->writing) {
@@ -337,7 +337,7 @@ void tarn_ipc_reader_init(tarn_ipc_reader *reader, const tarn_ipc_sink *sink)
 
 uint8_t *tarn_ipc_reader_space(tarn_ipc_reader *reader, size_t *bytes_max)
 {
-    if (reader->frame) {
+    if (reader->frame != NULL) {
         *bytes_max = reader->frame_bytes - reader->frame_have;
         return reader->frame + reader->frame_have;
     }
@@ -366,11 +366,11 @@ static tarn_status frame_take(tarn_ipc_reader *reader, size_t byte_count)
 static int64_t frame_begin(tarn_ipc_reader *reader, uint32_t tank, uint32_t frame_bytes, const uint8_t *bytes,
                            size_t available)
 {
-    if (frame_bytes == 0 || frame_bytes > TARN_IPC_FRAME_BYTES_MAX || !reader->sink.frame_space) {
+    if (frame_bytes == 0 || frame_bytes > TARN_IPC_FRAME_BYTES_MAX || reader->sink.frame_space == NULL) {
         return TARN_E_LIMIT;
     }
     reader->frame = reader->sink.frame_space(reader->sink.user, tank, frame_bytes);
-    if (!reader->frame) {
+    if (reader->frame == NULL) {
         return TARN_E_LIMIT;
     }
     reader->frame_tank = tank;
@@ -416,12 +416,12 @@ static int64_t message_take(tarn_ipc_reader *reader, const uint8_t *bytes, size_
 
 tarn_status tarn_ipc_reader_commit(tarn_ipc_reader *reader, size_t byte_count)
 {
-    if (reader->frame) {
+    if (reader->frame != NULL) {
         return frame_take(reader, byte_count);
     }
     reader->staged += byte_count;
     size_t used = 0;
-    while (!reader->frame) {
+    while (reader->frame == NULL) {
         int64_t taken = message_take(reader, reader->staging + used, reader->staged - used);
         if (taken < 0) {
             return (tarn_status)taken;

@@ -16,7 +16,7 @@ void tarn_fanout_init(tarn_fanout *fanout)
 void tarn_fanout_free(tarn_fanout *fanout)
 {
     for (int i = 0; i < TARN_FANOUT_BUFFERS; i++) {
-        if (fanout->buffers[i]) {
+        if (fanout->buffers[i] != NULL) {
             munmap(fanout->buffers[i], BUFFER_BYTES);
         }
     }
@@ -27,7 +27,7 @@ void tarn_fanout_rest(tarn_fanout *fanout)
 {
     tarn_fanout_clear(fanout);
     for (int i = 0; i < TARN_FANOUT_BUFFERS; i++) {
-        if (fanout->buffers[i]) {
+        if (fanout->buffers[i] != NULL) {
             madvise(fanout->buffers[i], BUFFER_BYTES, MADV_DONTNEED);
         }
     }
@@ -50,7 +50,7 @@ static int free_buffer(const tarn_fanout *fanout)
 uint8_t *tarn_fanout_space(tarn_fanout *fanout)
 {
     const int buffer = free_buffer(fanout);
-    if (!fanout->buffers[buffer]) {
+    if (fanout->buffers[buffer] == NULL) {
         void *memory =
             mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (memory == MAP_FAILED) {
@@ -158,7 +158,7 @@ const tarn_fanout_frame *tarn_fanout_next(const tarn_fanout *fanout, uint64_t re
             return frame;
         }
     }
-    return extra && extra->refers == reference && !skip_extras ? extra : NULL;
+    return extra != NULL && extra->refers == reference && !skip_extras ? extra : NULL;
 }
 
 const tarn_fanout_frame *tarn_fanout_newest(const tarn_fanout *fanout)
@@ -174,7 +174,7 @@ int tarn_fanout_newest_is_key(const tarn_fanout *fanout)
 int tarn_fanout_is_lost(const tarn_fanout *fanout, uint64_t reference, uint64_t sent)
 {
     return (fanout->chain_count == 0 || fanout->chain[fanout->chain_count - 1].serial != reference) &&
-           !tarn_fanout_next(fanout, reference, sent, 1);
+           tarn_fanout_next(fanout, reference, sent, 1) == NULL;
 }
 
 uint8_t *tarn_fanout_bytes(const tarn_fanout *fanout, const tarn_fanout_frame *frame)

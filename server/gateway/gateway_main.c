@@ -172,7 +172,7 @@ static void tick_ending(uint64_t now_ns)
     if (viewers_told && tarn_workers_are_gone(&gateway.workers)) {
         uv_close((uv_handle_t *)&gateway.tick, NULL);
         for (int i = 0; i < SIGNAL_COUNT; i++) {
-            if (gateway.signals[i].loop) {
+            if (gateway.signals[i].loop != NULL) {
                 close_handle((uv_handle_t *)&gateway.signals[i], NULL);
             }
         }
@@ -213,7 +213,7 @@ static tarn_status beside_program(const char *relative, char *path, size_t path_
 static tarn_status load_pages(tarn_text why)
 {
     char path[4096];
-    if (gateway.options.client) {
+    if (gateway.options.client != NULL) {
         return tarn_pages_load(&gateway.pages, gateway.options.client, why);
     }
     tarn_status status = beside_program("../share/tarn/client", path, sizeof path);
@@ -241,7 +241,7 @@ static tarn_status start_workers(tarn_text why)
 {
     static char program[4096];
     const tarn_gateway_options *options = &gateway.options;
-    if (options->worker) {
+    if (options->worker != NULL) {
         snprintf(program, sizeof program, "%s", options->worker);
     } else if (beside_program("tarn-worker", program, sizeof program) != TARN_OK) {
         return TARN_E_IO;
@@ -342,6 +342,7 @@ int main(int argc, char **argv)
         return 1;
     }
     uv_run(&gateway.loop, UV_RUN_DEFAULT);
+    tarn_web_close(&gateway);
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         tarn_session_close(&gateway.sessions.sessions[i]);
     }

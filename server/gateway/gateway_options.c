@@ -62,7 +62,7 @@ static const struct argp_option option_list[] = {
 static int is_origin(const char *text)
 {
     const char *host = strstr(text, "://");
-    return host && host > text && host[3] && !strpbrk(host + 3, "/?# *");
+    return host != NULL && host > text && host[3] && strpbrk(host + 3, "/?# *") == NULL;
 }
 
 static void add_origin(struct argp_state *state, tarn_gateway_options *options, const char *origin)

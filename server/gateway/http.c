@@ -62,7 +62,7 @@ static void add_policy(header_writer *writer)
 static void add_sharing(header_writer *writer, const char *origin)
 {
     add_header(writer, "vary:", "origin");
-    if (origin) {
+    if (origin != NULL) {
         add_header(writer, "access-control-allow-origin:", origin);
     }
 }
@@ -73,7 +73,7 @@ static void add_reason(header_writer *writer, unsigned status)
     const char *reason = status == 201 ? "Created" : status == 429 ? "Too Many Requests" : "";
     const size_t bytes = strlen(reason);
     uint8_t *end = memchr(writer->start, '\r', (size_t)(writer->at - writer->start));
-    if (!end || end[-1] != ' ' || (size_t)(writer->end - writer->at) < bytes) {
+    if (end == NULL || end[-1] != ' ' || (size_t)(writer->end - writer->at) < bytes) {
         return;
     }
     memmove(end + bytes, end, (size_t)(writer->at - end));
@@ -99,7 +99,7 @@ static int begin(const tarn_http_response *response, struct lws *wsi, unsigned s
     if (response->is_scene) {
         add_sharing(&writer, response->shared_with);
     }
-    if (etag) {
+    if (etag != NULL) {
         add_header(&writer, "etag:", etag);
     }
     if (status == 405) {
@@ -110,7 +110,7 @@ static int begin(const tarn_http_response *response, struct lws *wsi, unsigned s
 
 void tarn_http_release(tarn_http_response *response)
 {
-    if (!response) {
+    if (response == NULL) {
         return;
     }
     tarn_scene_page_give(response->scene_page);
@@ -188,7 +188,7 @@ static tarn_status take_scene(tarn_gateway *gateway, const char *path, tarn_scen
 {
     const tarn_session *session = tarn_session_find(&gateway->sessions, "");
     tarn_status status = TARN_E_NOT_FOUND;
-    if (session && !tarn_scene_name_valid(session->scene)) {
+    if (session != NULL && !tarn_scene_name_valid(session->scene)) {
         status = tarn_scene_page_take_own(&gateway->scene_pages, session->scene, path, page);
     }
     if (status == TARN_E_NOT_FOUND) {
@@ -249,7 +249,7 @@ static int host_is_plain(const char *host)
     char name[256];
     snprintf(name, sizeof name, "%s", host[0] == '[' ? host + 1 : host);
     char *end = host[0] == '[' ? strchr(name, ']') : strrchr(name, ':');
-    if (end) {
+    if (end != NULL) {
         *end = '\0';
     }
     unsigned char address[sizeof(struct in6_addr)];
@@ -276,11 +276,11 @@ static int origin_is_allowed(tarn_gateway *gateway, struct lws *wsi)
         return 0;
     }
     const char *origin_host = strstr(origin, "://");
-    if (origin_host && lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 &&
+    if (origin_host != NULL && lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 &&
         strcasecmp(origin_host + 3, host) == 0 && (!listens_on_loopback(gateway) || host_is_plain(host))) {
         return 1;
     }
-    if (named_origin(gateway, wsi)) {
+    if (named_origin(gateway, wsi) != NULL) {
         return 1;
     }
     if (tarn_refused_origins_tell(&gateway->refused_origins, origin, tarn_clock_monotonic_ns())) {
@@ -452,7 +452,7 @@ int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struc
         return respond_scene(gateway, response, wsi, path);
     }
     const tarn_page *page = tarn_pages_find(&gateway->pages, path);
-    if (page) {
+    if (page != NULL) {
         return respond_page(response, wsi, page);
     }
     if (gateway->pages.page_count == 0 && strcmp(path, "/") == 0) {
@@ -466,7 +466,7 @@ int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struc
 int tarn_http_writable(tarn_http_response *response, struct lws *wsi)
 {
     static uint8_t chunk[LWS_PRE + TARN_GATEWAY_HTTP_CHUNK_BYTES];
-    if (!response || response->byte_count == 0) {
+    if (response == NULL || response->byte_count == 0) {
         return 0;
     }
     size_t left = response->byte_count - response->sent;
@@ -492,7 +492,7 @@ static int offers_subprotocol(struct lws *wsi)
     if (lws_hdr_copy(wsi, list, sizeof list, WSI_TOKEN_PROTOCOL) <= 0) {
         return 0;
     }
-    for (name = strtok_r(list, ", \t", &rest); name; name = strtok_r(NULL, ", \t", &rest)) {
+    for (name = strtok_r(list, ", \t", &rest); name != NULL; name = strtok_r(NULL, ", \t", &rest)) {
         if (strcmp(name, TARN_PROTOCOL_SUBPROTOCOL) == 0) {
             return 1;
         }
@@ -523,7 +523,7 @@ int tarn_http_upgrade(tarn_gateway *gateway, struct lws *wsi, const char *path)
     if (lws_hdr_copy(wsi, wanted, sizeof wanted, WSI_TOKEN_UPGRADE) <= 0 || strcasecmp(wanted, "websocket") != 0) {
         return refuse_upgrade(wsi, 400, "only an upgrade to a WebSocket is possible");
     }
-    if (!path || strcmp(path, "/ws") != 0) {
+    if (path == NULL || strcmp(path, "/ws") != 0) {
         return refuse_upgrade(wsi, 404, "the WebSocket is at /ws, for GET");
     }
     if (lws_hdr_copy(wsi, wanted, sizeof wanted, WSI_TOKEN_VERSION) <= 0 || strcmp(wanted, "13") != 0) {

@@ -51,7 +51,7 @@ static void drop(tarn_listener *listener, tarn_connection *connection)
 
 static int may_drop(const tarn_connection *connection)
 {
-    return connection->used && !connection->is_joined && !connection->is_dropped && connection->wsi;
+    return connection->used && !connection->is_joined && !connection->is_dropped && connection->wsi != NULL;
 }
 
 /// Drops the connection in which nothing has happened for the longest time, unless there are places enough.
@@ -62,11 +62,11 @@ static void make_room(tarn_listener *listener)
     for (int i = 0; i < TARN_GATEWAY_CONNECTIONS_MAX; i++) {
         tarn_connection *connection = &listener->connections[i];
         free_count += !connection->used || connection->is_dropped;
-        if (may_drop(connection) && (!oldest || connection->moved_ns < oldest->moved_ns)) {
+        if (may_drop(connection) && (oldest == NULL || connection->moved_ns < oldest->moved_ns)) {
             oldest = connection;
         }
     }
-    if (free_count < TARN_GATEWAY_CONNECTIONS_SPARE && oldest) {
+    if (free_count < TARN_GATEWAY_CONNECTIONS_SPARE && oldest != NULL) {
         drop(listener, oldest);
     }
 }
@@ -123,7 +123,7 @@ static void on_acceptable(uv_poll_t *poll, int status, int events)
         struct in6_addr address;
         normalise(&from, &address);
         tarn_connection *connection = place_for(listener, &address);
-        if (!connection) {
+        if (connection == NULL) {
             listener->refused_total++;
             refuse(fd);
             continue;

@@ -7,8 +7,8 @@
 /// The name of a file's scene. @return 0: `scene` is no file's, or of one that can't be a scene
 static int name_of(const char *scene, tarn_name name)
 {
-    const char *slash = strrchr(scene, '/'), *file = slash ? slash + 1 : scene, *ending = strrchr(file, '.');
-    if (!ending || strcmp(ending, ".json") != 0 || ending - file > TARN_NAME_BYTES_MAX) {
+    const char *slash = strrchr(scene, '/'), *file = slash != NULL ? slash + 1 : scene, *ending = strrchr(file, '.');
+    if (ending == NULL || strcmp(ending, ".json") != 0 || ending - file > TARN_NAME_BYTES_MAX) {
         return 0;
     }
     snprintf(name, sizeof(tarn_name), "%.*s", (int)(ending - file), file);

@@ -34,7 +34,7 @@ static const struct {
 static const char *type_of(const char *path)
 {
     const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && i < sizeof types / sizeof types[0]; i++) {
+    for (size_t i = 0; dot != NULL && i < sizeof types / sizeof types[0]; i++) {
         if (strcmp(dot, types[i].ending) == 0) {
             return types[i].type;
         }
@@ -89,7 +89,7 @@ static tarn_status add_file(tarn_pages *pages, int fd, const char *path, size_t 
     tarn_page *page = &pages->pages[pages->page_count];
     page->bytes = malloc(size ? size : 1);
     page->path = strdup(path);
-    tarn_status status = page->bytes && page->path ? read_whole(fd, page->bytes, size) : TARN_E_MEMORY;
+    tarn_status status = page->bytes != NULL && page->path != NULL ? read_whole(fd, page->bytes, size) : TARN_E_MEMORY;
     if (status != TARN_OK) {
         free(page->bytes);
         free(page->path);
@@ -133,8 +133,8 @@ static tarn_status add_entry(tarn_pages *pages, int directory_fd, const char *pa
 static tarn_status add_directory(tarn_pages *pages, int fd, const char *path, int depth, tarn_text why)
 {
     DIR *directory = fdopendir(fd);
-    if (!directory || depth > TARN_GATEWAY_PAGES_DEPTH_MAX) {
-        if (directory) {
+    if (directory == NULL || depth > TARN_GATEWAY_PAGES_DEPTH_MAX) {
+        if (directory != NULL) {
             closedir(directory);
         } else {
             close(fd);
@@ -161,7 +161,7 @@ tarn_status tarn_pages_load(tarn_pages *pages, const char *directory, tarn_text 
         return TARN_E_NOT_FOUND;
     }
     tarn_status status = add_directory(pages, fd, "", 0, why);
-    if (status == TARN_OK && !tarn_pages_find(pages, "/")) {
+    if (status == TARN_OK && tarn_pages_find(pages, "/") == NULL) {
         snprintf(why, sizeof(tarn_text), "client directory %.300s: it has no index.html", directory);
         status = TARN_E_NOT_FOUND;
     }

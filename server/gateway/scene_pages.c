@@ -24,7 +24,7 @@ static const struct {
 static const char *type_of(const char *path)
 {
     const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && i < sizeof types / sizeof types[0]; i++) {
+    for (size_t i = 0; dot != NULL && i < sizeof types / sizeof types[0]; i++) {
         if (strcmp(dot, types[i].ending) == 0) {
             return types[i].type;
         }
@@ -65,7 +65,7 @@ static int open_below(const char *directory, const char *path)
 static tarn_status read_whole(int fd, tarn_page *page, size_t size)
 {
     page->bytes = malloc(size ? size : 1);
-    if (!page->bytes) {
+    if (page->bytes == NULL) {
         return TARN_E_MEMORY;
     }
     while (page->byte_count < size) {
@@ -89,7 +89,7 @@ static int is_same_time(const struct timespec *a, const struct timespec *b)
 /// The page in use that holds this state of a file, with the type that a path gives it; or NULL.
 static tarn_scene_page *find_used(const tarn_scene_pages *pages, const struct stat *found, const char *type)
 {
-    for (tarn_scene_page *page = pages->first; page; page = page->next) {
+    for (tarn_scene_page *page = pages->first; page != NULL; page = page->next) {
         const struct stat *held = &page->found;
         if (held->st_dev == found->st_dev && held->st_ino == found->st_ino && held->st_size == found->st_size &&
             is_same_time(&held->st_mtim, &found->st_mtim) && is_same_time(&held->st_ctim, &found->st_ctim) &&
@@ -111,11 +111,11 @@ static tarn_status take_open(tarn_scene_pages *pages, int fd, const char *type, 
         return TARN_E_LIMIT;
     }
     tarn_scene_page *page = find_used(pages, &found, type);
-    if (!page) {
+    if (page == NULL) {
         page = calloc(1, sizeof *page);
-        tarn_status status = page ? read_whole(fd, &page->page, (size_t)found.st_size) : TARN_E_MEMORY;
+        tarn_status status = page != NULL ? read_whole(fd, &page->page, (size_t)found.st_size) : TARN_E_MEMORY;
         if (status != TARN_OK) {
-            if (page) {
+            if (page != NULL) {
                 free(page->page.bytes);
             }
             free(page);
@@ -143,7 +143,7 @@ tarn_status tarn_scene_page_take(tarn_scene_pages *pages, const char *directory,
         return TARN_E_NOT_FOUND;
     }
     const char *type = type_of(path + prefix);
-    if (!type) {
+    if (type == NULL) {
         return TARN_E_NOT_FOUND;
     }
     int fd = open_below(directory, path + prefix);
@@ -157,10 +157,10 @@ tarn_status tarn_scene_page_take(tarn_scene_pages *pages, const char *directory,
 
 void tarn_scene_page_give(tarn_scene_page *page)
 {
-    if (!page || --page->user_count > 0) {
+    if (page == NULL || --page->user_count > 0) {
         return;
     }
-    for (tarn_scene_page **link = &page->pages->first; *link; link = &(*link)->next) {
+    for (tarn_scene_page **link = &page->pages->first; *link != NULL; link = &(*link)->next) {
         if (*link != page) {
             continue;
         }
@@ -176,12 +176,12 @@ tarn_status tarn_scene_page_take_own(tarn_scene_pages *pages, const char *scene_
 {
     *page = NULL;
     const char *slash = strrchr(scene_file, '/'), *ending = strrchr(path, '.');
-    const char *name = slash ? slash + 1 : scene_file;
+    const char *name = slash != NULL ? slash + 1 : scene_file;
     const size_t prefix = strlen(TARN_SCENE_PAGES_PREFIX);
     if (strncmp(path, TARN_SCENE_PAGES_PREFIX, prefix) != 0 || access(scene_file, F_OK) != 0) {
         return TARN_E_NOT_FOUND;
     }
-    if (ending && strcmp(ending, ".json") == 0 && strcmp(path + prefix, name) != 0) {
+    if (ending != NULL && strcmp(ending, ".json") == 0 && strcmp(path + prefix, name) != 0) {
         return TARN_E_NOT_FOUND;
     }
     char directory[PATH_MAX + 2];

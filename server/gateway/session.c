@@ -479,7 +479,7 @@ tarn_status tarn_session_worker_message(tarn_sessions *all, const tarn_worker_pr
                                         const tarn_ipc_message *message)
 {
     tarn_session *session = session_of_tank(all, worker, message->tank);
-    if (!session) {
+    if (session == NULL) {
         return TARN_OK; // closed in the meantime
     }
     switch (message->kind) {
@@ -506,7 +506,7 @@ tarn_status tarn_session_worker_message(tarn_sessions *all, const tarn_worker_pr
 uint8_t *tarn_session_frame_space(tarn_sessions *all, const tarn_worker_process *worker, uint32_t tank)
 {
     tarn_session *session = session_of_tank(all, worker, tank);
-    return tarn_fanout_space(session ? &session->fanout : &all->nowhere);
+    return tarn_fanout_space(session != NULL ? &session->fanout : &all->nowhere);
 }
 
 void tarn_session_stage(tarn_session *session, tarn_stage stage, double seconds)
@@ -578,7 +578,7 @@ tarn_status tarn_session_frame(tarn_sessions *all, const tarn_worker_process *wo
                                uint32_t frame_bytes)
 {
     tarn_session *session = session_of_tank(all, worker, tank);
-    if (!session) {
+    if (session == NULL) {
         return TARN_OK;
     }
     tarn_fanout_inputs inputs;

@@ -21,7 +21,7 @@ static tarn_status read_name(const json_t *value, const char *field, tarn_name n
         return TARN_E_MALFORMED;
     }
     const char *fault = tarn_text_fault((const uint8_t *)text, length);
-    if (fault) {
+    if (fault != NULL) {
         snprintf(why, sizeof(tarn_text), "%s: %s", field, fault);
         return TARN_E_MALFORMED;
     }
@@ -81,7 +81,7 @@ tarn_status tarn_session_request_read(const char *bytes, size_t byte_count, tarn
 /// Writes and lets go of a value, which may be NULL.
 static size_t write_value(json_t *value, char *text, size_t text_bytes)
 {
-    size_t count = value ? json_dumpb(value, text, text_bytes, JSON_COMPACT | JSON_REAL_PRECISION(4)) : 0;
+    size_t count = value != NULL ? json_dumpb(value, text, text_bytes, JSON_COMPACT | JSON_REAL_PRECISION(4)) : 0;
     json_decref(value);
     return count <= text_bytes ? count : 0;
 }

@@ -32,7 +32,7 @@ static tarn_status begin(tarn_sessions *all, const tarn_session_plan *plan, uint
     session->fanout = fanout;
     session->all = all;
     tarn_status status = tarn_role_keys_make(&session->keys);
-    if (status == TARN_OK && plan->name) {
+    if (status == TARN_OK && plan->name != NULL) {
         snprintf(session->name, sizeof session->name, "%s", plan->name);
     } else if (status == TARN_OK) {
         status = draw_name(session->name);

@@ -139,7 +139,7 @@ void tarn_session_pages_end(tarn_sessions *all, const char *name, const tarn_key
 {
     tarn_session *session = name[0] ? tarn_session_find(all, name) : NULL;
     tarn_role role = TARN_ROLE_WATCH;
-    if (!session) {
+    if (session == NULL) {
         tarn_session_pages_refuse(answer, 404, "there is no such session");
     } else if (!tarn_role_of_key(&session->keys, key, &role) || role != TARN_ROLE_OWN) {
         tarn_session_pages_refuse(answer, 403, "only with the owners' key may this tank be ended");

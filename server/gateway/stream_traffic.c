@@ -93,7 +93,7 @@ static int most_layers(const tarn_stream_traffic *traffic, const taken *sum, con
 {
     int layer = (int)traffic->layer_count - 1;
     while (layer >= 0 &&
-           !(particles_fit(traffic, view, (uint32_t)layer) && (!bytes || bytes_fit(sum, view, bytes[layer])))) {
+           !(particles_fit(traffic, view, (uint32_t)layer) && (bytes == NULL || bytes_fit(sum, view, bytes[layer])))) {
         layer--;
     }
     return layer;

@@ -99,10 +99,10 @@ const tarn_fanout_frame *tarn_viewer_next_frame(const tarn_viewer *viewer)
     }
     const tarn_fanout_frame *frame = tarn_fanout_next(viewer->fanout, viewer->reference, viewer->frame_serial,
                                                       tarn_viewer_rate_skips_extras(&viewer->rate));
-    if (frame && (frame->kind == TARN_STREAM_KEY ? had_key(viewer, frame) : viewer->rate.keys_only)) {
+    if (frame != NULL && (frame->kind == TARN_STREAM_KEY ? had_key(viewer, frame) : viewer->rate.keys_only)) {
         return NULL;
     }
-    if (frame && frame->kind == TARN_STREAM_EXTRA && viewer->flight.count >= TARN_FRAMES_UNACKNOWLEDGED_MAX) {
+    if (frame != NULL && frame->kind == TARN_STREAM_EXTRA && viewer->flight.count >= TARN_FRAMES_UNACKNOWLEDGED_MAX) {
         return NULL;
     }
     return frame;

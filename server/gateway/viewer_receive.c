@@ -56,7 +56,7 @@ static void take_join(tarn_viewer *viewer, const tarn_join *join)
 {
     tarn_text why;
     tarn_session *session = tarn_session_find(viewer->all->sessions, join->session);
-    if (!session) {
+    if (session == NULL) {
         snprintf(why, sizeof why, "join.session: there is no session \"%s\"", join->session);
         tarn_viewer_fail(viewer, TARN_ERROR_SESSION, why);
         return;

@@ -125,7 +125,7 @@ static int next_message(tarn_viewer *viewer)
         outgoing.pong.id = viewer->ping.id;
         outgoing.pong.client_time_ms = viewer->ping.client_time_ms;
         outgoing.pong.server_time_us = tarn_clock_unix_us();
-        if (viewer->session) {
+        if (viewer->session != NULL) {
             fill_stages(viewer->session, outgoing.pong.stages_ms);
         }
         break;

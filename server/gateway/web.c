@@ -26,7 +26,7 @@ static const char *request_path(struct lws *wsi, char *path, int path_bytes)
 static void note_move(struct lws *wsi)
 {
     tarn_connection *connection = lws_get_opaque_user_data(wsi);
-    if (connection) {
+    if (connection != NULL) {
         tarn_listener_moved(connection);
     }
 }
@@ -48,7 +48,7 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user
         return 1; // a WebSocket without the subprotocol
     case LWS_CALLBACK_WSI_DESTROY: {
         tarn_connection *connection = lws_get_opaque_user_data(wsi);
-        if (connection) {
+        if (connection != NULL) {
             tarn_listener_release(connection);
         }
         return 0;
@@ -127,6 +127,7 @@ tarn_status tarn_web_open(tarn_gateway *gateway, tarn_text why)
         .options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_EXPLICIT_VHOSTS |
                    LWS_SERVER_OPTION_UV_NO_SIGSEGV_SIGFPE_SPIN | LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS,
         .foreign_loops = loops,
+        .pcontext = &gateway->web, // NULL again once all of it is freed
         .user = gateway,
         .gid = -1,
         .uid = -1,
@@ -142,10 +143,10 @@ tarn_status tarn_web_open(tarn_gateway *gateway, tarn_text why)
     };
     lws_set_log_level(LLL_ERR | LLL_WARN | (gateway->options.log_level >= TARN_LOG_DEBUG ? LLL_NOTICE : 0), on_log);
     gateway->web = lws_create_context(&info);
-    if (gateway->web) {
+    if (gateway->web != NULL) {
         gateway->vhost = lws_create_vhost(gateway->web, &info);
     }
-    if (gateway->vhost) {
+    if (gateway->vhost != NULL) {
         return TARN_OK;
     }
     snprintf(why, sizeof(tarn_text),
@@ -165,7 +166,7 @@ void tarn_web_adopt(void *user, int fd, tarn_connection *connection)
     };
     // What is adopted may be gone again, and with it the connection's place.
     struct lws *wsi = lws_adopt_descriptor_vhost_via_info(&desc);
-    if (!wsi) {
+    if (wsi == NULL) {
         tarn_listener_release(connection);
     } else if (connection->used) {
         connection->wsi = wsi;
@@ -208,9 +209,8 @@ void tarn_web_show(tarn_viewer *const *viewers, uint32_t viewer_count)
 
 void tarn_web_close(tarn_gateway *gateway)
 {
-    if (gateway->web) {
+    if (gateway->web != NULL) {
         lws_context_destroy(gateway->web);
     }
-    gateway->web = NULL;
     gateway->vhost = NULL;
 }

@@ -18,7 +18,8 @@ void tarn_web_adopt(void *gateway, int fd, struct tarn_connection *connection);
 /// Ends a connection, when libwebsockets gets its turn. Fits tarn_listener_start.
 void tarn_web_drop(struct tarn_connection *connection);
 
-/// Closes what is left of all connections. The loop must run on for libwebsockets to let go of its handles.
+/// Closes what is left of all connections. The loop must run on for libwebsockets to let go of its handles; when it has
+/// ended, a second call frees what versions from 4.3 on keep until then.
 void tarn_web_close(struct tarn_gateway *gateway);
 
 /// Shows a frame to viewers to whom one is due: writes it at once to every one whose socket takes bytes now, and asks

@@ -201,7 +201,7 @@ static void flush(tarn_worker_process *worker)
         }
         tarn_worker_queue_sent(&worker->queue, (size_t)sent);
     }
-    watch(worker, head ? UV_READABLE | UV_WRITABLE : UV_READABLE);
+    watch(worker, head != NULL ? UV_READABLE | UV_WRITABLE : UV_READABLE);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -255,7 +255,7 @@ static void make_arguments(const tarn_worker_config *config, char made[4][TARN_D
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         arguments[n++] = (char *)list[i];
     }
-    if (config->scenes) {
+    if (config->scenes != NULL) {
         arguments[n++] = (char *)"--scenes";
         arguments[n++] = (char *)config->scenes;
     }

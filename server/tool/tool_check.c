@@ -1,4 +1,5 @@
 // `tarn check`: validates scene files, every one that is named.
+#include "kernels/liquid_parameters.h"
 #include "server/common/printable.h"
 #include "server/tool/tool.h"
 
@@ -138,7 +139,9 @@ static void print_scene(const char *path, const tarn_scene *scene)
     printf("    %s%s%s\n", scene->title, scene->description[0] != '\0' ? ": " : "", scene->description);
     print_liquids(scene);
     print_solids(scene);
-    print_solver(tank);
+    if ((tarn_model_at(tank->model)->can & TARN_MODEL_SOLVER) != 0) {
+        print_solver(tank);
+    }
 }
 
 /// Whether a tank can be made of the scene: some things show only then, such as an emitter outside of it.

@@ -31,7 +31,7 @@ tarn_status tarn_tile_map_init(tarn_tile_map *map, const uint16_t cells[3], floa
     }
     map->bits_bytes = (count + 7) / 8;
     map->bits = calloc(1, map->bits_bytes);
-    return map->bits ? TARN_OK : TARN_E_MEMORY;
+    return map->bits != NULL ? TARN_OK : TARN_E_MEMORY;
 }
 
 void tarn_tile_map_free(tarn_tile_map *map)

@@ -55,7 +55,7 @@ static tarn_input_viewer *viewer_find(tarn_input_state *state, uint32_t viewer_i
 static tarn_input_viewer *viewer_find_or_add(tarn_input_state *state, uint32_t viewer_id)
 {
     tarn_input_viewer *viewer = viewer_find(state, viewer_id);
-    if (!viewer && (viewer = viewer_find(state, 0)) != NULL) {
+    if (viewer == NULL && (viewer = viewer_find(state, 0)) != NULL) {
         memset(viewer, 0, sizeof *viewer);
         viewer->viewer_id = viewer_id;
     }
@@ -89,14 +89,14 @@ static tarn_input_source *source_find_or_add(tarn_input_state *state, uint32_t v
                                              uint32_t index, tarn_text why)
 {
     tarn_input_source *source = source_find(state, viewer_id, kind, index);
-    if (source) {
+    if (source != NULL) {
         return source;
     }
     source = source_find(state, 0, kind, index);
-    if (!source) {
+    if (source == NULL) {
         source = source_most_silent(state);
     }
-    if (!source) {
+    if (source == NULL) {
         snprintf(why, sizeof(tarn_text), "%d pointers, controllers and hands act in this tank already; no more fit",
                  TARN_INPUT_SOURCES_MAX);
         return NULL;
@@ -127,8 +127,8 @@ static int tool_fits(const tarn_input_state *state, const tarn_input_source *sou
 static tarn_status tell_once(tarn_input_state *state, uint32_t viewer_id, tarn_tool tool, int fits, tarn_text why)
 {
     tarn_input_viewer *viewer = viewer_find_or_add(state, viewer_id);
-    const int told = viewer && (viewer->tools_told >> tool & 1);
-    if (viewer) {
+    const int told = viewer != NULL && (viewer->tools_told >> tool & 1);
+    if (viewer != NULL) {
         viewer->tools_told = (viewer->tools_told & ~(1u << tool)) | (fits ? 0 : 1u << tool);
     }
     if (fits || told) {
@@ -207,7 +207,7 @@ static tarn_status pointer_down(tarn_input_state *state, uint32_t viewer_id, con
         return TARN_E_LIMIT;
     }
     source = source_find_or_add(state, viewer_id, TARN_INPUT_POINTER, pointer->pointer_id, why);
-    if (!source) {
+    if (source == NULL) {
         return TARN_E_LIMIT;
     }
     const tarn_body_grip *grip =
@@ -215,7 +215,7 @@ static tarn_status pointer_down(tarn_input_state *state, uint32_t viewer_id, con
     source->tool = pointer->tool;
     source->holds = 0;
     memset(source->lift, 0, sizeof source->lift);
-    if (grip) {
+    if (grip != NULL) {
         hold(source, grip, source->hold_m);
     } else {
         hold_tank(state, source, pointer, ray, map);
@@ -246,7 +246,7 @@ static tarn_status pointer_take(tarn_input_state *state, uint32_t viewer_id, con
     }
 
     tarn_input_source *source = source_find(state, viewer_id, TARN_INPUT_POINTER, pointer->pointer_id);
-    if (!source || source->released) {
+    if (source == NULL || source->released) {
         return TARN_OK; // it hovers, or what it pressed is gone
     }
     float hit[3];
@@ -278,8 +278,8 @@ static int was_open(tarn_input_state *state, uint32_t viewer_id, const tracked_p
 {
     tarn_input_viewer *viewer =
         viewer_id && pose->kind == TARN_INPUT_HAND ? viewer_find_or_add(state, viewer_id) : NULL;
-    const uint32_t bit = 1u << pose->side, before = viewer ? viewer->open_hands & bit : 0;
-    if (viewer) {
+    const uint32_t bit = 1u << pose->side, before = viewer != NULL ? viewer->open_hands & bit : 0;
+    if (viewer != NULL) {
         viewer->open_hands = pose->opens ? viewer->open_hands | bit : viewer->open_hands & ~bit;
     }
     return before != 0;
@@ -296,7 +296,7 @@ static int tracked_holds(tarn_input_source *source, int may_take, const tracked_
     }
     if (closes_now) {
         const tarn_body_grip *grip = tarn_body_map_point(bodies, pose->position_m, pose->radius_m);
-        if (grip) {
+        if (grip != NULL) {
             hold(source, grip, pose->position_m);
         }
     }
@@ -322,10 +322,10 @@ static tarn_status tracked_take(tarn_input_state *state, uint32_t viewer_id, con
                                 const tarn_body_map *bodies, tarn_text why)
 {
     tarn_input_source *source = source_find(state, viewer_id, pose->kind, pose->side);
-    const int may_take = was_open(state, viewer_id, pose) || source || pose->kind == TARN_INPUT_CONTROLLER;
+    const int may_take = was_open(state, viewer_id, pose) || source != NULL || pose->kind == TARN_INPUT_CONTROLLER;
     const int may_hold = pose->closes && may_take;
     if (!pose->acts && !may_hold) {
-        if (source) {
+        if (source != NULL) {
             source->viewer_id = 0;
         }
         return TARN_OK;
@@ -333,16 +333,16 @@ static tarn_status tracked_take(tarn_input_state *state, uint32_t viewer_id, con
     const int fits = tool_fits(state, source, pose->tool, why);
     const tarn_status status = tell_once(state, viewer_id, pose->tool, fits, why);
     if (!fits) {
-        if (source) {
+        if (source != NULL) {
             source->viewer_id = 0;
         }
         return status;
     }
-    const int is_new = !source;
+    const int is_new = source == NULL;
     if (is_new) {
         source = source_find_or_add(state, viewer_id, pose->kind, pose->side, why);
     }
-    if (!source) {
+    if (source == NULL) {
         return TARN_E_LIMIT;
     }
     if (is_new) {
@@ -424,7 +424,7 @@ tarn_status tarn_input_state_take(tarn_input_state *state, uint32_t viewer_id, c
 void tarn_input_state_note(tarn_input_state *state, uint32_t viewer_id, uint32_t sequence)
 {
     tarn_input_viewer *viewer = viewer_id ? viewer_find_or_add(state, viewer_id) : NULL;
-    if (viewer && sequence > viewer->received) {
+    if (viewer != NULL && sequence > viewer->received) {
         viewer->received = sequence;
     }
 }
@@ -437,7 +437,7 @@ void tarn_input_state_viewer_gone(tarn_input_state *state, uint32_t viewer_id)
         }
     }
     tarn_input_viewer *viewer = viewer_id ? viewer_find(state, viewer_id) : NULL;
-    if (viewer) {
+    if (viewer != NULL) {
         memset(viewer, 0, sizeof *viewer);
     }
 }

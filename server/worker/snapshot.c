@@ -10,7 +10,7 @@ tarn_status tarn_snapshot_init(tarn_snapshot *snapshot, const tarn_tank *tank, f
     snapshot->bytes_max = tarn_tank_save_bytes_max(tank);
     snapshot->bytes = malloc(snapshot->bytes_max);
     snapshot->steps_per_s = (uint64_t)fmaxf(1.0f, roundf(1.0f / dt_s));
-    return snapshot->bytes ? TARN_OK : TARN_E_MEMORY;
+    return snapshot->bytes != NULL ? TARN_OK : TARN_E_MEMORY;
 }
 
 void tarn_snapshot_free(tarn_snapshot *snapshot)

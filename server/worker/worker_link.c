@@ -33,7 +33,7 @@ void tarn_worker_link_close(tarn_worker_link *link)
 {
     for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
         for (int b = 0; b < 2; b++) {
-            if (link->slots[i].buffers[b]) {
+            if (link->slots[i].buffers[b] != NULL) {
                 munmap(link->slots[i].buffers[b], BUFFER_BYTES);
             }
         }
@@ -77,7 +77,7 @@ uint8_t *tarn_worker_link_frame_space(tarn_worker_link *link, uint32_t index)
 {
     tarn_frame_slot *slot = &link->slots[index];
     int buffer = slot_free(slot);
-    if (!slot->buffers[buffer]) {
+    if (slot->buffers[buffer] == NULL) {
         void *memory =
             mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (memory == MAP_FAILED) {

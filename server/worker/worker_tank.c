@@ -86,7 +86,7 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     tarn_encoder_desc encoder_desc;
     tarn_scene *scene = calloc(1, sizeof *scene);
     snprintf(why, sizeof(tarn_text), "out of memory");
-    tarn_status status = scene ? scene_read(scenes_dir, load->scene, scene, why) : TARN_E_MEMORY;
+    tarn_status status = scene != NULL ? scene_read(scenes_dir, load->scene, scene, why) : TARN_E_MEMORY;
     if (status != TARN_OK) {
         goto fail;
     }
@@ -217,17 +217,18 @@ static void parameter_keep(tarn_worker_tank *tank, uint32_t id, float value)
     }
     next->parameters[at] = (tarn_parameter_change){id, value};
     next->parameter_count += at == next->parameter_count;
-    _Static_assert((int)TARN_PARAMETER_COUNT <= (int)TARN_STEP_PARAMETERS_MAX, "each changes once in a step");
+    _Static_assert((int)TARN_MODEL_PARAMETERS_MAX <= (int)TARN_STEP_PARAMETERS_MAX, "each changes once in a step");
 }
 
 static tarn_status parameter_take(tarn_worker_tank *tank, const tarn_input_parameter *parameter, tarn_text why)
 {
-    int id = tarn_tank_parameter_find(parameter->name);
+    const tarn_model *model = tarn_tank_model(tank->tank);
+    const int id = tarn_model_parameter_find(model, parameter->name);
     if (id < 0) {
         snprintf(why, sizeof(tarn_text), "input.name: this tank has no parameter \"%s\"", parameter->name);
         return TARN_E_NOT_FOUND;
     }
-    const tarn_parameter_spec *spec = tarn_tank_parameter_spec((tarn_parameter)id);
+    const tarn_parameter_spec *spec = tarn_model_parameter(model, (uint32_t)id);
     if (!(parameter->value >= spec->min && parameter->value <= spec->max)) {
         snprintf(why, sizeof(tarn_text), "input.value: found %g, allowed for \"%s\" is %g to %g",
                  (double)parameter->value, spec->name, (double)spec->min, (double)spec->max);
@@ -266,7 +267,7 @@ tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, c
     }
     if (input->kind == TARN_INPUT_POINTER && input->pointer.phase == TARN_PHASE_DOWN) {
         const char *refusal = added_refusal(tank, input->pointer.tool);
-        if (refusal) {
+        if (refusal != NULL) {
             snprintf(why, sizeof(tarn_text), "input.tool: %s", refusal);
             return TARN_E_LIMIT;
         }
@@ -282,7 +283,7 @@ static int is_stepping(const tarn_worker_tank *tank)
 uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
 {
     uint64_t due = UINT64_MAX;
-    if (!tank->tank) {
+    if (tank->tank == NULL) {
         return due;
     }
     if (is_stepping(tank)) {
@@ -430,7 +431,7 @@ static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, const 
 {
     const uint64_t used_ns = tarn_jobs_used_ns(jobs);
     uint8_t *space = tarn_worker_link_frame_space(link, tank->slot);
-    if (!space) {
+    if (space == NULL) {
         return TARN_E_MEMORY;
     }
     tarn_frame_input inputs[TARN_FRAME_INPUTS_MAX];
@@ -537,13 +538,14 @@ static void fill_state(const tarn_worker_tank *tank, tarn_ipc_state *state)
     for (int axis = 0; axis < 3; axis++) {
         session->size_m[axis] = desc->cell_m * (float)desc->cells[axis];
     }
-    _Static_assert((int)TARN_PARAMETER_COUNT <= (int)TARN_PARAMETERS_MAX, "a state message holds all parameters");
-    session->parameter_count = TARN_PARAMETER_COUNT;
-    for (int id = 0; id < TARN_PARAMETER_COUNT; id++) {
-        const tarn_parameter_spec *spec = tarn_tank_parameter_spec((tarn_parameter)id);
+    _Static_assert((int)TARN_MODEL_PARAMETERS_MAX <= (int)TARN_PARAMETERS_MAX, "a state message holds all parameters");
+    const tarn_model *model = tarn_tank_model(tank->tank);
+    session->parameter_count = model->parameter_count;
+    for (uint32_t id = 0; id < model->parameter_count; id++) {
+        const tarn_parameter_spec *spec = &model->parameters[id];
         tarn_parameter_info *info = &session->parameters[id];
         snprintf(info->name, sizeof info->name, "%s", spec->name);
-        info->value = tarn_tank_parameter(tank->tank, (tarn_parameter)id);
+        info->value = tarn_tank_parameter(tank->tank, id);
         info->min = spec->min;
         info->max = spec->max;
     }

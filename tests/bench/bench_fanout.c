@@ -101,7 +101,7 @@ static size_t record(const fanout_options *options, const tarn_scene *scene, tar
     size_t all = 0;
     uint8_t *bytes = malloc(FANOUT_FRAME_BYTES_MAX);
     tarn_encoder_desc_default(&desc);
-    if (!bytes || tarn_encoder_create(tank, &desc, &encoder) != TARN_OK) {
+    if (bytes == NULL || tarn_encoder_create(tank, &desc, &encoder) != TARN_OK) {
         return 0;
     }
     for (uint64_t i = 0; i < FANOUT_FRAMES; i++) {
@@ -141,7 +141,7 @@ static size_t make_recording(const fanout_options *options, const char *path)
         fail("the scene cannot be simulated");
     }
     FILE *out = fopen(path, "wb");
-    const size_t byte_count = out ? record(options, &scene, tank, out) : 0;
+    const size_t byte_count = out != NULL ? record(options, &scene, tank, out) : 0;
     if (byte_count == 0 || fclose(out) != 0) {
         fail("frames cannot be recorded");
     }
@@ -196,8 +196,8 @@ static fanout_server start_tarnd(const fanout_options *options, const char *path
     }
     close(out[1]);
     FILE *said = fdopen(out[0], "r");
-    const char *found = said && fgets(line, sizeof line, said) ? strstr(line, "127.0.0.1:") : NULL;
-    if (!found) {
+    const char *found = said != NULL && fgets(line, sizeof line, said) != NULL ? strstr(line, "127.0.0.1:") : NULL;
+    if (found == NULL) {
         fail("tarnd does not serve");
     }
     server.port = (uint16_t)strtol(found + strlen("127.0.0.1:"), NULL, 10);
@@ -219,8 +219,8 @@ typedef struct fanout_sum {
 static double number(json_t *object, const char *a, const char *b, const char *c)
 {
     json_t *value = json_object_get(object, a);
-    value = b ? json_object_get(value, b) : value;
-    return json_number_value(c ? json_object_get(value, c) : value);
+    value = b != NULL ? json_object_get(value, b) : value;
+    return json_number_value(c != NULL ? json_object_get(value, c) : value);
 }
 
 /// @return bytes per second of processor time
@@ -232,8 +232,8 @@ static double measure(const fanout_options *options, const fanout_server *server
              TARN_BENCH_TARN, options->viewers, options->seconds, (int)server->pid, server->port);
     FILE *out = popen(command, "r");
     json_error_t error;
-    json_t *report = out ? json_loadf(out, 0, &error) : NULL;
-    if (!report || pclose(out) != 0) {
+    json_t *report = out != NULL ? json_loadf(out, 0, &error) : NULL;
+    if (report == NULL || pclose(out) != 0) {
         fail("tarn load failed");
     }
     double seconds = number(report, "seconds", NULL, NULL);

@@ -1,4 +1,5 @@
 #include "tests/bench/contestant.h"
+#include "kernels/liquid_parameters.h"
 #include "kernels/step_input.h"
 
 #include <stdio.h>

@@ -13,7 +13,7 @@ static int read_frame(FILE *file, size_t room_bytes, fanout_frame *frame)
     }
     frame->byte_count = get_u32(size);
     uint8_t *memory = frame->byte_count <= FANOUT_FRAME_BYTES_MAX ? malloc(room_bytes + frame->byte_count) : NULL;
-    if (!memory) {
+    if (memory == NULL) {
         return 0;
     }
     frame->bytes = memory + room_bytes;
@@ -22,11 +22,11 @@ static int read_frame(FILE *file, size_t room_bytes, fanout_frame *frame)
 
 void fanout_read(const char *path, size_t room_bytes, fanout_player *player)
 {
-    FILE *file = path ? fopen(path, "rb") : NULL;
+    FILE *file = path != NULL ? fopen(path, "rb") : NULL;
     *player = (fanout_player){0};
     for (int i = 0; i < FANOUT_FRAMES; i++) {
-        if (!file || !read_frame(file, room_bytes, &player->frames[i])) {
-            fprintf(stderr, "bench_fanout: the frames of %s cannot be read\n", path ? path : "no file");
+        if (file == NULL || !read_frame(file, room_bytes, &player->frames[i])) {
+            fprintf(stderr, "bench_fanout: the frames of %s cannot be read\n", path != NULL ? path : "no file");
             exit(1);
         }
     }

@@ -8,6 +8,7 @@
 //
 //     border │ 0 │ 1 │ ... │ n-1 │ border
 //            u0  u1              un
+#include "kernels/liquid_parameters.h"
 #include "tests/bench/textbook_internal.h"
 
 #include <math.h>

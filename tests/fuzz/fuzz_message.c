@@ -21,7 +21,7 @@ static tarn_status read_all(const uint8_t *bytes, size_t byte_count, tarn_messag
 {
     tarn_text why = "";
     tarn_status status = tarn_message_read(bytes, byte_count, message, &why);
-    require(status == TARN_OK || (why[0] != 0 && memchr(why, 0, sizeof why)));
+    require(status == TARN_OK || (why[0] != 0 && memchr(why, 0, sizeof why) != NULL));
     require(tarn_message_read(bytes, byte_count, message, NULL) == status);
     if (status == TARN_OK && message->kind == TARN_MESSAGE_VIEWERS) {
         uint32_t count;

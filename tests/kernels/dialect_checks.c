@@ -2,6 +2,7 @@
 
 #include "tests/kernels/dialect_arrays.h"
 #include "tests/kernels/dialect_rows.h"
+#include "tests/kernels/dialect_transfers.h"
 #include "tests/kernels/saxpy.h"
 
 #include <math.h>
@@ -710,48 +711,6 @@ static int check_repeat_without_go(tarn_queue *queue)
     return dialect_arrays_end(&all, all.failed ? 0 : dialect_same_u32("rounds", 1, u[1], 0));
 }
 
-// ---------------------------------------------------------------------------------------------------------------
-// transfers
-
-static int check_transfer_of(tarn_queue *queue, size_t bytes)
-{
-    dialect_arrays all = {.queue = queue};
-    uint8_t *data = dialect_array_add(&all, bytes + 1), *back = dialect_array_add(&all, bytes + 1);
-    int result = 0;
-    if (!all.failed) {
-        uint64_t seed = bytes;
-        uint8_t *there = dialect_array_device(&all, data);
-        dialect_arrays_download(&all);
-        for (size_t i = 0; i <= bytes && result == 0; i++) {
-            result = data[i] == 0 ? 0 : dialect_wrong("new memory isn't zero at %zu of %zu", i, bytes);
-        }
-        for (size_t i = 0; i <= bytes; i++) {
-            data[i] = (uint8_t)dialect_random_u32(&seed);
-        }
-        memcpy(back, data, bytes + 1);
-        all.failed |= tarn_queue_upload(queue, there, data, bytes + 1) != TARN_OK;
-        memset(data, 0, bytes + 1); // it may be reused when the call returns
-        all.failed |= tarn_queue_zero(queue, there, bytes / 3) != TARN_OK;
-        memset(back, 0, bytes / 3);
-        all.failed |= tarn_queue_download(queue, data, there, bytes + 1) != TARN_OK;
-        if (result == 0 && memcmp(data, back, bytes + 1) != 0) {
-            result = dialect_wrong("%zu bytes came back different", bytes + 1);
-        }
-    }
-    return dialect_arrays_end(&all, result);
-}
-
-static int check_transfers(tarn_queue *queue)
-{
-    const size_t sizes[] = {0, 1, 63, 4096, (1 << 18) - 1, 1 << 18, (1 << 20) + 1, 5000003};
-    for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        if (check_transfer_of(queue, sizes[i])) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 static int check_too_much_memory(tarn_queue *queue)
 {
     void *memory = tarn_device_alloc(tarn_queue_device(queue), SIZE_MAX / 2);
@@ -786,7 +745,7 @@ const dialect_check dialect_checks[] = {
     {"repeats and replays", check_repeats},
     {"two queues side by side", check_two_queues},
     {"a repeat without go", check_repeat_without_go},
-    {"transfers", check_transfers},
+    {"transfers", dialect_check_transfers},
     {"running out of memory", check_too_much_memory},
 };
 const uint32_t dialect_check_count = sizeof dialect_checks / sizeof dialect_checks[0];

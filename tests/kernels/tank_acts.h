@@ -1,8 +1,9 @@
-/// What tests do to a tank, one thing at a time: each makes the input of a step that holds the clock, or is kept for the
-/// next act_step.
+/// What tests do to a tank, one thing at a time: each makes the input of a step that holds the clock, or is kept for
+/// the next act_step.
 #ifndef TARN_TESTS_KERNELS_TANK_ACTS_H
 #define TARN_TESTS_KERNELS_TANK_ACTS_H
 
+#include "kernels/liquid_parameters.h"
 #include "kernels/step_input.h"
 
 #include <stdio.h>

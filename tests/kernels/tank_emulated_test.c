@@ -1,6 +1,7 @@
 // A tank on the emulated CUDA device, with lanes and blocks in both orders, has the state that it has on the CPU.
 #include "kernels/liquid/liquid_host.h"
 #include "kernels/liquid/liquid_kernels.h"
+#include "kernels/liquid_parameters.h"
 #include "kernels/stream/encoder_internal.h"
 #include "tests/kernels/tank_acts.h"
 #include "tests/kernels/tank_fixtures.h"

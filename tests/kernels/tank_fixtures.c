@@ -1,4 +1,5 @@
 #include "tests/kernels/tank_fixtures.h"
+#include "kernels/liquid_parameters.h"
 #include "tests/kernels/tank_acts.h"
 
 #include <string.h>

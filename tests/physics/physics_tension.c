@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/liquid_parameters.h"
 #include "tests/physics/physics.h"
 #include <cmocka.h> // needs those above
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "kernels/liquid/liquid_host.h"
+#include "kernels/liquid_parameters.h"
 #include "tests/physics/physics.h"
 #include <cmocka.h> // needs those above
 

@@ -59,7 +59,7 @@ char *golden_describe(const golden_vector *vector)
     char *text = NULL;
     size_t text_bytes = 0;
     FILE *out = open_memstream(&text, &text_bytes);
-    if (!out) {
+    if (out == NULL) {
         return NULL;
     }
     int good = vector->kind == GOLDEN_STREAM ? golden_stream_describe(out, vector->bytes, vector->byte_count)

@@ -11,7 +11,7 @@ static int write_file(const char *directory, const char *name, const char *suffi
     char path[4096];
     snprintf(path, sizeof path, "%s/%s%s", directory, name, suffix);
     FILE *file = fopen(path, "wb");
-    if (!file) {
+    if (file == NULL) {
         perror(path);
         return 0;
     }
@@ -32,7 +32,7 @@ int main(int argument_count, char **arguments)
     }
     for (int i = 0; i < golden_count(); i++) {
         char *text = golden_make(i, &vector) ? golden_describe(&vector) : NULL;
-        if (!text) {
+        if (text == NULL) {
             fprintf(stderr, "vector %d (%s) cannot be encoded\n", i, vector.name);
             return 1;
         }

@@ -84,7 +84,7 @@ static void emit_word(text_reader *r)
         emit_float(r, (double)NAN);
     } else if (strncmp(r->text, "inf", count) == 0) {
         emit_float(r, (double)INFINITY);
-    } else if (memchr(r->text, '.', count) || memchr(r->text, 'e', count)) {
+    } else if (memchr(r->text, '.', count) != NULL || memchr(r->text, 'e', count) != NULL) {
         emit_float(r, strtod(r->text, NULL));
     } else {
         emit_integer(r, r->text);

@@ -14,7 +14,7 @@ static char *read_golden(const char *name, const char *suffix, size_t *byte_coun
     char path[4096];
     snprintf(path, sizeof path, "%s/%s%s", TARN_GOLDEN_DIRECTORY, name, suffix);
     FILE *file = fopen(path, "rb");
-    if (!file) {
+    if (file == NULL) {
         fail_msg("%s cannot be opened", path);
         return NULL;
     }

@@ -36,7 +36,7 @@ static void refused(const char *text, tarn_status expected, const char *sentence
     memset(&message, 0x5a, sizeof message);
     memcpy(&before, &message, sizeof before);
     tarn_status status = read_text(text, &message, &why);
-    if (status != expected || !strstr(why, sentence)) {
+    if (status != expected || strstr(why, sentence) == NULL) {
         fail_msg("%s\n  gives %s: \"%s\"\n  not %s with \"%s\"", text, tarn_status_name(status), why,
                  tarn_status_name(expected), sentence);
     }

@@ -31,7 +31,7 @@ static int load_spec(void **context)
     spec = calloc(1, SPEC_BYTES_MAX);
     for (int i = 0; i < 2; i++) {
         FILE *file = fopen(paths[i], "rb");
-        if (!file) {
+        if (file == NULL) {
             return -1;
         }
         const size_t read = fread(spec + used, 1, SPEC_BYTES_MAX - 1 - used, file);
@@ -79,7 +79,7 @@ static int read_table(const char *heading, spec_row rows[ROWS_MAX])
     char pattern[256];
     snprintf(pattern, sizeof pattern, "\n%s\n", heading);
     const char *at = strstr(spec, pattern);
-    if (!at) {
+    if (at == NULL) {
         fail_msg("SPEC.md has no heading \"%s\"", heading);
         return 0;
     }
@@ -128,7 +128,7 @@ static int type_bytes(const char *type)
 {
     int bits = atoi(type + 1), count = 1;
     const char *bracket = strchr(type, '[');
-    if (bracket) {
+    if (bracket != NULL) {
         count = atoi(bracket + 1);
     }
     return bits / 8 * count;
@@ -224,12 +224,12 @@ static void type_text(const tarn_field *field, char text[CELL_BYTES])
         [TARN_FIELD_STATE] = "map",
     };
     const char *form = types[field->type], *mark = strstr(form, "%u");
-    int before = mark ? (int)(mark - form) : (int)strlen(form);
+    int before = mark != NULL ? (int)(mark - form) : (int)strlen(form);
     char count[16] = "";
-    if (mark) {
+    if (mark != NULL) {
         snprintf(count, sizeof count, "%u", (unsigned)field->count);
     }
-    snprintf(text, CELL_BYTES, "%.*s%s%s", before, form, count, mark ? mark + 2 : "");
+    snprintf(text, CELL_BYTES, "%.*s%s%s", before, form, count, mark != NULL ? mark + 2 : "");
 }
 
 /// A field's range as SPEC.md writes it.
@@ -237,7 +237,7 @@ static void range_text(const tarn_field *field, char text[CELL_BYTES])
 {
     text[0] = 0;
     if (field->type == TARN_FIELD_WORD) {
-        for (int i = 0; field->words[i]; i++) {
+        for (int i = 0; field->words[i] != NULL; i++) {
             strcat(strcat(text, i ? ", " : ""), field->words[i]);
         }
     } else if (field->type != TARN_FIELD_BOOL && (field->min != 0 || field->max != 0)) {
@@ -295,7 +295,7 @@ static void every_heading_of_a_message_is_one_that_the_code_knows(void **context
 {
     (void)context;
     int headings = 0;
-    for (const char *at = spec; (at = strstr(at, "\n#### ")); at++) {
+    for (const char *at = spec; (at = strstr(at, "\n#### ")) != NULL; at++) {
         headings++;
     }
     assert_int_equal(headings, (int)tarn_message_shape_count + TARN_INPUT_COUNT + 5);
@@ -335,7 +335,7 @@ static void error_codes_are_those_of_the_code(void **context)
 static void statuses_that_are_named_exist(void **context)
 {
     (void)context;
-    for (const char *at = spec; (at = strstr(at, "`TARN_E_"));) {
+    for (const char *at = spec; (at = strstr(at, "`TARN_E_")) != NULL;) {
         size_t bytes = strcspn(++at, "`");
         int known = 0;
         for (int status = 0; status > -32; status--) {

@@ -1,5 +1,6 @@
 // What a tank may hold besides blocks of water: every field is read to its place, and each way in which it can be wrong
 // is refused with a sentence that names the place.
+#include "kernels/liquid_parameters.h"
 #include "tests/scene/scene_expect.h"
 
 #include <math.h>

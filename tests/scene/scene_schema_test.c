@@ -3,6 +3,7 @@
 //
 //     the schema refuses  <=>  TARN_E_MALFORMED
 //     the schema accepts  <=>  TARN_OK, or TARN_E_LIMIT: right one by one, but they don't fit together
+#include "kernels/liquid_parameters.h"
 #include "server/common/scene.h"
 
 #include <jansson.h>
@@ -660,8 +661,9 @@ static void test_schema_states_the_tanks_defaults(void **state)
     (void)state;
     tarn_tank_desc tank;
     tarn_tank_desc_default(&tank);
-    for (int id = 0; id < TARN_PARAMETER_COUNT; id++) {
-        const char *name = tarn_tank_parameter_spec((tarn_parameter)id)->name;
+    assert_string_equal(STRING_OF("model"), tarn_model_at(tank.model)->name);
+    for (uint32_t id = 0; id < tarn_model_at(0)->parameter_count; id++) {
+        const char *name = tarn_model_parameter(tarn_model_at(0), id)->name;
         bool at_top = json_object_get(json_object_get(schema, "properties"), name) != NULL;
         double stated = at_top ? NUMBER_OF(name) : NUMBER_OF("solver", name);
         assert_true((float)stated == tank.parameters[id]);

@@ -1,4 +1,5 @@
 // Scenes are read whole or refused with a sentence that names the file, the field, what was found and what is allowed.
+#include "kernels/liquid_parameters.h"
 #include "tests/scene/scene_expect.h"
 
 #include <setjmp.h>

@@ -84,7 +84,7 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
 int main(void)
 {
     static tarn_ipc_reader reader;
-    char *named = getenv("TARN_FAKE_WORKER"), none[] = "", *what = named ? named : none;
+    char *named = getenv("TARN_FAKE_WORKER"), none[] = "", *what = named != NULL ? named : none;
     tarn_ipc_sink sink = {.user = what, .message = take_message};
     tarn_ipc_reader_init(&reader, &sink);
     say_hello(strcmp(what, "hello") == 0);

@@ -28,7 +28,7 @@ static uint32_t pop(void)
 {
     size_t bytes;
     const uint8_t *head = tarn_worker_queue_head(&queue, &bytes);
-    if (!head) {
+    if (head == NULL) {
         return 0;
     }
     uint32_t id;
@@ -150,7 +150,7 @@ static int make_folder(void **state)
 {
     char path[256];
     (void)state;
-    if (!mkdtemp(folder)) {
+    if (mkdtemp(folder) == NULL) {
         return -1;
     }
     snprintf(path, sizeof path, "%s/assets", folder);
@@ -171,8 +171,8 @@ static void expect_scene_page(const char *path, const char *type, const char *te
 {
     tarn_scene_page *page;
     tarn_status status = tarn_scene_page_take(&scene_pages, folder, path, &page);
-    if (!text) {
-        if (status != TARN_E_NOT_FOUND || page) {
+    if (text == NULL) {
+        if (status != TARN_E_NOT_FOUND || page != NULL) {
             fail_msg("%s: %s instead of TARN_E_NOT_FOUND", path, tarn_status_name(status));
         }
         return;

@@ -123,7 +123,7 @@ static void test_a_worker_that_keeps_failing_is_given_up_until_somebody_asks(voi
         do {
             assert_true(ws_client_wait(&client, TARN_MESSAGE_ERROR, &message));
         } while (message.error.code != TARN_ERROR_WORKER);
-    } while (!strstr(message.error.text, "not started again") && failures < 20);
+    } while (strstr(message.error.text, "not started again") == NULL && failures < 20);
     assert_true(failures > 2 && failures < 20);
     char answer[4096];
     assert_int_equal(server_http(server.port, "GET", "/healthz", NULL, answer, sizeof answer), 503);
@@ -155,12 +155,12 @@ static void test_the_worker_ends_with_a_killed_gateway(void **state)
         char path[64], line[256] = "";
         snprintf(path, sizeof path, "/proc/%d/stat", (int)worker);
         FILE *file = fopen(path, "r");
-        if (file && fgets(line, sizeof line, file)) {
+        if (file != NULL && fgets(line, sizeof line, file) != NULL) {
             gone = strstr(line, ") Z ") != NULL; // whoever inherited it may be slow to collect it
         } else {
             gone = 1;
         }
-        if (file) {
+        if (file != NULL) {
             fclose(file);
         }
         usleep(10000);
@@ -174,7 +174,8 @@ static void expect_refusal_with(int wanted, const char *const *arguments, const 
     static server_process server;
     server_spawn(&server, arguments);
     int status = server_wait(&server);
-    if (status != wanted || !strstr(server.err, part) || !strstr(server.err, other_part) || server.out[0]) {
+    if (status != wanted || strstr(server.err, part) == NULL || strstr(server.err, other_part) == NULL ||
+        server.out[0]) {
         fail_msg("expected a refusal with \"%s\" and \"%s\"; status %d\nstdout: %s\nstderr: %s", part, other_part,
                  status, server.out, server.err);
     }
@@ -223,7 +224,8 @@ static void expect_one_line(const char *const *arguments, const char *part)
     server_spawn(&server, arguments);
     const int status = server_wait(&server);
     const char *end = strchr(server.err, '\n');
-    if (status != 1 || !end || end[1] || strncmp(server.err, "tarnd: ", 7) != 0 || !strstr(server.err, part)) {
+    if (status != 1 || end == NULL || end[1] || strncmp(server.err, "tarnd: ", 7) != 0 ||
+        strstr(server.err, part) == NULL) {
         fail_msg("expected one line with \"%s\"; status %d\n%s", part, status, server.err);
     }
 }
@@ -241,7 +243,7 @@ static void test_what_is_wrong_is_said_once(void **state)
     setenv("TARN_SCENES", "/no/other", 1);
     expect_one_line((const char *[]){"--port", "0", "--client", TARN_TEST_PAGES, NULL},
                     "TARN_SCENES names /no/other, which cannot be read");
-    if (kept) {
+    if (kept != NULL) {
         setenv("TARN_SCENES", kept, 1);
     } else {
         unsetenv("TARN_SCENES");
@@ -253,7 +255,7 @@ static void test_wrong_options_of_a_worker_have_the_same_status(void **state)
     (void)state;
     const char *server = getenv("TARN_TEST_SERVER");
     char kept[4096];
-    snprintf(kept, sizeof kept, "%s", server ? server : TARN_TEST_SERVER_BUILT);
+    snprintf(kept, sizeof kept, "%s", server != NULL ? server : TARN_TEST_SERVER_BUILT);
     setenv("TARN_TEST_SERVER", TARN_TEST_WORKER, 1);
     expect_usage((const char *[]){NULL}, "--fd is missing", "tarnd");
     expect_usage((const char *[]){"--fd", "3", "--fps", "0", NULL}, "\"0\"", "1 to 120");
@@ -280,7 +282,7 @@ static void expect_notice(ws_client *client, const char *part, ws_frame *frame, 
     const uint32_t epoch = frame->epoch;
     assert_true(ws_client_wait(client, TARN_MESSAGE_ERROR, &message));
     assert_int_equal(message.error.code, TARN_ERROR_WORKER);
-    if (!strstr(message.error.text, part)) {
+    if (strstr(message.error.text, part) == NULL) {
         fail_msg("\"%s\" does not say \"%s\"", message.error.text, part);
     }
     snprintf(text, sizeof(tarn_text), "%s", message.error.text);

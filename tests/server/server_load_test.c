@@ -41,7 +41,7 @@ static json_t *load(const server_process *server, const char *options, int statu
     }
     json_error_t error;
     json_t *report = json_loads(text, 0, &error);
-    if (!report) {
+    if (report == NULL) {
         fail_msg("%s: %s", error.text, text);
     }
     return report;
@@ -52,7 +52,7 @@ static double number(json_t *report, const char *path)
 {
     char parts[128], *rest, *name;
     snprintf(parts, sizeof parts, "%s", path);
-    for (name = strtok_r(parts, ".", &rest); name; name = strtok_r(NULL, ".", &rest)) {
+    for (name = strtok_r(parts, ".", &rest); name != NULL; name = strtok_r(NULL, ".", &rest)) {
         report = json_object_get(report, name);
     }
     return json_is_number(report) ? json_number_value(report) : -1;
@@ -240,7 +240,7 @@ static void what_cannot_be_is_said(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         char text[4096];
         int status = run(wrong[i].options, 1, text, sizeof text);
-        if (status != wrong[i].status || !strstr(text, wrong[i].sentence)) {
+        if (status != wrong[i].status || strstr(text, wrong[i].sentence) == NULL) {
             fail_msg("tarn load %s: status %d, %s", wrong[i].options, status, text);
         }
     }
@@ -269,7 +269,7 @@ static void only_a_tarnd_is_measured(void **state)
     int status = run(options, 1, text, sizeof text);
     kill(other, SIGKILL);
     waitpid(other, NULL, 0);
-    if (status != TARN_EXIT_USAGE || !strstr(text, sentence)) {
+    if (status != TARN_EXIT_USAGE || strstr(text, sentence) == NULL) {
         fail_msg("status %d, %s", status, text);
     }
 }

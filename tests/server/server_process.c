@@ -23,7 +23,7 @@ static uint64_t deadline_ns(void)
 static const char *program(void)
 {
     const char *named = getenv("TARN_TEST_SERVER");
-    return named ? named : TARN_TEST_SERVER_BUILT;
+    return named != NULL ? named : TARN_TEST_SERVER_BUILT;
 }
 
 /// @param err_fd  -1: standard input and standard error are closed
@@ -31,7 +31,7 @@ static void run_child(const char *const *arguments, int out_fd, int err_fd)
 {
     char *list[SERVER_ARGUMENTS_MAX] = {(char *)program()};
     int n = 1;
-    for (; *arguments && n < SERVER_ARGUMENTS_MAX - 1; arguments++) {
+    for (; *arguments != NULL && n < SERVER_ARGUMENTS_MAX - 1; arguments++) {
         list[n++] = (char *)*arguments;
     }
     // A test that dies leaves no server behind.
@@ -101,14 +101,14 @@ static void start(server_process *server, const char *const *arguments, int clos
 {
     const char *list[SERVER_ARGUMENTS_MAX] = {"--port", "0", "--threads", "1"};
     int n = 4;
-    for (; arguments && *arguments && n < SERVER_ARGUMENTS_MAX - 1; arguments++) {
+    for (; arguments != NULL && *arguments != NULL && n < SERVER_ARGUMENTS_MAX - 1; arguments++) {
         list[n++] = *arguments;
     }
     spawn(server, list, closed);
     uint64_t until_ns = deadline_ns();
     while (tarn_clock_monotonic_ns() < until_ns && listen_to(server)) {
         char *address = strstr(server->out, "http://127.0.0.1:");
-        if (address && strchr(address, '\n')) {
+        if (address != NULL && strchr(address, '\n') != NULL) {
             server->port = (uint16_t)atoi(address + strlen("http://127.0.0.1:"));
             return;
         }
@@ -158,7 +158,7 @@ void server_stop(server_process *server)
     kill(server->pid, SIGTERM);
     int status = server_wait(server);
     // The worker's findings are on the same stderr.
-    if (status != 0 || strstr(server->err, "Sanitizer") || strstr(server->err, "runtime error:")) {
+    if (status != 0 || strstr(server->err, "Sanitizer") != NULL || strstr(server->err, "runtime error:") != NULL) {
         fail_msg("the server ended with %d:\n%s", status, server->err);
     }
 }
@@ -168,10 +168,10 @@ pid_t server_worker(const server_process *server)
     char path[64], text[64] = "";
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)server->pid, (int)server->pid);
     FILE *file = fopen(path, "r");
-    if (!file) {
+    if (file == NULL) {
         return 0;
     }
-    if (!fgets(text, sizeof text, file)) {
+    if (fgets(text, sizeof text, file) == NULL) {
         text[0] = 0;
     }
     fclose(file);
@@ -200,7 +200,7 @@ int server_http(uint16_t port, const char *method, const char *target, const cha
         return 0;
     }
     int length = snprintf(request, sizeof request, "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n%s\r\n",
-                          method, target, headers ? headers : "");
+                          method, target, headers != NULL ? headers : "");
     if (ws_send_raw(fd, request, (size_t)length) == 0) {
         struct pollfd pollfd = {.fd = fd, .events = POLLIN};
         while (have < answer_bytes - 1 && poll(&pollfd, 1, WS_CLIENT_WAIT_MS) > 0) {
@@ -238,5 +238,5 @@ double server_metric(uint16_t port, const char *name)
     }
     snprintf(line, sizeof line, "\n%s ", name);
     char *found = strstr(answer, line);
-    return found ? atof(found + strlen(line)) : -1;
+    return found != NULL ? atof(found + strlen(line)) : -1;
 }

@@ -314,7 +314,7 @@ static void expect_error(ws_client *client, uint32_t code, const char *part)
     ws_frame frame;
     assert_true(ws_client_wait(client, TARN_MESSAGE_ERROR, &message));
     assert_int_equal(message.error.code, code);
-    if (!strstr(message.error.text, part)) {
+    if (strstr(message.error.text, part) == NULL) {
         fail_msg("\"%s\" does not say \"%s\"", message.error.text, part);
     }
     assert_true(ws_client_wait_frame(client, &frame)); // the connection goes on

@@ -36,7 +36,7 @@ static int stop(void **state)
 static void own_key(tarn_key key)
 {
     const char *found = strstr(server.out, "&key=");
-    for (int i = 0; !found && i < 200; i++) {
+    for (int i = 0; found == NULL && i < 200; i++) {
         size_t have = strlen(server.out);
         usleep(20000);
         ssize_t got = read(server.out_fd, server.out + have, sizeof server.out - have - 1);
@@ -373,7 +373,7 @@ static void test_a_tank_that_nobody_is_in_ends(void **state)
     for (int i = 0;; i++) {
         assert_int_equal(request("GET", "/sessions", "", NULL), 200);
         assert_non_null(strstr(answer, "\"session\":\"main\"")); // which stays
-        if (!strstr(answer, session)) {
+        if (strstr(answer, session) == NULL) {
             return;
         }
         assert_true(i < 600);
@@ -452,10 +452,10 @@ static int has_joined(int fd)
         const ssize_t count = recv(fd, got + have, sizeof got - have, 0);
         assert_true(count > 0);
         have += (size_t)count;
-        if (memmem(got, have, "joined", 6)) {
+        if (memmem(got, have, "joined", 6) != NULL) {
             return 1;
         }
-        if (memmem(got, have, "too many join at once", 21)) {
+        if (memmem(got, have, "too many join at once", 21) != NULL) {
             return 0;
         }
     }
@@ -520,7 +520,7 @@ static void test_requests_for_tanks_are_bounded(void **state)
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         const int status = request("POST", "/sessions", wrong[i].headers, wrong[i].body);
-        if (status != wrong[i].status || !strstr(answer, "{\"error\":\"")) {
+        if (status != wrong[i].status || strstr(answer, "{\"error\":\"") == NULL) {
             fail_msg("%s gives %d: %s", wrong[i].body, status, answer);
         }
     }

@@ -270,7 +270,7 @@ typedef struct watcher {
 static uint32_t send_to(watcher *w, int skip_extras)
 {
     const tarn_fanout_frame *frame = tarn_fanout_next(&fanout, w->reference, w->sent, skip_extras);
-    if (!frame) {
+    if (frame == NULL) {
         return 0;
     }
     w->sent = frame->serial;

@@ -12,7 +12,7 @@ tarn_status __wrap_tarn_tank_step(tarn_tank *tank, const tarn_step_input *input)
     static const char *calls;
     static unsigned long call;
     call++;
-    if (!calls && !(calls = getenv("TARN_UNSTABLE_CALLS"))) {
+    if (calls == NULL && (calls = getenv("TARN_UNSTABLE_CALLS")) == NULL) {
         calls = "";
     }
     // What comes out of a step that fails is not to be relied upon: some of it may have happened.

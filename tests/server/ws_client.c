@@ -79,7 +79,7 @@ static int read_upgrade_answer(ws_client *client)
     int status = 0;
     for (;;) {
         char *end = client->have ? memmem(client->buffer, client->have, "\r\n\r\n", 4) : NULL;
-        if (end) {
+        if (end != NULL) {
             sscanf((char *)client->buffer, "HTTP/1.%*d %d", &status);
             take(client, (size_t)(end + 4 - (char *)client->buffer));
             return status;
@@ -97,17 +97,17 @@ int ws_client_open(ws_client *client, uint16_t port, const char *path, const cha
     client->auto_ack = 1;
     client->fd = ws_connect(port);
     client->buffer = malloc(WS_CLIENT_BUFFER_BYTES);
-    if (client->fd < 0 || !client->buffer) {
+    if (client->fd < 0 || client->buffer == NULL) {
         ws_client_close(client);
         return 0;
     }
-    int length =
-        snprintf(request, sizeof request,
-                 "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                 "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n%s%s%s%s%s%s%s\r\n",
-                 path, port, subprotocol ? "Sec-WebSocket-Protocol: " : "", subprotocol ? subprotocol : "",
-                 subprotocol ? "\r\n" : "", origin ? "Origin: " : "", origin ? origin : "", origin ? "\r\n" : "",
-                 ws_client_headers);
+    int length = snprintf(
+        request, sizeof request,
+        "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n%s%s%s%s%s%s%s\r\n",
+        path, port, subprotocol != NULL ? "Sec-WebSocket-Protocol: " : "", subprotocol != NULL ? subprotocol : "",
+        subprotocol != NULL ? "\r\n" : "", origin != NULL ? "Origin: " : "", origin != NULL ? origin : "",
+        origin != NULL ? "\r\n" : "", ws_client_headers);
     int status = ws_send_raw(client->fd, request, (size_t)length) == 0 ? read_upgrade_answer(client) : 0;
     if (status != 101) {
         ws_client_close(client);
@@ -235,7 +235,7 @@ static void see(ws_decoder *decoder, const ws_message *message)
         decoder->particles.velocities = malloc(4 * (size_t)size.slots + 1);
     }
     decoder->status = TARN_E_STATE;
-    if (decoder->stream) {
+    if (decoder->stream != NULL) {
         decoder->status = tarn_stream_decode(decoder->stream, &frame, &decoder->particles);
     }
 }
@@ -390,7 +390,7 @@ int ws_client_control(ws_client *client, tarn_control_action action, const char 
     tarn_message message = {.kind = TARN_MESSAGE_CONTROL};
     message.control.sequence = ++client->sequence;
     message.control.action = action;
-    snprintf(message.control.scene, sizeof message.control.scene, "%s", scene ? scene : "");
+    snprintf(message.control.scene, sizeof message.control.scene, "%s", scene != NULL ? scene : "");
     return ws_client_tell(client, &message);
 }
 

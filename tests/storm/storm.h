@@ -3,6 +3,7 @@
 #define TARN_TESTS_STORM_H
 
 #include "kernels/encoder.h"
+#include "kernels/liquid_parameters.h"
 #include "server/common/scene.h"
 
 #include <stdbool.h>

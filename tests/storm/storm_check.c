@@ -1,4 +1,5 @@
 // What must hold of a tank whatever was done to it.
+#include "kernels/liquid_parameters.h"
 #include "tests/storm/storm.h"
 
 #include <math.h>

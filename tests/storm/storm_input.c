@@ -1,6 +1,7 @@
 // What people and programs may do to a tank at most: hands of any size, speed and place, parameters that jump to their
 // limits, a tank that is turned and shaken, bodies that are pulled out of it; where the plan has tools, as much of each
 // as fits.
+#include "kernels/liquid_parameters.h"
 #include "tests/storm/storm.h"
 
 #include <math.h>
@@ -138,7 +139,7 @@ static void next_parameters(const storm_tank *storm, storm_random *random, storm
         return;
     }
     const int p = (int)storm_below(random, TARN_PARAMETER_COUNT);
-    const tarn_parameter_spec *spec = tarn_tank_parameter_spec((tarn_parameter)p);
+    const tarn_parameter_spec *spec = tarn_model_parameter(tarn_model_at(0), p);
     const uint32_t kind = storm_below(random, 3);
     input->value[p] = kind == 0   ? spec->min
                       : kind == 1 ? spec->max

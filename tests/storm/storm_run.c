@@ -1,4 +1,5 @@
 // One scene: the storm, with saves, loads and resets in it, and the rest after it.
+#include "kernels/liquid_parameters.h"
 #include "tests/kernels/tank_acts.h"
 #include "tests/storm/storm.h"
 

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/liquid_parameters.h"
 #include "tests/tank/liquid_tank.h"
 #include <cmocka.h> // needs those above
 

@@ -1,4 +1,5 @@
 // Bodies: pistons, floating and lying ones, in still and turning tanks, in hands.
+#include "kernels/liquid_parameters.h"
 #include "tests/kernels/tank_acts.h"
 #include "tests/tank/solid_tank.h"
 #include <cmocka.h> // needs those above

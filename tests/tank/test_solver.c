@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "kernels/liquid/liquid_host.h"
+#include "kernels/liquid_parameters.h"
 #include "kernels/step_input.h"
 #include <cmocka.h> // needs those above
 

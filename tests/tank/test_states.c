@@ -6,6 +6,7 @@
 
 #include <cmocka.h> // needs those above
 
+#include "kernels/liquid_parameters.h"
 #include "tests/kernels/tank_acts.h"
 #include "tests/tank/busy_tank.h"
 #include "tests/tank/plain_tank.h"

@@ -1,4 +1,5 @@
 // A step's input: what is admitted, what holds the clock, and its bytes.
+#include "kernels/liquid_parameters.h"
 #include "tests/tank/solid_tank.h"
 
 #include "kernels/step_input.h"

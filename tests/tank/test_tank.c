@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "kernels/device/device_work.h"
+#include "kernels/liquid_parameters.h"
 #include "tests/kernels/tank_acts.h"
 #include "tests/tank/plain_tank.h"
 #include <cmocka.h> // needs those above
@@ -387,8 +388,8 @@ static void parameters_have_ranges_and_names(void **state)
     const tarn_tank_desc desc = half_full(8, 8, 8);
     tarn_tank *tank = plain_tank_open(device, &desc);
     for (int id = 0; id < TARN_PARAMETER_COUNT; id++) {
-        const tarn_parameter_spec *spec = tarn_tank_parameter_spec((tarn_parameter)id);
-        assert_int_equal(tarn_tank_parameter_find(spec->name), id);
+        const tarn_parameter_spec *spec = tarn_model_parameter(tarn_model_at(0), id);
+        assert_int_equal(tarn_model_parameter_find(tarn_model_at(0), spec->name), id);
         assert_true(tarn_tank_parameter(tank, (tarn_parameter)id) == spec->initial);
         assert_int_equal(act_set_parameter(tank, (tarn_parameter)id, spec->max * 1.01f), TARN_E_ARGUMENT);
         assert_int_equal(act_set_parameter(tank, (tarn_parameter)id, NAN), TARN_E_ARGUMENT);
@@ -398,8 +399,8 @@ static void parameters_have_ranges_and_names(void **state)
         assert_int_equal(act_set_parameter(tank, (tarn_parameter)id, spec->min), TARN_OK);
         assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
     }
-    assert_int_equal(tarn_tank_parameter_find("no such"), -1);
-    assert_null(tarn_tank_parameter_spec(TARN_PARAMETER_COUNT));
+    assert_int_equal(tarn_model_parameter_find(tarn_model_at(0), "no such"), -1);
+    assert_null(tarn_model_parameter(tarn_model_at(0), TARN_PARAMETER_COUNT));
     assert_int_equal(act_set_parameter(tank, TARN_PARAMETER_COUNT, 1.0f), TARN_E_ARGUMENT);
     check_particles(tank);
     tarn_tank_destroy(tank);

@@ -92,8 +92,10 @@ async function loadTinyUsd() {
   const kind = Object.getOwnPropertyDescriptor(process, "type");
   globalThis.window = globalThis;
   process.type = "renderer";
-  const { default: create } = await import(script);
-  const module = await create({ wasmBinary: readFileSync(join(dirname(script), "tinyusdz.wasm")) });
+  // An ES module in a package that doesn't say so: Node 18 would not take it for one by its name.
+  const { default: create } = await import(`data:text/javascript;base64,${readFileSync(script, "base64")}`);
+  const wasmBinary = readFileSync(join(dirname(script), "tinyusdz.wasm"));
+  const module = await create({ wasmBinary, locateFile: (name) => name });
   delete globalThis.window;
   if (kind === undefined) delete process.type;
   return module;

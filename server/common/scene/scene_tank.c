@@ -1,19 +1,11 @@
 // The tank itself: its size, step, solver, and what must hold of a scene as a whole.
+#include "kernels/liquid_parameters.h"
 #include "server/common/printable.h"
 #include "server/common/scene/scene_draft.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#define PARAMETER(id) offsetof(scene_draft, scene.tank.parameters) + (id) * sizeof(float)
-
-static const scene_range parameter_ranges[TARN_PARAMETER_COUNT] = {
-#define PARAMETER_RANGE(id, name, value, min, max, text)                                                               \
-    {(double)min, (double)max, NULL, false, (id) == TARN_PARAMETER_ITERATIONS || (id) == TARN_PARAMETER_SUBSTEPS},
-    TARN_PARAMETER_LIST(PARAMETER_RANGE)
-#undef PARAMETER_RANGE
-};
 
 static bool read_title(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
 {
@@ -43,33 +35,75 @@ static bool read_description(scene_reader *r, const char *path, const json_t *va
     return true;
 }
 
+enum { FIELDS_MAX = 32 };
+
+/// A table of fields that is put together: what any scene has, and what the model adds.
+typedef struct field_table {
+    const tarn_model *model;
+    scene_field fields[FIELDS_MAX];
+    scene_range ranges[TARN_MODEL_PARAMETERS_MAX];
+    uint32_t count;
+} field_table;
+
+/// Fields that take what a model can; 0: any has them.
+static void add_fields(field_table *table, uint32_t needs, const scene_field *fields, size_t count)
+{
+    for (size_t i = 0; i < count && (table->model->can & needs) == needs; i++) {
+        table->fields[table->count++] = fields[i];
+    }
+}
+
+/// The model's parameters that stand in "solver", or those that don't.
+static void add_parameters(field_table *table, bool in_solver)
+{
+    for (uint32_t id = 0; id < table->model->parameter_count; id++) {
+        const tarn_parameter_spec *spec = &table->model->parameters[id];
+        if (spec->is_solver == in_solver) {
+            table->ranges[id] = (scene_range){(double)spec->min, (double)spec->max, NULL, false, spec->is_whole};
+            table->fields[table->count++] =
+                (scene_field){spec->name, false, scene_read_float,
+                              offsetof(scene_draft, scene.tank.parameters) + id * sizeof(float), &table->ranges[id]};
+        }
+    }
+}
+
+#define ADD_FIELDS(table, needs, fields) add_fields(table, needs, fields, sizeof(fields) / sizeof((fields)[0]))
+
 static bool read_solver(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
 {
-    (void)rule;
     static const char *const kinds[TARN_SOLVER_COUNT] = {"multigrid", "jacobi", "gauss-seidel"};
     static const char *const transfers[TARN_TRANSFER_COUNT] = {"flip", "apic"};
     static const char *const weights[TARN_WEIGHTS_COUNT] = {"linear", "quadratic"};
     static const scene_choice kind = {kinds, TARN_SOLVER_COUNT}, transfer = {transfers, TARN_TRANSFER_COUNT},
                               weight = {weights, TARN_WEIGHTS_COUNT};
-#define SOLVER_PARAMETER(name, id)                                                                                     \
-    {                                                                                                                  \
-        name, false, scene_read_float, PARAMETER(id), &parameter_ranges[id]                                            \
-    }
     static const scene_field fields[] = {
         {"kind", false, scene_read_choice, offsetof(scene_draft, solver), &kind},
         {"transfer", false, scene_read_choice, offsetof(scene_draft, transfer), &transfer},
         {"weights", false, scene_read_choice, offsetof(scene_draft, weights), &weight},
-        SOLVER_PARAMETER("flip_ratio", TARN_PARAMETER_FLIP),
-        SOLVER_PARAMETER("pressure_tolerance", TARN_PARAMETER_TOLERANCE),
-        SOLVER_PARAMETER("pressure_iterations", TARN_PARAMETER_ITERATIONS),
-        SOLVER_PARAMETER("relaxation", TARN_PARAMETER_RELAXATION),
-        SOLVER_PARAMETER("cfl", TARN_PARAMETER_CFL),
-        SOLVER_PARAMETER("substeps_max", TARN_PARAMETER_SUBSTEPS),
-        SOLVER_PARAMETER("density_correction", TARN_PARAMETER_DENSITY),
         {"reseed", false, scene_read_flag, offsetof(scene_draft, scene.tank.reseed), NULL},
     };
-#undef SOLVER_PARAMETER
-    return SCENE_READ_OBJECT(r, path, value, into, fields, NULL);
+    const field_table *scene = rule;
+    field_table table = {.model = scene->model};
+    ADD_FIELDS(&table, TARN_MODEL_SOLVER, fields);
+    add_parameters(&table, true);
+    return scene_read_object(r, path, value, into, table.fields, table.count, NULL);
+}
+
+/// Which model a scene chooses, before its fields are read: these follow from it.
+static const tarn_model *read_model(scene_reader *r, const json_t *scene)
+{
+    const json_t *value = json_object_get(scene, "model");
+    const char *name = json_string_value(value);
+    const tarn_model *model = value == NULL ? tarn_model_at(0) : name != NULL ? tarn_model_find(name) : NULL;
+    if (model == NULL) {
+        char allowed[SCENE_ALLOWED_BYTES] = "";
+        for (uint32_t i = 0; i < tarn_model_count(); i++) {
+            const size_t at = strlen(allowed);
+            snprintf(allowed + at, sizeof allowed - at, "%s\"%s\"", i > 0 ? ", " : "", tarn_model_at(i)->name);
+        }
+        scene_refuse_value(r, "model", value, allowed);
+    }
+    return model;
 }
 
 bool scene_read_scene(scene_reader *r, const json_t *value, scene_draft *d)
@@ -82,36 +116,49 @@ bool scene_read_scene(scene_reader *r, const json_t *value, scene_draft *d)
     static const scene_range per_axis = {1, TARN_SCENE_PER_AXIS_MAX, NULL, false, true};
     static const scene_range particles = {1, TARN_TANK_PARTICLES_MAX, NULL, false, true};
 #define TANK(member) offsetof(scene_draft, scene.tank.member)
-#define TANK_PARAMETER(name, id)                                                                                       \
-    {                                                                                                                  \
-        name, false, scene_read_float, PARAMETER(id), &parameter_ranges[id]                                            \
-    }
-    static const scene_field fields[] = {
+    static const scene_field all[] = {
         {"$schema", false, scene_read_remark, 0, NULL},
+        {"model", false, scene_read_remark, 0, NULL},
         {"title", false, read_title, offsetof(scene_draft, scene.title), NULL},
         {"description", false, read_description, offsetof(scene_draft, scene.description), NULL},
         {"size_m", true, scene_read_vector, offsetof(scene_draft, size_m), &sizes},
         {"cell_m", true, scene_read_double, offsetof(scene_draft, cell_m), &cells},
         {"dt_s", false, scene_read_float, TANK(dt_s), &steps},
-        TANK_PARAMETER("gravity_m_s2", TARN_PARAMETER_GRAVITY),
-        TANK_PARAMETER("surface_tension_n_m", TARN_PARAMETER_SURFACE_TENSION),
-        TANK_PARAMETER("dye_mixing", TARN_PARAMETER_DYE_MIXING),
         {"particles_per_axis", false, scene_read_whole, TANK(particles_per_axis), &per_axis},
         {"jitter", false, scene_read_float, TANK(jitter), &shares},
         {"seed", false, scene_read_whole, TANK(seed), &seeds},
         {"particles_max", false, scene_read_whole, TANK(particles_max), &particles},
-        {"liquids", false, scene_read_list, 0, &scene_liquid_list},
         {"blocks", false, scene_read_list, 0, &scene_block_list},
         {"fluids", false, scene_read_list, 0, &scene_fluid_list},
-        {"solids", false, scene_read_list, 0, &scene_solid_list},
-        {"emitters", false, scene_read_list, 0, &scene_emitter_list},
-        {"drains", false, scene_read_list, 0, &scene_drain_list},
-        {"tank_motion", false, scene_read_tank_motion, offsetof(scene_draft, tank_motion), NULL},
-        {"solver", false, read_solver, 0, NULL},
     };
-#undef TANK_PARAMETER
+    static const scene_field liquids[] = {{"liquids", false, scene_read_list, 0, &scene_liquid_list}};
+    static const scene_field solids[] = {{"solids", false, scene_read_list, 0, &scene_solid_list}};
+    static const scene_field pours[] = {{"emitters", false, scene_read_list, 0, &scene_emitter_list}};
+    static const scene_field drains[] = {{"drains", false, scene_read_list, 0, &scene_drain_list}};
+    static const scene_field motion[] = {
+        {"tank_motion", false, scene_read_tank_motion, offsetof(scene_draft, tank_motion), NULL}};
 #undef TANK
-    return SCENE_READ_OBJECT(r, "", value, d, fields, NULL);
+    field_table table = {.model = NULL};
+    const tarn_model *model = json_is_object(value) ? read_model(r, value) : tarn_model_at(0);
+    if (model == NULL) {
+        return false;
+    }
+    table.model = model;
+    tarn_tank_desc *tank = &d->scene.tank;
+    tank->model = model->number;
+    for (uint32_t id = 0; id < model->parameter_count; id++) {
+        tank->parameters[id] = model->parameters[id].initial;
+    }
+    const scene_field solver = {"solver", false, read_solver, 0, &table};
+    ADD_FIELDS(&table, 0, all);
+    add_parameters(&table, false);
+    ADD_FIELDS(&table, TARN_MODEL_LIQUIDS, liquids);
+    ADD_FIELDS(&table, TARN_MODEL_SOLIDS, solids);
+    ADD_FIELDS(&table, TARN_MODEL_POURS, pours);
+    ADD_FIELDS(&table, TARN_MODEL_DRAINS, drains);
+    ADD_FIELDS(&table, TARN_MODEL_TURNS, motion);
+    add_fields(&table, 0, &solver, 1);
+    return scene_read_object(r, "", value, d, table.fields, table.count, NULL);
 }
 
 // ---- the fields together ----

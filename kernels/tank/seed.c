@@ -1,5 +1,5 @@
 // Initial particles: a jittered lattice inside the fluid blocks, tile by tile, so that they come sorted.
-#include "kernels/liquid/liquid_host.h"
+#include "kernels/tank/tank_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -283,7 +283,7 @@ static int is_full(const seed_walk *walk, const seed_tile *tile)
     return tile->fluids.all != 0;
 }
 
-uint64_t liquid_particles(const tarn_tank_desc *desc)
+uint64_t tank_blocks_particles(const tarn_tank_desc *desc)
 {
     const uint64_t per_axis = desc->particles_per_axis;
     seed_walk walk;
@@ -370,7 +370,7 @@ static float fastest_block(const tarn_tank_desc *desc)
     return fastest;
 }
 
-void liquid_seed(const tarn_tank *tank, tank_arrays *arrays, float *fastest)
+void tank_seed_blocks(const tarn_tank *tank, tank_arrays *arrays, float *fastest)
 {
     const tarn_tank_desc *desc = &tank->grid.desc;
     seed_context c = {desc, arrays, tank->args->scale.particles_max};

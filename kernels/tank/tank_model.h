@@ -7,8 +7,8 @@
 ///     begin ── substep × tank->grid.substeps ── what is common to all models
 ///
 /// and of a substep's launches those that don't change from step to step are recorded once.
-#ifndef TARN_KERNELS_TANK_MODEL_H
-#define TARN_KERNELS_TANK_MODEL_H
+#ifndef TARN_KERNELS_TANK_TANK_MODEL_H
+#define TARN_KERNELS_TANK_TANK_MODEL_H
 
 #include "kernels/grid/grid_host.h"
 #include "kernels/tank/store.h"
@@ -23,7 +23,7 @@ typedef struct tank_arrays {
 } tank_arrays;
 
 typedef struct tank_model {
-    const char *name;
+    tarn_model shown;          ///< what the world knows of it
     size_t part_bytes;         ///< of its part on the host
     size_t control_bytes;      ///< of what it sets before a step
     const char *const *stages; ///< of its substeps, for profiles
@@ -42,7 +42,7 @@ typedef struct tank_model {
     /// @param fastest  cells per step along an axis
     void (*seed)(const tarn_tank *tank, tank_arrays *arrays, float *fastest);
     /// Whether a change of a parameter changes a substep's launches.
-    bool (*changes_launches)(tarn_parameter id, float before, float after);
+    bool (*changes_launches)(uint32_t id, float before, float after);
     /// Substeps that it needs whatever moves; 0: none.
     float (*substeps)(const tarn_tank *tank);
     /// Sets what its kernels need in the step; `control` is zero but for the shell's part, which is done.

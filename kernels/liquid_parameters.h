@@ -1,0 +1,22 @@
+/// The liquid's parameters by number, for who names them in C.
+#ifndef TARN_KERNELS_LIQUID_PARAMETERS_H
+#define TARN_KERNELS_LIQUID_PARAMETERS_H
+
+/// Surface tension costs nothing at 0; above 0 a step takes as many substeps as it needs to be stable, and where
+/// substeps_max is fewer, it counts only as far as it is stable: up to rho cell_m^3 (substeps_max / dt_s)^2 / (4 pi).
+/// Surfaces curved more than 1 / (3 cell_m) pull less than they should.
+typedef enum tarn_parameter {
+    TARN_PARAMETER_GRAVITY,
+    TARN_PARAMETER_FLIP,
+    TARN_PARAMETER_TOLERANCE,
+    TARN_PARAMETER_ITERATIONS,
+    TARN_PARAMETER_CFL,
+    TARN_PARAMETER_SUBSTEPS,
+    TARN_PARAMETER_DENSITY,
+    TARN_PARAMETER_RELAXATION,
+    TARN_PARAMETER_SURFACE_TENSION,
+    TARN_PARAMETER_DYE_MIXING,
+    TARN_PARAMETER_COUNT
+} tarn_parameter;
+
+#endif

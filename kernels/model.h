@@ -1,0 +1,73 @@
+/// The models that a tank may hold, as what is outside of them needs to know: their parameters, what people may do to
+/// them, which fields of a scene they read. One table in each model's folder; kernels/models.c lists them.
+#ifndef TARN_KERNELS_MODEL_H
+#define TARN_KERNELS_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { TARN_MODEL_PARAMETERS_MAX = 16, TARN_MODEL_NAME_BYTES = 16 };
+
+/// What the tank's shell does with a parameter, whatever the model.
+typedef enum tarn_parameter_role {
+    TARN_PLAYS_NONE,     ///< the model's alone
+    TARN_PLAYS_GRAVITY,  ///< m/s^2, straight down
+    TARN_PLAYS_CFL,      ///< cells that the fastest particle may cross in a substep
+    TARN_PLAYS_SUBSTEPS, ///< cap on substeps in a step
+    TARN_PLAYS_DYE,      ///< share of a cell's dye that mixes in a step
+    TARN_PLAYS_COUNT
+} tarn_parameter_role;
+
+/// A parameter that may change while the tank runs. Its number is its place in the model's table, which only grows at
+/// its end: numbers are in saved states and logs.
+typedef struct tarn_parameter_spec {
+    const char *name;
+    float initial, min, max;
+    const char *text;
+    tarn_parameter_role role;
+    bool is_whole;
+    bool is_solver; ///< in a scene it stands in "solver"
+} tarn_parameter_spec;
+
+/// What people may do to a tank besides pushing, and what a scene may say of it: bits.
+enum {
+    TARN_MODEL_POURS = 1 << 0,   ///< pours; emitters of a scene
+    TARN_MODEL_DRAINS = 1 << 1,  ///< sinks; drains of a scene
+    TARN_MODEL_DYES = 1 << 2,    ///< dyes; colours of blocks
+    TARN_MODEL_SOLIDS = 1 << 3,  ///< throws, walls, erasures, grabs; solids of a scene
+    TARN_MODEL_TURNS = 1 << 4,   ///< the tank may be turned and shaken, by hands and by its scene
+    TARN_MODEL_LIQUIDS = 1 << 5, ///< a scene may name liquids
+    TARN_MODEL_SOLVER = 1 << 6,  ///< a scene may choose solver, transfer, weights, reseeding
+    TARN_MODEL_ALL = (1 << 7) - 1,
+};
+
+typedef struct tarn_model {
+    const char *name, *text;
+    uint32_t number; ///< place among the models
+    uint32_t can;    ///< bits above
+    uint32_t parameter_count;
+    const tarn_parameter_spec *parameters;
+} tarn_model;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+uint32_t tarn_model_count(void);
+
+/// Static storage; NULL when there is no such number. Model 0 is the default.
+const tarn_model *tarn_model_at(uint32_t number);
+
+/// NULL: there is none of this name.
+const tarn_model *tarn_model_find(const char *name);
+
+/// NULL: the model has no such parameter.
+const tarn_parameter_spec *tarn_model_parameter(const tarn_model *model, uint32_t id);
+
+/// A parameter's number, or -1.
+int tarn_model_parameter_find(const tarn_model *model, const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,39 @@
+// Models by number and by name.
+#include "kernels/tank/tank_model.h"
+
+#include <string.h>
+
+uint32_t tarn_model_count(void)
+{
+    return tank_model_count;
+}
+
+const tarn_model *tarn_model_at(uint32_t number)
+{
+    return number < tank_model_count ? &tank_models[number]->shown : NULL;
+}
+
+const tarn_model *tarn_model_find(const char *name)
+{
+    for (uint32_t i = 0; i < tank_model_count; i++) {
+        if (strcmp(name, tank_models[i]->shown.name) == 0) {
+            return &tank_models[i]->shown;
+        }
+    }
+    return NULL;
+}
+
+const tarn_parameter_spec *tarn_model_parameter(const tarn_model *model, uint32_t id)
+{
+    return id < model->parameter_count ? &model->parameters[id] : NULL;
+}
+
+int tarn_model_parameter_find(const tarn_model *model, const char *name)
+{
+    for (uint32_t i = 0; i < model->parameter_count; i++) {
+        if (strcmp(name, model->parameters[i].name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}

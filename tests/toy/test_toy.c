@@ -1,0 +1,107 @@
+// A model that the tree doesn't know lives like any other: its scene is read, and its tank is stepped, told, saved,
+// restored and encoded.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h> // needs those above
+
+#include "kernels/encoder.h"
+#include "kernels/step_input.h"
+#include "server/common/scene.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCENE(more) "{\"model\": \"whirl\", \"size_m\": [1, 0.5, 1], \"cell_m\": 0.03125, \"rate_rad_s\": 2, " more "}"
+#define BLOCK "\"blocks\": [{\"min_m\": [0.7, 0.1, 0.45], \"max_m\": [0.8, 0.3, 0.55]}]"
+
+static tarn_status read_scene(const char *text, tarn_scene *scene, char *why)
+{
+    why[0] = 0;
+    return tarn_scene_read_text("toy", NULL, "toy", text, strlen(text), scene, why, TARN_SCENE_WHY_BYTES);
+}
+
+static void angle_of(tarn_tank *tank, double *angle, double *radius)
+{
+    tarn_tank_report report;
+    assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
+    const double x = report.center_m[0] - 0.5, z = report.center_m[2] - 0.5;
+    *angle = atan2(-z, x);
+    *radius = sqrt(x * x + z * z);
+}
+
+static void a_toy_goes_round(void **state)
+{
+    (void)state;
+    char why[TARN_SCENE_WHY_BYTES];
+    tarn_scene scene;
+    tarn_device *device;
+    tarn_tank *tank;
+    assert_int_equal(read_scene(SCENE(BLOCK), &scene, why), TARN_OK);
+    assert_int_equal(tarn_device_create(&(tarn_device_desc){.threads = 2}, &device), TARN_OK);
+    assert_int_equal(tarn_tank_create(device, &scene.tank, &tank, why, sizeof why), TARN_OK);
+    assert_string_equal(tarn_tank_model(tank)->name, "whirl");
+    double before, radius_before, after, radius;
+    angle_of(tank, &before, &radius_before);
+    tarn_step_input input = {.parameter_count = 1, .parameters = {{0, 4.0f}}};
+    for (int step = 0; step < 30; step++) { // at 2 rad/s, then at 4
+        assert_int_equal(tarn_tank_step(tank, step == 15 ? &input : NULL), TARN_OK);
+    }
+    angle_of(tank, &after, &radius);
+    assert_true(fabs(after - before - (15 * 2.0 + 15 * 4.0) / 60.0) < 0.02);
+    assert_true(fabs(radius / radius_before - 1.0) < 0.02);
+
+    const size_t most = tarn_tank_save_bytes_max(tank);
+    uint8_t *bytes = malloc(most);
+    size_t count = 0;
+    tarn_tank_hash saved, loaded;
+    assert_int_equal(tarn_tank_hash_get(tank, &saved), TARN_OK);
+    assert_int_equal(tarn_tank_save(tank, bytes, most, &count), TARN_OK);
+    assert_int_equal(tarn_tank_reset(tank), TARN_OK);
+    assert_int_equal(tarn_tank_load(tank, bytes, count), TARN_OK);
+    assert_int_equal(tarn_tank_hash_get(tank, &loaded), TARN_OK);
+    assert_memory_equal(&loaded, &saved, sizeof saved);
+
+    tarn_encoder *encoder;
+    tarn_encoder_desc desc;
+    tarn_stream_head head;
+    const tarn_tank_frame_info info = {.epoch = 1};
+    tarn_encoder_desc_default(&desc);
+    assert_int_equal(tarn_encoder_create(tank, &desc, &encoder), TARN_OK);
+    assert_int_equal(tarn_encoder_encode(encoder, TARN_STREAM_KEY, &info, bytes, most, &head), TARN_OK);
+    assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+    assert_int_equal(tarn_encoder_encode(encoder, TARN_STREAM_BASE, &info, bytes, most, &head), TARN_OK);
+    assert_int_equal(head.kind, TARN_STREAM_BASE);
+    tarn_encoder_destroy(encoder);
+    free(bytes);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+    tarn_scene_free(&scene);
+}
+
+static void a_scene_may_say_what_its_model_knows(void **state)
+{
+    (void)state;
+    char why[TARN_SCENE_WHY_BYTES];
+    tarn_scene scene;
+    assert_int_equal(read_scene(SCENE(BLOCK ", \"gravity_m_s2\": 3"), &scene, why), TARN_E_MALFORMED);
+    assert_non_null(strstr(why, "gravity_m_s2"));
+    assert_int_equal(read_scene(SCENE(BLOCK ", \"solids\": []"), &scene, why), TARN_E_MALFORMED);
+    assert_non_null(strstr(why, "solids"));
+    assert_int_equal(read_scene("{\"model\": \"whirr\"}", &scene, why), TARN_E_MALFORMED);
+    assert_non_null(strstr(why, "\"liquid\", \"whirl\""));
+    assert_int_equal(read_scene(SCENE(BLOCK ", \"seed\": 5"), &scene, why), TARN_OK);
+    tarn_scene_free(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_toy_goes_round),
+        cmocka_unit_test(a_scene_may_say_what_its_model_knows),
+    };
+    return cmocka_run_group_tests_name("toy", tests, NULL, NULL);
+}
