@@ -549,6 +549,16 @@ void tarn_input_state_latch_notes(tarn_input_state *state)
     }
 }
 
+void tarn_input_state_latch_note(tarn_input_state *state, uint32_t viewer_id, uint32_t sequence)
+{
+    tarn_input_viewer *viewer = viewer_id ? viewer_find(state, viewer_id) : NULL;
+    state->order++;
+    if (viewer && sequence > viewer->latched) {
+        viewer->latched = sequence;
+        viewer->latched_order = state->order;
+    }
+}
+
 uint32_t tarn_input_state_contained(const tarn_input_state *state, tarn_frame_input inputs[TARN_FRAME_INPUTS_MAX])
 {
     uint64_t orders[TARN_FRAME_INPUTS_MAX];

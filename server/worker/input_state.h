@@ -102,6 +102,9 @@ void tarn_input_state_latch(tarn_input_state *state, const float size_m[3], floa
 /// Marks what was noted as contained without a step: for controls that act at once.
 void tarn_input_state_latch_notes(tarn_input_state *state);
 
+/// Marks what a viewer sent up to a sequence number as contained: the rest belongs to what comes.
+void tarn_input_state_latch_note(tarn_input_state *state, uint32_t viewer_id, uint32_t sequence);
+
 /// The newest contained input of each viewer, the most recent first. @return how many, <= TARN_FRAME_INPUTS_MAX
 uint32_t tarn_input_state_contained(const tarn_input_state *state, tarn_frame_input inputs[TARN_FRAME_INPUTS_MAX]);
 

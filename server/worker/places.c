@@ -159,6 +159,9 @@ static tarn_status tank_message(tarn_place *place, const tarn_ipc_message *messa
     case TARN_IPC_RESET:
         place->reset = message->reset;
         place->reset_asked = true;
+        // What is pressed from now on is pressed in the tank as it will be.
+        tarn_input_state_release(&place->tank.inputs);
+        tarn_input_state_note(&place->tank.inputs, message->reset.viewer_id, message->reset.sequence);
         return TARN_OK;
     case TARN_IPC_KEY_WANTED:
         tarn_frame_plan_ask(&place->tank.plan);

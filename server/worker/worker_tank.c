@@ -41,7 +41,7 @@ static tarn_status look(tarn_worker_tank *tank)
     return tarn_tank_tiles(tank->tank, tank->map.bits, tank->map.bits_bytes);
 }
 
-/// What every fresh start has in common: no presses, step 0, a frame at once.
+/// What every fresh start has in common: step 0, a frame at once.
 static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t now_ns)
 {
     // A tank that was set back has gone on to an epoch that the gateway didn't know when it chose this one.
@@ -55,9 +55,14 @@ static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t now_ns)
     tank->too_large_told = 0;
     tank->added_changed = 0;
     list_bodies(tank);
+    tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
+}
+
+/// Forgets the presses of what was there before.
+static void let_go(tarn_worker_tank *tank)
+{
     tarn_input_state_release(&tank->inputs);
     tarn_input_state_latch_notes(&tank->inputs);
-    tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
 }
 
 /// Lets what acts at once come to pass now, while the clock stands.
@@ -120,6 +125,7 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     tank->pause_asked = TARN_STEP_PAUSE_KEEPS;
     tank->frame_period_ns = 1000000000u / options->fps;
     tarn_input_state_note(&tank->inputs, load->viewer_id, load->sequence);
+    let_go(tank);
     begin(tank, load->epoch, tarn_clock_monotonic_ns());
     free(scene);
     return look(tank);
@@ -148,7 +154,7 @@ tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset 
     if (status != TARN_OK) {
         return status;
     }
-    tarn_input_state_note(&tank->inputs, reset->viewer_id, reset->sequence);
+    tarn_input_state_latch_note(&tank->inputs, reset->viewer_id, reset->sequence);
     tarn_snapshot_forget(&tank->snapshot);
     begin(tank, reset->epoch, tarn_clock_monotonic_ns());
     return look(tank);
@@ -393,6 +399,7 @@ static tarn_status recover(tarn_worker_tank *tank, tarn_status failure, uint64_t
     tarn_log_warn("tank %u, step %llu: %s: %s", tank->id, (unsigned long long)failed, tarn_status_name(failure),
                   tank->notice);
     tank->paused = tarn_tank_paused(tank->tank);
+    let_go(tank);
     begin(tank, tank->epoch + 1, now_ns);
     tank->step = step;
     return TARN_OK;
