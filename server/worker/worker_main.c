@@ -30,7 +30,7 @@ typedef struct worker {
     tarn_worker_link link;
     tarn_worker_tank tanks[TARN_WORKER_TANKS_MAX];
     tarn_turns turns;
-    int greeted, ended;
+    bool greeted, ended;
 } worker;
 
 static tarn_worker_tank *tank_find(worker *self, uint32_t id)
@@ -75,7 +75,7 @@ static void load(worker *self, uint32_t id, const tarn_ipc_load *message)
 {
     tarn_text why = "";
     tarn_worker_tank *tank = tank_find(self, id);
-    int fresh = tank == NULL;
+    bool fresh = tank == NULL;
     if (fresh) {
         tank = tank_find(self, 0);
     }
@@ -159,7 +159,7 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
         if (message->kind != TARN_IPC_GATEWAY_HELLO || message->gateway_hello.version != TARN_IPC_VERSION) {
             return TARN_E_VERSION;
         }
-        self->greeted = 1;
+        self->greeted = true;
         return TARN_OK;
     }
     switch (message->kind) {
@@ -172,7 +172,7 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
         return TARN_OK;
     }
     case TARN_IPC_SHUTDOWN:
-        self->ended = 1;
+        self->ended = true;
         return TARN_OK;
     default: {
         tarn_worker_tank *tank = message->tank ? tank_find(self, message->tank) : NULL;
