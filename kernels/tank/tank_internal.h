@@ -2,8 +2,8 @@
 #ifndef TARN_KERNELS_TANK_INTERNAL_H
 #define TARN_KERNELS_TANK_INTERNAL_H
 
-#include "kernels/tank/tank_model.h"
 #include "kernels/tank/tank_kernels.h"
+#include "kernels/tank/tank_model.h"
 #include "protocol/frame.h"
 
 /// The stages of a profile that all models have; a model's own follow: STAGE_COUNT + i is its i-th.
@@ -153,6 +153,11 @@ tarn_status tank_check_range(const grid_complaint *why, const char *field, float
 /// Takes a tank's memory for as many tiles as fit; gives it back, also what was taken by a call that failed.
 tarn_status tank_take_memory(tarn_tank *tank);
 void tank_give_memory(tarn_tank *tank);
+
+/// For validating builds (protocol/assert.h): asserts that every particle is in the tile that lists it; and all that
+/// the grid guarantees. Between steps that went well.
+void tank_validate_particles(const tarn_tank *tank);
+void tank_validate(const tarn_tank *tank);
 
 /// Bytes of device memory in use, and what the tank needs at least.
 uint64_t tank_bytes(const tarn_tank *tank);
