@@ -297,7 +297,7 @@ static int spawn(tarn_worker_process *worker)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
         return uv_translate_sys_error(errno);
     }
-    // A busy worker sends between steps only: what of a frame doesn't fit would wait for a whole one.
+    // A busy worker sends between pieces of work only: what of a frame doesn't fit would wait for a whole one.
     int link_bytes = TARN_GATEWAY_WORKER_LINK_BYTES;
     setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &link_bytes, sizeof link_bytes);
     int error = spawn_process(worker, ends[1]);
