@@ -321,7 +321,7 @@ static tarn_status start_helpers(cpu_pool *pool, uint32_t wanted)
     return status;
 }
 
-tarn_status cpu_pool_create(uint32_t threads, int crowded, cpu_pool **out)
+tarn_status cpu_pool_create(uint32_t threads, bool crowded, cpu_pool **out)
 {
     cpu_pool *pool = aligned_alloc(LINE_BYTES, sizeof *pool);
     if (pool == NULL) {

@@ -47,7 +47,7 @@ extern "C" {
 int tarn_device_count(tarn_device_kind kind);
 
 /// Whether this build contains the CUDA device.
-int tarn_device_has_cuda(void);
+bool tarn_device_has_cuda(void);
 
 /// @return TARN_OK, TARN_E_ARGUMENT, TARN_E_UNAVAILABLE or TARN_E_MEMORY
 tarn_status tarn_device_create(const tarn_device_desc *desc, tarn_device **device);

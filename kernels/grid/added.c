@@ -8,21 +8,13 @@
 _Static_assert((int)TARN_TANK_BODIES_MAX == (int)BODIES_MAX, "thrown bodies fit");
 
 #define THROWN_SPEED_MAX_M_S TARN_TANK_PUSH_SPEED_MAX_M_S
-enum { NUMBERS = 65536 - TARN_TANK_THROWN_FIRST }; // of thrown bodies, before they begin again
-
-uint32_t grid_body_number(const grid_host *grid, uint32_t body)
-{
-    return body < grid->own_body_count
-               ? grid->body_solid[body]
-               : TARN_TANK_THROWN_FIRST + grid->added.thrown_at[body - grid->own_body_count] % NUMBERS;
-}
 
 // ------------------------------------------------------------------------------------------------------ what is in use
 
 void grid_show_solids(grid_host *grid)
 {
     grid_memory *m = &grid->args->m;
-    const int stands = grid->added.wall_count > 0, own = grid->desc.solid_count > 0;
+    const bool stands = grid->added.wall_count > 0, own = grid->desc.solid_count > 0;
     grid->body_count = grid->own_body_count + grid->added.thrown_count;
     grid->has_solids = own || stands || grid->added.thrown_count > 0;
     const grid_memory none = {0};
@@ -54,7 +46,7 @@ void grid_show_solids(grid_host *grid)
 
 void grid_added_forget(grid_host *grid)
 {
-    grid->walls.is_current = 0;
+    grid->walls.is_current = false;
     memset(&grid->added, 0, sizeof grid->added);
     grid->added_changes++;
     grid_show_solids(grid);
@@ -70,7 +62,7 @@ static tarn_status take_memory(grid_host *grid, bool has_walls, bool has_thrown)
 
 // -------------------------------------------------------------------------------------------------------------- bodies
 
-static int is_finite3(const float *v)
+static bool is_finite3(const float *v)
 {
     return isfinite(v[0]) && isfinite(v[1]) && isfinite(v[2]);
 }
@@ -313,38 +305,38 @@ tarn_status grid_add(grid_host *grid, const tarn_step_input *input, uint32_t thr
 
 // --------------------------------------------------------------------------------------------------------------- state
 
-int grid_added_fits(const grid_host *grid, const grid_added *added)
+bool grid_added_fits(const grid_host *grid, const grid_added *added)
 {
     const grid_complaint silent = {NULL, 0};
     const uint32_t most = tile_min_u32(TARN_TANK_THROWN_MAX, TARN_TANK_BODIES_MAX - grid->own_body_count);
     if (added->thrown_count > most || added->wall_count > TARN_TANK_WALLS_MAX ||
         added->thrown_total < added->thrown_count) {
-        return 0;
+        return false;
     }
     for (uint32_t i = 0; i < added->thrown_count; i++) {
         if (added->thrown_at[i] >= added->thrown_total || added->thrown_total - added->thrown_at[i] > most ||
             check_thrown(grid, &added->thrown[i], &silent) != TARN_OK) {
-            return 0;
+            return false;
         }
         for (uint32_t k = 0; k < i; k++) {
             if (added->thrown_at[k] == added->thrown_at[i]) {
-                return 0;
+                return false;
             }
         }
     }
     for (uint32_t w = 0; w < added->wall_count; w++) {
         if (check_wall(grid, &added->walls[w], &silent) != TARN_OK) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
 tarn_status grid_added_take(grid_host *grid, const grid_added *added)
 {
     grid->added = *added;
     grid->added_changes++;
-    grid->walls.is_current = 0;
+    grid->walls.is_current = false;
     tarn_status status = take_memory(grid, added->wall_count > 0, added->thrown_count > 0);
     if (status != TARN_OK) {
         grid_added_forget(grid);

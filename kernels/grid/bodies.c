@@ -89,7 +89,7 @@ static void fill_surface_points(const tarn_tank_desc *desc, const tarn_shape *sh
     for (int i = 0; i < POINTS_EDGE * POINTS_EDGE * POINTS_EDGE; i++) {
         const int at[3] = {i % POINTS_EDGE, i / POINTS_EDGE % POINTS_EDGE, i / (POINTS_EDGE * POINTS_EDGE)};
         double point_m[3], way[3], square = 0.0;
-        int on_border = 0;
+        bool on_border = false;
         for (int a = 0; a < 3; a++) {
             on_border |= at[a] == 0 || at[a] == POINTS_EDGE - 1;
             point_m[a] = min_m[a] + (max_m[a] - min_m[a]) * at[a] / (POINTS_EDGE - 1);
@@ -271,7 +271,7 @@ static void start_body(grid_host *grid, uint32_t b, grid_body *body, grid_body_s
 {
     const tarn_tank_desc *desc = &grid->desc;
     const tarn_solid *solid = grid_body_solid(grid, b);
-    const int keyed = solid->motion == TARN_MOTION_KEYFRAMES;
+    const bool keyed = solid->motion == TARN_MOTION_KEYFRAMES;
     fill_body(desc, solid, body);
     place_body(desc, keyed ? &desc->keyframes[solid->keyframe_first].pose : &solid->pose, body->center, state);
     for (int a = 0; a < 3; a++) {
@@ -359,7 +359,7 @@ static void keyframe_pose(const tarn_tank_desc *desc, const tarn_solid *solid, d
 }
 
 /// Whether the key frames of a loop start again between two times, somewhere else than they ended.
-static int jumps(const tarn_tank_desc *desc, const tarn_solid *solid, double from_s, double to_s)
+static bool jumps(const tarn_tank_desc *desc, const tarn_solid *solid, double from_s, double to_s)
 {
     const tarn_keyframe *keys = desc->keyframes + solid->keyframe_first, *last = &keys[solid->keyframe_count - 1];
     const double end_s = (double)last->time_s;
@@ -384,7 +384,7 @@ static void step_poses(const grid_host *grid, uint32_t b, float *from, float *to
     }
 }
 
-static int is_keyed(const grid_host *grid, uint32_t b)
+static bool is_keyed(const grid_host *grid, uint32_t b)
 {
     return grid_body_solid(grid, b)->motion == TARN_MOTION_KEYFRAMES;
 }
@@ -456,6 +456,15 @@ uint64_t grid_bodies_hash(const grid_host *grid, uint64_t hash)
 }
 
 // ------------------------------------------------------------------------------------------------------------- outside
+
+enum { NUMBERS = 65536 - TARN_TANK_THROWN_FIRST }; // of thrown bodies, before they begin again
+
+uint32_t grid_body_number(const grid_host *grid, uint32_t body)
+{
+    return body < grid->own_body_count
+               ? grid->body_solid[body]
+               : TARN_TANK_THROWN_FIRST + grid->added.thrown_at[body - grid->own_body_count] % NUMBERS;
+}
 
 #define GRAB_ACCELERATION_M_S2 200.0f // that a hand can give a body
 

@@ -156,9 +156,9 @@ void grid_take_in_turn(grid_taker *t, void (*sums)(grid_taker *t, void *context)
 {
     grid_memory *m = &t->grid->args->m;
     const grid_taker sharing = {
-        .grid = t->grid, .particles_max = t->particles_max, .group = GROUP_OCCUPIED, .sharing = 1};
+        .grid = t->grid, .particles_max = t->particles_max, .group = GROUP_OCCUPIED, .sharing = true};
     grid_taker first = sharing, solver = sharing;
-    first.measuring = solver.measuring = 1;
+    first.measuring = solver.measuring = true;
     sums(&first, context);
     take_solver(&solver, m);
     t->group = GROUP_OCCUPIED;
@@ -239,8 +239,8 @@ static void take_more_bodies(grid_taker *t, grid_memory *more, uint32_t near)
 
 static tarn_status take_more(grid_host *grid, more_taker *pieces, uint32_t near)
 {
-    grid_taker taking = {.grid = grid}, giving = {.grid = grid, .giving = 1};
-    grid_taker measuring = {.grid = grid, .measuring = 1, .bytes = grid->more_bytes};
+    grid_taker taking = {.grid = grid}, giving = {.grid = grid, .giving = true};
+    grid_taker measuring = {.grid = grid, .measuring = true, .bytes = grid->more_bytes};
     grid_memory *more = &grid->more, before = *more;
     pieces(&taking, more, near);
     if (taking.failed) {
@@ -265,7 +265,7 @@ tarn_status grid_take_more_bodies(grid_host *grid)
 
 void grid_give_more(grid_host *grid)
 {
-    grid_taker t = {.grid = grid, .giving = 1};
+    grid_taker t = {.grid = grid, .giving = true};
     if (grid->more.solid_tile != NULL) {
         take_more_solids(&t, &grid->more, 0);
     }

@@ -64,7 +64,7 @@ void grid_push_bodies(grid_host *grid, const void *args, const tarn_kernel *forc
     grid_launch(grid, &own, GRID_KERNEL(body_flux), tiles, most);
 }
 
-static int couples(const grid_host *grid, const grid_args *args)
+static bool couples(const grid_host *grid, const grid_args *args)
 {
     return grid->body_count > 0 && !args->is_density;
 }
@@ -130,7 +130,7 @@ static void relax(void *context)
     grid_launch(c->grid, args, GRID_KERNEL(solve_check), NULL, 1);
 }
 
-void grid_solve(grid_host *grid, int is_density, uint32_t iterations)
+void grid_solve(grid_host *grid, bool is_density, uint32_t iterations)
 {
     solve_context c = {.grid = grid, .args = *grid->args};
     c.args.is_density = (uint32_t)is_density;

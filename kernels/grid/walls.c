@@ -65,7 +65,7 @@ static void tile_corner(const grid_host *grid, uint32_t dense, int first[3])
 }
 
 /// Whether a wall may be near somewhere in a tile.
-static int may_be_near(const grid_host *grid, const tarn_solid *wall, const int first[3])
+static bool may_be_near(const grid_host *grid, const tarn_solid *wall, const int first[3])
 {
     const double radius = 0.5 * TILE_EDGE * sqrt(3.0);
     double center_m[3];
@@ -76,9 +76,9 @@ static int may_be_near(const grid_host *grid, const tarn_solid *wall, const int 
 }
 
 /// Joins a wall to a tile's nodes. @return whether it is near or around any
-static int join_wall(const grid_host *grid, const tarn_solid *wall, const int first[3], int16_t *node)
+static bool join_wall(const grid_host *grid, const tarn_solid *wall, const int first[3], int16_t *node)
 {
-    int near = 0;
+    bool near = false;
     for (uint32_t i = 0; i < SOLID_NODES; i++) {
         double at_m[3];
         grid_node_place(&grid->desc, first, i, at_m);
@@ -91,11 +91,12 @@ static int join_wall(const grid_host *grid, const tarn_solid *wall, const int fi
 }
 
 /// What the description's solids and all walls are in a tile. @return whether its nodes are needed
-static int fill_nodes(const grid_host *grid, uint32_t dense, int16_t *node)
+static bool fill_nodes(const grid_host *grid, uint32_t dense, int16_t *node)
 {
     const solid_samples *still = &grid->walls.still;
     const uint32_t i = still->tile[dense];
-    int near = i != TILE_NONE, first[3];
+    bool near = i != TILE_NONE;
+    int first[3];
     if (i != TILE_NONE) {
         memcpy(node, still->node + (size_t)i * SOLID_NODES, SOLID_NODES * sizeof *node);
     } else {
@@ -112,19 +113,19 @@ static int fill_nodes(const grid_host *grid, uint32_t dense, int16_t *node)
     return near;
 }
 
-/// An index for a tile whose nodes are needed. @return 0 where there is none
-static int give_index(wall_tiles *walls, uint32_t dense)
+/// An index for a tile whose nodes are needed. @return false where there is none
+static bool give_index(wall_tiles *walls, uint32_t dense)
 {
     if (walls->tile[dense] != TILE_NONE) {
-        return 1;
+        return true;
     }
     if (walls->spare_count == 0 && walls->count == walls->count_max) {
-        return 0;
+        return false;
     }
     const uint32_t i = walls->spare_count > 0 ? walls->spare[--walls->spare_count] : walls->count++;
     walls->tile[dense] = i;
     walls->dense[i] = dense;
-    return 1;
+    return true;
 }
 
 static void take_index(wall_tiles *walls, uint32_t dense)
@@ -190,7 +191,7 @@ static uint32_t list_touched(grid_host *grid)
             continue;
         }
         const tile_place place = tile_place_of(shape, 0, t);
-        int touched = 0;
+        bool touched = false;
         for (uint32_t n = 0; n < 27; n++) {
             const uint32_t beside = tile_neighbour(shape, 0, place, n);
             touched |= beside != TILE_NONE && walls->touched[beside];

@@ -60,7 +60,7 @@ static tarn_status check(const tarn_tank_desc *desc, const grid_complaint *why)
 
 static void fill_liquids(const tarn_tank_desc *desc, store_scale *store, liquid_scale *shape)
 {
-    const int quadratic = desc->weights == TARN_WEIGHTS_QUADRATIC;
+    const bool quadratic = desc->weights == TARN_WEIGHTS_QUADRATIC;
     shape->node_edge = quadratic ? NODE_EDGE_QUADRATIC : NODE_EDGE;
     shape->node_count = quadratic ? NODE_COUNT_QUADRATIC : NODE_COUNT;
     float heaviest = 0.0f;

@@ -17,15 +17,15 @@ void encoder_launch(tarn_encoder *encoder, stream_kernel_id kernel, uint32_t til
     }
 }
 
-static int is_slack(float quanta)
+static bool is_slack(float quanta)
 {
     return quanta >= 0.5f && quanta <= 8.0f;
 }
 
 /// Particles get colours with their first dye, and lose them when the tank starts afresh. @return whether that happened
-static int fill_colours(tarn_encoder *e)
+static bool fill_colours(tarn_encoder *e)
 {
-    const int changed = e->args.attribute != e->now.attribute;
+    const bool changed = e->args.attribute != e->now.attribute;
     e->args.attribute = e->now.attribute;
     e->args.has_colours = e->args.attribute != NULL;
     return changed;
@@ -115,14 +115,14 @@ static tarn_status count_layers(tarn_encoder *e, stream_kernel_id kernel)
 }
 
 /// Whether no tile has more particles in a layer than receivers take.
-static int sets_are_small(const tarn_encoder *e)
+static bool sets_are_small(const tarn_encoder *e)
 {
     for (uint32_t i = 0; i < e->now.occupied * e->desc.layers; i++) {
         if (e->counts[i] > e->points_max) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
 /// Slots for all layers: with room for births where there are any.
@@ -197,9 +197,9 @@ static tarn_status code_key(tarn_encoder *e)
     if (status == TARN_OK) {
         status = zero_farthest(e);
     }
-    encoder_index(e, &e->args.w.tile->dense, sizeof(stream_tile) / 4, e->reference_tiles, e->args.w.tile_index, 0);
+    encoder_index(e, &e->args.w.tile->dense, sizeof(stream_tile) / 4, e->reference_tiles, e->args.w.tile_index, false);
     encoder_launch(e, stream_sets_id, occupied);
-    encoder_index(e, &e->args.w.tile->dense, sizeof(stream_tile) / 4, occupied, e->args.w.tile_index, 1);
+    encoder_index(e, &e->args.w.tile->dense, sizeof(stream_tile) / 4, occupied, e->args.w.tile_index, true);
     if (status == TARN_OK) {
         status = tarn_queue_download(queue, e->bytes, e->args.w.bytes, 2 * (size_t)parts * sizeof *e->bytes);
     }
@@ -280,7 +280,7 @@ static void count_particles(tarn_encoder *e, const uint32_t births[TARN_STREAM_L
 }
 
 /// @return TARN_E_LIMIT where only a key frame will do
-static tarn_status code_moved(tarn_encoder *e, int is_base)
+static tarn_status code_moved(tarn_encoder *e, bool is_base)
 {
     uint32_t births[TARN_STREAM_LAYERS_MAX] = {0};
     const uint64_t steps = e->now.step - e->reference_step;
@@ -328,9 +328,9 @@ static tarn_status reseat(tarn_encoder *e)
 {
     const uint32_t occupied = e->now.occupied, stride = sizeof(stream_tile) / 4;
     encoder_launch(e, stream_reseat_id, occupied);
-    encoder_index(e, &e->args.w.tile->dense, stride, e->reference_tiles, e->args.w.tile_index, 0);
+    encoder_index(e, &e->args.w.tile->dense, stride, e->reference_tiles, e->args.w.tile_index, false);
     swap_places(&e->args.w);
-    encoder_index(e, &e->args.w.tile->dense, stride, occupied, e->args.w.tile_index, 1);
+    encoder_index(e, &e->args.w.tile->dense, stride, occupied, e->args.w.tile_index, true);
     return encoder_list_flow(e, occupied);
 }
 
@@ -375,7 +375,7 @@ static void fill_head(const tarn_encoder *e, tarn_stream_kind kind, const tarn_t
     }
 }
 
-static int can_refer(const tarn_encoder *e, const tarn_tank_frame_info *info)
+static bool can_refer(const tarn_encoder *e, const tarn_tank_frame_info *info)
 {
     return e->has_reference && e->generation == e->now.generation && e->epoch == info->epoch &&
            e->now.step >= e->reference_step && e->now.step - e->reference_step < UINT32_MAX;
@@ -407,8 +407,8 @@ tarn_status tarn_encoder_encode(tarn_encoder *e, tarn_stream_kind kind, const ta
         kind = TARN_STREAM_KEY;
     }
     e->number++;
-    const int was_whole = e->has_reference;
-    e->has_reference = 0; // until all of it has gone well
+    const bool was_whole = e->has_reference;
+    e->has_reference = false; // until all of it has gone well
     tarn_status status = code(e, &kind);
     if (status != TARN_OK) {
         return status;
@@ -425,7 +425,7 @@ tarn_status tarn_encoder_encode(tarn_encoder *e, tarn_stream_kind kind, const ta
         e->epoch = info->epoch;
         e->generation = e->now.generation;
         e->args.flow_now = !e->args.flow_now;
-        e->flow_is_indexed = 0;
+        e->flow_is_indexed = false;
     }
     if (kind == TARN_STREAM_BASE) {
         status = reseat(e);

@@ -37,11 +37,11 @@ tarn_status encoder_list_flow(tarn_encoder *e, uint32_t tiles)
         e->reached[word] = 0;
     }
     e->reference_tiles = tiles;
-    e->flow_is_indexed = 0;
+    e->flow_is_indexed = false;
     return TARN_OK;
 }
 
-void encoder_index(tarn_encoder *e, const uint32_t *list, uint32_t stride, uint32_t count, uint32_t *table, int is_set)
+void encoder_index(tarn_encoder *e, const uint32_t *list, uint32_t stride, uint32_t count, uint32_t *table, bool is_set)
 {
     e->args.list = list;
     e->args.stride = stride;
@@ -58,12 +58,12 @@ static tarn_status index_flow(tarn_encoder *e)
     if (e->flow_is_indexed) {
         return TARN_OK;
     }
-    encoder_index(e, e->flow_dense[now], 1, e->flow_listed[now], e->args.w.flow_index[now], 0);
+    encoder_index(e, e->flow_dense[now], 1, e->flow_listed[now], e->args.w.flow_index[now], false);
     const tarn_status status =
         tarn_queue_upload(e->view.queue, e->flow_dense[now], e->flow_list, e->flow_count * sizeof *e->flow_list);
     e->flow_listed[now] = e->flow_count;
-    encoder_index(e, e->flow_dense[now], 1, e->flow_count, e->args.w.flow_index[now], 1);
-    e->flow_is_indexed = 1;
+    encoder_index(e, e->flow_dense[now], 1, e->flow_count, e->args.w.flow_index[now], true);
+    e->flow_is_indexed = true;
     return status;
 }
 

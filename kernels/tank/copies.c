@@ -82,7 +82,7 @@ tarn_status tarn_tank_particles(tarn_tank *tank, float *positions_m, float *velo
     return status;
 }
 
-int tarn_tank_has_colours(const tarn_tank *tank)
+bool tarn_tank_has_colours(const tarn_tank *tank)
 {
     return tank->args->store.attribute != NULL;
 }

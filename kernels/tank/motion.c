@@ -161,7 +161,7 @@ static void fill_turning(tank_control *control, const double *w, const double *c
 }
 
 /// Whether the tank moves or is about to.
-static int moves(const tank_motion *motion)
+static bool moves(const tank_motion *motion)
 {
     static const double none[3] = {0.0};
     return memcmp(motion->rotation, motion->target_rotation, sizeof motion->rotation) != 0 ||

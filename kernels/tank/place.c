@@ -10,7 +10,7 @@ tarn_status tank_arrays_alloc(const tarn_tank *tank, uint32_t count, tank_arrays
     arrays->count = count;
     const store_memory *m = &tank->args->store;
     const size_t bytes = ((size_t)count + 1) * 4;
-    int failed = (arrays->id = malloc(bytes)) == NULL;
+    bool failed = (arrays->id = malloc(bytes)) == NULL;
     for (int a = 0; a < 3; a++) {
         failed |= (arrays->position[a] = malloc(bytes)) == NULL;
         failed |= (arrays->velocity[a] = malloc(bytes)) == NULL;

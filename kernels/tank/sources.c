@@ -44,9 +44,9 @@ uint32_t tank_attribute(const tarn_tank_desc *desc, uint32_t liquid, const uint8
     return liquid | (uint32_t)c[0] << 8 | (uint32_t)c[1] << 16 | (uint32_t)c[2] << 24;
 }
 
-int tank_has_attributes(const tarn_tank_desc *desc)
+bool tank_has_attributes(const tarn_tank_desc *desc)
 {
-    int coloured = desc->liquid_count > 1;
+    bool coloured = desc->liquid_count > 1;
     for (uint32_t i = 0; i < desc->block_count; i++) {
         coloured |= desc->blocks[i].colour[3] != 0;
     }
@@ -59,7 +59,7 @@ int tank_has_attributes(const tarn_tank_desc *desc)
     return coloured;
 }
 
-int tank_bears(const tarn_tank_desc *desc)
+bool tank_bears(const tarn_tank_desc *desc)
 {
     return desc->reseed || desc->emitter_count > 0;
 }
@@ -77,8 +77,8 @@ void tank_sources_fill(const tarn_tank *tank, tank_control *control)
     const float per_step = desc->dt_s / desc->cell_m;
     for (uint32_t i = 0; i < desc->emitter_count; i++) {
         const tarn_emitter *emitter = &desc->emitters[i];
-        const int on = tank->sim_time_s >= (double)emitter->start_s &&
-                       (emitter->end_s == 0.0f || tank->sim_time_s < (double)emitter->end_s);
+        const bool on = tank->sim_time_s >= (double)emitter->start_s &&
+                        (emitter->end_s == 0.0f || tank->sim_time_s < (double)emitter->end_s);
         if (!on) {
             continue;
         }
@@ -130,7 +130,7 @@ typedef struct cell_box {
 } cell_box;
 
 /// Around a region, in the tank, or in a lattice without end of which the tank is a part. @return the number of cells
-static uint64_t box_of(const tarn_tank *tank, const tarn_emitter *emitter, int anywhere, cell_box *box)
+static uint64_t box_of(const tarn_tank *tank, const tarn_emitter *emitter, bool anywhere, cell_box *box)
 {
     const double per_cell = 1.0 / (double)tank->grid.desc.cell_m;
     double min_m[3], max_m[3];
@@ -169,7 +169,7 @@ int tank_emitters_measure(tarn_tank *tank, const char **complaint)
         tank_region region;
         float velocity[3];
         cell_box inside, all;
-        looked_at += box_of(tank, emitter, 0, &inside) + box_of(tank, emitter, 1, &all);
+        looked_at += box_of(tank, emitter, false, &inside) + box_of(tank, emitter, true, &all);
         *complaint = "is too large for so small cells; emitters are allowed boxes of 2^29 cells in all";
         if (looked_at > HELD_CELL_COUNT_MAX) {
             return (int)i;
@@ -191,22 +191,22 @@ int tank_emitters_measure(tarn_tank *tank, const char **complaint)
 }
 
 /// Whether an emitter's bounding sphere meets a tile.
-static int emitter_meets(const tarn_tank *tank, tile_place place)
+static bool emitter_meets(const tarn_tank *tank, tile_place place)
 {
     const int at[3] = {place.x, place.y, place.z};
     for (uint32_t i = 0; i < tank->grid.desc.emitter_count; i++) {
         tank_region region;
         fill_region(tank, &tank->grid.desc.emitters[i].shape, &tank->grid.desc.emitters[i].pose, &region);
-        int meets = 1;
+        bool meets = true;
         for (int a = 0; a < 3; a++) {
             meets &= region.center[a] + region.reach > (float)(at[a] * TILE_EDGE) &&
                      region.center[a] - region.reach < (float)((at[a] + 1) * TILE_EDGE);
         }
         if (meets) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 tarn_status tank_keep_tiles(tarn_tank *tank)

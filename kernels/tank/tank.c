@@ -93,7 +93,7 @@ static tarn_status check_desc(const grid_complaint *why, const tarn_tank_desc *d
         return grid_refuse(why, TARN_E_ARGUMENT, "model is %u; allowed is 0 to %u", desc->model, tank_model_count - 1);
     }
     for (int a = 0; a < 3; a++) {
-        const int flat = a == 2 && desc->cells[a] == 1;
+        const bool flat = a == 2 && desc->cells[a] == 1;
         if ((desc->cells[a] < TARN_TANK_CELLS_MIN && !flat) || desc->cells[a] > TARN_TANK_CELLS_MAX) {
             return grid_refuse(why, TARN_E_ARGUMENT, "cells[%d] is %u; allowed is %d to %d", a, desc->cells[a],
                                TARN_TANK_CELLS_MIN, TARN_TANK_CELLS_MAX);
@@ -349,7 +349,7 @@ static tarn_status seed(tarn_tank *tank)
 
 tarn_status tarn_tank_reset(tarn_tank *tank)
 {
-    tank_set_coloured(tank, 0);
+    tank_set_coloured(tank, false);
     grid_added_forget(&tank->grid);
     tank->had_births = tank_bears(&tank->grid.desc);
     tank->turned_by_hand = false;
@@ -360,11 +360,6 @@ tarn_status tarn_tank_reset(tarn_tank *tank)
 float tarn_tank_parameter(const tarn_tank *tank, uint32_t id)
 {
     return id < tank->model->shown.parameter_count ? tank->parameters[id] : 0.0f;
-}
-
-float tank_role(const tarn_tank *tank, tarn_parameter_role role, float otherwise)
-{
-    return tank->role[role] < TARN_MODEL_PARAMETERS_MAX ? tank->parameters[tank->role[role]] : otherwise;
 }
 
 const tarn_model *tarn_tank_model(const tarn_tank *tank)
@@ -382,12 +377,12 @@ const tarn_tank_desc *tarn_tank_desc_of(const tarn_tank *tank)
     return &tank->grid.desc;
 }
 
-void tarn_tank_profile(tarn_tank *tank, int on)
+void tarn_tank_profile(tarn_tank *tank, bool on)
 {
     tank->profiling = on;
 }
 
-uint32_t tarn_tank_profile_get(tarn_tank *tank, const char **names, double *seconds, int reset)
+uint32_t tarn_tank_profile_get(tarn_tank *tank, const char **names, double *seconds, bool reset)
 {
     static const char *const common[STAGE_COUNT] = {"g2p", "g2p+advect", "sort", "encode"};
     uint32_t count = 0;

@@ -68,7 +68,7 @@ static void measure(tarn_tank *tank)
 {
     grid_taker t = taker_of(tank);
     memset(tank->grid.group_bytes, 0, sizeof tank->grid.group_bytes);
-    t.measuring = 1;
+    t.measuring = true;
     t.bytes = tank->grid.group_bytes;
     take_all(&t, tank);
 }
@@ -116,7 +116,7 @@ tarn_status tank_take_memory(tarn_tank *tank)
 void tank_give_memory(tarn_tank *tank)
 {
     grid_taker t = taker_of(tank);
-    t.giving = 1;
+    t.giving = true;
     grid_give_more(&tank->grid);
     grid_added_forget(&tank->grid); // what was there first is to be given back
     take_all(&t, tank);

@@ -1,5 +1,5 @@
 // Models by number and by name.
-#include "kernels/tank/tank_model.h"
+#include "kernels/tank/tank_internal.h"
 
 #include <string.h>
 
@@ -36,4 +36,9 @@ int tarn_model_parameter_find(const tarn_model *model, const char *name)
         }
     }
     return -1;
+}
+
+float tank_role(const tarn_tank *tank, tarn_parameter_role role, float otherwise)
+{
+    return tank->role[role] < TARN_MODEL_PARAMETERS_MAX ? tank->parameters[tank->role[role]] : otherwise;
 }

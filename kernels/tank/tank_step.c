@@ -48,23 +48,23 @@ static void sort(tarn_tank *tank, const tank_args *args)
     tank_adopt_tiles(tank, args);
 }
 
-int tank_launch_gather(tarn_tank *tank, const tank_args *args)
+bool tank_launch_gather(tarn_tank *tank, const tank_args *args)
 {
-    const int quadratic = tank->grid.desc.weights == TARN_WEIGHTS_QUADRATIC;
-    const int affine = tank->grid.desc.transfer == TARN_TRANSFER_APIC;
+    const bool quadratic = tank->grid.desc.weights == TARN_WEIGHTS_QUADRATIC;
+    const bool affine = tank->grid.desc.transfer == TARN_TRANSFER_APIC;
     if (!quadratic && !affine) {
-        return 0;
+        return false;
     }
     grid_launch_occupied(&tank->grid, args,
                          quadratic && affine ? TANK_KERNEL(gather_apic_quadratic)
                          : quadratic         ? TANK_KERNEL(gather_quadratic)
                                              : TANK_KERNEL(gather_apic));
-    return 1;
+    return true;
 }
 
 void tank_launch_advection(tarn_tank *tank, const tank_args *args)
 {
-    const int gathered = tank_launch_gather(tank, args);
+    const bool gathered = tank_launch_gather(tank, args);
     tank_mark(tank, STAGE_GATHER);
     grid_launch_occupied(&tank->grid, args, gathered ? TANK_KERNEL(advect_gathered) : TANK_KERNEL(advect));
     if (tank->grid.body_count > 0) {
@@ -166,8 +166,8 @@ static uint32_t substeps_for(const tarn_tank *tank, const tank_control *control,
 /// Which launches this step needs besides those of every step; a captured sequence is one with them or one without.
 static void choose_launches(tarn_tank *tank, const tank_control *control)
 {
-    const int has_events = control->drain_count > 0 || control->grid.is_turning;
-    const int has_births = control->has_births != 0, has_pours = control->pour_tile_count > 0;
+    const bool has_events = control->drain_count > 0 || control->grid.is_turning;
+    const bool has_births = control->has_births != 0, has_pours = control->pour_tile_count > 0;
     if (has_events != tank->has_events || has_births != tank->has_births || has_pours != tank->has_pours) {
         grid_forget_launches(&tank->grid);
     }

@@ -18,12 +18,12 @@ _Static_assert((int)TANK_POURS_MAX == TARN_TANK_POURS_MAX && (int)TANK_DYES_MAX 
 
 // -------------------------------------------------------------------------------------------------------------- checks
 
-static int is_finite3(const float *v)
+static bool is_finite3(const float *v)
 {
     return isfinite(v[0]) && isfinite(v[1]) && isfinite(v[2]);
 }
 
-static int pour_is_sound(const tarn_tank *tank, const tarn_pour *pour)
+static bool pour_is_sound(const tarn_tank *tank, const tarn_pour *pour)
 {
     return is_finite3(pour->center_m) && isfinite(pour->radius_m) && is_finite3(pour->velocity_m_s) &&
            pour->liquid < tank->grid.desc.liquid_count;
@@ -47,7 +47,7 @@ bool tank_tools_are_sound(const tarn_tank *tank, const tarn_tank_tools *tools)
 
 // --------------------------------------------------------------------------------------------------------------- pours
 
-static int is_flat(const tarn_tank *tank)
+static bool is_flat(const tarn_tank *tank)
 {
     return tank->grid.desc.cells[2] == 1;
 }
@@ -70,7 +70,7 @@ static uint32_t cells_of(const tarn_tank *tank, const tank_region *ball)
     int first[3], end[3];
     uint32_t count = 0;
     for (int a = 0; a < 3; a++) {
-        const int flat = a == 2 && is_flat(tank);
+        const bool flat = a == 2 && is_flat(tank);
         first[a] = flat ? 0 : (int)floorf(ball->center[a] - ball->reach) - 1;
         end[a] = flat ? 1 : (int)ceilf(ball->center[a] + ball->reach) + 1;
     }
@@ -166,10 +166,10 @@ void tank_tools_fill(const tarn_tank *tank, const tarn_tank_tools *tools, tank_c
     }
 }
 
-void tank_set_coloured(tarn_tank *tank, int coloured)
+void tank_set_coloured(tarn_tank *tank, bool coloured)
 {
     store_memory *m = &tank->args->store;
-    const int has = coloured || tank_has_attributes(&tank->grid.desc);
+    const bool has = coloured || tank_has_attributes(&tank->grid.desc);
     if (has != (m->attribute != NULL)) {
         grid_forget_launches(&tank->grid);
     }
@@ -196,9 +196,9 @@ static void list_anew(tarn_tank *tank)
     tank_adopt_tiles(tank, args);
 }
 
-static int puts_colour_in(const tarn_tank_tools *tools)
+static bool puts_colour_in(const tarn_tank_tools *tools)
 {
-    int colours = tools->dye_count > 0;
+    bool colours = tools->dye_count > 0;
     for (uint32_t i = 0; i < tools->pour_count; i++) {
         colours |= tools->pours[i].colour[3] != 0;
     }
@@ -208,7 +208,7 @@ static int puts_colour_in(const tarn_tank_tools *tools)
 void tank_tools_begin(tarn_tank *tank, const tarn_tank_tools *tools, const tank_control *control)
 {
     if (tank->args->store.attribute == NULL && puts_colour_in(tools)) {
-        tank_set_coloured(tank, 1);
+        tank_set_coloured(tank, true);
         tank_args args = *tank->args;
         args.grid.level = tank->particle_count;
         grid_launch(&tank->grid, &args, TANK_KERNEL(undyed), NULL,

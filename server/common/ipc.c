@@ -7,7 +7,7 @@
 
 typedef struct ipc_codec {
     uint8_t *at, *end;
-    int writing;
+    bool writing;
     tarn_status status;
 } ipc_codec;
 
@@ -26,7 +26,7 @@ static uint8_t *take(ipc_codec *codec, size_t count)
     return bytes;
 }
 
-static void refuse_when(ipc_codec *codec, int wrong)
+static void refuse_when(ipc_codec *codec, bool wrong)
 {
     if (wrong && codec->status == TARN_OK) {
         codec->status = codec->writing ? TARN_E_ARGUMENT : TARN_E_MALFORMED;
@@ -208,68 +208,68 @@ static void report(ipc_codec *codec, tarn_ipc_report *message)
     u32(codec, &message->frames_replaced);
 }
 
-/// The fields of a message. @return 0 for a kind that is unknown
-static int payload(ipc_codec *codec, tarn_ipc_message *message)
+/// The fields of a message. @return false for a kind that is unknown
+static bool payload(ipc_codec *codec, tarn_ipc_message *message)
 {
     switch (message->kind) {
     case TARN_IPC_GATEWAY_HELLO:
         u32(codec, &message->gateway_hello.version);
         text(codec, message->gateway_hello.program, sizeof message->gateway_hello.program);
-        return 1;
+        return true;
     case TARN_IPC_LOAD:
         load(codec, &message->load);
-        return 1;
+        return true;
     case TARN_IPC_RESET:
         u32(codec, &message->reset.epoch);
         u32(codec, &message->reset.viewer_id);
         u32(codec, &message->reset.sequence);
-        return 1;
+        return true;
     case TARN_IPC_CONTROL:
         u32(codec, &message->control.viewer_id);
         u32(codec, &message->control.sequence);
         u8_up_to(codec, &message->control.action, TARN_CONTROL_STEP);
-        return 1;
+        return true;
     case TARN_IPC_AUDIENCE:
         u32(codec, &message->audience.viewer_count);
-        return 1;
+        return true;
     case TARN_IPC_INPUT:
         input(codec, &message->input);
-        return 1;
+        return true;
     case TARN_IPC_VIEWER_GONE:
         u32(codec, &message->viewer_gone.viewer_id);
-        return 1;
+        return true;
     case TARN_IPC_PING:
     case TARN_IPC_PONG:
         u32(codec, &message->ping.id);
-        return 1;
+        return true;
     case TARN_IPC_SHUTDOWN:
     case TARN_IPC_KEY_WANTED:
     case TARN_IPC_UNLOAD:
-        return 1;
+        return true;
     case TARN_IPC_WORKER_HELLO:
         worker_hello(codec, &message->worker_hello);
-        return 1;
+        return true;
     case TARN_IPC_STATE:
         state(codec, &message->state);
-        return 1;
+        return true;
     case TARN_IPC_REFUSED:
         refused(codec, &message->refused);
-        return 1;
+        return true;
     case TARN_IPC_REPORT:
         report(codec, &message->report);
-        return 1;
+        return true;
     case TARN_IPC_FAULT:
         text(codec, message->fault.text, sizeof message->fault.text);
-        return 1;
+        return true;
     case TARN_IPC_STAMPS:
         u64(codec, &message->stamps.latched_ns);
         u64(codec, &message->stamps.stepped_ns);
         u64(codec, &message->stamps.encoded_ns);
-        return 1;
+        return true;
     case TARN_IPC_FRAME:
         break;
     }
-    return 0;
+    return false;
 }
 
 static void header_write(uint32_t kind, uint32_t tank, uint32_t payload_bytes, uint8_t *bytes)
@@ -288,7 +288,7 @@ tarn_status tarn_ipc_write(const tarn_ipc_message *message, uint8_t *bytes, size
         room = TARN_IPC_PAYLOAD_BYTES_MAX;
     }
     uint8_t *start = bytes + TARN_IPC_HEADER_BYTES;
-    ipc_codec codec = {.at = start, .end = start + room, .writing = 1};
+    ipc_codec codec = {.at = start, .end = start + room, .writing = true};
     // While writing, `payload` only reads from the message.
     if (!payload(&codec, (tarn_ipc_message *)message)) {
         return TARN_E_ARGUMENT;

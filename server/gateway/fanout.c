@@ -144,12 +144,13 @@ void tarn_fanout_clear(tarn_fanout *fanout)
 }
 
 /// Whether a key frame goes on from where a viewer is.
-static int key_goes_on(const tarn_fanout *fanout, const tarn_fanout_frame *key, uint64_t reference, uint64_t sent)
+static bool key_goes_on(const tarn_fanout *fanout, const tarn_fanout_frame *key, uint64_t reference, uint64_t sent)
 {
     return reference < key->serial && (sent < key->serial || tarn_fanout_newest_is_key(fanout));
 }
 
-const tarn_fanout_frame *tarn_fanout_next(const tarn_fanout *fanout, uint64_t reference, uint64_t sent, int skip_extras)
+const tarn_fanout_frame *tarn_fanout_next(const tarn_fanout *fanout, uint64_t reference, uint64_t sent,
+                                          bool skip_extras)
 {
     const tarn_fanout_frame *extra = fanout->extra.serial > sent ? &fanout->extra : NULL;
     for (uint32_t i = 0; i < fanout->chain_count; i++) {
@@ -166,15 +167,15 @@ const tarn_fanout_frame *tarn_fanout_newest(const tarn_fanout *fanout)
     return fanout->extra.serial ? &fanout->extra : &fanout->chain[fanout->chain_count - 1];
 }
 
-int tarn_fanout_newest_is_key(const tarn_fanout *fanout)
+bool tarn_fanout_newest_is_key(const tarn_fanout *fanout)
 {
     return fanout->chain_count == 1 && !fanout->extra.serial && fanout->chain[0].kind == TARN_STREAM_KEY;
 }
 
-int tarn_fanout_is_lost(const tarn_fanout *fanout, uint64_t reference, uint64_t sent)
+bool tarn_fanout_is_lost(const tarn_fanout *fanout, uint64_t reference, uint64_t sent)
 {
     return (fanout->chain_count == 0 || fanout->chain[fanout->chain_count - 1].serial != reference) &&
-           tarn_fanout_next(fanout, reference, sent, 1) == NULL;
+           tarn_fanout_next(fanout, reference, sent, true) == NULL;
 }
 
 uint8_t *tarn_fanout_bytes(const tarn_fanout *fanout, const tarn_fanout_frame *frame)

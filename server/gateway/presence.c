@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int is_same(const tarn_presence *a, const tarn_presence *b)
+static bool is_same(const tarn_presence *a, const tarn_presence *b)
 {
     return a->point_count == b->point_count && memcmp(a->points, b->points, a->point_count * sizeof a->points[0]) == 0;
 }
@@ -21,7 +21,7 @@ void tarn_presence_take(tarn_session *session, tarn_viewer *viewer, const tarn_p
         viewer->presence.points[i].viewer_id = 0;
     }
     viewer->presence_ns = tarn_clock_monotonic_ns();
-    session->board.changed = 1;
+    session->board.changed = true;
 }
 
 void tarn_presence_forget(tarn_session *session, tarn_viewer *viewer)
@@ -69,7 +69,7 @@ void tarn_presence_beat(tarn_session *session, uint64_t now_ns)
     if (tarn_message_write(&message, board->bytes + LWS_PRE, TARN_MESSAGE_SERVER_BYTES_MAX, &board->byte_count)) {
         return; // everything in it was checked when it came
     }
-    board->changed = 0;
+    board->changed = false;
     uint64_t wait_ms = (uint64_t)TARN_GATEWAY_PRESENCE_POINT_MS * message.presences.point_count;
     if (wait_ms < TARN_GATEWAY_PRESENCE_MS) {
         wait_ms = TARN_GATEWAY_PRESENCE_MS;

@@ -30,7 +30,7 @@ static bool is_served(const tarn_session *session)
 }
 
 static tarn_status post(const tarn_session *session, const tarn_ipc_message *message, tarn_worker_queue_key key,
-                        int is_move)
+                        bool is_move)
 {
     return session->worker != NULL ? tarn_worker_process_send(session->worker, message, key, is_move) : TARN_E_STATE;
 }
@@ -39,7 +39,7 @@ static tarn_status post(const tarn_session *session, const tarn_ipc_message *mes
 static tarn_status tell_worker(const tarn_session *session, const tarn_ipc_message *message, uint32_t viewer_id)
 {
     tarn_worker_queue_key key = {.viewer_id = viewer_id, .kind = (uint16_t)message->kind};
-    return post(session, message, key, 0);
+    return post(session, message, key, false);
 }
 
 static void too_fast(tarn_viewer *viewer)
@@ -62,7 +62,7 @@ static void tell_error(tarn_session *session, tarn_error_code code, const char *
 }
 
 /// Whether something need move for a viewer: it looks, and if only for a glimpse, it has seen nothing yet.
-static int is_audience(const tarn_viewer *viewer)
+static bool is_audience(const tarn_viewer *viewer)
 {
     return !viewer->view.hidden && (!viewer->is_preview || viewer->frame_serial == 0);
 }
@@ -88,21 +88,21 @@ static void send_audience(tarn_session *session, uint32_t count)
     tarn_ipc_message message = {.kind = TARN_IPC_AUDIENCE, .tank = session->id};
     message.audience.viewer_count = count;
     const tarn_worker_queue_key key = {.kind = TARN_IPC_AUDIENCE, .index = session->id & TARN_SESSION_PLACE_MASK};
-    if (post(session, &message, key, 1) == TARN_OK) {
+    if (post(session, &message, key, true) == TARN_OK) {
         session->audience_told = count;
     }
 }
 
 /// Whether a key frame is to be asked for on behalf of a viewer: at once for whoever has just come; for whoever fell
 /// behind or looks again once it takes frames, and not so often that the others notice.
-static int needs_key(const tarn_session *session, const tarn_viewer *viewer, uint64_t now_ns)
+static bool needs_key(const tarn_session *session, const tarn_viewer *viewer, uint64_t now_ns)
 {
     if (viewer->phase != TARN_VIEWER_JOINED || viewer->view.hidden ||
         (viewer->rate.keys_only && viewer->reference > 0)) {
-        return 0;
+        return false;
     }
     if (!tarn_fanout_is_lost(&session->fanout, viewer->reference, viewer->frame_serial)) {
-        return 0;
+        return false;
     }
     return viewer->frame_serial == 0 ||
            (viewer->flight.count == 0 && now_ns - session->key_ns >= TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000);
@@ -111,7 +111,7 @@ static int needs_key(const tarn_session *session, const tarn_viewer *viewer, uin
 void tarn_session_ask_for_key(tarn_session *session)
 {
     const uint64_t now_ns = tarn_clock_monotonic_ns(), again_ns = TARN_GATEWAY_KEY_ASK_MS * (uint64_t)1000000;
-    int is_needed = 0;
+    bool is_needed = false;
     if (session->key_asked_ns && now_ns - session->key_asked_ns < again_ns) {
         return;
     }
@@ -123,7 +123,7 @@ void tarn_session_ask_for_key(tarn_session *session)
     }
     const tarn_ipc_message message = {.kind = TARN_IPC_KEY_WANTED, .tank = session->id};
     const tarn_worker_queue_key key = {.kind = TARN_IPC_KEY_WANTED, .index = session->id & TARN_SESSION_PLACE_MASK};
-    if (post(session, &message, key, 1) != TARN_OK) {
+    if (post(session, &message, key, true) != TARN_OK) {
         return; // the next tick asks again
     }
     session->key_asked_ns = now_ns;
@@ -142,7 +142,7 @@ static tarn_status send_load(tarn_session *session, const char *scene, uint8_t p
     tarn_status status = tell_worker(session, &message, viewer_id);
     if (status == TARN_OK) {
         session->epoch++;
-        session->pending = 1;
+        session->pending = true;
     }
     return status;
 }
@@ -187,8 +187,8 @@ tarn_status tarn_session_join(tarn_session *session, tarn_viewer *viewer)
     session->viewers[session->viewer_count++] = viewer;
     viewer->session = session;
     viewer->fanout = &session->fanout;
-    session->viewers_changed = 1;
-    session->board.changed = 1; // for the one who has just come
+    session->viewers_changed = true;
+    session->board.changed = true; // for the one who has just come
     session->all->metrics->viewers++;
     if (session->audience_told == 0 && audience(session) > 0) {
         send_audience(session, audience(session));
@@ -222,7 +222,7 @@ void tarn_session_leave(tarn_session *session, tarn_viewer *viewer)
     }
     tarn_presence_forget(session, viewer);
     session->viewer_count = kept;
-    session->viewers_changed = 1;
+    session->viewers_changed = true;
     if (!viewer->is_preview) {
         session->left_since_ns = tarn_clock_monotonic_ns();
     }
@@ -241,13 +241,13 @@ void tarn_session_leave(tarn_session *session, tarn_viewer *viewer)
 }
 
 /// Fresh starts cost everybody their frames.
-static int fresh_start_is_due(tarn_session *session, tarn_viewer *viewer)
+static bool fresh_start_is_due(tarn_session *session, tarn_viewer *viewer)
 {
     if (tarn_turn_take(&session->fresh_due_ns, TARN_GATEWAY_FRESH_MS, TARN_GATEWAY_FRESH_BURST)) {
-        return 1;
+        return true;
     }
     tarn_viewer_error(viewer, TARN_ERROR_INPUT, "the tank was started afresh just now; try again in a moment");
-    return 0;
+    return false;
 }
 
 /// Of a session whose worker was given up somebody wants the tank all the same: another worker makes it, or, where
@@ -327,12 +327,12 @@ void tarn_session_control(tarn_session *session, tarn_viewer *viewer, const tarn
         too_fast(viewer);
     } else if (control->action == TARN_CONTROL_RESET) {
         session->epoch++;
-        session->pending = 1;
+        session->pending = true;
     }
 }
 
 /// Which of a viewer's inputs replace each other, and whether this one may be replaced.
-static int input_is_move(const tarn_input *input, tarn_worker_queue_key *key)
+static bool input_is_move(const tarn_input *input, tarn_worker_queue_key *key)
 {
     key->kind = (uint16_t)(input->kind + 1);
     switch (input->kind) {
@@ -341,14 +341,14 @@ static int input_is_move(const tarn_input *input, tarn_worker_queue_key *key)
         return input->pointer.phase == TARN_PHASE_MOVE;
     case TARN_INPUT_CONTROLLER:
         key->index = (uint16_t)input->controller.side;
-        return 1;
+        return true;
     case TARN_INPUT_HAND:
         key->index = (uint16_t)input->hand.side;
-        return 1;
+        return true;
     case TARN_INPUT_ORIENTATION:
-        return 1;
+        return true;
     default:
-        return 0;
+        return false;
     }
 }
 
@@ -360,7 +360,7 @@ void tarn_session_input(tarn_session *session, tarn_viewer *viewer, const tarn_i
     message.input.bytes = bytes;
     message.input.byte_count = (uint32_t)byte_count;
     tarn_worker_queue_key key = {.viewer_id = viewer->id};
-    int is_move = input_is_move(input, &key);
+    bool is_move = input_is_move(input, &key);
     session->all->metrics->inputs_total++;
     if (post(session, &message, key, is_move) == TARN_E_LIMIT) {
         too_fast(viewer);
@@ -397,7 +397,7 @@ void tarn_session_worker_lost(tarn_sessions *all, tarn_worker_process *worker, c
             continue;
         }
         session->state.worker_ready = 0;
-        session->pending = 0;
+        session->pending = false;
         session->audience_told = 0;
         session->gone_count = 0; // nor does the next worker know them
         session->key_asked_ns = 0;
@@ -422,7 +422,7 @@ static void take_state(tarn_session *session, const tarn_ipc_state *state)
     }
     session->epoch_served = state->epoch;
     if (session->pending && state->epoch == session->epoch) {
-        session->pending = 0;
+        session->pending = false;
         if (session->scene_asked[0]) {
             memcpy(session->scene, session->scene_asked, sizeof session->scene_asked);
         }
@@ -430,7 +430,7 @@ static void take_state(tarn_session *session, const tarn_ipc_state *state)
     }
     session->state = state->session;
     session->state.worker_ready = 1;
-    session->was_made = 1;
+    session->was_made = true;
     tell_state(session);
 }
 
@@ -443,7 +443,7 @@ static void take_refused(tarn_session *session, const tarn_ipc_refused *refused)
     }
     tarn_error_code code = refused->code == TARN_ERROR_SCENE ? TARN_ERROR_SCENE : TARN_ERROR_INPUT;
     if (code == TARN_ERROR_SCENE) {
-        session->pending = 0;
+        session->pending = false;
         session->scene_asked[0] = 0;
     }
     if (refused->viewer_id == 0) {
@@ -544,14 +544,14 @@ static void note_latency(tarn_session *session, const tarn_fanout_inputs *inputs
     }
 }
 
-static int contains_input_of(const tarn_fanout_inputs *inputs, const tarn_viewer *viewer)
+static bool contains_input_of(const tarn_fanout_inputs *inputs, const tarn_viewer *viewer)
 {
     for (uint32_t i = 0; i < inputs->count; i++) {
         if (inputs->inputs[i].viewer_id == viewer->id) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 /// To those first who wait to see what they did: the last of many gets a frame milliseconds after the first.
@@ -636,7 +636,7 @@ static void tell_viewers(tarn_session *session)
             tarn_viewer_frame_ready(session->viewers[i]);
         }
     }
-    session->viewers_changed = 0;
+    session->viewers_changed = false;
 }
 
 void tarn_session_tick(tarn_sessions *all, uint64_t now_ns)

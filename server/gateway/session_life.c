@@ -82,7 +82,7 @@ void tarn_session_end(tarn_session *session, const char *sentence)
         tarn_viewer_fail(viewer, TARN_ERROR_SESSION, sentence);
     }
     if (session->worker != NULL) {
-        tarn_worker_process_send(session->worker, &message, key, 0);
+        tarn_worker_process_send(session->worker, &message, key, false);
         // A frame that is on its way is nobody's; the next session here may have another worker.
         tarn_worker_process_divert(session->worker, session->id, tarn_fanout_space(&session->all->nowhere));
     }

@@ -73,17 +73,17 @@ static taken add_up(const tarn_stream_traffic *traffic, uint64_t now_ns)
 }
 
 /// Key frames that somebody asked for come on top: a fifth more, and one, is none too many.
-static int frames_fit(const taken *sum, const tarn_view *view, double frames)
+static bool frames_fit(const taken *sum, const tarn_view *view, double frames)
 {
     return view->frames_per_s <= 0 || frames <= 1.2 * (double)view->frames_per_s * sum->seconds + 1;
 }
 
-static int bytes_fit(const taken *sum, const tarn_view *view, double bytes)
+static bool bytes_fit(const taken *sum, const tarn_view *view, double bytes)
 {
     return view->mbit_per_s <= 0 || 8e-6 * bytes <= sum->seconds * (double)view->mbit_per_s;
 }
 
-static int particles_fit(const tarn_stream_traffic *traffic, const tarn_view *view, uint32_t layer)
+static bool particles_fit(const tarn_stream_traffic *traffic, const tarn_view *view, uint32_t layer)
 {
     return layer == 0 || view->particles == 0 || traffic->particles[layer] <= view->particles;
 }

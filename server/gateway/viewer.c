@@ -31,7 +31,7 @@ void tarn_viewer_open(tarn_viewer_list *all, tarn_viewer *viewer, struct lws *ws
 
 void tarn_viewer_presence_ready(tarn_viewer *viewer)
 {
-    viewer->presence_due = 1;
+    viewer->presence_due = true;
     lws_callback_on_writable(viewer->wsi);
 }
 
@@ -47,7 +47,7 @@ void tarn_viewer_close(tarn_viewer *viewer, uint16_t close_code)
     viewer->close_code = close_code;
     viewer->closing_since_ns = tarn_clock_monotonic_ns();
     viewer->to_tell = 0;
-    viewer->presence_due = 0;
+    viewer->presence_due = false;
     lws_callback_on_writable(viewer->wsi);
 }
 
@@ -85,7 +85,7 @@ void tarn_viewer_bound(tarn_viewer *viewer, const tarn_stream_traffic *traffic, 
 }
 
 /// Whether it had this very frame a moment ago: it can't need it again and again.
-static int had_key(const tarn_viewer *viewer, const tarn_fanout_frame *frame)
+static bool had_key(const tarn_viewer *viewer, const tarn_fanout_frame *frame)
 {
     return frame->serial == viewer->key_serial &&
            tarn_clock_monotonic_ns() - viewer->key_sent_ns < TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000;
@@ -123,7 +123,7 @@ void tarn_viewer_frame_ready(tarn_viewer *viewer)
 void tarn_viewer_check_chain(tarn_viewer *viewer, uint64_t now_ns)
 {
     // Who gets key frames alone is off the chain all the time, and no slower for that once it wants more.
-    const uint8_t is_lost =
+    const bool is_lost =
         viewer->rate.keys_only ||
         (viewer->reference > 0 && tarn_fanout_is_lost(viewer->fanout, viewer->reference, viewer->frame_serial));
     if (is_lost && !viewer->is_lost && !viewer->rate.keys_only) {

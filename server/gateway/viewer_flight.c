@@ -14,13 +14,13 @@ void tarn_viewer_flight_put(tarn_viewer_flight *flight, uint32_t epoch, uint32_t
 }
 
 /// By its number, or by its step where that isn't said.
-static int names_frame(const tarn_viewer_flight *flight, uint32_t i, const tarn_ack *ack)
+static bool names_frame(const tarn_viewer_flight *flight, uint32_t i, const tarn_ack *ack)
 {
     return flight->frames[i].epoch == ack->epoch &&
            (ack->number ? flight->frames[i].number == ack->number : flight->frames[i].step == ack->step);
 }
 
-int tarn_viewer_flight_take(tarn_viewer_flight *flight, const tarn_ack *ack, tarn_viewer_landing *landing)
+bool tarn_viewer_flight_take(tarn_viewer_flight *flight, const tarn_ack *ack, tarn_viewer_landing *landing)
 {
     for (uint32_t i = flight->count; i > 0; i--) {
         if (!names_frame(flight, i - 1, ack)) {
@@ -30,7 +30,7 @@ int tarn_viewer_flight_take(tarn_viewer_flight *flight, const tarn_ack *ack, tar
         landing->is_alone = flight->frames[i - 1].is_alone;
         memmove(flight->frames, flight->frames + i, (flight->count - i) * sizeof flight->frames[0]);
         flight->count -= i;
-        return 1;
+        return true;
     }
-    return 0;
+    return false;
 }

@@ -51,7 +51,7 @@ uint32_t tarn_viewer_rate_layers(tarn_viewer_rate *rate, tarn_stream_kind kind, 
     return rate->layers;
 }
 
-int tarn_viewer_rate_skips_extras(const tarn_viewer_rate *rate)
+bool tarn_viewer_rate_skips_extras(const tarn_viewer_rate *rate)
 {
     return bounded_level(rate) < rate->layer_count;
 }
@@ -62,7 +62,7 @@ void tarn_viewer_rate_bound(tarn_viewer_rate *rate, uint32_t level_max, int keys
     rate->keys_only = keys_only != 0;
 }
 
-uint64_t tarn_viewer_rate_lateness(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns, int is_alone)
+uint64_t tarn_viewer_rate_lateness(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns, bool is_alone)
 {
     const uint64_t took_ns = now_ns - sent_ns;
     if (took_ns < rate->least_ns || (rate->drains && is_alone)) {
@@ -70,9 +70,9 @@ uint64_t tarn_viewer_rate_lateness(tarn_viewer_rate *rate, uint64_t sent_ns, uin
     }
     if (took_ns <= rate->least_ns + ms(TARN_VIEWER_RATE_NEAR_MS)) {
         rate->near_ns = now_ns;
-        rate->drains = 0;
+        rate->drains = false;
     } else if (now_ns - rate->near_ns > ms(TARN_VIEWER_RATE_LEAST_MS)) {
-        rate->drains = 1;
+        rate->drains = true;
     }
     return took_ns - rate->least_ns;
 }
@@ -95,7 +95,7 @@ static void lower_level(tarn_viewer_rate *rate, uint32_t down, uint64_t now_ns)
     if (rate->was_raised) {
         rate->raise_ms = min_u64(2 * rate->raise_ms, TARN_VIEWER_RATE_RAISE_MS_MAX);
     }
-    rate->was_raised = 0;
+    rate->was_raised = false;
     rate->lowered_ns = rate->calm_ns = now_ns;
 }
 
@@ -109,7 +109,7 @@ static void raise_level(tarn_viewer_rate *rate, uint64_t now_ns)
         rate->raise_ms /= 2;
     }
     rate->level++;
-    rate->was_raised = 1;
+    rate->was_raised = true;
     rate->calm_ns = now_ns;
 }
 
@@ -148,7 +148,7 @@ void tarn_viewer_rate_acknowledged(tarn_viewer_rate *rate, uint64_t sent_ns, uin
     rate->look_count = 0;
 }
 
-int tarn_viewer_rate_idle(tarn_viewer_rate *rate, uint64_t now_ns)
+bool tarn_viewer_rate_idle(tarn_viewer_rate *rate, uint64_t now_ns)
 {
     raise_level(rate, now_ns);
     return layers_of(bounded_level(rate), rate->layer_count) > rate->layers;

@@ -87,19 +87,19 @@ static uint32_t next_to_tell(const tarn_viewer *viewer)
 }
 
 /// Makes the message that is due first. @return whether there is one
-static int next_message(tarn_viewer *viewer)
+static bool next_message(tarn_viewer *viewer)
 {
     uint32_t what = next_to_tell(viewer);
     memset(&outgoing, 0, sizeof outgoing);
     if (what == 0 || (what > TARN_VIEWER_TELL_VIEWERS && viewer->error_count > 0)) {
         if (viewer->error_count == 0) {
-            return 0;
+            return false;
         }
         outgoing.kind = TARN_MESSAGE_ERROR;
         outgoing.error = viewer->errors[viewer->error_first];
         viewer->error_first = (viewer->error_first + 1) % TARN_GATEWAY_ERRORS_QUEUED_MAX;
         viewer->error_count--;
-        return 1;
+        return true;
     }
     viewer->to_tell &= ~what;
     switch ((tarn_viewer_tell_what)what) {
@@ -130,7 +130,7 @@ static int next_message(tarn_viewer *viewer)
         }
         break;
     }
-    return 1;
+    return true;
 }
 
 static int send_message(tarn_viewer *viewer)
@@ -149,7 +149,7 @@ static int send_message(tarn_viewer *viewer)
 static int send_presence(tarn_viewer *viewer)
 {
     tarn_presence_board *board = &viewer->session->board;
-    viewer->presence_due = 0;
+    viewer->presence_due = false;
     return write_bytes(viewer, board->bytes + LWS_PRE, board->byte_count);
 }
 
@@ -178,7 +178,7 @@ static int send_frame(tarn_viewer *viewer, const tarn_fanout_frame *frame)
         viewer->session->counts.frames_skipped += frame->serial - viewer->frame_serial - 1;
     }
     viewer->frame_serial = frame->serial;
-    viewer->was_hidden = 0;
+    viewer->was_hidden = false;
     if (frame->kind != TARN_STREAM_EXTRA) {
         viewer->reference = frame->serial;
     }
@@ -218,7 +218,7 @@ static int close_now(tarn_viewer *viewer)
     frame[0] = (uint8_t)(viewer->close_code >> 8);
     frame[1] = (uint8_t)viewer->close_code;
     memcpy(frame + 2, reason, bytes);
-    viewer->close_sent = 1;
+    viewer->close_sent = true;
     viewer->all->metrics->bytes_sent_total += 2 + bytes;
     return lws_write(viewer->wsi, frame, 2 + bytes, (enum lws_write_protocol)WRITE_CLOSE) < 0 ? -1 : 0;
 }

@@ -7,7 +7,7 @@ static tarn_worker_queue_entry *entry_at(tarn_worker_queue *queue, uint32_t inde
     return &queue->entries[(queue->first + index) % TARN_GATEWAY_WORKER_QUEUE_MAX];
 }
 
-static int same_key(const tarn_worker_queue_key *a, const tarn_worker_queue_key *b)
+static bool same_key(const tarn_worker_queue_key *a, const tarn_worker_queue_key *b)
 {
     return a->viewer_id == b->viewer_id && a->kind == b->kind && a->index == b->index;
 }
@@ -48,7 +48,7 @@ static void remove_older_move(tarn_worker_queue *queue, const tarn_worker_queue_
     }
 }
 
-static int remove_oldest_move(tarn_worker_queue *queue)
+static bool remove_oldest_move(tarn_worker_queue *queue)
 {
     for (uint32_t i = first_whole(queue); i < queue->count; i++) {
         if (!entry_at(queue, i)->is_move) {
@@ -56,13 +56,13 @@ static int remove_oldest_move(tarn_worker_queue *queue)
         }
         remove_at(queue, i);
         queue->coalesced++;
-        return 1;
+        return true;
     }
-    return 0;
+    return false;
 }
 
 /// Whether an edge of this viewer finds a place.
-static int has_room(tarn_worker_queue *queue, uint32_t viewer_id)
+static bool has_room(tarn_worker_queue *queue, uint32_t viewer_id)
 {
     uint32_t edges = 0, same = 0;
     for (uint32_t i = 0; i < queue->count; i++) {
@@ -75,7 +75,7 @@ static int has_room(tarn_worker_queue *queue, uint32_t viewer_id)
 }
 
 tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_message *message, tarn_worker_queue_key key,
-                                   int is_move)
+                                   bool is_move)
 {
     if (is_move) {
         remove_older_move(queue, &key);
@@ -96,7 +96,7 @@ tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_mess
         return status;
     }
     entry->key = key;
-    entry->is_move = is_move != 0;
+    entry->is_move = is_move;
     entry->byte_count = (uint32_t)bytes;
     queue->count++;
     return TARN_OK;

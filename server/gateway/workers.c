@@ -44,7 +44,7 @@ bool tarn_workers_are_gone(const tarn_workers *workers)
 {
     bool are_gone = true;
     for (uint32_t i = 0; i < workers->count; i++) {
-        are_gone &= tarn_worker_process_is_gone(&workers->workers[i]) != 0;
+        are_gone &= tarn_worker_process_is_gone(&workers->workers[i]);
     }
     return are_gone;
 }

@@ -23,7 +23,7 @@ void tarn_snapshot_forget(tarn_snapshot *snapshot)
 {
     snapshot->byte_count = 0;
     snapshot->steps_since = 0;
-    snapshot->was_restored = 0;
+    snapshot->was_restored = false;
 }
 
 tarn_status tarn_snapshot_stepped(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step)
@@ -31,7 +31,7 @@ tarn_status tarn_snapshot_stepped(tarn_snapshot *snapshot, tarn_tank *tank, uint
     if (++snapshot->steps_since < snapshot->steps_per_s) {
         return TARN_OK;
     }
-    snapshot->was_restored = 0;
+    snapshot->was_restored = false;
     snapshot->steps_since = 0;
     snapshot->step = step;
     tarn_status status = tarn_tank_save(tank, snapshot->bytes, snapshot->bytes_max, &snapshot->byte_count);
@@ -46,7 +46,7 @@ tarn_status tarn_snapshot_restore(tarn_snapshot *snapshot, tarn_tank *tank)
     if (snapshot->byte_count == 0 || snapshot->was_restored) {
         return TARN_E_STATE;
     }
-    snapshot->was_restored = 1;
+    snapshot->was_restored = true;
     snapshot->steps_since = 0;
     return tarn_tank_load(tank, snapshot->bytes, snapshot->byte_count);
 }

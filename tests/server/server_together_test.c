@@ -407,7 +407,7 @@ static void test_a_glimpse_lets_a_tank_rest(void **state)
     join(&glimpse, "main", "", "");
     joins_as_preview = 0;
     assert_true(ws_client_wait_frame(&glimpse, &frame)); // a resting tank wakes for it
-    int quiet = 0;
+    bool quiet = false;
     for (int i = 0; i < 60 && !quiet; i++) {
         quiet = count_frames(&glimpse, 1000) == 0;
     }
