@@ -1,5 +1,6 @@
 // Writing a message with msgpack-c's packer into the caller's buffer. The same tables as for reading say what to write;
 // afterwards the result is read back, so that nothing leaves that the other end would refuse.
+#include "protocol/assert.h"
 #include "protocol/message_fields.h"
 
 #include <msgpack/pack.h>
@@ -25,6 +26,7 @@ static int append(void *data, const char *bytes, size_t byte_count)
         buffer->full = true;
         return -1;
     }
+    TARN_ASSERT(buffer->byte_count <= buffer->bytes_max);
     memcpy(buffer->bytes + buffer->byte_count, bytes, byte_count);
     buffer->byte_count += byte_count;
     return 0;

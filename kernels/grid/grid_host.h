@@ -237,4 +237,11 @@ bool grid_walls_fit(grid_host *grid, const tarn_solid *some, uint32_t count);
 double grid_wall_distance(const grid_host *grid, const tarn_solid *wall, const double at_m[3]);
 void grid_walls_free(grid_host *grid);
 
+// ---------------------------------------------------------------------------------------------------------- validation
+
+/// For validating builds (protocol/assert.h): asserts that lists of tiles and their tables fit together; and walls,
+/// what was added and bodies. Between steps; counters as read from the device.
+void grid_validate_tiles(const grid_host *grid, const grid_counters *counters);
+void grid_validate(const grid_host *grid, const grid_counters *counters);
+
 #endif

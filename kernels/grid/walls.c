@@ -5,6 +5,7 @@
 //
 // They have tables of their own on the device: a tank without walls has the description's, untouched.
 #include "kernels/grid/grid_host.h"
+#include "protocol/assert.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -97,6 +98,7 @@ static bool fill_nodes(const grid_host *grid, uint32_t dense, int16_t *node)
     const uint32_t i = still->tile[dense];
     bool near = i != TILE_NONE;
     int first[3];
+    TARN_ASSERT(i == TILE_NONE || i < still->count);
     if (i != TILE_NONE) {
         memcpy(node, still->node + (size_t)i * SOLID_NODES, SOLID_NODES * sizeof *node);
     } else {
@@ -123,6 +125,7 @@ static bool give_index(wall_tiles *walls, uint32_t dense)
         return false;
     }
     const uint32_t i = walls->spare_count > 0 ? walls->spare[--walls->spare_count] : walls->count++;
+    TARN_ASSERT(i < walls->count && walls->count <= walls->count_max);
     walls->tile[dense] = i;
     walls->dense[i] = dense;
     return true;
@@ -133,6 +136,8 @@ static void take_index(wall_tiles *walls, uint32_t dense)
     if (walls->tile[dense] == TILE_NONE) {
         return;
     }
+    TARN_ASSERT(walls->spare_count < walls->count);
+    TARN_ASSERT(walls->tile[dense] < walls->count && walls->dense[walls->tile[dense]] == dense);
     walls->spare[walls->spare_count++] = walls->tile[dense];
     walls->tile[dense] = TILE_NONE;
 }
@@ -197,6 +202,7 @@ static uint32_t list_touched(grid_host *grid)
             touched |= beside != TILE_NONE && walls->touched[beside];
         }
         if (touched) {
+            TARN_ASSERT(count < walls->count_max);
             walls->listed[count++] = walls->tile[t];
         }
     }
@@ -209,6 +215,8 @@ static tarn_status finish(grid_host *grid)
     wall_tiles *walls = &grid->walls;
     const size_t table = (size_t)grid->args->shape.tile_total[0] * 4;
     const uint32_t listed = list_touched(grid);
+    TARN_ASSERT(listed <= walls->count - walls->spare_count);
+    TARN_ASSERT(grid->more.solid_tile != NULL && grid->more.solid_node != NULL);
     tarn_status status = tarn_queue_upload(grid->queue, grid->more.solid_tile, walls->tile, table);
     if (status == TARN_OK && walls->count > 0) {
         status =
@@ -252,6 +260,9 @@ bool grid_walls_fit(grid_host *grid, const tarn_solid *some, uint32_t count)
     const uint32_t total = grid->args->shape.tile_total[0], room = walls->count_max - walls->count + walls->spare_count;
     int16_t node[SOLID_NODES];
     uint32_t needed = 0;
+    TARN_ASSERT(walls->is_current);
+    TARN_ASSERT(walls->count <= walls->count_max && walls->spare_count <= walls->count);
+    TARN_ASSERT(count <= TARN_TANK_WALLS_MAX - added->wall_count);
     memset(walls->touched, 0, total);
     memcpy(added->walls + added->wall_count, some, count * sizeof *some); // as if they stood
     added->wall_count += count;
@@ -269,6 +280,7 @@ bool grid_walls_fit(grid_host *grid, const tarn_solid *some, uint32_t count)
 
 tarn_status grid_walls_change(grid_host *grid, const tarn_solid *some, uint32_t count)
 {
+    TARN_ASSERT(grid->walls.is_current);
     memset(grid->walls.touched, 0, grid->args->shape.tile_total[0]);
     for (uint32_t i = 0; i < count; i++) {
         touch(grid, &some[i]);
@@ -313,6 +325,7 @@ tarn_status grid_walls_renew(grid_host *grid)
     }
     const solid_samples *still = &walls->still;
     const uint32_t total = grid->args->shape.tile_total[0];
+    TARN_ASSERT(still->count <= walls->count_max);
     memcpy(walls->tile, still->tile, total * sizeof *walls->tile);
     if (still->count > 0) {
         memcpy(walls->dense, still->dense, still->count * sizeof *walls->dense);

@@ -1,5 +1,6 @@
 // The sequence of a frame; stream_memory.h shows it.
 #include "kernels/stream/encoder_internal.h"
+#include "protocol/assert.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ static bool fill_colours(tarn_encoder *e)
 /// What never changes of the kernels' arguments, and colours.
 static void fill_args(tarn_encoder *e)
 {
+    TARN_ASSERT(e->desc.layers >= 1 && e->desc.layers <= TARN_STREAM_LAYERS_MAX);
     const tank_view *view = &e->view;
     stream_args *args = &e->args;
     for (int a = 0; a < 3; a++) {
@@ -109,6 +111,7 @@ uint64_t tarn_encoder_bytes(const tarn_encoder *encoder)
 static tarn_status count_layers(tarn_encoder *e, stream_kernel_id kernel)
 {
     const uint32_t occupied = e->now.occupied;
+    TARN_ASSERT(occupied <= e->room.occupied);
     encoder_launch(e, kernel, occupied);
     return tarn_queue_download(e->view.queue, e->counts, e->args.w.layer_count,
                                (size_t)occupied * e->desc.layers * sizeof *e->counts);
@@ -139,6 +142,7 @@ static void lay_out_layers(tarn_encoder *e)
         e->layers[l] = (encoder_layer){first, count, count + births, count};
         first += e->layers[l].slots_max;
     }
+    TARN_ASSERT(first <= e->room.slots);
 }
 
 /// Where each tile's part of each layer goes.
@@ -162,6 +166,10 @@ static void lay_out_parts(tarn_encoder *e)
             part->colour_end = at;
         }
     }
+    for (uint32_t l = 0; l < layers; l++) {
+        TARN_ASSERT(next[l] == e->layers[l].first + e->layers[l].slots); // the tiles' parts fill each layer
+    }
+    TARN_ASSERT(at <= e->room.coded);
 }
 
 static tarn_status upload_parts(tarn_encoder *e)
@@ -242,6 +250,7 @@ static tarn_status place_births(tarn_encoder *e, uint32_t births[TARN_STREAM_LAY
 static void add_groups(tarn_encoder *e, uint32_t first, uint32_t count, uint32_t is_born)
 {
     for (uint32_t at = 0; at < count; at += TARN_STREAM_GROUP) {
+        TARN_ASSERT(e->group_count < e->room.groups);
         e->groups[e->group_count++] = (stream_group){first + at, tile_min_u32(count - at, TARN_STREAM_GROUP), is_born};
     }
 }
@@ -254,6 +263,7 @@ static tarn_status code_groups(tarn_encoder *e, const uint32_t births[TARN_STREA
         add_groups(e, e->layers[l].first, e->layers[l].slots, 0);
         add_groups(e, e->layers[l].first + e->layers[l].slots, births[l], 1);
     }
+    TARN_ASSERT(e->reference_tiles <= e->room.occupied);
     tarn_queue *queue = e->view.queue;
     tarn_status status = tarn_queue_upload(queue, e->args.w.group, e->groups, e->group_count * sizeof *e->groups);
     encoder_launch(e, stream_move_id, e->reference_tiles);
@@ -271,6 +281,8 @@ static void count_particles(tarn_encoder *e, const uint32_t births[TARN_STREAM_L
         encoder_layer *layer = &e->layers[l];
         for (uint32_t g = 0; g < e->group_count; g++) {
             if (e->groups[g].slot >= layer->first && e->groups[g].slot < layer->first + layer->slots_max) {
+                TARN_ASSERT(e->bytes[g] >> 16 <= layer->particles);
+                TARN_ASSERT(e->bytes[g] >> 16 <= e->groups[g].count);
                 layer->particles -= e->bytes[g] >> 16;
             }
         }
@@ -283,6 +295,7 @@ static void count_particles(tarn_encoder *e, const uint32_t births[TARN_STREAM_L
 static tarn_status code_moved(tarn_encoder *e, bool is_base)
 {
     uint32_t births[TARN_STREAM_LAYERS_MAX] = {0};
+    TARN_ASSERT(e->now.step >= e->reference_step); // can_refer
     const uint64_t steps = e->now.step - e->reference_step;
     const float slack = is_base ? e->desc.base_slack : e->desc.extra_slack;
     e->args.is_key = 0;
@@ -367,8 +380,11 @@ static void fill_head(const tarn_encoder *e, tarn_stream_kind kind, const tarn_t
         head->orientation[i] = now->orientation[i];
     }
     head->body_count = now->body_count;
+    TARN_ASSERT(now->body_count <= TARN_FRAME_BODIES_MAX);
     memcpy(head->bodies, now->bodies, now->body_count * sizeof *now->bodies);
     for (uint32_t l = 0; l < e->desc.layers; l++) {
+        TARN_ASSERT(e->layers[l].particles <= e->layers[l].slots);
+        TARN_ASSERT(e->layers[l].slots <= e->layers[l].slots_max);
         head->layers[l].slots = e->layers[l].slots;
         head->layers[l].particles = e->layers[l].particles;
         head->layers[l].slots_max = e->layers[l].slots_max;
@@ -405,6 +421,8 @@ tarn_status tarn_encoder_encode(tarn_encoder *e, tarn_stream_kind kind, const ta
     tank_view_now(e->tank, &e->now);
     if (fill_colours(e) || !can_refer(e, info)) {
         kind = TARN_STREAM_KEY;
+    } else if (TARN_VALIDATE) {
+        encoder_validate(e); // as the steps since the last frame have left the seats
     }
     e->number++;
     const bool was_whole = e->has_reference;
@@ -431,6 +449,9 @@ tarn_status tarn_encoder_encode(tarn_encoder *e, tarn_stream_kind kind, const ta
         status = reseat(e);
     }
     e->has_reference = status == TARN_OK && (kind == TARN_STREAM_KEY || was_whole);
+    if (TARN_VALIDATE && e->has_reference) {
+        encoder_validate(e);
+    }
     tank_view_encode_ends(e->tank);
     return status;
 }

@@ -82,6 +82,10 @@ void encoder_index(tarn_encoder *encoder, const uint32_t *list, uint32_t stride,
 /// Fits and codes the frame's grid; the device knows the reference and where its particles have gone.
 tarn_status encoder_code_flow(tarn_encoder *encoder);
 
+/// For validating builds (protocol/assert.h): asserts that seats, places, slots and the reference's tiles fit together.
+/// There is a reference to the tank's present particles.
+void encoder_validate(const tarn_encoder *encoder);
+
 /// Puts the coded streams together.
 /// @param head  all but the sections' sizes
 tarn_status encoder_assemble(tarn_encoder *encoder, tarn_stream_head *head, const tarn_frame_input *inputs,

@@ -1,5 +1,6 @@
 // The encoder's memory, on the device and beside it.
 #include "kernels/stream/encoder_internal.h"
+#include "protocol/assert.h"
 
 #include <stdlib.h>
 
@@ -49,6 +50,8 @@ static void choose_room(tarn_encoder *encoder)
     const uint32_t parts = 2 * room->occupied * layers;
     room->chunks = room->flow + (parts > room->groups ? parts : room->groups);
     room->coded = coded_bytes(encoder);
+    TARN_ASSERT(room->occupied <= room->tiles && room->flow <= room->tiles);
+    TARN_ASSERT(room->slots < STREAM_BORN); // a seat says either
 }
 
 static void take_device(room_taker *t)

@@ -1,6 +1,7 @@
 // Where liquid enters and leaves: emitters and drains as the kernels see them.
 #include "kernels/tank/region.h"
 #include "kernels/tank/tank_internal.h"
+#include "protocol/assert.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -40,6 +41,7 @@ static void fill_region(const tarn_tank *tank, const tarn_shape *shape, const ta
 
 uint32_t tank_attribute(const tarn_tank_desc *desc, uint32_t liquid, const uint8_t *colour)
 {
+    TARN_ASSERT(liquid < desc->liquid_count);
     const uint8_t *c = colour != NULL && colour[3] != 0 ? colour : desc->liquids[liquid].colour;
     return liquid | (uint32_t)c[0] << 8 | (uint32_t)c[1] << 16 | (uint32_t)c[2] << 24;
 }
@@ -82,6 +84,7 @@ void tank_sources_fill(const tarn_tank *tank, tank_control *control)
         if (!on) {
             continue;
         }
+        TARN_ASSERT(control->emitter_count < TARN_TANK_EMITTERS_MAX); // pours come behind these
         tank_region *region = &control->emitters[control->emitter_count++];
         fill_region(tank, &emitter->shape, &emitter->pose, region);
         region->births = tank->emitter_births[i];
@@ -91,6 +94,7 @@ void tank_sources_fill(const tarn_tank *tank, tank_control *control)
         }
     }
     for (uint32_t i = 0; i < desc->drain_count; i++) {
+        TARN_ASSERT(control->drain_count < TARN_TANK_DRAINS_MAX);
         fill_region(tank, &desc->drains[i].shape, &desc->drains[i].pose, &control->drains[control->drain_count++]);
     }
 }
@@ -218,6 +222,7 @@ tarn_status tank_keep_tiles(tarn_tank *tank)
     }
     for (uint32_t dense = 0; tank->grid.desc.emitter_count > 0 && dense < shape->tile_total[0]; dense++) {
         if (emitter_meets(tank, tile_place_of(shape, 0, dense))) {
+            TARN_ASSERT(count < shape->tile_total[0]);
             list[count++] = dense;
         }
     }

@@ -3,6 +3,7 @@
 // stable within a tile, on which the next move depends.
 #include "kernels/tank/state.h"
 #include "kernels/grid/solids.h"
+#include "protocol/assert.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -67,6 +68,7 @@ static void fill(const tarn_tank *tank, tank_state *state)
     state->speed_max_bits = tank->counters.grid.speed_max_bits;
     state->liquid_cells = tank->counters.grid.liquid_cells_last;
     state->body_count = tank->grid.body_count;
+    TARN_ASSERT(tank->grid.body_count <= BODIES_MAX);
     memcpy(state->bodies, tank->grid.body_state, sizeof state->bodies);
     state->added = tank->grid.added;
     state->particle_count = tank->particle_count;
@@ -85,6 +87,7 @@ tarn_status tarn_tank_save(tarn_tank *tank, uint8_t *bytes, size_t bytes_max, si
         }
     }
     const size_t at = tank_state_write(&state, bytes, bytes_max), each = (size_t)tank->particle_count * 4;
+    TARN_ASSERT(at <= bytes_max);
     if (at == 0 || bytes_max - at < state.array_count * each) {
         return TARN_E_SPACE;
     }

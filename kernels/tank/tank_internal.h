@@ -156,6 +156,11 @@ tarn_status tank_check_range(const grid_complaint *why, const char *field, float
 tarn_status tank_take_memory(tarn_tank *tank);
 void tank_give_memory(tarn_tank *tank);
 
+/// For validating builds (protocol/assert.h): asserts that every particle is in the tile that lists it; and all that
+/// the grid guarantees. Between steps that went well.
+void tank_validate_particles(const tarn_tank *tank);
+void tank_validate(const tarn_tank *tank);
+
 /// Bytes of device memory in use, and what the tank needs at least.
 uint64_t tank_bytes(const tarn_tank *tank);
 uint64_t tank_bytes_least(const tarn_tank *tank);

@@ -4,6 +4,7 @@
 // tank that was restored from a state as in one that has poured before: so the lists of tiles are made anew.
 #include "kernels/tank/region.h"
 #include "kernels/tank/tank_internal.h"
+#include "protocol/assert.h"
 
 #include <math.h>
 #include <string.h>
@@ -124,12 +125,14 @@ static void fill_pour(const tarn_tank *tank, const tarn_pour *pour, tank_control
     if (!(speed > 0.0f)) {
         return;
     }
+    TARN_ASSERT(control->emitter_count < TANK_REGIONS_MAX);
     tank_region *region = &control->emitters[control->emitter_count++];
     tank_ball_fill(tank, center_m, radius_m, region);
     const float radius = region->half[0], area = is_flat(tank) ? 2.0f * radius : pi * (radius * radius);
     for (int a = 0; a < 3; a++) {
         region->velocity[a] = tile_clamp_f32(velocity_m_s[a] * per_step, -SPEED_MAX, SPEED_MAX);
     }
+    TARN_ASSERT(radius <= POUR_RADIUS_MAX + 1.0f); // the tiles that it reaches are counted on
     region->births = tank->args->scale.rest_density * area * speed / (float)cells_of(tank, region);
     region->attribute = tank_attribute(&tank->grid.desc, pour->liquid, pour->colour);
     region->keeps_off = 1;
@@ -152,10 +155,12 @@ void tank_tools_fill(const tarn_tank *tank, const tarn_tank_tools *tools, tank_c
     }
     for (uint32_t i = 0; i < tools->sink_count; i++) {
         const float radius_m = reach_of(tank, tools->sinks[i].radius_m) * tank->grid.desc.cell_m;
+        TARN_ASSERT(control->drain_count < TANK_REGIONS_MAX);
         tank_ball_fill(tank, tools->sinks[i].center_m, radius_m, &control->drains[control->drain_count++]);
     }
     for (uint32_t i = 0; i < tools->dye_count; i++) {
         const tarn_dye *from = &tools->dyes[i];
+        TARN_ASSERT(control->dye_count < TANK_DYES_MAX);
         tank_dye *to = &control->dyes[control->dye_count++];
         for (int a = 0; a < 3; a++) {
             to->center[a] = from->center_m[a] * per_cell;
@@ -173,6 +178,7 @@ void tank_set_coloured(tarn_tank *tank, bool coloured)
     if (has != (m->attribute != NULL)) {
         grid_forget_launches(&tank->grid);
     }
+    TARN_ASSERT(tank->attributes[0] != NULL && tank->attributes[1] != NULL);
     m->attribute = has ? tank->attributes[0] : NULL;
     m->moved_attribute = has ? tank->attributes[1] : NULL;
 }
@@ -223,6 +229,7 @@ void tank_tools_end(tarn_tank *tank, const tank_control *control)
 {
     const tank_args *args = tank->args;
     if (control->dye_count > 0) {
+        TARN_ASSERT(args->store.attribute != NULL); // the first dye brought it
         grid_launch(&tank->grid, args, TANK_KERNEL(tint), &args->grid.m.counters->occupied,
                     args->grid.shape.occupied_max);
     }

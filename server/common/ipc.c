@@ -1,6 +1,7 @@
 // One function, `payload`, lists the fields of each kind and serves both directions, so that what is written and what
 // is read cannot drift apart.
 #include "server/common/ipc.h"
+#include "protocol/assert.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,6 +18,7 @@ static uint8_t *take(ipc_codec *codec, size_t count)
     if (codec->status != TARN_OK) {
         return NULL;
     }
+    TARN_ASSERT(codec->at <= codec->end);
     if (count > (size_t)(codec->end - codec->at)) {
         codec->status = codec->writing ? TARN_E_SPACE : TARN_E_TRUNCATED;
         return NULL;
@@ -138,6 +140,7 @@ static void input(ipc_codec *codec, tarn_ipc_input *message)
         return;
     }
     if (codec->writing) {
+        TARN_ASSERT(message->bytes != NULL);
         memcpy(bytes, message->bytes, message->byte_count);
     } else {
         message->bytes = bytes;
@@ -298,6 +301,7 @@ tarn_status tarn_ipc_write(const tarn_ipc_message *message, uint8_t *bytes, size
     }
     header_write(message->kind, message->tank, (uint32_t)(codec.at - start), bytes);
     *byte_count = (size_t)(codec.at - bytes);
+    TARN_ASSERT(*byte_count <= bytes_max);
     return TARN_OK;
 }
 
@@ -338,9 +342,11 @@ void tarn_ipc_reader_init(tarn_ipc_reader *reader, const tarn_ipc_sink *sink)
 uint8_t *tarn_ipc_reader_space(tarn_ipc_reader *reader, size_t *bytes_max)
 {
     if (reader->frame != NULL) {
+        TARN_ASSERT(reader->frame_have < reader->frame_bytes);
         *bytes_max = reader->frame_bytes - reader->frame_have;
         return reader->frame + reader->frame_have;
     }
+    TARN_ASSERT(reader->staged < sizeof reader->staging); // a whole message always fits
     *bytes_max = sizeof reader->staging - reader->staged;
     return reader->staging + reader->staged;
 }
@@ -348,12 +354,14 @@ uint8_t *tarn_ipc_reader_space(tarn_ipc_reader *reader, size_t *bytes_max)
 void tarn_ipc_reader_divert(tarn_ipc_reader *reader, uint32_t tank, uint8_t *space)
 {
     if (reader->frame != NULL && reader->frame_tank == tank) {
+        TARN_ASSERT(space != NULL);
         reader->frame = space;
     }
 }
 
 static tarn_status frame_take(tarn_ipc_reader *reader, size_t byte_count)
 {
+    TARN_ASSERT(byte_count <= reader->frame_bytes - reader->frame_have);
     reader->frame_have += (uint32_t)byte_count;
     if (reader->frame_have < reader->frame_bytes) {
         return TARN_OK;
@@ -419,6 +427,7 @@ tarn_status tarn_ipc_reader_commit(tarn_ipc_reader *reader, size_t byte_count)
     if (reader->frame != NULL) {
         return frame_take(reader, byte_count);
     }
+    TARN_ASSERT(byte_count <= sizeof reader->staging - reader->staged);
     reader->staged += byte_count;
     size_t used = 0;
     while (reader->frame == NULL) {
@@ -431,6 +440,7 @@ tarn_status tarn_ipc_reader_commit(tarn_ipc_reader *reader, size_t byte_count)
         }
         used += (size_t)taken;
     }
+    TARN_ASSERT(used <= reader->staged);
     memmove(reader->staging, reader->staging + used, reader->staged - used);
     reader->staged -= used;
     return TARN_OK;

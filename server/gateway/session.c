@@ -1,6 +1,7 @@
 // Between viewers and tanks: who is there, what they ask for, what their worker says and shows. Begin at
 // tarn_session_join for viewers, at tarn_session_worker_message for workers.
 #include "server/gateway/session.h"
+#include "protocol/assert.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/gateway/own_scene.h"
@@ -86,6 +87,7 @@ static void note_audience(tarn_session *session)
 static void send_audience(tarn_session *session, uint32_t count)
 {
     tarn_ipc_message message = {.kind = TARN_IPC_AUDIENCE, .tank = session->id};
+    TARN_ASSERT(session->id != 0 && count <= session->viewer_count);
     message.audience.viewer_count = count;
     const tarn_worker_queue_key key = {.kind = TARN_IPC_AUDIENCE, .index = session->id & TARN_SESSION_PLACE_MASK};
     if (post(session, &message, key, true) == TARN_OK) {
@@ -134,6 +136,7 @@ static tarn_status send_load(tarn_session *session, const char *scene, uint8_t p
                              uint32_t sequence)
 {
     tarn_ipc_message message = {.kind = TARN_IPC_LOAD, .tank = session->id};
+    TARN_ASSERT(session->id != 0 && strlen(scene) <= TARN_IPC_SCENE_BYTES_MAX);
     message.load.epoch = session->epoch + 1;
     message.load.viewer_id = viewer_id;
     message.load.sequence = sequence;
@@ -184,6 +187,7 @@ tarn_status tarn_session_join(tarn_session *session, tarn_viewer *viewer)
     if (!tarn_turn_take(&session->join_due_ns, TARN_GATEWAY_JOIN_MS, TARN_GATEWAY_JOIN_BURST)) {
         return TARN_E_STATE;
     }
+    TARN_ASSERT(viewer->session == NULL && viewer->id != 0); // in one session at most
     session->viewers[session->viewer_count++] = viewer;
     viewer->session = session;
     viewer->fanout = &session->fanout;
@@ -201,6 +205,7 @@ static void tell_gone(tarn_session *session)
 {
     while (session->gone_count > 0) {
         tarn_ipc_message message = {.kind = TARN_IPC_VIEWER_GONE, .tank = session->id};
+        TARN_ASSERT(session->gone_count <= TARN_VIEWERS_MAX);
         message.viewer_gone.viewer_id = session->gone[session->gone_count - 1];
         if (tell_worker(session, &message, 0) != TARN_OK) {
             return;
@@ -220,12 +225,14 @@ void tarn_session_leave(tarn_session *session, tarn_viewer *viewer)
     if (kept == session->viewer_count) {
         return;
     }
+    TARN_ASSERT(viewer->session == session && kept + 1 == session->viewer_count); // it was listed once
     tarn_presence_forget(session, viewer);
     session->viewer_count = kept;
     session->viewers_changed = true;
     if (!viewer->is_preview) {
         session->left_since_ns = tarn_clock_monotonic_ns();
     }
+    TARN_ASSERT(session->all->metrics->viewers > 0);
     session->all->metrics->viewers--;
     if (session->gone_count < TARN_VIEWERS_MAX) {
         session->gone[session->gone_count++] = viewer->id;
@@ -233,6 +240,8 @@ void tarn_session_leave(tarn_session *session, tarn_viewer *viewer)
     tell_gone(session);
     note_audience(session);
     if (viewer->rate.layers > 0) {
+        TARN_ASSERT(viewer->rate.layers <= TARN_STREAM_LAYERS_MAX);
+        TARN_ASSERT(session->all->metrics->viewers_by_layers[viewer->rate.layers - 1] > 0);
         session->all->metrics->viewers_by_layers[viewer->rate.layers - 1]--;
     }
     viewer->rate.layers = 0;
@@ -356,6 +365,7 @@ void tarn_session_input(tarn_session *session, tarn_viewer *viewer, const tarn_i
                         size_t byte_count)
 {
     tarn_ipc_message message = {.kind = TARN_IPC_INPUT, .tank = session->id};
+    TARN_ASSERT(viewer->session == session && byte_count > 0 && byte_count <= TARN_IPC_INPUT_BYTES_MAX);
     message.input.viewer_id = viewer->id;
     message.input.bytes = bytes;
     message.input.byte_count = (uint32_t)byte_count;
@@ -570,6 +580,7 @@ static void show_frame(const tarn_session *session, const tarn_fanout_inputs *in
             watching[watching_count++] = viewer;
         }
     }
+    TARN_ASSERT(acting_count + watching_count <= session->viewer_count);
     session->all->show(acting, acting_count);
     session->all->show(watching, watching_count);
 }

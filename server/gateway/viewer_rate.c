@@ -1,4 +1,5 @@
 #include "server/gateway/viewer_rate.h"
+#include "protocol/assert.h"
 
 #include <string.h>
 
@@ -44,6 +45,7 @@ uint32_t tarn_viewer_rate_layers(tarn_viewer_rate *rate, tarn_stream_kind kind, 
     if (kind == TARN_STREAM_KEY && rate->layer_count != layer_count) {
         take_layer_count(rate, layer_count);
     }
+    TARN_ASSERT(layer_count >= 1 && layer_count <= TARN_STREAM_LAYERS_MAX);
     const uint32_t layers = layers_of(bounded_level(rate), layer_count);
     if (kind == TARN_STREAM_KEY || layers < rate->layers) {
         rate->layers = layers;
@@ -64,6 +66,7 @@ void tarn_viewer_rate_bound(tarn_viewer_rate *rate, uint32_t level_max, int keys
 
 uint64_t tarn_viewer_rate_lateness(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns, bool is_alone)
 {
+    TARN_ASSERT(now_ns >= sent_ns); // by our own clock
     const uint64_t took_ns = now_ns - sent_ns;
     if (took_ns < rate->least_ns || (rate->drains && is_alone)) {
         rate->least_ns = took_ns;
@@ -108,6 +111,7 @@ static void raise_level(tarn_viewer_rate *rate, uint64_t now_ns)
     if (rate->was_raised && rate->raise_ms > TARN_VIEWER_RATE_RAISE_MS) {
         rate->raise_ms /= 2;
     }
+    TARN_ASSERT(rate->level < rate->layer_count);
     rate->level++;
     rate->was_raised = true;
     rate->calm_ns = now_ns;

@@ -1,6 +1,7 @@
 // What a viewer says: pieces become messages, and messages are checked for their order, their sender's role and their
 // rate before anything is done. Begin at tarn_viewer_receive.
 #include "server/gateway/viewer_receive.h"
+#include "protocol/assert.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/gateway/listener.h"
@@ -20,6 +21,7 @@ void tarn_viewer_closed(tarn_viewer *viewer)
     if (viewer->session != NULL) {
         tarn_session_leave(viewer->session, viewer);
     }
+    TARN_ASSERT(viewer->session == NULL);
     for (tarn_viewer **link = &viewer->all->first; *link != NULL; link = &(*link)->next) {
         if (*link == viewer) {
             *link = viewer->next;
@@ -83,6 +85,7 @@ static void take_join(tarn_viewer *viewer, const tarn_join *join)
         tarn_viewer_fail(viewer, TARN_ERROR_FULL, why);
         return;
     }
+    TARN_ASSERT(viewer->phase == TARN_VIEWER_GREETED && viewer->session == session);
     viewer->phase = TARN_VIEWER_JOINED;
     tarn_connection *connection = lws_get_opaque_user_data(viewer->wsi);
     connection->is_joined = true;
@@ -118,6 +121,7 @@ static void take_input(tarn_viewer *viewer, const tarn_message *message)
         return;
     }
     viewer->timed[viewer->timed_next].sequence = message->input.sequence;
+    TARN_ASSERT(viewer->timed_next < TARN_GATEWAY_INPUTS_TIMED_MAX);
     viewer->timed[viewer->timed_next].arrived_ns = tarn_clock_monotonic_ns();
     viewer->timed_next = (viewer->timed_next + 1) % TARN_GATEWAY_INPUTS_TIMED_MAX;
     tarn_session_input(viewer->session, viewer, &message->input, bytes, byte_count);
@@ -181,6 +185,7 @@ static bool needs_session(tarn_message_kind kind)
 /// Messages that need a session.
 static void take_joined(tarn_viewer *viewer, const tarn_message *message)
 {
+    TARN_ASSERT(viewer->session != NULL);
     if (!tarn_role_may(viewer->role, message)) {
         tarn_viewer_error(viewer, TARN_ERROR_ROLE, tarn_role_refusal(message));
     } else if (message->kind == TARN_MESSAGE_INPUT) {
@@ -284,6 +289,7 @@ void tarn_viewer_receive(tarn_viewer *viewer, const tarn_viewer_piece *piece)
         tarn_viewer_fail(viewer, TARN_ERROR_LIMIT, why);
         return;
     }
+    TARN_ASSERT(viewer->assembled <= sizeof viewer->assembly);
     memcpy(viewer->assembly + viewer->assembled, piece->bytes, piece->byte_count);
     viewer->assembled += (uint32_t)piece->byte_count;
     if (!piece->last) {

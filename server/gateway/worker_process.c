@@ -1,4 +1,5 @@
 #include "server/gateway/worker_process.h"
+#include "protocol/assert.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
 
@@ -26,6 +27,7 @@ static void on_poll_closed(uv_handle_t *handle)
 {
     tarn_worker_process *worker = handle->data;
     worker->poll_open = false;
+    TARN_ASSERT(worker->poll_open && worker->fd >= 0);
     close(worker->fd);
     worker->fd = -1;
 }
@@ -33,6 +35,7 @@ static void on_poll_closed(uv_handle_t *handle)
 static void on_process_closed(uv_handle_t *handle)
 {
     ((tarn_worker_process *)handle->data)->process_open = false;
+    TARN_ASSERT(!((tarn_worker_process *)handle->data)->alive);
 }
 
 static void close_poll(tarn_worker_process *worker)
@@ -64,6 +67,7 @@ static void lose(tarn_worker_process *worker, const char *sentence)
     worker->failures++;
     worker->failures_total++;
     bool given_up = worker->failures >= TARN_GATEWAY_WORKER_FAILURES_MAX;
+    TARN_ASSERT(worker->failures <= TARN_GATEWAY_WORKER_FAILURES_MAX);
     uint64_t backoff_ms = (uint64_t)TARN_GATEWAY_WORKER_BACKOFF_MS << (worker->failures - 1);
     if (backoff_ms > TARN_GATEWAY_WORKER_BACKOFF_MS_MAX) {
         backoff_ms = TARN_GATEWAY_WORKER_BACKOFF_MS_MAX;
@@ -191,6 +195,7 @@ static void flush(tarn_worker_process *worker)
 {
     size_t bytes;
     const uint8_t *head;
+    TARN_ASSERT(worker->fd >= 0);
     while ((head = tarn_worker_queue_head(&worker->queue, &bytes)) != NULL) {
         ssize_t sent = send(worker->fd, head, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR) {
@@ -259,6 +264,7 @@ static void make_arguments(const tarn_worker_config *config, char made[4][TARN_D
         arguments[n++] = (char *)"--scenes";
         arguments[n++] = (char *)config->scenes;
     }
+    TARN_ASSERT(n < ARGUMENTS_MAX);
     arguments[n] = NULL;
 }
 
@@ -294,6 +300,7 @@ static int spawn_process(tarn_worker_process *worker, int child_fd)
 static int spawn(tarn_worker_process *worker)
 {
     int ends[2];
+    TARN_ASSERT(!worker->poll_open && !worker->process_open && !worker->alive);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
         return uv_translate_sys_error(errno);
     }

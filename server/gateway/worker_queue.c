@@ -1,9 +1,11 @@
 #include "server/gateway/worker_queue.h"
+#include "protocol/assert.h"
 
 #include <string.h>
 
 static tarn_worker_queue_entry *entry_at(tarn_worker_queue *queue, uint32_t index)
 {
+    TARN_ASSERT(index < TARN_GATEWAY_WORKER_QUEUE_MAX && queue->first < TARN_GATEWAY_WORKER_QUEUE_MAX);
     return &queue->entries[(queue->first + index) % TARN_GATEWAY_WORKER_QUEUE_MAX];
 }
 
@@ -25,6 +27,7 @@ static uint32_t first_whole(const tarn_worker_queue *queue)
 
 static void remove_at(tarn_worker_queue *queue, uint32_t index)
 {
+    TARN_ASSERT(index < queue->count && index >= first_whole(queue)); // one that was begun must be finished
     for (uint32_t i = index; i + 1 < queue->count; i++) {
         *entry_at(queue, i) = *entry_at(queue, i + 1);
     }
@@ -77,6 +80,7 @@ static bool has_room(tarn_worker_queue *queue, uint32_t viewer_id)
 tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_message *message, tarn_worker_queue_key key,
                                    bool is_move)
 {
+    TARN_ASSERT(queue->count <= TARN_GATEWAY_WORKER_QUEUE_MAX);
     if (is_move) {
         remove_older_move(queue, &key);
     } else if (!has_room(queue, key.viewer_id)) {
@@ -95,6 +99,8 @@ tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_mess
     if (status != TARN_OK) {
         return status;
     }
+    TARN_ASSERT(bytes > 0 && bytes <= sizeof entry->bytes);
+    TARN_ASSERT(queue->count < TARN_GATEWAY_WORKER_QUEUE_MAX);
     entry->key = key;
     entry->is_move = is_move;
     entry->byte_count = (uint32_t)bytes;
@@ -108,12 +114,14 @@ const uint8_t *tarn_worker_queue_head(const tarn_worker_queue *queue, size_t *by
         return NULL;
     }
     const tarn_worker_queue_entry *entry = &queue->entries[queue->first];
+    TARN_ASSERT(queue->sent < entry->byte_count);
     *byte_count = entry->byte_count - queue->sent;
     return entry->bytes + queue->sent;
 }
 
 void tarn_worker_queue_sent(tarn_worker_queue *queue, size_t byte_count)
 {
+    TARN_ASSERT(queue->count > 0 && byte_count <= queue->entries[queue->first].byte_count - queue->sent);
     queue->sent += (uint32_t)byte_count;
     if (queue->sent < queue->entries[queue->first].byte_count) {
         return;

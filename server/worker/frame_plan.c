@@ -1,4 +1,5 @@
 #include "server/worker/frame_plan.h"
+#include "protocol/assert.h"
 #include "server/worker/worker_limits.h"
 
 #include <string.h>
@@ -64,6 +65,7 @@ bool tarn_frame_plan_next(const tarn_frame_plan *plan, const tarn_frame_moment *
 
 void tarn_frame_plan_made(tarn_frame_plan *plan, tarn_stream_kind kind, uint64_t step, uint64_t now_ns)
 {
+    TARN_ASSERT(kind == TARN_STREAM_KEY || plan->has_key); // what else would it refer to
     if (kind == TARN_STREAM_EXTRA) {
         return;
     }

@@ -1,4 +1,5 @@
 #include "server/worker/snapshot.h"
+#include "protocol/assert.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ tarn_status tarn_snapshot_stepped(tarn_snapshot *snapshot, tarn_tank *tank, uint
     }
     snapshot->was_restored = false;
     snapshot->steps_since = 0;
+    TARN_ASSERT(snapshot->bytes != NULL);
     snapshot->step = step;
     tarn_status status = tarn_tank_save(tank, snapshot->bytes, snapshot->bytes_max, &snapshot->byte_count);
     if (status != TARN_OK) {
@@ -47,6 +49,7 @@ tarn_status tarn_snapshot_restore(tarn_snapshot *snapshot, tarn_tank *tank)
         return TARN_E_STATE;
     }
     snapshot->was_restored = true;
+    TARN_ASSERT(snapshot->byte_count <= snapshot->bytes_max);
     snapshot->steps_since = 0;
     return tarn_tank_load(tank, snapshot->bytes, snapshot->byte_count);
 }
