@@ -26,8 +26,8 @@ static void enter(tarn_worker_process *worker, tarn_worker_phase phase)
 static void on_poll_closed(uv_handle_t *handle)
 {
     tarn_worker_process *worker = handle->data;
-    worker->poll_open = false;
     TARN_ASSERT(worker->poll_open && worker->fd >= 0);
+    worker->poll_open = false;
     close(worker->fd);
     worker->fd = -1;
 }

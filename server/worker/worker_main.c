@@ -32,7 +32,7 @@ typedef struct worker {
     tarn_worker_link link;
     tarn_places places;
     uint64_t read_ns; ///< when messages were read last
-    int greeted, ended;
+    bool greeted, ended;
 } worker;
 
 /// Says why the worker ends: to the gateway, which tells people, or to the log where the socket doesn't take it.
@@ -60,7 +60,7 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
         if (message->kind != TARN_IPC_GATEWAY_HELLO || message->gateway_hello.version != TARN_IPC_VERSION) {
             return TARN_E_VERSION;
         }
-        self->greeted = 1;
+        self->greeted = true;
         return TARN_OK;
     }
     switch (message->kind) {
@@ -70,7 +70,7 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
         return TARN_OK;
     }
     case TARN_IPC_SHUTDOWN:
-        self->ended = 1;
+        self->ended = true;
         return TARN_OK;
     default:
         return tarn_places_message(&self->places, message, tarn_clock_monotonic_ns());

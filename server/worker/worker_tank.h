@@ -27,6 +27,8 @@
 #include "server/worker/worker_link.h"
 #include "server/worker/worker_options.h"
 
+#include <stdbool.h>
+
 typedef struct tarn_worker_tank {
     uint32_t id;   ///< the gateway's; 0: this place is free
     uint32_t slot; ///< of the link
