@@ -572,8 +572,8 @@ static void test_a_large_tank_slows_itself_alone(void **state)
     char session[64];
     ws_client big, small;
     tarn_message join_small = {.kind = TARN_MESSAGE_JOIN}, joined;
-    server_start(&large, (const char *[]){"--scenes", TARN_TEST_SCENES, "--scene",
-                                          TARN_TEST_SCENES "/../large/large-pool.json", NULL});
+    static const char scene[] = TARN_TEST_SCENES "/../large/large-pool.json";
+    server_start(&large, (const char *[]){"--scenes", TARN_TEST_SCENES, "--scene", scene, NULL});
     assert_int_equal(
         server_request(large.port, "POST", "/sessions", json, "{\"scene\":\"small-pool\"}", answer, sizeof answer),
         201);
