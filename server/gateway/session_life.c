@@ -49,7 +49,7 @@ static tarn_status begin(tarn_sessions *all, const tarn_session_plan *plan, uint
     // Epochs go on from the time of day, so that a tank of a restarted gateway is not taken for an older one.
     session->epoch = (uint32_t)time(NULL);
     session->left_since_ns = session->empty_since_ns = tarn_clock_monotonic_ns();
-    TARN_ASSERT(place <= TARN_SESSION_PLACE_MASK && place < TARN_GATEWAY_SESSIONS_MAX);
+    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
     session->id = ++all->generation << TARN_SESSION_PLACE_BITS | place;
     return TARN_OK;
 }

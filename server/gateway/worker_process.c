@@ -26,8 +26,8 @@ static void enter(tarn_worker_process *worker, tarn_worker_phase phase)
 static void on_poll_closed(uv_handle_t *handle)
 {
     tarn_worker_process *worker = handle->data;
-    worker->poll_open = false;
     TARN_ASSERT(worker->poll_open && worker->fd >= 0);
+    worker->poll_open = false;
     close(worker->fd);
     worker->fd = -1;
 }
@@ -304,7 +304,7 @@ static int spawn(tarn_worker_process *worker)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
         return uv_translate_sys_error(errno);
     }
-    // A busy worker sends between steps only: what of a frame doesn't fit would wait for a whole one.
+    // A busy worker sends between pieces of work only: what of a frame doesn't fit would wait for a whole one.
     int link_bytes = TARN_GATEWAY_WORKER_LINK_BYTES;
     setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &link_bytes, sizeof link_bytes);
     int error = spawn_process(worker, ends[1]);

@@ -554,7 +554,7 @@ void tarn_input_state_latch_note(tarn_input_state *state, uint32_t viewer_id, ui
 {
     tarn_input_viewer *viewer = viewer_id ? viewer_find(state, viewer_id) : NULL;
     state->order++;
-    if (viewer && sequence > viewer->latched) {
+    if (viewer != NULL && sequence > viewer->latched) {
         viewer->latched = sequence;
         viewer->latched_order = state->order;
     }

@@ -97,14 +97,14 @@ uint8_t *tarn_worker_link_frame_space(tarn_worker_link *link, uint32_t index)
 }
 
 void tarn_worker_link_frame_put(tarn_worker_link *link, uint32_t index, uint32_t tank, uint32_t frame_bytes,
-                                const tarn_ipc_stamps *stamps, int is_kept)
+                                const tarn_ipc_stamps *stamps, bool is_kept)
 {
     TARN_ASSERT(index < TARN_WORKER_TANKS_MAX && frame_bytes > 0 && frame_bytes <= TARN_IPC_FRAME_BYTES_MAX);
     tarn_frame_slot *slot = &link->slots[index];
     const tarn_ipc_message message = {.kind = TARN_IPC_STAMPS, .tank = tank, .stamps = *stamps};
     size_t stamps_bytes;
     slot->filled = slot->given;
-    slot->is_kept = is_kept != 0;
+    slot->is_kept = is_kept;
     slot->bytes[slot->filled] = FRAME_AT + (size_t)frame_bytes;
     TARN_ASSERT(slot->buffers[slot->filled] != NULL && slot->filled != slot->sending);
     uint8_t *bytes = slot->buffers[slot->filled];
@@ -113,7 +113,7 @@ void tarn_worker_link_frame_put(tarn_worker_link *link, uint32_t index, uint32_t
     tarn_ipc_frame_header(tank, frame_bytes, bytes + TARN_IPC_STAMPS_BYTES);
 }
 
-int tarn_worker_link_frame_waits(const tarn_worker_link *link, uint32_t index)
+bool tarn_worker_link_frame_waits(const tarn_worker_link *link, uint32_t index)
 {
     TARN_ASSERT(index < TARN_WORKER_TANKS_MAX);
     return link->slots[index].filled >= 0 && link->slots[index].is_kept;
@@ -136,7 +136,7 @@ static int slot_next(const tarn_worker_link *link)
     return -1;
 }
 
-int tarn_worker_link_waiting(const tarn_worker_link *link)
+bool tarn_worker_link_waiting(const tarn_worker_link *link)
 {
     return link->slot_sending >= 0 || link->out_bytes > 0 || slot_next(link) >= 0;
 }

@@ -200,7 +200,7 @@ static void test_a_frame_may_be_made_while_another_is_sent(void **state)
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     assert_int_equal(tarn_worker_link_open(&link, ends[0], &sink), TARN_OK);
     memset(tarn_worker_link_frame_space(&link, 0), 1, bytes);
-    tarn_worker_link_frame_put(&link, 0, 1, bytes, &stamps, 1);
+    tarn_worker_link_frame_put(&link, 0, 1, bytes, &stamps, true);
     assert_int_equal(tarn_worker_link_flush(&link), TARN_OK); // the socket is full
     uint8_t *space = tarn_worker_link_frame_space(&link, 0);
     memset(space, 2, bytes);
@@ -212,7 +212,7 @@ static void test_a_frame_may_be_made_while_another_is_sent(void **state)
             assert_true(count > 0);
             got += (uint32_t)count;
         }
-        tarn_worker_link_frame_put(&link, 0, 1, bytes, &stamps, 1);
+        tarn_worker_link_frame_put(&link, 0, 1, bytes, &stamps, true);
     }
     assert_int_equal(received[0], 2);
     tarn_worker_link_close(&link);
