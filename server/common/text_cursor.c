@@ -1,3 +1,4 @@
+// Lines, words and numbers of a text file without locale, and the one sentence about what is wrong in them.
 #include "server/common/text_cursor.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// A ring of the newest frames and the chain from a key frame to each of them: start at tarn_fanout_next.
 #include "server/gateway/fanout.h"
 #include "protocol/assert.h"
 #include "server/common/ipc.h"

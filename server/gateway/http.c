@@ -1,3 +1,4 @@
+// Which answer a path gets, and its way out in pieces as the socket takes them: start at tarn_http_request.
 #include "server/gateway/http.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"

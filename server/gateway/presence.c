@@ -1,3 +1,4 @@
+// Keeps where each viewer is, and writes it for all of them at a beat: start at tarn_presence_beat.
 #include "server/gateway/presence.h"
 #include "protocol/assert.h"
 #include "server/common/clock.h"

@@ -1,3 +1,4 @@
+// Files below the scenes' directory, opened component by component without following links, kept while they are sent.
 #include "server/gateway/scene_pages.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// The calls behind /sessions: who may ask, and what the answer is. Start at tarn_session_pages_make.
 #include "server/gateway/session_pages.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"

@@ -1,3 +1,4 @@
+// One due time is all that the generic cell rate algorithm keeps.
 #include "server/gateway/turn_taking.h"
 #include "server/common/clock.h"
 

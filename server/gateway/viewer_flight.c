@@ -1,3 +1,4 @@
+// A short array of frames, oldest first: an acknowledgement lands its frame and all before it.
 #include "server/gateway/viewer_flight.h"
 #include "protocol/assert.h"
 

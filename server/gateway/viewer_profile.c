@@ -1,3 +1,4 @@
+// Names and colours that a session's viewers don't share: start at tarn_viewer_profile_join.
 #include "server/gateway/viewer_profile.h"
 #include "server/gateway/session.h"
 #include "server/gateway/turn_taking.h"

@@ -1,3 +1,4 @@
+// Levels from everything down to key frames alone, by what acknowledgements say of the way: start at decide.
 #include "server/gateway/viewer_rate.h"
 #include "protocol/assert.h"
 

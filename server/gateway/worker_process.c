@@ -1,3 +1,4 @@
+// A worker's life as phases, and its socket: start at tarn_worker_process_tick, then on_poll and lose.
 #include "server/gateway/worker_process.h"
 #include "protocol/assert.h"
 #include "server/common/clock.h"

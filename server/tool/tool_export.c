@@ -1,3 +1,4 @@
+// From options to open writers, and each step to those that want it: start at tool_exports_open.
 #include "server/tool/tool_export.h"
 
 #include "server/common/option_number.h"

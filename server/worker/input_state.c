@@ -1,3 +1,4 @@
+// Sources by viewer and pointer; messages move them, a step latches them: start at tarn_input_state_take.
 #include "server/worker/input_state.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// One viewer's frames at a time go through the decoder on another thread: start at load_checks_frame.
 #include "server/tool/load/load_check.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// Heads for the chain of references, whole frames for the decoder: start at load_decoder_take.
 #include "server/tool/load/load_frame.h"
 #include "protocol/stream_layout.h"
 

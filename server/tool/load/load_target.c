@@ -1,3 +1,4 @@
+// A URL taken apart, looked up, and whether it is this machine: start at load_target_find.
 #include "server/tool/load/load_target.h"
 
 #include <arpa/inet.h>
