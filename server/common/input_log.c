@@ -5,6 +5,7 @@
 //     replay_step: due record ─ reset or input that holds: do it, next record ─ ... ─ the step, with its input or none
 #include "server/common/input_log.h"
 
+#include "protocol/assert.h"
 #include "protocol/bytes.h"
 #include "server/common/text_cursor.h"
 
@@ -53,6 +54,7 @@ static tarn_status put(tarn_input_log *log, const uint8_t *bytes, size_t count)
 /// A record whose content is in log->record already, behind the room for its head.
 static tarn_status put_record(tarn_input_log *log, record_kind kind, size_t content)
 {
+    TARN_ASSERT(content <= TARN_STEP_INPUT_BYTES_MAX);
     put_u32(log->record, kind);
     put_u32(log->record + 4, (uint32_t)content);
     put_u64(log->record + 8, log->at.step);
@@ -63,6 +65,7 @@ tarn_status tarn_input_log_begin(tarn_input_log *log, FILE *file, const tarn_inp
 {
     uint8_t bytes[HEAD_BYTES + TARN_NAME_BYTES_MAX];
     const size_t name_bytes = strlen(head->scene);
+    TARN_ASSERT(name_bytes <= TARN_NAME_BYTES_MAX);
     log->file = file;
     log->at = (tarn_input_log_mark){0};
     log->status = TARN_OK;
@@ -103,6 +106,7 @@ tarn_status tarn_input_log_reset(tarn_input_log *log)
 
 tarn_status tarn_input_log_back(tarn_input_log *log, const tarn_input_log_mark *mark)
 {
+    TARN_ASSERT(mark->bytes <= log->at.bytes && mark->steps <= log->at.steps);
     if (log->status == TARN_OK && (fflush(log->file) != 0 || ftruncate(fileno(log->file), mark->bytes) != 0 ||
                                    fseeko(log->file, mark->bytes, SEEK_SET) != 0)) {
         log->status = TARN_E_IO;
@@ -345,7 +349,7 @@ static tarn_status look_at_order(tarn_input_replay *replay)
 }
 
 /// Reads the input that is due, and does it where it holds.
-static tarn_status take_input(tarn_input_replay *replay, tarn_tank *tank)
+static tarn_status do_due_input(tarn_input_replay *replay, tarn_tank *tank)
 {
     const tarn_status status = read_input(replay);
     if (status == TARN_OK && !replay->input.holds && replay->at.steps == replay->steps) {
@@ -355,7 +359,7 @@ static tarn_status take_input(tarn_input_replay *replay, tarn_tank *tank)
     return status == TARN_OK && replay->input.holds ? do_input(replay, tank) : status;
 }
 
-static tarn_status take_reset(tarn_input_replay *replay, tarn_tank *tank)
+static tarn_status do_reset(tarn_input_replay *replay, tarn_tank *tank)
 {
     const tarn_status status = tarn_tank_reset(tank);
     replay->at.step = 0;
@@ -370,7 +374,7 @@ static tarn_status do_due(tarn_input_replay *replay, tarn_tank *tank)
     tarn_status status = look_at_order(replay);
     while (status == TARN_OK && !is_whole && replay->due_step == replay->at.step && replay->kind != RECORD_END) {
         const bool is_input = replay->kind == RECORD_INPUT;
-        status = is_input ? take_input(replay, tank) : take_reset(replay, tank);
+        status = is_input ? do_due_input(replay, tank) : do_reset(replay, tank);
         is_whole = is_input && !replay->input.holds;
         if (status == TARN_OK) {
             status = read_record_head(replay);
@@ -385,6 +389,7 @@ static tarn_status do_due(tarn_input_replay *replay, tarn_tank *tank)
 
 tarn_status tarn_input_replay_step(tarn_input_replay *replay, tarn_tank *tank)
 {
+    TARN_ASSERT(replay->at.steps < replay->steps);
     tarn_status status = do_due(replay, tank);
     if (status == TARN_OK) {
         status = do_input(replay, tank);
@@ -396,6 +401,7 @@ tarn_status tarn_input_replay_step(tarn_input_replay *replay, tarn_tank *tank)
 
 tarn_status tarn_input_replay_finish(tarn_input_replay *replay, tarn_tank *tank)
 {
+    TARN_ASSERT(replay->at.steps == replay->steps);
     const tarn_status status = do_due(replay, tank);
     if (status == TARN_OK && replay->at.bytes != replay->bytes - END_BYTES) {
         return REFUSE(replay, TARN_E_MALFORMED,

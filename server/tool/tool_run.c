@@ -149,7 +149,7 @@ static int finish(const run_arguments *arguments, tool_tank *tank, const tool_ex
 }
 
 /// As many steps as the file has where nobody says how many, and never more.
-static bool take_steps(run_arguments *arguments, const tool_inputs *inputs)
+static bool settle_steps(run_arguments *arguments, const tool_inputs *inputs)
 {
     const uint32_t steps = inputs->replays ? (uint32_t)inputs->replay.steps : arguments->steps;
     if (arguments->has_steps && arguments->steps > steps) {
@@ -187,7 +187,7 @@ static int run(run_arguments *arguments, tool_tank *tank)
         return EXIT_FAILURE;
     }
     tool_exports *exports =
-        take_steps(arguments, &inputs)
+        settle_steps(arguments, &inputs)
             ? tool_exports_open(arguments->command, &arguments->exports, tank, (uint32_t)arguments->device.threads)
             : NULL;
     if (exports != NULL) {

@@ -30,7 +30,7 @@ static uint64_t step_of(const storm_tank *storm)
 }
 
 /// Does what the tank admits of an input, and keeps that in the log.
-static tarn_status take(storm_tank *storm, tarn_step_input *input)
+static tarn_status do_input(storm_tank *storm, tarn_step_input *input)
 {
     tarn_step_refusals refusals;
     const tarn_status status = tarn_tank_admit(storm->tank, input, &refusals);
@@ -48,7 +48,7 @@ static bool make_step(storm_tank *storm, const storm_input *input)
     tarn_step_input step;
     storm_input_fill(storm, input, step_of(storm), &step);
     const double start_ms = now_ms();
-    const tarn_status status = take(storm, &step);
+    const tarn_status status = do_input(storm, &step);
     const double took_ms = now_ms() - start_ms;
     storm->result->step_mean_ms += took_ms;
     storm->result->step_max_ms = fmax(storm->result->step_max_ms, took_ms);
@@ -83,7 +83,7 @@ static bool reset(storm_tank *storm, tarn_tank_hash first)
     }
     (void)tarn_input_log_reset(storm->log);
     tarn_status status = tarn_tank_reset(storm->tank);
-    status = status == TARN_OK ? take(storm, &input) : status;
+    status = status == TARN_OK ? do_input(storm, &input) : status;
     if (status != TARN_OK) {
         return storm_wrong(storm, "the reset: %s", tarn_status_text(status));
     }
@@ -178,7 +178,7 @@ static bool rest(storm_tank *storm)
     input.poses = true;
     const uint64_t steps = steps_in(storm, storm->plan->rest_s);
     tarn_step_input erases = {.holds = true, .erase_count = 1, .erases = {{.radius_m = 1e9f}}};
-    const tarn_status erased = take(storm, &erases);
+    const tarn_status erased = do_input(storm, &erases);
     if (erased != TARN_OK) {
         return storm_wrong(storm, "erasing walls: %s", tarn_status_text(erased));
     }
@@ -232,7 +232,7 @@ static bool check_rest(storm_tank *storm, const tarn_tank_report *report)
     return true;
 }
 
-static bool take_memory(storm_tank *storm)
+static bool alloc_memory(storm_tank *storm)
 {
     storm->particles_max = tarn_tank_particles_max(storm->tank);
     storm->state_bytes_max = tarn_tank_save_bytes_max(storm->tank);
@@ -279,7 +279,7 @@ static void put_through(storm_tank *storm)
         return;
     }
     storm->seeded = report.particle_count;
-    if (!take_memory(storm) || !rage(storm, &random) || !look(storm, &report)) {
+    if (!alloc_memory(storm) || !rage(storm, &random) || !look(storm, &report)) {
         return;
     }
     storm->result->storm_j_kg = report.kinetic_j_kg;
