@@ -13,7 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
 
 static tarn_tank *tank;
 static tarn_encoder *encoder;
-static uint8_t start[TINY_TANK_STATE_BYTES], again[TINY_TANK_STATE_BYTES], frame[TINY_TANK_STATE_BYTES];
+static uint8_t start[TINY_TANK_STATE_BYTES], saved[TINY_TANK_STATE_BYTES], again[TINY_TANK_STATE_BYTES],
+    frame[TINY_TANK_STATE_BYTES];
 static size_t start_bytes;
 
 static void step(const tarn_step_input *input)
@@ -102,10 +103,10 @@ static bool read_twice(const uint8_t *bytes, size_t byte_count)
     return true;
 }
 
-static void expect_start(void)
+/// Whether the tank is in a state.
+static void expect(const uint8_t *state, size_t byte_count, const char *what)
 {
-    tiny_tank_must(save(again) == start_bytes && memcmp(start, again, start_bytes) == 0, "a refused state left traces",
-                   TARN_E_MALFORMED);
+    tiny_tank_must(save(again) == byte_count && memcmp(state, again, byte_count) == 0, what, TARN_E_MALFORMED);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
@@ -121,11 +122,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count)
         encode(TARN_STREAM_KEY);
         step(NULL);
         encode(TARN_STREAM_BASE);
-        load(again, save(again), "loading what was saved");
-        step(NULL);
+        const size_t saved_bytes = save(saved);
+        load(saved, saved_bytes, "loading what was saved");
+        expect(saved, saved_bytes, "a state that is loaded is another one");
         load(start, start_bytes, "loading the start");
     } else if (is_read) {
-        expect_start();
+        expect(start, start_bytes, "a refused state left traces");
     }
     return 0;
 }
