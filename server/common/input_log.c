@@ -325,6 +325,7 @@ static tarn_status do_input(tarn_input_replay *replay, tarn_tank *tank)
 static tarn_status read_input(tarn_input_replay *replay)
 {
     const int64_t at = replay->at.bytes;
+    TARN_ASSERT(replay->record_bytes <= sizeof replay->record);
     tarn_status status = get(replay, replay->record, replay->record_bytes);
     if (status == TARN_OK) {
         status = tarn_step_input_read(replay->record, replay->record_bytes, &replay->input);

@@ -20,26 +20,23 @@ tarn_tank *tiny_tank(tarn_tank_desc *made_from)
     tarn_tank *tank = NULL;
     char why[256] = "";
     tarn_tank_desc_default(&desc);
-    desc.cells[0] = desc.cells[1] = desc.cells[2] = 6;
+    desc.cells[0] = 9; // two tiles
+    desc.cells[1] = desc.cells[2] = 4;
     desc.cell_m = 0.1f;
     desc.particles_per_axis = 1;
     desc.particles_max = 200;
     desc.reseed = 1;
-    desc.liquid_count = 2;
-    desc.liquids[1] = desc.liquids[0];
-    desc.liquids[1].density_kg_m3 = 700.0f;
     desc.block_count = 1;
-    desc.blocks[0] = (tarn_fluid_block){.max_m = {0.6f, 0.2f, 0.4f}, .colour = {255, 0, 0, 255}};
+    desc.blocks[0] = (tarn_fluid_block){.max_m = {0.9f, 0.1f, 0.4f}};
     desc.solid_count = 1;
-    desc.solids[0] = (tarn_solid){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {0.1f, 0.1f, 0.1f}},
-                                  .pose = {{0.3f, 0.4f, 0.3f}, {0, 0, 0, 1}},
+    desc.solids[0] = (tarn_solid){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {0.08f, 0.08f, 0.08f}},
+                                  .pose = {{0.3f, 0.3f, 0.2f}, {0, 0, 0, 1}},
                                   .motion = TARN_MOTION_FREE,
                                   .density_kg_m3 = 300.0f};
     desc.emitter_count = 1;
     desc.emitters[0] = (tarn_emitter){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {0.1f, 0.05f, 0.1f}},
-                                      .pose = {{0.5f, 0.5f, 0.5f}, {0, 0, 0, 1}},
-                                      .velocity_m_s = {0.0f, -1.0f, 0.0f},
-                                      .liquid = 1};
+                                      .pose = {{0.6f, 0.3f, 0.2f}, {0, 0, 0, 1}},
+                                      .velocity_m_s = {0.0f, -1.0f, 0.0f}};
     desc.drain_count = 1;
     desc.drains[0] = (tarn_drain){.shape = {.kind = TARN_SHAPE_SPHERE, .half_m = {0.1f}},
                                   .pose = {{0.1f, 0.1f, 0.1f}, {0, 0, 0, 1}}};
@@ -68,17 +65,17 @@ void tiny_tank_input(tarn_tank *tank, tarn_step_input *input)
     input->parameters[0] = (tarn_parameter_change){0, tarn_tank_parameter(tank, 0)};
     input->pushes[0] =
         (tarn_push){.center_m = {0.2f, 0.1f, 0.2f}, .radius_m = 0.2f, .velocity_m_s = {0.5f, 0, 0}, .strength = 0.5f};
-    input->grabs[0] = (tarn_grab){.body = 0, .target_m = {0.3f, 0.5f, 0.3f}, .strength = 0.1f};
-    tools->pours[0] = (tarn_pour){{0.3f, 0.5f, 0.3f}, 0.1f, {0, -1.0f, 0}, 1, {9, 8, 7, 255}};
+    input->grabs[0] = (tarn_grab){.body = 0, .target_m = {0.3f, 0.4f, 0.2f}, .strength = 0.1f};
+    tools->pours[0] = (tarn_pour){{0.3f, 0.3f, 0.2f}, 0.1f, {0, -1.0f, 0}, 0, {9, 8, 7, 255}};
     tools->sinks[0] = (tarn_sink){{0.5f, 0, 0}, 0.1f};
     tools->dyes[0] = (tarn_dye){.radius_m = 1.0f, .colour = {1, 2, 3}, .share = 1.0f};
     input->throws[0] = (tarn_solid){.shape = {.kind = TARN_SHAPE_SPHERE, .half_m = {0.1f}},
-                                    .pose = {{0.2f, 0.3f, 0.4f}, {0, 0, 0, 1}},
+                                    .pose = {{0.2f, 0.3f, 0.2f}, {0, 0, 0, 1}},
                                     .motion = TARN_MOTION_FREE,
                                     .density_kg_m3 = 500.0f};
-    input->walls[0] = (tarn_solid){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {0.05f, 0.2f, 0.3f}},
-                                   .pose = {{0.45f, 0.2f, 0.3f}, {0, 0, 0, 1}}};
-    input->erases[0] = (tarn_sink){{0.1f, 0.5f, 0.1f}, 0.05f};
+    input->walls[0] = (tarn_solid){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {0.05f, 0.2f, 0.1f}},
+                                   .pose = {{0.65f, 0.2f, 0.2f}, {0, 0, 0, 1}}};
+    input->erases[0] = (tarn_sink){{0.1f, 0.35f, 0.1f}, 0.05f};
     const tarn_status status = tarn_tank_admit(tank, input, &refusals);
     tiny_tank_must(status == TARN_OK && refusals.count == 0, refusals.why, status);
 }

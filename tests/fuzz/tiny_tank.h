@@ -1,4 +1,5 @@
-/// The smallest tank in which everything can happen: a floating body, a tap, a drain, two liquids, colours.
+/// A tank of two tiles with a floating body, a tap and a drain. Its liquid has no colours until it is dyed, or a state
+/// with colours is loaded.
 #ifndef TARN_TESTS_FUZZ_TINY_TANK_H
 #define TARN_TESTS_FUZZ_TINY_TANK_H
 
