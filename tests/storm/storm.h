@@ -33,7 +33,7 @@ typedef struct storm_result {
     double volume_share;                 ///< volume after the rest over what the particles were seeded with
     double step_mean_ms, step_max_ms;
     uint64_t steps_replayed;
-    double log_mib; ///< of their inputs
+    double log_kib; ///< of their inputs
     uint64_t failed_step;
     char what[STORM_WHAT_BYTES];
 } storm_result;

@@ -75,7 +75,7 @@ static bool go_again(storm_tank *storm, again *to, tarn_tank_hash wanted)
         status = tarn_tank_hash_get(to->tank, &found);
     }
     storm->result->steps_replayed = replay->at.steps;
-    storm->result->log_mib = (double)replay->bytes / 1048576.0;
+    storm->result->log_kib = (double)replay->bytes / 1024.0;
     if (status != TARN_OK) {
         return storm_wrong(storm, "the replay: %s", tarn_status_text(status));
     }
