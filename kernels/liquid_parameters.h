@@ -2,6 +2,8 @@
 #ifndef TARN_KERNELS_LIQUID_PARAMETERS_H
 #define TARN_KERNELS_LIQUID_PARAMETERS_H
 
+#include "kernels/model.h"
+
 /// Surface tension costs nothing at 0; above 0 a step takes as many substeps as it needs to be stable, and where
 /// substeps_max is fewer, it counts only as far as it is stable: up to rho cell_m^3 (substeps_max / dt_s)^2 / (4 pi).
 /// Surfaces curved more than 1 / (3 cell_m) pull less than they should.
@@ -18,5 +20,7 @@ typedef enum tarn_parameter {
     TARN_PARAMETER_DYE_MIXING,
     TARN_PARAMETER_COUNT
 } tarn_parameter;
+
+extern const tarn_parameter_spec tarn_liquid_parameters[TARN_PARAMETER_COUNT];
 
 #endif

@@ -343,8 +343,8 @@ tarn_status tarn_tank_hash_get(tarn_tank *tank, tarn_tank_hash *hash);
 
 /// Seconds that each stage took since creation or the last call with reset; only filled while profiling is on.
 /// @param seconds  TARN_TANK_STAGES_MAX values; unused ones are 0
-void tarn_tank_profile(tarn_tank *tank, int on);
-uint32_t tarn_tank_profile_get(tarn_tank *tank, const char **names, double *seconds, int reset);
+void tarn_tank_profile(tarn_tank *tank, bool on);
+uint32_t tarn_tank_profile_get(tarn_tank *tank, const char **names, double *seconds, bool reset);
 
 /// Marks the tiles that hold particles. Waits for the device.
 /// @param bits  a bit per tile of the tank, x fastest, z slowest, from the lowest bit of the first byte on
@@ -360,7 +360,7 @@ tarn_status tarn_tank_particles(tarn_tank *tank, float *positions_m, float *velo
                                 uint32_t particles_max, uint32_t *particle_count);
 
 /// Whether particles have a liquid and a dye of their own now: several liquids, or dye somewhere, or put in by a tool.
-int tarn_tank_has_colours(const tarn_tank *tank);
+bool tarn_tank_has_colours(const tarn_tank *tank);
 
 /// The particles' liquid and dye in the same order. Either array may be NULL.
 /// @param colours  3 bytes per particle, sRGB

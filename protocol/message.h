@@ -11,6 +11,7 @@
 
 #include "protocol/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -389,7 +390,7 @@ extern "C" {
 const char *tarn_message_kind_name(tarn_message_kind kind);
 
 /// Whether a kind goes from the client to the server. A receiver treats a kind of the wrong direction as malformed.
-int tarn_message_from_client(tarn_message_kind kind);
+bool tarn_message_from_client(tarn_message_kind kind);
 
 /// Reads one message of either direction.
 /// A direction and an orientation of an input come out with unit length. Optional fields that are absent come out as

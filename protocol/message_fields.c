@@ -282,7 +282,7 @@ const char *tarn_message_kind_name(tarn_message_kind kind)
     return NULL;
 }
 
-int tarn_message_from_client(tarn_message_kind kind)
+bool tarn_message_from_client(tarn_message_kind kind)
 {
     return kind >= TARN_MESSAGE_HELLO && kind <= TARN_MESSAGE_PROFILE;
 }

@@ -56,16 +56,16 @@ static tarn_status refuse_range(const reader *r, const tarn_item *item, const ch
     return TARN_E_LIMIT;
 }
 
-static int key_equals(const tarn_item *item, const char *key)
+static bool key_equals(const tarn_item *item, const char *key)
 {
     return item->type == TARN_ITEM_STRING && item->count == strlen(key) && memcmp(item->data, key, item->count) == 0;
 }
 
 /// Looks a key up. A missing one leaves *found at 0.
-static tarn_status find_value(const reader *r, const map_view *map, const char *key, tarn_cursor *value, int *found)
+static tarn_status find_value(const reader *r, const map_view *map, const char *key, tarn_cursor *value, bool *found)
 {
     tarn_cursor cursor = map->cursor;
-    *found = 0;
+    *found = false;
     for (uint32_t i = 0; i < map->pair_count; i++) {
         tarn_item item;
         tarn_cursor_next(&cursor, &item);
@@ -80,7 +80,7 @@ static tarn_status find_value(const reader *r, const map_view *map, const char *
                 tarn_sentence(r->why, "%s: %s is there twice; allowed is once", r->message, key);
                 return TARN_E_MALFORMED;
             }
-            *found = 1;
+            *found = true;
             *value = cursor;
         }
         tarn_cursor_skip(&cursor);
@@ -119,8 +119,8 @@ static tarn_status read_number(const reader *r, const tarn_item *item, const tar
         return refuse_item(r, TARN_E_MALFORMED, item, "a number");
     }
     // Bounds such as 0.001 are no binary fractions: a float32 on the bound must pass, so that bound is rounded too.
-    int low = *value < field->min && !((float)*value >= (float)field->min);
-    int high = *value > field->max && !((float)*value <= (float)field->max);
+    bool low = *value < field->min && !((float)*value >= (float)field->min);
+    bool high = *value > field->max && !((float)*value <= (float)field->max);
     if (isnan(*value) || isinf(*value) || fabs(*value) > 1e300 || low || high) {
         return refuse_range(r, item, "a number", FLOAT_DIGITS, field->min, field->max);
     }
@@ -314,15 +314,15 @@ static tarn_status read_parameters(reader *r, tarn_cursor *cursor, const tarn_it
 /// What each number of an added solid may be; whole ones are no fractions.
 static const struct {
     double min, max;
-    int is_whole;
+    bool is_whole;
 } added_ranges[TARN_ADDED_VALUES] = {
-    {0, 65535, 1},      {0, TARN_ADDED_SHAPE_COUNT - 1, 1},
-    {0, 63, 1},         {0, 20480, 0},
-    {0, 20480, 0},      {0, 20480, 0},
-    {-20480, 20480, 0}, {-20480, 20480, 0},
-    {-20480, 20480, 0}, {-1.01, 1.01, 0},
-    {-1.01, 1.01, 0},   {-1.01, 1.01, 0},
-    {-1.01, 1.01, 0},   {0, TARN_COLOUR_MAX, 1},
+    {0, 65535, true},       {0, TARN_ADDED_SHAPE_COUNT - 1, true},
+    {0, 63, true},          {0, 20480, false},
+    {0, 20480, false},      {0, 20480, false},
+    {-20480, 20480, false}, {-20480, 20480, false},
+    {-20480, 20480, false}, {-1.01, 1.01, false},
+    {-1.01, 1.01, false},   {-1.01, 1.01, false},
+    {-1.01, 1.01, false},   {0, TARN_COLOUR_MAX, true},
 };
 
 static tarn_status read_added_values(reader *r, tarn_cursor *cursor, float *values)
@@ -487,7 +487,7 @@ static tarn_status read_fields(reader *r, const map_view *map, const tarn_shape 
     for (uint32_t i = 0; i < shape->field_count; i++) {
         const tarn_field *field = &shape->fields[i];
         tarn_cursor value;
-        int found;
+        bool found;
         tarn_status status = find_value(r, map, field->key, &value, &found);
         if (status == TARN_OK && found) {
             r->key = field->key;
@@ -510,7 +510,7 @@ static tarn_status find_shape(reader *r, const map_view *map, const char *key, c
 {
     tarn_cursor value;
     tarn_item item;
-    int found;
+    bool found;
     tarn_status status = find_value(r, map, key, &value, &found);
     if (status) {
         return status;
@@ -639,7 +639,7 @@ static tarn_status read_list(const uint8_t *bytes, size_t byte_count, const list
     map_view map;
     tarn_cursor cursor;
     tarn_item item;
-    int found;
+    bool found;
     // Everything was read once above, so nothing here can fail.
     open_message(bytes, byte_count, &map, why);
     find_value(&r, &map, list->key, &cursor, &found);

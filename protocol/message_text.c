@@ -21,13 +21,13 @@ static size_t code_point(const uint8_t *p, size_t left, uint32_t *point)
         }
         *point = *point << 6 | (p[i] & 0x3f);
     }
-    int surrogate = *point >= 0xd800 && *point <= 0xdfff;
+    bool surrogate = *point >= 0xd800 && *point <= 0xdfff;
     return *point < smallest[bytes] || *point > 0x10ffff || surrogate ? 0 : bytes;
 }
 
 /// Controls, marks that turn the direction of the text around them, and what isn't seen at all: a name with it passes
 /// for another's.
-static int is_control(uint32_t point)
+static bool is_control(uint32_t point)
 {
     return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0xad || point == 0x61c || point == 0x200b ||
            point == 0x200e || point == 0x200f || (point >= 0x2028 && point <= 0x202e) ||

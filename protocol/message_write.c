@@ -1,5 +1,6 @@
 // Writing a message with msgpack-c's packer into the caller's buffer. The same tables as for reading say what to write;
 // afterwards the result is read back, so that nothing leaves that the other end would refuse.
+#include "protocol/assert.h"
 #include "protocol/message_fields.h"
 
 #include <msgpack/pack.h>
@@ -8,23 +9,24 @@
 typedef struct fixed_buffer {
     uint8_t *bytes;
     size_t bytes_max, byte_count;
-    int full;
+    bool full;
 } fixed_buffer;
 
 /// The packer, and whether a value was one that has no form on the wire.
 typedef struct writer {
     msgpack_packer packer;
     fixed_buffer buffer;
-    int wrong;
+    bool wrong;
 } writer;
 
 static int append(void *data, const char *bytes, size_t byte_count)
 {
     fixed_buffer *buffer = data;
     if (buffer->full || byte_count > buffer->bytes_max - buffer->byte_count) {
-        buffer->full = 1;
+        buffer->full = true;
         return -1;
     }
+    TARN_ASSERT(buffer->byte_count <= buffer->bytes_max);
     memcpy(buffer->bytes + buffer->byte_count, bytes, byte_count);
     buffer->byte_count += byte_count;
     return 0;
@@ -46,7 +48,7 @@ static void write_string(writer *w, const char *text, size_t max)
 {
     size_t byte_count = strnlen(text, max + 1);
     if (byte_count > max) {
-        w->wrong = 1;
+        w->wrong = true;
     } else {
         write_bytes(w, text, byte_count);
     }
@@ -61,14 +63,14 @@ static void write_floats(writer *w, const float *values, uint32_t count)
 }
 
 /// Opens an array of up to `max` entries; 0 where there are more.
-static int open_array(writer *w, uint32_t count, uint32_t max)
+static bool open_array(writer *w, uint32_t count, uint32_t max)
 {
     if (count > max) {
-        w->wrong = 1;
-        return 0;
+        w->wrong = true;
+        return false;
     }
     msgpack_pack_array(&w->packer, count);
-    return 1;
+    return true;
 }
 
 static void write_enum(writer *w, const tarn_field *field, const void *from)
@@ -79,7 +81,7 @@ static void write_enum(writer *w, const tarn_field *field, const void *from)
         count++;
     }
     if (value < 0 || value >= count) {
-        w->wrong = 1;
+        w->wrong = true;
     } else {
         write_word(w, field->words[value]);
     }
@@ -106,7 +108,7 @@ static void write_scenes(writer *w, const tarn_welcome *welcome)
 static void write_joints(writer *w, const tarn_input_hand *hand)
 {
     if (hand->joint_count != 0 && hand->joint_count != TARN_HAND_JOINTS) {
-        w->wrong = 1;
+        w->wrong = true;
     } else {
         write_floats(w, &hand->joints_m[0][0], 3 * hand->joint_count);
     }
@@ -115,7 +117,7 @@ static void write_joints(writer *w, const tarn_input_hand *hand)
 static void write_fields(writer *w, const tarn_shape *shape, const void *base);
 
 /// A colour that wasn't given is left out, and so are added solids where there are none; all other fields are written.
-static int is_written(const tarn_field *field, const void *base)
+static bool is_written(const tarn_field *field, const void *base)
 {
     if (field->type == TARN_FIELD_ADDED) {
         return ((const tarn_session_state *)base)->added_count != 0;

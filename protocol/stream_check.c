@@ -2,18 +2,20 @@
 // share them.
 #include "protocol/stream_layout.h"
 
+#include <stdbool.h>
+
 // Without libm: infinities and NaN are what no finite bound contains.
-static int is_finite(float value)
+static bool is_finite(float value)
 {
     return value >= -3.40282347e38f && value <= 3.40282347e38f;
 }
 
-static int is_at_least_0(float value)
+static bool is_at_least_0(float value)
 {
     return is_finite(value) && value >= 0.0f;
 }
 
-static int is_unit(const float q[4])
+static bool is_unit(const float q[4])
 {
     float sum = 0.0f;
     for (int i = 0; i < 4; i++) {
@@ -70,7 +72,7 @@ static tarn_status check_layers(const tarn_stream_head *head)
     uint64_t slots_max = 0;
     for (uint32_t i = 0; i < head->layer_count; i++) {
         const tarn_stream_layer *layer = &head->layers[i];
-        const int is_key = head->kind == TARN_STREAM_KEY;
+        const bool is_key = head->kind == TARN_STREAM_KEY;
         if (layer->particles > layer->slots || layer->slots > layer->slots_max ||
             (is_key && layer->particles != layer->slots)) {
             return TARN_E_MALFORMED;

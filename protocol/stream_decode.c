@@ -5,6 +5,7 @@
 #include "protocol/stream.h"
 
 #include <float.h>
+#include <stdbool.h>
 
 enum {
     ALIGN = 16,
@@ -19,7 +20,7 @@ enum { SLOT_DEAD = -1 };
 
 typedef struct layer_slots {
     uint32_t first, slots, slots_max;
-    int is_held; ///< the layer's chain of frames is whole
+    bool is_held; ///< the layer's chain of frames is whole
 } layer_slots;
 
 typedef struct flow_room {
@@ -123,7 +124,7 @@ tarn_stream_size tarn_stream_size_of(const tarn_stream_frame *key)
     return size;
 }
 
-static int has_room(const tarn_stream *s, const tarn_stream_frame *key)
+static bool has_room(const tarn_stream *s, const tarn_stream_frame *key)
 {
     const tarn_stream_size size = tarn_stream_size_of(key);
     return size.slots <= s->size.slots && size.tiles <= s->size.tiles && size.flow_tiles <= s->size.flow_tiles;
@@ -440,7 +441,7 @@ static void begin_chain(tarn_stream *s, const tarn_stream_frame *frame)
 
 /// Reads which particles of a group have died.
 static tarn_status read_deaths(const tarn_stream *s, tarn_ans_reader *reader, slot_place *places, uint32_t count,
-                               int is_base)
+                               bool is_base)
 {
     const uint32_t deaths = tarn_code_read_number(reader, s->tables, TARN_NUMBER_DEATHS);
     if (deaths > (is_base ? count : 0)) {
@@ -460,7 +461,7 @@ static tarn_status read_deaths(const tarn_stream *s, tarn_ans_reader *reader, sl
 /// next number, processors fill with moving the particles before.
 /// @param reader  of what is left; NULL: nothing is
 static inline void move_group(tarn_stream *s, tarn_ans_reader *reader, uint32_t layer, uint32_t slot, uint32_t count,
-                              int is_base)
+                              bool is_base)
 {
     const int to_place = TARN_PLACE_BITS - (int)s->bits;
     const tarn_residual_tables *tables = &s->tables->residual;
@@ -494,8 +495,8 @@ static inline void move_group(tarn_stream *s, tarn_ans_reader *reader, uint32_t 
 }
 
 /// Reads a group, or moves one of which nothing is said.
-static tarn_status read_group(tarn_stream *s, tarn_ans_reader *reader, int is_coded, uint32_t layer, uint32_t slot,
-                              uint32_t count, int is_base)
+static tarn_status read_group(tarn_stream *s, tarn_ans_reader *reader, bool is_coded, uint32_t layer, uint32_t slot,
+                              uint32_t count, bool is_base)
 {
     if (!is_coded) {
         move_group(s, NULL, layer, slot, count, is_base);
@@ -545,7 +546,7 @@ static tarn_status read_moved_layer(tarn_stream *s, const tarn_stream_frame *fra
 {
     layer_slots *layer = &s->layers[l];
     const tarn_stream_layer *said = &frame->head.layers[l];
-    const int is_base = frame->head.kind == TARN_STREAM_BASE;
+    const bool is_base = frame->head.kind == TARN_STREAM_BASE;
     const uint32_t groups = (layer->slots + TARN_STREAM_GROUP - 1) / TARN_STREAM_GROUP, shown = s->out->count;
     tarn_ans_reader flags, reader;
     if (said->slots < layer->slots || said->slots > layer->slots_max || (!is_base && said->slots != layer->slots)) {
@@ -563,7 +564,7 @@ static tarn_status read_moved_layer(tarn_stream *s, const tarn_stream_frame *fra
     tarn_ans_open(&flags, frame->layers[l], frame->layers[l] + said->bytes);
     for (uint32_t g = 0; g < groups; g++) {
         const uint32_t slot = layer->first + g * TARN_STREAM_GROUP, count = group_count(layer->slots, g);
-        const int is_coded = tarn_ans_bits(&flags, 1) != 0;
+        const bool is_coded = tarn_ans_bits(&flags, 1) != 0;
         if (read_group(s, &reader, is_coded, l, slot, count, is_base) != TARN_OK) {
             return TARN_E_MALFORMED;
         }
@@ -581,11 +582,11 @@ static tarn_status read_moved_layer(tarn_stream *s, const tarn_stream_frame *fra
 
 // -------------------------------------------------------------------------------------------------------------- frames
 
-static int continues(const tarn_stream *s, const tarn_stream_head *head)
+static bool continues(const tarn_stream *s, const tarn_stream_head *head)
 {
-    int same = s->has_reference && head->epoch == s->epoch && head->reference == s->number &&
-               head->place_bits == s->bits && head->layer_count == s->layer_count &&
-               ((head->flags & TARN_FRAME_FLAG_COLOURS) != 0) == s->has_colours;
+    bool same = s->has_reference && head->epoch == s->epoch && head->reference == s->number &&
+                head->place_bits == s->bits && head->layer_count == s->layer_count &&
+                ((head->flags & TARN_FRAME_FLAG_COLOURS) != 0) == s->has_colours;
     for (int a = 0; a < 3; a++) {
         same = same && head->cells[a] == s->cells[a];
     }
@@ -612,9 +613,9 @@ static void choose_units(tarn_stream *s, const tarn_stream_head *head)
 
 static tarn_status read_layers(tarn_stream *s, const tarn_stream_frame *frame)
 {
-    const int is_key = frame->head.kind == TARN_STREAM_KEY, is_base = frame->head.kind == TARN_STREAM_BASE;
+    const bool is_key = frame->head.kind == TARN_STREAM_KEY, is_base = frame->head.kind == TARN_STREAM_BASE;
     for (uint32_t l = 0; l < s->layer_count; l++) {
-        const int is_there = l < frame->layers_present;
+        const bool is_there = l < frame->layers_present;
         if (is_there && s->layers[l].is_held) {
             const tarn_status status = is_key ? read_key_layer(s, frame, l) : read_moved_layer(s, frame, l);
             if (status != TARN_OK) {
@@ -622,13 +623,13 @@ static tarn_status read_layers(tarn_stream *s, const tarn_stream_frame *frame)
             }
         }
         if (is_base && !is_there) {
-            s->layers[l].is_held = 0;
+            s->layers[l].is_held = false;
         }
     }
     return TARN_OK;
 }
 
-static int fits(const tarn_stream_frame *frame, const tarn_stream_particles *particles)
+static bool fits(const tarn_stream_frame *frame, const tarn_stream_particles *particles)
 {
     uint64_t count = 0;
     for (uint32_t l = 0; l < frame->layers_present; l++) {
@@ -639,7 +640,7 @@ static int fits(const tarn_stream_frame *frame, const tarn_stream_particles *par
 
 tarn_status tarn_stream_decode(tarn_stream *s, const tarn_stream_frame *frame, tarn_stream_particles *particles)
 {
-    const int is_key = frame->head.kind == TARN_STREAM_KEY;
+    const bool is_key = frame->head.kind == TARN_STREAM_KEY;
     if (!is_key && !continues(s, &frame->head)) {
         return TARN_E_STATE;
     }

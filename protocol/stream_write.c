@@ -1,3 +1,4 @@
+#include "protocol/assert.h"
 #include "protocol/stream_layout.h"
 
 static void write_header(const tarn_stream_head *head, uint8_t *p)
@@ -74,6 +75,10 @@ tarn_status tarn_stream_write_head(const tarn_stream_head *head, const tarn_fram
     if (bytes_max < tarn_stream_head_bytes(head)) {
         return TARN_E_SPACE;
     }
+    // What tarn_stream_check_head is for: loops below stay within what the head says it takes.
+    TARN_ASSERT(head->body_count <= TARN_FRAME_BODIES_MAX && head->input_count <= TARN_FRAME_INPUTS_MAX);
+    TARN_ASSERT(head->layer_count >= 1 && head->layer_count <= TARN_STREAM_LAYERS_MAX);
+    TARN_ASSERT(head->input_count == 0 || inputs != NULL);
     write_header(head, bytes);
     uint8_t *p = bytes + TARN_FRAME_HEADER_BYTES;
     for (uint32_t i = 0; i < head->body_count; i++, p += TARN_FRAME_BODY_BYTES) {
@@ -86,5 +91,6 @@ tarn_status tarn_stream_write_head(const tarn_stream_head *head, const tarn_fram
     for (uint32_t i = 0; i < head->layer_count; i++, p += TARN_STREAM_LAYER_BYTES) {
         write_layer(&head->layers[i], p);
     }
+    TARN_ASSERT((size_t)(p - bytes) == tarn_stream_head_bytes(head));
     return TARN_OK;
 }

@@ -171,7 +171,7 @@ static const tarn_device_ops cpu_ops = {
 
 static const char *const isa_names[TARN_ISA_COUNT] = {"v2", "v3", "v4"};
 
-static int isa_supported(tarn_isa isa)
+static bool isa_supported(tarn_isa isa)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
@@ -185,7 +185,7 @@ static int isa_supported(tarn_isa isa)
                __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("avx512vl");
     default:
-        return 0;
+        return false;
     }
 #else
     return isa == TARN_ISA_V2;
@@ -238,7 +238,7 @@ tarn_status tarn_cpu_device_create(const tarn_device_desc *desc, tarn_device **o
         return TARN_E_MEMORY;
     }
     device->base.ops = &cpu_ops;
-    device->base.is_host = 1;
+    device->base.is_host = true;
     device->isa = isa;
     status = cpu_pool_create(threads, threads > usable_processors(), &device->pool);
     if (status != TARN_OK) {

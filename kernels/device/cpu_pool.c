@@ -172,19 +172,19 @@ static uint32_t work_and_look(cpu_pool *pool, const tarn_yield *yield, int64_t s
     return tiles;
 }
 
-static int has_tiles(cpu_pool *pool, unsigned unused)
+static bool has_tiles(cpu_pool *pool, unsigned unused)
 {
     (void)unused;
     return (uint32_t)atomic_load_explicit(&pool->ticket, memory_order_acquire) > 0;
 }
 
-static int has_done(cpu_pool *pool, unsigned tiles)
+static bool has_done(cpu_pool *pool, unsigned tiles)
 {
     return atomic_load_explicit(&pool->done, memory_order_acquire) == tiles;
 }
 
 /// Spins until something is so, but not for long. @return whether it is
-static int spin_until(cpu_pool *pool, int (*is_so)(cpu_pool *, unsigned), unsigned what)
+static bool spin_until(cpu_pool *pool, bool (*is_so)(cpu_pool *, unsigned), unsigned what)
 {
     if (pool->spin_ns == 0) {
         return is_so(pool, what);
@@ -193,7 +193,7 @@ static int spin_until(cpu_pool *pool, int (*is_so)(cpu_pool *, unsigned), unsign
     do {
         for (int round = 0; round < SPIN_ROUNDS; round++) {
             if (is_so(pool, what)) {
-                return 1;
+                return true;
             }
             pause_briefly();
         }
@@ -201,7 +201,7 @@ static int spin_until(cpu_pool *pool, int (*is_so)(cpu_pool *, unsigned), unsign
             until = now_ns() + pool->spin_ns;
         }
     } while (now_ns() < until);
-    return 0;
+    return false;
 }
 
 /// @param seen  the generation before the last look for tiles
@@ -321,7 +321,7 @@ static tarn_status start_helpers(cpu_pool *pool, uint32_t wanted)
     return status;
 }
 
-tarn_status cpu_pool_create(uint32_t threads, int crowded, cpu_pool **out)
+tarn_status cpu_pool_create(uint32_t threads, bool crowded, cpu_pool **out)
 {
     cpu_pool *pool = aligned_alloc(LINE_BYTES, sizeof *pool);
     if (pool == NULL) {

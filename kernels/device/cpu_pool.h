@@ -6,12 +6,14 @@
 
 #include "kernels/device/device_work.h"
 
+#include <stdbool.h>
+
 typedef struct cpu_pool cpu_pool;
 
 /// @param threads  1..TARN_DEVICE_THREADS_MAX, the owner's own included
 /// @param crowded  more threads than processors: waiting threads sleep at once instead of spinning
 /// @return TARN_OK or TARN_E_MEMORY (memory or threads)
-tarn_status cpu_pool_create(uint32_t threads, int crowded, cpu_pool **pool);
+tarn_status cpu_pool_create(uint32_t threads, bool crowded, cpu_pool **pool);
 
 /// Takes NULL. Between launches.
 void cpu_pool_destroy(cpu_pool *pool);

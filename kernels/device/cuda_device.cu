@@ -19,7 +19,7 @@ enum {
 
 static const size_t PIECE_BYTES = CUDA_STAGING_BYTES / CUDA_STAGING_PIECES;
 
-int cuda_device_note(cuda_device *device, cudaError_t error)
+bool cuda_device_note(cuda_device *device, cudaError_t error)
 {
     if (error != cudaSuccess && device->failure == cudaSuccess) {
         device->failure = error;
@@ -29,7 +29,7 @@ int cuda_device_note(cuda_device *device, cudaError_t error)
     return device->failure == cudaSuccess;
 }
 
-int cuda_device_ready(cuda_device *device)
+bool cuda_device_ready(cuda_device *device)
 {
     return device->failure == cudaSuccess && cuda_device_note(device, cudaSetDevice(device->index));
 }
@@ -147,12 +147,12 @@ typedef struct download_piece {
     unsigned char *pinned;
 } download_piece;
 
-static int download_send(cuda_queue *queue, download_piece *piece, const void *from, size_t at, size_t bytes)
+static bool download_send(cuda_queue *queue, download_piece *piece, const void *from, size_t at, size_t bytes)
 {
     cuda_device *device = cuda_queue_device(queue);
     piece->pinned = take_piece(queue, &piece->piece);
     if (piece->pinned == NULL) {
-        return 0;
+        return false;
     }
     cudaError_t error = cudaMemcpyAsync(piece->pinned, (const unsigned char *)from + at, piece_bytes(bytes, at),
                                         cudaMemcpyDeviceToHost, queue->stream);

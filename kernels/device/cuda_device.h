@@ -52,10 +52,10 @@ static inline cuda_device *cuda_queue_device(const cuda_queue *queue)
 }
 
 /// Keeps the first error. @return whether the device is well
-int cuda_device_note(cuda_device *device, cudaError_t error);
+bool cuda_device_note(cuda_device *device, cudaError_t error);
 
 /// Whether operations may be sent: the device is well; makes it the calling thread's current one.
-int cuda_device_ready(cuda_device *device);
+bool cuda_device_ready(cuda_device *device);
 
 tarn_status cuda_device_status(const cuda_device *device);
 

@@ -22,7 +22,7 @@ struct tarn_replay {
     cudaGraphExec_t graph;
 };
 
-static int note(cuda_queue *queue, cudaError_t error)
+static bool note(cuda_queue *queue, cudaError_t error)
 {
     return cuda_device_note(cuda_queue_device(queue), error);
 }

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <time.h>
 
-int tarn_device_has_cuda(void)
+bool tarn_device_has_cuda(void)
 {
-    return TARN_HAVE_CUDA;
+    return TARN_HAVE_CUDA != 0;
 }
 
 int tarn_device_count(tarn_device_kind kind)
@@ -67,7 +67,7 @@ const char *tarn_device_error(const tarn_device *device)
     return device->error;
 }
 
-int tarn_device_is_host(const tarn_device *device)
+bool tarn_device_is_host(const tarn_device *device)
 {
     return device->is_host;
 }

@@ -47,7 +47,7 @@ extern "C" {
 int tarn_device_count(tarn_device_kind kind);
 
 /// Whether this build contains the CUDA device.
-int tarn_device_has_cuda(void);
+bool tarn_device_has_cuda(void);
 
 /// For people: why a GPU can't be used, as the end of a sentence; empty where it can. Asks CUDA, each time.
 void tarn_device_cuda_problem(int index, char why[TARN_DEVICE_ERROR_BYTES]);

@@ -4,6 +4,8 @@
 
 #include "kernels/device/device_work.h"
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -29,7 +31,7 @@ typedef struct tarn_device_ops {
 /// The first member of every device kind's own structure.
 struct tarn_device {
     const tarn_device_ops *ops;
-    int is_host;
+    bool is_host;
     tarn_yield yield; // its functions are NULL where nobody is to be let in
     char name[TARN_DEVICE_NAME_BYTES];
     char error[TARN_DEVICE_ERROR_BYTES];

@@ -8,6 +8,8 @@
 
 #include "kernels/device/device.h"
 
+#include <stdbool.h>
+
 typedef enum tarn_isa { TARN_ISA_V2, TARN_ISA_V3, TARN_ISA_V4, TARN_ISA_COUNT } tarn_isa;
 
 typedef void (*tarn_cpu_entry)(const void *args, uint32_t tile_begin, uint32_t tile_end, void *scratch);
@@ -76,7 +78,7 @@ void *tarn_device_alloc(tarn_device *device, size_t bytes);
 void tarn_device_free(tarn_device *device, void *memory);
 
 /// Whether host code may read and write device memory in place (the CPU device).
-int tarn_device_is_host(const tarn_device *device);
+bool tarn_device_is_host(const tarn_device *device);
 
 /// @return TARN_OK, TARN_E_MEMORY or TARN_E_DEVICE
 tarn_status tarn_queue_create(tarn_device *device, tarn_queue **queue);

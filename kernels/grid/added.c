@@ -1,6 +1,7 @@
 // Solids that come while the tank runs: bodies that are thrown in, and walls. Where there are none, the tank is what
 // its description makes it, to the last bit: what they need is not part of it then.
 #include "kernels/grid/grid_host.h"
+#include "protocol/assert.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,8 +15,9 @@ _Static_assert((int)TARN_TANK_BODIES_MAX == (int)BODIES_MAX, "thrown bodies fit"
 void grid_show_solids(grid_host *grid)
 {
     grid_memory *m = &grid->args->m;
-    const int stands = grid->added.wall_count > 0, own = grid->desc.solid_count > 0;
+    const bool stands = grid->added.wall_count > 0, own = grid->desc.solid_count > 0;
     grid->body_count = grid->own_body_count + grid->added.thrown_count;
+    TARN_ASSERT(grid->body_count <= BODIES_MAX);
     grid->has_solids = own || stands || grid->added.thrown_count > 0;
     const grid_memory none = {0};
     const grid_memory *covers = own ? &grid->own : grid->has_solids ? &grid->more : &none;
@@ -46,7 +48,7 @@ void grid_show_solids(grid_host *grid)
 
 void grid_added_forget(grid_host *grid)
 {
-    grid->walls.is_current = 0;
+    grid->walls.is_current = false;
     memset(&grid->added, 0, sizeof grid->added);
     grid->added_changes++;
     grid_show_solids(grid);
@@ -62,7 +64,7 @@ static tarn_status take_memory(grid_host *grid, bool has_walls, bool has_thrown)
 
 // -------------------------------------------------------------------------------------------------------------- bodies
 
-static int is_finite3(const float *v)
+static bool is_finite3(const float *v)
 {
     return isfinite(v[0]) && isfinite(v[1]) && isfinite(v[2]);
 }
@@ -140,6 +142,9 @@ static tarn_status throw_in(grid_host *grid, const tarn_solid *solid, uint32_t *
 {
     grid_added *added = &grid->added;
     const uint32_t place = place_of_next(grid);
+    TARN_ASSERT(place <= added->thrown_count && place < TARN_TANK_THROWN_MAX);
+    TARN_ASSERT(grid->own_body_count + place < BODIES_MAX);
+    TARN_ASSERT(added->thrown_total < UINT32_MAX); // or the next one would count as the oldest
     clean(solid, TARN_MOTION_FREE, &added->thrown[place]);
     fit_thrown(grid, &added->thrown[place]);
     added->thrown_at[place] = added->thrown_total++;
@@ -181,6 +186,8 @@ static tarn_status change_walls(grid_host *grid, const tarn_step_input *input)
     grid_added *added = &grid->added;
     tarn_solid changed[TARN_TANK_WALLS_MAX + TARN_STEP_WALLS_MAX];
     uint32_t changed_count = 0, kept = 0;
+    TARN_ASSERT(input->wall_count <= TARN_TANK_WALLS_MAX - added->wall_count);
+    TARN_ASSERT(added->wall_count + input->wall_count == 0 || grid->walls.is_current);
     for (uint32_t i = 0; i < input->wall_count; i++) {
         clean(&input->walls[i], TARN_MOTION_STATIC, &added->walls[added->wall_count++]);
         changed[changed_count++] = added->walls[added->wall_count - 1];
@@ -194,6 +201,8 @@ static tarn_status change_walls(grid_host *grid, const tarn_step_input *input)
             changed[changed_count++] = wall;
         }
     }
+    TARN_ASSERT(kept <= added->wall_count);
+    TARN_ASSERT(changed_count <= sizeof changed / sizeof changed[0]);
     memset(added->walls + kept, 0, (added->wall_count - kept) * sizeof added->walls[0]);
     added->wall_count = kept;
     if (changed_count == 0) {
@@ -209,6 +218,7 @@ static tarn_status change_walls(grid_host *grid, const tarn_step_input *input)
 
 static void take_out(tarn_step_refusals *refusals, bool is_wall, uint32_t index, const char *why)
 {
+    TARN_ASSERT(refusals->count < sizeof refusals->of / sizeof refusals->of[0]);
     refusals->of[refusals->count++] = (tarn_step_refusal){is_wall, index, why};
 }
 
@@ -252,6 +262,7 @@ static const char *throws_refused(grid_host *grid, uint32_t count, tarn_status *
 /// Takes out the walls that there is no room for, from the last one back.
 static void fit_walls(grid_host *grid, tarn_step_input *input, tarn_step_refusals *refusals)
 {
+    TARN_ASSERT(grid->added.wall_count <= TARN_TANK_WALLS_MAX);
     const uint32_t room = TARN_TANK_WALLS_MAX - grid->added.wall_count;
     while (input->wall_count > room) {
         take_out(refusals, true, --input->wall_count, "as many walls stand in this tank as fit; erase some");
@@ -295,6 +306,8 @@ tarn_status grid_admit(grid_host *grid, tarn_step_input *input, tarn_step_refusa
 
 tarn_status grid_add(grid_host *grid, const tarn_step_input *input, uint32_t thrown[TARN_STEP_THROWS_MAX])
 {
+    TARN_ASSERT(input->throw_count <= TARN_STEP_THROWS_MAX);
+    TARN_ASSERT(input->wall_count <= TARN_STEP_WALLS_MAX && input->erase_count <= TARN_STEP_ERASES_MAX);
     tarn_status status = TARN_OK;
     for (uint32_t i = 0; i < input->throw_count && status == TARN_OK; i++) {
         status = throw_in(grid, &input->throws[i], &thrown[i]);
@@ -305,38 +318,39 @@ tarn_status grid_add(grid_host *grid, const tarn_step_input *input, uint32_t thr
 
 // --------------------------------------------------------------------------------------------------------------- state
 
-int grid_added_fits(const grid_host *grid, const grid_added *added)
+bool grid_added_fits(const grid_host *grid, const grid_added *added)
 {
     const grid_complaint silent = {NULL, 0};
     const uint32_t most = tile_min_u32(TARN_TANK_THROWN_MAX, TARN_TANK_BODIES_MAX - grid->own_body_count);
     if (added->thrown_count > most || added->wall_count > TARN_TANK_WALLS_MAX ||
         added->thrown_total < added->thrown_count) {
-        return 0;
+        return false;
     }
     for (uint32_t i = 0; i < added->thrown_count; i++) {
         if (added->thrown_at[i] >= added->thrown_total || added->thrown_total - added->thrown_at[i] > most ||
             check_thrown(grid, &added->thrown[i], &silent) != TARN_OK) {
-            return 0;
+            return false;
         }
         for (uint32_t k = 0; k < i; k++) {
             if (added->thrown_at[k] == added->thrown_at[i]) {
-                return 0;
+                return false;
             }
         }
     }
     for (uint32_t w = 0; w < added->wall_count; w++) {
         if (check_wall(grid, &added->walls[w], &silent) != TARN_OK) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
 tarn_status grid_added_take(grid_host *grid, const grid_added *added)
 {
+    TARN_ASSERT(grid_added_fits(grid, added));
     grid->added = *added;
     grid->added_changes++;
-    grid->walls.is_current = 0;
+    grid->walls.is_current = false;
     tarn_status status = take_memory(grid, added->wall_count > 0, added->thrown_count > 0);
     if (status != TARN_OK) {
         grid_added_forget(grid);

@@ -1,5 +1,6 @@
 // Bodies on the host: what they are made of, key frames, hands, and where they are.
 #include "kernels/grid/grid_host.h"
+#include "protocol/assert.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -71,6 +72,7 @@ static void fill_mass(const tarn_tank_desc *desc, const tarn_solid *solid, grid_
 
 static void put_point(grid_body *body, const double *at_m, double cell_m)
 {
+    TARN_ASSERT(body->point_count < BODY_POINTS_MAX);
     for (int a = 0; a < 3; a++) {
         body->point[body->point_count][a] = (float)(at_m[a] / cell_m) - body->center[a];
     }
@@ -89,7 +91,7 @@ static void fill_surface_points(const tarn_tank_desc *desc, const tarn_shape *sh
     for (int i = 0; i < POINTS_EDGE * POINTS_EDGE * POINTS_EDGE; i++) {
         const int at[3] = {i % POINTS_EDGE, i / POINTS_EDGE % POINTS_EDGE, i / (POINTS_EDGE * POINTS_EDGE)};
         double point_m[3], way[3], square = 0.0;
-        int on_border = 0;
+        bool on_border = false;
         for (int a = 0; a < 3; a++) {
             on_border |= at[a] == 0 || at[a] == POINTS_EDGE - 1;
             point_m[a] = min_m[a] + (max_m[a] - min_m[a]) * at[a] / (POINTS_EDGE - 1);
@@ -182,6 +184,8 @@ static void fill_body(const tarn_tank_desc *desc, const tarn_solid *solid, grid_
     const tarn_pose still = {.rotation = {0.0f, 0.0f, 0.0f, 1.0f}};
     const double cell_m = (double)desc->cell_m;
     double center_m[3], radius_m, square = 0.0;
+    TARN_ASSERT((unsigned)shape->kind < TARN_SHAPE_COUNT);
+    TARN_ASSERT(shape->kind != TARN_SHAPE_FIELD || shape->field < desc->field_count);
     body->kind = kinds[shape->kind];
     body->field = shape->field;
     for (int a = 0; a < 3; a++) {
@@ -233,6 +237,7 @@ static void place_body(const tarn_tank_desc *desc, const tarn_pose *pose, const 
 
 static void fill_field(const grid_host *grid, uint32_t f, grid_field *to)
 {
+    TARN_ASSERT(f < grid->desc.field_count);
     const tarn_distance_field *from = &grid->desc.fields[f];
     const float cell_m = grid->desc.cell_m;
     for (int a = 0; a < 3; a++) {
@@ -247,6 +252,7 @@ static void fill_field(const grid_host *grid, uint32_t f, grid_field *to)
 static tarn_status upload_field(grid_host *grid, uint32_t f)
 {
     const tarn_distance_field *from = &grid->desc.fields[f];
+    TARN_ASSERT(grid->field_distance[f] != NULL);
     const size_t count = (size_t)from->nodes[0] * from->nodes[1] * from->nodes[2];
     float *cells = malloc(count * sizeof *cells);
     if (cells == NULL) {
@@ -262,6 +268,7 @@ static tarn_status upload_field(grid_host *grid, uint32_t f)
 
 const tarn_solid *grid_body_solid(const grid_host *grid, uint32_t body)
 {
+    TARN_ASSERT(body < grid->own_body_count + grid->added.thrown_count);
     return body < grid->own_body_count ? &grid->desc.solids[grid->body_solid[body]]
                                        : &grid->added.thrown[body - grid->own_body_count];
 }
@@ -271,7 +278,8 @@ static void start_body(grid_host *grid, uint32_t b, grid_body *body, grid_body_s
 {
     const tarn_tank_desc *desc = &grid->desc;
     const tarn_solid *solid = grid_body_solid(grid, b);
-    const int keyed = solid->motion == TARN_MOTION_KEYFRAMES;
+    const bool keyed = solid->motion == TARN_MOTION_KEYFRAMES;
+    TARN_ASSERT(solid->motion != TARN_MOTION_STATIC);
     fill_body(desc, solid, body);
     place_body(desc, keyed ? &desc->keyframes[solid->keyframe_first].pose : &solid->pose, body->center, state);
     for (int a = 0; a < 3; a++) {
@@ -287,6 +295,7 @@ tarn_status grid_bodies_put(grid_host *grid, uint32_t b)
 {
     grid_bodies *bodies = grid->args->m.bodies;
     grid_body body = {0};
+    TARN_ASSERT(b < grid->body_count && bodies != NULL);
     grid_body_state *state = &grid->body_state[b];
     memset(state, 0, sizeof *state);
     start_body(grid, b, &body, state);
@@ -306,6 +315,7 @@ tarn_status grid_bodies_reset(grid_host *grid)
     if (grid->body_count == 0) {
         return TARN_OK;
     }
+    TARN_ASSERT(grid->body_count <= BODIES_MAX && grid->args->m.bodies != NULL);
     grid_bodies *bodies = calloc(1, sizeof *bodies);
     tarn_status status = bodies != NULL ? TARN_OK : TARN_E_MEMORY;
     for (uint32_t f = 0; f < desc->field_count && status == TARN_OK; f++) {
@@ -330,6 +340,8 @@ tarn_status grid_bodies_reset(grid_host *grid)
 static void keyframe_pose(const tarn_tank_desc *desc, const tarn_solid *solid, double time_s, float *pose)
 {
     const tarn_keyframe *keys = desc->keyframes + solid->keyframe_first;
+    TARN_ASSERT(solid->keyframe_count > 0);
+    TARN_ASSERT(solid->keyframe_first + solid->keyframe_count <= desc->keyframe_count);
     const uint32_t last = solid->keyframe_count - 1;
     const double end_s = (double)keys[last].time_s;
     if (solid->keyframes_loop && end_s > 0.0) {
@@ -359,7 +371,7 @@ static void keyframe_pose(const tarn_tank_desc *desc, const tarn_solid *solid, d
 }
 
 /// Whether the key frames of a loop start again between two times, somewhere else than they ended.
-static int jumps(const tarn_tank_desc *desc, const tarn_solid *solid, double from_s, double to_s)
+static bool jumps(const tarn_tank_desc *desc, const tarn_solid *solid, double from_s, double to_s)
 {
     const tarn_keyframe *keys = desc->keyframes + solid->keyframe_first, *last = &keys[solid->keyframe_count - 1];
     const double end_s = (double)last->time_s;
@@ -384,7 +396,7 @@ static void step_poses(const grid_host *grid, uint32_t b, float *from, float *to
     }
 }
 
-static int is_keyed(const grid_host *grid, uint32_t b)
+static bool is_keyed(const grid_host *grid, uint32_t b)
 {
     return grid_body_solid(grid, b)->motion == TARN_MOTION_KEYFRAMES;
 }
@@ -395,6 +407,8 @@ tarn_status grid_bodies_before_step(grid_host *grid)
         return TARN_OK;
     }
     grid_body_control *control = &grid->body_control;
+    TARN_ASSERT(grid->args->m.bodies != NULL && grid->args->m.body_control != NULL);
+    TARN_ASSERT(control->grab_count <= GRABS_MAX);
     control->substep = 0;
     for (uint32_t b = 0; b < grid->body_count; b++) {
         if (is_keyed(grid, b)) {
@@ -481,11 +495,13 @@ void grid_set_grabs(grid_host *grid, const tarn_grab *grabs, uint32_t grab_count
 {
     grid_body_control *control = &grid->body_control;
     const float cell_m = grid->desc.cell_m, dt_s = grid->desc.dt_s;
+    TARN_ASSERT(grab_count <= GRABS_MAX);
     control->grab_count = grab_count;
     control->grab_limit = GRAB_ACCELERATION_M_S2 * dt_s * dt_s / cell_m;
     for (uint32_t i = 0; i < grab_count; i++) {
         grid_grab *to = &control->grab[i];
         const uint32_t body = grabs[i].body;
+        TARN_ASSERT(body < grid->body_count && !is_keyed(grid, body));
         const float reach = grid->body_reach[body];
         to->body = body;
         to->strength = tile_clamp_f32(grabs[i].strength, 0.0f, 1.0f);

@@ -44,7 +44,7 @@ typedef struct wall_tiles {
     uint32_t *listed;    ///< scratch, [dense]
     uint8_t *touched;    ///< scratch, [dense]
     uint32_t count, count_max, spare_count;
-    int is_current; ///< these and the device's tables are those of grid_added's walls
+    bool is_current; ///< these and the device's tables are those of grid_added's walls
 } wall_tiles;
 
 typedef struct grid_host {
@@ -59,7 +59,7 @@ typedef struct grid_host {
     void *shared;                      ///< device: of particle to grid and the solver in turn
     grid_memory own, more;             ///< solids: as they were taken at first, and for what was added since
     uint64_t more_bytes[GROUP_COUNT];  ///< as group_bytes, of the latter
-    int has_solids;                    ///< that move or stand still
+    bool has_solids;                   ///< that move or stand still
     grid_added added;
     uint32_t added_changes; ///< counts them
     wall_tiles walls;
@@ -103,7 +103,7 @@ void grid_launch_matrix(grid_host *grid);
 
 /// Solves for the pressure, or for the potential of the density correction, and applies it.
 /// @param iterations  at most
-void grid_solve(grid_host *grid, int is_density, uint32_t iterations);
+void grid_solve(grid_host *grid, bool is_density, uint32_t iterations);
 
 // -------------------------------------------------------------------------------------------------------------- memory
 
@@ -113,12 +113,12 @@ typedef struct grid_taker {
     uint32_t particles_max;
     grid_group group;
     uint32_t level; ///< of GROUP_COARSE
-    int failed;
-    int measuring;        ///< adds up what it would take, takes nothing: into
+    bool failed;
+    bool measuring;       ///< adds up what it would take, takes nothing: into
     uint64_t *bytes;      ///< [GROUP_COUNT]
-    int giving;           ///< gives back instead
+    bool giving;          ///< gives back instead
     uint64_t shared_each; ///< bytes of grid->shared that are spoken for, per tile
-    int sharing;          ///< pieces come from grid->shared
+    bool sharing;         ///< pieces come from grid->shared
 } grid_taker;
 
 /// One piece of `each` bytes for every thing of the group, to *piece.
@@ -217,7 +217,7 @@ uint32_t grid_added_list(const grid_host *grid, tarn_added_solid *list);
 void grid_added_forget(grid_host *grid);
 
 /// Whether what a state has could have been added here.
-int grid_added_fits(const grid_host *grid, const grid_added *added);
+bool grid_added_fits(const grid_host *grid, const grid_added *added);
 
 /// Has that in place of what was added. @return TARN_OK, TARN_E_MEMORY or TARN_E_DEVICE
 tarn_status grid_added_take(grid_host *grid, const grid_added *added);
@@ -236,5 +236,12 @@ bool grid_walls_fit(grid_host *grid, const tarn_solid *some, uint32_t count);
 /// Distance of a wall at a point, cells.
 double grid_wall_distance(const grid_host *grid, const tarn_solid *wall, const double at_m[3]);
 void grid_walls_free(grid_host *grid);
+
+// ---------------------------------------------------------------------------------------------------------- validation
+
+/// For validating builds (protocol/assert.h): asserts that lists of tiles and their tables fit together; and walls,
+/// what was added and bodies. Between steps; counters as read from the device.
+void grid_validate_tiles(const grid_host *grid, const grid_counters *counters);
+void grid_validate(const grid_host *grid, const grid_counters *counters);
 
 #endif

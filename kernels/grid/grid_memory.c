@@ -2,6 +2,7 @@
 // reserved for as many tiles as the tank could come to use; tiles in use are the first of each array, so that on a
 // device whose memory comes page by page only what the liquid uses is ever taken.
 #include "kernels/grid/grid_host.h"
+#include "protocol/assert.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ static uint64_t group_count(const grid_taker *t)
 static void take_shared(grid_taker *t, void *piece, uint64_t count, uint64_t each)
 {
     if (!t->measuring && !t->giving) {
+        TARN_ASSERT(t->grid->shared != NULL);
         void *memory = (unsigned char *)t->grid->shared + t->shared_each * count;
         memcpy(piece, &memory, sizeof memory);
     }
@@ -29,6 +31,8 @@ static void take_shared(grid_taker *t, void *piece, uint64_t count, uint64_t eac
 void grid_take(grid_taker *t, void *piece, uint64_t each)
 {
     void *memory = NULL;
+    TARN_ASSERT(t->group < GROUP_COUNT);
+    TARN_ASSERT(t->group != GROUP_COARSE || t->level < t->grid->args->shape.level_count);
     const uint64_t count = group_count(t);
     if (t->sharing) {
         take_shared(t, piece, count, each);
@@ -40,6 +44,7 @@ void grid_take(grid_taker *t, void *piece, uint64_t each)
         return;
     }
     if (t->measuring) {
+        TARN_ASSERT(t->bytes != NULL);
         t->bytes[t->group] += each;
         return;
     }
@@ -156,9 +161,9 @@ void grid_take_in_turn(grid_taker *t, void (*sums)(grid_taker *t, void *context)
 {
     grid_memory *m = &t->grid->args->m;
     const grid_taker sharing = {
-        .grid = t->grid, .particles_max = t->particles_max, .group = GROUP_OCCUPIED, .sharing = 1};
+        .grid = t->grid, .particles_max = t->particles_max, .group = GROUP_OCCUPIED, .sharing = true};
     grid_taker first = sharing, solver = sharing;
-    first.measuring = solver.measuring = 1;
+    first.measuring = solver.measuring = true;
     sums(&first, context);
     take_solver(&solver, m);
     t->group = GROUP_OCCUPIED;
@@ -181,6 +186,7 @@ static void take_level(grid_taker *t, grid_level *level, uint32_t l)
     grid_take(t, &level->bits, (tiles + 31) / 32 * 4);
     t->group = l == 0 ? GROUP_OCCUPIED : GROUP_COARSE;
     t->level = l;
+    TARN_ASSERT(t->group != GROUP_COARSE || tiles <= t->grid->args->shape.tile_total[0]);
     if (t->measuring && l > 1) { // all coarse tiles are alike
         return;
     }
@@ -239,8 +245,8 @@ static void take_more_bodies(grid_taker *t, grid_memory *more, uint32_t near)
 
 static tarn_status take_more(grid_host *grid, more_taker *pieces, uint32_t near)
 {
-    grid_taker taking = {.grid = grid}, giving = {.grid = grid, .giving = 1};
-    grid_taker measuring = {.grid = grid, .measuring = 1, .bytes = grid->more_bytes};
+    grid_taker taking = {.grid = grid}, giving = {.grid = grid, .giving = true};
+    grid_taker measuring = {.grid = grid, .measuring = true, .bytes = grid->more_bytes};
     grid_memory *more = &grid->more, before = *more;
     pieces(&taking, more, near);
     if (taking.failed) {
@@ -265,7 +271,7 @@ tarn_status grid_take_more_bodies(grid_host *grid)
 
 void grid_give_more(grid_host *grid)
 {
-    grid_taker t = {.grid = grid, .giving = 1};
+    grid_taker t = {.grid = grid, .giving = true};
     if (grid->more.solid_tile != NULL) {
         take_more_solids(&t, &grid->more, 0);
     }

@@ -351,7 +351,7 @@ static void mark_range(const tarn_tank_desc *desc, uint32_t i, double far_m, con
     for (int a = 0; a < 3; a++) {
         for (int t = 0; t < tiles[a]; t++) {
             const double at_m = (t + 0.5) * tile_m;
-            const int is_far = at_m < min_m[a] - depth_m - far_m || at_m > max_m[a] + depth_m + far_m;
+            const bool is_far = at_m < min_m[a] - depth_m - far_m || at_m > max_m[a] + depth_m + far_m;
             ranges->near[a][t] |= (uint64_t)(solid->shape.inverted || !is_far) << i;
         }
     }
@@ -375,10 +375,10 @@ static uint64_t solids_of_tile(const tarn_tank_desc *desc, uint64_t near, const 
 }
 
 /// Samples a tile's nodes. @return whether a surface is near
-static int sample_tile(const tarn_tank_desc *desc, uint64_t solids, const int first[3], int16_t *node)
+static bool sample_tile(const tarn_tank_desc *desc, uint64_t solids, const int first[3], int16_t *node)
 {
     const double cell_m = (double)desc->cell_m, most = 31.0;
-    int near = 0;
+    bool near = false;
     for (uint32_t i = 0; i < SOLID_NODES; i++) {
         double at_m[3];
         grid_node_place(desc, first, i, at_m);
@@ -390,10 +390,10 @@ static int sample_tile(const tarn_tank_desc *desc, uint64_t solids, const int fi
 }
 
 /// Room for one more tile's nodes.
-static int grow_samples(solid_samples *to)
+static bool grow_samples(solid_samples *to)
 {
     if (to->count < to->count_max) {
-        return 1;
+        return true;
     }
     const uint32_t most = to->count_max > 0 ? 2 * to->count_max : 64;
     int16_t *node = realloc(to->node, (size_t)most * SOLID_NODES * sizeof *node);
@@ -405,10 +405,10 @@ static int grow_samples(solid_samples *to)
         to->dense = dense;
     }
     if (node == NULL || dense == NULL) {
-        return 0;
+        return false;
     }
     to->count_max = most;
-    return 1;
+    return true;
 }
 
 tarn_status grid_fields_copy(grid_host *grid)

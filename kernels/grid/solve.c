@@ -1,5 +1,6 @@
 // The grid's sequences of launches: the Poisson equation's matrix, its solution, and what the free bodies feel of it.
 #include "kernels/grid/grid_host.h"
+#include "protocol/assert.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,6 +18,8 @@ tarn_status grid_refuse(const grid_complaint *why, tarn_status status, const cha
 
 void grid_launch(grid_host *grid, const void *args, const tarn_kernel *kernel, const uint32_t *count, uint32_t most)
 {
+    TARN_ASSERT(kernel != NULL && args != NULL);
+    TARN_ASSERT(count == NULL || most > 0); // who counts on the device says what there is memory for
     tarn_queue_launch(grid->queue, kernel, args, count, most);
 }
 
@@ -32,6 +35,7 @@ void grid_launch_active(grid_host *grid, const void *args, const tarn_kernel *ke
 
 static void launch_level(grid_host *grid, grid_args *args, const tarn_kernel *kernel, uint32_t level)
 {
+    TARN_ASSERT(level < args->shape.level_count);
     args->level = level;
     const uint32_t most = tile_min_u32(args->shape.tile_total[level], args->shape.occupied_max);
     grid_launch(grid, args, kernel, &args->m.counters->level_tiles[level], most);
@@ -48,6 +52,7 @@ void grid_forget_launches(grid_host *grid)
 /// M^-1 J^T of a field of pressures: what it does to the free bodies.
 static void bodies_respond(grid_host *grid, grid_args *args, const float *pressure)
 {
+    TARN_ASSERT(args->m.bodies != NULL && pressure != NULL);
     args->gathered = pressure;
     grid_launch(grid, args, GRID_KERNEL(body_gather), &args->m.bodies->tile_count, args->shape.tile_total[0]);
     grid_launch(grid, args, GRID_KERNEL(body_respond), NULL, 1);
@@ -57,6 +62,7 @@ void grid_push_bodies(grid_host *grid, const void *args, const tarn_kernel *forc
 {
     grid_args own = *grid->args;
     const uint32_t *tiles = &own.m.bodies->tile_count, most = own.shape.tile_total[0];
+    TARN_ASSERT(grid->body_count > 0);
     own.is_first = 1;
     grid_launch(grid, args, force, tiles, most);
     grid_launch(grid, &own, GRID_KERNEL(body_respond), NULL, 1);
@@ -64,7 +70,7 @@ void grid_push_bodies(grid_host *grid, const void *args, const tarn_kernel *forc
     grid_launch(grid, &own, GRID_KERNEL(body_flux), tiles, most);
 }
 
-static int couples(const grid_host *grid, const grid_args *args)
+static bool couples(const grid_host *grid, const grid_args *args)
 {
     return grid->body_count > 0 && !args->is_density;
 }
@@ -130,7 +136,7 @@ static void relax(void *context)
     grid_launch(c->grid, args, GRID_KERNEL(solve_check), NULL, 1);
 }
 
-void grid_solve(grid_host *grid, int is_density, uint32_t iterations)
+void grid_solve(grid_host *grid, bool is_density, uint32_t iterations)
 {
     solve_context c = {.grid = grid, .args = *grid->args};
     c.args.is_density = (uint32_t)is_density;

@@ -5,6 +5,7 @@
 //
 // They have tables of their own on the device: a tank without walls has the description's, untouched.
 #include "kernels/grid/grid_host.h"
+#include "protocol/assert.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -65,7 +66,7 @@ static void tile_corner(const grid_host *grid, uint32_t dense, int first[3])
 }
 
 /// Whether a wall may be near somewhere in a tile.
-static int may_be_near(const grid_host *grid, const tarn_solid *wall, const int first[3])
+static bool may_be_near(const grid_host *grid, const tarn_solid *wall, const int first[3])
 {
     const double radius = 0.5 * TILE_EDGE * sqrt(3.0);
     double center_m[3];
@@ -76,9 +77,9 @@ static int may_be_near(const grid_host *grid, const tarn_solid *wall, const int 
 }
 
 /// Joins a wall to a tile's nodes. @return whether it is near or around any
-static int join_wall(const grid_host *grid, const tarn_solid *wall, const int first[3], int16_t *node)
+static bool join_wall(const grid_host *grid, const tarn_solid *wall, const int first[3], int16_t *node)
 {
-    int near = 0;
+    bool near = false;
     for (uint32_t i = 0; i < SOLID_NODES; i++) {
         double at_m[3];
         grid_node_place(&grid->desc, first, i, at_m);
@@ -91,11 +92,13 @@ static int join_wall(const grid_host *grid, const tarn_solid *wall, const int fi
 }
 
 /// What the description's solids and all walls are in a tile. @return whether its nodes are needed
-static int fill_nodes(const grid_host *grid, uint32_t dense, int16_t *node)
+static bool fill_nodes(const grid_host *grid, uint32_t dense, int16_t *node)
 {
     const solid_samples *still = &grid->walls.still;
     const uint32_t i = still->tile[dense];
-    int near = i != TILE_NONE, first[3];
+    bool near = i != TILE_NONE;
+    int first[3];
+    TARN_ASSERT(i == TILE_NONE || i < still->count);
     if (i != TILE_NONE) {
         memcpy(node, still->node + (size_t)i * SOLID_NODES, SOLID_NODES * sizeof *node);
     } else {
@@ -112,19 +115,20 @@ static int fill_nodes(const grid_host *grid, uint32_t dense, int16_t *node)
     return near;
 }
 
-/// An index for a tile whose nodes are needed. @return 0 where there is none
-static int give_index(wall_tiles *walls, uint32_t dense)
+/// An index for a tile whose nodes are needed. @return false where there is none
+static bool give_index(wall_tiles *walls, uint32_t dense)
 {
     if (walls->tile[dense] != TILE_NONE) {
-        return 1;
+        return true;
     }
     if (walls->spare_count == 0 && walls->count == walls->count_max) {
-        return 0;
+        return false;
     }
     const uint32_t i = walls->spare_count > 0 ? walls->spare[--walls->spare_count] : walls->count++;
+    TARN_ASSERT(i < walls->count && walls->count <= walls->count_max);
     walls->tile[dense] = i;
     walls->dense[i] = dense;
-    return 1;
+    return true;
 }
 
 static void take_index(wall_tiles *walls, uint32_t dense)
@@ -132,6 +136,8 @@ static void take_index(wall_tiles *walls, uint32_t dense)
     if (walls->tile[dense] == TILE_NONE) {
         return;
     }
+    TARN_ASSERT(walls->spare_count < walls->count);
+    TARN_ASSERT(walls->tile[dense] < walls->count && walls->dense[walls->tile[dense]] == dense);
     walls->spare[walls->spare_count++] = walls->tile[dense];
     walls->tile[dense] = TILE_NONE;
 }
@@ -190,12 +196,13 @@ static uint32_t list_touched(grid_host *grid)
             continue;
         }
         const tile_place place = tile_place_of(shape, 0, t);
-        int touched = 0;
+        bool touched = false;
         for (uint32_t n = 0; n < 27; n++) {
             const uint32_t beside = tile_neighbour(shape, 0, place, n);
             touched |= beside != TILE_NONE && walls->touched[beside];
         }
         if (touched) {
+            TARN_ASSERT(count < walls->count_max);
             walls->listed[count++] = walls->tile[t];
         }
     }
@@ -208,6 +215,8 @@ static tarn_status finish(grid_host *grid)
     wall_tiles *walls = &grid->walls;
     const size_t table = (size_t)grid->args->shape.tile_total[0] * 4;
     const uint32_t listed = list_touched(grid);
+    TARN_ASSERT(listed <= walls->count - walls->spare_count);
+    TARN_ASSERT(grid->more.solid_tile != NULL && grid->more.solid_node != NULL);
     tarn_status status = tarn_queue_upload(grid->queue, grid->more.solid_tile, walls->tile, table);
     if (status == TARN_OK && walls->count > 0) {
         status =
@@ -251,6 +260,9 @@ bool grid_walls_fit(grid_host *grid, const tarn_solid *some, uint32_t count)
     const uint32_t total = grid->args->shape.tile_total[0], room = walls->count_max - walls->count + walls->spare_count;
     int16_t node[SOLID_NODES];
     uint32_t needed = 0;
+    TARN_ASSERT(walls->is_current);
+    TARN_ASSERT(walls->count <= walls->count_max && walls->spare_count <= walls->count);
+    TARN_ASSERT(count <= TARN_TANK_WALLS_MAX - added->wall_count);
     memset(walls->touched, 0, total);
     memcpy(added->walls + added->wall_count, some, count * sizeof *some); // as if they stood
     added->wall_count += count;
@@ -268,6 +280,7 @@ bool grid_walls_fit(grid_host *grid, const tarn_solid *some, uint32_t count)
 
 tarn_status grid_walls_change(grid_host *grid, const tarn_solid *some, uint32_t count)
 {
+    TARN_ASSERT(grid->walls.is_current);
     memset(grid->walls.touched, 0, grid->args->shape.tile_total[0]);
     for (uint32_t i = 0; i < count; i++) {
         touch(grid, &some[i]);
@@ -312,6 +325,7 @@ tarn_status grid_walls_renew(grid_host *grid)
     }
     const solid_samples *still = &walls->still;
     const uint32_t total = grid->args->shape.tile_total[0];
+    TARN_ASSERT(still->count <= walls->count_max);
     memcpy(walls->tile, still->tile, total * sizeof *walls->tile);
     if (still->count > 0) {
         memcpy(walls->dense, still->dense, still->count * sizeof *walls->dense);

@@ -60,7 +60,7 @@ static tarn_status check(const tarn_tank_desc *desc, const grid_complaint *why)
 
 static void fill_liquids(const tarn_tank_desc *desc, store_scale *store, liquid_scale *shape)
 {
-    const int quadratic = desc->weights == TARN_WEIGHTS_QUADRATIC;
+    const bool quadratic = desc->weights == TARN_WEIGHTS_QUADRATIC;
     shape->node_edge = quadratic ? NODE_EDGE_QUADRATIC : NODE_EDGE;
     shape->node_count = quadratic ? NODE_COUNT_QUADRATIC : NODE_COUNT;
     float heaviest = 0.0f;
@@ -151,36 +151,13 @@ static void begin(tarn_tank *tank, tank_control *control)
 static const char *const stages[STAGE_END - STAGE_COUNT] = {"p2g",      "grid",    "viscosity",  "matrix",
                                                             "pressure", "density", "extrapolate"};
 
-static const tarn_parameter_spec parameters[TARN_PARAMETER_COUNT] = {
-    [TARN_PARAMETER_GRAVITY] = {"gravity_m_s2", 9.81f, 0.0f, 50.0f, "strength of gravity, straight down",
-                                TARN_PLAYS_GRAVITY, false, false},
-    [TARN_PARAMETER_FLIP] = {"flip_ratio", 0.97f, 0.0f, 1.0f, "share of FLIP in a step; the rest is PIC",
-                             TARN_PLAYS_NONE, false, true},
-    [TARN_PARAMETER_TOLERANCE] = {"pressure_tolerance", 1e-4f, 1e-7f, 1e-1f, "pressure residual, max abs(div u) dt",
-                                  TARN_PLAYS_NONE, false, true},
-    [TARN_PARAMETER_ITERATIONS] = {"pressure_iterations", 20.0f, 1.0f, 2000.0f, "cap on pressure iterations",
-                                   TARN_PLAYS_NONE, true, true},
-    [TARN_PARAMETER_CFL] = {"cfl", 2.0f, 0.5f, 4.0f, "cells that the fastest particle may cross in a substep",
-                            TARN_PLAYS_CFL, false, true},
-    [TARN_PARAMETER_SUBSTEPS] = {"substeps_max", 4.0f, 1.0f, 8.0f, "cap on substeps in a step", TARN_PLAYS_SUBSTEPS,
-                                 true, true},
-    [TARN_PARAMETER_DENSITY] = {"density_correction", 1.0f, 0.0f, 1.0f, "strength of the volume correction",
-                                TARN_PLAYS_NONE, false, true},
-    [TARN_PARAMETER_RELAXATION] = {"relaxation", 1.0f, 0.1f, 1.95f, "of Jacobi (up to 1) and Gauss-Seidel (SOR)",
-                                   TARN_PLAYS_NONE, false, true},
-    [TARN_PARAMETER_SURFACE_TENSION] = {"surface_tension_n_m", 0.0f, 0.0f, 10.0f, "pull of the free surface",
-                                        TARN_PLAYS_NONE, false, false},
-    [TARN_PARAMETER_DYE_MIXING] = {"dye_mixing", 0.0f, 0.0f, 1.0f, "share of a cell's dye that mixes in a step",
-                                   TARN_PLAYS_DYE, false, false},
-};
-
 const tank_model tarn_liquid_model = {
     .shown = {.name = "liquid",
               .text = "free-surface liquid by PIC/FLIP or APIC",
               .number = 0,
               .can = TARN_MODEL_ALL,
               .parameter_count = TARN_PARAMETER_COUNT,
-              .parameters = parameters},
+              .parameters = tarn_liquid_parameters},
     .part_bytes = sizeof(liquid_part),
     .control_bytes = sizeof(liquid_control),
     .stages = stages,

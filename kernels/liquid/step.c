@@ -9,8 +9,8 @@ enum { DENSITY_ITERATIONS = 6 };
 
 void liquid_launch_p2g(tarn_tank *tank, const liquid_args *args)
 {
-    const int quadratic = tank->grid.desc.weights == TARN_WEIGHTS_QUADRATIC, mixed = args->m.mass[0] != NULL;
-    const int affine = tank->grid.desc.transfer == TARN_TRANSFER_APIC, plain = !quadratic && !affine && !mixed;
+    const bool quadratic = tank->grid.desc.weights == TARN_WEIGHTS_QUADRATIC, mixed = args->m.mass[0] != NULL;
+    const bool affine = tank->grid.desc.transfer == TARN_TRANSFER_APIC, plain = !quadratic && !affine && !mixed;
     grid_launch_occupied(&tank->grid, args,
                          plain                 ? LIQUID_KERNEL(p2g)
                          : quadratic && affine ? LIQUID_KERNEL(p2g_apic_quadratic)
@@ -28,7 +28,7 @@ void liquid_launch_p2g(tarn_tank *tank, const liquid_args *args)
 void liquid_launch_viscosity(tarn_tank *tank, const liquid_args *with)
 {
     liquid_args args = *with;
-    const int mixed = args.m.viscosity != NULL;
+    const bool mixed = args.m.viscosity != NULL;
     args.iteration_count = liquid_viscosity_iterations(tank);
     if (args.iteration_count == 0) {
         return;
@@ -77,9 +77,9 @@ void liquid_substep(tarn_tank *tank)
     grid_launch_matrix(&tank->grid);
     tank_mark(tank, STAGE_MATRIX);
     const uint32_t iterations = (uint32_t)tank->parameters[TARN_PARAMETER_ITERATIONS];
-    grid_solve(&tank->grid, 0, iterations);
+    grid_solve(&tank->grid, false, iterations);
     tank_mark(tank, STAGE_PRESSURE);
-    grid_solve(&tank->grid, 1, tank->grid.desc.solver == TARN_SOLVER_MULTIGRID ? DENSITY_ITERATIONS : iterations);
+    grid_solve(&tank->grid, true, tank->grid.desc.solver == TARN_SOLVER_MULTIGRID ? DENSITY_ITERATIONS : iterations);
     tank_mark(tank, STAGE_DENSITY);
     grid_launch_active(&tank->grid, args, GRID_KERNEL(extrapolate));
     if (tank->grid.has_solids) {

@@ -1,5 +1,6 @@
 // Puts a frame together: lists that the host codes, and the device's streams.
 #include "kernels/stream/encoder_internal.h"
+#include "protocol/assert.h"
 
 #include <string.h>
 
@@ -18,6 +19,7 @@ static void end_list(list_writer *lists, tarn_ans_writer *writer, uint32_t which
 {
     tarn_encoder *e = lists->encoder;
     e->list_at[which] = (uint32_t)(tarn_ans_end(writer) - e->lists);
+    TARN_ASSERT(e->list_at[which] < lists->end); // all lists together fit their room
     e->list_bytes[which] = lists->end - e->list_at[which];
     lists->end = e->list_at[which];
 }
@@ -28,6 +30,7 @@ static void list_flow(list_writer *lists)
     tarn_ans_writer writer;
     begin_list(lists, &writer);
     for (uint32_t g = e->flow_count; g-- > 0;) {
+        TARN_ASSERT(g == 0 || e->flow_list[g - 1] < e->flow_list[g]);
         tarn_code_put_number(&writer, &e->tables, TARN_NUMBER_GAP,
                              e->flow_list[g] - (g > 0 ? e->flow_list[g - 1] + 1 : 0));
     }
@@ -47,6 +50,7 @@ static void list_tiles(list_writer *lists, uint32_t layer)
         if (particles == 0) {
             continue;
         }
+        TARN_ASSERT(count == 0 || e->tiles[t].dense < later);
         if (count++ > 0) { // what follows this tile is known now
             tarn_code_put_number(&writer, &e->tables, TARN_NUMBER_COUNT, later_count);
             tarn_code_put_number(&writer, &e->tables, TARN_NUMBER_GAP, later - e->tiles[t].dense - 1);
@@ -81,8 +85,18 @@ static void add_chunk(tarn_encoder *e, uint64_t end, uint32_t bytes, uint64_t *a
     if (bytes == 0) {
         return;
     }
+    TARN_ASSERT(e->chunk_count < e->room.chunks);
+    TARN_ASSERT(bytes <= end && end <= e->room.coded);
+    TARN_ASSERT(e->chunk_count == 0 || *at >= e->chunks[e->chunk_count - 1].to + e->chunks[e->chunk_count - 1].bytes);
     e->chunks[e->chunk_count++] = (stream_chunk){.from = end - bytes, .to = *at, .bytes = bytes};
     *at += bytes;
+}
+
+/// Bytes that lie between the end of what is before a key frame's set, or its colours, and its own.
+static uint64_t room_of(const tarn_encoder *e, uint32_t part, uint32_t colours)
+{
+    const uint64_t before = part > 0 ? e->parts[part - 1].colour_end : e->args.groups_at;
+    return colours ? e->parts[part].colour_end - e->parts[part].set_end : e->parts[part].set_end - before;
 }
 
 /// A layer's streams behind its list. @return groups that it has
@@ -92,6 +106,7 @@ static uint32_t place_layer(tarn_encoder *e, uint32_t layer, uint32_t group, uin
     uint32_t g = group;
     if (!e->args.is_key) {
         for (; g < e->group_count && e->groups[g].slot < e->layers[layer].first + e->layers[layer].slots_max; g++) {
+            TARN_ASSERT((e->bytes[g] & 0xffff) <= STREAM_GROUP_BYTES);
             add_chunk(e, e->args.groups_at + (uint64_t)(g + 1) * STREAM_GROUP_BYTES, e->bytes[g] & 0xffff, at);
         }
         return g - group;
@@ -99,6 +114,7 @@ static uint32_t place_layer(tarn_encoder *e, uint32_t layer, uint32_t group, uin
     for (uint32_t colours = 0; colours <= e->args.has_colours; colours++) {
         for (uint32_t t = 0; t < e->reference_tiles; t++) {
             const stream_part *part = &e->parts[t * layers + layer];
+            TARN_ASSERT(e->bytes[2 * (t * layers + layer) + colours] <= room_of(e, t * layers + layer, colours));
             add_chunk(e, colours ? part->colour_end : part->set_end, e->bytes[2 * (t * layers + layer) + colours], at);
         }
     }
@@ -140,6 +156,7 @@ tarn_status encoder_assemble(tarn_encoder *e, tarn_stream_head *head, const tarn
     list_to[0] = at;
     at += e->list_bytes[0];
     for (uint32_t g = 0; g < e->flow_count; g++) {
+        TARN_ASSERT(e->flow_bytes[g] <= TARN_FLOW_BYTES_MAX);
         add_chunk(e, (uint64_t)(g + 1) * TARN_FLOW_BYTES_MAX, e->flow_bytes[g], &at);
     }
     head->flow_tiles = e->flow_count;
@@ -150,9 +167,12 @@ tarn_status encoder_assemble(tarn_encoder *e, tarn_stream_head *head, const tarn
         group += place_layer(e, l, group, &at);
         head->layers[l].bytes = (uint32_t)(at - list_to[1 + l]);
     }
+    TARN_ASSERT(e->args.is_key || group == e->group_count); // every group is in some layer
+    TARN_ASSERT(head->flow_bytes <= at - list_to[0]);
     if (at > bytes_max || at > UINT32_MAX || (e->frame != NULL && at > e->room.coded)) {
         return TARN_E_SPACE;
     }
+    TARN_ASSERT(e->chunk_count == 0 || e->chunks[e->chunk_count - 1].to + e->chunks[e->chunk_count - 1].bytes <= at);
     head->frame_bytes = (uint32_t)at;
     tarn_queue *queue = e->view.queue;
     e->args.to = e->frame != NULL ? e->frame : bytes;
@@ -162,6 +182,7 @@ tarn_status encoder_assemble(tarn_encoder *e, tarn_stream_head *head, const tarn
         status = tarn_queue_download(queue, bytes, e->frame, (size_t)at);
     }
     for (uint32_t i = 0; i <= e->desc.layers; i++) {
+        TARN_ASSERT(list_to[i] + e->list_bytes[i] <= at);
         memcpy(bytes + list_to[i], e->lists + e->list_at[i], e->list_bytes[i]);
     }
     return status == TARN_OK ? tarn_stream_write_head(head, inputs, bytes, bytes_max) : status;

@@ -1,5 +1,6 @@
 // The sequence of a frame; stream_memory.h shows it.
 #include "kernels/stream/encoder_internal.h"
+#include "protocol/assert.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,15 +18,15 @@ void encoder_launch(tarn_encoder *encoder, stream_kernel_id kernel, uint32_t til
     }
 }
 
-static int is_slack(float quanta)
+static bool is_slack(float quanta)
 {
     return quanta >= 0.5f && quanta <= 8.0f;
 }
 
 /// Particles get colours with their first dye, and lose them when the tank starts afresh. @return whether that happened
-static int fill_colours(tarn_encoder *e)
+static bool fill_colours(tarn_encoder *e)
 {
-    const int changed = e->args.attribute != e->now.attribute;
+    const bool changed = e->args.attribute != e->now.attribute;
     e->args.attribute = e->now.attribute;
     e->args.has_colours = e->args.attribute != NULL;
     return changed;
@@ -34,6 +35,7 @@ static int fill_colours(tarn_encoder *e)
 /// What never changes of the kernels' arguments, and colours.
 static void fill_args(tarn_encoder *e)
 {
+    TARN_ASSERT(e->desc.layers >= 1 && e->desc.layers <= TARN_STREAM_LAYERS_MAX);
     const tank_view *view = &e->view;
     stream_args *args = &e->args;
     for (int a = 0; a < 3; a++) {
@@ -109,20 +111,21 @@ uint64_t tarn_encoder_bytes(const tarn_encoder *encoder)
 static tarn_status count_layers(tarn_encoder *e, stream_kernel_id kernel)
 {
     const uint32_t occupied = e->now.occupied;
+    TARN_ASSERT(occupied <= e->room.occupied);
     encoder_launch(e, kernel, occupied);
     return tarn_queue_download(e->view.queue, e->counts, e->args.w.layer_count,
                                (size_t)occupied * e->desc.layers * sizeof *e->counts);
 }
 
 /// Whether no tile has more particles in a layer than receivers take.
-static int sets_are_small(const tarn_encoder *e)
+static bool sets_are_small(const tarn_encoder *e)
 {
     for (uint32_t i = 0; i < e->now.occupied * e->desc.layers; i++) {
         if (e->counts[i] > e->points_max) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
 /// Slots for all layers: with room for births where there are any.
@@ -139,6 +142,7 @@ static void lay_out_layers(tarn_encoder *e)
         e->layers[l] = (encoder_layer){first, count, count + births, count};
         first += e->layers[l].slots_max;
     }
+    TARN_ASSERT(first <= e->room.slots);
 }
 
 /// Where each tile's part of each layer goes.
@@ -162,6 +166,10 @@ static void lay_out_parts(tarn_encoder *e)
             part->colour_end = at;
         }
     }
+    for (uint32_t l = 0; l < layers; l++) {
+        TARN_ASSERT(next[l] == e->layers[l].first + e->layers[l].slots); // the tiles' parts fill each layer
+    }
+    TARN_ASSERT(at <= e->room.coded);
 }
 
 static tarn_status upload_parts(tarn_encoder *e)
@@ -197,9 +205,9 @@ static tarn_status code_key(tarn_encoder *e)
     if (status == TARN_OK) {
         status = zero_farthest(e);
     }
-    encoder_index(e, &e->args.w.tile->dense, sizeof(stream_tile) / 4, e->reference_tiles, e->args.w.tile_index, 0);
+    encoder_index(e, &e->args.w.tile->dense, sizeof(stream_tile) / 4, e->reference_tiles, e->args.w.tile_index, false);
     encoder_launch(e, stream_sets_id, occupied);
-    encoder_index(e, &e->args.w.tile->dense, sizeof(stream_tile) / 4, occupied, e->args.w.tile_index, 1);
+    encoder_index(e, &e->args.w.tile->dense, sizeof(stream_tile) / 4, occupied, e->args.w.tile_index, true);
     if (status == TARN_OK) {
         status = tarn_queue_download(queue, e->bytes, e->args.w.bytes, 2 * (size_t)parts * sizeof *e->bytes);
     }
@@ -242,6 +250,7 @@ static tarn_status place_births(tarn_encoder *e, uint32_t births[TARN_STREAM_LAY
 static void add_groups(tarn_encoder *e, uint32_t first, uint32_t count, uint32_t is_born)
 {
     for (uint32_t at = 0; at < count; at += TARN_STREAM_GROUP) {
+        TARN_ASSERT(e->group_count < e->room.groups);
         e->groups[e->group_count++] = (stream_group){first + at, tile_min_u32(count - at, TARN_STREAM_GROUP), is_born};
     }
 }
@@ -254,6 +263,7 @@ static tarn_status code_groups(tarn_encoder *e, const uint32_t births[TARN_STREA
         add_groups(e, e->layers[l].first, e->layers[l].slots, 0);
         add_groups(e, e->layers[l].first + e->layers[l].slots, births[l], 1);
     }
+    TARN_ASSERT(e->reference_tiles <= e->room.occupied);
     tarn_queue *queue = e->view.queue;
     tarn_status status = tarn_queue_upload(queue, e->args.w.group, e->groups, e->group_count * sizeof *e->groups);
     encoder_launch(e, stream_move_id, e->reference_tiles);
@@ -271,6 +281,8 @@ static void count_particles(tarn_encoder *e, const uint32_t births[TARN_STREAM_L
         encoder_layer *layer = &e->layers[l];
         for (uint32_t g = 0; g < e->group_count; g++) {
             if (e->groups[g].slot >= layer->first && e->groups[g].slot < layer->first + layer->slots_max) {
+                TARN_ASSERT(e->bytes[g] >> 16 <= layer->particles);
+                TARN_ASSERT(e->bytes[g] >> 16 <= e->groups[g].count);
                 layer->particles -= e->bytes[g] >> 16;
             }
         }
@@ -280,9 +292,10 @@ static void count_particles(tarn_encoder *e, const uint32_t births[TARN_STREAM_L
 }
 
 /// @return TARN_E_LIMIT where only a key frame will do
-static tarn_status code_moved(tarn_encoder *e, int is_base)
+static tarn_status code_moved(tarn_encoder *e, bool is_base)
 {
     uint32_t births[TARN_STREAM_LAYERS_MAX] = {0};
+    TARN_ASSERT(e->now.step >= e->reference_step); // can_refer
     const uint64_t steps = e->now.step - e->reference_step;
     const float slack = is_base ? e->desc.base_slack : e->desc.extra_slack;
     e->args.is_key = 0;
@@ -328,9 +341,9 @@ static tarn_status reseat(tarn_encoder *e)
 {
     const uint32_t occupied = e->now.occupied, stride = sizeof(stream_tile) / 4;
     encoder_launch(e, stream_reseat_id, occupied);
-    encoder_index(e, &e->args.w.tile->dense, stride, e->reference_tiles, e->args.w.tile_index, 0);
+    encoder_index(e, &e->args.w.tile->dense, stride, e->reference_tiles, e->args.w.tile_index, false);
     swap_places(&e->args.w);
-    encoder_index(e, &e->args.w.tile->dense, stride, occupied, e->args.w.tile_index, 1);
+    encoder_index(e, &e->args.w.tile->dense, stride, occupied, e->args.w.tile_index, true);
     return encoder_list_flow(e, occupied);
 }
 
@@ -367,15 +380,18 @@ static void fill_head(const tarn_encoder *e, tarn_stream_kind kind, const tarn_t
         head->orientation[i] = now->orientation[i];
     }
     head->body_count = now->body_count;
+    TARN_ASSERT(now->body_count <= TARN_FRAME_BODIES_MAX);
     memcpy(head->bodies, now->bodies, now->body_count * sizeof *now->bodies);
     for (uint32_t l = 0; l < e->desc.layers; l++) {
+        TARN_ASSERT(e->layers[l].particles <= e->layers[l].slots);
+        TARN_ASSERT(e->layers[l].slots <= e->layers[l].slots_max);
         head->layers[l].slots = e->layers[l].slots;
         head->layers[l].particles = e->layers[l].particles;
         head->layers[l].slots_max = e->layers[l].slots_max;
     }
 }
 
-static int can_refer(const tarn_encoder *e, const tarn_tank_frame_info *info)
+static bool can_refer(const tarn_encoder *e, const tarn_tank_frame_info *info)
 {
     return e->has_reference && e->generation == e->now.generation && e->epoch == info->epoch &&
            e->now.step >= e->reference_step && e->now.step - e->reference_step < UINT32_MAX;
@@ -405,10 +421,12 @@ tarn_status tarn_encoder_encode(tarn_encoder *e, tarn_stream_kind kind, const ta
     tank_view_now(e->tank, &e->now);
     if (fill_colours(e) || !can_refer(e, info)) {
         kind = TARN_STREAM_KEY;
+    } else if (TARN_VALIDATE) {
+        encoder_validate(e); // as the steps since the last frame have left the seats
     }
     e->number++;
-    const int was_whole = e->has_reference;
-    e->has_reference = 0; // until all of it has gone well
+    const bool was_whole = e->has_reference;
+    e->has_reference = false; // until all of it has gone well
     tarn_status status = code(e, &kind);
     if (status != TARN_OK) {
         return status;
@@ -425,12 +443,15 @@ tarn_status tarn_encoder_encode(tarn_encoder *e, tarn_stream_kind kind, const ta
         e->epoch = info->epoch;
         e->generation = e->now.generation;
         e->args.flow_now = !e->args.flow_now;
-        e->flow_is_indexed = 0;
+        e->flow_is_indexed = false;
     }
     if (kind == TARN_STREAM_BASE) {
         status = reseat(e);
     }
     e->has_reference = status == TARN_OK && (kind == TARN_STREAM_KEY || was_whole);
+    if (TARN_VALIDATE && e->has_reference) {
+        encoder_validate(e);
+    }
     tank_view_encode_ends(e->tank);
     return status;
 }

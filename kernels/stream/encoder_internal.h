@@ -6,6 +6,8 @@
 #include "kernels/stream/stream_kernels.h"
 #include "kernels/tank/view.h"
 
+#include <stdbool.h>
+
 enum { ENCODER_FLOW_STEPS = 4 }; ///< that a key frame's flow spans
 
 /// A layer's slots.
@@ -23,7 +25,7 @@ struct tarn_encoder {
     tarn_tank *tank;
     tank_view view;
     tank_moment now; ///< of the frame in hand
-    int is_seated;
+    bool is_seated;
     tarn_encoder_desc desc;
     encoder_room room;
     uint64_t bytes_taken;
@@ -35,7 +37,7 @@ struct tarn_encoder {
     uint32_t *moved_seat;
 
     // the reference
-    int has_reference;
+    bool has_reference;
     uint32_t generation; ///< of the tank's particles
     uint32_t epoch, number, reference;
     uint64_t reference_step, reference_flow_steps;
@@ -44,7 +46,7 @@ struct tarn_encoder {
     uint32_t points_max; ///< particles of a tile and a layer that a key frame may have
     uint32_t *flow_list; ///< tiles that its particles lie between, ascending
     uint32_t flow_count;
-    int flow_is_indexed; ///< the frame's grid has that list already
+    bool flow_is_indexed; ///< the frame's grid has that list already
 
     // host copies and scratch
     uint64_t *reached; ///< bit per tile of the tank
@@ -75,10 +77,14 @@ tarn_status encoder_list_flow(tarn_encoder *encoder, uint32_t tiles);
 
 /// Sets or clears entries of a table of the tank's tiles: every `stride`th number of a list on the device.
 void encoder_index(tarn_encoder *encoder, const uint32_t *list, uint32_t stride, uint32_t count, uint32_t *table,
-                   int is_set);
+                   bool is_set);
 
 /// Fits and codes the frame's grid; the device knows the reference and where its particles have gone.
 tarn_status encoder_code_flow(tarn_encoder *encoder);
+
+/// For validating builds (protocol/assert.h): asserts that seats, places, slots and the reference's tiles fit together.
+/// There is a reference to the tank's present particles.
+void encoder_validate(const tarn_encoder *encoder);
 
 /// Puts the coded streams together.
 /// @param head  all but the sections' sizes

@@ -1,12 +1,13 @@
 // The encoder's memory, on the device and beside it.
 #include "kernels/stream/encoder_internal.h"
+#include "protocol/assert.h"
 
 #include <stdlib.h>
 
 /// A piece of device memory; remembers failure, so that callers need not check each.
 typedef struct room_taker {
     tarn_encoder *encoder;
-    int failed, giving;
+    bool failed, giving;
 } room_taker;
 
 static void *take(room_taker *t, void *piece, uint64_t bytes)
@@ -49,6 +50,8 @@ static void choose_room(tarn_encoder *encoder)
     const uint32_t parts = 2 * room->occupied * layers;
     room->chunks = room->flow + (parts > room->groups ? parts : room->groups);
     room->coded = coded_bytes(encoder);
+    TARN_ASSERT(room->occupied <= room->tiles && room->flow <= room->tiles);
+    TARN_ASSERT(room->slots < STREAM_BORN); // a seat says either
 }
 
 static void take_device(room_taker *t)
@@ -91,7 +94,7 @@ static void take_device(room_taker *t)
     }
 }
 
-static int take_host(tarn_encoder *e)
+static bool take_host(tarn_encoder *e)
 {
     const encoder_room *room = &e->room;
     const size_t parts = (size_t)room->occupied * e->desc.layers;
@@ -120,7 +123,7 @@ tarn_status encoder_take_memory(tarn_encoder *encoder)
 
 void encoder_give_memory(tarn_encoder *encoder)
 {
-    room_taker t = {.encoder = encoder, .giving = 1};
+    room_taker t = {.encoder = encoder, .giving = true};
     take_device(&t);
     free(encoder->flow_list);
     free(encoder->reached);

@@ -1,11 +1,14 @@
 // The host's part of the grid: which tiles it has.
 #include "kernels/stream/encoder_internal.h"
+#include "protocol/assert.h"
 
 #include <string.h>
 
 /// Marks the neighbours of a tile that its particles reach.
 static void mark_reached(tarn_encoder *e, const stream_tile *tile)
 {
+    TARN_ASSERT(tile->dense < e->room.tiles);
+    TARN_ASSERT(tile->reach >> 27 == 0);
     const uint32_t *tiles = e->args.tiles;
     const uint32_t x = tile->dense % tiles[0], y = tile->dense / tiles[0] % tiles[1],
                    z = tile->dense / tiles[0] / tiles[1];
@@ -16,6 +19,7 @@ static void mark_reached(tarn_encoder *e, const stream_tile *tile)
             continue;
         }
         const uint32_t dense = (at[2] * tiles[1] + at[1]) * tiles[0] + at[0];
+        TARN_ASSERT(dense < e->room.tiles);
         e->reached[dense / 64] |= (uint64_t)1 << dense % 64;
     }
 }
@@ -36,13 +40,15 @@ tarn_status encoder_list_flow(tarn_encoder *e, uint32_t tiles)
         }
         e->reached[word] = 0;
     }
+    TARN_ASSERT(tiles <= e->room.occupied && e->flow_count <= e->room.flow);
     e->reference_tiles = tiles;
-    e->flow_is_indexed = 0;
+    e->flow_is_indexed = false;
     return TARN_OK;
 }
 
-void encoder_index(tarn_encoder *e, const uint32_t *list, uint32_t stride, uint32_t count, uint32_t *table, int is_set)
+void encoder_index(tarn_encoder *e, const uint32_t *list, uint32_t stride, uint32_t count, uint32_t *table, bool is_set)
 {
+    TARN_ASSERT(table != NULL && stride > 0);
     e->args.list = list;
     e->args.stride = stride;
     e->args.list_count = count;
@@ -58,12 +64,12 @@ static tarn_status index_flow(tarn_encoder *e)
     if (e->flow_is_indexed) {
         return TARN_OK;
     }
-    encoder_index(e, e->flow_dense[now], 1, e->flow_listed[now], e->args.w.flow_index[now], 0);
+    encoder_index(e, e->flow_dense[now], 1, e->flow_listed[now], e->args.w.flow_index[now], false);
     const tarn_status status =
         tarn_queue_upload(e->view.queue, e->flow_dense[now], e->flow_list, e->flow_count * sizeof *e->flow_list);
     e->flow_listed[now] = e->flow_count;
-    encoder_index(e, e->flow_dense[now], 1, e->flow_count, e->args.w.flow_index[now], 1);
-    e->flow_is_indexed = 1;
+    encoder_index(e, e->flow_dense[now], 1, e->flow_count, e->args.w.flow_index[now], true);
+    e->flow_is_indexed = true;
     return status;
 }
 
@@ -73,6 +79,7 @@ tarn_status encoder_code_flow(tarn_encoder *e)
     if (status != TARN_OK) {
         return status;
     }
+    TARN_ASSERT(e->args.flow_now < 2 && e->flow_listed[e->args.flow_now] == e->flow_count);
     e->args.w.flow_dense = e->flow_dense[e->args.flow_now];
     e->args.reference_kept = tile_min_u32(e->reference_tiles, e->room.flow);
     encoder_launch(e, stream_fit_id, e->args.reference_kept);

@@ -26,7 +26,7 @@ static inline void visit_u8(byte_walk *w, uint8_t *value)
     if (room_for(w, 1)) {
         if (w->to != NULL) {
             w->to[w->at] = *value;
-        } else {
+        } else if (w->from != NULL) {
             *value = w->from[w->at];
         }
         w->at += 1;
@@ -39,7 +39,7 @@ static inline void visit_u16(byte_walk *w, uint32_t *value)
     if (room_for(w, 2)) {
         if (w->to != NULL) {
             put_u16(w->to + w->at, (uint16_t)*value);
-        } else {
+        } else if (w->from != NULL) {
             *value = get_u16(w->from + w->at);
         }
         w->at += 2;
@@ -51,7 +51,7 @@ static inline void visit_u32(byte_walk *w, uint32_t *value)
     if (room_for(w, 4)) {
         if (w->to != NULL) {
             put_u32(w->to + w->at, *value);
-        } else {
+        } else if (w->from != NULL) {
             *value = get_u32(w->from + w->at);
         }
         w->at += 4;
@@ -63,7 +63,7 @@ static inline void visit_u64(byte_walk *w, uint64_t *value)
     if (room_for(w, 8)) {
         if (w->to != NULL) {
             put_u64(w->to + w->at, *value);
-        } else {
+        } else if (w->from != NULL) {
             *value = get_u64(w->from + w->at);
         }
         w->at += 8;
@@ -75,7 +75,7 @@ static inline void visit_floats(byte_walk *w, float *values, int count)
     for (int i = 0; i < count && room_for(w, 4); i++, w->at += 4) {
         if (w->to != NULL) {
             put_f32(w->to + w->at, values[i]);
-        } else {
+        } else if (w->from != NULL) {
             values[i] = get_f32(w->from + w->at);
         }
     }
@@ -86,7 +86,7 @@ static inline void visit_doubles(byte_walk *w, double *values, int count)
     for (int i = 0; i < count && room_for(w, 8); i++, w->at += 8) {
         if (w->to != NULL) {
             put_f64(w->to + w->at, values[i]);
-        } else {
+        } else if (w->from != NULL) {
             values[i] = get_f64(w->from + w->at);
         }
     }

@@ -1,5 +1,6 @@
 // Copies of the state for exports, tests and diagnostics.
 #include "kernels/tank/tank_internal.h"
+#include "protocol/assert.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +83,7 @@ tarn_status tarn_tank_particles(tarn_tank *tank, float *positions_m, float *velo
     return status;
 }
 
-int tarn_tank_has_colours(const tarn_tank *tank)
+bool tarn_tank_has_colours(const tarn_tank *tank)
 {
     return tank->args->store.attribute != NULL;
 }
@@ -116,6 +117,7 @@ tarn_status tarn_tank_particle_colours(tarn_tank *tank, uint8_t *liquids, uint8_
 static void place_tile(const tarn_tank *tank, uint32_t dense, const float *from, float scale, float *to)
 {
     const grid_shape *shape = &tank->args->grid.shape;
+    TARN_ASSERT(dense < shape->tile_total[0]);
     const tile_place place = tile_place_of(shape, 0, dense);
     for (int cell = 0; cell < TILE_CELLS; cell++) {
         const int x = place.x * TILE_EDGE + (cell & 7), y = place.y * TILE_EDGE + (cell >> 3 & 7),
@@ -138,6 +140,8 @@ tarn_status tarn_tank_pressure(tarn_tank *tank, float *pressure_m2_s2, size_t ce
     if (tank->grid.step == 0) {
         return TARN_E_STATE;
     }
+    TARN_ASSERT(tiles <= tank->args->grid.shape.occupied_max);
+    TARN_ASSERT(tank->grid.substeps > 0);
     memset(pressure_m2_s2, 0, cell_count * sizeof *pressure_m2_s2);
     uint32_t *dense = malloc(((size_t)tiles + 1) * sizeof *dense);
     float *pressure = malloc(((size_t)tiles * TILE_CELLS + 1) * sizeof *pressure);

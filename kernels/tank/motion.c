@@ -12,6 +12,7 @@
 //
 // No function of libm but the square root is used, so that every machine gets the same bits.
 #include "kernels/tank/tank_internal.h"
+#include "protocol/assert.h"
 
 #include <math.h>
 #include <string.h>
@@ -161,7 +162,7 @@ static void fill_turning(tank_control *control, const double *w, const double *c
 }
 
 /// Whether the tank moves or is about to.
-static int moves(const tank_motion *motion)
+static bool moves(const tank_motion *motion)
 {
     static const double none[3] = {0.0};
     return memcmp(motion->rotation, motion->target_rotation, sizeof motion->rotation) != 0 ||
@@ -207,6 +208,8 @@ void tank_motion_step(tarn_tank *tank, tank_control *control)
     for (int a = 0; a < 3; a++) {
         felt[a] = (a == 1 ? -(double)tank_role(tank, TARN_PLAYS_GRAVITY, 0.0f) : 0.0) - speed_change[a];
     }
+    const double *q = motion->rotation;
+    TARN_ASSERT(fabs(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1.0) < 0.01); // as in a stored state
     to_tank(motion->rotation, felt, motion->gravity_m_s2);
     for (int a = 0; a < 3; a++) {
         control->grid.gravity[a] = (float)(motion->gravity_m_s2[a] * dt * dt / cell);

@@ -1,5 +1,6 @@
 // Particles into the tank: uploads them and lists the tiles that they use.
 #include "kernels/tank/tank_internal.h"
+#include "protocol/assert.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@ tarn_status tank_arrays_alloc(const tarn_tank *tank, uint32_t count, tank_arrays
     arrays->count = count;
     const store_memory *m = &tank->args->store;
     const size_t bytes = ((size_t)count + 1) * 4;
-    int failed = (arrays->id = malloc(bytes)) == NULL;
+    bool failed = (arrays->id = malloc(bytes)) == NULL;
     for (int a = 0; a < 3; a++) {
         failed |= (arrays->position[a] = malloc(bytes)) == NULL;
         failed |= (arrays->velocity[a] = malloc(bytes)) == NULL;
@@ -87,6 +88,8 @@ static tarn_status upload(tarn_tank *tank, void *to, const void *from, size_t co
 static tarn_status upload_all(tarn_tank *tank, const tank_arrays *arrays, const tile_tables *tables)
 {
     const store_memory *m = &tank->args->store;
+    TARN_ASSERT(m->attribute == NULL || arrays->attribute != NULL);
+    TARN_ASSERT((m->affine[0] == NULL) == (arrays->affine[0] == NULL));
     const uint32_t n = arrays->count, tiles = tank->args->grid.shape.tile_total[0];
     tarn_status status = upload(tank, m->id, arrays->id, n);
     for (int a = 0; a < 3 && status == TARN_OK; a++) {
@@ -137,6 +140,7 @@ static tarn_status list_placed(tarn_tank *tank, const tank_arrays *arrays, uint3
         return status;
     }
     grid_launch(&tank->grid, args, TANK_KERNEL(clear), NULL, (tiles + CLEAR_TILES - 1) / CLEAR_TILES);
+    TARN_ASSERT(listed <= arrays->count && listed <= args->grid.shape.occupied_max);
     grid_launch(&tank->grid, args, TANK_KERNEL(mark), NULL, listed);
     tank_list_tiles(tank, args);
     tank_adopt_tiles(tank, args);
@@ -145,6 +149,12 @@ static tarn_status list_placed(tarn_tank *tank, const tank_arrays *arrays, uint3
         status = TARN_E_MEMORY;
     }
     tank->particle_count = arrays->count;
+    TARN_ASSERT(status != TARN_OK || tank->counters.particles == arrays->count);
+    TARN_ASSERT(status != TARN_OK || tank->counters.grid.occupied == listed);
+    if (TARN_VALIDATE && status == TARN_OK) {
+        grid_validate_tiles(&tank->grid, &tank->counters.grid);
+        tank_validate_particles(tank);
+    }
     return status;
 }
 

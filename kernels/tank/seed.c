@@ -53,18 +53,18 @@ static void walk_open(seed_walk *walk, const tarn_tank_desc *desc)
     }
 }
 
-static int box_meets(const seed_box *box, const double *min_m, const double *max_m)
+static bool box_meets(const seed_box *box, const double *min_m, const double *max_m)
 {
-    int meets = 1;
+    bool meets = true;
     for (int a = 0; a < 3; a++) {
         meets &= box->max_m[a] >= min_m[a] && box->min_m[a] <= max_m[a];
     }
     return meets;
 }
 
-static int box_holds(const seed_box *box, const double *min_m, const double *max_m)
+static bool box_holds(const seed_box *box, const double *min_m, const double *max_m)
 {
-    int holds = 1;
+    bool holds = true;
     for (int a = 0; a < 3; a++) {
         holds &= box->min_m[a] <= min_m[a] && box->max_m[a] >= max_m[a];
     }
@@ -137,11 +137,11 @@ static double jittered(const tarn_tank_desc *desc, const int *cell, const int *p
 
 #define SEED_MARGIN_CELLS 0.03125 // that particles keep from solids
 
-static int in_solid(const tarn_tank_desc *desc, uint64_t solids, const int *cell, const int *point)
+static bool in_solid(const tarn_tank_desc *desc, uint64_t solids, const int *cell, const int *point)
 {
     double at_m[3];
     if (solids == 0) {
-        return 0;
+        return false;
     }
     for (int a = 0; a < 3; a++) {
         at_m[a] = (cell[a] + jittered(desc, cell, point, a)) * (double)desc->cell_m;
@@ -192,8 +192,8 @@ static void visit_cells(const seed_walk *walk, const seed_tile *tile, seed_visit
     }
 }
 
-/// Notes what may hold points of a tile. @return 0: nothing does, or a solid holds all of it
-static int look_at_tile(const seed_walk *walk, seed_tile *tile)
+/// Notes what may hold points of a tile. @return false: nothing does, or a solid holds all of it
+static bool look_at_tile(const seed_walk *walk, seed_tile *tile)
 {
     const tarn_tank_desc *desc = walk->desc;
     const double cell_m = (double)desc->cell_m, radius_m = CELL_RADIUS * TILE_EDGE * cell_m;
@@ -205,7 +205,7 @@ static int look_at_tile(const seed_walk *walk, seed_tile *tile)
     }
     tile->blocks = tile->solids = 0;
     for (uint32_t b = 0; b < desc->block_count; b++) {
-        int meets = 1;
+        bool meets = true;
         for (int a = 0; a < 3; a++) {
             meets &= (double)desc->blocks[b].max_m[a] >= min_m[a] && (double)desc->blocks[b].min_m[a] <= max_m[a];
         }
@@ -213,7 +213,7 @@ static int look_at_tile(const seed_walk *walk, seed_tile *tile)
     }
     tile->fluids = fluids_between(walk, ~0ull, min_m, max_m, radius_m);
     if (tile->blocks == 0 && tile->fluids.some == 0) {
-        return 0;
+        return false;
     }
     tile->solids = grid_shapes_near(desc, min_m, max_m, cell_m);
     return grid_solids_distance_m(desc, tile->solids & walk->plain_solids, tile->center_m) >= -radius_m;
@@ -263,21 +263,21 @@ static void count_one(void *context, const int *cell, const int *point, int bloc
 }
 
 /// Whether a block or a fluid shape holds all of a tile, and no solid is near.
-static int is_full(const seed_walk *walk, const seed_tile *tile)
+static bool is_full(const seed_walk *walk, const seed_tile *tile)
 {
     const tarn_tank_desc *desc = walk->desc;
     const double cell_m = (double)desc->cell_m;
     if (tile->solids != 0) {
-        return 0;
+        return false;
     }
     for (uint32_t b = 0; b < desc->block_count; b++) {
-        int holds = 1;
+        bool holds = true;
         for (int a = 0; a < 3; a++) {
             holds &= (double)desc->blocks[b].min_m[a] <= tile->first[a] * cell_m &&
                      (double)desc->blocks[b].max_m[a] >= tile->end[a] * cell_m;
         }
         if (holds) {
-            return 1;
+            return true;
         }
     }
     return tile->fluids.all != 0;
@@ -334,7 +334,7 @@ static void put_one(void *context, const int *cell, const int *point, int block)
         return;
     }
     const tarn_tank_desc *desc = c->desc;
-    const int is_block = (uint32_t)block < desc->block_count;
+    const bool is_block = (uint32_t)block < desc->block_count;
     const tarn_fluid_shape *fluid = is_block ? NULL : &desc->fluids[(uint32_t)block - desc->block_count];
     const float *velocity_m_s = is_block ? desc->blocks[block].velocity_m_s : fluid->velocity_m_s;
     const uint32_t liquid = is_block ? desc->blocks[block].liquid : fluid->liquid;

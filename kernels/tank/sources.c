@@ -1,6 +1,7 @@
 // Where liquid enters and leaves: emitters and drains as the kernels see them.
 #include "kernels/tank/region.h"
 #include "kernels/tank/tank_internal.h"
+#include "protocol/assert.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -40,13 +41,14 @@ static void fill_region(const tarn_tank *tank, const tarn_shape *shape, const ta
 
 uint32_t tank_attribute(const tarn_tank_desc *desc, uint32_t liquid, const uint8_t *colour)
 {
+    TARN_ASSERT(liquid < desc->liquid_count);
     const uint8_t *c = colour != NULL && colour[3] != 0 ? colour : desc->liquids[liquid].colour;
     return liquid | (uint32_t)c[0] << 8 | (uint32_t)c[1] << 16 | (uint32_t)c[2] << 24;
 }
 
-int tank_has_attributes(const tarn_tank_desc *desc)
+bool tank_has_attributes(const tarn_tank_desc *desc)
 {
-    int coloured = desc->liquid_count > 1;
+    bool coloured = desc->liquid_count > 1;
     for (uint32_t i = 0; i < desc->block_count; i++) {
         coloured |= desc->blocks[i].colour[3] != 0;
     }
@@ -59,7 +61,7 @@ int tank_has_attributes(const tarn_tank_desc *desc)
     return coloured;
 }
 
-int tank_bears(const tarn_tank_desc *desc)
+bool tank_bears(const tarn_tank_desc *desc)
 {
     return desc->reseed || desc->emitter_count > 0;
 }
@@ -77,11 +79,12 @@ void tank_sources_fill(const tarn_tank *tank, tank_control *control)
     const float per_step = desc->dt_s / desc->cell_m;
     for (uint32_t i = 0; i < desc->emitter_count; i++) {
         const tarn_emitter *emitter = &desc->emitters[i];
-        const int on = tank->sim_time_s >= (double)emitter->start_s &&
-                       (emitter->end_s == 0.0f || tank->sim_time_s < (double)emitter->end_s);
+        const bool on = tank->sim_time_s >= (double)emitter->start_s &&
+                        (emitter->end_s == 0.0f || tank->sim_time_s < (double)emitter->end_s);
         if (!on) {
             continue;
         }
+        TARN_ASSERT(control->emitter_count < TARN_TANK_EMITTERS_MAX); // pours come behind these
         tank_region *region = &control->emitters[control->emitter_count++];
         fill_region(tank, &emitter->shape, &emitter->pose, region);
         region->births = tank->emitter_births[i];
@@ -91,6 +94,7 @@ void tank_sources_fill(const tarn_tank *tank, tank_control *control)
         }
     }
     for (uint32_t i = 0; i < desc->drain_count; i++) {
+        TARN_ASSERT(control->drain_count < TARN_TANK_DRAINS_MAX);
         fill_region(tank, &desc->drains[i].shape, &desc->drains[i].pose, &control->drains[control->drain_count++]);
     }
 }
@@ -130,7 +134,7 @@ typedef struct cell_box {
 } cell_box;
 
 /// Around a region, in the tank, or in a lattice without end of which the tank is a part. @return the number of cells
-static uint64_t box_of(const tarn_tank *tank, const tarn_emitter *emitter, int anywhere, cell_box *box)
+static uint64_t box_of(const tarn_tank *tank, const tarn_emitter *emitter, bool anywhere, cell_box *box)
 {
     const double per_cell = 1.0 / (double)tank->grid.desc.cell_m;
     double min_m[3], max_m[3];
@@ -169,7 +173,7 @@ int tank_emitters_measure(tarn_tank *tank, const char **complaint)
         tank_region region;
         float velocity[3];
         cell_box inside, all;
-        looked_at += box_of(tank, emitter, 0, &inside) + box_of(tank, emitter, 1, &all);
+        looked_at += box_of(tank, emitter, false, &inside) + box_of(tank, emitter, true, &all);
         *complaint = "is too large for so small cells; emitters are allowed boxes of 2^29 cells in all";
         if (looked_at > HELD_CELL_COUNT_MAX) {
             return (int)i;
@@ -191,22 +195,22 @@ int tank_emitters_measure(tarn_tank *tank, const char **complaint)
 }
 
 /// Whether an emitter's bounding sphere meets a tile.
-static int emitter_meets(const tarn_tank *tank, tile_place place)
+static bool emitter_meets(const tarn_tank *tank, tile_place place)
 {
     const int at[3] = {place.x, place.y, place.z};
     for (uint32_t i = 0; i < tank->grid.desc.emitter_count; i++) {
         tank_region region;
         fill_region(tank, &tank->grid.desc.emitters[i].shape, &tank->grid.desc.emitters[i].pose, &region);
-        int meets = 1;
+        bool meets = true;
         for (int a = 0; a < 3; a++) {
             meets &= region.center[a] + region.reach > (float)(at[a] * TILE_EDGE) &&
                      region.center[a] - region.reach < (float)((at[a] + 1) * TILE_EDGE);
         }
         if (meets) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 tarn_status tank_keep_tiles(tarn_tank *tank)
@@ -218,6 +222,7 @@ tarn_status tank_keep_tiles(tarn_tank *tank)
     }
     for (uint32_t dense = 0; tank->grid.desc.emitter_count > 0 && dense < shape->tile_total[0]; dense++) {
         if (emitter_meets(tank, tile_place_of(shape, 0, dense))) {
+            TARN_ASSERT(count < shape->tile_total[0]);
             list[count++] = dense;
         }
     }

@@ -3,6 +3,7 @@
 // stable within a tile, on which the next move depends.
 #include "kernels/tank/state.h"
 #include "kernels/grid/solids.h"
+#include "protocol/assert.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -67,6 +68,7 @@ static void fill(const tarn_tank *tank, tank_state *state)
     state->speed_max_bits = tank->counters.grid.speed_max_bits;
     state->liquid_cells = tank->counters.grid.liquid_cells_last;
     state->body_count = tank->grid.body_count;
+    TARN_ASSERT(tank->grid.body_count <= BODIES_MAX);
     memcpy(state->bodies, tank->grid.body_state, sizeof state->bodies);
     state->added = tank->grid.added;
     state->particle_count = tank->particle_count;
@@ -85,6 +87,7 @@ tarn_status tarn_tank_save(tarn_tank *tank, uint8_t *bytes, size_t bytes_max, si
         }
     }
     const size_t at = tank_state_write(&state, bytes, bytes_max), each = (size_t)tank->particle_count * 4;
+    TARN_ASSERT(at <= bytes_max);
     if (at == 0 || bytes_max - at < state.array_count * each) {
         return TARN_E_SPACE;
     }
@@ -100,12 +103,12 @@ tarn_status tarn_tank_save(tarn_tank *tank, uint8_t *bytes, size_t bytes_max, si
 
 // -------------------------------------------------------------------------------------------------------------- checks
 
-static int within(const double *vector, double longest)
+static bool within(const double *vector, double longest)
 {
     return vector[0] * vector[0] + vector[1] * vector[1] + vector[2] * vector[2] <= longest * longest; // not for NaN
 }
 
-static int is_unit(const double *q)
+static bool is_unit(const double *q)
 {
     const double norm = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
     return norm > 0.99 && norm < 1.01;
@@ -115,7 +118,7 @@ static int is_unit(const double *q)
 #define SPEED_MAX_M_S 10.0
 #define PLACE_MAX_M 2e4 ///< poses that are set end at 1e4 per axis
 
-static int motion_fits(const tank_motion *motion)
+static bool motion_fits(const tank_motion *motion)
 {
     return is_unit(motion->rotation) && is_unit(motion->target_rotation) && within(motion->position_m, PLACE_MAX_M) &&
            within(motion->target_m, PLACE_MAX_M) && within(motion->velocity_m_s, SPEED_MAX_M_S) &&
@@ -123,7 +126,7 @@ static int motion_fits(const tank_motion *motion)
 }
 
 /// Whether the state has the arrays that this tank's particles have; colours may be more.
-static int arrays_fit(const tarn_tank *tank, const tank_state *state)
+static bool arrays_fit(const tarn_tank *tank, const tank_state *state)
 {
     void *device[STATE_ARRAY_COUNT];
     uint32_t has = 0, wants = 0;
@@ -138,11 +141,11 @@ static int arrays_fit(const tarn_tank *tank, const tank_state *state)
     return (has & ~colours) == wants && ((has & colours) != 0 || !tank_has_attributes(&tank->grid.desc));
 }
 
-static int state_fits(const tarn_tank *tank, const tank_state *state)
+static bool state_fits(const tarn_tank *tank, const tank_state *state)
 {
     char name[STATE_MODEL_NAME_BYTES] = {0};
     memcpy(name, tank->model->shown.name, strlen(tank->model->shown.name));
-    int fits = memcmp(name, state->model, sizeof name) == 0 && motion_fits(&state->motion) && arrays_fit(tank, state);
+    bool fits = memcmp(name, state->model, sizeof name) == 0 && motion_fits(&state->motion) && arrays_fit(tank, state);
     fits = fits && state->step <= TARN_FRAME_INTEGER_MAX / 2; // frames have to be able to say it, and those to come
     fits = fits && state->particle_count <= tank->args->scale.particles_max;
     for (int a = 0; a < 3; a++) {
@@ -158,47 +161,47 @@ static int state_fits(const tarn_tank *tank, const tank_state *state)
 }
 
 /// Velocities within bounds; whether positions lie in the tank, and in order, tank_place looks.
-static int particles_fit(const tarn_tank *tank, const tank_arrays *arrays)
+static bool particles_fit(const tarn_tank *tank, const tank_arrays *arrays)
 {
     for (uint32_t i = 0; i < arrays->count; i++) {
         for (int a = 0; a < 3; a++) {
             if (!(fabsf(arrays->velocity[a][i]) <= SPEED_MAX)) {
-                return 0;
+                return false;
             }
         }
         for (int k = 0; k < 9 && arrays->affine[0] != NULL; k++) {
             if (!(fabsf(arrays->affine[k][i]) <= 4.0f * SPEED_MAX)) {
-                return 0;
+                return false;
             }
         }
         if (arrays->attribute != NULL && (arrays->attribute[i] & 0xff) >= tank->grid.desc.liquid_count) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
 #define BODY_VALUE_MAX 1e5f ///< cells, cells per step^2 and the like: more is no state of a body
 
-static int bodies_fit(const grid_body_state *bodies, uint32_t count)
+static bool bodies_fit(const grid_body_state *bodies, uint32_t count)
 {
     for (uint32_t b = 0; b < count; b++) {
         const float *values = (const float *)&bodies[b], *q = bodies[b].rotation;
         for (size_t i = 0; i < sizeof bodies[b] / sizeof *values; i++) {
             if (!(fabsf(values[i]) <= BODY_VALUE_MAX)) {
-                return 0;
+                return false;
             }
         }
         for (int a = 0; a < 3; a++) {
             if (fabsf(bodies[b].velocity[a]) > BODY_SPEED_MAX || fabsf(bodies[b].spin[a]) > BODY_SPIN_MAX) {
-                return 0;
+                return false;
             }
         }
         if (fabsf(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1.0f) > 1e-4f) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
 // ------------------------------------------------------------------------------------------------------------- loading
@@ -262,8 +265,8 @@ tarn_status tarn_tank_load(tarn_tank *tank, const uint8_t *bytes, size_t byte_co
         !bodies_fit(state.bodies, state.body_count)) {
         return TARN_E_MALFORMED;
     }
-    const int was_coloured = tank->args->store.attribute != NULL;
-    int is_coloured = 0;
+    const bool was_coloured = tank->args->store.attribute != NULL;
+    bool is_coloured = false;
     for (uint32_t i = 0; i < state.array_count; i++) {
         is_coloured |= state.arrays[i] == STATE_ATTRIBUTE;
     }

@@ -2,6 +2,7 @@
 // then hands, then solids that come and go; pushes and tools act in the step itself (tank_step.c, tools.c).
 #include "kernels/step_input.h"
 #include "kernels/tank/tank_internal.h"
+#include "protocol/assert.h"
 
 #include <math.h>
 #include <string.h>
@@ -132,6 +133,8 @@ tarn_status tarn_tank_admit(tarn_tank *tank, tarn_step_input *input, tarn_step_r
 
 static void set_parameter(tarn_tank *tank, uint32_t id, float value)
 {
+    TARN_ASSERT(id < tank->model->shown.parameter_count);
+    TARN_ASSERT(value >= tank->model->shown.parameters[id].min && value <= tank->model->shown.parameters[id].max);
     if (tank->model->changes_launches(id, tank->parameters[id], value)) {
         grid_forget_launches(&tank->grid);
     }
@@ -156,6 +159,8 @@ static void set_pose(tarn_tank *tank, const tarn_step_input *input)
 
 tarn_status tank_take_input(tarn_tank *tank, const tarn_step_input *input)
 {
+    TARN_ASSERT(input->parameter_count <= TARN_STEP_PARAMETERS_MAX);
+    TARN_ASSERT((unsigned)input->pause < TARN_STEP_PAUSE_COUNT && (unsigned)input->poser < TARN_STEP_POSER_COUNT);
     for (uint32_t i = 0; i < input->parameter_count; i++) {
         set_parameter(tank, input->parameters[i].id, input->parameters[i].value);
     }
@@ -170,6 +175,7 @@ tarn_status tank_take_input(tarn_tank *tank, const tarn_step_input *input)
 
 uint32_t tarn_tank_thrown(const tarn_tank *tank, uint32_t bodies[TARN_STEP_THROWS_MAX])
 {
+    TARN_ASSERT(tank->thrown_count <= TARN_STEP_THROWS_MAX);
     memcpy(bodies, tank->thrown, tank->thrown_count * sizeof *bodies);
     return tank->thrown_count;
 }

@@ -1,5 +1,6 @@
 // A tank's life: description, memory, parameters.
 #include "kernels/tank/tank_internal.h"
+#include "protocol/assert.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -93,7 +94,7 @@ static tarn_status check_desc(const grid_complaint *why, const tarn_tank_desc *d
         return grid_refuse(why, TARN_E_ARGUMENT, "model is %u; allowed is 0 to %u", desc->model, tank_model_count - 1);
     }
     for (int a = 0; a < 3; a++) {
-        const int flat = a == 2 && desc->cells[a] == 1;
+        const bool flat = a == 2 && desc->cells[a] == 1;
         if ((desc->cells[a] < TARN_TANK_CELLS_MIN && !flat) || desc->cells[a] > TARN_TANK_CELLS_MAX) {
             return grid_refuse(why, TARN_E_ARGUMENT, "cells[%d] is %u; allowed is %d to %d", a, desc->cells[a],
                                TARN_TANK_CELLS_MIN, TARN_TANK_CELLS_MAX);
@@ -143,6 +144,7 @@ static uint32_t automatic_capacity(const tarn_tank_desc *desc, uint64_t seeded)
 {
     const uint64_t per_axis = desc->particles_per_axis,
                    full = per_axis * per_axis * per_axis * ((uint64_t)desc->cells[0] * desc->cells[1]) * desc->cells[2];
+    TARN_ASSERT(seeded <= TARN_TANK_PARTICLES_MAX);
     const uint64_t least = seeded > 0 ? seeded : 1;
     uint64_t most = least;
     if (desc->reseed) {
@@ -192,6 +194,7 @@ static void fill_shape(const tarn_tank_desc *desc, grid_shape *shape)
         }
         level++;
     }
+    TARN_ASSERT(shape->tile_total[level] == 1); // the top level is solved by one tile
     shape->level_count = level + 1;
 }
 
@@ -199,6 +202,7 @@ static void fill_shape(const tarn_tank_desc *desc, grid_shape *shape)
 
 const tank_model *tank_model_of(const tarn_tank_desc *desc)
 {
+    TARN_ASSERT(desc->model < tank_model_count);
     return tank_models[desc->model];
 }
 
@@ -215,6 +219,10 @@ static tarn_tank *make(tarn_device *device, const tarn_tank_desc *desc, uint32_t
         return NULL;
     }
     tank->model = tank_model_of(desc);
+    TARN_ASSERT(tank->model->part_bytes >= sizeof(tank_args));
+    TARN_ASSERT(tank->model->control_bytes >= sizeof(tank_control));
+    TARN_ASSERT(tank->model->shown.parameter_count <= TARN_MODEL_PARAMETERS_MAX);
+    TARN_ASSERT(tank->model->stage_count <= TARN_TANK_STAGES_MAX - STAGE_COUNT);
     tank->part = calloc(1, tank->model->part_bytes);
     tank->control = calloc(1, tank->model->control_bytes);
     if (tank->part == NULL || tank->control == NULL) {
@@ -232,15 +240,18 @@ static tarn_tank *make(tarn_device *device, const tarn_tank_desc *desc, uint32_t
         tank->role[role] = TARN_MODEL_PARAMETERS_MAX;
     }
     for (uint32_t i = 0; i < tank->model->shown.parameter_count; i++) {
+        TARN_ASSERT((unsigned)tank->model->shown.parameters[i].role < TARN_PLAYS_COUNT);
         tank->role[tank->model->shown.parameters[i].role] = i;
     }
     for (uint32_t i = 0; i < desc->solid_count; i++) {
         if (desc->solids[i].motion != TARN_MOTION_STATIC) {
+            TARN_ASSERT(tank->grid.own_body_count < BODIES_MAX);
             tank->grid.body_solid[tank->grid.own_body_count++] = i;
         }
     }
     tank->grid.body_count = tank->grid.own_body_count;
     tank->grid.has_solids = desc->solid_count > 0;
+    TARN_ASSERT(particles_max >= 1 && particles_max <= TARN_TANK_PARTICLES_MAX);
     fill_shape(desc, &tank->args->grid.shape);
     tank->args->scale.particles_max = particles_max;
     tank->args->reseed = desc->reseed;
@@ -330,6 +341,8 @@ static tarn_status seed(tarn_tank *tank)
     tarn_status status = tank_arrays_alloc(tank, tank->args->scale.particles_max, &arrays);
     if (status == TARN_OK) {
         tank->model->seed(tank, &arrays, &fastest);
+        TARN_ASSERT(arrays.count <= tank->args->scale.particles_max);
+        TARN_ASSERT(fastest >= 0.0f && fastest <= SPEED_MAX); // not for NaN
         status = tank_place(tank, &arrays, arrays.count);
     }
     tank_arrays_free(&arrays);
@@ -349,7 +362,7 @@ static tarn_status seed(tarn_tank *tank)
 
 tarn_status tarn_tank_reset(tarn_tank *tank)
 {
-    tank_set_coloured(tank, 0);
+    tank_set_coloured(tank, false);
     grid_added_forget(&tank->grid);
     tank->had_births = tank_bears(&tank->grid.desc);
     tank->turned_by_hand = false;
@@ -377,12 +390,12 @@ const tarn_tank_desc *tarn_tank_desc_of(const tarn_tank *tank)
     return &tank->grid.desc;
 }
 
-void tarn_tank_profile(tarn_tank *tank, int on)
+void tarn_tank_profile(tarn_tank *tank, bool on)
 {
     tank->profiling = on;
 }
 
-uint32_t tarn_tank_profile_get(tarn_tank *tank, const char **names, double *seconds, int reset)
+uint32_t tarn_tank_profile_get(tarn_tank *tank, const char **names, double *seconds, bool reset)
 {
     static const char *const common[STAGE_COUNT] = {"g2p", "g2p+advect", "sort", "encode"};
     uint32_t count = 0;

@@ -2,9 +2,11 @@
 #ifndef TARN_KERNELS_TANK_INTERNAL_H
 #define TARN_KERNELS_TANK_INTERNAL_H
 
-#include "kernels/tank/tank_model.h"
 #include "kernels/tank/tank_kernels.h"
+#include "kernels/tank/tank_model.h"
 #include "protocol/frame.h"
+
+#include <stdbool.h>
 
 /// The stages of a profile that all models have; a model's own follow: STAGE_COUNT + i is its i-th.
 typedef enum tank_stage {
@@ -25,7 +27,7 @@ typedef struct tank_motion {
     // what the step in progress feels, in the tank's frame: not part of the state
     double gravity_m_s2[3];
     double turn[3], turn_change[3]; ///< rad per step, and its change
-    int is_moving;
+    bool is_moving;
 } tank_motion;
 
 struct tarn_tank {
@@ -43,17 +45,17 @@ struct tarn_tank {
     tank_motion motion;
     uint64_t seeded, born;                               ///< particles at the start, and since
     float emitter_births[TARN_TANK_EMITTERS_MAX];        ///< particles per cell of the emitter and step
-    int has_births;                                      ///< in this step particles may come into being
-    int has_pours;                                       ///< some of them where a pour is
-    int has_events;                                      ///< something may become of particles besides moving
-    int had_births;                                      ///< in some step since the start
+    bool has_births;                                     ///< in this step particles may come into being
+    bool has_pours;                                      ///< some of them where a pour is
+    bool has_events;                                     ///< something may become of particles besides moving
+    bool had_births;                                     ///< in some step since the start
     uint32_t *attributes[2];                             ///< device: args->store has them once there is dye
     tank_counters counters;                              ///< as the last step left them
     uint32_t *tiles_host;                                ///< [occupied]
     bool paused;                                         ///< as inputs said
     bool turned_by_hand;                                 ///< what the scene does with the tank no longer counts
     uint32_t thrown_count, thrown[TARN_STEP_THROWS_MAX]; ///< bodies, of the last step
-    int profiling;
+    bool profiling;
     double stage_s[TARN_TANK_STAGES_MAX], stage_mark_s;
 };
 
@@ -80,8 +82,8 @@ void tank_adopt_tiles(tarn_tank *tank, const tank_args *args);
 /// Launches that bring the grid's velocities to the particles, move these and sort them.
 void tank_launch_advection(tarn_tank *tank, const tank_args *args);
 
-/// The first of these: moved_velocity and moved_affine. @return 0 where the advection does that
-int tank_launch_gather(tarn_tank *tank, const tank_args *args);
+/// The first of these: moved_velocity and moved_affine. @return false where the advection does that
+bool tank_launch_gather(tarn_tank *tank, const tank_args *args);
 
 /// The n-th root of a number of 0..1, n up to TARN_TANK_SUBSTEPS_MAX, by Newton's method from above: additions,
 /// multiplications and divisions only, so that every machine gets the same bits, which pow doesn't promise.
@@ -114,10 +116,10 @@ void tank_motion_fill(const tarn_tank *tank, tank_control *control);
 uint32_t tank_attribute(const tarn_tank_desc *desc, uint32_t liquid, const uint8_t *colour);
 
 /// Whether particles carry a liquid and a dye.
-int tank_has_attributes(const tarn_tank_desc *desc);
+bool tank_has_attributes(const tarn_tank_desc *desc);
 
 /// Whether particles ever come into being by the description alone.
-int tank_bears(const tarn_tank_desc *desc);
+bool tank_bears(const tarn_tank_desc *desc);
 
 /// Emitters that are on, and drains.
 void tank_sources_fill(const tarn_tank *tank, tank_control *control);
@@ -139,7 +141,7 @@ void tank_tools_begin(tarn_tank *tank, const tarn_tank_tools *tools, const tank_
 void tank_tools_end(tarn_tank *tank, const tank_control *control);
 
 /// Lets particles have colours, or no longer; those of a description that has some always do.
-void tank_set_coloured(tarn_tank *tank, int coloured);
+void tank_set_coloured(tarn_tank *tank, bool coloured);
 
 /// Lists the tiles that stay active for the emitters' sake.
 tarn_status tank_keep_tiles(tarn_tank *tank);
@@ -153,6 +155,11 @@ tarn_status tank_check_range(const grid_complaint *why, const char *field, float
 /// Takes a tank's memory for as many tiles as fit; gives it back, also what was taken by a call that failed.
 tarn_status tank_take_memory(tarn_tank *tank);
 void tank_give_memory(tarn_tank *tank);
+
+/// For validating builds (protocol/assert.h): asserts that every particle is in the tile that lists it; and all that
+/// the grid guarantees. Between steps that went well.
+void tank_validate_particles(const tarn_tank *tank);
+void tank_validate(const tarn_tank *tank);
 
 /// Bytes of device memory in use, and what the tank needs at least.
 uint64_t tank_bytes(const tarn_tank *tank);

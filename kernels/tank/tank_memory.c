@@ -1,5 +1,6 @@
 // A tank's device memory: the particles', and what grid and model take besides; and how many tiles it is for.
 #include "kernels/tank/tank_internal.h"
+#include "protocol/assert.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +69,7 @@ static void measure(tarn_tank *tank)
 {
     grid_taker t = taker_of(tank);
     memset(tank->grid.group_bytes, 0, sizeof tank->grid.group_bytes);
-    t.measuring = 1;
+    t.measuring = true;
     t.bytes = tank->grid.group_bytes;
     take_all(&t, tank);
 }
@@ -85,6 +86,7 @@ static tarn_status choose_capacity(tarn_tank *tank)
     measure(tank);
     const uint64_t fixed = bytes[GROUP_TANK] + bytes[GROUP_PARTICLE] * particles_max;
     const uint64_t each = bytes[GROUP_ACTIVE] + bytes[GROUP_OCCUPIED] + bytes[GROUP_COARSE] / 7;
+    TARN_ASSERT(each > 0);
     const uint64_t fit = fixed < memory ? (memory - fixed) / each : 0;
     if (fit < shape->active_max) {
         shape->active_max = (uint32_t)fit;
@@ -103,6 +105,8 @@ tarn_status tank_take_memory(tarn_tank *tank)
     grid_taker t = taker_of(tank);
     take_all(&t, tank);
     tank_args *args = tank->args;
+    TARN_ASSERT(args->grid.shape.occupied_max <= args->grid.shape.active_max); // an occupied tile is active
+    TARN_ASSERT(args->grid.shape.active_max <= args->grid.shape.tile_total[0]);
     args->grid.m.control = &args->store.control->grid;
     args->grid.m.counters = &args->store.counters->grid;
     if (!t.failed) {
@@ -116,7 +120,7 @@ tarn_status tank_take_memory(tarn_tank *tank)
 void tank_give_memory(tarn_tank *tank)
 {
     grid_taker t = taker_of(tank);
-    t.giving = 1;
+    t.giving = true;
     grid_give_more(&tank->grid);
     grid_added_forget(&tank->grid); // what was there first is to be given back
     take_all(&t, tank);

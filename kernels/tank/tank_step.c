@@ -4,6 +4,7 @@
 //     g2p + advect ─ collide ─ births, drains ─ sort
 #include "kernels/step_input.h"
 #include "kernels/tank/tank_internal.h"
+#include "protocol/assert.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,6 +14,7 @@ void tank_mark(tarn_tank *tank, uint32_t stage)
     if (!tank->profiling) {
         return;
     }
+    TARN_ASSERT(stage == STAGE_NONE || stage < STAGE_COUNT + tank->model->stage_count);
     const double now_s = tarn_queue_clock_s(tank->grid.queue);
     if (stage != STAGE_NONE) {
         tank->stage_s[stage] += now_s - tank->stage_mark_s;
@@ -48,23 +50,23 @@ static void sort(tarn_tank *tank, const tank_args *args)
     tank_adopt_tiles(tank, args);
 }
 
-int tank_launch_gather(tarn_tank *tank, const tank_args *args)
+bool tank_launch_gather(tarn_tank *tank, const tank_args *args)
 {
-    const int quadratic = tank->grid.desc.weights == TARN_WEIGHTS_QUADRATIC;
-    const int affine = tank->grid.desc.transfer == TARN_TRANSFER_APIC;
+    const bool quadratic = tank->grid.desc.weights == TARN_WEIGHTS_QUADRATIC;
+    const bool affine = tank->grid.desc.transfer == TARN_TRANSFER_APIC;
     if (!quadratic && !affine) {
-        return 0;
+        return false;
     }
     grid_launch_occupied(&tank->grid, args,
                          quadratic && affine ? TANK_KERNEL(gather_apic_quadratic)
                          : quadratic         ? TANK_KERNEL(gather_quadratic)
                                              : TANK_KERNEL(gather_apic));
-    return 1;
+    return true;
 }
 
 void tank_launch_advection(tarn_tank *tank, const tank_args *args)
 {
-    const int gathered = tank_launch_gather(tank, args);
+    const bool gathered = tank_launch_gather(tank, args);
     tank_mark(tank, STAGE_GATHER);
     grid_launch_occupied(&tank->grid, args, gathered ? TANK_KERNEL(advect_gathered) : TANK_KERNEL(advect));
     if (tank->grid.body_count > 0) {
@@ -83,6 +85,8 @@ void tank_launch_advection(tarn_tank *tank, const tank_args *args)
 
 float tank_nth_root(float of, uint32_t n)
 {
+    TARN_ASSERT(n >= 1 && n <= TARN_TANK_SUBSTEPS_MAX);
+    TARN_ASSERT(of <= 1.0f);
     if (of <= 0.0f || n == 1) {
         return of;
     }
@@ -166,11 +170,12 @@ static uint32_t substeps_for(const tarn_tank *tank, const tank_control *control,
 /// Which launches this step needs besides those of every step; a captured sequence is one with them or one without.
 static void choose_launches(tarn_tank *tank, const tank_control *control)
 {
-    const int has_events = control->drain_count > 0 || control->grid.is_turning;
-    const int has_births = control->has_births != 0, has_pours = control->pour_tile_count > 0;
+    const bool has_events = control->drain_count > 0 || control->grid.is_turning;
+    const bool has_births = control->has_births != 0, has_pours = control->pour_tile_count > 0;
     if (has_events != tank->has_events || has_births != tank->has_births || has_pours != tank->has_pours) {
         grid_forget_launches(&tank->grid);
     }
+    TARN_ASSERT(!has_pours || has_births); // what is poured is born
     tank->has_events = has_events;
     tank->has_births = has_births;
     tank->has_pours = has_pours;
@@ -190,16 +195,40 @@ static void fill_control(tarn_tank *tank, const tarn_step_input *input)
     control->has_births = tank_bears(&tank->grid.desc) || control->pour_tile_count > 0;
     const float pushed = tile_max2_f32(fastest_push(tank, input->pushes, input->push_count), fastest_emitter(control));
     tank->grid.substeps = substeps_for(tank, control, tile_max2_f32(pushed, grid_bodies_speed(&tank->grid)));
+    TARN_ASSERT(tank->grid.substeps >= 1 && tank->grid.substeps <= TARN_TANK_SUBSTEPS_MAX);
     control->grid.frac = 1.0f / (float)tank->grid.substeps;
     tank_motion_fill(tank, control);
+    TARN_ASSERT(input->push_count <= TANK_PUSHES_MAX);
     control->push_count = input->push_count;
     for (uint32_t i = 0; i < input->push_count; i++) {
         fill_push(tank, &input->pushes[i], &control->pushes[i]);
     }
     control->dye_share = tank_role(tank, TARN_PLAYS_DYE, 0.0f);
     control->dye_step = (uint32_t)tank->grid.step;
+    TARN_ASSERT(control->grid.speed_max > 0.0f && control->grid.speed_max <= SPEED_MAX);
+    TARN_ASSERT(control->dye_count <= TANK_DYES_MAX);
+    TARN_ASSERT(control->pour_tile_count <= TANK_POUR_TILES_MAX);
+    TARN_ASSERT(control->emitter_count <= TANK_REGIONS_MAX && control->drain_count <= TANK_REGIONS_MAX);
     tank->model->begin(tank, control);
     choose_launches(tank, control);
+}
+
+/// What the device counted fits what there is memory for.
+static void check_counters(const tarn_tank *tank)
+{
+    const tank_counters *counters = &tank->counters;
+    const grid_shape *shape = &tank->args->grid.shape;
+    TARN_ASSERT(counters->particles <= tank->args->scale.particles_max);
+    TARN_ASSERT(counters->births == 0); // all that were announced have been given their ids
+    TARN_ASSERT(counters->spray_age_max <= AGE_CLASSES);
+    TARN_ASSERT(counters->grid.active <= shape->active_max);
+    TARN_ASSERT(counters->grid.occupied <= shape->occupied_max);
+    TARN_ASSERT(counters->grid.occupied <= counters->grid.active);
+    TARN_ASSERT(counters->grid.occupied <= counters->particles);
+    TARN_ASSERT(counters->grid.level_tiles[0] == counters->grid.occupied);
+    for (uint32_t l = 1; l < shape->level_count; l++) {
+        TARN_ASSERT(counters->grid.level_tiles[l] <= counters->grid.level_tiles[l - 1]);
+    }
 }
 
 static tarn_status read_counters(tarn_tank *tank)
@@ -211,6 +240,9 @@ static tarn_status read_counters(tarn_tank *tank)
     tank->particle_count = tank->counters.particles;
     if (status == TARN_OK && tank->counters.grid.broken) {
         status = TARN_E_UNSTABLE;
+    }
+    if (status == TARN_OK && !tank->counters.grid.overflow) {
+        check_counters(tank);
     }
     return status == TARN_OK && tank->counters.grid.overflow ? TARN_E_MEMORY : status;
 }
@@ -260,6 +292,9 @@ static tarn_status advance(tarn_tank *tank, const tarn_step_input *input)
     }
     tank->grid.step++;
     tank->sim_time_s = (double)tank->grid.step * (double)tank->grid.desc.dt_s;
+    if (TARN_VALIDATE && status == TARN_OK) {
+        tank_validate(tank);
+    }
     return status;
 }
 

@@ -4,6 +4,7 @@
 // tank that was restored from a state as in one that has poured before: so the lists of tiles are made anew.
 #include "kernels/tank/region.h"
 #include "kernels/tank/tank_internal.h"
+#include "protocol/assert.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,12 +19,12 @@ _Static_assert((int)TANK_POURS_MAX == TARN_TANK_POURS_MAX && (int)TANK_DYES_MAX 
 
 // -------------------------------------------------------------------------------------------------------------- checks
 
-static int is_finite3(const float *v)
+static bool is_finite3(const float *v)
 {
     return isfinite(v[0]) && isfinite(v[1]) && isfinite(v[2]);
 }
 
-static int pour_is_sound(const tarn_tank *tank, const tarn_pour *pour)
+static bool pour_is_sound(const tarn_tank *tank, const tarn_pour *pour)
 {
     return is_finite3(pour->center_m) && isfinite(pour->radius_m) && is_finite3(pour->velocity_m_s) &&
            pour->liquid < tank->grid.desc.liquid_count;
@@ -47,7 +48,7 @@ bool tank_tools_are_sound(const tarn_tank *tank, const tarn_tank_tools *tools)
 
 // --------------------------------------------------------------------------------------------------------------- pours
 
-static int is_flat(const tarn_tank *tank)
+static bool is_flat(const tarn_tank *tank)
 {
     return tank->grid.desc.cells[2] == 1;
 }
@@ -70,7 +71,7 @@ static uint32_t cells_of(const tarn_tank *tank, const tank_region *ball)
     int first[3], end[3];
     uint32_t count = 0;
     for (int a = 0; a < 3; a++) {
-        const int flat = a == 2 && is_flat(tank);
+        const bool flat = a == 2 && is_flat(tank);
         first[a] = flat ? 0 : (int)floorf(ball->center[a] - ball->reach) - 1;
         end[a] = flat ? 1 : (int)ceilf(ball->center[a] + ball->reach) + 1;
     }
@@ -124,12 +125,14 @@ static void fill_pour(const tarn_tank *tank, const tarn_pour *pour, tank_control
     if (!(speed > 0.0f)) {
         return;
     }
+    TARN_ASSERT(control->emitter_count < TANK_REGIONS_MAX);
     tank_region *region = &control->emitters[control->emitter_count++];
     tank_ball_fill(tank, center_m, radius_m, region);
     const float radius = region->half[0], area = is_flat(tank) ? 2.0f * radius : pi * (radius * radius);
     for (int a = 0; a < 3; a++) {
         region->velocity[a] = tile_clamp_f32(velocity_m_s[a] * per_step, -SPEED_MAX, SPEED_MAX);
     }
+    TARN_ASSERT(radius <= POUR_RADIUS_MAX + 1.0f); // the tiles that it reaches are counted on
     region->births = tank->args->scale.rest_density * area * speed / (float)cells_of(tank, region);
     region->attribute = tank_attribute(&tank->grid.desc, pour->liquid, pour->colour);
     region->keeps_off = 1;
@@ -152,10 +155,12 @@ void tank_tools_fill(const tarn_tank *tank, const tarn_tank_tools *tools, tank_c
     }
     for (uint32_t i = 0; i < tools->sink_count; i++) {
         const float radius_m = reach_of(tank, tools->sinks[i].radius_m) * tank->grid.desc.cell_m;
+        TARN_ASSERT(control->drain_count < TANK_REGIONS_MAX);
         tank_ball_fill(tank, tools->sinks[i].center_m, radius_m, &control->drains[control->drain_count++]);
     }
     for (uint32_t i = 0; i < tools->dye_count; i++) {
         const tarn_dye *from = &tools->dyes[i];
+        TARN_ASSERT(control->dye_count < TANK_DYES_MAX);
         tank_dye *to = &control->dyes[control->dye_count++];
         for (int a = 0; a < 3; a++) {
             to->center[a] = from->center_m[a] * per_cell;
@@ -166,13 +171,14 @@ void tank_tools_fill(const tarn_tank *tank, const tarn_tank_tools *tools, tank_c
     }
 }
 
-void tank_set_coloured(tarn_tank *tank, int coloured)
+void tank_set_coloured(tarn_tank *tank, bool coloured)
 {
     store_memory *m = &tank->args->store;
-    const int has = coloured || tank_has_attributes(&tank->grid.desc);
+    const bool has = coloured || tank_has_attributes(&tank->grid.desc);
     if (has != (m->attribute != NULL)) {
         grid_forget_launches(&tank->grid);
     }
+    TARN_ASSERT(tank->attributes[0] != NULL && tank->attributes[1] != NULL);
     m->attribute = has ? tank->attributes[0] : NULL;
     m->moved_attribute = has ? tank->attributes[1] : NULL;
 }
@@ -196,9 +202,9 @@ static void list_anew(tarn_tank *tank)
     tank_adopt_tiles(tank, args);
 }
 
-static int puts_colour_in(const tarn_tank_tools *tools)
+static bool puts_colour_in(const tarn_tank_tools *tools)
 {
-    int colours = tools->dye_count > 0;
+    bool colours = tools->dye_count > 0;
     for (uint32_t i = 0; i < tools->pour_count; i++) {
         colours |= tools->pours[i].colour[3] != 0;
     }
@@ -208,7 +214,7 @@ static int puts_colour_in(const tarn_tank_tools *tools)
 void tank_tools_begin(tarn_tank *tank, const tarn_tank_tools *tools, const tank_control *control)
 {
     if (tank->args->store.attribute == NULL && puts_colour_in(tools)) {
-        tank_set_coloured(tank, 1);
+        tank_set_coloured(tank, true);
         tank_args args = *tank->args;
         args.grid.level = tank->particle_count;
         grid_launch(&tank->grid, &args, TANK_KERNEL(undyed), NULL,
@@ -223,6 +229,7 @@ void tank_tools_end(tarn_tank *tank, const tank_control *control)
 {
     const tank_args *args = tank->args;
     if (control->dye_count > 0) {
+        TARN_ASSERT(args->store.attribute != NULL); // the first dye brought it
         grid_launch(&tank->grid, args, TANK_KERNEL(tint), &args->grid.m.counters->occupied,
                     args->grid.shape.occupied_max);
     }

@@ -1,6 +1,7 @@
 // Views of a tank.
 #include "kernels/tank/view.h"
 #include "kernels/tank/tank_internal.h"
+#include "protocol/assert.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -57,9 +58,12 @@ static uint32_t list_bodies(const tarn_tank *tank, tarn_frame_body *bodies)
     _Static_assert((int)TARN_TANK_BODIES_MAX <= (int)TARN_FRAME_BODIES_MAX, "a frame holds all bodies");
     tarn_body_state states[TARN_TANK_BODIES_MAX];
     const uint32_t count = tarn_tank_bodies(tank, states);
+    TARN_ASSERT(count <= TARN_TANK_BODIES_MAX);
     qsort(states, count, sizeof *states, compare_numbers); // a thrown one takes the place of the oldest
     for (uint32_t i = 0; i < count; i++) {
         tarn_frame_body *body = &bodies[i];
+        TARN_ASSERT(states[i].solid <= UINT16_MAX);
+        TARN_ASSERT(i == 0 || states[i - 1].solid < states[i].solid); // a frame has each once
         body->solid = (uint16_t)states[i].solid;
         memcpy(body->position_m, states[i].pose.position_m, sizeof body->position_m);
         pack_rotation(states[i].pose.rotation, body->rotation);
@@ -72,6 +76,7 @@ void tank_view_now(const tarn_tank *tank, tank_moment *moment)
     moment->step = tank->grid.step;
     moment->sim_time_s = tank->sim_time_s;
     moment->generation = tank->generation;
+    TARN_ASSERT(tank->counters.grid.occupied <= tank->args->grid.shape.occupied_max);
     moment->occupied = tank->counters.grid.occupied;
     moment->had_births = tank->had_births;
     moment->attribute = tank->args->store.attribute;
@@ -90,6 +95,7 @@ tarn_status tank_view_seat(tarn_tank *tank, uint32_t *seat, uint32_t *moved_seat
     if (seat != NULL && store->seat != NULL) {
         return TARN_E_STATE;
     }
+    TARN_ASSERT((seat == NULL) == (moved_seat == NULL));
     grid_forget_launches(&tank->grid); // which knows the old ones
     store->seat = seat;
     store->moved_seat = moved_seat;

@@ -1,6 +1,8 @@
 // The exports of codec.wasm; README.md describes them. Freestanding: no libc, no imports. Open codec_room.h next.
 #include "protocol/wasm/codec_room.h"
 
+#include <stdbool.h>
+
 #define EXPORT(name) __attribute__((export_name(#name))) name
 
 enum {
@@ -34,8 +36,8 @@ uint64_t tarn_codec_with_slack(uint64_t wanted, uint64_t max)
     return slack < max ? slack : max;
 }
 
-/// Makes the memory reach `end`. @return 0 where the engine refuses
-static int grow_to(uint64_t end)
+/// Makes the memory reach `end`. @return false where the engine refuses
+static bool grow_to(uint64_t end)
 {
     uint64_t pages = __builtin_wasm_memory_size(0), wanted = (end + PAGE_BYTES - 1) / PAGE_BYTES;
     return wanted <= pages || __builtin_wasm_memory_grow(0, (size_t)(wanted - pages)) != (size_t)-1;

@@ -4,6 +4,8 @@
 
 #include "protocol/stream.h"
 
+#include <stdbool.h>
+
 static tarn_stream *decoder;
 static tarn_stream_size decoder_size;
 
@@ -97,8 +99,8 @@ static tarn_status make_room(const tarn_stream_frame *key)
 {
     const tarn_stream_size wanted = tarn_stream_size_of(key);
     const tarn_stream_size have = decoder_size;
-    const int fits = decoder != NULL && wanted.slots <= have.slots && wanted.tiles <= have.tiles &&
-                     wanted.flow_tiles <= have.flow_tiles;
+    const bool fits = decoder != NULL && wanted.slots <= have.slots && wanted.tiles <= have.tiles &&
+                      wanted.flow_tiles <= have.flow_tiles;
     if (fits && wanted.slots <= tarn_codec_room.particles_max) {
         return TARN_OK;
     }

@@ -1,13 +1,14 @@
 // One function, `payload`, lists the fields of each kind and serves both directions, so that what is written and what
 // is read cannot drift apart.
 #include "server/common/ipc.h"
+#include "protocol/assert.h"
 
 #include <math.h>
 #include <string.h>
 
 typedef struct ipc_codec {
     uint8_t *at, *end;
-    int writing;
+    bool writing;
     tarn_status status;
 } ipc_codec;
 
@@ -17,6 +18,7 @@ static uint8_t *take(ipc_codec *codec, size_t count)
     if (codec->status != TARN_OK) {
         return NULL;
     }
+    TARN_ASSERT(codec->at <= codec->end);
     if (count > (size_t)(codec->end - codec->at)) {
         codec->status = codec->writing ? TARN_E_SPACE : TARN_E_TRUNCATED;
         return NULL;
@@ -26,7 +28,7 @@ static uint8_t *take(ipc_codec *codec, size_t count)
     return bytes;
 }
 
-static void refuse_when(ipc_codec *codec, int wrong)
+static void refuse_when(ipc_codec *codec, bool wrong)
 {
     if (wrong && codec->status == TARN_OK) {
         codec->status = codec->writing ? TARN_E_ARGUMENT : TARN_E_MALFORMED;
@@ -138,6 +140,7 @@ static void input(ipc_codec *codec, tarn_ipc_input *message)
         return;
     }
     if (codec->writing) {
+        TARN_ASSERT(message->bytes != NULL);
         memcpy(bytes, message->bytes, message->byte_count);
     } else {
         message->bytes = bytes;
@@ -208,68 +211,68 @@ static void report(ipc_codec *codec, tarn_ipc_report *message)
     u32(codec, &message->frames_replaced);
 }
 
-/// The fields of a message. @return 0 for a kind that is unknown
-static int payload(ipc_codec *codec, tarn_ipc_message *message)
+/// The fields of a message. @return false for a kind that is unknown
+static bool payload(ipc_codec *codec, tarn_ipc_message *message)
 {
     switch (message->kind) {
     case TARN_IPC_GATEWAY_HELLO:
         u32(codec, &message->gateway_hello.version);
         text(codec, message->gateway_hello.program, sizeof message->gateway_hello.program);
-        return 1;
+        return true;
     case TARN_IPC_LOAD:
         load(codec, &message->load);
-        return 1;
+        return true;
     case TARN_IPC_RESET:
         u32(codec, &message->reset.epoch);
         u32(codec, &message->reset.viewer_id);
         u32(codec, &message->reset.sequence);
-        return 1;
+        return true;
     case TARN_IPC_CONTROL:
         u32(codec, &message->control.viewer_id);
         u32(codec, &message->control.sequence);
         u8_up_to(codec, &message->control.action, TARN_CONTROL_STEP);
-        return 1;
+        return true;
     case TARN_IPC_AUDIENCE:
         u32(codec, &message->audience.viewer_count);
-        return 1;
+        return true;
     case TARN_IPC_INPUT:
         input(codec, &message->input);
-        return 1;
+        return true;
     case TARN_IPC_VIEWER_GONE:
         u32(codec, &message->viewer_gone.viewer_id);
-        return 1;
+        return true;
     case TARN_IPC_PING:
     case TARN_IPC_PONG:
         u32(codec, &message->ping.id);
-        return 1;
+        return true;
     case TARN_IPC_SHUTDOWN:
     case TARN_IPC_KEY_WANTED:
     case TARN_IPC_UNLOAD:
-        return 1;
+        return true;
     case TARN_IPC_WORKER_HELLO:
         worker_hello(codec, &message->worker_hello);
-        return 1;
+        return true;
     case TARN_IPC_STATE:
         state(codec, &message->state);
-        return 1;
+        return true;
     case TARN_IPC_REFUSED:
         refused(codec, &message->refused);
-        return 1;
+        return true;
     case TARN_IPC_REPORT:
         report(codec, &message->report);
-        return 1;
+        return true;
     case TARN_IPC_FAULT:
         text(codec, message->fault.text, sizeof message->fault.text);
-        return 1;
+        return true;
     case TARN_IPC_STAMPS:
         u64(codec, &message->stamps.latched_ns);
         u64(codec, &message->stamps.stepped_ns);
         u64(codec, &message->stamps.encoded_ns);
-        return 1;
+        return true;
     case TARN_IPC_FRAME:
         break;
     }
-    return 0;
+    return false;
 }
 
 static void header_write(uint32_t kind, uint32_t tank, uint32_t payload_bytes, uint8_t *bytes)
@@ -288,7 +291,7 @@ tarn_status tarn_ipc_write(const tarn_ipc_message *message, uint8_t *bytes, size
         room = TARN_IPC_PAYLOAD_BYTES_MAX;
     }
     uint8_t *start = bytes + TARN_IPC_HEADER_BYTES;
-    ipc_codec codec = {.at = start, .end = start + room, .writing = 1};
+    ipc_codec codec = {.at = start, .end = start + room, .writing = true};
     // While writing, `payload` only reads from the message.
     if (!payload(&codec, (tarn_ipc_message *)message)) {
         return TARN_E_ARGUMENT;
@@ -298,6 +301,7 @@ tarn_status tarn_ipc_write(const tarn_ipc_message *message, uint8_t *bytes, size
     }
     header_write(message->kind, message->tank, (uint32_t)(codec.at - start), bytes);
     *byte_count = (size_t)(codec.at - bytes);
+    TARN_ASSERT(*byte_count <= bytes_max);
     return TARN_OK;
 }
 
@@ -338,9 +342,11 @@ void tarn_ipc_reader_init(tarn_ipc_reader *reader, const tarn_ipc_sink *sink)
 uint8_t *tarn_ipc_reader_space(tarn_ipc_reader *reader, size_t *bytes_max)
 {
     if (reader->frame != NULL) {
+        TARN_ASSERT(reader->frame_have < reader->frame_bytes);
         *bytes_max = reader->frame_bytes - reader->frame_have;
         return reader->frame + reader->frame_have;
     }
+    TARN_ASSERT(reader->staged < sizeof reader->staging); // a whole message always fits
     *bytes_max = sizeof reader->staging - reader->staged;
     return reader->staging + reader->staged;
 }
@@ -348,12 +354,14 @@ uint8_t *tarn_ipc_reader_space(tarn_ipc_reader *reader, size_t *bytes_max)
 void tarn_ipc_reader_divert(tarn_ipc_reader *reader, uint32_t tank, uint8_t *space)
 {
     if (reader->frame != NULL && reader->frame_tank == tank) {
+        TARN_ASSERT(space != NULL);
         reader->frame = space;
     }
 }
 
 static tarn_status frame_take(tarn_ipc_reader *reader, size_t byte_count)
 {
+    TARN_ASSERT(byte_count <= reader->frame_bytes - reader->frame_have);
     reader->frame_have += (uint32_t)byte_count;
     if (reader->frame_have < reader->frame_bytes) {
         return TARN_OK;
@@ -419,6 +427,7 @@ tarn_status tarn_ipc_reader_commit(tarn_ipc_reader *reader, size_t byte_count)
     if (reader->frame != NULL) {
         return frame_take(reader, byte_count);
     }
+    TARN_ASSERT(byte_count <= sizeof reader->staging - reader->staged);
     reader->staged += byte_count;
     size_t used = 0;
     while (reader->frame == NULL) {
@@ -431,6 +440,7 @@ tarn_status tarn_ipc_reader_commit(tarn_ipc_reader *reader, size_t byte_count)
         }
         used += (size_t)taken;
     }
+    TARN_ASSERT(used <= reader->staged);
     memmove(reader->staging, reader->staging + used, reader->staged - used);
     reader->staged -= used;
     return TARN_OK;

@@ -1,4 +1,5 @@
 #include "server/gateway/fanout.h"
+#include "protocol/assert.h"
 #include "server/common/ipc.h"
 
 #include <libwebsockets.h>
@@ -39,11 +40,13 @@ static int free_buffer(const tarn_fanout *fanout)
     uint32_t used = fanout->extra.serial ? 1u << fanout->extra.buffer : 0;
     int buffer = 0;
     for (uint32_t i = 0; i < fanout->chain_count; i++) {
+        TARN_ASSERT((used >> fanout->chain[i].buffer & 1) == 0); // no two frames lie in one buffer
         used |= 1u << fanout->chain[i].buffer;
     }
     while (used >> buffer & 1) {
         buffer++;
     }
+    TARN_ASSERT(buffer < TARN_FANOUT_BUFFERS);
     return buffer;
 }
 
@@ -102,6 +105,7 @@ static tarn_status open_frame(const tarn_fanout *fanout, const uint8_t *bytes, u
 
 static void append(tarn_fanout *fanout, const tarn_fanout_frame *frame)
 {
+    TARN_ASSERT(frame->serial == fanout->serial && frame->refers < frame->serial);
     if (frame->kind == TARN_STREAM_EXTRA) {
         fanout->extra = *frame;
         return;
@@ -112,12 +116,16 @@ static void append(tarn_fanout *fanout, const tarn_fanout_frame *frame)
     if (fanout->chain_count == TARN_FANOUT_CHAIN_MAX) {
         memmove(fanout->chain, fanout->chain + 1, --fanout->chain_count * sizeof fanout->chain[0]);
     }
+    TARN_ASSERT(fanout->chain_count < TARN_FANOUT_CHAIN_MAX);
+    TARN_ASSERT(fanout->chain_count == 0 || frame->refers == fanout->chain[fanout->chain_count - 1].serial);
     fanout->chain[fanout->chain_count++] = *frame;
     fanout->extra.serial = 0;
 }
 
 tarn_status tarn_fanout_take(tarn_fanout *fanout, uint32_t frame_bytes, uint32_t epoch, tarn_fanout_inputs *inputs)
 {
+    TARN_ASSERT(fanout->receiving >= 0 && fanout->receiving < TARN_FANOUT_BUFFERS);
+    TARN_ASSERT(fanout->buffers[fanout->receiving] != NULL && frame_bytes <= TARN_IPC_FRAME_BYTES_MAX);
     const uint8_t *bytes = fanout->buffers[fanout->receiving] + LWS_PRE;
     tarn_fanout_frame frame;
     const tarn_status status = open_frame(fanout, bytes, frame_bytes, &frame, inputs);
@@ -144,12 +152,13 @@ void tarn_fanout_clear(tarn_fanout *fanout)
 }
 
 /// Whether a key frame goes on from where a viewer is.
-static int key_goes_on(const tarn_fanout *fanout, const tarn_fanout_frame *key, uint64_t reference, uint64_t sent)
+static bool key_goes_on(const tarn_fanout *fanout, const tarn_fanout_frame *key, uint64_t reference, uint64_t sent)
 {
     return reference < key->serial && (sent < key->serial || tarn_fanout_newest_is_key(fanout));
 }
 
-const tarn_fanout_frame *tarn_fanout_next(const tarn_fanout *fanout, uint64_t reference, uint64_t sent, int skip_extras)
+const tarn_fanout_frame *tarn_fanout_next(const tarn_fanout *fanout, uint64_t reference, uint64_t sent,
+                                          bool skip_extras)
 {
     const tarn_fanout_frame *extra = fanout->extra.serial > sent ? &fanout->extra : NULL;
     for (uint32_t i = 0; i < fanout->chain_count; i++) {
@@ -163,21 +172,23 @@ const tarn_fanout_frame *tarn_fanout_next(const tarn_fanout *fanout, uint64_t re
 
 const tarn_fanout_frame *tarn_fanout_newest(const tarn_fanout *fanout)
 {
+    TARN_ASSERT(fanout->extra.serial != 0 || fanout->chain_count > 0);
     return fanout->extra.serial ? &fanout->extra : &fanout->chain[fanout->chain_count - 1];
 }
 
-int tarn_fanout_newest_is_key(const tarn_fanout *fanout)
+bool tarn_fanout_newest_is_key(const tarn_fanout *fanout)
 {
     return fanout->chain_count == 1 && !fanout->extra.serial && fanout->chain[0].kind == TARN_STREAM_KEY;
 }
 
-int tarn_fanout_is_lost(const tarn_fanout *fanout, uint64_t reference, uint64_t sent)
+bool tarn_fanout_is_lost(const tarn_fanout *fanout, uint64_t reference, uint64_t sent)
 {
     return (fanout->chain_count == 0 || fanout->chain[fanout->chain_count - 1].serial != reference) &&
-           tarn_fanout_next(fanout, reference, sent, 1) == NULL;
+           tarn_fanout_next(fanout, reference, sent, true) == NULL;
 }
 
 uint8_t *tarn_fanout_bytes(const tarn_fanout *fanout, const tarn_fanout_frame *frame)
 {
+    TARN_ASSERT(frame->serial != 0 && fanout->buffers[frame->buffer] != NULL);
     return fanout->buffers[frame->buffer] + LWS_PRE;
 }

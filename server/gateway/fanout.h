@@ -15,6 +15,7 @@
 
 #include "protocol/stream.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -77,17 +78,17 @@ void tarn_fanout_clear(tarn_fanout *fanout);
 /// @param skip_extras  without extra frames
 /// @return NULL: there is none now
 const tarn_fanout_frame *tarn_fanout_next(const tarn_fanout *fanout, uint64_t reference, uint64_t sent,
-                                          int skip_extras);
+                                          bool skip_extras);
 
 /// The frame that was taken last; there must be one.
 const tarn_fanout_frame *tarn_fanout_newest(const tarn_fanout *fanout);
 
 /// Whether the newest frame is a key frame.
-int tarn_fanout_newest_is_key(const tarn_fanout *fanout);
+bool tarn_fanout_newest_is_key(const tarn_fanout *fanout);
 
 /// Whether nothing but a frame that is still to come can go on from a reference.
 /// @param sent  as there
-int tarn_fanout_is_lost(const tarn_fanout *fanout, uint64_t reference, uint64_t sent);
+bool tarn_fanout_is_lost(const tarn_fanout *fanout, uint64_t reference, uint64_t sent);
 
 /// A frame's bytes, with LWS_PRE writable bytes in front.
 uint8_t *tarn_fanout_bytes(const tarn_fanout *fanout, const tarn_fanout_frame *frame);

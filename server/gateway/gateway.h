@@ -19,6 +19,7 @@
 #include "server/gateway/workers.h"
 
 #include <libwebsockets.h>
+#include <stdbool.h>
 #include <uv.h>
 
 typedef struct tarn_gateway {
@@ -38,8 +39,8 @@ typedef struct tarn_gateway {
     tarn_session_makers makers;
     tarn_viewer_list viewers;
     tarn_refused_origins refused_origins;
-    uint8_t serving; ///< the first tank was made
-    uint8_t ending;
+    bool serving; ///< the first tank was made
+    bool ending;
     uint64_t ending_since_ns;
     int exit_code;
     tarn_text failure; ///< why the start failed

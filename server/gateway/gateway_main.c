@@ -32,7 +32,7 @@ static void end(int exit_code)
     if (gateway.ending) {
         return;
     }
-    gateway.ending = 1;
+    gateway.ending = true;
     gateway.viewers.is_ending = true;
     gateway.ending_since_ns = tarn_clock_monotonic_ns();
     gateway.exit_code = exit_code;
@@ -63,11 +63,11 @@ static void fail_start(const char *sentence)
 static void announce(void)
 {
     const char *host = gateway.options.host;
-    int is_any = strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
+    bool is_any = strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
     if (is_any) {
         host = "localhost"; // nobody can open the address that means all
     }
-    int is_v6 = strchr(host, ':') != NULL;
+    bool is_v6 = strchr(host, ':') != NULL;
     char address[300];
     snprintf(address, sizeof address, "http://%s%s%s:%u/", is_v6 ? "[" : "", host, is_v6 ? "]" : "",
              gateway.listener.port);
@@ -84,7 +84,7 @@ static void announce(void)
 static void serve(void)
 {
     tarn_text why;
-    gateway.serving = 1;
+    gateway.serving = true;
     if (tarn_listener_start(&gateway.listener, &gateway.loop, tarn_web_adopt, tarn_web_drop, &gateway, why) ==
         TARN_OK) {
         announce();
@@ -168,7 +168,7 @@ static void close_handle(uv_handle_t *handle, void *user)
 static void tick_ending(uint64_t now_ns)
 {
     uint64_t since_ms = (now_ns - gateway.ending_since_ns) / 1000000;
-    int viewers_told = gateway.viewers.first == NULL || since_ms > TARN_GATEWAY_END_VIEWERS_MS_MAX;
+    bool viewers_told = gateway.viewers.first == NULL || since_ms > TARN_GATEWAY_END_VIEWERS_MS_MAX;
     if (viewers_told && tarn_workers_are_gone(&gateway.workers)) {
         uv_close((uv_handle_t *)&gateway.tick, NULL);
         for (int i = 0; i < SIGNAL_COUNT; i++) {
@@ -311,8 +311,8 @@ static tarn_status start(tarn_text why)
                                     .title = "",
                                     .scene = gateway.options.scene,
                                     .guests = gateway.options.guests,
-                                    .is_kept = 1,
-                                    .is_listed = 1};
+                                    .is_kept = true,
+                                    .is_listed = true};
     tarn_session *session;
     if (tarn_fanout_space(&gateway.sessions.nowhere) == NULL) {
         return TARN_E_MEMORY;

@@ -59,7 +59,7 @@ static const struct argp_option option_list[] = {
 };
 
 /// scheme://host or scheme://host:port, as browsers write it.
-static int is_origin(const char *text)
+static bool is_origin(const char *text)
 {
     const char *host = strstr(text, "://");
     return host != NULL && host > text && host[3] && strpbrk(host + 3, "/?# *") == NULL;
@@ -76,8 +76,8 @@ static void add_origin(struct argp_state *state, tarn_gateway_options *options, 
     }
 }
 
-/// @return 0: none of these
-static int parse_session_option(int key, const char *text, struct argp_state *state)
+/// @return false: none of these
+static bool parse_session_option(int key, const char *text, struct argp_state *state)
 {
     tarn_gateway_options *options = state->input;
     switch (key) {
@@ -87,22 +87,22 @@ static int parse_session_option(int key, const char *text, struct argp_state *st
             argp_error(state, "--guests: found \"%s\", allowed are watch, play and own", text);
         }
         options->guests = (tarn_role)role;
-        return 1;
+        return true;
     }
     case OPTION_CREATE:
         if (strcmp(text, "everyone") && strcmp(text, "nobody")) {
             argp_error(state, "--create: found \"%s\", allowed are everyone and nobody", text);
         }
         options->anyone_creates = strcmp(text, "everyone") == 0;
-        return 1;
+        return true;
     case OPTION_SESSIONS:
         options->sessions_max = (uint32_t)tarn_option_number(state, "sessions-max", text, 1, TARN_GATEWAY_SESSIONS_MAX);
-        return 1;
+        return true;
     case OPTION_KEEP:
         options->keep_empty_s = (uint32_t)tarn_option_number(state, "keep-empty", text, 1, 86400);
-        return 1;
+        return true;
     default:
-        return 0;
+        return false;
     }
 }
 
@@ -183,7 +183,7 @@ void tarn_gateway_options_parse(int argc, char **argv, tarn_gateway_options *opt
                                       .guests = TARN_ROLE_OWN,
                                       .sessions_max = TARN_GATEWAY_SESSIONS,
                                       .keep_empty_s = TARN_GATEWAY_KEEP_EMPTY_S,
-                                      .anyone_creates = 1,
+                                      .anyone_creates = true,
                                       .log_level = TARN_LOG_INFO};
     argp_parse(&argp, argc, argv, 0, NULL, options);
 }

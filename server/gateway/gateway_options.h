@@ -6,6 +6,7 @@
 #include "server/common/log.h"
 #include "server/gateway/gateway_limits.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct tarn_gateway_options {
@@ -19,10 +20,10 @@ typedef struct tarn_gateway_options {
     uint32_t threads;         ///< of each CPU worker; 0: its share of the processors
     uint32_t fps;
     uint32_t worker_timeout_s;
-    tarn_role guests;       ///< what those may who come without a key
-    uint32_t sessions_max;  ///< 1..TARN_GATEWAY_SESSIONS_MAX
-    uint32_t keep_empty_s;  ///< that a tank lasts with nobody in it
-    uint8_t anyone_creates; ///< tanks
+    tarn_role guests;      ///< what those may who come without a key
+    uint32_t sessions_max; ///< 1..TARN_GATEWAY_SESSIONS_MAX
+    uint32_t keep_empty_s; ///< that a tank lasts with nobody in it
+    bool anyone_creates;   ///< tanks
     const char *origins[TARN_GATEWAY_ORIGINS_MAX];
     uint32_t origin_count;
     tarn_log_level log_level;

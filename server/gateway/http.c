@@ -122,7 +122,7 @@ void tarn_http_release(tarn_http_response *response)
 
 static int complete(tarn_http_response *response, struct lws *wsi)
 {
-    const int ends = response->ends;
+    const bool ends = response->ends;
     tarn_http_release(response);
     return ends || lws_http_transaction_completed(wsi) ? -1 : 0;
 }
@@ -130,7 +130,7 @@ static int complete(tarn_http_response *response, struct lws *wsi)
 static int respond(tarn_http_response *response, struct lws *wsi, unsigned status, const char *type, const char *etag,
                    const char *cache)
 {
-    int is_head = lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) > 0;
+    bool is_head = lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) > 0;
     response->ends |= status == 405;
     if (begin(response, wsi, status, type, etag, cache)) {
         return -1;
@@ -165,7 +165,7 @@ static int respond_text(tarn_http_response *response, struct lws *wsi, unsigned 
     return respond_made(response, wsi, status, PLAIN, scratch, (size_t)length);
 }
 
-static int client_has(struct lws *wsi, const char *etag)
+static bool client_has(struct lws *wsi, const char *etag)
 {
     char found[256];
     return lws_hdr_copy(wsi, found, sizeof found, WSI_TOKEN_HTTP_IF_NONE_MATCH) > 0 && strstr(found, etag) != NULL;
@@ -214,7 +214,7 @@ static const char *named_origin(const tarn_gateway *gateway, struct lws *wsi)
 
 static int respond_scene(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
 {
-    response->is_scene = 1;
+    response->is_scene = true;
     response->shared_with = named_origin(gateway, wsi);
     tarn_scene_page *page = NULL;
     tarn_status status = take_scene(gateway, path, &page);
@@ -244,7 +244,7 @@ static int respond_health(tarn_gateway *gateway, tarn_http_response *response, s
 }
 
 /// Whether a Host header names an address or this machine itself, rather than a name that somebody's DNS made up.
-static int host_is_plain(const char *host)
+static bool host_is_plain(const char *host)
 {
     char name[256];
     snprintf(name, sizeof name, "%s", host[0] == '[' ? host + 1 : host);
@@ -257,7 +257,7 @@ static int host_is_plain(const char *host)
            strcasecmp(name, "localhost") == 0;
 }
 
-static int listens_on_loopback(const tarn_gateway *gateway)
+static bool listens_on_loopback(const tarn_gateway *gateway)
 {
     const char *host = gateway->options.host;
     return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 || strcasecmp(host, "localhost") == 0;
@@ -266,27 +266,27 @@ static int listens_on_loopback(const tarn_gateway *gateway)
 /// Whether a page of this origin may connect. Programs that are no browsers send no origin. A server that only this
 /// machine can reach trusts no names but its own: a page elsewhere whose name leads here (DNS rebinding) would else
 /// pass for one of ours.
-static int origin_is_allowed(tarn_gateway *gateway, struct lws *wsi)
+static bool origin_is_allowed(tarn_gateway *gateway, struct lws *wsi)
 {
     char origin[TARN_REFUSED_ORIGIN_BYTES], host[256];
     if (lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) <= 0) {
-        return 1;
+        return true;
     }
     if (lws_hdr_copy(wsi, origin, sizeof origin, WSI_TOKEN_ORIGIN) <= 0) {
-        return 0;
+        return false;
     }
     const char *origin_host = strstr(origin, "://");
     if (origin_host != NULL && lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 &&
         strcasecmp(origin_host + 3, host) == 0 && (!listens_on_loopback(gateway) || host_is_plain(host))) {
-        return 1;
+        return true;
     }
     if (named_origin(gateway, wsi) != NULL) {
-        return 1;
+        return true;
     }
     if (tarn_refused_origins_tell(&gateway->refused_origins, origin, tarn_clock_monotonic_ns())) {
         tarn_log_warn("a page of %s was refused; --origin would allow it", origin);
     }
-    return 0;
+    return false;
 }
 
 static tarn_session_answer answer; // one thread writes one at a time
@@ -314,7 +314,7 @@ static long declared_bytes(struct lws *wsi)
     return *end || end == text ? -1 : count;
 }
 
-static int is_json(struct lws *wsi)
+static bool is_json(struct lws *wsi)
 {
     static const char json[] = "application/json";
     char type[64];
@@ -343,7 +343,7 @@ static int begin_session(tarn_gateway *gateway, tarn_http_response *response, st
         response->refusal = 415;
         response->refusal_sentence = "the body's type is not application/json";
     }
-    response->expects = 1;
+    response->expects = true;
     response->body_bytes = 0;
     return 0;
 }
@@ -367,7 +367,7 @@ int tarn_http_body_end(tarn_gateway *gateway, tarn_http_response *response, stru
     if (!response->expects) {
         return -1;
     }
-    response->expects = 0;
+    response->expects = false;
     if (response->refusal) {
         tarn_session_pages_refuse(&answer, response->refusal, response->refusal_sentence);
     } else {
@@ -401,7 +401,7 @@ static int refuse_method(tarn_http_response *response, struct lws *wsi, const ch
     return respond_text(response, wsi, 405, text);
 }
 
-static int is_get(struct lws *wsi)
+static bool is_get(struct lws *wsi)
 {
     return lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) > 0 || lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) > 0;
 }
@@ -432,7 +432,7 @@ static int respond_sessions(tarn_gateway *gateway, tarn_http_response *response,
 int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
 {
     tarn_http_release(response);
-    response->ends = response->expects = response->is_scene = 0;
+    response->ends = response->expects = response->is_scene = false;
     // Bodies in pieces are read by nobody; what is left of one mustn't pass for a request.
     response->ends = lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0;
     const int about_sessions = respond_sessions(gateway, response, wsi, path);
@@ -485,19 +485,19 @@ int tarn_http_writable(tarn_http_response *response, struct lws *wsi)
 }
 
 /// Whether a list of subprotocols ("a, b") has ours.
-static int offers_subprotocol(struct lws *wsi)
+static bool offers_subprotocol(struct lws *wsi)
 {
     char list[256];
     char *rest, *name;
     if (lws_hdr_copy(wsi, list, sizeof list, WSI_TOKEN_PROTOCOL) <= 0) {
-        return 0;
+        return false;
     }
     for (name = strtok_r(list, ", \t", &rest); name != NULL; name = strtok_r(NULL, ", \t", &rest)) {
         if (strcmp(name, TARN_PROTOCOL_SUBPROTOCOL) == 0) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 static int refuse_upgrade(struct lws *wsi, unsigned status, const char *text)
@@ -509,7 +509,7 @@ static int refuse_upgrade(struct lws *wsi, unsigned status, const char *text)
 }
 
 /// Whether a proxy passed the request on, by the headers with which proxies say so.
-static int is_proxied(struct lws *wsi)
+static bool is_proxied(struct lws *wsi)
 {
     static const char forwarded[] = "forwarded:";
     return lws_hdr_total_length(wsi, WSI_TOKEN_X_FORWARDED_FOR) > 0 ||
@@ -536,6 +536,6 @@ int tarn_http_upgrade(tarn_gateway *gateway, struct lws *wsi, const char *path)
         return refuse_upgrade(wsi, 403, "pages of this origin may not connect");
     }
     tarn_connection *connection = lws_get_opaque_user_data(wsi);
-    connection->is_proxied = (uint8_t)is_proxied(wsi);
+    connection->is_proxied = is_proxied(wsi);
     return 0;
 }

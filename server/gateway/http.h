@@ -5,6 +5,7 @@
 
 #include "server/gateway/gateway_limits.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,9 +18,9 @@ typedef struct tarn_http_response {
     uint8_t *made;                      ///< for this response, of its own memory; NULL: nothing
     struct tarn_scene_page *scene_page; ///< whose bytes these are; NULL: none
     size_t byte_count, sent;
-    uint8_t ends;            ///< the connection ends after it: a request with a body, which nobody reads
-    uint8_t expects;         ///< a body that makes a session
-    uint8_t is_scene;        ///< or a file that one names
+    bool ends;               ///< the connection ends after it: a request with a body, which nobody reads
+    bool expects;            ///< a body that makes a session
+    bool is_scene;           ///< or a file that one names
     const char *shared_with; ///< the origin whose pages may read that; NULL: none but this server's
     const char *allows;      ///< the methods that an answer of 405 names
     unsigned refusal;        ///< the status that the body is answered with, whatever it is; 0: none

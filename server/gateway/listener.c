@@ -21,7 +21,7 @@ static void normalise(const struct sockaddr_storage *from, struct in6_addr *addr
     }
 }
 
-static int is_loopback(const struct in6_addr *address)
+static bool is_loopback(const struct in6_addr *address)
 {
     return IN6_IS_ADDR_LOOPBACK(address) || (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);
 }
@@ -44,12 +44,12 @@ static tarn_connection *place_for(tarn_listener *listener, const struct in6_addr
 
 static void drop(tarn_listener *listener, tarn_connection *connection)
 {
-    connection->is_dropped = 1;
+    connection->is_dropped = true;
     listener->dropped_total++;
     listener->drop(connection);
 }
 
-static int may_drop(const tarn_connection *connection)
+static bool may_drop(const tarn_connection *connection)
 {
     return connection->used && !connection->is_joined && !connection->is_dropped && connection->wsi != NULL;
 }
@@ -82,7 +82,7 @@ static void refuse(int fd)
 
 /// Accepts and refuses a connection although there is no descriptor left: one that stayed in the backlog would wake the
 /// loop again and again. @return whether there was one
-static int turn_away(tarn_listener *listener)
+static bool turn_away(tarn_listener *listener)
 {
     if (listener->spare_fd >= 0) {
         close(listener->spare_fd);
@@ -129,7 +129,7 @@ static void on_acceptable(uv_poll_t *poll, int status, int events)
             continue;
         }
         listener->accepted_total++;
-        *connection = (tarn_connection){.used = 1, .address = address, .moved_ns = tarn_clock_monotonic_ns()};
+        *connection = (tarn_connection){.used = true, .address = address, .moved_ns = tarn_clock_monotonic_ns()};
         set_options(fd);
         make_room(listener);
         listener->accepted(listener->user, fd, connection);
@@ -207,7 +207,7 @@ tarn_status tarn_listener_start(tarn_listener *listener, uv_loop_t *loop,
 
 void tarn_listener_release(tarn_connection *connection)
 {
-    connection->used = 0;
+    connection->used = false;
 }
 
 void tarn_listener_moved(tarn_connection *connection)
@@ -244,5 +244,5 @@ void tarn_listener_stop(tarn_listener *listener)
         close(listener->spare_fd);
     }
     listener->spare_fd = -1;
-    listener->open = 0;
+    listener->open = false;
 }

@@ -10,15 +10,16 @@
 #include "server/gateway/gateway_limits.h"
 
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <uv.h>
 
 struct lws;
 
 typedef struct tarn_connection {
-    uint8_t used;
-    uint8_t is_joined;       ///< it is a viewer's who takes part
-    uint8_t is_dropped;      ///< it is about to end
-    uint8_t is_proxied;      ///< its request named whom it came for
+    bool used;
+    bool is_joined;          ///< it is a viewer's who takes part
+    bool is_dropped;         ///< it is about to end
+    bool is_proxied;         ///< its request named whom it came for
     struct lws *wsi;         ///< NULL until it is adopted
     uint64_t moved_ns;       ///< when something happened in it last
     struct in6_addr address; ///< IPv4 addresses as mapped ones
@@ -27,7 +28,7 @@ typedef struct tarn_connection {
 typedef struct tarn_listener {
     int fd;
     uv_poll_t poll;
-    int open;
+    bool open;
     uint16_t port; ///< the one that was bound
     void *user;
     /// Takes over the descriptor; the connection is to be given back with tarn_listener_release.

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/// The name of a file's scene. @return 0: `scene` is no file's, or of one that can't be a scene
-static int name_of(const char *scene, tarn_name name)
+/// The name of a file's scene. @return false: `scene` is no file's, or of one that can't be a scene
+static bool name_of(const char *scene, tarn_name name)
 {
     const char *slash = strrchr(scene, '/'), *file = slash != NULL ? slash + 1 : scene, *ending = strrchr(file, '.');
     if (ending == NULL || strcmp(ending, ".json") != 0 || ending - file > TARN_NAME_BYTES_MAX) {
-        return 0;
+        return false;
     }
     snprintf(name, sizeof(tarn_name), "%.*s", (int)(ending - file), file);
     return tarn_scene_name_valid(name);
@@ -38,14 +38,14 @@ void tarn_own_scene_list(const char *scene, tarn_ipc_worker_hello *hello)
     memcpy(hello->scenes[place], name, sizeof(tarn_name));
 }
 
-int tarn_own_scene_is_listed(const tarn_ipc_worker_hello *hello, const char *name)
+bool tarn_own_scene_is_listed(const tarn_ipc_worker_hello *hello, const char *name)
 {
     for (uint32_t i = 0; i < hello->scene_count; i++) {
         if (strcmp(hello->scenes[i], name) == 0) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 const char *tarn_own_scene_find(const char *scene, const char *name)

@@ -5,12 +5,14 @@
 
 #include "server/common/ipc.h"
 
+#include <stdbool.h>
+
 /// Puts it into the list, which is sorted; a list that is full loses its last name.
 /// @param scene  what the server was started with; a mere name changes nothing
 void tarn_own_scene_list(const char *scene, tarn_ipc_worker_hello *hello);
 
 /// Whether a name stands in the list.
-int tarn_own_scene_is_listed(const tarn_ipc_worker_hello *hello, const char *name);
+bool tarn_own_scene_is_listed(const tarn_ipc_worker_hello *hello, const char *name);
 
 /// What the worker is told for a name of the list: the file where the name means it, else the name itself.
 const char *tarn_own_scene_find(const char *scene, const char *name);

@@ -6,14 +6,15 @@
 #include "protocol/status.h"
 #include "server/gateway/gateway_limits.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef struct tarn_page {
-    char *path;        ///< as in a URL: "/assets/main.js"
-    const char *type;  ///< media type
-    char etag[20];     ///< with its quotes; of the content
-    uint8_t immutable; ///< its name changes with its content
+    char *path;       ///< as in a URL: "/assets/main.js"
+    const char *type; ///< media type
+    char etag[20];    ///< with its quotes; of the content
+    bool immutable;   ///< its name changes with its content
     uint8_t *bytes;
     size_t byte_count;
 } tarn_page;

@@ -1,5 +1,6 @@
 // Where tanks go: comparing workers by what their tanks take. Begin at tarn_placement_choose.
 #include "server/gateway/placement.h"
+#include "protocol/assert.h"
 
 #include <math.h>
 
@@ -24,6 +25,7 @@ int tarn_placement_choose(const tarn_placement_worker *workers, uint32_t worker_
         if (!workers[i].is_up || workers[i].tank_count >= workers[i].tanks_max) {
             continue;
         }
+        TARN_ASSERT(workers[i].tank_count < workers[i].tanks_max);
         if (chosen < 0 || takes_less(&workers[i], &workers[chosen])) {
             chosen = (int)i;
         }

@@ -1,4 +1,5 @@
 #include "server/gateway/presence.h"
+#include "protocol/assert.h"
 #include "server/common/clock.h"
 #include "server/gateway/session.h"
 #include "server/gateway/viewer.h"
@@ -6,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int is_same(const tarn_presence *a, const tarn_presence *b)
+static bool is_same(const tarn_presence *a, const tarn_presence *b)
 {
     return a->point_count == b->point_count && memcmp(a->points, b->points, a->point_count * sizeof a->points[0]) == 0;
 }
@@ -20,8 +21,9 @@ void tarn_presence_take(tarn_session *session, tarn_viewer *viewer, const tarn_p
     for (uint32_t i = 0; i < presence->point_count; i++) {
         viewer->presence.points[i].viewer_id = 0;
     }
+    TARN_ASSERT(presence->point_count <= sizeof presence->points / sizeof presence->points[0]);
     viewer->presence_ns = tarn_clock_monotonic_ns();
-    session->board.changed = 1;
+    session->board.changed = true;
 }
 
 void tarn_presence_forget(tarn_session *session, tarn_viewer *viewer)
@@ -46,6 +48,7 @@ static uint32_t gather(const tarn_session *session, tarn_presence_point points[T
             shown[shown_count++] = session->viewers[i];
         }
     }
+    TARN_ASSERT(shown_count <= TARN_VIEWERS_MAX);
     qsort(shown, shown_count, sizeof shown[0], newest_first);
     for (uint32_t i = 0; i < shown_count; i++) {
         for (uint32_t p = 0; p < shown[i]->presence.point_count && count < TARN_PRESENCES_MAX; p++) {
@@ -69,7 +72,8 @@ void tarn_presence_beat(tarn_session *session, uint64_t now_ns)
     if (tarn_message_write(&message, board->bytes + LWS_PRE, TARN_MESSAGE_SERVER_BYTES_MAX, &board->byte_count)) {
         return; // everything in it was checked when it came
     }
-    board->changed = 0;
+    board->changed = false;
+    TARN_ASSERT(message.presences.point_count <= TARN_PRESENCES_MAX);
     uint64_t wait_ms = (uint64_t)TARN_GATEWAY_PRESENCE_POINT_MS * message.presences.point_count;
     if (wait_ms < TARN_GATEWAY_PRESENCE_MS) {
         wait_ms = TARN_GATEWAY_PRESENCE_MS;

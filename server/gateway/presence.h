@@ -10,13 +10,14 @@
 #include "protocol/message.h"
 
 #include <libwebsockets.h>
+#include <stdbool.h>
 
 struct tarn_session;
 struct tarn_viewer;
 
 /// What a session's viewers are sent.
 typedef struct tarn_presence_board {
-    uint8_t changed; ///< since it was written
+    bool changed;    ///< since it was written
     uint64_t due_ns; ///< not written anew before
     size_t byte_count;
     uint8_t bytes[LWS_PRE + TARN_MESSAGE_SERVER_BYTES_MAX]; ///< the message is behind LWS_PRE

@@ -1,5 +1,6 @@
 #include "server/gateway/refused_origins.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@ int tarn_refused_origins_tell(tarn_refused_origins *origins, const char *origin,
     int place = -1;
     for (int i = 0; i < TARN_REFUSED_ORIGINS_MAX; i++) {
         const char *known = origins->places[i].origin;
-        const int is_over = !known[0] || now_ns - origins->places[i].told_ns >= TARN_REFUSED_ORIGIN_S * 1000000000ull;
+        const bool is_over = !known[0] || now_ns - origins->places[i].told_ns >= TARN_REFUSED_ORIGIN_S * 1000000000ull;
         if (!is_over && strncmp(known, origin, TARN_REFUSED_ORIGIN_BYTES - 1) == 0) {
             return 0;
         }

@@ -20,9 +20,9 @@ tarn_status tarn_role_keys_make(tarn_role_keys *keys)
     return TARN_OK;
 }
 
-int tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role *role)
+bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role *role)
 {
-    int found = 0;
+    bool found = false;
     for (int r = 0; r < TARN_ROLE_COUNT; r++) {
         uint8_t difference = 0;
         for (size_t i = 0; i <= TARN_KEY_BYTES; i++) {
@@ -30,7 +30,7 @@ int tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role *
         }
         if (difference == 0) {
             *role = (tarn_role)r;
-            found = 1;
+            found = true;
         }
     }
     return found;
@@ -62,7 +62,7 @@ static tarn_role needed(const tarn_message *message)
     return message->input.kind == TARN_INPUT_PARAMETER ? TARN_ROLE_OWN : TARN_ROLE_PLAY;
 }
 
-int tarn_role_may(tarn_role role, const tarn_message *message)
+bool tarn_role_may(tarn_role role, const tarn_message *message)
 {
     return role >= needed(message);
 }

@@ -4,6 +4,8 @@
 
 #include "protocol/message.h"
 
+#include <stdbool.h>
+
 typedef struct tarn_role_keys {
     tarn_key keys[TARN_ROLE_COUNT]; ///< by role; hexadecimal digits
 } tarn_role_keys;
@@ -12,15 +14,15 @@ typedef struct tarn_role_keys {
 tarn_status tarn_role_keys_make(tarn_role_keys *keys);
 
 /// The role that a key gives. How long it takes doesn't depend on how much of a key is right.
-/// @param key  with zeros behind its end  @return 1, or 0: it is none of these
-int tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role *role);
+/// @param key  with zeros behind its end  @return false: it is none of these
+bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role *role);
 
 /// The word of a role ("watch"), and back. @return -1 for a word that is none
 const char *tarn_role_word(tarn_role role);
 int tarn_role_find(const char *word);
 
 /// Whether a role may send a message.
-int tarn_role_may(tarn_role role, const tarn_message *message);
+bool tarn_role_may(tarn_role role, const tarn_message *message);
 
 /// What whoever may not is told.
 const char *tarn_role_refusal(const tarn_message *message);

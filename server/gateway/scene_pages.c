@@ -48,7 +48,7 @@ static int open_below(const char *directory, const char *path)
         bytes = name_bytes(path);
         memcpy(name, path, bytes);
         name[bytes] = 0;
-        const int is_last = path[bytes] == 0;
+        const bool is_last = path[bytes] == 0;
         int next = -1;
         if (bytes > 0) {
             next = openat(fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | (is_last ? O_NONBLOCK : O_DIRECTORY));
@@ -81,7 +81,7 @@ static tarn_status read_whole(int fd, tarn_page *page, size_t size)
     return TARN_OK;
 }
 
-static int is_same_time(const struct timespec *a, const struct timespec *b)
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
 {
     return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }

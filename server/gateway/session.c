@@ -1,6 +1,7 @@
 // Between viewers and tanks: who is there, what they ask for, what their worker says and shows. Begin at
 // tarn_session_join for viewers, at tarn_session_worker_message for workers.
 #include "server/gateway/session.h"
+#include "protocol/assert.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/gateway/own_scene.h"
@@ -30,7 +31,7 @@ static bool is_served(const tarn_session *session)
 }
 
 static tarn_status post(const tarn_session *session, const tarn_ipc_message *message, tarn_worker_queue_key key,
-                        int is_move)
+                        bool is_move)
 {
     return session->worker != NULL ? tarn_worker_process_send(session->worker, message, key, is_move) : TARN_E_STATE;
 }
@@ -39,7 +40,7 @@ static tarn_status post(const tarn_session *session, const tarn_ipc_message *mes
 static tarn_status tell_worker(const tarn_session *session, const tarn_ipc_message *message, uint32_t viewer_id)
 {
     tarn_worker_queue_key key = {.viewer_id = viewer_id, .kind = (uint16_t)message->kind};
-    return post(session, message, key, 0);
+    return post(session, message, key, false);
 }
 
 static void too_fast(tarn_viewer *viewer)
@@ -62,7 +63,7 @@ static void tell_error(tarn_session *session, tarn_error_code code, const char *
 }
 
 /// Whether something need move for a viewer: it looks, and if only for a glimpse, it has seen nothing yet.
-static int is_audience(const tarn_viewer *viewer)
+static bool is_audience(const tarn_viewer *viewer)
 {
     return !viewer->view.hidden && (!viewer->is_preview || viewer->frame_serial == 0);
 }
@@ -86,23 +87,24 @@ static void note_audience(tarn_session *session)
 static void send_audience(tarn_session *session, uint32_t count)
 {
     tarn_ipc_message message = {.kind = TARN_IPC_AUDIENCE, .tank = session->id};
+    TARN_ASSERT(session->id != 0 && count <= session->viewer_count);
     message.audience.viewer_count = count;
     const tarn_worker_queue_key key = {.kind = TARN_IPC_AUDIENCE, .index = session->id & TARN_SESSION_PLACE_MASK};
-    if (post(session, &message, key, 1) == TARN_OK) {
+    if (post(session, &message, key, true) == TARN_OK) {
         session->audience_told = count;
     }
 }
 
 /// Whether a key frame is to be asked for on behalf of a viewer: at once for whoever has just come; for whoever fell
 /// behind or looks again once it takes frames, and not so often that the others notice.
-static int needs_key(const tarn_session *session, const tarn_viewer *viewer, uint64_t now_ns)
+static bool needs_key(const tarn_session *session, const tarn_viewer *viewer, uint64_t now_ns)
 {
     if (viewer->phase != TARN_VIEWER_JOINED || viewer->view.hidden ||
         (viewer->rate.keys_only && viewer->reference > 0)) {
-        return 0;
+        return false;
     }
     if (!tarn_fanout_is_lost(&session->fanout, viewer->reference, viewer->frame_serial)) {
-        return 0;
+        return false;
     }
     return viewer->frame_serial == 0 ||
            (viewer->flight.count == 0 && now_ns - session->key_ns >= TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000);
@@ -111,7 +113,7 @@ static int needs_key(const tarn_session *session, const tarn_viewer *viewer, uin
 void tarn_session_ask_for_key(tarn_session *session)
 {
     const uint64_t now_ns = tarn_clock_monotonic_ns(), again_ns = TARN_GATEWAY_KEY_ASK_MS * (uint64_t)1000000;
-    int is_needed = 0;
+    bool is_needed = false;
     if (session->key_asked_ns && now_ns - session->key_asked_ns < again_ns) {
         return;
     }
@@ -123,7 +125,7 @@ void tarn_session_ask_for_key(tarn_session *session)
     }
     const tarn_ipc_message message = {.kind = TARN_IPC_KEY_WANTED, .tank = session->id};
     const tarn_worker_queue_key key = {.kind = TARN_IPC_KEY_WANTED, .index = session->id & TARN_SESSION_PLACE_MASK};
-    if (post(session, &message, key, 1) != TARN_OK) {
+    if (post(session, &message, key, true) != TARN_OK) {
         return; // the next tick asks again
     }
     session->key_asked_ns = now_ns;
@@ -134,6 +136,7 @@ static tarn_status send_load(tarn_session *session, const char *scene, uint8_t p
                              uint32_t sequence)
 {
     tarn_ipc_message message = {.kind = TARN_IPC_LOAD, .tank = session->id};
+    TARN_ASSERT(session->id != 0 && strlen(scene) <= TARN_IPC_SCENE_BYTES_MAX);
     message.load.epoch = session->epoch + 1;
     message.load.viewer_id = viewer_id;
     message.load.sequence = sequence;
@@ -142,7 +145,7 @@ static tarn_status send_load(tarn_session *session, const char *scene, uint8_t p
     tarn_status status = tell_worker(session, &message, viewer_id);
     if (status == TARN_OK) {
         session->epoch++;
-        session->pending = 1;
+        session->pending = true;
     }
     return status;
 }
@@ -184,11 +187,12 @@ tarn_status tarn_session_join(tarn_session *session, tarn_viewer *viewer)
     if (!tarn_turn_take(&session->join_due_ns, TARN_GATEWAY_JOIN_MS, TARN_GATEWAY_JOIN_BURST)) {
         return TARN_E_STATE;
     }
+    TARN_ASSERT(viewer->session == NULL && viewer->id != 0); // in one session at most
     session->viewers[session->viewer_count++] = viewer;
     viewer->session = session;
     viewer->fanout = &session->fanout;
-    session->viewers_changed = 1;
-    session->board.changed = 1; // for the one who has just come
+    session->viewers_changed = true;
+    session->board.changed = true; // for the one who has just come
     session->all->metrics->viewers++;
     if (session->audience_told == 0 && audience(session) > 0) {
         send_audience(session, audience(session));
@@ -201,6 +205,7 @@ static void tell_gone(tarn_session *session)
 {
     while (session->gone_count > 0) {
         tarn_ipc_message message = {.kind = TARN_IPC_VIEWER_GONE, .tank = session->id};
+        TARN_ASSERT(session->gone_count <= TARN_VIEWERS_MAX);
         message.viewer_gone.viewer_id = session->gone[session->gone_count - 1];
         if (tell_worker(session, &message, 0) != TARN_OK) {
             return;
@@ -220,12 +225,14 @@ void tarn_session_leave(tarn_session *session, tarn_viewer *viewer)
     if (kept == session->viewer_count) {
         return;
     }
+    TARN_ASSERT(viewer->session == session && kept + 1 == session->viewer_count); // it was listed once
     tarn_presence_forget(session, viewer);
     session->viewer_count = kept;
-    session->viewers_changed = 1;
+    session->viewers_changed = true;
     if (!viewer->is_preview) {
         session->left_since_ns = tarn_clock_monotonic_ns();
     }
+    TARN_ASSERT(session->all->metrics->viewers > 0);
     session->all->metrics->viewers--;
     if (session->gone_count < TARN_VIEWERS_MAX) {
         session->gone[session->gone_count++] = viewer->id;
@@ -233,6 +240,8 @@ void tarn_session_leave(tarn_session *session, tarn_viewer *viewer)
     tell_gone(session);
     note_audience(session);
     if (viewer->rate.layers > 0) {
+        TARN_ASSERT(viewer->rate.layers <= TARN_STREAM_LAYERS_MAX);
+        TARN_ASSERT(session->all->metrics->viewers_by_layers[viewer->rate.layers - 1] > 0);
         session->all->metrics->viewers_by_layers[viewer->rate.layers - 1]--;
     }
     viewer->rate.layers = 0;
@@ -241,13 +250,13 @@ void tarn_session_leave(tarn_session *session, tarn_viewer *viewer)
 }
 
 /// Fresh starts cost everybody their frames.
-static int fresh_start_is_due(tarn_session *session, tarn_viewer *viewer)
+static bool fresh_start_is_due(tarn_session *session, tarn_viewer *viewer)
 {
     if (tarn_turn_take(&session->fresh_due_ns, TARN_GATEWAY_FRESH_MS, TARN_GATEWAY_FRESH_BURST)) {
-        return 1;
+        return true;
     }
     tarn_viewer_error(viewer, TARN_ERROR_INPUT, "the tank was started afresh just now; try again in a moment");
-    return 0;
+    return false;
 }
 
 /// Of a session whose worker was given up somebody wants the tank all the same: another worker makes it, or, where
@@ -327,12 +336,12 @@ void tarn_session_control(tarn_session *session, tarn_viewer *viewer, const tarn
         too_fast(viewer);
     } else if (control->action == TARN_CONTROL_RESET) {
         session->epoch++;
-        session->pending = 1;
+        session->pending = true;
     }
 }
 
 /// Which of a viewer's inputs replace each other, and whether this one may be replaced.
-static int input_is_move(const tarn_input *input, tarn_worker_queue_key *key)
+static bool input_is_move(const tarn_input *input, tarn_worker_queue_key *key)
 {
     key->kind = (uint16_t)(input->kind + 1);
     switch (input->kind) {
@@ -341,14 +350,14 @@ static int input_is_move(const tarn_input *input, tarn_worker_queue_key *key)
         return input->pointer.phase == TARN_PHASE_MOVE;
     case TARN_INPUT_CONTROLLER:
         key->index = (uint16_t)input->controller.side;
-        return 1;
+        return true;
     case TARN_INPUT_HAND:
         key->index = (uint16_t)input->hand.side;
-        return 1;
+        return true;
     case TARN_INPUT_ORIENTATION:
-        return 1;
+        return true;
     default:
-        return 0;
+        return false;
     }
 }
 
@@ -356,11 +365,12 @@ void tarn_session_input(tarn_session *session, tarn_viewer *viewer, const tarn_i
                         size_t byte_count)
 {
     tarn_ipc_message message = {.kind = TARN_IPC_INPUT, .tank = session->id};
+    TARN_ASSERT(viewer->session == session && byte_count > 0 && byte_count <= TARN_IPC_INPUT_BYTES_MAX);
     message.input.viewer_id = viewer->id;
     message.input.bytes = bytes;
     message.input.byte_count = (uint32_t)byte_count;
     tarn_worker_queue_key key = {.viewer_id = viewer->id};
-    int is_move = input_is_move(input, &key);
+    bool is_move = input_is_move(input, &key);
     session->all->metrics->inputs_total++;
     if (post(session, &message, key, is_move) == TARN_E_LIMIT) {
         too_fast(viewer);
@@ -397,7 +407,7 @@ void tarn_session_worker_lost(tarn_sessions *all, tarn_worker_process *worker, c
             continue;
         }
         session->state.worker_ready = 0;
-        session->pending = 0;
+        session->pending = false;
         session->audience_told = 0;
         session->gone_count = 0; // nor does the next worker know them
         session->key_asked_ns = 0;
@@ -422,7 +432,7 @@ static void take_state(tarn_session *session, const tarn_ipc_state *state)
     }
     session->epoch_served = state->epoch;
     if (session->pending && state->epoch == session->epoch) {
-        session->pending = 0;
+        session->pending = false;
         if (session->scene_asked[0]) {
             memcpy(session->scene, session->scene_asked, sizeof session->scene_asked);
         }
@@ -430,7 +440,7 @@ static void take_state(tarn_session *session, const tarn_ipc_state *state)
     }
     session->state = state->session;
     session->state.worker_ready = 1;
-    session->was_made = 1;
+    session->was_made = true;
     tell_state(session);
 }
 
@@ -443,7 +453,7 @@ static void take_refused(tarn_session *session, const tarn_ipc_refused *refused)
     }
     tarn_error_code code = refused->code == TARN_ERROR_SCENE ? TARN_ERROR_SCENE : TARN_ERROR_INPUT;
     if (code == TARN_ERROR_SCENE) {
-        session->pending = 0;
+        session->pending = false;
         session->scene_asked[0] = 0;
     }
     if (refused->viewer_id == 0) {
@@ -544,14 +554,14 @@ static void note_latency(tarn_session *session, const tarn_fanout_inputs *inputs
     }
 }
 
-static int contains_input_of(const tarn_fanout_inputs *inputs, const tarn_viewer *viewer)
+static bool contains_input_of(const tarn_fanout_inputs *inputs, const tarn_viewer *viewer)
 {
     for (uint32_t i = 0; i < inputs->count; i++) {
         if (inputs->inputs[i].viewer_id == viewer->id) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 /// To those first who wait to see what they did: the last of many gets a frame milliseconds after the first.
@@ -570,6 +580,7 @@ static void show_frame(const tarn_session *session, const tarn_fanout_inputs *in
             watching[watching_count++] = viewer;
         }
     }
+    TARN_ASSERT(acting_count + watching_count <= session->viewer_count);
     session->all->show(acting, acting_count);
     session->all->show(watching, watching_count);
 }
@@ -636,7 +647,7 @@ static void tell_viewers(tarn_session *session)
             tarn_viewer_frame_ready(session->viewers[i]);
         }
     }
-    session->viewers_changed = 0;
+    session->viewers_changed = false;
 }
 
 void tarn_session_tick(tarn_sessions *all, uint64_t now_ns)

@@ -18,6 +18,8 @@
 #include "server/gateway/stream_traffic.h"
 #include "server/gateway/workers.h"
 
+#include <stdbool.h>
+
 struct tarn_sessions;
 struct tarn_viewer;
 
@@ -33,15 +35,15 @@ typedef struct tarn_session {
     tarn_name title; ///< for people; empty: none
     tarn_role_keys keys;
     tarn_role guests;                               ///< what those may who come without a key
-    uint8_t is_kept;                                ///< however long nobody is there
-    uint8_t is_listed;                              ///< for everybody to find
+    bool is_kept;                                   ///< however long nobody is there
+    bool is_listed;                                 ///< for everybody to find
     tarn_worker_process *worker;                    ///< whose its tank is; NULL: not placed yet
-    uint8_t was_made;                               ///< its tank has been there
+    bool was_made;                                  ///< its tank has been there
     tarn_text ends_because;                         ///< it is about to end; empty: it isn't
     char scene[TARN_IPC_SCENE_BYTES_MAX + 1];       ///< what a new worker makes the tank from: name or path
     char scene_asked[TARN_IPC_SCENE_BYTES_MAX + 1]; ///< by a viewer, with the load that is pending
     uint32_t epoch;                                 ///< of the newest load or reset that was asked for
-    uint8_t pending;                                ///< the worker has not answered it
+    bool pending;                                   ///< the worker has not answered it
     uint32_t epoch_served;                          ///< of the tank that is there, as its newest state said
     tarn_session_state state;
     tarn_fanout fanout;
@@ -53,8 +55,8 @@ typedef struct tarn_session {
     uint64_t key_asked_ns; ///< when one was asked for that hasn't come; 0: none
     uint32_t viewer_count;
     struct tarn_viewer *viewers[TARN_VIEWERS_MAX];
-    uint8_t viewers_changed; ///< since they were told who is there
-    uint32_t gone_count;     ///< viewers that left, of which the worker doesn't know yet
+    bool viewers_changed; ///< since they were told who is there
+    uint32_t gone_count;  ///< viewers that left, of which the worker doesn't know yet
     uint32_t gone[TARN_VIEWERS_MAX];
     uint32_t audience_told;  ///< to the worker
     uint64_t join_due_ns;    ///< up to when joins are used up
@@ -86,7 +88,7 @@ typedef struct tarn_session_plan {
     const char *name; ///< NULL: one is drawn that nobody guesses
     const char *title, *scene;
     tarn_role guests;
-    uint8_t is_kept, is_listed;
+    bool is_kept, is_listed;
 } tarn_session_plan;
 
 /// Opens a session, without a tank.

@@ -61,7 +61,7 @@ tarn_status tarn_session_request_read(const char *bytes, size_t byte_count, tarn
 {
     json_error_t error;
     memset(request, 0, sizeof *request);
-    request->listed = 1;
+    request->listed = true;
     json_t *object = json_loadb(bytes, byte_count, JSON_REJECT_DUPLICATES, &error);
     if (!json_is_object(object)) {
         snprintf(why, sizeof(tarn_text),
@@ -87,7 +87,7 @@ static size_t write_value(json_t *value, char *text, size_t text_bytes)
 }
 
 size_t tarn_session_list_write(const tarn_session_info *infos, uint32_t count, const tarn_name *scenes,
-                               uint32_t scene_count, int may_create, char *text, size_t text_bytes)
+                               uint32_t scene_count, bool may_create, char *text, size_t text_bytes)
 {
     json_t *list = json_array();
     for (uint32_t i = 0; i < count; i++) {

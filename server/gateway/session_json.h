@@ -4,13 +4,14 @@
 
 #include "server/gateway/role.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /// A tank that somebody wants.
 typedef struct tarn_session_request {
     tarn_name scene; ///< not empty
     tarn_name name;  ///< for people; empty: none
-    uint8_t listed;
+    bool listed;
 } tarn_session_request;
 
 /// What everybody may know of a session.
@@ -36,7 +37,7 @@ tarn_status tarn_session_request_read(const char *bytes, size_t byte_count, tarn
 /// @param scenes      that a new one can be made from, of scene_count
 /// @param may_create  whether a new one may be asked for
 size_t tarn_session_list_write(const tarn_session_info *infos, uint32_t count, const tarn_name *scenes,
-                               uint32_t scene_count, int may_create, char *text, size_t text_bytes);
+                               uint32_t scene_count, bool may_create, char *text, size_t text_bytes);
 
 /// {"session": "...", "keys": {"watch": "...", "play": "...", "own": "..."}}
 size_t tarn_session_made_write(const char *session, const tarn_role_keys *keys, char *text, size_t text_bytes);

@@ -1,4 +1,5 @@
 // The beginning and the end of sessions.
+#include "protocol/assert.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/gateway/session.h"
@@ -48,6 +49,7 @@ static tarn_status begin(tarn_sessions *all, const tarn_session_plan *plan, uint
     // Epochs go on from the time of day, so that a tank of a restarted gateway is not taken for an older one.
     session->epoch = (uint32_t)time(NULL);
     session->left_since_ns = session->empty_since_ns = tarn_clock_monotonic_ns();
+    TARN_ASSERT(place < TARN_GATEWAY_SESSIONS_MAX);
     session->id = ++all->generation << TARN_SESSION_PLACE_BITS | place;
     return TARN_OK;
 }
@@ -59,6 +61,7 @@ tarn_status tarn_session_open(tarn_sessions *all, const tarn_session_plan *plan,
         if ((*session)->id) {
             continue;
         }
+        TARN_ASSERT((*session)->viewer_count == 0);
         return begin(all, plan, place, *session);
     }
     *session = NULL;
@@ -75,6 +78,7 @@ void tarn_session_end(tarn_session *session, const char *sentence)
 {
     const tarn_ipc_message message = {.kind = TARN_IPC_UNLOAD, .tank = session->id};
     const tarn_worker_queue_key key = {.kind = TARN_IPC_UNLOAD};
+    TARN_ASSERT(session->id != 0);
     tarn_log_info("the session \"%s\" ends: %s", session->name, sentence);
     while (session->viewer_count > 0) {
         tarn_viewer *viewer = session->viewers[0];
@@ -82,10 +86,11 @@ void tarn_session_end(tarn_session *session, const char *sentence)
         tarn_viewer_fail(viewer, TARN_ERROR_SESSION, sentence);
     }
     if (session->worker != NULL) {
-        tarn_worker_process_send(session->worker, &message, key, 0);
+        tarn_worker_process_send(session->worker, &message, key, false);
         // A frame that is on its way is nobody's; the next session here may have another worker.
         tarn_worker_process_divert(session->worker, session->id, tarn_fanout_space(&session->all->nowhere));
     }
+    TARN_ASSERT(session->viewer_count == 0);
     tarn_fanout_rest(&session->fanout);
     session->id = 0;
 }

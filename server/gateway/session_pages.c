@@ -15,7 +15,7 @@ void tarn_session_pages_refuse(tarn_session_answer *answer, unsigned status, con
     answer->byte_count = tarn_session_error_write(sentence, answer->text, sizeof answer->text);
 }
 
-static int may_create(const tarn_sessions *all)
+static bool may_create(const tarn_sessions *all)
 {
     return all->options->anyone_creates && tarn_session_count(all) < all->options->sessions_max &&
            tarn_session_has_room(all);
@@ -55,7 +55,7 @@ void tarn_session_pages_list(const tarn_sessions *all, tarn_session_answer *answ
 }
 
 /// Whether an address may make another tank now. Whoever made none for the longest time is forgotten first.
-static int may_make(tarn_session_makers *makers, const struct in6_addr *address)
+static bool may_make(tarn_session_makers *makers, const struct in6_addr *address)
 {
     uint32_t place = 0;
     for (uint32_t i = 0; i < TARN_GATEWAY_MAKERS_MAX; i++) {
@@ -75,9 +75,9 @@ static int may_make(tarn_session_makers *makers, const struct in6_addr *address)
                           TARN_GATEWAY_CREATE_PER_MINUTE);
 }
 
-/// @return 0: it was refused
-static int check_request(tarn_sessions *all, tarn_session_makers *makers, const tarn_session_request *request,
-                         const struct in6_addr *address, tarn_session_answer *answer)
+/// @return false: it was refused
+static bool check_request(tarn_sessions *all, tarn_session_makers *makers, const tarn_session_request *request,
+                          const struct in6_addr *address, tarn_session_answer *answer)
 {
     tarn_text why;
     if (!all->options->anyone_creates) {
@@ -99,9 +99,9 @@ static int check_request(tarn_sessions *all, tarn_session_makers *makers, const 
                  TARN_GATEWAY_CREATE_PER_MINUTE);
         tarn_session_pages_refuse(answer, 429, why);
     } else {
-        return 1;
+        return true;
     }
-    return 0;
+    return false;
 }
 
 void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, const char *body, size_t body_bytes,

@@ -1,4 +1,5 @@
 // Which worker a session's tank goes to: what placement.h needs to know, gathered.
+#include "protocol/assert.h"
 #include "server/gateway/placement.h"
 #include "server/gateway/session.h"
 
@@ -6,6 +7,7 @@
 static void look_at_workers(const tarn_sessions *all, tarn_placement_worker seen[TARN_GATEWAY_WORKERS_MAX])
 {
     const tarn_workers *workers = all->workers;
+    TARN_ASSERT(workers->count <= TARN_GATEWAY_WORKERS_MAX);
     for (uint32_t i = 0; i < workers->count; i++) {
         seen[i] = (tarn_placement_worker){.is_up = tarn_worker_process_is_ready(&workers->workers[i]),
                                           .tanks_max = workers->workers[i].hello.tanks_max};
@@ -14,6 +16,7 @@ static void look_at_workers(const tarn_sessions *all, tarn_placement_worker seen
         const tarn_session *session = &all->sessions[i];
         if (session->id != 0 && session->worker != NULL) {
             tarn_placement_worker *worker = &seen[session->worker->index];
+            TARN_ASSERT(session->worker->index < workers->count);
             worker->tank_count++;
             worker->share += session->share;
             worker->particles +=
@@ -37,6 +40,7 @@ bool tarn_session_place(tarn_session *session)
     if (index < 0) {
         return false;
     }
+    TARN_ASSERT((uint32_t)index < session->all->workers->count);
     session->worker = &session->all->workers->workers[index];
     return true;
 }

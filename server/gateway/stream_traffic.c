@@ -1,4 +1,5 @@
 #include "server/gateway/stream_traffic.h"
+#include "protocol/assert.h"
 
 #include <string.h>
 
@@ -15,6 +16,7 @@ static uint64_t ms(uint64_t count)
 static tarn_stream_traffic_span *current(tarn_stream_traffic *traffic, uint64_t now_ns)
 {
     tarn_stream_traffic_span *span = &traffic->spans[1];
+    TARN_ASSERT(now_ns >= span->start_ns);
     if (now_ns - span->start_ns > ms(TARN_STREAM_TRAFFIC_MS)) {
         // What came before a pause says nothing.
         if (now_ns - span->start_ns > ms(2 * TARN_STREAM_TRAFFIC_MS)) {
@@ -30,6 +32,7 @@ static tarn_stream_traffic_span *current(tarn_stream_traffic *traffic, uint64_t 
 
 void tarn_stream_traffic_note(tarn_stream_traffic *traffic, const tarn_fanout_frame *frame, uint64_t now_ns)
 {
+    TARN_ASSERT(frame->layer_count >= 1 && frame->layer_count <= TARN_STREAM_LAYERS_MAX);
     if (traffic->layer_count != frame->layer_count) {
         tarn_stream_traffic_init(traffic);
         traffic->layer_count = frame->layer_count;
@@ -73,17 +76,17 @@ static taken add_up(const tarn_stream_traffic *traffic, uint64_t now_ns)
 }
 
 /// Key frames that somebody asked for come on top: a fifth more, and one, is none too many.
-static int frames_fit(const taken *sum, const tarn_view *view, double frames)
+static bool frames_fit(const taken *sum, const tarn_view *view, double frames)
 {
     return view->frames_per_s <= 0 || frames <= 1.2 * (double)view->frames_per_s * sum->seconds + 1;
 }
 
-static int bytes_fit(const taken *sum, const tarn_view *view, double bytes)
+static bool bytes_fit(const taken *sum, const tarn_view *view, double bytes)
 {
     return view->mbit_per_s <= 0 || 8e-6 * bytes <= sum->seconds * (double)view->mbit_per_s;
 }
 
-static int particles_fit(const tarn_stream_traffic *traffic, const tarn_view *view, uint32_t layer)
+static bool particles_fit(const tarn_stream_traffic *traffic, const tarn_view *view, uint32_t layer)
 {
     return layer == 0 || view->particles == 0 || traffic->particles[layer] <= view->particles;
 }

@@ -1,5 +1,6 @@
 // What a viewer is due is marked here; libwebsockets calls back when the socket takes it, and viewer_send.c writes it.
 #include "server/gateway/viewer.h"
+#include "protocol/assert.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
 
@@ -22,6 +23,7 @@ void tarn_viewer_open(tarn_viewer_list *all, tarn_viewer *viewer, struct lws *ws
     viewer->since_ns = viewer->tokens_ns = tarn_clock_monotonic_ns();
     tarn_viewer_rate_init(&viewer->rate);
     viewer->tokens = TARN_GATEWAY_MESSAGES_BURST_MAX;
+    TARN_ASSERT(all->first != viewer);
     viewer->next = all->first;
     all->first = viewer;
     if (all->is_ending) {
@@ -31,7 +33,7 @@ void tarn_viewer_open(tarn_viewer_list *all, tarn_viewer *viewer, struct lws *ws
 
 void tarn_viewer_presence_ready(tarn_viewer *viewer)
 {
-    viewer->presence_due = 1;
+    viewer->presence_due = true;
     lws_callback_on_writable(viewer->wsi);
 }
 
@@ -44,15 +46,17 @@ void tarn_viewer_tell(tarn_viewer *viewer, uint32_t what)
 void tarn_viewer_close(tarn_viewer *viewer, uint16_t close_code)
 {
     viewer->phase = TARN_VIEWER_CLOSING;
+    TARN_ASSERT(close_code >= 1000 && close_code < 5000); // that a peer may be told
     viewer->close_code = close_code;
     viewer->closing_since_ns = tarn_clock_monotonic_ns();
     viewer->to_tell = 0;
-    viewer->presence_due = 0;
+    viewer->presence_due = false;
     lws_callback_on_writable(viewer->wsi);
 }
 
 static void queue_error(tarn_viewer *viewer, tarn_error_code code, const char *sentence)
 {
+    TARN_ASSERT(viewer->error_count < TARN_GATEWAY_ERRORS_QUEUED_MAX);
     uint32_t place = (viewer->error_first + viewer->error_count) % TARN_GATEWAY_ERRORS_QUEUED_MAX;
     viewer->errors[place].code = code;
     snprintf(viewer->errors[place].text, sizeof viewer->errors[place].text, "%s", sentence);
@@ -85,7 +89,7 @@ void tarn_viewer_bound(tarn_viewer *viewer, const tarn_stream_traffic *traffic, 
 }
 
 /// Whether it had this very frame a moment ago: it can't need it again and again.
-static int had_key(const tarn_viewer *viewer, const tarn_fanout_frame *frame)
+static bool had_key(const tarn_viewer *viewer, const tarn_fanout_frame *frame)
 {
     return frame->serial == viewer->key_serial &&
            tarn_clock_monotonic_ns() - viewer->key_sent_ns < TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000;
@@ -97,6 +101,7 @@ const tarn_fanout_frame *tarn_viewer_next_frame(const tarn_viewer *viewer)
         viewer->flight.count >= tarn_viewer_rate_in_flight_max(&viewer->rate)) {
         return NULL;
     }
+    TARN_ASSERT(viewer->fanout != NULL); // while joined
     const tarn_fanout_frame *frame = tarn_fanout_next(viewer->fanout, viewer->reference, viewer->frame_serial,
                                                       tarn_viewer_rate_skips_extras(&viewer->rate));
     if (frame != NULL && (frame->kind == TARN_STREAM_KEY ? had_key(viewer, frame) : viewer->rate.keys_only)) {
@@ -122,8 +127,9 @@ void tarn_viewer_frame_ready(tarn_viewer *viewer)
 
 void tarn_viewer_check_chain(tarn_viewer *viewer, uint64_t now_ns)
 {
+    TARN_ASSERT(viewer->fanout != NULL);
     // Who gets key frames alone is off the chain all the time, and no slower for that once it wants more.
-    const uint8_t is_lost =
+    const bool is_lost =
         viewer->rate.keys_only ||
         (viewer->reference > 0 && tarn_fanout_is_lost(viewer->fanout, viewer->reference, viewer->frame_serial));
     if (is_lost && !viewer->is_lost && !viewer->rate.keys_only) {

@@ -61,7 +61,7 @@ typedef struct tarn_viewer {
     uint8_t is_preview; ///< not one of those who are there
     tarn_presence presence;
     uint64_t presence_ns;    ///< when it changed
-    uint8_t presence_due;    ///< the session's board is to be sent
+    bool presence_due;       ///< the session's board is to be sent
     uint64_t profile_due_ns; ///< up to when changes of name and colour are used up
 
     uint32_t to_tell; ///< tarn_viewer_tell_what bits
@@ -69,12 +69,12 @@ typedef struct tarn_viewer {
     uint32_t error_first, error_count;
     tarn_error errors[TARN_GATEWAY_ERRORS_QUEUED_MAX];
     uint16_t close_code;
-    uint8_t close_sent, peer_closes;
+    bool close_sent, peer_closes;
 
     uint64_t frame_serial; ///< of the newest frame sent
     uint64_t reference;    ///< the same of key and base frames; 0: none yet
-    uint8_t is_lost;       ///< it had such a frame, and nothing moves that one any more
-    uint8_t was_hidden;    ///< since the newest frame sent
+    bool is_lost;          ///< it had such a frame, and nothing moves that one any more
+    bool was_hidden;       ///< since the newest frame sent
     uint64_t key_serial;   ///< of the newest key frame sent
     uint64_t key_sent_ns;
     tarn_view view;

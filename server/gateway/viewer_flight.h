@@ -5,19 +5,21 @@
 #include "protocol/message.h"
 #include "server/gateway/viewer_rate.h"
 
+#include <stdbool.h>
+
 typedef struct tarn_viewer_flight {
     uint32_t count;
     struct {
         uint32_t epoch, number;
         uint64_t step, sent_ns;
-        uint8_t is_alone; ///< nothing else was on its way when it was sent
+        bool is_alone; ///< nothing else was on its way when it was sent
     } frames[TARN_VIEWER_RATE_IN_FLIGHT_MAX];
 } tarn_viewer_flight;
 
 /// What is known of a frame that has arrived.
 typedef struct tarn_viewer_landing {
     uint64_t sent_ns;
-    int is_alone;
+    bool is_alone;
 } tarn_viewer_landing;
 
 /// A frame goes. There is room for TARN_VIEWER_RATE_IN_FLIGHT_MAX.
@@ -25,7 +27,7 @@ void tarn_viewer_flight_put(tarn_viewer_flight *flight, uint32_t epoch, uint32_t
                             uint64_t sent_ns);
 
 /// An acknowledgement has come: for the frame that it names and all before it.
-/// @return 0: it names none that is on its way, and changes nothing
-int tarn_viewer_flight_take(tarn_viewer_flight *flight, const tarn_ack *ack, tarn_viewer_landing *landing);
+/// @return false: it names none that is on its way, and changes nothing
+bool tarn_viewer_flight_take(tarn_viewer_flight *flight, const tarn_ack *ack, tarn_viewer_landing *landing);
 
 #endif

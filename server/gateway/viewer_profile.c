@@ -14,7 +14,7 @@ enum { PALETTE_COUNT = sizeof palette / sizeof palette[0] };
 static uint32_t pick_colour(const tarn_session *session, uint32_t viewer_id)
 {
     for (uint32_t i = 0; i < PALETTE_COUNT; i++) {
-        int is_taken = 0;
+        bool is_taken = false;
         for (uint32_t v = 0; v < session->viewer_count; v++) {
             is_taken |= session->viewers[v]->colour == palette[i];
         }
@@ -25,8 +25,8 @@ static uint32_t pick_colour(const tarn_session *session, uint32_t viewer_id)
     return palette[viewer_id % PALETTE_COUNT];
 }
 
-/// A name without spaces at its ends. @return 0 where nothing is left
-static int trim(const char *text, tarn_name name)
+/// A name without spaces at its ends. @return false where nothing is left
+static bool trim(const char *text, tarn_name name)
 {
     const char *begin = text + strspn(text, " ");
     size_t length = strlen(begin);
@@ -34,10 +34,10 @@ static int trim(const char *text, tarn_name name)
         length--;
     }
     if (length == 0) {
-        return 0;
+        return false;
     }
     snprintf(name, sizeof(tarn_name), "%.*s", (int)length, begin);
-    return 1;
+    return true;
 }
 
 void tarn_viewer_profile_join(const tarn_session *session, tarn_viewer *viewer, const tarn_join *join)
@@ -58,5 +58,5 @@ void tarn_viewer_profile_take(tarn_session *session, tarn_viewer *viewer, const 
     if (profile->colour) {
         viewer->colour = profile->colour;
     }
-    session->viewers_changed = 1;
+    session->viewers_changed = true;
 }

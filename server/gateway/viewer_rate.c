@@ -1,4 +1,5 @@
 #include "server/gateway/viewer_rate.h"
+#include "protocol/assert.h"
 
 #include <string.h>
 
@@ -44,6 +45,7 @@ uint32_t tarn_viewer_rate_layers(tarn_viewer_rate *rate, tarn_stream_kind kind, 
     if (kind == TARN_STREAM_KEY && rate->layer_count != layer_count) {
         take_layer_count(rate, layer_count);
     }
+    TARN_ASSERT(layer_count >= 1 && layer_count <= TARN_STREAM_LAYERS_MAX);
     const uint32_t layers = layers_of(bounded_level(rate), layer_count);
     if (kind == TARN_STREAM_KEY || layers < rate->layers) {
         rate->layers = layers;
@@ -51,7 +53,7 @@ uint32_t tarn_viewer_rate_layers(tarn_viewer_rate *rate, tarn_stream_kind kind, 
     return rate->layers;
 }
 
-int tarn_viewer_rate_skips_extras(const tarn_viewer_rate *rate)
+bool tarn_viewer_rate_skips_extras(const tarn_viewer_rate *rate)
 {
     return bounded_level(rate) < rate->layer_count;
 }
@@ -62,17 +64,18 @@ void tarn_viewer_rate_bound(tarn_viewer_rate *rate, uint32_t level_max, int keys
     rate->keys_only = keys_only != 0;
 }
 
-uint64_t tarn_viewer_rate_lateness(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns, int is_alone)
+uint64_t tarn_viewer_rate_lateness(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns, bool is_alone)
 {
+    TARN_ASSERT(now_ns >= sent_ns); // by our own clock
     const uint64_t took_ns = now_ns - sent_ns;
     if (took_ns < rate->least_ns || (rate->drains && is_alone)) {
         rate->least_ns = took_ns;
     }
     if (took_ns <= rate->least_ns + ms(TARN_VIEWER_RATE_NEAR_MS)) {
         rate->near_ns = now_ns;
-        rate->drains = 0;
+        rate->drains = false;
     } else if (now_ns - rate->near_ns > ms(TARN_VIEWER_RATE_LEAST_MS)) {
-        rate->drains = 1;
+        rate->drains = true;
     }
     return took_ns - rate->least_ns;
 }
@@ -95,7 +98,7 @@ static void lower_level(tarn_viewer_rate *rate, uint32_t down, uint64_t now_ns)
     if (rate->was_raised) {
         rate->raise_ms = min_u64(2 * rate->raise_ms, TARN_VIEWER_RATE_RAISE_MS_MAX);
     }
-    rate->was_raised = 0;
+    rate->was_raised = false;
     rate->lowered_ns = rate->calm_ns = now_ns;
 }
 
@@ -108,8 +111,9 @@ static void raise_level(tarn_viewer_rate *rate, uint64_t now_ns)
     if (rate->was_raised && rate->raise_ms > TARN_VIEWER_RATE_RAISE_MS) {
         rate->raise_ms /= 2;
     }
+    TARN_ASSERT(rate->level < rate->layer_count);
     rate->level++;
-    rate->was_raised = 1;
+    rate->was_raised = true;
     rate->calm_ns = now_ns;
 }
 
@@ -148,7 +152,7 @@ void tarn_viewer_rate_acknowledged(tarn_viewer_rate *rate, uint64_t sent_ns, uin
     rate->look_count = 0;
 }
 
-int tarn_viewer_rate_idle(tarn_viewer_rate *rate, uint64_t now_ns)
+bool tarn_viewer_rate_idle(tarn_viewer_rate *rate, uint64_t now_ns)
 {
     raise_level(rate, now_ns);
     return layers_of(bounded_level(rate), rate->layer_count) > rate->layers;

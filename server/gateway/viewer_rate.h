@@ -20,6 +20,8 @@
 
 #include "protocol/stream.h"
 
+#include <stdbool.h>
+
 enum {
     TARN_VIEWER_RATE_DELAY_MS_MAX = 50, ///< that a queue may stand
     TARN_VIEWER_RATE_CALM_MS_MAX = 25,  ///< mean delay of a calm time
@@ -39,10 +41,10 @@ typedef struct tarn_viewer_rate {
     uint32_t level;       ///< 0..layer_count, as above
     uint32_t layers;      ///< sent since the last key frame; 0: none was sent
     uint32_t level_max;   ///< that the viewer wants
-    uint8_t keys_only;    ///< it wants no other frames
+    bool keys_only;       ///< it wants no other frames
     uint64_t least_ns;    ///< from sending to acknowledgement; UINT64_MAX: not known
     uint64_t near_ns;     ///< when the newest time near it came
-    uint8_t drains;       ///< it is being measured anew
+    bool drains;          ///< it is being measured anew
     uint64_t look_ns;     ///< when this look began
     uint32_t look_count;
     uint64_t delay_min_ns, delay_sum_ns; ///< in this look
@@ -51,7 +53,7 @@ typedef struct tarn_viewer_rate {
     uint64_t calm_ns;                    ///< since when it is calm
     uint64_t raise_ms;                   ///< of calm before more is sent
     uint64_t lowered_ns;                 ///< when less was sent last; 0: never
-    uint8_t was_raised;                  ///< since then
+    bool was_raised;                     ///< since then
 } tarn_viewer_rate;
 
 /// A viewer gets everything at first.
@@ -65,11 +67,11 @@ uint32_t tarn_viewer_rate_layers(tarn_viewer_rate *rate, tarn_stream_kind kind, 
 void tarn_viewer_rate_bound(tarn_viewer_rate *rate, uint32_t level_max, int keys_only);
 
 /// Whether it does without extra frames.
-int tarn_viewer_rate_skips_extras(const tarn_viewer_rate *rate);
+bool tarn_viewer_rate_skips_extras(const tarn_viewer_rate *rate);
 
 /// How much later than in the least time an acknowledgement comes.
 /// @param is_alone  nothing else was on its way when the frame was sent
-uint64_t tarn_viewer_rate_lateness(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns, int is_alone);
+uint64_t tarn_viewer_rate_lateness(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns, bool is_alone);
 
 /// A frame was acknowledged.
 /// @param late_ns   its lateness
@@ -83,7 +85,7 @@ uint32_t tarn_viewer_rate_in_flight_max(const tarn_viewer_rate *rate);
 
 /// Nothing is on its way to it, and no frame comes that would tell more, as of a paused tank: what was left out comes
 /// back as after any calm time. @return whether the same key frame would bring more than it did
-int tarn_viewer_rate_idle(tarn_viewer_rate *rate, uint64_t now_ns);
+bool tarn_viewer_rate_idle(tarn_viewer_rate *rate, uint64_t now_ns);
 
 /// It can go on with nothing but a key frame.
 void tarn_viewer_rate_lost(tarn_viewer_rate *rate, uint64_t now_ns);

@@ -1,6 +1,7 @@
 // What a viewer says: pieces become messages, and messages are checked for their order, their sender's role and their
 // rate before anything is done. Begin at tarn_viewer_receive.
 #include "server/gateway/viewer_receive.h"
+#include "protocol/assert.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/gateway/listener.h"
@@ -20,6 +21,7 @@ void tarn_viewer_closed(tarn_viewer *viewer)
     if (viewer->session != NULL) {
         tarn_session_leave(viewer->session, viewer);
     }
+    TARN_ASSERT(viewer->session == NULL);
     for (tarn_viewer **link = &viewer->all->first; *link != NULL; link = &(*link)->next) {
         if (*link == viewer) {
             *link = viewer->next;
@@ -28,14 +30,14 @@ void tarn_viewer_closed(tarn_viewer *viewer)
     }
 }
 
-static int speaks(const tarn_hello *hello, uint32_t version)
+static bool speaks(const tarn_hello *hello, uint32_t version)
 {
     for (uint32_t i = 0; i < hello->version_count; i++) {
         if (hello->versions[i] == version) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 static void take_hello(tarn_viewer *viewer, const tarn_hello *hello)
@@ -83,26 +85,27 @@ static void take_join(tarn_viewer *viewer, const tarn_join *join)
         tarn_viewer_fail(viewer, TARN_ERROR_FULL, why);
         return;
     }
+    TARN_ASSERT(viewer->phase == TARN_VIEWER_GREETED && viewer->session == session);
     viewer->phase = TARN_VIEWER_JOINED;
     tarn_connection *connection = lws_get_opaque_user_data(viewer->wsi);
-    connection->is_joined = 1;
+    connection->is_joined = true;
     tarn_viewer_tell(viewer, TARN_VIEWER_TELL_JOINED);
     tarn_viewer_frame_ready(viewer);
     tarn_session_ask_for_key(session);
 }
 
 /// @return whether a sequence number is larger than all before
-static int take_sequence(tarn_viewer *viewer, uint32_t sequence)
+static bool take_sequence(tarn_viewer *viewer, uint32_t sequence)
 {
     if (sequence > viewer->sequence) {
         viewer->sequence = sequence;
-        return 1;
+        return true;
     }
     tarn_text why;
     snprintf(why, sizeof why, "seq: found %u after %u, allowed is a larger number than before", sequence,
              viewer->sequence);
     tarn_viewer_error(viewer, TARN_ERROR_INPUT, why);
-    return 0;
+    return false;
 }
 
 static void take_input(tarn_viewer *viewer, const tarn_message *message)
@@ -118,6 +121,7 @@ static void take_input(tarn_viewer *viewer, const tarn_message *message)
         return;
     }
     viewer->timed[viewer->timed_next].sequence = message->input.sequence;
+    TARN_ASSERT(viewer->timed_next < TARN_GATEWAY_INPUTS_TIMED_MAX);
     viewer->timed[viewer->timed_next].arrived_ns = tarn_clock_monotonic_ns();
     viewer->timed_next = (viewer->timed_next + 1) % TARN_GATEWAY_INPUTS_TIMED_MAX;
     tarn_session_input(viewer->session, viewer, &message->input, bytes, byte_count);
@@ -135,7 +139,7 @@ static void note_landing(tarn_viewer *viewer, const tarn_viewer_landing *landing
 {
     const uint64_t sent_ns = landing->sent_ns;
     const uint64_t late_ns = tarn_viewer_rate_lateness(&viewer->rate, sent_ns, now_ns, landing->is_alone);
-    const int is_late = late_ns > TARN_VIEWER_RATE_CALM_MS_MAX * (uint64_t)1000000;
+    const bool is_late = late_ns > TARN_VIEWER_RATE_CALM_MS_MAX * (uint64_t)1000000;
     tarn_viewer_rate_acknowledged(&viewer->rate, sent_ns, now_ns, late_ns,
                                   is_late ? queue_ns(viewer) : TARN_VIEWER_PATH_UNKNOWN);
 }
@@ -157,7 +161,7 @@ static void take_view(tarn_viewer *viewer, const tarn_view *view)
     viewer->view = *view;
     if (view->hidden && !was_hidden) {
         viewer->reference = 0;
-        viewer->was_hidden = 1;
+        viewer->was_hidden = true;
     }
     if (viewer->phase != TARN_VIEWER_JOINED) {
         return;
@@ -165,14 +169,14 @@ static void take_view(tarn_viewer *viewer, const tarn_view *view)
     if (view->hidden) {
         tarn_presence_forget(viewer->session, viewer);
     } else if (was_hidden) {
-        viewer->session->board.changed = 1;
+        viewer->session->board.changed = true;
     }
     tarn_viewer_bound(viewer, &viewer->session->traffic, tarn_clock_monotonic_ns());
     tarn_viewer_frame_ready(viewer);
     tarn_session_view_changed(viewer->session);
 }
 
-static int needs_session(tarn_message_kind kind)
+static bool needs_session(tarn_message_kind kind)
 {
     return kind == TARN_MESSAGE_INPUT || kind == TARN_MESSAGE_CONTROL || kind == TARN_MESSAGE_ACK ||
            kind == TARN_MESSAGE_PRESENCE || kind == TARN_MESSAGE_PROFILE;
@@ -181,6 +185,7 @@ static int needs_session(tarn_message_kind kind)
 /// Messages that need a session.
 static void take_joined(tarn_viewer *viewer, const tarn_message *message)
 {
+    TARN_ASSERT(viewer->session != NULL);
     if (!tarn_role_may(viewer->role, message)) {
         tarn_viewer_error(viewer, TARN_ERROR_ROLE, tarn_role_refusal(message));
     } else if (message->kind == TARN_MESSAGE_INPUT) {
@@ -241,7 +246,7 @@ static void take_bytes(tarn_viewer *viewer, const uint8_t *bytes, size_t byte_co
 }
 
 /// @return whether another message, or piece of one, may come now
-static int within_rate(tarn_viewer *viewer)
+static bool within_rate(tarn_viewer *viewer)
 {
     uint64_t now_ns = tarn_clock_monotonic_ns();
     viewer->tokens += (double)(now_ns - viewer->tokens_ns) * 1e-9 * TARN_GATEWAY_MESSAGES_PER_S_MAX;
@@ -250,10 +255,10 @@ static int within_rate(tarn_viewer *viewer)
         viewer->tokens = TARN_GATEWAY_MESSAGES_BURST_MAX;
     }
     if (viewer->tokens < 1) {
-        return 0;
+        return false;
     }
     viewer->tokens -= 1;
-    return 1;
+    return true;
 }
 
 void tarn_viewer_receive(tarn_viewer *viewer, const tarn_viewer_piece *piece)
@@ -284,6 +289,7 @@ void tarn_viewer_receive(tarn_viewer *viewer, const tarn_viewer_piece *piece)
         tarn_viewer_fail(viewer, TARN_ERROR_LIMIT, why);
         return;
     }
+    TARN_ASSERT(viewer->assembled <= sizeof viewer->assembly);
     memcpy(viewer->assembly + viewer->assembled, piece->bytes, piece->byte_count);
     viewer->assembled += (uint32_t)piece->byte_count;
     if (!piece->last) {

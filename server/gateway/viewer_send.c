@@ -1,6 +1,7 @@
 // Order of what is due: welcome and joined first, since everything else refers to them; then what changed, errors,
 // pongs, then frames, and where the others are last. Frames still flow: what goes before them is bounded and rare.
 #include "server/gateway/viewer_send.h"
+#include "protocol/assert.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/gateway/session.h"
@@ -38,6 +39,7 @@ static int write_bytes(tarn_viewer *viewer, uint8_t *bytes, size_t byte_count)
 
 static void fill_viewers(const tarn_session *session, tarn_viewers *viewers)
 {
+    TARN_ASSERT(session->viewer_count <= TARN_VIEWERS_MAX);
     viewers->viewer_count = 0;
     viewers->viewers = viewer_infos;
     for (uint32_t i = 0; i < session->viewer_count; i++) {
@@ -87,20 +89,23 @@ static uint32_t next_to_tell(const tarn_viewer *viewer)
 }
 
 /// Makes the message that is due first. @return whether there is one
-static int next_message(tarn_viewer *viewer)
+static bool next_message(tarn_viewer *viewer)
 {
     uint32_t what = next_to_tell(viewer);
     memset(&outgoing, 0, sizeof outgoing);
     if (what == 0 || (what > TARN_VIEWER_TELL_VIEWERS && viewer->error_count > 0)) {
         if (viewer->error_count == 0) {
-            return 0;
+            return false;
         }
         outgoing.kind = TARN_MESSAGE_ERROR;
+        TARN_ASSERT(viewer->error_first < TARN_GATEWAY_ERRORS_QUEUED_MAX);
+        TARN_ASSERT(viewer->error_count <= TARN_GATEWAY_ERRORS_QUEUED_MAX);
         outgoing.error = viewer->errors[viewer->error_first];
         viewer->error_first = (viewer->error_first + 1) % TARN_GATEWAY_ERRORS_QUEUED_MAX;
         viewer->error_count--;
-        return 1;
+        return true;
     }
+    TARN_ASSERT(viewer->session != NULL || (what & (TARN_VIEWER_TELL_WELCOME | TARN_VIEWER_TELL_PONG)) != 0);
     viewer->to_tell &= ~what;
     switch ((tarn_viewer_tell_what)what) {
     case TARN_VIEWER_TELL_WELCOME:
@@ -130,7 +135,7 @@ static int next_message(tarn_viewer *viewer)
         }
         break;
     }
-    return 1;
+    return true;
 }
 
 static int send_message(tarn_viewer *viewer)
@@ -149,7 +154,8 @@ static int send_message(tarn_viewer *viewer)
 static int send_presence(tarn_viewer *viewer)
 {
     tarn_presence_board *board = &viewer->session->board;
-    viewer->presence_due = 0;
+    viewer->presence_due = false;
+    TARN_ASSERT(board->byte_count > 0 && board->byte_count <= TARN_MESSAGE_SERVER_BYTES_MAX);
     return write_bytes(viewer, board->bytes + LWS_PRE, board->byte_count);
 }
 
@@ -162,6 +168,8 @@ static uint32_t cut(tarn_viewer *viewer, const tarn_fanout_frame *frame)
         tarn_viewer_bound(viewer, &viewer->session->traffic, tarn_clock_monotonic_ns());
     }
     const uint32_t layers = tarn_viewer_rate_layers(&viewer->rate, frame->kind, frame->layer_count);
+    TARN_ASSERT(layers >= 1 && layers <= frame->layer_count);
+    TARN_ASSERT(before == 0 || viewers_by_layers[before - 1] > 0);
     if (before) {
         viewers_by_layers[before - 1]--;
     }
@@ -177,8 +185,9 @@ static int send_frame(tarn_viewer *viewer, const tarn_fanout_frame *frame)
         viewer->all->metrics->frames_skipped_total += frame->serial - viewer->frame_serial - 1;
         viewer->session->counts.frames_skipped += frame->serial - viewer->frame_serial - 1;
     }
+    TARN_ASSERT(frame->kind == TARN_STREAM_KEY || frame->refers == viewer->reference); // or it decodes to nonsense
     viewer->frame_serial = frame->serial;
-    viewer->was_hidden = 0;
+    viewer->was_hidden = false;
     if (frame->kind != TARN_STREAM_EXTRA) {
         viewer->reference = frame->serial;
     }
@@ -214,11 +223,12 @@ static int close_now(tarn_viewer *viewer)
     while (bytes > 0 && ((unsigned char)reason[bytes] & 0xc0) == 0x80) {
         bytes--;
     }
+    TARN_ASSERT(bytes <= CLOSE_REASON_BYTES_MAX);
     uint8_t *frame = scratch + LWS_PRE;
     frame[0] = (uint8_t)(viewer->close_code >> 8);
     frame[1] = (uint8_t)viewer->close_code;
     memcpy(frame + 2, reason, bytes);
-    viewer->close_sent = 1;
+    viewer->close_sent = true;
     viewer->all->metrics->bytes_sent_total += 2 + bytes;
     return lws_write(viewer->wsi, frame, 2 + bytes, (enum lws_write_protocol)WRITE_CLOSE) < 0 ? -1 : 0;
 }

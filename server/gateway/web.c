@@ -93,7 +93,7 @@ static int on_viewer(struct lws *wsi, enum lws_callback_reasons reason, void *us
         return 0;
     case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
         // The answer to our close ends the connection; one that the peer began is answered by libwebsockets.
-        ((tarn_viewer *)user)->peer_closes = 1;
+        ((tarn_viewer *)user)->peer_closes = true;
         return ((tarn_viewer *)user)->close_sent ? -1 : 0;
     case LWS_CALLBACK_SERVER_WRITEABLE:
         return tarn_viewer_writable(user);
@@ -197,7 +197,7 @@ void tarn_web_show(tarn_viewer *const *viewers, uint32_t viewer_count)
     for (uint32_t i = 0; i < viewer_count; i++) {
         sockets[i] = (struct pollfd){.fd = lws_get_socket_fd(viewers[i]->wsi), .events = POLLOUT};
     }
-    int known = viewer_count > 0 && poll(sockets, viewer_count, 0) >= 0;
+    bool known = viewer_count > 0 && poll(sockets, viewer_count, 0) >= 0;
     for (uint32_t i = 0; i < viewer_count; i++) {
         if (known && sockets[i].revents == POLLOUT) {
             write_now(viewers[i]);

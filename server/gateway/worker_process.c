@@ -1,4 +1,5 @@
 #include "server/gateway/worker_process.h"
+#include "protocol/assert.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
 
@@ -25,14 +26,16 @@ static void enter(tarn_worker_process *worker, tarn_worker_phase phase)
 static void on_poll_closed(uv_handle_t *handle)
 {
     tarn_worker_process *worker = handle->data;
-    worker->poll_open = 0;
+    TARN_ASSERT(worker->poll_open && worker->fd >= 0);
+    worker->poll_open = false;
     close(worker->fd);
     worker->fd = -1;
 }
 
 static void on_process_closed(uv_handle_t *handle)
 {
-    ((tarn_worker_process *)handle->data)->process_open = 0;
+    ((tarn_worker_process *)handle->data)->process_open = false;
+    TARN_ASSERT(!((tarn_worker_process *)handle->data)->alive);
 }
 
 static void close_poll(tarn_worker_process *worker)
@@ -45,7 +48,7 @@ static void close_poll(tarn_worker_process *worker)
 /// Ends what is left of the worker and tells why; `sentence` is kept if the worker gave none itself.
 static void lose(tarn_worker_process *worker, const char *sentence)
 {
-    int ending = worker->phase == TARN_WORKER_ENDING;
+    bool ending = worker->phase == TARN_WORKER_ENDING;
     if (worker->phase != TARN_WORKER_GREETING && worker->phase != TARN_WORKER_READY && !ending) {
         return;
     }
@@ -63,7 +66,8 @@ static void lose(tarn_worker_process *worker, const char *sentence)
     }
     worker->failures++;
     worker->failures_total++;
-    int given_up = worker->failures >= TARN_GATEWAY_WORKER_FAILURES_MAX;
+    bool given_up = worker->failures >= TARN_GATEWAY_WORKER_FAILURES_MAX;
+    TARN_ASSERT(worker->failures <= TARN_GATEWAY_WORKER_FAILURES_MAX);
     uint64_t backoff_ms = (uint64_t)TARN_GATEWAY_WORKER_BACKOFF_MS << (worker->failures - 1);
     if (backoff_ms > TARN_GATEWAY_WORKER_BACKOFF_MS_MAX) {
         backoff_ms = TARN_GATEWAY_WORKER_BACKOFF_MS_MAX;
@@ -80,7 +84,7 @@ static tarn_status receive(tarn_worker_process *worker);
 static void on_exit_seen(uv_process_t *process, int64_t status, int term_signal)
 {
     tarn_worker_process *worker = process->data;
-    worker->alive = 0;
+    worker->alive = false;
     // Its last words may still be in the socket.
     if (worker->poll_open && !uv_is_closing((uv_handle_t *)&worker->poll)) {
         receive(worker);
@@ -191,6 +195,7 @@ static void flush(tarn_worker_process *worker)
 {
     size_t bytes;
     const uint8_t *head;
+    TARN_ASSERT(worker->fd >= 0);
     while ((head = tarn_worker_queue_head(&worker->queue, &bytes)) != NULL) {
         ssize_t sent = send(worker->fd, head, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR) {
@@ -229,7 +234,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 }
 
 static tarn_status push(tarn_worker_process *worker, const tarn_ipc_message *message, tarn_worker_queue_key key,
-                        int is_move)
+                        bool is_move)
 {
     if (worker->fd < 0) {
         return TARN_E_STATE;
@@ -259,6 +264,7 @@ static void make_arguments(const tarn_worker_config *config, char made[4][TARN_D
         arguments[n++] = (char *)"--scenes";
         arguments[n++] = (char *)config->scenes;
     }
+    TARN_ASSERT(n < ARGUMENTS_MAX);
     arguments[n] = NULL;
 }
 
@@ -282,7 +288,7 @@ static int spawn_process(tarn_worker_process *worker, int child_fd)
     };
     worker->process.data = worker;
     int error = uv_spawn(worker->loop, &worker->process, &options);
-    worker->process_open = 1;
+    worker->process_open = true;
     worker->alive = error == 0;
     if (error) {
         uv_close((uv_handle_t *)&worker->process, on_process_closed);
@@ -294,10 +300,11 @@ static int spawn_process(tarn_worker_process *worker, int child_fd)
 static int spawn(tarn_worker_process *worker)
 {
     int ends[2];
+    TARN_ASSERT(!worker->poll_open && !worker->process_open && !worker->alive);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
         return uv_translate_sys_error(errno);
     }
-    // A busy worker sends between steps only: what of a frame doesn't fit would wait for a whole one.
+    // A busy worker sends between pieces of work only: what of a frame doesn't fit would wait for a whole one.
     int link_bytes = TARN_GATEWAY_WORKER_LINK_BYTES;
     setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &link_bytes, sizeof link_bytes);
     int error = spawn_process(worker, ends[1]);
@@ -315,7 +322,7 @@ static int spawn(tarn_worker_process *worker)
         return error;
     }
     worker->poll.data = worker;
-    worker->poll_open = 1;
+    worker->poll_open = true;
     worker->polled = 0;
     worker->loads_open = 0;
     worker->sentence[0] = 0;
@@ -328,7 +335,7 @@ static int spawn(tarn_worker_process *worker)
     tarn_ipc_message hello = {.kind = TARN_IPC_GATEWAY_HELLO};
     hello.gateway_hello.version = TARN_IPC_VERSION;
     snprintf(hello.gateway_hello.program, sizeof hello.gateway_hello.program, "tarnd %s", TARN_VERSION);
-    push(worker, &hello, (tarn_worker_queue_key){0}, 0);
+    push(worker, &hello, (tarn_worker_queue_key){0}, false);
     return 0;
 }
 
@@ -350,7 +357,7 @@ tarn_status tarn_worker_process_start(tarn_worker_process *worker, uint32_t inde
 }
 
 tarn_status tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc_message *message,
-                                     tarn_worker_queue_key key, int is_move)
+                                     tarn_worker_queue_key key, bool is_move)
 {
     if (worker->phase != TARN_WORKER_READY) {
         return TARN_E_STATE;
@@ -377,7 +384,7 @@ static void check_answers(tarn_worker_process *worker, uint64_t now_ns)
         ping.ping.id = ++worker->ping_id;
         worker->ping_ns = now_ns;
         // As a move: of the pings that wait, only the newest stays.
-        push(worker, &ping, (tarn_worker_queue_key){.kind = TARN_IPC_PING}, 1);
+        push(worker, &ping, (tarn_worker_queue_key){.kind = TARN_IPC_PING}, true);
     }
 }
 
@@ -447,7 +454,7 @@ void tarn_worker_process_end(tarn_worker_process *worker)
     }
     tarn_ipc_message message = {.kind = TARN_IPC_SHUTDOWN};
     if (worker->fd >= 0 && worker->alive) {
-        push(worker, &message, (tarn_worker_queue_key){0}, 0);
+        push(worker, &message, (tarn_worker_queue_key){0}, false);
     }
     if (worker->phase == TARN_WORKER_GREETING && worker->alive) {
         uv_process_kill(&worker->process, SIGKILL);
@@ -458,7 +465,7 @@ void tarn_worker_process_end(tarn_worker_process *worker)
     }
 }
 
-int tarn_worker_process_is_gone(const tarn_worker_process *worker)
+bool tarn_worker_process_is_gone(const tarn_worker_process *worker)
 {
     return !worker->alive && !worker->process_open && !worker->poll_open;
 }

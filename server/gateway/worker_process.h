@@ -12,6 +12,7 @@
 #include "server/common/ipc.h"
 #include "server/gateway/worker_queue.h"
 
+#include <stdbool.h>
 #include <uv.h>
 
 struct tarn_worker_process;
@@ -53,8 +54,8 @@ typedef struct tarn_worker_process {
     uv_loop_t *loop;
     uv_process_t process;
     uv_poll_t poll;
-    int process_open, poll_open; ///< handles that libuv still knows
-    int alive;                   ///< the process has not ended yet
+    bool process_open, poll_open; ///< handles that libuv still knows
+    bool alive;                   ///< the process has not ended yet
     int fd;
     int polled; ///< uv events that are asked for
     tarn_worker_phase phase;
@@ -78,7 +79,7 @@ tarn_status tarn_worker_process_start(tarn_worker_process *worker, uint32_t inde
 /// Sends a message, or queues it (worker_queue.h).
 /// @return TARN_OK, TARN_E_STATE (the worker is not ready) or TARN_E_LIMIT (no place in the queue)
 tarn_status tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc_message *message,
-                                     tarn_worker_queue_key key, int is_move);
+                                     tarn_worker_queue_key key, bool is_move);
 
 /// Deadlines, pings, restarts. To be called every TARN_GATEWAY_TICK_MS.
 void tarn_worker_process_tick(tarn_worker_process *worker, uint64_t now_ns);
@@ -99,6 +100,6 @@ void tarn_worker_process_retry(tarn_worker_process *worker);
 void tarn_worker_process_end(tarn_worker_process *worker);
 
 /// Whether nothing of it is left: no process, no handles in the loop.
-int tarn_worker_process_is_gone(const tarn_worker_process *worker);
+bool tarn_worker_process_is_gone(const tarn_worker_process *worker);
 
 #endif

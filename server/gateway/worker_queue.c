@@ -1,13 +1,15 @@
 #include "server/gateway/worker_queue.h"
+#include "protocol/assert.h"
 
 #include <string.h>
 
 static tarn_worker_queue_entry *entry_at(tarn_worker_queue *queue, uint32_t index)
 {
+    TARN_ASSERT(index < TARN_GATEWAY_WORKER_QUEUE_MAX && queue->first < TARN_GATEWAY_WORKER_QUEUE_MAX);
     return &queue->entries[(queue->first + index) % TARN_GATEWAY_WORKER_QUEUE_MAX];
 }
 
-static int same_key(const tarn_worker_queue_key *a, const tarn_worker_queue_key *b)
+static bool same_key(const tarn_worker_queue_key *a, const tarn_worker_queue_key *b)
 {
     return a->viewer_id == b->viewer_id && a->kind == b->kind && a->index == b->index;
 }
@@ -25,6 +27,7 @@ static uint32_t first_whole(const tarn_worker_queue *queue)
 
 static void remove_at(tarn_worker_queue *queue, uint32_t index)
 {
+    TARN_ASSERT(index < queue->count && index >= first_whole(queue)); // one that was begun must be finished
     for (uint32_t i = index; i + 1 < queue->count; i++) {
         *entry_at(queue, i) = *entry_at(queue, i + 1);
     }
@@ -48,7 +51,7 @@ static void remove_older_move(tarn_worker_queue *queue, const tarn_worker_queue_
     }
 }
 
-static int remove_oldest_move(tarn_worker_queue *queue)
+static bool remove_oldest_move(tarn_worker_queue *queue)
 {
     for (uint32_t i = first_whole(queue); i < queue->count; i++) {
         if (!entry_at(queue, i)->is_move) {
@@ -56,13 +59,13 @@ static int remove_oldest_move(tarn_worker_queue *queue)
         }
         remove_at(queue, i);
         queue->coalesced++;
-        return 1;
+        return true;
     }
-    return 0;
+    return false;
 }
 
 /// Whether an edge of this viewer finds a place.
-static int has_room(tarn_worker_queue *queue, uint32_t viewer_id)
+static bool has_room(tarn_worker_queue *queue, uint32_t viewer_id)
 {
     uint32_t edges = 0, same = 0;
     for (uint32_t i = 0; i < queue->count; i++) {
@@ -75,8 +78,9 @@ static int has_room(tarn_worker_queue *queue, uint32_t viewer_id)
 }
 
 tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_message *message, tarn_worker_queue_key key,
-                                   int is_move)
+                                   bool is_move)
 {
+    TARN_ASSERT(queue->count <= TARN_GATEWAY_WORKER_QUEUE_MAX);
     if (is_move) {
         remove_older_move(queue, &key);
     } else if (!has_room(queue, key.viewer_id)) {
@@ -95,8 +99,10 @@ tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_mess
     if (status != TARN_OK) {
         return status;
     }
+    TARN_ASSERT(bytes > 0 && bytes <= sizeof entry->bytes);
+    TARN_ASSERT(queue->count < TARN_GATEWAY_WORKER_QUEUE_MAX);
     entry->key = key;
-    entry->is_move = is_move != 0;
+    entry->is_move = is_move;
     entry->byte_count = (uint32_t)bytes;
     queue->count++;
     return TARN_OK;
@@ -108,12 +114,14 @@ const uint8_t *tarn_worker_queue_head(const tarn_worker_queue *queue, size_t *by
         return NULL;
     }
     const tarn_worker_queue_entry *entry = &queue->entries[queue->first];
+    TARN_ASSERT(queue->sent < entry->byte_count);
     *byte_count = entry->byte_count - queue->sent;
     return entry->bytes + queue->sent;
 }
 
 void tarn_worker_queue_sent(tarn_worker_queue *queue, size_t byte_count)
 {
+    TARN_ASSERT(queue->count > 0 && byte_count <= queue->entries[queue->first].byte_count - queue->sent);
     queue->sent += (uint32_t)byte_count;
     if (queue->sent < queue->entries[queue->first].byte_count) {
         return;

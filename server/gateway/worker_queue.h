@@ -16,6 +16,8 @@
 #include "server/common/ipc.h"
 #include "server/gateway/gateway_limits.h"
 
+#include <stdbool.h>
+
 enum { TARN_WORKER_QUEUE_BYTES_MAX = 1280 }; ///< of one message with its header
 
 typedef struct tarn_worker_queue_key {
@@ -25,7 +27,7 @@ typedef struct tarn_worker_queue_key {
 
 typedef struct tarn_worker_queue_entry {
     tarn_worker_queue_key key;
-    uint8_t is_move;
+    bool is_move;
     uint32_t byte_count;
     uint8_t bytes[TARN_WORKER_QUEUE_BYTES_MAX];
 } tarn_worker_queue_entry;
@@ -41,7 +43,7 @@ void tarn_worker_queue_clear(tarn_worker_queue *queue);
 
 /// @return TARN_OK, TARN_E_LIMIT (no place for an edge), or what tarn_ipc_write returned
 tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_message *message, tarn_worker_queue_key key,
-                                   int is_move);
+                                   bool is_move);
 
 /// The bytes to send next; NULL when nothing waits.
 const uint8_t *tarn_worker_queue_head(const tarn_worker_queue *queue, size_t *byte_count);

@@ -1,5 +1,6 @@
 // The array of workers. What happens to one is in worker_process.c.
 #include "server/gateway/workers.h"
+#include "protocol/assert.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,7 @@ tarn_status tarn_workers_start(tarn_workers *workers, uv_loop_t *loop, const tar
     tarn_status status = TARN_OK;
     for (uint32_t i = 0; i < devices->count && status == TARN_OK; i++) {
         tarn_worker_config own = *config;
+        TARN_ASSERT(workers->count == i && i < TARN_GATEWAY_WORKERS_MAX);
         own.device = devices->devices[i];
         status = tarn_worker_process_start(&workers->workers[i], i, loop, &own, events, why);
         workers->count += status == TARN_OK;
@@ -44,7 +46,7 @@ bool tarn_workers_are_gone(const tarn_workers *workers)
 {
     bool are_gone = true;
     for (uint32_t i = 0; i < workers->count; i++) {
-        are_gone &= tarn_worker_process_is_gone(&workers->workers[i]) != 0;
+        are_gone &= tarn_worker_process_is_gone(&workers->workers[i]);
     }
     return are_gone;
 }

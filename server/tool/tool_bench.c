@@ -101,7 +101,7 @@ static void print_stages(tool_tank *tank, uint32_t steps)
 {
     const char *names[TARN_TANK_STAGES_MAX];
     double seconds[TARN_TANK_STAGES_MAX] = {0}, sum_s = 0;
-    uint32_t count = tarn_tank_profile_get(tank->tank, names, seconds, 1);
+    uint32_t count = tarn_tank_profile_get(tank->tank, names, seconds, true);
     for (uint32_t i = 0; i < count; i++) {
         sum_s += seconds[i];
     }
@@ -133,11 +133,11 @@ static tarn_status take_passes(tool_tank *tank, uint32_t steps, bench_pass *plai
     if (status == TARN_OK) {
         status = take_steps(tank, steps, encoder, frame, encoded);
     }
-    tarn_tank_profile(tank->tank, 1);
+    tarn_tank_profile(tank->tank, true);
     if (status == TARN_OK) {
         status = take_steps(tank, steps, encoder, frame, &staged);
     }
-    tarn_tank_profile(tank->tank, 0);
+    tarn_tank_profile(tank->tank, false);
     tarn_encoder_destroy(encoder);
     free(frame);
     return status;

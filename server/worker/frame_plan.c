@@ -1,4 +1,5 @@
 #include "server/worker/frame_plan.h"
+#include "protocol/assert.h"
 #include "server/worker/worker_limits.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@ void tarn_frame_plan_start(tarn_frame_plan *plan, uint64_t period_ns)
 
 void tarn_frame_plan_ask(tarn_frame_plan *plan)
 {
-    plan->is_key_asked = 1;
+    plan->is_key_asked = true;
 }
 
 static uint64_t later(uint64_t a_ns, uint64_t b_ns)
@@ -37,33 +38,34 @@ static uint64_t asked_from_ns(const tarn_frame_plan *plan)
     return later(key_from_ns(plan), plan->asked_ns > early_ns ? plan->asked_ns - early_ns : 0);
 }
 
-int tarn_frame_plan_next(const tarn_frame_plan *plan, const tarn_frame_moment *moment, tarn_stream_kind *kind)
+bool tarn_frame_plan_next(const tarn_frame_plan *plan, const tarn_frame_moment *moment, tarn_stream_kind *kind)
 {
     const uint64_t now_ns = moment->now_ns;
-    const int may_key = now_ns >= key_from_ns(plan);
-    const int asked = plan->is_key_asked && now_ns >= asked_from_ns(plan) && !moment->awaits;
+    const bool may_key = now_ns >= key_from_ns(plan);
+    const bool asked = plan->is_key_asked && now_ns >= asked_from_ns(plan) && !moment->awaits;
     if (now_ns < plan->hold_ns || !(moment->is_due || asked)) {
-        return 0;
+        return false;
     }
     // Half a frame early counts as due: the frame that is nearest to the time.
     const uint64_t early_ns = now_ns + plan->period_ns / 2;
     *kind = TARN_STREAM_KEY;
     if (asked || !plan->has_key) {
-        return 1;
+        return true;
     }
     if (moment->step == plan->base_step) {
         return may_key; // nothing has moved: there is nothing else to make
     }
     if (moment->is_paused ? may_key : early_ns >= plan->key_ns + ms(TARN_WORKER_KEY_MS)) {
-        return 1;
+        return true;
     }
-    const int is_base = moment->is_paused || early_ns >= plan->base_ns + ms(TARN_WORKER_BASE_MS);
+    const bool is_base = moment->is_paused || early_ns >= plan->base_ns + ms(TARN_WORKER_BASE_MS);
     *kind = is_base ? TARN_STREAM_BASE : TARN_STREAM_EXTRA;
-    return 1;
+    return true;
 }
 
 void tarn_frame_plan_made(tarn_frame_plan *plan, tarn_stream_kind kind, uint64_t step, uint64_t now_ns)
 {
+    TARN_ASSERT(kind == TARN_STREAM_KEY || plan->has_key); // what else would it refer to
     if (kind == TARN_STREAM_EXTRA) {
         return;
     }
@@ -73,11 +75,11 @@ void tarn_frame_plan_made(tarn_frame_plan *plan, tarn_stream_kind kind, uint64_t
         return;
     }
     plan->key_ns = now_ns;
-    plan->has_key = 1;
+    plan->has_key = true;
     if (plan->is_key_asked) {
         plan->asked_ns = later(plan->asked_ns, now_ns) + ms(TARN_WORKER_KEY_ASKED_MS);
     }
-    plan->is_key_asked = 0;
+    plan->is_key_asked = false;
 }
 
 void tarn_frame_plan_hold(tarn_frame_plan *plan, uint64_t until_ns)

@@ -12,24 +12,26 @@
 
 #include "protocol/stream.h"
 
+#include <stdbool.h>
+
 typedef struct tarn_frame_plan {
-    uint64_t period_ns;   ///< between frames
-    uint64_t key_ns;      ///< when the last key frame was made
-    uint64_t base_ns;     ///< the same of key and base frames
-    uint64_t base_step;   ///< of that one
-    uint64_t hold_ns;     ///< nothing is made before
-    uint64_t asked_ns;    ///< when the ones that were asked for are worked off (the generic cell rate algorithm)
-    uint8_t has_key;      ///< since the tank started afresh
-    uint8_t is_key_asked; ///< and none was made since
+    uint64_t period_ns; ///< between frames
+    uint64_t key_ns;    ///< when the last key frame was made
+    uint64_t base_ns;   ///< the same of key and base frames
+    uint64_t base_step; ///< of that one
+    uint64_t hold_ns;   ///< nothing is made before
+    uint64_t asked_ns;  ///< when the ones that were asked for are worked off (the generic cell rate algorithm)
+    bool has_key;       ///< since the tank started afresh
+    bool is_key_asked;  ///< and none was made since
 } tarn_frame_plan;
 
 /// What the tank is at.
 typedef struct tarn_frame_moment {
     uint64_t now_ns;
     uint64_t step;
-    uint8_t is_due;    ///< the rate asks for a frame
-    uint8_t is_paused; ///< no steps but single ones
-    uint8_t awaits;    ///< a step is about to be made: what is asked for is to contain it
+    bool is_due;    ///< the rate asks for a frame
+    bool is_paused; ///< no steps but single ones
+    bool awaits;    ///< a step is about to be made: what is asked for is to contain it
 } tarn_frame_moment;
 
 /// Begins, or goes on after the tank started afresh: the first frame is a key frame.
@@ -39,7 +41,7 @@ void tarn_frame_plan_start(tarn_frame_plan *plan, uint64_t period_ns);
 void tarn_frame_plan_ask(tarn_frame_plan *plan);
 
 /// @return whether a frame is to be made now; then *kind is which
-int tarn_frame_plan_next(const tarn_frame_plan *plan, const tarn_frame_moment *moment, tarn_stream_kind *kind);
+bool tarn_frame_plan_next(const tarn_frame_plan *plan, const tarn_frame_moment *moment, tarn_stream_kind *kind);
 
 /// Notes what was made: not always what was planned.
 void tarn_frame_plan_made(tarn_frame_plan *plan, tarn_stream_kind kind, uint64_t step, uint64_t now_ns);

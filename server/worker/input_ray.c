@@ -45,28 +45,28 @@ static size_t tile_index(const tarn_tile_map *map, const uint32_t tile[3])
     return ((size_t)tile[2] * map->tiles[1] + tile[1]) * map->tiles[0] + tile[0];
 }
 
-static int tile_has_liquid(const tarn_tile_map *map, const float point_m[3])
+static bool tile_has_liquid(const tarn_tile_map *map, const float point_m[3])
 {
     uint32_t tile[3];
     for (int axis = 0; axis < 3; axis++) {
         float at = point_m[axis] / map->tile_m;
         if (!(at >= 0.0f) || at >= (float)map->tiles[axis]) {
-            return 0;
+            return false;
         }
         tile[axis] = (uint32_t)at;
     }
     size_t index = tile_index(map, tile);
-    return map->bits[index / 8] >> (index % 8) & 1;
+    return (map->bits[index / 8] >> (index % 8) & 1) != 0;
 }
 
-int tarn_ray_box(const tarn_ray *ray, const float size_m[3], float *enter_m, float *leave_m)
+bool tarn_ray_box(const tarn_ray *ray, const float size_m[3], float *enter_m, float *leave_m)
 {
     float enter = 0.0f, leave = INFINITY;
     for (int axis = 0; axis < 3; axis++) {
         float origin = ray->origin_m[axis], direction = ray->direction[axis];
         if (fabsf(direction) < 1e-12f) {
             if (origin < 0.0f || origin > size_m[axis]) {
-                return 0;
+                return false;
             }
             continue;
         }
@@ -75,11 +75,11 @@ int tarn_ray_box(const tarn_ray *ray, const float size_m[3], float *enter_m, flo
         leave = fminf(leave, fmaxf(a, b));
     }
     if (!(enter <= leave)) {
-        return 0;
+        return false;
     }
     *enter_m = enter;
     *leave_m = leave;
-    return 1;
+    return true;
 }
 
 /// Distance between points at which the map is asked on a way through the tank.
@@ -88,9 +88,9 @@ static float spacing_of(const tarn_tile_map *map, float way_m)
     return fmaxf(map->tile_m / SAMPLES_PER_TILE, way_m / SAMPLES_MAX);
 }
 
-static int is_inside(const tarn_tile_map *map, const float point_m[3])
+static bool is_inside(const tarn_tile_map *map, const float point_m[3])
 {
-    int inside = 1;
+    bool inside = true;
     for (int axis = 0; axis < 3; axis++) {
         inside &= point_m[axis] >= 0.0f && point_m[axis] <= map->size_m[axis];
     }
@@ -157,7 +157,7 @@ float tarn_ray_depth(const tarn_ray *ray, const tarn_tile_map *map)
     for (float depth = enter + 0.5f * spacing; depth < leave; depth += spacing) {
         float point[3];
         ray_at(ray, depth, point);
-        int liquid = tile_has_liquid(map, point);
+        bool liquid = tile_has_liquid(map, point);
         if (first < 0.0f && liquid) {
             first = depth;
         }
@@ -168,17 +168,17 @@ float tarn_ray_depth(const tarn_ray *ray, const tarn_tile_map *map)
     return 0.5f * ((first >= 0.0f ? first : enter) + leave);
 }
 
-int tarn_ray_plane(const tarn_ray *ray, const float point_m[3], const float normal[3], float hit_m[3])
+bool tarn_ray_plane(const tarn_ray *ray, const float point_m[3], const float normal[3], float hit_m[3])
 {
     float along = dot(ray->direction, normal);
     if (fabsf(along) < TARN_INPUT_GRAZE_MIN) {
-        return 0;
+        return false;
     }
     float offset[3] = {point_m[0] - ray->origin_m[0], point_m[1] - ray->origin_m[1], point_m[2] - ray->origin_m[2]};
     float distance = dot(offset, normal) / along;
     if (distance < 0.0f) {
-        return 0;
+        return false;
     }
     ray_at(ray, distance, hit_m);
-    return 1;
+    return true;
 }

@@ -5,6 +5,7 @@
 #include "protocol/frame.h"
 #include "protocol/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,8 +27,8 @@ typedef struct tarn_tile_map {
 tarn_status tarn_tile_map_init(tarn_tile_map *map, const uint16_t cells[3], float cell_m);
 void tarn_tile_map_free(tarn_tile_map *map);
 
-/// The part of a ray inside the box from 0 to size_m, as distances from the origin. @return 0 where it misses
-int tarn_ray_box(const tarn_ray *ray, const float size_m[3], float *enter_m, float *leave_m);
+/// The part of a ray inside the box from 0 to size_m, as distances from the origin. @return false where it misses
+bool tarn_ray_box(const tarn_ray *ray, const float size_m[3], float *enter_m, float *leave_m);
 
 /// The depth at which a press takes hold: in the middle of the first stretch of tiles with liquid, at most one tile
 /// deep; without liquid on the ray the middle of the ray's way through the tank; where the ray misses the tank, the
@@ -42,7 +43,7 @@ float tarn_ray_depth(const tarn_ray *ray, const tarn_tile_map *map);
 float tarn_ray_pour(const tarn_ray *ray, const tarn_tile_map *map, const float up[3], float radius_m, float lift[3]);
 
 /// Where the ray meets the plane through point_m with this normal.
-/// @return 0 where it is too flat to it, or meets it behind the origin
-int tarn_ray_plane(const tarn_ray *ray, const float point_m[3], const float normal[3], float hit_m[3]);
+/// @return false where it is too flat to it, or meets it behind the origin
+bool tarn_ray_plane(const tarn_ray *ray, const float point_m[3], const float normal[3], float hit_m[3]);
 
 #endif

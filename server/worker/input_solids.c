@@ -22,7 +22,7 @@ static float clamp(float value, float min, float max)
     return fminf(fmaxf(value, min), max);
 }
 
-static int is_flat(const tarn_tank_desc *desc)
+static bool is_flat(const tarn_tank_desc *desc)
 {
     return desc->cells[2] == 1;
 }
@@ -89,7 +89,8 @@ static void half_turn(float cosine, float *half_sine, float *half_cosine)
 /// A box whose x goes along the way: turned about y where it stands, about z in a flat tank.
 static void fill_box(const tarn_tank_desc *desc, const tarn_tool_wall *wall, float radius_m, tarn_solid *solid)
 {
-    const int flat = is_flat(desc), other = flat ? 1 : 2;
+    const bool flat = is_flat(desc);
+    const int other = flat ? 1 : 2;
     const float along = wall->to_m[0] - wall->from_m[0], across = wall->to_m[other] - wall->from_m[other];
     const float length_m = sqrtf(along * along + across * across), beyond_m = BEYOND_CELLS * desc->cell_m;
     const float lid_m = (float)desc->cells[1] * desc->cell_m;

@@ -109,25 +109,25 @@ static tarn_input_source *source_find_or_add(tarn_input_state *state, uint32_t v
 }
 
 /// Whether one more may use a tool besides all others than `source`, which may be NULL.
-static int tool_fits(const tarn_input_state *state, const tarn_input_source *source, tarn_tool tool, tarn_text why)
+static bool tool_fits(const tarn_input_state *state, const tarn_input_source *source, tarn_tool tool, tarn_text why)
 {
     uint32_t used = 0;
     for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {
         used += &state->sources[i] != source && state->sources[i].viewer_id != 0 && state->sources[i].tool == tool;
     }
     if (used < tarn_tool_most(tool) || tarn_tool_most(tool) == TARN_INPUT_SOURCES_MAX) {
-        return 1;
+        return true;
     }
     snprintf(why, sizeof(tarn_text), "input.tool: %u act as \"%s\" in this tank already; no more fit", (unsigned)used,
              tarn_tool_name(tool));
-    return 0;
+    return false;
 }
 
 /// Says once per viewer and tool that no more fit; forgets it when one does.
-static tarn_status tell_once(tarn_input_state *state, uint32_t viewer_id, tarn_tool tool, int fits, tarn_text why)
+static tarn_status tell_once(tarn_input_state *state, uint32_t viewer_id, tarn_tool tool, bool fits, tarn_text why)
 {
     tarn_input_viewer *viewer = viewer_find_or_add(state, viewer_id);
-    const int told = viewer != NULL && (viewer->tools_told >> tool & 1);
+    const bool told = viewer != NULL && (viewer->tools_told >> tool & 1);
     if (viewer != NULL) {
         viewer->tools_told = (viewer->tools_told & ~(1u << tool)) | (fits ? 0 : 1u << tool);
     }
@@ -156,14 +156,14 @@ static void hold(tarn_input_source *source, const tarn_body_grip *grip, const fl
         source->point_m[axis] = (float)local[axis];
     }
     source->body = grip->body;
-    source->holds = 1;
+    source->holds = true;
 }
 
 /// Where a press takes hold of the tank.
 static void hold_tank(const tarn_input_state *state, tarn_input_source *source, const tarn_input_pointer *pointer,
                       const tarn_ray *ray, const tarn_tile_map *map)
 {
-    const int is_above = pointer->tool == TARN_TOOL_POUR || pointer->tool == TARN_TOOL_THROW;
+    const bool is_above = pointer->tool == TARN_TOOL_POUR || pointer->tool == TARN_TOOL_THROW;
     const float depth =
         is_above ? tarn_ray_pour(ray, map, state->up, pointer->radius_m, source->lift) : tarn_ray_depth(ray, map);
     for (int axis = 0; axis < 3; axis++) {
@@ -191,10 +191,10 @@ static void pointer_follow(tarn_input_source *source, const tarn_input_pointer *
 
 /// Whether a pointer draws on the level, and not on the plane that faces the viewer: seen from above, in a tank that is
 /// deep.
-static int draws_level(const tarn_input_pointer *pointer, const tarn_tile_map *map)
+static bool draws_level(const tarn_input_pointer *pointer, const tarn_tile_map *map)
 {
     const float cell_m = map->tile_m / (float)(1 << TARN_FRAME_TILE_CELLS_LOG2);
-    const int draws = pointer->tool == TARN_TOOL_WALL || pointer->tool == TARN_TOOL_ERASE;
+    const bool draws = pointer->tool == TARN_TOOL_WALL || pointer->tool == TARN_TOOL_ERASE;
     return draws && map->size_m[2] > 1.5f * cell_m && fabsf(pointer->direction[1]) >= TARN_INPUT_LEVEL_MIN;
 }
 
@@ -213,7 +213,7 @@ static tarn_status pointer_down(tarn_input_state *state, uint32_t viewer_id, con
     const tarn_body_grip *grip =
         pointer->tool == TARN_TOOL_PUSH ? tarn_body_map_ray(bodies, ray, source->hold_m) : NULL;
     source->tool = pointer->tool;
-    source->holds = 0;
+    source->holds = false;
     memset(source->lift, 0, sizeof source->lift);
     if (grip != NULL) {
         hold(source, grip, source->hold_m);
@@ -230,7 +230,7 @@ static tarn_status pointer_down(tarn_input_state *state, uint32_t viewer_id, con
     pointer_aim(source, map, source->hold_m);
     memcpy(source->center_m, source->target_m, sizeof source->center_m);
     memset(source->velocity_m_s, 0, sizeof source->velocity_m_s);
-    source->released = 0;
+    source->released = false;
     pointer_follow(source, pointer);
     return TARN_OK;
 }
@@ -263,9 +263,9 @@ typedef struct tracked_pose {
     tarn_input_kind kind;
     tarn_side side;
     tarn_tool tool;
-    int acts;   ///< its tool does something
-    int closes; ///< it is closed, and may hold something
-    int opens;  ///< it is a tracked hand that isn't closed
+    bool acts;   ///< its tool does something
+    bool closes; ///< it is closed, and may hold something
+    bool opens;  ///< it is a tracked hand that isn't closed
     const float *position_m, *velocity_m_s;
     float axis[3];
     float radius_m, strength;
@@ -274,7 +274,7 @@ typedef struct tracked_pose {
 
 /// Remembers whether a hand is open, also where it has no source because its tool does nothing. @return whether the
 /// message before told it so
-static int was_open(tarn_input_state *state, uint32_t viewer_id, const tracked_pose *pose)
+static bool was_open(tarn_input_state *state, uint32_t viewer_id, const tracked_pose *pose)
 {
     tarn_input_viewer *viewer =
         viewer_id && pose->kind == TARN_INPUT_HAND ? viewer_find_or_add(state, viewer_id) : NULL;
@@ -287,12 +287,13 @@ static int was_open(tarn_input_state *state, uint32_t viewer_id, const tracked_p
 
 /// A controller or hand that has just closed takes hold of the body that its sphere touches; an open one lets go. A
 /// hand that came closed into sight doesn't take hold of what it runs into.
-static int tracked_holds(tarn_input_source *source, int may_take, const tracked_pose *pose, const tarn_body_map *bodies)
+static bool tracked_holds(tarn_input_source *source, bool may_take, const tracked_pose *pose,
+                          const tarn_body_map *bodies)
 {
-    const int closes_now = pose->closes && !source->closed && may_take;
-    source->closed = pose->closes != 0;
+    const bool closes_now = pose->closes && !source->closed && may_take;
+    source->closed = pose->closes;
     if (!pose->closes && !(pose->tool == TARN_TOOL_THROW && pose->acts)) {
-        source->holds = 0;
+        source->holds = false;
     }
     if (closes_now) {
         const tarn_body_grip *grip = tarn_body_map_point(bodies, pose->position_m, pose->radius_m);
@@ -322,15 +323,15 @@ static tarn_status tracked_take(tarn_input_state *state, uint32_t viewer_id, con
                                 const tarn_body_map *bodies, tarn_text why)
 {
     tarn_input_source *source = source_find(state, viewer_id, pose->kind, pose->side);
-    const int may_take = was_open(state, viewer_id, pose) || source != NULL || pose->kind == TARN_INPUT_CONTROLLER;
-    const int may_hold = pose->closes && may_take;
+    const bool may_take = was_open(state, viewer_id, pose) || source != NULL || pose->kind == TARN_INPUT_CONTROLLER;
+    const bool may_hold = pose->closes && may_take;
     if (!pose->acts && !may_hold) {
         if (source != NULL) {
             source->viewer_id = 0;
         }
         return TARN_OK;
     }
-    const int fits = tool_fits(state, source, pose->tool, why);
+    const bool fits = tool_fits(state, source, pose->tool, why);
     const tarn_status status = tell_once(state, viewer_id, pose->tool, fits, why);
     if (!fits) {
         if (source != NULL) {
@@ -338,7 +339,7 @@ static tarn_status tracked_take(tarn_input_state *state, uint32_t viewer_id, con
         }
         return status;
     }
-    const int is_new = source == NULL;
+    const bool is_new = source == NULL;
     if (is_new) {
         source = source_find_or_add(state, viewer_id, pose->kind, pose->side, why);
     }
@@ -369,7 +370,7 @@ static void pose_axis(const float orientation[4], int which, float axis[3])
 
 static tracked_pose controller_pose(const tarn_input_controller *controller)
 {
-    const int pushes = controller->tool == TARN_TOOL_PUSH;
+    const bool pushes = controller->tool == TARN_TOOL_PUSH;
     const float both = fmaxf(controller->grip, controller->trigger);
     const float pressed = pushes ? both : controller->trigger, gripped = pushes ? both : controller->grip;
     tracked_pose pose = {.kind = TARN_INPUT_CONTROLLER,
@@ -388,8 +389,8 @@ static tracked_pose controller_pose(const tarn_input_controller *controller)
 
 static tracked_pose hand_pose(const tarn_input_hand *hand)
 {
-    const int pushes = hand->tool == TARN_TOOL_PUSH;
-    const int is_fist = hand->grip >= TARN_INPUT_HAND_CLOSED, is_pinched = hand->pinch >= TARN_INPUT_HAND_PINCHED;
+    const bool pushes = hand->tool == TARN_TOOL_PUSH;
+    const bool is_fist = hand->grip >= TARN_INPUT_HAND_CLOSED, is_pinched = hand->pinch >= TARN_INPUT_HAND_PINCHED;
     tracked_pose pose = {.kind = TARN_INPUT_HAND,
                          .side = hand->side,
                          .tool = hand->tool,
@@ -463,14 +464,14 @@ void tarn_input_state_thrown(tarn_input_state *state, uint32_t source, uint32_t 
 {
     for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {
         if (state->sources[i].body == body) {
-            state->sources[i].holds = 0;
+            state->sources[i].holds = false;
         }
     }
     tarn_input_source *thrower = &state->sources[source];
     if (thrower->viewer_id == 0 || thrower->tool != TARN_TOOL_THROW) {
         return;
     }
-    thrower->holds = 1;
+    thrower->holds = true;
     thrower->body = body;
     memset(thrower->point_m, 0, sizeof thrower->point_m);
 }
@@ -553,7 +554,7 @@ void tarn_input_state_latch_note(tarn_input_state *state, uint32_t viewer_id, ui
 {
     tarn_input_viewer *viewer = viewer_id ? viewer_find(state, viewer_id) : NULL;
     state->order++;
-    if (viewer && sequence > viewer->latched) {
+    if (viewer != NULL && sequence > viewer->latched) {
         viewer->latched = sequence;
         viewer->latched_order = state->order;
     }

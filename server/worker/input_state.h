@@ -26,14 +26,16 @@
 #include "server/worker/input_tools.h"
 #include "server/worker/worker_limits.h"
 
+#include <stdbool.h>
+
 typedef struct tarn_input_source {
     uint32_t viewer_id; ///< 0: free
     tarn_input_kind kind;
     uint32_t index; ///< pointer id, or side
     tarn_tool tool;
-    uint8_t released; ///< ends with the next step
-    uint8_t closed;   ///< of a hand: it pinches or is a fist
-    uint8_t holds;    ///< a body, and at which point of its frame:
+    bool released; ///< ends with the next step
+    bool closed;   ///< of a hand: it pinches or is a fist
+    bool holds;    ///< a body, and at which point of its frame:
     uint32_t body;
     float point_m[3];
     uint32_t silent_steps;
@@ -45,7 +47,7 @@ typedef struct tarn_input_source {
     float velocity_m_s[3];
     float radius_m, strength;
     uint32_t colour;
-    uint8_t stands; ///< a wall of this pointer stands on the floor below it
+    bool stands; ///< a wall of this pointer stands on the floor below it
     tarn_tool_trail trail;
 } tarn_input_source;
 

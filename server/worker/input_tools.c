@@ -139,7 +139,7 @@ static void throw_in(const tarn_tool_stroke *stroke, tarn_step_tools *step)
     *to = (tarn_tool_throw){.source = stroke->source, .radius_m = stroke->radius_m};
     memcpy(to->center_m, stroke->to_m, sizeof to->center_m);
     memcpy(to->velocity_m_s, stroke->velocity_m_s, sizeof to->velocity_m_s);
-    stroke->trail->begun = 1;
+    stroke->trail->begun = true;
 }
 
 /// A piece grows when the way is long enough, and at its end. A press that doesn't move makes a post.
@@ -150,7 +150,7 @@ static void wall(const tarn_tool_stroke *stroke, const float size_m[3], tarn_ste
     const float piece_m = fmaxf(2.0f * radius_m, TARN_INPUT_WALL_SHARE * fmaxf(size_m[0], size_m[2]));
     if (!trail->begun) {
         memcpy(trail->anchor_m, stroke->to_m, sizeof trail->anchor_m);
-        trail->begun = 1;
+        trail->begun = true;
     }
     const float way[3] = {stroke->to_m[0] - trail->anchor_m[0], stroke->to_m[1] - trail->anchor_m[1],
                           stroke->to_m[2] - trail->anchor_m[2]};
@@ -167,7 +167,7 @@ static void wall(const tarn_tool_stroke *stroke, const float size_m[3], tarn_ste
     memcpy(to->from_m, trail->anchor_m, sizeof to->from_m);
     memcpy(to->to_m, stroke->to_m, sizeof to->to_m);
     memcpy(trail->anchor_m, stroke->to_m, sizeof trail->anchor_m);
-    trail->drawn = 1;
+    trail->drawn = true;
 }
 
 /// A pointer erases from the floor up, whatever is nearest to it.

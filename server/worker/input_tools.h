@@ -7,11 +7,13 @@
 #include "protocol/message.h"
 #include "server/worker/worker_limits.h"
 
+#include <stdbool.h>
+
 /// What a press has done so far that adds solids.
 typedef struct tarn_tool_trail {
-    uint8_t begun;     ///< a body was thrown in, or a wall begins at
+    bool begun;        ///< a body was thrown in, or a wall begins at
     float anchor_m[3]; ///< the end of what stands of it
-    uint8_t drawn;     ///< some of it stands
+    bool drawn;        ///< some of it stands
 } tarn_tool_trail;
 
 /// A tool in one step.
@@ -21,10 +23,10 @@ typedef struct tarn_tool_stroke {
     float velocity_m_s[3];    ///< at most TARN_TANK_PUSH_SPEED_MAX_M_S
     float axis[3];            ///< unit length; a vortex turns about it by the right hand
     float radius_m, strength;
-    uint32_t colour;            ///< as in tarn_input_pointer
-    uint32_t source;            ///< whose it is: index
-    uint8_t is_pointer, stands; ///< stands: walls do so, on the floor below
-    uint8_t ends;               ///< with this step
+    uint32_t colour;         ///< as in tarn_input_pointer
+    uint32_t source;         ///< whose it is: index
+    bool is_pointer, stands; ///< stands: walls do so, on the floor below
+    bool ends;               ///< with this step
     tarn_tool_trail *trail;
 } tarn_tool_stroke;
 

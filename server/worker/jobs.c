@@ -1,10 +1,10 @@
 // The baton goes from thread to thread by semaphores: each waits for its own. What one did before it gave the baton
 // away the next one sees.
 #include "server/worker/jobs.h"
+#include "protocol/assert.h"
 #include "server/common/clock.h"
 #include "server/worker/worker_limits.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 static void wait_for(sem_t *semaphore)
 {
     while (sem_wait(semaphore) != 0) {
-        assert(errno == EINTR);
+        TARN_ASSERT(errno == EINTR);
     }
 }
 
@@ -69,7 +69,7 @@ void tarn_job_close(tarn_job *job)
     if (job->jobs == NULL) {
         return;
     }
-    assert(!job->in_progress);
+    TARN_ASSERT(!job->in_progress);
     job->ends = true;
     sem_post(&job->go);
     pthread_join(job->thread, NULL);
@@ -79,7 +79,7 @@ void tarn_job_close(tarn_job *job)
 
 void tarn_job_start(tarn_job *job, void (*run)(void *context), void *context)
 {
-    assert(!job->in_progress);
+    TARN_ASSERT(!job->in_progress);
     job->run = run;
     job->context = context;
     job->in_progress = true;
@@ -90,7 +90,7 @@ void tarn_job_start(tarn_job *job, void (*run)(void *context), void *context)
 uint64_t tarn_job_resume(tarn_job *job, uint64_t until_ns, bool others_run)
 {
     tarn_jobs *jobs = job->jobs;
-    assert(job->in_progress && jobs->running == NULL);
+    TARN_ASSERT(job->in_progress && jobs->running == NULL);
     const uint64_t now_ns = tarn_clock_monotonic_ns(), before_ns = job->used_ns;
     if (!job->is_waiting) {
         job->since_ns = now_ns; // else it goes on from when it began to wait

@@ -1,4 +1,5 @@
 #include "server/worker/pace.h"
+#include "protocol/assert.h"
 #include "server/worker/worker_limits.h"
 
 static const uint64_t window_ns = 500000000u;
@@ -19,6 +20,7 @@ void tarn_pace_stepped(tarn_pace *pace, uint64_t now_ns)
     if (now_ns > pace->due_ns + TARN_WORKER_LAG_MS_MAX * (uint64_t)1000000) {
         pace->due_ns = now_ns;
     }
+    TARN_ASSERT(pace->window_ns[0] <= pace->window_ns[1] && pace->window_ns[1] <= now_ns);
     pace->window_steps[1]++;
     if (now_ns - pace->window_ns[1] >= window_ns) {
         pace->window_ns[0] = pace->window_ns[1];

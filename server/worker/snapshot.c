@@ -1,4 +1,5 @@
 #include "server/worker/snapshot.h"
+#include "protocol/assert.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ void tarn_snapshot_forget(tarn_snapshot *snapshot)
 {
     snapshot->byte_count = 0;
     snapshot->steps_since = 0;
-    snapshot->was_restored = 0;
+    snapshot->was_restored = false;
 }
 
 tarn_status tarn_snapshot_stepped(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step)
@@ -31,8 +32,9 @@ tarn_status tarn_snapshot_stepped(tarn_snapshot *snapshot, tarn_tank *tank, uint
     if (++snapshot->steps_since < snapshot->steps_per_s) {
         return TARN_OK;
     }
-    snapshot->was_restored = 0;
+    snapshot->was_restored = false;
     snapshot->steps_since = 0;
+    TARN_ASSERT(snapshot->bytes != NULL);
     snapshot->step = step;
     tarn_status status = tarn_tank_save(tank, snapshot->bytes, snapshot->bytes_max, &snapshot->byte_count);
     if (status != TARN_OK) {
@@ -46,7 +48,8 @@ tarn_status tarn_snapshot_restore(tarn_snapshot *snapshot, tarn_tank *tank)
     if (snapshot->byte_count == 0 || snapshot->was_restored) {
         return TARN_E_STATE;
     }
-    snapshot->was_restored = 1;
+    snapshot->was_restored = true;
+    TARN_ASSERT(snapshot->byte_count <= snapshot->bytes_max);
     snapshot->steps_since = 0;
     return tarn_tank_load(tank, snapshot->bytes, snapshot->byte_count);
 }

@@ -8,13 +8,15 @@
 
 #include "kernels/tank.h"
 
+#include <stdbool.h>
+
 typedef struct tarn_snapshot {
     uint8_t *bytes;
     size_t bytes_max, byte_count; ///< byte_count 0: nothing is kept
     uint64_t step;                ///< of what is kept
     uint64_t steps_per_s;         ///< simulated
     uint64_t steps_since;         ///< since the tank started, was set back or was kept
-    uint8_t was_restored;         ///< less than a second of simulated time ago
+    bool was_restored;            ///< less than a second of simulated time ago
 } tarn_snapshot;
 
 /// Takes memory for a tank's states; they use it as they need it. @return TARN_OK or TARN_E_MEMORY

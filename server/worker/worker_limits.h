@@ -23,7 +23,8 @@ enum {
     TARN_WORKER_LAG_MS_MAX = 50,        ///< that a tank makes up for; what is beyond it slows the tank's clock
     TARN_WORKER_SLICE_MS = 20,          ///< of time that a tank gets at most for one deadline
     TARN_WORKER_DEBT_SLICES = 2,        ///< of each tank's time, that a tank had beyond its share and pays back
-    TARN_WORKER_LOOK_MS = 2,            ///< after which a job looks whether a message has come
+    TARN_WORKER_LOOK_MS = 2,            ///< after which a job looks whether the socket takes more
+    TARN_WORKER_READ_MS = 20,           ///< that a message waits at most while jobs are in progress
     TARN_WORKER_POLL_US = 20,           ///< between two questions whether a GPU is done
     TARN_WORKER_REPORT_MS = 1000,
     TARN_WORKER_ADDED_MS = 100,           ///< between lists of what was put into a tank

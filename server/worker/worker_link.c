@@ -1,4 +1,5 @@
 #include "server/worker/worker_link.h"
+#include "protocol/assert.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,6 +51,7 @@ tarn_status tarn_worker_link_put(tarn_worker_link *link, const tarn_ipc_message 
     size_t bytes;
     tarn_status status =
         tarn_ipc_write(message, link->out + link->out_bytes, sizeof link->out - link->out_bytes, &bytes);
+    TARN_ASSERT(link->out_bytes <= sizeof link->out);
     if (status == TARN_OK) {
         link->out_bytes += bytes;
     }
@@ -75,6 +77,7 @@ static int slot_free(const tarn_frame_slot *slot)
 
 uint8_t *tarn_worker_link_frame_space(tarn_worker_link *link, uint32_t index)
 {
+    TARN_ASSERT(index < TARN_WORKER_TANKS_MAX);
     tarn_frame_slot *slot = &link->slots[index];
     int buffer = slot_free(slot);
     if (slot->buffers[buffer] == NULL) {
@@ -94,21 +97,25 @@ uint8_t *tarn_worker_link_frame_space(tarn_worker_link *link, uint32_t index)
 }
 
 void tarn_worker_link_frame_put(tarn_worker_link *link, uint32_t index, uint32_t tank, uint32_t frame_bytes,
-                                const tarn_ipc_stamps *stamps, int is_kept)
+                                const tarn_ipc_stamps *stamps, bool is_kept)
 {
+    TARN_ASSERT(index < TARN_WORKER_TANKS_MAX && frame_bytes > 0 && frame_bytes <= TARN_IPC_FRAME_BYTES_MAX);
     tarn_frame_slot *slot = &link->slots[index];
     const tarn_ipc_message message = {.kind = TARN_IPC_STAMPS, .tank = tank, .stamps = *stamps};
     size_t stamps_bytes;
     slot->filled = slot->given;
-    slot->is_kept = is_kept != 0;
+    slot->is_kept = is_kept;
     slot->bytes[slot->filled] = FRAME_AT + (size_t)frame_bytes;
+    TARN_ASSERT(slot->buffers[slot->filled] != NULL && slot->filled != slot->sending);
     uint8_t *bytes = slot->buffers[slot->filled];
     (void)tarn_ipc_write(&message, bytes, TARN_IPC_STAMPS_BYTES, &stamps_bytes); // it fits exactly
+    TARN_ASSERT(stamps_bytes == TARN_IPC_STAMPS_BYTES);
     tarn_ipc_frame_header(tank, frame_bytes, bytes + TARN_IPC_STAMPS_BYTES);
 }
 
-int tarn_worker_link_frame_waits(const tarn_worker_link *link, uint32_t index)
+bool tarn_worker_link_frame_waits(const tarn_worker_link *link, uint32_t index)
 {
+    TARN_ASSERT(index < TARN_WORKER_TANKS_MAX);
     return link->slots[index].filled >= 0 && link->slots[index].is_kept;
 }
 
@@ -129,7 +136,7 @@ static int slot_next(const tarn_worker_link *link)
     return -1;
 }
 
-int tarn_worker_link_waiting(const tarn_worker_link *link)
+bool tarn_worker_link_waiting(const tarn_worker_link *link)
 {
     return link->slot_sending >= 0 || link->out_bytes > 0 || slot_next(link) >= 0;
 }
@@ -150,6 +157,7 @@ static ssize_t send_some(int fd, const uint8_t *bytes, size_t count)
 static ssize_t flush_frame(tarn_worker_link *link)
 {
     tarn_frame_slot *slot = &link->slots[link->slot_sending];
+    TARN_ASSERT(slot->sending >= 0 && link->slot_sent < slot->bytes[slot->sending]);
     ssize_t sent = send_some(link->fd, slot->buffers[slot->sending] + link->slot_sent,
                              slot->bytes[slot->sending] - link->slot_sent);
     if (sent <= 0) {
@@ -169,6 +177,7 @@ static ssize_t flush_messages(tarn_worker_link *link)
     if (sent <= 0) {
         return sent;
     }
+    TARN_ASSERT((size_t)sent <= link->out_bytes);
     memmove(link->out, link->out + sent, link->out_bytes - (size_t)sent);
     link->out_bytes -= (size_t)sent;
     return sent;
@@ -188,6 +197,7 @@ tarn_status tarn_worker_link_flush(tarn_worker_link *link)
                 return TARN_OK;
             }
             tarn_frame_slot *slot = &link->slots[next];
+            TARN_ASSERT(slot->sending < 0 && slot->filled >= 0);
             slot->sending = slot->filled;
             slot->filled = -1;
             link->slot_sending = link->slot_last = next;

@@ -12,6 +12,8 @@
 #include "server/common/ipc.h"
 #include "server/worker/worker_limits.h"
 
+#include <stdbool.h>
+
 /// The frames of one tank. A buffer is TARN_IPC_FRAME_BYTES_MAX of address space; memory is used as frames need it.
 typedef struct tarn_frame_slot {
     uint8_t *buffers[2]; ///< its stamps' message, the header of its own, then the frame
@@ -19,7 +21,7 @@ typedef struct tarn_frame_slot {
     int filled;        ///< the buffer that waits to be sent, or -1
     int sending;       ///< the buffer that is being sent, or -1
     int given;         ///< the buffer that was given out last: sending the other one may end while this one is filled
-    uint8_t is_kept;   ///< what waits doesn't give way to newer ones
+    bool is_kept;      ///< what waits doesn't give way to newer ones
     uint32_t replaced; ///< frames that gave way to newer ones
 } tarn_frame_slot;
 
@@ -52,16 +54,16 @@ uint8_t *tarn_worker_link_frame_space(tarn_worker_link *link, uint32_t slot);
 /// Queues what was encoded there, in place of an older frame that still waits.
 /// @param is_kept  newer frames refer to it
 void tarn_worker_link_frame_put(tarn_worker_link *link, uint32_t slot, uint32_t tank, uint32_t frame_bytes,
-                                const tarn_ipc_stamps *stamps, int is_kept);
+                                const tarn_ipc_stamps *stamps, bool is_kept);
 
 /// Whether a frame waits that may not give way: none may be encoded.
-int tarn_worker_link_frame_waits(const tarn_worker_link *link, uint32_t slot);
+bool tarn_worker_link_frame_waits(const tarn_worker_link *link, uint32_t slot);
 
 /// Forgets a frame that waits; one that is being sent is finished.
 void tarn_worker_link_frame_drop(tarn_worker_link *link, uint32_t slot);
 
 /// Whether something waits to be sent.
-int tarn_worker_link_waiting(const tarn_worker_link *link);
+bool tarn_worker_link_waiting(const tarn_worker_link *link);
 
 /// Sends what the socket takes. @return TARN_OK or TARN_E_IO: the gateway is gone
 tarn_status tarn_worker_link_flush(tarn_worker_link *link);

@@ -31,7 +31,8 @@ typedef struct worker {
     tarn_device *device;
     tarn_worker_link link;
     tarn_places places;
-    int greeted, ended;
+    uint64_t read_ns; ///< when messages were read last
+    bool greeted, ended;
 } worker;
 
 /// Says why the worker ends: to the gateway, which tells people, or to the log where the socket doesn't take it.
@@ -59,7 +60,7 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
         if (message->kind != TARN_IPC_GATEWAY_HELLO || message->gateway_hello.version != TARN_IPC_VERSION) {
             return TARN_E_VERSION;
         }
-        self->greeted = 1;
+        self->greeted = true;
         return TARN_OK;
     }
     switch (message->kind) {
@@ -69,7 +70,7 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
         return TARN_OK;
     }
     case TARN_IPC_SHUTDOWN:
-        self->ended = 1;
+        self->ended = true;
         return TARN_OK;
     default:
         return tarn_places_message(&self->places, message, tarn_clock_monotonic_ns());
@@ -127,11 +128,15 @@ static struct pollfd what_to_wait_for(const worker *self)
     return pollfd;
 }
 
-/// Whether the socket has something for the loop, or takes something. Called by jobs.
+/// Whether the socket takes something that waits, or has had something for a while. Called by jobs.
 static bool socket_is_ready(void *user)
 {
-    struct pollfd pollfd = what_to_wait_for(user);
-    return poll(&pollfd, 1, 0) != 0;
+    const worker *self = user;
+    struct pollfd pollfd = what_to_wait_for(self);
+    if (tarn_clock_monotonic_ns() - self->read_ns < TARN_WORKER_READ_MS * (uint64_t)1000000) {
+        pollfd.events &= ~POLLIN; // what comes is for the next step at the earliest
+    }
+    return pollfd.events != 0 && poll(&pollfd, 1, 0) != 0;
 }
 
 static void wait_until(const worker *self, uint64_t due_ns)
@@ -151,6 +156,7 @@ static tarn_status run(worker *self)
 {
     for (;;) {
         tarn_status status = tarn_worker_link_read(&self->link);
+        self->read_ns = tarn_clock_monotonic_ns();
         if (status == TARN_E_IO) {
             return TARN_OK;
         }

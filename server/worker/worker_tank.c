@@ -48,12 +48,12 @@ static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t now_ns)
     tank->epoch = epoch > tank->epoch ? epoch : tank->epoch + 1;
     tank->step = 0;
     tank->steps_asked = 0;
-    tank->state_changed = 1;
-    tank->frame_wanted = 1;
+    tank->state_changed = true;
+    tank->frame_wanted = true;
     tank->frame_due_ns = now_ns;
     tarn_frame_plan_start(&tank->plan, tank->frame_period_ns);
-    tank->too_large_told = 0;
-    tank->added_changed = 0;
+    tank->too_large_told = false;
+    tank->added_changed = false;
     list_bodies(tank);
     tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
 }
@@ -72,7 +72,7 @@ static tarn_status hold(tarn_worker_tank *tank)
     const tarn_status status = tarn_tank_step(tank->tank, &tank->next);
     memset(&tank->next, 0, sizeof tank->next);
     tank->paused = tarn_tank_paused(tank->tank);
-    tank->state_changed = 1;
+    tank->state_changed = true;
     return status;
 }
 
@@ -183,13 +183,13 @@ void tarn_worker_tank_settle(tarn_worker_tank *tank, uint64_t now_ns)
         }
         return;
     }
-    const int was_paused = tank->paused;
+    const bool was_paused = tank->paused;
     tarn_input_state_latch_notes(&tank->inputs);
     tank->next.pause = tank->pause_asked;
     tank->pause_asked = TARN_STEP_PAUSE_KEEPS;
     (void)hold(tank);
-    tank->state_changed = 1;
-    tank->frame_wanted = 1;
+    tank->state_changed = true;
+    tank->frame_wanted = true;
     if (tank->paused && !was_paused) {
         tarn_frame_plan_ask(&tank->plan); // whoever comes needs no other until it goes on
     }
@@ -200,7 +200,7 @@ void tarn_worker_tank_audience(tarn_worker_tank *tank, uint32_t viewer_count, ui
 {
     if (tank->viewer_count == 0 && viewer_count > 0) {
         tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
-        tank->frame_wanted = 1;
+        tank->frame_wanted = true;
         tank->frame_due_ns = now_ns;
         tarn_frame_plan_ask(&tank->plan);
     }
@@ -249,7 +249,7 @@ static const char *added_refusal(const tarn_worker_tank *tank, tarn_tool tool)
     if (tool != TARN_TOOL_WALL) {
         return NULL;
     }
-    const int full = count >= TARN_TANK_WALLS_MAX && added[count - TARN_TANK_WALLS_MAX].number == 0;
+    const bool full = count >= TARN_TANK_WALLS_MAX && added[count - TARN_TANK_WALLS_MAX].number == 0;
     return full ? "as many walls stand in this tank as fit; erase some" : NULL;
 }
 
@@ -275,7 +275,7 @@ tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, c
     return tarn_input_state_take(&tank->inputs, viewer_id, input, &tank->map, &tank->bodies, why);
 }
 
-static int is_stepping(const tarn_worker_tank *tank)
+static bool is_stepping(const tarn_worker_tank *tank)
 {
     return tank->paused ? tank->steps_asked > 0 : tank->viewer_count > 0;
 }
@@ -410,7 +410,7 @@ static tarn_status step(tarn_worker_tank *tank, const tarn_jobs *jobs, uint64_t 
     const uint64_t used_ns = tarn_jobs_used_ns(jobs);
     if (tank->paused) {
         tank->steps_asked--;
-        tank->frame_wanted = 1;
+        tank->frame_wanted = true;
     }
     tarn_status status = simulate(tank);
     if (status != TARN_OK) {
@@ -477,11 +477,11 @@ static void tell_too_large(tarn_worker_tank *tank, tarn_worker_link *link)
 }
 
 /// Makes a frame if one is due.
-static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, const tarn_jobs *jobs, int stepped,
+static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, const tarn_jobs *jobs, bool stepped,
                         uint64_t now_ns)
 {
     // Half a step early counts as due: the frame belongs to the step that is nearest to its time.
-    const int due = tank->frame_due_ns <= now_ns + (stepped ? tank->pace.dt_ns / 2 : 0);
+    const bool due = tank->frame_due_ns <= now_ns + (stepped ? tank->pace.dt_ns / 2 : 0);
     const tarn_frame_moment moment = {
         .now_ns = now_ns,
         .step = tank->step,
@@ -500,7 +500,7 @@ static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, const ta
     if (!stepped) {
         tank->stamps.latched_ns = tank->stamps.stepped_ns = now_ns;
     }
-    tank->frame_wanted = 0;
+    tank->frame_wanted = false;
     tank->frame_due_ns += tank->frame_period_ns;
     if (tank->frame_due_ns < now_ns) {
         tank->frame_due_ns = now_ns + tank->frame_period_ns / 2;
@@ -517,7 +517,7 @@ static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, const ta
 tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link, const tarn_jobs *jobs)
 {
     const uint64_t now_ns = tarn_clock_monotonic_ns();
-    const int is_step = is_stepping(tank) && tank->pace.due_ns <= now_ns;
+    const bool is_step = is_stepping(tank) && tank->pace.due_ns <= now_ns;
     tarn_status status = is_step ? step(tank, jobs, now_ns) : TARN_OK;
     if (status == TARN_OK && tank->viewer_count > 0) {
         status = show(tank, link, jobs, is_step, tarn_clock_monotonic_ns());
@@ -572,8 +572,8 @@ void tarn_worker_tank_tell(tarn_worker_tank *tank, tarn_worker_link *link, uint6
 {
     tarn_ipc_message message;
     if (tank->added_changed && now_ns >= tank->added_due_ns) {
-        tank->added_changed = 0;
-        tank->state_changed = 1;
+        tank->added_changed = false;
+        tank->state_changed = true;
         tank->added_due_ns = now_ns + TARN_WORKER_ADDED_MS * (uint64_t)1000000;
     }
     if (tank->state_changed) {

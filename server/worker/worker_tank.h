@@ -27,6 +27,8 @@
 #include "server/worker/worker_link.h"
 #include "server/worker/worker_options.h"
 
+#include <stdbool.h>
+
 typedef struct tarn_worker_tank {
     uint32_t id;   ///< the gateway's; 0: this place is free
     uint32_t slot; ///< of the link
@@ -47,16 +49,16 @@ typedef struct tarn_worker_tank {
     uint32_t refused_viewer_id; ///< whose throw or wall of a step couldn't be, until the gateway has it; 0: nobody's
     const char *refused_why;
     tarn_step_pause pause_asked;
-    uint8_t paused;       ///< as the tank says
+    bool paused;          ///< as the tank says
     uint32_t steps_asked; ///< single steps, while paused
     uint32_t viewer_count;
     uint64_t step; ///< since the tank started afresh
     tarn_pace pace;
     uint64_t frame_period_ns, frame_due_ns;
-    uint8_t frame_wanted;  ///< although no step is made: the tank was reset, paused, or got its first viewer
-    uint8_t state_changed; ///< and the gateway doesn't know it yet
-    uint8_t too_large_told;
-    uint8_t added_changed; ///< what was put into the tank, since the last state
+    bool frame_wanted;  ///< although no step is made: the tank was reset, paused, or got its first viewer
+    bool state_changed; ///< and the gateway doesn't know it yet
+    bool too_large_told;
+    bool added_changed;    ///< what was put into the tank, since the last state
     uint64_t added_due_ns; ///< when viewers may be told of that again
     uint64_t report_due_ns;
     uint64_t step_ns, encode_ns; ///< spent since the last report

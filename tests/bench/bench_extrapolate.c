@@ -89,19 +89,19 @@ static tarn_stream_kind kind_of(const sent_frames *sent, uint32_t frame)
 
 /// A frame of every step, of which only some are held: extra frames change nothing, and the others say where particles
 /// were in the meantime.
-static int run(bench_tank *bench, const sent_frames *sent, uint32_t steps, error_sum *sums)
+static bool run(bench_tank *bench, const sent_frames *sent, uint32_t steps, error_sum *sums)
 {
     tarn_encoder_desc desc;
     tarn_encoder *encoder;
     tarn_encoder_desc_default(&desc);
     if (tarn_encoder_create(bench->tank, &desc, &encoder) != TARN_OK) {
-        return 0;
+        return false;
     }
     uint8_t *bytes = malloc(BENCH_FRAME_BYTES_MAX);
     bench_decoder decoder = {0};
     held_frame held = {0};
     uint32_t age = 0;
-    int is_well = 1;
+    bool is_well = true;
     for (uint32_t step = 0; is_well && step < steps; step++) {
         is_well = tarn_tank_step(bench->tank, NULL) == TARN_OK;
         if (step < BENCH_STEPS_FIRST) {
@@ -131,15 +131,15 @@ static int run(bench_tank *bench, const sent_frames *sent, uint32_t steps, error
     return is_well;
 }
 
-static int run_scene(const char *scene, uint32_t steps)
+static bool run_scene(const char *scene, uint32_t steps)
 {
     static const sent_frames rates[] = {{1, 4}, {2, 4}, {6, 6}}; // base frames at most 15 a second, as served
     static error_sum sums[AGES + 1];
     bench_tank bench;
     if (!bench_tank_open(&bench, scene)) {
-        return 0;
+        return false;
     }
-    int is_well = 1;
+    bool is_well = true;
     printf("%s\n  frames/s   ms old   RMS off   half   99 %%   RMS if it stood still   (cells)\n", scene);
     for (int r = 0; is_well && r < 3; r++) {
         memset(sums, 0, sizeof sums);

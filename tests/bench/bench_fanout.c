@@ -79,10 +79,10 @@ static void fail(const char *what)
     exit(1);
 }
 
-/// Makes so many steps. @return 0 where that fails
-static int advance(const tarn_scene *scene, tarn_tank *tank, uint64_t from, long steps)
+/// Makes so many steps. @return false where that fails
+static bool advance(const tarn_scene *scene, tarn_tank *tank, uint64_t from, long steps)
 {
-    int good = 1;
+    bool good = true;
     for (long i = 0; good && i < steps; i++) {
         tarn_step_input input = {0};
         tarn_scene_drive(scene, from + (uint64_t)i, &input);

@@ -21,7 +21,7 @@ typedef struct bench_options {
     uint32_t threads, steps, rounds;
     uint32_t particles; ///< one size only; 0: the list
     const char *isa;
-    int quick, only_compare, only_growth, is_pool;
+    bool quick, only_compare, only_growth, is_pool;
 } bench_options;
 
 static const char *const kind_names[] = {"Tarn", "Tarn, bare", "textbook, plain", "textbook, full"};
@@ -66,33 +66,33 @@ typedef struct match {
     uint32_t count;
 } match;
 
-static int match_add(match *m, contestant_kind kind, const tarn_tank_desc *desc, uint32_t threads,
-                     const bench_options *options)
+static bool match_add(match *m, contestant_kind kind, const tarn_tank_desc *desc, uint32_t threads,
+                      const bench_options *options)
 {
     char why[256] = "";
     if (!contestant_open(&m->contestants[m->count], kind, desc, threads, options->isa, options->steps, why,
                          sizeof why)) {
         fprintf(stderr, "bench_liquid: %s: %s\n", kind_names[kind], why);
-        return 0;
+        return false;
     }
     m->count++;
-    return 1;
+    return true;
 }
 
-static int is_textbook(contestant_kind kind)
+static bool is_textbook(contestant_kind kind)
 {
     return kind == CONTESTANT_TEXTBOOK || kind == CONTESTANT_TEXTBOOK_FULL;
 }
 
 /// A textbook's solver and, after it, what is compared with it.
-static int match_add_group(match *m, contestant_kind textbook, contestant_kind tarn, const tarn_tank_desc *desc,
-                           const bench_options *options)
+static bool match_add_group(match *m, contestant_kind textbook, contestant_kind tarn, const tarn_tank_desc *desc,
+                            const bench_options *options)
 {
     return match_add(m, textbook, desc, 1, options) && match_add(m, tarn, desc, 1, options) &&
            (options->threads == 1 || match_add(m, tarn, desc, options->threads, options));
 }
 
-static int match_open(match *m, const tarn_tank_desc *desc, const bench_options *options)
+static bool match_open(match *m, const tarn_tank_desc *desc, const bench_options *options)
 {
     *m = (match){0};
     return match_add_group(m, CONTESTANT_TEXTBOOK_FULL, CONTESTANT_TARN, desc, options) &&
@@ -116,7 +116,7 @@ static tarn_status match_look(match *m, uint32_t i, const tarn_tank_desc *desc, 
     return status;
 }
 
-static tarn_status match_round(match *m, const tarn_tank_desc *desc, const bench_options *options, int is_last)
+static tarn_status match_round(match *m, const tarn_tank_desc *desc, const bench_options *options, bool is_last)
 {
     tarn_status status = TARN_OK;
     for (uint32_t i = 0; i < m->count && status == TARN_OK; i++) {
@@ -196,7 +196,7 @@ static void print_stages(const contestant *c)
     printf("\n");
 }
 
-static int compare(const bench_options *options, uint32_t particles, match *m)
+static bool compare(const bench_options *options, uint32_t particles, match *m)
 {
     tarn_tank_desc desc;
     if (options->is_pool) {
@@ -204,7 +204,7 @@ static int compare(const bench_options *options, uint32_t particles, match *m)
     } else {
         describe_dam_break(&desc, particles);
     }
-    int good = match_open(m, &desc, options);
+    bool good = match_open(m, &desc, options);
     tarn_status status = TARN_OK;
     for (uint32_t round = 0; good && status == TARN_OK && round < options->rounds; round++) {
         status = match_round(m, &desc, options, round + 1 == options->rounds);
@@ -226,7 +226,7 @@ static int compare(const bench_options *options, uint32_t particles, match *m)
     return good;
 }
 
-static int print_comparison(const bench_options *options)
+static bool print_comparison(const bench_options *options)
 {
     static const uint32_t sizes[] = {50000, 100000, 200000, 500000};
     const size_t count = options->particles != 0 ? 1 : options->quick ? 2 : sizeof sizes / sizeof sizes[0];
@@ -238,7 +238,7 @@ static int print_comparison(const bench_options *options)
            "The textbook's run on one thread, compiled with " TARN_TEXTBOOK_FLAGS ".\n\n",
            options->is_pool ? "a pool at rest" : "a dam break from the start", options->steps, options->rounds);
     match *m = calloc(1, sizeof *m);
-    int good = m != NULL;
+    bool good = m != NULL;
     if (!good) {
         fprintf(stderr, "bench_liquid: %s\n", tarn_status_text(TARN_E_MEMORY));
     }
@@ -275,7 +275,7 @@ static void print_growth_row(const contestant *c, const tarn_tank_desc *desc)
     fflush(stdout);
 }
 
-static int grow(const bench_options *options, uint32_t particles)
+static bool grow(const bench_options *options, uint32_t particles)
 {
     tarn_tank_desc desc;
     contestant c;
@@ -283,7 +283,7 @@ static int grow(const bench_options *options, uint32_t particles)
     describe_dam_break(&desc, particles);
     if (!contestant_open(&c, CONTESTANT_TARN, &desc, options->threads, options->isa, options->steps, why, sizeof why)) {
         fprintf(stderr, "bench_liquid: %s\n", why);
-        return 0;
+        return false;
     }
     tarn_status status = TARN_OK;
     for (uint32_t round = 0; round < options->rounds && status == TARN_OK; round++) {
@@ -302,7 +302,7 @@ static int grow(const bench_options *options, uint32_t particles)
     return status == TARN_OK;
 }
 
-static int print_growth(const bench_options *options)
+static bool print_growth(const bench_options *options)
 {
     static const uint32_t sizes[] = {50000, 100000, 200000, 500000, 1000000, 2000000};
     const size_t count = options->particles != 0 ? 1 : options->quick ? 3 : sizeof sizes / sizeof sizes[0];
@@ -311,7 +311,7 @@ static int print_growth(const bench_options *options)
            "In all: with room for more particles, tables of tiles and coarser grids.\n\n",
            options->threads, options->steps, options->rounds);
     print_growth_head();
-    int good = 1;
+    bool good = true;
     for (size_t i = 0; good && i < count; i++) {
         good = grow(options, options->particles != 0 ? options->particles : sizes[i]);
     }
@@ -345,16 +345,16 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         options->isa = argument;
         return 0;
     case OPTION_COMPARE:
-        options->only_compare = 1;
+        options->only_compare = true;
         return 0;
     case OPTION_GROWTH:
-        options->only_growth = 1;
+        options->only_growth = true;
         return 0;
     case OPTION_POOL:
-        options->is_pool = options->only_compare = 1;
+        options->is_pool = options->only_compare = true;
         return 0;
     case OPTION_QUICK:
-        options->quick = 1;
+        options->quick = true;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -391,6 +391,6 @@ int main(int argument_count, char **arguments)
         return EXIT_FAILURE;
     }
 #endif
-    const int compared = options.only_growth || print_comparison(&options);
+    const bool compared = options.only_growth || print_comparison(&options);
     return compared && (options.only_compare || print_growth(&options)) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

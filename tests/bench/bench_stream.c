@@ -94,8 +94,8 @@ static void print_sum(const char *name, const bench_sum *sum, double all)
 
 /// A key frame's places for other codecs: as a PLY of whole numbers, and packed with as many bits as they have. Two
 /// corners make sure that a codec which quantizes by the points' extent keeps the numbers as they are.
-static int dump_places(const char *folder, const char *scene, const tarn_stream_head *head,
-                       const tarn_stream_particles *p)
+static bool dump_places(const char *folder, const char *scene, const tarn_stream_head *head,
+                        const tarn_stream_particles *p)
 {
     char path[4096];
     uint32_t bits = 0;
@@ -111,7 +111,7 @@ static int dump_places(const char *folder, const char *scene, const tarn_stream_
              bits);
     FILE *packed = fopen(path, "wb");
     if (ply == NULL || packed == NULL) {
-        return 0;
+        return false;
     }
     fprintf(ply,
             "ply\nformat binary_little_endian 1.0\nelement vertex %u\nproperty float x\nproperty float y\n"
@@ -134,7 +134,7 @@ static int dump_places(const char *folder, const char *scene, const tarn_stream_
         }
     }
     fputc((int)rest, packed);
-    const int failed = fclose(ply) != 0;
+    const bool failed = fclose(ply) != 0;
     return fclose(packed) == 0 && !failed;
 }
 
@@ -145,7 +145,7 @@ static tarn_stream_kind kind_of(const bench_options *o, uint32_t frame)
                                         : TARN_STREAM_EXTRA;
 }
 
-static int stream_tank(tarn_tank *tank, const bench_options *o, const char *name, uint32_t bits)
+static bool stream_tank(tarn_tank *tank, const bench_options *o, const char *name, uint32_t bits)
 {
     tarn_encoder_desc desc;
     tarn_encoder *encoder;
@@ -153,12 +153,12 @@ static int stream_tank(tarn_tank *tank, const bench_options *o, const char *name
     desc.place_bits = bits;
     desc.layers = o->layers;
     if (tarn_encoder_create(tank, &desc, &encoder) != TARN_OK) {
-        return 0;
+        return false;
     }
     uint8_t *bytes = malloc(BENCH_FRAME_BYTES_MAX);
     bench_decoder decoder = {0};
     bench_sum sums[4] = {0};
-    int is_well = 1;
+    bool is_well = true;
     for (uint32_t step = 0; is_well && step < o->steps; step++) {
         is_well = tarn_tank_step(tank, NULL) == TARN_OK;
         if (step < BENCH_STEPS_FIRST || (step - BENCH_STEPS_FIRST) % o->steps_per_frame != 0) {
@@ -197,12 +197,12 @@ static int stream_tank(tarn_tank *tank, const bench_options *o, const char *name
     return is_well;
 }
 
-static int stream_scene(const char *name, const bench_options *o)
+static bool stream_scene(const char *name, const bench_options *o)
 {
     bench_tank bench;
-    int is_well = bench_tank_open(&bench, name);
+    bool is_well = bench_tank_open(&bench, name);
     if (!is_well) {
-        return 0;
+        return false;
     }
     for (uint32_t i = 0; is_well && i < o->bits_count; i++) {
         printf("%s, quanta of 1/%u cell, %u layers\n", name, 1u << o->bits[i], o->layers);
@@ -256,7 +256,7 @@ int main(int argc, char **argv)
     if (o.scene_count == 0) {
         o.scenes[o.scene_count++] = "dam-break";
     }
-    int is_well = 1;
+    bool is_well = true;
     for (uint32_t i = 0; i < o.scene_count; i++) {
         is_well &= stream_scene(o.scenes[i], &o);
     }

@@ -40,13 +40,13 @@ static tarn_status open_textbook(contestant *c, const tarn_tank_desc *desc)
     return status;
 }
 
-int contestant_open(contestant *c, contestant_kind kind, const tarn_tank_desc *desc, uint32_t threads, const char *isa,
-                    uint32_t steps, char *why, size_t why_bytes)
+bool contestant_open(contestant *c, contestant_kind kind, const tarn_tank_desc *desc, uint32_t threads, const char *isa,
+                     uint32_t steps, char *why, size_t why_bytes)
 {
     *c = (contestant){.kind = kind, .threads = threads, .steps = steps};
     tarn_tank_desc own = *desc;
-    const int corrects = kind == CONTESTANT_TARN || kind == CONTESTANT_TEXTBOOK_FULL;
-    const int is_textbook = kind == CONTESTANT_TEXTBOOK || kind == CONTESTANT_TEXTBOOK_FULL;
+    const bool corrects = kind == CONTESTANT_TARN || kind == CONTESTANT_TEXTBOOK_FULL;
+    const bool is_textbook = kind == CONTESTANT_TEXTBOOK || kind == CONTESTANT_TEXTBOOK_FULL;
     own.parameters[TARN_PARAMETER_DENSITY] = corrects ? 1.0f : 0.0f;
     const tarn_device_desc device = {.kind = TARN_DEVICE_CPU, .threads = threads, .isa = isa};
     tarn_status status = tarn_device_create(&device, &c->device);
@@ -67,7 +67,7 @@ int contestant_open(contestant *c, contestant_kind kind, const tarn_tank_desc *d
         status = open_textbook(c, &own);
     }
     if (status == TARN_OK && c->tank != NULL) {
-        tarn_tank_profile(c->tank, 1);
+        tarn_tank_profile(c->tank, true);
     }
     if (status != TARN_OK) {
         contestant_close(c);
@@ -91,7 +91,7 @@ uint32_t contestant_stages(const contestant *c, const char **names)
 {
     double seconds[CONTESTANT_STAGES_MAX];
     if (c->tank != NULL) {
-        return tarn_tank_profile_get(c->tank, names, seconds, 0);
+        return tarn_tank_profile_get(c->tank, names, seconds, false);
     }
     for (uint32_t i = 0; i < TEXTBOOK_STAGE_COUNT; i++) {
         names[i] = textbook_stage_name((textbook_stage)i);
@@ -103,7 +103,7 @@ static void take_stages(contestant *c)
 {
     const char *names[CONTESTANT_STAGES_MAX];
     if (c->tank != NULL) {
-        tarn_tank_profile_get(c->tank, names, c->round_stage_s, 1);
+        tarn_tank_profile_get(c->tank, names, c->round_stage_s, true);
     } else {
         textbook_flip_profile(c->flip, c->round_stage_s);
     }

@@ -6,6 +6,8 @@
 
 #include "tests/bench/textbook_flip.h"
 
+#include <stdbool.h>
+
 typedef enum contestant_kind {
     CONTESTANT_TARN,
     CONTESTANT_TARN_BARE,     ///< without the correction of the volume
@@ -38,9 +40,9 @@ typedef struct contestant {
 /// @param desc  a dam break; its volume correction is set by the kind
 /// @param isa   of Tarn's kernels, as in tarn_device_desc
 /// @param why   what was wrong
-/// @return 0 on failure; then there is nothing to close
-int contestant_open(contestant *c, contestant_kind kind, const tarn_tank_desc *desc, uint32_t threads, const char *isa,
-                    uint32_t steps, char *why, size_t why_bytes);
+/// @return false on failure; then there is nothing to close
+bool contestant_open(contestant *c, contestant_kind kind, const tarn_tank_desc *desc, uint32_t threads, const char *isa,
+                     uint32_t steps, char *why, size_t why_bytes);
 void contestant_close(contestant *c);
 
 /// Back to the start, for the next round.

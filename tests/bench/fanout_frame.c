@@ -1,20 +1,21 @@
 #include "protocol/stream_layout.h"
 #include "tests/bench/fanout_pair.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/// Reads the next frame of a file. @return 0 where there is none
-static int read_frame(FILE *file, size_t room_bytes, fanout_frame *frame)
+/// Reads the next frame of a file. @return false where there is none
+static bool read_frame(FILE *file, size_t room_bytes, fanout_frame *frame)
 {
     uint8_t size[FANOUT_SIZE_BYTES];
     if (fread(size, sizeof size, 1, file) != 1) {
-        return 0;
+        return false;
     }
     frame->byte_count = get_u32(size);
     uint8_t *memory = frame->byte_count <= FANOUT_FRAME_BYTES_MAX ? malloc(room_bytes + frame->byte_count) : NULL;
     if (memory == NULL) {
-        return 0;
+        return false;
     }
     frame->bytes = memory + room_bytes;
     return fread(frame->bytes, 1, frame->byte_count, file) == frame->byte_count;

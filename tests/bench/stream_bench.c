@@ -12,23 +12,23 @@ double bench_thread_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-int bench_tank_open(bench_tank *bench, const char *scene)
+bool bench_tank_open(bench_tank *bench, const char *scene)
 {
     char path[4096], why[TARN_SCENE_WHY_BYTES] = "";
     memset(bench, 0, sizeof *bench);
     if (tarn_scene_resolve(scene, NULL, path, sizeof path, why, sizeof why) != TARN_OK ||
         tarn_scene_read_file(path, &bench->scene, why, sizeof why) != TARN_OK) {
         fprintf(stderr, "%s: %s\n", scene, why);
-        return 0;
+        return false;
     }
     const tarn_device_desc on = {.kind = TARN_DEVICE_CPU, .threads = 1};
     if (tarn_device_create(&on, &bench->device) == TARN_OK &&
         tarn_tank_create(bench->device, &bench->scene.tank, &bench->tank, why, sizeof why) == TARN_OK) {
-        return 1;
+        return true;
     }
     fprintf(stderr, "%s: no tank: %s\n", scene, why);
     bench_tank_close(bench);
-    return 0;
+    return false;
 }
 
 void bench_tank_close(bench_tank *bench)
@@ -49,11 +49,11 @@ static void make(bench_decoder *d, const tarn_stream_frame *frame)
     d->out.velocities = malloc(4 * (size_t)size.slots);
 }
 
-int bench_decode(bench_decoder *d, const uint8_t *bytes, size_t byte_count, double *seconds)
+bool bench_decode(bench_decoder *d, const uint8_t *bytes, size_t byte_count, double *seconds)
 {
     tarn_stream_frame frame;
     if (tarn_stream_open(bytes, byte_count, &frame) != TARN_OK) {
-        return 0;
+        return false;
     }
     if (d->stream == NULL) {
         make(d, &frame);

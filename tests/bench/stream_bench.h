@@ -5,6 +5,8 @@
 #include "kernels/encoder.h"
 #include "server/common/scene.h"
 
+#include <stdbool.h>
+
 enum { BENCH_FRAME_BYTES_MAX = 64 << 20, BENCH_STEPS_FIRST = 30 }; ///< a lattice that has hardly moved isn't a liquid
 
 typedef struct bench_tank {
@@ -13,8 +15,8 @@ typedef struct bench_tank {
     tarn_tank *tank;
 } bench_tank;
 
-/// A scene on one thread of the CPU. @return 0: it says why on standard error, and there is nothing to close
-int bench_tank_open(bench_tank *bench, const char *scene);
+/// A scene on one thread of the CPU. @return false: it says why on standard error, and there is nothing to close
+bool bench_tank_open(bench_tank *bench, const char *scene);
 void bench_tank_close(bench_tank *bench);
 
 typedef struct bench_decoder {
@@ -24,8 +26,8 @@ typedef struct bench_decoder {
 } bench_decoder;
 
 /// @param seconds  that decoding took of this thread; may be NULL
-/// @return 0: it says why on standard error
-int bench_decode(bench_decoder *decoder, const uint8_t *bytes, size_t byte_count, double *seconds);
+/// @return false: it says why on standard error
+bool bench_decode(bench_decoder *decoder, const uint8_t *bytes, size_t byte_count, double *seconds);
 void bench_decoder_free(bench_decoder *decoder);
 
 /// Time that this thread has worked: it does it all, and others may be busy.

@@ -375,7 +375,7 @@ static void grid_to_particles(textbook_flip *f, float dt_s, float ratio)
 static void substep(textbook_flip *f, float dt_s, float ratio)
 {
     f->mark_s = now_s();
-    const int is_full = f->accuracy == TEXTBOOK_FULL;
+    const bool is_full = f->accuracy == TEXTBOOK_FULL;
     particles_to_grid(f);
     add_gravity(f, dt_s);
     if (is_full) {
@@ -421,7 +421,7 @@ static void *take(textbook_flip *f, size_t count, size_t size)
     return memory;
 }
 
-static int take_all(textbook_flip *f)
+static bool take_all(textbook_flip *f)
 {
     float **const fields[] = {&f->diagonal, &f->precon, &f->p, &f->r, &f->z, &f->s};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
@@ -445,7 +445,7 @@ static int take_all(textbook_flip *f)
     f->front = take(f, f->cells, sizeof *f->front);
     f->rows = take(f, (size_t)f->size[1] * (size_t)f->size[2], sizeof *f->rows);
     f->particles = take(f, f->particle_count, sizeof *f->particles);
-    int taken = 1;
+    bool taken = true;
     for (uint32_t i = 0; i < f->grid_count; i++) {
         taken = taken && f->grids[i] != NULL;
     }

@@ -5,6 +5,7 @@
 
 #include "tests/bench/textbook_flip.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { AIR = 0, LIQUID = 1, SOLID = 2, FRINGE = 3 }; ///< fringe: has particles, but its centre is in the air
@@ -69,7 +70,7 @@ static inline float max_of(float a, float b)
 }
 
 /// Whether pressure acts on the face between a cell and the one before it.
-static inline int is_open(const textbook_flip *f, size_t cell, size_t before)
+static inline bool is_open(const textbook_flip *f, size_t cell, size_t before)
 {
     const uint8_t a = f->type[before], b = f->type[cell];
     return a != SOLID && b != SOLID && (a == LIQUID || b == LIQUID);

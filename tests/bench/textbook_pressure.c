@@ -34,9 +34,9 @@ static float steepness(const textbook_flip *f, size_t cell, size_t before)
     return min_of(max_of(1.0f - surface_distance(f->density[air]) / inside, 1.0f), 1.0f / THETA_MIN);
 }
 
-static int is_fringe(const textbook_flip *f, size_t i)
+static bool is_fringe(const textbook_flip *f, size_t i)
 {
-    int beside_air = 0, beside_full = 0;
+    bool beside_air = false, beside_full = false;
     for (int a = 0; a < 3; a++) {
         for (int side = -1; side <= 1; side += 2) {
             const size_t other = i + (size_t)(side * f->stride[a]);
@@ -66,7 +66,7 @@ void textbook_mark_fringe(textbook_flip *f)
 /// One row of the matrix for each liquid cell.
 static void build_cell(textbook_flip *f, size_t i)
 {
-    const int liquid = f->type[i] == LIQUID;
+    const bool liquid = f->type[i] == LIQUID;
     float sum = 0.0f;
     for (int a = 0; a < 3; a++) {
         const size_t next = i + (size_t)f->stride[a], before = i - (size_t)f->stride[a];
@@ -301,7 +301,7 @@ void textbook_project(textbook_flip *f, float dt_s)
 /// At the surface a cell is not full by nature: only crowding counts there.
 static float density_error(const textbook_flip *f, size_t i)
 {
-    int beside_air = 0;
+    bool beside_air = false;
     for (int a = 0; a < 3; a++) {
         for (int side = -1; side <= 1; side += 2) {
             const uint8_t other = f->type[i + (size_t)(side * f->stride[a])];

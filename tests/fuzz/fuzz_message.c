@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
 
-static void require(int condition)
+static void require(bool condition)
 {
     if (!condition) {
         abort();

@@ -1,8 +1,8 @@
 // Any bytes as a scene: what is refused says why, and what is taken is a description that the tank's parts can rely on.
 // Sampling meshes and heights is left to fuzz_mesh, since it takes long: here every field is a small cube.
+#include "kernels/liquid_parameters.h"
 #include "kernels/shapes/voxelize.h"
 #include "server/common/scene.h"
-#include "tests/kernels/tank_acts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count);
 
-static void require(int condition)
+static void require(bool condition)
 {
     if (!condition) {
         abort();
@@ -74,6 +74,26 @@ tarn_status tarn_voxelize_mesh(const tarn_mesh *mesh, float spacing_m, uint32_t 
     abort();
 }
 
+static const tarn_model liquid = {.name = "liquid",
+                                  .can = TARN_MODEL_ALL,
+                                  .parameter_count = TARN_PARAMETER_COUNT,
+                                  .parameters = tarn_liquid_parameters};
+
+uint32_t tarn_model_count(void)
+{
+    return 1;
+}
+
+const tarn_model *tarn_model_at(uint32_t number)
+{
+    return number == 0 ? &liquid : NULL;
+}
+
+const tarn_model *tarn_model_find(const char *name)
+{
+    return strcmp(name, liquid.name) == 0 ? &liquid : NULL;
+}
+
 static void require_pose(const tarn_pose *pose)
 {
     double square = 0;
@@ -84,13 +104,6 @@ static void require_pose(const tarn_pose *pose)
     for (int axis = 0; axis < 3; axis++) {
         require(fabs((double)pose->position_m[axis]) <= TARN_SCENE_SIZE_M_MAX);
     }
-}
-
-tarn_status act_set_pose(tarn_tank *tank, const tarn_pose *pose)
-{
-    (void)tank;
-    require_pose(pose);
-    return TARN_OK;
 }
 
 static void require_shape(const tarn_tank_desc *tank, const tarn_shape *shape, const tarn_pose *pose)
@@ -150,6 +163,9 @@ static void require_motion(const tarn_scene *scene)
         tarn_step_input input = {0};
         tarn_scene_drive(scene, step, &input);
         require((input.poser != TARN_STEP_POSER_NOBODY) == tarn_scene_moves_tank(scene));
+        if (input.poser != TARN_STEP_POSER_NOBODY) {
+            require_pose(&input.pose);
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 // opens can be written again to the same bytes (as far as this version knows them).
 #include "protocol/stream_layout.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,27 +17,27 @@ typedef struct receiver {
     tarn_stream_particles out;
 } receiver;
 
-static void require(int condition)
+static void require(bool condition)
 {
     if (!condition) {
         abort();
     }
 }
 
-/// Makes a decoder as a key frame asks for it. @return 0 where that is too large
-static int make_receiver(receiver *r, const tarn_stream_frame *key)
+/// Makes a decoder as a key frame asks for it. @return false where that is too large
+static bool make_receiver(receiver *r, const tarn_stream_frame *key)
 {
     const tarn_stream_size size = tarn_stream_size_of(key);
     const size_t decoder_bytes = tarn_stream_bytes(&size);
     if (decoder_bytes > DECODER_BYTES_MAX) {
-        return 0;
+        return false;
     }
     r->memory = malloc(decoder_bytes);
     r->stream = tarn_stream_make(r->memory, &size);
     r->out.particles_max = size.slots;
     r->out.positions = malloc((size_t)8 * size.slots + 1);
     r->out.velocities = malloc((size_t)4 * size.slots + 1);
-    return 1;
+    return true;
 }
 
 static void free_receiver(receiver *r)
@@ -108,7 +109,7 @@ static void take_frame(receiver *r, const uint8_t *bytes, size_t byte_count)
     tarn_stream_frame frame;
     memcpy(alone, bytes, byte_count);
     if (tarn_stream_open(alone, byte_count, &frame) == TARN_OK) {
-        const int is_key = frame.head.kind == TARN_STREAM_KEY;
+        const bool is_key = frame.head.kind == TARN_STREAM_KEY;
         check_rewrite(&frame, alone);
         if (r->memory != NULL || (is_key && make_receiver(r, &frame))) {
             const uint32_t most = r->out.particles_max;

@@ -95,7 +95,7 @@ static void check_dialect(const device_list *list)
 // tanks
 
 typedef struct outcome {
-    int valid;
+    bool valid;
     tarn_tank_hash hash;
     tarn_tank_report report;
     uint8_t *frame;
@@ -180,7 +180,7 @@ static tarn_tank *create_tank(tarn_device *device, const tank_fixture *fixture)
 
 static outcome play_on(tarn_device *device, const tank_fixture *fixture)
 {
-    outcome out = {.valid = 0};
+    outcome out = {.valid = false};
     tarn_tank *tank = create_tank(device, fixture);
     if (tank == NULL) {
         return out;
@@ -195,7 +195,7 @@ static outcome play_on(tarn_device *device, const tank_fixture *fixture)
     return out;
 }
 
-static int same_outcome(const outcome *a, const outcome *b)
+static bool same_outcome(const outcome *a, const outcome *b)
 {
     return a->hash.lo == b->hash.lo && a->hash.hi == b->hash.hi && a->frame_bytes == b->frame_bytes &&
            memcmp(a->frame, b->frame, a->frame_bytes) == 0;
@@ -213,7 +213,7 @@ static void check_tanks(const device_list *list)
         snprintf(label, sizeof label, "%s, %u particles", tank_fixtures[i].name, out[0].report.particle_count);
         printf("    %-36s", label);
         for (uint32_t d = 0; d < list->count; d++) {
-            const int same = out[0].valid && out[d].valid && same_outcome(&out[0], &out[d]);
+            const bool same = out[0].valid && out[d].valid && same_outcome(&out[0], &out[d]);
             printf("%9.3f %2s", out[d].step_ms, same ? "==" : "!=");
             failures += !same;
         }
@@ -236,9 +236,9 @@ static void print_stages(const device_list *list, const tank_fixture *fixture)
             continue;
         }
         (void)step_through(fixture, tank, 0, WARM_UP_STEPS);
-        tarn_tank_profile(tank, 1);
+        tarn_tank_profile(tank, true);
         (void)step_through(fixture, tank, WARM_UP_STEPS, fixture->steps);
-        stages = tarn_tank_profile_get(tank, names, seconds[d], 1);
+        stages = tarn_tank_profile_get(tank, names, seconds[d], true);
         tarn_tank_destroy(tank);
     }
     char title[80];

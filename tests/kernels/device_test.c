@@ -158,6 +158,64 @@ static void a_hundred_thousand_launches_run_every_tile_once(void **state)
     stress(16, 5000);
 }
 
+/// Another queue's launches in the middle of a queue's own, as often as asked.
+typedef struct intruder {
+    tarn_queue *queue;
+    uint32_t *runs;
+    uint32_t seed, launches, depth;
+} intruder;
+
+static bool intrudes(void *context)
+{
+    intruder *in = context;
+    in->seed = in->seed * 1664525u + 1013904223u;
+    return in->depth == 0 && in->seed >> 31 == 0;
+}
+
+static void intrude(void *context, bool is_waiting)
+{
+    intruder *in = context;
+    const dialect_args args = {.u = in->runs};
+    assert_false(is_waiting);
+    in->depth++;
+    tarn_queue_launch(in->queue, &kernel_dialect_count, &args, NULL, 16);
+    in->depth--;
+    in->launches++;
+}
+
+/// Whatever is withdrawn and given out again: every tile of both queues runs once per launch.
+static void launches_give_way_in_the_middle(void **state)
+{
+    (void)state;
+    enum { TILES = 301, LAUNCHES = 1500 };
+    for (uint32_t threads = 1; threads <= 5; threads += 2) {
+        tarn_device *device = create_cpu(threads);
+        tarn_queue *queue = create_queue(device);
+        uint32_t *runs = tarn_device_alloc(device, TILES * sizeof *runs);
+        intruder in = {create_queue(device), tarn_device_alloc(device, 16 * sizeof *runs), threads, 0, 0};
+        const tarn_yield yield = {intrudes, intrude, &in};
+        const dialect_args args = {.u = runs};
+        tarn_device_set_yield(device, &yield);
+        for (uint32_t n = 0; n < LAUNCHES; n++) {
+            tarn_queue_launch(queue, &kernel_dialect_count, &args, NULL, 1 + n % TILES);
+        }
+        tarn_device_set_yield(device, NULL);
+        for (uint32_t t = 0; t < TILES; t++) {
+            assert_int_equal(runs[t],
+                             LAUNCHES - t * (LAUNCHES / TILES) - (t < LAUNCHES % TILES ? t : LAUNCHES % TILES));
+        }
+        for (uint32_t t = 0; t < 16; t++) {
+            assert_int_equal(in.runs[t], in.launches);
+        }
+        assert_true(in.launches > LAUNCHES); // in the middle, not only between two
+        tarn_device_free(device, runs);
+        tarn_device_free(device, in.runs);
+        tarn_queue_destroy(in.queue);
+        tarn_queue_destroy(queue);
+        tarn_device_destroy(device);
+    }
+}
+
 static void devices_come_and_go(void **state)
 {
     (void)state;
@@ -239,6 +297,7 @@ int main(void)
         cmocka_unit_test(destroy_and_free_take_null),
         cmocka_unit_test(memory_is_zeroed_and_aligned),
         cmocka_unit_test(a_hundred_thousand_launches_run_every_tile_once),
+        cmocka_unit_test(launches_give_way_in_the_middle),
         cmocka_unit_test(devices_come_and_go),
         cmocka_unit_test(two_devices_work_side_by_side),
         cmocka_unit_test(idle_helpers_take_no_processor_time),

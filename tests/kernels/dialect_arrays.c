@@ -15,13 +15,13 @@ const char *dialect_check_message(void)
     return message;
 }
 
-__attribute__((format(printf, 1, 2))) int dialect_wrong(const char *format, ...)
+__attribute__((format(printf, 1, 2))) bool dialect_wrong(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    return 1;
+    return true;
 }
 
 uint32_t dialect_random_u32(uint64_t *seed)
@@ -70,13 +70,13 @@ void dialect_arrays_download(dialect_arrays *all)
     }
 }
 
-int dialect_arrays_end(dialect_arrays *all, int result)
+bool dialect_arrays_end(dialect_arrays *all, bool result)
 {
     for (uint32_t i = 0; i < all->count; i++) {
         tarn_device_free(tarn_queue_device(all->queue), all->of[i].device);
         free(all->of[i].host);
     }
-    return result == 0 && all->failed
+    return !result && all->failed
                ? dialect_wrong("memory or a transfer failed: %s", tarn_device_error(tarn_queue_device(all->queue)))
                : result;
 }
@@ -104,20 +104,20 @@ void dialect_launch(dialect_arrays *all, const tarn_kernel *kernel, dialect_args
     dialect_arrays_download(all);
 }
 
-int dialect_same_u32(const char *what, uint32_t at, uint32_t found, uint32_t wanted)
+bool dialect_same_u32(const char *what, uint32_t at, uint32_t found, uint32_t wanted)
 {
-    return found == wanted ? 0 : dialect_wrong("%s[%u] is %u, not %u", what, at, found, wanted);
+    return found == wanted ? false : dialect_wrong("%s[%u] is %u, not %u", what, at, found, wanted);
 }
 
-int dialect_same_f32(const char *what, uint32_t at, float found, float wanted)
+bool dialect_same_f32(const char *what, uint32_t at, float found, float wanted)
 {
     return memcmp(&found, &wanted, sizeof found) == 0
-               ? 0
+               ? false
                : dialect_wrong("%s[%u] is %a, not %a", what, at, (double)found, (double)wanted);
 }
 
-int dialect_same_f64(const char *what, uint32_t at, double found, double wanted)
+bool dialect_same_f64(const char *what, uint32_t at, double found, double wanted)
 {
-    return memcmp(&found, &wanted, sizeof found) == 0 ? 0
+    return memcmp(&found, &wanted, sizeof found) == 0 ? false
                                                       : dialect_wrong("%s[%u] is %a, not %a", what, at, found, wanted);
 }

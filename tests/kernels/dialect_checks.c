@@ -28,8 +28,8 @@ static int check_saxpy(tarn_queue *queue)
         tarn_queue_launch(queue, &kernel_saxpy, &args, NULL, (COUNT + 127) / 128);
         dialect_arrays_download(&all);
     }
-    int result = 0;
-    for (uint32_t i = 0; i < COUNT && result == 0 && !all.failed; i++) {
+    bool result = false;
+    for (uint32_t i = 0; i < COUNT && !result && !all.failed; i++) {
         const volatile float product = 1.7f * x[i];
         result = dialect_same_f32("y", i, y[i], product + before[i]);
     }
@@ -45,15 +45,15 @@ static int check_lanes(tarn_queue *queue)
         u[i] = i;
     }
     dialect_launch(&all, &kernel_dialect_reverse, (dialect_args){.u = u}, TILES);
-    int result = 0;
-    for (uint32_t i = 0; i < COUNT && result == 0 && !all.failed; i++) {
+    bool result = false;
+    for (uint32_t i = 0; i < COUNT && !result && !all.failed; i++) {
         result =
             dialect_same_u32("u", i, u[i], i / DIALECT_LANES * DIALECT_LANES + DIALECT_LANES - 1 - i % DIALECT_LANES);
     }
     return dialect_arrays_end(&all, result);
 }
 
-static int check_range_of(tarn_queue *queue, uint32_t n)
+static bool check_range_of(tarn_queue *queue, uint32_t n)
 {
     enum { TILES = 13 };
     dialect_arrays all = {.queue = queue};
@@ -62,8 +62,8 @@ static int check_range_of(tarn_queue *queue, uint32_t n)
         u[i] = 7 * i + 1;
     }
     dialect_launch(&all, &kernel_dialect_range, (dialect_args){.u = u, .n = n}, TILES);
-    int result = 0;
-    for (uint32_t i = 0; i < TILES * n && result == 0 && !all.failed; i++) {
+    bool result = false;
+    for (uint32_t i = 0; i < TILES * n && !result && !all.failed; i++) {
         result = dialect_same_u32("u", i, u[i], i % 5 == 3 ? 7 * i + 1 : 3 * (7 * i + 1) + i);
     }
     return dialect_arrays_end(&all, result);
@@ -86,8 +86,8 @@ static int check_boxes(tarn_queue *queue)
     dialect_arrays all = {.queue = queue};
     uint32_t *u = dialect_array_add(&all, COUNT * sizeof *u);
     dialect_launch(&all, &kernel_dialect_box, (dialect_args){.u = u}, TILES);
-    int result = 0;
-    for (uint32_t i = 0; i < COUNT && result == 0 && !all.failed; i++) {
+    bool result = false;
+    for (uint32_t i = 0; i < COUNT && !result && !all.failed; i++) {
         const uint32_t at = i % DIALECT_BOX_CELLS;
         const uint32_t x = at % DIALECT_BOX_X, y = at / DIALECT_BOX_X % DIALECT_BOX_Y,
                        z = at / (DIALECT_BOX_X * DIALECT_BOX_Y);
@@ -102,7 +102,7 @@ static float tree_f32(const float *x, uint32_t n, uint32_t stride)
     return n == 1 ? x[0] : tree_f32(x, n / 2, stride * 2) + tree_f32(x + stride, n / 2, stride * 2);
 }
 
-static int check_sum_of(tarn_queue *queue, uint32_t n, int ascending)
+static bool check_sum_of(tarn_queue *queue, uint32_t n, bool ascending)
 {
     enum { TILES = 5 };
     dialect_arrays all = {.queue = queue};
@@ -112,8 +112,8 @@ static int check_sum_of(tarn_queue *queue, uint32_t n, int ascending)
         x[i] = ascending ? (float)(i % n + 1) : dialect_random_f32(&seed);
     }
     dialect_launch(&all, &kernel_dialect_sum, (dialect_args){.x = x, .y = y, .n = n}, TILES);
-    int result = 0;
-    for (uint32_t t = 0; t < TILES && result == 0 && !all.failed; t++) {
+    bool result = false;
+    for (uint32_t t = 0; t < TILES && !result && !all.failed; t++) {
         float most = x[t * n];
         for (uint32_t i = 1; i < n; i++) {
             most = x[t * n + i] > most ? x[t * n + i] : most;
@@ -128,14 +128,14 @@ static int check_sum_of(tarn_queue *queue, uint32_t n, int ascending)
 static int check_sums(tarn_queue *queue)
 {
     for (uint32_t n = 1; n <= DIALECT_SUM_MAX; n *= 2) {
-        if (check_sum_of(queue, n, 0) || check_sum_of(queue, n, 1)) {
+        if (check_sum_of(queue, n, false) || check_sum_of(queue, n, true)) {
             return 1;
         }
     }
     return 0;
 }
 
-static int check_scan_of(tarn_queue *queue, uint32_t n)
+static bool check_scan_of(tarn_queue *queue, uint32_t n)
 {
     enum { TILES = 4 };
     dialect_arrays all = {.queue = queue};
@@ -146,15 +146,15 @@ static int check_scan_of(tarn_queue *queue, uint32_t n)
         key[i] = dialect_random_u32(&seed) % 1000;
     }
     dialect_launch(&all, &kernel_dialect_scan, (dialect_args){.key = key, .u = u, .n = n}, TILES);
-    int result = 0;
-    for (uint32_t t = 0; t < TILES && result == 0 && !all.failed; t++) {
+    bool result = false;
+    for (uint32_t t = 0; t < TILES && !result && !all.failed; t++) {
         uint32_t once = 0, twice = 0;
-        for (uint32_t i = 0; i < n && result == 0; i++) {
+        for (uint32_t i = 0; i < n && !result; i++) {
             result = dialect_same_u32("scan", t * (n + 1) + i, u[t * (n + 1) + i], twice);
             twice += once;
             once += key[i] + t;
         }
-        result |= result == 0 && dialect_same_u32("total", t, u[t * (n + 1) + n], twice);
+        result |= !result && dialect_same_u32("total", t, u[t * (n + 1) + n], twice);
     }
     return dialect_arrays_end(&all, result);
 }
@@ -170,7 +170,7 @@ static int check_scans(tarn_queue *queue)
     return 0;
 }
 
-static int check_rank_of(tarn_queue *queue, uint32_t n, uint32_t keys)
+static bool check_rank_of(tarn_queue *queue, uint32_t n, uint32_t keys)
 {
     enum { TILES = 6 };
     dialect_arrays all = {.queue = queue};
@@ -182,17 +182,17 @@ static int check_rank_of(tarn_queue *queue, uint32_t n, uint32_t keys)
         key[i] = dialect_random_u32(&seed) % 9 == 0 ? DIALECT_NO_KEY : dialect_random_u32(&seed) % keys;
     }
     dialect_launch(&all, &kernel_dialect_rank, (dialect_args){.key = key, .u = u, .n = n}, TILES);
-    int result = 0;
-    for (uint32_t t = 0; t < TILES && result == 0 && !all.failed; t++) {
+    bool result = false;
+    for (uint32_t t = 0; t < TILES && !result && !all.failed; t++) {
         uint32_t first[DIALECT_KEYS];
         for (uint32_t k = 0; k < DIALECT_KEYS; k++) {
             first[k] = k * 1000;
         }
-        for (uint32_t i = 0; i < n && result == 0; i++) {
+        for (uint32_t i = 0; i < n && !result; i++) {
             const uint32_t k = key[t * n + i];
             result = dialect_same_u32("rank", t * n + i, u[t * stride + i], k == DIALECT_NO_KEY ? 0 : first[k]++);
         }
-        for (uint32_t k = 0; k < DIALECT_KEYS && result == 0; k++) {
+        for (uint32_t k = 0; k < DIALECT_KEYS && !result; k++) {
             result = dialect_same_u32("first", k, u[t * stride + n + k], first[k]);
         }
     }
@@ -211,8 +211,8 @@ static int check_ranks(tarn_queue *queue)
 }
 
 /// A stable counting sort of one tile's numbers, of which the first `limit` are kept.
-static int check_moved(const uint8_t *key, const uint32_t *from, const float *from_x, uint32_t n, const uint32_t *to,
-                       const float *to_x, uint32_t limit)
+static bool check_moved(const uint8_t *key, const uint32_t *from, const float *from_x, uint32_t n, const uint32_t *to,
+                        const float *to_x, uint32_t limit)
 {
     uint32_t at = 0;
     for (uint32_t k = 0; k < DIALECT_KEYS; k++) {
@@ -221,16 +221,16 @@ static int check_moved(const uint8_t *key, const uint32_t *from, const float *fr
                 continue;
             }
             if (dialect_same_u32("to", at, to[at], from[i]) || dialect_same_f32("to_x", at, to_x[at], from_x[i])) {
-                return 1;
+                return true;
             }
             at++;
         }
     }
-    return 0;
+    return false;
 }
 
 /// @param rare  one in so many keys is another than the frequent one
-static int check_move_of(tarn_queue *queue, uint32_t n, uint32_t limit, uint32_t rare)
+static bool check_move_of(tarn_queue *queue, uint32_t n, uint32_t limit, uint32_t rare)
 {
     enum { TILES = 5, UNTOUCHED = 77 };
     dialect_arrays all = {.queue = queue};
@@ -251,11 +251,11 @@ static int check_move_of(tarn_queue *queue, uint32_t n, uint32_t limit, uint32_t
         (dialect_args){
             .w = (uint64_t *)(void *)key, .key = from, .x = from_x, .u = to, .y = to_x, .n = n, .limit = limit},
         TILES);
-    int result = 0;
-    for (uint32_t t = 0; t < TILES && result == 0 && !all.failed; t++) {
+    bool result = false;
+    for (uint32_t t = 0; t < TILES && !result && !all.failed; t++) {
         result = check_moved(key + t * n, from + t * n, from_x + t * n, n, to + t * limit, to_x + t * limit, limit);
     }
-    for (uint32_t i = 0; i < UNTOUCHED && result == 0 && !all.failed; i++) {
+    for (uint32_t i = 0; i < UNTOUCHED && !result && !all.failed; i++) {
         result = dialect_same_u32("behind the end", i, to[TILES * limit + i], 0);
     }
     return dialect_arrays_end(&all, result);
@@ -291,11 +291,11 @@ static int check_atomics(tarn_queue *queue)
         wanted[DIALECT_KEYS + 1] = value > wanted[DIALECT_KEYS + 1] ? value : wanted[DIALECT_KEYS + 1];
     }
     dialect_launch(&all, &kernel_dialect_atomics, (dialect_args){.key = key, .u = u, .w = w, .n = N}, TILES);
-    int result = 0;
-    for (uint32_t k = 0; k < DIALECT_KEYS + 2 && result == 0 && !all.failed; k++) {
+    bool result = false;
+    for (uint32_t k = 0; k < DIALECT_KEYS + 2 && !result && !all.failed; k++) {
         result = dialect_same_u32("u", k, u[k], wanted[k]);
     }
-    if (result == 0 && !all.failed && *w != (uint64_t)COUNT << 33) {
+    if (!result && !all.failed && *w != (uint64_t)COUNT << 33) {
         result = dialect_wrong("w is %llu, not %llu", (unsigned long long)*w, (unsigned long long)COUNT << 33);
     }
     return dialect_arrays_end(&all, result);
@@ -312,7 +312,7 @@ static uint64_t mixed(uint64_t x)
 }
 
 /// What dialect_arithmetic must give at `at`, one operation at a time.
-static int compare_arithmetic(const dialect_args *k, uint32_t at)
+static bool compare_arithmetic(const dialect_args *k, uint32_t at)
 {
     const float a = k->x[at], b = k->x[(at + 1) % k->n], c = k->x[(at + 2) % k->n];
     const double da = k->xd[at], db = k->xd[(at + 1) % k->n], dc = k->xd[(at + 2) % k->n];
@@ -354,20 +354,20 @@ static int check_arithmetic(tarn_queue *queue)
     args.x = x;
     args.xd = xd;
     dialect_launch(&all, &kernel_dialect_arithmetic, args, (COUNT + DIALECT_LANES - 1) / DIALECT_LANES);
-    int result = 0;
-    for (uint32_t i = 0; i < COUNT && result == 0 && !all.failed; i++) {
+    bool result = false;
+    for (uint32_t i = 0; i < COUNT && !result && !all.failed; i++) {
         result = compare_arithmetic(&args, i);
     }
     return dialect_arrays_end(&all, result);
 }
 
 /// @param y  the helpers' values of x[at + 1]
-static int compare_helpers(const float *x, const float *y, uint32_t at)
+static bool compare_helpers(const float *x, const float *y, uint32_t at)
 {
     for (uint32_t k = 0; k < 4; k++) {
         const volatile float product = x[at + 1] * x[at + k];
         if (dialect_same_f32("x * four + four", at, y[k], product + x[at + 3 + k])) {
-            return 1;
+            return true;
         }
     }
     // Of a zero, +0 comes out of bounds at zero, and what it was out of the others.
@@ -395,11 +395,11 @@ static int check_helpers(tarn_queue *queue)
     }
     dialect_launch(&all, &kernel_dialect_helpers, (dialect_args){.x = x, .y = y, .n = COUNT + 1},
                    COUNT / DIALECT_LANES + 1);
-    int result = 0;
-    for (uint32_t i = 0; i + 6 < COUNT && result == 0 && !all.failed; i++) {
+    bool result = false;
+    for (uint32_t i = 0; i + 6 < COUNT && !result && !all.failed; i++) {
         result = compare_helpers(x, y + DIALECT_HELPERS * (size_t)i, i);
     }
-    if (result == 0 && !all.failed) {
+    if (!result && !all.failed) {
         const float *of_nan = y + DIALECT_HELPERS * (size_t)COUNT;
         result = dialect_same_f32("clamp of not a number", COUNT, of_nan[5], 3.0f) ||
                  dialect_same_f32("below zero of not a number", COUNT, of_nan[6], 0.0f) ||
@@ -411,7 +411,7 @@ static int check_helpers(tarn_queue *queue)
 enum { PACK_TILES = 9, PACK_N = 37, PACK_COUNT = PACK_TILES * PACK_N, PACK_SUMS = DIALECT_KEYS * DIALECT_PACK_PARTS };
 
 /// One tile's sums, maximum and bits.
-static int compare_pack_tile(const float *x, const uint32_t *key, uint32_t tile, const uint32_t *out)
+static bool compare_pack_tile(const float *x, const uint32_t *key, uint32_t tile, const uint32_t *out)
 {
     uint32_t sum[PACK_SUMS] = {0}, bits = 0, places = 0;
     float largest = 0.0f;
@@ -427,8 +427,8 @@ static int compare_pack_tile(const float *x, const uint32_t *key, uint32_t tile,
         bits |= key[i] == DIALECT_KEYS - 1;
         places += key[i] == DIALECT_KEYS - 1 ? 2 * (i - tile * PACK_N + 1) : 0;
     }
-    int result = 0;
-    for (uint32_t i = 0; i < PACK_SUMS && result == 0; i++) {
+    bool result = false;
+    for (uint32_t i = 0; i < PACK_SUMS && !result; i++) {
         result = dialect_same_u32("sum", i, out[i], sum[i]);
     }
     float found;
@@ -437,7 +437,7 @@ static int compare_pack_tile(const float *x, const uint32_t *key, uint32_t tile,
            dialect_same_u32("bits of tile", tile, out[PACK_SUMS + 1], places + bits);
 }
 
-static int compare_pack_value(const float *x, const uint32_t *key, const dialect_args *args, uint32_t i)
+static bool compare_pack_value(const float *x, const uint32_t *key, const dialect_args *args, uint32_t i)
 {
     const float *from = x + key[i], w[4] = {x[i], 1.0f - x[i], (float)key[i], 0.5f * x[i]};
     float rows[4], pairs[4];
@@ -477,14 +477,14 @@ static int check_packs(tarn_queue *queue)
         key[i] = dialect_random_u32(&seed) % (i / PACK_N % 2 == 0 ? DIALECT_KEYS : DIALECT_KEYS - 1);
     }
     dialect_launch(&all, &kernel_dialect_pack, args, PACK_TILES);
-    int result = 0;
-    for (uint32_t i = 0; i < PACK_COUNT && result == 0 && !all.failed; i++) {
+    bool result = false;
+    for (uint32_t i = 0; i < PACK_COUNT && !result && !all.failed; i++) {
         result = compare_pack_value(x, key, &args, i);
     }
-    for (uint32_t tile = 0; tile < PACK_TILES && result == 0 && !all.failed; tile++) {
+    for (uint32_t tile = 0; tile < PACK_TILES && !result && !all.failed; tile++) {
         result = compare_pack_tile(x, key, tile, args.u + args.limit + (size_t)tile * (PACK_SUMS + 2));
     }
-    if (result == 0 && !all.failed) {
+    if (!result && !all.failed) {
         result = dialect_same_f32("behind the last value", PACK_COUNT, args.y[PACK_COUNT], 0.0f) ||
                  dialect_same_u32("behind the last whole", PACK_COUNT, args.u[PACK_COUNT], 0) ||
                  dialect_same_u32("behind the last byte", PACK_COUNT, ((const uint8_t *)args.w)[PACK_COUNT], 0);
@@ -492,7 +492,7 @@ static int check_packs(tarn_queue *queue)
     return dialect_arrays_end(&all, result);
 }
 
-static int check_count_of(tarn_queue *queue, uint32_t count, uint32_t max, uint32_t wanted)
+static bool check_count_of(tarn_queue *queue, uint32_t count, uint32_t max, uint32_t wanted)
 {
     enum { TILES_MAX = 20000 };
     dialect_arrays all = {.queue = queue};
@@ -505,8 +505,8 @@ static int check_count_of(tarn_queue *queue, uint32_t count, uint32_t max, uint3
         tarn_queue_launch(queue, &kernel_dialect_count, &args, on_device, max);
         dialect_arrays_download(&all);
     }
-    int result = 0;
-    for (uint32_t i = 0; i < TILES_MAX && result == 0 && !all.failed; i++) {
+    bool result = false;
+    for (uint32_t i = 0; i < TILES_MAX && !result && !all.failed; i++) {
         result = dialect_same_u32("runs", i, u[i], i < wanted);
     }
     return dialect_arrays_end(&all, result);
@@ -542,8 +542,8 @@ static int check_order(tarn_queue *queue)
         }
         dialect_arrays_download(&all);
     }
-    int result = 0;
-    for (uint32_t i = 0; i < COUNT && result == 0 && !all.failed; i++) {
+    bool result = false;
+    for (uint32_t i = 0; i < COUNT && !result && !all.failed; i++) {
         uint32_t value = i;
         for (uint32_t n = 0; n < LAUNCHES; n++) {
             value = value * 1664525u + n;
@@ -605,25 +605,25 @@ static repeat_context repeat_context_of(const dialect_arrays *all, const uint32_
 }
 
 /// The rounds wanted grow by one with every repeat; `times` caps them.
-static int check_repeat_of(tarn_queue *queue, uint32_t times, int as_replay)
+static bool check_repeat_of(tarn_queue *queue, uint32_t times, bool as_replay)
 {
     dialect_arrays all = {.queue = queue};
     uint32_t *inner = dialect_array_add(&all, 8 * sizeof *inner), *outer = dialect_array_add(&all, 8 * sizeof *outer);
     tarn_replay *replay = NULL;
-    int result = 0;
+    bool result = false;
     if (!all.failed) {
         inner[3] = 1;
         dialect_arrays_upload(&all);
     }
     repeat_context c = repeat_context_of(&all, inner, outer, times);
-    for (uint32_t wanted = 1; wanted <= ROUNDS_MAX && result == 0 && !all.failed; wanted++) {
+    for (uint32_t wanted = 1; wanted <= ROUNDS_MAX && !result && !all.failed; wanted++) {
         if (as_replay) {
             tarn_queue_run(queue, &replay, simple_repeat, &c);
         } else {
             simple_repeat(&c);
         }
         dialect_arrays_download(&all);
-        result = all.failed ? 0
+        result = all.failed ? false
                             : dialect_same_u32("rounds", wanted, inner[1], wanted < times ? wanted : times) ||
                                   dialect_same_u32("go", wanted, inner[0], wanted > times);
     }
@@ -632,14 +632,14 @@ static int check_repeat_of(tarn_queue *queue, uint32_t times, int as_replay)
 }
 
 /// A loop in a loop, replayed: the outer one runs three times, its inner ones 0, 1 and 2 rounds more each time.
-static int check_nested(tarn_queue *queue, int as_replay)
+static bool check_nested(tarn_queue *queue, bool as_replay)
 {
     dialect_arrays all = {.queue = queue};
     uint32_t *inner = dialect_array_add(&all, 8 * sizeof *inner), *outer = dialect_array_add(&all, 8 * sizeof *outer);
     repeat_context c = repeat_context_of(&all, inner, outer, ROUNDS_MAX);
     tarn_replay *replay = NULL;
-    int result = 0;
-    for (int again = 0; again < 3 && result == 0 && !all.failed; again++) {
+    bool result = false;
+    for (int again = 0; again < 3 && !result && !all.failed; again++) {
         memset(outer, 0, 8 * sizeof *outer);
         outer[0] = 1;
         outer[2] = OUTER_ROUNDS;
@@ -651,7 +651,7 @@ static int check_nested(tarn_queue *queue, int as_replay)
         }
         dialect_arrays_download(&all);
         // Wanted rounds are 0, 1, 2; a repeat that starts does at least one.
-        result = all.failed ? 0
+        result = all.failed ? false
                             : dialect_same_u32("outer rounds", 1, outer[1], OUTER_ROUNDS) ||
                                   dialect_same_u32("inner rounds", 1, inner[1] + inner[4], 1 + 1 + 2);
     }
@@ -670,7 +670,7 @@ static int check_two_queues(tarn_queue *queue)
     tarn_replay *replays[2] = {NULL, NULL};
     repeat_context c[2];
     uint32_t *inner[2];
-    int result = 0;
+    bool result = false;
     for (uint32_t q = 0; q < 2; q++) {
         inner[q] = dialect_array_add(&all[q], 8 * sizeof *inner[q]);
         uint32_t *outer = dialect_array_add(&all[q], 8 * sizeof *outer);
@@ -680,13 +680,13 @@ static int check_two_queues(tarn_queue *queue)
         }
         c[q] = repeat_context_of(&all[q], inner[q], outer, ROUNDS_MAX);
     }
-    for (uint32_t again = 0; again < 5 && result == 0 && !all[0].failed && !all[1].failed; again++) {
+    for (uint32_t again = 0; again < 5 && !result && !all[0].failed && !all[1].failed; again++) {
         for (uint32_t q = 0; q < 2; q++) {
             tarn_queue_run(c[q].queue, &replays[q], simple_repeat, &c[q]);
         }
-        for (uint32_t q = 0; q < 2 && result == 0; q++) {
+        for (uint32_t q = 0; q < 2 && !result; q++) {
             dialect_arrays_download(&all[q]);
-            result = all[q].failed ? 0 : dialect_same_u32("rounds", q, inner[q][1], 1 + 3 * q + again);
+            result = all[q].failed ? false : dialect_same_u32("rounds", q, inner[q][1], 1 + 3 * q + again);
         }
     }
     for (uint32_t q = 0; q < 2; q++) {
@@ -701,11 +701,11 @@ static int check_repeats(tarn_queue *queue)
 {
     const uint32_t times[] = {0, 1, 5, ROUNDS_MAX};
     for (uint32_t i = 0; i < sizeof times / sizeof times[0]; i++) {
-        if (check_repeat_of(queue, times[i], 0) || check_repeat_of(queue, times[i], 1)) {
+        if (check_repeat_of(queue, times[i], false) || check_repeat_of(queue, times[i], true)) {
             return 1;
         }
     }
-    return check_nested(queue, 0) || check_nested(queue, 1);
+    return check_nested(queue, false) || check_nested(queue, true);
 }
 
 static int check_repeat_without_go(tarn_queue *queue)
@@ -717,7 +717,7 @@ static int check_repeat_without_go(tarn_queue *queue)
         tarn_queue_repeat(queue, c.inner_go, 5, one_round, &c);
         dialect_arrays_download(&all);
     }
-    return dialect_arrays_end(&all, all.failed ? 0 : dialect_same_u32("rounds", 1, u[1], 0));
+    return dialect_arrays_end(&all, all.failed ? false : dialect_same_u32("rounds", 1, u[1], 0));
 }
 
 static int check_too_much_memory(tarn_queue *queue)

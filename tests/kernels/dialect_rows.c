@@ -6,7 +6,7 @@
 
 enum { ROW_TILES = 5, ROW_N = 13, ROW_COUNT = ROW_TILES * ROW_N, ROW_CELLS = ROW_COUNT * 8 };
 
-static int compare_row_cell(const dialect_args *args, uint32_t i)
+static bool compare_row_cell(const dialect_args *args, uint32_t i)
 {
     const float a = args->x[i], b = (float)((const uint8_t *)args->key)[i];
     const volatile float product = a * b;
@@ -30,11 +30,11 @@ int dialect_check_rows(tarn_queue *queue)
         bytes[i] = (uint8_t)dialect_random_u32(&seed);
     }
     dialect_launch(&all, &kernel_dialect_row, args, ROW_TILES);
-    int result = 0;
-    for (uint32_t i = 0; i < ROW_CELLS && result == 0 && !all.failed; i++) {
+    bool result = false;
+    for (uint32_t i = 0; i < ROW_CELLS && !result && !all.failed; i++) {
         result = compare_row_cell(&args, i);
     }
-    for (uint32_t row = 0; row < ROW_COUNT && result == 0 && !all.failed; row++) {
+    for (uint32_t row = 0; row < ROW_COUNT && !result && !all.failed; row++) {
         result = dialect_same_u32("row", row, args.u[row], row + 1);
     }
     return dialect_arrays_end(&all, result);
@@ -47,16 +47,16 @@ enum {
 };
 
 /// Whether a row's word has bits of the mask.
-static int row_is_in(const uint16_t *words, uint32_t row)
+static bool row_is_in(const uint16_t *words, uint32_t row)
 {
     return (words[row] & (row % DIALECT_BIT_ROWS < DIALECT_BIT_LATE ? 0x1ff : 0x8100)) != 0;
 }
 
 /// What a cell keeps, puts and counts, by the definition of the row functions.
-static int compare_bit_cell(const dialect_args *args, const uint16_t *words, uint32_t i)
+static bool compare_bit_cell(const dialect_args *args, const uint16_t *words, uint32_t i)
 {
     const uint32_t row = i / 8, x = i % 8, word = words[row], *count = (const uint32_t *)(const void *)args->w + i;
-    const int in = row_is_in(words, row), set = in && (word >> x & 1) != 0;
+    const bool in = row_is_in(words, row), set = in && (word >> x & 1) != 0;
     const float a = args->x[i], size = isnan(a) ? INFINITY : fabsf(a);
     const uint32_t masks = (word >> x & 1) + (word >> (x + 1) & 1) + (word >> (x + 4) & 1);
     return dialect_same_f32("kept root", i, args->y[i], set ? sqrtf(size) : 0.0f) ||
@@ -65,7 +65,7 @@ static int compare_bit_cell(const dialect_args *args, const uint16_t *words, uin
            dialect_same_f32("integer", i, args->y[3 * BIT_CELLS + i], in ? (float)(int32_t)*count : 0.0f);
 }
 
-static int compare_bit_row(const dialect_args *args, const uint16_t *words, uint32_t row)
+static bool compare_bit_row(const dialect_args *args, const uint16_t *words, uint32_t row)
 {
     const uint32_t *count = (const uint32_t *)(const void *)args->w + (size_t)row * 8;
     uint32_t bits = 0;
@@ -105,11 +105,11 @@ int dialect_check_bit_rows(tarn_queue *queue)
         words[row] = bit_word(&seed, row);
     }
     dialect_launch(&all, &kernel_dialect_bit_row, args, BIT_TILES);
-    int result = 0;
-    for (uint32_t i = 0; i < BIT_CELLS && result == 0 && !all.failed; i++) {
+    bool result = false;
+    for (uint32_t i = 0; i < BIT_CELLS && !result && !all.failed; i++) {
         result = compare_bit_cell(&args, words, i);
     }
-    for (uint32_t row = 0; row < BIT_ROWS && result == 0 && !all.failed; row++) {
+    for (uint32_t row = 0; row < BIT_ROWS && !result && !all.failed; row++) {
         result = compare_bit_row(&args, words, row);
     }
     return dialect_arrays_end(&all, result);

@@ -5,17 +5,17 @@
 
 #include <string.h>
 
-static int check_transfer_of(tarn_queue *queue, size_t bytes)
+static bool check_transfer_of(tarn_queue *queue, size_t bytes)
 {
     dialect_arrays all = {.queue = queue};
     uint8_t *data = dialect_array_add(&all, bytes + 1), *back = dialect_array_add(&all, bytes + 1);
-    int result = 0;
+    bool result = false;
     if (!all.failed) {
         uint64_t seed = bytes;
         uint8_t *there = dialect_array_device(&all, data);
         dialect_arrays_download(&all);
-        for (size_t i = 0; i <= bytes && result == 0; i++) {
-            result = data[i] == 0 ? 0 : dialect_wrong("new memory isn't zero at %zu of %zu", i, bytes);
+        for (size_t i = 0; i <= bytes && !result; i++) {
+            result = data[i] == 0 ? false : dialect_wrong("new memory isn't zero at %zu of %zu", i, bytes);
         }
         for (size_t i = 0; i <= bytes; i++) {
             data[i] = (uint8_t)dialect_random_u32(&seed);
@@ -26,7 +26,7 @@ static int check_transfer_of(tarn_queue *queue, size_t bytes)
         all.failed |= tarn_queue_zero(queue, there, bytes / 3) != TARN_OK;
         memset(back, 0, bytes / 3);
         all.failed |= tarn_queue_download(queue, data, there, bytes + 1) != TARN_OK;
-        if (result == 0 && memcmp(data, back, bytes + 1) != 0) {
+        if (!result && memcmp(data, back, bytes + 1) != 0) {
             result = dialect_wrong("%zu bytes came back different", bytes + 1);
         }
     }

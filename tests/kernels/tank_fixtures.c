@@ -168,19 +168,19 @@ static void describe_thick_liquids_and_solids(tarn_tank_desc *desc)
 }
 
 const tank_fixture tank_fixtures[TANK_FIXTURE_COUNT] = {
-    {"tiny", describe_tiny, 40, 0.5f, 0},
-    {"tiny, affine", describe_affine, 30, 0.5f, 0},
-    {"tiny, two liquids", describe_two_liquids, 30, 0.5f, 0},
-    {"tiny, solids", describe_solids, 40, 0.5f, 0},
-    {"tiny, solids in thick liquid", describe_thick_solids, 12, 0.5f, 0},
-    {"tiny, solids in thick liquids", describe_thick_liquids_and_solids, 12, 0.5f, 0},
-    {"tiny, relaxed", describe_relaxed, 30, 0.5f, 0},
-    {"tiny, taps", describe_taps, 40, 0.5f, 0},
-    {"tiny, tools", describe_tiny, 30, 0.5f, 1},
-    {"dam break 32", describe_dam_break, 60, 0.0f, 0},
-    {"still pool", describe_still_pool, 60, 1.0f, 0},
-    {"drop into a pool", describe_drop, 30, 0.0f, 0},
-    {"double dam break 64", describe_large, 20, 0.8f, 0},
+    {"tiny", describe_tiny, 40, 0.5f, false},
+    {"tiny, affine", describe_affine, 30, 0.5f, false},
+    {"tiny, two liquids", describe_two_liquids, 30, 0.5f, false},
+    {"tiny, solids", describe_solids, 40, 0.5f, false},
+    {"tiny, solids in thick liquid", describe_thick_solids, 12, 0.5f, false},
+    {"tiny, solids in thick liquids", describe_thick_liquids_and_solids, 12, 0.5f, false},
+    {"tiny, relaxed", describe_relaxed, 30, 0.5f, false},
+    {"tiny, taps", describe_taps, 40, 0.5f, false},
+    {"tiny, tools", describe_tiny, 30, 0.5f, true},
+    {"dam break 32", describe_dam_break, 60, 0.0f, false},
+    {"still pool", describe_still_pool, 60, 1.0f, false},
+    {"drop into a pool", describe_drop, 30, 0.0f, false},
+    {"double dam break 64", describe_large, 20, 0.8f, false},
 };
 
 uint32_t tank_fixture_push(const tank_fixture *fixture, const tarn_tank_desc *desc, uint32_t step, tarn_push *push)

@@ -4,12 +4,14 @@
 
 #include "kernels/tank.h"
 
+#include <stdbool.h>
+
 typedef struct tank_fixture {
     const char *name;
     void (*describe)(tarn_tank_desc *desc);
     uint32_t steps;
     float push_strength; ///< of a sphere that circles in the tank; 0: none
-    int has_tools;       ///< all of them, in and out of turn
+    bool has_tools;      ///< all of them, in and out of turn
 } tank_fixture;
 
 enum { TANK_FIXTURE_COUNT = 13, TANK_FIXTURE_TINY = 9 }; // the tiny ones come first

@@ -4,6 +4,7 @@
 
 #include "kernels/tank.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 typedef struct physics_tank {
@@ -90,7 +91,7 @@ int physics_table_load(const char *path);
 /// Adds a row that says that a case was broken off.
 void physics_table_lost(const char *case_name);
 
-void physics_table_print(FILE *to, int as_markdown);
+void physics_table_print(FILE *to, bool as_markdown);
 
 // ------------------------------------------------------------------------------------------------------- the cases
 

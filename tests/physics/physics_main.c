@@ -43,8 +43,8 @@ enum { CASES = sizeof cases / sizeof cases[0] };
 
 typedef struct physics_options {
     const char *rows; ///< folder, or NULL
-    int table, markdown;
-    int chosen[CASES];
+    bool table, markdown;
+    bool chosen[CASES];
 } physics_options;
 
 static void usage(FILE *to)
@@ -67,7 +67,7 @@ static int choose(physics_options *options, const char *name)
 {
     for (int i = 0; i < CASES; i++) {
         if (strcmp(cases[i].name, name) == 0) {
-            options->chosen[i] = 1;
+            options->chosen[i] = true;
             return 0;
         }
     }
@@ -79,7 +79,7 @@ static int choose(physics_options *options, const char *name)
 /// @return 0: go on, 1: done, -1: refused
 static int read_options(int argc, char **argv, physics_options *options)
 {
-    int named = 0;
+    bool named = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0) {
             usage(stdout);
@@ -88,11 +88,11 @@ static int read_options(int argc, char **argv, physics_options *options)
         if (strcmp(argv[i], "--rows") == 0 && i + 1 < argc) {
             options->rows = argv[++i];
         } else if (strcmp(argv[i], "--table") == 0) {
-            options->table = 1;
+            options->table = true;
         } else if (strcmp(argv[i], "--markdown") == 0) {
-            options->markdown = 1;
+            options->markdown = true;
         } else if (choose(options, argv[i]) == 0) {
-            named = 1;
+            named = true;
         } else {
             return -1;
         }
@@ -102,7 +102,7 @@ static int read_options(int argc, char **argv, physics_options *options)
         return -1;
     }
     for (int i = 0; i < CASES && !named; i++) {
-        options->chosen[i] = 1;
+        options->chosen[i] = true;
     }
     return 0;
 }
@@ -112,13 +112,13 @@ static void rows_path(const physics_options *options, int number, char *path)
     snprintf(path, PATH_BYTES, "%s/%s.rows", options->rows, cases[number].name);
 }
 
-static int case_ended;
+static bool case_ended;
 
 static void run_case(void **state)
 {
     const physics_case *it = *state;
     it->run();
-    case_ended = 1;
+    case_ended = true;
     if (physics_table_missed() > 0) {
         fail_msg("%d required figures of %s are not within their bounds", physics_table_missed(), it->name);
     }
@@ -133,7 +133,7 @@ static int run_and_save(const physics_options *options, int number)
         unlink(path);
     }
     physics_table_begin();
-    case_ended = 0;
+    case_ended = false;
     const struct CMUnitTest test[] = {
         {cases[number].name, run_case, NULL, NULL, (void *)(uintptr_t)&cases[number]},
     };

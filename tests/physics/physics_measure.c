@@ -96,11 +96,11 @@ double physics_volume_m3(physics_tank *t, physics_particles *p)
 }
 
 /// Whether all neighbours of a cell are at least half full.
-static int is_enclosed(const uint16_t *n, const float *density, const int *at)
+static bool is_enclosed(const uint16_t *n, const float *density, const int *at)
 {
     const size_t stride[3] = {1, n[0], (size_t)n[0] * n[1]};
     const float *cell = density + (size_t)at[2] * stride[2] + (size_t)at[1] * stride[1] + (size_t)at[0];
-    int enclosed = 1;
+    bool enclosed = true;
     for (int a = 0; a < 3; a++) {
         enclosed = enclosed && (at[a] == 0 || cell[-(ptrdiff_t)stride[a]] >= 0.5f) &&
                    (at[a] == n[a] - 1 || cell[stride[a]] >= 0.5f);

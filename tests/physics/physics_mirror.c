@@ -98,10 +98,10 @@ static void close_run(mirror_run *r)
 }
 
 /// Whether a particle of the mirrored run is the mirror image; *distance_cells: how far apart they are.
-static int is_mirrored(const tarn_tank_desc *desc, const physics_particles *p, size_t i, const physics_particles *q,
-                       size_t j, int axis, double *distance_cells)
+static bool is_mirrored(const tarn_tank_desc *desc, const physics_particles *p, size_t i, const physics_particles *q,
+                        size_t j, int axis, double *distance_cells)
 {
-    int same = 1;
+    bool same = true;
     *distance_cells = 0.0;
     for (size_t a = 0; a < 3; a++) {
         const double size_m = desc->cells[a] * (double)desc->cell_m;

@@ -61,7 +61,7 @@ static double largest_change(int along, int across, uint32_t per_axis)
     assert_int_equal(tarn_tank_particles(t.tank, NULL, after, NULL, n, &count), TARN_OK);
     double largest = 0.0;
     for (size_t i = 0; i < n; i++) {
-        int inside = 1;
+        bool inside = true;
         for (size_t a = 0; a < 3; a++) {
             const float at = positions[3 * i + a] / desc.cell_m;
             inside &= at > FIRST + RIM && at < FIRST + LAYERS / 2 - RIM;

@@ -122,7 +122,7 @@ int physics_table_load(const char *path)
     return status;
 }
 
-void physics_table_print(FILE *to, int as_markdown)
+void physics_table_print(FILE *to, bool as_markdown)
 {
     const char *const line = as_markdown ? "| %s | %s | %s | %s | %s | %s |\n" : "%-58s %12s %-8s %-22s %-9s %s\n";
     fprintf(to, line, "case", "measured", "unit", "bound", "required", "status");
@@ -133,7 +133,7 @@ void physics_table_print(FILE *to, int as_markdown)
         const table_row *row = &rows[i];
         char measured[32];
         snprintf(measured, sizeof measured, "%.5g", row->measured);
-        const int bounded = row->within >= 0;
+        const bool bounded = row->within >= 0;
         fprintf(to, line, row->name, measured, row->unit, row->bound,
                 !bounded                        ? ""
                 : row->need == PHYSICS_REQUIRED ? "yes"

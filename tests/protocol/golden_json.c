@@ -43,15 +43,15 @@ static void describe_item(FILE *out, tarn_cursor *cursor)
     }
 }
 
-static int describe_message(FILE *out, const golden_vector *vector)
+static bool describe_message(FILE *out, const golden_vector *vector)
 {
     tarn_cursor cursor = {vector->bytes, vector->bytes + vector->byte_count};
     if (tarn_scan_message(vector->bytes, vector->byte_count, NULL)) {
-        return 0;
+        return false;
     }
     describe_item(out, &cursor);
     fprintf(out, "\n");
-    return 1;
+    return true;
 }
 
 char *golden_describe(const golden_vector *vector)
@@ -62,8 +62,8 @@ char *golden_describe(const golden_vector *vector)
     if (out == NULL) {
         return NULL;
     }
-    int good = vector->kind == GOLDEN_STREAM ? golden_stream_describe(out, vector->bytes, vector->byte_count)
-                                             : describe_message(out, vector);
+    bool good = vector->kind == GOLDEN_STREAM ? golden_stream_describe(out, vector->bytes, vector->byte_count)
+                                              : describe_message(out, vector);
     if (fclose(out) || !good) {
         free(text);
         return NULL;

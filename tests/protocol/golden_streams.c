@@ -110,7 +110,7 @@ size_t golden_stream_encode(int index, uint8_t *bytes, size_t bytes_max)
     stream_model *model = make_model(g, inputs);
     stream_swarm swarm;
     size_t used = 0;
-    int is_good = 1;
+    bool is_good = true;
     stream_swarm_make(&swarm, stream_model_last(model), g->particles, 300 + (uint64_t)index);
     swarm.noise = g->noise > 0 ? g->noise : swarm.noise;
     for (const char *at = g->frames; *at != 0 && is_good; at++) {
@@ -220,16 +220,16 @@ static void describe_particles(FILE *out, const stream_receiver *receiver)
     fprintf(out, "]\n");
 }
 
-int golden_stream_describe(FILE *out, const uint8_t *bytes, size_t byte_count)
+bool golden_stream_describe(FILE *out, const uint8_t *bytes, size_t byte_count)
 {
     stream_receiver receiver = {0};
     size_t used = 0, frame_bytes;
     const uint8_t *frame;
-    int is_good = 1;
+    bool is_good = true;
     fprintf(out, "{\n  \"frames\": [");
     while (is_good && (frame = golden_stream_next(bytes, byte_count, &used, &frame_bytes)) != NULL) {
         if (receiver.memory == NULL && !stream_receiver_make_for(&receiver, frame, frame_bytes)) {
-            return 0;
+            return false;
         }
         is_good = stream_receiver_take(&receiver, frame, frame_bytes) == TARN_OK;
         fprintf(out, "%s\n    {\n      \"bytes\": %zu,\n", frame == bytes + 4 ? "" : ",", frame_bytes);

@@ -4,6 +4,7 @@
 #ifndef TARN_TESTS_PROTOCOL_GOLDEN_STREAMS_H
 #define TARN_TESTS_PROTOCOL_GOLDEN_STREAMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ size_t golden_stream_encode(int index, uint8_t *bytes, size_t bytes_max);
 /// The next frame of a sequence, behind *used bytes, which are increased. @return its bytes; NULL behind the last one
 const uint8_t *golden_stream_next(const uint8_t *bytes, size_t byte_count, size_t *used, size_t *frame_bytes);
 
-/// Writes what a receiver has of each frame, as JSON. @return 0 where a frame isn't one
-int golden_stream_describe(FILE *out, const uint8_t *bytes, size_t byte_count);
+/// Writes what a receiver has of each frame, as JSON. @return false where a frame isn't one
+bool golden_stream_describe(FILE *out, const uint8_t *bytes, size_t byte_count);
 
 #endif

@@ -6,21 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int write_file(const char *directory, const char *name, const char *suffix, const void *bytes, size_t byte_count)
+static bool write_file(const char *directory, const char *name, const char *suffix, const void *bytes,
+                       size_t byte_count)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s%s", directory, name, suffix);
     FILE *file = fopen(path, "wb");
     if (file == NULL) {
         perror(path);
-        return 0;
+        return false;
     }
-    int good = fwrite(bytes, 1, byte_count, file) == byte_count;
+    bool good = fwrite(bytes, 1, byte_count, file) == byte_count;
     if (fclose(file) || !good) {
         perror(path);
-        return 0;
+        return false;
     }
-    return 1;
+    return true;
 }
 
 int main(int argument_count, char **arguments)
@@ -36,8 +37,8 @@ int main(int argument_count, char **arguments)
             fprintf(stderr, "vector %d (%s) cannot be encoded\n", i, vector.name);
             return 1;
         }
-        int good = write_file(arguments[1], vector.name, ".bin", vector.bytes, vector.byte_count) &&
-                   write_file(arguments[1], vector.name, ".json", text, strlen(text));
+        bool good = write_file(arguments[1], vector.name, ".bin", vector.bytes, vector.byte_count) &&
+                    write_file(arguments[1], vector.name, ".json", text, strlen(text));
         free(text);
         if (!good) {
             return 1;

@@ -10,7 +10,7 @@ int golden_count(void)
     return golden_stream_count() + golden_message_count();
 }
 
-int golden_make(int index, golden_vector *vector)
+bool golden_make(int index, golden_vector *vector)
 {
     memset(vector, 0, sizeof *vector);
     if (index < golden_stream_count()) {

@@ -5,6 +5,8 @@
 
 #include "protocol/message.h"
 
+#include <stdbool.h>
+
 enum { GOLDEN_BYTES_MAX = 16384 };
 
 typedef enum golden_kind {
@@ -22,8 +24,8 @@ typedef struct golden_vector {
 
 int golden_count(void);
 
-/// Makes vector number `index`. @return 0 where it could not be encoded
-int golden_make(int index, golden_vector *vector);
+/// Makes vector number `index`. @return false where it could not be encoded
+bool golden_make(int index, golden_vector *vector);
 
 /// The description of what a vector holds; read back from its bytes. The caller frees it. NULL on failure.
 char *golden_describe(const golden_vector *vector);

@@ -3,6 +3,7 @@
 #include "tests/protocol/test_support.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +63,7 @@ static void emit_integer(text_reader *r, const char *text)
         return;
     }
     uint64_t value = strtoull(text, NULL, 10);
-    int wide = value >= 128;
+    bool wide = value >= 128;
     size_t bytes = value < 256 ? 1 : value < 65536 ? 2 : value <= UINT32_MAX ? 4 : 8;
     if (wide) {
         emit(r, bytes == 1 ? 0xcc : bytes == 2 ? 0xcd : bytes == 4 ? 0xce : 0xcf, 1);
@@ -105,7 +106,7 @@ static void emit_value(text_reader *r);
 
 static void emit_container(text_reader *r)
 {
-    int is_map = *r->text == '{';
+    bool is_map = *r->text == '{';
     char close = is_map ? '}' : ']';
     size_t head = r->byte_count;
     uint32_t count = 0;

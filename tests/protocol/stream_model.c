@@ -19,7 +19,7 @@ typedef struct model_slot {
     uint32_t particle;
     int32_t place[3]; ///< that a decoder has
     uint8_t colour, is_dead;
-    uint8_t is_new; ///< born in the frame in hand
+    bool is_new; ///< born in the frame in hand
 } model_slot;
 
 typedef struct model_layer {
@@ -38,7 +38,7 @@ typedef struct model_grid {
 /// How far something at a place has gone.
 typedef struct model_sample {
     int32_t place[3], moved[3];
-    uint8_t has_moved;
+    bool has_moved;
 } model_sample;
 
 struct stream_model {
@@ -215,7 +215,7 @@ static int32_t to_quanta(const stream_model *m, int64_t difference, int64_t quan
 static size_t node_of(const stream_model *m, const model_grid *grid, uint32_t tile, const uint32_t node[3])
 {
     uint32_t at[3], far[3], near[3];
-    int is_inside = 1;
+    bool is_inside = true;
     tile_at(m, tile, at);
     for (int a = 0; a < 3; a++) {
         at[a] += node[a] / 8;
@@ -244,8 +244,8 @@ static void choose_tiles(const stream_model *m, model_grid *grid, const model_sa
         grid->index[tile_of(m, samples[i].place)] = 1;
     }
     for (uint32_t t = 0; t < m->tile_count; t++) {
-        const int is_wanted = grid->index[t] != 0 || m->setup.flow == MODEL_FLOW_ALL;
-        const int has_room = grid->count < m->setup.head.flow_tiles_max;
+        const bool is_wanted = grid->index[t] != 0 || m->setup.flow == MODEL_FLOW_ALL;
+        const bool has_room = grid->count < m->setup.head.flow_tiles_max;
         grid->index[t] = is_wanted && has_room ? grid->count + 1 : 0;
         if (is_wanted && has_room) {
             grid->tile[grid->count++] = t;
@@ -431,8 +431,8 @@ static sort_entry entry_of(const stream_model *m, const int32_t place[3], uint32
     return entry;
 }
 
-/// Gives each particle of a layer a slot, in the order of a key frame. @return 0 where there are too few
-static int fill_slots(stream_model *m, uint32_t l, const model_particle *particles, uint32_t count)
+/// Gives each particle of a layer a slot, in the order of a key frame. @return false where there are too few
+static bool fill_slots(stream_model *m, uint32_t l, const model_particle *particles, uint32_t count)
 {
     model_layer *layer = &m->layers[l];
     sort_entry *entries = model_need(malloc((count + 1) * sizeof *entries));
@@ -443,7 +443,7 @@ static int fill_slots(stream_model *m, uint32_t l, const model_particle *particl
         }
     }
     qsort(entries, alive, sizeof *entries, by_tile_and_key);
-    const int has_room = alive <= m->setup.head.layers[l].slots_max;
+    const bool has_room = alive <= m->setup.head.layers[l].slots_max;
     layer->count = has_room ? alive : 0;
     for (uint32_t i = 0; i < layer->count; i++) {
         const uint32_t particle = entries[i].particle;
@@ -525,17 +525,17 @@ typedef struct model_group {
     uint32_t context[TARN_STREAM_GROUP];
     uint32_t died[TARN_STREAM_GROUP];
     uint32_t died_count;
-    int is_coded; ///< a particle has died, or a residual isn't 0
+    bool is_coded; ///< a particle has died, or a residual isn't 0
 } model_group;
 
 /// What is left of a group's motion. Moves and shows its particles.
 static void move_group(stream_model *m, uint32_t l, const model_grid *grid, const model_particle *particles,
                        model_slot *slots, uint32_t count, model_group *group)
 {
-    const int is_base = m->head.kind == TARN_STREAM_BASE;
+    const bool is_base = m->head.kind == TARN_STREAM_BASE;
     uint32_t activity = 0;
     group->died_count = 0;
-    group->is_coded = 0;
+    group->is_coded = false;
     for (uint32_t i = 0; i < count; i++) {
         model_slot *slot = &slots[i];
         const model_particle *truth = &particles[slot->particle];
@@ -544,7 +544,7 @@ static void move_group(stream_model *m, uint32_t l, const model_grid *grid, cons
             group->died[group->died_count++] = i;
             slot->is_dead = 1;
             m->has_slot[slot->particle] = 0;
-            group->is_coded = 1;
+            group->is_coded = true;
         }
         if (slot->is_dead) {
             continue;
@@ -592,7 +592,7 @@ static uint32_t add_births(stream_model *m, uint32_t l, const model_particle *pa
             continue;
         }
         model_slot *slot = &layer->slots[layer->count++];
-        *slot = (model_slot){.particle = i, .colour = particles[i].colour, .is_new = 1};
+        *slot = (model_slot){.particle = i, .colour = particles[i].colour, .is_new = true};
         quantise(m, particles[i].place, slot->place);
         m->has_slot[i] = 1;
     }
@@ -662,13 +662,13 @@ static uint32_t take_samples(stream_model *m, const model_particle *particles, m
         for (uint32_t i = 0; i < m->layers[l].count; i++) {
             model_slot *slot = &m->layers[l].slots[i];
             const model_particle *truth = &particles[slot->particle];
-            const int is_key = m->head.kind == TARN_STREAM_KEY;
+            const bool is_key = m->head.kind == TARN_STREAM_KEY;
             if (slot->is_dead) {
                 continue;
             }
             model_sample *s = &samples[count++];
             s->has_moved = truth->is_alive && (is_key ? m->was_alive[slot->particle] : !slot->is_new);
-            slot->is_new = 0;
+            slot->is_new = false;
             for (int a = 0; a < 3; a++) {
                 s->place[a] = slot->place[a];
                 s->moved[a] =
@@ -707,8 +707,8 @@ static size_t finish(stream_model *m, const model_bytes *sections, uint8_t **byt
     return m->head.frame_bytes;
 }
 
-/// Sorts the slots anew or adds births to them. @return 0 where a key frame has too few
-static int prepare_slots(stream_model *m, const model_particle *particles, uint32_t count, uint32_t *births)
+/// Sorts the slots anew or adds births to them. @return false where a key frame has too few
+static bool prepare_slots(stream_model *m, const model_particle *particles, uint32_t count, uint32_t *births)
 {
     if (m->head.kind == TARN_STREAM_KEY && m->known > 0) {
         memset(m->has_slot, 0, m->known);
@@ -716,13 +716,13 @@ static int prepare_slots(stream_model *m, const model_particle *particles, uint3
     for (uint32_t l = 0; l < m->setup.head.layer_count; l++) {
         births[l] = 0;
         if (m->head.kind == TARN_STREAM_KEY && !fill_slots(m, l, particles, count)) {
-            return 0;
+            return false;
         }
         if (m->head.kind == TARN_STREAM_BASE) {
             births[l] = add_births(m, l, particles, count);
         }
     }
-    return 1;
+    return true;
 }
 
 static void write_layer(stream_model *m, uint32_t l, const model_grid *grid, const model_particle *particles,

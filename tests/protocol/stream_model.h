@@ -5,12 +5,14 @@
 
 #include "protocol/stream.h"
 
+#include <stdbool.h>
+
 /// A particle as it is. It is known by its index, and may die and come into being again.
 typedef struct model_particle {
     int32_t place[3]; ///< in 1/1024 cell, inside the tank
     uint8_t colour;
     uint8_t layer; ///< below the setup's layer_count; the same in all frames
-    uint8_t is_alive;
+    bool is_alive;
 } model_particle;
 
 /// Which tiles a frame's grid has; never more than the setup's flow_tiles_max.

@@ -41,15 +41,15 @@ tarn_status stream_receiver_take(stream_receiver *r, const uint8_t *bytes, size_
     return status;
 }
 
-int stream_receiver_make_for(stream_receiver *r, const uint8_t *key, size_t byte_count)
+bool stream_receiver_make_for(stream_receiver *r, const uint8_t *key, size_t byte_count)
 {
     tarn_stream_frame frame;
     if (tarn_stream_open(key, byte_count, &frame) != TARN_OK) {
-        return 0;
+        return false;
     }
     const tarn_stream_size size = tarn_stream_size_of(&frame);
     stream_receiver_make(r, &size);
-    return 1;
+    return true;
 }
 
 static uint64_t add_byte(uint64_t hash, uint8_t byte)

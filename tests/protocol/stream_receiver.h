@@ -4,6 +4,8 @@
 
 #include "protocol/stream.h"
 
+#include <stdbool.h>
+
 typedef struct stream_receiver {
     tarn_stream_size size;
     void *memory; ///< tarn_stream_bytes of it
@@ -20,8 +22,8 @@ void stream_receiver_free(stream_receiver *receiver);
 /// Opens and decodes a frame out of a block of exactly its size.
 tarn_status stream_receiver_take(stream_receiver *receiver, const uint8_t *bytes, size_t byte_count);
 
-/// Makes a receiver of the size that a key frame asks for. @return 0 where it doesn't open
-int stream_receiver_make_for(stream_receiver *receiver, const uint8_t *key, size_t byte_count);
+/// Makes a receiver of the size that a key frame asks for. @return false where it doesn't open
+bool stream_receiver_make_for(stream_receiver *receiver, const uint8_t *key, size_t byte_count);
 
 /// FNV-1a, 64 bits, of what was handed out last: of each particle its position's four numbers, little-endian, and its
 /// velocity's.

@@ -26,7 +26,7 @@ static void scatter(stream_swarm *s, model_particle *particle)
     for (int a = 0; a < 3; a++) {
         particle->place[a] = (int32_t)any_below(s, (uint32_t)end_of(s, a) + 1);
     }
-    particle->is_alive = 1;
+    particle->is_alive = true;
 }
 
 void stream_swarm_make(stream_swarm *s, const tarn_stream_head *head, uint32_t count, uint64_t seed)
@@ -78,7 +78,7 @@ void stream_swarm_renew(stream_swarm *s, uint32_t count)
     for (uint32_t i = 0; i < 2 * count && s->count > 0; i++) {
         model_particle *particle = &s->particles[any_below(s, s->count)];
         if (particle->is_alive) {
-            particle->is_alive = 0;
+            particle->is_alive = false;
         } else {
             scatter(s, particle);
             particle->colour = (uint8_t)(particle->colour + any_below(s, 2));

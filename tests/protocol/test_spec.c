@@ -85,10 +85,10 @@ static int read_table(const char *heading, spec_row rows[ROWS_MAX])
     }
     at += strlen(pattern);
     int count = -2; // the head and the line below it
-    for (int inside = 0; *at;) {
+    for (bool inside = false; *at;) {
         size_t line_bytes = strcspn(at, "\n");
         if (*at == '|') {
-            inside = 1;
+            inside = true;
             if (count >= 0) {
                 assert_true(count < ROWS_MAX);
                 parse_row(at, line_bytes, &rows[count]);
@@ -337,7 +337,7 @@ static void statuses_that_are_named_exist(void **context)
     (void)context;
     for (const char *at = spec; (at = strstr(at, "`TARN_E_")) != NULL;) {
         size_t bytes = strcspn(++at, "`");
-        int known = 0;
+        bool known = false;
         for (int status = 0; status > -32; status--) {
             const char *name = tarn_status_name((tarn_status)status);
             known |= strlen(name) == bytes && strncmp(name, at, bytes) == 0;

@@ -195,8 +195,8 @@ static void the_largest_tank_comes_back(void **context)
     const chain_setup setup = {{2048, 2048, 2048}, 7, 1, 0, 60, 0, MODEL_FLOW_PARTICLES, 60};
     chain c;
     chain_begin(&c, &setup, 9);
-    c.swarm.particles[0] = (model_particle){{(2048 << 10) - 1, (2048 << 10) - 1, (2048 << 10) - 1}, 0, 0, 1};
-    c.swarm.particles[1] = (model_particle){{0, 0, 0}, 0, 0, 1};
+    c.swarm.particles[0] = (model_particle){{(2048 << 10) - 1, (2048 << 10) - 1, (2048 << 10) - 1}, 0, 0, true};
+    c.swarm.particles[1] = (model_particle){{0, 0, 0}, 0, 0, true};
     for (int f = 0; f < 4; f++) {
         stream_swarm_step(&c.swarm, f < 2 ? 0 : 1);
         chain_go(&c, f == 0 ? KEY : f == 3 ? EXTRA : BASE, 1);
@@ -289,7 +289,7 @@ static void extra_frames_can_be_left_out(void **context)
     assert_int_equal(stream_receiver_take(&other, c.bytes, c.byte_count), TARN_OK);
     for (int f = 1; f < 30; f++) {
         stream_swarm_step(&c.swarm, 1);
-        const int is_base = f % 3 == 0;
+        const bool is_base = f % 3 == 0;
         chain_go(&c, is_base ? BASE : EXTRA, (uint32_t)(is_base ? 3 : f % 3));
         if (!is_base) {
             continue;
@@ -473,13 +473,13 @@ static void promises_of_a_key_frame_bind(void **context)
     for (uint8_t promised = 1; promised <= 2; promised++) {
         chain c;
         chain_begin(&c, &setup, 8);
-        c.swarm.particles[0] = (model_particle){{100, 100, 100}, 0, 0, 1};
-        c.swarm.particles[1] = (model_particle){{11 << 10, 100, 100}, 0, 0, 0};
+        c.swarm.particles[0] = (model_particle){{100, 100, 100}, 0, 0, true};
+        c.swarm.particles[1] = (model_particle){{11 << 10, 100, 100}, 0, 0, false};
         chain_write(&c, KEY, 1);
         assert_true(stream_receiver_make_for(&c.receiver, c.bytes, c.byte_count));
         c.bytes[116] = promised;
         assert_int_equal(chain_take(&c), TARN_OK);
-        c.swarm.particles[1].is_alive = 1;
+        c.swarm.particles[1].is_alive = true;
         chain_write(&c, BASE, 1);
         assert_int_equal(stream_model_last(c.model)->flow_tiles, 2);
         assert_int_equal(chain_take(&c), promised == 2 ? TARN_OK : TARN_E_MALFORMED);

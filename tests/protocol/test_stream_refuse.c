@@ -367,7 +367,7 @@ static size_t write_case(const section_case *s, uint32_t number, uint8_t bytes[F
 /// A frame of the kind of a case's chain: with its colours or without.
 static section_case like(const section_case *s, char kind, const char *layer, const char *with_colours)
 {
-    const int has_colours = s->kind >= 'A' && s->kind <= 'Z';
+    const bool has_colours = s->kind >= 'A' && s->kind <= 'Z';
     const section_case other = {
         "", (char)(kind & (has_colours ? ~0x20 : ~0)), 2, 2, has_colours ? with_colours : layer, 0, ";", TARN_OK};
     return other;
@@ -521,7 +521,7 @@ static void every_other_truncation_is_refused(void **context)
             assert_int_equal(tarn_stream_open(bytes, frame_bytes, &frame), TARN_OK);
             const tarn_stream_head head = frame.head;
             for (size_t cut = 0; cut < frame_bytes; cut++) {
-                int is_end = 0;
+                bool is_end = false;
                 uint8_t *alone = malloc(cut + 1);
                 memcpy(alone, bytes, cut);
                 for (uint32_t layers = 0; layers < head.layer_count; layers++) {

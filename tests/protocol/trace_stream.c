@@ -8,6 +8,7 @@
 // each). Of a frame that is refused there is nothing but the status. All of it is little-endian.
 #include "protocol/stream.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,19 +147,19 @@ static void take(tracer *t, const uint8_t *bytes, size_t byte_count)
     }
 }
 
-/// @return 0 where the sequence is none
-static int take_all(tracer *t, FILE *sequence)
+/// @return false where the sequence is none
+static bool take_all(tracer *t, FILE *sequence)
 {
     uint32_t byte_count;
     while (fread(&byte_count, 1, sizeof byte_count, sequence) == sizeof byte_count) {
         uint8_t *bytes = byte_count <= FRAME_BYTES_MAX ? need(byte_count) : NULL;
-        const int is_there = bytes != NULL && fread(bytes, 1, byte_count, sequence) == byte_count;
+        const bool is_there = bytes != NULL && fread(bytes, 1, byte_count, sequence) == byte_count;
         if (is_there) {
             take(t, bytes, byte_count);
         }
         free(bytes);
         if (!is_there) {
-            return 0;
+            return false;
         }
     }
     return feof(sequence) != 0;
@@ -177,7 +178,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: trace_stream SEQUENCE.bin TRACE.bin\n");
         return 2;
     }
-    int is_well = take_all(&t, sequence);
+    bool is_well = take_all(&t, sequence);
     is_well = ferror(t.trace) == 0 && is_well;
     is_well = fclose(t.trace) == 0 && is_well;
     fclose(sequence);

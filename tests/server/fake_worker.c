@@ -23,7 +23,7 @@ static void put(const tarn_ipc_message *message)
     }
 }
 
-static void say_hello(int wrong)
+static void say_hello(bool wrong)
 {
     tarn_ipc_message message = {.kind = TARN_IPC_WORKER_HELLO};
     message.worker_hello.version = TARN_IPC_VERSION;
@@ -66,7 +66,7 @@ static tarn_status take_message(void *user, const tarn_ipc_message *message)
 {
     static uint32_t tank, epoch;
     static uint64_t step;
-    int frames = strcmp(user, "frames") == 0;
+    bool frames = strcmp(user, "frames") == 0;
     if (message->kind == TARN_IPC_PING && frames && tank) {
         send_frame(tank, epoch, ++step);
     }

@@ -17,7 +17,7 @@
 
 static tarn_worker_queue queue;
 
-static tarn_status push(uint32_t id, uint32_t viewer, uint16_t index, int is_move)
+static tarn_status push(uint32_t id, uint32_t viewer, uint16_t index, bool is_move)
 {
     tarn_ipc_message message = {.kind = TARN_IPC_PING, .ping.id = id};
     return tarn_worker_queue_push(&queue, &message, (tarn_worker_queue_key){viewer, 1, index}, is_move);
@@ -42,7 +42,7 @@ static void test_messages_leave_in_order(void **state)
     (void)state;
     tarn_worker_queue_clear(&queue);
     for (uint32_t i = 1; i <= 2000; i++) {
-        assert_int_equal(push(i, 0, 0, 0), TARN_OK);
+        assert_int_equal(push(i, 0, 0, false), TARN_OK);
         if (i % 3 == 0) {
             for (uint32_t k = i - 2; k <= i; k++) {
                 assert_int_equal(pop(), k);
@@ -58,14 +58,14 @@ static void test_moves_of_one_pointer_coalesce_between_edges(void **state)
 {
     (void)state;
     tarn_worker_queue_clear(&queue);
-    push(1, 7, 0, 0); // down
-    push(2, 7, 0, 1);
-    push(3, 7, 1, 1); // another finger
-    push(4, 8, 0, 1); // another viewer
-    push(5, 7, 0, 1); // replaces 2
-    push(6, 7, 0, 0); // up
-    push(7, 7, 0, 1); // does not replace 5: an edge lies between
-    push(8, 7, 0, 1); // replaces 7
+    push(1, 7, 0, false); // down
+    push(2, 7, 0, true);
+    push(3, 7, 1, true);  // another finger
+    push(4, 8, 0, true);  // another viewer
+    push(5, 7, 0, true);  // replaces 2
+    push(6, 7, 0, false); // up
+    push(7, 7, 0, true);  // does not replace 5: an edge lies between
+    push(8, 7, 0, true);  // replaces 7
     static const uint32_t expected[] = {1, 3, 4, 5, 6, 8, 0};
     for (int i = 0; i < 7; i++) {
         assert_int_equal(pop(), expected[i]);
@@ -79,11 +79,11 @@ static void test_a_full_queue_lets_go_of_moves_and_never_of_edges(void **state)
     for (uint32_t i = 1; i <= TARN_GATEWAY_WORKER_QUEUE_MAX; i++) {
         assert_int_equal(push(i, i <= 2 ? i : 0, 0, i <= 2), TARN_OK); // the first two are moves
     }
-    assert_int_equal(push(1001, 0, 0, 0), TARN_OK);    // takes the place of 1
-    assert_int_equal(push(1002, 1002, 0, 1), TARN_OK); // takes the place of 2
-    assert_int_equal(push(1003, 0, 0, 0), TARN_OK);    // takes the place of 1002
-    assert_int_equal(push(1004, 0, 0, 0), TARN_E_LIMIT);
-    assert_int_equal(push(1005, 1005, 0, 1), TARN_OK); // a move with no place is let go
+    assert_int_equal(push(1001, 0, 0, false), TARN_OK);   // takes the place of 1
+    assert_int_equal(push(1002, 1002, 0, true), TARN_OK); // takes the place of 2
+    assert_int_equal(push(1003, 0, 0, false), TARN_OK);   // takes the place of 1002
+    assert_int_equal(push(1004, 0, 0, false), TARN_E_LIMIT);
+    assert_int_equal(push(1005, 1005, 0, true), TARN_OK); // a move with no place is let go
     for (uint32_t i = 3; i <= TARN_GATEWAY_WORKER_QUEUE_MAX; i++) {
         assert_int_equal(pop(), i);
     }
@@ -97,11 +97,11 @@ static void test_one_viewer_cannot_take_all_places(void **state)
     (void)state;
     tarn_worker_queue_clear(&queue);
     for (uint32_t i = 1; i <= TARN_GATEWAY_WORKER_QUEUE_SHARE; i++) {
-        assert_int_equal(push(i, 7, 0, 0), TARN_OK);
+        assert_int_equal(push(i, 7, 0, false), TARN_OK);
     }
-    assert_int_equal(push(1000, 7, 0, 0), TARN_E_LIMIT);
-    assert_int_equal(push(1001, 7, 0, 1), TARN_OK);
-    assert_int_equal(push(1002, 8, 0, 0), TARN_OK);
+    assert_int_equal(push(1000, 7, 0, false), TARN_E_LIMIT);
+    assert_int_equal(push(1001, 7, 0, true), TARN_OK);
+    assert_int_equal(push(1002, 8, 0, false), TARN_OK);
 }
 
 static void test_viewers_leave_places_for_the_gateway(void **state)
@@ -109,14 +109,14 @@ static void test_viewers_leave_places_for_the_gateway(void **state)
     (void)state;
     uint32_t viewer = 1;
     tarn_worker_queue_clear(&queue);
-    while (push(viewer, viewer, 0, 0) == TARN_OK) {
+    while (push(viewer, viewer, 0, false) == TARN_OK) {
         viewer++;
     }
     assert_int_equal(viewer - 1, TARN_GATEWAY_WORKER_QUEUE_MAX - TARN_GATEWAY_WORKER_QUEUE_OWN);
     for (int i = 0; i < TARN_GATEWAY_WORKER_QUEUE_OWN; i++) {
-        assert_int_equal(push(1, 0, 0, 0), TARN_OK);
+        assert_int_equal(push(1, 0, 0, false), TARN_OK);
     }
-    assert_int_equal(push(1, 0, 0, 0), TARN_E_LIMIT);
+    assert_int_equal(push(1, 0, 0, false), TARN_E_LIMIT);
 }
 
 static void test_a_message_that_was_begun_is_finished(void **state)
@@ -124,10 +124,10 @@ static void test_a_message_that_was_begun_is_finished(void **state)
     (void)state;
     size_t bytes;
     tarn_worker_queue_clear(&queue);
-    push(1, 7, 0, 1);
+    push(1, 7, 0, true);
     assert_non_null(tarn_worker_queue_head(&queue, &bytes));
     tarn_worker_queue_sent(&queue, 3);
-    push(2, 7, 0, 1); // may not replace what is half sent
+    push(2, 7, 0, true); // may not replace what is half sent
     assert_non_null(tarn_worker_queue_head(&queue, &bytes));
     assert_int_equal(bytes, TARN_IPC_HEADER_BYTES + 4 - 3);
     tarn_worker_queue_sent(&queue, bytes);
@@ -444,7 +444,7 @@ static void test_samples_of_a_metric_stand_together_and_fit(void **state)
             continue;
         }
         metric_of(line, name, sizeof name);
-        const int is_part = strncmp(name, metric, strlen(metric)) == 0;
+        const bool is_part = strncmp(name, metric, strlen(metric)) == 0;
         const char *suffix = name + strlen(metric);
         if (!is_part || (suffix[0] != '\0' && strcmp(type, "gauge") == 0)) {
             fail_msg("\"%s\" stands below %s", line, metric);

@@ -294,7 +294,7 @@ static void test_a_stream_reads_the_same_in_pieces_of_any_size(void **state)
     }
 }
 
-static tarn_status commit_header(uint32_t magic, uint32_t kind, uint32_t bytes, int takes_frames)
+static tarn_status commit_header(uint32_t magic, uint32_t kind, uint32_t bytes, bool takes_frames)
 {
     static tarn_ipc_reader reader;
     static uint8_t space[16];
@@ -310,14 +310,14 @@ static tarn_status commit_header(uint32_t magic, uint32_t kind, uint32_t bytes, 
 static void test_headers_that_lie_end_the_stream(void **state)
 {
     (void)state;
-    assert_int_equal(commit_header(1, TARN_IPC_PING, 4, 1), TARN_E_MALFORMED);
-    assert_int_equal(commit_header(TARN_IPC_MAGIC, TARN_IPC_PING, TARN_IPC_PAYLOAD_BYTES_MAX + 1, 1), TARN_E_LIMIT);
-    assert_int_equal(commit_header(TARN_IPC_MAGIC, TARN_IPC_PING, 0, 1), TARN_E_TRUNCATED);
-    assert_int_equal(commit_header(TARN_IPC_MAGIC, TARN_IPC_FRAME, TARN_IPC_FRAME_BYTES_MAX + 1, 1), TARN_E_LIMIT);
-    assert_int_equal(commit_header(TARN_IPC_MAGIC, TARN_IPC_FRAME, 0, 1), TARN_E_LIMIT);
-    assert_int_equal(commit_header(TARN_IPC_MAGIC, TARN_IPC_FRAME, 17, 1), TARN_E_LIMIT);
-    assert_int_equal(commit_header(TARN_IPC_MAGIC, TARN_IPC_FRAME, 8, 0), TARN_E_LIMIT);
-    assert_int_equal(commit_header(TARN_IPC_MAGIC, TARN_IPC_FRAME, 8, 1), TARN_OK);
+    assert_int_equal(commit_header(1, TARN_IPC_PING, 4, true), TARN_E_MALFORMED);
+    assert_int_equal(commit_header(TARN_IPC_MAGIC, TARN_IPC_PING, TARN_IPC_PAYLOAD_BYTES_MAX + 1, true), TARN_E_LIMIT);
+    assert_int_equal(commit_header(TARN_IPC_MAGIC, TARN_IPC_PING, 0, true), TARN_E_TRUNCATED);
+    assert_int_equal(commit_header(TARN_IPC_MAGIC, TARN_IPC_FRAME, TARN_IPC_FRAME_BYTES_MAX + 1, true), TARN_E_LIMIT);
+    assert_int_equal(commit_header(TARN_IPC_MAGIC, TARN_IPC_FRAME, 0, true), TARN_E_LIMIT);
+    assert_int_equal(commit_header(TARN_IPC_MAGIC, TARN_IPC_FRAME, 17, true), TARN_E_LIMIT);
+    assert_int_equal(commit_header(TARN_IPC_MAGIC, TARN_IPC_FRAME, 8, false), TARN_E_LIMIT);
+    assert_int_equal(commit_header(TARN_IPC_MAGIC, TARN_IPC_FRAME, 8, true), TARN_OK);
 }
 
 static void test_random_bytes_never_harm_the_reader(void **state)

@@ -150,7 +150,7 @@ static void test_the_worker_ends_with_a_killed_gateway(void **state)
     assert_true(worker > 0);
     kill(server.pid, SIGKILL);
     assert_int_equal(server_wait(&server), 128 + SIGKILL);
-    int gone = 0;
+    bool gone = false;
     for (int i = 0; i < 2000 && !gone; i++) {
         char path[64], line[256] = "";
         snprintf(path, sizeof path, "/proc/%d/stat", (int)worker);
@@ -158,7 +158,7 @@ static void test_the_worker_ends_with_a_killed_gateway(void **state)
         if (file != NULL && fgets(line, sizeof line, file) != NULL) {
             gone = strstr(line, ") Z ") != NULL; // whoever inherited it may be slow to collect it
         } else {
-            gone = 1;
+            gone = true;
         }
         if (file != NULL) {
             fclose(file);

@@ -17,7 +17,7 @@ static const char *const pool[] = {"--scene", "small-pool", "--scenes", TARN_TES
 static const char *const dam[] = {"--scene", "dam-break", "--threads", "1", NULL};
 
 /// Runs the program with these options. @param text  receives what it printed, errors too where `errors` says so
-static int run(const char *options, int errors, char *text, size_t text_bytes)
+static int run(const char *options, bool errors, char *text, size_t text_bytes)
 {
     char command[1024];
     snprintf(command, sizeof command, "%s load --quiet %s%s", TARN_TEST_TOOL, options, errors ? " 2>&1" : "");
@@ -35,7 +35,7 @@ static json_t *load(const server_process *server, const char *options, int statu
     static char text[65536];
     char all[512];
     snprintf(all, sizeof all, "--json --server-pid %d %s 127.0.0.1:%u", (int)server->pid, options, server->port);
-    int found = run(all, 0, text, sizeof text);
+    int found = run(all, false, text, sizeof text);
     if (found != status) {
         fail_msg("tarn load ended with %d: %s", found, text);
     }
@@ -75,7 +75,7 @@ static void viewers_and_pushers_are_measured(void **state)
         char path[64];
         snprintf(path, sizeof path, "viewers.steady.frames_by_kind.%s.frames", kinds[i]);
         // A tank that is late, under a sanitizer say, has no frames to spare for extra ones.
-        const int is_needed = i < 2 || number(report, "server.metrics.frames_made_per_s") > 25;
+        const bool is_needed = i < 2 || number(report, "server.metrics.frames_made_per_s") > 25;
         if (is_needed && number(report, path) <= 0) {
             fail_msg("%s is %g", path, number(report, path));
         }
@@ -197,7 +197,7 @@ static void a_server_that_ends_is_a_failure(void **state)
         kill(server.pid, SIGTERM);
         _exit(0);
     }
-    assert_int_equal(run(options, 1, text, sizeof text), EXIT_FAILURE);
+    assert_int_equal(run(options, true, text, sizeof text), EXIT_FAILURE);
     assert_non_null(strstr(text, "the server is ending"));
     waitpid(killer, NULL, 0);
     assert_int_equal(server_wait(&server), 0);
@@ -239,7 +239,7 @@ static void what_cannot_be_is_said(void **state)
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         char text[4096];
-        int status = run(wrong[i].options, 1, text, sizeof text);
+        int status = run(wrong[i].options, true, text, sizeof text);
         if (status != wrong[i].status || strstr(text, wrong[i].sentence) == NULL) {
             fail_msg("tarn load %s: status %d, %s", wrong[i].options, status, text);
         }
@@ -266,7 +266,7 @@ static void only_a_tarnd_is_measured(void **state)
     close(named[0]);
     snprintf(options, sizeof options, "--server-pid %d 127.0.0.1:1", (int)other);
     snprintf(sentence, sizeof sentence, "--server-pid: found process %d, \"sleep?\"; allowed is a tarnd", (int)other);
-    int status = run(options, 1, text, sizeof text);
+    int status = run(options, true, text, sizeof text);
     kill(other, SIGKILL);
     waitpid(other, NULL, 0);
     if (status != TARN_EXIT_USAGE || strstr(text, sentence) == NULL) {
@@ -278,7 +278,7 @@ static void a_server_that_is_not_there_is_one_sentence(void **state)
 {
     (void)state;
     char text[4096];
-    assert_int_equal(run("127.0.0.1:1", 1, text, sizeof text), EXIT_FAILURE);
+    assert_int_equal(run("127.0.0.1:1", true, text, sizeof text), EXIT_FAILURE);
     assert_string_equal(text, "tarn load: nothing listens on 127.0.0.1:1; start it with deploy/run --port 1\n");
 }
 

@@ -47,7 +47,7 @@ static void run_child(const char *const *arguments, int out_fd, int err_fd)
     _exit(127);
 }
 
-static void spawn(server_process *server, const char *const *arguments, int closed)
+static void spawn(server_process *server, const char *const *arguments, bool closed)
 {
     int out[2], err[2];
     memset(server, 0, sizeof *server);
@@ -66,11 +66,11 @@ static void spawn(server_process *server, const char *const *arguments, int clos
 
 void server_spawn(server_process *server, const char *const *arguments)
 {
-    spawn(server, arguments, 0);
+    spawn(server, arguments, false);
 }
 
-/// Appends what a pipe has to a text. @return 0 at its end
-static int drain(int fd, char *text)
+/// Appends what a pipe has to a text. @return false at its end
+static bool drain(int fd, char *text)
 {
     char rest[4096];
     size_t have = strlen(text), room = SERVER_OUTPUT_BYTES_MAX - 1 - have;
@@ -81,8 +81,8 @@ static int drain(int fd, char *text)
     return got > 0;
 }
 
-/// Reads both pipes for a moment. @return 0 when both have ended
-static int listen_to(server_process *server)
+/// Reads both pipes for a moment. @return false when both have ended
+static bool listen_to(server_process *server)
 {
     struct pollfd fds[2] = {{.fd = server->out_fd, .events = POLLIN}, {.fd = server->err_fd, .events = POLLIN}};
     poll(fds, 2, 20);
@@ -97,7 +97,7 @@ static int listen_to(server_process *server)
     return server->out_fd >= 0 || server->err_fd >= 0;
 }
 
-static void start(server_process *server, const char *const *arguments, int closed)
+static void start(server_process *server, const char *const *arguments, bool closed)
 {
     const char *list[SERVER_ARGUMENTS_MAX] = {"--port", "0", "--threads", "1"};
     int n = 4;
@@ -118,12 +118,12 @@ static void start(server_process *server, const char *const *arguments, int clos
 
 void server_start(server_process *server, const char *const *arguments)
 {
-    start(server, arguments, 0);
+    start(server, arguments, false);
 }
 
 void server_start_closed(server_process *server, const char *const *arguments)
 {
-    start(server, arguments, 1);
+    start(server, arguments, true);
 }
 
 int server_wait(server_process *server)
@@ -131,7 +131,7 @@ int server_wait(server_process *server)
     int status;
     uint64_t until_ns = deadline_ns();
     for (;;) {
-        int open = listen_to(server);
+        bool open = listen_to(server);
         pid_t ended = waitpid(server->pid, &status, WNOHANG);
         if (ended == server->pid && !open) {
             break;
@@ -186,7 +186,7 @@ pid_t server_worker_at(const server_process *server, int index)
     return pid > 0 ? (pid_t)pid : 0;
 }
 
-int server_runs(const server_process *server)
+bool server_runs(const server_process *server)
 {
     return server->pid > 0 && kill(server->pid, 0) == 0;
 }

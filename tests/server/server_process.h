@@ -2,6 +2,7 @@
 #ifndef TARN_TESTS_SERVER_SERVER_PROCESS_H
 #define TARN_TESTS_SERVER_SERVER_PROCESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -36,7 +37,7 @@ pid_t server_worker(const server_process *server);
 pid_t server_worker_at(const server_process *server, int index);
 
 /// Whether it still runs.
-int server_runs(const server_process *server);
+bool server_runs(const server_process *server);
 
 /// One HTTP request with a method and a raw target; the whole answer goes to `answer`. @return its status or 0
 int server_http(uint16_t port, const char *method, const char *target, const char *headers, char *answer,

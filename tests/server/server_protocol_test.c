@@ -209,7 +209,7 @@ static void test_a_message_that_declares_a_gigabyte_closes_at_once(void **state)
     ws_client client;
     uint8_t some[100] = {0};
     ws_client_enter(&client, pool_server.port);
-    ws_client_send_header(&client, 0x80 | WS_BINARY, 1u << 30, 1);
+    ws_client_send_header(&client, 0x80 | WS_BINARY, 1u << 30, true);
     ws_send_raw(client.fd, some, sizeof some);
     assert_closed_with(&client, 4003);
 }
@@ -231,7 +231,7 @@ static void test_a_message_too_large_in_fragments_closes(void **state)
     static uint8_t part[6000];
     open_plain(&client);
     for (int i = 0; i < 3; i++) {
-        ws_client_send_header(&client, i == 0 ? WS_BINARY : 0, sizeof part, 1);
+        ws_client_send_header(&client, i == 0 ? WS_BINARY : 0, sizeof part, true);
         ws_send_raw(client.fd, part, sizeof part);
     }
     assert_closed_with(&client, 4003);
@@ -249,7 +249,7 @@ static void test_a_message_in_fragments_is_put_together(void **state)
     assert_int_equal(tarn_message_write(&message, bytes, sizeof bytes, &count), TARN_OK);
     open_plain(&client);
     for (size_t i = 0; i < count; i++) {
-        ws_client_send_header(&client, (uint8_t)((i == 0 ? WS_BINARY : 0) | (i + 1 == count ? 0x80 : 0)), 1, 1);
+        ws_client_send_header(&client, (uint8_t)((i == 0 ? WS_BINARY : 0) | (i + 1 == count ? 0x80 : 0)), 1, true);
         ws_send_raw(client.fd, bytes + i, 1);
     }
     assert_true(ws_client_wait(&client, TARN_MESSAGE_WELCOME, &message));
@@ -327,9 +327,9 @@ static void test_a_message_that_never_ends_closes(void **state)
     (void)state;
     ws_client client;
     ws_client_enter(&client, pool_server.port);
-    ws_client_send_header(&client, WS_BINARY, 0, 1);
+    ws_client_send_header(&client, WS_BINARY, 0, true);
     for (int i = 0; i < 20000; i++) {
-        if (ws_client_send_header(&client, 0, 0, 1) != 0) {
+        if (ws_client_send_header(&client, 0, 0, true) != 0) {
             break;
         }
     }
@@ -348,9 +348,9 @@ static void test_wrong_websocket_frames_harm_nobody(void **state)
     static const struct {
         uint8_t first;
         uint64_t bytes;
-        int masked;
-    } cases[] = {{0xf2, 5, 1}, {0x83, 5, 1}, {0x8b, 5, 1},         {0x89, 126, 1},
-                 {0x80, 5, 1}, {0x82, 5, 0}, {0x82, UINT64_MAX, 1}};
+        bool masked;
+    } cases[] = {{0xf2, 5, true}, {0x83, 5, true},  {0x8b, 5, true},         {0x89, 126, true},
+                 {0x80, 5, true}, {0x82, 5, false}, {0x82, UINT64_MAX, true}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         open_plain(&client);
         ws_client_send_header(&client, cases[i].first, cases[i].bytes, cases[i].masked);
@@ -399,7 +399,7 @@ static void test_a_viewer_that_does_not_read_holds_nobody_up(void **state)
     ws_client slow, quick;
     ws_frame frame;
     ws_client_enter(&slow, pool_server.port);
-    slow.auto_ack = 0;
+    slow.auto_ack = false;
     ws_client_enter(&quick, pool_server.port);
     uint64_t step = 0;
     for (int i = 0; i < 30; i++) {

@@ -70,7 +70,7 @@ static void test_a_viewer_that_keeps_up_decodes_everything(void **state)
     }
     const double elapsed_s = 1e-9 * (double)(tarn_clock_monotonic_ns() - start_ns);
     // A tank that is late, under a sanitizer say, has no frames to spare for extra ones.
-    const int is_in_time = (double)(client->frame.head.step - step) > 0.8 * 60 * elapsed_s;
+    const bool is_in_time = (double)(client->frame.head.step - step) > 0.8 * 60 * elapsed_s;
     if (kinds[0] < 2 || kinds[1] < 20 || (is_in_time && kinds[2] < 10)) {
         fail_msg("%u key, %u base and %u extra frames in %.1f s", kinds[0], kinds[1], kinds[2], elapsed_s);
     }
@@ -81,7 +81,7 @@ static void test_a_viewer_that_stalls_goes_on_with_a_key_frame(void **state)
     stream_client *client = *state, other;
     stream_client_enter(&other, pool_server.port);
     int in_flight = 0, passed = 0;
-    client->ws.auto_ack = 0;
+    client->ws.auto_ack = false;
     while (passed < 20) { // far more than are kept
         stream_client_see(&other);
         passed += other.frame.head.kind != TARN_STREAM_EXTRA;
@@ -91,7 +91,7 @@ static void test_a_viewer_that_stalls_goes_on_with_a_key_frame(void **state)
     }
     assert_in_range(in_flight, 1, 4);
     const uint32_t number = client->frame.head.number;
-    client->ws.auto_ack = 1;
+    client->ws.auto_ack = true;
     stream_client_ack(client);
     stream_client_see(client);
     assert_true(is_key(client));
@@ -190,15 +190,15 @@ static void test_a_tank_that_is_set_back_begins_with_a_key_frame(void **state)
     server_stop(&unstable);
 }
 
-static int contains(const stream_client *client, uint32_t sequence)
+static bool contains(const stream_client *client, uint32_t sequence)
 {
     for (uint32_t i = 0; i < client->frame.head.input_count; i++) {
         const tarn_frame_input input = tarn_stream_input_at(&client->frame, i);
         if (input.viewer_id == client->ws.viewer_id && input.sequence >= sequence) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 static void test_a_paused_tank_shows_a_key_frame_and_its_steps(void **state)
@@ -246,7 +246,7 @@ static void test_a_slow_viewer_gets_less(void **state)
     for (int i = 0; i < 30; i++) {
         stream_client_see(client);
     }
-    client->ws.auto_ack = 0;
+    client->ws.auto_ack = false;
     for (int keys = 0; !is_key(client) || client->frame.layers_present > 1; keys += is_key(client)) {
         if (keys > 30) {
             fail_msg("%u of %u layers", client->frame.layers_present, client->frame.head.layer_count);
@@ -307,7 +307,7 @@ static void test_a_busy_viewer_gets_all_layers_unless_it_may_be_far_away(void **
         stream_client_see(&direct.client);
         stream_client_see(&proxied.client);
     }
-    direct.client.ws.auto_ack = proxied.client.ws.auto_ack = 0;
+    direct.client.ws.auto_ack = proxied.client.ws.auto_ack = false;
     const uint64_t until_ns = tarn_clock_monotonic_ns() + WS_CLIENT_WAIT_MS * (uint64_t)1000000;
     while (proxied.client.frame.layers_present == proxied.client.frame.head.layer_count) {
         live(&direct, BUSY_MS);
@@ -327,7 +327,7 @@ static void test_a_viewer_gets_all_layers_however_far_away_it_is(void **state)
     static busy_viewer far;
     int frames = 0;
     stream_client_enter(&far.client, pool_server.port);
-    far.client.ws.auto_ack = 0;
+    far.client.ws.auto_ack = false;
     const uint64_t until_ns = tarn_clock_monotonic_ns() + 8 * (uint64_t)1000000000;
     while (tarn_clock_monotonic_ns() < until_ns || frames < 10) {
         const uint32_t number = far.client.frame.head.number;
@@ -371,7 +371,7 @@ static void test_a_silent_viewer_makes_no_key_frames_for_all(void **state)
 {
     stream_client *client = *state, silent;
     stream_client_enter(&silent, pool_server.port);
-    silent.ws.auto_ack = 0;
+    silent.ws.auto_ack = false;
     while (stream_client_next(&silent, 500)) { // until nothing comes any more
     }
     int keys = 0;

@@ -174,8 +174,8 @@ static void reconnect(ws_client *client)
     reconnected++;
 }
 
-/// One random thing. @return 0 when the connection may be broken by it
-static int act(ws_client *client)
+/// One random thing. @return false when the connection may be broken by it
+static bool act(ws_client *client)
 {
     static tarn_message message;
     uint8_t bytes[MESSAGE_BYTES_MAX];
@@ -183,10 +183,10 @@ static int act(ws_client *client)
     uint32_t which = random_below(1000);
     if (which == 0) {
         send_wrong_frame(client);
-        return 0;
+        return false;
     }
     if (which == 1) {
-        return 0; // just leaves
+        return false; // just leaves
     }
     if (which == 2) {
         return ws_client_send(client, WS_TEXT, "hello", 5) && 0;
@@ -194,7 +194,7 @@ static int act(ws_client *client)
     random_message(client, &message);
     told++;
     if (tarn_message_write(&message, bytes, sizeof bytes, &count) != TARN_OK) {
-        return 1;
+        return true;
     }
     if (which < 8) {
         count = mangle(bytes, count);
@@ -204,15 +204,15 @@ static int act(ws_client *client)
     return message.kind != TARN_MESSAGE_HELLO && message.kind != TARN_MESSAGE_JOIN;
 }
 
-/// Reads what is there. @return 0 when the server has closed
-static int listen_to(ws_client *client, int wait_ms)
+/// Reads what is there. @return false when the server has closed
+static bool listen_to(ws_client *client, int wait_ms)
 {
     ws_message raw;
     ws_frame frame;
     int got;
     while ((got = ws_client_next(client, &raw, wait_ms)) == 1) {
         if (raw.opcode == WS_CLOSE) {
-            return 0;
+            return false;
         }
         if (raw.opcode != WS_BINARY || ws_frame_open(raw.bytes, raw.byte_count, &frame) != TARN_OK) {
             continue;
@@ -242,7 +242,7 @@ static void stress(void)
     for (uint64_t now_ns; (now_ns = tarn_clock_monotonic_ns()) < until_ns;) {
         for (int i = 0; i < VIEWERS; i++) {
             uint32_t burst = random_below(200) ? random_below(4) : random_below(60);
-            int good = 1;
+            bool good = true;
             while (good && burst-- > 0) {
                 good = act(&clients[i]);
             }

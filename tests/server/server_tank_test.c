@@ -355,7 +355,7 @@ static void test_a_parameter_changes_for_everybody(void **state)
     ws_client_close(&other);
 }
 
-static void wait_paused(ws_client *client, int paused, ws_frame *frame)
+static void wait_paused(ws_client *client, bool paused, ws_frame *frame)
 {
     do {
         assert_true(ws_client_wait_frame(client, frame));
@@ -367,7 +367,7 @@ static void test_pause_stops_and_single_steps_go_one_by_one(void **state)
     ws_client *client = *state, other;
     ws_frame frame;
     ws_client_control(client, TARN_CONTROL_PAUSE, NULL);
-    wait_paused(client, 1, &frame);
+    wait_paused(client, true, &frame);
     uint64_t step = frame.step;
     assert_true(client->state.paused);
     for (uint64_t i = 1; i <= 3; i++) {
@@ -385,7 +385,7 @@ static void test_pause_stops_and_single_steps_go_one_by_one(void **state)
     assert_int_equal(frame.step, step + 3);
     ws_client_close(&other);
     ws_client_control(client, TARN_CONTROL_RESUME, NULL);
-    wait_paused(client, 0, &frame);
+    wait_paused(client, false, &frame);
     do {
         assert_true(ws_client_wait_frame(client, &frame));
     } while (frame.step <= step + 5);

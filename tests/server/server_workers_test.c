@@ -170,7 +170,7 @@ static void test_a_tank_of_a_worker_that_was_given_up_goes_to_another(void **sta
     enter(&watching, "main");
     enter(&losing, name);
     const uint32_t epoch = losing.frame.head.epoch, watched_epoch = watching.frame.head.epoch;
-    watching.ws.auto_ack = 0; // it is read again when this is over
+    watching.ws.auto_ack = false; // it is read again when this is over
     make_given_up(1, &losing.ws);
     assert_int_equal(server_http(server.port, "GET", "/healthz", NULL, answer, sizeof answer), 200);
     assert_non_null(strstr(answer, "\nok, but not all workers\nworker 0, cpu: ready\nworker 1, cpu: failed too often"));
@@ -186,7 +186,7 @@ static void test_a_tank_of_a_worker_that_was_given_up_goes_to_another(void **sta
     assert_true(losing.ws.state.worker_ready);
     assert_true(session_metric("viewers", name, 0) == 1);
     assert_true(worker_metric("tanks", 0) == 3);
-    watching.ws.auto_ack = 1;
+    watching.ws.auto_ack = true;
     for (int i = 0; i < 20; i++) {
         stream_client_see(&watching);
         assert_int_equal(watching.frame.head.epoch, watched_epoch);

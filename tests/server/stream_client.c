@@ -23,14 +23,14 @@ void stream_client_ack(stream_client *client)
     ws_client_tell(&client->ws, &message);
 }
 
-int stream_client_next(stream_client *client, int wait_ms)
+bool stream_client_next(stream_client *client, int wait_ms)
 {
     const uint64_t until_ns = tarn_clock_monotonic_ns() + (uint64_t)wait_ms * 1000000;
     for (;;) {
         ws_message raw;
         const uint64_t now_ns = tarn_clock_monotonic_ns();
         if (ws_client_next(&client->ws, &raw, now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000) : 0) != 1) {
-            return 0;
+            return false;
         }
         if (raw.opcode != WS_BINARY || raw.byte_count < 4 || memcmp(raw.bytes, "TRNF", 4) != 0) {
             continue;
@@ -43,7 +43,7 @@ int stream_client_next(stream_client *client, int wait_ms)
         if (client->ws.auto_ack) {
             stream_client_ack(client);
         }
-        return 1;
+        return true;
     }
 }
 

@@ -5,6 +5,8 @@
 #include "protocol/stream.h"
 #include "tests/server/ws_client.h"
 
+#include <stdbool.h>
+
 typedef struct stream_client {
     ws_client ws;                    ///< its auto_ack says whether frames are acknowledged as they come
     tarn_stream_particles particles; ///< the decoder's
@@ -18,8 +20,8 @@ typedef struct stream_client {
 void stream_client_enter(stream_client *client, uint16_t port);
 void stream_client_close(stream_client *client);
 
-/// Waits for a frame and decodes it, letting messages go by; asserts that it opens. @return 1, or 0: none came in time
-int stream_client_next(stream_client *client, int wait_ms);
+/// Waits for a frame and decodes it, letting messages go by; asserts that it opens. @return false: none came in time
+bool stream_client_next(stream_client *client, int wait_ms);
 
 /// The same; asserts that one comes and decodes.
 void stream_client_see(stream_client *client);

@@ -29,7 +29,7 @@ static void run_plan(tarn_frame_plan *plan, uint64_t *now_ns, uint64_t *step, ui
     for (uint32_t i = 0; i < frames; i++) {
         tarn_stream_kind kind;
         *step += 2;
-        const tarn_frame_moment moment = {.now_ns = *now_ns, .step = *step, .is_due = 1};
+        const tarn_frame_moment moment = {.now_ns = *now_ns, .step = *step, .is_due = true};
         assert_true(tarn_frame_plan_next(plan, &moment, &kind));
         tarn_frame_plan_made(plan, kind, *step, *now_ns);
         kinds[kind]++;
@@ -66,9 +66,9 @@ static void test_a_key_frame_that_is_asked_for_comes_at_once_but_not_too_often(v
     tarn_frame_plan_start(&plan, ms(33));
     run_plan(&plan, &now_ns, &step, 10, kinds);
     tarn_frame_plan_ask(&plan);
-    tarn_frame_moment moment = {.now_ns = now_ns, .step = step, .awaits = 1};
+    tarn_frame_moment moment = {.now_ns = now_ns, .step = step, .awaits = true};
     assert_false(tarn_frame_plan_next(&plan, &moment, &kind)); // the step that is about to be made is to be in it
-    moment.awaits = 0;
+    moment.awaits = false;
     assert_true(tarn_frame_plan_next(&plan, &moment, &kind));
     assert_int_equal(kind, TARN_STREAM_KEY);
     tarn_frame_plan_made(&plan, kind, step, now_ns);
@@ -93,7 +93,7 @@ static void test_key_frames_that_are_asked_for_are_few_in_the_long_run(void **st
     tarn_frame_plan_start(&plan, ms(33));
     for (uint64_t now_ns = ms(5000); now_ns < ms(15000); now_ns += ms(33)) {
         tarn_frame_plan_ask(&plan);
-        const tarn_frame_moment moment = {.now_ns = now_ns, .step = ++step, .is_due = 1};
+        const tarn_frame_moment moment = {.now_ns = now_ns, .step = ++step, .is_due = true};
         if (!tarn_frame_plan_next(&plan, &moment, &kind)) {
             continue;
         }
@@ -109,16 +109,16 @@ static void test_a_paused_tank_makes_a_key_frame_and_then_nothing(void **state)
     tarn_frame_plan plan;
     tarn_stream_kind kind;
     tarn_frame_plan_start(&plan, ms(33));
-    tarn_frame_moment moment = {.now_ns = ms(9000), .step = 7, .is_due = 1, .is_paused = 1};
+    tarn_frame_moment moment = {.now_ns = ms(9000), .step = 7, .is_due = true, .is_paused = true};
     assert_true(tarn_frame_plan_next(&plan, &moment, &kind));
     assert_int_equal(kind, TARN_STREAM_KEY);
     tarn_frame_plan_made(&plan, kind, 7, ms(9000));
     assert_true(tarn_frame_plan_due_ns(&plan, 7, UINT64_MAX) == UINT64_MAX);
-    moment.is_due = 0;
+    moment.is_due = false;
     moment.now_ns = ms(60000);
     assert_false(tarn_frame_plan_next(&plan, &moment, &kind));
     // Its single steps: key frames, or base frames where they come fast.
-    moment = (tarn_frame_moment){.now_ns = ms(60000), .step = 8, .is_due = 1, .is_paused = 1};
+    moment = (tarn_frame_moment){.now_ns = ms(60000), .step = 8, .is_due = true, .is_paused = true};
     assert_true(tarn_frame_plan_next(&plan, &moment, &kind));
     assert_int_equal(kind, TARN_STREAM_KEY);
     tarn_frame_plan_made(&plan, kind, 8, moment.now_ns);
@@ -141,7 +141,7 @@ static void test_nothing_is_made_while_there_is_no_room(void **state)
     tarn_frame_plan_start(&plan, ms(33));
     tarn_frame_plan_ask(&plan);
     tarn_frame_plan_hold(&plan, ms(1000));
-    tarn_frame_moment moment = {.now_ns = ms(999), .step = 1, .is_due = 1};
+    tarn_frame_moment moment = {.now_ns = ms(999), .step = 1, .is_due = true};
     assert_false(tarn_frame_plan_next(&plan, &moment, &kind));
     assert_int_equal(tarn_frame_plan_due_ns(&plan, 1, 0), ms(1000));
     moment.now_ns = ms(1000);
@@ -169,7 +169,7 @@ static void test_a_frame_that_others_refer_to_waits_until_it_is_sent(void **stat
         assert_false(tarn_worker_link_frame_waits(&link, 0));
     }
     memset(tarn_worker_link_frame_space(&link, 0), 3, bytes);
-    tarn_worker_link_frame_put(&link, 0, 1, bytes, &stamps, 1);
+    tarn_worker_link_frame_put(&link, 0, 1, bytes, &stamps, true);
     assert_true(tarn_worker_link_frame_waits(&link, 0));
     assert_int_equal(link.slots[0].replaced, 1);
     uint64_t got = 0;
@@ -200,7 +200,7 @@ static void test_a_frame_may_be_made_while_another_is_sent(void **state)
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     assert_int_equal(tarn_worker_link_open(&link, ends[0], &sink), TARN_OK);
     memset(tarn_worker_link_frame_space(&link, 0), 1, bytes);
-    tarn_worker_link_frame_put(&link, 0, 1, bytes, &stamps, 1);
+    tarn_worker_link_frame_put(&link, 0, 1, bytes, &stamps, true);
     assert_int_equal(tarn_worker_link_flush(&link), TARN_OK); // the socket is full
     uint8_t *space = tarn_worker_link_frame_space(&link, 0);
     memset(space, 2, bytes);
@@ -212,7 +212,7 @@ static void test_a_frame_may_be_made_while_another_is_sent(void **state)
             assert_true(count > 0);
             got += (uint32_t)count;
         }
-        tarn_worker_link_frame_put(&link, 0, 1, bytes, &stamps, 1);
+        tarn_worker_link_frame_put(&link, 0, 1, bytes, &stamps, true);
     }
     assert_int_equal(received[0], 2);
     tarn_worker_link_close(&link);
@@ -267,7 +267,7 @@ typedef struct watcher {
     uint64_t reference, sent;
 } watcher;
 
-static uint32_t send_to(watcher *w, int skip_extras)
+static uint32_t send_to(watcher *w, bool skip_extras)
 {
     const tarn_fanout_frame *frame = tarn_fanout_next(&fanout, w->reference, w->sent, skip_extras);
     if (frame == NULL) {
@@ -305,20 +305,20 @@ static void test_who_keeps_up_gets_every_frame_and_who_is_late_the_chain(void **
     assert_int_equal(inputs.count, 1);
     assert_int_equal(inputs.inputs[0].sequence, 1);
     assert_false(tarn_fanout_is_lost(&fanout, 0, 0));
-    assert_int_equal(send_to(&quick, 0), 1);
-    assert_int_equal(send_to(&late, 0), 1);
-    assert_int_equal(send_to(&calm, 1), 1);
-    assert_int_equal(send_to(&quick, 0), 0);
+    assert_int_equal(send_to(&quick, false), 1);
+    assert_int_equal(send_to(&late, false), 1);
+    assert_int_equal(send_to(&calm, true), 1);
+    assert_int_equal(send_to(&quick, false), 0);
     static const uint32_t references[] = {0, 0, 1, 1, 3, 3, 5};
     for (uint32_t n = 2; n <= 6; n++) { // extra base extra base extra
         assert_int_equal(receive(n % 2 ? TARN_STREAM_BASE : TARN_STREAM_EXTRA, n, references[n]), TARN_OK);
-        assert_int_equal(send_to(&quick, 0), n);
-        assert_int_equal(send_to(&calm, 1), n % 2 ? n : 0);
+        assert_int_equal(send_to(&quick, false), n);
+        assert_int_equal(send_to(&calm, true), n % 2 ? n : 0);
     }
-    assert_int_equal(send_to(&late, 0), 3);
-    assert_int_equal(send_to(&late, 0), 5);
-    assert_int_equal(send_to(&late, 0), 6);
-    assert_int_equal(send_to(&late, 0), 0);
+    assert_int_equal(send_to(&late, false), 3);
+    assert_int_equal(send_to(&late, false), 5);
+    assert_int_equal(send_to(&late, false), 6);
+    assert_int_equal(send_to(&late, false), 0);
     assert_false(tarn_fanout_is_lost(&fanout, late.reference, late.sent));
 }
 
@@ -327,23 +327,23 @@ static void test_who_is_too_late_waits_for_a_key_frame(void **state)
     (void)state;
     watcher late = {0}, other = {0};
     receive(TARN_STREAM_KEY, 1, 0);
-    send_to(&late, 0);
-    send_to(&other, 0);
+    send_to(&late, false);
+    send_to(&other, false);
     for (uint32_t n = 2; n <= TARN_FANOUT_CHAIN_MAX + 1; n++) {
         receive(TARN_STREAM_BASE, n, n - 1);
     }
     assert_false(tarn_fanout_is_lost(&fanout, late.reference, late.sent)); // the key frame is gone, what moves it isn't
     assert_true(tarn_fanout_is_lost(&fanout, 0, 0));
     for (uint32_t n = 2; n <= TARN_FANOUT_CHAIN_MAX + 1; n++) {
-        assert_int_equal(send_to(&other, 0), n);
+        assert_int_equal(send_to(&other, false), n);
     }
     receive(TARN_STREAM_BASE, TARN_FANOUT_CHAIN_MAX + 2, TARN_FANOUT_CHAIN_MAX + 1);
     assert_true(tarn_fanout_is_lost(&fanout, late.reference, late.sent));
-    assert_int_equal(send_to(&late, 0), 0);
+    assert_int_equal(send_to(&late, false), 0);
     receive(TARN_STREAM_KEY, 20, 0);
-    assert_int_equal(send_to(&late, 0), 20);
-    assert_int_equal(send_to(&other, 0), 20); // instead of the base frame that came before
-    assert_int_equal(send_to(&other, 0), 0);
+    assert_int_equal(send_to(&late, false), 20);
+    assert_int_equal(send_to(&other, false), 20); // instead of the base frame that came before
+    assert_int_equal(send_to(&other, false), 0);
 }
 
 static void test_who_begins_again_gets_nothing_older(void **state)
@@ -351,17 +351,17 @@ static void test_who_begins_again_gets_nothing_older(void **state)
     (void)state;
     watcher viewer = {0};
     receive(TARN_STREAM_KEY, 1, 0);
-    send_to(&viewer, 0);
+    send_to(&viewer, false);
     receive(TARN_STREAM_BASE, 2, 1);
-    send_to(&viewer, 0);
+    send_to(&viewer, false);
     viewer.reference = 0; // it was hidden
-    assert_int_equal(send_to(&viewer, 0), 0);
+    assert_int_equal(send_to(&viewer, false), 0);
     assert_true(tarn_fanout_is_lost(&fanout, viewer.reference, viewer.sent));
     receive(TARN_STREAM_KEY, 3, 0);
-    assert_int_equal(send_to(&viewer, 0), 3);
+    assert_int_equal(send_to(&viewer, false), 3);
     viewer.reference = 0; // the tank is paused: it may have the same once more, whole this time
-    assert_int_equal(send_to(&viewer, 0), 3);
-    assert_int_equal(send_to(&viewer, 0), 0);
+    assert_int_equal(send_to(&viewer, false), 3);
+    assert_int_equal(send_to(&viewer, false), 0);
 }
 
 static void test_a_frame_that_moves_another_than_the_newest_ends_the_chain(void **state)
@@ -370,12 +370,12 @@ static void test_a_frame_that_moves_another_than_the_newest_ends_the_chain(void 
     watcher viewer = {0};
     assert_int_equal(receive(TARN_STREAM_BASE, 1, 0), TARN_E_STATE);
     receive(TARN_STREAM_KEY, 2, 0);
-    send_to(&viewer, 0);
+    send_to(&viewer, false);
     assert_int_equal(receive(TARN_STREAM_BASE, 4, 3), TARN_E_STATE); // 3 was lost
     assert_true(tarn_fanout_is_lost(&fanout, viewer.reference, viewer.sent));
     assert_int_equal(receive(TARN_STREAM_EXTRA, 5, 4), TARN_E_STATE);
     assert_int_equal(receive(TARN_STREAM_KEY, 6, 0), TARN_OK);
-    assert_int_equal(send_to(&viewer, 0), 6);
+    assert_int_equal(send_to(&viewer, false), 6);
 }
 
 static void test_frames_of_another_epoch_and_wrong_ones_are_refused(void **state)
@@ -392,7 +392,7 @@ static void test_frames_of_another_epoch_and_wrong_ones_are_refused(void **state
     space[0] ^= 1;
     assert_int_equal(tarn_fanout_take(&fanout, bytes, EPOCH, &inputs), TARN_E_MALFORMED);
     watcher viewer = {0};
-    assert_int_equal(send_to(&viewer, 0), 1); // the one before stays
+    assert_int_equal(send_to(&viewer, false), 1); // the one before stays
     tarn_fanout_clear(&fanout);
     assert_true(tarn_fanout_is_lost(&fanout, viewer.reference, viewer.sent));
 }
@@ -528,7 +528,7 @@ static tarn_viewer_rate rate;
 
 static void acknowledge(uint64_t now_ns, uint64_t sent_ns, uint64_t queue_ns)
 {
-    const uint64_t late_ns = tarn_viewer_rate_lateness(&rate, sent_ns, now_ns, 0);
+    const uint64_t late_ns = tarn_viewer_rate_lateness(&rate, sent_ns, now_ns, false);
     tarn_viewer_rate_acknowledged(&rate, sent_ns, now_ns, late_ns, queue_ns);
 }
 

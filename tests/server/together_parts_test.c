@@ -45,9 +45,9 @@ static void test_the_largest_list_fits_an_answer(void **state)
         infos[i] = (tarn_session_info){name, name, scenes[0], UINT16_MAX, INT32_MAX, 0.123456789, 1234.56789, 15, name};
     }
     const size_t bytes = tarn_session_list_write(infos, TARN_GATEWAY_SESSIONS_MAX, (const tarn_name *)scenes,
-                                                 TARN_SCENES_MAX, 1, text, sizeof text);
+                                                 TARN_SCENES_MAX, true, text, sizeof text);
     assert_true(bytes > 8000 && bytes < sizeof text);
-    assert_int_equal(tarn_session_list_write(infos, 1, (const tarn_name *)scenes, 1, 1, text, 20), 0);
+    assert_int_equal(tarn_session_list_write(infos, 1, (const tarn_name *)scenes, 1, true, text, 20), 0);
 }
 
 int main(void)

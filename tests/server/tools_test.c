@@ -374,7 +374,7 @@ static void test_walls_lie_where_they_were_drawn(void **unused)
             tarn_wall_solid(&desc, &wall, &solid);
             const float half_m = stands ? solid.shape.half_m[0] - 0.05f : solid.shape.half_m[1];
             place_in(&solid, stands ? 0 : 1, half_m, at_m);
-            const int is_end = fabs(at_m[0] - (double)wall.to_m[0]) < 1e-5;
+            const bool is_end = fabs(at_m[0] - (double)wall.to_m[0]) < 1e-5;
             const float *end_m = is_end ? wall.to_m : wall.from_m; // which end it is doesn't matter
             assert_float_equal(at_m[0], (double)end_m[0], 1e-5);
             assert_float_equal(at_m[2], (double)end_m[2], 1e-5);

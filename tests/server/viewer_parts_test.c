@@ -9,7 +9,7 @@ static uint64_t ms(uint64_t count)
     return count * 1000000;
 }
 
-static int take(tarn_viewer_flight *flight, uint32_t epoch, uint64_t step, uint32_t number)
+static bool take(tarn_viewer_flight *flight, uint32_t epoch, uint64_t step, uint32_t number)
 {
     tarn_viewer_landing landing;
     return tarn_viewer_flight_take(flight, &(tarn_ack){.epoch = epoch, .step = step, .number = number}, &landing);
@@ -53,7 +53,7 @@ static uint32_t live(tarn_viewer_rate *rate, uint64_t *now_ns, uint64_t seconds,
 {
     for (uint64_t i = 0; i < seconds * 1000 / FRAME_MS; i++) {
         // What waits for everything before it meets no queue of ours.
-        const int is_alone = tarn_viewer_rate_in_flight_max(rate) == 1;
+        const bool is_alone = tarn_viewer_rate_in_flight_max(rate) == 1;
         const uint64_t sent_ns = *now_ns - ms(way_ms + (is_alone ? 0 : queue_ms));
         tarn_viewer_rate_layers(rate, i % 20 ? TARN_STREAM_BASE : TARN_STREAM_KEY, LAYERS);
         const uint64_t late_ns = tarn_viewer_rate_lateness(rate, sent_ns, *now_ns, is_alone);

@@ -94,7 +94,7 @@ int ws_client_open(ws_client *client, uint16_t port, const char *path, const cha
 {
     char request[1024];
     memset(client, 0, sizeof *client);
-    client->auto_ack = 1;
+    client->auto_ack = true;
     client->fd = ws_connect(port);
     client->buffer = malloc(WS_CLIENT_BUFFER_BYTES);
     if (client->fd < 0 || client->buffer == NULL) {
@@ -134,7 +134,7 @@ void ws_client_close(ws_client *client)
     client->buffer = NULL;
 }
 
-static size_t make_header(uint8_t *header, uint8_t first_byte, uint64_t bytes, int masked)
+static size_t make_header(uint8_t *header, uint8_t first_byte, uint64_t bytes, bool masked)
 {
     uint8_t mask_bit = masked ? 0x80 : 0;
     header[0] = first_byte;
@@ -155,7 +155,7 @@ static size_t make_header(uint8_t *header, uint8_t first_byte, uint64_t bytes, i
     return 10;
 }
 
-int ws_client_send_header(ws_client *client, uint8_t first_byte, uint64_t declared_bytes, int masked)
+int ws_client_send_header(ws_client *client, uint8_t first_byte, uint64_t declared_bytes, bool masked)
 {
     uint8_t header[14];
     size_t count = make_header(header, first_byte, declared_bytes, masked);
@@ -170,7 +170,7 @@ int ws_client_send(ws_client *client, int opcode, const void *bytes, size_t byte
 {
     static const uint8_t mask[4] = {0x12, 0x34, 0x56, 0x78};
     uint8_t *frame = malloc(byte_count + 14);
-    size_t count = make_header(frame, (uint8_t)(0x80 | opcode), byte_count, 1);
+    size_t count = make_header(frame, (uint8_t)(0x80 | opcode), byte_count, true);
     memcpy(frame + count, mask, 4);
     count += 4;
     for (size_t i = 0; i < byte_count; i++) {
@@ -312,7 +312,7 @@ static uint64_t wait_until_ns(void)
     return tarn_clock_monotonic_ns() + WS_CLIENT_WAIT_MS * (uint64_t)1000000;
 }
 
-int ws_client_wait(ws_client *client, tarn_message_kind kind, tarn_message *message)
+bool ws_client_wait(ws_client *client, tarn_message_kind kind, tarn_message *message)
 {
     ws_message raw;
     ws_frame frame;
@@ -324,10 +324,10 @@ int ws_client_wait(ws_client *client, tarn_message_kind kind, tarn_message *mess
         if (ws_frame_open(raw.bytes, raw.byte_count, &frame) == TARN_OK) {
             acknowledge(client, &frame);
         } else if (tarn_message_read(raw.bytes, raw.byte_count, message, NULL) == TARN_OK && message->kind == kind) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 int ws_client_wait_frame(ws_client *client, ws_frame *frame)

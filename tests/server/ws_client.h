@@ -6,6 +6,7 @@
 #include "protocol/message.h"
 #include "protocol/stream.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,7 +47,7 @@ typedef struct ws_client {
     uint8_t *buffer; ///< received and not yet taken
     size_t have;
     size_t taken;             ///< of the buffer, by the newest ws_client_next
-    int auto_ack;             ///< acknowledge frames as they come (default)
+    bool auto_ack;            ///< acknowledge frames as they come (default)
     uint32_t sequence;        ///< of the newest input sent by the helpers
     uint32_t viewer_id;       ///< from joined
     tarn_session_state state; ///< the newest seen
@@ -79,7 +80,7 @@ void ws_client_close(ws_client *client);
 int ws_client_send(ws_client *client, int opcode, const void *bytes, size_t byte_count);
 
 /// Sends a header only: what it declares is up to the test.
-int ws_client_send_header(ws_client *client, uint8_t first_byte, uint64_t declared_bytes, int masked);
+int ws_client_send_header(ws_client *client, uint8_t first_byte, uint64_t declared_bytes, bool masked);
 
 /// Sends a message of tarn.v1.
 int ws_client_tell(ws_client *client, const tarn_message *message);
@@ -87,10 +88,10 @@ int ws_client_tell(ws_client *client, const tarn_message *message);
 /// The next WebSocket message. Answers pings; notes close codes and states. @return 1; 0: nothing came; -1: closed
 int ws_client_next(ws_client *client, ws_message *message, int wait_ms);
 
-/// Waits for a message of a kind, letting others go by. @return 1 or 0
-int ws_client_wait(ws_client *client, tarn_message_kind kind, tarn_message *message);
+/// Waits for a message of a kind, letting others go by. @return false: none came in time
+bool ws_client_wait(ws_client *client, tarn_message_kind kind, tarn_message *message);
 
-/// Waits for a frame, letting messages go by. @return 1 or 0
+/// Waits for a frame, letting messages go by. @return false: none came in time
 int ws_client_wait_frame(ws_client *client, ws_frame *frame);
 
 /// Waits until the server closes. @return the close code, 1006 for a connection that just ended, 0: it stayed open

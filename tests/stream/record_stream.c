@@ -26,7 +26,7 @@ static tarn_stream_kind kind_of(const record_options *o, uint32_t frame)
     return frame % o->key == 0 ? TARN_STREAM_KEY : frame % o->base == 0 ? TARN_STREAM_BASE : TARN_STREAM_EXTRA;
 }
 
-static int write_frame(FILE *file, const uint8_t *bytes, uint32_t byte_count)
+static bool write_frame(FILE *file, const uint8_t *bytes, uint32_t byte_count)
 {
     const uint8_t size[4] = {(uint8_t)byte_count, (uint8_t)(byte_count >> 8), (uint8_t)(byte_count >> 16),
                              (uint8_t)(byte_count >> 24)};
@@ -79,7 +79,7 @@ static tarn_status record(tarn_tank *tank, const record_options *o, FILE *file)
     return status;
 }
 
-static int record_scene(const record_options *o, FILE *file)
+static bool record_scene(const record_options *o, FILE *file)
 {
     const tarn_device_desc on = {.kind = TARN_DEVICE_CPU, .threads = 1};
     char why[TARN_SCENE_WHY_BYTES] = "";
@@ -89,7 +89,7 @@ static int record_scene(const record_options *o, FILE *file)
     tarn_status status = tarn_scene_read_file(o->scene, &scene, why, sizeof why);
     if (status != TARN_OK) {
         fprintf(stderr, "record_stream: %s\n", why);
-        return 0;
+        return false;
     }
     status = tarn_device_create(&on, &device);
     if (status == TARN_OK) {
@@ -107,8 +107,8 @@ static int record_scene(const record_options *o, FILE *file)
     return status == TARN_OK;
 }
 
-/// @return 0 where an option is none or its value isn't one
-static int read_options(int argc, char **argv, record_options *o)
+/// @return false where an option is none or its value isn't one
+static bool read_options(int argc, char **argv, record_options *o)
 {
     const struct {
         const char *name;
@@ -119,16 +119,16 @@ static int read_options(int argc, char **argv, record_options *o)
     for (int i = 3; i < argc; i += 2) {
         char *end = NULL;
         const unsigned long value = i + 1 < argc ? strtoul(argv[i + 1], &end, 10) : 0;
-        int is_known = 0;
+        bool is_known = false;
         for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
             if (strcmp(argv[i], options[k].name) != 0 || value < options[k].min || value > 1000000) {
                 continue;
             }
             *options[k].value = (uint32_t)value;
-            is_known = 1;
+            is_known = true;
         }
         if (!is_known || end == NULL || end == argv[i + 1] || *end != '\0') {
-            return 0;
+            return false;
         }
     }
     o->scene = argc > 2 ? argv[1] : NULL;
@@ -148,6 +148,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "record_stream: %s can't be written\n", o.output);
         return 1;
     }
-    const int is_recorded = record_scene(&o, file);
+    const bool is_recorded = record_scene(&o, file);
     return fclose(file) == 0 && is_recorded ? 0 : 1;
 }

@@ -166,7 +166,7 @@ static tarn_stream_kind kind_at(uint32_t frame)
     return frame % 12 == 0 ? TARN_STREAM_KEY : frame % 2 == 0 ? TARN_STREAM_BASE : TARN_STREAM_EXTRA;
 }
 
-static int is_closed(const tank_fixture *fixture)
+static bool is_closed(const tank_fixture *fixture)
 {
     tarn_tank_desc desc;
     fixture->describe(&desc);
@@ -346,7 +346,7 @@ static void cut_frames_give_their_layers(void **state)
 
 /// Of a pool that fills a tank up to half its height: whether the particle's cell is one of the outermost, at a wall or
 /// at the surface. Nobody looks through the floor.
-static int is_outermost(const tarn_tank_desc *desc, const stream_args *args, uint32_t particle)
+static bool is_outermost(const tarn_tank_desc *desc, const stream_args *args, uint32_t particle)
 {
     int32_t place[4];
     tarn_four_store(place, stream_place_of(args, particle));
@@ -524,7 +524,7 @@ static void frames_carry_the_dye(void **state)
     assert_int_equal(s.head.body_count, 0);
     uint32_t left = 0;
     for (size_t i = 0; i < s.seen.count; i++) {
-        const int is_left = s.seen.positions[4 * i] < 10 << s.seen.unit_bits;
+        const bool is_left = s.seen.positions[4 * i] < 10 << s.seen.unit_bits;
         left += (uint32_t)is_left;
         // 18 / 255 of 7 is nearest to 0, 240 / 255 of 7 to 7, 128 / 255 of 3 to 2
         assert_int_equal(s.seen.positions[4 * i + 3], is_left ? 7 << 5 : 7 << 2 | 2);

@@ -325,7 +325,7 @@ static void wide_round_bodies_lie_on_a_plate(void **state)
     (void)state;
     tarn_device *device = plain_tank_device(2, NULL);
     for (int i = 0; i < 4; i++) {
-        const int lying = i == 3;
+        const bool lying = i == 3;
         const float c = 1.0f / 32.0f, radius = (const float[4]){2.0f, 4.5f, 9.0f, 6.0f}[i];
         tarn_tank_desc desc = solid_tank_pool(48, 48, 48, c, 0.0f);
         desc.block_count = 1;

@@ -118,11 +118,11 @@ static double distance_m(const tarn_tank_desc *desc, const tarn_shape *shape, co
     return tarn_shape_distance_m(shape, desc->fields, local_m);
 }
 
-static int is_liquid(const tarn_tank_desc *desc, const double *point_m)
+static bool is_liquid(const tarn_tank_desc *desc, const double *point_m)
 {
-    int held = 0;
+    bool held = false;
     for (uint32_t b = 0; b < desc->block_count; b++) {
-        int inside = 1;
+        bool inside = true;
         for (int a = 0; a < 3; a++) {
             inside &= point_m[a] >= (double)desc->blocks[b].min_m[a] && point_m[a] < (double)desc->blocks[b].max_m[a];
         }

@@ -337,7 +337,7 @@ static tarn_tank_desc everything(void)
     return desc;
 }
 
-static tarn_tank_hash run_hash(uint32_t threads, const char *isa, float nudge_m, int *ran)
+static tarn_tank_hash run_hash(uint32_t threads, const char *isa, float nudge_m, bool *ran)
 {
     tarn_tank_hash hash = {0, 0};
     tarn_device *device = plain_tank_device(threads, isa);
@@ -366,7 +366,7 @@ static void same_bits_for_every_isa_and_thread_count(void **state)
         uint32_t threads;
         const char *isa;
     } others[] = {{2, "v2"}, {8, "v2"}, {1, "v3"}, {8, "v3"}, {2, "v4"}};
-    int ran;
+    bool ran;
     const tarn_tank_hash one = run_hash(1, "v2", 0.0f, &ran);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         const tarn_tank_hash other = run_hash(others[i].threads, others[i].isa, 0.0f, &ran);

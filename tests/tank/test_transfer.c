@@ -38,7 +38,7 @@ static void random_motion(tarn_tank *tank, uint64_t seed, double speed, double s
 // ----------------------------------------------------------------------------------- the same in double precision
 
 /// Weight of a node at a distance, and what C gains from a value there is weight * slope_factor * distance.
-static double weight_at(double distance, int quadratic)
+static double weight_at(double distance, bool quadratic)
 {
     const double d = fabs(distance);
     if (!quadratic) {
@@ -59,9 +59,9 @@ static size_t node_of(const reference *r, const int *at)
 }
 
 /// Where the mirror image of a node in the walls lies, in the tank; *sign turns for what flows through a wall.
-static int mirror_node(int at, int cells, int is_face, double *sign)
+static int mirror_node(int at, int cells, bool is_face, double *sign)
 {
-    const int beyond = at < 0 || at > (is_face ? cells : cells - 1);
+    const bool beyond = at < 0 || at > (is_face ? cells : cells - 1);
     if (beyond && is_face) {
         *sign = -*sign;
     }
@@ -71,7 +71,7 @@ static int mirror_node(int at, int cells, int is_face, double *sign)
 /// Adds one particle's share to component c; c 3: density.
 static void refer_particle(const tarn_tank *tank, reference *r, uint32_t i, int c, double scale)
 {
-    const int quadratic = tank->grid.desc.weights == TARN_WEIGHTS_QUADRATIC;
+    const bool quadratic = tank->grid.desc.weights == TARN_WEIGHTS_QUADRATIC;
     double x[3];
     int first[3];
     for (int a = 0; a < 3; a++) {
@@ -209,7 +209,7 @@ static void grid_velocities_are_those_of_the_particles(void **state)
 static void pile_up(tarn_tank *tank, int axis)
 {
     const store_memory *store = &tank->args->store;
-    const int quadratic = tank->grid.desc.weights == TARN_WEIGHTS_QUADRATIC;
+    const bool quadratic = tank->grid.desc.weights == TARN_WEIGHTS_QUADRATIC;
     const uint32_t one = 1u << POSITION_BITS;
     for (uint32_t i = 0; i < tank->particle_count; i++) {
         for (int a = 0; a < 3; a++) {
@@ -336,7 +336,7 @@ static void affine_particles_keep_affine_fields(void **state)
         for (size_t c = 0; c < 12; c++) {
             const float *after = c < 3 ? store->velocity[c] : store->affine[c - 3];
             for (size_t i = 0; i < count; i++) {
-                int inside = 1; // at the surface nodes may have less than a node's least weight
+                bool inside = true; // at the surface nodes may have less than a node's least weight
                 for (int a = 0; a < 3; a++) {
                     const double x = position_of(tank, a, (uint32_t)i);
                     inside &= x > 9.0 && x < 15.0;
@@ -548,7 +548,7 @@ static void mirrored_particles_get_mirrored_bits(void **state)
             const store_memory *store = &tank->args->store;
             for (uint32_t i = 0; i < tank->particle_count; i++) {
                 for (int c = 0; c < 3; c++) {
-                    int same =
+                    bool same =
                         store->velocity[c][pair[i]] == (c == axis ? -store->velocity[c][i] : store->velocity[c][i]);
                     for (int a = 0; a < 3 && store->affine[0] != NULL; a++) {
                         same &= store->affine[3 * c + a][pair[i]] ==

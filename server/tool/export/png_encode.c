@@ -1,6 +1,6 @@
 #include "server/tool/export/png_encode.h"
+#include "protocol/assert.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -93,7 +93,7 @@ const uint8_t *png_deflate(png_encoder *png, const uint8_t *rgb, png_area area, 
     png->stream.next_out = png->packed;
     png->stream.avail_out = (uInt)png->packed_bytes_max;
     int ended = deflate(&png->stream, Z_FINISH);
-    assert(ended == Z_STREAM_END && "deflateBound's room is enough");
+    TARN_ASSERT(ended == Z_STREAM_END); // deflateBound's room is enough
     (void)ended;
     *byte_count = png->packed_bytes_max - png->stream.avail_out;
     return png->packed;

@@ -42,7 +42,7 @@ camera camera_fit(box3 seen, bool is_flat, float width_px, float height_px)
         float distance_m = 0.5f * (near_m + far_m);
         cam.eye = vec3_along(middle, cam.back, distance_m);
         bounds b = project_box(&cam, seen);
-        int fits = b.max_x - b.min_x <= filled * width_px && b.max_y - b.min_y <= filled * height_px;
+        bool fits = b.max_x - b.min_x <= filled * width_px && b.max_y - b.min_y <= filled * height_px;
         *(fits ? &far_m : &near_m) = distance_m;
     }
     cam.eye = vec3_along(middle, cam.back, far_m);

@@ -3,6 +3,7 @@
 #define TARN_SERVER_TOOL_RENDER_RENDER_MATH_H
 
 #include <math.h>
+#include <stdbool.h>
 
 typedef struct vec3 {
     float x, y, z;
@@ -81,7 +82,7 @@ typedef struct box3 {
 } box3;
 
 /// The part of a ray within a box, in units of the ray. @return whether there is one at or after 0
-static inline int box3_cut(const box3 *box, vec3 from, vec3 ray, float *in, float *out)
+static inline bool box3_cut(const box3 *box, vec3 from, vec3 ray, float *in, float *out)
 {
     const float lo[3] = {box->min.x, box->min.y, box->min.z}, hi[3] = {box->max.x, box->max.y, box->max.z},
                 at[3] = {from.x, from.y, from.z}, d[3] = {ray.x, ray.y, ray.z};
