@@ -1,3 +1,4 @@
+// A worker's life as phases, and its socket: start at tarn_worker_process_tick, then on_poll and lose.
 #include "server/gateway/worker_process.h"
 #include "protocol/assert.h"
 #include "server/common/clock.h"
@@ -99,7 +100,7 @@ static void on_exit_seen(uv_process_t *process, int64_t status, int term_signal)
     lose(worker, sentence);
 }
 
-static tarn_status take_message(void *user, const tarn_ipc_message *message)
+static tarn_status on_message(void *user, const tarn_ipc_message *message)
 {
     tarn_worker_process *worker = user;
     if (message->kind == TARN_IPC_FAULT) {
@@ -327,7 +328,7 @@ static int spawn(tarn_worker_process *worker)
     worker->loads_open = 0;
     worker->sentence[0] = 0;
     worker->starts_total++;
-    tarn_ipc_sink sink = {worker, take_message, frame_space, frame};
+    tarn_ipc_sink sink = {worker, on_message, frame_space, frame};
     tarn_ipc_reader_init(&worker->reader, &sink);
     tarn_worker_queue_clear(&worker->queue);
     enter(worker, TARN_WORKER_GREETING);

@@ -1,3 +1,4 @@
+// An array of encoded messages in order, with rules for what makes way: start at tarn_worker_queue_push.
 #include "server/gateway/worker_queue.h"
 #include "protocol/assert.h"
 

@@ -1,3 +1,4 @@
+// A due time that doesn't run away: lost time is let go beyond a bound.
 #include "server/worker/pace.h"
 #include "protocol/assert.h"
 #include "server/worker/worker_limits.h"

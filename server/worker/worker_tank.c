@@ -220,7 +220,7 @@ static void parameter_keep(tarn_worker_tank *tank, uint32_t id, float value)
     _Static_assert((int)TARN_MODEL_PARAMETERS_MAX <= (int)TARN_STEP_PARAMETERS_MAX, "each changes once in a step");
 }
 
-static tarn_status parameter_take(tarn_worker_tank *tank, const tarn_input_parameter *parameter, tarn_text why)
+static tarn_status put_parameter(tarn_worker_tank *tank, const tarn_input_parameter *parameter, tarn_text why)
 {
     const tarn_model *model = tarn_tank_model(tank->tank);
     const int id = tarn_model_parameter_find(model, parameter->name);
@@ -257,7 +257,7 @@ tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, c
 {
     tarn_input_state_note(&tank->inputs, viewer_id, input->sequence);
     if (input->kind == TARN_INPUT_PARAMETER) {
-        return parameter_take(tank, &input->parameter, why);
+        return put_parameter(tank, &input->parameter, why);
     }
     if (input->kind == TARN_INPUT_ORIENTATION) {
         tank->next.poser = TARN_STEP_POSER_HAND;
@@ -272,7 +272,7 @@ tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, c
             return TARN_E_LIMIT;
         }
     }
-    return tarn_input_state_take(&tank->inputs, viewer_id, input, &tank->map, &tank->bodies, why);
+    return tarn_input_state_put(&tank->inputs, viewer_id, input, &tank->map, &tank->bodies, why);
 }
 
 static bool is_stepping(const tarn_worker_tank *tank)

@@ -1,3 +1,4 @@
+// Results as JSON, group by group of viewers, and what the server said of itself: start at load_report_json.
 #include "server/tool/load/load.h"
 
 #include <jansson.h>
