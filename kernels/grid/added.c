@@ -269,7 +269,7 @@ static void fit_walls(grid_host *grid, tarn_step_input *input, tarn_step_refusal
     }
     while (input->wall_count > 0 && !grid_walls_fit(grid, input->walls, input->wall_count)) {
         leave_out(refusals, true, --input->wall_count,
-                 "this piece of wall and those there are lie in more of the tank than walls may");
+                  "this piece of wall and those there are lie in more of the tank than walls may");
     }
 }
 

@@ -73,7 +73,7 @@ static bool may_make(tarn_session_makers *makers, const struct in6_addr *address
         makers->makers[place].due_ns = 0;
     }
     return tarn_turn_allow(&makers->makers[place].due_ns, 60000 / TARN_GATEWAY_CREATE_PER_MINUTE,
-                          TARN_GATEWAY_CREATE_PER_MINUTE);
+                           TARN_GATEWAY_CREATE_PER_MINUTE);
 }
 
 /// @return false: it was refused

@@ -213,9 +213,10 @@ static void flush(tarn_worker_process *worker)
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
     tarn_worker_process *worker = poll->data;
-    tarn_status read = status < 0 ? TARN_E_IO : TARN_OK;
-    if (read == TARN_OK && (events & UV_READABLE)) {
-        read = receive(worker);
+    // A worker that ended before it read everything makes this an error, too; its last words are in the socket.
+    tarn_status read = status < 0 || (events & UV_READABLE) ? receive(worker) : TARN_OK;
+    if (read == TARN_OK && status < 0) {
+        read = TARN_E_IO;
     }
     if (read == TARN_E_IO) {
         // The exit status says more than a closed socket: leave it a moment to arrive.

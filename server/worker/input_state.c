@@ -237,7 +237,7 @@ static tarn_status pointer_down(tarn_input_state *state, uint32_t viewer_id, con
 }
 
 static tarn_status put_pointer(tarn_input_state *state, uint32_t viewer_id, const tarn_input_pointer *pointer,
-                                const tarn_tile_map *map, const tarn_body_map *bodies, tarn_text why)
+                               const tarn_tile_map *map, const tarn_body_map *bodies, tarn_text why)
 {
     tarn_ray ray;
     memcpy(ray.origin_m, pointer->origin_m, sizeof ray.origin_m);
@@ -321,7 +321,7 @@ static void tracked_follow(tarn_input_source *source, const tracked_pose *pose)
 }
 
 static tarn_status put_tracked(tarn_input_state *state, uint32_t viewer_id, const tracked_pose *pose,
-                                const tarn_body_map *bodies, tarn_text why)
+                               const tarn_body_map *bodies, tarn_text why)
 {
     tarn_input_source *source = source_find(state, viewer_id, pose->kind, pose->side);
     const bool may_take = was_open(state, viewer_id, pose) || source != NULL || pose->kind == TARN_INPUT_CONTROLLER;
@@ -408,7 +408,7 @@ static tracked_pose hand_pose(const tarn_input_hand *hand)
 }
 
 tarn_status tarn_input_state_put(tarn_input_state *state, uint32_t viewer_id, const tarn_input *input,
-                                  const tarn_tile_map *map, const tarn_body_map *bodies, tarn_text why)
+                                 const tarn_tile_map *map, const tarn_body_map *bodies, tarn_text why)
 {
     if ((unsigned)input->kind > TARN_INPUT_HAND) {
         snprintf(why, sizeof(tarn_text), "input.kind: %d is neither a pointer, a controller nor a hand",
