@@ -18,7 +18,7 @@ typedef struct run_arguments {
     const char *inputs, *record; ///< files; NULL: none
     uint32_t steps;
     bool has_steps, hash, quiet;
-    tarn_device_desc device;
+    tool_device device;
     tool_export_options exports;
 } run_arguments;
 
@@ -188,7 +188,7 @@ static int run(run_arguments *arguments, tool_tank *tank)
     }
     tool_exports *exports =
         settle_steps(arguments, &inputs)
-            ? tool_exports_open(arguments->command, &arguments->exports, tank, (uint32_t)arguments->device.threads)
+            ? tool_exports_open(arguments->command, &arguments->exports, tank, arguments->device.cpu.threads)
             : NULL;
     if (exports != NULL) {
         status = run_all(arguments, tank, &inputs, exports);
