@@ -389,7 +389,7 @@ static int begin_move(tarn_gateway *gateway, tarn_http_response *response, struc
     }
     tarn_session_pages_move(&gateway->sessions, &gateway->move, response->moved, response->key, response->is_operator,
                             "", 0, &answer);
-    return respond_answer(response, wsi, 0);
+    return respond_answer(response, wsi, 1); // libwebsockets would wait for a body
 }
 
 int tarn_http_body(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const void *bytes,
