@@ -191,7 +191,8 @@ static tarn_status take_state(tarn_move *move, const tarn_ipc_message *message)
         fail(move, "the other worker has it under another epoch");
         return TARN_OK;
     }
-    tarn_log_info("the tank of \"%s\" is now with worker %u", move->session->name, move->to->index);
+    tarn_log_info("the tank of \"%s\" is now with worker %u; it stood for %.0f ms", move->session->name,
+                  move->to->index, 1e-6 * (double)(tarn_clock_monotonic_ns() - move->since_ns));
     move->sessions->metrics->moves_total++;
     unload(move, move->from);
     // What this session's frames are received into is the other worker's from now on.

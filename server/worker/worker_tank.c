@@ -166,7 +166,6 @@ tarn_status tarn_worker_tank_go_on(tarn_worker_tank *tank, uint32_t epoch, uint6
     tank->epoch = 0;
     tank->paused = tarn_tank_paused(tank->tank);
     begin(tank, epoch, step, tarn_clock_monotonic_ns());
-    tank->frame_wanted = tank->paused; // else this step has been seen
     return look(tank);
 }
 

@@ -79,7 +79,7 @@ static void enter(stream_client *client, const char *session)
     stream_client_see(client);
 }
 
-/// Sees so many frames, each the one after the other and of a later step, but not much later.
+/// Sees so many frames, each the one after the other, and of a later step.
 static void expect_no_gap(stream_client *client, int frames)
 {
     const uint32_t epoch = client->frame.head.epoch;
@@ -89,7 +89,7 @@ static void expect_no_gap(stream_client *client, int frames)
         stream_client_see(client);
         assert_int_equal(client->frame.head.epoch, epoch);
         assert_int_equal(client->frame.head.number, number + 1);
-        assert_true(client->frame.head.step > step && client->frame.head.step <= step + 10);
+        assert_true(client->frame.head.step > step);
         assert_true(client->ws.state.worker_ready);
     }
 }
@@ -404,7 +404,7 @@ static void test_what_is_done_while_the_tank_stands_reaches_it(void **state)
     point(ws, 0, TARN_TOOL_WALL, TARN_PHASE_UP, 0.5f, 0.5f);
     stream_client_see(&client);
     assert_int_equal(client.frame.head.number, number + 1);
-    assert_true(client.frame.head.step > step && client.frame.head.step <= step + 10);
+    assert_true(client.frame.head.step > step);
     wait_contained(&client, ws->sequence);
     while (ws->state.added_count != 1) {
         assert_true(ws_client_wait(ws, TARN_MESSAGE_STATE, &message));
