@@ -377,8 +377,10 @@ static int begin_move(tarn_gateway *gateway, tarn_http_response *response, struc
                       size_t name_bytes)
 {
     const tarn_connection *connection = lws_get_opaque_user_data(wsi);
+    char host[256];
     response->is_move = true;
-    response->is_operator = tarn_listener_is_loopback(&connection->address) && !is_proxied(wsi);
+    response->is_operator = tarn_listener_is_loopback(&connection->address) && !is_proxied(wsi) &&
+                            lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 && host_is_plain(host);
     read_key(wsi, response->key);
     snprintf(response->moved, sizeof response->moved, "%.*s", (int)name_bytes, name);
     if (declared_bytes(wsi) > 0 || response->ends) {

@@ -29,6 +29,7 @@ static void unload(const tarn_move *move, tarn_worker_process *worker)
 static bool is_there(tarn_move *move)
 {
     if (move->phase != TARN_MOVE_NONE && move->session->id != move->id) {
+        tarn_worker_queue_clear(&move->held);
         move->phase = TARN_MOVE_NONE;
     }
     return move->phase != TARN_MOVE_NONE;
@@ -103,6 +104,7 @@ tarn_status tarn_move_begin(tarn_move *move, tarn_session *session, int wanted, 
     move->id = session->id;
     move->from = session->worker;
     move->to = session->moves_to = &session->all->workers->workers[index];
+    move->owes_go_on = false;
     move->since_ns = tarn_clock_monotonic_ns();
     move->phase = TARN_MOVE_MAKES;
     return TARN_OK;

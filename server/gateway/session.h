@@ -1,7 +1,8 @@
 /// A session: a tank on one of the workers and the viewers that watch it. What it should be (scene, paused) outlives
 /// its worker: when that one comes back, the tank is made again and starts afresh under a new epoch. A session stays
-/// with its worker, but for one that was given up: then it goes to another one as soon as somebody resets the tank or
-/// loads a scene. It isn't placed anew by itself, since its tank may be what the worker failed by.
+/// with its worker until somebody moves it (move.h), but for one that was given up: then it goes to another one as soon
+/// as somebody resets the tank or loads a scene. It isn't placed anew by itself, since its tank may be what the worker
+/// failed by.
 ///
 /// A tank without viewers rests after TARN_GATEWAY_IDLE_MS and goes on when somebody joins.
 #ifndef TARN_SERVER_GATEWAY_SESSION_H
