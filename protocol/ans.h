@@ -113,7 +113,7 @@ TARN_CODE_FN void tarn_ans_refill(tarn_ans_reader *reader)
 }
 
 /// Goes on behind a symbol that begins at `from` and has this frequency.
-TARN_CODE_FN void tarn_ans_take(tarn_ans_reader *reader, uint32_t from, uint32_t frequency)
+TARN_CODE_FN void tarn_ans_get(tarn_ans_reader *reader, uint32_t from, uint32_t frequency)
 {
     const uint32_t place = reader->state & (TARN_ANS_ONE - 1);
     reader->state = frequency * (reader->state >> TARN_ANS_PROBABILITY_BITS) + place - from;
@@ -128,7 +128,7 @@ TARN_CODE_FN uint32_t tarn_ans_symbol(tarn_ans_reader *reader, const tarn_ans_ta
     while (table->from[symbol + 1] <= place) {
         symbol++;
     }
-    tarn_ans_take(reader, table->from[symbol], table->from[symbol + 1] - (uint32_t)table->from[symbol]);
+    tarn_ans_get(reader, table->from[symbol], table->from[symbol + 1] - (uint32_t)table->from[symbol]);
     return symbol;
 }
 

@@ -1,3 +1,4 @@
+// Frequencies of symbols as sources for the coder, from a few shape parameters each: start at tarn_code_tables_make.
 #include "protocol/code_tables.h"
 
 enum { NUMBER_SYMBOLS = TARN_NUMBER_BITS_MAX + 1 };

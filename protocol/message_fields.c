@@ -1,3 +1,4 @@
+// One table of fields per message; message.c walks them to read and to write. Start at tarn_message_shapes.
 #include "protocol/message_fields.h"
 
 #define U32_MAX 4294967295.0

@@ -1,3 +1,4 @@
+// What a string of a message may hold, and how a refused value is shown in the sentence that refuses it.
 #include "protocol/message_text.h"
 
 #include <inttypes.h>

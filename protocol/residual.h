@@ -93,7 +93,7 @@ TARN_CODE_FN void tarn_residual_read_calm(tarn_ans_reader *reader, const tarn_re
 {
     const uint32_t zeros = tables->symbol[context].from[1];
     if ((reader->state & (TARN_ANS_ONE - 1)) < zeros) {
-        tarn_ans_take(reader, 0, zeros);
+        tarn_ans_get(reader, 0, zeros);
         tarn_four_store(residual, tarn_four_all(0));
     } else {
         tarn_residual_read(reader, tables, context, residual);

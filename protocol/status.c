@@ -1,3 +1,4 @@
+// Names and sentences of status codes, in one table.
 #include "protocol/status.h"
 
 const char *tarn_status_text(tarn_status status)

@@ -1,3 +1,4 @@
+// A frame's head and tables as bytes, the mirror of stream_open's reading: start at tarn_stream_write_head.
 #include "protocol/assert.h"
 #include "protocol/stream_layout.h"
 

@@ -55,11 +55,11 @@ void grid_added_forget(grid_host *grid)
 }
 
 /// Memory for what is to come. A tank that has walls, or no solids of its own, has tables besides the description's.
-static tarn_status take_memory(grid_host *grid, bool has_walls, bool has_thrown)
+static tarn_status carve_memory(grid_host *grid, bool has_walls, bool has_thrown)
 {
     const bool needs_tables = has_walls || (has_thrown && grid->desc.solid_count == 0);
     const tarn_status status = needs_tables && !grid->walls.is_current ? grid_walls_renew(grid) : TARN_OK;
-    return status == TARN_OK && has_thrown ? grid_take_more_bodies(grid) : status;
+    return status == TARN_OK && has_thrown ? grid_carve_more_bodies(grid) : status;
 }
 
 // -------------------------------------------------------------------------------------------------------------- bodies
@@ -216,7 +216,7 @@ static tarn_status change_walls(grid_host *grid, const tarn_step_input *input)
 
 // ---------------------------------------------------------------------------------------------------------- admission
 
-static void take_out(tarn_step_refusals *refusals, bool is_wall, uint32_t index, const char *why)
+static void leave_out(tarn_step_refusals *refusals, bool is_wall, uint32_t index, const char *why)
 {
     TARN_ASSERT(refusals->count < sizeof refusals->of / sizeof refusals->of[0]);
     refusals->of[refusals->count++] = (tarn_step_refusal){is_wall, index, why};
@@ -255,7 +255,7 @@ static const char *throws_refused(grid_host *grid, uint32_t count, tarn_status *
     if (grid->added.thrown_total > UINT32_MAX - count) {
         return "as many bodies were thrown in as are counted";
     }
-    *status = take_memory(grid, false, true);
+    *status = carve_memory(grid, false, true);
     return *status == TARN_OK ? NULL : "there is no memory for a floating body";
 }
 
@@ -265,11 +265,11 @@ static void fit_walls(grid_host *grid, tarn_step_input *input, tarn_step_refusal
     TARN_ASSERT(grid->added.wall_count <= TARN_TANK_WALLS_MAX);
     const uint32_t room = TARN_TANK_WALLS_MAX - grid->added.wall_count;
     while (input->wall_count > room) {
-        take_out(refusals, true, --input->wall_count, "as many walls stand in this tank as fit; erase some");
+        leave_out(refusals, true, --input->wall_count, "as many walls stand in this tank as fit; erase some");
     }
     while (input->wall_count > 0 && !grid_walls_fit(grid, input->walls, input->wall_count)) {
-        take_out(refusals, true, --input->wall_count,
-                 "this piece of wall and those there are lie in more of the tank than walls may");
+        leave_out(refusals, true, --input->wall_count,
+                  "this piece of wall and those there are lie in more of the tank than walls may");
     }
 }
 
@@ -287,15 +287,15 @@ tarn_status grid_admit(grid_host *grid, tarn_step_input *input, tarn_step_refusa
     }
     const char *why = input->throw_count > 0 ? throws_refused(grid, input->throw_count, &status) : NULL;
     for (uint32_t i = 0; why != NULL && i < input->throw_count; i++) {
-        take_out(refusals, false, i, why);
+        leave_out(refusals, false, i, why);
     }
     input->throw_count = why != NULL ? 0 : input->throw_count;
     if (is_lost(status)) {
         return status;
     }
-    status = input->wall_count > 0 ? take_memory(grid, true, false) : TARN_OK;
+    status = input->wall_count > 0 ? carve_memory(grid, true, false) : TARN_OK;
     while (status != TARN_OK && input->wall_count > 0) {
-        take_out(refusals, true, --input->wall_count, "there is no memory for walls");
+        leave_out(refusals, true, --input->wall_count, "there is no memory for walls");
     }
     if (is_lost(status)) {
         return status;
@@ -345,13 +345,13 @@ bool grid_added_fits(const grid_host *grid, const grid_added *added)
     return true;
 }
 
-tarn_status grid_added_take(grid_host *grid, const grid_added *added)
+tarn_status grid_added_apply(grid_host *grid, const grid_added *added)
 {
     TARN_ASSERT(grid_added_fits(grid, added));
     grid->added = *added;
     grid->added_changes++;
     grid->walls.is_current = false;
-    tarn_status status = take_memory(grid, added->wall_count > 0, added->thrown_count > 0);
+    tarn_status status = carve_memory(grid, added->wall_count > 0, added->thrown_count > 0);
     if (status != TARN_OK) {
         grid_added_forget(grid);
         return status == TARN_E_LIMIT ? TARN_E_MEMORY : status;

@@ -108,7 +108,7 @@ void grid_solve(grid_host *grid, bool is_density, uint32_t iterations);
 // -------------------------------------------------------------------------------------------------------------- memory
 
 /// Takes device memory; remembers failure, so that callers need not check each piece.
-typedef struct grid_taker {
+typedef struct grid_carver {
     grid_host *grid;
     uint32_t particles_max;
     grid_group group;
@@ -119,21 +119,21 @@ typedef struct grid_taker {
     bool giving;          ///< gives back instead
     uint64_t shared_each; ///< bytes of grid->shared that are spoken for, per tile
     bool sharing;         ///< pieces come from grid->shared
-} grid_taker;
+} grid_carver;
 
 /// One piece of `each` bytes for every thing of the group, to *piece.
-void grid_take(grid_taker *t, void *piece, uint64_t each);
+void grid_carve(grid_carver *t, void *piece, uint64_t each);
 
 /// Pieces that something uses before the solver begins, and may lie where the solver's do: calls `sums` to take them.
-void grid_take_in_turn(grid_taker *t, void (*sums)(grid_taker *t, void *context), void *context);
+void grid_carve_in_turn(grid_carver *t, void (*sums)(grid_carver *t, void *context), void *context);
 
 /// All of the grid's own but what is taken in turn.
-void grid_take_all(grid_taker *t);
+void grid_carve_all(grid_carver *t);
 
 /// Takes what solids that are added need and the tank hasn't yet: of `near` tiles those that stand still; and bodies.
 /// @return TARN_OK or TARN_E_MEMORY: then nothing was taken
-tarn_status grid_take_more_solids(grid_host *grid, uint32_t near);
-tarn_status grid_take_more_bodies(grid_host *grid);
+tarn_status grid_carve_more_solids(grid_host *grid, uint32_t near);
+tarn_status grid_carve_more_bodies(grid_host *grid);
 void grid_give_more(grid_host *grid);
 
 // -------------------------------------------------------------------------------------------------------------- solids
@@ -220,7 +220,7 @@ void grid_added_forget(grid_host *grid);
 bool grid_added_fits(const grid_host *grid, const grid_added *added);
 
 /// Has that in place of what was added. @return TARN_OK, TARN_E_MEMORY or TARN_E_DEVICE
-tarn_status grid_added_take(grid_host *grid, const grid_added *added);
+tarn_status grid_added_apply(grid_host *grid, const grid_added *added);
 
 /// Mixes it into a hash, which stays as it is where nothing was added.
 uint64_t grid_added_hash(const grid_host *grid, uint64_t hash);

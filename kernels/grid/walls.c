@@ -131,7 +131,7 @@ static bool give_index(wall_tiles *walls, uint32_t dense)
     return true;
 }
 
-static void take_index(wall_tiles *walls, uint32_t dense)
+static void add_index(wall_tiles *walls, uint32_t dense)
 {
     if (walls->tile[dense] == TILE_NONE) {
         return;
@@ -151,7 +151,7 @@ static tarn_status renew_tile(grid_host *grid, uint32_t dense)
         return TARN_OK;
     }
     if (!fill_nodes(grid, dense, node)) {
-        take_index(walls, dense);
+        add_index(walls, dense);
         return TARN_OK;
     }
     if (!give_index(walls, dense)) {
@@ -308,7 +308,7 @@ static tarn_status open_walls(grid_host *grid)
         status = TARN_E_MEMORY;
     }
     if (status == TARN_OK) {
-        status = grid_take_more_solids(grid, walls->count_max);
+        status = grid_carve_more_solids(grid, walls->count_max);
     }
     if (status != TARN_OK) {
         grid_walls_free(grid);

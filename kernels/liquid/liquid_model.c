@@ -96,33 +96,33 @@ static void scale(tarn_tank *tank)
 
 // -------------------------------------------------------------------------------------------------------------- memory
 
-static void take(grid_taker *t, tarn_tank *tank)
+static void carve(grid_carver *t, tarn_tank *tank)
 {
     liquid_args *args = &liquid_of(tank)->args;
     t->group = GROUP_ACTIVE;
-    grid_take(t, &args->m.face_kind, TILE_CELLS);
+    grid_carve(t, &args->m.face_kind, TILE_CELLS);
     for (int a = 0; a < 3 && args->scale.lightest < 1.0f; a++) {
-        grid_take(t, &args->tank.grid.m.beta[a], TILE_CELLS * 4);
+        grid_carve(t, &args->tank.grid.m.beta[a], TILE_CELLS * 4);
     }
     if (tank->grid.desc.liquid_count > 1 && liquid_viscosity_iterations(tank) > 0) {
-        grid_take(t, &args->m.viscosity, TILE_CELLS * 4);
+        grid_carve(t, &args->m.viscosity, TILE_CELLS * 4);
     }
     args->m.control = (liquid_control *)args->tank.store.control;
 }
 
 /// The sums of particle to grid, which are done with when the solver begins.
-static void take_in_turn(grid_taker *t, tarn_tank *tank)
+static void carve_in_turn(grid_carver *t, tarn_tank *tank)
 {
     liquid_args *args = &liquid_of(tank)->args;
     const uint64_t nodes = args->scale.node_count;
     for (int a = 0; a < 3; a++) {
-        grid_take(t, &args->m.momentum[a], nodes * 4);
-        grid_take(t, &args->m.weight[a], nodes * 4);
+        grid_carve(t, &args->m.momentum[a], nodes * 4);
+        grid_carve(t, &args->m.weight[a], nodes * 4);
         if (args->scale.lightest < 1.0f) {
-            grid_take(t, &args->m.mass[a], nodes * 4);
+            grid_carve(t, &args->m.mass[a], nodes * 4);
         }
     }
-    grid_take(t, &args->m.density, nodes * 4);
+    grid_carve(t, &args->m.density, nodes * 4);
 }
 
 // ---------------------------------------------------------------------------------------------------------------- step
@@ -164,8 +164,8 @@ const tank_model tarn_liquid_model = {
     .stage_count = sizeof stages / sizeof stages[0],
     .check = check,
     .scale = scale,
-    .take = take,
-    .take_in_turn = take_in_turn,
+    .carve = carve,
+    .carve_in_turn = carve_in_turn,
     .particles = tank_blocks_particles,
     .seed = tank_seed_blocks,
     .substeps = liquid_tension_substeps,

@@ -179,7 +179,7 @@ static tarn_status lay_grid(const double min_m[3], const double max_m[3], float 
     return TARN_OK;
 }
 
-static bool take_memory(const voxel_grid *grid, voxel_work *work)
+static bool allocate(const voxel_grid *grid, voxel_work *work)
 {
     size_t lines = 0;
     for (int axis = 0; axis < 3; axis++) {
@@ -239,7 +239,7 @@ static tarn_status sample(const tarn_mesh *mesh, const voxel_grid *grid, voxel_l
         return status;
     }
     status = TARN_E_MEMORY;
-    if (!take_memory(grid, &work)) {
+    if (!allocate(grid, &work)) {
         refuse(why, status, "out of memory for %zu nodes", grid->node_count);
         goto fail;
     }

@@ -72,7 +72,7 @@ tarn_status tarn_encoder_create(tarn_tank *tank, const tarn_encoder_desc *desc, 
     tank_view_now(tank, &e->now);
     fill_args(e);
     tarn_code_tables_make(&e->tables);
-    tarn_status status = encoder_take_memory(e);
+    tarn_status status = encoder_carve_memory(e);
     if (status == TARN_OK) {
         status = tarn_queue_upload(e->view.queue, e->args.w.tables, &e->tables, sizeof e->tables);
     }

@@ -63,7 +63,7 @@ struct tarn_encoder {
 };
 
 /// Takes the encoder's memory; gives it back, also what was taken by a call that failed.
-tarn_status encoder_take_memory(tarn_encoder *encoder);
+tarn_status encoder_carve_memory(tarn_encoder *encoder);
 void encoder_give_memory(tarn_encoder *encoder);
 
 /// Room for the lists: gaps and counts of tiles, a bit per group.

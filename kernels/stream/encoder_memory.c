@@ -5,12 +5,12 @@
 #include <stdlib.h>
 
 /// A piece of device memory; remembers failure, so that callers need not check each.
-typedef struct room_taker {
+typedef struct room_carver {
     tarn_encoder *encoder;
     bool failed, giving;
-} room_taker;
+} room_carver;
 
-static void *take(room_taker *t, void *piece, uint64_t bytes)
+static void *carve(room_carver *t, void *piece, uint64_t bytes)
 {
     if (t->giving) {
         tarn_device_free(t->encoder->view.device, piece);
@@ -54,47 +54,47 @@ static void choose_room(tarn_encoder *encoder)
     TARN_ASSERT(room->slots < STREAM_BORN); // a seat says either
 }
 
-static void take_device(room_taker *t)
+static void carve_device(room_carver *t)
 {
     tarn_encoder *e = t->encoder;
     const encoder_room *room = &e->room;
     stream_memory *w = &e->args.w;
     const uint64_t particles = room->particles, parts = (uint64_t)room->occupied * e->desc.layers;
-    w->pair = take(t, w->pair, particles * sizeof *w->pair);
-    w->pair_next = take(t, w->pair_next, particles * sizeof *w->pair);
-    w->place_slot = take(t, w->place_slot, particles * 4);
-    w->place_slot_next = take(t, w->place_slot_next, particles * 4);
-    w->slot = take(t, w->slot, room->slots * sizeof *w->slot);
-    w->key = take(t, w->key, particles * 4);
-    w->key_order = take(t, w->key_order, particles * 4);
-    w->tile = take(t, w->tile, room->occupied * sizeof *w->tile);
-    w->tile_next = take(t, w->tile_next, room->occupied * sizeof *w->tile);
-    w->tile_index = take(t, w->tile_index, room->tiles * (uint64_t)4);
-    w->sum = take(t, w->sum, room->flow * (uint64_t)STREAM_FIT_NODES * 16);
-    w->filled = take(t, w->filled, room->occupied * (uint64_t)STREAM_FILLED * 4);
-    w->layer = take(t, w->layer, particles);
-    w->layer_count = take(t, w->layer_count, parts * 4);
-    w->part = take(t, w->part, parts * sizeof *w->part);
+    w->pair = carve(t, w->pair, particles * sizeof *w->pair);
+    w->pair_next = carve(t, w->pair_next, particles * sizeof *w->pair);
+    w->place_slot = carve(t, w->place_slot, particles * 4);
+    w->place_slot_next = carve(t, w->place_slot_next, particles * 4);
+    w->slot = carve(t, w->slot, room->slots * sizeof *w->slot);
+    w->key = carve(t, w->key, particles * 4);
+    w->key_order = carve(t, w->key_order, particles * 4);
+    w->tile = carve(t, w->tile, room->occupied * sizeof *w->tile);
+    w->tile_next = carve(t, w->tile_next, room->occupied * sizeof *w->tile);
+    w->tile_index = carve(t, w->tile_index, room->tiles * (uint64_t)4);
+    w->sum = carve(t, w->sum, room->flow * (uint64_t)STREAM_FIT_NODES * 16);
+    w->filled = carve(t, w->filled, room->occupied * (uint64_t)STREAM_FILLED * 4);
+    w->layer = carve(t, w->layer, particles);
+    w->layer_count = carve(t, w->layer_count, parts * 4);
+    w->part = carve(t, w->part, parts * sizeof *w->part);
     for (int i = 0; i < 2; i++) {
-        e->flow_dense[i] = take(t, e->flow_dense[i], room->flow * (uint64_t)4);
-        w->flow_index[i] = take(t, w->flow_index[i], room->tiles * (uint64_t)4);
-        w->node[i] = take(t, w->node[i], room->flow * (uint64_t)TARN_FLOW_BLOCK * sizeof(tarn_flow_node));
+        e->flow_dense[i] = carve(t, e->flow_dense[i], room->flow * (uint64_t)4);
+        w->flow_index[i] = carve(t, w->flow_index[i], room->tiles * (uint64_t)4);
+        w->node[i] = carve(t, w->node[i], room->flow * (uint64_t)TARN_FLOW_BLOCK * sizeof(tarn_flow_node));
     }
-    w->group = take(t, w->group, room->groups * sizeof *w->group);
-    w->flow_bytes = take(t, w->flow_bytes, room->flow * (uint64_t)4);
-    w->bytes = take(t, w->bytes, (2 * parts > room->groups ? 2 * parts : room->groups) * 4);
-    w->coded = take(t, w->coded, room->coded);
-    w->chunk = take(t, w->chunk, room->chunks * sizeof *w->chunk);
-    w->farthest = take(t, w->farthest, 4);
-    w->tables = take(t, w->tables, sizeof *w->tables);
-    e->args.seat = take(t, e->args.seat, particles * 4);
-    e->moved_seat = take(t, e->moved_seat, particles * 4);
+    w->group = carve(t, w->group, room->groups * sizeof *w->group);
+    w->flow_bytes = carve(t, w->flow_bytes, room->flow * (uint64_t)4);
+    w->bytes = carve(t, w->bytes, (2 * parts > room->groups ? 2 * parts : room->groups) * 4);
+    w->coded = carve(t, w->coded, room->coded);
+    w->chunk = carve(t, w->chunk, room->chunks * sizeof *w->chunk);
+    w->farthest = carve(t, w->farthest, 4);
+    w->tables = carve(t, w->tables, sizeof *w->tables);
+    e->args.seat = carve(t, e->args.seat, particles * 4);
+    e->moved_seat = carve(t, e->moved_seat, particles * 4);
     if (!tarn_device_is_host(e->view.device)) {
-        e->frame = take(t, e->frame, room->coded);
+        e->frame = carve(t, e->frame, room->coded);
     }
 }
 
-static bool take_host(tarn_encoder *e)
+static bool carve_host(tarn_encoder *e)
 {
     const encoder_room *room = &e->room;
     const size_t parts = (size_t)room->occupied * e->desc.layers;
@@ -112,19 +112,19 @@ static bool take_host(tarn_encoder *e)
            e->groups != NULL && e->flow_bytes != NULL && e->bytes != NULL && e->chunks != NULL && e->lists != NULL;
 }
 
-tarn_status encoder_take_memory(tarn_encoder *encoder)
+tarn_status encoder_carve_memory(tarn_encoder *encoder)
 {
-    room_taker t = {.encoder = encoder};
+    room_carver t = {.encoder = encoder};
     choose_room(encoder);
-    take_device(&t);
+    carve_device(&t);
     encoder->args.groups_at = (uint64_t)encoder->room.flow * TARN_FLOW_BYTES_MAX;
-    return take_host(encoder) && !t.failed ? TARN_OK : TARN_E_MEMORY;
+    return carve_host(encoder) && !t.failed ? TARN_OK : TARN_E_MEMORY;
 }
 
 void encoder_give_memory(tarn_encoder *encoder)
 {
-    room_taker t = {.encoder = encoder, .giving = true};
-    take_device(&t);
+    room_carver t = {.encoder = encoder, .giving = true};
+    carve_device(&t);
     free(encoder->flow_list);
     free(encoder->reached);
     free(encoder->tiles);

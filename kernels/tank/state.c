@@ -206,7 +206,7 @@ static bool bodies_fit(const grid_body_state *bodies, uint32_t count)
 
 // ------------------------------------------------------------------------------------------------------------- loading
 
-static tarn_status take_bodies(tarn_tank *tank, const grid_body_state *bodies)
+static tarn_status apply_bodies(tarn_tank *tank, const grid_body_state *bodies)
 {
     if (tank->grid.body_count == 0) {
         return TARN_OK;
@@ -219,7 +219,7 @@ static tarn_status take_bodies(tarn_tank *tank, const grid_body_state *bodies)
     return tarn_queue_upload(tank->grid.queue, tank->args->grid.m.bodies->state, tank->grid.body_state, size);
 }
 
-static void take_state(tarn_tank *tank, const tank_state *state)
+static void apply_state(tarn_tank *tank, const tank_state *state)
 {
     tank->motion = state->motion;
     tank->grid.step = state->step;
@@ -273,15 +273,15 @@ tarn_status tarn_tank_load(tarn_tank *tank, const uint8_t *bytes, size_t byte_co
     tank_set_coloured(tank, is_coloured);
     tarn_status status = place(tank, &state, bytes);
     if (status == TARN_OK) {
-        take_state(tank, &state);
+        apply_state(tank, &state);
         status =
             tarn_queue_upload(tank->grid.queue, tank->args->store.counters, &tank->counters, sizeof tank->counters);
     }
     if (status == TARN_OK) {
-        status = grid_added_take(&tank->grid, &state.added);
+        status = grid_added_apply(&tank->grid, &state.added);
     }
     if (status == TARN_OK) {
-        status = take_bodies(tank, state.bodies);
+        status = apply_bodies(tank, state.bodies);
     }
     if (status == TARN_E_MALFORMED) {
         tank_set_coloured(tank, was_coloured);

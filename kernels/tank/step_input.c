@@ -157,7 +157,7 @@ static void set_pose(tarn_tank *tank, const tarn_step_input *input)
     tank->turned_by_hand |= is_hand;
 }
 
-tarn_status tank_take_input(tarn_tank *tank, const tarn_step_input *input)
+tarn_status tank_apply_input(tarn_tank *tank, const tarn_step_input *input)
 {
     TARN_ASSERT(input->parameter_count <= TARN_STEP_PARAMETERS_MAX);
     TARN_ASSERT((unsigned)input->pause < TARN_STEP_PAUSE_COUNT && (unsigned)input->poser < TARN_STEP_POSER_COUNT);

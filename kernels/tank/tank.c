@@ -298,7 +298,7 @@ tarn_status tarn_tank_create(tarn_device *device, const tarn_tank_desc *desc, ta
     }
     tank->grid.solid_tiles = tank->grid.samples.count;
     if (status == TARN_OK) {
-        status = tank_take_memory(tank);
+        status = tank_carve_memory(tank);
     }
     if (status == TARN_OK) {
         status = grid_solids_upload(&tank->grid);

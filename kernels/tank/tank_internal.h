@@ -90,7 +90,7 @@ bool tank_launch_gather(tarn_tank *tank, const tank_args *args);
 float tank_nth_root(float of, uint32_t n);
 
 /// Applies what acts at once of an input that was admitted. @return TARN_OK or TARN_E_DEVICE
-tarn_status tank_take_input(tarn_tank *tank, const tarn_step_input *input);
+tarn_status tank_apply_input(tarn_tank *tank, const tarn_step_input *input);
 
 /// All parameters, which are within their ranges.
 void tank_set_parameters(tarn_tank *tank, const float values[TARN_MODEL_PARAMETERS_MAX]);
@@ -153,7 +153,7 @@ int tank_emitters_measure(tarn_tank *tank, const char **complaint);
 tarn_status tank_check_range(const grid_complaint *why, const char *field, float value, float min, float max);
 
 /// Takes a tank's memory for as many tiles as fit; gives it back, also what was taken by a call that failed.
-tarn_status tank_take_memory(tarn_tank *tank);
+tarn_status tank_carve_memory(tarn_tank *tank);
 void tank_give_memory(tarn_tank *tank);
 
 /// For validating builds (protocol/assert.h): asserts that every particle is in the tile that lists it; and all that

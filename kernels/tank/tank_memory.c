@@ -5,73 +5,73 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void take_particles(grid_taker *t, tarn_tank *tank)
+static void carve_particles(grid_carver *t, tarn_tank *tank)
 {
     store_memory *m = &tank->args->store;
     t->group = GROUP_PARTICLE;
     for (int a = 0; a < 3; a++) {
-        grid_take(t, &m->position[a], 4);
-        grid_take(t, &m->velocity[a], 4);
-        grid_take(t, &m->moved_position[a], 4);
-        grid_take(t, &m->moved_velocity[a], 4);
+        grid_carve(t, &m->position[a], 4);
+        grid_carve(t, &m->velocity[a], 4);
+        grid_carve(t, &m->moved_position[a], 4);
+        grid_carve(t, &m->moved_velocity[a], 4);
     }
-    grid_take(t, &m->id, 4);
-    grid_take(t, &m->moved_id, 4);
-    grid_take(t, &m->moved_to, 1);
+    grid_carve(t, &m->id, 4);
+    grid_carve(t, &m->moved_id, 4);
+    grid_carve(t, &m->moved_to, 1);
     for (int i = 0; i < 2; i++) {
-        grid_take(t, &tank->attributes[i], 4);
+        grid_carve(t, &tank->attributes[i], 4);
     }
     for (int i = 0; i < 9 && tank->grid.desc.transfer == TARN_TRANSFER_APIC; i++) {
-        grid_take(t, &m->affine[i], 4);
-        grid_take(t, &m->moved_affine[i], 4);
+        grid_carve(t, &m->affine[i], 4);
+        grid_carve(t, &m->moved_affine[i], 4);
     }
 }
 
-static void take_tables(grid_taker *t, tarn_tank *tank)
+static void carve_tables(grid_carver *t, tarn_tank *tank)
 {
     store_memory *m = &tank->args->store;
     const uint64_t tiles = tank->args->grid.shape.tile_total[0];
     t->group = GROUP_TANK;
-    grid_take(t, &m->control, tank->model->control_bytes);
-    grid_take(t, &m->counters, sizeof *m->counters);
-    grid_take(t, &m->totals, sizeof *m->totals);
-    grid_take(t, &m->tile_first, tiles * 4);
-    grid_take(t, &m->tile_count, tiles * 4);
-    grid_take(t, &m->tile_first_next, tiles * 4);
-    grid_take(t, &m->tile_count_next, tiles * 4);
+    grid_carve(t, &m->control, tank->model->control_bytes);
+    grid_carve(t, &m->counters, sizeof *m->counters);
+    grid_carve(t, &m->totals, sizeof *m->totals);
+    grid_carve(t, &m->tile_first, tiles * 4);
+    grid_carve(t, &m->tile_count, tiles * 4);
+    grid_carve(t, &m->tile_first_next, tiles * 4);
+    grid_carve(t, &m->tile_count_next, tiles * 4);
     t->group = GROUP_ACTIVE;
-    grid_take(t, &m->births, 4);
-    grid_take(t, &m->births_first, 4);
+    grid_carve(t, &m->births, 4);
+    grid_carve(t, &m->births_first, 4);
     t->group = GROUP_OCCUPIED;
-    grid_take(t, &m->move_count, 27 * 4);
+    grid_carve(t, &m->move_count, 27 * 4);
 }
 
-static void take_in_turn(grid_taker *t, void *tank)
+static void carve_in_turn(grid_carver *t, void *tank)
 {
-    ((tarn_tank *)tank)->model->take_in_turn(t, tank);
+    ((tarn_tank *)tank)->model->carve_in_turn(t, tank);
 }
 
-static void take_all(grid_taker *t, tarn_tank *tank)
+static void carve_all(grid_carver *t, tarn_tank *tank)
 {
-    take_tables(t, tank);
-    take_particles(t, tank);
-    grid_take_all(t);
-    tank->model->take(t, tank);
-    grid_take_in_turn(t, take_in_turn, tank);
+    carve_tables(t, tank);
+    carve_particles(t, tank);
+    grid_carve_all(t);
+    tank->model->carve(t, tank);
+    grid_carve_in_turn(t, carve_in_turn, tank);
 }
 
-static grid_taker taker_of(tarn_tank *tank)
+static grid_carver carver_of(tarn_tank *tank)
 {
-    return (grid_taker){.grid = &tank->grid, .particles_max = tank->args->scale.particles_max};
+    return (grid_carver){.grid = &tank->grid, .particles_max = tank->args->scale.particles_max};
 }
 
 static void measure(tarn_tank *tank)
 {
-    grid_taker t = taker_of(tank);
+    grid_carver t = carver_of(tank);
     memset(tank->grid.group_bytes, 0, sizeof tank->grid.group_bytes);
     t.measuring = true;
     t.bytes = tank->grid.group_bytes;
-    take_all(&t, tank);
+    carve_all(&t, tank);
 }
 
 /// As many tiles as the tank could use, or as memory allows: where it is overcommitted, taking too much succeeds and
@@ -96,14 +96,14 @@ static tarn_status choose_capacity(tarn_tank *tank)
     return fit > 0 ? TARN_OK : TARN_E_MEMORY;
 }
 
-tarn_status tank_take_memory(tarn_tank *tank)
+tarn_status tank_carve_memory(tarn_tank *tank)
 {
     tarn_status status = choose_capacity(tank);
     if (status != TARN_OK) {
         return status;
     }
-    grid_taker t = taker_of(tank);
-    take_all(&t, tank);
+    grid_carver t = carver_of(tank);
+    carve_all(&t, tank);
     tank_args *args = tank->args;
     TARN_ASSERT(args->grid.shape.occupied_max <= args->grid.shape.active_max); // an occupied tile is active
     TARN_ASSERT(args->grid.shape.active_max <= args->grid.shape.tile_total[0]);
@@ -119,11 +119,11 @@ tarn_status tank_take_memory(tarn_tank *tank)
 
 void tank_give_memory(tarn_tank *tank)
 {
-    grid_taker t = taker_of(tank);
+    grid_carver t = carver_of(tank);
     t.giving = true;
     grid_give_more(&tank->grid);
     grid_added_forget(&tank->grid); // what was there first is to be given back
-    take_all(&t, tank);
+    carve_all(&t, tank);
     tarn_device_free(tank->grid.device, tank->args->grid.m.kept_tile);
     free(tank->tiles_host);
 }

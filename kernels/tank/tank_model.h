@@ -34,8 +34,8 @@ typedef struct tank_model {
     /// Fills its part's constants, the store's scale included, before memory is taken.
     void (*scale)(tarn_tank *tank);
     /// Takes its device memory; and what it is done with when the solver begins.
-    void (*take)(grid_taker *t, tarn_tank *tank);
-    void (*take_in_turn)(grid_taker *t, tarn_tank *tank);
+    void (*carve)(grid_carver *t, tarn_tank *tank);
+    void (*carve_in_turn)(grid_carver *t, tarn_tank *tank);
     /// Particles that a sound description is seeded with.
     uint64_t (*particles)(const tarn_tank_desc *desc);
     /// Fills arrays that are large enough, sorted by tile, ids ascending from 0.

@@ -304,7 +304,7 @@ tarn_status tarn_tank_step(tarn_tank *tank, const tarn_step_input *input)
     const tarn_step_input *taken = input != NULL ? input : &nothing;
     tarn_status status = input != NULL ? check(tank, input) : TARN_OK;
     if (status == TARN_OK) {
-        status = tank_take_input(tank, taken);
+        status = tank_apply_input(tank, taken);
     }
     return status == TARN_OK && !taken->holds ? advance(tank, taken) : status;
 }

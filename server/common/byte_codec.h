@@ -19,7 +19,7 @@ typedef struct byte_codec {
 } byte_codec;
 
 /// The next `count` bytes, or NULL when they do not fit or something failed before.
-static inline uint8_t *take(byte_codec *codec, size_t count)
+static inline uint8_t *advance(byte_codec *codec, size_t count)
 {
     if (codec->status != TARN_OK) {
         return NULL;
@@ -43,7 +43,7 @@ static inline void refuse_when(byte_codec *codec, bool wrong)
 
 static inline void integer(byte_codec *codec, void *value, size_t size)
 {
-    uint8_t *bytes = take(codec, size);
+    uint8_t *bytes = advance(codec, size);
     if (bytes == NULL) {
         return;
     }
@@ -94,7 +94,7 @@ static inline void f64(byte_codec *codec, double *value)
 /// Bytes as they are: written from `*bytes`, read as a pointer to where they lie.
 static inline void raw_bytes(byte_codec *codec, const uint8_t **bytes, uint32_t count)
 {
-    uint8_t *at = take(codec, count);
+    uint8_t *at = advance(codec, count);
     if (at == NULL) {
         return;
     }

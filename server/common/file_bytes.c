@@ -1,3 +1,4 @@
+// A whole file into memory, refused before it is read where it is too large or no regular file.
 #include "server/common/file_bytes.h"
 
 #include "server/common/text_cursor.h"

@@ -17,7 +17,7 @@ static void text(byte_codec *codec, char *value, size_t size)
     }
     integer(codec, &length, sizeof length);
     refuse_when(codec, length >= size);
-    uint8_t *bytes = take(codec, length);
+    uint8_t *bytes = advance(codec, length);
     if (bytes == NULL) {
         return;
     }
@@ -308,7 +308,7 @@ void tarn_ipc_reader_divert(tarn_ipc_reader *reader, uint32_t tank, uint8_t *spa
     }
 }
 
-static tarn_status frame_take(tarn_ipc_reader *reader, size_t byte_count)
+static tarn_status read_frame(tarn_ipc_reader *reader, size_t byte_count)
 {
     TARN_ASSERT(byte_count <= reader->frame_bytes - reader->frame_have);
     reader->frame_have += (uint32_t)byte_count;
@@ -335,12 +335,12 @@ static int64_t frame_begin(tarn_ipc_reader *reader, uint32_t tank, uint32_t fram
     reader->frame_have = 0;
     size_t taken = available < frame_bytes ? available : frame_bytes;
     memcpy(reader->frame, bytes, taken);
-    tarn_status status = frame_take(reader, taken);
+    tarn_status status = read_frame(reader, taken);
     return status == TARN_OK ? (int64_t)taken : status;
 }
 
 /// Handles the message at `bytes`. @return how many bytes it took, 0 when it isn't complete, or a negative status
-static int64_t message_take(tarn_ipc_reader *reader, const uint8_t *bytes, size_t available)
+static int64_t read_message(tarn_ipc_reader *reader, const uint8_t *bytes, size_t available)
 {
     if (available < TARN_IPC_HEADER_BYTES) {
         return 0;
@@ -374,13 +374,13 @@ static int64_t message_take(tarn_ipc_reader *reader, const uint8_t *bytes, size_
 tarn_status tarn_ipc_reader_commit(tarn_ipc_reader *reader, size_t byte_count)
 {
     if (reader->frame != NULL) {
-        return frame_take(reader, byte_count);
+        return read_frame(reader, byte_count);
     }
     TARN_ASSERT(byte_count <= sizeof reader->staging - reader->staged);
     reader->staged += byte_count;
     size_t used = 0;
     while (reader->frame == NULL) {
-        int64_t taken = message_take(reader, reader->staging + used, reader->staged - used);
+        int64_t taken = read_message(reader, reader->staging + used, reader->staged - used);
         if (taken < 0) {
             return (tarn_status)taken;
         }

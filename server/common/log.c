@@ -1,3 +1,4 @@
+// A line is put together on the stack and written with one call: start at tarn_log.
 #include "server/common/log.h"
 #include "server/common/printable.h"
 

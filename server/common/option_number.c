@@ -1,3 +1,4 @@
+// Whole numbers on command lines: what isn't one, or out of range, is refused with what is allowed.
 #include "server/common/option_number.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// UTF-8 walked code by code; what a terminal would obey or hide becomes a question mark. Start at printable_bytes.
 #include "server/common/printable.h"
 
 #include <stddef.h>

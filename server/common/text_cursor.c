@@ -1,3 +1,4 @@
+// Lines, words and numbers of a text file without locale, and the one sentence about what is wrong in them.
 #include "server/common/text_cursor.h"
 
 #include <stdarg.h>
@@ -23,7 +24,7 @@ static bool is_line_end(const tarn_text_cursor *cursor)
 }
 
 /// Past a line's end, which is "\n", "\r\n" or "\r".
-static void take_line_end(tarn_text_cursor *cursor)
+static void skip_line_end(tarn_text_cursor *cursor)
 {
     const bool two = *cursor->at == '\r' && cursor->end - cursor->at > 1 && cursor->at[1] == '\n';
     cursor->at += two ? 2 : 1;
@@ -40,7 +41,7 @@ static bool skip_blanks(tarn_text_cursor *cursor)
         }
         if (c == '\\' && cursor->end - cursor->at > 1 && (cursor->at[1] == '\n' || cursor->at[1] == '\r')) {
             cursor->at++;
-            take_line_end(cursor);
+            skip_line_end(cursor);
         } else if (is_blank(c)) {
             cursor->at++;
         } else if (cursor->comment != 0 && c == cursor->comment) {
@@ -76,7 +77,7 @@ bool tarn_text_next_line(tarn_text_cursor *cursor)
     if (cursor->at == cursor->end) {
         return false;
     }
-    take_line_end(cursor);
+    skip_line_end(cursor);
     return true;
 }
 
@@ -84,7 +85,7 @@ tarn_text_word tarn_text_next_of_all(tarn_text_cursor *cursor)
 {
     tarn_text_word word = tarn_text_next(cursor);
     while (word.bytes == 0 && cursor->at < cursor->end) {
-        take_line_end(cursor);
+        skip_line_end(cursor);
         word = tarn_text_next(cursor);
     }
     return word;
@@ -117,7 +118,7 @@ static bool is_digit(char c)
 }
 
 /// Takes the sign off a word. @return whether it was a minus
-static bool take_sign(tarn_text_word *word)
+static bool read_sign(tarn_text_word *word)
 {
     const bool minus = word->bytes > 0 && word->text[0] == '-';
     if (minus || (word->bytes > 0 && word->text[0] == '+')) {
@@ -129,7 +130,7 @@ static bool take_sign(tarn_text_word *word)
 
 bool tarn_text_integer(tarn_text_word word, int64_t *number, tarn_text_word *rest)
 {
-    const bool minus = take_sign(&word);
+    const bool minus = read_sign(&word);
     int64_t value = 0;
     size_t digits = 0;
     for (; digits < word.bytes && is_digit(word.text[digits]); digits++) {
@@ -175,7 +176,7 @@ static size_t read_digits(tarn_text_word word, uint64_t *mantissa, int *exponent
 
 bool tarn_text_number(tarn_text_word word, double *number)
 {
-    const bool minus = take_sign(&word);
+    const bool minus = read_sign(&word);
     uint64_t mantissa = 0;
     int64_t power = 0;
     int exponent = 0;

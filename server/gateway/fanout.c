@@ -1,3 +1,4 @@
+// A ring of the newest frames and the chain from a key frame to each of them: start at tarn_fanout_next.
 #include "server/gateway/fanout.h"
 #include "protocol/assert.h"
 #include "server/common/ipc.h"
@@ -122,7 +123,7 @@ static void append(tarn_fanout *fanout, const tarn_fanout_frame *frame)
     fanout->extra.serial = 0;
 }
 
-tarn_status tarn_fanout_take(tarn_fanout *fanout, uint32_t frame_bytes, uint32_t epoch, tarn_fanout_inputs *inputs)
+tarn_status tarn_fanout_put(tarn_fanout *fanout, uint32_t frame_bytes, uint32_t epoch, tarn_fanout_inputs *inputs)
 {
     TARN_ASSERT(fanout->receiving >= 0 && fanout->receiving < TARN_FANOUT_BUFFERS);
     TARN_ASSERT(fanout->buffers[fanout->receiving] != NULL && frame_bytes <= TARN_IPC_FRAME_BYTES_MAX);

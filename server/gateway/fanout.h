@@ -65,7 +65,7 @@ uint8_t *tarn_fanout_space(tarn_fanout *fanout);
 /// @return TARN_OK; TARN_E_STATE: it is of another epoch than this, or moves a frame that isn't the newest of the
 /// chain,
 ///         after which only a key frame goes on; or what opening it returned
-tarn_status tarn_fanout_take(tarn_fanout *fanout, uint32_t frame_bytes, uint32_t epoch, tarn_fanout_inputs *inputs);
+tarn_status tarn_fanout_put(tarn_fanout *fanout, uint32_t frame_bytes, uint32_t epoch, tarn_fanout_inputs *inputs);
 
 /// Forgets all frames: the tank starts afresh.
 void tarn_fanout_clear(tarn_fanout *fanout);

@@ -1,3 +1,4 @@
+// tarnd's options by argp; what they say together is checked at the end of parsing. Start at option_list.
 #include "server/gateway/gateway_options.h"
 #include "server/common/option_number.h"
 #include "server/gateway/gateway_help.h"

@@ -1,3 +1,4 @@
+// Which answer a path gets, and its way out in pieces as the socket takes them: start at tarn_http_request.
 #include "server/gateway/http.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
@@ -116,7 +117,7 @@ void tarn_http_release(tarn_http_response *response)
     if (response == NULL) {
         return;
     }
-    tarn_scene_page_give(response->scene_page);
+    tarn_scene_page_close(response->scene_page);
     response->scene_page = NULL;
     free(response->made);
     response->made = NULL;
@@ -187,15 +188,15 @@ static int respond_page(tarn_http_response *response, struct lws *wsi, const tar
 }
 
 /// A file that the server was started with comes before a scene of the directory that has the same name.
-static tarn_status take_scene(tarn_gateway *gateway, const char *path, tarn_scene_page **page)
+static tarn_status open_scene(tarn_gateway *gateway, const char *path, tarn_scene_page **page)
 {
     const tarn_session *session = tarn_session_find(&gateway->sessions, "");
     tarn_status status = TARN_E_NOT_FOUND;
     if (session != NULL && !tarn_scene_name_valid(session->scene)) {
-        status = tarn_scene_page_take_own(&gateway->scene_pages, session->scene, path, page);
+        status = tarn_scene_page_open_own(&gateway->scene_pages, session->scene, path, page);
     }
     if (status == TARN_E_NOT_FOUND) {
-        status = tarn_scene_page_take(&gateway->scene_pages, gateway->scenes_dir, path, page);
+        status = tarn_scene_page_open(&gateway->scene_pages, gateway->scenes_dir, path, page);
     }
     return status;
 }
@@ -220,7 +221,7 @@ static int respond_scene(tarn_gateway *gateway, tarn_http_response *response, st
     response->is_scene = true;
     response->shared_with = named_origin(gateway, wsi);
     tarn_scene_page *page = NULL;
-    tarn_status status = take_scene(gateway, path, &page);
+    tarn_status status = open_scene(gateway, path, &page);
     if (status != TARN_OK) {
         return respond_text(response, wsi, status == TARN_E_NOT_FOUND ? 404 : 500,
                             status == TARN_E_NOT_FOUND ? "not found" : "the file cannot be read, or is too large");

@@ -1,3 +1,4 @@
+// Accepts, counts by address, and hands the socket to libwebsockets: start at on_acceptable.
 #include "server/gateway/listener.h"
 #include "server/common/clock.h"
 

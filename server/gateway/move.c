@@ -54,7 +54,7 @@ static void release(tarn_move *move)
         }
         move->owes_go_on = false;
     }
-    if (tarn_worker_process_take_over(move->session->worker, &move->held)) {
+    if (tarn_worker_process_send_all(move->session->worker, &move->held)) {
         finish(move);
     }
 }
@@ -141,7 +141,7 @@ static void want_more(tarn_move *move)
     }
 }
 
-static void take_head(tarn_move *move, const tarn_ipc_state_head *head)
+static void on_head(tarn_move *move, const tarn_ipc_state_head *head)
 {
     if (move->phase != TARN_MOVE_SAVES || head->save != move->save) {
         return;
@@ -166,7 +166,7 @@ static uint64_t all_bytes(const tarn_move *move)
 }
 
 /// @return TARN_E_MALFORMED for what wasn't asked for
-static tarn_status take_chunk(tarn_move *move, const tarn_ipc_message *message)
+static tarn_status on_chunk(tarn_move *move, const tarn_ipc_message *message)
 {
     const tarn_ipc_state_chunk *chunk = &message->state_chunk;
     if (move->phase != TARN_MOVE_PASSES) {
@@ -184,7 +184,7 @@ static tarn_status take_chunk(tarn_move *move, const tarn_ipc_message *message)
 }
 
 /// The other worker has the tank, as its state says.
-static tarn_status take_state(tarn_move *move, const tarn_ipc_message *message)
+static tarn_status on_state(tarn_move *move, const tarn_ipc_message *message)
 {
     if (move->phase != TARN_MOVE_PASSES || move->passed < all_bytes(move)) {
         return TARN_OK;
@@ -208,7 +208,7 @@ static tarn_status take_state(tarn_move *move, const tarn_ipc_message *message)
 }
 
 /// From the worker that is to have the tank. @return false: it is about no move
-static bool take_from_other(tarn_move *move, const tarn_ipc_message *message, tarn_status *status)
+static bool on_other_worker(tarn_move *move, const tarn_ipc_message *message, tarn_status *status)
 {
     switch (message->kind) {
     case TARN_IPC_MADE:
@@ -220,7 +220,7 @@ static bool take_from_other(tarn_move *move, const tarn_ipc_message *message, ta
         fail(move, message->refused.text);
         return true;
     case TARN_IPC_STATE:
-        *status = take_state(move, message);
+        *status = on_state(move, message);
         return true;
     default:
         return false;
@@ -232,13 +232,13 @@ bool tarn_move_worker_message(tarn_move *move, tarn_worker_process *worker, cons
 {
     *status = TARN_OK;
     const bool is_ours = is_there(move) && message->tank == move->id;
-    if (is_ours && worker == move->to && move->phase != TARN_MOVE_ENDS && take_from_other(move, message, status)) {
+    if (is_ours && worker == move->to && move->phase != TARN_MOVE_ENDS && on_other_worker(move, message, status)) {
         return true;
     }
     if (is_ours && worker == move->from && message->kind == TARN_IPC_STATE_HEAD) {
-        take_head(move, &message->state_head);
+        on_head(move, &message->state_head);
     } else if (is_ours && worker == move->from && message->kind == TARN_IPC_STATE_CHUNK) {
-        *status = take_chunk(move, message);
+        *status = on_chunk(move, message);
     }
     // Of a move that was given up they may come late.
     return message->kind == TARN_IPC_STATE_HEAD || message->kind == TARN_IPC_STATE_CHUNK ||

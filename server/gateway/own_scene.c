@@ -1,3 +1,4 @@
+// A scene given by its file is found under the file's name, beside the scenes of the directory.
 #include "server/gateway/own_scene.h"
 #include "server/common/scene.h"
 

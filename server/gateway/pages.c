@@ -1,3 +1,4 @@
+// Reads the page's folder once, refusing links and what leads out of it: start at tarn_pages_load.
 #include "server/gateway/pages.h"
 
 #include <dirent.h>

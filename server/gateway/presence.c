@@ -1,3 +1,4 @@
+// Keeps where each viewer is, and writes it for all of them at a beat: start at tarn_presence_beat.
 #include "server/gateway/presence.h"
 #include "protocol/assert.h"
 #include "server/common/clock.h"
@@ -12,7 +13,7 @@ static bool is_same(const tarn_presence *a, const tarn_presence *b)
     return a->point_count == b->point_count && memcmp(a->points, b->points, a->point_count * sizeof a->points[0]) == 0;
 }
 
-void tarn_presence_take(tarn_session *session, tarn_viewer *viewer, const tarn_presence *presence)
+void tarn_presence_put(tarn_session *session, tarn_viewer *viewer, const tarn_presence *presence)
 {
     if (is_same(&viewer->presence, presence)) {
         return;
@@ -29,7 +30,7 @@ void tarn_presence_take(tarn_session *session, tarn_viewer *viewer, const tarn_p
 void tarn_presence_forget(tarn_session *session, tarn_viewer *viewer)
 {
     static const tarn_presence none;
-    tarn_presence_take(session, viewer, &none);
+    tarn_presence_put(session, viewer, &none);
 }
 
 static int newest_first(const void *a, const void *b)

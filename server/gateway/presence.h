@@ -24,7 +24,7 @@ typedef struct tarn_presence_board {
 } tarn_presence_board;
 
 /// Keeps what a viewer said of itself.
-void tarn_presence_take(struct tarn_session *session, struct tarn_viewer *viewer, const tarn_presence *presence);
+void tarn_presence_put(struct tarn_session *session, struct tarn_viewer *viewer, const tarn_presence *presence);
 
 /// Forgets it: the viewer is gone, or looks away.
 void tarn_presence_forget(struct tarn_session *session, struct tarn_viewer *viewer);

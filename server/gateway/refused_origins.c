@@ -1,3 +1,4 @@
+// A small table of refused origins by when each was told; a place is free again after a minute.
 #include "server/gateway/refused_origins.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+// Keys from the system's randomness, compared in constant time, and which message asks for which role.
 #include "server/gateway/role.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// Files below the scenes' directory, opened component by component without following links, kept while they are sent.
 #include "server/gateway/scene_pages.h"
 
 #include <errno.h>
@@ -101,7 +102,7 @@ static tarn_scene_page *find_used(const tarn_scene_pages *pages, const struct st
 }
 
 /// Takes over a share of what is in use, or reads the file.
-static tarn_status take_open(tarn_scene_pages *pages, int fd, const char *type, tarn_scene_page **taken)
+static tarn_status open_file(tarn_scene_pages *pages, int fd, const char *type, tarn_scene_page **taken)
 {
     struct stat found;
     if (fstat(fd, &found) != 0 || !S_ISREG(found.st_mode)) {
@@ -133,7 +134,7 @@ static tarn_status take_open(tarn_scene_pages *pages, int fd, const char *type, 
     return TARN_OK;
 }
 
-tarn_status tarn_scene_page_take(tarn_scene_pages *pages, const char *directory, const char *path,
+tarn_status tarn_scene_page_open(tarn_scene_pages *pages, const char *directory, const char *path,
                                  tarn_scene_page **page)
 {
     *page = NULL;
@@ -150,12 +151,12 @@ tarn_status tarn_scene_page_take(tarn_scene_pages *pages, const char *directory,
     if (fd < 0) {
         return TARN_E_NOT_FOUND;
     }
-    tarn_status status = take_open(pages, fd, type, page);
+    tarn_status status = open_file(pages, fd, type, page);
     close(fd);
     return status;
 }
 
-void tarn_scene_page_give(tarn_scene_page *page)
+void tarn_scene_page_close(tarn_scene_page *page)
 {
     if (page == NULL || --page->user_count > 0) {
         return;
@@ -171,7 +172,7 @@ void tarn_scene_page_give(tarn_scene_page *page)
     free(page);
 }
 
-tarn_status tarn_scene_page_take_own(tarn_scene_pages *pages, const char *scene_file, const char *path,
+tarn_status tarn_scene_page_open_own(tarn_scene_pages *pages, const char *scene_file, const char *path,
                                      tarn_scene_page **page)
 {
     *page = NULL;
@@ -188,5 +189,5 @@ tarn_status tarn_scene_page_take_own(tarn_scene_pages *pages, const char *scene_
     if (snprintf(directory, sizeof directory, "%.*s.", (int)(name - scene_file), scene_file) >= (int)sizeof directory) {
         return TARN_E_NOT_FOUND;
     }
-    return tarn_scene_page_take(pages, directory, path, page);
+    return tarn_scene_page_open(pages, directory, path, page);
 }

@@ -32,19 +32,19 @@ typedef struct tarn_scene_pages {
 /// @param path       as in a URL: "/scenes/dam-break.json". The rest consists of names of letters, digits, '.', '-' and
 ///                   '_' with slashes between them, none of which begins with a dot; it ends in .json, .obj, .stl or
 ///                   .pgm
-/// @param page       on success for tarn_scene_page_give, otherwise NULL
+/// @param page       on success for tarn_scene_page_close, otherwise NULL
 /// @return TARN_OK, TARN_E_NOT_FOUND (also of anything that isn't such a path), TARN_E_LIMIT (more than
 ///         TARN_GATEWAY_PAGE_BYTES_MAX), TARN_E_IO or TARN_E_MEMORY
-tarn_status tarn_scene_page_take(tarn_scene_pages *pages, const char *directory, const char *path,
+tarn_status tarn_scene_page_open(tarn_scene_pages *pages, const char *directory, const char *path,
                                  tarn_scene_page **page);
 
 /// The same for a scene that somebody named by its file: of what lies beside it only the meshes and heights can be had,
 /// and no other .json, which may be anything.
 /// @param scene_file  as it was named
-tarn_status tarn_scene_page_take_own(tarn_scene_pages *pages, const char *scene_file, const char *path,
+tarn_status tarn_scene_page_open_own(tarn_scene_pages *pages, const char *scene_file, const char *path,
                                      tarn_scene_page **page);
 
 /// Gives a page back; it is gone with its last user. Takes NULL.
-void tarn_scene_page_give(tarn_scene_page *page);
+void tarn_scene_page_close(tarn_scene_page *page);
 
 #endif

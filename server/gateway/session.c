@@ -194,7 +194,7 @@ tarn_status tarn_session_join(tarn_session *session, tarn_viewer *viewer)
     if (session->viewer_count == TARN_VIEWERS_MAX) {
         return TARN_E_LIMIT;
     }
-    if (!tarn_turn_take(&session->join_due_ns, TARN_GATEWAY_JOIN_MS, TARN_GATEWAY_JOIN_BURST)) {
+    if (!tarn_turn_allow(&session->join_due_ns, TARN_GATEWAY_JOIN_MS, TARN_GATEWAY_JOIN_BURST)) {
         return TARN_E_STATE;
     }
     TARN_ASSERT(viewer->session == NULL && viewer->id != 0); // in one session at most
@@ -262,7 +262,7 @@ void tarn_session_leave(tarn_session *session, tarn_viewer *viewer)
 /// Fresh starts cost everybody their frames.
 static bool fresh_start_is_due(tarn_session *session, tarn_viewer *viewer)
 {
-    if (tarn_turn_take(&session->fresh_due_ns, TARN_GATEWAY_FRESH_MS, TARN_GATEWAY_FRESH_BURST)) {
+    if (tarn_turn_allow(&session->fresh_due_ns, TARN_GATEWAY_FRESH_MS, TARN_GATEWAY_FRESH_BURST)) {
         return true;
     }
     tarn_viewer_error(viewer, TARN_ERROR_INPUT, "the tank was started afresh just now; try again in a moment");
@@ -440,7 +440,7 @@ void tarn_session_worker_lost(tarn_sessions *all, tarn_worker_process *worker, c
     }
 }
 
-static void take_state(tarn_session *session, const tarn_ipc_state *state)
+static void on_state(tarn_session *session, const tarn_ipc_state *state)
 {
     if (session->epoch_served != state->epoch) {
         tarn_fanout_clear(&session->fanout);
@@ -464,7 +464,7 @@ static void take_state(tarn_session *session, const tarn_ipc_state *state)
     tell_state(session);
 }
 
-static void take_refused(tarn_session *session, const tarn_ipc_refused *refused)
+static void on_refused(tarn_session *session, const tarn_ipc_refused *refused)
 {
     if (refused->code == TARN_ERROR_WORKER) {
         tarn_log_warn("%s", refused->text);
@@ -493,7 +493,7 @@ static void take_refused(tarn_session *session, const tarn_ipc_refused *refused)
     }
 }
 
-static void take_report(tarn_session *session, const tarn_ipc_report *report)
+static void on_report(tarn_session *session, const tarn_ipc_report *report)
 {
     const uint64_t now_ns = tarn_clock_monotonic_ns(), received = session->counts.frames_received;
     if (session->report_ns != 0) {
@@ -517,13 +517,13 @@ tarn_status tarn_session_worker_message(tarn_sessions *all, const tarn_worker_pr
         if (!tarn_welcome_can_tell_state(&message->state.session)) {
             return TARN_E_MALFORMED;
         }
-        take_state(session, &message->state);
+        on_state(session, &message->state);
         return TARN_OK;
     case TARN_IPC_REFUSED:
-        take_refused(session, &message->refused);
+        on_refused(session, &message->refused);
         return TARN_OK;
     case TARN_IPC_REPORT:
-        take_report(session, &message->report);
+        on_report(session, &message->report);
         return TARN_OK;
     case TARN_IPC_STAMPS:
         session->stamps = message->stamps;
@@ -613,7 +613,7 @@ tarn_status tarn_session_frame(tarn_sessions *all, const tarn_worker_process *wo
         return TARN_OK;
     }
     tarn_fanout_inputs inputs;
-    tarn_status status = tarn_fanout_take(&session->fanout, frame_bytes, session->epoch_served, &inputs);
+    tarn_status status = tarn_fanout_put(&session->fanout, frame_bytes, session->epoch_served, &inputs);
     if (status == TARN_E_STATE) {
         return TARN_OK; // of a tank that is no more
     }

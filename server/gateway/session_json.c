@@ -1,3 +1,4 @@
+// JSON in and out by jansson, field by field, with a sentence for what isn't allowed.
 #include "server/gateway/session_json.h"
 #include "protocol/message_text.h"
 

@@ -1,3 +1,4 @@
+// The calls behind /sessions: who may ask, and what the answer is. Start at tarn_session_pages_make.
 #include "server/gateway/session_pages.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
@@ -71,8 +72,8 @@ static bool may_make(tarn_session_makers *makers, const struct in6_addr *address
         makers->makers[place].address = *address;
         makers->makers[place].due_ns = 0;
     }
-    return tarn_turn_take(&makers->makers[place].due_ns, 60000 / TARN_GATEWAY_CREATE_PER_MINUTE,
-                          TARN_GATEWAY_CREATE_PER_MINUTE);
+    return tarn_turn_allow(&makers->makers[place].due_ns, 60000 / TARN_GATEWAY_CREATE_PER_MINUTE,
+                           TARN_GATEWAY_CREATE_PER_MINUTE);
 }
 
 /// @return false: it was refused

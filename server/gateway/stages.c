@@ -1,3 +1,4 @@
+// Recent times of the stages between an input and its picture, as running means and sums for /metrics.
 #include "server/gateway/stages.h"
 
 const char *tarn_stage_name(tarn_stage stage)

@@ -1,3 +1,5 @@
+// Sums of the last second's frames by layer, and the most of them that fits a ceiling: start at
+// tarn_stream_traffic_share.
 #include "server/gateway/stream_traffic.h"
 #include "protocol/assert.h"
 

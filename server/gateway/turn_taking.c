@@ -1,7 +1,8 @@
+// One due time is all that the generic cell rate algorithm keeps.
 #include "server/gateway/turn_taking.h"
 #include "server/common/clock.h"
 
-bool tarn_turn_take(uint64_t *due_ns, uint32_t every_ms, uint32_t burst)
+bool tarn_turn_allow(uint64_t *due_ns, uint32_t every_ms, uint32_t burst)
 {
     const uint64_t now_ns = tarn_clock_monotonic_ns(), every_ns = every_ms * (uint64_t)1000000;
     const uint64_t used_ns = *due_ns > now_ns ? *due_ns : now_ns;

@@ -7,6 +7,6 @@
 
 /// Takes one of what comes every `every_ms` in the long run, and `burst` at once.
 /// @param due_ns  up to when they are used up; starts as 0  @return false: not now
-bool tarn_turn_take(uint64_t *due_ns, uint32_t every_ms, uint32_t burst);
+bool tarn_turn_allow(uint64_t *due_ns, uint32_t every_ms, uint32_t burst);
 
 #endif

@@ -1,3 +1,4 @@
+// A short array of frames, oldest first: an acknowledgement lands its frame and all before it.
 #include "server/gateway/viewer_flight.h"
 #include "protocol/assert.h"
 
@@ -23,7 +24,7 @@ static bool names_frame(const tarn_viewer_flight *flight, uint32_t i, const tarn
            (ack->number ? flight->frames[i].number == ack->number : flight->frames[i].step == ack->step);
 }
 
-bool tarn_viewer_flight_take(tarn_viewer_flight *flight, const tarn_ack *ack, tarn_viewer_landing *landing)
+bool tarn_viewer_flight_land(tarn_viewer_flight *flight, const tarn_ack *ack, tarn_viewer_landing *landing)
 {
     for (uint32_t i = flight->count; i > 0; i--) {
         if (!names_frame(flight, i - 1, ack)) {

@@ -28,6 +28,6 @@ void tarn_viewer_flight_put(tarn_viewer_flight *flight, uint32_t epoch, uint32_t
 
 /// An acknowledgement has come: for the frame that it names and all before it.
 /// @return false: it names none that is on its way, and changes nothing
-bool tarn_viewer_flight_take(tarn_viewer_flight *flight, const tarn_ack *ack, tarn_viewer_landing *landing);
+bool tarn_viewer_flight_land(tarn_viewer_flight *flight, const tarn_ack *ack, tarn_viewer_landing *landing);
 
 #endif

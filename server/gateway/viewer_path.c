@@ -1,3 +1,4 @@
+// How long a viewer's bytes wait in the kernel, from tcp_info.
 #include "server/gateway/viewer_path.h"
 
 #include <linux/tcp.h> // the C library's own lacks the newer figures

@@ -1,3 +1,4 @@
+// Names and colours that a session's viewers don't share: start at tarn_viewer_profile_join.
 #include "server/gateway/viewer_profile.h"
 #include "server/gateway/session.h"
 #include "server/gateway/turn_taking.h"
@@ -48,9 +49,9 @@ void tarn_viewer_profile_join(const tarn_session *session, tarn_viewer *viewer, 
     viewer->colour = join->colour ? join->colour : pick_colour(session, viewer->id);
 }
 
-void tarn_viewer_profile_take(tarn_session *session, tarn_viewer *viewer, const tarn_profile *profile)
+void tarn_viewer_profile_set(tarn_session *session, tarn_viewer *viewer, const tarn_profile *profile)
 {
-    if (!tarn_turn_take(&viewer->profile_due_ns, TARN_GATEWAY_PROFILE_MS, TARN_GATEWAY_PROFILE_BURST)) {
+    if (!tarn_turn_allow(&viewer->profile_due_ns, TARN_GATEWAY_PROFILE_MS, TARN_GATEWAY_PROFILE_BURST)) {
         tarn_viewer_error(viewer, TARN_ERROR_INPUT, "the name or colour changed too often; try again in a moment");
         return;
     }

@@ -12,6 +12,6 @@ struct tarn_viewer;
 void tarn_viewer_profile_join(const struct tarn_session *session, struct tarn_viewer *viewer, const tarn_join *join);
 
 /// Takes a profile, or tells the viewer why not.
-void tarn_viewer_profile_take(struct tarn_session *session, struct tarn_viewer *viewer, const tarn_profile *profile);
+void tarn_viewer_profile_set(struct tarn_session *session, struct tarn_viewer *viewer, const tarn_profile *profile);
 
 #endif

@@ -1,3 +1,4 @@
+// Levels from everything down to key frames alone, by what acknowledgements say of the way: start at decide.
 #include "server/gateway/viewer_rate.h"
 #include "protocol/assert.h"
 
@@ -22,7 +23,7 @@ void tarn_viewer_rate_init(tarn_viewer_rate *rate)
 }
 
 /// Another stream: who got everything goes on getting it.
-static void take_layer_count(tarn_viewer_rate *rate, uint32_t layer_count)
+static void set_layer_count(tarn_viewer_rate *rate, uint32_t layer_count)
 {
     if (rate->layer_count == rate->level || rate->level > layer_count) {
         rate->level = layer_count;
@@ -43,7 +44,7 @@ static uint32_t layers_of(uint32_t level, uint32_t layer_count)
 uint32_t tarn_viewer_rate_layers(tarn_viewer_rate *rate, tarn_stream_kind kind, uint32_t layer_count)
 {
     if (kind == TARN_STREAM_KEY && rate->layer_count != layer_count) {
-        take_layer_count(rate, layer_count);
+        set_layer_count(rate, layer_count);
     }
     TARN_ASSERT(layer_count >= 1 && layer_count <= TARN_STREAM_LAYERS_MAX);
     const uint32_t layers = layers_of(bounded_level(rate), layer_count);

@@ -40,7 +40,7 @@ static bool speaks(const tarn_hello *hello, uint32_t version)
     return false;
 }
 
-static void take_hello(tarn_viewer *viewer, const tarn_hello *hello)
+static void on_hello(tarn_viewer *viewer, const tarn_hello *hello)
 {
     tarn_text why;
     if (!speaks(hello, TARN_PROTOCOL_VERSION)) {
@@ -54,7 +54,7 @@ static void take_hello(tarn_viewer *viewer, const tarn_hello *hello)
     tarn_viewer_tell(viewer, TARN_VIEWER_TELL_WELCOME);
 }
 
-static void take_join(tarn_viewer *viewer, const tarn_join *join)
+static void on_join(tarn_viewer *viewer, const tarn_join *join)
 {
     tarn_text why;
     tarn_session *session = tarn_session_find(viewer->all->sessions, join->session);
@@ -95,7 +95,7 @@ static void take_join(tarn_viewer *viewer, const tarn_join *join)
 }
 
 /// @return whether a sequence number is larger than all before
-static bool take_sequence(tarn_viewer *viewer, uint32_t sequence)
+static bool check_sequence(tarn_viewer *viewer, uint32_t sequence)
 {
     if (sequence > viewer->sequence) {
         viewer->sequence = sequence;
@@ -108,11 +108,11 @@ static bool take_sequence(tarn_viewer *viewer, uint32_t sequence)
     return false;
 }
 
-static void take_input(tarn_viewer *viewer, const tarn_message *message)
+static void on_input(tarn_viewer *viewer, const tarn_message *message)
 {
     uint8_t bytes[TARN_IPC_INPUT_BYTES_MAX];
     size_t byte_count;
-    if (!take_sequence(viewer, message->input.sequence)) {
+    if (!check_sequence(viewer, message->input.sequence)) {
         return;
     }
     // Written anew, so that fields nobody knows do not travel further.
@@ -144,10 +144,10 @@ static void note_landing(tarn_viewer *viewer, const tarn_viewer_landing *landing
                                   is_late ? queue_ns(viewer) : TARN_VIEWER_PATH_UNKNOWN);
 }
 
-static void take_ack(tarn_viewer *viewer, const tarn_ack *ack)
+static void on_ack(tarn_viewer *viewer, const tarn_ack *ack)
 {
     tarn_viewer_landing landing;
-    if (!tarn_viewer_flight_take(&viewer->flight, ack, &landing)) {
+    if (!tarn_viewer_flight_land(&viewer->flight, ack, &landing)) {
         return;
     }
     note_landing(viewer, &landing, tarn_clock_monotonic_ns());
@@ -155,7 +155,7 @@ static void take_ack(tarn_viewer *viewer, const tarn_ack *ack)
 }
 
 /// Who looks again begins as if it had just come.
-static void take_view(tarn_viewer *viewer, const tarn_view *view)
+static void on_view(tarn_viewer *viewer, const tarn_view *view)
 {
     const int was_hidden = viewer->view.hidden;
     viewer->view = *view;
@@ -183,40 +183,40 @@ static bool needs_session(tarn_message_kind kind)
 }
 
 /// Messages that need a session.
-static void take_joined(tarn_viewer *viewer, const tarn_message *message)
+static void on_joined(tarn_viewer *viewer, const tarn_message *message)
 {
     TARN_ASSERT(viewer->session != NULL);
     if (!tarn_role_may(viewer->role, message)) {
         tarn_viewer_error(viewer, TARN_ERROR_ROLE, tarn_role_refusal(message));
     } else if (message->kind == TARN_MESSAGE_INPUT) {
-        take_input(viewer, message);
+        on_input(viewer, message);
     } else if (message->kind == TARN_MESSAGE_ACK) {
-        take_ack(viewer, &message->ack);
+        on_ack(viewer, &message->ack);
     } else if (viewer->is_preview) {
         return; // nobody knows of it
     } else if (message->kind == TARN_MESSAGE_PRESENCE) {
-        tarn_presence_take(viewer->session, viewer, &message->presence);
+        tarn_presence_put(viewer->session, viewer, &message->presence);
     } else if (message->kind == TARN_MESSAGE_PROFILE) {
-        tarn_viewer_profile_take(viewer->session, viewer, &message->profile);
-    } else if (take_sequence(viewer, message->control.sequence)) {
+        tarn_viewer_profile_set(viewer->session, viewer, &message->profile);
+    } else if (check_sequence(viewer, message->control.sequence)) {
         tarn_session_control(viewer->session, viewer, &message->control);
     }
 }
 
-static void take_message(tarn_viewer *viewer, const tarn_message *message)
+static void on_message(tarn_viewer *viewer, const tarn_message *message)
 {
     tarn_message_kind kind = message->kind;
     if (kind == TARN_MESSAGE_HELLO && viewer->phase == TARN_VIEWER_NEW) {
-        take_hello(viewer, &message->hello);
+        on_hello(viewer, &message->hello);
     } else if (kind == TARN_MESSAGE_PING && viewer->phase != TARN_VIEWER_NEW) {
         viewer->ping = message->ping;
         tarn_viewer_tell(viewer, TARN_VIEWER_TELL_PONG);
     } else if (kind == TARN_MESSAGE_VIEW && viewer->phase != TARN_VIEWER_NEW) {
-        take_view(viewer, &message->view);
+        on_view(viewer, &message->view);
     } else if (kind == TARN_MESSAGE_JOIN && viewer->phase == TARN_VIEWER_GREETED) {
-        take_join(viewer, &message->join);
+        on_join(viewer, &message->join);
     } else if (needs_session(kind) && viewer->phase == TARN_VIEWER_JOINED) {
-        take_joined(viewer, message);
+        on_joined(viewer, message);
     } else {
         static const char *const expected[] = {"hello", "join", "anything but hello and join"};
         tarn_text why;
@@ -225,7 +225,7 @@ static void take_message(tarn_viewer *viewer, const tarn_message *message)
     }
 }
 
-static void take_bytes(tarn_viewer *viewer, const uint8_t *bytes, size_t byte_count)
+static void on_bytes(tarn_viewer *viewer, const uint8_t *bytes, size_t byte_count)
 {
     tarn_message message;
     tarn_text why = "";
@@ -236,7 +236,7 @@ static void take_bytes(tarn_viewer *viewer, const uint8_t *bytes, size_t byte_co
         snprintf(why, sizeof why, "t: found \"%s\", which only a server sends", tarn_message_kind_name(message.kind));
     }
     if (status == TARN_OK) {
-        take_message(viewer, &message);
+        on_message(viewer, &message);
     } else if (status == TARN_E_UNKNOWN_KIND) {
         viewer->all->metrics->messages_unknown_total++;
     } else {
@@ -295,5 +295,5 @@ void tarn_viewer_receive(tarn_viewer *viewer, const tarn_viewer_piece *piece)
     if (!piece->last) {
         return;
     }
-    take_bytes(viewer, viewer->assembly, viewer->assembled);
+    on_bytes(viewer, viewer->assembly, viewer->assembled);
 }

@@ -1,3 +1,4 @@
+// A worker's life as phases, and its socket: start at tarn_worker_process_tick, then on_poll and lose.
 #include "server/gateway/worker_process.h"
 #include "protocol/assert.h"
 #include "server/common/clock.h"
@@ -105,7 +106,7 @@ static void on_exit_seen(uv_process_t *process, int64_t status, int term_signal)
     lose(worker, sentence);
 }
 
-static tarn_status take_message(void *user, const tarn_ipc_message *message)
+static tarn_status on_message(void *user, const tarn_ipc_message *message)
 {
     tarn_worker_process *worker = user;
     if (message->kind == TARN_IPC_FAULT) {
@@ -252,9 +253,10 @@ static void flush(tarn_worker_process *worker)
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
     tarn_worker_process *worker = poll->data;
-    tarn_status read = status < 0 ? TARN_E_IO : TARN_OK;
-    if (read == TARN_OK && (events & UV_READABLE)) {
-        read = receive(worker);
+    // A worker that ended before it read everything makes this an error, too; its last words are in the socket.
+    tarn_status read = status < 0 || (events & UV_READABLE) ? receive(worker) : TARN_OK;
+    if (read == TARN_OK && status < 0) {
+        read = TARN_E_IO;
     }
     if (read == TARN_E_IO) {
         // The exit status says more than a closed socket: leave it a moment to arrive.
@@ -387,7 +389,7 @@ static int spawn(tarn_worker_process *worker)
     worker->loads_open = 0;
     worker->sentence[0] = 0;
     worker->starts_total++;
-    tarn_ipc_sink sink = {worker, take_message, frame_space, frame};
+    tarn_ipc_sink sink = {worker, on_message, frame_space, frame};
     tarn_ipc_reader_init(&worker->reader, &sink);
     clear_waiting(worker);
     enter(worker, TARN_WORKER_GREETING);
@@ -433,12 +435,12 @@ tarn_status tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc
     return status;
 }
 
-bool tarn_worker_process_take_over(tarn_worker_process *worker, tarn_worker_queue *from)
+bool tarn_worker_process_send_all(tarn_worker_process *worker, tarn_worker_queue *from)
 {
     if (worker->phase != TARN_WORKER_READY || worker->fd < 0) {
         return false;
     }
-    const bool is_all = tarn_worker_queue_take_over(&worker->queue, from);
+    const bool is_all = tarn_worker_queue_append(&worker->queue, from);
     flush(worker);
     return is_all;
 }

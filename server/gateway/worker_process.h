@@ -94,8 +94,8 @@ tarn_status tarn_worker_process_start(tarn_worker_process *worker, uint32_t inde
 tarn_status tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc_message *message,
                                      tarn_worker_queue_key key, bool is_move);
 
-/// Sends what waits in another queue (tarn_worker_queue_take_over). @return whether that was all
-bool tarn_worker_process_take_over(tarn_worker_process *worker, tarn_worker_queue *from);
+/// Sends all that waits in another queue (tarn_worker_queue_append). @return whether that was all
+bool tarn_worker_process_send_all(tarn_worker_process *worker, tarn_worker_queue *from);
 
 /// Deadlines, pings, restarts. To be called every TARN_GATEWAY_TICK_MS.
 void tarn_worker_process_tick(tarn_worker_process *worker, uint64_t now_ns);

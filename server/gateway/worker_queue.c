@@ -1,3 +1,4 @@
+// An array of encoded messages in order, with rules for what makes way: start at tarn_worker_queue_push.
 #include "server/gateway/worker_queue.h"
 #include "protocol/assert.h"
 
@@ -116,7 +117,7 @@ tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_mess
     return TARN_OK;
 }
 
-bool tarn_worker_queue_take_over(tarn_worker_queue *queue, tarn_worker_queue *from)
+bool tarn_worker_queue_append(tarn_worker_queue *queue, tarn_worker_queue *from)
 {
     TARN_ASSERT(from->sent == 0);
     while (from->count > 0) {

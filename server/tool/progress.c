@@ -1,3 +1,4 @@
+// A line that is drawn over itself on a terminal, and one now and then elsewhere.
 #include "server/tool/progress.h"
 
 #include "server/tool/tool.h"

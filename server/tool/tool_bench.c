@@ -69,7 +69,7 @@ static tarn_status encode(tarn_encoder *encoder, uint32_t step, uint8_t *frame, 
 }
 
 /// @param encoder  where not NULL: encodes each step into `frame`
-static tarn_status take_steps(tool_tank *tank, uint32_t steps, tarn_encoder *encoder, uint8_t *frame, bench_pass *pass)
+static tarn_status run_steps(tool_tank *tank, uint32_t steps, tarn_encoder *encoder, uint8_t *frame, bench_pass *pass)
 {
     *pass = (bench_pass){0};
     tarn_tank_report report;
@@ -119,23 +119,23 @@ static void print_pass(const char *name, const bench_pass *pass, uint32_t steps,
 }
 
 /// The three passes. The plain one comes first: a tank that has an encoder does a little more in each step.
-static tarn_status take_passes(tool_tank *tank, uint32_t steps, bench_pass *plain, bench_pass *encoded)
+static tarn_status run_passes(tool_tank *tank, uint32_t steps, bench_pass *plain, bench_pass *encoded)
 {
     bench_pass staged;
     tarn_encoder_desc desc;
     tarn_encoder *encoder = NULL;
     uint8_t *frame = malloc(FRAME_BYTES_MAX);
     tarn_encoder_desc_default(&desc);
-    tarn_status status = frame != NULL ? take_steps(tank, steps, NULL, NULL, plain) : TARN_E_MEMORY;
+    tarn_status status = frame != NULL ? run_steps(tank, steps, NULL, NULL, plain) : TARN_E_MEMORY;
     if (status == TARN_OK) {
         status = tarn_encoder_create(tank->tank, &desc, &encoder);
     }
     if (status == TARN_OK) {
-        status = take_steps(tank, steps, encoder, frame, encoded);
+        status = run_steps(tank, steps, encoder, frame, encoded);
     }
     tarn_tank_profile(tank->tank, true);
     if (status == TARN_OK) {
-        status = take_steps(tank, steps, encoder, frame, &staged);
+        status = run_steps(tank, steps, encoder, frame, &staged);
     }
     tarn_tank_profile(tank->tank, false);
     tarn_encoder_destroy(encoder);
@@ -147,7 +147,7 @@ static int measure(const bench_arguments *arguments, tool_tank *tank)
 {
     const tarn_tank_desc *desc = &tank->scene.tank;
     bench_pass plain, encoded;
-    const tarn_status status = take_passes(tank, arguments->steps, &plain, &encoded);
+    const tarn_status status = run_passes(tank, arguments->steps, &plain, &encoded);
     if (status != TARN_OK) {
         fprintf(stderr, "%s: %s\n", arguments->command, tarn_status_text(status));
         return EXIT_FAILURE;

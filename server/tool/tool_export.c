@@ -1,3 +1,4 @@
+// From options to open writers, and each step to those that want it: start at tool_exports_open.
 #include "server/tool/tool_export.h"
 
 #include "server/common/option_number.h"
@@ -286,7 +287,7 @@ static bool open_output(const tool_export_options *from, tool_exports *exports, 
     return true;
 }
 
-static bool take_memory(tool_exports *exports)
+static bool allocate(tool_exports *exports)
 {
     exports->particles_max = tarn_tank_particles_max(exports->tank->tank);
     exports->positions_m = malloc((size_t)exports->particles_max * 3 * sizeof(float));
@@ -312,7 +313,7 @@ tool_exports *tool_exports_open(const char *command, const tool_export_options *
         return NULL;
     }
     *exports = (tool_exports){.command = command, .tank = tank, .dt_s = (double)tank->scene.tank.dt_s};
-    if (from->file_count > 0 && !take_memory(exports)) {
+    if (from->file_count > 0 && !allocate(exports)) {
         tool_exports_free(exports);
         return NULL;
     }

@@ -66,7 +66,7 @@ static const struct argp_option option_list[] = {
     {0},
 };
 
-static void take_share(struct argp_state *state, const char *option, char *text, kind_share *share)
+static void read_share(struct argp_state *state, const char *option, char *text, kind_share *share)
 {
     char *end;
     errno = 0;
@@ -85,16 +85,16 @@ static bool parse_kind(int key, char *text, struct argp_state *state, load_argum
 {
     switch (key) {
     case OPTION_SLOW:
-        take_share(state, "slow", text, &arguments->shares[LOAD_SLOW]);
+        read_share(state, "slow", text, &arguments->shares[LOAD_SLOW]);
         return true;
     case OPTION_STALLED:
-        take_share(state, "stalled", text, &arguments->shares[LOAD_STALLED]);
+        read_share(state, "stalled", text, &arguments->shares[LOAD_STALLED]);
         return true;
     case OPTION_HALF_OPEN:
-        take_share(state, "half-open", text, &arguments->shares[LOAD_HALF_OPEN]);
+        read_share(state, "half-open", text, &arguments->shares[LOAD_HALF_OPEN]);
         return true;
     case OPTION_RECONNECTING:
-        take_share(state, "reconnecting", text, &arguments->shares[LOAD_RECONNECTING]);
+        read_share(state, "reconnecting", text, &arguments->shares[LOAD_RECONNECTING]);
         return true;
     default:
         return false;
@@ -102,7 +102,7 @@ static bool parse_kind(int key, char *text, struct argp_state *state, load_argum
 }
 
 /// Other processes' time and memory would pass for the server's.
-static void take_server_pid(struct argp_state *state, const char *text, load_options *options)
+static void read_server_pid(struct argp_state *state, const char *text, load_options *options)
 {
     char name[LOAD_PROCESS_NAME_BYTES];
     options->server_pid = (pid_t)tarn_option_number(state, "server-pid", text, 1, INT32_MAX);
@@ -113,7 +113,7 @@ static void take_server_pid(struct argp_state *state, const char *text, load_opt
     }
 }
 
-static void take_session(struct argp_state *state, const char *text, load_options *options)
+static void read_session(struct argp_state *state, const char *text, load_options *options)
 {
     if (text[0] == '\0' || strlen(text) > TARN_NAME_BYTES_MAX) {
         argp_error(state, "--session: found \"%s\", allowed are 1 to %d bytes", text, TARN_NAME_BYTES_MAX);
@@ -189,10 +189,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
         options->check_every = (uint32_t)tarn_option_number(state, "check", text, 0, 1000000);
         return 0;
     case OPTION_PID:
-        take_server_pid(state, text, options);
+        read_server_pid(state, text, options);
         return 0;
     case OPTION_SESSION:
-        take_session(state, text, options);
+        read_session(state, text, options);
         return 0;
     case OPTION_SEED:
         options->seed = (uint32_t)tarn_option_number(state, "seed", text, 0, INT32_MAX);

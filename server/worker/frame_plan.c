@@ -1,3 +1,4 @@
+// Key, base or extra frame, by what is due and what was asked for: start at tarn_frame_plan_next.
 #include "server/worker/frame_plan.h"
 #include "protocol/assert.h"
 #include "server/worker/worker_limits.h"

@@ -10,7 +10,7 @@ typedef enum tarn_handover_phase {
     TARN_HANDOVER_NONE,
     TARN_HANDOVER_GIVES, ///< the state is saved and is being sent
     TARN_HANDOVER_WAITS, ///< the tank was made and has no state of its own yet
-    TARN_HANDOVER_TAKES, ///< it is coming
+    TARN_HANDOVER_GETS,  ///< it is coming
 } tarn_handover_phase;
 
 typedef struct tarn_handover {

@@ -1,3 +1,4 @@
+// Bodies as the spheres around them: start at tarn_body_map_ray.
 #include "server/worker/input_bodies.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// A ray walked through a map of tiles with liquid: start at tarn_ray_depth.
 #include "server/worker/input_ray.h"
 #include "server/worker/worker_limits.h"
 

@@ -1,3 +1,4 @@
+// Sizes and turns of what is added, held to what the tank takes: start at tarn_thrown_solid and tarn_wall_solid.
 #include "server/worker/input_solids.h"
 
 #include <math.h>

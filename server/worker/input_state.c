@@ -1,3 +1,4 @@
+// Sources by viewer and pointer; messages move them, a step latches them: start at tarn_input_state_put.
 #include "server/worker/input_state.h"
 
 #include <math.h>
@@ -235,8 +236,8 @@ static tarn_status pointer_down(tarn_input_state *state, uint32_t viewer_id, con
     return TARN_OK;
 }
 
-static tarn_status pointer_take(tarn_input_state *state, uint32_t viewer_id, const tarn_input_pointer *pointer,
-                                const tarn_tile_map *map, const tarn_body_map *bodies, tarn_text why)
+static tarn_status put_pointer(tarn_input_state *state, uint32_t viewer_id, const tarn_input_pointer *pointer,
+                               const tarn_tile_map *map, const tarn_body_map *bodies, tarn_text why)
 {
     tarn_ray ray;
     memcpy(ray.origin_m, pointer->origin_m, sizeof ray.origin_m);
@@ -319,8 +320,8 @@ static void tracked_follow(tarn_input_source *source, const tracked_pose *pose)
     source->silent_steps = 0;
 }
 
-static tarn_status tracked_take(tarn_input_state *state, uint32_t viewer_id, const tracked_pose *pose,
-                                const tarn_body_map *bodies, tarn_text why)
+static tarn_status put_tracked(tarn_input_state *state, uint32_t viewer_id, const tracked_pose *pose,
+                               const tarn_body_map *bodies, tarn_text why)
 {
     tarn_input_source *source = source_find(state, viewer_id, pose->kind, pose->side);
     const bool may_take = was_open(state, viewer_id, pose) || source != NULL || pose->kind == TARN_INPUT_CONTROLLER;
@@ -406,8 +407,8 @@ static tracked_pose hand_pose(const tarn_input_hand *hand)
     return pose;
 }
 
-tarn_status tarn_input_state_take(tarn_input_state *state, uint32_t viewer_id, const tarn_input *input,
-                                  const tarn_tile_map *map, const tarn_body_map *bodies, tarn_text why)
+tarn_status tarn_input_state_put(tarn_input_state *state, uint32_t viewer_id, const tarn_input *input,
+                                 const tarn_tile_map *map, const tarn_body_map *bodies, tarn_text why)
 {
     if ((unsigned)input->kind > TARN_INPUT_HAND) {
         snprintf(why, sizeof(tarn_text), "input.kind: %d is neither a pointer, a controller nor a hand",
@@ -415,11 +416,11 @@ tarn_status tarn_input_state_take(tarn_input_state *state, uint32_t viewer_id, c
         return TARN_E_ARGUMENT;
     }
     if (input->kind == TARN_INPUT_POINTER) {
-        return pointer_take(state, viewer_id, &input->pointer, map, bodies, why);
+        return put_pointer(state, viewer_id, &input->pointer, map, bodies, why);
     }
     const tracked_pose pose =
         input->kind == TARN_INPUT_CONTROLLER ? controller_pose(&input->controller) : hand_pose(&input->hand);
-    return tracked_take(state, viewer_id, &pose, bodies, why);
+    return put_tracked(state, viewer_id, &pose, bodies, why);
 }
 
 void tarn_input_state_note(tarn_input_state *state, uint32_t viewer_id, uint32_t sequence)

@@ -80,8 +80,8 @@ void tarn_input_state_turn(tarn_input_state *state, const float rotation[4]);
 /// @param why  on failure a sentence for the viewer
 /// @return TARN_OK, TARN_E_LIMIT (as many act as fit; controllers and hands are told once per tool) or TARN_E_ARGUMENT
 ///         (another kind of input)
-tarn_status tarn_input_state_take(tarn_input_state *state, uint32_t viewer_id, const tarn_input *input,
-                                  const tarn_tile_map *map, const tarn_body_map *bodies, tarn_text why);
+tarn_status tarn_input_state_put(tarn_input_state *state, uint32_t viewer_id, const tarn_input *input,
+                                 const tarn_tile_map *map, const tarn_body_map *bodies, tarn_text why);
 
 /// Notes that an input of this viewer will be part of the next step. Inputs that other modules act on are noted too.
 void tarn_input_state_note(tarn_input_state *state, uint32_t viewer_id, uint32_t sequence);

@@ -1,3 +1,4 @@
+// One function per tool, from a stroke to its part of the step's input: start at tarn_tool_act.
 #include "server/worker/input_tools.h"
 
 #include <math.h>

@@ -158,7 +158,7 @@ static void refuse_state(tarn_place *place, const char *why)
 }
 
 /// A piece of a state that is to come. While a job is in progress none is.
-static void take_piece(tarn_place *place, const tarn_ipc_message *message)
+static void on_piece(tarn_place *place, const tarn_ipc_message *message)
 {
     tarn_text why = "the tank waits for no state";
     tarn_status status = TARN_E_STATE;
@@ -237,7 +237,7 @@ static tarn_status tank_message(tarn_place *place, const tarn_ipc_message *messa
         return TARN_OK;
     case TARN_IPC_STATE_HEAD:
     case TARN_IPC_STATE_CHUNK:
-        take_piece(place, message);
+        on_piece(place, message);
         return TARN_OK;
     case TARN_IPC_KEY_WANTED:
         tarn_frame_plan_ask(&place->tank.plan);
@@ -282,10 +282,10 @@ tarn_status tarn_places_message(tarn_places *places, const tarn_ipc_message *mes
 static void run_load(void *context)
 {
     tarn_place *place = context;
-    const tarn_places *places = place->places;
+    tarn_places *places = place->places;
     place->why[0] = 0;
     place->status = tarn_worker_tank_load(&place->tank, places->device, places->scenes_dir, places->options,
-                                          &place->loading, place->why);
+                                          &place->loading, &places->jobs, place->why);
 }
 
 static void run_reset(void *context)
@@ -300,10 +300,10 @@ static void run_save(void *context)
     place->status = tarn_worker_move_save(&place->tank, place->save.save);
 }
 
-static void run_take(void *context)
+static void run_restore(void *context)
 {
     tarn_place *place = context;
-    place->status = tarn_worker_move_take(&place->tank, place->why);
+    place->status = tarn_worker_move_load(&place->tank, place->why);
 }
 
 static void run_step(void *context)
@@ -345,8 +345,8 @@ static void begin(tarn_place *place, uint64_t now_ns)
         place->save_asked = false;
         run = run_save;
     } else if (tarn_worker_move_is_whole(&place->tank)) {
-        place->task = TARN_PLACE_TAKES;
-        run = run_take;
+        place->task = TARN_PLACE_RESTORES;
+        run = run_restore;
     } else {
         since_ns = tarn_worker_tank_due_ns(&place->tank);
     }
@@ -364,7 +364,7 @@ static tarn_status end(tarn_place *place)
         place->go_on_asked = false;
         tarn_worker_move_end(tank);
     }
-    if (place->task == TARN_PLACE_TAKES && place->status != TARN_OK && place->status != TARN_E_DEVICE) {
+    if (place->task == TARN_PLACE_RESTORES && place->status != TARN_OK && place->status != TARN_E_DEVICE) {
         refuse_state(place, place->why);
         return TARN_OK;
     }
@@ -459,8 +459,10 @@ tarn_status tarn_places_turn(tarn_places *places)
 {
     const uint64_t now_ns = tarn_clock_monotonic_ns(), next_ns = begin_due(places, now_ns);
     int picked = tarn_turns_pick(&places->turns);
-    if (picked < 0) { // all that have something to do wait for the device
+    // Those that wait are asked when nobody else has anything to do, and now and then beside those that have.
+    if (picked < 0 || now_ns >= places->wake_ns) {
         tarn_turns_wake(&places->turns);
+        places->wake_ns = now_ns + TARN_WORKER_SLICE_MS * (uint64_t)1000000;
         picked = tarn_turns_pick(&places->turns);
     }
     if (picked < 0) {

@@ -17,7 +17,7 @@ typedef enum tarn_place_task {
     TARN_PLACE_LOADS,
     TARN_PLACE_RESETS,
     TARN_PLACE_SAVES,
-    TARN_PLACE_TAKES, ///< a state that has come
+    TARN_PLACE_RESTORES, ///< a state that has come
     TARN_PLACE_RUNS
 } tarn_place_task;
 
@@ -45,6 +45,7 @@ typedef struct tarn_place {
 struct tarn_places {
     tarn_place of[TARN_WORKER_PLACES_MAX];
     tarn_turns turns;
+    uint64_t wake_ns; ///< when those that wait are asked next
     tarn_jobs jobs;
     tarn_device *device;
     tarn_worker_link *link;

@@ -1,4 +1,4 @@
-// Start at `walk`, which lists everything and serves both directions.
+// What viewers do to a tank, as bytes. Start at `walk`, which lists everything and serves both directions.
 #include "server/worker/press_bytes.h"
 #include "server/common/byte_codec.h"
 #include "server/worker/worker_limits.h"

@@ -1,3 +1,4 @@
+// A saved state now and then, put back once: failing again right after means starting afresh.
 #include "server/worker/snapshot.h"
 #include "protocol/assert.h"
 

@@ -1,3 +1,4 @@
+// Messages go first, a frame's remaining bytes before another frame: start at tarn_worker_link_flush.
 #include "server/worker/worker_link.h"
 #include "protocol/assert.h"
 

@@ -53,7 +53,7 @@ static void fault_status(worker *self, const char *what, tarn_status status)
     fault(self, why);
 }
 
-static tarn_status take_message(void *user, const tarn_ipc_message *message)
+static tarn_status on_message(void *user, const tarn_ipc_message *message)
 {
     worker *self = user;
     if (!self->greeted) {
@@ -213,7 +213,7 @@ int main(int argc, char **argv)
         close_range(STDERR_FILENO + 1, (unsigned)self.options.fd - 1, 0);
     }
     close_range((unsigned)self.options.fd + 1, UINT_MAX, 0);
-    tarn_ipc_sink sink = {.user = &self, .message = take_message};
+    tarn_ipc_sink sink = {.user = &self, .message = on_message};
     if (tarn_worker_link_open(&self.link, self.options.fd, &sink) != TARN_OK) {
         tarn_log_error("--fd %d is no open descriptor", self.options.fd);
         return 1;

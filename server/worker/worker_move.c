@@ -156,7 +156,7 @@ tarn_status tarn_worker_move_head(tarn_worker_tank *tank, const tarn_ipc_state_h
         return TARN_E_MEMORY;
     }
     tarn_snapshot_forget(&tank->snapshot);
-    handover->phase = TARN_HANDOVER_TAKES;
+    handover->phase = TARN_HANDOVER_GETS;
     handover->head = *head;
     handover->at = 0;
     return TARN_OK;
@@ -168,7 +168,7 @@ tarn_status tarn_worker_move_chunk(tarn_worker_tank *tank, const tarn_ipc_state_
     const uint64_t state_bytes = handover->head.state_bytes;
     const bool is_state = handover->at < state_bytes;
     const uint64_t end = is_state ? state_bytes : all_bytes(handover);
-    if (handover->phase != TARN_HANDOVER_TAKES || chunk->at != handover->at || chunk->byte_count > end - handover->at) {
+    if (handover->phase != TARN_HANDOVER_GETS || chunk->at != handover->at || chunk->byte_count > end - handover->at) {
         snprintf(why, sizeof(tarn_text), "a piece of the tank's state is out of place");
         return TARN_E_STATE;
     }
@@ -182,11 +182,11 @@ tarn_status tarn_worker_move_chunk(tarn_worker_tank *tank, const tarn_ipc_state_
 
 bool tarn_worker_move_is_whole(const tarn_worker_tank *tank)
 {
-    return tank->handover.phase == TARN_HANDOVER_TAKES && tank->handover.at == all_bytes(&tank->handover);
+    return tank->handover.phase == TARN_HANDOVER_GETS && tank->handover.at == all_bytes(&tank->handover);
 }
 
 /// What viewers do goes on, with the bodies and the parameters that this tank has.
-static tarn_status take_presses(tarn_worker_tank *tank, uint32_t *steps_asked)
+static tarn_status read_presses(tarn_worker_tank *tank, uint32_t *steps_asked)
 {
     const tarn_handover *handover = &tank->handover;
     tarn_presses *presses = malloc(sizeof *presses);
@@ -203,7 +203,7 @@ static tarn_status take_presses(tarn_worker_tank *tank, uint32_t *steps_asked)
     return status;
 }
 
-tarn_status tarn_worker_move_take(tarn_worker_tank *tank, tarn_text why)
+tarn_status tarn_worker_move_load(tarn_worker_tank *tank, tarn_text why)
 {
     const tarn_ipc_state_head head = tank->handover.head;
     uint32_t steps_asked = 0;
@@ -212,7 +212,7 @@ tarn_status tarn_worker_move_take(tarn_worker_tank *tank, tarn_text why)
         status = TARN_E_MALFORMED;
     }
     if (status == TARN_OK && head.presses_bytes > 0) {
-        status = take_presses(tank, &steps_asked);
+        status = read_presses(tank, &steps_asked);
     }
     if (status == TARN_OK) {
         tarn_encoder_go_on(tank->encoder, head.number);

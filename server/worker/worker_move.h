@@ -29,13 +29,13 @@ tarn_status tarn_worker_move_head(tarn_worker_tank *tank, const tarn_ipc_state_h
 /// The next piece. @param why  on failure a sentence  @return TARN_OK or TARN_E_STATE: another one is next, or none
 tarn_status tarn_worker_move_chunk(tarn_worker_tank *tank, const tarn_ipc_state_chunk *chunk, tarn_text why);
 
-/// Whether all pieces have come: the tank is to be taken.
+/// Whether all pieces have come: the state is to be loaded.
 bool tarn_worker_move_is_whole(const tarn_worker_tank *tank);
 
 /// Loads what has come; the tank goes on from there. Job.
 /// @param why  on failure a sentence; then the tank is of no use
 /// @return TARN_OK, TARN_E_MALFORMED, TARN_E_MEMORY or TARN_E_DEVICE
-tarn_status tarn_worker_move_take(tarn_worker_tank *tank, tarn_text why);
+tarn_status tarn_worker_move_load(tarn_worker_tank *tank, tarn_text why);
 
 /// Between jobs: puts into the link what there is to say and to send, as far as there is room.
 void tarn_worker_move_tell(tarn_worker_tank *tank, tarn_worker_link *link);

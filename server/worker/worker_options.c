@@ -1,3 +1,4 @@
+// tarn-worker's options by argp: start at option_list.
 #include "server/worker/worker_options.h"
 #include "kernels/device/device.h"
 #include "server/common/option_number.h"

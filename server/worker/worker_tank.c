@@ -77,7 +77,8 @@ static tarn_status hold(tarn_worker_tank *tank)
 }
 
 tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir,
-                                  const tarn_worker_options *options, const tarn_ipc_load *load, tarn_text why)
+                                  const tarn_worker_options *options, const tarn_ipc_load *load, tarn_jobs *jobs,
+                                  tarn_text why)
 {
     tarn_tank *made = NULL;
     tarn_tile_map map = {0};
@@ -86,7 +87,13 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     tarn_encoder_desc encoder_desc;
     tarn_scene *scene = calloc(1, sizeof *scene);
     snprintf(why, sizeof(tarn_text), "out of memory");
-    tarn_status status = scene != NULL ? scene_read(scenes_dir, load->scene, scene, why) : TARN_E_MEMORY;
+    tarn_status status = TARN_E_MEMORY;
+    if (scene != NULL) {
+        tarn_job *job = jobs->running;
+        tarn_jobs_leave(jobs);
+        status = scene_read(scenes_dir, load->scene, scene, why);
+        tarn_jobs_return(job);
+    }
     if (status != TARN_OK) {
         goto fail;
     }
@@ -207,7 +214,7 @@ void tarn_worker_tank_settle(tarn_worker_tank *tank, uint64_t now_ns)
 
 void tarn_worker_tank_audience(tarn_worker_tank *tank, uint32_t viewer_count, uint64_t now_ns)
 {
-    if (tank->viewer_count == 0 && viewer_count > 0) {
+    if (tank->viewer_count == 0 && viewer_count > 0 && tank->tank != NULL) { // or it begins with all this
         tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
         tank->frame_wanted = true;
         tank->frame_due_ns = now_ns;
@@ -229,7 +236,7 @@ static void parameter_keep(tarn_worker_tank *tank, uint32_t id, float value)
     _Static_assert((int)TARN_MODEL_PARAMETERS_MAX <= (int)TARN_STEP_PARAMETERS_MAX, "each changes once in a step");
 }
 
-static tarn_status parameter_take(tarn_worker_tank *tank, const tarn_input_parameter *parameter, tarn_text why)
+static tarn_status put_parameter(tarn_worker_tank *tank, const tarn_input_parameter *parameter, tarn_text why)
 {
     const tarn_model *model = tarn_tank_model(tank->tank);
     const int id = tarn_model_parameter_find(model, parameter->name);
@@ -266,7 +273,7 @@ tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, c
 {
     tarn_input_state_note(&tank->inputs, viewer_id, input->sequence);
     if (input->kind == TARN_INPUT_PARAMETER) {
-        return parameter_take(tank, &input->parameter, why);
+        return put_parameter(tank, &input->parameter, why);
     }
     if (input->kind == TARN_INPUT_ORIENTATION) {
         tank->next.poser = TARN_STEP_POSER_HAND;
@@ -281,7 +288,7 @@ tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, c
             return TARN_E_LIMIT;
         }
     }
-    return tarn_input_state_take(&tank->inputs, viewer_id, input, &tank->map, &tank->bodies, why);
+    return tarn_input_state_put(&tank->inputs, viewer_id, input, &tank->map, &tank->bodies, why);
 }
 
 static bool is_stepping(const tarn_worker_tank *tank)
@@ -434,6 +441,44 @@ static tarn_status step(tarn_worker_tank *tank, const tarn_jobs *jobs, uint64_t 
     return TARN_OK;
 }
 
+static void fill_state(const tarn_worker_tank *tank, tarn_ipc_state *state)
+{
+    const tarn_tank_desc *desc = &tank->scene.tank;
+    tarn_session_state *session = &state->session;
+    state->epoch = tank->epoch;
+    memcpy(session->scene, tank->scene.name, sizeof session->scene);
+    session->paused = tank->paused;
+    session->worker_ready = 1;
+    session->cell_m = desc->cell_m;
+    session->dt_s = desc->dt_s;
+    for (int axis = 0; axis < 3; axis++) {
+        session->size_m[axis] = desc->cell_m * (float)desc->cells[axis];
+    }
+    _Static_assert((int)TARN_MODEL_PARAMETERS_MAX <= (int)TARN_PARAMETERS_MAX, "a state message holds all parameters");
+    const tarn_model *model = tarn_tank_model(tank->tank);
+    session->parameter_count = model->parameter_count;
+    for (uint32_t id = 0; id < model->parameter_count; id++) {
+        const tarn_parameter_spec *spec = &model->parameters[id];
+        tarn_parameter_info *info = &session->parameters[id];
+        snprintf(info->name, sizeof info->name, "%s", spec->name);
+        info->value = tarn_tank_parameter(tank->tank, id);
+        info->min = spec->min;
+        info->max = spec->max;
+    }
+    session->added_count = tarn_added_infos(desc, tank->added, tank->added_count, session->added);
+}
+
+/// @return whether the gateway is told the newest state
+static bool tell_state(tarn_worker_tank *tank, tarn_worker_link *link)
+{
+    if (tank->state_changed) {
+        tarn_ipc_message message = {.kind = TARN_IPC_STATE, .tank = tank->id};
+        fill_state(tank, &message.state);
+        tank->state_changed = tarn_worker_link_put(link, &message) != TARN_OK;
+    }
+    return !tank->state_changed;
+}
+
 static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, const tarn_jobs *jobs, tarn_stream_kind kind,
                           uint64_t now_ns)
 {
@@ -501,7 +546,8 @@ static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, const ta
     if (!tarn_frame_plan_next(&tank->plan, &moment, &kind)) {
         return TARN_OK;
     }
-    if (tarn_worker_link_frame_waits(link, tank->slot)) {
+    // A frame of an epoch that the gateway doesn't know is left out there, and what refers to it.
+    if (tarn_worker_link_frame_waits(link, tank->slot) || !tell_state(tank, link)) {
         tarn_frame_plan_hold(&tank->plan, now_ns + TARN_WORKER_ROOM_MS * (uint64_t)1000000);
         return TARN_OK;
     }
@@ -533,33 +579,6 @@ tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link,
     return status == TARN_OK && is_step ? look(tank) : status;
 }
 
-static void fill_state(const tarn_worker_tank *tank, tarn_ipc_state *state)
-{
-    const tarn_tank_desc *desc = &tank->scene.tank;
-    tarn_session_state *session = &state->session;
-    state->epoch = tank->epoch;
-    memcpy(session->scene, tank->scene.name, sizeof session->scene);
-    session->paused = tank->paused;
-    session->worker_ready = 1;
-    session->cell_m = desc->cell_m;
-    session->dt_s = desc->dt_s;
-    for (int axis = 0; axis < 3; axis++) {
-        session->size_m[axis] = desc->cell_m * (float)desc->cells[axis];
-    }
-    _Static_assert((int)TARN_MODEL_PARAMETERS_MAX <= (int)TARN_PARAMETERS_MAX, "a state message holds all parameters");
-    const tarn_model *model = tarn_tank_model(tank->tank);
-    session->parameter_count = model->parameter_count;
-    for (uint32_t id = 0; id < model->parameter_count; id++) {
-        const tarn_parameter_spec *spec = &model->parameters[id];
-        tarn_parameter_info *info = &session->parameters[id];
-        snprintf(info->name, sizeof info->name, "%s", spec->name);
-        info->value = tarn_tank_parameter(tank->tank, id);
-        info->min = spec->min;
-        info->max = spec->max;
-    }
-    session->added_count = tarn_added_infos(desc, tank->added, tank->added_count, session->added);
-}
-
 static void fill_report(tarn_worker_tank *tank, const tarn_worker_link *link, uint64_t now_ns, tarn_ipc_report *report)
 {
     tarn_tank_report simulated;
@@ -584,13 +603,7 @@ void tarn_worker_tank_tell(tarn_worker_tank *tank, tarn_worker_link *link, uint6
         tank->state_changed = true;
         tank->added_due_ns = now_ns + TARN_WORKER_ADDED_MS * (uint64_t)1000000;
     }
-    if (tank->state_changed) {
-        memset(&message, 0, sizeof message);
-        message.kind = TARN_IPC_STATE;
-        message.tank = tank->id;
-        fill_state(tank, &message.state);
-        tank->state_changed = tarn_worker_link_put(link, &message) != TARN_OK;
-    }
+    tell_state(tank, link);
     if (tank->refused_viewer_id != 0) {
         memset(&message, 0, sizeof message);
         message.kind = TARN_IPC_REFUSED;

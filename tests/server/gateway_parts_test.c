@@ -135,12 +135,12 @@ static void test_what_was_held_is_taken_over_in_order_and_edges_wait(void **stat
     }
     push(901, 8, 0, true);
     // The viewers' places are taken by the gateway's own: an edge and all behind it wait.
-    assert_false(tarn_worker_queue_take_over(&queue, &held));
+    assert_false(tarn_worker_queue_append(&queue, &held));
     assert_int_equal(held.count, 3);
     for (int i = 0; i < TARN_GATEWAY_WORKER_QUEUE_MAX - 2; i++) {
         assert_int_equal(pop(), 900);
     }
-    assert_true(tarn_worker_queue_take_over(&queue, &held));
+    assert_true(tarn_worker_queue_append(&queue, &held));
     assert_int_equal(held.count, 0);
     static const uint32_t expected[] = {901, 1, 2, 3, 0};
     for (int i = 0; i < 5; i++) {
@@ -199,7 +199,7 @@ static tarn_scene_pages scene_pages;
 static void expect_scene_page(const char *path, const char *type, const char *text)
 {
     tarn_scene_page *page;
-    tarn_status status = tarn_scene_page_take(&scene_pages, folder, path, &page);
+    tarn_status status = tarn_scene_page_open(&scene_pages, folder, path, &page);
     if (text == NULL) {
         if (status != TARN_E_NOT_FOUND || page != NULL) {
             fail_msg("%s: %s instead of TARN_E_NOT_FOUND", path, tarn_status_name(status));
@@ -214,7 +214,7 @@ static void expect_scene_page(const char *path, const char *type, const char *te
     assert_memory_equal(page->page.bytes, text, strlen(text));
     assert_int_equal(page->page.etag[0], '"');
     assert_false(page->page.immutable);
-    tarn_scene_page_give(page);
+    tarn_scene_page_close(page);
     assert_null(scene_pages.first);
 }
 
@@ -289,8 +289,8 @@ static void test_scenes_are_read_from_their_folder_and_nothing_else_is(void **st
     assert_non_null(file);
     assert_int_equal(ftruncate(fileno(file), TARN_GATEWAY_PAGE_BYTES_MAX + 1), 0);
     fclose(file);
-    assert_int_equal(tarn_scene_page_take(&scene_pages, folder, "/scenes/large.obj", &page), TARN_E_LIMIT);
-    assert_int_equal(tarn_scene_page_take(&scene_pages, "/no/such/folder", "/scenes/pool.json", &page),
+    assert_int_equal(tarn_scene_page_open(&scene_pages, folder, "/scenes/large.obj", &page), TARN_E_LIMIT);
+    assert_int_equal(tarn_scene_page_open(&scene_pages, "/no/such/folder", "/scenes/pool.json", &page),
                      TARN_E_NOT_FOUND);
 }
 
@@ -301,21 +301,21 @@ static void test_responses_share_a_scenes_file(void **state)
     tarn_scene_page *first, *second, *newer, *other;
     put_file("pool.json", "{}");
     put_file("twin.json", "{}");
-    assert_int_equal(tarn_scene_page_take(&scene_pages, folder, "/scenes/pool.json", &first), TARN_OK);
-    assert_int_equal(tarn_scene_page_take(&scene_pages, folder, "/scenes/pool.json", &second), TARN_OK);
+    assert_int_equal(tarn_scene_page_open(&scene_pages, folder, "/scenes/pool.json", &first), TARN_OK);
+    assert_int_equal(tarn_scene_page_open(&scene_pages, folder, "/scenes/pool.json", &second), TARN_OK);
     assert_ptr_equal(first, second);
-    assert_int_equal(tarn_scene_page_take(&scene_pages, folder, "/scenes/twin.json", &other), TARN_OK);
+    assert_int_equal(tarn_scene_page_open(&scene_pages, folder, "/scenes/twin.json", &other), TARN_OK);
     assert_ptr_not_equal(other, first);
     put_file("pool.json", "{ }");
-    assert_int_equal(tarn_scene_page_take(&scene_pages, folder, "/scenes/pool.json", &newer), TARN_OK);
+    assert_int_equal(tarn_scene_page_open(&scene_pages, folder, "/scenes/pool.json", &newer), TARN_OK);
     assert_ptr_not_equal(newer, first);
     assert_int_equal(newer->page.byte_count, 3);
-    tarn_scene_page_give(first);
+    tarn_scene_page_close(first);
     assert_int_equal(second->page.byte_count, 2);
     assert_memory_equal(second->page.bytes, "{}", 2);
-    tarn_scene_page_give(newer);
-    tarn_scene_page_give(second);
-    tarn_scene_page_give(other);
+    tarn_scene_page_close(newer);
+    tarn_scene_page_close(second);
+    tarn_scene_page_close(other);
     assert_null(scene_pages.first);
 }
 
@@ -342,16 +342,16 @@ static void test_beside_a_named_scene_other_json_is_not_given_out(void **state)
     snprintf(file, sizeof file, "%s/own.json", folder);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         tarn_scene_page *page;
-        tarn_status status = tarn_scene_page_take_own(&scene_pages, file, cases[i].path, &page);
+        tarn_status status = tarn_scene_page_open_own(&scene_pages, file, cases[i].path, &page);
         if (status != cases[i].status) {
             fail_msg("%s: %s instead of %s", cases[i].path, tarn_status_name(status),
                      tarn_status_name(cases[i].status));
         }
-        tarn_scene_page_give(page);
+        tarn_scene_page_close(page);
     }
     tarn_scene_page *page;
     snprintf(file, sizeof file, "%s/no-such.json", folder);
-    assert_int_equal(tarn_scene_page_take_own(&scene_pages, file, "/scenes/assets/hill.pgm", &page), TARN_E_NOT_FOUND);
+    assert_int_equal(tarn_scene_page_open_own(&scene_pages, file, "/scenes/assets/hill.pgm", &page), TARN_E_NOT_FOUND);
 }
 
 static void test_pages_are_found_by_their_path_and_nothing_else_is(void **state)

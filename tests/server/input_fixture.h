@@ -55,7 +55,7 @@ static inline tarn_status take_with(tarn_input_state *state, uint32_t viewer, co
 {
     tarn_text why = "";
     tarn_input_state_note(state, viewer, input->sequence);
-    tarn_status status = tarn_input_state_take(state, viewer, input, map, bodies, why);
+    tarn_status status = tarn_input_state_put(state, viewer, input, map, bodies, why);
     assert_true((status == TARN_OK) == (why[0] == 0));
     return status;
 }

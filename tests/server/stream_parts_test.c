@@ -259,7 +259,7 @@ static tarn_status receive(tarn_stream_kind kind, uint32_t number, uint32_t refe
 {
     uint8_t *space = tarn_fanout_space(&fanout);
     assert_non_null(space);
-    return tarn_fanout_take(&fanout, write_frame(space, kind, number, reference, EPOCH), EPOCH, &inputs);
+    return tarn_fanout_put(&fanout, write_frame(space, kind, number, reference, EPOCH), EPOCH, &inputs);
 }
 
 /// A viewer of the fan-out. @return the number of the frame that it is sent, or 0
@@ -384,13 +384,13 @@ static void test_frames_of_another_epoch_and_wrong_ones_are_refused(void **state
     receive(TARN_STREAM_KEY, 1, 0);
     uint8_t *space = tarn_fanout_space(&fanout);
     uint32_t bytes = write_frame(space, TARN_STREAM_KEY, 2, 0, EPOCH + 1);
-    assert_int_equal(tarn_fanout_take(&fanout, bytes, EPOCH, &inputs), TARN_E_STATE);
+    assert_int_equal(tarn_fanout_put(&fanout, bytes, EPOCH, &inputs), TARN_E_STATE);
     space = tarn_fanout_space(&fanout);
     bytes = write_frame(space, TARN_STREAM_KEY, 2, 0, EPOCH);
-    assert_int_equal(tarn_fanout_take(&fanout, bytes - LAYER_BYTES, EPOCH, &inputs), TARN_E_TRUNCATED); // cut
-    assert_int_equal(tarn_fanout_take(&fanout, 7, EPOCH, &inputs), TARN_E_TRUNCATED);
+    assert_int_equal(tarn_fanout_put(&fanout, bytes - LAYER_BYTES, EPOCH, &inputs), TARN_E_TRUNCATED); // cut
+    assert_int_equal(tarn_fanout_put(&fanout, 7, EPOCH, &inputs), TARN_E_TRUNCATED);
     space[0] ^= 1;
-    assert_int_equal(tarn_fanout_take(&fanout, bytes, EPOCH, &inputs), TARN_E_MALFORMED);
+    assert_int_equal(tarn_fanout_put(&fanout, bytes, EPOCH, &inputs), TARN_E_MALFORMED);
     watcher viewer = {0};
     assert_int_equal(send_to(&viewer, false), 1); // the one before stays
     tarn_fanout_clear(&fanout);

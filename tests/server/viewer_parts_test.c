@@ -12,7 +12,7 @@ static uint64_t ms(uint64_t count)
 static bool take(tarn_viewer_flight *flight, uint32_t epoch, uint64_t step, uint32_t number)
 {
     tarn_viewer_landing landing;
-    return tarn_viewer_flight_take(flight, &(tarn_ack){.epoch = epoch, .step = step, .number = number}, &landing);
+    return tarn_viewer_flight_land(flight, &(tarn_ack){.epoch = epoch, .step = step, .number = number}, &landing);
 }
 
 static void test_an_acknowledgement_takes_its_frame_and_all_before(void **state)
@@ -26,14 +26,14 @@ static void test_an_acknowledgement_takes_its_frame_and_all_before(void **state)
     assert_false(take(&flight, 2, 101, 11)); // of another epoch
     assert_false(take(&flight, 1, 99, 9));
     assert_int_equal(flight.count, 4);
-    assert_true(tarn_viewer_flight_take(&flight, &(tarn_ack){1, 101, 11}, &landing));
+    assert_true(tarn_viewer_flight_land(&flight, &(tarn_ack){1, 101, 11}, &landing));
     assert_int_equal(landing.sent_ns, ms(1));
     assert_false(landing.is_alone);
     assert_int_equal(flight.count, 2);
     assert_true(take(&flight, 1, 103, 0)); // by its step
     assert_int_equal(flight.count, 0);
     tarn_viewer_flight_put(&flight, 1, 20, 104, ms(9));
-    assert_true(tarn_viewer_flight_take(&flight, &(tarn_ack){1, 104, 20}, &landing));
+    assert_true(tarn_viewer_flight_land(&flight, &(tarn_ack){1, 104, 20}, &landing));
     assert_true(landing.is_alone);
 }
 

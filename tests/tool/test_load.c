@@ -125,7 +125,7 @@ static load_frame_head frame_of(tarn_stream_kind kind, uint32_t number, uint32_t
 /// @return whether the chain refuses it
 static bool refuses(load_chain *chain, const load_frame_head *head)
 {
-    return load_chain_take(chain, head) != NULL;
+    return load_chain_follow(chain, head) != NULL;
 }
 
 static void a_viewer_can_decode_what_it_was_sent_before(void **state)
@@ -193,15 +193,15 @@ static void golden_streams_are_read_and_decoded(void **state)
             assert_ptr_equal(head.inputs, opened.inputs);
             assert_int_equal(load_frame_head_read(frame, head_bytes, frame_bytes - 1, &head), TARN_E_MALFORMED);
             assert_int_equal(load_frame_head_read(frame, head_bytes, frame_bytes + 1, &head), TARN_E_MALFORMED);
-            assert_null(load_chain_take(&chain, &head));
+            assert_null(load_chain_follow(&chain, &head));
             // Of "stream-cut" frames 1 and 4 have layers that a key or base frame before them lacked.
             const bool wrong = strcmp(golden_stream_name(i), "stream-cut") == 0 && (k == 1 || k == 4);
-            const tarn_status status = load_decoder_take(&decoder, frame, frame_bytes);
+            const tarn_status status = load_decoder_decode(&decoder, frame, frame_bytes);
             if (status != (wrong ? TARN_E_MALFORMED : TARN_OK)) {
                 fail_msg("%s, frame %d: %s", golden_stream_name(i), k, tarn_status_text(status));
             }
             if (k > 0 && opened.head.kind != TARN_STREAM_KEY && late.stream == NULL) {
-                assert_int_equal(load_decoder_take(&late, frame, frame_bytes), TARN_E_STATE);
+                assert_int_equal(load_decoder_decode(&late, frame, frame_bytes), TARN_E_STATE);
             }
         }
         load_decoder_free(&decoder);

@@ -19,7 +19,7 @@ static void scale(tarn_tank *tank)
     tank->args->scale.liquid_density[0] = 1.0f;
 }
 
-static void take(grid_taker *t, tarn_tank *tank)
+static void carve(grid_carver *t, tarn_tank *tank)
 {
     (void)t;
     (void)tank;
@@ -63,8 +63,8 @@ const tank_model toy_whirl_model = {
     .control_bytes = sizeof(tank_control),
     .check = check,
     .scale = scale,
-    .take = take,
-    .take_in_turn = take,
+    .carve = carve,
+    .carve_in_turn = carve,
     .particles = tank_blocks_particles,
     .seed = tank_seed_blocks,
     .substeps = substeps,

@@ -1,3 +1,4 @@
+// The list of formats, and what all of them share. A new format is a row of `formats`.
 #include "server/tool/export/export.h"
 
 #include <errno.h>

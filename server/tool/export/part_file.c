@@ -1,3 +1,4 @@
+// Written beside its target and renamed over it; a stream or device is written as it is.
 #include "server/tool/export/part_file.h"
 
 #include "server/tool/export/export.h"

@@ -1,3 +1,4 @@
+// Rows filtered by the smallest sum, deflated by zlib, in chunks: start at png_deflate.
 #include "server/tool/export/png_encode.h"
 #include "protocol/assert.h"
 

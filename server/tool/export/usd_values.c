@@ -1,3 +1,4 @@
+// Values of the Points prim that don't depend on the layer's form: extents, linear colours, time codes.
 #include "server/tool/export/usd_values.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// One viewer's frames at a time go through the decoder on another thread: start at load_checks_frame.
 #include "server/tool/load/load_check.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static void work(uv_work_t *request)
 {
     load_checks *checks = request->data;
     const load_kept_frame *frame = &checks->frames[checks->first];
-    checks->status = load_decoder_take(&checks->decoder, frame->bytes, frame->byte_count);
+    checks->status = load_decoder_decode(&checks->decoder, frame->bytes, frame->byte_count);
 }
 
 static void decode_next(load_checks *checks);

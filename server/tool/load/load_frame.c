@@ -1,3 +1,4 @@
+// Heads for the chain of references, whole frames for the decoder: start at load_decoder_decode.
 #include "server/tool/load/load_frame.h"
 #include "protocol/stream_layout.h"
 
@@ -70,7 +71,7 @@ uint32_t load_frame_input_of(const load_frame_head *head, uint32_t viewer_id)
     return 0;
 }
 
-const char *load_chain_take(load_chain *chain, const load_frame_head *head)
+const char *load_chain_follow(load_chain *chain, const load_frame_head *head)
 {
     const bool is_key = head->kind == TARN_STREAM_KEY, continues = chain->begun && chain->epoch == head->epoch;
     const bool repeats = is_key && head->number == chain->number; // with more layers, while the tank is paused
@@ -160,7 +161,7 @@ static bool all_inside(const tarn_stream_head *head, const tarn_stream_particles
     return true;
 }
 
-tarn_status load_decoder_take(load_decoder *decoder, const uint8_t *bytes, size_t byte_count)
+tarn_status load_decoder_decode(load_decoder *decoder, const uint8_t *bytes, size_t byte_count)
 {
     tarn_stream_frame frame;
     tarn_status status = tarn_stream_open(bytes, byte_count, &frame);

@@ -53,7 +53,7 @@ typedef struct load_chain {
 } load_chain;
 
 /// Notes the next frame that a viewer is sent. @return NULL, or what is wrong with sending that frame to it, for people
-const char *load_chain_take(load_chain *chain, const load_frame_head *head);
+const char *load_chain_follow(load_chain *chain, const load_frame_head *head);
 
 /// Decodes one viewer's frames, in their order and from a key frame on. All zero to begin with; its memory grows as
 /// key frames ask for it, up to LOAD_DECODER_BYTES_MAX.
@@ -67,6 +67,6 @@ void load_decoder_free(load_decoder *decoder);
 
 /// Opens and decodes a frame, and looks whether all particles that it announces are there and inside the tank.
 /// @return TARN_OK, TARN_E_MEMORY, TARN_E_LIMIT, or what is wrong with the frame
-tarn_status load_decoder_take(load_decoder *decoder, const uint8_t *bytes, size_t byte_count);
+tarn_status load_decoder_decode(load_decoder *decoder, const uint8_t *bytes, size_t byte_count);
 
 #endif

@@ -1,3 +1,4 @@
+// A ring in the order of epochs and steps; what is late is looked for backwards.
 #include "server/tool/load/load_frame_log.h"
 
 /// How a frame stands to an entry: above 0 where the entry is newer, 0 where it is the same frame.

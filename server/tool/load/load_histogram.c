@@ -1,3 +1,4 @@
+// Buckets by power of two and equal parts of it: start at bucket_of.
 #include "server/tool/load/load_histogram.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// The metrics page over HTTP, and /proc for processor time and memory.
 #include "server/tool/load/load_server.h"
 #include "server/common/clock.h"
 #include "server/common/printable.h"

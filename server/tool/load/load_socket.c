@@ -179,7 +179,7 @@ tarn_status load_socket_say_close(load_socket *socket, uint16_t code)
 
 // ---- receiving ----
 
-static void take(load_socket *socket, size_t count)
+static void drop(load_socket *socket, size_t count)
 {
     memmove(socket->in, socket->in + count, socket->in_count - count);
     socket->in_count -= count;
@@ -228,7 +228,7 @@ static tarn_status read_upgrade(load_socket *socket, bool *done)
         !header_is(answer, "Sec-WebSocket-Protocol", TARN_PROTOCOL_SUBPROTOCOL)) {
         return fail(socket, TARN_E_MALFORMED, "its WebSocket doesn't speak " TARN_PROTOCOL_SUBPROTOCOL);
     }
-    take(socket, (size_t)(end + 4 - socket->in));
+    drop(socket, (size_t)(end + 4 - socket->in));
     socket->phase = LOAD_SOCKET_OPEN;
     *done = true;
     return TARN_OK;
@@ -272,7 +272,7 @@ static tarn_status check_header(load_socket *socket, const wire_header *header)
     return TARN_OK;
 }
 
-static tarn_status take_control(load_socket *socket, const wire_header *header, bool *go_on)
+static tarn_status on_control(load_socket *socket, const wire_header *header, bool *go_on)
 {
     const uint8_t *payload = socket->in + header->header_bytes;
     size_t count = (size_t)header->payload_bytes;
@@ -306,7 +306,7 @@ static bool begin_frame(load_socket *socket, const wire_header *header, size_t h
     }
     socket->body_at = room != NULL ? room + have : NULL;
     socket->body_left = header->payload_bytes - have;
-    take(socket, header->header_bytes + have);
+    drop(socket, header->header_bytes + have);
     return go_on && (socket->body_left > 0 || socket->events->frame_end(socket->user));
 }
 
@@ -341,11 +341,11 @@ static tarn_status understand(load_socket *socket, size_t *wanted, bool *go_on)
             return fail(socket, TARN_E_MALFORMED, "it sent a message that is neither a frame nor short enough");
         } else if (have >= needed) {
             if (control) {
-                status = take_control(socket, &header, go_on);
+                status = on_control(socket, &header, go_on);
             } else {
                 *go_on = socket->events->message(socket->user, socket->in + header.header_bytes, needed);
             }
-            take(socket, header.header_bytes + needed);
+            drop(socket, header.header_bytes + needed);
             continue;
         }
         *wanted = header.header_bytes + needed;

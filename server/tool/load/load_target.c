@@ -1,3 +1,4 @@
+// A URL taken apart, looked up, and whether it is this machine: start at load_target_find.
 #include "server/tool/load/load_target.h"
 
 #include <arpa/inet.h>
@@ -20,7 +21,7 @@ static bool is_loopback(const struct sockaddr_storage *address)
     return IN6_IS_ADDR_LOOPBACK(v6) || (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
 }
 
-static bool take_scheme(const char **at, uint16_t *port, char *why)
+static bool read_scheme(const char **at, uint16_t *port, char *why)
 {
     const char *end = strstr(*at, "://");
     *port = PORT_DEFAULT;
@@ -38,7 +39,7 @@ static bool take_scheme(const char **at, uint16_t *port, char *why)
     return true;
 }
 
-static bool take_path(const char *path, char *why)
+static bool read_path(const char *path, char *why)
 {
     if (path[0] == '\0' || strcmp(path, "/") == 0 || strcmp(path, "/ws") == 0) {
         return true;
@@ -47,7 +48,7 @@ static bool take_path(const char *path, char *why)
     return false;
 }
 
-static bool take_port(const char *text, size_t length, uint16_t *port, char *why)
+static bool read_port(const char *text, size_t length, uint16_t *port, char *why)
 {
     char digits[8] = "", *end = digits;
     long value = -1;
@@ -66,7 +67,7 @@ static bool take_port(const char *text, size_t length, uint16_t *port, char *why
 }
 
 /// HOST, HOST:PORT, [V6] or [V6]:PORT; `length` characters of it.
-static bool take_authority(const char *text, size_t length, load_target *target, char *why)
+static bool read_authority(const char *text, size_t length, load_target *target, char *why)
 {
     const char *end = text + length, *host = text, *host_end, *colon;
     if (length > 0 && text[0] == '[') {
@@ -83,7 +84,7 @@ static bool take_authority(const char *text, size_t length, load_target *target,
                  (int)(length < 200 ? length : 200), text);
         return false;
     }
-    if (colon < end && !take_port(colon + 1, (size_t)(end - colon - 1), &target->port, why)) {
+    if (colon < end && !read_port(colon + 1, (size_t)(end - colon - 1), &target->port, why)) {
         return false;
     }
     snprintf(target->host, sizeof target->host, "%.*s", (int)(host_end - host), host);
@@ -119,9 +120,9 @@ static bool resolve(load_target *target, char *why)
 bool load_target_find(const char *text, load_target *target, char why[LOAD_TARGET_WHY_BYTES])
 {
     *target = (load_target){0};
-    if (!take_scheme(&text, &target->port, why)) {
+    if (!read_scheme(&text, &target->port, why)) {
         return false;
     }
     size_t length = strcspn(text, "/");
-    return take_path(text + length, why) && take_authority(text, length, target, why) && resolve(target, why);
+    return read_path(text + length, why) && read_authority(text, length, target, why) && resolve(target, why);
 }

@@ -289,7 +289,7 @@ static void join(load_viewer *viewer)
     tell(viewer, &message);
 }
 
-static void take_error(load_viewer *viewer, const tarn_error *error)
+static void on_error(load_viewer *viewer, const tarn_error *error)
 {
     char text[LOAD_TARGET_WHY_BYTES];
     if (error->code == TARN_ERROR_INPUT) {
@@ -325,7 +325,7 @@ static bool on_message(void *user, const uint8_t *bytes, size_t byte_count)
     } else if (message.kind == TARN_MESSAGE_STATE) {
         memcpy(viewer->size_m, message.state.size_m, sizeof viewer->size_m);
     } else if (message.kind == TARN_MESSAGE_ERROR) {
-        take_error(viewer, &message.error);
+        on_error(viewer, &message.error);
     }
     return viewer->phase != LOAD_CLOSING;
 }
@@ -349,7 +349,7 @@ static void note_frame(load_viewer *viewer)
 static void check_chain(load_viewer *viewer)
 {
     load_results *results = viewer->crowd->results;
-    const char *wrong = load_chain_take(&viewer->chain, &viewer->head);
+    const char *wrong = load_chain_follow(&viewer->chain, &viewer->head);
     if (wrong != NULL && viewer->crowd->options->check_every > 0) {
         results->chains_wrong++;
         load_fail(results, wrong);
@@ -379,7 +379,7 @@ static bool on_frame(void *user, const uint8_t *head_bytes, size_t head_byte_cou
     return true;
 }
 
-static void take_first_frame(load_viewer *viewer, uint64_t now_ns)
+static void on_first_frame(load_viewer *viewer, uint64_t now_ns)
 {
     viewer->phase = LOAD_WATCHING;
     viewer->crowd->opening--;
@@ -417,7 +417,7 @@ static bool on_frame_end(void *user)
     note_inputs_in_frame(viewer, now_ns);
     load_checks_frame_end(&viewer->crowd->checks, viewer);
     if (viewer->phase == LOAD_JOINED) {
-        take_first_frame(viewer, now_ns);
+        on_first_frame(viewer, now_ns);
     }
     if (!viewer->deaf) {
         tarn_message message = {.kind = TARN_MESSAGE_ACK,

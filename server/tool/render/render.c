@@ -48,7 +48,7 @@ static box3 seen_box(const export_info *info)
 }
 
 /// The camera, the room, and what the picture is made in.
-static bool take_memory(render *r, const export_info *info)
+static bool allocate(render *r, const export_info *info)
 {
     uint32_t width = SAMPLES * r->width, height = SAMPLES * r->height;
     box3 seen = seen_box(info);
@@ -85,7 +85,7 @@ tarn_status render_create(const export_info *info, render **out)
     r->size_m = (vec3){info->size_m[0], info->size_m[1], info->size_m[2]};
     r->spacing_m = info->spacing_m;
     r->optical_m = info->is_flat ? 1.2f * r->size_m.z : cbrtf(r->size_m.x * r->size_m.y * r->size_m.z);
-    if (!take_memory(r, info)) {
+    if (!allocate(r, info)) {
         render_destroy(r);
         return TARN_E_MEMORY;
     }

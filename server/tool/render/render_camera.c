@@ -1,3 +1,4 @@
+// Projection, and the distance from which a box fills the picture: start at camera_fit.
 #include "server/tool/render/render_camera.h"
 
 static const float AZIMUTH_RAD = 0.42f, ELEVATION_RAD = 0.36f, HALF_VIEW_RAD = 0.24f, FLAT_HALF_VIEW_RAD = 0.03f;

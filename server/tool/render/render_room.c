@@ -1,3 +1,4 @@
+// Light from a direction: the room's gradient, the table, the floor and its shadows. Start at room_light.
 #include "server/tool/render/render_room.h"
 
 #include <string.h>

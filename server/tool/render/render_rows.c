@@ -1,3 +1,4 @@
+// Threads that take the next range of rows from a counter until none is left.
 #include "server/tool/render/render_rows.h"
 
 #include <pthread.h>

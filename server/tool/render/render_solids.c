@@ -1,3 +1,4 @@
+// Rays against signed distances of walls and shapes: start at solids_trace.
 #include "server/tool/render/render_solids.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// Discs into a depth picture, smoothed along the surface, and thickness beside it: start at surface_draw.
 #include "server/tool/render/render_surface.h"
 
 #include "server/tool/render/render_rows.h"
