@@ -377,6 +377,7 @@ static tarn_status end(tarn_place *place)
             tarn_worker_move_wait(tank, place->restore_save);
             return TARN_OK;
         }
+        tarn_worker_move_end(tank); // which was another tank's
         tarn_worker_link_frame_drop(places->link, tank->slot);
         tarn_log_info("tank %u: scene %s, epoch %u", tank->id, tank->scene.name, tank->epoch);
         return TARN_OK;
