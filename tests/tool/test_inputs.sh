@@ -88,7 +88,7 @@ run 1 "$folder/low.json" --inputs "$log"
 says 'found inputs of "turned" that begin in another state than "low" does'
 
 # Files that aren't whole, wherever they end; that aren't logs, or of another version.
-for ((n = 0; n < bytes; n += n < 64 || n > bytes - 64 ? 1 : 23)); do
+for ((n = 0; n < bytes; n += 7)); do
     head -c "$n" "$log" >"$folder/cut"
     run 1 "$turned" --quiet --inputs "$folder/cut"
     says "cut: found "
