@@ -35,6 +35,6 @@ compare() {
     fi
 }
 
-compare web-client/src/protocol/tables.ts typescript
+compare web-client/src/tables/protocol-tables.ts typescript
 compare server/scenes/scene.schema.json schema "$top/server/scenes/scene.schema.json"
 exit $failed
