@@ -203,8 +203,12 @@ static void test_a_tool_that_the_tank_lacks_is_refused_by_name(void **unused)
     assert_string_equal(why, "input.tool: this tank has no \"pour\"; it has push, dye");
     // A controller says it with every message, and is told once.
     tarn_input held = {.sequence = 2, .kind = TARN_INPUT_CONTROLLER};
-    held.controller = (tarn_input_controller){
-        .tracked = 1, .tool = TARN_TOOL_DRAIN, .orientation = {0, 0, 0, 1}, .radius_m = 0.1f, .trigger = 1};
+    held.controller = (tarn_input_controller){.tracked = 1,
+                                              .tool = TARN_TOOL_DRAIN,
+                                              .orientation = {0, 0, 0, 1},
+                                              .radius_m = 0.1f,
+                                              .trigger = 1,
+                                              .strength = 1};
     assert_int_equal(take(&state, 1, &held, &map), TARN_E_LIMIT);
     assert_int_equal(take(&state, 1, &held, &map), TARN_OK);
     tarn_input_state_latch(&state, map.size_m, dt_s, &step);
