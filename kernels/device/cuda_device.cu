@@ -323,6 +323,24 @@ static cudaError_t set_up(cuda_device *device)
     return error == cudaSuccess ? cuda_graph_setup(device) : error;
 }
 
+/// What CUDA says of GPUs, and of whatever else it can't do.
+static void say_cuda_error(cudaError_t error, char why[TARN_DEVICE_ERROR_BYTES])
+{
+    int driver = 0, own = 0;
+    (void)cudaDriverGetVersion(&driver);
+    (void)cudaRuntimeGetVersion(&own);
+    if (error == cudaErrorInsufficientDriver && driver == 0) {
+        snprintf(why, TARN_DEVICE_ERROR_BYTES, "no driver is installed");
+    } else if (error == cudaErrorInsufficientDriver) {
+        snprintf(why, TARN_DEVICE_ERROR_BYTES, "the driver is for CUDA %d.%d, and this build needs one for %d.%d",
+                 driver / 1000, driver % 1000 / 10, own / 1000, own % 1000 / 10);
+    } else {
+        snprintf(why, TARN_DEVICE_ERROR_BYTES, "CUDA says: %s (%s)", cudaGetErrorString(error),
+                 cudaGetErrorName(error));
+    }
+    (void)cudaGetLastError();
+}
+
 int tarn_cuda_device_count(void)
 {
     int count = 0;
@@ -333,34 +351,64 @@ int tarn_cuda_device_count(void)
     return count;
 }
 
-tarn_status tarn_cuda_device_create(const tarn_device_desc *desc, tarn_device **out)
+/// @param why  where it can't be opened, the reason
+static tarn_status open_device(int index, cuda_device **out, char why[TARN_DEVICE_ERROR_BYTES])
 {
-    int count = tarn_cuda_device_count();
-    if (count == 0) {
+    int count = 0;
+    cudaDeviceProp properties;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error == cudaSuccess && (index < 0 || index >= count)) {
+        snprintf(why, TARN_DEVICE_ERROR_BYTES, "this machine has %d of them, numbered from 0", count);
+        return count == 0 ? TARN_E_UNAVAILABLE : TARN_E_ARGUMENT;
+    }
+    if (error == cudaSuccess) {
+        error = cudaGetDeviceProperties(&properties, index);
+    }
+    if (error != cudaSuccess) {
+        say_cuda_error(error, why);
         return TARN_E_UNAVAILABLE;
     }
-    if (desc->index < 0 || desc->index >= count) {
-        return TARN_E_ARGUMENT;
-    }
-    cudaDeviceProp properties;
-    if (cudaGetDeviceProperties(&properties, desc->index) != cudaSuccess ||
-        properties.major * 10 + properties.minor < COMPUTE_CAPABILITY_MIN) {
-        (void)cudaGetLastError();
+    if (properties.major * 10 + properties.minor < COMPUTE_CAPABILITY_MIN) {
+        snprintf(why, TARN_DEVICE_ERROR_BYTES, "%.100s is too old: its compute capability is %d.%d, needed is %d.%d",
+                 properties.name, properties.major, properties.minor, COMPUTE_CAPABILITY_MIN / 10,
+                 COMPUTE_CAPABILITY_MIN % 10);
         return TARN_E_UNAVAILABLE;
     }
     cuda_device *device = (cuda_device *)calloc(1, sizeof *device);
     if (device == NULL) {
+        snprintf(why, TARN_DEVICE_ERROR_BYTES, "%s", tarn_status_text(TARN_E_MEMORY));
         return TARN_E_MEMORY;
     }
     device->base.ops = &cuda_ops;
-    device->index = desc->index;
+    device->index = index;
     device->multiprocessors = (uint32_t)properties.multiProcessorCount;
     snprintf(device->base.name, sizeof device->base.name, "%.*s", TARN_DEVICE_NAME_BYTES - 1, properties.name);
-    cudaError_t error = set_up(device);
+    error = set_up(device);
     if (error != cudaSuccess) {
+        say_cuda_error(error, why);
         cuda_destroy(&device->base);
         return error == cudaErrorMemoryAllocation ? TARN_E_MEMORY : TARN_E_UNAVAILABLE;
     }
-    *out = &device->base;
+    *out = device;
     return TARN_OK;
+}
+
+void tarn_cuda_device_problem(int index, char why[TARN_DEVICE_ERROR_BYTES])
+{
+    cuda_device *device;
+    if (open_device(index, &device, why) == TARN_OK) {
+        cuda_destroy(&device->base);
+        why[0] = '\0';
+    }
+}
+
+tarn_status tarn_cuda_device_create(const tarn_device_desc *desc, tarn_device **out)
+{
+    char why[TARN_DEVICE_ERROR_BYTES];
+    cuda_device *device;
+    const tarn_status status = open_device(desc->index, &device, why);
+    if (status == TARN_OK) {
+        *out = &device->base;
+    }
+    return status;
 }

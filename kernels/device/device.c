@@ -1,6 +1,7 @@
 // Dispatch from the public device API to the device kind that was created.
 #include "kernels/device/device_internal.h"
 
+#include <stdio.h>
 #include <time.h>
 
 bool tarn_device_has_cuda(void)
@@ -21,6 +22,16 @@ int tarn_device_count(tarn_device_kind kind)
 #endif
     }
     return 0;
+}
+
+void tarn_device_cuda_problem(int index, char why[TARN_DEVICE_ERROR_BYTES])
+{
+#if TARN_HAVE_CUDA
+    tarn_cuda_device_problem(index, why);
+#else
+    (void)index;
+    snprintf(why, TARN_DEVICE_ERROR_BYTES, "this build has no CUDA device, because nvcc wasn't used");
+#endif
 }
 
 tarn_status tarn_device_create(const tarn_device_desc *desc, tarn_device **device)

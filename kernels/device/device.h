@@ -49,6 +49,9 @@ int tarn_device_count(tarn_device_kind kind);
 /// Whether this build contains the CUDA device.
 bool tarn_device_has_cuda(void);
 
+/// For people: why a GPU can't be used, as the end of a sentence; empty where it can. Asks CUDA, each time.
+void tarn_device_cuda_problem(int index, char why[TARN_DEVICE_ERROR_BYTES]);
+
 /// @return TARN_OK, TARN_E_ARGUMENT, TARN_E_UNAVAILABLE or TARN_E_MEMORY
 tarn_status tarn_device_create(const tarn_device_desc *desc, tarn_device **device);
 

@@ -52,6 +52,7 @@ static inline void tarn_device_yield(const tarn_device *device)
 
 tarn_status tarn_cpu_device_create(const tarn_device_desc *desc, tarn_device **device);
 int tarn_cuda_device_count(void);
+void tarn_cuda_device_problem(int index, char why[TARN_DEVICE_ERROR_BYTES]);
 tarn_status tarn_cuda_device_create(const tarn_device_desc *desc, tarn_device **device);
 
 #ifdef __cplusplus

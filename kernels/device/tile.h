@@ -320,6 +320,8 @@ TILE_FN float tile_f32_bits(uint32_t u)
 
 // ---------------------------------------------------------------------------------------------------- for both devices
 
+// nvcc makes min.f32 and max.f32 of these where one side is a constant. Which zero they give of two isn't said alike
+// everywhere: a maximum has its zero second, x > 0 ? x : 0, which all agree on; a minimum has none.
 TILE_FN float tile_min_f32(float a, float b)
 {
     return a < b ? a : b;
@@ -333,6 +335,12 @@ TILE_FN float tile_clamp_f32(float x, float lo, float hi)
 {
     const float below = x < hi ? x : hi;
     return below > lo ? below : lo;
+}
+/// x < 0 ? x : 0, never -0, and 0 of what isn't a number. By bits, because nvcc makes min.f32 of any comparison.
+TILE_FN float tile_below_zero_f32(float x)
+{
+    const uint32_t bits = tile_bits_f32(x);
+    return tile_f32_bits(bits - 0x80000001u < 0x7f800000u ? bits : 0u);
 }
 TILE_FN float tile_abs_f32(float x)
 {

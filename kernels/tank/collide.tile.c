@@ -31,7 +31,7 @@ TILE_ASSERT((int)TILE_CELLS == 2 * PARTICLE_LANES, "two cells a lane");
 TILE_FN void slip(float *velocity, const float *normal, const float *of_solid)
 {
     const float seen[3] = {velocity[0] - of_solid[0], velocity[1] - of_solid[1], velocity[2] - of_solid[2]};
-    const float into = tile_min_f32(dot3(seen, normal), 0.0f);
+    const float into = tile_below_zero_f32(dot3(seen, normal));
     for (int a = 0; a < 3; a++) {
         velocity[a] -= into * normal[a];
     }

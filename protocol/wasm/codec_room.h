@@ -41,9 +41,4 @@ uint64_t tarn_codec_with_slack(uint64_t wanted, uint64_t max);
 /// @return TARN_OK; TARN_E_LIMIT: more than 512 MiB, or TARN_E_MEMORY: the engine refuses; nothing has changed then
 tarn_status tarn_codec_lay_out(uint64_t decoder_bytes, uint64_t input_bytes, uint64_t particles);
 
-/// Both read the input and fill the header, the bodies and the input table.
-/// @param byte_count  of the input, at most its room
-tarn_status tarn_codec_stream_open(uint32_t byte_count);
-tarn_status tarn_codec_stream_decode(uint32_t byte_count);
-
 #endif

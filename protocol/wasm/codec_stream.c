@@ -1,6 +1,6 @@
 // Frames: a decoder keeps the particles from one to the next. It is made by the first key frame, and
 // anew by one that asks for more than it has room for.
-#include "protocol/wasm/codec_room.h"
+#include "protocol/wasm/codec_stream.h"
 
 #include "protocol/stream.h"
 

@@ -19,7 +19,4 @@ tarn_status tarn_mesh_builder_triangle(tarn_mesh_builder *builder, const uint32_
 tarn_status tarn_mesh_builder_read_point(tarn_text_cursor *cursor, tarn_text_word (*next)(tarn_text_cursor *cursor),
                                          float at_m[3]);
 
-/// Reads an STL file into an empty builder.
-tarn_status tarn_mesh_stl_read(tarn_mesh_builder *builder);
-
 #endif

@@ -3,84 +3,11 @@
 
 #include "server/common/file_bytes.h"
 #include "server/common/mesh_builder.h"
+#include "server/common/mesh_stl.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-enum { ROOM_FIRST = 1024 };
-
-// ---- the growing mesh ----
-
-/// Makes room for one more of `count` elements of `bytes` each, of which there may be `max`.
-static tarn_status make_room(const tarn_text_cursor *cursor, const char *what, uint32_t count, uint32_t max,
-                             size_t bytes, uint32_t *room, void **array)
-{
-    if (count < *room) {
-        return TARN_OK;
-    }
-    if (count >= max) {
-        return tarn_text_refuse(cursor, TARN_E_LIMIT, "found more than %u %s, allowed are %u", max, what, max);
-    }
-    const uint32_t wanted = *room == 0 ? ROOM_FIRST : *room > max / 2 ? max : 2 * *room;
-    void *larger = realloc(*array, wanted * bytes);
-    if (larger == NULL) {
-        return tarn_text_refuse(cursor, TARN_E_MEMORY, "out of memory for %u %s", wanted, what);
-    }
-    *array = larger;
-    *room = wanted;
-    return TARN_OK;
-}
-
-tarn_status tarn_mesh_builder_vertex(tarn_mesh_builder *builder, const float at_m[3])
-{
-    tarn_mesh *mesh = &builder->mesh;
-    void *array = mesh->vertices_m;
-    const tarn_status status = make_room(builder->cursor, "vertices", mesh->vertex_count, TARN_MESH_VERTICES_MAX,
-                                         3 * sizeof(float), &builder->vertices_room, &array);
-    mesh->vertices_m = array;
-    if (status == TARN_OK) {
-        memcpy(mesh->vertices_m + 3 * (size_t)mesh->vertex_count++, at_m, 3 * sizeof(float));
-    }
-    return status;
-}
-
-tarn_status tarn_mesh_builder_triangle(tarn_mesh_builder *builder, const uint32_t corners[3])
-{
-    tarn_mesh *mesh = &builder->mesh;
-    void *array = mesh->triangles;
-    const tarn_status status = make_room(builder->cursor, "triangles", mesh->triangle_count, TARN_MESH_TRIANGLES_MAX,
-                                         3 * sizeof(uint32_t), &builder->triangles_room, &array);
-    mesh->triangles = array;
-    if (status == TARN_OK) {
-        memcpy(mesh->triangles + 3 * (size_t)mesh->triangle_count++, corners, 3 * sizeof(uint32_t));
-    }
-    return status;
-}
-
-tarn_status tarn_mesh_builder_read_point(tarn_text_cursor *cursor, tarn_text_word (*next)(tarn_text_cursor *cursor),
-                                         float at_m[3])
-{
-    for (int a = 0; a < 3; a++) {
-        const tarn_text_word word = next(cursor);
-        double number;
-        if (!tarn_text_number(word, &number) || !(fabs(number) <= (double)TARN_MESH_COORDINATE_M_MAX)) {
-            return tarn_text_refuse(cursor, TARN_E_MALFORMED, "found %s for %c, allowed is a number from -%g to %g",
-                                    tarn_text_show(word).text, "xyz"[a], (double)TARN_MESH_COORDINATE_M_MAX,
-                                    (double)TARN_MESH_COORDINATE_M_MAX);
-        }
-        at_m[a] = (float)number + 0.0f; // no -0: equal places have equal bytes
-    }
-    return TARN_OK;
-}
-
-void tarn_mesh_free(tarn_mesh *mesh)
-{
-    free(mesh->vertices_m);
-    free(mesh->triangles);
-    *mesh = (tarn_mesh){.vertex_count = 0};
-}
 
 // ---- OBJ ----
 

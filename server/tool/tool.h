@@ -4,6 +4,7 @@
 
 #include "kernels/device/device.h"
 #include "kernels/tank.h"
+#include "server/common/device_list.h"
 #include "server/common/scene.h"
 
 #include <argp.h>
@@ -23,7 +24,13 @@ int tool_bench(int argc, char **argv);
 int tool_check(int argc, char **argv);
 int tool_load(int argc, char **argv);
 
-/// --device, --threads, --isa: a child parser whose input is a tarn_device_desc.
+/// Where a command is told to run.
+typedef struct tool_device {
+    tarn_device_word word;
+    tarn_device_desc cpu; ///< its threads and instruction set
+} tool_device;
+
+/// --device, --threads, --isa: a child parser whose input is a tool_device.
 extern const struct argp tool_device_argp;
 #define TOOL_DEVICE_CHILDREN                                                                                           \
     {                                                                                                                  \
@@ -41,7 +48,7 @@ typedef struct tool_tank {
 } tool_tank;
 
 /// Reads a scene by path or name and makes its tank. On failure a sentence went to stderr and nothing needs closing.
-bool tool_tank_open(tool_tank *tank, const char *command, const char *scene, const tarn_device_desc *device);
+bool tool_tank_open(tool_tank *tank, const char *command, const char *scene, const tool_device *device);
 void tool_tank_close(tool_tank *tank);
 
 /// Monotonic seconds.

@@ -11,7 +11,7 @@
 typedef struct bench_arguments {
     const char *command, *scene;
     uint32_t steps;
-    tarn_device_desc device;
+    tool_device device;
 } bench_arguments;
 
 static const struct argp_option bench_options[] = {

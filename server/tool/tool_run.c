@@ -15,7 +15,7 @@ typedef struct run_arguments {
     const char *command, *scene;
     uint32_t steps;
     bool hash, quiet;
-    tarn_device_desc device;
+    tool_device device;
     tool_export_options exports;
 } run_arguments;
 
@@ -162,7 +162,7 @@ int tool_run(int argc, char **argv)
         return EXIT_FAILURE;
     }
     tool_exports *exports =
-        tool_exports_open(arguments.command, &arguments.exports, &tank, (uint32_t)arguments.device.threads);
+        tool_exports_open(arguments.command, &arguments.exports, &tank, arguments.device.cpu.threads);
     if (exports != NULL) {
         bool failed = false;
         double start_s = tool_now_s();

@@ -1,5 +1,5 @@
 // From a command line to a tank: device options, scene, and the signals and clock of the loops that step it.
-#include "server/common/cuda_missing.h"
+#include "server/common/device_open.h"
 #include "server/common/option_number.h"
 #include "server/common/printable.h"
 #include "server/tool/tool.h"
@@ -13,22 +13,25 @@
 
 static error_t parse_device(int key, char *argument, struct argp_state *state)
 {
-    tarn_device_desc *device = state->input;
+    tool_device *device = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        device->word.choice = TARN_DEVICE_CHOOSE_CPU;
+        return 0;
     case 't':
-        device->threads = (uint32_t)tarn_option_number(state, "threads", argument, 1, TARN_DEVICE_THREADS_MAX);
+        device->cpu.threads = (uint32_t)tarn_option_number(state, "threads", argument, 1, TARN_DEVICE_THREADS_MAX);
         return 0;
     case 'd':
-        if (strcmp(argument, "cpu") != 0 && strcmp(argument, "cuda") != 0) {
-            argp_error(state, "--device: found \"%s\", allowed are cpu and cuda", argument);
+        if (!tarn_device_word_read(argument, strlen(argument), &device->word)) {
+            argp_error(state, "--device: found \"%s\", allowed are cpu, cuda, cuda:0 to cuda:%d and auto", argument,
+                       TARN_DEVICE_GPUS_MAX - 1);
         }
-        device->kind = strcmp(argument, "cuda") == 0 ? TARN_DEVICE_CUDA : TARN_DEVICE_CPU;
         return 0;
     case 'i':
         if (strcmp(argument, "v2") != 0 && strcmp(argument, "v3") != 0 && strcmp(argument, "v4") != 0) {
             argp_error(state, "--isa: found \"%s\", allowed are v2, v3 and v4", argument);
         }
-        device->isa = argument;
+        device->cpu.isa = argument;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -36,7 +39,7 @@ static error_t parse_device(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp_option device_options[] = {
-    {"device", 'd', "NAME", 0, "cpu (the default) or cuda", 0},
+    {"device", 'd', "cpu|cuda[:N]|auto", 0, "cpu (the default), a GPU, or one where there is one", 0},
     {"threads", 't', "N", 0, "threads of the CPU device, 1 to 256; default: one per processor", 0},
     {"isa", 'i', "LEVEL", 0, "x86-64 level of the CPU device: v2, v3, v4; default: the best this processor has", 0},
     {0},
@@ -44,19 +47,18 @@ static const struct argp_option device_options[] = {
 const struct argp tool_device_argp = {device_options, parse_device, NULL, NULL, NULL, NULL, NULL};
 _Static_assert(TARN_DEVICE_THREADS_MAX == 256, "the help text above names the limit");
 
-static void say_no_device(const char *command, const tarn_device_desc *device, tarn_status status)
+/// Says why, where it isn't what was asked for.
+static tarn_status open_device(const char *command, const tool_device *device, tarn_device **out)
 {
-    if (device->kind == TARN_DEVICE_CUDA && tarn_device_count(TARN_DEVICE_CUDA) == 0) {
-        fprintf(stderr, "%s: %s\n", command, tarn_cuda_missing(tarn_device_has_cuda()));
-    } else if (device->isa != NULL && status == TARN_E_UNAVAILABLE) {
-        fprintf(stderr, "%s: --isa %s: not available in this build or on this processor, allowed is a lower level\n",
-                command, device->isa);
-    } else {
-        fprintf(stderr, "%s: the device can't be opened: %s\n", command, tarn_status_text(status));
+    char why[TARN_DEVICE_WHY_BYTES];
+    const tarn_status status = tarn_device_open(&device->word, &device->cpu, "", out, why);
+    if (why[0] != '\0') {
+        fprintf(stderr, "%s: %s\n", command, why);
     }
+    return status;
 }
 
-bool tool_tank_open(tool_tank *tank, const char *command, const char *scene, const tarn_device_desc *device)
+bool tool_tank_open(tool_tank *tank, const char *command, const char *scene, const tool_device *device)
 {
     *tank = (tool_tank){0};
     char path[PATH_MAX], why[TARN_SCENE_WHY_BYTES] = "";
@@ -65,9 +67,8 @@ bool tool_tank_open(tool_tank *tank, const char *command, const char *scene, con
         fprintf(stderr, "%s: %s\n", command, why);
         return false;
     }
-    tarn_status status = tarn_device_create(device, &tank->device);
+    tarn_status status = open_device(command, device, &tank->device);
     if (status != TARN_OK) {
-        say_no_device(command, device, status);
         tarn_scene_free(&tank->scene);
         return false;
     }

@@ -92,6 +92,11 @@ uint64_t tarn_job_resume(tarn_job *job, uint64_t until_ns, bool others_run)
     tarn_jobs *jobs = job->jobs;
     TARN_ASSERT(job->in_progress && jobs->running == NULL);
     const uint64_t now_ns = tarn_clock_monotonic_ns(), before_ns = job->used_ns;
+    if (atomic_load(&job->is_away)) {
+        job->used_ns += now_ns - job->since_ns;
+        job->since_ns = now_ns;
+        return job->used_ns - before_ns;
+    }
     if (!job->is_waiting) {
         job->since_ns = now_ns; // else it goes on from when it began to wait
     }
@@ -143,6 +148,22 @@ static void yield(void *context, bool is_waiting)
     }
     job->is_waiting = is_waiting;
     sem_post(&jobs->back);
+    wait_for(&job->go);
+}
+
+void tarn_jobs_leave(tarn_jobs *jobs)
+{
+    tarn_job *job = jobs->running;
+    TARN_ASSERT(job != NULL && pthread_equal(job->thread, pthread_self()));
+    job->is_waiting = true;
+    atomic_store(&job->is_away, true);
+    sem_post(&jobs->back);
+}
+
+void tarn_jobs_return(tarn_job *job)
+{
+    TARN_ASSERT(pthread_equal(job->thread, pthread_self()) && atomic_load(&job->is_away));
+    atomic_store(&job->is_away, false);
     wait_for(&job->go);
 }
 

@@ -6,7 +6,8 @@
 ///     job:                                  └ runs ─ yields (device.h) ┘                      └ goes on ─ ends ┘
 ///
 /// Threads and not state machines: a step, a frame, a scene's making read from top to bottom, and debuggers and
-/// sanitizers understand them. A job that never yields blocks the scheduler, so that whoever watches it notices.
+/// sanitizers understand them. A job that never yields blocks the scheduler, so that whoever watches it notices. What
+/// touches nothing that is shared (reading a scene's files) a job may do without the baton, beside the others.
 #ifndef TARN_SERVER_WORKER_JOBS_H
 #define TARN_SERVER_WORKER_JOBS_H
 
@@ -15,6 +16,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -38,7 +40,8 @@ struct tarn_job {
     void (*run)(void *context);
     void *context;
     bool in_progress;           ///< started and not at its end
-    bool is_waiting;            ///< it gave the baton back because it waits for the device
+    bool is_waiting;            ///< it gave the baton back because it waits for the device, or has left
+    atomic_bool is_away;        ///< it has left and doesn't want the baton yet
     bool ends;                  ///< the thread is to end
     uint64_t since_ns, used_ns; ///< its time: since it has the baton or waits for the device; of the job before that
 };
@@ -54,6 +57,11 @@ tarn_yield tarn_jobs_yield(tarn_jobs *jobs);
 /// Seconds of the running job's own time since it started, without the turns of others, in ns. Job only.
 uint64_t tarn_jobs_used_ns(const tarn_jobs *jobs);
 
+/// Goes on without the baton: until tarn_jobs_return the job touches only what is its own. Job only.
+void tarn_jobs_leave(tarn_jobs *jobs);
+/// @param job  the one that left
+void tarn_jobs_return(tarn_job *job);
+
 /// Makes a thread that has nothing to do. @return TARN_OK or TARN_E_MEMORY: no thread
 tarn_status tarn_job_open(tarn_job *job, tarn_jobs *jobs);
 
@@ -63,7 +71,7 @@ void tarn_job_close(tarn_job *job);
 /// Gives it something to do; it begins with its first turn.
 void tarn_job_start(tarn_job *job, void (*run)(void *context), void *context);
 
-/// Gives it the baton until it yields or ends.
+/// Gives it the baton until it yields or ends; returns at once while it is away.
 /// @param until_ns  when the scheduler wants it back at the latest, give or take a piece of work
 /// @param others_run  others could go on while it waits for the device
 /// @return ns that it used since the last time, with the wait for the device

@@ -7,6 +7,7 @@ static const uint64_t window_ns = 500000000u;
 
 void tarn_pace_start(tarn_pace *pace, float dt_s, uint64_t now_ns)
 {
+    TARN_ASSERT(dt_s > 0.0f);
     pace->dt_ns = (uint64_t)((double)dt_s * 1e9 + 0.5);
     pace->due_ns = now_ns;
     for (int i = 0; i < 2; i++) {

@@ -202,10 +202,10 @@ tarn_status tarn_places_message(tarn_places *places, const tarn_ipc_message *mes
 static void run_load(void *context)
 {
     tarn_place *place = context;
-    const tarn_places *places = place->places;
+    tarn_places *places = place->places;
     place->why[0] = 0;
     place->status = tarn_worker_tank_load(&place->tank, places->device, places->scenes_dir, places->options,
-                                          &place->loading, place->why);
+                                          &place->loading, &places->jobs, place->why);
 }
 
 static void run_reset(void *context)
@@ -330,8 +330,10 @@ tarn_status tarn_places_turn(tarn_places *places)
 {
     const uint64_t now_ns = tarn_clock_monotonic_ns(), next_ns = begin_due(places, now_ns);
     int picked = tarn_turns_pick(&places->turns);
-    if (picked < 0) { // all that have something to do wait for the device
+    // Those that wait are asked when nobody else has anything to do, and now and then beside those that have.
+    if (picked < 0 || now_ns >= places->wake_ns) {
         tarn_turns_wake(&places->turns);
+        places->wake_ns = now_ns + TARN_WORKER_SLICE_MS * (uint64_t)1000000;
         picked = tarn_turns_pick(&places->turns);
     }
     if (picked < 0) {

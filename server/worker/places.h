@@ -35,6 +35,7 @@ typedef struct tarn_place {
 struct tarn_places {
     tarn_place of[TARN_WORKER_PLACES_MAX];
     tarn_turns turns;
+    uint64_t wake_ns; ///< when those that wait are asked next
     tarn_jobs jobs;
     tarn_device *device;
     tarn_worker_link *link;

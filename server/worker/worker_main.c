@@ -9,7 +9,7 @@
 // The socket is the worker's life: when it ends, the gateway is gone and so is the worker.
 #include "kernels/tank.h"
 #include "server/common/clock.h"
-#include "server/common/cuda_missing.h"
+#include "server/common/device_open.h"
 #include "server/common/log.h"
 #include "server/common/scene.h"
 #include "server/worker/places.h"
@@ -79,25 +79,13 @@ static tarn_status on_message(void *user, const tarn_ipc_message *message)
 
 static tarn_status device_open(worker *self)
 {
-    tarn_device_choice choice = self->options.device.choice;
-    const uint32_t index = self->options.device.index;
-    int gpus = choice == TARN_DEVICE_CHOOSE_CPU ? 0 : tarn_device_count(TARN_DEVICE_CUDA);
-    if (choice == TARN_DEVICE_CHOOSE_CUDA && gpus == 0) {
-        fault(self, tarn_cuda_missing(tarn_device_has_cuda()));
-        return TARN_E_UNAVAILABLE;
-    }
-    if (choice == TARN_DEVICE_CHOOSE_CUDA && index >= (uint32_t)gpus) {
-        tarn_text why;
-        snprintf(why, sizeof why, "--device cuda:%u: this machine has no such GPU, allowed are cuda:0 to cuda:%d",
-                 index, gpus - 1);
-        fault(self, why);
-        return TARN_E_UNAVAILABLE;
-    }
-    tarn_device_desc desc = {
-        .kind = gpus > 0 ? TARN_DEVICE_CUDA : TARN_DEVICE_CPU, .index = (int)index, .threads = self->options.threads};
-    tarn_status status = tarn_device_create(&desc, &self->device);
+    const tarn_device_desc cpu = {.kind = TARN_DEVICE_CPU, .threads = self->options.threads};
+    char why[TARN_DEVICE_WHY_BYTES];
+    const tarn_status status = tarn_device_open(&self->options.device, &cpu, "", &self->device, why);
     if (status != TARN_OK) {
-        fault_status(self, gpus > 0 ? "the CUDA device cannot be opened" : "the CPU device cannot be opened", status);
+        fault(self, why);
+    } else if (why[0] != '\0') {
+        tarn_log_warn("%s", why);
     }
     return status;
 }

@@ -78,7 +78,8 @@ static tarn_status hold(tarn_worker_tank *tank)
 }
 
 tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir,
-                                  const tarn_worker_options *options, const tarn_ipc_load *load, tarn_text why)
+                                  const tarn_worker_options *options, const tarn_ipc_load *load, tarn_jobs *jobs,
+                                  tarn_text why)
 {
     tarn_tank *made = NULL;
     tarn_tile_map map = {0};
@@ -87,7 +88,13 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     tarn_encoder_desc encoder_desc;
     tarn_scene *scene = calloc(1, sizeof *scene);
     snprintf(why, sizeof(tarn_text), "out of memory");
-    tarn_status status = scene != NULL ? scene_read(scenes_dir, load->scene, scene, why) : TARN_E_MEMORY;
+    tarn_status status = TARN_E_MEMORY;
+    if (scene != NULL) {
+        tarn_job *job = jobs->running;
+        tarn_jobs_leave(jobs);
+        status = scene_read(scenes_dir, load->scene, scene, why);
+        tarn_jobs_return(job);
+    }
     if (status != TARN_OK) {
         goto fail;
     }
@@ -200,7 +207,7 @@ void tarn_worker_tank_settle(tarn_worker_tank *tank, uint64_t now_ns)
 
 void tarn_worker_tank_audience(tarn_worker_tank *tank, uint32_t viewer_count, uint64_t now_ns)
 {
-    if (tank->viewer_count == 0 && viewer_count > 0) {
+    if (tank->viewer_count == 0 && viewer_count > 0 && tank->tank != NULL) { // or it begins with all this
         tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
         tank->frame_wanted = true;
         tank->frame_due_ns = now_ns;

@@ -70,7 +70,8 @@ typedef struct tarn_worker_tank {
 /// @param scenes_dir  where names of scenes are looked up; load->scene with a '/' or ".json" is a path
 /// @param why  on failure a sentence
 tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, const char *scenes_dir,
-                                  const tarn_worker_options *options, const tarn_ipc_load *load, tarn_text why);
+                                  const tarn_worker_options *options, const tarn_ipc_load *load, tarn_jobs *jobs,
+                                  tarn_text why);
 
 void tarn_worker_tank_free(tarn_worker_tank *tank);
 

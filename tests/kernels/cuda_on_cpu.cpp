@@ -396,6 +396,11 @@ extern "C" int tarn_cuda_device_count(void)
     return 2;
 }
 
+extern "C" void tarn_cuda_device_problem(int, char why[TARN_DEVICE_ERROR_BYTES])
+{
+    why[0] = '\0';
+}
+
 extern "C" tarn_status tarn_cuda_device_create(const tarn_device_desc *desc, tarn_device **out)
 {
     if (desc->index < 0 || desc->index >= tarn_cuda_device_count()) {

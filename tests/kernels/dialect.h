@@ -9,6 +9,7 @@
 enum {
     DIALECT_LANES = 96, ///< no power of two, three warps
     DIALECT_SUM_MAX = 1024,
+    DIALECT_HELPERS = 10, ///< values of each
     DIALECT_RANK_MAX = 700,
     DIALECT_KEYS = 17,
     DIALECT_OFTEN = 5, ///< the most frequent key of moves

@@ -209,12 +209,16 @@ TILE_KERNEL(dialect_helpers, DIALECT_LANES, dialect_args, tile_no_scratch)
             const float x = args->x[at + 1];
             const tile_f32x4 four = tile_load_f32x4(args->x + at), scaled = tile_scale_f32x4(x, four);
             const tile_f32x4 sum = tile_add_f32x4(scaled, tile_load_f32x4(args->x + at + 3));
-            float *y = args->y + (uint64_t)at * 6;
+            float *y = args->y + (uint64_t)at * DIALECT_HELPERS;
             for (int k = 0; k < 4; k++) {
                 y[k] = tile_get_f32x4(sum, k);
             }
             y[4] = tile_select_f32(at % 3 == 0, x, -x);
             y[5] = tile_clamp_f32(x, -2.0f, 3.0f);
+            y[6] = tile_below_zero_f32(x);
+            y[7] = tile_max2_f32(x, 0.0f);
+            y[8] = tile_clamp_f32(x, 0.0f, 3.0f);
+            y[9] = tile_abs_f32(x);
         }
     }
 }

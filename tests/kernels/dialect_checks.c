@@ -361,17 +361,23 @@ static int check_arithmetic(tarn_queue *queue)
     return dialect_arrays_end(&all, result);
 }
 
+/// @param y  the helpers' values of x[at + 1]
 static bool compare_helpers(const float *x, const float *y, uint32_t at)
 {
     for (uint32_t k = 0; k < 4; k++) {
         const volatile float product = x[at + 1] * x[at + k];
-        if (dialect_same_f32("x * four + four", at, y[6 * at + k], product + x[at + 3 + k])) {
+        if (dialect_same_f32("x * four + four", at, y[k], product + x[at + 3 + k])) {
             return true;
         }
     }
-    const float own = x[at + 1];
-    return dialect_same_f32("select", at, y[6 * at + 4], at % 3 == 0 ? own : -own) ||
-           dialect_same_f32("clamp", at, y[6 * at + 5], own > -2.0f ? (own < 3.0f ? own : 3.0f) : -2.0f);
+    // Of a zero, +0 comes out of bounds at zero, and what it was out of the others.
+    const float own = x[at + 1], low = own < 3.0f ? own : 3.0f;
+    return dialect_same_f32("select", at, y[4], at % 3 == 0 ? own : -own) ||
+           dialect_same_f32("clamp", at, y[5], low > -2.0f ? low : -2.0f) ||
+           dialect_same_f32("below zero", at, y[6], own < 0.0f ? own : 0.0f) ||
+           dialect_same_f32("above zero", at, y[7], own > 0.0f ? own : 0.0f) ||
+           dialect_same_f32("clamp from zero", at, y[8], low > 0.0f ? low : 0.0f) ||
+           dialect_same_f32("magnitude", at, y[9], own < 0.0f ? -own : own);
 }
 
 static int check_helpers(tarn_queue *queue)
@@ -379,10 +385,10 @@ static int check_helpers(tarn_queue *queue)
     enum { COUNT = 5 * DIALECT_LANES + 1, NAN_AT = COUNT + 1 };
     dialect_arrays all = {.queue = queue};
     float *x = dialect_array_add(&all, (COUNT + 8) * sizeof *x),
-          *y = dialect_array_add(&all, 6 * (COUNT + 1) * sizeof *y);
+          *y = dialect_array_add(&all, DIALECT_HELPERS * (COUNT + 1) * sizeof *y);
     uint64_t seed = 3;
     for (uint32_t i = 0; i < COUNT + 8 && !all.failed; i++) {
-        x[i] = dialect_random_f32(&seed);
+        x[i] = i % 13 == 4 ? -0.0f : i % 13 == 9 ? 0.0f : dialect_random_f32(&seed);
     }
     if (!all.failed) {
         x[NAN_AT] = NAN;
@@ -391,10 +397,13 @@ static int check_helpers(tarn_queue *queue)
                    COUNT / DIALECT_LANES + 1);
     bool result = false;
     for (uint32_t i = 0; i + 6 < COUNT && !result && !all.failed; i++) {
-        result = compare_helpers(x, y, i);
+        result = compare_helpers(x, y + DIALECT_HELPERS * (size_t)i, i);
     }
     if (!result && !all.failed) {
-        result = dialect_same_f32("clamp of not a number", COUNT, y[6 * COUNT + 5], 3.0f);
+        const float *of_nan = y + DIALECT_HELPERS * (size_t)COUNT;
+        result = dialect_same_f32("clamp of not a number", COUNT, of_nan[5], 3.0f) ||
+                 dialect_same_f32("below zero of not a number", COUNT, of_nan[6], 0.0f) ||
+                 dialect_same_f32("above zero of not a number", COUNT, of_nan[7], 0.0f);
     }
     return dialect_arrays_end(&all, result);
 }

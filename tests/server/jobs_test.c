@@ -151,11 +151,64 @@ static void test_a_job_goes_on_until_it_is_wanted(void **state)
     tarn_device_destroy(device);
 }
 
+typedef struct leaver {
+    tarn_jobs *jobs;
+    tarn_job *job;
+    sem_t others_ran;
+    uint32_t had_baton;
+} leaver;
+
+static void leave(void *context)
+{
+    leaver *l = context;
+    l->had_baton++;
+    tarn_jobs_leave(l->jobs);
+    sem_wait(&l->others_ran); // forever, if the scheduler waited for this job
+    tarn_jobs_return(l->job);
+    l->had_baton++;
+}
+
+static void test_what_a_job_does_away_from_the_others_holds_nobody_up(void **state)
+{
+    (void)state;
+    tarn_jobs jobs;
+    tarn_job away, other;
+    uint32_t looks = 0;
+    tarn_device *device = open_device(1);
+    assert_int_equal(tarn_jobs_open(&jobs, count_looks, &looks), TARN_OK);
+    leaver l = {.jobs = &jobs, .job = &away};
+    player p = player_of(device, 0);
+    assert_int_equal(sem_init(&l.others_ran, 0, 0), 0);
+    assert_int_equal(tarn_job_open(&away, &jobs), TARN_OK);
+    assert_int_equal(tarn_job_open(&other, &jobs), TARN_OK);
+    tarn_job_start(&away, leave, &l);
+    tarn_job_start(&other, play, &p);
+    (void)tarn_job_resume(&away, UINT64_MAX, true);
+    while (other.in_progress) {
+        (void)tarn_job_resume(&other, UINT64_MAX, true);
+        (void)tarn_job_resume(&away, UINT64_MAX, true);
+        assert_int_equal(l.had_baton, 1);
+        assert_true(away.in_progress && away.is_waiting);
+    }
+    assert_int_equal(p.status, TARN_OK);
+    sem_post(&l.others_ran);
+    while (away.in_progress) {
+        (void)tarn_job_resume(&away, UINT64_MAX, true);
+    }
+    assert_int_equal(l.had_baton, 2);
+    tarn_job_close(&away);
+    tarn_job_close(&other);
+    tarn_jobs_close(&jobs);
+    sem_destroy(&l.others_ran);
+    tarn_device_destroy(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tanks_that_take_turns_come_to_the_same_bits),
         cmocka_unit_test(test_a_job_goes_on_until_it_is_wanted),
+        cmocka_unit_test(test_what_a_job_does_away_from_the_others_holds_nobody_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -238,7 +238,7 @@ static void test_what_is_wrong_is_said_once(void **state)
                     "--scenes names /no/folder, which cannot be read");
     setenv("CUDA_VISIBLE_DEVICES", "", 1);
     expect_one_line((const char *[]){"--port", "0", "--client", TARN_TEST_PAGES, "--device", "cuda", NULL},
-                    "--device cuda: this ");
+                    "--device cuda:0: ");
     unsetenv("CUDA_VISIBLE_DEVICES");
     setenv("TARN_SCENES", "/no/other", 1);
     expect_one_line((const char *[]){"--port", "0", "--client", TARN_TEST_PAGES, NULL},

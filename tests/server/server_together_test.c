@@ -544,7 +544,9 @@ static void test_requests_for_tanks_are_bounded(void **state)
 static uint64_t next_step(ws_client *client)
 {
     ws_frame frame;
-    assert_true(ws_client_wait_frame(client, &frame));
+    if (!ws_client_wait_frame(client, &frame)) {
+        fail_msg("no frame; closed with %u: %s", client->close_code, client->close_reason);
+    }
     return frame.step;
 }
 
@@ -595,7 +597,7 @@ static void test_a_large_tank_slows_itself_alone(void **state)
     static const char metric[] = "tarn_session_realtime_factor{session=\"main\",worker=\"0\"}";
     double factor;
     while ((factor = server_metric(large.port, metric)) == 0.0) { // until the first report
-        usleep(100000);
+        next_step(&big);
     }
     assert_true(factor > 0.0);
     if (factor < 0.2) {

@@ -47,7 +47,8 @@ typedef enum load_kind {
     LOAD_KIND_COUNT
 } load_kind;
 
-const char *load_kind_name(load_kind kind);
+const char *load_kind_name(load_kind kind); ///< for people
+const char *load_kind_key(load_kind kind);  ///< in JSON
 
 typedef struct load_options {
     const char *command; ///< its name, for messages
@@ -104,6 +105,9 @@ typedef struct load_results {
 /// Runs it, until `interrupted` at most; the results are then what was measured until then.
 /// @return whether it could be run at all; else a sentence went to stderr
 bool load_run(const load_options *options, load_results *results);
+
+/// Notes a failure; those with the same text are counted.
+void load_fail(load_results *results, const char *text);
 
 /// Whether everything was as it should be: nobody lost who behaved, no wrong frames.
 bool load_results_good(const load_results *results);

@@ -4,23 +4,6 @@
 #include <jansson.h>
 #include <stdio.h>
 
-static const struct {
-    const char *name; ///< for people
-    const char *key;  ///< in JSON
-} kinds[LOAD_KIND_COUNT] = {
-    [LOAD_STEADY] = {"steady", "steady"},
-    [LOAD_PUSHER] = {"pushing", "pushing"},
-    [LOAD_SLOW] = {"slow", "slow"},
-    [LOAD_STALLED] = {"stalled", "stalled"},
-    [LOAD_HALF_OPEN] = {"half-open", "half_open"},
-    [LOAD_RECONNECTING] = {"reconnecting", "reconnecting"},
-};
-
-const char *load_kind_name(load_kind kind)
-{
-    return kinds[kind].name;
-}
-
 static double ms_at(const load_histogram *histogram, double share)
 {
     return 1e-6 * (double)load_histogram_at(histogram, share);
@@ -96,7 +79,7 @@ static void print_group(const load_options *options, const load_results *results
     if (count == 0) {
         return;
     }
-    printf("%-13s %5u %9.1f %8.2f %7.2f %7.2f", kinds[kind].name, count,
+    printf("%-13s %5u %9.1f %8.2f %7.2f %7.2f", load_kind_name(kind), count,
            (double)frames_of(group) / results->seconds / count, 8e-6 * (double)group->bytes / results->seconds / count,
            group->mbit_s_min, group->mbit_s_max);
     if (group->interval.count > 0) {
@@ -117,7 +100,7 @@ static void print_frames(const load_options *options, const load_results *result
     if (count == 0) {
         return;
     }
-    printf("%-13s %5s", kinds[kind].name, "");
+    printf("%-13s %5s", load_kind_name(kind), "");
     for (int frame = 0; frame < LOAD_FRAME_KINDS; frame++) {
         printf(" %7.1f", (double)group->frames[frame] / results->seconds / count);
     }
@@ -249,7 +232,7 @@ static json_t *groups_json(const load_options *options, const load_results *resu
     json_t *groups = json_object();
     for (int kind = 0; kind < LOAD_KIND_COUNT; kind++) {
         if (options->counts[kind] > 0) {
-            json_object_set_new(groups, kinds[kind].key, group_json(options, results, (load_kind)kind));
+            json_object_set_new(groups, load_kind_key(kind), group_json(options, results, (load_kind)kind));
         }
     }
     return groups;

@@ -28,29 +28,6 @@ typedef struct load_runner {
     double own_cpu_s;
 } load_runner;
 
-void load_fail(load_results *results, const char *text)
-{
-    for (uint32_t i = 0; i < results->failure_count; i++) {
-        if (strcmp(results->failures[i].text, text) == 0) {
-            results->failures[i].count++;
-            return;
-        }
-    }
-    if (results->failure_count == LOAD_FAILURES_MAX) {
-        results->failures_untold++;
-        return;
-    }
-    load_failure *failure = &results->failures[results->failure_count++];
-    failure->count = 1;
-    snprintf(failure->text, sizeof failure->text, "%s", text);
-}
-
-bool load_results_good(const load_results *results)
-{
-    return results->seconds > 0 && results->failure_count == 0 && results->checked_wrong == 0 &&
-           results->chains_wrong == 0;
-}
-
 static void on_checked(void *user, tarn_status status)
 {
     load_results *results = ((load_crowd *)user)->results;

@@ -90,7 +90,4 @@ void load_viewer_leave(load_viewer *viewer);
 /// Whether it has had its first frame, or will not come.
 bool load_viewer_settled(const load_viewer *viewer);
 
-/// Notes a failure; those with the same text are counted.
-void load_fail(load_results *results, const char *text);
-
 #endif

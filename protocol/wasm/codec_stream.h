@@ -1,0 +1,12 @@
+/// Frames in codec.wasm.
+#ifndef TARN_PROTOCOL_WASM_CODEC_STREAM_H
+#define TARN_PROTOCOL_WASM_CODEC_STREAM_H
+
+#include "protocol/wasm/codec_room.h"
+
+/// Both read the input and fill the header, the bodies and the input table.
+/// @param byte_count  of the input, at most its room
+tarn_status tarn_codec_stream_open(uint32_t byte_count);
+tarn_status tarn_codec_stream_decode(uint32_t byte_count);
+
+#endif
