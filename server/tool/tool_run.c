@@ -1,33 +1,40 @@
 // `tarn run`: steps a scene without a server.
 //
-//     scene -> tank -> step 1..N -> (where due: particles -> files) -> report -> hash
+//     scene -> tank -> step 1..N, by the scene or a file -> (where due: particles -> files) -> report -> hash
 #include "server/common/option_number.h"
 #include "server/tool/progress.h"
 #include "server/tool/tool.h"
 #include "server/tool/tool_export.h"
+#include "server/tool/tool_inputs.h"
 
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct run_arguments {
     const char *command, *scene;
+    const char *inputs, *record; ///< files; NULL: none
     uint32_t steps;
-    bool hash, quiet;
+    bool has_steps, hash, quiet;
     tool_device device;
     tool_export_options exports;
 } run_arguments;
 
-enum { KEY_STEPS = 's', KEY_HASH = 'x', KEY_QUIET = 'q' };
+enum { KEY_STEPS = 's', KEY_HASH = 'x', KEY_QUIET = 'q', KEY_INPUTS = 256, KEY_RECORD };
 
 static const struct argp_option run_options[] = {
-    {"steps", KEY_STEPS, "N", 0, "steps to take, 0 to 100000000; default: 300", 0},
+    {"steps", KEY_STEPS, "N", 0, "steps to take, 0 to 100000000; default: 300, or as many as --inputs has", 0},
+    {"record-inputs", KEY_RECORD, "FILE", 0, "write what is done to the tank in each step to FILE", 0},
+    {"inputs", KEY_INPUTS, "FILE", 0,
+     "do to the tank what such a file says, in place of what the scene does, and compare the hash at its end", 0},
     {"hash", KEY_HASH, 0, 0, "print the 128-bit hash of the state as the last line, in hexadecimal", 0},
     {"quiet", KEY_QUIET, 0, 0, "no progress and no report", 0},
     {0},
 };
 _Static_assert(TOOL_STEPS_MAX == 100000000 && TOOL_STEPS_RUN == 300, "the help text above names the limits");
+_Static_assert((int)TOOL_STEPS_MAX == (int)TARN_INPUT_LOG_STEPS_MAX, "every run can be recorded and replayed");
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -39,6 +46,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_STEPS:
         arguments->steps = (uint32_t)tarn_option_number(state, "steps", argument, 0, TOOL_STEPS_MAX);
+        arguments->has_steps = true;
+        return 0;
+    case KEY_INPUTS:
+        arguments->inputs = argument;
+        return 0;
+    case KEY_RECORD:
+        arguments->record = argument;
         return 0;
     case KEY_HASH:
         arguments->hash = true;
@@ -56,6 +70,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         if (arguments->scene == NULL) {
             argp_error(state, "the scene is missing");
         }
+        if (arguments->inputs != NULL && arguments->record != NULL) {
+            argp_error(state, "found both --inputs and --record-inputs, allowed is one of them");
+        }
+        if (arguments->record != NULL && strcmp(arguments->record, "-") == 0) {
+            argp_error(state, "--record-inputs: found \"-\", allowed is a file");
+        }
         if (arguments->hash && arguments->exports.uses_standard_output) {
             argp_error(state, "found both --hash and --render -, allowed is one of them on standard output");
         }
@@ -66,20 +86,16 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 }
 
 /// @return steps taken; fewer than asked for after an interrupt. `failed` says that a sentence went to stderr.
-static uint32_t run_steps(const run_arguments *arguments, tool_tank *tank, tool_exports *exports, bool *failed)
+static uint32_t run_steps(const run_arguments *arguments, tool_tank *tank, tool_inputs *inputs, tool_exports *exports,
+                          bool *failed)
 {
     progress bar;
     progress_start(&bar, arguments->steps, (double)tank->scene.tank.dt_s, arguments->quiet);
     *failed = !tool_exports_step(exports, 0, &bar);
     uint32_t step = 0;
     while (!*failed && step < arguments->steps && !tool_interrupted()) {
-        tarn_step_input input = {0};
-        tarn_scene_drive(&tank->scene, step, &input);
-        const tarn_status status = tarn_tank_step(tank->tank, &input);
-        if (status != TARN_OK) {
-            progress_end(&bar);
-            fprintf(stderr, "%s: step %u: %s\n", arguments->command, step + 1, tarn_status_text(status));
-            *failed = true;
+        *failed = !tool_inputs_step(inputs, tank, step, &bar);
+        if (*failed) {
             break;
         }
         step++;
@@ -132,6 +148,57 @@ static int finish(const run_arguments *arguments, tool_tank *tank, const tool_ex
     return EXIT_SUCCESS;
 }
 
+/// As many steps as the file has where nobody says how many, and never more.
+static bool settle_steps(run_arguments *arguments, const tool_inputs *inputs)
+{
+    const uint32_t steps = inputs->replays ? (uint32_t)inputs->replay.steps : arguments->steps;
+    if (arguments->has_steps && arguments->steps > steps) {
+        fprintf(stderr, "%s: --steps: found %u, allowed are at most %u, which \"%s\" has\n", arguments->command,
+                arguments->steps, steps, arguments->inputs);
+        return false;
+    }
+    arguments->steps = arguments->has_steps ? arguments->steps : steps;
+    return true;
+}
+
+/// Steps and writes. @return the exit status
+static int run_all(run_arguments *arguments, tool_tank *tank, tool_inputs *inputs, tool_exports *exports)
+{
+    bool failed = false;
+    const double start_s = tool_now_s();
+    const uint32_t step = run_steps(arguments, tank, inputs, exports, &failed);
+    const bool finished = tool_exports_finish(exports, failed);
+    const bool closed = tool_inputs_close(inputs, tank, !failed);
+    if (failed) {
+        return EXIT_FAILURE;
+    }
+    const int status = finish(arguments, tank, exports, step, tool_now_s() - start_s);
+    if (!finished) {
+        fprintf(stderr, "%s: not all of the files were written\n", arguments->command);
+    }
+    return finished && closed ? status : EXIT_FAILURE;
+}
+
+static int run(run_arguments *arguments, tool_tank *tank)
+{
+    static tool_inputs inputs; // large
+    int status = EXIT_FAILURE;
+    if (!tool_inputs_open(&inputs, arguments->command, arguments->inputs, arguments->record, tank)) {
+        return EXIT_FAILURE;
+    }
+    tool_exports *exports =
+        settle_steps(arguments, &inputs)
+            ? tool_exports_open(arguments->command, &arguments->exports, tank, arguments->device.cpu.threads)
+            : NULL;
+    if (exports != NULL) {
+        status = run_all(arguments, tank, &inputs, exports);
+    } else {
+        tool_inputs_drop(&inputs);
+    }
+    tool_exports_free(exports);
+    return status;
+}
+
 int tool_run(int argc, char **argv)
 {
     static const struct argp_child children[] = {
@@ -155,28 +222,12 @@ int tool_run(int argc, char **argv)
     // Who reads a video may go away: that is a write error, which is reported with the file's name.
     signal(SIGPIPE, SIG_IGN);
 
-    int status = EXIT_FAILURE;
     tool_tank tank;
     tool_catch_interrupts();
     if (!tool_tank_open(&tank, arguments.command, arguments.scene, &arguments.device)) {
         return EXIT_FAILURE;
     }
-    tool_exports *exports =
-        tool_exports_open(arguments.command, &arguments.exports, &tank, arguments.device.cpu.threads);
-    if (exports != NULL) {
-        bool failed = false;
-        double start_s = tool_now_s();
-        uint32_t step = run_steps(&arguments, &tank, exports, &failed);
-        bool finished = tool_exports_finish(exports, failed);
-        if (!failed) {
-            status = finish(&arguments, &tank, exports, step, tool_now_s() - start_s);
-        }
-        if (!failed && !finished) {
-            fprintf(stderr, "%s: not all of the files were written\n", arguments.command);
-            status = EXIT_FAILURE;
-        }
-    }
-    tool_exports_free(exports);
+    const int status = run(&arguments, &tank);
     tool_tank_close(&tank);
     return status;
 }

@@ -41,11 +41,13 @@ static void print_job(const storm_jobs *jobs, const storm_job *job)
 {
     const storm_result *r = &job->result;
     printf("%-4s %-18s %6llu steps, %u saves, %u resets, %u particles, %.1f m/s, deepest %.3f cells, "
-           "%.2g -> %.2g J/kg, volume %.2f, capped %.1f %%, %u tiles, %.1f MiB, %.1f ms a step, at most %.0f\n",
+           "%.2g -> %.2g J/kg, volume %.2f, capped %.1f %%, %u tiles, %.1f MiB, %.1f ms a step, at most %.0f; "
+           "%llu steps again by %.0f KiB of inputs\n",
            r->what[0] == '\0' ? "ok" : "FAIL", job->scene.name, (unsigned long long)r->steps, r->saves, r->resets,
            r->particles, r->speed_max_m_s, r->deepest_cells, r->storm_j_kg, r->rest_j_kg, r->volume_share,
            r->steps > 0 ? 100.0 * (double)r->steps_capped / (double)r->steps : 0.0, r->tiles_max,
-           (double)r->bytes_max / 1048576.0, r->step_mean_ms, r->step_max_ms);
+           (double)r->bytes_max / 1048576.0, r->step_mean_ms, r->step_max_ms, (unsigned long long)r->steps_replayed,
+           r->log_kib);
     if (r->what[0] != '\0') {
         printf("     step %llu: %s\n", (unsigned long long)r->failed_step, r->what);
         printf("     again: storm %s --seed %llu %s", job->scene.name, (unsigned long long)jobs->plan.seed,

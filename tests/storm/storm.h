@@ -4,6 +4,7 @@
 
 #include "kernels/encoder.h"
 #include "kernels/liquid_parameters.h"
+#include "server/common/input_log.h"
 #include "server/common/scene.h"
 
 #include <stdbool.h>
@@ -31,6 +32,8 @@ typedef struct storm_result {
     double storm_j_kg, rest_j_kg;        ///< mean kinetic energy when the input ended, and after the rest
     double volume_share;                 ///< volume after the rest over what the particles were seeded with
     double step_mean_ms, step_max_ms;
+    uint64_t steps_replayed;
+    double log_kib; ///< of their inputs
     uint64_t failed_step;
     char what[STORM_WHAT_BYTES];
 } storm_result;
@@ -48,6 +51,8 @@ typedef struct storm_tank {
     uint32_t *ids;
     uint8_t *frame, *state;
     size_t state_bytes_max;
+    FILE *file;          ///< of the log, without a name
+    tarn_input_log *log; ///< of what is done to the tank
 } storm_tank;
 
 /// Random numbers: SplitMix64 (Steele, Lea & Flood 2014).
@@ -90,6 +95,12 @@ bool storm_check_report(storm_tank *storm, const storm_input *input);
 bool storm_check_all(storm_tank *storm);
 /// Says what is wrong. @return false
 __attribute__((format(printf, 2, 3))) bool storm_wrong(storm_tank *storm, const char *format, ...);
+
+/// Begins the log of all that is done to the tank from now on. @return false with result->what set
+bool storm_record(storm_tank *storm);
+/// Does the same to a second tank, on two threads and with another instruction set, through a save and a load into a
+/// third one, and looks whether it ends the same. @return false with result->what set
+bool storm_replay(storm_tank *storm);
 
 /// Puts a scene through a plan, on one thread.
 void storm_run(const tarn_scene *scene, const storm_plan *plan, storm_result *result);

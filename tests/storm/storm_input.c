@@ -279,11 +279,16 @@ bool storm_input_has_own_parameters(const storm_tank *storm, const storm_input *
 
 void storm_input_fill(const storm_tank *storm, const storm_input *input, uint64_t step, tarn_step_input *to)
 {
+    tarn_body_state bodies[TARN_TANK_BODIES_MAX];
+    const uint32_t body_count = tarn_tank_bodies(storm->tank, bodies);
     memset(to, 0, sizeof *to);
     to->push_count = input->push_count;
     memcpy(to->pushes, input->pushes, input->push_count * sizeof *to->pushes);
-    to->grab_count = input->grab_count;
-    memcpy(to->grabs, input->grabs, input->grab_count * sizeof *to->grabs);
+    for (uint32_t i = 0; i < input->grab_count; i++) {
+        if (input->grabs[i].body < body_count) { // a reset took what was thrown in
+            to->grabs[to->grab_count++] = input->grabs[i];
+        }
+    }
     to->tools = input->tools;
     for (uint32_t p = 0; p < TARN_PARAMETER_COUNT; p++) {
         if (input->value[p] != tarn_tank_parameter(storm->tank, (tarn_parameter)p)) {
