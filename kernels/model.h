@@ -1,12 +1,15 @@
 /// The models that a tank may hold, as what is outside of them needs to know: their parameters, what people may do to
-/// them, which fields of a scene they read. One table in each model's folder; kernels/models.c lists them.
+/// them, what their particles can be coloured by, which fields of a scene they read. One table in each model's folder;
+/// kernels/models.c lists them. Scenes, their schema, the protocol, the page and `tarn check` have it from there.
 #ifndef TARN_KERNELS_MODEL_H
 #define TARN_KERNELS_MODEL_H
+
+#include "protocol/tool_list.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TARN_MODEL_PARAMETERS_MAX = 16, TARN_MODEL_NAME_BYTES = 16 };
+enum { TARN_MODEL_PARAMETERS_MAX = 16, TARN_MODEL_CHANNELS_MAX = 8, TARN_MODEL_NAME_BYTES = 16 };
 
 /// What the tank's shell does with a parameter, whatever the model.
 typedef enum tarn_parameter_role {
@@ -18,16 +21,31 @@ typedef enum tarn_parameter_role {
     TARN_PLAYS_COUNT
 } tarn_parameter_role;
 
+/// Traits of parameters: bits.
+enum {
+    TARN_PARAMETER_IS_WHOLE = 1 << 0,
+    TARN_PARAMETER_HAS_MAGNITUDES = 1 << 1, ///< of its values the magnitude counts
+    TARN_PARAMETER_IS_SOLVER = 1 << 2,      ///< in a scene it stands in "solver"
+};
+
 /// A parameter that may change while the tank runs. Its number is its place in the model's table, which only grows at
 /// its end: numbers are in saved states and logs.
 typedef struct tarn_parameter_spec {
     const char *name;
+    const char *label; ///< for people
+    const char *unit;  ///< the same; NULL: none
     float initial, min, max;
-    const char *text;
     tarn_parameter_role role;
-    bool is_whole;
-    bool is_solver; ///< in a scene it stands in "solver"
+    uint32_t traits;  ///< bits above
+    const char *text; ///< sentences
 } tarn_parameter_spec;
+
+/// What particles can be coloured by. Its number is its place in the model's table, which only grows at its end.
+typedef struct tarn_channel_spec {
+    const char *name;
+    const char *label; ///< for people
+    const char *unit;  ///< the same; NULL: none
+} tarn_channel_spec;
 
 /// What people may do to a tank besides pushing, and what a scene may say of it: bits.
 enum {
@@ -45,8 +63,11 @@ typedef struct tarn_model {
     const char *name, *text;
     uint32_t number; ///< place among the models
     uint32_t can;    ///< bits above
+    uint32_t tools;  ///< that do something to it: TARN_TOOL_BIT; they need what it can
     uint32_t parameter_count;
     const tarn_parameter_spec *parameters;
+    uint32_t channel_count;
+    const tarn_channel_spec *channels;
 } tarn_model;
 
 #ifdef __cplusplus

@@ -10,6 +10,7 @@
 #define TARN_PROTOCOL_MESSAGE_H
 
 #include "protocol/status.h"
+#include "protocol/tool_list.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,6 +34,8 @@ enum {
     TARN_KEY_BYTES = 32,          ///< of a role's key: 128 bits in hexadecimal digits
     TARN_SCENES_MAX = 64,
     TARN_PARAMETERS_MAX = 32,
+    TARN_TOOLS_MAX = 16,                ///< of a session, those of newer servers included
+    TARN_CHANNELS_MAX = 8,              ///< that particles can be coloured by
     TARN_ADDED_MAX = 72,                ///< solids that people put into a tank
     TARN_ADDED_VALUES = 14,             ///< numbers of one on the wire
     TARN_HAND_JOINTS = 25,              ///< of WebXR's hand model
@@ -88,19 +91,6 @@ typedef struct tarn_join {
     tarn_key key;      ///< of a role; empty: a guest
     uint8_t preview;   ///< only a glimpse: it isn't one of those who are there, and watches
 } tarn_join;
-
-typedef enum tarn_tool {
-    TARN_TOOL_PUSH = 0,
-    TARN_TOOL_PULL = 1,
-    TARN_TOOL_VORTEX = 2,
-    TARN_TOOL_POUR = 3,
-    TARN_TOOL_DRAIN = 4,
-    TARN_TOOL_DYE = 5,
-    TARN_TOOL_THROW = 6, ///< a floating body
-    TARN_TOOL_WALL = 7,
-    TARN_TOOL_ERASE = 8, ///< walls
-    TARN_TOOL_COUNT
-} tarn_tool;
 
 /// Colours are red << 16 | green << 8 | blue, sRGB. The reader sets this bit too, the writer wants it; 0: none was
 /// given.
@@ -265,7 +255,16 @@ typedef struct tarn_welcome {
 typedef struct tarn_parameter_info {
     tarn_name name;
     float value, min, max;
+    tarn_name label, unit; ///< for people; empty: none
+    uint8_t whole;         ///< it has whole values only
+    uint8_t magnitudes;    ///< of its values the magnitude counts: people choose among powers of ten
 } tarn_parameter_info;
+
+/// What particles can be coloured by.
+typedef struct tarn_channel_info {
+    tarn_name name;
+    tarn_name label, unit; ///< for people; empty: none
+} tarn_channel_info;
 
 typedef enum tarn_added_shape {
     TARN_ADDED_BOX = 0,
@@ -299,6 +298,10 @@ typedef struct tarn_session_state {
     float dt_s;
     uint32_t parameter_count;
     tarn_parameter_info parameters[TARN_PARAMETERS_MAX];
+    tarn_name model; ///< what the tank holds; empty: not known, and neither are tools and channels
+    uint32_t tools;  ///< that apply to it: TARN_TOOL_BIT
+    uint32_t channel_count;
+    tarn_channel_info channels[TARN_CHANNELS_MAX];
     uint32_t added_count;
     tarn_added_info added[TARN_ADDED_MAX];
 } tarn_session_state;
@@ -339,21 +342,26 @@ typedef struct tarn_pong {
     float stages_ms[TARN_PONG_STAGES]; ///< of late: wait, step, encode, pass, write; zeros where nothing is known
 } tarn_pong;
 
-/// Error codes on the wire. The close code of the WebSocket is 4000 + code where the connection ends with it.
-typedef enum tarn_error_code {
-    TARN_ERROR_MALFORMED = 1, ///< closes
-    TARN_ERROR_VERSION = 2,   ///< closes
-    TARN_ERROR_LIMIT = 3,     ///< closes: too large, too many, too fast
-    TARN_ERROR_ORDER = 4,     ///< closes: hello and join come first
-    TARN_ERROR_SESSION = 5,   ///< closes: no such session
-    TARN_ERROR_FULL = 6,      ///< closes: the session or server is full
-    TARN_ERROR_INPUT = 7,     ///< stays open: this input was refused
-    TARN_ERROR_SCENE = 8,     ///< stays open: no such scene, or it is wrong
-    TARN_ERROR_WORKER = 9,    ///< stays open: the simulation failed and is being started again
-    TARN_ERROR_SHUTDOWN = 10, ///< closes: the server is ending
-    TARN_ERROR_ROLE = 11,     ///< stays open: the viewer's role may not do this
-    TARN_ERROR_KEY = 12,      ///< closes: the key opens nothing here
-} tarn_error_code;
+/// Error codes on the wire: X(name, code, whether the connection ends with it). The close code of the WebSocket is
+/// TARN_CLOSE_BASE + code.
+#define TARN_ERRORS(X)                                                                                                 \
+    X(MALFORMED, 1, true)                                                                                              \
+    X(VERSION, 2, true)                                                                                                \
+    X(LIMIT, 3, true)     /* too large, too many, too fast */                                                          \
+    X(ORDER, 4, true)     /* hello and join come first */                                                              \
+    X(SESSION, 5, true)   /* no such session */                                                                        \
+    X(FULL, 6, true)      /* the session or server is full */                                                          \
+    X(INPUT, 7, false)    /* this input was refused */                                                                 \
+    X(SCENE, 8, false)    /* no such scene, or it is wrong */                                                          \
+    X(WORKER, 9, false)   /* the simulation failed and is being started again */                                       \
+    X(SHUTDOWN, 10, true) /* the server is ending */                                                                   \
+    X(ROLE, 11, false)    /* the viewer's role may not do this */                                                      \
+    X(KEY, 12, true)      /* the key opens nothing here */
+
+#define TARN_ERROR_ENTRY(name, code, closes) TARN_ERROR_##name = code,
+typedef enum tarn_error_code { TARN_ERRORS(TARN_ERROR_ENTRY) } tarn_error_code;
+#undef TARN_ERROR_ENTRY
+enum { TARN_CLOSE_BASE = 4000 };
 
 typedef struct tarn_error {
     uint32_t code; ///< tarn_error_code; unknown codes are shown by their text
@@ -388,6 +396,9 @@ extern "C" {
 
 /// The word that stands for a kind on the wire ("hello"); NULL for TARN_MESSAGE_NONE and unknown values.
 const char *tarn_message_kind_name(tarn_message_kind kind);
+
+/// The word of a tool on the wire.
+const char *tarn_tool_name(tarn_tool tool);
 
 /// Whether a kind goes from the client to the server. A receiver treats a kind of the wrong direction as malformed.
 bool tarn_message_from_client(tarn_message_kind kind);

@@ -7,7 +7,9 @@
 #define COORDINATE TARN_MESSAGE_COORDINATE_M_MAX
 #define SPEED TARN_MESSAGE_SPEED_MAX
 
-enum { REQUIRED = 0, OPTIONAL = 1 };
+#define REQUIRED TARN_FIELD_REQUIRED
+#define OPTIONAL TARN_FIELD_OPTIONAL
+#define SPARSE TARN_FIELD_SPARSE
 
 // A field of tarn_message: key, type, optional, count, member, min, max.
 #define FIELD(key, type, optional, count, member, min, max)                                                            \
@@ -24,8 +26,8 @@ enum { REQUIRED = 0, OPTIONAL = 1 };
         word, value, COUNT(fields), fields                                                                             \
     }
 
-static const char *const tool_words[] = {"push", "pull",  "vortex", "pour",  "drain",
-                                         "dye",  "throw", "wall",   "erase", NULL};
+#define TOOL_WORD(name, word) word,
+static const char *const tool_words[] = {TARN_TOOLS(TOOL_WORD) NULL};
 static const char *const phase_words[] = {"down", "move", "up", NULL};
 static const char *const side_words[] = {"left", "right", NULL};
 static const char *const action_words[] = {"pause", "resume", "step", "reset", "load", NULL};
@@ -33,7 +35,7 @@ static const char *const action_words[] = {"pause", "resume", "step", "reset", "
 static const char *const role_words[] = {"watch", "play", "own", NULL};
 static const char *const part_words[] = {"cursor", "head", "hand_left", "hand_right", NULL};
 
-_Static_assert(COUNT(tool_words) == TARN_TOOL_COUNT + 1, "a word per tool");
+_Static_assert((int)TARN_TOOL_COUNT <= (int)TARN_TOOLS_MAX, "a session may have all tools");
 _Static_assert(COUNT(phase_words) == TARN_PHASE_COUNT + 1, "a word per phase");
 _Static_assert(COUNT(side_words) == TARN_SIDE_COUNT + 1, "a word per side");
 _Static_assert(COUNT(action_words) == TARN_CONTROL_COUNT + 1, "a word per action");
@@ -100,7 +102,7 @@ static const tarn_field pointer_fields[] = {
     FIELD("direction", DIRECTION, REQUIRED, 3, input.pointer.direction, -COORDINATE, COORDINATE),
     FIELD("radius_m", F32, REQUIRED, 1, input.pointer.radius_m, 0.001, 10),
     FIELD("strength", F32, REQUIRED, 1, input.pointer.strength, 0, 1),
-    FIELD("colour", COLOUR, OPTIONAL, 1, input.pointer.colour, 0, COLOUR_MAX),
+    FIELD("colour", COLOUR, SPARSE, 1, input.pointer.colour, 0, COLOUR_MAX),
 };
 
 static const tarn_field controller_fields[] = {
@@ -117,7 +119,7 @@ static const tarn_field controller_fields[] = {
     FIELD("buttons", U32, OPTIONAL, 1, input.controller.buttons, 0, U32_MAX),
     FIELD("radius_m", F32, REQUIRED, 1, input.controller.radius_m, 0.001, 10),
     FIELD("strength", F32, REQUIRED, 1, input.controller.strength, 0, 1),
-    FIELD("colour", COLOUR, OPTIONAL, 1, input.controller.colour, 0, COLOUR_MAX),
+    FIELD("colour", COLOUR, SPARSE, 1, input.controller.colour, 0, COLOUR_MAX),
 };
 
 static const tarn_field hand_fields[] = {
@@ -132,7 +134,7 @@ static const tarn_field hand_fields[] = {
     FIELD("joints_m", JOINTS, OPTIONAL, 3 * TARN_HAND_JOINTS, input.hand, -COORDINATE, COORDINATE),
     FIELD("radius_m", F32, REQUIRED, 1, input.hand.radius_m, 0.001, 10),
     FIELD("strength", F32, REQUIRED, 1, input.hand.strength, 0, 1),
-    FIELD("colour", COLOUR, OPTIONAL, 1, input.hand.colour, 0, COLOUR_MAX),
+    FIELD("colour", COLOUR, SPARSE, 1, input.hand.colour, 0, COLOUR_MAX),
 };
 
 static const tarn_field orientation_fields[] = {
@@ -199,33 +201,51 @@ static const tarn_field state_message_fields[] = {
 };
 
 #undef FIELD
-#define FIELD(key, type, count, member, min, max)                                                                      \
+#define FIELD(key, type, need, count, member, min, max)                                                                \
     {                                                                                                                  \
-        key, TARN_FIELD_##type, REQUIRED, count, offsetof(tarn_session_state, member), min, max, NULL                  \
+        key, TARN_FIELD_##type, need, count, offsetof(tarn_session_state, member), min, max, NULL                      \
+    }
+/// With its array and count, or its bits.
+#define PART(key, type, need, count, min, max)                                                                         \
+    {                                                                                                                  \
+        key, TARN_FIELD_##type, need, count, 0, min, max, NULL                                                         \
     }
 
 static const tarn_field state_fields[] = {
-    FIELD("scene", STRING, 1, scene, 0, TARN_NAME_BYTES_MAX),
-    FIELD("paused", BOOL, 1, paused, 0, 1),
-    FIELD("worker_ready", BOOL, 1, worker_ready, 0, 1),
-    FIELD("size_m", VECTOR, 3, size_m, 0, 20480),
-    FIELD("cell_m", F32, 1, cell_m, 0, 10),
-    FIELD("dt_s", F32, 1, dt_s, 0, 1),
-    {"parameters", TARN_FIELD_PARAMETERS, REQUIRED, TARN_PARAMETERS_MAX, 0, 0, 0, NULL},
-    {"added", TARN_FIELD_ADDED, OPTIONAL, TARN_ADDED_MAX, 0, 0, 0, NULL},
+    FIELD("scene", STRING, REQUIRED, 1, scene, 0, TARN_NAME_BYTES_MAX),
+    FIELD("paused", BOOL, REQUIRED, 1, paused, 0, 1),
+    FIELD("worker_ready", BOOL, REQUIRED, 1, worker_ready, 0, 1),
+    FIELD("size_m", VECTOR, REQUIRED, 3, size_m, 0, 20480),
+    FIELD("cell_m", F32, REQUIRED, 1, cell_m, 0, 10),
+    FIELD("dt_s", F32, REQUIRED, 1, dt_s, 0, 1),
+    PART("parameters", PARAMETERS, REQUIRED, TARN_PARAMETERS_MAX, 0, 0),
+    FIELD("model", STRING, SPARSE, 1, model, 0, TARN_NAME_BYTES_MAX),
+    PART("tools", TOOLS, SPARSE, TARN_TOOLS_MAX, 1, TARN_NAME_BYTES_MAX),
+    PART("channels", CHANNELS, SPARSE, TARN_CHANNELS_MAX, 0, 0),
+    PART("added", ADDED, SPARSE, TARN_ADDED_MAX, 0, 0),
 };
 
 #undef FIELD
-#define FIELD(key, type, member, min, max)                                                                             \
+#define FIELD(key, type, need, member, min, max)                                                                       \
     {                                                                                                                  \
-        key, TARN_FIELD_##type, REQUIRED, 1, offsetof(tarn_parameter_info, member), min, max, NULL                     \
+        key, TARN_FIELD_##type, need, 1, offsetof(tarn_parameter_info, member), min, max, NULL                         \
     }
 
 static const tarn_field parameter_info_fields[] = {
-    FIELD("name", STRING, name, 1, TARN_NAME_BYTES_MAX),
-    FIELD("value", F32, value, -3.40282347e38, 3.40282347e38),
-    FIELD("min", F32, min, -3.40282347e38, 3.40282347e38),
-    FIELD("max", F32, max, -3.40282347e38, 3.40282347e38),
+    FIELD("name", STRING, REQUIRED, name, 1, TARN_NAME_BYTES_MAX),
+    FIELD("value", F32, REQUIRED, value, -3.40282347e38, 3.40282347e38),
+    FIELD("min", F32, REQUIRED, min, -3.40282347e38, 3.40282347e38),
+    FIELD("max", F32, REQUIRED, max, -3.40282347e38, 3.40282347e38),
+    FIELD("label", STRING, SPARSE, label, 0, TARN_NAME_BYTES_MAX),
+    FIELD("unit", STRING, SPARSE, unit, 0, TARN_NAME_BYTES_MAX),
+    FIELD("whole", BOOL, SPARSE, whole, 0, 1),
+    FIELD("magnitudes", BOOL, SPARSE, magnitudes, 0, 1),
+};
+
+static const tarn_field channel_fields[] = {
+    {"name", TARN_FIELD_STRING, REQUIRED, 1, offsetof(tarn_channel_info, name), 1, TARN_NAME_BYTES_MAX, NULL},
+    {"label", TARN_FIELD_STRING, SPARSE, 1, offsetof(tarn_channel_info, label), 0, TARN_NAME_BYTES_MAX, NULL},
+    {"unit", TARN_FIELD_STRING, SPARSE, 1, offsetof(tarn_channel_info, unit), 0, TARN_NAME_BYTES_MAX, NULL},
 };
 
 static const tarn_field viewer_info_fields[] = {
@@ -252,6 +272,7 @@ const tarn_shape tarn_presence_shape = SHAPE("presence", 0, presence_point_field
 const tarn_shape tarn_viewer_shape = SHAPE("viewer", 0, viewer_info_fields);
 const tarn_shape tarn_state_shape = SHAPE("state", 0, state_fields);
 const tarn_shape tarn_parameter_shape = SHAPE("parameter", 0, parameter_info_fields);
+const tarn_shape tarn_channel_shape = SHAPE("channel", 0, channel_fields);
 
 const tarn_shape tarn_message_shapes[] = {
     SHAPE("hello", TARN_MESSAGE_HELLO, hello_fields),
@@ -281,6 +302,11 @@ const char *tarn_message_kind_name(tarn_message_kind kind)
         }
     }
     return NULL;
+}
+
+const char *tarn_tool_name(tarn_tool tool)
+{
+    return tool_words[tool];
 }
 
 bool tarn_message_from_client(tarn_message_kind kind)

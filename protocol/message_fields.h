@@ -22,6 +22,8 @@ typedef enum tarn_field_type {
     TARN_FIELD_SCENES,     ///< tarn_welcome
     TARN_FIELD_JOINTS,     ///< tarn_input_hand
     TARN_FIELD_PARAMETERS, ///< tarn_session_state
+    TARN_FIELD_TOOLS,      ///< tarn_session_state; there where the model is
+    TARN_FIELD_CHANNELS,   ///< tarn_session_state
     TARN_FIELD_ADDED,      ///< tarn_session_state
     TARN_FIELD_VIEWERS,    ///< tarn_viewers
     TARN_FIELD_STATE,      ///< tarn_session_state
@@ -29,10 +31,16 @@ typedef enum tarn_field_type {
     TARN_FIELD_PRESENCES,  ///< tarn_presences
 } tarn_field_type;
 
+typedef enum tarn_field_need {
+    TARN_FIELD_REQUIRED, ///< readers refuse a map without it
+    TARN_FIELD_OPTIONAL, ///< readers do without it, the writer always writes it
+    TARN_FIELD_SPARSE,   ///< the same, and the writer leaves out what says nothing
+} tarn_field_need;
+
 typedef struct tarn_field {
     const char *key;
     tarn_field_type type;
-    int optional;
+    tarn_field_need need;
     uint32_t count;           ///< of a vector
     uint32_t offset;          ///< in the struct that the shape describes
     double min, max;          ///< inclusive, each component's
@@ -52,9 +60,11 @@ extern const tarn_shape tarn_message_shapes[];
 extern const uint32_t tarn_message_shape_count;
 extern const tarn_shape tarn_input_shapes[TARN_INPUT_COUNT];
 
-/// Offsets in these are those in tarn_session_state, tarn_parameter_info, tarn_viewer_info and tarn_presence_point.
+/// Offsets in these are those in tarn_session_state, tarn_parameter_info, tarn_channel_info, tarn_viewer_info and
+/// tarn_presence_point.
 extern const tarn_shape tarn_state_shape;
 extern const tarn_shape tarn_parameter_shape;
+extern const tarn_shape tarn_channel_shape;
 extern const tarn_shape tarn_viewer_shape;
 extern const tarn_shape tarn_point_shape;    ///< as a viewer says it
 extern const tarn_shape tarn_presence_shape; ///< as the server says whose it is

@@ -311,6 +311,33 @@ static tarn_status read_parameters(reader *r, tarn_cursor *cursor, const tarn_it
     return status;
 }
 
+/// A set of those that are known; a newer end may know more.
+static tarn_status read_tools(reader *r, tarn_cursor *cursor, const tarn_item *array, const tarn_field *field,
+                              tarn_session_state *state)
+{
+    tarn_status status = open_array(r, array, 0, TARN_TOOLS_MAX);
+    for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
+        tarn_item item;
+        tarn_name word;
+        tarn_cursor_next(cursor, &item);
+        status = read_string(r, &item, field, word);
+        for (int tool = 0; status == TARN_OK && tool < TARN_TOOL_COUNT; tool++) {
+            state->tools |= strcmp(word, tarn_tool_name((tarn_tool)tool)) == 0 ? 1u << tool : 0;
+        }
+    }
+    return status;
+}
+
+static tarn_status read_channels(reader *r, tarn_cursor *cursor, const tarn_item *array, tarn_session_state *state)
+{
+    tarn_status status = open_array(r, array, 0, TARN_CHANNELS_MAX);
+    for (uint32_t i = 0; status == TARN_OK && i < array->count; i++) {
+        status = read_entry(r, cursor, &tarn_channel_shape, &state->channels[i]);
+    }
+    state->channel_count = array->count;
+    return status;
+}
+
 /// What each number of an added solid may be; whole ones are no fractions.
 static const struct {
     double min, max;
@@ -467,6 +494,10 @@ static tarn_status read_field(reader *r, tarn_cursor *cursor, const tarn_field *
         return read_joints(r, cursor, &item, field, to);
     case TARN_FIELD_PARAMETERS:
         return read_parameters(r, cursor, &item, to);
+    case TARN_FIELD_TOOLS:
+        return read_tools(r, cursor, &item, field, to);
+    case TARN_FIELD_CHANNELS:
+        return read_channels(r, cursor, &item, to);
     case TARN_FIELD_ADDED:
         return read_added(r, cursor, &item, to);
     case TARN_FIELD_VIEWERS:
@@ -493,7 +524,7 @@ static tarn_status read_fields(reader *r, const map_view *map, const tarn_shape 
             r->key = field->key;
             r->index = -1;
             status = read_field(r, &value, field, (char *)base + field->offset);
-        } else if (status == TARN_OK && !field->optional) {
+        } else if (status == TARN_OK && field->need == TARN_FIELD_REQUIRED) {
             tarn_sentence(r->why, "%s: the field %s is missing", r->message, field->key);
             status = TARN_E_MALFORMED;
         }

@@ -116,13 +116,26 @@ static void write_joints(writer *w, const tarn_input_hand *hand)
 
 static void write_fields(writer *w, const tarn_shape *shape, const void *base);
 
-/// A colour that wasn't given is left out, and so are added solids where there are none; all other fields are written.
+/// Whether a field is one that is written, and says something where it may be left out.
 static bool is_written(const tarn_field *field, const void *base)
 {
-    if (field->type == TARN_FIELD_ADDED) {
-        return ((const tarn_session_state *)base)->added_count != 0;
+    const tarn_session_state *state = base;
+    const char *from = (const char *)base + field->offset;
+    if (field->need != TARN_FIELD_SPARSE) {
+        return true;
     }
-    return field->type != TARN_FIELD_COLOUR || *(const uint32_t *)((const char *)base + field->offset) != 0;
+    switch (field->type) {
+    case TARN_FIELD_ADDED:
+        return state->added_count != 0;
+    case TARN_FIELD_TOOLS:
+        return state->model[0] != 0; // none at all is worth saying, too
+    case TARN_FIELD_CHANNELS:
+        return state->channel_count != 0;
+    case TARN_FIELD_COLOUR:
+        return *(const uint32_t *)from != 0;
+    default:
+        return *from != 0; // texts and flags
+    }
 }
 
 static uint32_t written_count(const tarn_shape *shape, const void *base)
@@ -151,6 +164,30 @@ static void write_parameters(writer *w, const tarn_session_state *state)
     if (open_array(w, state->parameter_count, TARN_PARAMETERS_MAX)) {
         for (uint32_t i = 0; i < state->parameter_count; i++) {
             write_map(w, &tarn_parameter_shape, &state->parameters[i]);
+        }
+    }
+}
+
+static void write_tools(writer *w, uint32_t tools)
+{
+    uint32_t count = 0;
+    for (int tool = 0; tool < TARN_TOOL_COUNT; tool++) {
+        count += tools >> tool & 1;
+    }
+    w->wrong |= (tools & ~TARN_TOOLS_ALL) != 0;
+    msgpack_pack_array(&w->packer, count);
+    for (int tool = 0; tool < TARN_TOOL_COUNT; tool++) {
+        if ((tools >> tool & 1) != 0) {
+            write_word(w, tarn_tool_name((tarn_tool)tool));
+        }
+    }
+}
+
+static void write_channels(writer *w, const tarn_session_state *state)
+{
+    if (open_array(w, state->channel_count, TARN_CHANNELS_MAX)) {
+        for (uint32_t i = 0; i < state->channel_count; i++) {
+            write_map(w, &tarn_channel_shape, &state->channels[i]);
         }
     }
 }
@@ -207,6 +244,12 @@ static void write_list(writer *w, const tarn_field *field, const void *from)
         break;
     case TARN_FIELD_PARAMETERS:
         write_parameters(w, from);
+        break;
+    case TARN_FIELD_TOOLS:
+        write_tools(w, ((const tarn_session_state *)from)->tools);
+        break;
+    case TARN_FIELD_CHANNELS:
+        write_channels(w, from);
         break;
     case TARN_FIELD_ADDED:
         write_added(w, from);

@@ -151,13 +151,21 @@ static void begin(tarn_tank *tank, tank_control *control)
 static const char *const stages[STAGE_END - STAGE_COUNT] = {"p2g",      "grid",    "viscosity",  "matrix",
                                                             "pressure", "density", "extrapolate"};
 
+static const tarn_channel_spec channels[] = {
+    {"colour", "Own colour", NULL}, // of its liquid, or dye; in frames of a tank that has some
+    {"speed", "Speed", "m/s"},
+};
+
 const tank_model tarn_liquid_model = {
     .shown = {.name = "liquid",
               .text = "free-surface liquid by PIC/FLIP or APIC",
               .number = 0,
               .can = TARN_MODEL_ALL,
               .parameter_count = TARN_PARAMETER_COUNT,
-              .parameters = tarn_liquid_parameters},
+              .parameters = tarn_liquid_parameters,
+              .tools = TARN_TOOLS_ALL,
+              .channel_count = sizeof channels / sizeof channels[0],
+              .channels = channels},
     .part_bytes = sizeof(liquid_part),
     .control_bytes = sizeof(liquid_control),
     .stages = stages,

@@ -221,7 +221,7 @@ static tarn_tank *make(tarn_device *device, const tarn_tank_desc *desc, uint32_t
     tank->model = tank_model_of(desc);
     TARN_ASSERT(tank->model->part_bytes >= sizeof(tank_args));
     TARN_ASSERT(tank->model->control_bytes >= sizeof(tank_control));
-    TARN_ASSERT(tank->model->shown.parameter_count <= TARN_MODEL_PARAMETERS_MAX);
+    TARN_ASSERT(tank_model_is_sound(tank->model));
     TARN_ASSERT(tank->model->stage_count <= TARN_TANK_STAGES_MAX - STAGE_COUNT);
     tank->part = calloc(1, tank->model->part_bytes);
     tank->control = calloc(1, tank->model->control_bytes);

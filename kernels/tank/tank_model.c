@@ -23,6 +23,22 @@ const tarn_model *tarn_model_find(const char *name)
     return NULL;
 }
 
+bool tank_model_is_sound(const tank_model *model)
+{
+    static const uint32_t needs[TARN_TOOL_COUNT] = {
+        [TARN_TOOL_POUR] = TARN_MODEL_POURS,  [TARN_TOOL_DRAIN] = TARN_MODEL_DRAINS,
+        [TARN_TOOL_DYE] = TARN_MODEL_DYES,    [TARN_TOOL_THROW] = TARN_MODEL_SOLIDS,
+        [TARN_TOOL_WALL] = TARN_MODEL_SOLIDS, [TARN_TOOL_ERASE] = TARN_MODEL_SOLIDS,
+    };
+    const tarn_model *shown = &model->shown;
+    bool sound = shown->parameter_count <= TARN_MODEL_PARAMETERS_MAX &&
+                 shown->channel_count <= TARN_MODEL_CHANNELS_MAX && (shown->tools & ~TARN_TOOLS_ALL) == 0;
+    for (int tool = 0; tool < TARN_TOOL_COUNT; tool++) {
+        sound = sound && ((shown->tools >> tool & 1) == 0 || (shown->can & needs[tool]) == needs[tool]);
+    }
+    return sound;
+}
+
 const tarn_parameter_spec *tarn_model_parameter(const tarn_model *model, uint32_t id)
 {
     return id < model->parameter_count ? &model->parameters[id] : NULL;

@@ -54,6 +54,9 @@ typedef struct tank_model {
 extern const tank_model *const tank_models[];
 extern const uint32_t tank_model_count;
 
+/// Whether a model's table is within the limits, and its tools are what it can: for assertions.
+bool tank_model_is_sound(const tank_model *model);
+
 /// The model of a description.
 const tank_model *tank_model_of(const tarn_tank_desc *desc);
 

@@ -115,6 +115,18 @@ static void state(byte_codec *codec, tarn_ipc_state *message)
         f32(codec, &parameter->value);
         f32(codec, &parameter->min);
         f32(codec, &parameter->max);
+        text(codec, parameter->label, sizeof parameter->label);
+        text(codec, parameter->unit, sizeof parameter->unit);
+        u8_up_to(codec, &parameter->whole, 1);
+        u8_up_to(codec, &parameter->magnitudes, 1);
+    }
+    text(codec, session->model, sizeof session->model);
+    count_up_to(codec, &session->tools, TARN_TOOLS_ALL);
+    count_up_to(codec, &session->channel_count, TARN_CHANNELS_MAX);
+    for (uint32_t i = 0; codec->status == TARN_OK && i < session->channel_count; i++) {
+        text(codec, session->channels[i].name, sizeof session->channels[i].name);
+        text(codec, session->channels[i].label, sizeof session->channels[i].label);
+        text(codec, session->channels[i].unit, sizeof session->channels[i].unit);
     }
     count_up_to(codec, &session->added_count, TARN_ADDED_MAX);
     for (uint32_t i = 0; codec->status == TARN_OK && i < session->added_count; i++) {

@@ -1,5 +1,6 @@
 // `tarn check`: validates scene files, every one that is named.
 #include "kernels/liquid_parameters.h"
+#include "protocol/message.h"
 #include "server/common/printable.h"
 #include "server/tool/tool.h"
 
@@ -60,6 +61,37 @@ static bool print_counts(const counted *parts, size_t part_count, bool has_plura
         }
     }
     return separator[0] == ',';
+}
+
+/// What holds for any tank of the model, and what of it the scene has set otherwise.
+static void print_model(const tarn_tank_desc *tank)
+{
+    const tarn_model *model = tarn_model_at(tank->model);
+    printf("    model: %s, %s\n", model->name, model->text);
+    printf("    tools:");
+    const char *separator = " ";
+    for (int tool = 0; tool < TARN_TOOL_COUNT; tool++) {
+        if ((model->tools >> tool & 1) != 0) {
+            printf("%s%s", separator, tarn_tool_name((tarn_tool)tool));
+            separator = ", ";
+        }
+    }
+    printf("%s\n", model->tools == 0 ? " none" : "");
+    separator = "    colours: ";
+    for (uint32_t i = 0; i < model->channel_count; i++) {
+        printf("%s%s", separator, model->channels[i].name);
+        separator = ", ";
+    }
+    printf("%s", model->channel_count > 0 ? "\n" : "");
+    separator = "    parameters: ";
+    for (uint32_t id = 0; id < model->parameter_count; id++) {
+        const tarn_parameter_spec *spec = &model->parameters[id];
+        if (tank->parameters[id] != spec->initial) {
+            printf("%s%s %g", separator, spec->name, (double)tank->parameters[id]);
+            separator = ", ";
+        }
+    }
+    printf("%s", separator[0] == ',' ? "\n" : "");
 }
 
 static void print_liquids(const tarn_scene *scene)
@@ -137,6 +169,7 @@ static void print_scene(const char *path, const tarn_scene *scene)
     printf("%s: right: %ux%ux%u cells of %.6g m, %" PRIu64 " particles, step %.6g s\n", path, tank->cells[0],
            tank->cells[1], tank->cells[2], (double)tank->cell_m, tarn_tank_desc_particles(tank), (double)tank->dt_s);
     printf("    %s%s%s\n", scene->title, scene->description[0] != '\0' ? ": " : "", scene->description);
+    print_model(tank);
     print_liquids(scene);
     print_solids(scene);
     if ((tarn_model_at(tank->model)->can & TARN_MODEL_SOLVER) != 0) {

@@ -25,6 +25,7 @@ void tarn_input_state_init(tarn_input_state *state)
 {
     memset(state, 0, sizeof *state);
     state->up[1] = 1.0f;
+    state->tools = TARN_TOOLS_ALL;
 }
 
 void tarn_input_state_turn(tarn_input_state *state, const float rotation[4])
@@ -109,10 +110,29 @@ static tarn_input_source *source_find_or_add(tarn_input_state *state, uint32_t v
     return source;
 }
 
-/// Whether one more may use a tool besides all others than `source`, which may be NULL.
+/// Refuses a tool that does nothing to what the tank holds. @return false
+static bool refuse_tool(const tarn_input_state *state, tarn_tool tool, tarn_text why)
+{
+    int used = snprintf(why, sizeof(tarn_text), "input.tool: this tank has no \"%s\"; it has %s", tarn_tool_name(tool),
+                        state->tools == 0 ? "none" : "");
+    const char *separator = "";
+    for (int i = 0; i < TARN_TOOL_COUNT; i++) {
+        if ((state->tools >> i & 1) != 0) {
+            used +=
+                snprintf(why + used, sizeof(tarn_text) - (size_t)used, "%s%s", separator, tarn_tool_name((tarn_tool)i));
+            separator = ", ";
+        }
+    }
+    return false;
+}
+
+/// Whether the tank has a tool, and one more may use it besides all others than `source`, which may be NULL.
 static bool tool_fits(const tarn_input_state *state, const tarn_input_source *source, tarn_tool tool, tarn_text why)
 {
     uint32_t used = 0;
+    if ((state->tools >> tool & 1) == 0) {
+        return refuse_tool(state, tool, why);
+    }
     for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {
         used += &state->sources[i] != source && state->sources[i].viewer_id != 0 && state->sources[i].tool == tool;
     }

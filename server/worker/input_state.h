@@ -63,10 +63,11 @@ typedef struct tarn_input_state {
     tarn_input_source sources[TARN_INPUT_SOURCES_MAX];
     tarn_input_viewer viewers[TARN_INPUT_VIEWERS_MAX];
     uint64_t order;
-    float up[3]; ///< unit length, in the tank: against gravity
+    float up[3];    ///< unit length, in the tank: against gravity
+    uint32_t tools; ///< that the tank has: TARN_TOOL_BIT
 } tarn_input_state;
 
-/// Lets go of everything; for a new tank.
+/// Lets go of everything; for a new tank, which has all tools until it is said otherwise.
 void tarn_input_state_init(tarn_input_state *state);
 
 /// Forgets the presses but not which inputs were seen; for a tank that starts afresh.
@@ -78,8 +79,8 @@ void tarn_input_state_turn(tarn_input_state *state, const float rotation[4]);
 /// Takes a pointer, controller or hand.
 /// @param bodies  what can be taken hold of
 /// @param why  on failure a sentence for the viewer
-/// @return TARN_OK, TARN_E_LIMIT (as many act as fit; controllers and hands are told once per tool) or TARN_E_ARGUMENT
-///         (another kind of input)
+/// @return TARN_OK, TARN_E_LIMIT (as many act as fit, or the tank doesn't have the tool; controllers and hands are told
+///         once per tool) or TARN_E_ARGUMENT (another kind of input)
 tarn_status tarn_input_state_put(tarn_input_state *state, uint32_t viewer_id, const tarn_input *input,
                                  const tarn_tile_map *map, const tarn_body_map *bodies, tarn_text why);
 

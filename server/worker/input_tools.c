@@ -19,13 +19,6 @@ uint32_t tarn_tool_most(tarn_tool tool)
                                      : TARN_INPUT_SOURCES_MAX;
 }
 
-const char *tarn_tool_name(tarn_tool tool)
-{
-    static const char *const names[TARN_TOOL_COUNT] = {"push", "pull",  "vortex", "pour", "drain",
-                                                       "dye",  "throw", "wall",   "erase"};
-    return names[tool];
-}
-
 /// How many spheres cover the way of this step, at most `room`.
 static uint32_t sweep_count(const tarn_tool_stroke *stroke, uint32_t room)
 {

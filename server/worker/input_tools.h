@@ -63,7 +63,4 @@ void tarn_tool_act(const tarn_tool_stroke *stroke, const float up[3], const floa
 /// How many of a tool may act in a step. @return TARN_INPUT_SOURCES_MAX where that is as many as there may be
 uint32_t tarn_tool_most(tarn_tool tool);
 
-/// The word of a tool, for people.
-const char *tarn_tool_name(tarn_tool tool);
-
 #endif

@@ -2,6 +2,7 @@
 #include "server/worker/worker_tank.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
+#include "server/common/model_state.h"
 #include "server/worker/input_solids.h"
 
 #include <math.h>
@@ -132,6 +133,7 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     tank->pause_asked = TARN_STEP_PAUSE_KEEPS;
     tank->frame_period_ns = 1000000000u / options->fps;
     tarn_input_state_note(&tank->inputs, load->viewer_id, load->sequence);
+    tank->inputs.tools = tarn_tank_model(made)->tools;
     let_go(tank);
     begin(tank, load->epoch, 0, tarn_clock_monotonic_ns());
     free(scene);
@@ -281,7 +283,8 @@ tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, c
         memcpy(tank->next.pose.rotation, input->orientation.orientation, sizeof tank->next.pose.rotation);
         return TARN_OK;
     }
-    if (input->kind == TARN_INPUT_POINTER && input->pointer.phase == TARN_PHASE_DOWN) {
+    if (input->kind == TARN_INPUT_POINTER && input->pointer.phase == TARN_PHASE_DOWN &&
+        (tank->inputs.tools >> input->pointer.tool & 1) != 0) {
         const char *refusal = added_refusal(tank, input->pointer.tool);
         if (refusal != NULL) {
             snprintf(why, sizeof(tarn_text), "input.tool: %s", refusal);
@@ -454,16 +457,9 @@ static void fill_state(const tarn_worker_tank *tank, tarn_ipc_state *state)
     for (int axis = 0; axis < 3; axis++) {
         session->size_m[axis] = desc->cell_m * (float)desc->cells[axis];
     }
-    _Static_assert((int)TARN_MODEL_PARAMETERS_MAX <= (int)TARN_PARAMETERS_MAX, "a state message holds all parameters");
-    const tarn_model *model = tarn_tank_model(tank->tank);
-    session->parameter_count = model->parameter_count;
-    for (uint32_t id = 0; id < model->parameter_count; id++) {
-        const tarn_parameter_spec *spec = &model->parameters[id];
-        tarn_parameter_info *info = &session->parameters[id];
-        snprintf(info->name, sizeof info->name, "%s", spec->name);
-        info->value = tarn_tank_parameter(tank->tank, id);
-        info->min = spec->min;
-        info->max = spec->max;
+    tarn_model_describe(tarn_tank_model(tank->tank), session);
+    for (uint32_t id = 0; id < session->parameter_count; id++) {
+        session->parameters[id].value = tarn_tank_parameter(tank->tank, id);
     }
     session->added_count = tarn_added_infos(desc, tank->added, tank->added_count, session->added);
 }

@@ -33,6 +33,7 @@ export const POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'"
  * @param options.orientation  of the tank in the room
  * @param options.seeds   of the particles, instead of a number of them
  * @param options.path    a particle's place and velocity by its seed, the time in seconds and the tank's size
+ * @param options.model   what the state says of the tank's model
  * @param options.byHand  frames go out when `show` says so, whatever is acknowledged
  * @returns {Promise<{port: number, close(): Promise<void>, received: object[], viewers(): number,
  *          show(timeS: number): void, still(): boolean}>}
@@ -43,6 +44,7 @@ export async function startFakeServer(options = {}) {
   const { port = 0, particles = 20000, base = "/", behave = () => false, spoil = () => {} } = options;
   const { cells = [64, 32, 32], cellM = 0.03125, recording = null } = options;
   const { files = {}, bodies = () => [], colour = () => undefined, path = waterAt, byHand = false } = options;
+  const { model = {} } = options;
   const tank = {
     orientation: options.orientation,
     bodies,
@@ -53,6 +55,7 @@ export async function startFakeServer(options = {}) {
     epoch: 1,
     members: options.seeds ?? seeds(particles),
     gravity: 9.81,
+    model,
     cells,
     cellM,
   };
@@ -192,6 +195,7 @@ function stateOf(tank) {
       { name: "gravity_m_s2", value: tank.gravity, min: 0, max: 50 },
       { name: "flip_ratio", value: 0.97, min: 0, max: 1 },
     ],
+    ...tank.model,
   };
 }
 

@@ -233,6 +233,28 @@ static void state_with_solids(tarn_message *m)
                                           .colour = 0xffffff};
 }
 
+/// With what the model's table says.
+static void joined_with_model(tarn_message *m)
+{
+    static const tarn_channel_info channels[] = {{"colour", "Own colour", ""}, {"speed", "Speed", "m/s"}};
+    joined(m);
+    tarn_session_state *described = &m->joined.state;
+    memcpy(described->parameters[0].label, "Gravity", sizeof "Gravity");
+    memcpy(described->parameters[0].unit, "m/s²", sizeof "m/s²");
+    described->parameters[1].whole = described->parameters[1].magnitudes = 1;
+    memcpy(described->model, "liquid", sizeof "liquid");
+    described->tools = TARN_TOOLS_ALL;
+    described->channel_count = 2;
+    memcpy(described->channels, channels, sizeof channels);
+}
+
+/// Of a model that people only look at.
+static void state_without_tools(tarn_message *m)
+{
+    m->state = session_state;
+    memcpy(m->state.model, "whirl", sizeof "whirl");
+}
+
 static void viewer_list(tarn_message *m)
 {
     m->viewers = (tarn_viewers){.viewer_count = 2, .viewers = viewers};
@@ -275,12 +297,14 @@ static const struct {
     {"message-profile", TARN_MESSAGE_PROFILE, profile},
     {"message-welcome", TARN_MESSAGE_WELCOME, welcome},
     {"message-joined", TARN_MESSAGE_JOINED, joined},
+    {"message-joined-model", TARN_MESSAGE_JOINED, joined_with_model},
     {"message-viewers", TARN_MESSAGE_VIEWERS, viewer_list},
     {"message-presences", TARN_MESSAGE_PRESENCES, presences},
     {"message-pong", TARN_MESSAGE_PONG, pong},
     {"message-error", TARN_MESSAGE_ERROR, error},
     {"message-state", TARN_MESSAGE_STATE, state},
     {"message-state-added", TARN_MESSAGE_STATE, state_with_solids},
+    {"message-state-no-tools", TARN_MESSAGE_STATE, state_without_tools},
 };
 
 int golden_message_count(void)

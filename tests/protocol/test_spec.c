@@ -173,18 +173,44 @@ static void limits_are_the_constants_of_the_code(void **context)
         const char *name;
         long value;
     } limits[] = {
-        LIMIT(TARN_PROTOCOL_VERSION),    LIMIT(TARN_MESSAGE_BYTES_MAX),   LIMIT(TARN_MESSAGE_SERVER_BYTES_MAX),
-        LIMIT(TARN_MESSAGE_DEPTH_MAX),   LIMIT(TARN_MESSAGE_OBJECTS_MAX), LIMIT(TARN_NAME_BYTES_MAX),
-        LIMIT(TARN_TEXT_BYTES_MAX),      LIMIT(TARN_VERSIONS_MAX),        LIMIT(TARN_VIEWERS_MAX),
-        LIMIT(TARN_PRESENCE_POINTS_MAX), LIMIT(TARN_PRESENCES_MAX),       LIMIT(TARN_COLOUR_MAX),
-        LIMIT(TARN_KEY_BYTES),           LIMIT(TARN_SCENES_MAX),          LIMIT(TARN_PARAMETERS_MAX),
-        LIMIT(TARN_ADDED_MAX),           LIMIT(TARN_HAND_JOINTS),         LIMIT(TARN_FRAMES_UNACKNOWLEDGED_MAX),
-        LIMIT(TARN_FRAME_VERSION),       LIMIT(TARN_FRAME_HEADER_BYTES),  LIMIT(TARN_FRAME_HEADER_BYTES_MAX),
-        LIMIT(TARN_FRAME_BODY_BYTES),    LIMIT(TARN_FRAME_INPUT_BYTES),   LIMIT(TARN_FRAME_TILE_CELLS_LOG2),
-        LIMIT(TARN_FRAME_CELLS_MAX),     LIMIT(TARN_FRAME_PARTICLES_MAX), LIMIT(TARN_FRAME_TILES_MAX),
-        LIMIT(TARN_FRAME_INPUTS_MAX),    LIMIT(TARN_FRAME_BODIES_MAX),    LIMIT(TARN_FRAME_ROTATION_ONE),
-        LIMIT(TARN_STREAM_LAYER_BYTES),  LIMIT(TARN_STREAM_LAYERS_MAX),   LIMIT(TARN_STREAM_GROUP),
-        LIMIT(TARN_SET_BITS_MAX),        LIMIT(TARN_SET_POINTS_MAX),      LIMIT(TARN_FLOW_MAX),
+        LIMIT(TARN_PROTOCOL_VERSION),
+        LIMIT(TARN_MESSAGE_BYTES_MAX),
+        LIMIT(TARN_MESSAGE_SERVER_BYTES_MAX),
+        LIMIT(TARN_MESSAGE_DEPTH_MAX),
+        LIMIT(TARN_MESSAGE_OBJECTS_MAX),
+        LIMIT(TARN_NAME_BYTES_MAX),
+        LIMIT(TARN_TEXT_BYTES_MAX),
+        LIMIT(TARN_VERSIONS_MAX),
+        LIMIT(TARN_VIEWERS_MAX),
+        LIMIT(TARN_PRESENCE_POINTS_MAX),
+        LIMIT(TARN_PRESENCES_MAX),
+        LIMIT(TARN_COLOUR_MAX),
+        LIMIT(TARN_KEY_BYTES),
+        LIMIT(TARN_SCENES_MAX),
+        LIMIT(TARN_PARAMETERS_MAX),
+        LIMIT(TARN_TOOLS_MAX),
+        LIMIT(TARN_CHANNELS_MAX),
+        LIMIT(TARN_ADDED_MAX),
+        LIMIT(TARN_HAND_JOINTS),
+        LIMIT(TARN_FRAMES_UNACKNOWLEDGED_MAX),
+        LIMIT(TARN_FRAME_VERSION),
+        LIMIT(TARN_FRAME_HEADER_BYTES),
+        LIMIT(TARN_FRAME_HEADER_BYTES_MAX),
+        LIMIT(TARN_FRAME_BODY_BYTES),
+        LIMIT(TARN_FRAME_INPUT_BYTES),
+        LIMIT(TARN_FRAME_TILE_CELLS_LOG2),
+        LIMIT(TARN_FRAME_CELLS_MAX),
+        LIMIT(TARN_FRAME_PARTICLES_MAX),
+        LIMIT(TARN_FRAME_TILES_MAX),
+        LIMIT(TARN_FRAME_INPUTS_MAX),
+        LIMIT(TARN_FRAME_BODIES_MAX),
+        LIMIT(TARN_FRAME_ROTATION_ONE),
+        LIMIT(TARN_STREAM_LAYER_BYTES),
+        LIMIT(TARN_STREAM_LAYERS_MAX),
+        LIMIT(TARN_STREAM_GROUP),
+        LIMIT(TARN_SET_BITS_MAX),
+        LIMIT(TARN_SET_POINTS_MAX),
+        LIMIT(TARN_FLOW_MAX),
     };
     spec_row rows[ROWS_MAX];
     assert_int_equal(read_table("## 7. Limits", rows), COUNT(limits));
@@ -217,6 +243,8 @@ static void type_text(const tarn_field *field, char text[CELL_BYTES])
         [TARN_FIELD_SCENES] = "string[0..%u]",
         [TARN_FIELD_JOINTS] = "number[%u]",
         [TARN_FIELD_PARAMETERS] = "map[0..%u]",
+        [TARN_FIELD_TOOLS] = "string[0..%u]",
+        [TARN_FIELD_CHANNELS] = "map[0..%u]",
         [TARN_FIELD_ADDED] = "number[14][0..%u]",
         [TARN_FIELD_VIEWERS] = "map[0..%u]",
         [TARN_FIELD_POINTS] = "map[0..%u]",
@@ -264,8 +292,8 @@ static void check_shape(const char *heading, const tarn_shape *shape)
         expect_cell(where, rows[i].cells[1], text);
         range_text(field, text);
         expect_cell(where, rows[i].cells[2], text);
-        int optional = strncmp(rows[i].cells[3], "optional", 8) == 0;
-        if (optional != field->optional) {
+        const bool optional = strncmp(rows[i].cells[3], "optional", 8) == 0;
+        if (optional != (field->need != TARN_FIELD_REQUIRED)) {
             fail_msg("SPEC.md, %s: optional in one of document and code only", where);
         }
     }
@@ -286,6 +314,7 @@ static void fields_are_those_of_the_code(void **context)
     }
     check_shape("#### state map", &tarn_state_shape);
     check_shape("#### parameter map", &tarn_parameter_shape);
+    check_shape("#### channel map", &tarn_channel_shape);
     check_shape("#### viewer map", &tarn_viewer_shape);
     check_shape("#### point map", &tarn_point_shape);
     check_shape("#### presence map", &tarn_presence_shape);
@@ -298,34 +327,37 @@ static void every_heading_of_a_message_is_one_that_the_code_knows(void **context
     for (const char *at = spec; (at = strstr(at, "\n#### ")) != NULL; at++) {
         headings++;
     }
-    assert_int_equal(headings, (int)tarn_message_shape_count + TARN_INPUT_COUNT + 5);
+    assert_int_equal(headings, (int)tarn_message_shape_count + TARN_INPUT_COUNT + 6);
 }
 
 // ---- errors ----
 
+static void tools_are_those_of_the_code(void **context)
+{
+    (void)context;
+    spec_row rows[ROWS_MAX];
+    assert_int_equal(read_table("### 3.4 Tools", rows), TARN_TOOL_COUNT);
+    for (int tool = 0; tool < TARN_TOOL_COUNT; tool++) {
+        expect_cell("tools", rows[tool].cells[0], tarn_tool_name((tarn_tool)tool));
+    }
+}
+
 static void error_codes_are_those_of_the_code(void **context)
 {
     (void)context;
-#define ERROR_CODE(name, closes)                                                                                       \
-    {                                                                                                                  \
-        #name, name, closes                                                                                            \
-    }
+#define ERROR_CODE(name, code, closes) {"TARN_ERROR_" #name, code, closes},
     static const struct {
         const char *name;
-        int code, closes;
-    } codes[] = {
-        ERROR_CODE(TARN_ERROR_MALFORMED, 1), ERROR_CODE(TARN_ERROR_VERSION, 1), ERROR_CODE(TARN_ERROR_LIMIT, 1),
-        ERROR_CODE(TARN_ERROR_ORDER, 1),     ERROR_CODE(TARN_ERROR_SESSION, 1), ERROR_CODE(TARN_ERROR_FULL, 1),
-        ERROR_CODE(TARN_ERROR_INPUT, 0),     ERROR_CODE(TARN_ERROR_SCENE, 0),   ERROR_CODE(TARN_ERROR_WORKER, 0),
-        ERROR_CODE(TARN_ERROR_SHUTDOWN, 1),  ERROR_CODE(TARN_ERROR_ROLE, 0),    ERROR_CODE(TARN_ERROR_KEY, 1),
-    };
+        int code;
+        bool closes;
+    } codes[] = {TARN_ERRORS(ERROR_CODE)};
     spec_row rows[ROWS_MAX];
     assert_int_equal(read_table("## 4. Errors and close codes", rows), COUNT(codes));
     for (int i = 0; i < COUNT(codes); i++) {
         assert_int_equal(atoi(rows[i].cells[0]), codes[i].code);
         expect_cell("errors", rows[i].cells[1], codes[i].name);
         if (codes[i].closes) {
-            assert_int_equal(atoi(rows[i].cells[2]), 4000 + codes[i].code);
+            assert_int_equal(atoi(rows[i].cells[2]), TARN_CLOSE_BASE + codes[i].code);
         } else {
             expect_cell(codes[i].name, rows[i].cells[2], "stays open");
         }
@@ -505,6 +537,7 @@ int main(void)
         cmocka_unit_test(limits_are_the_constants_of_the_code),
         cmocka_unit_test(fields_are_those_of_the_code),
         cmocka_unit_test(every_heading_of_a_message_is_one_that_the_code_knows),
+        cmocka_unit_test(tools_are_those_of_the_code),
         cmocka_unit_test(error_codes_are_those_of_the_code),
         cmocka_unit_test(statuses_that_are_named_exist),
         cmocka_unit_test(sources_of_sets_are_those_of_the_code),

@@ -129,6 +129,8 @@ says 'wrong.json: size_m[1]: found -1, allowed is a number above 0'
 says 'dam-break.json: right: 64x32x32 cells'
 says 'small.json: right'
 says 'liquid: 1 block of 1000 kg/m3'
+says 'model: liquid, free-surface liquid by PIC/FLIP or APIC'
+says 'tools: push, pull, vortex, pour, drain, dye, throw, wall, erase'
 says 'solver: multigrid, at most 20 iterations; FLIP 0.97, linear weights'
 # The schema beside the scenes isn't one, whatever it is called.
 schema=$(dirname "$0")/../../server/scenes/scene.schema.json

@@ -48,6 +48,18 @@ static tarn_ipc_message sample_state(void)
     for (int i = 0; i < TARN_PARAMETERS_MAX; i++) {
         snprintf(session->parameters[i].name, sizeof session->parameters[i].name, "parameter_%d", i);
         session->parameters[i].max = (float)i;
+        snprintf(session->parameters[i].label, sizeof session->parameters[i].label, "Parameter %d", i);
+        strcpy(session->parameters[i].unit, "m/s²");
+        session->parameters[i].whole = i % 2 == 0;
+        session->parameters[i].magnitudes = i % 3 == 0;
+    }
+    strcpy(session->model, "liquid");
+    session->tools = TARN_TOOL_BIT(PUSH) | TARN_TOOL_BIT(ERASE);
+    session->channel_count = TARN_CHANNELS_MAX;
+    for (int i = 0; i < TARN_CHANNELS_MAX; i++) {
+        snprintf(session->channels[i].name, sizeof session->channels[i].name, "channel_%d", i);
+        snprintf(session->channels[i].label, sizeof session->channels[i].label, "Channel %d", i);
+        strcpy(session->channels[i].unit, "m");
     }
     session->added_count = TARN_ADDED_MAX;
     for (uint32_t i = 0; i < TARN_ADDED_MAX; i++) {

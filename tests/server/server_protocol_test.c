@@ -53,6 +53,10 @@ static void test_hello_join_and_frames(void **state)
     assert_true(message.joined.state.worker_ready);
     assert_float_equal(message.joined.state.size_m[0], 1, 1e-6);
     assert_true(message.joined.state.parameter_count > 0);
+    assert_string_equal(message.joined.state.parameters[0].label, "Gravity");
+    assert_string_equal(message.joined.state.model, "liquid");
+    assert_int_equal(message.joined.state.tools, TARN_TOOLS_ALL);
+    assert_string_equal(message.joined.state.channels[0].name, "colour");
     uint64_t last_step = 0;
     for (int i = 0; i < 5; i++) {
         assert_true(ws_client_wait_frame(&client, &frame));

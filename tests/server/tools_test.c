@@ -188,6 +188,41 @@ static void test_as_many_pour_as_there_is_room_for(void **unused)
     tarn_tile_map_free(&map);
 }
 
+static void test_a_tool_that_the_tank_lacks_is_refused_by_name(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    static tarn_input_state state;
+    static tarn_step_tools step;
+    tarn_text why = "";
+    fill_map(&map);
+    tarn_input_state_init(&state);
+    state.tools = TARN_TOOL_BIT(PUSH) | TARN_TOOL_BIT(DYE);
+    tarn_input input = tool_press(1, TARN_TOOL_POUR, 2, 3);
+    assert_int_equal(tarn_input_state_put(&state, 1, &input, &map, &no_bodies, why), TARN_E_LIMIT);
+    assert_string_equal(why, "input.tool: this tank has no \"pour\"; it has push, dye");
+    // A controller says it with every message, and is told once.
+    tarn_input held = {.sequence = 2, .kind = TARN_INPUT_CONTROLLER};
+    held.controller = (tarn_input_controller){.tracked = 1,
+                                              .tool = TARN_TOOL_DRAIN,
+                                              .orientation = {0, 0, 0, 1},
+                                              .radius_m = 0.1f,
+                                              .trigger = 1,
+                                              .strength = 1};
+    assert_int_equal(take(&state, 1, &held, &map), TARN_E_LIMIT);
+    assert_int_equal(take(&state, 1, &held, &map), TARN_OK);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.tank.pour_count + step.tank.sink_count, 0);
+    held.controller.tool = TARN_TOOL_DYE;
+    assert_int_equal(take(&state, 1, &held, &map), TARN_OK);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.tank.dye_count, 1);
+    state.tools = 0;
+    assert_int_equal(tarn_input_state_put(&state, 1, &input, &map, &no_bodies, why), TARN_E_LIMIT);
+    assert_string_equal(why, "input.tool: this tank has no \"pour\"; it has none");
+    tarn_tile_map_free(&map);
+}
+
 static void test_other_tools_act_by_the_trigger_and_the_pinch(void **unused)
 {
     (void)unused;
@@ -430,6 +465,7 @@ int main(void)
         cmocka_unit_test(test_pour_drain_and_dye_act_where_they_are_held),
         cmocka_unit_test(test_a_pour_stays_out_of_the_liquid_and_on_the_ray),
         cmocka_unit_test(test_as_many_pour_as_there_is_room_for),
+        cmocka_unit_test(test_a_tool_that_the_tank_lacks_is_refused_by_name),
         cmocka_unit_test(test_other_tools_act_by_the_trigger_and_the_pinch),
         cmocka_unit_test(test_a_press_throws_one_body_in_and_holds_it),
         cmocka_unit_test(test_a_drag_draws_a_wall_on_the_level),

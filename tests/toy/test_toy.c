@@ -9,6 +9,7 @@
 
 #include "kernels/encoder.h"
 #include "kernels/step_input.h"
+#include "server/common/model_state.h"
 #include "server/common/scene.h"
 
 #include <math.h>
@@ -88,13 +89,37 @@ static void a_scene_may_say_what_its_model_knows(void **state)
     char why[TARN_SCENE_WHY_BYTES];
     tarn_scene scene;
     assert_int_equal(read_scene(SCENE(BLOCK ", \"gravity_m_s2\": 3"), &scene, why), TARN_E_MALFORMED);
-    assert_non_null(strstr(why, "gravity_m_s2"));
+    assert_non_null(strstr(why, "found the field \"gravity_m_s2\", which the model \"whirl\" doesn't have"));
     assert_int_equal(read_scene(SCENE(BLOCK ", \"solids\": []"), &scene, why), TARN_E_MALFORMED);
-    assert_non_null(strstr(why, "solids"));
+    assert_non_null(strstr(why, "found the field \"solids\", which the model \"whirl\" doesn't have"));
+    assert_int_equal(read_scene("{\"rate_rad_s\": 2}", &scene, why), TARN_E_MALFORMED);
+    assert_non_null(strstr(why, "found the field \"rate_rad_s\", which the model \"liquid\" doesn't have"));
+    const char *fast = "{\"model\": \"whirl\", \"size_m\": [1, 0.5, 1], \"cell_m\": 0.03125, \"rate_rad_s\": 21}";
+    assert_int_equal(read_scene(fast, &scene, why), TARN_E_MALFORMED);
+    assert_non_null(strstr(why, "rate_rad_s: found 21, allowed is a number from -20 to 20 rad/s"));
     assert_int_equal(read_scene("{\"model\": \"whirr\"}", &scene, why), TARN_E_MALFORMED);
     assert_non_null(strstr(why, "\"liquid\", \"whirl\""));
     assert_int_equal(read_scene(SCENE(BLOCK ", \"seed\": 5"), &scene, why), TARN_OK);
     tarn_scene_free(&scene);
+}
+
+static void viewers_are_told_what_its_table_says(void **state)
+{
+    (void)state;
+    tarn_message message = {.kind = TARN_MESSAGE_STATE}, read;
+    uint8_t bytes[TARN_MESSAGE_SERVER_BYTES_MAX];
+    size_t byte_count;
+    tarn_model_describe(tarn_model_find("whirl"), &message.state);
+    assert_int_equal(tarn_message_write(&message, bytes, sizeof bytes, &byte_count), TARN_OK);
+    assert_int_equal(tarn_message_read(bytes, byte_count, &read, NULL), TARN_OK);
+    assert_string_equal(read.state.model, "whirl");
+    assert_int_equal(read.state.tools, TARN_TOOL_BIT(DYE) | TARN_TOOL_BIT(DRAIN));
+    assert_int_equal(read.state.parameter_count, 1);
+    assert_string_equal(read.state.parameters[0].name, "rate_rad_s");
+    assert_string_equal(read.state.parameters[0].unit, "rad/s");
+    assert_true(read.state.parameters[0].max == 20.0f);
+    assert_int_equal(read.state.channel_count, 1);
+    assert_string_equal(read.state.channels[0].name, "colour");
 }
 
 int main(void)
@@ -102,6 +127,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_toy_goes_round),
         cmocka_unit_test(a_scene_may_say_what_its_model_knows),
+        cmocka_unit_test(viewers_are_told_what_its_table_says),
     };
     return cmocka_run_group_tests_name("toy", tests, NULL, NULL);
 }

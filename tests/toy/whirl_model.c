@@ -49,7 +49,8 @@ static void substep(tarn_tank *tank)
 }
 
 static const tarn_parameter_spec parameters[PARAMETER_COUNT] = {
-    {"rate_rad_s", 1.0f, -20.0f, 20.0f, "how fast it turns", TARN_PLAYS_NONE, false, false}};
+    {"rate_rad_s", "Turning", "rad/s", 1.0f, -20.0f, 20.0f, TARN_PLAYS_NONE, 0, "How fast it turns."}};
+static const tarn_channel_spec channels[] = {{"colour", "Own colour", NULL}};
 
 extern const tank_model toy_whirl_model;
 const tank_model toy_whirl_model = {
@@ -58,7 +59,10 @@ const tank_model toy_whirl_model = {
               .number = 1,
               .can = TARN_MODEL_DYES | TARN_MODEL_DRAINS,
               .parameter_count = PARAMETER_COUNT,
-              .parameters = parameters},
+              .parameters = parameters,
+              .tools = TARN_TOOL_BIT(DYE) | TARN_TOOL_BIT(DRAIN),
+              .channel_count = 1,
+              .channels = channels},
     .part_bytes = sizeof(whirl_args),
     .control_bytes = sizeof(tank_control),
     .check = check,

@@ -10,7 +10,7 @@ import type { Link } from "./net/link.js";
 import { Pictures } from "./pictures.js";
 import type { Conversation, EndReason } from "./protocol/conversation.js";
 import { sentence } from "./protocol/live.js";
-import { ERROR, type FramePosition, type ServerMessage, type SessionState } from "./protocol/messages.js";
+import type { FramePosition, ServerMessage, SessionState } from "./protocol/messages.js";
 import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
 import { readAdded } from "./state/added-solids.js";
@@ -21,6 +21,7 @@ import { SceneTexts } from "./state/scene-texts.js";
 import type { Settings } from "./state/settings.js";
 import { ViewModel } from "./state/view-model.js";
 import { recallView, rememberView } from "./state/view-settings.js";
+import { ERROR } from "./tables/protocol-tables.js";
 import { Together } from "./together.js";
 import { Help } from "./ui/help.js";
 import { Notices } from "./ui/notices.js";
@@ -243,6 +244,7 @@ export class App {
     if (state.sizeM.every((m) => m > 0)) this.fit(state.sizeM);
     this.scenes.use(state.scene);
     this.stage.solids.add(readAdded(state.added));
+    this.controls.offer(state.tools);
     this.panel.showState(state);
     this.showNames();
   }

@@ -6,7 +6,7 @@ import type { KeyTarget } from "./input/keys.js";
 import { listenToKeys, listenToPinch, listenToPointers } from "./input/listeners.js";
 import { fittingRadiusM, KEY_POINTER, PAD_POINTER, PushTool } from "./input/push-tool.js";
 import { type Quaternion, Tilt } from "./input/tilt.js";
-import { COLOURED, type PointerInput, TOOLS, type Tool } from "./protocol/messages.js";
+import { COLOURED, type PointerInput, type Tool } from "./protocol/messages.js";
 import type { CursorLook } from "./render/cursor.js";
 import type { Stage } from "./render/stage.js";
 import type { DecodedFrame } from "./state/frame-stream.js";
@@ -14,6 +14,7 @@ import { LiquidMap } from "./state/liquid-map.js";
 import type { Orbit } from "./state/orbit.js";
 import { cutBox, type Ray, type Span, type Vec3 } from "./state/ray.js";
 import type { Settings } from "./state/settings.js";
+import { TOOLS } from "./tables/protocol-tables.js";
 import { ToolBar } from "./ui/tool-bar.js";
 
 export interface ControlsHost {
@@ -51,6 +52,8 @@ export class Controls {
 
   private readonly gestures: Gestures;
   private readonly bar: ToolBar;
+  /** That the tank has. */
+  private tools: readonly Tool[] = TOOLS;
   private readonly liquid = new LiquidMap();
   private readonly pad: PadReader;
   private padIndex = -1;
@@ -87,8 +90,20 @@ export class Controls {
       choose: (tool) => this.choose(tool),
       help: () => host.toggleHelp(),
     });
+    this.bar.offer(this.tools);
     this.bar.show(this.tool.tool, this.tool.colour);
     this.listen();
+  }
+
+  /** The tank has these tools. The one that was chosen stays, and comes back with a tank that has it. */
+  offer(tools: readonly Tool[]): void {
+    if (tools.join() === this.tools.join()) return;
+    this.cancel();
+    this.tools = tools;
+    const { tool } = this.host.settings.values;
+    this.tool.tool = tools.includes(tool) ? tool : (tools[0] ?? tool);
+    this.bar.offer(tools);
+    this.changed();
   }
 
   /** The tank is so large, metres: until somebody chooses a size, the tool has one that fits. */
@@ -112,7 +127,7 @@ export class Controls {
   }
 
   choose(tool: Tool): void {
-    if (!this.host.mayAct()) return;
+    if (!this.mayAct() || !this.tools.includes(tool)) return;
     this.tool.tool = tool;
     this.host.settings.set("tool", tool);
     this.changed();
@@ -120,12 +135,13 @@ export class Controls {
 
   /** @param step  1: the one behind it, -1: before it; they go round */
   chooseNext(step: number): void {
-    const at = TOOLS.indexOf(this.tool.tool) + step + TOOLS.length;
-    this.choose(TOOLS[at % TOOLS.length] as Tool);
+    const { length } = this.tools;
+    const next = this.tools[(this.tools.indexOf(this.tool.tool) + step + length) % length];
+    if (next !== undefined) this.choose(next);
   }
 
   setRadius(metres: number): void {
-    if (!this.host.mayAct()) return;
+    if (!this.mayAct()) return;
     const size = Math.max(...this.host.stage.sizeM);
     this.tool.radiusM = Math.min(size / 4, Math.max(size / 100, metres));
     this.host.settings.set("radius", this.tool.radiusM);
@@ -142,7 +158,7 @@ export class Controls {
     this.tool.colour = colour;
     this.host.settings.set("colour", colour);
     // Whoever chooses a colour means to use it.
-    if (!COLOURED.has(this.tool.tool)) this.choose("dye");
+    if (!COLOURED.has(this.tool.tool) && this.tools.includes("dye")) this.choose("dye");
     else this.changed();
   }
 
@@ -197,8 +213,12 @@ export class Controls {
     });
   }
 
+  private mayAct(): boolean {
+    return this.host.mayAct() && this.tools.length > 0;
+  }
+
   private isOverTank(x: number, y: number): boolean {
-    if (!this.host.isLive() || !this.host.mayAct()) return false;
+    if (!this.host.isLive() || !this.mayAct()) return false;
     this.host.stage.rayAt(x, y, this.ray);
     return cutBox(this.ray, this.host.stage.sizeM, this.span);
   }
@@ -207,7 +227,7 @@ export class Controls {
   private pour(held: boolean): void {
     const [x, y] = this.padAt ?? this.hoverAt ?? this.middle();
     if (!held) this.tool.up(KEY_POINTER, x, y);
-    else if (this.isOverTank(x, y)) {
+    else if (this.tools.includes("pour") && this.isOverTank(x, y)) {
       this.host.begun();
       this.tool.down(KEY_POINTER, x, y, "pour");
     }
@@ -270,7 +290,7 @@ export class Controls {
     this.look.colour = this.tool.colour;
     this.look.pressed = this.tool.pressed;
     const at = shown ? this.point : null;
-    const acts = at !== null && this.host.mayAct();
+    const acts = at !== null && this.mayAct();
     stage.cursor.place(acts ? at : null, this.look);
     this.host.cursorShown(at, this.tool.pressed, this.tool.acting);
     canvas.classList.toggle("over-water", acts);

@@ -10,7 +10,6 @@ import {
   type Action,
   type Ceilings,
   clipName,
-  ERROR,
   type FramePosition,
   NO_CEILINGS,
   type PointerInput,
@@ -18,9 +17,9 @@ import {
 } from "./protocol/messages.js";
 import { type DecodedFrame, FrameStream } from "./state/frame-stream.js";
 import { NewestFeed } from "./state/newest-feed.js";
+import { ERROR, KEY_BYTES } from "./tables/protocol-tables.js";
 
 const PING_MS = 1000;
-const KEY_CHARACTERS = 32;
 
 export interface JoinOptions extends Partial<Ceilings> {
   /** Of the tank; absent: what the address names, or else the server's own. */
@@ -114,7 +113,7 @@ class JoinedTank implements Tank {
     const { conversation, link } = this.live;
     conversation.introduction.key = (options.key ?? address.searchParams.get("key") ?? "").slice(
       0,
-      KEY_CHARACTERS,
+      KEY_BYTES,
     );
     const ack = (at: FramePosition | null): void => {
       if (at !== null) conversation.ack(at);

@@ -1,7 +1,8 @@
 // The page's measurements, gathered a few times a second.
-import { FRAME_KIND } from "./codec/frame-info.js";
+
 import type { DecodedFrame } from "./state/frame-stream.js";
 import type { ViewModel } from "./state/view-model.js";
+import { FRAME_KIND } from "./tables/protocol-tables.js";
 import type { Measurements } from "./ui/readout.js";
 
 export function noMeasurements(): Measurements {

@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
-import { BODIES_MAX, BODY_VALUES } from "../src/codec/frame-info.js";
+import { BODY_VALUES } from "../src/codec/frame-info.js";
 import { BodyTrack } from "../src/state/body-track.js";
+import { FRAME_BODIES_MAX } from "../src/tables/protocol-tables.js";
 
 type Body = [solid: number, x: number, y: number, z: number, angle: number];
 
 /** Bodies turned by an angle about z. */
 function bodies(...list: Body[]): Float32Array {
-  const values = new Float32Array(BODIES_MAX * BODY_VALUES);
+  const values = new Float32Array(FRAME_BODIES_MAX * BODY_VALUES);
   list.forEach(([solid, x, y, z, angle], i) => {
     values.set([solid, x, y, z, 0, 0, Math.sin(angle / 2), Math.cos(angle / 2)], i * BODY_VALUES);
   });

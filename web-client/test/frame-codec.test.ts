@@ -2,8 +2,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { FrameCodec } from "../src/codec/frame-codec.js";
-import { FRAME_KIND, type FrameInfo } from "../src/codec/frame-info.js";
+import type { FrameInfo } from "../src/codec/frame-info.js";
 import { frameKind, framePosition, isFrame } from "../src/protocol/messages.js";
+import { FRAME_KIND } from "../src/tables/protocol-tables.js";
 
 const RECORDED = new URL("../../tests/browser/streams/small-splash.bin", import.meta.url);
 const CODEC = new URL("../src/codec/codec.wasm", import.meta.url);

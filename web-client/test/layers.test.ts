@@ -1,9 +1,10 @@
-// Keeps the direction of imports: codec, net, shader -> protocol -> state -> render, input, ui, lobby, xr -> the page.
+// Keeps the direction of imports: tables -> codec, net, shader -> protocol -> state -> render, input, ui, lobby, xr -> the page.
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
 const SOURCE = new URL("../src/", import.meta.url);
 const RANK: Readonly<Record<string, number>> = {
+  tables: -1,
   codec: 0,
   net: 0,
   shader: 0,

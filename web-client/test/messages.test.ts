@@ -9,6 +9,7 @@ import {
   writeMessage,
   writeState,
 } from "../src/protocol/messages.js";
+import { SERVER_KINDS, TOOLS, TOOLS_MAX } from "../src/tables/protocol-tables.js";
 
 function buffer(value: unknown): ArrayBuffer {
   return encode(value).slice().buffer;
@@ -45,10 +46,41 @@ test("a joined message is read whole", () => {
       sizeM: [2, 1, 1],
       cellM: 0.03125,
       dtS: 1 / 60,
-      parameters: [{ name: "gravity_m_s2", value: 9.81, min: 0, max: 50 }],
+      parameters: [
+        {
+          name: "gravity_m_s2",
+          value: 9.81,
+          min: 0,
+          max: 50,
+          label: "",
+          unit: "",
+          whole: false,
+          magnitudes: false,
+        },
+      ],
+      model: "",
+      tools: TOOLS,
+      channels: [],
       added: [],
     },
   });
+});
+
+test("a tank has the tools that its state names, as far as the page knows them", () => {
+  const tools = (state: object): unknown => {
+    const message = readMessage(buffer({ t: "state", state: { ...STATE, ...state } }));
+    return message?.t === "state" && message.state.tools;
+  };
+  expect(tools({})).toEqual(TOOLS);
+  expect(tools({ tools: ["push"] })).toEqual(TOOLS); // of what, isn't known
+  expect(tools({ model: "whirl" })).toEqual([]);
+  expect(tools({ model: "whirl", tools: ["dye", "sponge", "drain", "dye"] })).toEqual(["dye", "drain"]);
+  expect(() => tools({ model: "whirl", tools: Array(TOOLS_MAX + 1).fill("dye") })).toThrow(/"tools"/);
+});
+
+test("every kind that a server sends is known", () => {
+  for (const t of SERVER_KINDS) expect(() => readMessage(buffer({ t }))).toThrow(MessageError);
+  expect(readMessage(buffer({ t: "news" }))).toBe(null);
 });
 
 test("the other kinds are read", () => {

@@ -10,7 +10,21 @@ const STATE: SessionState = {
   sizeM: [2, 1, 1],
   cellM: 0.03,
   dtS: 1 / 60,
-  parameters: [{ name: "gravity_m_s2", value: 9.81, min: 0, max: 50 }],
+  parameters: [
+    {
+      name: "gravity_m_s2",
+      value: 9.81,
+      min: 0,
+      max: 50,
+      label: "Gravity",
+      unit: "m/s²",
+      whole: false,
+      magnitudes: false,
+    },
+  ],
+  model: "liquid",
+  tools: ["push", "dye"],
+  channels: [{ name: "speed", label: "Speed", unit: "m/s" }],
   added: [],
 };
 

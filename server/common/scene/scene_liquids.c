@@ -10,8 +10,8 @@
 static bool read_liquid(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
 {
     (void)rule;
-    static const scene_range densities = {0.01, 20000, " kg/m3", false, false};
-    static const scene_range viscosities = {0, 100, " m2/s", false, false};
+    static const scene_range densities = {0.01, 20000, "kg/m3", false, false};
+    static const scene_range viscosities = {0, 100, "m2/s", false, false};
     static const scene_field fields[] = {
         {"name", false, scene_read_identifier, offsetof(liquid_draft, name), NULL},
         {"density_kg_m3", false, scene_read_float, offsetof(liquid_draft, density_kg_m3), &densities},
@@ -111,7 +111,7 @@ static bool fit_reference(scene_reader *r, const scene_draft *d, const char *pat
 static bool read_block(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
 {
     (void)rule;
-    static const scene_range lengths = {0, TARN_SCENE_SIZE_M_MAX, " m", false, false};
+    static const scene_range lengths = {0, TARN_SCENE_SIZE_M_MAX, "m", false, false};
     static const scene_field fields[] = {
         {"min_m", true, scene_read_vector, offsetof(block_draft, min_m), &lengths},
         {"max_m", true, scene_read_vector, offsetof(block_draft, max_m), &lengths},
@@ -175,7 +175,7 @@ bool scene_fit_blocks(scene_reader *r, scene_draft *d)
 
 enum { REGION_SHAPE = POSE_FIELDS, REGION_VELOCITY, REGION_LIQUID, REGION_COLOUR, REGION_START, REGION_END };
 
-static const scene_range tap_times = {0, TARN_SCENE_TIME_S_MAX, " s", false, false};
+static const scene_range tap_times = {0, TARN_SCENE_TIME_S_MAX, "s", false, false};
 
 static bool read_fluid(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
 {

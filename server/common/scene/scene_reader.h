@@ -36,7 +36,7 @@ typedef struct scene_field {
 
 typedef struct scene_range {
     double min, max;
-    const char *unit; ///< with a space in front; NULL: none
+    const char *unit; ///< NULL: none
     bool above_min;   ///< the minimum itself is refused
     bool whole;
 } scene_range;

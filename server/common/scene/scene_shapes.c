@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-const scene_range scene_places = {-TARN_SCENE_SIZE_M_MAX, TARN_SCENE_SIZE_M_MAX, " m", false, false};
-const scene_range scene_speeds = {-TARN_SCENE_SPEED_MAX_M_S, TARN_SCENE_SPEED_MAX_M_S, " m/s", false, false};
-const scene_range scene_angles = {-TARN_TURN_DEG_MAX, TARN_TURN_DEG_MAX, " degrees", false, false};
+const scene_range scene_places = {-TARN_SCENE_SIZE_M_MAX, TARN_SCENE_SIZE_M_MAX, "m", false, false};
+const scene_range scene_speeds = {-TARN_SCENE_SPEED_MAX_M_S, TARN_SCENE_SPEED_MAX_M_S, "m/s", false, false};
+const scene_range scene_angles = {-TARN_TURN_DEG_MAX, TARN_TURN_DEG_MAX, "degrees", false, false};
 
-static const scene_range lengths = {TARN_SCENE_LENGTH_M_MIN, TARN_SCENE_LENGTH_M_MAX, " m", false, false};
+static const scene_range lengths = {TARN_SCENE_LENGTH_M_MIN, TARN_SCENE_LENGTH_M_MAX, "m", false, false};
 
 static const char *const kind_names[SHAPE_KINDS] = {"box", "sphere", "capsule", "cylinder", "mesh", "heightfield"};
 

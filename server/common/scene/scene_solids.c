@@ -18,7 +18,7 @@ enum { FRAME_TIME = POSE_FIELDS };
 
 #define SOLID_DENSITY_KG_M3 500.0f ///< of a free one that doesn't say: wood
 
-static const scene_range times = {0, TARN_SCENE_TIME_S_MAX, " s", false, false};
+static const scene_range times = {0, TARN_SCENE_TIME_S_MAX, "s", false, false};
 
 // ---- reading ----
 
@@ -68,7 +68,7 @@ static bool read_solid(scene_reader *r, const char *path, const json_t *value, v
     (void)rule;
     static const char *const motions[TARN_MOTION_COUNT] = {"static", "keyframes", "free"};
     static const scene_choice motion = {motions, TARN_MOTION_COUNT};
-    static const scene_range densities = {1, 20000, " kg/m3", false, false};
+    static const scene_range densities = {1, 20000, "kg/m3", false, false};
     static const scene_list list = KEYFRAME_LIST(read_keyframe);
     static const scene_field fields[] = {
         SCENE_POSE_FIELDS(solid_draft, pose, false),

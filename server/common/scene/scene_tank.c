@@ -43,13 +43,19 @@ typedef struct field_table {
     scene_field fields[FIELDS_MAX];
     scene_range ranges[TARN_MODEL_PARAMETERS_MAX];
     uint32_t count;
+    const char *lacks[FIELDS_MAX]; ///< fields that the model doesn't have
+    uint32_t lack_count;
 } field_table;
 
 /// Fields that take what a model can; 0: any has them.
 static void add_fields(field_table *table, uint32_t needs, const scene_field *fields, size_t count)
 {
-    for (size_t i = 0; i < count && (table->model->can & needs) == needs; i++) {
-        table->fields[table->count++] = fields[i];
+    for (size_t i = 0; i < count; i++) {
+        if ((table->model->can & needs) == needs) {
+            table->fields[table->count++] = fields[i];
+        } else {
+            table->lacks[table->lack_count++] = fields[i].name;
+        }
     }
 }
 
@@ -58,13 +64,45 @@ static void add_parameters(field_table *table, bool in_solver)
 {
     for (uint32_t id = 0; id < table->model->parameter_count; id++) {
         const tarn_parameter_spec *spec = &table->model->parameters[id];
-        if (spec->is_solver == in_solver) {
-            table->ranges[id] = (scene_range){(double)spec->min, (double)spec->max, NULL, false, spec->is_whole};
+        if (((spec->traits & TARN_PARAMETER_IS_SOLVER) != 0) == in_solver) {
+            const bool is_whole = (spec->traits & TARN_PARAMETER_IS_WHOLE) != 0;
+            table->ranges[id] = (scene_range){(double)spec->min, (double)spec->max, spec->unit, false, is_whole};
             table->fields[table->count++] =
                 (scene_field){spec->name, false, scene_read_float,
                               offsetof(scene_draft, scene.tank.parameters) + id * sizeof(float), &table->ranges[id]};
         }
     }
+}
+
+/// Whether a field is one of other models only.
+static bool is_foreign(const field_table *table, const char *name)
+{
+    bool known = false, foreign = false;
+    for (uint32_t i = 0; i < table->count; i++) {
+        known = known || strcmp(table->fields[i].name, name) == 0;
+    }
+    for (uint32_t i = 0; i < table->lack_count; i++) {
+        foreign = foreign || strcmp(table->lacks[i], name) == 0;
+    }
+    for (uint32_t i = 0; i < tarn_model_count(); i++) {
+        foreign = foreign || tarn_model_parameter_find(tarn_model_at(i), name) >= 0;
+    }
+    return foreign && !known;
+}
+
+/// Reads an object by a table.
+static bool read_table(scene_reader *r, const char *path, const json_t *value, void *into, const field_table *table)
+{
+    const char *key;
+    json_t *member;
+    json_object_foreach((json_t *)value, key, member)
+    {
+        if (is_foreign(table, key)) {
+            return scene_refuse(r, TARN_E_MALFORMED, path,
+                                "found the field \"%s\", which the model \"%s\" doesn't have", key, table->model->name);
+        }
+    }
+    return scene_read_object(r, path, value, into, table->fields, table->count, NULL);
 }
 
 #define ADD_FIELDS(table, needs, fields) add_fields(table, needs, fields, sizeof(fields) / sizeof((fields)[0]))
@@ -86,7 +124,7 @@ static bool read_solver(scene_reader *r, const char *path, const json_t *value, 
     field_table table = {.model = scene->model};
     ADD_FIELDS(&table, TARN_MODEL_SOLVER, fields);
     add_parameters(&table, true);
-    return scene_read_object(r, path, value, into, table.fields, table.count, NULL);
+    return read_table(r, path, value, into, &table);
 }
 
 /// Which model a scene chooses, before its fields are read: these follow from it.
@@ -108,9 +146,9 @@ static const tarn_model *read_model(scene_reader *r, const json_t *scene)
 
 bool scene_read_scene(scene_reader *r, const json_t *value, scene_draft *d)
 {
-    static const scene_range sizes = {0, TARN_SCENE_SIZE_M_MAX, " m", true, false};
-    static const scene_range cells = {TARN_SCENE_CELL_M_MIN, TARN_SCENE_CELL_M_MAX, " m", false, false};
-    static const scene_range steps = {TARN_SCENE_DT_S_MIN, TARN_SCENE_DT_S_MAX, " s", false, false};
+    static const scene_range sizes = {0, TARN_SCENE_SIZE_M_MAX, "m", true, false};
+    static const scene_range cells = {TARN_SCENE_CELL_M_MIN, TARN_SCENE_CELL_M_MAX, "m", false, false};
+    static const scene_range steps = {TARN_SCENE_DT_S_MIN, TARN_SCENE_DT_S_MAX, "s", false, false};
     static const scene_range shares = {0, 1, NULL, false, false};
     static const scene_range seeds = {0, UINT32_MAX, NULL, false, true};
     static const scene_range per_axis = {1, TARN_SCENE_PER_AXIS_MAX, NULL, false, true};
@@ -158,7 +196,7 @@ bool scene_read_scene(scene_reader *r, const json_t *value, scene_draft *d)
     ADD_FIELDS(&table, TARN_MODEL_DRAINS, drains);
     ADD_FIELDS(&table, TARN_MODEL_TURNS, motion);
     add_fields(&table, 0, &solver, 1);
-    return scene_read_object(r, "", value, d, table.fields, table.count, NULL);
+    return read_table(r, "", value, d, &table);
 }
 
 // ---- the fields together ----

@@ -9,11 +9,11 @@ static bool refuse_number(scene_reader *r, const char *path, const json_t *value
 {
     char text[SCENE_ALLOWED_BYTES];
     const char *what = allowed->whole ? "a whole number" : "a number";
-    const char *unit = allowed->unit != NULL ? allowed->unit : "";
+    const char *unit = allowed->unit != NULL ? allowed->unit : "", *space = unit[0] != '\0' ? " " : "";
     // Limits that are floats are told with the digits that floats have; whole ones with all of theirs.
     int digits = allowed->whole ? 10 : 7;
-    snprintf(text, sizeof text, allowed->above_min ? "%s above %.*g and up to %.*g%s" : "%s from %.*g to %.*g%s", what,
-             digits, allowed->min, digits, allowed->max, unit);
+    snprintf(text, sizeof text, allowed->above_min ? "%s above %.*g and up to %.*g%s%s" : "%s from %.*g to %.*g%s%s",
+             what, digits, allowed->min, digits, allowed->max, space, unit);
     return scene_refuse_value(r, path, value, text);
 }
 

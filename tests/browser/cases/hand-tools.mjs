@@ -39,6 +39,35 @@ test("every tool has a button and a key, and acts by its name", async (world) =>
   }
 });
 
+test("the bar has the tools that the tank has, with the keys that they always have", async (world) => {
+  const server = await world.fake({
+    particles: 500,
+    model: { model: "whirl", tools: ["drain", "sponge", "dye"] },
+  });
+  const page = await world.watch(address(server));
+  const buttons = page.locator("#tools [data-tool]");
+  const bar = () => buttons.evaluateAll((all) => all.map((one) => [one.dataset.tool, one.ariaKeyShortcuts]));
+  assertEqual(
+    await bar(),
+    [
+      ["drain", "5"],
+      ["dye", "6"],
+    ],
+    "the bar",
+  );
+  const pressed = () =>
+    page.locator("#tools [aria-pressed=true]").evaluateAll((all) => all.map((one) => one.dataset.tool));
+  assertEqual(await pressed(), ["drain"], "the tool at the start");
+  await page.keyboard.press("4");
+  await page.keyboard.press(" "); // pours, where that is a tool
+  assertEqual(await pressed(), ["drain"], "after a key of a tool that isn't there");
+  await page.keyboard.press("6");
+  assertEqual(await pressed(), ["dye"], "after a key of one that is");
+  await press(page);
+  await until(() => presses(server).length === 2, "it is sent");
+  assertEqual(presses(server)[0].tool, "dye", "what the server hears");
+});
+
 test("the space bar pours while it is held, whatever the tool", async (world) => {
   const server = await world.fake({ particles: 500 });
   const page = await world.watch(address(server, "?tool=vortex"));

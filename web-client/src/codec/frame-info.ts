@@ -9,8 +9,7 @@
 //
 // The fourth value of a position is the particle's colour, red << 5 | green << 2 | blue, where the frame has colours.
 
-/** A key frame needs no other; base frames refer to the last key or base frame, extra frames too, but nothing to them. */
-export const FRAME_KIND = { key: 0, base: 1, extra: 2 } as const;
+import { FRAME_BODIES_MAX } from "../tables/protocol-tables.js";
 
 export const POSITION_BYTES = 8;
 export const VELOCITY_BYTES = 4;
@@ -20,11 +19,9 @@ export const LIGHT_VOXELS_MAX = 1 << 16;
 export const LIGHT_VALUES = 4;
 export const LIGHT_PRESENCE = 3;
 export const LIGHT_BYTES_MAX = LIGHT_VOXELS_MAX * LIGHT_VALUES;
-/** Of a frame. */
-export const BODIES_MAX = 16;
 /** The solid's index, position x y z in metres, rotation x y z w. */
 export const BODY_VALUES = 8;
-const BODIES_BYTES = BODIES_MAX * BODY_VALUES * 4;
+const BODIES_BYTES = FRAME_BODIES_MAX * BODY_VALUES * 4;
 
 export interface FrameInfo {
   /** A FRAME_KIND. */
@@ -91,6 +88,6 @@ export function slotViews(slot: ArrayBuffer): SlotViews {
     positions: new Uint16Array(slot, 0, capacity * 4),
     velocities: new Int8Array(slot, velocitiesAt, capacity * 4),
     light: new Uint8Array(slot, lightAt, LIGHT_BYTES_MAX),
-    bodies: new Float32Array(slot, lightAt + LIGHT_BYTES_MAX, BODIES_MAX * BODY_VALUES),
+    bodies: new Float32Array(slot, lightAt + LIGHT_BYTES_MAX, FRAME_BODIES_MAX * BODY_VALUES),
   };
 }

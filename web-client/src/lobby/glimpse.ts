@@ -1,9 +1,10 @@
 // A live thumbnail of a tank: the first layer of its particles twice a second, over the ordinary stream, drawn as dots.
-import { FRAME_KIND } from "../codec/frame-info.js";
+
 import type { DecoderPort } from "../codec/worker-messages.js";
 import { createLive, type Live } from "../protocol/live.js";
 import type { FramePosition } from "../protocol/messages.js";
 import { type DecodedFrame, FrameStream } from "../state/frame-stream.js";
+import { FRAME_KIND } from "../tables/protocol-tables.js";
 
 const FRAMES_PER_S = 2;
 /** Dots in a picture: enough for its size. */

@@ -5,6 +5,7 @@ import DecodeWorker from "../codec/decode-worker.js?worker";
 import { socketUrlBeside } from "../protocol/live.js";
 import { clipName } from "../protocol/messages.js";
 import { SceneTexts } from "../state/scene-texts.js";
+import { NAME_BYTES_MAX } from "../tables/protocol-tables.js";
 import { Glimpse, type GlimpseEnvironment } from "./glimpse.js";
 import { listSessions, makeSession, type SessionInfo, type SessionList } from "./sessions.js";
 
@@ -86,7 +87,7 @@ class Lobby {
     label.textContent = "Its name (optional) ";
     this.name.type = "text";
     this.name.id = "tank-name";
-    this.name.maxLength = 63;
+    this.name.maxLength = NAME_BYTES_MAX;
     // The name alone makes no tank: next comes the scene.
     this.name.addEventListener("keydown", (event) => {
       if (event.key !== "Enter") return;

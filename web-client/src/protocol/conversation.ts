@@ -1,14 +1,12 @@
 // The conversation with a server over a link: hello, join, then frames and messages both ways. Numbers the inputs,
 // keeps the round trip measured, and tells a failure that passes from one that doesn't.
 import type { Link } from "../net/link.js";
+import { CLOSE_BASE, CLOSING_ERRORS, COORDINATE_M_MAX, ERROR, VERSION } from "../tables/protocol-tables.js";
 import type { ControllerInput, HandInput } from "./headset-inputs.js";
 import {
   type Action,
   type Ceilings,
-  CLOSE_BASE,
   type ClientMessage,
-  COORDINATE_M_MAX,
-  ERROR,
   type FramePosition,
   isFrame,
   type Joined,
@@ -19,21 +17,8 @@ import {
   type Role,
   readMessage,
   type ServerMessage,
-  VERSION,
   writeMessage,
 } from "./messages.js";
-
-/** Errors after which the server closes the connection. */
-const CLOSING: ReadonlySet<number> = new Set([
-  ERROR.malformed,
-  ERROR.version,
-  ERROR.limit,
-  ERROR.order,
-  ERROR.session,
-  ERROR.full,
-  ERROR.shutdown,
-  ERROR.key,
-]);
 
 /** Refusals that another try would only meet again. */
 const ENDS: ReadonlyMap<number, EndReason> = new Map([
@@ -234,7 +219,7 @@ export class Conversation {
         this.events.onRoundTrip(this.nowMs() - message.clientTimeMs);
         break;
       case "error":
-        if (CLOSING.has(message.code)) this.refusal = { code: message.code, text: message.text };
+        if (CLOSING_ERRORS.includes(message.code)) this.refusal = { code: message.code, text: message.text };
         break;
     }
     this.events.onMessage(message);

@@ -1,7 +1,9 @@
-// The inputs of tracked controllers and hands (protocol/SPEC.md, "input controller" and "input hand"), and their bounds.
+// The inputs of tracked controllers and hands (protocol/SPEC.md, "input controller" and "input hand").
+
+import type { SIDES } from "../tables/protocol-tables.js";
 import type { Tool } from "./messages.js";
 
-export type Side = "left" | "right";
+export type Side = (typeof SIDES)[number];
 
 interface TrackedInput {
   side: Side;
@@ -36,9 +38,3 @@ export interface HandInput extends TrackedInput {
   /** x y z of the 25 joints in WebXR's order, or empty */
   joints_m: readonly number[];
 }
-
-/** Of velocities, m/s and rad/s, for each component. */
-export const SPEED_MAX = 100;
-export const TOOL_RADIUS_M_MIN = 0.001;
-export const TOOL_RADIUS_M_MAX = 10;
-export const HAND_JOINTS = 25;

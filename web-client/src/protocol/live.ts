@@ -1,8 +1,8 @@
 // A conversation over a socket that comes back, put together.
 import { Backoff } from "../net/backoff.js";
 import { Link, type SocketLike } from "../net/link.js";
+import { SUBPROTOCOL } from "../tables/protocol-tables.js";
 import { Conversation, type ConversationEvents, OWN_VERSIONS } from "./conversation.js";
-import { SUBPROTOCOL } from "./messages.js";
 
 export interface LiveOptions {
   socketUrl: string;

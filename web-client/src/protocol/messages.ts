@@ -3,20 +3,28 @@
 // What comes from the server is read defensively: a message that lacks something is refused as a whole, unknown kinds
 // and unknown fields are ignored.
 import { decode, Encoder } from "@msgpack/msgpack";
-import { FRAME_KIND } from "../codec/frame-info.js";
+import {
+  type ACTIONS,
+  ADDED_MAX,
+  ADDED_VALUES,
+  CHANNELS_MAX,
+  FRAME_AT,
+  FRAME_KIND,
+  FRAME_MAGIC,
+  NAME_BYTES_MAX,
+  PARTS,
+  type PHASES,
+  ROLES,
+  TOOLS,
+  TOOLS_MAX,
+} from "../tables/protocol-tables.js";
 import type { ControllerInput, HandInput } from "./headset-inputs.js";
 
-export const SUBPROTOCOL = "tarn.v1";
-export const VERSION = 1;
-/** First bytes of a frame ("TRNF"); a message is a msgpack map and never begins so. */
-const FRAME_MAGIC = 0x464e5254;
-
-export const TOOLS = ["push", "pull", "vortex", "pour", "drain", "dye", "throw", "wall", "erase"] as const;
 export type Tool = (typeof TOOLS)[number];
 /** Tools that add something, which has a colour. */
 export const COLOURED: ReadonlySet<Tool> = new Set(["pour", "dye"]);
-export type Phase = "down" | "move" | "up";
-export type Action = "pause" | "resume" | "step" | "reset" | "load";
+export type Phase = (typeof PHASES)[number];
+export type Action = (typeof ACTIONS)[number];
 
 export interface PointerInput {
   id: number;
@@ -44,11 +52,9 @@ export interface Ceilings {
 
 export const NO_CEILINGS: Ceilings = { mbit_per_s: 0, frames_per_s: 0, particles: 0 };
 
-export const ROLES = ["watch", "play", "own"] as const;
 /** What a viewer may do; each may what the ones before it may. */
 export type Role = (typeof ROLES)[number];
 
-export const PARTS = ["cursor", "head", "hand_left", "hand_right"] as const;
 export type Part = (typeof PARTS)[number];
 
 /** Where something of this page's viewer is, in tank coordinates. */
@@ -81,6 +87,21 @@ export interface ParameterInfo {
   value: number;
   min: number;
   max: number;
+  /** For people; "": none. */
+  label: string;
+  unit: string;
+  /** It has whole values only. */
+  whole: boolean;
+  /** Of its values the magnitude counts. */
+  magnitudes: boolean;
+}
+
+/** What particles can be coloured by. */
+export interface Channel {
+  name: string;
+  /** For people; "": none. */
+  label: string;
+  unit: string;
 }
 
 export interface SessionState {
@@ -91,13 +112,14 @@ export interface SessionState {
   cellM: number;
   dtS: number;
   parameters: ParameterInfo[];
+  /** What the tank holds; "": not known, and then all tools may be offered. */
+  model: string;
+  /** That this page knows and that do something to it, in the order in which to offer them. */
+  tools: readonly Tool[];
+  channels: Channel[];
   /** Solids that people put in: ADDED_VALUES numbers each, see state/added-solids.ts. */
   added: number[][];
 }
-
-/** Solids that people put into a tank, at most, and numbers of one. */
-export const ADDED_MAX = 72;
-export const ADDED_VALUES = 14;
 
 export interface ViewerInfo {
   viewerId: number;
@@ -145,23 +167,6 @@ export type ServerMessage =
   | { t: "error"; code: number; text: string }
   | { t: "state"; state: SessionState };
 
-/** Error codes on the wire; the WebSocket's close code is 4000 + code. */
-export const ERROR = {
-  malformed: 1,
-  version: 2,
-  limit: 3,
-  order: 4,
-  session: 5,
-  full: 6,
-  input: 7,
-  scene: 8,
-  worker: 9,
-  shutdown: 10,
-  role: 11,
-  key: 12,
-} as const;
-export const CLOSE_BASE = 4000;
-
 const encoder = new Encoder({ ignoreUndefined: true });
 
 export function writeMessage(message: ClientMessage): Uint8Array<ArrayBuffer> {
@@ -180,6 +185,9 @@ export function writeState(state: SessionState): Uint8Array<ArrayBuffer> {
       cell_m: state.cellM,
       dt_s: state.dtS,
       parameters: state.parameters,
+      model: state.model,
+      tools: state.tools,
+      channels: state.channels,
       added: state.added,
     },
   });
@@ -188,10 +196,6 @@ export function writeState(state: SessionState): Uint8Array<ArrayBuffer> {
 export function isFrame(bytes: ArrayBuffer): boolean {
   return bytes.byteLength >= 4 && new DataView(bytes).getUint32(0, true) === FRAME_MAGIC;
 }
-
-const EPOCH_AT = 20;
-const STEP_AT = 24;
-const NUMBER_AT = 52;
 
 /** What an acknowledgement names a frame by. */
 export interface FramePosition {
@@ -202,27 +206,25 @@ export interface FramePosition {
 
 /** That of a frame that need not be valid otherwise; null where it is too short to say. */
 export function framePosition(bytes: ArrayBuffer): FramePosition | null {
-  if (bytes.byteLength < NUMBER_AT + 4) return null;
+  if (bytes.byteLength < FRAME_AT.number + 4) return null;
   const view = new DataView(bytes);
-  const step = view.getUint32(STEP_AT, true) + view.getUint32(STEP_AT + 4, true) * 2 ** 32;
+  const step = view.getUint32(FRAME_AT.step, true) + view.getUint32(FRAME_AT.step + 4, true) * 2 ** 32;
   return {
-    epoch: view.getUint32(EPOCH_AT, true),
+    epoch: view.getUint32(FRAME_AT.epoch, true),
     step: Math.min(step, Number.MAX_SAFE_INTEGER),
-    number: view.getUint32(NUMBER_AT, true),
+    number: view.getUint32(FRAME_AT.number, true),
   };
 }
 
-const KIND_AT = 12;
-
 /** A FRAME_KIND, as far as the frame says so: it need not be valid. What is too short to say stands for itself. */
 export function frameKind(bytes: ArrayBuffer): number {
-  return bytes.byteLength > KIND_AT ? new DataView(bytes).getUint8(KIND_AT) : FRAME_KIND.key;
+  return bytes.byteLength > FRAME_AT.kind ? new DataView(bytes).getUint8(FRAME_AT.kind) : FRAME_KIND.key;
 }
 
 /** Controls, marks of text direction, and what isn't seen. */
 const UNSEEN = /[\p{Cc}\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
 
-/** A name as the protocol allows it: none of those, at most 63 bytes. */
+/** A name as the protocol allows it: none of those, at most NAME_BYTES_MAX bytes. */
 export function clipName(text: string): string {
   let name = "";
   let bytes = 0;
@@ -235,10 +237,6 @@ export function clipName(text: string): string {
   }
   return name.trim();
 }
-
-/** Absolute bound of coordinates, metres. */
-export const COORDINATE_M_MAX = 1000;
-const NAME_BYTES_MAX = 63;
 
 /** @return null where the kind is unknown, @throws MessageError where the message is wrong */
 export function readMessage(bytes: ArrayBuffer): ServerMessage | null {
@@ -314,6 +312,7 @@ function sessionState(map: Fields): SessionState {
   if (size.length !== 3 || typeof x !== "number" || typeof y !== "number" || typeof z !== "number") {
     return fail("size_m", "three numbers");
   }
+  const model = optionalString(map, "model");
   return {
     scene: string(map, "scene"),
     paused: boolean(map, "paused"),
@@ -328,14 +327,31 @@ function sessionState(map: Fields): SessionState {
         value: number(p, "value"),
         min: number(p, "min"),
         max: number(p, "max"),
+        label: optionalString(p, "label"),
+        unit: optionalString(p, "unit"),
+        whole: p.whole === true,
+        magnitudes: p.magnitudes === true,
       };
     }),
-    added: map.added === undefined ? [] : addedSolids(list(map, "added")),
+    model,
+    tools: model === "" ? TOOLS : knownTools(optionalList(map, "tools", TOOLS_MAX)),
+    channels: optionalList(map, "channels", CHANNELS_MAX).map((item) => {
+      const channel = fields(item, "channels");
+      return {
+        name: string(channel, "name"),
+        label: optionalString(channel, "label"),
+        unit: optionalString(channel, "unit"),
+      };
+    }),
+    added: addedSolids(optionalList(map, "added", ADDED_MAX)),
   };
 }
 
+function knownTools(words: unknown[]): Tool[] {
+  return [...new Set(words)].flatMap((word) => TOOLS.find((tool) => tool === word) ?? []);
+}
+
 function addedSolids(entries: unknown[]): number[][] {
-  if (entries.length > ADDED_MAX) return fail("added", `at most ${ADDED_MAX} solids`);
   return entries.map((values) => {
     const sound =
       Array.isArray(values) &&
@@ -368,6 +384,11 @@ function word<T extends string>(map: Fields, key: string, words: readonly T[], o
 
 function optionalString(map: Fields, key: string): string {
   return map[key] === undefined ? "" : string(map, key);
+}
+
+function optionalList(map: Fields, key: string, most: number): unknown[] {
+  const entries = map[key] === undefined ? [] : list(map, key);
+  return entries.length <= most ? entries : fail(key, `an array of up to ${most}`);
 }
 
 function fields(value: unknown, name: string): Fields {

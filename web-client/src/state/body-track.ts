@@ -1,7 +1,8 @@
 // Where the bodies are at the moment that the display shows. A frame has their poses at its own time; between the two
 // newest frames they are interpolated, and beyond the newest they go on as they did between the two, for as long as the
 // particles do. Nothing is allocated after the beginning.
-import { BODIES_MAX, BODY_VALUES } from "../codec/frame-info.js";
+import { BODY_VALUES } from "../codec/frame-info.js";
+import { FRAME_BODIES_MAX } from "../tables/protocol-tables.js";
 
 /** Frames farther apart than this say nothing of how fast a body moves, simulated seconds. */
 const GAP_S_MAX = 0.25;
@@ -15,8 +16,8 @@ export interface BodyFrame {
 export class BodyTrack {
   count = 0;
 
-  private readonly newest = new Float64Array(BODIES_MAX * BODY_VALUES);
-  private readonly before = new Float64Array(BODIES_MAX * BODY_VALUES);
+  private readonly newest = new Float64Array(FRAME_BODIES_MAX * BODY_VALUES);
+  private readonly before = new Float64Array(FRAME_BODIES_MAX * BODY_VALUES);
   private epoch = -1;
   private newestS = 0;
   /** Simulated time between the two; 0: only the newest counts. */

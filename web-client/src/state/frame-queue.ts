@@ -1,8 +1,9 @@
 // The frames that wait for the decoder, and which of them are worth waiting for. A key frame makes all before it
 // useless. An extra frame is useless once anything newer waits. A base frame is needed by those after it: where there
 // are more of them than may wait, the chain is given up, and the next key frame begins another.
-import { FRAME_KIND } from "../codec/frame-info.js";
+
 import { type FramePosition, frameKind, framePosition } from "../protocol/messages.js";
+import { FRAME_KIND } from "../tables/protocol-tables.js";
 
 /** Frames that wait, at most. */
 export const QUEUE_MAX = 4;

@@ -1,7 +1,8 @@
 // Recordings of what a viewer received: protocol/RECORDING.md. Writes them from frames as they come, and reads them
 // whatever is in the file: what is no recording is refused, one that breaks off is read up to there.
-import { FRAME_KIND } from "../codec/frame-info.js";
+
 import { frameKind, isFrame, readMessage, type SessionState, writeState } from "../protocol/messages.js";
+import { FRAME_HEADER_BYTES, FRAME_KIND } from "../tables/protocol-tables.js";
 
 const MAGIC = 0x524e5254; // "TRNR"
 const END_MAGIC = 0x584e5254; // "TRNX"
@@ -11,7 +12,6 @@ const HEADER_BYTES_MAX = 1024;
 const RECORD_BYTES = 16;
 const ENTRY_BYTES = 16;
 const END_BYTES = 16;
-const FRAME_BYTES_MIN = 136;
 /** Payload of one record. */
 export const RECORD_BYTES_MAX = 64 * 1024 * 1024;
 export const RECORDING_BYTES_MAX = 512 * 1024 * 1024;
@@ -58,7 +58,7 @@ export class RecordingWriter {
 
   /** Copies a frame. What comes before the first key frame is left out. */
   frame(bytes: ArrayBuffer, nowMs: number): void {
-    if (this.isFull || bytes.byteLength < FRAME_BYTES_MIN) return;
+    if (this.isFull || bytes.byteLength < FRAME_HEADER_BYTES) return;
     const isKey = frameKind(bytes) === FRAME_KIND.key;
     if (this.frames === 0) {
       if (!isKey) return;
@@ -205,8 +205,8 @@ class Reader {
   }
 
   private addFrame(offset: number, byteCount: number): string {
-    const head = this.file.slice(offset, offset + Math.min(byteCount, FRAME_BYTES_MIN));
-    if (byteCount < FRAME_BYTES_MIN || !isFrame(head)) return "a frame in it is none";
+    const head = this.file.slice(offset, offset + Math.min(byteCount, FRAME_HEADER_BYTES));
+    if (byteCount < FRAME_HEADER_BYTES || !isFrame(head)) return "a frame in it is none";
     const kind = frameKind(head);
     const isKey = kind === FRAME_KIND.key;
     if (isKey) this.keys.push({ offset: this.at, timeUs: this.timeUs });

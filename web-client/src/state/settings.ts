@@ -1,6 +1,7 @@
 // The settings that live in the page's address: one table says what there is, what is allowed and where it acts. What
 // isn't in the table belongs to others and stays as it is.
-import { clipName, TOOLS, type Tool } from "../protocol/messages.js";
+import { clipName, type Tool } from "../protocol/messages.js";
+import { RANGE, TOOLS } from "../tables/protocol-tables.js";
 import { colourText } from "./identity.js";
 import { QUALITIES } from "./quality.js";
 
@@ -47,8 +48,8 @@ export const SETTINGS = {
   session: { kind: "name", default: "" },
   name: { kind: "name", default: "" },
   tool: { kind: "word", words: TOOLS, default: "push" },
-  radius: { kind: "number", min: 0.001, max: 10, digits: 3, default: null },
-  strength: { kind: "number", min: 0, max: 1, digits: 2, default: 1 },
+  radius: { kind: "number", ...RANGE.radius_m, digits: 3, default: null },
+  strength: { kind: "number", ...RANGE.strength, digits: 2, default: 1 },
   colour: { kind: "colour", default: 0xe8467c },
   yaw: { kind: "number", min: -180, max: 180, digits: 0, default: null },
   pitch: { kind: "number", min: -8, max: 83, digits: 0, default: null },
@@ -61,9 +62,9 @@ export const SETTINGS = {
   detail: { kind: "word", words: ["auto", "full"], default: "auto" },
   quality: { kind: "word", words: ["auto", ...Object.keys(QUALITIES)], default: "auto" },
   sky: { kind: "colour", default: null },
-  mbit: { kind: "number", min: 0, max: 100000, digits: 2, default: 0 },
-  fps: { kind: "number", min: 0, max: 1000, digits: 1, default: 0 },
-  particles: { kind: "number", min: 0, max: 2 ** 32 - 1, digits: 0, default: 0 },
+  mbit: { kind: "number", ...RANGE.mbit_per_s, digits: 2, default: 0 },
+  fps: { kind: "number", ...RANGE.frames_per_s, digits: 1, default: 0 },
+  particles: { kind: "number", ...RANGE.particles, digits: 0, default: 0 },
   recording: { kind: "address", default: "" },
   t: { kind: "number", min: 0, max: 86400, digits: 2, default: null },
 } as const satisfies Readonly<Record<string, Kind>>;

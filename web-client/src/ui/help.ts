@@ -1,6 +1,7 @@
 // A line that says how to begin, until somebody has begun; and the list of everything, which H and the bar's last
 // button open.
-import { ROLES, type Role } from "../protocol/messages.js";
+import type { Role } from "../protocol/messages.js";
+import { ROLES } from "../tables/protocol-tables.js";
 
 /** What to do, what it does, and the least role in which it does. */
 type Row = readonly [what: string, does: string, role?: Role];

@@ -30,23 +30,6 @@ export interface PanelTool {
   colour: number;
 }
 
-/** Words for the parameters that are known; the others show their own name. */
-const LABELS: Readonly<Record<string, string>> = {
-  gravity_m_s2: "Gravity, m/s²",
-  flip_ratio: "FLIP share",
-  pressure_tolerance: "Tolerance",
-  pressure_iterations: "Iterations",
-  cfl: "CFL",
-  substeps_max: "Substeps",
-  density_correction: "Volume keeping",
-  relaxation: "Relaxation",
-  surface_tension_n_m: "Surface tension, N/m",
-  dye_mixing: "Dye mixing",
-};
-/** Of many magnitudes: their powers of ten are listed. */
-const POWERS: ReadonlySet<string> = new Set(["pressure_tolerance"]);
-const WHOLE: ReadonlySet<string> = new Set(["pressure_iterations", "substeps_max"]);
-
 export class Panel {
   private readonly gui: GUI;
   private readonly sceneFolder: GUI;
@@ -203,7 +186,7 @@ export class Panel {
 
   private showParameters(parameters: readonly ParameterInfo[]): void {
     const key = parameters
-      .map((p) => `${p.name} ${POWERS.has(p.name) ? Object.keys(powerOptions(p)) : ""} ${p.min} ${p.max}`)
+      .map((p) => `${p.name} ${p.magnitudes ? Object.keys(powerOptions(p)) : ""} ${p.min} ${p.max}`)
       .join("\n");
     for (const p of parameters) {
       // A slider that is being dragged stays under the finger.
@@ -220,13 +203,13 @@ export class Panel {
     for (const p of parameters) {
       this.values[p.name] = readable(p.value);
       const slider = this.addParameter(p);
-      slider.name(LABELS[p.name] ?? p.name.replaceAll("_", " "));
+      slider.name(labelOf(p));
       slider.onFinishChange((value: number) => this.actions.parameter(p.name, value));
       this.sliders.set(p.name, slider);
     }
   }
   private addParameter(p: ParameterInfo): Controller {
-    return POWERS.has(p.name)
+    return p.magnitudes
       ? this.parameterFolder.add(this.values, p.name, powerOptions(p))
       : this.parameterFolder.add(this.values, p.name, p.min, p.max, stepOf(p));
   }
@@ -247,8 +230,12 @@ function powerOptions(p: ParameterInfo): Record<string, number> {
   return Object.fromEntries([...values].sort((a, b) => a - b).map((value) => [value.toExponential(), value]));
 }
 
+function labelOf({ name, label, unit }: ParameterInfo): string {
+  return label === "" ? name.replaceAll("_", " ") : unit === "" ? label : `${label}, ${unit}`;
+}
+
 function stepOf(parameter: ParameterInfo): number {
-  if (WHOLE.has(parameter.name)) return 1;
+  if (parameter.whole) return 1;
   const span = parameter.max - parameter.min;
   return span > 0 && span < 0.5 ? span / 10000 : span / 500;
 }

@@ -2,6 +2,7 @@
 import type { Role, ViewerInfo } from "../protocol/messages.js";
 import { clipName } from "../protocol/messages.js";
 import { colourText, readColour } from "../state/identity.js";
+import { NAME_BYTES_MAX } from "../tables/protocol-tables.js";
 
 /** Of one's own role, and of the others'. */
 const MAY: Readonly<Record<Role, string>> = { watch: "watches", play: "plays", own: "owns" };
@@ -42,7 +43,7 @@ export class PeopleList {
 
   private makeForm(): void {
     this.name.type = "text";
-    this.name.maxLength = 63;
+    this.name.maxLength = NAME_BYTES_MAX;
     this.name.setAttribute("aria-label", "Your name");
     this.name.className = "name";
     this.colour.type = "color";

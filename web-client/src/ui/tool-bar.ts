@@ -1,7 +1,8 @@
-// The bar of tools: a button for each, with a picture and its key. Two fingers on the bar, or the wheel over it, size
-// the tool.
-import { TOOLS, type Tool } from "../protocol/messages.js";
+// The bar of tools: a button for each that the tank has, with a picture and its key. Two fingers on the bar, or the wheel
+// over it, size the tool.
+import type { Tool } from "../protocol/messages.js";
 import { colourText } from "../state/identity.js";
+import { TOOLS } from "../tables/protocol-tables.js";
 
 /** What a tool does, in words; the picture is drawn on 24 x 24. */
 const LOOKS: Readonly<Record<Tool, { words: string; picture: string }>> = {
@@ -36,27 +37,42 @@ export interface ToolBarActions {
   help(): void;
 }
 
+/** The key of a tool, whichever others the tank has. */
+export function keyOf(tool: Tool): string {
+  return String(TOOLS.indexOf(tool) + 1);
+}
+
 export class ToolBar {
   private readonly buttons = new Map<Tool, HTMLButtonElement>();
+  private readonly help: HTMLButtonElement;
 
-  constructor(host: HTMLElement, actions: ToolBarActions) {
+  constructor(
+    private readonly host: HTMLElement,
+    private readonly actions: ToolBarActions,
+  ) {
     host.setAttribute("role", "toolbar");
-    TOOLS.forEach((tool, i) => {
-      const { words, picture } = LOOKS[tool];
-      const button = createButton(words, String(i + 1), createPicture(picture));
-      button.dataset.tool = tool;
-      button.addEventListener("click", () => actions.choose(tool));
-      this.buttons.set(tool, button);
-      host.append(button);
-    });
     const mark = document.createElement("span");
     mark.textContent = "?";
-    const help = createButton("Help", "H", mark);
-    help.addEventListener("click", () => actions.help());
-    host.append(help);
+    this.help = createButton("Help", "H", mark);
+    this.help.addEventListener("click", () => actions.help());
+    host.append(this.help);
     // A button that is clicked leaves the keys where they are: the space bar pours.
     host.addEventListener("mousedown", (event) => event.preventDefault());
     host.addEventListener("keydown", (event) => move(host, event));
+  }
+
+  /** Has buttons for these tools, in this order. */
+  offer(tools: readonly Tool[]): void {
+    for (const button of this.buttons.values()) button.remove();
+    this.buttons.clear();
+    for (const tool of tools) {
+      const { words, picture } = LOOKS[tool];
+      const button = createButton(words, keyOf(tool), createPicture(picture));
+      button.dataset.tool = tool;
+      button.addEventListener("click", () => this.actions.choose(tool));
+      this.buttons.set(tool, button);
+      this.host.insertBefore(button, this.help);
+    }
   }
 
   /** @param colour  of what the tool adds, sRGB */

@@ -1,7 +1,8 @@
 // The two things in or at somebody's hands, as a session tells them in each picture: controllers or tracked hands, in the
 // room. What is read here is plain numbers; no session is needed to use them.
 import { Matrix4, Quaternion, Vector3 } from "three";
-import { HAND_JOINTS, type Side } from "../protocol/headset-inputs.js";
+import type { Side } from "../protocol/headset-inputs.js";
+import { HAND_JOINTS } from "../tables/protocol-tables.js";
 import { areJoints, type HandPose, palmOf, readHandPose, WRIST } from "./hand-pose.js";
 
 export interface Device {

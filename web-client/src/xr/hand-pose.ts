@@ -1,5 +1,5 @@
 // What a tracked hand does, from its 25 joints in WebXR's order: how far it pinches and how far it is a fist.
-import { HAND_JOINTS } from "../protocol/headset-inputs.js";
+import { HAND_JOINTS } from "../tables/protocol-tables.js";
 
 export const WRIST = 0;
 export const THUMB_TIP = 4;

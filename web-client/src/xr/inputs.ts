@@ -1,15 +1,9 @@
 // From a controller or hand in the tank to the protocol's inputs. A hand or controller that holds the tank, or presses the
 // panel, doesn't act on the water.
 import type { Quaternion, Vector3 } from "three";
-import {
-  type ControllerInput,
-  HAND_JOINTS,
-  type HandInput,
-  type Side,
-  TOOL_RADIUS_M_MAX,
-  TOOL_RADIUS_M_MIN,
-} from "../protocol/headset-inputs.js";
-import { COLOURED, COORDINATE_M_MAX, type Tool } from "../protocol/messages.js";
+import type { ControllerInput, HandInput, Side } from "../protocol/headset-inputs.js";
+import { COLOURED, type Tool } from "../protocol/messages.js";
+import { COORDINATE_M_MAX, HAND_JOINTS, RANGE } from "../tables/protocol-tables.js";
 import type { Device } from "./devices.js";
 import type { Grasping } from "./grasp.js";
 import type { XrTool } from "./host.js";
@@ -122,7 +116,7 @@ function common(side: Side, tool: XrTool): Common {
   return {
     side,
     tool: tool.tool,
-    radius_m: Math.min(TOOL_RADIUS_M_MAX, Math.max(TOOL_RADIUS_M_MIN, tool.radiusM)),
+    radius_m: Math.min(RANGE.radius_m.max, Math.max(RANGE.radius_m.min, tool.radiusM)),
     strength: Math.min(1, Math.max(0, tool.strength)),
     ...(COLOURED.has(tool.tool) && { colour: tool.colour }),
   };

@@ -1,7 +1,7 @@
 // What stands for controllers and hands: a handle with a bright tip, spheres for joints, the sphere of the tool, and a ray
 // to the panel. Made here; nothing is fetched.
 import * as THREE from "three";
-import { HAND_JOINTS } from "../protocol/headset-inputs.js";
+import { HAND_JOINTS } from "../tables/protocol-tables.js";
 import type { Device } from "./devices.js";
 import { rim, shaded } from "./shade.js";
 

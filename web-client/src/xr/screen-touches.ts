@@ -1,9 +1,9 @@
 // Fingers on the screen of a phone that shows the tank on a real table: each is a ray into the room for as long as it
 // touches, and uses the tool on the water as a finger on the page does. What begins beside the tank moves it over the table.
 import { Matrix4, Quaternion, Vector3 } from "three";
-import { TOOL_RADIUS_M_MAX, TOOL_RADIUS_M_MIN } from "../protocol/headset-inputs.js";
-import { COLOURED, COORDINATE_M_MAX, type PointerInput, type Tool } from "../protocol/messages.js";
+import { COLOURED, type PointerInput, type Tool } from "../protocol/messages.js";
 import { cutBox, type Ray, type Span } from "../state/ray.js";
+import { COORDINATE_M_MAX, RANGE } from "../tables/protocol-tables.js";
 import type { XrTool } from "./host.js";
 import { TableDrag } from "./table-drag.js";
 import type { Stand } from "./two-handed.js";
@@ -170,7 +170,7 @@ export class ScreenTouches {
       tool,
       origin_m: ray.origin,
       direction: ray.direction,
-      radius_m: Math.min(TOOL_RADIUS_M_MAX, Math.max(TOOL_RADIUS_M_MIN, radiusM)),
+      radius_m: Math.min(RANGE.radius_m.max, Math.max(RANGE.radius_m.min, radiusM)),
       strength: Math.min(1, Math.max(0, strength)),
       ...(COLOURED.has(tool) && { colour }),
     });

@@ -1,6 +1,7 @@
 // Sends what one side's controller or hand does, at a bounded rate, and once that it is gone.
 import { type Matrix4, Quaternion, Vector3 } from "three";
-import { HAND_JOINTS, type Side, SPEED_MAX } from "../protocol/headset-inputs.js";
+import type { Side } from "../protocol/headset-inputs.js";
+import { HAND_JOINTS, SPEED_MAX } from "../tables/protocol-tables.js";
 import { Beat } from "./beat.js";
 import type { Device } from "./devices.js";
 import type { Grasping } from "./grasp.js";
