@@ -49,6 +49,13 @@ void tarn_encoder_destroy(tarn_encoder *encoder);
 tarn_status tarn_encoder_encode(tarn_encoder *encoder, tarn_stream_kind kind, const tarn_tank_frame_info *info,
                                 uint8_t *bytes, size_t bytes_max, tarn_stream_head *head);
 
+/// The number of its newest frame; 0 before the first. Each frame's is one more than that of the one before.
+uint32_t tarn_encoder_number(const tarn_encoder *encoder);
+
+/// Goes on from the frame of another encoder that had this number: that of the tank that this one's state was saved
+/// from. Before its first frame, which is a key frame.
+void tarn_encoder_go_on(tarn_encoder *encoder, uint32_t number);
+
 /// Bytes of device memory that it has taken at most.
 uint64_t tarn_encoder_bytes(const tarn_encoder *encoder);
 

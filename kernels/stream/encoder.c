@@ -105,6 +105,17 @@ uint64_t tarn_encoder_bytes(const tarn_encoder *encoder)
     return encoder->bytes_taken;
 }
 
+uint32_t tarn_encoder_number(const tarn_encoder *encoder)
+{
+    return encoder->number;
+}
+
+void tarn_encoder_go_on(tarn_encoder *encoder, uint32_t number)
+{
+    TARN_ASSERT(!encoder->has_reference);
+    encoder->number = number;
+}
+
 // ---------------------------------------------------------------------------------------------------------- key frames
 
 /// Counts each layer's particles per tile into e->counts.

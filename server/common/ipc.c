@@ -2,91 +2,12 @@
 // is read cannot drift apart.
 #include "server/common/ipc.h"
 #include "protocol/assert.h"
+#include "server/common/byte_codec.h"
 
-#include <math.h>
 #include <string.h>
 
-typedef struct ipc_codec {
-    uint8_t *at, *end;
-    bool writing;
-    tarn_status status;
-} ipc_codec;
-
-/// The next `count` bytes, or NULL when they do not fit or something failed before.
-static uint8_t *advance(ipc_codec *codec, size_t count)
-{
-    if (codec->status != TARN_OK) {
-        return NULL;
-    }
-    TARN_ASSERT(codec->at <= codec->end);
-    if (count > (size_t)(codec->end - codec->at)) {
-        codec->status = codec->writing ? TARN_E_SPACE : TARN_E_TRUNCATED;
-        return NULL;
-    }
-    uint8_t *bytes = codec->at;
-    codec->at += count;
-    return bytes;
-}
-
-static void refuse_when(ipc_codec *codec, bool wrong)
-{
-    if (wrong && codec->status == TARN_OK) {
-        codec->status = codec->writing ? TARN_E_ARGUMENT : TARN_E_MALFORMED;
-    }
-}
-
-static void integer(ipc_codec *codec, void *value, size_t size)
-{
-    uint8_t *bytes = advance(codec, size);
-    if (bytes == NULL) {
-        return;
-    }
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "the socketpair's codec copies integers and assumes a little-endian processor"
-#endif
-    if (codec->writing) {
-        memcpy(bytes, value, size);
-    } else {
-        memcpy(value, bytes, size);
-    }
-}
-
-static void u32(ipc_codec *codec, uint32_t *value)
-{
-    integer(codec, value, sizeof *value);
-}
-
-static void u64(ipc_codec *codec, uint64_t *value)
-{
-    integer(codec, value, sizeof *value);
-}
-
-static void u8_up_to(ipc_codec *codec, uint8_t *value, uint8_t max)
-{
-    integer(codec, value, sizeof *value);
-    refuse_when(codec, *value > max);
-}
-
-static void count_up_to(ipc_codec *codec, uint32_t *value, uint32_t max)
-{
-    u32(codec, value);
-    refuse_when(codec, *value > max);
-}
-
-static void f32(ipc_codec *codec, float *value)
-{
-    integer(codec, value, sizeof *value);
-    refuse_when(codec, !isfinite(*value));
-}
-
-static void f64(ipc_codec *codec, double *value)
-{
-    integer(codec, value, sizeof *value);
-    refuse_when(codec, !isfinite(*value));
-}
-
 /// A text of at most size - 1 bytes: u16 length, bytes without a NUL.
-static void text(ipc_codec *codec, char *value, size_t size)
+static void text(byte_codec *codec, char *value, size_t size)
 {
     uint16_t length = 0;
     if (codec->writing) {
@@ -109,7 +30,7 @@ static void text(ipc_codec *codec, char *value, size_t size)
     }
 }
 
-static void worker_hello(ipc_codec *codec, tarn_ipc_worker_hello *hello)
+static void worker_hello(byte_codec *codec, tarn_ipc_worker_hello *hello)
 {
     u32(codec, &hello->version);
     text(codec, hello->program, sizeof hello->program);
@@ -121,7 +42,7 @@ static void worker_hello(ipc_codec *codec, tarn_ipc_worker_hello *hello)
     }
 }
 
-static void load(ipc_codec *codec, tarn_ipc_load *message)
+static void load(byte_codec *codec, tarn_ipc_load *message)
 {
     u32(codec, &message->epoch);
     u32(codec, &message->viewer_id);
@@ -130,24 +51,34 @@ static void load(ipc_codec *codec, tarn_ipc_load *message)
     text(codec, message->scene, sizeof message->scene);
 }
 
-static void input(ipc_codec *codec, tarn_ipc_input *message)
+static void input(byte_codec *codec, tarn_ipc_input *message)
 {
     u32(codec, &message->viewer_id);
     count_up_to(codec, &message->byte_count, TARN_IPC_INPUT_BYTES_MAX);
     refuse_when(codec, message->byte_count == 0);
-    uint8_t *bytes = advance(codec, message->byte_count);
-    if (bytes == NULL) {
-        return;
-    }
-    if (codec->writing) {
-        TARN_ASSERT(message->bytes != NULL);
-        memcpy(bytes, message->bytes, message->byte_count);
-    } else {
-        message->bytes = bytes;
-    }
+    raw_bytes(codec, &message->bytes, message->byte_count);
 }
 
-static void added(ipc_codec *codec, tarn_added_info *info)
+static void state_head(byte_codec *codec, tarn_ipc_state_head *head)
+{
+    u32(codec, &head->save);
+    u32(codec, &head->epoch);
+    u64(codec, &head->step);
+    u32(codec, &head->number);
+    u64(codec, &head->state_bytes);
+    refuse_when(codec, head->state_bytes == 0 || head->state_bytes > TARN_IPC_STATE_BYTES_MAX);
+    count_up_to(codec, &head->presses_bytes, TARN_IPC_PRESSES_BYTES_MAX);
+}
+
+static void state_chunk(byte_codec *codec, tarn_ipc_state_chunk *chunk)
+{
+    u64(codec, &chunk->at);
+    count_up_to(codec, &chunk->byte_count, TARN_IPC_CHUNK_BYTES_MAX);
+    refuse_when(codec, chunk->byte_count == 0);
+    raw_bytes(codec, &chunk->bytes, chunk->byte_count);
+}
+
+static void added(byte_codec *codec, tarn_added_info *info)
 {
     uint32_t shape = (uint32_t)info->shape;
     u32(codec, &info->number);
@@ -166,7 +97,7 @@ static void added(ipc_codec *codec, tarn_added_info *info)
     u32(codec, &info->colour);
 }
 
-static void state(ipc_codec *codec, tarn_ipc_state *message)
+static void state(byte_codec *codec, tarn_ipc_state *message)
 {
     tarn_session_state *session = &message->session;
     u32(codec, &message->epoch);
@@ -203,7 +134,7 @@ static void state(ipc_codec *codec, tarn_ipc_state *message)
     }
 }
 
-static void refused(ipc_codec *codec, tarn_ipc_refused *message)
+static void refused(byte_codec *codec, tarn_ipc_refused *message)
 {
     u32(codec, &message->viewer_id);
     u32(codec, &message->sequence);
@@ -211,7 +142,7 @@ static void refused(ipc_codec *codec, tarn_ipc_refused *message)
     text(codec, message->text, sizeof message->text);
 }
 
-static void report(ipc_codec *codec, tarn_ipc_report *message)
+static void report(byte_codec *codec, tarn_ipc_report *message)
 {
     u64(codec, &message->step);
     f64(codec, &message->sim_time_s);
@@ -224,7 +155,7 @@ static void report(ipc_codec *codec, tarn_ipc_report *message)
 }
 
 /// The fields of a message. @return false for a kind that is unknown
-static bool payload(ipc_codec *codec, tarn_ipc_message *message)
+static bool payload(byte_codec *codec, tarn_ipc_message *message)
 {
     switch (message->kind) {
     case TARN_IPC_GATEWAY_HELLO:
@@ -260,6 +191,24 @@ static bool payload(ipc_codec *codec, tarn_ipc_message *message)
     case TARN_IPC_SHUTDOWN:
     case TARN_IPC_KEY_WANTED:
     case TARN_IPC_UNLOAD:
+    case TARN_IPC_GO_ON:
+        return true;
+    case TARN_IPC_RESTORE:
+        u32(codec, &message->restore.save);
+        text(codec, message->restore.scene, sizeof message->restore.scene);
+        return true;
+    case TARN_IPC_SAVE:
+    case TARN_IPC_MADE:
+        u32(codec, &message->save.save);
+        return true;
+    case TARN_IPC_STATE_WANTED:
+        u64(codec, &message->state_wanted.until);
+        return true;
+    case TARN_IPC_STATE_HEAD:
+        state_head(codec, &message->state_head);
+        return true;
+    case TARN_IPC_STATE_CHUNK:
+        state_chunk(codec, &message->state_chunk);
         return true;
     case TARN_IPC_WORKER_HELLO:
         worker_hello(codec, &message->worker_hello);
@@ -303,7 +252,7 @@ tarn_status tarn_ipc_write(const tarn_ipc_message *message, uint8_t *bytes, size
         room = TARN_IPC_PAYLOAD_BYTES_MAX;
     }
     uint8_t *start = bytes + TARN_IPC_HEADER_BYTES;
-    ipc_codec codec = {.at = start, .end = start + room, .writing = true};
+    byte_codec codec = {.at = start, .end = start + room, .writing = true};
     // While writing, `payload` only reads from the message.
     if (!payload(&codec, (tarn_ipc_message *)message)) {
         return TARN_E_ARGUMENT;
@@ -330,7 +279,7 @@ tarn_status tarn_ipc_read(uint32_t kind, uint32_t tank, const uint8_t *bytes, si
     read.kind = (tarn_ipc_kind)kind;
     read.tank = tank;
     // While reading, `payload` only reads from the bytes.
-    ipc_codec codec = {.at = (uint8_t *)bytes, .end = (uint8_t *)bytes + payload_bytes};
+    byte_codec codec = {.at = (uint8_t *)bytes, .end = (uint8_t *)bytes + payload_bytes};
     if (!payload(&codec, &read)) {
         return TARN_E_UNKNOWN_KIND;
     }

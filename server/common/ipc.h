@@ -7,6 +7,11 @@
 /// Client inputs cross as the msgpack bytes that the client sent; the worker validates them once more with the
 /// protocol's reader. Frames are received straight into the buffer that viewers are served from.
 ///
+/// A tank's state crosses in pieces, from the worker that has it (SAVE, answered with STATE_HEAD; then as many
+/// STATE_CHUNKs as STATE_WANTED lets it send) and to the worker that is to have it (RESTORE, answered with MADE; then
+/// STATE_HEAD and STATE_CHUNKs, answered with STATE). Its bytes are those of tarn_tank_save, behind them what viewers
+/// hold (server/worker/press_bytes.h), which may be missing.
+///
 /// Nothing here does I/O: the owner of the socket receives into what tarn_ipc_reader_space offers and commits it.
 #ifndef TARN_SERVER_COMMON_IPC_H
 #define TARN_SERVER_COMMON_IPC_H
@@ -18,16 +23,21 @@
 #include <stdint.h>
 
 enum {
-    TARN_IPC_VERSION = 7, ///< gateway and worker must agree on it exactly
+    TARN_IPC_VERSION = 8, ///< gateway and worker must agree on it exactly
     TARN_IPC_MAGIC = 0x43504954,
     TARN_IPC_HEADER_BYTES = 16,
     TARN_IPC_STAMPS_BYTES = TARN_IPC_HEADER_BYTES + 24,
-    TARN_IPC_PAYLOAD_BYTES_MAX = 32768,  ///< of every kind but frames
-    TARN_IPC_FRAME_BYTES_MAX = 64 << 20, ///< of a frame
-    TARN_IPC_STAGING_BYTES = 65536,      ///< what a reader buffers
-    TARN_IPC_TANKS_MAX = 64,             ///< of one worker
-    TARN_IPC_SCENE_BYTES_MAX = 1023,     ///< a scene's name, or on behalf of the operator its path
-    TARN_IPC_INPUT_BYTES_MAX = 1024,     ///< a written tarn_input; a hand with joints takes about 600
+    TARN_IPC_PAYLOAD_BYTES_MAX = 32768,    ///< of every kind but frames
+    TARN_IPC_FRAME_BYTES_MAX = 64 << 20,   ///< of a frame
+    TARN_IPC_STAGING_BYTES = 65536,        ///< what a reader buffers
+    TARN_IPC_TANKS_MAX = 64,               ///< of one worker
+    TARN_IPC_SCENE_BYTES_MAX = 1023,       ///< a scene's name, or on behalf of the operator its path
+    TARN_IPC_INPUT_BYTES_MAX = 1024,       ///< a written tarn_input; a hand with joints takes about 600
+    TARN_IPC_STATE_BYTES_MAX = 1280 << 20, ///< of a tank's state; the largest tank's takes 1.1 GiB
+    TARN_IPC_PRESSES_BYTES_MAX = 64 << 10, ///< of what viewers do to it
+    TARN_IPC_CHUNK_BYTES_MAX = 24 << 10,   ///< of both in one message
+    TARN_IPC_CHUNK_MESSAGE_BYTES_MAX = TARN_IPC_HEADER_BYTES + 12 + TARN_IPC_CHUNK_BYTES_MAX,
+    TARN_IPC_CHUNKS_MAX = 8, ///< on their way from one end
 };
 
 typedef enum tarn_ipc_kind {
@@ -41,8 +51,12 @@ typedef enum tarn_ipc_kind {
     TARN_IPC_VIEWER_GONE = 7,
     TARN_IPC_PING = 8,
     TARN_IPC_SHUTDOWN = 9,
-    TARN_IPC_KEY_WANTED = 10, ///< somebody can't decode what comes: the tank's next frame is to be a key frame
-    TARN_IPC_UNLOAD = 11,     ///< the tank is no more
+    TARN_IPC_KEY_WANTED = 10,   ///< somebody can't decode what comes: the tank's next frame is to be a key frame
+    TARN_IPC_UNLOAD = 11,       ///< the tank is no more
+    TARN_IPC_RESTORE = 12,      ///< make a tank whose state will come
+    TARN_IPC_SAVE = 13,         ///< at its next step boundary the tank stands, and offers its state
+    TARN_IPC_STATE_WANTED = 14, ///< up to where its bytes may be sent
+    TARN_IPC_GO_ON = 15,        ///< it need stand no longer: nothing came of it
     // worker to gateway
     TARN_IPC_WORKER_HELLO = 32, ///< first
     TARN_IPC_STATE = 33,        ///< the tank was made or changed
@@ -52,6 +66,10 @@ typedef enum tarn_ipc_kind {
     TARN_IPC_PONG = 37,
     TARN_IPC_FAULT = 38,  ///< the worker ends after this
     TARN_IPC_STAMPS = 39, ///< of the tank's frame that comes right behind
+    TARN_IPC_MADE = 40,   ///< the tank waits for its state
+    // both ways
+    TARN_IPC_STATE_HEAD = 64,
+    TARN_IPC_STATE_CHUNK = 65,
 } tarn_ipc_kind;
 
 typedef struct tarn_ipc_gateway_hello {
@@ -103,6 +121,36 @@ typedef struct tarn_ipc_ping {
     uint32_t id;
 } tarn_ipc_ping;
 
+/// A tank that a state is for. It rests until that has come.
+typedef struct tarn_ipc_restore {
+    uint32_t save; ///< which one it is; told again by MADE
+    char scene[TARN_IPC_SCENE_BYTES_MAX + 1];
+} tarn_ipc_restore;
+
+typedef struct tarn_ipc_save {
+    uint32_t save; ///< as above; told again by STATE_HEAD
+} tarn_ipc_save;
+
+typedef struct tarn_ipc_state_wanted {
+    uint64_t until; ///< bytes
+} tarn_ipc_state_wanted;
+
+/// What the chunks that follow are. No frame of the tank comes behind it.
+typedef struct tarn_ipc_state_head {
+    uint32_t save;
+    uint32_t epoch;
+    uint64_t step;
+    uint32_t number;        ///< of the newest frame
+    uint64_t state_bytes;   ///< 1..TARN_IPC_STATE_BYTES_MAX
+    uint32_t presses_bytes; ///< behind these; 0: nobody does anything
+} tarn_ipc_state_head;
+
+typedef struct tarn_ipc_state_chunk {
+    uint64_t at;          ///< where they begin; none lie on both sides of the state's end
+    uint32_t byte_count;  ///< 1..TARN_IPC_CHUNK_BYTES_MAX
+    const uint8_t *bytes; ///< read: as in tarn_ipc_input
+} tarn_ipc_state_chunk;
+
 typedef struct tarn_ipc_state {
     uint32_t epoch;
     tarn_session_state session; ///< worker_ready is not carried: what sends this is ready
@@ -148,6 +196,11 @@ typedef struct tarn_ipc_message {
         tarn_ipc_input input;
         tarn_ipc_viewer_gone viewer_gone;
         tarn_ipc_ping ping; ///< and pong
+        tarn_ipc_restore restore;
+        tarn_ipc_save save; ///< and made
+        tarn_ipc_state_wanted state_wanted;
+        tarn_ipc_state_head state_head;
+        tarn_ipc_state_chunk state_chunk;
         tarn_ipc_state state;
         tarn_ipc_refused refused;
         tarn_ipc_report report;

@@ -10,6 +10,7 @@
 #include "server/gateway/gateway_options.h"
 #include "server/gateway/listener.h"
 #include "server/gateway/metrics.h"
+#include "server/gateway/move.h"
 #include "server/gateway/pages.h"
 #include "server/gateway/refused_origins.h"
 #include "server/gateway/scene_pages.h"
@@ -36,6 +37,7 @@ typedef struct tarn_gateway {
     tarn_metrics metrics;
     tarn_workers workers;
     tarn_sessions sessions;
+    tarn_move move;
     tarn_session_makers makers;
     tarn_viewer_list viewers;
     tarn_refused_origins refused_origins;

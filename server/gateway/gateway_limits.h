@@ -68,6 +68,7 @@ enum {
     TARN_GATEWAY_WORKER_READ_BYTES_MAX = 8 << 20, ///< read from it before others get their turn
     TARN_GATEWAY_WORKER_HELLO_MS_MAX = 20000,     ///< from spawn to hello; a GPU takes seconds to open
     TARN_GATEWAY_WORKER_LOAD_MS_MAX = 60000,      ///< to make a tank
+    TARN_GATEWAY_MOVE_MS_MAX = 10000,             ///< that a tank stands while it goes from one worker to another
     TARN_GATEWAY_WORKER_PING_MS = 500,
     TARN_GATEWAY_WORKER_TIMEOUT_S = 10,   ///< without an answer before it is killed; --worker-timeout
     TARN_GATEWAY_WORKER_BACKOFF_MS = 100, ///< before the first restart; doubles

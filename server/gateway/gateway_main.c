@@ -125,6 +125,7 @@ static void on_worker_lost(void *user, tarn_worker_process *worker, const char *
         fail_start(sentence);
         return;
     }
+    tarn_move_worker_lost(&self->move, worker, sentence);
     tarn_log_error("worker %u: %s%s", worker->index, sentence, given_up ? "; it is not started again by itself" : "");
     tarn_session_worker_lost(&self->sessions, worker, sentence, given_up);
 }
@@ -132,7 +133,11 @@ static void on_worker_lost(void *user, tarn_worker_process *worker, const char *
 static tarn_status on_worker_message(void *user, tarn_worker_process *worker, const tarn_ipc_message *message)
 {
     tarn_gateway *self = user;
-    tarn_status status = tarn_session_worker_message(&self->sessions, worker, message);
+    tarn_status status;
+    if (tarn_move_worker_message(&self->move, worker, message, &status)) {
+        return status;
+    }
+    status = tarn_session_worker_message(&self->sessions, worker, message);
     if (status == TARN_OK && !self->serving && !self->ending) {
         if (message->kind == TARN_IPC_STATE) {
             serve();
@@ -141,6 +146,11 @@ static tarn_status on_worker_message(void *user, tarn_worker_process *worker, co
         }
     }
     return status;
+}
+
+static void on_worker_chunk_sent(void *user, tarn_worker_process *worker)
+{
+    tarn_move_chunk_sent(&((tarn_gateway *)user)->move, worker);
 }
 
 static uint8_t *on_worker_frame_space(void *user, tarn_worker_process *worker, uint32_t tank, uint32_t frame_bytes)
@@ -190,6 +200,7 @@ static void on_tick(uv_timer_t *timer)
     tarn_listener_tick(&gateway.listener, now_ns);
     tarn_viewer_tick(&gateway.viewers, now_ns);
     tarn_session_tick(&gateway.sessions, now_ns);
+    tarn_move_tick(&gateway.move, now_ns);
     tarn_session_sweep(&gateway.sessions);
     if (gateway.ending) {
         tick_ending(now_ns);
@@ -254,8 +265,9 @@ static tarn_status start_workers(tarn_text why)
         .timeout_s = options->worker_timeout_s,
         .log_level = tarn_log_level_name(options->log_level),
     };
-    tarn_worker_events events = {&gateway,          on_worker_ready,       on_worker_lost,
-                                 on_worker_message, on_worker_frame_space, on_worker_frame};
+    tarn_worker_events events = {&gateway,          on_worker_ready,      on_worker_lost,
+                                 on_worker_message, on_worker_chunk_sent, on_worker_frame_space,
+                                 on_worker_frame};
     return tarn_workers_start(&gateway.workers, &gateway.loop, &options->devices, &config, &events, why);
 }
 
@@ -281,6 +293,7 @@ static void connect_parts(void)
     sessions->workers = &gateway.workers;
     sessions->metrics = &gateway.metrics;
     sessions->show = tarn_web_show;
+    gateway.move.sessions = sessions;
     gateway.viewers.sessions = sessions;
     gateway.viewers.workers = &gateway.workers;
     gateway.viewers.metrics = &gateway.metrics;

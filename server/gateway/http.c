@@ -71,7 +71,10 @@ static void add_sharing(header_writer *writer, const char *origin)
 /// Puts the reason into the status line where libwebsockets knows none and leaves it empty.
 static void add_reason(header_writer *writer, unsigned status)
 {
-    const char *reason = status == 201 ? "Created" : status == 429 ? "Too Many Requests" : "";
+    const char *reason = status == 201   ? "Created"
+                         : status == 202 ? "Accepted"
+                         : status == 429 ? "Too Many Requests"
+                                         : "";
     const size_t bytes = strlen(reason);
     uint8_t *end = memchr(writer->start, '\r', (size_t)(writer->at - writer->start));
     if (end == NULL || end[-1] != ' ' || (size_t)(writer->end - writer->at) < bytes) {
@@ -325,8 +328,29 @@ static bool is_json(struct lws *wsi)
 
 _Static_assert(TARN_GATEWAY_BODY_BYTES_MAX == 1024, "a sentence states this limit");
 
-/// The head of a request for a new session. A body that can be read is read even if the request is refused: else the
-/// connection's end might overtake the answer.
+/// The key that a request has. @param key  with zeros behind its end
+static void read_key(struct lws *wsi, tarn_key key)
+{
+    static const char bearer[] = "Bearer ";
+    char text[sizeof bearer - 1 + sizeof(tarn_key)] = "";
+    memset(key, 0, sizeof(tarn_key));
+    if (lws_hdr_copy(wsi, text, sizeof text, WSI_TOKEN_HTTP_AUTHORIZATION) > 0 &&
+        strncmp(text, bearer, sizeof bearer - 1) == 0) {
+        snprintf(key, sizeof(tarn_key), "%s", text + sizeof bearer - 1);
+    }
+}
+
+/// Whether a proxy passed the request on, by the headers with which proxies say so.
+static bool is_proxied(struct lws *wsi)
+{
+    static const char forwarded[] = "forwarded:";
+    return lws_hdr_total_length(wsi, WSI_TOKEN_X_FORWARDED_FOR) > 0 ||
+           lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_VIA) > 0 ||
+           lws_hdr_custom_length(wsi, forwarded, sizeof forwarded - 1) > 0;
+}
+
+/// The head of a request to make or move a session. A body that can be read is read even if the request is refused:
+/// else the connection's end might overtake the answer.
 static int begin_session(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi)
 {
     const long declared = declared_bytes(wsi);
@@ -339,7 +363,7 @@ static int begin_session(tarn_gateway *gateway, tarn_http_response *response, st
     response->refusal = 0;
     if (!origin_is_allowed(gateway, wsi)) {
         response->refusal = 403;
-        response->refusal_sentence = "pages of this origin may make no tanks";
+        response->refusal_sentence = "pages of this origin may make and move no tanks";
     } else if (!is_json(wsi)) {
         response->refusal = 415;
         response->refusal_sentence = "the body's type is not application/json";
@@ -347,6 +371,28 @@ static int begin_session(tarn_gateway *gateway, tarn_http_response *response, st
     response->expects = true;
     response->body_bytes = 0;
     return 0;
+}
+
+/// The same to move a session's tank, for which a body isn't needed.
+static int begin_move(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *name,
+                      size_t name_bytes)
+{
+    const tarn_connection *connection = lws_get_opaque_user_data(wsi);
+    char host[256];
+    response->is_move = true;
+    response->is_operator = tarn_listener_is_loopback(&connection->address) && !is_proxied(wsi) &&
+                            lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 && host_is_plain(host);
+    read_key(wsi, response->key);
+    snprintf(response->moved, sizeof response->moved, "%.*s", (int)name_bytes, name);
+    if (declared_bytes(wsi) > 0 || response->ends) {
+        return begin_session(gateway, response, wsi);
+    }
+    if (!origin_is_allowed(gateway, wsi)) {
+        return refuse_json(response, wsi, 403, "pages of this origin may make and move no tanks");
+    }
+    tarn_session_pages_move(&gateway->sessions, &gateway->move, response->moved, response->key, response->is_operator,
+                            "", 0, &answer);
+    return respond_answer(response, wsi, 1); // libwebsockets would wait for a body
 }
 
 int tarn_http_body(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const void *bytes,
@@ -371,6 +417,9 @@ int tarn_http_body_end(tarn_gateway *gateway, tarn_http_response *response, stru
     response->expects = false;
     if (response->refusal) {
         tarn_session_pages_refuse(&answer, response->refusal, response->refusal_sentence);
+    } else if (response->is_move) {
+        tarn_session_pages_move(&gateway->sessions, &gateway->move, response->moved, response->key,
+                                response->is_operator, response->body, response->body_bytes, &answer);
     } else {
         tarn_session_pages_make(&gateway->sessions, &gateway->makers, response->body, response->body_bytes,
                                 &connection->address, &answer);
@@ -380,16 +429,11 @@ int tarn_http_body_end(tarn_gateway *gateway, tarn_http_response *response, stru
 
 static int end_session(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *name)
 {
-    static const char bearer[] = "Bearer ";
-    char text[sizeof bearer - 1 + sizeof(tarn_key)] = "";
-    tarn_key key = "";
+    tarn_key key;
     if (!origin_is_allowed(gateway, wsi)) {
         return refuse_json(response, wsi, 403, "pages of this origin may end no tanks");
     }
-    if (lws_hdr_copy(wsi, text, sizeof text, WSI_TOKEN_HTTP_AUTHORIZATION) > 0 &&
-        strncmp(text, bearer, sizeof bearer - 1) == 0) {
-        snprintf(key, sizeof key, "%s", text + sizeof bearer - 1);
-    }
+    read_key(wsi, key);
     tarn_session_pages_end(&gateway->sessions, name, key, &answer);
     return respond_answer(response, wsi, 0);
 }
@@ -417,8 +461,14 @@ static int respond_sessions(tarn_gateway *gateway, tarn_http_response *response,
     if (path[root] == 0 && lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) > 0) {
         return begin_session(gateway, response, wsi);
     }
+    const char *name = path[root] == '/' ? path + root + 1 : "", *verb = strchr(name, '/');
+    if (verb != NULL && strcmp(verb, "/move") == 0) {
+        return lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) > 0
+                   ? begin_move(gateway, response, wsi, name, (size_t)(verb - name))
+                   : refuse_method(response, wsi, "POST");
+    }
     if (path[root] == '/' && lws_hdr_total_length(wsi, WSI_TOKEN_DELETE_URI) > 0) {
-        return end_session(gateway, response, wsi, path + root + 1);
+        return end_session(gateway, response, wsi, name);
     }
     if (path[root]) {
         return refuse_method(response, wsi, "DELETE");
@@ -433,7 +483,7 @@ static int respond_sessions(tarn_gateway *gateway, tarn_http_response *response,
 int tarn_http_request(tarn_gateway *gateway, tarn_http_response *response, struct lws *wsi, const char *path)
 {
     tarn_http_release(response);
-    response->ends = response->expects = response->is_scene = false;
+    response->ends = response->expects = response->is_move = response->is_scene = false;
     // Bodies in pieces are read by nobody; what is left of one mustn't pass for a request.
     response->ends = lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0;
     const int about_sessions = respond_sessions(gateway, response, wsi, path);
@@ -507,15 +557,6 @@ static int refuse_upgrade(struct lws *wsi, unsigned status, const char *text)
         return -1;
     }
     return 1;
-}
-
-/// Whether a proxy passed the request on, by the headers with which proxies say so.
-static bool is_proxied(struct lws *wsi)
-{
-    static const char forwarded[] = "forwarded:";
-    return lws_hdr_total_length(wsi, WSI_TOKEN_X_FORWARDED_FOR) > 0 ||
-           lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_VIA) > 0 ||
-           lws_hdr_custom_length(wsi, forwarded, sizeof forwarded - 1) > 0;
 }
 
 int tarn_http_upgrade(tarn_gateway *gateway, struct lws *wsi, const char *path)

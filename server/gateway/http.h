@@ -19,7 +19,11 @@ typedef struct tarn_http_response {
     struct tarn_scene_page *scene_page; ///< whose bytes these are; NULL: none
     size_t byte_count, sent;
     bool ends;               ///< the connection ends after it: a request with a body, which nobody reads
-    bool expects;            ///< a body that makes a session
+    bool expects;            ///< a body that makes a session, or
+    bool is_move;            ///< moves one:
+    bool is_operator;        ///< for whoever sits at this machine, or has
+    tarn_key key;            ///< this one
+    tarn_name moved;         ///< which it is
     bool is_scene;           ///< or a file that one names
     const char *shared_with; ///< the origin whose pages may read that; NULL: none but this server's
     const char *allows;      ///< the methods that an answer of 405 names

@@ -22,7 +22,7 @@ static void normalise(const struct sockaddr_storage *from, struct in6_addr *addr
     }
 }
 
-static bool is_loopback(const struct in6_addr *address)
+bool tarn_listener_is_loopback(const struct in6_addr *address)
 {
     return IN6_IS_ADDR_LOOPBACK(address) || (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);
 }
@@ -40,7 +40,7 @@ static tarn_connection *place_for(tarn_listener *listener, const struct in6_addr
             same += memcmp(&connection->address, address, sizeof *address) == 0;
         }
     }
-    return same < TARN_GATEWAY_CONNECTIONS_PER_IP_MAX || is_loopback(address) ? free_place : NULL;
+    return same < TARN_GATEWAY_CONNECTIONS_PER_IP_MAX || tarn_listener_is_loopback(address) ? free_place : NULL;
 }
 
 static void drop(tarn_listener *listener, tarn_connection *connection)

@@ -49,6 +49,9 @@ tarn_status tarn_listener_start(tarn_listener *listener, uv_loop_t *loop,
                                 void (*accepted)(void *user, int fd, tarn_connection *connection),
                                 void (*drop_one)(tarn_connection *connection), void *user, tarn_text why);
 
+/// Whether an address is this machine's own.
+bool tarn_listener_is_loopback(const struct in6_addr *address);
+
 void tarn_listener_release(tarn_connection *connection);
 
 /// Something happened in it that a connection is for.

@@ -202,6 +202,9 @@ size_t tarn_metrics_write(const tarn_metrics_page *page, char *bytes, size_t tex
     put_metric(&text, "frames_received_total", "counter", "Frames from workers", (double)m->frames_received_total);
     put_metric(&text, "keys_asked_total", "counter", "Key frames asked for because a viewer needed one",
                (double)m->keys_asked_total);
+    put_metric(&text, "moves_total", "counter", "Tanks that went to another worker", (double)m->moves_total);
+    put_metric(&text, "moves_failed_total", "counter", "Tanks that were to go, and stayed",
+               (double)m->moves_failed_total);
     put_metric(&text, "frames_sent_total", "counter", "Frames sent to viewers", (double)m->frames_sent_total);
     put_kinds(&text, "frames_by_kind_total", "Frames sent to viewers, by kind", m->frames_by_kind_total);
     put_kinds(&text, "frame_bytes_by_kind_total", "Bytes of frames sent to viewers, by kind",

@@ -17,6 +17,7 @@ typedef struct tarn_metrics {
     uint64_t messages_total, messages_unknown_total, messages_refused_total;
     uint64_t inputs_total, inputs_coalesced_total;
     uint64_t frames_received_total, frames_sent_total, frames_skipped_total, keys_asked_total;
+    uint64_t moves_total, moves_failed_total;
     uint64_t frames_by_kind_total[TARN_METRICS_KINDS]; ///< sent, by tarn_stream_kind
     uint64_t frame_bytes_by_kind_total[TARN_METRICS_KINDS];
     uint32_t viewers_by_layers[TARN_STREAM_LAYERS_MAX]; ///< that were sent a key frame with so many layers and one more

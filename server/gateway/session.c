@@ -30,9 +30,19 @@ static bool is_served(const tarn_session *session)
     return session->worker != NULL && tarn_worker_process_is_ready(session->worker);
 }
 
+/// What viewers do, and when one leaves: it counts for the tank wherever that goes.
+static bool is_theirs(const tarn_ipc_message *message)
+{
+    return message->kind == TARN_IPC_INPUT || message->kind == TARN_IPC_CONTROL || message->kind == TARN_IPC_RESET ||
+           message->kind == TARN_IPC_VIEWER_GONE;
+}
+
 static tarn_status post(const tarn_session *session, const tarn_ipc_message *message, tarn_worker_queue_key key,
                         bool is_move)
 {
+    if (session->held != NULL && is_theirs(message)) {
+        return tarn_worker_queue_push(session->held, message, key, is_move);
+    }
     return session->worker != NULL ? tarn_worker_process_send(session->worker, message, key, is_move) : TARN_E_STATE;
 }
 
@@ -289,8 +299,10 @@ static void control_load(tarn_session *session, tarn_viewer *viewer, const tarn_
     }
     const char *scene = tarn_own_scene_find(session->all->options->scene, control->scene);
     if (is_served(session)) {
-        if (session->pending) {
-            tarn_viewer_error(viewer, TARN_ERROR_SCENE, "the tank is being made already; try again in a moment");
+        if (session->pending || session->moves_to != NULL) {
+            tarn_viewer_error(viewer, TARN_ERROR_SCENE,
+                              session->pending ? "the tank is being made already; try again in a moment"
+                                               : "the tank is being moved to another worker; try again in a moment");
         } else if (send_load(session, scene, 0, viewer->id, control->sequence) == TARN_OK) {
             snprintf(session->scene_asked, sizeof session->scene_asked, "%s", scene);
         } else {
@@ -380,6 +392,14 @@ void tarn_session_input(tarn_session *session, tarn_viewer *viewer, const tarn_i
 void tarn_session_make_tank(tarn_session *session)
 {
     send_load(session, session->scene, session->state.paused, 0, 0);
+    send_audience(session, audience(session));
+}
+
+void tarn_session_moved(tarn_session *session, tarn_worker_process *worker)
+{
+    TARN_ASSERT(session->id != 0 && session->worker != worker);
+    session->worker = worker;
+    session->key_asked_ns = 0;
     send_audience(session, audience(session));
 }
 

@@ -1,7 +1,8 @@
 /// A session: a tank on one of the workers and the viewers that watch it. What it should be (scene, paused) outlives
 /// its worker: when that one comes back, the tank is made again and starts afresh under a new epoch. A session stays
-/// with its worker, but for one that was given up: then it goes to another one as soon as somebody resets the tank or
-/// loads a scene. It isn't placed anew by itself, since its tank may be what the worker failed by.
+/// with its worker until somebody moves it (move.h), but for one that was given up: then it goes to another one as soon
+/// as somebody resets the tank or loads a scene. It isn't placed anew by itself, since its tank may be what the worker
+/// failed by.
 ///
 /// A tank without viewers rests after TARN_GATEWAY_IDLE_MS and goes on when somebody joins.
 #ifndef TARN_SERVER_GATEWAY_SESSION_H
@@ -38,6 +39,8 @@ typedef struct tarn_session {
     bool is_kept;                                   ///< however long nobody is there
     bool is_listed;                                 ///< for everybody to find
     tarn_worker_process *worker;                    ///< whose its tank is; NULL: not placed yet
+    tarn_worker_process *moves_to;                  ///< whose it will be (move.h); NULL: it stays
+    tarn_worker_queue *held;                        ///< what viewers do to it while it stands; NULL: goes to the worker
     bool was_made;                                  ///< its tank has been there
     tarn_text ends_because;                         ///< it is about to end; empty: it isn't
     char scene[TARN_IPC_SCENE_BYTES_MAX + 1];       ///< what a new worker makes the tank from: name or path
@@ -106,6 +109,13 @@ bool tarn_session_has_room(const tarn_sessions *all);
 
 /// Gives the session the worker that placement.h says; tarn_session_make_tank is next. @return false: none takes it
 bool tarn_session_place(tarn_session *session);
+
+/// The worker that would take the session's tank instead of its own, by placement.h.
+/// @param wanted  its index; -1: any  @return an index, or -1: none would
+int tarn_session_other_worker(const tarn_session *session, int wanted);
+
+/// The tank has another worker, where it rests until that is told who watches it.
+void tarn_session_moved(tarn_session *session, tarn_worker_process *worker);
 
 /// Sends the worker what a session's tank is made from.
 void tarn_session_make_tank(tarn_session *session);

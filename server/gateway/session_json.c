@@ -79,6 +79,31 @@ tarn_status tarn_session_request_read(const char *bytes, size_t byte_count, tarn
     return status;
 }
 
+tarn_status tarn_session_move_read(const char *bytes, size_t byte_count, uint32_t worker_count, int *worker,
+                                   tarn_text why)
+{
+    json_error_t error;
+    *worker = -1;
+    if (byte_count == 0) {
+        return TARN_OK;
+    }
+    json_t *object = json_loadb(bytes, byte_count, JSON_REJECT_DUPLICATES, &error);
+    const json_t *found = json_object_get(object, "worker");
+    const bool is_known = json_is_object(object) && json_object_size(object) == (found != NULL);
+    const json_int_t value = json_is_integer(found) ? json_integer_value(found) : -1;
+    const bool is_number = found == NULL || (value >= 0 && value < (json_int_t)worker_count);
+    json_decref(object);
+    if (!is_known) {
+        snprintf(why, sizeof(tarn_text), "the body is no JSON object such as {\"worker\": 1}; it may also be left out");
+    } else if (!is_number) {
+        snprintf(why, sizeof(tarn_text), "worker: found something else, allowed is 0 to %u", worker_count - 1);
+    } else {
+        *worker = (int)value;
+        return TARN_OK;
+    }
+    return TARN_E_MALFORMED;
+}
+
 /// Writes and lets go of a value, which may be NULL.
 static size_t write_value(json_t *value, char *text, size_t text_bytes)
 {
@@ -112,6 +137,11 @@ size_t tarn_session_made_write(const char *session, const tarn_role_keys *keys, 
                                  keys->keys[TARN_ROLE_WATCH], "play", keys->keys[TARN_ROLE_PLAY], "own",
                                  keys->keys[TARN_ROLE_OWN]),
                        text, text_bytes);
+}
+
+size_t tarn_session_move_write(const char *session, uint32_t worker, char *text, size_t text_bytes)
+{
+    return write_value(json_pack("{s:s, s:i}", "session", session, "worker", (int)worker), text, text_bytes);
 }
 
 size_t tarn_session_error_write(const char *sentence, char *text, size_t text_bytes)

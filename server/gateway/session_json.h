@@ -31,6 +31,12 @@ typedef struct tarn_session_info {
 tarn_status tarn_session_request_read(const char *bytes, size_t byte_count, tarn_session_request *request,
                                       tarn_text why);
 
+/// Reads {"worker": 1}, or nothing, or {}: then *worker is -1.
+/// @param worker_count  how many there are  @param why  as above
+/// @return TARN_OK or TARN_E_MALFORMED
+tarn_status tarn_session_move_read(const char *bytes, size_t byte_count, uint32_t worker_count, int *worker,
+                                   tarn_text why);
+
 // The writers return how many bytes the text has, or 0: it doesn't fit, or there is no memory.
 
 /// {"sessions": [...], "scenes": [...], "create": true}
@@ -41,6 +47,9 @@ size_t tarn_session_list_write(const tarn_session_info *infos, uint32_t count, c
 
 /// {"session": "...", "keys": {"watch": "...", "play": "...", "own": "..."}}
 size_t tarn_session_made_write(const char *session, const tarn_role_keys *keys, char *text, size_t text_bytes);
+
+/// {"session": "...", "worker": 1}
+size_t tarn_session_move_write(const char *session, uint32_t worker, char *text, size_t text_bytes);
 
 /// {"error": "..."}
 size_t tarn_session_error_write(const char *sentence, char *text, size_t text_bytes);

@@ -90,8 +90,13 @@ void tarn_session_end(tarn_session *session, const char *sentence)
         // A frame that is on its way is nobody's; the next session here may have another worker.
         tarn_worker_process_divert(session->worker, session->id, tarn_fanout_space(&session->all->nowhere));
     }
+    if (session->moves_to != NULL) {
+        tarn_worker_process_send(session->moves_to, &message, key, false);
+    }
     TARN_ASSERT(session->viewer_count == 0);
     tarn_fanout_rest(&session->fanout);
+    session->moves_to = NULL;
+    session->held = NULL;
     session->id = 0;
 }
 

@@ -136,13 +136,29 @@ void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, co
     answer->byte_count = tarn_session_made_write(session->name, &session->keys, answer->text, sizeof answer->text);
 }
 
-void tarn_session_pages_end(tarn_sessions *all, const char *name, const tarn_key key, tarn_session_answer *answer)
+/// The session of this name. @return NULL: there is none, which is the answer
+static tarn_session *find(tarn_sessions *all, const char *name, tarn_session_answer *answer)
 {
     tarn_session *session = name[0] ? tarn_session_find(all, name) : NULL;
-    tarn_role role = TARN_ROLE_WATCH;
     if (session == NULL) {
         tarn_session_pages_refuse(answer, 404, "there is no such session");
-    } else if (!tarn_role_of_key(&session->keys, key, &role) || role != TARN_ROLE_OWN) {
+    }
+    return session;
+}
+
+static bool is_owners(const tarn_session *session, const tarn_key key)
+{
+    tarn_role role = TARN_ROLE_WATCH;
+    return tarn_role_of_key(&session->keys, key, &role) && role == TARN_ROLE_OWN;
+}
+
+void tarn_session_pages_end(tarn_sessions *all, const char *name, const tarn_key key, tarn_session_answer *answer)
+{
+    tarn_session *session = find(all, name, answer);
+    if (session == NULL) {
+        return;
+    }
+    if (!is_owners(session, key)) {
         tarn_session_pages_refuse(answer, 403, "only with the owners' key may this tank be ended");
     } else if (session->is_kept) {
         tarn_session_pages_refuse(answer, 409, "this tank lasts as long as the server");
@@ -150,5 +166,26 @@ void tarn_session_pages_end(tarn_sessions *all, const char *name, const tarn_key
         tarn_session_end(session, "one of its owners ended this tank");
         answer->status = 200;
         answer->byte_count = (size_t)snprintf(answer->text, sizeof answer->text, "{}");
+    }
+}
+
+void tarn_session_pages_move(tarn_sessions *all, tarn_move *move, const char *name, const tarn_key key,
+                             bool is_operator, const char *body, size_t body_bytes, tarn_session_answer *answer)
+{
+    int worker;
+    tarn_text why;
+    tarn_session *session = find(all, name, answer);
+    if (session == NULL) {
+        return;
+    }
+    if (!is_operator && !is_owners(session, key)) {
+        tarn_session_pages_refuse(answer, 403, "only with the owners' key may this tank be moved");
+    } else if (tarn_session_move_read(body, body_bytes, all->workers->count, &worker, why) != TARN_OK) {
+        tarn_session_pages_refuse(answer, 400, why);
+    } else if (tarn_move_begin(move, session, worker, why) != TARN_OK) {
+        tarn_session_pages_refuse(answer, 409, why);
+    } else {
+        answer->status = 202;
+        answer->byte_count = tarn_session_move_write(session->name, move->to->index, answer->text, sizeof answer->text);
     }
 }

@@ -3,14 +3,19 @@
 ///     GET    /sessions          those that are listed
 ///     POST   /sessions          makes one: 201 with its name and its keys
 ///     DELETE /sessions/NAME     ends one, with "Authorization: Bearer" and its owners' key
+///     POST   /sessions/NAME/move  moves its tank to another worker: 202 with that one's number. With the owners' key,
+///     or
+///                                 from this machine, where no proxy says that it comes for somebody else
 ///
 /// Everything is JSON. A refusal is {"error": a sentence}, with 400 (the request is wrong), 403 (not allowed), 404
-/// (there is none), 409 (it can't be ended), 413 (too large), 415 (not JSON), 429 (too often) or 503 (no room, or no
-/// worker that is up). What changes something is taken from pages of this server only, as WebSockets are.
+/// (there is none), 409 (it can't be ended, or not be moved now), 413 (too large), 415 (not JSON), 429 (too often) or
+/// 503 (no room, or no worker that is up). What changes something is taken from pages of this server only, as
+/// WebSockets are.
 #ifndef TARN_SERVER_GATEWAY_SESSION_PAGES_H
 #define TARN_SERVER_GATEWAY_SESSION_PAGES_H
 
 #include "server/gateway/gateway_limits.h"
+#include "server/gateway/move.h"
 #include "server/gateway/session.h"
 
 #include <netinet/in.h>
@@ -42,6 +47,10 @@ void tarn_session_pages_make(tarn_sessions *all, tarn_session_makers *makers, co
 
 /// @param key  that came with the request, with zeros behind its end
 void tarn_session_pages_end(tarn_sessions *all, const char *name, const tarn_key key, tarn_session_answer *answer);
+
+/// @param is_operator  the request comes from this machine
+void tarn_session_pages_move(tarn_sessions *all, tarn_move *move, const char *name, const tarn_key key,
+                             bool is_operator, const char *body, size_t body_bytes, tarn_session_answer *answer);
 
 /// Refuses with a status and a sentence.
 void tarn_session_pages_refuse(tarn_session_answer *answer, unsigned status, const char *sentence);

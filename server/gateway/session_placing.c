@@ -14,6 +14,9 @@ static void look_at_workers(const tarn_sessions *all, tarn_placement_worker seen
     }
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
         const tarn_session *session = &all->sessions[i];
+        if (session->id != 0 && session->moves_to != NULL) {
+            seen[session->moves_to->index].tank_count++;
+        }
         if (session->id != 0 && session->worker != NULL) {
             tarn_placement_worker *worker = &seen[session->worker->index];
             TARN_ASSERT(session->worker->index < workers->count);
@@ -30,6 +33,17 @@ bool tarn_session_has_room(const tarn_sessions *all)
     tarn_placement_worker seen[TARN_GATEWAY_WORKERS_MAX];
     look_at_workers(all, seen);
     return tarn_placement_choose(seen, all->workers->count) >= 0;
+}
+
+int tarn_session_other_worker(const tarn_session *session, int wanted)
+{
+    tarn_placement_worker seen[TARN_GATEWAY_WORKERS_MAX];
+    look_at_workers(session->all, seen);
+    for (int i = 0; i < (int)session->all->workers->count; i++) {
+        const bool is_own = session->worker != NULL && (int)session->worker->index == i;
+        seen[i].is_up = seen[i].is_up && !is_own && (wanted < 0 || wanted == i);
+    }
+    return tarn_placement_choose(seen, session->all->workers->count);
 }
 
 bool tarn_session_place(tarn_session *session)

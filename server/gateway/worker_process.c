@@ -46,6 +46,12 @@ static void close_poll(tarn_worker_process *worker)
     }
 }
 
+static void clear_waiting(tarn_worker_process *worker)
+{
+    tarn_worker_queue_clear(&worker->queue);
+    worker->chunks.first = worker->chunks.count = worker->chunks.sent = 0;
+}
+
 /// Ends what is left of the worker and tells why; `sentence` is kept if the worker gave none itself.
 static void lose(tarn_worker_process *worker, const char *sentence)
 {
@@ -57,7 +63,7 @@ static void lose(tarn_worker_process *worker, const char *sentence)
         uv_process_kill(&worker->process, SIGKILL);
     }
     close_poll(worker);
-    tarn_worker_queue_clear(&worker->queue);
+    clear_waiting(worker);
     if (ending) {
         return;
     }
@@ -131,10 +137,13 @@ static tarn_status on_message(void *user, const tarn_ipc_message *message)
         return TARN_OK;
     case TARN_IPC_STATE:
     case TARN_IPC_REFUSED:
+    case TARN_IPC_MADE:
         worker->loads_open = 0;
         return worker->events.message(worker->events.user, worker, message);
     case TARN_IPC_REPORT:
     case TARN_IPC_STAMPS:
+    case TARN_IPC_STATE_HEAD:
+    case TARN_IPC_STATE_CHUNK:
         return worker->events.message(worker->events.user, worker, message);
     default:
         return TARN_E_MALFORMED; // what only a gateway says
@@ -192,12 +201,39 @@ static void watch(tarn_worker_process *worker, int events)
     uv_poll_start(&worker->poll, events, on_poll);
 }
 
+/// The bytes to send next; NULL when nothing waits. A chunk that was begun is finished; else the queue goes first.
+static const uint8_t *next_bytes(const tarn_worker_process *worker, size_t *byte_count, bool *is_chunk)
+{
+    const tarn_worker_chunks *chunks = &worker->chunks;
+    const uint8_t *head = chunks->sent == 0 ? tarn_worker_queue_head(&worker->queue, byte_count) : NULL;
+    *is_chunk = head == NULL && chunks->count > 0;
+    if (*is_chunk) {
+        TARN_ASSERT(chunks->sent < chunks->of[chunks->first].byte_count);
+        *byte_count = chunks->of[chunks->first].byte_count - chunks->sent;
+        head = chunks->of[chunks->first].bytes + chunks->sent;
+    }
+    return head;
+}
+
+static void note_chunk_sent(tarn_worker_process *worker, size_t byte_count)
+{
+    tarn_worker_chunks *chunks = &worker->chunks;
+    chunks->sent += (uint32_t)byte_count;
+    if (chunks->sent == chunks->of[chunks->first].byte_count) {
+        chunks->sent = 0;
+        chunks->first = (chunks->first + 1) % TARN_IPC_CHUNKS_MAX;
+        chunks->count--;
+        worker->events.chunk_sent(worker->events.user, worker);
+    }
+}
+
 static void flush(tarn_worker_process *worker)
 {
     size_t bytes;
+    bool is_chunk;
     const uint8_t *head;
     TARN_ASSERT(worker->fd >= 0);
-    while ((head = tarn_worker_queue_head(&worker->queue, &bytes)) != NULL) {
+    while ((head = next_bytes(worker, &bytes, &is_chunk)) != NULL) {
         ssize_t sent = send(worker->fd, head, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR) {
             continue;
@@ -205,7 +241,11 @@ static void flush(tarn_worker_process *worker)
         if (sent < 0) {
             break; // a full socket is waited for; a broken one is seen by the reader
         }
-        tarn_worker_queue_sent(&worker->queue, (size_t)sent);
+        if (is_chunk) {
+            note_chunk_sent(worker, (size_t)sent);
+        } else {
+            tarn_worker_queue_sent(&worker->queue, (size_t)sent);
+        }
     }
     watch(worker, head != NULL ? UV_READABLE | UV_WRITABLE : UV_READABLE);
 }
@@ -243,6 +283,26 @@ static tarn_status push(tarn_worker_process *worker, const tarn_ipc_message *mes
     }
     tarn_status status = tarn_worker_queue_push(&worker->queue, message, key, is_move);
     if (status == TARN_OK) {
+        flush(worker);
+    }
+    return status;
+}
+
+static tarn_status push_chunk(tarn_worker_process *worker, const tarn_ipc_message *message)
+{
+    tarn_worker_chunks *chunks = &worker->chunks;
+    size_t bytes;
+    if (worker->fd < 0) {
+        return TARN_E_STATE;
+    }
+    if (chunks->count == TARN_IPC_CHUNKS_MAX) {
+        return TARN_E_LIMIT;
+    }
+    const uint32_t place = (chunks->first + chunks->count) % TARN_IPC_CHUNKS_MAX;
+    const tarn_status status = tarn_ipc_write(message, chunks->of[place].bytes, sizeof chunks->of[place].bytes, &bytes);
+    if (status == TARN_OK) {
+        chunks->of[place].byte_count = (uint32_t)bytes;
+        chunks->count++;
         flush(worker);
     }
     return status;
@@ -331,7 +391,7 @@ static int spawn(tarn_worker_process *worker)
     worker->starts_total++;
     tarn_ipc_sink sink = {worker, on_message, frame_space, frame};
     tarn_ipc_reader_init(&worker->reader, &sink);
-    tarn_worker_queue_clear(&worker->queue);
+    clear_waiting(worker);
     enter(worker, TARN_WORKER_GREETING);
     watch(worker, UV_READABLE);
     tarn_ipc_message hello = {.kind = TARN_IPC_GATEWAY_HELLO};
@@ -364,12 +424,25 @@ tarn_status tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc
     if (worker->phase != TARN_WORKER_READY) {
         return TARN_E_STATE;
     }
+    if (message->kind == TARN_IPC_STATE_CHUNK) {
+        return push_chunk(worker, message);
+    }
     tarn_status status = push(worker, message, key, is_move);
-    if (status == TARN_OK && message->kind == TARN_IPC_LOAD) {
+    if (status == TARN_OK && (message->kind == TARN_IPC_LOAD || message->kind == TARN_IPC_RESTORE)) {
         worker->loads_open++;
         worker->answered_ns = tarn_clock_monotonic_ns();
     }
     return status;
+}
+
+bool tarn_worker_process_send_all(tarn_worker_process *worker, tarn_worker_queue *from)
+{
+    if (worker->phase != TARN_WORKER_READY || worker->fd < 0) {
+        return false;
+    }
+    const bool is_all = tarn_worker_queue_append(&worker->queue, from);
+    flush(worker);
+    return is_all;
 }
 
 static void check_answers(tarn_worker_process *worker, uint64_t now_ns)

@@ -17,6 +17,16 @@
 
 struct tarn_worker_process;
 
+/// Pieces of a tank's state that wait: they are too large for the queue, behind which they go.
+typedef struct tarn_worker_chunks {
+    uint32_t first, count;
+    uint32_t sent; ///< bytes of the first
+    struct {
+        uint32_t byte_count;
+        uint8_t bytes[TARN_IPC_CHUNK_MESSAGE_BYTES_MAX];
+    } of[TARN_IPC_CHUNKS_MAX];
+} tarn_worker_chunks;
+
 typedef struct tarn_worker_events {
     void *user;
     /// Its hello is there. Anything but TARN_OK ends the worker.
@@ -25,6 +35,8 @@ typedef struct tarn_worker_events {
     void (*lost)(void *user, struct tarn_worker_process *worker, const char *sentence, bool given_up);
     /// A message; anything but TARN_OK ends the worker.
     tarn_status (*message)(void *user, struct tarn_worker_process *worker, const tarn_ipc_message *message);
+    /// One more of the chunks that waited is on its way.
+    void (*chunk_sent)(void *user, struct tarn_worker_process *worker);
     uint8_t *(*frame_space)(void *user, struct tarn_worker_process *worker, uint32_t tank, uint32_t frame_bytes);
     tarn_status (*frame)(void *user, struct tarn_worker_process *worker, uint32_t tank, uint32_t frame_bytes);
 } tarn_worker_events;
@@ -69,6 +81,7 @@ typedef struct tarn_worker_process {
     tarn_ipc_worker_hello hello; ///< its newest, of this process or of the one before
     tarn_ipc_reader reader;
     tarn_worker_queue queue;
+    tarn_worker_chunks chunks;
 } tarn_worker_process;
 
 /// Starts the worker. @return TARN_OK, or TARN_E_IO with a sentence in why; then nothing runs
@@ -76,10 +89,13 @@ tarn_status tarn_worker_process_start(tarn_worker_process *worker, uint32_t inde
                                       const tarn_worker_config *config, const tarn_worker_events *events,
                                       tarn_text why);
 
-/// Sends a message, or queues it (worker_queue.h).
+/// Sends a message, or queues it (worker_queue.h); chunks have places of their own.
 /// @return TARN_OK, TARN_E_STATE (the worker is not ready) or TARN_E_LIMIT (no place in the queue)
 tarn_status tarn_worker_process_send(tarn_worker_process *worker, const tarn_ipc_message *message,
                                      tarn_worker_queue_key key, bool is_move);
+
+/// Sends all that waits in another queue (tarn_worker_queue_append). @return whether that was all
+bool tarn_worker_process_send_all(tarn_worker_process *worker, tarn_worker_queue *from);
 
 /// Deadlines, pings, restarts. To be called every TARN_GATEWAY_TICK_MS.
 void tarn_worker_process_tick(tarn_worker_process *worker, uint64_t now_ns);

@@ -78,35 +78,60 @@ static bool has_room(tarn_worker_queue *queue, uint32_t viewer_id)
                               edges < TARN_GATEWAY_WORKER_QUEUE_MAX - TARN_GATEWAY_WORKER_QUEUE_OWN);
 }
 
-tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_message *message, tarn_worker_queue_key key,
-                                   bool is_move)
+/// Makes room for a message at the end. @return TARN_OK, TARN_E_LIMIT (no place for an edge) or TARN_E_SPACE: the
+/// message is a move that gives way itself
+static tarn_status make_room(tarn_worker_queue *queue, const tarn_worker_queue_key *key, bool is_move)
 {
     TARN_ASSERT(queue->count <= TARN_GATEWAY_WORKER_QUEUE_MAX);
     if (is_move) {
-        remove_older_move(queue, &key);
-    } else if (!has_room(queue, key.viewer_id)) {
+        remove_older_move(queue, key);
+    } else if (!has_room(queue, key->viewer_id)) {
         return TARN_E_LIMIT;
     }
-    if (queue->count == TARN_GATEWAY_WORKER_QUEUE_MAX && !remove_oldest_move(queue)) {
-        if (!is_move) {
-            return TARN_E_LIMIT;
-        }
-        queue->coalesced++;
+    if (queue->count < TARN_GATEWAY_WORKER_QUEUE_MAX || remove_oldest_move(queue)) {
         return TARN_OK;
     }
+    queue->coalesced += is_move;
+    return is_move ? TARN_E_SPACE : TARN_E_LIMIT;
+}
+
+tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_message *message, tarn_worker_queue_key key,
+                                   bool is_move)
+{
+    tarn_status status = make_room(queue, &key, is_move);
+    if (status != TARN_OK) {
+        return status == TARN_E_SPACE ? TARN_OK : status;
+    }
+    TARN_ASSERT(queue->count < TARN_GATEWAY_WORKER_QUEUE_MAX);
     tarn_worker_queue_entry *entry = entry_at(queue, queue->count);
     size_t bytes;
-    tarn_status status = tarn_ipc_write(message, entry->bytes, sizeof entry->bytes, &bytes);
+    status = tarn_ipc_write(message, entry->bytes, sizeof entry->bytes, &bytes);
     if (status != TARN_OK) {
         return status;
     }
     TARN_ASSERT(bytes > 0 && bytes <= sizeof entry->bytes);
-    TARN_ASSERT(queue->count < TARN_GATEWAY_WORKER_QUEUE_MAX);
     entry->key = key;
     entry->is_move = is_move;
     entry->byte_count = (uint32_t)bytes;
     queue->count++;
     return TARN_OK;
+}
+
+bool tarn_worker_queue_append(tarn_worker_queue *queue, tarn_worker_queue *from)
+{
+    TARN_ASSERT(from->sent == 0);
+    while (from->count > 0) {
+        const tarn_worker_queue_entry *entry = entry_at(from, 0);
+        const tarn_status status = make_room(queue, &entry->key, entry->is_move);
+        if (status == TARN_E_LIMIT) {
+            return false;
+        }
+        if (status == TARN_OK) {
+            *entry_at(queue, queue->count++) = *entry;
+        }
+        tarn_worker_queue_sent(from, entry->byte_count);
+    }
+    return true;
 }
 
 const uint8_t *tarn_worker_queue_head(const tarn_worker_queue *queue, size_t *byte_count)

@@ -45,6 +45,10 @@ void tarn_worker_queue_clear(tarn_worker_queue *queue);
 tarn_status tarn_worker_queue_push(tarn_worker_queue *queue, const tarn_ipc_message *message, tarn_worker_queue_key key,
                                    bool is_move);
 
+/// Moves all that waits in another queue here, in order, as if it had been pushed here; of that one nothing may have
+/// been sent in part. @return whether that was all: edges that find no place stay, and what comes behind them
+bool tarn_worker_queue_append(tarn_worker_queue *queue, tarn_worker_queue *from);
+
 /// The bytes to send next; NULL when nothing waits.
 const uint8_t *tarn_worker_queue_head(const tarn_worker_queue *queue, size_t *byte_count);
 

@@ -99,30 +99,87 @@ static tarn_place *find_free(tarn_places *places)
     return count < TARN_WORKER_TANKS_MAX ? free : NULL;
 }
 
-static void load(tarn_places *places, uint32_t id, const tarn_ipc_load *message)
+/// Opens a place for one more tank. @return NULL: there is none, which is said
+static tarn_place *open_place(tarn_places *places, uint32_t id, uint32_t viewer_id, uint32_t sequence)
 {
-    tarn_text why = "";
-    tarn_place *place = find(places, id);
-    if (place == NULL) {
-        place = find_free(places);
-        if (place == NULL) {
-            snprintf(why, sizeof why, "this worker has %d tanks already; no more fit", TARN_WORKER_TANKS_MAX);
-        } else if (tarn_job_open(&place->job, &places->jobs) != TARN_OK) {
-            snprintf(why, sizeof why, "out of memory: there is no thread for another tank");
-            place = NULL;
-        }
+    tarn_text why;
+    tarn_place *place = find_free(places);
+    if (place != NULL && tarn_job_open(&place->job, &places->jobs) == TARN_OK) {
+        place->tank.id = id;
+        return place;
     }
     if (place == NULL) {
-        tarn_worker_link_refuse(places->link, id, message->viewer_id, message->sequence, TARN_ERROR_SCENE, why);
+        snprintf(why, sizeof why, "this worker has %d tanks already; no more fit", TARN_WORKER_TANKS_MAX);
+    } else {
+        snprintf(why, sizeof why, "out of memory: there is no thread for another tank");
+    }
+    tarn_worker_link_refuse(places->link, id, viewer_id, sequence, TARN_ERROR_SCENE, why);
+    return NULL;
+}
+
+static void load(tarn_places *places, uint32_t id, const tarn_ipc_load *message)
+{
+    tarn_place *place = find(places, id);
+    if (place == NULL) {
+        place = open_place(places, id, message->viewer_id, message->sequence);
+    }
+    if (place == NULL) {
         return;
     }
     if (place->load_asked) { // which this one takes the place of
         tarn_input_state_note(&place->tank.inputs, place->load.viewer_id, place->load.sequence);
     }
-    place->tank.id = id;
     place->load = *message;
     place->load_asked = true;
-    place->reset_asked = false;
+    place->reset_asked = place->is_restored = false;
+}
+
+/// Makes a tank for a state that will come.
+static void restore(tarn_places *places, uint32_t id, const tarn_ipc_restore *message)
+{
+    if (id == 0 || find(places, id) != NULL) {
+        tarn_worker_link_refuse(places->link, id, 0, 0, TARN_ERROR_SCENE, "this worker has the tank already");
+        return;
+    }
+    tarn_place *place = open_place(places, id, 0, 0);
+    if (place != NULL) {
+        _Static_assert(sizeof place->load.scene == sizeof message->scene, "a scene is a scene");
+        memcpy(place->load.scene, message->scene, sizeof message->scene);
+        place->load_asked = place->is_restored = true;
+        place->restore_save = message->save;
+    }
+}
+
+/// The tank is of no use without its state.
+static void refuse_state(tarn_place *place, const char *why)
+{
+    tarn_worker_link_refuse(place->places->link, place->tank.id, 0, 0, TARN_ERROR_SCENE, why);
+    place->is_ending = true;
+}
+
+/// A piece of a state that is to come. While a job is in progress none is.
+static void on_piece(tarn_place *place, const tarn_ipc_message *message)
+{
+    tarn_text why = "the tank waits for no state";
+    tarn_status status = TARN_E_STATE;
+    if (!place->job.in_progress && place->tank.tank != NULL) {
+        status = message->kind == TARN_IPC_STATE_HEAD
+                     ? tarn_worker_move_head(&place->tank, &message->state_head, why)
+                     : tarn_worker_move_chunk(&place->tank, &message->state_chunk, why);
+    }
+    if (status != TARN_OK) {
+        refuse_state(place, why);
+    }
+}
+
+/// Nothing came of its move.
+static void go_on(tarn_place *place)
+{
+    place->save_asked = false;
+    place->go_on_asked = place->job.in_progress;
+    if (!place->job.in_progress) {
+        tarn_worker_move_end(&place->tank);
+    }
 }
 
 static void control(tarn_place *place, const tarn_ipc_control *message)
@@ -145,6 +202,11 @@ static void input(tarn_place *place, const tarn_ipc_input *forwarded)
     }
     if (status == TARN_OK) {
         sequence = message.input.sequence;
+    }
+    if (status == TARN_OK && place->tank.tank == NULL) {
+        snprintf(why, sizeof why, "the tank is being made; there is nothing to touch yet");
+        status = TARN_E_STATE;
+    } else if (status == TARN_OK) {
         status = tarn_worker_tank_input(&place->tank, forwarded->viewer_id, &message.input, why);
     }
     if (status != TARN_OK) {
@@ -162,6 +224,20 @@ static tarn_status tank_message(tarn_place *place, const tarn_ipc_message *messa
         // What is pressed from now on is pressed in the tank as it will be.
         tarn_input_state_release(&place->tank.inputs);
         tarn_input_state_note(&place->tank.inputs, message->reset.viewer_id, message->reset.sequence);
+        return TARN_OK;
+    case TARN_IPC_SAVE:
+        place->save = message->save;
+        place->save_asked = true;
+        return TARN_OK;
+    case TARN_IPC_STATE_WANTED:
+        tarn_worker_move_want(&place->tank, message->state_wanted.until);
+        return TARN_OK;
+    case TARN_IPC_GO_ON:
+        go_on(place);
+        return TARN_OK;
+    case TARN_IPC_STATE_HEAD:
+    case TARN_IPC_STATE_CHUNK:
+        on_piece(place, message);
         return TARN_OK;
     case TARN_IPC_KEY_WANTED:
         tarn_frame_plan_ask(&place->tank.plan);
@@ -192,6 +268,10 @@ tarn_status tarn_places_message(tarn_places *places, const tarn_ipc_message *mes
         load(places, message->tank, &message->load);
         return TARN_OK;
     }
+    if (message->kind == TARN_IPC_RESTORE) {
+        restore(places, message->tank, &message->restore);
+        return TARN_OK;
+    }
     // Messages for a tank whose scene was refused are not an error.
     tarn_place *place = message->tank != 0 ? find(places, message->tank) : NULL;
     return place != NULL ? tank_message(place, message, now_ns) : TARN_OK;
@@ -214,6 +294,18 @@ static void run_reset(void *context)
     place->status = tarn_worker_tank_reset(&place->tank, &place->reset);
 }
 
+static void run_save(void *context)
+{
+    tarn_place *place = context;
+    place->status = tarn_worker_move_save(&place->tank, place->save.save);
+}
+
+static void run_restore(void *context)
+{
+    tarn_place *place = context;
+    place->status = tarn_worker_move_load(&place->tank, place->why);
+}
+
 static void run_step(void *context)
 {
     tarn_place *place = context;
@@ -226,7 +318,9 @@ static uint64_t due_ns(const tarn_place *place)
     if (!is_taken(place)) {
         return UINT64_MAX;
     }
-    return place->is_ending || place->load_asked || place->reset_asked ? 0 : tarn_worker_tank_due_ns(&place->tank);
+    const bool is_asked = place->is_ending || place->load_asked || place->reset_asked || place->save_asked ||
+                          tarn_worker_move_is_whole(&place->tank);
+    return is_asked ? 0 : tarn_worker_tank_due_ns(&place->tank);
 }
 
 /// Begins what is due. The newest of each kind counts, and a tank that is made anew needs no reset.
@@ -246,6 +340,13 @@ static void begin(tarn_place *place, uint64_t now_ns)
         place->reset_asked = false;
         run = run_reset;
         tarn_worker_link_frame_drop(places->link, place->tank.slot);
+    } else if (place->save_asked) {
+        place->task = TARN_PLACE_SAVES;
+        place->save_asked = false;
+        run = run_save;
+    } else if (tarn_worker_move_is_whole(&place->tank)) {
+        place->task = TARN_PLACE_RESTORES;
+        run = run_restore;
     } else {
         since_ns = tarn_worker_tank_due_ns(&place->tank);
     }
@@ -259,10 +360,24 @@ static tarn_status end(tarn_place *place)
     tarn_places *places = place->places;
     tarn_worker_tank *tank = &place->tank;
     tarn_turns_end(&places->turns, number_of(place), place->task == TARN_PLACE_RUNS);
+    if (place->go_on_asked) {
+        place->go_on_asked = false;
+        tarn_worker_move_end(tank);
+    }
+    if (place->task == TARN_PLACE_RESTORES && place->status != TARN_OK && place->status != TARN_E_DEVICE) {
+        refuse_state(place, place->why);
+        return TARN_OK;
+    }
     if (place->task != TARN_PLACE_LOADS) {
         return place->status;
     }
     if (place->status == TARN_OK) {
+        if (place->is_restored) {
+            place->is_restored = false;
+            tarn_worker_move_wait(tank, place->restore_save);
+            return TARN_OK;
+        }
+        tarn_worker_move_end(tank); // which was another tank's
         tarn_worker_link_frame_drop(places->link, tank->slot);
         tarn_log_info("tank %u: scene %s, epoch %u", tank->id, tank->scene.name, tank->epoch);
         return TARN_OK;
@@ -286,10 +401,23 @@ void tarn_places_tell(tarn_places *places, uint64_t now_ns)
             tarn_log_info("tank %u: ended", place->tank.id);
             empty(place);
         } else if (place->tank.tank != NULL) {
-            tarn_worker_tank_settle(&place->tank, now_ns);
-            tarn_worker_tank_tell(&place->tank, places->link, now_ns);
+            const tarn_handover_phase phase = place->tank.handover.phase;
+            if (phase == TARN_HANDOVER_NONE || phase == TARN_HANDOVER_GIVES) {
+                tarn_worker_tank_settle(&place->tank, now_ns);
+                tarn_worker_tank_tell(&place->tank, places->link, now_ns);
+            }
+            tarn_worker_move_tell(&place->tank, places->link);
         }
     }
+}
+
+bool tarn_places_are_moving(const tarn_places *places)
+{
+    bool are_moving = false;
+    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
+        are_moving |= places->of[i].tank.handover.phase != TARN_HANDOVER_NONE;
+    }
+    return are_moving;
 }
 
 uint64_t tarn_places_due_ns(const tarn_places *places, uint64_t now_ns)
@@ -300,6 +428,8 @@ uint64_t tarn_places_due_ns(const tarn_places *places, uint64_t now_ns)
         uint64_t due = due_ns(place);
         if (place->job.in_progress) {
             due = places->turns.of[i].is_waiting ? now_ns + TARN_WORKER_POLL_US * (uint64_t)1000 : 0;
+        } else if (is_taken(place) && tarn_worker_move_is_due(&place->tank, places->link)) {
+            due = 0;
         }
         first_ns = due < first_ns ? due : first_ns;
     }

@@ -10,10 +10,16 @@
 
 #include "server/worker/jobs.h"
 #include "server/worker/turns.h"
-#include "server/worker/worker_tank.h"
+#include "server/worker/worker_move.h"
 
 /// What a place's job does.
-typedef enum tarn_place_task { TARN_PLACE_LOADS, TARN_PLACE_RESETS, TARN_PLACE_RUNS } tarn_place_task;
+typedef enum tarn_place_task {
+    TARN_PLACE_LOADS,
+    TARN_PLACE_RESETS,
+    TARN_PLACE_SAVES,
+    TARN_PLACE_RESTORES, ///< a state that has come
+    TARN_PLACE_RUNS
+} tarn_place_task;
 
 typedef struct tarn_places tarn_places;
 
@@ -22,9 +28,13 @@ typedef struct tarn_place {
     tarn_worker_tank tank; ///< id 0: nobody's place
     tarn_job job;
     bool is_ending; ///< the tank is no more once its job is done
-    bool load_asked, reset_asked;
-    tarn_ipc_load load; ///< that was asked for
+    bool load_asked, reset_asked, save_asked;
+    bool go_on_asked;      ///< it need stand no longer, once the job in progress is done
+    bool is_restored;      ///< what is made waits for its state
+    uint32_t restore_save; ///< which one
+    tarn_ipc_load load;    ///< that was asked for
     tarn_ipc_reset reset;
+    tarn_ipc_save save;
     // of the job in progress
     tarn_place_task task;
     tarn_ipc_load loading;
@@ -58,6 +68,9 @@ tarn_status tarn_places_message(tarn_places *places, const tarn_ipc_message *mes
 
 /// Brings tanks that are between two jobs up to date, and says what is to be said of them.
 void tarn_places_tell(tarn_places *places, uint64_t now_ns);
+
+/// Whether a tank is on its way from or to another worker, so that pieces of it may come at any time.
+bool tarn_places_are_moving(const tarn_places *places);
 
 /// When there is something to do: 0: now; UINT64_MAX: not before a message comes.
 uint64_t tarn_places_due_ns(const tarn_places *places, uint64_t now_ns);

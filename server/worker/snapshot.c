@@ -30,9 +30,11 @@ void tarn_snapshot_forget(tarn_snapshot *snapshot)
 
 tarn_status tarn_snapshot_stepped(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step)
 {
-    if (++snapshot->steps_since < snapshot->steps_per_s) {
-        return TARN_OK;
-    }
+    return ++snapshot->steps_since < snapshot->steps_per_s ? TARN_OK : tarn_snapshot_keep(snapshot, tank, step);
+}
+
+tarn_status tarn_snapshot_keep(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step)
+{
     snapshot->was_restored = false;
     snapshot->steps_since = 0;
     TARN_ASSERT(snapshot->bytes != NULL);
@@ -40,6 +42,20 @@ tarn_status tarn_snapshot_stepped(tarn_snapshot *snapshot, tarn_tank *tank, uint
     tarn_status status = tarn_tank_save(tank, snapshot->bytes, snapshot->bytes_max, &snapshot->byte_count);
     if (status != TARN_OK) {
         snapshot->byte_count = 0;
+    }
+    return status;
+}
+
+tarn_status tarn_snapshot_load(tarn_snapshot *snapshot, tarn_tank *tank, size_t byte_count)
+{
+    tarn_tank_report report;
+    TARN_ASSERT(byte_count <= snapshot->bytes_max);
+    const tarn_status status = tarn_tank_load(tank, snapshot->bytes, byte_count);
+    tarn_snapshot_forget(snapshot);
+    if (status == TARN_OK) {
+        tarn_tank_report_light(tank, &report);
+        snapshot->step = report.step;
+        snapshot->byte_count = byte_count;
     }
     return status;
 }

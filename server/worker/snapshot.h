@@ -30,6 +30,14 @@ void tarn_snapshot_forget(tarn_snapshot *snapshot);
 /// @return TARN_OK or what tarn_tank_save returned, after which the older state is gone
 tarn_status tarn_snapshot_stepped(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step);
 
+/// Keeps the tank's state now; it is good, after the `step`th.
+/// @return TARN_OK or what tarn_tank_save returned, after which the older state is gone
+tarn_status tarn_snapshot_keep(tarn_snapshot *snapshot, tarn_tank *tank, uint64_t step);
+
+/// Loads a state that was put into its bytes from elsewhere, and keeps it. @return TARN_OK, or what tarn_tank_load
+/// returned, after which nothing is kept
+tarn_status tarn_snapshot_load(tarn_snapshot *snapshot, tarn_tank *tank, size_t byte_count);
+
 /// Sets the tank back.
 /// @return TARN_OK (it is at snapshot->step), TARN_E_STATE (nothing is kept, or the tank was set back less than a
 /// second of

@@ -133,7 +133,8 @@ static bool socket_is_ready(void *user)
 {
     const worker *self = user;
     struct pollfd pollfd = what_to_wait_for(self);
-    if (tarn_clock_monotonic_ns() - self->read_ns < TARN_WORKER_READ_MS * (uint64_t)1000000) {
+    if (tarn_clock_monotonic_ns() - self->read_ns < TARN_WORKER_READ_MS * (uint64_t)1000000 &&
+        !tarn_places_are_moving(&self->places)) {
         pollfd.events &= ~POLLIN; // what comes is for the next step at the earliest
     }
     return pollfd.events != 0 && poll(&pollfd, 1, 0) != 0;

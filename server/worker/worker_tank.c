@@ -28,13 +28,14 @@ static void list_bodies(tarn_worker_tank *tank)
     tarn_body_map_update(&tank->bodies, bodies, body_count);
 }
 
-/// Takes what viewers' inputs meet until the next job ends: where up is, the bodies, which tiles hold liquid.
+/// Takes what viewers' inputs meet until the next job ends: where up is, the tools, the bodies, which tiles hold liquid.
 static tarn_status look(tarn_worker_tank *tank)
 {
     tarn_pose pose;
     tarn_body_state bodies[TARN_TANK_BODIES_MAX];
     tarn_tank_pose(tank->tank, &pose);
     tarn_input_state_turn(&tank->inputs, pose.rotation);
+    tank->inputs.tools = tarn_tank_model(tank->tank)->tools;
     if (tank->bodies.count > 0) {
         tarn_body_map_update(&tank->bodies, bodies, tarn_tank_bodies(tank->tank, bodies));
     }
@@ -42,12 +43,12 @@ static tarn_status look(tarn_worker_tank *tank)
     return tarn_tank_tiles(tank->tank, tank->map.bits, tank->map.bits_bytes);
 }
 
-/// What every fresh start has in common: step 0, a frame at once.
-static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t now_ns)
+/// What every start has in common: a frame at once, a key frame.
+static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t step, uint64_t now_ns)
 {
     // A tank that was set back has gone on to an epoch that the gateway didn't know when it chose this one.
     tank->epoch = epoch > tank->epoch ? epoch : tank->epoch + 1;
-    tank->step = 0;
+    tank->step = step;
     tank->steps_asked = 0;
     tank->state_changed = true;
     tank->frame_wanted = true;
@@ -133,9 +134,8 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     tank->pause_asked = TARN_STEP_PAUSE_KEEPS;
     tank->frame_period_ns = 1000000000u / options->fps;
     tarn_input_state_note(&tank->inputs, load->viewer_id, load->sequence);
-    tank->inputs.tools = tarn_tank_model(made)->tools;
     let_go(tank);
-    begin(tank, load->epoch, tarn_clock_monotonic_ns());
+    begin(tank, load->epoch, 0, tarn_clock_monotonic_ns());
     free(scene);
     return look(tank);
 fail:
@@ -154,6 +154,7 @@ void tarn_worker_tank_free(tarn_worker_tank *tank)
     tarn_tile_map_free(&tank->map);
     tarn_scene_free(&tank->scene);
     tarn_snapshot_free(&tank->snapshot);
+    free(tank->handover.presses);
     memset(tank, 0, sizeof *tank);
 }
 
@@ -165,7 +166,15 @@ tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset 
     }
     tarn_input_state_latch_note(&tank->inputs, reset->viewer_id, reset->sequence);
     tarn_snapshot_forget(&tank->snapshot);
-    begin(tank, reset->epoch, tarn_clock_monotonic_ns());
+    begin(tank, reset->epoch, 0, tarn_clock_monotonic_ns());
+    return look(tank);
+}
+
+tarn_status tarn_worker_tank_go_on(tarn_worker_tank *tank, uint32_t epoch, uint64_t step)
+{
+    tank->epoch = 0;
+    tank->paused = tarn_tank_paused(tank->tank);
+    begin(tank, epoch, step, tarn_clock_monotonic_ns());
     return look(tank);
 }
 
@@ -293,7 +302,7 @@ static bool is_stepping(const tarn_worker_tank *tank)
 uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
 {
     uint64_t due = UINT64_MAX;
-    if (tank->tank == NULL) {
+    if (tank->tank == NULL || tank->handover.phase != TARN_HANDOVER_NONE) {
         return due;
     }
     if (is_stepping(tank)) {
@@ -410,8 +419,7 @@ static tarn_status recover(tarn_worker_tank *tank, tarn_status failure, uint64_t
                   tank->notice);
     tank->paused = tarn_tank_paused(tank->tank);
     let_go(tank);
-    begin(tank, tank->epoch + 1, now_ns);
-    tank->step = step;
+    begin(tank, tank->epoch + 1, step, now_ns);
     return TARN_OK;
 }
 

@@ -19,6 +19,7 @@
 #include "server/common/ipc.h"
 #include "server/common/scene.h"
 #include "server/worker/frame_plan.h"
+#include "server/worker/handover.h"
 #include "server/worker/input_ray.h"
 #include "server/worker/input_state.h"
 #include "server/worker/jobs.h"
@@ -64,6 +65,7 @@ typedef struct tarn_worker_tank {
     uint64_t step_ns, encode_ns; ///< spent since the last report
     tarn_ipc_stamps stamps;      ///< of the newest step, and of the frame that is being made
     uint32_t step_count, encode_count;
+    tarn_handover handover; ///< while there is one, the tank stands
 } tarn_worker_tank;
 
 /// Makes the tank from a scene, or makes it anew; a tank that is there stays as it is on failure. Job.
@@ -77,6 +79,10 @@ void tarn_worker_tank_free(tarn_worker_tank *tank);
 
 /// Starts afresh from the same scene. Job. @return TARN_OK or TARN_E_DEVICE
 tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset *reset);
+
+/// Goes on from a state that was loaded, as if it had been here all the time: the next step's frame is the next. Job.
+/// @return TARN_OK or TARN_E_DEVICE
+tarn_status tarn_worker_tank_go_on(tarn_worker_tank *tank, uint32_t epoch, uint64_t step);
 
 void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control);
 void tarn_worker_tank_audience(tarn_worker_tank *tank, uint32_t viewer_count, uint64_t now_ns);

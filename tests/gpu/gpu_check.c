@@ -1,27 +1,29 @@
-// Compares the CUDA device with the CPU on a bare machine: the dialect's checks, tanks by their hashes and frames, and
-// the time that each stage takes. Prints one table for each.
+// Compares the CUDA device with the CPU on a bare machine, as kernels, as tanks with their frames, as tanks that move
+// from one to the other and as tanks that take turns; prints one table for each, with times. Begin at `main`.
 //
-// Exit status: 0 when all agree, 1 when something differs, 77 when there is no CUDA device (the CPU is checked all the
-// same).
-#include "kernels/encoder.h"
+// Exit status: 0 when all agree; 1 when something differs, or a GPU is there and can't be used; 77 when there is no GPU
+// (the CPU is compared with itself all the same). `gpu_check quick` plays the first steps of the smallest tanks.
+#include "server/common/device_open.h"
+#include "tests/gpu/gpu_play.h"
 #include "tests/kernels/dialect_checks.h"
-#include "tests/kernels/tank_acts.h"
-#include "tests/kernels/tank_fixtures.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { DEVICES_MAX = 10, EXIT_SKIPPED = 77, WARM_UP_STEPS = 5, FRAME_BYTES_MAX = 64 << 20 };
+enum { DEVICES_MAX = 10, EXIT_SKIPPED = 77, QUICK_FIXTURES = 2, QUICK_STEPS = 4, STAGES_OF = 12 };
 
 typedef struct device_list {
     tarn_device *of[DEVICES_MAX];
+    bool is_cuda[DEVICES_MAX];
     uint32_t count, cuda_count;
 } device_list;
 
 static uint32_t failures;
+static bool is_quick;
+static gpu_outcome expected[TANK_FIXTURE_COUNT]; // of the first device
+static gpu_outcome found[GPU_TOGETHER_MAX];
 
 __attribute__((format(printf, 1, 2))) static void failure(const char *format, ...)
 {
@@ -37,18 +39,23 @@ __attribute__((format(printf, 1, 2))) static void failure(const char *format, ..
 static void add_device(device_list *list, tarn_device_desc desc)
 {
     tarn_device *device = NULL;
+    const bool is_cuda = desc.kind == TARN_DEVICE_CUDA;
     const tarn_status status = list->count < DEVICES_MAX ? tarn_device_create(&desc, &device) : TARN_E_LIMIT;
     if (status == TARN_OK) {
+        list->is_cuda[list->count] = is_cuda;
         list->of[list->count++] = device;
-        list->cuda_count += desc.kind == TARN_DEVICE_CUDA;
-    } else if (desc.kind == TARN_DEVICE_CUDA) {
-        failure("GPU %d can't be used: %s", desc.index, tarn_status_text(status));
+        list->cuda_count += is_cuda;
+    } else if (is_cuda) {
+        char problem[TARN_DEVICE_ERROR_BYTES];
+        tarn_device_cuda_problem(desc.index, problem);
+        failure("GPU %d can't be used: %s: %s", desc.index, tarn_status_text(status), problem);
     }
 }
 
 /// The CPU in three ways, then every GPU.
 static void open_devices(device_list *list)
 {
+    char seen[TARN_GPU_SEEN_BYTES], problem[TARN_DEVICE_ERROR_BYTES];
     add_device(list, (tarn_device_desc){.kind = TARN_DEVICE_CPU});
     add_device(list, (tarn_device_desc){.kind = TARN_DEVICE_CPU, .threads = 1});
     add_device(list, (tarn_device_desc){.kind = TARN_DEVICE_CPU, .threads = 2, .isa = "v2"});
@@ -60,13 +67,17 @@ static void open_devices(device_list *list)
     for (uint32_t d = 0; d < list->count; d++) {
         printf("    %c  %s\n", 'A' + (int)d, tarn_device_name(list->of[d]));
     }
+    if (gpus <= 0 && tarn_gpu_seen("", seen)) {
+        tarn_device_cuda_problem(0, problem);
+        failure("there is a GPU (%s), and it can't be used: %s", seen, problem);
+    }
 }
 
 static void print_columns(const char *title, const device_list *list)
 {
     printf("\n%-40s", title);
     for (uint32_t d = 0; d < list->count; d++) {
-        printf("%12c", 'A' + (int)d);
+        printf("%22c", 'A' + (int)d);
     }
     printf("\n");
 }
@@ -75,192 +86,170 @@ static void check_dialect(const device_list *list)
 {
     print_columns("Kernel dialect", list);
     for (uint32_t i = 0; i < dialect_check_count; i++) {
-        char found[DEVICES_MAX][256];
+        char wrong[DEVICES_MAX][256];
         printf("    %-36s", dialect_checks[i].name);
         for (uint32_t d = 0; d < list->count; d++) {
-            const int wrong = dialect_check_run(&dialect_checks[i], list->of[d]);
-            snprintf(found[d], sizeof found[d], "%s", wrong ? dialect_check_message() : "");
-            printf("%12s", wrong ? "WRONG" : "right");
+            const int is_wrong = dialect_check_run(&dialect_checks[i], list->of[d]);
+            snprintf(wrong[d], sizeof wrong[d], "%s", is_wrong ? dialect_check_message() : "");
+            printf("%22s", is_wrong ? "WRONG" : "right");
         }
         printf("\n");
         for (uint32_t d = 0; d < list->count; d++) {
-            if (found[d][0] != '\0') {
-                failure("%s on %s: %s", dialect_checks[i].name, tarn_device_name(list->of[d]), found[d]);
+            if (wrong[d][0] != '\0') {
+                failure("%s on %s: %s", dialect_checks[i].name, tarn_device_name(list->of[d]), wrong[d]);
             }
         }
     }
 }
 
-// -------------------------------------------------------------------------------------------------------------------
-// tanks
-
-typedef struct outcome {
-    bool valid;
-    tarn_tank_hash hash;
-    tarn_tank_report report;
-    uint8_t *frame;
-    size_t frame_bytes;
-    double step_ms;
-} outcome;
-
-static double now_s(void)
+static uint32_t steps_of(const tank_fixture *fixture)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return is_quick ? QUICK_STEPS : fixture->steps;
 }
 
-static tarn_status step_through(const tank_fixture *fixture, tarn_tank *tank, uint32_t first, uint32_t end)
+static uint32_t fixture_count(void)
 {
-    tarn_status status = TARN_OK;
-    for (uint32_t step = first; step < end && status == TARN_OK; step++) {
-        tarn_push push;
-        tarn_tank_tools tools;
-        const uint32_t pushes = tank_fixture_push(fixture, tarn_tank_desc_of(tank), step, &push);
-        tank_fixture_tools(fixture, tarn_tank_desc_of(tank), step, &tools);
-        status = act_set_tools(tank, &tools);
-        if (status == TARN_OK) {
-            status = tank_fixture_add(fixture, tank, step);
+    return is_quick ? QUICK_FIXTURES : TANK_FIXTURE_COUNT;
+}
+
+/// Compares with the first device's. @return the sign of it
+static const char *compare(uint32_t fixture, const gpu_outcome *outcome, const char *where)
+{
+    static char reasons[DEVICES_MAX][2 * GPU_WHY_BYTES];
+    static uint32_t reason_count;
+    char why[GPU_WHY_BYTES];
+    if (outcome == NULL) { // the row is at its end: says what was wrong in it
+        for (uint32_t i = 0; i < reason_count; i++) {
+            failure("%s", reasons[i]);
         }
-        if (status == TARN_OK) {
-            status = act_step(tank, &push, pushes);
-        }
+        reason_count = 0;
+        return "";
     }
-    return status;
-}
-
-/// The tank as a key frame.
-static tarn_status encode(tarn_tank *tank, outcome *out)
-{
-    const tarn_tank_frame_info info = {.epoch = 1, .realtime_factor = 1.0f};
-    tarn_encoder_desc desc;
-    tarn_encoder *encoder;
-    tarn_stream_head head;
-    tarn_encoder_desc_default(&desc);
-    out->frame = malloc(FRAME_BYTES_MAX);
-    tarn_status status = out->frame != NULL ? tarn_encoder_create(tank, &desc, &encoder) : TARN_E_MEMORY;
-    if (status != TARN_OK) {
-        return status;
+    if (gpu_outcomes_same(&expected[fixture], outcome, why)) {
+        return "==";
     }
-    status = tarn_encoder_encode(encoder, TARN_STREAM_KEY, &info, out->frame, FRAME_BYTES_MAX, &head);
-    tarn_encoder_destroy(encoder);
-    out->frame_bytes = status == TARN_OK ? head.frame_bytes : 0;
-    return status;
-}
-
-static tarn_status play(const tank_fixture *fixture, tarn_tank *tank, outcome *out)
-{
-    tarn_status status = step_through(fixture, tank, 0, WARM_UP_STEPS);
-    const double start_s = now_s();
-    if (status == TARN_OK) {
-        status = step_through(fixture, tank, WARM_UP_STEPS, fixture->steps);
+    if (reason_count < DEVICES_MAX) {
+        snprintf(reasons[reason_count++], sizeof reasons[0], "%s, %s: %s", tank_fixtures[fixture].name, where, why);
     }
-    if (status == TARN_OK) {
-        status = tarn_tank_hash_get(tank, &out->hash);
-    }
-    out->step_ms = 1e3 * (now_s() - start_s) / (fixture->steps - WARM_UP_STEPS);
-    if (status == TARN_OK) {
-        status = tarn_tank_report_get(tank, &out->report);
-    }
-    return status == TARN_OK ? encode(tank, out) : status;
-}
-
-static tarn_tank *create_tank(tarn_device *device, const tank_fixture *fixture)
-{
-    tarn_tank_desc desc;
-    fixture->describe(&desc);
-    char why[256] = "";
-    tarn_tank *tank = NULL;
-    const tarn_status status = tarn_tank_create(device, &desc, &tank, why, sizeof why);
-    if (status != TARN_OK) {
-        failure("%s on %s: %s %s", fixture->name, tarn_device_name(device), tarn_status_text(status), why);
-    }
-    return status == TARN_OK ? tank : NULL;
-}
-
-static outcome play_on(tarn_device *device, const tank_fixture *fixture)
-{
-    outcome out = {.valid = false};
-    tarn_tank *tank = create_tank(device, fixture);
-    if (tank == NULL) {
-        return out;
-    }
-    const tarn_status status = play(fixture, tank, &out);
-    if (status != TARN_OK) {
-        failure("%s on %s: %s %s", fixture->name, tarn_device_name(device), tarn_status_text(status),
-                tarn_device_error(device));
-    }
-    out.valid = status == TARN_OK;
-    tarn_tank_destroy(tank);
-    return out;
-}
-
-static bool same_outcome(const outcome *a, const outcome *b)
-{
-    return a->hash.lo == b->hash.lo && a->hash.hi == b->hash.hi && a->frame_bytes == b->frame_bytes &&
-           memcmp(a->frame, b->frame, a->frame_bytes) == 0;
+    return "!=";
 }
 
 static void check_tanks(const device_list *list)
 {
-    print_columns("Tanks: ms per step (state and frame)", list);
-    for (uint32_t i = 0; i < TANK_FIXTURE_COUNT; i++) {
-        outcome out[DEVICES_MAX];
+    print_columns("Tanks: ms a step + a frame", list);
+    for (uint32_t i = 0; i < fixture_count(); i++) {
+        const tank_fixture *fixture = &tank_fixtures[i];
+        gpu_play play = {.fixture = fixture, .steps = steps_of(fixture), .first = list->of[0]};
         char label[64];
-        for (uint32_t d = 0; d < list->count; d++) {
-            out[d] = play_on(list->of[d], &tank_fixtures[i]);
-        }
-        snprintf(label, sizeof label, "%s, %u particles", tank_fixtures[i].name, out[0].report.particle_count);
+        gpu_play_run(&play, &expected[i]);
+        snprintf(label, sizeof label, "%s, %u particles", fixture->name, expected[i].particles);
         printf("    %-36s", label);
         for (uint32_t d = 0; d < list->count; d++) {
-            const bool same = out[0].valid && out[d].valid && same_outcome(&out[0], &out[d]);
-            printf("%9.3f %2s", out[d].step_ms, same ? "==" : "!=");
-            failures += !same;
+            const gpu_outcome *outcome = &expected[i];
+            if (d > 0 && i >= TANK_FIXTURE_HUGE && !list->is_cuda[d]) {
+                printf("%22s", "-"); // that would take minutes, and says nothing new
+                continue;
+            }
+            if (d > 0) {
+                play.first = list->of[d];
+                gpu_play_run(&play, &found[0]);
+                outcome = &found[0];
+            }
+            printf("%9.3f +%8.3f %2s", outcome->step_ms, outcome->encode_ms,
+                   compare(i, outcome, tarn_device_name(list->of[d])));
         }
-        printf("    %016llx%016llx\n", (unsigned long long)out[0].hash.hi, (unsigned long long)out[0].hash.lo);
-        for (uint32_t d = 0; d < list->count; d++) {
-            free(out[d].frame);
-        }
+        const tarn_tank_hash *last = &expected[i].hashes[expected[i].steps > 0 ? expected[i].steps - 1 : 0];
+        printf("    %016llx%016llx\n", (unsigned long long)last->hi, (unsigned long long)last->lo);
+        compare(i, NULL, NULL);
     }
 }
 
-/// Time per stage, launched one by one with a wait between: the sum is more than a step takes.
+/// Half of the steps on one device, the others on the other, both ways.
+static void check_moves(const device_list *list)
+{
+    print_columns("Tanks that move to A, and from it", list);
+    for (uint32_t i = 0; i < (is_quick ? 1 : TANK_FIXTURE_HUGE); i++) {
+        const tank_fixture *fixture = &tank_fixtures[i];
+        printf("    %-36s%22s", fixture->name, "");
+        for (uint32_t d = 1; d < list->count; d++) {
+            gpu_play to = {fixture, steps_of(fixture), list->of[d], list->of[0]};
+            gpu_play from = {fixture, steps_of(fixture), list->of[0], list->of[d]};
+            gpu_play_run(&to, &found[0]);
+            gpu_play_run(&from, &found[1]);
+            printf("%18s  %2s", compare(i, &found[0], "moved to the first device"),
+                   compare(i, &found[1], "moved from the first device"));
+        }
+        printf("\n");
+        compare(i, NULL, NULL);
+    }
+}
+
+/// Tanks of one device that take turns, as those of a worker do.
+static void check_together(const device_list *list)
+{
+    static const uint32_t together[GPU_TOGETHER_MAX] = {0, 7, 8, STAGES_OF}; // taps, tools, the largest but the huge
+    const uint32_t count = is_quick ? 2 : GPU_TOGETHER_MAX;
+    print_columns("Tanks that take turns", list);
+    printf("    %u on each device%20s", count, "");
+    for (uint32_t d = 0; d < list->count; d++) {
+        gpu_play plays[GPU_TOGETHER_MAX];
+        char signs[16] = "";
+        for (uint32_t k = 0; k < count; k++) {
+            const tank_fixture *fixture = &tank_fixtures[is_quick ? k : together[k]];
+            plays[k] = (gpu_play){.fixture = fixture, .steps = steps_of(fixture), .first = list->of[d]};
+        }
+        if (!gpu_play_together(plays, found, count)) {
+            failure("no threads");
+            return;
+        }
+        for (uint32_t k = 0; k < count; k++) {
+            strcat(signs, " ");
+            strcat(signs, compare(is_quick ? k : together[k], &found[k], "beside others"));
+        }
+        printf("%22s", signs);
+    }
+    printf("\n");
+    compare(0, NULL, NULL);
+}
+
 static void print_stages(const device_list *list, const tank_fixture *fixture)
 {
     const char *names[TARN_TANK_STAGES_MAX] = {NULL};
-    double seconds[DEVICES_MAX][TARN_TANK_STAGES_MAX] = {{0}};
+    static double seconds[DEVICES_MAX][TARN_TANK_STAGES_MAX];
     uint32_t stages = 0;
-    for (uint32_t d = 0; d < list->count; d++) {
-        tarn_tank *tank = create_tank(list->of[d], fixture);
-        if (tank == NULL) {
-            continue;
-        }
-        (void)step_through(fixture, tank, 0, WARM_UP_STEPS);
-        tarn_tank_profile(tank, true);
-        (void)step_through(fixture, tank, WARM_UP_STEPS, fixture->steps);
-        stages = tarn_tank_profile_get(tank, names, seconds[d], true);
-        tarn_tank_destroy(tank);
-    }
     char title[80];
-    snprintf(title, sizeof title, "Stages of \"%s\": ms per step", fixture->name);
+    for (uint32_t d = 0; d < list->count; d++) {
+        const gpu_play play = {.fixture = fixture, .steps = fixture->steps, .first = list->of[d]};
+        stages = gpu_play_stages(&play, names, seconds[d]);
+    }
+    snprintf(title, sizeof title, "Stages of \"%s\": ms", fixture->name);
     print_columns(title, list);
     for (uint32_t s = 0; s < stages; s++) {
         printf("    %-36s", names[s]);
         for (uint32_t d = 0; d < list->count; d++) {
-            printf("%12.3f", 1e3 * seconds[d][s] / (fixture->steps - WARM_UP_STEPS));
+            printf("%22.3f", 1e3 * seconds[d][s]);
         }
         printf("\n");
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     device_list list = {.count = 0};
+    is_quick = argc == 2 && strcmp(argv[1], "quick") == 0;
+    if (argc > 1 && !is_quick) {
+        fprintf(stderr, "gpu_check: found \"%s\", allowed is quick or nothing\n", argv[1]);
+        return EXIT_FAILURE;
+    }
     setvbuf(stdout, NULL, _IOLBF, 0);
     open_devices(&list);
     check_dialect(&list);
     check_tanks(&list);
-    print_stages(&list, &tank_fixtures[TANK_FIXTURE_COUNT - 1]);
+    check_moves(&list);
+    check_together(&list);
+    if (!is_quick) {
+        print_stages(&list, &tank_fixtures[STAGES_OF]);
+    }
     for (uint32_t d = 0; d < list.count; d++) {
         tarn_device_destroy(list.of[d]);
     }
@@ -270,8 +259,8 @@ int main(void)
         return EXIT_FAILURE;
     }
     if (list.cuda_count == 0) {
-        printf("skipped: no CUDA device%s; the CPU agrees with itself\n",
-               tarn_device_has_cuda() ? "" : " in this build (no nvcc was found)");
+        printf("skipped: no GPU%s; the CPU agrees with itself\n",
+               tarn_device_has_cuda() ? "" : ", and no CUDA in this build (no nvcc was found)");
         return EXIT_SKIPPED;
     }
     printf("passed: %u CUDA device%s and the CPU agree\n", list.cuda_count, list.cuda_count == 1 ? "" : "s");

@@ -3,8 +3,8 @@
 #include "kernels/liquid/liquid_kernels.h"
 #include "kernels/liquid_parameters.h"
 #include "kernels/stream/encoder_internal.h"
+#include "tests/gpu/gpu_play.h"
 #include "tests/kernels/tank_acts.h"
-#include "tests/kernels/tank_fixtures.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,17 +52,15 @@ static outcome play(tarn_device_desc on, const tank_fixture *fixture)
     assert_int_equal(tarn_encoder_create(tank, &how, &encoder), TARN_OK);
     assert_int_equal(tarn_tank_hash_get(tank, &out.hash[0]), TARN_OK);
     for (uint32_t step = 0; step <= STEPS; step++) {
-        tarn_push push;
-        tarn_tank_tools tools;
-        const uint32_t pushes = tank_fixture_push(fixture, &desc, step, &push);
-        tank_fixture_tools(fixture, &desc, step, &tools);
-        assert_int_equal(act_set_tools(tank, &tools), TARN_OK);
-        assert_int_equal(tank_fixture_add(fixture, tank, step), TARN_OK);
+        tarn_step_input input;
+        tarn_step_refusals refusals;
+        tank_fixture_input(fixture, &desc, step, &input);
         if (step == 1) {
             assert_int_equal(act_set_parameter(tank, TARN_PARAMETER_ITERATIONS, 3.0f), TARN_OK);
             assert_int_equal(act_set_parameter(tank, TARN_PARAMETER_FLIP, 0.9f), TARN_OK);
         }
-        assert_int_equal(act_step(tank, &push, pushes), TARN_OK);
+        assert_int_equal(tarn_tank_admit(tank, &input, &refusals), TARN_OK);
+        assert_int_equal(tarn_tank_step(tank, &input), TARN_OK);
         assert_int_equal(tarn_tank_hash_get(tank, &out.hash[step + 1]), TARN_OK);
         encode_stream(encoder, step, &out);
     }
@@ -96,6 +94,41 @@ static void compare(void **state)
     for (int i = 0; i < TANK_FIXTURE_TINY; i++) {
         compare_fixture(*(const int *)*state, &tank_fixtures[i]);
     }
+}
+
+/// What tests/gpu does with a GPU: a state that goes on on the other device, and tanks that take turns.
+static void change_places(void **state)
+{
+    enum { STEPS_EACH = 4, COUNT = 2 };
+    static gpu_outcome expected[COUNT], found[COUNT];
+    static const uint32_t of[COUNT] = {TANK_FIXTURE_TINY - 1, 3}; // tools, solids
+    char why[GPU_WHY_BYTES];
+    tarn_device *cpu, *cuda;
+    (void)state;
+    assert_int_equal(tarn_device_create(&(tarn_device_desc){.kind = TARN_DEVICE_CPU, .threads = 2}, &cpu), TARN_OK);
+    assert_int_equal(tarn_device_create(&(tarn_device_desc){.kind = TARN_DEVICE_CUDA}, &cuda), TARN_OK);
+    gpu_play together[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        const tank_fixture *fixture = &tank_fixtures[of[i]];
+        const gpu_play there = {fixture, STEPS_EACH, cpu, cuda}, back = {fixture, STEPS_EACH, cuda, cpu};
+        gpu_play_run(&(gpu_play){.fixture = fixture, .steps = STEPS_EACH, .first = cpu}, &expected[i]);
+        gpu_play_run(&there, &found[0]);
+        gpu_play_run(&back, &found[1]);
+        for (int k = 0; k < 2; k++) {
+            if (!gpu_outcomes_same(&expected[i], &found[k], why)) {
+                fail_msg("%s, moved: %s", fixture->name, why);
+            }
+        }
+        together[i] = (gpu_play){.fixture = fixture, .steps = STEPS_EACH, .first = cuda};
+    }
+    assert_true(gpu_play_together(together, found, COUNT));
+    for (int i = 0; i < COUNT; i++) {
+        if (!gpu_outcomes_same(&expected[i], &found[i], why)) {
+            fail_msg("%s, beside another: %s", together[i].fixture->name, why);
+        }
+    }
+    tarn_device_destroy(cpu);
+    tarn_device_destroy(cuda);
 }
 
 /// A ball in a block that flies along x, four cells in each step of eight substeps, and a tap.
@@ -186,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         {"a tank with ascending lanes equals the CPU's", compare, NULL, NULL, &ascending},
         {"a tank with descending lanes equals the CPU's", compare, NULL, NULL, &descending},
+        {"tanks change places and take turns", change_places, NULL, NULL, NULL},
         {"a tank that outgrows its memory stops", outgrow_memory, NULL, NULL, NULL},
         {"the fixtures reach every kernel", reach_all, NULL, NULL, NULL},
     };

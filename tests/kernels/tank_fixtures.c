@@ -1,6 +1,5 @@
 #include "tests/kernels/tank_fixtures.h"
 #include "kernels/liquid_parameters.h"
-#include "tests/kernels/tank_acts.h"
 
 #include <string.h>
 
@@ -167,20 +166,37 @@ static void describe_thick_liquids_and_solids(tarn_tank_desc *desc)
     desc->blocks[1].liquid = 1;
 }
 
+/// Much more grid than liquid, at 128 and 256 cells along each edge.
+static void describe_128(tarn_tank_desc *desc)
+{
+    set_cells(desc, 128, 128, 128, 2.0f);
+    add_block(desc, (const float[3]){0.0f, 0.0f, 0.0f}, (const float[3]){0.15f, 0.5f, 0.5f}, 0.0f);
+    add_block(desc, (const float[3]){0.8f, 0.7f, 0.8f}, (const float[3]){0.9f, 0.8f, 0.9f}, -3.0f);
+}
+
+static void describe_256(tarn_tank_desc *desc)
+{
+    set_cells(desc, 256, 256, 256, 4.0f);
+    add_block(desc, (const float[3]){0.0f, 0.0f, 0.0f}, (const float[3]){0.1f, 0.25f, 0.4f}, 0.0f);
+    add_block(desc, (const float[3]){0.9f, 0.9f, 0.9f}, (const float[3]){0.95f, 0.95f, 0.95f}, -3.0f);
+}
+
 const tank_fixture tank_fixtures[TANK_FIXTURE_COUNT] = {
-    {"tiny", describe_tiny, 40, 0.5f, false},
-    {"tiny, affine", describe_affine, 30, 0.5f, false},
-    {"tiny, two liquids", describe_two_liquids, 30, 0.5f, false},
-    {"tiny, solids", describe_solids, 40, 0.5f, false},
-    {"tiny, solids in thick liquid", describe_thick_solids, 12, 0.5f, false},
-    {"tiny, solids in thick liquids", describe_thick_liquids_and_solids, 12, 0.5f, false},
-    {"tiny, relaxed", describe_relaxed, 30, 0.5f, false},
-    {"tiny, taps", describe_taps, 40, 0.5f, false},
-    {"tiny, tools", describe_tiny, 30, 0.5f, true},
-    {"dam break 32", describe_dam_break, 60, 0.0f, false},
-    {"still pool", describe_still_pool, 60, 1.0f, false},
-    {"drop into a pool", describe_drop, 30, 0.0f, false},
-    {"double dam break 64", describe_large, 20, 0.8f, false},
+    {"tiny", describe_tiny, 40, 0.5f, 0},
+    {"tiny, affine", describe_affine, 30, 0.5f, 0},
+    {"tiny, two liquids", describe_two_liquids, 30, 0.5f, 0},
+    {"tiny, solids", describe_solids, 40, 0.5f, TANK_FIXTURE_GRABS},
+    {"tiny, solids in thick liquid", describe_thick_solids, 12, 0.5f, 0},
+    {"tiny, solids in thick liquids", describe_thick_liquids_and_solids, 12, 0.5f, 0},
+    {"tiny, relaxed", describe_relaxed, 30, 0.5f, 0},
+    {"tiny, taps", describe_taps, 40, 0.5f, 0},
+    {"tiny, tools", describe_tiny, 30, 0.5f, TANK_FIXTURE_TOOLS},
+    {"dam break 32", describe_dam_break, 60, 0.0f, 0},
+    {"still pool", describe_still_pool, 60, 1.0f, TANK_FIXTURE_TOOLS},
+    {"drop into a pool", describe_drop, 30, 0.0f, 0},
+    {"double dam break 64", describe_large, 20, 0.8f, 0},
+    {"tall and far 128", describe_128, 8, 0.8f, TANK_FIXTURE_TOOLS},
+    {"tall and far 256", describe_256, 6, 0.0f, 0},
 };
 
 uint32_t tank_fixture_push(const tank_fixture *fixture, const tarn_tank_desc *desc, uint32_t step, tarn_push *push)
@@ -200,19 +216,16 @@ uint32_t tank_fixture_push(const tank_fixture *fixture, const tarn_tank_desc *de
     push->velocity_m_s[1] = 0.3f;
     push->velocity_m_s[2] = 1.5f * direction[1];
     push->strength = fixture->push_strength;
-    if (fixture->has_tools) {
+    if (fixture->does & TANK_FIXTURE_TOOLS) {
         push->inward_m_s = 1.0f;
         push->spin_rad_s[1] = step % 2 == 0 ? 6.0f : 0.0f;
     }
     return 1;
 }
 
-void tank_fixture_tools(const tank_fixture *fixture, const tarn_tank_desc *desc, uint32_t step, tarn_tank_tools *tools)
+/// Pours, sinks and dyes, which the push then turns and draws in.
+static void add_tools(const tarn_tank_desc *desc, uint32_t step, tarn_tank_tools *tools)
 {
-    memset(tools, 0, sizeof *tools);
-    if (!fixture->has_tools) {
-        return;
-    }
     const float across_m = (float)desc->cells[0] * desc->cell_m, up_m = (float)desc->cells[1] * desc->cell_m;
     tools->pour_count = step % 4 < 2;
     tools->pours[0] = (tarn_pour){.center_m = {0.8f * across_m, 0.6f * up_m, 0.3f * up_m},
@@ -227,25 +240,43 @@ void tank_fixture_tools(const tank_fixture *fixture, const tarn_tank_desc *desc,
                                 .share = 0.6f};
 }
 
-tarn_status tank_fixture_add(const tank_fixture *fixture, tarn_tank *tank, uint32_t step)
+/// What is thrown in, walled up and erased.
+static void add_solids(const tarn_tank_desc *desc, uint32_t step, tarn_step_input *input)
 {
-    const tarn_tank_desc *desc = tarn_tank_desc_of(tank);
     const float c = desc->cell_m, across_m = (float)desc->cells[0] * c;
-    tarn_solid solid = {
+    const tarn_solid solid = {
         .pose = {.position_m = {0.5f * across_m, 4.0f * c, 4.0f * c}, .rotation = {0.0f, 0.6f, 0.0f, 0.8f}}};
-    if (!fixture->has_tools) {
-        return TARN_OK;
-    }
     if (step % 10 == 1) {
-        solid.shape = (tarn_shape){.kind = TARN_SHAPE_BOX, .half_m = {3.0f * c, 4.0f * c, 1.2f * c}};
-        return act_add_wall(tank, &solid, NULL, 0);
+        input->wall_count = 1;
+        input->walls[0] = solid;
+        input->walls[0].shape = (tarn_shape){.kind = TARN_SHAPE_BOX, .half_m = {3.0f * c, 4.0f * c, 1.2f * c}};
+    } else if (step % 10 == 2) {
+        input->throw_count = 1;
+        input->throws[0] = solid;
+        input->throws[0].shape = (tarn_shape){.kind = TARN_SHAPE_CAPSULE, .half_m = {2.0f * c, 1.5f * c}};
+        input->throws[0].motion = TARN_MOTION_FREE;
+        input->throws[0].density_kg_m3 = 400.0f;
+        input->throws[0].velocity_m_s[1] = -1.0f;
+    } else if (step % 10 == 3) {
+        input->erase_count = 1;
+        memcpy(input->erases[0].center_m, solid.pose.position_m, sizeof solid.pose.position_m);
+        input->erases[0].radius_m = c;
     }
-    if (step % 10 == 2) {
-        solid.shape = (tarn_shape){.kind = TARN_SHAPE_CAPSULE, .half_m = {2.0f * c, 1.5f * c}};
-        solid.motion = TARN_MOTION_FREE;
-        solid.density_kg_m3 = 400.0f;
-        solid.velocity_m_s[1] = -1.0f;
-        return act_throw(tank, &solid, NULL, NULL, 0);
+}
+
+void tank_fixture_input(const tank_fixture *fixture, const tarn_tank_desc *desc, uint32_t step, tarn_step_input *input)
+{
+    memset(input, 0, sizeof *input);
+    input->push_count = tank_fixture_push(fixture, desc, step, &input->pushes[0]);
+    if (fixture->does & TANK_FIXTURE_TOOLS) {
+        add_tools(desc, step, &input->tools);
+        add_solids(desc, step, input);
     }
-    return step % 10 == 3 ? act_erase_walls(tank, solid.pose.position_m, c, NULL) : TARN_OK;
+    if ((fixture->does & TANK_FIXTURE_GRABS) && step % 20 > 1) {
+        input->grab_count = 1;
+        input->grabs[0] = (tarn_grab){.body = 1, // the keyframed one is the first
+                                      .point_m = {0.01f, 0.0f, 0.02f},
+                                      .target_m = {0.25f, 0.2f + 0.005f * (float)(step % 20), 0.2f},
+                                      .strength = 0.3f};
+    }
 }

@@ -119,6 +119,35 @@ static void test_viewers_leave_places_for_the_gateway(void **state)
     assert_int_equal(push(1, 0, 0, false), TARN_E_LIMIT);
 }
 
+static void test_what_was_held_is_taken_over_in_order_and_edges_wait(void **state)
+{
+    (void)state;
+    static tarn_worker_queue held;
+    const tarn_ipc_message message = {.kind = TARN_IPC_PING, .ping.id = 900};
+    tarn_worker_queue_clear(&queue);
+    push(1, 7, 0, false);
+    push(2, 7, 0, true);
+    push(3, 7, 0, false);
+    held = queue;
+    tarn_worker_queue_clear(&queue);
+    for (int i = 0; i < TARN_GATEWAY_WORKER_QUEUE_MAX - 2; i++) {
+        assert_int_equal(tarn_worker_queue_push(&queue, &message, (tarn_worker_queue_key){0}, false), TARN_OK);
+    }
+    push(901, 8, 0, true);
+    // The viewers' places are taken by the gateway's own: an edge and all behind it wait.
+    assert_false(tarn_worker_queue_append(&queue, &held));
+    assert_int_equal(held.count, 3);
+    for (int i = 0; i < TARN_GATEWAY_WORKER_QUEUE_MAX - 2; i++) {
+        assert_int_equal(pop(), 900);
+    }
+    assert_true(tarn_worker_queue_append(&queue, &held));
+    assert_int_equal(held.count, 0);
+    static const uint32_t expected[] = {901, 1, 2, 3, 0};
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(pop(), expected[i]);
+    }
+}
+
 static void test_a_message_that_was_begun_is_finished(void **state)
 {
     (void)state;
@@ -522,6 +551,7 @@ int main(void)
         cmocka_unit_test(test_one_viewer_cannot_take_all_places),
         cmocka_unit_test(test_viewers_leave_places_for_the_gateway),
         cmocka_unit_test(test_a_message_that_was_begun_is_finished),
+        cmocka_unit_test(test_what_was_held_is_taken_over_in_order_and_edges_wait),
         cmocka_unit_test(test_pages_are_found_by_their_path_and_nothing_else_is),
         cmocka_unit_test(test_an_etag_changes_with_the_content),
         cmocka_unit_test(test_scenes_are_read_from_their_folder_and_nothing_else_is),

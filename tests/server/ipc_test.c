@@ -10,6 +10,7 @@
 enum { SAMPLES_MAX = 32 };
 
 static const uint8_t input_bytes[5] = {1, 2, 3, 4, 5};
+static const uint8_t chunk_bytes[TARN_IPC_CHUNK_BYTES_MAX] = {9, 8, 7};
 
 static tarn_ipc_message sample_of(tarn_ipc_kind kind)
 {
@@ -100,6 +101,21 @@ static int all_samples(tarn_ipc_message *samples)
     samples[n++] = sample_of(TARN_IPC_SHUTDOWN);
     samples[n++] = sample_of(TARN_IPC_KEY_WANTED);
     samples[n++] = sample_of(TARN_IPC_UNLOAD);
+    samples[n++] = sample_of(TARN_IPC_GO_ON);
+    samples[n] = sample_of(TARN_IPC_RESTORE);
+    samples[n].restore.save = 3;
+    memset(samples[n++].restore.scene, 's', TARN_IPC_SCENE_BYTES_MAX);
+    samples[n] = sample_of(TARN_IPC_SAVE);
+    samples[n++].save.save = 4;
+    samples[n] = sample_of(TARN_IPC_MADE);
+    samples[n++].save.save = 5;
+    samples[n] = sample_of(TARN_IPC_STATE_WANTED);
+    samples[n++].state_wanted.until = 1ull << 33;
+    samples[n] = sample_of(TARN_IPC_STATE_HEAD);
+    samples[n++].state_head =
+        (tarn_ipc_state_head){6, 7, 1ull << 40, 8, TARN_IPC_STATE_BYTES_MAX, TARN_IPC_PRESSES_BYTES_MAX};
+    samples[n] = sample_of(TARN_IPC_STATE_CHUNK);
+    samples[n++].state_chunk = (tarn_ipc_state_chunk){1ull << 30, TARN_IPC_CHUNK_BYTES_MAX, chunk_bytes};
     samples[n++] = sample_hello();
     samples[n++] = sample_state();
     samples[n] = sample_of(TARN_IPC_REFUSED);
@@ -133,6 +149,9 @@ static void test_every_kind_comes_back_as_it_was(void **state)
         assert_memory_equal(bytes, again, n);
         if (samples[i].kind == TARN_IPC_INPUT) {
             assert_memory_equal(read.input.bytes, input_bytes, sizeof input_bytes);
+        } else if (samples[i].kind == TARN_IPC_STATE_CHUNK) {
+            assert_int_equal(n, TARN_IPC_CHUNK_MESSAGE_BYTES_MAX);
+            assert_memory_equal(read.state_chunk.bytes, chunk_bytes, sizeof chunk_bytes);
         } else {
             assert_memory_equal(&read, &samples[i], sizeof read);
         }
@@ -210,6 +229,14 @@ static void test_counts_and_texts_beyond_their_limit_are_refused(void **state)
     // A NUL inside a text.
     memcpy(bytes, (uint8_t[]){1, 0, 0, 0, 2, 0, 'a', 0}, 8);
     assert_int_equal(tarn_ipc_read(TARN_IPC_GATEWAY_HELLO, 0, bytes, 8, &read), TARN_E_MALFORMED);
+    // A state of nothing, and one that no tank has.
+    message = sample_of(TARN_IPC_STATE_HEAD);
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
+    message.state_head.state_bytes = TARN_IPC_STATE_BYTES_MAX + 1ull;
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
+    message.state_head.state_bytes = 1;
+    message.state_head.presses_bytes = TARN_IPC_PRESSES_BYTES_MAX + 1;
+    assert_int_equal(tarn_ipc_write(&message, bytes, sizeof bytes, &n), TARN_E_ARGUMENT);
     // An action that the worker does not know.
     memset(bytes, 0, 9);
     bytes[8] = TARN_CONTROL_STEP + 1;

@@ -161,6 +161,44 @@ static void expect_seen(const stage *s, tarn_stream_kind kind, uint32_t layers)
     free(particle);
 }
 
+/// A tank that was saved and is loaded elsewhere is shown there as if nothing had happened: a key frame comes early.
+static void a_stream_goes_on_in_another_tank(void **state)
+{
+    (void)state;
+    tarn_tank_desc desc;
+    tarn_encoder_desc how;
+    fixture_named("dam break 32")->describe(&desc);
+    tarn_encoder_desc_default(&how);
+    stage here = open_stage(&one_thread, &desc, &how), there = open_stage(&one_thread, &desc, &how);
+    assert_int_equal(tarn_encoder_number(here.encoder), 0);
+    for (uint32_t frame = 0; frame < 5; frame++) {
+        assert_int_equal(act_step(here.tank, NULL, 0), TARN_OK);
+        encode(&here, frame == 0 ? TARN_STREAM_KEY : TARN_STREAM_BASE);
+        assert_int_equal(show(&here, how.layers), TARN_OK);
+    }
+    size_t bytes;
+    const size_t bytes_max = tarn_tank_save_bytes_max(here.tank);
+    uint8_t *saved = malloc(bytes_max);
+    assert_int_equal(tarn_tank_save(here.tank, saved, bytes_max, &bytes), TARN_OK);
+    assert_int_equal(tarn_tank_load(there.tank, saved, bytes), TARN_OK);
+    free(saved);
+    tarn_encoder_go_on(there.encoder, tarn_encoder_number(here.encoder));
+    const uint32_t number = here.head.number;
+    const uint64_t step = here.head.step;
+    for (uint32_t frame = 1; frame <= 3; frame++) {
+        assert_int_equal(act_step(there.tank, NULL, 0), TARN_OK);
+        assert_int_equal(encode(&there, TARN_STREAM_BASE), frame == 1 ? TARN_STREAM_KEY : TARN_STREAM_BASE);
+        assert_int_equal(there.head.number, number + frame);
+        assert_int_equal(there.head.step, step + frame);
+        // What decoded the one decodes the other.
+        tarn_stream_frame opened;
+        assert_int_equal(tarn_stream_open(there.bytes, there.head.frame_bytes, &opened), TARN_OK);
+        assert_int_equal(tarn_stream_decode(here.decoder, &opened, &here.seen), TARN_OK);
+    }
+    close_stage(&here);
+    close_stage(&there);
+}
+
 static tarn_stream_kind kind_at(uint32_t frame)
 {
     return frame % 12 == 0 ? TARN_STREAM_KEY : frame % 2 == 0 ? TARN_STREAM_BASE : TARN_STREAM_EXTRA;
@@ -623,6 +661,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_seen_is_what_is_known),
+        cmocka_unit_test(a_stream_goes_on_in_another_tank),
         cmocka_unit_test(the_same_bytes_from_all_threads_and_instructions),
         cmocka_unit_test(what_replaces_the_particles_asks_for_a_key_frame),
         cmocka_unit_test(tools_ask_for_a_key_frame_where_frames_change),
