@@ -28,7 +28,8 @@ static void list_bodies(tarn_worker_tank *tank)
     tarn_body_map_update(&tank->bodies, bodies, body_count);
 }
 
-/// Takes what viewers' inputs meet until the next job ends: where up is, the tools, the bodies, which tiles hold liquid.
+/// Takes what viewers' inputs meet until the next job ends: where up is, the tools, the bodies, which tiles hold
+/// liquid.
 static tarn_status look(tarn_worker_tank *tank)
 {
     tarn_pose pose;
