@@ -28,13 +28,15 @@ static void list_bodies(tarn_worker_tank *tank)
     tarn_body_map_update(&tank->bodies, bodies, body_count);
 }
 
-/// Takes what viewers' inputs meet until the next job ends: where up is, the bodies, which tiles hold liquid.
+/// Takes what viewers' inputs meet until the next job ends: where up is, the tools, the bodies, which tiles hold
+/// liquid.
 static tarn_status look(tarn_worker_tank *tank)
 {
     tarn_pose pose;
     tarn_body_state bodies[TARN_TANK_BODIES_MAX];
     tarn_tank_pose(tank->tank, &pose);
     tarn_input_state_turn(&tank->inputs, pose.rotation);
+    tank->inputs.tools = tarn_tank_model(tank->tank)->tools;
     if (tank->bodies.count > 0) {
         tarn_body_map_update(&tank->bodies, bodies, tarn_tank_bodies(tank->tank, bodies));
     }
@@ -133,7 +135,6 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     tank->pause_asked = TARN_STEP_PAUSE_KEEPS;
     tank->frame_period_ns = 1000000000u / options->fps;
     tarn_input_state_note(&tank->inputs, load->viewer_id, load->sequence);
-    tank->inputs.tools = tarn_tank_model(made)->tools;
     let_go(tank);
     begin(tank, load->epoch, 0, tarn_clock_monotonic_ns());
     free(scene);
