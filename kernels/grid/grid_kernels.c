@@ -1,3 +1,4 @@
+// The table of the grid's kernels, by the list in grid_kernels.h.
 #include "kernels/grid/grid_kernels.h"
 
 GRID_KERNEL_LIST(TARN_KERNEL_DECLARE)

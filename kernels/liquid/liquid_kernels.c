@@ -1,3 +1,4 @@
+// The table of the liquid's kernels, by the list in liquid_kernels.h.
 #include "kernels/liquid/liquid_kernels.h"
 
 LIQUID_KERNEL_LIST(TARN_KERNEL_DECLARE)

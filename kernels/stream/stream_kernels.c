@@ -1,3 +1,4 @@
+// The table of the encoder's kernels, by the list in stream_kernels.h.
 #include "kernels/stream/stream_kernels.h"
 
 STREAM_KERNEL_LIST(TARN_KERNEL_DECLARE)

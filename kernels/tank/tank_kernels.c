@@ -1,3 +1,4 @@
+// The table of the shell's kernels, by the list in tank_kernels.h.
 #include "kernels/tank/tank_kernels.h"
 
 TANK_KERNEL_LIST(TARN_KERNEL_DECLARE)

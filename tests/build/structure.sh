@@ -153,11 +153,19 @@ gateway_circles() {
         }' | sort
 }
 
+# A reader who opens a file is told what it is and where to start.
+openings() {
+    printf '%s\n' "$all" | grep -E '^(kernels|protocol|server)/.*\.(c|cu)$' | while read -r file; do
+        head -n 1 "$file" | grep -q '^// .' || echo "$file opens without a comment that says what it is"
+    done
+}
+
 [ -n "$all" ] || { echo "not ok structure: no files found"; exit 1; }
 includes_exist | verdict "includes are paths from the top folder"
 directions | verdict "dependencies point from server to kernels to protocol"
 unique_names | verdict "file names are unique"
 sizes | verdict "files are short"
+openings | verdict "files open with what they are"
 readmes | verdict "folders have a README"
 machine_paths | verdict "no paths or hosts of a machine"
 unfinished | verdict "nothing is marked as unfinished"
