@@ -80,6 +80,15 @@ typedef struct tile_no_scratch {
 #define TILE_JOIN_(a, b) a##b
 #define TILE_JOIN(a, b) TILE_JOIN_(a, b)
 
+/// #include TILE_FORM(halo): where a device wants a part of a kernel in a form of its own, the forms lie
+/// beside it as halo.cuda.h and halo.cpu.h, and define the same functions. Tanks have the same hash with either.
+#define TILE_TEXT(...) #__VA_ARGS__
+#ifdef __CUDACC__
+#define TILE_FORM(part) TILE_TEXT(part.cuda.h)
+#else
+#define TILE_FORM(part) TILE_TEXT(part.cpu.h)
+#endif
+
 #ifdef __cplusplus
 #define TILE_ASSERT static_assert
 #else

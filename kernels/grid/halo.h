@@ -20,41 +20,9 @@ TILE_FN int halo_tile(int x, int y, int z)
     return ((z + TILE_EDGE) / TILE_EDGE * 3 + (y + TILE_EDGE) / TILE_EDGE) * 3 + (x + TILE_EDGE) / TILE_EDGE;
 }
 
-/// Loads field[s][512] into to[(8 + 2 border)^3]; where there is no tile, zeros. A CPU goes row by row, and takes those
-/// from a tile of zeros. HALO_LOAD(name, type) makes the function for a type.
-#ifdef __CUDACC__
-#define HALO_LOAD(name, type)                                                                                          \
-    TILE_FN void name(type *to, int border, const type *field, const uint32_t *neighbour)                              \
-    {                                                                                                                  \
-        const int edge = TILE_EDGE + 2 * border;                                                                       \
-        FOR_BOX (i, j, k, edge, edge, edge) {                                                                          \
-            const int x = i - border, y = j - border, z = k - border;                                                  \
-            const uint32_t slot = neighbour[halo_tile(x, y, z)];                                                       \
-            const uint64_t from = (uint64_t)slot * TILE_CELLS + cell_index(x & 7, y & 7, z & 7);                       \
-            to[(k * edge + j) * edge + i] = slot != TILE_NONE ? field[from] : (type)0;                                 \
-        }                                                                                                              \
-    }
-#else
-#define HALO_LOAD(name, type)                                                                                          \
-    TILE_FN void name(type *to, int border, const type *field, const uint32_t *neighbour)                              \
-    {                                                                                                                  \
-        static const type zeros[TILE_CELLS] = {0};                                                                     \
-        const int edge = TILE_EDGE + 2 * border;                                                                       \
-        const type *from[27];                                                                                          \
-        for (int n = 0; n < 27; n++)                                                                                   \
-            from[n] = neighbour[n] == TILE_NONE ? zeros : field + (uint64_t)neighbour[n] * TILE_CELLS;                 \
-        for (int row = 0; row < edge * edge; row++) {                                                                  \
-            const int y = row % edge - border, z = row / edge - border, n = halo_tile(0, y, z);                        \
-            const uint32_t cell = cell_index(0, y & 7, z & 7);                                                         \
-            type *target = to + row * edge;                                                                            \
-            for (int i = 0; i < border; i++)                                                                           \
-                target[i] = from[n - 1][cell + (uint32_t)(TILE_EDGE - border + i)];                                    \
-            TILE_IVDEP for (int i = 0; i < TILE_EDGE; i++) target[border + i] = from[n][cell + (uint32_t)i];           \
-            for (int i = 0; i < border; i++)                                                                           \
-                target[border + TILE_EDGE + i] = from[n + 1][cell + (uint32_t)i];                                      \
-        }                                                                                                              \
-    }
-#endif
+/// HALO_LOAD(name, type) makes a function that loads field[s][512] into to[(8 + 2 border)^3]; where there is no tile,
+/// zeros.
+#include TILE_FORM(halo)
 
 HALO_LOAD(halo_load_f32, float)
 HALO_LOAD(halo_load_u8, uint8_t)

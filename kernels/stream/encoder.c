@@ -11,13 +11,6 @@ void tarn_encoder_desc_default(tarn_encoder_desc *desc)
     *desc = (tarn_encoder_desc){.place_bits = 4, .layers = 4, .base_slack = 0.75f, .extra_slack = 1.5f};
 }
 
-void encoder_launch(tarn_encoder *encoder, stream_kernel_id kernel, uint32_t tiles)
-{
-    if (tiles > 0) {
-        tarn_queue_launch(encoder->view.queue, &tarn_stream_kernels[kernel], &encoder->args, NULL, tiles);
-    }
-}
-
 static bool is_slack(float quanta)
 {
     return quanta >= 0.5f && quanta <= 8.0f;

@@ -70,7 +70,12 @@ void encoder_give_memory(tarn_encoder *encoder);
 #define ENCODER_LIST_BYTES(room, layers)                                                                               \
     ((room)->flow * 5 + (layers) * ((room)->occupied * 10 + 16) + (room)->groups + 64)
 
-void encoder_launch(tarn_encoder *encoder, stream_kernel_id kernel, uint32_t tiles);
+static inline void encoder_launch(tarn_encoder *encoder, stream_kernel_id kernel, uint32_t tiles)
+{
+    if (tiles > 0) {
+        tarn_queue_launch(encoder->view.queue, &tarn_stream_kernels[kernel], &encoder->args, NULL, tiles);
+    }
+}
 
 /// The tiles of the grid for the frames that refer to the tiles which the device has last made a reference of.
 tarn_status encoder_list_flow(tarn_encoder *encoder, uint32_t tiles);

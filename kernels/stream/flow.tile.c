@@ -31,52 +31,7 @@ TILE_FN tarn_four fit_displacement(const stream_args *args, uint32_t i, tarn_fou
     return tarn_four_of(d[0], d[1], d[2], 0);
 }
 
-#ifdef __CUDACC__
-/// Adds a particle to the nodes around it, by their trilinear weights.
-/// @param node  the lowest of them @param w  its place between them, 0..32 per axis @param d  its displacement, and 1
-TILE_FN void fit_add(int32_t (*node)[4], tarn_four w, tarn_four d)
-{
-    const int32_t one = 1 << TARN_FLOW_WEIGHT_BITS;
-    for (uint32_t corner = 0; corner < 8; corner++) {
-        const uint32_t x = corner & 1, y = corner >> 1 & 1, z = corner >> 2;
-        const int32_t weight = (x ? w.v[0] : one - w.v[0]) * (y ? w.v[1] : one - w.v[1]) * (z ? w.v[2] : one - w.v[2]);
-        for (int k = 0; k < 4; k++) {
-            tile_add_i32(&node[tarn_flow_node_at(x, y, z)][k], d.v[k] * (weight >> FIT_WEIGHT_SHIFT));
-        }
-    }
-}
-#else
-/// The same; the eight weights in one register, and nodes in pairs along x.
-TILE_FN void fit_add(int32_t (*node)[4], tarn_four w, tarn_four d)
-{
-    typedef uint16_t eight_u16 __attribute__((vector_size(16)));
-    typedef int32_t eight_i32 __attribute__((vector_size(32)));
-    const eight_u16 in = (eight_u16)w, one = {32, 32, 32, 32, 32, 32, 32, 32};
-    const eight_u16 is_x = {0, 65535, 0, 65535, 0, 65535, 0, 65535}, is_y = {0, 0, 65535, 65535, 0, 0, 65535, 65535},
-                    is_z = {0, 0, 0, 0, 65535, 65535, 65535, 65535};
-    const eight_u16 wx = __builtin_shufflevector(in, in, 0, 0, 0, 0, 0, 0, 0, 0),
-                    wy = __builtin_shufflevector(in, in, 2, 2, 2, 2, 2, 2, 2, 2),
-                    wz = __builtin_shufflevector(in, in, 4, 4, 4, 4, 4, 4, 4, 4);
-    const eight_u16 x = (wx & is_x) | ((one - wx) & ~is_x), y = (wy & is_y) | ((one - wy) & ~is_y),
-                    z = (wz & is_z) | ((one - wz) & ~is_z), weight = x * y * z >> FIT_WEIGHT_SHIFT;
-    const eight_i32 twice = __builtin_shufflevector(d, d, 0, 1, 2, 3, 0, 1, 2, 3);
-#define FIT_ADD_PAIR(r)                                                                                                \
-    {                                                                                                                  \
-        int32_t *to = node[tarn_flow_node_at(0, (r)&1, (r) >> 1)];                                                     \
-        const eight_u16 share = __builtin_shufflevector(weight, weight, 2 * (r), 2 * (r), 2 * (r), 2 * (r),            \
-                                                        2 * (r) + 1, 2 * (r) + 1, 2 * (r) + 1, 2 * (r) + 1);           \
-        eight_i32 sum;                                                                                                 \
-        memcpy(&sum, to, sizeof sum);                                                                                  \
-        sum += twice * __builtin_convertvector(share, eight_i32);                                                      \
-        memcpy(to, &sum, sizeof sum);                                                                                  \
-    }
-    FIT_ADD_PAIR(0)
-    FIT_ADD_PAIR(1)
-    FIT_ADD_PAIR(2)
-    FIT_ADD_PAIR(3)
-#undef FIT_ADD_PAIR
-}
-#endif
+#include TILE_FORM(flow)
 
 /// Sums of displacements at the nodes of a tile of the reference, its upper borders included. One tile per tile of the
 /// reference that there is room for.
@@ -145,32 +100,6 @@ typedef struct nodes_scratch {
     uint8_t context[TARN_FLOW_NODES];
     tarn_flow_mask mask;
 } nodes_scratch;
-
-TILE_FN void store_four(float *to, tile_f32x4 from)
-{
-#ifdef __CUDACC__
-    for (int k = 0; k < 4; k++) {
-        to[k] = tile_get_f32x4(from, k);
-    }
-#else
-    memcpy(to, &from, sizeof from);
-#endif
-}
-
-/// Adds four whole numbers to four others.
-TILE_FN void add_four(float *to, const int32_t *from)
-{
-#ifdef __CUDACC__
-    for (int k = 0; k < 4; k++) {
-        to[k] += (float)from[k];
-    }
-#else
-    typedef int32_t four __attribute__((vector_size(16)));
-    four sum;
-    memcpy(&sum, from, sizeof sum);
-    store_four(to, tile_load_f32x4(to) + __builtin_convertvector(sum, tile_f32x4));
-#endif
-}
 
 /// Adds up what the reference's tiles say of the tile's nodes and of those around them; a border is in both tiles'
 /// sums. Ends with a barrier.

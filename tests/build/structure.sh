@@ -160,12 +160,20 @@ openings() {
     done
 }
 
+# What differs between devices has a form of its own for each (TILE_FORM), or is a helper in kernels/device.
+one_source() {
+    printf '%s\n' "$sources" | grep '^kernels/' | grep -v '^kernels/device/' | while read -r file; do
+        ! grep -q '__CUDACC__' "$file" || echo "$file asks what it is compiled for, allowed is TILE_FORM"
+    done
+}
+
 [ -n "$all" ] || { echo "not ok structure: no files found"; exit 1; }
 includes_exist | verdict "includes are paths from the top folder"
 directions | verdict "dependencies point from server to kernels to protocol"
 unique_names | verdict "file names are unique"
 sizes | verdict "files are short"
 openings | verdict "files open with what they are"
+one_source | verdict "kernels are one source"
 readmes | verdict "folders have a README"
 machine_paths | verdict "no paths or hosts of a machine"
 unfinished | verdict "nothing is marked as unfinished"
