@@ -497,13 +497,13 @@ void tarn_input_state_thrown(tarn_input_state *state, uint32_t source, uint32_t 
     memset(thrower->point_m, 0, sizeof thrower->point_m);
 }
 
-/// Where a source's way in this step begins, and its speed.
-static void source_move(tarn_input_source *source, float dt_s, float from_m[3])
+/// Where a source's way in this step begins, and its speed: the hand's own, however slow the tank is.
+static void source_move(tarn_input_source *source, float hand_s, float from_m[3])
 {
     memcpy(from_m, source->center_m, sizeof source->center_m);
     if (source->kind == TARN_INPUT_POINTER) {
         for (int axis = 0; axis < 3; axis++) {
-            float speed = (source->target_m[axis] - from_m[axis]) / dt_s;
+            float speed = (source->target_m[axis] - from_m[axis]) / hand_s;
             source->velocity_m_s[axis] += TARN_INPUT_SMOOTHING * (speed - source->velocity_m_s[axis]);
         }
     } else {
@@ -514,7 +514,7 @@ static void source_move(tarn_input_source *source, float dt_s, float from_m[3])
 }
 
 /// What one source does in this step.
-static void source_latch(tarn_input_state *state, tarn_input_source *source, const float size_m[3], float dt_s,
+static void source_latch(tarn_input_state *state, tarn_input_source *source, const float size_m[3], float hand_s,
                          uint32_t waiting, tarn_step_tools *step)
 {
     tarn_tool_stroke stroke = {.tool = source->tool,
@@ -526,7 +526,7 @@ static void source_latch(tarn_input_state *state, tarn_input_source *source, con
                                .stands = source->stands,
                                .ends = source->released,
                                .trail = &source->trail};
-    source_move(source, dt_s, stroke.from_m);
+    source_move(source, hand_s, stroke.from_m);
     memcpy(stroke.to_m, source->target_m, sizeof stroke.to_m);
     memcpy(stroke.velocity_m_s, source->velocity_m_s, sizeof stroke.velocity_m_s);
     memcpy(stroke.axis, source->axis, sizeof stroke.axis);
@@ -539,7 +539,7 @@ static void source_latch(tarn_input_state *state, tarn_input_source *source, con
     }
 }
 
-void tarn_input_state_latch(tarn_input_state *state, const float size_m[3], float dt_s, tarn_step_tools *step)
+void tarn_input_state_latch(tarn_input_state *state, const float size_m[3], float hand_s, tarn_step_tools *step)
 {
     uint32_t waiting = 0;
     step->push_count = step->tank.pour_count = step->tank.sink_count = step->tank.dye_count = 0;
@@ -553,7 +553,7 @@ void tarn_input_state_latch(tarn_input_state *state, const float size_m[3], floa
         }
         waiting--;
         // Every source keeps room for one sphere; only what is left over goes to long ways.
-        source_latch(state, &state->sources[i], size_m, dt_s, waiting, step);
+        source_latch(state, &state->sources[i], size_m, hand_s, waiting, step);
     }
     tarn_input_state_latch_notes(state);
 }

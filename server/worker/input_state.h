@@ -100,7 +100,8 @@ uint32_t tarn_input_state_grabs(const tarn_input_state *state, tarn_grab grabs[T
 
 /// What tools do in the next step, which contains everything noted so far.
 /// @param size_m  of the tank
-void tarn_input_state_latch(tarn_input_state *state, const float size_m[3], float dt_s, tarn_step_tools *step);
+/// @param hand_s  that hands had since the last step: a step's time, or more where the tank is slower than they are
+void tarn_input_state_latch(tarn_input_state *state, const float size_m[3], float hand_s, tarn_step_tools *step);
 
 /// Marks what was noted as contained without a step: for controls that act at once.
 void tarn_input_state_latch_notes(tarn_input_state *state);

@@ -347,10 +347,11 @@ static void note_refused(tarn_worker_tank *tank, const tarn_step_tools *tools, c
 static void latch(tarn_worker_tank *tank, tarn_step_tools *tools)
 {
     tarn_step_input *input = &tank->latched;
+    const float factor = tank->paused ? 1.0f : tarn_pace_factor(&tank->pace, tarn_clock_monotonic_ns());
     *input = tank->next;
     memset(&tank->next, 0, sizeof tank->next);
     input->grab_count = tarn_input_state_grabs(&tank->inputs, input->grabs);
-    tarn_input_state_latch(&tank->inputs, tank->map.size_m, tank->scene.tank.dt_s, tools);
+    tarn_input_state_latch(&tank->inputs, tank->map.size_m, tank->scene.tank.dt_s / fminf(factor, 1.0f), tools);
     input->push_count = tools->push_count;
     memcpy(input->pushes, tools->pushes, tools->push_count * sizeof *tools->pushes);
     input->tools = tools->tank;

@@ -70,6 +70,31 @@ static void test_a_drag_pushes_along_its_motion(void **unused)
     tarn_tile_map_free(&map);
 }
 
+static void test_a_hand_is_no_faster_in_a_slow_tank(void **unused)
+{
+    (void)unused;
+    enum { SLOWER = 8 }; // than real time
+    tarn_tile_map map;
+    static tarn_input_state state;
+    static tarn_step_tools step;
+    fill_map(&map);
+    tarn_input_state_init(&state);
+    tarn_input input = pointer(1, TARN_PHASE_DOWN, 1, 1);
+    assert_int_equal(take(&state, 9, &input, &map), TARN_OK);
+    for (uint32_t i = 0; i < 8; i++) {
+        input = pointer(2 + i, TARN_PHASE_MOVE, 1 + 0.04f * SLOWER * (float)(i + 1), 1);
+        assert_int_equal(take(&state, 9, &input, &map), TARN_OK);
+        tarn_input_state_latch(&state, map.size_m, SLOWER * dt_s, &step);
+    }
+    // It goes eight times as far in a step, all along the way as fast as the hand.
+    assert_true(step.push_count > 1);
+    for (uint32_t i = 0; i < step.push_count; i++) {
+        assert_float_equal(step.pushes[i].velocity_m_s[0], 0.04 * 64, 0.04);
+    }
+    assert_float_equal(step.pushes[step.push_count - 1].center_m[0], 1 + 0.04 * SLOWER * 8, 1e-3);
+    tarn_tile_map_free(&map);
+}
+
 static void test_a_press_moves_in_the_plane_that_faces_the_viewer(void **unused)
 {
     (void)unused;
@@ -625,6 +650,7 @@ int main(void)
         cmocka_unit_test(test_a_ray_enters_and_leaves_the_tank),
         cmocka_unit_test(test_a_press_takes_hold_where_the_ray_meets_liquid),
         cmocka_unit_test(test_a_drag_pushes_along_its_motion),
+        cmocka_unit_test(test_a_hand_is_no_faster_in_a_slow_tank),
         cmocka_unit_test(test_a_press_moves_in_the_plane_that_faces_the_viewer),
         cmocka_unit_test(test_no_push_is_faster_than_the_cap),
         cmocka_unit_test(test_moves_coalesce_and_a_short_press_still_acts),
