@@ -208,6 +208,7 @@ static void pointer_follow(tarn_input_source *source, const tarn_input_pointer *
     source->radius_m = pointer->radius_m;
     source->strength = pointer->strength;
     source->colour = pointer->colour;
+    source->pointer = *pointer;
 }
 
 /// Whether a pointer draws on the level, and not on the plane that faces the viewer: seen from above, in a tank that is
@@ -277,6 +278,22 @@ static tarn_status put_pointer(tarn_input_state *state, uint32_t viewer_id, cons
     pointer_follow(source, pointer);
     source->released = pointer->phase == TARN_PHASE_UP;
     return TARN_OK;
+}
+
+void tarn_input_state_press_again(tarn_input_state *state, const tarn_tile_map *map, const tarn_body_map *bodies)
+{
+    tarn_text why = "";
+    for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {
+        tarn_input_source *source = &state->sources[i];
+        if (source->viewer_id == 0 || source->kind != TARN_INPUT_POINTER || !(source->pointer.radius_m > 0.0f)) {
+            continue;
+        }
+        tarn_input_pointer pointer = source->pointer;
+        const bool is_released = source->released;
+        pointer.phase = TARN_PHASE_DOWN;
+        (void)put_pointer(state, source->viewer_id, &pointer, map, bodies, why); // its source is there: it fits
+        source->released = is_released;
+    }
 }
 
 /// What controllers and hands have in common.

@@ -49,6 +49,7 @@ typedef struct tarn_input_source {
     uint32_t colour;
     bool stands; ///< a wall of this pointer stands on the floor below it
     tarn_tool_trail trail;
+    tarn_input_pointer pointer; ///< a pointer's newest message; radius 0 where the press came with a moved tank
 } tarn_input_source;
 
 typedef struct tarn_input_viewer {
@@ -97,6 +98,9 @@ void tarn_input_state_thrown(tarn_input_state *state, uint32_t source, uint32_t 
 /// The hands on bodies in the next step; before tarn_input_state_latch, which lets go of what was released. Where more
 /// hold something than may act in a step, the rest wait. @return how many
 uint32_t tarn_input_state_grabs(const tarn_input_state *state, tarn_grab grabs[TARN_TANK_GRABS_MAX]);
+
+/// Presses again what is pressed, where it is now: for a tank that was set back after somebody pressed in it.
+void tarn_input_state_press_again(tarn_input_state *state, const tarn_tile_map *map, const tarn_body_map *bodies);
 
 /// What tools do in the next step, which contains everything noted so far.
 /// @param size_m  of the tank

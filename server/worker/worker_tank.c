@@ -168,7 +168,9 @@ tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset 
     tarn_input_state_latch_note(&tank->inputs, reset->viewer_id, reset->sequence);
     tarn_snapshot_forget(&tank->snapshot);
     begin(tank, reset->epoch, 0, tarn_clock_monotonic_ns());
-    return look(tank);
+    status = look(tank);
+    tarn_input_state_press_again(&tank->inputs, &tank->map, &tank->bodies);
+    return status;
 }
 
 tarn_status tarn_worker_tank_go_on(tarn_worker_tank *tank, uint32_t epoch, uint64_t step)

@@ -95,6 +95,34 @@ static void test_a_hand_is_no_faster_in_a_slow_tank(void **unused)
     tarn_tile_map_free(&map);
 }
 
+/// A press meets the water of a tank that is being set back as it will be.
+static void test_a_press_is_made_again_where_the_water_is_now(void **unused)
+{
+    (void)unused;
+    tarn_tile_map map;
+    static tarn_input_state state;
+    tarn_push pushes[TARN_TANK_PUSHES_MAX];
+    float center_m[2][3];
+    for (int later = 0; later < 2; later++) { // in the present water, and in what was none at first
+        fill_map(&map);
+        tarn_input_state_init(&state);
+        if (later) {
+            memset(map.bits, 0, map.bits_bytes);
+        }
+        tarn_input input = pointer(1, TARN_PHASE_DOWN, 1, 1);
+        assert_int_equal(take(&state, 9, &input, &map), TARN_OK);
+        tarn_tile_map_free(&map);
+        fill_map(&map);
+        tarn_input_state_press_again(&state, &map, &no_bodies);
+        input = pointer(2, TARN_PHASE_MOVE, 1.02f, 1);
+        assert_int_equal(take(&state, 9, &input, &map), TARN_OK);
+        assert_int_equal(latch(&state, pushes), 1);
+        memcpy(center_m[later], pushes[0].center_m, sizeof center_m[later]);
+        tarn_tile_map_free(&map);
+    }
+    assert_memory_equal(center_m[0], center_m[1], sizeof center_m[0]);
+}
+
 static void test_a_press_moves_in_the_plane_that_faces_the_viewer(void **unused)
 {
     (void)unused;
@@ -651,6 +679,7 @@ int main(void)
         cmocka_unit_test(test_a_press_takes_hold_where_the_ray_meets_liquid),
         cmocka_unit_test(test_a_drag_pushes_along_its_motion),
         cmocka_unit_test(test_a_hand_is_no_faster_in_a_slow_tank),
+        cmocka_unit_test(test_a_press_is_made_again_where_the_water_is_now),
         cmocka_unit_test(test_a_press_moves_in_the_plane_that_faces_the_viewer),
         cmocka_unit_test(test_no_push_is_faster_than_the_cap),
         cmocka_unit_test(test_moves_coalesce_and_a_short_press_still_acts),
