@@ -194,7 +194,9 @@ static int send_frame(tarn_viewer *viewer, const tarn_fanout_frame *frame)
     if (frame->kind == TARN_STREAM_KEY) {
         viewer->key_serial = frame->serial;
         viewer->key_sent_ns = now_ns;
+        viewer->wants_key = false;
     }
+    tarn_viewer_rate_sent(&viewer->rate, now_ns);
     tarn_viewer_flight_put(&viewer->flight, frame->epoch, frame->number, frame->step, now_ns);
     viewer->all->metrics->frames_sent_total++;
     viewer->session->counts.frames_sent++;

@@ -22,61 +22,183 @@ static uint64_t ms(uint64_t count)
 
 // -------------------------------------------------------------------------------------------------------------- plan
 
-/// Runs a plan for some time. @param kinds  how many frames of each were made
-static void run_plan(tarn_frame_plan *plan, uint64_t *now_ns, uint64_t *step, uint32_t frames, uint32_t kinds[3])
+enum { TAKES_MS = 4 }; // that a frame takes here
+
+/// Steps of a sixtieth, a frame of each so often by the rate.
+static tarn_frame_rates rates_of(uint32_t frames_per_s, bool keeps_rate)
 {
-    memset(kinds, 0, 3 * sizeof *kinds);
-    for (uint32_t i = 0; i < frames; i++) {
+    return (tarn_frame_rates){1000000000u / frames_per_s, 1000000000u / 60, keeps_rate};
+}
+
+static void start_plan(tarn_frame_plan *plan, uint32_t frames_per_s, uint64_t now_ns)
+{
+    const tarn_frame_rates rates = rates_of(frames_per_s, false);
+    tarn_frame_plan_start(plan, &rates, now_ns);
+}
+
+/// A tank that runs.
+typedef struct plan_run {
+    tarn_frame_plan plan;
+    uint64_t now_ns, step;
+    uint64_t room_ns; ///< after each step
+    bool is_acted_on;
+    uint32_t frames, kinds[3];
+    uint32_t apart_max; ///< steps between frames
+} plan_run;
+
+/// Runs it for some steps, which come a little early or late.
+static void run_plan(plan_run *run, uint32_t steps)
+{
+    uint64_t framed = run->step;
+    run->frames = run->apart_max = 0;
+    memset(run->kinds, 0, sizeof run->kinds);
+    for (uint32_t i = 0; i < steps; i++) {
         tarn_stream_kind kind;
-        *step += 2;
-        const tarn_frame_moment moment = {.now_ns = *now_ns, .step = *step, .is_due = true};
-        assert_true(tarn_frame_plan_next(plan, &moment, &kind));
-        tarn_frame_plan_made(plan, kind, *step, *now_ns);
-        kinds[kind]++;
-        *now_ns += plan->period_ns;
+        run->step++;
+        run->now_ns += run->plan.step_ns;
+        const uint64_t jitter_ns = ms(run->step * 7 % 5);
+        if (run->is_acted_on) {
+            tarn_frame_plan_acted(&run->plan, run->now_ns + jitter_ns);
+        }
+        const tarn_frame_moment moment = {
+            .now_ns = run->now_ns + jitter_ns, .step = run->step, .has_stepped = true, .room_ns = run->room_ns};
+        if (!tarn_frame_plan_next(&run->plan, &moment, &kind)) {
+            continue;
+        }
+        tarn_frame_plan_made(&run->plan, kind, run->step, moment.now_ns, ms(TAKES_MS));
+        run->frames++;
+        run->kinds[kind]++;
+        run->apart_max = run->step - framed > run->apart_max ? (uint32_t)(run->step - framed) : run->apart_max;
+        framed = run->step;
     }
 }
 
-static void test_a_running_tank_makes_15_base_frames_and_a_key_frame_in_a_second(void **state)
+static void begin_run(plan_run *run, uint32_t frames_per_s, bool keeps_rate)
+{
+    const tarn_frame_rates rates = rates_of(frames_per_s, keeps_rate);
+    *run = (plan_run){.now_ns = ms(5000), .room_ns = ms(10)};
+    tarn_frame_plan_start(&run->plan, &rates, run->now_ns);
+}
+
+static void test_a_running_tank_makes_15_base_frames_in_a_second(void **state)
 {
     (void)state;
     static const uint32_t rates[] = {30, 60, 15, 10};
-    static const uint32_t kinds_expected[][3] = {{3, 42, 45}, {3, 42, 135}, {3, 42, 0}, {3, 27, 0}};
+    static const uint32_t kinds_expected[][3] = {{1, 44, 45}, {1, 44, 135}, {1, 44, 0}, {1, 29, 0}};
     for (int r = 0; r < 4; r++) {
-        tarn_frame_plan plan;
-        uint32_t kinds[3];
-        uint64_t now_ns = ms(5000), step = 0;
-        tarn_frame_plan_start(&plan, 1000000000u / rates[r]);
-        run_plan(&plan, &now_ns, &step, 3 * rates[r], kinds);
+        plan_run run;
+        begin_run(&run, rates[r], true);
+        run_plan(&run, 180);
         for (int k = 0; k < 3; k++) {
-            if (kinds[k] + 1 < kinds_expected[r][k] || kinds[k] > kinds_expected[r][k] + 1) {
-                fail_msg("%u frames/s: %u of kind %d, expected about %u", rates[r], kinds[k], k, kinds_expected[r][k]);
+            if (run.kinds[k] + 1 < kinds_expected[r][k] || run.kinds[k] > kinds_expected[r][k] + 1) {
+                fail_msg("%u frames/s: %u of kind %d, expected about %u", rates[r], run.kinds[k], k,
+                         kinds_expected[r][k]);
             }
         }
     }
 }
 
+/// By steps and not by the clock where the tank is slow: so many base frames belong to a key frame at least.
+static void test_key_frames_that_nobody_asks_for_are_rare(void **state)
+{
+    (void)state;
+    plan_run run;
+    begin_run(&run, 30, false);
+    run_plan(&run, 60 * 60);
+    assert_in_range(run.kinds[TARN_STREAM_KEY], 3, 60000 / TARN_WORKER_KEY_MS + 1);
+    begin_run(&run, 30, false);
+    run.plan.step_ns = ms(333); // of a tank that makes three steps a second
+    run_plan(&run, 3 * TARN_WORKER_KEY_FRAMES);
+    assert_in_range(run.kinds[TARN_STREAM_KEY], 2, 3);
+    assert_int_equal(run.kinds[TARN_STREAM_EXTRA], 0);
+}
+
+static void test_while_somebody_acts_and_a_second_after_every_step_has_a_frame(void **state)
+{
+    (void)state;
+    plan_run run;
+    begin_run(&run, TARN_WORKER_FPS, false);
+    run_plan(&run, 60);
+    assert_in_range(run.frames, 29, 31);
+    run.is_acted_on = true;
+    run_plan(&run, 120);
+    assert_int_equal(run.frames, 120);
+    assert_in_range(run.kinds[TARN_STREAM_BASE] + run.kinds[TARN_STREAM_KEY], 29, 31); // the chain's pace stays
+    run.is_acted_on = false;
+    run_plan(&run, TARN_WORKER_ACTS_MS * 60 / 1000 - 2);
+    assert_int_equal(run.apart_max, 1);
+    run_plan(&run, 4);
+    run_plan(&run, 60);
+    assert_in_range(run.frames, 29, 31);
+    assert_int_equal(run.apart_max, 2);
+}
+
+static void test_a_rate_that_was_set_stays_a_ceiling(void **state)
+{
+    (void)state;
+    static const uint32_t rates[] = {10, 30, 60};
+    for (int r = 0; r < 3; r++) {
+        plan_run run;
+        begin_run(&run, rates[r], true);
+        run.is_acted_on = true;
+        run_plan(&run, 120);
+        assert_in_range(run.frames, 2 * rates[r] - 1, 2 * rates[r] + 1);
+    }
+}
+
+/// Nor does one that is late by itself, or beside one that is.
+static void test_a_tank_without_time_for_more_frames_makes_no_more(void **state)
+{
+    (void)state;
+    static const uint64_t rooms_ms[] = {0, TAKES_MS - 1, TAKES_MS};
+    for (int i = 0; i < 3; i++) {
+        plan_run run;
+        begin_run(&run, TARN_WORKER_FPS, false);
+        run.is_acted_on = true;
+        run.room_ns = ms(rooms_ms[i]);
+        run_plan(&run, 4); // until it is known what a frame takes
+        run_plan(&run, 120);
+        if (rooms_ms[i] >= TAKES_MS) {
+            assert_int_equal(run.frames, 120);
+        } else {
+            assert_in_range(run.frames, 59, 61);
+            assert_int_equal(run.apart_max, 2);
+        }
+    }
+}
+
+static void test_steps_that_come_in_a_row_have_no_frame_each(void **state)
+{
+    (void)state;
+    plan_run run;
+    begin_run(&run, TARN_WORKER_FPS, false);
+    run.is_acted_on = true;
+    run.plan.step_ns = ms(4); // four times as many as frames may be
+    run_plan(&run, 500);
+    assert_in_range(run.frames, TARN_WORKER_FPS * 2, TARN_WORKER_ACTS_FPS * 2 + 20);
+}
+
 static void test_a_key_frame_that_is_asked_for_comes_at_once_but_not_too_often(void **state)
 {
     (void)state;
-    tarn_frame_plan plan;
+    plan_run run;
     tarn_stream_kind kind;
-    uint32_t kinds[3];
-    uint64_t now_ns = ms(5000), step = 0;
-    tarn_frame_plan_start(&plan, ms(33));
-    run_plan(&plan, &now_ns, &step, 10, kinds);
+    begin_run(&run, 30, false);
+    run_plan(&run, 20);
+    tarn_frame_plan plan = run.plan;
+    const uint64_t now_ns = run.now_ns + ms(30), step = run.step;
     tarn_frame_plan_ask(&plan);
     tarn_frame_moment moment = {.now_ns = now_ns, .step = step, .awaits = true};
     assert_false(tarn_frame_plan_next(&plan, &moment, &kind)); // the step that is about to be made is to be in it
     moment.awaits = false;
     assert_true(tarn_frame_plan_next(&plan, &moment, &kind));
     assert_int_equal(kind, TARN_STREAM_KEY);
-    tarn_frame_plan_made(&plan, kind, step, now_ns);
+    tarn_frame_plan_made(&plan, kind, step, now_ns, ms(TAKES_MS));
     assert_false(tarn_frame_plan_next(&plan, &moment, &kind)); // it is there
     tarn_frame_plan_ask(&plan);
     moment.now_ns = now_ns + ms(TARN_WORKER_KEY_SPACING_MS) - 1;
     assert_false(tarn_frame_plan_next(&plan, &moment, &kind));
-    assert_int_equal(tarn_frame_plan_due_ns(&plan, step, UINT64_MAX), moment.now_ns + 1);
+    assert_int_equal(tarn_frame_plan_due_ns(&plan, step, false), moment.now_ns + 1);
     moment.now_ns++;
     assert_true(tarn_frame_plan_next(&plan, &moment, &kind));
     assert_int_equal(kind, TARN_STREAM_KEY);
@@ -90,15 +212,15 @@ static void test_key_frames_that_are_asked_for_are_few_in_the_long_run(void **st
     tarn_stream_kind kind;
     uint64_t step = 0;
     int keys = 0;
-    tarn_frame_plan_start(&plan, ms(33));
+    start_plan(&plan, 30, ms(5000));
     for (uint64_t now_ns = ms(5000); now_ns < ms(15000); now_ns += ms(33)) {
         tarn_frame_plan_ask(&plan);
-        const tarn_frame_moment moment = {.now_ns = now_ns, .step = ++step, .is_due = true};
+        const tarn_frame_moment moment = {.now_ns = now_ns, .step = ++step, .has_stepped = true};
         if (!tarn_frame_plan_next(&plan, &moment, &kind)) {
             continue;
         }
         keys += kind == TARN_STREAM_KEY;
-        tarn_frame_plan_made(&plan, kind, step, now_ns);
+        tarn_frame_plan_made(&plan, kind, step, now_ns, ms(TAKES_MS));
     }
     assert_in_range(keys, 10, 10 + TARN_WORKER_KEY_ASKED_BURST + 1);
 }
@@ -108,29 +230,31 @@ static void test_a_paused_tank_makes_a_key_frame_and_then_nothing(void **state)
     (void)state;
     tarn_frame_plan plan;
     tarn_stream_kind kind;
-    tarn_frame_plan_start(&plan, ms(33));
-    tarn_frame_moment moment = {.now_ns = ms(9000), .step = 7, .is_due = true, .is_paused = true};
+    start_plan(&plan, 30, ms(9000));
+    tarn_frame_moment moment = {.now_ns = ms(9000), .step = 7, .is_wanted = true, .is_paused = true};
     assert_true(tarn_frame_plan_next(&plan, &moment, &kind));
     assert_int_equal(kind, TARN_STREAM_KEY);
-    tarn_frame_plan_made(&plan, kind, 7, ms(9000));
-    assert_true(tarn_frame_plan_due_ns(&plan, 7, UINT64_MAX) == UINT64_MAX);
-    moment.is_due = false;
+    tarn_frame_plan_made(&plan, kind, 7, ms(9000), ms(TAKES_MS));
+    assert_true(tarn_frame_plan_due_ns(&plan, 7, false) == UINT64_MAX);
+    moment.is_wanted = false;
     moment.now_ns = ms(60000);
     assert_false(tarn_frame_plan_next(&plan, &moment, &kind));
     // Its single steps: key frames, or base frames where they come fast.
-    moment = (tarn_frame_moment){.now_ns = ms(60000), .step = 8, .is_due = true, .is_paused = true};
+    moment = (tarn_frame_moment){.now_ns = ms(60000), .step = 8, .has_stepped = true, .is_paused = true};
     assert_true(tarn_frame_plan_next(&plan, &moment, &kind));
     assert_int_equal(kind, TARN_STREAM_KEY);
-    tarn_frame_plan_made(&plan, kind, 8, moment.now_ns);
+    tarn_frame_plan_made(&plan, kind, 8, moment.now_ns, ms(TAKES_MS));
     moment.step = 9;
     moment.now_ns += ms(33);
     assert_true(tarn_frame_plan_next(&plan, &moment, &kind));
     assert_int_equal(kind, TARN_STREAM_BASE);
     // Without a step there is nothing but a key frame to make, and that not yet.
-    tarn_frame_plan_made(&plan, kind, 9, moment.now_ns);
+    tarn_frame_plan_made(&plan, kind, 9, moment.now_ns, ms(TAKES_MS));
+    moment.has_stepped = false;
+    moment.is_wanted = true;
     moment.now_ns += ms(33);
     assert_false(tarn_frame_plan_next(&plan, &moment, &kind));
-    assert_true(tarn_frame_plan_due_ns(&plan, 9, moment.now_ns) == ms(60000 + TARN_WORKER_KEY_SPACING_MS));
+    assert_true(tarn_frame_plan_due_ns(&plan, 9, true) == ms(60000 + TARN_WORKER_KEY_SPACING_MS));
 }
 
 static void test_nothing_is_made_while_there_is_no_room(void **state)
@@ -138,12 +262,12 @@ static void test_nothing_is_made_while_there_is_no_room(void **state)
     (void)state;
     tarn_frame_plan plan;
     tarn_stream_kind kind;
-    tarn_frame_plan_start(&plan, ms(33));
+    start_plan(&plan, 30, ms(500));
     tarn_frame_plan_ask(&plan);
     tarn_frame_plan_hold(&plan, ms(1000));
-    tarn_frame_moment moment = {.now_ns = ms(999), .step = 1, .is_due = true};
+    tarn_frame_moment moment = {.now_ns = ms(999), .step = 1, .has_stepped = true};
     assert_false(tarn_frame_plan_next(&plan, &moment, &kind));
-    assert_int_equal(tarn_frame_plan_due_ns(&plan, 1, 0), ms(1000));
+    assert_int_equal(tarn_frame_plan_due_ns(&plan, 1, true), ms(1000));
     moment.now_ns = ms(1000);
     assert_true(tarn_frame_plan_next(&plan, &moment, &kind));
 }
@@ -465,20 +589,22 @@ static void test_ceilings_leave_what_fits(void **state)
         tarn_view view;
         uint32_t level;
         int keys_only;
+        uint64_t spacing_ms[2]; ///< at least, at most
     } cases[] = {
-        {{.mbit_per_s = 0}, UINT32_MAX, 0},
-        {{.mbit_per_s = 0.60f, .frames_per_s = 31, .particles = 200}, UINT32_MAX, 0},
-        {{.mbit_per_s = 0.42f}, 1, 0},
-        {{.frames_per_s = 20}, 1, 0},
-        {{.frames_per_s = 15}, 1, 0},
-        {{.particles = 199}, 0, 0},
-        {{.particles = 1}, 0, 0}, // the first layer, whatever it has
-        {{.mbit_per_s = 0.20f}, 0, 0},
-        {{.frames_per_s = 5}, 1, 1}, // few frames are no reason for fewer particles
-        {{.frames_per_s = 5, .particles = 199}, 0, 1},
-        {{.mbit_per_s = 0.10f}, 1, 1},
-        {{.mbit_per_s = 0.03f}, 0, 1},
-        {{.mbit_per_s = 0.001f}, 0, 1},
+        {{.mbit_per_s = 0}, UINT32_MAX, 0, {0, 0}},
+        {{.mbit_per_s = 0.60f, .frames_per_s = 31, .particles = 200}, UINT32_MAX, 0, {32, 32}},
+        {{.mbit_per_s = 0.42f}, UINT32_MAX, 0, {36, 46}}, // and 0.6 of the extra frames
+        {{.mbit_per_s = 0.285f}, 1, 0, {0, 0}},
+        {{.frames_per_s = 20}, UINT32_MAX, 0, {48, 51}},
+        {{.frames_per_s = 15}, 1, 0, {0, 0}},
+        {{.particles = 199}, 0, 0, {0, 0}},
+        {{.particles = 1}, 0, 0, {0, 0}}, // the first layer, whatever it has
+        {{.mbit_per_s = 0.20f}, 0, 0, {0, 0}},
+        {{.frames_per_s = 5}, 1, 1, {0, 0}}, // few frames are no reason for fewer particles
+        {{.frames_per_s = 5, .particles = 199}, 0, 1, {0, 0}},
+        {{.mbit_per_s = 0.10f}, 1, 1, {0, 0}},
+        {{.mbit_per_s = 0.03f}, 0, 1, {0, 0}},
+        {{.mbit_per_s = 0.001f}, 0, 1, {0, 0}},
     };
     uint64_t now_ns = ms(5000);
     tarn_stream_traffic_init(&traffic);
@@ -487,8 +613,11 @@ static void test_ceilings_leave_what_fits(void **state)
         flow(&now_ns, seconds);
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
             const tarn_stream_share share = tarn_stream_traffic_share(&traffic, &cases[i].view, now_ns);
-            if (share.level != cases[i].level || share.keys_only != cases[i].keys_only) {
-                fail_msg("case %zu: level %u, key frames only %d", i, share.level, share.keys_only);
+            if (share.level != cases[i].level || share.keys_only != cases[i].keys_only ||
+                share.spacing_ns / 1000000 < cases[i].spacing_ms[0] ||
+                share.spacing_ns / 1000000 > cases[i].spacing_ms[1]) {
+                fail_msg("case %zu: level %u, key frames only %d, extra ones %g ms apart", i, share.level,
+                         share.keys_only, 1e-6 * (double)share.spacing_ns);
             }
         }
     }
@@ -637,12 +766,63 @@ static void test_a_viewer_gets_no_more_than_it_wants(void **state)
     (void)state;
     uint64_t now_ns = ms(100000);
     live_a_second(&now_ns, 20);
-    tarn_viewer_rate_bound(&rate, 1, 0);
+    const tarn_stream_share few = {.level = 1}, all = {.level = UINT32_MAX};
+    tarn_viewer_rate_bound(&rate, &few);
     assert_true(tarn_viewer_rate_skips_extras(&rate));
     assert_int_equal(live_a_second(&now_ns, 20), 2);
-    tarn_viewer_rate_bound(&rate, UINT32_MAX, 0);
+    tarn_viewer_rate_bound(&rate, &all);
     assert_int_equal(live_a_second(&now_ns, 20), LAYERS);
     assert_false(tarn_viewer_rate_skips_extras(&rate));
+}
+
+/// Steps of a sixtieth with frames each, every fourth a base frame, to a viewer. @return how many it gets in a second
+static uint32_t send_frames(uint64_t *now_ns, uint32_t seconds, uint64_t delay_ms)
+{
+    uint32_t sent = 0;
+    for (uint32_t i = 0; i < 60 * seconds; i++) {
+        *now_ns += 1000000000u / 60;
+        const uint64_t at_ns = *now_ns + ms(i * 7 % 5);
+        if (i % 4 == 0 || tarn_viewer_rate_takes_extra(&rate, at_ns)) {
+            tarn_viewer_rate_sent(&rate, at_ns);
+            acknowledge(at_ns + ms(delay_ms), at_ns, UINT64_MAX);
+            sent++;
+        }
+    }
+    return sent / seconds;
+}
+
+static void test_extra_frames_keep_to_a_viewers_ceiling(void **state)
+{
+    (void)state;
+    static const struct {
+        float frames_per_s;
+        uint32_t least, most;
+    } cases[] = {{0, 60, 60}, {60, 59, 60}, {45, 43, 46}, {30, 29, 31}, {20, 19, 21}, {15, 15, 16}};
+    uint64_t now_ns = ms(100000);
+    tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const float per_s = cases[i].frames_per_s;
+        const tarn_stream_share share = {UINT32_MAX, 0, per_s > 0 ? (uint64_t)(1e9 / (double)per_s) : 0};
+        tarn_viewer_rate_bound(&rate, &share);
+        assert_in_range(send_frames(&now_ns, 8, 5), cases[i].least, cases[i].most);
+    }
+}
+
+/// A way that takes 30 frames a second and not 60 goes on with 30, not with 15.
+static void test_a_queue_of_close_frames_costs_every_other_first(void **state)
+{
+    (void)state;
+    uint64_t now_ns = ms(100000);
+    tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS);
+    assert_int_equal(send_frames(&now_ns, 2, 5), 60);
+    for (int i = 0; send_frames(&now_ns, 1, 90) > 50; i++) {
+        assert_true(i < 3);
+    }
+    assert_false(tarn_viewer_rate_skips_extras(&rate));
+    assert_in_range(send_frames(&now_ns, 1, 5), 29, 31);
+    now_ns += ms(TARN_VIEWER_RATE_RAISE_MS);
+    send_frames(&now_ns, 2, 5);
+    assert_int_equal(send_frames(&now_ns, 1, 5), 60);
 }
 
 static void test_an_idle_way_brings_back_what_was_left_out(void **state)
@@ -666,7 +846,8 @@ static void test_an_idle_way_brings_back_what_was_left_out(void **state)
         shown = layers;
     }
     assert_int_equal(shown, LAYERS);
-    tarn_viewer_rate_bound(&rate, 1, 0);
+    const tarn_stream_share few = {.level = 1};
+    tarn_viewer_rate_bound(&rate, &few);
     tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS);
     assert_false(tarn_viewer_rate_idle(&rate, now_ns + ms(100000))); // it wants no more
 }
@@ -729,7 +910,12 @@ static void test_what_was_too_much_comes_back_ever_more_slowly(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_running_tank_makes_15_base_frames_and_a_key_frame_in_a_second),
+        cmocka_unit_test(test_a_running_tank_makes_15_base_frames_in_a_second),
+        cmocka_unit_test(test_key_frames_that_nobody_asks_for_are_rare),
+        cmocka_unit_test(test_while_somebody_acts_and_a_second_after_every_step_has_a_frame),
+        cmocka_unit_test(test_a_rate_that_was_set_stays_a_ceiling),
+        cmocka_unit_test(test_a_tank_without_time_for_more_frames_makes_no_more),
+        cmocka_unit_test(test_steps_that_come_in_a_row_have_no_frame_each),
         cmocka_unit_test(test_a_key_frame_that_is_asked_for_comes_at_once_but_not_too_often),
         cmocka_unit_test(test_key_frames_that_are_asked_for_are_few_in_the_long_run),
         cmocka_unit_test(test_a_paused_tank_makes_a_key_frame_and_then_nothing),
@@ -753,6 +939,8 @@ int main(void)
         cmocka_unit_test(test_what_came_before_a_pause_says_nothing),
         cmocka_unit_test(test_a_young_stream_knows_its_particles_only),
         cmocka_unit_test_setup(test_a_viewer_gets_no_more_than_it_wants, begin_rate),
+        cmocka_unit_test_setup(test_extra_frames_keep_to_a_viewers_ceiling, begin_rate),
+        cmocka_unit_test_setup(test_a_queue_of_close_frames_costs_every_other_first, begin_rate),
         cmocka_unit_test_setup(test_an_idle_way_brings_back_what_was_left_out, begin_rate),
         cmocka_unit_test_setup(test_late_acknowledgements_without_a_queue_cost_nothing, begin_rate),
         cmocka_unit_test_setup(test_who_loses_the_chain_by_being_slow_does_without_one_thing_more, begin_rate),
