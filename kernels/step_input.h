@@ -66,6 +66,8 @@ typedef struct tarn_step_input {
     tarn_solid walls[TARN_STEP_WALLS_MAX];
     uint32_t erase_count;
     tarn_sink erases[TARN_STEP_ERASES_MAX]; ///< take away the walls that come into them, new ones too
+    uint64_t
+        admitted; ///< set by tarn_tank_admit, for the tank's next step: it need not look again. No part of the bytes
 } tarn_step_input;
 
 /// What of an input can't be done.

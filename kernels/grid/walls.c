@@ -248,6 +248,7 @@ static tarn_status renew_touched(grid_host *grid)
     for (uint32_t t = 0; t < grid->args->shape.tile_total[0] && status == TARN_OK; t++) {
         if (grid->walls.touched[t]) {
             status = renew_tile(grid, t);
+            tarn_queue_yield(grid->queue);
         }
     }
     return status == TARN_OK ? finish(grid) : status;
@@ -270,8 +271,10 @@ bool grid_walls_fit(grid_host *grid, const tarn_solid *some, uint32_t count)
         touch(grid, &some[i]);
     }
     for (uint32_t t = 0; t < total && needed <= room; t++) {
-        needed += walls->touched[t] && walls->tile[t] == TILE_NONE && walls->still.tile[t] != TILE_FULL &&
-                  fill_nodes(grid, t, node);
+        if (walls->touched[t] && walls->tile[t] == TILE_NONE && walls->still.tile[t] != TILE_FULL) {
+            needed += fill_nodes(grid, t, node);
+            tarn_queue_yield(grid->queue);
+        }
     }
     added->wall_count -= count;
     memset(added->walls + added->wall_count, 0, count * sizeof *some);

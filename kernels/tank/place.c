@@ -82,6 +82,7 @@ static tarn_status fill_tables(const tarn_tank *tank, const tank_arrays *arrays,
 
 static tarn_status upload(tarn_tank *tank, void *to, const void *from, size_t count)
 {
+    tarn_queue_yield(tank->grid.queue);
     return to == NULL ? TARN_OK : tarn_queue_upload(tank->grid.queue, to, from, count * 4);
 }
 

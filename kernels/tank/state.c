@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { PARTICLES_AT_ONCE = 1 << 16 }; ///< between two yields
+
 // -------------------------------------------------------------------------------------------------------------- arrays
 
 /// Where the particles' arrays lie on the device, by what they hold; NULL: they have no such array.
@@ -164,6 +166,9 @@ static bool state_fits(const tarn_tank *tank, const tank_state *state)
 static bool particles_fit(const tarn_tank *tank, const tank_arrays *arrays)
 {
     for (uint32_t i = 0; i < arrays->count; i++) {
+        if (i % PARTICLES_AT_ONCE == 0) {
+            tarn_queue_yield(tank->grid.queue);
+        }
         for (int a = 0; a < 3; a++) {
             if (!(fabsf(arrays->velocity[a][i]) <= SPEED_MAX)) {
                 return false;
@@ -237,6 +242,16 @@ static void apply_state(tarn_tank *tank, const tank_state *state)
     tank->counters.grid.liquid_cells_last = state->liquid_cells;
 }
 
+/// Copies an array of particles in slices, so that others need not wait for the whole.
+static void copy_array(const tarn_tank *tank, void *to, const uint8_t *from, size_t bytes)
+{
+    enum { SLICE = 4 * PARTICLES_AT_ONCE };
+    for (size_t at = 0; at < bytes; at += SLICE) {
+        memcpy((uint8_t *)to + at, from + at, bytes - at < SLICE ? bytes - at : SLICE);
+        tarn_queue_yield(tank->grid.queue);
+    }
+}
+
 /// Puts the particles of a state into the tank.
 static tarn_status place(tarn_tank *tank, const tank_state *state, const uint8_t *bytes)
 {
@@ -247,7 +262,7 @@ static tarn_status place(tarn_tank *tank, const tank_state *state, const uint8_t
     if (status == TARN_OK) {
         list_host(&arrays, list);
         for (uint32_t i = 0; i < state->array_count; i++) {
-            memcpy(list[state->arrays[i]], bytes + state->particles_at + i * each, each);
+            copy_array(tank, list[state->arrays[i]], bytes + state->particles_at + i * each, each);
         }
         status = particles_fit(tank, &arrays) ? tank_place(tank, &arrays, state->next_id) : TARN_E_MALFORMED;
     }

@@ -125,7 +125,11 @@ tarn_status tarn_tank_admit(tarn_tank *tank, tarn_step_input *input, tarn_step_r
     if (status == TARN_OK) {
         status = check_acts(tank, input, &complaint);
     }
-    return status == TARN_OK ? grid_admit(&tank->grid, input, refusals) : status;
+    if (status == TARN_OK) {
+        status = grid_admit(&tank->grid, input, refusals);
+    }
+    input->admitted = status == TARN_OK ? tank->input_count + 1 : 0;
+    return status;
 }
 
 // --------------------------------------------------------------------------------------------------------- what
@@ -159,6 +163,7 @@ static void set_pose(tarn_tank *tank, const tarn_step_input *input)
 
 tarn_status tank_apply_input(tarn_tank *tank, const tarn_step_input *input)
 {
+    tank->input_count++;
     TARN_ASSERT(input->parameter_count <= TARN_STEP_PARAMETERS_MAX);
     TARN_ASSERT((unsigned)input->pause < TARN_STEP_PAUSE_COUNT && (unsigned)input->poser < TARN_STEP_POSER_COUNT);
     for (uint32_t i = 0; i < input->parameter_count; i++) {

@@ -53,6 +53,7 @@ struct tarn_tank {
     tank_counters counters;                              ///< as the last step left them
     uint32_t *tiles_host;                                ///< [occupied]
     bool paused;                                         ///< as inputs said
+    uint64_t input_count;                                ///< that came to pass
     bool turned_by_hand;                                 ///< what the scene does with the tank no longer counts
     uint32_t thrown_count, thrown[TARN_STEP_THROWS_MAX]; ///< bodies, of the last step
     bool profiling;

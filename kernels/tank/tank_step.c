@@ -255,6 +255,9 @@ static void substep(void *tank)
 /// Whether the tank takes an input as it is.
 static tarn_status check(tarn_tank *tank, const tarn_step_input *input)
 {
+    if (input->admitted == tank->input_count + 1) {
+        return TARN_OK;
+    }
     tarn_step_input admitted = *input;
     tarn_step_refusals refusals;
     const tarn_status status = tarn_tank_admit(tank, &admitted, &refusals);

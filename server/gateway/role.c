@@ -37,11 +37,6 @@ bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role 
     return found;
 }
 
-const char *tarn_role_word(tarn_role role)
-{
-    return words[role];
-}
-
 int tarn_role_find(const char *word)
 {
     for (int role = 0; role < TARN_ROLE_COUNT; role++) {

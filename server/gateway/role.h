@@ -17,8 +17,7 @@ tarn_status tarn_role_keys_make(tarn_role_keys *keys);
 /// @param key  with zeros behind its end  @return false: it is none of these
 bool tarn_role_of_key(const tarn_role_keys *keys, const tarn_key key, tarn_role *role);
 
-/// The word of a role ("watch"), and back. @return -1 for a word that is none
-const char *tarn_role_word(tarn_role role);
+/// The role of a word ("watch"). @return -1 for a word that is none
 int tarn_role_find(const char *word);
 
 /// Whether a role may send a message.

@@ -107,6 +107,7 @@ static tarn_input_source *source_find_or_add(tarn_input_state *state, uint32_t v
     source->viewer_id = viewer_id;
     source->kind = kind;
     source->index = index;
+    source->press = ++state->presses;
     return source;
 }
 
@@ -234,6 +235,7 @@ static tarn_status pointer_down(tarn_input_state *state, uint32_t viewer_id, con
     }
     const tarn_body_grip *grip =
         pointer->tool == TARN_TOOL_PUSH ? tarn_body_map_ray(bodies, ray, source->hold_m) : NULL;
+    source->press = ++state->presses;
     source->tool = pointer->tool;
     source->holds = false;
     memset(source->lift, 0, sizeof source->lift);
@@ -507,15 +509,15 @@ bool tarn_input_state_is_heard(const tarn_input_state *state)
     return is_heard;
 }
 
-void tarn_input_state_thrown(tarn_input_state *state, uint32_t source, uint32_t body)
+void tarn_input_state_thrown(tarn_input_state *state, const tarn_tool_throw *thrown, uint32_t body)
 {
     for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {
         if (state->sources[i].body == body) {
             state->sources[i].holds = false;
         }
     }
-    tarn_input_source *thrower = &state->sources[source];
-    if (thrower->viewer_id == 0 || thrower->tool != TARN_TOOL_THROW) {
+    tarn_input_source *thrower = &state->sources[thrown->source];
+    if (thrower->viewer_id == 0 || thrower->press != thrown->press) {
         return;
     }
     thrower->holds = true;
@@ -548,6 +550,8 @@ static void source_latch(tarn_input_state *state, tarn_input_source *source, con
                                .strength = source->strength,
                                .colour = source->colour,
                                .source = (uint32_t)(source - state->sources),
+                               .press = source->press,
+                               .viewer_id = source->viewer_id,
                                .is_pointer = source->kind == TARN_INPUT_POINTER,
                                .stands = source->stands,
                                .ends = source->released,

@@ -3,7 +3,7 @@
 ///
 /// A press of a pointer takes hold of a point in the tank (input_ray.h) and of the plane through it that faces the
 /// viewer. Moves slide the point along that plane. In each step the tool acts in a sphere at the point, with the
-/// point's speed in simulated time, smoothed over a few steps and never above TARN_TANK_PUSH_SPEED_MAX_M_S. A
+/// hand's own speed however slow the tank is, smoothed over a few steps and never above TARN_TANK_PUSH_SPEED_MAX_M_S. A
 /// controller pushes while its trigger or grip is pressed, a hand while it is open; other tools act while the trigger
 /// is pressed or the hand pinches. Both have the velocity that their client measured.
 ///
@@ -32,6 +32,7 @@ typedef struct tarn_input_source {
     uint32_t viewer_id; ///< 0: free
     tarn_input_kind kind;
     uint32_t index; ///< pointer id, or side
+    uint32_t press; ///< its number
     tarn_tool tool;
     bool released; ///< ends with the next step
     bool closed;   ///< of a hand: it pinches or is a fist
@@ -64,8 +65,9 @@ typedef struct tarn_input_state {
     tarn_input_source sources[TARN_INPUT_SOURCES_MAX];
     tarn_input_viewer viewers[TARN_INPUT_VIEWERS_MAX];
     uint64_t order;
-    float up[3];    ///< unit length, in the tank: against gravity
-    uint32_t tools; ///< that the tank has: TARN_TOOL_BIT
+    uint32_t presses; ///< so far
+    float up[3];      ///< unit length, in the tank: against gravity
+    uint32_t tools;   ///< that the tank has: TARN_TOOL_BIT
 } tarn_input_state;
 
 /// Lets go of everything; for a new tank, which has all tools until it is said otherwise.
@@ -92,8 +94,8 @@ void tarn_input_state_note(tarn_input_state *state, uint32_t viewer_id, uint32_t
 void tarn_input_state_viewer_gone(tarn_input_state *state, uint32_t viewer_id);
 
 /// A body has come into the tank: whoever held the one whose number it has lets go.
-/// @param source  whose tool threw it in, who holds it as long as the press lasts
-void tarn_input_state_thrown(tarn_input_state *state, uint32_t source, uint32_t body);
+/// @param thrown  as it was latched; who threw it in holds it as long as that press lasts
+void tarn_input_state_thrown(tarn_input_state *state, const tarn_tool_throw *thrown, uint32_t body);
 
 /// The hands on bodies in the next step; before tarn_input_state_latch, which lets go of what was released. Where more
 /// hold something than may act in a step, the rest wait. @return how many

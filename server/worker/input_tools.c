@@ -130,7 +130,8 @@ static void throw_in(const tarn_tool_stroke *stroke, tarn_step_tools *step)
         return;
     }
     tarn_tool_throw *to = &step->throws[step->throw_count++];
-    *to = (tarn_tool_throw){.source = stroke->source, .radius_m = stroke->radius_m};
+    *to = (tarn_tool_throw){
+        .source = stroke->source, .press = stroke->press, .viewer_id = stroke->viewer_id, .radius_m = stroke->radius_m};
     memcpy(to->center_m, stroke->to_m, sizeof to->center_m);
     memcpy(to->velocity_m_s, stroke->velocity_m_s, sizeof to->velocity_m_s);
     stroke->trail->begun = true;
@@ -155,7 +156,7 @@ static void wall(const tarn_tool_stroke *stroke, const float size_m[3], tarn_ste
         return;
     }
     tarn_tool_wall *to = &step->walls[step->wall_count++];
-    to->source = stroke->source;
+    to->viewer_id = stroke->viewer_id;
     to->radius_m = radius_m;
     to->height_m = stroke->stands ? fmaxf(stroke->strength, TARN_INPUT_WALL_SHARE) * size_m[1] : 0.0f;
     memcpy(to->from_m, trail->anchor_m, sizeof to->from_m);

@@ -24,7 +24,8 @@ typedef struct tarn_tool_stroke {
     float axis[3];            ///< unit length; a vortex turns about it by the right hand
     float radius_m, strength;
     uint32_t colour;         ///< as in tarn_input_pointer
-    uint32_t source;         ///< whose it is: index
+    uint32_t source, press;  ///< whose it is: index, and number of the press
+    uint32_t viewer_id;      ///< and who that is
     bool is_pointer, stands; ///< stands: walls do so, on the floor below
     bool ends;               ///< with this step
     tarn_tool_trail *trail;
@@ -32,13 +33,14 @@ typedef struct tarn_tool_stroke {
 
 /// A body that is thrown in.
 typedef struct tarn_tool_throw {
-    uint32_t source; ///< who holds it
+    uint32_t source, press; ///< who holds it
+    uint32_t viewer_id;
     float center_m[3], velocity_m_s[3], radius_m;
 } tarn_tool_throw;
 
 /// A piece of wall.
 typedef struct tarn_tool_wall {
-    uint32_t source; ///< who draws it
+    uint32_t viewer_id; ///< who draws it
     float from_m[3], to_m[3], radius_m;
     float height_m; ///< from the floor on; 0: it doesn't stand there, but is round
 } tarn_tool_wall;

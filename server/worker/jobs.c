@@ -93,9 +93,8 @@ uint64_t tarn_job_resume(tarn_job *job, uint64_t until_ns, bool others_run)
     TARN_ASSERT(job->in_progress && jobs->running == NULL);
     const uint64_t now_ns = tarn_clock_monotonic_ns(), before_ns = job->used_ns;
     if (atomic_load(&job->is_away)) {
-        job->used_ns += now_ns - job->since_ns;
-        job->since_ns = now_ns;
-        return job->used_ns - before_ns;
+        job->since_ns = now_ns; // what it does uses nothing that others would want
+        return 0;
     }
     if (!job->is_waiting) {
         job->since_ns = now_ns; // else it goes on from when it began to wait
@@ -141,6 +140,9 @@ static void yield(void *context, bool is_waiting)
 {
     tarn_jobs *jobs = context;
     tarn_job *job = jobs->running;
+    if (job == NULL && !is_waiting) {
+        return;
+    }
     if (job == NULL || (is_waiting && !jobs->others_run && !is_due(jobs))) {
         const struct timespec shortly = {.tv_nsec = TARN_WORKER_POLL_US * 1000};
         nanosleep(&shortly, NULL);

@@ -71,6 +71,12 @@ void tarn_job_close(tarn_job *job);
 /// Gives it something to do; it begins with its first turn.
 void tarn_job_start(tarn_job *job, void (*run)(void *context), void *context);
 
+/// Whether it has left, so that there is no sense in giving it the baton.
+static inline bool tarn_job_is_away(const tarn_job *job)
+{
+    return atomic_load(&job->is_away);
+}
+
 /// Gives it the baton until it yields or ends; returns at once while it is away.
 /// @param until_ns  when the scheduler wants it back at the latest, give or take a piece of work
 /// @param others_run  others could go on while it waits for the device

@@ -440,7 +440,8 @@ uint64_t tarn_places_due_ns(const tarn_places *places, uint64_t now_ns)
         const tarn_place *place = &places->of[i];
         uint64_t due = due_ns(place);
         if (place->job.in_progress) {
-            due = places->turns.of[i].is_waiting ? now_ns + TARN_WORKER_POLL_US * (uint64_t)1000 : 0;
+            const uint64_t poll_us = tarn_job_is_away(&place->job) ? TARN_WORKER_AWAY_US : TARN_WORKER_POLL_US;
+            due = places->turns.of[i].is_waiting ? now_ns + poll_us * 1000 : 0;
         } else if (is_taken(place) && tarn_worker_move_is_due(&place->tank, places->link)) {
             due = 0;
         }

@@ -78,7 +78,7 @@ static int slot_free(const tarn_frame_slot *slot)
 
 uint8_t *tarn_worker_link_frame_space(tarn_worker_link *link, uint32_t index)
 {
-    TARN_ASSERT(index < TARN_WORKER_TANKS_MAX);
+    TARN_ASSERT(index < TARN_WORKER_PLACES_MAX);
     tarn_frame_slot *slot = &link->slots[index];
     int buffer = slot_free(slot);
     if (slot->buffers[buffer] == NULL) {
@@ -100,7 +100,7 @@ uint8_t *tarn_worker_link_frame_space(tarn_worker_link *link, uint32_t index)
 void tarn_worker_link_frame_put(tarn_worker_link *link, uint32_t index, uint32_t tank, uint32_t frame_bytes,
                                 const tarn_ipc_stamps *stamps, bool is_kept)
 {
-    TARN_ASSERT(index < TARN_WORKER_TANKS_MAX && frame_bytes > 0 && frame_bytes <= TARN_IPC_FRAME_BYTES_MAX);
+    TARN_ASSERT(index < TARN_WORKER_PLACES_MAX && frame_bytes > 0 && frame_bytes <= TARN_IPC_FRAME_BYTES_MAX);
     tarn_frame_slot *slot = &link->slots[index];
     const tarn_ipc_message message = {.kind = TARN_IPC_STAMPS, .tank = tank, .stamps = *stamps};
     size_t stamps_bytes;
@@ -116,7 +116,7 @@ void tarn_worker_link_frame_put(tarn_worker_link *link, uint32_t index, uint32_t
 
 bool tarn_worker_link_frame_waits(const tarn_worker_link *link, uint32_t index)
 {
-    TARN_ASSERT(index < TARN_WORKER_TANKS_MAX);
+    TARN_ASSERT(index < TARN_WORKER_PLACES_MAX);
     return link->slots[index].filled >= 0 && link->slots[index].is_kept;
 }
 

@@ -69,8 +69,7 @@ void tarn_worker_move_want(tarn_worker_tank *tank, uint64_t until)
 static bool may_tell_head(const tarn_worker_tank *tank, const tarn_worker_link *link)
 {
     const tarn_frame_slot *slot = &link->slots[tank->slot];
-    return slot->filled < 0 && slot->sending < 0 && !tank->state_changed && tank->notice[0] == '\0' &&
-           tank->refused_viewer_id == 0;
+    return slot->filled < 0 && slot->sending < 0 && !tank->state_changed && tank->notice[0] == '\0';
 }
 
 bool tarn_worker_move_is_due(const tarn_worker_tank *tank, const tarn_worker_link *link)

@@ -339,15 +339,17 @@ static void fill_solids(const tarn_tank_desc *desc, const tarn_step_tools *tools
     memcpy(input->erases, tools->erases, tools->erase_count * sizeof *tools->erases);
 }
 
-/// Notes for the viewer whose tool it was that it can't do what it wants.
-static void note_refused(tarn_worker_tank *tank, const tarn_step_tools *tools, const tarn_step_refusals *refusals)
+/// Tells the viewers whose tools these were that they can't do what they want.
+static void tell_refused(const tarn_worker_tank *tank, tarn_worker_link *link, const tarn_step_tools *tools,
+                         const tarn_step_refusals *refusals)
 {
     for (uint32_t i = 0; i < refusals->count; i++) {
         const tarn_step_refusal *refusal = &refusals->of[i];
-        const uint32_t source =
-            refusal->is_wall ? tools->walls[refusal->index].source : tools->throws[refusal->index].source;
-        tank->refused_viewer_id = tank->inputs.sources[source].viewer_id;
-        tank->refused_why = refusal->why;
+        const uint32_t viewer_id =
+            refusal->is_wall ? tools->walls[refusal->index].viewer_id : tools->throws[refusal->index].viewer_id;
+        tarn_text why;
+        snprintf(why, sizeof why, "input.tool: %s", refusal->why);
+        tarn_worker_link_refuse(link, tank->id, viewer_id, 0, TARN_ERROR_INPUT, why);
     }
 }
 
@@ -383,7 +385,7 @@ static void latch(tarn_worker_tank *tank, tarn_step_tools *tools)
 }
 
 /// Steps the simulation with what the viewers do.
-static tarn_status simulate(tarn_worker_tank *tank)
+static tarn_status simulate(tarn_worker_tank *tank, tarn_worker_link *link)
 {
     tarn_step_tools tools;
     tarn_step_refusals refusals;
@@ -397,14 +399,14 @@ static tarn_status simulate(tarn_worker_tank *tank)
         memset(input, 0, sizeof *input);
         status = TARN_OK;
     }
-    note_refused(tank, &tools, &refusals);
+    tell_refused(tank, link, &tools, &refusals);
     if (status == TARN_OK) {
         status = tarn_tank_step(tank->tank, input);
     }
     uint32_t thrown[TARN_STEP_THROWS_MAX];
     const uint32_t thrown_count = status == TARN_OK ? tarn_tank_thrown(tank->tank, thrown) : 0;
     for (uint32_t i = 0; i < thrown_count; i++) {
-        tarn_input_state_thrown(&tank->inputs, tools.throws[i].source, thrown[i]);
+        tarn_input_state_thrown(&tank->inputs, &tools.throws[i], thrown[i]);
     }
     tank->added_changed |= tarn_tank_added_changes(tank->tank) != changes;
     tank->state_changed |= input->parameter_count > 0;
@@ -448,14 +450,14 @@ static tarn_status recover(tarn_worker_tank *tank, tarn_status failure, uint64_t
     return TARN_OK;
 }
 
-static tarn_status step(tarn_worker_tank *tank, const tarn_jobs *jobs, uint64_t now_ns)
+static tarn_status step(tarn_worker_tank *tank, tarn_worker_link *link, const tarn_jobs *jobs, uint64_t now_ns)
 {
     const uint64_t used_ns = tarn_jobs_used_ns(jobs);
     if (tank->paused) {
         tank->steps_asked--;
         tank->frame_wanted = true;
     }
-    tarn_status status = simulate(tank);
+    tarn_status status = simulate(tank, link);
     if (status != TARN_OK) {
         return status == TARN_E_DEVICE ? status : recover(tank, status, now_ns);
     }
@@ -590,7 +592,7 @@ tarn_status tarn_worker_tank_run(tarn_worker_tank *tank, tarn_worker_link *link,
 {
     const uint64_t now_ns = tarn_clock_monotonic_ns();
     const bool is_step = is_stepping(tank) && tank->pace.due_ns <= now_ns;
-    tarn_status status = is_step ? step(tank, jobs, now_ns) : TARN_OK;
+    tarn_status status = is_step ? step(tank, link, jobs, now_ns) : TARN_OK;
     if (status == TARN_OK && tank->viewer_count > 0) {
         status = show(tank, link, jobs, is_step, tarn_clock_monotonic_ns());
     }
@@ -622,17 +624,6 @@ void tarn_worker_tank_tell(tarn_worker_tank *tank, tarn_worker_link *link, uint6
         tank->added_due_ns = now_ns + TARN_WORKER_ADDED_MS * (uint64_t)1000000;
     }
     tell_state(tank, link);
-    if (tank->refused_viewer_id != 0) {
-        memset(&message, 0, sizeof message);
-        message.kind = TARN_IPC_REFUSED;
-        message.tank = tank->id;
-        message.refused.viewer_id = tank->refused_viewer_id;
-        message.refused.code = TARN_ERROR_INPUT;
-        snprintf(message.refused.text, sizeof message.refused.text, "input.tool: %s", tank->refused_why);
-        if (tarn_worker_link_put(link, &message) == TARN_OK) {
-            tank->refused_viewer_id = 0;
-        }
-    }
     // After the state, whose epoch it belongs to.
     if (tank->notice[0] && !tank->state_changed) {
         memset(&message, 0, sizeof message);

@@ -46,9 +46,7 @@ typedef struct tarn_worker_tank {
     tarn_step_input next;    ///< what the next step has been told besides
     tarn_step_input latched; ///< all that the present one was told
     tarn_snapshot snapshot;
-    tarn_text notice;           ///< for all viewers, until the gateway has it
-    uint32_t refused_viewer_id; ///< whose throw or wall of a step couldn't be, until the gateway has it; 0: nobody's
-    const char *refused_why;
+    tarn_text notice; ///< for all viewers, until the gateway has it
     tarn_step_pause pause_asked;
     bool paused;          ///< as the tank says
     uint32_t steps_asked; ///< single steps, while paused

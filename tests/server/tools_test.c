@@ -277,7 +277,7 @@ static void test_a_press_throws_one_body_in_and_holds_it(void **unused)
     assert_float_equal(step.throws[0].center_m[0], 2, 1e-6);
     assert_true(step.throws[0].center_m[1] >= 2 - 1e-5f); // above the liquid
     assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
-    tarn_input_state_thrown(&state, step.throws[0].source, 5);
+    tarn_input_state_thrown(&state, &step.throws[0], 5);
     input = tool_press(2, TARN_TOOL_THROW, 3, 1);
     input.pointer.phase = TARN_PHASE_MOVE;
     take(&state, 1, &input, &map);
@@ -291,13 +291,33 @@ static void test_a_press_throws_one_body_in_and_holds_it(void **unused)
     take(&state, 2, &input, &map);
     tarn_input_state_latch(&state, map.size_m, dt_s, &step);
     assert_int_equal(step.throw_count, 1);
-    tarn_input_state_thrown(&state, step.throws[0].source, 5);
+    tarn_input_state_thrown(&state, &step.throws[0], 5);
     assert_int_equal(tarn_input_state_grabs(&state, grabs), 1);
     assert_float_equal(grabs[0].target_m[0], 1, 1e-5);
     input.pointer.phase = TARN_PHASE_UP;
     take(&state, 2, &input, &map);
     tarn_input_state_latch(&state, map.size_m, dt_s, &step);
     assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
+
+    // A click that is over when its body comes: who presses next holds nothing, and throws a body of its own.
+    input = tool_press(4, TARN_TOOL_THROW, 1, 1);
+    take(&state, 1, &input, &map);
+    input.pointer.phase = TARN_PHASE_UP;
+    take(&state, 1, &input, &map);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.throw_count, 1);
+    assert_int_equal(step.throws[0].viewer_id, 1);
+    const tarn_tool_throw thrown = step.throws[0];
+    input = tool_press(5, TARN_TOOL_THROW, 2, 1);
+    take(&state, 2, &input, &map);
+    tarn_input_state_thrown(&state, &thrown, 7);
+    assert_int_equal(tarn_input_state_grabs(&state, grabs), 0);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
+    assert_int_equal(step.throw_count, 1);
+    assert_int_equal(step.throws[0].viewer_id, 2);
+    input.pointer.phase = TARN_PHASE_UP;
+    take(&state, 2, &input, &map);
+    tarn_input_state_latch(&state, map.size_m, dt_s, &step);
 
     // A controller throws with its own velocity, and holds while the trigger is pressed.
     tarn_input held = {.sequence = 4, .kind = TARN_INPUT_CONTROLLER};
@@ -312,7 +332,7 @@ static void test_a_press_throws_one_body_in_and_holds_it(void **unused)
     tarn_input_state_latch(&state, map.size_m, dt_s, &step);
     assert_int_equal(step.throw_count, 1);
     assert_float_equal(step.throws[0].velocity_m_s[1], 3, 0);
-    tarn_input_state_thrown(&state, step.throws[0].source, 6);
+    tarn_input_state_thrown(&state, &step.throws[0], 6);
     take(&state, 3, &held, &map);
     assert_int_equal(tarn_input_state_grabs(&state, grabs), 1);
     held.controller.trigger = 0;
