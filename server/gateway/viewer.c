@@ -105,6 +105,9 @@ const tarn_fanout_frame *tarn_viewer_next_frame(const tarn_viewer *viewer)
     const uint64_t now_ns = tarn_clock_monotonic_ns();
     const tarn_fanout_frame *frame = tarn_fanout_next(viewer->fanout, viewer->reference, viewer->frame_serial,
                                                       !tarn_viewer_rate_takes_extra(&viewer->rate, now_ns));
+    if (frame == NULL && viewer->frame_serial == 0) {
+        frame = tarn_fanout_still(viewer->fanout);
+    }
     if (frame != NULL && (frame->kind == TARN_STREAM_KEY ? had_key(viewer, frame) : viewer->rate.keys_only)) {
         return NULL;
     }

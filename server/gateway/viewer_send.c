@@ -187,7 +187,7 @@ static int send_frame(tarn_viewer *viewer, const tarn_fanout_frame *frame)
     }
     TARN_ASSERT(frame->kind == TARN_STREAM_KEY || frame->refers == viewer->reference); // or it decodes to nonsense
     viewer->frame_serial = frame->serial;
-    viewer->was_hidden = false;
+    viewer->was_hidden = frame == tarn_fanout_still(viewer->fanout); // what came since isn't skipped for its sake
     if (frame->kind != TARN_STREAM_EXTRA) {
         viewer->reference = frame->serial;
     }

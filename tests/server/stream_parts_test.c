@@ -349,6 +349,7 @@ enum { EPOCH = 5, LAYER_BYTES = 40 };
 
 static tarn_fanout fanout;
 static tarn_fanout_inputs inputs;
+static uint64_t apart_ms; // between frames
 
 /// Writes a frame of two layers as the worker would, of any bytes behind its head. @return its size
 static uint32_t write_frame(uint8_t *bytes, tarn_stream_kind kind, uint32_t number, uint32_t reference, uint32_t epoch)
@@ -358,6 +359,7 @@ static uint32_t write_frame(uint8_t *bytes, tarn_stream_kind kind, uint32_t numb
     head.number = number;
     head.reference = kind == TARN_STREAM_KEY ? number : reference;
     head.step = 10 * (uint64_t)number;
+    head.server_time_us = 1000 * apart_ms * number;
     head.interval_steps = 4;
     head.interval_s = 0.1f;
     head.realtime_factor = 1;
@@ -409,6 +411,7 @@ static uint32_t send_to(watcher *w, bool skip_extras)
 static int begin_fanout(void **state)
 {
     (void)state;
+    apart_ms = 33;
     tarn_fanout_init(&fanout);
     return 0;
 }
@@ -444,6 +447,43 @@ static void test_who_keeps_up_gets_every_frame_and_who_is_late_the_chain(void **
     assert_int_equal(send_to(&late, false), 6);
     assert_int_equal(send_to(&late, false), 0);
     assert_false(tarn_fanout_is_lost(&fanout, late.reference, late.sent));
+}
+
+/// Receives a key frame and more base frames than are kept. @return the newest one's number
+static uint32_t receive_chain(uint32_t number)
+{
+    assert_int_equal(receive(TARN_STREAM_KEY, number, 0), TARN_OK);
+    for (uint32_t i = 0; i < 3 * TARN_FANOUT_CHAIN_MAX; i++, number++) {
+        assert_int_equal(receive(TARN_STREAM_EXTRA, number + 1, number), TARN_OK);
+        assert_int_equal(receive(TARN_STREAM_BASE, number + 1, number), TARN_OK);
+    }
+    return number;
+}
+
+static void test_who_comes_to_a_slow_tank_looks_at_the_last_key_frame(void **state)
+{
+    (void)state;
+    uint32_t number = receive_chain(1);
+    assert_null(tarn_fanout_still(&fanout)); // a key frame will come soon enough
+    apart_ms = TARN_FANOUT_STILL_MS;
+    assert_int_equal(receive(TARN_STREAM_KEY, ++number, 0), TARN_OK);
+    const uint32_t key = number;
+    assert_null(tarn_fanout_still(&fanout)); // it isn't left behind
+    number = receive_chain(key);
+    const tarn_fanout_frame *still = tarn_fanout_still(&fanout);
+    assert_non_null(still);
+    assert_int_equal(still->number, key);
+    assert_int_equal(tarn_fanout_bytes(&fanout, still)[still->cut_bytes[1] - 1], (uint8_t)key);
+    assert_true(tarn_fanout_is_lost(&fanout, 0, 0)); // and waits for another
+    assert_true(tarn_fanout_is_lost(&fanout, still->serial, still->serial));
+    watcher viewer = {still->serial, still->serial};
+    assert_int_equal(send_to(&viewer, false), 0);
+    assert_int_equal(receive(TARN_STREAM_KEY, number + 1, 0), TARN_OK);
+    assert_null(tarn_fanout_still(&fanout));
+    assert_int_equal(send_to(&viewer, false), number + 1);
+    receive_chain(number + 1);
+    tarn_fanout_clear(&fanout);
+    assert_null(tarn_fanout_still(&fanout));
 }
 
 static void test_who_is_too_late_waits_for_a_key_frame(void **state)
@@ -923,6 +963,8 @@ int main(void)
         cmocka_unit_test(test_a_frame_may_be_made_while_another_is_sent),
         cmocka_unit_test(test_nothing_is_made_while_there_is_no_room),
         cmocka_unit_test_setup_teardown(test_who_keeps_up_gets_every_frame_and_who_is_late_the_chain, begin_fanout,
+                                        end_fanout),
+        cmocka_unit_test_setup_teardown(test_who_comes_to_a_slow_tank_looks_at_the_last_key_frame, begin_fanout,
                                         end_fanout),
         cmocka_unit_test_setup_teardown(test_who_is_too_late_waits_for_a_key_frame, begin_fanout, end_fanout),
         cmocka_unit_test_setup_teardown(test_who_begins_again_gets_nothing_older, begin_fanout, end_fanout),
