@@ -145,7 +145,7 @@ static tarn_status get(tarn_input_replay *replay, uint8_t *bytes, size_t count)
         return REFUSE(replay, TARN_E_IO, "%s", strerror(errno));
     }
     return REFUSE(replay, TARN_E_MALFORMED,
-                  "found the end at byte %" PRId64 " or soon after, allowed is a whole log of inputs",
+                  "found the end behind byte %" PRId64 ", allowed is a whole log of inputs, as tarn writes it",
                   replay->at.bytes);
 }
 
@@ -214,8 +214,10 @@ static tarn_status read_end(tarn_input_replay *replay)
     const int64_t at = replay->at.bytes;
     tarn_status status = read_record_head(replay);
     if (status == TARN_E_MALFORMED || (status == TARN_OK && replay->kind != RECORD_END)) {
-        status =
-            REFUSE(replay, TARN_E_MALFORMED, "found no end at byte %" PRId64 ", allowed is a whole log of inputs", at);
+        status = REFUSE(replay, TARN_E_MALFORMED,
+                        "found no record of the end at byte %" PRId64
+                        ", the last of the file: it was cut off, or something was added",
+                        at);
     }
     if (status == TARN_OK) {
         status = get(replay, bytes, sizeof bytes);

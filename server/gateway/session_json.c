@@ -31,6 +31,18 @@ static tarn_status read_name(const json_t *value, const char *field, tarn_name n
     return TARN_OK;
 }
 
+/// "FIELD: found VALUE, allowed is ..." @return TARN_E_MALFORMED
+static tarn_status refuse_value(const char *field, const json_t *value, const char *allowed, tarn_text why)
+{
+    enum { FOUND_BYTES_MAX = 40 };
+    char found[FOUND_BYTES_MAX + 1];
+    const size_t count = json_dumpb(value, found, FOUND_BYTES_MAX, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+    found[count <= FOUND_BYTES_MAX ? count : 0] = 0;
+    snprintf(why, sizeof(tarn_text), "%s: found %s, allowed is %s", field,
+             count > 0 && count <= FOUND_BYTES_MAX ? found : "something long", allowed);
+    return TARN_E_MALFORMED;
+}
+
 static tarn_status read_fields(json_t *object, tarn_session_request *request, tarn_text why)
 {
     const char *key;
@@ -44,10 +56,10 @@ static tarn_status read_fields(json_t *object, tarn_session_request *request, ta
             status = read_name(value, "name", request->name, why);
         } else if (strcmp(key, "listed") == 0 && json_is_boolean(value)) {
             request->listed = json_is_true(value);
+        } else if (strcmp(key, "listed") == 0) {
+            status = refuse_value(key, value, "true or false", why);
         } else {
-            snprintf(why, sizeof(tarn_text), "%s",
-                     strcmp(key, "listed") == 0 ? "listed: found something else, allowed is true or false"
-                                                : "found an unknown field, allowed are scene, name and listed");
+            snprintf(why, sizeof(tarn_text), "found an unknown field, allowed are scene, name and listed");
             status = TARN_E_MALFORMED;
         }
         if (status != TARN_OK) {
@@ -89,19 +101,22 @@ tarn_status tarn_session_move_read(const char *bytes, size_t byte_count, uint32_
     }
     json_t *object = json_loadb(bytes, byte_count, JSON_REJECT_DUPLICATES, &error);
     const json_t *found = json_object_get(object, "worker");
-    const bool is_known = json_is_object(object) && json_object_size(object) == (found != NULL);
     const json_int_t value = json_is_integer(found) ? json_integer_value(found) : -1;
-    const bool is_number = found == NULL || (value >= 0 && value < (json_int_t)worker_count);
-    json_decref(object);
-    if (!is_known) {
+    tarn_status status = TARN_E_MALFORMED;
+    if (!json_is_object(object)) {
         snprintf(why, sizeof(tarn_text), "the body is no JSON object such as {\"worker\": 1}; it may also be left out");
-    } else if (!is_number) {
-        snprintf(why, sizeof(tarn_text), "worker: found something else, allowed is 0 to %u", worker_count - 1);
+    } else if (json_object_size(object) != (found != NULL)) {
+        snprintf(why, sizeof(tarn_text), "found an unknown field, allowed is worker");
+    } else if (found != NULL && (value < 0 || value >= (json_int_t)worker_count)) {
+        char allowed[32];
+        snprintf(allowed, sizeof allowed, "0 to %u", worker_count - 1);
+        status = refuse_value("worker", found, allowed, why);
     } else {
         *worker = (int)value;
-        return TARN_OK;
+        status = TARN_OK;
     }
-    return TARN_E_MALFORMED;
+    json_decref(object);
+    return status;
 }
 
 /// Writes and lets go of a value, which may be NULL.

@@ -38,7 +38,7 @@ bool tool_inputs_open(tool_inputs *inputs, const char *command, const char *repl
     char why[EXPORT_WHY_BYTES];
     tarn_input_log_head head;
     inputs->command = command;
-    inputs->replays = inputs->records = inputs->failed = false;
+    inputs->replays = inputs->records = inputs->failed = inputs->is_same = false;
     if (replay == NULL && record == NULL) {
         return true;
     }
@@ -109,7 +109,19 @@ static bool end_replay(tool_inputs *inputs, tool_tank *tank)
                 inputs->command, replay->path, hash.hi, hash.lo, end.hi, end.lo);
         return false;
     }
+    inputs->is_same = end.lo != 0 || end.hi != 0;
     return true;
+}
+
+void tool_inputs_print(const tool_inputs *inputs, FILE *file)
+{
+    if (inputs->replays) {
+        fprintf(file, "%s: %s\n", inputs->replay.path,
+                inputs->is_same ? "the hash at the end is the recorded one"
+                                : "not replayed to a recorded hash: nothing was compared");
+    } else if (inputs->records) {
+        fprintf(file, "inputs of %" PRIu64 " steps in %s\n", inputs->log.at.steps, inputs->file.path);
+    }
 }
 
 bool tool_inputs_close(tool_inputs *inputs, tool_tank *tank, bool stepped)

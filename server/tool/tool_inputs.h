@@ -11,7 +11,8 @@
 typedef struct tool_inputs {
     const char *command;
     bool replays, records;
-    bool failed; ///< the log wasn't written; a sentence said so
+    bool failed;  ///< the log wasn't written; a sentence said so
+    bool is_same; ///< the replay ended with the hash that was recorded
     tarn_input_replay replay;
     tarn_input_log log;
     part_file file; ///< of the log
@@ -29,6 +30,9 @@ bool tool_inputs_step(tool_inputs *inputs, tool_tank *tank, uint32_t step, progr
 /// @param stepped  no step failed
 /// @return false: a sentence went to stderr
 bool tool_inputs_close(tool_inputs *inputs, tool_tank *tank, bool stepped);
+
+/// Says, after closing, what came of it.
+void tool_inputs_print(const tool_inputs *inputs, FILE *file);
 
 /// Instead of closing: nothing was stepped, and nothing stays.
 void tool_inputs_drop(tool_inputs *inputs);

@@ -123,12 +123,16 @@ static void print_report(FILE *file, tool_tank *tank, const tool_exports *export
     fflush(file);
 }
 
-static int finish(const run_arguments *arguments, tool_tank *tank, const tool_exports *exports, uint32_t step,
-                  double elapsed_s)
+/// @param inputs  NULL where something was wrong with them
+static int finish(const run_arguments *arguments, tool_tank *tank, const tool_inputs *inputs,
+                  const tool_exports *exports, uint32_t step, double elapsed_s)
 {
     if (!arguments->quiet) {
-        print_report(arguments->exports.uses_standard_output ? stderr : stdout, tank, exports,
-                     elapsed_s - tool_exports_took_s(exports));
+        FILE *file = arguments->exports.uses_standard_output ? stderr : stdout;
+        print_report(file, tank, exports, elapsed_s - tool_exports_took_s(exports));
+        if (inputs != NULL) {
+            tool_inputs_print(inputs, file);
+        }
     }
     if (step < arguments->steps) {
         fprintf(stderr, "%s: interrupted after step %u of %u", arguments->command, step, arguments->steps);
@@ -172,7 +176,7 @@ static int run_all(run_arguments *arguments, tool_tank *tank, tool_inputs *input
     if (failed) {
         return EXIT_FAILURE;
     }
-    const int status = finish(arguments, tank, exports, step, tool_now_s() - start_s);
+    const int status = finish(arguments, tank, closed ? inputs : NULL, exports, step, tool_now_s() - start_s);
     if (!finished) {
         fprintf(stderr, "%s: not all of the files were written\n", arguments->command);
     }

@@ -411,7 +411,7 @@ void tarn_places_tell(tarn_places *places, uint64_t now_ns)
             continue;
         }
         if (place->is_ending) {
-            tarn_log_info("tank %u: ended", place->tank.id);
+            tarn_log_debug("tank %u: its place is free", place->tank.id);
             empty(place);
         } else if (place->tank.tank != NULL) {
             const tarn_handover_phase phase = place->tank.handover.phase;

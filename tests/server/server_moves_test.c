@@ -522,10 +522,10 @@ static void test_refused_moves_say_why(void **state)
     assert_int_equal(sscanf(strstr(answer, "\"session\":\""), "\"session\":\"%63[^\"]\"", made), 1);
     assert_int_equal(sscanf(strstr(answer, "\"play\":\""), "\"play\":\"%63[^\"]\"", key), 1);
     expect_refused("nobody", NULL, "", 404, "there is no such session");
-    expect_refused("main", "{\"worker\":2}", "", 400, "allowed is 0 to 1");
-    expect_refused("main", "{\"worker\":-1}", "", 400, "allowed is 0 to 1");
-    expect_refused("main", "{\"worker\":\"1\"}", "", 400, "allowed is 0 to 1");
-    expect_refused("main", "{\"workers\":1}", "", 400, "no JSON object such as");
+    expect_refused("main", "{\"worker\":2}", "", 400, "worker: found 2, allowed is 0 to 1");
+    expect_refused("main", "{\"worker\":-1}", "", 400, "worker: found -1, allowed is 0 to 1");
+    expect_refused("main", "{\"worker\":\"1\"}", "", 400, "worker: found \\\"1\\\", allowed is 0 to 1");
+    expect_refused("main", "{\"workers\":1}", "", 400, "found an unknown field, allowed is worker");
     expect_refused("main", "[1]", "", 400, "no JSON object such as");
     expect_refused("main", "{\"worker\":0}", "", 409, "this tank is there already");
     expect_refused("main", NULL, proxied, 403, "owners' key");

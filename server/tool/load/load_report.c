@@ -111,17 +111,24 @@ static void print_frames(const load_options *options, const load_results *result
     printf(" %9.2f\n", mean(group->layers, frames_of(group)));
 }
 
+static void print_delays(const char *what, const load_histogram *histogram)
+{
+    if (histogram->count == 0) {
+        printf("%-46s %7s %7s %7s\n", what, "-", "-", "-");
+        return;
+    }
+    printf("%-46s %7.1f %7.1f %7.1f\n", what, ms_at(histogram, 0.5), ms_at(histogram, 0.99),
+           1e-6 * (double)histogram->max_ns);
+}
+
 static void print_inputs(const load_options *options, const load_results *results)
 {
     if (options->counts[LOAD_PUSHER] == 0) {
         return;
     }
     printf("\n%-46s %7s %7s %7s\n", "input to frame, ms", "p50", "p99", "max");
-    const load_histogram *head = &results->input_to_head, *frame = &results->input_to_frame;
-    printf("%-46s %7.1f %7.1f %7.1f\n", "  until the first bytes of a frame that has it", ms_at(head, 0.5),
-           ms_at(head, 0.99), 1e-6 * (double)head->max_ns);
-    printf("%-46s %7.1f %7.1f %7.1f\n", "  until that frame is there as a whole", ms_at(frame, 0.5), ms_at(frame, 0.99),
-           1e-6 * (double)frame->max_ns);
+    print_delays("  until the first bytes of a frame that has it", &results->input_to_head);
+    print_delays("  until that frame is there as a whole", &results->input_to_frame);
     printf("  %llu inputs sent, %llu in no frame after a second, %llu refused\n",
            (unsigned long long)results->inputs_sent, (unsigned long long)results->inputs_unseen,
            (unsigned long long)results->inputs_refused);

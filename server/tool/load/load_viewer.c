@@ -292,8 +292,12 @@ static void join(load_viewer *viewer)
 static void on_error(load_viewer *viewer, const tarn_error *error)
 {
     char text[LOAD_TARGET_WHY_BYTES];
-    if (error->code == TARN_ERROR_INPUT) {
+    if (error->code == TARN_ERROR_INPUT || error->code == TARN_ERROR_ROLE) {
         viewer->crowd->results->inputs_refused += viewer->crowd->measuring;
+        if (viewer->open_count > 0) { // the oldest that wasn't answered: no frame will have it
+            viewer->open_first = (viewer->open_first + 1) % LOAD_INPUTS_OPEN_MAX;
+            viewer->open_count--;
+        }
     }
     snprintf(text, sizeof text, "the server said error %u: %.400s", error->code, error->text);
     tarn_make_printable(text);
