@@ -197,6 +197,7 @@ typedef struct tarn_ack {
     uint32_t epoch;
     uint64_t step;
     uint32_t number; ///< the frame's; 0: not said, which leaves two frames of a paused tank's step alike
+    uint8_t key;     ///< the client needs a key frame
 } tarn_ack;
 
 /// What of the stream a viewer can use. The newest counts; before the first there are no ceilings.

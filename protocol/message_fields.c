@@ -71,6 +71,7 @@ static const tarn_field ack_fields[] = {
     FIELD("epoch", U32, REQUIRED, 1, ack.epoch, 0, U32_MAX),
     FIELD("step", U64, REQUIRED, 1, ack.step, 0, INTEGER_MAX),
     FIELD("number", U32, OPTIONAL, 1, ack.number, 0, U32_MAX),
+    FIELD("key", BOOL, SPARSE, 1, ack.key, 0, 1),
 };
 
 static const tarn_field ping_fields[] = {

@@ -329,7 +329,8 @@ static const tarn_shape *shape_of(tarn_message_kind kind)
 
 static void write_message(writer *w, const tarn_message *message, const tarn_shape *shape, const tarn_shape *input)
 {
-    msgpack_pack_map(&w->packer, 1 + shape->field_count + (input != NULL ? 1 + written_count(input, message) : 0));
+    msgpack_pack_map(&w->packer,
+                     1 + written_count(shape, message) + (input != NULL ? 1 + written_count(input, message) : 0));
     write_word(w, "t");
     write_word(w, shape->word);
     write_fields(w, shape, message);

@@ -39,6 +39,7 @@ void tarn_fanout_rest(tarn_fanout *fanout)
 static int free_buffer(const tarn_fanout *fanout)
 {
     uint32_t used = fanout->extra.serial ? 1u << fanout->extra.buffer : 0;
+    used |= fanout->still.serial ? 1u << fanout->still.buffer : 0;
     int buffer = 0;
     for (uint32_t i = 0; i < fanout->chain_count; i++) {
         TARN_ASSERT((used >> fanout->chain[i].buffer & 1) == 0); // no two frames lie in one buffer
@@ -92,6 +93,7 @@ static tarn_status open_frame(const tarn_fanout *fanout, const uint8_t *bytes, u
     frame->number = head->number;
     frame->epoch = head->epoch;
     frame->step = head->step;
+    frame->server_time_us = head->server_time_us;
     frame->refers = head->kind == TARN_STREAM_KEY ? 0 : find_reference(fanout, head);
     for (uint32_t l = 0; l < head->layer_count; l++) {
         frame->cut_bytes[l] = (uint32_t)tarn_stream_cut_bytes(head, l + 1);
@@ -113,8 +115,12 @@ static void append(tarn_fanout *fanout, const tarn_fanout_frame *frame)
     }
     if (frame->kind == TARN_STREAM_KEY) {
         fanout->chain_count = 0;
+        fanout->still.serial = 0;
     }
     if (fanout->chain_count == TARN_FANOUT_CHAIN_MAX) {
+        if (fanout->chain[0].kind == TARN_STREAM_KEY) {
+            fanout->still = fanout->chain[0];
+        }
         memmove(fanout->chain, fanout->chain + 1, --fanout->chain_count * sizeof fanout->chain[0]);
     }
     TARN_ASSERT(fanout->chain_count < TARN_FANOUT_CHAIN_MAX);
@@ -149,7 +155,7 @@ tarn_status tarn_fanout_put(tarn_fanout *fanout, uint32_t frame_bytes, uint32_t 
 void tarn_fanout_clear(tarn_fanout *fanout)
 {
     fanout->chain_count = 0;
-    fanout->extra.serial = 0;
+    fanout->extra.serial = fanout->still.serial = 0;
 }
 
 /// Whether a key frame goes on from where a viewer is.
@@ -169,6 +175,16 @@ const tarn_fanout_frame *tarn_fanout_next(const tarn_fanout *fanout, uint64_t re
         }
     }
     return extra != NULL && extra->refers == reference && !skip_extras ? extra : NULL;
+}
+
+const tarn_fanout_frame *tarn_fanout_still(const tarn_fanout *fanout)
+{
+    if (fanout->still.serial == 0 || fanout->chain_count < 2) {
+        return NULL;
+    }
+    const tarn_fanout_frame *newest = &fanout->chain[fanout->chain_count - 1];
+    const uint64_t from_us = newest[-1].server_time_us + TARN_FANOUT_STILL_MS * (uint64_t)1000;
+    return newest->server_time_us >= from_us ? &fanout->still : NULL;
 }
 
 const tarn_fanout_frame *tarn_fanout_newest(const tarn_fanout *fanout)

@@ -2,10 +2,13 @@
 ///
 ///     chain   key <- base <- base <- base     the newest TARN_FANOUT_CHAIN_MAX, since the last key frame
 ///     extra                          extra    the newest, if nothing came after it
+///     still   key                             the last key frame, once the chain has left it behind
 ///
 /// A viewer that has a frame of the chain goes on with the one behind it; who has none begins with the key frame, or
 /// waits for the next one where it isn't kept any more. A key frame ends what came before. So a viewer may be late by
 /// as many base frames as the chain is long, a quarter of a second, before it costs a key frame.
+///
+/// Key frames are rare: whoever comes to a tank of which a frame takes long looks at the still until there is another.
 ///
 /// Buffers are not counted: a viewer is handed a frame when its socket takes it, in one write, and libwebsockets keeps
 /// what the socket did not take. The bytes are the same for everybody; only the LWS_PRE bytes in front of them, where
@@ -21,7 +24,8 @@
 
 enum {
     TARN_FANOUT_CHAIN_MAX = 8,
-    TARN_FANOUT_BUFFERS = TARN_FANOUT_CHAIN_MAX + 2, ///< the extra frame's, and the one that is being received
+    TARN_FANOUT_BUFFERS = TARN_FANOUT_CHAIN_MAX + 3, ///< the extra frame's, the still, the one that is being received
+    TARN_FANOUT_STILL_MS = 200,                      ///< between a chain's frames, from which on a still is shown
 };
 
 typedef struct tarn_fanout_frame {
@@ -31,6 +35,7 @@ typedef struct tarn_fanout_frame {
     uint32_t number; ///< the worker's
     uint32_t epoch;
     uint64_t step;
+    uint64_t server_time_us; ///< the worker's
     uint32_t layer_count;
     uint32_t cut_bytes[TARN_STREAM_LAYERS_MAX]; ///< with so many layers and one more
     uint32_t particles[TARN_STREAM_LAYERS_MAX]; ///< the same
@@ -44,6 +49,7 @@ typedef struct tarn_fanout {
     uint32_t chain_count;
     tarn_fanout_frame chain[TARN_FANOUT_CHAIN_MAX]; ///< oldest first
     tarn_fanout_frame extra;
+    tarn_fanout_frame still;
 } tarn_fanout;
 
 /// What a frame says of its viewers' inputs.
@@ -79,6 +85,10 @@ void tarn_fanout_clear(tarn_fanout *fanout);
 /// @return NULL: there is none now
 const tarn_fanout_frame *tarn_fanout_next(const tarn_fanout *fanout, uint64_t reference, uint64_t sent,
                                           bool skip_extras);
+
+/// A key frame to look at for whoever has nothing and for whom there is nothing else.
+/// @return NULL: there is none, or another will come soon enough
+const tarn_fanout_frame *tarn_fanout_still(const tarn_fanout *fanout);
 
 /// The frame that was taken last; there must be one.
 const tarn_fanout_frame *tarn_fanout_newest(const tarn_fanout *fanout);

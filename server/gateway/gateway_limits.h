@@ -51,13 +51,18 @@ enum {
     TARN_GATEWAY_MAKERS_MAX = 64,           ///< addresses of which this is known
     TARN_GATEWAY_BODY_BYTES_MAX = 1024,     ///< of a request
     TARN_GATEWAY_SESSION_NAME_LETTERS = 10, ///< of the names that the server draws
-    TARN_GATEWAY_FRESH_MS = 250,       ///< between fresh starts (reset, load) that viewers ask for, in the long run
-    TARN_GATEWAY_FRESH_BURST = 11,     ///< of them at once
-    TARN_GATEWAY_KEY_AGE_MS_MIN = 500, ///< of the newest key frame before one is asked for whoever fell behind
-    TARN_GATEWAY_KEY_ASK_MS = 1000,    ///< before a key frame is asked for again
-    TARN_GATEWAY_JOIN_MS = 5,          ///< between viewers that join a session, in the long run
-    TARN_GATEWAY_JOIN_BURST = 400,     ///< of them at once
-    TARN_GATEWAY_IDLE_MS = 3000,       ///< without viewers before a tank rests
+    TARN_GATEWAY_FRESH_MS = 250,        ///< between fresh starts (reset, load) that viewers ask for, in the long run
+    TARN_GATEWAY_FRESH_BURST = 11,      ///< of them at once
+    TARN_GATEWAY_KEY_AGE_MS_MIN = 500,  ///< of the newest key frame before one is asked for whoever fell behind
+    TARN_GATEWAY_KEY_ASK_MS = 1000,     ///< before a key frame is asked for again
+    TARN_GATEWAY_KEY_PART_MS = 1000,    ///< of the newest before one is asked for a viewer that gets not all layers, or
+                                        ///< key frames alone
+    TARN_GATEWAY_KEY_PART_FRAMES = 15,  ///< and so many frames, in a tank that is slow
+    TARN_GATEWAY_KEY_GLIMPSE_MS = 3000, ///< instead, for one that takes a glimpse
+    TARN_GATEWAY_BOUND_MS = 1000,       ///< between two looks at what viewers' ceilings leave them
+    TARN_GATEWAY_JOIN_MS = 5,           ///< between viewers that join a session, in the long run
+    TARN_GATEWAY_JOIN_BURST = 400,      ///< of them at once
+    TARN_GATEWAY_IDLE_MS = 3000,        ///< without viewers before a tank rests
 
     // the workers
     TARN_GATEWAY_WORKERS_MAX = TARN_DEVICE_LIST_MAX,

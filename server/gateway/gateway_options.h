@@ -18,7 +18,7 @@ typedef struct tarn_gateway_options {
     const char *worker;       ///< NULL: next to the program
     tarn_device_list devices; ///< one worker for each
     uint32_t threads;         ///< of each CPU worker; 0: its share of the processors
-    uint32_t fps;
+    uint32_t fps;             ///< 0: the worker's own
     uint32_t worker_timeout_s;
     tarn_role guests;      ///< what those may who come without a key
     uint32_t sessions_max; ///< 1..TARN_GATEWAY_SESSIONS_MAX

@@ -105,19 +105,37 @@ static void send_audience(tarn_session *session, uint32_t count)
     }
 }
 
+/// Whether a viewer that gets only some of the stream is due a key frame: what it goes on with, or what draws its
+/// layers anew and lets it have more.
+static bool is_due_key(const tarn_session *session, const tarn_viewer *viewer, uint64_t age_ns)
+{
+    const tarn_viewer_rate *rate = &viewer->rate;
+    const uint64_t due_ms = viewer->is_preview ? TARN_GATEWAY_KEY_GLIMPSE_MS : TARN_GATEWAY_KEY_PART_MS;
+    return viewer->reference > 0 && (rate->keys_only || rate->layers < rate->layer_count) &&
+           viewer->flight.count < tarn_viewer_rate_in_flight_max(rate) && age_ns >= due_ms * 1000000 &&
+           session->fanout.serial - viewer->key_serial >= TARN_GATEWAY_KEY_PART_FRAMES;
+}
+
 /// Whether a key frame is to be asked for on behalf of a viewer: at once for whoever has just come; for whoever fell
-/// behind or looks again once it takes frames, and not so often that the others notice.
+/// behind, looks again or can't decode what it gets once it takes frames, and not so often that the others notice.
 static bool needs_key(const tarn_session *session, const tarn_viewer *viewer, uint64_t now_ns)
 {
-    if (viewer->phase != TARN_VIEWER_JOINED || viewer->view.hidden ||
-        (viewer->rate.keys_only && viewer->reference > 0)) {
+    if (viewer->phase != TARN_VIEWER_JOINED || viewer->view.hidden) {
         return false;
     }
-    if (!tarn_fanout_is_lost(&session->fanout, viewer->reference, viewer->frame_serial)) {
+    const uint64_t age_ns = now_ns - session->key_ns;
+    if (is_due_key(session, viewer, age_ns)) {
+        return true;
+    }
+    if (viewer->wants_key) {
+        return age_ns >= TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000;
+    }
+    if ((viewer->rate.keys_only && viewer->reference > 0) ||
+        !tarn_fanout_is_lost(&session->fanout, viewer->reference, viewer->frame_serial)) {
         return false;
     }
     return viewer->frame_serial == 0 ||
-           (viewer->flight.count == 0 && now_ns - session->key_ns >= TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000);
+           (viewer->flight.count == 0 && age_ns >= TARN_GATEWAY_KEY_AGE_MS_MIN * (uint64_t)1000000);
 }
 
 void tarn_session_ask_for_key(tarn_session *session)
@@ -656,6 +674,18 @@ static void complete_picture(tarn_session *session, uint64_t now_ns)
     }
 }
 
+/// What ceilings leave changes with what the tank's stream takes.
+static void bound_viewers(tarn_session *session, uint64_t now_ns)
+{
+    if (now_ns < session->bound_due_ns) {
+        return;
+    }
+    session->bound_due_ns = now_ns + TARN_GATEWAY_BOUND_MS * (uint64_t)1000000;
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
+        tarn_viewer_bound(session->viewers[i], &session->traffic, now_ns);
+    }
+}
+
 /// Who is there, and the frames that waited for their turn.
 static void tell_viewers(tarn_session *session)
 {
@@ -686,6 +716,7 @@ void tarn_session_tick(tarn_sessions *all, uint64_t now_ns)
             send_audience(session, count);
         }
         tell_gone(session);
+        bound_viewers(session, now_ns);
         tell_viewers(session);
         tarn_presence_beat(session, now_ns);
         tarn_session_ask_for_key(session);

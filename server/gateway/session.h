@@ -55,6 +55,7 @@ typedef struct tarn_session {
     uint64_t taken_ns;      ///< when that one came
     tarn_stages stages;
     uint64_t key_ns;       ///< when the newest key frame came
+    uint64_t bound_due_ns; ///< when viewers' ceilings are looked at again
     uint64_t key_asked_ns; ///< when one was asked for that hasn't come; 0: none
     uint32_t viewer_count;
     struct tarn_viewer *viewers[TARN_VIEWERS_MAX];

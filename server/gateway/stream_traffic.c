@@ -104,9 +104,26 @@ static int most_layers(const tarn_stream_traffic *traffic, const taken *sum, con
     return layer;
 }
 
+/// The share of the extra frames that fits besides the chain; 0 where it would be hardly any.
+static double extras_share(const taken *sum, const tarn_view *view, double chain_bytes)
+{
+    const double frames = (double)view->frames_per_s * sum->seconds - sum->chain_frames;
+    const double bytes = (double)view->mbit_per_s * sum->seconds / 8e-6 - chain_bytes;
+    double share = 1;
+    if (view->frames_per_s > 0 && frames < share * sum->extra_frames) {
+        share = frames / sum->extra_frames;
+    }
+    if (view->mbit_per_s > 0 && bytes < share * sum->extra_bytes) {
+        share = bytes / sum->extra_bytes;
+    }
+    return share >= TARN_STREAM_TRAFFIC_EXTRAS_MIN ? share : 0;
+}
+
 tarn_stream_share tarn_stream_traffic_share(const tarn_stream_traffic *traffic, const tarn_view *view, uint64_t now_ns)
 {
-    const tarn_stream_share all = {UINT32_MAX, 0};
+    // Frames may come closer at any time: this holds without having been measured.
+    const uint64_t spacing_ns = view->frames_per_s > 0 ? (uint64_t)(1e9 / (double)view->frames_per_s) : 0;
+    const tarn_stream_share all = {UINT32_MAX, 0, spacing_ns};
     if (traffic->layer_count == 0) {
         return all;
     }
@@ -115,7 +132,7 @@ tarn_stream_share tarn_stream_traffic_share(const tarn_stream_traffic *traffic, 
     if (sum.seconds < 1e-3 * TARN_STREAM_TRAFFIC_MS_MIN) {
         return particles_fit(traffic, view, last)
                    ? all
-                   : (tarn_stream_share){(uint32_t)most_layers(traffic, &sum, view, NULL), 0};
+                   : (tarn_stream_share){(uint32_t)most_layers(traffic, &sum, view, NULL), 0, spacing_ns};
     }
     if (particles_fit(traffic, view, last) && frames_fit(&sum, view, sum.chain_frames + sum.extra_frames) &&
         bytes_fit(&sum, view, sum.chain_bytes[last] + sum.extra_bytes)) {
@@ -123,8 +140,11 @@ tarn_stream_share tarn_stream_traffic_share(const tarn_stream_traffic *traffic, 
     }
     const int layer = most_layers(traffic, &sum, view, sum.chain_bytes);
     if (layer >= 0 && frames_fit(&sum, view, sum.chain_frames)) {
-        return (tarn_stream_share){(uint32_t)layer, 0};
+        const double share = layer == (int)last ? extras_share(&sum, view, sum.chain_bytes[last]) : 0;
+        const double apart_s = sum.seconds / (sum.chain_frames + share * sum.extra_frames);
+        return share > 0 ? (tarn_stream_share){UINT32_MAX, 0, (uint64_t)(1e9 * apart_s)}
+                         : (tarn_stream_share){(uint32_t)layer, 0, 0};
     }
     const int of_keys = most_layers(traffic, &sum, view, sum.key_bytes);
-    return (tarn_stream_share){of_keys > 0 ? (uint32_t)of_keys : 0, 1};
+    return (tarn_stream_share){of_keys > 0 ? (uint32_t)of_keys : 0, 1, 0};
 }

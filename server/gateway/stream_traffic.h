@@ -8,6 +8,8 @@
 
 enum { TARN_STREAM_TRAFFIC_MS = 2000, TARN_STREAM_TRAFFIC_MS_MIN = 500 }; ///< measured over, at most twice as long
 
+#define TARN_STREAM_TRAFFIC_EXTRAS_MIN 0.1 ///< share of the extra frames below which there are none
+
 typedef struct tarn_stream_traffic_span {
     uint64_t start_ns;
     uint32_t chain_frames, extra_frames;          ///< chain: key and base frames
@@ -24,8 +26,9 @@ typedef struct tarn_stream_traffic {
 
 /// The most that a viewer's ceilings leave it.
 typedef struct tarn_stream_share {
-    uint32_t level; ///< of viewer_rate.h; UINT32_MAX: everything
-    int keys_only;  ///< even the chain with one layer is too much
+    uint32_t level;      ///< of viewer_rate.h; UINT32_MAX: everything
+    int keys_only;       ///< even the chain with one layer is too much
+    uint64_t spacing_ns; ///< of extra frames to what was sent before; 0: any
 } tarn_stream_share;
 
 /// Forgets everything: another stream begins.

@@ -85,7 +85,7 @@ void tarn_viewer_fail(tarn_viewer *viewer, tarn_error_code code, const char *sen
 void tarn_viewer_bound(tarn_viewer *viewer, const tarn_stream_traffic *traffic, uint64_t now_ns)
 {
     const tarn_stream_share share = tarn_stream_traffic_share(traffic, &viewer->view, now_ns);
-    tarn_viewer_rate_bound(&viewer->rate, share.level, share.keys_only);
+    tarn_viewer_rate_bound(&viewer->rate, &share);
 }
 
 /// Whether it had this very frame a moment ago: it can't need it again and again.
@@ -102,8 +102,12 @@ const tarn_fanout_frame *tarn_viewer_next_frame(const tarn_viewer *viewer)
         return NULL;
     }
     TARN_ASSERT(viewer->fanout != NULL); // while joined
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
     const tarn_fanout_frame *frame = tarn_fanout_next(viewer->fanout, viewer->reference, viewer->frame_serial,
-                                                      tarn_viewer_rate_skips_extras(&viewer->rate));
+                                                      !tarn_viewer_rate_takes_extra(&viewer->rate, now_ns));
+    if (frame == NULL && viewer->frame_serial == 0) {
+        frame = tarn_fanout_still(viewer->fanout);
+    }
     if (frame != NULL && (frame->kind == TARN_STREAM_KEY ? had_key(viewer, frame) : viewer->rate.keys_only)) {
         return NULL;
     }

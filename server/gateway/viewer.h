@@ -74,7 +74,8 @@ typedef struct tarn_viewer {
     uint64_t frame_serial; ///< of the newest frame sent
     uint64_t reference;    ///< the same of key and base frames; 0: none yet
     bool is_lost;          ///< it had such a frame, and nothing moves that one any more
-    bool was_hidden;       ///< since the newest frame sent
+    bool was_hidden;       ///< since the newest frame sent, or that one was a still
+    bool wants_key;        ///< it said so, and has been sent none since
     uint64_t key_serial;   ///< of the newest key frame sent
     uint64_t key_sent_ns;
     tarn_view view;

@@ -22,11 +22,16 @@ void tarn_viewer_rate_init(tarn_viewer_rate *rate)
     rate->level_max = UINT32_MAX;
 }
 
+static uint32_t top_level(uint32_t layer_count)
+{
+    return layer_count == 0 ? 0 : layer_count + 1;
+}
+
 /// Another stream: who got everything goes on getting it.
 static void set_layer_count(tarn_viewer_rate *rate, uint32_t layer_count)
 {
-    if (rate->layer_count == rate->level || rate->level > layer_count) {
-        rate->level = layer_count;
+    if (rate->level == top_level(rate->layer_count) || rate->level > top_level(layer_count)) {
+        rate->level = top_level(layer_count);
     }
     rate->layer_count = layer_count;
 }
@@ -59,10 +64,42 @@ bool tarn_viewer_rate_skips_extras(const tarn_viewer_rate *rate)
     return bounded_level(rate) < rate->layer_count;
 }
 
-void tarn_viewer_rate_bound(tarn_viewer_rate *rate, uint32_t level_max, int keys_only)
+void tarn_viewer_rate_bound(tarn_viewer_rate *rate, const tarn_stream_share *share)
 {
-    rate->level_max = level_max;
-    rate->keys_only = keys_only != 0;
+    rate->level_max = share->level;
+    rate->keys_only = share->keys_only != 0;
+    rate->spacing_ns = share->spacing_ns;
+}
+
+/// That extra frames keep to what was sent before.
+static uint64_t spacing_ns(const tarn_viewer_rate *rate)
+{
+    const uint64_t calm_ns = bounded_level(rate) == rate->layer_count ? TARN_VIEWER_RATE_CALM_US * (uint64_t)1000 : 0;
+    return rate->spacing_ns > calm_ns ? rate->spacing_ns : calm_ns;
+}
+
+/// That a frame may come early: steps don't fall on the beats of a spacing.
+static uint64_t early_ns(const tarn_viewer_rate *rate)
+{
+    return spacing_ns(rate) / 4;
+}
+
+bool tarn_viewer_rate_takes_extra(const tarn_viewer_rate *rate, uint64_t now_ns)
+{
+    return !tarn_viewer_rate_skips_extras(rate) && now_ns + early_ns(rate) >= rate->due_ns;
+}
+
+void tarn_viewer_rate_sent(tarn_viewer_rate *rate, uint64_t now_ns)
+{
+    TARN_ASSERT(now_ns >= rate->sent_ns);
+    const uint64_t from_ns = now_ns - min_u64(now_ns, early_ns(rate));
+    rate->due_ns = (rate->due_ns > from_ns ? rate->due_ns : from_ns) + spacing_ns(rate);
+    // What is far ahead, as after a spacing that is no more, or frames that had to be sent: one more spacing will do.
+    rate->due_ns = min_u64(rate->due_ns, now_ns + 2 * spacing_ns(rate));
+    if (now_ns - rate->sent_ns < TARN_VIEWER_RATE_DENSE_US * (uint64_t)1000) {
+        rate->dense_ns = now_ns;
+    }
+    rate->sent_ns = now_ns;
 }
 
 uint64_t tarn_viewer_rate_lateness(tarn_viewer_rate *rate, uint64_t sent_ns, uint64_t now_ns, bool is_alone)
@@ -93,8 +130,13 @@ uint32_t tarn_viewer_rate_in_flight_max(const tarn_viewer_rate *rate)
     return (uint32_t)min_u64(frames, TARN_VIEWER_RATE_IN_FLIGHT_MAX);
 }
 
+/// Where all extra frames are no more than those of the next level, that one would change nothing.
 static void lower_level(tarn_viewer_rate *rate, uint32_t down, uint64_t now_ns)
 {
+    const bool is_dense = rate->dense_ns != 0 && now_ns - rate->dense_ns < ms(2 * TARN_VIEWER_RATE_LOOK_MS);
+    if (rate->level == top_level(rate->layer_count) && !is_dense && rate->level > 0) {
+        rate->level--;
+    }
     rate->level -= down < rate->level ? down : rate->level;
     if (rate->was_raised) {
         rate->raise_ms = min_u64(2 * rate->raise_ms, TARN_VIEWER_RATE_RAISE_MS_MAX);
@@ -106,13 +148,13 @@ static void lower_level(tarn_viewer_rate *rate, uint32_t down, uint64_t now_ns)
 /// Once it has been calm for long enough.
 static void raise_level(tarn_viewer_rate *rate, uint64_t now_ns)
 {
-    if (rate->level == rate->layer_count || now_ns - rate->calm_ns < ms(rate->raise_ms)) {
+    if (rate->level == top_level(rate->layer_count) || now_ns - rate->calm_ns < ms(rate->raise_ms)) {
         return;
     }
     if (rate->was_raised && rate->raise_ms > TARN_VIEWER_RATE_RAISE_MS) {
         rate->raise_ms /= 2;
     }
-    TARN_ASSERT(rate->level < rate->layer_count);
+    TARN_ASSERT(rate->level < top_level(rate->layer_count));
     rate->level++;
     rate->was_raised = true;
     rate->calm_ns = now_ns;

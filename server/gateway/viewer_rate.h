@@ -1,8 +1,10 @@
 /// What one viewer is sent of each frame, so that frames don't queue on their way to it: how many layers, and whether
 /// extra frames. Pure; the caller brings the monotonic time.
 ///
-///     0   1    2     layers - 1        layers
-///     1   2 .. layers, no extra ones   all layers and extra frames
+///     0   1    2     layers - 1        layers                       layers + 1
+///     1   2 .. layers, no extra ones   all, extra ones up to 30/s   everything
+///
+/// Of extra frames, on which no other depends, any may be left out: those that come sooner than they are to are.
 ///
 /// The sign of a queue is the time from a frame's sending to its acknowledgement above the least such time: what of it
 /// stays during all of TARN_VIEWER_RATE_LOOK_MS. A single large frame, whose bytes take their time, is none; nor is an
@@ -19,6 +21,7 @@
 #define TARN_SERVER_GATEWAY_VIEWER_RATE_H
 
 #include "protocol/stream.h"
+#include "server/gateway/stream_traffic.h"
 
 #include <stdbool.h>
 
@@ -31,17 +34,23 @@ enum {
     TARN_VIEWER_RATE_NEAR_MS = 5,       ///< above the least that counts as near it
     TARN_VIEWER_RATE_RAISE_MS = 2000,   ///< of calm, at first
     TARN_VIEWER_RATE_RAISE_MS_MAX = 32000,
-    TARN_VIEWER_RATE_BASE_MS = 66, ///< between frames that others refer to, about
+    TARN_VIEWER_RATE_BASE_MS = 66,     ///< between frames that others refer to, about
+    TARN_VIEWER_RATE_CALM_US = 33333,  ///< between the frames of a level that doesn't get all extra ones
+    TARN_VIEWER_RATE_DENSE_US = 25000, ///< frames that are sent closer than this are more than those
     TARN_VIEWER_RATE_IN_FLIGHT_MIN = 4,
     TARN_VIEWER_RATE_IN_FLIGHT_MAX = 8,
 };
 
 typedef struct tarn_viewer_rate {
     uint32_t layer_count; ///< of the stream; 0: it has not begun
-    uint32_t level;       ///< 0..layer_count, as above
+    uint32_t level;       ///< 0..layer_count + 1, as above
     uint32_t layers;      ///< sent since the last key frame; 0: none was sent
     uint32_t level_max;   ///< that the viewer wants
     bool keys_only;       ///< it wants no other frames
+    uint64_t spacing_ns;  ///< that it wants extra frames to keep; 0: none
+    uint64_t due_ns;      ///< when the next frame would keep its spacing (the generic cell rate algorithm)
+    uint64_t sent_ns;     ///< when the newest frame was sent
+    uint64_t dense_ns;    ///< when one was last sent close to another
     uint64_t least_ns;    ///< from sending to acknowledgement; UINT64_MAX: not known
     uint64_t near_ns;     ///< when the newest time near it came
     bool drains;          ///< it is being measured anew
@@ -64,10 +73,16 @@ void tarn_viewer_rate_init(tarn_viewer_rate *rate);
 uint32_t tarn_viewer_rate_layers(tarn_viewer_rate *rate, tarn_stream_kind kind, uint32_t layer_count);
 
 /// The viewer wants no more than this, however much its network takes.
-void tarn_viewer_rate_bound(tarn_viewer_rate *rate, uint32_t level_max, int keys_only);
+void tarn_viewer_rate_bound(tarn_viewer_rate *rate, const tarn_stream_share *share);
 
 /// Whether it does without extra frames.
 bool tarn_viewer_rate_skips_extras(const tarn_viewer_rate *rate);
+
+/// Whether an extra frame may be sent to it now.
+bool tarn_viewer_rate_takes_extra(const tarn_viewer_rate *rate, uint64_t now_ns);
+
+/// A frame was sent.
+void tarn_viewer_rate_sent(tarn_viewer_rate *rate, uint64_t now_ns);
 
 /// How much later than in the least time an acknowledgement comes.
 /// @param is_alone  nothing else was on its way when the frame was sent

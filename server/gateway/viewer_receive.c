@@ -152,6 +152,11 @@ static void on_ack(tarn_viewer *viewer, const tarn_ack *ack)
     }
     note_landing(viewer, &landing, tarn_clock_monotonic_ns());
     tarn_viewer_frame_ready(viewer);
+    // Of a frame before a key frame that is on its way it is settled.
+    if (ack->key && landing.sent_ns >= viewer->key_sent_ns) {
+        viewer->wants_key = true;
+        tarn_session_ask_for_key(viewer->session);
+    }
 }
 
 /// Who looks again begins as if it had just come.

@@ -187,14 +187,16 @@ static int send_frame(tarn_viewer *viewer, const tarn_fanout_frame *frame)
     }
     TARN_ASSERT(frame->kind == TARN_STREAM_KEY || frame->refers == viewer->reference); // or it decodes to nonsense
     viewer->frame_serial = frame->serial;
-    viewer->was_hidden = false;
+    viewer->was_hidden = frame == tarn_fanout_still(viewer->fanout); // what came since isn't skipped for its sake
     if (frame->kind != TARN_STREAM_EXTRA) {
         viewer->reference = frame->serial;
     }
     if (frame->kind == TARN_STREAM_KEY) {
         viewer->key_serial = frame->serial;
         viewer->key_sent_ns = now_ns;
+        viewer->wants_key = false;
     }
+    tarn_viewer_rate_sent(&viewer->rate, now_ns);
     tarn_viewer_flight_put(&viewer->flight, frame->epoch, frame->number, frame->step, now_ns);
     viewer->all->metrics->frames_sent_total++;
     viewer->session->counts.frames_sent++;

@@ -317,10 +317,14 @@ static void make_arguments(const tarn_worker_config *config, char made[4][TARN_D
     snprintf(made[1], sizeof made[1], "%u", config->threads);
     snprintf(made[2], sizeof made[2], "%u", config->fps);
     tarn_device_word_write(&config->device, made[3]);
-    const char *list[] = {config->program, "--fd",  made[0], "--device", made[3],          "--threads",
-                          made[1],         "--fps", made[2], "--log",    config->log_level};
+    const char *list[] = {config->program, "--fd",  made[0], "--device",       made[3],
+                          "--threads",     made[1], "--log", config->log_level};
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         arguments[n++] = (char *)list[i];
+    }
+    if (config->fps != 0) {
+        arguments[n++] = (char *)"--fps";
+        arguments[n++] = made[2];
     }
     if (config->scenes != NULL) {
         arguments[n++] = (char *)"--scenes";

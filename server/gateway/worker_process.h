@@ -44,8 +44,8 @@ typedef struct tarn_worker_events {
 typedef struct tarn_worker_config {
     const char *program;
     tarn_device_word device;
-    const char *scenes; ///< NULL: the worker finds them
-    uint32_t threads, fps;
+    const char *scenes;    ///< NULL: the worker finds them
+    uint32_t threads, fps; ///< 0: the worker's own
     uint32_t timeout_s;
     const char *log_level;
 } tarn_worker_config;

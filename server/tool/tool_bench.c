@@ -55,7 +55,7 @@ typedef struct bench_pass {
 
 enum { FRAME_BYTES_MAX = TARN_IPC_FRAME_BYTES_MAX, STEPS_OF_A_KEY = 60 };
 
-/// Encodes the frame of a step: a key frame once a second or so, and base and extra frames in turn, as a worker does.
+/// Encodes the frame of a step: a key frame once a second or so, and base and extra frames in turn.
 static tarn_status encode(tarn_encoder *encoder, uint32_t step, uint8_t *frame, bench_pass *pass)
 {
     const tarn_tank_frame_info info = {.epoch = 1, .realtime_factor = 1.0f};

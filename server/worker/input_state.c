@@ -500,6 +500,15 @@ uint32_t tarn_input_state_grabs(const tarn_input_state *state, tarn_grab grabs[T
     return count;
 }
 
+bool tarn_input_state_is_heard(const tarn_input_state *state)
+{
+    bool is_heard = false;
+    for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {
+        is_heard |= state->sources[i].viewer_id != 0 && state->sources[i].silent_steps == 0;
+    }
+    return is_heard;
+}
+
 void tarn_input_state_thrown(tarn_input_state *state, const tarn_tool_throw *thrown, uint32_t body)
 {
     for (int i = 0; i < TARN_INPUT_SOURCES_MAX; i++) {

@@ -104,6 +104,9 @@ uint32_t tarn_input_state_grabs(const tarn_input_state *state, tarn_grab grabs[T
 /// Presses again what is pressed, where it is now: for a tank that was set back after somebody pressed in it.
 void tarn_input_state_press_again(tarn_input_state *state, const tarn_tile_map *map, const tarn_body_map *bodies);
 
+/// Whether something pressed, or a hand or controller that acts, was heard of since the last step.
+bool tarn_input_state_is_heard(const tarn_input_state *state);
+
 /// What tools do in the next step, which contains everything noted so far.
 /// @param size_m  of the tank
 /// @param hand_s  that hands had since the last step: a step's time, or more where the tank is slower than they are

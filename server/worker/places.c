@@ -323,6 +323,18 @@ static uint64_t due_ns(const tarn_place *place)
     return is_asked ? 0 : tarn_worker_tank_due_ns(&place->tank);
 }
 
+/// Whether another tank is late.
+static bool is_crowded(const tarn_place *place, uint64_t now_ns)
+{
+    for (int i = 0; i < TARN_WORKER_PLACES_MAX; i++) {
+        const tarn_place *other = &place->places->of[i];
+        if (other != place && is_taken(other) && tarn_worker_tank_is_late(&other->tank, now_ns)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /// Begins what is due. The newest of each kind counts, and a tank that is made anew needs no reset.
 static void begin(tarn_place *place, uint64_t now_ns)
 {
@@ -349,6 +361,7 @@ static void begin(tarn_place *place, uint64_t now_ns)
         run = run_restore;
     } else {
         since_ns = tarn_worker_tank_due_ns(&place->tank);
+        place->tank.is_crowded = is_crowded(place, now_ns);
     }
     tarn_turns_begin(&places->turns, number_of(place), since_ns, place->task == TARN_PLACE_RUNS, now_ns);
     tarn_job_start(&place->job, run, place);

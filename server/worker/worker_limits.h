@@ -14,12 +14,16 @@ enum {
     TARN_WORKER_FPS_MIN = 1,
     TARN_WORKER_FPS_MAX = 120,
     TARN_WORKER_FPS = 30,               ///< frames sent per second and tank
-    TARN_WORKER_KEY_MS = 1000,          ///< between key frames
+    TARN_WORKER_ACTS_FPS = 60,          ///< while somebody acts on it
+    TARN_WORKER_ACTS_MS = 1000,         ///< that somebody counts as acting after an act
+    TARN_WORKER_KEY_MS = 10000,         ///< between key frames that nobody asked for, at least
+    TARN_WORKER_KEY_FRAMES = 100,       ///< base frames between them, at least
     TARN_WORKER_KEY_SPACING_MS = 100,   ///< at least, also where they are asked for
     TARN_WORKER_KEY_ASKED_MS = 1000,    ///< between those that are asked for, in the long run
     TARN_WORKER_KEY_ASKED_BURST = 3,    ///< of them in a row
     TARN_WORKER_BASE_MS = 66,           ///< between base frames: 15 in a second
     TARN_WORKER_ROOM_MS = 20,           ///< until there may be room again for a frame that found none
+    TARN_WORKER_TOO_LARGE_MS = 1000,    ///< until a frame that was too large is tried again
     TARN_WORKER_STEPS_QUEUED_MAX = 240, ///< single steps asked for and not yet made
     TARN_WORKER_LAG_MS_MAX = 50,        ///< that a tank makes up for; what is beyond it slows the tank's clock
     TARN_WORKER_SLICE_MS = 20,          ///< of time that a tank gets at most for one deadline

@@ -20,7 +20,8 @@ static const struct argp_option option_list[] = {
     {"device", OPTION_DEVICE, "cpu|cuda[:N]|auto", 0,
      "Where to simulate; auto takes a GPU where there is one (default)", 0},
     {"threads", OPTION_THREADS, "N", 0, "Threads of the CPU device; 0: one per processor (default)", 0},
-    {"fps", OPTION_FPS, "N", 0, "Frames sent per second and tank, 1 to 120 (default 30)", 0},
+    {"fps", OPTION_FPS, "N", 0,
+     "Frames sent per second and tank, 1 to 120 (default: 30, and of every step while somebody acts)", 0},
     {"scenes", OPTION_SCENES, "DIR", 0, "Directory of scene files", 0},
     {"log", OPTION_LOG, "error|warn|info|debug", 0, "How much to log", 0},
     {0},
@@ -76,6 +77,6 @@ void tarn_worker_options_parse(int argc, char **argv, tarn_worker_options *optio
         NULL,        NULL,         NULL};
     argp_program_version = "tarn-worker " TARN_VERSION;
     argp_err_exit_status = TARN_EXIT_USAGE;
-    *options = (tarn_worker_options){.fd = -1, .fps = TARN_WORKER_FPS, .log_level = TARN_LOG_INFO};
+    *options = (tarn_worker_options){.fd = -1, .log_level = TARN_LOG_INFO};
     argp_parse(&argp, argc, argv, 0, NULL, options);
 }

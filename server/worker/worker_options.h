@@ -10,8 +10,8 @@
 typedef struct tarn_worker_options {
     int fd; ///< the socket to the gateway
     tarn_device_word device;
-    uint32_t threads; ///< 0: one per processor
-    uint32_t fps;
+    uint32_t threads;   ///< 0: one per processor
+    uint32_t fps;       ///< 0: TARN_WORKER_FPS, and more while somebody acts
     const char *scenes; ///< NULL: those that came with the program
     tarn_log_level log_level;
 } tarn_worker_options;

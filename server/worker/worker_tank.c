@@ -53,8 +53,7 @@ static void begin(tarn_worker_tank *tank, uint32_t epoch, uint64_t step, uint64_
     tank->steps_asked = 0;
     tank->state_changed = true;
     tank->frame_wanted = true;
-    tank->frame_due_ns = now_ns;
-    tarn_frame_plan_start(&tank->plan, tank->frame_period_ns);
+    tarn_frame_plan_start(&tank->plan, &tank->rates, now_ns);
     tank->too_large_told = false;
     tank->added_changed = false;
     list_bodies(tank);
@@ -133,7 +132,9 @@ tarn_status tarn_worker_tank_load(tarn_worker_tank *tank, tarn_device *device, c
     tank->next.pause = load->paused ? TARN_STEP_PAUSE_BEGINS : TARN_STEP_PAUSE_KEEPS;
     (void)hold(tank);
     tank->pause_asked = TARN_STEP_PAUSE_KEEPS;
-    tank->frame_period_ns = 1000000000u / options->fps;
+    tank->rates.period_ns = 1000000000u / (options->fps != 0 ? options->fps : TARN_WORKER_FPS);
+    tank->rates.step_ns = (uint64_t)((double)scene->tank.dt_s * 1e9);
+    tank->rates.keeps_rate = options->fps != 0;
     tarn_input_state_note(&tank->inputs, load->viewer_id, load->sequence);
     let_go(tank);
     begin(tank, load->epoch, 0, tarn_clock_monotonic_ns());
@@ -222,7 +223,7 @@ void tarn_worker_tank_audience(tarn_worker_tank *tank, uint32_t viewer_count, ui
     if (tank->viewer_count == 0 && viewer_count > 0 && tank->tank != NULL) { // or it begins with all this
         tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
         tank->frame_wanted = true;
-        tank->frame_due_ns = now_ns;
+        tarn_frame_plan_hurry(&tank->plan, now_ns);
         tarn_frame_plan_ask(&tank->plan);
     }
     tank->viewer_count = viewer_count;
@@ -314,7 +315,13 @@ uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank)
     if (tank->viewer_count == 0 || is_stepping(tank)) {
         return due;
     }
-    return tarn_frame_plan_due_ns(&tank->plan, tank->step, tank->frame_wanted ? tank->frame_due_ns : UINT64_MAX);
+    return tarn_frame_plan_due_ns(&tank->plan, tank->step, tank->frame_wanted);
+}
+
+bool tarn_worker_tank_is_late(const tarn_worker_tank *tank, uint64_t now_ns)
+{
+    return tank->tank != NULL && tank->handover.phase == TARN_HANDOVER_NONE && is_stepping(tank) &&
+           tank->pace.due_ns + tank->pace.dt_ns < now_ns;
 }
 
 /// The solids that tools put in or take away.
@@ -346,12 +353,23 @@ static void tell_refused(const tarn_worker_tank *tank, tarn_worker_link *link, c
     }
 }
 
+/// Whether a step's input has anything in it, which so far is what people do.
+static bool is_acted_on(const tarn_step_input *input)
+{
+    return input->push_count > 0 || input->grab_count > 0 || input->parameter_count > 0 ||
+           input->tools.pour_count > 0 || input->tools.sink_count > 0 || input->tools.dye_count > 0 ||
+           input->throw_count > 0 || input->wall_count > 0 || input->erase_count > 0 ||
+           input->poser == TARN_STEP_POSER_HAND;
+}
+
 /// Everything that is done to the tank in this step, which the viewers' inputs end with. What comes from now on is for
 /// the next one.
 static void latch(tarn_worker_tank *tank, tarn_step_tools *tools)
 {
     tarn_step_input *input = &tank->latched;
-    const float factor = tank->paused ? 1.0f : tarn_pace_factor(&tank->pace, tarn_clock_monotonic_ns());
+    const uint64_t now_ns = tarn_clock_monotonic_ns();
+    const float factor = tank->paused ? 1.0f : tarn_pace_factor(&tank->pace, now_ns);
+    const bool is_heard = tarn_input_state_is_heard(&tank->inputs);
     *input = tank->next;
     memset(&tank->next, 0, sizeof tank->next);
     input->grab_count = tarn_input_state_grabs(&tank->inputs, input->grabs);
@@ -360,6 +378,9 @@ static void latch(tarn_worker_tank *tank, tarn_step_tools *tools)
     memcpy(input->pushes, tools->pushes, tools->push_count * sizeof *tools->pushes);
     input->tools = tools->tank;
     fill_solids(&tank->scene.tank, tools, input);
+    if (is_heard || is_acted_on(input)) {
+        tarn_frame_plan_acted(&tank->plan, now_ns);
+    }
     tarn_scene_drive(&tank->scene, tank->step, input);
 }
 
@@ -503,14 +524,15 @@ static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, const 
     if (status != TARN_OK) {
         return status;
     }
-    tarn_frame_plan_made(&tank->plan, (tarn_stream_kind)head.kind, tank->step, now_ns);
+    const uint64_t takes_ns = tarn_jobs_used_ns(jobs) - used_ns;
+    tarn_frame_plan_made(&tank->plan, (tarn_stream_kind)head.kind, tank->step, now_ns, takes_ns);
     if (tank->paused && head.kind == TARN_STREAM_BASE) {
         tarn_frame_plan_ask(&tank->plan); // what stays in view is to be complete by itself
     }
     tank->stamps.encoded_ns = tarn_clock_monotonic_ns();
     tarn_worker_link_frame_put(link, tank->slot, tank->id, head.frame_bytes, &tank->stamps,
                                head.kind != TARN_STREAM_EXTRA);
-    tank->encode_ns += tarn_jobs_used_ns(jobs) - used_ns;
+    tank->encode_ns += takes_ns;
     tank->encode_count++;
     return TARN_OK;
 }
@@ -535,12 +557,12 @@ static void tell_too_large(tarn_worker_tank *tank, tarn_worker_link *link)
 static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, const tarn_jobs *jobs, bool stepped,
                         uint64_t now_ns)
 {
-    // Half a step early counts as due: the frame belongs to the step that is nearest to its time.
-    const bool due = tank->frame_due_ns <= now_ns + (stepped ? tank->pace.dt_ns / 2 : 0);
     const tarn_frame_moment moment = {
         .now_ns = now_ns,
         .step = tank->step,
-        .is_due = due && (stepped || tank->frame_wanted),
+        .has_stepped = stepped,
+        .is_wanted = tank->frame_wanted,
+        .room_ns = !tank->is_crowded && tank->pace.due_ns > now_ns ? tank->pace.due_ns - now_ns : 0,
         .is_paused = tank->paused,
         .awaits = !stepped && is_stepping(tank),
     };
@@ -557,14 +579,10 @@ static tarn_status show(tarn_worker_tank *tank, tarn_worker_link *link, const ta
         tank->stamps.latched_ns = tank->stamps.stepped_ns = now_ns;
     }
     tank->frame_wanted = false;
-    tank->frame_due_ns += tank->frame_period_ns;
-    if (tank->frame_due_ns < now_ns) {
-        tank->frame_due_ns = now_ns + tank->frame_period_ns / 2;
-    }
     tarn_status status = encode(tank, link, jobs, kind, now_ns);
     if (status == TARN_E_SPACE || status == TARN_E_MEMORY) {
         tell_too_large(tank, link);
-        tarn_frame_plan_hold(&tank->plan, now_ns + TARN_WORKER_KEY_MS * (uint64_t)1000000);
+        tarn_frame_plan_hold(&tank->plan, now_ns + TARN_WORKER_TOO_LARGE_MS * (uint64_t)1000000);
         return TARN_OK;
     }
     return status;

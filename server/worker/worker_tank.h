@@ -53,7 +53,8 @@ typedef struct tarn_worker_tank {
     uint32_t viewer_count;
     uint64_t step; ///< since the tank started afresh
     tarn_pace pace;
-    uint64_t frame_period_ns, frame_due_ns;
+    tarn_frame_rates rates;
+    bool is_crowded;    ///< another tank of the worker is late
     bool frame_wanted;  ///< although no step is made: the tank was reset, paused, or got its first viewer
     bool state_changed; ///< and the gateway doesn't know it yet
     bool too_large_told;
@@ -93,6 +94,9 @@ void tarn_worker_tank_settle(tarn_worker_tank *tank, uint64_t now_ns);
 
 /// When the tank next has something to do; UINT64_MAX: not before a message arrives.
 uint64_t tarn_worker_tank_due_ns(const tarn_worker_tank *tank);
+
+/// Whether it is late with a step by more than a step.
+bool tarn_worker_tank_is_late(const tarn_worker_tank *tank, uint64_t now_ns);
 
 /// Makes one step if it is due, and a frame if one is. A step that fails for another reason than the device's end sets
 /// the tank back. Job. @return TARN_OK or TARN_E_DEVICE

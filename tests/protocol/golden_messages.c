@@ -132,6 +132,11 @@ static void ack(tarn_message *m)
     m->ack = (tarn_ack){.epoch = 3, .step = 9007199254740991, .number = 4294967295u};
 }
 
+static void ack_key(tarn_message *m)
+{
+    m->ack = (tarn_ack){.epoch = 3, .step = 12, .number = 7, .key = 1};
+}
+
 static void ping(tarn_message *m)
 {
     m->ping = (tarn_ping){.id = 0, .client_time_ms = 1767225600123.456};
@@ -290,6 +295,7 @@ static const struct {
     {"message-control-pause", TARN_MESSAGE_CONTROL, control_pause},
     {"message-control-load", TARN_MESSAGE_CONTROL, control_load},
     {"message-ack", TARN_MESSAGE_ACK, ack},
+    {"message-ack-key", TARN_MESSAGE_ACK, ack_key},
     {"message-ping", TARN_MESSAGE_PING, ping},
     {"message-view", TARN_MESSAGE_VIEW, view},
     {"message-presence", TARN_MESSAGE_PRESENCE, presence},

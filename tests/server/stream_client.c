@@ -19,7 +19,7 @@ void stream_client_ack(stream_client *client)
 {
     const tarn_message message = {
         .kind = TARN_MESSAGE_ACK,
-        .ack = {client->frame.head.epoch, client->frame.head.step, client->frame.head.number}};
+        .ack = {client->frame.head.epoch, client->frame.head.step, client->frame.head.number, client->wants_key}};
     ws_client_tell(&client->ws, &message);
 }
 

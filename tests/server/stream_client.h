@@ -14,6 +14,7 @@ typedef struct stream_client {
     const uint8_t *bytes;
     size_t byte_count;
     tarn_status status; ///< of decoding it
+    bool wants_key;     ///< its acknowledgements say so
 } stream_client;
 
 /// Opens, says hello and joins; asserts.

@@ -1,11 +1,10 @@
-// What decides who is sent which frame when, by itself: the plan of frames, the worker's end of
-// the socket, the frames that are kept, stages, ceilings, a viewer's rate.
+// What decides who is sent which frame when, by itself: the worker's end of the socket, the frames that are kept,
+// stages, ceilings, a viewer's rate.
 #include "server/common/ipc.h"
 #include "server/gateway/fanout.h"
 #include "server/gateway/stages.h"
 #include "server/gateway/stream_traffic.h"
 #include "server/gateway/viewer_rate.h"
-#include "server/worker/frame_plan.h"
 #include "server/worker/worker_limits.h"
 #include "server/worker/worker_link.h"
 #include "tests/server/test_cmocka.h"
@@ -18,134 +17,6 @@
 static uint64_t ms(uint64_t count)
 {
     return count * 1000000u;
-}
-
-// -------------------------------------------------------------------------------------------------------------- plan
-
-/// Runs a plan for some time. @param kinds  how many frames of each were made
-static void run_plan(tarn_frame_plan *plan, uint64_t *now_ns, uint64_t *step, uint32_t frames, uint32_t kinds[3])
-{
-    memset(kinds, 0, 3 * sizeof *kinds);
-    for (uint32_t i = 0; i < frames; i++) {
-        tarn_stream_kind kind;
-        *step += 2;
-        const tarn_frame_moment moment = {.now_ns = *now_ns, .step = *step, .is_due = true};
-        assert_true(tarn_frame_plan_next(plan, &moment, &kind));
-        tarn_frame_plan_made(plan, kind, *step, *now_ns);
-        kinds[kind]++;
-        *now_ns += plan->period_ns;
-    }
-}
-
-static void test_a_running_tank_makes_15_base_frames_and_a_key_frame_in_a_second(void **state)
-{
-    (void)state;
-    static const uint32_t rates[] = {30, 60, 15, 10};
-    static const uint32_t kinds_expected[][3] = {{3, 42, 45}, {3, 42, 135}, {3, 42, 0}, {3, 27, 0}};
-    for (int r = 0; r < 4; r++) {
-        tarn_frame_plan plan;
-        uint32_t kinds[3];
-        uint64_t now_ns = ms(5000), step = 0;
-        tarn_frame_plan_start(&plan, 1000000000u / rates[r]);
-        run_plan(&plan, &now_ns, &step, 3 * rates[r], kinds);
-        for (int k = 0; k < 3; k++) {
-            if (kinds[k] + 1 < kinds_expected[r][k] || kinds[k] > kinds_expected[r][k] + 1) {
-                fail_msg("%u frames/s: %u of kind %d, expected about %u", rates[r], kinds[k], k, kinds_expected[r][k]);
-            }
-        }
-    }
-}
-
-static void test_a_key_frame_that_is_asked_for_comes_at_once_but_not_too_often(void **state)
-{
-    (void)state;
-    tarn_frame_plan plan;
-    tarn_stream_kind kind;
-    uint32_t kinds[3];
-    uint64_t now_ns = ms(5000), step = 0;
-    tarn_frame_plan_start(&plan, ms(33));
-    run_plan(&plan, &now_ns, &step, 10, kinds);
-    tarn_frame_plan_ask(&plan);
-    tarn_frame_moment moment = {.now_ns = now_ns, .step = step, .awaits = true};
-    assert_false(tarn_frame_plan_next(&plan, &moment, &kind)); // the step that is about to be made is to be in it
-    moment.awaits = false;
-    assert_true(tarn_frame_plan_next(&plan, &moment, &kind));
-    assert_int_equal(kind, TARN_STREAM_KEY);
-    tarn_frame_plan_made(&plan, kind, step, now_ns);
-    assert_false(tarn_frame_plan_next(&plan, &moment, &kind)); // it is there
-    tarn_frame_plan_ask(&plan);
-    moment.now_ns = now_ns + ms(TARN_WORKER_KEY_SPACING_MS) - 1;
-    assert_false(tarn_frame_plan_next(&plan, &moment, &kind));
-    assert_int_equal(tarn_frame_plan_due_ns(&plan, step, UINT64_MAX), moment.now_ns + 1);
-    moment.now_ns++;
-    assert_true(tarn_frame_plan_next(&plan, &moment, &kind));
-    assert_int_equal(kind, TARN_STREAM_KEY);
-}
-
-/// Whoever asks again and again: everybody gets them.
-static void test_key_frames_that_are_asked_for_are_few_in_the_long_run(void **state)
-{
-    (void)state;
-    tarn_frame_plan plan;
-    tarn_stream_kind kind;
-    uint64_t step = 0;
-    int keys = 0;
-    tarn_frame_plan_start(&plan, ms(33));
-    for (uint64_t now_ns = ms(5000); now_ns < ms(15000); now_ns += ms(33)) {
-        tarn_frame_plan_ask(&plan);
-        const tarn_frame_moment moment = {.now_ns = now_ns, .step = ++step, .is_due = true};
-        if (!tarn_frame_plan_next(&plan, &moment, &kind)) {
-            continue;
-        }
-        keys += kind == TARN_STREAM_KEY;
-        tarn_frame_plan_made(&plan, kind, step, now_ns);
-    }
-    assert_in_range(keys, 10, 10 + TARN_WORKER_KEY_ASKED_BURST + 1);
-}
-
-static void test_a_paused_tank_makes_a_key_frame_and_then_nothing(void **state)
-{
-    (void)state;
-    tarn_frame_plan plan;
-    tarn_stream_kind kind;
-    tarn_frame_plan_start(&plan, ms(33));
-    tarn_frame_moment moment = {.now_ns = ms(9000), .step = 7, .is_due = true, .is_paused = true};
-    assert_true(tarn_frame_plan_next(&plan, &moment, &kind));
-    assert_int_equal(kind, TARN_STREAM_KEY);
-    tarn_frame_plan_made(&plan, kind, 7, ms(9000));
-    assert_true(tarn_frame_plan_due_ns(&plan, 7, UINT64_MAX) == UINT64_MAX);
-    moment.is_due = false;
-    moment.now_ns = ms(60000);
-    assert_false(tarn_frame_plan_next(&plan, &moment, &kind));
-    // Its single steps: key frames, or base frames where they come fast.
-    moment = (tarn_frame_moment){.now_ns = ms(60000), .step = 8, .is_due = true, .is_paused = true};
-    assert_true(tarn_frame_plan_next(&plan, &moment, &kind));
-    assert_int_equal(kind, TARN_STREAM_KEY);
-    tarn_frame_plan_made(&plan, kind, 8, moment.now_ns);
-    moment.step = 9;
-    moment.now_ns += ms(33);
-    assert_true(tarn_frame_plan_next(&plan, &moment, &kind));
-    assert_int_equal(kind, TARN_STREAM_BASE);
-    // Without a step there is nothing but a key frame to make, and that not yet.
-    tarn_frame_plan_made(&plan, kind, 9, moment.now_ns);
-    moment.now_ns += ms(33);
-    assert_false(tarn_frame_plan_next(&plan, &moment, &kind));
-    assert_true(tarn_frame_plan_due_ns(&plan, 9, moment.now_ns) == ms(60000 + TARN_WORKER_KEY_SPACING_MS));
-}
-
-static void test_nothing_is_made_while_there_is_no_room(void **state)
-{
-    (void)state;
-    tarn_frame_plan plan;
-    tarn_stream_kind kind;
-    tarn_frame_plan_start(&plan, ms(33));
-    tarn_frame_plan_ask(&plan);
-    tarn_frame_plan_hold(&plan, ms(1000));
-    tarn_frame_moment moment = {.now_ns = ms(999), .step = 1, .is_due = true};
-    assert_false(tarn_frame_plan_next(&plan, &moment, &kind));
-    assert_int_equal(tarn_frame_plan_due_ns(&plan, 1, 0), ms(1000));
-    moment.now_ns = ms(1000);
-    assert_true(tarn_frame_plan_next(&plan, &moment, &kind));
 }
 
 // -------------------------------------------------------------------------------------------------------------- link
@@ -225,6 +96,7 @@ enum { EPOCH = 5, LAYER_BYTES = 40 };
 
 static tarn_fanout fanout;
 static tarn_fanout_inputs inputs;
+static uint64_t apart_ms; // between frames
 
 /// Writes a frame of two layers as the worker would, of any bytes behind its head. @return its size
 static uint32_t write_frame(uint8_t *bytes, tarn_stream_kind kind, uint32_t number, uint32_t reference, uint32_t epoch)
@@ -234,6 +106,7 @@ static uint32_t write_frame(uint8_t *bytes, tarn_stream_kind kind, uint32_t numb
     head.number = number;
     head.reference = kind == TARN_STREAM_KEY ? number : reference;
     head.step = 10 * (uint64_t)number;
+    head.server_time_us = 1000 * apart_ms * number;
     head.interval_steps = 4;
     head.interval_s = 0.1f;
     head.realtime_factor = 1;
@@ -285,6 +158,7 @@ static uint32_t send_to(watcher *w, bool skip_extras)
 static int begin_fanout(void **state)
 {
     (void)state;
+    apart_ms = 33;
     tarn_fanout_init(&fanout);
     return 0;
 }
@@ -320,6 +194,43 @@ static void test_who_keeps_up_gets_every_frame_and_who_is_late_the_chain(void **
     assert_int_equal(send_to(&late, false), 6);
     assert_int_equal(send_to(&late, false), 0);
     assert_false(tarn_fanout_is_lost(&fanout, late.reference, late.sent));
+}
+
+/// Receives a key frame and more base frames than are kept. @return the newest one's number
+static uint32_t receive_chain(uint32_t number)
+{
+    assert_int_equal(receive(TARN_STREAM_KEY, number, 0), TARN_OK);
+    for (uint32_t i = 0; i < 3 * TARN_FANOUT_CHAIN_MAX; i++, number++) {
+        assert_int_equal(receive(TARN_STREAM_EXTRA, number + 1, number), TARN_OK);
+        assert_int_equal(receive(TARN_STREAM_BASE, number + 1, number), TARN_OK);
+    }
+    return number;
+}
+
+static void test_who_comes_to_a_slow_tank_looks_at_the_last_key_frame(void **state)
+{
+    (void)state;
+    uint32_t number = receive_chain(1);
+    assert_null(tarn_fanout_still(&fanout)); // a key frame will come soon enough
+    apart_ms = TARN_FANOUT_STILL_MS;
+    assert_int_equal(receive(TARN_STREAM_KEY, ++number, 0), TARN_OK);
+    const uint32_t key = number;
+    assert_null(tarn_fanout_still(&fanout)); // it isn't left behind
+    number = receive_chain(key);
+    const tarn_fanout_frame *still = tarn_fanout_still(&fanout);
+    assert_non_null(still);
+    assert_int_equal(still->number, key);
+    assert_int_equal(tarn_fanout_bytes(&fanout, still)[still->cut_bytes[1] - 1], (uint8_t)key);
+    assert_true(tarn_fanout_is_lost(&fanout, 0, 0)); // and waits for another
+    assert_true(tarn_fanout_is_lost(&fanout, still->serial, still->serial));
+    watcher viewer = {still->serial, still->serial};
+    assert_int_equal(send_to(&viewer, false), 0);
+    assert_int_equal(receive(TARN_STREAM_KEY, number + 1, 0), TARN_OK);
+    assert_null(tarn_fanout_still(&fanout));
+    assert_int_equal(send_to(&viewer, false), number + 1);
+    receive_chain(number + 1);
+    tarn_fanout_clear(&fanout);
+    assert_null(tarn_fanout_still(&fanout));
 }
 
 static void test_who_is_too_late_waits_for_a_key_frame(void **state)
@@ -465,20 +376,22 @@ static void test_ceilings_leave_what_fits(void **state)
         tarn_view view;
         uint32_t level;
         int keys_only;
+        uint64_t spacing_ms[2]; ///< at least, at most
     } cases[] = {
-        {{.mbit_per_s = 0}, UINT32_MAX, 0},
-        {{.mbit_per_s = 0.60f, .frames_per_s = 31, .particles = 200}, UINT32_MAX, 0},
-        {{.mbit_per_s = 0.42f}, 1, 0},
-        {{.frames_per_s = 20}, 1, 0},
-        {{.frames_per_s = 15}, 1, 0},
-        {{.particles = 199}, 0, 0},
-        {{.particles = 1}, 0, 0}, // the first layer, whatever it has
-        {{.mbit_per_s = 0.20f}, 0, 0},
-        {{.frames_per_s = 5}, 1, 1}, // few frames are no reason for fewer particles
-        {{.frames_per_s = 5, .particles = 199}, 0, 1},
-        {{.mbit_per_s = 0.10f}, 1, 1},
-        {{.mbit_per_s = 0.03f}, 0, 1},
-        {{.mbit_per_s = 0.001f}, 0, 1},
+        {{.mbit_per_s = 0}, UINT32_MAX, 0, {0, 0}},
+        {{.mbit_per_s = 0.60f, .frames_per_s = 31, .particles = 200}, UINT32_MAX, 0, {32, 32}},
+        {{.mbit_per_s = 0.42f}, UINT32_MAX, 0, {36, 46}}, // and 0.6 of the extra frames
+        {{.mbit_per_s = 0.285f}, 1, 0, {0, 0}},
+        {{.frames_per_s = 20}, UINT32_MAX, 0, {48, 51}},
+        {{.frames_per_s = 15}, 1, 0, {0, 0}},
+        {{.particles = 199}, 0, 0, {0, 0}},
+        {{.particles = 1}, 0, 0, {0, 0}}, // the first layer, whatever it has
+        {{.mbit_per_s = 0.20f}, 0, 0, {0, 0}},
+        {{.frames_per_s = 5}, 1, 1, {0, 0}}, // few frames are no reason for fewer particles
+        {{.frames_per_s = 5, .particles = 199}, 0, 1, {0, 0}},
+        {{.mbit_per_s = 0.10f}, 1, 1, {0, 0}},
+        {{.mbit_per_s = 0.03f}, 0, 1, {0, 0}},
+        {{.mbit_per_s = 0.001f}, 0, 1, {0, 0}},
     };
     uint64_t now_ns = ms(5000);
     tarn_stream_traffic_init(&traffic);
@@ -487,8 +400,11 @@ static void test_ceilings_leave_what_fits(void **state)
         flow(&now_ns, seconds);
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
             const tarn_stream_share share = tarn_stream_traffic_share(&traffic, &cases[i].view, now_ns);
-            if (share.level != cases[i].level || share.keys_only != cases[i].keys_only) {
-                fail_msg("case %zu: level %u, key frames only %d", i, share.level, share.keys_only);
+            if (share.level != cases[i].level || share.keys_only != cases[i].keys_only ||
+                share.spacing_ns / 1000000 < cases[i].spacing_ms[0] ||
+                share.spacing_ns / 1000000 > cases[i].spacing_ms[1]) {
+                fail_msg("case %zu: level %u, key frames only %d, extra ones %g ms apart", i, share.level,
+                         share.keys_only, 1e-6 * (double)share.spacing_ns);
             }
         }
     }
@@ -637,12 +553,63 @@ static void test_a_viewer_gets_no_more_than_it_wants(void **state)
     (void)state;
     uint64_t now_ns = ms(100000);
     live_a_second(&now_ns, 20);
-    tarn_viewer_rate_bound(&rate, 1, 0);
+    const tarn_stream_share few = {.level = 1}, all = {.level = UINT32_MAX};
+    tarn_viewer_rate_bound(&rate, &few);
     assert_true(tarn_viewer_rate_skips_extras(&rate));
     assert_int_equal(live_a_second(&now_ns, 20), 2);
-    tarn_viewer_rate_bound(&rate, UINT32_MAX, 0);
+    tarn_viewer_rate_bound(&rate, &all);
     assert_int_equal(live_a_second(&now_ns, 20), LAYERS);
     assert_false(tarn_viewer_rate_skips_extras(&rate));
+}
+
+/// Steps of a sixtieth with frames each, every fourth a base frame, to a viewer. @return how many it gets in a second
+static uint32_t send_frames(uint64_t *now_ns, uint32_t seconds, uint64_t delay_ms)
+{
+    uint32_t sent = 0;
+    for (uint32_t i = 0; i < 60 * seconds; i++) {
+        *now_ns += 1000000000u / 60;
+        const uint64_t at_ns = *now_ns + ms(i * 7 % 5);
+        if (i % 4 == 0 || tarn_viewer_rate_takes_extra(&rate, at_ns)) {
+            tarn_viewer_rate_sent(&rate, at_ns);
+            acknowledge(at_ns + ms(delay_ms), at_ns, UINT64_MAX);
+            sent++;
+        }
+    }
+    return sent / seconds;
+}
+
+static void test_extra_frames_keep_to_a_viewers_ceiling(void **state)
+{
+    (void)state;
+    static const struct {
+        float frames_per_s;
+        uint32_t least, most;
+    } cases[] = {{0, 60, 60}, {60, 59, 60}, {45, 43, 46}, {30, 29, 31}, {20, 19, 21}, {15, 15, 16}};
+    uint64_t now_ns = ms(100000);
+    tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const float per_s = cases[i].frames_per_s;
+        const tarn_stream_share share = {UINT32_MAX, 0, per_s > 0 ? (uint64_t)(1e9 / (double)per_s) : 0};
+        tarn_viewer_rate_bound(&rate, &share);
+        assert_in_range(send_frames(&now_ns, 8, 5), cases[i].least, cases[i].most);
+    }
+}
+
+/// A way that takes 30 frames a second and not 60 goes on with 30, not with 15.
+static void test_a_queue_of_close_frames_costs_every_other_first(void **state)
+{
+    (void)state;
+    uint64_t now_ns = ms(100000);
+    tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS);
+    assert_int_equal(send_frames(&now_ns, 2, 5), 60);
+    for (int i = 0; send_frames(&now_ns, 1, 90) > 50; i++) {
+        assert_true(i < 3);
+    }
+    assert_false(tarn_viewer_rate_skips_extras(&rate));
+    assert_in_range(send_frames(&now_ns, 1, 5), 29, 31);
+    now_ns += ms(TARN_VIEWER_RATE_RAISE_MS);
+    send_frames(&now_ns, 2, 5);
+    assert_int_equal(send_frames(&now_ns, 1, 5), 60);
 }
 
 static void test_an_idle_way_brings_back_what_was_left_out(void **state)
@@ -666,7 +633,8 @@ static void test_an_idle_way_brings_back_what_was_left_out(void **state)
         shown = layers;
     }
     assert_int_equal(shown, LAYERS);
-    tarn_viewer_rate_bound(&rate, 1, 0);
+    const tarn_stream_share few = {.level = 1};
+    tarn_viewer_rate_bound(&rate, &few);
     tarn_viewer_rate_layers(&rate, TARN_STREAM_KEY, LAYERS);
     assert_false(tarn_viewer_rate_idle(&rate, now_ns + ms(100000))); // it wants no more
 }
@@ -729,14 +697,11 @@ static void test_what_was_too_much_comes_back_ever_more_slowly(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_running_tank_makes_15_base_frames_and_a_key_frame_in_a_second),
-        cmocka_unit_test(test_a_key_frame_that_is_asked_for_comes_at_once_but_not_too_often),
-        cmocka_unit_test(test_key_frames_that_are_asked_for_are_few_in_the_long_run),
-        cmocka_unit_test(test_a_paused_tank_makes_a_key_frame_and_then_nothing),
         cmocka_unit_test(test_a_frame_that_others_refer_to_waits_until_it_is_sent),
         cmocka_unit_test(test_a_frame_may_be_made_while_another_is_sent),
-        cmocka_unit_test(test_nothing_is_made_while_there_is_no_room),
         cmocka_unit_test_setup_teardown(test_who_keeps_up_gets_every_frame_and_who_is_late_the_chain, begin_fanout,
+                                        end_fanout),
+        cmocka_unit_test_setup_teardown(test_who_comes_to_a_slow_tank_looks_at_the_last_key_frame, begin_fanout,
                                         end_fanout),
         cmocka_unit_test_setup_teardown(test_who_is_too_late_waits_for_a_key_frame, begin_fanout, end_fanout),
         cmocka_unit_test_setup_teardown(test_who_begins_again_gets_nothing_older, begin_fanout, end_fanout),
@@ -753,6 +718,8 @@ int main(void)
         cmocka_unit_test(test_what_came_before_a_pause_says_nothing),
         cmocka_unit_test(test_a_young_stream_knows_its_particles_only),
         cmocka_unit_test_setup(test_a_viewer_gets_no_more_than_it_wants, begin_rate),
+        cmocka_unit_test_setup(test_extra_frames_keep_to_a_viewers_ceiling, begin_rate),
+        cmocka_unit_test_setup(test_a_queue_of_close_frames_costs_every_other_first, begin_rate),
         cmocka_unit_test_setup(test_an_idle_way_brings_back_what_was_left_out, begin_rate),
         cmocka_unit_test_setup(test_late_acknowledgements_without_a_queue_cost_nothing, begin_rate),
         cmocka_unit_test_setup(test_who_loses_the_chain_by_being_slow_does_without_one_thing_more, begin_rate),

@@ -26,14 +26,14 @@ static void test_an_acknowledgement_takes_its_frame_and_all_before(void **state)
     assert_false(take(&flight, 2, 101, 11)); // of another epoch
     assert_false(take(&flight, 1, 99, 9));
     assert_int_equal(flight.count, 4);
-    assert_true(tarn_viewer_flight_land(&flight, &(tarn_ack){1, 101, 11}, &landing));
+    assert_true(tarn_viewer_flight_land(&flight, &(tarn_ack){1, 101, 11, 0}, &landing));
     assert_int_equal(landing.sent_ns, ms(1));
     assert_false(landing.is_alone);
     assert_int_equal(flight.count, 2);
     assert_true(take(&flight, 1, 103, 0)); // by its step
     assert_int_equal(flight.count, 0);
     tarn_viewer_flight_put(&flight, 1, 20, 104, ms(9));
-    assert_true(tarn_viewer_flight_land(&flight, &(tarn_ack){1, 104, 20}, &landing));
+    assert_true(tarn_viewer_flight_land(&flight, &(tarn_ack){1, 104, 20, 0}, &landing));
     assert_true(landing.is_alone);
 }
 
@@ -60,7 +60,7 @@ static uint32_t live(tarn_viewer_rate *rate, uint64_t *now_ns, uint64_t seconds,
         tarn_viewer_rate_acknowledged(rate, sent_ns, *now_ns, late_ns, UINT64_MAX);
         *now_ns += ms(FRAME_MS);
     }
-    return LAYERS - rate->level;
+    return LAYERS + 1 - rate->level;
 }
 
 static void test_a_queue_that_stands_for_long_does_not_pass_for_the_way(void **state)

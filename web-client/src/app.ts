@@ -303,15 +303,16 @@ export class App {
   }
 
   /** The decoder is done with a frame. */
-  private settled(position: FramePosition | null): void {
-    if (position !== null) this.conversation.ack(position);
+  private settled(position: FramePosition | null, isLost = false): void {
+    const needsKey = isLost || this.stream.needsKey || this.keeping.wantsKey;
+    if (position !== null) this.conversation.ack(position, needsKey);
     this.keeping.settled();
   }
 
   private refused(why: string, position: FramePosition | null): void {
     this.model.framesRefused++;
     this.refusedInARow++;
-    this.settled(position);
+    this.settled(position, true);
     if (this.refusedInARow < REFUSED_MAX || this.keeping.playing) {
       this.announcer.say(`A frame could not be decoded: ${why}`);
       return;
@@ -327,7 +328,7 @@ export class App {
   /** The last picture stays until the next key frame. */
   private unreferenced(position: FramePosition | null): void {
     this.model.framesUnreferenced++;
-    this.settled(position);
+    this.settled(position, true);
   }
 
   private lost(why: string, retryMs: number): void {

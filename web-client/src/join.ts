@@ -115,20 +115,20 @@ class JoinedTank implements Tank {
       0,
       KEY_BYTES,
     );
-    const ack = (at: FramePosition | null): void => {
-      if (at !== null) conversation.ack(at);
+    const ack = (at: FramePosition | null, needsKey: boolean): void => {
+      if (at !== null) conversation.ack(at, needsKey);
     };
     this.stream = new FrameStream(this.worker, decodeDataUrl(wasmUrl), {
       onDecoded: (frame) => {
         this.give(frame);
-        ack(frame.position);
+        ack(frame.position, false);
       },
       onRefused: (why, at) => {
-        ack(at);
+        ack(at, true);
         this.say(`A frame could not be decoded: ${why}.`);
       },
-      onUnreferenced: ack,
-      onGivenUp: ack,
+      onUnreferenced: (at) => ack(at, true),
+      onGivenUp: (at) => ack(at, this.stream.needsKey),
       onFailed: (why) => this.say(`The frames can't be decoded: ${why}.`, true),
     });
     const { mbit_per_s = 0, frames_per_s = 0, particles = 0 } = options;

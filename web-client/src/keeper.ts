@@ -33,6 +33,10 @@ export class Keeper {
     return this.writer !== null;
   }
 
+  get wantsKey(): boolean {
+    return this.writer?.wantsKey(performance.now()) ?? false;
+  }
+
   /** To be called right behind the drawing: the canvas keeps its picture no longer. It is copied at once. */
   picture(): void {
     this.host.canvas.toBlob((blob) => {

@@ -56,6 +56,11 @@ export class Keeping {
     this.keeper?.state(state);
   }
 
+  /** A recording needs a key frame. */
+  get wantsKey(): boolean {
+    return this.keeper?.wantsKey ?? false;
+  }
+
   settled(): void {
     this.playback?.settled();
   }

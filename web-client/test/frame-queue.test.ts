@@ -60,7 +60,9 @@ test("where too many wait the chain is given up behind its key frame, until the 
   expect(drain(queue)).toEqual([1]);
   queue.push(frame(BASE, 8), 0);
   expect(drain(queue)).toEqual([]);
+  expect(queue.needsKey).toBe(true);
   queue.push(frame(KEY, 9), 0);
+  expect(queue.needsKey).toBe(false);
   queue.push(frame(BASE, 10), 0);
   expect(drain(queue)).toEqual([9, 10]);
 });
@@ -79,6 +81,7 @@ test("without a key frame among too many all are given up", () => {
 test("an extra frame that finds no room costs nobody else", () => {
   const queue = queueOf(KEY, BASE, BASE, BASE, EXTRA);
   expect(queue.dropped).toBe(1);
+  expect(queue.needsKey).toBe(false);
   expect(queue.takeGivenUp()).toEqual({ epoch: 1, step: 5, number: 5 });
   expect(drain(queue)).toEqual([1, 2, 3, 4]);
 });

@@ -105,6 +105,19 @@ test("a recording ends at its limits", () => {
   expect(readRecording(join(short.finish()).buffer).frames).toHaveLength(3);
 });
 
+test("a recording wants a key frame to begin with, and one a second after", () => {
+  const writer = new RecordingWriter(0, LIMITS);
+  expect(writer.wantsKey(5000)).toBe(true);
+  writer.frame(frame(1, 1), 5000);
+  expect(writer.wantsKey(5000)).toBe(true);
+  writer.frame(frame(0, 2), 5100);
+  expect(writer.wantsKey(6000)).toBe(false);
+  writer.frame(frame(1, 3), 6050);
+  expect(writer.wantsKey(6100)).toBe(true);
+  writer.frame(frame(0, 4), 6100);
+  expect(writer.wantsKey(6200)).toBe(false);
+});
+
 test.each<[string, (file: Uint8Array<ArrayBuffer>) => void, RegExp]>([
   ["another file", (file) => file.fill(0, 0, 4), /no recording/],
   ["a later version", (file) => file.fill(2, 4, 5), /version 2/],

@@ -106,7 +106,8 @@ uint8_t *load_checks_frame(load_checks *checks, const void *viewer, tarn_stream_
         return NULL;
     }
     checks->seen++;
-    if (checks->whose == viewer && checks->following && kind == TARN_STREAM_KEY) {
+    if (checks->whose == viewer && checks->following &&
+        (kind == TARN_STREAM_KEY || checks->followed >= LOAD_CHECK_FOLLOW_MAX)) {
         let_go(checks);
     }
     choose(checks, now_ns);
@@ -114,6 +115,7 @@ uint8_t *load_checks_frame(load_checks *checks, const void *viewer, tarn_stream_
         return NULL;
     }
     uint8_t *bytes = keep(checks, byte_count);
+    checks->followed = checks->following ? checks->followed + 1 : 1;
     checks->following = true;
     checks->taken += bytes != NULL;
     checks->left_out += bytes == NULL;
@@ -121,6 +123,11 @@ uint8_t *load_checks_frame(load_checks *checks, const void *viewer, tarn_stream_
         let_go(checks); // what follows could not be decoded
     }
     return bytes;
+}
+
+bool load_checks_wants_key(const load_checks *checks, const void *viewer)
+{
+    return checks->every != 0 && checks->whose == viewer && !checks->following;
 }
 
 void load_checks_frame_end(load_checks *checks, const void *viewer)

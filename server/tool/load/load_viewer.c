@@ -425,7 +425,8 @@ static bool on_frame_end(void *user)
     }
     if (!viewer->deaf) {
         tarn_message message = {.kind = TARN_MESSAGE_ACK,
-                                .ack = {viewer->head.epoch, viewer->head.step, viewer->head.number}};
+                                .ack = {viewer->head.epoch, viewer->head.step, viewer->head.number, 0}};
+        message.ack.key = load_checks_wants_key(&viewer->crowd->checks, viewer);
         tell(viewer, &message);
     } else {
         load_checks_leave(&viewer->crowd->checks, viewer);

@@ -68,12 +68,14 @@ test("a lost base frame costs what refers to it, until the next key frame", asyn
   const server = await play(world, (index) => index === LOST_BASE);
   const page = await world.watch(address(server));
   const acks = () => server.received.filter((message) => message.t === "ack").length;
+  const keysAsked = () => server.received.filter((message) => message.t === "ack" && message.key).length;
   await until(
     async () => (await look(page, "framesUnreferenced")).framesUnreferenced > 0,
     "a frame comes without its reference",
   );
   const [first] = await Promise.all([look(page, "epoch", "framesDecoded", "particles"), drawn(page)]);
   assert(first.particles > 0, "the last picture is gone");
+  assert(keysAsked() > 0, "no key frame was asked for");
   const acked = acks();
   await until(async () => (await look(page, "epoch")).epoch > first.epoch + 1, "the stream goes on", 30_000);
   const then = await look(page, "framesDecoded", "framesRefused", "connections", "connection");

@@ -49,14 +49,17 @@ export class Glimpse {
     const settle = (position: FramePosition | null): void => {
       if (position !== null) conversation.ack(position);
     };
+    const lose = (position: FramePosition | null): void => {
+      if (position !== null) conversation.ack(position, true);
+    };
     this.stream = new FrameStream(this.decoder, environment.wasm.slice(0), {
       onDecoded: (frame) => {
         settle(frame.position);
         if (frame.info.kind !== FRAME_KIND.extra) drawGlimpse(this.canvas, frame);
       },
-      onRefused: (_why, position) => settle(position),
-      onUnreferenced: settle,
-      onGivenUp: settle,
+      onRefused: (_why, position) => lose(position),
+      onUnreferenced: lose,
+      onGivenUp: (position) => conversation.ack(position, this.stream.needsKey),
       onFailed: () => this.close(),
     });
     link.start();

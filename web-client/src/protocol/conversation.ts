@@ -167,8 +167,9 @@ export class Conversation {
     );
   }
 
-  ack({ epoch, step, number }: FramePosition): void {
-    if (this.joined) this.say({ t: "ack", epoch, step, number });
+  /** @param needsKey  nothing goes on here without a key frame */
+  ack({ epoch, step, number }: FramePosition, needsKey = false): void {
+    if (this.joined) this.say({ t: "ack", epoch, step, number, ...(needsKey && { key: true }) });
   }
 
   /** Shows the others where this viewer is. @return whether it was sent */

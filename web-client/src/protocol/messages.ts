@@ -76,7 +76,7 @@ export type ClientMessage =
   | ({ t: "input"; seq: number; k: "hand" } & HandInput)
   | { t: "input"; seq: number; k: "parameter"; name: string; value: number }
   | { t: "control"; seq: number; action: Action; scene?: string }
-  | ({ t: "ack" } & FramePosition)
+  | ({ t: "ack"; key?: boolean } & FramePosition)
   | { t: "ping"; id: number; client_time_ms: number }
   | { t: "presence"; points: readonly PresencePoint[] }
   | { t: "profile"; name: string; colour: number }

@@ -19,9 +19,10 @@ export interface WaitingFrame {
 export class FrameQueue {
   /** Frames that were dropped: a newer one took their place, or the chain was given up. */
   dropped = 0;
+  /** What comes is of no use before a key frame. */
+  needsKey = true;
 
   private readonly frames: WaitingFrame[] = [];
-  private needsKey = true;
   private givenUp: FramePosition | null = null;
 
   push(bytes: ArrayBuffer, arrivedMs: number): void {

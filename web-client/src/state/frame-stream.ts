@@ -57,6 +57,11 @@ export class FrameStream {
     return this.queue.dropped;
   }
 
+  /** What comes is of no use before a key frame. */
+  get needsKey(): boolean {
+    return this.queue.needsKey;
+  }
+
   /** Takes a frame's bytes over. */
   push(bytes: ArrayBuffer, nowMs: number): void {
     this.queue.push(bytes, nowMs);

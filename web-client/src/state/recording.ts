@@ -17,6 +17,9 @@ export const RECORD_BYTES_MAX = 64 * 1024 * 1024;
 export const RECORDING_BYTES_MAX = 512 * 1024 * 1024;
 export const RECORDS_MAX = 1_000_000;
 
+/** Who goes to a moment of a recording decodes it from the key frame before, so that there is one that often. */
+const KEYS_MS = 1000;
+
 const RECORD = { frame: 1, message: 2, index: 3 } as const;
 
 export class RecordingError extends Error {}
@@ -69,6 +72,12 @@ export class RecordingWriter {
     if (!this.add(RECORD.frame, new Uint8Array(bytes.slice(0)), nowMs)) return;
     this.frames++;
     if (isKey) this.keys.push({ offset, timeUs: this.durationMs * 1000 });
+  }
+
+  /** Whether it is time for a key frame. */
+  wantsKey(nowMs: number): boolean {
+    const key = this.keys.at(-1);
+    return key === undefined || nowMs - this.beganMs >= key.timeUs / 1000 + KEYS_MS;
   }
 
   /** @return the whole file, in parts */
