@@ -143,6 +143,10 @@ TILE_FN void pack_add_i32(int32_t *to, const pack_places *at, const pack_i32 *pa
         tile_add_i32(to + at->of[0] + k, parts[k]);
     }
 }
+TILE_FN pack_f32 pack_kept_f32(const float *kept)
+{
+    return kept[threadIdx.x];
+}
 TILE_FN void pack_keep_max_f32(float *kept, pack_f32 a)
 {
     kept[threadIdx.x] = tile_max2_f32(kept[threadIdx.x], a);
@@ -544,12 +548,16 @@ TILE_FN void pack_add_i32(int32_t *to, const pack_places *at, const pack_i32 *pa
 }
 
 /// kept: TARN_TILE_LANES_MAX or as many as the kernel has lanes; their maximum is that of all that was kept.
+TILE_FN pack_f32 pack_kept_f32(const float *kept)
+{
+    pack_f32 a;
+    memcpy(&a, kept, sizeof a);
+    return a;
+}
 TILE_FN void pack_keep_max_f32(float *kept, pack_f32 a)
 {
-    pack_f32 old;
-    memcpy(&old, kept, sizeof old);
-    old = pack_max_f32(old, a);
-    memcpy(kept, &old, sizeof old);
+    const pack_f32 most = pack_max_f32(pack_kept_f32(kept), a);
+    memcpy(kept, &most, sizeof most);
 }
 #endif
 #endif
