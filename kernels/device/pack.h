@@ -114,6 +114,10 @@ TILE_FN int32_t pack_get_i32(pack_i32 a, int)
 {
     return a;
 }
+TILE_FN float pack_get_f32(pack_f32 a, int)
+{
+    return a;
+}
 TILE_FN void pack_set_f32(pack_f32 *a, int, float x)
 {
     *a = x;
@@ -388,6 +392,10 @@ TILE_FN pack_f32 pack_f32_bits(pack_i32 a)
     return (pack_f32)a;
 }
 TILE_FN int32_t pack_get_i32(pack_i32 a, int l)
+{
+    return a[l];
+}
+TILE_FN float pack_get_f32(pack_f32 a, int l)
 {
     return a[l];
 }

@@ -287,23 +287,27 @@ TILE_FN void count_moves(advect_scratch *s, pack_i32 to, uint32_t n)
     }
 }
 
-/// Keeps how far particles go, and those of the liquid. Which are spray is looked up where one would be the farthest.
+/// Keeps how far particles go, and those of the liquid. Which are spray is looked up where one would be the farthest of
+/// the lane's so far.
 TILE_FN void keep_way(const grid_memory *grid, advect_scratch *s, const pack_i32 *at, pack_f32 way)
 {
-    const uint64_t own = (uint64_t)s->neighbour[MOVED_STAYS] * TILE_CELLS;
+    const pack_f32 before = pack_kept_f32(s->liquid_way);
     pack_keep_max_f32(s->way, way);
-    if (!pack_any(way > pack_kept_f32(s->liquid_way))) {
+    if (!pack_any(way > before)) {
         return;
     }
+    const uint64_t own = (uint64_t)s->neighbour[MOVED_STAYS] * TILE_CELLS;
+    float most = pack_get_f32(before, 0);
     for (int l = 0; l < PACK_WIDTH; l++) {
         const uint32_t cell =
             cell_index(pack_get_i32(at[0], l) >> POSITION_BITS, pack_get_i32(at[1], l) >> POSITION_BITS,
                        pack_get_i32(at[2], l) >> POSITION_BITS);
-        if (density_of(grid, own + cell) < SPRAY_DENSITY) {
-            pack_set_f32(&way, l, 0.0f);
+        const float found = pack_get_f32(way, l);
+        if (found > most && density_of(grid, own + cell) >= SPRAY_DENSITY) {
+            most = found;
         }
     }
-    pack_keep_max_f32(s->liquid_way, way);
+    pack_keep_max_f32(s->liquid_way, pack_all_f32(most));
 }
 
 /// New positions and tiles of a pack of particles.
