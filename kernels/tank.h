@@ -255,12 +255,13 @@ typedef struct tarn_tank_report {
     uint32_t substeps, pressure_iterations; ///< iterations: of the last substep
     float residual;                         ///< max over liquid cells of abs(div u) * dt after projection
     float speed_max_m_s;                    ///< along an axis, of what moved farthest in the last substep
-    double kinetic_j_kg;                    ///< of the liquids, per kg: a heavy liquid's particles count for more
-    double potential_j_kg;                  ///< the same of g*y
-    double momentum_m_s[3];                 ///< momentum per kg
-    double center_m[3];                     ///< centre of mass
-    uint64_t bytes;                         ///< of device memory that the tank uses
-    uint64_t particle_bytes, cell_bytes;    ///< of these: per particle of its capacity, and per cell of active tiles
+    double kinetic_j_kg;    ///< of the liquids, per kg: a heavy liquid's particles count for more; it and the
+                            ///< momentum as they were in the middle of the last substep
+    double potential_j_kg;  ///< the same of g*y
+    double momentum_m_s[3]; ///< momentum per kg
+    double center_m[3];     ///< centre of mass
+    uint64_t bytes;         ///< of device memory that the tank uses
+    uint64_t particle_bytes, cell_bytes; ///< of these: per particle of its capacity, and per cell of active tiles
     double volume_m3;    ///< of the liquid as the last substep's grid saw it; crowded cells count as full
     uint64_t born, gone; ///< particles that entered and left since the start
 } tarn_tank_report;

@@ -114,6 +114,10 @@ TILE_FN int32_t pack_get_i32(pack_i32 a, int)
 {
     return a;
 }
+TILE_FN float pack_get_f32(pack_f32 a, int)
+{
+    return a;
+}
 TILE_FN void pack_set_f32(pack_f32 *a, int, float x)
 {
     *a = x;
@@ -142,6 +146,10 @@ TILE_FN void pack_add_i32(int32_t *to, const pack_places *at, const pack_i32 *pa
     for (int k = 0; k < count; k++) {
         tile_add_i32(to + at->of[0] + k, parts[k]);
     }
+}
+TILE_FN pack_f32 pack_kept_f32(const float *kept)
+{
+    return kept[threadIdx.x];
 }
 TILE_FN void pack_keep_max_f32(float *kept, pack_f32 a)
 {
@@ -387,6 +395,10 @@ TILE_FN int32_t pack_get_i32(pack_i32 a, int l)
 {
     return a[l];
 }
+TILE_FN float pack_get_f32(pack_f32 a, int l)
+{
+    return a[l];
+}
 TILE_FN void pack_set_f32(pack_f32 *a, int l, float x)
 {
     (*a)[l] = x;
@@ -544,12 +556,16 @@ TILE_FN void pack_add_i32(int32_t *to, const pack_places *at, const pack_i32 *pa
 }
 
 /// kept: TARN_TILE_LANES_MAX or as many as the kernel has lanes; their maximum is that of all that was kept.
+TILE_FN pack_f32 pack_kept_f32(const float *kept)
+{
+    pack_f32 a;
+    memcpy(&a, kept, sizeof a);
+    return a;
+}
 TILE_FN void pack_keep_max_f32(float *kept, pack_f32 a)
 {
-    pack_f32 old;
-    memcpy(&old, kept, sizeof old);
-    old = pack_max_f32(old, a);
-    memcpy(kept, &old, sizeof old);
+    const pack_f32 most = pack_max_f32(pack_kept_f32(kept), a);
+    memcpy(kept, &most, sizeof most);
 }
 #endif
 #endif

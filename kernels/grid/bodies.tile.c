@@ -158,8 +158,8 @@ TILE_FN void turn_with_room(const grid_control *control, grid_body_state *state)
     cross3(half, state->spin, once);
     cross3(half, once, twice);
     for (int a = 0; a < 3; a++) {
-        state->velocity[a] = dot3(control->coriolis[a], velocity) + frac * dot3(control->force_slope[a], at);
-        state->spin[a] += cayley * (once[a] + twice[a]) - frac * control->turn_change[a];
+        state->velocity[a] = dot3(control->coriolis[a], velocity) + control->kick * dot3(control->force_slope[a], at);
+        state->spin[a] += cayley * (once[a] + twice[a]) - control->kick * control->turn_change[a];
     }
 }
 
@@ -168,7 +168,7 @@ TILE_KERNEL(grid_bodies_begin, BODY_LANES, grid_args, tile_no_scratch)
 {
     const grid_memory *m = &args->m;
     grid_bodies *bodies = m->bodies;
-    const float frac = m->control->frac;
+    const float frac = m->control->frac, kick = m->control->kick;
     FOR_RANGE (b, 0, bodies->count) {
         grid_body_state *state = &bodies->state[b];
         bodies->hold[b] = 1.0f;
@@ -180,8 +180,8 @@ TILE_KERNEL(grid_bodies_begin, BODY_LANES, grid_args, tile_no_scratch)
             turn_with_room(m->control, state);
         }
         for (int a = 0; a < 3; a++) {
-            state->velocity[a] += (m->control->gravity[a] + state->contact[a]) * frac;
-            state->spin[a] += state->contact[3 + a] * frac;
+            state->velocity[a] += (m->control->gravity[a] + state->contact[a]) * kick;
+            state->spin[a] += state->contact[3 + a] * kick;
         }
         set_turn(state);
     }
@@ -424,7 +424,7 @@ TILE_KERNEL(grid_body_lift, CELL_LANES, grid_args, body_gather_scratch)
                 for (int a = 0; a < 3; a++) {
                     const float pull = control->gravity[a] + dot3(control->force_slope[a], from_pivot);
                     const float mass = (float)m->lack[a][cell] * (1.0f / 510.0f) * density_along(m, slot, upper, c, a);
-                    force[a] = owned ? -pull * control->frac * mass : 0.0f;
+                    force[a] = owned ? -pull * control->kick * mass : 0.0f;
                 }
                 put_force(s, c, r, force);
             }
@@ -728,13 +728,13 @@ TILE_KERNEL(grid_bodies_end, BODY_LANES, grid_args, contacts_scratch)
 {
     const grid_memory *m = &args->m;
     grid_bodies *bodies = m->bodies;
-    const float frac = m->control->frac;
+    const float frac = m->control->frac, kick = m->control->kick;
     // What stood in for the contacts goes, and becomes the velocity before them.
     FOR_RANGE (b, 0, bodies->count) {
         grid_body_state *state = &bodies->state[b];
         for (int a = 0; a < 3 && bodies->body[b].is_free; a++) {
-            state->velocity[a] -= state->contact[a] * frac;
-            state->spin[a] -= state->contact[3 + a] * frac;
+            state->velocity[a] -= state->contact[a] * kick;
+            state->spin[a] -= state->contact[3 + a] * kick;
             state->contact[a] = state->velocity[a];
             state->contact[3 + a] = state->spin[a];
         }
@@ -758,8 +758,8 @@ TILE_KERNEL(grid_bodies_end, BODY_LANES, grid_args, contacts_scratch)
     FOR_RANGE (b, 0, bodies->count) {
         grid_body_state *state = &bodies->state[b];
         for (int a = 0; a < 3 && bodies->body[b].is_free; a++) {
-            state->contact[a] = (state->velocity[a] - state->contact[a]) / frac;
-            state->contact[3 + a] = (state->spin[a] - state->contact[3 + a]) / frac;
+            state->contact[a] = (state->velocity[a] - state->contact[a]) / kick;
+            state->contact[3 + a] = (state->spin[a] - state->contact[3 + a]) / kick;
         }
         if (bodies->body[b].is_free) {
             limit_speed(state);

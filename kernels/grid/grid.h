@@ -63,7 +63,11 @@ typedef struct grid_shape {
 
 /// What the host sets before a step.
 typedef struct grid_control {
-    float frac;       ///< of a step, that one substep covers
+    float frac; ///< of a step, that one substep covers
+    /// Share of a step for which forces act in a substep. Velocities are those of the middle of the substep that moves
+    /// with them (leapfrog): forces act for half of the last substep and half of this one. The first substep's; then
+    /// the device makes it `frac`.
+    float kick;
     float gravity[3]; ///< cells per step^2, and what a shaken tank adds
     // of a turning tank
     uint32_t is_turning;
@@ -92,10 +96,11 @@ typedef struct grid_counters {
     uint32_t liquid_cells;                              ///< being counted
     uint32_t liquid_cells_last;                         ///< of the last substep
     uint32_t speed_max_bits; ///< along an axis, of what moved farthest; as bits: non-negative floats order as integers
-    uint32_t go;             ///< the solver's loop goes on
-    uint32_t failed;         ///< the solve in progress came to something that isn't finite: it is not applied
-    uint32_t broken;         ///< a solve has failed since the tank was seeded
-    uint32_t iterations;     ///< of the solve in progress
+    uint32_t liquid_speed_bits; ///< the same without spray
+    uint32_t go;                ///< the solver's loop goes on
+    uint32_t failed;            ///< the solve in progress came to something that isn't finite: it is not applied
+    uint32_t broken;            ///< a solve has failed since the tank was seeded
+    uint32_t iterations;        ///< of the solve in progress
     uint32_t pressure_iterations;
     float residual;          ///< of the solve in progress
     float pressure_residual; ///< max abs(div u) * dt

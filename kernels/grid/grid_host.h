@@ -53,7 +53,7 @@ typedef struct grid_host {
     tarn_tank_desc desc;
     grid_args *args; ///< the first part of the model's
     uint64_t step;
-    uint32_t substeps;                 ///< of the last step
+    uint32_t substeps;                 ///< of the last step, 0 before the first
     tarn_replay *substep;              ///< its launches as recorded; NULL: they are to be recorded anew
     uint64_t group_bytes[GROUP_COUNT]; ///< of device memory, per thing of its group
     void *shared;                      ///< device: of particle to grid and the solver in turn

@@ -166,7 +166,7 @@ TILE_KERNEL(grid_solve_check, CHECK_LANES, grid_args, check_scratch)
         if (args->is_first) {
             counters->iterations = 0;
             counters->failed = 0;
-            counters->speed_max_bits = 0;
+            counters->speed_max_bits = counters->liquid_speed_bits = 0;
         }
         if (!tile_is_finite_f32(residual)) {
             counters->failed = counters->broken = 1;

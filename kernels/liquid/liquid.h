@@ -51,7 +51,7 @@ typedef struct liquid_control {
     tank_control tank;
     float viscosity[LIQUIDS_MAX]; ///< nu dt / dx^2 of a substep, at most VISCOSITY_MAX
     float viscosity_alpha[VISCOSITY_ITERATIONS_MAX], viscosity_gamma[VISCOSITY_ITERATIONS_MAX];
-    float tension; ///< pressure of a substep at a surface of curvature 1, in the solver's units
+    float tension; ///< pressure of a step at a surface of curvature 1, in the solver's units
 } liquid_control;
 
 /// Device memory of the liquid alone.

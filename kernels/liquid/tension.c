@@ -31,5 +31,5 @@ void liquid_fill_tension(const tarn_tank *tank, liquid_control *control)
 {
     // A velocity changes by pressure times the time, and velocities are cells per step.
     const float stable = strength_max / (control->tank.grid.frac * control->tank.grid.frac);
-    control->tension = fminf(strength(tank), stable) * control->tank.grid.frac;
+    control->tension = fminf(strength(tank), stable);
 }

@@ -119,7 +119,7 @@ TILE_KERNEL(liquid_tension_smooth, CELL_LANES, liquid_args, tension_smooth_scrat
         (void)binomial(s->room);
     }
     const float unbiased = SMOOTH_VARIANCE / (SMOOTH_VARIANCE - PLACE_VARIANCE);
-    const float scale = m->control->tension * unbiased * tile_sqrt_f32(TWO_PI / SMOOTH_VARIANCE);
+    const float scale = m->control->tension * grid->control->kick * unbiased * tile_sqrt_f32(TWO_PI / SMOOTH_VARIANCE);
     float *to = grid->shift[0] + (uint64_t)tile * TILE_CELLS;
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const int at = ((z + SMOOTHINGS) * SMOOTH_EDGE + y + SMOOTHINGS) * SMOOTH_EDGE + x + SMOOTHINGS;

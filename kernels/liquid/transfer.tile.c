@@ -340,7 +340,7 @@ TILE_FN float apply_emitters(const tank_control *control, float x, float y, floa
 TILE_FN float turning_force(const grid_control *control, int axis, float x, float y, float z)
 {
     const float *slope = control->force_slope[axis];
-    return control->frac * (slope[0] * (x - control->pivot[0]) + slope[1] * (y - control->pivot[1]) +
+    return control->kick * (slope[0] * (x - control->pivot[0]) + slope[1] * (y - control->pivot[1]) +
                             slope[2] * (z - control->pivot[2]));
 }
 
@@ -441,7 +441,7 @@ TILE_FN void finish_velocity(const liquid_args *args, const grid_scratch *s, con
                              tile_place place, int axis, int pushed)
 {
     const grid_memory *grid = &args->tank.grid.m;
-    const row_f32 force = row_all(grid->control->gravity[axis] * grid->control->frac), one = row_all(1.0f);
+    const row_f32 force = row_all(grid->control->gravity[axis] * grid->control->kick), one = row_all(1.0f);
     const int32_t *momentum = s->momentum[axis], *heavy = mass != NULL ? mass->of[axis] : s->weight[axis];
     const uint8_t *unknown = grid->face_rows + face_rows_of(tile, axis);
     float *u = grid->u[axis] + (uint64_t)tile * TILE_CELLS, *u_old = grid->u_old[axis] + (uint64_t)tile * TILE_CELLS;

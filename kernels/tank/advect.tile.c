@@ -1,5 +1,6 @@
 // Grid to particles, and their advection (RK3).
 #include "kernels/grid/halo.h"
+#include "kernels/grid/poisson.h"
 #include "kernels/tank/pack_axis.h"
 #include "kernels/tank/store.h"
 
@@ -14,6 +15,9 @@ enum {
     IN_WALLS = 27,                       ///< instead of a neighbour, and of the next two: no tile, as nothing flows
     NEIGHBOURS = IN_WALLS + 3,
 };
+
+/// Over that at rest, smoothed: particles in cells of less are spray, which flies by itself.
+#define SPRAY_DENSITY 0.25f
 
 /// What is looked up where particles are: the first stage of their way, and what the grid adds to their velocity, both
 /// with one set of weights.
@@ -33,8 +37,9 @@ typedef struct advect_scratch {
     } of;
     uint32_t neighbour[NEIGHBOURS];
     uint32_t move_count[27];
-    uint32_t layers[2];        ///< bit per layer of cells along y, and along z, that holds particles
-    float way[PARTICLE_LANES]; ///< cells along an axis
+    uint32_t layers[2];               ///< bit per layer of cells along y, and along z, that holds particles
+    float way[PARTICLE_LANES];        ///< cells along an axis
+    float liquid_way[PARTICLE_LANES]; ///< the same without spray
 } advect_scratch;
 
 /// The cells of a tile that hold particles lie in y[0]..y[1] and z[0]..z[1]: nodes farther away are not looked up.
@@ -282,6 +287,29 @@ TILE_FN void count_moves(advect_scratch *s, pack_i32 to, uint32_t n)
     }
 }
 
+/// Keeps how far particles go, and those of the liquid. Which are spray is looked up where one would be the farthest of
+/// the lane's so far.
+TILE_FN void keep_way(const grid_memory *grid, advect_scratch *s, const pack_i32 *at, pack_f32 way)
+{
+    const pack_f32 before = pack_kept_f32(s->liquid_way);
+    pack_keep_max_f32(s->way, way);
+    if (!pack_any(way > before)) {
+        return;
+    }
+    const uint64_t own = (uint64_t)s->neighbour[MOVED_STAYS] * TILE_CELLS;
+    float most = pack_get_f32(before, 0);
+    for (int l = 0; l < PACK_WIDTH; l++) {
+        const uint32_t cell =
+            cell_index(pack_get_i32(at[0], l) >> POSITION_BITS, pack_get_i32(at[1], l) >> POSITION_BITS,
+                       pack_get_i32(at[2], l) >> POSITION_BITS);
+        const float found = pack_get_f32(way, l);
+        if (found > most && density_of(grid, own + cell) >= SPRAY_DENSITY) {
+            most = found;
+        }
+    }
+    pack_keep_max_f32(s->liquid_way, pack_all_f32(most));
+}
+
 /// New positions and tiles of a pack of particles.
 TILE_FN void move_pack(const tank_args *args, advect_scratch *s, tile_place place, cell_box box, uint32_t particle,
                        uint32_t n)
@@ -311,7 +339,7 @@ TILE_FN void move_pack(const tank_args *args, advect_scratch *s, tile_place plac
         farthest = pack_max_f32(farthest, pack_abs_f32(pack_clamp_f32(way[c], -limit, limit)));
     }
     count_moves(s, to, n);
-    pack_keep_max_f32(s->way, farthest * pack_first_f32(1.0f, n));
+    keep_way(grid, s, at, farthest * pack_first_f32(1.0f, n));
     pack_store_i32(store->moved_id + particle, pack_load_i32(store->id + particle, n), n);
     pack_store_u8(store->moved_to + particle, to, n);
     if (store->attribute != NULL) {
@@ -363,7 +391,7 @@ TILE_FN void advect_tile(const tank_args *args, uint32_t tile, advect_scratch *s
         s->move_count[n] = 0;
     }
     FOR_RANGE (lane, 0, PARTICLE_LANES) {
-        s->way[lane] = 0.0f;
+        s->way[lane] = s->liquid_way[lane] = 0.0f;
     }
     TILE_BARRIER();
     const cell_box box = box_of(args, s, tile);
@@ -396,12 +424,15 @@ TILE_FN void advect_tile(const tank_args *args, uint32_t tile, advect_scratch *s
     }
     TILE_BARRIER();
     tile_max_f32(s->way, PARTICLE_LANES);
+    tile_max_f32(s->liquid_way, PARTICLE_LANES);
     FOR_RANGE (n, 0, 27) {
         store->move_count[tile * 27 + n] = s->move_count[n];
     }
     if (TILE_SINGLE()) {
-        const float speed = tile_min_f32(s->way[0] / grid->control->frac, grid->control->speed_max);
-        global_max_u32(&grid->counters->speed_max_bits, tile_bits_f32(speed));
+        const float frac = grid->control->frac, limit = grid->control->speed_max;
+        const float all = tile_min_f32(s->way[0] / frac, limit), liquid = tile_min_f32(s->liquid_way[0] / frac, limit);
+        global_max_u32(&grid->counters->speed_max_bits, tile_bits_f32(all));
+        global_max_u32(&grid->counters->liquid_speed_bits, tile_bits_f32(liquid));
     }
 }
 

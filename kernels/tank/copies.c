@@ -141,7 +141,7 @@ tarn_status tarn_tank_pressure(tarn_tank *tank, float *pressure_m2_s2, size_t ce
         return TARN_E_STATE;
     }
     TARN_ASSERT(tiles <= tank->args->grid.shape.occupied_max);
-    TARN_ASSERT(tank->grid.substeps > 0);
+    TARN_ASSERT(tiles == 0 || tank->control->grid.kick > 0.0f); // in a tank that was just restored nothing is solved
     memset(pressure_m2_s2, 0, cell_count * sizeof *pressure_m2_s2);
     uint32_t *dense = malloc(((size_t)tiles + 1) * sizeof *dense);
     float *pressure = malloc(((size_t)tiles * TILE_CELLS + 1) * sizeof *pressure);
@@ -154,9 +154,11 @@ tarn_status tarn_tank_pressure(tarn_tank *tank, float *pressure_m2_s2, size_t ce
         status = tarn_queue_download(tank->grid.queue, pressure, tank->args->grid.m.pressure,
                                      (size_t)tiles * TILE_CELLS * sizeof *pressure);
     }
-    // u -= grad p in cells per step: p is in cells^2 per step and substep.
-    const float scale = tank->grid.desc.cell_m * tank->grid.desc.cell_m * (float)tank->grid.substeps /
-                        (tank->grid.desc.dt_s * tank->grid.desc.dt_s);
+    // u -= grad p in cells per step: p is in cells^2 per step and the last substep's kick.
+    const grid_control *control = &tank->control->grid;
+    const float kick = tank->grid.substeps > 1 ? control->frac : control->kick;
+    const float scale =
+        tank->grid.desc.cell_m * tank->grid.desc.cell_m / (kick * tank->grid.desc.dt_s * tank->grid.desc.dt_s);
     for (uint32_t i = 0; i < tiles && status == TARN_OK; i++) {
         place_tile(tank, dense[i], pressure + (size_t)i * TILE_CELLS, scale, pressure_m2_s2);
     }

@@ -115,6 +115,7 @@ tarn_status tarn_tank_hash_get(tarn_tank *tank, tarn_tank_hash *hash)
         rest = tile_mix_u64(rest ^ tile_bits_f32(tank->parameters[i]));
     }
     rest = tile_mix_u64(rest ^ tank->counters.grid.speed_max_bits);
+    rest = tile_mix_u64(rest ^ ((uint64_t)tank->grid.substeps << 32 | tank->counters.grid.liquid_speed_bits));
     rest = tile_mix_u64(rest ^ ((uint64_t)tank->counters.next_id << 32 | tank->counters.births_refused));
     rest = tile_mix_u64(rest ^ tank->counters.reseed_debt);
     rest = mix_doubles(rest, tank->motion.position_m, 3);

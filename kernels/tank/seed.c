@@ -123,6 +123,23 @@ static int block_at(const seed_walk *walk, uint64_t blocks, seed_fluids fluids, 
     return -1;
 }
 
+/// The point of a lattice point's cube that is asked whether it is in the liquid, as a share of the cube along an axis:
+/// where a surface cuts through cubes, so many of them are taken that the volume is what was asked for. Additive
+/// recurrences by powers of the plastic number, which spread most evenly over planes of cubes (Roberts 2018), and by
+/// the golden ratio from plane to plane. Never on the cube's border, so that what is as large as the cubes is taken as
+/// a whole.
+double tank_seed_sample(const tarn_tank_desc *desc, const int *cell, const int *point, int a)
+{
+    static const double step[3] = {0.6180339887498949, 0.7548776662466927, 0.5698402909980532};
+    const int per_axis = (int)desc->particles_per_axis;
+    double sum = 0.5;
+    for (int i = 0; i < 3; i++) {
+        const int along = (a + i) % 3;
+        sum += step[i] * (double)(cell[along] * per_axis + point[along]);
+    }
+    return (floor((sum - floor(sum)) * 1024.0) + 0.5) / 1024.0;
+}
+
 /// Cells by which a lattice point is moved, along an axis: 53 bits of a hash of what names the point, the same in every
 /// run and every tank with it.
 static double jittered(const tarn_tank_desc *desc, const int *cell, const int *point, int a)
@@ -172,7 +189,7 @@ static void visit_cell(const seed_walk *walk, const seed_tile *tile, const int *
     for (int p = 0; p < per_axis * per_axis * per_axis; p++) {
         const int point[3] = {p % per_axis, p / per_axis % per_axis, p / (per_axis * per_axis)};
         for (int a = 0; a < 3; a++) {
-            at_m[a] = (cell[a] + (point[a] + 0.5) / per_axis) * cell_m;
+            at_m[a] = (cell[a] + (point[a] + tank_seed_sample(desc, cell, point, a)) / per_axis) * cell_m;
         }
         const int block = block_at(walk, tile->blocks, fluids, at_m);
         if (block >= 0 && !in_solid(desc, tile->solids, cell, point)) {

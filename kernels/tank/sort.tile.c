@@ -73,6 +73,9 @@ TILE_KERNEL(tank_arrivals, 32, tank_args, arrivals_scratch)
     const uint32_t count = s->total + (store->control->has_births ? store->births[tile] : 0);
     if (TILE_SINGLE()) {
         store->tile_count_next[dense] = count;
+        if (tile == 0) {
+            store->control->grid.kick = store->control->grid.frac;
+        }
     }
     if (count > 0) {
         mark_occupied(args, place);

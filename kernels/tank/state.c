@@ -69,6 +69,8 @@ static void fill(const tarn_tank *tank, tank_state *state)
     state->reseed_debt = tank->counters.reseed_debt;
     state->speed_max_bits = tank->counters.grid.speed_max_bits;
     state->liquid_cells = tank->counters.grid.liquid_cells_last;
+    state->substeps = tank->grid.substeps;
+    state->liquid_speed_bits = tank->counters.grid.liquid_speed_bits;
     state->body_count = tank->grid.body_count;
     TARN_ASSERT(tank->grid.body_count <= BODIES_MAX);
     memcpy(state->bodies, tank->grid.body_state, sizeof state->bodies);
@@ -150,6 +152,7 @@ static bool state_fits(const tarn_tank *tank, const tank_state *state)
     bool fits = memcmp(name, state->model, sizeof name) == 0 && motion_fits(&state->motion) && arrays_fit(tank, state);
     fits = fits && state->step <= TARN_FRAME_INTEGER_MAX / 2; // frames have to be able to say it, and those to come
     fits = fits && state->particle_count <= tank->args->scale.particles_max;
+    fits = fits && state->substeps <= TARN_TANK_SUBSTEPS_MAX;
     for (int a = 0; a < 3; a++) {
         fits = fits && state->cells[a] == tank->grid.desc.cells[a];
     }
@@ -157,8 +160,9 @@ static bool state_fits(const tarn_tank *tank, const tank_state *state)
         const tarn_parameter_spec *spec = &tank->model->shown.parameters[i];
         fits = fits && state->parameters[i] >= spec->min && state->parameters[i] <= spec->max; // not for NaN
     }
-    const float speed = tile_f32_bits(state->speed_max_bits);
-    return fits && speed >= 0.0f && speed <= SPEED_MAX && grid_added_fits(&tank->grid, &state->added) &&
+    const float speed = tile_f32_bits(state->speed_max_bits), liquid = tile_f32_bits(state->liquid_speed_bits);
+    return fits && speed >= 0.0f && speed <= SPEED_MAX && liquid >= 0.0f && liquid <= SPEED_MAX &&
+           grid_added_fits(&tank->grid, &state->added) &&
            state->body_count == tank->grid.own_body_count + state->added.thrown_count;
 }
 
@@ -240,6 +244,8 @@ static void apply_state(tarn_tank *tank, const tank_state *state)
     tank->counters.births_refused = state->births_refused;
     tank->counters.reseed_debt = state->reseed_debt;
     tank->counters.grid.liquid_cells_last = state->liquid_cells;
+    tank->grid.substeps = state->substeps;
+    tank->counters.grid.liquid_speed_bits = state->liquid_speed_bits;
 }
 
 /// Copies an array of particles in slices, so that others need not wait for the whole.
@@ -276,6 +282,8 @@ tarn_status tarn_tank_load(tarn_tank *tank, const uint8_t *bytes, size_t byte_co
     memset(&state, 0, sizeof state);
     state.parameter_count = tank->model->shown.parameter_count;
     memcpy(state.parameters, tank->grid.desc.parameters, sizeof state.parameters);
+    state.substeps = 1;
+    state.liquid_speed_bits = tile_bits_f32(SPEED_MAX); // which can't be too few substeps
     if (tank_state_read(bytes, byte_count, &state) != TARN_OK || !state_fits(tank, &state) ||
         !bodies_fit(state.bodies, state.body_count)) {
         return TARN_E_MALFORMED;

@@ -10,6 +10,7 @@
 //     PARA  u16 count, so many of u16 id, f32 value
 //     MOTN  f64 place in the room[3], rotation[4], target[3], its rotation[4], velocity[3], spin[3]
 //     CNTR  u32 next id, births refused, debt of reseeding, largest speed (bits of an f32), liquid cells
+//     STEP  u32 substeps of the last step, 0 before the first; u32 the liquid's largest speed, as in CNTR
 //     BODY  u16 count, so many of f32 place[3], rotation[4], velocity[3], spin[3], contact[6], in cells and steps
 //     ADDD  u32 thrown since the start, u16 thrown bodies, walls; of each body u32 how many came before; solids
 //     PART  u32 count, u8 arrays, of each u8 what it holds; then the arrays, u32 or f32
@@ -18,7 +19,7 @@
 
 #include <string.h>
 
-enum { FORMAT = 1, MAGIC = 0x544e5254, SECTION_HEAD_BYTES = 16, FLAG_OPTIONAL = 1, SECTIONS = 7 };
+enum { FORMAT = 1, MAGIC = 0x544e5254, SECTION_HEAD_BYTES = 16, FLAG_OPTIONAL = 1, SECTIONS = 8 };
 
 // ------------------------------------------------------------------------------------------------------------ sections
 
@@ -71,6 +72,12 @@ static void visit_counters(byte_walk *w, tank_state *s)
     visit_u32(w, &s->reseed_debt);
     visit_u32(w, &s->speed_max_bits);
     visit_u32(w, &s->liquid_cells);
+}
+
+static void visit_step(byte_walk *w, tank_state *s)
+{
+    visit_u32(w, &s->substeps);
+    visit_u32(w, &s->liquid_speed_bits);
 }
 
 /// A count of at most `most`.
@@ -127,9 +134,9 @@ static const struct section {
     bool is_needed;
     void (*visit)(byte_walk *w, tank_state *s);
 } sections[SECTIONS] = {
-    {"TANK", 1, true, visit_tank},      {"PARA", 1, false, visit_parameters}, {"MOTN", 1, true, visit_motion},
-    {"CNTR", 1, true, visit_counters},  {"BODY", 1, false, visit_bodies},     {"ADDD", 1, false, visit_added},
-    {"PART", 1, true, visit_particles},
+    {"TANK", 1, true, visit_tank},     {"PARA", 1, false, visit_parameters}, {"MOTN", 1, true, visit_motion},
+    {"CNTR", 1, true, visit_counters}, {"STEP", 1, false, visit_step},       {"BODY", 1, false, visit_bodies},
+    {"ADDD", 1, false, visit_added},   {"PART", 1, true, visit_particles},
 };
 
 static uint64_t arrays_bytes(const tank_state *s)

@@ -356,7 +356,7 @@ static tarn_status seed(tarn_tank *tank)
         tank->motion.spin[a] = (double)tank->grid.desc.spin_rad_s[a];
     }
     tank_motion_weigh(tank);
-    tank->counters.grid.speed_max_bits = tile_bits_f32(fastest);
+    tank->counters.grid.speed_max_bits = tank->counters.grid.liquid_speed_bits = tile_bits_f32(fastest);
     return status;
 }
 

@@ -68,6 +68,9 @@ void tank_mark(tarn_tank *tank, uint32_t stage);
 uint64_t tank_blocks_particles(const tarn_tank_desc *desc);
 void tank_seed_blocks(const tarn_tank *tank, tank_arrays *arrays, float *fastest);
 
+/// Where in its cube, 0..1 along axis `a`, a point of these lattices is asked whether it is in the liquid.
+double tank_seed_sample(const tarn_tank_desc *desc, const int *cell, const int *point, int a);
+
 /// Room for `count` particles with what this tank's particles have. tank_arrays_free takes what failed, too.
 tarn_status tank_arrays_alloc(const tarn_tank *tank, uint32_t count, tank_arrays *arrays);
 void tank_arrays_free(tank_arrays *arrays);

@@ -157,11 +157,15 @@ static float fastest_emitter(const tank_control *control)
     return fastest;
 }
 
-/// Substeps such that the fastest particle crosses at most cfl cells in each, and ripples no more than one.
+/// Substeps such that the liquid crosses at most cfl cells in each, spray no more than particles can, and ripples no
+/// more than one.
 static uint32_t substeps_for(const tarn_tank *tank, const tank_control *control, float push)
 {
-    const float falling = tile_f32_bits(tank->counters.grid.speed_max_bits) + length3(control->grid.gravity);
-    const float moving = ceilf(tile_max2_f32(falling, push) / tank_role(tank, TARN_PLAYS_CFL, 2.0f));
+    const float gain = length3(control->grid.gravity);
+    const float liquid = tile_f32_bits(tank->counters.grid.liquid_speed_bits) + gain,
+                spray = tile_f32_bits(tank->counters.grid.speed_max_bits) + gain;
+    const float moving = tile_max2_f32(ceilf(tile_max2_f32(liquid, push) / tank_role(tank, TARN_PLAYS_CFL, 2.0f)),
+                                       ceilf(spray / MOVE_CELLS_MAX));
     const float wanted = tile_max2_f32(moving, tank->model->substeps(tank));
     const float most = tank_role(tank, TARN_PLAYS_SUBSTEPS, 4.0f);
     return (uint32_t)tile_clamp_f32(wanted, 1.0f, most);
@@ -194,9 +198,11 @@ static void fill_control(tarn_tank *tank, const tarn_step_input *input)
     tank_tools_fill(tank, &input->tools, control);
     control->has_births = tank_bears(&tank->grid.desc) || control->pour_tile_count > 0;
     const float pushed = tile_max2_f32(fastest_push(tank, input->pushes, input->push_count), fastest_emitter(control));
+    const float frac_before = tank->grid.substeps > 0 ? 1.0f / (float)tank->grid.substeps : 0.0f;
     tank->grid.substeps = substeps_for(tank, control, tile_max2_f32(pushed, grid_bodies_speed(&tank->grid)));
     TARN_ASSERT(tank->grid.substeps >= 1 && tank->grid.substeps <= TARN_TANK_SUBSTEPS_MAX);
     control->grid.frac = 1.0f / (float)tank->grid.substeps;
+    control->grid.kick = 0.5f * (frac_before + control->grid.frac);
     tank_motion_fill(tank, control);
     TARN_ASSERT(input->push_count <= TANK_PUSHES_MAX);
     control->push_count = input->push_count;

@@ -34,6 +34,7 @@ static const physics_case cases[] = {
     {"v8", physics_mirror},
     {"v10", physics_rayleigh_taylor},
     {"v13", physics_disc},
+    {"v17", physics_float},
     {"shear", physics_shear},
     {"viscosity", physics_viscosity},
     {"fall", physics_fall},

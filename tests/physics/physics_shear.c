@@ -14,11 +14,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { CELLS = 24, FIRST = 4, LAYERS = 32, RIM = 3 }; // half a cell a layer: one layer of the lattice each
+enum { CELLS = 24, FIRST = 4, DEPTH = 16, RIM = 3 };
 
-static const float step_m_s = 0.02f; // from layer to layer
+static const float change_m_s = 0.04f; // from cell to cell
 
-/// Liquid in the tank's middle, moving along `along` with a speed that grows along `across`.
+/// Liquid in the tank's middle, moving along `along` with a speed that grows along `across`, layer by layer of its
+/// lattice.
 static tarn_tank_desc shear_desc(int along, int across, uint32_t per_axis)
 {
     tarn_tank_desc desc;
@@ -31,16 +32,16 @@ static tarn_tank_desc shear_desc(int along, int across, uint32_t per_axis)
     desc.parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
     desc.parameters[TARN_PARAMETER_FLIP] = 0.0f;
     desc.parameters[TARN_PARAMETER_DENSITY] = 0.0f;
-    desc.block_count = LAYERS;
-    for (int layer = 0; layer < LAYERS; layer++) {
+    desc.block_count = DEPTH * per_axis;
+    for (uint32_t layer = 0; layer < desc.block_count; layer++) {
         tarn_fluid_block *block = &desc.blocks[layer];
         for (int a = 0; a < 3; a++) {
             block->min_m[a] = FIRST * desc.cell_m;
-            block->max_m[a] = (FIRST + LAYERS / 2) * desc.cell_m;
+            block->max_m[a] = (FIRST + DEPTH) * desc.cell_m;
         }
-        block->min_m[across] = ((float)FIRST + 0.5f * (float)layer) * desc.cell_m;
-        block->max_m[across] = block->min_m[across] + 0.5f * desc.cell_m;
-        block->velocity_m_s[along] = step_m_s * (float)(layer - LAYERS / 2);
+        block->min_m[across] = ((float)FIRST + (float)layer / (float)per_axis) * desc.cell_m;
+        block->max_m[across] = block->min_m[across] + desc.cell_m / (float)per_axis;
+        block->velocity_m_s[along] = change_m_s * ((float)layer / (float)per_axis - 0.5f * DEPTH);
     }
     return desc;
 }
@@ -64,7 +65,7 @@ static double largest_change(int along, int across, uint32_t per_axis)
         bool inside = true;
         for (size_t a = 0; a < 3; a++) {
             const float at = positions[3 * i + a] / desc.cell_m;
-            inside &= at > FIRST + RIM && at < FIRST + LAYERS / 2 - RIM;
+            inside &= at > FIRST + RIM && at < FIRST + DEPTH - RIM;
         }
         for (size_t a = 0; inside && a < 3; a++) {
             largest = fmax(largest, fabs((double)(after[3 * i + a] - before[3 * i + a])));
@@ -74,7 +75,7 @@ static double largest_change(int along, int across, uint32_t per_axis)
     free(before);
     free(after);
     physics_close(&t);
-    return largest / (2.0 * (double)step_m_s);
+    return largest / (double)change_m_s;
 }
 
 void physics_shear(void)

@@ -139,7 +139,7 @@ static void test_blocks_must_fit_the_tank_and_the_particles(void **state)
             "blocks[0].max_m[1]: ", "more than min_m[1], 0.5 m");
     REFUSES("{" GOOD_SIZE ",\"particles_max\":100," GOOD_BLOCKS "}", TARN_E_LIMIT,
             "particles_max: ", "needs 1024 particles", "allowed are 100");
-    REFUSES("{" GOOD_SIZE ",\"blocks\":[{\"min_m\":[0,0,0],\"max_m\":[0.001,1,1]}]}", TARN_E_LIMIT,
+    REFUSES("{" GOOD_SIZE ",\"blocks\":[{\"min_m\":[0,0,0],\"max_m\":[0.00001,1,1]}]}", TARN_E_LIMIT,
             "blocks: ", "too thin");
     REFUSES("{\"size_m\":[32,16,16],\"cell_m\":0.0625,\"blocks\":[{\"min_m\":[0,0,0],\"max_m\":[32,16,16]}]}",
             TARN_E_LIMIT, "blocks: ", "allowed are 16777216");

@@ -7,7 +7,7 @@
 
 #include <cmocka.h> // needs those above
 
-#include "kernels/tank.h"
+#include "kernels/tank/tank_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -118,18 +118,19 @@ static double distance_m(const tarn_tank_desc *desc, const tarn_shape *shape, co
     return tarn_shape_distance_m(shape, desc->fields, local_m);
 }
 
-static bool is_liquid(const tarn_tank_desc *desc, const double *point_m)
+/// @param sample_m  of the point's cube, asked for liquid; the point itself for solids
+static bool is_liquid(const tarn_tank_desc *desc, const double *sample_m, const double *point_m)
 {
     bool held = false;
     for (uint32_t b = 0; b < desc->block_count; b++) {
         bool inside = true;
         for (int a = 0; a < 3; a++) {
-            inside &= point_m[a] >= (double)desc->blocks[b].min_m[a] && point_m[a] < (double)desc->blocks[b].max_m[a];
+            inside &= sample_m[a] >= (double)desc->blocks[b].min_m[a] && sample_m[a] < (double)desc->blocks[b].max_m[a];
         }
         held |= inside;
     }
     for (uint32_t f = 0; f < desc->fluid_count; f++) {
-        held |= distance_m(desc, &desc->fluids[f].shape, &desc->fluids[f].pose, point_m) < 0.0;
+        held |= distance_m(desc, &desc->fluids[f].shape, &desc->fluids[f].pose, sample_m) < 0.0;
     }
     for (uint32_t i = 0; i < desc->solid_count; i++) { // a 32nd of a cell stays free
         held &= distance_m(desc, &desc->solids[i].shape, &desc->solids[i].pose, point_m) >= 0.03125 * 0.0625;
@@ -144,12 +145,14 @@ static uint64_t count_points(const tarn_tank_desc *desc)
     for (int z = 0; z < n * desc->cells[2]; z++) {
         for (int y = 0; y < n * desc->cells[1]; y++) {
             for (int x = 0; x < n * desc->cells[0]; x++) {
-                const int point[3] = {x, y, z};
-                double at_m[3];
+                const int cell[3] = {x / n, y / n, z / n}, point[3] = {x % n, y % n, z % n};
+                double sample_m[3], at_m[3];
                 for (int a = 0; a < 3; a++) {
-                    at_m[a] = (point[a] / n + (point[a] % n + 0.5) / n) * (double)desc->cell_m;
+                    const double sample = tank_seed_sample(desc, cell, point, a);
+                    sample_m[a] = (cell[a] + (point[a] + sample) / n) * (double)desc->cell_m;
+                    at_m[a] = (cell[a] + (point[a] + 0.5) / n) * (double)desc->cell_m;
                 }
-                count += (uint64_t)is_liquid(desc, at_m);
+                count += (uint64_t)is_liquid(desc, sample_m, at_m);
             }
         }
     }
@@ -182,6 +185,51 @@ static void every_point_is_counted(void **state)
     }
     assert_true(most > 10000);
     tarn_device_destroy(device);
+}
+
+/// Blocks and shapes whose surfaces lie anywhere between the lattice's points have their volume all the same.
+static void volume_is_what_is_asked_for(void **state)
+{
+    (void)state;
+    static tarn_tank_desc desc;
+    const float cell_m = 0.0375f;
+    uint64_t random = 7;
+    double worst = 0.0;
+    for (int i = 0; i < 3 * TANKS; i++) {
+        tarn_tank_desc_default(&desc);
+        desc.cell_m = cell_m;
+        double cells = 1.0;
+        for (int a = 0; a < 3; a++) {
+            desc.cells[a] = 64;
+        }
+        if (i % 3 == 0) {
+            desc.block_count = 1;
+            for (int a = 0; a < 3; a++) {
+                desc.blocks[0].min_m[a] = (float)(0.3 * random_of(&random));
+                desc.blocks[0].max_m[a] = (float)(1.5 + 0.5 * random_of(&random));
+                cells *= (double)(desc.blocks[0].max_m[a] - desc.blocks[0].min_m[a]) / (double)cell_m;
+            }
+        } else {
+            desc.fluid_count = 1;
+            desc.fluids[0].pose = random_pose(&random);
+            for (int a = 0; a < 3; a++) {
+                desc.fluids[0].pose.position_m[a] = (float)(1.2 + 0.1 * (random_of(&random) - 0.5));
+            }
+            tarn_shape *shape = &desc.fluids[0].shape;
+            *shape = (tarn_shape){.kind = i % 3 == 1 ? TARN_SHAPE_SPHERE : TARN_SHAPE_BOX};
+            for (int a = 0; a < 3; a++) {
+                shape->half_m[a] = (float)(0.5 + 0.1 * random_of(&random));
+                cells *= 2.0 * (double)shape->half_m[a] / (double)cell_m;
+            }
+            if (shape->kind == TARN_SHAPE_SPHERE) {
+                shape->half_m[0] = 0.9f;
+                cells = 4.0 / 3.0 * 3.14159265358979 * pow(0.9 / (double)cell_m, 3.0);
+            }
+        }
+        worst = fmax(worst, fabs((double)tarn_tank_desc_particles(&desc) / 8.0 / cells - 1.0));
+    }
+    print_message("volumes are off by at most %.3f %%\n", 100.0 * worst);
+    assert_true(worst < 0.001);
 }
 
 /// 2^27 cells of 64 points each: asking all of them would take minutes.
@@ -224,6 +272,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_point_is_counted),
+        cmocka_unit_test(volume_is_what_is_asked_for),
         cmocka_unit_test(large_tanks_are_counted_soon),
     };
     return cmocka_run_group_tests_name("seed", tests, NULL, NULL);
