@@ -253,6 +253,7 @@ typedef struct tarn_tank_report {
     uint32_t particle_count;
     uint32_t active_tiles, liquid_cells;
     uint32_t substeps, pressure_iterations; ///< iterations: of the last substep
+    uint64_t unconverged;                   ///< substeps since the start whose pressure ended by its cap on iterations
     float residual;                         ///< max over liquid cells of abs(div u) * dt after projection
     float speed_max_m_s;                    ///< along an axis, of what moved farthest in the last substep
     double kinetic_j_kg;    ///< of the liquids, per kg: a heavy liquid's particles count for more; it and the

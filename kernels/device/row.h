@@ -89,6 +89,13 @@ TILE_FN void row_put(float *p, row_i32 mask, row_f32 a)
         *p = a;
     }
 }
+/// A byte for the cells of the mask; the others stay as they are.
+TILE_FN void row_put_u8(uint8_t *p, row_i32 mask, uint8_t n)
+{
+    if (mask) {
+        *p = n;
+    }
+}
 /// How many of n masks take a cell.
 TILE_FN row_f32 row_count(const row_i32 *mask, int n)
 {
@@ -106,6 +113,29 @@ TILE_FN row_f32 row_load_i32(const int32_t *p)
 {
     return (float)*p;
 }
+/// Integers as such, added with operators.
+TILE_FN row_i32 row_whole(int32_t n)
+{
+    return n;
+}
+TILE_FN row_i32 row_load_whole(const int32_t *p)
+{
+    return *p;
+}
+/// *p in one cell, zero in the others.
+TILE_FN row_i32 row_load_one(const int32_t *p, uint32_t x, int cell)
+{
+    return (int)x == cell ? *p : 0;
+}
+TILE_FN void row_store_whole(int32_t *p, row_i32 a)
+{
+    *p = a;
+}
+/// Whether the mask has cells: some that this lane does.
+TILE_FN int row_any(row_i32 mask)
+{
+    return mask != 0;
+}
 /// Bits of the eight integers from p on that are at least so large: all of it by one lane.
 TILE_FN uint32_t row_at_least(const int32_t *p, int32_t least)
 {
@@ -118,6 +148,10 @@ TILE_FN uint32_t row_at_least(const int32_t *p, int32_t least)
 
 #else
 // -------------------------------------------------------------------------------------------------- CPU: a row at once
+
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
 
 typedef float row_f32 __attribute__((vector_size(32)));
 typedef int32_t row_i32 __attribute__((vector_size(32)));
@@ -157,18 +191,32 @@ TILE_FN row_f32 row_all(float x)
 {
     return x - (row_f32){0};
 }
+// Of selections by bits compilers make several instructions. That for a minimum gives a < b ? a : b, that for a maximum
+// a > b ? a : b, also of zeros and of what isn't a number.
 TILE_FN row_f32 row_select(row_i32 take, row_f32 a, row_f32 b)
 {
+#ifdef __AVX__
+    return (row_f32)_mm256_blendv_ps((__m256)b, (__m256)a, (__m256)take);
+#else
     return (row_f32)(((row_i32)a & take) | ((row_i32)b & ~take));
+#endif
 }
 TILE_FN row_f32 row_max(row_f32 a, row_f32 b)
 {
+#ifdef __AVX__
+    return (row_f32)_mm256_max_ps((__m256)a, (__m256)b);
+#else
     return row_select(a > b, a, b);
+#endif
 }
 /// As tile_clamp_f32.
 TILE_FN row_f32 row_clamp(row_f32 a, float lo, float hi)
 {
+#ifdef __AVX__
+    const row_f32 below = (row_f32)_mm256_min_ps((__m256)a, (__m256)row_all(hi));
+#else
     const row_f32 below = row_select(a < hi, a, row_all(hi));
+#endif
     return row_max(below, row_all(lo));
 }
 /// As tile_magnitude_f32.
@@ -177,10 +225,6 @@ TILE_FN row_f32 row_magnitude(row_f32 a)
     const row_i32 bits = (row_i32)a & 0x7fffffff, finite = bits < 0x7f800000;
     return (row_f32)((bits & finite) | (0x7f800000 & ~finite));
 }
-
-#ifdef __SSE2__
-#include <immintrin.h>
-#endif
 
 #define FOR_SET_ROWS(ix, row, first, end, words, mask)                                                                 \
     for (int row##_word = (first), ix = 0; row##_word < (end); row##_word += ROW_WORDS)                                \
@@ -210,6 +254,19 @@ TILE_FN row_i32 row_bits_mask(uint32_t bits)
     const row_i32 cell = {1, 2, 4, 8, 16, 32, 64, 128};
     return (cell & (int32_t)bits) != 0;
 }
+/// The cells of a mask as bits.
+TILE_FN uint32_t row_mask_bits(row_i32 mask)
+{
+#ifdef __AVX__
+    return (uint32_t)_mm256_movemask_ps((__m256)mask);
+#else
+    uint32_t bits = 0;
+    for (int i = 0; i < 8; i++) {
+        bits |= (uint32_t)(mask[i] & 1) << i;
+    }
+    return bits;
+#endif
+}
 TILE_FN row_f32 row_keep(row_i32 mask, row_f32 a)
 {
     return (row_f32)(mask & (row_i32)a);
@@ -217,6 +274,12 @@ TILE_FN row_f32 row_keep(row_i32 mask, row_f32 a)
 TILE_FN void row_put(float *p, row_i32 mask, row_f32 a)
 {
     row_store(p, row_select(mask, a, row_load(p)));
+}
+TILE_FN void row_put_u8(uint8_t *p, row_i32 mask, uint8_t n)
+{
+    for (uint32_t bits = row_mask_bits(mask); bits != 0; bits &= bits - 1) {
+        p[tile_lowest_bit_u32(bits)] = n;
+    }
 }
 TILE_FN row_f32 row_count(const row_i32 *mask, int n)
 {
@@ -239,20 +302,33 @@ TILE_FN row_f32 row_load_i32(const int32_t *p)
     memcpy(&r, p, sizeof r);
     return __builtin_convertvector(r, row_f32);
 }
-TILE_FN uint32_t row_at_least(const int32_t *p, int32_t least)
+TILE_FN row_i32 row_whole(int32_t n)
+{
+    return n - (row_i32){0};
+}
+TILE_FN row_i32 row_load_whole(const int32_t *p)
 {
     row_i32 r;
     memcpy(&r, p, sizeof r);
-    r = r >= least;
-#ifdef __AVX__
-    return (uint32_t)_mm256_movemask_ps((__m256)r);
-#else
-    uint32_t bits = 0;
-    for (int i = 0; i < 8; i++) {
-        bits |= (uint32_t)(r[i] & 1) << i;
-    }
-    return bits;
-#endif
+    return r;
+}
+TILE_FN row_i32 row_load_one(const int32_t *p, uint32_t x, int cell)
+{
+    const row_i32 cells = {0, 1, 2, 3, 4, 5, 6, 7};
+    (void)x;
+    return row_whole(*p) & (cells == cell);
+}
+TILE_FN void row_store_whole(int32_t *p, row_i32 a)
+{
+    memcpy(p, &a, sizeof a);
+}
+TILE_FN int row_any(row_i32 mask)
+{
+    return row_mask_bits(mask) != 0;
+}
+TILE_FN uint32_t row_at_least(const int32_t *p, int32_t least)
+{
+    return row_mask_bits(row_load_whole(p) >= least);
 }
 #endif
 

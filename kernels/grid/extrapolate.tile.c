@@ -10,31 +10,37 @@ typedef struct project_scratch {
     float pressure[RIM_CELLS];
 } project_scratch;
 
-TILE_FN void project_axis(const grid_args *args, const project_scratch *s, int axis, uint64_t own)
+/// What the solution does to a row of faces from `x` on.
+TILE_FN row_f32 face_change(const grid_args *args, const project_scratch *s, int axis, uint64_t own, int x, int y,
+                            int z)
 {
-    const grid_memory *m = &args->m;
+    const float *beta = args->m.beta[axis], *p = s->pressure + rim_index(x, y, z);
     const int stride = axis == 0 ? 1 : axis == 1 ? RIM_EDGE : RIM_EDGE * RIM_EDGE;
-    const uint16_t *touching = s->plan.touching[axis];
-    float *u = m->u[axis] + own, *shift = m->shift[axis] + own;
-    if (args->is_density) {
-        FOR_RANGE (i, 0, TILE_CELLS) {
-            shift[i] = 0.0f;
-        }
-        TILE_BARRIER();
-    }
-    FOR_SET_ROWS (x, r, 0, TILE_EDGE * ROW_WORDS, touching, 0xff) {
+    const row_f32 change = row_steepness(&s->plan, axis, x, y, z) * (row_load(p - stride) - row_load(p));
+    return beta != NULL ? change * row_load(beta + own + cell_index(x, y, z)) : change;
+}
+
+TILE_FN void project_velocity(const grid_args *args, const project_scratch *s, int axis, uint64_t own)
+{
+    float *u = args->m.u[axis] + own;
+    FOR_SET_ROWS (x, r, 0, TILE_EDGE * ROW_WORDS, s->plan.touching[axis], 0xff) {
         const int y = r % ROW_WORDS, z = r / ROW_WORDS;
         const uint32_t cell = cell_index(x, y, z);
-        const float *p = s->pressure + rim_index(x, y, z);
-        row_f32 change = row_steepness(&s->plan, axis, x, y, z) * (row_load(p - stride) - row_load(p));
-        if (m->beta[axis] != NULL) {
-            change *= row_load(m->beta[axis] + own + cell);
-        }
-        if (args->is_density) {
-            row_store(shift + cell, row_clamp(change, -0.5f * DENSITY_STEP_MAX, 0.5f * DENSITY_STEP_MAX));
-        } else {
-            row_store(u + cell, row_load(u + cell) + change);
-        }
+        row_store(u + cell, row_load(u + cell) + face_change(args, s, axis, own, x, y, z));
+    }
+}
+
+TILE_FN void project_shift(const grid_args *args, const project_scratch *s, int axis, uint64_t own)
+{
+    const float most = 0.5f * DENSITY_STEP_MAX;
+    const uint16_t *touching = s->plan.touching[axis];
+    float *shift = args->m.shift[axis] + own;
+    FOR_ROWS (x, row, 0, TILE_ROWS) {
+        const int y = (int)row % TILE_EDGE, z = (int)row / TILE_EDGE;
+        row_store(shift + row * TILE_EDGE + x,
+                  (touching[face_row(y, z)] & 0xff) != 0
+                      ? row_clamp(face_change(args, s, axis, own, (int)x, y, z), -most, most)
+                      : row_all(0.0f));
     }
 }
 
@@ -42,15 +48,11 @@ TILE_FN void project_axis(const grid_args *args, const project_scratch *s, int a
 TILE_FN void mark_valid(const grid_memory *m, const face_plan *plan, uint32_t tile)
 {
     for (int axis = 0; axis < 3; axis++) {
-        const uint8_t *open = m->open[axis];
+        const uint8_t *open = m->open[axis] != NULL ? m->open[axis] + (uint64_t)tile * TILE_CELLS : NULL;
         uint8_t *valid = m->face_rows + face_rows_of(tile, axis);
         FOR_BOX (y, z, once, TILE_EDGE, TILE_EDGE, 1) {
-            const int row = z * TILE_EDGE + y + once;
-            uint32_t bits = plan->touching[axis][face_row(y, z)];
-            for (int x = 0; open != NULL && x < TILE_EDGE; x++) {
-                bits &= ~((uint32_t)(open[(uint64_t)tile * TILE_CELLS + (uint32_t)(row * TILE_EDGE + x)] == 0) << x);
-            }
-            valid[row] = (uint8_t)bits;
+            const uint32_t row = (uint32_t)(z * TILE_EDGE + y + once), touching = plan->touching[axis][face_row(y, z)];
+            valid[row] = (uint8_t)(open != NULL ? touching & row_bits_from(open + row * TILE_EDGE, 1) : touching);
         }
     }
 }
@@ -77,7 +79,7 @@ TILE_KERNEL(grid_project, CELL_LANES, grid_args, project_scratch)
         return;
     }
     plan_faces(args, place, tile, 0, &s->plan);
-    load_rim(args, 0, place, m->level[0].index[dense], args->solution, s->pressure);
+    load_lower_rim(args, 0, place, m->level[0].index[dense], args->solution, s->pressure);
     if (m->counters->failed != 0) {
         FOR_RANGE (i, 0, RIM_CELLS) {
             s->pressure[i] = 0.0f;
@@ -85,7 +87,11 @@ TILE_KERNEL(grid_project, CELL_LANES, grid_args, project_scratch)
         TILE_BARRIER();
     }
     for (int axis = 0; axis < 3; axis++) {
-        project_axis(args, s, axis, own);
+        if (args->is_density) {
+            project_shift(args, s, axis, own);
+        } else {
+            project_velocity(args, s, axis, own);
+        }
     }
     if (!args->is_density) {
         mark_valid(m, &s->plan, tile);

@@ -108,6 +108,17 @@ TILE_FN uint32_t row_bits(const uint8_t *row, int bit)
     return (uint32_t)((cells >> bit & 0x0101010101010101u) * 0x0102040810204080u >> 56);
 }
 
+/// The bits of those of a row's eight cells that are at least so large, 1..255.
+TILE_FN uint32_t row_bits_from(const uint8_t *row, uint32_t least)
+{
+    const uint64_t ones = 0x0101010101010101u;
+    uint64_t cells;
+    memcpy(&cells, __builtin_assume_aligned(row, TILE_EDGE), sizeof cells);
+    const uint64_t low = (cells & 0x7f * ones) + (0x80 - (least & 0x7f)) * ones;
+    const uint64_t is = (least < 0x80 ? low | cells : low & cells) >> 7 & ones;
+    return (uint32_t)(is * 0x0102040810204080u >> 56);
+}
+
 /// The rows of an axis in face_rows.
 TILE_FN uint64_t face_rows_of(uint32_t slot, int axis)
 {
@@ -155,35 +166,33 @@ TILE_FN uint32_t cell_of_side(int side, int i, int j)
     return (uint32_t)(w.cell + i * w.i_cell + j * w.j_cell);
 }
 
-/// Fills the rim on one side, a constant, from a neighbour's cells, or with zeros where `from` is NULL.
-TILE_FN void load_side(int side, const float *from, float *rim)
-{
-    const side_walk w = side_walk_of(side);
-    if (from == NULL) {
-        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
-            rim[w.rim + i * w.i_rim + j * w.j_rim + once] = 0.0f;
-        }
-    } else {
-        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
-            rim[w.rim + i * w.i_rim + j * w.j_rim + once] = from[w.cell + i * w.i_cell + j * w.j_cell];
-        }
-    }
-}
-
-/// Loads a level's field with one cell of the six neighbours around it; edges and corners stay untouched. `tile` is the
-/// index in the level, TILE_NONE where the place isn't part of it.
-TILE_FN void load_rim(const grid_args *args, uint32_t level, tile_place place, uint32_t tile, const float *field,
-                      float *rim)
+/// Loads a level's field with one cell of the three lower neighbours; the rest of the rim stays untouched. `tile` is
+/// the index in the level, TILE_NONE where the place isn't part of it.
+TILE_FN void load_lower_rim(const grid_args *args, uint32_t level, tile_place place, uint32_t tile, const float *field,
+                            float *rim)
 {
     const float *own = field + (uint64_t)(tile != TILE_NONE ? tile : 0) * TILE_CELLS;
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        rim[rim_index(x, y, z)] = tile != TILE_NONE ? own[cell_index(x, y, z)] : 0.0f;
+    FOR_ROWS (x, row, 0, TILE_ROWS) {
+        row_store(rim + rim_index(0, (int)row % TILE_EDGE, (int)row / TILE_EDGE) + x,
+                  tile != TILE_NONE ? row_load(own + row * TILE_EDGE + x) : row_all(0.0f));
     }
-    TILE_UNROLL for (int side = 0; side < 6; side++)
+    TILE_UNROLL for (int side = 0; side < 6; side += 2)
     {
+        const side_walk w = side_walk_of(side);
         const uint32_t dense = side_tile(args, level, place, side);
         const uint32_t other = dense != TILE_NONE ? args->m.level[level].index[dense] : TILE_NONE;
-        load_side(side, other != TILE_NONE ? field + (uint64_t)other * TILE_CELLS : NULL, rim);
+        const float *from = field + (uint64_t)(other != TILE_NONE ? other : 0) * TILE_CELLS + w.cell;
+        if (side == 0) {
+            FOR_RANGE (i, 0, TILE_ROWS) {
+                const int at = w.rim + (int)i % TILE_EDGE * w.i_rim + (int)i / TILE_EDGE * w.j_rim;
+                rim[at] = other != TILE_NONE ? from[i * TILE_EDGE] : 0.0f;
+            }
+        } else {
+            FOR_ROWS (x, j, 0, TILE_EDGE) {
+                row_store(rim + w.rim + (int)j * w.j_rim + x,
+                          other != TILE_NONE ? row_load(from + (int)j * w.j_cell + x) : row_all(0.0f));
+            }
+        }
     }
     TILE_BARRIER();
 }

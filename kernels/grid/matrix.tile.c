@@ -11,38 +11,59 @@ enum { FRINGE_ROOM = 160 }; ///< of 255: beside more of a solid than this, densi
 
 typedef struct fringe_scratch {
     float density[RIM_CELLS];
-    uint8_t air[RIM_CELLS];
-    uint32_t hollow; ///< some cells of the tile are less than half full
+    uint16_t air[RIM_EDGE * ROW_WORDS]; ///< bits of roomy and empty cells, as type_rows
+    uint32_t hollow;                    ///< some cells of the tile are less than half full
 } fringe_scratch;
 
-/// Whether a cell of the tank, of an active and an occupied tile if there are any, is roomy and empty. Not by its type,
-/// which is being changed.
-TILE_FN uint8_t holds_air(const grid_memory *m, uint32_t slot, uint32_t occupied, uint32_t cell)
+/// Bits of a row's cells that are roomy and empty, in an active and an occupied tile if there are any. Not by their
+/// type, which is being changed.
+TILE_FN uint32_t air_of_row(const grid_memory *m, uint32_t slot, uint32_t occupied, uint32_t row)
 {
-    const int empty = occupied == TILE_NONE || m->cell_count[(uint64_t)occupied * TILE_CELLS + cell] == 0;
-    const int roomy =
-        m->room == NULL || slot == TILE_NONE || m->room[(uint64_t)slot * TILE_CELLS + cell] >= FRINGE_ROOM;
-    return (uint8_t)(empty & roomy);
+    const uint64_t at = (uint64_t)row * TILE_EDGE;
+    uint32_t air = 0xff;
+    if (occupied != TILE_NONE) {
+        air &= ~row_bits_from(m->cell_count + (uint64_t)occupied * TILE_CELLS + at, 1);
+    }
+    if (m->room != NULL && slot != TILE_NONE) {
+        air &= row_bits_from(m->room + (uint64_t)slot * TILE_CELLS + at, FRINGE_ROOM);
+    }
+    return air;
 }
 
-TILE_FN void load_air(const grid_args *args, tile_place place, uint32_t slot, uint32_t occupied, uint8_t *air)
+/// Ends without a barrier.
+TILE_FN void load_air(const grid_args *args, tile_place place, uint32_t slot, uint32_t occupied, uint16_t *air)
 {
     const grid_memory *m = &args->m;
     const int ex = tile_extent(&args->shape, 0, place.x), ey = tile_extent(&args->shape, 1, place.y),
               ez = tile_extent(&args->shape, 2, place.z);
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        air[rim_index(x, y, z)] =
-            x < ex && y < ey && z < ez ? holds_air(m, slot, occupied, cell_index(x, y, z)) : (uint8_t)0;
-    }
+    uint32_t is_there[6], other[6], beside[6];
     for (int side = 0; side < 6; side++) {
         const uint32_t dense = side_tile(args, 0, place, side);
-        const uint32_t other = dense != TILE_NONE ? m->slot[dense] : TILE_NONE,
-                       beside = dense != TILE_NONE ? m->level[0].index[dense] : TILE_NONE;
-        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
-            air[rim_of_side(side, i, j) + once] =
-                dense != TILE_NONE ? holds_air(m, other, beside, cell_of_side(side, i, j)) : (uint8_t)0;
+        is_there[side] = dense != TILE_NONE;
+        other[side] = dense != TILE_NONE ? m->slot[dense] : TILE_NONE;
+        beside[side] = dense != TILE_NONE ? m->level[0].index[dense] : TILE_NONE;
+    }
+    FOR_RANGE (row, 0, TILE_ROWS) {
+        const int y = (int)row % TILE_EDGE, z = (int)row / TILE_EDGE;
+        const uint32_t own = y < ey && z < ez ? air_of_row(m, slot, occupied, row) & ((1u << ex) - 1) : 0;
+        const uint32_t low = is_there[0] ? air_of_row(m, other[0], beside[0], row) >> 7 : 0,
+                       high = is_there[1] ? air_of_row(m, other[1], beside[1], row) & 1 : 0;
+        air[rim_row(y, z)] = (uint16_t)(low | own << 1 | high << 9);
+    }
+    for (int side = 2; side < 6; side++) {
+        const int out = side % 2 == 0 ? -1 : TILE_EDGE, in = side % 2 == 0 ? TILE_EDGE - 1 : 0;
+        FOR_RANGE (i, 0, TILE_EDGE) {
+            const uint32_t row = side < 4 ? i * TILE_EDGE + (uint32_t)in : (uint32_t)in * TILE_EDGE + i;
+            const uint32_t bits = is_there[side] ? air_of_row(m, other[side], beside[side], row) : 0;
+            air[side < 4 ? rim_row(out, (int)i) : rim_row((int)i, out)] = (uint16_t)(bits << 1);
         }
     }
+}
+
+/// Those of a row's cells that have liquid and whose centre is in the air.
+TILE_FN row_i32 thin_of_row(const grid_memory *m, uint64_t cell)
+{
+    return (row_load_u8(m->cell_type + cell) == (float)CELL_LIQUID) & (densities_of(m, cell) < SURFACE_DENSITY);
 }
 
 /// Takes cells out of the liquid whose centre is in the air, between such whose centre is not and empty ones: there the
@@ -60,28 +81,33 @@ TILE_KERNEL(grid_fringe, CELL_LANES, grid_args, fringe_scratch)
         s->hollow = 0;
     }
     TILE_BARRIER();
-    FOR_RANGE_ATOMIC (i, 0, TILE_CELLS) {
-        tile_or_u32(&s->hollow, (type[i] == CELL_LIQUID) & (density_of(m, own + i) < SURFACE_DENSITY));
+    FOR_ROWS (x, row, 0, TILE_ROWS) {
+        tile_or_u32(&s->hollow, (uint32_t)row_any(thin_of_row(m, own + row * TILE_EDGE + x)));
     }
     TILE_BARRIER();
     if (s->hollow == 0) {
         return;
     }
-    load_densities(args, place, slot, s->density);
+    load_densities(args, place, slot, 1, s->density);
     load_air(args, place, slot, tile, s->air);
     TILE_BARRIER();
-    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-        const int at = rim_index(x, y, z), dy = RIM_EDGE, dz = RIM_EDGE * RIM_EDGE;
-        const float *density = s->density + at;
-        const uint8_t *air = s->air + at;
-        const uint32_t cell = cell_index(x, y, z);
-        const float fullest = tile_max2_f32(
-            tile_max2_f32(tile_max2_f32(density[-1], density[1]), tile_max2_f32(density[-dy], density[dy])),
-            tile_max2_f32(density[-dz], density[dz]));
-        const int between = (fullest > SURFACE_DENSITY) & (air[-1] | air[1] | air[-dy] | air[dy] | air[-dz] | air[dz]);
-        const int roomy = m->room == NULL || m->room[own + cell] >= FRINGE_ROOM;
-        const int fringe = (type[cell] == CELL_LIQUID) & (density[0] < SURFACE_DENSITY) & between & roomy;
-        type[cell] = fringe ? CELL_FRINGE : type[cell];
+    FOR_ROWS (x, row, 0, TILE_ROWS) {
+        const uint32_t cell = row * TILE_EDGE + x;
+        const row_i32 thin = thin_of_row(m, own + cell);
+        if (!row_any(thin)) {
+            continue;
+        }
+        const int y = (int)row % TILE_EDGE, z = (int)row / TILE_EDGE;
+        enum { Y = RIM_EDGE, Z = RIM_EDGE * RIM_EDGE };
+        const float *density = s->density + rim_index(0, y, z) + x;
+        const row_f32 fullest = row_max(row_max(row_max(row_load(density - 1), row_load(density + 1)),
+                                                row_max(row_load(density - Y), row_load(density + Y))),
+                                        row_max(row_load(density - Z), row_load(density + Z)));
+        const uint16_t *air = s->air + rim_row(y, z);
+        const uint32_t around = air[0] | air[0] >> 2 | ((air[-1] | air[1] | air[-ROW_WORDS] | air[ROW_WORDS]) >> 1);
+        const uint32_t roomy = m->room != NULL ? row_bits_from(m->room + own + row * TILE_EDGE, FRINGE_ROOM) : 0xff;
+        const row_i32 fringe = thin & (fullest > SURFACE_DENSITY) & row_bits_mask((around & roomy) >> x);
+        row_put_u8(type + cell, fringe, CELL_FRINGE);
     }
 }
 

@@ -65,29 +65,32 @@ TILE_FN float kind_of(uint8_t type)
     return (float)(liquid - 8 * solid);
 }
 
-/// Loads smoothed densities with one cell of the six neighbours: over what solids leave of the room. Ends without a
-/// barrier.
-TILE_FN void load_densities(const grid_args *args, tile_place place, uint32_t slot, float *density)
+/// Loads smoothed densities with one cell of the six neighbours, or of the three lower ones unless `upper`: over what
+/// solids leave of the room. Ends without a barrier.
+TILE_FN void load_densities(const grid_args *args, tile_place place, uint32_t slot, int upper, float *density)
 {
     const grid_memory *m = &args->m;
-    const float *error = m->density_error + (uint64_t)slot * TILE_CELLS;
-    if (m->room != NULL) {
-        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-            density[rim_index(x, y, z)] = density_of(m, (uint64_t)slot * TILE_CELLS + cell_index(x, y, z));
-        }
-    } else {
-        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-            density[rim_index(x, y, z)] = error[cell_index(x, y, z)] + 1.0f;
-        }
+    FOR_ROWS (x, row, 0, TILE_ROWS) {
+        row_store(density + rim_index(0, (int)row % TILE_EDGE, (int)row / TILE_EDGE) + x,
+                  densities_of(m, (uint64_t)slot * TILE_CELLS + row * TILE_EDGE + x));
     }
-    TILE_UNROLL for (int side = 0; side < 6; side++)
+    TILE_UNROLL for (int side = 0; side < 6; side += upper ? 1 : 2)
     {
         const side_walk w = side_walk_of(side);
         const uint32_t dense = side_tile(args, 0, place, side);
         const uint32_t other = dense != TILE_NONE ? m->slot[dense] : TILE_NONE;
-        FOR_BOX (i, j, once, TILE_EDGE, TILE_EDGE, 1) {
-            const int at = w.rim + i * w.i_rim + j * w.j_rim + once, from = w.cell + i * w.i_cell + j * w.j_cell;
-            density[at] = other != TILE_NONE ? density_of(m, (uint64_t)other * TILE_CELLS + (uint64_t)from) : 0.0f;
+        const uint64_t from = (uint64_t)other * TILE_CELLS + (uint64_t)w.cell;
+        if (side < 2) {
+            FOR_RANGE (i, 0, TILE_ROWS) {
+                const int at = w.rim + (int)i % TILE_EDGE * w.i_rim + (int)i / TILE_EDGE * w.j_rim;
+                density[at] = other != TILE_NONE ? density_of(m, from + i * TILE_EDGE) : 0.0f;
+            }
+        } else {
+            FOR_ROWS (x, j, 0, TILE_EDGE) {
+                const row_f32 beside =
+                    other != TILE_NONE ? densities_of(m, from + j * (uint32_t)w.j_cell + x) : row_all(0.0f);
+                row_store(density + w.rim + (int)j * w.j_rim + x, beside);
+            }
         }
     }
 }
@@ -109,7 +112,7 @@ TILE_FN void load_cells(const grid_args *args, tile_place place, uint32_t slot, 
                 other != TILE_NONE ? kind_of(type[cell_of_side(side, i, j)]) : missing;
         }
     }
-    load_densities(args, place, slot, to->distance);
+    load_densities(args, place, slot, 1, to->distance);
     TILE_BARRIER();
     FOR_RANGE (i, 0, RIM_CELLS) {
         to->distance[i] = surface_distance(to->distance[i]);
@@ -153,9 +156,9 @@ TILE_FN void plan_faces(const grid_args *args, tile_place place, uint32_t slot, 
         to->surface = 0;
     }
     for (int axis = 0; axis < 3; axis++) {
-        uint16_t *touching = to->touching[axis];
+        uint16_t *touching = to->touching[axis], *inside = to->inside[axis];
         FOR_RANGE (r, 0, FACE_ROWS) {
-            touching[r] = 0;
+            touching[r] = inside[r] = 0;
         }
     }
     load_type_rows(args, place, slot, &to->types);
@@ -168,14 +171,13 @@ TILE_FN void plan_faces(const grid_args *args, tile_place place, uint32_t slot, 
             to->inside[axis][r] = (uint16_t)faces.inside;
         }
         TILE_BARRIER();
-        FOR_RANGE_ATOMIC (i, 0, (uint32_t)(ny * nz)) {
-            const int r = face_row((int)i % ny, (int)i / ny);
+        FOR_RANGE_ATOMIC (r, 0, FACE_ROWS) {
             tile_or_u32(&to->surface, (uint32_t)(to->touching[axis][r] & ~to->inside[axis][r]));
         }
     }
     TILE_BARRIER();
     if (to->surface != 0) {
-        load_densities(args, place, slot, to->density);
+        load_densities(args, place, slot, upper, to->density);
         TILE_BARRIER();
     }
 }
@@ -204,7 +206,7 @@ TILE_FN row_f32 row_steepness(const face_plan *plan, int axis, int x, int y, int
     const uint32_t liquid = plan->types.liquid[rim_row(y - (axis == 1), z - (axis == 2))];
     const row_i32 a_is_liquid = row_bits_mask((axis == 0 ? liquid << 1 : liquid) >> 1 >> x);
     const row_f32 in = row_select(a_is_liquid, a, b), out = row_select(a_is_liquid, b, a);
-    const row_f32 least = row_all(1e-3f), deep = row_select(least < in, in, least);
+    const row_f32 deep = row_max(in, row_all(1e-3f));
     const row_f32 steepness = row_clamp(1.0f - out / deep, 1.0f, 1.0f / THETA_MIN);
     const row_f32 crossed = row_keep(row_bits_mask(touching >> x), steepness);
     return row_select(row_bits_mask(inside >> x), one, crossed);

@@ -167,6 +167,7 @@ TILE_KERNEL(grid_solve_check, CHECK_LANES, grid_args, check_scratch)
             counters->iterations = 0;
             counters->failed = 0;
             counters->speed_max_bits = counters->liquid_speed_bits = 0;
+            counters->unconverged += args->is_density ? counters->go : 0; // which the pressure has left
         }
         if (!tile_is_finite_f32(residual)) {
             counters->failed = counters->broken = 1;

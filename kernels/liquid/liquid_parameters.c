@@ -17,7 +17,7 @@ const tarn_parameter_spec tarn_liquid_parameters[TARN_PARAMETER_COUNT] = {
                                    TARN_PARAMETER_IS_WHOLE | TARN_PARAMETER_IS_SOLVER,
                                    "Cap on pressure iterations, whatever kind."},
     [TARN_PARAMETER_CFL] = {"cfl", "CFL", NULL, 2.0f, 0.5f, 4.0f, TARN_PLAYS_CFL, TARN_PARAMETER_IS_SOLVER,
-                            "Cells that the fastest particle may cross in a substep."},
+                            "Cells that the fastest liquid may cross in a substep; spray may cross more."},
     [TARN_PARAMETER_SUBSTEPS] = {"substeps_max", "Substeps", NULL, 4.0f, 1.0f, 8.0f, TARN_PLAYS_SUBSTEPS,
                                  TARN_PARAMETER_IS_WHOLE | TARN_PARAMETER_IS_SOLVER, "Cap on substeps in a step."},
     [TARN_PARAMETER_DENSITY] = {"density_correction", "Volume keeping", NULL, 1.0f, 0.0f, 1.0f, TARN_PLAYS_NONE,

@@ -249,48 +249,55 @@ typedef struct grid_any_scratch {
     face_sums mass;
 } grid_any_scratch;
 
-/// Adds a node to a cell's sums.
-TILE_FN void add_node(const liquid_memory *m, grid_scratch *s, face_sums *mass, uint32_t at, uint64_t node)
+/// Sums of a row of cells: of what the scratch grids of its tile and of those around it, with `edge` nodes an axis,
+/// hold of them. Its own has all eight, the one on the left the first one or two, that on the right the last.
+TILE_FN void sum_row(const grid_scratch *s, const int32_t *const *field, int count, int edge, uint32_t row, uint32_t x,
+                     row_i32 *sum)
 {
-    s->momentum[0][at] += m->momentum[0][node];
-    s->momentum[1][at] += m->momentum[1][node];
-    s->momentum[2][at] += m->momentum[2][node];
-    s->weight[0][at] += m->weight[0][node];
-    s->weight[1][at] += m->weight[1][node];
-    s->weight[2][at] += m->weight[2][node];
-    s->density[at] += m->density[node];
-    if (mass != NULL) {
-        mass->of[0][at] += m->mass[0][node];
-        mass->of[1][at] += m->mass[1][node];
-        mass->of[2][at] += m->mass[2][node];
+    const int y = (int)row % TILE_EDGE, z = (int)row / TILE_EDGE, reach = edge - NODE_EDGE + 1;
+    const uint64_t nodes = (uint64_t)(edge * edge * edge);
+    TILE_UNROLL for (int k = 0; k < count; k++) sum[k] = row_whole(0);
+    for (int sz = z < reach ? -1 : 0; sz <= (z == TILE_EDGE - 1); sz++) {
+        for (int sy = y < reach ? -1 : 0; sy <= (y == TILE_EDGE - 1); sy++) {
+            const uint32_t *in = s->neighbour + ((sz + 1) * 3 + sy + 1) * 3;
+            const uint64_t at = (uint64_t)node_at(edge, 0, y - TILE_EDGE * sy, z - TILE_EDGE * sz);
+            if (in[1] != TILE_NONE) {
+                const uint64_t own = in[1] * nodes + at + x;
+                TILE_UNROLL for (int k = 0; k < count; k++) sum[k] += row_load_whole(field[k] + own);
+            }
+            for (int i = 0; i < reach && in[0] != TILE_NONE; i++) {
+                const uint64_t low = in[0] * nodes + at + (uint64_t)(TILE_EDGE + i);
+                TILE_UNROLL for (int k = 0; k < count; k++) sum[k] += row_load_one(field[k] + low, x, i);
+            }
+            if (in[2] != TILE_NONE) { // mostly the next tile, which isn't in the cache yet
+                const uint64_t high = in[2] * nodes + at - 1;
+                TILE_UNROLL for (int k = 0; k < count; k++) pack_prefetch(field[k] + high);
+                TILE_UNROLL for (int k = 0; k < count; k++) sum[k] += row_load_one(field[k] + high, x, TILE_EDGE - 1);
+            }
+        }
     }
 }
 
-/// Adds what one neighbour's scratch grid, with `edge` nodes an axis, holds of this tile's cells.
-TILE_FN void add_overlap(const liquid_memory *m, grid_scratch *s, face_sums *mass, uint32_t n, int edge)
+/// The sums of the tile's cells; `mass` may be NULL.
+TILE_FN void sum_nodes(const liquid_memory *m, grid_scratch *s, face_sums *mass, int edge)
 {
-    const uint32_t o = s->neighbour[n];
-    if (o == TILE_NONE) {
-        return;
-    }
-    const int step[3] = {(int)(n % 3) - 1, (int)(n / 3 % 3) - 1, (int)(n / 9) - 1};
-    int begin[3], size[3];
-    for (int a = 0; a < 3; a++) { // our cells that the neighbour's nodes -1..8 or -1..9 reach
-        begin[a] = step[a] > 0 ? TILE_EDGE - 1 : 0;
-        size[a] = step[a] == 0 ? TILE_EDGE : step[a] > 0 ? 1 : edge - NODE_EDGE + 1;
-    }
-    const uint32_t at = cell_index(begin[0], begin[1], begin[2]);
-    const uint64_t node = (uint64_t)o * (uint64_t)(edge * edge * edge) +
-                          (uint64_t)node_at(edge, begin[0] - TILE_EDGE * step[0], begin[1] - TILE_EDGE * step[1],
-                                            begin[2] - TILE_EDGE * step[2]);
-    if (step[0] == 0) {
-        FOR_BOX (x, y, z, TILE_EDGE, size[1], size[2]) {
-            add_node(m, s, mass, at + cell_index(x, y, z), node + (uint64_t)((z * edge + y) * edge + x));
+    enum { PLAIN = 7, ALL = 10 };
+    const int count = mass != NULL ? ALL : PLAIN;
+    const int32_t *const from[ALL] = {m->momentum[0], m->momentum[1], m->momentum[2], m->weight[0], m->weight[1],
+                                      m->weight[2],   m->density,     m->mass[0],     m->mass[1],   m->mass[2]};
+    FOR_ROWS (x, row, 0, TILE_ROWS) {
+        const uint32_t at = row * TILE_EDGE + x;
+        row_i32 sum[ALL];
+        sum_row(s, from, count, edge, row, x, sum);
+        TILE_UNROLL for (int a = 0; a < 3; a++)
+        {
+            row_store_whole(s->momentum[a] + at, sum[a]);
+            row_store_whole(s->weight[a] + at, sum[3 + a]);
+            if (mass != NULL) {
+                row_store_whole(mass->of[a] + at, sum[PLAIN + a]);
+            }
         }
-    } else {
-        FOR_BOX (x, y, z, size[0], size[1], size[2]) {
-            add_node(m, s, mass, at + cell_index(x, y, z), node + (uint64_t)((z * edge + y) * edge + x));
-        }
+        row_store_whole(s->density + at, sum[6]);
     }
     TILE_BARRIER();
 }
@@ -383,17 +390,19 @@ TILE_FN uint32_t faces_off_walls(const grid_shape *shape, tile_place place, int 
 TILE_FN void find_known(const liquid_args *args, grid_scratch *s, const face_sums *mass, uint32_t tile,
                         tile_place place)
 {
-    uint8_t *unknown = args->tank.grid.m.face_rows + face_rows_of(tile, 0);
-    FOR_RANGE (r, 0, 3 * TILE_ROWS) {
-        const int axis = (int)r / TILE_ROWS;
-        const uint32_t row = r % TILE_ROWS;
-        uint32_t known = row_at_least(s->weight[axis] + row * TILE_EDGE, args->scale.weight_min);
-        if (mass != NULL) {
-            known &= row_at_least(mass->of[axis] + row * TILE_EDGE, MASS_MIN);
+    const int32_t least = args->scale.weight_min;
+    TILE_UNROLL for (int axis = 0; axis < 3; axis++)
+    {
+        uint8_t *unknown = args->tank.grid.m.face_rows + face_rows_of(tile, axis);
+        FOR_RANGE (row, 0, TILE_ROWS) {
+            uint32_t known = row_at_least(s->weight[axis] + row * TILE_EDGE, least);
+            if (mass != NULL) {
+                known &= row_at_least(mass->of[axis] + row * TILE_EDGE, MASS_MIN);
+            }
+            unknown[row] = (uint8_t)~known;
+            s->moving[axis][row] =
+                (uint8_t)(known & faces_off_walls(&args->tank.grid.shape, place, axis, (int)row & 7, (int)row >> 3));
         }
-        unknown[r] = (uint8_t)~known;
-        s->moving[axis][row] =
-            (uint8_t)(known & faces_off_walls(&args->tank.grid.shape, place, axis, (int)row & 7, (int)row >> 3));
     }
     TILE_BARRIER();
 }
@@ -522,23 +531,13 @@ TILE_FN void keep_beta(const liquid_args *args, const grid_scratch *s, const fac
 TILE_FN void grid_tile(const liquid_args *args, uint32_t tile, grid_scratch *s, face_sums *mass, int edge)
 {
     const grid_memory *grid = &args->tank.grid.m;
-    const liquid_memory *m = &args->m;
     const tile_place place = tile_place_of(&args->tank.grid.shape, 0, grid->active_tile[tile]);
     FOR_RANGE (n, 0, 27) {
         const uint32_t dense = tile_neighbour(&args->tank.grid.shape, 0, place, n);
         s->neighbour[n] = dense != TILE_NONE ? grid->level[0].index[dense] : TILE_NONE;
     }
-    FOR_RANGE (i, 0, 3 * TILE_CELLS) {
-        ((int32_t *)s->momentum)[i] = 0;
-        ((int32_t *)s->weight)[i] = 0;
-    }
-    FOR_RANGE (i, 0, TILE_CELLS) {
-        s->density[i] = 0;
-    }
     TILE_BARRIER();
-    for (uint32_t n = 0; n < 27; n++) {
-        add_overlap(m, s, mass, n, edge);
-    }
+    sum_nodes(&args->m, s, mass, edge);
     const int pushed = in_reach(args->tank.store.control, place);
     find_known(args, s, mass, tile, place);
     for (int axis = 0; axis < 3; axis++) {
@@ -562,9 +561,6 @@ TILE_KERNEL(liquid_grid_any, CELL_LANES, liquid_args, grid_any_scratch)
     if (args->m.mass[0] == NULL) {
         grid_tile(args, tile, &s->grid, NULL, (int)args->scale.node_edge);
     } else {
-        FOR_RANGE (i, 0, 3 * TILE_CELLS) {
-            ((int32_t *)s->mass.of)[i] = 0;
-        }
         grid_tile(args, tile, &s->grid, &s->mass, (int)args->scale.node_edge);
     }
 }

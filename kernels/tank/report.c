@@ -63,6 +63,7 @@ void tarn_tank_report_light(const tarn_tank *tank, tarn_tank_report *report)
     report->substeps = tank->grid.substeps;
     report->pressure_iterations = tank->counters.grid.pressure_iterations;
     report->residual = tank->counters.grid.pressure_residual;
+    report->unconverged = tank->counters.grid.unconverged;
     report->born = tank->born;
     report->gone = tank->seeded + tank->born - tank->particle_count;
     report->bytes = tank_bytes(tank);

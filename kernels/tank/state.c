@@ -71,6 +71,7 @@ static void fill(const tarn_tank *tank, tank_state *state)
     state->liquid_cells = tank->counters.grid.liquid_cells_last;
     state->substeps = tank->grid.substeps;
     state->liquid_speed_bits = tank->counters.grid.liquid_speed_bits;
+    state->unconverged = tank->counters.grid.unconverged;
     state->body_count = tank->grid.body_count;
     TARN_ASSERT(tank->grid.body_count <= BODIES_MAX);
     memcpy(state->bodies, tank->grid.body_state, sizeof state->bodies);
@@ -246,6 +247,7 @@ static void apply_state(tarn_tank *tank, const tank_state *state)
     tank->counters.grid.liquid_cells_last = state->liquid_cells;
     tank->grid.substeps = state->substeps;
     tank->counters.grid.liquid_speed_bits = state->liquid_speed_bits;
+    tank->counters.grid.unconverged = state->unconverged;
 }
 
 /// Copies an array of particles in slices, so that others need not wait for the whole.

@@ -10,7 +10,8 @@
 //     PARA  u16 count, so many of u16 id, f32 value
 //     MOTN  f64 place in the room[3], rotation[4], target[3], its rotation[4], velocity[3], spin[3]
 //     CNTR  u32 next id, births refused, debt of reseeding, largest speed (bits of an f32), liquid cells
-//     STEP  u32 substeps of the last step, 0 before the first; u32 the liquid's largest speed, as in CNTR
+//     STEP  u32 substeps of the last step, 0 before the first; u32 the liquid's largest speed, as in CNTR;
+//           u32 substeps that did not converge
 //     BODY  u16 count, so many of f32 place[3], rotation[4], velocity[3], spin[3], contact[6], in cells and steps
 //     ADDD  u32 thrown since the start, u16 thrown bodies, walls; of each body u32 how many came before; solids
 //     PART  u32 count, u8 arrays, of each u8 what it holds; then the arrays, u32 or f32
@@ -78,6 +79,7 @@ static void visit_step(byte_walk *w, tank_state *s)
 {
     visit_u32(w, &s->substeps);
     visit_u32(w, &s->liquid_speed_bits);
+    visit_u32(w, &s->unconverged);
 }
 
 /// A count of at most `most`.

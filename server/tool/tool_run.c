@@ -119,6 +119,10 @@ static void print_report(FILE *file, tool_tank *tank, const tool_exports *export
     fprintf(file, ", %u particles; %s\n", report.particle_count, tarn_device_name(tank->device));
     fprintf(file, "kinetic energy %.6g J/kg, potential %.6g J/kg, top speed %.4g m/s, residual %.3g\n",
             report.kinetic_j_kg, report.potential_j_kg, (double)report.speed_max_m_s, (double)report.residual);
+    if (report.unconverged > 0) {
+        fprintf(file, "the pressure of %" PRIu64 " substeps did not converge: more pressure_iterations may help\n",
+                report.unconverged);
+    }
     tool_exports_print(exports, file);
     fflush(file);
 }

@@ -330,10 +330,16 @@ TILE_FN void bit_row(const dialect_args *args, uint32_t at, uint32_t word)
     row_put(args->y + args->limit + at, mask, size);
     row_store(args->y + 2 * args->limit + at, row_count(masks, 3));
     row_store(args->y + 3 * args->limit + at, row_load_i32((const int32_t *)args->w + at));
+    const int32_t *whole = (const int32_t *)args->w;
+    const row_i32 low = row_load_whole(whole + at) & row_whole(0xffff);
+    row_store_whole((int32_t *)args->u + 3 * args->n + at,
+                    low + (row_load_one(whole + at / 8 * 8 + 2, at % 8, 5) & row_whole(0xff)));
+    row_put_u8((uint8_t *)args->yd + at, mask, 9);
+    tile_or_u32(&args->u[2 * args->n + at / 8], (uint32_t)row_any(mask));
 }
 
-/// Rows as bits, of the words at key and the integers at w. y: kept roots, put cells, counts, the integers; u: rounds
-/// of rows, then which integers are at least -7.
+/// Rows as bits, of the words at key and the integers at w. y: kept roots, put cells, counts, the integers; yd: bytes
+/// that are put; u: rounds of rows, which integers are at least -7, whether a mask has cells, then sums of integers.
 TILE_KERNEL(dialect_bit_row, DIALECT_LANES, dialect_args, tile_no_scratch)
 {
     const uint32_t first = tile * DIALECT_BIT_ROWS;

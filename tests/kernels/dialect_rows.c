@@ -52,6 +52,16 @@ static bool row_is_in(const uint16_t *words, uint32_t row)
     return (words[row] & (row % DIALECT_BIT_ROWS < DIALECT_BIT_LATE ? 0x1ff : 0x8100)) != 0;
 }
 
+/// What became of a cell's integer and byte.
+static bool compare_bit_integer(const dialect_args *args, bool in, bool set, uint32_t i)
+{
+    const uint32_t *whole = (const uint32_t *)(const void *)args->w;
+    const uint32_t one = i % 8 == 5 ? whole[i / 8 * 8 + 2] & 0xff : 0;
+    const uint8_t byte = ((const uint8_t *)(const void *)args->yd)[i];
+    return dialect_same_u32("sum", i, args->u[3 * BIT_ROWS + i], in ? (whole[i] & 0xffff) + one : 0) ||
+           dialect_same_u32("byte", i, byte, set ? 9 : 0);
+}
+
 /// What a cell keeps, puts and counts, by the definition of the row functions.
 static bool compare_bit_cell(const dialect_args *args, const uint16_t *words, uint32_t i)
 {
@@ -62,7 +72,8 @@ static bool compare_bit_cell(const dialect_args *args, const uint16_t *words, ui
     return dialect_same_f32("kept root", i, args->y[i], set ? sqrtf(size) : 0.0f) ||
            dialect_same_f32("put", i, args->y[BIT_CELLS + i], set ? size : 5.0f) ||
            dialect_same_f32("count", i, args->y[2 * BIT_CELLS + i], in ? (float)masks : 0.0f) ||
-           dialect_same_f32("integer", i, args->y[3 * BIT_CELLS + i], in ? (float)(int32_t)*count : 0.0f);
+           dialect_same_f32("integer", i, args->y[3 * BIT_CELLS + i], in ? (float)(int32_t)*count : 0.0f) ||
+           compare_bit_integer(args, in, set, i);
 }
 
 static bool compare_bit_row(const dialect_args *args, const uint16_t *words, uint32_t row)
@@ -72,7 +83,9 @@ static bool compare_bit_row(const dialect_args *args, const uint16_t *words, uin
     for (uint32_t x = 0; x < 8; x++) {
         bits |= (uint32_t)((int32_t)count[x] >= -7) << x;
     }
-    return dialect_same_u32("visits", row, args->u[row], row_is_in(words, row) ? row + 1 : 0) ||
+    const bool in = row_is_in(words, row);
+    return dialect_same_u32("visits", row, args->u[row], in ? row + 1 : 0) ||
+           dialect_same_u32("any", row, args->u[2 * BIT_ROWS + row], in && (words[row] & 0xff) != 0) ||
            dialect_same_u32("at least", row, args->u[BIT_ROWS + row], bits);
 }
 
@@ -94,7 +107,8 @@ int dialect_check_bit_rows(tarn_queue *queue)
     args.limit = BIT_CELLS;
     args.n = BIT_ROWS;
     args.y = dialect_array_add(&all, 4 * (size_t)BIT_CELLS * sizeof *args.y);
-    args.u = dialect_array_add(&all, 2 * (size_t)BIT_ROWS * sizeof *args.u);
+    args.yd = dialect_array_add(&all, BIT_CELLS);
+    args.u = dialect_array_add(&all, (3 * (size_t)BIT_ROWS + BIT_CELLS) * sizeof *args.u);
     uint64_t seed = 14;
     for (uint32_t i = 0; i < BIT_CELLS && !all.failed; i++) {
         x[i] = i % 29 == 7 ? NAN : i % 31 == 7 ? -INFINITY : dialect_random_f32(&seed);
