@@ -23,7 +23,7 @@ typedef struct tank_state {
     bool paused, turned_by_hand;
     uint32_t parameter_count; ///< of the tank's model
     float parameters[TARN_MODEL_PARAMETERS_MAX];
-    tank_motion motion;                                    ///< what is part of the state
+    tank_motion motion;                   ///< what is part of the state
     uint32_t substeps, liquid_speed_bits; ///< of the last step
     uint32_t unconverged;
     uint32_t next_id, births_refused, reseed_debt, speed_max_bits, liquid_cells;
