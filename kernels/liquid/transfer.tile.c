@@ -256,7 +256,7 @@ TILE_FN void sum_row(const grid_scratch *s, const int32_t *const *field, int cou
                      row_i32 *sum)
 {
     const int y = (int)row % TILE_EDGE, z = (int)row / TILE_EDGE, reach = edge - NODE_EDGE + 1;
-    const uint64_t nodes = (uint64_t)(edge * edge * edge);
+    const uint64_t nodes = (uint64_t)edge * (uint64_t)edge * (uint64_t)edge;
     TILE_UNROLL for (int k = 0; k < count; k++) sum[k] = row_whole(0);
     for (int sz = z < reach ? -1 : 0; sz <= (z == TILE_EDGE - 1); sz++) {
         for (int sy = y < reach ? -1 : 0; sy <= (y == TILE_EDGE - 1); sy++) {
