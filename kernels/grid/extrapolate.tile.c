@@ -314,10 +314,13 @@ TILE_KERNEL(grid_extrapolate, CELL_LANES, grid_args, extend_scratch)
     if (TILE_SINGLE()) {
         s->unknown = 0;
     }
-    clear_bits(s);
     TILE_BARRIER();
-    FOR_RANGE_ATOMIC (r, 0, 3 * TILE_ROWS) {
-        tile_or_u32(&s->unknown, (uint32_t)(valid[r] != 0xff) << (r / TILE_ROWS));
+    FOR_RANGE_ATOMIC (plane, 0, 3 * TILE_EDGE) {
+        tile_or_u32(&s->unknown, (uint32_t)(face_plane(valid, plane) != UINT64_MAX) << (plane / TILE_EDGE));
+    }
+    TILE_BARRIER();
+    if (s->unknown != 0) {
+        clear_bits(s);
     }
     TILE_BARRIER();
     for (int axis = 0; axis < 3; axis++) {

@@ -125,6 +125,14 @@ TILE_FN uint64_t face_rows_of(uint32_t slot, int axis)
     return ((uint64_t)slot * 3 + (uint64_t)axis) * TILE_ROWS;
 }
 
+/// The bits of a plane's eight rows.
+TILE_FN uint64_t face_plane(const uint8_t *rows, uint32_t plane)
+{
+    uint64_t bits;
+    memcpy(&bits, __builtin_assume_aligned(rows + plane * TILE_EDGE, TILE_EDGE), sizeof bits);
+    return bits;
+}
+
 /// Face and axis of the six neighbours: -x +x -y +y -z +z.
 TILE_FN uint32_t side_tile(const grid_args *args, uint32_t level, tile_place place, int side)
 {
@@ -235,6 +243,8 @@ TILE_FN int rim_row(int y, int z)
     return (z + 1) * ROW_WORDS + y + 1;
 }
 
+#include TILE_FORM(types)
+
 TILE_FN void load_type_rows(const grid_args *args, tile_place place, uint32_t slot, type_rows *to)
 {
     const uint8_t *from[6], *own = args->m.cell_type + (uint64_t)slot * TILE_CELLS;
@@ -245,13 +255,7 @@ TILE_FN void load_type_rows(const grid_args *args, tile_place place, uint32_t sl
         from[side] = other != TILE_NONE ? args->m.cell_type + (uint64_t)other * TILE_CELLS : NULL;
         missing[side] = dense == TILE_NONE ? CELL_SOLID : CELL_AIR;
     }
-    FOR_RANGE (r, 0, TILE_ROWS) {
-        const uint32_t low = from[0] != NULL ? from[0][r * TILE_EDGE + TILE_EDGE - 1] : missing[0],
-                       high = from[1] != NULL ? from[1][r * TILE_EDGE] : missing[1];
-        const int at = rim_row((int)r & 7, (int)r >> 3);
-        to->liquid[at] = (uint16_t)(row_bits(own + r * TILE_EDGE, 0) << 1 | (low & 1) | (high & 1) << 9);
-        to->solid[at] = (uint16_t)(row_bits(own + r * TILE_EDGE, 1) << 1 | (low >> 1 & 1) | (high >> 1 & 1) << 9);
-    }
+    type_rows_inside(own, from, missing, to);
     for (int side = 2; side < 6; side++) {
         const int out = side % 2 == 0 ? -1 : TILE_EDGE, in = side % 2 == 0 ? TILE_EDGE - 1 : 0;
         FOR_RANGE (i, 0, TILE_EDGE) {

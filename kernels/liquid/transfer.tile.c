@@ -249,13 +249,14 @@ typedef struct grid_any_scratch {
     face_sums mass;
 } grid_any_scratch;
 
-/// Sums of a row of cells: of what the scratch grids of its tile and of those around it, with `edge` nodes an axis,
-/// hold of them. Its own has all eight, the one on the left the first one or two, that on the right the last.
+/// Sums of a row of cells, of up to eight fields: of what the scratch grids of its tile and of those around it, with
+/// `edge` nodes an axis, hold of them. Its own has all eight cells, the one on the left the first one or two, that on
+/// the right the last.
 TILE_FN void sum_row(const grid_scratch *s, const int32_t *const *field, int count, int edge, uint32_t row, uint32_t x,
                      row_i32 *sum)
 {
     const int y = (int)row % TILE_EDGE, z = (int)row / TILE_EDGE, reach = edge - NODE_EDGE + 1;
-    const uint64_t nodes = (uint64_t)(edge * edge * edge);
+    const uint64_t nodes = (uint64_t)edge * (uint64_t)edge * (uint64_t)edge;
     TILE_UNROLL for (int k = 0; k < count; k++) sum[k] = row_whole(0);
     for (int sz = z < reach ? -1 : 0; sz <= (z == TILE_EDGE - 1); sz++) {
         for (int sy = y < reach ? -1 : 0; sy <= (y == TILE_EDGE - 1); sy++) {
@@ -281,23 +282,27 @@ TILE_FN void sum_row(const grid_scratch *s, const int32_t *const *field, int cou
 /// The sums of the tile's cells; `mass` may be NULL.
 TILE_FN void sum_nodes(const liquid_memory *m, grid_scratch *s, face_sums *mass, int edge)
 {
-    enum { PLAIN = 7, ALL = 10 };
-    const int count = mass != NULL ? ALL : PLAIN;
-    const int32_t *const from[ALL] = {m->momentum[0], m->momentum[1], m->momentum[2], m->weight[0], m->weight[1],
-                                      m->weight[2],   m->density,     m->mass[0],     m->mass[1],   m->mass[2]};
+    enum { SUMS = 7 };
+    const int32_t *const from[SUMS] = {m->momentum[0], m->momentum[1], m->momentum[2], m->weight[0],
+                                       m->weight[1],   m->weight[2],   m->density};
     FOR_ROWS (x, row, 0, TILE_ROWS) {
         const uint32_t at = row * TILE_EDGE + x;
-        row_i32 sum[ALL];
-        sum_row(s, from, count, edge, row, x, sum);
+        row_i32 sum[SUMS];
+        sum_row(s, from, SUMS, edge, row, x, sum);
         TILE_UNROLL for (int a = 0; a < 3; a++)
         {
             row_store_whole(s->momentum[a] + at, sum[a]);
             row_store_whole(s->weight[a] + at, sum[3 + a]);
-            if (mass != NULL) {
-                row_store_whole(mass->of[a] + at, sum[PLAIN + a]);
-            }
         }
         row_store_whole(s->density + at, sum[6]);
+    }
+    if (mass != NULL) {
+        FOR_ROWS (x, row, 0, TILE_ROWS) {
+            const int32_t *const heavy[3] = {m->mass[0], m->mass[1], m->mass[2]};
+            row_i32 sum[3];
+            sum_row(s, heavy, 3, edge, row, x, sum);
+            TILE_UNROLL for (int a = 0; a < 3; a++) row_store_whole(mass->of[a] + row * TILE_EDGE + x, sum[a]);
+        }
     }
     TILE_BARRIER();
 }
@@ -627,8 +632,8 @@ TILE_KERNEL(liquid_fill, CELL_LANES, liquid_args, fill_scratch)
         s->unknown = 0;
     }
     TILE_BARRIER();
-    FOR_RANGE_ATOMIC (row, 0, 3 * TILE_ROWS) {
-        tile_or_u32(&s->unknown, unknown[row]);
+    FOR_RANGE_ATOMIC (plane, 0, 3 * TILE_EDGE) {
+        tile_or_u32(&s->unknown, face_plane(unknown, plane) != 0);
     }
     TILE_BARRIER();
     if (s->unknown == 0) {
