@@ -562,7 +562,8 @@ TILE_FN void load_wetness(const grid_args *args, tile_place place, uint32_t slot
 
 /// Cell types near solids. A sliver beside a solid is too small to be sure of a particle: one that has none is under
 /// water if a roomy neighbour is, or, where it has none of those, if another sliver is. Where no pressure is kept for
-/// it, it is closed. One tile per active tile.
+/// it, it is closed: so are films, particles or not, whose faces are open by a rounding and would enclose each other.
+/// One tile per active tile.
 TILE_KERNEL(grid_solid_cells, CELL_LANES, grid_args, solid_cells_scratch)
 {
     const grid_memory *m = &args->m;
@@ -588,6 +589,7 @@ TILE_KERNEL(grid_solid_cells, CELL_LANES, grid_args, solid_cells_scratch)
         const uint8_t type = m->cell_type[at];
         const int sliver = type == CELL_AIR && room < SLIVER_ROOM && under != 0;
         const uint8_t filled = o != TILE_NONE && room >= SLIVER_ROOM_MIN ? CELL_LIQUID : CELL_SOLID;
-        m->cell_type[at] = sides == 0 ? CELL_SOLID : sliver ? filled : type;
+        const int closed = sides == 0 || (type == CELL_LIQUID && room < SLIVER_ROOM_MIN);
+        m->cell_type[at] = closed ? CELL_SOLID : sliver ? filled : type;
     }
 }

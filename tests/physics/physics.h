@@ -23,6 +23,15 @@ void physics_close(physics_tank *t);
 void physics_steps(physics_tank *t, uint32_t steps);
 tarn_tank_report physics_report(physics_tank *t);
 
+// --------------------------------------------------------------------------------------------------- physics_flow.c
+
+/// The velocity at a place; it comes as zero.
+typedef void (*physics_flow)(const void *context, const double *at_m, double *velocity_m_s);
+
+/// Gives every particle the velocity of its place, at most one cell in a step: the first step is not cut into substeps
+/// for it.
+void physics_set_flow(physics_tank *t, physics_flow flow, const void *context);
+
 // ------------------------------------------------------------------------------------------------ physics_measure.c
 
 /// Copies of a tank's particles and room to measure them.
@@ -112,5 +121,11 @@ void physics_shear(void);
 void physics_fall(void);
 void physics_float(void);
 void physics_tension(void);
+void physics_kelvin_helmholtz(void);
+void physics_taylor_green(void);
+void physics_light_ball(void);
+void physics_heave(void);
+void physics_wet_bed(void);
+void physics_added_mass(void);
 
 #endif

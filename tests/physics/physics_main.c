@@ -34,11 +34,17 @@ static const physics_case cases[] = {
     {"v8", physics_mirror},
     {"v10", physics_rayleigh_taylor},
     {"v13", physics_disc},
+    {"v14", physics_kelvin_helmholtz},
+    {"v15", physics_taylor_green},
+    {"v16", physics_light_ball},
     {"v17", physics_float},
+    {"v17_heave", physics_heave},
     {"shear", physics_shear},
     {"viscosity", physics_viscosity},
     {"fall", physics_fall},
     {"tension", physics_tension},
+    {"wet_bed", physics_wet_bed},
+    {"added_mass", physics_added_mass},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
