@@ -32,6 +32,7 @@ static const physics_case cases[] = {
     {"v7_multigrid", physics_multigrid},
     {"v7_large", physics_multigrid_large},
     {"v8", physics_mirror},
+    {"v9", physics_lock_exchange},
     {"v10", physics_rayleigh_taylor},
     {"v13", physics_disc},
     {"v17", physics_float},
@@ -39,6 +40,7 @@ static const physics_case cases[] = {
     {"viscosity", physics_viscosity},
     {"fall", physics_fall},
     {"tension", physics_tension},
+    {"seiche", physics_seiche},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
