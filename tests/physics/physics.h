@@ -113,6 +113,7 @@ void physics_disc(void);
 void physics_lock_exchange(void);
 void physics_rayleigh_taylor(void);
 void physics_seiche(void);
+void physics_emulsion(void);
 void physics_viscosity(void);
 void physics_shear(void);
 void physics_fall(void);

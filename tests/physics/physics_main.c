@@ -41,6 +41,7 @@ static const physics_case cases[] = {
     {"fall", physics_fall},
     {"tension", physics_tension},
     {"seiche", physics_seiche},
+    {"emulsion", physics_emulsion},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
