@@ -45,6 +45,8 @@ TILE_FN void halo_set_plane(float *field, int edge, int axis, int to, int from)
     TILE_BARRIER();
 }
 
+enum { NORMAL_TO_NONE = 3 }; ///< of a field at cells' centres: halo_walls mirrors it at every wall
+
 /// Sets what a haloed face field of `component` holds at and beyond the tank's walls: nothing flows through a wall, and
 /// along it everything slips.
 TILE_FN void halo_walls(const grid_shape *shape, tile_place place, float *field, int border, int component)

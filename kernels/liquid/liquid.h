@@ -44,6 +44,9 @@ typedef struct liquid_scale {
     float liquid_mass[LIQUIDS_MAX]; ///< q
     float mass_base;                ///< a
     float lightest;                 ///< density of the lightest liquid over that of the heaviest
+    float heavy[LIQUIDS_MAX];       ///< 1: the heaviest, 0: the lightest, others between
+    float buoyancy;                 ///< of drops, of gravity: twice Atwood's number
+    float drop_viscosity;           ///< 18 nu / d^2 of the thinnest liquid, 1 / step
 } liquid_scale;
 
 /// What the host sets before a step; the tank's part comes first.
@@ -90,6 +93,7 @@ typedef struct liquid_args {
     K(liquid_viscosity_mixed)                                                                                          \
     K(liquid_body_drag)                                                                                                \
     K(liquid_tension_smooth)                                                                                           \
-    K(liquid_tension)
+    K(liquid_tension)                                                                                                  \
+    K(liquid_drift)
 
 #endif

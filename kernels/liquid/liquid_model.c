@@ -58,6 +58,19 @@ static tarn_status check(const tarn_tank_desc *desc, const grid_complaint *why)
 
 // -------------------------------------------------------------------------------------------------------------- scales
 
+/// Where and how fast drops go besides gravity.
+static void fill_drops(const tarn_tank_desc *desc, const store_scale *store, liquid_scale *shape)
+{
+    const float diameter_m = desc->cell_m / 3.0f;
+    float thinnest = desc->liquids[0].viscosity_m2_s;
+    for (uint32_t i = 0; i < desc->liquid_count && shape->lightest < 1.0f; i++) {
+        thinnest = fminf(thinnest, desc->liquids[i].viscosity_m2_s);
+        shape->heavy[i] = (store->liquid_density[i] - shape->lightest) / (1.0f - shape->lightest);
+    }
+    shape->buoyancy = 2.0f * (1.0f - shape->lightest) / (1.0f + shape->lightest);
+    shape->drop_viscosity = 18.0f * thinnest * desc->dt_s / (diameter_m * diameter_m);
+}
+
 static void fill_liquids(const tarn_tank_desc *desc, store_scale *store, liquid_scale *shape)
 {
     const bool quadratic = desc->weights == TARN_WEIGHTS_QUADRATIC;
@@ -77,6 +90,7 @@ static void fill_liquids(const tarn_tank_desc *desc, store_scale *store, liquid_
         shape->liquid_mass[i] = i < desc->liquid_count ? base + (1.0f - base) * store->liquid_density[i] : 1.0f;
     }
     shape->mass_base = base;
+    fill_drops(desc, store, shape);
 }
 
 static void scale(tarn_tank *tank)

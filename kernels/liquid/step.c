@@ -1,7 +1,7 @@
 // One substep of the liquid: a fixed sequence of launches.
 //
 //     p2g ─ grid ─ bodies, solids ─ viscosity ─ tension ─ fringe, matrix ─ pressure ─ density ─ extrapolate ─ slip ─
-//     g2p + advect ─ collide ─ births, drains ─ sort
+//     g2p + advect ─ drift ─ collide ─ births, drains ─ sort
 #include "kernels/liquid/liquid_host.h"
 #include "kernels/liquid_parameters.h"
 
@@ -87,5 +87,9 @@ void liquid_substep(tarn_tank *tank)
         grid_launch_active(&tank->grid, args, GRID_KERNEL(slip_end));
     }
     tank_mark(tank, STAGE_EXTRAPOLATE);
-    tank_launch_advection(tank, &args->tank);
+    tank_launch_moves(tank, &args->tank);
+    if (args->m.mass[0] != NULL) {
+        grid_launch_occupied(&tank->grid, args, LIQUID_KERNEL(drift));
+    }
+    tank_launch_sort(tank, &args->tank);
 }

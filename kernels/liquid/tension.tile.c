@@ -37,7 +37,6 @@ enum {
     SMOOTHINGS = 3,
     SMOOTH_EDGE = TILE_EDGE + 2 * SMOOTHINGS,
     SMOOTH_CELLS = SMOOTH_EDGE * SMOOTH_EDGE * SMOOTH_EDGE,
-    NORMAL_TO_NONE = 3, ///< of a field at cells' centres: halo_walls mirrors it at every wall
 };
 
 #define TWO_PI 6.2831853f

@@ -5,8 +5,6 @@
 #include "kernels/tank/store.h"
 
 enum {
-    NEAR_EDGE = 10, ///< velocities at the particles
-    NEAR_NODES = NEAR_EDGE * NEAR_EDGE * NEAR_EDGE,
     FAR_BORDER = 2,
     FAR_EDGE = 12, ///< velocities on the way
     FAR_NODES = FAR_EDGE * FAR_EDGE * FAR_EDGE,
@@ -71,39 +69,7 @@ TILE_FN component_weights weights_at(int c, const int *point)
     return w;
 }
 
-/// Weights of the eight nodes of a component around each particle of a pack.
-typedef struct pack_corners {
-    pack_f32 x[2];
-    pack_f32 w[4]; ///< of the four rows along x, [2 z + y]
-} pack_corners;
-
-/// @param node, row, plane  numbers of the scratch from one node to the next along x, along y and along z
-/// @param first             index of the first of the eight; apart from `n`, which would have to be memory with it
-TILE_FN void find_corners(int c, const pack_axis *axes, int border, int node, int row, int plane, pack_places *first,
-                          pack_corners *n)
-{
-    const pack_node x = c == 0 ? axes[0].face : axes[0].center, y = c == 1 ? axes[1].face : axes[1].center,
-                    z = c == 2 ? axes[2].face : axes[2].center;
-    pack_set_places(first, (z.at + border) * plane + (y.at + border) * row + (x.at + border) * node);
-    n->x[0] = x.w[0];
-    n->x[1] = x.w[1];
-    TILE_UNROLL for (int i = 0; i < 4; i++) n->w[i] = y.w[i % 2] * z.w[i / 2];
-}
-
-/// Trilinear interpolation of the pairs of near.field[c]: symmetric under reflection.
-TILE_FN void interpolate_near(const near_scratch *s, int c, const pack_axis *axes, pack_f32 *stage, pack_f32 *added)
-{
-    enum { ROW = 2 * NEAR_EDGE, PLANE = ROW * NEAR_EDGE };
-    pack_f32 sum[4];
-    pack_places first;
-    pack_corners n;
-    find_corners(c, axes, 1, 2, ROW, PLANE, &first, &n);
-    pack_weigh_rows(s->field[c][0], &first, ROW, PLANE, n.w, sum);
-    *stage = n.x[0] * sum[0] + n.x[1] * sum[2];
-    *added = n.x[0] * sum[1] + n.x[1] * sum[3];
-}
-
-/// The same for far.carrier[c].
+/// Trilinear interpolation of far.carrier[c].
 TILE_FN pack_f32 interpolate_far(const far_scratch *s, int c, const pack_axis *axes)
 {
     enum { ROW = FAR_COPIES * FAR_EDGE, PLANE = ROW * FAR_EDGE };
@@ -231,13 +197,6 @@ TILE_FN void displacement(const tank_args *args, const far_scratch *s, tile_plac
     }
 }
 
-/// Where particles are in their tile, fixed-point cells.
-TILE_FN void load_places(const store_memory *store, uint32_t particle, uint32_t n, pack_i32 *at)
-{
-    TILE_UNROLL for (int c = 0; c < 3; c++) at[c] =
-        pack_load_i32(store->position[c] + particle, n) & ((1 << TILE_POSITION_BITS) - 1);
-}
-
 /// New velocities of a pack of particles. The way's first stage waits in moved_position.
 TILE_FN void transfer_pack(const tank_args *args, const near_scratch *s, uint32_t particle, uint32_t n)
 {
@@ -258,7 +217,7 @@ TILE_FN void transfer_pack(const tank_args *args, const near_scratch *s, uint32_
     TILE_UNROLL for (int c = 0; c < 3; c++)
     {
         pack_f32 stage, added;
-        interpolate_near(s, c, axes, &stage, &added);
+        interpolate_pairs(s->field[c][0], c, axes, &stage, &added);
         const pack_f32 kept = flip * pack_load_f32(store->velocity[c] + particle, n);
         pack_store_f32(store->moved_velocity[c] + particle, pack_clamp_f32(kept + added, -limit, limit), n);
         pack_store_i32(store->moved_position[c] + particle, pack_bits_f32(stage), n);

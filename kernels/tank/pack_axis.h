@@ -5,6 +5,11 @@
 #include "kernels/device/pack.h"
 #include "kernels/tank/store.h"
 
+enum {
+    NEAR_EDGE = 10, ///< a component's nodes around the particles of a tile, from -1
+    NEAR_NODES = NEAR_EDGE * NEAR_EDGE * NEAR_EDGE,
+};
+
 /// A position's two nodes along an axis; see particle_axis.
 typedef struct pack_node {
     pack_i32 at;
@@ -30,6 +35,46 @@ TILE_FN pack_axis pack_axis_of(pack_i32 local)
     a.face = pack_node_of(local);
     a.center = pack_node_of(local - (1 << (POSITION_BITS - 1)));
     return a;
+}
+
+/// Where particles are in their tile, fixed-point cells.
+TILE_FN void load_places(const store_memory *store, uint32_t particle, uint32_t n, pack_i32 *at)
+{
+    TILE_UNROLL for (int c = 0; c < 3; c++) at[c] =
+        pack_load_i32(store->position[c] + particle, n) & ((1 << TILE_POSITION_BITS) - 1);
+}
+
+/// Weights of the eight nodes of a component around each particle of a pack.
+typedef struct pack_corners {
+    pack_f32 x[2];
+    pack_f32 w[4]; ///< of the four rows along x, [2 z + y]
+} pack_corners;
+
+/// @param node, row, plane  numbers of the scratch from one node to the next along x, along y and along z
+/// @param first             index of the first of the eight; apart from `n`, which would have to be memory with it
+TILE_FN void find_corners(int c, const pack_axis *axes, int border, int node, int row, int plane, pack_places *first,
+                          pack_corners *n)
+{
+    const pack_node x = c == 0 ? axes[0].face : axes[0].center, y = c == 1 ? axes[1].face : axes[1].center,
+                    z = c == 2 ? axes[2].face : axes[2].center;
+    pack_set_places(first, (z.at + border) * plane + (y.at + border) * row + (x.at + border) * node);
+    n->x[0] = x.w[0];
+    n->x[1] = x.w[1];
+    TILE_UNROLL for (int i = 0; i < 4; i++) n->w[i] = y.w[i % 2] * z.w[i / 2];
+}
+
+/// Trilinear interpolation of pairs at NEAR_NODES nodes of component c: symmetric under reflection.
+TILE_FN void interpolate_pairs(const float *pairs, int c, const pack_axis *axes, pack_f32 *first_of,
+                               pack_f32 *second_of)
+{
+    enum { ROW = 2 * NEAR_EDGE, PLANE = ROW * NEAR_EDGE };
+    pack_f32 sum[4];
+    pack_places first;
+    pack_corners n;
+    find_corners(c, axes, 1, 2, ROW, PLANE, &first, &n);
+    pack_weigh_rows(pairs, &first, ROW, PLANE, n.w, sum);
+    *first_of = n.x[0] * sum[0] + n.x[1] * sum[2];
+    *second_of = n.x[0] * sum[1] + n.x[1] * sum[3];
 }
 
 #endif

@@ -86,6 +86,10 @@ void tank_adopt_tiles(tarn_tank *tank, const tank_args *args);
 /// Launches that bring the grid's velocities to the particles, move these and sort them.
 void tank_launch_advection(tarn_tank *tank, const tank_args *args);
 
+/// The same in two parts, between which a model may move particles farther: by moved_position, moved_to and move_count.
+void tank_launch_moves(tarn_tank *tank, const tank_args *args);
+void tank_launch_sort(tarn_tank *tank, const tank_args *args);
+
 /// The first of these: moved_velocity and moved_affine. @return false where the advection does that
 bool tank_launch_gather(tarn_tank *tank, const tank_args *args);
 

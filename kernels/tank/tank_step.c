@@ -64,7 +64,7 @@ bool tank_launch_gather(tarn_tank *tank, const tank_args *args)
     return true;
 }
 
-void tank_launch_advection(tarn_tank *tank, const tank_args *args)
+void tank_launch_moves(tarn_tank *tank, const tank_args *args)
 {
     const bool gathered = tank_launch_gather(tank, args);
     tank_mark(tank, STAGE_GATHER);
@@ -72,6 +72,10 @@ void tank_launch_advection(tarn_tank *tank, const tank_args *args)
     if (tank->grid.body_count > 0) {
         grid_launch(&tank->grid, args, GRID_KERNEL(bodies_end), NULL, 1);
     }
+}
+
+void tank_launch_sort(tarn_tank *tank, const tank_args *args)
+{
     if (tank->grid.has_solids) {
         grid_launch_occupied(&tank->grid, args, TANK_KERNEL(collide));
     }
@@ -79,6 +83,12 @@ void tank_launch_advection(tarn_tank *tank, const tank_args *args)
     happen(tank, args);
     sort(tank, args);
     tank_mark(tank, STAGE_SORT);
+}
+
+void tank_launch_advection(tarn_tank *tank, const tank_args *args)
+{
+    tank_launch_moves(tank, args);
+    tank_launch_sort(tank, args);
 }
 
 // ------------------------------------------------------------------------------------------------------------- control

@@ -39,6 +39,7 @@ typedef struct physics_particles {
     uint32_t count;
     float *position_m;   ///< three per particle, by id
     float *velocity_m_s; ///< three per particle, by id
+    uint8_t *liquid;     ///< by id
     float *density;      ///< per cell, [z][y][x], for physics_volume_m3
     float *sorted;       ///< for physics_percentile
 } physics_particles;
@@ -47,7 +48,7 @@ typedef struct physics_particles {
 physics_particles physics_particles_open(physics_tank *t);
 void physics_particles_close(physics_particles *p);
 
-/// Copies positions and velocities as they are now.
+/// Copies positions, velocities and liquids as they are now.
 void physics_particles_read(physics_tank *t, physics_particles *p);
 
 /// Volume in which the density of the particles, smoothed over a cell, is at least half of that at rest: each column of
@@ -63,6 +64,9 @@ double physics_occupied_m3(physics_tank *t, const physics_particles *p);
 /// The value of `axis` that `percent` of the particles are below, among those whose coordinate `among` is less than
 /// `below_m`. 0 when there are none.
 double physics_percentile_m(physics_particles *p, int axis, double percent, int among, double below_m);
+
+/// The value that `percent` of some are below; sorts them. 0 when there are none.
+double physics_percentile_of(float *values, size_t count, double percent);
 
 /// Slope, per unit of x, of the straight line through points by least squares.
 double physics_slope(const double *x, const double *y, int count);
@@ -115,7 +119,10 @@ void physics_multigrid_large(void);
 void physics_mirror(void);
 void physics_spin(void);
 void physics_disc(void);
+void physics_lock_exchange(void);
 void physics_rayleigh_taylor(void);
+void physics_seiche(void);
+void physics_emulsion(void);
 void physics_viscosity(void);
 void physics_shear(void);
 void physics_fall(void);

@@ -32,6 +32,7 @@ static const physics_case cases[] = {
     {"v7_multigrid", physics_multigrid},
     {"v7_large", physics_multigrid_large},
     {"v8", physics_mirror},
+    {"v9", physics_lock_exchange},
     {"v10", physics_rayleigh_taylor},
     {"v13", physics_disc},
     {"v14", physics_kelvin_helmholtz},
@@ -45,6 +46,8 @@ static const physics_case cases[] = {
     {"tension", physics_tension},
     {"wet_bed", physics_wet_bed},
     {"added_mass", physics_added_mass},
+    {"seiche", physics_seiche},
+    {"emulsion", physics_emulsion},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 

@@ -17,9 +17,11 @@ physics_particles physics_particles_open(physics_tank *t)
     physics_particles p = {.count = physics_report(t).particle_count};
     p.position_m = calloc((size_t)p.count * 3, sizeof *p.position_m);
     p.velocity_m_s = calloc((size_t)p.count * 3, sizeof *p.velocity_m_s);
+    p.liquid = calloc(p.count, sizeof *p.liquid);
     p.density = calloc((size_t)cells[0] * cells[1] * cells[2], sizeof *p.density);
     p.sorted = calloc(p.count, sizeof *p.sorted);
-    assert_true(p.position_m != NULL && p.velocity_m_s != NULL && p.density != NULL && p.sorted != NULL);
+    assert_true(p.position_m != NULL && p.velocity_m_s != NULL && p.liquid != NULL && p.density != NULL &&
+                p.sorted != NULL);
     return p;
 }
 
@@ -27,6 +29,7 @@ void physics_particles_close(physics_particles *p)
 {
     free(p->position_m);
     free(p->velocity_m_s);
+    free(p->liquid);
     free(p->density);
     free(p->sorted);
 }
@@ -36,6 +39,7 @@ void physics_particles_read(physics_tank *t, physics_particles *p)
     uint32_t count;
     assert_int_equal(tarn_tank_particles(t->tank, p->position_m, p->velocity_m_s, NULL, p->count, &count), TARN_OK);
     assert_int_equal(count, p->count);
+    assert_int_equal(tarn_tank_particle_colours(t->tank, p->liquid, NULL, p->count, &count), TARN_OK);
 }
 
 /// Spreads every particle over the eight centres of cells around it; what walls are in the way of stays inside.
@@ -130,6 +134,15 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+double physics_percentile_of(float *values, size_t count, double percent)
+{
+    if (count == 0) {
+        return 0.0;
+    }
+    qsort(values, count, sizeof *values, by_value);
+    return (double)values[(size_t)(percent / 100.0 * (double)(count - 1))];
+}
+
 double physics_percentile_m(physics_particles *p, int axis, double percent, int among, double below_m)
 {
     size_t count = 0;
@@ -138,11 +151,7 @@ double physics_percentile_m(physics_particles *p, int axis, double percent, int 
             p->sorted[count++] = p->position_m[3 * i + (size_t)axis];
         }
     }
-    if (count == 0) {
-        return 0.0;
-    }
-    qsort(p->sorted, count, sizeof *p->sorted, by_value);
-    return (double)p->sorted[(size_t)(percent / 100.0 * (double)(count - 1))];
+    return physics_percentile_of(p->sorted, count, percent);
 }
 
 double physics_slope(const double *x, const double *y, int count)

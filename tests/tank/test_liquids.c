@@ -10,6 +10,7 @@
 #include <cmocka.h> // needs those above
 
 #include <math.h>
+#include <string.h>
 
 static void light_liquids_keep_their_velocity(void **state)
 {
@@ -74,6 +75,58 @@ static void beta_reaches_faces_without_particles(void **state)
     assert_true(fabs(field_at(tank, grid->beta[0], (const int[3]){17, 12, 12}) - share) < 1e-6);
     assert_true(fabs(field_at(tank, grid->beta[0], (const int[3]){7, 12, 12}) - share) < 1e-6);
     assert_true(field_at(tank, grid->beta[0], (const int[3]){19, 12, 12}) == 1.0);
+    tarn_tank_destroy(tank);
+}
+
+/// The neighbour that a moved particle lies in, as moved_to has it.
+static uint32_t tile_of_move(const tarn_tank *tank, uint32_t i)
+{
+    const store_memory *store = &tank->args->store;
+    uint32_t to = 0;
+    for (int c = 2; c >= 0; c--) {
+        to = to * 3 + 1 + (store->moved_position[c][i] >> TILE_POSITION_BITS) -
+             (store->position[c][i] >> TILE_POSITION_BITS);
+    }
+    return to;
+}
+
+/// What drifts in a mixed box: light particles rise by as much volume as heavy ones sink.
+static void mixed_liquids_part_and_move_no_volume(void **state)
+{
+    (void)state;
+    const uint16_t cells[3] = {13, 16, 18};
+    tarn_tank_desc desc =
+        block_desc(&variants[VARIANT_MIXED], cells, (const int[3]){0, 0, 0}, (const int[3]){13, 16, 18});
+    tarn_tank *tank = open_tank(&desc);
+    const store_memory *store = &tank->args->store;
+    store->control->grid.gravity[1] = -0.1f;
+    double way[2] = {0.0};
+    uint32_t moves = 0;
+    for (uint32_t i = 0; i < tank->particle_count; i++) {
+        store->attribute[i] = (uint32_t)(tile_mix_u64(i) & 1);
+        store->moved_to[i] = MOVED_STAYS;
+        for (int c = 0; c < 3; c++) {
+            store->moved_position[c][i] = store->position[c][i];
+        }
+    }
+    for (uint32_t o = 0; o < tank->counters.grid.occupied; o++) {
+        memset(store->move_count + 27 * (size_t)o, 0, 27 * sizeof *store->move_count);
+        store->move_count[27 * (size_t)o + MOVED_STAYS] = store->tile_count[tank->args->grid.m.level[0].tile[o]];
+    }
+    liquid_launch_p2g(tank, &liquid_of(tank)->args);
+    grid_launch_occupied(&tank->grid, &liquid_of(tank)->args, LIQUID_KERNEL(drift));
+    for (uint32_t i = 0; i < tank->particle_count; i++) {
+        way[store->attribute[i]] += (double)store->moved_position[1][i] - (double)store->position[1][i];
+        assert_int_equal(store->moved_to[i], tile_of_move(tank, i));
+    }
+    for (uint32_t i = 0; i < tank->counters.grid.occupied * 27; i++) {
+        moves += i % 27 == MOVED_STAYS ? 0 : store->move_count[i];
+    }
+    assert_true(moves > 0);
+    print_message("%u particles of %u leave their tile; light ones rise by %.3g cells\n", moves, tank->particle_count,
+                  2.0 * way[1] / tank->particle_count / (1 << POSITION_BITS));
+    assert_true(way[0] < 0.0 && way[1] > 0.0);
+    assert_true(fabs(way[0] + way[1]) < 1e-3 * way[1]);
     tarn_tank_destroy(tank);
 }
 
@@ -397,6 +450,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(light_liquids_keep_their_velocity),
         cmocka_unit_test(beta_reaches_faces_without_particles),
+        cmocka_unit_test(mixed_liquids_part_and_move_no_volume),
         cmocka_unit_test(viscosity_damps_modes_by_their_eigenvalues),
         cmocka_unit_test(viscosity_adds_no_energy),
         cmocka_unit_test(liquid_as_thick_as_can_be_is_stable),
