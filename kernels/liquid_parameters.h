@@ -5,8 +5,9 @@
 #include "kernels/model.h"
 
 /// Surface tension costs nothing at 0; above 0 a step takes as many substeps as it needs to be stable, and where
-/// substeps_max is fewer, it counts only as far as it is stable: up to rho cell_m^3 (substeps_max / dt_s)^2 / (4 pi).
-/// Surfaces curved more than 1 / (3 cell_m) pull less than they should.
+/// substeps_max is fewer, it acts only as far as it is stable: up to 1.25 rho cell_m^3 (substeps_max / dt_s)^2, rho
+/// being the lightest liquid's density (tarn_tank_parameter_used). Surfaces curved more than those of a ball of four
+/// cells' radius pull less than they should.
 typedef enum tarn_parameter {
     TARN_PARAMETER_GRAVITY,
     TARN_PARAMETER_FLIP,

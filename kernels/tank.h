@@ -302,6 +302,9 @@ tarn_status tarn_tank_reset(tarn_tank *tank);
 /// A parameter as it is now.
 float tarn_tank_parameter(const tarn_tank *tank, uint32_t id);
 
+/// A parameter as it acts now: less than it is where cells and steps limit it, by what its model's header says.
+float tarn_tank_parameter_used(const tarn_tank *tank, uint32_t id);
+
 /// Where the tank is in the room.
 void tarn_tank_pose(const tarn_tank *tank, tarn_pose *pose);
 

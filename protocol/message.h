@@ -259,6 +259,7 @@ typedef struct tarn_parameter_info {
     tarn_name label, unit; ///< for people; empty: none
     uint8_t whole;         ///< it has whole values only
     uint8_t magnitudes;    ///< of its values the magnitude counts: people choose among powers of ten
+    tarn_name note;        ///< for people: what of the value acts, where that is less; empty: all
 } tarn_parameter_info;
 
 /// What particles can be coloured by.

@@ -241,6 +241,7 @@ static const tarn_field parameter_info_fields[] = {
     FIELD("unit", STRING, SPARSE, unit, 0, TARN_NAME_BYTES_MAX),
     FIELD("whole", BOOL, SPARSE, whole, 0, 1),
     FIELD("magnitudes", BOOL, SPARSE, magnitudes, 0, 1),
+    FIELD("note", STRING, SPARSE, note, 0, TARN_NAME_BYTES_MAX),
 };
 
 static const tarn_field channel_fields[] = {

@@ -39,7 +39,9 @@ void liquid_fill_viscosity(const tarn_tank *tank, liquid_control *control);
 /// Viscosity's launches, between the forces and the pressure.
 void liquid_launch_viscosity(tarn_tank *tank, const liquid_args *args);
 
-/// Substeps that surface tension asks for, 0 where there is none; and its strength in them.
+/// Surface tension as it acts, N/m: as much of it as substeps_max substeps carry. Substeps that it asks for, 0 where
+/// there is none; and its strength in them.
+float liquid_tension_used(const tarn_tank *tank);
 float liquid_tension_substeps(const tarn_tank *tank);
 void liquid_fill_tension(const tarn_tank *tank, liquid_control *control);
 

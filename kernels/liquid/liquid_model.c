@@ -147,6 +147,11 @@ static bool changes_launches(uint32_t id, float before, float after)
            (id == TARN_PARAMETER_SURFACE_TENSION && (after > 0.0f) != (before > 0.0f));
 }
 
+static float used(const tarn_tank *tank, uint32_t id)
+{
+    return id == TARN_PARAMETER_SURFACE_TENSION ? liquid_tension_used(tank) : tank->parameters[id];
+}
+
 static void begin(tarn_tank *tank, tank_control *control)
 {
     liquid_control *own = (liquid_control *)control;
@@ -192,6 +197,7 @@ const tank_model tarn_liquid_model = {
     .seed = tank_seed_blocks,
     .substeps = liquid_tension_substeps,
     .changes_launches = changes_launches,
+    .used = used,
     .begin = begin,
     .substep = liquid_substep,
 };

@@ -1,7 +1,11 @@
 // Surface tension: at the free surface the pressure is not zero but tension times curvature.
 //
-// The curvature comes from the smoothed density f alone. Where the liquid is the set that a Gaussian G of variance v
-// smooths, the area of its surface is
+// The curvature is the divergence of the normals of the smoothed density f (Brackbill, Kothe & Zemach 1992). Its level
+// sets are nearly parallel: it matters little where between two cells' centres the surface is taken to be, which is
+// known no better than to a tenth of a cell. But nor does it hold particles to the surface: outside a ball the level
+// sets are bent less, so that a particle that gets there is pressed farther out, and what is smaller than the smoothing
+// is free to grow. A share of the pressure therefore rises outwards. Where the liquid is the set that a Gaussian G of
+// variance v smooths, the area of its surface is
 //
 //     sqrt(2 pi / v) integral over the liquid of (1 - f),   f = G * liquid
 //
@@ -9,12 +13,10 @@
 //
 //     p = tension sqrt(2 pi / v) (1 - 2 f)
 //
-// at the surface. It derives from an energy that is bounded, whatever the particles do: drops and rough surfaces are
-// drawn together, and nothing has to be divided by a slope. What is curved more than a ball of two cells' radius counts
-// as no more: single particles and single hollow cells come and go between steps, and would bring energy.
-//
-// Where the surface is, is known from a density that is smoothed, too, by a variance w, and so lies curvature w / 2 too
-// far inside, where f is larger and p less by the share w / v: p is scaled up by v / (v - w).
+// at the surface. Where that is, is known from a density that is smoothed, too, by a variance w, and so lies curvature
+// w / 2 too far inside, where f is larger and p less by the share w / v: p is scaled up by v / (v - w). This pressure
+// alone would be enough, but over a cell it changes by the curvature of a ball of two cells' radius: where the surface
+// is uncertain it is noise, which brakes waves.
 //
 // A pressure at the surface is the same as a kick to the velocity of the faces that it crosses, given before the solver
 // that takes the surface's pressure for zero (ghost fluid method, Gibou et al. 2002):
@@ -24,8 +26,7 @@
 // s being the face's steepness. Hence the solver, its matrix and the projection know nothing of it.
 //
 // Walls and solids take no part in the smoothing, as if the liquid went on behind them as it is in front: the surface
-// meets them at a right angle. The kick is explicit: tension.c takes as many substeps as that needs, and where the most
-// aren't enough, it takes the tension for the largest that is stable.
+// meets them at a right angle. The kick is explicit; the smoothing slows short ripples, which tension.c counts on.
 #include "kernels/grid/poisson.h"
 #include "kernels/liquid/liquid.h"
 
@@ -40,8 +41,10 @@ enum {
 };
 
 #define TWO_PI 6.2831853f
-#define CURVED_MOST 0.5f ///< of 1 - 2 f
-#define ROOM_LEAST 0.02f ///< with less room around than this a cell has no density
+#define HOLDING_SHARE 0.15f ///< of the pressure that rises outwards
+#define BENT_MOST 0.5f      ///< curvature of a ball of four cells' radius: single particles come and go
+#define ROOM_LEAST 0.02f    ///< with less room around than this a cell has no density
+#define FLAT 1e-4f          ///< square of a sum of four slopes that give no direction
 
 typedef struct tension_smooth_scratch {
     float density[2][SMOOTH_CELLS];
@@ -103,12 +106,11 @@ TILE_FN void load_to_smooth(const liquid_args *args, tile_place place, tension_s
     }
 }
 
-/// The pressure that the surface has where it passes a cell's centre: shift[0], which is free until the density is
-/// corrected. One tile per active tile.
+/// The smoothed density of what room there is: shift[0], which is free until the density is corrected. One tile per
+/// active tile.
 TILE_KERNEL(liquid_tension_smooth, CELL_LANES, liquid_args, tension_smooth_scratch)
 {
     const grid_memory *grid = &args->tank.grid.m;
-    const liquid_memory *m = &args->m;
     const tile_place place = tile_place_of(&args->tank.grid.shape, 0, grid->active_tile[tile]);
     halo_neighbours(&args->tank.grid, place, s->neighbour);
     TILE_BARRIER();
@@ -117,22 +119,68 @@ TILE_KERNEL(liquid_tension_smooth, CELL_LANES, liquid_args, tension_smooth_scrat
     if (grid->room != NULL) {
         (void)binomial(s->room);
     }
-    const float unbiased = SMOOTH_VARIANCE / (SMOOTH_VARIANCE - PLACE_VARIANCE);
-    const float scale = m->control->tension * grid->control->kick * unbiased * tile_sqrt_f32(TWO_PI / SMOOTH_VARIANCE);
     float *to = grid->shift[0] + (uint64_t)tile * TILE_CELLS;
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const int at = ((z + SMOOTHINGS) * SMOOTH_EDGE + y + SMOOTHINGS) * SMOOTH_EDGE + x + SMOOTHINGS;
         const float density = s->density[in][at];
-        const float full = grid->room != NULL ? density / tile_max2_f32(s->room[in][at], ROOM_LEAST) : density;
-        to[cell_index(x, y, z)] = scale * tile_clamp_f32(1.0f - 2.0f * full, -CURVED_MOST, CURVED_MOST);
+        to[cell_index(x, y, z)] = grid->room != NULL ? density / tile_max2_f32(s->room[in][at], ROOM_LEAST) : density;
     }
 }
+
+enum {
+    WIDE_BORDER = 2,
+    WIDE_EDGE = TILE_EDGE + 2 * WIDE_BORDER,
+    CORNER_EDGE = WIDE_EDGE - 1, ///< corner (0, 0, 0) is the upper one of the first cell
+};
 
 typedef struct tension_scratch {
     cell_rim cells;
     float pressure[RIM_CELLS];
+    float full[WIDE_EDGE * WIDE_EDGE * WIDE_EDGE];
+    float normal[3][CORNER_EDGE * CORNER_EDGE * CORNER_EDGE];
     uint32_t neighbour[27];
 } tension_scratch;
+
+/// Sum of the four differences along an axis between eight values; `along`, `b` and `c` are the axes' strides.
+TILE_FN float cube_slope(const float *at, int along, int b, int c)
+{
+    return ((at[along] - at[0]) + (at[along + b] - at[b])) +
+           ((at[along + c] - at[c]) + (at[along + b + c] - at[b + c]));
+}
+
+/// Normals at the corners, into the liquid; shorter where the density is as good as the same all around.
+TILE_FN void find_normals(tension_scratch *s)
+{
+    enum { Y = WIDE_EDGE, Z = WIDE_EDGE * WIDE_EDGE };
+    FOR_BOX (x, y, z, CORNER_EDGE, CORNER_EDGE, CORNER_EDGE) {
+        const float *full = s->full + z * Z + y * Y + x;
+        const float nx = cube_slope(full, 1, Y, Z), ny = cube_slope(full, Y, 1, Z), nz = cube_slope(full, Z, 1, Y);
+        const float length = tile_sqrt_f32(((nx * nx + ny * ny) + nz * nz) + FLAT);
+        const int at = (z * CORNER_EDGE + y) * CORNER_EDGE + x;
+        s->normal[0][at] = nx / length;
+        s->normal[1][at] = ny / length;
+        s->normal[2][at] = nz / length;
+    }
+    TILE_BARRIER();
+}
+
+/// The pressure that the surface has where it passes a cell's centre.
+TILE_FN void find_pressure(float strength, tension_scratch *s)
+{
+    enum { Y = CORNER_EDGE, Z = CORNER_EDGE * CORNER_EDGE };
+    const float holding =
+        tile_sqrt_f32(TWO_PI / SMOOTH_VARIANCE) * (SMOOTH_VARIANCE / (SMOOTH_VARIANCE - PLACE_VARIANCE));
+    FOR_BOX (x, y, z, RIM_EDGE, RIM_EDGE, RIM_EDGE) {
+        const int at = (z * CORNER_EDGE + y) * CORNER_EDGE + x;
+        const float bent = -0.25f * ((cube_slope(s->normal[0] + at, 1, Y, Z) + cube_slope(s->normal[1] + at, Y, 1, Z)) +
+                                     cube_slope(s->normal[2] + at, Z, 1, Y));
+        const float full = s->full[((z + 1) * WIDE_EDGE + y + 1) * WIDE_EDGE + x + 1];
+        const float held = holding * tile_clamp_f32(1.0f - 2.0f * full, -1.0f, 1.0f);
+        s->pressure[(z * RIM_EDGE + y) * RIM_EDGE + x] =
+            strength * ((1.0f - HOLDING_SHARE) * tile_clamp_f32(bent, -BENT_MOST, BENT_MOST) + HOLDING_SHARE * held);
+    }
+    TILE_BARRIER();
+}
 
 /// The kick that the surface's pressure gives a face: 0 where there is no surface.
 TILE_FN float tension_kick(const tension_scratch *s, int a, int b)
@@ -158,8 +206,11 @@ TILE_KERNEL(liquid_tension, CELL_LANES, liquid_args, tension_scratch)
     }
     halo_neighbours(&args->tank.grid, place, s->neighbour);
     TILE_BARRIER();
-    halo_load_f32(s->pressure, 1, grid->shift[0], s->neighbour);
+    halo_load_f32(s->full, WIDE_BORDER, grid->shift[0], s->neighbour);
     TILE_BARRIER();
+    halo_walls(&args->tank.grid.shape, place, s->full, WIDE_BORDER, NORMAL_TO_NONE);
+    find_normals(s);
+    find_pressure(args->m.control->tension * grid->control->kick, s);
     load_cells(&args->tank.grid, place, tile, &s->cells);
     for (int axis = 0; axis < 3; axis++) {
         const int stride = axis == 0 ? 1 : axis == 1 ? RIM_EDGE : RIM_EDGE * RIM_EDGE;

@@ -375,6 +375,12 @@ float tarn_tank_parameter(const tarn_tank *tank, uint32_t id)
     return id < tank->model->shown.parameter_count ? tank->parameters[id] : 0.0f;
 }
 
+float tarn_tank_parameter_used(const tarn_tank *tank, uint32_t id)
+{
+    const bool may_be_limited = id < tank->model->shown.parameter_count && tank->model->used != NULL;
+    return may_be_limited ? tank->model->used(tank, id) : tarn_tank_parameter(tank, id);
+}
+
 const tarn_model *tarn_tank_model(const tarn_tank *tank)
 {
     return &tank->model->shown;

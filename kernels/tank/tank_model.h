@@ -45,6 +45,8 @@ typedef struct tank_model {
     bool (*changes_launches)(uint32_t id, float before, float after);
     /// Substeps that it needs whatever moves; 0: none.
     float (*substeps)(const tarn_tank *tank);
+    /// Of a parameter what acts, where limits leave less than is asked; NULL: none has such limits.
+    float (*used)(const tarn_tank *tank, uint32_t id);
     /// Sets what its kernels need in the step; `control` is zero but for the shell's part, which is done.
     void (*begin)(tarn_tank *tank, tank_control *control);
     /// Launches a substep: from particles to particles.

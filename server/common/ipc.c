@@ -119,6 +119,7 @@ static void state(byte_codec *codec, tarn_ipc_state *message)
         text(codec, parameter->unit, sizeof parameter->unit);
         u8_up_to(codec, &parameter->whole, 1);
         u8_up_to(codec, &parameter->magnitudes, 1);
+        text(codec, parameter->note, sizeof parameter->note);
     }
     text(codec, session->model, sizeof session->model);
     count_up_to(codec, &session->tools, TARN_TOOLS_ALL);

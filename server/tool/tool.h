@@ -10,6 +10,7 @@
 #include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum {
     TOOL_STEPS_MAX = 100000000,
@@ -50,6 +51,9 @@ typedef struct tool_tank {
 /// Reads a scene by path or name and makes its tank. On failure a sentence went to stderr and nothing needs closing.
 bool tool_tank_open(tool_tank *tank, const char *command, const char *scene, const tool_device *device);
 void tool_tank_close(tool_tank *tank);
+
+/// A line for each parameter of which less acts than the scene asks for. Begins it with `before`.
+void tool_print_limits(FILE *file, const char *before, const tarn_tank *tank);
 
 /// Monotonic seconds.
 double tool_now_s(void);

@@ -177,7 +177,8 @@ static void print_scene(const char *path, const tarn_scene *scene)
     }
 }
 
-/// Whether a tank can be made of the scene: some things show only then, such as an emitter outside of it.
+/// Whether a tank can be made of the scene: some things show only then, such as an emitter outside of it. Warns of what
+/// acts less than the scene asks.
 static bool check_tank(const char *command, const tarn_scene *scene, const char *path)
 {
     const tarn_device_desc desc = {.kind = TARN_DEVICE_CPU, .threads = 1};
@@ -187,6 +188,11 @@ static bool check_tank(const char *command, const tarn_scene *scene, const char 
     tarn_status status = tarn_device_create(&desc, &device);
     if (status == TARN_OK) {
         status = tarn_tank_create(device, &scene->tank, &tank, why, sizeof why);
+    }
+    if (status == TARN_OK) {
+        char before[PATH_MAX + 32];
+        snprintf(before, sizeof before, "%s: %s: warning: ", command, path);
+        tool_print_limits(stderr, before, tank);
     }
     tarn_tank_destroy(tank);
     tarn_device_destroy(device);

@@ -123,6 +123,7 @@ static void print_report(FILE *file, tool_tank *tank, const tool_exports *export
         fprintf(file, "the pressure of %" PRIu64 " substeps did not converge: more pressure_iterations may help\n",
                 report.unconverged);
     }
+    tool_print_limits(file, "", tank->tank);
     tool_exports_print(exports, file);
     fflush(file);
 }

@@ -90,6 +90,18 @@ void tool_tank_close(tool_tank *tank)
     tarn_scene_free(&tank->scene);
 }
 
+void tool_print_limits(FILE *file, const char *before, const tarn_tank *tank)
+{
+    const tarn_model *model = tarn_tank_model(tank);
+    for (uint32_t id = 0; id < model->parameter_count; id++) {
+        const float asked = tarn_tank_parameter(tank, id), used = tarn_tank_parameter_used(tank, id);
+        if (used < asked) {
+            fprintf(file, "%s%s: asked for is %g, but %.2g is what acts: more substeps_max or larger cells take more\n",
+                    before, model->parameters[id].name, (double)asked, (double)used);
+        }
+    }
+}
+
 double tool_now_s(void)
 {
     struct timespec now;

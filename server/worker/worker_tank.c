@@ -486,7 +486,12 @@ static void fill_state(const tarn_worker_tank *tank, tarn_ipc_state *state)
     }
     tarn_model_describe(tarn_tank_model(tank->tank), session);
     for (uint32_t id = 0; id < session->parameter_count; id++) {
-        session->parameters[id].value = tarn_tank_parameter(tank->tank, id);
+        tarn_parameter_info *info = &session->parameters[id];
+        const float used = tarn_tank_parameter_used(tank->tank, id);
+        info->value = tarn_tank_parameter(tank->tank, id);
+        if (used < info->value) {
+            snprintf(info->note, sizeof info->note, "acts as %.2g", (double)used);
+        }
     }
     session->added_count = tarn_added_infos(desc, tank->added, tank->added_count, session->added);
 }

@@ -1,5 +1,6 @@
-// Surface tension: a ball that floats stays at rest, with the pressure inside that Laplace's law asks for; a cube, and
-// a square in a tank one cell deep, become round, and what they have of energy, of motion and of surface, never grows.
+// Surface tension: a ball that floats stays at rest, with the pressure inside that Laplace's law asks for; one that is
+// drawn out swings with Rayleigh's period; a cube, and a square in a tank one cell deep, become round, and what they
+// have of energy, of motion and of surface, never grows.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include <cmocka.h> // needs those above
 
 #include <math.h>
+#include <stdlib.h>
 
 enum { EDGE = 32, CELLS = EDGE * EDGE * EDGE, BALL_STEPS = 300, EDGED_STEPS = 720, SAMPLE_STEPS = 4 };
 
@@ -92,6 +94,88 @@ static void measure_ball(void)
         drift = fmax(drift, fabs(after.center_m[a] - before.center_m[a]) / cell_m);
     }
     physics_at_most(PHYSICS_REQUIRED, "surface tension: drift of a ball in 5 s", drift, 1.0, "cells");
+    physics_close(&t);
+}
+
+enum { DROP_NODES = 48, DROP_TURNS_MAX = 8 };
+static const double drop_radius_cells = 10.0, drop_stretch = 0.1;
+
+/// The ball r = R (1 + stretch P2(cos a)) of an axis along x, as a field around its middle whose sign alone counts.
+static tarn_distance_field drop_field(double radius_m)
+{
+    const double reach_m = 1.3 * radius_m, spacing_m = 2.0 * reach_m / (DROP_NODES - 1);
+    const tarn_distance_field field = {.nodes = {DROP_NODES, DROP_NODES, DROP_NODES},
+                                       .spacing_m = (float)spacing_m,
+                                       .min_m = {(float)-reach_m, (float)-reach_m, (float)-reach_m},
+                                       .distance_m = malloc(sizeof(float) * DROP_NODES * DROP_NODES * DROP_NODES)};
+    assert_non_null(field.distance_m);
+    for (int i = 0; i < DROP_NODES * DROP_NODES * DROP_NODES; i++) {
+        const double x = i % DROP_NODES * spacing_m - reach_m, y = i / DROP_NODES % DROP_NODES * spacing_m - reach_m,
+                     z = i / (DROP_NODES * DROP_NODES) * spacing_m - reach_m;
+        const double r = sqrt(x * x + y * y + z * z), cosine = x / r;
+        field.distance_m[i] = (float)(r - radius_m * (1.0 + drop_stretch * 0.5 * (3.0 * cosine * cosine - 1.0)));
+    }
+    return field;
+}
+
+/// By how much the drop is longer along x than across: what of the particles' variance x has more, over all of it.
+static double drop_length(const physics_particles *p, const double *center_m)
+{
+    double sum[3] = {0.0};
+    for (uint32_t i = 0; i < p->count; i++) {
+        for (size_t a = 0; a < 3; a++) {
+            sum[a] += pow((double)p->position_m[3 * (size_t)i + a] - center_m[a], 2.0);
+        }
+    }
+    return (sum[0] - 0.5 * (sum[1] + sum[2])) / (sum[0] + sum[1] + sum[2]);
+}
+
+/// Where the drop's length passes 0, in steps, and how far it went in the half periods between, the first a quarter.
+typedef struct drop_swing {
+    double turn[DROP_TURNS_MAX], most[DROP_TURNS_MAX];
+    int turns;
+} drop_swing;
+
+static drop_swing watch_drop(physics_tank *t, int steps)
+{
+    drop_swing swing = {0};
+    physics_particles p = physics_particles_open(t);
+    double before = 0.0;
+    for (int step = 0; step <= steps && swing.turns < DROP_TURNS_MAX; step++) {
+        physics_steps(t, step > 0);
+        physics_particles_read(t, &p);
+        const double length = drop_length(&p, physics_report(t).center_m);
+        if (length * before < 0.0) {
+            swing.turn[swing.turns++] = step - length / (length - before);
+        } else {
+            swing.most[swing.turns] = fmax(swing.most[swing.turns], fabs(length));
+        }
+        before = length;
+    }
+    physics_particles_close(&p);
+    return swing;
+}
+
+/// Lowest mode of a drop: omega^2 = 8 T / (rho R^3) (Rayleigh 1879).
+static void measure_drop(void)
+{
+    tarn_tank_desc desc = floating_desc();
+    const float middle_m = 0.5f * EDGE * desc.cell_m;
+    const double radius_m = drop_radius_cells * (double)desc.cell_m;
+    const double period_s = 2.0 * pi / sqrt(8.0 * tension_n_m / (density_kg_m3 * pow(radius_m, 3.0)));
+    desc.field_count = desc.fluid_count = 1;
+    desc.fields[0] = drop_field(radius_m);
+    desc.fluids[0].shape = (tarn_shape){.kind = TARN_SHAPE_FIELD, .half_m = {1.0f}};
+    desc.fluids[0].pose = (tarn_pose){{middle_m, middle_m, middle_m}, {0, 0, 0, 1}};
+    physics_tank t = physics_open(&desc);
+    free(desc.fields[0].distance_m);
+    const drop_swing swing = watch_drop(&t, (int)ceil(3.0 * period_s / (double)desc.dt_s));
+    assert_true(swing.turns >= 5);
+    const int last = swing.turns - 1;
+    physics_within_percent(PHYSICS_REQUIRED, "surface tension: period of a drop of 10 cells radius",
+                           (swing.turn[last] - swing.turn[0]) * 2.0 / last * (double)desc.dt_s, period_s, 5.0, "s");
+    physics_at_most(PHYSICS_REQUIRED, "surface tension: what of its swing the drop loses a period",
+                    1.0 - pow(swing.most[last] / swing.most[0], 2.0 / last), 0.15, "");
     physics_close(&t);
 }
 
@@ -234,6 +318,7 @@ void physics_tension(void)
 {
     const edged_shape cube = cube_shape(), square = square_shape();
     measure_ball();
+    measure_drop();
     measure_edged(&cube);
     measure_edged(&square);
 }

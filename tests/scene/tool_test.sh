@@ -49,6 +49,22 @@ run 0 run "$folder/small.json" --steps 20 --threads 3 --isa v2 --hash --quiet
 run 0 run "$folder/small.json" --steps 21 --hash --quiet
 [ "$(cat "$folder/out")" != "$one" ] || fail "the same hash after another step"
 
+# What acts less than the scene asks for is said, and only that.
+tension() {
+    cat >"$folder/tension.json" <<END
+{ "size_m": [0.016, 0.016, 0.016], "cell_m": 0.001, "surface_tension_n_m": $1,
+  "blocks": [{ "min_m": [0, 0, 0], "max_m": [0.008, 0.008, 0.016] }] }
+END
+}
+tension 1
+run 0 check "$folder/tension.json"
+says "warning: surface_tension_n_m: asked for is 1, but 0.072 is what acts"
+run 0 run "$folder/tension.json" --steps 1
+says "surface_tension_n_m: asked for is 1, but 0.072 is what acts"
+tension 0.07
+run 0 check "$folder/tension.json"
+silent err
+
 # PLY: every second step and the start, complete, nothing left over.
 run 0 run "$folder/small.json" --steps 5 --ply "$folder/ply" --ply-every 2
 says "3 PLY files"

@@ -52,6 +52,7 @@ static tarn_ipc_message sample_state(void)
         strcpy(session->parameters[i].unit, "m/s²");
         session->parameters[i].whole = i % 2 == 0;
         session->parameters[i].magnitudes = i % 3 == 0;
+        strcpy(session->parameters[i].note, "acts as 0.33");
     }
     strcpy(session->model, "liquid");
     session->tools = TARN_TOOL_BIT(PUSH) | TARN_TOOL_BIT(ERASE);

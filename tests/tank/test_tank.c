@@ -441,6 +441,25 @@ static void parameters_have_ranges_and_names(void **state)
     tarn_device_destroy(device);
 }
 
+static void more_surface_tension_than_substeps_carry_does_not_act(void **state)
+{
+    (void)state;
+    tarn_device *device = plain_tank_device(1, NULL);
+    tarn_tank_desc desc = half_full(8, 8, 8);
+    desc.dt_s = 0.1f;
+    desc.parameters[TARN_PARAMETER_SUBSTEPS] = 1.0f;
+    desc.parameters[TARN_PARAMETER_SURFACE_TENSION] = 10.0f;
+    const float most = 1.25f * 1000.0f * desc.cell_m * desc.cell_m * desc.cell_m * 100.0f;
+    tarn_tank *tank = plain_tank_open(device, &desc);
+    assert_float_equal(tarn_tank_parameter_used(tank, TARN_PARAMETER_SURFACE_TENSION), most, 1e-4f);
+    assert_float_equal(tarn_tank_parameter(tank, TARN_PARAMETER_SURFACE_TENSION), 10.0f, 0.0f);
+    assert_int_equal(act_set_parameter(tank, TARN_PARAMETER_SURFACE_TENSION, 0.04f), TARN_OK);
+    assert_float_equal(tarn_tank_parameter_used(tank, TARN_PARAMETER_SURFACE_TENSION), 0.04f, 0.0f);
+    assert_float_equal(tarn_tank_parameter_used(tank, TARN_PARAMETER_FLIP), desc.parameters[TARN_PARAMETER_FLIP], 0.0f);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
 /// A particle keeps its id when it changes tiles: between two steps nobody moves farther than the fastest can.
 /// Marks the tile that a point is in.
 static void mark_tile(const tarn_tank_desc *desc, const float *at_m, float off_cells, uint8_t *bits)
@@ -610,6 +629,7 @@ int main(void)
         cmocka_unit_test(spray_asks_for_no_substeps),
         cmocka_unit_test(reset_gives_the_first_state_again),
         cmocka_unit_test(parameters_have_ranges_and_names),
+        cmocka_unit_test(more_surface_tension_than_substeps_carry_does_not_act),
         cmocka_unit_test(tiles_are_those_with_particles),
         cmocka_unit_test(ids_stay_with_their_particles),
         cmocka_unit_test(fast_water_flies_straight),

@@ -54,7 +54,13 @@ function read(meaning: Record<string, unknown>): unknown {
       tools: TOOLS,
       added: [],
       ...state,
-      parameters: state.parameters.map((p) => ({ ...people, whole: false, magnitudes: false, ...p })),
+      parameters: state.parameters.map((p) => ({
+        ...people,
+        whole: false,
+        magnitudes: false,
+        note: "",
+        ...p,
+      })),
       channels: (state.channels ?? []).map((channel) => ({ ...people, ...channel })),
     },
   });

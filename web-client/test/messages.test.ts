@@ -56,6 +56,7 @@ test("a joined message is read whole", () => {
           unit: "",
           whole: false,
           magnitudes: false,
+          note: "",
         },
       ],
       model: "",

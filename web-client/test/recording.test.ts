@@ -20,6 +20,7 @@ const STATE: SessionState = {
       unit: "m/s²",
       whole: false,
       magnitudes: false,
+      note: "",
     },
   ],
   model: "liquid",

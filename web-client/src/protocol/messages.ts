@@ -94,6 +94,8 @@ export interface ParameterInfo {
   whole: boolean;
   /** Of its values the magnitude counts. */
   magnitudes: boolean;
+  /** For people: what of the value acts, where that is less; "": all of it. */
+  note: string;
 }
 
 /** What particles can be coloured by. */
@@ -331,6 +333,7 @@ function sessionState(map: Fields): SessionState {
         unit: optionalString(p, "unit"),
         whole: p.whole === true,
         magnitudes: p.magnitudes === true,
+        note: optionalString(p, "note"),
       };
     }),
     model,

@@ -192,6 +192,7 @@ export class Panel {
       // A slider that is being dragged stays under the finger.
       if (!this.sliders.get(p.name)?.domElement.matches(":active, :focus-within"))
         this.values[p.name] = readable(p.value);
+      this.sliders.get(p.name)?.name(labelOf(p));
     }
     if (key === this.parameters) {
       for (const slider of this.sliders.values()) slider.updateDisplay();
@@ -230,8 +231,9 @@ function powerOptions(p: ParameterInfo): Record<string, number> {
   return Object.fromEntries([...values].sort((a, b) => a - b).map((value) => [value.toExponential(), value]));
 }
 
-function labelOf({ name, label, unit }: ParameterInfo): string {
-  return label === "" ? name.replaceAll("_", " ") : unit === "" ? label : `${label}, ${unit}`;
+function labelOf({ name, label, unit, note }: ParameterInfo): string {
+  const title = label === "" ? name.replaceAll("_", " ") : unit === "" ? label : `${label}, ${unit}`;
+  return note === "" ? title : `${title} (${note})`;
 }
 
 function stepOf(parameter: ParameterInfo): number {
