@@ -108,6 +108,7 @@ void physics_spin(void);
 void physics_disc(void);
 void physics_rayleigh_taylor(void);
 void physics_viscosity(void);
+void physics_viscous(void);
 void physics_shear(void);
 void physics_fall(void);
 void physics_float(void);

@@ -37,6 +37,7 @@ static const physics_case cases[] = {
     {"v17", physics_float},
     {"shear", physics_shear},
     {"viscosity", physics_viscosity},
+    {"viscous", physics_viscous},
     {"fall", physics_fall},
     {"still", physics_still},
     {"tension", physics_tension},
