@@ -81,7 +81,8 @@ typedef struct grid_control {
     float relaxation;        ///< of Jacobi's and Gauss-Seidel's iterations
     float density_gain;      ///< share of the density error that is corrected in a substep
     float speed_max;         ///< cells per step, at most SPEED_MAX
-    float body_viscosity;    ///< nu dt / dx^2 of a substep where bodies grip; 0 where it differs from cell to cell
+    float grip; ///< 0..1: share of the way to a wall's or a solid's velocity that liquid beside it goes in a substep
+    float body_viscosity; ///< nu dt / dx^2 of a substep where bodies grip; 0 where it differs from cell to cell
 } grid_control;
 
 /// What the device counts.
@@ -325,6 +326,13 @@ TILE_FN uint32_t tile_dense_of(const grid_shape *shape, uint32_t level, int x, i
         return TILE_NONE;
     }
     return (uint32_t)((z * ny + y) * nx + x);
+}
+
+/// How fast what carries particles is beyond the tank's walls across an axis, over what it is before them: 1 where
+/// liquid slips freely, -1 where its velocity goes to zero at the wall. In a tank of one cell's depth nothing rubs.
+TILE_FN float wall_slip(const grid_args *args, int axis)
+{
+    return args->shape.cells[axis] > 1 ? 1.0f - 2.0f * args->m.control->grip : 1.0f;
 }
 
 /// Neighbour n (0..26, x fastest, 13 is the tile itself) of a place.

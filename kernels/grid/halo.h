@@ -27,19 +27,21 @@ TILE_FN int halo_tile(int x, int y, int z)
 HALO_LOAD(halo_load_f32, float)
 HALO_LOAD(halo_load_u8, uint8_t)
 
-/// Copies a plane of a haloed field onto another, or zeroes it where `from` is the plane itself.
-TILE_FN void halo_set_plane(float *field, int edge, int axis, int to, int from)
+/// Sets a plane of a haloed field to another times `slip`, or to zero where `from` is the plane itself. What is unknown
+/// stays so.
+TILE_FN void halo_set_plane(float *field, int edge, int axis, int to, int from, float slip)
 {
     const int stride = axis == 0 ? 1 : axis == 1 ? edge : edge * edge, next = axis == 1 ? edge * edge : edge;
     if (axis == 0) {
         FOR_BOX (i, j, once, edge, edge, 1) {
             float *row = field + (j * edge + i) * edge + once;
-            row[to] = to == from ? 0.0f : row[from];
+            row[to] = to == from ? 0.0f : row[from] < SPEED_UNKNOWN ? slip * row[from] : row[from];
         }
     } else {
         FOR_BOX (i, j, once, edge, edge, 1) {
             float *cell = field + j * next + i + once;
-            cell[to * stride] = to == from ? 0.0f : cell[from * stride];
+            const float there = cell[from * stride];
+            cell[to * stride] = to == from ? 0.0f : there < SPEED_UNKNOWN ? slip * there : there;
         }
     }
     TILE_BARRIER();
@@ -48,8 +50,9 @@ TILE_FN void halo_set_plane(float *field, int edge, int axis, int to, int from)
 enum { NORMAL_TO_NONE = 3 }; ///< of a field at cells' centres: halo_walls mirrors it at every wall
 
 /// Sets what a haloed face field of `component` holds at and beyond the tank's walls: nothing flows through a wall, and
-/// along it everything slips.
-TILE_FN void halo_walls(const grid_shape *shape, tile_place place, float *field, int border, int component)
+/// along it things go on as `slip` says for the walls across each axis.
+TILE_FN void halo_walls(const grid_shape *shape, tile_place place, const float *slip, float *field, int border,
+                        int component)
 {
     const int edge = TILE_EDGE + 2 * border;
     const int at[3] = {place.x, place.y, place.z};
@@ -58,11 +61,11 @@ TILE_FN void halo_walls(const grid_shape *shape, tile_place place, float *field,
         const int normal = axis == component;
         if (at[axis] == 0) {
             for (int plane = normal ? border : border - 1; plane >= 0; plane--) {
-                halo_set_plane(field, edge, axis, plane, normal ? plane : border);
+                halo_set_plane(field, edge, axis, plane, normal ? plane : border, slip[axis]);
             }
         }
         for (int plane = border + extent; plane < edge; plane++) {
-            halo_set_plane(field, edge, axis, plane, normal ? plane : border + extent - 1);
+            halo_set_plane(field, edge, axis, plane, normal ? plane : border + extent - 1, slip[axis]);
         }
     }
 }
@@ -76,20 +79,23 @@ TILE_FN float change_of(float fresh, float old)
 /// One face value of the velocity that carries particles, anywhere in the tank.
 TILE_FN float carrier_anywhere(const grid_args *args, int c, int x, int y, int z)
 {
-    int at[3] = {x, y, z};
+    const int wanted[3] = {x, y, z};
+    float slip = 1.0f;
+    int at[3];
     for (int a = 0; a < 3; a++) {
         const int cells = args->shape.cells[a];
-        if (a == c && (at[a] <= 0 || at[a] >= cells)) {
+        if (a == c && (wanted[a] <= 0 || wanted[a] >= cells)) {
             return 0.0f;
         }
-        at[a] = tile_clamp_i32(at[a], 0, cells - 1);
+        at[a] = tile_clamp_i32(wanted[a], 0, cells - 1);
+        slip *= at[a] != wanted[a] ? wall_slip(args, a) : 1.0f;
     }
     const uint32_t dense = tile_dense_of(&args->shape, 0, at[0] >> TILE_LOG2, at[1] >> TILE_LOG2, at[2] >> TILE_LOG2);
     const uint32_t slot = args->m.slot[dense];
     if (slot == TILE_NONE) {
         return 0.0f;
     }
-    return args->m.u_ext[c][(uint64_t)slot * TILE_CELLS + cell_index(at[0] & 7, at[1] & 7, at[2] & 7)];
+    return slip * args->m.u_ext[c][(uint64_t)slot * TILE_CELLS + cell_index(at[0] & 7, at[1] & 7, at[2] & 7)];
 }
 
 enum {

@@ -53,7 +53,8 @@ TILE_FN row_f32 divergence(const grid_memory *m, uint64_t own, const uint32_t *u
 }
 
 /// The density errors that a substep corrects. At the surface a cell is not full by nature: only crowding counts there.
-/// Where a solid leaves little room nothing counts.
+/// Where a solid leaves little room nothing counts. Elsewhere an error of the density of what it leaves is a surplus in
+/// proportion to the room: with more than that sent away, cells beside solids would swing between too full and empty.
 TILE_FN row_f32 density_to_correct(const grid_memory *m, tile_matrix a, uint64_t own, uint32_t row, uint32_t x)
 {
     const uint32_t at = row * 8 + x;
@@ -66,7 +67,8 @@ TILE_FN row_f32 density_to_correct(const grid_memory *m, tile_matrix a, uint64_t
     if (m->room == NULL) {
         return value;
     }
-    return row_select(row_load_u8(m->room + own + at) >= (float)ROOM_MIN, value, row_all(0.0f));
+    const row_f32 room = row_load_u8(m->room + own + at);
+    return row_keep(room >= (float)ROOM_MIN, value * (room * (1.0f / 255.0f)));
 }
 
 /// Right-hand side, zero solution, and the largest residual. One tile per occupied tile.

@@ -4,6 +4,10 @@
 //
 // A face's velocity as a vector takes faces around it, which may be shut too: all are computed from the extrapolated
 // field first, and put in their places then. The solved field is free at this time and keeps them in between.
+//
+// Where viscosity holds the liquid beside solids that stand still, what is looked up goes linearly to zero at their
+// surface and on: on faces that they cover by a quarter or more, from what the liquid does a cell away. That is no
+// change of velocity, so that FLIP doesn't pass it on. Not beside bodies, which would have to lose what particles get.
 #include "kernels/grid/halo.h"
 #include "kernels/grid/solids.h"
 
@@ -27,15 +31,20 @@ TILE_FN float component_at_face(const grid_args *args, int axis, int c, const in
                      carrier_anywhere(args, c, x + ux - bx, y + uy - by, z + uz - bz)));
 }
 
+TILE_FN void face_position(const int *cell, int axis, int32_t *position)
+{
+    for (int a = 0; a < 3; a++) {
+        position[a] = (cell[a] << POSITION_BITS) + (a == axis ? 0 : 1 << (POSITION_BITS - 1));
+    }
+}
+
 /// A shut face's component once nothing flows through the solid there. Of a surface along the grid, as most are, the
 /// other components don't count and aren't looked up.
 TILE_FN float slipping_component(const grid_args *args, uint32_t near, int axis, const int *cell)
 {
     int32_t position[3];
     float normal[3], of_solid[3], through = 0.0f;
-    for (int a = 0; a < 3; a++) {
-        position[a] = (cell[a] << POSITION_BITS) + (a == axis ? 0 : 1 << (POSITION_BITS - 1));
-    }
+    face_position(cell, axis, position);
     nearest_solid(args, near, position, normal, of_solid);
     const float own = component_at_face(args, axis, axis, cell);
     if (normal[axis] == 0.0f) {
@@ -47,6 +56,63 @@ TILE_FN float slipping_component(const grid_args *args, uint32_t near, int axis,
         }
     }
     return own - through * normal[axis];
+}
+
+/// A component at a position, from the extrapolated field.
+TILE_FN float component_at(const grid_args *args, int c, const int32_t *position)
+{
+    int at[3];
+    float w[3][2], sum = 0.0f;
+    for (int a = 0; a < 3; a++) {
+        const particle_axis axis = axis_weights_local(position[a]);
+        at[a] = a == c ? axis.face : axis.center;
+        for (int i = 0; i < 2; i++) {
+            w[a][i] = a == c ? axis.face_weight[i] : axis.center_weight[i];
+        }
+    }
+    for (int k = 0; k < 4; k++) {
+        const int y = at[1] + (k & 1), z = at[2] + (k >> 1);
+        sum +=
+            w[1][k & 1] * w[2][k >> 1] *
+            (w[0][0] * carrier_anywhere(args, c, at[0], y, z) + w[0][1] * carrier_anywhere(args, c, at[0] + 1, y, z));
+    }
+    return sum;
+}
+
+/// A face's component on the line from zero at a solid's surface to the liquid's a cell away.
+TILE_FN float clinging_component(const grid_args *args, int axis, const int *cell)
+{
+    int32_t position[3];
+    float normal[3];
+    face_position(cell, axis, position);
+    const float distance = solid_distance(args, position, normal);
+    const float length = tile_max2_f32(tile_sqrt_f32(dot3(normal, normal)), 1e-6f);
+    for (int a = 0; a < 3; a++) {
+        position[a] += tile_round_i32((1.0f - distance) * (normal[a] / length) * (1 << POSITION_BITS));
+    }
+    return tile_clamp_f32(distance, -1.0f, 1.0f) * component_at(args, axis, position);
+}
+
+/// What viscosity makes of `slipping`, the velocity of a face that a solid covers. A shut one passes on less change.
+TILE_FN float gripped(const grid_args *args, int axis, const int *cell, uint64_t at, float slipping)
+{
+    const grid_memory *m = &args->m;
+    const float grip = m->control->grip;
+    if (grip == 0.0f || (m->cover_owner != NULL && m->cover_owner[at] != BODY_NONE)) {
+        return slipping;
+    }
+    const float value = slipping + grip * (clinging_component(args, axis, cell) - slipping);
+    float *old = &m->u_old[axis][at];
+    if (m->open[axis][at] == 0 && *old < SPEED_UNKNOWN) {
+        *old = value - (1.0f - grip) * (slipping - *old);
+    }
+    return value;
+}
+
+/// Open shares up to which faces are set here.
+TILE_FN uint32_t open_max(const grid_args *args)
+{
+    return args->m.control->grip > 0.0f ? 255 - HELD_COVER : 0;
 }
 
 /// Computes the velocities of shut faces. One tile per active tile.
@@ -64,8 +130,10 @@ TILE_KERNEL(grid_slip, CELL_LANES, grid_args, tile_no_scratch)
         const uint64_t at = own + cell_index(x, y, z);
         const int cell[3] = {place.x * TILE_EDGE + x, place.y * TILE_EDGE + y, place.z * TILE_EDGE + z};
         for (int axis = 0; axis < 3; axis++) {
-            if (m->open[axis][at] == 0) {
-                m->u[axis][at] = slipping_component(args, near, axis, cell);
+            const uint32_t open = m->open[axis][at];
+            if (open <= open_max(args)) {
+                const float slipping = open == 0 ? slipping_component(args, near, axis, cell) : m->u_ext[axis][at];
+                m->u[axis][at] = gripped(args, axis, cell, at, slipping);
             }
         }
     }
@@ -83,7 +151,8 @@ TILE_KERNEL(grid_slip_end, CELL_LANES, grid_args, tile_no_scratch)
     }
     for (int axis = 0; axis < 3; axis++) {
         FOR_RANGE (i, 0, TILE_CELLS) {
-            m->u_ext[axis][own + i] = m->open[axis][own + i] == 0 ? m->u[axis][own + i] : m->u_ext[axis][own + i];
+            const int is_set = m->open[axis][own + i] <= open_max(args);
+            m->u_ext[axis][own + i] = is_set ? m->u[axis][own + i] : m->u_ext[axis][own + i];
         }
     }
 }

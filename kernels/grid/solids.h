@@ -345,6 +345,8 @@ TILE_FN int solids_near_tile(const grid_args *args, tile_place place)
 
 #define SOLID_MARGIN 0.0625f ///< cells that particles keep from a solid
 
+enum { HELD_COVER = 64 }; ///< of 255: viscosity takes faces that a solid covers by less for free
+
 /// The nearest solid's distance at a position, the way out of it where it is nearer than SOLID_MARGIN, and its
 /// velocity.
 TILE_FN float nearest_solid(const grid_args *args, uint32_t near, const int32_t *position, float *normal,

@@ -1,6 +1,6 @@
 // One substep of the liquid: a fixed sequence of launches.
 //
-//     p2g ─ grid ─ bodies, solids ─ viscosity ─ tension ─ fringe, matrix ─ pressure ─ density ─ extrapolate ─ slip ─
+//     p2g ─ grid ─ bodies, solids ─ fringe ─ viscosity ─ tension ─ matrix ─ pressure ─ density ─ extrapolate ─ slip ─
 //     g2p + advect ─ drift ─ collide ─ births, drains ─ sort
 #include "kernels/liquid/liquid_host.h"
 #include "kernels/liquid_parameters.h"
@@ -64,9 +64,9 @@ void liquid_substep(tarn_tank *tank)
         grid_launch_active(&tank->grid, args, GRID_KERNEL(solid_cells));
     }
     tank_mark(tank, STAGE_GRID);
+    grid_launch_occupied(&tank->grid, args, GRID_KERNEL(fringe));
     liquid_launch_viscosity(tank, args);
     tank_mark(tank, STAGE_VISCOSITY);
-    grid_launch_occupied(&tank->grid, args, GRID_KERNEL(fringe));
     if (tank->grid.body_count > 0) { // which has no pressure in the fringe
         grid_push_bodies(&tank->grid, args, GRID_KERNEL(body_lift));
     }

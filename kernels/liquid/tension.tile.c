@@ -100,9 +100,10 @@ TILE_FN void load_to_smooth(const liquid_args *args, tile_place place, tension_s
         }
     }
     TILE_BARRIER();
-    halo_walls(&args->tank.grid.shape, place, s->density[0], SMOOTHINGS, NORMAL_TO_NONE);
+    const float mirrored[3] = {1.0f, 1.0f, 1.0f};
+    halo_walls(&args->tank.grid.shape, place, mirrored, s->density[0], SMOOTHINGS, NORMAL_TO_NONE);
     if (grid->room != NULL) {
-        halo_walls(&args->tank.grid.shape, place, s->room[0], SMOOTHINGS, NORMAL_TO_NONE);
+        halo_walls(&args->tank.grid.shape, place, mirrored, s->room[0], SMOOTHINGS, NORMAL_TO_NONE);
     }
 }
 

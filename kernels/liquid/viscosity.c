@@ -54,9 +54,12 @@ void liquid_fill_viscosity(const tarn_tank *tank, liquid_control *control)
     if (count == 0) {
         return;
     }
+    float thinnest = VISCOSITY_MAX;
     for (uint32_t i = 0; i < tank->grid.desc.liquid_count; i++) {
         control->viscosity[i] = strength_of(tank, i, control->tank.grid.frac);
+        thinnest = fminf(thinnest, control->viscosity[i]);
     }
+    control->tank.grid.grip = 8.0f * thinnest / (1.0f + 8.0f * thinnest); // film_share of half a cell
     const float end = spectrum_end(tank, strongest(tank, control->tank.grid.frac));
     const float middle = 0.5f * (end + 1.0f), half = 0.5f * (end - 1.0f);
     float rho = half / middle;

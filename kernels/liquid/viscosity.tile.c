@@ -23,7 +23,6 @@ enum {
     WALL = 8,              ///< the face lies in or beside something that holds still
     HELD = VISCOUS | WALL, ///< a solid holds the face: the field has its velocity
     WALLS = 7 * WALL,
-    HELD_COVER = 64, ///< of 255: faces that a solid covers by less it doesn't hold
 };
 
 #define FILM_MIN (1.0f / 8.0f) ///< cells: thickness of a film that is taken for a thinner one's

@@ -31,10 +31,10 @@ TILE_FN row_pieces pieces_of(const field_tiles *tiles, row_place row, int border
 }
 
 /// Where the nodes along an axis lie, from `border` before the tile to as many behind it.
-TILE_FN void find_places(const grid_shape *shape, tile_place place, int c, int axis, int border, axis_place *to)
+TILE_FN void find_places(const grid_args *args, tile_place place, int c, int axis, int border, axis_place *to)
 {
     for (int i = 0; i < TILE_EDGE + 2 * border; i++) {
-        to[i] = axis_place_of(shape, place, c, axis, i - border);
+        to[i] = axis_place_of(args, place, c, axis, i - border);
     }
 }
 
@@ -60,25 +60,26 @@ TILE_FN int rows_meet_walls(const grid_shape *shape, tile_place place, int borde
 }
 
 /// Gives the nodes of a row of pairs that lie at and beyond the walls across x what they hold there.
-TILE_FN void wall_off_row(const grid_shape *shape, tile_place place, int c, int border, float *pairs)
+TILE_FN void wall_off_row(const grid_args *args, tile_place place, int c, int border, float *pairs)
 {
-    const int extent = shape->cells[0] - place.x * TILE_EDGE;
+    const float slip = wall_slip(args, 0);
+    const int extent = args->shape.cells[0] - place.x * TILE_EDGE;
     if (place.x == 0) {
         for (int i = 0; i < (c == 0 ? border + 1 : border); i++) {
             for (int k = 0; k < 2; k++) {
-                pairs[2 * i + k] = c == 0 ? 0.0f : pairs[2 * border + k];
+                pairs[2 * i + k] = c == 0 ? 0.0f : slip * pairs[2 * border + k];
             }
         }
     }
     for (int i = border + extent; i < TILE_EDGE + 2 * border; i++) {
         for (int k = 0; k < 2; k++) {
-            pairs[2 * i + k] = c == 0 ? 0.0f : pairs[2 * (border + extent - 1) + k];
+            pairs[2 * i + k] = c == 0 ? 0.0f : slip * pairs[2 * (border + extent - 1) + k];
         }
     }
 }
 
-/// A row of what is looked up where particles are, without branches on what is unknown.
-TILE_FN void load_near_row(const row_pieces *rows, float flip, float shift_scale, float *to)
+/// A row of what is looked up where particles are, times `slip`, without branches on what is unknown.
+TILE_FN void load_near_row(const row_pieces *rows, float flip, float shift_scale, float slip, float *to)
 {
     typedef int32_t row_i32x8 __attribute__((vector_size(32)));
     typedef int32_t row_i32x2 __attribute__((vector_size(8)));
@@ -92,10 +93,10 @@ TILE_FN void load_near_row(const row_pieces *rows, float flip, float shift_scale
     memcpy(&own_shift, shift[1], sizeof own_shift);
     const row_i32x8 known = own_old < SPEED_UNKNOWN;
     const row_i32x2 ends_known = ends_old < SPEED_UNKNOWN;
-    const row_f32x8 stage = own + shift_scale * own_shift,
-                    added = pic * own + flip * (row_f32x8)((row_i32x8)(own - own_old) & known);
-    const row_f32x2 ends_stage = ends + shift_scale * ends_shift,
-                    ends_added = pic * ends + flip * (row_f32x2)((row_i32x2)(ends - ends_old) & ends_known);
+    const row_f32x8 stage = slip * (own + shift_scale * own_shift),
+                    added = slip * (pic * own + flip * (row_f32x8)((row_i32x8)(own - own_old) & known));
+    const row_f32x2 ends_stage = slip * (ends + shift_scale * ends_shift),
+                    ends_added = slip * (pic * ends + flip * (row_f32x2)((row_i32x2)(ends - ends_old) & ends_known));
     const row_f32x2 first = __builtin_shufflevector(ends_stage, ends_added, 0, 2),
                     last = __builtin_shufflevector(ends_stage, ends_added, 1, 3);
     memcpy(to, &first, sizeof first);
@@ -109,7 +110,7 @@ typedef struct carrier_row {
     row_f32x2 before, after;
 } carrier_row;
 
-TILE_FN void load_carrier_row(const row_pieces *rows, float shift_scale, carrier_row *row)
+TILE_FN void load_carrier_row(const row_pieces *rows, float shift_scale, float slip, carrier_row *row)
 {
     carrier_row shift;
     memcpy(&row->before, rows[0].of[0], sizeof row->before);
@@ -123,6 +124,9 @@ TILE_FN void load_carrier_row(const row_pieces *rows, float shift_scale, carrier
         row->own += shift_scale * shift.own;
         row->after += shift_scale * shift.after;
     }
+    row->before *= slip;
+    row->own *= slip;
+    row->after *= slip;
 }
 
 /// The density correction's displacement is that of the place where a particle starts, on whose density it rests: the
@@ -136,8 +140,8 @@ TILE_FN void load_near(const tank_args *args, advect_scratch *s, tile_place plac
     const int has_walls = rows_meet_walls(&args->grid.shape, place, 1);
     axis_place ys[NEAR_EDGE], zs[NEAR_EDGE];
     field_tiles tiles[3];
-    find_places(&args->grid.shape, place, c, 1, 1, ys);
-    find_places(&args->grid.shape, place, c, 2, 1, zs);
+    find_places(&args->grid, place, c, 1, 1, ys);
+    find_places(&args->grid, place, c, 2, 1, zs);
     find_tiles(s, fresh, &tiles[0]);
     find_tiles(s, old, &tiles[1]);
     find_tiles(s, shift, &tiles[2]);
@@ -147,9 +151,9 @@ TILE_FN void load_near(const tank_args *args, advect_scratch *s, tile_place plac
             const row_pieces pieces[3] = {pieces_of(&tiles[0], row, 1), pieces_of(&tiles[1], row, 1),
                                           pieces_of(&tiles[2], row, 1)};
             float *to = s->of.near.field[c][(z * NEAR_EDGE + y) * NEAR_EDGE];
-            load_near_row(pieces, flip, shift_scale, to);
+            load_near_row(pieces, flip, shift_scale, row.slip, to);
             if (has_walls) {
-                wall_off_row(&args->grid.shape, place, c, 1, to);
+                wall_off_row(&args->grid, place, c, 1, to);
             }
         }
     }
@@ -163,8 +167,8 @@ TILE_FN void load_far(const tank_args *args, advect_scratch *s, tile_place place
     const int has_walls = rows_meet_walls(&args->grid.shape, place, FAR_BORDER);
     axis_place ys[FAR_EDGE], zs[FAR_EDGE];
     field_tiles tiles[2];
-    find_places(&args->grid.shape, place, c, 1, FAR_BORDER, ys);
-    find_places(&args->grid.shape, place, c, 2, FAR_BORDER, zs);
+    find_places(&args->grid, place, c, 1, FAR_BORDER, ys);
+    find_places(&args->grid, place, c, 2, FAR_BORDER, zs);
     find_tiles(s, u, &tiles[0]);
     find_tiles(s, shift, &tiles[1]);
     for (int y = box.y[0]; y <= box.y[1] + 2 * FAR_BORDER; y++) {
@@ -173,14 +177,14 @@ TILE_FN void load_far(const tank_args *args, advect_scratch *s, tile_place place
             const row_place row = row_place_of(ys[y], zs[z]);
             const row_pieces pieces[2] = {pieces_of(&tiles[0], row, FAR_BORDER), pieces_of(&tiles[1], row, FAR_BORDER)};
             carrier_row high;
-            load_carrier_row(pieces, shift_scale, &high);
+            load_carrier_row(pieces, shift_scale, row.slip, &high);
             if (z > box.z[0]) {
                 float *to = s->of.far.carrier[c][((z - 1) * FAR_EDGE + y) * FAR_EDGE];
                 store_pairs2(to, &low.before, &high.before);
                 store_pairs8(to + 2 * FAR_BORDER, &low.own, &high.own);
                 store_pairs2(to + 2 * (FAR_BORDER + TILE_EDGE), &low.after, &high.after);
                 if (has_walls) {
-                    wall_off_row(&args->grid.shape, place, c, FAR_BORDER, to);
+                    wall_off_row(&args->grid, place, c, FAR_BORDER, to);
                 }
             }
             low = high;

@@ -105,10 +105,12 @@ typedef struct axis_place {
     uint32_t neighbour; ///< what it adds to a neighbour's number, from that of the first one along x
     uint32_t cell;      ///< and to a cell's
     int is_wall;
+    float slip; ///< of what lies there
 } axis_place;
 
-TILE_FN axis_place axis_place_of(const grid_shape *shape, tile_place place, int c, int axis, int at)
+TILE_FN axis_place axis_place_of(const grid_args *args, tile_place place, int c, int axis, int at)
 {
+    const grid_shape *shape = &args->shape;
     const int tile = axis == 0 ? place.x : axis == 1 ? place.y : place.z;
     const uint32_t tile_step = axis == 0 ? 1 : axis == 1 ? 3 : 9;
     const int last = shape->cells[axis] - 1 - tile * TILE_EDGE, first = tile == 0 ? 0 : -TILE_EDGE;
@@ -117,6 +119,7 @@ TILE_FN axis_place axis_place_of(const grid_shape *shape, tile_place place, int 
     p.neighbour = (uint32_t)((in >> TILE_LOG2) + 1) * tile_step;
     p.cell = (uint32_t)(in & (TILE_EDGE - 1)) << (TILE_LOG2 * axis);
     p.is_wall = c == axis && ((tile == 0 && at <= 0) || at > last);
+    p.slip = in != at ? wall_slip(args, axis) : 1.0f;
     return p;
 }
 
@@ -124,6 +127,7 @@ TILE_FN axis_place axis_place_of(const grid_shape *shape, tile_place place, int 
 typedef struct row_place {
     uint32_t neighbour; ///< that holds the nodes with x < 0; the next one holds 0..7
     uint32_t cell;      ///< of its cells, that with x = 0
+    float slip;
 } row_place;
 
 TILE_FN row_place row_place_of(axis_place y, axis_place z)
@@ -131,6 +135,7 @@ TILE_FN row_place row_place_of(axis_place y, axis_place z)
     row_place row;
     row.neighbour = y.is_wall | z.is_wall ? (uint32_t)IN_WALLS : y.neighbour + z.neighbour;
     row.cell = y.cell + z.cell;
+    row.slip = y.slip * z.slip;
     return row;
 }
 

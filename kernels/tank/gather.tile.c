@@ -81,7 +81,8 @@ TILE_FN void load_gathered(const tank_args *args, gather_scratch *s, tile_place 
     const int border = quadratic ? GATHER_BORDER : 1;
     halo_load_f32(to, border, field, s->neighbour);
     TILE_BARRIER();
-    halo_walls(&args->grid.shape, place, to, border, c);
+    const float slip[3] = {wall_slip(&args->grid, 0), wall_slip(&args->grid, 1), wall_slip(&args->grid, 2)};
+    halo_walls(&args->grid.shape, place, slip, to, border, c);
     if (quadratic) {
         const int at = c == 0 ? place.x : c == 1 ? place.y : place.z;
         const int wall = border + args->grid.shape.cells[c] - at * TILE_EDGE;
