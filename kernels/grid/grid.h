@@ -39,7 +39,8 @@ enum {
 
 #define SPEED_MAX 32.0f        ///< cells per step: the largest cfl times the most substeps
 #define SPEED_UNKNOWN 1e6f     ///< in u_old, of a face that has no velocity of its own; it gives particles no change
-#define MOVE_CELLS_MAX 4.0f    ///< per axis and substep
+#define MOVE_CELLS_MAX 4.0f    ///< per axis and substep, of liquid: velocities are extrapolated so far
+#define FLIGHT_CELLS_MAX 7.0f  ///< the same of spray, which flies straight: less than a tile
 #define DENSITY_STEP_MAX 0.25f ///< largest density error that is corrected in one substep
 
 /// CELL_FRINGE: has liquid, but the surface passes below its centre; pressure takes it for air (liquid_fringe).

@@ -47,8 +47,6 @@ TILE_FN void halo_set_plane(float *field, int edge, int axis, int to, int from, 
     TILE_BARRIER();
 }
 
-enum { NORMAL_TO_NONE = 3 }; ///< of a field at cells' centres: halo_walls mirrors it at every wall
-
 /// Sets what a haloed face field of `component` holds at and beyond the tank's walls: nothing flows through a wall, and
 /// along it things go on as `slip` says for the walls across each axis.
 TILE_FN void halo_walls(const grid_shape *shape, tile_place place, const float *slip, float *field, int border,
@@ -68,6 +66,13 @@ TILE_FN void halo_walls(const grid_shape *shape, tile_place place, const float *
             halo_set_plane(field, edge, axis, plane, normal ? plane : border + extent - 1, slip[axis]);
         }
     }
+}
+
+/// The same for a field at cells' centres: every wall mirrors it.
+TILE_FN void halo_mirror(const grid_shape *shape, tile_place place, float *field, int border)
+{
+    const float mirrored[3] = {1.0f, 1.0f, 1.0f};
+    halo_walls(shape, place, mirrored, field, border, 3);
 }
 
 /// By how much a step changed a face's velocity, as FLIP passes it on to the particles.

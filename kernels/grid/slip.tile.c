@@ -115,8 +115,53 @@ TILE_FN uint32_t open_max(const grid_args *args)
     return args->m.control->grip > 0.0f ? 255 - HELD_COVER : 0;
 }
 
+typedef struct slip_scratch {
+    uint32_t neighbour[27];
+    uint16_t
+        moving[RIM_EDGE * RIM_EDGE]; ///< [z][y] from -1: bit per cell from x = -1 with a velocity at its lower faces
+    uint16_t around[TILE_ROWS];      ///< bit per cell with such a one in the 27 around it
+} slip_scratch;
+
+/// Bits of `count` cells from a place in the active fields.
+TILE_FN uint32_t moving_cells(const grid_memory *m, uint64_t from, int count)
+{
+    uint32_t bits = 0;
+    for (int i = 0; i < count; i++) {
+        const uint64_t at = from + (uint64_t)i;
+        bits |= (uint32_t)(m->u_ext[0][at] != 0.0f || m->u_ext[1][at] != 0.0f || m->u_ext[2][at] != 0.0f) << i;
+    }
+    return bits;
+}
+
+/// Finds the cells around which something moves: deep inside a solid and far from the liquid nothing does. Ends with a
+/// barrier.
+TILE_FN void find_moving(const grid_args *args, tile_place place, slip_scratch *s)
+{
+    halo_neighbours(args, place, s->neighbour);
+    TILE_BARRIER();
+    FOR_RANGE (r, 0, RIM_EDGE * RIM_EDGE) {
+        const int y = (int)r % RIM_EDGE - 1, z = (int)r / RIM_EDGE - 1;
+        const uint32_t *in = s->neighbour + halo_tile(0, y, z) - 1;
+        const uint64_t row = cell_index(0, y & 7, z & 7);
+        uint32_t bits = in[1] != TILE_NONE ? moving_cells(&args->m, in[1] * (uint64_t)TILE_CELLS + row, 8) << 1 : 0;
+        bits |= in[0] != TILE_NONE ? moving_cells(&args->m, in[0] * (uint64_t)TILE_CELLS + row + 7, 1) : 0;
+        bits |= in[2] != TILE_NONE ? moving_cells(&args->m, in[2] * (uint64_t)TILE_CELLS + row, 1) << 9 : 0;
+        s->moving[r] = (uint16_t)bits;
+    }
+    TILE_BARRIER();
+    FOR_RANGE (r, 0, TILE_ROWS) {
+        const uint16_t *low = s->moving + r / TILE_EDGE * RIM_EDGE + r % TILE_EDGE;
+        uint32_t bits = 0;
+        for (int i = 0; i < 9; i++) {
+            bits |= low[i / 3 * RIM_EDGE + i % 3];
+        }
+        s->around[r] = (uint16_t)(bits | bits >> 1 | bits >> 2);
+    }
+    TILE_BARRIER();
+}
+
 /// Computes the velocities of shut faces. One tile per active tile.
-TILE_KERNEL(grid_slip, CELL_LANES, grid_args, tile_no_scratch)
+TILE_KERNEL(grid_slip, CELL_LANES, grid_args, slip_scratch)
 {
     const grid_memory *m = &args->m;
     const uint32_t dense = m->active_tile[tile];
@@ -126,12 +171,16 @@ TILE_KERNEL(grid_slip, CELL_LANES, grid_args, tile_no_scratch)
     if (!is_near_surface(args, dense, near)) {
         return;
     }
+    find_moving(args, place, s);
     FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
         const uint64_t at = own + cell_index(x, y, z);
         const int cell[3] = {place.x * TILE_EDGE + x, place.y * TILE_EDGE + y, place.z * TILE_EDGE + z};
+        const int moves = near != 0 || (s->around[z * TILE_EDGE + y] >> x & 1) != 0;
         for (int axis = 0; axis < 3; axis++) {
             const uint32_t open = m->open[axis][at];
-            if (open <= open_max(args)) {
+            if (open == 0 && !moves) {
+                m->u[axis][at] = 0.0f;
+            } else if (open <= open_max(args)) {
                 const float slipping = open == 0 ? slipping_component(args, near, axis, cell) : m->u_ext[axis][at];
                 m->u[axis][at] = gripped(args, axis, cell, at, slipping);
             }

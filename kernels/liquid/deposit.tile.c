@@ -1,6 +1,6 @@
-// Particles to grid in tanks that ask for more than FLIP with trilinear weights and one liquid, which transfer.tile.c
-// does in one go: affine particles (APIC), quadratic B-splines, liquids of different density. Here a tile's scratch
-// grid holds one component at a time, since 11^3 nodes of all sums together don't fit.
+// Particles to grid in tanks that ask for more than FLIP with trilinear weights, which transfer.tile.c does: affine
+// particles (APIC), quadratic B-splines. A tile's scratch grid holds one component at a time, since 11^3 nodes of all
+// sums together don't fit.
 //
 //     for each component: clear ─ add particles ─ fold what fell beyond walls ─ store;  then the same for the density
 //
@@ -191,12 +191,7 @@ TILE_FN void deposit_tile(const liquid_args *args, uint32_t tile, deposit_scratc
     }
 }
 
-/// FLIP and trilinear weights, for liquids of different density. One tile per occupied tile, as in all of these.
-TILE_KERNEL(liquid_p2g_mixed, PARTICLE_LANES, liquid_args, deposit_scratch)
-{
-    deposit_tile(args, tile, s, 0, 0);
-}
-
+/// One tile per occupied tile, as in all of these.
 TILE_KERNEL(liquid_p2g_apic, PARTICLE_LANES, liquid_args, deposit_scratch)
 {
     deposit_tile(args, tile, s, 0, 1);

@@ -100,10 +100,9 @@ TILE_FN void load_to_smooth(const liquid_args *args, tile_place place, tension_s
         }
     }
     TILE_BARRIER();
-    const float mirrored[3] = {1.0f, 1.0f, 1.0f};
-    halo_walls(&args->tank.grid.shape, place, mirrored, s->density[0], SMOOTHINGS, NORMAL_TO_NONE);
+    halo_mirror(&args->tank.grid.shape, place, s->density[0], SMOOTHINGS);
     if (grid->room != NULL) {
-        halo_walls(&args->tank.grid.shape, place, mirrored, s->room[0], SMOOTHINGS, NORMAL_TO_NONE);
+        halo_mirror(&args->tank.grid.shape, place, s->room[0], SMOOTHINGS);
     }
 }
 
@@ -209,7 +208,7 @@ TILE_KERNEL(liquid_tension, CELL_LANES, liquid_args, tension_scratch)
     TILE_BARRIER();
     halo_load_f32(s->full, WIDE_BORDER, grid->shift[0], s->neighbour);
     TILE_BARRIER();
-    halo_walls(&args->tank.grid.shape, place, s->full, WIDE_BORDER, NORMAL_TO_NONE);
+    halo_mirror(&args->tank.grid.shape, place, s->full, WIDE_BORDER);
     find_normals(s);
     find_pressure(args->m.control->tension * grid->control->kick, s);
     load_cells(&args->tank.grid, place, tile, &s->cells);

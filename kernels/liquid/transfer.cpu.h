@@ -4,12 +4,12 @@
 #define TARN_KERNELS_LIQUID_TRANSFER_CPU_H
 
 /// Clears the sums that particles reach.
-TILE_FN void clear_sums(p2g_scratch *s, int c)
+TILE_FN void clear_sums(p2g_scratch *s, int pass)
 {
-    const int ny = blocks_of(c, 1), nz = blocks_of(c, 2);
-    const uint32_t row_sums = (uint32_t)(blocks_of(c, 0) * CORNERS * values_of(c));
+    const int ny = blocks_of(pass, 1), nz = blocks_of(pass, 2);
+    const uint32_t row_sums = (uint32_t)(blocks_of(pass, 0) * CORNERS * values_of(pass));
     for (int z = 0; z < nz; z++) {
-        const uint32_t rows = block_rows(s, c, z);
+        const uint32_t rows = block_rows(s, pass, z);
         if (rows == 0) {
             continue;
         }
@@ -46,27 +46,29 @@ TILE_FN void add_up_row(const int32_t *const *from, int c, int32_t *momentum, in
     }
 }
 
-/// The same for density.
-TILE_FN void add_up_density(const int32_t *const *from, int32_t *density)
+/// The same for one number a node.
+TILE_FN void add_up_single(const int32_t *const *from, int c, int32_t *sum)
 {
+    const int first = c == 0, nx = blocks_of(c, 0);
     int32_t before = 0;
-    TILE_UNROLL for (int b = 0; b < BLOCK_EDGE; b++)
+    sum[0] = 0;
+    TILE_UNROLL for (int b = 0; b < nx; b++)
     {
         int32_t total[2];
         TILE_UNROLL for (int i = 0; i < 2; i++) total[i] = (from[0][b * CORNERS + i] + from[1][b * CORNERS + i]) +
                                                            (from[2][b * CORNERS + i] + from[3][b * CORNERS + i]);
-        density[b] = total[0] + before;
+        sum[first + b] = total[0] + before;
         before = total[1];
     }
-    density[BLOCK_EDGE] = before;
+    sum[first + nx] = before;
 }
 
 /// Sums of a layer of nodes, [y][x] from -1.
-TILE_FN void add_up_layer(const p2g_scratch *s, int c, int z, int32_t *to, int32_t *weight)
+TILE_FN void add_up_layer(const p2g_scratch *s, int pass, int z, int32_t *to, int32_t *weight)
 {
     static const int32_t zeros[BLOCK_EDGE * 2 * CORNERS] = {0};
-    const int nx = blocks_of(c, 0), ny = blocks_of(c, 1), values = values_of(c);
-    const uint32_t rows[2] = {block_rows(s, c, z - (c == 2)), block_rows(s, c, z - (c == 2) - 1)};
+    const int c = axis_of(pass), nx = blocks_of(pass, 0), ny = blocks_of(pass, 1), values = values_of(pass);
+    const uint32_t rows[2] = {block_rows(s, pass, z - (c == 2)), block_rows(s, pass, z - (c == 2) - 1)};
     for (int y = 0; y < NODE_EDGE; y++) {
         const int32_t *from[4];
         uint32_t reached = 0;
@@ -80,23 +82,21 @@ TILE_FN void add_up_layer(const p2g_scratch *s, int c, int z, int32_t *to, int32
         if (!reached) {
             memset(to + y * NODE_EDGE, 0, NODE_EDGE * sizeof *to);
             memset(weight + y * NODE_EDGE, 0, NODE_EDGE * sizeof *weight);
-        } else if (c == DENSITY) {
-            add_up_density(from, to + y * NODE_EDGE);
+        } else if (values == 1) {
+            add_up_single(from, c, to + y * NODE_EDGE);
         } else {
             add_up_row(from, c, to + y * NODE_EDGE, weight + y * NODE_EDGE);
         }
     }
 }
 
-/// Brings the sums of a component to device memory.
-TILE_FN void write_sums(const liquid_args *args, const p2g_scratch *s, int c, uint32_t tile)
+/// Brings the sums of a pass to device memory.
+TILE_FN void write_sums(const liquid_args *args, const p2g_scratch *s, int pass, uint32_t tile)
 {
-    const liquid_memory *m = &args->m;
     const uint64_t base = (uint64_t)tile * NODE_COUNT;
-    int32_t *to = (c == DENSITY ? m->density : m->momentum[c]) + base,
-            *weight = c == DENSITY ? to : m->weight[c] + base;
+    int32_t *to = sums_of(&args->m, pass) + base, *weight = pass < DENSITY ? args->m.weight[pass] + base : to;
     for (int z = 0; z < NODE_EDGE; z++) {
-        add_up_layer(s, c, z, to + z * NODE_EDGE * NODE_EDGE, weight + z * NODE_EDGE * NODE_EDGE);
+        add_up_layer(s, pass, z, to + z * NODE_EDGE * NODE_EDGE, weight + z * NODE_EDGE * NODE_EDGE);
     }
     TILE_BARRIER();
 }

@@ -28,40 +28,49 @@ typedef struct p2g_scratch {
     uint32_t is_crowded;      ///< some of `scale` are not 1
 } p2g_scratch;
 
-/// Numbers of the scratch for each node: momentum and weight, or density, which is a fourth component without faces.
-enum { DENSITY = 3 };
+/// Passes over the particles: 0..2 for a component's momentum and weight; the density, which has no faces; where
+/// liquids differ, MASS + 0..2 for what a component's momentum counts against.
+enum { DENSITY = 3, MASS = 4 };
 
-TILE_FN int values_of(int c)
+/// Numbers of the scratch for each node.
+TILE_FN int values_of(int pass)
 {
-    return c == DENSITY ? 1 : 2;
+    return pass < DENSITY ? 2 : 1;
+}
+
+/// The axis on whose faces a pass has its nodes, or DENSITY.
+TILE_FN int axis_of(int pass)
+{
+    return pass < MASS ? pass : pass - MASS;
 }
 
 /// Blocks along an axis: a particle's lower face is 0..7, its lower centre -1..7.
-TILE_FN int blocks_of(int c, int axis)
+TILE_FN int blocks_of(int pass, int axis)
 {
-    return TILE_EDGE + (c != axis);
+    return TILE_EDGE + (axis_of(pass) != axis);
 }
 
 /// Where a pack's sums begin.
-TILE_FN pack_i32 deposit_places(int c, pack_node x, pack_node y, pack_node z)
+TILE_FN pack_i32 deposit_places(int pass, pack_node x, pack_node y, pack_node z)
 {
+    const int c = axis_of(pass);
     if (!BY_BLOCKS) {
-        return ((z.at + 1) * (NODE_EDGE * NODE_EDGE) + (y.at + 1) * NODE_EDGE + (x.at + 1)) * values_of(c);
+        return ((z.at + 1) * (NODE_EDGE * NODE_EDGE) + (y.at + 1) * NODE_EDGE + (x.at + 1)) * values_of(pass);
     }
     const pack_i32 bx = x.at + (c != 0), by = y.at + (c != 1), bz = z.at + (c != 2);
-    return ((bz * blocks_of(c, 1) + by) * blocks_of(c, 0) + bx) * (CORNERS * values_of(c));
+    return ((bz * blocks_of(pass, 1) + by) * blocks_of(pass, 0) + bx) * (CORNERS * values_of(pass));
 }
 
 /// Adds parts[corner][value] to the sums of the corners, x fastest.
-TILE_FN void deposit_parts(int32_t *sum, int c, const pack_places *at, const pack_i32 *parts)
+TILE_FN void deposit_parts(int32_t *sum, int pass, const pack_places *at, const pack_i32 *parts)
 {
     if (BY_BLOCKS) {
-        pack_add_i32(sum, at, parts, CORNERS * values_of(c));
+        pack_add_i32(sum, at, parts, CORNERS * values_of(pass));
         return;
     }
     TILE_UNROLL for (int row = 0; row < 4; row++)
-        pack_add_i32(sum + ((row / 2) * NODE_EDGE * NODE_EDGE + (row % 2) * NODE_EDGE) * values_of(c), at,
-                     parts + 2 * row * values_of(c), 2 * values_of(c));
+        pack_add_i32(sum + ((row / 2) * NODE_EDGE * NODE_EDGE + (row % 2) * NODE_EDGE) * values_of(pass), at,
+                     parts + 2 * row * values_of(pass), 2 * values_of(pass));
 }
 
 /// Counts a pack of particles in their cells.
@@ -94,10 +103,22 @@ TILE_FN pack_f32 pack_weights(const liquid_args *args, const p2g_scratch *s, uin
     return weight;
 }
 
-/// Adds a pack's momentum and weight to the eight nodes around each particle, or its density.
-TILE_FN void deposit_pack(const liquid_args *args, p2g_scratch *s, int c, uint32_t particle, uint32_t n)
+/// Masses of a pack of particles of these weights.
+TILE_FN pack_f32 pack_masses(const liquid_args *args, pack_f32 weight, uint32_t particle, uint32_t n)
+{
+    pack_f32 share = pack_all_f32(0.0f);
+    for (uint32_t l = 0; l < n; l++) {
+        const uint32_t liquid = args->tank.store.attribute[particle + l] & (LIQUIDS_MAX - 1);
+        pack_set_f32(&share, (int)l, args->scale.liquid_mass[liquid]);
+    }
+    return weight * share;
+}
+
+/// Adds what a pass wants of a pack to the eight nodes around each particle. `mixed`: liquids differ.
+TILE_FN void deposit_pack(const liquid_args *args, p2g_scratch *s, int pass, int mixed, uint32_t particle, uint32_t n)
 {
     const store_memory *store = &args->tank.store;
+    const int c = axis_of(pass);
     pack_node node[3];
     pack_i32 parts[2 * CORNERS];
     TILE_UNROLL for (int a = 0; a < 3; a++)
@@ -106,37 +127,48 @@ TILE_FN void deposit_pack(const liquid_args *args, p2g_scratch *s, int c, uint32
         node[a] = pack_node_of(a == c ? local : local - (1 << (POSITION_BITS - 1)));
     }
     const pack_f32 weight = pack_weights(args, s, particle, n);
-    if (c == DENSITY) {
+    const pack_f32 mass = mixed && pass != DENSITY ? pack_masses(args, weight, particle, n) : weight;
+    if (pass == DENSITY) {
         TILE_UNROLL for (int row = 0; row < 4; row++)
         {
             const pack_f32 across = node[1].w[row % 2] * node[2].w[row / 2] * weight;
             TILE_UNROLL for (int i = 0; i < 2; i++) parts[2 * row + i] = pack_round_i32(node[0].w[i] * across);
         }
     } else {
-        const pack_f32 momentum = pack_load_f32(store->velocity[c < 3 ? c : 0] + particle, n) * (weight / SPEED_MAX);
+        const pack_f32 momentum = pack_load_f32(store->velocity[c < 3 ? c : 0] + particle, n) * (mass / SPEED_MAX);
         TILE_UNROLL for (int row = 0; row < 4; row++)
         {
             const pack_f32 across = node[1].w[row % 2] * node[2].w[row / 2];
             TILE_UNROLL for (int i = 0; i < 2; i++)
             {
                 const pack_f32 share = node[0].w[i] * across;
-                parts[4 * row + 2 * i] = pack_round_i32(share * momentum);
-                parts[4 * row + 2 * i + 1] = pack_round_i32(share * weight);
+                if (values_of(pass) == 1) {
+                    parts[2 * row + i] = pack_round_i32(share * mass);
+                } else {
+                    parts[4 * row + 2 * i] = pack_round_i32(share * momentum);
+                    parts[4 * row + 2 * i + 1] = pack_round_i32(share * weight);
+                }
             }
         }
     }
     pack_places places;
-    pack_set_places(&places, deposit_places(c, node[0], node[1], node[2]));
-    deposit_parts(s->sum, c, &places, parts);
+    pack_set_places(&places, deposit_places(pass, node[0], node[1], node[2]));
+    deposit_parts(s->sum, pass, &places, parts);
 }
 
 /// Rows of blocks along x that particles reach, a bit for each y.
-TILE_FN uint32_t block_rows(const p2g_scratch *s, int c, int z)
+TILE_FN uint32_t block_rows(const p2g_scratch *s, int pass, int z)
 {
-    const int below = z - (c != 2); // the cells of this layer and of z reach it
+    const int c = axis_of(pass), below = z - (c != 2); // the cells of this layer and of z reach it
     const uint32_t rows =
         (z >= 0 && z < TILE_EDGE ? s->rows[z] : 0) | (below >= 0 && below < TILE_EDGE ? s->rows[below] : 0);
     return c == 1 ? rows : rows | rows << 1;
+}
+
+/// What a pass sums first, or alone.
+TILE_FN int32_t *sums_of(const liquid_memory *m, int pass)
+{
+    return pass < DENSITY ? m->momentum[pass] : pass == DENSITY ? m->density : m->mass[axis_of(pass)];
 }
 
 #include TILE_FORM(transfer)
@@ -177,22 +209,19 @@ TILE_FN void fold_walls(const liquid_args *args, int32_t *sum, int c, tile_place
     }
 }
 
-TILE_FN void deposit_component(const liquid_args *args, p2g_scratch *s, int c, uint32_t tile, uint32_t dense)
+TILE_FN void deposit_pass(const liquid_args *args, p2g_scratch *s, int pass, int mixed, uint32_t tile, uint32_t dense)
 {
     const store_memory *store = &args->tank.store;
-    const liquid_memory *m = &args->m;
     const uint32_t first = store->tile_first[dense], end = first + store->tile_count[dense];
     const tile_place place = tile_place_of(&args->tank.grid.shape, 0, dense);
     const uint64_t base = (uint64_t)tile * NODE_COUNT;
-    clear_sums(s, c);
-    EACH_PACK(i, n, first, end, deposit_pack(args, s, c, i, n));
+    clear_sums(s, pass);
+    EACH_PACK(i, n, first, end, deposit_pack(args, s, pass, mixed, i, n));
     TILE_BARRIER();
-    write_sums(args, s, c, tile);
-    if (c == DENSITY) {
-        fold_walls(args, m->density + base, c, place);
-    } else {
-        fold_walls(args, m->momentum[c] + base, c, place);
-        fold_walls(args, m->weight[c] + base, c, place);
+    write_sums(args, s, pass, tile);
+    fold_walls(args, sums_of(&args->m, pass) + base, axis_of(pass), place);
+    if (pass < DENSITY) {
+        fold_walls(args, args->m.weight[pass] + base, pass, place);
     }
 }
 
@@ -210,8 +239,7 @@ TILE_FN void find_rows(const liquid_args *args, p2g_scratch *s)
     TILE_BARRIER();
 }
 
-/// Sums momentum, weight and density of a tile's particles. One tile per occupied tile.
-TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
+TILE_FN void p2g_tile(const liquid_args *args, uint32_t tile, p2g_scratch *s, int mixed)
 {
     const grid_memory *grid = &args->tank.grid.m;
     const store_memory *store = &args->tank.store;
@@ -231,7 +259,22 @@ TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
     TILE_BARRIER();
     scale_cells(&args->tank, tile, s->count, s->scale);
     find_rows(args, s);
-    TILE_UNROLL for (int c = 0; c <= DENSITY; c++) deposit_component(args, s, c, tile, dense);
+    TILE_UNROLL for (int pass = 0; pass <= DENSITY; pass++) deposit_pass(args, s, pass, mixed, tile, dense);
+    if (mixed) {
+        TILE_UNROLL for (int c = 0; c < 3; c++) deposit_pass(args, s, MASS + c, mixed, tile, dense);
+    }
+}
+
+/// Sums momentum, weight and density of a tile's particles. One tile per occupied tile.
+TILE_KERNEL(liquid_p2g, PARTICLE_LANES, liquid_args, p2g_scratch)
+{
+    p2g_tile(args, tile, s, 0);
+}
+
+/// The same for liquids of different density: mass, too.
+TILE_KERNEL(liquid_p2g_mixed, PARTICLE_LANES, liquid_args, p2g_scratch)
+{
+    p2g_tile(args, tile, s, 1);
 }
 
 typedef struct grid_scratch {

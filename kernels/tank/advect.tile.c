@@ -172,6 +172,14 @@ TILE_FN void carrier_at(const tank_args *args, const far_scratch *s, tile_place 
     }
 }
 
+/// Whether one of a pack of particles is spray.
+TILE_FN int is_spray(const grid_memory *grid, uint32_t slot, const pack_i32 *at, int l)
+{
+    const uint32_t cell = cell_index(pack_get_i32(at[0], l) >> POSITION_BITS, pack_get_i32(at[1], l) >> POSITION_BITS,
+                                     pack_get_i32(at[2], l) >> POSITION_BITS);
+    return density_of(grid, (uint64_t)slot * TILE_CELLS + cell) < SPRAY_DENSITY;
+}
+
 /// Where a stage of the integration looks: `at` moved by `share` of the step with `velocity`.
 TILE_FN void stage_point(const pack_i32 *at, const pack_f32 *velocity, float share, pack_i32 *point)
 {
@@ -260,18 +268,52 @@ TILE_FN void keep_way(const grid_memory *grid, advect_scratch *s, const pack_i32
     if (!pack_any(way > before)) {
         return;
     }
-    const uint64_t own = (uint64_t)s->neighbour[MOVED_STAYS] * TILE_CELLS;
     float most = pack_get_f32(before, 0);
     for (int l = 0; l < PACK_WIDTH; l++) {
-        const uint32_t cell =
-            cell_index(pack_get_i32(at[0], l) >> POSITION_BITS, pack_get_i32(at[1], l) >> POSITION_BITS,
-                       pack_get_i32(at[2], l) >> POSITION_BITS);
         const float found = pack_get_f32(way, l);
-        if (found > most && density_of(grid, own + cell) >= SPRAY_DENSITY) {
+        if (found > most && !is_spray(grid, s->neighbour[MOVED_STAYS], at, l)) {
             most = found;
         }
     }
     pack_keep_max_f32(s->liquid_way, pack_all_f32(most));
+}
+
+/// Spray that goes farther in a substep than velocities are extrapolated flies straight, with its own velocity: on its
+/// way there is nothing to look up.
+/// @param velocity  the first stage's
+/// @param way, moved  cells; as wanted, and as far as it may be
+TILE_FN void fly_spray(const tank_args *args, uint32_t slot, const pack_i32 *at, const pack_f32 *velocity,
+                       uint32_t particle, uint32_t n, pack_f32 *way, pack_f32 *moved)
+{
+    const float frac = args->grid.m.control->frac, least = (float)EXTRAPOLATION_LAYERS / frac;
+    const pack_f32 speed =
+        pack_max_f32(pack_max_f32(pack_abs_f32(velocity[0]), pack_abs_f32(velocity[1])), pack_abs_f32(velocity[2]));
+    if (!pack_any(speed > least)) {
+        return;
+    }
+    pack_f32 flight = pack_all_f32(0.0f); // 1 for those that fly
+    for (int l = 0; l < PACK_WIDTH; l++) {
+        const int flies = pack_get_f32(speed, l) > least && is_spray(&args->grid.m, slot, at, l);
+        pack_set_f32(&flight, l, flies ? 1.0f : 0.0f);
+    }
+    TILE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        const pack_f32 own = frac * pack_load_f32(args->store.moved_velocity[c] + particle, n);
+        way[c] = flight * own + (1.0f - flight) * way[c];
+        moved[c] = flight * pack_clamp_f32(own, -FLIGHT_CELLS_MAX, FLIGHT_CELLS_MAX) + (1.0f - flight) * moved[c];
+    }
+}
+
+/// Spray that comes to one of the tank's walls goes on along it. In the grid it would have nothing but its own cell to
+/// pass on to what it brings, and splash from there. `stopped`: those that a wall across axis c held back.
+TILE_FN void stop_spray(const tank_args *args, uint32_t slot, const pack_i32 *at, pack_i32 stopped, int c,
+                        uint32_t particle)
+{
+    for (int l = 0; l < PACK_WIDTH; l++) {
+        if (pack_get_i32(stopped, l) != 0 && is_spray(&args->grid.m, slot, at, l)) {
+            args->store.moved_velocity[c][particle + (uint32_t)l] = 0.0f;
+        }
+    }
 }
 
 /// New positions and tiles of a pack of particles.
@@ -283,7 +325,7 @@ TILE_FN void move_pack(const tank_args *args, advect_scratch *s, tile_place plac
     const int tile_at[3] = {place.x, place.y, place.z};
     const float limit = grid->control->speed_max * grid->control->frac;
     const pack_i32 there = pack_first_f32(1.0f, n) > 0.0f;
-    pack_f32 velocity[3], way[3], farthest = pack_all_f32(0.0f);
+    pack_f32 velocity[3], way[3], moved[3], farthest = pack_all_f32(0.0f);
     pack_i32 at[3], to = pack_all_i32(0);
     pack_prefetch(store->id + particle);
     pack_prefetch(store->moved_id + particle);
@@ -291,13 +333,17 @@ TILE_FN void move_pack(const tank_args *args, advect_scratch *s, tile_place plac
     TILE_UNROLL for (int c = 0; c < 3; c++) velocity[c] =
         pack_f32_bits(pack_load_i32(store->moved_position[c] + particle, n));
     displacement(args, &s->of.far, place, box, at, velocity, there, way);
+    TILE_UNROLL for (int c = 0; c < 3; c++) moved[c] = pack_clamp_f32(way[c], -MOVE_CELLS_MAX, MOVE_CELLS_MAX);
+    fly_spray(args, s->neighbour[MOVED_STAYS], at, velocity, particle, n, way, moved);
     TILE_UNROLL for (int c = 2; c >= 0; c--)
     {
         const int32_t last = (args->grid.shape.cells[c] << POSITION_BITS) - 1 - WALL_MARGIN;
-        const pack_f32 moved = pack_clamp_f32(way[c], -MOVE_CELLS_MAX, MOVE_CELLS_MAX);
         const pack_i32 wanted =
-            pack_load_i32(store->position[c] + particle, n) + pack_round_i32(moved * (float)(1 << POSITION_BITS));
-        const pack_i32 position = pack_clamp_i32(wanted, WALL_MARGIN, last);
+            pack_load_i32(store->position[c] + particle, n) + pack_round_i32(moved[c] * (float)(1 << POSITION_BITS));
+        const pack_i32 position = pack_clamp_i32(wanted, WALL_MARGIN, last), stopped = (position != wanted) & there;
+        if (pack_any(stopped)) {
+            stop_spray(args, s->neighbour[MOVED_STAYS], at, stopped, c, particle);
+        }
         pack_store_i32(store->moved_position[c] + particle, position, n);
         to = to * 3 + ((position >> TILE_POSITION_BITS) - (tile_at[c] - 1));
         farthest = pack_max_f32(farthest, pack_abs_f32(pack_clamp_f32(way[c], -limit, limit)));

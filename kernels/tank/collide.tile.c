@@ -8,13 +8,17 @@
 #include "kernels/grid/solids.h"
 #include "kernels/tank/store.h"
 
-#define WALK_CELLS 0.5f   ///< beyond their way, in which particles look for solids
-#define CLEAR_CELLS 0.51f ///< the same, and what rounding may take
+#define WALK_CELLS 0.5f    ///< beyond their way, in which particles look for solids
+#define CLEAR_CELLS 0.51f  ///< the same, and what rounding may take
+#define CLEAR_MARGIN 0.08f ///< more than particles keep from a solid, by what rounding may take
+#define STEEPEST 1.75f     ///< more than any distance between nodes changes in a cell: sqrt(3)
+#define NEAR_CELLS 12.7f   ///< the longest flight, along all axes, and that
+#define FLOW_CELLS 7.5f    ///< the same of liquid
 
 enum {
     COLLIDE_ROUNDS = 24,
-    COLLIDE_PART = 2048,                   ///< particles at once
-    COLLIDE_MOVE_MAX = 6 << POSITION_BITS, ///< per axis: less than a tile, so that the way ends in a neighbour
+    COLLIDE_PART = 2048,                          ///< particles at once
+    COLLIDE_MOVE_MAX = 15 << (POSITION_BITS - 1), ///< per axis: less than a tile, so that the way ends in a neighbour
 };
 
 typedef struct collide_scratch {
@@ -54,7 +58,8 @@ TILE_FN int walk(const tank_args *args, uint32_t near, int32_t *position, float 
         float normal[3], of_solid[3];
         float distance = nearest_solid(&args->grid, near, position, normal, of_solid);
         float length = tile_sqrt_f32(dot3(rest, rest));
-        if (round == 0 && distance > length + WALK_CELLS) {
+        const int is_clear = near == 0 && distance > STEEPEST * length + CLEAR_MARGIN;
+        if (round == 0 && (is_clear || distance > length + WALK_CELLS)) {
             return 0;
         }
         const int pushed = distance < SOLID_MARGIN;
@@ -196,8 +201,7 @@ TILE_KERNEL(tank_collide, PARTICLE_LANES, tank_args, collide_scratch)
     const uint32_t dense = grid->level[0].tile[tile];
     const uint32_t first = store->tile_first[dense], end = first + store->tile_count[dense];
     const tile_place place = tile_place_of(&args->grid.shape, 0, dense);
-    const uint32_t near = bodies_near_tile(&args->grid, place, 7.5f);
-    if (near == 0 && !solids_near_tile(&args->grid, place)) {
+    if (bodies_near_tile(&args->grid, place, NEAR_CELLS) == 0 && !solids_near_tile(&args->grid, place)) {
         return;
     }
     FOR_RANGE (lane, 0, PARTICLE_LANES) {
@@ -211,6 +215,7 @@ TILE_KERNEL(tank_collide, PARTICLE_LANES, tank_args, collide_scratch)
     float center[3];
     tile_center(place, center);
     const float longest = tile_sqrt_f32(s->longest[0]);
+    const uint32_t near = bodies_near_tile(&args->grid, place, tile_max2_f32(longest + CLEAR_CELLS, FLOW_CELLS));
     const uint32_t some =
         near != 0 ? bodies_within(grid->bodies, near, center, longest + CLEAR_CELLS + TILE_RADIUS) : 0;
     if (some == 0 && -s->nearest[0] > longest) {

@@ -53,9 +53,11 @@ TILE_KERNEL(tank_dye, PARTICLE_LANES, tank_args, dye_scratch)
                        cell = particle_cell(store, i);
         uint32_t mixed = attribute & 0xffu;
         for (int c = 0; c < 3; c++) {
-            const float colour = (float)(attribute >> (8 * c + 8) & 0xffu);
-            const float mean = (float)s->sum[c][liquid][cell] / (float)s->count[liquid][cell];
-            mixed |= rounded(colour + share * (mean - colour), store->id[i], store->control->dye_step, c)
+            const uint32_t byte = attribute >> (8 * c + 8) & 0xffu, sum = s->sum[c][liquid][cell];
+            const float colour = (float)byte, mean = (float)sum / (float)s->count[liquid][cell];
+            mixed |= (sum == byte * s->count[liquid][cell] // most cells have one colour
+                          ? byte
+                          : rounded(colour + share * (mean - colour), store->id[i], store->control->dye_step, c))
                      << (8 * c + 8);
         }
         store->attribute[i] = mixed;

@@ -30,8 +30,8 @@ TILE_FN int region_meets(const tank_region *region, tile_place place)
     int meets = 1;
     for (int a = 0; a < 3; a++) {
         const float corner = (float)(at[a] * TILE_EDGE);
-        meets &= region->center[a] + region->reach > corner - MOVE_CELLS_MAX &&
-                 region->center[a] - region->reach < corner + (float)TILE_EDGE + MOVE_CELLS_MAX;
+        meets &= region->center[a] + region->reach > corner - FLIGHT_CELLS_MAX &&
+                 region->center[a] - region->reach < corner + (float)TILE_EDGE + FLIGHT_CELLS_MAX;
     }
     return meets;
 }

@@ -1,7 +1,7 @@
 /// A tank's particles: their memory on the device, what the host tells their kernels, and what these count. Private to
 /// kernels; included by kernels, so it is C17 and C++17 at once.
 ///
-/// Particles are sorted by dense tile. A particle moves at most MOVE_CELLS_MAX < 8 cells in a substep, so whatever
+/// Particles are sorted by dense tile. A particle moves at most FLIGHT_CELLS_MAX < 8 cells in a substep, so whatever
 /// it needs and wherever it goes is active.
 #ifndef TARN_KERNELS_TANK_STORE_H
 #define TARN_KERNELS_TANK_STORE_H

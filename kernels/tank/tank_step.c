@@ -175,7 +175,7 @@ static uint32_t substeps_for(const tarn_tank *tank, const tank_control *control,
     const float liquid = tile_f32_bits(tank->counters.grid.liquid_speed_bits) + gain,
                 spray = tile_f32_bits(tank->counters.grid.speed_max_bits) + gain;
     const float moving = tile_max2_f32(ceilf(tile_max2_f32(liquid, push) / tank_role(tank, TARN_PLAYS_CFL, 2.0f)),
-                                       ceilf(spray / MOVE_CELLS_MAX));
+                                       ceilf(spray / FLIGHT_CELLS_MAX));
     const float wanted = tile_max2_f32(moving, tank->model->substeps(tank));
     const float most = tank_role(tank, TARN_PLAYS_SUBSTEPS, 4.0f);
     return (uint32_t)tile_clamp_f32(wanted, 1.0f, most);

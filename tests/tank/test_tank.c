@@ -361,40 +361,6 @@ static void the_fastest_is_what_moved_farthest(void **state)
     tarn_device_destroy(device);
 }
 
-/// Substeps that a step takes while a block of `cells` cells along each axis flies at 3.5 cells a step.
-static uint32_t substeps_of_flying(tarn_device *device, float cells)
-{
-    tarn_tank_desc desc;
-    tarn_tank_desc_default(&desc);
-    desc.cells[0] = desc.cells[1] = desc.cells[2] = 32;
-    desc.cell_m = 1.0f / 64.0f;
-    desc.parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
-    desc.block_count = 1;
-    tarn_fluid_block *block = &desc.blocks[0];
-    memset(block, 0, sizeof *block);
-    for (int a = 0; a < 3; a++) {
-        block->min_m[a] = 8.0f * desc.cell_m;
-        block->max_m[a] = (8.0f + cells) * desc.cell_m;
-    }
-    block->velocity_m_s[0] = 3.5f * desc.cell_m / desc.dt_s;
-    tarn_tank *tank = plain_tank_open(device, &desc);
-    assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK); // its speed was given, not moved with
-    assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
-    const uint32_t substeps = plain_tank_report(tank).substeps;
-    tarn_tank_destroy(tank);
-    return substeps;
-}
-
-/// Water takes two substeps at that speed. A lone drop is carried as far, and the others don't wait for it.
-static void spray_asks_for_no_substeps(void **state)
-{
-    (void)state;
-    tarn_device *device = plain_tank_device(1, NULL);
-    assert_int_equal(substeps_of_flying(device, 4.0f), 2);
-    assert_int_equal(substeps_of_flying(device, 0.5f), 1);
-    tarn_device_destroy(device);
-}
-
 static void reset_gives_the_first_state_again(void **state)
 {
     (void)state;
@@ -626,7 +592,6 @@ int main(void)
         cmocka_unit_test(push_carries_water_along),
         cmocka_unit_test(push_strength_does_not_depend_on_substeps),
         cmocka_unit_test(the_fastest_is_what_moved_farthest),
-        cmocka_unit_test(spray_asks_for_no_substeps),
         cmocka_unit_test(reset_gives_the_first_state_again),
         cmocka_unit_test(parameters_have_ranges_and_names),
         cmocka_unit_test(more_surface_tension_than_substeps_carry_does_not_act),
