@@ -39,6 +39,7 @@ static const physics_case cases[] = {
     {"viscosity", physics_viscosity},
     {"fall", physics_fall},
     {"tension", physics_tension},
+    {"sealed", physics_sealed},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
