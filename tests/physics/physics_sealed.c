@@ -1,5 +1,6 @@
 // Sealed tanks: two liquids of very different density side by side, without any air, so that pressure is known but for
-// a constant; and the same where a wall cuts a pocket off. Every substep's pressure is to converge, in few iterations.
+// a constant; the same where a wall cuts a pocket off; and one liquid that a piston presses. Every substep's pressure
+// is to converge, in few iterations.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +11,7 @@
 
 #include <stdio.h>
 
-enum { STEPS = 120, ITERATIONS_MAX = 12 };
+enum { STEPS = 120, PISTON_STEPS = 50, ITERATIONS_MAX = 12 };
 
 static tarn_tank_desc sealed_desc(float light_kg_m3, bool has_wall)
 {
@@ -37,12 +38,28 @@ static tarn_tank_desc sealed_desc(float light_kg_m3, bool has_wall)
     return desc;
 }
 
-static void sealed(const char *what, float light_kg_m3, bool has_wall)
+/// A box comes in through the wall: what it takes no pressure gives back.
+static tarn_tank_desc piston_desc(void)
+{
+    const tarn_pose from = {.position_m = {-0.1f, 0.5f, 0.5f}, .rotation = {0, 0, 0, 1}};
+    tarn_tank_desc desc = sealed_desc(1000.0f, false);
+    desc.solid_count = 1;
+    desc.solids[0] = (tarn_solid){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {0.2f, 0.2f, 0.2f}},
+                                  .pose = from,
+                                  .motion = TARN_MOTION_KEYFRAMES,
+                                  .keyframe_count = 2};
+    desc.keyframe_count = 2;
+    desc.keyframes[0].pose = desc.keyframes[1].pose = from;
+    desc.keyframes[1].pose.position_m[0] = 0.0f;
+    desc.keyframes[1].time_s = 1.0f;
+    return desc;
+}
+
+static void sealed(const char *what, tarn_tank_desc desc, int steps)
 {
     char name[80];
-    const tarn_tank_desc desc = sealed_desc(light_kg_m3, has_wall);
     physics_tank t = physics_open(&desc);
-    const solver_figures worst = physics_solver_worst(&t, STEPS);
+    const solver_figures worst = physics_solver_worst(&t, steps);
     snprintf(name, sizeof name, "sealed, %s: substeps that didn't converge", what);
     physics_at_most(PHYSICS_REQUIRED, name, (double)physics_report(&t).unconverged, 0.0, "");
     snprintf(name, sizeof name, "sealed, %s: most iterations", what);
@@ -54,8 +71,9 @@ static void sealed(const char *what, float light_kg_m3, bool has_wall)
 
 void physics_sealed(void)
 {
-    sealed("1000/300", 300.0f, false);
-    sealed("1000/1", 1.0f, false);
-    sealed("1000/300 and a pocket", 300.0f, true);
-    sealed("1000/1 and a pocket", 1.0f, true);
+    sealed("1000/300", sealed_desc(300.0f, false), STEPS);
+    sealed("1000/1", sealed_desc(1.0f, false), STEPS);
+    sealed("1000/300 and a pocket", sealed_desc(300.0f, true), STEPS);
+    sealed("1000/1 and a pocket", sealed_desc(1.0f, true), STEPS);
+    sealed("a piston", piston_desc(), PISTON_STEPS);
 }
