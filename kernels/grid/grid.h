@@ -99,6 +99,9 @@ typedef struct grid_counters {
     uint32_t liquid_cells_last;                         ///< of the last substep
     uint32_t speed_max_bits; ///< along an axis, of what moved farthest; as bits: non-negative floats order as integers
     uint32_t liquid_speed_bits; ///< the same without spray
+    uint32_t open;              ///< the free surface crosses faces of some tile
+    uint32_t closed_cells;      ///< with equations, of a tank that isn't open
+    uint64_t closed_excess;     ///< sum of the right side over them, two's complement, 2^-EXCESS_BITS
     uint32_t go;                ///< the solver's loop goes on
     uint32_t failed;            ///< the solve in progress came to something that isn't finite: it is not applied
     uint32_t broken;            ///< a solve has failed since the tank was seeded
@@ -201,7 +204,7 @@ typedef struct grid_level {
     grid_patch *patch;
     float *b; ///< right-hand side
     float *x; ///< pre-smoothed, then with the coarser level's correction; zero in rows without equations
-    float *y; ///< the finest level's result, as x
+    float *y; ///< the finest level's result, as x; and iterates in turn with x, on all levels, where contrast is high
 } grid_level;
 
 /// Device memory of a tank's grid.
@@ -256,11 +259,25 @@ typedef struct grid_memory {
 
 enum { COLOUR_ALL = 2 };
 
+/// A Chebyshev polynomial for the spectrum lowest..2.
+typedef struct grid_polynomial {
+    int32_t degree;
+    float center, radius;
+} grid_polynomial;
+
+/// One more degree of a level's smoothing, with what the tiles beside have: see grid_mg_sweep.
+typedef struct grid_sweep {
+    float keep, step;
+    uint32_t from_zero, from_y, is_last;
+} grid_sweep;
+
 /// The argument of every kernel of the grid.
 typedef struct grid_args {
     grid_shape shape;
     grid_memory m;
-    uint32_t level;        ///< for the multigrid's kernels
+    uint32_t level; ///< for the multigrid's kernels
+    grid_sweep sweep;
+    grid_polynomial top;   ///< of the coarsest level
     uint32_t is_density;   ///< 0: the solve is for pressure, 1: for the density correction
     float *solution;       ///< of the solve: pressure or potential
     uint32_t colour;       ///< for grid_relax: cells whose coordinates have an even (0) or odd (1) sum, or COLOUR_ALL
@@ -287,11 +304,13 @@ typedef struct grid_args {
     K(grid_matrix)                                                                                                     \
     K(grid_coarsen)                                                                                                    \
     K(grid_solve_start)                                                                                                \
+    K(grid_solve_closed)                                                                                               \
     K(grid_solve_check)                                                                                                \
     K(grid_mg_smooth)                                                                                                  \
     K(grid_mg_restrict)                                                                                                \
     K(grid_mg_top)                                                                                                     \
     K(grid_mg_prolong)                                                                                                 \
+    K(grid_mg_sweep)                                                                                                   \
     K(grid_cg_beta)                                                                                                    \
     K(grid_cg_direction)                                                                                               \
     K(grid_cg_apply)                                                                                                   \

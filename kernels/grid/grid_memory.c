@@ -198,6 +198,9 @@ static void carve_level(grid_carver *t, grid_level *level, uint32_t l)
     }
     carve_matrix(t, level);
     grid_carve(t, &level->b, TILE_CELLS * 4);
+    if (t->grid->high_contrast) {
+        grid_carve(t, &level->y, TILE_CELLS * 4);
+    }
 }
 
 void grid_carve_all(grid_carver *t)

@@ -171,9 +171,13 @@ TILE_FN void make_patch(const grid_args *args, uint32_t l, tile_place place, uin
     FOR_RANGE (i, 0, TILE_CELLS) {
         level->x[own + i] = 0.0f;
     }
-    if (l == 0) {
+    if (level->y != NULL) {
         FOR_RANGE (i, 0, TILE_CELLS) {
             level->y[own + i] = 0.0f;
+        }
+    }
+    if (l == 0) {
+        FOR_RANGE (i, 0, TILE_CELLS) {
             args->m.product[own + i] = 0.0f;
         }
     }
@@ -294,6 +298,7 @@ TILE_KERNEL(grid_matrix, CELL_LANES, grid_args, matrix_scratch)
     TILE_BARRIER();
     if (TILE_SINGLE()) {
         global_add_u32(&m->counters->liquid_cells, s->liquid);
+        global_or_u32(&m->counters->open, s->plan.surface != 0);
     }
     make_patch(args, 0, place, tile, &s->patch);
 }
@@ -344,7 +349,11 @@ TILE_FN float face_sum(const float *v, int a, int b)
     return (v[0] + v[a]) + (v[b] + v[a + b]);
 }
 
-/// Galerkin diagonal: the sum of the diagonals less twice the coefficients inside the coarse cell.
+/// Under this share of the diagonals that it is a difference of, a coarse diagonal is nothing but their rounding.
+#define DIAGONAL_ROUNDING 1e-6f
+
+/// Galerkin diagonal: the sum of the diagonals less twice the coefficients inside the coarse cell. Zero in one that
+/// holds all of a closed region: what its equation would give is noise over noise.
 TILE_FN float coarse_diagonal(const grid_level *fine, uint32_t child, int x, int y, int z)
 {
     const int fx = (x & 3) * 2, fy = (y & 3) * 2, fz = (z & 3) * 2;
@@ -352,7 +361,8 @@ TILE_FN float coarse_diagonal(const grid_level *fine, uint32_t child, int x, int
     const float inner = (face_sum(a.ax + face_index(0, fx + 1, fy, fz), 9, 72) +
                          face_sum(a.ay + face_index(1, fx, fy + 1, fz), 1, 72)) +
                         face_sum(a.az + face_index(2, fx, fy, fz + 1), 1, 8);
-    return cell_sum(a.diagonal + cell_index(fx, fy, fz), 8, 64) - 2.0f * inner;
+    const float sum = cell_sum(a.diagonal + cell_index(fx, fy, fz), 8, 64), diagonal = sum - 2.0f * inner;
+    return tile_select_f32(diagonal > DIAGONAL_ROUNDING * sum, diagonal, 0.0f);
 }
 
 /// The matrix of level args->level from the one below. One tile per tile of that level.

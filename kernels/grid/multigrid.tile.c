@@ -15,9 +15,8 @@
 /// where it costs little. The coarsest level's polynomial acts on nearly all, and is as good as a solution.
 #define FINE_LOWEST 0.4f
 #define COARSE_LOWEST 0.3f
-#define TOP_LOWEST (1.0f / 30.0f)
 
-enum { FINE_DEGREE = 3, COARSE_DEGREE = 4, TOP_DEGREE = 16 };
+enum { FINE_DEGREE = 3, COARSE_DEGREE = 4 };
 
 typedef struct smooth_scratch {
     float lines[2][LINES_CELLS]; ///< two iterates, with zeros around them
@@ -57,22 +56,7 @@ TILE_FN void smooth_begin(tile_matrix a, row_f32 b, float first, uint32_t row, u
     }
 }
 
-/// A Chebyshev polynomial for the spectrum lowest..2.
-typedef struct polynomial {
-    int degree;
-    float center, radius;
-} polynomial;
-
-TILE_FN polynomial polynomial_of(int degree, float lowest)
-{
-    polynomial p;
-    p.degree = degree;
-    p.center = 0.5f * (2.0f + lowest);
-    p.radius = 0.5f * (2.0f - lowest);
-    return p;
-}
-
-TILE_FN polynomial smoother(const grid_args *args)
+TILE_FN grid_polynomial smoother(const grid_args *args)
 {
     return args->level == 0 ? polynomial_of(FINE_DEGREE, FINE_LOWEST) : polynomial_of(COARSE_DEGREE, COARSE_LOWEST);
 }
@@ -94,7 +78,7 @@ TILE_FN row_f32 smooth_row(tile_matrix a, smooth_step t, uint32_t row, uint32_t 
 }
 
 /// What follows smooth_begin with first = 1 / p.center: all degrees but the last, which it returns.
-TILE_FN smooth_step chebyshev(tile_matrix a, polynomial p, smooth_scratch *s)
+TILE_FN smooth_step chebyshev(tile_matrix a, grid_polynomial p, smooth_scratch *s)
 {
     float rho = p.radius / p.center;
     smooth_step t;
@@ -117,7 +101,7 @@ TILE_FN smooth_step chebyshev(tile_matrix a, polynomial p, smooth_scratch *s)
 }
 
 /// The polynomial times b, a tile's right-hand side; but for the last degree.
-TILE_FN smooth_step smooth(tile_matrix a, const float *b, polynomial p, smooth_scratch *s)
+TILE_FN smooth_step smooth(tile_matrix a, const float *b, grid_polynomial p, smooth_scratch *s)
 {
     clear_lines(a.patch, s);
     FOR_FULL_ROWS (x, row, a.patch) {
@@ -253,7 +237,7 @@ TILE_KERNEL(grid_mg_top, CELL_LANES, grid_args, top_scratch)
     const grid_level *level = &args->m.level[args->level];
     const tile_matrix a = matrix_of(level, tile);
     const float *b = level->b + (uint64_t)tile * TILE_CELLS;
-    const smooth_step last = smooth(a, b, polynomial_of(TOP_DEGREE, TOP_LOWEST), &s->smooth);
+    const smooth_step last = smooth(a, b, args->top, &s->smooth);
     FOR_FULL_ROWS (x, row, a.patch) {
         finish_row(args, tile, smooth_row(a, last, row, x, &s->smooth), row * 8 + x, &s->finish);
     }
@@ -274,7 +258,7 @@ TILE_KERNEL(grid_mg_prolong, CELL_LANES, grid_args, prolong_scratch)
     }
     const grid_level *level = &args->m.level[args->level];
     const tile_matrix a = matrix_of(level, tile);
-    const polynomial p = smoother(args);
+    const grid_polynomial p = smoother(args);
     const float *b = level->b + (uint64_t)tile * TILE_CELLS;
     clear_lines(a.patch, &s->smooth);
     load_lines(a.patch, level->x, tile, s->lines);
@@ -289,4 +273,51 @@ TILE_KERNEL(grid_mg_prolong, CELL_LANES, grid_args, prolong_scratch)
         finish_row(args, tile, row_select(row_load(a.diagonal + at) > 0.0f, sum, row_all(0.0f)), at, &s->finish);
     }
     finish(args, a, tile, &s->finish);
+}
+
+typedef struct sweep_scratch {
+    float lines[LINES_CELLS];
+    finish_scratch finish;
+} sweep_scratch;
+
+/// x = step D^-1 b after y = 0, or one more degree of a Chebyshev iteration from args->sweep's iterate: the next one
+/// takes the place of the one before it, or is the result. One tile per tile of args->level.
+TILE_KERNEL(grid_mg_sweep, CELL_LANES, grid_args, sweep_scratch)
+{
+    if (args->m.counters->go == 0) {
+        return;
+    }
+    const grid_level *level = &args->m.level[args->level];
+    const grid_sweep *sweep = &args->sweep;
+    const tile_matrix a = matrix_of(level, tile);
+    const uint64_t base = (uint64_t)tile * TILE_CELLS;
+    const float *b = level->b + base;
+    float *to = (sweep->from_zero || sweep->from_y ? level->x : level->y) + base;
+    const row_f32 zero = row_all(0.0f);
+    if (sweep->from_zero) {
+        FOR_FULL_ROWS (x, row, a.patch) {
+            const uint32_t at = row * 8 + x;
+            const row_f32 diagonal = row_load(a.diagonal + at);
+            row_store(to + at, row_select(diagonal > 0.0f, sweep->step * row_load(b + at) / diagonal, zero));
+            row_store(level->y + base + at, zero);
+        }
+        return;
+    }
+    load_lines(a.patch, sweep->from_y ? level->y : level->x, tile, s->lines);
+    FOR_FULL_ROWS (x, row, a.patch) {
+        const uint32_t at = row * 8 + x;
+        const row_f32 diagonal = row_load(a.diagonal + at), own = row_load(s->lines + line_of_row(row) + x);
+        const row_f32 before = sweep->keep > 0.0f ? row_load(to + at) : own;
+        const row_f32 change = (row_load(b + at) - matrix_times(a, s->lines, row, x)) / diagonal;
+        const row_f32 value =
+            row_select(diagonal > 0.0f, (own + sweep->keep * (own - before)) + sweep->step * change, zero);
+        if (sweep->is_last) {
+            finish_row(args, tile, value, at, &s->finish);
+        } else {
+            row_store(to + at, value);
+        }
+    }
+    if (sweep->is_last) {
+        finish(args, a, tile, &s->finish);
+    }
 }

@@ -6,6 +6,7 @@
 typedef struct start_scratch {
     float value[TILE_CELLS];
     float flow[TILE_FACES]; ///< through the faces across x
+    uint32_t cells;
 } start_scratch;
 
 /// Velocity times open share of a row's lower faces, or of one face across x.
@@ -71,6 +72,31 @@ TILE_FN row_f32 density_to_correct(const grid_memory *m, tile_matrix a, uint64_t
     return row_keep(room >= (float)ROOM_MIN, value * (room * (1.0f / 255.0f)));
 }
 
+enum { EXCESS_BITS = 24 };
+
+#define EXCESS_MAX 65536.0f ///< of a tile: with 2^18 tiles a sum takes 58 bits
+
+/// Adds up a tile's right side, where the tank has no free surface.
+TILE_FN void add_excess(const grid_memory *m, const float *diagonal, const float *residual, start_scratch *s)
+{
+    if (TILE_SINGLE()) {
+        s->cells = 0;
+    }
+    FOR_RANGE (i, 0, TILE_CELLS) {
+        s->flow[i] = residual[i];
+    }
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (i, 0, TILE_CELLS) {
+        tile_add_u32(&s->cells, diagonal[i] > 0.0f);
+    }
+    tile_sum_f32(s->flow, TILE_CELLS);
+    if (TILE_SINGLE()) {
+        const float sum = tile_clamp_f32(s->flow[0], -EXCESS_MAX, EXCESS_MAX);
+        global_add_u64(&m->counters->closed_excess, (uint64_t)(int64_t)(sum * (float)(1 << EXCESS_BITS)));
+        global_add_u32(&m->counters->closed_cells, s->cells);
+    }
+}
+
 /// Right-hand side, zero solution, and the largest residual. One tile per occupied tile.
 TILE_KERNEL(grid_solve_start, CELL_LANES, grid_args, start_scratch)
 {
@@ -100,6 +126,37 @@ TILE_KERNEL(grid_solve_start, CELL_LANES, grid_args, start_scratch)
     FOR_EMPTY_ROWS (x, row, a.patch) {
         row_store(residual + row * 8 + x, row_all(0.0f));
         row_store(s->value + row * 8 + x, row_all(0.0f));
+    }
+    TILE_BARRIER();
+    tile_max_f32(s->value, TILE_CELLS);
+    if (TILE_SINGLE()) {
+        m->partial[tile] = s->value[0];
+    }
+    if (m->counters->open == 0) {
+        add_excess(m, a.diagonal, residual, s);
+    }
+}
+
+typedef struct closed_scratch {
+    float value[TILE_CELLS];
+} closed_scratch;
+
+/// Where the liquid has no free surface a pressure is but for a constant, and takes no mean flow out: what is to be
+/// solved for is the rest of the right side. One tile per occupied tile.
+TILE_KERNEL(grid_solve_closed, CELL_LANES, grid_args, closed_scratch)
+{
+    const grid_memory *m = &args->m;
+    if (m->counters->open != 0) {
+        return;
+    }
+    const tile_matrix a = matrix_of(&m->level[0], tile);
+    const double excess = (double)(int64_t)m->counters->closed_excess / (double)(1 << EXCESS_BITS);
+    const float mean = (float)(excess / (double)tile_max_i32((int32_t)m->counters->closed_cells, 1));
+    float *residual = m->residual + (uint64_t)tile * TILE_CELLS;
+    FOR_RANGE (i, 0, TILE_CELLS) {
+        const float value = tile_select_f32(a.diagonal[i] > 0.0f, residual[i] - mean, 0.0f);
+        residual[i] = value;
+        s->value[i] = tile_magnitude_f32(value);
     }
     TILE_BARRIER();
     tile_max_f32(s->value, TILE_CELLS);
@@ -168,6 +225,8 @@ TILE_KERNEL(grid_solve_check, CHECK_LANES, grid_args, check_scratch)
         if (args->is_first) {
             counters->iterations = 0;
             counters->failed = 0;
+            counters->closed_cells = 0;
+            counters->closed_excess = 0;
             counters->speed_max_bits = counters->liquid_speed_bits = 0;
             counters->unconverged += args->is_density ? counters->go : 0; // which the pressure has left
         }

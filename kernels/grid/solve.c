@@ -1,9 +1,20 @@
 // The grid's sequences of launches: the Poisson equation's matrix, its solution, and what the free bodies feel of it.
 #include "kernels/grid/grid_host.h"
+#include "kernels/grid/poisson.h"
 #include "protocol/assert.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+
+/// The coarsest level's polynomial acts on nearly all of the spectrum, and is as good as a solution.
+#define TOP_LOWEST (1.0f / 30.0f)
+
+// The smoothing where contrast is high: degrees, and down to where in the spectrum.
+#define FINE_SWEEPS_LOWEST 0.2f
+#define COARSE_SWEEPS_LOWEST 0.004f
+#define TOP_SWEEPS_LOWEST 0.0005f
+
+enum { TOP_DEGREE = 16, FINE_SWEEPS = 5, COARSE_SWEEPS = 31, TOP_SWEEPS = 96 };
 
 tarn_status grid_refuse(const grid_complaint *why, tarn_status status, const char *format, ...)
 {
@@ -91,6 +102,44 @@ typedef struct solve_context {
     grid_args args;
 } solve_context;
 
+/// A Chebyshev iteration over all of a level: from zero, or from x and with the result handed on. x and y hold the
+/// iterates in turn; of an odd degree it is x that the restriction and the last sweep read.
+static void sweep_level(grid_host *grid, grid_args *args, uint32_t level, grid_polynomial p, bool is_after)
+{
+    TARN_ASSERT(p.degree % 2 == 1 && args->m.level[level].y != NULL);
+    float rho = p.radius / p.center;
+    for (int k = 0; k < p.degree; k++) {
+        const float next = 1.0f / (2.0f * p.center / p.radius - rho);
+        args->sweep = (grid_sweep){
+            .keep = k > 0 ? next * rho : 0.0f,
+            .step = k > 0 ? 2.0f * next / p.radius : 1.0f / p.center,
+            .from_zero = k == 0 && !is_after,
+            .from_y = (k % 2 == 1) == is_after && k > 0,
+            .is_last = is_after && k == p.degree - 1,
+        };
+        rho = k > 0 ? next : rho;
+        launch_level(grid, args, GRID_KERNEL(mg_sweep), level);
+    }
+}
+
+/// Where coefficients differ much, cells beside each other in two tiles can be one stiff pair in all that is around it,
+/// which smoothing tile by tile overshoots: the V-cycle would not be positive. So it smooths over tiles' borders, and
+/// more on the coarser levels, which see less of the blobs of a light liquid in a heavy one.
+static void v_cycle_contrast(grid_host *grid, grid_args *args)
+{
+    const grid_polynomial fine = polynomial_of(FINE_SWEEPS, FINE_SWEEPS_LOWEST),
+                          coarse = polynomial_of(COARSE_SWEEPS, COARSE_SWEEPS_LOWEST);
+    const uint32_t top = args->shape.level_count - 1;
+    for (uint32_t level = 0; level < top; level++) {
+        sweep_level(grid, args, level, level == 0 ? fine : coarse, false);
+        launch_level(grid, args, GRID_KERNEL(mg_restrict), level);
+    }
+    launch_level(grid, args, GRID_KERNEL(mg_top), top);
+    for (uint32_t level = top; level-- > 0;) {
+        sweep_level(grid, args, level, level == 0 ? fine : coarse, true);
+    }
+}
+
 static void v_cycle(grid_host *grid, grid_args *args)
 {
     const uint32_t top = args->shape.level_count - 1;
@@ -108,7 +157,11 @@ static void iterate(void *context)
 {
     solve_context *c = context;
     grid_args *args = &c->args;
-    v_cycle(c->grid, args);
+    if (c->grid->high_contrast) {
+        v_cycle_contrast(c->grid, args);
+    } else {
+        v_cycle(c->grid, args);
+    }
     grid_launch(c->grid, args, GRID_KERNEL(cg_beta), NULL, 1);
     grid_launch_occupied(c->grid, args, GRID_KERNEL(cg_direction));
     grid_launch_occupied(c->grid, args, GRID_KERNEL(cg_apply));
@@ -140,8 +193,11 @@ void grid_solve(grid_host *grid, bool is_density, uint32_t iterations)
 {
     solve_context c = {.grid = grid, .args = *grid->args};
     c.args.is_density = (uint32_t)is_density;
+    c.args.top =
+        grid->high_contrast ? polynomial_of(TOP_SWEEPS, TOP_SWEEPS_LOWEST) : polynomial_of(TOP_DEGREE, TOP_LOWEST);
     c.args.solution = is_density ? c.args.m.potential : c.args.m.pressure;
     grid_launch_occupied(grid, &c.args, GRID_KERNEL(solve_start));
+    grid_launch_occupied(grid, &c.args, GRID_KERNEL(solve_closed));
     c.args.is_first = 1;
     grid_launch(grid, &c.args, GRID_KERNEL(solve_check), NULL, 1);
     c.args.is_first = 0;

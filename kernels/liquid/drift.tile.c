@@ -57,7 +57,7 @@ TILE_FN void load_heavy(const liquid_args *args, drift_scratch *s, tile_place pl
     halo_mirror(&args->tank.grid.shape, place, s->heavy, HEAVY_BORDER);
     if ((c == 0 ? place.x : c == 1 ? place.y : place.z) == 0) {
         for (int plane = 0; plane <= HEAVY_BORDER; plane++) { // the wall's face, too, as it does at the far wall
-            halo_set_plane(s->heavy, HEAVY_EDGE, c, plane, HEAVY_BORDER + 1);
+            halo_set_plane(s->heavy, HEAVY_EDGE, c, plane, HEAVY_BORDER + 1, 1.0f);
         }
     }
     FOR_RANGE_ATOMIC (i, 0, HEAVY_NODES) {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #define DENSITY_TOLERANCE 0.02f
+#define HIGH_CONTRAST 0.5f ///< of the lightest liquid's density to the heaviest's: below this
 
 // ---------------------------------------------------------------------------------------------------------- validation
 
@@ -106,6 +107,7 @@ static void scale(tarn_tank *tank)
     args->scale.weight_scale = CELL_WEIGHT_MAX / store->cell_particles_max;
     args->scale.weight_min = (int32_t)args->scale.weight_scale / WEIGHT_MIN_SHARE;
     fill_liquids(desc, store, &args->scale);
+    tank->grid.high_contrast = args->scale.lightest < HIGH_CONTRAST;
 }
 
 // -------------------------------------------------------------------------------------------------------------- memory

@@ -227,6 +227,7 @@ TILE_KERNEL(tank_list, LIST_LANES, tank_args, list_scratch)
         store->counters->particles = s->base;
         counters->liquid_cells_last = counters->liquid_cells;
         counters->liquid_cells = 0;
+        counters->open = 0;
     }
 }
 

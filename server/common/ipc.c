@@ -153,6 +153,7 @@ static void report(byte_codec *codec, tarn_ipc_report *message)
     u32(codec, &message->particle_count);
     u64(codec, &message->encoder_bytes);
     u32(codec, &message->frames_replaced);
+    u64(codec, &message->unconverged);
 }
 
 /// The fields of a message. @return false for a kind that is unknown

@@ -68,6 +68,7 @@ static void tell_session(const tarn_session *session, tarn_metrics_session *told
     told->values[TARN_SESSION_METRIC_ENCODER_BYTES] = (double)report->encoder_bytes;
     told->values[TARN_SESSION_METRIC_PARTICLES] = report->particle_count;
     told->values[TARN_SESSION_METRIC_STEPS] = (double)report->step;
+    told->values[TARN_SESSION_METRIC_UNCONVERGED] = (double)report->unconverged;
 }
 
 size_t tarn_status_metrics(const tarn_metrics *metrics, const tarn_workers *workers, const tarn_sessions *sessions,

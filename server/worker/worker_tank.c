@@ -616,6 +616,7 @@ static void fill_report(tarn_worker_tank *tank, const tarn_worker_link *link, ui
     report->particle_count = simulated.particle_count;
     report->encoder_bytes = tarn_encoder_bytes(tank->encoder);
     report->frames_replaced = link->slots[tank->slot].replaced;
+    report->unconverged = simulated.unconverged;
     tank->step_ns = tank->encode_ns = 0;
     tank->step_count = tank->encode_count = 0;
 }

@@ -17,11 +17,22 @@ physics_tank physics_open(const tarn_tank_desc *desc);
 
 /// The same on all processors, for a case that runs alone.
 physics_tank physics_open_alone(const tarn_tank_desc *desc);
+
+/// Fails the test when the pressure of a substep didn't converge.
 void physics_close(physics_tank *t);
 
 /// Steps without anybody pushing.
 void physics_steps(physics_tank *t, uint32_t steps);
 tarn_tank_report physics_report(physics_tank *t);
+
+/// What the solver reports of the last substep of each step.
+typedef struct solver_figures {
+    uint32_t iterations; ///< most
+    float residual;      ///< largest
+} solver_figures;
+
+/// The worst of so many steps.
+solver_figures physics_solver_worst(physics_tank *t, int steps);
 
 // --------------------------------------------------------------------------------------------------- physics_flow.c
 
@@ -136,5 +147,6 @@ void physics_light_ball(void);
 void physics_heave(void);
 void physics_wet_bed(void);
 void physics_added_mass(void);
+void physics_sealed(void);
 
 #endif

@@ -50,6 +50,7 @@ static const physics_case cases[] = {
     {"added_mass", physics_added_mass},
     {"seiche", physics_seiche},
     {"emulsion", physics_emulsion},
+    {"sealed", physics_sealed},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 

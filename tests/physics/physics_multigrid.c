@@ -13,25 +13,6 @@
 
 #include <stdio.h>
 
-typedef struct solver_figures {
-    uint32_t iterations; ///< most in a step
-    float residual;      ///< largest after a step
-} solver_figures;
-
-static solver_figures worst_of(physics_tank *t, int steps)
-{
-    solver_figures worst = {0};
-    for (int step = 0; step < steps; step++) {
-        tarn_tank_report report;
-        physics_steps(t, 1);
-        tarn_tank_report_light(t->tank, &report);
-        worst.iterations =
-            report.pressure_iterations > worst.iterations ? report.pressure_iterations : worst.iterations;
-        worst.residual = !(report.residual <= worst.residual) ? report.residual : worst.residual;
-    }
-    return worst;
-}
-
 void physics_divergence(void)
 {
     tarn_tank_desc desc;
@@ -42,7 +23,7 @@ void physics_divergence(void)
     desc.block_count = 1;
     desc.blocks[0] = (tarn_fluid_block){.max_m = {0.625f, 1.0f, 0.5f}};
     physics_tank t = physics_open(&desc);
-    const solver_figures worst = worst_of(&t, 300);
+    const solver_figures worst = physics_solver_worst(&t, 300);
     physics_at_most(PHYSICS_REQUIRED, "V7 dam break, 5 s: largest abs(div u) dt", (double)worst.residual, 1e-4, "");
     physics_figure("V7 dam break, 5 s: most iterations", worst.iterations, "");
     physics_close(&t);
@@ -75,14 +56,14 @@ static solver_figures first_scaled(uint16_t n, physics_tank *t)
 {
     assert_int_equal(tarn_tank_reset(t->tank), TARN_OK);
     assert_int_equal(act_set_parameter(t->tank, TARN_PARAMETER_TOLERANCE, scaled_tolerance(n)), TARN_OK);
-    return worst_of(t, 1);
+    return physics_solver_worst(t, 1);
 }
 
 static solver_figures measure_cube(uint16_t n, physics_tank *t)
 {
     char name[80];
     snprintf(name, sizeof name, "V7 multigrid, %d^3: iterations, default tolerance", n);
-    physics_figure(name, worst_of(t, FIRST_STEPS).iterations, "");
+    physics_figure(name, physics_solver_worst(t, FIRST_STEPS).iterations, "");
     const solver_figures worst = first_scaled(n, t);
     snprintf(name, sizeof name, "V7 multigrid, %d^3: largest abs(div u) dt", n);
     physics_at_most(PHYSICS_REQUIRED, name, (double)worst.residual, (double)scaled_tolerance(n), "");

@@ -31,6 +31,7 @@ physics_tank physics_open_alone(const tarn_tank_desc *desc)
 
 void physics_close(physics_tank *t)
 {
+    assert_int_equal(physics_report(t).unconverged, 0);
     tarn_tank_destroy(t->tank);
     tarn_device_destroy(t->device);
 }
@@ -40,6 +41,20 @@ void physics_steps(physics_tank *t, uint32_t steps)
     for (uint32_t i = 0; i < steps; i++) {
         assert_int_equal(tarn_tank_step(t->tank, NULL), TARN_OK);
     }
+}
+
+solver_figures physics_solver_worst(physics_tank *t, int steps)
+{
+    solver_figures worst = {0};
+    for (int step = 0; step < steps; step++) {
+        tarn_tank_report report;
+        physics_steps(t, 1);
+        tarn_tank_report_light(t->tank, &report);
+        worst.iterations =
+            report.pressure_iterations > worst.iterations ? report.pressure_iterations : worst.iterations;
+        worst.residual = !(report.residual <= worst.residual) ? report.residual : worst.residual;
+    }
+    return worst;
 }
 
 tarn_tank_report physics_report(physics_tank *t)

@@ -308,6 +308,7 @@ static void test_health_and_metrics_tell_how_it_goes(void **state)
         assert_true(server_metric(server.port, name) >= 1);
     }
     assert_true(server_metric(server.port, "tarn_session_realtime_factor{session=\"main\",worker=\"0\"}") > 0);
+    assert_true(server_metric(server.port, "tarn_session_unconverged{session=\"main\",worker=\"0\"}") == 0);
     assert_true(server_metric(server.port, "tarn_session_particles{session=\"main\",worker=\"0\"}") > 1000);
     ws_client_close(&client);
 }
