@@ -69,6 +69,10 @@ TARN_CODE_FN tarn_four tarn_four_right(tarn_four a, int bits)
 {
     TARN_FOUR_EACH(a.v[i] >> bits);
 }
+TARN_CODE_FN tarn_four tarn_four_times(tarn_four a, int32_t factor)
+{
+    TARN_FOUR_EACH(a.v[i] * factor);
+}
 TARN_CODE_FN tarn_four tarn_four_min(tarn_four a, tarn_four b)
 {
     TARN_FOUR_EACH(a.v[i] < b.v[i] ? a.v[i] : b.v[i]);
@@ -161,6 +165,10 @@ TARN_CODE_FN tarn_four tarn_four_left(tarn_four a, int bits)
 TARN_CODE_FN tarn_four tarn_four_right(tarn_four a, int bits)
 {
     return a >> bits;
+}
+TARN_CODE_FN tarn_four tarn_four_times(tarn_four a, int32_t factor)
+{
+    return a * factor;
 }
 TARN_CODE_FN tarn_four tarn_four_min(tarn_four a, tarn_four b)
 {

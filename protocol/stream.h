@@ -19,7 +19,8 @@
 enum {
     TARN_STREAM_LAYER_BYTES = 16, ///< one entry of the layer table
     TARN_STREAM_LAYERS_MAX = 8,
-    TARN_STREAM_GROUP = 1024, ///< slots whose residuals are one stream
+    TARN_STREAM_GROUP = 1024,       ///< slots whose residuals are one stream
+    TARN_STREAM_STEP_MAX = 1 << 14, ///< largest residual_step
 };
 
 typedef enum tarn_stream_kind {
@@ -60,6 +61,9 @@ typedef struct tarn_stream_head {
     uint32_t flow_bytes;     ///< of its section
     uint32_t flow_tiles_max; ///< that there will be at most before the next key frame
     uint32_t body_count;     ///< 0..TARN_FRAME_BODIES_MAX
+    uint16_t residual_step;  ///< what a particle's residual of 1 stands for, 1/1024 cell, 0..TARN_STREAM_STEP_MAX;
+                             ///< 0: a quantum
+    uint8_t flow_step;       ///< what a node's residual of 1 stands for, quanta; 0: one
     tarn_frame_body bodies[TARN_FRAME_BODIES_MAX];
     tarn_stream_layer layers[TARN_STREAM_LAYERS_MAX];
 } tarn_stream_head;
@@ -72,6 +76,16 @@ typedef struct tarn_stream_frame {
     const uint8_t *layers[TARN_STREAM_LAYERS_MAX]; ///< of the layers that are there
     uint32_t layers_present;
 } tarn_stream_frame;
+
+/// The steps of a frame's residuals, 1 or more.
+static inline int32_t tarn_stream_residual_step(const tarn_stream_head *head)
+{
+    return head->residual_step > 0 ? head->residual_step : 1 << (TARN_PLACE_BITS - head->place_bits);
+}
+static inline int32_t tarn_stream_flow_step(const tarn_stream_head *head)
+{
+    return head->flow_step > 0 ? head->flow_step : 1;
+}
 
 /// What a decoder has room for.
 typedef struct tarn_stream_size {

@@ -88,7 +88,8 @@ tarn_status tarn_stream_check_head(const tarn_stream_head *head)
         return TARN_E_VERSION;
     }
     if (head->place_bits > TARN_SET_BITS_MAX || (head->flags & ~(uint32_t)TARN_FRAME_FLAGS_KNOWN) != 0 ||
-        head->flow_tiles > head->flow_tiles_max || head->layer_count == 0) {
+        head->flow_tiles > head->flow_tiles_max || head->layer_count == 0 ||
+        head->residual_step > TARN_STREAM_STEP_MAX) {
         return TARN_E_MALFORMED;
     }
     if (head->layer_count > TARN_STREAM_LAYERS_MAX || head->input_count > TARN_FRAME_INPUTS_MAX ||

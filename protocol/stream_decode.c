@@ -45,7 +45,8 @@ struct tarn_stream {
     int32_t end[4]; ///< last place inside the tank, and the largest number
     layer_slots layers[TARN_STREAM_LAYERS_MAX];
     uint32_t layer_count;
-    uint32_t flow_tiles_max; ///< that the last key frame promised
+    uint32_t flow_tiles_max;          ///< that the last key frame promised
+    int32_t residual_step, flow_step; ///< of the frame in hand, 1/1024 cell and quanta
     tarn_flow_work work;
     // of the frame in hand
     tarn_flow moving;
@@ -252,7 +253,7 @@ static tarn_status read_nodes(tarn_stream *s, tarn_ans_reader *reader, const tar
             int32_t residual[4];
             const uint32_t context = tarn_flow_correct(work, tables, n, &value);
             tarn_residual_read(&from, tables, context, residual);
-            value = tarn_four_clamp_i16(value + tarn_four_load(residual));
+            value = tarn_four_clamp_i16(value + tarn_four_times(tarn_four_load(residual), s->flow_step));
             largest |= tarn_four_max(value, -value);
             tarn_flow_note(work, n, value, first, (uint32_t)residual[3]);
         }
@@ -288,6 +289,8 @@ static tarn_status read_flow(tarn_stream *s, const tarn_stream_frame *frame)
     tarn_ans_reader reader = {.at = frame->flow, .end = frame->flow + head->flow_bytes};
     const uint32_t ratio = head->kind == TARN_STREAM_KEY ? 0 : tarn_flow_ratio(head->interval_steps, before->steps);
     s->largest = 0;
+    s->residual_step = tarn_stream_residual_step(head);
+    s->flow_step = tarn_stream_flow_step(head);
     forget_flow(flow);
     view_flow(before, head, &reference);
     view_flow(flow, head, &s->moving);
@@ -463,7 +466,7 @@ static tarn_status read_deaths(const tarn_stream *s, tarn_ans_reader *reader, sl
 static inline void move_group(tarn_stream *s, tarn_ans_reader *reader, uint32_t layer, uint32_t slot, uint32_t count,
                               bool is_base)
 {
-    const int to_place = TARN_PLACE_BITS - (int)s->bits;
+    const int32_t step = s->residual_step;
     const tarn_residual_tables *tables = &s->tables->residual;
     const tarn_flow flow = s->moving;
     const tarn_four nil = {0, 0, 0, 0}, end = tarn_four_load(s->end), axes = {-1, -1, -1, 0};
@@ -480,7 +483,7 @@ static inline void move_group(tarn_stream *s, tarn_ans_reader *reader, uint32_t 
         if (reader != NULL) {
             tarn_residual_read_calm(&from, tables, tarn_residual_context(activity), residual);
             activity = tarn_residual_follow(activity, (uint32_t)residual[3]);
-            way += tarn_four_load(residual) << to_place;
+            way += tarn_four_times(tarn_four_load(residual), step);
         }
         const tarn_four there = tarn_four_min(tarn_four_max(place + (way & axes), nil), end);
         if (is_base) {

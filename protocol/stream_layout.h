@@ -35,7 +35,9 @@
     X(FLOW_BYTES, "flow_bytes", 112, "u32")                                                                            \
     X(FLOW_TILES_MAX, "flow_tiles_max", 116, "u32")                                                                    \
     X(BODY_COUNT, "body_count", 120, "u32")                                                                            \
-    X(RESERVED, "reserved", 124, "u8[4]")                                                                              \
+    X(RESIDUAL_STEP, "residual_step", 124, "u16")                                                                      \
+    X(FLOW_STEP, "flow_step", 126, "u8")                                                                               \
+    X(RESERVED, "reserved", 127, "u8")                                                                                 \
     X(UNUSED, "unused", 128, "u8[8]")
 
 #define TARN_STREAM_LAYER_FIELDS(X)                                                                                    \

@@ -42,6 +42,8 @@ static void read_header(const uint8_t *p, tarn_stream_head *head)
     head->flow_bytes = get_u32(p + STREAM_AT_FLOW_BYTES);
     head->flow_tiles_max = get_u32(p + STREAM_AT_FLOW_TILES_MAX);
     head->body_count = get_u32(p + STREAM_AT_BODY_COUNT);
+    head->residual_step = get_u16(p + STREAM_AT_RESIDUAL_STEP);
+    head->flow_step = p[STREAM_AT_FLOW_STEP];
 }
 
 /// Checks what comes before any other field can be believed.
@@ -69,7 +71,7 @@ static tarn_status check_prefix(const uint8_t *bytes, size_t byte_count)
     if (bytes[STREAM_AT_TILE_CELLS_LOG2] != TARN_FRAME_TILE_CELLS_LOG2) {
         return TARN_E_VERSION;
     }
-    return get_u32(bytes + STREAM_AT_RESERVED) == 0 ? TARN_OK : TARN_E_MALFORMED;
+    return bytes[STREAM_AT_RESERVED] == 0 ? TARN_OK : TARN_E_MALFORMED;
 }
 
 /// The bodies, for which the header must have room.

@@ -38,6 +38,8 @@ static void write_header(const tarn_stream_head *head, uint8_t *p)
     put_u32(p + STREAM_AT_FLOW_BYTES, head->flow_bytes);
     put_u32(p + STREAM_AT_FLOW_TILES_MAX, head->flow_tiles_max);
     put_u32(p + STREAM_AT_BODY_COUNT, head->body_count);
+    put_u16(p + STREAM_AT_RESIDUAL_STEP, head->residual_step);
+    p[STREAM_AT_FLOW_STEP] = head->flow_step;
 }
 
 static void write_body(const tarn_frame_body *body, uint8_t *p)

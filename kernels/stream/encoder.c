@@ -111,6 +111,8 @@ void tarn_encoder_go_on(tarn_encoder *encoder, uint32_t number)
 
 // ---------------------------------------------------------------------------------------------------------- key frames
 
+enum { KEY_FLOW_SHIFT = 2 }; ///< of a key frame's flow, which moves nothing
+
 /// Counts each layer's particles per tile into e->counts.
 static tarn_status count_layers(tarn_encoder *e, stream_kernel_id kernel)
 {
@@ -187,6 +189,19 @@ static tarn_status zero_farthest(tarn_encoder *e)
     return tarn_queue_zero(e->view.queue, e->args.w.farthest, sizeof *e->args.w.farthest);
 }
 
+/// What residuals are counted in.
+/// @param slack  quanta that may be left unsaid
+static void choose_steps(tarn_encoder *e, float slack, float residual_quanta, int32_t flow_shift)
+{
+    const float quantum = (float)(1 << (TARN_PLACE_BITS - e->desc.place_bits));
+    const uint32_t step = (uint32_t)(residual_quanta * quantum);
+    TARN_ASSERT(step > 0 && step <= TARN_STREAM_STEP_MAX);
+    e->args.dead_zone = (int32_t)(slack * quantum);
+    e->args.residual_step = step;
+    e->args.residual_inverse = ((UINT32_C(1) << 31) + step - 1) / step;
+    e->args.flow_shift = flow_shift;
+}
+
 /// A key frame's streams; the reference becomes what viewers have after it.
 static tarn_status code_key(tarn_encoder *e)
 {
@@ -195,6 +210,7 @@ static tarn_status code_key(tarn_encoder *e)
     e->args.is_key = e->args.is_base = 1;
     e->args.ratio = 0;
     e->args.steps = (float)ENCODER_FLOW_STEPS;
+    choose_steps(e, 0.5f, 1.0f, KEY_FLOW_SHIFT);
     encoder_launch(e, stream_see_id, occupied);
     tarn_status status = count_layers(e, stream_layers_id);
     if (status != TARN_OK) {
@@ -295,17 +311,29 @@ static void count_particles(tarn_encoder *e, const uint32_t births[TARN_STREAM_L
     }
 }
 
+/// Where residuals are large anyway coarser steps cost less than they leave; in calm water what is left over would ask
+/// for a correction again in the next base frame. Nothing builds upon an extra frame.
+static void choose_moved_steps(tarn_encoder *e, bool is_base)
+{
+    const float bits = e->base_bits;
+    const int32_t flow_shift = bits < 6.0f ? 0 : bits < 8.5f ? 1 : 2;
+    if (is_base) {
+        choose_steps(e, e->desc.base_slack, bits < 3.5f ? 1.0f : 2.0f * e->desc.base_slack, flow_shift);
+    } else {
+        choose_steps(e, e->desc.extra_slack, 2.0f * e->desc.extra_slack, tile_clamp_i32(flow_shift, 1, 2));
+    }
+}
+
 /// @return TARN_E_LIMIT where only a key frame will do
 static tarn_status code_moved(tarn_encoder *e, bool is_base)
 {
     uint32_t births[TARN_STREAM_LAYERS_MAX] = {0};
     TARN_ASSERT(e->now.step >= e->reference_step); // can_refer
     const uint64_t steps = e->now.step - e->reference_step;
-    const float slack = is_base ? e->desc.base_slack : e->desc.extra_slack;
     e->args.is_key = 0;
     e->args.is_base = (uint32_t)is_base;
     e->args.ratio = tarn_flow_ratio(steps, e->reference_flow_steps);
-    e->args.dead_zone = (int32_t)(slack * (float)(1 << (TARN_PLACE_BITS - e->desc.place_bits)));
+    choose_moved_steps(e, is_base);
     tarn_status status = zero_farthest(e);
     if (status == TARN_OK && is_base && e->now.had_births) {
         status = count_layers(e, stream_arrive_id);
@@ -384,6 +412,8 @@ static void fill_head(const tarn_encoder *e, tarn_stream_kind kind, const tarn_t
         head->orientation[i] = now->orientation[i];
     }
     head->body_count = now->body_count;
+    head->residual_step = (uint16_t)e->args.residual_step;
+    head->flow_step = (uint8_t)(1 << e->args.flow_shift);
     TARN_ASSERT(now->body_count <= TARN_FRAME_BODIES_MAX);
     memcpy(head->bodies, now->bodies, now->body_count * sizeof *now->bodies);
     for (uint32_t l = 0; l < e->desc.layers; l++) {
@@ -399,6 +429,17 @@ static bool can_refer(const tarn_encoder *e, const tarn_tank_frame_info *info)
 {
     return e->has_reference && e->generation == e->now.generation && e->epoch == info->epoch &&
            e->now.step >= e->reference_step && e->now.step - e->reference_step < UINT32_MAX;
+}
+
+/// What a particle takes in a frame, the flow apart.
+static float bits_of(const tarn_stream_head *head)
+{
+    float bytes = 0.0f, particles = 1.0f;
+    for (uint32_t l = 0; l < head->layer_count; l++) {
+        bytes += (float)head->layers[l].bytes;
+        particles += (float)head->layers[l].particles;
+    }
+    return 8.0f * bytes / particles;
 }
 
 /// The streams of a frame. @param kind  what was asked for; then what it is
@@ -450,6 +491,7 @@ tarn_status tarn_encoder_encode(tarn_encoder *e, tarn_stream_kind kind, const ta
         e->flow_is_indexed = false;
     }
     if (kind == TARN_STREAM_BASE) {
+        e->base_bits = bits_of(head);
         status = reseat(e);
     }
     e->has_reference = status == TARN_OK && (kind == TARN_STREAM_KEY || was_whole);

@@ -193,17 +193,27 @@ TILE_FN int is_known(const tarn_flow_mask *mask, uint32_t n)
     return mask->row[n >> 3] >> (n & 7) & 1;
 }
 
+/// A difference in steps of 2^shift, the nearest number of them; of a half the smaller one.
+TILE_FN tarn_four node_steps(tarn_four difference, int32_t shift)
+{
+    const int32_t half = 1 << shift >> 1, less = half > 0;
+    const tarn_four below = tarn_four_and(tarn_four_right(difference, 31), tarn_four_all(less));
+    return tarn_four_right(tarn_four_add(tarn_four_add(difference, tarn_four_all(half - less)), below), shift);
+}
+
 /// Goes through the nodes as decoders will: what each is expected to be, what is left, and what it then is.
 TILE_FN void settle_nodes(const stream_args *args, nodes_scratch *s)
 {
     for (uint32_t r = 0; r < TARN_FLOW_ROWS; r++) {
         for (uint32_t left = s->mask.row[r]; left != 0; left &= left - 1) {
             const uint32_t n = 8 * r + tarn_lowest_bit(left);
-            const tarn_four first = tarn_four_load_i16(s->first[n]), value = tarn_four_load(s->number[n]);
-            tarn_four expected = first;
+            const tarn_four first = tarn_four_load_i16(s->first[n]);
+            tarn_four value = tarn_four_load(s->number[n]), expected = first;
             int32_t residual[4];
             s->context[n] = (uint8_t)tarn_flow_correct(&s->work, &args->w.tables->residual, n, &expected);
-            tarn_four_store(residual, tarn_four_sub(value, expected));
+            const tarn_four steps = node_steps(tarn_four_sub(value, expected), args->flow_shift);
+            value = tarn_four_clamp_i16(tarn_four_add(expected, tarn_four_left(steps, args->flow_shift)));
+            tarn_four_store(residual, steps);
             tarn_flow_note(&s->work, n, value, first, tarn_residual_sum(residual));
             tarn_four_store(s->number[n], tarn_four_load(residual));
         }

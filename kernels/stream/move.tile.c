@@ -75,15 +75,15 @@ TILE_KERNEL(stream_births, 32, stream_args, tile_no_scratch)
     }
 }
 
-/// What is left of places when the flow has moved them, in quanta; nothing where that is little enough.
+/// What is left of places when the flow has moved them, in steps; nothing where that is little enough.
 TILE_FN tarn_four residual_of(const stream_args *args, tarn_four error)
 {
-    const int shift = TARN_PLACE_BITS - (int)args->bits;
     const tarn_four sign = tarn_four_right(error, 31), size = tarn_four_sub(tarn_four_xor(error, sign), sign);
-    const tarn_four rounded = tarn_four_right(tarn_four_add(size, tarn_four_all(1 << shift >> 1)), shift);
+    const tarn_four rounded = tarn_four_scale(tarn_four_add(size, tarn_four_all((int32_t)args->residual_step >> 1)),
+                                              args->residual_inverse, 0);
     const tarn_four is_said = tarn_four_right(tarn_four_sub(tarn_four_all(args->dead_zone), size), 31);
-    const tarn_four quanta = tarn_four_and(tarn_four_min(rounded, tarn_four_all(32767)), is_said);
-    return tarn_four_sub(tarn_four_xor(quanta, sign), sign);
+    const tarn_four steps = tarn_four_and(tarn_four_min(rounded, tarn_four_all(32767)), is_said);
+    return tarn_four_sub(tarn_four_xor(steps, sign), sign);
 }
 
 /// Moves the reference's particles as viewers will, and puts what is left into their slots. One tile per tile of the
@@ -92,7 +92,6 @@ TILE_KERNEL(stream_move, STREAM_LANES, stream_args, tile_no_scratch)
 {
     const stream_memory *w = &args->w;
     const stream_tile *from = &w->tile[tile];
-    const int shift = TARN_PLACE_BITS - (int)args->bits;
     tarn_flow flow;
     stream_flow_of(args, args->flow_now, &flow);
     FOR_RANGE (i, from->first, from->first + from->count) {
@@ -109,7 +108,7 @@ TILE_KERNEL(stream_move, STREAM_LANES, stream_args, tile_no_scratch)
         const tarn_four residual = tarn_four_and(residual_of(args, error), tarn_four_all(is_gone ? 0 : -1));
         tarn_four_store_i16(slot->old.residual, residual, is_gone && args->is_base ? SLOT_DIED : SLOT_ALIVE);
         if (args->is_base) {
-            const tarn_four there = tarn_four_add(moved, tarn_four_left(residual, shift));
+            const tarn_four there = tarn_four_add(moved, tarn_four_times(residual, (int32_t)args->residual_step));
             w->pair[i].kept =
                 stream_pack_place(tarn_four_min(tarn_four_max(there, tarn_four_all(0)), tarn_four_load(args->end)));
         }

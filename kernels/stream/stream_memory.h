@@ -114,12 +114,14 @@ typedef struct stream_args {
     // of the frame
     uint32_t bits, layers;
     uint32_t is_key, is_base, has_colours;
-    uint32_t reference_kept; ///< tiles of the reference whose sums there is room for
-    uint32_t flow_now;       ///< which of the two grids is the frame's
-    uint32_t ratio;          ///< of intervals; 0: nothing is expected
-    float steps;             ///< that the flow spans
-    int32_t dead_zone;       ///< what may be left unsaid of a place, 1/1024 cell
-    uint8_t *to;             ///< the frame
+    uint32_t reference_kept;                  ///< tiles of the reference whose sums there is room for
+    uint32_t flow_now;                        ///< which of the two grids is the frame's
+    uint32_t ratio;                           ///< of intervals; 0: nothing is expected
+    float steps;                              ///< that the flow spans
+    int32_t dead_zone;                        ///< what may be left unsaid of a place, 1/1024 cell
+    uint32_t residual_step, residual_inverse; ///< 1/1024 cell; 2^31 / step, rounded up
+    int32_t flow_shift;                       ///< a node's step is 2^flow_shift quanta
+    uint8_t *to;                              ///< the frame
     // of stream_index: table[list[i * stride]] becomes 1 + i, or 0
     const uint32_t *list;
     uint32_t *table;

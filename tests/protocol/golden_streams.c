@@ -18,6 +18,8 @@ typedef struct golden_stream {
     const char *frames; ///< kinds: k, b, e; a digit behind one: cut behind so many layers
     model_flow_tiles flow;
     uint32_t flow_tiles_max, renewed;
+    uint16_t residual_step;
+    uint8_t flow_step;
     int32_t noise; ///< 0: as it is
     uint16_t input_count;
     uint32_t body_count;
@@ -28,6 +30,18 @@ static const golden_stream streams[] = {
     {"stream-key", {20, 17, 33}, 5, 1, 0, 90, "k", .flow_tiles_max = 45},
     {"stream-base", {20, 17, 12}, 5, 1, 0, 90, "kbb", .flow_tiles_max = 18},
     {"stream-extra", {20, 17, 12}, 5, 1, 0, 90, "keebe", .flow_tiles_max = 18},
+    {"stream-steps", {20, 17, 12}, 5, 1, 0, 90, "kebeb", .residual_step = 49, .flow_step = 3, .flow_tiles_max = 18},
+    {"stream-largest-steps",
+     {20, 17, 12},
+     7,
+     1,
+     0,
+     90,
+     "kbe",
+     .residual_step = TARN_STREAM_STEP_MAX,
+     .flow_step = 255,
+     .flow_tiles_max = 18,
+     .noise = 90000},
     {"stream-births-deaths", {9, 8, 8}, 4, 1, 0, 60, "kbbek", .flow_tiles_max = 2, .renewed = 8},
     {"stream-colours", {9, 8, 8}, 4, 1, TARN_FRAME_FLAG_COLOURS, 60, "kbeb", .flow_tiles_max = 2, .renewed = 6},
     {"stream-layers", {9, 8, 8}, 5, 8, TARN_FRAME_FLAG_COLOURS, 80, "kbeb", .flow_tiles_max = 2, .renewed = 9},
@@ -79,6 +93,8 @@ static stream_model *make_model(const golden_stream *g, tarn_frame_input *inputs
         .dead_zone = 10,
     };
     setup.head.flags = g->flags;
+    setup.head.residual_step = g->residual_step;
+    setup.head.flow_step = g->flow_step;
     setup.head.input_count = g->input_count;
     setup.head.body_count = g->body_count;
     for (uint32_t i = 0; i < g->input_count; i++) {
@@ -178,6 +194,7 @@ static void describe_head(FILE *out, const tarn_stream_head *h)
     fprintf(out, "      \"flow_tiles\": %" PRIu32 ",\n      \"flow_bytes\": %" PRIu32 ",\n", h->flow_tiles,
             h->flow_bytes);
     fprintf(out, "      \"flow_tiles_max\": %" PRIu32 ",\n", h->flow_tiles_max);
+    fprintf(out, "      \"residual_step\": %d,\n      \"flow_step\": %d,\n", h->residual_step, h->flow_step);
 }
 
 static void describe_tables(FILE *out, const tarn_stream_frame *frame, const uint8_t *bytes)

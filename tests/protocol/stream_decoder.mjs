@@ -63,6 +63,8 @@ function readHeader(view) {
     flow_bytes: u32(112),
     flow_tiles_max: u32(116),
     body_count: u32(120),
+    residual_step: view.getUint16(124, true),
+    flow_step: view.getUint8(126),
   };
 }
 
@@ -73,6 +75,7 @@ function checkHead(head) {
   check(head.kind <= 2, STATUS.VERSION, "kind");
   malformed(head.place_bits <= 7 && head.flags <= 3, "place_bits or flags");
   malformed(head.flow_tiles <= head.flow_tiles_max && head.layer_count >= 1, "flow_tiles or layer_count");
+  malformed(head.residual_step <= 2 ** 14, "residual_step");
   limit(head.flow_tiles_max <= 2 ** 20, "flow_tiles_max");
   malformed(isKey === (head.reference === head.number), "reference");
   limit(head.step < 2n ** 53n && head.server_time_us < 2n ** 53n, "step or server_time_us");
@@ -104,13 +107,13 @@ function open(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   check(bytes.length >= 8, STATUS.TRUNCATED, "8 bytes");
   malformed(view.getUint32(0, true) === 0x464e5254, "magic");
-  check(view.getUint16(4, true) === 2, STATUS.VERSION, "version");
+  check(view.getUint16(4, true) === 3, STATUS.VERSION, "version");
   const headerBytes = view.getUint16(6, true);
   malformed(headerBytes >= 136 && headerBytes % 8 === 0, "header_bytes");
   check(headerBytes <= 1024, STATUS.LIMIT, "header_bytes");
   check(bytes.length >= headerBytes, STATUS.TRUNCATED, "header");
   check(bytes[15] === 3, STATUS.VERSION, "tile_cells_log2");
-  malformed(view.getUint32(124, true) === 0, "reserved");
+  malformed(view.getUint8(127) === 0, "reserved");
   const head = readHeader(view);
   check(head.body_count <= 16, STATUS.LIMIT, "body_count");
   malformed(headerBytes >= 136 + 24 * head.body_count, "room for bodies");
@@ -283,7 +286,7 @@ function fillIn(nodes) {
   return nodes.map((value) => value ?? [0, 0, 0]);
 }
 
-function readNodes(stream, tile, reference, ratio, ends) {
+function readNodes(stream, tile, reference, ratio, ends, step) {
   const past = ratio > 0 ? reference?.known.get(reference.indexOf(tile)) : undefined;
   const known = readKnown(stream, past);
   const nodes = new Array(512).fill(null);
@@ -304,7 +307,7 @@ function readNodes(stream, tile, reference, ratio, ends) {
       context = nodeContext(Math.floor((4 * before.reduce((sum, other) => sum + activities[other], 0)) / k));
     }
     const residual = stream.residual(context);
-    nodes[node] = corrected.map((c, axis) => clampNode(c + residual[axis]));
+    nodes[node] = corrected.map((c, axis) => clampNode(c + step * residual[axis]));
     errors[node] = nodes[node].map((v, axis) => clampNode(v - e[axis]));
     activities[node] = sizeOf(residual);
   }
@@ -384,7 +387,14 @@ export class StreamDecoder {
     const ratio = steps === 0 ? 0 : Math.min(2 ** 20, Math.floor((2 ** 16 * head.interval_steps) / steps));
     for (const { index } of tiles) {
       const stream = new Stream(bytes, at, flow.end);
-      const { known, nodes } = readNodes(stream, grid.tileOf(index), chain.grid, ratio, ends);
+      const { known, nodes } = readNodes(
+        stream,
+        grid.tileOf(index),
+        chain.grid,
+        ratio,
+        ends,
+        Math.max(1, head.flow_step),
+      );
       grid.known.set(index, known);
       grid.nodes.set(index, nodes);
       at = stream.finish();
@@ -489,12 +499,13 @@ function readMovedLayer(reader, layer, index, { chain, grid, ends, shown, head }
     readGroup(stream, slots.slice(1024 * g, 1024 * (g + 1)), isBase);
     next = stream.finish();
   });
+  const step = head.residual_step || 2 ** (10 - head.place_bits);
   for (const slot of slots) {
     if (slot.isDead) continue;
     const sum = grid.sum(slot.place);
     const distance = sum === null ? [0, 0, 0] : grid.distance(sum);
     slot.place = slot.place.map((p, axis) =>
-      clamp(p + distance[axis] + 2 ** (10 - head.place_bits) * slot.residual[axis], 0, ends[axis]),
+      clamp(p + distance[axis] + step * slot.residual[axis], 0, ends[axis]),
     );
     shown.push({ place: slot.place, colour: slot.colour, layer: index, sum });
   }

@@ -196,16 +196,16 @@ static void quantise(const stream_model *m, const int32_t place[3], int32_t midd
     }
 }
 
-/// A difference in 1/1024 cell as quanta; 0 in the dead zone.
-static int32_t to_quanta(const stream_model *m, int64_t difference, int64_t quantum)
+/// A difference in 1/1024 cell as steps; 0 in the dead zone.
+static int32_t to_steps(const stream_model *m, int64_t difference, int64_t step)
 {
     const int64_t size = difference < 0 ? -difference : difference;
-    if (SIXTEENTHS * size <= m->setup.dead_zone * quantum) {
+    if (SIXTEENTHS * size <= m->setup.dead_zone * step) {
         return 0;
     }
-    const int64_t rounded = (2 * size + quantum) / (2 * quantum);
-    const int32_t quanta = (int32_t)(rounded < TARN_RESIDUAL_MAX ? rounded : TARN_RESIDUAL_MAX);
-    return difference < 0 ? -quanta : quanta;
+    const int64_t rounded = (2 * size + step) / (2 * step);
+    const int32_t steps = (int32_t)(rounded < TARN_RESIDUAL_MAX ? rounded : TARN_RESIDUAL_MAX);
+    return difference < 0 ? -steps : steps;
 }
 
 // ---------------------------------------------------------------------------------------------------------------- grid
@@ -296,13 +296,14 @@ static uint32_t code_node(stream_model *m, const tarn_flow *reference, const tar
     }
     const uint32_t at = tarn_flow_node_at(in_tile[0], in_tile[1], in_tile[2]);
     const tarn_four first = tarn_flow_expect(reference, before, tarn_four_load(node), at, m->end, ratio);
+    const int32_t step = tarn_stream_flow_step(&m->head);
     tarn_four expected = first;
     const uint32_t context = tarn_flow_correct(&m->work, &m->tables.residual, n, &expected);
     tarn_four_store(value, expected);
     for (int a = 0; a < 3; a++) {
         const int64_t wanted = mean->sum[a] / mean->weight;
-        residual[a] = to_quanta(m, wanted - (int64_t)value[a] * m->quantum, m->quantum);
-        value[a] += residual[a];
+        residual[a] = to_steps(m, wanted - (int64_t)value[a] * m->quantum, (int64_t)step * m->quantum);
+        value[a] += step * residual[a];
     }
     tarn_flow_note(&m->work, n, tarn_four_clamp_i16(tarn_four_load(value)), first, tarn_residual_sum(residual));
     return context;
@@ -533,6 +534,7 @@ static void move_group(stream_model *m, uint32_t l, const model_grid *grid, cons
                        model_slot *slots, uint32_t count, model_group *group)
 {
     const bool is_base = m->head.kind == TARN_STREAM_BASE;
+    const int32_t step = tarn_stream_residual_step(&m->head);
     uint32_t activity = 0;
     group->died_count = 0;
     group->is_coded = false;
@@ -553,8 +555,8 @@ static void move_group(stream_model *m, uint32_t l, const model_grid *grid, cons
         tarn_four_store(way, tarn_flow_distance(tarn_four_load(sum), m->setup.head.place_bits));
         for (int a = 0; a < 3; a++) {
             place[a] = slot->place[a] + way[a];
-            residual[a] = truth->is_alive ? to_quanta(m, truth->place[a] - place[a], m->quantum) : 0;
-            place[a] = clamp(place[a] + residual[a] * m->quantum, 0, m->end[a]);
+            residual[a] = truth->is_alive ? to_steps(m, truth->place[a] - place[a], step) : 0;
+            place[a] = clamp(place[a] + residual[a] * step, 0, m->end[a]);
             group->is_coded |= residual[a] != 0;
         }
         group->context[i] = tarn_residual_context(activity);

@@ -23,12 +23,12 @@ typedef enum model_flow_tiles {
 } model_flow_tiles;
 
 typedef struct stream_model_setup {
-    tarn_stream_head head; ///< cells, place_bits, layer_count, flags, epoch, cell_m, orientation, gravity, bodies,
-                           ///< input_count, flow_tiles_max and the layers' slots_max are as in every frame
+    tarn_stream_head
+        head; ///< cells, place_bits, layer_count, flags, epoch, cell_m, orientation, gravity, bodies,
+              ///< the steps of residuals, input_count, flow_tiles_max and the layers' slots_max are as in every frame
     const tarn_frame_input *inputs; ///< head.input_count entries
     model_flow_tiles flow;
-    uint32_t
-        dead_zone; ///< differences up to so many sixteenths of a quantum are left as they are; 8: none but rounding
+    uint32_t dead_zone; ///< differences up to so many sixteenths of a step are left as they are; 8: none but rounding
 } stream_model_setup;
 
 /// What a decoder hands out of a particle, in full.

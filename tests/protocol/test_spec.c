@@ -207,6 +207,7 @@ static void limits_are_the_constants_of_the_code(void **context)
         LIMIT(TARN_FRAME_ROTATION_ONE),
         LIMIT(TARN_STREAM_LAYER_BYTES),
         LIMIT(TARN_STREAM_LAYERS_MAX),
+        LIMIT(TARN_STREAM_STEP_MAX),
         LIMIT(TARN_STREAM_GROUP),
         LIMIT(TARN_SET_BITS_MAX),
         LIMIT(TARN_SET_POINTS_MAX),
