@@ -110,6 +110,7 @@ void physics_rayleigh_taylor(void);
 void physics_viscosity(void);
 void physics_shear(void);
 void physics_fall(void);
+void physics_turn(void);
 void physics_float(void);
 void physics_tension(void);
 

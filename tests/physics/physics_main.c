@@ -38,6 +38,7 @@ static const physics_case cases[] = {
     {"shear", physics_shear},
     {"viscosity", physics_viscosity},
     {"fall", physics_fall},
+    {"turn", physics_turn},
     {"tension", physics_tension},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
