@@ -229,10 +229,12 @@ TILE_FN void load_carried(const liquid_args *args, forces_scratch *s, uint32_t t
         }
     }
     TILE_BARRIER();
+    const float slip[3] = {wall_slip(&args->tank.grid, 0), wall_slip(&args->tank.grid, 1),
+                           wall_slip(&args->tank.grid, 2)};
     for (int axis = 0; axis < 3 && s->known != 0; axis++) {
         halo_load_f32(s->carried[axis], 1, grid->u_ext[axis], s->neighbour);
         TILE_BARRIER();
-        halo_walls(shape, place, s->carried[axis], 1, axis);
+        halo_walls(shape, place, slip, s->carried[axis], 1, axis);
     }
 }
 
