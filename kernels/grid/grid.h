@@ -219,7 +219,7 @@ typedef struct grid_memory {
     uint32_t *active_tile; ///< dense tile
     uint32_t *active_tile_next, *active_bits;
     float *u[3];          ///< [s][512] on the lower faces: with forces, then projected
-    float *u_old[3];      ///< as transferred, or SPEED_UNKNOWN
+    float *u_old[3];      ///< before the forces, or SPEED_UNKNOWN
     float *u_ext[3];      ///< projected and extrapolated
     float *shift[3];      ///< displacement of the density correction, cells; until then free
     uint8_t *cell_type;   ///< [s][512]

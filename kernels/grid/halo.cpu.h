@@ -11,16 +11,17 @@
         const type *from[27];                                                                                          \
         for (int n = 0; n < 27; n++)                                                                                   \
             from[n] = neighbour[n] == TILE_NONE ? zeros : field + (uint64_t)neighbour[n] * TILE_CELLS;                 \
-        for (int row = 0; row < edge * edge; row++) {                                                                  \
-            const int y = row % edge - border, z = row / edge - border, n = halo_tile(0, y, z);                        \
-            const uint32_t cell = cell_index(0, y & 7, z & 7);                                                         \
-            type *target = to + row * edge;                                                                            \
-            for (int i = 0; i < border; i++)                                                                           \
-                target[i] = from[n - 1][cell + (uint32_t)(TILE_EDGE - border + i)];                                    \
-            TILE_IVDEP for (int i = 0; i < TILE_EDGE; i++) target[border + i] = from[n][cell + (uint32_t)i];           \
-            for (int i = 0; i < border; i++)                                                                           \
-                target[border + TILE_EDGE + i] = from[n + 1][cell + (uint32_t)i];                                      \
-        }                                                                                                              \
+        for (int k = 0; k < edge; k++)                                                                                 \
+            for (int j = 0; j < edge; j++, to += edge) {                                                               \
+                const int y = j - border, z = k - border;                                                              \
+                const type *const *beside = from + halo_tile(0, y, z);                                                 \
+                const uint32_t cell = cell_index(0, y & 7, z & 7);                                                     \
+                for (int i = 0; i < border; i++)                                                                       \
+                    to[i] = beside[-1][cell + (uint32_t)(TILE_EDGE - border + i)];                                     \
+                memcpy(to + border, beside[0] + cell, TILE_EDGE * sizeof *to);                                         \
+                for (int i = 0; i < border; i++)                                                                       \
+                    to[border + TILE_EDGE + i] = beside[1][cell + (uint32_t)i];                                        \
+            }                                                                                                          \
     }
 
 #endif

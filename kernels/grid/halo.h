@@ -17,7 +17,7 @@ TILE_FN void halo_neighbours(const grid_args *args, tile_place place, uint32_t *
 /// Which of the 27 tiles a cell is in, up to a tile's width outside the tile.
 TILE_FN int halo_tile(int x, int y, int z)
 {
-    return ((z + TILE_EDGE) / TILE_EDGE * 3 + (y + TILE_EDGE) / TILE_EDGE) * 3 + (x + TILE_EDGE) / TILE_EDGE;
+    return ((z + TILE_EDGE) >> TILE_LOG2) * 9 + ((y + TILE_EDGE) >> TILE_LOG2) * 3 + ((x + TILE_EDGE) >> TILE_LOG2);
 }
 
 /// HALO_LOAD(name, type) makes a function that loads field[s][512] into to[(8 + 2 border)^3]; where there is no tile,

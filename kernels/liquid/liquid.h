@@ -85,6 +85,7 @@ typedef struct liquid_args {
     K(liquid_p2g_apic_quadratic)                                                                                       \
     K(liquid_grid)                                                                                                     \
     K(liquid_grid_any)                                                                                                 \
+    K(liquid_forces)                                                                                                   \
     K(liquid_fill)                                                                                                     \
     K(liquid_beta)                                                                                                     \
     K(liquid_viscous_faces)                                                                                            \

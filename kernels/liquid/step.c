@@ -1,7 +1,7 @@
 // One substep of the liquid: a fixed sequence of launches.
 //
-//     p2g ─ grid ─ bodies, solids ─ fringe ─ viscosity ─ tension ─ matrix ─ pressure ─ density ─ extrapolate ─ slip ─
-//     g2p + advect ─ drift ─ collide ─ births, drains ─ sort
+//     p2g ─ grid ─ forces ─ bodies, solids ─ fringe ─ viscosity ─ tension ─ matrix ─ pressure ─ density ─ extrapolate ─
+//     slip ─ g2p + advect ─ drift ─ collide ─ births, drains ─ sort
 #include "kernels/liquid/liquid_host.h"
 #include "kernels/liquid_parameters.h"
 
@@ -19,6 +19,7 @@ void liquid_launch_p2g(tarn_tank *tank, const liquid_args *args)
                                                : LIQUID_KERNEL(p2g_mixed));
     tank_mark(tank, STAGE_P2G);
     grid_launch_active(&tank->grid, args, plain ? LIQUID_KERNEL(grid) : LIQUID_KERNEL(grid_any));
+    grid_launch_active(&tank->grid, args, LIQUID_KERNEL(forces));
     grid_launch_active(&tank->grid, args, LIQUID_KERNEL(fill));
     if (mixed) {
         grid_launch_active(&tank->grid, args, LIQUID_KERNEL(beta));

@@ -6,10 +6,7 @@
 #include "kernels/grid/poisson.h"
 #include "kernels/liquid/liquid.h"
 #include "kernels/tank/pack_axis.h"
-#include "kernels/tank/region.h"
 #include "kernels/tank/spline.h"
-
-#define SWIRL_CORE 0.25f ///< of a pull's radius, within which its way in slows down
 
 enum {
     CORNERS = 8, ///< nodes around a particle
@@ -280,7 +277,6 @@ TILE_KERNEL(liquid_p2g_mixed, PARTICLE_LANES, liquid_args, p2g_scratch)
 typedef struct grid_scratch {
     uint32_t neighbour[27]; ///< occupied index or TILE_NONE
     int32_t momentum[3][TILE_CELLS], weight[3][TILE_CELLS], density[TILE_CELLS];
-    uint8_t moving[3][TILE_ROWS]; ///< bits of the faces that have a velocity
 } grid_scratch;
 
 typedef struct face_sums {
@@ -350,174 +346,40 @@ TILE_FN void sum_nodes(const liquid_memory *m, grid_scratch *s, face_sums *mass,
     TILE_BARRIER();
 }
 
-/// What a sphere that turns liquid or draws it in adds to its own velocity, at a distance from its centre. The way in
-/// slows down near the centre, where it would have no direction.
-TILE_FN float swirl(const tank_push *push, const float *d, float distance, int axis)
+/// Which faces particles give a velocity, and which one, in u_ext: SPEED_UNKNOWN of the others. `mass` is what momentum
+/// counts against: the weight itself where all liquids are equally heavy. Keeps in face_rows, which the projection sets
+/// later, which ones have none: liquid_fill gives some of them one, but reads there which ones had.
+TILE_FN void find_carried(const liquid_args *args, const grid_scratch *s, const face_sums *mass, uint32_t tile)
 {
-    const int b = axis == 2 ? 0 : axis + 1, c = axis == 0 ? 2 : axis - 1;
-    const float turning = push->spin[b] * d[c] - push->spin[c] * d[b];
-    const float core = tile_max2_f32(SWIRL_CORE * push->radius, 1.0f);
-    return turning - push->inward * (d[axis] / tile_max2_f32(distance, core));
-}
-
-/// A person's push: drags a face's velocity towards the sphere's, fully inside half the radius, fading to its rim.
-TILE_FN float apply_pushes(const tank_control *control, float x, float y, float z, int axis, float velocity)
-{
-    for (uint32_t i = 0; i < control->push_count; i++) {
-        const tank_push *push = &control->pushes[i];
-        const float dx = x - push->center[0], dy = y - push->center[1], dz = z - push->center[2];
-        const float distance2 = dx * dx + (dy * dy + dz * dz), radius2 = push->radius * push->radius;
-        if (distance2 < radius2) {
-            const float fade = tile_min_f32(1.0f, 2.0f * (1.0f - tile_sqrt_f32(distance2 / radius2)));
-            float wanted = push->velocity[axis];
-            if (push->swirls) {
-                const float d[3] = {dx, dy, dz};
-                wanted += swirl(push, d, tile_sqrt_f32(distance2), axis);
-            }
-            velocity += push->strength * fade * (wanted - velocity);
-        }
-    }
-    return velocity;
-}
-
-/// An emitter gives the liquid in it its own velocity.
-TILE_FN float apply_emitters(const tank_control *control, float x, float y, float z, int axis, float velocity)
-{
-    for (uint32_t e = 0; e < control->emitter_count; e++) {
-        if (region_holds(&control->emitters[e], x, y, z)) {
-            return control->emitters[e].velocity[axis];
-        }
-    }
-    return velocity;
-}
-
-/// What a turning tank adds to a velocity in a substep, besides turning it.
-TILE_FN float turning_force(const grid_control *control, int axis, float x, float y, float z)
-{
-    const float *slope = control->force_slope[axis];
-    return control->kick * (slope[0] * (x - control->pivot[0]) + slope[1] * (y - control->pivot[1]) +
-                            slope[2] * (z - control->pivot[2]));
-}
-
-TILE_FN int in_reach(const tank_control *control, tile_place place)
-{
-    for (uint32_t i = 0; i < control->push_count; i++) {
-        const tank_push *push = &control->pushes[i];
-        const float corner[3] = {(float)(place.x * TILE_EDGE), (float)(place.y * TILE_EDGE),
-                                 (float)(place.z * TILE_EDGE)};
-        int inside = 1;
-        for (int a = 0; a < 3; a++) {
-            inside &= push->center[a] + push->radius > corner[a] && push->center[a] - push->radius < corner[a] + 9.0f;
-        }
-        if (inside) {
-            return 1;
-        }
-    }
-    for (uint32_t e = 0; e < control->emitter_count; e++) {
-        if (region_meets(&control->emitters[e], place)) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/// Bits of a row's faces that lie in no wall.
-TILE_FN uint32_t faces_off_walls(const grid_shape *shape, tile_place place, int axis, int y, int z)
-{
-    const int first = (axis == 0 ? place.x : axis == 1 ? place.y : place.z) * TILE_EDGE;
-    const int room = shape->cells[axis] - first, at = axis == 1 ? y : z;
-    if (axis == 0) {
-        return (0xffu >> tile_max_i32(TILE_EDGE - room, 0)) & (first == 0 ? 0xfeu : 0xffu);
-    }
-    return at < room && first + at > 0 ? 0xffu : 0;
-}
-
-/// Which faces particles give a velocity. `mass` is what momentum counts against: the weight itself where all liquids
-/// are equally heavy. Keeps in face_rows, which the projection sets later, which ones have none: liquid_fill gives some
-/// of them one, but reads there which ones had.
-TILE_FN void find_known(const liquid_args *args, grid_scratch *s, const face_sums *mass, uint32_t tile,
-                        tile_place place)
-{
+    const grid_memory *grid = &args->tank.grid.m;
     const int32_t least = args->scale.weight_min;
+    const row_f32 one = row_all(1.0f);
     TILE_UNROLL for (int axis = 0; axis < 3; axis++)
     {
-        uint8_t *unknown = args->tank.grid.m.face_rows + face_rows_of(tile, axis);
+        const int32_t *momentum = s->momentum[axis], *heavy = mass != NULL ? mass->of[axis] : s->weight[axis];
+        uint8_t *unknown = grid->face_rows + face_rows_of(tile, axis);
+        float *carried = grid->u_ext[axis] + (uint64_t)tile * TILE_CELLS;
         FOR_RANGE (row, 0, TILE_ROWS) {
             uint32_t known = row_at_least(s->weight[axis] + row * TILE_EDGE, least);
             if (mass != NULL) {
                 known &= row_at_least(mass->of[axis] + row * TILE_EDGE, MASS_MIN);
             }
             unknown[row] = (uint8_t)~known;
-            s->moving[axis][row] =
-                (uint8_t)(known & faces_off_walls(&args->tank.grid.shape, place, axis, (int)row & 7, (int)row >> 3));
+        }
+        TILE_BARRIER();
+        FOR_ROWS (x, row, 0, TILE_ROWS) {
+            const uint32_t at = row * TILE_EDGE + x;
+            if (unknown[row] == 0xff) {
+                row_store(carried + at, row_all(SPEED_UNKNOWN));
+                continue;
+            }
+            const row_f32 weighed = row_load_i32(heavy + at);
+            const row_f32 by = row_select(one < weighed, weighed, one);
+            row_store(carried + at, row_select(row_bits_mask((uint32_t)unknown[row] >> x), row_all(SPEED_UNKNOWN),
+                                               row_load_i32(momentum + at) / by * SPEED_MAX));
         }
     }
     TILE_BARRIER();
-}
-
-/// Where a face is, cells.
-TILE_FN void face_position(tile_place place, int axis, int x, int y, int z, float *at)
-{
-    at[0] = (float)(place.x * TILE_EDGE + x) + (axis == 0 ? 0.0f : 0.5f);
-    at[1] = (float)(place.y * TILE_EDGE + y) + (axis == 1 ? 0.0f : 0.5f);
-    at[2] = (float)(place.z * TILE_EDGE + z) + (axis == 2 ? 0.0f : 0.5f);
-}
-
-/// What moves faces besides gravity.
-TILE_FN void add_forces(const liquid_args *args, const grid_scratch *s, tile_place place, int axis, int pushed,
-                        float *u)
-{
-    const tank_control *control = args->tank.store.control;
-    if (control->grid.is_turning) {
-        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-            float at[3];
-            face_position(place, axis, x, y, z, at);
-            if (s->moving[axis][z * TILE_EDGE + y] >> x & 1) {
-                u[cell_index(x, y, z)] += turning_force(&control->grid, axis, at[0], at[1], at[2]);
-            }
-        }
-        TILE_BARRIER();
-    }
-    if (pushed) {
-        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
-            float at[3];
-            face_position(place, axis, x, y, z, at);
-            if (s->moving[axis][z * TILE_EDGE + y] >> x & 1) {
-                float *face = u + cell_index(x, y, z);
-                const float carried = apply_emitters(control, at[0], at[1], at[2], axis, *face);
-                *face = apply_pushes(control, at[0], at[1], at[2], axis, carried);
-            }
-        }
-        TILE_BARRIER();
-    }
-}
-
-/// Velocities before and after the forces; 0 where there are none, and before the forces SPEED_UNKNOWN where particles
-/// give none.
-TILE_FN void finish_velocity(const liquid_args *args, const grid_scratch *s, const face_sums *mass, uint32_t tile,
-                             tile_place place, int axis, int pushed)
-{
-    const grid_memory *grid = &args->tank.grid.m;
-    const row_f32 force = row_all(grid->control->gravity[axis] * grid->control->kick), one = row_all(1.0f);
-    const int32_t *momentum = s->momentum[axis], *heavy = mass != NULL ? mass->of[axis] : s->weight[axis];
-    const uint8_t *unknown = grid->face_rows + face_rows_of(tile, axis);
-    float *u = grid->u[axis] + (uint64_t)tile * TILE_CELLS, *u_old = grid->u_old[axis] + (uint64_t)tile * TILE_CELLS;
-    FOR_ROWS (x, row, 0, TILE_ROWS) {
-        const uint32_t at = row * TILE_EDGE + x;
-        if (unknown[row] == 0xff) {
-            row_store(u_old + at, row_all(SPEED_UNKNOWN));
-            row_store(u + at, row_all(0.0f));
-            continue;
-        }
-        const row_i32 moving = row_bits_mask((uint32_t)s->moving[axis][row] >> x);
-        const row_f32 weighed = row_load_i32(heavy + at);
-        const row_f32 by = row_select(one < weighed, weighed, one);
-        const row_f32 old = row_keep(moving, row_load_i32(momentum + at) / by * SPEED_MAX);
-        row_store(u_old + at, row_select(row_bits_mask((uint32_t)unknown[row] >> x), row_all(SPEED_UNKNOWN), old));
-        row_store(u + at, row_keep(moving, old + force));
-    }
-    TILE_BARRIER();
-    add_forces(args, s, place, axis, pushed, u);
 }
 
 /// Types of a row of cells, a byte each: `count` is NULL or their particles' numbers; from cell `extent` on they are
@@ -574,8 +436,7 @@ TILE_FN void keep_beta(const liquid_args *args, const grid_scratch *s, const fac
     }
 }
 
-/// Velocities before and after the forces, cell types, density; and where `mass` isn't NULL, the mass that each face
-/// has.
+/// Velocities that particles brought, cell types, density; and where `mass` isn't NULL, the mass that each face has.
 TILE_FN void grid_tile(const liquid_args *args, uint32_t tile, grid_scratch *s, face_sums *mass, int edge)
 {
     const grid_memory *grid = &args->tank.grid.m;
@@ -586,11 +447,7 @@ TILE_FN void grid_tile(const liquid_args *args, uint32_t tile, grid_scratch *s, 
     }
     TILE_BARRIER();
     sum_nodes(&args->m, s, mass, edge);
-    const int pushed = in_reach(args->tank.store.control, place);
-    find_known(args, s, mass, tile, place);
-    for (int axis = 0; axis < 3; axis++) {
-        finish_velocity(args, s, mass, tile, place, axis, pushed);
-    }
+    find_carried(args, s, mass, tile);
     finish_cells(args, s, tile, place);
     if (mass != NULL) {
         keep_beta(args, s, mass, tile);

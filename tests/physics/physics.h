@@ -138,6 +138,7 @@ void physics_viscosity(void);
 void physics_viscous(void);
 void physics_shear(void);
 void physics_fall(void);
+void physics_turn(void);
 void physics_float(void);
 void physics_still(void);
 void physics_tension(void);

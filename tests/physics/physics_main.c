@@ -45,6 +45,7 @@ static const physics_case cases[] = {
     {"viscous", physics_viscous},
     {"fall", physics_fall},
     {"still", physics_still},
+    {"turn", physics_turn},
     {"tension", physics_tension},
     {"wet_bed", physics_wet_bed},
     {"added_mass", physics_added_mass},
