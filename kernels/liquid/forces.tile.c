@@ -162,7 +162,15 @@ TILE_FN row_f32 flow_across(const forces_scratch *s, int axis, int b, int at)
                     (row_keep(high_before < SPEED_UNKNOWN, high_before) + row_keep(high < SPEED_UNKNOWN, high)));
 }
 
-/// By what a row's velocities change from where they are to half a way upstream.
+/// The one of two slopes that is less steep; 0 where they differ in sign.
+TILE_FN row_f32 less_steep(row_f32 a, row_f32 b)
+{
+    const row_f32 zero = row_all(0.0f);
+    return row_max(-row_max(-a, -b), zero) - row_max(-row_max(a, b), zero);
+}
+
+/// By what a row's velocities change from where they are to half a way upstream. Slopes are those of van Leer's
+/// monotonized central limiter: at a bore or where water falls on water the central one is nobody's.
 /// @param half  of the substep, less than 0
 TILE_FN row_f32 ahead_of(const forces_scratch *s, int axis, int at, float half)
 {
@@ -170,11 +178,12 @@ TILE_FN row_f32 ahead_of(const forces_scratch *s, int axis, int at, float half)
     TILE_UNROLL for (int b = 0; b < 3; b++)
     {
         const int stride = b == 0 ? 1 : b == 1 ? RIM_EDGE : RIM_EDGE * RIM_EDGE;
-        const float *own = s->carried[axis] + at;
-        const row_f32 flow = b == axis ? row_load(own) : flow_across(s, axis, b, at);
-        const row_f32 low = row_load(own - stride), high = row_load(own + stride);
+        const float *from = s->carried[axis] + at;
+        const row_f32 own = row_load(from), low = row_load(from - stride), high = row_load(from + stride);
+        const row_f32 flow = b == axis ? own : flow_across(s, axis, b, at);
+        const row_f32 sides = 2.0f * less_steep(own - low, high - own);
         const row_f32 way = row_clamp(half * flow, -AHEAD_MAX, AHEAD_MAX);
-        part[b] = row_keep((low < SPEED_UNKNOWN) & (high < SPEED_UNKNOWN), way * (0.5f * (high - low)));
+        part[b] = row_keep((low < SPEED_UNKNOWN) & (high < SPEED_UNKNOWN), way * less_steep(sides, 0.5f * (high - low)));
     }
     return (part[0] + part[1]) + part[2];
 }

@@ -4,8 +4,7 @@
 //
 //     u = 2 (c0 - c),   s (h - h1) = u h,   s^2 = g h (h + h1) / (2 h1)
 //
-// Depths are counted in particles, column by column; the bore is where the depth is half way between the plateau's and
-// the still water's. The plateau is measured in the half of it around its middle.
+// Depths are counted in particles, column by column. The plateau is measured in the half of it around its middle.
 #include "tests/physics/physics.h"
 
 #include <math.h>
@@ -67,19 +66,16 @@ static void measure_columns(const physics_particles *p, double cell_m, double *d
     }
 }
 
-/// Where the depth, a mean of four columns, falls under a threshold for the last time; in reservoir depths from the
-/// dam.
-static double front_of(const double *depth, double threshold)
+/// Where a bore of the plateau's depth would be for what water has come past the dam, in reservoir depths from it: the
+/// real one breaks, and where its front is seen swings by a third of such a depth.
+static double front_of(const double *depth, double plateau_depth)
 {
-    double before = 0.0;
-    for (int x = LENGTH - 4; x >= 0; x--) {
-        const double now = 0.25 * (depth[x] + depth[x + 1] + depth[x + 2] + depth[x + 3]);
-        if (now >= threshold) {
-            return (x + 2.0 + (now - threshold) / (now - before) - DAM) / DEEP;
-        }
-        before = now;
+    const double still = (double)SHALLOW / DEEP;
+    double more = 0.0;
+    for (int x = DAM; x < LENGTH; x++) {
+        more += (depth[x] - still) / DEEP;
     }
-    return NAN;
+    return more / (plateau_depth - still);
 }
 
 static double mean_between(const double *of, double from, double to)
@@ -107,7 +103,7 @@ void physics_wet_bed(void)
         physics_particles_read(&t, &particles);
         measure_columns(&particles, cell_m, depth, velocity);
         time[i] = step * (double)desc.dt_s / unit_s;
-        front[i] = front_of(depth, 0.5 * (p.depth + (double)SHALLOW / DEEP));
+        front[i] = front_of(depth, p.depth);
         const double from = (p.speed - sqrt(p.depth)) * time[i], to = p.bore * time[i], edge = 0.25 * (to - from);
         mean_depth += mean_between(depth, from + edge, to - edge) / SAMPLES;
         mean_speed += mean_between(velocity, from + edge, to - edge) / SAMPLES;
