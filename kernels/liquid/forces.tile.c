@@ -183,7 +183,8 @@ TILE_FN row_f32 ahead_of(const forces_scratch *s, int axis, int at, float half)
         const row_f32 flow = b == axis ? own : flow_across(s, axis, b, at);
         const row_f32 sides = 2.0f * less_steep(own - low, high - own);
         const row_f32 way = row_clamp(half * flow, -AHEAD_MAX, AHEAD_MAX);
-        part[b] = row_keep((low < SPEED_UNKNOWN) & (high < SPEED_UNKNOWN), way * less_steep(sides, 0.5f * (high - low)));
+        part[b] =
+            row_keep((low < SPEED_UNKNOWN) & (high < SPEED_UNKNOWN), way * less_steep(sides, 0.5f * (high - low)));
     }
     return (part[0] + part[1]) + part[2];
 }
