@@ -2,14 +2,16 @@
 #ifndef TARN_KERNELS_TANK_ADVECT_CUDA_H
 #define TARN_KERNELS_TANK_ADVECT_CUDA_H
 
-/// Place of a node in the active fields, UINT64_MAX where nothing flows; and by how much it counts.
+/// Place of a node in the active fields, UINT64_MAX where nothing flows; and by how much it counts: [0] times [1] times
+/// what lies there, in this order, as rows have it.
 TILE_FN uint64_t carrier_place(const tank_args *args, const advect_scratch *s, tile_place place, int c, int x, int y,
-                               int z, float *slip)
+                               int z, float slip[2])
 {
     const axis_place in = axis_place_of(&args->grid, place, c, 0, x);
     const row_place row =
         row_place_of(axis_place_of(&args->grid, place, c, 1, y), axis_place_of(&args->grid, place, c, 2, z));
-    *slip = in.slip * row.slip;
+    slip[0] = in.slip;
+    slip[1] = row.slip;
     const uint32_t slot = s->neighbour[row.neighbour + in.neighbour];
     return in.is_wall || slot == TILE_NONE ? UINT64_MAX : (uint64_t)slot * TILE_CELLS + row.cell + in.cell;
 }
@@ -24,12 +26,13 @@ TILE_FN void load_near(const tank_args *args, advect_scratch *s, tile_place plac
     const float flip = args->store.control->flip;
     FOR_BOX (x, y, z, NEAR_EDGE, box.y[1] - box.y[0] + 3, box.z[1] - box.z[0] + 3) {
         const int at_y = box.y[0] + y, at_z = box.z[0] + z;
-        float slip;
-        const uint64_t from = carrier_place(args, s, place, c, x - 1, at_y - 1, at_z - 1, &slip);
+        float slip[2];
+        const uint64_t from = carrier_place(args, s, place, c, x - 1, at_y - 1, at_z - 1, slip);
         float *to = s->of.near.field[c][(at_z * NEAR_EDGE + at_y) * NEAR_EDGE + x];
-        to[0] = from != UINT64_MAX ? slip * (fresh[from] + shift_scale * shift[from]) : 0.0f;
-        to[1] =
-            from != UINT64_MAX ? slip * ((1.0f - flip) * fresh[from] + flip * change_of(fresh[from], old[from])) : 0.0f;
+        to[0] = from != UINT64_MAX ? slip[0] * (slip[1] * (fresh[from] + shift_scale * shift[from])) : 0.0f;
+        to[1] = from != UINT64_MAX
+                    ? slip[0] * (slip[1] * ((1.0f - flip) * fresh[from] + flip * change_of(fresh[from], old[from])))
+                    : 0.0f;
     }
 }
 
@@ -40,11 +43,13 @@ TILE_FN void load_far(const tank_args *args, advect_scratch *s, tile_place place
     const float *u = args->grid.m.u_ext[c], *shift = args->grid.m.shift[c];
     FOR_BOX (x, y, z, FAR_EDGE, box.y[1] - box.y[0] + 5, box.z[1] - box.z[0] + 5) {
         const int at_y = box.y[0] + y, at_z = box.z[0] + z;
-        float slip;
+        float slip[2];
         const uint64_t from =
-            carrier_place(args, s, place, c, x - FAR_BORDER, at_y - FAR_BORDER, at_z - FAR_BORDER, &slip);
+            carrier_place(args, s, place, c, x - FAR_BORDER, at_y - FAR_BORDER, at_z - FAR_BORDER, slip);
         s->of.far.carrier[c][(at_z * FAR_EDGE + at_y) * FAR_EDGE + x][0] =
-            from == UINT64_MAX ? 0.0f : slip * (shift_scale > 0.0f ? u[from] + shift_scale * shift[from] : u[from]);
+            from == UINT64_MAX
+                ? 0.0f
+                : slip[0] * (slip[1] * (shift_scale > 0.0f ? u[from] + shift_scale * shift[from] : u[from]));
     }
 }
 
