@@ -81,11 +81,12 @@ TILE_FN float change_of(float fresh, float old)
     return tile_select_f32(old < SPEED_UNKNOWN, fresh - old, 0.0f);
 }
 
-/// One face value of the velocity that carries particles, anywhere in the tank.
+/// One face value of the velocity that carries particles, anywhere in the tank. Walls' slip counts in the order in
+/// which loading rows has it.
 TILE_FN float carrier_anywhere(const grid_args *args, int c, int x, int y, int z)
 {
     const int wanted[3] = {x, y, z};
-    float slip = 1.0f;
+    float slip[3];
     int at[3];
     for (int a = 0; a < 3; a++) {
         const int cells = args->shape.cells[a];
@@ -93,14 +94,15 @@ TILE_FN float carrier_anywhere(const grid_args *args, int c, int x, int y, int z
             return 0.0f;
         }
         at[a] = tile_clamp_i32(wanted[a], 0, cells - 1);
-        slip *= at[a] != wanted[a] ? wall_slip(args, a) : 1.0f;
+        slip[a] = at[a] != wanted[a] ? wall_slip(args, a) : 1.0f;
     }
     const uint32_t dense = tile_dense_of(&args->shape, 0, at[0] >> TILE_LOG2, at[1] >> TILE_LOG2, at[2] >> TILE_LOG2);
     const uint32_t slot = args->m.slot[dense];
     if (slot == TILE_NONE) {
         return 0.0f;
     }
-    return slip * args->m.u_ext[c][(uint64_t)slot * TILE_CELLS + cell_index(at[0] & 7, at[1] & 7, at[2] & 7)];
+    const float there = args->m.u_ext[c][(uint64_t)slot * TILE_CELLS + cell_index(at[0] & 7, at[1] & 7, at[2] & 7)];
+    return slip[0] * ((slip[1] * slip[2]) * there);
 }
 
 enum {

@@ -27,8 +27,9 @@ enum {
     HEAVY_NODES = HEAVY_EDGE * HEAVY_EDGE * HEAVY_EDGE,
 };
 
-#define PURE 0.004f           ///< less of another liquid than a particle among 200 is none
-#define DRIFT_CELLS_MAX 0.25f ///< in a substep
+#define PURE 0.004f ///< less of another liquid than a particle among 200 is none
+#define DRIFT_CELLS_MAX                                                                                                \
+    0.25f ///< in a substep, of a drop's speed: of all particles of a face alike, or volume would flow
 
 typedef struct drift_scratch {
     float heavy[HEAVY_NODES];  ///< h of faces normal to an axis
@@ -80,7 +81,7 @@ TILE_FN float emulsion_at(const float *heavy)
     return tile_max2_f32(1.0f - rise / (1.0f - 0.5f * past * past), 0.0f);
 }
 
-/// Fills `pull` for the faces normal to an axis, whose drops move by `speed`. Ends with a barrier.
+/// Fills `pull` for the faces normal to an axis, whose drops move by `speed` cells. Ends with a barrier.
 TILE_FN void find_pull(const liquid_args *args, drift_scratch *s, tile_place place, int c, float speed)
 {
     const uint8_t *open = args->tank.grid.m.open[c];
@@ -109,7 +110,6 @@ TILE_FN void find_pull(const liquid_args *args, drift_scratch *s, tile_place pla
 TILE_FN void drift_pack(const liquid_args *args, drift_scratch *s, int c, uint32_t particle, uint32_t n)
 {
     const store_memory *store = &args->tank.store;
-    const float frac = args->tank.grid.m.control->frac;
     const int32_t last = (args->tank.grid.shape.cells[c] << POSITION_BITS) - 1 - WALL_MARGIN;
     pack_i32 at[3];
     pack_axis axes[3];
@@ -120,7 +120,7 @@ TILE_FN void drift_pack(const liquid_args *args, drift_scratch *s, int c, uint32
     const pack_i32 liquid = pack_load_i32(store->attribute + particle, n) & (LIQUIDS_MAX - 1);
     TILE_UNROLL for (int k = 0; k < LIQUIDS_MAX; k++) heavy =
         heavy + pack_to_f32((liquid == k) & 1) * args->scale.heavy[k];
-    const pack_f32 way = pack_clamp_f32(frac * (heavy * pull - mean), -DRIFT_CELLS_MAX, DRIFT_CELLS_MAX);
+    const pack_f32 way = heavy * pull - mean;
     const pack_i32 before = pack_load_i32(store->moved_position[c] + particle, n);
     const pack_i32 after =
         pack_clamp_i32(before + pack_round_i32(way * (float)(1 << POSITION_BITS)), WALL_MARGIN, last);
@@ -163,7 +163,8 @@ TILE_KERNEL(liquid_drift, PARTICLE_LANES, liquid_args, drift_scratch)
     }
     TILE_BARRIER();
     for (int c = 0; c < 3; c++) {
-        const float speed = drop_speed(args, c);
+        const float frac = args->tank.grid.m.control->frac;
+        const float speed = tile_clamp_f32(frac * drop_speed(args, c), -DRIFT_CELLS_MAX, DRIFT_CELLS_MAX);
         if (speed == 0.0f) {
             continue;
         }

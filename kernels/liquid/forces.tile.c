@@ -170,7 +170,8 @@ TILE_FN row_f32 less_steep(row_f32 a, row_f32 b)
 }
 
 /// By what a row's velocities change from where they are to half a way upstream. Slopes are those of van Leer's
-/// monotonized central limiter: at a bore or where water falls on water the central one is nobody's.
+/// monotonized central limiter, and none goes beyond the neighbour upstream: at a bore or where water falls on water
+/// the central slope is nobody's.
 /// @param half  of the substep, less than 0
 TILE_FN row_f32 ahead_of(const forces_scratch *s, int axis, int at, float half)
 {
@@ -183,8 +184,9 @@ TILE_FN row_f32 ahead_of(const forces_scratch *s, int axis, int at, float half)
         const row_f32 flow = b == axis ? own : flow_across(s, axis, b, at);
         const row_f32 sides = 2.0f * less_steep(own - low, high - own);
         const row_f32 way = row_clamp(half * flow, -AHEAD_MAX, AHEAD_MAX);
-        part[b] =
-            row_keep((low < SPEED_UNKNOWN) & (high < SPEED_UNKNOWN), way * less_steep(sides, 0.5f * (high - low)));
+        const row_f32 change = way * less_steep(sides, 0.5f * (high - low)),
+                      upstream = row_select(way > row_all(0.0f), high - own, low - own);
+        part[b] = row_keep((low < SPEED_UNKNOWN) & (high < SPEED_UNKNOWN), less_steep(change, upstream));
     }
     return (part[0] + part[1]) + part[2];
 }
@@ -210,7 +212,8 @@ TILE_FN void force_component(const liquid_args *args, const forces_scratch *s, u
         }
         const int rim = rim_index(0, (int)row % TILE_EDGE, (int)row / TILE_EDGE) + (int)x;
         const row_i32 moving = row_bits_mask((uint32_t)s->moving[axis][row] >> x);
-        const row_f32 carried = row_load(s->carried[axis] + rim), ahead = ahead_of(s, axis, rim, half);
+        const row_f32 carried = row_load(s->carried[axis] + rim),
+                      ahead = is_ahead ? ahead_of(s, axis, rim, half) : row_all(0.0f);
         const row_f32 old = row_keep(moving, carried + per_flip * ahead);
         row_store(u_old + at, row_select(row_bits_mask((uint32_t)unknown[row] >> x), row_all(SPEED_UNKNOWN), old));
         row_store(u + at, row_keep(moving, carried + ahead + force));

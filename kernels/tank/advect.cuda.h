@@ -3,7 +3,7 @@
 #define TARN_KERNELS_TANK_ADVECT_CUDA_H
 
 /// Place of a node in the active fields, UINT64_MAX where nothing flows; and by how much it counts: [0] times [1] times
-/// what lies there, in this order, as rows have it.
+/// what lies there, in this order, as rows have it, also of zeros.
 TILE_FN uint64_t carrier_place(const tank_args *args, const advect_scratch *s, tile_place place, int c, int x, int y,
                                int z, float slip[2])
 {
@@ -11,7 +11,7 @@ TILE_FN uint64_t carrier_place(const tank_args *args, const advect_scratch *s, t
     const row_place row =
         row_place_of(axis_place_of(&args->grid, place, c, 1, y), axis_place_of(&args->grid, place, c, 2, z));
     slip[0] = in.slip;
-    slip[1] = row.slip;
+    slip[1] = in.is_wall ? 1.0f : row.slip;
     const uint32_t slot = s->neighbour[row.neighbour + in.neighbour];
     return in.is_wall || slot == TILE_NONE ? UINT64_MAX : (uint64_t)slot * TILE_CELLS + row.cell + in.cell;
 }
@@ -29,10 +29,13 @@ TILE_FN void load_near(const tank_args *args, advect_scratch *s, tile_place plac
         float slip[2];
         const uint64_t from = carrier_place(args, s, place, c, x - 1, at_y - 1, at_z - 1, slip);
         float *to = s->of.near.field[c][(at_z * NEAR_EDGE + at_y) * NEAR_EDGE + x];
-        to[0] = from != UINT64_MAX ? slip[0] * (slip[1] * (fresh[from] + shift_scale * shift[from])) : 0.0f;
-        to[1] = from != UINT64_MAX
-                    ? slip[0] * (slip[1] * ((1.0f - flip) * fresh[from] + flip * change_of(fresh[from], old[from])))
-                    : 0.0f;
+        float stage = 0.0f, added = 0.0f;
+        if (from != UINT64_MAX) {
+            stage = fresh[from] + shift_scale * shift[from];
+            added = (1.0f - flip) * fresh[from] + flip * change_of(fresh[from], old[from]);
+        }
+        to[0] = slip[0] * (slip[1] * stage);
+        to[1] = slip[0] * (slip[1] * added);
     }
 }
 
@@ -46,10 +49,11 @@ TILE_FN void load_far(const tank_args *args, advect_scratch *s, tile_place place
         float slip[2];
         const uint64_t from =
             carrier_place(args, s, place, c, x - FAR_BORDER, at_y - FAR_BORDER, at_z - FAR_BORDER, slip);
-        s->of.far.carrier[c][(at_z * FAR_EDGE + at_y) * FAR_EDGE + x][0] =
-            from == UINT64_MAX
-                ? 0.0f
-                : slip[0] * (slip[1] * (shift_scale > 0.0f ? u[from] + shift_scale * shift[from] : u[from]));
+        float carrier = 0.0f;
+        if (from != UINT64_MAX) {
+            carrier = shift_scale > 0.0f ? u[from] + shift_scale * shift[from] : u[from];
+        }
+        s->of.far.carrier[c][(at_z * FAR_EDGE + at_y) * FAR_EDGE + x][0] = slip[0] * (slip[1] * carrier);
     }
 }
 

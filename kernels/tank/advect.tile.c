@@ -14,9 +14,6 @@ enum {
     NEIGHBOURS = IN_WALLS + 3,
 };
 
-/// Over that at rest, smoothed: particles in cells of less are spray, which flies by itself.
-#define SPRAY_DENSITY 0.25f
-
 /// What is looked up where particles are: the first stage of their way, and what the grid adds to their velocity, both
 /// with one set of weights.
 typedef struct near_scratch {
@@ -119,7 +116,7 @@ TILE_FN axis_place axis_place_of(const grid_args *args, tile_place place, int c,
     p.neighbour = (uint32_t)((in >> TILE_LOG2) + 1) * tile_step;
     p.cell = (uint32_t)(in & (TILE_EDGE - 1)) << (TILE_LOG2 * axis);
     p.is_wall = c == axis && ((tile == 0 && at <= 0) || at > last);
-    p.slip = in != at ? wall_slip(args, axis) : 1.0f;
+    p.slip = in != at && !p.is_wall ? wall_slip(args, axis) : 1.0f;
     return p;
 }
 
@@ -159,7 +156,7 @@ TILE_FN void carrier_at(const tank_args *args, const far_scratch *s, tile_place 
     }
     TILE_UNROLL for (int c = 0; c < 3; c++) carrier[c] = interpolate_far(s, c, axes);
     beyond &= there;
-    if (pack_any(beyond)) {
+    if (pack_any(beyond != 0)) {
         for (int l = 0; l < PACK_WIDTH; l++) {
             if (pack_get_i32(beyond, l) == 0) {
                 continue;
@@ -305,13 +302,16 @@ TILE_FN void fly_spray(const tank_args *args, uint32_t slot, const pack_i32 *at,
 }
 
 /// Spray that comes to one of the tank's walls goes on along it. In the grid it would have nothing but its own cell to
-/// pass on to what it brings, and splash from there. `stopped`: those that a wall across axis c held back.
-TILE_FN void stop_spray(const tank_args *args, uint32_t slot, const pack_i32 *at, pack_i32 stopped, int c,
+/// pass on to what it brings, and splash from there. `beyond`: how far the others would be behind the wall across axis
+/// c.
+TILE_FN void stop_spray(const tank_args *args, uint32_t slot, const pack_i32 *at, pack_i32 beyond, int c,
                         uint32_t particle)
 {
     for (int l = 0; l < PACK_WIDTH; l++) {
-        if (pack_get_i32(stopped, l) != 0 && is_spray(&args->grid.m, slot, at, l)) {
-            args->store.moved_velocity[c][particle + (uint32_t)l] = 0.0f;
+        const int32_t out = pack_get_i32(beyond, l);
+        if (out != 0 && is_spray(&args->grid.m, slot, at, l)) {
+            float *velocity = &args->store.moved_velocity[c][particle + (uint32_t)l];
+            *velocity = (*velocity > 0.0f) == (out > 0) ? 0.0f : *velocity;
         }
     }
 }
@@ -340,9 +340,9 @@ TILE_FN void move_pack(const tank_args *args, advect_scratch *s, tile_place plac
         const int32_t last = (args->grid.shape.cells[c] << POSITION_BITS) - 1 - WALL_MARGIN;
         const pack_i32 wanted =
             pack_load_i32(store->position[c] + particle, n) + pack_round_i32(moved[c] * (float)(1 << POSITION_BITS));
-        const pack_i32 position = pack_clamp_i32(wanted, WALL_MARGIN, last), stopped = (position != wanted) & there;
-        if (pack_any(stopped)) {
-            stop_spray(args, s->neighbour[MOVED_STAYS], at, stopped, c, particle);
+        const pack_i32 position = pack_clamp_i32(wanted, WALL_MARGIN, last), beyond = (wanted - position) & there;
+        if (pack_any(beyond)) {
+            stop_spray(args, s->neighbour[MOVED_STAYS], at, beyond, c, particle);
         }
         pack_store_i32(store->moved_position[c] + particle, position, n);
         to = to * 3 + ((position >> TILE_POSITION_BITS) - (tile_at[c] - 1));

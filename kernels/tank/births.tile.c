@@ -17,7 +17,6 @@ enum {
 };
 #define CROWDED 3.0f         ///< a cell with more than so many times its particles loses some
 #define CROWDED_IN_DEBT 1.5f ///< the same, while reseeding has to make up for births
-#define SPRAY_DENSITY 0.25f  ///< of a cell whose particles are spray
 
 TILE_FN float random_share(uint64_t key)
 {

@@ -44,7 +44,7 @@ TILE_FN void slip(float *velocity, const float *normal, const float *of_solid)
 TILE_FN void shift_position(int32_t *position, const float *cells, float scale)
 {
     for (int a = 0; a < 3; a++) {
-        const float step = tile_clamp_f32(cells[a] * scale, -MOVE_CELLS_MAX, MOVE_CELLS_MAX);
+        const float step = tile_clamp_f32(cells[a] * scale, -FLIGHT_CELLS_MAX - 0.5f, FLIGHT_CELLS_MAX + 0.5f);
         position[a] += tile_round_i32(step * (1 << POSITION_BITS));
     }
 }

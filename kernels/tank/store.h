@@ -8,6 +8,9 @@
 
 #include "kernels/grid/grid.h"
 
+/// Over that at rest, smoothed: particles in cells of less are spray, which flies by itself.
+#define SPRAY_DENSITY 0.25f
+
 enum {
     NODE_EDGE = 10, ///< a tile's nodes for the P2G: cells -1..8
     NODE_COUNT = 1000,

@@ -74,7 +74,7 @@ typedef struct floated {
 
 static floated float_box(float density_kg_m3)
 {
-    enum { STEPS = 600, LATE = 120 };
+    enum { STEPS = 720, LATE = 120 };
     tarn_tank_desc desc = solid_tank_pool(32, 32, 32, 0.03125f, 0.5f);
     const float half_m = 0.15f;
     const double volume_m3 = pow(2.0 * (double)half_m, 3.0), body_kg = (double)density_kg_m3 * volume_m3;
