@@ -1,5 +1,6 @@
 // Streams that are none: what is refused with which status, in heads and in sections, and that the next key frame is
 // decoded as if nothing had been.
+#include "protocol/stream_layout.h"
 #include "tests/protocol/golden_streams.h"
 #include "tests/protocol/golden_vectors.h"
 #include "tests/protocol/stream_model.h"
@@ -422,11 +423,15 @@ static void damaged_sections_are_refused_and_the_next_key_frame_is_taken(void **
     stream_receiver_free(&receiver);
 }
 
-/// Takes a good case. @return the first particle's position
-static const uint16_t *place_after(stream_receiver *receiver, uint32_t number, const section_case *s)
+/// Takes a good case in steps of its own. @return the first particle's position
+static const uint16_t *place_after(stream_receiver *receiver, uint32_t number, const section_case *s,
+                                   uint16_t residual_step, uint8_t flow_step)
 {
     uint8_t bytes[FRAME_BYTES_MAX];
-    assert_int_equal(stream_receiver_take(receiver, bytes, write_case(s, number, bytes)), TARN_OK);
+    const size_t byte_count = write_case(s, number, bytes);
+    put_u16(bytes + STREAM_AT_RESIDUAL_STEP, residual_step);
+    bytes[STREAM_AT_FLOW_STEP] = flow_step;
+    assert_int_equal(stream_receiver_take(receiver, bytes, byte_count), TARN_OK);
     assert_int_equal(receiver->particles.unit_bits, TARN_PLACE_BITS);
     return receiver->particles.positions;
 }
@@ -459,21 +464,26 @@ static void what_leaves_the_tank_stays_at_its_walls(void **context)
                                       TARN_OK};
     stream_receiver receiver;
     make_case_receiver(&receiver);
-    const uint16_t *place = place_after(&receiver, 1, &beyond);
+    const uint16_t *place = place_after(&receiver, 1, &beyond, 0, 0);
     assert_int_equal(place[0], 12 * 1024 - 1);
     assert_int_equal(place[1], 3 * 256 + 128);
-    place = place_after(&receiver, 2, &down);
-    assert_int_equal(place[0], 0);
-    assert_int_equal(place[1], 0);
-    assert_int_equal(place[2], 8 * 1024 - 1);
-    place = place_after(&receiver, 3, &up);
-    assert_int_equal(place[0], 12 * 1024 - 1);
-    assert_int_equal(place[1], 0);
-    place_after(&receiver, 4, &flow);
-    tarn_flow grid;
-    tarn_stream_flow(receiver.stream, &grid);
-    assert_int_equal(grid.nodes[0].d[0], TARN_FLOW_MAX);
-    assert_int_equal(grid.nodes[TARN_FLOW_BLOCK - 1].d[0], grid.nodes[tarn_flow_node_at(7, 7, 7)].d[0]);
+    for (uint32_t largest = 0; largest <= 1; largest++) { // steps of a quantum, and the largest
+        const uint16_t step = largest ? TARN_STREAM_STEP_MAX : 0;
+        place = place_after(&receiver, 2 + 2 * largest, &down, step, 0);
+        assert_int_equal(place[0], 0);
+        assert_int_equal(place[1], 0);
+        assert_int_equal(place[2], 8 * 1024 - 1);
+        place = place_after(&receiver, 3 + 2 * largest, &up, step, 0);
+        assert_int_equal(place[0], 12 * 1024 - 1);
+        assert_int_equal(place[1], 0);
+    }
+    for (uint32_t largest = 0; largest <= 1; largest++) {
+        place_after(&receiver, 6 + largest, &flow, 0, largest ? UINT8_MAX : 0);
+        tarn_flow grid;
+        tarn_stream_flow(receiver.stream, &grid);
+        assert_int_equal(grid.nodes[0].d[0], TARN_FLOW_MAX);
+        assert_int_equal(grid.nodes[TARN_FLOW_BLOCK - 1].d[0], grid.nodes[tarn_flow_node_at(7, 7, 7)].d[0]);
+    }
     stream_receiver_free(&receiver);
 }
 
@@ -492,7 +502,7 @@ static void nodes_that_nothing_is_said_of_are_filled_in(void **context)
                                      TARN_OK};
     stream_receiver receiver;
     make_case_receiver(&receiver);
-    place_after(&receiver, 1, &one);
+    place_after(&receiver, 1, &one, 0, 0);
     tarn_flow grid;
     tarn_stream_flow(receiver.stream, &grid);
     for (uint32_t n = 0; n < TARN_FLOW_NODES; n++) {
