@@ -36,7 +36,8 @@ typedef struct head_damage {
 static const head_damage head_damages[] = {
     DAMAGE("nothing", 0, "", TARN_OK),
     DAMAGE("magic", 0, "TRNG", TARN_E_MALFORMED),
-    DAMAGE("version 2", 4, "\2\0", TARN_E_VERSION),
+    DAMAGE("version 1", 4, "\1\0", TARN_E_VERSION),
+    DAMAGE("version 2", 4, "\2\0", TARN_OK),
     DAMAGE("version 4", 4, "\4\0", TARN_E_VERSION),
     DAMAGE("header of 128 bytes", 6, "\x80\0", TARN_E_MALFORMED),
     DAMAGE("header of 185 bytes", 6, "\xb9\0", TARN_E_MALFORMED),
@@ -223,6 +224,26 @@ static void the_writer_refuses_what_would_not_open(void **context)
     REFUSED(head.body_count = 1);
     REFUSED(head.body_count = TARN_FRAME_BODIES_MAX + 1);
 #undef REFUSED
+}
+
+static void what_version_3_added_is_reserved_in_version_2(void **context)
+{
+    (void)context;
+    static golden_vector vector;
+    tarn_stream_frame frame;
+    const uint8_t *bytes;
+    find_golden("stream-bodies", &vector);
+    const size_t frame_bytes = golden_frame_of(&vector, 1, &bytes);
+    uint8_t *changed = malloc(frame_bytes);
+    memcpy(changed, bytes, frame_bytes);
+    put_u16(changed + STREAM_AT_VERSION, 2);
+    for (int at = STREAM_AT_RESIDUAL_STEP; at < STREAM_AT_UNUSED; at++) {
+        changed[at] = 1;
+        assert_int_equal(tarn_stream_open(changed, frame_bytes, &frame), TARN_E_MALFORMED);
+        changed[at] = 0;
+    }
+    assert_int_equal(tarn_stream_open(changed, frame_bytes, &frame), TARN_OK);
+    free(changed);
 }
 
 static void a_failed_open_leaves_the_frame_alone(void **context)
@@ -616,6 +637,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(damaged_heads_are_refused_with_their_status),
         cmocka_unit_test(the_writer_refuses_what_would_not_open),
+        cmocka_unit_test(what_version_3_added_is_reserved_in_version_2),
         cmocka_unit_test(a_failed_open_leaves_the_frame_alone),
         cmocka_unit_test(damaged_sections_are_refused_and_the_next_key_frame_is_taken),
         cmocka_unit_test(what_leaves_the_tank_stays_at_its_walls),
