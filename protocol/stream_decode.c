@@ -483,7 +483,7 @@ static inline void move_group(tarn_stream *s, tarn_ans_reader *reader, uint32_t 
         if (reader != NULL) {
             tarn_residual_read_calm(&from, tables, tarn_residual_context(activity), residual);
             activity = tarn_residual_follow(activity, (uint32_t)residual[3]);
-            way += tarn_four_times(tarn_four_load(residual), step);
+            way += tarn_four_times(tarn_four_load(residual) & axes, step); // the fourth is a sum
         }
         const tarn_four there = tarn_four_min(tarn_four_max(place + (way & axes), nil), end);
         if (is_base) {

@@ -55,7 +55,8 @@ static tarn_status check_prefix(const uint8_t *bytes, size_t byte_count)
     if (get_u32(bytes + STREAM_AT_MAGIC) != TARN_FRAME_MAGIC) {
         return TARN_E_MALFORMED;
     }
-    if (get_u16(bytes + STREAM_AT_VERSION) != TARN_FRAME_VERSION) {
+    const uint16_t version = get_u16(bytes + STREAM_AT_VERSION);
+    if (version < TARN_FRAME_VERSION_MIN || version > TARN_FRAME_VERSION) {
         return TARN_E_VERSION;
     }
     const uint16_t header_bytes = get_u16(bytes + STREAM_AT_HEADER_BYTES);
@@ -71,7 +72,8 @@ static tarn_status check_prefix(const uint8_t *bytes, size_t byte_count)
     if (bytes[STREAM_AT_TILE_CELLS_LOG2] != TARN_FRAME_TILE_CELLS_LOG2) {
         return TARN_E_VERSION;
     }
-    return bytes[STREAM_AT_RESERVED] == 0 ? TARN_OK : TARN_E_MALFORMED;
+    const uint32_t reserved = version == 2 ? get_u32(bytes + STREAM_AT_RESIDUAL_STEP) : bytes[STREAM_AT_RESERVED];
+    return reserved == 0 ? TARN_OK : TARN_E_MALFORMED;
 }
 
 /// The bodies, for which the header must have room.

@@ -111,8 +111,6 @@ void tarn_encoder_go_on(tarn_encoder *encoder, uint32_t number)
 
 // ---------------------------------------------------------------------------------------------------------- key frames
 
-enum { KEY_FLOW_SHIFT = 2 }; ///< of a key frame's flow, which moves nothing
-
 /// Counts each layer's particles per tile into e->counts.
 static tarn_status count_layers(tarn_encoder *e, stream_kernel_id kernel)
 {
@@ -202,7 +200,8 @@ static void choose_steps(tarn_encoder *e, float slack, float residual_quanta, in
     e->args.flow_shift = flow_shift;
 }
 
-/// A key frame's streams; the reference becomes what viewers have after it.
+/// A key frame's streams; the reference becomes what viewers have after it. Its flow is as fine as can be: it moves no
+/// particle, but viewers have their velocities from it. What follows is taken for calm until a base frame says.
 static tarn_status code_key(tarn_encoder *e)
 {
     tarn_queue *queue = e->view.queue;
@@ -210,7 +209,8 @@ static tarn_status code_key(tarn_encoder *e)
     e->args.is_key = e->args.is_base = 1;
     e->args.ratio = 0;
     e->args.steps = (float)ENCODER_FLOW_STEPS;
-    choose_steps(e, 0.5f, 1.0f, KEY_FLOW_SHIFT);
+    e->base_bits = 0.0f;
+    choose_steps(e, 0.5f, 1.0f, 0);
     encoder_launch(e, stream_see_id, occupied);
     tarn_status status = count_layers(e, stream_layers_id);
     if (status != TARN_OK) {
@@ -312,13 +312,15 @@ static void count_particles(tarn_encoder *e, const uint32_t births[TARN_STREAM_L
 }
 
 /// Where residuals are large anyway coarser steps cost less than they leave; in calm water what is left over would ask
-/// for a correction again in the next base frame. Nothing builds upon an extra frame.
+/// for a correction again in the next base frame. Coarser steps take fewer bits themselves: what is wild is calm again
+/// only well below. Nothing builds upon an extra frame.
 static void choose_moved_steps(tarn_encoder *e, bool is_base)
 {
     const float bits = e->base_bits;
     const int32_t flow_shift = bits < 6.0f ? 0 : bits < 8.5f ? 1 : 2;
+    e->is_wild = bits > (e->is_wild ? 2.0f : 3.5f);
     if (is_base) {
-        choose_steps(e, e->desc.base_slack, bits < 3.5f ? 1.0f : 2.0f * e->desc.base_slack, flow_shift);
+        choose_steps(e, e->desc.base_slack, e->is_wild ? 2.0f * e->desc.base_slack : 1.0f, flow_shift);
     } else {
         choose_steps(e, e->desc.extra_slack, 2.0f * e->desc.extra_slack, tile_clamp_i32(flow_shift, 1, 2));
     }

@@ -42,7 +42,8 @@ struct tarn_encoder {
     uint32_t epoch, number, reference;
     uint64_t reference_step, reference_flow_steps;
     uint32_t reference_tiles;
-    float base_bits; ///< that a particle took in the last base frame, the flow apart
+    float base_bits; ///< that a particle took in the last base frame, the flow apart; 0: there is none in this chain
+    bool is_wild;    ///< base frames have coarse steps
     encoder_layer layers[TARN_STREAM_LAYERS_MAX];
     uint32_t points_max; ///< particles of a tile and a layer that a key frame may have
     uint32_t *flow_list; ///< tiles that its particles lie between, ascending

@@ -131,7 +131,7 @@ static const metric_text session_metrics[TARN_SESSION_METRIC_COUNT] = {
     [TARN_SESSION_METRIC_PARTICLES] = {"session_particles", "gauge", "Particles in its tank"},
     [TARN_SESSION_METRIC_STEPS] = {"session_steps", "gauge", "Steps since its tank started afresh"},
     [TARN_SESSION_METRIC_UNCONVERGED] = {"session_unconverged", "gauge",
-                                         "Substeps since then whose pressure did not converge"},
+                                         "Substeps since its tank started afresh whose pressure did not converge"},
 };
 
 /// A label's value, whatever is in it.

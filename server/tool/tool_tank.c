@@ -5,6 +5,7 @@
 #include "server/tool/tool.h"
 
 #include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,8 +96,8 @@ void tool_print_limits(FILE *file, const char *before, const tarn_tank *tank)
     const tarn_model *model = tarn_tank_model(tank);
     for (uint32_t id = 0; id < model->parameter_count; id++) {
         const float asked = tarn_tank_parameter(tank, id), used = tarn_tank_parameter_used(tank, id);
-        if (used < asked) {
-            fprintf(file, "%s%s: asked for is %g, but %.2g is what acts: more substeps_max or larger cells take more\n",
+        if (used < asked - 0.005f * fabsf(asked)) { // half a percent nobody notices
+            fprintf(file, "%s%s: asked for is %g, but %.4g is what acts: more substeps_max or larger cells take more\n",
                     before, model->parameters[id].name, (double)asked, (double)used);
         }
     }

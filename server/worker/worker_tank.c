@@ -489,8 +489,8 @@ static void fill_state(const tarn_worker_tank *tank, tarn_ipc_state *state)
         tarn_parameter_info *info = &session->parameters[id];
         const float used = tarn_tank_parameter_used(tank->tank, id);
         info->value = tarn_tank_parameter(tank->tank, id);
-        if (used < info->value) {
-            snprintf(info->note, sizeof info->note, "acts as %.2g", (double)used);
+        if (used < info->value - 0.005f * fabsf(info->value)) { // half a percent nobody notices
+            snprintf(info->note, sizeof info->note, "acts as %.4g", (double)used);
         }
     }
     session->added_count = tarn_added_infos(desc, tank->added, tank->added_count, session->added);

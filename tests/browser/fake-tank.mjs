@@ -86,7 +86,7 @@ export function encodeFrame(particles, head) {
 
 function writeHead(bytes, head, { flags, headerBytes }) {
   bytes.writeUInt32LE(0x464e5254, 0);
-  bytes.writeUInt16LE(2, 4);
+  bytes.writeUInt16LE(3, 4);
   bytes.writeUInt16LE(headerBytes, 6);
   bytes[13] = PLACE_BITS;
   bytes[14] = 1;

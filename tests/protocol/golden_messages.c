@@ -246,6 +246,7 @@ static void joined_with_model(tarn_message *m)
     tarn_session_state *described = &m->joined.state;
     memcpy(described->parameters[0].label, "Gravity", sizeof "Gravity");
     memcpy(described->parameters[0].unit, "m/s²", sizeof "m/s²");
+    memcpy(described->parameters[0].note, "acts as 9.2", sizeof "acts as 9.2");
     described->parameters[1].whole = described->parameters[1].magnitudes = 1;
     memcpy(described->model, "liquid", sizeof "liquid");
     described->tools = TARN_TOOLS_ALL;

@@ -107,13 +107,14 @@ function open(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   check(bytes.length >= 8, STATUS.TRUNCATED, "8 bytes");
   malformed(view.getUint32(0, true) === 0x464e5254, "magic");
-  check(view.getUint16(4, true) === 3, STATUS.VERSION, "version");
+  const version = view.getUint16(4, true);
+  check(version === 2 || version === 3, STATUS.VERSION, "version");
   const headerBytes = view.getUint16(6, true);
   malformed(headerBytes >= 136 && headerBytes % 8 === 0, "header_bytes");
   check(headerBytes <= 1024, STATUS.LIMIT, "header_bytes");
   check(bytes.length >= headerBytes, STATUS.TRUNCATED, "header");
   check(bytes[15] === 3, STATUS.VERSION, "tile_cells_log2");
-  malformed(view.getUint8(127) === 0, "reserved");
+  malformed(version === 2 ? view.getUint32(124, true) === 0 : view.getUint8(127) === 0, "reserved");
   const head = readHeader(view);
   check(head.body_count <= 16, STATUS.LIMIT, "body_count");
   malformed(headerBytes >= 136 + 24 * head.body_count, "room for bodies");

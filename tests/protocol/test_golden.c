@@ -65,26 +65,46 @@ static void encoders_write_the_committed_bytes(void **context)
     }
 }
 
+/// @param vector  its kind and its name, for the bytes that are committed
+static void expect_described(golden_vector *vector)
+{
+    size_t byte_count, text_bytes;
+    char *bytes = read_golden(vector->name, ".bin", &byte_count);
+    char *text = read_golden(vector->name, ".json", &text_bytes);
+    assert_true(byte_count <= GOLDEN_BYTES_MAX);
+    memcpy(vector->bytes, bytes, byte_count);
+    vector->byte_count = byte_count;
+    char *described = golden_describe(vector);
+    assert_non_null(described);
+    if (strcmp(described, text) != 0) {
+        fail_msg("%s.bin decodes to something else than %s.json", vector->name, vector->name);
+    }
+    free(bytes);
+    free(text);
+    free(described);
+}
+
 static void decoders_read_the_committed_bytes_as_described(void **context)
 {
     (void)context;
     static golden_vector vector;
     for (int i = 0; i < golden_count(); i++) {
-        size_t byte_count, text_bytes;
         assert_true(golden_make(i, &vector));
-        char *bytes = read_golden(vector.name, ".bin", &byte_count);
-        char *text = read_golden(vector.name, ".json", &text_bytes);
-        assert_true(byte_count <= GOLDEN_BYTES_MAX);
-        memcpy(vector.bytes, bytes, byte_count);
-        vector.byte_count = byte_count;
-        char *described = golden_describe(&vector);
-        assert_non_null(described);
-        if (strcmp(described, text) != 0) {
-            fail_msg("%s.bin decodes to something else than %s.json", vector.name, vector.name);
-        }
-        free(bytes);
-        free(text);
-        free(described);
+        expect_described(&vector);
+    }
+}
+
+static void decoders_read_frames_of_version_2_as_described(void **context)
+{
+    (void)context;
+    static const char *const names[] = {"version-2/stream-key", "version-2/stream-extra", "version-2/stream-far",
+                                        "version-2/stream-colours"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        static golden_vector vector;
+        vector.kind = GOLDEN_STREAM;
+        vector.name = names[i];
+        expect_described(&vector);
+        assert_int_equal(vector.bytes[4 + 4], 2); // behind the frame's size and magic
     }
 }
 
@@ -185,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(encoders_write_the_committed_bytes),
         cmocka_unit_test(decoders_read_the_committed_bytes_as_described),
+        cmocka_unit_test(decoders_read_frames_of_version_2_as_described),
         cmocka_unit_test(messages_survive_reading_and_writing),
         cmocka_unit_test(every_truncated_message_is_refused),
         cmocka_unit_test(a_byte_behind_a_message_is_refused),

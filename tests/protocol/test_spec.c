@@ -194,6 +194,7 @@ static void limits_are_the_constants_of_the_code(void **context)
         LIMIT(TARN_HAND_JOINTS),
         LIMIT(TARN_FRAMES_UNACKNOWLEDGED_MAX),
         LIMIT(TARN_FRAME_VERSION),
+        LIMIT(TARN_FRAME_VERSION_MIN),
         LIMIT(TARN_FRAME_HEADER_BYTES),
         LIMIT(TARN_FRAME_HEADER_BYTES_MAX),
         LIMIT(TARN_FRAME_BODY_BYTES),

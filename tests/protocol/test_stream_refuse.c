@@ -1,5 +1,6 @@
 // Streams that are none: what is refused with which status, in heads and in sections, and that the next key frame is
 // decoded as if nothing had been.
+#include "protocol/stream_layout.h"
 #include "tests/protocol/golden_streams.h"
 #include "tests/protocol/golden_vectors.h"
 #include "tests/protocol/stream_model.h"
@@ -35,7 +36,8 @@ typedef struct head_damage {
 static const head_damage head_damages[] = {
     DAMAGE("nothing", 0, "", TARN_OK),
     DAMAGE("magic", 0, "TRNG", TARN_E_MALFORMED),
-    DAMAGE("version 2", 4, "\2\0", TARN_E_VERSION),
+    DAMAGE("version 1", 4, "\1\0", TARN_E_VERSION),
+    DAMAGE("version 2", 4, "\2\0", TARN_OK),
     DAMAGE("version 4", 4, "\4\0", TARN_E_VERSION),
     DAMAGE("header of 128 bytes", 6, "\x80\0", TARN_E_MALFORMED),
     DAMAGE("header of 185 bytes", 6, "\xb9\0", TARN_E_MALFORMED),
@@ -222,6 +224,26 @@ static void the_writer_refuses_what_would_not_open(void **context)
     REFUSED(head.body_count = 1);
     REFUSED(head.body_count = TARN_FRAME_BODIES_MAX + 1);
 #undef REFUSED
+}
+
+static void what_version_3_added_is_reserved_in_version_2(void **context)
+{
+    (void)context;
+    static golden_vector vector;
+    tarn_stream_frame frame;
+    const uint8_t *bytes;
+    find_golden("stream-bodies", &vector);
+    const size_t frame_bytes = golden_frame_of(&vector, 1, &bytes);
+    uint8_t *changed = malloc(frame_bytes);
+    memcpy(changed, bytes, frame_bytes);
+    put_u16(changed + STREAM_AT_VERSION, 2);
+    for (int at = STREAM_AT_RESIDUAL_STEP; at < STREAM_AT_UNUSED; at++) {
+        changed[at] = 1;
+        assert_int_equal(tarn_stream_open(changed, frame_bytes, &frame), TARN_E_MALFORMED);
+        changed[at] = 0;
+    }
+    assert_int_equal(tarn_stream_open(changed, frame_bytes, &frame), TARN_OK);
+    free(changed);
 }
 
 static void a_failed_open_leaves_the_frame_alone(void **context)
@@ -422,11 +444,15 @@ static void damaged_sections_are_refused_and_the_next_key_frame_is_taken(void **
     stream_receiver_free(&receiver);
 }
 
-/// Takes a good case. @return the first particle's position
-static const uint16_t *place_after(stream_receiver *receiver, uint32_t number, const section_case *s)
+/// Takes a good case in steps of its own. @return the first particle's position
+static const uint16_t *place_after(stream_receiver *receiver, uint32_t number, const section_case *s,
+                                   uint16_t residual_step, uint8_t flow_step)
 {
     uint8_t bytes[FRAME_BYTES_MAX];
-    assert_int_equal(stream_receiver_take(receiver, bytes, write_case(s, number, bytes)), TARN_OK);
+    const size_t byte_count = write_case(s, number, bytes);
+    put_u16(bytes + STREAM_AT_RESIDUAL_STEP, residual_step);
+    bytes[STREAM_AT_FLOW_STEP] = flow_step;
+    assert_int_equal(stream_receiver_take(receiver, bytes, byte_count), TARN_OK);
     assert_int_equal(receiver->particles.unit_bits, TARN_PLACE_BITS);
     return receiver->particles.positions;
 }
@@ -459,21 +485,26 @@ static void what_leaves_the_tank_stays_at_its_walls(void **context)
                                       TARN_OK};
     stream_receiver receiver;
     make_case_receiver(&receiver);
-    const uint16_t *place = place_after(&receiver, 1, &beyond);
+    const uint16_t *place = place_after(&receiver, 1, &beyond, 0, 0);
     assert_int_equal(place[0], 12 * 1024 - 1);
     assert_int_equal(place[1], 3 * 256 + 128);
-    place = place_after(&receiver, 2, &down);
-    assert_int_equal(place[0], 0);
-    assert_int_equal(place[1], 0);
-    assert_int_equal(place[2], 8 * 1024 - 1);
-    place = place_after(&receiver, 3, &up);
-    assert_int_equal(place[0], 12 * 1024 - 1);
-    assert_int_equal(place[1], 0);
-    place_after(&receiver, 4, &flow);
-    tarn_flow grid;
-    tarn_stream_flow(receiver.stream, &grid);
-    assert_int_equal(grid.nodes[0].d[0], TARN_FLOW_MAX);
-    assert_int_equal(grid.nodes[TARN_FLOW_BLOCK - 1].d[0], grid.nodes[tarn_flow_node_at(7, 7, 7)].d[0]);
+    for (uint32_t largest = 0; largest <= 1; largest++) { // steps of a quantum, and the largest
+        const uint16_t step = largest ? TARN_STREAM_STEP_MAX : 0;
+        place = place_after(&receiver, 2 + 2 * largest, &down, step, 0);
+        assert_int_equal(place[0], 0);
+        assert_int_equal(place[1], 0);
+        assert_int_equal(place[2], 8 * 1024 - 1);
+        place = place_after(&receiver, 3 + 2 * largest, &up, step, 0);
+        assert_int_equal(place[0], 12 * 1024 - 1);
+        assert_int_equal(place[1], 0);
+    }
+    for (uint32_t largest = 0; largest <= 1; largest++) {
+        place_after(&receiver, 6 + largest, &flow, 0, largest ? UINT8_MAX : 0);
+        tarn_flow grid;
+        tarn_stream_flow(receiver.stream, &grid);
+        assert_int_equal(grid.nodes[0].d[0], TARN_FLOW_MAX);
+        assert_int_equal(grid.nodes[TARN_FLOW_BLOCK - 1].d[0], grid.nodes[tarn_flow_node_at(7, 7, 7)].d[0]);
+    }
     stream_receiver_free(&receiver);
 }
 
@@ -492,7 +523,7 @@ static void nodes_that_nothing_is_said_of_are_filled_in(void **context)
                                      TARN_OK};
     stream_receiver receiver;
     make_case_receiver(&receiver);
-    place_after(&receiver, 1, &one);
+    place_after(&receiver, 1, &one, 0, 0);
     tarn_flow grid;
     tarn_stream_flow(receiver.stream, &grid);
     for (uint32_t n = 0; n < TARN_FLOW_NODES; n++) {
@@ -606,6 +637,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(damaged_heads_are_refused_with_their_status),
         cmocka_unit_test(the_writer_refuses_what_would_not_open),
+        cmocka_unit_test(what_version_3_added_is_reserved_in_version_2),
         cmocka_unit_test(a_failed_open_leaves_the_frame_alone),
         cmocka_unit_test(damaged_sections_are_refused_and_the_next_key_frame_is_taken),
         cmocka_unit_test(what_leaves_the_tank_stays_at_its_walls),

@@ -28,7 +28,7 @@ scenes=$here/../browser/scenes
 "$record_stream" "$scenes/small-splash.json" "$scratch/splash.bin" --frames 24 --first 10 --key 12 --base 3 --every 1
 "$record_stream" "$scenes/small-splash.json" "$scratch/fine.bin" --frames 12 --key 12 --base 2 --bits 7 --reset 7
 set -- "$scratch/pool.bin" "$scratch/splash.bin" "$scratch/fine.bin"
-for sequence in "$golden"/stream-*.bin "$here"/../browser/streams/*.bin; do
+for sequence in "$golden"/stream-*.bin "$golden"/version-2/*.bin "$here"/../browser/streams/*.bin; do
     [ ! -f "$sequence" ] || set -- "$@" "$sequence"
 done
 node "$here/test_wasm.mjs" "$scratch/codec.wasm" "$trace_stream" "$scratch" "$@"

@@ -241,6 +241,41 @@ static void what_is_seen_is_what_is_known(void **state)
     }
 }
 
+static void expect_steps(stage *s, tarn_stream_kind kind, uint32_t residual_step, uint32_t flow_step)
+{
+    assert_int_equal(act_step(s->tank, NULL, 0), TARN_OK);
+    assert_int_equal(encode(s, kind), kind);
+    assert_int_equal(s->head.residual_step, residual_step);
+    assert_int_equal(s->head.flow_step, flow_step);
+}
+
+/// Steps become coarse where a particle takes much, and fine again where it takes much less, or in a new chain.
+static void steps_are_as_coarse_as_the_water_is_wild(void **state)
+{
+    (void)state;
+    static const struct {
+        float bits;
+        uint32_t quarters; ///< of a quantum
+    } bases[] = {{3.0f, 4}, {4.0f, 6}, {3.0f, 6}, {1.0f, 4}, {3.0f, 4}};
+    tarn_tank_desc desc;
+    tarn_encoder_desc how;
+    fixture_named("dam break 32")->describe(&desc);
+    tarn_encoder_desc_default(&how);
+    const uint32_t quantum = 1u << (TARN_PLACE_BITS - how.place_bits);
+    stage s = open_stage(&one_thread, &desc, &how);
+    expect_steps(&s, TARN_STREAM_KEY, quantum, 1);
+    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
+        s.encoder->base_bits = bases[i].bits;
+        expect_steps(&s, TARN_STREAM_BASE, bases[i].quarters * quantum / 4, 1);
+    }
+    s.encoder->base_bits = 9.0f;
+    expect_steps(&s, TARN_STREAM_BASE, 6 * quantum / 4, 4);
+    s.encoder->base_bits = 9.0f;
+    expect_steps(&s, TARN_STREAM_KEY, quantum, 1);
+    expect_steps(&s, TARN_STREAM_BASE, quantum, 1);
+    close_stage(&s);
+}
+
 static uint64_t mix(uint64_t hash, const uint8_t *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -661,6 +696,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_seen_is_what_is_known),
+        cmocka_unit_test(steps_are_as_coarse_as_the_water_is_wild),
         cmocka_unit_test(a_stream_goes_on_in_another_tank),
         cmocka_unit_test(the_same_bytes_from_all_threads_and_instructions),
         cmocka_unit_test(what_replaces_the_particles_asks_for_a_key_frame),

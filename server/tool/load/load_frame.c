@@ -28,7 +28,8 @@ tarn_status load_frame_head_read(const uint8_t *bytes, size_t byte_count, uint64
     if (byte_count < TARN_FRAME_HEADER_BYTES) {
         return TARN_E_TRUNCATED;
     }
-    if (get_u16(bytes + STREAM_AT_VERSION) != TARN_FRAME_VERSION || bytes[STREAM_AT_KIND] > TARN_STREAM_EXTRA) {
+    const uint16_t version = get_u16(bytes + STREAM_AT_VERSION);
+    if (version < TARN_FRAME_VERSION_MIN || version > TARN_FRAME_VERSION || bytes[STREAM_AT_KIND] > TARN_STREAM_EXTRA) {
         return TARN_E_VERSION;
     }
     const size_t header_bytes = get_u16(bytes + STREAM_AT_HEADER_BYTES);

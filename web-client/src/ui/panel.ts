@@ -190,9 +190,9 @@ export class Panel {
       .join("\n");
     for (const p of parameters) {
       // A slider that is being dragged stays under the finger.
-      if (!this.sliders.get(p.name)?.domElement.matches(":active, :focus-within"))
-        this.values[p.name] = readable(p.value);
-      this.sliders.get(p.name)?.name(labelOf(p));
+      const slider = this.sliders.get(p.name);
+      if (!slider?.domElement.matches(":active, :focus-within")) this.values[p.name] = readable(p.value);
+      if (slider && slider.$name.textContent !== labelOf(p)) slider.name(labelOf(p));
     }
     if (key === this.parameters) {
       for (const slider of this.sliders.values()) slider.updateDisplay();
