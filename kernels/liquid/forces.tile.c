@@ -20,6 +20,7 @@
 #include "kernels/tank/region.h"
 
 #define AHEAD_MAX 1.0f         ///< cells: a longer way upstream counts as this
+#define AHEAD_CHANGE_MAX 0.25f ///< cells a step, for each axis that it comes along: more is an impact
 #define AHEAD_FLIP_MIN 0.0625f ///< of FLIP, for there to be `ahead`
 #define SWIRL_CORE 0.25f       ///< of a pull's radius, within which its way in slows down
 
@@ -186,7 +187,8 @@ TILE_FN row_f32 ahead_of(const forces_scratch *s, int axis, int at, float half)
         const row_f32 way = row_clamp(half * flow, -AHEAD_MAX, AHEAD_MAX);
         const row_f32 change = way * less_steep(sides, 0.5f * (high - low)),
                       upstream = row_select(way > row_all(0.0f), high - own, low - own);
-        part[b] = row_keep((low < SPEED_UNKNOWN) & (high < SPEED_UNKNOWN), less_steep(change, upstream));
+        part[b] = row_keep((low < SPEED_UNKNOWN) & (high < SPEED_UNKNOWN),
+                           row_clamp(less_steep(change, upstream), -AHEAD_CHANGE_MAX, AHEAD_CHANGE_MAX));
     }
     return (part[0] + part[1]) + part[2];
 }
