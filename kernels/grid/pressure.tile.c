@@ -223,15 +223,16 @@ TILE_KERNEL(grid_solve_check, CHECK_LANES, grid_args, check_scratch)
         const float residual = args->is_density ? s->max[0] : s->max[0] * m->control->frac;
         const float tolerance = args->is_density ? m->control->density_tolerance : m->control->tolerance;
         if (args->is_first) {
+            counters->unconverged += args->is_density ? counters->go | counters->failed : 0; // by the pressure
             counters->iterations = 0;
             counters->failed = 0;
             counters->closed_cells = 0;
             counters->closed_excess = 0;
             counters->speed_max_bits = counters->liquid_speed_bits = 0;
-            counters->unconverged += args->is_density ? counters->go : 0; // which the pressure has left
         }
         if (!tile_is_finite_f32(residual)) {
-            counters->failed = counters->broken = 1;
+            counters->failed = 1; // and the substep does without
+            counters->broken |= args->is_first;
         }
         counters->residual = residual;
         counters->go = residual > tolerance && counters->failed == 0;
@@ -338,7 +339,7 @@ TILE_KERNEL(grid_cg_alpha, CHECK_LANES, grid_args, check_scratch)
         const int finite = tile_is_finite_f32(alpha) && tile_is_finite_f32(dad);
         counters->alpha = finite ? alpha : 0.0f;
         if (!finite) {
-            counters->failed = counters->broken = 1;
+            counters->failed = 1;
         }
     }
 }
