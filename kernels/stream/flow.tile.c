@@ -186,7 +186,7 @@ TILE_FN void sharpen(nodes_scratch *s, uint32_t n)
         s->number[n][a] = tile_round_i32(tile_clamp_f32(here[a] + (here[a] - tile_get_f32x4(sum, a) * share),
                                                         (float)-TARN_FLOW_MAX, (float)TARN_FLOW_MAX));
     }
-    s->number[n][3] = 0; // the sums go over all four
+    s->number[n][3] = 0; // subtracted with the others
 }
 
 TILE_FN int is_known(const tarn_flow_mask *mask, uint32_t n)
