@@ -9,7 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TARN_MODEL_PARAMETERS_MAX = 16, TARN_MODEL_CHANNELS_MAX = 8, TARN_MODEL_NAME_BYTES = 16 };
+enum {
+    TARN_MODEL_PARAMETERS_MAX = 24,
+    TARN_MODEL_CHANNELS_MAX = 8,
+    TARN_MODEL_CARRIED_MAX = 8,
+    TARN_MODEL_NAME_BYTES = 16,
+};
 
 /// What the tank's shell does with a parameter, whatever the model.
 typedef enum tarn_parameter_role {
@@ -40,6 +45,16 @@ typedef struct tarn_parameter_spec {
     const char *text; ///< sentences
 } tarn_parameter_spec;
 
+/// What each particle carries besides place and velocity. In a scene a block, a fluid's shape or an emitter may say it
+/// by this name. Its number is its place in the model's table, which only grows at its end: it is in saved states.
+typedef struct tarn_carried_spec {
+    const char *name;
+    const char *label;       ///< for people
+    const char *unit;        ///< the same; NULL: none
+    float initial, min, max; ///< initial: where a scene says nothing, and of what people pour
+    const char *text;        ///< sentences
+} tarn_carried_spec;
+
 /// What particles can be coloured by. Its number is its place in the model's table, which only grows at its end.
 typedef struct tarn_channel_spec {
     const char *name;
@@ -68,6 +83,8 @@ typedef struct tarn_model {
     const tarn_parameter_spec *parameters;
     uint32_t channel_count;
     const tarn_channel_spec *channels;
+    uint32_t carried_count;
+    const tarn_carried_spec *carried;
 } tarn_model;
 
 #ifdef __cplusplus

@@ -64,8 +64,9 @@ typedef struct tarn_fluid_block {
     float min_m[3];
     float max_m[3];
     float velocity_m_s[3];
-    uint32_t liquid;   ///< index
-    uint8_t colour[4]; ///< sRGB dye; the fourth is 0 where the liquid's own colour holds
+    uint32_t liquid;                       ///< index
+    uint8_t colour[4];                     ///< sRGB dye; the fourth is 0 where the liquid's own colour holds
+    float carried[TARN_MODEL_CARRIED_MAX]; ///< by the model's table
 } tarn_fluid_block;
 
 /// Liquid of any shape at the start; blocks come first where both hold a point.
@@ -75,6 +76,7 @@ typedef struct tarn_fluid_shape {
     float velocity_m_s[3];
     uint32_t liquid;
     uint8_t colour[4];
+    float carried[TARN_MODEL_CARRIED_MAX]; ///< by the model's table
 } tarn_fluid_shape;
 
 typedef enum tarn_motion {
@@ -110,6 +112,7 @@ typedef struct tarn_emitter {
     float start_s, end_s; ///< end_s 0: never ends
     uint32_t liquid;
     uint8_t colour[4];
+    float carried[TARN_MODEL_CARRIED_MAX]; ///< by the model's table
 } tarn_emitter;
 
 /// A region that takes away liquid that enters it.

@@ -358,6 +358,9 @@ TILE_FN void move_pack(const tank_args *args, advect_scratch *s, tile_place plac
     if (store->seat != NULL) {
         pack_store_i32(store->moved_seat + particle, pack_load_i32(store->seat + particle, n), n);
     }
+    for (int k = 0; k < CARRIED_MAX && store->carried[k] != NULL; k++) {
+        pack_store_f32(store->moved_carried[k] + particle, pack_load_f32(store->carried[k] + particle, n), n);
+    }
 }
 
 /// Where in its tile particles are. Ends with a barrier.

@@ -255,6 +255,9 @@ TILE_FN void spawn_one(const tank_args *args, uint32_t dense, tile_place place, 
     if (store->seat != NULL) {
         store->seat[to] = TILE_NONE;
     }
+    for (int k = 0; k < CARRIED_MAX && store->carried[k] != NULL; k++) {
+        store->carried[k][to] = e < TANK_REGIONS_MAX ? store->control->emitters[e].carried[k] : 0.0f;
+    }
     for (int i = 0; i < 9 && store->affine[0] != NULL; i++) {
         store->affine[i][to] = 0.0f;
     }

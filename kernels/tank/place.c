@@ -22,6 +22,12 @@ tarn_status tank_arrays_alloc(const tarn_tank *tank, uint32_t count, tank_arrays
     for (int i = 0; i < 9 && m->affine[0] != NULL; i++) {
         failed |= (arrays->affine[i] = calloc(1, bytes)) == NULL;
     }
+    for (uint32_t k = 0; k < tank->model->shown.carried_count; k++) {
+        failed |= (arrays->carried[k] = calloc(1, bytes)) == NULL;
+    }
+    if (tank->model->fills) {
+        failed |= (arrays->awake = calloc(tank->args->grid.shape.tile_total[0], 1)) == NULL;
+    }
     return failed ? TARN_E_MEMORY : TARN_OK;
 }
 
@@ -29,6 +35,10 @@ void tank_arrays_free(tank_arrays *arrays)
 {
     free(arrays->id);
     free(arrays->attribute);
+    free(arrays->awake);
+    for (int k = 0; k < CARRIED_MAX; k++) {
+        free(arrays->carried[k]);
+    }
     for (int a = 0; a < 3; a++) {
         free(arrays->position[a]);
         free(arrays->velocity[a]);
@@ -51,7 +61,7 @@ static uint32_t tile_of(const grid_shape *shape, const tank_arrays *arrays, uint
                          (int)(arrays->position[2][particle] >> TILE_POSITION_BITS));
 }
 
-/// Tables over all tiles, and the list of those that hold particles.
+/// Tables over all tiles, and the list of those that are occupied.
 typedef struct tile_tables {
     uint32_t *first, *count, *list;
     uint32_t listed;
@@ -67,15 +77,20 @@ static tarn_status fill_tables(const tarn_tank *tank, const tank_arrays *arrays,
             return TARN_E_MALFORMED;
         }
         if (dense != last) {
-            if (tables->listed == shape->occupied_max) {
-                return TARN_E_MEMORY;
-            }
-            tables->list[tables->listed++] = dense;
             tables->first[dense] = i;
             tarn_queue_yield(tank->grid.queue);
         }
         tables->count[dense]++;
         last = dense;
+    }
+    for (uint32_t dense = 0; dense < shape->tile_total[0]; dense++) {
+        if (tables->count[dense] == 0 && (arrays->awake == NULL || arrays->awake[dense] == 0)) {
+            continue;
+        }
+        if (tables->listed == shape->occupied_max) {
+            return TARN_E_MEMORY;
+        }
+        tables->list[tables->listed++] = dense;
     }
     return TARN_OK;
 }
@@ -84,6 +99,15 @@ static tarn_status upload(tarn_tank *tank, void *to, const void *from, size_t co
 {
     tarn_queue_yield(tank->grid.queue);
     return to == NULL ? TARN_OK : tarn_queue_upload(tank->grid.queue, to, from, count * 4);
+}
+
+static tarn_status upload_awake(const tarn_tank *tank, const tank_arrays *arrays)
+{
+    const store_memory *m = &tank->args->store;
+    TARN_ASSERT((m->awake == NULL) == (arrays->awake == NULL));
+    return m->awake == NULL
+               ? TARN_OK
+               : tarn_queue_upload(tank->grid.queue, m->awake, arrays->awake, tank->args->grid.shape.tile_total[0]);
 }
 
 static tarn_status upload_all(tarn_tank *tank, const tank_arrays *arrays, const tile_tables *tables)
@@ -105,6 +129,12 @@ static tarn_status upload_all(tarn_tank *tank, const tank_arrays *arrays, const 
     for (int i = 0; i < 9 && status == TARN_OK; i++) {
         status = upload(tank, m->affine[i], arrays->affine[i], n);
     }
+    for (int k = 0; k < CARRIED_MAX && status == TARN_OK; k++) {
+        status = upload(tank, m->carried[k], arrays->carried[k], n);
+    }
+    if (status == TARN_OK) {
+        status = upload_awake(tank, arrays);
+    }
     if (status == TARN_OK) {
         status = upload(tank, m->tile_first_next, tables->first, tiles);
     }
@@ -121,6 +151,10 @@ void tank_list_tiles(tarn_tank *tank, const tank_args *args)
 {
     grid_launch(&tank->grid, args, TANK_KERNEL(keep_active), NULL, tank->kept_count);
     grid_launch(&tank->grid, args, TANK_KERNEL(list), NULL, 1);
+    if (args->store.kept[0] != NULL) {
+        grid_launch(&tank->grid, args, TANK_KERNEL(keep), &args->grid.m.counters->adopting,
+                    args->grid.shape.active_max);
+    }
 }
 
 void tank_adopt_tiles(tarn_tank *tank, const tank_args *args)
@@ -141,7 +175,7 @@ static tarn_status list_placed(tarn_tank *tank, const tank_arrays *arrays, uint3
         return status;
     }
     grid_launch(&tank->grid, args, TANK_KERNEL(clear), NULL, (tiles + CLEAR_TILES - 1) / CLEAR_TILES);
-    TARN_ASSERT(listed <= arrays->count && listed <= args->grid.shape.occupied_max);
+    TARN_ASSERT(listed <= args->grid.shape.occupied_max);
     grid_launch(&tank->grid, args, TANK_KERNEL(mark), NULL, listed);
     tank_list_tiles(tank, args);
     tank_adopt_tiles(tank, args);

@@ -362,6 +362,10 @@ static void put_one(void *context, const int *cell, const int *point, int block)
         const float v = velocity_m_s[a] * desc->dt_s / desc->cell_m;
         to->velocity[a][to->count] = tile_clamp_f32(v, -SPEED_MAX, SPEED_MAX);
     }
+    const float *carried = is_block ? desc->blocks[block].carried : fluid->carried;
+    for (int k = 0; k < CARRIED_MAX && to->carried[k] != NULL; k++) {
+        to->carried[k][to->count] = carried[k];
+    }
     to->id[to->count] = to->count;
     if (to->attribute != NULL) {
         to->attribute[to->count] = tank_attribute(desc, liquid, colour);

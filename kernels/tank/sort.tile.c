@@ -37,6 +37,12 @@ TILE_FN void mark_occupied(const tank_args *args, tile_place place)
     }
 }
 
+/// Whether a tile is occupied whatever it holds.
+TILE_FN int is_awake(const store_memory *store, uint32_t dense)
+{
+    return store->awake != NULL && store->awake[dense] != 0;
+}
+
 /// Where the occupied tiles around a place count what moves there: index in move_count, or TILE_NONE.
 TILE_FN uint32_t arrivals_from(const tank_args *args, tile_place place, uint32_t n)
 {
@@ -77,7 +83,7 @@ TILE_KERNEL(tank_arrivals, 32, tank_args, arrivals_scratch)
             store->control->grid.kick = store->control->grid.frac;
         }
     }
-    if (count > 0) {
+    if (count > 0 || is_awake(store, dense)) {
         mark_occupied(args, place);
     }
 }
@@ -108,7 +114,7 @@ TILE_KERNEL(tank_stay, 32, tank_args, tile_no_scratch)
     if (TILE_SINGLE()) {
         store->tile_count_next[dense] = count;
     }
-    if (count > 0) {
+    if (count > 0 || (o != TILE_NONE && is_awake(store, dense))) {
         mark_occupied(args, tile_place_of(&args->grid.shape, 0, dense));
     }
 }
@@ -228,6 +234,43 @@ TILE_KERNEL(tank_list, LIST_LANES, tank_args, list_scratch)
         counters->liquid_cells_last = counters->liquid_cells;
         counters->liquid_cells = 0;
         counters->open = 0;
+    }
+}
+
+/// The velocities of the substep that ends, to where their tiles will lie; only of cells in the tank, and of tiles that
+/// are occupied now. Before the present lists leave the tables. One tile per active tile to come, at least one.
+TILE_KERNEL(tank_keep, CELL_LANES, tank_args, tile_no_scratch)
+{
+    const grid_memory *grid = &args->grid.m;
+    if (tile >= grid->counters->active_next) {
+        return;
+    }
+    const grid_shape *shape = &args->grid.shape;
+    const uint32_t dense = grid->active_tile_next[tile], from = grid->slot[dense];
+    const int was_there = grid->level[0].index[dense] != TILE_NONE;
+    const tile_place place = tile_place_of(shape, 0, dense);
+    const int ex = tile_extent(shape, 0, place.x), ey = tile_extent(shape, 1, place.y),
+              ez = tile_extent(shape, 2, place.z);
+    for (int c = 0; c < 3; c++) {
+        float *to = args->store.kept[c] + (uint64_t)tile * TILE_CELLS;
+        const float *u = grid->u_ext[c] + (uint64_t)(was_there ? from : 0) * TILE_CELLS;
+        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+            const uint32_t at = cell_index(x, y, z);
+            to[at] = was_there && x < ex && y < ey && z < ez ? u[at] : 0.0f;
+        }
+    }
+}
+
+/// What is kept goes back to u_ext, from where it is kept again when the lists change before a substep. One tile per
+/// active tile.
+TILE_KERNEL(tank_unkeep, CELL_LANES, tank_args, tile_no_scratch)
+{
+    for (int c = 0; c < 3; c++) {
+        const float *from = args->store.kept[c] + (uint64_t)tile * TILE_CELLS;
+        float *to = args->grid.m.u_ext[c] + (uint64_t)tile * TILE_CELLS;
+        FOR_RANGE (i, 0, TILE_CELLS) {
+            to[i] = from[i];
+        }
     }
 }
 
@@ -368,6 +411,9 @@ TILE_KERNEL(tank_scatter, PARTICLE_LANES, tank_args, scatter_scratch)
         }
         if (store->seat != NULL) {
             pack_move_u32(&s->move, store->seat, store->moved_seat + from, n);
+        }
+        for (int k = 0; k < CARRIED_MAX && store->carried[k] != NULL; k++) {
+            pack_move_f32(&s->move, store->carried[k], store->moved_carried[k] + from, n);
         }
         for (int c = 0; store->affine[0] != NULL && c < 9; c++) {
             pack_move_f32(&s->move, store->affine[c], store->moved_affine[c] + from, n);

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /// Rows of the rotation from the room to the shape's frame, from a quaternion.
 static void inverse_matrix(const float *q, float m[3][3])
@@ -48,7 +49,7 @@ uint32_t tank_attribute(const tarn_tank_desc *desc, uint32_t liquid, const uint8
 
 bool tank_has_attributes(const tarn_tank_desc *desc)
 {
-    bool coloured = desc->liquid_count > 1;
+    bool coloured = desc->liquid_count > 1 || tank_model_of(desc)->kinds > 0;
     for (uint32_t i = 0; i < desc->block_count; i++) {
         coloured |= desc->blocks[i].colour[3] != 0;
     }
@@ -89,6 +90,7 @@ void tank_sources_fill(const tarn_tank *tank, tank_control *control)
         fill_region(tank, &emitter->shape, &emitter->pose, region);
         region->births = tank->emitter_births[i];
         region->attribute = tank_attribute(desc, emitter->liquid, emitter->colour);
+        memcpy(region->carried, emitter->carried, sizeof region->carried);
         for (int a = 0; a < 3; a++) {
             region->velocity[a] = tile_clamp_f32(emitter->velocity_m_s[a] * per_step, -SPEED_MAX, SPEED_MAX);
         }

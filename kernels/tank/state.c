@@ -26,6 +26,9 @@ static void list_device(const tarn_tank *tank, void *list[STATE_ARRAY_COUNT])
     for (int i = 0; i < 9; i++) {
         list[STATE_AFFINE + i] = m->affine[i];
     }
+    for (int k = 0; k < CARRIED_MAX; k++) {
+        list[STATE_CARRIED + k] = m->carried[k];
+    }
 }
 
 /// The same on the host.
@@ -40,13 +43,25 @@ static void list_host(tank_arrays *arrays, void *list[STATE_ARRAY_COUNT])
     for (int i = 0; i < 9; i++) {
         list[STATE_AFFINE + i] = arrays->affine[i];
     }
+    for (int k = 0; k < CARRIED_MAX; k++) {
+        list[STATE_CARRIED + k] = arrays->carried[k];
+    }
 }
 
 // -------------------------------------------------------------------------------------------------------------- saving
 
+/// Of a tile's cells, the first ones, those that may lie in the tank: a flat tank has one layer of them.
+static uint32_t kept_cells(const tarn_tank *tank)
+{
+    const int layers = tile_min_i32(tank->args->grid.shape.cells[2], TILE_EDGE);
+    return tank->model->keeps_velocity ? (uint32_t)layers * TILE_ROWS : 0;
+}
+
 size_t tarn_tank_save_bytes_max(const tarn_tank *tank)
 {
-    return STATE_BYTES_MAX + (size_t)tank->args->scale.particles_max * STATE_ARRAYS_MAX * 4;
+    const size_t tiles = tank->model->fills ? tank->args->grid.shape.tile_total[0] : 0;
+    return STATE_BYTES_MAX + (size_t)tank->args->scale.particles_max * STATE_ARRAYS_MAX * 4 +
+           tiles * 4 * (1 + 3 * (size_t)kept_cells(tank));
 }
 
 static void fill(const tarn_tank *tank, tank_state *state)
@@ -77,6 +92,35 @@ static void fill(const tarn_tank *tank, tank_state *state)
     memcpy(state->bodies, tank->grid.body_state, sizeof state->bodies);
     state->added = tank->grid.added;
     state->particle_count = tank->particle_count;
+    state->tile_count = tank->model->fills ? tank->counters.grid.occupied : 0;
+    state->kept_cells = kept_cells(tank);
+}
+
+/// The tiles that are occupied and the velocities that are kept in them. @param bytes  of both
+static tarn_status save_tiles(tarn_tank *tank, const tank_state *state, uint8_t *bytes)
+{
+    const grid_memory *grid = &tank->args->grid.m;
+    const size_t cells = (size_t)state->kept_cells * 4;
+    uint8_t *at = bytes + (size_t)state->tile_count * 4;
+    uint32_t *slots = malloc(((size_t)tank->args->grid.shape.tile_total[0]) * sizeof *slots);
+    if (slots == NULL) {
+        return TARN_E_MEMORY;
+    }
+    tarn_status status = tarn_queue_download(tank->grid.queue, tank->tiles_host, grid->level[0].tile,
+                                             state->tile_count * sizeof *tank->tiles_host);
+    if (status == TARN_OK) {
+        status = tarn_queue_download(tank->grid.queue, slots, grid->slot,
+                                     tank->args->grid.shape.tile_total[0] * sizeof *slots);
+    }
+    memcpy(bytes, tank->tiles_host, (size_t)state->tile_count * 4);
+    for (uint32_t o = 0; o < state->tile_count && cells > 0; o++) {
+        for (int c = 0; c < 3 && status == TARN_OK; c++, at += cells) {
+            const float *from = tank->args->store.kept[c] + (size_t)slots[tank->tiles_host[o]] * TILE_CELLS;
+            status = tarn_queue_download(tank->grid.queue, at, from, cells);
+        }
+    }
+    free(slots);
+    return status;
 }
 
 tarn_status tarn_tank_save(tarn_tank *tank, uint8_t *bytes, size_t bytes_max, size_t *byte_count)
@@ -92,16 +136,20 @@ tarn_status tarn_tank_save(tarn_tank *tank, uint8_t *bytes, size_t bytes_max, si
         }
     }
     const size_t at = tank_state_write(&state, bytes, bytes_max), each = (size_t)tank->particle_count * 4;
+    const size_t tiles = (size_t)state.tile_count * 4 * (1 + 3 * (size_t)state.kept_cells);
     TARN_ASSERT(at <= bytes_max);
-    if (at == 0 || bytes_max - at < state.array_count * each) {
+    if (at == 0 || bytes_max - at < state.array_count * each + tiles) {
         return TARN_E_SPACE;
     }
     tarn_status status = TARN_OK;
     for (uint32_t i = 0; i < state.array_count && status == TARN_OK; i++) {
         status = tarn_queue_download(tank->grid.queue, bytes + at + i * each, arrays[state.arrays[i]], each);
     }
+    if (status == TARN_OK && tiles > 0) {
+        status = save_tiles(tank, &state, bytes + at + state.array_count * each);
+    }
     if (status == TARN_OK) {
-        *byte_count = at + state.array_count * each;
+        *byte_count = at + state.array_count * each + tiles;
     }
     return status;
 }
@@ -154,6 +202,8 @@ static bool state_fits(const tarn_tank *tank, const tank_state *state)
     fits = fits && state->step <= TARN_FRAME_INTEGER_MAX / 2; // frames have to be able to say it, and those to come
     fits = fits && state->particle_count <= tank->args->scale.particles_max;
     fits = fits && state->substeps <= TARN_TANK_SUBSTEPS_MAX;
+    fits = fits && state->tile_count <= (tank->model->fills ? tank->args->grid.shape.tile_total[0] : 0);
+    fits = fits && (state->tile_count == 0 || state->kept_cells == kept_cells(tank));
     for (int a = 0; a < 3; a++) {
         fits = fits && state->cells[a] == tank->grid.desc.cells[a];
     }
@@ -184,7 +234,12 @@ static bool particles_fit(const tarn_tank *tank, const tank_arrays *arrays)
                 return false;
             }
         }
-        if (arrays->attribute != NULL && (arrays->attribute[i] & 0xff) >= tank->grid.desc.liquid_count) {
+        for (int k = 0; k < CARRIED_MAX && arrays->carried[k] != NULL; k++) {
+            if (!(fabsf(arrays->carried[k][i]) <= CARRIED_LIMIT)) {
+                return false;
+            }
+        }
+        if (arrays->attribute != NULL && (arrays->attribute[i] & 0xff) >= tank_kinds(tank)) {
             return false;
         }
     }
@@ -260,6 +315,53 @@ static void copy_array(const tarn_tank *tank, void *to, const uint8_t *from, siz
     }
 }
 
+/// Marks the occupied tiles of a state. @return whether they and the velocities in them are sound
+static bool tiles_fit(const tarn_tank *tank, const tank_state *state, const uint8_t *tiles, uint8_t *awake)
+{
+    const size_t values = (size_t)state->tile_count * 3 * state->kept_cells;
+    uint32_t last = 0;
+    for (uint32_t o = 0; o < state->tile_count; o++) {
+        uint32_t dense;
+        memcpy(&dense, tiles + (size_t)o * 4, sizeof dense);
+        if (dense >= tank->args->grid.shape.tile_total[0] || (o > 0 && dense <= last)) {
+            return false;
+        }
+        awake[dense] = 1;
+        last = dense;
+    }
+    for (size_t i = 0; i < values; i++) {
+        float u;
+        memcpy(&u, tiles + (size_t)state->tile_count * 4 + i * 4, sizeof u);
+        if (!(fabsf(u) <= SPEED_MAX)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// Brings the kept velocities of a state to the tiles, which are listed.
+static tarn_status place_kept(tarn_tank *tank, const tank_state *state, const uint8_t *tiles)
+{
+    const size_t cells = (size_t)state->kept_cells * 4;
+    const uint8_t *from = tiles + (size_t)state->tile_count * 4;
+    uint32_t *slots = malloc(tank->args->grid.shape.tile_total[0] * sizeof *slots);
+    tarn_status status = slots == NULL ? TARN_E_MEMORY
+                                       : tarn_queue_download(tank->grid.queue, slots, tank->args->grid.m.slot,
+                                                             tank->args->grid.shape.tile_total[0] * sizeof *slots);
+    for (uint32_t o = 0; o < state->tile_count && status == TARN_OK; o++) {
+        uint32_t dense;
+        memcpy(&dense, tiles + (size_t)o * 4, sizeof dense);
+        TARN_ASSERT(slots[dense] < tank->args->grid.shape.active_max);
+        for (int c = 0; c < 3 && status == TARN_OK; c++, from += cells) {
+            status = tarn_queue_upload(tank->grid.queue, tank->args->store.kept[c] + (size_t)slots[dense] * TILE_CELLS,
+                                       from, cells);
+        }
+        tarn_queue_yield(tank->grid.queue);
+    }
+    free(slots);
+    return status;
+}
+
 /// Puts the particles of a state into the tank.
 static tarn_status place(tarn_tank *tank, const tank_state *state, const uint8_t *bytes)
 {
@@ -272,7 +374,12 @@ static tarn_status place(tarn_tank *tank, const tank_state *state, const uint8_t
         for (uint32_t i = 0; i < state->array_count; i++) {
             copy_array(tank, list[state->arrays[i]], bytes + state->particles_at + i * each, each);
         }
-        status = particles_fit(tank, &arrays) ? tank_place(tank, &arrays, state->next_id) : TARN_E_MALFORMED;
+        const uint8_t *tiles = bytes + state->particles_at + state->array_count * each;
+        const bool fits = particles_fit(tank, &arrays) && tiles_fit(tank, state, tiles, arrays.awake);
+        status = fits ? tank_place(tank, &arrays, state->next_id) : TARN_E_MALFORMED;
+        if (status == TARN_OK && state->tile_count > 0 && state->kept_cells > 0) {
+            status = place_kept(tank, state, tiles);
+        }
     }
     tank_arrays_free(&arrays);
     return status;

@@ -4,7 +4,7 @@
 
 #include "kernels/tank/tank_internal.h"
 
-enum { STATE_ARRAYS_MAX = 17, STATE_MODEL_NAME_BYTES = TARN_MODEL_NAME_BYTES };
+enum { STATE_ARRAYS_MAX = 25, STATE_MODEL_NAME_BYTES = TARN_MODEL_NAME_BYTES };
 
 /// What an array of particles holds.
 typedef enum state_array {
@@ -12,8 +12,9 @@ typedef enum state_array {
     STATE_VELOCITY = 3, ///< and the next two
     STATE_ID = 6,
     STATE_ATTRIBUTE = 7,
-    STATE_AFFINE = 8, ///< and the next eight
-    STATE_ARRAY_COUNT = 17,
+    STATE_AFFINE = 8,   ///< and the next eight
+    STATE_CARRIED = 17, ///< and the next seven
+    STATE_ARRAY_COUNT = 25,
 } state_array;
 
 typedef struct tank_state {
@@ -33,6 +34,9 @@ typedef struct tank_state {
     uint32_t particle_count, array_count;
     uint8_t arrays[STATE_ARRAYS_MAX]; ///< state_array, ascending
     size_t particles_at;              ///< where the first array begins in the bytes; each has 4 bytes a particle
+    /// Of a tank that is filled: occupied tiles, whose dense numbers lie behind the particles' arrays, ascending; and
+    /// cells of each whose velocities follow, the first of a tile, three floats each: 0 where they aren't kept.
+    uint32_t tile_count, kept_cells;
 } tank_state;
 
 /// Bytes that the sections take at most, without the arrays.

@@ -14,13 +14,15 @@
 //           u32 substeps that did not converge
 //     BODY  u16 count, so many of f32 place[3], rotation[4], velocity[3], spin[3], contact[6], in cells and steps
 //     ADDD  u32 thrown since the start, u16 thrown bodies, walls; of each body u32 how many came before; solids
-//     PART  u32 count, u8 arrays, of each u8 what it holds; then the arrays, u32 or f32
+//     FILL  of a tank that is filled: u32 occupied tiles, u32 cells of each whose velocities are kept
+//     PART  u32 count, u8 arrays, of each u8 what it holds; then the arrays, u32 or f32; then
+//           what FILL announces: u32 of each tile, f32 velocity[3][cells] of each
 #include "kernels/tank/byte_walk.h"
 #include "kernels/tank/state.h"
 
 #include <string.h>
 
-enum { FORMAT = 1, MAGIC = 0x544e5254, SECTION_HEAD_BYTES = 16, FLAG_OPTIONAL = 1, SECTIONS = 8 };
+enum { FORMAT = 1, MAGIC = 0x544e5254, SECTION_HEAD_BYTES = 16, FLAG_OPTIONAL = 1, SECTIONS = 9 };
 
 // ------------------------------------------------------------------------------------------------------------ sections
 
@@ -119,6 +121,13 @@ static void visit_added(byte_walk *w, tank_state *s)
     }
 }
 
+static void visit_fill(byte_walk *w, tank_state *s)
+{
+    visit_u32(w, &s->tile_count);
+    visit_u32(w, &s->kept_cells);
+    w->failed = w->failed || s->kept_cells > TILE_CELLS;
+}
+
 static void visit_particles(byte_walk *w, tank_state *s)
 {
     visit_u32(w, &s->particle_count);
@@ -138,12 +147,15 @@ static const struct section {
 } sections[SECTIONS] = {
     {"TANK", 1, true, visit_tank},     {"PARA", 1, false, visit_parameters}, {"MOTN", 1, true, visit_motion},
     {"CNTR", 1, true, visit_counters}, {"STEP", 1, false, visit_step},       {"BODY", 1, false, visit_bodies},
-    {"ADDD", 1, false, visit_added},   {"PART", 1, true, visit_particles},
+    {"ADDD", 1, false, visit_added},   {"FILL", 1, false, visit_fill},       {"PART", 1, true, visit_particles},
 };
+
+enum { SECTION_FILL = SECTIONS - 2 };
 
 static uint64_t arrays_bytes(const tank_state *s)
 {
-    return (uint64_t)s->particle_count * 4 * s->array_count;
+    return (uint64_t)s->particle_count * 4 * s->array_count +
+           (uint64_t)s->tile_count * 4 * (1 + 3 * (uint64_t)s->kept_cells);
 }
 
 // --------------------------------------------------------------------------------------------------------------- bytes
@@ -160,6 +172,10 @@ size_t tank_state_write(tank_state *state, uint8_t *bytes, size_t bytes_max)
             return 0;
         }
         w.at += SECTION_HEAD_BYTES;
+        if (i == SECTION_FILL && state->tile_count == 0) {
+            w.at = head;
+            continue;
+        }
         sections[i].visit(&w, state);
         const uint64_t content = w.at - head - SECTION_HEAD_BYTES;
         memcpy(bytes + head, sections[i].tag, 4);

@@ -17,6 +17,7 @@ enum {
     NODE_EDGE_QUADRATIC = 11, ///< -1..9: face 8's far neighbour is face 9
     NODE_COUNT_QUADRATIC = 1331,
     LIQUIDS_MAX = 4,
+    CARRIED_MAX = 8,
     MOVED_STAYS = 13, ///< of the 27 neighbours: the particle's own tile
     MOVED_GONE = 27,  ///< instead of a neighbour: the particle leaves the tank
     CLEAR_TILES = 256,
@@ -24,6 +25,7 @@ enum {
 };
 
 #define CELL_PARTICLES_MAX_LOWEST 32.0f ///< of cell_particles_max
+#define CARRIED_LIMIT 1e9f              ///< of what a particle carries, its magnitude
 #define NODE_REACH 1.5f                 ///< cells along an axis from a particle to its nodes
 
 typedef struct tank_push {
@@ -66,7 +68,8 @@ typedef struct tank_region {
     float velocity[3];    ///< cells per step
     float births;         ///< of an emitter: particles per cell and step
     uint32_t attribute;
-    uint32_t keeps_off; ///< of an emitter: nothing is born beside solids
+    uint32_t keeps_off;         ///< of an emitter: nothing is born beside solids
+    float carried[CARRIED_MAX]; ///< of what is born
 } tank_region;
 
 /// What particles are like. Constant after creation.
@@ -143,14 +146,17 @@ typedef struct store_memory {
     float *affine[9], *moved_affine[9];    ///< APIC: [3 c + a] is d velocity[c] / d x[a], 1 / step
     uint32_t *attribute, *moved_attribute; ///< liquid | red << 8 | green << 16 | blue << 24; NULL until there is dye
     uint32_t *seat, *moved_seat;           ///< what a frame's encoder knows a particle by; TILE_NONE: born since
+    float *carried[CARRIED_MAX], *moved_carried[CARRIED_MAX]; ///< what the model lets them carry, in its units
 
     // dense tables
     uint32_t *tile_first, *tile_count;           ///< particles
     uint32_t *tile_first_next, *tile_count_next; ///< after the move
+    uint8_t *awake; ///< of a tank that is filled: the tile is occupied, whatever it holds; NULL in others
 
     // active
     uint32_t *births;       ///< [s] particles born in a tile, in steps with births
     uint32_t *births_first; ///< [s] of these, those in tiles before
+    float *kept[3]; ///< [s][512] u_ext of the substep before, in tiles that are and were occupied, else 0; or NULL
     // occupied
     uint32_t *move_count; ///< [o][27]: to each neighbour; then where there they begin
 } store_memory;
@@ -184,6 +190,8 @@ typedef struct tank_args {
     K(tank_stay)                                                                                                       \
     K(tank_retire)                                                                                                     \
     K(tank_list)                                                                                                       \
+    K(tank_keep)                                                                                                       \
+    K(tank_unkeep)                                                                                                     \
     K(tank_scatter)                                                                                                    \
     K(tank_spawn)                                                                                                      \
     K(tank_adopt)                                                                                                      \
@@ -191,7 +199,8 @@ typedef struct tank_args {
     K(tank_undyed)                                                                                                     \
     K(tank_tint)                                                                                                       \
     K(tank_volume)                                                                                                     \
-    K(tank_totals_sum)
+    K(tank_totals_sum)                                                                                                 \
+    K(tank_totals_tiles)
 
 /// The cell of its tile that a particle is in.
 TILE_FN uint32_t particle_cell(const store_memory *m, uint32_t particle)

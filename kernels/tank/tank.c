@@ -339,6 +339,9 @@ static tarn_status seed(tarn_tank *tank)
     tank_arrays arrays;
     float fastest = 0.0f;
     tarn_status status = tank_arrays_alloc(tank, tank->args->scale.particles_max, &arrays);
+    if (status == TARN_OK && arrays.awake != NULL) {
+        memset(arrays.awake, 1, tank->args->grid.shape.tile_total[0]);
+    }
     if (status == TARN_OK) {
         tank->model->seed(tank, &arrays, &fastest);
         TARN_ASSERT(arrays.count <= tank->args->scale.particles_max);

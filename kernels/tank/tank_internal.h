@@ -123,8 +123,11 @@ void tank_motion_fill(const tarn_tank *tank, tank_control *control);
 /// Liquid and dye of a particle; colour may be NULL.
 uint32_t tank_attribute(const tarn_tank_desc *desc, uint32_t liquid, const uint8_t *colour);
 
-/// Whether particles carry a liquid and a dye.
+/// Whether particles carry a liquid (or a kind) and a dye.
 bool tank_has_attributes(const tarn_tank_desc *desc);
+
+/// Liquids, or the model's kinds of particles.
+uint32_t tank_kinds(const tarn_tank *tank);
 
 /// Whether particles ever come into being by the description alone.
 bool tank_bears(const tarn_tank_desc *desc);

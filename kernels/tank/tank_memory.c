@@ -21,6 +21,10 @@ static void carve_particles(grid_carver *t, tarn_tank *tank)
     for (int i = 0; i < 2; i++) {
         grid_carve(t, &tank->attributes[i], 4);
     }
+    for (uint32_t k = 0; k < tank->model->shown.carried_count; k++) {
+        grid_carve(t, &m->carried[k], 4);
+        grid_carve(t, &m->moved_carried[k], 4);
+    }
     for (int i = 0; i < 9 && tank->grid.desc.transfer == TARN_TRANSFER_APIC; i++) {
         grid_carve(t, &m->affine[i], 4);
         grid_carve(t, &m->moved_affine[i], 4);
@@ -39,9 +43,15 @@ static void carve_tables(grid_carver *t, tarn_tank *tank)
     grid_carve(t, &m->tile_count, tiles * 4);
     grid_carve(t, &m->tile_first_next, tiles * 4);
     grid_carve(t, &m->tile_count_next, tiles * 4);
+    if (tank->model->fills) {
+        grid_carve(t, &m->awake, tiles);
+    }
     t->group = GROUP_ACTIVE;
     grid_carve(t, &m->births, 4);
     grid_carve(t, &m->births_first, 4);
+    for (int c = 0; c < 3 && tank->model->keeps_velocity; c++) {
+        grid_carve(t, &m->kept[c], TILE_CELLS * 4);
+    }
     t->group = GROUP_OCCUPIED;
     grid_carve(t, &m->move_count, 27 * 4);
 }
@@ -82,7 +92,7 @@ static tarn_status choose_capacity(tarn_tank *tank)
     const uint32_t particles_max = tank->args->scale.particles_max;
     const uint64_t *bytes = tank->grid.group_bytes, memory = tarn_device_memory_bytes(tank->grid.device);
     shape->active_max = shape->tile_total[0];
-    shape->occupied_max = tile_min_u32(shape->tile_total[0], particles_max);
+    shape->occupied_max = tank->model->fills ? shape->tile_total[0] : tile_min_u32(shape->tile_total[0], particles_max);
     measure(tank);
     const uint64_t fixed = bytes[GROUP_TANK] + bytes[GROUP_PARTICLE] * particles_max;
     const uint64_t each = bytes[GROUP_ACTIVE] + bytes[GROUP_OCCUPIED] + bytes[GROUP_COARSE] / 7;

@@ -32,7 +32,9 @@ bool tank_model_is_sound(const tank_model *model)
     };
     const tarn_model *shown = &model->shown;
     bool sound = shown->parameter_count <= TARN_MODEL_PARAMETERS_MAX &&
-                 shown->channel_count <= TARN_MODEL_CHANNELS_MAX && (shown->tools & ~TARN_TOOLS_ALL) == 0;
+                 shown->channel_count <= TARN_MODEL_CHANNELS_MAX && shown->carried_count <= TARN_MODEL_CARRIED_MAX &&
+                 model->kinds <= LIQUIDS_MAX && (model->fills || !model->keeps_velocity) &&
+                 (shown->tools & ~TARN_TOOLS_ALL) == 0;
     for (int tool = 0; tool < TARN_TOOL_COUNT; tool++) {
         sound = sound && ((shown->tools >> tool & 1) == 0 || (shown->can & needs[tool]) == needs[tool]);
     }
@@ -52,6 +54,11 @@ int tarn_model_parameter_find(const tarn_model *model, const char *name)
         }
     }
     return -1;
+}
+
+uint32_t tank_kinds(const tarn_tank *tank)
+{
+    return tank->model->kinds > 0 ? tank->model->kinds : tank->grid.desc.liquid_count;
 }
 
 float tank_role(const tarn_tank *tank, tarn_parameter_role role, float otherwise)

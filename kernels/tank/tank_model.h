@@ -18,8 +18,9 @@
 /// Particles on the host, sorted by tile.
 typedef struct tank_arrays {
     uint32_t *position[3], *id, *attribute;
-    float *velocity[3], *affine[9];
+    float *velocity[3], *affine[9], *carried[CARRIED_MAX];
     uint32_t count;
+    uint8_t *awake; ///< [dense] of a tank that is filled: tiles that are occupied though they hold none; else NULL
 } tank_arrays;
 
 typedef struct tank_model {
@@ -28,6 +29,10 @@ typedef struct tank_model {
     size_t control_bytes;      ///< of what it sets before a step
     const char *const *stages; ///< of its substeps, for profiles
     uint32_t stage_count;
+    bool fills;          ///< tiles may be occupied without particles: store_memory.awake, set over active tiles in each
+                         ///< substep before the sort; all are at first, unless `seed` says otherwise
+    bool keeps_velocity; ///< of a tank that is filled: the grid's velocity is state (store_memory.kept)
+    uint32_t kinds;      ///< of particles, in the place of liquids, and then they always have attributes; 0: liquids
 
     /// Whether its fields of a description are sound. @return TARN_OK, TARN_E_ARGUMENT or TARN_E_LIMIT
     tarn_status (*check)(const tarn_tank_desc *desc, const grid_complaint *why);

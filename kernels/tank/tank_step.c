@@ -240,7 +240,7 @@ static void check_counters(const tarn_tank *tank)
     TARN_ASSERT(counters->grid.active <= shape->active_max);
     TARN_ASSERT(counters->grid.occupied <= shape->occupied_max);
     TARN_ASSERT(counters->grid.occupied <= counters->grid.active);
-    TARN_ASSERT(counters->grid.occupied <= counters->particles);
+    TARN_ASSERT(tank->model->fills || counters->grid.occupied <= counters->particles);
     TARN_ASSERT(counters->grid.level_tiles[0] == counters->grid.occupied);
     for (uint32_t l = 1; l < shape->level_count; l++) {
         TARN_ASSERT(counters->grid.level_tiles[l] <= counters->grid.level_tiles[l - 1]);

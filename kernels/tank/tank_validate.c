@@ -16,7 +16,10 @@ static void validate_particle(const tarn_tank *tank, uint32_t i, uint32_t dense)
         at[a] = (int)(store->position[a][i] >> TILE_POSITION_BITS);
     }
     TARN_ASSERT(tile_dense_of(shape, 0, at[0], at[1], at[2]) == dense);
-    TARN_ASSERT(store->attribute == NULL || (store->attribute[i] & 0xff) < tank->grid.desc.liquid_count);
+    for (uint32_t k = 0; k < tank->model->shown.carried_count; k++) {
+        TARN_ASSERT(fabsf(store->carried[k][i]) <= CARRIED_LIMIT);
+    }
+    TARN_ASSERT(store->attribute == NULL || (store->attribute[i] & 0xff) < tank_kinds(tank));
 }
 
 void tank_validate_particles(const tarn_tank *tank)
@@ -30,7 +33,8 @@ void tank_validate_particles(const tarn_tank *tank)
     for (uint32_t o = 0; o < tank->counters.grid.occupied; o++) {
         const uint32_t dense = tiles[o], first = store->tile_first[dense], count = store->tile_count[dense];
         TARN_ASSERT(first == particles);
-        TARN_ASSERT(count > 0 && count <= tank->particle_count - first);
+        TARN_ASSERT(count > 0 || (store->awake != NULL && store->awake[dense] != 0));
+        TARN_ASSERT(count <= tank->particle_count - first);
         for (uint32_t i = first; i < first + count; i++) {
             validate_particle(tank, i, dense);
         }

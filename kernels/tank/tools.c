@@ -136,6 +136,10 @@ static void fill_pour(const tarn_tank *tank, const tarn_pour *pour, tank_control
     region->births = tank->args->scale.rest_density * area * speed / (float)cells_of(tank, region);
     region->attribute = tank_attribute(&tank->grid.desc, pour->liquid, pour->colour);
     region->keeps_off = 1;
+    const tarn_model *model = &tank->model->shown;
+    for (uint32_t k = 0; k < model->carried_count; k++) {
+        region->carried[k] = model->carried[k].initial;
+    }
     list_pour_tiles(tank, region, control);
 }
 
@@ -197,6 +201,9 @@ static void list_anew(tarn_tank *tank)
     const uint32_t *active = &args->grid.m.counters->active;
     grid_launch(&tank->grid, args, TANK_KERNEL(stay), active, args->grid.shape.active_max);
     tank_keep_pours(tank, args);
+    if (args->store.kept[0] != NULL) {
+        grid_launch_active(&tank->grid, args, TANK_KERNEL(unkeep));
+    }
     tank_list_tiles(tank, args);
     grid_launch(&tank->grid, args, TANK_KERNEL(retire), active, args->grid.shape.active_max);
     tank_adopt_tiles(tank, args);

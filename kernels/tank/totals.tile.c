@@ -56,6 +56,9 @@ TILE_KERNEL(tank_totals_sum, PARTICLE_LANES, tank_args, totals_scratch)
         if (store->attribute != NULL) {
             hash = tile_mix_u64(hash ^ store->attribute[i]);
         }
+        for (int k = 0; k < CARRIED_MAX && store->carried[k] != NULL; k++) {
+            hash = tile_mix_u64(hash ^ tile_bits_f32(store->carried[k][i]));
+        }
         s->sum[TOTAL_ENERGY][lane] = counts * (uint64_t)(mass * energy * (float)(1 << 20));
         s->sum[TOTAL_MASS][lane] = counts * (uint64_t)(mass * (float)(1ull << TOTAL_MASS_BITS));
         s->sum[TOTAL_HASH][lane] = counts * hash;
@@ -67,5 +70,36 @@ TILE_KERNEL(tank_totals_sum, PARTICLE_LANES, tank_args, totals_scratch)
     }
     FOR_RANGE_ATOMIC (k, 0, TOTAL_VOLUME) {
         global_add_u64(&store->totals->sum[k], s->sum[k][0]);
+    }
+}
+
+typedef struct tiles_scratch {
+    uint64_t sum[2][CELL_LANES];
+} tiles_scratch;
+
+/// Adds to the hashes what a filled tank has besides particles: which tiles are occupied, and the velocities that are
+/// kept. One tile per active tile.
+TILE_KERNEL(tank_totals_tiles, CELL_LANES, tank_args, tiles_scratch)
+{
+    const store_memory *store = &args->store;
+    const uint32_t dense = args->grid.m.active_tile[tile];
+    const uint64_t key = tile_mix_u64(dense + 0x632be59bd9b4e019ull);
+    FOR_LANES (lane) {
+        uint64_t sum = lane == 0 && args->grid.m.level[0].index[dense] != TILE_NONE ? key : 0;
+        for (uint32_t c = 0; store->kept[0] != NULL && c < 3; c++) {
+            for (uint32_t i = lane; i < TILE_CELLS; i += CELL_LANES) {
+                const float u = store->kept[c][(uint64_t)tile * TILE_CELLS + i];
+                sum += u != 0.0f ? tile_mix_u64((key + c * TILE_CELLS + i) ^ (uint64_t)tile_bits_f32(u) << 32) : 0;
+            }
+        }
+        s->sum[0][lane] = sum;
+        s->sum[1][lane] = tile_mix_u64(sum);
+    }
+    TILE_BARRIER();
+    tile_sum_u64(s->sum[0], CELL_LANES);
+    tile_sum_u64(s->sum[1], CELL_LANES);
+    if (TILE_SINGLE()) {
+        global_add_u64(&store->totals->sum[TOTAL_HASH], s->sum[0][0]);
+        global_add_u64(&store->totals->sum[TOTAL_HASH + 1], s->sum[1][0]);
     }
 }

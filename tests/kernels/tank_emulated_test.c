@@ -143,7 +143,8 @@ static void describe_flight(tarn_tank_desc *desc)
     desc->parameters[TARN_PARAMETER_SUBSTEPS] = 8.0f;
     desc->parameters[TARN_PARAMETER_ITERATIONS] = 2.0f;
     desc->block_count = 1;
-    desc->blocks[0] = (tarn_fluid_block){{9 * c, 1 * c, 1 * c}, {21.3f * c, 7 * c, 7 * c}, {speed_m_s, 0, 0}, 0, {0}};
+    desc->blocks[0] = (tarn_fluid_block){
+        .min_m = {9 * c, 1 * c, 1 * c}, .max_m = {21.3f * c, 7 * c, 7 * c}, .velocity_m_s = {speed_m_s, 0, 0}};
     desc->solid_count = 1;
     desc->solids[0] = (tarn_solid){.shape = {.kind = TARN_SHAPE_SPHERE, .half_m = {2 * c}},
                                    .motion = TARN_MOTION_FREE,
@@ -193,6 +194,20 @@ static void outgrow_memory(void **state)
     }
 }
 
+/// Whether a kernel is for tanks that are filled, and no model fills any.
+static bool is_of_no_model(const char *name)
+{
+    static const char *const of_filled[] = {"tank_keep", "tank_unkeep", "tank_totals_tiles"};
+    bool is_needed = true;
+    for (size_t i = 0; i < sizeof of_filled / sizeof of_filled[0]; i++) {
+        is_needed = is_needed && strcmp(name, of_filled[i]) != 0;
+    }
+    for (uint32_t i = 0; i < tank_model_count; i++) {
+        is_needed = is_needed || tank_models[i]->fills;
+    }
+    return !is_needed;
+}
+
 /// After the others: the fixtures are what a GPU is compared with, so that no kernel may be missing from them.
 static void reach_all(void **state)
 {
@@ -206,8 +221,9 @@ static void reach_all(void **state)
                  {tarn_stream_kernels, STREAM_KERNEL_COUNT}};
     for (size_t part = 0; part < sizeof parts / sizeof parts[0]; part++) {
         for (int id = 0; id < parts[part].count; id++) {
-            if (!emulated_has_run(parts[part].kernels[id].name)) {
-                fail_msg("no fixture reaches the kernel %s", parts[part].kernels[id].name);
+            const char *name = parts[part].kernels[id].name;
+            if (!emulated_has_run(name) && !is_of_no_model(name)) {
+                fail_msg("no fixture reaches the kernel %s", name);
             }
         }
     }

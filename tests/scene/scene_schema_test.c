@@ -499,7 +499,7 @@ static const char example[] =
     "\"liquids\":[{\"name\":\"water\",\"density_kg_m3\":1000,\"viscosity_m2_s\":0,\"colour\":\"#102030\"},"
     "{\"name\":\"oil\",\"density_kg_m3\":900}],"
     "\"blocks\":[{\"min_m\":[0,0,0],\"max_m\":[0.5,0.5,0.5],\"velocity_m_s\":[1,1,1],\"liquid\":\"oil\","
-    "\"colour\":\"#ffffff\"}],"
+    "\"colour\":\"#ffffff\",\"carries\":{\"$comment\":\"c\"}}],"
     "\"fluids\":[{\"shape\":{\"sphere\":{\"radius_m\":0.2}},\"position_m\":[0.5,0.7,0.5],"
     "\"rotation\":[0,0,0,1],\"velocity_m_s\":[0,1,0],\"liquid\":1,\"colour\":\"#ffffff\"}],"
     "\"solids\":[{\"shape\":{\"box\":{\"size_m\":[0.1,0.1,0.1]},\"inverted\":false},\"position_m\":[0.5,0,0],"

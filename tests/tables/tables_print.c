@@ -193,9 +193,45 @@ static void print_parameter_rule(const tarn_parameter_spec *spec, int indent)
     printf("%*s\"default\": %.7g\n%*s},\n", indent + 2, "", (double)spec->initial, indent, "");
 }
 
-/// Where rules made from the tables stand: "model" and parameters among a scene's fields, parameters in its solver.
-typedef enum rule_place { PLACE_MODEL, PLACE_SCENE, PLACE_SOLVER, PLACE_COUNT } rule_place;
-static const int indents[PLACE_COUNT] = {4, 4, 8};
+static void print_carried_rule(const tarn_carried_spec *spec, int indent)
+{
+    printf("%*s\"%s\": {\n", indent, "", spec->name);
+    printf("%*s\"description\": \"%s\",\n%*s\"type\": \"number\",\n", indent + 2, "", spec->text, indent + 2, "");
+    printf("%*s\"minimum\": %.7g,\n%*s\"maximum\": %.7g,\n", indent + 2, "", (double)spec->min, indent + 2, "",
+           (double)spec->max);
+    printf("%*s\"default\": %.7g\n%*s},\n", indent + 2, "", (double)spec->initial, indent, "");
+}
+
+/// Where rules made from the tables stand: "model" and parameters among a scene's fields, parameters in its solver,
+/// what particles carry before the rule that closes these.
+typedef enum rule_place { PLACE_MODEL, PLACE_SCENE, PLACE_SOLVER, PLACE_CARRIED, PLACE_COUNT } rule_place;
+static const int indents[PLACE_COUNT] = {4, 4, 8, 8};
+
+static bool carries(const tarn_model *model, const char *name)
+{
+    bool does = false;
+    for (uint32_t k = 0; k < model->carried_count; k++) {
+        does = does || strcmp(model->carried[k].name, name) == 0;
+    }
+    return does;
+}
+
+/// What several models' particles carry is the first one's.
+static void print_carried_rules(void)
+{
+    for (uint32_t i = 0; i < tarn_model_count(); i++) {
+        for (uint32_t k = 0; k < tarn_model_at(i)->carried_count; k++) {
+            const tarn_carried_spec *spec = &tarn_model_at(i)->carried[k];
+            bool known = false;
+            for (uint32_t before = 0; before < i; before++) {
+                known = known || carries(tarn_model_at(before), spec->name);
+            }
+            if (!known) {
+                print_carried_rule(spec, indents[PLACE_CARRIED]);
+            }
+        }
+    }
+}
 
 static bool stands_in(const tarn_parameter_spec *spec, rule_place place)
 {
@@ -214,8 +250,11 @@ static rule_place place_of(const char *line)
         return PLACE_MODEL;
     }
     for (uint32_t i = 0; i < tarn_model_count(); i++) {
+        if (indent == indents[PLACE_CARRIED] && carries(tarn_model_at(i), name)) {
+            return PLACE_CARRIED;
+        }
         const int id = tarn_model_parameter_find(tarn_model_at(i), name);
-        for (rule_place place = PLACE_SCENE; id >= 0 && place < PLACE_COUNT; place++) {
+        for (rule_place place = PLACE_SCENE; id >= 0 && place <= PLACE_SOLVER; place++) {
             if (indent == indents[place] && stands_in(tarn_model_parameter(tarn_model_at(i), (uint32_t)id), place)) {
                 return place;
             }
@@ -265,20 +304,25 @@ static bool print_schema(const char *path)
         return false;
     }
     while (fgets(line, sizeof line, file) != NULL) {
+        if (strcmp(line, "        \"$comment\": { \"description\": \"Nobody reads it.\", \"type\": \"string\" }\n") ==
+            0) {
+            print_carried_rules();
+            printed[PLACE_CARRIED] = true;
+        }
         const bool is_first = skipped == PLACE_COUNT;
         const rule_place place = is_first ? place_of(line) : skipped;
         if (place == PLACE_COUNT) {
             fputs(line, stdout);
             continue;
         }
-        if (!printed[place]) {
+        if (!printed[place] && place != PLACE_CARRIED) {
             print_rules(place);
             printed[place] = true;
         }
         skipped = ends_rule(line, indents[place], is_first) ? PLACE_COUNT : place;
     }
     fclose(file);
-    return printed[PLACE_MODEL] && printed[PLACE_SCENE] && printed[PLACE_SOLVER];
+    return printed[PLACE_MODEL] && printed[PLACE_SCENE] && printed[PLACE_SOLVER] && printed[PLACE_CARRIED];
 }
 
 int main(int argc, char **argv)

@@ -321,7 +321,8 @@ static void wide_round_bodies_lie_on_a_plate(void **state)
         const float c = 1.0f / 32.0f, radius = (const float[4]){2.0f, 4.5f, 9.0f, 6.0f}[i];
         tarn_tank_desc desc = solid_tank_pool(48, 48, 48, c, 0.0f);
         desc.block_count = 1;
-        desc.blocks[0] = (tarn_fluid_block){{0.0f, 0.0f, 0.0f}, {c, c, c}, {0.0f, 0.0f, 0.0f}, 0, {0}};
+        desc.blocks[0] =
+            (tarn_fluid_block){.min_m = {0.0f, 0.0f, 0.0f}, .max_m = {c, c, c}, .velocity_m_s = {0.0f, 0.0f, 0.0f}};
         solid_tank_add_solid(&desc, TARN_SHAPE_BOX, (const float[3]){20 * c, 3 * c, 20 * c},
                              (const float[3]){24 * c, 7 * c, 24 * c});
         tarn_solid *body = solid_tank_add_free(&desc, lying ? TARN_SHAPE_CAPSULE : TARN_SHAPE_SPHERE,
@@ -393,7 +394,7 @@ static void a_ball_flies_straight_past_a_turning_tank(void **state)
     tarn_tank_desc desc = solid_tank_pool(32, 32, 32, 0.03125f, 0.0f);
     const float c = desc.cell_m;
     desc.block_count = 1;
-    desc.blocks[0] = (tarn_fluid_block){{0, 0, 0}, {c, c, c}, {0, 0, 0}, 0, {0}};
+    desc.blocks[0] = (tarn_fluid_block){.min_m = {0, 0, 0}, .max_m = {c, c, c}, .velocity_m_s = {0, 0, 0}};
     desc.dt_s = (float)dt_s;
     desc.spin_rad_s[1] = (float)rate;
     desc.parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
@@ -425,7 +426,7 @@ static void a_lying_body_is_held_in_steps_of_any_length(void **state)
     const float c = 0.03125f;
     tarn_tank_desc desc = solid_tank_pool(16, 16, 16, c, 0.0f);
     desc.block_count = 1;
-    desc.blocks[0] = (tarn_fluid_block){{0, 0, 0}, {c, c, c}, {0, 0, 0}, 0, {0}};
+    desc.blocks[0] = (tarn_fluid_block){.min_m = {0, 0, 0}, .max_m = {c, c, c}, .velocity_m_s = {0, 0, 0}};
     solid_tank_add_free(&desc, TARN_SHAPE_SPHERE, (const float[3]){3 * c, 0, 0}, (const float[3]){8 * c, 3 * c, 8 * c},
                         800.0f);
     tarn_device *device = plain_tank_device(1, NULL);

@@ -287,7 +287,8 @@ static void a_jet_does_not_tunnel(void **state)
     const float cell_m = 0.02f;
     tarn_tank_desc desc = solid_tank_pool(48, 24, 24, cell_m, 0.0f);
     desc.block_count = 1;
-    desc.blocks[0] = (tarn_fluid_block){{0.1f, 0.1f, 0.1f}, {0.4f, 0.4f, 0.4f}, {12.0f, 1.0f, -2.0f}, 0, {0}};
+    desc.blocks[0] = (tarn_fluid_block){
+        .min_m = {0.1f, 0.1f, 0.1f}, .max_m = {0.4f, 0.4f, 0.4f}, .velocity_m_s = {12.0f, 1.0f, -2.0f}};
     const float x_m = 0.61f, half_m = 0.75f * cell_m;
     solid_tank_add_solid(&desc, TARN_SHAPE_BOX, (const float[3]){half_m, 1.0f, 1.0f},
                          (const float[3]){x_m, 0.24f, 0.24f});

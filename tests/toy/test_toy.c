@@ -9,6 +9,7 @@
 
 #include "kernels/encoder.h"
 #include "kernels/step_input.h"
+#include "kernels/tank/tank_internal.h"
 #include "server/common/model_state.h"
 #include "server/common/scene.h"
 
@@ -17,12 +18,24 @@
 #include <string.h>
 
 #define SCENE(more) "{\"model\": \"whirl\", \"size_m\": [1, 0.5, 1], \"cell_m\": 0.03125, \"rate_rad_s\": 2, " more "}"
-#define BLOCK "\"blocks\": [{\"min_m\": [0.7, 0.1, 0.45], \"max_m\": [0.8, 0.3, 0.55]}]"
+#define BLOCK                                                                                                          \
+    "\"blocks\": [{\"min_m\": [0.7, 0.1, 0.45], \"max_m\": [0.8, 0.3, 0.55], \"carries\": {\"warmth_k\": 30}}]"
 
 static tarn_status read_scene(const char *text, tarn_scene *scene, char *why)
 {
     why[0] = 0;
     return tarn_scene_read_text("toy", NULL, "toy", text, strlen(text), scene, why, TARN_SCENE_WHY_BYTES);
+}
+
+static float warmth_of(const tarn_tank *tank, uint32_t id)
+{
+    const store_memory *store = &tank->args->store;
+    uint32_t i = 0;
+    while (i < tank->particle_count && store->id[i] != id) {
+        i++;
+    }
+    assert_true(i < tank->particle_count);
+    return store->carried[0][i];
 }
 
 static void angle_of(tarn_tank *tank, double *angle, double *radius)
@@ -42,6 +55,7 @@ static void a_toy_goes_round(void **state)
     tarn_device *device;
     tarn_tank *tank;
     assert_int_equal(read_scene(SCENE(BLOCK), &scene, why), TARN_OK);
+    assert_true(scene.tank.blocks[0].carried[0] == 30.0f);
     assert_int_equal(tarn_device_create(&(tarn_device_desc){.threads = 2}, &device), TARN_OK);
     assert_int_equal(tarn_tank_create(device, &scene.tank, &tank, why, sizeof why), TARN_OK);
     assert_string_equal(tarn_tank_model(tank)->name, "whirl");
@@ -55,6 +69,11 @@ static void a_toy_goes_round(void **state)
     assert_true(fabs(after - before - (15 * 2.0 + 15 * 4.0) / 60.0) < 0.02);
     assert_true(fabs(radius / radius_before - 1.0) < 0.02);
 
+    assert_int_equal(tank->counters.grid.occupied,
+                     tank->args->grid.shape.tile_total[0]); // filled, and particles in few
+    for (uint32_t id = 0; id < tank->particle_count; id += 97) {
+        assert_true(warmth_of(tank, id) == 30.0f);
+    }
     const size_t most = tarn_tank_save_bytes_max(tank);
     uint8_t *bytes = malloc(most);
     size_t count = 0;
@@ -62,6 +81,12 @@ static void a_toy_goes_round(void **state)
     assert_int_equal(tarn_tank_hash_get(tank, &saved), TARN_OK);
     assert_int_equal(tarn_tank_save(tank, bytes, most, &count), TARN_OK);
     assert_int_equal(tarn_tank_reset(tank), TARN_OK);
+    assert_int_equal(tarn_tank_load(tank, bytes, count), TARN_OK);
+    assert_int_equal(tarn_tank_hash_get(tank, &loaded), TARN_OK);
+    assert_memory_equal(&loaded, &saved, sizeof saved);
+    tank->args->store.kept[1][TILE_CELLS + 5] += 0.25f; // it is state
+    assert_int_equal(tarn_tank_hash_get(tank, &loaded), TARN_OK);
+    assert_memory_not_equal(&loaded, &saved, sizeof saved);
     assert_int_equal(tarn_tank_load(tank, bytes, count), TARN_OK);
     assert_int_equal(tarn_tank_hash_get(tank, &loaded), TARN_OK);
     assert_memory_equal(&loaded, &saved, sizeof saved);
@@ -97,6 +122,10 @@ static void a_scene_may_say_what_its_model_knows(void **state)
     const char *fast = "{\"model\": \"whirl\", \"size_m\": [1, 0.5, 1], \"cell_m\": 0.03125, \"rate_rad_s\": 21}";
     assert_int_equal(read_scene(fast, &scene, why), TARN_E_MALFORMED);
     assert_non_null(strstr(why, "rate_rad_s: found 21, allowed is a number from -20 to 20 rad/s"));
+    const char *cold =
+        SCENE("\"blocks\": [{\"min_m\": [0, 0, 0], \"max_m\": [1, 0.5, 1], \"carries\": {\"warmth_k\": -51}}]");
+    assert_int_equal(read_scene(cold, &scene, why), TARN_E_MALFORMED);
+    assert_non_null(strstr(why, "blocks[0].carries.warmth_k: found -51, allowed is a number from -50 to 50 K"));
     assert_int_equal(read_scene("{\"model\": \"whirr\"}", &scene, why), TARN_E_MALFORMED);
     assert_non_null(strstr(why, "\"liquid\", \"whirl\""));
     assert_int_equal(read_scene(SCENE(BLOCK ", \"seed\": 5"), &scene, why), TARN_OK);

@@ -52,6 +52,8 @@ static const tarn_parameter_spec parameters[PARAMETER_COUNT] = {
     {"rate_rad_s", "Turning", "rad/s", 1.0f, -20.0f, 20.0f, TARN_PLAYS_NONE, 0, "How fast it turns."}};
 static const tarn_channel_spec channels[] = {{"colour", "Own colour", NULL}};
 
+static const tarn_carried_spec carried[] = {{"warmth_k", "Warmth", "K", 10.0f, -50.0f, 50.0f, "Over the room's."}};
+
 extern const tank_model toy_whirl_model;
 const tank_model toy_whirl_model = {
     .shown = {.name = "whirl",
@@ -62,7 +64,11 @@ const tank_model toy_whirl_model = {
               .parameters = parameters,
               .tools = TARN_TOOL_BIT(DYE) | TARN_TOOL_BIT(DRAIN),
               .channel_count = 1,
-              .channels = channels},
+              .channels = channels,
+              .carried_count = 1,
+              .carried = carried},
+    .fills = true,
+    .keeps_velocity = true,
     .part_bytes = sizeof(whirl_args),
     .control_bytes = sizeof(tank_control),
     .check = check,

@@ -55,6 +55,7 @@ typedef struct block_draft {
     float velocity_m_s[3];
     liquid_reference liquid;
     uint8_t colour[4];
+    float carried[TARN_MODEL_CARRIED_MAX];
 } block_draft;
 
 /// A fluid shape, an emitter or a drain.
@@ -66,6 +67,7 @@ typedef struct region_draft {
     bool has_end;
     liquid_reference liquid;
     uint8_t colour[4];
+    float carried[TARN_MODEL_CARRIED_MAX];
 } region_draft;
 
 typedef struct keyframe_draft {

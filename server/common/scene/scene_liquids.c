@@ -106,6 +106,30 @@ static bool fit_reference(scene_reader *r, const scene_draft *d, const char *pat
                         allowed[0] != '\0' ? allowed : "there are none");
 }
 
+// ---- what particles carry ----
+
+static void carry_initial(const scene_reader *r, float *carried)
+{
+    for (uint32_t k = 0; k < r->model->carried_count; k++) {
+        carried[k] = r->model->carried[k].initial;
+    }
+}
+
+static bool read_carried(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
+{
+    (void)rule;
+    const tarn_model *model = r->model;
+    scene_range ranges[TARN_MODEL_CARRIED_MAX];
+    scene_field fields[TARN_MODEL_CARRIED_MAX + 1];
+    for (uint32_t k = 0; k < model->carried_count; k++) {
+        const tarn_carried_spec *spec = &model->carried[k];
+        ranges[k] = (scene_range){(double)spec->min, (double)spec->max, spec->unit, false, false};
+        fields[k] = (scene_field){spec->name, false, scene_read_float, k * sizeof(float), &ranges[k]};
+    }
+    fields[model->carried_count] = (scene_field){"$comment", false, scene_read_remark, 0, NULL};
+    return scene_read_object(r, path, value, into, fields, model->carried_count + 1, NULL);
+}
+
 // ---- blocks ----
 
 static bool read_block(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
@@ -118,7 +142,9 @@ static bool read_block(scene_reader *r, const char *path, const json_t *value, v
         {"velocity_m_s", false, scene_read_vector_float, offsetof(block_draft, velocity_m_s), &scene_speeds},
         {"liquid", false, read_liquid_reference, offsetof(block_draft, liquid), NULL},
         {"colour", false, scene_read_colour, offsetof(block_draft, colour), NULL},
+        {"carries", false, read_carried, offsetof(block_draft, carried), NULL},
     };
+    carry_initial(r, ((block_draft *)into)->carried);
     return SCENE_READ_OBJECT(r, path, value, into, fields, NULL);
 }
 
@@ -152,6 +178,7 @@ static bool fit_block(scene_reader *r, scene_draft *d, uint32_t index)
         fitted->velocity_m_s[axis] = block->velocity_m_s[axis];
     }
     memcpy(fitted->colour, block->colour, sizeof fitted->colour);
+    memcpy(fitted->carried, block->carried, sizeof fitted->carried);
     scene_write_path(path, "blocks[%u]", index);
     return fit_reference(r, d, path, &block->liquid, &fitted->liquid);
 }
@@ -173,7 +200,15 @@ bool scene_fit_blocks(scene_reader *r, scene_draft *d)
     SCENE_POSE_FIELDS(region_draft, pose, true), [REGION_SHAPE] = {"shape", true, scene_read_shape,                    \
                                                                    offsetof(region_draft, shape), NULL}
 
-enum { REGION_SHAPE = POSE_FIELDS, REGION_VELOCITY, REGION_LIQUID, REGION_COLOUR, REGION_START, REGION_END };
+enum {
+    REGION_SHAPE = POSE_FIELDS,
+    REGION_VELOCITY,
+    REGION_LIQUID,
+    REGION_COLOUR,
+    REGION_CARRIED,
+    REGION_START,
+    REGION_END
+};
 
 static const scene_range tap_times = {0, TARN_SCENE_TIME_S_MAX, "s", false, false};
 
@@ -186,9 +221,11 @@ static bool read_fluid(scene_reader *r, const char *path, const json_t *value, v
                              &scene_speeds},
         [REGION_LIQUID] = {"liquid", false, read_liquid_reference, offsetof(region_draft, liquid), NULL},
         [REGION_COLOUR] = {"colour", false, scene_read_colour, offsetof(region_draft, colour), NULL},
+        [REGION_CARRIED] = {"carries", false, read_carried, offsetof(region_draft, carried), NULL},
     };
     region_draft *region = into;
     uint32_t given = 0;
+    carry_initial(r, region->carried);
     return SCENE_READ_OBJECT(r, path, value, into, fields, &given) && scene_note_pose(r, path, given, &region->pose);
 }
 
@@ -201,11 +238,13 @@ static bool read_emitter(scene_reader *r, const char *path, const json_t *value,
                              &scene_speeds},
         [REGION_LIQUID] = {"liquid", false, read_liquid_reference, offsetof(region_draft, liquid), NULL},
         [REGION_COLOUR] = {"colour", false, scene_read_colour, offsetof(region_draft, colour), NULL},
+        [REGION_CARRIED] = {"carries", false, read_carried, offsetof(region_draft, carried), NULL},
         [REGION_START] = {"start_s", false, scene_read_float, offsetof(region_draft, start_s), &tap_times},
         [REGION_END] = {"end_s", false, scene_read_float, offsetof(region_draft, end_s), &tap_times},
     };
     region_draft *region = into;
     uint32_t given = 0;
+    carry_initial(r, region->carried);
     if (!SCENE_READ_OBJECT(r, path, value, into, fields, &given)) {
         return false;
     }
@@ -266,6 +305,7 @@ static bool fit_fluid(scene_reader *r, scene_draft *d, uint32_t index)
     scene_write_path(path, "fluids[%u]", index);
     memcpy(fitted->velocity_m_s, region->velocity_m_s, sizeof fitted->velocity_m_s);
     memcpy(fitted->colour, region->colour, sizeof fitted->colour);
+    memcpy(fitted->carried, region->carried, sizeof fitted->carried);
     return fit_reference(r, d, path, &region->liquid, &fitted->liquid) &&
            fit_place(r, d, path, region, &fitted->shape, &fitted->pose);
 }
@@ -278,6 +318,7 @@ static bool fit_emitter(scene_reader *r, scene_draft *d, uint32_t index)
     scene_write_path(path, "emitters[%u]", index);
     memcpy(fitted->velocity_m_s, region->velocity_m_s, sizeof fitted->velocity_m_s);
     memcpy(fitted->colour, region->colour, sizeof fitted->colour);
+    memcpy(fitted->carried, region->carried, sizeof fitted->carried);
     fitted->start_s = region->start_s;
     fitted->end_s = region->end_s;
     if (region->has_end && region->end_s <= region->start_s) {

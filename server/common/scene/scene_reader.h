@@ -16,8 +16,9 @@ enum {
 };
 
 typedef struct scene_reader {
-    const char *origin; ///< the file's name in sentences
-    const char *folder; ///< where the files lie that a scene names; NULL: nowhere
+    const char *origin;      ///< the file's name in sentences
+    const tarn_model *model; ///< that the scene chose
+    const char *folder;      ///< where the files lie that a scene names; NULL: nowhere
     char *why;
     size_t why_bytes;
     tarn_status status;

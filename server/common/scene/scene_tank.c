@@ -181,7 +181,7 @@ bool scene_read_scene(scene_reader *r, const json_t *value, scene_draft *d)
     if (model == NULL) {
         return false;
     }
-    table.model = model;
+    table.model = r->model = model;
     tarn_tank_desc *tank = &d->scene.tank;
     tank->model = model->number;
     for (uint32_t id = 0; id < model->parameter_count; id++) {
