@@ -251,15 +251,17 @@ TILE_FN void store_faces(const face_plan *plan, int axis, const float *face, flo
 }
 
 /// Each cell begins as of one region with the first in its row that it hangs together with.
-TILE_FN void begin_regions(const grid_memory *m, uint32_t slot, const float *ax)
+TILE_FN void begin_regions(const grid_memory *m, uint32_t tile, const float *ax)
 {
-    uint32_t *region = regions_of(m);
-    const uint32_t first = slot * TILE_CELLS;
-    FOR_RANGE (row, 0, TILE_ROWS) {
+    const grid_patch *patch = m->level[0].patch + tile;
+    uint32_t *region = regions_of(m) + region_first(m, tile);
+    TILE_BARRIER();
+    FOR_RANGE (i, 0, patch->row_count) {
+        const uint32_t row = patch->row[i], runs = row_runs(ax, row), own = region_first(m, tile) + row * TILE_EDGE;
         uint32_t begin = 0;
         for (uint32_t x = 0; x < TILE_EDGE; x++) {
-            begin = ax[row * 9 + x] > 0.0f ? begin : x;
-            region[first + row * TILE_EDGE + x] = first + row * TILE_EDGE + begin;
+            begin = runs >> x & 1 ? x : begin;
+            region[row * TILE_EDGE + x] = own + begin;
         }
     }
 }
@@ -317,7 +319,7 @@ TILE_KERNEL(grid_matrix, CELL_LANES, grid_args, matrix_scratch)
     }
     make_patch(args, 0, place, tile, &s->patch);
     if (m->open[0] != NULL) {
-        begin_regions(m, slot, to[0]);
+        begin_regions(m, tile, to[0]);
     }
 }
 

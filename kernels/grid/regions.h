@@ -27,6 +27,12 @@ TILE_FN uint32_t region_first(const grid_memory *m, uint32_t tile)
     return m->slot[m->level[0].tile[tile]] * TILE_CELLS;
 }
 
+/// Bits of a row's cells that no coefficient links to the one before them: where its runs begin.
+TILE_FN uint32_t row_runs(const float *ax, uint32_t row)
+{
+    return (~row_positive(ax + row * 9) & 0xff) | 1;
+}
+
 /// The root of a cell's tree. On the way cells come to name the one after the next, so that the next way is shorter.
 TILE_FN uint32_t region_root(uint32_t *region, uint32_t cell)
 {

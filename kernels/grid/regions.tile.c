@@ -6,11 +6,14 @@
 TILE_FN void join_rows(uint32_t *region, const float *link, const float *ax, const float *lower_ax, uint32_t own,
                        uint32_t lower)
 {
-    for (uint32_t x = 0; x < TILE_EDGE; x++) {
-        const int is_joined = x > 0 && link[x - 1] > 0.0f && ax[x] > 0.0f && lower_ax[x] > 0.0f;
-        if (link[x] > 0.0f && !is_joined) {
-            region_join(region, own + x, lower + x);
-        }
+    const uint32_t links = row_positive(link);
+    if (links == 0) {
+        return;
+    }
+    const uint32_t joined = links << 1 & row_positive(ax) & row_positive(lower_ax);
+    for (uint32_t left = links & ~joined; left != 0; left &= left - 1) {
+        const uint32_t x = tile_lowest_bit_u32(left);
+        region_join(region, own + x, lower + x);
     }
 }
 
@@ -48,7 +51,7 @@ typedef struct open_scratch {
 /// Whether a free body covers faces of a cell: what a pressure pushes away is its volume's way out.
 TILE_FN int is_beside_free_body(const grid_memory *m, uint32_t cell)
 {
-    const uint32_t b = m->bodies != NULL ? m->cover_owner[cell] : (uint32_t)BODIES_MAX;
+    const uint32_t b = m->cover_owner[cell];
     return b < BODIES_MAX && m->bodies->body[b].is_free;
 }
 
@@ -59,13 +62,19 @@ TILE_KERNEL(grid_regions_open, CELL_LANES, grid_args, open_scratch)
     const tile_matrix a = matrix_of(&m->level[0], tile);
     const uint32_t first = region_first(m, tile);
     uint32_t *region = regions_of(m);
-    FOR_ROWS (x, row, 0, TILE_ROWS) {
+    FOR_FULL_ROWS (x, row, a.patch) {
         row_store(s->surface + row * 8 + x, row_load(a.diagonal + row * 8 + x) - inner_sum(a, row, x));
     }
     TILE_BARRIER();
-    FOR_RANGE_ATOMIC (i, 0, TILE_CELLS) {
-        if (a.diagonal[i] > 0.0f && (s->surface[i] != 0.0f || is_beside_free_body(m, first + i))) {
-            global_or_u32(region + region_root(region, first + i), REGION_OPEN);
+    FOR_RANGE_ATOMIC (i, 0, a.patch->row_count) {
+        const uint32_t row = a.patch->row[i], own = row * TILE_EDGE;
+        uint32_t open = row_positive(s->surface + own);
+        for (uint32_t x = 0; x < TILE_EDGE && m->bodies != NULL; x++) {
+            open |= (uint32_t)(a.diagonal[own + x] > 0.0f && is_beside_free_body(m, first + own + x)) << x;
+        }
+        for (; open != 0; open &= open - 1) {
+            const uint32_t cell = first + own + tile_lowest_bit_u32(open);
+            global_or_u32(region + region_root(region, cell), REGION_OPEN);
         }
     }
 }
@@ -74,12 +83,16 @@ TILE_KERNEL(grid_regions_open, CELL_LANES, grid_args, open_scratch)
 TILE_KERNEL(grid_regions_list, CELL_LANES, grid_args, tile_no_scratch)
 {
     const grid_memory *m = &args->m;
-    const float *diagonal = m->level[0].diagonal + (uint64_t)tile * TILE_CELLS;
+    const tile_matrix a = matrix_of(&m->level[0], tile);
     const uint32_t first = region_first(m, tile);
     uint32_t *region = regions_of(m);
-    FOR_RANGE_ATOMIC (i, 0, TILE_CELLS) {
-        if (diagonal[i] > 0.0f && region[first + i] == first + i) {
-            region[first + i] = REGION_CLOSED + global_add_u32(&m->counters->regions, 1);
+    FOR_RANGE_ATOMIC (i, 0, a.patch->row_count) {
+        const uint32_t row = a.patch->row[i];
+        for (uint32_t runs = row_runs(a.ax, row); runs != 0; runs &= runs - 1) { // a root is the first of a run
+            const uint32_t cell = row * TILE_EDGE + tile_lowest_bit_u32(runs);
+            if (a.diagonal[cell] > 0.0f && region[first + cell] == first + cell) {
+                region[first + cell] = REGION_CLOSED + global_add_u32(&m->counters->regions, 1);
+            }
         }
     }
 }
