@@ -166,16 +166,15 @@ static void describe_thick_liquids_and_solids(tarn_tank_desc *desc)
     desc->blocks[1].liquid = 1;
 }
 
-/// Plates across the tank: two chambers full of liquid, one with a ball that floats and one that a piston presses, and
-/// one with air.
+/// Plates across the tank: two chambers full of liquid, one of which a piston presses, and one with air and a ball.
 static void describe_chambers(tarn_tank_desc *desc)
 {
     set_cells(desc, 27, 9, 10, 0.81f); // cells of 3 cm
     add_block(desc, (const float[3]){0.0f, 0.0f, 0.0f}, (const float[3]){0.7f, 1.0f, 1.0f}, 0.0f);
     add_block(desc, (const float[3]){0.7f, 0.0f, 0.0f}, (const float[3]){1.0f, 0.5f, 1.0f}, 0.0f);
-    const float plate[3] = {0.05f, 0.3f, 0.3f}, small[3] = {0.06f, 0.06f, 0.06f};
-    add_solid(desc, TARN_SHAPE_BOX, TARN_MOTION_STATIC, plate, (const float[3]){0.26f, 0.13f, 0.15f});
-    add_solid(desc, TARN_SHAPE_BOX, TARN_MOTION_STATIC, plate, (const float[3]){0.57f, 0.13f, 0.15f});
+    const float plate[3] = {0.045f, 0.3f, 0.3f}, small[3] = {0.06f, 0.06f, 0.06f};
+    add_solid(desc, TARN_SHAPE_BOX, TARN_MOTION_STATIC, plate, (const float[3]){0.255f, 0.13f, 0.15f});
+    add_solid(desc, TARN_SHAPE_BOX, TARN_MOTION_STATIC, plate, (const float[3]){0.555f, 0.13f, 0.15f});
     for (uint32_t i = 0; i < 2; i++) {
         desc->solids[i].pose.rotation[2] = 0.0f;
         desc->solids[i].pose.rotation[3] = 1.0f;
@@ -188,7 +187,7 @@ static void describe_chambers(tarn_tank_desc *desc)
         desc->keyframes[k].pose = piston->pose;
         desc->keyframes[k].pose.position_m[0] += 0.1f * (float)k;
     }
-    add_solid(desc, TARN_SHAPE_SPHERE, TARN_MOTION_FREE, small, (const float[3]){0.41f, 0.13f, 0.15f});
+    add_solid(desc, TARN_SHAPE_SPHERE, TARN_MOTION_FREE, small, (const float[3]){0.7f, 0.13f, 0.15f});
 }
 
 /// Much more grid than liquid, at 128 and 256 cells along each edge.
