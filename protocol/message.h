@@ -342,6 +342,7 @@ typedef struct tarn_pong {
     double client_time_ms;
     uint64_t server_time_us;
     float stages_ms[TARN_PONG_STAGES]; ///< of late: wait, step, encode, pass, write; zeros where nothing is known
+    uint64_t unconverged; ///< the tank's substeps since it started whose pressure ended short of its tolerance
 } tarn_pong;
 
 /// Error codes on the wire: X(name, code, whether the connection ends with it). The close code of the WebSocket is

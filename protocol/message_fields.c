@@ -190,6 +190,7 @@ static const tarn_field pong_fields[] = {
     FIELD("client_time_ms", F64, REQUIRED, 1, pong.client_time_ms, -INTEGER_MAX, INTEGER_MAX),
     FIELD("server_time_us", U64, REQUIRED, 1, pong.server_time_us, 0, INTEGER_MAX),
     FIELD("stages_ms", VECTOR, OPTIONAL, TARN_PONG_STAGES, pong.stages_ms, 0, 60000),
+    FIELD("unconverged", U64, OPTIONAL, 1, pong.unconverged, 0, INTEGER_MAX),
 };
 
 static const tarn_field error_fields[] = {

@@ -145,6 +145,15 @@ TILE_FN uint32_t row_at_least(const int32_t *p, int32_t least)
     }
     return bits;
 }
+/// The same of floats that are above zero.
+TILE_FN uint32_t row_positive(const float *p)
+{
+    uint32_t bits = 0;
+    for (int i = 0; i < 8; i++) {
+        bits |= (uint32_t)(p[i] > 0.0f) << i;
+    }
+    return bits;
+}
 
 #else
 // -------------------------------------------------------------------------------------------------- CPU: a row at once
@@ -329,6 +338,10 @@ TILE_FN int row_any(row_i32 mask)
 TILE_FN uint32_t row_at_least(const int32_t *p, int32_t least)
 {
     return row_mask_bits(row_load_whole(p) >= least);
+}
+TILE_FN uint32_t row_positive(const float *p)
+{
+    return row_mask_bits(row_load(p) > 0.0f);
 }
 #endif
 

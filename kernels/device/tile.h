@@ -156,9 +156,9 @@ TILE_FN void tile_or_u32(uint32_t *p, uint32_t v)
         atomicOr(p, v);
     }
 }
-TILE_FN void global_add_u32(uint32_t *p, uint32_t v)
+TILE_FN uint32_t global_add_u32(uint32_t *p, uint32_t v)
 {
-    atomicAdd(p, v);
+    return atomicAdd(p, v);
 }
 TILE_FN void global_add_u64(uint64_t *p, uint64_t v)
 {
@@ -172,10 +172,20 @@ TILE_FN void global_or_u32(uint32_t *p, uint32_t v)
 {
     atomicOr(p, v);
 }
+/// @return what was there
+TILE_FN uint32_t global_min_u32(uint32_t *p, uint32_t v)
+{
+    return atomicMin(p, v);
+}
 /// For a place into which several tiles write, all the same.
 TILE_FN void global_store_u32(uint32_t *p, uint32_t v)
 {
     *(volatile uint32_t *)p = v;
+}
+/// Of a place that tiles of this launch change by the atomics.
+TILE_FN uint32_t global_load_u32(const uint32_t *p)
+{
+    return *(const volatile uint32_t *)p;
 }
 
 TILE_FN uint32_t tile_popcount_u32(uint32_t x)
@@ -261,9 +271,9 @@ TILE_FN void tile_or_u32(uint32_t *p, uint32_t v)
 {
     *p |= v;
 }
-TILE_FN void global_add_u32(uint32_t *p, uint32_t v)
+TILE_FN uint32_t global_add_u32(uint32_t *p, uint32_t v)
 {
-    __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
+    return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
 }
 TILE_FN void global_add_u64(uint64_t *p, uint64_t v)
 {
@@ -282,9 +292,20 @@ TILE_FN void global_or_u32(uint32_t *p, uint32_t v)
         __atomic_fetch_or(p, v, __ATOMIC_RELAXED);
     }
 }
+TILE_FN uint32_t global_min_u32(uint32_t *p, uint32_t v)
+{
+    uint32_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
+    while (v < old && !__atomic_compare_exchange_n(p, &old, v, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+    return old;
+}
 TILE_FN void global_store_u32(uint32_t *p, uint32_t v)
 {
     __atomic_store_n(p, v, __ATOMIC_RELAXED);
+}
+TILE_FN uint32_t global_load_u32(const uint32_t *p)
+{
+    return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
 
 TILE_FN uint32_t tile_popcount_u32(uint32_t x)

@@ -86,6 +86,8 @@ typedef struct grid_control {
     float body_viscosity; ///< nu dt / dx^2 of a substep where bodies grip; 0 where it differs from cell to cell
 } grid_control;
 
+enum { REGIONS_MAX = 32 }; ///< closed ones that have a mean each: bits of a word
+
 /// What the device counts.
 typedef struct grid_counters {
     uint32_t occupied, active;
@@ -100,13 +102,14 @@ typedef struct grid_counters {
     uint32_t speed_max_bits; ///< along an axis, of what moved farthest; as bits: non-negative floats order as integers
     uint32_t liquid_speed_bits; ///< the same without spray
     uint32_t open;              ///< the free surface crosses faces of some tile
-    uint32_t closed_cells;      ///< with equations, of a tank that isn't open
-    uint64_t closed_excess;     ///< sum of the right side over them, two's complement, 2^-EXCESS_BITS
-    uint32_t go;                ///< the solver's loop goes on
-    uint32_t failed;            ///< the solve in progress came to something that isn't finite: it is not applied
-    uint32_t broken;            ///< velocities out of all bounds have come to a solve since the tank was seeded
-    uint32_t unconverged;       ///< pressure solves that ended by their cap on iterations, since the tank was seeded
-    uint32_t iterations;        ///< of the solve in progress
+    uint32_t regions;           ///< of liquid that no free surface touches, as far as they were told apart: regions.h
+    uint32_t closed_cells[REGIONS_MAX];  ///< with equations, of these
+    uint64_t closed_excess[REGIONS_MAX]; ///< sum of the right side over them, two's complement, 2^-EXCESS_BITS
+    uint32_t go;                         ///< the solver's loop goes on
+    uint32_t failed;      ///< the solve in progress came to something that isn't finite: it is not applied
+    uint32_t broken;      ///< velocities out of all bounds have come to a solve since the tank was seeded
+    uint32_t unconverged; ///< pressure solves that ended by their cap on iterations, since the tank was seeded
+    uint32_t iterations;  ///< of the solve in progress
     uint32_t pressure_iterations;
     float residual;          ///< of the solve in progress
     float pressure_residual; ///< max abs(div u) * dt
@@ -221,7 +224,7 @@ typedef struct grid_memory {
     float *u[3];          ///< [s][512] on the lower faces: with forces, then projected
     float *u_old[3];      ///< before the forces, or SPEED_UNKNOWN
     float *u_ext[3];      ///< projected and extrapolated
-    float *shift[3];      ///< displacement of the density correction, cells; until then free
+    float *shift[3];      ///< displacement of the density correction, cells; until then free (regions.h has shift[0])
     uint8_t *cell_type;   ///< [s][512]
     uint8_t *face_rows;   ///< [s][axis][64], bit per lower face of a row: without a velocity after the P2G, then valid
     float *density_error; ///< [s][512] smoothed density over that at rest, less 1
@@ -303,6 +306,9 @@ typedef struct grid_args {
     K(grid_fringe)                                                                                                     \
     K(grid_matrix)                                                                                                     \
     K(grid_coarsen)                                                                                                    \
+    K(grid_regions_join)                                                                                               \
+    K(grid_regions_open)                                                                                               \
+    K(grid_regions_list)                                                                                               \
     K(grid_solve_start)                                                                                                \
     K(grid_solve_closed)                                                                                               \
     K(grid_solve_check)                                                                                                \

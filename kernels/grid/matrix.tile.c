@@ -1,7 +1,7 @@
 // The matrices of the Poisson solver: the finest level's from the cells, the coarser ones' from that. A coarse cell
 // gathers 2^3 cells and the coarse matrix is the Galerkin product with piecewise constant transfers, which stays a
 // 7-point matrix (Shao, Huang & Michels 2022).
-#include "kernels/grid/poisson.h"
+#include "kernels/grid/regions.h"
 
 // ------------------------------------------------------------------------------------------------------------- surface
 
@@ -250,6 +250,22 @@ TILE_FN void store_faces(const face_plan *plan, int axis, const float *face, flo
     }
 }
 
+/// Each cell begins as of one region with the first in its row that it hangs together with.
+TILE_FN void begin_regions(const grid_memory *m, uint32_t tile, const float *ax)
+{
+    const grid_patch *patch = m->level[0].patch + tile;
+    uint32_t *region = regions_of(m) + region_first(m, tile);
+    TILE_BARRIER();
+    FOR_RANGE (i, 0, patch->row_count) {
+        const uint32_t row = patch->row[i], runs = row_runs(ax, row), own = region_first(m, tile) + row * TILE_EDGE;
+        uint32_t begin = 0;
+        for (uint32_t x = 0; x < TILE_EDGE; x++) {
+            begin = runs >> x & 1 ? x : begin;
+            region[row * TILE_EDGE + x] = own + begin;
+        }
+    }
+}
+
 /// The matrix of the finest level. One tile per occupied tile.
 TILE_KERNEL(grid_matrix, CELL_LANES, grid_args, matrix_scratch)
 {
@@ -263,6 +279,7 @@ TILE_KERNEL(grid_matrix, CELL_LANES, grid_args, matrix_scratch)
         if (tile == 0) {
             m->counters->solved = m->counters->occupied;
             m->counters->solved_active = m->counters->active;
+            m->counters->regions = 0; // being told apart next
         }
     }
     plan_faces(args, place, slot, 1, &s->plan);
@@ -301,6 +318,9 @@ TILE_KERNEL(grid_matrix, CELL_LANES, grid_args, matrix_scratch)
         global_or_u32(&m->counters->open, s->plan.surface != 0);
     }
     make_patch(args, 0, place, tile, &s->patch);
+    if (m->open[0] != NULL) {
+        begin_regions(m, tile, to[0]);
+    }
 }
 
 /// Fine tile that holds a coarse tile's cell (x, y, z), or TILE_NONE; (fx, fy, fz) is its first fine cell there.

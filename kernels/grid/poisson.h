@@ -257,6 +257,13 @@ TILE_FN tile_matrix matrix_of(const grid_level *level, uint32_t tile)
     return a;
 }
 
+/// What a row's faces with liquid on both sides add to its diagonals: all, to the last bit, away from the free surface.
+TILE_FN row_f32 inner_sum(tile_matrix a, uint32_t row, uint32_t x)
+{
+    const float *ax = a.ax + row * 9 + x, *ay = a.ay + (row + (row >> 3)) * 8 + x, *az = a.az + row * 8 + x;
+    return ((row_load(ax) + row_load(ax + 1)) + (row_load(ay) + row_load(ay + 8))) + (row_load(az) + row_load(az + 64));
+}
+
 /// Most tiles are partly filled: the solver goes over the rows that hold equations, and lets what it keeps for the
 /// others be zero.
 #define FOR_LISTED_ROWS(ix, row, patch, begin, end)                                                                    \

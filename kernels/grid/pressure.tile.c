@@ -1,12 +1,13 @@
 // Conjugate gradients for the Poisson equation, preconditioned by one V-cycle (multigrid.tile.c). For teaching and
 // comparison also Jacobi's and Gauss-Seidel's iterations, in the same steps: a direction, the matrix times it, and an
 // update of solution and residual.
-#include "kernels/grid/poisson.h"
+#include "kernels/grid/regions.h"
 
 typedef struct start_scratch {
     float value[TILE_CELLS];
     float flow[TILE_FACES]; ///< through the faces across x
-    uint32_t cells;
+    uint8_t region[TILE_CELLS];
+    uint32_t regions, cells;
 } start_scratch;
 
 /// Velocity times open share of a row's lower faces, or of one face across x.
@@ -59,9 +60,7 @@ TILE_FN row_f32 divergence(const grid_memory *m, uint64_t own, const uint32_t *u
 TILE_FN row_f32 density_to_correct(const grid_memory *m, tile_matrix a, uint64_t own, uint32_t row, uint32_t x)
 {
     const uint32_t at = row * 8 + x;
-    const float *ax = a.ax + row * 9 + x, *ay = a.ay + (row + (row >> 3)) * 8 + x, *az = a.az + at;
-    const row_f32 inner =
-        ((row_load(ax) + row_load(ax + 1)) + (row_load(ay) + row_load(ay + 8))) + (row_load(az) + row_load(az + 64));
+    const row_f32 inner = inner_sum(a, row, x);
     const row_f32 error = densities_of(m, own + at) - 1.0f;
     const row_f32 wanted = row_select(inner == row_load(a.diagonal + at), error, row_max(error, row_all(0.0f)));
     const row_f32 value = row_clamp(wanted, -DENSITY_STEP_MAX, DENSITY_STEP_MAX) * m->control->density_gain;
@@ -76,24 +75,30 @@ enum { EXCESS_BITS = 24 };
 
 #define EXCESS_MAX 65536.0f ///< of a tile: with 2^18 tiles a sum takes 58 bits
 
-/// Adds up a tile's right side, where the tank has no free surface.
-TILE_FN void add_excess(const grid_memory *m, const float *diagonal, const float *residual, start_scratch *s)
+/// Adds up a tile's right side, by closed region.
+TILE_FN void add_excess(const grid_memory *m, uint32_t tile, const float *residual, start_scratch *s)
 {
-    if (TILE_SINGLE()) {
-        s->cells = 0;
-    }
-    FOR_RANGE (i, 0, TILE_CELLS) {
-        s->flow[i] = residual[i];
-    }
-    TILE_BARRIER();
-    FOR_RANGE_ATOMIC (i, 0, TILE_CELLS) {
-        tile_add_u32(&s->cells, diagonal[i] > 0.0f);
-    }
-    tile_sum_f32(s->flow, TILE_CELLS);
-    if (TILE_SINGLE()) {
-        const float sum = tile_clamp_f32(s->flow[0], -EXCESS_MAX, EXCESS_MAX);
-        global_add_u64(&m->counters->closed_excess, (uint64_t)(int64_t)(sum * (float)(1 << EXCESS_BITS)));
-        global_add_u32(&m->counters->closed_cells, s->cells);
+    grid_counters *counters = m->counters;
+    find_regions(m, tile, s->region, &s->regions);
+    for (uint32_t left = s->regions; left != 0; left &= left - 1) {
+        const uint32_t region = tile_lowest_bit_u32(left);
+        if (TILE_SINGLE()) {
+            s->cells = 0;
+        }
+        FOR_RANGE (i, 0, TILE_CELLS) {
+            s->flow[i] = s->region[i] == region ? residual[i] : 0.0f;
+        }
+        TILE_BARRIER();
+        FOR_RANGE_ATOMIC (i, 0, TILE_CELLS) {
+            tile_add_u32(&s->cells, s->region[i] == region);
+        }
+        tile_sum_f32(s->flow, TILE_CELLS);
+        if (TILE_SINGLE()) {
+            const float sum = tile_clamp_f32(s->flow[0], -EXCESS_MAX, EXCESS_MAX);
+            global_add_u64(&counters->closed_excess[region], (uint64_t)(int64_t)(sum * (float)(1 << EXCESS_BITS)));
+            global_add_u32(&counters->closed_cells[region], s->cells);
+        }
+        TILE_BARRIER();
     }
 }
 
@@ -132,13 +137,15 @@ TILE_KERNEL(grid_solve_start, CELL_LANES, grid_args, start_scratch)
     if (TILE_SINGLE()) {
         m->partial[tile] = s->value[0];
     }
-    if (m->counters->open == 0) {
-        add_excess(m, a.diagonal, residual, s);
+    if (closed_regions(m->counters) > 0) {
+        add_excess(m, tile, residual, s);
     }
 }
 
 typedef struct closed_scratch {
-    float value[TILE_CELLS];
+    float value[TILE_CELLS], mean[REGIONS_MAX];
+    uint8_t region[TILE_CELLS];
+    uint32_t regions;
 } closed_scratch;
 
 /// Where the liquid has no free surface a pressure is but for a constant, and takes no mean flow out: what is to be
@@ -146,17 +153,25 @@ typedef struct closed_scratch {
 TILE_KERNEL(grid_solve_closed, CELL_LANES, grid_args, closed_scratch)
 {
     const grid_memory *m = &args->m;
-    if (m->counters->open != 0) {
+    const grid_counters *counters = m->counters;
+    const uint32_t count = closed_regions(counters);
+    if (count == 0) {
         return;
     }
-    const tile_matrix a = matrix_of(&m->level[0], tile);
-    const double excess = (double)(int64_t)m->counters->closed_excess / (double)(1 << EXCESS_BITS);
-    const float mean = (float)(excess / (double)tile_max_i32((int32_t)m->counters->closed_cells, 1));
+    find_regions(m, tile, s->region, &s->regions);
+    if (s->regions == 0) {
+        return;
+    }
+    FOR_RANGE (k, 0, count) {
+        const double excess = (double)(int64_t)counters->closed_excess[k] / (double)(1 << EXCESS_BITS);
+        s->mean[k] = (float)(excess / (double)tile_max_i32((int32_t)counters->closed_cells[k], 1));
+    }
+    TILE_BARRIER();
     float *residual = m->residual + (uint64_t)tile * TILE_CELLS;
     FOR_RANGE (i, 0, TILE_CELLS) {
-        const float value = tile_select_f32(a.diagonal[i] > 0.0f, residual[i] - mean, 0.0f);
-        residual[i] = value;
-        s->value[i] = tile_magnitude_f32(value);
+        const uint32_t region = s->region[i];
+        residual[i] -= region != REGION_NONE ? s->mean[region] : 0.0f;
+        s->value[i] = tile_magnitude_f32(residual[i]);
     }
     TILE_BARRIER();
     tile_max_f32(s->value, TILE_CELLS);
@@ -222,6 +237,10 @@ TILE_KERNEL(grid_solve_check, CHECK_LANES, grid_args, check_scratch)
     const grid_memory *m = &args->m;
     grid_counters *counters = m->counters;
     largest_partial(m, s);
+    FOR_RANGE (k, 0, args->is_first * (uint32_t)REGIONS_MAX) {
+        counters->closed_cells[k] = 0;
+        counters->closed_excess[k] = 0;
+    }
     if (TILE_SINGLE()) {
         const float residual = args->is_density ? s->max[0] : s->max[0] * m->control->frac;
         const float tolerance = args->is_density ? m->control->density_tolerance : m->control->tolerance;
@@ -229,8 +248,6 @@ TILE_KERNEL(grid_solve_check, CHECK_LANES, grid_args, check_scratch)
             counters->unconverged += args->is_density ? counters->go | counters->failed : 0; // by the pressure
             counters->iterations = 0;
             counters->failed = 0;
-            counters->closed_cells = 0;
-            counters->closed_excess = 0;
             counters->speed_max_bits = counters->liquid_speed_bits = 0;
         }
         if (!(residual < RESIDUAL_MAX)) {

@@ -95,6 +95,11 @@ void grid_launch_matrix(grid_host *grid)
     for (uint32_t level = 1; level < args.shape.level_count && grid->desc.solver == TARN_SOLVER_MULTIGRID; level++) {
         launch_level(grid, &args, GRID_KERNEL(coarsen), level);
     }
+    if (grid->has_solids) {
+        grid_launch_occupied(grid, &args, GRID_KERNEL(regions_join));
+        grid_launch_occupied(grid, &args, GRID_KERNEL(regions_open));
+        grid_launch_occupied(grid, &args, GRID_KERNEL(regions_list));
+    }
 }
 
 typedef struct solve_context {

@@ -132,11 +132,12 @@ size_t tarn_session_list_write(const tarn_session_info *infos, uint32_t count, c
 {
     json_t *list = json_array();
     for (uint32_t i = 0; i < count; i++) {
-        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:i, s:i, s:f, s:f, s:i, s:s}", "session",
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:i, s:i, s:f, s:f, s:I, s:i, s:s}", "session",
                                               infos[i].session, "title", infos[i].title, "scene", infos[i].scene,
                                               "viewers", (int)infos[i].viewers, "particles", (int)infos[i].particles,
                                               "realtime_factor", infos[i].realtime_factor, "load", infos[i].load,
-                                              "worker", infos[i].worker, "device", infos[i].device));
+                                              "unconverged", (json_int_t)infos[i].unconverged, "worker",
+                                              infos[i].worker, "device", infos[i].device));
     }
     json_t *names = json_array();
     for (uint32_t i = 0; i < scene_count; i++) {

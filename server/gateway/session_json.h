@@ -19,8 +19,9 @@ typedef struct tarn_session_info {
     const char *session, *title, *scene;
     uint32_t viewers, particles;
     double realtime_factor;
-    double load; ///< share of the time that its steps take of what there is; above 1 it can't keep up
-    int worker;  ///< that simulates it; -1: none
+    double load;          ///< share of the time that its steps take of what there is; above 1 it can't keep up
+    uint64_t unconverged; ///< substeps since its start whose pressure ended short of its tolerance
+    int worker;           ///< that simulates it; -1: none
     const char *device;
 } tarn_session_info;
 

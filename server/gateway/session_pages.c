@@ -35,6 +35,7 @@ static tarn_session_info info_of(const tarn_session *session)
                                .particles = report->particle_count,
                                .realtime_factor = (double)report->realtime_factor,
                                .load = dt_s > 0 ? (double)report->step_s / dt_s : 0,
+                               .unconverged = report->unconverged,
                                .worker = session->worker != NULL ? (int)session->worker->index : -1,
                                .device = session->worker != NULL ? session->worker->hello.device : ""};
 }

@@ -132,6 +132,7 @@ static bool next_message(tarn_viewer *viewer)
         outgoing.pong.server_time_us = tarn_clock_unix_us();
         if (viewer->session != NULL) {
             fill_stages(viewer->session, outgoing.pong.stages_ms);
+            outgoing.pong.unconverged = viewer->session->report.unconverged;
         }
         break;
     }

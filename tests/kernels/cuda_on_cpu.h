@@ -91,6 +91,13 @@ static inline uint32_t atomicMax(uint32_t *place, uint32_t value)
     return before;
 }
 
+static inline uint32_t atomicMin(uint32_t *place, uint32_t value)
+{
+    const uint32_t before = *place;
+    *place = value < before ? value : before;
+    return before;
+}
+
 static inline uint32_t atomicOr(uint32_t *place, uint32_t value)
 {
     const uint32_t before = *place;

@@ -168,6 +168,7 @@ TILE_KERNEL(dialect_atomics, DIALECT_LANES, dialect_args, histogram_scratch)
         tile_add_u32(&s->count[args->key[i]], 1);
         tile_add_i32(&s->balance, 8 - (int32_t)args->key[i]);
         global_max_u32(&args->u[DIALECT_KEYS + 1], args->key[i] * 977 + i);
+        global_min_u32(&args->u[DIALECT_KEYS + 2], ~(args->key[i] * 977 + i));
     }
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (k, 0, DIALECT_KEYS) {

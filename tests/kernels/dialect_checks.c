@@ -279,9 +279,9 @@ static int check_atomics(tarn_queue *queue)
     enum { TILES = 40, N = 333, COUNT = TILES * N };
     dialect_arrays all = {.queue = queue};
     uint32_t *key = dialect_array_add(&all, COUNT * sizeof *key),
-             *u = dialect_array_add(&all, (DIALECT_KEYS + 2) * sizeof *u);
+             *u = dialect_array_add(&all, (DIALECT_KEYS + 3) * sizeof *u);
     uint64_t *w = dialect_array_add(&all, sizeof *w);
-    uint32_t wanted[DIALECT_KEYS + 2] = {0};
+    uint32_t wanted[DIALECT_KEYS + 3] = {0};
     uint64_t seed = 5;
     for (uint32_t i = 0; i < COUNT && !all.failed; i++) {
         key[i] = dialect_random_u32(&seed) % DIALECT_KEYS;
@@ -290,9 +290,13 @@ static int check_atomics(tarn_queue *queue)
         const uint32_t value = key[i] * 977 + i;
         wanted[DIALECT_KEYS + 1] = value > wanted[DIALECT_KEYS + 1] ? value : wanted[DIALECT_KEYS + 1];
     }
+    wanted[DIALECT_KEYS + 2] = ~wanted[DIALECT_KEYS + 1]; // the least complement
+    if (!all.failed) {
+        u[DIALECT_KEYS + 2] = UINT32_MAX;
+    }
     dialect_launch(&all, &kernel_dialect_atomics, (dialect_args){.key = key, .u = u, .w = w, .n = N}, TILES);
     bool result = false;
-    for (uint32_t k = 0; k < DIALECT_KEYS + 2 && !result && !all.failed; k++) {
+    for (uint32_t k = 0; k < DIALECT_KEYS + 3 && !result && !all.failed; k++) {
         result = dialect_same_u32("u", k, u[k], wanted[k]);
     }
     if (!result && !all.failed && *w != (uint64_t)COUNT << 33) {

@@ -166,6 +166,30 @@ static void describe_thick_liquids_and_solids(tarn_tank_desc *desc)
     desc->blocks[1].liquid = 1;
 }
 
+/// Plates across the tank: two chambers full of liquid, one of which a piston presses, and one with air and a ball.
+static void describe_chambers(tarn_tank_desc *desc)
+{
+    set_cells(desc, 27, 9, 10, 0.81f); // cells of 3 cm
+    add_block(desc, (const float[3]){0.0f, 0.0f, 0.0f}, (const float[3]){0.7f, 1.0f, 1.0f}, 0.0f);
+    add_block(desc, (const float[3]){0.7f, 0.0f, 0.0f}, (const float[3]){1.0f, 0.5f, 1.0f}, 0.0f);
+    const float plate[3] = {0.045f, 0.3f, 0.3f}, small[3] = {0.06f, 0.06f, 0.06f};
+    add_solid(desc, TARN_SHAPE_BOX, TARN_MOTION_STATIC, plate, (const float[3]){0.255f, 0.13f, 0.15f});
+    add_solid(desc, TARN_SHAPE_BOX, TARN_MOTION_STATIC, plate, (const float[3]){0.555f, 0.13f, 0.15f});
+    for (uint32_t i = 0; i < 2; i++) {
+        desc->solids[i].pose.rotation[2] = 0.0f;
+        desc->solids[i].pose.rotation[3] = 1.0f;
+    }
+    tarn_solid *piston =
+        add_solid(desc, TARN_SHAPE_BOX, TARN_MOTION_KEYFRAMES, small, (const float[3]){-0.02f, 0.13f, 0.15f});
+    piston->keyframe_count = desc->keyframe_count = 2;
+    for (uint32_t k = 0; k < 2; k++) {
+        desc->keyframes[k].time_s = 1.0f * (float)k;
+        desc->keyframes[k].pose = piston->pose;
+        desc->keyframes[k].pose.position_m[0] += 0.1f * (float)k;
+    }
+    add_solid(desc, TARN_SHAPE_SPHERE, TARN_MOTION_FREE, small, (const float[3]){0.7f, 0.13f, 0.15f});
+}
+
 /// Much more grid than liquid, at 128 and 256 cells along each edge.
 static void describe_128(tarn_tank_desc *desc)
 {
@@ -188,6 +212,7 @@ const tank_fixture tank_fixtures[TANK_FIXTURE_COUNT] = {
     {"tiny, solids", describe_solids, 40, 0.5f, TANK_FIXTURE_GRABS},
     {"tiny, solids in thick liquid", describe_thick_solids, 12, 0.5f, 0},
     {"tiny, solids in thick liquids", describe_thick_liquids_and_solids, 12, 0.5f, 0},
+    {"tiny, chambers", describe_chambers, 20, 0.0f, 0},
     {"tiny, relaxed", describe_relaxed, 30, 0.5f, 0},
     {"tiny, taps", describe_taps, 40, 0.5f, 0},
     {"tiny, tools", describe_tiny, 30, 0.5f, TANK_FIXTURE_TOOLS},

@@ -271,7 +271,8 @@ static void pong(tarn_message *m)
     m->pong = (tarn_pong){.id = 4294967295u,
                           .client_time_ms = 0.5,
                           .server_time_us = 1767225600123456,
-                          .stages_ms = {2.5f, 4, 1, 0.25f, 0.125f}};
+                          .stages_ms = {2.5f, 4, 1, 0.25f, 0.125f},
+                          .unconverged = 70000};
 }
 
 static void error(tarn_message *m)

@@ -313,6 +313,31 @@ static void test_health_and_metrics_tell_how_it_goes(void **state)
     ws_client_close(&client);
 }
 
+/// A pressure that may take one iteration alone ends early, and people learn of it.
+static void test_pressures_that_end_early_are_told(void **state)
+{
+    (void)state;
+    static const char field[] = "\"unconverged\":";
+    ws_client client;
+    ws_frame frame;
+    tarn_message message = {.kind = TARN_MESSAGE_PING, .ping = {.id = 1}};
+    ws_client_enter(&client, server.port);
+    ws_client_parameter(&client, "pressure_tolerance", 1e-6f);
+    ws_client_parameter(&client, "pressure_iterations", 1);
+    for (int i = 0; i < 120; i++) { // as above
+        assert_true(ws_client_wait_frame(&client, &frame));
+    }
+    ws_client_tell(&client, &message);
+    assert_true(ws_client_wait(&client, TARN_MESSAGE_PONG, &message));
+    assert_true(message.pong.unconverged > 0);
+    assert_int_equal(get("/sessions"), 200);
+    assert_says(field);
+    assert_true(strtoull(strstr(answer, field) + strlen(field), NULL, 10) >= message.pong.unconverged);
+    ws_client_parameter(&client, "pressure_tolerance", 1e-4f);
+    ws_client_parameter(&client, "pressure_iterations", 20);
+    ws_client_close(&client);
+}
+
 /// Sends a request as it is. @return the status, 0 when the connection just ended
 static int raw_request(const char *request, size_t bytes)
 {
@@ -473,6 +498,7 @@ int main(void)
         cmocka_unit_test(test_a_scene_named_by_its_file_can_be_had),
         cmocka_unit_test(test_a_scene_named_by_its_file_is_listed_and_loaded_again),
         cmocka_unit_test(test_health_and_metrics_tell_how_it_goes),
+        cmocka_unit_test(test_pressures_that_end_early_are_told),
         cmocka_unit_test(test_an_upgrade_to_http2_is_refused),
         cmocka_unit_test(test_a_websocket_is_upgraded_only_as_its_standard_says),
         cmocka_unit_test(test_only_pages_of_this_server_may_connect),

@@ -42,11 +42,22 @@ static void test_the_largest_list_fits_an_answer(void **state)
         memset(scenes[i], 's', TARN_NAME_BYTES_MAX);
     }
     for (int i = 0; i < TARN_GATEWAY_SESSIONS_MAX; i++) {
-        infos[i] = (tarn_session_info){name, name, scenes[0], UINT16_MAX, INT32_MAX, 0.123456789, 1234.56789, 15, name};
+        infos[i] = (tarn_session_info){.session = name,
+                                       .title = name,
+                                       .scene = scenes[0],
+                                       .viewers = UINT16_MAX,
+                                       .particles = INT32_MAX,
+                                       .realtime_factor = 0.123456789,
+                                       .load = 1234.56789,
+                                       .unconverged = UINT32_MAX,
+                                       .worker = 15,
+                                       .device = name};
     }
     const size_t bytes = tarn_session_list_write(infos, TARN_GATEWAY_SESSIONS_MAX, (const tarn_name *)scenes,
                                                  TARN_SCENES_MAX, true, text, sizeof text);
     assert_true(bytes > 8000 && bytes < sizeof text);
+    text[bytes] = 0;
+    assert_non_null(strstr(text, "\"unconverged\":4294967295,"));
     assert_int_equal(tarn_session_list_write(infos, 1, (const tarn_name *)scenes, 1, true, text, 20), 0);
 }
 

@@ -232,6 +232,49 @@ static void flux_of_solids_lifts_the_surface(void **state)
     tarn_tank_destroy(tank);
 }
 
+/// So many plates across each axis of a tank that is full up to that share of its height.
+/// @return how many closed regions there are
+static uint32_t regions_between(uint32_t plates, float full_to)
+{
+    tarn_tank_desc desc;
+    tarn_tank_desc_default(&desc);
+    enum { CHAMBER = 10 }; // cells: no tile has one whole
+    const float chamber_m = CHAMBER * desc.cell_m, edge_m = (float)(plates + 1) * chamber_m;
+    desc.block_count = 1;
+    for (int a = 0; a < 3; a++) {
+        desc.cells[a] = (uint16_t)(CHAMBER * (plates + 1));
+        desc.blocks[0].max_m[a] = a == 1 ? full_to * edge_m : edge_m;
+        for (uint32_t k = 0; k < plates; k++) {
+            tarn_solid *plate = &desc.solids[desc.solid_count++];
+            plate->shape.kind = TARN_SHAPE_BOX;
+            plate->pose.rotation[3] = 1.0f;
+            for (int b = 0; b < 3; b++) {
+                plate->shape.half_m[b] = b == a ? desc.cell_m : edge_m;
+                plate->pose.position_m[b] = b == a ? (float)(k + 1) * chamber_m : 0.5f * edge_m;
+            }
+        }
+    }
+    tarn_tank *tank = open_tank(&desc);
+    tarn_tank_report report;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+    }
+    assert_int_equal(tarn_tank_report_get(tank, &report), TARN_OK);
+    assert_int_equal(report.unconverged, 0);
+    const uint32_t regions = tank->counters.grid.regions;
+    tarn_tank_destroy(tank);
+    return regions;
+}
+
+static void closed_regions_are_told_apart(void **state)
+{
+    (void)state;
+    assert_int_equal(regions_between(1, 1.0f), 8);
+    assert_int_equal(regions_between(2, 1.0f), 27);
+    assert_int_equal(regions_between(3, 1.0f), 64); // more than have a mean each
+    assert_int_equal(regions_between(2, 0.8f), 18); // the upper ones have air
+}
+
 static void what_is_not_finite_is_not_applied(void **state)
 {
     (void)state;
@@ -273,6 +316,7 @@ int main(void)
         cmocka_unit_test(open_faces_and_units_of_density_change_nothing),
         cmocka_unit_test(closed_faces_part_the_water),
         cmocka_unit_test(flux_of_solids_lifts_the_surface),
+        cmocka_unit_test(closed_regions_are_told_apart),
         cmocka_unit_test(what_is_not_finite_is_not_applied),
     };
     return cmocka_run_group_tests_name("solver", tests, open_device, close_device);

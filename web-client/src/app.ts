@@ -203,6 +203,7 @@ export class App {
     this.model.decodeTime.reset();
     this.model.drawTime.reset();
     this.model.serverStagesMs = [];
+    this.model.unconverged = 0;
     this.stream.viewerId = message.viewerId;
     this.announcer.arrived();
     this.together.onJoined(message);
@@ -229,6 +230,7 @@ export class App {
         break;
       case "pong":
         this.model.serverStagesMs = message.stagesMs;
+        this.model.unconverged = message.unconverged;
         break;
       case "error":
         // A simulation that is being started again has a line of its own.

@@ -24,6 +24,7 @@ export function noMeasurements(): Measurements {
     unreferenced: 0,
     realtimeFactor: 1,
     step: 0,
+    unconverged: 0,
     paused: false,
     device: "",
   };
@@ -48,6 +49,7 @@ export function measure(m: Measurements, model: ViewModel, latest: DecodedFrame 
   m.particles = info?.particleCount ?? 0;
   m.realtimeFactor = info?.realtimeFactor ?? 1;
   m.step = info?.step ?? 0;
+  m.unconverged = model.connection === "playing" ? 0 : model.unconverged;
   m.paused = info?.paused ?? false;
   m.device = model.connection === "playing" ? "" : model.device;
 }

@@ -109,7 +109,14 @@ test("the other kinds are read", () => {
   expect(() => readMessage(buffer({ t: "presences", points: [{ ...point, position_m: [1, 2] }] }))).toThrow();
   expect(
     readMessage(
-      buffer({ t: "pong", id: 1, client_time_ms: 1.5, server_time_us: 2 ** 50, stages_ms: [1, 2, 3, 4, 5] }),
+      buffer({
+        t: "pong",
+        id: 1,
+        client_time_ms: 1.5,
+        server_time_us: 2 ** 50,
+        stages_ms: [1, 2, 3, 4, 5],
+        unconverged: 6,
+      }),
     ),
   ).toEqual({
     t: "pong",
@@ -117,6 +124,11 @@ test("the other kinds are read", () => {
     clientTimeMs: 1.5,
     serverTimeUs: 2 ** 50,
     stagesMs: [1, 2, 3, 4, 5],
+    unconverged: 6,
+  });
+  expect(readMessage(buffer({ t: "pong", id: 1, client_time_ms: 1.5, server_time_us: 2 }))).toMatchObject({
+    stagesMs: [],
+    unconverged: 0,
   });
   expect(readMessage(buffer({ t: "error", code: 99, text: "odd" }))).toEqual({
     t: "error",

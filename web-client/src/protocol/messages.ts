@@ -165,7 +165,14 @@ export type ServerMessage =
   | Joined
   | { t: "viewers"; viewers: ViewerInfo[] }
   | { t: "presences"; points: Presence[] }
-  | { t: "pong"; id: number; clientTimeMs: number; serverTimeUs: number; stagesMs: number[] }
+  | {
+      t: "pong";
+      id: number;
+      clientTimeMs: number;
+      serverTimeUs: number;
+      stagesMs: number[];
+      unconverged: number;
+    }
   | { t: "error"; code: number; text: string }
   | { t: "state"; state: SessionState };
 
@@ -294,6 +301,7 @@ export function readMessage(bytes: ArrayBuffer): ServerMessage | null {
         clientTimeMs: number(map, "client_time_ms"),
         serverTimeUs: number(map, "server_time_us"),
         stagesMs: map.stages_ms === undefined ? [] : numbers(map, "stages_ms"),
+        unconverged: map.unconverged === undefined ? 0 : number(map, "unconverged"),
       };
     case "error":
       return { t: "error", code: number(map, "code"), text: string(map, "text") };

@@ -31,6 +31,8 @@ export class ViewModel {
   readonly drawTime = new Smoothed(0.1);
   /** Of the server's work, ms: wait, step, encode, pass, write; empty: not known. */
   serverStagesMs: readonly number[] = [];
+  /** The tank's substeps whose pressure ended short of its tolerance. */
+  unconverged = 0;
   readonly inputTimes = new InputTimes();
   /** That came for each particle, of frames of all kinds. */
   readonly bits = new Smoothed(0.05);

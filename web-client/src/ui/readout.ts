@@ -22,6 +22,8 @@ export interface Measurements {
   unreferenced: number;
   realtimeFactor: number;
   step: number;
+  /** Substeps since the tank's start whose pressure ended short of its tolerance. */
+  unconverged: number;
   paused: boolean;
   /** That simulates the tank; "": none is known. */
   device: string;
@@ -84,7 +86,7 @@ export class Readout {
       m.paused ? "paused" : `${m.realtimeFactor.toFixed(2)} ×${slow ? " slow" : ""}`,
       slow,
     );
-    this.set("step", m.step.toLocaleString("en"));
+    this.set("step", stepText(m), m.unconverged > 0);
     this.set("device", m.device || "–");
   }
 
@@ -93,6 +95,11 @@ export class Readout {
     if (cell.textContent !== text) cell.textContent = text;
     cell.classList.toggle("warn", warn);
   }
+}
+
+export function stepText({ step, unconverged }: Pick<Measurements, "step" | "unconverged">): string {
+  const early = unconverged === 1 ? "1 step's" : `${unconverged.toLocaleString("en")} steps'`;
+  return step.toLocaleString("en") + (unconverged > 0 ? ` · ${early} pressure ended early` : "");
 }
 
 const KINDS = ["key", "base", "extra"];
