@@ -91,6 +91,7 @@ typedef struct tarn_solid {
     tarn_motion motion;
     float density_kg_m3;                     ///< of a free one, 1..20000
     float velocity_m_s[3];                   ///< of a free one, at the start
+    float friction;                          ///< as the tank's wall_friction; 0 of a free one
     uint32_t keyframe_first, keyframe_count; ///< in the description's keyframes
     uint32_t keyframes_loop;                 ///< 1: from the last key frame's time on it starts again
     uint8_t colour[3];
@@ -153,6 +154,8 @@ typedef struct tarn_tank_desc {
     float parameters[TARN_MODEL_PARAMETERS_MAX]; ///< by the model's table
     float spin_rad_s[3]; ///< the tank turns at the start, and the liquid with it; poses have to go on from there
                          ///< (tarn_step_input.pose), or it brakes
+    float wall_friction; ///< 0..1, from free slip to no slip: of its velocity along a wall beside it, less the wall's,
+                         ///< the share that liquid loses in a step, in a layer of one cell; besides what viscosity does
     tarn_transfer transfer;
     tarn_weights weights;
     tarn_solver solver;

@@ -49,12 +49,18 @@ typedef struct liquid_scale {
     float drop_viscosity;           ///< 18 nu / d^2 of the thinnest liquid, 1 / step
 } liquid_scale;
 
+/// Shares of their velocity along a surface that faces beside it lose in a substep.
+typedef struct liquid_friction {
+    float walls, solid[SOLIDS_MAX], body[BODIES_MAX]; ///< solid: by solid_rough
+} liquid_friction;
+
 /// What the host sets before a step; the tank's part comes first.
 typedef struct liquid_control {
     tank_control tank;
     float viscosity[LIQUIDS_MAX]; ///< nu dt / dx^2 of a substep, at most VISCOSITY_MAX
     float viscosity_alpha[VISCOSITY_ITERATIONS_MAX], viscosity_gamma[VISCOSITY_ITERATIONS_MAX];
     float tension; ///< pressure of a step at a surface of curvature 1, in the solver's units
+    liquid_friction friction;
 } liquid_control;
 
 /// Device memory of the liquid alone.
@@ -88,6 +94,7 @@ typedef struct liquid_args {
     K(liquid_forces)                                                                                                   \
     K(liquid_fill)                                                                                                     \
     K(liquid_beta)                                                                                                     \
+    K(liquid_friction)                                                                                                 \
     K(liquid_viscous_faces)                                                                                            \
     K(liquid_viscous_cells)                                                                                            \
     K(liquid_viscosity)                                                                                                \

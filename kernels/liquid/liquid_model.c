@@ -154,6 +154,35 @@ static float used(const tarn_tank *tank, uint32_t id)
     return id == TARN_PARAMETER_SURFACE_TENSION ? liquid_tension_used(tank) : tank->parameters[id];
 }
 
+_Static_assert((int)TARN_TANK_SOLIDS_MAX == (int)SOLIDS_MAX, "every solid has its friction");
+
+bool liquid_rubs(const tarn_tank_desc *desc)
+{
+    bool rubs = desc->wall_friction > 0.0f;
+    for (uint32_t i = 0; i < desc->solid_count; i++) {
+        rubs |= desc->solids[i].friction > 0.0f;
+    }
+    return rubs;
+}
+
+/// What a substep takes away, for as many as there are to take `friction`.
+static float loss(const tarn_tank *tank, float friction)
+{
+    return 1.0f - tank_nth_root(1.0f - friction, tank->grid.substeps);
+}
+
+static void fill_friction(const tarn_tank *tank, liquid_friction *friction)
+{
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    friction->walls = loss(tank, desc->wall_friction);
+    for (uint32_t i = 0; i < desc->solid_count; i++) {
+        friction->solid[i] = loss(tank, desc->solids[i].friction);
+    }
+    for (uint32_t b = 0; b < tank->grid.own_body_count; b++) {
+        friction->body[b] = friction->solid[tank->grid.body_solid[b]];
+    }
+}
+
 static void begin(tarn_tank *tank, tank_control *control)
 {
     liquid_control *own = (liquid_control *)control;
@@ -165,6 +194,9 @@ static void begin(tarn_tank *tank, tank_control *control)
     control->grid.density_gain = p[TARN_PARAMETER_DENSITY];
     control->flip = tank_nth_root(p[TARN_PARAMETER_FLIP], tank->grid.substeps);
     liquid_fill_viscosity(tank, own);
+    if (liquid_rubs(&tank->grid.desc)) {
+        fill_friction(tank, &own->friction);
+    }
     liquid_fill_tension(tank, own);
     control->grid.body_viscosity = liquid_of(tank)->args.m.viscosity != NULL ? 0.0f : own->viscosity[0];
 }

@@ -1,7 +1,7 @@
 // One substep of the liquid: a fixed sequence of launches.
 //
-//     p2g ─ grid ─ forces ─ bodies, solids ─ fringe ─ viscosity ─ tension ─ matrix ─ pressure ─ density ─ extrapolate ─
-//     slip ─ g2p + advect ─ drift ─ collide ─ births, drains ─ sort
+//     p2g ─ grid ─ forces ─ bodies, solids ─ friction ─ fringe ─ viscosity ─ tension ─ matrix ─ pressure ─ density ─
+//     extrapolate ─ slip ─ g2p + advect ─ drift ─ collide ─ births, drains ─ sort
 #include "kernels/liquid/liquid_host.h"
 #include "kernels/liquid_parameters.h"
 
@@ -63,6 +63,9 @@ void liquid_substep(tarn_tank *tank)
     if (tank->grid.has_solids) {
         grid_launch_active(&tank->grid, args, GRID_KERNEL(solids));
         grid_launch_active(&tank->grid, args, GRID_KERNEL(solid_cells));
+    }
+    if (liquid_rubs(&tank->grid.desc)) {
+        grid_launch_active(&tank->grid, args, LIQUID_KERNEL(friction));
     }
     tank_mark(tank, STAGE_GRID);
     grid_launch_occupied(&tank->grid, args, GRID_KERNEL(fringe));

@@ -115,6 +115,9 @@ static tarn_status check_desc(const grid_complaint *why, const tarn_tank_desc *d
     if (status == TARN_OK) {
         status = tank_check_range(why, "jitter", desc->jitter, 0.0f, 1.0f);
     }
+    if (status == TARN_OK) {
+        status = tank_check_range(why, "wall_friction", desc->wall_friction, 0.0f, 1.0f);
+    }
     for (int a = 0; a < 3 && status == TARN_OK; a++) {
         status = tank_check_range(why, "spin_rad_s", desc->spin_rad_s[a], -TARN_TANK_TURN_MAX_RAD_S,
                                   TARN_TANK_TURN_MAX_RAD_S);

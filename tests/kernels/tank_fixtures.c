@@ -157,6 +157,15 @@ static void describe_thick_solids(tarn_tank_desc *desc)
     desc->liquids[0].viscosity_m2_s = 0.01f;
 }
 
+/// Walls and solids that rub.
+static void describe_rough_solids(tarn_tank_desc *desc)
+{
+    describe_solids(desc);
+    desc->wall_friction = 0.25f;
+    desc->solids[0].friction = 1.0f;
+    desc->solids[1].friction = 0.5f;
+}
+
 static void describe_thick_liquids_and_solids(tarn_tank_desc *desc)
 {
     describe_thick_solids(desc);
@@ -186,6 +195,7 @@ const tank_fixture tank_fixtures[TANK_FIXTURE_COUNT] = {
     {"tiny, affine", describe_affine, 30, 0.5f, 0},
     {"tiny, two liquids", describe_two_liquids, 30, 0.5f, 0},
     {"tiny, solids", describe_solids, 40, 0.5f, TANK_FIXTURE_GRABS},
+    {"tiny, rough solids", describe_rough_solids, 20, 0.5f, 0},
     {"tiny, solids in thick liquid", describe_thick_solids, 12, 0.5f, 0},
     {"tiny, solids in thick liquids", describe_thick_liquids_and_solids, 12, 0.5f, 0},
     {"tiny, relaxed", describe_relaxed, 30, 0.5f, 0},

@@ -138,7 +138,7 @@ static void test_reads_rotations(void **state)
 static void test_reads_solids_that_move(void **state)
 {
     (void)state;
-    read_with("'solids':[{" BOX ",'motion':'keyframes','loop':true,'keyframes':["
+    read_with("'wall_friction':0.25,'solids':[{" BOX ",'motion':'keyframes','loop':true,'friction':0.5,'keyframes':["
               "{'time_s':0,'position_m':[0.1,0.2,0.3]},{'time_s':1.5,'position_m':[0.4,0.2,0.3]},"
               "{'time_s':3,'position_m':[0.1,0.2,0.3]}]},"
               "{" BOX "," AT ",'motion':'free','density_kg_m3':250,'velocity_m_s':[0,2,0],'colour':'#010203'},"
@@ -150,6 +150,7 @@ static void test_reads_solids_that_move(void **state)
     assert_int_equal(tank->solids[0].keyframe_first, 0);
     assert_int_equal(tank->solids[0].keyframe_count, 3);
     assert_int_equal(tank->solids[0].keyframes_loop, 1);
+    assert_true(tank->wall_friction == 0.25f && tank->solids[0].friction == 0.5f && tank->solids[1].friction == 0.0f);
     EXPECT_NEAR(tank->solids[0].pose.position_m, 0.1, 0.2, 0.3);
     assert_true(tank->keyframes[1].time_s == 1.5f && tank->keyframes[1].pose.position_m[0] == 0.4f);
     assert_int_equal(tank->solids[1].motion, TARN_MOTION_FREE);

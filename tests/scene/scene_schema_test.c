@@ -494,7 +494,8 @@ static void expect_probed(const char *name, const json_t *rule)
 /// A scene that has every field somewhere.
 static const char example[] =
     "{\"$schema\":\"s\",\"title\":\"t\",\"description\":\"d\",\"size_m\":[1,1,1],\"cell_m\":0.125,\"dt_s\":0.01,"
-    "\"gravity_m_s2\":9,\"surface_tension_n_m\":0.07,\"dye_mixing\":0.5,\"particles_per_axis\":1,\"jitter\":0.1,"
+    "\"gravity_m_s2\":9,\"surface_tension_n_m\":0.07,\"dye_mixing\":0.5,\"wall_friction\":0.5,"
+    "\"particles_per_axis\":1,\"jitter\":0.1,"
     "\"seed\":3,\"particles_max\":4000,"
     "\"liquids\":[{\"name\":\"water\",\"density_kg_m3\":1000,\"viscosity_m2_s\":0,\"colour\":\"#102030\"},"
     "{\"name\":\"oil\",\"density_kg_m3\":900}],"
@@ -507,7 +508,7 @@ static const char example[] =
     "\"colour\":\"#aabbcc\"},"
     "{\"shape\":{\"capsule\":{\"radius_m\":0.1,\"length_m\":0.1}},\"motion\":\"keyframes\",\"loop\":true,"
     "\"keyframes\":[{\"time_s\":0,\"position_m\":[0.5,0.5,0.5],\"rotation_deg\":[0,0,0]},"
-    "{\"time_s\":1,\"position_m\":[0.5,0.5,0.5],\"rotation\":[0,0,0,1]}]},"
+    "{\"time_s\":1,\"position_m\":[0.5,0.5,0.5],\"rotation\":[0,0,0,1]}],\"friction\":0.5},"
     "{\"shape\":{\"heightfield\":{\"heights_m\":[[0,0.001],[0.001,0]],\"spacing_m\":0.001}},\"position_m\":[0,0,0]}],"
     "\"emitters\":[{\"shape\":{\"cylinder\":{\"radius_m\":0.1,\"height_m\":0.1}},\"position_m\":[0.5,0.5,0.5],"
     "\"rotation_deg\":[0,0,90],\"velocity_m_s\":[0,-1,0],\"liquid\":0,\"colour\":\"#ffffff\",\"start_s\":1,"
@@ -672,6 +673,8 @@ static void test_schema_states_the_tanks_defaults(void **state)
     assert_true(NUMBER_OF("particles_per_axis") == tank.particles_per_axis);
     assert_true((float)NUMBER_OF("jitter") == tank.jitter);
     assert_true(NUMBER_OF("seed") == tank.seed);
+    assert_true(NUMBER_OF("wall_friction") == 0.0 && tank.wall_friction == 0.0f);
+    assert_true(NUMBER_OF("solids", "friction") == 0.0);
     assert_true((float)NUMBER_OF("liquids", "density_kg_m3") == tank.liquids[0].density_kg_m3);
     assert_true((float)NUMBER_OF("liquids", "viscosity_m2_s") == tank.liquids[0].viscosity_m2_s);
     assert_int_equal(tank.solver, TARN_SOLVER_MULTIGRID);

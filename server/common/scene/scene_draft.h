@@ -83,9 +83,9 @@ typedef struct solid_draft {
     shape_draft shape;
     pose_draft pose;
     uint32_t motion; ///< tarn_motion
-    float density_kg_m3;
+    float density_kg_m3, friction;
     float velocity_m_s[3];
-    bool has_density, has_velocity, has_keyframes, has_loop;
+    bool has_density, has_velocity, has_friction, has_keyframes, has_loop;
     motion_draft path;
     uint8_t colour[4];
 } solid_draft;
