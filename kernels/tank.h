@@ -152,6 +152,7 @@ typedef struct tarn_tank_desc {
     float jitter;                ///< 0..1: share of a particle's own sub-cell it may be moved by
     uint32_t model;              ///< number: tarn_model_at
     float parameters[TARN_MODEL_PARAMETERS_MAX]; ///< by the model's table
+    float gravity_direction[3];                  ///< unit vector, in the room; its strength is the model's parameter
     float spin_rad_s[3]; ///< the tank turns at the start, and the liquid with it; poses have to go on from there
                          ///< (tarn_step_input.pose), or it brakes
     float wall_friction; ///< 0..1, from free slip to no slip: of its velocity along a wall beside it, less the wall's,
@@ -261,7 +262,7 @@ typedef struct tarn_tank_report {
     float speed_max_m_s;                    ///< along an axis, of what moved farthest in the last substep
     double kinetic_j_kg;    ///< of the liquids, per kg: a heavy liquid's particles count for more; it and the
                             ///< momentum as they were in the middle of the last substep
-    double potential_j_kg;  ///< the same of g*y
+    double potential_j_kg;  ///< the same: g times the height against gravity of the centre of mass, from the origin
     double momentum_m_s[3]; ///< momentum per kg
     double center_m[3];     ///< centre of mass
     uint64_t bytes;         ///< of device memory that the tank uses

@@ -94,6 +94,18 @@ static void print_model(const tarn_tank_desc *tank)
     printf("%s", separator[0] == ',' ? "\n" : "");
 }
 
+/// What is otherwise than in most tanks: where gravity pulls, and walls that rub.
+static void print_forces(const tarn_tank_desc *tank)
+{
+    const float *down = tank->gravity_direction;
+    if (down[0] != 0.0F || down[2] != 0.0F || down[1] > 0.0F) {
+        printf("    gravity pulls towards %.4g, %.4g, %.4g\n", (double)down[0], (double)down[1], (double)down[2]);
+    }
+    if (tank->wall_friction > 0.0F) {
+        printf("    friction of the tank's walls: %g\n", (double)tank->wall_friction);
+    }
+}
+
 static void print_liquids(const tarn_scene *scene)
 {
     const tarn_tank_desc *tank = &scene->tank;
@@ -170,6 +182,7 @@ static void print_scene(const char *path, const tarn_scene *scene)
            tank->cells[1], tank->cells[2], (double)tank->cell_m, tarn_tank_desc_particles(tank), (double)tank->dt_s);
     printf("    %s%s%s\n", scene->title, scene->description[0] != '\0' ? ": " : "", scene->description);
     print_model(tank);
+    print_forces(tank);
     print_liquids(scene);
     print_solids(scene);
     if ((tarn_model_at(tank->model)->can & TARN_MODEL_SOLVER) != 0) {

@@ -169,6 +169,23 @@ static void test_reads_solids_that_move(void **state)
     tarn_scene_free(&scene);
 }
 
+static void test_reads_gravity(void **state)
+{
+    (void)state;
+    read_with("'gravity_m_s2':[3,-4,0]");
+    assert_true(scene.tank.parameters[TARN_PARAMETER_GRAVITY] == 5.0f);
+    EXPECT_NEAR(scene.tank.gravity_direction, 0.6, -0.8, 0);
+    tarn_scene_free(&scene);
+    read_with("'gravity_m_s2':[0,0,0]");
+    assert_true(scene.tank.parameters[TARN_PARAMETER_GRAVITY] == 0.0f);
+    EXPECT_NEAR(scene.tank.gravity_direction, 0, -1, 0);
+    tarn_scene_free(&scene);
+    read_with("'gravity_m_s2':7");
+    assert_true(scene.tank.parameters[TARN_PARAMETER_GRAVITY] == 7.0f);
+    EXPECT_NEAR(scene.tank.gravity_direction, 0, -1, 0);
+    tarn_scene_free(&scene);
+}
+
 static void test_reads_taps_and_drains(void **state)
 {
     (void)state;
@@ -317,6 +334,8 @@ static void test_fields_that_do_not_fit_are_refused_with_their_place(void **stat
         {SOLID(AT ",'rotation':[0,0,0,0.5]"), TARN_E_LIMIT, "solids[0]", "a quaternion of length 0.5"},
         {SOLID("'motion':'static'"), TARN_E_LIMIT, "solids[0].position_m", "missing"},
         {SOLID(AT ",'density_kg_m3':500"), TARN_E_LIMIT, "solids[0].density_kg_m3", "only with \"motion\": \"free\""},
+        {SOLID(AT ",'motion':'free','friction':0"), TARN_E_LIMIT, "solids[0].friction", "no effect"},
+        {"'gravity_m_s2':[40,0,-40]", TARN_E_LIMIT, "gravity_m_s2", "of the length 56.5685425 m/s²"},
         {SOLID(AT ",'velocity_m_s':[0,0,0]"), TARN_E_LIMIT, "solids[0].velocity_m_s", "only with"},
         {SOLID(AT ",'loop':false"), TARN_E_LIMIT, "solids[0].loop", "only with \"motion\": \"keyframes\""},
         {SOLID(AT ",'keyframes':[{'time_s':0,'position_m':[0,0,0]}]"), TARN_E_LIMIT, "solids[0].keyframes",
@@ -417,6 +436,7 @@ int main(void)
         cmocka_unit_test(test_equal_heights_share_a_field),
         cmocka_unit_test(test_reads_rotations),
         cmocka_unit_test(test_reads_solids_that_move),
+        cmocka_unit_test(test_reads_gravity),
         cmocka_unit_test(test_reads_taps_and_drains),
         cmocka_unit_test(test_reads_the_solver),
         cmocka_unit_test(test_one_layer_of_cells_makes_a_flat_tank),

@@ -494,7 +494,7 @@ static void expect_probed(const char *name, const json_t *rule)
 /// A scene that has every field somewhere.
 static const char example[] =
     "{\"$schema\":\"s\",\"title\":\"t\",\"description\":\"d\",\"size_m\":[1,1,1],\"cell_m\":0.125,\"dt_s\":0.01,"
-    "\"gravity_m_s2\":9,\"surface_tension_n_m\":0.07,\"dye_mixing\":0.5,\"wall_friction\":0.5,"
+    "\"gravity_m_s2\":[1,-9,0],\"surface_tension_n_m\":0.07,\"dye_mixing\":0.5,\"wall_friction\":0.5,"
     "\"particles_per_axis\":1,\"jitter\":0.1,"
     "\"seed\":3,\"particles_max\":4000,"
     "\"liquids\":[{\"name\":\"water\",\"density_kg_m3\":1000,\"viscosity_m2_s\":0,\"colour\":\"#102030\"},"
@@ -646,7 +646,8 @@ static const json_t *default_of(const char *const *path)
     const json_t *rule = schema;
     for (; *path != NULL; path++) {
         rule = resolve(json_object_get(json_object_get(rule, "properties"), *path));
-        rule = json_object_get(rule, "items") != NULL ? resolve(json_object_get(rule, "items")) : rule;
+        const json_t *items = path[1] != NULL ? json_object_get(rule, "items") : NULL;
+        rule = items != NULL ? resolve(items) : rule;
     }
     const json_t *found = json_object_get(rule, "default");
     assert_non_null(found);

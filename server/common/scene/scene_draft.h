@@ -94,6 +94,8 @@ typedef struct scene_draft {
     tarn_scene scene; ///< what is made of the rest
     double size_m[3];
     double cell_m;
+    double gravity_m_s2[3]; ///< where it is told as a vector
+    bool has_gravity_vector;
     uint32_t transfer, weights, solver;
     uint32_t liquid_count, block_count, fluid_count, solid_count, emitter_count, drain_count;
     liquid_draft liquids[TARN_TANK_LIQUIDS_MAX];
@@ -115,6 +117,7 @@ extern const scene_range scene_places; ///< m, per axis
 /// The whole file's fields.
 bool scene_read_scene(scene_reader *r, const json_t *value, scene_draft *d);
 bool scene_fit_cells(scene_reader *r, scene_draft *d);
+bool scene_fit_gravity(scene_reader *r, scene_draft *d);
 bool scene_fit_particles(scene_reader *r, scene_draft *d);
 
 // ---- scene_liquids.c: liquids, blocks, fluids, emitters, drains ----

@@ -59,6 +59,50 @@ static void add_fields(field_table *table, uint32_t needs, const scene_field *fi
     }
 }
 
+/// The model's parameter for gravity, or NULL.
+static const tarn_parameter_spec *gravity_of(scene_draft *d, float **strength)
+{
+    const tarn_model *model = tarn_model_at(d->scene.tank.model);
+    for (uint32_t id = 0; id < model->parameter_count; id++) {
+        if (model->parameters[id].role == TARN_PLAYS_GRAVITY) {
+            *strength = &d->scene.tank.parameters[id];
+            return &model->parameters[id];
+        }
+    }
+    return NULL;
+}
+
+/// A strength, or a vector whose parts are no stronger. Rule: scene_range of the strength; reads into the draft.
+static bool read_gravity(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
+{
+    scene_draft *d = into;
+    const scene_range *strengths = rule;
+    const scene_range parts = {-strengths->max, strengths->max, strengths->unit, false, false};
+    float *strength = NULL;
+    d->has_gravity_vector = json_is_array(value);
+    return d->has_gravity_vector ? scene_read_vector(r, path, value, d->gravity_m_s2, &parts)
+                                 : gravity_of(d, &strength) != NULL && scene_read_float(r, path, value, strength, rule);
+}
+
+bool scene_fit_gravity(scene_reader *r, scene_draft *d)
+{
+    const double *g = d->gravity_m_s2, length = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    float *strength = NULL;
+    const tarn_parameter_spec *spec = gravity_of(d, &strength);
+    if (spec == NULL || !d->has_gravity_vector) {
+        return true;
+    }
+    if ((float)length > spec->max) {
+        return scene_refuse(r, TARN_E_LIMIT, spec->name, "found a vector of the length %.9g %s, allowed is up to %g",
+                            length, spec->unit, (double)spec->max);
+    }
+    *strength = (float)length;
+    for (int axis = 0; axis < 3 && length > 0; axis++) {
+        d->scene.tank.gravity_direction[axis] = (float)(g[axis] / length);
+    }
+    return true;
+}
+
 /// The model's parameters that stand in "solver", or those that don't.
 static void add_parameters(field_table *table, bool in_solver)
 {
@@ -67,9 +111,11 @@ static void add_parameters(field_table *table, bool in_solver)
         if (((spec->traits & TARN_PARAMETER_IS_SOLVER) != 0) == in_solver) {
             const bool is_whole = (spec->traits & TARN_PARAMETER_IS_WHOLE) != 0;
             table->ranges[id] = (scene_range){(double)spec->min, (double)spec->max, spec->unit, false, is_whole};
+            const size_t offset = offsetof(scene_draft, scene.tank.parameters) + id * sizeof(float);
             table->fields[table->count++] =
-                (scene_field){spec->name, false, scene_read_float,
-                              offsetof(scene_draft, scene.tank.parameters) + id * sizeof(float), &table->ranges[id]};
+                spec->role == TARN_PLAYS_GRAVITY
+                    ? (scene_field){spec->name, false, read_gravity, 0, &table->ranges[id]}
+                    : (scene_field){spec->name, false, scene_read_float, offset, &table->ranges[id]};
         }
     }
 }
