@@ -129,6 +129,7 @@ typedef enum tarn_transfer {
 typedef enum tarn_weights {
     TARN_WEIGHTS_LINEAR,
     TARN_WEIGHTS_QUADRATIC, ///< B-splines of degree 2
+    TARN_WEIGHTS_CUBIC,     ///< B-splines of degree 3
     TARN_WEIGHTS_COUNT
 } tarn_weights;
 
@@ -158,7 +159,7 @@ typedef struct tarn_tank_desc {
     float wall_friction; ///< 0..1, from free slip to no slip: of its velocity along a wall beside it, less the wall's,
                          ///< the share that liquid loses in a step, in a layer of one cell; besides what viscosity does
     tarn_transfer transfer;
-    tarn_weights weights;
+    tarn_weights p2g_weights, g2p_weights; ///< particles to grid, grid to particles
     tarn_solver solver;
     uint32_t reseed; ///< 1: thinned-out cells inside the liquid get new particles, crowded ones lose some
     uint32_t liquid_count;

@@ -2,6 +2,7 @@
 #include "kernels/liquid/liquid_model.h"
 #include "kernels/liquid/liquid_host.h"
 #include "kernels/liquid_parameters.h"
+#include "kernels/tank/spline.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -40,9 +41,9 @@ static tarn_status check_liquids(const grid_complaint *why, const tarn_tank_desc
         return grid_refuse(why, TARN_E_ARGUMENT, "transfer is %d; allowed is 0 to %d", (int)desc->transfer,
                            TARN_TRANSFER_COUNT - 1);
     }
-    if ((unsigned)desc->weights >= TARN_WEIGHTS_COUNT) {
-        return grid_refuse(why, TARN_E_ARGUMENT, "weights is %d; allowed is 0 to %d", (int)desc->weights,
-                           TARN_WEIGHTS_COUNT - 1);
+    if ((unsigned)desc->p2g_weights >= TARN_WEIGHTS_COUNT || (unsigned)desc->g2p_weights >= TARN_WEIGHTS_COUNT) {
+        return grid_refuse(why, TARN_E_ARGUMENT, "p2g_weights is %d, g2p_weights is %d; allowed is 0 to %d",
+                           (int)desc->p2g_weights, (int)desc->g2p_weights, TARN_WEIGHTS_COUNT - 1);
     }
     return TARN_OK;
 }
@@ -74,9 +75,10 @@ static void fill_drops(const tarn_tank_desc *desc, const store_scale *store, liq
 
 static void fill_liquids(const tarn_tank_desc *desc, store_scale *store, liquid_scale *shape)
 {
-    const bool quadratic = desc->weights == TARN_WEIGHTS_QUADRATIC;
-    shape->node_edge = quadratic ? NODE_EDGE_QUADRATIC : NODE_EDGE;
-    shape->node_count = quadratic ? NODE_COUNT_QUADRATIC : NODE_COUNT;
+    const int degree = (int)desc->p2g_weights + 1;
+    shape->node_edge = (uint32_t)node_edge_of(degree);
+    shape->node_count = shape->node_edge * shape->node_edge * shape->node_edge;
+    store->node_reach = degree == 3 ? 2.0f : 1.5f;
     float heaviest = 0.0f;
     for (uint32_t i = 0; i < desc->liquid_count; i++) {
         heaviest = fmaxf(heaviest, desc->liquids[i].density_kg_m3);

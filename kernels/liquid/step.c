@@ -9,14 +9,14 @@ enum { DENSITY_ITERATIONS = 6 };
 
 void liquid_launch_p2g(tarn_tank *tank, const liquid_args *args)
 {
-    const bool quadratic = tank->grid.desc.weights == TARN_WEIGHTS_QUADRATIC, mixed = args->m.mass[0] != NULL;
-    const bool affine = tank->grid.desc.transfer == TARN_TRANSFER_APIC, plain = !quadratic && !affine && !mixed;
-    grid_launch_occupied(&tank->grid, args,
-                         plain                 ? LIQUID_KERNEL(p2g)
-                         : quadratic && affine ? LIQUID_KERNEL(p2g_apic_quadratic)
-                         : quadratic           ? LIQUID_KERNEL(p2g_quadratic)
-                         : affine              ? LIQUID_KERNEL(p2g_apic)
-                                               : LIQUID_KERNEL(p2g_mixed));
+    const tarn_weights weights = tank->grid.desc.p2g_weights;
+    const bool mixed = args->m.mass[0] != NULL, affine = tank->grid.desc.transfer == TARN_TRANSFER_APIC;
+    const bool plain = weights == TARN_WEIGHTS_LINEAR && !affine && !mixed;
+    const tarn_kernel *const kernels[TARN_WEIGHTS_COUNT][2] = {
+        {mixed ? LIQUID_KERNEL(p2g_mixed) : LIQUID_KERNEL(p2g), LIQUID_KERNEL(p2g_apic)},
+        {LIQUID_KERNEL(p2g_quadratic), LIQUID_KERNEL(p2g_apic_quadratic)},
+        {LIQUID_KERNEL(p2g_cubic), LIQUID_KERNEL(p2g_apic_cubic)}};
+    grid_launch_occupied(&tank->grid, args, kernels[weights][affine]);
     tank_mark(tank, STAGE_P2G);
     grid_launch_active(&tank->grid, args, plain ? LIQUID_KERNEL(grid) : LIQUID_KERNEL(grid_any));
     grid_launch_active(&tank->grid, args, LIQUID_KERNEL(forces));

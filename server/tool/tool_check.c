@@ -163,6 +163,7 @@ static void print_solids(const tarn_scene *scene)
 static void print_solver(const tarn_tank_desc *tank)
 {
     static const char *const solvers[TARN_SOLVER_COUNT] = {"multigrid", "Jacobi", "Gauss-Seidel"};
+    static const char *const weights[TARN_WEIGHTS_COUNT] = {"linear", "quadratic", "cubic"};
     printf("    solver: %s, at most %g iterations; ", solvers[tank->solver],
            (double)tank->parameters[TARN_PARAMETER_ITERATIONS]);
     if (tank->transfer == TARN_TRANSFER_APIC) {
@@ -170,8 +171,11 @@ static void print_solver(const tarn_tank_desc *tank)
     } else {
         printf("FLIP %g", (double)tank->parameters[TARN_PARAMETER_FLIP]);
     }
-    printf(", %s weights%s\n", tank->weights == TARN_WEIGHTS_QUADRATIC ? "quadratic" : "linear",
-           tank->reseed ? ", reseeded" : "");
+    printf(", %s weights", weights[tank->p2g_weights]);
+    if (tank->g2p_weights != tank->p2g_weights) {
+        printf(" to the grid and %s ones back", weights[tank->g2p_weights]);
+    }
+    printf("%s\n", tank->reseed ? ", reseeded" : "");
 }
 
 /// What the scene holds, so that a person sees whether it was read as it was meant.

@@ -213,11 +213,17 @@ static void test_reads_the_solver(void **state)
     const tarn_tank_desc *tank = &scene.tank;
     assert_int_equal(tank->solver, TARN_SOLVER_GAUSS_SEIDEL);
     assert_int_equal(tank->transfer, TARN_TRANSFER_APIC);
-    assert_int_equal(tank->weights, TARN_WEIGHTS_QUADRATIC);
+    assert_true(tank->p2g_weights == TARN_WEIGHTS_QUADRATIC && tank->g2p_weights == TARN_WEIGHTS_QUADRATIC);
     assert_int_equal(tank->reseed, 1);
     assert_true(tank->parameters[TARN_PARAMETER_RELAXATION] == 1.5f);
     assert_true(tank->parameters[TARN_PARAMETER_SURFACE_TENSION] == 0.07f);
     assert_true(tank->parameters[TARN_PARAMETER_DYE_MIXING] == 0.25f);
+    tarn_scene_free(&scene);
+    read_with("'solver':{'weights':'quadratic','g2p_weights':'cubic'}");
+    assert_true(scene.tank.p2g_weights == TARN_WEIGHTS_QUADRATIC && scene.tank.g2p_weights == TARN_WEIGHTS_CUBIC);
+    tarn_scene_free(&scene);
+    read_with("'solver':{'p2g_weights':'cubic'}");
+    assert_true(scene.tank.p2g_weights == TARN_WEIGHTS_CUBIC && scene.tank.g2p_weights == TARN_WEIGHTS_LINEAR);
     tarn_scene_free(&scene);
 }
 
@@ -304,7 +310,7 @@ static void test_wrong_values_are_refused_with_their_place(void **state)
         {"'tank_motion':{}", TARN_E_MALFORMED, "tank_motion.keyframes", "missing"},
         {"'solver':{'kind':'sor'}", TARN_E_MALFORMED, "solver.kind", "\"multigrid\", \"jacobi\", \"gauss-seidel\""},
         {"'solver':{'transfer':'pic'}", TARN_E_MALFORMED, "solver.transfer", "\"flip\", \"apic\""},
-        {"'solver':{'weights':'cubic'}", TARN_E_MALFORMED, "solver.weights", "\"linear\", \"quadratic\""},
+        {"'solver':{'weights':'quartic'}", TARN_E_MALFORMED, "solver.weights", "\"linear\", \"quadratic\", \"cubic\""},
         {"'solver':{'relaxation':2}", TARN_E_MALFORMED, "solver.relaxation", "0.1 to 1.95"},
         {"'solver':{'reseed':1}", TARN_E_MALFORMED, "solver.reseed", "true or false"},
         {"'solver':{'substeps_max':1.5}", TARN_E_MALFORMED, "solver.substeps_max", "a whole number from 1 to 8"},

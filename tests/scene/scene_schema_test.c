@@ -516,7 +516,8 @@ static const char example[] =
     "\"drains\":[{\"shape\":{\"box\":{\"size_m\":[1,1,1]}},\"position_m\":[0.5,0.5,0.5],\"rotation_deg\":[0,0,0]}],"
     "\"tank_motion\":{\"loop\":true,\"keyframes\":[{\"time_s\":0,\"position_m\":[0,0,0],\"rotation_deg\":[0,0,0]},"
     "{\"time_s\":2,\"rotation_deg\":[0,360,0]}]},"
-    "\"solver\":{\"kind\":\"multigrid\",\"transfer\":\"apic\",\"weights\":\"quadratic\",\"flip_ratio\":0.9,"
+    "\"solver\":{\"kind\":\"multigrid\",\"transfer\":\"apic\",\"weights\":\"quadratic\",\"p2g_weights\":\"cubic\","
+    "\"g2p_weights\":\"linear\",\"flip_ratio\":0.9,"
     "\"pressure_tolerance\":0.001,\"pressure_iterations\":5,\"relaxation\":0.5,\"cfl\":1,\"substeps_max\":2,"
     "\"density_correction\":0.5,\"reseed\":true}}";
 
@@ -682,7 +683,7 @@ static void test_schema_states_the_tanks_defaults(void **state)
     assert_string_equal(STRING_OF("solver", "kind"), "multigrid");
     assert_int_equal(tank.transfer, TARN_TRANSFER_FLIP);
     assert_string_equal(STRING_OF("solver", "transfer"), "flip");
-    assert_int_equal(tank.weights, TARN_WEIGHTS_LINEAR);
+    assert_true(tank.p2g_weights == TARN_WEIGHTS_LINEAR && tank.g2p_weights == TARN_WEIGHTS_LINEAR);
     assert_string_equal(STRING_OF("solver", "weights"), "linear");
     assert_true(json_is_false(DEFAULT_OF("solver", "reseed")) && tank.reseed == 0);
 }

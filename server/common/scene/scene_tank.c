@@ -157,13 +157,15 @@ static bool read_solver(scene_reader *r, const char *path, const json_t *value, 
 {
     static const char *const kinds[TARN_SOLVER_COUNT] = {"multigrid", "jacobi", "gauss-seidel"};
     static const char *const transfers[TARN_TRANSFER_COUNT] = {"flip", "apic"};
-    static const char *const weights[TARN_WEIGHTS_COUNT] = {"linear", "quadratic"};
+    static const char *const weights[TARN_WEIGHTS_COUNT] = {"linear", "quadratic", "cubic"};
     static const scene_choice kind = {kinds, TARN_SOLVER_COUNT}, transfer = {transfers, TARN_TRANSFER_COUNT},
                               weight = {weights, TARN_WEIGHTS_COUNT};
     static const scene_field fields[] = {
         {"kind", false, scene_read_choice, offsetof(scene_draft, solver), &kind},
         {"transfer", false, scene_read_choice, offsetof(scene_draft, transfer), &transfer},
         {"weights", false, scene_read_choice, offsetof(scene_draft, weights), &weight},
+        {"p2g_weights", false, scene_read_choice, offsetof(scene_draft, p2g_weights), &weight},
+        {"g2p_weights", false, scene_read_choice, offsetof(scene_draft, g2p_weights), &weight},
         {"reseed", false, scene_read_flag, offsetof(scene_draft, scene.tank.reseed), NULL},
     };
     const field_table *scene = rule;
@@ -231,6 +233,7 @@ bool scene_read_scene(scene_reader *r, const json_t *value, scene_draft *d)
     table.model = model;
     tarn_tank_desc *tank = &d->scene.tank;
     tank->model = model->number;
+    d->p2g_weights = d->g2p_weights = TARN_WEIGHTS_COUNT;
     for (uint32_t id = 0; id < model->parameter_count; id++) {
         tank->parameters[id] = model->parameters[id].initial;
     }
@@ -285,7 +288,8 @@ bool scene_fit_cells(scene_reader *r, scene_draft *d)
     tarn_tank_desc *tank = &d->scene.tank;
     tank->cell_m = (float)d->cell_m;
     tank->transfer = (tarn_transfer)d->transfer;
-    tank->weights = (tarn_weights)d->weights;
+    tank->p2g_weights = (tarn_weights)(d->p2g_weights < TARN_WEIGHTS_COUNT ? d->p2g_weights : d->weights);
+    tank->g2p_weights = (tarn_weights)(d->g2p_weights < TARN_WEIGHTS_COUNT ? d->g2p_weights : d->weights);
     tank->solver = (tarn_solver)d->solver;
     if (tank->solver == TARN_SOLVER_JACOBI && tank->parameters[TARN_PARAMETER_RELAXATION] > 1.0f) {
         return scene_refuse(r, TARN_E_LIMIT, "solver.relaxation",
