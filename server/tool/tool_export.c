@@ -19,8 +19,8 @@ enum { KEY_PLY = 'p', KEY_EXPORT = 'e', KEY_RENDER = 'r', KEY_PLY_EVERY = 256, K
 
 static const struct argp_option options[] = {
     {"export", KEY_EXPORT, "FILE", 0,
-     "write particles to FILE: .pvd for ParaView (a .vtp for each frame beside it), .usda and .usdc for USD, as text "
-     "and binary",
+     "write particles to FILE: .pvd for ParaView (a .vtp for each frame beside it), .usda for USD as text, .usdc and "
+     ".usd as binary",
      0},
     {"render", KEY_RENDER, "FILE", 0,
      "draw pictures: .apng is an animation that browsers play, .png a picture for each frame with the step in its "

@@ -1,9 +1,9 @@
 // Reads back what `tarn run` and export_probe write: test_export.mjs TARN PROBE. Prints what failed and ends with 1;
 // with 77 when all is right but USD could not be read for want of tinyusdz.
 //
-//     PLY --same particles--> .vtp, .usda, .usdc            PNG --same pixels--> APNG, Y4M
+//     PLY --same particles--> .vtp, .usda, .usdc, .usd            PNG --same pixels--> APNG, Y4M
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readApng, readPicture, readPly, readPvd, readUsd, readVtp, readY4m } from "./read_export.mjs";
@@ -99,7 +99,7 @@ function run(...options) {
 }
 
 async function testRun() {
-  const files = ["run.pvd", "run.usda", "run.usdc"].flatMap((name) => ["--export", at(name)]);
+  const files = ["run.pvd", "run.usda", "run.usdc", "run.usd"].flatMap((name) => ["--export", at(name)]);
   const said = run("--steps", "8", "--every", "4", "--ply", at("ply"), ...files).toString();
   expect(said.includes(`3 frames in ${at("run.pvd")}`), `the report names the files: ${said}`);
   const wanted = [0, 4, 8].map((step) => {
@@ -118,7 +118,8 @@ async function testRun() {
   });
   equal(readdirSync(at("run")).length, 3, "files beside the .pvd");
 
-  for (const name of ["run.usda", "run.usdc"]) checkRunUsd(name, await readUsd(at(name)), wanted);
+  expect(Buffer.compare(readFileSync(at("run.usd")), readFileSync(at("run.usdc"))) === 0, ".usd is .usdc");
+  for (const name of ["run.usda", "run.usdc", "run.usd"]) checkRunUsd(name, await readUsd(at(name)), wanted);
 }
 
 function checkRunUsd(name, usd, wanted) {

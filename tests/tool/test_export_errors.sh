@@ -128,7 +128,7 @@ says "frames in $folder/cut.pvd are complete, the rest is missing"
 
 # Wrong options name what was found and what is allowed.
 run 2 --export "$folder/run.obj"
-says 'allowed is a name that ends in one of .pvd, .usda, .usdc'
+says 'allowed is a name that ends in one of .pvd, .usda, .usdc, .usd'
 run 2 --render "$folder/film.gif"
 says 'allowed is a name that ends in one of .png, .apng, .y4m, or -'
 run 2 --export .pvd

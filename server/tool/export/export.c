@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const export_format *const formats[] = {&export_vtk, &export_usda, &export_usdc,
+static const export_format *const formats[] = {&export_vtk, &export_usda, &export_usdc, &export_usd,
                                                &export_png, &export_apng, &export_y4m};
 enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
 

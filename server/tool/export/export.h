@@ -79,6 +79,7 @@ extern const export_format export_ply;  ///< path is a folder that exists
 extern const export_format export_vtk;  ///< FILE.pvd and a folder FILE with a .vtp for each frame
 extern const export_format export_usda; ///< one file, text
 extern const export_format export_usdc; ///< one file, binary
+extern const export_format export_usd;  ///< the same; readers of .usd look at what is inside
 extern const export_format export_png;  ///< FILE-000000.png and so on
 extern const export_format export_apng; ///< one animation
 extern const export_format export_y4m;  ///< one video, uncompressed; "-" is standard output
