@@ -19,7 +19,7 @@ enum {
 /// What the tank's shell does with a parameter, whatever the model.
 typedef enum tarn_parameter_role {
     TARN_PLAYS_NONE,     ///< the model's alone
-    TARN_PLAYS_GRAVITY,  ///< m/s^2, straight down
+    TARN_PLAYS_GRAVITY,  ///< m/s^2, along the description's gravity_direction
     TARN_PLAYS_CFL,      ///< cells that the fastest particle may cross in a substep
     TARN_PLAYS_SUBSTEPS, ///< cap on substeps in a step
     TARN_PLAYS_DYE,      ///< share of a cell's dye that mixes in a step

@@ -93,6 +93,7 @@ typedef struct tarn_solid {
     tarn_motion motion;
     float density_kg_m3;                     ///< of a free one, 1..20000
     float velocity_m_s[3];                   ///< of a free one, at the start
+    float friction;                          ///< as the tank's wall_friction; 0 of a free one
     uint32_t keyframe_first, keyframe_count; ///< in the description's keyframes
     uint32_t keyframes_loop;                 ///< 1: from the last key frame's time on it starts again
     uint8_t colour[3];
@@ -131,6 +132,7 @@ typedef enum tarn_transfer {
 typedef enum tarn_weights {
     TARN_WEIGHTS_LINEAR,
     TARN_WEIGHTS_QUADRATIC, ///< B-splines of degree 2
+    TARN_WEIGHTS_CUBIC,     ///< B-splines of degree 3
     TARN_WEIGHTS_COUNT
 } tarn_weights;
 
@@ -154,10 +156,13 @@ typedef struct tarn_tank_desc {
     float jitter;                ///< 0..1: share of a particle's own sub-cell it may be moved by
     uint32_t model;              ///< number: tarn_model_at
     float parameters[TARN_MODEL_PARAMETERS_MAX]; ///< by the model's table
+    float gravity_direction[3];                  ///< unit vector, in the room; its strength is the model's parameter
     float spin_rad_s[3]; ///< the tank turns at the start, and the liquid with it; poses have to go on from there
                          ///< (tarn_step_input.pose), or it brakes
+    float wall_friction; ///< 0..1, from free slip to no slip: of its velocity along a wall beside it, less the wall's,
+                         ///< the share that liquid loses in a step, in a layer of one cell; besides what viscosity does
     tarn_transfer transfer;
-    tarn_weights weights;
+    tarn_weights p2g_weights, g2p_weights; ///< particles to grid, grid to particles
     tarn_solver solver;
     uint32_t reseed; ///< 1: thinned-out cells inside the liquid get new particles, crowded ones lose some
     uint32_t liquid_count;
@@ -261,7 +266,7 @@ typedef struct tarn_tank_report {
     float speed_max_m_s;                    ///< along an axis, of what moved farthest in the last substep
     double kinetic_j_kg;    ///< of the liquids, per kg: a heavy liquid's particles count for more; it and the
                             ///< momentum as they were in the middle of the last substep
-    double potential_j_kg;  ///< the same of g*y
+    double potential_j_kg;  ///< the same: g times the height against gravity of the centre of mass, from the origin
     double momentum_m_s[3]; ///< momentum per kg
     double center_m[3];     ///< centre of mass
     uint64_t bytes;         ///< of device memory that the tank uses

@@ -51,6 +51,7 @@ enum {
     SOLID_NODES = SOLID_EDGE * SOLID_EDGE * SOLID_EDGE,
     SOLID_NODE_UNIT = 1024, ///< per cell
     SOLID_NEAR_CELLS = 4,   ///< tiles that come this close to a surface have nodes
+    SOLID_ROUGH_CELLS = 2,
 };
 
 /// Shape of the tank and of the multigrid's levels. Constant after creation.
@@ -117,6 +118,8 @@ typedef struct grid_counters {
 } grid_counters;
 
 enum { BODIES_MAX = 16, BODY_POINTS_MAX = 61, GRABS_MAX = 16, FIELDS_MAX = 16 };
+
+enum { SOLIDS_MAX = 64, SOLID_SMOOTH = 255 }; ///< in solid_rough: none that has friction
 
 #define BODY_SPEED_MAX (0.5f * SPEED_MAX) ///< cells per step, per axis
 #define BODY_SPIN_MAX 1.0f                ///< radians per step, per axis
@@ -240,6 +243,9 @@ typedef struct grid_memory {
     int16_t *solid_node;                               ///< [i][729] signed distance, 1/SOLID_NODE_UNIT cell
     uint8_t *solid_open[3], *solid_room, *solid_sides; ///< [i][512] as open, room, sides; of these solids alone
     uint32_t *solid_listed;                            ///< of those i whose shares are computed anew; NULL: of all
+    uint8_t *solid_rough; ///< [i][512], i < rough_count: the description's nearest solid, if it has friction and is
+                          ///< less than SOLID_ROUGH_CELLS from the cell's middle; walls put in change no such i
+    uint32_t rough_count; ///< 0: no solid that stands still has friction
     // bodies: NULL in a tank without
     grid_bodies *bodies;
     grid_body_control *body_control;
@@ -366,6 +372,12 @@ TILE_FN uint32_t tile_neighbour(const grid_shape *shape, uint32_t level, tile_pl
 {
     return tile_dense_of(shape, level, place.x + (int)(n % 3) - 1, place.y + (int)(n / 3 % 3) - 1,
                          place.z + (int)(n / 9) - 1);
+}
+
+/// Whether a cell's lower face across axis c lies on the tank's walls or beyond them.
+TILE_FN int face_is_outside(const grid_shape *shape, const int *cell, int c)
+{
+    return cell[c] <= 0 || cell[0] >= shape->cells[0] || cell[1] >= shape->cells[1] || cell[2] >= shape->cells[2];
 }
 
 TILE_FN uint32_t cell_index(int x, int y, int z)

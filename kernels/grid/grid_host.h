@@ -23,6 +23,7 @@ typedef enum grid_group {
 typedef struct solid_samples {
     uint32_t *tile, *dense; ///< [dense] and [i] as solid_tile and solid_dense
     int16_t *node;          ///< [i][SOLID_NODES]
+    uint8_t *rough;         ///< [i][TILE_CELLS] as solid_rough; NULL: none rubs
     uint32_t count, count_max;
 } solid_samples;
 
@@ -151,6 +152,9 @@ static inline void grid_node_place(const tarn_tank_desc *desc, const int first[3
 
 /// Whether solids, fields, key frames and fluid shapes are sound. @return TARN_OK, TARN_E_ARGUMENT or TARN_E_LIMIT
 tarn_status grid_solids_check(const tarn_tank_desc *desc, const grid_complaint *why);
+
+/// Whether some solid that stands still has friction.
+bool grid_solids_rub(const tarn_tank_desc *desc);
 
 /// Makes the tank's description own its fields' distances; tarn_tank_destroy frees them.
 tarn_status grid_fields_copy(grid_host *grid);

@@ -216,6 +216,10 @@ void grid_carve_all(grid_carver *t)
     if (grid->desc.solid_count > 0) {
         carve_covers(t, m);
         carve_solids(t, m, grid->solid_tiles > 0 ? grid->solid_tiles : 1);
+        if (grid_solids_rub(&grid->desc)) {
+            grid_carve(t, &m->solid_rough, (uint64_t)(grid->solid_tiles > 0 ? grid->solid_tiles : 1) * TILE_CELLS);
+            m->rough_count = grid->solid_tiles;
+        }
     }
     if (grid->own_body_count > 0) {
         carve_body_covers(t, m);

@@ -79,6 +79,9 @@ static void validate_walls(const wall_tiles *walls, uint32_t tile_total)
         TARN_ASSERT(walls->dense[i] == dense);
         used++;
     }
+    for (uint32_t i = 0; i < walls->still.count; i++) {
+        TARN_ASSERT(walls->tile[walls->still.dense[i]] == i); // grid_memory.solid_rough goes by that
+    }
     TARN_ASSERT(used + walls->spare_count == walls->count);
     TARN_ASSERT(walls->count <= walls->count_max);
     for (uint32_t s = 0; s < walls->spare_count; s++) {

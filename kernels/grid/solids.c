@@ -143,6 +143,10 @@ static tarn_status check_solid(const solid_check *c, element of, const tarn_soli
     if (status == TARN_OK) {
         status = check_pose(c, of, &solid->pose);
     }
+    if (status == TARN_OK) {
+        status =
+            check_number(c, of, "friction", solid->friction, 0.0f, solid->motion == TARN_MOTION_FREE ? 0.0f : 1.0f);
+    }
     return status == TARN_OK ? check_motion(c, of, solid) : status;
 }
 
@@ -389,8 +393,37 @@ static bool sample_tile(const tarn_tank_desc *desc, uint64_t solids, const int f
     return near;
 }
 
+bool grid_solids_rub(const tarn_tank_desc *desc)
+{
+    bool rubs = false;
+    for (uint32_t i = 0; i < desc->solid_count; i++) {
+        rubs |= desc->solids[i].motion == TARN_MOTION_STATIC && desc->solids[i].friction > 0.0f;
+    }
+    return rubs;
+}
+
+/// Which of some solids rubs in each cell of a tile.
+static void sample_rough(const tarn_tank_desc *desc, uint64_t solids, const int first[3], uint8_t *rough)
+{
+    for (int i = 0; i < TILE_CELLS; i++) {
+        const int cell[3] = {first[0] + (i & 7), first[1] + (i >> 3 & 7), first[2] + (i >> 6)};
+        double middle_m[3], least_m = SOLID_ROUGH_CELLS * (double)desc->cell_m;
+        for (int a = 0; a < 3; a++) {
+            middle_m[a] = (cell[a] + 0.5) * (double)desc->cell_m;
+        }
+        rough[i] = SOLID_SMOOTH;
+        for (uint32_t s = 0; s < desc->solid_count; s++) {
+            const double distance_m = solids >> s & 1 ? solid_distance_m(desc, s, middle_m) : INFINITY;
+            if (distance_m < least_m) {
+                least_m = distance_m;
+                rough[i] = desc->solids[s].friction > 0.0f ? (uint8_t)s : SOLID_SMOOTH;
+            }
+        }
+    }
+}
+
 /// Room for one more tile's nodes.
-static bool grow_samples(solid_samples *to)
+static bool grow_samples(solid_samples *to, bool rubs)
 {
     if (to->count < to->count_max) {
         return true;
@@ -404,7 +437,11 @@ static bool grow_samples(solid_samples *to)
     if (dense != NULL) {
         to->dense = dense;
     }
-    if (node == NULL || dense == NULL) {
+    uint8_t *rough = rubs ? realloc(to->rough, (size_t)most * TILE_CELLS) : NULL;
+    if (rough != NULL) {
+        to->rough = rough;
+    }
+    if (node == NULL || dense == NULL || (rubs && rough == NULL)) {
         return false;
     }
     to->count_max = most;
@@ -436,6 +473,7 @@ tarn_status grid_solids_sample(const grid_host *grid, solid_samples *to)
     const tarn_tank_desc *desc = &grid->desc;
     const grid_shape *shape = &grid->args->shape;
     const double cell_m = (double)desc->cell_m, radius_m = 0.5 * TILE_EDGE * sqrt(3.0) * cell_m;
+    const bool rubs = grid_solids_rub(desc);
     memset(to, 0, sizeof *to);
     to->tile = malloc((size_t)shape->tile_total[0] * sizeof *to->tile);
     if (to->tile == NULL) {
@@ -465,10 +503,13 @@ tarn_status grid_solids_sample(const grid_host *grid, solid_samples *to)
         if (fabs(distance_m) > radius_m + SOLID_NEAR_CELLS * cell_m) {
             continue;
         }
-        if (!grow_samples(to)) {
+        if (!grow_samples(to, rubs)) {
             return TARN_E_MEMORY;
         }
         if (sample_tile(desc, solids, first, to->node + (size_t)to->count * SOLID_NODES)) {
+            if (rubs) {
+                sample_rough(desc, solids, first, to->rough + (size_t)to->count * TILE_CELLS);
+            }
             to->dense[to->count] = t;
             to->tile[t] = to->count++;
         }
@@ -482,6 +523,7 @@ void grid_solids_drop(solid_samples *samples)
     free(samples->tile);
     free(samples->dense);
     free(samples->node);
+    free(samples->rough);
     memset(samples, 0, sizeof *samples);
 }
 
@@ -499,6 +541,9 @@ tarn_status grid_solids_upload(grid_host *grid)
     }
     if (status == TARN_OK && count > 0) {
         status = tarn_queue_upload(grid->queue, m->solid_node, from->node, count * SOLID_NODES * sizeof *m->solid_node);
+    }
+    if (status == TARN_OK && count > 0 && from->rough != NULL) {
+        status = tarn_queue_upload(grid->queue, m->solid_rough, from->rough, count * TILE_CELLS);
     }
     if (status == TARN_OK && count > 0) {
         grid_launch(grid, grid->args, GRID_KERNEL(solid_shares), NULL, (uint32_t)count);

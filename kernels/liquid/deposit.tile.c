@@ -1,6 +1,6 @@
 // Particles to grid in tanks that ask for more than FLIP with trilinear weights, which transfer.tile.c does: affine
-// particles (APIC), quadratic B-splines. A tile's scratch grid holds one component at a time, since 11^3 nodes of all
-// sums together don't fit.
+// particles (APIC), B-splines. A tile's scratch grid holds one component at a time, since 11^3 nodes and more
+// of all sums together don't fit.
 //
 //     for each component: clear ─ add particles ─ fold what fell beyond walls ─ store;  then the same for the density
 //
@@ -10,8 +10,8 @@
 #include "kernels/tank/spline.h"
 
 enum {
-    DENSITY_PASS = 3,                ///< after the three components
-    SUMS = NODE_COUNT_QUADRATIC + 3, ///< rows are added four values at a time
+    DENSITY_PASS = 3,          ///< after the three components
+    SUMS = NODE_COUNT_MAX + 3, ///< rows are added four values at a time
 };
 
 typedef struct deposit_scratch {
@@ -42,17 +42,17 @@ TILE_FN particle_share share_of(const liquid_args *args, const deposit_scratch *
 }
 
 /// Adds one particle to the nodes of component c.
-TILE_FN void deposit_particle(const liquid_args *args, deposit_scratch *s, uint32_t particle, int c, int quadratic,
+TILE_FN void deposit_particle(const liquid_args *args, deposit_scratch *s, uint32_t particle, int c, int degree,
                               int affine, int mixed)
 {
     const store_memory *store = &args->tank.store;
-    const int edge = node_edge_of(quadratic), reach = quadratic ? 3 : 2;
-    const axis_nodes x = nodes_of(store->position[0][particle], c != 0, quadratic);
-    const axis_nodes y = nodes_of(store->position[1][particle], c != 1, quadratic);
-    const axis_nodes z = nodes_of(store->position[2][particle], c != 2, quadratic);
+    const int edge = node_edge_of(degree), reach = degree + 1;
+    const axis_nodes x = nodes_of(store->position[0][particle], c != 0, degree);
+    const axis_nodes y = nodes_of(store->position[1][particle], c != 1, degree);
+    const axis_nodes z = nodes_of(store->position[2][particle], c != 2, degree);
     const particle_share p = share_of(args, s, particle, c, affine, mixed);
     const int first = node_at(edge, x.at, y.at, z.at);
-    const tile_f32x4 along = tile_set_f32x4(x.w[0], x.w[1], x.w[2], 0.0f);
+    const tile_f32x4 along = tile_set_f32x4(x.w[0], x.w[1], x.w[2], x.w[3]);
     const tile_f32x4 ahead = tile_scale_f32x4(
         p.slope[0], tile_set_f32x4(x.distance, x.distance + 1.0f, x.distance + 2.0f, x.distance + 3.0f));
     TILE_UNROLL for (int k = 0; k < reach; k++)
@@ -75,16 +75,16 @@ TILE_FN void deposit_particle(const liquid_args *args, deposit_scratch *s, uint3
     }
 }
 
-TILE_FN void deposit_density_of(const liquid_args *args, deposit_scratch *s, uint32_t particle, int quadratic)
+TILE_FN void deposit_density_of(const liquid_args *args, deposit_scratch *s, uint32_t particle, int degree)
 {
     const store_memory *store = &args->tank.store;
-    const int edge = node_edge_of(quadratic), reach = quadratic ? 3 : 2;
-    const axis_nodes x = nodes_of(store->position[0][particle], 1, quadratic);
-    const axis_nodes y = nodes_of(store->position[1][particle], 1, quadratic);
-    const axis_nodes z = nodes_of(store->position[2][particle], 1, quadratic);
+    const int edge = node_edge_of(degree), reach = degree + 1;
+    const axis_nodes x = nodes_of(store->position[0][particle], 1, degree);
+    const axis_nodes y = nodes_of(store->position[1][particle], 1, degree);
+    const axis_nodes z = nodes_of(store->position[2][particle], 1, degree);
     const float weight = args->scale.weight_scale * s->scale[particle_cell(store, particle)];
     const int first = node_at(edge, x.at, y.at, z.at);
-    const tile_f32x4 along = tile_set_f32x4(x.w[0], x.w[1], x.w[2], 0.0f);
+    const tile_f32x4 along = tile_set_f32x4(x.w[0], x.w[1], x.w[2], x.w[3]);
     TILE_UNROLL for (int k = 0; k < reach; k++)
     {
         TILE_UNROLL for (int j = 0; j < reach; j++) tile_add_row_i32(
@@ -95,11 +95,11 @@ TILE_FN void deposit_density_of(const liquid_args *args, deposit_scratch *s, uin
 /// Moves a plane of nodes beyond a wall onto its mirror image; sign -1: what flows out comes back the other way.
 TILE_FN void fold_nodes(deposit_scratch *s, int edge, int axis, int from, int to, int sign)
 {
-    const int stride = axis == 0 ? 1 : axis == 1 ? edge : edge * edge;
+    const int low = nodes_before(edge), stride = axis == 0 ? 1 : axis == 1 ? edge : edge * edge;
     const int a = axis == 0 ? edge : 1, b = axis == 2 ? edge : edge * edge;
     FOR_RANGE (n, 0, (uint32_t)(edge * edge)) {
         const int line = (int)n % edge * a + (int)n / edge * b;
-        const int source = line + (from + 1) * stride, target = line + (to + 1) * stride;
+        const int source = line + (from + low) * stride, target = line + (to + low) * stride;
         s->momentum[target] += sign * s->momentum[source];
         s->weight[target] += s->weight[source];
         s->mass[target] += s->mass[source];
@@ -109,52 +109,57 @@ TILE_FN void fold_nodes(deposit_scratch *s, int edge, int axis, int from, int to
 
 /// What fell beyond a wall is what the mirrored liquid behind it would bring to this side: free slip, and no loss of
 /// density. Nodes at centres mirror onto their neighbour, the faces of component c along its own axis onto the face
-/// after the wall's.
-TILE_FN void fold_all(const liquid_args *args, deposit_scratch *s, tile_place place, int c, int quadratic)
+/// after the wall's. Far planes go first: across a flat tank they fold onto near ones.
+TILE_FN void fold_all(const liquid_args *args, deposit_scratch *s, tile_place place, int c, int degree)
 {
     const int at[3] = {place.x, place.y, place.z};
-    const int edge = node_edge_of(quadratic);
+    const int edge = node_edge_of(degree), top = edge - nodes_before(edge) - 1;
     for (int axis = 0; axis < 3; axis++) {
-        const int extent = tile_extent(&args->tank.grid.shape, axis, at[axis]);
-        const int last = at[axis] == args->tank.grid.shape.tiles[0][axis] - 1;
+        const int room = args->tank.grid.shape.cells[axis] - at[axis] * TILE_EDGE;
         if (axis != c) {
+            if (degree == 3 && room + 1 <= top) {
+                fold_nodes(s, edge, axis, room + 1, room - 2, 1);
+            }
+            if (degree == 3 && at[axis] == 0) {
+                fold_nodes(s, edge, axis, -2, 1, 1);
+            }
             if (at[axis] == 0) {
                 fold_nodes(s, edge, axis, -1, 0, 1);
             }
-            if (last) {
-                fold_nodes(s, edge, axis, extent, extent - 1, 1);
+            if (room <= top) {
+                fold_nodes(s, edge, axis, room, room - 1, 1);
             }
-        } else if (quadratic) {
+        } else if (degree > 1) {
             if (at[axis] == 0) {
                 fold_nodes(s, edge, axis, -1, 1, -1);
             }
-            if (last) {
-                fold_nodes(s, edge, axis, extent + 1, extent - 1, -1);
+            if (room + 1 <= top) {
+                fold_nodes(s, edge, axis, room + 1, room - 1, -1);
             }
         }
     }
 }
 
-TILE_FN void deposit_range(const liquid_args *args, deposit_scratch *s, uint32_t first, uint32_t end, int c,
-                           int quadratic, int affine)
+TILE_FN void deposit_range(const liquid_args *args, deposit_scratch *s, uint32_t first, uint32_t end, int c, int degree,
+                           int affine)
 {
     if (c == DENSITY_PASS) {
         FOR_RANGE_ATOMIC (i, first, end) {
-            deposit_density_of(args, s, i, quadratic);
+            deposit_density_of(args, s, i, degree);
         }
     } else if (args->m.mass[0] != NULL) {
         FOR_RANGE_ATOMIC (i, first, end) {
-            deposit_particle(args, s, i, c, quadratic, affine, 1);
+            deposit_particle(args, s, i, c, degree, affine, 1);
         }
     } else {
         FOR_RANGE_ATOMIC (i, first, end) {
-            deposit_particle(args, s, i, c, quadratic, affine, 0);
+            deposit_particle(args, s, i, c, degree, affine, 0);
         }
     }
     TILE_BARRIER();
 }
 
-TILE_FN void deposit_tile(const liquid_args *args, uint32_t tile, deposit_scratch *s, int quadratic, int affine)
+TILE_FN void deposit_tile(const liquid_args *args, uint32_t tile, deposit_scratch *s, int degree, int affine)
 {
     const grid_memory *grid = &args->tank.grid.m;
     const store_memory *store = &args->tank.store;
@@ -162,7 +167,7 @@ TILE_FN void deposit_tile(const liquid_args *args, uint32_t tile, deposit_scratc
     const uint32_t dense = grid->level[0].tile[tile];
     const uint32_t first = store->tile_first[dense], end = first + store->tile_count[dense];
     const tile_place place = tile_place_of(&args->tank.grid.shape, 0, dense);
-    const uint32_t nodes = (uint32_t)(node_edge_of(quadratic) * node_edge_of(quadratic) * node_edge_of(quadratic));
+    const uint32_t nodes = (uint32_t)(node_edge_of(degree) * node_edge_of(degree) * node_edge_of(degree));
     FOR_RANGE (i, 0, TILE_CELLS) {
         s->count[i] = 0;
     }
@@ -173,8 +178,8 @@ TILE_FN void deposit_tile(const liquid_args *args, uint32_t tile, deposit_scratc
             s->momentum[i] = s->weight[i] = s->mass[i] = 0;
         }
         TILE_BARRIER();
-        deposit_range(args, s, first, end, c, quadratic, affine);
-        fold_all(args, s, place, c, quadratic);
+        deposit_range(args, s, first, end, c, degree, affine);
+        fold_all(args, s, place, c, degree);
         const uint64_t base = (uint64_t)tile * nodes;
         FOR_RANGE (i, 0, nodes) {
             if (c == DENSITY_PASS) {
@@ -194,15 +199,25 @@ TILE_FN void deposit_tile(const liquid_args *args, uint32_t tile, deposit_scratc
 /// One tile per occupied tile, as in all of these.
 TILE_KERNEL(liquid_p2g_apic, PARTICLE_LANES, liquid_args, deposit_scratch)
 {
-    deposit_tile(args, tile, s, 0, 1);
+    deposit_tile(args, tile, s, 1, 1);
 }
 
 TILE_KERNEL(liquid_p2g_quadratic, PARTICLE_LANES, liquid_args, deposit_scratch)
 {
-    deposit_tile(args, tile, s, 1, 0);
+    deposit_tile(args, tile, s, 2, 0);
 }
 
 TILE_KERNEL(liquid_p2g_apic_quadratic, PARTICLE_LANES, liquid_args, deposit_scratch)
 {
-    deposit_tile(args, tile, s, 1, 1);
+    deposit_tile(args, tile, s, 2, 1);
+}
+
+TILE_KERNEL(liquid_p2g_cubic, PARTICLE_LANES, liquid_args, deposit_scratch)
+{
+    deposit_tile(args, tile, s, 3, 0);
+}
+
+TILE_KERNEL(liquid_p2g_apic_cubic, PARTICLE_LANES, liquid_args, deposit_scratch)
+{
+    deposit_tile(args, tile, s, 3, 1);
 }

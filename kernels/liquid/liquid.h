@@ -17,10 +17,11 @@ enum { VISCOSITY_ITERATIONS_MAX = 96 };
 /// Quadratic B-splines weigh less: along an axis a cell's particles reach a face with weights up to 3/4 from the two
 /// cells beside it and up to 1/8 from the two behind those, and a centre with up to 3/4 from its own cell and up to 1/2
 /// from the two beside it: 7/4 in both cases, (7/4)^3 < 8. Mirror images of cells, which walls fold back, count as
-/// cells.
+/// cells. Cubic ones weigh less again: up to 2/3 from the two cells beside a face and 1/6 from those behind; and on a
+/// centre up to 2/3 from its own cell, 23/48 from the two beside it and 1/48 from those behind: 5/3 in both cases.
 ///
-/// Affine particles bring v + C (node - particle) with |node - particle| <= NODE_REACH along each axis. The gathering
-/// keeps |v_c| + NODE_REACH (|C_cx| + |C_cy| + |C_cz|) <= SPEED_MAX but for rounding, so that no contribution is
+/// Affine particles bring v + C (node - particle) with |node - particle| <= node_reach along each axis. The gathering
+/// keeps |v_c| + node_reach (|C_cx| + |C_cy| + |C_cz|) <= SPEED_MAX but for rounding, so that no contribution is
 /// faster.
 ///
 /// Liquids of different density weigh momentum by q = rho / rho of the heaviest <= 1, which keeps it within the same
@@ -39,7 +40,7 @@ enum { VISCOSITY_ITERATIONS_MAX = 96 };
 typedef struct liquid_scale {
     float weight_scale; ///< of one particle in fixed point
     int32_t weight_min; ///< fixed point
-    uint32_t node_edge; ///< of a tile's nodes: NODE_EDGE or NODE_EDGE_QUADRATIC
+    uint32_t node_edge; ///< of a tile's nodes: node_edge_of the P2G's weights
     uint32_t node_count;
     float liquid_mass[LIQUIDS_MAX]; ///< q
     float mass_base;                ///< a
@@ -49,12 +50,18 @@ typedef struct liquid_scale {
     float drop_viscosity;           ///< 18 nu / d^2 of the thinnest liquid, 1 / step
 } liquid_scale;
 
+/// Shares of their velocity along a surface that faces beside it lose in a substep.
+typedef struct liquid_friction {
+    float walls, solid[SOLIDS_MAX], body[BODIES_MAX]; ///< solid: by solid_rough
+} liquid_friction;
+
 /// What the host sets before a step; the tank's part comes first.
 typedef struct liquid_control {
     tank_control tank;
     float viscosity[LIQUIDS_MAX]; ///< nu dt / dx^2 of a substep, at most VISCOSITY_MAX
     float viscosity_alpha[VISCOSITY_ITERATIONS_MAX], viscosity_gamma[VISCOSITY_ITERATIONS_MAX];
     float tension; ///< pressure of a step at a surface of curvature 1, in the solver's units
+    liquid_friction friction;
 } liquid_control;
 
 /// Device memory of the liquid alone.
@@ -83,11 +90,14 @@ typedef struct liquid_args {
     K(liquid_p2g_apic)                                                                                                 \
     K(liquid_p2g_quadratic)                                                                                            \
     K(liquid_p2g_apic_quadratic)                                                                                       \
+    K(liquid_p2g_cubic)                                                                                                \
+    K(liquid_p2g_apic_cubic)                                                                                           \
     K(liquid_grid)                                                                                                     \
     K(liquid_grid_any)                                                                                                 \
     K(liquid_forces)                                                                                                   \
     K(liquid_fill)                                                                                                     \
     K(liquid_beta)                                                                                                     \
+    K(liquid_friction)                                                                                                 \
     K(liquid_viscous_faces)                                                                                            \
     K(liquid_viscous_cells)                                                                                            \
     K(liquid_viscosity)                                                                                                \

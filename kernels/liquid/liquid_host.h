@@ -32,6 +32,9 @@ void liquid_substep(tarn_tank *tank);
 /// Particles to grid, with forces: p2g and grid, by what the tank was made for.
 void liquid_launch_p2g(tarn_tank *tank, const liquid_args *args);
 
+/// Whether anything rubs on the liquid (friction.tile.c).
+bool liquid_rubs(const tarn_tank_desc *desc);
+
 /// Iterations of the viscosity: 0 where no liquid has any.
 uint32_t liquid_viscosity_iterations(const tarn_tank *tank);
 /// The strengths and coefficients of these for a substep of control->tank.grid.frac.

@@ -2,6 +2,7 @@
 #include "kernels/liquid/liquid_model.h"
 #include "kernels/liquid/liquid_host.h"
 #include "kernels/liquid_parameters.h"
+#include "kernels/tank/spline.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -40,9 +41,9 @@ static tarn_status check_liquids(const grid_complaint *why, const tarn_tank_desc
         return grid_refuse(why, TARN_E_ARGUMENT, "transfer is %d; allowed is 0 to %d", (int)desc->transfer,
                            TARN_TRANSFER_COUNT - 1);
     }
-    if ((unsigned)desc->weights >= TARN_WEIGHTS_COUNT) {
-        return grid_refuse(why, TARN_E_ARGUMENT, "weights is %d; allowed is 0 to %d", (int)desc->weights,
-                           TARN_WEIGHTS_COUNT - 1);
+    if ((unsigned)desc->p2g_weights >= TARN_WEIGHTS_COUNT || (unsigned)desc->g2p_weights >= TARN_WEIGHTS_COUNT) {
+        return grid_refuse(why, TARN_E_ARGUMENT, "p2g_weights is %d, g2p_weights is %d; allowed is 0 to %d",
+                           (int)desc->p2g_weights, (int)desc->g2p_weights, TARN_WEIGHTS_COUNT - 1);
     }
     return TARN_OK;
 }
@@ -74,9 +75,10 @@ static void fill_drops(const tarn_tank_desc *desc, const store_scale *store, liq
 
 static void fill_liquids(const tarn_tank_desc *desc, store_scale *store, liquid_scale *shape)
 {
-    const bool quadratic = desc->weights == TARN_WEIGHTS_QUADRATIC;
-    shape->node_edge = quadratic ? NODE_EDGE_QUADRATIC : NODE_EDGE;
-    shape->node_count = quadratic ? NODE_COUNT_QUADRATIC : NODE_COUNT;
+    const int degree = (int)desc->p2g_weights + 1;
+    shape->node_edge = (uint32_t)node_edge_of(degree);
+    shape->node_count = shape->node_edge * shape->node_edge * shape->node_edge;
+    store->node_reach = degree == 3 ? 2.0f : 1.5f;
     float heaviest = 0.0f;
     for (uint32_t i = 0; i < desc->liquid_count; i++) {
         heaviest = fmaxf(heaviest, desc->liquids[i].density_kg_m3);
@@ -154,6 +156,35 @@ static float used(const tarn_tank *tank, uint32_t id)
     return id == TARN_PARAMETER_SURFACE_TENSION ? liquid_tension_used(tank) : tank->parameters[id];
 }
 
+_Static_assert((int)TARN_TANK_SOLIDS_MAX == (int)SOLIDS_MAX, "every solid has its friction");
+
+bool liquid_rubs(const tarn_tank_desc *desc)
+{
+    bool rubs = desc->wall_friction > 0.0f;
+    for (uint32_t i = 0; i < desc->solid_count; i++) {
+        rubs |= desc->solids[i].friction > 0.0f;
+    }
+    return rubs;
+}
+
+/// What a substep takes away, for as many as there are to take `friction`.
+static float loss(const tarn_tank *tank, float friction)
+{
+    return 1.0f - tank_nth_root(1.0f - friction, tank->grid.substeps);
+}
+
+static void fill_friction(const tarn_tank *tank, liquid_friction *friction)
+{
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    friction->walls = loss(tank, desc->wall_friction);
+    for (uint32_t i = 0; i < desc->solid_count; i++) {
+        friction->solid[i] = loss(tank, desc->solids[i].friction);
+    }
+    for (uint32_t b = 0; b < tank->grid.own_body_count; b++) {
+        friction->body[b] = friction->solid[tank->grid.body_solid[b]];
+    }
+}
+
 static void begin(tarn_tank *tank, tank_control *control)
 {
     liquid_control *own = (liquid_control *)control;
@@ -165,6 +196,9 @@ static void begin(tarn_tank *tank, tank_control *control)
     control->grid.density_gain = p[TARN_PARAMETER_DENSITY];
     control->flip = tank_nth_root(p[TARN_PARAMETER_FLIP], tank->grid.substeps);
     liquid_fill_viscosity(tank, own);
+    if (liquid_rubs(&tank->grid.desc)) {
+        fill_friction(tank, &own->friction);
+    }
     liquid_fill_tension(tank, own);
     control->grid.body_viscosity = liquid_of(tank)->args.m.viscosity != NULL ? 0.0f : own->viscosity[0];
 }

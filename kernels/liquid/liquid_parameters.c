@@ -5,7 +5,7 @@
 
 const tarn_parameter_spec tarn_liquid_parameters[TARN_PARAMETER_COUNT] = {
     [TARN_PARAMETER_GRAVITY] = {"gravity_m_s2", "Gravity", "m/s²", 9.81f, 0.0f, 50.0f, TARN_PLAYS_GRAVITY, 0,
-                                "Strength of gravity, straight down."},
+                                "Gravity: its strength straight down, or a vector x, y, z."},
     [TARN_PARAMETER_FLIP] = {"flip_ratio", "FLIP share", NULL, 0.97f, 0.0f, 1.0f, TARN_PLAYS_NONE,
                              TARN_PARAMETER_IS_SOLVER,
                              "Share of FLIP; the rest is PIC. Often called alpha: where alpha weighs FLIP it is alpha, "

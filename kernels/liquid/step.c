@@ -1,7 +1,7 @@
 // One substep of the liquid: a fixed sequence of launches.
 //
-//     p2g ─ grid ─ forces ─ bodies, solids ─ fringe ─ viscosity ─ tension ─ matrix ─ pressure ─ density ─ extrapolate ─
-//     slip ─ g2p + advect ─ drift ─ collide ─ births, drains ─ sort
+//     p2g ─ grid ─ forces ─ bodies, solids ─ friction ─ fringe ─ viscosity ─ tension ─ matrix ─ pressure ─ density ─
+//     extrapolate ─ slip ─ g2p + advect ─ drift ─ collide ─ births, drains ─ sort
 #include "kernels/liquid/liquid_host.h"
 #include "kernels/liquid_parameters.h"
 
@@ -9,14 +9,14 @@ enum { DENSITY_ITERATIONS = 6 };
 
 void liquid_launch_p2g(tarn_tank *tank, const liquid_args *args)
 {
-    const bool quadratic = tank->grid.desc.weights == TARN_WEIGHTS_QUADRATIC, mixed = args->m.mass[0] != NULL;
-    const bool affine = tank->grid.desc.transfer == TARN_TRANSFER_APIC, plain = !quadratic && !affine && !mixed;
-    grid_launch_occupied(&tank->grid, args,
-                         plain                 ? LIQUID_KERNEL(p2g)
-                         : quadratic && affine ? LIQUID_KERNEL(p2g_apic_quadratic)
-                         : quadratic           ? LIQUID_KERNEL(p2g_quadratic)
-                         : affine              ? LIQUID_KERNEL(p2g_apic)
-                                               : LIQUID_KERNEL(p2g_mixed));
+    const tarn_weights weights = tank->grid.desc.p2g_weights;
+    const bool mixed = args->m.mass[0] != NULL, affine = tank->grid.desc.transfer == TARN_TRANSFER_APIC;
+    const bool plain = weights == TARN_WEIGHTS_LINEAR && !affine && !mixed;
+    const tarn_kernel *const kernels[TARN_WEIGHTS_COUNT][2] = {
+        {mixed ? LIQUID_KERNEL(p2g_mixed) : LIQUID_KERNEL(p2g), LIQUID_KERNEL(p2g_apic)},
+        {LIQUID_KERNEL(p2g_quadratic), LIQUID_KERNEL(p2g_apic_quadratic)},
+        {LIQUID_KERNEL(p2g_cubic), LIQUID_KERNEL(p2g_apic_cubic)}};
+    grid_launch_occupied(&tank->grid, args, kernels[weights][affine]);
     tank_mark(tank, STAGE_P2G);
     grid_launch_active(&tank->grid, args, plain ? LIQUID_KERNEL(grid) : LIQUID_KERNEL(grid_any));
     grid_launch_active(&tank->grid, args, LIQUID_KERNEL(forces));
@@ -63,6 +63,9 @@ void liquid_substep(tarn_tank *tank)
     if (tank->grid.has_solids) {
         grid_launch_active(&tank->grid, args, GRID_KERNEL(solids));
         grid_launch_active(&tank->grid, args, GRID_KERNEL(solid_cells));
+    }
+    if (liquid_rubs(&tank->grid.desc)) {
+        grid_launch_active(&tank->grid, args, LIQUID_KERNEL(friction));
     }
     tank_mark(tank, STAGE_GRID);
     grid_launch_occupied(&tank->grid, args, GRID_KERNEL(fringe));

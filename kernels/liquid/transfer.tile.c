@@ -290,15 +290,16 @@ typedef struct grid_any_scratch {
 
 /// Sums of a row of cells, of up to eight fields: of what the scratch grids of its tile and of those around it, with
 /// `edge` nodes an axis, hold of them. Its own has all eight cells, the one on the left the first one or two, that on
-/// the right the last.
+/// the right the last one or two.
 TILE_FN void sum_row(const grid_scratch *s, const int32_t *const *field, int count, int edge, uint32_t row, uint32_t x,
                      row_i32 *sum)
 {
-    const int y = (int)row % TILE_EDGE, z = (int)row / TILE_EDGE, reach = edge - NODE_EDGE + 1;
+    const int y = (int)row % TILE_EDGE, z = (int)row / TILE_EDGE;
+    const int back = nodes_before(edge), reach = edge - TILE_EDGE - back;
     const uint64_t nodes = (uint64_t)edge * (uint64_t)edge * (uint64_t)edge;
     TILE_UNROLL for (int k = 0; k < count; k++) sum[k] = row_whole(0);
-    for (int sz = z < reach ? -1 : 0; sz <= (z == TILE_EDGE - 1); sz++) {
-        for (int sy = y < reach ? -1 : 0; sy <= (y == TILE_EDGE - 1); sy++) {
+    for (int sz = z < reach ? -1 : 0; sz <= (z >= TILE_EDGE - back); sz++) {
+        for (int sy = y < reach ? -1 : 0; sy <= (y >= TILE_EDGE - back); sy++) {
             const uint32_t *in = s->neighbour + ((sz + 1) * 3 + sy + 1) * 3;
             const uint64_t at = (uint64_t)node_at(edge, 0, y - TILE_EDGE * sy, z - TILE_EDGE * sz);
             if (in[1] != TILE_NONE) {
@@ -309,10 +310,10 @@ TILE_FN void sum_row(const grid_scratch *s, const int32_t *const *field, int cou
                 const uint64_t low = in[0] * nodes + at + (uint64_t)(TILE_EDGE + i);
                 TILE_UNROLL for (int k = 0; k < count; k++) sum[k] += row_load_one(field[k] + low, x, i);
             }
-            if (in[2] != TILE_NONE) { // mostly the next tile, which isn't in the cache yet
-                const uint64_t high = in[2] * nodes + at - 1;
+            for (int i = 1; i <= back && in[2] != TILE_NONE; i++) { // mostly the next tile, not in the cache yet
+                const uint64_t high = in[2] * nodes + at - (uint64_t)i;
                 TILE_UNROLL for (int k = 0; k < count; k++) pack_prefetch(field[k] + high);
-                TILE_UNROLL for (int k = 0; k < count; k++) sum[k] += row_load_one(field[k] + high, x, TILE_EDGE - 1);
+                TILE_UNROLL for (int k = 0; k < count; k++) sum[k] += row_load_one(field[k] + high, x, TILE_EDGE - i);
             }
         }
     }

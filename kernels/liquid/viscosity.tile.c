@@ -32,12 +32,6 @@ typedef struct viscous_faces_scratch {
     float viscosity[RIM_CELLS]; ///< of the cells, in a tank of several liquids
 } viscous_faces_scratch;
 
-/// Whether a face lies on the tank's walls or beyond them.
-TILE_FN int face_is_outside(const grid_shape *shape, const int *cell, int c)
-{
-    return cell[c] <= 0 || cell[0] >= shape->cells[0] || cell[1] >= shape->cells[1] || cell[2] >= shape->cells[2];
-}
-
 TILE_FN void face_middle(const int *cell, int c, float *middle)
 {
     for (int a = 0; a < 3; a++) {

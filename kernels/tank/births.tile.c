@@ -397,14 +397,15 @@ TILE_FN int leaves(const tank_args *args, uint32_t tile, uint32_t particle, int 
     return 1;
 }
 
-/// Slopes leave room for a velocity that has changed: |v| + NODE_REACH sum |C| <= SPEED_MAX.
-TILE_FN void fit_slopes(const store_memory *store, uint32_t particle, int c, float velocity)
+/// Slopes leave room for a velocity that has changed: |v| + node_reach sum |C| <= SPEED_MAX.
+TILE_FN void fit_slopes(const tank_args *args, uint32_t particle, int c, float velocity)
 {
+    const store_memory *store = &args->store;
     float sum = 0.0f;
     for (int a = 0; a < 3; a++) {
         sum += tile_abs_f32(store->moved_affine[3 * c + a][particle]);
     }
-    const float room = SPEED_MAX - tile_abs_f32(velocity), reach = NODE_REACH * sum;
+    const float room = SPEED_MAX - tile_abs_f32(velocity), reach = args->scale.node_reach * sum;
     for (int a = 0; a < 3 && reach > room; a++) {
         store->moved_affine[3 * c + a][particle] *= room / reach;
     }
@@ -441,7 +442,7 @@ TILE_KERNEL(tank_events, PARTICLE_LANES, tank_args, events_scratch)
                 const float kept = tile_clamp_f32(turned, -control->speed_max, control->speed_max);
                 store->moved_velocity[c][i] = kept;
                 if (store->affine[0] != NULL) {
-                    fit_slopes(store, i, c, kept);
+                    fit_slopes(args, i, c, kept);
                 }
             }
         }

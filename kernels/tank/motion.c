@@ -189,10 +189,19 @@ static void settle(tank_motion *motion)
     }
 }
 
+/// Gravity in the room, m/s^2.
+static void find_pull(const tarn_tank *tank, double pull[3])
+{
+    for (int a = 0; a < 3; a++) {
+        pull[a] = (double)tank_role(tank, TARN_PLAYS_GRAVITY, 0.0f) * (double)tank->grid.desc.gravity_direction[a];
+    }
+}
+
 void tank_motion_weigh(tarn_tank *tank)
 {
-    const double down[3] = {0.0, -(double)tank_role(tank, TARN_PLAYS_GRAVITY, 0.0f), 0.0};
-    to_tank(tank->motion.rotation, down, tank->motion.gravity_m_s2);
+    double pull[3];
+    find_pull(tank, pull);
+    to_tank(tank->motion.rotation, pull, tank->motion.gravity_m_s2);
 }
 
 void tank_motion_step(tarn_tank *tank, tank_control *control)
@@ -205,8 +214,9 @@ void tank_motion_step(tarn_tank *tank, tank_control *control)
         settle(motion);
         advance(motion, dt, spin_change, speed_change);
     }
+    find_pull(tank, felt);
     for (int a = 0; a < 3; a++) {
-        felt[a] = (a == 1 ? -(double)tank_role(tank, TARN_PLAYS_GRAVITY, 0.0f) : 0.0) - speed_change[a];
+        felt[a] -= speed_change[a];
     }
     const double *q = motion->rotation;
     TARN_ASSERT(fabs(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1.0) < 0.01); // as in a stored state

@@ -93,7 +93,11 @@ tarn_status tarn_tank_report_get(tarn_tank *tank, tarn_tank_report *report)
         report->center_m[a] = ((double)totals.sum[TOTAL_POSITION + a] / mass + 0.5) / (1 << POSITION_BITS) *
                               (double)tank->grid.desc.cell_m;
     }
-    report->potential_j_kg = (double)tank_role(tank, TARN_PLAYS_GRAVITY, 0.0f) * report->center_m[1];
+    const float *down = tank->grid.desc.gravity_direction;
+    for (int a = 0; a < 3; a++) {
+        report->potential_j_kg -=
+            (double)tank_role(tank, TARN_PLAYS_GRAVITY, 0.0f) * ((double)down[a] * report->center_m[a]);
+    }
     return TARN_OK;
 }
 

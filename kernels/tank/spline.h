@@ -1,28 +1,51 @@
 /// Nodes and weights of the transfers between particles and grid. Private to the liquid's kernels.
 ///
-/// Where functions take `quadratic`, `affine` or `mixed`, callers pass constants: each kernel is compiled for its own.
+/// Where functions take a `degree`, `affine` or `mixed`, callers pass constants: each kernel is compiled for its own.
+/// Degrees: 1 trilinear weights, 2 quadratic and 3 cubic B-splines.
 #ifndef TARN_KERNELS_TANK_SPLINE_H
 #define TARN_KERNELS_TANK_SPLINE_H
 
 #include "kernels/tank/store.h"
 
-/// A particle's nodes along one axis: two with trilinear weights, three with quadratic B-splines. Mirrored positions
-/// get mirrored bits: distances are exact, and the outer weights are one expression of mirrored distances.
+/// A particle's nodes along one axis: one more than the degree. Mirrored positions get mirrored bits: distances are
+/// exact, and weights are one expression of mirrored distances.
 typedef struct axis_nodes {
     int at;         ///< the first node: face `at`, or the centre of cell `at`, in cells of the tile
     float distance; ///< from the particle to the first node, cells
-    float w[3];
-    float slope[3]; ///< what a value of 1 there adds to the affine field's slope: D^-1 w (x_node - x_particle)
+    float w[4];     ///< beyond the nodes 0
+    float slope[4]; ///< what a value of 1 there adds to the affine field's slope: D^-1 w (x_node - x_particle)
 } axis_nodes;
 
-TILE_FN axis_nodes nodes_of(uint32_t position, int centered, int quadratic)
+/// Cubic weights of the nodes before and behind the next ones, at a distance of 0..1 from the latter.
+TILE_FN float cubic_near(float d)
+{
+    return 2.0f / 3.0f - d * d * (1.0f - 0.5f * d);
+}
+
+TILE_FN float cubic_far(float d)
+{
+    return d * d * d * (1.0f / 6.0f);
+}
+
+TILE_FN axis_nodes nodes_of(uint32_t position, int centered, int degree)
 {
     const int half = 1 << (POSITION_BITS - 1);
     const int local = (int)(position & ((1u << TILE_POSITION_BITS) - 1)) - (centered ? half : 0);
     axis_nodes n;
-    n.at = (local + (quadratic ? half : 0)) >> POSITION_BITS; // the nearest node, or the one below
+    n.at = (local + (degree == 2 ? half : 0)) >> POSITION_BITS; // the nearest node, or the one below
     const float past = ((float)(local - n.at * 2 * half) + 0.5f) * (1.0f / (1 << POSITION_BITS));
-    if (quadratic) {
+    n.w[3] = n.slope[3] = 0.0f;
+    if (degree == 3) {
+        n.at -= 1;
+        n.distance = -past - 1.0f;
+        n.w[0] = cubic_far(1.0f - past);
+        n.w[1] = cubic_near(past);
+        n.w[2] = cubic_near(1.0f - past);
+        n.w[3] = cubic_far(past);
+        for (int i = 0; i < 4; i++) {
+            n.slope[i] = 3.0f * n.w[i] * (n.distance + (float)i); // D = 1/3 cell^2
+        }
+    } else if (degree == 2) {
         const float below = 0.5f - past, above = 0.5f + past;
         n.at -= 1;
         n.distance = -past - 1.0f;
@@ -44,17 +67,24 @@ TILE_FN axis_nodes nodes_of(uint32_t position, int centered, int quadratic)
     return n;
 }
 
-/// Nodes of a tile's scratch grid along each axis: -1..8, and with quadratic weights -1..9, as its particles reach the
-/// face after next of their cell.
-TILE_FN int node_edge_of(int quadratic)
+/// Nodes of a tile's scratch grid along each axis: -1..8; with quadratic weights -1..9, as its particles reach the face
+/// after next of their cell; with cubic ones -2..9.
+TILE_FN int node_edge_of(int degree)
 {
-    return quadratic ? NODE_EDGE_QUADRATIC : NODE_EDGE;
+    return degree == 3 ? NODE_EDGE_CUBIC : degree == 2 ? NODE_EDGE_QUADRATIC : NODE_EDGE;
+}
+
+/// How many of them come before node 0.
+TILE_FN int nodes_before(int edge)
+{
+    return edge == NODE_EDGE_CUBIC ? 2 : 1;
 }
 
 /// A node of a scratch grid with `edge` nodes an axis.
 TILE_FN int node_at(int edge, int x, int y, int z)
 {
-    return ((z + 1) * edge + (y + 1)) * edge + (x + 1);
+    const int low = nodes_before(edge);
+    return ((z + low) * edge + (y + low)) * edge + (x + low);
 }
 
 /// Scales by which particles of crowded cells count for less, and keeps the counts. Ends with a barrier.

@@ -15,7 +15,8 @@ enum {
     NODE_EDGE = 10, ///< a tile's nodes for the P2G: cells -1..8
     NODE_COUNT = 1000,
     NODE_EDGE_QUADRATIC = 11, ///< -1..9: face 8's far neighbour is face 9
-    NODE_COUNT_QUADRATIC = 1331,
+    NODE_EDGE_CUBIC = 12,     ///< -2..9
+    NODE_COUNT_MAX = 1728,
     LIQUIDS_MAX = 4,
     CARRIED_MAX = 8,
     MOVED_STAYS = 13, ///< of the 27 neighbours: the particle's own tile
@@ -26,7 +27,6 @@ enum {
 
 #define CELL_PARTICLES_MAX_LOWEST 32.0f ///< of cell_particles_max
 #define CARRIED_LIMIT 1e9f              ///< of what a particle carries, its magnitude
-#define NODE_REACH 1.5f                 ///< cells along an axis from a particle to its nodes
 
 typedef struct tank_push {
     float center[3]; ///< cells
@@ -77,6 +77,7 @@ typedef struct store_scale {
     uint32_t particles_max;
     float rest_density;                ///< particles per cell at rest
     float cell_particles_max;          ///< that a cell counts for in the P2G, a power of two
+    float node_reach;                  ///< cells along an axis from a particle to its nodes in the P2G, at most
     float liquid_density[LIQUIDS_MAX]; ///< over that of the heaviest
 } store_scale;
 
@@ -177,6 +178,8 @@ typedef struct tank_args {
     K(tank_gather_apic)                                                                                                \
     K(tank_gather_quadratic)                                                                                           \
     K(tank_gather_apic_quadratic)                                                                                      \
+    K(tank_gather_cubic)                                                                                               \
+    K(tank_gather_apic_cubic)                                                                                          \
     K(tank_advect)                                                                                                     \
     K(tank_events)                                                                                                     \
     K(tank_spray)                                                                                                      \

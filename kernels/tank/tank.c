@@ -27,6 +27,7 @@ void tarn_tank_desc_default_of(tarn_tank_desc *desc, const tarn_model *model)
     desc->particles_per_axis = 2;
     desc->seed = 1;
     desc->jitter = 0.5f;
+    desc->gravity_direction[1] = -1.0f;
     desc->liquid_count = 1;
     desc->liquids[0] = (tarn_liquid){.density_kg_m3 = 1000.0f, .colour = {38, 110, 190}};
     desc->model = model->number;
@@ -114,6 +115,14 @@ static tarn_status check_desc(const grid_complaint *why, const tarn_tank_desc *d
     }
     if (status == TARN_OK) {
         status = tank_check_range(why, "jitter", desc->jitter, 0.0f, 1.0f);
+    }
+    if (status == TARN_OK) {
+        status = tank_check_range(why, "wall_friction", desc->wall_friction, 0.0f, 1.0f);
+    }
+    const float *down = desc->gravity_direction;
+    if (status == TARN_OK) {
+        status = tank_check_range(why, "gravity_direction's length",
+                                  sqrtf(down[0] * down[0] + down[1] * down[1] + down[2] * down[2]), 0.999f, 1.001f);
     }
     for (int a = 0; a < 3 && status == TARN_OK; a++) {
         status = tank_check_range(why, "spin_rad_s", desc->spin_rad_s[a], -TARN_TANK_TURN_MAX_RAD_S,

@@ -52,16 +52,16 @@ static void sort(tarn_tank *tank, const tank_args *args)
 
 bool tank_launch_gather(tarn_tank *tank, const tank_args *args)
 {
-    const bool quadratic = tank->grid.desc.weights == TARN_WEIGHTS_QUADRATIC;
     const bool affine = tank->grid.desc.transfer == TARN_TRANSFER_APIC;
-    if (!quadratic && !affine) {
-        return false;
+    const tarn_kernel *const kernels[TARN_WEIGHTS_COUNT][2] = {
+        {NULL, TANK_KERNEL(gather_apic)},
+        {TANK_KERNEL(gather_quadratic), TANK_KERNEL(gather_apic_quadratic)},
+        {TANK_KERNEL(gather_cubic), TANK_KERNEL(gather_apic_cubic)}};
+    const tarn_kernel *kernel = kernels[tank->grid.desc.g2p_weights][affine];
+    if (kernel != NULL) {
+        grid_launch_occupied(&tank->grid, args, kernel);
     }
-    grid_launch_occupied(&tank->grid, args,
-                         quadratic && affine ? TANK_KERNEL(gather_apic_quadratic)
-                         : quadratic         ? TANK_KERNEL(gather_quadratic)
-                                             : TANK_KERNEL(gather_apic));
-    return true;
+    return kernel != NULL;
 }
 
 void tank_launch_moves(tarn_tank *tank, const tank_args *args)

@@ -94,6 +94,18 @@ static void print_model(const tarn_tank_desc *tank)
     printf("%s", separator[0] == ',' ? "\n" : "");
 }
 
+/// What is otherwise than in most tanks: where gravity pulls, and walls that rub.
+static void print_forces(const tarn_tank_desc *tank)
+{
+    const float *down = tank->gravity_direction;
+    if (down[0] != 0.0F || down[2] != 0.0F || down[1] > 0.0F) {
+        printf("    gravity pulls towards %.4g, %.4g, %.4g\n", (double)down[0], (double)down[1], (double)down[2]);
+    }
+    if (tank->wall_friction > 0.0F) {
+        printf("    friction of the tank's walls: %g\n", (double)tank->wall_friction);
+    }
+}
+
 static void print_liquids(const tarn_scene *scene)
 {
     const tarn_tank_desc *tank = &scene->tank;
@@ -151,6 +163,7 @@ static void print_solids(const tarn_scene *scene)
 static void print_solver(const tarn_tank_desc *tank)
 {
     static const char *const solvers[TARN_SOLVER_COUNT] = {"multigrid", "Jacobi", "Gauss-Seidel"};
+    static const char *const weights[TARN_WEIGHTS_COUNT] = {"linear", "quadratic", "cubic"};
     printf("    solver: %s, at most %g iterations; ", solvers[tank->solver],
            (double)tank->parameters[TARN_PARAMETER_ITERATIONS]);
     if (tank->transfer == TARN_TRANSFER_APIC) {
@@ -158,8 +171,11 @@ static void print_solver(const tarn_tank_desc *tank)
     } else {
         printf("FLIP %g", (double)tank->parameters[TARN_PARAMETER_FLIP]);
     }
-    printf(", %s weights%s\n", tank->weights == TARN_WEIGHTS_QUADRATIC ? "quadratic" : "linear",
-           tank->reseed ? ", reseeded" : "");
+    printf(", %s weights", weights[tank->p2g_weights]);
+    if (tank->g2p_weights != tank->p2g_weights) {
+        printf(" to the grid and %s ones back", weights[tank->g2p_weights]);
+    }
+    printf("%s\n", tank->reseed ? ", reseeded" : "");
 }
 
 /// What the scene holds, so that a person sees whether it was read as it was meant.
@@ -170,6 +186,7 @@ static void print_scene(const char *path, const tarn_scene *scene)
            tank->cells[1], tank->cells[2], (double)tank->cell_m, tarn_tank_desc_particles(tank), (double)tank->dt_s);
     printf("    %s%s%s\n", scene->title, scene->description[0] != '\0' ? ": " : "", scene->description);
     print_model(tank);
+    print_forces(tank);
     print_liquids(scene);
     print_solids(scene);
     if ((tarn_model_at(tank->model)->can & TARN_MODEL_SOLVER) != 0) {

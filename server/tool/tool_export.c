@@ -19,8 +19,9 @@ enum { KEY_PLY = 'p', KEY_EXPORT = 'e', KEY_RENDER = 'r', KEY_PLY_EVERY = 256, K
 
 static const struct argp_option options[] = {
     {"export", KEY_EXPORT, "FILE", 0,
-     "write particles to FILE: .pvd for ParaView (a .vtp for each frame beside it), .usda and .usdc for USD, as text "
-     "and binary",
+     "write particles to FILE: .pvd for ParaView (a .vtp for each frame beside it; .vti: the grid's pressure and "
+     "velocity instead), .usda for USD as text, .usdc and "
+     ".usd as binary",
      0},
     {"render", KEY_RENDER, "FILE", 0,
      "draw pictures: .apng is an animation that browsers play, .png a picture for each frame with the step in its "
@@ -172,6 +173,8 @@ struct tool_exports {
     float *positions_m, *velocities_m_s;
     uint32_t *ids;
     uint8_t *liquids, *colours; // NULL where particles have none of their own
+    float *pressure_pa;         // NULL where nobody wants it
+    size_t cell_count;
     tarn_body_state bodies[TARN_TANK_BODIES_MAX];
 };
 
@@ -257,12 +260,14 @@ static export_info describe(const tool_export_options *from, const tool_exports 
         .width = from->width != 0 ? from->width : WIDTH,
         .height = from->height != 0 ? from->height : HEIGHT,
         .threads = threads,
+        .cell_m = desc->cell_m,
         .is_flat = desc->cells[2] == 1,
         .solid_count = desc->solid_count,
         .solids = desc->solids,
         .fields = desc->fields,
     };
     for (int axis = 0; axis < 3; axis++) {
+        info.cells[axis] = desc->cells[axis];
         info.size_m[axis] = (float)desc->cells[axis] * desc->cell_m;
     }
     find_reach(&exports->tank->scene, &info);
@@ -287,7 +292,7 @@ static bool open_output(const tool_export_options *from, tool_exports *exports, 
     return true;
 }
 
-static bool allocate(tool_exports *exports)
+static bool allocate(const tool_export_options *from, tool_exports *exports)
 {
     exports->particles_max = tarn_tank_particles_max(exports->tank->tank);
     exports->positions_m = malloc((size_t)exports->particles_max * 3 * sizeof(float));
@@ -296,7 +301,15 @@ static bool allocate(tool_exports *exports)
     const bool coloured = tarn_tank_has_colours(exports->tank->tank);
     exports->liquids = coloured ? malloc((size_t)exports->particles_max) : NULL;
     exports->colours = coloured ? malloc((size_t)exports->particles_max * 3) : NULL;
-    if (exports->positions_m == NULL || exports->velocities_m_s == NULL || exports->ids == NULL ||
+    const uint16_t *cells = exports->tank->scene.tank.cells;
+    bool wants_grid = false;
+    for (uint32_t i = 0; i < from->file_count; i++) {
+        wants_grid |= from->files[i].format == &export_vti;
+    }
+    exports->cell_count = (size_t)cells[0] * cells[1] * cells[2];
+    exports->pressure_pa = wants_grid ? malloc(exports->cell_count * sizeof(float)) : NULL;
+    if ((wants_grid && exports->pressure_pa == NULL) || exports->positions_m == NULL ||
+        exports->velocities_m_s == NULL || exports->ids == NULL ||
         (coloured && (exports->liquids == NULL || exports->colours == NULL))) {
         fprintf(stderr, "%s: out of memory for %u particles\n", exports->command, exports->particles_max);
         return false;
@@ -313,7 +326,7 @@ tool_exports *tool_exports_open(const char *command, const tool_export_options *
         return NULL;
     }
     *exports = (tool_exports){.command = command, .tank = tank, .dt_s = (double)tank->scene.tank.dt_s};
-    if (from->file_count > 0 && !allocate(exports)) {
+    if (from->file_count > 0 && !allocate(from, exports)) {
         tool_exports_free(exports);
         return NULL;
     }
@@ -326,6 +339,25 @@ tool_exports *tool_exports_open(const char *command, const tool_export_options *
         }
     }
     return exports;
+}
+
+/// The pressure of the last substep; there is none before the first.
+static tarn_status read_pressure(tool_exports *exports)
+{
+    const tarn_tank_desc *desc = &exports->tank->scene.tank;
+    float density_kg_m3 = INFINITY;
+    for (uint32_t i = 0; i < desc->liquid_count; i++) { // what tarn_tank_pressure is over
+        density_kg_m3 = fminf(density_kg_m3, desc->liquids[i].density_kg_m3);
+    }
+    tarn_status status = tarn_tank_pressure(exports->tank->tank, exports->pressure_pa, exports->cell_count);
+    if (status == TARN_E_STATE) {
+        memset(exports->pressure_pa, 0, exports->cell_count * sizeof(float));
+        return TARN_OK;
+    }
+    for (size_t i = 0; i < exports->cell_count && status == TARN_OK; i++) {
+        exports->pressure_pa[i] *= density_kg_m3;
+    }
+    return status;
 }
 
 /// The one place where a frame gets its attributes from the tank.
@@ -341,10 +373,15 @@ static tarn_status read_frame(tool_exports *exports, uint32_t step, export_frame
         .colours = exports->colours,
         .body_count = tarn_tank_bodies(exports->tank->tank, exports->bodies),
         .bodies = exports->bodies,
+        .pressure_pa = exports->pressure_pa,
     };
     tarn_tank_pose(exports->tank->tank, &frame->pose);
-    tarn_status status = tarn_tank_particles(exports->tank->tank, exports->positions_m, exports->velocities_m_s,
-                                             exports->ids, exports->particles_max, &frame->particle_count);
+    tarn_status status = exports->pressure_pa != NULL ? read_pressure(exports) : TARN_OK;
+    if (status != TARN_OK) {
+        return status;
+    }
+    status = tarn_tank_particles(exports->tank->tank, exports->positions_m, exports->velocities_m_s, exports->ids,
+                                 exports->particles_max, &frame->particle_count);
     return status != TARN_OK ? status
                              : tarn_tank_particle_colours(exports->tank->tank, exports->liquids, exports->colours,
                                                           exports->particles_max, &frame->particle_count);
@@ -445,13 +482,13 @@ void tool_exports_print_time(const tool_exports *exports, FILE *file)
 /// "3 PLY files in out", where pictures are numbered with their pattern.
 static void print_output(const tool_output *out, FILE *file)
 {
-    bool is_numbered = out->format == &export_png;
+    bool is_numbered = out->format == &export_png || out->format == &export_vti;
     int length = (int)(strlen(out->path) - (is_numbered ? strlen(out->format->ending) : 0));
     fprintf(file, "%u %s in ", out->frame_count, out->format->unit);
     if (strcmp(out->path, "-") == 0) {
         fprintf(file, "standard output");
     } else {
-        fprintf(file, "%.*s%s", length, out->path, is_numbered ? "-*.png" : "");
+        fprintf(file, "%.*s%s%s", length, out->path, is_numbered ? "-*" : "", is_numbered ? out->format->ending : "");
     }
 }
 
@@ -485,6 +522,7 @@ void tool_exports_free(tool_exports *exports)
         free(exports->ids);
         free(exports->liquids);
         free(exports->colours);
+        free(exports->pressure_pa);
         free(exports);
     }
 }

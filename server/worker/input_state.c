@@ -28,10 +28,10 @@ void tarn_input_state_init(tarn_input_state *state)
     state->tools = TARN_TOOLS_ALL;
 }
 
-void tarn_input_state_turn(tarn_input_state *state, const float rotation[4])
+void tarn_input_state_turn(tarn_input_state *state, const float rotation[4], const float down[3])
 {
     const tarn_pose pose = {{0.0f, 0.0f, 0.0f}, {rotation[0], rotation[1], rotation[2], rotation[3]}};
-    const double up[3] = {0.0, 1.0, 0.0};
+    const double up[3] = {-(double)down[0], -(double)down[1], -(double)down[2]};
     double local[3];
     tarn_pose_to_shape(&pose, up, local);
     for (int axis = 0; axis < 3; axis++) {

@@ -77,7 +77,8 @@ void tarn_input_state_init(tarn_input_state *state);
 void tarn_input_state_release(tarn_input_state *state);
 
 /// Takes how the tank is turned in the room: `rotation` is a unit quaternion x y z w. Before inputs and steps.
-void tarn_input_state_turn(tarn_input_state *state, const float rotation[4]);
+/// @param down  unit length, in the room: where gravity pulls
+void tarn_input_state_turn(tarn_input_state *state, const float rotation[4], const float down[3]);
 
 /// Takes a pointer, controller or hand.
 /// @param bodies  what can be taken hold of

@@ -35,7 +35,7 @@ static tarn_status look(tarn_worker_tank *tank)
     tarn_pose pose;
     tarn_body_state bodies[TARN_TANK_BODIES_MAX];
     tarn_tank_pose(tank->tank, &pose);
-    tarn_input_state_turn(&tank->inputs, pose.rotation);
+    tarn_input_state_turn(&tank->inputs, pose.rotation, tank->scene.tank.gravity_direction);
     tank->inputs.tools = tarn_tank_model(tank->tank)->tools;
     if (tank->bodies.count > 0) {
         tarn_body_map_update(&tank->bodies, bodies, tarn_tank_bodies(tank->tank, bodies));

@@ -37,7 +37,7 @@ static void describe_affine(tarn_tank_desc *desc)
 {
     describe_tiny(desc);
     desc->transfer = TARN_TRANSFER_APIC;
-    desc->weights = TARN_WEIGHTS_QUADRATIC;
+    desc->p2g_weights = desc->g2p_weights = TARN_WEIGHTS_QUADRATIC;
     desc->liquids[0].viscosity_m2_s = 0.02f;
     desc->parameters[TARN_PARAMETER_SURFACE_TENSION] = 5.0f;
 }
@@ -45,7 +45,7 @@ static void describe_affine(tarn_tank_desc *desc)
 static void describe_two_liquids(tarn_tank_desc *desc)
 {
     describe_tiny(desc);
-    desc->weights = TARN_WEIGHTS_QUADRATIC;
+    desc->p2g_weights = desc->g2p_weights = TARN_WEIGHTS_QUADRATIC;
     desc->liquid_count = 2;
     desc->liquids[1] = (tarn_liquid){.density_kg_m3 = 100.0f, .viscosity_m2_s = 0.01f, .colour = {200, 60, 20}};
     desc->blocks[1].liquid = 1;
@@ -54,6 +54,14 @@ static void describe_two_liquids(tarn_tank_desc *desc)
     add_block(desc, (const float[3]){0.1f, 0.8f, 0.2f}, (const float[3]){0.6f, 1.0f, 0.9f}, 0.0f);
     desc->blocks[2].liquid = 1;
     desc->blocks[2].colour[3] = 255;
+}
+
+/// Particles with slopes and cubic splines.
+static void describe_cubic(tarn_tank_desc *desc)
+{
+    describe_tiny(desc);
+    desc->transfer = TARN_TRANSFER_APIC;
+    desc->p2g_weights = desc->g2p_weights = TARN_WEIGHTS_CUBIC;
 }
 
 /// Particles with slopes and linear weights, under red-black over-relaxation.
@@ -157,6 +165,16 @@ static void describe_thick_solids(tarn_tank_desc *desc)
     desc->liquids[0].viscosity_m2_s = 0.01f;
 }
 
+/// Walls and solids that rub; cubic splines.
+static void describe_rough_solids(tarn_tank_desc *desc)
+{
+    describe_solids(desc);
+    desc->p2g_weights = desc->g2p_weights = TARN_WEIGHTS_CUBIC;
+    desc->wall_friction = 0.25f;
+    desc->solids[0].friction = 1.0f;
+    desc->solids[1].friction = 0.5f;
+}
+
 static void describe_thick_liquids_and_solids(tarn_tank_desc *desc)
 {
     describe_thick_solids(desc);
@@ -210,6 +228,8 @@ const tank_fixture tank_fixtures[TANK_FIXTURE_COUNT] = {
     {"tiny, affine", describe_affine, 30, 0.5f, 0},
     {"tiny, two liquids", describe_two_liquids, 30, 0.5f, 0},
     {"tiny, solids", describe_solids, 40, 0.5f, TANK_FIXTURE_GRABS},
+    {"tiny, rough solids", describe_rough_solids, 20, 0.5f, 0},
+    {"tiny, cubic", describe_cubic, 20, 0.5f, 0},
     {"tiny, solids in thick liquid", describe_thick_solids, 12, 0.5f, 0},
     {"tiny, solids in thick liquids", describe_thick_liquids_and_solids, 12, 0.5f, 0},
     {"tiny, chambers", describe_chambers, 20, 0.0f, 0},

@@ -138,7 +138,7 @@ static void test_reads_rotations(void **state)
 static void test_reads_solids_that_move(void **state)
 {
     (void)state;
-    read_with("'solids':[{" BOX ",'motion':'keyframes','loop':true,'keyframes':["
+    read_with("'wall_friction':0.25,'solids':[{" BOX ",'motion':'keyframes','loop':true,'friction':0.5,'keyframes':["
               "{'time_s':0,'position_m':[0.1,0.2,0.3]},{'time_s':1.5,'position_m':[0.4,0.2,0.3]},"
               "{'time_s':3,'position_m':[0.1,0.2,0.3]}]},"
               "{" BOX "," AT ",'motion':'free','density_kg_m3':250,'velocity_m_s':[0,2,0],'colour':'#010203'},"
@@ -150,6 +150,7 @@ static void test_reads_solids_that_move(void **state)
     assert_int_equal(tank->solids[0].keyframe_first, 0);
     assert_int_equal(tank->solids[0].keyframe_count, 3);
     assert_int_equal(tank->solids[0].keyframes_loop, 1);
+    assert_true(tank->wall_friction == 0.25f && tank->solids[0].friction == 0.5f && tank->solids[1].friction == 0.0f);
     EXPECT_NEAR(tank->solids[0].pose.position_m, 0.1, 0.2, 0.3);
     assert_true(tank->keyframes[1].time_s == 1.5f && tank->keyframes[1].pose.position_m[0] == 0.4f);
     assert_int_equal(tank->solids[1].motion, TARN_MOTION_FREE);
@@ -165,6 +166,23 @@ static void test_reads_solids_that_move(void **state)
     assert_true(second->time_s == 3.0f);
     EXPECT_NEAR(second->pose.position_m, 0.1, 0, 0);
     EXPECT_NEAR(second->pose.rotation, 0, 0, sqrt(0.75), 0.5);
+    tarn_scene_free(&scene);
+}
+
+static void test_reads_gravity(void **state)
+{
+    (void)state;
+    read_with("'gravity_m_s2':[3,-4,0]");
+    assert_true(scene.tank.parameters[TARN_PARAMETER_GRAVITY] == 5.0f);
+    EXPECT_NEAR(scene.tank.gravity_direction, 0.6, -0.8, 0);
+    tarn_scene_free(&scene);
+    read_with("'gravity_m_s2':[0,0,0]");
+    assert_true(scene.tank.parameters[TARN_PARAMETER_GRAVITY] == 0.0f);
+    EXPECT_NEAR(scene.tank.gravity_direction, 0, -1, 0);
+    tarn_scene_free(&scene);
+    read_with("'gravity_m_s2':7");
+    assert_true(scene.tank.parameters[TARN_PARAMETER_GRAVITY] == 7.0f);
+    EXPECT_NEAR(scene.tank.gravity_direction, 0, -1, 0);
     tarn_scene_free(&scene);
 }
 
@@ -195,11 +213,17 @@ static void test_reads_the_solver(void **state)
     const tarn_tank_desc *tank = &scene.tank;
     assert_int_equal(tank->solver, TARN_SOLVER_GAUSS_SEIDEL);
     assert_int_equal(tank->transfer, TARN_TRANSFER_APIC);
-    assert_int_equal(tank->weights, TARN_WEIGHTS_QUADRATIC);
+    assert_true(tank->p2g_weights == TARN_WEIGHTS_QUADRATIC && tank->g2p_weights == TARN_WEIGHTS_QUADRATIC);
     assert_int_equal(tank->reseed, 1);
     assert_true(tank->parameters[TARN_PARAMETER_RELAXATION] == 1.5f);
     assert_true(tank->parameters[TARN_PARAMETER_SURFACE_TENSION] == 0.07f);
     assert_true(tank->parameters[TARN_PARAMETER_DYE_MIXING] == 0.25f);
+    tarn_scene_free(&scene);
+    read_with("'solver':{'weights':'quadratic','g2p_weights':'cubic'}");
+    assert_true(scene.tank.p2g_weights == TARN_WEIGHTS_QUADRATIC && scene.tank.g2p_weights == TARN_WEIGHTS_CUBIC);
+    tarn_scene_free(&scene);
+    read_with("'solver':{'p2g_weights':'cubic'}");
+    assert_true(scene.tank.p2g_weights == TARN_WEIGHTS_CUBIC && scene.tank.g2p_weights == TARN_WEIGHTS_LINEAR);
     tarn_scene_free(&scene);
 }
 
@@ -286,7 +310,7 @@ static void test_wrong_values_are_refused_with_their_place(void **state)
         {"'tank_motion':{}", TARN_E_MALFORMED, "tank_motion.keyframes", "missing"},
         {"'solver':{'kind':'sor'}", TARN_E_MALFORMED, "solver.kind", "\"multigrid\", \"jacobi\", \"gauss-seidel\""},
         {"'solver':{'transfer':'pic'}", TARN_E_MALFORMED, "solver.transfer", "\"flip\", \"apic\""},
-        {"'solver':{'weights':'cubic'}", TARN_E_MALFORMED, "solver.weights", "\"linear\", \"quadratic\""},
+        {"'solver':{'weights':'quartic'}", TARN_E_MALFORMED, "solver.weights", "\"linear\", \"quadratic\", \"cubic\""},
         {"'solver':{'relaxation':2}", TARN_E_MALFORMED, "solver.relaxation", "0.1 to 1.95"},
         {"'solver':{'reseed':1}", TARN_E_MALFORMED, "solver.reseed", "true or false"},
         {"'solver':{'substeps_max':1.5}", TARN_E_MALFORMED, "solver.substeps_max", "a whole number from 1 to 8"},
@@ -316,6 +340,8 @@ static void test_fields_that_do_not_fit_are_refused_with_their_place(void **stat
         {SOLID(AT ",'rotation':[0,0,0,0.5]"), TARN_E_LIMIT, "solids[0]", "a quaternion of length 0.5"},
         {SOLID("'motion':'static'"), TARN_E_LIMIT, "solids[0].position_m", "missing"},
         {SOLID(AT ",'density_kg_m3':500"), TARN_E_LIMIT, "solids[0].density_kg_m3", "only with \"motion\": \"free\""},
+        {SOLID(AT ",'motion':'free','friction':0"), TARN_E_LIMIT, "solids[0].friction", "no effect"},
+        {"'gravity_m_s2':[40,0,-40]", TARN_E_LIMIT, "gravity_m_s2", "of the length 56.5685425 m/s²"},
         {SOLID(AT ",'velocity_m_s':[0,0,0]"), TARN_E_LIMIT, "solids[0].velocity_m_s", "only with"},
         {SOLID(AT ",'loop':false"), TARN_E_LIMIT, "solids[0].loop", "only with \"motion\": \"keyframes\""},
         {SOLID(AT ",'keyframes':[{'time_s':0,'position_m':[0,0,0]}]"), TARN_E_LIMIT, "solids[0].keyframes",
@@ -416,6 +442,7 @@ int main(void)
         cmocka_unit_test(test_equal_heights_share_a_field),
         cmocka_unit_test(test_reads_rotations),
         cmocka_unit_test(test_reads_solids_that_move),
+        cmocka_unit_test(test_reads_gravity),
         cmocka_unit_test(test_reads_taps_and_drains),
         cmocka_unit_test(test_reads_the_solver),
         cmocka_unit_test(test_one_layer_of_cells_makes_a_flat_tank),

@@ -494,7 +494,8 @@ static void expect_probed(const char *name, const json_t *rule)
 /// A scene that has every field somewhere.
 static const char example[] =
     "{\"$schema\":\"s\",\"title\":\"t\",\"description\":\"d\",\"size_m\":[1,1,1],\"cell_m\":0.125,\"dt_s\":0.01,"
-    "\"gravity_m_s2\":9,\"surface_tension_n_m\":0.07,\"dye_mixing\":0.5,\"particles_per_axis\":1,\"jitter\":0.1,"
+    "\"gravity_m_s2\":[1,-9,0],\"surface_tension_n_m\":0.07,\"dye_mixing\":0.5,\"wall_friction\":0.5,"
+    "\"particles_per_axis\":1,\"jitter\":0.1,"
     "\"seed\":3,\"particles_max\":4000,"
     "\"liquids\":[{\"name\":\"water\",\"density_kg_m3\":1000,\"viscosity_m2_s\":0,\"colour\":\"#102030\"},"
     "{\"name\":\"oil\",\"density_kg_m3\":900}],"
@@ -507,7 +508,7 @@ static const char example[] =
     "\"colour\":\"#aabbcc\"},"
     "{\"shape\":{\"capsule\":{\"radius_m\":0.1,\"length_m\":0.1}},\"motion\":\"keyframes\",\"loop\":true,"
     "\"keyframes\":[{\"time_s\":0,\"position_m\":[0.5,0.5,0.5],\"rotation_deg\":[0,0,0]},"
-    "{\"time_s\":1,\"position_m\":[0.5,0.5,0.5],\"rotation\":[0,0,0,1]}]},"
+    "{\"time_s\":1,\"position_m\":[0.5,0.5,0.5],\"rotation\":[0,0,0,1]}],\"friction\":0.5},"
     "{\"shape\":{\"heightfield\":{\"heights_m\":[[0,0.001],[0.001,0]],\"spacing_m\":0.001}},\"position_m\":[0,0,0]}],"
     "\"emitters\":[{\"shape\":{\"cylinder\":{\"radius_m\":0.1,\"height_m\":0.1}},\"position_m\":[0.5,0.5,0.5],"
     "\"rotation_deg\":[0,0,90],\"velocity_m_s\":[0,-1,0],\"liquid\":0,\"colour\":\"#ffffff\",\"start_s\":1,"
@@ -515,7 +516,8 @@ static const char example[] =
     "\"drains\":[{\"shape\":{\"box\":{\"size_m\":[1,1,1]}},\"position_m\":[0.5,0.5,0.5],\"rotation_deg\":[0,0,0]}],"
     "\"tank_motion\":{\"loop\":true,\"keyframes\":[{\"time_s\":0,\"position_m\":[0,0,0],\"rotation_deg\":[0,0,0]},"
     "{\"time_s\":2,\"rotation_deg\":[0,360,0]}]},"
-    "\"solver\":{\"kind\":\"multigrid\",\"transfer\":\"apic\",\"weights\":\"quadratic\",\"flip_ratio\":0.9,"
+    "\"solver\":{\"kind\":\"multigrid\",\"transfer\":\"apic\",\"weights\":\"quadratic\",\"p2g_weights\":\"cubic\","
+    "\"g2p_weights\":\"linear\",\"flip_ratio\":0.9,"
     "\"pressure_tolerance\":0.001,\"pressure_iterations\":5,\"relaxation\":0.5,\"cfl\":1,\"substeps_max\":2,"
     "\"density_correction\":0.5,\"reseed\":true}}";
 
@@ -645,7 +647,8 @@ static const json_t *default_of(const char *const *path)
     const json_t *rule = schema;
     for (; *path != NULL; path++) {
         rule = resolve(json_object_get(json_object_get(rule, "properties"), *path));
-        rule = json_object_get(rule, "items") != NULL ? resolve(json_object_get(rule, "items")) : rule;
+        const json_t *items = path[1] != NULL ? json_object_get(rule, "items") : NULL;
+        rule = items != NULL ? resolve(items) : rule;
     }
     const json_t *found = json_object_get(rule, "default");
     assert_non_null(found);
@@ -672,13 +675,15 @@ static void test_schema_states_the_tanks_defaults(void **state)
     assert_true(NUMBER_OF("particles_per_axis") == tank.particles_per_axis);
     assert_true((float)NUMBER_OF("jitter") == tank.jitter);
     assert_true(NUMBER_OF("seed") == tank.seed);
+    assert_true(NUMBER_OF("wall_friction") == 0.0 && tank.wall_friction == 0.0f);
+    assert_true(NUMBER_OF("solids", "friction") == 0.0);
     assert_true((float)NUMBER_OF("liquids", "density_kg_m3") == tank.liquids[0].density_kg_m3);
     assert_true((float)NUMBER_OF("liquids", "viscosity_m2_s") == tank.liquids[0].viscosity_m2_s);
     assert_int_equal(tank.solver, TARN_SOLVER_MULTIGRID);
     assert_string_equal(STRING_OF("solver", "kind"), "multigrid");
     assert_int_equal(tank.transfer, TARN_TRANSFER_FLIP);
     assert_string_equal(STRING_OF("solver", "transfer"), "flip");
-    assert_int_equal(tank.weights, TARN_WEIGHTS_LINEAR);
+    assert_true(tank.p2g_weights == TARN_WEIGHTS_LINEAR && tank.g2p_weights == TARN_WEIGHTS_LINEAR);
     assert_string_equal(STRING_OF("solver", "weights"), "linear");
     assert_true(json_is_false(DEFAULT_OF("solver", "reseed")) && tank.reseed == 0);
 }

@@ -144,7 +144,8 @@ static void test_a_pour_stays_out_of_the_liquid_and_on_the_ray(void **unused)
     static tarn_input_state state;
     static tarn_step_tools step;
     tarn_input_state_init(&state);
-    tarn_input_state_turn(&state, (const float[4]){0, 0, sqrtf(0.5f), sqrtf(0.5f)}); // x is up
+    tarn_input_state_turn(&state, (const float[4]){0, 0, sqrtf(0.5f), sqrtf(0.5f)},
+                          (const float[3]){0, -1, 0}); // x is up
     tarn_input input = tool_press(1, TARN_TOOL_POUR, 2, 3);
     take(&state, 1, &input, &map);
     tarn_input_state_latch(&state, map.size_m, dt_s, &step);

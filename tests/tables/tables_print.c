@@ -186,8 +186,15 @@ static void print_parameter_rule(const tarn_parameter_spec *spec, int indent)
 {
     printf("%*s\"%s\": {\n", indent, "", spec->name);
     printf("%*s\"description\": \"%s\",\n", indent + 2, "", spec->text);
-    printf("%*s\"type\": \"%s\",\n", indent + 2, "",
-           (spec->traits & TARN_PARAMETER_IS_WHOLE) != 0 ? "integer" : "number");
+    if (spec->role == TARN_PLAYS_GRAVITY) {
+        printf("%*s\"type\": [\"number\", \"array\"],\n", indent + 2, "");
+        printf("%*s\"minItems\": 3,\n%*s\"maxItems\": 3,\n", indent + 2, "", indent + 2, "");
+        printf("%*s\"items\": { \"type\": \"number\", \"minimum\": %.7g, \"maximum\": %.7g },\n", indent + 2, "",
+               -(double)spec->max, (double)spec->max);
+    } else {
+        printf("%*s\"type\": \"%s\",\n", indent + 2, "",
+               (spec->traits & TARN_PARAMETER_IS_WHOLE) != 0 ? "integer" : "number");
+    }
     printf("%*s\"minimum\": %.7g,\n", indent + 2, "", (double)spec->min);
     printf("%*s\"maximum\": %.7g,\n", indent + 2, "", (double)spec->max);
     printf("%*s\"default\": %.7g\n%*s},\n", indent + 2, "", (double)spec->initial, indent, "");

@@ -9,16 +9,20 @@
 
 #include <string.h>
 
-const variant variants[VARIANT_COUNT] = {
-    {"flip linear", TARN_TRANSFER_FLIP, TARN_WEIGHTS_LINEAR, 0},
-    {"flip quadratic", TARN_TRANSFER_FLIP, TARN_WEIGHTS_QUADRATIC, 0},
-    {"apic linear", TARN_TRANSFER_APIC, TARN_WEIGHTS_LINEAR, 0},
-    {"apic quadratic", TARN_TRANSFER_APIC, TARN_WEIGHTS_QUADRATIC, 0},
-    {"flip linear, two liquids", TARN_TRANSFER_FLIP, TARN_WEIGHTS_LINEAR, 1},
-    {"flip quadratic, two liquids", TARN_TRANSFER_FLIP, TARN_WEIGHTS_QUADRATIC, 1},
-    {"apic linear, two liquids", TARN_TRANSFER_APIC, TARN_WEIGHTS_LINEAR, 1},
-    {"apic quadratic, two liquids", TARN_TRANSFER_APIC, TARN_WEIGHTS_QUADRATIC, 1},
-};
+#define BACK(name, transfer, to, TO, mixed)                                                                            \
+    {name " " to " to linear", transfer, TO, TARN_WEIGHTS_LINEAR, mixed},                                              \
+        {name " " to " to quadratic", transfer, TO, TARN_WEIGHTS_QUADRATIC, mixed},                                    \
+    {                                                                                                                  \
+        name " " to " to cubic", transfer, TO, TARN_WEIGHTS_CUBIC, mixed                                               \
+    }
+#define WEIGHTS(name, transfer, mixed)                                                                                 \
+    BACK(name, transfer, "linear", TARN_WEIGHTS_LINEAR, mixed),                                                        \
+        BACK(name, transfer, "quadratic", TARN_WEIGHTS_QUADRATIC, mixed),                                              \
+        BACK(name, transfer, "cubic", TARN_WEIGHTS_CUBIC, mixed)
+
+const variant variants[VARIANT_COUNT] = {WEIGHTS("flip", TARN_TRANSFER_FLIP, 0), WEIGHTS("apic", TARN_TRANSFER_APIC, 0),
+                                         WEIGHTS("flip, two liquids,", TARN_TRANSFER_FLIP, 1),
+                                         WEIGHTS("apic, two liquids,", TARN_TRANSFER_APIC, 1)};
 static tarn_device *device;
 
 int open_device(void **state)
@@ -40,7 +44,8 @@ tarn_tank_desc block_desc(const variant *v, const uint16_t cells[3], const int f
     tarn_tank_desc desc;
     tarn_tank_desc_default(&desc);
     desc.transfer = v->transfer;
-    desc.weights = v->weights;
+    desc.p2g_weights = v->p2g;
+    desc.g2p_weights = v->g2p;
     desc.parameters[TARN_PARAMETER_GRAVITY] = 0.0f;
     desc.parameters[TARN_PARAMETER_FLIP] = 0.0f;
     desc.jitter = 1.0f;

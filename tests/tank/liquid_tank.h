@@ -7,11 +7,11 @@
 typedef struct variant {
     const char *name;
     tarn_transfer transfer;
-    tarn_weights weights;
+    tarn_weights p2g, g2p;
     int mixed; ///< two liquids
 } variant;
 
-enum { VARIANT_COUNT = 8, VARIANT_MIXED = 4 }; // the mixed ones come last
+enum { VARIANT_COUNT = 36, VARIANT_MIXED = 18 }; // the mixed ones come last
 extern const variant variants[VARIANT_COUNT];
 
 /// Group fixtures: the device that open_tank uses.

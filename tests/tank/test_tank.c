@@ -5,6 +5,7 @@
 
 #include "kernels/device/device_work.h"
 #include "kernels/liquid_parameters.h"
+#include "kernels/tank/view.h"
 #include "tests/kernels/tank_acts.h"
 #include "tests/tank/plain_tank.h"
 #include <cmocka.h> // needs those above
@@ -578,11 +579,85 @@ static void work_follows_the_liquid(void **state)
     tarn_device_destroy(device);
 }
 
+/// A flat tank whose gravity pulls towards x and down, half full of thick liquid.
+static tarn_tank_desc tilted_desc(double tilt)
+{
+    tarn_tank_desc desc = half_full(48, 48, 1);
+    desc.blocks[0].max_m[0] *= 2.0f;
+    desc.blocks[0].max_m[1] *= 0.5f;
+    desc.liquids[0].viscosity_m2_s = 0.2f;
+    desc.gravity_direction[0] = (float)sin(tilt);
+    desc.gravity_direction[1] = -(float)cos(tilt);
+    return desc;
+}
+
+static void surface_settles_across_gravity(void **state)
+{
+    (void)state;
+    enum { EDGE = 48 };
+    const tarn_tank_desc desc = tilted_desc(atan(0.25));
+    tarn_device *device = plain_tank_device(2, NULL);
+    tarn_tank *tank = plain_tank_open(device, &desc);
+    for (int step = 0; step < 360; step++) {
+        assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+    }
+    const uint32_t most = tarn_tank_particles_max(tank);
+    float *position_m = malloc((size_t)most * 3 * sizeof *position_m);
+    uint32_t count = 0;
+    double height[EDGE] = {0.0}, sum = 0.0, squares = 0.0;
+    assert_int_equal(tarn_tank_particles(tank, position_m, NULL, NULL, most, &count), TARN_OK);
+    for (uint32_t i = 0; i < count; i++) {
+        height[(int)(position_m[3 * (size_t)i] / desc.cell_m)] += 0.125; // cells, at eight particles each
+    }
+    for (int x = 0; x < EDGE; x++) {
+        sum += (x - 0.5 * (EDGE - 1)) * height[x];
+        squares += (x - 0.5 * (EDGE - 1)) * (x - 0.5 * (EDGE - 1));
+    }
+    const tarn_tank_report report = plain_tank_report(tank);
+    print_message("slope %.4f of 0.25, %.2g J/kg\n", sum / squares, report.kinetic_j_kg);
+    assert_true(fabs(sum / squares - 0.25) < 0.01);
+    const double fallen = -9.81 * (sin(atan(0.25)) * report.center_m[0] - cos(atan(0.25)) * report.center_m[1]);
+    assert_true(fabs(report.potential_j_kg - fallen) < 1e-4);
+    free(position_m);
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+static void a_turned_tank_feels_gravity_turned_back(void **state)
+{
+    (void)state;
+    const double tilt = 0.4;
+    const tarn_tank_desc desc = tilted_desc(tilt);
+    tarn_device *device = plain_tank_device(1, NULL);
+    for (int way = -1; way <= 1; way++) { // about z; the first turns it twice as far away, the last down
+        tarn_tank *tank = plain_tank_open(device, &desc);
+        const tarn_pose pose = {.rotation = {0.0f, 0.0f, (float)sin(0.5 * way * tilt), (float)cos(0.5 * way * tilt)}};
+        assert_int_equal(act_set_pose(tank, &pose), TARN_OK);
+        for (int step = 0; step < 120; step++) {
+            assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+        }
+        tank_moment now;
+        tank_view_now(tank, &now);
+        assert_true(fabs((double)now.gravity_m_s2[0] - 9.81 * sin(tilt * (1 - way))) < 1e-3);
+        assert_true(fabs((double)now.gravity_m_s2[1] + 9.81 * cos(tilt * (1 - way))) < 1e-3);
+        tarn_tank_destroy(tank);
+    }
+    tarn_tank_desc wrong = desc;
+    tarn_tank *tank = NULL;
+    char why[128];
+    wrong.gravity_direction[2] = 0.5f;
+    assert_int_equal(tarn_tank_create(device, &wrong, &tank, why, sizeof why), TARN_E_ARGUMENT);
+    assert_non_null(strstr(why, "gravity_direction's length is 1.118"));
+    tarn_device_destroy(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_bits_for_every_isa_and_thread_count),
         cmocka_unit_test(hash_tells_states_apart),
+        cmocka_unit_test(surface_settles_across_gravity),
+        cmocka_unit_test(a_turned_tank_feels_gravity_turned_back),
         cmocka_unit_test(wrong_descriptions_are_refused_with_a_sentence),
         cmocka_unit_test(odd_sizes_work),
         cmocka_unit_test(reports_know_the_volume),

@@ -38,11 +38,14 @@ static void random_motion(tarn_tank *tank, uint64_t seed, double speed, double s
 // ----------------------------------------------------------------------------------- the same in double precision
 
 /// Weight of a node at a distance, and what C gains from a value there is weight * slope_factor * distance.
-static double weight_at(double distance, bool quadratic)
+static double weight_at(double distance, tarn_weights weights)
 {
     const double d = fabs(distance);
-    if (!quadratic) {
+    if (weights == TARN_WEIGHTS_LINEAR) {
         return d < 1.0 ? 1.0 - d : 0.0;
+    }
+    if (weights == TARN_WEIGHTS_CUBIC) {
+        return d < 1.0 ? 2.0 / 3.0 - d * d + 0.5 * d * d * d : d < 2.0 ? (2.0 - d) * (2.0 - d) * (2.0 - d) / 6.0 : 0.0;
     }
     return d < 0.5 ? 0.75 - d * d : d < 1.5 ? 0.5 * (1.5 - d) * (1.5 - d) : 0.0;
 }
@@ -50,6 +53,7 @@ static double weight_at(double distance, bool quadratic)
 /// Sums over all nodes of the tank, [z][y][x] with one node more than cells.
 typedef struct reference {
     double *momentum[4], *mass[4], *weight[4]; ///< 3: at centres
+    double *count[4];                          ///< of contributions
     int nodes[3];
 } reference;
 
@@ -71,7 +75,6 @@ static int mirror_node(int at, int cells, bool is_face, double *sign)
 /// Adds one particle's share to component c; c 3: density.
 static void refer_particle(const tarn_tank *tank, reference *r, uint32_t i, int c, double scale)
 {
-    const bool quadratic = tank->grid.desc.weights == TARN_WEIGHTS_QUADRATIC;
     double x[3];
     int first[3];
     for (int a = 0; a < 3; a++) {
@@ -86,7 +89,7 @@ static void refer_particle(const tarn_tank *tank, reference *r, uint32_t i, int 
         double w = scale, sign = 1.0, speed = c < 3 ? (double)tank->args->store.velocity[c][i] : 0.0;
         for (int a = 0; a < 3; a++) {
             const double distance = first[a] + step[a] - x[a];
-            w *= weight_at(distance, quadratic);
+            w *= weight_at(distance, tank->grid.desc.p2g_weights);
             speed += c < 3 ? (double)affine_of(tank, c, a, i) * distance : 0.0;
             at[a] = mirror_node(first[a] + step[a], tank->grid.desc.cells[a], a == c, &sign);
         }
@@ -95,6 +98,7 @@ static void refer_particle(const tarn_tank *tank, reference *r, uint32_t i, int 
         }
         const size_t node = node_of(r, at);
         r->weight[c][node] += w;
+        r->count[c][node] += 1.0;
         r->mass[c][node] += w * density;
         r->momentum[c][node] += w * density * sign * speed;
     }
@@ -120,7 +124,8 @@ static reference refer(const tarn_tank *tank)
         r.momentum[c] = calloc(count, sizeof(double));
         r.mass[c] = calloc(count, sizeof(double));
         r.weight[c] = calloc(count, sizeof(double));
-        assert_true(r.momentum[c] != NULL && r.mass[c] != NULL && r.weight[c] != NULL);
+        r.count[c] = calloc(count, sizeof(double));
+        assert_true(r.momentum[c] != NULL && r.mass[c] != NULL && r.weight[c] != NULL && r.count[c] != NULL);
         for (uint32_t i = 0; i < tank->particle_count; i++) {
             const uint32_t others =
                 crowd[node_of(&r, (int[3]){(int)position_of(tank, 0, i), (int)position_of(tank, 1, i),
@@ -138,8 +143,11 @@ static void refer_end(reference *r)
         free(r->momentum[c]);
         free(r->mass[c]);
         free(r->weight[c]);
+        free(r->count[c]);
     }
 }
+
+#define LEAST_UNITS 500.0 ///< of fixed point in a mean contribution: rounding is then less than 1/1000 of it
 
 /// Largest difference to the reference: velocities of faces with at least 1/4 particle's mass, in parts of `speed`;
 /// beta, relative; density of occupied cells, in parts of the largest.
@@ -160,7 +168,8 @@ static double worst_grid_error(tarn_tank *tank, double speed)
                 const int at[3] = {x, y, z};
                 const size_t node = node_of(&r, at);
                 for (int c = 0; c < 3; c++) {
-                    if (at[c] == 0 || r.mass[c][node] < 0.25 * heaviest) {
+                    const double units = (double)liquid_of(tank)->args.scale.weight_scale * r.weight[c][node];
+                    if (at[c] == 0 || r.mass[c][node] < 0.25 * heaviest || units < LEAST_UNITS * r.count[c][node]) {
                         continue;
                     }
                     const double wanted = r.momentum[c][node] / r.mass[c][node];
@@ -198,7 +207,7 @@ static void grid_velocities_are_those_of_the_particles(void **state)
         random_motion(tank, 7, 1.0, 0.5);
         liquid_launch_p2g(tank, &liquid_of(tank)->args);
         const double worst = worst_grid_error(tank, 1.0);
-        print_message("%-30s %.2g of the speed\n", variants[v].name, worst);
+        print_message("%-42s %.2g of the speed\n", variants[v].name, worst);
         assert_true(worst < 3e-3);
         tarn_tank_destroy(tank);
     }
@@ -209,15 +218,15 @@ static void grid_velocities_are_those_of_the_particles(void **state)
 static void pile_up(tarn_tank *tank, int axis)
 {
     const store_memory *store = &tank->args->store;
-    const bool quadratic = tank->grid.desc.weights == TARN_WEIGHTS_QUADRATIC;
+    const bool is_spline = tank->grid.desc.p2g_weights != TARN_WEIGHTS_LINEAR;
     const uint32_t one = 1u << POSITION_BITS;
     for (uint32_t i = 0; i < tank->particle_count; i++) {
         for (int a = 0; a < 3; a++) {
             uint32_t face = 4 * one, at;
             const uint32_t way = (uint32_t)(tile_mix_u64(i * 3u + (uint64_t)a) >> 32);
             if (a == axis) { // beside face 4, and with splines at the near ends of the cells behind
-                at = way % 4 == 0 && quadratic   ? face + one
-                     : way % 4 == 1 && quadratic ? face - one - 1
+                at = way % 4 == 0 && is_spline   ? face + one
+                     : way % 4 == 1 && is_spline ? face - one - 1
                                                  : face - way % 2;
             } else { // around the centre of cell 4
                 at = way % 3 == 0 ? face + one / 2 : way % 3 == 1 ? face + one : face - 1;
@@ -245,7 +254,8 @@ static void sums_hold_at_the_extremes(void **state)
                 for (uint32_t i = 0; i < tank->particle_count; i++) {
                     for (int c = 0; c < 3; c++) {
                         tank->args->store.velocity[c][i] = 0.5f * SPEED_MAX;
-                        tank->args->store.affine[3 * c + axis][i] = (i & 1 ? 0.5f : -0.5f) * SPEED_MAX / NODE_REACH;
+                        tank->args->store.affine[3 * c + axis][i] =
+                            (i & 1 ? 0.5f : -0.5f) * SPEED_MAX / tank->args->scale.node_reach;
                     }
                 }
             }
@@ -329,7 +339,8 @@ static void affine_particles_keep_affine_fields(void **state)
         for (size_t c = 0; c < 9; c++) {
             memcpy(before + (3 + c) * count, store->affine[c], count * sizeof *before);
         }
-        for (int trip = 0; trip < 3; trip++) {
+        // With other weights there than back, what comes from the surface is in the middle after the second trip.
+        for (int trip = 0; trip < (variants[n].p2g == variants[n].g2p ? 3 : 1); trip++) {
             round_trip(tank);
         }
         double worst = 0.0;
@@ -346,8 +357,9 @@ static void affine_particles_keep_affine_fields(void **state)
                 }
             }
         }
-        print_message("%-30s %.2g cells per step\n", variants[n].name, worst);
-        assert_true(worst < (variants[n].mixed ? 1e-3 : 2e-5));
+        print_message("%-42s %.2g cells per step\n", variants[n].name, worst);
+        const bool is_fine = variants[n].p2g == variants[n].g2p && variants[n].p2g != TARN_WEIGHTS_CUBIC;
+        assert_true(worst < (variants[n].mixed ? 1e-3 : is_fine ? 2e-5 : 1e-4)); // which fixed point is worth
         free(before);
         tarn_tank_destroy(tank);
     }
@@ -365,7 +377,10 @@ static void slopes_reach_no_further_than_the_greatest_speed(void **state)
 {
     (void)state;
     const uint16_t cells[3] = {16, 16, 16};
-    for (int n = 2; n < 4; n++) {
+    for (int n = 0; n < VARIANT_MIXED; n++) {
+        if (variants[n].transfer != TARN_TRANSFER_APIC) {
+            continue;
+        }
         const tarn_tank_desc desc =
             block_desc(&variants[n], cells, (const int[3]){0, 0, 0}, (const int[3]){16, 16, 16});
         tarn_tank *tank = open_tank(&desc);
@@ -382,7 +397,7 @@ static void slopes_reach_no_further_than_the_greatest_speed(void **state)
             for (int c = 0; c < 3; c++) {
                 double reach = 0.0;
                 for (int a = 0; a < 3; a++) {
-                    reach += (double)NODE_REACH * fabs((double)store->moved_affine[3 * c + a][i]);
+                    reach += (double)tank->args->scale.node_reach * fabs((double)store->moved_affine[3 * c + a][i]);
                 }
                 steepest = fmax(steepest, reach);
                 assert_true(fabs((double)store->moved_velocity[c][i]) + reach < (double)SPEED_MAX * (1.0 + 1e-6));
@@ -399,7 +414,8 @@ static void moments(const tarn_tank *tank, const double center[3], double *linea
     const store_memory *store = &tank->args->store;
     memset(linear, 0, 3 * sizeof *linear);
     memset(angular, 0, 3 * sizeof *angular);
-    const double inertia = 0.25; // of quadratic splines, cells^2; trilinear weights have past * (1 - past)
+    const tarn_weights weights = tank->grid.desc.p2g_weights;
+    const double inertia = weights == TARN_WEIGHTS_CUBIC ? 1.0 / 3.0 : 0.25; // cells^2
     for (uint32_t i = 0; i < tank->particle_count; i++) {
         const double mass =
             store->attribute != NULL ? (double)liquid_of(tank)->args.scale.liquid_mass[store->attribute[i] & 255] : 1.0;
@@ -407,7 +423,7 @@ static void moments(const tarn_tank *tank, const double center[3], double *linea
         for (int c = 0; c < 3; c++) {
             for (int a = 0; a < 3; a++) {
                 const double past = position_of(tank, a, i) - (a == c ? 0.0 : 0.5), part = past - floor(past);
-                d[c][a] = tank->grid.desc.weights == TARN_WEIGHTS_QUADRATIC ? inertia : part * (1.0 - part);
+                d[c][a] = weights == TARN_WEIGHTS_LINEAR ? part * (1.0 - part) : inertia;
             }
         }
         for (int c = 0; c < 3; c++) {
@@ -440,10 +456,14 @@ static void turning_survives_affine_transfers(void **state)
         }
         moments(tank, center, momentum, after);
         const double kept = after[2] / before[2];
-        print_message("%-30s keeps %.2f %% of its angular momentum over 100 transfers\n", variants[n].name,
+        print_message("%-42s keeps %.2f %% of its angular momentum over 100 transfers\n", variants[n].name,
                       100.0 * kept);
-        assert_true(fabs(momentum[0] - drift) < 1e-3 * tank->particle_count);
-        if (variants[n].transfer == TARN_TRANSFER_APIC) {
+        // At the surface particles weigh otherwise there than back where the weights differ.
+        const bool is_same = variants[n].p2g == variants[n].g2p;
+        assert_true(fabs(momentum[0] - drift) < (is_same ? 1e-3 : 2e-3) * tank->particle_count);
+        if (variants[n].transfer == TARN_TRANSFER_APIC && !is_same) {
+            assert_true(kept > 0.0 && kept < 1.01); // and slopes carry otherwise
+        } else if (variants[n].transfer == TARN_TRANSFER_APIC) {
             assert_true(kept > 0.99 && kept < 1.01);
         } else {
             assert_true(kept < 0.5);
@@ -615,7 +635,7 @@ static void lone_drops_keep_their_velocity(void **state)
                 worst = fmax(worst, sqrt(off2 / speed2));
                 tarn_tank_destroy(tank);
             }
-            print_message("%-30s%s %.2g of the speed off after 60 steps\n", variants[n].name, k > 0 ? " (1000:1)" : "",
+            print_message("%-42s%s %.2g of the speed off after 60 steps\n", variants[n].name, k > 0 ? " (1000:1)" : "",
                           worst);
             assert_true(worst < (k > 0 ? 0.15 : 0.05)); // so light that rounding shows: liquid.h
         }

@@ -39,15 +39,15 @@ export function readPly(path) {
 const attributesOf = (tag) =>
   Object.fromEntries([...tag.matchAll(/(\w+)="([^"]*)"/g)].map((m) => [m[1], m[2]]));
 
-/** @returns {{time: number, count: number, verts: number, arrays: Record<string, number[][]>}} tuples by name */
-export function readVtp(path) {
+/** What .vtp and .vti have in common. */
+function readVtk(path, type) {
   const file = readFileSync(path);
   const marker = '<AppendedData encoding="raw">';
   const markerAt = file.indexOf(marker);
   const xml = file.toString("latin1", 0, markerAt);
   const data = file.indexOf("_", markerAt + marker.length) + 1;
   const root = attributesOf(xml.match(/<VTKFile[^>]*>/)[0]);
-  if (root.type !== "PolyData" || root.byte_order !== "LittleEndian" || root.header_type !== "UInt64") {
+  if (root.type !== type || root.byte_order !== "LittleEndian" || root.header_type !== "UInt64") {
     throw new Error(`${path}: ${JSON.stringify(root)}`);
   }
   const piece = attributesOf(xml.match(/<Piece[^>]*>/)[0]);
@@ -68,7 +68,23 @@ export function readVtp(path) {
   if (file.toString("latin1", used) !== "\n  </AppendedData>\n</VTKFile>\n")
     throw new Error(`${path}: its end`);
   const time = Number(xml.match(/Name="TimeValue"[^>]*>([^<]*)</)[1]);
+  return { time, xml, piece, arrays };
+}
+
+/** @returns {{time: number, count: number, verts: number, arrays: Record<string, number[][]>}} tuples by name */
+export function readVtp(path) {
+  const { time, piece, arrays } = readVtk(path, "PolyData");
   return { time, count: Number(piece.NumberOfPoints), verts: Number(piece.NumberOfVerts), arrays };
+}
+
+/** @returns {{time: number, extent: number[], origin: number[], spacing: number[], arrays: Record<string, number[][]>}} */
+export function readVti(path) {
+  const { time, xml, piece, arrays } = readVtk(path, "ImageData");
+  const image = attributesOf(xml.match(/<ImageData[^>]*>/)[0]);
+  if (piece.Extent !== image.WholeExtent || !/<CellData[^]*<\/CellData>/.test(xml)) throw new Error(`${path}: its piece`);
+  const numbers = (text) => text.split(" ").map(Number);
+  const [extent, origin, spacing] = [image.WholeExtent, image.Origin, image.Spacing].map(numbers);
+  return { time, extent, origin, spacing, arrays };
 }
 
 /** @returns {{time: number, file: string}[]} */

@@ -1,12 +1,12 @@
 // Reads back what `tarn run` and export_probe write: test_export.mjs TARN PROBE. Prints what failed and ends with 1;
 // with 77 when all is right but USD could not be read for want of tinyusdz.
 //
-//     PLY --same particles--> .vtp, .usda, .usdc            PNG --same pixels--> APNG, Y4M
+//     PLY --same particles--> .vtp, .vti, .usda, .usdc, .usd            PNG --same pixels--> APNG, Y4M
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readApng, readPicture, readPly, readPvd, readUsd, readVtp, readY4m } from "./read_export.mjs";
+import { readApng, readPicture, readPly, readPvd, readUsd, readVti, readVtp, readY4m } from "./read_export.mjs";
 
 const [tarn, probe] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "tarn-export-"));
@@ -99,7 +99,7 @@ function run(...options) {
 }
 
 async function testRun() {
-  const files = ["run.pvd", "run.usda", "run.usdc"].flatMap((name) => ["--export", at(name)]);
+  const files = ["run.pvd", "run.vti", "run.usda", "run.usdc", "run.usd"].flatMap((name) => ["--export", at(name)]);
   const said = run("--steps", "8", "--every", "4", "--ply", at("ply"), ...files).toString();
   expect(said.includes(`3 frames in ${at("run.pvd")}`), `the report names the files: ${said}`);
   const wanted = [0, 4, 8].map((step) => {
@@ -117,8 +117,48 @@ async function testRun() {
     compareVtp(entry.file, time, wanted[i], `.vtp of step ${wanted[i].step}`);
   });
   equal(readdirSync(at("run")).length, 3, "files beside the .pvd");
+  for (const frame of wanted) checkGrid(frame);
 
-  for (const name of ["run.usda", "run.usdc"]) checkRunUsd(name, await readUsd(at(name)), wanted);
+  expect(Buffer.compare(readFileSync(at("run.usd")), readFileSync(at("run.usdc"))) === 0, ".usd is .usdc");
+  for (const name of ["run.usda", "run.usdc", "run.usd"]) checkRunUsd(name, await readUsd(at(name)), wanted);
+}
+
+/** Mean velocities of the particles around the centres of the cells, by trilinear weights. */
+function cellVelocities(frame, cells, edge) {
+  const sums = Array.from({ length: cells ** 3 }, () => [0, 0, 0, 0]);
+  frame.positions.forEach((position, i) => {
+    for (let n = 0; n < 27; n++) {
+      const cell = position.map((p, a) => Math.floor(p / edge) + (Math.floor(n / 3 ** a) % 3) - 1);
+      const weights = cell.map((c, a) => Math.max(0, 1 - Math.abs(position[a] / edge - c - 0.5)));
+      const weight = weights[0] * weights[1] * weights[2];
+      if (weight > 0 && cell.every((c) => c >= 0 && c < cells)) {
+        const sum = sums[(cell[2] * cells + cell[1]) * cells + cell[0]];
+        [...frame.velocities[i], 1].forEach((v, k) => {
+          sum[k] += weight * v;
+        });
+      }
+    }
+  });
+  return sums.map((sum) => [0, 1, 2].map((k) => (sum[3] > 0 ? sum[k] / sum[3] : 0)));
+}
+
+function checkGrid(frame) {
+  const what = `.vti of step ${frame.step}`;
+  const vti = readVti(at(`run-${String(frame.step).padStart(6, "0")}.vti`));
+  expect(Math.abs(vti.time - frame.step / 60) < 1e-6, `${what}: time ${vti.time}`);
+  equal([vti.extent, vti.origin, vti.spacing], [[0, 8, 0, 8, 0, 8], [0, 0, 0], [0.125, 0.125, 0.125]], what);
+  equal([vti.arrays.pressure.length, vti.arrays.velocity.length], [512, 512], `${what}: cells`);
+  const velocities = cellVelocities(frame, 8, 0.125);
+  expect(difference(vti.arrays.velocity, velocities) < 1e-4, `${what}: velocities`);
+  const pressures = vti.arrays.pressure.map(([p]) => p);
+  const deepest = Math.max(...pressures);
+  // The column is half a metre high: rho g h, which falling makes less; at the start there is none yet.
+  expect(frame.step === 0 ? deepest === 0 : deepest > 2000 && deepest < 4905, `${what}: ${deepest} Pa`);
+  expect(frame.step === 0 || pressures.indexOf(deepest) % 64 < 8, `${what}: the pressure is highest on the floor`);
+  expect(
+    pressures.every((p, i) => p === 0 || velocities[i].some((v) => v !== 0)),
+    `${what}: pressure where there is liquid`,
+  );
 }
 
 function checkRunUsd(name, usd, wanted) {

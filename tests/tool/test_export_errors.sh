@@ -27,7 +27,7 @@ run() {
 says() { grep -qF -- "$1" "$folder/out" "$folder/err" || fail "no \"$1\" in what tarn said"; }
 
 # A limit on the size of files stands for a full disk: nothing is left that looks whole, and no part of it.
-for file in run.pvd run.usda run.usdc pictures.png film.apng film.y4m; do
+for file in run.pvd run.vti run.usda run.usdc pictures.png film.apng film.y4m; do
     option=--export
     case $file in *.png | *.apng | *.y4m) option=--render ;; esac
     mkdir "$folder/full"
@@ -128,7 +128,7 @@ says "frames in $folder/cut.pvd are complete, the rest is missing"
 
 # Wrong options name what was found and what is allowed.
 run 2 --export "$folder/run.obj"
-says 'allowed is a name that ends in one of .pvd, .usda, .usdc'
+says 'allowed is a name that ends in one of .pvd, .vti, .usda, .usdc, .usd'
 run 2 --render "$folder/film.gif"
 says 'allowed is a name that ends in one of .png, .apng, .y4m, or -'
 run 2 --export .pvd

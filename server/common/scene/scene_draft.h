@@ -85,9 +85,9 @@ typedef struct solid_draft {
     shape_draft shape;
     pose_draft pose;
     uint32_t motion; ///< tarn_motion
-    float density_kg_m3;
+    float density_kg_m3, friction;
     float velocity_m_s[3];
-    bool has_density, has_velocity, has_keyframes, has_loop;
+    bool has_density, has_velocity, has_friction, has_keyframes, has_loop;
     motion_draft path;
     uint8_t colour[4];
 } solid_draft;
@@ -96,7 +96,10 @@ typedef struct scene_draft {
     tarn_scene scene; ///< what is made of the rest
     double size_m[3];
     double cell_m;
+    double gravity_m_s2[3]; ///< where it is told as a vector
+    bool has_gravity_vector;
     uint32_t transfer, weights, solver;
+    uint32_t p2g_weights, g2p_weights; ///< TARN_WEIGHTS_COUNT: as weights
     uint32_t liquid_count, block_count, fluid_count, solid_count, emitter_count, drain_count;
     liquid_draft liquids[TARN_TANK_LIQUIDS_MAX];
     block_draft blocks[TARN_TANK_BLOCKS_MAX];
@@ -117,6 +120,7 @@ extern const scene_range scene_places; ///< m, per axis
 /// The whole file's fields.
 bool scene_read_scene(scene_reader *r, const json_t *value, scene_draft *d);
 bool scene_fit_cells(scene_reader *r, scene_draft *d);
+bool scene_fit_gravity(scene_reader *r, scene_draft *d);
 bool scene_fit_particles(scene_reader *r, scene_draft *d);
 
 // ---- scene_liquids.c: liquids, blocks, fluids, emitters, drains ----

@@ -10,6 +10,7 @@ enum {
     SOLID_MOTION,
     SOLID_DENSITY,
     SOLID_VELOCITY,
+    SOLID_FRICTION,
     SOLID_KEYFRAMES,
     SOLID_LOOP,
     SOLID_COLOUR
@@ -68,7 +69,7 @@ static bool read_solid(scene_reader *r, const char *path, const json_t *value, v
     (void)rule;
     static const char *const motions[TARN_MOTION_COUNT] = {"static", "keyframes", "free"};
     static const scene_choice motion = {motions, TARN_MOTION_COUNT};
-    static const scene_range densities = {1, 20000, "kg/m3", false, false};
+    static const scene_range densities = {1, 20000, "kg/m3", false, false}, shares = {0, 1, NULL, false, false};
     static const scene_list list = KEYFRAME_LIST(read_keyframe);
     static const scene_field fields[] = {
         SCENE_POSE_FIELDS(solid_draft, pose, false),
@@ -77,6 +78,7 @@ static bool read_solid(scene_reader *r, const char *path, const json_t *value, v
         [SOLID_DENSITY] = {"density_kg_m3", false, scene_read_float, offsetof(solid_draft, density_kg_m3), &densities},
         [SOLID_VELOCITY] = {"velocity_m_s", false, scene_read_vector_float, offsetof(solid_draft, velocity_m_s),
                             &scene_speeds},
+        [SOLID_FRICTION] = {"friction", false, scene_read_float, offsetof(solid_draft, friction), &shares},
         [SOLID_KEYFRAMES] = {"keyframes", false, scene_read_list, offsetof(solid_draft, path), &list},
         [SOLID_LOOP] = {"loop", false, scene_read_flag, offsetof(solid_draft, path.is_loop), NULL},
         [SOLID_COLOUR] = {"colour", false, scene_read_colour, offsetof(solid_draft, colour), NULL},
@@ -88,6 +90,7 @@ static bool read_solid(scene_reader *r, const char *path, const json_t *value, v
     }
     solid->has_density = (given & 1u << SOLID_DENSITY) != 0;
     solid->has_velocity = (given & 1u << SOLID_VELOCITY) != 0;
+    solid->has_friction = (given & 1u << SOLID_FRICTION) != 0;
     solid->has_keyframes = (given & 1u << SOLID_KEYFRAMES) != 0;
     solid->has_loop = (given & 1u << SOLID_LOOP) != 0;
     return scene_note_pose(r, path, given, &solid->pose);
@@ -247,6 +250,7 @@ static bool check_motion(scene_reader *r, const scene_draft *d, const char *path
     } rules[] = {
         {"density_kg_m3", solid->has_density && !is_free, "the field has an effect only with \"motion\": \"free\""},
         {"velocity_m_s", solid->has_velocity && !is_free, "the field has an effect only with \"motion\": \"free\""},
+        {"friction", solid->has_friction && is_free, "the field has no effect with \"motion\": \"free\""},
         {"keyframes", solid->has_keyframes && !has_path, "the field has an effect only with \"motion\": \"keyframes\""},
         {"loop", solid->has_loop && !has_path, "the field has an effect only with \"motion\": \"keyframes\""},
         {"keyframes", has_path && !solid->has_keyframes, "the field is missing; \"motion\": \"keyframes\" needs it"},
@@ -284,6 +288,7 @@ static bool fit_solid(scene_reader *r, scene_draft *d, uint32_t index)
     }
     fitted->motion = (tarn_motion)solid->motion;
     fitted->density_kg_m3 = solid->has_density ? solid->density_kg_m3 : SOLID_DENSITY_KG_M3;
+    fitted->friction = solid->friction;
     memcpy(fitted->velocity_m_s, solid->velocity_m_s, sizeof fitted->velocity_m_s);
     memcpy(fitted->colour, solid->colour[3] != 0 ? solid->colour : grey, sizeof fitted->colour);
     fitted->keyframes_loop = solid->path.is_loop;

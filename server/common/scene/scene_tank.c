@@ -59,6 +59,50 @@ static void add_fields(field_table *table, uint32_t needs, const scene_field *fi
     }
 }
 
+/// The model's parameter for gravity, or NULL.
+static const tarn_parameter_spec *gravity_of(scene_draft *d, float **strength)
+{
+    const tarn_model *model = tarn_model_at(d->scene.tank.model);
+    for (uint32_t id = 0; id < model->parameter_count; id++) {
+        if (model->parameters[id].role == TARN_PLAYS_GRAVITY) {
+            *strength = &d->scene.tank.parameters[id];
+            return &model->parameters[id];
+        }
+    }
+    return NULL;
+}
+
+/// A strength, or a vector whose parts are no stronger. Rule: scene_range of the strength; reads into the draft.
+static bool read_gravity(scene_reader *r, const char *path, const json_t *value, void *into, const void *rule)
+{
+    scene_draft *d = into;
+    const scene_range *strengths = rule;
+    const scene_range parts = {-strengths->max, strengths->max, strengths->unit, false, false};
+    float *strength = NULL;
+    d->has_gravity_vector = json_is_array(value);
+    return d->has_gravity_vector ? scene_read_vector(r, path, value, d->gravity_m_s2, &parts)
+                                 : gravity_of(d, &strength) != NULL && scene_read_float(r, path, value, strength, rule);
+}
+
+bool scene_fit_gravity(scene_reader *r, scene_draft *d)
+{
+    const double *g = d->gravity_m_s2, length = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    float *strength = NULL;
+    const tarn_parameter_spec *spec = gravity_of(d, &strength);
+    if (spec == NULL || !d->has_gravity_vector) {
+        return true;
+    }
+    if ((float)length > spec->max) {
+        return scene_refuse(r, TARN_E_LIMIT, spec->name, "found a vector of the length %.9g %s, allowed is up to %g",
+                            length, spec->unit, (double)spec->max);
+    }
+    *strength = (float)length;
+    for (int axis = 0; axis < 3 && length > 0; axis++) {
+        d->scene.tank.gravity_direction[axis] = (float)(g[axis] / length);
+    }
+    return true;
+}
+
 /// The model's parameters that stand in "solver", or those that don't.
 static void add_parameters(field_table *table, bool in_solver)
 {
@@ -67,9 +111,11 @@ static void add_parameters(field_table *table, bool in_solver)
         if (((spec->traits & TARN_PARAMETER_IS_SOLVER) != 0) == in_solver) {
             const bool is_whole = (spec->traits & TARN_PARAMETER_IS_WHOLE) != 0;
             table->ranges[id] = (scene_range){(double)spec->min, (double)spec->max, spec->unit, false, is_whole};
+            const size_t offset = offsetof(scene_draft, scene.tank.parameters) + id * sizeof(float);
             table->fields[table->count++] =
-                (scene_field){spec->name, false, scene_read_float,
-                              offsetof(scene_draft, scene.tank.parameters) + id * sizeof(float), &table->ranges[id]};
+                spec->role == TARN_PLAYS_GRAVITY
+                    ? (scene_field){spec->name, false, read_gravity, 0, &table->ranges[id]}
+                    : (scene_field){spec->name, false, scene_read_float, offset, &table->ranges[id]};
         }
     }
 }
@@ -111,13 +157,15 @@ static bool read_solver(scene_reader *r, const char *path, const json_t *value, 
 {
     static const char *const kinds[TARN_SOLVER_COUNT] = {"multigrid", "jacobi", "gauss-seidel"};
     static const char *const transfers[TARN_TRANSFER_COUNT] = {"flip", "apic"};
-    static const char *const weights[TARN_WEIGHTS_COUNT] = {"linear", "quadratic"};
+    static const char *const weights[TARN_WEIGHTS_COUNT] = {"linear", "quadratic", "cubic"};
     static const scene_choice kind = {kinds, TARN_SOLVER_COUNT}, transfer = {transfers, TARN_TRANSFER_COUNT},
                               weight = {weights, TARN_WEIGHTS_COUNT};
     static const scene_field fields[] = {
         {"kind", false, scene_read_choice, offsetof(scene_draft, solver), &kind},
         {"transfer", false, scene_read_choice, offsetof(scene_draft, transfer), &transfer},
         {"weights", false, scene_read_choice, offsetof(scene_draft, weights), &weight},
+        {"p2g_weights", false, scene_read_choice, offsetof(scene_draft, p2g_weights), &weight},
+        {"g2p_weights", false, scene_read_choice, offsetof(scene_draft, g2p_weights), &weight},
         {"reseed", false, scene_read_flag, offsetof(scene_draft, scene.tank.reseed), NULL},
     };
     const field_table *scene = rule;
@@ -170,7 +218,8 @@ bool scene_read_scene(scene_reader *r, const json_t *value, scene_draft *d)
         {"fluids", false, scene_read_list, 0, &scene_fluid_list},
     };
     static const scene_field liquids[] = {{"liquids", false, scene_read_list, 0, &scene_liquid_list}};
-    static const scene_field solids[] = {{"solids", false, scene_read_list, 0, &scene_solid_list}};
+    static const scene_field solids[] = {{"wall_friction", false, scene_read_float, TANK(wall_friction), &shares},
+                                         {"solids", false, scene_read_list, 0, &scene_solid_list}};
     static const scene_field pours[] = {{"emitters", false, scene_read_list, 0, &scene_emitter_list}};
     static const scene_field drains[] = {{"drains", false, scene_read_list, 0, &scene_drain_list}};
     static const scene_field motion[] = {
@@ -184,6 +233,7 @@ bool scene_read_scene(scene_reader *r, const json_t *value, scene_draft *d)
     table.model = r->model = model;
     tarn_tank_desc *tank = &d->scene.tank;
     tank->model = model->number;
+    d->p2g_weights = d->g2p_weights = TARN_WEIGHTS_COUNT;
     for (uint32_t id = 0; id < model->parameter_count; id++) {
         tank->parameters[id] = model->parameters[id].initial;
     }
@@ -238,7 +288,8 @@ bool scene_fit_cells(scene_reader *r, scene_draft *d)
     tarn_tank_desc *tank = &d->scene.tank;
     tank->cell_m = (float)d->cell_m;
     tank->transfer = (tarn_transfer)d->transfer;
-    tank->weights = (tarn_weights)d->weights;
+    tank->p2g_weights = (tarn_weights)(d->p2g_weights < TARN_WEIGHTS_COUNT ? d->p2g_weights : d->weights);
+    tank->g2p_weights = (tarn_weights)(d->g2p_weights < TARN_WEIGHTS_COUNT ? d->g2p_weights : d->weights);
     tank->solver = (tarn_solver)d->solver;
     if (tank->solver == TARN_SOLVER_JACOBI && tank->parameters[TARN_PARAMETER_RELAXATION] > 1.0f) {
         return scene_refuse(r, TARN_E_LIMIT, "solver.relaxation",

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const export_format *const formats[] = {&export_vtk, &export_usda, &export_usdc,
-                                               &export_png, &export_apng, &export_y4m};
+static const export_format *const formats[] = {&export_vtk, &export_vti, &export_usda, &export_usdc,
+                                               &export_usd, &export_png, &export_apng, &export_y4m};
 enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
 
 uint32_t export_attributes(const export_frame *frame, export_attribute attributes[EXPORT_ATTRIBUTES_MAX])

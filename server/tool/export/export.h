@@ -22,6 +22,8 @@ typedef struct export_info {
     float size_m[3];      ///< of the tank, which begins at the origin
     float reach_min_m[3]; ///< where the tank gets when it is turned and shaken; both zero: nowhere else
     float reach_max_m[3];
+    uint32_t cells[3];
+    float cell_m;
     bool is_flat;             ///< one cell deep: pictures show it from the front
     float spacing_m;          ///< between neighbouring particles at rest
     double frames_per_s;      ///< of simulated time, above 0
@@ -45,6 +47,7 @@ typedef struct export_frame {
     uint32_t body_count;
     const tarn_body_state *bodies; ///< solids that are not where they were at the start
     tarn_pose pose;                ///< of the tank in the room, about its middle
+    const float *pressure_pa;      ///< per cell, [z][y][x], 0 where there is no liquid; for export_vti, else NULL
 } export_frame;
 
 /// Values that go with the positions. A new one is one line in export_attributes().
@@ -77,8 +80,10 @@ typedef struct export_format {
 
 extern const export_format export_ply;  ///< path is a folder that exists
 extern const export_format export_vtk;  ///< FILE.pvd and a folder FILE with a .vtp for each frame
+extern const export_format export_vti;  ///< FILE-000000.vti and so on: the grid
 extern const export_format export_usda; ///< one file, text
 extern const export_format export_usdc; ///< one file, binary
+extern const export_format export_usd;  ///< the same; readers of .usd look at what is inside
 extern const export_format export_png;  ///< FILE-000000.png and so on
 extern const export_format export_apng; ///< one animation
 extern const export_format export_y4m;  ///< one video, uncompressed; "-" is standard output

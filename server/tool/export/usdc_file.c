@@ -539,3 +539,4 @@ static tarn_status usdc_close(void *writer, bool keep, char *why)
 }
 
 const export_format export_usdc = {".usdc", "frames", false, usdc_open, usdc_frame, usdc_close};
+const export_format export_usd = {".usd", "frames", false, usdc_open, usdc_frame, usdc_close};

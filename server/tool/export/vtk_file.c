@@ -1,7 +1,9 @@
-// Particles for ParaView: one .vtp (XML PolyData) for each frame and a .pvd that gives each its time.
+// For ParaView. Particles: one .vtp (XML PolyData) for each frame and a .pvd that gives each its time. The grid: a .vti
+// (XML ImageData) for each frame.
 //
 //     run.pvd                  written last, so that it never names a file that isn't whole
 //     run/run-000000.vtp       positions, velocity, speed, id, where present liquid and colour; one vertex per particle
+//     run-000000.vti           pressure and velocity of the cells
 //
 // The values lie behind the XML as they are ("appended", "raw"): a 64-bit byte count, then the values, array by array.
 // Format: "VTK XML Formats", https://docs.vtk.org/en/latest/design_documents/VTKFileFormats.html
@@ -67,23 +69,30 @@ static void array_tag(FILE *file, const char *indent, const char *name, export_t
     *offset_bytes += sizeof(uint64_t) + (uint64_t)count * components * export_type_bytes(type);
 }
 
+static void write_time(FILE *file, const export_frame *frame)
+{
+    fprintf(file,
+            "    <FieldData>\n"
+            "      <DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" format=\"ascii\">%.17g"
+            "</DataArray>\n"
+            "    </FieldData>\n",
+            frame->time_s);
+}
+
 static void write_header(FILE *file, const export_frame *frame, const export_attribute *attributes,
                          uint32_t attribute_count)
 {
     uint32_t count = frame->particle_count;
     uint64_t offset_bytes = 0;
+    fprintf(file, "<?xml version=\"1.0\"?>\n"
+                  "<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n"
+                  "  <PolyData>\n");
+    write_time(file, frame);
     fprintf(file,
-            "<?xml version=\"1.0\"?>\n"
-            "<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n"
-            "  <PolyData>\n"
-            "    <FieldData>\n"
-            "      <DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" format=\"ascii\">%.17g"
-            "</DataArray>\n"
-            "    </FieldData>\n"
             "    <Piece NumberOfPoints=\"%u\" NumberOfVerts=\"%u\" NumberOfLines=\"0\" NumberOfStrips=\"0\" "
             "NumberOfPolys=\"0\">\n"
             "      <PointData Scalars=\"speed\" Vectors=\"velocity\">\n",
-            frame->time_s, count, count);
+            count, count);
     for (uint32_t i = 0; i < attribute_count; i++) {
         array_tag(file, "        ", attributes[i].name, attributes[i].type, attributes[i].components, count,
                   &offset_bytes);
@@ -144,6 +153,11 @@ static bool write_count(FILE *file, uint32_t first, uint32_t count)
     return true;
 }
 
+static bool write_end(FILE *file)
+{
+    return fprintf(file, "\n  </AppendedData>\n</VTKFile>\n") > 0 && fflush(file) == 0;
+}
+
 static bool write_values(FILE *file, const export_frame *frame, const export_attribute *attributes,
                          uint32_t attribute_count)
 {
@@ -156,7 +170,7 @@ static bool write_values(FILE *file, const export_frame *frame, const export_att
     }
     return write_speeds(file, frame) && write_block(file, frame->positions_m, count * 3 * sizeof(float)) &&
            write_count(file, 0, frame->particle_count) && write_count(file, 1, frame->particle_count) &&
-           fprintf(file, "\n  </AppendedData>\n</VTKFile>\n") > 0 && fflush(file) == 0;
+           write_end(file);
 }
 
 static tarn_status vtk_frame(void *writer, const export_frame *frame, char *why)
@@ -214,3 +228,126 @@ static tarn_status vtk_close(void *writer, bool keep, char *why)
 }
 
 const export_format export_vtk = {".pvd", "frames", false, vtk_open, vtk_frame, vtk_close};
+
+// ---- the grid ----
+
+/// A cell's velocity is the mean of those of the particles less than a cell from its centre along each axis, weighed by
+/// one less the distance: what the liquid's transfer takes to its grid.
+typedef struct vti_writer {
+    const char *path; // FILE.vti; lives as long as the writer
+    uint32_t cells[3];
+    double cell_m;
+    size_t cell_count;
+    float *velocity_m_s, *weight; // per cell
+} vti_writer;
+
+static void vti_free(vti_writer *vti)
+{
+    free(vti->velocity_m_s);
+    free(vti->weight);
+    free(vti);
+}
+
+static tarn_status vti_open(const char *path, const export_info *info, void **writer, char *why)
+{
+    vti_writer *vti = calloc(1, sizeof *vti);
+    if (vti != NULL) {
+        vti->path = path;
+        vti->cell_m = (double)info->cell_m;
+        memcpy(vti->cells, info->cells, sizeof vti->cells);
+        vti->cell_count = (size_t)info->cells[0] * info->cells[1] * info->cells[2];
+        vti->velocity_m_s = malloc(vti->cell_count * 3 * sizeof(float));
+        vti->weight = malloc(vti->cell_count * sizeof(float));
+    }
+    if (vti == NULL || vti->velocity_m_s == NULL || vti->weight == NULL) {
+        snprintf(why, EXPORT_WHY_BYTES, "%s: out of memory", path);
+        if (vti != NULL) {
+            vti_free(vti);
+        }
+        return TARN_E_MEMORY;
+    }
+    *writer = vti;
+    return TARN_OK;
+}
+
+/// Adds a particle to the eight cells whose centres are nearest; beyond a wall there are none.
+static void add_particle(vti_writer *vti, const float *position_m, const float *velocity_m_s)
+{
+    int64_t first[3];
+    float past[3];
+    for (int a = 0; a < 3; a++) {
+        const double at = (double)position_m[a] / vti->cell_m - 0.5;
+        first[a] = (int64_t)floor(at);
+        past[a] = (float)(at - floor(at));
+    }
+    for (int corner = 0; corner < 8; corner++) {
+        float weight = 1.0F;
+        int64_t cell[3];
+        bool is_inside = true;
+        for (int a = 0; a < 3; a++) {
+            const int above = corner >> a & 1;
+            cell[a] = first[a] + above;
+            weight *= above ? past[a] : 1.0F - past[a];
+            is_inside &= cell[a] >= 0 && cell[a] < vti->cells[a];
+        }
+        if (is_inside) {
+            const size_t at = ((size_t)cell[2] * vti->cells[1] + (size_t)cell[1]) * vti->cells[0] + (size_t)cell[0];
+            vti->weight[at] += weight;
+            for (size_t c = 0; c < 3; c++) {
+                vti->velocity_m_s[3 * at + c] += weight * velocity_m_s[c];
+            }
+        }
+    }
+}
+
+static void find_velocities(vti_writer *vti, const export_frame *frame)
+{
+    memset(vti->velocity_m_s, 0, vti->cell_count * 3 * sizeof(float));
+    memset(vti->weight, 0, vti->cell_count * sizeof(float));
+    for (size_t i = 0; i < frame->particle_count; i++) {
+        add_particle(vti, frame->positions_m + 3 * i, frame->velocities_m_s + 3 * i);
+    }
+    for (size_t i = 0; i < 3 * vti->cell_count; i++) {
+        vti->velocity_m_s[i] /= vti->weight[i / 3] > 0.0F ? vti->weight[i / 3] : 1.0F;
+    }
+}
+
+static tarn_status vti_frame(void *writer, const export_frame *frame, char *why)
+{
+    vti_writer *vti = writer;
+    const uint64_t bytes = vti->cell_count * sizeof(float);
+    char path[2 * PATH_MAX], extent[64]; // as above
+    snprintf(path, sizeof path, "%.*s-%06u.vti", (int)(strlen(vti->path) - strlen(".vti")), vti->path, frame->step);
+    snprintf(extent, sizeof extent, "0 %u 0 %u 0 %u", vti->cells[0], vti->cells[1], vti->cells[2]);
+    part_file out;
+    tarn_status status = part_file_open(&out, path, why);
+    if (status != TARN_OK) {
+        return status;
+    }
+    find_velocities(vti, frame);
+    fprintf(out.file,
+            "<?xml version=\"1.0\"?>\n"
+            "<VTKFile type=\"ImageData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n"
+            "  <ImageData WholeExtent=\"%s\" Origin=\"0 0 0\" Spacing=\"%.9g %.9g %.9g\">\n",
+            extent, vti->cell_m, vti->cell_m, vti->cell_m);
+    write_time(out.file, frame);
+    fprintf(out.file, "    <Piece Extent=\"%s\">\n      <CellData Scalars=\"pressure\" Vectors=\"velocity\">\n",
+            extent);
+    uint64_t offset_bytes = 0;
+    array_tag(out.file, "        ", "pressure", EXPORT_FLOAT32, 1, (uint32_t)vti->cell_count, &offset_bytes);
+    array_tag(out.file, "        ", "velocity", EXPORT_FLOAT32, 3, (uint32_t)vti->cell_count, &offset_bytes);
+    fprintf(out.file, "      </CellData>\n    </Piece>\n  </ImageData>\n  <AppendedData encoding=\"raw\">\n_");
+    const bool is_written = write_block(out.file, frame->pressure_pa, bytes) &&
+                            write_block(out.file, vti->velocity_m_s, 3 * bytes) && write_end(out.file);
+    return is_written ? part_file_close(&out, why) : part_file_fail(&out, why);
+}
+
+static tarn_status vti_close(void *writer, bool keep, char *why)
+{
+    (void)keep;
+    (void)why;
+    vti_free(writer);
+    return TARN_OK;
+}
+
+const export_format export_vti = {".vti", "frames of the grid", false, vti_open, vti_frame, vti_close};
