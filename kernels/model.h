@@ -41,6 +41,7 @@ typedef struct tarn_parameter_spec {
 } tarn_parameter_spec;
 
 /// What particles can be coloured by. Its number is its place in the model's table, which only grows at its end.
+/// Viewers have "colour", "speed", "height" and "vorticity" from every frame.
 typedef struct tarn_channel_spec {
     const char *name;
     const char *label; ///< for people

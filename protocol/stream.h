@@ -95,7 +95,8 @@ typedef struct tarn_stream_size {
 /// Particles as a decoder hands them out.
 typedef struct tarn_stream_particles {
     uint16_t *positions;    ///< 4 per particle: x, y, z in 1/2^unit_bits cell (a particle sits in the middle of its
-                            ///< unit), then the colour as red << 5 | green << 2 | blue, 0 where there are none
+                            ///< unit), then the colour as red << 5 | green << 2 | blue, 0 where there are none, and
+                            ///< above its 8 bits 0 (tarn_stream_show_curl)
     int8_t *velocities;     ///< 4 per particle: x, y, z in velocity_scale_m_s, then the layer
     uint32_t particles_max; ///< what both have room for
     uint32_t count;         ///< of the layers that were decoded
@@ -145,6 +146,11 @@ tarn_status tarn_stream_decode(tarn_stream *stream, const tarn_stream_frame *fra
 
 /// The grid of the last decoded frame, for extrapolation. Valid until the next decode.
 void tarn_stream_flow(const tarn_stream *stream, tarn_flow *flow);
+
+/// Puts how fast that grid turns at each particle into the high byte of its position's fourth number, 255 at most.
+/// @param particles  as tarn_stream_decode has filled them in
+/// @param levels     of a curl of one per interval; finite, >= 0
+void tarn_stream_show_curl(const tarn_stream *stream, float levels, tarn_stream_particles *particles);
 
 #ifdef __cplusplus
 }

@@ -175,6 +175,8 @@ static const char *const stages[STAGE_END - STAGE_COUNT] = {"p2g",      "grid", 
 static const tarn_channel_spec channels[] = {
     {"colour", "Own colour", NULL}, // of its liquid, or dye; in frames of a tank that has some
     {"speed", "Speed", "m/s"},
+    {"height", "Height", "m"},
+    {"vorticity", "Vorticity", "1/s"},
 };
 
 const tank_model tarn_liquid_model = {

@@ -5,6 +5,7 @@
 #include "tests/protocol/stream_text.h"
 #include "tests/protocol/test_support.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,6 +138,59 @@ static void chain_go(chain *c, tarn_stream_kind kind, uint32_t steps)
     chain_write(c, kind, steps);
     assert_int_equal(chain_take(c), TARN_OK);
     expect_shown(c, 0, TARN_STREAM_LAYERS_MAX);
+}
+
+// ---------------------------------------------------------------------------------------------------------------- curl
+
+/// How an axis of the flow changes along another one across a cell, in quanta: from its one side to the other.
+static double slope_at(const tarn_flow_node *block, const int32_t cell[3], int along, int of)
+{
+    int32_t at[4] = {cell[0] * 1024 + 512, cell[1] * 1024 + 512, cell[2] * 1024 + 512, 0}, sum[2][4];
+    for (int side = 0; side < 2; side++) {
+        at[along] = cell[along] * 1024 + side * 1023;
+        tarn_four_store(sum[side], tarn_flow_sum(block, tarn_four_load(at)));
+    }
+    return (sum[1][of] - sum[0][of]) / 32768.0;
+}
+
+static void the_flows_curl_is_shown_beside_the_colours(void **context)
+{
+    (void)context;
+    const chain_setup setup = {{24, 17, 33}, 5, 2, COLOURS, 2000, 10, MODEL_FLOW_PARTICLES, 0};
+    const float levels = 90.0f;
+    uint32_t shown = 0;
+    chain c;
+    chain_begin(&c, &setup, 77);
+    chain_go(&c, KEY, 1);
+    stream_swarm_step(&c.swarm, 1);
+    chain_go(&c, BASE, 1);
+    tarn_stream_particles *out = &c.receiver.particles;
+    tarn_flow flow;
+    tarn_stream_flow(c.receiver.stream, &flow);
+    tarn_stream_show_curl(c.receiver.stream, levels, out);
+    for (uint32_t i = 0; i < out->count; i++) {
+        uint16_t *at = &out->positions[4 * (size_t)i];
+        int32_t place[3], cell[3];
+        for (int a = 0; a < 3; a++) {
+            place[a] = at[a] << (10 - out->unit_bits);
+            cell[a] = place[a] >> 10;
+        }
+        const tarn_flow_node *block = tarn_flow_block(&flow, place);
+        assert_non_null(block);
+        double square = 0;
+        for (int a = 0; a < 3; a++) {
+            const int b = (a + 1) % 3, d = (a + 2) % 3;
+            const double turn = slope_at(block, cell, b, d) - slope_at(block, cell, d, b);
+            square += turn * turn;
+        }
+        const double level = levels * sqrt(square) / 32, found = at[3] >> 8;
+        assert_true(fabs(found - fmin(255, level)) <= 1.0);
+        shown += found > 2;
+        at[3] &= 0xff;
+    }
+    assert_true(shown > out->count / 4);
+    expect_shown(&c, 0, TARN_STREAM_LAYERS_MAX); // all else is as it was
+    chain_end(&c);
 }
 
 // --------------------------------------------------------------------------------------------------------- round trips
@@ -565,6 +619,7 @@ static void velocities_have_no_unit_without_an_interval(void **context)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_flows_curl_is_shown_beside_the_colours),
         cmocka_unit_test(decoded_places_are_the_encoders_over_hundreds_of_frames),
         cmocka_unit_test(every_quantum_tank_and_grid_comes_back),
         cmocka_unit_test(the_largest_tank_comes_back),

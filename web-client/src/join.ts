@@ -36,7 +36,7 @@ export interface JoinOptions extends Partial<Ceilings> {
 
 export interface TankFrame {
   info: Readonly<FrameInfo>;
-  /** x y z and colour for each particle, uint16; x y z in 1/2^info.unitBits of a cell of info.cellM metres. */
+  /** x y z and colour (in the lower byte) for each particle, uint16; x y z in 1/2^info.unitBits of a cell of info.cellM metres. */
   positions: Uint16Array;
   /** x y z and nothing for each particle, int8, in info.velocityScale m/s. */
   velocities: Int8Array;

@@ -24,6 +24,7 @@ const INFO: FrameInfo = {
   velocityScale: 0.1,
   bodyCount: 0,
   coloured: false,
+  hasCurl: false,
   ownSequence: 0,
   lightDims: [4, 4, 4],
   lightCells: 2,

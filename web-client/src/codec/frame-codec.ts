@@ -1,7 +1,7 @@
 // The C frame codec behind its WebAssembly ABI (protocol/wasm/README.md). One instance per thread.
-import { BODY_VALUES, type FrameInfo } from "./frame-info.js";
+import { BODY_VALUES, type FrameInfo, topVorticity } from "./frame-info.js";
 
-const ABI = 4;
+const ABI = 5;
 const HEADER_VALUES = 35;
 const FLAG_PAUSED = 1;
 /** TARN_E_STATE: the frame that it refers to isn't there. */
@@ -13,6 +13,7 @@ interface CodecExports {
   tarn_codec_reserve(inputBytes: number, particles: number): number;
   tarn_codec_input(): number;
   tarn_codec_decode(byteCount: number): number;
+  tarn_codec_show_curl(topPerS: number): void;
   tarn_codec_header(): number;
   tarn_codec_inputs(): number;
   tarn_codec_bodies(): number;
@@ -50,6 +51,12 @@ export class FrameCodec {
     this.check(status);
     this.byteCount = frame.byteLength;
     return true;
+  }
+
+  /** Puts the flow's vorticity at each particle of the decoded frame into the positions. */
+  showCurl(info: FrameInfo): void {
+    this.wasm.tarn_codec_show_curl(topVorticity(info));
+    info.hasCurl = true;
   }
 
   /** The bytes of the last frame that decoded. */
@@ -93,6 +100,7 @@ export class FrameCodec {
       velocityScale: at(24),
       bodyCount: at(26),
       coloured: at(27) !== 0,
+      hasCurl: false,
       ownSequence: this.sequenceOf(viewerId, at(10)),
       lightDims: [1, 1, 1],
       lightCells: 1,
