@@ -177,6 +177,8 @@ static const tarn_channel_spec channels[] = {
     {"speed", "Speed", "m/s"},
     {"height", "Height", "m"},
     {"vorticity", "Vorticity", "1/s"},
+    [LIQUID_CHANNEL_PRESSURE] = {"pressure", "Pressure", "Pa"},
+    [LIQUID_CHANNEL_DENSITY] = {"density", "Density", "kg/m³"},
 };
 
 const tank_model tarn_liquid_model = {
@@ -204,4 +206,5 @@ const tank_model tarn_liquid_model = {
     .used = used,
     .begin = begin,
     .substep = liquid_substep,
+    .channel = liquid_channel,
 };

@@ -129,6 +129,17 @@ static void place_tile(const tarn_tank *tank, uint32_t dense, const float *from,
     }
 }
 
+float tank_pressure_m2_s2(const tarn_tank *tank)
+{
+    const grid_control *control = &tank->control->grid;
+    const float kick = tank->grid.substeps > 1 ? control->frac : control->kick;
+    if (tank->counters.grid.solved == 0 || !(kick > 0.0f)) {
+        return 0.0f; // as in a tank that was just restored
+    }
+    // u -= grad p in cells per step: p is in cells^2 per step and the last substep's kick.
+    return tank->grid.desc.cell_m * tank->grid.desc.cell_m / (kick * tank->grid.desc.dt_s * tank->grid.desc.dt_s);
+}
+
 tarn_status tarn_tank_pressure(tarn_tank *tank, float *pressure_m2_s2, size_t cells_max)
 {
     const uint16_t *cells = tank->grid.desc.cells;
@@ -141,7 +152,6 @@ tarn_status tarn_tank_pressure(tarn_tank *tank, float *pressure_m2_s2, size_t ce
         return TARN_E_STATE;
     }
     TARN_ASSERT(tiles <= tank->args->grid.shape.occupied_max);
-    TARN_ASSERT(tiles == 0 || tank->control->grid.kick > 0.0f); // in a tank that was just restored nothing is solved
     memset(pressure_m2_s2, 0, cell_count * sizeof *pressure_m2_s2);
     uint32_t *dense = malloc(((size_t)tiles + 1) * sizeof *dense);
     float *pressure = malloc(((size_t)tiles * TILE_CELLS + 1) * sizeof *pressure);
@@ -154,11 +164,7 @@ tarn_status tarn_tank_pressure(tarn_tank *tank, float *pressure_m2_s2, size_t ce
         status = tarn_queue_download(tank->grid.queue, pressure, tank->args->grid.m.pressure,
                                      (size_t)tiles * TILE_CELLS * sizeof *pressure);
     }
-    // u -= grad p in cells per step: p is in cells^2 per step and the last substep's kick.
-    const grid_control *control = &tank->control->grid;
-    const float kick = tank->grid.substeps > 1 ? control->frac : control->kick;
-    const float scale =
-        tank->grid.desc.cell_m * tank->grid.desc.cell_m / (kick * tank->grid.desc.dt_s * tank->grid.desc.dt_s);
+    const float scale = tank_pressure_m2_s2(tank);
     for (uint32_t i = 0; i < tiles && status == TARN_OK; i++) {
         place_tile(tank, dense[i], pressure + (size_t)i * TILE_CELLS, scale, pressure_m2_s2);
     }

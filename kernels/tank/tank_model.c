@@ -1,5 +1,6 @@
 // Models by number and by name.
 #include "kernels/tank/tank_internal.h"
+#include "protocol/channel.h"
 
 #include <string.h>
 
@@ -33,6 +34,9 @@ bool tank_model_is_sound(const tank_model *model)
     const tarn_model *shown = &model->shown;
     bool sound = shown->parameter_count <= TARN_MODEL_PARAMETERS_MAX &&
                  shown->channel_count <= TARN_MODEL_CHANNELS_MAX && (shown->tools & ~TARN_TOOLS_ALL) == 0;
+    for (uint32_t i = 0; i < shown->channel_count; i++) {
+        sound = sound && (model->channel != NULL || !tarn_channel_is_carried(shown->channels[i].name));
+    }
     for (int tool = 0; tool < TARN_TOOL_COUNT; tool++) {
         sound = sound && ((shown->tools >> tool & 1) == 0 || (shown->can & needs[tool]) == needs[tool]);
     }
@@ -48,6 +52,16 @@ int tarn_model_parameter_find(const tarn_model *model, const char *name)
 {
     for (uint32_t i = 0; i < model->parameter_count; i++) {
         if (strcmp(name, model->parameters[i].name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+int tarn_model_channel_find(const tarn_model *model, const char *name)
+{
+    for (uint32_t i = 0; i < model->channel_count; i++) {
+        if (tarn_channel_is_carried(name) && strcmp(model->channels[i].name, name) == 0) {
             return (int)i;
         }
     }

@@ -59,6 +59,9 @@ static void store_header(const tarn_stream_frame *frame, const tarn_stream_parti
     *v++ = (double)head->interval_s;
     *v++ = head->interval_steps;
     *v++ = particles_of(head);
+    *v++ = head->channel;
+    *v++ = (double)head->channel_low;
+    *v++ = (double)head->channel_high;
 }
 
 static void store_bodies(const tarn_frame_body *bodies, uint32_t count)

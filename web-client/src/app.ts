@@ -253,6 +253,7 @@ export class App {
     this.controls.offer(state.tools);
     this.panel.showState(state);
     this.pictures.colourBy.offer(state.channels);
+    this.conversation.carry(this.pictures.colourBy.carried);
     this.showChannel();
     this.showNames();
   }
@@ -506,6 +507,7 @@ export class App {
     this.settings.set("channel", name);
     this.pictures.colourBy.name = name;
     this.stream.curl = name === "vorticity";
+    this.conversation.carry(this.pictures.colourBy.carried);
     this.pictures.recolour();
   }
 

@@ -8,7 +8,7 @@ import { listenToPointers } from "./input/listeners.js";
 import { fittingRadiusM, PushTool } from "./input/push-tool.js";
 import { join, type Tank } from "./join.js";
 import { Pictures } from "./pictures.js";
-import type { SessionState } from "./protocol/messages.js";
+import type { Channel, SessionState } from "./protocol/messages.js";
 import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
 import { readAdded } from "./state/added-solids.js";
@@ -89,7 +89,13 @@ class Showing {
   colourBy(channel: string): void {
     this.pictures.colourBy.name = channel;
     this.tank.stream.curl = channel === "vorticity";
+    this.tank.carry(this.pictures.colourBy.carried);
     this.pictures.recolour();
+  }
+
+  offer(channels: readonly Channel[]): void {
+    this.pictures.colourBy.offer(channels);
+    this.tank.carry(this.pictures.colourBy.carried);
   }
 
   private attend(): void {
@@ -229,7 +235,7 @@ export class TarnTank extends HTMLElement {
   private showState(state: SessionState, scenes: SceneLoader): void {
     scenes.use(state.scene);
     this.showing?.stage.solids.add(readAdded(state.added));
-    this.showing?.pictures.colourBy.offer(state.channels);
+    this.showing?.offer(state.channels);
     const sizeM = Math.max(...state.sizeM);
     if (this.showing !== null && sizeM > 0 && sizeM !== this.fittedM) {
       this.fittedM = sizeM;

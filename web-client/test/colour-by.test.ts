@@ -8,6 +8,7 @@ const CHANNELS = [
   { name: "speed", label: "Speed", unit: "m/s" },
   { name: "height", label: "", unit: "m" },
   { name: "vorticity", label: "Vorticity", unit: "1/s" },
+  { name: "pressure", label: "Pressure", unit: "Pa" },
 ];
 const INFO = {
   cells: [64, 32, 32],
@@ -24,7 +25,7 @@ function by(name: string): ColourBy {
 }
 
 test("particles have their own look unless a channel of the tank is chosen", () => {
-  for (const name of ["colour", "", "pressure"]) {
+  for (const name of ["colour", "", "temperature"]) {
     expect(by(name).channel, name).toBeNull();
     expect(by(name).scale(INFO), name).toBeNull();
   }
@@ -45,8 +46,23 @@ test("a frame without curls has no vorticity to show", () => {
   expect(scale?.high).toBeCloseTo(Math.sqrt(2 * 9.81 * 1.36) / 0.4, 5);
 });
 
+test("what frames carry is asked for, and shown where they do", () => {
+  expect(
+    ["colour", "speed", "height", "vorticity", "pressure", "heat"].map((name) => by(name).carried),
+  ).toEqual(["", "", "", "", "pressure", ""]);
+  const carries = (channel: number) => ({ ...INFO, channel, channelLow: 0, channelHigh: 9810 });
+  expect(by("pressure").scale(carries(5))).toEqual({ source: SOURCE.level, low: 0, high: 9810 });
+  for (const channel of [0, 4, 6]) expect(by("pressure").scale(carries(channel)), `${channel}`).toBeNull();
+});
+
 test("a legend has words, a unit and the ends of the scale", () => {
-  expect(CHANNELS.map(channelTitle)).toEqual(["Own colour", "Speed, m/s", "height, m", "Vorticity, 1/s"]);
+  expect(CHANNELS.map(channelTitle)).toEqual([
+    "Own colour",
+    "Speed, m/s",
+    "height, m",
+    "Vorticity, 1/s",
+    "Pressure, Pa",
+  ]);
   expect(endTexts({ source: SOURCE.speed, low: 0, high: 5.1657 })).toEqual(["0", "5.17"]);
   expect(endTexts({ source: SOURCE.level, low: -1234.5, high: 98123 })).toEqual(["-1,230", "98,100"]);
   expect(endTexts(null)).toEqual(["…", "…"]);

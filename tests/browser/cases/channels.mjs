@@ -2,6 +2,7 @@
 import { drawByHand, drawUntil, takeCanvas } from "../by-hand.mjs";
 import { assert, assertEqual, test, until } from "../harness.mjs";
 import { readPng } from "../png.mjs";
+import { SMALL_POOL } from "./stream.mjs";
 
 const CHANNELS = [
   { name: "colour", label: "Own colour" },
@@ -73,4 +74,19 @@ test("the panel chooses a channel, the legend and the address tell it", async (w
   await choice.selectOption({ label: "Own colour" });
   await until(() => new URL(page.url()).searchParams.get("channel") === null, "the address forgets it");
   assertEqual(await legendOf(page), null, "the legend of their own look again");
+});
+
+test("frames carry the pressure for a page that asks, and the legend has its range", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const page = await world.watch(`${server.url}?quality=points&channel=pressure`, WIDE);
+  await until(async () => /^[\d,]+$/.test((await legendOf(page))?.[2] ?? ""), "the range comes with a frame");
+  const [title, low, high] = await legendOf(page);
+  assertEqual([title, low], ["Pressure, Pa", "0"], "the legend");
+  assert(Number(high.replace(",", "")) > 1000, `the tank's water weighs more than ${high} Pa`);
+  const choice = page.locator("#panel select").filter({ hasText: "Pressure" });
+  await choice.selectOption({ label: "Density, kg/m³" });
+  await until(
+    async () => (await legendOf(page))?.join() === "Density, kg/m³,1,000,1,000",
+    "the density comes",
+  );
 });

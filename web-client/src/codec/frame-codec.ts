@@ -2,7 +2,7 @@
 import { BODY_VALUES, type FrameInfo, topVorticity } from "./frame-info.js";
 
 const ABI = 5;
-const HEADER_VALUES = 35;
+const HEADER_VALUES = 38;
 const FLAG_PAUSED = 1;
 /** TARN_E_STATE: the frame that it refers to isn't there. */
 const STATUS_STATE = -12;
@@ -57,6 +57,7 @@ export class FrameCodec {
   showCurl(info: FrameInfo): void {
     this.wasm.tarn_codec_show_curl(topVorticity(info));
     info.hasCurl = true;
+    info.channel = 0;
   }
 
   /** The bytes of the last frame that decoded. */
@@ -101,6 +102,9 @@ export class FrameCodec {
       bodyCount: at(26),
       coloured: at(27) !== 0,
       hasCurl: false,
+      channel: at(35),
+      channelLow: at(36),
+      channelHigh: at(37),
       ownSequence: this.sequenceOf(viewerId, at(10)),
       lightDims: [1, 1, 1],
       lightCells: 1,

@@ -55,6 +55,10 @@ export interface FrameInfo {
   coloured: boolean;
   /** The particles' levels are of the flow's vorticity: 255 stands for topVorticity and more. */
   hasCurl: boolean;
+  /** Or of a channel, 1 more than its place among the tank's; 0: of none. And what the levels 0 and 255 stand for. */
+  channel: number;
+  channelLow: number;
+  channelHigh: number;
   /** Newest of this viewer's inputs that the frame contains; 0 where there is none. */
   ownSequence: number;
   /** Voxels of the light volume per axis. */

@@ -7,6 +7,9 @@ import type { Channel } from "../protocol/messages.js";
 /** The particles' own look: what a page shows that nobody asks for anything else. */
 export const OWN = "colour";
 
+/** What a page has from every frame; others frames carry while somebody asks. */
+const SEEN: readonly string[] = [OWN, "speed", "height", "vorticity"];
+
 /** Where the shader has a particle's value from: the uniform `channel` of render/particle-shader.ts. */
 export const SOURCE = { speed: 1, height: 2, level: 3 } as const;
 
@@ -31,6 +34,12 @@ export class ColourBy {
     return (this.name !== OWN && this.channels.find(({ name }) => name === this.name)) || null;
   }
 
+  /** The channel that frames are to carry; "": none. */
+  get carried(): string {
+    const { channel } = this;
+    return channel === null || SEEN.includes(channel.name) ? "" : channel.name;
+  }
+
   /** How a frame's particles are coloured; null: as they are, or the frame lacks the values. */
   scale(info: FrameInfo): Scale | null {
     switch (this.channel?.name) {
@@ -40,8 +49,10 @@ export class ColourBy {
         return { source: SOURCE.height, low: 0, high: info.cells[1] * info.cellM };
       case "vorticity":
         return info.hasCurl ? { source: SOURCE.level, low: 0, high: topVorticity(info) } : null;
-      default:
-        return null;
+      default: {
+        const isThere = info.channel > 0 && this.channels[info.channel - 1] === this.channel;
+        return isThere ? { source: SOURCE.level, low: info.channelLow, high: info.channelHigh } : null;
+      }
     }
   }
 }
