@@ -1,6 +1,7 @@
 // Copies of the state for exports, tests and diagnostics.
 #include "kernels/tank/tank_internal.h"
 #include "protocol/assert.h"
+#include "protocol/channel.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,36 @@ tarn_status tarn_tank_particles(tarn_tank *tank, float *positions_m, float *velo
         ids[i] = c.name[i].id;
     }
     copier_close(&c);
+    return status;
+}
+
+tarn_status tarn_tank_channel(tarn_tank *tank, uint32_t number, float *values, uint32_t particles_max,
+                              uint32_t *particle_count)
+{
+    const tarn_model *model = &tank->model->shown;
+    *particle_count = tank->particle_count;
+    if (number >= model->channel_count || !tarn_channel_is_carried(model->channels[number].name)) {
+        return TARN_E_ARGUMENT;
+    }
+    if (tank->particle_count > particles_max) {
+        return TARN_E_SPACE;
+    }
+    float *room = tarn_device_alloc(tank->grid.device, (size_t)tank->args->scale.particles_max * sizeof *room);
+    if (room == NULL) {
+        return TARN_E_MEMORY;
+    }
+    tank_channel channel;
+    copier c;
+    tarn_status status = copier_open(&c, tank);
+    if (status == TARN_OK) {
+        tank_view_channel(tank, number, room, &channel);
+        status = copier_load(&c, channel.value);
+    }
+    for (uint32_t i = 0; i < c.count && status == TARN_OK; i++) {
+        values[i] = tile_f32_bits(c.field[c.name[i].at]);
+    }
+    copier_close(&c);
+    tarn_device_free(tank->grid.device, room);
     return status;
 }
 
