@@ -506,7 +506,10 @@ export class App {
   private colourBy(name: string): void {
     this.settings.set("channel", name);
     this.pictures.colourBy.name = name;
-    this.stream.curl = name === "vorticity";
+    const curl = name === "vorticity";
+    // What a paused tank has shown was decoded without.
+    if (curl && !this.stream.curl && this.model.state?.paused) this.conversation.lookAgain();
+    this.stream.curl = curl;
     this.conversation.carry(this.pictures.colourBy.carried);
     this.pictures.recolour();
   }

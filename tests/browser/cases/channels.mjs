@@ -2,6 +2,7 @@
 import { drawByHand, drawUntil, takeCanvas } from "../by-hand.mjs";
 import { assert, assertEqual, test, until } from "../harness.mjs";
 import { readPng } from "../png.mjs";
+import { look } from "../world.mjs";
 import { SMALL_POOL } from "./stream.mjs";
 
 const CHANNELS = [
@@ -89,4 +90,17 @@ test("frames carry the pressure for a page that asks, and the legend has its ran
     async () => (await legendOf(page))?.join() === "Density, kg/m³,1,000,1,000",
     "the density comes",
   );
+});
+
+test("a paused tank shows what frames before lacked", async (world) => {
+  const server = await world.tank({ scene: SMALL_POOL });
+  const page = await world.watch(`${server.url}?quality=points`, WIDE);
+  await page.keyboard.press("p");
+  await until(async () => (await look(page, "paused")).paused, "it is paused");
+  const choice = page.locator("#panel select").filter({ hasText: "Pressure" });
+  for (const label of ["Vorticity, 1/s", "Pressure, Pa", "Vorticity, 1/s"]) {
+    await choice.selectOption({ label });
+    await until(async () => /^[\d,.]+$/.test((await legendOf(page))?.[2] ?? ""), `${label}: the range comes`);
+    assertEqual((await legendOf(page))?.[0], label, "the legend");
+  }
 });

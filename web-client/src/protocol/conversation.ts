@@ -195,6 +195,13 @@ export class Conversation {
     if (this.joined) this.say({ t: "view", hidden, ...ceilings, ...(channel !== "" && { channel }) });
   }
 
+  /** Has the stream begin anew, as for whoever looks again: a paused tank sends its picture once more. */
+  lookAgain(): void {
+    if (!this.joined || this.hidden) return;
+    this.view(true);
+    this.view(false);
+  }
+
   /** Asks for a channel that frames are to carry, now and on every connection to come; "": for none. */
   carry(channel: string): void {
     if (channel === this.channel) return;
