@@ -49,6 +49,12 @@ void tarn_encoder_destroy(tarn_encoder *encoder);
 tarn_status tarn_encoder_encode(tarn_encoder *encoder, tarn_stream_kind kind, const tarn_tank_frame_info *info,
                                 uint8_t *bytes, size_t bytes_max, tarn_stream_head *head);
 
+/// Frames to come carry a channel of the tank's model for all particles; until then, and without one, it takes neither
+/// memory nor bytes. Its first call takes memory that stays as long as the encoder.
+/// @param channel  1 more than its number; 0: none
+/// @return TARN_OK, TARN_E_ARGUMENT (the model has no such channel that is carried) or TARN_E_MEMORY: nothing changes
+tarn_status tarn_encoder_carry(tarn_encoder *encoder, uint32_t channel);
+
 /// The number of its newest frame; 0 before the first. Each frame's is one more than that of the one before.
 uint32_t tarn_encoder_number(const tarn_encoder *encoder);
 

@@ -56,6 +56,8 @@ typedef struct tarn_carried_spec {
 } tarn_carried_spec;
 
 /// What particles can be coloured by. Its number is its place in the model's table, which only grows at its end.
+/// Viewers have "colour", "speed", "height" and "vorticity" from every frame; any other one is carried
+/// (protocol/channel.h).
 typedef struct tarn_channel_spec {
     const char *name;
     const char *label; ///< for people
@@ -104,6 +106,9 @@ const tarn_parameter_spec *tarn_model_parameter(const tarn_model *model, uint32_
 
 /// A parameter's number, or -1.
 int tarn_model_parameter_find(const tarn_model *model, const char *name);
+
+/// A carried channel's number, or -1.
+int tarn_model_channel_find(const tarn_model *model, const char *name);
 
 #ifdef __cplusplus
 }

@@ -372,6 +372,13 @@ tarn_status tarn_tank_tiles(tarn_tank *tank, uint8_t *bits, size_t bits_bytes);
 tarn_status tarn_tank_particles(tarn_tank *tank, float *positions_m, float *velocities_m_s, uint32_t *ids,
                                 uint32_t particles_max, uint32_t *particle_count);
 
+/// A channel's values in the same order, as the last step left them, in its unit; of channels that frames carry
+/// (protocol/channel.h). Takes device memory for the call.
+/// @param number  tarn_model_channel_find
+/// @return TARN_OK, TARN_E_SPACE, TARN_E_ARGUMENT (the model has no such channel), TARN_E_MEMORY or TARN_E_DEVICE
+tarn_status tarn_tank_channel(tarn_tank *tank, uint32_t number, float *values, uint32_t particles_max,
+                              uint32_t *particle_count);
+
 /// Whether particles have a liquid and a dye of their own now: several liquids, or dye somewhere, or put in by a tool.
 bool tarn_tank_has_colours(const tarn_tank *tank);
 

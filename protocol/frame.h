@@ -10,8 +10,10 @@
 
 enum {
     TARN_FRAME_MAGIC = 0x464e5254,      ///< "TRNF" read as little-endian u32
-    TARN_FRAME_VERSION = 3,             ///< that is written
+    TARN_FRAME_VERSION = 4,             ///< newest that is read; written where a frame carries a channel
+    TARN_FRAME_VERSION_PLAIN = 3,       ///< written elsewhere
     TARN_FRAME_VERSION_MIN = 2,         ///< oldest that is read: all steps are 0
+    TARN_FRAME_CHANNEL_MAX = 8,         ///< largest number of a channel
     TARN_FRAME_HEADER_BYTES = 136,      ///< byte layout in stream_layout.h and SPEC.md
     TARN_FRAME_HEADER_BYTES_MAX = 1024, ///< a sender may append fields that older readers skip
     TARN_FRAME_BODY_BYTES = 24,         ///< one body, behind the header's fields and part of header_bytes

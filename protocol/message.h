@@ -206,6 +206,7 @@ typedef struct tarn_view {
     float mbit_per_s;   ///< at most, in the long run; 0: no ceiling
     float frames_per_s; ///< the same
     uint32_t particles; ///< the same; what there is least of comes all the same
+    tarn_name channel;  ///< that frames are to carry; empty: none
 } tarn_view;
 
 typedef enum tarn_part {

@@ -84,6 +84,7 @@ static const tarn_field view_fields[] = {
     FIELD("mbit_per_s", F32, OPTIONAL, 1, view.mbit_per_s, 0, 100000),
     FIELD("frames_per_s", F32, OPTIONAL, 1, view.frames_per_s, 0, 1000),
     FIELD("particles", U32, OPTIONAL, 1, view.particles, 0, U32_MAX),
+    FIELD("channel", STRING, SPARSE, 1, view.channel, 0, TARN_NAME_BYTES_MAX),
 };
 
 static const tarn_field presence_fields[] = {

@@ -19,7 +19,7 @@
 enum {
     TARN_STREAM_LAYER_BYTES = 16, ///< one entry of the layer table
     TARN_STREAM_LAYERS_MAX = 8,
-    TARN_STREAM_GROUP = 1024,       ///< slots whose residuals are one stream
+    TARN_STREAM_GROUP = 1024,       ///< slots whose residuals, or levels, are one stream
     TARN_STREAM_STEP_MAX = 1 << 14, ///< largest residual_step
 };
 
@@ -64,6 +64,10 @@ typedef struct tarn_stream_head {
     uint16_t residual_step;  ///< what a particle's residual of 1 stands for, 1/1024 cell, 0..TARN_STREAM_STEP_MAX;
                              ///< 0: a quantum
     uint8_t flow_step;       ///< what a node's residual of 1 stands for, quanta; 0: one
+    uint8_t channel;         ///< that particles have levels of, 1..TARN_FRAME_CHANNEL_MAX: 1 more than its place among
+                             ///< the tank's; 0: none, and nothing of it takes a byte
+    float channel_low;       ///< what the levels 0 and 255 stand for, finite, channel_low <= channel_high
+    float channel_high;
     tarn_frame_body bodies[TARN_FRAME_BODIES_MAX];
     tarn_stream_layer layers[TARN_STREAM_LAYERS_MAX];
 } tarn_stream_head;
@@ -95,7 +99,8 @@ typedef struct tarn_stream_size {
 /// Particles as a decoder hands them out.
 typedef struct tarn_stream_particles {
     uint16_t *positions;    ///< 4 per particle: x, y, z in 1/2^unit_bits cell (a particle sits in the middle of its
-                            ///< unit), then the colour as red << 5 | green << 2 | blue, 0 where there are none
+                            ///< unit), then the colour as red << 5 | green << 2 | blue, 0 where there are none, and
+                            ///< above its 8 bits the level of the frame's channel, 0 where it carries none
     int8_t *velocities;     ///< 4 per particle: x, y, z in velocity_scale_m_s, then the layer
     uint32_t particles_max; ///< what both have room for
     uint32_t count;         ///< of the layers that were decoded
@@ -145,6 +150,12 @@ tarn_status tarn_stream_decode(tarn_stream *stream, const tarn_stream_frame *fra
 
 /// The grid of the last decoded frame, for extrapolation. Valid until the next decode.
 void tarn_stream_flow(const tarn_stream *stream, tarn_flow *flow);
+
+/// Puts how fast that grid turns at each particle into the high byte of its position's fourth number, 255 at most,
+/// whatever channel the frame carries.
+/// @param particles  as tarn_stream_decode has filled them in
+/// @param levels     of a curl of one per interval; finite, >= 0
+void tarn_stream_show_curl(const tarn_stream *stream, float levels, tarn_stream_particles *particles);
 
 #ifdef __cplusplus
 }

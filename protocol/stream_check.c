@@ -51,7 +51,8 @@ static tarn_status check_numbers(const tarn_stream_head *head)
     }
     if (!(head->sim_time_s >= 0.0 && head->sim_time_s <= 1.7976931348623157e308) ||
         !is_at_least_0(head->realtime_factor) || !is_at_least_0(head->cell_m) || head->cell_m <= 0.0f ||
-        !is_at_least_0(head->interval_s) || !is_unit(head->orientation)) {
+        !is_at_least_0(head->interval_s) || !is_unit(head->orientation) || !is_finite(head->channel_low) ||
+        !is_finite(head->channel_high) || head->channel_low > head->channel_high) {
         return TARN_E_MALFORMED;
     }
     for (int axis = 0; axis < 3; axis++) {
@@ -93,7 +94,8 @@ tarn_status tarn_stream_check_head(const tarn_stream_head *head)
         return TARN_E_MALFORMED;
     }
     if (head->layer_count > TARN_STREAM_LAYERS_MAX || head->input_count > TARN_FRAME_INPUTS_MAX ||
-        head->body_count > TARN_FRAME_BODIES_MAX || head->flow_tiles_max > TARN_FRAME_TILES_MAX) {
+        head->body_count > TARN_FRAME_BODIES_MAX || head->flow_tiles_max > TARN_FRAME_TILES_MAX ||
+        head->channel > TARN_FRAME_CHANNEL_MAX) {
         return TARN_E_LIMIT;
     }
     if ((head->kind == TARN_STREAM_KEY) != (head->reference == head->number)) {

@@ -2,6 +2,7 @@
 // to the first thing that can't be.
 //
 //     decoder | tables | keys | places | colours | two grids: index, tiles, blocks |
+#include "protocol/level_code.h"
 #include "protocol/stream.h"
 
 #include <float.h>
@@ -13,7 +14,7 @@ enum {
     SUM_BITS = 3 * TARN_FLOW_WEIGHT_BITS,
 };
 
-/// A particle: x, y, z in 1/1024 cell, and its colour or SLOT_DEAD.
+/// A particle: x, y, z in 1/1024 cell, and its colour | its level << 8, or SLOT_DEAD.
 typedef int32_t slot_place[4];
 
 enum { SLOT_DEAD = -1 };
@@ -40,6 +41,8 @@ struct tarn_stream {
     int reference;
     int has_reference;
     int has_colours;
+    uint32_t channel; ///< that the reference carries; 0: none
+    bool has_levels;  ///< places have some, of this channel or of one before
     uint32_t epoch, number, bits;
     uint16_t cells[3];
     int32_t end[4]; ///< last place inside the tank, and the largest number
@@ -105,6 +108,8 @@ tarn_stream *tarn_stream_make(void *memory, const tarn_stream_size *size)
         }
     }
     s->has_reference = s->reference = 0;
+    s->channel = 0;
+    s->has_levels = false;
     s->moving = (tarn_flow){0};
     s->end[3] = INT32_MAX;
     return s;
@@ -318,6 +323,67 @@ static tarn_status read_flow(tarn_stream *s, const tarn_stream_frame *frame)
     return TARN_OK;
 }
 
+// -------------------------------------------------------------------------------------------------------------- levels
+
+static uint32_t group_count(uint32_t slots, uint32_t group)
+{
+    const uint32_t left = slots - group * TARN_STREAM_GROUP;
+    return left < TARN_STREAM_GROUP ? left : TARN_STREAM_GROUP;
+}
+
+/// The levels of a group's particles. @param known  of the first so many slots the reference has levels
+static tarn_status read_level_group(tarn_stream *s, tarn_ans_reader *reader, slot_place *places, uint32_t count,
+                                    uint32_t known, bool is_kept, uint16_t **position)
+{
+    tarn_level_reader levels;
+    uint32_t i = 0;
+    while (i < count && places[i][3] == SLOT_DEAD) {
+        i++;
+    }
+    if (i == count) {
+        return TARN_OK;
+    }
+    tarn_level_open(&levels, reader->at, reader->end);
+    for (; i < count; i++) {
+        int32_t *place = places[i];
+        if (place[3] == SLOT_DEAD) {
+            continue;
+        }
+        const int32_t last = i < known ? place[3] >> 8 & TARN_LEVEL_MAX : -1;
+        const int32_t level = tarn_level_read(&levels, &s->tables->residual, last) << 8;
+        (*position)[3] = (uint16_t)(((*position)[3] & 0xff) | level);
+        *position += 4;
+        place[3] = is_kept ? (place[3] & 0xff) | level : place[3];
+    }
+    *reader = levels.from;
+    return tarn_level_is_whole(&levels) ? TARN_OK : TARN_E_MALFORMED;
+}
+
+/// A layer's levels, behind all else that is said of it. They go to the particles that have been handed out last.
+/// @param before  slots that the layer had before the frame
+static tarn_status read_levels(tarn_stream *s, tarn_ans_reader *reader, const tarn_stream_head *head, uint32_t l,
+                               uint32_t before, uint32_t shown)
+{
+    const layer_slots *layer = &s->layers[l];
+    const uint32_t known = head->kind != TARN_STREAM_KEY && head->channel == s->channel ? before : 0;
+    uint16_t *position = s->out->positions + 4 * (size_t)shown;
+    tarn_status status = TARN_OK;
+    for (uint32_t g = 0; g * TARN_STREAM_GROUP < layer->slots && status == TARN_OK && head->channel != 0; g++) {
+        const uint32_t first = g * TARN_STREAM_GROUP, count = group_count(layer->slots, g);
+        status = read_level_group(s, reader, s->places + layer->first + first, count, known > first ? known - first : 0,
+                                  head->kind != TARN_STREAM_EXTRA, &position);
+    }
+    return status;
+}
+
+/// A frame without a channel shows none of the reference's.
+static void hide_levels(const tarn_stream_particles *particles)
+{
+    for (uint32_t i = 0; i < particles->count; i++) {
+        particles->positions[4 * (size_t)i + 3] &= 0xff;
+    }
+}
+
 // ---------------------------------------------------------------------------------------------------------- key frames
 
 typedef struct key_tile {
@@ -413,7 +479,8 @@ static tarn_status read_key_layer(tarn_stream *s, const tarn_stream_frame *frame
             return TARN_E_MALFORMED;
         }
     }
-    return sets.at == end ? TARN_OK : TARN_E_MALFORMED;
+    const tarn_status status = read_levels(s, &sets, &frame->head, l, 0, s->out->count - layer->slots);
+    return status == TARN_OK && sets.at == end ? TARN_OK : TARN_E_MALFORMED;
 }
 
 /// Begins a chain: what the frames to come refer to.
@@ -427,6 +494,7 @@ static void begin_chain(tarn_stream *s, const tarn_stream_frame *frame)
     s->epoch = head->epoch;
     s->bits = head->place_bits;
     s->has_colours = (head->flags & TARN_FRAME_FLAG_COLOURS) != 0;
+    s->has_levels = false;
     s->layer_count = head->layer_count;
     s->flow_tiles_max = head->flow_tiles_max;
     for (int a = 0; a < 3; a++) {
@@ -538,12 +606,6 @@ static tarn_status read_births(tarn_stream *s, tarn_ans_reader *reader, uint32_t
     return tarn_ans_is_whole(reader) ? TARN_OK : TARN_E_MALFORMED;
 }
 
-static uint32_t group_count(uint32_t slots, uint32_t group)
-{
-    const uint32_t left = slots - group * TARN_STREAM_GROUP;
-    return left < TARN_STREAM_GROUP ? left : TARN_STREAM_GROUP;
-}
-
 /// A layer of a base or extra frame: which groups are coded, these, and the births.
 static tarn_status read_moved_layer(tarn_stream *s, const tarn_stream_frame *frame, uint32_t l)
 {
@@ -572,7 +634,7 @@ static tarn_status read_moved_layer(tarn_stream *s, const tarn_stream_frame *fra
             return TARN_E_MALFORMED;
         }
     }
-    const uint32_t births = said->slots - layer->slots;
+    const uint32_t before = layer->slots, births = said->slots - before;
     for (uint32_t g = 0; g * TARN_STREAM_GROUP < births; g++) {
         const uint32_t slot = layer->first + layer->slots + g * TARN_STREAM_GROUP;
         if (read_births(s, &reader, l, slot, group_count(births, g)) != TARN_OK) {
@@ -580,7 +642,11 @@ static tarn_status read_moved_layer(tarn_stream *s, const tarn_stream_frame *fra
         }
     }
     layer->slots = said->slots;
-    return reader.at == reader.end && s->out->count - shown == said->particles ? TARN_OK : TARN_E_MALFORMED;
+    if (s->out->count - shown != said->particles ||
+        read_levels(s, &reader, &frame->head, l, before, shown) != TARN_OK) {
+        return TARN_E_MALFORMED;
+    }
+    return reader.at == reader.end ? TARN_OK : TARN_E_MALFORMED;
 }
 
 // -------------------------------------------------------------------------------------------------------------- frames
@@ -665,9 +731,14 @@ tarn_status tarn_stream_decode(tarn_stream *s, const tarn_stream_frame *frame, t
     if (status != TARN_OK) {
         return status;
     }
+    if (frame->head.channel == 0 && s->has_levels) {
+        hide_levels(particles);
+    }
     if (frame->head.kind != TARN_STREAM_EXTRA) {
         s->reference = !s->reference;
         s->number = frame->head.number;
+        s->channel = frame->head.channel;
+        s->has_levels |= s->channel != 0;
     }
     s->has_reference = 1;
     return TARN_OK;

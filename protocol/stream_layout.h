@@ -37,8 +37,9 @@
     X(BODY_COUNT, "body_count", 120, "u32")                                                                            \
     X(RESIDUAL_STEP, "residual_step", 124, "u16")                                                                      \
     X(FLOW_STEP, "flow_step", 126, "u8")                                                                               \
-    X(RESERVED, "reserved", 127, "u8")                                                                                 \
-    X(UNUSED, "unused", 128, "u8[8]")
+    X(CHANNEL, "channel", 127, "u8")                                                                                   \
+    X(CHANNEL_LOW, "channel_low", 128, "f32")                                                                          \
+    X(CHANNEL_HIGH, "channel_high", 132, "f32")
 
 #define TARN_STREAM_LAYER_FIELDS(X)                                                                                    \
     X(BYTES, "bytes", 0, "u32")                                                                                        \

@@ -44,6 +44,9 @@ static void read_header(const uint8_t *p, tarn_stream_head *head)
     head->body_count = get_u32(p + STREAM_AT_BODY_COUNT);
     head->residual_step = get_u16(p + STREAM_AT_RESIDUAL_STEP);
     head->flow_step = p[STREAM_AT_FLOW_STEP];
+    head->channel = p[STREAM_AT_CHANNEL];
+    head->channel_low = head->channel != 0 ? get_f32(p + STREAM_AT_CHANNEL_LOW) : 0.0f;
+    head->channel_high = head->channel != 0 ? get_f32(p + STREAM_AT_CHANNEL_HIGH) : 0.0f;
 }
 
 /// Checks what comes before any other field can be believed.
@@ -72,8 +75,8 @@ static tarn_status check_prefix(const uint8_t *bytes, size_t byte_count)
     if (bytes[STREAM_AT_TILE_CELLS_LOG2] != TARN_FRAME_TILE_CELLS_LOG2) {
         return TARN_E_VERSION;
     }
-    const uint32_t reserved = version == 2 ? get_u32(bytes + STREAM_AT_RESIDUAL_STEP) : bytes[STREAM_AT_RESERVED];
-    return reserved == 0 ? TARN_OK : TARN_E_MALFORMED;
+    const uint32_t later = version == 2 ? get_u32(bytes + STREAM_AT_RESIDUAL_STEP) : bytes[STREAM_AT_CHANNEL];
+    return (later != 0) == (version > TARN_FRAME_VERSION_PLAIN) ? TARN_OK : TARN_E_MALFORMED;
 }
 
 /// The bodies, for which the header must have room.

@@ -8,7 +8,7 @@ static void write_header(const tarn_stream_head *head, uint8_t *p)
         p[i] = 0;
     }
     put_u32(p + STREAM_AT_MAGIC, TARN_FRAME_MAGIC);
-    put_u16(p + STREAM_AT_VERSION, TARN_FRAME_VERSION);
+    put_u16(p + STREAM_AT_VERSION, head->channel != 0 ? TARN_FRAME_VERSION : TARN_FRAME_VERSION_PLAIN);
     put_u16(p + STREAM_AT_HEADER_BYTES, (uint16_t)(TARN_FRAME_HEADER_BYTES + head->body_count * TARN_FRAME_BODY_BYTES));
     put_u32(p + STREAM_AT_FRAME_BYTES, head->frame_bytes);
     p[STREAM_AT_KIND] = head->kind;
@@ -40,6 +40,11 @@ static void write_header(const tarn_stream_head *head, uint8_t *p)
     put_u32(p + STREAM_AT_BODY_COUNT, head->body_count);
     put_u16(p + STREAM_AT_RESIDUAL_STEP, head->residual_step);
     p[STREAM_AT_FLOW_STEP] = head->flow_step;
+    if (head->channel != 0) {
+        p[STREAM_AT_CHANNEL] = head->channel;
+        put_f32(p + STREAM_AT_CHANNEL_LOW, head->channel_low);
+        put_f32(p + STREAM_AT_CHANNEL_HIGH, head->channel_high);
+    }
 }
 
 static void write_body(const tarn_frame_body *body, uint8_t *p)

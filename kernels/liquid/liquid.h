@@ -81,6 +81,8 @@ typedef struct liquid_args {
     liquid_scale scale;
     liquid_memory m;
     uint32_t iteration, iteration_count; ///< of viscosity
+    float *value;                        ///< [particle] of a channel
+    float value_scale;
 } liquid_args;
 
 /// Kernels, in the order of a step.
@@ -105,6 +107,8 @@ typedef struct liquid_args {
     K(liquid_body_drag)                                                                                                \
     K(liquid_tension_smooth)                                                                                           \
     K(liquid_tension)                                                                                                  \
-    K(liquid_drift)
+    K(liquid_drift)                                                                                                    \
+    K(liquid_show_pressure)                                                                                            \
+    K(liquid_show_density)
 
 #endif

@@ -209,6 +209,10 @@ static const char *const stages[STAGE_END - STAGE_COUNT] = {"p2g",      "grid", 
 static const tarn_channel_spec channels[] = {
     {"colour", "Own colour", NULL}, // of its liquid, or dye; in frames of a tank that has some
     {"speed", "Speed", "m/s"},
+    {"height", "Height", "m"},
+    {"vorticity", "Vorticity", "1/s"},
+    [LIQUID_CHANNEL_PRESSURE] = {"pressure", "Pressure", "Pa"},
+    [LIQUID_CHANNEL_DENSITY] = {"density", "Density", "kg/m³"},
 };
 
 const tank_model tarn_liquid_model = {
@@ -236,4 +240,5 @@ const tank_model tarn_liquid_model = {
     .used = used,
     .begin = begin,
     .substep = liquid_substep,
+    .channel = liquid_channel,
 };

@@ -121,6 +121,22 @@ static uint32_t place_layer(tarn_encoder *e, uint32_t layer, uint32_t group, uin
     return 0;
 }
 
+/// A layer's levels. @param group  the first of its groups @return the next layer's
+static uint32_t place_levels(tarn_encoder *e, uint32_t layer, uint32_t group, uint64_t *at)
+{
+    const uint32_t end = e->layers[layer].first + e->layers[layer].slots_max;
+    for (; group < e->level_group_count && e->level_groups[group].slot < end; group++) {
+        const uint32_t bytes = e->level_bytes[group];
+        TARN_ASSERT(bytes <= STREAM_LEVEL_BYTES && e->chunk_count < e->room.chunks);
+        if (bytes > 0) {
+            const uint64_t from = (uint64_t)(group + 1) * STREAM_LEVEL_BYTES - bytes;
+            e->chunks[e->chunk_count++] = (stream_chunk){.from = from, .to = *at, .bytes = bytes, .is_level = 1};
+            *at += bytes;
+        }
+    }
+    return group;
+}
+
 static uint32_t groups_of(const tarn_encoder *e, uint32_t layer, uint32_t first)
 {
     uint32_t g = first;
@@ -150,7 +166,7 @@ tarn_status encoder_assemble(tarn_encoder *e, tarn_stream_head *head, const tarn
                              size_t bytes_max)
 {
     uint64_t list_to[TARN_STREAM_LAYERS_MAX + 1], at = tarn_stream_head_bytes(head);
-    uint32_t group = 0;
+    uint32_t group = 0, level_group = 0;
     write_lists(e);
     e->chunk_count = 0;
     list_to[0] = at;
@@ -165,11 +181,12 @@ tarn_status encoder_assemble(tarn_encoder *e, tarn_stream_head *head, const tarn
         list_to[1 + l] = at;
         at += e->list_bytes[1 + l];
         group += place_layer(e, l, group, &at);
+        level_group = place_levels(e, l, level_group, &at);
         head->layers[l].bytes = (uint32_t)(at - list_to[1 + l]);
     }
     TARN_ASSERT(e->args.is_key || group == e->group_count); // every group is in some layer
     TARN_ASSERT(head->flow_bytes <= at - list_to[0]);
-    if (at > bytes_max || at > UINT32_MAX || (e->frame != NULL && at > e->room.coded)) {
+    if (at > bytes_max || at > UINT32_MAX || (e->frame != NULL && at > e->room.frame)) {
         return TARN_E_SPACE;
     }
     TARN_ASSERT(e->chunk_count == 0 || e->chunks[e->chunk_count - 1].to + e->chunks[e->chunk_count - 1].bytes <= at);

@@ -143,7 +143,7 @@ static void lay_out_layers(tarn_encoder *e)
             count += e->counts[t * layers + l];
         }
         const uint32_t births = e->now.had_births ? count / 4 + 1024 : 0;
-        e->layers[l] = (encoder_layer){first, count, count + births, count};
+        e->layers[l] = (encoder_layer){first, count, count + births, count, 0};
         first += e->layers[l].slots_max;
     }
     TARN_ASSERT(first <= e->room.slots);
@@ -306,6 +306,7 @@ static void count_particles(tarn_encoder *e, const uint32_t births[TARN_STREAM_L
                 layer->particles -= e->bytes[g] >> 16;
             }
         }
+        layer->born = births[l];
         layer->slots += births[l];
         layer->particles += births[l];
     }
@@ -393,6 +394,11 @@ static void fill_head(const tarn_encoder *e, tarn_stream_kind kind, const tarn_t
     head->kind = (uint8_t)kind;
     head->place_bits = (uint8_t)e->desc.place_bits;
     head->layer_count = (uint8_t)e->desc.layers;
+    if (e->channel > 0) {
+        head->channel = (uint8_t)e->channel;
+        head->channel_low = e->channel_low;
+        head->channel_high = e->channel_high;
+    }
     head->flags = info->flags | (e->args.has_colours ? TARN_FRAME_FLAG_COLOURS : 0);
     head->epoch = info->epoch;
     head->step = now->step;
@@ -433,10 +439,10 @@ static bool can_refer(const tarn_encoder *e, const tarn_tank_frame_info *info)
            e->now.step >= e->reference_step && e->now.step - e->reference_step < UINT32_MAX;
 }
 
-/// What a particle takes in a frame, the flow apart.
-static float bits_of(const tarn_stream_head *head)
+/// What a particle takes in a frame, the flow and levels apart.
+static float bits_of(const tarn_encoder *e, const tarn_stream_head *head)
 {
-    float bytes = 0.0f, particles = 1.0f;
+    float bytes = -(float)e->levels_bytes, particles = 1.0f;
     for (uint32_t l = 0; l < head->layer_count; l++) {
         bytes += (float)head->layers[l].bytes;
         particles += (float)head->layers[l].particles;
@@ -455,7 +461,7 @@ static tarn_status code(tarn_encoder *e, tarn_stream_kind *kind)
         *kind = TARN_STREAM_KEY;
         status = code_key(e);
     }
-    return status;
+    return status == TARN_OK ? encoder_code_levels(e) : status;
 }
 
 tarn_status tarn_encoder_encode(tarn_encoder *e, tarn_stream_kind kind, const tarn_tank_frame_info *info,
@@ -474,6 +480,7 @@ tarn_status tarn_encoder_encode(tarn_encoder *e, tarn_stream_kind kind, const ta
     e->number++;
     const bool was_whole = e->has_reference;
     e->has_reference = false; // until all of it has gone well
+    encoder_begin_levels(e);
     tarn_status status = code(e, &kind);
     if (status != TARN_OK) {
         return status;
@@ -489,11 +496,12 @@ tarn_status tarn_encoder_encode(tarn_encoder *e, tarn_stream_kind kind, const ta
         e->reference_flow_steps = head->interval_steps;
         e->epoch = info->epoch;
         e->generation = e->now.generation;
+        e->reference_channel = e->channel;
         e->args.flow_now = !e->args.flow_now;
         e->flow_is_indexed = false;
     }
     if (kind == TARN_STREAM_BASE) {
-        e->base_bits = bits_of(head);
+        e->base_bits = bits_of(e, head);
         status = reseat(e);
     }
     e->has_reference = status == TARN_OK && (kind == TARN_STREAM_KEY || was_whole);

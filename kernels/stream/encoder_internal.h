@@ -13,12 +13,13 @@ enum { ENCODER_FLOW_STEPS = 4 }; ///< that a key frame's flow spans
 /// A layer's slots.
 typedef struct encoder_layer {
     uint32_t first, slots, slots_max, particles;
+    uint32_t born; ///< the last so many of the slots, in the frame in hand
 } encoder_layer;
 
 /// What there is room for.
 typedef struct encoder_room {
     uint32_t particles, slots, tiles, occupied, flow, groups, chunks;
-    uint64_t coded;
+    uint64_t coded, frame;
 } encoder_room;
 
 struct tarn_encoder {
@@ -50,6 +51,15 @@ struct tarn_encoder {
     uint32_t flow_count;
     bool flow_is_indexed; ///< the frame's grid has that list already
 
+    // what frames carry
+    uint32_t channel;           ///< 1 more than its number; 0: none
+    uint32_t reference_channel; ///< the same of the reference
+    float channel_low, channel_high;
+    stream_level_group *level_groups; ///< NULL until one was asked for
+    uint32_t *level_bytes;
+    uint32_t level_group_count;
+    uint64_t levels_bytes; ///< of the frame in hand
+
     // host copies and scratch
     uint64_t *reached; ///< bit per tile of the tank
     stream_tile *tiles;
@@ -67,6 +77,14 @@ struct tarn_encoder {
 /// Takes the encoder's memory; gives it back, also what was taken by a call that failed.
 tarn_status encoder_carve_memory(tarn_encoder *encoder);
 void encoder_give_memory(tarn_encoder *encoder);
+
+/// What takes a channel, for so many groups, where it isn't there yet. @return TARN_OK or TARN_E_MEMORY
+tarn_status encoder_carve_levels(tarn_encoder *encoder, uint32_t groups);
+
+/// Finds the values of the channel that the frame carries, if any; then, when all else of the frame is coded, codes
+/// them.
+void encoder_begin_levels(tarn_encoder *encoder);
+tarn_status encoder_code_levels(tarn_encoder *encoder);
 
 /// Room for the lists: gaps and counts of tiles, a bit per group.
 #define ENCODER_LIST_BYTES(room, layers)                                                                               \
@@ -92,6 +110,9 @@ tarn_status encoder_code_flow(tarn_encoder *encoder);
 /// For validating builds (protocol/assert.h): asserts that seats, places, slots and the reference's tiles fit together.
 /// There is a reference to the tank's present particles.
 void encoder_validate(const tarn_encoder *encoder);
+
+/// The same of a frame's levels, when they are coded: each particle that viewers have gets one.
+void encoder_validate_levels(const tarn_encoder *encoder);
 
 /// Puts the coded streams together.
 /// @param head  all but the sections' sizes

@@ -48,8 +48,9 @@ static void choose_room(tarn_encoder *encoder)
     // A tile of the grid for every 64 particles: beyond that residuals say where particles go.
     room->flow = tile_min_u32(room->tiles, 256 + room->particles / 64);
     const uint32_t parts = 2 * room->occupied * layers;
-    room->chunks = room->flow + (parts > room->groups ? parts : room->groups);
+    room->chunks = room->flow + (parts > room->groups ? parts : room->groups) + room->groups;
     room->coded = coded_bytes(encoder);
+    room->frame = room->coded + room->slots + 8 * (uint64_t)room->groups; // with levels
     TARN_ASSERT(room->occupied <= room->tiles && room->flow <= room->tiles);
     TARN_ASSERT(room->slots < STREAM_BORN); // a seat says either
 }
@@ -90,7 +91,7 @@ static void carve_device(room_carver *t)
     e->args.seat = carve(t, e->args.seat, particles * 4);
     e->moved_seat = carve(t, e->moved_seat, particles * 4);
     if (!tarn_device_is_host(e->view.device)) {
-        e->frame = carve(t, e->frame, room->coded);
+        e->frame = carve(t, e->frame, room->frame);
     }
 }
 
@@ -121,10 +122,52 @@ tarn_status encoder_carve_memory(tarn_encoder *encoder)
     return carve_host(encoder) && !t.failed ? TARN_OK : TARN_E_MEMORY;
 }
 
+static void carve_levels(room_carver *t, uint64_t groups)
+{
+    const encoder_room *room = &t->encoder->room;
+    stream_memory *w = &t->encoder->args.w;
+    w->value = carve(t, w->value, (uint64_t)room->particles * sizeof *w->value);
+    w->level = carve(t, w->level, room->slots);
+    w->level_now = carve(t, w->level_now, room->slots);
+    w->level_group = carve(t, w->level_group, groups * sizeof *w->level_group);
+    w->level_bytes = carve(t, w->level_bytes, groups * sizeof *w->level_bytes);
+    w->level_coded = carve(t, w->level_coded, groups * STREAM_LEVEL_BYTES);
+}
+
+static void give_levels(tarn_encoder *encoder)
+{
+    room_carver t = {.encoder = encoder, .giving = true};
+    carve_levels(&t, 0);
+    free(encoder->level_groups);
+    free(encoder->level_bytes);
+    encoder->level_groups = NULL;
+    encoder->level_bytes = NULL;
+}
+
+tarn_status encoder_carve_levels(tarn_encoder *encoder, uint32_t groups)
+{
+    if (encoder->level_groups != NULL) {
+        return TARN_OK;
+    }
+    room_carver t = {.encoder = encoder};
+    const uint64_t before = encoder->bytes_taken;
+    carve_levels(&t, groups);
+    encoder->level_groups = calloc(groups, sizeof *encoder->level_groups);
+    encoder->level_bytes = calloc(groups, sizeof *encoder->level_bytes);
+    if (!t.failed && encoder->level_groups != NULL && encoder->level_bytes != NULL &&
+        tarn_queue_zero(encoder->view.queue, encoder->args.w.level_now, encoder->room.slots) == TARN_OK) {
+        return TARN_OK;
+    }
+    give_levels(encoder);
+    encoder->bytes_taken = before;
+    return TARN_E_MEMORY;
+}
+
 void encoder_give_memory(tarn_encoder *encoder)
 {
     room_carver t = {.encoder = encoder, .giving = true};
     carve_device(&t);
+    give_levels(encoder);
     free(encoder->flow_list);
     free(encoder->reached);
     free(encoder->tiles);

@@ -6,12 +6,14 @@
 ///
 ///     key:           see ─ layers ─ sets ─ fit ─ nodes ─ borders ─ pack
 ///     base, extra:   arrive ─ fit ─ nodes ─ borders ─ move ─ groups ─ pack; behind a base: reseat
+///     before pack, where the frame carries a channel:   levels ─ level_groups
 #ifndef TARN_KERNELS_STREAM_STREAM_MEMORY_H
 #define TARN_KERNELS_STREAM_STREAM_MEMORY_H
 
 #include "kernels/device/tile.h"
 #include "kernels/grid/grid.h"
 #include "protocol/flow_grid.h"
+#include "protocol/level_code.h"
 #include "protocol/stream.h"
 
 enum {
@@ -23,7 +25,10 @@ enum {
     STREAM_GROUP_BYTES =
         TARN_ANS_STATE_BYTES + 2 + 4 + 2 * TARN_STREAM_GROUP + TARN_STREAM_GROUP * TARN_RESIDUAL_BYTES_MAX,
     STREAM_COLOUR_BYTES = 3, ///< most of a particle's colour: 12 bits and 8
-    STREAM_AXIS_BITS = 21,   ///< of a packed place
+    STREAM_LEVEL_BYTES = TARN_ANS_STATE_BYTES + 2 + TARN_STREAM_GROUP + TARN_RESIDUAL_BYTES_MAX,
+    STREAM_LEVEL_FORM = 4, ///< coarsest steps of levels: of 8
+    STREAM_LEVEL_WILD = 4, ///< steps are no larger than so many times what levels are off on average
+    STREAM_AXIS_BITS = 21, ///< of a packed place
     STREAM_FILLED = TILE_CELLS / 32,
     STREAM_CELL_SORTED_MAX = 128, ///< particles of a cell that lanes sort by counting
     STREAM_SAMPLE_SHARE = 2,      ///< sixteenths of all particles that the first layer has
@@ -58,6 +63,12 @@ typedef struct stream_group {
     uint32_t slot, count, is_born;
 } stream_group;
 
+/// A group of slots whose levels make one stream; of the first `old` the slot says whether they are alive, the others
+/// are being born.
+typedef struct stream_level_group {
+    uint32_t slot, count, old;
+} stream_level_group;
+
 /// A tile's part in a layer of a key frame; where its stream of sets ends, and that of its colours.
 typedef struct stream_part {
     uint32_t slot, count;
@@ -68,7 +79,7 @@ typedef struct stream_part {
 typedef struct stream_chunk {
     uint64_t from, to;
     uint32_t bytes;
-    uint32_t unused;
+    uint32_t is_level; ///< from level_coded
 } stream_chunk;
 
 /// A tile of the reference.
@@ -98,7 +109,13 @@ typedef struct stream_memory {
     uint32_t *bytes;      ///< of a key frame's parts: [2 part] set, colours; else [group] bytes | deaths << 16
     uint8_t *coded;       ///< room for all streams
     stream_chunk *chunk;
-    uint32_t *farthest; ///< the bits of all displacements along an axis, 1/1024 cell, or'ed
+    // while a channel is asked for
+    float *value;               ///< [particle] room for the tank's model
+    uint8_t *level, *level_now; ///< [slot] that viewers have after the reference; of the tank now
+    stream_level_group *level_group;
+    uint32_t *level_bytes; ///< [level group]
+    uint8_t *level_coded;  ///< [level group][STREAM_LEVEL_BYTES]
+    uint32_t *farthest;    ///< the bits of all displacements along an axis, 1/1024 cell, or'ed
     tarn_code_tables *tables;
 } stream_memory;
 
@@ -121,6 +138,9 @@ typedef struct stream_args {
     int32_t dead_zone;                        ///< what may be left unsaid of a place, 1/1024 cell
     uint32_t residual_step, residual_inverse; ///< 1/1024 cell; 2^31 / step, rounded up
     int32_t flow_shift;                       ///< a node's step is 2^flow_shift quanta
+    const float *value;                       ///< [particle] of the channel
+    float level_low, level_scale;             ///< what level 0 stands for; levels of a unit
+    uint32_t has_levels;                      ///< viewers have levels of it after the reference
     uint8_t *to;                              ///< the frame
     // of stream_index: table[list[i * stride]] becomes 1 + i, or 0
     const uint32_t *list;
@@ -142,6 +162,8 @@ typedef struct stream_args {
     K(stream_borders)                                                                                                  \
     K(stream_move)                                                                                                     \
     K(stream_groups)                                                                                                   \
+    K(stream_levels)                                                                                                   \
+    K(stream_level_groups)                                                                                             \
     K(stream_reseat)                                                                                                   \
     K(stream_pack)
 

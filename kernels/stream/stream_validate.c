@@ -83,6 +83,26 @@ static void validate_flow(const tarn_encoder *e)
     }
 }
 
+void encoder_validate_levels(const tarn_encoder *e)
+{
+    if (!tarn_device_is_host(e->view.device)) {
+        return;
+    }
+    const stream_slot *slots = e->args.w.slot;
+    for (uint32_t l = 0, g = 0; l < e->desc.layers && e->level_group_count > 0; l++) {
+        uint32_t alive = 0, count = 0;
+        for (; g < e->level_group_count && count < e->layers[l].slots; g++) {
+            const stream_level_group *group = &e->level_groups[g];
+            for (uint32_t k = 0; k < group->count; k++) {
+                alive += k >= group->old || slots[group->slot + k].old.state == SLOT_ALIVE;
+            }
+            count += group->count;
+        }
+        TARN_ASSERT(count == e->layers[l].slots);
+        TARN_ASSERT(alive == e->layers[l].particles); // each gets a level
+    }
+}
+
 void encoder_validate(const tarn_encoder *e)
 {
     if (!tarn_device_is_host(e->view.device)) {

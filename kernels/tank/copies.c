@@ -1,6 +1,7 @@
 // Copies of the state for exports, tests and diagnostics.
 #include "kernels/tank/tank_internal.h"
 #include "protocol/assert.h"
+#include "protocol/channel.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,36 @@ tarn_status tarn_tank_particles(tarn_tank *tank, float *positions_m, float *velo
     return status;
 }
 
+tarn_status tarn_tank_channel(tarn_tank *tank, uint32_t number, float *values, uint32_t particles_max,
+                              uint32_t *particle_count)
+{
+    const tarn_model *model = &tank->model->shown;
+    *particle_count = tank->particle_count;
+    if (number >= model->channel_count || !tarn_channel_is_carried(model->channels[number].name)) {
+        return TARN_E_ARGUMENT;
+    }
+    if (tank->particle_count > particles_max) {
+        return TARN_E_SPACE;
+    }
+    float *room = tarn_device_alloc(tank->grid.device, (size_t)tank->args->scale.particles_max * sizeof *room);
+    if (room == NULL) {
+        return TARN_E_MEMORY;
+    }
+    tank_channel channel;
+    copier c;
+    tarn_status status = copier_open(&c, tank);
+    if (status == TARN_OK) {
+        tank_view_channel(tank, number, room, &channel);
+        status = copier_load(&c, channel.value);
+    }
+    for (uint32_t i = 0; i < c.count && status == TARN_OK; i++) {
+        values[i] = tile_f32_bits(c.field[c.name[i].at]);
+    }
+    copier_close(&c);
+    tarn_device_free(tank->grid.device, room);
+    return status;
+}
+
 bool tarn_tank_has_colours(const tarn_tank *tank)
 {
     return tank->args->store.attribute != NULL;
@@ -129,6 +160,17 @@ static void place_tile(const tarn_tank *tank, uint32_t dense, const float *from,
     }
 }
 
+float tank_pressure_m2_s2(const tarn_tank *tank)
+{
+    const grid_control *control = &tank->control->grid;
+    const float kick = tank->grid.substeps > 1 ? control->frac : control->kick;
+    if (tank->counters.grid.solved == 0 || !(kick > 0.0f)) {
+        return 0.0f; // as in a tank that was just restored
+    }
+    // u -= grad p in cells per step: p is in cells^2 per step and the last substep's kick.
+    return tank->grid.desc.cell_m * tank->grid.desc.cell_m / (kick * tank->grid.desc.dt_s * tank->grid.desc.dt_s);
+}
+
 tarn_status tarn_tank_pressure(tarn_tank *tank, float *pressure_m2_s2, size_t cells_max)
 {
     const uint16_t *cells = tank->grid.desc.cells;
@@ -141,7 +183,6 @@ tarn_status tarn_tank_pressure(tarn_tank *tank, float *pressure_m2_s2, size_t ce
         return TARN_E_STATE;
     }
     TARN_ASSERT(tiles <= tank->args->grid.shape.occupied_max);
-    TARN_ASSERT(tiles == 0 || tank->control->grid.kick > 0.0f); // in a tank that was just restored nothing is solved
     memset(pressure_m2_s2, 0, cell_count * sizeof *pressure_m2_s2);
     uint32_t *dense = malloc(((size_t)tiles + 1) * sizeof *dense);
     float *pressure = malloc(((size_t)tiles * TILE_CELLS + 1) * sizeof *pressure);
@@ -154,11 +195,7 @@ tarn_status tarn_tank_pressure(tarn_tank *tank, float *pressure_m2_s2, size_t ce
         status = tarn_queue_download(tank->grid.queue, pressure, tank->args->grid.m.pressure,
                                      (size_t)tiles * TILE_CELLS * sizeof *pressure);
     }
-    // u -= grad p in cells per step: p is in cells^2 per step and the last substep's kick.
-    const grid_control *control = &tank->control->grid;
-    const float kick = tank->grid.substeps > 1 ? control->frac : control->kick;
-    const float scale =
-        tank->grid.desc.cell_m * tank->grid.desc.cell_m / (kick * tank->grid.desc.dt_s * tank->grid.desc.dt_s);
+    const float scale = tank_pressure_m2_s2(tank);
     for (uint32_t i = 0; i < tiles && status == TARN_OK; i++) {
         place_tile(tank, dense[i], pressure + (size_t)i * TILE_CELLS, scale, pressure_m2_s2);
     }

@@ -106,6 +106,10 @@ void tank_set_parameters(tarn_tank *tank, const float values[TARN_MODEL_PARAMETE
 /// The parameter that has a role, or what it is where the model has none such.
 float tank_role(const tarn_tank *tank, tarn_parameter_role role, float otherwise);
 
+/// What the solver's unit of pressure is of that over the density of the heaviest liquid, m^2/s^2; 0: nothing is
+/// solved.
+float tank_pressure_m2_s2(const tarn_tank *tank);
+
 void tank_motion_reset(tank_motion *motion);
 
 /// Where the tank goes from now on.

@@ -1,5 +1,6 @@
 // Models by number and by name.
 #include "kernels/tank/tank_internal.h"
+#include "protocol/channel.h"
 
 #include <string.h>
 
@@ -35,6 +36,9 @@ bool tank_model_is_sound(const tank_model *model)
                  shown->channel_count <= TARN_MODEL_CHANNELS_MAX && shown->carried_count <= TARN_MODEL_CARRIED_MAX &&
                  model->kinds <= LIQUIDS_MAX && (model->fills || !model->keeps_velocity) &&
                  (shown->tools & ~TARN_TOOLS_ALL) == 0;
+    for (uint32_t i = 0; i < shown->channel_count; i++) {
+        sound = sound && (model->channel != NULL || !tarn_channel_is_carried(shown->channels[i].name));
+    }
     for (int tool = 0; tool < TARN_TOOL_COUNT; tool++) {
         sound = sound && ((shown->tools >> tool & 1) == 0 || (shown->can & needs[tool]) == needs[tool]);
     }
@@ -59,6 +63,16 @@ int tarn_model_parameter_find(const tarn_model *model, const char *name)
 uint32_t tank_kinds(const tarn_tank *tank)
 {
     return tank->model->kinds > 0 ? tank->model->kinds : tank->grid.desc.liquid_count;
+}
+
+int tarn_model_channel_find(const tarn_model *model, const char *name)
+{
+    for (uint32_t i = 0; i < model->channel_count; i++) {
+        if (tarn_channel_is_carried(name) && strcmp(model->channels[i].name, name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
 }
 
 float tank_role(const tarn_tank *tank, tarn_parameter_role role, float otherwise)

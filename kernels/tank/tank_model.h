@@ -12,6 +12,7 @@
 
 #include "kernels/grid/grid_host.h"
 #include "kernels/tank/store.h"
+#include "kernels/tank/view.h"
 
 #include <stdbool.h>
 
@@ -56,6 +57,10 @@ typedef struct tank_model {
     void (*begin)(tarn_tank *tank, tank_control *control);
     /// Launches a substep: from particles to particles.
     void (*substep)(tarn_tank *tank);
+    /// Finds a channel's values, of those that are carried: an array that particles have, or what it launches kernels
+    /// to put into `room`. Between steps. NULL: it has no such channel.
+    /// @param room  device memory for as many numbers as there may be particles
+    void (*channel)(tarn_tank *tank, uint32_t number, float *room, tank_channel *channel);
 } tank_model;
 
 extern const tank_model *const tank_models[];

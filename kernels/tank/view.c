@@ -89,6 +89,13 @@ void tank_view_now(const tarn_tank *tank, tank_moment *moment)
     moment->body_count = list_bodies(tank, moment->bodies);
 }
 
+void tank_view_channel(tarn_tank *tank, uint32_t number, float *room, tank_channel *channel)
+{
+    TARN_ASSERT(number < tank->model->shown.channel_count && tank->model->channel != NULL);
+    tank->model->channel(tank, number, room, channel);
+    TARN_ASSERT(channel->value != NULL && channel->low <= channel->high);
+}
+
 tarn_status tank_view_seat(tarn_tank *tank, uint32_t *seat, uint32_t *moved_seat)
 {
     store_memory *store = &tank->args->store;

@@ -38,8 +38,17 @@ typedef struct tank_moment {
     tarn_frame_body bodies[TARN_FRAME_BODIES_MAX];
 } tank_moment;
 
+/// What a channel that frames carry says of particles.
+typedef struct tank_channel {
+    const float *value; ///< device: [particle], in the channel's unit
+    float low, high;    ///< what it ranges over, low <= high: fixed by the tank, so that it hardly ever changes
+} tank_channel;
+
 void tank_view_open(tarn_tank *tank, tank_view *view);
 void tank_view_now(const tarn_tank *tank, tank_moment *moment);
+
+/// A carried channel of the tank's model, as the last step left it: tank_model's channel.
+void tank_view_channel(tarn_tank *tank, uint32_t number, float *room, tank_channel *channel);
 
 /// Lets particles carry numbers through every step: what who encodes them knows them by; TILE_NONE: born since.
 /// Arrays of device memory for view.particles_max; NULL: no longer. @return TARN_OK or TARN_E_STATE: they carry others

@@ -3,7 +3,7 @@
 
 #define EXPORT(name) __attribute__((export_name(#name))) name
 
-enum { ABI = 4 };
+enum { ABI = 5 };
 
 int EXPORT(tarn_codec_abi)(void)
 {
@@ -73,6 +73,11 @@ const char *EXPORT(tarn_codec_status_text)(tarn_status status)
 tarn_status EXPORT(tarn_codec_open)(uint32_t byte_count)
 {
     return byte_count <= tarn_codec_room.input_bytes_max ? tarn_codec_stream_open(byte_count) : TARN_E_SPACE;
+}
+
+void EXPORT(tarn_codec_show_curl)(float top_per_s)
+{
+    tarn_codec_stream_show_curl(top_per_s);
 }
 
 tarn_status EXPORT(tarn_codec_decode)(uint32_t byte_count)

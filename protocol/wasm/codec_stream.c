@@ -8,6 +8,8 @@
 
 static tarn_stream *decoder;
 static tarn_stream_size decoder_size;
+static tarn_stream_particles shown; ///< of the frame decoded last
+static float shown_interval_s;
 
 /// In all layers, with those that were cut off.
 static double particles_of(const tarn_stream_head *head)
@@ -57,6 +59,9 @@ static void store_header(const tarn_stream_frame *frame, const tarn_stream_parti
     *v++ = (double)head->interval_s;
     *v++ = head->interval_steps;
     *v++ = particles_of(head);
+    *v++ = head->channel;
+    *v++ = (double)head->channel_low;
+    *v++ = (double)head->channel_high;
 }
 
 static void store_bodies(const tarn_frame_body *bodies, uint32_t count)
@@ -147,14 +152,26 @@ tarn_status tarn_codec_stream_decode(uint32_t byte_count)
     if (status) {
         return status;
     }
-    tarn_stream_particles particles = {
+    shown = (tarn_stream_particles){
         .positions = (uint16_t *)(uintptr_t)tarn_codec_room.positions,
         .velocities = (int8_t *)(uintptr_t)tarn_codec_room.velocities,
         .particles_max = tarn_codec_room.particles_max,
     };
-    status = decoder != NULL ? tarn_stream_decode(decoder, &frame, &particles) : TARN_E_STATE;
-    if (status == TARN_OK) {
-        store_header(&frame, &particles);
+    status = decoder != NULL ? tarn_stream_decode(decoder, &frame, &shown) : TARN_E_STATE;
+    if (status != TARN_OK) {
+        shown.count = 0;
+        return status;
     }
-    return status;
+    shown_interval_s = frame.head.interval_s;
+    store_header(&frame, &shown);
+    return TARN_OK;
+}
+
+void tarn_codec_stream_show_curl(float top_per_s)
+{
+    if (decoder != NULL && shown.count > 0) {
+        shown.positions = (uint16_t *)(uintptr_t)tarn_codec_room.positions; // they may have moved
+        const float levels = shown_interval_s > 0.0f ? 255.0f / (top_per_s * shown_interval_s) : 0.0f;
+        tarn_stream_show_curl(decoder, levels, &shown);
+    }
 }

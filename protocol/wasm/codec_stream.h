@@ -9,4 +9,8 @@
 tarn_status tarn_codec_stream_open(uint32_t byte_count);
 tarn_status tarn_codec_stream_decode(uint32_t byte_count);
 
+/// After a decode that went well.
+/// @param top_per_s  curl that the highest level stands for, > 0
+void tarn_codec_stream_show_curl(float top_per_s);
+
 #endif

@@ -179,6 +179,7 @@ static bool payload(byte_codec *codec, tarn_ipc_message *message)
         return true;
     case TARN_IPC_AUDIENCE:
         u32(codec, &message->audience.viewer_count);
+        text(codec, message->audience.channel, sizeof message->audience.channel);
         return true;
     case TARN_IPC_INPUT:
         input(codec, &message->input);

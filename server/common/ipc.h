@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 enum {
-    TARN_IPC_VERSION = 9, ///< gateway and worker must agree on it exactly
+    TARN_IPC_VERSION = 10, ///< gateway and worker must agree on it exactly
     TARN_IPC_MAGIC = 0x43504954,
     TARN_IPC_HEADER_BYTES = 16,
     TARN_IPC_STAMPS_BYTES = TARN_IPC_HEADER_BYTES + 24,
@@ -46,7 +46,7 @@ typedef enum tarn_ipc_kind {
     TARN_IPC_LOAD = 2,          ///< make the tank, or make it anew from another scene
     TARN_IPC_RESET = 3,
     TARN_IPC_CONTROL = 4,  ///< pause, resume, single step
-    TARN_IPC_AUDIENCE = 5, ///< how many watch; with none the tank rests
+    TARN_IPC_AUDIENCE = 5, ///< how many watch, and what they ask for; with none the tank rests
     TARN_IPC_INPUT = 6,
     TARN_IPC_VIEWER_GONE = 7,
     TARN_IPC_PING = 8,
@@ -105,6 +105,7 @@ typedef struct tarn_ipc_control {
 
 typedef struct tarn_ipc_audience {
     uint32_t viewer_count;
+    tarn_name channel; ///< that frames are to carry; empty: none
 } tarn_ipc_audience;
 
 typedef struct tarn_ipc_input {

@@ -2,6 +2,7 @@
 // tarn_session_join for viewers, at tarn_session_worker_message for workers.
 #include "server/gateway/session.h"
 #include "protocol/assert.h"
+#include "protocol/channel.h"
 #include "server/common/clock.h"
 #include "server/common/log.h"
 #include "server/gateway/own_scene.h"
@@ -94,14 +95,48 @@ static void note_audience(tarn_session *session)
     }
 }
 
+static bool has_channel(const tarn_session_state *state, const char *name)
+{
+    for (uint32_t i = 0; i < state->channel_count; i++) {
+        if (strcmp(state->channels[i].name, name) == 0) {
+            return tarn_channel_is_carried(name);
+        }
+    }
+    return false;
+}
+
+/// The channel that frames are to carry: as now while anybody asks for it, else that of whoever joined first.
+static const char *channel_wanted(const tarn_session *session)
+{
+    const char *first = "";
+    for (uint32_t i = 0; i < session->viewer_count; i++) {
+        const tarn_view *view = &session->viewers[i]->view;
+        if (view->channel[0] == 0 || view->hidden || !has_channel(&session->state, view->channel)) {
+            continue;
+        }
+        if (strcmp(view->channel, session->channel_told) == 0) {
+            return view->channel;
+        }
+        first = first[0] == 0 ? view->channel : first;
+    }
+    return first;
+}
+
+static bool wants_other_channel(const tarn_session *session)
+{
+    return strcmp(session->channel_told, channel_wanted(session)) != 0;
+}
+
 static void send_audience(tarn_session *session, uint32_t count)
 {
     tarn_ipc_message message = {.kind = TARN_IPC_AUDIENCE, .tank = session->id};
     TARN_ASSERT(session->id != 0 && count <= session->viewer_count);
     message.audience.viewer_count = count;
+    snprintf(message.audience.channel, sizeof message.audience.channel, "%s", channel_wanted(session));
     const tarn_worker_queue_key key = {.kind = TARN_IPC_AUDIENCE, .index = session->id & TARN_SESSION_PLACE_MASK};
     if (post(session, &message, key, true) == TARN_OK) {
         session->audience_told = count;
+        memcpy(session->channel_told, message.audience.channel, sizeof session->channel_told);
     }
 }
 
@@ -181,7 +216,7 @@ static tarn_status send_load(tarn_session *session, const char *scene, uint8_t p
 void tarn_session_view_changed(tarn_session *session)
 {
     note_audience(session);
-    if (session->audience_told == 0 && audience(session) > 0) {
+    if ((session->audience_told == 0 && audience(session) > 0) || wants_other_channel(session)) {
         send_audience(session, audience(session));
     }
     tarn_session_ask_for_key(session);
@@ -711,7 +746,7 @@ void tarn_session_tick(tarn_sessions *all, uint64_t now_ns)
         if (count > 0) {
             session->empty_since_ns = now_ns;
         }
-        if (session->audience_told != count &&
+        if ((session->audience_told != count || wants_other_channel(session)) &&
             (count > 0 || now_ns - session->empty_since_ns >= TARN_GATEWAY_IDLE_MS * (uint64_t)1000000)) {
             send_audience(session, count);
         }

@@ -15,7 +15,16 @@ enum { WIDTH = 960, HEIGHT = 540 };
 
 // ---- options ----
 
-enum { KEY_PLY = 'p', KEY_EXPORT = 'e', KEY_RENDER = 'r', KEY_PLY_EVERY = 256, KEY_EVERY, KEY_FPS, KEY_SIZE };
+enum {
+    KEY_PLY = 'p',
+    KEY_EXPORT = 'e',
+    KEY_RENDER = 'r',
+    KEY_PLY_EVERY = 256,
+    KEY_EVERY,
+    KEY_FPS,
+    KEY_SIZE,
+    KEY_CHANNEL
+};
 
 static const struct argp_option options[] = {
     {"export", KEY_EXPORT, "FILE", 0,
@@ -32,6 +41,8 @@ static const struct argp_option options[] = {
     {"fps", KEY_FPS, "F", 0, "F frames in a second of the tank's time, as far as there are steps; at most 10000", 0},
     {"ply", KEY_PLY, "DIR", 0, "write particles to DIR as binary PLY files", 0},
     {"ply-every", KEY_PLY_EVERY, "K", 0, "a PLY file every K steps, and one of the start; default: as --every", 0},
+    {"channel", KEY_CHANNEL, "NAME", 0,
+     "what particles can be coloured by, as \"pressure\": its values go with them into PLY files and a .pvd's", 0},
     {0},
 };
 _Static_assert(WIDTH == 960 && HEIGHT == 540 && RENDER_PIXELS_MIN == 16 && RENDER_PIXELS_MAX == 4096,
@@ -93,15 +104,19 @@ static void parse_size(struct argp_state *state, tool_export_options *to, const 
 /// Options that ask for something of files that nobody asked for.
 static void check(struct argp_state *state, const tool_export_options *to)
 {
-    bool has_ply = false, has_picture = false, has_other = false;
+    bool has_ply = false, has_picture = false, has_other = false, has_values = false;
     for (uint32_t i = 0; i < to->file_count; i++) {
         const export_format *format = to->files[i].format;
         has_ply |= format == &export_ply;
         has_picture |= format->is_picture;
+        has_values |= format == &export_ply || format == &export_vtk;
         has_other |= format != &export_ply;
     }
     if (to->ply_every != 0 && !has_ply) {
         argp_error(state, "--ply-every needs --ply DIR");
+    }
+    if (to->channel != NULL && !has_values) {
+        argp_error(state, "--channel needs --export FILE.pvd or --ply DIR");
     }
     if (to->width != 0 && !has_picture) {
         argp_error(state, "--size needs --render FILE");
@@ -139,6 +154,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_SIZE:
         parse_size(state, to, argument);
         return 0;
+    case KEY_CHANNEL:
+        to->channel = argument;
+        return 0;
     case ARGP_KEY_END:
         check(state, to);
         return 0;
@@ -175,6 +193,9 @@ struct tool_exports {
     uint8_t *liquids, *colours; // NULL where particles have none of their own
     float *pressure_pa;         // NULL where nobody wants it
     size_t cell_count;
+    const char *channel_name;
+    uint32_t channel;
+    float *values; // of the channel; NULL: none was asked for
     tarn_body_state bodies[TARN_TANK_BODIES_MAX];
 };
 
@@ -292,6 +313,27 @@ static bool open_output(const tool_export_options *from, tool_exports *exports, 
     return true;
 }
 
+/// Looks up the channel that was asked for.
+static bool find_channel(tool_exports *exports, const char *name)
+{
+    const tarn_model *model = tarn_tank_model(exports->tank->tank);
+    const int number = tarn_model_channel_find(model, name);
+    exports->channel_name = name;
+    exports->channel = (uint32_t)number;
+    if (number >= 0) {
+        exports->values = malloc((size_t)tarn_tank_particles_max(exports->tank->tank) * sizeof(float));
+        return exports->values != NULL;
+    }
+    fprintf(stderr, "%s: --channel: found \"%s\", allowed of a tank of %s:", exports->command, name, model->name);
+    for (uint32_t i = 0; i < model->channel_count; i++) {
+        if (tarn_model_channel_find(model, model->channels[i].name) >= 0) {
+            fprintf(stderr, " %s", model->channels[i].name);
+        }
+    }
+    fprintf(stderr, "\n");
+    return false;
+}
+
 static bool allocate(const tool_export_options *from, tool_exports *exports)
 {
     exports->particles_max = tarn_tank_particles_max(exports->tank->tank);
@@ -326,7 +368,8 @@ tool_exports *tool_exports_open(const char *command, const tool_export_options *
         return NULL;
     }
     *exports = (tool_exports){.command = command, .tank = tank, .dt_s = (double)tank->scene.tank.dt_s};
-    if (from->file_count > 0 && !allocate(from, exports)) {
+    if (from->file_count > 0 &&
+        !((from->channel == NULL || find_channel(exports, from->channel)) && allocate(from, exports))) {
         tool_exports_free(exports);
         return NULL;
     }
@@ -371,20 +414,26 @@ static tarn_status read_frame(tool_exports *exports, uint32_t step, export_frame
         .ids = exports->ids,
         .liquids = exports->liquids,
         .colours = exports->colours,
+        .channel = exports->values,
+        .channel_name = exports->channel_name,
         .body_count = tarn_tank_bodies(exports->tank->tank, exports->bodies),
         .bodies = exports->bodies,
         .pressure_pa = exports->pressure_pa,
     };
     tarn_tank_pose(exports->tank->tank, &frame->pose);
     tarn_status status = exports->pressure_pa != NULL ? read_pressure(exports) : TARN_OK;
-    if (status != TARN_OK) {
-        return status;
+    if (status == TARN_OK) {
+        status = tarn_tank_particles(exports->tank->tank, exports->positions_m, exports->velocities_m_s, exports->ids,
+                                     exports->particles_max, &frame->particle_count);
     }
-    status = tarn_tank_particles(exports->tank->tank, exports->positions_m, exports->velocities_m_s, exports->ids,
-                                 exports->particles_max, &frame->particle_count);
-    return status != TARN_OK ? status
-                             : tarn_tank_particle_colours(exports->tank->tank, exports->liquids, exports->colours,
-                                                          exports->particles_max, &frame->particle_count);
+    if (status == TARN_OK) {
+        status = tarn_tank_particle_colours(exports->tank->tank, exports->liquids, exports->colours,
+                                            exports->particles_max, &frame->particle_count);
+    }
+    return status != TARN_OK || exports->values == NULL
+               ? status
+               : tarn_tank_channel(exports->tank->tank, exports->channel, exports->values, exports->particles_max,
+                                   &frame->particle_count);
 }
 
 /// Says why a file is given up, and removes what isn't whole of it.
@@ -523,6 +572,7 @@ void tool_exports_free(tool_exports *exports)
         free(exports->liquids);
         free(exports->colours);
         free(exports->pressure_pa);
+        free(exports->values);
         free(exports);
     }
 }

@@ -20,6 +20,7 @@ typedef struct tool_export_options {
     uint32_t ply_every, every; ///< 0: not given
     double fps;                ///< 0: not given
     uint32_t width, height;    ///< 0: not given
+    const char *channel;       ///< by name; NULL: not given
     bool uses_standard_output; ///< for a video, so nothing else may go there
 } tool_export_options;
 

@@ -249,7 +249,7 @@ static tarn_status tank_message(tarn_place *place, const tarn_ipc_message *messa
         control(place, &message->control);
         return TARN_OK;
     case TARN_IPC_AUDIENCE:
-        tarn_worker_tank_audience(&place->tank, message->audience.viewer_count, now_ns);
+        tarn_worker_tank_audience(&place->tank, &message->audience, now_ns);
         return TARN_OK;
     case TARN_IPC_INPUT:
         input(place, &message->input);

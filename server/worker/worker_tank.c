@@ -218,15 +218,19 @@ void tarn_worker_tank_settle(tarn_worker_tank *tank, uint64_t now_ns)
     tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
 }
 
-void tarn_worker_tank_audience(tarn_worker_tank *tank, uint32_t viewer_count, uint64_t now_ns)
+void tarn_worker_tank_audience(tarn_worker_tank *tank, const tarn_ipc_audience *audience, uint64_t now_ns)
 {
-    if (tank->viewer_count == 0 && viewer_count > 0 && tank->tank != NULL) { // or it begins with all this
+    if (strcmp(tank->channel, audience->channel) != 0) {
+        memcpy(tank->channel, audience->channel, sizeof tank->channel);
+        tarn_frame_plan_ask(&tank->plan); // a paused tank has no other frame to come
+    }
+    if (tank->viewer_count == 0 && audience->viewer_count > 0 && tank->tank != NULL) { // or it begins with all this
         tarn_pace_start(&tank->pace, tank->scene.tank.dt_s, now_ns);
         tank->frame_wanted = true;
         tarn_frame_plan_hurry(&tank->plan, now_ns);
         tarn_frame_plan_ask(&tank->plan);
     }
-    tank->viewer_count = viewer_count;
+    tank->viewer_count = audience->viewer_count;
 }
 
 /// Keeps a change of a parameter for the next step; while there is none, it comes as soon as the tank settles.
@@ -525,6 +529,9 @@ static tarn_status encode(tarn_worker_tank *tank, tarn_worker_link *link, const 
         .inputs = inputs,
     };
     tarn_stream_head head;
+    // Where there is no memory for it frames go without.
+    (void)tarn_encoder_carry(tank->encoder,
+                             (uint32_t)(1 + tarn_model_channel_find(tarn_tank_model(tank->tank), tank->channel)));
     const tarn_status status = tarn_encoder_encode(tank->encoder, kind, &info, space, TARN_IPC_FRAME_BYTES_MAX, &head);
     if (status != TARN_OK) {
         return status;

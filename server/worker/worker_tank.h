@@ -51,7 +51,8 @@ typedef struct tarn_worker_tank {
     bool paused;          ///< as the tank says
     uint32_t steps_asked; ///< single steps, while paused
     uint32_t viewer_count;
-    uint64_t step; ///< since the tank started afresh
+    tarn_name channel; ///< that frames are to carry, where the tank has it; empty: none
+    uint64_t step;     ///< since the tank started afresh
     tarn_pace pace;
     tarn_frame_rates rates;
     bool is_crowded;    ///< another tank of the worker is late
@@ -84,7 +85,7 @@ tarn_status tarn_worker_tank_reset(tarn_worker_tank *tank, const tarn_ipc_reset 
 tarn_status tarn_worker_tank_go_on(tarn_worker_tank *tank, uint32_t epoch, uint64_t step);
 
 void tarn_worker_tank_control(tarn_worker_tank *tank, const tarn_ipc_control *control);
-void tarn_worker_tank_audience(tarn_worker_tank *tank, uint32_t viewer_count, uint64_t now_ns);
+void tarn_worker_tank_audience(tarn_worker_tank *tank, const tarn_ipc_audience *audience, uint64_t now_ns);
 
 /// Takes one input of a viewer. @param why  on failure a sentence for the viewer
 tarn_status tarn_worker_tank_input(tarn_worker_tank *tank, uint32_t viewer_id, const tarn_input *input, tarn_text why);

@@ -18,6 +18,7 @@ import "./cases/stream.mjs";
 import "./cases/streams.mjs";
 import "./cases/input.mjs";
 import "./cases/controls.mjs";
+import "./cases/channels.mjs";
 import "./cases/faults.mjs";
 import "./cases/refusals.mjs";
 import "./cases/solids.mjs";

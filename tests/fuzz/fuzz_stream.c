@@ -61,7 +61,8 @@ static void check_particles(const tarn_stream_frame *frame, const tarn_stream_pa
         for (int a = 0; a < 3; a++) {
             require(position[a] >> out->unit_bits < frame->head.cells[a]);
         }
-        require((frame->head.flags & TARN_FRAME_FLAG_COLOURS) != 0 ? position[3] < 256 : position[3] == 0);
+        require((frame->head.flags & TARN_FRAME_FLAG_COLOURS) != 0 || (position[3] & 0xff) == 0);
+        require(frame->head.channel != 0 || position[3] < 256);
         require(velocity[3] >= (int8_t)layer && (uint32_t)velocity[3] < frame->layers_present); // in their order
         layer = (uint32_t)velocity[3];
     }
@@ -98,7 +99,8 @@ static void check_rewrite(const tarn_stream_frame *frame, const uint8_t *bytes)
     }
     require(tarn_stream_write_head(&frame->head, inputs, again, sizeof again) == TARN_OK);
     put_u16(again + STREAM_AT_VERSION, get_u16(bytes + STREAM_AT_VERSION)); // older ones are read, never written
-    require(memcmp(again, bytes, STREAM_AT_UNUSED) == 0);
+    require(memcmp(again, bytes, STREAM_AT_CHANNEL_LOW) == 0);
+    require(frame->head.channel == 0 || memcmp(again, bytes, TARN_FRAME_HEADER_BYTES) == 0);
     require(memcmp(again + TARN_FRAME_HEADER_BYTES, bytes + TARN_FRAME_HEADER_BYTES,
                    head_bytes - TARN_FRAME_HEADER_BYTES) == 0);
 }

@@ -94,6 +94,10 @@ static bool encode(stage *s, uint32_t index, gpu_outcome *out)
                                   : index % 2 == 1       ? TARN_STREAM_EXTRA
                                                          : TARN_STREAM_BASE;
     tarn_stream_head head;
+    const uint32_t channel = index < WARM_UP_STEPS && index % 3 != 0 ? 4 + index % 3 : 0; // the pressure, the density
+    if (!note(out, s, "a channel", tarn_encoder_carry(s->encoder, channel))) {
+        return false;
+    }
     const uint64_t start_ns = tarn_clock_monotonic_ns();
     if (!note(out, s, "a frame", tarn_encoder_encode(s->encoder, kind, &info, s->frame, FRAME_BYTES_MAX, &head))) {
         return false;

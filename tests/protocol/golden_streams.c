@@ -4,6 +4,7 @@
 #include "tests/protocol/stream_receiver.h"
 #include "tests/protocol/stream_swarm.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,8 @@ typedef struct golden_stream {
     uint16_t cells[3];
     uint8_t place_bits, layer_count;
     uint32_t flags, particles;
-    const char *frames; ///< kinds: k, b, e; a digit behind one: cut behind so many layers
+    const char *frames; ///< kinds: k, b, e, capital where it carries a channel; a digit behind one: cut behind so many
+                        ///< layers
     model_flow_tiles flow;
     uint32_t flow_tiles_max, renewed;
     uint16_t residual_step;
@@ -24,6 +26,7 @@ typedef struct golden_stream {
     uint16_t input_count;
     uint32_t body_count;
     uint32_t extra_header_bytes; ///< as a newer sender may append
+    bool has_wild_levels;
 } golden_stream;
 
 static const golden_stream streams[] = {
@@ -67,6 +70,26 @@ static const golden_stream streams[] = {
      .input_count = 2,
      .body_count = TARN_FRAME_BODIES_MAX,
      .extra_header_bytes = 24},
+    {"stream-levels",
+     {20, 17, 12},
+     5,
+     2,
+     TARN_FRAME_FLAG_COLOURS,
+     90,
+     "kBbEBKBEebBEKB",
+     .flow_tiles_max = 18,
+     .renewed = 6,
+     .body_count = 1},
+    {"stream-levels-plain",
+     {8, 8, 8},
+     3,
+     1,
+     0,
+     1300,
+     "KBE",
+     .flow_tiles_max = 1,
+     .renewed = 30,
+     .has_wild_levels = true},
 };
 
 int golden_stream_count(void)
@@ -130,10 +153,15 @@ size_t golden_stream_encode(int index, uint8_t *bytes, size_t bytes_max)
     stream_swarm_make(&swarm, stream_model_last(model), g->particles, 300 + (uint64_t)index);
     swarm.noise = g->noise > 0 ? g->noise : swarm.noise;
     for (const char *at = g->frames; *at != 0 && is_good; at++) {
-        const tarn_stream_kind kind = *at == 'k' ? TARN_STREAM_KEY : *at == 'b' ? TARN_STREAM_BASE : TARN_STREAM_EXTRA;
+        const int letter = tolower(*at);
+        const tarn_stream_kind kind = letter == 'k'   ? TARN_STREAM_KEY
+                                      : letter == 'b' ? TARN_STREAM_BASE
+                                                      : TARN_STREAM_EXTRA;
         uint8_t *frame;
         stream_swarm_step(&swarm, 1);
         stream_swarm_renew(&swarm, g->renewed);
+        stream_swarm_level(&swarm, g->has_wild_levels);
+        stream_model_carry(model, *at != letter ? 5 : 0);
         size_t frame_bytes =
             stream_model_write(model, kind, swarm.particles, swarm.count, kind == TARN_STREAM_BASE ? 2 : 1, &frame);
         if (at[1] >= '0' && at[1] <= '9') {
@@ -195,6 +223,10 @@ static void describe_head(FILE *out, const tarn_stream_head *h)
             h->flow_bytes);
     fprintf(out, "      \"flow_tiles_max\": %" PRIu32 ",\n", h->flow_tiles_max);
     fprintf(out, "      \"residual_step\": %d,\n      \"flow_step\": %d,\n", h->residual_step, h->flow_step);
+    if (h->channel != 0) {
+        fprintf(out, "      \"channel\": %d,\n      \"channel_low\": %.17g,\n      \"channel_high\": %.17g,\n",
+                h->channel, (double)h->channel_low, (double)h->channel_high);
+    }
 }
 
 static void describe_tables(FILE *out, const tarn_stream_frame *frame, const uint8_t *bytes)

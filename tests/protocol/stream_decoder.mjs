@@ -19,7 +19,7 @@ import {
   sizeOf,
 } from "./stream_coding.mjs";
 
-// ---- 5, 9.2, 9.7: heads ----
+// ---- 5, 9.2, 9.8: heads ----
 
 const isUnit = (q) => {
   const sum = q.reduce((total, c) => total + c * c, 0);
@@ -65,6 +65,9 @@ function readHeader(view) {
     body_count: u32(120),
     residual_step: view.getUint16(124, true),
     flow_step: view.getUint8(126),
+    channel: view.getUint16(4, true) === 4 ? view.getUint8(127) : 0,
+    channel_low: f32(128),
+    channel_high: f32(132),
   };
 }
 
@@ -76,12 +79,14 @@ function checkHead(head) {
   malformed(head.place_bits <= 7 && head.flags <= 3, "place_bits or flags");
   malformed(head.flow_tiles <= head.flow_tiles_max && head.layer_count >= 1, "flow_tiles or layer_count");
   malformed(head.residual_step <= 2 ** 14, "residual_step");
-  limit(head.flow_tiles_max <= 2 ** 20, "flow_tiles_max");
+  limit(head.flow_tiles_max <= 2 ** 20 && head.channel <= 8, "flow_tiles_max or channel");
   malformed(isKey === (head.reference === head.number), "reference");
   limit(head.step < 2n ** 53n && head.server_time_us < 2n ** 53n, "step or server_time_us");
   const times = [head.sim_time_s, head.realtime_factor, head.interval_s];
   malformed(finite(times) && times.every((value) => value >= 0), "a time");
   malformed(Number.isFinite(head.cell_m) && head.cell_m > 0, "cell_m");
+  const ends = [head.channel_low, head.channel_high];
+  malformed(head.channel === 0 || (finite(ends) && ends[0] <= ends[1]), "channel_low or channel_high");
   malformed(isUnit(head.orientation) && finite(head.gravity_m_s2), "orientation or gravity_m_s2");
   malformed(
     head.cells.every((cells) => cells >= 1),
@@ -108,13 +113,14 @@ function open(bytes) {
   check(bytes.length >= 8, STATUS.TRUNCATED, "8 bytes");
   malformed(view.getUint32(0, true) === 0x464e5254, "magic");
   const version = view.getUint16(4, true);
-  check(version === 2 || version === 3, STATUS.VERSION, "version");
+  check(version >= 2 && version <= 4, STATUS.VERSION, "version");
   const headerBytes = view.getUint16(6, true);
   malformed(headerBytes >= 136 && headerBytes % 8 === 0, "header_bytes");
   check(headerBytes <= 1024, STATUS.LIMIT, "header_bytes");
   check(bytes.length >= headerBytes, STATUS.TRUNCATED, "header");
   check(bytes[15] === 3, STATUS.VERSION, "tile_cells_log2");
-  malformed(version === 2 ? view.getUint32(124, true) === 0 : view.getUint8(127) === 0, "reserved");
+  const reserved = version === 2 ? view.getUint32(124, true) : view.getUint8(127);
+  malformed((version === 4) === (reserved !== 0), "reserved, or channel");
   const head = readHeader(view);
   check(head.body_count <= 16, STATUS.LIMIT, "body_count");
   malformed(headerBytes >= 136 + 24 * head.body_count, "room for bodies");
@@ -315,7 +321,7 @@ function readNodes(stream, tile, reference, ratio, ends, step) {
   return { known, nodes: fillIn(nodes) };
 }
 
-// ---- 9.4 .. 9.6 ----
+// ---- 9.4 .. 9.7 ----
 
 /** Keeps the particles of one tank's stream. */
 export class StreamDecoder {
@@ -357,7 +363,7 @@ export class StreamDecoder {
       if (head.kind !== 0 && chain.layers[index] === null) return null;
       const reader = { bytes: frame.bytes, ...section };
       return head.kind === 0
-        ? readKeyLayer(reader, layer, index, { chain, grid, ends, shown })
+        ? readKeyLayer(reader, layer, index, { chain, grid, ends, shown, head })
         : readMovedLayer(reader, layer, index, { chain, grid, ends, shown, head });
     });
     this.chain = head.kind === 2 ? chain : { ...chain, head, grid, layers };
@@ -419,7 +425,7 @@ function readTiles(stream, count, tileCount, readMore) {
 
 const middleOf = (quantum, b) => 2 ** (10 - b) * quantum + 2 ** (9 - b);
 
-function readKeyLayer({ bytes, at, end }, layer, index, { chain, grid, ends, shown }) {
+function readKeyLayer({ bytes, at, end }, layer, index, { chain, grid, ends, shown, head }) {
   const b = chain.head.place_bits;
   const slots = [];
   if (at === end && layer.slots === 0) return slots;
@@ -447,9 +453,39 @@ function readKeyLayer({ bytes, at, end }, layer, index, { chain, grid, ends, sho
       next = stream.finish();
     }
   }
+  next = readLevels({ bytes, end }, next, slots, { head, hasPast: false });
   malformed(next === end, "bytes behind the layer");
-  for (const { place, colour } of slots) shown.push({ place, colour, layer: index, sum: grid.sum(place) });
+  for (const { place, colour, shownLevel } of slots)
+    shown.push({ place, colour, level: shownLevel, layer: index, sum: grid.sum(place) });
   return slots;
+}
+
+/** Sections 8.8 and 9.6: gives each slot that is alive its level. @returns where the next stream begins */
+function readLevels({ bytes, end }, at, slots, { head, hasPast }) {
+  let next = at;
+  for (let first = 0; first < slots.length && head.channel !== 0; first += 1024) {
+    const alive = slots.slice(first, first + 1024).filter((slot) => !slot.isDead);
+    if (alive.length === 0) continue;
+    const stream = new Stream(bytes, next, end);
+    const form = stream.bits(3);
+    let activity = 0;
+    let residual = [];
+    let [before, change] = [0, 0];
+    alive.forEach((slot, i) => {
+      if (form > 0 && i % 3 === 0) {
+        residual = stream.residual(contextOf(activity));
+        activity = activity - Math.floor((activity + 7) / 8) + 32 * sizeOf(residual);
+      }
+      const isKnown = hasPast && slot.level !== undefined;
+      const expected = isKnown ? clamp(slot.level + change, 0, 255) : before;
+      before = form === 0 ? stream.bits(8) : clamp(expected + 2 ** (form - 1) * residual[i % 3], 0, 255);
+      change = isKnown ? before - slot.level : 0;
+      slot.shownLevel = before;
+    });
+    next = stream.finish();
+  }
+  for (const slot of slots) slot.level = head.channel === 0 ? undefined : slot.shownLevel;
+  return next;
 }
 
 function readGroup(stream, group, isBase) {
@@ -508,21 +544,23 @@ function readMovedLayer(reader, layer, index, { chain, grid, ends, shown, head }
     slot.place = slot.place.map((p, axis) =>
       clamp(p + distance[axis] + step * slot.residual[axis], 0, ends[axis]),
     );
-    shown.push({ place: slot.place, colour: slot.colour, layer: index, sum });
+    slot.sum = sum;
   }
   for (let left = births; left > 0; left -= 1024) {
     const read = readBirths(reader, next, Math.min(left, 1024), { chain, head });
     next = read.next;
-    for (const { place, colour } of read.births)
-      shown.push({ place, colour, layer: index, sum: grid.sum(place) });
+    for (const birth of read.births) birth.sum = grid.sum(birth.place);
     slots.push(...read.births);
   }
+  next = readLevels(reader, next, slots, { head, hasPast: head.channel === chain.head.channel });
+  for (const { place, colour, shownLevel, sum, isDead } of slots)
+    if (!isDead) shown.push({ place, colour, level: shownLevel, layer: index, sum });
   malformed(next === reader.end, "bytes behind the layer");
   malformed(shown.length - before === layer.particles, "particles");
   return slots;
 }
 
-/** Section 9.6. */
+/** Section 9.7. */
 function handOut(head, grid, shown) {
   const u = Math.min(10, 16 - bitsOf(Math.max(...head.cells) - 1));
   const h = Math.max(0, bitsOf(grid.largest()) - 7);
@@ -530,12 +568,12 @@ function handOut(head, grid, shown) {
   return {
     unit_bits: u,
     velocity_scale_m_s: head.interval_s > 0 && Number.isFinite(Math.fround(unit)) ? unit : 0,
-    particles: shown.map(({ place, colour, layer, sum }) => ({
+    particles: shown.map(({ place, colour, level, layer, sum }) => ({
       position: place.map((p) => Math.floor(p / 2 ** (10 - u))),
       velocity: (sum ?? [0, 0, 0]).map((s) =>
         clamp(Math.floor((s + 2 ** (14 + h)) / 2 ** (15 + h)), -127, 127),
       ),
-      colour,
+      colour: colour + 256 * (head.channel === 0 ? 0 : level),
       layer,
     })),
   };

@@ -4,7 +4,7 @@
 //
 // The slots' places are those that a decoder has, so that what is coded corrects what was coded before it, too.
 #include "tests/protocol/stream_model.h"
-#include "tests/protocol/model_bytes.h"
+#include "tests/protocol/model_levels.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,8 @@ typedef struct model_slot {
     uint32_t particle;
     int32_t place[3]; ///< that a decoder has
     uint8_t colour, is_dead;
-    bool is_new; ///< born in the frame in hand
+    bool is_new;   ///< born in the frame in hand
+    int16_t level; ///< that a decoder has; -1: none
 } model_slot;
 
 typedef struct model_layer {
@@ -67,29 +68,6 @@ static int32_t clamp(int32_t value, int32_t low, int32_t high)
 }
 
 // --------------------------------------------------------------------------------------------------------------- setup
-
-tarn_stream_head stream_model_head(uint16_t x, uint16_t y, uint16_t z, uint8_t place_bits, uint8_t layer_count,
-                                   uint32_t slots_max, uint32_t flow_tiles_max)
-{
-    tarn_stream_head head = {
-        .place_bits = place_bits,
-        .layer_count = layer_count,
-        .epoch = 7,
-        .step = 123456789012,
-        .sim_time_s = 2057613150.25,
-        .server_time_us = 1767225600123456,
-        .realtime_factor = 0.875f,
-        .cells = {x, y, z},
-        .cell_m = 0.03125f,
-        .orientation = {0.5f, -0.5f, 0.5f, 0.5f},
-        .gravity_m_s2 = {0.0f, -9.81f, 0.25f},
-        .flow_tiles_max = flow_tiles_max,
-    };
-    for (uint32_t l = 0; l < layer_count; l++) {
-        head.layers[l].slots_max = slots_max;
-    }
-    return head;
-}
 
 stream_model *stream_model_make(const stream_model_setup *setup)
 {
@@ -399,6 +377,7 @@ static void show(stream_model *m, uint32_t layer, const model_slot *slot, const 
     model_shown *shown = &m->shown[m->shown_count++];
     shown->particle = slot->particle;
     shown->layer = (uint8_t)layer;
+    shown->level = 0;
     shown->colour = (m->head.flags & TARN_FRAME_FLAG_COLOURS) != 0 ? slot->colour : 0;
     memcpy(shown->place, place, sizeof shown->place);
     memcpy(shown->flow, sum, sizeof shown->flow);
@@ -448,7 +427,7 @@ static bool fill_slots(stream_model *m, uint32_t l, const model_particle *partic
     layer->count = has_room ? alive : 0;
     for (uint32_t i = 0; i < layer->count; i++) {
         const uint32_t particle = entries[i].particle;
-        layer->slots[i] = (model_slot){.particle = particle, .colour = particles[particle].colour};
+        layer->slots[i] = (model_slot){.particle = particle, .colour = particles[particle].colour, .level = -1};
         quantise(m, particles[particle].place, layer->slots[i].place);
         m->has_slot[particle] = 1;
     }
@@ -594,7 +573,7 @@ static uint32_t add_births(stream_model *m, uint32_t l, const model_particle *pa
             continue;
         }
         model_slot *slot = &layer->slots[layer->count++];
-        *slot = (model_slot){.particle = i, .colour = particles[i].colour, .is_new = true};
+        *slot = (model_slot){.particle = i, .colour = particles[i].colour, .is_new = true, .level = -1};
         quantise(m, particles[i].place, slot->place);
         m->has_slot[i] = 1;
     }
@@ -727,6 +706,27 @@ static bool prepare_slots(stream_model *m, const model_particle *particles, uint
     return true;
 }
 
+/// A group's levels. @param shown  its particles as they are handed out @return how many of these there are
+static uint32_t write_levels(stream_model *m, const model_particle *particles, model_slot *slots, uint32_t count,
+                             model_shown *shown, model_bytes *bytes)
+{
+    const bool has_past = m->head.kind != TARN_STREAM_KEY && m->head.channel == m->from.channel;
+    model_levels group = {.form = 1 + m->head.number % 4};
+    for (uint32_t i = 0; i < count; i++) {
+        group.truth[group.count] = particles[slots[i].particle].level;
+        group.last[group.count] = has_past ? slots[i].level : -1;
+        group.count += !slots[i].is_dead;
+    }
+    model_levels_write(&group, &m->tables, bytes);
+    for (uint32_t i = 0, k = 0; i < count; k += !slots[i++].is_dead) {
+        if (!slots[i].is_dead) {
+            shown[k].level = group.levels[k];
+            slots[i].level = m->head.kind == TARN_STREAM_EXTRA ? slots[i].level : group.levels[k];
+        }
+    }
+    return group.count;
+}
+
 static void write_layer(stream_model *m, uint32_t l, const model_grid *grid, const model_particle *particles,
                         uint32_t births, model_bytes *bytes)
 {
@@ -736,6 +736,10 @@ static void write_layer(stream_model *m, uint32_t l, const model_grid *grid, con
         write_key_layer(m, l, grid, bytes);
     } else {
         write_moved_layer(m, l, grid, particles, births, bytes);
+    }
+    for (uint32_t at = 0, to = shown; at < m->layers[l].count && m->head.channel != 0; at += TARN_STREAM_GROUP) {
+        const uint32_t left = m->layers[l].count - at, count = left < TARN_STREAM_GROUP ? left : TARN_STREAM_GROUP;
+        to += write_levels(m, particles, m->layers[l].slots + at, count, m->shown + to, bytes);
     }
     tarn_stream_layer *entry = &m->head.layers[l];
     entry->bytes = (uint32_t)(bytes->count - before);
@@ -775,6 +779,13 @@ size_t stream_model_write(stream_model *m, tarn_stream_kind kind, const model_pa
     const size_t byte_count = finish(m, &sections, bytes);
     free(sections.at);
     return byte_count;
+}
+
+void stream_model_carry(stream_model *m, uint8_t channel)
+{
+    m->head.channel = channel;
+    m->head.channel_low = channel != 0 ? -12.5f : 0.0f;
+    m->head.channel_high = channel != 0 ? 1e5f : 0.0f;
 }
 
 const model_shown *stream_model_shown(const stream_model *m, uint32_t *count)

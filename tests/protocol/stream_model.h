@@ -13,6 +13,7 @@ typedef struct model_particle {
     uint8_t colour;
     uint8_t layer; ///< below the setup's layer_count; the same in all frames
     bool is_alive;
+    uint8_t level; ///< of the channel, where frames carry one
 } model_particle;
 
 /// Which tiles a frame's grid has; never more than the setup's flow_tiles_max.
@@ -37,13 +38,10 @@ typedef struct model_shown {
     int32_t flow[3];  ///< in 2^-15 quanta; 0 where the grid has no tile
     uint32_t particle;
     uint8_t colour, layer;
+    uint8_t level; ///< 0 where the frame carries no channel
 } model_shown;
 
 typedef struct stream_model stream_model;
-
-/// A head with everything that the setup needs and the writer accepts, for a tank of so many cells.
-tarn_stream_head stream_model_head(uint16_t x, uint16_t y, uint16_t z, uint8_t place_bits, uint8_t layer_count,
-                                   uint32_t slots_max, uint32_t flow_tiles_max);
 
 /// Never NULL: ends the program when memory is out.
 stream_model *stream_model_make(const stream_model_setup *setup);
@@ -57,6 +55,9 @@ void stream_model_destroy(stream_model *model);
 /// @return its bytes; 0 where a layer of a key frame has more particles than its slots_max
 size_t stream_model_write(stream_model *model, tarn_stream_kind kind, const model_particle *particles, uint32_t count,
                           uint32_t interval_steps, uint8_t **bytes);
+
+/// Frames to come carry a channel; 0: none.
+void stream_model_carry(stream_model *model, uint8_t channel);
 
 /// What decoding the last frame with all its layers hands out, in its order.
 const model_shown *stream_model_shown(const stream_model *model, uint32_t *count);

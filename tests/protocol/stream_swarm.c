@@ -2,6 +2,29 @@
 
 #include <stdlib.h>
 
+tarn_stream_head stream_model_head(uint16_t x, uint16_t y, uint16_t z, uint8_t place_bits, uint8_t layer_count,
+                                   uint32_t slots_max, uint32_t flow_tiles_max)
+{
+    tarn_stream_head head = {
+        .place_bits = place_bits,
+        .layer_count = layer_count,
+        .epoch = 7,
+        .step = 123456789012,
+        .sim_time_s = 2057613150.25,
+        .server_time_us = 1767225600123456,
+        .realtime_factor = 0.875f,
+        .cells = {x, y, z},
+        .cell_m = 0.03125f,
+        .orientation = {0.5f, -0.5f, 0.5f, 0.5f},
+        .gravity_m_s2 = {0.0f, -9.81f, 0.25f},
+        .flow_tiles_max = flow_tiles_max,
+    };
+    for (uint32_t l = 0; l < layer_count; l++) {
+        head.layers[l].slots_max = slots_max;
+    }
+    return head;
+}
+
 /// splitmix64: small, seeded, the same everywhere.
 static uint64_t next_random(uint64_t *state)
 {
@@ -83,5 +106,14 @@ void stream_swarm_renew(stream_swarm *s, uint32_t count)
             scatter(s, particle);
             particle->colour = (uint8_t)(particle->colour + any_below(s, 2));
         }
+    }
+}
+
+void stream_swarm_level(stream_swarm *s, bool wild)
+{
+    for (uint32_t i = 0; i < s->count; i++) {
+        model_particle *particle = &s->particles[i];
+        const uint32_t at = (uint32_t)particle->place[1];
+        particle->level = (uint8_t)(wild ? (at + i) * 2654435761u >> 24 : at * 255u / (uint32_t)(end_of(s, 1) + 1));
     }
 }

@@ -5,6 +5,7 @@
 #include "tests/protocol/stream_text.h"
 #include "tests/protocol/test_support.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,7 +123,7 @@ static void expect_shown(const chain *c, uint32_t first, uint32_t end)
             assert_int_equal(out->positions[4 * at + (uint32_t)a], shown[i].place[a] >> (10 - out->unit_bits));
             assert_int_equal(out->velocities[4 * at + (uint32_t)a], velocity);
         }
-        assert_int_equal(out->positions[4 * at + 3], shown[i].colour);
+        assert_int_equal(out->positions[4 * at + 3], shown[i].colour | shown[i].level << 8);
         assert_int_equal(out->velocities[4 * at + 3], shown[i].layer);
         at++;
     }
@@ -137,6 +138,59 @@ static void chain_go(chain *c, tarn_stream_kind kind, uint32_t steps)
     chain_write(c, kind, steps);
     assert_int_equal(chain_take(c), TARN_OK);
     expect_shown(c, 0, TARN_STREAM_LAYERS_MAX);
+}
+
+// ---------------------------------------------------------------------------------------------------------------- curl
+
+/// How an axis of the flow changes along another one across a cell, in quanta: from its one side to the other.
+static double slope_at(const tarn_flow_node *block, const int32_t cell[3], int along, int of)
+{
+    int32_t at[4] = {cell[0] * 1024 + 512, cell[1] * 1024 + 512, cell[2] * 1024 + 512, 0}, sum[2][4];
+    for (int side = 0; side < 2; side++) {
+        at[along] = cell[along] * 1024 + side * 1023;
+        tarn_four_store(sum[side], tarn_flow_sum(block, tarn_four_load(at)));
+    }
+    return (sum[1][of] - sum[0][of]) / 32768.0;
+}
+
+static void the_flows_curl_is_shown_beside_the_colours(void **context)
+{
+    (void)context;
+    const chain_setup setup = {{24, 17, 33}, 5, 2, COLOURS, 2000, 10, MODEL_FLOW_PARTICLES, 0};
+    const float levels = 90.0f;
+    uint32_t shown = 0;
+    chain c;
+    chain_begin(&c, &setup, 77);
+    chain_go(&c, KEY, 1);
+    stream_swarm_step(&c.swarm, 1);
+    chain_go(&c, BASE, 1);
+    tarn_stream_particles *out = &c.receiver.particles;
+    tarn_flow flow;
+    tarn_stream_flow(c.receiver.stream, &flow);
+    tarn_stream_show_curl(c.receiver.stream, levels, out);
+    for (uint32_t i = 0; i < out->count; i++) {
+        uint16_t *at = &out->positions[4 * (size_t)i];
+        int32_t place[3], cell[3];
+        for (int a = 0; a < 3; a++) {
+            place[a] = at[a] << (10 - out->unit_bits);
+            cell[a] = place[a] >> 10;
+        }
+        const tarn_flow_node *block = tarn_flow_block(&flow, place);
+        assert_non_null(block);
+        double square = 0;
+        for (int a = 0; a < 3; a++) {
+            const int b = (a + 1) % 3, d = (a + 2) % 3;
+            const double turn = slope_at(block, cell, b, d) - slope_at(block, cell, d, b);
+            square += turn * turn;
+        }
+        const double level = levels * sqrt(square) / 32, found = at[3] >> 8;
+        assert_true(fabs(found - fmin(255, level)) <= 1.0);
+        shown += found > 2;
+        at[3] &= 0xff;
+    }
+    assert_true(shown > out->count / 4);
+    expect_shown(&c, 0, TARN_STREAM_LAYERS_MAX); // all else is as it was
+    chain_end(&c);
 }
 
 // --------------------------------------------------------------------------------------------------------- round trips
@@ -169,6 +223,57 @@ static void decoded_places_are_the_encoders_over_hundreds_of_frames(void **conte
     }
 }
 
+static void levels_come_back_whenever_frames_carry_them(void **context)
+{
+    (void)context;
+    const chain_setup setup = {{24, 17, 33}, 5, 3, COLOURS, 4000, 10, MODEL_FLOW_PARTICLES, 0};
+    // A channel comes and goes, gives way to another one, and comes back while extra frames go without.
+    static const uint8_t channels[] = {0, 3, 3, 3, 0, 3, 3, 8, 8, 0, 0, 3, 1, 1, 1, 1, 0};
+    chain c;
+    chain_begin(&c, &setup, 500);
+    for (uint32_t f = 0; f < 170; f++) {
+        stream_swarm_step(&c.swarm, 1);
+        stream_swarm_renew(&c.swarm, f % 2 == 0 ? c.swarm.count / 50 : 0);
+        stream_swarm_level(&c.swarm, f % 40 > 30);
+        stream_model_carry(c.model, channels[f % sizeof channels]);
+        chain_go(&c, f % 60 == 0 ? KEY : f % 2 == 0 ? BASE : EXTRA, f % 2 == 0 ? 2 : 1);
+    }
+    chain_end(&c);
+}
+
+/// Bytes of a frame's layers.
+static uint32_t layer_bytes(const chain *c)
+{
+    const tarn_stream_head *head = stream_model_last(c->model);
+    uint32_t bytes = 0;
+    for (uint32_t l = 0; l < head->layer_count; l++) {
+        bytes += head->layers[l].bytes;
+    }
+    return bytes;
+}
+
+static void levels_cost_no_more_than_promised(void **context)
+{
+    (void)context;
+    for (int wild = 0; wild < 2; wild++) {
+        const chain_setup setup = {{16, 16, 16}, 5, 1, 0, 5000, 10, MODEL_FLOW_NONE, 0};
+        uint32_t bytes[2];
+        for (uint8_t channel = 0; channel < 2; channel++) {
+            chain c;
+            chain_begin(&c, &setup, 9);
+            stream_swarm_level(&c.swarm, wild != 0);
+            stream_model_carry(c.model, channel);
+            chain_go(&c, KEY, 1);
+            bytes[channel] = layer_bytes(&c);
+            chain_go(&c, BASE, 1); // nothing moves
+            assert_true(!channel || layer_bytes(&c) <= 5 * 12 + 16);
+            chain_end(&c);
+        }
+        const uint32_t cost = bytes[1] - bytes[0];
+        assert_true(wild ? cost <= 5000 + 5 * 7 && cost > 4900 : cost < 3500);
+    }
+}
+
 static void every_quantum_tank_and_grid_comes_back(void **context)
 {
     (void)context;
@@ -195,8 +300,8 @@ static void the_largest_tank_comes_back(void **context)
     const chain_setup setup = {{2048, 2048, 2048}, 7, 1, 0, 60, 0, MODEL_FLOW_PARTICLES, 60};
     chain c;
     chain_begin(&c, &setup, 9);
-    c.swarm.particles[0] = (model_particle){{(2048 << 10) - 1, (2048 << 10) - 1, (2048 << 10) - 1}, 0, 0, true};
-    c.swarm.particles[1] = (model_particle){{0, 0, 0}, 0, 0, true};
+    c.swarm.particles[0] = (model_particle){{(2048 << 10) - 1, (2048 << 10) - 1, (2048 << 10) - 1}, 0, 0, true, 0};
+    c.swarm.particles[1] = (model_particle){{0, 0, 0}, 0, 0, true, 0};
     for (int f = 0; f < 4; f++) {
         stream_swarm_step(&c.swarm, f < 2 ? 0 : 1);
         chain_go(&c, f == 0 ? KEY : f == 3 ? EXTRA : BASE, 1);
@@ -473,8 +578,8 @@ static void promises_of_a_key_frame_bind(void **context)
     for (uint8_t promised = 1; promised <= 2; promised++) {
         chain c;
         chain_begin(&c, &setup, 8);
-        c.swarm.particles[0] = (model_particle){{100, 100, 100}, 0, 0, true};
-        c.swarm.particles[1] = (model_particle){{11 << 10, 100, 100}, 0, 0, false};
+        c.swarm.particles[0] = (model_particle){{100, 100, 100}, 0, 0, true, 0};
+        c.swarm.particles[1] = (model_particle){{11 << 10, 100, 100}, 0, 0, false, 0};
         chain_write(&c, KEY, 1);
         assert_true(stream_receiver_make_for(&c.receiver, c.bytes, c.byte_count));
         c.bytes[116] = promised;
@@ -565,7 +670,10 @@ static void velocities_have_no_unit_without_an_interval(void **context)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_flows_curl_is_shown_beside_the_colours),
         cmocka_unit_test(decoded_places_are_the_encoders_over_hundreds_of_frames),
+        cmocka_unit_test(levels_come_back_whenever_frames_carry_them),
+        cmocka_unit_test(levels_cost_no_more_than_promised),
         cmocka_unit_test(every_quantum_tank_and_grid_comes_back),
         cmocka_unit_test(the_largest_tank_comes_back),
         cmocka_unit_test(few_particles_and_none_come_back),

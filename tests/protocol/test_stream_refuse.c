@@ -3,8 +3,8 @@
 #include "protocol/stream_layout.h"
 #include "tests/protocol/golden_streams.h"
 #include "tests/protocol/golden_vectors.h"
-#include "tests/protocol/stream_model.h"
 #include "tests/protocol/stream_receiver.h"
+#include "tests/protocol/stream_swarm.h"
 #include "tests/protocol/stream_text.h"
 #include "tests/protocol/test_support.h"
 
@@ -38,7 +38,8 @@ static const head_damage head_damages[] = {
     DAMAGE("magic", 0, "TRNG", TARN_E_MALFORMED),
     DAMAGE("version 1", 4, "\1\0", TARN_E_VERSION),
     DAMAGE("version 2", 4, "\2\0", TARN_OK),
-    DAMAGE("version 4", 4, "\4\0", TARN_E_VERSION),
+    DAMAGE("version 4 without a channel", 4, "\4\0", TARN_E_MALFORMED),
+    DAMAGE("version 5", 4, "\5\0", TARN_E_VERSION),
     DAMAGE("header of 128 bytes", 6, "\x80\0", TARN_E_MALFORMED),
     DAMAGE("header of 185 bytes", 6, "\xb9\0", TARN_E_MALFORMED),
     DAMAGE("header too short for its bodies", 6, "\xb0\0", TARN_E_MALFORMED),
@@ -96,7 +97,7 @@ static const head_damage head_damages[] = {
     DAMAGE("three bodies without room for the third", 120, "\3", TARN_E_MALFORMED),
     DAMAGE("a body less", 120, "\1", TARN_OK),
     DAMAGE("residual_step", 124, "\1\x40", TARN_E_MALFORMED),
-    DAMAGE("reserved byte", 127, "\1", TARN_E_MALFORMED),
+    DAMAGE("a channel in version 3", 127, "\1", TARN_E_MALFORMED),
     DAMAGE("first unused byte", 128, "\1", TARN_OK),
     DAMAGE("last unused byte", 135, "\xff", TARN_OK),
     DAMAGE("first body after the second", 136, "\x08", TARN_E_MALFORMED),
@@ -125,6 +126,18 @@ static const head_damage key_damages[] = {
     DAMAGE("dead particles in a key frame", 144, "\0\0\0\0", TARN_E_MALFORMED),
     DAMAGE("slots_max that add up to more than the particles of a frame", 148, "\0\0\0\1", TARN_E_LIMIT),
     DAMAGE("slots_max that wrap around", 148, "\xff\xff\xff\xff", TARN_E_LIMIT),
+};
+/// Changes to the second frame of stream-levels, a base frame that carries channel 5.
+static const head_damage level_damages[] = {
+    DAMAGE("nothing", 0, "", TARN_OK),
+    DAMAGE("version 3", 4, "\3\0", TARN_E_MALFORMED),
+    DAMAGE("no channel", 127, "\0", TARN_E_MALFORMED),
+    DAMAGE("another channel", 127, "\x08", TARN_OK),
+    DAMAGE("channel 9", 127, "\x09", TARN_E_LIMIT),
+    DAMAGE("channel_low NaN", 128, "\0\0\xc0\x7f", TARN_E_MALFORMED),
+    DAMAGE("channel_high infinite", 132, "\0\0\x80\x7f", TARN_E_MALFORMED),
+    DAMAGE("channel_high below channel_low", 132, "\0\0\x80\xff", TARN_E_MALFORMED),
+    DAMAGE("channel_high as channel_low", 132, "\0\0\x48\xc1", TARN_OK),
 };
 #undef DAMAGE
 
@@ -189,6 +202,7 @@ static void damaged_heads_are_refused_with_their_status(void **context)
     (void)context;
     refuse_head_damages("stream-bodies", 1, head_damages, sizeof head_damages / sizeof *head_damages);
     refuse_head_damages("stream-layers", 0, key_damages, sizeof key_damages / sizeof *key_damages);
+    refuse_head_damages("stream-levels", 1, level_damages, sizeof level_damages / sizeof *level_damages);
 }
 
 static void the_writer_refuses_what_would_not_open(void **context)
@@ -237,7 +251,7 @@ static void what_version_3_added_is_reserved_in_version_2(void **context)
     uint8_t *changed = malloc(frame_bytes);
     memcpy(changed, bytes, frame_bytes);
     put_u16(changed + STREAM_AT_VERSION, 2);
-    for (int at = STREAM_AT_RESIDUAL_STEP; at < STREAM_AT_UNUSED; at++) {
+    for (int at = STREAM_AT_RESIDUAL_STEP; at < STREAM_AT_CHANNEL_LOW; at++) {
         changed[at] = 1;
         assert_int_equal(tarn_stream_open(changed, frame_bytes, &frame), TARN_E_MALFORMED);
         changed[at] = 0;

@@ -117,6 +117,9 @@ static void write_frame(tracer *t, const tarn_stream_frame *frame)
         (double)h->interval_s,
         h->interval_steps,
         particles_of(h),
+        h->channel,
+        (double)h->channel_low,
+        (double)h->channel_high,
     };
     fwrite(counts, sizeof counts, 1, t->trace);
     fwrite(values, sizeof values, 1, t->trace);

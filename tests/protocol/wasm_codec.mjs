@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 
-export const ABI = 4;
-export const HEADER_VALUES = 35;
+export const ABI = 5;
+export const HEADER_VALUES = 38;
 export const STATUS = {
   memory: -2, space: -5, truncated: -6, malformed: -7, version: -8, limit: -9, state: -12,
 };

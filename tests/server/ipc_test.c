@@ -90,7 +90,8 @@ static int all_samples(tarn_ipc_message *samples)
     samples[n] = sample_of(TARN_IPC_CONTROL);
     samples[n++].control = (tarn_ipc_control){1, 2, TARN_CONTROL_STEP};
     samples[n] = sample_of(TARN_IPC_AUDIENCE);
-    samples[n++].audience.viewer_count = 44;
+    samples[n].audience.viewer_count = 44;
+    strcpy(samples[n++].audience.channel, "pressure");
     samples[n] = sample_of(TARN_IPC_INPUT);
     samples[n++].input = (tarn_ipc_input){8, sizeof input_bytes, input_bytes};
     samples[n] = sample_of(TARN_IPC_VIEWER_GONE);

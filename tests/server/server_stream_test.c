@@ -367,6 +367,82 @@ static void test_a_hidden_viewer_gets_nothing_and_then_a_key_frame(void **state)
 }
 
 /// One that takes nothing, and says again and again that it looks: the others notice nothing.
+static void ask(stream_client *client, const char *channel)
+{
+    tarn_view view = {0};
+    snprintf(view.channel, sizeof view.channel, "%s", channel);
+    say_view(client, view);
+}
+
+/// Waits until frames carry a channel, by its number in them; all of them decode.
+static void see_channel(stream_client *client, uint8_t channel)
+{
+    for (int i = 0; client->frame.head.channel != channel; i++) {
+        assert_true(i < 200);
+        stream_client_see(client);
+    }
+}
+
+static uint32_t count_levels(const stream_client *client)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < client->particles.count; i++) {
+        count += client->particles.positions[4 * (size_t)i + 3] >= 256;
+    }
+    return count;
+}
+
+static void test_frames_carry_the_channel_that_somebody_asks_for(void **state)
+{
+    enum { PRESSURE = 5, DENSITY = 6 };
+    stream_client *client = *state, other;
+    stream_client_enter(&other, pool_server.port);
+    stream_client_see(&other);
+    assert_int_equal(client->frame.head.channel, 0);
+    assert_int_equal(count_levels(client), 0);
+    ask(client, "pressure");
+    see_channel(client, PRESSURE);
+    see_channel(&other, PRESSURE); // one frame for all
+    assert_true(client->frame.head.channel_high > 1000.0f);
+    for (int i = 0; i < 30; i++) {
+        stream_client_see(client);
+        assert_int_equal(client->frame.head.channel, PRESSURE);
+    }
+    assert_true(count_levels(client) > client->particles.count / 2);
+    // Who asks for another one waits until nobody asks for this one; what isn't carried is nothing asked for.
+    ask(&other, "density");
+    for (int i = 0; i < 20; i++) {
+        stream_client_see(&other);
+        assert_int_equal(other.frame.head.channel, PRESSURE);
+    }
+    ask(client, "speed");
+    see_channel(&other, DENSITY);
+    see_channel(client, DENSITY);
+    stream_client_close(&other);
+    see_channel(client, 0);
+    ask(client, "temperature");
+    for (int i = 0; i < 20; i++) {
+        stream_client_see(client);
+        assert_int_equal(client->frame.head.channel, 0);
+        assert_int_equal(count_levels(client), 0);
+    }
+}
+
+static void test_a_paused_tank_carries_a_channel_at_once(void **state)
+{
+    stream_client *client = *state;
+    ws_client_control(&client->ws, TARN_CONTROL_PAUSE, NULL);
+    while ((client->frame.head.flags & TARN_FRAME_FLAG_PAUSED) == 0) {
+        stream_client_see(client);
+    }
+    ask(client, "pressure");
+    see_channel(client, 5);
+    assert_true(count_levels(client) > 0);
+    ask(client, "");
+    see_channel(client, 0);
+    ws_client_control(&client->ws, TARN_CONTROL_RESUME, NULL);
+}
+
 static void test_a_silent_viewer_makes_no_key_frames_for_all(void **state)
 {
     stream_client *client = *state, silent;
@@ -546,6 +622,8 @@ int main(void)
         cmocka_unit_test(test_a_slow_viewer_gets_less),
         cmocka_unit_test(test_a_busy_viewer_gets_all_layers_unless_it_may_be_far_away),
         cmocka_unit_test(test_a_viewer_gets_all_layers_however_far_away_it_is),
+        cmocka_unit_test_setup_teardown(test_frames_carry_the_channel_that_somebody_asks_for, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_paused_tank_carries_a_channel_at_once, begin, end),
         cmocka_unit_test_setup_teardown(test_a_silent_viewer_makes_no_key_frames_for_all, begin, end),
         cmocka_unit_test_setup_teardown(test_a_hidden_viewer_gets_nothing_and_then_a_key_frame, begin, end),
         cmocka_unit_test_setup_teardown(test_a_viewer_gets_no_more_than_it_asks_for, begin, end),

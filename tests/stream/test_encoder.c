@@ -1,117 +1,11 @@
 // A tank's frames: what a decoder has is what the encoder knows that it has, bit for bit, and near where the particles
 // are; whoever comes and goes; the same bytes whatever encodes them.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h> // needs those above
-
-#include "kernels/stream/encoder_internal.h"
 #include "tests/kernels/tank_acts.h"
-#include "tests/kernels/tank_fixtures.h"
+#include "tests/stream/encoder_stage.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { FRAME_BYTES_MAX = 8 << 20 };
-
-/// A tank, its encoder and a decoder that sees all frames.
-typedef struct stage {
-    tarn_device *device;
-    tarn_tank *tank;
-    tarn_encoder *encoder;
-    uint8_t *bytes;
-    tarn_stream_head head;
-    void *memory;
-    tarn_stream *decoder;
-    tarn_stream_particles seen;
-    uint32_t epoch;
-} stage;
-
-static const tarn_device_desc one_thread = {.kind = TARN_DEVICE_CPU, .threads = 1};
-
-static const tank_fixture *fixture_named(const char *name)
-{
-    int f = 0;
-    while (strcmp(tank_fixtures[f].name, name) != 0) {
-        assert_true(++f < TANK_FIXTURE_COUNT);
-    }
-    return &tank_fixtures[f];
-}
-
-static stage open_stage(const tarn_device_desc *on, const tarn_tank_desc *tank, const tarn_encoder_desc *desc)
-{
-    stage s = {.epoch = 1, .bytes = malloc(FRAME_BYTES_MAX)};
-    char why[256] = "";
-    assert_int_equal(tarn_device_create(on, &s.device), TARN_OK);
-    if (tarn_tank_create(s.device, tank, &s.tank, why, sizeof why) != TARN_OK) {
-        fail_msg("%s", why);
-    }
-    assert_int_equal(tarn_encoder_create(s.tank, desc, &s.encoder), TARN_OK);
-    return s;
-}
-
-static void close_stage(stage *s)
-{
-    tarn_encoder_destroy(s->encoder);
-    tarn_tank_destroy(s->tank);
-    tarn_device_destroy(s->device);
-    free(s->memory);
-    free(s->seen.positions);
-    free(s->seen.velocities);
-    free(s->bytes);
-}
-
-static tarn_stream_kind encode(stage *s, tarn_stream_kind kind)
-{
-    const tarn_tank_frame_info info = {.epoch = s->epoch, .realtime_factor = 1.0f};
-    const tarn_status status = tarn_encoder_encode(s->encoder, kind, &info, s->bytes, FRAME_BYTES_MAX, &s->head);
-    if (status != TARN_OK) {
-        fail_msg("%s", tarn_status_text(status));
-    }
-    return (tarn_stream_kind)s->head.kind;
-}
-
-/// Shows the frame, cut behind `layers` of its layers, to the decoder.
-static tarn_status show(stage *s, uint32_t layers)
-{
-    tarn_stream_frame frame;
-    assert_int_equal(tarn_stream_open(s->bytes, tarn_stream_cut_bytes(&s->head, layers), &frame), TARN_OK);
-    assert_int_equal(frame.layers_present, layers);
-    if (s->decoder == NULL) {
-        tarn_stream_size size = tarn_stream_size_of(&frame);
-        size.slots = s->encoder->room.slots;
-        s->memory = aligned_alloc(16, (tarn_stream_bytes(&size) + 15) / 16 * 16);
-        s->decoder = tarn_stream_make(s->memory, &size);
-        s->seen.particles_max = size.slots;
-        s->seen.positions = malloc(8 * (size_t)size.slots);
-        s->seen.velocities = malloc(4 * (size_t)size.slots);
-    }
-    return tarn_stream_decode(s->decoder, &frame, &s->seen);
-}
-
-static uint32_t particle_count(const stage *s)
-{
-    tarn_tank_report report;
-    tarn_tank_report_light(s->tank, &report);
-    return report.particle_count;
-}
-
-/// Which particle of the tank each slot is, or TILE_NONE.
-static uint32_t *particles_of_slots(const stage *s)
-{
-    const tarn_encoder *e = s->encoder;
-    uint32_t *particle = malloc(e->room.slots * sizeof *particle);
-    memset(particle, 0xff, e->room.slots * sizeof *particle);
-    for (uint32_t i = 0; i < particle_count(s); i++) {
-        if (e->args.seat[i] != TILE_NONE) {
-            particle[e->args.w.place_slot[e->args.seat[i]]] = i;
-        }
-    }
-    return particle;
-}
 
 static int32_t size_of(int32_t x)
 {
@@ -199,18 +93,6 @@ static void a_stream_goes_on_in_another_tank(void **state)
     close_stage(&there);
 }
 
-static tarn_stream_kind kind_at(uint32_t frame)
-{
-    return frame % 12 == 0 ? TARN_STREAM_KEY : frame % 2 == 0 ? TARN_STREAM_BASE : TARN_STREAM_EXTRA;
-}
-
-static bool is_closed(const tank_fixture *fixture)
-{
-    tarn_tank_desc desc;
-    fixture->describe(&desc);
-    return desc.emitter_count == 0 && desc.drain_count == 0 && !desc.reseed;
-}
-
 /// Every fixture's frames, with quanta and layers of all sizes. Extra frames can't know of deaths: those of tanks that
 /// lose particles are decoded and not compared.
 static void what_is_seen_is_what_is_known(void **state)
@@ -284,6 +166,7 @@ static uint64_t mix(uint64_t hash, const uint8_t *bytes, size_t count)
     return hash;
 }
 
+/// With the pressure in the later ones.
 static uint64_t hash_of_frames(const tarn_device_desc *on, const tank_fixture *fixture)
 {
     tarn_tank_desc desc;
@@ -294,6 +177,7 @@ static uint64_t hash_of_frames(const tarn_device_desc *on, const tank_fixture *f
     stage s = open_stage(on, &desc, &how);
     for (uint32_t frame = 0; frame < 6; frame++) {
         assert_int_equal(tarn_tank_step(s.tank, NULL), TARN_OK);
+        assert_int_equal(tarn_encoder_carry(s.encoder, frame > 2 ? STAGE_PRESSURE : 0), TARN_OK);
         encode(&s, kind_at(frame));
         hash = mix(hash, s.bytes, s.head.frame_bytes);
     }
@@ -689,6 +573,8 @@ static void what_cannot_be_is_refused(void **state)
     how.base_slack = 0.25f;
     assert_int_equal(tarn_encoder_create(s.tank, &how, &other), TARN_E_ARGUMENT);
     assert_null(other);
+    assert_int_equal(tarn_encoder_carry(s.encoder, 2), TARN_E_ARGUMENT); // viewers have the speed
+    assert_int_equal(tarn_encoder_carry(s.encoder, 7), TARN_E_ARGUMENT);
     close_stage(&s);
 }
 

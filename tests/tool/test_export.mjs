@@ -202,6 +202,28 @@ function checkRunUsd(name, usd, wanted) {
   });
 }
 
+// ---- a channel's values ----
+
+/** The bottom of the water is pressed by all that is above it, wherever the values go. */
+function testChannel() {
+  const files = ["--export", at("values.pvd"), "--ply", at("values-ply")];
+  run("--steps", "60", "--every", "60", "--quiet", "--channel", "pressure", ...files);
+  const frame = readPvd(at("values.pvd"))[1];
+  const { pressure, position } = readVtp(frame.file).arrays;
+  const ply = readPly(at("values-ply", "small-000060.ply"));
+  equal(zip(ply.pressure), pressure, "the same pressures in PLY and VTP");
+  const values = pressure.map(([pa]) => pa);
+  const heights = position.map(([, y]) => y);
+  const top = heights.reduce((most, y) => Math.max(most, y));
+  const deepest = heights.reduce((lowest, y) => Math.min(lowest, y));
+  const most = values.reduce((a, b) => Math.max(a, b));
+  const weight = 1000 * 9.81 * (top - deepest);
+  expect(most > 0.4 * weight && most < 4 * weight, `${most} Pa below ${weight} Pa of water`);
+  const mean = (list) => list.reduce((a, b) => a + b, 0) / list.length;
+  const deep = mean(values.filter((_, i) => heights[i] < deepest + 0.2 * (top - deepest)));
+  expect(deep > mean(values), `${deep} Pa at the floor, ${mean(values)} Pa on average`);
+}
+
 // ---- frames with changing counts, gaps in the ids, liquids and colours ----
 
 function probeFrame(number) {
@@ -372,6 +394,7 @@ function testPace() {
 try {
   await testRun();
   await testProbe();
+  testChannel();
   testPictures();
   testMovingPictures();
   testPace();

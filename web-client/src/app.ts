@@ -14,6 +14,7 @@ import type { FramePosition, ServerMessage, SessionState } from "./protocol/mess
 import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
 import { readAdded } from "./state/added-solids.js";
+import { OWN } from "./state/colour-by.js";
 import type { DecodedFrame, FrameStream } from "./state/frame-stream.js";
 import { Orbit } from "./state/orbit.js";
 import { QUALITIES } from "./state/quality.js";
@@ -24,6 +25,7 @@ import { recallView, rememberView } from "./state/view-settings.js";
 import { ERROR } from "./tables/protocol-tables.js";
 import { Together } from "./together.js";
 import { Help } from "./ui/help.js";
+import { Legend } from "./ui/legend.js";
 import { Notices } from "./ui/notices.js";
 import { Panel } from "./ui/panel.js";
 import { Readout } from "./ui/readout.js";
@@ -44,6 +46,7 @@ export interface AppParts {
   panel: HTMLElement;
   tools: HTMLElement;
   readout: HTMLElement;
+  legend: HTMLElement;
   help: HTMLElement;
   status: HTMLElement;
   notice: HTMLElement;
@@ -69,6 +72,7 @@ export class App {
   readonly controls: Controls;
   private readonly panel: Panel;
   private readonly readout: Readout;
+  private readonly legend: Legend;
   private readonly notices: Notices;
   private readonly announcer: Announcer;
   private readonly help: Help;
@@ -111,6 +115,8 @@ export class App {
     });
     this.pictures.tiers.pin(QUALITIES[values.quality] ?? null);
     this.readout = new Readout(parts.readout);
+    this.legend = new Legend(parts.legend);
+    this.colourBy(values.channel);
     this.help = new Help(parts.help, values.help);
     parts.readout.hidden = !values.readout;
     parts.panel.hidden = !values.panel;
@@ -248,6 +254,9 @@ export class App {
     this.stage.solids.add(readAdded(state.added));
     this.controls.offer(state.tools);
     this.panel.showState(state);
+    this.pictures.colourBy.offer(state.channels);
+    this.conversation.carry(this.pictures.colourBy.carried);
+    this.showChannel();
     this.showNames();
   }
 
@@ -389,6 +398,7 @@ export class App {
       void this.texts.read(this.model.scenes);
     measure(this.measurements, this.model, this.stream.latest, now);
     this.readout.show(this.measurements);
+    this.showChannel();
     this.announcer.show(this.stream.latest, now);
     rememberView(this.orbit, this.settings);
   }
@@ -477,6 +487,10 @@ export class App {
       colour: (colour) => this.controls.setColour(colour),
       view: () => this.orbit.goHome(),
       readout: () => this.toggleReadout(),
+      channel: (name) => {
+        this.colourBy(name);
+        this.showChannel();
+      },
       tilt: Controls.canTilt ? () => this.controls.toggleTilt() : null,
       picture: () => this.keeping.picture(),
       clip: () => this.keeping.toggleClip(),
@@ -488,6 +502,25 @@ export class App {
   private togglePause(): void {
     if (this.keeping.playing) this.keeping.togglePause();
     else this.conversation.control(this.model.state?.paused ? "resume" : "pause");
+  }
+
+  /** Colours the particles by a channel, from the next frame on where that has to bring the values. */
+  private colourBy(name: string): void {
+    this.settings.set("channel", name);
+    this.pictures.colourBy.name = name;
+    const curl = name === "vorticity";
+    // What a paused tank has shown was decoded without.
+    if (curl && !this.stream.curl && this.model.state?.paused) this.conversation.lookAgain();
+    this.stream.curl = curl;
+    this.conversation.carry(this.pictures.colourBy.carried);
+    this.pictures.recolour();
+  }
+
+  private showChannel(): void {
+    const { colourBy, shown } = this.pictures;
+    const { channel } = colourBy;
+    this.panel.showChannels(this.model.state?.channels ?? [], channel?.name ?? OWN);
+    this.legend.show(channel, shown === null ? null : colourBy.scale(shown.info));
   }
 
   private toggleReadout(): void {

@@ -258,7 +258,7 @@ function drawnAt(app: App, colour: number): [number, number, number, number] | n
   const { positions, velocities } = shown.views;
   const quantum = cellM / 2 ** unitBits;
   for (let i = 0; i < 4 * particleCount; i += 4) {
-    if (positions[i + 3] !== colour) continue;
+    if (((positions[i + 3] as number) & 0xff) !== colour) continue;
     const [x, y, z] = [0, 1, 2].map(
       (axis) =>
         ((positions[i + axis] as number) + 0.5) * quantum +

@@ -36,7 +36,7 @@ export interface JoinOptions extends Partial<Ceilings> {
 
 export interface TankFrame {
   info: Readonly<FrameInfo>;
-  /** x y z and colour for each particle, uint16; x y z in 1/2^info.unitBits of a cell of info.cellM metres. */
+  /** x y z and colour (the lower byte) and level of info.channel (the upper one) for each particle, uint16; x y z in 1/2^info.unitBits of a cell of info.cellM metres. */
   positions: Uint16Array;
   /** x y z and nothing for each particle, int8, in info.velocityScale m/s. */
   velocities: Int8Array;
@@ -54,6 +54,8 @@ export interface Tank {
   control(action: Action, scene?: string): number;
   /** No frames come while it is hidden. */
   hide(hidden: boolean): void;
+  /** Asks for a channel of the tank that frames are to carry; "": for none. */
+  carry(channel: string): void;
   /** Frames as they come; who is slow misses some. Arrays are copies. Ends when the tank is closed. */
   frames(): AsyncIterableIterator<TankFrame>;
   close(): void;
@@ -160,6 +162,10 @@ class JoinedTank implements Tank {
     this.stream.hold(hidden);
     this.live.conversation.view(hidden);
     if (!hidden) this.live.link.forgive();
+  }
+
+  carry(channel: string): void {
+    this.live.conversation.carry(channel);
   }
 
   frames(): AsyncIterableIterator<TankFrame> {

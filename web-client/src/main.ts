@@ -48,6 +48,7 @@ function parts(): AppParts {
     panel: element("panel"),
     tools: element("tools"),
     readout: element("readout"),
+    legend: element("legend"),
     help: element("help"),
     status: element("status"),
     notice: element("notice"),

@@ -3,6 +3,7 @@
 //     begin: the camera moves; a new frame goes to the GPU  ->  what the page does between  ->  end: draws
 import type { Stage } from "./render/stage.js";
 import { BodyTrack } from "./state/body-track.js";
+import { ColourBy } from "./state/colour-by.js";
 import { DisplayClock } from "./state/display-clock.js";
 import type { DecodedFrame } from "./state/frame-stream.js";
 import type { Orbit } from "./state/orbit.js";
@@ -15,6 +16,8 @@ const ELAPSED_MAX_S = 0.1;
 export class Pictures {
   readonly clock = new DisplayClock();
   readonly tiers: Tiers;
+  /** What the particles are coloured by; `recolour` follows a change. */
+  readonly colourBy = new ColourBy();
   /** The frame that the picture shows, the picture's time, ms, and what passed since the one before, seconds. */
   shown: DecodedFrame | null = null;
   timeMs = 0;
@@ -58,6 +61,11 @@ export class Pictures {
     this.isWaterDrawn = this.shown !== null;
   }
 
+  /** Applies what the particles are coloured by to the frame that is shown. */
+  recolour(): void {
+    if (this.shown !== null) this.stage.particles.colour(this.colourBy.scale(this.shown.info));
+  }
+
   private show(frame: DecodedFrame): void {
     const { info } = frame;
     this.shown = frame;
@@ -65,6 +73,7 @@ export class Pictures {
     this.stage.fitTank(this.size);
     this.stage.orient(info);
     this.stage.particles.show(frame);
+    this.recolour();
     this.bodies.onFrame(info, frame.views.bodies);
   }
 

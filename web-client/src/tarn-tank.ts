@@ -1,5 +1,5 @@
-// <tarn-tank src="https://host/?session=NAME">: a tank in any page. Attributes: src; tool, radius, strength, colour and
-// quality as in the page's address; controls="off": people can look around, but not touch the water; scenes: folder of the
+// <tarn-tank src="https://host/?session=NAME">: a tank in any page. Attributes: src; tool, radius, strength, colour,
+// quality and channel as in the page's address; controls="off": people can look around, but not touch the water; scenes: folder of the
 // scenes' files, where they lie elsewhere than at the server. It gives off the events `tankstate` and `tankproblem`, whose
 // details are the session's state and a sentence.
 import { Gestures } from "./input/gestures.js";
@@ -8,7 +8,7 @@ import { listenToPointers } from "./input/listeners.js";
 import { fittingRadiusM, PushTool } from "./input/push-tool.js";
 import { join, type Tank } from "./join.js";
 import { Pictures } from "./pictures.js";
-import type { SessionState } from "./protocol/messages.js";
+import type { Channel, SessionState } from "./protocol/messages.js";
 import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
 import { readAdded } from "./state/added-solids.js";
@@ -47,7 +47,7 @@ class Showing {
 
   constructor(
     canvas: HTMLCanvasElement,
-    private readonly tank: Tank & { stream: { latest: DecodedFrame | null } },
+    private readonly tank: Tank & { stream: { latest: DecodedFrame | null; curl: boolean } },
     private readonly interactive: () => boolean,
     say: (text: string, stays?: boolean) => void,
   ) {
@@ -84,6 +84,18 @@ class Showing {
     this.ended.abort();
     for (const watcher of this.watchers) watcher.disconnect();
     this.stage.dispose();
+  }
+
+  colourBy(channel: string): void {
+    this.pictures.colourBy.name = channel;
+    this.tank.stream.curl = channel === "vorticity";
+    this.tank.carry(this.pictures.colourBy.carried);
+    this.pictures.recolour();
+  }
+
+  offer(channels: readonly Channel[]): void {
+    this.pictures.colourBy.offer(channels);
+    this.tank.carry(this.pictures.colourBy.carried);
   }
 
   private attend(): void {
@@ -127,7 +139,7 @@ class Showing {
 }
 
 export class TarnTank extends HTMLElement {
-  static readonly observedAttributes = ["src", "tool", "radius", "strength", "colour", "quality"];
+  static readonly observedAttributes = ["src", "tool", "radius", "strength", "colour", "quality", "channel"];
 
   private joined: Tank | null = null;
   private showing: Showing | null = null;
@@ -156,6 +168,7 @@ export class TarnTank extends HTMLElement {
       this.end();
       this.begin();
     } else if (name === "quality") this.applyQuality();
+    else if (name === "channel") this.applyChannel();
     else this.applyTool();
   }
 
@@ -195,6 +208,7 @@ export class TarnTank extends HTMLElement {
       );
       this.applyTool();
       this.applyQuality();
+      this.applyChannel();
     } catch (error) {
       this.end();
       this.say(`The tank can't be shown: ${(error as Error).message}.`);
@@ -221,6 +235,7 @@ export class TarnTank extends HTMLElement {
   private showState(state: SessionState, scenes: SceneLoader): void {
     scenes.use(state.scene);
     this.showing?.stage.solids.add(readAdded(state.added));
+    this.showing?.offer(state.channels);
     const sizeM = Math.max(...state.sizeM);
     if (this.showing !== null && sizeM > 0 && sizeM !== this.fittedM) {
       this.fittedM = sizeM;
@@ -242,6 +257,11 @@ export class TarnTank extends HTMLElement {
   private applyQuality(): void {
     const { quality } = this.read(["quality"]);
     this.showing?.pictures.tiers.pin(QUALITIES[quality] ?? null);
+  }
+
+  private applyChannel(): void {
+    const { channel } = this.read(["channel"]);
+    this.showing?.colourBy(channel);
   }
 
   /** Attributes as the page's address has them. */

@@ -148,6 +148,38 @@ test("what is of use is said, and said again on the next connection", async () =
   ]);
 });
 
+test("who looks again says so, but not while hidden", async () => {
+  const open = { t: "view", hidden: false, mbit_per_s: 0, frames_per_s: 0, particles: 0 };
+  conversation.lookAgain();
+  await join();
+  conversation.lookAgain();
+  conversation.view(true);
+  conversation.lookAgain();
+  expect(sent.filter(({ t }) => t === "view")).toEqual([
+    { ...open, hidden: true },
+    open,
+    { ...open, hidden: true },
+  ]);
+});
+
+test("a channel is asked for now and after every new join, and given up", async () => {
+  const open = { t: "view", hidden: false, mbit_per_s: 0, frames_per_s: 0, particles: 0 };
+  conversation.carry("pressure");
+  expect(sent).toEqual([]);
+  await join();
+  conversation.carry("pressure");
+  conversation.carry("density");
+  drop(1006);
+  await join();
+  conversation.carry("");
+  expect(sent.filter(({ t }) => t === "view")).toEqual([
+    { ...open, channel: "pressure" },
+    { ...open, channel: "density" },
+    { ...open, channel: "density" },
+    open,
+  ]);
+});
+
 test("the round trip is that of the newest ping", async () => {
   await join();
   now = 100;

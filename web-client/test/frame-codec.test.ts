@@ -99,3 +99,22 @@ test.skipIf(!available)(
     expect(decoded(codec, key)?.kind).toBe(FRAME_KIND.key);
   },
 );
+
+test.skipIf(!available)("the flow's vorticity goes where there is room, and nowhere else", async () => {
+  const codec = await create();
+  let highest = 0;
+  for (const frame of frames()) {
+    const info = decoded(codec, frame) as FrameInfo;
+    const before = codec.positions(info.particleCount).slice();
+    expect(info.hasCurl).toBe(false);
+    codec.showCurl(info);
+    expect(info.hasCurl).toBe(true);
+    const after = codec.positions(info.particleCount);
+    for (let i = 0; i < after.length; i++) {
+      const level = i % 4 === 3 ? (after[i] as number) >> 8 : 0;
+      if ((after[i] as number) - 256 * level !== before[i]) expect.fail(`value ${i} of step ${info.step}`);
+      highest = Math.max(highest, level);
+    }
+  }
+  expect(highest).toBeGreaterThan(20);
+});

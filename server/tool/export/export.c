@@ -16,6 +16,7 @@ uint32_t export_attributes(const export_frame *frame, export_attribute attribute
         {"id", EXPORT_UINT32, 1, frame->ids},
         {"liquid", EXPORT_UINT8, 1, frame->liquids},
         {"colour", EXPORT_UINT8, 3, frame->colours},
+        {frame->channel_name, EXPORT_FLOAT32, 1, frame->channel},
     };
     _Static_assert(sizeof all / sizeof all[0] == EXPORT_ATTRIBUTES_MAX, "room for all of them");
     uint32_t count = 0;

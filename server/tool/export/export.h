@@ -13,7 +13,7 @@
 
 enum {
     EXPORT_WHY_BYTES = PATH_MAX + 256, ///< enough for every sentence of this module
-    EXPORT_ATTRIBUTES_MAX = 4,
+    EXPORT_ATTRIBUTES_MAX = 5,
 };
 
 /// What all frames of a run have in common. The strings live as long as the writer.
@@ -44,6 +44,8 @@ typedef struct export_frame {
     const uint32_t *ids;         ///< ascending, not necessarily dense; a particle keeps its id
     const uint8_t *liquids;      ///< which liquid each is of; NULL: there is one
     const uint8_t *colours;      ///< red green blue; NULL: none of their own
+    const float *channel;        ///< values of the channel that was asked for; NULL: none was
+    const char *channel_name;    ///< its name: [a-z_]+
     uint32_t body_count;
     const tarn_body_state *bodies; ///< solids that are not where they were at the start
     tarn_pose pose;                ///< of the tank in the room, about its middle
@@ -60,7 +62,7 @@ typedef struct export_attribute {
     const void *values;
 } export_attribute;
 
-/// The attributes that a frame has: velocity, id, and where present liquid and colour. @return their number
+/// The attributes that a frame has: velocity, id, and where present liquid, colour and a channel. @return their number
 uint32_t export_attributes(const export_frame *frame, export_attribute attributes[EXPORT_ATTRIBUTES_MAX]);
 
 size_t export_type_bytes(export_type type);

@@ -1,5 +1,5 @@
 // Particles as PLY files, one for each frame: binary, little endian, float x y z vx vy vz, then where present
-// uchar liquid and uchar red green blue. http://paulbourke.net/dataformats/ply/
+// uchar liquid, uchar red green blue and a float named as a channel. http://paulbourke.net/dataformats/ply/
 #include "server/tool/export/export.h"
 #include "server/tool/export/part_file.h"
 
@@ -29,7 +29,7 @@ static tarn_status ply_open(const char *path, const export_info *info, void **wr
 static bool write_vertices(FILE *file, const export_frame *frame)
 {
     for (size_t i = 0; i < frame->particle_count; i++) {
-        uint8_t vertex[6 * sizeof(float) + 4];
+        uint8_t vertex[7 * sizeof(float) + 4];
         size_t bytes = 6 * sizeof(float);
         memcpy(vertex, frame->positions_m + 3 * i, 3 * sizeof(float));
         memcpy(vertex + 3 * sizeof(float), frame->velocities_m_s + 3 * i, 3 * sizeof(float));
@@ -39,6 +39,10 @@ static bool write_vertices(FILE *file, const export_frame *frame)
         if (frame->colours != NULL) {
             memcpy(vertex + bytes, frame->colours + 3 * i, 3);
             bytes += 3;
+        }
+        if (frame->channel != NULL) {
+            memcpy(vertex + bytes, frame->channel + i, sizeof(float));
+            bytes += sizeof(float);
         }
         if (fwrite(vertex, bytes, 1, file) != 1) {
             return false;
@@ -61,10 +65,14 @@ static tarn_status ply_frame(void *writer, const export_frame *frame, char *why)
             "ply\nformat binary_little_endian 1.0\ncomment tarn %s, scene %s, step %u\n"
             "comment metres, metres per second, y up\nelement vertex %u\n"
             "property float x\nproperty float y\nproperty float z\n"
-            "property float vx\nproperty float vy\nproperty float vz\n%s%send_header\n",
+            "property float vx\nproperty float vy\nproperty float vz\n%s%s",
             TARN_VERSION, ply->scene, frame->step, frame->particle_count,
             frame->liquids != NULL ? "property uchar liquid\n" : "",
             frame->colours != NULL ? "property uchar red\nproperty uchar green\nproperty uchar blue\n" : "");
+    if (frame->channel != NULL) {
+        fprintf(out.file, "property float %s\n", frame->channel_name);
+    }
+    fprintf(out.file, "end_header\n");
     return write_vertices(out.file, frame) ? part_file_close(&out, why) : part_file_fail(&out, why);
 }
 

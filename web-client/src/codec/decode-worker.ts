@@ -10,6 +10,8 @@ const port = self as unknown as {
   onmessage: ((event: MessageEvent<ToWorker>) => void) | null;
 };
 
+type FrameMessage = Extract<ToWorker, { kind: "frame" }>;
+
 const lightVolume = new LightVolume();
 let codec: FrameCodec | null = null;
 
@@ -27,26 +29,21 @@ port.onmessage = (event) => {
   }
   try {
     if (codec === null) throw new Error("the frame codec is not ready");
-    decode(codec, message.bytes, message.slot, message.viewerId, message.hash);
+    decode(codec, message);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     port.postMessage({ kind: "refused", slot: message.slot, why }, [message.slot]);
   }
 };
 
-function decode(
-  c: FrameCodec,
-  bytes: ArrayBuffer,
-  offered: ArrayBuffer,
-  viewerId: number,
-  hash: boolean,
-): void {
+function decode(c: FrameCodec, { bytes, slot: offered, viewerId, hash, curl }: FrameMessage): void {
   const began = performance.now();
   if (!c.decode(new Uint8Array(bytes))) {
     port.postMessage({ kind: "unreferenced", slot: offered }, [offered]);
     return;
   }
   const info = c.info(viewerId);
+  if (curl) c.showCurl(info);
   const { slot, views } = copyFrame(c, info, offered);
   lightFrame(lightVolume, info, views);
   info.decodeMs = performance.now() - began;

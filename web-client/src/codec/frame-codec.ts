@@ -1,8 +1,8 @@
 // The C frame codec behind its WebAssembly ABI (protocol/wasm/README.md). One instance per thread.
-import { BODY_VALUES, type FrameInfo } from "./frame-info.js";
+import { BODY_VALUES, type FrameInfo, topVorticity } from "./frame-info.js";
 
-const ABI = 4;
-const HEADER_VALUES = 35;
+const ABI = 5;
+const HEADER_VALUES = 38;
 const FLAG_PAUSED = 1;
 /** TARN_E_STATE: the frame that it refers to isn't there. */
 const STATUS_STATE = -12;
@@ -13,6 +13,7 @@ interface CodecExports {
   tarn_codec_reserve(inputBytes: number, particles: number): number;
   tarn_codec_input(): number;
   tarn_codec_decode(byteCount: number): number;
+  tarn_codec_show_curl(topPerS: number): void;
   tarn_codec_header(): number;
   tarn_codec_inputs(): number;
   tarn_codec_bodies(): number;
@@ -50,6 +51,13 @@ export class FrameCodec {
     this.check(status);
     this.byteCount = frame.byteLength;
     return true;
+  }
+
+  /** Puts the flow's vorticity at each particle of the decoded frame into the positions. */
+  showCurl(info: FrameInfo): void {
+    this.wasm.tarn_codec_show_curl(topVorticity(info));
+    info.hasCurl = true;
+    info.channel = 0;
   }
 
   /** The bytes of the last frame that decoded. */
@@ -93,6 +101,10 @@ export class FrameCodec {
       velocityScale: at(24),
       bodyCount: at(26),
       coloured: at(27) !== 0,
+      hasCurl: false,
+      channel: at(35),
+      channelLow: at(36),
+      channelHigh: at(37),
       ownSequence: this.sequenceOf(viewerId, at(10)),
       lightDims: [1, 1, 1],
       lightCells: 1,

@@ -7,7 +7,8 @@
 //     | positions: 4 x uint16 per particle | velocities: 4 x int8 per particle | light volume: 4 x uint8 per voxel |
 //     | bodies: 8 x float32 each |
 //
-// The fourth value of a position is the particle's colour, red << 5 | green << 2 | blue, where the frame has colours.
+// The fourth value of a position is the particle's colour, red << 5 | green << 2 | blue, where the frame has colours; its
+// high byte is the level of a channel, where there is one.
 
 import { FRAME_BODIES_MAX } from "../tables/protocol-tables.js";
 
@@ -52,6 +53,12 @@ export interface FrameInfo {
   bodyCount: number;
   /** The particles have colours of their own. */
   coloured: boolean;
+  /** The particles' levels are of the flow's vorticity: 255 stands for topVorticity and more. */
+  hasCurl: boolean;
+  /** Or of a channel, 1 more than its place among the tank's; 0: of none. And what the levels 0 and 255 stand for. */
+  channel: number;
+  channelLow: number;
+  channelHigh: number;
   /** Newest of this viewer's inputs that the frame contains; 0 where there is none. */
   ownSequence: number;
   /** Voxels of the light volume per axis. */
@@ -59,6 +66,23 @@ export interface FrameInfo {
   /** Cells of the tank along a voxel's edge. */
   lightCells: number;
   decodeMs: number;
+}
+
+/** The fastest colour stands for the speed of a fall from this share of the tank's height. */
+const FALL_SHARE = 0.85;
+/** Cells across which water that turns with the highest vorticity goes from the top speed to none. */
+const TURN_CELLS = 8;
+
+type Falls = Pick<FrameInfo, "gravity" | "cells" | "cellM">;
+
+/** m/s: hardly any water in the tank is faster. */
+export function topSpeed({ gravity, cells, cellM }: Falls): number {
+  return Math.sqrt(2 * Math.max(1, Math.hypot(...gravity)) * cells[1] * cellM * FALL_SHARE);
+}
+
+/** 1/s. */
+export function topVorticity(info: Falls): number {
+  return topSpeed(info) / (TURN_CELLS * info.cellM);
 }
 
 export function slotBytes(particlesMax: number): number {

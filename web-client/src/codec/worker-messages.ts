@@ -4,7 +4,15 @@ import type { FrameInfo } from "./frame-info.js";
 export type ToWorker =
   | { kind: "start"; wasm: ArrayBuffer }
   /** Decode `bytes` into `slot`. A slot that is too small is replaced by a larger one. */
-  | { kind: "frame"; bytes: ArrayBuffer; slot: ArrayBuffer; viewerId: number; hash: boolean };
+  | {
+      kind: "frame";
+      bytes: ArrayBuffer;
+      slot: ArrayBuffer;
+      viewerId: number;
+      hash: boolean;
+      /** The particles' levels are to be those of the flow's vorticity. */
+      curl: boolean;
+    };
 
 export type FromWorker =
   | { kind: "ready" }

@@ -101,7 +101,9 @@ function drawGlimpse(canvas: HTMLCanvasElement, { info, views }: DecodedFrame): 
     const row = Math.round(height / 2 - (y * cosPitch - depth * sinPitch) * scale);
     if (column < 0 || row < 0 || column >= width - 1 || row >= height - 1) continue;
     const near = 0.55 + 0.45 * Math.min(1, Math.max(0, 0.5 + depth / (2 * reach)));
-    const colour = info.coloured ? ownColour(views.positions[4 * i + 3] as number, near) : waterColour(near);
+    const colour = info.coloured
+      ? ownColour((views.positions[4 * i + 3] as number) & 0xff, near)
+      : waterColour(near);
     const at = row * width + column;
     pixels[at] = pixels[at + 1] = pixels[at + width] = pixels[at + width + 1] = colour;
   }

@@ -77,6 +77,7 @@ export class Conversation {
   private pingId = 0;
   private hidden = false;
   private ceilings: Ceilings = NO_CEILINGS;
+  private channel = "";
   private refusal: { code: number; text: string } | null = null;
   private opened = false;
   private asked = false;
@@ -190,7 +191,22 @@ export class Conversation {
   view(hidden: boolean, ceilings: Ceilings = this.ceilings): void {
     this.hidden = hidden;
     this.ceilings = ceilings;
-    if (this.joined) this.say({ t: "view", hidden, ...ceilings });
+    const { channel } = this;
+    if (this.joined) this.say({ t: "view", hidden, ...ceilings, ...(channel !== "" && { channel }) });
+  }
+
+  /** Has the stream begin anew, as for whoever looks again: a paused tank sends its picture once more. */
+  lookAgain(): void {
+    if (!this.joined || this.hidden) return;
+    this.view(true);
+    this.view(false);
+  }
+
+  /** Asks for a channel that frames are to carry, now and on every connection to come; "": for none. */
+  carry(channel: string): void {
+    if (channel === this.channel) return;
+    this.channel = channel;
+    this.view(this.hidden);
   }
 
   ping(): void {
@@ -211,7 +227,7 @@ export class Conversation {
       case "joined":
         this.joined = true;
         this.role = message.role;
-        if (this.hidden || this.ceilings !== NO_CEILINGS) this.view(this.hidden);
+        if (this.hidden || this.ceilings !== NO_CEILINGS || this.channel !== "") this.view(this.hidden);
         this.link?.proven();
         this.events.onJoined(message);
         return;

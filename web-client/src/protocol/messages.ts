@@ -80,7 +80,7 @@ export type ClientMessage =
   | { t: "ping"; id: number; client_time_ms: number }
   | { t: "presence"; points: readonly PresencePoint[] }
   | { t: "profile"; name: string; colour: number }
-  | ({ t: "view"; hidden: boolean } & Ceilings);
+  | ({ t: "view"; hidden: boolean; channel?: string } & Ceilings);
 
 export interface ParameterInfo {
   name: string;

@@ -8,9 +8,17 @@
 // What depends on the camera comes from its matrices alone, so that each eye of a headset gets its own; the tank may be
 // drawn at any scale.
 
+import { STOPS } from "../shader/stops.js";
+
+/** A colour in GLSL, from sRGB. */
+function linearText(colour: number): string {
+  const linear = (byte: number): string => ((byte / 255) ** 2.2).toFixed(4);
+  return `vec3(${linear(colour >> 16)}, ${linear((colour >> 8) & 255)}, ${linear(colour & 255)})`;
+}
+
 /** Where a particle is and what the water around it is like: for every program that draws particles. */
 export const particlePlace = /* glsl */ `
-in vec4 quantized;   // quanta; then the colour, where there are any
+in vec4 quantized;   // quanta; then the colour, where there are any, and above it the level of a channel
 in vec4 motion;      // velocity units
 
 uniform float quantum;        // metres
@@ -63,6 +71,9 @@ Particle particle() {
   p.thin = 1.0 - smoothstep(0.08, 0.36, here.g);
   p.lone = 1.0 - smoothstep(0.03, 0.16, here.g);
   p.foam = clamp(p.thin * smoothstep(0.18, 0.75, p.speed) * 1.2, 0.0, 1.0);
+#ifdef CHANNEL
+  p.foam = 0.0; // it would hide the colours
+#endif
   return p;
 }
 
@@ -73,10 +84,24 @@ void inset(inout Particle p, float wide) {
   p.at = clamp(p.at, vec3(0.35 * radius + 0.4 * inset), tankSize - 0.35 * radius - 0.4 * inset);
 }
 
+#ifdef CHANNEL
+uniform int channel;   // SOURCE of state/colour-by.ts
+
+const vec3 STOPS[${STOPS.length}] = vec3[](${STOPS.map(linearText).join(", ")});
+
+/** The colour of the particle's value, linear. */
+vec3 scaled(Particle p) {
+  float value = channel == 1 ? p.speed : channel == 2 ? p.at.y / tankSize.y : floor(quantized.w / 256.0) / 255.0;
+  float at = clamp(value, 0.0, 1.0) * float(STOPS.length() - 1);
+  int below = min(int(at), STOPS.length() - 2);
+  return mix(STOPS[below], STOPS[below + 1], at - float(below));
+}
+#endif
+
 #ifdef COLOURED
 /** sRGB in 3, 3 and 2 bits to linear. */
 vec3 dye() {
-  int c = int(quantized.w);
+  int c = int(quantized.w) & 255;
   return pow(vec3(c >> 5, c >> 2 & 7, c & 3) / vec3(7.0, 7.0, 3.0), vec3(2.2));
 }
 #endif
@@ -106,7 +131,9 @@ vec3 ramp(float t) {
 
 void main() {
   Particle p = particle();
-#ifdef COLOURED
+#if defined CHANNEL
+  tint = 0.01 + 0.62 * scaled(p);
+#elif defined COLOURED
   // Its own colour, paler where it is fast and where it foams.
   tint = mix(0.01 + 0.62 * dye(), vec3(0.860, 0.945, 0.975), 0.22 * p.speed + 0.40 * p.foam);
 #else

@@ -6,16 +6,16 @@ import {
   LIGHT_VOXELS_MAX,
   POSITION_BYTES,
   slotCapacity,
+  topSpeed,
   VELOCITY_BYTES,
 } from "../codec/frame-info.js";
+import type { Scale } from "../state/colour-by.js";
 import type { DecodedFrame } from "../state/frame-stream.js";
 import { LAYER } from "./layers.js";
 import { particleFragment, particleVertex } from "./particle-shader.js";
 
 /** Radius of a drawn particle in cells: neighbours overlap, so that calm water closes into a surface. */
 const RADIUS_CELLS = 0.42;
-/** The fastest colour stands for the speed of a fall from this share of the tank's height. */
-const FALL_SHARE = 0.85;
 /** What changes by itself starts again after so long, seconds: a float has few digits. */
 const MOMENTS_S = 4096;
 /** Out of every view's sight. */
@@ -58,6 +58,7 @@ export class Particles {
       radius: { value: 0.01 },
       pixelsPerUnit: { value: 1000 },
       speedRange: { value: 1 },
+      channel: { value: 0 },
       voxelsPerMetre: { value: new THREE.Vector3(1, 1, 1) },
       voxel: { value: new THREE.Vector3(1, 1, 1) },
       lightVolume: { value: this.light },
@@ -85,7 +86,7 @@ export class Particles {
     const points = new THREE.Points(this.geometry, material);
     points.frustumCulled = false;
     points.layers.set(layer);
-    if ("COLOURED" in this.material.defines) material.defines.COLOURED = 1;
+    for (const name of ["COLOURED", "CHANNEL"]) if (name in this.material.defines) material.defines[name] = 1;
     this.materials.push(material);
     this.group.add(points);
   }
@@ -100,6 +101,17 @@ export class Particles {
   /** Whether the spheres are dots without a depth of their own. */
   flatten(flat: boolean): void {
     define(this.material, "FLAT", flat);
+  }
+
+  /** Colours the particles by a channel's values; null: as they are. */
+  colour(scale: Scale | null): void {
+    this.uniform("channel").value = scale?.source ?? 0;
+    for (const material of this.materials) define(material, "CHANNEL", scale !== null);
+  }
+
+  /** Whether they are coloured so. */
+  get isScaled(): boolean {
+    return "CHANNEL" in this.material.defines;
   }
 
   /** Uploads a frame. */
@@ -140,7 +152,7 @@ export class Particles {
       .set(info.gravity[0] as number, info.gravity[1] as number, info.gravity[2] as number)
       .divideScalar(-Math.max(gravity, 1e-6));
     this.frameS = info.simTimeS;
-    this.uniform("speedRange").value = Math.sqrt(2 * Math.max(1, gravity) * cy * info.cellM * FALL_SHARE);
+    this.uniform("speedRange").value = topSpeed(info);
     (this.uniform("voxel").value as THREE.Vector3).set(0.58 / nx, 0.58 / ny, 0.58 / nz);
     (this.uniform("voxelsPerMetre").value as THREE.Vector3).set(
       1 / (nx * voxelM),

@@ -32,6 +32,8 @@ export class FrameStream {
   viewerId = 0;
   /** Whether the worker fingerprints frames. */
   hashing = false;
+  /** Whether it computes the flow's vorticity at the particles. */
+  curl = false;
 
   private ready = false;
   private busy = false;
@@ -92,8 +94,8 @@ export class FrameStream {
     this.free = null;
     this.busy = true;
     this.decoding = next;
-    const message = { kind: "frame", bytes, slot, viewerId: this.viewerId, hash: this.hashing } as const;
-    this.port.postMessage(message, [bytes, slot]);
+    const { viewerId, hashing: hash, curl } = this;
+    this.port.postMessage({ kind: "frame", bytes, slot, viewerId, hash, curl }, [bytes, slot]);
   }
 
   private receive(message: FromWorker): void {

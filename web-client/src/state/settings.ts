@@ -2,6 +2,7 @@
 // isn't in the table belongs to others and stays as it is.
 import { clipName, type Tool } from "../protocol/messages.js";
 import { RANGE, TOOLS } from "../tables/protocol-tables.js";
+import { OWN } from "./colour-by.js";
 import { colourText } from "./identity.js";
 import { QUALITIES } from "./quality.js";
 
@@ -61,6 +62,7 @@ export const SETTINGS = {
   keys: { kind: "switch", default: true },
   detail: { kind: "word", words: ["auto", "full"], default: "auto" },
   quality: { kind: "word", words: ["auto", ...Object.keys(QUALITIES)], default: "auto" },
+  channel: { kind: "name", default: OWN },
   sky: { kind: "colour", default: null },
   mbit: { kind: "number", ...RANGE.mbit_per_s, digits: 2, default: 0 },
   fps: { kind: "number", ...RANGE.frames_per_s, digits: 1, default: 0 },

@@ -3,7 +3,8 @@ import "../../node_modules/lil-gui/dist/lil-gui.css";
 // The panel of controls. It shows the session's state as the server tells it; what people change here becomes a
 // message, and shows for good once the server has confirmed it.
 import { type Controller, GUI } from "lil-gui";
-import type { ParameterInfo, Role, SessionState } from "../protocol/messages.js";
+import type { Channel, ParameterInfo, Role, SessionState } from "../protocol/messages.js";
+import { channelTitle } from "./legend.js";
 
 export interface PanelActions {
   load(scene: string): void;
@@ -16,6 +17,7 @@ export interface PanelActions {
   colour(colour: number): void;
   view(): void;
   readout(): void;
+  channel(name: string): void;
   /** Null where the device can't be tilted. @return whether it is on now */
   tilt: (() => Promise<boolean>) | null;
   picture(): void;
@@ -40,8 +42,10 @@ export class Panel {
   private readonly pauseButton: Controller;
   private readonly stepButton: Controller;
   private sceneChoice: Controller | null = null;
-  private readonly chosen = { scene: "" };
+  private channelChoice: Controller | null = null;
+  private readonly chosen = { scene: "", channel: "" };
   private scenes = "";
+  private channels = "";
   private parameters = "";
   private readonly values: Record<string, number> = {};
   private readonly sliders = new Map<string, Controller>();
@@ -113,6 +117,23 @@ export class Panel {
     this.showParameters(state.parameters);
   }
 
+  /** @param current  the name of the one that the particles are coloured by */
+  showChannels(channels: readonly Channel[], current: string): void {
+    const options = Object.fromEntries(channels.map((channel) => [channelTitle(channel), channel.name]));
+    const key = JSON.stringify(options);
+    this.chosen.channel = current;
+    if (key !== this.channels) {
+      this.channels = key;
+      this.channelChoice?.destroy();
+      this.channelChoice = this.sceneFolder
+        .add(this.chosen, "channel", options)
+        .name("Colours")
+        .onChange((name: string) => this.actions.channel(name));
+      this.channelChoice.show(channels.length > 1);
+    }
+    this.channelChoice?.updateDisplay();
+  }
+
   showTool(): void {
     for (const controller of this.toolFolder.controllers) controller.updateDisplay();
   }
@@ -161,7 +182,7 @@ export class Panel {
   showRole(role: Role, plays: boolean): void {
     this.controls = role === "own" && !plays;
     for (const controller of this.sceneFolder.controllers)
-      if (controller.property !== "view" && controller.property !== "readout") controller.show(this.controls);
+      if (!["view", "readout", "channel"].includes(controller.property)) controller.show(this.controls);
     this.parameterFolder.show(this.controls);
     this.toolFolder.show(role !== "watch" && !plays);
     this.viewerFolder.show(!plays);

@@ -130,7 +130,9 @@ void main() {
   float wide = radius * mix(1.0 / p.nearness, 1.0, 0.6 * p.thin);
   inset(p, wide);
   press(p.at);
-#ifdef COLOURED
+#if defined CHANNEL
+  tint = scaled(p);
+#elif defined COLOURED
   tint = dye();
 #else
   tint = waterColour;

@@ -27,6 +27,8 @@ const WATER_COLOUR = [0.06, 0.5, 0.72] as const;
 const TAPS: Readonly<Record<WaterTier, number>> = { "water-low": 6, water: 9 };
 /** Light comes through so many edges of a cube as large as the tank, coloured once. */
 const CLEAR = 0.5;
+/** The same where colours say something: what is behind the water mixes in less. */
+const CLEAR_SCALED = 0.08;
 const SMOOTH_EDGES_SAMPLES = 4;
 /** Maps for a headset are kept for so many sizes: its eyes may differ. */
 const SIZES_MAX = 2;
@@ -219,7 +221,7 @@ export class Water {
     set(this.filter, "range", this.kernel.range);
     set(this.filter, "pull", this.kernel.pull);
     set(this.normal, "range", this.kernel.range);
-    set(this.compose, "clearM", CLEAR * tankM * scale);
+    set(this.compose, "clearM", (this.particles.isScaled ? CLEAR_SCALED : CLEAR) * tankM * scale);
     set(this.compose, "radius", radius);
     this.focal.set(0.5 * fx, 0.5 * fy);
   }

@@ -1,0 +1,32 @@
+// The liquid's carried channels.
+#include "kernels/liquid/liquid_host.h"
+
+/// The pressure ranges over that of the heaviest liquid at rest, as deep as the tank is high: what an impact adds is
+/// beyond.
+static float pressure_top_pa(const tarn_tank *tank, float heaviest)
+{
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    const float gravity = tile_max2_f32(tank_role(tank, TARN_PLAYS_GRAVITY, 0.0f), 1.0f);
+    return heaviest * gravity * (float)desc->cells[1] * desc->cell_m;
+}
+
+void liquid_channel(tarn_tank *tank, uint32_t number, float *room, tank_channel *channel)
+{
+    liquid_args args = liquid_of(tank)->args;
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    float heaviest = 0.0f;
+    for (uint32_t i = 0; i < desc->liquid_count; i++) {
+        heaviest = tile_max2_f32(heaviest, desc->liquids[i].density_kg_m3);
+    }
+    args.value = room;
+    if (number == LIQUID_CHANNEL_PRESSURE) {
+        args.value_scale = tank_pressure_m2_s2(tank) * heaviest;
+        (void)tarn_queue_zero(tank->grid.queue, room, (size_t)tank->particle_count * sizeof *room);
+        grid_launch(&tank->grid, &args, LIQUID_KERNEL(show_pressure), NULL, tank->counters.grid.solved);
+        *channel = (tank_channel){room, 0.0f, pressure_top_pa(tank, heaviest)};
+    } else {
+        args.value_scale = heaviest;
+        grid_launch(&tank->grid, &args, LIQUID_KERNEL(show_density), NULL, tank->counters.grid.occupied);
+        *channel = (tank_channel){room, args.scale.lightest * heaviest, heaviest};
+    }
+}

@@ -1,0 +1,69 @@
+import { expect, test } from "vitest";
+import type { FrameInfo } from "../src/codec/frame-info.js";
+import { ColourBy, SOURCE } from "../src/state/colour-by.js";
+import { channelTitle, endTexts } from "../src/ui/legend.js";
+
+const CHANNELS = [
+  { name: "colour", label: "Own colour", unit: "" },
+  { name: "speed", label: "Speed", unit: "m/s" },
+  { name: "height", label: "", unit: "m" },
+  { name: "vorticity", label: "Vorticity", unit: "1/s" },
+  { name: "pressure", label: "Pressure", unit: "Pa" },
+];
+const INFO = {
+  cells: [64, 32, 32],
+  cellM: 0.05,
+  gravity: [0, -9.81, 0],
+  hasCurl: false,
+} as unknown as FrameInfo;
+
+function by(name: string): ColourBy {
+  const colourBy = new ColourBy();
+  colourBy.offer(CHANNELS);
+  colourBy.name = name;
+  return colourBy;
+}
+
+test("particles have their own look unless a channel of the tank is chosen", () => {
+  for (const name of ["colour", "", "temperature"]) {
+    expect(by(name).channel, name).toBeNull();
+    expect(by(name).scale(INFO), name).toBeNull();
+  }
+  expect(new ColourBy().scale(INFO)).toBeNull();
+});
+
+test("ranges are the tank's", () => {
+  expect(by("height").scale(INFO)).toEqual({ source: SOURCE.height, low: 0, high: 1.6 });
+  // A fall from 0.85 of 1.6 m.
+  expect(by("speed").scale(INFO)?.high).toBeCloseTo(Math.sqrt(2 * 9.81 * 1.36), 5);
+});
+
+test("a frame without curls has no vorticity to show", () => {
+  expect(by("vorticity").scale(INFO)).toBeNull();
+  expect(by("vorticity").channel?.unit).toBe("1/s");
+  const scale = by("vorticity").scale({ ...INFO, hasCurl: true });
+  expect(scale).toMatchObject({ source: SOURCE.level, low: 0 });
+  expect(scale?.high).toBeCloseTo(Math.sqrt(2 * 9.81 * 1.36) / 0.4, 5);
+});
+
+test("what frames carry is asked for, and shown where they do", () => {
+  expect(
+    ["colour", "speed", "height", "vorticity", "pressure", "heat"].map((name) => by(name).carried),
+  ).toEqual(["", "", "", "", "pressure", ""]);
+  const carries = (channel: number) => ({ ...INFO, channel, channelLow: 0, channelHigh: 9810 });
+  expect(by("pressure").scale(carries(5))).toEqual({ source: SOURCE.level, low: 0, high: 9810 });
+  for (const channel of [0, 4, 6]) expect(by("pressure").scale(carries(channel)), `${channel}`).toBeNull();
+});
+
+test("a legend has words, a unit and the ends of the scale", () => {
+  expect(CHANNELS.map(channelTitle)).toEqual([
+    "Own colour",
+    "Speed, m/s",
+    "height, m",
+    "Vorticity, 1/s",
+    "Pressure, Pa",
+  ]);
+  expect(endTexts({ source: SOURCE.speed, low: 0, high: 5.1657 })).toEqual(["0", "5.17"]);
+  expect(endTexts({ source: SOURCE.level, low: -1234.5, high: 98123 })).toEqual(["-1,230", "98,100"]);
+  expect(endTexts(null)).toEqual(["…", "…"]);
+});
