@@ -14,11 +14,12 @@ import { Cursor } from "./cursor.js";
 import { Eyes } from "./eyes.js";
 import { LAYER } from "./layers.js";
 import { Particles } from "./particles.js";
+import type { View } from "./passes.js";
 import { isDrawnBySoftware } from "./software.js";
 import { Solids } from "./solids.js";
 import { SHARED, TankBox, type TankShared } from "./tank-box.js";
 import { canDrawWater } from "./water/targets.js";
-import { type View, Water } from "./water/water.js";
+import { Water } from "./water/water.js";
 
 const FOV_DEGREES = 34;
 /** More pixels than this per CSS pixel cost much and show little. */
