@@ -1,5 +1,5 @@
-// <tarn-tank src="https://host/?session=NAME">: a tank in any page. Attributes: src; tool, radius, strength, colour and
-// quality as in the page's address; controls="off": people can look around, but not touch the water; scenes: folder of the
+// <tarn-tank src="https://host/?session=NAME">: a tank in any page. Attributes: src; tool, radius, strength, colour, draw
+// and quality as in the page's address; controls="off": people can look around, but not touch the water; scenes: folder of the
 // scenes' files, where they lie elsewhere than at the server. It gives off the events `tankstate` and `tankproblem`, whose
 // details are the session's state and a sentence.
 import { Gestures } from "./input/gestures.js";
@@ -12,6 +12,7 @@ import type { SessionState } from "./protocol/messages.js";
 import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
 import { readAdded } from "./state/added-solids.js";
+import { drawingOf } from "./state/drawing.js";
 import type { DecodedFrame } from "./state/frame-stream.js";
 import { LiquidMap } from "./state/liquid-map.js";
 import { Orbit } from "./state/orbit.js";
@@ -127,12 +128,14 @@ class Showing {
 }
 
 export class TarnTank extends HTMLElement {
-  static readonly observedAttributes = ["src", "tool", "radius", "strength", "colour", "quality"];
+  static readonly observedAttributes = ["src", "tool", "radius", "strength", "colour", "draw", "quality"];
 
   private joined: Tank | null = null;
   private showing: Showing | null = null;
   /** Largest edge of the tank for which the tool's size was chosen, metres. */
   private fittedM = 0;
+  /** What the tank holds, as its state says. */
+  private model = "";
   /** From when on frames that come wipe what was wrong. */
   private fadesMs = 0;
   private readonly line = document.createElement("p");
@@ -156,6 +159,7 @@ export class TarnTank extends HTMLElement {
       this.end();
       this.begin();
     } else if (name === "quality") this.applyQuality();
+    else if (name === "draw") this.applyDrawing();
     else this.applyTool();
   }
 
@@ -220,6 +224,8 @@ export class TarnTank extends HTMLElement {
 
   private showState(state: SessionState, scenes: SceneLoader): void {
     scenes.use(state.scene);
+    this.model = state.model;
+    this.applyDrawing();
     this.showing?.stage.solids.add(readAdded(state.added));
     const sizeM = Math.max(...state.sizeM);
     if (this.showing !== null && sizeM > 0 && sizeM !== this.fittedM) {
@@ -227,6 +233,11 @@ export class TarnTank extends HTMLElement {
       if (!this.hasAttribute("radius")) this.showing.tool.radiusM = fittingRadiusM(state.sizeM);
     }
     this.dispatchEvent(new CustomEvent("tankstate", { detail: state }));
+  }
+
+  private applyDrawing(): void {
+    const drawing = drawingOf(this.model, this.read(["draw"]).draw);
+    this.showing?.pictures.tiers.drawAs(drawing);
   }
 
   private applyTool(): void {

@@ -2,6 +2,7 @@
 // isn't in the table belongs to others and stays as it is.
 import { clipName, type Tool } from "../protocol/messages.js";
 import { RANGE, TOOLS } from "../tables/protocol-tables.js";
+import { DRAWINGS } from "./drawing.js";
 import { colourText } from "./identity.js";
 import { QUALITIES } from "./quality.js";
 
@@ -60,6 +61,7 @@ export const SETTINGS = {
   help: { kind: "switch", default: true },
   keys: { kind: "switch", default: true },
   detail: { kind: "word", words: ["auto", "full"], default: "auto" },
+  draw: { kind: "word", words: ["auto", ...DRAWINGS], default: "auto" },
   quality: { kind: "word", words: ["auto", ...Object.keys(QUALITIES)], default: "auto" },
   sky: { kind: "colour", default: null },
   mbit: { kind: "number", ...RANGE.mbit_per_s, digits: 2, default: 0 },
