@@ -30,6 +30,7 @@ import "./cases/memory.mjs";
 import "./cases/programs.mjs";
 import "./cases/motion.mjs";
 import "./cases/water.mjs";
+import "./cases/gas.mjs";
 import "./cases/xr.mjs";
 import "./cases/eyes.mjs";
 import "./cases/together.mjs";

@@ -81,7 +81,8 @@ export function readVtp(path) {
 export function readVti(path) {
   const { time, xml, piece, arrays } = readVtk(path, "ImageData");
   const image = attributesOf(xml.match(/<ImageData[^>]*>/)[0]);
-  if (piece.Extent !== image.WholeExtent || !/<CellData[^]*<\/CellData>/.test(xml)) throw new Error(`${path}: its piece`);
+  if (piece.Extent !== image.WholeExtent || !/<CellData[\s\S]*<\/CellData>/.test(xml))
+    throw new Error(`${path}: its piece`);
   const numbers = (text) => text.split(" ").map(Number);
   const [extent, origin, spacing] = [image.WholeExtent, image.Origin, image.Spacing].map(numbers);
   return { time, extent, origin, spacing, arrays };

@@ -3,10 +3,19 @@
 //
 //     PLY --same particles--> .vtp, .vti, .usda, .usdc, .usd            PNG --same pixels--> APNG, Y4M
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readApng, readPicture, readPly, readPvd, readUsd, readVti, readVtp, readY4m } from "./read_export.mjs";
+import {
+  readApng,
+  readPicture,
+  readPly,
+  readPvd,
+  readUsd,
+  readVti,
+  readVtp,
+  readY4m,
+} from "./read_export.mjs";
 
 const [tarn, probe] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "tarn-export-"));
@@ -99,7 +108,10 @@ function run(...options) {
 }
 
 async function testRun() {
-  const files = ["run.pvd", "run.vti", "run.usda", "run.usdc", "run.usd"].flatMap((name) => ["--export", at(name)]);
+  const files = ["run.pvd", "run.vti", "run.usda", "run.usdc", "run.usd"].flatMap((name) => [
+    "--export",
+    at(name),
+  ]);
   const said = run("--steps", "8", "--every", "4", "--ply", at("ply"), ...files).toString();
   expect(said.includes(`3 frames in ${at("run.pvd")}`), `the report names the files: ${said}`);
   const wanted = [0, 4, 8].map((step) => {
@@ -146,7 +158,15 @@ function checkGrid(frame) {
   const what = `.vti of step ${frame.step}`;
   const vti = readVti(at(`run-${String(frame.step).padStart(6, "0")}.vti`));
   expect(Math.abs(vti.time - frame.step / 60) < 1e-6, `${what}: time ${vti.time}`);
-  equal([vti.extent, vti.origin, vti.spacing], [[0, 8, 0, 8, 0, 8], [0, 0, 0], [0.125, 0.125, 0.125]], what);
+  equal(
+    [vti.extent, vti.origin, vti.spacing],
+    [
+      [0, 8, 0, 8, 0, 8],
+      [0, 0, 0],
+      [0.125, 0.125, 0.125],
+    ],
+    what,
+  );
   equal([vti.arrays.pressure.length, vti.arrays.velocity.length], [512, 512], `${what}: cells`);
   const velocities = cellVelocities(frame, 8, 0.125);
   expect(difference(vti.arrays.velocity, velocities) < 1e-4, `${what}: velocities`);
@@ -154,7 +174,10 @@ function checkGrid(frame) {
   const deepest = Math.max(...pressures);
   // The column is half a metre high: rho g h, which falling makes less; at the start there is none yet.
   expect(frame.step === 0 ? deepest === 0 : deepest > 2000 && deepest < 4905, `${what}: ${deepest} Pa`);
-  expect(frame.step === 0 || pressures.indexOf(deepest) % 64 < 8, `${what}: the pressure is highest on the floor`);
+  expect(
+    frame.step === 0 || pressures.indexOf(deepest) % 64 < 8,
+    `${what}: the pressure is highest on the floor`,
+  );
   expect(
     pressures.every((p, i) => p === 0 || velocities[i].some((v) => v !== 0)),
     `${what}: pressure where there is liquid`,

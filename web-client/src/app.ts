@@ -15,6 +15,7 @@ import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
 import { readAdded } from "./state/added-solids.js";
 import { OWN } from "./state/colour-by.js";
+import { drawingOf } from "./state/drawing.js";
 import type { DecodedFrame, FrameStream } from "./state/frame-stream.js";
 import { Orbit } from "./state/orbit.js";
 import { QUALITIES } from "./state/quality.js";
@@ -249,7 +250,8 @@ export class App {
   private showState(state: SessionState): void {
     this.model.state = state;
     this.keeping.state(state);
-    if (state.sizeM.every((m) => m > 0)) this.fit(state.sizeM);
+    this.pictures.tiers.drawAs(drawingOf(state.model, this.settings.values.draw));
+    if (state.sizeM.every((m) => m > 0)) this.fit(state.sizeM, state.cellM);
     this.scenes.use(state.scene);
     this.stage.solids.add(readAdded(state.added));
     this.controls.offer(state.tools);
@@ -281,8 +283,8 @@ export class App {
     this.panel.showScenes(scenes, state.scene, (one) => this.texts.of(one).title);
   }
 
-  private fit(size: readonly number[]): void {
-    this.stage.fitTank(size);
+  private fit(size: readonly number[], cellM: number): void {
+    this.stage.fitTank(size, cellM);
     this.controls.fit(size);
     this.panel.showTool();
   }

@@ -67,6 +67,8 @@ export interface TarnHook {
   nextFrames(count: number): Promise<FrameSample[]>;
   /** How the particles are drawn, on the page or for the eyes of a headset: points, spheres, water-low or water. */
   readonly tier: string;
+  /** What they are drawn as: water, smoke or dye. */
+  readonly drawing: string;
   /** Solids that are drawn. */
   readonly solids: number;
   /** Whether the particles of the newest frame have colours of their own. */
@@ -184,6 +186,9 @@ export function installHook(app: App): void {
     },
     get tier() {
       return app.stage.tier;
+    },
+    get drawing() {
+      return app.stage.drawing;
     },
     get solids() {
       return app.stage.solids.count;

@@ -6,6 +6,7 @@ import { BodyTrack } from "./state/body-track.js";
 import { ColourBy } from "./state/colour-by.js";
 import { DisplayClock } from "./state/display-clock.js";
 import type { DecodedFrame } from "./state/frame-stream.js";
+import { homeOf } from "./state/framing.js";
 import type { Orbit } from "./state/orbit.js";
 import type { Vec3 } from "./state/ray.js";
 import { Tiers, type TiersOptions } from "./tiers.js";
@@ -46,6 +47,7 @@ export class Pictures {
     this.timeMs = timeMs;
     if (orbit !== null) {
       this.tiers.tick(timeMs);
+      orbit.settle(homeOf(this.stage.isFlat));
       orbit.tick(this.elapsedS, this.calm.matches);
       this.stage.look(orbit);
     }
@@ -70,7 +72,7 @@ export class Pictures {
     const { info } = frame;
     this.shown = frame;
     for (let axis = 0; axis < 3; axis++) this.size[axis] = (info.cells[axis] as number) * info.cellM;
-    this.stage.fitTank(this.size);
+    this.stage.fitTank(this.size, info.cellM);
     this.stage.orient(info);
     this.stage.particles.show(frame);
     this.recolour();

@@ -1,4 +1,4 @@
-// <tarn-tank src="https://host/?session=NAME">: a tank in any page. Attributes: src; tool, radius, strength, colour,
+// <tarn-tank src="https://host/?session=NAME">: a tank in any page. Attributes: src; tool, radius, strength, colour, draw,
 // quality and channel as in the page's address; controls="off": people can look around, but not touch the water; scenes: folder of the
 // scenes' files, where they lie elsewhere than at the server. It gives off the events `tankstate` and `tankproblem`, whose
 // details are the session's state and a sentence.
@@ -12,6 +12,7 @@ import type { Channel, SessionState } from "./protocol/messages.js";
 import { Stage } from "./render/stage.js";
 import { SceneLoader } from "./scene-loader.js";
 import { readAdded } from "./state/added-solids.js";
+import { drawingOf } from "./state/drawing.js";
 import type { DecodedFrame } from "./state/frame-stream.js";
 import { LiquidMap } from "./state/liquid-map.js";
 import { Orbit } from "./state/orbit.js";
@@ -139,12 +140,23 @@ class Showing {
 }
 
 export class TarnTank extends HTMLElement {
-  static readonly observedAttributes = ["src", "tool", "radius", "strength", "colour", "quality", "channel"];
+  static readonly observedAttributes = [
+    "src",
+    "tool",
+    "radius",
+    "strength",
+    "colour",
+    "draw",
+    "quality",
+    "channel",
+  ];
 
   private joined: Tank | null = null;
   private showing: Showing | null = null;
   /** Largest edge of the tank for which the tool's size was chosen, metres. */
   private fittedM = 0;
+  /** What the tank holds, as its state says. */
+  private model = "";
   /** From when on frames that come wipe what was wrong. */
   private fadesMs = 0;
   private readonly line = document.createElement("p");
@@ -169,6 +181,7 @@ export class TarnTank extends HTMLElement {
       this.begin();
     } else if (name === "quality") this.applyQuality();
     else if (name === "channel") this.applyChannel();
+    else if (name === "draw") this.applyDrawing();
     else this.applyTool();
   }
 
@@ -234,6 +247,8 @@ export class TarnTank extends HTMLElement {
 
   private showState(state: SessionState, scenes: SceneLoader): void {
     scenes.use(state.scene);
+    this.model = state.model;
+    this.applyDrawing();
     this.showing?.stage.solids.add(readAdded(state.added));
     this.showing?.offer(state.channels);
     const sizeM = Math.max(...state.sizeM);
@@ -242,6 +257,11 @@ export class TarnTank extends HTMLElement {
       if (!this.hasAttribute("radius")) this.showing.tool.radiusM = fittingRadiusM(state.sizeM);
     }
     this.dispatchEvent(new CustomEvent("tankstate", { detail: state }));
+  }
+
+  private applyDrawing(): void {
+    const drawing = drawingOf(this.model, this.read(["draw"]).draw);
+    this.showing?.pictures.tiers.drawAs(drawing);
   }
 
   private applyTool(): void {

@@ -1,5 +1,6 @@
 // How the particles are drawn at the moment: as finely as the machine can, or as somebody wants it.
 import type { Stage } from "./render/stage.js";
+import type { Drawing } from "./state/drawing.js";
 import { isWater, Quality, type Tier } from "./state/quality.js";
 
 /** Pictures of a tier that the measurement at the start takes. */
@@ -40,6 +41,13 @@ export class Tiers {
       this.options.say("This machine can't draw water (its textures hold no fractions): it shows spheres.");
     this.quality.pin(isTooMuch ? "spheres" : tier);
     this.show();
+  }
+
+  /** Draws the particles as something else from now on; what that costs is measured anew. */
+  drawAs(drawing: Drawing): void {
+    if (drawing === this.stage.drawing) return;
+    this.stage.show(this.stage.tier, drawing);
+    if (!this.quality.isPinned) this.quality.pin(null);
   }
 
   /** How a headset's eyes are to see the water: two of them, more often than a screen, so not as finely by itself. */

@@ -31,6 +31,7 @@ const INFO: FrameInfo = {
   ownSequence: 0,
   lightDims: [4, 4, 4],
   lightCells: 2,
+  crowding: 8,
   decodeMs: 0,
 };
 

@@ -58,6 +58,11 @@ test("calm water has the middle density, air none", () => {
   expect(at(lit, [0, 7, 0], 1)).toBe(0);
 });
 
+test("the average particle has as many beside it in its cell as the water was given", () => {
+  expect(compute(water([8, 8, 8]), [8, 16, 8]).volume.crowding).toBe(8);
+  expect(compute(water([8, 8, 1]), [8, 16, 1]).volume.crowding).toBe(8);
+});
+
 test("what positions are counted in makes no difference", () => {
   const coarse = compute(water([8, 8, 8]), [8, 16, 8]);
   const fine = compute(

@@ -32,3 +32,14 @@ test("the view stays within its bounds and finds home", () => {
   orbit.tick(0, true);
   expect([orbit.yaw, orbit.pitch, orbit.distance]).toEqual([0.5, 0.3, 1]);
 });
+
+test("who looks from home moves along when home does, who looks from elsewhere stays", () => {
+  const orbit = new Orbit();
+  orbit.settle([0, 0]);
+  expect([orbit.yaw, orbit.pitch, orbit.isHome]).toEqual([0, 0, true]);
+  orbit.look(1, 0.5, 2);
+  orbit.settle([-0.5, 0.4]);
+  expect([orbit.yaw, orbit.pitch]).toEqual([1, 0.5]);
+  orbit.goHome();
+  expect(orbit.goal).toEqual([-0.5, 0.4, 1]);
+});

@@ -26,4 +26,5 @@ export function lightFrame(volume: LightVolume, info: FrameInfo, views: SlotView
   volume.compute(info, views);
   info.lightDims = [volume.dims[0], volume.dims[1], volume.dims[2]];
   info.lightCells = volume.voxelCells;
+  info.crowding = volume.crowding;
 }

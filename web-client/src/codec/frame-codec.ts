@@ -108,6 +108,7 @@ export class FrameCodec {
       ownSequence: this.sequenceOf(viewerId, at(10)),
       lightDims: [1, 1, 1],
       lightCells: 1,
+      crowding: 0,
       decodeMs: 0,
     };
   }

@@ -65,6 +65,8 @@ export interface FrameInfo {
   lightDims: [number, number, number];
   /** Cells of the tank along a voxel's edge. */
   lightCells: number;
+  /** Particles in a cell around the average particle, with those of the layers that were cut off. */
+  crowding: number;
   decodeMs: number;
 }
 

@@ -23,6 +23,8 @@ export class LightVolume {
   readonly dims: [number, number, number] = [1, 1, 1];
   /** Cells of the tank along a voxel's edge: a power of two. */
   voxelCells = 2;
+  /** Particles in a cell around the average particle, with those that weren't sent. */
+  crowding = 0;
   private readonly counts = new Float32Array(LIGHT_VOXELS_MAX);
   private readonly samples = new Float32Array(LIGHT_VOXELS_MAX);
   private readonly scratch = new Float32Array(LIGHT_VOXELS_MAX);
@@ -41,7 +43,9 @@ export class LightVolume {
     }
     if (water.particleCount < water.particlesTotal) this.complete(water, views, voxelCount);
     else this.nearness.fill(255, 0, voxelCount);
-    this.shade(views.light, voxelCount);
+    const full = this.bulk(voxelCount);
+    this.crowding = full / water.cells.reduce((all, n) => all * Math.min(n, this.voxelCells), 1);
+    this.shade(views.light, full);
   }
 
   /** Chooses the voxels. @return how many */
@@ -111,18 +115,21 @@ export class LightVolume {
     }
   }
 
-  private shade(light: Uint8Array, voxelCount: number): void {
-    const { counts, nearness } = this;
-    const [nx, ny, nz] = this.dims;
-    // The density that the average particle finds itself in: that of the bulk, whatever the scene's seeding.
+  /** Particles in the voxel that the average particle is in: the density of the bulk, whatever the scene's seeding. */
+  private bulk(voxelCount: number): number {
     let squares = 0;
     let sum = 0;
     for (let i = 0; i < voxelCount; i++) {
-      const c = counts[i] as number;
+      const c = this.counts[i] as number;
       squares += c * c;
       sum += c;
     }
-    const full = sum > 0 ? Math.max(1, squares / sum) : 1;
+    return sum > 0 ? Math.max(1, squares / sum) : 1;
+  }
+
+  private shade(light: Uint8Array, full: number): void {
+    const { counts, nearness } = this;
+    const [nx, ny, nz] = this.dims;
     const halfVoxel = (-0.5 * EXTINCTION) / (full * ny);
     const densityPerCount = 127 / full;
 

@@ -1,6 +1,6 @@
 // The eyes of a headset as views of their own: what three.js found out about them, in cameras that stay as they are set.
 import * as THREE from "three";
-import type { View } from "./water/water.js";
+import type { View } from "./passes.js";
 
 export class Eyes {
   private readonly views: View[] = [];

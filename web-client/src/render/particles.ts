@@ -2,6 +2,7 @@
 // allocated here as long as the number of particles stays within the buffers.
 import * as THREE from "three";
 import {
+  type FrameInfo,
   LIGHT_VALUES,
   LIGHT_VOXELS_MAX,
   POSITION_BYTES,
@@ -33,6 +34,8 @@ export class Particles {
   private readonly velocityBuffer: WebGLBuffer;
   private readonly positions: THREE.GLBufferAttribute;
   private readonly velocities: THREE.GLBufferAttribute;
+  /** Of the frame that is shown; null before the first. */
+  info: FrameInfo | null = null;
   private capacity = 0;
   private frameS = 0;
   private light: THREE.Data3DTexture;
@@ -65,6 +68,8 @@ export class Particles {
       viewHeight: { value: 1000 },
       level: { value: new THREE.Vector3(0, 1, 0) },
       momentS: { value: 0 },
+      shadowing: { value: 0 },
+      sunTank: { value: new THREE.Vector3(0, 1, 0) },
       sunWorld: { value: this.sunWorld },
       sunDirection: { value: this.sun },
       upDirection: { value: this.up },
@@ -119,6 +124,7 @@ export class Particles {
     const { info, views } = frame;
     const { gl } = this;
     const count = info.particleCount;
+    this.info = info;
     const grown = count > this.capacity;
     if (grown) this.capacity = slotCapacity(count);
     upload(gl, this.positionBuffer, views.positions, count * 4, grown ? this.capacity * POSITION_BYTES : 0);

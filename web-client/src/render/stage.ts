@@ -6,36 +6,29 @@
 import * as THREE from "three";
 import type { FrameInfo } from "../codec/frame-info.js";
 import type { BodyTrack } from "../state/body-track.js";
+import type { Drawing } from "../state/drawing.js";
+import { type Covers, distanceOf, type Framing, framingOf } from "../state/framing.js";
 import type { Orbit } from "../state/orbit.js";
 import { isWater, type Tier } from "../state/quality.js";
 import type { Ray, Vec3 } from "../state/ray.js";
 import { createBackdrop, Table } from "./backdrop.js";
 import { Cursor } from "./cursor.js";
 import { Eyes } from "./eyes.js";
+import { Gas } from "./gas/gas.js";
 import { LAYER } from "./layers.js";
 import { Particles } from "./particles.js";
+import type { Fluid, View } from "./passes.js";
 import { isDrawnBySoftware } from "./software.js";
 import { Solids } from "./solids.js";
 import { SHARED, TankBox, type TankShared } from "./tank-box.js";
 import { canDrawWater } from "./water/targets.js";
-import { type View, Water } from "./water/water.js";
+import { Water } from "./water/water.js";
 
 const FOV_DEGREES = 34;
+const FOV_TANGENT = Math.tan((FOV_DEGREES * Math.PI) / 360);
 /** More pixels than this per CSS pixel cost much and show little. */
 const PIXEL_RATIO_MAX = 2;
-/** What of a page covers the canvas, CSS pixels: at its right in a wide window, at its bottom in a high one. */
-export interface Covers {
-  rightPx: number;
-  bottomPx: number;
-}
-
 const NO_COVERS: Covers = { rightPx: 0, bottomPx: 0 };
-const WIDE_PX = 640;
-const HIGH_PX = 480;
-/** By so much the tank moves to the left of what covers the right, at least. */
-const SHIFT_PX = 96;
-/** Half the width of a long tank in the home view, in heights of the window. */
-const TANK_HALF_WIDTH = 0.57;
 /** Of the light from above and through the windows, as the water mirrors it. */
 const SKY = 0xdcecff;
 
@@ -72,14 +65,16 @@ export class Stage {
   private readonly pixel = new Uint8Array(4);
   private readonly point = new THREE.Vector3();
   private shownTier: Tier = "spheres";
-  private water: Water | null = null;
+  private shownDrawing: Drawing = "water";
+  /** Draws the particles in several passes; null: they are points or spheres. */
+  private fluid: Fluid | null = null;
+  /** The tank is one cell deep. */
+  private flat = false;
   private reach = 1;
   /** Of the canvas, CSS pixels. */
   private width = 1;
   private height = 1;
-  /** Of the canvas without what is covered: its width and its height in heights of the canvas. */
-  private freeWidth = 1;
-  private freeHeight = 1;
+  private framing: Framing = framingOf(1, 1, NO_COVERS, false);
 
   /** @throws where the browser has no WebGL2 */
   constructor(
@@ -111,9 +106,14 @@ export class Stage {
     this.resize();
   }
 
-  /** Makes the tank so large, metres. */
-  fitTank(size: readonly number[]): void {
+  /** Makes the tank so large, metres. @param cellM  edge of its cells: a tank that is one deep is flat */
+  fitTank(size: readonly number[], cellM = 0): void {
     this.size.set(size[0] as number, size[1] as number, size[2] as number);
+    const flat = this.size.z < 1.5 * cellM;
+    if (flat !== this.flat) {
+      this.flat = flat;
+      this.frame();
+    }
     copy(this.size, this.sizeM);
     this.tank.position.copy(this.size).multiplyScalar(-0.5);
     this.box.fit(this.size);
@@ -159,14 +159,19 @@ export class Stage {
     this.renderer.setPixelRatio(Math.min(PIXEL_RATIO_MAX, window.devicePixelRatio) * detail);
     this.renderer.setSize(width, height, false);
     this.camera.aspect = width / height;
-    // The tank moves out of the way of what covers it, and farther off where that isn't enough.
-    const right = width > WIDE_PX ? this.covers.rightPx : 0;
-    const bottom = height > HIGH_PX ? this.covers.bottomPx : 0;
-    const overlap = TANK_HALF_WIDTH * height + right - 0.5 * width;
-    const shift = Math.min(0.5 * right, Math.max(overlap, SHIFT_PX));
-    this.freeWidth = (width - right) / height;
-    this.freeHeight = (height - bottom) / height;
-    if (shift > 0 || bottom > 0) this.camera.setViewOffset(width, height, shift, 0.5 * bottom, width, height);
+    this.frame();
+  }
+
+  /** Whether the tank is one cell deep: it is seen from the front. */
+  get isFlat(): boolean {
+    return this.flat;
+  }
+
+  private frame(): void {
+    const { width, height } = this;
+    this.framing = framingOf(width, height, this.covers, this.flat);
+    const { leftPx, upPx } = this.framing;
+    if (leftPx > 0 || upPx > 0) this.camera.setViewOffset(width, height, leftPx, upPx, width, height);
     else this.camera.clearViewOffset();
     this.camera.updateProjectionMatrix();
   }
@@ -191,9 +196,7 @@ export class Stage {
   }
 
   look(orbit: Orbit): void {
-    // A narrow window needs a longer distance to show the whole tank.
-    const narrow = Math.max(1 / this.freeHeight, 1.25 / this.freeWidth);
-    const distance = (orbit.distance * narrow * this.reach) / Math.tan((FOV_DEGREES * Math.PI) / 360) / 1.08;
+    const distance = orbit.distance * distanceOf(this.sizeM, this.framing, FOV_TANGENT, this.flat);
     const flat = Math.cos(orbit.pitch) * distance;
     this.camera.position.set(
       Math.sin(orbit.yaw) * flat,
@@ -202,7 +205,7 @@ export class Stage {
     );
     this.camera.near = Math.max(distance * 0.02, distance - 4 * this.reach);
     this.camera.far = distance + 12 * this.reach;
-    this.camera.lookAt(0, -0.06 * this.size.y, 0);
+    this.camera.lookAt(0, this.flat ? 0 : -0.06 * this.size.y, 0);
     this.camera.updateProjectionMatrix();
     this.camera.updateMatrixWorld();
   }
@@ -212,15 +215,27 @@ export class Stage {
     return this.shownTier;
   }
 
-  /** Draws the particles in another way from now on; water where it can't be drawn as spheres. */
-  show(tier: Tier): void {
-    if (tier === this.shownTier) return;
+  /** What the particles are drawn as. */
+  get drawing(): Drawing {
+    return this.shownDrawing;
+  }
+
+  /** Draws the particles in another way from now on; what takes several passes, where it can't be drawn, as spheres. */
+  show(tier: Tier, drawing: Drawing = this.shownDrawing): void {
+    if (tier === this.shownTier && drawing === this.shownDrawing) return;
     this.shownTier = tier;
-    this.water?.dispose();
-    this.water = null;
+    this.shownDrawing = drawing;
+    this.fluid?.dispose();
     this.particles.flatten(tier === "points");
-    if (isWater(tier) && this.hasWater)
-      this.water = new Water(this.renderer, this.scene, this.particles, tier, this.smoothEdges, this.sky);
+    this.box.lightUp(drawing === "dye");
+    this.fluid = this.createFluid(tier, drawing);
+  }
+
+  private createFluid(tier: Tier, drawing: Drawing): Fluid | null {
+    const { renderer, scene, particles, smoothEdges, sky } = this;
+    if (!this.hasWater || tier === "points") return null;
+    if (drawing !== "water") return new Gas(renderer, scene, particles, drawing, tier, smoothEdges);
+    return isWater(tier) ? new Water(renderer, scene, particles, tier, smoothEdges, sky) : null;
   }
 
   /** Lights the room in a colour, sRGB 0xrrggbb; the water mirrors it. */
@@ -231,7 +246,7 @@ export class Stage {
   /** @param leadS  seconds by which the newest frame is to be moved on */
   draw(leadS: number, bodies: BodyTrack): void {
     this.solids.move(bodies, leadS);
-    if (this.water !== null && this.renderer.xr.isPresenting) this.drawEyes(leadS);
+    if (this.fluid !== null && this.renderer.xr.isPresenting) this.drawEyes(leadS);
     else this.drawCanvas(leadS);
   }
 
@@ -246,7 +261,7 @@ export class Stage {
     this.drawView(this.view, leadS);
   }
 
-  /** Water takes an eye at a time; spheres are drawn for both by three itself. */
+  /** What takes several passes is drawn an eye at a time; spheres are drawn for both by three itself. */
   private drawEyes(leadS: number): void {
     const { renderer } = this;
     const views = this.eyes.look(renderer, this.camera);
@@ -263,8 +278,8 @@ export class Stage {
     const { camera, viewport } = view;
     this.solids.prepare(this.sun);
     this.particles.prepare(leadS, camera, viewport.w, this.sun);
-    if (this.water !== null) {
-      this.water.draw(view, Math.cbrt(this.size.x * this.size.y * this.size.z));
+    if (this.fluid !== null) {
+      this.fluid.draw(view, Math.cbrt(this.size.x * this.size.y * this.size.z));
       return;
     }
     camera.layers.disableAll();
@@ -274,7 +289,7 @@ export class Stage {
 
   /** Gives the graphics card back what it was lent: nothing is drawn any more. */
   dispose(): void {
-    this.water?.dispose();
+    this.fluid?.dispose();
     this.solids.show([], new Map());
     this.renderer.dispose();
     this.renderer.forceContextLoss();

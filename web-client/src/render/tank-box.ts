@@ -1,9 +1,11 @@
 // The tank itself: panes of thin glass, a frame of slender bars and a floor with a grid. Everything is built in tank
 // coordinates (metres, origin at the lowest corner).
 import * as THREE from "three";
+import { dither } from "../shader/dither.js";
 import { grazing } from "../shader/grazing.js";
 import { gridLine, groundVertex } from "../shader/ground.js";
 import { LAYER } from "./layers.js";
+import { volumeLight } from "./volume-light.js";
 
 const glassVertex = /* glsl */ `
 out vec3 toEye;
@@ -30,8 +32,52 @@ void main() {
 }`;
 
 /** What the tank's programs share with the particles'. */
-export const SHARED = ["lightVolume", "voxelsPerMetre", "momentS", "viewHeight"] as const;
+export const SHARED = [
+  "lightVolume",
+  "voxelsPerMetre",
+  "tankSize",
+  "shadowing",
+  "sunTank",
+  "momentS",
+  "viewHeight",
+] as const;
 export type TankShared = Record<(typeof SHARED)[number], THREE.IUniform>;
+
+const shadow = /* glsl */ `
+uniform mediump sampler3D lightVolume;
+uniform vec3 voxelsPerMetre;
+uniform vec3 tankSize;
+uniform float shadowing; // of what isn't water, optical depth of a metre; 0: the tank holds water
+uniform vec3 sunTank;
+${volumeLight}
+float sunlight(vec3 place) { return exp(-depthAlong(place, sunTank, 1e6, shadowing)); }
+`;
+
+const tableVertex = /* glsl */ `
+out vec3 place;
+out vec3 facing;
+void main() {
+  place = position;
+  facing = normal;
+  gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
+}`;
+
+/** Panes that shine by themselves, like a light table: less at their edges, and where the dye's shadow falls. */
+const tableFragment = /* glsl */ `
+in vec3 place;
+in vec3 facing;
+out vec4 colour;
+${dither}
+${shadow}
+void main() {
+  vec3 at = clamp(place / tankSize, 0.0, 1.0);
+  vec3 across = mix(4.0 * at * (1.0 - at), vec3(1.0), abs(facing));
+  float middle = pow(across.x * across.y * across.z, 0.3);
+  float side = dot(abs(facing), vec3(0.95, 0.91, 1.0));
+  vec3 light = mix(vec3(0.60, 0.72, 0.80), vec3(0.95, 0.97, 0.98), middle) * side * (0.88 + 0.12 * at.y);
+  light *= mix(vec3(0.72, 0.76, 0.84), vec3(1.0), sunlight(place));
+  colour = vec4(light + dither(), 1.0);
+}`;
 /** A bar is at least so wide, pixels. */
 const BAR_PX = 1.4;
 
@@ -53,6 +99,10 @@ void main() { colour = vec4(0.262, 0.434, 0.521, 1.0); }`;
 export class TankBox {
   readonly group = new THREE.Group();
   private readonly size = new THREE.Vector3();
+  /** What is seen through the tank: its floor and its glass, or light behind clear liquid. */
+  private dark: THREE.Object3D[] = [];
+  private bright: THREE.Object3D[] = [];
+  private lit = false;
 
   /** @param shared  of the particles' programs: the light volume and its scale, the moment, the view's height */
   constructor(private readonly shared: TankShared) {}
@@ -74,7 +124,30 @@ export class TankBox {
     const front = new THREE.Mesh(box, glass(THREE.FrontSide, 0.22));
     front.renderOrder = 20;
     front.layers.set(LAYER.front);
-    this.group.add(this.floor(size), back, front, ...this.bars(size));
+    const floor = this.floor(size);
+    const table = new THREE.Mesh(box, this.tableMaterial());
+    this.group.add(floor, back, table, front, ...this.bars(size));
+    this.dark = [floor, back];
+    this.bright = [table];
+    this.lightUp(this.lit);
+  }
+
+  /** Whether light comes through the panes behind the tank. */
+  lightUp(on: boolean): void {
+    this.lit = on;
+    for (const object of this.dark) object.visible = !on;
+    for (const object of this.bright) object.visible = on;
+  }
+
+  private tableMaterial(): THREE.ShaderMaterial {
+    return new THREE.ShaderMaterial({
+      glslVersion: THREE.GLSL3,
+      vertexShader: tableVertex,
+      fragmentShader: tableFragment,
+      uniforms: { ...this.shared },
+      defines: { MARCH_STEPS: 6 },
+      side: THREE.BackSide,
+    });
   }
 
   private bars(size: THREE.Vector3): THREE.Mesh[] {
@@ -112,15 +185,15 @@ export class TankBox {
       depthWrite: false,
       side: THREE.DoubleSide,
       uniforms: { pitch: { value: Math.max(size.x, size.z) / 16 }, ...this.shared },
+      defines: { MARCH_STEPS: 6 },
       vertexShader: groundVertex,
       fragmentShader: /* glsl */ `
         uniform float pitch;
-        uniform mediump sampler3D lightVolume;
-        uniform vec3 voxelsPerMetre;
         uniform float momentS;
         in vec2 at;
         out vec4 colour;
         ${gridLine}
+        ${shadow}
         /** The bright net under moving water, 0..1: the crests of waves that run in several directions. */
         float web(vec2 p) {
           p += 0.35 * vec2(sin(1.7 * p.y + 0.8 * momentS), sin(1.9 * p.x - 0.7 * momentS));
@@ -131,8 +204,8 @@ export class TankBox {
         }
         /** How much water is above a place, as far as light is concerned. */
         float above(vec2 uv) { return -log(max(textureLod(lightVolume, vec3(uv.x, 0.0, uv.y), 0.0).r, 0.01)); }
-        void main() {
-          float grid = gridLine(at / pitch, 0.0);
+        /** Daylight that comes through water to a place of the floor. */
+        float throughWater() {
           // Where more water is above than around, it gathers the light: caustics, coarsely. The rest is shadow.
           vec2 uv = at * voxelsPerMetre.xz;
           vec2 off = 1.3 / vec2(textureSize(lightVolume, 0).xz);
@@ -142,7 +215,11 @@ export class TankBox {
           float wet = smoothstep(0.02, 0.2, here);
           float gathered = clamp(6.0 * (here - around), -0.5, 1.5) * wet;
           float light = (0.45 + 0.55 * exp(-0.5 * here)) * (1.0 + 0.8 * gathered);
-          light *= 1.0 + wet * exp(-0.35 * here) * (0.75 * web(1.3 * at / pitch) - 0.2);
+          return light * (1.0 + wet * exp(-0.35 * here) * (0.75 * web(1.3 * at / pitch) - 0.2));
+        }
+        void main() {
+          float grid = gridLine(at / pitch, 0.0);
+          float light = shadowing > 0.0 ? 0.3 + 0.7 * sunlight(vec3(at.x, 0.0, at.y)) : throughWater();
           vec3 tile = mix(vec3(0.115, 0.22, 0.28), vec3(0.42, 0.74, 0.86), grid * 0.55) * light;
           colour = vec4(tile, 0.80 + 0.1 * grid);
         }`,

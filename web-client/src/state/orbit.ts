@@ -1,4 +1,5 @@
 // The camera's motion around the tank: angles, distance and a little inertia. Pure state; the stage reads it.
+import { HOME, type Home } from "./framing.js";
 
 export const ORBIT_PITCH_MIN = -0.15;
 export const ORBIT_PITCH_MAX = 1.45;
@@ -14,12 +15,20 @@ export class Orbit {
   private yawGoal: number;
   private pitchGoal: number;
   private distanceGoal = 1;
-  private readonly home: readonly [number, number];
+  private home: Home;
 
-  constructor(yaw = -0.52, pitch = 0.38) {
+  constructor(yaw = HOME[0], pitch = HOME[1]) {
     this.home = [yaw, pitch];
     this.yaw = this.yawGoal = yaw;
     this.pitch = this.pitchGoal = pitch;
+  }
+
+  /** Makes its home elsewhere; who looks from home moves there at once. */
+  settle(home: Home): void {
+    if (home === this.home) return;
+    const wasThere = this.yawGoal === this.home[0] && this.pitchGoal === this.home[1];
+    this.home = home;
+    if (wasThere) this.look(...home, this.distanceGoal);
   }
 
   /** Turns by shares of the canvas's height. */

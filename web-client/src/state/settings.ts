@@ -3,6 +3,7 @@
 import { clipName, type Tool } from "../protocol/messages.js";
 import { RANGE, TOOLS } from "../tables/protocol-tables.js";
 import { OWN } from "./colour-by.js";
+import { DRAWINGS } from "./drawing.js";
 import { colourText } from "./identity.js";
 import { QUALITIES } from "./quality.js";
 
@@ -61,6 +62,7 @@ export const SETTINGS = {
   help: { kind: "switch", default: true },
   keys: { kind: "switch", default: true },
   detail: { kind: "word", words: ["auto", "full"], default: "auto" },
+  draw: { kind: "word", words: ["auto", ...DRAWINGS], default: "auto" },
   quality: { kind: "word", words: ["auto", ...Object.keys(QUALITIES)], default: "auto" },
   channel: { kind: "name", default: OWN },
   sky: { kind: "colour", default: null },

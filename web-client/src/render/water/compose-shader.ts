@@ -3,14 +3,6 @@
 import { roomLight } from "./room-shader.js";
 import { tankRay } from "./tank-ray.js";
 
-export const composeVertex = /* glsl */ `
-out vec2 at;
-void main() {
-  at = uv;
-  gl_Position = vec4(position.xy, 0.0, 1.0);
-}
-`;
-
 export const composeFragment = /* glsl */ `
 precision highp float;
 precision highp sampler2D;

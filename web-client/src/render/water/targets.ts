@@ -1,6 +1,7 @@
 // The maps between the passes, for one view: made once for its size. Which there are, and what they take, is a table;
 // the README's is printed from it.
 import * as THREE from "three";
+import { sceneMap } from "../passes.js";
 
 export type WaterTier = "water-low" | "water";
 export type MapName = "scene" | "distances" | "smoothed" | "surface" | "volume";
@@ -77,12 +78,7 @@ export class Targets {
     };
     const distances = { format: THREE.RedFormat, type: THREE.FloatType } as const;
     const smooth = { minFilter: THREE.LinearFilter, magFilter: THREE.LinearFilter } as const;
-    this.scene = make("scene", {
-      ...smooth,
-      samples,
-      depthBuffer: true,
-      depthTexture: new THREE.DepthTexture(width, height, THREE.FloatType),
-    });
+    this.scene = sceneMap(width, height, samples);
     this.distances = make("distances", { ...distances, depthBuffer: true });
     this.smoothed = make("smoothed", distances);
     this.surface = make("surface", { ...smooth, type: THREE.HalfFloatType });

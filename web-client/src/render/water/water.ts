@@ -13,8 +13,22 @@ import * as THREE from "three";
 import { FullScreenQuad } from "three/examples/jsm/postprocessing/Pass.js";
 import { LAYER } from "../layers.js";
 import type { Particles } from "../particles.js";
+import {
+  ADDED,
+  aim,
+  clear,
+  type Fluid,
+  Maps,
+  pass,
+  passProgram,
+  program,
+  Sight,
+  SMOOTH_EDGES_SAMPLES,
+  set,
+  type View,
+} from "../passes.js";
 import { PART, waterBeside } from "./beside-water.js";
-import { composeFragment, composeVertex } from "./compose-shader.js";
+import { composeFragment } from "./compose-shader.js";
 import { filterFragment } from "./filter-shader.js";
 import { type Kernel, ROUNDS, setKernel } from "./kernel.js";
 import { normalFragment } from "./normal-shader.js";
@@ -29,30 +43,14 @@ const TAPS: Readonly<Record<WaterTier, number>> = { "water-low": 6, water: 9 };
 const CLEAR = 0.5;
 /** The same where colours say something: what is behind the water mixes in less. */
 const CLEAR_SCALED = 0.08;
-const SMOOTH_EDGES_SAMPLES = 4;
-/** Maps for a headset are kept for so many sizes: its eyes may differ. */
-const SIZES_MAX = 2;
 
-/** Where a picture goes. */
-export interface View {
-  camera: THREE.PerspectiveCamera;
-  /** null: the canvas. */
-  target: THREE.WebGLRenderTarget | null;
-  /** Left, bottom, width and height in the target, pixels. */
-  viewport: THREE.Vector4;
-}
-
-export class Water {
-  /** The one used last first. */
-  private readonly targets: Targets[] = [];
+export class Water implements Fluid {
+  private readonly targets: Maps<Targets>;
+  private readonly sight = new Sight();
   private readonly kernel: Kernel = { tapsMax: 1, reachPx: 1, range: 1, pull: 1 };
-  private readonly lens = new THREE.Vector4();
   private readonly focal = new THREE.Vector2();
   private readonly mapSize = new THREE.Vector2();
-  private readonly depthToDistance = new THREE.Vector2();
   private readonly rotation = new THREE.Matrix3();
-  private readonly viewToTank = new THREE.Matrix4();
-  private readonly pixels = new THREE.Vector4();
   private readonly distance: THREE.ShaderMaterial;
   private readonly thickness: THREE.ShaderMaterial;
   private readonly filter: THREE.ShaderMaterial;
@@ -70,13 +68,16 @@ export class Water {
     private readonly renderer: THREE.WebGLRenderer,
     private readonly scene: THREE.Scene,
     private readonly particles: Particles,
-    private readonly tier: WaterTier,
-    private readonly smoothEdges: boolean,
+    tier: WaterTier,
+    smoothEdges: boolean,
     sky: THREE.Color,
   ) {
+    const samples = smoothEdges ? SMOOTH_EDGES_SAMPLES : 0;
+    this.targets = new Maps(renderer, (width, height) => new Targets(tier, width, height, samples));
     const own = particles.uniforms;
-    const tank = { viewToTank: { value: this.viewToTank }, tankSize: own.tankSize as THREE.IUniform };
-    const shared = { lens: { value: this.lens }, depthToDistance: { value: this.depthToDistance } };
+    const { lens, depthToDistance, viewToTank } = this.sight.uniforms;
+    const tank = { viewToTank, tankSize: own.tankSize as THREE.IUniform };
+    const shared = { lens, depthToDistance };
     this.distance = program(distanceVertex, distanceFragment, { ...own, ...tank });
     this.thickness = program(thicknessVertex, thicknessFragment, {
       ...own,
@@ -84,17 +85,9 @@ export class Water {
       surface: { value: null },
       sceneDepth: { value: null },
       mapSize: { value: this.mapSize },
-      depthToDistance: shared.depthToDistance,
+      depthToDistance,
     });
-    Object.assign(this.thickness, {
-      depthTest: false,
-      depthWrite: false,
-      transparent: true,
-      blending: THREE.CustomBlending,
-      blendSrc: THREE.OneFactor,
-      blendDst: THREE.OneFactor,
-      blendEquation: THREE.AddEquation,
-    });
+    Object.assign(this.thickness, ADDED);
     this.filter = passProgram(filterFragment, {
       distances: { value: null },
       axis: { value: this.axisX },
@@ -132,10 +125,6 @@ export class Water {
     particles.add(this.thickness, LAYER.thickness);
   }
 
-  /**
-   * Draws one view, every pixel of it. The particles are prepared for its camera.
-   * @param tankM  edge of a cube as large as the tank, in its own metres
-   */
   draw(view: View, tankM: number): void {
     const { camera, viewport } = view;
     const targets = this.sized(viewport.z, viewport.w);
@@ -145,20 +134,20 @@ export class Water {
     const mask = camera.layers.mask;
     renderer.autoClear = false;
 
-    this.pass(targets.distances, camera, LAYER.depth);
+    pass(renderer, this.scene, this.particles, targets.distances, camera, LAYER.depth);
     this.smooth(targets);
     waterBeside.waterDistances.value = targets.distances.texture;
     waterBeside.waterPart.value = PART.behind;
     waterBeside.waterView.value.set(0, 0, viewport.z, viewport.w);
     camera.layers.set(LAYER.scene);
     camera.layers.enable(LAYER.glass);
-    this.clear(targets.scene);
+    clear(renderer, targets.scene);
     renderer.render(this.scene, camera);
-    this.pass(targets.volume, camera, LAYER.thickness);
+    pass(renderer, this.scene, this.particles, targets.volume, camera, LAYER.thickness);
 
     this.full(this.normal, targets.surface);
 
-    this.aim(view);
+    aim(renderer, view);
     this.quad.material = this.compose;
     this.quad.render(renderer);
     waterBeside.waterPart.value = PART.before;
@@ -178,21 +167,12 @@ export class Water {
     for (const material of [this.distance, this.thickness, this.filter, this.normal, this.compose])
       material.dispose();
     this.quad.dispose();
-    for (const targets of this.targets) targets.dispose();
-    this.targets.length = 0;
+    this.targets.dispose();
     waterBeside.waterDistances.value = null;
   }
 
   private sized(width: number, height: number): Targets {
-    const at = this.targets.findIndex((one) => one.width === width && one.height === height);
-    const known = at < 0 ? undefined : this.targets[at];
-    if (at === 0) return known as Targets;
-    if (known !== undefined) this.targets.splice(at, 1);
-    const kept = this.renderer.xr.isPresenting ? SIZES_MAX : 1;
-    while (this.targets.length >= kept) this.targets.pop()?.dispose();
-    const samples = this.smoothEdges ? SMOOTH_EDGES_SAMPLES : 0;
-    const targets = known ?? new Targets(this.tier, width, height, samples);
-    this.targets.unshift(targets);
+    const targets = this.targets.of(width, height);
     set(this.thickness, "surface", targets.distances.texture);
     set(this.thickness, "sceneDepth", targets.scene.depthTexture);
     this.mapSize.set(targets.volume.width, targets.volume.height);
@@ -209,13 +189,9 @@ export class Water {
   private prepare(camera: THREE.PerspectiveCamera, targets: Targets, tankM: number): void {
     const p = camera.projectionMatrix.elements as number[];
     const [fx, fy] = [p[0] as number, p[5] as number];
-    const [cx, cy] = [p[8] as number, p[9] as number];
-    this.lens.set((cx - 1) / fx, (cy - 1) / fy, 2 / fx, 2 / fy);
-    this.depthToDistance.set(0.5 - 0.5 * (p[10] as number), -0.5 * (p[14] as number));
     this.rotation.setFromMatrix4(camera.matrixWorld);
     const { group, scale } = this.particles;
-    group.updateWorldMatrix(true, false);
-    this.viewToTank.copy(group.matrixWorld).invert().multiply(camera.matrixWorld);
+    this.sight.see(camera, group);
     const radius = scale * ((this.particles.uniforms.radius as THREE.IUniform).value as number);
     setKernel(this.kernel, radius, 0.5 * fy * targets.distances.height);
     set(this.filter, "range", this.kernel.range);
@@ -224,20 +200,6 @@ export class Water {
     set(this.compose, "clearM", (this.particles.isScaled ? CLEAR_SCALED : CLEAR) * tankM * scale);
     set(this.compose, "radius", radius);
     this.focal.set(0.5 * fx, 0.5 * fy);
-  }
-
-  /** The particles with one of their programs, into a map of their own. */
-  private pass(target: THREE.WebGLRenderTarget, camera: THREE.PerspectiveCamera, layer: number): void {
-    const pixelsPerUnit = this.particles.uniforms.pixelsPerUnit as THREE.IUniform;
-    pixelsPerUnit.value = 0.5 * (camera.projectionMatrix.elements[5] as number) * target.height;
-    camera.layers.set(layer);
-    this.clear(target);
-    this.renderer.render(this.scene, camera);
-  }
-
-  private clear(target: THREE.WebGLRenderTarget): void {
-    this.renderer.setRenderTarget(target);
-    this.renderer.clear(true, target.depthBuffer, false);
   }
 
   /** Along x and y, then along y and x: what one axis can't smooth beside a silhouette, the other one does. */
@@ -261,32 +223,4 @@ export class Water {
     this.quad.material = material;
     this.quad.render(this.renderer);
   }
-
-  /** Directs what follows to the view's part of its target. */
-  private aim({ target, viewport }: View): void {
-    if (target !== null) target.viewport.copy(viewport);
-    this.renderer.setRenderTarget(target);
-    if (target !== null) return;
-    this.pixels.copy(viewport).divideScalar(this.renderer.getPixelRatio());
-    this.renderer.setViewport(this.pixels);
-  }
-}
-
-function program(
-  vertexShader: string,
-  fragmentShader: string,
-  uniforms: Record<string, THREE.IUniform>,
-): THREE.ShaderMaterial {
-  return new THREE.ShaderMaterial({ glslVersion: THREE.GLSL3, vertexShader, fragmentShader, uniforms });
-}
-
-function passProgram(fragmentShader: string, uniforms: Record<string, THREE.IUniform>): THREE.ShaderMaterial {
-  const material = program(composeVertex, fragmentShader, uniforms);
-  material.depthTest = false;
-  material.depthWrite = false;
-  return material;
-}
-
-function set(material: THREE.ShaderMaterial, name: string, value: unknown): void {
-  (material.uniforms[name] as THREE.IUniform).value = value;
 }

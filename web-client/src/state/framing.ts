@@ -1,0 +1,67 @@
+// Where the camera has to be for the tank to be seen in what the page leaves free of the canvas. A flat tank, one cell
+// deep, is seen from the front and fills it; any other one is seen whole from all sides.
+
+/** What of a page covers the canvas, CSS pixels: at its right in a wide window, at its bottom in a high one. */
+export interface Covers {
+  rightPx: number;
+  bottomPx: number;
+}
+
+const WIDE_PX = 640;
+const HIGH_PX = 480;
+/** By so much the tank moves to the left of what covers the right, at least. */
+const SHIFT_PX = 96;
+/** Half the width of a long tank in the home view, in heights of the window. */
+const TANK_HALF_WIDTH = 0.57;
+/** Around a flat tank, as a share of it. */
+const MARGIN = 0.05;
+
+/** Of a view: yaw and pitch, radians. */
+export type Home = readonly [yaw: number, pitch: number];
+export const HOME: Home = [-0.52, 0.38];
+const FRONT: Home = [0, 0];
+
+/** From where a tank is seen first. */
+export function homeOf(flat: boolean): Home {
+  return flat ? FRONT : HOME;
+}
+
+export interface Framing {
+  /** Of the canvas without what is covered, in heights of the canvas. */
+  freeWidth: number;
+  freeHeight: number;
+  /** By so much the tank's middle is to the left of the canvas's and above it, CSS pixels. */
+  leftPx: number;
+  upPx: number;
+}
+
+/** @param width, height  of the canvas, CSS pixels */
+export function framingOf(width: number, height: number, covers: Covers, flat: boolean): Framing {
+  const right = width > WIDE_PX ? covers.rightPx : 0;
+  const bottom = height > HIGH_PX ? covers.bottomPx : 0;
+  // The tank moves out of the way of what covers it, and farther off where that isn't enough.
+  const overlap = TANK_HALF_WIDTH * height + right - 0.5 * width;
+  return {
+    freeWidth: (width - right) / height,
+    freeHeight: (height - bottom) / height,
+    leftPx: flat ? 0.5 * right : Math.min(0.5 * right, Math.max(overlap, SHIFT_PX)),
+    upPx: 0.5 * bottom,
+  };
+}
+
+/**
+ * Of the camera from the tank's middle, metres, for all of the tank to be seen.
+ * @param size     of the tank, metres
+ * @param tangent  of half the camera's vertical angle
+ */
+export function distanceOf(
+  size: readonly number[],
+  { freeWidth, freeHeight }: Framing,
+  tangent: number,
+  flat: boolean,
+): number {
+  const [x, y, z] = size as [number, number, number];
+  if (flat) return (0.5 * (1 + MARGIN) * Math.max(y / freeHeight, x / freeWidth)) / tangent + 0.5 * z;
+  const narrow = Math.max(1 / freeHeight, 1.25 / freeWidth);
+  return (0.5 * Math.hypot(x, y, z) * narrow) / tangent / 1.08;
+}

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { distanceOf, framingOf, homeOf } from "../src/state/framing.js";
+
+const TANGENT = Math.tan((17 * Math.PI) / 180);
+const COVERS = { rightPx: 280, bottomPx: 68 };
+
+/** Of the free part of the canvas, which share a flat tank's front takes. */
+function filled(size: readonly number[], width: number, height: number): [number, number] {
+  const framing = framingOf(width, height, COVERS, true);
+  const front = distanceOf(size, framing, TANGENT, true) - 0.5 * (size[2] as number);
+  const heightM = 2 * TANGENT * front; // that the canvas shows
+  return [
+    (size[0] as number) / heightM / framing.freeWidth,
+    (size[1] as number) / heightM / framing.freeHeight,
+  ];
+}
+
+test.each([
+  [[2, 1, 0.02], 1280, 800],
+  [[1, 2, 0.02], 1280, 800],
+  [[1, 1, 0.02], 390, 840],
+  [[4, 1, 0.02], 480, 270],
+])("a flat tank of %j fills %i x %i, and all of it is seen", (size, width, height) => {
+  const [across, up] = filled(size, width, height);
+  expect(Math.max(across, up)).toBeCloseTo(1 / 1.05, 5);
+  expect(Math.min(across, up)).toBeGreaterThan(0);
+});
+
+test("a flat tank stands in the middle of what is free, seen from the front", () => {
+  expect(framingOf(1280, 800, COVERS, true)).toMatchObject({ leftPx: 140, upPx: 34 });
+  expect(framingOf(480, 270, COVERS, true)).toMatchObject({ leftPx: 0, upPx: 0 });
+  expect(homeOf(true)).toEqual([0, 0]);
+});
+
+test("a deep tank moves aside no farther than it has to, and its distance fits all of it from every side", () => {
+  expect(framingOf(1280, 800, COVERS, false)).toMatchObject({ leftPx: 96, upPx: 34 });
+  expect(framingOf(1000, 800, COVERS, false).leftPx).toBe(140);
+  const framing = framingOf(1280, 800, COVERS, false);
+  for (const size of [
+    [2, 1, 1],
+    [1, 1, 1],
+  ]) {
+    const distance = distanceOf(size, framing, TANGENT, false);
+    expect(distance * TANGENT * framing.freeHeight * 1.08).toBeCloseTo(0.5 * Math.hypot(...size), 5);
+  }
+});
