@@ -82,6 +82,10 @@ TILE_FN pack_i32 pack_round_i32(pack_f32 a)
 {
     return tile_round_i32(a);
 }
+TILE_FN pack_f32 pack_min_f32(pack_f32 a, pack_f32 b)
+{
+    return tile_min_f32(a, b);
+}
 TILE_FN pack_f32 pack_max_f32(pack_f32 a, pack_f32 b)
 {
     return a > b ? a : b;
@@ -132,6 +136,20 @@ TILE_FN void pack_weigh_rows(const float *from, const pack_places *at, int step,
     const float *row = from + at->of[0];
     for (int k = 0; k < 4; k++) {
         out[k] = (w[0] * row[k] + w[1] * row[step + k]) + (w[2] * row[stride + k] + w[3] * row[stride + step + k]);
+    }
+}
+TILE_FN void pack_bound_rows(const float *from, const pack_places *at, int step, int stride, const pack_f32 *w,
+                             pack_f32 second, pack_f32 *low, pack_f32 *high)
+{
+    const int rows[4] = {0, step, stride, stride + step};
+    const float *row = from + at->of[0];
+    *low = *high = row[0];
+    for (int k = 0; k < (second > 0.0f ? 2 : 1); k++) {
+        for (int i = 0; i < 4; i++) {
+            const float value = row[(w[i] > 0.0f ? rows[i] : 0) + k];
+            *low = tile_min_f32(*low, value);
+            *high = tile_max2_f32(*high, value);
+        }
     }
 }
 TILE_FN void pack_weigh_pairs(const float *from, const pack_places *at, int step, const pack_f32 *w, pack_f32 *out)
@@ -328,6 +346,11 @@ TILE_FN pack_f32 pack_max_f32(pack_f32 a, pack_f32 b)
     const pack_i32 more = a > b;
     return (pack_f32)(((pack_i32)a & more) | ((pack_i32)b & ~more));
 }
+TILE_FN pack_f32 pack_min_f32(pack_f32 a, pack_f32 b)
+{
+    const pack_i32 less = a < b;
+    return (pack_f32)(((pack_i32)a & less) | ((pack_i32)b & ~less));
+}
 /// As tile_clamp_f32.
 TILE_FN pack_f32 pack_clamp_f32(pack_f32 a, float lo, float hi)
 {
@@ -469,6 +492,37 @@ TILE_FN void pack_weigh_rows(const float *from, const pack_places *at, int step,
 {
     const pack_f32 sum[4] = {PACK_WEIGH_ROWS(0), PACK_WEIGH_ROWS(1), PACK_WEIGH_ROWS(2), PACK_WEIGH_ROWS(3)};
     pack_transpose4(sum, out);
+}
+
+#define PACK_ROW_OR(i, row, offset, w, otherwise)                                                                      \
+    const pack_f32 row##_all = pack_join4(from + (offset), at->of + (i));                                              \
+    const pack_i32 row##_counts = PACK_SPREAD(w, i) > 0.0f;                                                            \
+    const pack_f32 row = (pack_f32)(((pack_i32)row##_all & row##_counts) | ((pack_i32)(otherwise) & ~row##_counts))
+#define PACK_BOUND_ROWS(i)                                                                                             \
+    do {                                                                                                               \
+        const pack_f32 row0 = pack_join4(from, at->of + (i));                                                          \
+        PACK_ROW_OR(i, row1, step, w[1], row0);                                                                        \
+        PACK_ROW_OR(i, row2, stride, w[2], row0);                                                                      \
+        PACK_ROW_OR(i, row3, stride + step, w[3], row0);                                                               \
+        least[i] = pack_min_f32(pack_min_f32(row0, row1), pack_min_f32(row2, row3));                                   \
+        most[i] = pack_max_f32(pack_max_f32(row0, row1), pack_max_f32(row2, row3));                                    \
+    } while (0)
+
+/// The least and the most of the first two numbers of these rows, as far as they have weights above 0; `second` is that
+/// of every row's second number. The first row and the first numbers have some. Of two zeros it may be either.
+TILE_FN void pack_bound_rows(const float *from, const pack_places *at, int step, int stride, const pack_f32 *w,
+                             pack_f32 second, pack_f32 *low, pack_f32 *high)
+{
+    pack_f32 least[4], most[4], out[4];
+    PACK_BOUND_ROWS(0);
+    PACK_BOUND_ROWS(1);
+    PACK_BOUND_ROWS(2);
+    PACK_BOUND_ROWS(3);
+    const pack_i32 counts = second > 0.0f;
+    pack_transpose4(least, out);
+    *low = pack_min_f32(out[0], (pack_f32)(((pack_i32)out[1] & counts) | ((pack_i32)out[0] & ~counts)));
+    pack_transpose4(most, out);
+    *high = pack_max_f32(out[0], (pack_f32)(((pack_i32)out[1] & counts) | ((pack_i32)out[0] & ~counts)));
 }
 
 /// The same of two rows, whose numbers with an even k have weights of their own:

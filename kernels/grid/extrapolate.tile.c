@@ -304,19 +304,32 @@ TILE_FN void extend_component(const grid_args *args, extend_scratch *s, int axis
     TILE_BARRIER();
 }
 
+/// The bits of a plane's rows, of three times eight, whose faces lie in the tank and in none of its walls.
+TILE_FN uint64_t open_plane(const grid_args *args, tile_place place, uint32_t plane)
+{
+    uint64_t bits = 0;
+    for (int y = TILE_EDGE - 1; y >= 0; y--) {
+        bits = bits << 8 | open_faces(&args->shape, place, (int)plane / TILE_EDGE, y, (int)plane % TILE_EDGE);
+    }
+    return bits;
+}
+
 /// Velocities of the faces that touch no liquid, up to EXTRAPOLATION_LAYERS away. One tile per active tile.
 TILE_KERNEL(grid_extrapolate, CELL_LANES, grid_args, extend_scratch)
 {
     const grid_memory *m = &args->m;
     const uint64_t first = (uint64_t)tile * TILE_CELLS;
     const uint8_t *valid = m->face_rows + face_rows_of(tile, 0);
-    halo_neighbours(args, tile_place_of(&args->shape, 0, m->active_tile[tile]), s->neighbour);
+    const tile_place place = tile_place_of(&args->shape, 0, m->active_tile[tile]);
+    halo_neighbours(args, place, s->neighbour);
     if (TILE_SINGLE()) {
         s->unknown = 0;
     }
     TILE_BARRIER();
     FOR_RANGE_ATOMIC (plane, 0, 3 * TILE_EDGE) {
-        tile_or_u32(&s->unknown, (uint32_t)(face_plane(valid, plane) != UINT64_MAX) << (plane / TILE_EDGE));
+        const uint64_t known = face_plane(valid, plane),
+                       all = args->walls_known && known != UINT64_MAX ? open_plane(args, place, plane) : UINT64_MAX;
+        tile_or_u32(&s->unknown, (uint32_t)(known != all) << (plane / TILE_EDGE));
     }
     TILE_BARRIER();
     if (s->unknown != 0) {

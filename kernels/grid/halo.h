@@ -284,6 +284,23 @@ TILE_FN void load_type_rows(const grid_args *args, tile_place place, uint32_t sl
     TILE_BARRIER();
 }
 
+/// Along an axis, the planes of cells and faces that a tile has in the tank.
+TILE_FN int planes_of(const grid_shape *shape, tile_place place, int axis)
+{
+    return tile_extent(shape, axis, axis == 0 ? place.x : axis == 1 ? place.y : place.z);
+}
+
+/// Bits of a row's faces that lie in the tank and in none of its walls.
+TILE_FN uint32_t open_faces(const grid_shape *shape, tile_place place, int axis, int y, int z)
+{
+    const int at[3] = {place.x, place.y, place.z};
+    if (y >= planes_of(shape, place, 1) || z >= planes_of(shape, place, 2) ||
+        (axis > 0 && at[axis] == 0 && (axis == 1 ? y : z) == 0)) {
+        return 0;
+    }
+    return (1u << planes_of(shape, place, 0)) - (axis == 0 && at[0] == 0 ? 2 : 1);
+}
+
 /// Bits of a row of lower faces: beside liquid; touching liquid and nothing solid; with liquid on both sides.
 typedef struct row_faces {
     uint32_t beside, touching, inside;

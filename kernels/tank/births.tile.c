@@ -307,7 +307,7 @@ TILE_FN int is_spray(const tank_args *args, uint32_t slot, uint32_t particle)
     const grid_memory *grid = &args->grid.m;
     const store_memory *store = &args->store;
     const uint32_t cell = particle_cell(store, particle);
-    return grid->density_error[(uint64_t)slot * TILE_CELLS + cell] < SPRAY_DENSITY - 1.0f;
+    return args->scale.makes_way || grid->density_error[(uint64_t)slot * TILE_CELLS + cell] < SPRAY_DENSITY - 1.0f;
 }
 
 /// Counts spray by age, when the last substep had no room for births. One tile per occupied tile.

@@ -237,8 +237,17 @@ TILE_KERNEL(tank_list, LIST_LANES, tank_args, list_scratch)
     }
 }
 
-/// The velocities of the substep that ends, to where their tiles will lie; only of cells in the tank, and of tiles that
-/// are occupied now. Before the present lists leave the tables. One tile per active tile to come, at least one.
+/// Whether a tile is occupied now and will be.
+TILE_FN int stays_occupied(const tank_args *args, uint32_t dense)
+{
+    const store_memory *store = &args->store;
+    return args->grid.m.level[0].index[dense] != TILE_NONE &&
+           (store->tile_count_next[dense] > 0 || is_awake(store, dense));
+}
+
+/// The velocities of the substep that ends, to where their tiles will lie; only of faces off the tank's walls that have
+/// tiles on both sides which are occupied now and will be: so a mirrored tank keeps the mirrored ones. Before the
+/// present lists leave the tables. One tile per active tile to come, at least one.
 TILE_KERNEL(tank_keep, CELL_LANES, tank_args, tile_no_scratch)
 {
     const grid_memory *grid = &args->grid.m;
@@ -247,16 +256,19 @@ TILE_KERNEL(tank_keep, CELL_LANES, tank_args, tile_no_scratch)
     }
     const grid_shape *shape = &args->grid.shape;
     const uint32_t dense = grid->active_tile_next[tile], from = grid->slot[dense];
-    const int was_there = grid->level[0].index[dense] != TILE_NONE;
+    const int stays = stays_occupied(args, dense);
     const tile_place place = tile_place_of(shape, 0, dense);
     const int ex = tile_extent(shape, 0, place.x), ey = tile_extent(shape, 1, place.y),
               ez = tile_extent(shape, 2, place.z);
     for (int c = 0; c < 3; c++) {
+        const uint32_t below = tile_dense_of(shape, 0, place.x - (c == 0), place.y - (c == 1), place.z - (c == 2));
+        const int first = below == TILE_NONE || !stays_occupied(args, below);
         float *to = args->store.kept[c] + (uint64_t)tile * TILE_CELLS;
-        const float *u = grid->u_ext[c] + (uint64_t)(was_there ? from : 0) * TILE_CELLS;
-        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, TILE_EDGE) {
+        const float *u = grid->u_ext[c] + (uint64_t)(stays ? from : 0) * TILE_CELLS;
+        FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, ez) { // what lies beyond never was anything but zero
             const uint32_t at = cell_index(x, y, z);
-            to[at] = was_there && x < ex && y < ey && z < ez ? u[at] : 0.0f;
+            const int along = c == 0 ? x : c == 1 ? y : z;
+            to[at] = stays && x < ex && y < ey && along >= first ? u[at] : 0.0f;
         }
     }
 }

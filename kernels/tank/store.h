@@ -79,6 +79,7 @@ typedef struct store_scale {
     float cell_particles_max;          ///< that a cell counts for in the P2G, a power of two
     float node_reach;                  ///< cells along an axis from a particle to its nodes in the P2G, at most
     float liquid_density[LIQUIDS_MAX]; ///< over that of the heaviest
+    uint32_t makes_way;                ///< 1: where there is no room for births the oldest particles go, not only spray
 } store_scale;
 
 /// What the host sets before a step; the grid's part comes first.

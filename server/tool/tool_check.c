@@ -1,5 +1,4 @@
 // `tarn check`: validates scene files, every one that is named.
-#include "kernels/liquid_parameters.h"
 #include "protocol/message.h"
 #include "server/common/printable.h"
 #include "server/tool/tool.h"
@@ -164,18 +163,22 @@ static void print_solver(const tarn_tank_desc *tank)
 {
     static const char *const solvers[TARN_SOLVER_COUNT] = {"multigrid", "Jacobi", "Gauss-Seidel"};
     static const char *const weights[TARN_WEIGHTS_COUNT] = {"linear", "quadratic", "cubic"};
-    printf("    solver: %s, at most %g iterations; ", solvers[tank->solver],
-           (double)tank->parameters[TARN_PARAMETER_ITERATIONS]);
-    if (tank->transfer == TARN_TRANSFER_APIC) {
-        printf("APIC");
-    } else {
-        printf("FLIP %g", (double)tank->parameters[TARN_PARAMETER_FLIP]);
+    const tarn_model *model = tarn_model_at(tank->model);
+    const int iterations = tarn_model_parameter_find(model, "pressure_iterations"),
+              flip = tarn_model_parameter_find(model, "flip_ratio");
+    printf("    solver: %s", solvers[tank->solver]);
+    if (iterations >= 0) {
+        printf(", at most %g iterations", (double)tank->parameters[iterations]);
     }
-    printf(", %s weights", weights[tank->p2g_weights]);
-    if (tank->g2p_weights != tank->p2g_weights) {
-        printf(" to the grid and %s ones back", weights[tank->g2p_weights]);
+    if (flip >= 0) {
+        tank->transfer == TARN_TRANSFER_APIC ? printf("; APIC") : printf("; FLIP %g", (double)tank->parameters[flip]);
+        printf(", %s weights", weights[tank->p2g_weights]);
+        if (tank->g2p_weights != tank->p2g_weights) {
+            printf(" to the grid and %s ones back", weights[tank->g2p_weights]);
+        }
+        printf("%s", tank->reseed ? ", reseeded" : "");
     }
-    printf("%s\n", tank->reseed ? ", reseeded" : "");
+    printf("\n");
 }
 
 /// What the scene holds, so that a person sees whether it was read as it was meant.

@@ -1,5 +1,6 @@
 #include "tests/kernels/tank_fixtures.h"
 #include "kernels/liquid_parameters.h"
+#include "kernels/smoke_parameters.h"
 
 #include <string.h>
 
@@ -223,6 +224,50 @@ static void describe_256(tarn_tank_desc *desc)
     add_block(desc, (const float[3]){0.9f, 0.9f, 0.9f}, (const float[3]){0.95f, 0.95f, 0.95f}, -3.0f);
 }
 
+static void describe_smoke(tarn_tank_desc *desc)
+{
+    describe_tiny(desc);
+    const float c = desc->cell_m;
+    desc->model = tarn_model_find("smoke")->number;
+    for (uint32_t id = 0; id < TARN_SMOKE_PARAMETER_COUNT; id++) {
+        desc->parameters[id] = tarn_smoke_parameters[id].initial;
+    }
+    desc->parameters[TARN_SMOKE_OPEN] = 1.0f;
+    desc->parameters[TARN_SMOKE_CONFINEMENT] = 0.5f;
+    desc->parameters[TARN_SMOKE_VISCOSITY] = 0.2f * c * c / desc->dt_s;
+    desc->parameters[TARN_SMOKE_WALL_GRIP] = 0.5f;
+    desc->parameters[TARN_SMOKE_SLEEP_SPEED] = 0.5f;
+    for (uint32_t i = 0; i < desc->block_count; i++) {
+        desc->blocks[i].carried[TARN_SMOKE_HEAT] = 300.0f - 400.0f * (float)i;
+        desc->blocks[i].carried[TARN_SMOKE_SMOKE] = 1.0f;
+    }
+    desc->particles_max = 4000;
+    desc->solid_count = 1;
+    desc->solids[0] = (tarn_solid){
+        .shape = {.kind = TARN_SHAPE_SPHERE, .half_m = {2.3f * c}}, .motion = TARN_MOTION_FREE, .density_kg_m3 = 2.0f};
+    desc->solids[0].pose = (tarn_pose){.position_m = {8 * c, 5 * c, 5 * c}, .rotation = {0, 0, 0, 1}};
+    desc->emitter_count = 1;
+    desc->emitters[0].shape = (tarn_shape){.kind = TARN_SHAPE_BOX, .half_m = {c, c, c}};
+    desc->emitters[0].pose = (tarn_pose){.position_m = {10 * c, 2 * c, 3 * c}, .rotation = {0, 0, 0, 1}};
+    desc->emitters[0].velocity_m_s[1] = 2.0f;
+    desc->emitters[0].carried[TARN_SMOKE_HEAT] = 100.0f;
+}
+
+static void describe_flat_smoke(tarn_tank_desc *desc)
+{
+    describe_smoke(desc);
+    desc->cells[0] = 29;
+    desc->cells[1] = 23;
+    desc->cells[2] = 1;
+    desc->solid_count = 0;
+    desc->parameters[TARN_SMOKE_OPEN] = 0.0f;
+    desc->emitters[0].pose.position_m[2] = 0.0f;
+    for (uint32_t i = 0; i < desc->block_count; i++) {
+        desc->blocks[i].min_m[2] = 0.0f;
+        desc->blocks[i].max_m[2] = desc->cell_m;
+    }
+}
+
 const tank_fixture tank_fixtures[TANK_FIXTURE_COUNT] = {
     {"tiny", describe_tiny, 40, 0.5f, 0},
     {"tiny, affine", describe_affine, 30, 0.5f, 0},
@@ -235,6 +280,8 @@ const tank_fixture tank_fixtures[TANK_FIXTURE_COUNT] = {
     {"tiny, chambers", describe_chambers, 20, 0.0f, 0},
     {"tiny, relaxed", describe_relaxed, 30, 0.5f, 0},
     {"tiny, taps", describe_taps, 40, 0.5f, 0},
+    {"tiny, smoke", describe_smoke, 30, 0.5f, TANK_FIXTURE_TOOLS},
+    {"tiny, flat smoke", describe_flat_smoke, 30, 0.5f, 0},
     {"tiny, tools", describe_tiny, 30, 0.5f, TANK_FIXTURE_TOOLS},
     {"dam break 32", describe_dam_break, 60, 0.0f, 0},
     {"still pool", describe_still_pool, 60, 1.0f, TANK_FIXTURE_TOOLS},

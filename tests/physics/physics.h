@@ -149,5 +149,8 @@ void physics_heave(void);
 void physics_wet_bed(void);
 void physics_added_mass(void);
 void physics_sealed(void);
+void physics_smoke_ball(void);
+void physics_smoke_taylor_green(void);
+void physics_smoke_lock_exchange(void);
 
 #endif

@@ -52,6 +52,9 @@ static const physics_case cases[] = {
     {"seiche", physics_seiche},
     {"emulsion", physics_emulsion},
     {"sealed", physics_sealed},
+    {"smoke_ball", physics_smoke_ball},
+    {"smoke_taylor_green", physics_smoke_taylor_green},
+    {"smoke_lock", physics_smoke_lock_exchange},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 

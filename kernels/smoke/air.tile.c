@@ -1,0 +1,247 @@
+// Forces on the air, its viscosity, the confinement of its vortices; and where it is awake.
+#include "kernels/smoke/box.h"
+#include "kernels/tank/push.h"
+
+// -------------------------------------------------------------------------------------------------------------- forces
+
+typedef struct forces_box {
+    float lift[BOX_CELLS(1)];
+    uint32_t neighbour[27];
+} forces_box;
+
+/// What people and emitters do.
+TILE_FN void push_faces(const smoke_args *args, tile_place place, int axis, float *u)
+{
+    const tank_control *control = &args->m.control->tank;
+    const float at_x = axis == 0 ? 0.0f : 0.5f, at_y = axis == 1 ? 0.0f : 0.5f, at_z = axis == 2 ? 0.0f : 0.5f;
+    FOR_BOX (x, y, z, TILE_EDGE, TILE_EDGE, planes_of(&args->tank.grid.shape, place, 2)) {
+        const float at[3] = {(float)(place.x * TILE_EDGE + x) + at_x, (float)(place.y * TILE_EDGE + y) + at_y,
+                             (float)(place.z * TILE_EDGE + z) + at_z};
+        if (open_faces(&args->tank.grid.shape, place, axis, y, z) >> x & 1) {
+            float *face = u + cell_index(x, y, z);
+            *face = apply_pushes(control, at[0], at[1], at[2], axis,
+                                 apply_emitters(control, at[0], at[1], at[2], axis, *face));
+        }
+    }
+    TILE_BARRIER();
+}
+
+/// Warm air is lifted against gravity (Boussinesq); nothing moves at walls. One tile per active tile.
+TILE_KERNEL(smoke_forces, CELL_LANES, smoke_args, forces_box)
+{
+    const grid_memory *grid = &args->tank.grid.m;
+    const grid_shape *shape = &args->tank.grid.shape;
+    const tile_place place = tile_place_of(shape, 0, grid->active_tile[tile]);
+    const box_shape b = box_shape_of(shape, 1);
+    const int stride[3] = {1, b.edge, b.plane}, pushed = in_reach(&args->m.control->tank, place);
+    halo_neighbours(&args->tank.grid, place, s->neighbour);
+    TILE_BARRIER();
+    load_box(b, s->neighbour, args->m.lift, s->lift);
+    for (int axis = 0; axis < 3; axis++) {
+        float *u = grid->u[axis] + (uint64_t)tile * TILE_CELLS;
+        const float force = -0.5f * grid->control->gravity[axis] * grid->control->frac;
+        FOR_ROWS (x, row, 0, (uint32_t)(planes_of(shape, place, 2) * TILE_EDGE)) {
+            const int y = (int)row & 7, z = (int)row >> 3;
+            const float *lift = s->lift + box_index(b, (int)x, y, z);
+            const row_f32 pushed_up =
+                row_load(u + row * 8 + x) + force * (row_load(lift) + row_load(lift - stride[axis]));
+            row_store(u + row * 8 + x, row_keep(row_bits_mask(open_faces(shape, place, axis, y, z) >> x), pushed_up));
+        }
+        TILE_BARRIER();
+        if (pushed) {
+            push_faces(args, place, axis, u);
+        }
+    }
+}
+
+// ----------------------------------------------------------------------------------------------------------- viscosity
+
+typedef struct viscosity_box {
+    float u[BOX_CELLS(1)];
+    uint32_t neighbour[27];
+} viscosity_box;
+
+/// Sum of the six around each of a row of a box.
+TILE_FN row_f32 sum_around(const float *at, box_shape b)
+{
+    const row_f32 sum = (row_load(at - 1) + row_load(at + 1)) + (row_load(at - b.edge) + row_load(at + b.edge));
+    return b.plane != 0 ? sum + (row_load(at - b.plane) + row_load(at + b.plane)) : sum;
+}
+
+/// A round of explicit diffusion, args->from to args->to. One tile per active tile.
+TILE_KERNEL(smoke_viscosity, CELL_LANES, smoke_args, viscosity_box)
+{
+    const grid_args *grid = &args->tank.grid;
+    const tile_place place = tile_place_of(&grid->shape, 0, grid->m.active_tile[tile]);
+    const box_shape b = box_shape_of(&grid->shape, 1);
+    const float k = args->m.control->viscosity, links = b.plane != 0 ? 6.0f : 4.0f;
+    halo_neighbours(grid, place, s->neighbour);
+    TILE_BARRIER();
+    for (int axis = 0; axis < 3; axis++) {
+        float *to = args->to[axis] + (uint64_t)tile * TILE_CELLS;
+        load_velocity(grid, b, place, s->neighbour, args->from[axis], s->u, axis);
+        FOR_ROWS (x, row, 0, (uint32_t)(planes_of(&grid->shape, place, 2) * TILE_EDGE)) {
+            const int y = (int)row & 7, z = (int)row >> 3;
+            const float *at = s->u + box_index(b, (int)x, y, z);
+            const row_f32 own = row_load(at), mixed = own + k * (sum_around(at, b) - links * own);
+            row_store(to + row * 8 + x,
+                      row_keep(row_bits_mask(open_faces(&grid->shape, place, axis, y, z) >> x), mixed));
+        }
+        TILE_BARRIER();
+    }
+}
+
+// --------------------------------------------------------------------------------------------------------- confinement
+
+typedef struct curl_box {
+    float u[3][BOX_CELLS(1)];
+    uint32_t neighbour[27];
+} curl_box;
+
+/// How fast component c at the lower faces changes along axis a, at the cells' centres: `at` is the box's place of
+/// these cells.
+TILE_FN row_f32 slope_at(box_shape b, const float *u, int c, int a)
+{
+    const int stride[3] = {1, b.edge, b.plane};
+    return 0.25f * ((row_load(u + stride[a]) - row_load(u - stride[a])) +
+                    (row_load(u + stride[c] + stride[a]) - row_load(u + stride[c] - stride[a])));
+}
+
+/// The curl of u at the cells' centres, to u_ext. One tile per active tile.
+TILE_KERNEL(smoke_curl, CELL_LANES, smoke_args, curl_box)
+{
+    const grid_args *grid = &args->tank.grid;
+    const tile_place place = tile_place_of(&grid->shape, 0, grid->m.active_tile[tile]);
+    const box_shape b = box_shape_of(&grid->shape, 1);
+    halo_neighbours(grid, place, s->neighbour);
+    TILE_BARRIER();
+    for (int c = 0; c < 3; c++) {
+        load_velocity(grid, b, place, s->neighbour, grid->m.u[c], s->u[c], c);
+    }
+    for (int a = b.plane != 0 ? 0 : 2; a < 3; a++) {
+        const int c = (a + 1) % 3, d = (a + 2) % 3;
+        float *to = grid->m.u_ext[a] + (uint64_t)tile * TILE_CELLS;
+        FOR_ROWS (x, row, 0, (uint32_t)(planes_of(&grid->shape, place, 2) * TILE_EDGE)) {
+            const int at = box_index(b, (int)x, (int)row & 7, (int)row >> 3);
+            row_store(to + row * 8 + x, slope_at(b, s->u[d] + at, d, c) - slope_at(b, s->u[c] + at, c, d));
+        }
+    }
+}
+
+enum { CONFINE_BORDER = 2 };
+
+typedef struct confine_box {
+    float curl[3][BOX_CELLS(CONFINE_BORDER)];
+    float size[BOX_CELLS(CONFINE_BORDER)];
+    uint32_t neighbour[27];
+} confine_box;
+
+/// The force on a row of cells along an axis: towards where it turns faster, crossed with how it turns.
+TILE_FN row_f32 confining(const confine_box *s, box_shape b, int axis, int at)
+{
+    const int stride[3] = {1, b.edge, b.plane}, c = (axis + 1) % 3, d = (axis + 2) % 3;
+    row_f32 slope[3], square = row_all(1e-12f);
+    TILE_UNROLL for (int a = 0; a < 3; a++)
+    {
+        slope[a] = row_load(s->size + at + stride[a]) - row_load(s->size + at - stride[a]);
+        square = square + slope[a] * slope[a];
+    }
+    return (slope[c] * row_load(s->curl[d] + at) - slope[d] * row_load(s->curl[c] + at)) / row_sqrt(square);
+}
+
+/// Vorticity confinement (Steinhoff & Underhill 1994; Fedkiw, Stam & Jensen 2001, "Visual simulation of smoke"). One
+/// tile per active tile.
+TILE_KERNEL(smoke_confine, CELL_LANES, smoke_args, confine_box)
+{
+    const grid_args *grid = &args->tank.grid;
+    const tile_place place = tile_place_of(&grid->shape, 0, grid->m.active_tile[tile]);
+    const box_shape b = box_shape_of(&grid->shape, CONFINE_BORDER);
+    const float strength = 0.5f * args->m.control->confinement * grid->m.control->frac;
+    const int stride[3] = {1, b.edge, b.plane}, components = b.plane != 0 ? 3 : 2;
+    halo_neighbours(grid, place, s->neighbour);
+    TILE_BARRIER();
+    for (int a = 0; a < 3; a++) {
+        if (b.plane != 0 || a == 2) {
+            const float mirrored[3] = {1.0f, 1.0f, 1.0f};
+            load_box(b, s->neighbour, grid->m.u_ext[a], s->curl[a]);
+            wall_box(b, &grid->shape, place, mirrored, s->curl[a], 3);
+        } else {
+            FOR_RANGE (i, 0, BOX_CELLS(CONFINE_BORDER)) {
+                s->curl[a][i] = 0.0f;
+            }
+            TILE_BARRIER();
+        }
+    }
+    FOR_RANGE (i, 0, (uint32_t)(b.edge * b.edge * b.depth)) {
+        const float x = s->curl[0][i], y = s->curl[1][i], z = s->curl[2][i];
+        s->size[i] = tile_sqrt_f32(x * x + (y * y + z * z));
+    }
+    TILE_BARRIER();
+    for (int axis = 0; axis < components; axis++) {
+        float *u = grid->m.u[axis] + (uint64_t)tile * TILE_CELLS;
+        FOR_ROWS (x, row, 0, (uint32_t)(planes_of(&grid->shape, place, 2) * TILE_EDGE)) {
+            const int y = (int)row & 7, z = (int)row >> 3, at = box_index(b, (int)x, y, z);
+            const row_f32 force = confining(s, b, axis, at) + confining(s, b, axis, at - stride[axis]);
+            row_store(u + row * 8 + x,
+                      row_load(u + row * 8 + x) +
+                          row_keep(row_bits_mask(open_faces(&grid->shape, place, axis, y, z) >> x), strength * force));
+        }
+    }
+}
+
+// --------------------------------------------------------------------------------------------------------------- sleep
+
+typedef struct stir_scratch {
+    float most[TILE_CELLS];
+} stir_scratch;
+
+/// How fast a tile's air is, and whether it stirs. One tile per active tile.
+TILE_KERNEL(smoke_stir, CELL_LANES, smoke_args, stir_scratch)
+{
+    const grid_memory *grid = &args->tank.grid.m;
+    const uint32_t dense = grid->active_tile[tile];
+    const tile_place place = tile_place_of(&args->tank.grid.shape, 0, dense);
+    const uint32_t rows = (uint32_t)planes_of(&args->tank.grid.shape, place, 2) * TILE_EDGE;
+    const uint64_t own = (uint64_t)tile * TILE_CELLS;
+    FOR_ROWS (x, row, 0, TILE_ROWS) {
+        const uint32_t at = row * TILE_EDGE + x;
+        row_f32 most = row_all(0.0f);
+        for (int c = 0; c < 3 && row < rows; c++) {
+            most = row_max(row_magnitude(row_load(grid->u_ext[c] + own + at)), most);
+        }
+        row_store(s->most + at, most);
+    }
+    TILE_BARRIER();
+    tile_max_f32(s->most, TILE_CELLS);
+    if (TILE_SINGLE()) {
+        const int holds = grid->level[0].index[dense] != TILE_NONE && args->tank.store.tile_count[dense] > 0;
+        args->m.stirs[tile] = holds || s->most[0] >= args->m.control->sleep_speed;
+        const uint32_t bits = tile_bits_f32(tile_min_f32(s->most[0], grid->control->speed_max));
+        global_max_u32(&grid->counters->speed_max_bits, bits);
+        global_max_u32(&grid->counters->liquid_speed_bits, bits);
+    }
+}
+
+typedef struct wake_scratch {
+    uint32_t neighbour[27];
+    uint32_t any;
+} wake_scratch;
+
+/// Tiles are awake where air stirs in them or beside them. One tile per active tile.
+TILE_KERNEL(smoke_wake, 32, smoke_args, wake_scratch)
+{
+    const grid_args *grid = &args->tank.grid;
+    const uint32_t dense = grid->m.active_tile[tile];
+    halo_neighbours(grid, tile_place_of(&grid->shape, 0, dense), s->neighbour);
+    if (TILE_SINGLE()) {
+        s->any = 0;
+    }
+    TILE_BARRIER();
+    FOR_RANGE_ATOMIC (n, 0, 27) {
+        tile_or_u32(&s->any, s->neighbour[n] != TILE_NONE && args->m.stirs[s->neighbour[n]] != 0);
+    }
+    TILE_BARRIER();
+    if (TILE_SINGLE()) {
+        args->tank.store.awake[dense] = (uint8_t)s->any;
+    }
+}

@@ -1,0 +1,213 @@
+// Smoke as a model: what of a description concerns it, its memory, and what it sets before a step.
+#include "kernels/smoke/smoke_model.h"
+#include "kernels/smoke/smoke_host.h"
+
+#include <math.h>
+
+#define AIR_KG_M3 1.2f
+
+static tarn_status check(const tarn_tank_desc *desc, const grid_complaint *why)
+{
+    if (desc->transfer != TARN_TRANSFER_FLIP || desc->p2g_weights != TARN_WEIGHTS_LINEAR ||
+        desc->g2p_weights != TARN_WEIGHTS_LINEAR || desc->reseed) {
+        return grid_refuse(why, TARN_E_ARGUMENT, "smoke knows neither transfers, weights nor reseeding");
+    }
+    if ((unsigned)desc->solver >= TARN_SOLVER_COUNT) {
+        return grid_refuse(why, TARN_E_ARGUMENT, "solver is %u; allowed is 0 to %d", (unsigned)desc->solver,
+                           TARN_SOLVER_COUNT - 1);
+    }
+    return TARN_OK;
+}
+
+static void scale(tarn_tank *tank)
+{
+    tarn_tank_desc *desc = &tank->grid.desc;
+    store_scale *store = &tank->args->scale;
+    store->rest_density = (float)(desc->particles_per_axis * desc->particles_per_axis * desc->particles_per_axis);
+    store->cell_particles_max = tile_max2_f32(CELL_PARTICLES_MAX_LOWEST, 4.0f * store->rest_density);
+    store->makes_way = 1;
+    for (uint32_t i = 0; i < LIQUIDS_MAX; i++) {
+        store->liquid_density[i] = 1.0f;
+    }
+    tank->args->grid.walls_known = 1;
+    desc->liquids[0] = (tarn_liquid){.density_kg_m3 = AIR_KG_M3, .colour = {214, 216, 220}};
+}
+
+static void carve(grid_carver *t, tarn_tank *tank)
+{
+    smoke_args *args = &smoke_of(tank)->args;
+    t->group = GROUP_ACTIVE;
+    grid_carve(t, &args->m.lift, TILE_CELLS * 4);
+    grid_carve(t, &args->m.stirs, 1);
+    args->m.control = (smoke_control *)args->tank.store.control;
+}
+
+/// The sums of the deposit, which are done with when the solver begins.
+static void carve_in_turn(grid_carver *t, tarn_tank *tank)
+{
+    grid_carve(t, &smoke_of(tank)->args.m.sum, (uint64_t)NODE_COUNT * 4);
+}
+
+static float substeps(const tarn_tank *tank)
+{
+    (void)tank;
+    return 0.0f;
+}
+
+// ---------------------------------------------------------------------------------------------------------- parameters
+
+/// nu dt / dx^2 of a step.
+static float viscosity_of_step(const tarn_tank *tank)
+{
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    return tank->parameters[TARN_SMOKE_VISCOSITY] * desc->dt_s / (desc->cell_m * desc->cell_m);
+}
+
+uint32_t smoke_viscosity_rounds(const tarn_tank *tank)
+{
+    const float rounds = ceilf(viscosity_of_step(tank) / VISCOSITY_ROUND_MAX);
+    return 2 * ((uint32_t)tile_min_f32(rounds, (float)VISCOSITY_ROUNDS_MAX) / 2 +
+                ((uint32_t)tile_min_f32(rounds, (float)VISCOSITY_ROUNDS_MAX) & 1));
+}
+
+static float used(const tarn_tank *tank, uint32_t id)
+{
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    const float most = VISCOSITY_ROUND_MAX * (float)VISCOSITY_ROUNDS_MAX * desc->cell_m * desc->cell_m / desc->dt_s;
+    return id == TARN_SMOKE_VISCOSITY ? tile_min_f32(tank->parameters[id], most) : tank->parameters[id];
+}
+
+static bool changes_launches(uint32_t id, float before, float after)
+{
+    return after != before &&
+           (id == TARN_SMOKE_ITERATIONS || id == TARN_SMOKE_ADVECTION || id == TARN_SMOKE_VISCOSITY ||
+            (id == TARN_SMOKE_CONFINEMENT && (after > 0.0f) != (before > 0.0f)));
+}
+
+/// exp(-x) of x >= 0 to 11 digits, by multiplications only: the same bits on every machine, which exp doesn't promise.
+static float decayed(double x)
+{
+    const double y = x / 4096.0;
+    double power = y < 1.0 ? 1.0 - y + 0.5 * y * y - y * y * y / 6.0 : 0.0;
+    for (int i = 0; i < 12; i++) {
+        power *= power;
+    }
+    return (float)power;
+}
+
+/// The most lift, up or down, that a particle of this tank may have.
+static float lift_max(const tarn_tank *tank, float expansion, float weight)
+{
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    float most[TARN_SMOKE_CARRIED_COUNT];
+    for (int k = 0; k < TARN_SMOKE_CARRIED_COUNT; k++) {
+        most[k] = tile_abs_f32(tarn_smoke_carried_specs[k].initial);
+        for (uint32_t i = 0; i < desc->block_count; i++) {
+            most[k] = tile_max2_f32(most[k], tile_abs_f32(desc->blocks[i].carried[k]));
+        }
+        for (uint32_t i = 0; i < desc->fluid_count; i++) {
+            most[k] = tile_max2_f32(most[k], tile_abs_f32(desc->fluids[i].carried[k]));
+        }
+        for (uint32_t i = 0; i < desc->emitter_count; i++) {
+            most[k] = tile_max2_f32(most[k], tile_abs_f32(desc->emitters[i].carried[k]));
+        }
+    }
+    return tile_max2_f32(expansion * most[TARN_SMOKE_HEAT] + tile_abs_f32(weight) * most[TARN_SMOKE_SMOKE], 1e-6f);
+}
+
+static void begin(tarn_tank *tank, tank_control *control)
+{
+    smoke_control *own = (smoke_control *)control;
+    const tarn_tank_desc *desc = &tank->grid.desc;
+    const float *p = tank->parameters;
+    const double dt_s = (double)desc->dt_s * (double)control->grid.frac;
+    const uint32_t rounds = smoke_viscosity_rounds(tank);
+    control->flip = 0.0f;
+    control->grid.tolerance = p[TARN_SMOKE_TOLERANCE];
+    control->grid.relaxation = 1.0f;
+    control->grid.grip = p[TARN_SMOKE_WALL_GRIP];
+    own->expansion = p[TARN_SMOKE_EXPANSION];
+    own->weight = p[TARN_SMOKE_WEIGHT];
+    own->lift_max = lift_max(tank, own->expansion, own->weight);
+    own->lift_unit = LIFT_CELL_MAX / (tank->args->scale.cell_particles_max * own->lift_max);
+    own->viscosity =
+        rounds > 0 ? tile_min_f32(viscosity_of_step(tank) * control->grid.frac / (float)rounds, VISCOSITY_ROUND_MAX)
+                   : 0.0f;
+    own->confinement = p[TARN_SMOKE_CONFINEMENT];
+    own->mixing = 1.0f - decayed((double)p[TARN_SMOKE_HEAT_DIFFUSION] * dt_s);
+    own->cooled = decayed((double)p[TARN_SMOKE_COOLING] * dt_s);
+    own->faded = decayed((double)p[TARN_SMOKE_FADING] * dt_s);
+    own->sleep_speed = p[TARN_SMOKE_SLEEP_SPEED] * desc->dt_s / desc->cell_m;
+    own->open = (uint32_t)p[TARN_SMOKE_OPEN];
+}
+
+static const char *const stages[STAGE_END - STAGE_COUNT] = {"carry",  "deposit",  "forces",
+                                                            "matrix", "pressure", "extrapolate"};
+
+enum { CHANNEL_HEAT = 4, CHANNEL_SMOKE };
+
+static const tarn_channel_spec channels[] = {
+    {"colour", "Own colour", NULL},
+    {"speed", "Speed", "m/s"},
+    {"height", "Height", "m"},
+    {"vorticity", "Vorticity", "1/s"},
+    [CHANNEL_HEAT] = {"heat", "Heat", "K"},
+    [CHANNEL_SMOKE] = {"smoke", "Smoke", NULL},
+};
+
+/// By how much a scene's sources are warmer, or colder, than the air at rest.
+static float warmest(const tarn_tank_desc *desc)
+{
+    float most = 1.0f;
+    for (uint32_t i = 0; i < desc->block_count; i++) {
+        most = fmaxf(most, fabsf(desc->blocks[i].carried[TARN_SMOKE_HEAT]));
+    }
+    for (uint32_t i = 0; i < desc->fluid_count; i++) {
+        most = fmaxf(most, fabsf(desc->fluids[i].carried[TARN_SMOKE_HEAT]));
+    }
+    for (uint32_t i = 0; i < desc->emitter_count; i++) {
+        most = fmaxf(most, fabsf(desc->emitters[i].carried[TARN_SMOKE_HEAT]));
+    }
+    return most;
+}
+
+static void channel(tarn_tank *tank, uint32_t number, float *room, tank_channel *to)
+{
+    (void)room;
+    float *const *carried = tank->args->store.carried;
+    const float most = warmest(&tank->grid.desc);
+    *to = number == CHANNEL_HEAT ? (tank_channel){carried[TARN_SMOKE_HEAT], -most, most}
+                                 : (tank_channel){carried[TARN_SMOKE_SMOKE], 0.0f, 1.0f};
+}
+
+const tank_model tarn_smoke_model = {
+    .shown = {.name = "smoke",
+              .text = "smoke and warm air that fill the tank, on a grid by MacCormack's scheme",
+              .number = 1,
+              .can = TARN_MODEL_ALL & ~(uint32_t)TARN_MODEL_LIQUIDS,
+              .parameter_count = TARN_SMOKE_PARAMETER_COUNT,
+              .parameters = tarn_smoke_parameters,
+              .tools = TARN_TOOLS_ALL,
+              .channel_count = sizeof channels / sizeof channels[0],
+              .channels = channels,
+              .carried_count = TARN_SMOKE_CARRIED_COUNT,
+              .carried = tarn_smoke_carried_specs},
+    .part_bytes = sizeof(smoke_part),
+    .control_bytes = sizeof(smoke_control),
+    .stages = stages,
+    .stage_count = sizeof stages / sizeof stages[0],
+    .fills = true,
+    .keeps_velocity = true,
+    .check = check,
+    .scale = scale,
+    .carve = carve,
+    .carve_in_turn = carve_in_turn,
+    .particles = tank_blocks_particles,
+    .seed = tank_seed_blocks,
+    .substeps = substeps,
+    .changes_launches = changes_launches,
+    .used = used,
+    .begin = begin,
+    .substep = smoke_substep,
+    .channel = channel,
+};

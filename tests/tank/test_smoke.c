@@ -1,0 +1,352 @@
+// Smoke: what of the particles comes to the grid, what becomes of them and of the air, and that a tank of it is what
+// any tank is: the same on every number of threads, mirrored where it is mirrored, and itself again once it is loaded.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/smoke/smoke_host.h"
+#include "kernels/step_input.h"
+#include "tests/tank/plain_tank.h"
+#include <cmocka.h> // needs those above
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tarn_tank_desc smoke_desc(uint16_t x, uint16_t y, uint16_t z)
+{
+    tarn_tank_desc desc;
+    tarn_tank_desc_default(&desc);
+    desc.model = tarn_model_find("smoke")->number;
+    for (uint32_t id = 0; id < TARN_SMOKE_PARAMETER_COUNT; id++) {
+        desc.parameters[id] = tarn_smoke_parameters[id].initial;
+    }
+    desc.cells[0] = x;
+    desc.cells[1] = y;
+    desc.cells[2] = z;
+    desc.jitter = 0.0f;
+    return desc;
+}
+
+static void put_block(tarn_tank_desc *desc, const float *min, const float *max, float heat_k)
+{
+    tarn_fluid_block *block = &desc->blocks[desc->block_count++];
+    for (int a = 0; a < 3; a++) {
+        block->min_m[a] = min[a] * desc->cell_m;
+        block->max_m[a] = max[a] * desc->cell_m;
+    }
+    block->carried[TARN_SMOKE_HEAT] = heat_k;
+    block->carried[TARN_SMOKE_SMOKE] = 1.0f;
+}
+
+static tarn_tank *open_tank(uint32_t threads, const tarn_tank_desc *desc, tarn_device **device)
+{
+    *device = plain_tank_device(threads, NULL);
+    return plain_tank_open(*device, desc);
+}
+
+static void close_tank(tarn_tank *tank, tarn_device *device)
+{
+    tarn_tank_destroy(tank);
+    tarn_device_destroy(device);
+}
+
+static void steps(tarn_tank *tank, int count)
+{
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(tarn_tank_step(tank, NULL), TARN_OK);
+    }
+}
+
+/// Sum over the particles of what they carry.
+static double carried_sum(const tarn_tank *tank, int k)
+{
+    double sum = 0.0;
+    for (uint32_t i = 0; i < tank->particle_count; i++) {
+        sum += (double)tank->args->store.carried[k][i];
+    }
+    return sum;
+}
+
+/// Sum over a field of active cells.
+static double cells_sum(const tarn_tank *tank, const float *field, bool squared)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < (size_t)tank->counters.grid.active * TILE_CELLS; i++) {
+        sum += squared ? (double)field[i] * (double)field[i] : (double)field[i];
+    }
+    return sum;
+}
+
+static double energy(const tarn_tank *tank)
+{
+    const float *const *kept = (const float *const *)tank->args->store.kept;
+    return cells_sum(tank, kept[0], true) + cells_sum(tank, kept[1], true) + cells_sum(tank, kept[2], true);
+}
+
+/// A block that touches two walls and crosses tiles.
+static void all_lift_comes_to_the_grid(void **state)
+{
+    (void)state;
+    for (uint16_t depth = 1; depth <= 20; depth += 19) {
+        tarn_device *device;
+        tarn_tank_desc desc = smoke_desc(20, 27, depth);
+        put_block(&desc, (const float[]){0, 0, 0}, (const float[]){13, 11, depth}, 50.0f);
+        tarn_tank *tank = open_tank(2, &desc, &device);
+        const double heat = carried_sum(tank, TARN_SMOKE_HEAT);
+        steps(tank, 1);
+        assert_int_equal(tank->grid.substeps, 1);
+        const double lift = cells_sum(tank, smoke_of(tank)->args.m.lift, false),
+                     wanted = heat * (double)desc.parameters[TARN_SMOKE_EXPANSION] / 8.0;
+        assert_true(wanted > 10.0 && fabs(lift / wanted - 1.0) < 1e-5);
+        close_tank(tank, device);
+    }
+}
+
+static void heat_is_kept_by_mixing_and_lost_by_cooling(void **state)
+{
+    (void)state;
+    tarn_device *device;
+    tarn_tank_desc desc = smoke_desc(24, 24, 24);
+    desc.parameters[TARN_SMOKE_HEAT_DIFFUSION] = 5.0f;
+    desc.parameters[TARN_SMOKE_COOLING] = desc.parameters[TARN_SMOKE_FADING] = 0.0f;
+    put_block(&desc, (const float[]){4, 4, 4}, (const float[]){12.3f, 12, 12}, 80.0f);
+    put_block(&desc, (const float[]){12.3f, 4, 4}, (const float[]){20, 12, 12}, 20.0f);
+    tarn_tank *tank = open_tank(1, &desc, &device);
+    const double heat = carried_sum(tank, TARN_SMOKE_HEAT);
+    steps(tank, 60);
+    assert_true(fabs(carried_sum(tank, TARN_SMOKE_HEAT) / heat - 1.0) < 1e-4);
+    float least = 1e9f, most = 0.0f;
+    for (uint32_t i = 0; i < tank->particle_count; i++) {
+        least = fminf(least, tank->args->store.carried[TARN_SMOKE_HEAT][i]);
+        most = fmaxf(most, tank->args->store.carried[TARN_SMOKE_HEAT][i]);
+    }
+    assert_true(least >= 20.0f - 0.01f && most <= 80.0f + 0.01f);
+    const double before = carried_sum(tank, TARN_SMOKE_HEAT);
+    const tarn_step_input cools = {.parameter_count = 1, .parameters = {{TARN_SMOKE_COOLING, 2.0f}}};
+    assert_int_equal(tarn_tank_step(tank, &cools), TARN_OK);
+    steps(tank, 29);
+    const double wanted = exp(-2.0 * 30.0 * (double)desc.dt_s);
+    assert_true(fabs(carried_sum(tank, TARN_SMOKE_HEAT) / before / wanted - 1.0) < 1e-4);
+    close_tank(tank, device);
+}
+
+/// Air that was stirred, without anything that lifts it.
+static void energy_does_not_grow(void **state)
+{
+    (void)state;
+    for (int advection = 0; advection < 2; advection++) {
+        tarn_device *device;
+        tarn_tank_desc desc = smoke_desc(48, 40, 1);
+        desc.parameters[TARN_SMOKE_GRAVITY] = 0.0f;
+        desc.parameters[TARN_SMOKE_SLEEP_SPEED] = 0.0f;
+        desc.parameters[TARN_SMOKE_ADVECTION] = (float)advection;
+        put_block(&desc, (const float[]){20, 20, 0}, (const float[]){30, 30, 1}, 10.0f);
+        tarn_tank *tank = open_tank(2, &desc, &device);
+        const float c = desc.cell_m;
+        const tarn_step_input stir = {.push_count = 2,
+                                      .pushes = {{.center_m = {15 * c, 20 * c, 0.5f * c},
+                                                  .radius_m = 8 * c,
+                                                  .velocity_m_s = {3.0f, 1.0f, 0.0f},
+                                                  .strength = 1.0f},
+                                                 {.center_m = {32 * c, 22 * c, 0.5f * c},
+                                                  .radius_m = 9 * c,
+                                                  .strength = 1.0f,
+                                                  .spin_rad_s = {0.0f, 0.0f, 9.0f}}}};
+        assert_int_equal(tarn_tank_step(tank, &stir), TARN_OK);
+        double last = energy(tank);
+        assert_true(last > 1.0);
+        for (int i = 0; i < 120; i++) {
+            steps(tank, 1);
+            const double now = energy(tank);
+            assert_true(now <= 1.0005 * last);
+            last = now;
+        }
+        close_tank(tank, device);
+    }
+}
+
+static void what_has_faded_or_risen_out_is_gone(void **state)
+{
+    (void)state;
+    for (int is_open = 0; is_open < 2; is_open++) {
+        tarn_device *device;
+        tarn_tank_desc desc = smoke_desc(24, 24, 24);
+        desc.parameters[TARN_SMOKE_OPEN] = (float)is_open;
+        desc.parameters[TARN_SMOKE_COOLING] = desc.parameters[TARN_SMOKE_FADING] = is_open ? 0.0f : 20.0f;
+        put_block(&desc, (const float[]){6, 12, 6}, (const float[]){18, 22, 18}, 100.0f);
+        tarn_tank *tank = open_tank(1, &desc, &device);
+        const uint32_t before = tank->particle_count;
+        steps(tank, 10);
+        assert_true(is_open || tank->particle_count == before);
+        steps(tank, 80);
+        assert_true(is_open ? tank->particle_count < before / 2 : tank->particle_count == 0);
+        close_tank(tank, device);
+    }
+}
+
+/// A small cloud in a large tank, which wakes what it comes near to.
+static void still_air_sleeps(void **state)
+{
+    (void)state;
+    tarn_device *device;
+    tarn_tank_desc desc = smoke_desc(64, 64, 64);
+    put_block(&desc, (const float[]){30, 4, 30}, (const float[]){34, 8, 34}, 100.0f);
+    tarn_tank *tank = open_tank(2, &desc, &device);
+    assert_int_equal(tank->counters.grid.occupied, 512);
+    steps(tank, 2);
+    assert_true(tank->counters.grid.occupied >= 8 && tank->counters.grid.occupied < 256);
+    steps(tank, 60);
+    assert_true(tank->counters.grid.occupied < 512);
+    const tarn_tank_report report = plain_tank_report(tank);
+    assert_true(report.center_m[1] > 12.0f * desc.cell_m);
+    close_tank(tank, device);
+}
+
+static tarn_tank_desc busy_desc(void)
+{
+    tarn_tank_desc desc = smoke_desc(40, 44, 28);
+    const float c = desc.cell_m;
+    desc.parameters[TARN_SMOKE_OPEN] = 1.0f;
+    desc.parameters[TARN_SMOKE_CONFINEMENT] = 0.3f;
+    desc.parameters[TARN_SMOKE_VISCOSITY] = 1e-3f;
+    desc.parameters[TARN_SMOKE_FADING] = 1.0f;
+    desc.parameters[TARN_SMOKE_SLEEP_SPEED] = 0.2f;
+    desc.particles_max = 6000;
+    put_block(&desc, (const float[]){4, 4, 4}, (const float[]){12, 10, 12}, 100.0f);
+    desc.solid_count = 1;
+    desc.solids[0] = (tarn_solid){.shape = {.kind = TARN_SHAPE_SPHERE, .half_m = {5 * c}},
+                                  .pose = {{20 * c, 20 * c, 14 * c}, {0.0f, 0.0f, 0.0f, 1.0f}},
+                                  .density_kg_m3 = 500.0f};
+    desc.emitter_count = 1;
+    desc.emitters[0] = (tarn_emitter){.shape = {.kind = TARN_SHAPE_BOX, .half_m = {3 * c, 2 * c, 3 * c}},
+                                      .pose = {{20 * c, 4 * c, 14 * c}, {0.0f, 0.0f, 0.0f, 1.0f}},
+                                      .velocity_m_s = {0.0f, 1.0f, 0.0f},
+                                      .carried = {150.0f, 1.0f}};
+    return desc;
+}
+
+static tarn_tank_hash busy_hash(uint32_t threads, const char *isa, int count)
+{
+    const tarn_tank_desc desc = busy_desc();
+    tarn_device *device = plain_tank_device(threads, isa);
+    tarn_tank_hash hash = {0};
+    if (device != NULL) {
+        tarn_tank *tank = plain_tank_open(device, &desc);
+        steps(tank, count);
+        assert_true(tank->born > 1000);
+        hash = plain_tank_hash(tank);
+        close_tank(tank, device);
+    }
+    return hash;
+}
+
+static void same_on_all_threads_and_instruction_sets(void **state)
+{
+    (void)state;
+    const tarn_tank_hash wanted = busy_hash(1, NULL, 40);
+    const char *const isas[] = {NULL, "v2", "v3", "v4"};
+    for (uint32_t i = 0; i < sizeof isas / sizeof isas[0]; i++) {
+        const tarn_tank_hash found = busy_hash(2, isas[i], 40), none = {0};
+        assert_true(memcmp(&found, &wanted, sizeof found) == 0 || (i > 0 && memcmp(&found, &none, sizeof none) == 0));
+    }
+}
+
+static void a_loaded_tank_goes_on_as_it_was(void **state)
+{
+    (void)state;
+    const tarn_tank_desc desc = busy_desc();
+    tarn_device *device;
+    tarn_tank *tank = open_tank(2, &desc, &device), *other = plain_tank_open(device, &desc);
+    steps(tank, 45);
+    const size_t most = tarn_tank_save_bytes_max(tank);
+    uint8_t *bytes = malloc(most);
+    size_t count = 0;
+    assert_non_null(bytes);
+    assert_true(tank->counters.grid.occupied < tank->args->grid.shape.tile_total[0]); // some sleep
+    assert_int_equal(tarn_tank_save(tank, bytes, most, &count), TARN_OK);
+    steps(other, 3);
+    assert_int_equal(tarn_tank_load(other, bytes, count), TARN_OK);
+    for (int i = 0; i < 30; i++) {
+        const tarn_tank_hash a = plain_tank_hash(tank), b = plain_tank_hash(other);
+        assert_memory_equal(&a, &b, sizeof a);
+        steps(tank, 1);
+        steps(other, 1);
+    }
+    free(bytes);
+    tarn_tank_destroy(other);
+    close_tank(tank, device);
+}
+
+typedef struct place {
+    uint32_t at[3];
+} place;
+
+static int compare(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(place)); // any order will do
+}
+
+/// The particles' places after a while, sorted; mirrored along `axis`, or as they are where it is -1.
+static place *places_of(const tarn_tank_desc *desc, int axis, uint32_t *count)
+{
+    tarn_device *device;
+    tarn_tank *tank = open_tank(2, desc, &device);
+    steps(tank, 60);
+    *count = tank->particle_count;
+    place *places = malloc(*count * sizeof *places);
+    assert_non_null(places);
+    for (uint32_t i = 0; i < *count; i++) {
+        for (int a = 0; a < 3; a++) {
+            const uint32_t last = ((uint32_t)desc->cells[a] << POSITION_BITS) - 1,
+                           at = tank->args->store.position[a][i];
+            places[i].at[a] = a == axis ? last - at : at;
+        }
+    }
+    qsort(places, *count, sizeof *places, compare);
+    close_tank(tank, device);
+    return places;
+}
+
+static void mirrored_smoke_is_the_mirror_image(void **state)
+{
+    (void)state;
+    for (int axis = 0; axis < 3; axis += 2) {
+        uint32_t count, other_count, different = 0;
+        tarn_tank_desc desc = smoke_desc(32, 32, 16);
+        desc.parameters[TARN_SMOKE_HEAT_DIFFUSION] = 3.0f;
+        desc.parameters[TARN_SMOKE_CONFINEMENT] = 0.2f;
+        put_block(&desc, (const float[]){3, 2, 2}, (const float[]){15, 9, 7}, 120.0f);
+        put_block(&desc, (const float[]){18, 20, 8}, (const float[]){24, 26, 14}, -60.0f);
+        place *places = places_of(&desc, -1, &count);
+        for (uint32_t i = 0; i < desc.block_count; i++) {
+            const float size_m = desc.cells[axis] * desc.cell_m, min_m = desc.blocks[i].min_m[axis];
+            desc.blocks[i].min_m[axis] = size_m - desc.blocks[i].max_m[axis];
+            desc.blocks[i].max_m[axis] = size_m - min_m;
+        }
+        place *others = places_of(&desc, axis, &other_count);
+        assert_int_equal(count, other_count);
+        for (uint32_t i = 0; i < count; i++) {
+            different += compare(&places[i], &others[i]) != 0;
+        }
+        assert_int_equal(different, 0);
+        free(places);
+        free(others);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_lift_comes_to_the_grid),
+        cmocka_unit_test(heat_is_kept_by_mixing_and_lost_by_cooling),
+        cmocka_unit_test(energy_does_not_grow),
+        cmocka_unit_test(what_has_faded_or_risen_out_is_gone),
+        cmocka_unit_test(still_air_sleeps),
+        cmocka_unit_test(same_on_all_threads_and_instruction_sets),
+        cmocka_unit_test(a_loaded_tank_goes_on_as_it_was),
+        cmocka_unit_test(mirrored_smoke_is_the_mirror_image),
+    };
+    return cmocka_run_group_tests_name("smoke", tests, NULL, NULL);
+}
