@@ -3,6 +3,7 @@
 #include "kernels/liquid/liquid_kernels.h"
 #include "kernels/liquid_parameters.h"
 #include "kernels/stream/encoder_internal.h"
+#include "kernels/vortons/vorton_kernels.h"
 #include "tests/gpu/gpu_play.h"
 #include "tests/kernels/tank_acts.h"
 
@@ -194,16 +195,12 @@ static void outgrow_memory(void **state)
     }
 }
 
-/// Whether a kernel is for tanks that are filled, and no model fills any.
+/// Whether a kernel is for tanks whose velocity is state, and that of no model is.
 static bool is_of_no_model(const char *name)
 {
-    static const char *const of_filled[] = {"tank_keep", "tank_unkeep", "tank_totals_tiles"};
-    bool is_needed = true;
-    for (size_t i = 0; i < sizeof of_filled / sizeof of_filled[0]; i++) {
-        is_needed = is_needed && strcmp(name, of_filled[i]) != 0;
-    }
+    bool is_needed = strcmp(name, "tank_keep") != 0 && strcmp(name, "tank_unkeep") != 0;
     for (uint32_t i = 0; i < tank_model_count; i++) {
-        is_needed = is_needed || tank_models[i]->fills;
+        is_needed = is_needed || tank_models[i]->keeps_velocity;
     }
     return !is_needed;
 }
@@ -218,6 +215,7 @@ static void reach_all(void **state)
     } parts[] = {{tarn_grid_kernels, GRID_KERNEL_COUNT},
                  {tarn_tank_kernels, TANK_KERNEL_COUNT},
                  {tarn_liquid_kernels, LIQUID_KERNEL_COUNT},
+                 {tarn_vorton_kernels, VORTON_KERNEL_COUNT},
                  {tarn_stream_kernels, STREAM_KERNEL_COUNT}};
     for (size_t part = 0; part < sizeof parts / sizeof parts[0]; part++) {
         for (int id = 0; id < parts[part].count; id++) {
